@@ -1,0 +1,175 @@
+// Package cluster describes the machines: nodes in racks, of one or several kinds, whose room is counted either in
+// resources (YARN) or in fixed map and reduce slots (Hadoop 1).
+package cluster
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// Unit is the container that a shorthand such as 600x6 counts in, and what a trace without sizes asks for.
+var Unit = unit.Resources{Mem: 1024, Cores: 1}
+
+// Node is one machine.
+type Node struct {
+	Name string
+	Rack int    // index into Cluster.Racks
+	Kind string // machine kind; "" where there is only one
+	Room unit.Resources
+	// Slots, when the cluster has fixed slots; Room is ignored then.
+	MapSlots, ReduceSlots int64
+}
+
+// Cluster is a set of nodes.
+type Cluster struct {
+	Nodes []Node
+	Racks []string
+	Slots bool // containers are fixed map and reduce slots
+}
+
+// Total is the room of all nodes together. With fixed slots it is their number, as containers of size Unit.
+func (c *Cluster) Total() unit.Resources {
+	var t unit.Resources
+	for i := range c.Nodes {
+		n := &c.Nodes[i]
+		if c.Slots {
+			t = t.Add(Unit.Times(n.MapSlots + n.ReduceSlots))
+		} else {
+			t = t.Add(n.Room)
+		}
+	}
+	return t
+}
+
+// Containers is how many containers of size ask fit on an empty cluster; with fixed slots, how many slots there are.
+func (c *Cluster) Containers(ask unit.Resources) int64 {
+	var k int64
+	for i := range c.Nodes {
+		n := &c.Nodes[i]
+		if c.Slots {
+			k += n.MapSlots + n.ReduceSlots
+		} else {
+			k += n.Room.Count(ask)
+		}
+	}
+	return k
+}
+
+// String is one line for a person: "600 nodes in 30 racks, 3600 containers of 1024 MiB, 1 vcores".
+func (c *Cluster) String() string {
+	t := c.Total()
+	where := fmt.Sprintf("%d nodes in %d racks", len(c.Nodes), len(c.Racks))
+	if c.Slots {
+		var m, r int64
+		for i := range c.Nodes {
+			m, r = m+c.Nodes[i].MapSlots, r+c.Nodes[i].ReduceSlots
+		}
+		return fmt.Sprintf("%s, %d map and %d reduce slots", where, m, r)
+	}
+	return fmt.Sprintf("%s, %s GiB and %d vcores", where, strconv.FormatFloat(float64(t.Mem)/1024, 'f', -1, 64), t.Cores)
+}
+
+// Validate reports what is wrong with a cluster.
+func (c *Cluster) Validate() error {
+	if len(c.Nodes) == 0 {
+		return fmt.Errorf("cluster has no nodes")
+	}
+	if len(c.Nodes) > MaxNodes {
+		return fmt.Errorf("cluster has %d nodes; at most %d are taken", len(c.Nodes), MaxNodes)
+	}
+	names := make(map[string]bool, len(c.Nodes))
+	for i := range c.Nodes {
+		n := &c.Nodes[i]
+		if names[n.Name] {
+			return fmt.Errorf("two nodes are named %q", n.Name)
+		}
+		names[n.Name] = true
+		if n.Rack < 0 || n.Rack >= len(c.Racks) {
+			return fmt.Errorf("node %s is in rack %d of %d", n.Name, n.Rack, len(c.Racks))
+		}
+		if c.Slots {
+			if n.MapSlots < 0 || n.ReduceSlots < 0 || n.MapSlots+n.ReduceSlots == 0 || n.MapSlots+n.ReduceSlots > MaxRoom {
+				return fmt.Errorf("node %s has %d map and %d reduce slots", n.Name, n.MapSlots, n.ReduceSlots)
+			}
+		} else if n.Room.Mem < 0 || n.Room.Cores < 0 || n.Room.IsZero() || n.Room.Mem > MaxRoom || n.Room.Cores > MaxRoom {
+			return fmt.Errorf("node %s has %v", n.Name, n.Room)
+		}
+	}
+	return nil
+}
+
+// Limits on what is taken for a cluster.
+const (
+	MaxNodes = 1_000_000
+	MaxRoom  = 1 << 40
+)
+
+// Uniform builds nodes alike, spread over racks in runs of equal length.
+func Uniform(nodes, racks int, room unit.Resources) *Cluster {
+	c := &Cluster{Nodes: make([]Node, nodes), Racks: make([]string, racks)}
+	for r := range c.Racks {
+		c.Racks[r] = "rack" + strconv.Itoa(r+1)
+	}
+	for i := range c.Nodes {
+		c.Nodes[i] = Node{Name: "node" + strconv.Itoa(i+1), Rack: i * racks / nodes, Room: room}
+	}
+	return c
+}
+
+// Parse reads the shorthand NODESxCONTAINERS[/RACKS], for example 600x6/30: 600 nodes of 6 containers in 30 racks, or
+// NODESxMAPS+REDUCES[/RACKS] for fixed slots, for example 30x4+2/3.
+func Parse(s string) (*Cluster, error) {
+	bad := func(why string) error {
+		return fmt.Errorf("cluster %q: %s; write NODESxCONTAINERS/RACKS as in 600x6/30, or a file", s, why)
+	}
+	body, racksText, hasRacks := strings.Cut(s, "/")
+	nodesText, room, ok := strings.Cut(body, "x")
+	if !ok {
+		return nil, bad("no \"x\" between nodes and containers")
+	}
+	nodes, err := count(nodesText, MaxNodes)
+	if err != nil {
+		return nil, bad("nodes: " + err.Error())
+	}
+	racks := int64(1)
+	if hasRacks {
+		if racks, err = count(racksText, nodes); err != nil {
+			return nil, bad("racks: " + err.Error())
+		}
+	}
+	if m, r, slots := strings.Cut(room, "+"); slots {
+		maps, err := count(m, 1<<20)
+		if err != nil {
+			return nil, bad("map slots: " + err.Error())
+		}
+		reduces, err := count(r, 1<<20)
+		if err != nil {
+			return nil, bad("reduce slots: " + err.Error())
+		}
+		c := Uniform(int(nodes), int(racks), unit.Resources{})
+		c.Slots = true
+		for i := range c.Nodes {
+			c.Nodes[i].MapSlots, c.Nodes[i].ReduceSlots = maps, reduces
+		}
+		return c, nil
+	}
+	k, err := count(room, 1<<20)
+	if err != nil {
+		return nil, bad("containers: " + err.Error())
+	}
+	return Uniform(int(nodes), int(racks), Unit.Times(k)), nil
+}
+
+func count(s string, most int64) (int64, error) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a whole number", s)
+	}
+	if n < 1 || n > most {
+		return 0, fmt.Errorf("%d is not between 1 and %d", n, most)
+	}
+	return n, nil
+}

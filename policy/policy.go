@@ -1,0 +1,142 @@
+// Package policy holds the dispatch seam: what a scheduling policy is told, what it is asked and what it may answer.
+//
+// A policy decides; an engine acts. A policy has no clock, no I/O, no goroutine, no global state and no randomness of
+// its own. It is told what happened (Arrived, Ready, Started, Ended, Left), it is shown a read-only view (Job, Node),
+// and it answers with a decision. Whoever drives it (the simulator, a Kubernetes scheduler, a replayed log) gets the
+// same decisions for the same events.
+//
+// It has two parts, so that an engine that is offered nodes (a YARN heartbeat) and one that is offered pods
+// (Kubernetes) can both use it. Order says which job is next. Place says how good a node is for that job's next task.
+//
+// Nothing in the view tells the future: task lengths are learned from Ended, never read ahead.
+package policy
+
+import (
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// MasterStage is the stage number of a job's master container.
+const MasterStage = -1
+
+// Job is what a scheduler may know of a job. The engine keeps it up to date and always updates it before it tells the
+// policy of the change; a policy only reads it.
+type Job struct {
+	Seq       int64 // order of arrival, from 0; the last tie-break
+	Index     int32 // small number, unique among the jobs present; taken again after Left
+	ID        string
+	User      string
+	Queue     string
+	Priority  int // larger is more urgent
+	Submitted unit.Time
+	Deadline  unit.Time // 0: none
+	Master    unit.Resources
+	Tasks     int64      // in all stages
+	Input     unit.Bytes // read from storage in all stages
+
+	Pending int64          // tasks (or the master) that could start now
+	Front   int            // stage whose task would start next; MasterStage for the master. Valid while Pending > 0
+	Ask     unit.Resources // what that task asks for. Valid while Pending > 0
+	Running int64          // containers held
+	Used    unit.Resources // their room
+	Done    int64          // tasks finished
+}
+
+// Node is what a scheduler may know of a node.
+type Node struct {
+	Index int32
+	Rack  int32
+	Name  string
+	Kind  string
+	Total unit.Resources
+	Free  unit.Resources
+}
+
+// Cluster is what a scheduler may know of the whole.
+type Cluster struct {
+	Total unit.Resources
+	Max   unit.Resources // the largest node, by component
+	Nodes int
+}
+
+// Offer is a chance to start one container.
+type Offer struct {
+	Now  unit.Time
+	Node *Node // nil when the engine looks for a job first and for a node afterwards
+}
+
+// Verdict is the engine's answer to one job that Ranked proposes.
+type Verdict uint8
+
+// What may become of a proposed job.
+const (
+	Pass   Verdict = iota // not here, not now (no room, or it waits for a better place): propose the next one
+	Took                  // one of its tasks was started; Started has been called already
+	Enough                // stop proposing
+)
+
+// Order decides which job is next.
+//
+// The engine calls, for each job: Arrived; then any number of Ready, Started and Ended; then Left. Ready means that
+// Pending rose from 0 (a job may arrive with Pending 0). Between calls of Ready a policy learns from Started and Ended,
+// and by reading Pending, whether the job still wants containers.
+type Order interface {
+	// Resized tells the size of the cluster: once before the first job, and whenever nodes come or go.
+	Resized(c Cluster)
+	// Arrived admits a job. An error refuses it: the job is not heard of again.
+	Arrived(j *Job) error
+	// Ready says that j.Pending rose from 0.
+	Ready(j *Job)
+	// Started says that a task of stage s holds a container of size ask.
+	Started(j *Job, s int, ask unit.Resources)
+	// Ended says that it gave the container back after the given time, finished or (lost) to be run again.
+	Ended(j *Job, s int, ask unit.Resources, length unit.Time, lost bool)
+	// Left says that the job is gone.
+	Left(j *Job)
+	// Ranked proposes jobs with Pending > 0, best first, until one is taken or try answers Enough. It returns whether
+	// one was taken. It must cost O(log n) in waiting jobs to the first proposal, and must not allocate.
+	Ranked(o *Offer, try func(*Job) Verdict) bool
+}
+
+// Near says how close a node is to a task's input.
+type Near uint8
+
+// Closeness, from far to near.
+const (
+	NoPreference Near = iota // the task has no input that lies anywhere in particular
+	OffRack
+	RackLocal
+	NodeLocal
+)
+
+func (n Near) String() string { return [...]string{"any", "off-rack", "rack-local", "node-local"}[n] }
+
+// Fit says how good a node is. Larger is better; negative means: not now.
+type Fit int8
+
+// Answers of Place.Fit. A policy may answer with any positive value to rank nodes.
+const (
+	Never Fit = -2 // this node must not run the task
+	Wait  Fit = -1 // a better node is worth waiting for
+	Any   Fit = 0
+)
+
+// Place decides whether, and how well, a node suits the next task of a job. The engine has found already that there is
+// room, and says how near the best waiting task of stage s is to the node.
+type Place interface {
+	Fit(j *Job, s int, n *Node, near Near) Fit
+	// Placed says that a task was started on n.
+	Placed(j *Job, s int, n *Node, near Near)
+	// Left says that the job is gone.
+	Left(j *Job)
+}
+
+// Knobs is implemented by orders that can be changed while they run, by a steering policy. Each returns the value that
+// stood before.
+type Knobs interface {
+	// SetPriority changes a job's priority. The engine has written the new value into j; old is the one before.
+	SetPriority(j *Job, old int)
+	// Move takes a job to another queue. On error the job stays where it was.
+	Move(j *Job, queue string) error
+	// SetQueue sets a queue's named property ("capacity", "maximum-am-resource-percent", "weight") and returns its old value.
+	SetQueue(queue, property string, value float64) (old float64, err error)
+}

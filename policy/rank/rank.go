@@ -1,0 +1,162 @@
+// Package rank keeps things in order while their keys change: an indexed four-way heap over small integers, the
+// structure under every order of this project. Finding the best is O(1), changing a key O(log n), walking the k best
+// O(k log k), and none of them allocates once the heap has grown to its size.
+package rank
+
+// Heap orders ids (small, dense, such as policy.Job.Index) by (a, b), smallest first. No two ids may share both keys if
+// the order is to be unique; b is usually an arrival number. The zero value is an empty heap.
+type Heap struct {
+	items    []item
+	pos      []int32 // id -> position + 1; 0: absent
+	frontier []int32
+}
+
+type item struct {
+	a  float64
+	b  int64
+	id int32
+}
+
+func less(x, y *item) bool { return x.a < y.a || x.a == y.a && x.b < y.b }
+
+// Len is the number of ids in the heap.
+func (h *Heap) Len() int { return len(h.items) }
+
+// Has says whether id is in the heap.
+func (h *Heap) Has(id int32) bool { return int(id) < len(h.pos) && h.pos[id] != 0 }
+
+// Min is the best id; ok is false when the heap is empty.
+func (h *Heap) Min() (id int32, ok bool) {
+	if len(h.items) == 0 {
+		return 0, false
+	}
+	return h.items[0].id, true
+}
+
+// MinKey is the best id's first key. The heap must not be empty.
+func (h *Heap) MinKey() float64 { return h.items[0].a }
+
+// Set puts id in, or moves it to where its new keys belong.
+func (h *Heap) Set(id int32, a float64, b int64) {
+	if int(id) >= len(h.pos) {
+		h.pos = append(h.pos, make([]int32, int(id)+1-len(h.pos))...)
+	}
+	it := item{a, b, id}
+	if p := int(h.pos[id]) - 1; p >= 0 {
+		if less(&it, &h.items[p]) {
+			h.up(p, it)
+		} else {
+			h.down(p, it)
+		}
+		return
+	}
+	h.items = append(h.items, it)
+	h.up(len(h.items)-1, it)
+}
+
+// Remove takes id out; it is fine if it is not in.
+func (h *Heap) Remove(id int32) {
+	if !h.Has(id) {
+		return
+	}
+	p := int(h.pos[id]) - 1
+	h.pos[id] = 0
+	last := len(h.items) - 1
+	it := h.items[last]
+	h.items = h.items[:last]
+	if p == last {
+		return
+	}
+	if less(&it, &h.items[p]) {
+		h.up(p, it)
+	} else {
+		h.down(p, it)
+	}
+}
+
+func (h *Heap) up(p int, it item) {
+	for p > 0 {
+		parent := (p - 1) / 4
+		if !less(&it, &h.items[parent]) {
+			break
+		}
+		h.items[p] = h.items[parent]
+		h.pos[h.items[p].id] = int32(p + 1)
+		p = parent
+	}
+	h.items[p] = it
+	h.pos[it.id] = int32(p + 1)
+}
+
+func (h *Heap) down(p int, it item) {
+	items := h.items
+	for {
+		first := 4*p + 1
+		if first >= len(items) {
+			break
+		}
+		best := first
+		for c := first + 1; c < min(first+4, len(items)); c++ {
+			if less(&items[c], &items[best]) {
+				best = c
+			}
+		}
+		if !less(&items[best], &it) {
+			break
+		}
+		items[p] = items[best]
+		h.pos[items[p].id] = int32(p + 1)
+		p = best
+	}
+	items[p] = it
+	h.pos[it.id] = int32(p + 1)
+}
+
+// Walk yields ids best first until yield returns false. The heap must not change before that: after a yield that changed
+// it, return false. Walk does not nest on one heap.
+func (h *Heap) Walk(yield func(id int32) bool) {
+	if len(h.items) == 0 || !yield(h.items[0].id) {
+		return
+	}
+	f := h.frontier[:0] // a binary heap of positions whose parents have been yielded
+	p := 0
+	for {
+		for c := 4*p + 1; c < min(4*p+5, len(h.items)); c++ {
+			f = append(f, int32(c))
+			for i := len(f) - 1; i > 0; {
+				q := (i - 1) / 2
+				if !less(&h.items[f[i]], &h.items[f[q]]) {
+					break
+				}
+				f[i], f[q] = f[q], f[i]
+				i = q
+			}
+		}
+		if len(f) == 0 {
+			break
+		}
+		p = int(f[0])
+		last := len(f) - 1
+		f[0] = f[last]
+		f = f[:last]
+		for i := 0; ; {
+			c := 2*i + 1
+			if c >= len(f) {
+				break
+			}
+			if c+1 < len(f) && less(&h.items[f[c+1]], &h.items[f[c]]) {
+				c++
+			}
+			if !less(&h.items[f[c]], &h.items[f[i]]) {
+				break
+			}
+			f[i], f[c] = f[c], f[i]
+			i = c
+		}
+		h.frontier = f // keep a grown buffer even if yield ends the walk
+		if !yield(h.items[p].id) {
+			return
+		}
+	}
+	h.frontier = f
+}

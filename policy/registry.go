@@ -1,0 +1,142 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Policy is a complete policy: who is next, and where.
+type Policy struct {
+	Order Order
+	Place Place // nil: any node with room
+	// NotModelled lists settings that were read and have no effect here. They are shown with every result.
+	NotModelled []string
+}
+
+// Entry makes a policy known by name.
+type Entry struct {
+	Name  string
+	Title string // one line for help: what it does
+	// Params maps each parameter that New understands to a line of help.
+	Params map[string]string
+	// New builds a fresh policy. It is called once a run.
+	New func(p Params) (Policy, error)
+}
+
+// Params are the parameters of a policy as typed: fair:by=user,weights=a=2.
+type Params map[string]string
+
+// Float reads a number.
+func (p Params) Float(key string, otherwise float64) (float64, error) {
+	s, ok := p[key]
+	if !ok {
+		return otherwise, nil
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s=%q is not a number", key, s)
+	}
+	return v, nil
+}
+
+// Int reads a whole number.
+func (p Params) Int(key string, otherwise int) (int, error) {
+	s, ok := p[key]
+	if !ok {
+		return otherwise, nil
+	}
+	v, err := strconv.Atoi(s)
+	if err != nil {
+		return 0, fmt.Errorf("%s=%q is not a whole number", key, s)
+	}
+	return v, nil
+}
+
+// Choice reads one of several words.
+func (p Params) Choice(key string, words ...string) (string, error) {
+	s, ok := p[key]
+	if !ok {
+		return words[0], nil
+	}
+	if !slices.Contains(words, s) {
+		return "", fmt.Errorf("%s=%q: want %s", key, s, strings.Join(words, " or "))
+	}
+	return s, nil
+}
+
+// Spec is a scheduler as typed: NAME or NAME:key=value,key=value.
+type Spec struct {
+	Name   string
+	Params Params
+}
+
+// ParseSpec splits what was typed. Values may be quoted by the shell but not contain commas.
+func ParseSpec(s string) (Spec, error) {
+	name, rest, _ := strings.Cut(s, ":")
+	spec := Spec{Name: strings.TrimSpace(name), Params: Params{}}
+	if spec.Name == "" {
+		return spec, fmt.Errorf("scheduler %q has no name", s)
+	}
+	if rest == "" {
+		return spec, nil
+	}
+	for _, kv := range strings.Split(rest, ",") {
+		k, v, ok := strings.Cut(kv, "=")
+		k = strings.TrimSpace(k)
+		if !ok || k == "" {
+			return spec, fmt.Errorf("scheduler %q: %q is not key=value", s, kv)
+		}
+		if _, twice := spec.Params[k]; twice {
+			return spec, fmt.Errorf("scheduler %q: %s is given twice", s, k)
+		}
+		spec.Params[k] = strings.TrimSpace(v)
+	}
+	return spec, nil
+}
+
+// Registry is a set of policies by name.
+type Registry []Entry
+
+// Find returns the entry of a name.
+func (r Registry) Find(name string) (Entry, bool) {
+	for _, e := range r {
+		if e.Name == name {
+			return e, true
+		}
+	}
+	return Entry{}, false
+}
+
+// Names lists the names in registry order.
+func (r Registry) Names() []string {
+	names := make([]string, len(r))
+	for i, e := range r {
+		names[i] = e.Name
+	}
+	return names
+}
+
+// New builds a fresh policy from what was typed.
+func (r Registry) New(spec Spec) (Policy, error) {
+	e, ok := r.Find(spec.Name)
+	if !ok {
+		return Policy{}, fmt.Errorf("no scheduler is named %q: there are %s", spec.Name, strings.Join(r.Names(), ", "))
+	}
+	for k := range spec.Params {
+		if _, known := e.Params[k]; !known {
+			if len(e.Params) == 0 {
+				return Policy{}, fmt.Errorf("scheduler %s takes no parameters, not %s", e.Name, k)
+			}
+			return Policy{}, fmt.Errorf("scheduler %s has no parameter %s: it has %s", e.Name, k,
+				strings.Join(slices.Sorted(maps.Keys(e.Params)), ", "))
+		}
+	}
+	p, err := e.New(spec.Params)
+	if err != nil {
+		return Policy{}, fmt.Errorf("scheduler %s: %w", e.Name, err)
+	}
+	return p, nil
+}

@@ -1,0 +1,157 @@
+// Package result turns what a run's sink sees into figures: per job, per queue, user and class, and for the whole run.
+// docs/metrics.md defines every figure. All times in a Run are seconds; it holds no wall-clock time, so that the same
+// scenario and seed give the same bytes.
+package result
+
+// Run is one run's figures, written as result.json.
+type Run struct {
+	Tool        string   `json:"tool"`    // "yardmaster"
+	Version     string   `json:"version"` // of the program
+	Scenario    Scenario `json:"scenario"`
+	Assumptions []string `json:"assumptions"`
+	NotModelled []string `json:"not_modelled"`
+	Partial     bool     `json:"partial"`
+
+	Jobs  JobCounts  `json:"jobs"`
+	Tasks TaskCounts `json:"tasks"`
+
+	// Makespan is from the first submission to the last finish.
+	Makespan float64 `json:"makespan"`
+	// Utilisation is memory held over memory there, between first submission and last finish.
+	Utilisation float64 `json:"utilisation"`
+	// ContainerHours is the time containers were held.
+	ContainerHours float64 `json:"container_hours"`
+
+	Metrics   Metrics  `json:"metrics"`
+	Quantiles string   `json:"quantiles"` // "exact" or "sketch"
+	Fairness  Fairness `json:"fairness"`
+	Locality  Locality `json:"locality"`
+
+	ByQueue []Group `json:"by_queue"`
+	ByUser  []Group `json:"by_user"`
+	ByClass []Group `json:"by_class"`
+
+	Refusals []Refusal `json:"refusals,omitempty"` // at most 20 reasons, most frequent first
+
+	Events    int64 `json:"events"`
+	Decisions int64 `json:"decisions"`
+}
+
+// Scenario is what was run, in words that can be typed again.
+type Scenario struct {
+	Workload       string   `json:"workload"`
+	WorkloadSHA256 string   `json:"workload_sha256,omitempty"` // of the file, when it is one
+	Cluster        string   `json:"cluster"`                   // as typed
+	ClusterTitle   string   `json:"cluster_title"`             // in words
+	Scheduler      string   `json:"scheduler"`
+	Model          []string `json:"model"` // each as "name=value"
+	Seed           uint64   `json:"seed"`
+	Command        string   `json:"command,omitempty"` // that makes it again
+}
+
+// JobCounts counts jobs.
+type JobCounts struct {
+	Submitted  int64 `json:"submitted"`
+	Finished   int64 `json:"finished"`
+	Refused    int64 `json:"refused"`
+	Failed     int64 `json:"failed"`
+	Unfinished int64 `json:"unfinished"`
+}
+
+// TaskCounts counts tasks.
+type TaskCounts struct {
+	Finished int64 `json:"finished"`
+	Lost     int64 `json:"lost"` // attempts that failed or were killed and ran again
+}
+
+// Metrics are taken over finished jobs.
+type Metrics struct {
+	Wait          Stats `json:"wait"`           // submission to first container, s
+	Run           Stats `json:"run"`            // first container to finish, s
+	Elapsed       Stats `json:"elapsed"`        // submission to finish, s
+	Slowdown      Stats `json:"slowdown"`       // elapsed over elapsed on an empty cluster
+	ResponseRatio Stats `json:"response_ratio"` // elapsed over run
+}
+
+// Stats describes a set of values. All are 0 when Count is 0.
+type Stats struct {
+	Count  int64   `json:"count"`
+	Mean   float64 `json:"mean"`
+	CV     float64 `json:"cv"` // standard deviation over mean
+	Min    float64 `json:"min"`
+	Median float64 `json:"median"`
+	P95    float64 `json:"p95"`
+	P99    float64 `json:"p99"`
+	Max    float64 `json:"max"`
+}
+
+// Fairness holds Jain's index, (sum x)^2 / (n sum x^2), 1 when all are treated alike.
+type Fairness struct {
+	JainSlowdownUsers  float64 `json:"jain_slowdown_users"`  // over users' mean slowdown
+	JainSlowdownQueues float64 `json:"jain_slowdown_queues"` // over queues' mean slowdown
+	JainSlowdownJobs   float64 `json:"jain_slowdown_jobs"`   // over jobs' slowdown
+}
+
+// Locality counts task starts by how near their input was.
+type Locality struct {
+	Node int64 `json:"node"`
+	Rack int64 `json:"rack"`
+	Off  int64 `json:"off"`
+	None int64 `json:"none"` // tasks whose input lies nowhere in particular
+}
+
+// Group is the figures of the jobs of one queue, user or class.
+type Group struct {
+	Name           string  `json:"name"`
+	Jobs           int64   `json:"jobs"`
+	Tasks          int64   `json:"tasks"`
+	ContainerHours float64 `json:"container_hours"`
+	Wait           Stats   `json:"wait"`
+	Elapsed        Stats   `json:"elapsed"`
+	Slowdown       Stats   `json:"slowdown"`
+}
+
+// Refusal is a reason for which jobs were not admitted.
+type Refusal struct {
+	Reason string `json:"reason"`
+	Jobs   int64  `json:"jobs"`
+}
+
+// JobRow is one job of jobs.parquet in a run's output folder, and of a report's Gantt chart.
+type JobRow struct {
+	ID            string  `parquet:"id" json:"id"`
+	Name          string  `parquet:"name,dict" json:"name"`
+	User          string  `parquet:"user,dict" json:"user"`
+	Queue         string  `parquet:"queue,dict" json:"queue"`
+	Class         string  `parquet:"class,dict" json:"class"`
+	Outcome       string  `parquet:"outcome,dict" json:"outcome"`
+	Reason        string  `parquet:"reason,dict" json:"reason"`
+	Priority      int64   `parquet:"priority" json:"priority"`
+	Tasks         int64   `parquet:"tasks" json:"tasks"`
+	Submit        float64 `parquet:"submit" json:"submit"`
+	Start         float64 `parquet:"start" json:"start"`   // -1: never
+	Finish        float64 `parquet:"finish" json:"finish"` // -1: never
+	Wait          float64 `parquet:"wait" json:"wait"`
+	Run           float64 `parquet:"run" json:"run"`
+	Elapsed       float64 `parquet:"elapsed" json:"elapsed"`
+	Alone         float64 `parquet:"alone" json:"alone"`
+	Slowdown      float64 `parquet:"slowdown" json:"slowdown"`
+	ResponseRatio float64 `parquet:"response_ratio" json:"response_ratio"`
+	ContainerTime float64 `parquet:"container_seconds" json:"container_seconds"`
+	Lost          int64   `parquet:"lost" json:"lost"`
+	NodeLocal     int64   `parquet:"node_local" json:"node_local"`
+	RackLocal     int64   `parquet:"rack_local" json:"rack_local"`
+	OffRack       int64   `parquet:"off_rack" json:"off_rack"`
+}
+
+// TimeRow is one queue in one interval of timeline.parquet.
+type TimeRow struct {
+	From       float64 `parquet:"from" json:"from"`
+	To         float64 `parquet:"to" json:"to"`
+	Queue      string  `parquet:"queue,dict" json:"queue"`
+	Containers float64 `parquet:"containers" json:"containers"`
+	Mem        float64 `parquet:"mem_mib" json:"mem_mib"`
+	Running    int64   `parquet:"running_jobs" json:"running_jobs"`
+	Waiting    int64   `parquet:"waiting_jobs" json:"waiting_jobs"`
+	Pending    int64   `parquet:"pending_tasks" json:"pending_tasks"`
+}

@@ -1,0 +1,127 @@
+package sim
+
+import (
+	"context"
+
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// Model is what a run assumes about the cluster beyond its size. The zero value is the fast, ideal one: a free container
+// is known at once, starts at once and never fails.
+type Model struct {
+	Heartbeat unit.Time // period after which a node reports free containers, each with its own phase; 0: at once
+	StartUp   unit.Time // between a container's start and its task's first instruction
+	Replicas  int       // copies of each input block, placed at random over racks and nodes, where the trace names no hosts; 0: input lies nowhere in particular
+	FailTask  float64   // probability that an attempt of a task fails, somewhere in the middle
+	Attempts  int       // attempts of a task before the job fails; 0: 4
+	Losses    []Loss    // nodes that go away
+	Lookahead int       // jobs that are tried for one free container before it is left free; 0: 200
+	Sample    unit.Time // period of the timeline; 0: 10 s
+}
+
+// Loss takes a node away at an instant, with all that runs on it, and brings it back.
+type Loss struct {
+	At, For unit.Time // For 0: it stays away
+	Node    string
+}
+
+// Config is one run.
+type Config struct {
+	Cluster *cluster.Cluster
+	Source  workload.Source
+	// NewPolicy makes a fresh policy: one for the run, or one for each kind of slot on a cluster with fixed slots.
+	NewPolicy func() (policy.Policy, error)
+	Model     Model
+	Seed      uint64
+	Sink      Sink
+	Alone     *Alone // times on an empty cluster, shared between runs of the same seed; nil: made for this run
+
+	Steerer steer.Steerer // nil: nobody steers
+	Delays  steer.Delays
+
+	// Progress, if set, is told now and then how far the run is. It must not block.
+	Progress func(Progress)
+}
+
+// Progress is how far a run is.
+type Progress struct {
+	Now            unit.Time
+	Submitted      int64
+	Finished       int64 // jobs
+	Tasks          int64 // finished
+	LastSubmission unit.Time
+}
+
+// Sink takes results as they happen. What it is handed is valid only during the call.
+type Sink interface {
+	Job(r *JobRecord)
+	Sample(s *Sample)
+}
+
+// Outcome says how a job ended.
+type Outcome uint8
+
+// Outcomes.
+const (
+	Finished   Outcome = iota
+	Refused            // not admitted: see Reason
+	Failed             // a task failed too often
+	Unfinished         // the run was cut off
+)
+
+func (o Outcome) String() string {
+	return [...]string{"finished", "refused", "failed", "unfinished"}[o]
+}
+
+// JobRecord is what became of one job.
+type JobRecord struct {
+	Job     *workload.Job
+	Seq     int64
+	Outcome Outcome
+	Reason  string
+	// Start is when the job got its first container; Finish when its last task ended. -1: it did not happen.
+	Start, Finish unit.Time
+	Alone         unit.Time // elapsed time on an empty cluster
+	Service       unit.Time // container-time used, lost attempts included
+	Containers    int64     // started
+	Lost          int64     // attempts that failed or were killed
+	Near          [4]int64  // task starts by policy.Near
+}
+
+// Sample is the state of the cluster between two instants.
+type Sample struct {
+	From, To unit.Time
+	Queues   []QueueSample // in order of first appearance; a queue keeps its place
+}
+
+// QueueSample is one queue's part of a Sample. Containers and Mem are averages over the interval, jobs are counted at its end.
+type QueueSample struct {
+	Name       string
+	Containers float64
+	Mem        float64 // MiB
+	Running    int64   // jobs that hold a container
+	Waiting    int64   // jobs that hold none
+	Pending    int64   // tasks that could start
+}
+
+// Summary is what a run returns besides what its sink saw.
+type Summary struct {
+	Submitted, Finished, Refused, Failed int64 // jobs
+	Tasks                                int64 // finished
+	Lost                                 int64 // attempts that failed or were killed
+	FirstSubmit, LastFinish              unit.Time
+	Busy                                 unit.Time // container-time held
+	BusyMem                              float64   // MiB x seconds
+	Events                               int64     // taken from the event queue
+	Decisions                            int64     // containers started
+	NotModelled                          []string
+	Receipts                             []steer.Receipt
+	Partial                              bool // cut off before the end
+}
+
+// Run simulates one workload under one policy. It returns early, with Partial set and no error, when ctx ends.
+func Run(ctx context.Context, c Config) (Summary, error) { return run(ctx, c) }

@@ -1,0 +1,95 @@
+// Package steer holds the steering seam: a controller outside the engine that watches a running scheduler through its
+// sensors and moves its knobs.
+//
+// A Steerer is a pure step: what is seen goes in, what to do and when to look again comes out. The Yard (the simulator,
+// a real ResourceManager, a Kubernetes cluster) has the clock, the sensors, the actuators and their delays, and the
+// journal. The same Steerer value runs in virtual time and live.
+package steer
+
+import (
+	"context"
+
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// Snapshot is what a steering policy sees. It holds nothing that a live engine could not tell.
+type Snapshot struct {
+	Now    unit.Time
+	Total  unit.Resources // of the nodes that are up
+	Used   unit.Resources
+	Nodes  int
+	Queues []Queue // by name
+	Jobs   []Job   // present ones, by order of arrival
+	// CPUIdle is the share of processor time that is idle, 0 to 1; negative when the yard has no such sensor.
+	CPUIdle float64
+}
+
+// Queue is a queue as seen from outside.
+type Queue struct {
+	Name       string
+	Used       unit.Resources
+	Containers int64
+	Running    int // jobs that hold at least one container
+	Waiting    int // jobs that hold none yet
+}
+
+// Job is a job as seen from outside.
+type Job struct {
+	ID, User, Queue string
+	Priority        int
+	Submitted       unit.Time
+	Started         bool
+	Tasks, Done     int64
+	Pending         int64
+	Running         int64
+}
+
+// Kind says what an Action does.
+type Kind uint8
+
+// Things a steering policy can do.
+const (
+	SetPriority Kind = iota // of Job, to Value
+	MoveJob                 // Job to Queue
+	SetQueue                // Property of Queue to Value
+	KillJob                 // Job
+)
+
+// Action is one change of one knob.
+type Action struct {
+	Kind     Kind
+	Job      string // ID
+	Queue    string
+	Property string
+	Value    float64
+	Why      string // one line for the log
+}
+
+// Receipt says what became of an action.
+type Receipt struct {
+	Action   Action
+	Asked    unit.Time
+	InForce  unit.Time // when it took effect
+	Old, New float64
+	OldQueue string
+	Err      error // refused: nothing was changed
+}
+
+// Steerer decides. Step is called with what is seen now; it answers what to do and how long to wait before the next look
+// (0: never again). It keeps its own state between steps and touches nothing else.
+type Steerer interface {
+	Step(seen *Snapshot) (do []Action, again unit.Time)
+}
+
+// Yard is a running scheduler as a steering policy's driver sees it: sensors and actuators.
+type Yard interface {
+	Snapshot(ctx context.Context) (Snapshot, error)
+	Apply(ctx context.Context, a Action) (Receipt, error)
+}
+
+// Delays are the times an engine takes between an action and its effect.
+type Delays struct {
+	Sense unit.Time // age of a snapshot when it is seen
+	Job   unit.Time // priority, move, kill
+	Queue unit.Time // a queue's property (a reload, a file poll)
+}

@@ -1,0 +1,199 @@
+// Package unit holds the few quantities that every other package speaks in: virtual time, bytes and resource vectors.
+// They are integers, so that sums do not depend on the order in which they are taken.
+package unit
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Time is an instant (since the start of the run) or a length of virtual time, in microseconds.
+type Time int64
+
+// Lengths of time.
+const (
+	Microsecond Time = 1
+	Millisecond Time = 1000 * Microsecond
+	Second      Time = 1000 * Millisecond
+	Minute      Time = 60 * Second
+	Hour        Time = 60 * Minute
+	Day         Time = 24 * Hour
+
+	// Never is later than every instant of a run.
+	Never Time = math.MaxInt64
+)
+
+// Seconds returns t in seconds.
+func (t Time) Seconds() float64 { return float64(t) / float64(Second) }
+
+// FromSeconds rounds s seconds to the nearest Time. It saturates instead of overflowing; NaN becomes 0.
+func FromSeconds(s float64) Time {
+	us := math.Round(s * float64(Second))
+	switch {
+	case math.IsNaN(us):
+		return 0
+	case us >= math.MaxInt64:
+		return Never
+	case us <= math.MinInt64:
+		return math.MinInt64
+	}
+	return Time(us)
+}
+
+// String writes a time as a person would: 12 s, 3.4 min, 2.1 h.
+func (t Time) String() string { return FormatSeconds(t.Seconds()) }
+
+// FormatSeconds writes a number of seconds as a person would: 0.25 s, 12 s, 3.4 min, 2.1 h, 1.5 d.
+func FormatSeconds(s float64) string {
+	a := math.Abs(s)
+	switch {
+	case math.IsNaN(s):
+		return "-"
+	case a == 0:
+		return "0 s"
+	case a < 0.0095:
+		return trim(s*1000, 2) + " ms"
+	case a < 9.95:
+		return trim(s, 2) + " s"
+	case a < 99.5:
+		return trim(s, 1) + " s"
+	case a < 100*60:
+		return trim(s/60, 1) + " min"
+	case a < 72*3600:
+		return trim(s/3600, 1) + " h"
+	}
+	return trim(s/86400, 1) + " d"
+}
+
+func trim(v float64, digits int) string {
+	s := strconv.FormatFloat(v, 'f', digits, 64)
+	if strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	return s
+}
+
+// ParseTime reads "90s", "1.5h", "200ms", "2d" or a bare number of seconds.
+func ParseTime(s string) (Time, error) {
+	text := strings.TrimSpace(s)
+	scale := Second
+	for _, u := range []struct {
+		suffix string
+		scale  Time
+	}{{"us", Microsecond}, {"ms", Millisecond}, {"min", Minute}, {"s", Second}, {"m", Minute}, {"h", Hour}, {"d", Day}} {
+		if rest, ok := strings.CutSuffix(text, u.suffix); ok {
+			text, scale = strings.TrimSpace(rest), u.scale
+			break
+		}
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0, fmt.Errorf("%q is not a length of time: write 90s, 1.5h or 200ms", s)
+	}
+	us := v * float64(scale)
+	if math.Abs(us) >= float64(math.MaxInt64) {
+		return 0, fmt.Errorf("%q is too long a time", s)
+	}
+	return Time(math.Round(us)), nil
+}
+
+// Bytes is an amount of data.
+type Bytes int64
+
+// Amounts of data.
+const (
+	KiB Bytes = 1 << 10
+	MiB Bytes = 1 << 20
+	GiB Bytes = 1 << 30
+	TiB Bytes = 1 << 40
+)
+
+// String writes an amount with a binary unit.
+func (b Bytes) String() string {
+	v, a := float64(b), math.Abs(float64(b))
+	switch {
+	case a < float64(KiB):
+		return strconv.FormatInt(int64(b), 10) + " B"
+	case a < float64(MiB):
+		return trim(v/float64(KiB), 1) + " KiB"
+	case a < float64(GiB):
+		return trim(v/float64(MiB), 1) + " MiB"
+	case a < float64(TiB):
+		return trim(v/float64(GiB), 1) + " GiB"
+	}
+	return trim(v/float64(TiB), 1) + " TiB"
+}
+
+// ParseBytes reads "128MB", "1.5 GiB", "64k" or a bare number of bytes. Units are binary: in this field a block of 128 MB is 2^27 bytes.
+func ParseBytes(s string) (Bytes, error) {
+	text := strings.ToLower(strings.TrimSpace(s))
+	text = strings.TrimSuffix(strings.TrimSuffix(text, "b"), "i")
+	scale := Bytes(1)
+	for _, u := range []struct {
+		suffix string
+		scale  Bytes
+	}{{"k", KiB}, {"m", MiB}, {"g", GiB}, {"t", TiB}} {
+		if rest, ok := strings.CutSuffix(text, u.suffix); ok {
+			text, scale = rest, u.scale
+			break
+		}
+	}
+	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || math.IsNaN(v) || v < 0 || v*float64(scale) >= float64(math.MaxInt64) {
+		return 0, fmt.Errorf("%q is not an amount of data: write 128MB, 1.5GiB or a number of bytes", s)
+	}
+	return Bytes(math.Round(v * float64(scale))), nil
+}
+
+// Resources is what a container asks for and what a node has.
+type Resources struct {
+	Mem   int64 // MiB
+	Cores int64 // virtual cores
+}
+
+// Add returns r + o.
+func (r Resources) Add(o Resources) Resources { return Resources{r.Mem + o.Mem, r.Cores + o.Cores} }
+
+// Sub returns r - o.
+func (r Resources) Sub(o Resources) Resources { return Resources{r.Mem - o.Mem, r.Cores - o.Cores} }
+
+// Times returns n such resources.
+func (r Resources) Times(n int64) Resources { return Resources{r.Mem * n, r.Cores * n} }
+
+// Fits says whether r can be taken out of room.
+func (r Resources) Fits(room Resources) bool { return r.Mem <= room.Mem && r.Cores <= room.Cores }
+
+// IsZero says whether r asks for nothing.
+func (r Resources) IsZero() bool { return r == Resources{} }
+
+// Count returns how many containers of size ask fit into r; 0 for an ask of nothing.
+func (r Resources) Count(ask Resources) int64 {
+	n := int64(math.MaxInt64)
+	if ask.Mem > 0 {
+		n = min(n, r.Mem/ask.Mem)
+	}
+	if ask.Cores > 0 {
+		n = min(n, r.Cores/ask.Cores)
+	}
+	if n == math.MaxInt64 || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// DominantShare returns the larger of r's two shares of total.
+func (r Resources) DominantShare(total Resources) float64 {
+	s := 0.0
+	if total.Mem > 0 {
+		s = float64(r.Mem) / float64(total.Mem)
+	}
+	if total.Cores > 0 {
+		s = max(s, float64(r.Cores)/float64(total.Cores))
+	}
+	return s
+}
+
+// String writes <memory MiB, vcores>.
+func (r Resources) String() string { return fmt.Sprintf("%d MiB, %d vcores", r.Mem, r.Cores) }

@@ -1,0 +1,194 @@
+// Package workload describes work: jobs that are small graphs of stages, each with a count of like tasks.
+//
+// A pending task is an integer. A job with 87,000 maps is one Stage value, so a day of a large cluster is a few
+// megabytes, and a billion tasks cost no more memory than the jobs they belong to. How long task i of a stage takes is
+// a pure function of the stage, the task's number and a seed (see Lengths), so that every scheduler that is compared on
+// a workload meets exactly the same tasks, in whichever order it starts them.
+//
+// A Job is immutable once a Source has handed it out: runs share it.
+package workload
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// Kind says what a stage's tasks are, for clusters with fixed slots and for reports.
+type Kind uint8
+
+// Kinds of stages.
+const (
+	Map Kind = iota
+	Reduce
+	Other
+)
+
+func (k Kind) String() string {
+	switch k {
+	case Map:
+		return "map"
+	case Reduce:
+		return "reduce"
+	}
+	return "other"
+}
+
+// Job is one submission.
+type Job struct {
+	ID       string
+	Name     string
+	User     string
+	Queue    string // as submitted: a leaf's short name or a full path; "" is "default"
+	Class    string // a label for reports ("small", "etl"); may be empty
+	Submit   unit.Time
+	Priority int            // larger is more urgent
+	Deadline unit.Time      // instant by which it should finish; 0: none
+	Master   unit.Resources // the application master's container; zero: the job has none
+	Stages   []Stage
+	Keep     *Keep     // set: tasks run inside containers that the job keeps (Spark executors)
+	Observed *Observed // what really happened, where the trace says; never shown to a policy
+}
+
+// Stage is a set of like tasks.
+type Stage struct {
+	Name   string
+	Kind   Kind
+	Tasks  int64
+	Ask    unit.Resources // one task's container; ignored when the job keeps its containers
+	Length Lengths
+	After  []Edge     // the stages it needs, by index; always smaller than its own
+	Input  unit.Bytes // read from storage by all tasks together
+	Output unit.Bytes // written to storage by all tasks together
+	Hosts  *Hosts     // where each task's input lies, when the trace says
+}
+
+// Edge says that a stage needs the output of an earlier one.
+type Edge struct {
+	From      int        // index of the earlier stage
+	Shuffle   unit.Bytes // what passes over this edge
+	SlowStart float64    // share of From's tasks that must be done before this stage may take containers; 1: all
+}
+
+// Hosts names, for every task of a stage, the nodes that hold its input. Names are interned once a stage.
+type Hosts struct {
+	Names []string  // "rack/node" or "node"
+	Of    [][]int32 // by task: indices into Names; may be shorter than Tasks or have empty rows (no preference)
+}
+
+// Keep is the shape of containers that a job keeps for many tasks.
+type Keep struct {
+	Ask   unit.Resources
+	Slots int64 // tasks that run in one container at a time
+	Max   int64 // containers the job asks for
+}
+
+// Observed is ground truth from a trace.
+type Observed struct {
+	Launch, Finish unit.Time // instants on the trace's own clock, relative to the workload's start
+	Outcome        string    // "" or SUCCESS: finished
+}
+
+// Tasks counts the tasks of all stages.
+func (j *Job) Tasks() int64 {
+	var n int64
+	for i := range j.Stages {
+		n += j.Stages[i].Tasks
+	}
+	return n
+}
+
+// Validate reports what makes the job impossible to run.
+func (j *Job) Validate() error {
+	fail := func(format string, args ...any) error {
+		return fmt.Errorf("job %s: %s", j.ID, fmt.Sprintf(format, args...))
+	}
+	if len(j.Stages) == 0 {
+		return fail("has no stages")
+	}
+	if len(j.Stages) > MaxStages {
+		return fail("has %d stages; at most %d are taken", len(j.Stages), MaxStages)
+	}
+	if j.Submit < 0 {
+		return fail("is submitted %v before the workload starts", -j.Submit)
+	}
+	if j.Master.Mem < 0 || j.Master.Cores < 0 {
+		return fail("its master asks for %v", j.Master)
+	}
+	if k := j.Keep; k != nil && (k.Slots < 1 || k.Max < 1 || k.Ask.Mem < 0 || k.Ask.Cores < 0 || k.Ask.IsZero()) {
+		return fail("keeps containers of %v with %d slots, at most %d: all must be positive", k.Ask, k.Slots, k.Max)
+	}
+	for i := range j.Stages {
+		s := &j.Stages[i]
+		if s.Tasks < 0 || s.Tasks > MaxTasks {
+			return fail("stage %d has %d tasks", i, s.Tasks)
+		}
+		if j.Keep == nil && (s.Ask.Mem < 0 || s.Ask.Cores < 0 || s.Ask.IsZero()) {
+			return fail("stage %d asks for containers of %v", i, s.Ask)
+		}
+		if err := s.Length.Validate(s.Tasks); err != nil {
+			return fail("stage %d: %v", i, err)
+		}
+		for _, e := range s.After {
+			if e.From < 0 || e.From >= i {
+				return fail("stage %d needs stage %d, which is not before it", i, e.From)
+			}
+			if !(e.SlowStart >= 0 && e.SlowStart <= 1) {
+				return fail("stage %d: slow-start %v is not between 0 and 1", i, e.SlowStart)
+			}
+		}
+	}
+	return nil
+}
+
+// Limits on a single job.
+const (
+	MaxStages = 1024
+	MaxTasks  = 1 << 40
+)
+
+// Source yields jobs in the order of their submit times. Next returns io.EOF after the last one. Jobs that it has
+// returned stay valid and unchanged.
+type Source interface {
+	Next() (*Job, error)
+}
+
+// Slice is a workload that is in memory already, sorted by submit time.
+type Slice []*Job
+
+// Source returns a Source over s.
+func (s Slice) Source() Source { return &sliceSource{jobs: s} }
+
+type sliceSource struct{ jobs []*Job }
+
+func (s *sliceSource) Next() (*Job, error) {
+	if len(s.jobs) == 0 {
+		return nil, io.EOF
+	}
+	j := s.jobs[0]
+	s.jobs = s.jobs[1:]
+	return j, nil
+}
+
+// ReadAll collects a whole Source.
+func ReadAll(src Source) (Slice, error) {
+	var all Slice
+	for {
+		j, err := src.Next()
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return all, err
+		}
+		all = append(all, j)
+	}
+}
+
+// Note is something a reader did to a workload that a person should know of: an assumption, or records dropped.
+type Note struct {
+	Text  string
+	Count int64 // records concerned; 0 when it concerns the whole workload
+}
