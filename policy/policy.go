@@ -15,8 +15,11 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// MasterStage is the stage number of a job's master container.
-const MasterStage = -1
+// Stage numbers of containers that are not a task of a stage.
+const (
+	MasterStage = -1 // the job's master
+	KeptStage   = -2 // a container that the job keeps and runs tasks in
+)
 
 // Job is what a scheduler may know of a job. The engine keeps it up to date and always updates it before it tells the
 // policy of the change; a policy only reads it.

@@ -1,0 +1,171 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// Alone answers how long a job takes on an empty cluster, the yardstick of slowdown. It plays each job by itself, with
+// the same task lengths as in the run, free containers known at once and nothing failing. Answers do not depend on the
+// policy, so runs of the same workload and seed share one Alone; it may be used from several goroutines.
+type Alone struct {
+	cluster *cluster.Cluster
+	model   Model
+	seed    uint64
+
+	mu    sync.Mutex
+	slots map[unit.Resources]int64 // containers of a size on the empty cluster
+	known []unit.Time // by arrival number, plus one; 0: not yet computed
+	play  *engine
+}
+
+// aloneKept bounds what is remembered: beyond it, answers are computed again.
+const aloneKept = 4 << 20
+
+// NewAlone makes an empty cache for one cluster, model and seed.
+func NewAlone(c *cluster.Cluster, m Model, seed uint64) *Alone {
+	return &Alone{cluster: c, model: Model{StartUp: m.StartUp}, seed: seed, slots: map[unit.Resources]int64{}}
+}
+
+// Of returns the time for the job that arrived as number seq.
+func (a *Alone) Of(src *workload.Job, seq int64) unit.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if t, ok := a.byWaves(src); ok {
+		return t
+	}
+	if seq < int64(len(a.known)) && a.known[seq] > 0 {
+		return a.known[seq] - 1
+	}
+	t := a.playAlone(src, seq)
+	if seq < aloneKept {
+		for int64(len(a.known)) <= seq {
+			a.known = append(a.known, 0)
+		}
+		a.known[seq] = t + 1
+	}
+	return t
+}
+
+// byWaves computes the common simple case in closed form: at most one stage after the first, all task lengths constant,
+// one size of container. ok is false where the job has to be played.
+func (a *Alone) byWaves(src *workload.Job) (t unit.Time, ok bool) {
+	if src.Keep != nil || len(src.Stages) > 2 || a.cluster.Slots {
+		return 0, false
+	}
+	first := &src.Stages[0]
+	l1, ok := first.Length.IsConstant()
+	if !ok || len(first.After) > 0 || first.Tasks == 0 {
+		return 0, false
+	}
+	slots, known := a.slots[first.Ask]
+	if !known {
+		slots = a.cluster.Containers(first.Ask)
+		a.slots[first.Ask] = slots
+	}
+	if !src.Master.IsZero() {
+		if src.Master != first.Ask {
+			return 0, false
+		}
+		slots--
+		t = a.model.StartUp
+	}
+	if slots <= 0 {
+		return 0, false
+	}
+	wave := a.model.StartUp + l1
+	waves := (first.Tasks + slots - 1) / slots
+	t += unit.Time(waves) * wave
+	if len(src.Stages) == 1 {
+		return t, true
+	}
+	second := &src.Stages[1]
+	l2, ok := second.Length.IsConstant()
+	if !ok || second.Ask != first.Ask || len(second.After) != 1 || second.Tasks == 0 {
+		return 0, false
+	}
+	// Containers left over by the last wave take tasks of the second stage early, if slow-start allows: their start-up is
+	// hidden behind that wave.
+	spare := waves*slots - first.Tasks
+	doneBefore := (waves - 1) * slots
+	if float64(doneBefore) < second.After[0].SlowStart*float64(first.Tasks) {
+		spare = 0
+	}
+	hidden := a.model.StartUp <= wave
+	if !hidden && spare > 0 {
+		return 0, false
+	}
+	early := min(spare, second.Tasks)
+	// At t, early tasks begin to work at once; the others start up first, in the containers of the first stage.
+	rest := second.Tasks - early
+	if early > 0 && rest > slots-early {
+		if a.model.StartUp > 0 {
+			return 0, false // two phases of waves: play it
+		}
+	}
+	n := second.Tasks
+	if a.model.StartUp == 0 {
+		return t + unit.Time((n+slots-1)/slots)*l2, true
+	}
+	if rest == 0 {
+		return t + l2, true
+	}
+	if early > 0 {
+		return t + a.model.StartUp + l2, true
+	}
+	return t + unit.Time((n+slots-1)/slots)*(a.model.StartUp+l2), true
+}
+
+// playAlone runs the job through the engine itself.
+func (a *Alone) playAlone(src *workload.Job, seq int64) unit.Time {
+	if a.play == nil {
+		c := Config{
+			Cluster: a.cluster, Source: workload.Slice(nil).Source(), Model: a.model, Seed: a.seed, Sink: nowhere{}, Alone: a,
+			NewPolicy: func() (policy.Policy, error) { return policy.Policy{Order: &onlyOne{}}, nil },
+		}
+		e, err := newEngine(c)
+		if err != nil {
+			panic("sim: cluster that was valid for a run is not for one job: " + err.Error())
+		}
+		e.solo = true
+		a.play = e
+	}
+	e := a.play
+	begin := e.now
+	e.next, e.nextSeq = src, seq
+	e.q.push(begin, evArrival)
+	if _, err := e.loop(context.Background()); err != nil {
+		panic("sim: a job that finished in a run does not finish alone: " + err.Error())
+	}
+	return e.sum.LastFinish - begin
+}
+
+// nowhere is a sink that drops everything.
+type nowhere struct{}
+
+func (nowhere) Job(*JobRecord) {}
+func (nowhere) Sample(*Sample) {}
+
+// onlyOne is the order for a single job.
+type onlyOne struct{ j *policy.Job }
+
+func (o *onlyOne) Resized(policy.Cluster)                                  {}
+func (o *onlyOne) Arrived(j *policy.Job) error                             { o.j = j; return nil }
+func (o *onlyOne) Ready(*policy.Job)                                       {}
+func (o *onlyOne) Started(*policy.Job, int, unit.Resources)                {}
+func (o *onlyOne) Ended(*policy.Job, int, unit.Resources, unit.Time, bool) {}
+func (o *onlyOne) Left(*policy.Job)                                        { o.j = nil }
+func (o *onlyOne) Ranked(_ *policy.Offer, try func(*policy.Job) policy.Verdict) bool {
+	return o.j != nil && o.j.Pending > 0 && try(o.j) == policy.Took
+}
+
+func sortJobs(js []*job) {
+	slices.SortFunc(js, func(a, b *job) int { return cmp.Compare(a.rec.Seq, b.rec.Seq) })
+}

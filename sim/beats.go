@@ -1,0 +1,92 @@
+package sim
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// beats are the instants at which nodes report free room: node i at phase[i] + k*period. The engine numbers its nodes in
+// the order of their phases (see inPhase), so the next node to be heard that has room is one search in the tree of rooms.
+//
+// Only a beat that can change something is an event: the next one of a node with room, while a job waits.
+type beats struct {
+	period unit.Time
+	phase  []unit.Time // rising
+	at     unit.Time   // of the beat that is on the queue; Never: none
+	node   int32
+	serial uint64 // of that beat: an earlier one that was overtaken is ignored
+}
+
+// inPhase draws a first phase for every node and returns the nodes in that order.
+func inPhase(c *cluster.Cluster, period unit.Time, seed uint64) (*cluster.Cluster, []unit.Time) {
+	n := len(c.Nodes)
+	draw := make([]unit.Time, n)
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+		draw[i] = unit.Time(workload.Uniform01(seed, uint64(i)) * float64(period))
+	}
+	sort.SliceStable(order, func(a, b int) bool { return draw[order[a]] < draw[order[b]] })
+	sorted := &cluster.Cluster{Racks: c.Racks, Slots: c.Slots, Nodes: make([]cluster.Node, n)}
+	phase := make([]unit.Time, n)
+	for i, o := range order {
+		sorted.Nodes[i] = c.Nodes[o]
+		phase[i] = draw[o]
+		if i > 0 {
+			phase[i] = max(phase[i], phase[i-1]+1) // no two at one instant, so that a search by time finds each
+		}
+	}
+	return sorted, phase
+}
+
+// after is the first beat of a node numbered i that comes later than now.
+func (b *beats) after(i int32, now unit.Time) unit.Time {
+	base := now - now%b.period
+	if b.phase[i] > now-base {
+		return base + b.phase[i]
+	}
+	return base + b.period + b.phase[i]
+}
+
+// nextBeat puts the next beat that matters on the queue, if none as early is there.
+func (p *pool) nextBeat() {
+	b := p.beats
+	if p.waiting == 0 {
+		return
+	}
+	now := p.e.now
+	from, _ := slices.BinarySearch(b.phase, now%b.period+1)
+	if i := p.rooms.find(p.minAsk, int32(from)); i >= 0 {
+		if at := b.after(i, now); at < b.at {
+			p.putBeat(i, at)
+		}
+	}
+}
+
+func (p *pool) putBeat(i int32, at unit.Time) {
+	b := p.beats
+	b.at, b.node = at, i
+	b.serial++
+	p.e.q.push(at, evBeat|p.id|b.serial<<1)
+}
+
+// nodeFreed says that a node has room again: it may be heard before the beat that is on the queue.
+func (p *pool) nodeFreed(i int32) {
+	if at := p.beats.after(i, p.e.now); at < p.beats.at {
+		p.putBeat(i, at)
+	}
+}
+
+func (p *pool) beat(serial uint64) {
+	b := p.beats
+	if serial != b.serial {
+		return
+	}
+	b.at = unit.Never
+	p.offerNode(&p.nodes[b.node])
+	p.nextBeat()
+}

@@ -1,0 +1,316 @@
+package sim
+
+import (
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// dispatch looks at the whole pool after something changed: work arrived, a stage opened, a job left its share to others.
+// With heartbeats it only makes sure that the next free node will be heard.
+func (p *pool) dispatch() {
+	p.due = false
+	if p.waiting == 0 {
+		return
+	}
+	if p.beats != nil {
+		p.nextBeat()
+		return
+	}
+	p.offer = policy.Offer{Now: p.e.now}
+	for p.waiting > 0 && p.minAsk.Fits(p.rooms.largest()) {
+		p.refused = 0
+		if !p.order.Ranked(&p.offer, p.anyNode) {
+			break
+		}
+	}
+	p.due = false // starts may have set it; everything was offered just now
+}
+
+// offerNode hands out the free room of one node.
+func (p *pool) offerNode(n *policy.Node) {
+	p.offer = policy.Offer{Now: p.e.now, Node: n}
+	for p.waiting > 0 && p.minAsk.Fits(n.Free) {
+		p.refused = 0
+		if !p.order.Ranked(&p.offer, p.onNode) {
+			break
+		}
+	}
+	p.offer.Node = nil
+}
+
+// tryOnNode starts the job's next task on the offered node, if it fits.
+func (p *pool) tryOnNode(v *policy.Job) policy.Verdict {
+	n := p.offer.Node
+	if !v.Ask.Fits(n.Free) {
+		return p.pass()
+	}
+	e := p.e
+	j := e.jobs[v.Index]
+	near, number := policy.NoPreference, int64(-1)
+	if s := v.Front; s >= 0 {
+		if nr := j.stages[s].near; nr != nil {
+			near, number = nr.best(n.Index, n.Rack)
+		}
+		if p.place != nil && p.place.Fit(v, s, n, near) < 0 {
+			return p.pass()
+		}
+	}
+	e.start(p, j, n, near, number)
+	return policy.Took
+}
+
+// tryAnyNode finds a node for the job's next task, the nearest to its input that has room.
+func (p *pool) tryAnyNode(v *policy.Job) policy.Verdict {
+	e := p.e
+	j := e.jobs[v.Index]
+	near, number, at := policy.NoPreference, int64(-1), int32(-1)
+	if s := v.Front; s >= 0 && j.stages[s].near != nil {
+		near, number, at = j.stages[s].near.choose(p, v.Ask)
+	} else {
+		at = p.rooms.find(v.Ask, p.cursor)
+	}
+	if at < 0 {
+		return p.pass()
+	}
+	n := &p.nodes[at]
+	if p.place != nil && v.Front >= 0 && p.place.Fit(v, v.Front, n, near) < 0 {
+		return p.pass()
+	}
+	p.cursor = at + 1
+	e.start(p, j, n, near, number)
+	return policy.Took
+}
+
+func (p *pool) pass() policy.Verdict {
+	if p.refused++; p.refused >= p.e.model.Lookahead {
+		return policy.Enough
+	}
+	return policy.Pass
+}
+
+// start gives the job's next container: its master, one it keeps, or a task of its front stage. number is the task chosen
+// for its nearness, or -1 for the next one.
+func (e *engine) start(p *pool, j *job, n *policy.Node, near policy.Near, number int64) {
+	v := &j.views[p.id]
+	ask, front := v.Ask, v.Front
+	t := e.newRecord()
+	tk := &e.tasks[t]
+	*tk = task{job: j.index, node: n.Index, stage: int16(front), start: e.now, next: -1}
+	n.Free = n.Free.Sub(ask)
+	p.rooms.touch(n.Index)
+	v.Pending--
+	v.Running++
+	v.Used = v.Used.Add(ask)
+	q := &e.queues[j.queue]
+	q.hold(e.now-e.samples.from, ask.Mem)
+	e.sum.Decisions++
+	j.rec.Containers++
+	if j.rec.Start < 0 {
+		j.rec.Start = e.now
+		q.waiting--
+		q.running++
+	}
+	q.pending--
+	dry := false
+	switch {
+	case front >= 0:
+		s := &j.stages[front]
+		s.take(tk, number)
+		j.rec.Near[near]++
+		dry = s.pending == 0
+		if s.released {
+			e.schedule(j, front, t)
+		} else {
+			tk.flags |= taskWaits
+			tk.next, s.waits = s.waits, t
+		}
+	case front == policy.MasterStage:
+		j.master = t
+		e.q.push(e.now+e.model.StartUp, evUp|uint64(t))
+	default:
+		e.startKept(j, t)
+	}
+	if v.Pending == 0 {
+		p.waiting--
+	} else if dry || front == policy.MasterStage {
+		e.advance(j, uint8(p.id))
+	}
+	p.order.Started(v, front, ask)
+	if p.place != nil && front >= 0 {
+		p.place.Placed(v, front, n, near)
+	}
+	if dry {
+		e.refresh(j) // the last task of a stage has started: the next stage may open
+	}
+}
+
+// take removes one task from those pending and writes its number into the record.
+func (s *stage) take(tk *task, number int64) {
+	s.pending--
+	s.running++
+	switch k := len(s.redo); {
+	case number >= 0:
+		tk.number = number
+		s.near.taken(number)
+		if k > 0 {
+			tk.attempt = s.takeRedo(number)
+		}
+	case k > 0:
+		tk.number, tk.attempt = s.redo[k-1].number, s.redo[k-1].attempt
+		s.redo = s.redo[:k-1]
+	default:
+		tk.number = s.next
+		s.next++
+	}
+}
+
+// schedule puts the end of a task's work on the queue. The stage must be released.
+func (e *engine) schedule(j *job, i int, t int32) {
+	s, tk := &j.stages[i], &e.tasks[t]
+	length := s.fixed
+	if length < 0 {
+		length = s.length.Draw(tk.number, s.seed)
+	}
+	begin := tk.start
+	if tk.flags&taskInner == 0 {
+		begin += e.model.StartUp
+	}
+	begin = max(begin, e.now)
+	if e.model.FailTask > 0 {
+		if frac, fails := e.failsAt(j, i, tk); fails {
+			e.q.push(begin+unit.Time(frac*float64(length)), evTaskFail|uint64(t))
+			return
+		}
+	}
+	e.q.push(begin+length, evTaskEnd|uint64(t))
+}
+
+// taskEnd handles the end of a task's work, or its failure.
+func (e *engine) taskEnd(t int32, failed bool) {
+	tk := &e.tasks[t]
+	if tk.flags&taskDead != 0 {
+		e.freeRecord(t)
+		return
+	}
+	j := e.jobs[tk.job]
+	s := &j.stages[tk.stage]
+	node, poolID := tk.node, s.pool
+	inner := tk.flags&taskInner != 0
+	s.running--
+	if failed {
+		e.giveBack(j, t, true)
+		e.retry(j, t)
+	} else {
+		s.done++
+		j.left--
+		j.views[poolID].Done++
+		e.sum.Tasks++
+		e.giveBack(j, t, false)
+	}
+	e.freeRecord(t)
+	if j.gone {
+		return // failed once too often
+	}
+	if j.left == 0 {
+		e.done(j, Finished)
+	} else if s.done >= s.mark || failed {
+		e.refresh(j)
+	}
+	if inner {
+		if !j.gone {
+			e.fillKept(j)
+		}
+		return
+	}
+	p := e.pools[poolID]
+	if p.waiting == 0 {
+		return
+	}
+	if p.beats != nil {
+		p.nodeFreed(node)
+		return
+	}
+	if !p.due {
+		p.offerNode(&p.nodes[node])
+	}
+}
+
+// giveBack returns a container to its node and tells the policy. A task inside a kept container has none of its own.
+func (e *engine) giveBack(j *job, t int32, lost bool) {
+	tk := &e.tasks[t]
+	length := e.now - tk.start
+	j.rec.Service += length
+	if lost {
+		j.rec.Lost++
+		e.sum.Lost++
+	}
+	if tk.flags&taskInner != 0 {
+		j.rec.Service -= length // counted by the container that is kept
+		j.kept.idle++
+		return
+	}
+	ask, k := e.askOf(j, tk)
+	p := e.pools[k]
+	v := &j.views[k]
+	n := &p.nodes[tk.node]
+	if !n.Total.IsZero() {
+		n.Free = n.Free.Add(ask)
+		p.rooms.touch(tk.node)
+	}
+	v.Running--
+	v.Used = v.Used.Sub(ask)
+	e.queues[j.queue].yield(e.now-e.samples.from, ask.Mem)
+	p.order.Ended(v, int(tk.stage), ask, length, lost)
+}
+
+// askOf is the size of a held container and the pool it is from.
+func (e *engine) askOf(j *job, tk *task) (unit.Resources, uint8) {
+	switch {
+	case tk.stage >= 0:
+		s := &j.stages[tk.stage]
+		return s.ask, s.pool
+	case tk.stage == policy.MasterStage:
+		return j.src.Master, 0
+	}
+	return j.kept.ask, 0
+}
+
+// up handles a master, or a container that is kept, that has started up.
+func (e *engine) up(t int32) {
+	tk := &e.tasks[t]
+	if tk.flags&taskDead != 0 {
+		e.freeRecord(t)
+		return
+	}
+	j := e.jobs[tk.job]
+	tk.flags |= taskUp
+	if tk.stage == policy.KeptStage {
+		e.upKept(j)
+		return
+	}
+	e.begin(j)
+}
+
+func (e *engine) newRecord() int32 {
+	if t := e.freeTask; t >= 0 {
+		e.freeTask = e.tasks[t].next
+		return t
+	}
+	e.tasks = append(e.tasks, task{})
+	return int32(len(e.tasks) - 1)
+}
+
+// endStarting frees the record of a master or a kept container whose room is given back: at once, or when its start-up
+// event comes up.
+func (e *engine) endStarting(t int32) {
+	if tk := &e.tasks[t]; tk.flags&taskUp == 0 {
+		tk.flags |= taskDead
+		return
+	}
+	e.freeRecord(t)
+}
+
+func (e *engine) freeRecord(t int32) {
+	e.tasks[t] = task{flags: taskUnset, next: e.freeTask}
+	e.freeTask = t
+}

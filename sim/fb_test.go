@@ -1,0 +1,62 @@
+package sim_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/all"
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/workload/swim"
+)
+
+type count struct{ jobs, samples int }
+
+func (c *count) Job(*sim.JobRecord) { c.jobs++ }
+func (c *count) Sample(*sim.Sample) { c.samples++ }
+
+func TestFacebookDay(t *testing.T) {
+	dir := os.Getenv("YARDMASTER_TRACES")
+	if dir == "" {
+		t.Skip("YARDMASTER_TRACES is not set")
+	}
+	path := filepath.Join(dir, "swim", "FB-2010_samples_24_times_1hr_0.tsv")
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := swim.NewReader(f, path, swim.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs, err := workload.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cl := range []string{"600x6/30", "3000x20/30"} {
+		for _, name := range []string{"fifo", "fair", "capacity"} {
+			c, _ := cluster.Parse(cl)
+			spec, _ := policy.ParseSpec(name)
+			if _, ok := all.Policies.Find(name); !ok {
+				continue
+			}
+			begin := time.Now()
+			sink := &count{}
+			sum, err := sim.Run(context.Background(), sim.Config{
+				Cluster: c, Source: jobs.Source(), Seed: 1, Sink: sink,
+				NewPolicy: func() (policy.Policy, error) { return all.Policies.New(spec) },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := time.Since(begin)
+			t.Logf("%s %s: %v, %d events, %.0f ns/event, jobs %d/%d tasks %d last %v", cl, name, d, sum.Events,
+				float64(d.Nanoseconds())/float64(sum.Events), sum.Finished, sum.Submitted, sum.Tasks, sum.LastFinish)
+		}
+	}
+}

@@ -1,0 +1,487 @@
+package sim_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/all"
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// ledger is a sink that keeps everything, and the books of what a watched policy was told.
+type ledger struct {
+	records []sim.JobRecord
+	samples []sim.Sample
+}
+
+func (l *ledger) Job(r *sim.JobRecord) { l.records = append(l.records, *r) }
+func (l *ledger) Sample(s *sim.Sample) {
+	c := *s
+	c.Queues = append([]sim.QueueSample(nil), s.Queues...)
+	l.samples = append(l.samples, c)
+}
+
+// watched stands between the engine and an order and checks what the engine may and may not do. It also writes down every
+// call, so that the calls can be replayed to a fresh copy of the policy.
+type watched struct {
+	policy.Order
+	t       *rapid.T
+	total   unit.Resources
+	used    unit.Resources
+	starts  map[string]int64 // by job/stage
+	ends    map[string]int64
+	lost    int64
+	present map[int32]*policy.Job
+	log     []call
+}
+
+type call struct {
+	what   string
+	job    policy.Job // as it was at the time of the call
+	stage  int
+	ask    unit.Resources
+	length unit.Time
+	lost   bool
+	total  policy.Cluster
+	tries  []verdict
+}
+
+type verdict struct {
+	seq int64
+	v   policy.Verdict
+}
+
+func (w *watched) Resized(c policy.Cluster) {
+	w.total = c.Total
+	w.log = append(w.log, call{what: "resized", total: c})
+	w.Order.Resized(c)
+}
+
+func (w *watched) Arrived(j *policy.Job) error {
+	if j.Pending != 0 || j.Running != 0 {
+		w.t.Fatalf("job %s arrives with %d pending, %d running", j.ID, j.Pending, j.Running)
+	}
+	if w.present[j.Index] != nil {
+		w.t.Fatalf("index %d is taken twice", j.Index)
+	}
+	w.log = append(w.log, call{what: "arrived", job: *j})
+	err := w.Order.Arrived(j)
+	if err == nil {
+		w.present[j.Index] = j
+	}
+	return err
+}
+
+func (w *watched) Ready(j *policy.Job) {
+	if j.Pending <= 0 {
+		w.t.Fatalf("job %s is ready with %d pending", j.ID, j.Pending)
+	}
+	w.log = append(w.log, call{what: "ready", job: *j})
+	w.Order.Ready(j)
+}
+
+func (w *watched) Started(j *policy.Job, s int, ask unit.Resources) {
+	w.starts[fmt.Sprint(j.ID, "/", s)]++
+	w.used = w.used.Add(ask)
+	if j.Pending < 0 {
+		w.t.Fatalf("job %s has %d pending", j.ID, j.Pending)
+	}
+	w.log = append(w.log, call{what: "started", job: *j, stage: s, ask: ask})
+	w.Order.Started(j, s, ask)
+}
+
+func (w *watched) Ended(j *policy.Job, s int, ask unit.Resources, l unit.Time, lost bool) {
+	w.used = w.used.Sub(ask)
+	if lost {
+		w.lost++
+	} else {
+		w.ends[fmt.Sprint(j.ID, "/", s)]++
+	}
+	if j.Running < 0 || j.Used.Mem < 0 {
+		w.t.Fatalf("job %s has %d running, %v used", j.ID, j.Running, j.Used)
+	}
+	w.log = append(w.log, call{what: "ended", job: *j, stage: s, ask: ask, length: l, lost: lost})
+	w.Order.Ended(j, s, ask, l, lost)
+}
+
+func (w *watched) Left(j *policy.Job) {
+	if j.Pending != 0 || j.Running != 0 || !j.Used.IsZero() {
+		w.t.Fatalf("job %s leaves with %d pending, %d running, %v used", j.ID, j.Pending, j.Running, j.Used)
+	}
+	delete(w.present, j.Index)
+	w.log = append(w.log, call{what: "left", job: *j})
+	w.Order.Left(j)
+}
+
+func (w *watched) Ranked(o *policy.Offer, try func(*policy.Job) policy.Verdict) bool {
+	at := len(w.log)
+	var c call
+	c.what = "ranked"
+	w.log = append(w.log, c) // before what try brings about
+	var tries []verdict
+	took := w.Order.Ranked(o, func(j *policy.Job) policy.Verdict {
+		if j.Pending <= 0 {
+			w.t.Fatalf("job %s is proposed with %d pending", j.ID, j.Pending)
+		}
+		seq := j.Seq
+		v := try(j)
+		tries = append(tries, verdict{seq, v})
+		if v == policy.Took && !w.used.Fits(w.total) {
+			w.t.Fatalf("%v in use of %v", w.used, w.total)
+		}
+		return v
+	})
+	w.log[at].tries = tries
+	return took
+}
+
+func genCluster(t *rapid.T) *cluster.Cluster {
+	racks := rapid.IntRange(1, 3).Draw(t, "racks")
+	n := rapid.IntRange(racks, 8).Draw(t, "nodes")
+	c := cluster.Uniform(n, racks, unit.Resources{Mem: 4096, Cores: 4})
+	if rapid.IntRange(0, 4).Draw(t, "slots") == 0 {
+		c.Slots = true
+		for i := range c.Nodes {
+			c.Nodes[i].MapSlots = rapid.Int64Range(1, 3).Draw(t, "maps")
+			c.Nodes[i].ReduceSlots = rapid.Int64Range(0, 2).Draw(t, "reduces")
+		}
+		return c
+	}
+	for i := range c.Nodes {
+		// A little more than the tasks can use, for masters: they must not crowd out all tasks, which is a true deadlock.
+		c.Nodes[i].Room = unit.Resources{Mem: 1024*rapid.Int64Range(1, 6).Draw(t, "mem") + 64, Cores: rapid.Int64Range(1, 6).Draw(t, "cores")}
+	}
+	return c
+}
+
+func genLengths(t *rapid.T, tasks int64) workload.Lengths {
+	a := unit.Time(rapid.Int64Range(0, 20).Draw(t, "length")) * unit.Second
+	switch rapid.IntRange(0, 4).Draw(t, "lengths") {
+	case 0:
+		return workload.Lengths{Kind: workload.Exponential, A: a}
+	case 1:
+		l := workload.Lengths{Kind: workload.List, Values: make([]unit.Time, tasks)}
+		for i := range l.Values {
+			l.Values[i] = unit.Time(rapid.Int64Range(0, 30).Draw(t, "value")) * unit.Second
+		}
+		return l
+	case 2:
+		return workload.Lengths{Kind: workload.Uniform, A: a, B: a + unit.Minute}
+	}
+	return workload.Fixed(a)
+}
+
+func genJobs(t *rapid.T, c *cluster.Cluster) workload.Slice {
+	var jobs workload.Slice
+	at := unit.Time(0)
+	for i := range rapid.IntRange(1, 12).Draw(t, "jobs") {
+		at += unit.Time(rapid.Int64Range(0, 15).Draw(t, "gap")) * unit.Second
+		j := &workload.Job{
+			ID: fmt.Sprint("j", i), Submit: at, Priority: rapid.IntRange(0, 2).Draw(t, "priority"),
+			User: rapid.SampledFrom([]string{"ann", "bob", "eve"}).Draw(t, "user"), Queue: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "queue"),
+		}
+		if rapid.IntRange(0, 2).Draw(t, "master") == 0 {
+			j.Master = unit.Resources{Mem: 1}
+		}
+		for s := range rapid.IntRange(1, 5).Draw(t, "stages") {
+			n := rapid.Int64Range(0, 12).Draw(t, "tasks")
+			st := workload.Stage{
+				Tasks: n, Ask: unit.Resources{Mem: 512 * rapid.Int64Range(1, 6).Draw(t, "ask"), Cores: rapid.Int64Range(1, 2).Draw(t, "askcores")},
+				Length: genLengths(t, n), Kind: workload.Map, Input: unit.Bytes(rapid.Int64Range(0, 1).Draw(t, "input")),
+			}
+			if s > 0 {
+				st.Kind = workload.Kind(rapid.IntRange(0, 1).Draw(t, "kind"))
+				for up := range s {
+					if up == s-1 || rapid.IntRange(0, 3).Draw(t, "edge") == 0 {
+						st.After = append(st.After, workload.Edge{From: up, SlowStart: rapid.SampledFrom([]float64{0, 0.05, 0.5, 1}).Draw(t, "slow")})
+					}
+				}
+			}
+			j.Stages = append(j.Stages, st)
+		}
+		if rapid.IntRange(0, 4).Draw(t, "keep") == 0 {
+			j.Keep = &workload.Keep{Ask: unit.Resources{Mem: 1024, Cores: 1}, Slots: rapid.Int64Range(1, 3).Draw(t, "kslots"), Max: rapid.Int64Range(1, 4).Draw(t, "kmax")}
+		}
+		jobs = append(jobs, j)
+	}
+	return jobs
+}
+
+func genModel(t *rapid.T, c *cluster.Cluster) sim.Model {
+	m := sim.Model{Sample: unit.Time(rapid.Int64Range(1, 20).Draw(t, "sample")) * unit.Second}
+	if rapid.Bool().Draw(t, "beats") {
+		m.Heartbeat = unit.Second * unit.Time(rapid.Int64Range(1, 3).Draw(t, "heartbeat"))
+	}
+	m.StartUp = unit.Time(rapid.Int64Range(0, 3).Draw(t, "startup")) * unit.Second
+	m.Replicas = rapid.IntRange(0, 3).Draw(t, "replicas")
+	if rapid.IntRange(0, 3).Draw(t, "fails") == 0 {
+		m.FailTask = 0.1
+	}
+	if rapid.IntRange(0, 3).Draw(t, "losses") == 0 {
+		for range rapid.IntRange(1, 3).Draw(t, "nlosses") {
+			m.Losses = append(m.Losses, sim.Loss{
+				Node: c.Nodes[rapid.IntRange(0, len(c.Nodes)-1).Draw(t, "lost")].Name,
+				At:   unit.Time(rapid.Int64Range(0, 100).Draw(t, "lossat")) * unit.Second, For: unit.Time(rapid.Int64Range(1, 60).Draw(t, "lossfor")) * unit.Second,
+			})
+		}
+	}
+	return m
+}
+
+var specs = []string{"fifo", "fair", "fair:by=user", "fair:by=pool", "fair:resource=drf", "capacity", "delay"}
+
+func genSpec(t *rapid.T) policy.Spec {
+	var known []string
+	for _, s := range specs {
+		spec, _ := policy.ParseSpec(s)
+		if _, ok := all.Policies.Find(spec.Name); ok {
+			known = append(known, s)
+		}
+	}
+	spec, err := policy.ParseSpec(rapid.SampledFrom(known).Draw(t, "scheduler"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
+
+// Work is conserved: on any cluster, workload, model and policy every task of every admitted job runs to completion exactly
+// once (lost attempts are counted and run again), no container is over-committed, nothing hangs, and what the timeline
+// says was held is what the jobs say they held.
+func TestPropertyWorkIsConserved(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := genCluster(t)
+		jobs := genJobs(t, c)
+		m := genModel(t, c)
+		spec := genSpec(t)
+		var books []*watched
+		sink := &ledger{}
+		sum, err := sim.Run(context.Background(), sim.Config{
+			Cluster: c, Source: jobs.Source(), Model: m, Seed: rapid.Uint64().Draw(t, "seed"), Sink: sink,
+			NewPolicy: func() (policy.Policy, error) {
+				p, err := all.Policies.New(spec)
+				w := &watched{Order: p.Order, t: t, starts: map[string]int64{}, ends: map[string]int64{}, present: map[int32]*policy.Job{}}
+				books = append(books, w)
+				p.Order = w
+				return p, err
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if int64(len(sink.records)) != sum.Submitted || sum.Submitted != int64(len(jobs)) {
+			t.Fatalf("%d jobs, %d submitted, %d records", len(jobs), sum.Submitted, len(sink.records))
+		}
+		if sum.Finished+sum.Refused+sum.Failed != sum.Submitted {
+			t.Fatalf("finished %d + refused %d + failed %d != %d", sum.Finished, sum.Refused, sum.Failed, sum.Submitted)
+		}
+		if m.FailTask == 0 && sum.Failed > 0 {
+			t.Fatalf("%d jobs failed and nothing fails", sum.Failed)
+		}
+		var tasks int64
+		var service unit.Time
+		for _, r := range sink.records {
+			service += r.Service
+			if r.Outcome != sim.Finished {
+				continue
+			}
+			tasks += r.Job.Tasks()
+			if r.Start < r.Job.Submit || r.Finish < r.Start {
+				t.Fatalf("job %s: submitted %v, started %v, finished %v", r.Job.ID, r.Job.Submit, r.Start, r.Finish)
+			}
+			if m.Replicas >= 0 && r.Near[0]+r.Near[1]+r.Near[2]+r.Near[3] < r.Job.Tasks() {
+				t.Fatalf("job %s: %v starts for %d tasks", r.Job.ID, r.Near, r.Job.Tasks())
+			}
+			if r.Job.Keep != nil {
+				continue // its tasks are not the policy's business
+			}
+			for i := range r.Job.Stages {
+				var ends int64
+				for _, w := range books {
+					ends += w.ends[fmt.Sprint(r.Job.ID, "/", i)]
+				}
+				if ends != r.Job.Stages[i].Tasks {
+					t.Fatalf("job %s stage %d: %d tasks ended of %d", r.Job.ID, i, ends, r.Job.Stages[i].Tasks)
+				}
+			}
+		}
+		if sum.Failed == 0 && tasks != sum.Tasks {
+			t.Fatalf("%d tasks in finished jobs, %d counted", tasks, sum.Tasks)
+		}
+		var lost int64
+		for _, w := range books {
+			if !w.used.IsZero() || len(w.present) > 0 {
+				t.Fatalf("at the end %v is in use by %d jobs", w.used, len(w.present))
+			}
+			lost += w.lost
+		}
+		if sum.Busy != service {
+			t.Fatalf("timeline holds %v, jobs %v", sum.Busy, service)
+		}
+		from := unit.Time(0)
+		for _, s := range sink.samples {
+			if s.From != from || s.To <= s.From {
+				t.Fatalf("samples: %v to %v after %v", s.From, s.To, from)
+			}
+			from = s.To
+			for _, q := range s.Queues {
+				if q.Containers < 0 || q.Running < 0 || q.Waiting < 0 || q.Pending < 0 {
+					t.Fatalf("sample %+v", q)
+				}
+			}
+		}
+	})
+}
+
+// Same input, same seed: the same output, byte for byte. And a job alone on the cluster has slowdown one.
+func TestPropertyDeterminism(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := genCluster(t)
+		jobs := genJobs(t, c)
+		m := genModel(t, c)
+		spec := genSpec(t)
+		seed := rapid.Uint64().Draw(t, "seed")
+		play := func() string {
+			sink := &ledger{}
+			sum, err := sim.Run(context.Background(), sim.Config{
+				Cluster: c, Source: jobs.Source(), Model: m, Seed: seed, Sink: sink,
+				NewPolicy: func() (policy.Policy, error) { return all.Policies.New(spec) },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := json.Marshal([]any{sum, sink.records, sink.samples})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(b)
+		}
+		if a, b := play(), play(); a != b {
+			t.Fatalf("two runs differ:\n%s\n%s", a, b)
+		}
+	})
+}
+
+// A job that is by itself takes exactly as long as Alone says, whether that was computed or played.
+func TestPropertyAloneIsARunOfOne(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := genCluster(t)
+		job := genJobs(t, c)[:1]
+		seed := rapid.Uint64().Draw(t, "seed")
+		sink := &ledger{}
+		_, err := sim.Run(context.Background(), sim.Config{
+			Cluster: c, Source: job.Source(), Seed: seed, Sink: sink,
+			Model:     sim.Model{StartUp: unit.Time(rapid.Int64Range(0, 3).Draw(t, "startup")) * unit.Second},
+			NewPolicy: func() (policy.Policy, error) { return all.Policies.New(policy.Spec{Name: "fifo"}) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := sink.records[0]; r.Outcome == sim.Finished && r.Finish-r.Job.Submit != r.Alone {
+			t.Fatalf("took %v, alone %v", r.Finish-r.Job.Submit, r.Alone)
+		}
+	})
+}
+
+// A policy's decisions do not depend on the engine, and it never sees the future: the calls of a run, replayed to a fresh
+// copy from the log alone (no engine, no workload), bring the same proposals in the same order.
+func TestPropertyDecisionsCanBeReplayed(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := genCluster(t)
+		jobs := genJobs(t, c)
+		m := genModel(t, c)
+		spec := genSpec(t)
+		var books []*watched
+		_, err := sim.Run(context.Background(), sim.Config{
+			Cluster: c, Source: jobs.Source(), Model: m, Seed: 1, Sink: &ledger{},
+			NewPolicy: func() (policy.Policy, error) {
+				p, err := all.Policies.New(spec)
+				w := &watched{Order: p.Order, t: t, starts: map[string]int64{}, ends: map[string]int64{}, present: map[int32]*policy.Job{}}
+				books = append(books, w)
+				p.Order = w
+				return p, err
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range books {
+			p, err := all.Policies.New(spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := &replay{t: t, order: p.Order, log: w.log, jobs: map[int64]*policy.Job{}}
+			for r.at < len(r.log) {
+				r.step()
+			}
+		}
+	})
+}
+
+// replay tells an order what a log says and compares its proposals with those of the log.
+type replay struct {
+	t     *rapid.T
+	order policy.Order
+	log   []call
+	at    int
+	jobs  map[int64]*policy.Job
+}
+
+func (r *replay) step() {
+	c := r.log[r.at]
+	r.at++
+	if c.what == "resized" {
+		r.order.Resized(c.total)
+		return
+	}
+	if c.what == "ranked" {
+		i := 0
+		r.order.Ranked(&policy.Offer{}, func(j *policy.Job) policy.Verdict {
+			if i >= len(c.tries) || c.tries[i].seq != j.Seq {
+				r.t.Fatalf("proposal %d is job %s; the log has %v", i, j.ID, c.tries)
+			}
+			v := c.tries[i].v
+			i++
+			if v == policy.Took { // what the engine told inside the call, up to and with the start
+				for started := false; !started || r.at < len(r.log) && r.log[r.at].what == "ready"; {
+					started = started || r.log[r.at].what == "started"
+					r.step()
+				}
+			}
+			return v
+		})
+		if i != len(c.tries) {
+			r.t.Fatalf("%d proposals; the log has %v", i, c.tries)
+		}
+		return
+	}
+	j := r.jobs[c.job.Seq]
+	if j == nil {
+		j = &policy.Job{}
+		r.jobs[c.job.Seq] = j
+	}
+	*j = c.job
+	switch c.what {
+	case "arrived":
+		if err := r.order.Arrived(j); err != nil {
+			delete(r.jobs, c.job.Seq)
+		}
+	case "ready":
+		r.order.Ready(j)
+	case "started":
+		r.order.Started(j, c.stage, c.ask)
+	case "ended":
+		r.order.Ended(j, c.stage, c.ask, c.length, c.lost)
+	case "left":
+		r.order.Left(j)
+		delete(r.jobs, c.job.Seq)
+	}
+}

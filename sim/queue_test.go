@@ -1,0 +1,71 @@
+package sim
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// The queue must give (time, sequence) order, whatever is pushed between pops.
+func TestQueueOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var q queue
+		var model []event
+		seq := uint64(0)
+		wide := rapid.SampledFrom([]int64{3, 100, 1 << 20, 1 << 40}).Draw(t, "width")
+		now := unit.Time(0)
+		for range rapid.IntRange(1, 300).Draw(t, "steps") {
+			if rapid.IntRange(0, 2).Draw(t, "op") > 0 {
+				at := now + unit.Time(rapid.Int64Range(0, wide).Draw(t, "delta"))
+				q.push(at, seq)
+				model = append(model, event{at, seq})
+				seq++
+				continue
+			}
+			got, ok := q.pop()
+			if ok != (len(model) > 0) {
+				t.Fatalf("pop says %v with %d events", ok, len(model))
+			}
+			if !ok {
+				continue
+			}
+			i := 0
+			for k := range model {
+				if c := cmp.Compare(model[k].at, model[i].at); c < 0 || c == 0 && model[k].what < model[i].what {
+					i = k
+				}
+			}
+			if got != model[i] {
+				t.Fatalf("pop %v, want %v", got, model[i])
+			}
+			now = got.at
+			model = slices.Delete(model, i, i+1)
+		}
+	})
+}
+
+func benchQueue(b *testing.B, pending int) {
+	var q queue
+	var deltas [1 << 16]unit.Time
+	l := workload.Lengths{Kind: workload.Exponential, A: 10 * unit.Second}
+	for i := range deltas {
+		deltas[i] = l.Draw(int64(i), 1)
+	}
+	for i := range pending {
+		q.push(deltas[i&0xffff], uint64(i))
+	}
+	b.ResetTimer()
+	for i := range b.N {
+		e, _ := q.pop()
+		q.push(e.at+deltas[i&0xffff], e.what)
+	}
+}
+
+func BenchmarkQueue3600(b *testing.B)  { benchQueue(b, 3600) }
+func BenchmarkQueue60000(b *testing.B) { benchQueue(b, 60000) }
+func BenchmarkQueue1M(b *testing.B)    { benchQueue(b, 1000000) }
