@@ -22,7 +22,7 @@ type Alone struct {
 
 	mu    sync.Mutex
 	slots map[unit.Resources]int64 // containers of a size on the empty cluster
-	known []unit.Time // by arrival number, plus one; 0: not yet computed
+	known []unit.Time              // by arrival number, plus one; 0: not yet computed
 	play  *engine
 }
 
@@ -127,14 +127,13 @@ func (a *Alone) byWaves(src *workload.Job) (t unit.Time, ok bool) {
 func (a *Alone) playAlone(src *workload.Job, seq int64) unit.Time {
 	if a.play == nil {
 		c := Config{
-			Cluster: a.cluster, Source: workload.Slice(nil).Source(), Model: a.model, Seed: a.seed, Sink: nowhere{}, Alone: a,
+			Cluster: a.cluster, Source: workload.Slice(nil).Source(), Model: a.model, Seed: a.seed, Sink: nowhere{}, Alone: a, NoAlone: true,
 			NewPolicy: func() (policy.Policy, error) { return policy.Policy{Order: &onlyOne{}}, nil },
 		}
 		e, err := newEngine(c)
 		if err != nil {
 			panic("sim: cluster that was valid for a run is not for one job: " + err.Error())
 		}
-		e.solo = true
 		a.play = e
 	}
 	e := a.play

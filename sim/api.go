@@ -39,6 +39,7 @@ type Config struct {
 	Seed      uint64
 	Sink      Sink
 	Alone     *Alone // times on an empty cluster, shared between runs of the same seed; nil: made for this run
+	NoAlone   bool   // leave JobRecord.Alone 0: nobody asks for slowdowns
 
 	Steerer steer.Steerer // nil: nobody steers
 	Delays  steer.Delays

@@ -93,9 +93,8 @@ func (p *pool) pass() policy.Verdict {
 func (e *engine) start(p *pool, j *job, n *policy.Node, near policy.Near, number int64) {
 	v := &j.views[p.id]
 	ask, front := v.Ask, v.Front
-	t := e.newRecord()
+	t := e.newRecord(j.index, n.Index, int16(front))
 	tk := &e.tasks[t]
-	*tk = task{job: j.index, node: n.Index, stage: int16(front), start: e.now, next: -1}
 	n.Free = n.Free.Sub(ask)
 	p.rooms.touch(n.Index)
 	v.Pending--
@@ -291,13 +290,20 @@ func (e *engine) up(t int32) {
 	e.begin(j)
 }
 
-func (e *engine) newRecord() int32 {
-	if t := e.freeTask; t >= 0 {
-		e.freeTask = e.tasks[t].next
-		return t
+// newRecord takes a record for a container that starts now. (Field by field: a composite would be built and copied, which
+// costs as much as a policy's decision.)
+func (e *engine) newRecord(job, node int32, stage int16) int32 {
+	t := e.freeTask
+	if t < 0 {
+		t = int32(len(e.tasks))
+		e.tasks = append(e.tasks, task{next: -1})
 	}
-	e.tasks = append(e.tasks, task{})
-	return int32(len(e.tasks) - 1)
+	tk := &e.tasks[t]
+	e.freeTask = tk.next
+	tk.job, tk.node, tk.stage = job, node, stage
+	tk.attempt, tk.flags, tk.next = 0, 0, -1
+	tk.number, tk.start = 0, e.now
+	return t
 }
 
 // endStarting frees the record of a master or a kept container whose room is given back: at once, or when its start-up
@@ -311,6 +317,7 @@ func (e *engine) endStarting(t int32) {
 }
 
 func (e *engine) freeRecord(t int32) {
-	e.tasks[t] = task{flags: taskUnset, next: e.freeTask}
+	tk := &e.tasks[t]
+	tk.flags, tk.next = taskUnset, e.freeTask
 	e.freeTask = t
 }

@@ -70,7 +70,6 @@ type engine struct {
 	shapes    []unit.Resources
 
 	alone    *Alone
-	solo     bool // plays single jobs for Alone: no job of its own asks for that again
 	steering *steering
 	sum      Summary
 	err      error

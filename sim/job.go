@@ -37,9 +37,9 @@ type stage struct {
 	next     int64 // number of the next task that was never started
 	redo     []again
 	pool     uint8
-	open     bool // may take containers
-	released bool // every stage it needs is complete: its tasks may work
-	settled  bool // it, and every stage it needs, has started all its tasks
+	open     bool      // may take containers
+	released bool      // every stage it needs is complete: its tasks may work
+	settled  bool      // it, and every stage it needs, has started all its tasks
 	fixed    unit.Time // task length, where all are alike; -1 otherwise
 	ask      unit.Resources
 	seed     uint64
@@ -332,7 +332,7 @@ func (e *engine) done(j *job, o Outcome) {
 			e.queues[j.queue].waiting--
 			e.queues[j.queue].running++
 		}
-		if !e.solo {
+		if !e.cfg.NoAlone {
 			j.rec.Alone = e.alone.Of(j.src, j.rec.Seq)
 		}
 		e.sum.Finished++

@@ -51,9 +51,9 @@ func (e *engine) fillKept(j *job) {
 		s := &j.stages[i]
 		for s.open && s.pending > 0 && k.idle > 0 {
 			k.idle--
-			t := e.newRecord()
+			t := e.newRecord(j.index, e.hostOfNext(k), int16(i))
 			tk := &e.tasks[t]
-			*tk = task{job: j.index, node: e.hostOfNext(k), stage: int16(i), start: e.now, flags: taskInner, next: -1}
+			tk.flags = taskInner
 			s.take(tk, -1)
 			j.rec.Near[policy.NoPreference]++
 			if s.released {

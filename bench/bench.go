@@ -1,0 +1,101 @@
+// Package bench measures the simulator, always beside a yardstick in the same run: machines differ and are shared, so a
+// ratio says more than a time.
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/all"
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// Schedulers are the ones measured.
+var Schedulers = []string{"fifo", "fair"}
+
+// Load is a workload made for measuring: Jobs jobs that all arrive in the first second, each with Tasks tasks whose
+// lengths come from a quantile table, as those of an imported history do (here: exponential, ten seconds on average).
+type Load struct {
+	Jobs  int64 `json:"jobs"`
+	Tasks int64 `json:"tasks_a_job"`
+	Nodes int   `json:"nodes"`
+	Each  int   `json:"containers_a_node"`
+}
+
+func lengths() workload.Lengths {
+	table := make([]unit.Time, 65)
+	for k := range table {
+		table[k] = unit.FromSeconds(-10 * math.Log(1-min(float64(k)/64, 0.999)))
+	}
+	return workload.Lengths{Kind: workload.Quantiles, Values: table}
+}
+
+// source streams the jobs: they are alike but for their numbers, users and queues.
+type source struct {
+	l    Load
+	next int64
+	ids  []string
+
+	lengths workload.Lengths
+}
+
+func (s *source) Next() (*workload.Job, error) {
+	if s.next == s.l.Jobs {
+		return nil, io.EOF
+	}
+	i := s.next
+	s.next++
+	return &workload.Job{
+		ID: "job", User: s.ids[i%int64(len(s.ids))], Queue: "q" + s.ids[i%4], Submit: unit.Time(i) * unit.Second / unit.Time(s.l.Jobs),
+		Stages: []workload.Stage{{Tasks: s.l.Tasks, Ask: cluster.Unit, Length: s.lengths}},
+	}, nil
+}
+
+type nowhere struct{}
+
+func (nowhere) Job(*sim.JobRecord) {}
+func (nowhere) Sample(*sim.Sample) {}
+
+// play runs a load once and returns how long it took and how many events were taken.
+func play(ctx context.Context, l Load, scheduler string) (time.Duration, sim.Summary, error) {
+	spec, err := policy.ParseSpec(scheduler)
+	if err != nil {
+		return 0, sim.Summary{}, err
+	}
+	ids := make([]string, 50)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("u%02d", i)
+	}
+	runtime.GC()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	begin := cpuTime()
+	sum, err := sim.Run(ctx, sim.Config{
+		Cluster: cluster.Uniform(l.Nodes, max(1, l.Nodes/20), cluster.Unit.Times(int64(l.Each))),
+		Source:  &source{l: l, ids: ids, lengths: lengths()}, Seed: 1, Sink: nowhere{}, NoAlone: true,
+		NewPolicy: func() (policy.Policy, error) { return all.Policies.New(spec) },
+	})
+	took := cpuTime() - begin
+	if err == nil && sum.Partial {
+		err = context.Cause(ctx)
+	}
+	if err == nil && sum.Tasks != l.Jobs*l.Tasks {
+		err = fmt.Errorf("%d of %d tasks finished", sum.Tasks, l.Jobs*l.Tasks)
+	}
+	return took, sum, err
+}
+
+func median(v []float64) float64 {
+	v = slices.Clone(v)
+	slices.Sort(v)
+	return v[len(v)/2]
+}

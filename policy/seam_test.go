@@ -1,0 +1,182 @@
+package policy_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/all"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// An engine in miniature, of either kind: node-driven (a node beats, its free containers are offered) or pod-driven (the
+// next waiting task is fetched, then a node is found for it). Both hear the same recorded events.
+type tinyEngine struct {
+	t       *testing.T
+	order   policy.Order
+	nodes   []policy.Node
+	jobs    map[string]*policy.Job
+	held    map[string][]int // nodes of a job's containers, oldest first
+	byPod   bool
+	started []string // job of each container, in the order of starts
+}
+
+// recorded is one event of the log that both engines hear.
+type recorded struct {
+	at    unit.Time
+	what  string // arrive, more, end
+	job   string
+	tasks int64
+}
+
+var one = unit.Resources{Mem: 1024, Cores: 1}
+
+func newTiny(t *testing.T, name string, byPod bool) *tinyEngine {
+	p, err := all.Policies.New(policy.Spec{Name: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &tinyEngine{t: t, order: p.Order, byPod: byPod, jobs: map[string]*policy.Job{}, held: map[string][]int{}}
+	var total unit.Resources
+	for i := range 4 {
+		e.nodes = append(e.nodes, policy.Node{Index: int32(i), Name: fmt.Sprint("n", i), Total: one.Times(3), Free: one.Times(3)})
+		total = total.Add(one.Times(3))
+	}
+	e.order.Resized(policy.Cluster{Total: total, Max: one.Times(3), Nodes: 4})
+	return e
+}
+
+func (e *tinyEngine) hear(r recorded, index int32) {
+	j := e.jobs[r.job]
+	switch r.what {
+	case "arrive":
+		j = &policy.Job{
+			Seq: int64(index), Index: index, ID: r.job, User: "u" + r.job[1:2], Queue: "q" + r.job[2:3], Priority: int(r.job[3] - '0'),
+			Submitted: r.at, Tasks: r.tasks,
+		}
+		e.jobs[r.job] = j
+		if err := e.order.Arrived(j); err != nil {
+			e.t.Fatal(err)
+		}
+		fallthrough
+	case "more":
+		was := j.Pending
+		j.Pending += r.tasks
+		j.Front, j.Ask = 0, one
+		if was == 0 {
+			e.order.Ready(j)
+		}
+	case "end":
+		n := e.held[r.job][0]
+		e.held[r.job] = e.held[r.job][1:]
+		e.nodes[n].Free = e.nodes[n].Free.Add(one)
+		j.Running--
+		j.Done++
+		j.Used = j.Used.Sub(one)
+		e.order.Ended(j, 0, one, unit.Second, false)
+	}
+	if e.byPod {
+		e.podDriven(r.at)
+	} else {
+		e.nodeDriven(r.at)
+	}
+}
+
+func (e *tinyEngine) start(j *policy.Job, n int) policy.Verdict {
+	e.nodes[n].Free = e.nodes[n].Free.Sub(one)
+	e.held[j.ID] = append(e.held[j.ID], n)
+	j.Pending--
+	j.Running++
+	j.Used = j.Used.Add(one)
+	e.order.Started(j, 0, one)
+	e.started = append(e.started, j.ID)
+	return policy.Took
+}
+
+func (e *tinyEngine) nodeDriven(now unit.Time) {
+	for n := range e.nodes {
+		for one.Fits(e.nodes[n].Free) {
+			o := policy.Offer{Now: now, Node: &e.nodes[n]}
+			if !e.order.Ranked(&o, func(j *policy.Job) policy.Verdict { return e.start(j, n) }) {
+				return
+			}
+		}
+	}
+}
+
+func (e *tinyEngine) podDriven(now unit.Time) {
+	for {
+		var next *policy.Job
+		o := policy.Offer{Now: now}
+		took := e.order.Ranked(&o, func(j *policy.Job) policy.Verdict {
+			for n := len(e.nodes) - 1; n >= 0; n-- { // finds its node last to first: where a task lands must not matter
+				if one.Fits(e.nodes[n].Free) {
+					next = j
+					return e.start(j, n)
+				}
+			}
+			return policy.Enough
+		})
+		if !took || next == nil {
+			return
+		}
+	}
+}
+
+// log is a made-up afternoon. A job's name gives its user, queue and priority: j<user><queue><priority>.
+func recordedLog() []recorded {
+	log := []recorded{
+		{0, "arrive", "jaa0", 9}, {0, "arrive", "jba0", 5}, {1, "arrive", "jab1", 7}, {2, "end", "jaa0", 0}, {3, "arrive", "jcb0", 4},
+		{4, "end", "jaa0", 0}, {4, "end", "jaa0", 0}, {5, "arrive", "jca2", 3}, {6, "end", "jba0", 0}, {7, "more", "jaa0", 6},
+	}
+	for i := range 40 {
+		log = append(log, recorded{unit.Time(8 + i), "end", "", 0})
+	}
+	return log
+}
+
+// The same recorded events, heard by an engine of either kind, bring the same order of jobs.
+func TestSeamServesBothKindsOfEngine(t *testing.T) {
+	for _, name := range []string{"fifo", "fair", "capacity"} {
+		t.Run(name, func(t *testing.T) {
+			node, pod := newTiny(t, name, false), newTiny(t, name, true)
+			next := int32(0)
+			for _, r := range recordedLog() {
+				r.at *= unit.Second
+				if r.what == "end" {
+					// The log's ends name a job where it matters; the others end a container of the job that holds most.
+					if r.job == "" || len(node.held[r.job]) == 0 {
+						r.job = most(node.held)
+					}
+					if r.job == "" {
+						continue
+					}
+				}
+				index := next
+				if r.what == "arrive" {
+					next++
+				}
+				node.hear(r, index)
+				pod.hear(r, index)
+				if !slices.Equal(node.started, pod.started) {
+					t.Fatalf("at %v the orders differ:\nnode-driven %v\npod-driven  %v", r.at, node.started, pod.started)
+				}
+			}
+			if len(node.started) != 34 {
+				t.Errorf("%d containers started, want 34: %v", len(node.started), node.started)
+			}
+			t.Logf("%v", node.started)
+		})
+	}
+}
+
+func most(held map[string][]int) string {
+	best := ""
+	for id := range held {
+		if n := len(held[id]); n > 0 && (best == "" || n > len(held[best]) || n == len(held[best]) && id < best) {
+			best = id
+		}
+	}
+	return best
+}

@@ -1,0 +1,128 @@
+package sim_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/all"
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// impatient raises the priority of a job that has waited too long. It is a whole steering policy: a pure step from what is
+// seen to what to do.
+type impatient struct {
+	patience unit.Time
+	raised   map[string]bool
+	seen     []steer.Snapshot
+}
+
+func (p *impatient) Step(s *steer.Snapshot) (do []steer.Action, again unit.Time) {
+	p.seen = append(p.seen, *s)
+	for _, j := range s.Jobs {
+		if !j.Started && s.Now-j.Submitted >= p.patience && !p.raised[j.ID] {
+			p.raised[j.ID] = true
+			do = append(do, steer.Action{Kind: steer.SetPriority, Job: j.ID, Value: float64(j.Priority + 10), Why: "waited too long"})
+		}
+	}
+	return do, 10 * unit.Second
+}
+
+func oneStage(id string, at unit.Time, tasks int64, length unit.Time) *workload.Job {
+	return &workload.Job{ID: id, Submit: at, Stages: []workload.Stage{{Tasks: tasks, Ask: cluster.Unit, Length: workload.Fixed(length)}}}
+}
+
+func TestSteeringWithDelays(t *testing.T) {
+	// One container. "long" has 100 tasks of 10 s; "short" comes at 5 s and would wait for all of them.
+	jobs := workload.Slice{oneStage("long", 0, 100, 10*unit.Second), oneStage("short", 5*unit.Second, 1, unit.Second)}
+	play := func(s steer.Steerer, d steer.Delays) (map[string]sim.JobRecord, sim.Summary) {
+		sink := &ledger{}
+		sum, err := sim.Run(context.Background(), sim.Config{
+			Cluster: cluster.Uniform(1, 1, cluster.Unit), Source: jobs.Source(), Sink: sink, Steerer: s, Delays: d,
+			NewPolicy: func() (policy.Policy, error) { return all.Policies.New(policy.Spec{Name: "fifo"}) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		by := map[string]sim.JobRecord{}
+		for _, r := range sink.records {
+			by[r.Job.ID] = r
+		}
+		return by, sum
+	}
+	alone, _ := play(nil, steer.Delays{})
+	if got := alone["short"].Start; got != 1000*unit.Second {
+		t.Fatalf("without steering the short job starts at %v, want 1000 s", got)
+	}
+	// Looks at 0, 10, 20 s: at 20 s it has waited 15 s. With no delay it gets the container that ends at 20 s or 30 s.
+	p := &impatient{patience: 15 * unit.Second, raised: map[string]bool{}}
+	steered, sum := play(p, steer.Delays{})
+	if got := steered["short"].Start; got != 30*unit.Second {
+		t.Errorf("steered at once, the short job starts at %v, want 30 s", got)
+	}
+	if len(sum.Receipts) != 1 || sum.Receipts[0].Err != nil || sum.Receipts[0].Old != 0 || sum.Receipts[0].New != 10 || sum.Receipts[0].InForce != 20*unit.Second {
+		t.Errorf("receipts %+v", sum.Receipts)
+	}
+	// What is seen is 12 s old and what is done takes 25 s more.
+	p = &impatient{patience: 15 * unit.Second, raised: map[string]bool{}}
+	late, sum := play(p, steer.Delays{Sense: 12 * unit.Second, Job: 25 * unit.Second})
+	if got, at := late["short"].Start, sum.Receipts[0].InForce; at != sum.Receipts[0].Asked+25*unit.Second || got < at || got > at+10*unit.Second {
+		t.Errorf("with delays: in force at %v, short job starts at %v", at, got)
+	}
+	for _, s := range p.seen[1:] {
+		if s.Total != cluster.Unit || s.Nodes != 1 {
+			t.Fatalf("snapshot %+v", s)
+		}
+	}
+	// The same policy cannot change what is not there, and hears so.
+	ghost := stepper(func(s *steer.Snapshot) ([]steer.Action, unit.Time) {
+		return []steer.Action{{Kind: steer.SetPriority, Job: "ghost"}, {Kind: steer.SetQueue, Queue: "q", Property: "capacity", Value: 1}}, 0
+	})
+	_, sum = play(ghost, steer.Delays{})
+	if len(sum.Receipts) != 2 || sum.Receipts[0].Err == nil || sum.Receipts[1].Err == nil {
+		t.Errorf("receipts %+v", sum.Receipts)
+	}
+}
+
+type stepper func(*steer.Snapshot) ([]steer.Action, unit.Time)
+
+func (f stepper) Step(s *steer.Snapshot) ([]steer.Action, unit.Time) { return f(s) }
+
+func TestSteeringMovesAndKills(t *testing.T) {
+	jobs := workload.Slice{oneStage("a", 0, 10, 10*unit.Second), oneStage("b", 0, 10, 10*unit.Second)}
+	jobs[0].Queue, jobs[1].Queue = "left", "left"
+	n := 0
+	s := stepper(func(s *steer.Snapshot) ([]steer.Action, unit.Time) {
+		n++
+		switch n {
+		case 3:
+			return []steer.Action{{Kind: steer.MoveJob, Job: "a", Queue: "right"}, {Kind: steer.KillJob, Job: "b", Why: "test"}}, unit.Second
+		default:
+			return nil, unit.Second
+		}
+	})
+	sink := &ledger{}
+	sum, err := sim.Run(context.Background(), sim.Config{
+		Cluster: cluster.Uniform(2, 1, cluster.Unit), Source: jobs.Source(), Sink: sink, Steerer: s,
+		NewPolicy: func() (policy.Policy, error) { return all.Policies.New(policy.Spec{Name: "fair"}) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum.Finished != 1 || sum.Failed != 1 {
+		t.Errorf("finished %d, failed %d", sum.Finished, sum.Failed)
+	}
+	for _, r := range sum.Receipts {
+		if r.Err != nil {
+			t.Errorf("%+v", r)
+		}
+	}
+	last := sink.samples[len(sink.samples)-1]
+	if len(last.Queues) != 2 || last.Queues[1].Name != "right" || last.Queues[1].Containers <= 0 || last.Queues[0].Containers != 0 {
+		t.Errorf("last sample %+v", last)
+	}
+}
