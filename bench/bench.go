@@ -20,7 +20,7 @@ import (
 )
 
 // Schedulers are the ones measured.
-var Schedulers = []string{"fifo", "fair"}
+var Schedulers = []string{"fifo", "fair", "capacity"}
 
 // Load is a workload made for measuring: Jobs jobs that all arrive in the first second, each with Tasks tasks whose
 // lengths come from a quantile table, as those of an imported history do (here: exponential, ten seconds on average).

@@ -17,3 +17,21 @@ func TestLoop(t *testing.T) {
 		t.Logf("%-10s bare %.1f M/s, simulator %.1f M/s, ratio %.2f", row.Scheduler, row.BareEventsPerSecond/1e6, row.SimEventsPerSecond/1e6, row.Ratio)
 	}
 }
+
+// Memory must not grow with tasks. (Time is for the command to measure: a test on a shared machine would only flicker.)
+func TestMemoryDoesNotGrowWithTasks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("ten million tasks")
+	}
+	r, err := Memory(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%.2f bytes a task, %.0f a waiting job, %.0f a container", r.PerTask, r.PerWaitingJob, r.PerContainer)
+	if r.PerTask > 1 {
+		t.Errorf("%.2f bytes allocated a task: pending tasks must be counters", r.PerTask)
+	}
+	if r.PerWaitingJob > 4096 {
+		t.Errorf("%.0f bytes a waiting job", r.PerWaitingJob)
+	}
+}

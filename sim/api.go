@@ -14,6 +14,8 @@ import (
 // is known at once, starts at once and never fails.
 type Model struct {
 	Heartbeat unit.Time // period after which a node reports free containers, each with its own phase; 0: at once
+	PerBeat   int       // containers that a node is given in one heartbeat; 0: all it has room for
+	EndOnBeat bool      // a task's end is known only at its node's next heartbeat, and its container is held until then (Hadoop 1, SLS)
 	StartUp   unit.Time // between a container's start and its task's first instruction
 	Replicas  int       // copies of each input block, placed at random over racks and nodes, where the trace names no hosts; 0: input lies nowhere in particular
 	FailTask  float64   // probability that an attempt of a task fails, somewhere in the middle

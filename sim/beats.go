@@ -43,13 +43,21 @@ func inPhase(c *cluster.Cluster, period unit.Time, seed uint64) (*cluster.Cluste
 	return sorted, phase
 }
 
-// after is the first beat of a node numbered i that comes later than now.
-func (b *beats) after(i int32, now unit.Time) unit.Time {
-	base := now - now%b.period
-	if b.phase[i] > now-base {
+// after is the first beat of a node numbered i that comes later than an instant.
+func (b *beats) after(i int32, t unit.Time) unit.Time {
+	base := t - t%b.period
+	if b.phase[i] > t-base {
 		return base + b.phase[i]
 	}
 	return base + b.period + b.phase[i]
+}
+
+// atOrAfter is the first beat of a node that comes at an instant or later.
+func (b *beats) atOrAfter(i int32, t unit.Time) unit.Time {
+	if t == 0 {
+		return b.phase[i]
+	}
+	return b.after(i, t-1)
 }
 
 // nextBeat puts the next beat that matters on the queue, if none as early is there.
@@ -76,7 +84,7 @@ func (p *pool) putBeat(i int32, at unit.Time) {
 
 // nodeFreed says that a node has room again: it may be heard before the beat that is on the queue.
 func (p *pool) nodeFreed(i int32) {
-	if at := p.beats.after(i, p.e.now); at < p.beats.at {
+	if at := p.beats.atOrAfter(i, p.e.now); at < p.beats.at {
 		p.putBeat(i, at)
 	}
 }

@@ -29,9 +29,9 @@ func (p *pool) dispatch() {
 // offerNode hands out the free room of one node.
 func (p *pool) offerNode(n *policy.Node) {
 	p.offer = policy.Offer{Now: p.e.now, Node: n}
-	for p.waiting > 0 && p.minAsk.Fits(n.Free) {
+	for given := 1; p.waiting > 0 && p.minAsk.Fits(n.Free); given++ {
 		p.refused = 0
-		if !p.order.Ranked(&p.offer, p.onNode) {
+		if !p.order.Ranked(&p.offer, p.onNode) || given == p.e.model.PerBeat {
 			break
 		}
 	}
@@ -174,14 +174,17 @@ func (e *engine) schedule(j *job, i int, t int32) {
 	if tk.flags&taskInner == 0 {
 		begin += e.model.StartUp
 	}
-	begin = max(begin, e.now)
+	kind := evTaskEnd
 	if e.model.FailTask > 0 {
-		if frac, fails := e.failsAt(j, i, tk); fails {
-			e.q.push(begin+unit.Time(frac*float64(length)), evTaskFail|uint64(t))
-			return
+		if share, fails := e.failsAt(j, i, tk); fails {
+			kind, length = evTaskFail, unit.Time(share*float64(length))
 		}
 	}
-	e.q.push(begin+length, evTaskEnd|uint64(t))
+	end := max(begin, e.now) + length
+	if e.model.EndOnBeat {
+		end = e.pools[s.pool].beats.atOrAfter(tk.node, end)
+	}
+	e.q.push(end, kind|uint64(t))
 }
 
 // taskEnd handles the end of a task's work, or its failure.

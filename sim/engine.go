@@ -177,6 +177,12 @@ func (e *engine) setBeats(placed bool) error {
 	if h := e.model.Heartbeat; h < 0 || h > 0 && h < unit.Time(2*len(e.cfg.Cluster.Nodes)) {
 		return fmt.Errorf("a heartbeat of %v is too short for %d nodes", h, len(e.cfg.Cluster.Nodes))
 	}
+	if e.model.Heartbeat == 0 && (e.model.EndOnBeat || e.model.PerBeat != 0) {
+		return fmt.Errorf("what happens on a heartbeat is set and there are no heartbeats")
+	}
+	if e.model.PerBeat < 0 {
+		return fmt.Errorf("%d containers a heartbeat", e.model.PerBeat)
+	}
 	if e.model.Heartbeat > 0 {
 		e.cfg.Cluster, e.phase = inPhase(e.cfg.Cluster, e.model.Heartbeat, workload.Seed(e.cfg.Seed, seedBeats))
 	}

@@ -52,6 +52,7 @@ type call struct {
 	lost   bool
 	total  policy.Cluster
 	tries  []verdict
+	views  []policy.Job // of all jobs present, when Ranked is called
 }
 
 type verdict struct {
@@ -125,6 +126,9 @@ func (w *watched) Ranked(o *policy.Offer, try func(*policy.Job) policy.Verdict) 
 	at := len(w.log)
 	var c call
 	c.what = "ranked"
+	for _, j := range w.present {
+		c.views = append(c.views, *j)
+	}
 	w.log = append(w.log, c) // before what try brings about
 	var tries []verdict
 	took := w.Order.Ranked(o, func(j *policy.Job) policy.Verdict {
@@ -219,6 +223,8 @@ func genModel(t *rapid.T, c *cluster.Cluster) sim.Model {
 	m := sim.Model{Sample: unit.Time(rapid.Int64Range(1, 20).Draw(t, "sample")) * unit.Second}
 	if rapid.Bool().Draw(t, "beats") {
 		m.Heartbeat = unit.Second * unit.Time(rapid.Int64Range(1, 3).Draw(t, "heartbeat"))
+		m.PerBeat = rapid.IntRange(0, 2).Draw(t, "perbeat")
+		m.EndOnBeat = rapid.Bool().Draw(t, "endonbeat")
 	}
 	m.StartUp = unit.Time(rapid.Int64Range(0, 3).Draw(t, "startup")) * unit.Second
 	m.Replicas = rapid.IntRange(0, 3).Draw(t, "replicas")
@@ -444,6 +450,9 @@ func (r *replay) step() {
 	}
 	if c.what == "ranked" {
 		i := 0
+		for _, v := range c.views {
+			*r.jobs[v.Seq] = v
+		}
 		r.order.Ranked(&policy.Offer{}, func(j *policy.Job) policy.Verdict {
 			if i >= len(c.tries) || c.tries[i].seq != j.Seq {
 				r.t.Fatalf("proposal %d is job %s; the log has %v", i, j.ID, c.tries)

@@ -1,0 +1,99 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// GrowthResult says how the cost of a task grows with the size of the run, along one axis at a time.
+type GrowthResult struct {
+	Axes []Axis  `json:"axes"`
+	Aim  float64 `json:"aim"` // largest cost over smallest, along each axis
+	Met  bool    `json:"met"`
+}
+
+// Axis is one series of runs.
+type Axis struct {
+	Name      string  `json:"name"`
+	Scheduler string  `json:"scheduler"`
+	Points    []Point `json:"points"`
+	Growth    float64 `json:"growth"` // largest cost a task over smallest
+}
+
+// Point is one run.
+type Point struct {
+	Size          int64   `json:"size"`
+	Load          Load    `json:"load"`
+	NanosPerTask  float64 `json:"nanoseconds_a_task"`
+	EventsPerTask float64 `json:"events_a_task"`
+}
+
+// GrowthOptions bounds what is measured.
+type GrowthOptions struct {
+	MaxTasks int64 // 10^8 takes some minutes
+	Rounds   int   // the least of so many runs counts, for a machine that is shared
+	Progress func(done, total int, what string)
+}
+
+// Growth measures tasks 10^5 to MaxTasks, waiting jobs 10^2 to 10^5, and nodes 10^2 to 10^4.
+func Growth(ctx context.Context, opt GrowthOptions) (*GrowthResult, error) {
+	type run struct {
+		size int64
+		load Load
+	}
+	axes := []struct {
+		name string
+		runs []run
+	}{{name: "tasks"}, {name: "waiting jobs"}, {name: "nodes"}}
+	for n := int64(100_000); n <= opt.MaxTasks; n *= 10 {
+		axes[0].runs = append(axes[0].runs, run{n, Load{Jobs: 100, Tasks: n / 100, Nodes: 100, Each: 6}})
+	}
+	for n := int64(100); n <= 100_000; n *= 10 {
+		axes[1].runs = append(axes[1].runs, run{n, Load{Jobs: n, Tasks: 10_000_000 / n, Nodes: 100, Each: 6}})
+	}
+	for n := 100; n <= 10_000; n *= 10 {
+		axes[2].runs = append(axes[2].runs, run{int64(n), Load{Jobs: 100, Tasks: 40_000, Nodes: n, Each: 6}})
+	}
+	total := 0
+	for _, a := range axes {
+		total += len(a.runs) * len(Schedulers) * opt.Rounds
+	}
+	r := &GrowthResult{Aim: 2, Met: true}
+	done := 0
+	for _, a := range axes {
+		for _, s := range Schedulers {
+			axis := Axis{Name: a.name, Scheduler: s}
+			lo, hi := 0.0, 0.0
+			for _, p := range a.runs {
+				best := time.Duration(0)
+				var events int64
+				for range opt.Rounds {
+					if opt.Progress != nil {
+						opt.Progress(done, total, fmt.Sprintf("%s, %d %s", s, p.size, a.name))
+					}
+					done++
+					took, sum, err := play(ctx, p.load, s)
+					if err != nil {
+						return nil, fmt.Errorf("measure %s with %d %s: %w", s, p.size, a.name, err)
+					}
+					if best == 0 || took < best {
+						best = took
+					}
+					events = sum.Events
+				}
+				tasks := float64(p.load.Jobs * p.load.Tasks)
+				cost := float64(best.Nanoseconds()) / tasks
+				axis.Points = append(axis.Points, Point{p.size, p.load, cost, float64(events) / tasks})
+				if lo == 0 || cost < lo {
+					lo = cost
+				}
+				hi = max(hi, cost)
+			}
+			axis.Growth = hi / lo
+			r.Met = r.Met && axis.Growth <= r.Aim
+			r.Axes = append(r.Axes, axis)
+		}
+	}
+	return r, nil
+}
