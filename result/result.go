@@ -120,12 +120,12 @@ type Refusal struct {
 // JobRow is one job of jobs.parquet in a run's output folder, and of a report's Gantt chart.
 type JobRow struct {
 	ID            string  `parquet:"id" json:"id"`
-	Name          string  `parquet:"name,dict" json:"name"`
-	User          string  `parquet:"user,dict" json:"user"`
-	Queue         string  `parquet:"queue,dict" json:"queue"`
-	Class         string  `parquet:"class,dict" json:"class"`
-	Outcome       string  `parquet:"outcome,dict" json:"outcome"`
-	Reason        string  `parquet:"reason,dict" json:"reason"`
+	Name          string  `parquet:"name" json:"name"`
+	User          string  `parquet:"user" json:"user"`
+	Queue         string  `parquet:"queue" json:"queue"`
+	Class         string  `parquet:"class" json:"class"`
+	Outcome       string  `parquet:"outcome" json:"outcome"`
+	Reason        string  `parquet:"reason" json:"reason"`
 	Priority      int64   `parquet:"priority" json:"priority"`
 	Tasks         int64   `parquet:"tasks" json:"tasks"`
 	Submit        float64 `parquet:"submit" json:"submit"`
@@ -148,7 +148,7 @@ type JobRow struct {
 type TimeRow struct {
 	From       float64 `parquet:"from" json:"from"`
 	To         float64 `parquet:"to" json:"to"`
-	Queue      string  `parquet:"queue,dict" json:"queue"`
+	Queue      string  `parquet:"queue" json:"queue"`
 	Containers float64 `parquet:"containers" json:"containers"`
 	Mem        float64 `parquet:"mem_mib" json:"mem_mib"`
 	Running    int64   `parquet:"running_jobs" json:"running_jobs"`

@@ -1,0 +1,94 @@
+// Package parq is the only place that touches the Parquet library. It writes files that are the same, byte for byte,
+// whenever the same rows are written, and it reads files that may be damaged or hostile.
+//
+// Parquet has many ways to store the same rows. This package writes, and reads back, one plain profile of it: data pages
+// of version 2 with plain values, compressed with Snappy, no dictionaries. In that profile the memory that a page needs
+// can be known before it is decoded: sizes stand in page headers, repetition and definition levels lie outside the
+// compressed part, and a Snappy block starts with its decoded length. Open walks all of them (see guard.go) before the
+// library sees a page; what the library still trips over becomes an error, because every call is made behind recover.
+// A file that other tools wrote in another profile is refused with a sentence that says how to write it.
+package parq
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// ErrDamaged is wrapped by every error that is about the bytes of a file rather than about reaching it.
+var ErrDamaged = errors.New("damaged Parquet file")
+
+// ErrOther is wrapped when a sound Parquet file is not of the kind that was asked for.
+var ErrOther = errors.New("not the expected kind of Parquet file")
+
+// createdBy is pinned: the library would write its own version, and an update would change every file.
+const createdBy = "yardmaster"
+
+// pageBytes is the size at which a column's page is closed. A single row may exceed it.
+const pageBytes = 128 << 10
+
+// Writer writes rows of T. A group of rows is kept in memory, encoded, until Flush.
+type Writer[T any] struct {
+	w       *parquet.GenericWriter[T]
+	err     error // the first failure: a writer that failed stays failed
+	pending int64
+}
+
+// NewWriter returns a Writer to w. The keys are stored in the file's footer, sorted.
+func NewWriter[T any](w io.Writer, keys map[string]string) *Writer[T] {
+	opts := []parquet.WriterOption{
+		parquet.Compression(&parquet.Snappy),
+		parquet.CreatedBy(createdBy, "1", "0"),
+		parquet.DefaultEncoding(&parquet.Plain),
+		parquet.DataPageVersion(2),
+		parquet.DataPageStatistics(false),
+		parquet.PageBufferSize(pageBytes),
+	}
+	for k, v := range keys {
+		opts = append(opts, parquet.KeyValueMetadata(k, v))
+	}
+	return &Writer[T]{w: parquet.NewGenericWriter[T](w, opts...)}
+}
+
+// Write adds rows to the current group.
+func (w *Writer[T]) Write(rows []T) error {
+	return w.do(func() error {
+		n, err := w.w.Write(rows)
+		w.pending += int64(n)
+		return err
+	})
+}
+
+// Flush ends the current group of rows and writes it out.
+func (w *Writer[T]) Flush() error {
+	return w.do(func() error {
+		w.pending = 0
+		return w.w.Flush()
+	})
+}
+
+// Pending is the number of rows in the current group.
+func (w *Writer[T]) Pending() int64 { return w.pending }
+
+// Close writes the last group and the footer. It does not close the io.Writer.
+func (w *Writer[T]) Close() error { return w.do(w.w.Close) }
+
+func (w *Writer[T]) do(f func() error) error {
+	if w.err == nil {
+		w.err = guarded(f)
+	}
+	return w.err
+}
+
+// guarded turns a panic of the library into an error. Run-time faults such as an index out of range are panics that can
+// be recovered from; running out of memory is not, which is why sizes are checked beforehand.
+func guarded(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", ErrDamaged, p)
+		}
+	}()
+	return f()
+}

@@ -1,0 +1,189 @@
+package result
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// Options of a Collector.
+type Options struct {
+	Version    string // of the program
+	ExactLimit int    // finished jobs up to which every value is kept; 0: 200,000
+	TotalMem   int64  // MiB of the whole cluster, for the utilisation
+}
+
+// Limits that keep a collector's memory bounded, whatever the workload is.
+const (
+	defaultExactLimit = 200_000
+	maxGroups         = 1000 // of a dimension
+	maxReasons        = 1000
+	shownReasons      = 20
+)
+
+// Names of groups that jobs without a name, or beyond the limit, count for.
+const (
+	DefaultQueue = "default"
+	None         = "(none)"
+	Others       = "(others)"
+)
+
+// Collector is a sim.Sink that turns a run's records into a Run.
+type Collector struct {
+	opt   Options
+	exact bool
+
+	wait, run, elapsed, slowdown, response series
+
+	queues, users, classes groups
+
+	locality Locality
+	reasons  map[string]int64
+	lastSeen unit.Time // end of the last sample
+}
+
+var _ sim.Sink = (*Collector)(nil)
+
+// NewCollector returns an empty Collector.
+func NewCollector(opt Options) *Collector {
+	if opt.ExactLimit <= 0 {
+		opt.ExactLimit = defaultExactLimit
+	}
+	return &Collector{opt: opt, exact: true, reasons: map[string]int64{}}
+}
+
+// Job counts one job.
+func (c *Collector) Job(r *sim.JobRecord) {
+	f := figuresOf(r)
+	c.locality.None += r.Near[policy.NoPreference]
+	c.locality.Off += r.Near[policy.OffRack]
+	c.locality.Rack += r.Near[policy.RackLocal]
+	c.locality.Node += r.Near[policy.NodeLocal]
+	if r.Outcome == sim.Refused {
+		reason := r.Reason
+		if _, known := c.reasons[reason]; !known && len(c.reasons) >= maxReasons {
+			reason = Others
+		}
+		c.reasons[reason]++
+	}
+	if r.Outcome == sim.Finished {
+		c.wait.add(f.wait)
+		c.run.add(f.run)
+		c.elapsed.add(f.elapsed)
+		c.slowdown.addKnown(f.slowdown)
+		c.response.addKnown(f.response)
+	}
+	queue, user, class := names(r)
+	c.queues.of(queue).add(r, &f, c.exact)
+	c.users.of(user).add(r, &f, c.exact)
+	c.classes.of(class).add(r, &f, c.exact)
+	if c.exact && c.elapsed.n > int64(c.opt.ExactLimit) {
+		c.toSketch()
+	}
+}
+
+// toSketch pours all values so far into histograms. Groups follow one by one, when a histogram is smaller than their values.
+func (c *Collector) toSketch() {
+	c.exact = false
+	for _, s := range []*series{&c.wait, &c.run, &c.elapsed, &c.slowdown, &c.response} {
+		s.pour()
+	}
+	for _, gs := range []*groups{&c.queues, &c.users, &c.classes} {
+		for _, g := range gs.list {
+			g.pour()
+		}
+	}
+}
+
+// Sample notes how far the run has come.
+func (c *Collector) Sample(s *sim.Sample) { c.lastSeen = max(c.lastSeen, s.To) }
+
+// Finish computes the figures. It may be called once, at the end of the run.
+func (c *Collector) Finish(sum sim.Summary, sc Scenario, assumptions []string) *Run {
+	if sc.Model == nil {
+		sc.Model = []string{}
+	}
+	r := &Run{
+		Tool: "yardmaster", Version: c.opt.Version, Scenario: sc, Partial: sum.Partial,
+		Assumptions: append(append([]string{}, assumptions...), c.gathered()...),
+		NotModelled: append([]string{}, sum.NotModelled...),
+		Jobs:        JobCounts{Submitted: sum.Submitted, Finished: sum.Finished, Refused: sum.Refused, Failed: sum.Failed},
+		Tasks:       TaskCounts{Finished: sum.Tasks, Lost: sum.Lost},
+		Metrics: Metrics{
+			Wait: c.wait.stats(), Run: c.run.stats(), Elapsed: c.elapsed.stats(),
+			Slowdown: c.slowdown.stats(), ResponseRatio: c.response.stats(),
+		},
+		ContainerHours: round(sum.Busy.Seconds() / 3600),
+		Quantiles:      "exact",
+		Locality:       c.locality,
+		ByQueue:        c.queues.figures(), ByUser: c.users.figures(), ByClass: c.classes.figures(),
+		Events: sum.Events, Decisions: sum.Decisions,
+	}
+	if !c.exact {
+		r.Quantiles = "sketch"
+	}
+	r.Jobs.Unfinished = max(0, sum.Submitted-sum.Finished-sum.Refused-sum.Failed)
+	r.Fairness = Fairness{
+		JainSlowdownUsers:  round(c.users.jain()),
+		JainSlowdownQueues: round(c.queues.jain()),
+		JainSlowdownJobs:   round(c.slowdown.jain()),
+	}
+	if sum.Finished > 0 && sum.LastFinish > sum.FirstSubmit {
+		r.Makespan = round((sum.LastFinish - sum.FirstSubmit).Seconds())
+	}
+	end := sum.LastFinish
+	if sum.Partial { // containers were held until the run was cut off
+		end = max(end, c.lastSeen)
+	}
+	if room := float64(c.opt.TotalMem) * (end - sum.FirstSubmit).Seconds(); room > 0 {
+		r.Utilisation = round(sum.BusyMem / room)
+	}
+	r.Refusals = c.refusals()
+	return r
+}
+
+// gathered says which dimensions had too many groups to be told apart.
+func (c *Collector) gathered() []string {
+	var notes []string
+	for _, d := range []struct {
+		what string
+		g    *groups
+	}{{"queues", &c.queues}, {"users", &c.users}, {"classes", &c.classes}} {
+		if d.g.others != nil {
+			notes = append(notes, fmt.Sprintf("only the first %d %s are told apart; all further ones are gathered in %q", maxGroups, d.what, Others))
+		}
+	}
+	return notes
+}
+
+func (c *Collector) refusals() []Refusal {
+	var list []Refusal
+	for reason, n := range c.reasons {
+		list = append(list, Refusal{reason, n})
+	}
+	slices.SortFunc(list, func(a, b Refusal) int {
+		if a.Jobs != b.Jobs {
+			if a.Jobs > b.Jobs {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a.Reason, b.Reason)
+	})
+	return list[:min(len(list), shownReasons)]
+}
+
+// names returns the queue, user and class that a job counts for.
+func names(r *sim.JobRecord) (queue, user, class string) {
+	or := func(s, empty string) string {
+		if s == "" {
+			return empty
+		}
+		return s
+	}
+	return or(r.Job.Queue, DefaultQueue), or(r.Job.User, None), or(r.Job.Class, None)
+}

@@ -1,0 +1,146 @@
+package result
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/yardmaster/yardmaster/sim"
+)
+
+// Names of the files in a run's output folder.
+const (
+	JobsFile     = "jobs.parquet"
+	TimelineFile = "timeline.parquet"
+	ResultFile   = "result.json"
+)
+
+// Folder is a sim.Sink that writes a run's tables. The files get their names when they are complete, so that what stands
+// in the folder is never half of something. A sink cannot fail: the first error stops the writing, and Close returns it.
+type Folder struct {
+	dir      string
+	jobs     *pendingFile
+	timeline *pendingFile
+	jw       *JobsWriter
+	tw       *TimelineWriter
+	err      error
+	closed   bool
+}
+
+var _ sim.Sink = (*Folder)(nil)
+
+// NewFolder makes the folder, where it is missing, and starts its tables.
+func NewFolder(dir string) (*Folder, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, fmt.Errorf("making the output folder: %w", err)
+	}
+	f := &Folder{dir: dir}
+	var err error
+	if f.jobs, err = create(dir, JobsFile); err != nil {
+		return nil, err
+	}
+	if f.timeline, err = create(dir, TimelineFile); err != nil {
+		f.jobs.discard()
+		return nil, err
+	}
+	f.jw, f.tw = NewJobsWriter(f.jobs.w), NewTimelineWriter(f.timeline.w)
+	return f, nil
+}
+
+// Job writes a row of jobs.parquet.
+func (f *Folder) Job(r *sim.JobRecord) {
+	if f.err == nil {
+		row := RowOf(r)
+		f.err = f.jw.Write(&row)
+	}
+}
+
+// Sample writes rows of timeline.parquet.
+func (f *Folder) Sample(s *sim.Sample) {
+	if f.err == nil {
+		f.err = f.tw.WriteSample(s)
+	}
+}
+
+// Close completes both tables and gives them their names. If anything failed, neither appears.
+func (f *Folder) Close() error {
+	if f.closed {
+		return f.err
+	}
+	f.closed = true
+	if f.err == nil {
+		f.err = errors.Join(f.jw.Close(), f.tw.Close())
+	}
+	if f.err == nil {
+		f.err = errors.Join(f.jobs.finish(), f.timeline.finish())
+	}
+	if f.err == nil {
+		f.err = errors.Join(f.jobs.rename(), f.timeline.rename())
+	}
+	if f.err != nil {
+		f.jobs.discard()
+		f.timeline.discard()
+	}
+	return f.err
+}
+
+// Discard gives up: nothing of this run stays in the folder. After Close it does nothing.
+func (f *Folder) Discard() {
+	if !f.closed {
+		f.closed = true
+		f.err = errors.New("the output folder was given up")
+		f.jobs.discard()
+		f.timeline.discard()
+	}
+}
+
+// WriteResult writes result.json.
+func (f *Folder) WriteResult(r *Run) error {
+	p, err := create(f.dir, ResultFile)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(r.WriteJSON(p.w), p.finish()); err != nil {
+		p.discard()
+		return err
+	}
+	return p.rename()
+}
+
+// pendingFile is a file that does not have its name yet.
+type pendingFile struct {
+	f    *os.File
+	w    *bufio.Writer
+	name string
+}
+
+func create(dir, name string) (*pendingFile, error) {
+	// The temporary name is fixed: what a killed run leaves is overwritten by the next one.
+	f, err := os.Create(filepath.Join(dir, "."+name+".tmp"))
+	if err != nil {
+		return nil, fmt.Errorf("writing %s: %w", name, err)
+	}
+	return &pendingFile{f, bufio.NewWriterSize(f, 64<<10), filepath.Join(dir, name)}, nil
+}
+
+func (p *pendingFile) finish() error {
+	if err := errors.Join(p.w.Flush(), p.f.Close()); err != nil {
+		return fmt.Errorf("writing %s: %w", p.name, err)
+	}
+	return nil
+}
+
+func (p *pendingFile) rename() error {
+	if err := os.Rename(p.f.Name(), p.name); err != nil {
+		return fmt.Errorf("writing %s: %w", p.name, err)
+	}
+	return nil
+}
+
+// discard ignores errors: the file may be closed or gone already, and the reason for giving up is the one to report.
+func (p *pendingFile) discard() {
+	_ = p.f.Close()
+	_ = os.Remove(p.f.Name())
+}

@@ -1,0 +1,340 @@
+package result
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/yardmaster/yardmaster/internal/parq"
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+func sampleAt(from, to int64, queues ...sim.QueueSample) *sim.Sample {
+	return &sim.Sample{From: unit.Time(from) * unit.Second, To: unit.Time(to) * unit.Second, Queues: queues}
+}
+
+func readRows[T any](t *testing.T, open func(string) (*Rows[T], error), path string) []T {
+	t.Helper()
+	r, err := open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var rows []T
+	for {
+		row, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, row)
+	}
+	if int64(len(rows)) != r.Len() {
+		t.Errorf("%d of %d rows", len(rows), r.Len())
+	}
+	return rows
+}
+
+func fillFolder(t *testing.T, dir string, n int) *Folder {
+	t.Helper()
+	f, err := NewFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := NewCollector(Options{})
+	sink := Tee(f, nil, c)
+	for i := range n {
+		sink.Job(done(int64(i), "ann", "", float64(i), float64(i+2), float64(i+12), 10))
+		sink.Sample(sampleAt(int64(i), int64(i+1), sim.QueueSample{Name: "a", Containers: 1.5, Mem: 10, Running: 1, Waiting: 2, Pending: 3}))
+	}
+	sink.Job(refused(99, "full"))
+	if c.elapsed.n != int64(n) {
+		t.Errorf("the second sink saw %d jobs", c.elapsed.n)
+	}
+	return f
+}
+
+func TestFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "deep", "out")
+	f := fillFolder(t, dir, 3)
+	if list, _ := filepath.Glob(filepath.Join(dir, "*.parquet")); len(list) != 0 {
+		t.Errorf("unfinished files have their names already: %v", list)
+	}
+	if err := errors.Join(f.Close(), f.WriteResult(small())); err != nil {
+		t.Fatal(err)
+	}
+	entries, _ := os.ReadDir(dir)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if diff := cmp.Diff([]string{JobsFile, ResultFile, TimelineFile}, names); diff != "" {
+		t.Error(diff)
+	}
+	jobs := readRows(t, OpenJobs, filepath.Join(dir, JobsFile))
+	want := JobRow{
+		ID: "j1", User: "ann", Queue: "default", Class: "(none)", Outcome: "finished", Tasks: 3, Submit: 1, Start: 3, Finish: 13,
+		Wait: 2, Run: 10, Elapsed: 12, Alone: 10, Slowdown: 1.2, ResponseRatio: 1.2, ContainerTime: 1800, NodeLocal: 3, RackLocal: 2,
+	}
+	if len(jobs) != 4 || jobs[1] != want {
+		t.Errorf("%d rows; %s", len(jobs), cmp.Diff(want, jobs[1]))
+	}
+	if r := jobs[3]; r.Outcome != "refused" || r.Reason != "full" || r.Start != -1 || r.Finish != -1 || r.Wait != -1 || r.Slowdown != -1 {
+		t.Errorf("refused: %+v", r)
+	}
+	times := readRows(t, OpenTimeline, filepath.Join(dir, TimelineFile))
+	if len(times) != 3 || times[2] != (TimeRow{2, 3, "a", 1.5, 10, 1, 2, 3}) {
+		t.Errorf("timeline: %+v", times)
+	}
+	if _, err := OpenTimeline(filepath.Join(dir, JobsFile)); err == nil {
+		t.Error("jobs were read as a timeline")
+	}
+}
+
+func TestFolderDiscardAndErrors(t *testing.T) {
+	dir := t.TempDir()
+	f := fillFolder(t, dir, 2)
+	f.Discard()
+	if entries, _ := os.ReadDir(dir); len(entries) != 0 {
+		t.Errorf("%d files are left", len(entries))
+	}
+	if f.Close() == nil {
+		t.Error("a folder that was given up closes without an error")
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewFolder(file); err == nil {
+		t.Error("a file was taken for a folder")
+	}
+}
+
+func TestTablesAreDeterministicAndGuarded(t *testing.T) {
+	table := func() []byte {
+		var b bytes.Buffer
+		w := NewJobsWriter(&b)
+		for i := range 60_000 {
+			row := JobRow{ID: fmt.Sprint(i), Queue: "q", Wait: float64(i)}
+			if err := w.Write(&row); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	whole := table()
+	if !bytes.Equal(whole, table()) {
+		t.Error("the same rows gave different bytes")
+	}
+	path := filepath.Join(t.TempDir(), "x.parquet")
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for range 60 {
+		b := bytes.Clone(whole)
+		if rnd.IntN(2) == 0 {
+			b = b[:rnd.IntN(len(b))]
+		} else {
+			for range 3 { // in the data and near the end
+				b[rnd.IntN(len(b))] ^= 1 << rnd.IntN(8)
+				b[len(b)-1-rnd.IntN(5000)] ^= 1 << rnd.IntN(8)
+			}
+		}
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, err := OpenJobs(path)
+		for err == nil {
+			_, err = r.Next()
+		}
+		if r != nil {
+			r.Close()
+		}
+		if errors.Is(err, io.EOF) {
+			t.Error("damage went unseen")
+		}
+	}
+}
+
+func TestTimeline(t *testing.T) {
+	s := NewTimeline(4)
+	var area float64
+	for i := range int64(100) {
+		q := []sim.QueueSample{{Name: "a", Containers: float64(i), Mem: 2, Running: i, Waiting: 2 * i}}
+		if i >= 50 {
+			q = append(q, sim.QueueSample{Name: "", Containers: 1, Pending: 7})
+		}
+		s.Sample(sampleAt(i, i+1, q...))
+		s.Job(nil)
+		area += float64(i)
+		if len(s.ends) > 8 {
+			t.Fatalf("%d intervals", len(s.ends))
+		}
+	}
+	got := s.Timeline()
+	n := len(got.Edges) - 1
+	if n < 2 || n > 4 || got.Edges[0] != 0 || got.Edges[n] != 100 {
+		t.Fatalf("edges %v", got.Edges)
+	}
+	if diff := cmp.Diff([]string{"a", "default"}, got.Queues); diff != "" {
+		t.Error(diff)
+	}
+	var kept, late float64
+	for i := range n {
+		kept += got.Containers[0][i] * (got.Edges[i+1] - got.Edges[i])
+		late += got.Containers[1][i] * (got.Edges[i+1] - got.Edges[i])
+		if got.Total.Containers[i] != round(got.Containers[0][i]+got.Containers[1][i]) {
+			t.Errorf("total of interval %d", i)
+		}
+	}
+	if math.Abs(kept-area) > 1e-3 || math.Abs(late-50) > 1e-3 {
+		t.Errorf("container-seconds %v and %v, want %v and 50", kept, late, area)
+	}
+	if got.Running[0][n-1] != 99 || got.Total.Waiting[n-1] != 198 || got.Pending[1][n-1] != 7 {
+		t.Errorf("counts at the end: %+v", got)
+	}
+}
+
+func TestTimelineGapsAndManyQueues(t *testing.T) {
+	s := NewTimeline(10)
+	s.Sample(sampleAt(5, 6, sim.QueueSample{Name: "a", Containers: 4}))
+	s.Sample(sampleAt(6, 6, sim.QueueSample{Name: "a", Containers: 9}))
+	s.Sample(sampleAt(8, 9, sim.QueueSample{Name: "a", Containers: 2}))
+	got := s.Timeline()
+	if diff := cmp.Diff([]float64{5, 6, 8, 9}, got.Edges); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]float64{4, 0, 2}, got.Containers[0]); diff != "" {
+		t.Error(diff)
+	}
+	s = NewTimeline(10)
+	var q []sim.QueueSample
+	for i := range 150 {
+		q = append(q, sim.QueueSample{Name: fmt.Sprint(i), Containers: 1})
+	}
+	s.Sample(sampleAt(0, 1, q...))
+	got = s.Timeline()
+	if len(got.Queues) != 101 || got.Queues[100] != Others || got.Containers[100][0] != 50 || got.Total.Containers[0] != 150 {
+		t.Errorf("%d queues, last has %v", len(got.Queues), got.Containers[100])
+	}
+	if empty := NewTimeline(3).Timeline(); len(empty.Edges) != 0 {
+		t.Error("an empty timeline has edges")
+	}
+}
+
+func TestJobSample(t *testing.T) {
+	take := func(n, of int, seed uint64) []JobRow {
+		s := NewJobSample(n, seed)
+		for i := range of {
+			// Job 500 is the longest; job 7 never got a container.
+			r := done(int64(i), "u", "q", float64(of-i), float64(of), float64(of)+1, 1)
+			switch i {
+			case 500:
+				r.Finish = unit.FromSeconds(1e6)
+			case 7:
+				r.Start, r.Finish, r.Outcome = -1, -1, sim.Unfinished
+			}
+			s.Job(r)
+		}
+		if s.Seen() != int64(of)-1 {
+			t.Errorf("saw %d", s.Seen())
+		}
+		return s.Rows()
+	}
+	rows := take(100, 5000, 1)
+	if len(rows) != 100 {
+		t.Fatalf("%d rows", len(rows))
+	}
+	long := false
+	for i := range rows {
+		long = long || rows[i].ID == "j500"
+		if i > 0 && rows[i].Submit < rows[i-1].Submit {
+			t.Fatal("not sorted")
+		}
+	}
+	if !long {
+		t.Error("the longest job is missing")
+	}
+	if diff := cmp.Diff(rows, take(100, 5000, 1)); diff != "" {
+		t.Error("the same seed gave another sample")
+	}
+	if cmp.Equal(rows, take(100, 5000, 2)) {
+		t.Error("another seed gave the same sample")
+	}
+	if got := take(100, 60, 1); len(got) != 59 {
+		t.Errorf("%d of 59 rows", len(got))
+	}
+	// Uniform: over many seeds the early half of the jobs makes up half of the sample.
+	early, all := 0, 0
+	for seed := range uint64(60) {
+		s := NewJobSample(9, seed)
+		for i := range 200 {
+			s.Job(done(int64(i), "u", "q", 0, 0, 1, 1))
+		}
+		for _, r := range s.Rows() {
+			all++
+			if k, err := strconv.Atoi(r.ID[1:]); err != nil {
+				t.Fatal(err)
+			} else if k < 100 {
+				early++
+			}
+		}
+	}
+	if share := float64(early) / float64(all); share < 0.4 || share > 0.6 {
+		t.Errorf("%v of the sample is from the early half", share)
+	}
+}
+
+func TestStats(t *testing.T) {
+	near := func(a, b float64) bool { return math.Abs(a-b) < 1e-4 }
+	// 1 2 3 4 5: s = sqrt(2.5), t(0.975, 4) = 2.776445.
+	e := Mean([]float64{1, 2, 3, 4, 5})
+	if e.Mean != 3 || !near(e.Half(), 1.963243) || !e.Known {
+		t.Errorf("%+v", e)
+	}
+	if e := Mean([]float64{4}); e.Mean != 4 || e.Low != 4 || e.High != 4 || e.Known {
+		t.Errorf("%+v", e)
+	}
+	if e := Mean(nil); e != (Estimate{}) {
+		t.Errorf("%+v", e)
+	}
+	// Differences -5 -6 -4: mean -5, s = 1, t(0.975, 2) = 4.302653.
+	d := Paired([]float64{10, 20, 30}, []float64{5, 14, 26})
+	if d.Diff.Mean != -5 || !near(d.Diff.Half(), 2.484138) || !near(d.Relative.Mean, -0.25) || !near(d.Relative.Half(), 0.124207) || !d.Sure() {
+		t.Errorf("%+v", d)
+	}
+	if d := Paired([]float64{1, 2}, []float64{2, 1}); d.Sure() || d.Diff.Mean != 0 {
+		t.Errorf("%+v", d)
+	}
+	if d := Paired([]float64{0, 0}, []float64{1, 1}); d.Relative.Known || d.Relative.Mean != 0 || !d.Sure() {
+		t.Errorf("%+v", d)
+	}
+}
+
+// TestDocumented keeps docs/format.md complete: it names every column.
+func TestDocumented(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "docs", "format.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range slices.Concat(parq.Columns[JobRow](), parq.Columns[TimeRow]()) {
+		if !strings.Contains(string(page), "`"+path[0]+"`") {
+			t.Errorf("docs/format.md does not name column %s", path[0])
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package result
+
+import (
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// Timeline is a run over time, thinned for a chart. Interval i is from Edges[i] to Edges[i+1]; the series hold a value
+// for each interval, by queue. Containers and memory are averages over the interval, jobs and tasks are counted at its end.
+type Timeline struct {
+	Edges      []float64   `json:"edges"` // seconds
+	Queues     []string    `json:"queues"`
+	Containers [][]float64 `json:"containers"`
+	Mem        [][]float64 `json:"mem_mib"`
+	Running    [][]int64   `json:"running_jobs"`
+	Waiting    [][]int64   `json:"waiting_jobs"`
+	Pending    [][]int64   `json:"pending_tasks"`
+	Total      TimeTotal   `json:"total"`
+}
+
+// TimeTotal is the sum over all queues.
+type TimeTotal struct {
+	Containers []float64 `json:"containers"`
+	Mem        []float64 `json:"mem_mib"`
+	Running    []int64   `json:"running_jobs"`
+	Waiting    []int64   `json:"waiting_jobs"`
+	Pending    []int64   `json:"pending_tasks"`
+}
+
+// maxTimelineQueues keeps charts and memory bounded; further queues are gathered in Others.
+const maxTimelineQueues = 100
+
+// TimelineSink is a sim.Sink that keeps a Timeline of bounded length: whenever it is twice as long as asked for,
+// neighbouring intervals are merged.
+type TimelineSink struct {
+	most  int
+	ends  []unit.Time
+	start unit.Time
+	names []string
+	index map[string]int
+	cells [][]cell // by queue; rows may be shorter than ends: nothing happened since
+}
+
+type cell struct {
+	containers, mem           float64 // averages
+	running, waiting, pending int64   // at the end
+}
+
+var _ sim.Sink = (*TimelineSink)(nil)
+
+// NewTimeline returns a sink that keeps at most maxPoints intervals in the end.
+func NewTimeline(maxPoints int) *TimelineSink {
+	return &TimelineSink{most: max(1, maxPoints), index: map[string]int{}}
+}
+
+// Job does nothing: a timeline is about samples.
+func (t *TimelineSink) Job(*sim.JobRecord) {}
+
+// Sample adds one interval. Samples come in the order of time; a gap between two is an interval in which nothing ran.
+func (t *TimelineSink) Sample(s *sim.Sample) {
+	if s.To <= s.From {
+		return
+	}
+	if len(t.ends) == 0 {
+		t.start = s.From
+	} else if last := t.ends[len(t.ends)-1]; s.From > last {
+		t.ends = append(t.ends, s.From)
+	} else if s.To <= last {
+		return
+	}
+	t.ends = append(t.ends, s.To)
+	n := len(t.ends)
+	for i := range s.Queues {
+		q := &s.Queues[i]
+		k := t.queue(q.Name)
+		for len(t.cells[k]) < n {
+			t.cells[k] = append(t.cells[k], cell{})
+		}
+		c := &t.cells[k][n-1]
+		c.containers += q.Containers // several queues may share a cell
+		c.mem += q.Mem
+		c.running += q.Running
+		c.waiting += q.Waiting
+		c.pending += q.Pending
+	}
+	if n > 2*t.most {
+		t.merge()
+	}
+}
+
+func (t *TimelineSink) queue(name string) int {
+	if name == "" {
+		name = DefaultQueue
+	}
+	if k, ok := t.index[name]; ok {
+		return k
+	}
+	if len(t.names) >= maxTimelineQueues {
+		if k, ok := t.index[Others]; ok {
+			return k
+		}
+		name = Others
+	}
+	k := len(t.names)
+	t.index[name] = k
+	t.names = append(t.names, name)
+	t.cells = append(t.cells, nil)
+	return k
+}
+
+// length of interval i.
+func (t *TimelineSink) length(i int) float64 {
+	if i == 0 {
+		return (t.ends[0] - t.start).Seconds()
+	}
+	return (t.ends[i] - t.ends[i-1]).Seconds()
+}
+
+// merge joins intervals in pairs; an odd last one stays.
+func (t *TimelineSink) merge() {
+	n := len(t.ends)
+	for k, row := range t.cells {
+		for len(row) < n {
+			row = append(row, cell{})
+		}
+		for i := 0; i < n; i += 2 {
+			if i+1 == n {
+				row[i/2] = row[i]
+				continue
+			}
+			a, b := row[i], row[i+1]
+			la, lb := t.length(i), t.length(i+1)
+			b.containers = (a.containers*la + b.containers*lb) / (la + lb)
+			b.mem = (a.mem*la + b.mem*lb) / (la + lb)
+			row[i/2] = b
+		}
+		t.cells[k] = row[:(n+1)/2]
+	}
+	for i := range (n + 1) / 2 {
+		t.ends[i] = t.ends[min(2*i+1, n-1)]
+	}
+	t.ends = t.ends[:(n+1)/2]
+}
+
+// Timeline returns what was kept. Call it once, at the end of the run.
+func (t *TimelineSink) Timeline() *Timeline {
+	for len(t.ends) > t.most {
+		t.merge()
+	}
+	n, q := len(t.ends), len(t.names)
+	out := &Timeline{
+		Edges: []float64{}, Queues: append([]string{}, t.names...),
+		Containers: make([][]float64, q), Mem: make([][]float64, q),
+		Running: make([][]int64, q), Waiting: make([][]int64, q), Pending: make([][]int64, q),
+		Total: TimeTotal{make([]float64, n), make([]float64, n), make([]int64, n), make([]int64, n), make([]int64, n)},
+	}
+	if n > 0 {
+		out.Edges = append(out.Edges, t.start.Seconds())
+	}
+	for _, e := range t.ends {
+		out.Edges = append(out.Edges, e.Seconds())
+	}
+	for k := range t.names {
+		out.Containers[k], out.Mem[k] = make([]float64, n), make([]float64, n)
+		out.Running[k], out.Waiting[k], out.Pending[k] = make([]int64, n), make([]int64, n), make([]int64, n)
+		for i, c := range t.cells[k] {
+			out.Containers[k][i], out.Mem[k][i] = round(c.containers), round(c.mem)
+			out.Running[k][i], out.Waiting[k][i], out.Pending[k][i] = c.running, c.waiting, c.pending
+			out.Total.Containers[i] += c.containers
+			out.Total.Mem[i] += c.mem
+			out.Total.Running[i] += c.running
+			out.Total.Waiting[i] += c.waiting
+			out.Total.Pending[i] += c.pending
+		}
+	}
+	for i := range n {
+		out.Total.Containers[i], out.Total.Mem[i] = round(out.Total.Containers[i]), round(out.Total.Mem[i])
+	}
+	return out
+}

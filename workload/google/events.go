@@ -1,0 +1,152 @@
+package google
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// table is which of the two tables a line is from.
+type table uint8
+
+const (
+	jobTable table = iota
+	taskTable
+	tables
+)
+
+// kind is what happened.
+type kind uint8
+
+const (
+	submit kind = iota
+	schedule
+	evict
+	fail
+	finish
+	kill
+	lost
+	updatePending
+	updateRunning
+	kinds
+)
+
+// event is one line of either table.
+type event struct {
+	table    table
+	kind     kind
+	missing  bool
+	time     int64 // microseconds; 0: before the trace, math.MaxInt64: after it
+	job      int64
+	task     int64   // its number in the job
+	user     []byte  // valid until the next line is read
+	name     []byte  // logical job name; as user
+	class    int     // scheduling class, 0 to 3
+	priority int     // 0 to 11
+	cpu, mem float64 // requests, as shares of the largest machine
+}
+
+const (
+	jobFields  = 8
+	taskFields = 13
+	maxName    = 255 // bytes; the published names are hashes of 44
+)
+
+// parse reads one line. The number of its fields says which table it is from.
+func parse(line []byte, e *event) error {
+	*e = event{}
+	var f [taskFields][]byte
+	n, rest, more := 0, line, true
+	for more {
+		if n == taskFields {
+			return fmt.Errorf("more than %d fields", taskFields)
+		}
+		f[n], rest, more = bytes.Cut(rest, []byte{','})
+		n++
+	}
+	var err error
+	number := func(what string, text []byte, least, most int64) int64 {
+		if err != nil {
+			return 0
+		}
+		v, bad := strconv.ParseInt(string(text), 10, 64)
+		if bad != nil {
+			err = fmt.Errorf("%s: %q is not a whole number", what, clip(text))
+		} else if v < least || v > most {
+			err = fmt.Errorf("%s: %d is not between %d and %d", what, v, least, most)
+		}
+		return v
+	}
+	share := func(what string, text []byte) float64 {
+		if err != nil || len(text) == 0 {
+			return 0
+		}
+		v, bad := strconv.ParseFloat(string(text), 64)
+		if bad != nil || math.IsNaN(v) || v < 0 {
+			err = fmt.Errorf("%s: %q is not a share of a machine", what, clip(text))
+		}
+		return v
+	}
+	optional := func(what string, text []byte, most int64) int64 {
+		if len(text) == 0 {
+			return 0
+		}
+		return number(what, text, 0, most)
+	}
+	var kindAt int
+	switch n {
+	case jobFields:
+		e.table, kindAt = jobTable, 3
+		e.user, e.class, e.name = f[4], int(optional("scheduling class", f[5], 3)), f[7]
+	case taskFields:
+		e.table, kindAt = taskTable, 5
+		e.task = number("task index", f[3], 0, math.MaxInt64)
+		e.user, e.class = f[6], int(optional("scheduling class", f[7], 3))
+		e.priority = int(optional("priority", f[8], 1000))
+		e.cpu, e.mem = share("CPU request", f[9]), share("memory request", f[10])
+	default:
+		return fmt.Errorf("%d fields; job_events have %d and task_events %d", n, jobFields, taskFields)
+	}
+	if err == nil && max(len(e.user), len(e.name)) > maxName {
+		err = fmt.Errorf("user or job name: longer than %d bytes", maxName)
+	}
+	e.time = number("time", f[0], 0, math.MaxInt64)
+	e.missing = len(f[1]) > 0
+	e.job = number("job ID", f[2], 0, math.MaxInt64)
+	e.kind = kind(number("event type", f[kindAt], 0, int64(kinds)-1))
+	return err
+}
+
+// Sniff says whether a file that starts with prefix looks like a part of either table.
+func Sniff(prefix []byte) bool {
+	line, ok := firstLine(prefix)
+	if !ok {
+		return false
+	}
+	var e event
+	return parse(line, &e) == nil
+}
+
+// firstLine is the first line of a prefix that is not empty.
+func firstLine(prefix []byte) ([]byte, bool) {
+	for len(prefix) > 0 {
+		line, rest, _ := bytes.Cut(prefix, []byte{'\n'})
+		line = bytes.TrimSuffix(line, []byte{'\r'})
+		if len(line) > 0 {
+			return line, true
+		}
+		prefix = rest
+	}
+	return nil, false
+}
+
+func clip(text []byte) string {
+	if len(text) > 40 {
+		return string(text[:40]) + "..."
+	}
+	return string(text)
+}
+
+var errBackwards = errors.New("time goes back: the events of a part must be in order; sort it by its first column")

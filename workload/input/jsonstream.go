@@ -1,0 +1,278 @@
+package input
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+)
+
+// Limits on JSON streams: what is larger is refused, whatever it may mean.
+const (
+	MaxJSONToken    = 1 << 20   // bytes of one string or number, or of white space between two values
+	MaxJSONDepth    = 64        // values inside one another
+	MaxJSONElements = 5_000_000 // elements of one array, members of one object
+	maxName         = 256       // bytes of a member's name that are looked at
+)
+
+// JSON pulls records out of a stream of JSON values that follow each other (as Jackson writes them) or stand in one
+// array. It holds one token at a time: a caller names the fields it wants, and everything else is checked and passed
+// over without being built, which encoding/json cannot do (its tokens are built even when they are thrown away, and it
+// holds all white space before a token). What is accepted is what encoding/json accepts, within the limits above;
+// encoding/json still decodes strings with escapes, and is the oracle of the fuzz test.
+//
+// An error names the file, the line and the record: FILE:LINE: record N: what is wrong. After an error the stream is
+// of no more use.
+//
+// null reads as nothing: no text, no number, an object or array without elements.
+type JSON struct {
+	r         io.Reader
+	name      string
+	buf       []byte
+	pos, end  int
+	err       error // from r
+	line      int64
+	record    int64
+	depth     int
+	inArray   bool // records are the elements of an array
+	elements  bool // that array had an element already
+	unread    bool // the value that the caller was offered has not been read
+	tok       []byte
+	escapes   bool                     // tok holds backslashes
+	keys      [MaxJSONDepth + 1][]byte // the member that is being read, by depth; empty in arrays
+	atStart   bool
+	skipField func([]byte) error
+	skipItem  func(int) error
+}
+
+// NewJSON reads JSON from r; name is what errors call it.
+func NewJSON(r io.Reader, name string) *JSON {
+	return &JSON{
+		r: r, name: name, buf: make([]byte, PeekSize), line: 1, atStart: true,
+		skipField: func([]byte) error { return nil },
+		skipItem:  func(int) error { return nil },
+	}
+}
+
+// JSON reads the file as a stream of JSON values.
+func (f *File) JSON() *JSON { return NewJSON(f, f.Name) }
+
+// Line is where the stream stands, from 1.
+func (j *JSON) Line() int64 { return j.line }
+
+// Records is how many records were begun.
+func (j *JSON) Records() int64 { return j.record }
+
+// Errorf makes an error that names the current place.
+func (j *JSON) Errorf(format string, args ...any) error {
+	return fmt.Errorf("%s:%d: record %d: %w", j.name, j.line, j.record, fmt.Errorf(format, args...))
+}
+
+// Record moves to the next record; false at the end. A record that was not read is passed over.
+func (j *JSON) Record() (bool, error) {
+	if j.unread {
+		if err := j.Skip(); err != nil {
+			return false, err
+		}
+	}
+	for {
+		c, err := j.peek()
+		if err == io.EOF && !j.inArray { //nolint:errorlint // peek returns io.EOF itself
+			return false, nil
+		}
+		if err != nil {
+			return false, j.cut(err)
+		}
+		switch {
+		case !j.inArray && c == '[':
+			j.pos++
+			j.inArray, j.elements, j.depth = true, false, 1
+			j.keys[1] = j.keys[1][:0]
+			continue
+		case j.inArray && c == ']':
+			j.pos++
+			j.inArray, j.depth = false, 0
+			continue
+		case j.inArray && j.elements:
+			if c != ',' {
+				return false, j.Errorf("%s where a comma or ] should be", show(c))
+			}
+			j.pos++
+			if c, err = j.peek(); err != nil {
+				return false, j.cut(err)
+			}
+		}
+		j.elements, j.unread = true, true
+		j.record++
+		return true, j.begins(c)
+	}
+}
+
+// Object reads an object: field is called for each member with the member's name (valid during the call) and
+// may read the value; a value that it does not read is passed over.
+func (j *JSON) Object(field func(name []byte) error) error {
+	return j.container('{', "an object", func(int) error {
+		c, err := j.peek()
+		if err != nil {
+			return j.cut(err)
+		}
+		if c != '"' {
+			return j.Errorf("%s where the name of a member should be", show(c))
+		}
+		if err := j.scanString(true); err != nil {
+			return err
+		}
+		name, err := j.decoded()
+		if err != nil {
+			return err
+		}
+		j.keys[j.depth] = append(j.keys[j.depth][:0], name[:min(len(name), maxName)]...)
+		if c, err = j.peek(); err != nil {
+			return j.cut(err)
+		}
+		if c != ':' {
+			return j.Errorf("%s where a colon should be", show(c))
+		}
+		j.pos++
+		j.unread = true
+		return field(j.keys[j.depth])
+	})
+}
+
+// Array reads an array of at most most elements (0: MaxJSONElements); element may read each, as field in Object.
+func (j *JSON) Array(most int, element func(i int) error) error {
+	return j.container('[', "an array", func(i int) error {
+		if most > 0 && i >= most {
+			return j.Errorf("%smore than %d elements in an array", j.of(), most)
+		}
+		j.unread = true
+		return element(i)
+	})
+}
+
+// container reads the elements of an object or an array, with what lies between them.
+func (j *JSON) container(open byte, what string, element func(i int) error) error {
+	c, err := j.value(open, what)
+	if err != nil || c == 'n' {
+		return err
+	}
+	j.pos++
+	if j.depth++; j.depth > MaxJSONDepth {
+		return j.Errorf("values inside one another more than %d deep: refused", MaxJSONDepth)
+	}
+	j.keys[j.depth] = j.keys[j.depth][:0]
+	shut := open + 2 // { } and [ ] are two apart in ASCII
+	for i := 0; ; i++ {
+		if c, err = j.peek(); err != nil {
+			return j.cut(err)
+		}
+		if c == shut {
+			break
+		}
+		if i > 0 {
+			if c != ',' {
+				return j.Errorf("%s where a comma or %c should be", show(c), shut)
+			}
+			j.pos++
+		}
+		if i >= MaxJSONElements {
+			return j.Errorf("%s of more than %d elements: refused", what, MaxJSONElements)
+		}
+		if err := element(i); err != nil {
+			return err
+		}
+		if j.unread {
+			if err := j.Skip(); err != nil {
+				return err
+			}
+		}
+	}
+	j.pos++
+	j.depth--
+	j.unread = false
+	return nil
+}
+
+// Skip passes over a value.
+func (j *JSON) Skip() error {
+	c, err := j.peek()
+	if err != nil {
+		return j.cut(err)
+	}
+	j.unread = false
+	switch c {
+	case '{':
+		return j.Object(j.skipField)
+	case '[':
+		return j.Array(0, j.skipItem)
+	case '"':
+		return j.scanString(false)
+	case 't':
+		return j.literal("true")
+	case 'f':
+		return j.literal("false")
+	case 'n':
+		return j.literal("null")
+	}
+	return j.scanNumber()
+}
+
+// Kind is the first character of the value to be read: { [ " t f n, or the digit 0 for any number.
+func (j *JSON) Kind() (byte, error) {
+	c, err := j.peek()
+	if err != nil {
+		return 0, j.cut(err)
+	}
+	if c == '-' || c >= '0' && c <= '9' {
+		return '0', nil
+	}
+	return c, j.begins(c)
+}
+
+// value looks at the value to be read: it must begin with want ('0': a number, or text that may hold one) or be null,
+// which is read then and there ('n').
+func (j *JSON) value(want byte, what string) (byte, error) {
+	c, err := j.Kind()
+	if err != nil {
+		return 0, err
+	}
+	j.unread = false
+	switch {
+	case c == 'n':
+		return c, j.literal("null")
+	case c == want, want == '0' && c == '"':
+		return c, nil
+	}
+	is := map[byte]string{'{': "an object", '[': "an array", '"': "text", 't': "true", 'f': "false", '0': "a number"}[c]
+	return 0, j.Errorf("%sshould be %s, not %s", j.of(), what, is)
+}
+
+// of names the member that is being read, if any.
+func (j *JSON) of() string {
+	for d := j.depth; d > 0; d-- {
+		if k := j.keys[d]; len(k) > 0 {
+			return quote(k) + ": "
+		}
+	}
+	return ""
+}
+
+// JSONKeys returns the names of the members of the records that begin in prefix, the first part of a file: enough to
+// tell formats apart. It is empty when prefix does not look like records of JSON.
+func JSONKeys(prefix []byte) map[string]bool {
+	keys := map[string]bool{}
+	j := NewJSON(bytes.NewReader(prefix), "")
+	for {
+		if ok, err := j.Record(); !ok || err != nil {
+			return keys
+		}
+		if c, err := j.Kind(); err != nil || c != '{' {
+			return keys
+		}
+		if err := j.Object(func(name []byte) error {
+			keys[string(name)] = true
+			return nil
+		}); err != nil {
+			return keys
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package input
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Text reads a string.
+func (j *JSON) Text() (string, error) {
+	c, err := j.value('"', "text")
+	if err != nil || c == 'n' {
+		return "", err
+	}
+	if err := j.scanString(true); err != nil {
+		return "", err
+	}
+	b, err := j.decoded()
+	if err != nil {
+		return "", err
+	}
+	return strings.ToValidUTF8(string(b), "\uFFFD"), nil
+}
+
+// Float reads a number; a number in quotes will do, as it does for Hadoop's readers. It is false for null.
+func (j *JSON) Float() (float64, bool, error) {
+	ok, err := j.number()
+	if err != nil || !ok {
+		return 0, false, err
+	}
+	v, err := strconv.ParseFloat(string(j.tok), 64)
+	if err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
+		return 0, false, j.Errorf("%s%s is not a number", j.of(), quote(j.tok))
+	}
+	return v, true, nil
+}
+
+// Int reads a whole number from least to most; a number in quotes will do. It is false for null.
+func (j *JSON) Int(least, most int64) (int64, bool, error) {
+	ok, err := j.number()
+	if err != nil || !ok {
+		return 0, false, err
+	}
+	v, err := strconv.ParseInt(string(j.tok), 10, 64)
+	if err != nil { // 1e3, 5.0: a whole number all the same?
+		f, ferr := strconv.ParseFloat(string(j.tok), 64)
+		if ferr != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+			return 0, false, j.Errorf("%s%s is not a whole number from %d to %d", j.of(), quote(j.tok), least, most)
+		}
+		v = int64(f)
+	}
+	if v < least || v > most {
+		return 0, false, j.Errorf("%s%d is not between %d and %d", j.of(), v, least, most)
+	}
+	return v, true, nil
+}
+
+// Number reads a number as it is written, for names that happen to be numbers; "" for null.
+func (j *JSON) Number() (string, error) {
+	ok, err := j.number()
+	if err != nil || !ok {
+		return "", err
+	}
+	return string(j.tok), nil
+}
+
+// number puts the digits of a number, bare or in quotes, into tok.
+func (j *JSON) number() (bool, error) {
+	c, err := j.value('0', "a number")
+	switch {
+	case err != nil || c == 'n':
+		return false, err
+	case c != '"':
+		return true, j.scanNumber()
+	}
+	if err := j.scanString(true); err != nil {
+		return false, err
+	}
+	j.tok = append(j.tok[:0], bytes.TrimSpace(j.tok)...)
+	if !validNumber(j.tok) {
+		return false, j.Errorf("%s%s is not a number", j.of(), quote(j.tok))
+	}
+	return true, nil
+}
+
+// decoded is the string that was scanned.
+func (j *JSON) decoded() ([]byte, error) {
+	if !j.escapes {
+		return j.tok, nil
+	}
+	var s string
+	if err := json.Unmarshal([]byte(`"`+string(j.tok)+`"`), &s); err != nil {
+		return nil, j.Errorf("%stext: %v", j.of(), err)
+	}
+	return []byte(s), nil
+}

@@ -1,0 +1,95 @@
+package input
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// MaxLine is the longest line that Lines takes, without its end.
+const MaxLine = 1 << 20
+
+// Lines walks a stream line by line. It holds one line at a time and refuses one longer than MaxLine, so that a file
+// without line ends costs no memory. Line ends are \n or \r\n.
+type Lines struct {
+	r    *bufio.Reader
+	name string
+	line int64
+	long []byte // used for lines that do not fit r's buffer
+	text []byte
+	err  error
+}
+
+// NewLines reads lines from r; name is what errors call it.
+func NewLines(r io.Reader, name string) *Lines {
+	return &Lines{r: bufio.NewReaderSize(r, PeekSize), name: name}
+}
+
+// Lines walks the file's lines.
+func (f *File) Lines() *Lines { return NewLines(f, f.Name) }
+
+// Next moves to the next line; it returns false at the end or on an error.
+func (l *Lines) Next() bool {
+	if l.err != nil {
+		return false
+	}
+	l.line++
+	part, err := l.r.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		l.long = l.long[:0]
+		for errors.Is(err, bufio.ErrBufferFull) {
+			l.long = append(l.long, part...)
+			if len(l.long) > MaxLine {
+				l.text, l.err = nil, l.Errorf("line longer than 1 MiB")
+				return false
+			}
+			part, err = l.r.ReadSlice('\n')
+		}
+		l.long = append(l.long, part...)
+		part = l.long
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		l.text, l.err = nil, err
+		return false
+	}
+	if err != nil && len(part) == 0 {
+		l.text, l.err = nil, io.EOF
+		l.line--
+		return false
+	}
+	part = bytes.TrimSuffix(part, []byte{'\n'})
+	part = bytes.TrimSuffix(part, []byte{'\r'})
+	if len(part) > MaxLine {
+		l.text, l.err = nil, l.Errorf("line longer than 1 MiB")
+		return false
+	}
+	l.text = part
+	return true
+}
+
+// Bytes is the current line without its end, valid until the next call of Next.
+func (l *Lines) Bytes() []byte { return l.text }
+
+// Text is the current line as a string.
+func (l *Lines) Text() string { return string(l.text) }
+
+// Line is the current line's number, from 1.
+func (l *Lines) Line() int64 { return l.line }
+
+// Name is what the stream is called in errors.
+func (l *Lines) Name() string { return l.name }
+
+// Err is what ended the walk; nil at the end of the input.
+func (l *Lines) Err() error {
+	if errors.Is(l.err, io.EOF) && !errors.Is(l.err, io.ErrUnexpectedEOF) {
+		return nil
+	}
+	return l.err
+}
+
+// Errorf makes an error that names the current line: FILE:LINE: what is wrong.
+func (l *Lines) Errorf(format string, args ...any) error {
+	return fmt.Errorf("%s:%d: %w", l.name, l.line, fmt.Errorf(format, args...))
+}

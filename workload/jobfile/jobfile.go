@@ -1,0 +1,224 @@
+// Package jobfile reads and writes the common form of a workload: one Parquet file, one row a job, its stages nested in
+// the row, sorted by submit time. docs/format.md documents every column.
+//
+// Writing and reading keep memory bounded: rows leave in groups, and a reader holds one page of each column. The same
+// jobs give the same bytes. A file that is cut off, damaged or made to do harm is refused with an error.
+package jobfile
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/internal/parq"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// Version is the version of the format that this package writes and reads.
+const Version = "1"
+
+// Keys of a file's metadata. In the file they carry the prefix "yardmaster.".
+const (
+	MetaFormat      = "format"      // Version; set by the Writer
+	MetaTool        = "version"     // of the program that wrote the file
+	MetaSource      = "source"      // what it was made from, in words
+	MetaAssumptions = "assumptions" // a JSON list of sentences
+)
+
+const prefix = "yardmaster."
+
+// NewMeta puts together the metadata that every file should have.
+func NewMeta(tool, source string, assumptions []string) map[string]string {
+	if assumptions == nil {
+		assumptions = []string{}
+	}
+	list, err := json.Marshal(assumptions)
+	if err != nil {
+		panic("jobfile: a list of strings has no JSON: " + err.Error())
+	}
+	return map[string]string{MetaTool: tool, MetaSource: source, MetaAssumptions: string(list)}
+}
+
+// Limits of the format.
+const (
+	// MaxListed is the number of task lengths, edges and hosts that one job can list. More tasks than that are
+	// described by a quantile table or a distribution.
+	MaxListed = 1 << 20
+
+	maxRow     = 16 << 20 // bytes of one job; what the reader's guard takes in any case
+	groupJobs  = 20_000
+	groupBytes = 64 << 20
+	// manyGroups is where groups of rows may get larger, to keep the footer of a very long workload readable.
+	manyGroups    = 500
+	manyGroupJobs = 500_000
+)
+
+var limits = parq.Limits{First: workload.MaxStages, Deeper: MaxListed}
+
+// Writer writes jobs.
+type Writer struct {
+	w      *parq.Writer[jobRow]
+	last   unit.Time
+	bytes  int
+	groups int
+	row    [1]jobRow
+}
+
+// NewWriter returns a Writer to w, whose file carries meta (see NewMeta). Close completes the file but leaves w open.
+func NewWriter(w io.Writer, meta map[string]string) *Writer {
+	keys := map[string]string{}
+	for k, v := range meta {
+		keys[prefix+k] = v
+	}
+	keys[prefix+MetaFormat] = Version
+	return &Writer{w: parq.NewWriter[jobRow](w, keys)}
+}
+
+// Write adds a job. Jobs come in the order of their submit times.
+func (w *Writer) Write(j *workload.Job) error {
+	if err := j.Validate(); err != nil {
+		return fmt.Errorf("writing jobs: %w", err)
+	}
+	if j.Submit < w.last {
+		return fmt.Errorf("writing jobs: job %s is submitted at %v, after one at %v: sort the jobs by submit time first",
+			j.ID, j.Submit, w.last)
+	}
+	row, size, listed := toRow(j)
+	if listed > MaxListed {
+		return fmt.Errorf("writing jobs: job %s lists %d task lengths or hosts; the format takes %d: give a quantile table",
+			j.ID, listed, MaxListed)
+	}
+	for i := range row.Stages {
+		if h := row.Stages[i].Hosts; h != nil {
+			if _, err := fromHosts(h); err != nil { // what could not be read again is not written
+				return fmt.Errorf("writing jobs: job %s: stage %d: %w", j.ID, i, err)
+			}
+		}
+	}
+	if size > maxRow {
+		return fmt.Errorf("writing jobs: job %s takes %d bytes; the format takes %d: shorten its names", j.ID, size, maxRow)
+	}
+	w.last = j.Submit
+	w.bytes += size
+	w.row[0] = row
+	if err := w.w.Write(w.row[:]); err != nil {
+		return fmt.Errorf("writing job %s: %w", j.ID, err)
+	}
+	most := int64(groupJobs)
+	if w.groups >= manyGroups {
+		most = manyGroupJobs
+	}
+	if w.w.Pending() >= most || w.bytes >= groupBytes {
+		w.bytes = 0
+		w.groups++
+		if err := w.w.Flush(); err != nil {
+			return fmt.Errorf("writing jobs: %w", err)
+		}
+	}
+	return nil
+}
+
+// Close completes the file.
+func (w *Writer) Close() error {
+	if err := w.w.Close(); err != nil {
+		return fmt.Errorf("writing jobs: %w", err)
+	}
+	return nil
+}
+
+// Reader reads jobs. It is a workload.Source.
+type Reader struct {
+	r    *parq.Reader[jobRow]
+	name string
+	meta map[string]string
+	list []string
+	last unit.Time
+	row  int64
+}
+
+var _ workload.Source = (*Reader)(nil)
+
+// Open opens a workload file.
+func Open(path string) (*Reader, error) {
+	r, err := parq.Open[jobRow](path, limits)
+	if err != nil {
+		return nil, notOurs(err)
+	}
+	return newReader(r, path)
+}
+
+// NewReader reads a workload file of size bytes that is at hand; name stands for it in errors.
+func NewReader(src io.ReaderAt, size int64, name string) (*Reader, error) {
+	r, err := parq.NewReader[jobRow](src, size, limits)
+	if err != nil {
+		return nil, notOurs(fmt.Errorf("reading %s: %w", name, err))
+	}
+	return newReader(r, name)
+}
+
+func notOurs(err error) error {
+	if errors.Is(err, parq.ErrOther) {
+		return fmt.Errorf("%w: make a workload file with yardmaster import", err)
+	}
+	return err
+}
+
+func newReader(r *parq.Reader[jobRow], name string) (*Reader, error) {
+	meta := map[string]string{}
+	for k, v := range r.Keys() {
+		if k, ok := strings.CutPrefix(k, prefix); ok {
+			meta[k] = v
+		}
+	}
+	fail := func(text string, args ...any) (*Reader, error) {
+		_ = r.Close()
+		return nil, fmt.Errorf("reading %s: %s", name, fmt.Sprintf(text, args...))
+	}
+	if v := meta[MetaFormat]; v != Version {
+		return fail("its format is version %q and this program reads version %q: import the trace again", v, Version)
+	}
+	var list []string
+	if text := meta[MetaAssumptions]; text != "" {
+		if err := json.Unmarshal([]byte(text), &list); err != nil {
+			return fail("its list of assumptions cannot be read: %v", err)
+		}
+	}
+	return &Reader{r: r, name: name, meta: meta, list: list}, nil
+}
+
+// Next returns the next job, io.EOF after the last.
+func (r *Reader) Next() (*workload.Job, error) {
+	row, err := r.r.Next()
+	if errors.Is(err, io.EOF) {
+		return nil, io.EOF
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", r.name, err)
+	}
+	r.row++
+	j, err := fromRow(row)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: row %d: %w", r.name, r.row, err)
+	}
+	if j.Submit < r.last {
+		return nil, fmt.Errorf("reading %s: row %d: job %s is submitted before the job above it: sort the rows by submit_us",
+			r.name, r.row, j.ID)
+	}
+	r.last = j.Submit
+	return j, nil
+}
+
+// Meta returns the file's metadata, by the Meta keys.
+func (r *Reader) Meta() map[string]string { return r.meta }
+
+// Assumptions returns what was assumed when the file was made.
+func (r *Reader) Assumptions() []string { return r.list }
+
+// Jobs is the number of jobs in the file.
+func (r *Reader) Jobs() int64 { return r.r.Rows() }
+
+// Close releases the file.
+func (r *Reader) Close() error { return r.r.Close() }

@@ -1,0 +1,172 @@
+package synth
+
+import (
+	"container/heap"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// ScaleOptions says how much larger a workload becomes.
+type ScaleOptions struct {
+	Load   float64 // times as many jobs in the same time; 0 is 1
+	Length float64 // times as long: the workload again and again, end to end; 0 is 1
+	Seed   uint64
+	// Shift bounds how much later than the job it is a copy of a copy is submitted; 0 is five minutes. Small against
+	// the swings of a day, it keeps the shape of the load and keeps the copies from arriving as one.
+	Shift unit.Time
+	// Period is the time from one repetition to the next. 0: the span of the workload, up to the next full hour when
+	// that is less than 1 % away (so that days stay days), else up to the time the next job would be expected.
+	Period unit.Time
+}
+
+// Scaled is a workload made larger. It holds the jobs of the original and those copies that are still to come within
+// Shift, nothing else.
+type Scaled struct {
+	base   workload.Slice
+	opt    ScaleOptions
+	round  int64
+	at     int // next of base in this round
+	made   uint64
+	wait   copies
+	rounds int64     // full ones
+	rest   unit.Time // of the last, partial one
+}
+
+var _ workload.Source = (*Scaled)(nil)
+
+// Scale returns base made larger. Jobs keep their user, queue and stages; the first copy in the first repetition keeps its
+// name, all others get new ones. A load of 2.3 is two copies of every job and a third of three in ten; a load below 1 thins out.
+// Task lengths of copies differ wherever they are drawn from a distribution, since a run draws them by arrival.
+func Scale(base workload.Slice, opt ScaleOptions) (*Scaled, error) {
+	if opt.Load == 0 {
+		opt.Load = 1
+	}
+	if opt.Length == 0 {
+		opt.Length = 1
+	}
+	if opt.Shift == 0 {
+		opt.Shift = 5 * unit.Minute
+	}
+	if !(opt.Load > 0 && opt.Load <= 1e6) || !(opt.Length > 0 && opt.Length <= 1e6) || opt.Shift < 0 || opt.Period < 0 {
+		return nil, fmt.Errorf("scale a workload %v times in load and %v times in length: want positive factors up to a million", opt.Load, opt.Length)
+	}
+	for i := 1; i < len(base); i++ {
+		if base[i].Submit < base[i-1].Submit {
+			return nil, fmt.Errorf("scale a workload: job %s is submitted before job %s, which it follows", base[i].ID, base[i-1].ID)
+		}
+	}
+	if opt.Period == 0 {
+		opt.Period = Period(base)
+	}
+	s := &Scaled{base: base, opt: opt, rounds: int64(opt.Length)}
+	s.rest = unit.Time((opt.Length - math.Floor(opt.Length)) * float64(opt.Period))
+	if float64(opt.Period)*(opt.Length+1) > float64(unit.Never)/2 {
+		return nil, fmt.Errorf("scale a workload of %v to %v times its length: too long", opt.Period, opt.Length)
+	}
+	return s, nil
+}
+
+// Period is how long a workload lasts, for repeating it: see ScaleOptions.
+func Period(base workload.Slice) unit.Time {
+	if len(base) == 0 {
+		return unit.Hour
+	}
+	last := base[len(base)-1].Submit
+	if full := (last + unit.Hour) / unit.Hour * unit.Hour; full-last < last/100 {
+		return full
+	}
+	return max(last+unit.Second, last+last/unit.Time(len(base)))
+}
+
+// Next returns the next job; io.EOF after the last.
+func (s *Scaled) Next() (*workload.Job, error) {
+	for {
+		job, start, more := s.peek()
+		// Whatever is still to be made comes no earlier than the next job of the original.
+		if len(s.wait) > 0 && (!more || s.wait[0].job.Submit <= start+job.Submit) {
+			return heap.Pop(&s.wait).(copied).job, nil
+		}
+		if !more {
+			return nil, io.EOF
+		}
+		s.copy(job, start)
+		s.at++
+	}
+}
+
+// peek finds the next job of the original and where its repetition starts.
+func (s *Scaled) peek() (*workload.Job, unit.Time, bool) {
+	for s.at >= len(s.base) {
+		if len(s.base) == 0 || s.round >= s.rounds {
+			return nil, 0, false
+		}
+		s.round, s.at = s.round+1, 0
+	}
+	job := s.base[s.at]
+	if s.round > s.rounds || s.round == s.rounds && job.Submit >= s.rest {
+		return nil, 0, false
+	}
+	return job, unit.Time(s.round) * s.opt.Period, true
+}
+
+func (s *Scaled) copy(job *workload.Job, start unit.Time) {
+	seed := workload.Seed(workload.Seed(s.opt.Seed, uint64(s.round)), uint64(s.at))
+	n := int64(s.opt.Load)
+	if workload.Uniform01(seed, 0) < s.opt.Load-float64(n) {
+		n++
+	}
+	for c := range n {
+		j := *job
+		by := start
+		if c > 0 {
+			by += unit.Time(workload.Uniform01(seed, uint64(c)) * float64(s.opt.Shift))
+		}
+		j.Submit += by
+		if j.Deadline > 0 {
+			j.Deadline += by
+		}
+		if s.round > 0 || c > 0 {
+			j.ID = fmt.Sprintf("%s.%d.%d", job.ID, s.round+1, c+1)
+			j.Observed = nil // what happened then did not happen to a copy
+		}
+		heap.Push(&s.wait, copied{&j, s.made})
+		s.made++
+	}
+}
+
+// Assumptions says, for a person, what was done to the workload.
+func (s *Scaled) Assumptions() []string {
+	if s.opt.Load == 1 && s.opt.Length == 1 {
+		return nil
+	}
+	return []string{fmt.Sprintf("workload scaled up: %.4g times the load (copies shifted by up to %v), %.4g times the length (repeated each %v), seed %d",
+		s.opt.Load, s.opt.Shift, s.opt.Length, s.opt.Period, s.opt.Seed)}
+}
+
+type copied struct {
+	job *workload.Job
+	n   uint64 // breaks ties: in the order they were made
+}
+
+type copies []copied
+
+func (c copies) Len() int { return len(c) }
+func (c copies) Less(a, b int) bool {
+	if c[a].job.Submit != c[b].job.Submit {
+		return c[a].job.Submit < c[b].job.Submit
+	}
+	return c[a].n < c[b].n
+}
+func (c copies) Swap(a, b int) { c[a], c[b] = c[b], c[a] }
+func (c *copies) Push(x any)   { *c = append(*c, x.(copied)) }
+func (c *copies) Pop() any {
+	old := *c
+	last := old[len(old)-1]
+	old[len(old)-1] = copied{}
+	*c = old[:len(old)-1]
+	return last
+}

@@ -1,0 +1,146 @@
+package trace
+
+import (
+	"container/heap"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// DefaultWindow is how many jobs are held to sort them: several days of a busy cluster, and some tens of megabytes.
+const DefaultWindow = 100_000
+
+// Sorted hands out the jobs of src in the order of their submit times, equal ones in the order they came. It holds up to
+// window jobs (0: DefaultWindow, negative: all of them), so a job that comes more than that many places too late is an
+// error. A job that lists the lengths or hosts of many tasks, or has a very long name, counts as several, so that the
+// window bounds memory whatever the jobs are like. name is what the error calls the workload.
+func Sorted(src workload.Source, window int, name string) workload.Source {
+	if window == 0 {
+		window = DefaultWindow
+	}
+	return &sorter{src: src, window: window, name: name}
+}
+
+type sorter struct {
+	src    workload.Source
+	window int
+	name   string
+	held   jobHeap
+	room   int // taken, in jobs
+	n      int64
+	err    error // of src: io.EOF at its end
+	last   *workload.Job
+}
+
+func (s *sorter) Next() (*workload.Job, error) {
+	for s.err == nil && (s.window < 0 || s.room < s.window) {
+		j, err := s.src.Next()
+		if err != nil {
+			s.err = err
+			break
+		}
+		if s.last != nil && j.Submit < s.last.Submit {
+			s.err = fmt.Errorf("%s: job %s is submitted at %v, before job %s, and stands more than %d jobs after it: too late to sort; run yardmaster import first",
+				s.name, j.ID, j.Submit, s.last.ID, s.window)
+			break
+		}
+		heap.Push(&s.held, heldJob{j, s.n})
+		s.room += room(j)
+		s.n++
+	}
+	// An error is shown at once: jobs that stand behind it must not be mistaken for the whole.
+	if s.err != nil && !errors.Is(s.err, io.EOF) {
+		return nil, s.err
+	}
+	if len(s.held) == 0 {
+		return nil, s.err
+	}
+	s.last = heap.Pop(&s.held).(heldJob).job
+	s.room -= room(s.last)
+	return s.last, nil
+}
+
+// room is how many plain jobs are as large in memory as j.
+func room(j *workload.Job) int {
+	listed := (len(j.ID) + len(j.Name) + len(j.User) + len(j.Queue)) / 8
+	for i := range j.Stages {
+		s := &j.Stages[i]
+		listed += len(s.Length.Values)
+		if s.Hosts != nil {
+			listed += 4 * len(s.Hosts.Of)
+		}
+	}
+	return 1 + listed/64
+}
+
+// Merged hands out the jobs of several sorted sources as one; at equal times those of the earlier source first.
+func Merged(sources ...workload.Source) workload.Source {
+	if len(sources) == 1 {
+		return sources[0]
+	}
+	return &merger{sources: sources}
+}
+
+type merger struct {
+	sources []workload.Source
+	held    jobHeap // one job of each source that has more; n is the source's number
+	started bool
+	err     error
+}
+
+func (m *merger) Next() (*workload.Job, error) {
+	if m.err != nil {
+		return nil, m.err
+	}
+	if !m.started {
+		m.started = true
+		for i := range m.sources {
+			m.pull(int64(i))
+		}
+	}
+	if m.err != nil {
+		return nil, m.err
+	}
+	if len(m.held) == 0 {
+		return nil, io.EOF
+	}
+	h := heap.Pop(&m.held).(heldJob)
+	m.pull(h.n)
+	return h.job, nil
+}
+
+func (m *merger) pull(i int64) {
+	j, err := m.sources[i].Next()
+	switch {
+	case err == nil:
+		heap.Push(&m.held, heldJob{j, i})
+	case !errors.Is(err, io.EOF):
+		m.err = err
+	}
+}
+
+type heldJob struct {
+	job *workload.Job
+	n   int64 // breaks ties
+}
+
+type jobHeap []heldJob
+
+func (h jobHeap) Len() int { return len(h) }
+func (h jobHeap) Less(a, b int) bool {
+	if h[a].job.Submit != h[b].job.Submit {
+		return h[a].job.Submit < h[b].job.Submit
+	}
+	return h[a].n < h[b].n
+}
+func (h jobHeap) Swap(a, b int) { h[a], h[b] = h[b], h[a] }
+func (h *jobHeap) Push(x any)   { *h = append(*h, x.(heldJob)) }
+func (h *jobHeap) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	old[len(old)-1] = heldJob{}
+	*h = old[:len(old)-1]
+	return last
+}

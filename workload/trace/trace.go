@@ -1,0 +1,232 @@
+// Package trace opens any workload: it recognises the format of a file by its content and hands out its jobs in the
+// order of their submit times, whatever order the file has them in.
+package trace
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/workload/google"
+	"github.com/yardmaster/yardmaster/workload/input"
+	"github.com/yardmaster/yardmaster/workload/rumen"
+	"github.com/yardmaster/yardmaster/workload/sls"
+	"github.com/yardmaster/yardmaster/workload/swim"
+)
+
+// Options carries what each format needs beyond its files. Start from Defaults.
+type Options struct {
+	Format string // a name of Formats; "": recognised by content
+	Window int    // jobs that may be held to sort them; 0: DefaultWindow, negative: all
+	SWIM   swim.Model
+	Rumen  rumen.Options
+	SLS    sls.Options
+	Synth  sls.SynthOptions
+	Google google.Options
+}
+
+// Defaults are the options that are used unless told otherwise.
+func Defaults() Options { return Options{SWIM: swim.Default()} }
+
+// Workload is an open workload. Notes are complete when Next has returned io.EOF.
+type Workload struct {
+	Format  string
+	Files   []string
+	src     workload.Source
+	readers []workload.Source
+	close   []func() error
+	extra   []string // assumptions that no reader tells
+}
+
+var _ workload.Source = (*Workload)(nil)
+
+// Open opens the files of one workload. Several files must be of one format; their jobs are merged by submit time.
+func Open(paths []string, opt Options) (*Workload, error) {
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("no workload given: name a file")
+	}
+	files := make([]*given, 0, len(paths))
+	release := func() {
+		for _, g := range files {
+			g.release()
+		}
+	}
+	for _, p := range paths {
+		g, err := look(p, opt.Format)
+		if err != nil {
+			release()
+			return nil, err
+		}
+		files = append(files, g)
+		if first := files[0]; g.format != first.format {
+			release()
+			return nil, fmt.Errorf("%s is %s and %s is %s: the files of a workload must be of one format",
+				first.name(), first.format.About, g.name(), g.format.About)
+		}
+	}
+	return open(files, opt)
+}
+
+func open(files []*given, opt Options) (*Workload, error) {
+	w := &Workload{Format: files[0].format.Name}
+	for _, g := range files {
+		w.Files = append(w.Files, g.name())
+	}
+	if err := files[0].format.open(w, files, opt); err != nil {
+		_ = w.Close()
+		for _, g := range files {
+			g.release()
+		}
+		return nil, err
+	}
+	return w, nil
+}
+
+// Next returns the next job in the order of submit times; io.EOF after the last.
+func (w *Workload) Next() (*workload.Job, error) { return w.src.Next() }
+
+// Notes says what was read, kept and dropped and why.
+func (w *Workload) Notes() []workload.Note {
+	var all []workload.Note
+	at := map[string]int{}
+	for _, r := range w.readers {
+		n, ok := r.(interface{ Notes() []workload.Note })
+		if !ok {
+			continue
+		}
+		for _, note := range n.Notes() {
+			if i, seen := at[note.Text]; seen { // the same about several files
+				all[i].Count += note.Count
+				continue
+			}
+			at[note.Text] = len(all)
+			all = append(all, note)
+		}
+	}
+	return all
+}
+
+// Assumptions says what was made up because the files do not say.
+func (w *Workload) Assumptions() []string {
+	var all []string
+	seen := map[string]bool{}
+	add := func(lines []string) {
+		for _, l := range lines {
+			if !seen[l] {
+				seen[l] = true
+				all = append(all, l)
+			}
+		}
+	}
+	for _, r := range w.readers {
+		if a, ok := r.(interface{ Assumptions() []string }); ok {
+			add(a.Assumptions())
+		}
+	}
+	add(w.extra)
+	return all
+}
+
+// Close closes the files.
+func (w *Workload) Close() error {
+	var first error
+	for _, c := range w.close {
+		if err := c(); err != nil && first == nil {
+			first = err
+		}
+	}
+	w.close = nil
+	return first
+}
+
+// given is a file that a person named.
+type given struct {
+	path   string
+	file   *input.File // set when it cannot be opened a second time: standard input, a pipe
+	format *Format
+}
+
+func (g *given) name() string {
+	if g.file != nil {
+		return g.file.Name
+	}
+	return g.path
+}
+
+// take opens the file, or hands it over.
+func (g *given) take() (*input.File, error) {
+	if f := g.file; f != nil {
+		g.file = nil
+		return f, nil
+	}
+	return input.Open(g.path)
+}
+
+func (g *given) release() {
+	if g.file != nil {
+		_ = g.file.Close()
+		g.file = nil
+	}
+}
+
+// look finds out what a file is.
+func look(path, format string) (*given, error) {
+	f, err := input.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	prefix, err := f.Peek(input.PeekSize)
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	g := &given{path: path}
+	if format != "" {
+		g.format, err = ByName(format)
+	} else {
+		g.format, err = Recognise(prefix, f.Name)
+	}
+	if err == nil && g.format.Name == Parquet && f.Gzipped {
+		err = fmt.Errorf("%s is a gzipped Parquet file: unpack it first", f.Name)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	if !regular(path) {
+		g.file = f
+		return g, nil
+	}
+	return g, f.Close()
+}
+
+// regular says whether a file can be opened again with the same content; standard input and pipes cannot.
+func regular(path string) bool {
+	if path == "-" {
+		return false
+	}
+	st, err := os.Stat(path)
+	return err == nil && st.Mode().IsRegular()
+}
+
+// Recognise tells the format of a file that starts with prefix.
+func Recognise(prefix []byte, name string) (*Format, error) {
+	for i := range formats {
+		if formats[i].sniff(prefix) {
+			return &formats[i], nil
+		}
+	}
+	if what := otherwise(prefix); what != "" {
+		return nil, fmt.Errorf("%s %s", name, what)
+	}
+	return nil, fmt.Errorf("%s is no workload that is known: it starts with %s; known are %s", name, beginning(prefix), known())
+}
+
+func known() string {
+	var all []string
+	for _, f := range formats {
+		all = append(all, fmt.Sprintf("%s (%s)", f.Name, f.About))
+	}
+	return strings.Join(all, ", ")
+}
