@@ -1,0 +1,252 @@
+package rumen
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// build makes a job of what the parser holds; nil when the job is left out.
+func (r *Reader) build() (*workload.Job, error) {
+	p, c := &r.p, &r.counts
+	c.jobs++
+	failed := p.outcome != "" && p.outcome != "SUCCESS" && p.outcome != "SUCCEEDED"
+	switch {
+	case p.submit == none:
+		c.noSubmit++
+		return nil, nil
+	case failed && r.opt.DropFailed:
+		c.failedDropped++
+		return nil, nil
+	}
+	if !r.based {
+		r.base, r.based = p.submit, true
+	}
+	j := &workload.Job{
+		ID: p.id, Name: p.name, User: p.user, Queue: p.queue, Priority: p.priority,
+		Master: r.opt.Master, Submit: r.since(p.submit), Observed: r.observed(),
+	}
+	if j.ID == "" {
+		return nil, r.js.Errorf("the job has no jobID")
+	}
+	if j.Queue == "" {
+		j.Queue = "default"
+	}
+	early := j.Submit < 0
+	if early {
+		j.Submit = 0
+	}
+	r.stages(j)
+	if len(j.Stages) == 0 {
+		c.noTasks++
+		return nil, nil
+	}
+	if err := j.Validate(); err != nil {
+		return nil, r.js.Errorf("%w", err)
+	}
+	if j.Submit < r.last {
+		c.unsorted++
+	}
+	r.last = max(r.last, j.Submit)
+	if early {
+		c.early++
+	}
+	if failed {
+		c.failed++
+	}
+	if p.queue == "" {
+		c.noQueue++
+	}
+	if p.totalMaps > int64(len(p.maps)) {
+		c.unlisted++
+	}
+	c.extraHosts += p.extraHosts
+	c.kept++
+	return j, nil
+}
+
+// since is an instant on the workload's clock.
+func (r *Reader) since(ms int64) unit.Time { return unit.Time(ms-r.base) * unit.Millisecond }
+
+func (r *Reader) observed() *workload.Observed {
+	p := &r.p
+	if p.finish == none {
+		return &workload.Observed{Launch: r.since(p.submit), Outcome: p.outcome}
+	}
+	launch := p.launch
+	if launch == none {
+		launch = p.submit
+	}
+	return &workload.Observed{Launch: r.since(launch), Finish: r.since(p.finish), Outcome: p.outcome}
+}
+
+// stages gives the job its stages: set-up, map, reduce, clean-up, of which only those with tasks are there.
+func (r *Reader) stages(j *workload.Job) {
+	p, c := &r.p, &r.counts
+	lastMap := int64(none)
+	for i := range p.maps {
+		if t := &p.maps[i]; t.full != none {
+			lastMap = max(lastMap, t.finish)
+		}
+	}
+	maps := workload.Stage{Name: "map", Kind: workload.Map, Ask: r.ask(p.mapMB), Input: unit.Bytes(p.read)}
+	r.fill(&maps, p.maps, r.mapLength)
+	reduces := workload.Stage{Name: "reduce", Kind: workload.Reduce, Ask: r.ask(p.reduceMB), Output: unit.Bytes(p.written)}
+	r.fill(&reduces, p.reduces, func(t *task) int32 { return r.reduceLength(t, lastMap) })
+	if maps.Tasks+reduces.Tasks == 0 {
+		return
+	}
+	if reduces.Tasks == 0 {
+		maps.Output = unit.Bytes(p.mapWritten)
+	}
+	if maps.Tasks > 0 && p.mapMB <= 0 || reduces.Tasks > 0 && p.reduceMB <= 0 {
+		c.noSize++
+	}
+	c.maps += maps.Tasks
+	c.reduces += reduces.Tasks
+
+	add := func(s workload.Stage, e workload.Edge) {
+		if s.Tasks == 0 {
+			return
+		}
+		if n := len(j.Stages); n > 0 {
+			e.From = n - 1
+			s.After = []workload.Edge{e}
+		}
+		j.Stages = append(j.Stages, s)
+	}
+	all := workload.Edge{SlowStart: 1}
+	add(r.otherStage("setup", false), all)
+	add(maps, all)
+	toReduce := all
+	if maps.Tasks > 0 {
+		toReduce = workload.Edge{SlowStart: r.opt.SlowStart, Shuffle: unit.Bytes(p.shuffled)}
+		if p.shuffled == 0 {
+			toReduce.Shuffle = unit.Bytes(p.passed)
+		}
+	}
+	add(reduces, toReduce)
+	add(r.otherStage("cleanup", true), all)
+}
+
+// ask is a container of mb MiB, where the trace says.
+func (r *Reader) ask(mb int64) unit.Resources {
+	if mb <= 0 {
+		return r.opt.Ask
+	}
+	return unit.Resources{Mem: mb, Cores: r.opt.Ask.Cores}
+}
+
+// otherStage is the set-up or clean-up of the job. Hadoop may have tried it several times; one that succeeded counts.
+func (r *Reader) otherStage(name string, cleanup bool) workload.Stage {
+	s := workload.Stage{Name: name, Kind: workload.Other, Ask: r.ask(r.p.mapMB)}
+	for i := range r.p.others {
+		o := &r.p.others[i]
+		if o.cleanup != cleanup || o.full == none {
+			continue
+		}
+		if !r.opt.Others {
+			r.counts.others++
+			continue
+		}
+		switch o.slot {
+		case 'm':
+			s.Kind = workload.Map
+		case 'r':
+			s.Kind = workload.Reduce
+		}
+		s.Tasks = 1
+		s.Length = workload.Fixed(unit.Time(r.mapLength(&o.task)) * unit.Millisecond)
+		break
+	}
+	return s
+}
+
+// mapLength is how long a task ran; none without a successful attempt.
+func (r *Reader) mapLength(t *task) int32 {
+	if r.opt.TrackerClock && t.full != none && t.span != none {
+		return t.span
+	}
+	if r.opt.Retried && t.full != none {
+		return int32(min(int64(t.full)+int64(t.before), maxLength))
+	}
+	return t.full
+}
+
+// reduceLength is the part of a reduce that is its length: see the package comment.
+func (r *Reader) reduceLength(t *task, lastMap int64) int32 {
+	full := r.mapLength(t)
+	if full == none || r.opt.ReduceLength == Full {
+		return full
+	}
+	if r.opt.ReduceLength == AfterShuffle || lastMap == none || t.finish == none {
+		if t.shuffled == none {
+			return full
+		}
+		return t.shuffled
+	}
+	own := t.finish - lastMap
+	return int32(min(max(own, int64(max(t.shuffled, 0))), int64(full)))
+}
+
+// fill gives a stage its tasks, in the order of their numbers: lengths and hosts.
+func (r *Reader) fill(s *workload.Stage, tasks []task, lengthOf func(*task) int32) {
+	c := &r.counts
+	slices.SortStableFunc(tasks, func(a, b task) int { return cmp.Compare(a.num, b.num) })
+	var sum, known, longest, tried int64
+	for i := range tasks {
+		t := &tasks[i]
+		if n := lengthOf(t); n != none {
+			sum, known = sum+int64(n), known+1
+		} else if t.longest != none {
+			longest, tried = longest+int64(t.longest), tried+1
+		}
+	}
+	if known == 0 { // no task of the stage succeeded: attempts that failed are the best guess there is
+		sum, known = longest, tried
+	}
+	values := make([]unit.Time, 0, len(tasks))
+	kept := tasks[:0]
+	hosts := false
+	for i := range tasks {
+		t := tasks[i]
+		n := int64(lengthOf(&t))
+		if n == none {
+			switch {
+			case r.opt.Missing == Mean && known > 0:
+				n = sum / known
+				c.meant++
+			case r.opt.Missing == Observed && t.longest != none:
+				n = int64(t.longest)
+				c.observed++
+			default:
+				c.dropped++
+				continue
+			}
+		}
+		values = append(values, unit.Time(n)*unit.Millisecond)
+		kept = append(kept, t)
+		hosts = hosts || t.near != none
+	}
+	s.Tasks = int64(len(values))
+	s.Length = workload.Lengths{Kind: workload.List, Values: values}
+	if hosts {
+		s.Hosts = r.hosts(kept)
+	}
+}
+
+// hosts lists where the tasks' input lies.
+func (r *Reader) hosts(tasks []task) *workload.Hosts {
+	h := &workload.Hosts{Names: r.p.hosts, Of: make([][]int32, len(tasks))}
+	for i := range tasks {
+		at := tasks[i].near
+		if at == none {
+			continue
+		}
+		n := r.p.near[at]
+		h.Of[i] = r.p.near[at+1 : at+1+n : at+1+n]
+	}
+	return h
+}

@@ -1,0 +1,80 @@
+package rumen
+
+import (
+	"strings"
+
+	"github.com/yardmaster/yardmaster/workload/input"
+)
+
+// maxLayers is how deep a topology may be: data centre, row, rack, node and some more.
+const maxLayers = 16
+
+func (p *parser) readHost(int) error {
+	p.layers = p.layers[:0]
+	if err := p.js.Object(p.onLocation); err != nil {
+		return err
+	}
+	if len(p.layers) == 0 {
+		return nil
+	}
+	if p.t.near == none {
+		p.t.near = int32(len(p.near))
+		p.near = append(p.near, 0)
+	}
+	if p.near[p.t.near] == maxNear {
+		p.extraHosts++
+		return nil
+	}
+	name := strings.Join(p.layers, "/")
+	k, ok := p.hostIndex[name]
+	if !ok {
+		if p.hostBytes += len(name); len(p.hosts) >= MaxHosts || p.hostBytes > maxHostBytes {
+			return p.js.Errorf("job %s has its input on more than %d hosts, or %d bytes of names: refused", p.id, MaxHosts, maxHostBytes)
+		}
+		if p.hostIndex == nil {
+			p.hostIndex = map[string]int32{}
+		}
+		if s, ok := p.intern[name]; ok {
+			name = s
+		} else if len(p.intern) < MaxHosts && p.internBytes < maxHostBytes {
+			p.intern[name] = name
+			p.internBytes += len(name)
+		}
+		k = int32(len(p.hosts))
+		p.hosts = append(p.hosts, name)
+		p.hostIndex[name] = k
+	}
+	p.near[p.t.near]++
+	p.near = append(p.near, k)
+	return nil
+}
+
+func (p *parser) locationField(name []byte) error {
+	if string(name) == "layers" {
+		p.layers = p.layers[:0]
+		return p.js.Array(maxLayers, p.eachLayer)
+	}
+	return nil
+}
+
+func (p *parser) readLayer(int) error {
+	s, err := place(p.js)
+	if s != "" {
+		p.layers = append(p.layers, s)
+	}
+	return err
+}
+
+// maxName is the longest name of a rack or node.
+const maxName = 255
+
+// place reads the name of a rack or node and undoes what Rumen does to it: a backslash before each dot, and a slash in
+// front of a rack.
+func place(js *input.JSON) (string, error) {
+	s, err := js.Text()
+	s = strings.Trim(strings.ReplaceAll(s, `\.`, "."), "/")
+	if err == nil && len(s) > maxName {
+		err = js.Errorf("a name of %d bytes; at most %d are taken", len(s), maxName)
+	}
+	return s, err
+}

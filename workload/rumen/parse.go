@@ -1,0 +1,318 @@
+package rumen
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/workload/input"
+)
+
+// maxInstant is the last instant taken for real, in milliseconds since 1970: the year 5138. -1 is unknown.
+const maxInstant = 100_000_000_000_000
+
+// maxLength is the longest task taken for real, in milliseconds: 24 days, which an int32 holds.
+const maxLength = 24 * 24 * 3600 * 1000
+
+// none marks a length or instant that the trace does not give.
+const none = -1
+
+// task is what is kept of a task until its job is complete. Lengths are in milliseconds.
+type task struct {
+	finish   int64 // on the tracker's clock
+	span     int32 // start to finish on the tracker's clock
+	full     int32 // successful attempt, start to finish
+	shuffled int32 // successful attempt, shuffle's end to finish
+	longest  int32 // longest attempt of any outcome
+	before   int32 // attempts that ended before the successful one began, together
+	num      int32 // in the task's id
+	near     int32 // where its hosts stand in parser.near: a count, then indices into parser.hosts; none
+}
+
+// other is a set-up or clean-up task.
+type other struct {
+	task
+	cleanup bool
+	slot    byte // m or r, from the id: which kind of slot it ran in
+}
+
+// attemptSpan is when an attempt ran, by its node's clock.
+type attemptSpan struct{ start, finish int64 }
+
+// parser reads one job at a time into its fields.
+type parser struct {
+	js    *input.JSON
+	tried []attemptSpan // of the present task
+
+	id, name, user, queue, outcome  string
+	priority                        int
+	submit, launch, finish          int64
+	totalMaps, mapMB, reduceMB      int64
+	maps, reduces                   []task
+	others                          []other
+	read, passed, shuffled, written bytesSum // of successful attempts: by maps, out of maps, into reduces, by reduces
+	mapWritten                      bytesSum // to storage by maps
+	hosts                           []string
+	near                            []int32
+	extraHosts                      int64 // hosts past maxNear, not kept
+
+	hostIndex   map[string]int32
+	hostBytes   int
+	internBytes int
+	intern      map[string]string // over all jobs: a trace names the same nodes again and again
+	kind        byte              // of the task that is read: m, r or o
+	t           taskFields
+	a           attempt
+	layers      []string
+
+	onJob, onTask, onAttempt, onLocation       func([]byte) error
+	eachTask, eachAttempt, eachHost, eachLayer func(int) error
+}
+
+// taskFields is the task that is being read.
+type taskFields struct {
+	task
+	start, end int64
+	id, typ    string
+	in         int64 // inputBytes
+	found      bool  // a successful attempt
+	began      int64 // when that one did, by its node's clock
+}
+
+// attempt is the attempt that is being read.
+type attempt struct {
+	result                                      string
+	start, finish, shuffleEnd                   int64
+	read, written, mapIn, mapOut, reduceShuffle int64
+}
+
+// bytesSum adds amounts that are known and does not overflow.
+type bytesSum int64
+
+func (s *bytesSum) add(v int64) {
+	if v > 0 {
+		*s = bytesSum(min(int64(*s)+min(v, 1<<60), 1<<60))
+	}
+}
+
+func (p *parser) init(js *input.JSON) {
+	p.js = js
+	p.intern = map[string]string{}
+	p.onJob, p.onTask, p.onAttempt, p.onLocation = p.jobField, p.taskField, p.attemptField, p.locationField
+	p.eachTask, p.eachAttempt, p.eachHost, p.eachLayer = p.readTask, p.readAttempt, p.readHost, p.readLayer
+}
+
+// job reads a whole record. The slices of tasks are used again; hosts and near are new, as the job built of them keeps them.
+func (p *parser) job() error {
+	*p = parser{
+		js: p.js, intern: p.intern, internBytes: p.internBytes, priority: normal, submit: none, launch: none, finish: none,
+		maps: p.maps[:0], reduces: p.reduces[:0], others: p.others[:0], layers: p.layers[:0],
+		onJob: p.onJob, onTask: p.onTask, onAttempt: p.onAttempt, onLocation: p.onLocation,
+		eachTask: p.eachTask, eachAttempt: p.eachAttempt, eachHost: p.eachHost, eachLayer: p.eachLayer,
+	}
+	return p.js.Object(p.onJob)
+}
+
+func (p *parser) jobField(name []byte) (err error) {
+	switch string(name) {
+	case "jobID":
+		p.id, err = p.js.Text()
+	case "jobName":
+		p.name, err = p.js.Text()
+	case "user":
+		p.user, err = p.js.Text()
+	case "queue":
+		p.queue, err = p.js.Text()
+	case "outcome":
+		p.outcome, err = p.js.Text()
+	case "priority":
+		var s string
+		s, err = p.js.Text()
+		p.priority = priority(s)
+	case "submitTime":
+		err = p.instant(&p.submit)
+	case "launchTime":
+		err = p.instant(&p.launch)
+	case "finishTime":
+		err = p.instant(&p.finish)
+	case "totalMaps":
+		p.totalMaps, _, err = p.js.Int(-1, math.MaxInt32)
+	case "jobMapMB":
+		p.mapMB, _, err = p.js.Int(-1, cluster.MaxRoom)
+	case "jobReduceMB":
+		p.reduceMB, _, err = p.js.Int(-1, cluster.MaxRoom)
+	case "mapTasks":
+		p.kind = 'm'
+		err = p.js.Array(MaxTasks, p.eachTask)
+	case "reduceTasks":
+		p.kind = 'r'
+		err = p.js.Array(MaxTasks, p.eachTask)
+	case "otherTasks":
+		p.kind = 'o'
+		err = p.js.Array(MaxTasks, p.eachTask)
+	}
+	return err
+}
+
+// instant reads a time; 0 and -1 are unknown.
+func (p *parser) instant(t *int64) error {
+	v, ok, err := p.js.Int(-1, maxInstant)
+	if !ok || v <= 0 {
+		v = none
+	}
+	*t = v
+	return err
+}
+
+// amount reads a counter, any negative value of which is unknown: Hadoop's own counters overflowed now and then.
+func (p *parser) amount(v *int64) (err error) {
+	*v, _, err = p.js.Int(math.MinInt64, math.MaxInt64)
+	return err
+}
+
+func (p *parser) readTask(int) error {
+	p.tried = p.tried[:0]
+	p.t = taskFields{task: task{finish: none, span: none, full: none, shuffled: none, longest: none, near: none}, start: none, end: none}
+	if err := p.js.Object(p.onTask); err != nil {
+		return err
+	}
+	t := &p.t
+	if !t.found && t.in > 0 && p.kind == 'm' {
+		p.read.add(t.in) // it was to be read, had the task succeeded
+	}
+	for _, s := range p.tried {
+		if t.found && s.finish <= t.began {
+			t.before = int32(min(int64(t.before)+int64(max(length(s.start, s.finish), 0)), maxLength))
+		}
+	}
+	t.finish = t.end
+	t.span = length(t.start, t.end)
+	var slot byte
+	t.num, slot = number(t.id)
+	switch p.kind {
+	case 'm':
+		p.maps = append(p.maps, t.task)
+	case 'r':
+		p.reduces = append(p.reduces, t.task)
+	default:
+		p.others = append(p.others, other{task: t.task, cleanup: t.typ == "CLEANUP", slot: slot})
+	}
+	if len(p.maps)+len(p.reduces)+len(p.others) > MaxTasks {
+		return p.js.Errorf("job %s has more than %d tasks: refused", p.id, MaxTasks)
+	}
+	return nil
+}
+
+func (p *parser) taskField(name []byte) (err error) {
+	switch string(name) {
+	case "taskID":
+		p.t.id, err = p.js.Text()
+	case "taskType":
+		p.t.typ, err = p.js.Text()
+	case "startTime":
+		err = p.instant(&p.t.start)
+	case "finishTime":
+		err = p.instant(&p.t.end)
+	case "inputBytes":
+		err = p.amount(&p.t.in)
+	case "attempts":
+		err = p.js.Array(0, p.eachAttempt)
+	case "preferredLocations":
+		if p.kind == 'm' {
+			err = p.js.Array(0, p.eachHost)
+		}
+	}
+	return err
+}
+
+func (p *parser) readAttempt(int) error {
+	p.a = attempt{start: none, finish: none, shuffleEnd: none}
+	if err := p.js.Object(p.onAttempt); err != nil {
+		return err
+	}
+	a, t := &p.a, &p.t
+	full := length(a.start, a.finish)
+	t.longest = max(t.longest, full)
+	p.tried = append(p.tried, attemptSpan{a.start, a.finish})
+	if t.found || a.result != "SUCCESS" && a.result != "SUCCEEDED" {
+		return nil // of two that succeeded, the first counts
+	}
+	t.found = true
+	t.full = full
+	t.began = a.start
+	if a.shuffleEnd >= a.start {
+		t.shuffled = length(a.shuffleEnd, a.finish)
+	}
+	switch p.kind {
+	case 'm':
+		p.read.add(max(a.read, a.mapIn))
+		p.passed.add(a.mapOut)
+		p.mapWritten.add(a.written)
+	case 'r':
+		p.shuffled.add(a.reduceShuffle)
+		p.written.add(a.written)
+	}
+	return nil
+}
+
+func (p *parser) attemptField(name []byte) (err error) {
+	switch string(name) {
+	case "result":
+		p.a.result, err = p.js.Text()
+	case "startTime":
+		err = p.instant(&p.a.start)
+	case "finishTime":
+		err = p.instant(&p.a.finish)
+	case "shuffleFinished":
+		err = p.instant(&p.a.shuffleEnd)
+	case "hdfsBytesRead":
+		err = p.amount(&p.a.read)
+	case "hdfsBytesWritten":
+		err = p.amount(&p.a.written)
+	case "mapInputBytes":
+		err = p.amount(&p.a.mapIn)
+	case "mapOutputBytes":
+		err = p.amount(&p.a.mapOut)
+	case "reduceShuffleBytes":
+		err = p.amount(&p.a.reduceShuffle)
+	}
+	return err
+}
+
+// length is the time between two instants of one clock, none where it cannot be.
+func length(from, to int64) int32 {
+	if from == none || to == none || to < from || to-from > maxLength {
+		return none
+	}
+	return int32(to - from)
+}
+
+// number finds a task's number, and the slot it ran in, in its id: task_200904211745_0002_m_000010.
+func number(id string) (int32, byte) {
+	at := strings.LastIndexByte(id, '_')
+	if at < 1 {
+		return 0, 0
+	}
+	n, err := strconv.ParseUint(id[at+1:], 10, 31)
+	if err != nil {
+		return 0, 0
+	}
+	return int32(n), id[at-1]
+}
+
+func priority(s string) int {
+	switch s {
+	case "VERY_HIGH":
+		return normal + 2
+	case "HIGH":
+		return normal + 1
+	case "LOW":
+		return normal - 1
+	case "VERY_LOW":
+		return normal - 2
+	}
+	return normal
+}
+
+const normal = 3

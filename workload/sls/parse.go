@@ -1,0 +1,276 @@
+package sls
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/workload/input"
+)
+
+// parser reads one record of an SLS trace at a time into its fields.
+type parser struct {
+	js  *input.JSON
+	ask unit.Resources
+
+	isJob                  bool
+	nodes, racks           int64
+	id, user, queue        string
+	amType, oldType        string
+	start, end, count      int64
+	amMem, amCores         int64
+	delayed, opportunistic int64
+	labelled               bool
+	groupIndex             map[groupKey]int
+	groups                 []group
+	hosts                  []string
+	listed                 int
+	hostBytes              int
+	hostIndex              map[string]int32
+	made                   *workload.Job
+	left                   int64
+	t                      taskFields
+	onJob, onTask          func([]byte) error
+	eachTask               func(int) error
+}
+
+// group is the tasks of one type and size, in the order of the file.
+type group struct {
+	typ   string
+	ask   unit.Resources
+	tasks int64
+	runs  []run
+}
+
+// run is count like tasks, one after another.
+type run struct {
+	ms, count int64
+	host      int32 // -1: none named
+}
+
+// taskFields is the task that is being read.
+type taskFields struct {
+	typ, host                       string
+	ask                             unit.Resources
+	count                           int64
+	start, end, duration, duration2 int64
+	delay                           int64
+	opportunistic                   bool
+}
+
+func (p *parser) job() error {
+	*p = parser{js: p.js, ask: p.ask, onJob: p.onJob, onTask: p.onTask, eachTask: p.eachTask, count: 1}
+	if p.onJob == nil {
+		p.onJob, p.onTask, p.eachTask = p.jobField, p.taskField, p.readTask
+	}
+	return p.js.Object(p.onJob)
+}
+
+func (p *parser) jobField(name []byte) (err error) {
+	if bytes.HasPrefix(name, []byte("job.")) {
+		p.isJob = true
+	}
+	switch string(name) {
+	case "num.nodes":
+		p.nodes, _, err = p.js.Int(1, maxNodes)
+	case "num.racks":
+		p.racks, _, err = p.js.Int(1, maxNodes)
+	case "yarn.sls.am.type":
+		p.amType, err = p.text()
+	case "am.type":
+		p.oldType, err = p.text()
+	case "am.memory-mb":
+		p.amMem, _, err = p.js.Int(0, cluster.MaxRoom)
+	case "am.vcores":
+		p.amCores, _, err = p.js.Int(0, cluster.MaxRoom)
+	case "job.start.ms":
+		p.start, _, err = p.js.Int(0, maxInstant)
+	case "job.end.ms":
+		p.end, _, err = p.js.Int(-1, maxInstant)
+	case "job.count":
+		p.count, _, err = p.js.Int(0, MaxCopies)
+		p.count = max(p.count, 1)
+	case "job.queue.name":
+		p.queue, err = p.text()
+	case "job.id":
+		p.id, err = p.text()
+	case "job.user":
+		p.user, err = p.text()
+	case "job.label.expression":
+		var s string
+		s, err = p.text()
+		p.labelled = s != ""
+	case "job.tasks":
+		err = p.js.Array(MaxTasks, p.eachTask)
+	}
+	return err
+}
+
+// text reads a name. SLS takes numbers for most of them as well.
+func (p *parser) text() (string, error) { return name(p.js) }
+
+func name(js *input.JSON) (string, error) {
+	c, err := js.Kind()
+	if err != nil {
+		return "", err
+	}
+	if c == '0' {
+		return js.Number()
+	}
+	s, err := js.Text()
+	if err == nil && len(s) > maxName {
+		err = js.Errorf("a name of %d bytes; at most %d are taken", len(s), maxName)
+	}
+	return s, err
+}
+
+func (p *parser) taskField(name []byte) (err error) {
+	t := &p.t
+	switch string(name) {
+	case "container.type":
+		t.typ, err = p.text()
+	case "container.host":
+		t.host, err = p.text()
+	case "container.memory-mb":
+		err = p.size(&t.ask.Mem)
+	case "container.vcores":
+		err = p.size(&t.ask.Cores)
+	case "count":
+		t.count, _, err = p.js.Int(0, MaxCount)
+		t.count = max(t.count, 1)
+	case "container.start.ms":
+		err = p.instant(&t.start)
+	case "container.end.ms":
+		err = p.instant(&t.end)
+	case "container.duration.ms":
+		err = p.instant(&t.duration)
+	case "duration.ms":
+		err = p.instant(&t.duration2)
+	case "container.request.delay":
+		t.delay, _, err = p.js.Int(-1, maxInstant)
+	case "container.execution.type":
+		var s string
+		s, err = p.text()
+		t.opportunistic = s == "OPPORTUNISTIC"
+	}
+	return err
+}
+
+// size reads a size and leaves the default where there is none.
+func (p *parser) size(v *int64) error {
+	n, ok, err := p.js.Int(0, cluster.MaxRoom)
+	if ok {
+		*v = n
+	}
+	return err
+}
+
+func (p *parser) instant(v *int64) error {
+	n, ok, err := p.js.Int(-1, maxInstant)
+	if ok {
+		*v = n
+	}
+	return err
+}
+
+func (p *parser) readTask(int) error {
+	p.t = taskFields{typ: "map", ask: p.ask, count: 1, start: -1, end: -1, duration: -1, duration2: -1}
+	if err := p.js.Object(p.onTask); err != nil {
+		return err
+	}
+	t := &p.t
+	ms := t.duration
+	switch {
+	case ms >= 0:
+	case t.duration2 >= 0:
+		ms = t.duration2
+	case t.start >= 0 && t.end >= 0:
+		ms = t.end - t.start
+	default:
+		return p.js.Errorf("a task has no length: give container.duration.ms, or container.start.ms and container.end.ms")
+	}
+	if ms <= 0 || ms > maxLength {
+		return p.js.Errorf("a task takes %d ms: it must be from 1 ms to ten years", ms)
+	}
+	if t.ask.IsZero() {
+		return p.js.Errorf("a task asks for a container of %v", t.ask)
+	}
+	host, err := p.host(t.host)
+	if err != nil {
+		return err
+	}
+	if t.delay > 0 {
+		p.delayed += t.count
+	}
+	if t.opportunistic {
+		p.opportunistic += t.count
+	}
+	return p.add(t.typ, t.ask, run{ms: ms, count: t.count, host: host})
+}
+
+// host numbers the host "/rack/node".
+func (p *parser) host(s string) (int32, error) {
+	s = strings.Trim(s, "/")
+	if s == "" {
+		return -1, nil
+	}
+	if k, ok := p.hostIndex[s]; ok {
+		return k, nil
+	}
+	if p.hostBytes += len(s); len(p.hosts) >= MaxHosts || p.hostBytes > maxHostBytes {
+		return 0, p.js.Errorf("tasks of a job name more than %d hosts, or %d bytes of them: refused", MaxHosts, maxHostBytes)
+	}
+	if p.hostIndex == nil {
+		p.hostIndex = map[string]int32{}
+	}
+	k := int32(len(p.hosts))
+	p.hosts = append(p.hosts, s)
+	p.hostIndex[s] = k
+	return k, nil
+}
+
+// groupKey is what the tasks of a stage share.
+type groupKey struct {
+	typ string
+	ask unit.Resources
+}
+
+// add puts tasks into the group of their type and size.
+func (p *parser) add(typ string, ask unit.Resources, r run) error {
+	if p.groupIndex == nil {
+		p.groupIndex = map[groupKey]int{}
+	}
+	key := groupKey{typ, ask}
+	i, ok := p.groupIndex[key]
+	if !ok {
+		if i = len(p.groups); i == workload.MaxStages {
+			return p.js.Errorf("tasks of more than %d types and sizes in one job: refused", workload.MaxStages)
+		}
+		p.groupIndex[key] = i
+		p.groups = append(p.groups, group{typ: typ, ask: ask})
+	}
+	if p.listed++; p.listed > MaxTasks {
+		return p.js.Errorf("a job lists more than %d tasks: refused", MaxTasks)
+	}
+	g := &p.groups[i]
+	g.tasks += r.count
+	if n := len(g.runs); n > 0 && g.runs[n-1].ms == r.ms && g.runs[n-1].host == r.host {
+		g.runs[n-1].count += r.count
+	} else {
+		g.runs = append(g.runs, r)
+	}
+	return nil
+}
+
+// tooMany says whether the job has more tasks than can be listed one by one; like tasks without hosts need not be.
+func (p *parser) tooMany() bool {
+	var listed int64
+	for i := range p.groups {
+		if g := &p.groups[i]; len(g.runs) > 1 || g.runs[0].host >= 0 {
+			listed += g.tasks
+		}
+	}
+	return listed > MaxTasks
+}

@@ -1,0 +1,313 @@
+package sls
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/workload/input"
+)
+
+// Limits on a SYNTH description.
+const (
+	maxSynth     = 4 << 20 // bytes of the file
+	maxWorkloads = 1000
+	maxTaskKinds = 5000
+	maxBuckets   = 100_000
+	maxSeconds   = 1 << 30 // submit times: 34 years
+	maxTaskTime  = 1e12
+)
+
+// small passes on a file that has no reason to be large.
+type small struct {
+	r    io.Reader
+	name string
+	left int
+}
+
+func (s *small) Read(p []byte) (int, error) {
+	if s.left <= 0 {
+		return 0, fmt.Errorf("%s is larger than %d bytes: no SYNTH description is", s.name, maxSynth)
+	}
+	n, err := s.r.Read(p[:min(len(p), s.left)])
+	s.left -= n
+	return n, err
+}
+
+// synthTrace is a SYNTH description.
+type synthTrace struct {
+	jobs, nodes, perRack, seed int64
+	workloads                  []synthWorkload
+	weights                    []float64
+	wheel                      wheel
+	tasks                      int
+	buckets                    int
+}
+
+type synthWorkload struct {
+	name, queue               string
+	classes                   []synthClass
+	classWeights, timeWeights []float64
+	classWheel, timeWheel     wheel
+	times                     []int64 // seconds
+}
+
+type synthClass struct {
+	name, user, typ                 string
+	duration, deadline, reservation sample
+	tasks                           []synthTask
+}
+
+type synthTask struct {
+	typ                        string
+	count, time, memory, cores sample
+	length                     workload.Lengths
+	opportunistic              bool
+}
+
+// readSynth reads the one record of a SYNTH description.
+func readSynth(js *input.JSON, scale unit.Time) (*synthTrace, error) {
+	ok, err := js.Record()
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, js.Errorf("empty; a SYNTH description is one JSON object")
+	}
+	t := &synthTrace{jobs: -1, perRack: 1}
+	err = js.Object(func(member []byte) (err error) {
+		switch string(member) {
+		case "num_jobs":
+			t.jobs, _, err = js.Int(0, MaxJobs)
+		case "num_nodes":
+			t.nodes, _, err = js.Int(0, maxNodes)
+		case "nodes_per_rack":
+			t.perRack, _, err = js.Int(0, maxNodes)
+			t.perRack = max(t.perRack, 1)
+		case "rand_seed":
+			t.seed, _, err = js.Int(math.MinInt64, math.MaxInt64)
+		case "workloads":
+			err = js.Array(maxWorkloads, func(int) error { return t.workload(js, scale) })
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case t.jobs < 0:
+		return nil, js.Errorf("num_jobs is missing: is this a SYNTH description?")
+	case t.jobs > 0 && !newWheel(t.weights).turns():
+		return nil, js.Errorf("no workload has a weight above 0")
+	}
+	t.wheel = newWheel(t.weights)
+	if more, err := js.Record(); err != nil {
+		return nil, err
+	} else if more {
+		return nil, js.Errorf("a second object: a SYNTH description is one")
+	}
+	return t, nil
+}
+
+func (t *synthTrace) workload(js *input.JSON, scale unit.Time) error {
+	w := synthWorkload{queue: "default"}
+	weight := 0.0
+	err := js.Object(func(member []byte) (err error) {
+		switch string(member) {
+		case "workload_name":
+			w.name, err = name(js)
+		case "queue_name":
+			if w.queue, err = name(js); w.queue == "" {
+				w.queue = "default"
+			}
+		case "workload_weight":
+			err = number(js, &weight, 1e12)
+		case "job_classes":
+			err = js.Array(maxWorkloads, func(int) error { return w.class(js, scale) })
+		case "time_distribution":
+			err = js.Array(maxBuckets, func(int) error {
+				if t.buckets++; t.buckets > maxBuckets {
+					return js.Errorf("more than %d entries in time distributions: refused", maxBuckets)
+				}
+				return w.bucket(js)
+			})
+		}
+		return err
+	})
+	w.classWheel, w.timeWheel = newWheel(w.classWeights), newWheel(w.timeWeights)
+	for i := range w.classes {
+		t.tasks += len(w.classes[i].tasks)
+	}
+	switch {
+	case err != nil:
+		return err
+	case t.tasks > maxTaskKinds:
+		return js.Errorf("more than %d kinds of tasks: refused", maxTaskKinds)
+	case weight > 0 && !w.classWheel.turns():
+		return js.Errorf("workload %q has no class with a weight above 0", w.name)
+	case weight > 0 && !w.timeWheel.turns():
+		return js.Errorf("workload %q has no time with a weight above 0", w.name)
+	}
+	t.workloads = append(t.workloads, w)
+	t.weights = append(t.weights, weight)
+	return nil
+}
+
+func (w *synthWorkload) bucket(js *input.JSON) error {
+	var at int64
+	weight := 0.0
+	err := js.Object(func(member []byte) (err error) {
+		switch string(member) {
+		case "time":
+			at, _, err = js.Int(0, maxSeconds)
+		case "weight":
+			err = number(js, &weight, 1e12)
+		}
+		return err
+	})
+	w.times, w.timeWeights = append(w.times, at), append(w.timeWeights, weight)
+	return err
+}
+
+func (w *synthWorkload) class(js *input.JSON, scale unit.Time) error {
+	c := synthClass{typ: "mapreduce", name: "class", user: "default"}
+	weight := 0.0
+	// The old form, with members such as mtasks_avg and mtasks_stddev: a map and a reduce.
+	old := []synthTask{{typ: mapType}, {typ: reduceType}}
+	err := js.Object(func(member []byte) (err error) {
+		switch key := string(member); key {
+		case "class_name":
+			c.name, err = name(js)
+		case "user_name":
+			c.user, err = name(js)
+		case "class_weight":
+			err = number(js, &weight, 1e12)
+		case "type":
+			c.typ, err = name(js)
+		case "duration":
+			err = c.duration.read(js, maxSeconds)
+		case "deadline_factor":
+			err = c.deadline.read(js, 1e9)
+		case "reservation":
+			err = c.reservation.read(js, 1e9)
+		case "chance_of_reservation":
+			err = number(js, &c.reservation.val, 1e9)
+		case "tasks":
+			err = js.Array(workload.MaxStages, func(int) error { return c.task(js) })
+		default:
+			if v, most := c.oldNumber(old, key); v != nil {
+				err = number(js, v, most)
+			} else if t, is := strings.CutSuffix(key, "_execution_type"); is && (t == mapType || t == reduceType) {
+				err = execution(js, &old[slices.Index([]string{mapType, reduceType}, t)])
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if len(c.tasks) == 0 {
+		c.tasks = old
+	}
+	for i := range c.tasks {
+		c.tasks[i].length = c.tasks[i].time.lengths(scale)
+	}
+	// Maps stand before reduces: a stage waits only for earlier ones.
+	slices.SortStableFunc(c.tasks, func(a, b synthTask) int { return rank(a.typ) - rank(b.typ) })
+	w.classes, w.classWeights = append(w.classes, c), append(w.classWeights, weight)
+	return nil
+}
+
+func rank(typ string) int {
+	switch typ {
+	case mapType:
+		return 0
+	case reduceType:
+		return 2
+	}
+	return 1
+}
+
+// oldNumber finds where a number of the old form goes.
+func (c *synthClass) oldNumber(old []synthTask, key string) (v *float64, most float64) {
+	what, avg := strings.CutSuffix(key, "_avg")
+	if !avg {
+		var std bool
+		if what, std = strings.CutSuffix(key, "_stddev"); !std {
+			return nil, 0
+		}
+	}
+	m, r := &old[0], &old[1]
+	to := map[string]struct {
+		s    *sample
+		most float64
+	}{
+		"dur": {&c.duration, maxSeconds}, "deadline_factor": {&c.deadline, 1e9},
+		"mtasks": {&m.count, MaxCount}, "mtime": {&m.time, maxTaskTime},
+		"rtasks": {&r.count, MaxCount}, "rtime": {&r.time, maxTaskTime},
+		"map_max_memory": {&m.memory, cluster.MaxRoom}, "map_max_vcores": {&m.cores, cluster.MaxRoom},
+		"reduce_max_memory": {&r.memory, cluster.MaxRoom}, "reduce_max_vcores": {&r.cores, cluster.MaxRoom},
+	}[what]
+	if to.s == nil {
+		return nil, 0
+	}
+	if avg {
+		return &to.s.val, to.most
+	}
+	return &to.s.std, to.most
+}
+
+func (c *synthClass) task(js *input.JSON) error {
+	t := synthTask{typ: mapType}
+	err := js.Object(func(member []byte) (err error) {
+		switch string(member) {
+		case "type":
+			t.typ, err = name(js)
+		case "count":
+			err = t.count.read(js, MaxCount)
+		case "time":
+			err = t.time.read(js, maxTaskTime)
+		case "max_memory":
+			err = t.memory.read(js, cluster.MaxRoom)
+		case "max_vcores":
+			err = t.cores.read(js, cluster.MaxRoom)
+		case "execution_type":
+			err = execution(js, &t)
+		}
+		return err
+	})
+	c.tasks = append(c.tasks, t)
+	return err
+}
+
+func execution(js *input.JSON, t *synthTask) error {
+	s, err := name(js)
+	t.opportunistic = s == "OPPORTUNISTIC"
+	return err
+}
+
+// sort puts the choices of a discrete sample in order, as an inverse distribution function needs them.
+func (s *sample) sort() {
+	at := make([]int, len(s.discrete))
+	for i := range at {
+		at[i] = i
+	}
+	slices.SortStableFunc(at, func(a, b int) int {
+		switch {
+		case s.discrete[a] < s.discrete[b]:
+			return -1
+		case s.discrete[a] > s.discrete[b]:
+			return 1
+		}
+		return 0
+	})
+	values, weights := make([]float64, len(at)), make([]float64, len(at))
+	for i, k := range at {
+		values[i], weights[i] = s.discrete[k], s.weights[k]
+	}
+	s.discrete, s.weights, s.wheel = values, weights, newWheel(weights)
+}
