@@ -43,6 +43,7 @@ type Collector struct {
 
 	locality Locality
 	reasons  map[string]int64
+	observed observations
 	lastSeen unit.Time // end of the last sample
 }
 
@@ -76,6 +77,7 @@ func (c *Collector) Job(r *sim.JobRecord) {
 		c.elapsed.add(f.elapsed)
 		c.slowdown.addKnown(f.slowdown)
 		c.response.addKnown(f.response)
+		c.observed.add(r, c.exact)
 	}
 	queue, user, class := names(r)
 	c.queues.of(queue).add(r, &f, c.exact)
@@ -142,6 +144,7 @@ func (c *Collector) Finish(sum sim.Summary, sc Scenario, assumptions []string) *
 	if room := float64(c.opt.TotalMem) * (end - sum.FirstSubmit).Seconds(); room > 0 {
 		r.Utilisation = round(sum.BusyMem / room)
 	}
+	r.Observed = c.observed.figures()
 	r.Refusals = c.refusals()
 	return r
 }

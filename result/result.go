@@ -31,6 +31,8 @@ type Run struct {
 	ByUser  []Group `json:"by_user"`
 	ByClass []Group `json:"by_class"`
 
+	Observed *Observed `json:"observed,omitempty"` // against what really happened, where the trace says
+
 	Refusals []Refusal `json:"refusals,omitempty"` // at most 20 reasons, most frequent first
 
 	Events    int64 `json:"events"`

@@ -1,0 +1,19 @@
+// Package all lists every dispatch policy: adding one is one line here. It also reads a scheduler as a person names it,
+// by name and parameters or by the file of a YARN scheduler.
+package all
+
+import (
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/capacity"
+	"github.com/yardmaster/yardmaster/policy/delay"
+	"github.com/yardmaster/yardmaster/policy/fair"
+	"github.com/yardmaster/yardmaster/policy/fifo"
+)
+
+// Policies are the policies that can be named.
+var Policies = policy.Registry{
+	fifo.Entry,
+	fair.Entry,
+	capacity.Entry,
+	delay.Entry,
+}

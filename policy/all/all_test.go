@@ -1,0 +1,95 @@
+package all
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+func TestEveryEntry(t *testing.T) {
+	seen := map[string]bool{}
+	for _, e := range Policies {
+		if seen[e.Name] || e.Title == "" {
+			t.Errorf("%s: named twice, or without a title", e.Name)
+		}
+		seen[e.Name] = true
+		p, err := Policies.New(policy.Spec{Name: e.Name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := p.Order.(policy.Knobs); !ok {
+			t.Errorf("%s has no knobs", e.Name)
+		}
+		p.Order.Resized(policy.Cluster{Total: unit.Resources{Mem: 4096, Cores: 4}, Max: unit.Resources{Mem: 4096, Cores: 4}, Nodes: 1})
+		j := &policy.Job{ID: "a", Tasks: 1, Pending: 1, Ask: unit.Resources{Mem: 1024, Cores: 1}}
+		if err := p.Order.Arrived(j); err != nil {
+			t.Fatal(err)
+		}
+		took := p.Order.Ranked(&policy.Offer{}, func(j *policy.Job) policy.Verdict {
+			j.Pending, j.Running, j.Used = 0, 1, j.Ask
+			p.Order.Started(j, 0, j.Ask)
+			return policy.Took
+		})
+		if !took {
+			t.Errorf("%s starts nothing on an empty cluster", e.Name)
+		}
+	}
+}
+
+const (
+	fairFile     = "<?xml version=\"1.0\"?>\n<!-- a licence -->\n<allocations>\n<queue name=\"a\"><weight>2</weight></queue>\n</allocations>\n"
+	capacityFile = `<configuration>
+<property><name>yarn.scheduler.capacity.root.queues</name><value>a</value></property>
+<property><name>yarn.scheduler.capacity.root.a.capacity</name><value>100</value></property>
+</configuration>`
+)
+
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, c := range []struct{ spec, title, want string }{
+		{"fifo", "fifo", ""},
+		{" fair:by=user,weights=a:2;b:1 ", "fair:by=user,weights=a:2;b:1", ""},
+		{"delay:node=3", "delay:node=3", ""},
+		{write("fair-scheduler.xml", fairFile), "fair-scheduler.xml", ""},
+		{write("pools", fairFile), "pools", ""},
+		{write("capacity-scheduler.xml", capacityFile), "capacity-scheduler.xml", ""},
+		{"fiar", "", "did you mean fair?"},
+		{"quincy", "", "there are fifo, fair"},
+		{"fair:by=team", "", "want job or user"},
+		{"fair:buy=user", "", "no parameter buy"},
+		{"nowhere.xml", "", "does not exist"},
+		{"", "", "no name"},
+		{write("broken.xml", strings.Replace(fairFile, "2</weight>", "two</weight>", 1)), "", "broken.xml:4: <weight> is \"two\""},
+		{write("cut.xml", fairFile[:70]), "", "cut.xml:4"},
+		{write("page.xml", "<html/>"), "", "page.xml:1"},
+		{write("empty.xml", ""), "", "empty.xml"},
+	} {
+		fresh, title, err := Load(c.spec)
+		if c.want != "" {
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %v, want %q", c.spec, err, c.want)
+			}
+			continue
+		}
+		if err != nil || title != c.title {
+			t.Errorf("%s: title %q, %v", c.spec, title, err)
+			continue
+		}
+		a, errA := fresh()
+		b, errB := fresh()
+		if errA != nil || errB != nil || a.Order == b.Order {
+			t.Errorf("%s: two calls gave %v, %v and the same order %v", c.spec, errA, errB, a.Order == b.Order)
+		}
+	}
+}

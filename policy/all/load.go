@@ -1,0 +1,96 @@
+package all
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/capacity"
+	"github.com/yardmaster/yardmaster/policy/fair"
+	"github.com/yardmaster/yardmaster/yarn/conf"
+)
+
+// Load reads a scheduler as typed: a name with parameters (fifo, fair:by=user) or the path of a capacity-scheduler.xml or
+// fair-scheduler.xml. A file is read once, here; each call of fresh builds a policy of its own, for one run, and may be made
+// from several goroutines. The title is how the scheduler is called in tables: what was typed, or the file's name.
+func Load(spec string) (fresh func() (policy.Policy, error), title string, err error) {
+	spec = strings.TrimSpace(spec)
+	if isFile(spec) {
+		fresh, err = loadFile(spec)
+		if err != nil {
+			return nil, "", err
+		}
+		return fresh, filepath.Base(spec), nil
+	}
+	s, err := policy.ParseSpec(spec)
+	if err != nil {
+		return nil, "", err
+	}
+	if _, known := Policies.Find(s.Name); !known {
+		return nil, "", unknown(s.Name)
+	}
+	fresh = func() (policy.Policy, error) { return Policies.New(s) }
+	if _, err := fresh(); err != nil { // so that a wrong parameter is met now and not in the middle of a comparison
+		return nil, "", err
+	}
+	return fresh, spec, nil
+}
+
+func isFile(spec string) bool {
+	if _, known := Policies.Find(spec); known {
+		return false
+	}
+	if strings.EqualFold(filepath.Ext(spec), ".xml") {
+		return true
+	}
+	st, err := os.Stat(spec)
+	return err == nil && st.Mode().IsRegular()
+}
+
+func unknown(name string) error {
+	there := "there are " + strings.Join(Policies.Names(), ", ") + " and files that end in .xml"
+	if near := conf.Nearest(name, Policies.Names()); near != "" {
+		return fmt.Errorf("no scheduler is named %s: did you mean %s? (%s)", name, near, there)
+	}
+	return fmt.Errorf("no scheduler is named %s: %s", name, there)
+}
+
+func loadFile(path string) (func() (policy.Policy, error), error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("scheduler file %s does not exist", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open scheduler file: %w", err)
+	}
+	defer f.Close()
+	start := make([]byte, 64<<10)
+	n, err := io.ReadFull(f, start)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, fmt.Errorf("read scheduler file %s: %w", path, err)
+	}
+	whole := io.MultiReader(bytes.NewReader(start[:n]), f)
+	if conf.Detect(start[:n]) == conf.FairFile {
+		c, err := conf.ReadFair(whole, path)
+		if err != nil {
+			return nil, err
+		}
+		return func() (policy.Policy, error) { return fair.FromConf(c) }, nil
+	}
+	// Everything else is read as a capacity-scheduler.xml: its reader says best, and where, what is wrong with it.
+	c, err := conf.ReadCapacity(whole, path)
+	if err != nil {
+		return nil, err
+	}
+	fresh := func() (policy.Policy, error) { return capacity.New(c) }
+	if _, err := fresh(); err != nil {
+		return nil, fmt.Errorf("scheduler file %s: %w", path, err)
+	}
+	return fresh, nil
+}

@@ -1,0 +1,189 @@
+package fair
+
+import (
+	"slices"
+
+	"github.com/yardmaster/yardmaster/policy"
+)
+
+type user struct{ running, most int }
+
+// users are the limits on running jobs of a user.
+type users struct {
+	byName map[string]*user
+	limit  map[string]int
+	most   int
+}
+
+func (u *users) get(name string) *user {
+	if x, ok := u.byName[name]; ok {
+		return x
+	}
+	x := &user{most: u.most}
+	if n, ok := u.limit[name]; ok {
+		x.most = n
+	}
+	u.byName[name] = x
+	return x
+}
+
+// A lane holds the parked jobs of one user in one leaf, by arrival. All of them wait for the same limits, so only the
+// first matters.
+type lane struct {
+	queue *queue
+	user  *user
+	seqs  []int64
+	jobs  []int32 // indices, beside seqs
+}
+
+type laneKey struct {
+	queue *queue
+	user  *user
+}
+
+type lanes struct {
+	byKey map[laneKey]*lane
+	busy  []*lane // those with jobs
+}
+
+func (s *lanes) park(a *app) {
+	key := laneKey{a.queue, a.user}
+	l := s.byKey[key]
+	if l == nil {
+		l = &lane{queue: a.queue, user: a.user}
+		s.byKey[key] = l
+	}
+	if len(l.seqs) == 0 {
+		s.busy = append(s.busy, l)
+	}
+	at, _ := slices.BinarySearch(l.seqs, a.job.Seq)
+	l.seqs, l.jobs = slices.Insert(l.seqs, at, a.job.Seq), slices.Insert(l.jobs, at, a.job.Index)
+}
+
+func (s *lanes) unpark(a *app) {
+	l := s.byKey[laneKey{a.queue, a.user}]
+	at, found := slices.BinarySearch(l.seqs, a.job.Seq)
+	switch {
+	case !found:
+		return
+	case at == 0: // the usual case: nothing is moved
+		l.seqs, l.jobs = l.seqs[1:], l.jobs[1:]
+	default:
+		l.seqs, l.jobs = slices.Delete(l.seqs, at, at+1), slices.Delete(l.jobs, at, at+1)
+	}
+	if len(l.seqs) == 0 {
+		i := slices.Index(s.busy, l)
+		s.busy[i] = s.busy[len(s.busy)-1]
+		s.busy = s.busy[:len(s.busy)-1]
+	}
+}
+
+// Arrived finds the job's queue, and parks the job if its queue, one above it or its user has as many as they may.
+func (t *Tree) Arrived(j *policy.Job) error {
+	q, err := t.find(j)
+	if err != nil {
+		return err
+	}
+	if int(j.Index) >= len(t.apps) {
+		t.apps = append(t.apps, make([]app, int(j.Index)+1-len(t.apps))...)
+	}
+	t.apps[j.Index] = app{job: j, user: t.users.get(j.User)}
+	t.enter(&t.apps[j.Index], q)
+	return nil
+}
+
+// enter puts a job into a leaf, parked or not.
+func (t *Tree) enter(a *app, q *queue) {
+	l := &q.lane
+	a.queue = q
+	if n := len(l.free); n > 0 {
+		a.slot, l.free = l.free[n-1], l.free[:n-1]
+		l.jobs[a.slot] = a.job
+	} else {
+		a.slot, l.jobs = int32(len(l.jobs)), append(l.jobs, a.job)
+	}
+	if a.parked = !t.mayRun(q, a.user); a.parked {
+		t.lanes.park(a)
+		t.refresh(a)
+		return
+	}
+	t.run(a)
+}
+
+func (t *Tree) mayRun(q *queue, u *user) bool {
+	if u.running >= u.most {
+		return false
+	}
+	for ; q != nil; q = q.parent {
+		if q.runnable >= q.maxApps {
+			return false
+		}
+	}
+	return true
+}
+
+// run makes a job runnable.
+func (t *Tree) run(a *app) {
+	a.parked = false
+	t.count(a, +1)
+	t.refresh(a)
+	t.climb(a.queue)
+}
+
+func (t *Tree) count(a *app, by int) {
+	a.user.running += by
+	for q := a.queue; q != nil; q = q.parent {
+		was := q.runnable > 0
+		q.runnable += by
+		if is := q.runnable > 0; is != was && q.parent != nil {
+			q.parent.shares.classes[q.class].active += int64(by)
+			t.changed()
+		}
+	}
+}
+
+// Left forgets a job and lets parked ones run in its place.
+func (t *Tree) Left(j *policy.Job) {
+	a := &t.apps[j.Index]
+	t.leave(a)
+	*a = app{}
+	t.release()
+}
+
+// leave takes a job out of its leaf. What it holds is not touched.
+func (t *Tree) leave(a *app) {
+	l := &a.queue.lane
+	if t.floors {
+		for q := a.queue; q != nil; q = q.parent {
+			q.asked = q.asked.Sub(a.asked)
+		}
+		a.asked.Mem, a.asked.Cores = 0, 0
+	}
+	l.master.heap.Remove(a.slot)
+	l.task.heap.Remove(a.slot)
+	l.jobs[a.slot], l.free = nil, append(l.free, a.slot)
+	if a.parked {
+		t.lanes.unpark(a)
+	} else {
+		t.count(a, -1)
+	}
+	t.climb(a.queue)
+}
+
+// release lets parked jobs run, first arrivals first, as far as the limits go.
+func (t *Tree) release() {
+	for {
+		var first *lane
+		for _, l := range t.lanes.busy {
+			if (first == nil || l.seqs[0] < first.seqs[0]) && t.mayRun(l.queue, l.user) {
+				first = l
+			}
+		}
+		if first == nil {
+			return
+		}
+		a := &t.apps[first.jobs[0]]
+		t.lanes.unpark(a)
+		t.run(a)
+	}
+}

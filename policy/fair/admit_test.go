@@ -1,0 +1,81 @@
+package fair
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/internal/play"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// No limit on running jobs is passed, and nobody is parked who may run.
+func TestRunningLimits(t *testing.T) {
+	const text = `<allocations><userMaxAppsDefault>3</userMaxAppsDefault><user name="u0"><maxRunningApps>1</maxRunningApps></user>
+		<queue name="p"><maxRunningApps>4</maxRunningApps><queue name="a"><maxRunningApps>2</maxRunningApps></queue><queue name="b"/></queue>
+		<queue name="c"><maxRunningApps>3</maxRunningApps></queue></allocations>`
+	rapid.Check(t, func(t *rapid.T) {
+		p, err := fromXML(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree := p.Order.(*Tree)
+		e := play.New(p.Order, unit.Resources{Mem: 100, Cores: 100})
+		var live []*play.Job
+		queues := rapid.SampledFrom([]string{"p.a", "p.b", "c", "new"})
+		for i := range rapid.IntRange(1, 60).Draw(t, "steps") {
+			switch op := rapid.IntRange(0, 5).Draw(t, "op"); {
+			case op <= 2 || len(live) == 0:
+				j := &play.Job{Job: policy.Job{ID: fmt.Sprint("j", i), Queue: queues.Draw(t, "queue"), User: fmt.Sprint("u", rapid.IntRange(0, 3).Draw(t, "user"))}}
+				if err := e.Arrive(j, 1, unit.Resources{Mem: 1, Cores: 1}); err != nil {
+					t.Fatal(err)
+				}
+				live = append(live, j)
+			case op == 3:
+				j := live[rapid.IntRange(0, len(live)-1).Draw(t, "job")]
+				if to := queues.Draw(t, "to"); tree.Move(&j.Job, to) == nil {
+					j.Queue = to
+				}
+			default:
+				at := rapid.IntRange(0, len(live)-1).Draw(t, "job")
+				e.Leave(live[at])
+				live = slices.Delete(live, at, at+1)
+			}
+			runnable, parked := map[*queue]int{}, 0
+			byUser := map[*user]int{}
+			for _, j := range live {
+				a := &tree.apps[j.Index]
+				if a.queue.name != full(j.Queue) {
+					t.Fatalf("%s is in %s, not in %s", j.ID, a.queue.name, j.Queue)
+				}
+				if a.parked {
+					parked++
+					if tree.mayRun(a.queue, a.user) {
+						t.Fatalf("%s is parked and may run", j.ID)
+					}
+					continue
+				}
+				byUser[a.user]++
+				for q := a.queue; q != nil; q = q.parent {
+					runnable[q]++
+				}
+			}
+			for _, q := range tree.queues {
+				if q.runnable != runnable[q] || q.runnable > q.maxApps {
+					t.Fatalf("%s counts %d of %d, at most %d", q.name, q.runnable, runnable[q], q.maxApps)
+				}
+			}
+			for name, u := range tree.users.byName {
+				if u.running != byUser[u] || u.running > u.most {
+					t.Fatalf("user %s counts %d of %d, at most %d", name, u.running, byUser[u], u.most)
+				}
+			}
+			if got := len(e.Ranking()); got != len(live)-parked {
+				t.Fatalf("%d proposed of %d, %d parked", got, len(live), parked)
+			}
+		}
+	})
+}

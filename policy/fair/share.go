@@ -1,0 +1,175 @@
+package fair
+
+import (
+	"math"
+
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// shares are the instantaneous fair shares of a queue's children: water poured over those that have runnable jobs, by
+// weight, each at least its minimum and at most its maximum:
+//
+//	share(r) = trunc(min(max(weight x r, minimum), maximum)),  r: the smallest found with sum share(r) >= what there is
+//
+// r doubles from 1 until the sum suffices and is then halved in on 25 times, as ComputeFairShares does, so that the
+// roundings agree. Children with the same weight, minimum and maximum have the same share: it is worked out once a class,
+// and a parent of thousands of like queues costs no more than one of three.
+type shares struct {
+	classes []class
+	index   map[classKey]int32
+	version int64
+}
+
+type classKey struct {
+	weight   float64
+	min, max unit.Resources
+}
+
+type class struct {
+	classKey
+	active int64 // children that have runnable jobs
+	share  unit.Resources
+}
+
+// classify sorts q's children into classes.
+func (q *queue) classify() {
+	q.shares = shares{index: map[classKey]int32{}, version: -1}
+	for _, k := range q.kids {
+		q.enlist(k)
+	}
+}
+
+func (q *queue) enlist(k *queue) {
+	key := classKey{k.weight, k.min, k.max}
+	c, ok := q.shares.index[key]
+	if !ok {
+		c = int32(len(q.shares.classes))
+		q.shares.index[key] = c
+		q.shares.classes = append(q.shares.classes, class{classKey: key})
+	}
+	k.class = c
+	if k.runnable > 0 {
+		q.shares.classes[c].active++
+	}
+}
+
+// changed says that fair shares are not what they were.
+func (t *Tree) changed() {
+	t.version++
+	t.recheck = true
+}
+
+// share is a queue's fair share.
+func (t *Tree) share(q *queue) unit.Resources {
+	p := q.parent
+	if p == nil {
+		return t.total
+	}
+	if p.shares.version != t.version {
+		all := t.share(p)
+		pour(p.shares.classes, all.Mem, memory)
+		if p.kind == drfKind {
+			pour(p.shares.classes, all.Cores, vcores)
+		}
+		p.shares.version = t.version
+	}
+	if q.runnable == 0 {
+		return unit.Resources{}
+	}
+	return p.shares.classes[q.class].share
+}
+
+func memory(r *unit.Resources) *int64 { return &r.Mem }
+func vcores(r *unit.Resources) *int64 { return &r.Cores }
+
+// pour fills one component of the classes' shares.
+func pour(classes []class, total int64, of func(*unit.Resources) *int64) {
+	left, most := float64(total), 0.0
+	for i := range classes {
+		c := &classes[i]
+		*of(&c.share) = 0
+		switch {
+		case c.active == 0 || *of(&c.max) <= 0:
+		case c.weight <= 0:
+			*of(&c.share) = *of(&c.min)
+			left -= float64(c.active) * float64(*of(&c.min))
+		default:
+			most += float64(c.active) * float64(*of(&c.max))
+		}
+	}
+	left = max(min(left, most), 0)
+	at := func(c *class, r float64) float64 {
+		return math.Trunc(min(max(c.weight*r, float64(*of(&c.min))), float64(*of(&c.max))))
+	}
+	sum := func(r float64) float64 {
+		s := 0.0
+		for i := range classes {
+			if c := &classes[i]; c.active > 0 && c.weight > 0 && *of(&c.max) > 0 {
+				s += float64(c.active) * at(c, r)
+			}
+		}
+		return s
+	}
+	high := 1.0
+	for sum(high) < left && !math.IsInf(high, 1) {
+		high *= 2
+	}
+	low := 0.0
+	for range 25 {
+		mid := (low + high) / 2
+		s := sum(mid)
+		if s >= left {
+			high = mid
+		} else {
+			low = mid
+		}
+		if s == left {
+			break
+		}
+	}
+	for i := range classes {
+		if c := &classes[i]; c.active > 0 && c.weight > 0 && *of(&c.max) > 0 {
+			*of(&c.share) = int64(at(c, high))
+		}
+	}
+}
+
+// masterLimit is what the masters of a leaf may hold together. Where the fair share is 0 (vcores under policy fair), what
+// is free on the whole cluster stands in, within the leaf's maximum.
+func (t *Tree) masterLimit(q *queue) unit.Resources {
+	if q.amShare < 0 {
+		return unit.Resources{Mem: math.MaxInt64 / 2, Cores: math.MaxInt64 / 2}
+	}
+	s := t.share(q)
+	if s.Mem == 0 {
+		s.Mem = min(t.total.Mem-t.used.Mem, q.max.Mem)
+	}
+	if s.Cores == 0 {
+		s.Cores = min(t.total.Cores-t.used.Cores, q.max.Cores)
+	}
+	return unit.Resources{Mem: ceil(s.Mem, q.amShare), Cores: ceil(s.Cores, q.amShare)}
+}
+
+func ceil(v int64, by float64) int64 { return int64(math.Ceil(float64(v) * by)) }
+
+// mastersFull says whether no waiting master fits the memory that the leaf's masters may hold, as long as the shares
+// stay as they are. (The vcores may depend on what is free at the moment: serve looks at them.)
+func (t *Tree) mastersFull(q *queue) bool {
+	if q.amShare < 0 {
+		return false
+	}
+	s := t.share(q)
+	return s.Mem > 0 && q.masters.Mem+q.lane.master.least.Mem > ceil(s.Mem, q.amShare)
+}
+
+// recheckMasters looks again at the leaves that were full of masters.
+func (t *Tree) recheckMasters() {
+	t.recheck = false
+	old := len(t.barred)
+	for i := range old {
+		q := t.barred[i]
+		q.barred = false
+		t.climb(q) // may bar it again, at the end of the list
+	}
+	t.barred = t.barred[:copy(t.barred, t.barred[old:])]
+}

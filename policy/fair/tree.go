@@ -1,0 +1,281 @@
+package fair
+
+import (
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/rank"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// Tree is Hadoop's FairScheduler as its allocation file describes it.
+//
+// From the root down, each queue chooses among its children, and each leaf among its jobs, by its own policy:
+//
+//	fair  below min(minimum share, demand) first, by usage/that; then by usage/weight (memory); then by name
+//	drf   dominant usage below the minimum first; then by dominant share/weight, then the other share/weight; then by name
+//	fifo  by name; jobs by arrival
+//
+// Jobs have weight 1 and no minimum; equals go by arrival. A container is given only if usage + ask fits the maximum of
+// the leaf and of every queue above it, and a job's master only if the masters of its leaf together fit
+// ceil(maxAMShare x the leaf's fair share); see share.go. Jobs beyond maxRunningApps are parked; see admit.go.
+//
+// Source: Hadoop 3.4, FairScheduler (FairSharePolicy, DominantResourceFairnessPolicy, FifoPolicy, ComputeFairShares,
+// MaxRunningAppsEnforcer). What differs: usage, demand and fair shares are known at once instead of every half second;
+// a job's demand is what it could start when it was last heard of; there is no preemption and no reservation of nodes;
+// of two queues with exactly the same dominant share, the other shares are compared to a millionth.
+//
+// A child is in its parent's heaps exactly while something below it could start within its own maximum, as far as a
+// lower bound of the waiting asks (least) tells, so a queue at its maximum costs nothing however many jobs wait in it.
+type Tree struct {
+	total, used unit.Resources
+	root        *queue
+	queues      []*queue // parents before their children
+	names       map[string]*queue
+	rules       placement
+	apps        []app // by Job.Index
+	users       users
+	lanes       lanes
+
+	floors    bool     // some queue has a minimum share: demand is kept
+	version   int64    // of the fair shares: rises when the set of active queues, a weight or the cluster changes
+	barred    []*queue // leaves out of their parent's heaps because their masters are at the limit
+	recheck   bool     // the shares changed: look at barred again
+	fruitless []*queue // seen in vain during the present walk, children before parents
+	looked    int64    // jobs looked at: what walks cost, for tests
+	defaults  limits
+}
+
+type kind uint8
+
+const (
+	fairKind kind = iota
+	drfKind
+	fifoKind
+)
+
+type queue struct {
+	name   string
+	parent *queue
+	kids   []*queue
+	sorted []*queue // kids, by name
+	slot   int32    // index in parent.kids
+	rank   int64    // by name among its siblings
+	leaf   bool
+	kind   kind
+	limits
+	min, max unit.Resources // of the present cluster; max is at least min
+
+	used, asked, masters unit.Resources // asked: outstanding demand, kept only if there are minimum shares
+	runnable             int
+
+	needy, sated rank.Heap // kids, by slot, that could start something
+	cur          rank.Cursor
+	least        unit.Resources // no waiting ask below is smaller, by component
+	lane         leaf
+	shares       shares // of the kids
+	class        int32  // in parent.shares
+	barred       bool   // in Tree.barred
+}
+
+// leaf is what only leaves have: jobs, in two crowds so that a full share of masters hides all jobs that wait for theirs.
+type leaf struct {
+	jobs   []*policy.Job // by slot
+	free   []int32
+	master crowd
+	task   crowd
+	fresh  bool           // a job changed since the last walk
+	stuck  bool           // the last walk found nothing although least fitted,
+	room   unit.Resources // in this room: nothing will fit a smaller one until a job changes
+}
+
+type crowd struct {
+	heap  rank.Heap // of slots
+	cur   rank.Cursor
+	least unit.Resources
+	tight unit.Resources // least, as the present walk sees it
+}
+
+func (c *crowd) set(slot int32, a float64, b int64, ask unit.Resources) {
+	if c.heap.Len() == 0 {
+		c.least = ask
+	} else {
+		c.least = lesser(c.least, ask)
+	}
+	c.heap.Set(slot, a, b)
+}
+
+type app struct {
+	job    *policy.Job
+	queue  *queue
+	user   *user
+	slot   int32
+	asked  unit.Resources // outstanding demand, as counted in its queues
+	master unit.Resources // its master's container, while it holds it
+	parked bool
+}
+
+var (
+	_ policy.Order = (*Tree)(nil)
+	_ policy.Knobs = (*Tree)(nil)
+)
+
+func lesser(a, b unit.Resources) unit.Resources {
+	return unit.Resources{Mem: min(a.Mem, b.Mem), Cores: min(a.Cores, b.Cores)}
+}
+
+func greater(a, b unit.Resources) unit.Resources {
+	return unit.Resources{Mem: max(a.Mem, b.Mem), Cores: max(a.Cores, b.Cores)}
+}
+
+// Resized works out all that depends on the cluster anew.
+func (t *Tree) Resized(c policy.Cluster) {
+	t.total = c.Total
+	for _, q := range t.queues {
+		q.needy, q.sated = rank.Heap{}, rank.Heap{}
+		q.lane.master, q.lane.task, q.lane.stuck = crowd{}, crowd{}, false
+		q.min = q.minimum.Of(t.total)
+		q.max = greater(q.maximum.Of(t.total), q.min)
+	}
+	for _, q := range t.queues {
+		q.classify()
+	}
+	t.changed()
+	for i := range t.apps {
+		if a := &t.apps[i]; a.job != nil {
+			t.refresh(a)
+		}
+	}
+	for i := len(t.queues) - 1; i >= 0; i-- {
+		t.place(t.queues[i])
+	}
+}
+
+// Ready puts the job among those that wait.
+func (t *Tree) Ready(j *policy.Job) {
+	a := &t.apps[j.Index]
+	t.refresh(a)
+	t.climb(a.queue)
+}
+
+// Started adds to the usage of the job's leaf and all queues above it.
+func (t *Tree) Started(j *policy.Job, s int, ask unit.Resources) { t.held(j, s, ask) }
+
+// Ended takes it off again.
+func (t *Tree) Ended(j *policy.Job, s int, ask unit.Resources, _ unit.Time, _ bool) {
+	t.held(j, s, unit.Resources{Mem: -ask.Mem, Cores: -ask.Cores})
+}
+
+func (t *Tree) held(j *policy.Job, s int, more unit.Resources) {
+	a := &t.apps[j.Index]
+	t.used = t.used.Add(more)
+	for q := a.queue; q != nil; q = q.parent {
+		q.used = q.used.Add(more)
+	}
+	if s == policy.MasterStage {
+		a.master = a.master.Add(more)
+		a.queue.masters = a.queue.masters.Add(more)
+	}
+	t.refresh(a)
+	t.climb(a.queue)
+}
+
+// refresh puts a job where it belongs in its leaf. The queues above are left to climb.
+func (t *Tree) refresh(a *app) {
+	j, q := a.job, a.queue
+	l := &q.lane
+	if t.floors {
+		t.demand(a)
+	}
+	l.stuck, l.fresh = false, true
+	switch {
+	case a.parked || j.Pending <= 0:
+		l.master.heap.Remove(a.slot)
+		l.task.heap.Remove(a.slot)
+		return
+	case j.Front == policy.MasterStage:
+		l.task.heap.Remove(a.slot)
+		key, second := t.appKey(q.kind, j)
+		l.master.set(a.slot, key, second, j.Ask)
+	default:
+		l.master.heap.Remove(a.slot)
+		key, second := t.appKey(q.kind, j)
+		l.task.set(a.slot, key, second, j.Ask)
+	}
+}
+
+// demand counts what the job could start now. It is cut off at the size of the cluster, where more makes no difference.
+func (t *Tree) demand(a *app) {
+	var now unit.Resources
+	if n := a.job.Pending; n > 0 {
+		now.Mem = t.total.Mem
+		if ask := a.job.Ask.Mem; ask <= 0 || n <= t.total.Mem/ask {
+			now.Mem = ask * n
+		}
+	}
+	if now == a.asked {
+		return
+	}
+	for q := a.queue; q != nil; q = q.parent {
+		q.asked = q.asked.Add(now).Sub(a.asked)
+	}
+	a.asked = now
+}
+
+// climb places a queue and all above it.
+func (t *Tree) climb(q *queue) {
+	for ; q.parent != nil; q = q.parent {
+		t.place(q)
+	}
+}
+
+// place puts a queue into its parent's heaps, where its usage belongs, or takes it out.
+func (t *Tree) place(q *queue) {
+	p := q.parent
+	if p == nil {
+		return
+	}
+	if !t.open(q) {
+		p.needy.Remove(q.slot)
+		p.sated.Remove(q.slot)
+		return
+	}
+	if p.needy.Len()+p.sated.Len() == 0 {
+		p.least = q.least
+	} else {
+		p.least = lesser(p.least, q.least)
+	}
+	needy, a, b := t.queueKey(p.kind, q)
+	if needy {
+		p.sated.Remove(q.slot)
+		p.needy.Set(q.slot, a, b)
+	} else {
+		p.needy.Remove(q.slot)
+		p.sated.Set(q.slot, a, b)
+	}
+}
+
+// open says whether something below q might start within q's own limits, and brings q.least up to date.
+func (t *Tree) open(q *queue) bool {
+	room := q.max.Sub(q.used)
+	if !q.leaf {
+		return q.needy.Len()+q.sated.Len() > 0 && q.least.Fits(room)
+	}
+	l := &q.lane
+	task := l.task.heap.Len() > 0 && l.task.least.Fits(room)
+	master := l.master.heap.Len() > 0 && l.master.least.Fits(room)
+	if master && t.mastersFull(q) {
+		master = false
+		if !task && !q.barred {
+			q.barred = true
+			t.barred = append(t.barred, q)
+		}
+	}
+	switch {
+	case task && l.master.heap.Len() > 0:
+		q.least = lesser(l.task.least, l.master.least) // masters may open again unheard of
+	case task:
+		q.least = l.task.least
+	case master:
+		q.least = l.master.least
+	}
+	return task || master
+}

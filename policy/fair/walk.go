@@ -1,0 +1,126 @@
+package fair
+
+import (
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/rank"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// Ranked descends from the root, best child first at every queue.
+func (t *Tree) Ranked(_ *policy.Offer, try func(*policy.Job) policy.Verdict) bool {
+	if t.recheck {
+		t.recheckMasters()
+	}
+	t.fruitless = t.fruitless[:0]
+	v, _ := t.descend(t.root, t.root.max.Sub(t.root.used), try)
+	for _, q := range t.fruitless {
+		t.tighten(q)
+	}
+	return v == policy.Took
+}
+
+// descend proposes the jobs below q that fit into room, what q and the queues above leave. It says whether there was any.
+func (t *Tree) descend(q *queue, room unit.Resources, try func(*policy.Job) policy.Verdict) (v policy.Verdict, any bool) {
+	if q.leaf {
+		v, any = t.serve(q, room, try)
+	} else {
+		for _, heap := range [...]*rank.Heap{&q.needy, &q.sated} {
+			for q.cur.Start(heap); ; q.cur.Next() {
+				slot, _, _, ok := q.cur.Peek()
+				if !ok {
+					break
+				}
+				kid := q.kids[slot]
+				left := lesser(room, kid.max.Sub(kid.used))
+				if !kid.least.Fits(left) || kid.lane.stuck && left.Fits(kid.lane.room) {
+					continue
+				}
+				var some bool
+				v, some = t.descend(kid, left, try)
+				any = any || some
+				if v != policy.Pass {
+					return v, true // the heaps have changed: the walk is over
+				}
+			}
+		}
+	}
+	if !any {
+		t.fruitless = append(t.fruitless, q)
+	}
+	return v, any
+}
+
+// serve merges the two crowds of a leaf.
+func (t *Tree) serve(q *queue, room unit.Resources, try func(*policy.Job) policy.Verdict) (policy.Verdict, bool) {
+	const lots = 1 << 62
+	l := &q.lane
+	any := false
+	l.stuck, l.fresh = false, false
+	l.master.tight, l.task.tight = unit.Resources{Mem: lots, Cores: lots}, unit.Resources{Mem: lots, Cores: lots}
+	masterRoom := room
+	l.task.cur.Start(&l.task.heap)
+	masters := l.master.heap.Len() > 0
+	if masters {
+		masterRoom = lesser(room, t.masterLimit(q).Sub(q.masters))
+		masters = l.master.least.Fits(masterRoom)
+		if masters {
+			l.master.cur.Start(&l.master.heap)
+		} else {
+			l.master.tight = l.master.least
+		}
+	}
+	for {
+		slot, a, b, task := l.task.cur.Peek()
+		mine := room
+		from := &l.task
+		if masters {
+			if s, ma, mb, ok := l.master.cur.Peek(); ok && (!task || ma < a || ma == a && mb < b) {
+				slot, from, mine, task = s, &l.master, masterRoom, true
+			}
+		}
+		if !task {
+			break
+		}
+		j := l.jobs[slot]
+		t.looked++
+		from.tight = lesser(from.tight, j.Ask)
+		if j.Pending > 0 && j.Ask.Fits(mine) {
+			any = true
+			if v := try(j); v != policy.Pass {
+				return v, true
+			}
+		}
+		from.cur.Next()
+	}
+	if !any && l.master.heap.Len() == 0 {
+		l.stuck, l.room = true, room
+	}
+	return policy.Pass, any
+}
+
+// tighten makes the lower bound of a queue that was seen in vain exact, so that it leaves its parent's heaps if nothing
+// in it fits its maximum. Every job of such a leaf was looked at.
+func (t *Tree) tighten(q *queue) {
+	if q.leaf {
+		if q.lane.fresh {
+			return // what the walk saw is out of date
+		}
+		q.lane.master.least, q.lane.task.least = q.lane.master.tight, q.lane.task.tight
+	} else {
+		first := true
+		for _, h := range [...]*rank.Heap{&q.needy, &q.sated} {
+			for q.cur.Start(h); ; q.cur.Next() {
+				slot, _, _, ok := q.cur.Peek()
+				if !ok {
+					break
+				}
+				if first {
+					q.least, first = q.kids[slot].least, false
+				} else {
+					q.least = lesser(q.least, q.kids[slot].least)
+				}
+			}
+		}
+	}
+	t.place(q)
+}

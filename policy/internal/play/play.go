@@ -1,0 +1,309 @@
+// Package play drives a policy from a script, for golden tests: a cluster without nodes or time, in which jobs start
+// and end tasks when told to.
+//
+//	cluster mem=10240 cores=10     tell the size of the cluster
+//	job NAME user=u queue=q pri=1 tasks=5 mem=1024 cores=1 master=1024
+//	                               a job arrives; with master=MB its master must start first
+//	start 3                        offer three containers; print who got them ("-": nobody)
+//	rank                           print the jobs in the order in which they are proposed
+//	end NAME 2                     two tasks of the job end; "master" instead of a number ends its master
+//	leave NAME                     the job is gone, after all it holds has ended
+//	move NAME QUEUE; priority NAME to=3; set QUEUE PROPERTY VALUE
+package play
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// Engine is a cluster that is nothing but a total.
+type Engine struct {
+	Order       policy.Order
+	Total, Used unit.Resources
+	Jobs        map[string]*Job
+	free        []int32
+	next        int32
+	seq         int64
+}
+
+// Job is a job of one master and like tasks.
+type Job struct {
+	policy.Job
+	task   unit.Resources
+	master bool // it holds its master
+}
+
+// New tells the order the size of the cluster.
+func New(o policy.Order, total unit.Resources) *Engine {
+	e := &Engine{Order: o, Jobs: map[string]*Job{}}
+	e.Resize(total)
+	return e
+}
+
+// Resize changes the size of the cluster.
+func (e *Engine) Resize(total unit.Resources) {
+	e.Total = total
+	e.Order.Resized(policy.Cluster{Total: total, Max: total, Nodes: 1})
+}
+
+// Arrive hands in a job. Zero fields of j are filled in.
+func (e *Engine) Arrive(j *Job, tasks int64, task unit.Resources) error {
+	j.Seq, j.Tasks, j.task = e.seq, tasks, task
+	e.seq++
+	if n := len(e.free); n > 0 {
+		j.Index, e.free = e.free[n-1], e.free[:n-1]
+	} else {
+		j.Index = e.next
+		e.next++
+	}
+	j.Pending, j.Front, j.Ask = tasks, 0, task
+	if !j.Master.IsZero() {
+		j.Pending, j.Front, j.Ask = 1, policy.MasterStage, j.Master
+	}
+	if err := e.Order.Arrived(&j.Job); err != nil {
+		e.free = append(e.free, j.Index)
+		return err
+	}
+	e.Jobs[j.ID] = j
+	return nil
+}
+
+// Start offers one container; nil: nobody took it.
+func (e *Engine) Start() *Job {
+	var taken *Job
+	e.Order.Ranked(&policy.Offer{}, func(j *policy.Job) policy.Verdict {
+		if !j.Ask.Fits(e.Total.Sub(e.Used)) {
+			return policy.Pass
+		}
+		taken = e.Jobs[j.ID]
+		e.Begin(taken)
+		return policy.Took
+	})
+	return taken
+}
+
+// Begin starts the job's next task.
+func (e *Engine) Begin(j *Job) {
+	s, ask := j.Front, j.Ask
+	j.Pending--
+	j.Running++
+	j.Used, e.Used = j.Used.Add(ask), e.Used.Add(ask)
+	if s != policy.MasterStage {
+		e.Order.Started(&j.Job, s, ask)
+		return
+	}
+	j.master = true
+	e.Order.Started(&j.Job, s, ask)
+	if j.Tasks > 0 {
+		j.Pending, j.Front, j.Ask = j.Tasks, 0, j.task
+		e.Order.Ready(&j.Job)
+	}
+}
+
+// End ends one container of the job.
+func (e *Engine) End(j *Job, master bool) {
+	s, ask := 0, j.task
+	if master {
+		s, ask, j.master = policy.MasterStage, j.Master, false
+	} else {
+		j.Done++
+	}
+	j.Running--
+	j.Used, e.Used = j.Used.Sub(ask), e.Used.Sub(ask)
+	e.Order.Ended(&j.Job, s, ask, unit.Second, false)
+}
+
+// Held counts the tasks that run, the master left out.
+func (j *Job) Held() int64 {
+	if j.master {
+		return j.Running - 1
+	}
+	return j.Running
+}
+
+// Leave ends all that the job holds and takes it away.
+func (e *Engine) Leave(j *Job) {
+	for j.Held() > 0 {
+		e.End(j, false)
+	}
+	if j.master {
+		e.End(j, true)
+	}
+	e.Order.Left(&j.Job)
+	delete(e.Jobs, j.ID)
+	e.free = append(e.free, j.Index)
+}
+
+// Ranking lists all jobs in the order in which they are proposed.
+func (e *Engine) Ranking() []string {
+	var names []string
+	e.Order.Ranked(&policy.Offer{}, func(j *policy.Job) policy.Verdict {
+		names = append(names, j.ID)
+		return policy.Pass
+	})
+	return names
+}
+
+// Run plays the scripts in a folder's files. The first command of each is "policy", with what fresh needs as its input.
+func Run(t *testing.T, dir string, fresh func(input string) (policy.Policy, error)) {
+	datadriven.Walk(t, dir, func(t *testing.T, path string) {
+		var e *Engine
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			if d.Cmd == "policy" {
+				p, err := fresh(strings.TrimSpace(d.Input))
+				if err != nil {
+					return err.Error() + "\n"
+				}
+				e = New(p.Order, unit.Resources{Mem: 10240, Cores: 10})
+				return strings.Join(append([]string{"made"}, p.NotModelled...), "\n") + "\n"
+			}
+			var out strings.Builder
+			for _, line := range strings.Split(d.Input, "\n") {
+				e.line(&out, strings.Fields(line))
+			}
+			return out.String()
+		})
+	})
+}
+
+func (e *Engine) line(out *strings.Builder, words []string) {
+	if len(words) == 0 {
+		return
+	}
+	arg := func(i int) string {
+		if i < len(words) {
+			return words[i]
+		}
+		return ""
+	}
+	number := func(key string, otherwise int64) int64 {
+		for _, w := range words {
+			if v, ok := strings.CutPrefix(w, key+"="); ok {
+				n, err := strconv.ParseInt(v, 10, 64)
+				if err != nil {
+					fmt.Fprintf(out, "%s: %v\n", key, err)
+				}
+				return n
+			}
+		}
+		return otherwise
+	}
+	text := func(key string) string {
+		for _, w := range words {
+			if v, ok := strings.CutPrefix(w, key+"="); ok {
+				return v
+			}
+		}
+		return ""
+	}
+	report := func(err error) {
+		if err != nil {
+			fmt.Fprintf(out, "%s: %v\n", words[0], err)
+		}
+	}
+	switch words[0] {
+	case "cluster":
+		e.Resize(unit.Resources{Mem: number("mem", 0), Cores: number("cores", 0)})
+	case "job":
+		j := &Job{Job: policy.Job{ID: arg(1), User: text("user"), Queue: text("queue"), Priority: int(number("pri", 0))}}
+		if m := number("master", 0); m > 0 {
+			j.Master = unit.Resources{Mem: m, Cores: 1}
+		}
+		report(e.Arrive(j, number("tasks", 1), unit.Resources{Mem: number("mem", 1024), Cores: number("cores", 1)}))
+	case "start":
+		n, _ := strconv.Atoi(arg(1))
+		got := make([]string, max(n, 1))
+		for i := range got {
+			got[i] = "-"
+			if j := e.Start(); j != nil {
+				got[i] = j.ID
+			}
+		}
+		fmt.Fprintf(out, "%s\n", strings.Join(got, " "))
+	case "rank":
+		fmt.Fprintf(out, "[%s]\n", strings.Join(e.Ranking(), " "))
+	case "end":
+		if arg(2) == "master" {
+			e.End(e.Jobs[arg(1)], true)
+			return
+		}
+		n, _ := strconv.Atoi(arg(2))
+		for range max(n, 1) {
+			e.End(e.Jobs[arg(1)], false)
+		}
+	case "leave":
+		e.Leave(e.Jobs[arg(1)])
+	case "move":
+		report(e.Order.(policy.Knobs).Move(&e.Jobs[arg(1)].Job, arg(2)))
+	case "priority":
+		j, old := e.Jobs[arg(1)], 0
+		old, j.Priority = j.Priority, int(number("to", 0))
+		e.Order.(policy.Knobs).SetPriority(&j.Job, old)
+	case "set":
+		v, _ := strconv.ParseFloat(arg(3), 64)
+		old, err := e.Order.(policy.Knobs).SetQueue(arg(1), arg(2), v)
+		if err == nil {
+			fmt.Fprintf(out, "was %.6g\n", old)
+		}
+		report(err)
+	default:
+		fmt.Fprintf(out, "what is %q?\n", words[0])
+	}
+}
+
+// Bench measures one decision with n jobs waiting: a task ends, an offer is made, the first job takes it. Jobs arrive as
+// shape makes them; nil: all alike.
+func Bench(b *testing.B, o policy.Order, n int, shape func(i int, j *policy.Job)) {
+	b.Helper()
+	ask := unit.Resources{Mem: 1024, Cores: 1}
+	const held = 4096
+	e := New(o, ask.Times(held))
+	jobs := make([]*Job, n)
+	for i := range jobs {
+		j := &Job{Job: policy.Job{ID: strconv.Itoa(i)}}
+		if shape != nil {
+			shape(i, &j.Job)
+		}
+		if err := e.Arrive(j, 1<<40, ask); err != nil {
+			b.Fatal(err)
+		}
+		jobs[i] = j
+	}
+	byIndex := make([]*Job, n)
+	for _, j := range jobs {
+		byIndex[j.Index] = j
+	}
+	running := make([]*Job, 0, held) // a ring: the oldest ends first
+	offer := &policy.Offer{}
+	var taken *Job
+	try := func(j *policy.Job) policy.Verdict {
+		taken = byIndex[j.Index]
+		e.Begin(taken)
+		return policy.Took
+	}
+	for range held {
+		if !o.Ranked(offer, try) {
+			break
+		}
+		running = append(running, taken)
+	}
+	at := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		e.End(running[at], false)
+		if !o.Ranked(offer, try) {
+			b.Fatal("nobody took the container")
+		}
+		running[at] = taken
+		if at++; at == len(running) {
+			at = 0
+		}
+	}
+}
