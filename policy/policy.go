@@ -80,14 +80,15 @@ const (
 // Order decides which job is next.
 //
 // The engine calls, for each job: Arrived; then any number of Ready, Started and Ended; then Left. Ready means that
-// Pending rose from 0 (a job may arrive with Pending 0). Between calls of Ready a policy learns from Started and Ended,
-// and by reading Pending, whether the job still wants containers.
+// Pending rose from 0 (a job may arrive with Pending 0), or that a job that waits already wants another size of container
+// first. Between calls of Ready a policy learns from Started and Ended, and by reading Pending, whether the job still
+// wants containers.
 type Order interface {
 	// Resized tells the size of the cluster: once before the first job, and whenever nodes come or go.
 	Resized(c Cluster)
 	// Arrived admits a job. An error refuses it: the job is not heard of again.
 	Arrived(j *Job) error
-	// Ready says that j.Pending rose from 0.
+	// Ready says that j.Pending rose from 0, or that j.Ask changed while it was more.
 	Ready(j *Job)
 	// Started says that a task of stage s holds a container of size ask.
 	Started(j *Job, s int, ask unit.Resources)

@@ -271,13 +271,15 @@ func (e *engine) openStage(j *job, i int) {
 // want adds n containers to what a job wants of a pool.
 func (e *engine) want(j *job, pool uint8, n int64) {
 	p, v := e.pools[pool], &j.views[pool]
-	was := v.Pending
+	was, ask := v.Pending, v.Ask
 	v.Pending += n
 	e.queues[j.queue].pending += n
 	e.advance(j, pool)
 	p.due = true
 	if was == 0 {
 		p.waiting++
+	}
+	if was == 0 || v.Ask != ask {
 		p.order.Ready(v)
 	}
 }

@@ -77,13 +77,21 @@ func (f *FIFO) Left(j *policy.Job) {
 
 // Ranked proposes jobs by priority, then arrival.
 func (f *FIFO) Ranked(_ *policy.Offer, try func(*policy.Job) policy.Verdict) bool {
-	took := false
+	id, ok := f.heap.Min()
+	if !ok {
+		return false
+	}
+	// Most often the first is taken: that needs no walk.
+	if v := try(f.jobs[id]); v != policy.Pass {
+		return v == policy.Took
+	}
+	took, first := false, true
 	f.heap.Walk(func(id int32) bool {
-		j := f.jobs[id]
-		if j.Pending <= 0 {
+		if first {
+			first = false
 			return true
 		}
-		v := try(j)
+		v := try(f.jobs[id])
 		took = v == policy.Took
 		return v == policy.Pass
 	})

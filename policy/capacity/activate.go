@@ -1,0 +1,125 @@
+package capacity
+
+import (
+	"math"
+
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// An application holds no container until it is activated, and activation charges the size of its master at once. This
+// file is LeafQueue.activateApplications. Hadoop walks all waiting applications each time; here the next one that fits is
+// found in O(log n), or it is found at once that there is none.
+
+// amLimit is what the masters of all activated applications of q may hold together.
+func (o *Order) amLimit(q *queue) unit.Resources {
+	usable := q.curLimit
+	if !o.calc.fits(q.effMin, usable) {
+		usable = q.effMin
+	}
+	return o.calc.mulUp(usable, float64(q.amPercent), o.minA)
+}
+
+// userAMLimit is what the masters of one user's activated applications may hold together.
+func (o *Order) userAMLimit(q *queue, amLimit unit.Resources) unit.Resources {
+	if q.userFactor == -1 {
+		return o.calc.min(o.cluster, o.calc.mulUp(q.effMin, float64(q.amPercent), o.minA), amLimit)
+	}
+	users := max(q.activeUsers+q.pendingCached, 1)
+	e := min(max(q.userPercent/100, 1/float32(users)), 1)
+	f := float32(float32(q.amPercent*e) * q.userFactor)
+	return o.calc.min(o.cluster, o.calc.mulUp(q.effMin, float64(f), o.minA), amLimit)
+}
+
+// activate lets in as many waiting applications as the AM limits allow.
+func (o *Order) activate(q *queue) {
+	if q.pending == 0 {
+		return
+	}
+	limit := o.amLimit(q)
+	userLimit := o.userAMLimit(q, limit) // once a call, as in Hadoop
+	for q.pending != 0 {
+		id := none
+		if q.activeApps < 1 || o.calc.compare(o.cluster, q.amUsed, unit.Resources{}) <= 0 {
+			id = o.firstWaiting(q) // the first application always passes
+		} else {
+			id = o.firstFitting(q, limit.Sub(q.amUsed), userLimit)
+		}
+		if id == none {
+			return
+		}
+		o.letIn(id)
+	}
+}
+
+func (o *Order) firstWaiting(q *queue) int32 {
+	u := o.waitingUsers.first(q.pending, &anything)
+	return o.waitingApps.first(o.users[u].waiting, &anything)
+}
+
+// firstFitting is the first waiting application whose master fits into the queue's room and its user's.
+func (o *Order) firstFitting(q *queue, room, userLimit unit.Resources) int32 {
+	bound := values{room.Mem, userLimit.Mem, math.MaxInt64, math.MaxInt64}
+	if o.calc == Dominant {
+		bound[2], bound[3] = room.Cores, userLimit.Cores
+	}
+	best := none
+	// Users come in the order of their first application. That one may be too large and a later one fit, so the search
+	// goes on until no user's first application comes before the best found.
+	for id := o.waitingUsers.first(q.pending, &bound); id != none; id = o.waitingUsers.next(id, &bound) {
+		if best != none && before(&o.waitingApps.nodes[best], &o.waitingUsers.nodes[id]) {
+			break
+		}
+		u := &o.users[id]
+		mine := values{min(room.Mem, userLimit.Mem-u.am.Mem), math.MaxInt64, math.MaxInt64, math.MaxInt64}
+		if o.calc == Dominant {
+			mine[1] = min(room.Cores, userLimit.Cores-u.am.Cores)
+		}
+		app := o.waitingApps.first(u.waiting, &mine)
+		if app != none && (best == none || o.waitingApps.less(app, best)) {
+			best = app
+		}
+	}
+	return best
+}
+
+// letIn activates one application.
+func (o *Order) letIn(id int32) {
+	a := &o.apps[id]
+	u := &o.users[a.user]
+	o.waitingApps.drop(&u.waiting, id)
+	a.state = active
+	a.am = a.job.Master
+	u.am = u.am.Add(a.am)
+	u.q.amUsed = u.q.amUsed.Add(a.am)
+	o.count(a.user, 1, -1)
+	o.rankPending(a.user)
+	if !a.wants {
+		return
+	}
+	o.rankApp(id)
+	if a.job.Master.IsZero() && !a.asking {
+		// A job without a master files its first request when it is let in.
+		a.asking = true
+		o.ask(a.user, 1)
+	}
+}
+
+// park puts an application among those that wait for activation.
+func (o *Order) park(id int32) {
+	a := &o.apps[id]
+	u := &o.users[a.user]
+	a.state = waiting
+	v := values{a.job.Master.Mem, a.job.Master.Cores}
+	o.waitingApps.put(&u.waiting, id, float64(-a.priority), a.job.Seq, v)
+	o.count(a.user, 0, 1)
+	o.rankPending(a.user)
+}
+
+// releaseMaster gives back the master's share of the AM limits.
+func (o *Order) releaseMaster(a *app) {
+	u := &o.users[a.user]
+	u.am = u.am.Sub(a.am)
+	u.q.amUsed = u.q.amUsed.Sub(a.am)
+	a.am = unit.Resources{}
+	o.rankPending(a.user)
+}

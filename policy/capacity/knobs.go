@@ -1,0 +1,173 @@
+package capacity
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/yarn/conf"
+)
+
+// SetPriority takes a job's new priority. As in Hadoop it does not start an activation.
+func (o *Order) SetPriority(j *policy.Job, _ int) {
+	a := &o.apps[j.Index]
+	u := &o.users[a.user]
+	a.priority = o.capped(u.q, j.Priority)
+	if a.state == waiting {
+		n := &o.waitingApps.nodes[j.Index]
+		o.waitingApps.put(&u.waiting, j.Index, float64(-a.priority), j.Seq, n.val)
+		o.rankPending(a.user)
+	} else if o.readyApps.has(j.Index) {
+		o.rankApp(j.Index)
+	}
+}
+
+// Move takes a job, with all it holds, to another leaf. There it waits for activation like a new one.
+func (o *Order) Move(j *policy.Job, name string) error {
+	to, err := o.resolve(name)
+	if err != nil {
+		return err
+	}
+	from := o.users[o.apps[j.Index].user].q
+	if to == from {
+		return nil
+	}
+	o.total-- // it is counted already
+	err = o.admit(to, j)
+	o.total++
+	if err != nil {
+		return err
+	}
+	held := o.apps[j.Index].used
+	if !o.fitsAlong(to, from, j.Index) {
+		return fmt.Errorf("queue %s has no room for what job %s holds (%v)", to.path, j.ID, held)
+	}
+	o.leave(j.Index)
+	o.activate(from)
+	o.enter(to, j.Index)
+	return nil
+}
+
+// fitsAlong says whether what the job holds fits below the maxima of the queues that it would newly count in.
+func (o *Order) fitsAlong(to, from *queue, id int32) bool {
+	counted := map[*queue]bool{}
+	for q := from; q != nil; q = q.parent {
+		counted[q] = true
+	}
+	for q := to; q != nil && !counted[q]; q = q.parent {
+		if !o.calc.fits(q.used.Add(o.apps[id].used), q.effMax) {
+			return false
+		}
+	}
+	return true
+}
+
+// SetQueue sets a property of a queue: capacity (the percentage or weight it has), maximum-capacity (percent; -1: none),
+// maximum-am-resource-percent (0 to 1), user-limit-factor, minimum-user-limit-percent. Whoever sets capacities sees to it that the percentages of
+// siblings sum to 100 when it is done; in between they need not.
+func (o *Order) SetQueue(name, property string, value float64) (float64, error) {
+	q, err := o.find(name)
+	if err != nil {
+		return 0, err
+	}
+	bad := func(want string) (float64, error) {
+		return 0, fmt.Errorf("queue %s: %s cannot be set to %v: %s", q.path, property, value, want)
+	}
+	if math.IsNaN(value) || math.IsInf(value, 0) {
+		return bad("it is not a number")
+	}
+	v := float32(value)
+	switch property {
+	case "capacity", "weight":
+		if q.parent == nil {
+			return bad("the root always has 100")
+		}
+		if q.capacity.Kind == conf.Absolute || property == "weight" && q.capacity.Kind != conf.Weight {
+			return bad("the queue's capacity is " + q.capacity.Kind.String())
+		}
+		if v < 0 || q.capacity.Kind == conf.Percent && v > 100 {
+			return bad("want a percentage from 0 to 100, or a weight of at least 0")
+		}
+		if q.capacity.Kind == conf.Percent && q.maximum.Kind == conf.Percent && v > q.maximum.Value {
+			return bad(fmt.Sprintf("it is above the queue's maximum-capacity %v", q.maximum.Value))
+		}
+		return o.swap(&q.capacity.Value, v), nil
+	case "maximum-capacity":
+		return o.setMaximum(q, v, bad)
+	}
+	if q.leaf == nil {
+		return bad("it is a property of leaf queues")
+	}
+	switch property {
+	case "maximum-am-resource-percent":
+		if v < 0 || v > 1 {
+			return bad("want a number from 0 to 1")
+		}
+		return o.swap(&q.amPercent, v), nil
+	case "user-limit-factor":
+		if v < 0 && v != -1 {
+			return bad("want a positive number, or -1 for no limit")
+		}
+		return o.swap(&q.userFactor, v), nil
+	case "minimum-user-limit-percent":
+		if v < 0 || v > 100 {
+			return bad("want a percentage from 0 to 100")
+		}
+		return o.swap(&q.userPercent, v), nil
+	}
+	return bad("there are capacity, weight, maximum-capacity, maximum-am-resource-percent, user-limit-factor, minimum-user-limit-percent")
+}
+
+func (o *Order) setMaximum(q *queue, v float32, bad func(string) (float64, error)) (float64, error) {
+	switch {
+	case q.parent == nil:
+		return bad("the root always has 100")
+	case q.maximum.Kind == conf.Absolute || q.capacity.Kind == conf.Absolute:
+		return bad("the queue's maximum is an absolute amount")
+	case v != -1 && (v < 0 || v > 100):
+		return bad("want a percentage from 0 to 100, or -1 for none")
+	case v != -1 && q.capacity.Kind == conf.Percent && v < q.capacity.Value:
+		return bad(fmt.Sprintf("it is below the queue's capacity %v", q.capacity.Value))
+	}
+	old := float32(100)
+	if q.maximum.Kind == conf.Percent {
+		old = q.maximum.Value
+	}
+	q.maximum = conf.QueueShare{Kind: conf.Percent, Value: v}
+	if v == -1 {
+		q.maximum = conf.QueueShare{}
+	}
+	o.recompute()
+	return float64(old), nil
+}
+
+// swap sets a number, puts it in force and returns the old one.
+func (o *Order) swap(at *float32, v float32) float64 {
+	old := *at
+	*at = v
+	o.recompute()
+	return float64(old)
+}
+
+// find is a queue by name, parents included.
+func (o *Order) find(name string) (*queue, error) {
+	if found := o.names[name]; len(found) == 1 {
+		return found[0], nil
+	}
+	var walk func(q *queue) *queue
+	walk = func(q *queue) *queue {
+		if q.path == name || q.path == "root."+name {
+			return q
+		}
+		for _, k := range q.children {
+			if f := walk(k); f != nil {
+				return f
+			}
+		}
+		return nil
+	}
+	if q := walk(o.root); q != nil {
+		return q, nil
+	}
+	return nil, fmt.Errorf("there is no queue %q: there are %s", name, paths(o.leaves))
+}

@@ -1,0 +1,389 @@
+package capacity
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/yarn/conf"
+)
+
+// naive is the same scheduler written as plainly as possible: it sorts queues, applications and waiting applications anew at
+// every step and walks all of them. The effective capacities are taken from an Order, which its own tests cover.
+type naive struct {
+	like   *Order
+	queues map[*queue]*nqueue // by the Order's queue
+	apps   []*napp            // by arrival
+}
+
+type nqueue struct {
+	q          *queue
+	used       unit.Resources
+	curLimit   unit.Resources
+	users      map[string]*nuser
+	ratio      float32
+	stale      bool
+	limit      unit.Resources
+	pendCached int
+}
+
+type nuser struct {
+	used  unit.Resources
+	ratio float32
+}
+
+type napp struct {
+	j                     *policy.Job
+	q                     *nqueue
+	active, wants, asking bool
+	used, am              unit.Resources
+}
+
+func (n *naive) Resized(policy.Cluster) { // the Order has been told before
+	o := n.like
+	old := n.queues
+	n.queues = map[*queue]*nqueue{}
+	var walk func(q *queue, lim unit.Resources)
+	walk = func(q *queue, lim unit.Resources) {
+		x := old[q]
+		if x == nil {
+			x = &nqueue{q: q, users: map[string]*nuser{}}
+		}
+		n.queues[q] = x
+		x.ratio, x.stale = 0, true
+		if q.leaf != nil {
+			for _, slot := range q.slots { // in order of first appearance, which the float32 sum hangs on
+				for name, s := range q.users {
+					if s == slot && x.users[name] != nil {
+						u := x.users[name]
+						u.ratio = o.calc.ratio(u.used, o.cluster)
+						x.ratio += u.ratio
+					}
+				}
+			}
+			x.curLimit = o.calc.min(o.cluster, o.calc.down(q.effMax, o.minA), lim)
+			n.activate(x)
+		}
+		lim = o.calc.min(o.cluster, lim, q.effMax)
+		for _, k := range q.children {
+			ku := unit.Resources{}
+			if kx := old[k]; kx != nil {
+				ku = kx.used
+			}
+			walk(k, o.calc.down(lim.Sub(x.used).Add(ku), o.minA))
+		}
+	}
+	walk(o.root, o.cluster)
+}
+
+func (n *naive) find(j *policy.Job) *napp {
+	for _, a := range n.apps {
+		if a.j == j {
+			return a
+		}
+	}
+	return nil
+}
+
+func (n *naive) Arrived(j *policy.Job) error {
+	q, err := n.like.resolve(j.Queue)
+	if err != nil {
+		return err
+	}
+	x := n.queues[q]
+	if x.users[j.User] == nil {
+		x.users[j.User] = &nuser{}
+	}
+	a := &napp{j: j, q: x}
+	n.apps = append(n.apps, a)
+	n.activate(x)
+	n.heard(a)
+	return nil
+}
+
+func (n *naive) Ready(j *policy.Job) {
+	a := n.find(j)
+	n.heard(a)
+	if j.Front != policy.MasterStage {
+		n.userLimit(a.q)
+	}
+}
+
+func (n *naive) heard(a *napp) {
+	wants := a.j.Pending > 0
+	if wants && !a.wants {
+		for _, b := range n.apps {
+			if b.q == a.q && b.j.User == a.j.User && b.active {
+				n.setAsking(a, true)
+			}
+		}
+	}
+	if !wants {
+		n.setAsking(a, false)
+	}
+	a.wants = wants
+}
+
+func (n *naive) setAsking(a *napp, to bool) {
+	before := n.activeUser(a.q, a.j.User)
+	a.asking = to
+	if n.activeUser(a.q, a.j.User) != before {
+		a.q.stale = true
+	}
+}
+
+func (n *naive) activeUser(x *nqueue, user string) bool {
+	return slices.ContainsFunc(n.apps, func(a *napp) bool { return a.q == x && a.j.User == user && a.asking })
+}
+
+func (n *naive) hold(a *napp, r unit.Resources) {
+	a.used = a.used.Add(r)
+	for q := a.q.q; q != nil; q = q.parent {
+		n.queues[q].used = n.queues[q].used.Add(r)
+	}
+	u := a.q.users[a.j.User]
+	u.used = u.used.Add(r)
+	ratio := n.like.calc.ratio(u.used, n.like.cluster)
+	a.q.ratio += ratio - u.ratio
+	u.ratio = ratio
+	a.q.stale = true
+}
+
+func (n *naive) Started(j *policy.Job, _ int, ask unit.Resources) {
+	a := n.find(j)
+	n.hold(a, ask)
+	n.heard(a)
+}
+
+func (n *naive) Ended(j *policy.Job, s int, ask unit.Resources, _ unit.Time, lost bool) {
+	a := n.find(j)
+	n.hold(a, unit.Resources{}.Sub(ask))
+	if s == policy.MasterStage && a.active {
+		a.am = unit.Resources{}
+		if lost {
+			n.setAsking(a, false)
+			a.active, a.wants = false, false
+		}
+		n.activate(a.q)
+	}
+	n.heard(a)
+}
+
+func (n *naive) Left(j *policy.Job) {
+	a := n.find(j)
+	n.setAsking(a, false)
+	n.apps = slices.DeleteFunc(n.apps, func(b *napp) bool { return b == a })
+	n.activate(a.q)
+}
+
+func (n *naive) userLimit(x *nqueue) unit.Resources {
+	if !x.stale {
+		return x.limit
+	}
+	x.stale = false
+	o := n.like
+	in := userLimitInput{
+		cluster: o.cluster, effMin: x.q.effMin, effMax: x.q.effMax, minA: o.minA, ratio: x.ratio, percent: x.q.userPercent, factor: x.q.userFactor,
+	}
+	x.pendCached = 0
+	for name, u := range x.users {
+		if n.activeUser(x, name) {
+			in.active++
+			in.activeUsed = in.activeUsed.Add(u.used)
+		}
+		var active, pending bool
+		for _, a := range n.apps {
+			if a.q == x && a.j.User == name {
+				active = active || a.active
+				pending = pending || !a.active
+			}
+		}
+		if pending && !active {
+			x.pendCached++
+		}
+	}
+	x.limit = o.calc.userLimit(&in)
+	return x.limit
+}
+
+func (n *naive) activate(x *nqueue) {
+	o := n.like
+	usable := x.curLimit
+	if !o.calc.fits(x.q.effMin, usable) {
+		usable = x.q.effMin
+	}
+	amLimit := o.calc.mulUp(usable, float64(x.q.amPercent), o.minA)
+	users := x.pendCached
+	for name := range x.users {
+		if n.activeUser(x, name) {
+			users++
+		}
+	}
+	uLim := o.calc.mulUp(x.q.effMin, float64(x.q.amPercent), o.minA)
+	if x.q.userFactor != -1 {
+		e := min(max(x.q.userPercent/100, 1/float32(max(users, 1))), 1)
+		uLim = o.calc.mulUp(x.q.effMin, float64(float32(float32(x.q.amPercent*e)*x.q.userFactor)), o.minA)
+	}
+	uLim = o.calc.min(o.cluster, uLim, amLimit)
+	var pending []*napp
+	for _, a := range n.apps {
+		if a.q == x && !a.active {
+			pending = append(pending, a)
+		}
+	}
+	n.sortFIFO(pending)
+	for _, a := range pending {
+		var am, userAM unit.Resources
+		active := 0
+		for _, b := range n.apps {
+			if b.q == x && b.active {
+				active++
+				am = am.Add(b.am)
+				if b.j.User == a.j.User {
+					userAM = userAM.Add(b.am)
+				}
+			}
+		}
+		free := active < 1 || o.calc.compare(o.cluster, am, unit.Resources{}) <= 0
+		if !free && !o.calc.fits(am.Add(a.j.Master), amLimit) {
+			continue
+		}
+		if !free && !o.calc.fits(userAM.Add(a.j.Master), uLim) {
+			continue
+		}
+		a.active = true
+		a.am = a.j.Master
+		if a.wants && a.j.Master.IsZero() {
+			n.setAsking(a, true)
+		}
+	}
+}
+
+func (n *naive) priority(a *napp) int { return n.like.capped(a.q.q, a.j.Priority) }
+
+func (n *naive) sortFIFO(list []*napp) {
+	sort.SliceStable(list, func(i, k int) bool {
+		if p, q := n.priority(list[i]), n.priority(list[k]); p != q {
+			return p > q
+		}
+		return list[i].j.Seq < list[k].j.Seq
+	})
+}
+
+func (n *naive) Ranked(_ *policy.Offer, try func(*policy.Job) policy.Verdict) bool {
+	out, _ := n.visit(n.like.root, n.like.cluster, try)
+	return out == took
+}
+
+func (n *naive) wants(q *queue) bool {
+	for _, a := range n.apps {
+		for p := a.q.q; p != nil && a.wants; p = p.parent {
+			if p == q {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (n *naive) visit(q *queue, lim unit.Resources, try func(*policy.Job) policy.Verdict) (outcome, unit.Resources) {
+	o, x := n.like, n.queues[q]
+	if !n.wants(q) {
+		return nothing, unit.Resources{}
+	}
+	if q.leaf != nil {
+		return n.visitLeaf(x, lim, try)
+	}
+	lim = o.calc.min(o.cluster, lim, q.effMax)
+	if o.calc.compare(o.cluster, x.used, lim) >= 0 {
+		return nothing, unit.Resources{}
+	}
+	kids := slices.Clone(q.children)
+	sort.SliceStable(kids, func(i, k int) bool { return n.queueLess(q, kids[i], kids[k]) })
+	var blocked unit.Resources
+	result := nothing
+	for _, k := range kids {
+		childLim := o.calc.down(lim.Sub(o.calc.max(o.cluster, blocked, unit.Resources{})).Sub(x.used).Add(n.queues[k].used), o.minA)
+		out, room := n.visit(k, childLim, try)
+		switch out {
+		case took, enough:
+			return out, room
+		case limited:
+			result = limited
+			blocked = blocked.Add(unit.Resources{Mem: max(room.Mem, 0), Cores: max(room.Cores, 0)})
+		}
+	}
+	return result, blocked
+}
+
+func (n *naive) queueLess(parent, a, b *queue) bool {
+	o := n.like
+	if (a.absCap > 0) != (b.absCap > 0) {
+		return a.absCap > 0
+	}
+	use := func(q *queue) float32 {
+		if q.absCap > 0 {
+			return o.calc.divide(o.cluster, n.queues[q].used, o.calc.max(o.cluster, q.effMin, o.minA))
+		}
+		return o.calc.divide(o.cluster, n.queues[q].used, o.cluster)
+	}
+	ua, ub := use(a), use(b)
+	if parent.byPriority && a.priority != b.priority && (ua < 1) == (ub < 1) {
+		return a.priority > b.priority
+	}
+	if ua != ub {
+		return ua < ub
+	}
+	if a.capacity.Kind == conf.Absolute && b.capacity.Kind == conf.Absolute {
+		if a.capacity.Room.Mem != b.capacity.Room.Mem {
+			return a.capacity.Room.Mem > b.capacity.Room.Mem
+		}
+		return a.capacity.Room.Cores > b.capacity.Room.Cores
+	}
+	return a.absCap > b.absCap
+}
+
+func (n *naive) visitLeaf(x *nqueue, lim unit.Resources, try func(*policy.Job) policy.Verdict) (outcome, unit.Resources) {
+	o, q := n.like, x.q
+	var list []*napp
+	for _, a := range n.apps {
+		if a.q == x && a.active {
+			list = append(list, a)
+		}
+	}
+	n.sortFIFO(list)
+	if q.fair {
+		sort.SliceStable(list, func(i, k int) bool {
+			if list[i].used.Mem != list[k].used.Mem {
+				return list[i].used.Mem < list[k].used.Mem
+			}
+			return list[i].j.Seq < list[k].j.Seq
+		})
+	}
+	limit := o.calc.min(o.cluster, q.effMax, lim)
+	room := limit.Sub(x.used)
+	for _, a := range list {
+		if o.calc.compare(o.cluster, x.used, limit) >= 0 {
+			return nothing, unit.Resources{}
+		}
+		x.curLimit = o.calc.min(o.cluster, o.calc.down(q.effMax, o.minA), lim)
+		if o.calc.compare(o.cluster, x.users[a.j.User].used, n.userLimit(x)) > 0 || a.j.Pending == 0 {
+			continue
+		}
+		ok := o.calc.fits(a.j.Ask, room)
+		for p := q; p != nil; p = p.parent {
+			ok = ok && o.calc.fits(n.queues[p].used.Add(a.j.Ask), p.effMax)
+		}
+		if !ok {
+			return limited, room
+		}
+		switch try(a.j) {
+		case policy.Took:
+			return took, room
+		case policy.Enough:
+			return enough, room
+		}
+	}
+	return nothing, unit.Resources{}
+}

@@ -1,0 +1,165 @@
+package capacity
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/yarn/conf"
+)
+
+// Option changes what New builds.
+type Option func(*Order)
+
+// MinAllocation sets the step that limits are rounded to, where it is not in the file: yarn.scheduler.minimum-allocation-mb
+// and -vcores of yarn-site.xml.
+func MinAllocation(r unit.Resources) Option { return func(o *Order) { o.step = r } }
+
+// MaxPriority sets the highest application priority: yarn.cluster.max-application-priority of yarn-site.xml.
+func MaxPriority(p int) Option { return func(o *Order) { o.maxPriority = p } }
+
+// New builds the policy of a capacity-scheduler.xml.
+func New(c *conf.Capacity, opt ...Option) (policy.Policy, error) {
+	if c == nil || c.Root == nil {
+		return policy.Policy{}, errors.New("capacity: no queues are configured")
+	}
+	o := &Order{
+		step: c.MinAllocation, maxPriority: c.MaxApplicationPriority, maxApps: c.MaximumApplications,
+		globalQueueMax: c.GlobalQueueMaxApplications, names: map[string][]*queue{},
+	}
+	if c.Dominant {
+		o.configured = Dominant
+	}
+	for _, f := range opt {
+		f(o)
+	}
+	if o.step.Mem < 1 || o.step.Cores < 1 {
+		return policy.Policy{}, fmt.Errorf("capacity: the minimum allocation is [%v]: it must be positive", o.step)
+	}
+	o.minA, o.calc = o.step, o.configured
+	o.root = o.build(c.Root, nil)
+	o.recompute()
+	var notes []string
+	notes = append(append(append(notes, c.NotModelled...), c.HeartbeatOnly...), c.Warnings...)
+	return policy.Policy{Order: o, NotModelled: notes}, nil
+}
+
+func (o *Order) build(c *conf.Queue, parent *queue) *queue {
+	q := &queue{
+		path: c.Path, name: c.Name, parent: parent, capacity: c.Capacity, maximum: c.MaxCapacity,
+		stopped: c.Stopped, priority: c.Priority, byPriority: c.Ordering == "priority-utilization",
+	}
+	if c.Leaf() {
+		q.leaf = &leaf{
+			userPercent: c.MinimumUserLimitPercent, userFactor: c.UserLimitFactor, amPercent: c.MaximumAMPercent,
+			ownMaxApps: c.MaximumApplications, defaultPrio: c.DefaultApplicationPriority,
+			fair: c.Ordering == "fair", sizeWeight: c.SizeWeight, users: map[string]int32{},
+		}
+		o.name(q)
+	}
+	for i, k := range c.Children {
+		child := o.build(k, q)
+		child.index = int32(i)
+		q.children = append(q.children, child)
+	}
+	return q
+}
+
+// plain is the scheduler without a file: every queue that a job names appears below the root when it is first met.
+type plain struct {
+	userPercent, userFactor, amPercent float32
+	fair                               bool
+}
+
+func (o *Order) addLeaf(name string, s conf.QueueShare) *queue {
+	p := o.plain
+	q := &queue{path: "root." + name, name: name, parent: o.root, index: int32(len(o.root.children)), capacity: s}
+	q.leaf = &leaf{
+		userPercent: p.userPercent, userFactor: p.userFactor, amPercent: p.amPercent, ownMaxApps: -1, fair: p.fair, users: map[string]int32{},
+	}
+	o.root.children = append(o.root.children, q)
+	o.name(q)
+	return q
+}
+
+// Entry is the CapacityScheduler without a file.
+var Entry = policy.Entry{
+	Name:  "capacity",
+	Title: "YARN's CapacityScheduler: queues with guaranteed shares, first in first out inside each",
+	Params: map[string]string{
+		"queues":                     "shares of queues, as a:60;b:40; queues not named have share 1 (default: all equal)",
+		"user-limit-factor":          "most a user may hold, in multiples of the queue's guarantee; -1: no limit (default)",
+		"minimum-user-limit-percent": "least part of a queue that a user is sure of when users compete (default 100: first come, first served)",
+		"am-percent":                 "part of a queue that masters may hold, 0 to 1 (default 0.5)",
+		"ordering":                   "order of jobs in a queue: fifo (default) or fair",
+		"calculator":                 "what counts: default (memory) or dominant (the larger share of memory and vcores)",
+		"minimum-allocation-mb":      "step that limits are rounded to, in MiB (default 1; YARN's is 1024, to which it also rounds every ask)",
+	},
+	New: newPlain,
+}
+
+func newPlain(p policy.Params) (policy.Policy, error) {
+	number := func(key string, otherwise, least, most float64, err *error) float32 {
+		v, e := p.Float(key, otherwise)
+		if e == nil && !(v >= least && v <= most) {
+			e = fmt.Errorf("%s=%v: want a number from %v to %v", key, v, least, most)
+		}
+		*err = errors.Join(*err, e)
+		return float32(v)
+	}
+	var err error
+	pl := &plain{
+		userPercent: number("minimum-user-limit-percent", 100, 0, 100, &err),
+		userFactor:  number("user-limit-factor", -1, -1, 1e6, &err),
+		amPercent:   number("am-percent", 0.5, 0, 1, &err),
+	}
+	if pl.userFactor < 0 {
+		pl.userFactor = -1
+	}
+	ordering, e := p.Choice("ordering", "fifo", "fair")
+	err = errors.Join(err, e)
+	pl.fair = ordering == "fair"
+	calculator, e := p.Choice("calculator", "default", "dominant")
+	err = errors.Join(err, e)
+	step := unit.Resources{Mem: int64(number("minimum-allocation-mb", 1, 1, 1<<30, &err)), Cores: 1}
+	if err != nil {
+		return policy.Policy{}, err
+	}
+	o := &Order{
+		step: step, minA: step, maxPriority: math.MaxInt, maxApps: -1, plain: pl,
+		names: map[string][]*queue{}, root: &queue{path: "root", name: "root", capacity: conf.QueueShare{Kind: conf.Percent, Value: 100}},
+	}
+	if calculator == "dominant" {
+		o.configured = Dominant
+	}
+	o.calc = o.configured
+	if err := o.shares(p["queues"]); err != nil {
+		return policy.Policy{}, err
+	}
+	o.recompute()
+	return policy.Policy{Order: o}, nil
+}
+
+// shares makes the queues of a:60;b:40.
+func (o *Order) shares(text string) error {
+	if text == "" {
+		return nil
+	}
+	for _, part := range strings.Split(text, ";") {
+		name, share, ok := strings.Cut(part, ":")
+		name = strings.TrimPrefix(strings.TrimSpace(name), "root.")
+		v, err := strconv.ParseFloat(strings.TrimSpace(share), 32)
+		if !ok || name == "" || err != nil || !(v > 0 && v <= 1e9) {
+			return fmt.Errorf("queues=%q: %q is not NAME:SHARE with a share above 0; write a:60;b:40", text, part)
+		}
+		if o.names[name] != nil {
+			return fmt.Errorf("queues=%q: %s is named twice", text, name)
+		}
+		o.addLeaf(name, conf.QueueShare{Kind: conf.Weight, Value: float32(v)})
+	}
+	return nil
+}

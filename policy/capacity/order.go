@@ -1,0 +1,254 @@
+package capacity
+
+import (
+	"math"
+
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// Order is a CapacityScheduler's order of jobs. Make one with New or from Entry.
+type Order struct {
+	calc, configured Calculator
+	minA, step       unit.Resources // step is as configured; minA is at most the largest node
+	cluster          unit.Resources
+	maxPriority      int
+	maxApps          int // in the whole scheduler; -1: any number
+	globalQueueMax   int
+	plain            *plain // set: queues appear as they are met
+
+	root   *queue
+	leaves []*queue
+	names  map[string][]*queue // by path, path without "root.", and short name
+	total  int                 // applications present
+
+	apps  []app  // by policy.Job.Index
+	users []user // by slot
+
+	readyApps, waitingApps   forest // by Job.Index
+	readyUsers, waitingUsers forest // by user slot
+	frontier                 []int32
+}
+
+var (
+	_ policy.Order = (*Order)(nil)
+	_ policy.Knobs = (*Order)(nil)
+)
+
+type state uint8
+
+const (
+	absent  state = iota
+	waiting       // for activation
+	active
+)
+
+// app is what is kept of a job.
+type app struct {
+	job      *policy.Job
+	user     int32
+	priority int
+	state    state
+	wants    bool // it waits for a container, by the last that was heard
+	asking   bool // it counts for its user being active
+	used     unit.Resources
+	am       unit.Resources // charged to the AM limits
+}
+
+// Resized tells the size of the cluster.
+func (o *Order) Resized(c policy.Cluster) {
+	o.cluster = c.Total
+	o.calc = o.configured
+	if c.Total.Mem == 0 {
+		o.calc = Dominant // a cluster that is counted in vcores alone
+	}
+	o.minA = o.step
+	if c.Max.Mem > 0 {
+		o.minA.Mem = min(o.minA.Mem, c.Max.Mem)
+	}
+	o.recompute()
+}
+
+// Arrived admits a job to its queue.
+func (o *Order) Arrived(j *policy.Job) error {
+	q, err := o.resolve(j.Queue)
+	if err != nil {
+		return err
+	}
+	if err := o.admit(q, j); err != nil {
+		return err
+	}
+	for int(j.Index) >= len(o.apps) {
+		o.apps = append(o.apps, app{})
+	}
+	o.apps[j.Index] = app{job: j}
+	o.enter(q, j.Index)
+	return nil
+}
+
+// enter puts a job into a leaf: it is parked, lets itself in if it can, then asks.
+func (o *Order) enter(q *queue, id int32) {
+	a := &o.apps[id]
+	slot, ok := q.users[a.job.User]
+	if !ok {
+		slot = int32(len(o.users))
+		o.users = append(o.users, user{q: q})
+		q.users[a.job.User] = slot
+		q.slots = append(q.slots, slot)
+	}
+	a.user = slot
+	a.priority = o.capped(q, a.job.Priority)
+	o.users[slot].apps++
+	q.apps++
+	o.total++
+	if !a.used.IsZero() { // it was moved here
+		o.hold(slot, a.used)
+	}
+	o.park(id)
+	o.activate(q)
+	o.heard(id)
+}
+
+// leave takes a job out of its leaf, with all it holds.
+func (o *Order) leave(id int32) *queue {
+	a := &o.apps[id]
+	u := &o.users[a.user]
+	q := u.q
+	o.withdraw(id)
+	o.waitingApps.drop(&u.waiting, id)
+	if a.state == active {
+		o.count(a.user, -1, 0)
+	} else {
+		o.count(a.user, 0, -1)
+	}
+	o.releaseMaster(a)
+	if !a.used.IsZero() {
+		o.hold(a.user, unit.Resources{}.Sub(a.used))
+	}
+	u.apps--
+	q.apps--
+	o.total--
+	a.state = absent
+	return q
+}
+
+func (o *Order) capped(q *queue, priority int) int {
+	if priority == 0 {
+		priority = q.defaultPrio
+	}
+	return min(priority, o.maxPriority)
+}
+
+// Ready says that the job waits for containers again. It stands for an AM's call with new asks, at which Hadoop brings the
+// user limit up to date.
+func (o *Order) Ready(j *policy.Job) {
+	o.heard(j.Index)
+	if j.Front != policy.MasterStage {
+		o.userLimit(o.users[o.apps[j.Index].user].q)
+	}
+}
+
+// Started says that a container was given to the job.
+func (o *Order) Started(j *policy.Job, _ int, ask unit.Resources) {
+	a := &o.apps[j.Index]
+	a.used = a.used.Add(ask)
+	o.hold(a.user, ask)
+	o.moved(j.Index)
+}
+
+// Ended says that a container came back. The end of a master frees its share of the AM limits; a lost one sends its
+// application back among those that wait for activation.
+func (o *Order) Ended(j *policy.Job, s int, ask unit.Resources, _ unit.Time, lost bool) {
+	a := &o.apps[j.Index]
+	a.used = a.used.Sub(ask)
+	o.hold(a.user, unit.Resources{}.Sub(ask))
+	if s == policy.MasterStage && a.state == active {
+		o.releaseMaster(a)
+		u := &o.users[a.user]
+		if lost {
+			o.withdraw(j.Index)
+			o.count(a.user, -1, 0)
+			o.park(j.Index)
+		}
+		o.activate(u.q)
+	}
+	o.moved(j.Index)
+}
+
+// Left says that the job is gone.
+func (o *Order) Left(j *policy.Job) {
+	q := o.leave(j.Index)
+	o.apps[j.Index] = app{}
+	o.activate(q)
+}
+
+// moved takes notice of a change of what the job holds.
+func (o *Order) moved(id int32) {
+	o.heard(id)
+	if a := &o.apps[id]; o.users[a.user].q.fair && o.readyApps.has(id) {
+		o.rankApp(id)
+	}
+}
+
+// heard takes notice of whether the job waits for containers.
+func (o *Order) heard(id int32) {
+	a := &o.apps[id]
+	switch wants := a.job.Pending > 0; {
+	case wants == a.wants:
+	case !wants:
+		o.withdraw(id)
+	default:
+		a.wants = true
+		u := &o.users[a.user]
+		o.want(u.q, 1)
+		// A request that comes while its user has no activated application does not make the user active.
+		if u.active > 0 {
+			a.asking = true
+			o.ask(a.user, 1)
+		}
+		if a.state == active {
+			o.rankApp(id)
+		}
+	}
+}
+
+// withdraw takes back what the job asks for.
+func (o *Order) withdraw(id int32) {
+	a := &o.apps[id]
+	if !a.wants {
+		return
+	}
+	u := &o.users[a.user]
+	a.wants = false
+	o.want(u.q, -1)
+	if a.asking {
+		a.asking = false
+		o.ask(a.user, -1)
+	}
+	if o.readyApps.has(id) {
+		o.readyApps.drop(&u.ready, id)
+		o.rankReady(a.user)
+	}
+}
+
+// rankApp puts an activated application that waits where it belongs among its user's, and its user among the leaf's.
+func (o *Order) rankApp(id int32) {
+	a := &o.apps[id]
+	u := &o.users[a.user]
+	key := float64(-a.priority)
+	if u.q.fair {
+		key = fairKey(a, u.q.sizeWeight)
+	}
+	o.readyApps.put(&u.ready, id, key, a.job.Seq, values{})
+	o.rankReady(a.user)
+}
+
+// fairKey is the memory an application holds, divided by log2(1 + demand) with size-based weight.
+func fairKey(a *app, sizeWeight bool) float64 {
+	mem := float64(a.used.Mem)
+	if !sizeWeight || mem <= 0 {
+		return mem
+	}
+	demand := mem + float64(a.job.Pending)*float64(a.job.Ask.Mem)
+	return mem / (math.Log1p(demand) / math.Ln2)
+}

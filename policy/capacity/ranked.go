@@ -1,0 +1,164 @@
+package capacity
+
+import (
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// outcome is what became of a visit to a queue.
+type outcome uint8
+
+const (
+	nothing outcome = iota // nobody in the queue could use the offer
+	limited                // somebody could, were the queue's room larger: that room is kept from later siblings
+	took
+	enough
+)
+
+// Ranked proposes jobs, best first.
+func (o *Order) Ranked(_ *policy.Offer, try func(*policy.Job) policy.Verdict) bool {
+	if o.root.wants == 0 {
+		return false
+	}
+	return o.visit(o.root, o.cluster, try) == took
+}
+
+func (o *Order) visit(q *queue, lim unit.Resources, try func(*policy.Job) policy.Verdict) outcome {
+	if q.leaf != nil {
+		return o.visitLeaf(q, lim, try)
+	}
+	lim = o.calc.min(o.cluster, lim, q.effMax)
+	if o.calc.compare(o.cluster, q.used, lim) >= 0 {
+		return nothing
+	}
+	result := nothing
+	var blocked unit.Resources
+	q.next.Walk(func(i int32) bool {
+		k := q.children[i]
+		less := o.calc.max(o.cluster, blocked, unit.Resources{})
+		switch o.visit(k, o.calc.down(lim.Sub(less).Sub(q.used).Add(k.used), o.minA), try) {
+		case took:
+			result = took
+			return false
+		case enough:
+			result = enough
+			return false
+		case limited:
+			result = limited
+			blocked = blocked.Add(unit.Resources{Mem: max(k.room.Mem, 0), Cores: max(k.room.Cores, 0)})
+		}
+		return true
+	})
+	q.room = blocked
+	return result
+}
+
+// visitLeaf proposes the leaf's ready applications in order, those of users above the user limit left out, until one is
+// too large for the room the leaf has: then the whole leaf waits, so that the large one is not overtaken for ever.
+func (o *Order) visitLeaf(q *queue, lim unit.Resources, try func(*policy.Job) policy.Verdict) outcome {
+	if q.activeApps == 0 {
+		return nothing
+	}
+	limit := o.calc.min(o.cluster, q.effMax, lim)
+	if o.calc.compare(o.cluster, q.used, limit) >= 0 {
+		return nothing
+	}
+	q.room = limit.Sub(q.used)
+	q.curLimit = o.calc.min(o.cluster, o.calc.down(q.effMax, o.minA), lim)
+	userLimit := o.userLimit(q)
+	bound := values{o.measure(userLimit)}
+	id := o.nextUser(o.readyUsers.first(q.ready, &bound), &bound, userLimit)
+	if id == none {
+		return nothing
+	}
+	f := append(o.frontier[:0], o.readyApps.first(o.users[id].ready, &anything))
+	for len(f) > 0 {
+		x := f[0]
+		a := &o.apps[x]
+		if a.job.Pending > 0 {
+			if !o.calc.fits(a.job.Ask, q.room) || !o.fitsAbove(q, a.job.Ask) {
+				o.frontier = f
+				return limited
+			}
+			switch try(a.job) {
+			case policy.Took:
+				o.frontier = f
+				return took
+			case policy.Enough:
+				o.frontier = f
+				return enough
+			}
+		}
+		f = o.advance(f, x, &bound, userLimit)
+	}
+	o.frontier = f
+	return nothing
+}
+
+// fitsAbove says whether ask keeps q and everything above it within their maxima.
+func (o *Order) fitsAbove(q *queue, ask unit.Resources) bool {
+	for ; q != nil; q = q.parent {
+		if !o.calc.fits(q.used.Add(ask), q.effMax) {
+			return false
+		}
+	}
+	return true
+}
+
+// nextUser is the first user from id on that is within its limit.
+func (o *Order) nextUser(id int32, bound *values, limit unit.Resources) int32 {
+	for id != none && o.calc.compare(o.cluster, o.users[id].used, limit) > 0 {
+		id = o.readyUsers.next(id, bound)
+	}
+	return id
+}
+
+// advance takes application x, the best, off the frontier and puts its followers on: the next application of its user and,
+// if x was that user's first, the first application of the next user. So the applications of all users within their
+// limit come in order, and only as many are touched as are proposed.
+func (o *Order) advance(f []int32, x int32, bound *values, limit unit.Resources) []int32 {
+	last := len(f) - 1
+	f[0] = f[last]
+	f = f[:last]
+	o.sink(f, 0)
+	id := o.apps[x].user
+	if o.readyApps.first(o.users[id].ready, &anything) == x {
+		if id := o.nextUser(o.readyUsers.next(id, bound), bound, limit); id != none {
+			f = o.push(f, o.readyApps.first(o.users[id].ready, &anything))
+		}
+	}
+	if y := o.readyApps.next(x, &anything); y != none {
+		f = o.push(f, y)
+	}
+	return f
+}
+
+func (o *Order) push(f []int32, x int32) []int32 {
+	f = append(f, x)
+	for i := len(f) - 1; i > 0; {
+		p := (i - 1) / 2
+		if !o.readyApps.less(f[i], f[p]) {
+			break
+		}
+		f[i], f[p] = f[p], f[i]
+		i = p
+	}
+	return f
+}
+
+func (o *Order) sink(f []int32, i int) {
+	for {
+		c := 2*i + 1
+		if c >= len(f) {
+			return
+		}
+		if c+1 < len(f) && o.readyApps.less(f[c+1], f[c]) {
+			c++
+		}
+		if !o.readyApps.less(f[c], f[i]) {
+			return
+		}
+		f[i], f[c] = f[c], f[i]
+		i = c
+	}
+}
