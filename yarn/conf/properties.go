@@ -1,0 +1,208 @@
+package conf
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Property is one setting of a Hadoop configuration file.
+type Property struct {
+	Name  string
+	Value string // with ${variables} put in, without the space around it
+	Final bool
+	Pos   Pos // of <property>
+}
+
+// String is the setting as a person would quote it: NAME = VALUE (FILE:LINE).
+func (p *Property) String() string {
+	return fmt.Sprintf("%s = %s (%s)", p.Name, shorten(p.Value), p.Pos)
+}
+
+// Properties is the content of a file in the form <configuration><property><name/><value/>.
+type Properties struct {
+	File     string
+	List     []*Property // in file order, one entry a name
+	Warnings []string
+	byName   map[string]*Property
+}
+
+// Get returns a setting, or nil.
+func (p *Properties) Get(name string) *Property { return p.byName[name] }
+
+// Hadoop gives up after so many substitutions in one value.
+const maxSubstitutions = 20
+
+// maxValue bounds a value that ${variables} blow up.
+const maxValue = 1 << 20
+
+// ReadProperties reads a Hadoop configuration file. A name given twice has its last value, unless an earlier one is
+// final; both cases are warned of.
+func ReadProperties(r io.Reader, name string) (*Properties, error) {
+	root, err := ReadXML(r, name)
+	if err != nil {
+		return nil, err
+	}
+	if root.Name != "configuration" {
+		return nil, root.Pos().Errorf("the outermost element is <%s>; a Hadoop configuration starts with <configuration>", root.Name)
+	}
+	p := &Properties{File: name, byName: map[string]*Property{}}
+	if err := p.collect(root); err != nil {
+		return nil, err
+	}
+	for _, x := range p.List {
+		if err := p.substitute(x); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+func (p *Properties) warn(pos Pos, format string, args ...any) {
+	p.Warnings = note(p.Warnings, pos.String()+": "+fmt.Sprintf(format, args...))
+}
+
+// maxNotes bounds each list of warnings: nobody reads more, and a damaged file could make millions.
+const maxNotes = 1000
+
+func note(list []string, text string) []string {
+	switch {
+	case len(list) < maxNotes:
+		return append(list, text)
+	case len(list) == maxNotes:
+		return append(list, fmt.Sprintf("more than %d such lines: the rest is left out", maxNotes))
+	}
+	return list
+}
+
+func (p *Properties) collect(root *Element) error {
+	for _, e := range root.Children {
+		switch e.Name {
+		case "property":
+			x, err := p.property(e)
+			if err != nil {
+				return err
+			}
+			if x != nil {
+				p.add(x)
+			}
+		case "configuration": // Hadoop reads nested ones as if they were not there
+			if err := p.collect(e); err != nil {
+				return err
+			}
+		case "include":
+			return e.Pos().Errorf("<include> is not followed: put the included file's properties into this one")
+		default:
+			p.warn(e.Pos(), "<%s> is not a property and has no meaning here", e.Name)
+		}
+	}
+	return nil
+}
+
+func (p *Properties) property(e *Element) (*Property, error) {
+	x := &Property{Pos: e.Pos()}
+	hasValue := false
+	x.Name, _ = e.Attr("name")
+	if v, ok := e.Attr("value"); ok {
+		x.Value, hasValue = v, true
+	}
+	if v, ok := e.Attr("final"); ok {
+		x.Final = v == "true"
+	}
+	for _, c := range e.Children {
+		switch c.Name {
+		case "name":
+			x.Name = c.Value()
+		case "value":
+			x.Value, hasValue = c.Value(), true
+		case "final":
+			x.Final = c.Value() == "true"
+		case "description", "source", "tag":
+		default:
+			if len(c.Children) > 0 || c.Name == "property" {
+				return nil, c.Pos().Errorf("<%s> inside <property> of line %d: is a </property> missing?", c.Name, e.Line)
+			}
+			p.warn(c.Pos(), "<%s> inside <property> has no meaning", c.Name)
+		}
+	}
+	if x.Name == "" {
+		return nil, x.Pos.Errorf("a <property> without <name>")
+	}
+	if !hasValue {
+		p.warn(x.Pos, "%s has no <value> and is left out", x.Name)
+		return nil, nil
+	}
+	return x, nil
+}
+
+func (p *Properties) add(x *Property) {
+	old := p.byName[x.Name]
+	if old == nil {
+		p.byName[x.Name] = x
+		p.List = append(p.List, x)
+		return
+	}
+	if old.Final {
+		p.warn(x.Pos, "%s is final since line %d: the value %q is not taken", x.Name, old.Pos.Line, shorten(x.Value))
+		return
+	}
+	p.warn(x.Pos, "%s is given twice: %q of line %d is replaced by %q", x.Name, shorten(old.Value), old.Pos.Line, shorten(x.Value))
+	*old = *x
+}
+
+// substitute puts the values of other properties in place of ${name}, from the left, as Hadoop does. What is not set in the
+// file (environment, Java properties) stays as it stands.
+func (p *Properties) substitute(x *Property) error {
+	from := 0
+	warned := false
+	for n := 0; ; n++ {
+		at, end := findVariable(x.Value, from)
+		if at < 0 {
+			return nil
+		}
+		name := x.Value[at+2 : end]
+		v := p.byName[name]
+		if v == nil {
+			if !warned {
+				p.warn(x.Pos, "%s: ${%s} is not set in this file and stays as it is", x.Name, shorten(name))
+				warned = true
+			}
+			from = end + 1
+			n--
+			continue
+		}
+		if n >= maxSubstitutions {
+			return x.Pos.Errorf("%s: more than %d ${variables} to put in; does one name itself?", x.Name, maxSubstitutions)
+		}
+		if len(x.Value)+len(v.Value) > maxValue {
+			return x.Pos.Errorf("%s grows beyond %d bytes when its ${variables} are put in", x.Name, maxValue)
+		}
+		x.Value = x.Value[:at] + v.Value + x.Value[end+1:]
+	}
+}
+
+// findVariable finds the next ${name} at or after from; names hold no space, $ or }.
+func findVariable(s string, from int) (at, end int) {
+	for from < len(s) {
+		i := strings.Index(s[from:], "${")
+		if i < 0 {
+			break
+		}
+		at = from + i
+		j := strings.IndexAny(s[at+2:], "}$ ")
+		if j > 0 && s[at+2+j] == '}' {
+			return at, at + 2 + j
+		}
+		from = at + 2
+	}
+	return -1, -1
+}
+
+// shorten keeps a quoted value to a line.
+func shorten(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > 60 {
+		s = string(r[:57]) + "..."
+	}
+	return s
+}
