@@ -1,0 +1,128 @@
+package report
+
+import (
+	"math"
+
+	"github.com/yardmaster/yardmaster/result"
+)
+
+// wide is the number of schedulers above which the table is turned: a line a scheduler, so that it can be sorted and read on a phone.
+const wide = 5
+
+// comparison is the table of differences, in one of its two forms.
+type comparison struct {
+	Turned    bool
+	Runs      []head
+	Base      string
+	Metrics   []string
+	Lines     []compareLine
+	Intervals bool
+}
+
+type compareLine struct {
+	Name, Full string
+	Hue        int
+	Cells      []compareCell
+}
+
+type compareCell struct {
+	Value, Key   string
+	First        bool // of the run that the others are compared with
+	Change, Half string
+	Class, Words string // of the verdict
+}
+
+func newComparison(rows []Row, runs []head) *comparison {
+	c := &comparison{Turned: len(runs) > wide, Runs: runs, Base: runs[0].Name}
+	cells := make([][]compareCell, len(rows))
+	for i, row := range rows {
+		c.Metrics = append(c.Metrics, row.Metric)
+		for r, cell := range row.Cells {
+			out := compareCell{Value: figure(cell.Value, row.Unit), Key: key(cell.Value), First: r == 0}
+			if r > 0 {
+				out.Change, out.Half = change(cell, row.Cells[0].Value, row.Unit)
+				c.Intervals = c.Intervals || out.Half != ""
+				switch cell.Verdict {
+				case Better:
+					out.Class, out.Words = "good", "better"
+				case Worse:
+					out.Class, out.Words = "bad", "worse"
+				default:
+					out.Class, out.Words = "same", "no clear difference"
+				}
+			}
+			cells[i] = append(cells[i], out)
+		}
+	}
+	if !c.Turned {
+		for i, row := range rows {
+			c.Lines = append(c.Lines, compareLine{Name: row.Metric, Cells: cells[i]})
+		}
+		return c
+	}
+	for r, run := range runs {
+		line := compareLine{Name: run.Name, Full: run.Full, Hue: run.Hue}
+		for i := range rows {
+			line.Cells = append(line.Cells, cells[i][r])
+		}
+		c.Lines = append(c.Lines, line)
+	}
+	return c
+}
+
+// compareResults makes the table from the runs' own figures. There is no interval to judge by, so a difference counts from one
+// percent on.
+func compareResults(runs []Run) []Row {
+	metrics := []struct {
+		name string
+		unit Unit
+		more bool // whether more is better
+		of   func(*result.Run) float64
+	}{
+		{"median wait", Seconds, false, func(r *result.Run) float64 { return stat(r.Metrics.Wait, r.Metrics.Wait.Median) }},
+		{"p95 wait", Seconds, false, func(r *result.Run) float64 { return stat(r.Metrics.Wait, r.Metrics.Wait.P95) }},
+		{"median elapsed", Seconds, false, func(r *result.Run) float64 { return stat(r.Metrics.Elapsed, r.Metrics.Elapsed.Median) }},
+		{"p95 elapsed", Seconds, false, func(r *result.Run) float64 { return stat(r.Metrics.Elapsed, r.Metrics.Elapsed.P95) }},
+		{"median slowdown", Ratio, false, func(r *result.Run) float64 { return stat(r.Metrics.Slowdown, r.Metrics.Slowdown.Median) }},
+		{"p95 slowdown", Ratio, false, func(r *result.Run) float64 { return stat(r.Metrics.Slowdown, r.Metrics.Slowdown.P95) }},
+		{"makespan", Seconds, false, func(r *result.Run) float64 { return r.Makespan }},
+		{"utilisation", Share, true, func(r *result.Run) float64 { return r.Utilisation }},
+	}
+	var rows []Row
+	for _, m := range metrics {
+		row := Row{Metric: m.name, Unit: m.unit}
+		for i, r := range runs {
+			cell := Cell{Value: math.NaN(), Change: math.NaN(), Half: math.NaN()}
+			if r.Result != nil {
+				cell.Value = m.of(r.Result)
+			}
+			if i > 0 {
+				base := row.Cells[0].Value
+				if base != 0 {
+					cell.Change = (cell.Value - base) / math.Abs(base) * 100
+				}
+				cell.Verdict = judge(cell.Value-base, base, m.more)
+			}
+			row.Cells = append(row.Cells, cell)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func stat(s result.Stats, v float64) float64 {
+	if s.Count == 0 {
+		return math.NaN()
+	}
+	return v
+}
+
+func judge(diff, base float64, more bool) Verdict {
+	if math.IsNaN(diff) || math.Abs(diff) <= math.Abs(base)/100 {
+		return Same
+	}
+	if (diff > 0) == more {
+		return Better
+	}
+	return Worse
+}

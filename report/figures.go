@@ -1,0 +1,113 @@
+package report
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+const minus = "\u2212"
+
+var nan = math.NaN()
+
+// figure writes v for a person. What is not a number is a dash.
+func figure(v float64, u Unit) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return "–"
+	}
+	var s string
+	switch u {
+	case Seconds:
+		s = unit.FormatSeconds(v)
+	case Share:
+		s = strconv.FormatFloat(v*100, 'f', 1, 64) + " %"
+	case Count:
+		s = commas(int64(math.Round(v)))
+	default:
+		s = ratio(v)
+	}
+	if rest, negative := strings.CutPrefix(s, "-"); negative {
+		s = minus + rest
+	}
+	return strings.ReplaceAll(s, " ", "\u00a0")
+}
+
+// ratio keeps three significant digits and never shows an exponent below a million.
+func ratio(v float64) string {
+	a := math.Abs(v)
+	switch {
+	case a >= 1e6:
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	case a >= 100:
+		return commas(int64(math.Round(v)))
+	case a >= 10:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 2, 64)
+}
+
+// commas groups the digits of n by three.
+func commas(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	sign := ""
+	if strings.HasPrefix(s, "-") {
+		sign, s = minus, s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return sign + s
+}
+
+// change writes the difference of a cell against the first run's value.
+func change(c Cell, base float64, u Unit) (text, half string) {
+	if math.IsNaN(c.Change) || math.IsInf(c.Change, 0) {
+		d := c.Value - base
+		switch {
+		case math.IsNaN(d) || math.IsInf(d, 0):
+			return "–", ""
+		case d == 0:
+			return "±0", ""
+		case d > 0:
+			return "+" + figure(d, u), ""
+		}
+		return figure(d, u), ""
+	}
+	p := percent(math.Abs(c.Change))
+	if finite(c.Half) {
+		half = percent(math.Abs(c.Half))
+		if strings.HasPrefix(p, "99.") && math.Abs(c.Half) < 1 { // as many digits as the change has
+			half = strconv.FormatFloat(math.Abs(c.Half), 'f', 2, 64)
+		}
+	}
+	switch {
+	case p == "0":
+		return "±0\u00a0%", half
+	case c.Change > 0:
+		return "+" + p + "\u00a0%", half
+	}
+	return minus + p + "\u00a0%", half
+}
+
+// percent writes a percentage without more digits than it is worth, and does not say that all is gone when something is left.
+func percent(p float64) string {
+	switch {
+	case p >= 99.5 && p < 100:
+		return strconv.FormatFloat(min(p, 99.99), 'f', 2, 64)
+	case p >= 1000:
+		return commas(int64(math.Round(p)))
+	case p >= 9.95 || p < 0.05:
+		return strconv.FormatFloat(p, 'f', 0, 64)
+	}
+	return strings.TrimSuffix(strconv.FormatFloat(p, 'f', 1, 64), ".0")
+}
+
+// key writes a value that a table is sorted by: short, and nothing when it is not a number.
+func key(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', 5, 64)
+}

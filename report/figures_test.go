@@ -1,0 +1,205 @@
+package report
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/yardmaster/yardmaster/result"
+	"pgregory.net/rapid"
+)
+
+func TestFigure(t *testing.T) {
+	for _, c := range []struct {
+		v    float64
+		unit Unit
+		want string
+	}{
+		{204, Seconds, "3.4\u00a0min"}, {0, Seconds, "0\u00a0s"}, {-204, Seconds, "−3.4\u00a0min"}, {math.NaN(), Seconds, "–"}, {math.Inf(1), Ratio, "–"},
+		{8.814, Ratio, "8.81"}, {40.66, Ratio, "40.7"}, {1234.5, Ratio, "1,235"}, {2.5e7, Ratio, "2.5e+07"},
+		{0.4312, Share, "43.1\u00a0%"}, {24442, Count, "24,442"}, {-1234567, Count, "−1,234,567"}, {999, Count, "999"},
+	} {
+		if got := figure(c.v, c.unit); got != c.want {
+			t.Errorf("figure(%v, %d) = %q, want %q", c.v, c.unit, got, c.want)
+		}
+	}
+}
+
+func TestChange(t *testing.T) {
+	for name, c := range map[string]struct {
+		cell       Cell
+		base       float64
+		text, half string
+	}{
+		"less":           {Cell{Value: 57, Change: -43, Half: 5}, 100, "−43\u00a0%", "5"},
+		"more":           {Cell{Value: 104.2, Change: 4.23, Half: math.NaN()}, 100, "+4.2\u00a0%", ""},
+		"nothing":        {Cell{Value: 100, Change: 0.01, Half: 3}, 100, "±0\u00a0%", "3"},
+		"nearly all":     {Cell{Value: 0.02, Change: -99.98, Half: 0.01}, 100, "−99.98\u00a0%", "0.01"},
+		"all":            {Cell{Value: 0, Change: -100, Half: 0}, 100, "−100\u00a0%", "0"},
+		"from nothing":   {Cell{Value: 12, Change: math.Inf(1), Half: math.NaN()}, 0, "+12\u00a0s", ""},
+		"still nothing":  {Cell{Value: 0, Change: math.NaN()}, 0, "±0", ""},
+		"not a number":   {Cell{Value: math.NaN(), Change: math.NaN()}, 0, "–", ""},
+		"twenty times":   {Cell{Value: 2000, Change: 1900, Half: 1200}, 100, "+1,900\u00a0%", "1,200"},
+		"a round number": {Cell{Value: 102, Change: 2, Half: 0.5}, 100, "+2\u00a0%", "0.5"},
+	} {
+		text, half := change(c.cell, c.base, Seconds)
+		if text != c.text || half != c.half {
+			t.Errorf("%s: %q ± %q, want %q ± %q", name, text, half, c.text, c.half)
+		}
+	}
+}
+
+func TestShortNames(t *testing.T) {
+	for _, c := range []struct{ in, want []string }{
+		{[]string{"fifo", "./conf/capacity-scheduler.xml"}, []string{"fifo", "capacity-scheduler.xml"}},
+		{[]string{"a/x.xml", "b/x.xml"}, []string{"a/x.xml", "b/x.xml"}},
+		{[]string{"fair", "fair", ""}, []string{"fair", "fair (2)", "unnamed"}},
+		{[]string{`C:\conf\fair.xml`, "/"}, []string{"fair.xml", "unnamed"}},
+	} {
+		runs := make([]Run, len(c.in))
+		for i, n := range c.in {
+			runs[i].Name = n
+		}
+		if diff := cmp.Diff(c.want, shortNames(runs)); diff != "" {
+			t.Errorf("%q: %s", c.in, diff)
+		}
+	}
+}
+
+func TestEmphasise(t *testing.T) {
+	got := emphasise("p95 wait: fair -43 % +- 5, unfair is not fair:by=user against fifo.", []string{"fifo", "fair", "fair:by=user"})
+	want := []span{{"p95 wait: ", false}, {"fair", true}, {" −43 % ± 5, unfair is not ", false}, {"fair:by=user", true}, {" against ", false}, {"fifo", true}, {".", false}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSeedList(t *testing.T) {
+	for want, seeds := range map[string][]uint64{"": nil, "7": {7}, "1–5": {1, 2, 3, 4, 5}, "1, 3–4, 9": {1, 3, 4, 9}} {
+		if got := seedList(seeds); got != want {
+			t.Errorf("%v: %q, want %q", seeds, got, want)
+		}
+	}
+}
+
+// Merging intervals and gathering queues keeps the container time.
+func TestTimelineKeepsItsArea(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n, queues := rapid.IntRange(1, 40).Draw(t, "n"), rapid.IntRange(1, 12).Draw(t, "queues")
+		var tl Timeline
+		at := 0.0
+		for range n + 1 {
+			tl.Edges = append(tl.Edges, at)
+			at += float64(rapid.IntRange(1, 9).Draw(t, "width"))
+		}
+		want := 0.0
+		for q := range queues {
+			tl.Queues = append(tl.Queues, string(rune('a'+q)))
+			row := make([]float64, n)
+			for i := range row {
+				row[i] = float64(rapid.IntRange(0, 50).Draw(t, "held"))
+				want += row[i] * (tl.Edges[i+1] - tl.Edges[i])
+			}
+			tl.Containers = append(tl.Containers, row)
+		}
+		shown, index := rankQueues([]Run{{Timeline: tl}})
+		limit := rapid.IntRange(1, 50).Draw(t, "limit")
+		var got struct {
+			Edges []float64
+			Held  [][]float64
+		}
+		if err := json.Unmarshal(appendTimeline(nil, tl, index, len(shown), limit), &got); err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Edges)-1 > limit || len(got.Held) > maxQueues {
+			t.Fatalf("%d intervals of %d queues, limits are %d and %d", len(got.Edges)-1, len(got.Held), limit, maxQueues)
+		}
+		area := 0.0
+		for _, row := range got.Held {
+			for i, v := range row {
+				area += v * (got.Edges[i+1] - got.Edges[i])
+			}
+		}
+		if math.Abs(area-want) > 0.001*want+0.001 {
+			t.Fatalf("container time %v became %v", want, area)
+		}
+	})
+}
+
+// Whatever the runs' jobs are, the columns have one length, and each run's times are those of its own rows.
+func TestJobColumns(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var runs []Run
+		for range rapid.IntRange(1, 3).Draw(t, "runs") {
+			var r Run
+			for range rapid.IntRange(0, 12).Draw(t, "jobs") {
+				j := result.JobRow{ID: rapid.SampledFrom([]string{"j1", "j2", "j3", "j10", "ж", ""}).Draw(t, "id"), Submit: float64(rapid.IntRange(0, 99).Draw(t, "submit")), Start: -1, Finish: -1}
+				if rapid.Bool().Draw(t, "started") {
+					j.Start = j.Submit + 3
+					if rapid.Bool().Draw(t, "finished") {
+						j.Finish = j.Start + 4
+					}
+				}
+				r.Jobs = append(r.Jobs, j)
+			}
+			runs = append(runs, r)
+		}
+		var got struct {
+			ID, Submit, Tasks []any
+			Runs              []struct{ Wait, Run []any }
+		}
+		if err := json.Unmarshal(appendJobs(nil, runs, map[string]int{"": 0}), &got); err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range got.Runs {
+			if len(r.Wait) != len(got.ID) || len(r.Run) != len(got.ID) || len(got.Submit) != len(got.ID) || len(got.Tasks) != len(got.ID) {
+				t.Fatal("columns of different lengths")
+			}
+			rows := 0
+			for _, w := range r.Wait {
+				if w != nil {
+					rows++
+				}
+			}
+			if rows != len(runs[i].Jobs) {
+				t.Fatalf("run %d has %d rows for %d jobs", i, rows, len(runs[i].Jobs))
+			}
+		}
+	})
+}
+
+func TestThinningKeepsTheLimit(t *testing.T) {
+	d := sample(60_000, eightQueues, "fifo", "fair", "capacity")
+	for r := range d.Runs {
+		for i := range d.Runs[r].Jobs {
+			d.Runs[r].Jobs[i].ID = "application_1700000000000_" + d.Runs[r].Jobs[i].ID
+		}
+	}
+	html := write(t, d)
+	if len(html) >= 3_000_000 {
+		t.Errorf("%d bytes", len(html))
+	}
+	keep(t, "large", html)
+	if total := pageData(t, html)["jobs"].(map[string]any)["total"].(float64); total != 60_000 {
+		t.Errorf("the page speaks of %v jobs", total)
+	}
+}
+
+// A long run in one queue: the page gets as many intervals as the limit allows.
+func TestLongTimeline(t *testing.T) {
+	d := sample(3000, []string{"default"}, "fifo")
+	tl := Timeline{Queues: []string{"default"}, Ceiling: 100, Containers: make([][]float64, 1)}
+	for i := range 150_000 {
+		tl.Edges = append(tl.Edges, float64(i))
+		tl.Containers[0] = append(tl.Containers[0], math.Floor(50+50*math.Sin(float64(i)/5000)*math.Sin(float64(i)/7)))
+	}
+	tl.Edges = append(tl.Edges, 150_000)
+	d.Runs[0].Timeline = tl
+	html := write(t, d)
+	keep(t, "long", html)
+	held := pageData(t, html)["runs"].([]any)[0].(map[string]any)["timeline"].(map[string]any)["held"].([]any)[0].([]any)
+	if len(held) != 75_000 {
+		t.Errorf("%d intervals, want pairs merged", len(held))
+	}
+}

@@ -1,0 +1,173 @@
+// Package report writes a run, or a comparison of runs, as one HTML file that needs nothing else: it opens from disk, without a
+// network, in light and dark, and prints.
+//
+// The order of the page is the order of a reader's questions: what is the verdict, what are the figures, who waits how long, what
+// does the cluster do meanwhile, how do queues, users and classes fare, and what does all this rest on.
+//
+// Everything a reader needs as figures is plain HTML, written here and readable without script. The charts are drawn in the browser
+// from one JSON element by a bundle of Apache ECharts (folder chart) and the page's own scripts (folder page).
+//
+// Invariants: the same Data gives the same bytes; no part of Data can leave its place in the page, whatever it spells (html/template
+// escapes text, encoding/json escapes <, > and & in the data, and a content security policy forbids the page to load anything); the
+// file stays small however large the run, because jobs, intervals, points and table rows are thinned to fixed limits, and the page
+// says when they were.
+package report
+
+import (
+	"bufio"
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+
+	"github.com/yardmaster/yardmaster/result"
+)
+
+// Data is what a report shows. Only Title and Runs are needed; what is empty is left out of the page.
+type Data struct {
+	Title    string
+	Subtitle string
+	// Verdicts are sentences. The first is the headline.
+	Verdicts []string
+	// Partial says that the work was stopped early; the page opens with it.
+	Partial bool
+
+	// Runs has one entry a scheduler. The first is the one that the others are compared with.
+	Runs []Run
+	// Comparison is the table of differences. When it is empty and there are several runs, it is made from their results.
+	Comparison []Row
+
+	// Facts are further lines of "what this rests on", such as workload and cluster, shown first and in this order.
+	Facts       []Fact
+	Assumptions []string
+	NotModelled []string
+	// Commands make this report again.
+	Commands []string
+	Version  string
+	Seeds    []uint64
+}
+
+// Fact is a labelled line.
+type Fact struct{ Label, Value string }
+
+// Run is what one scheduler did.
+type Run struct {
+	// Name is the scheduler as typed. Of a path, the page shows the last part.
+	Name string
+	// Result is needed for the tables; of several seeds, that of the first.
+	Result *result.Run
+
+	Timeline Timeline
+
+	// Jobs are the finished and unfinished jobs, or a sample of them, in order of submission. JobsTotal is how many there
+	// were, when it is a sample.
+	Jobs      []result.JobRow
+	JobsTotal int64
+
+	Wait, Elapsed, Slowdown Curve
+}
+
+// Timeline is how many containers each queue held, on average, in each interval.
+type Timeline struct {
+	Edges      []float64   // seconds, ascending; one more than there are intervals
+	Queues     []string    // by name
+	Containers [][]float64 // by queue, then by interval
+	Ceiling    float64     // how many containers the cluster has; 0 when that has no meaning
+}
+
+// Curve is a cumulative distribution: a share Y of the jobs, from 0 to 1, has a value of at most X. Both ascend.
+type Curve struct{ X, Y []float64 }
+
+// Unit says how a figure is written.
+type Unit int
+
+// The units of figures.
+const (
+	Seconds Unit = iota // 3.4 min
+	Ratio               // 8.81
+	Share               // 0.431 as 43.1 %
+	Count               // 24,442
+)
+
+// Row is one metric of the comparison.
+type Row struct {
+	Metric string
+	Unit   Unit
+	Cells  []Cell // one a run
+}
+
+// Cell is one run's figure and how it differs from the first run's.
+type Cell struct {
+	Value float64
+	// Change is the difference against the first run in percent of the first run's value; NaN or infinite when that is 0, and then
+	// the page shows the difference itself.
+	Change float64
+	// Half is half the width of the 95 % interval of Change, in percentage points; NaN when there is none (one seed).
+	Half    float64
+	Verdict Verdict
+}
+
+// Verdict says whether a difference is one.
+type Verdict int
+
+// What a difference means to a user of the cluster.
+const (
+	Same Verdict = iota // no clear difference
+	Better
+	Worse
+)
+
+//go:embed page
+var pageFiles embed.FS
+
+//go:embed chart/dist/charts.js
+var chartBundle string
+
+// Scripts of the page, in the order in which they must run. They share one scope.
+var scripts = []string{"format.js", "frame.js", "curves.js", "cluster.js", "jobs.js", "tables.js", "start.js"}
+
+var page = template.Must(template.New("page.html").ParseFS(pageFiles, "page/page.html"))
+
+// Write writes the report.
+func Write(w io.Writer, d Data) error {
+	if len(d.Runs) == 0 {
+		return fmt.Errorf("writing the report %q: there is no run to show", d.Title)
+	}
+	for i, r := range d.Runs {
+		if err := r.check(); err != nil {
+			return fmt.Errorf("writing the report %q: run %d (%s): %w", d.Title, i+1, r.Name, err)
+		}
+	}
+	for _, row := range d.Comparison {
+		if len(row.Cells) != len(d.Runs) {
+			return fmt.Errorf("writing the report %q: %q has %d figures for %d runs", d.Title, row.Metric, len(row.Cells), len(d.Runs))
+		}
+	}
+	v := newView(d)
+	out := bufio.NewWriterSize(w, 1<<16)
+	if err := page.Execute(out, v); err != nil {
+		return fmt.Errorf("writing the report %q: %w", d.Title, err)
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("writing the report %q: %w", d.Title, err)
+	}
+	return nil
+}
+
+func (r Run) check() error {
+	t := r.Timeline
+	if len(t.Queues) != len(t.Containers) {
+		return fmt.Errorf("its timeline names %d queues and has figures for %d", len(t.Queues), len(t.Containers))
+	}
+	for q, row := range t.Containers {
+		if len(row) != max(0, len(t.Edges)-1) {
+			return fmt.Errorf("its timeline has %d edges, but %d intervals for queue %s", len(t.Edges), len(row), t.Queues[q])
+		}
+	}
+	for _, c := range []Curve{r.Wait, r.Elapsed, r.Slowdown} {
+		if len(c.X) != len(c.Y) {
+			return fmt.Errorf("a curve has %d values and %d shares", len(c.X), len(c.Y))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,257 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"strconv"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/result"
+)
+
+// view is what the page's template reads.
+type view struct {
+	Title, Subtitle string
+	Partial         bool
+	Headline        []span
+	Verdicts        [][]span
+	Notices         []string
+
+	Runs    []head
+	Several bool
+	Compare *comparison
+	Figures *figures
+	Curves  []curveView
+	Cluster clusterView
+	Groups  []groupTable
+
+	Facts       []Fact
+	Assumptions []string
+	NotModelled []string
+	Commands    [][]string // by word, so that lines break between words only
+	Version     string
+	Seeds       string
+
+	Style  template.CSS
+	Charts template.JS
+	Script template.JS
+	Data   template.JS
+}
+
+// head is a scheduler at the head of a column.
+type head struct {
+	Name, Full string
+	Hue        int // of its colour, from 1
+}
+
+type curveView struct{ ID, Title, Caption, Aria string }
+
+type clusterView struct {
+	Timeline, Jobs bool
+	Names          []string
+	Left           int // schedulers without charts
+	Ceiling        string
+}
+
+func newView(d Data) *view {
+	names := shortNames(d.Runs)
+	v := &view{
+		Title: d.Title, Subtitle: d.Subtitle, Partial: d.Partial,
+		Several: len(d.Runs) > 1,
+		Facts:   d.Facts, Assumptions: d.Assumptions, NotModelled: d.NotModelled,
+		Version: d.Version, Seeds: seedList(d.Seeds),
+		Charts: template.JS(chartBundle), //nolint:gosec // our own file, checked by its hash
+		Data:   chartData(d, names),
+	}
+	for _, c := range d.Commands {
+		v.Commands = append(v.Commands, strings.Fields(c))
+	}
+	for i, n := range names {
+		v.Runs = append(v.Runs, head{Name: n, Full: d.Runs[i].Name, Hue: i%8 + 1})
+	}
+	for i, s := range d.Verdicts {
+		if i == 0 {
+			v.Headline = emphasise(s, names)
+		} else {
+			v.Verdicts = append(v.Verdicts, emphasise(s, names))
+		}
+	}
+	v.Notices = notices(d, names)
+	if v.Several {
+		rows := d.Comparison
+		if len(rows) == 0 {
+			rows = compareResults(d.Runs)
+		}
+		v.Compare = newComparison(rows, v.Runs)
+	} else if r := d.Runs[0].Result; r != nil {
+		v.Figures = newFigures(r)
+	}
+	v.Curves = curveViews(d.Runs, names)
+	v.Cluster = newClusterView(d.Runs, names)
+	v.Groups = groupTables(d.Runs, names)
+	v.Style = template.CSS(read("page.css")) //nolint:gosec // our own file
+	var script strings.Builder
+	for _, name := range scripts {
+		script.WriteString(read(name))
+	}
+	v.Script = template.JS(script.String()) //nolint:gosec // our own files
+	return v
+}
+
+// read returns a file of the page. They are compiled in, so a missing one is a broken build.
+func read(name string) string {
+	text, err := pageFiles.ReadFile("page/" + name)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// notices are the things a reader must know before any figure: jobs that are not in it.
+func notices(d Data, names []string) []string {
+	var out []string
+	for i, r := range d.Runs {
+		if r.Result == nil {
+			continue
+		}
+		c := r.Result.Jobs
+		var parts []string
+		for _, p := range []struct {
+			n    int64
+			what string
+		}{{c.Refused, "refused"}, {c.Failed, "failed"}, {c.Unfinished, "not finished"}} {
+			if p.n > 0 {
+				parts = append(parts, commas(p.n)+" "+p.what)
+			}
+		}
+		if len(parts) == 0 {
+			continue
+		}
+		text := fmt.Sprintf("Of %s jobs: %s", commas(c.Submitted), strings.Join(parts, ", "))
+		if len(d.Runs) > 1 {
+			text = names[i] + ": of " + strings.TrimPrefix(text, "Of ")
+		}
+		if len(r.Result.Refusals) > 0 {
+			text += " (most often: " + clip(r.Result.Refusals[0].Reason, 160) + ")"
+		}
+		if c.Finished == 0 {
+			text += ". None finished, so there are no figures to show."
+		} else {
+			text += ". Figures are over the finished ones."
+		}
+		out = append(out, text)
+		if len(out) == 6 && len(d.Runs) > 7 {
+			return append(out, "Other schedulers left jobs out too: see their results.")
+		}
+	}
+	return out
+}
+
+func curveViews(runs []Run, names []string) []curveView {
+	var out []curveView
+	for _, c := range []struct {
+		id, title, caption string
+		unit               Unit
+		of                 func(Run) Curve
+	}{
+		{"wait", "Wait", "submission to first container", Seconds, func(r Run) Curve { return r.Wait }},
+		{"elapsed", "Elapsed", "submission to finish", Seconds, func(r Run) Curve { return r.Elapsed }},
+		{"slowdown", "Slowdown", "elapsed against an empty cluster", Ratio, func(r Run) Curve { return r.Slowdown }},
+	} {
+		var said []string
+		some := false
+		for i, r := range runs[:min(len(runs), maxChartRuns)] {
+			curve := c.of(r)
+			some = some || len(curve.X) > 0
+			for k, y := range curve.Y {
+				if y >= 0.95 {
+					said = append(said, names[i]+" "+figure(curve.X[k], c.unit))
+					break
+				}
+			}
+		}
+		if some {
+			out = append(out, curveView{c.id, c.title, c.caption,
+				fmt.Sprintf("Cumulative curves of %s. 95th percentile: %s.", strings.ToLower(c.title), strings.Join(said, ", "))})
+		}
+	}
+	return out
+}
+
+func newClusterView(runs []Run, names []string) clusterView {
+	shown := min(len(runs), maxChartRuns)
+	v := clusterView{Names: names[:shown], Left: len(runs) - shown}
+	for _, r := range runs[:shown] {
+		v.Timeline = v.Timeline || (len(r.Timeline.Edges) > 1 && len(r.Timeline.Queues) > 0)
+		v.Jobs = v.Jobs || len(r.Jobs) > 0
+		if v.Ceiling == "" && r.Timeline.Ceiling > 0 {
+			v.Ceiling = figure(r.Timeline.Ceiling, Count)
+		}
+	}
+	return v
+}
+
+// seedList writes seeds as 1–5 where they follow on each other.
+func seedList(seeds []uint64) string {
+	var parts []string
+	for i := 0; i < len(seeds); {
+		k := i
+		for k+1 < len(seeds) && seeds[k+1] == seeds[k]+1 {
+			k++
+		}
+		part := strconv.FormatUint(seeds[i], 10)
+		if k > i {
+			part += "–" + strconv.FormatUint(seeds[k], 10)
+		}
+		parts = append(parts, part)
+		i = k + 1
+	}
+	return strings.Join(parts, ", ")
+}
+
+// figures is the table of a single run.
+type figures struct {
+	Lines []figureLine
+	Facts []Fact
+}
+
+type figureLine struct {
+	Name, Note string
+	Cells      []string
+}
+
+func newFigures(r *result.Run) *figures {
+	f := &figures{}
+	for _, m := range []struct {
+		name, note string
+		unit       Unit
+		stats      result.Stats
+	}{
+		{"wait", "submission to first container", Seconds, r.Metrics.Wait},
+		{"run", "first container to finish", Seconds, r.Metrics.Run},
+		{"elapsed", "submission to finish", Seconds, r.Metrics.Elapsed},
+		{"slowdown", "elapsed against an empty cluster", Ratio, r.Metrics.Slowdown},
+		{"response ratio", "elapsed over run", Ratio, r.Metrics.ResponseRatio},
+	} {
+		line := figureLine{Name: m.name, Note: m.note}
+		for _, value := range []float64{m.stats.Mean, m.stats.Median, m.stats.P95, m.stats.P99, m.stats.Max} {
+			text := "–"
+			if m.stats.Count > 0 {
+				text = figure(value, m.unit)
+			}
+			line.Cells = append(line.Cells, text)
+		}
+		f.Lines = append(f.Lines, line)
+	}
+	f.Facts = []Fact{
+		{"jobs finished", commas(r.Jobs.Finished)},
+		{"tasks finished", commas(r.Tasks.Finished)},
+		{"makespan", figure(r.Makespan, Seconds)},
+		{"utilisation", figure(r.Utilisation, Share)},
+		{"container hours", figure(r.ContainerHours, Ratio)},
+	}
+	if r.Fairness.JainSlowdownUsers > 0 {
+		f.Facts = append(f.Facts, Fact{"fairness among users", figure(r.Fairness.JainSlowdownUsers, Ratio)})
+	}
+	return f
+}

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# The demo takes less than ten seconds, and its report opens in Chromium without an error and with its charts drawn.
+# ci-demo.sh YARDMASTER DIR
+set -euo pipefail
+cd "$(dirname "$0")/.."
+yardmaster=$1 dir=$2
+mkdir -p "$dir"
+start=$(date +%s%N)
+"$yardmaster" demo -o "$dir/demo.html"
+took=$((($(date +%s%N) - start) / 1000000))
+echo "demo took $took ms"
+[ "$took" -lt 10000 ] || { echo "more than 10 s"; exit 1; }
+
+if ! command -v chromium >/dev/null; then
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; } >/dev/null 2>&1 || true
+  fi
+fi
+if ! command -v chromium >/dev/null; then
+  echo "skipped: no Chromium to open the report in"
+  exit 75
+fi
+size=$(stat -c %s "$dir/demo.html")
+echo "report: $size bytes"
+[ "$size" -lt 3000000 ] || { echo "more than 3 MB"; exit 1; }
+if command -v npm >/dev/null && { [ -d scripts/screenshot/node_modules ] || (cd scripts/screenshot && npm ci --ignore-scripts --no-audit --no-fund >/dev/null 2>&1); }; then
+  node scripts/screenshot/check.mjs "$dir/demo.html"
+  exit
+fi
+
+# Without Node.js: at least it opens, says no error and draws.
+for width in 1400 400; do
+  timeout 120 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --enable-logging=stderr --v=0 --virtual-time-budget=8000 \
+    --window-size="$width,2400" --dump-dom "file://$(cd "$dir" && pwd)/demo.html" >"$dir/dom-$width.html" 2>"$dir/log-$width.txt"
+  if grep -E 'CONSOLE.*(Uncaught|Error|Refused)' "$dir/log-$width.txt"; then
+    echo "the page reports errors at $width pixels"
+    exit 1
+  fi
+  drawn=$(grep -o '<canvas' "$dir/dom-$width.html" | wc -l)
+  echo "$width pixels: $drawn charts drawn"
+  [ "$drawn" -gt 0 ] || { echo "no chart was drawn"; exit 1; }
+done

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Real traces: the tests that need them, then a day of Facebook under each scheduler with its time and memory.
+# ci-traces.sh YARDMASTER DIR; the traces lie in YARDMASTER_TRACES.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+yardmaster=$1 dir=$2
+mkdir -p "$dir"
+go test -count=1 -run 'Trace|Mumak|Facebook|Real' -v ./workload/... ./sim/... ./cluster/... 2>&1 | grep -E '^(---|ok|FAIL|panic| +[a-z_]+_test)|median' || true
+go test -count=1 ./workload/... ./sim/... >/dev/null
+
+fb=$YARDMASTER_TRACES/swim/FB-2010_samples_24_times_1hr_0.tsv
+[ -f "$fb" ] || { echo "skipped: no $fb"; exit 75; }
+number() { sed -n "s/.*\"$2\": *\([0-9.e+]*\).*/\1/p" "$1" | head -1; }
+for cluster in 600x6/30 3000x20/150; do
+  for scheduler in fifo fair capacity; do
+    GOMAXPROCS=1 "$yardmaster" simulate --workload "$fb" --cluster "$cluster" --scheduler "$scheduler" --timing "$dir/timing.json" --json >"$dir/result.json"
+    wall=$(number "$dir/timing.json" wall_seconds) rss=$(number "$dir/timing.json" peak_rss_bytes)
+    printf '%-12s %-9s %6.1f s %6.0f MB\n' "$cluster" "$scheduler" "$wall" "$(awk "BEGIN{print $rss/1e6}")"
+    # The aim is 10 s and 500 MB on a quiet machine; a shared one is given three times the time.
+    awk "BEGIN{exit !($wall < 30 && $rss < 500e6)}" || { echo "too slow or too large"; exit 1; }
+  done
+done

@@ -1,0 +1,180 @@
+// Opens reports in headless Chromium and checks that they work as a reader would use them.
+//
+//   node check.mjs REPORT.html...
+//
+// Each must open from disk without an error, without asking for anything else and without scrolling sideways from 400 to 1400 pixels in
+// both themes; draw its charts; show tooltips; zoom with wheel, keyboard and slider; sort its tables; and switch its theme.
+import assert from "node:assert/strict";
+import { basename, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { start } from "./browser.mjs";
+
+const files = process.argv.slice(2);
+if (!files.length) {
+  console.error("use: check.mjs REPORT.html...");
+  process.exit(2);
+}
+
+// How many different colours a chart's canvas has: one that was not drawn has one.
+const colours = (page, id) => page.$eval(`#${id} canvas`, (canvas) => {
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const seen = new Set();
+  for (let i = 0; i < data.length; i += 4 * 7) seen.add((data[i] << 24) | (data[i + 1] << 16) | (data[i + 2] << 8) | data[i + 3]);
+  return seen.size;
+});
+
+// What a chart looks like, to see whether an action changed it.
+const look = (page, id) => page.$eval(`#${id} canvas`, (canvas) => canvas.toDataURL());
+const settle = (page) => page.waitForTimeout(150);
+
+async function open(browser, file, width, colorScheme) {
+  const page = await browser.newPage({ viewport: { width, height: 1000 }, colorScheme });
+  const wrong = [];
+  // The remark about reading canvases back is about this check's own reading.
+  page.on("console", (m) => { if (["error", "warning"].includes(m.type()) && !m.text().includes("willReadFrequently")) wrong.push(m.text()); });
+  page.on("pageerror", (e) => wrong.push(String(e.stack || e)));
+  page.on("dialog", (d) => { wrong.push(`a dialog: ${d.message()}`); d.dismiss(); });
+  page.on("request", (r) => { if (!/^(file|data):/.test(r.url())) wrong.push(`asked for ${r.url()}`); });
+  await page.goto(pathToFileURL(resolve(file)).href);
+  await settle(page);
+  return { page, wrong };
+}
+
+async function checkCharts(page) {
+  const ids = await page.$$eval(".chart", (all) => all.map((c) => c.id));
+  for (const id of ids) {
+    assert.ok(await page.$(`#${id} canvas`), `${id} has no canvas`);
+    assert.ok((await page.getAttribute(`#${id}`, "aria-label"))?.length > 20, `${id} has no label`);
+  }
+  return ids;
+}
+
+async function checkHover(page, id) {
+  await page.locator(`#${id}`).scrollIntoViewIfNeeded();
+  const box = await page.locator(`#${id}`).boundingBox();
+  const shown = () => page.$$eval(`#${id} .tip`, (tips) => tips.some((t) => getComputedStyle(t.parentElement).visibility !== "hidden" && t.textContent.length > 10));
+  // Bars may be few and thin: point at places that have a colour.
+  const places = await page.$eval(`#${id} canvas`, (canvas) => {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const out = [];
+    for (let y = 0; y < canvas.height * 0.8; y += 2) {
+      for (let x = 0; x < canvas.width; x += 2) {
+        const [r, g, b] = data.slice((y * canvas.width + x) * 4, (y * canvas.width + x) * 4 + 3);
+        if (Math.max(r, g, b) - Math.min(r, g, b) > 70) out.push([x / canvas.width, y / canvas.height]);
+      }
+    }
+    return out.filter((_, i) => i % Math.ceil(out.length / 40) === 0);
+  });
+  for (const [x, y] of [...places, [0.5, 0.5]]) {
+    await page.mouse.move(box.x + box.width * x, box.y + box.height * y);
+    if (await shown()) return;
+  }
+  assert.fail(`${id} shows no tooltip`);
+}
+
+async function checkZoom(page, id) {
+  const chart = page.locator(`#${id}`);
+  await chart.scrollIntoViewIfNeeded();
+  const box = await chart.boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  const before = await look(page, id);
+  await chart.focus();
+  await page.mouse.wheel(0, -400);
+  await settle(page);
+  const wheeled = await look(page, id);
+  assert.notEqual(wheeled, before, `${id}: the wheel does not zoom`);
+  await page.keyboard.press("+");
+  await settle(page);
+  const pressed = await look(page, id);
+  assert.notEqual(pressed, wheeled, `${id}: the key + does not zoom`);
+  await page.keyboard.press("ArrowRight");
+  await settle(page);
+  assert.notEqual(await look(page, id), pressed, `${id}: the arrow does not move`);
+  await page.keyboard.press("0");
+  await settle(page);
+}
+
+// A click into the containers moves the jobs there.
+async function checkLink(page) {
+  await page.locator("#chart-jobs").focus();
+  await page.keyboard.press("0");
+  for (let i = 0; i < 4; i++) await page.keyboard.press("+");
+  await settle(page);
+  const before = await look(page, "chart-jobs");
+  await page.locator("#chart-containers").scrollIntoViewIfNeeded();
+  const box = await page.locator("#chart-containers").boundingBox();
+  await page.mouse.click(box.x + box.width * 0.2, box.y + box.height * 0.4);
+  await settle(page);
+  assert.notEqual(await look(page, "chart-jobs"), before, "a click into the containers does not move the jobs");
+}
+
+async function checkTables(page) {
+  for (const table of await page.$$("table.sortable")) {
+    const column = () => table.$$eval("tbody tr td:nth-of-type(1)", (cells) => cells.map((c) => c.dataset.v).filter(Boolean).map(Number));
+    const head = await table.$("thead tr:last-child th:nth-child(2) button");
+    await head.click();
+    let values = await column();
+    assert.deepEqual(values, values.toSorted((a, b) => b - a), "the first click sorts largest first");
+    await head.click();
+    values = await column();
+    assert.deepEqual(values, values.toSorted((a, b) => a - b), "the second click sorts smallest first");
+    assert.equal(await table.$$eval("th[aria-sort]", (all) => all.length), 1);
+  }
+  for (const button of await page.$$("button.all")) {
+    const hidden = () => page.$$eval("tr.beyond", (rows) => rows.length);
+    const before = await hidden();
+    await button.click();
+    assert.ok((await hidden()) < before, "show all shows more");
+  }
+}
+
+async function checkTheme(page) {
+  const back = () => page.$eval("body", (b) => getComputedStyle(b).backgroundColor);
+  const before = await back();
+  await page.click("#theme");
+  await settle(page);
+  assert.notEqual(await back(), before, "the theme does not change");
+  await page.click("#theme");
+  await settle(page);
+  assert.equal(await back(), before, "the theme does not change back");
+}
+
+const browser = await start();
+let failed = 0;
+for (const file of files) {
+  try {
+    for (const [width, theme] of [[1400, "light"], [1400, "dark"], [400, "light"], [400, "dark"]]) {
+      const { page, wrong } = await open(browser, file, width, theme);
+      const ids = await checkCharts(page);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(wide <= width, `the page is ${wide} wide in a window of ${width}`);
+      const full = process.env.EMPTY ? [] : ids;
+      for (const id of full) assert.ok((await colours(page, id)) > 5, `${id} is empty`);
+      if (width === 1400 && theme === "light") {
+        for (const id of full) await checkHover(page, id);
+        for (const id of full) await checkZoom(page, id);
+        if (full.includes("chart-containers") && full.includes("chart-jobs")) await checkLink(page);
+        const which = await page.$$("#which button");
+        if (which.length > 1 && full.includes("chart-containers")) {
+          const before = await look(page, "chart-containers");
+          await which[which.length - 1].click();
+          await settle(page);
+          assert.notEqual(await look(page, "chart-containers"), before, "another scheduler looks the same");
+        }
+        await checkTables(page);
+        await checkTheme(page);
+        await page.emulateMedia({ media: "print" });
+        await page.pdf({ format: "A4" });
+      }
+      assert.deepEqual(wrong, [], "errors in the page");
+      await page.close();
+    }
+    console.log(`${basename(file)}: good`);
+  } catch (e) {
+    failed++;
+    console.error(`${basename(file)}: ${e.message}`);
+    await Promise.all(browser.contexts().map((c) => c.close()));
+  }
+}
+await browser.close();
+process.exit(failed ? 1 : 0);

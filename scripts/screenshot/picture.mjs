@@ -1,0 +1,19 @@
+// node picture.mjs REPORT.html OUT.png [WIDTH] [light|dark]; see ../screenshot.sh.
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { start } from "./browser.mjs";
+
+const [file, out, width = "1400", theme = "light"] = process.argv.slice(2);
+if (!file || !out || !(Number(width) >= 200) || !["light", "dark"].includes(theme)) {
+  console.error("use: picture.mjs REPORT.html OUT.png [WIDTH] [light|dark]");
+  process.exit(2);
+}
+const browser = await start();
+try {
+  const page = await browser.newPage({ viewport: { width: Number(width), height: 1000 }, colorScheme: theme, deviceScaleFactor: Number(process.env.SCALE || 1) });
+  await page.goto(pathToFileURL(resolve(file)).href);
+  await page.waitForTimeout(300);
+  await page.screenshot({ path: out, fullPage: true });
+} finally {
+  await browser.close();
+}
