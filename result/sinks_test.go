@@ -338,3 +338,29 @@ func TestDocumented(t *testing.T) {
 		}
 	}
 }
+
+// However long the run, its timeline is equally fine from beginning to end.
+func TestTimelineIsEvenlyFine(t *testing.T) {
+	sink := NewTimeline(100)
+	for i := range 10_007 {
+		at := unit.Time(i) * 10 * unit.Second
+		sink.Sample(&sim.Sample{From: at, To: at + 10*unit.Second, Queues: []sim.QueueSample{{Name: "q", Containers: float64(i % 2)}}})
+	}
+	tl := sink.Timeline()
+	n := len(tl.Edges) - 1
+	if n > 100 || n < 50 {
+		t.Fatalf("%d intervals", n)
+	}
+	width := tl.Edges[1] - tl.Edges[0]
+	for i := range n - 1 {
+		if got := tl.Edges[i+1] - tl.Edges[i]; got != width {
+			t.Errorf("interval %d is %v s wide, the first %v s", i, got, width)
+		}
+		if c := tl.Containers[0][i]; c < 0.49 || c > 0.51 {
+			t.Errorf("interval %d holds %v containers, want about 0.5", i, c)
+		}
+	}
+	if last := tl.Edges[n]; last != 100_070 {
+		t.Errorf("ends at %v", last)
+	}
+}

@@ -30,10 +30,12 @@ type TimeTotal struct {
 // maxTimelineQueues keeps charts and memory bounded; further queues are gathered in Others.
 const maxTimelineQueues = 100
 
-// TimelineSink is a sim.Sink that keeps a Timeline of bounded length: whenever it is twice as long as asked for,
-// neighbouring intervals are merged.
+// TimelineSink is a sim.Sink that keeps a Timeline of bounded length: whenever it is twice as long as asked for, the width
+// of an interval doubles. Neighbours that fit into one width are one interval, those that come later too, so that the
+// whole run is equally fine; a stretch in which nothing changes may be longer.
 type TimelineSink struct {
 	most  int
+	width unit.Time // of an interval; 0: as the samples come
 	ends  []unit.Time
 	start unit.Time
 	names []string
@@ -83,8 +85,13 @@ func (t *TimelineSink) Sample(s *sim.Sample) {
 		c.waiting += q.Waiting
 		c.pending += q.Pending
 	}
-	if n > 2*t.most {
-		t.merge()
+	if t.width == 0 {
+		t.width = s.To - s.From
+	}
+	t.width = max(t.width, 1)
+	t.join(max(0, n-2))
+	for len(t.ends) > 2*t.most {
+		t.widen()
 	}
 }
 
@@ -108,44 +115,59 @@ func (t *TimelineSink) queue(name string) int {
 	return k
 }
 
-// length of interval i.
-func (t *TimelineSink) length(i int) float64 {
+// begin of interval i.
+func (t *TimelineSink) begin(i int) unit.Time {
 	if i == 0 {
-		return (t.ends[0] - t.start).Seconds()
+		return t.start
 	}
-	return (t.ends[i] - t.ends[i-1]).Seconds()
+	return t.ends[i-1]
 }
 
-// merge joins intervals in pairs; an odd last one stays.
-func (t *TimelineSink) merge() {
+// widen doubles the width of an interval.
+func (t *TimelineSink) widen() {
+	t.width *= 2
+	t.join(0)
+}
+
+// join makes one interval of neighbours, from interval i on, that fit into a width together.
+func (t *TimelineSink) join(i int) {
 	n := len(t.ends)
 	for k, row := range t.cells {
 		for len(row) < n {
 			row = append(row, cell{})
 		}
-		for i := 0; i < n; i += 2 {
-			if i+1 == n {
-				row[i/2] = row[i]
-				continue
+		t.cells[k] = row
+	}
+	at, begin := i, t.begin(i)
+	for next := i + 1; next < n; next++ {
+		if t.ends[next]-begin > t.width {
+			begin = t.ends[at]
+			at++
+			t.ends[at] = t.ends[next]
+			for k := range t.cells {
+				t.cells[k][at] = t.cells[k][next]
 			}
-			a, b := row[i], row[i+1]
-			la, lb := t.length(i), t.length(i+1)
+			continue
+		}
+		la, lb := (t.ends[at] - begin).Seconds(), (t.ends[next] - t.ends[at]).Seconds()
+		for k := range t.cells {
+			a, b := t.cells[k][at], t.cells[k][next]
 			b.containers = (a.containers*la + b.containers*lb) / (la + lb)
 			b.mem = (a.mem*la + b.mem*lb) / (la + lb)
-			row[i/2] = b
+			t.cells[k][at] = b
 		}
-		t.cells[k] = row[:(n+1)/2]
+		t.ends[at] = t.ends[next]
 	}
-	for i := range (n + 1) / 2 {
-		t.ends[i] = t.ends[min(2*i+1, n-1)]
+	t.ends = t.ends[:at+1]
+	for k := range t.cells {
+		t.cells[k] = t.cells[k][:at+1]
 	}
-	t.ends = t.ends[:(n+1)/2]
 }
 
 // Timeline returns what was kept. Call it once, at the end of the run.
 func (t *TimelineSink) Timeline() *Timeline {
 	for len(t.ends) > t.most {
-		t.merge()
+		t.widen()
 	}
 	n, q := len(t.ends), len(t.names)
 	out := &Timeline{
