@@ -46,12 +46,12 @@ type Job struct {
 
 // Node is what a scheduler may know of a node.
 type Node struct {
+	Total unit.Resources
+	Free  unit.Resources
 	Index int32
 	Rack  int32
 	Name  string
 	Kind  string
-	Total unit.Resources
-	Free  unit.Resources
 }
 
 // Cluster is what a scheduler may know of the whole.

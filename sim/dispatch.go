@@ -16,7 +16,7 @@ func (p *pool) dispatch() {
 		p.nextBeat()
 		return
 	}
-	p.offer = policy.Offer{Now: p.e.now}
+	p.offer.Now, p.offer.Node = p.e.now, nil
 	for p.waiting > 0 && p.minAsk.Fits(p.rooms.largest()) {
 		p.refused = 0
 		if !p.order.Ranked(&p.offer, p.anyNode) {
@@ -28,14 +28,13 @@ func (p *pool) dispatch() {
 
 // offerNode hands out the free room of one node.
 func (p *pool) offerNode(n *policy.Node) {
-	p.offer = policy.Offer{Now: p.e.now, Node: n}
+	p.offer.Now, p.offer.Node = p.e.now, n
 	for given := 1; p.waiting > 0 && p.minAsk.Fits(n.Free); given++ {
 		p.refused = 0
 		if !p.order.Ranked(&p.offer, p.onNode) || given == p.e.model.PerBeat {
 			break
 		}
 	}
-	p.offer.Node = nil
 }
 
 // tryOnNode starts the job's next task on the offered node, if it fits.

@@ -38,7 +38,7 @@ func TestFacebookDay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, cl := range []string{"600x6/30", "3000x20/30"} {
+	for _, cl := range []string{"600x6/30", "3000x20/150"} {
 		for _, name := range []string{"fifo", "fair", "capacity"} {
 			c, _ := cluster.Parse(cl)
 			spec, _ := policy.ParseSpec(name)

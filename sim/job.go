@@ -35,18 +35,18 @@ type stage struct {
 
 	mark     int64 // done count at which a later stage may change state
 	next     int64 // number of the next task that was never started
-	redo     []again
 	pool     uint8
 	open     bool      // may take containers
 	released bool      // every stage it needs is complete: its tasks may work
 	settled  bool      // it, and every stage it needs, has started all its tasks
+	waits    int32     // list of tasks that hold a container and wait for other stages; -1: none
 	fixed    unit.Time // task length, where all are alike; -1 otherwise
+	near     *nearness
+	length   *workload.Lengths
 	ask      unit.Resources
 	seed     uint64
-	length   *workload.Lengths
+	redo     []again
 	after    []workload.Edge
-	waits    int32 // list of tasks that hold a container and wait for other stages; -1: none
-	near     *nearness
 }
 
 // again is a task that must run again.

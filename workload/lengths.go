@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -114,17 +115,18 @@ func (l *Lengths) Draw(i int64, seed uint64) unit.Time {
 		return l.A + unit.FromSeconds(float64(l.Work)/l.Rate)
 	case List:
 		return l.Values[i]
+	case Quantiles:
+		// In integers: a random 64-bit number times the number of steps is a step and, below the point, a place in it.
+		step, place := bits.Mul64(Seed(seed, uint64(i)), uint64(len(l.Values)-1))
+		lo := l.Values[step]
+		if place == 0 {
+			return lo
+		}
+		part, _ := bits.Mul64(place, uint64(l.Values[step+1]-lo))
+		return lo + unit.Time(part)
 	}
 	u := Uniform01(seed, uint64(i))
 	switch l.Kind {
-	case Quantiles:
-		x := u * float64(len(l.Values)-1)
-		k := int(x)
-		if k >= len(l.Values)-1 {
-			return l.Values[len(l.Values)-1]
-		}
-		lo, hi := l.Values[k], l.Values[k+1]
-		return lo + unit.Time((x-float64(k))*float64(hi-lo))
 	case Exponential:
 		return clampLength(-math.Log(1-u) * float64(l.A))
 	case LogNormal:
