@@ -5,8 +5,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 yardmaster=$1 dir=$2
 mkdir -p "$dir"
-go test -count=1 -run 'Trace|Mumak|Facebook|Real' -v ./workload/... ./sim/... ./cluster/... 2>&1 | grep -E '^(---|ok|FAIL|panic| +[a-z_]+_test)|median' || true
-go test -count=1 ./workload/... ./sim/... >/dev/null
+if ! go test -count=1 -v ./workload/... ./sim/... ./cluster/... ./yarn/... ./policy/... >"$dir/tests.log" 2>&1; then
+  grep -E '^(--- FAIL|FAIL|panic)|^ +[a-z_]+_test\.go' "$dir/tests.log" | tail -60
+  exit 1
+fi
+grep -E '^ok|median error|trace_test.go|fb_test.go|mumak_test.go' "$dir/tests.log"
 
 fb=$YARDMASTER_TRACES/swim/FB-2010_samples_24_times_1hr_0.tsv
 [ -f "$fb" ] || { echo "skipped: no $fb"; exit 75; }

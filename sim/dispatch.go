@@ -62,7 +62,8 @@ func (p *pool) tryOnNode(v *policy.Job) policy.Verdict {
 func (p *pool) tryAnyNode(v *policy.Job) policy.Verdict {
 	e := p.e
 	j := e.jobs[v.Index]
-	near, number, at := policy.NoPreference, int64(-1), int32(-1)
+	near, number := policy.NoPreference, int64(-1)
+	var at int32
 	if s := v.Front; s >= 0 && j.stages[s].near != nil {
 		near, number, at = j.stages[s].near.choose(p, v.Ask)
 	} else {

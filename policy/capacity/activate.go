@@ -38,7 +38,7 @@ func (o *Order) activate(q *queue) {
 	limit := o.amLimit(q)
 	userLimit := o.userAMLimit(q, limit) // once a call, as in Hadoop
 	for q.pending != 0 {
-		id := none
+		var id int32
 		if q.activeApps < 1 || o.calc.compare(o.cluster, q.amUsed, unit.Resources{}) <= 0 {
 			id = o.firstWaiting(q) // the first application always passes
 		} else {

@@ -19,10 +19,10 @@ func (t *Tree) Ranked(_ *policy.Offer, try func(*policy.Job) policy.Verdict) boo
 	return v == policy.Took
 }
 
-// descend proposes the jobs below q that fit into room, what q and the queues above leave. It says whether there was any.
-func (t *Tree) descend(q *queue, room unit.Resources, try func(*policy.Job) policy.Verdict) (v policy.Verdict, any bool) {
+// descend proposes the jobs below q that fit into room, what q and the queues above leave. It says whether it found any.
+func (t *Tree) descend(q *queue, room unit.Resources, try func(*policy.Job) policy.Verdict) (v policy.Verdict, found bool) {
 	if q.leaf {
-		v, any = t.serve(q, room, try)
+		v, found = t.serve(q, room, try)
 	} else {
 		for _, heap := range [...]*rank.Heap{&q.needy, &q.sated} {
 			for q.cur.Start(heap); ; q.cur.Next() {
@@ -37,24 +37,24 @@ func (t *Tree) descend(q *queue, room unit.Resources, try func(*policy.Job) poli
 				}
 				var some bool
 				v, some = t.descend(kid, left, try)
-				any = any || some
+				found = found || some
 				if v != policy.Pass {
 					return v, true // the heaps have changed: the walk is over
 				}
 			}
 		}
 	}
-	if !any {
+	if !found {
 		t.fruitless = append(t.fruitless, q)
 	}
-	return v, any
+	return v, found
 }
 
 // serve merges the two crowds of a leaf.
 func (t *Tree) serve(q *queue, room unit.Resources, try func(*policy.Job) policy.Verdict) (policy.Verdict, bool) {
 	const lots = 1 << 62
 	l := &q.lane
-	any := false
+	found := false
 	l.stuck, l.fresh = false, false
 	l.master.tight, l.task.tight = unit.Resources{Mem: lots, Cores: lots}, unit.Resources{Mem: lots, Cores: lots}
 	masterRoom := room
@@ -85,17 +85,17 @@ func (t *Tree) serve(q *queue, room unit.Resources, try func(*policy.Job) policy
 		t.looked++
 		from.tight = lesser(from.tight, j.Ask)
 		if j.Pending > 0 && j.Ask.Fits(mine) {
-			any = true
+			found = true
 			if v := try(j); v != policy.Pass {
 				return v, true
 			}
 		}
 		from.cur.Next()
 	}
-	if !any && l.master.heap.Len() == 0 {
+	if !found && l.master.heap.Len() == 0 {
 		l.stuck, l.room = true, room
 	}
-	return policy.Pass, any
+	return policy.Pass, found
 }
 
 // tighten makes the lower bound of a queue that was seen in vain exact, so that it leaves its parent's heaps if nothing

@@ -243,8 +243,9 @@ func (e *Engine) line(out *strings.Builder, words []string) {
 	case "move":
 		report(e.Order.(policy.Knobs).Move(&e.Jobs[arg(1)].Job, arg(2)))
 	case "priority":
-		j, old := e.Jobs[arg(1)], 0
-		old, j.Priority = j.Priority, int(number("to", 0))
+		j := e.Jobs[arg(1)]
+		old := j.Priority
+		j.Priority = int(number("to", 0))
 		e.Order.(policy.Knobs).SetPriority(&j.Job, old)
 	case "set":
 		v, _ := strconv.ParseFloat(arg(3), 64)

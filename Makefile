@@ -1,0 +1,47 @@
+# make            build the command
+# make check      what to run before every commit: format, vet, lint, tests; under three minutes
+# make ci         everything that CI runs
+# See CONTRIBUTING.md for the rest.
+
+GO ?= go
+BIN := bin/yardmaster
+
+.PHONY: build check format lint test race fuzz ci demo man golden clean
+
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN) ./cmd/yardmaster
+
+check: format lint
+	$(GO) test -short ./...
+
+format:
+	@files=$$(gofmt -l $$($(GO) list -f '{{.Dir}}' ./...)); if [ -n "$$files" ]; then echo "not gofmt'ed:"; echo "$$files"; exit 1; fi
+	$(GO) vet ./...
+
+lint:
+	@if command -v golangci-lint >/dev/null; then golangci-lint run; else echo "golangci-lint is not installed; CI runs it"; fi
+
+test:
+	$(GO) test ./...
+
+race:
+	RAPID_CHECKS=20 $(GO) test -race -short ./...
+
+fuzz:
+	scripts/ci-fuzz.sh 20s
+
+ci:
+	.ci/run
+
+demo: build
+	$(BIN) demo -o demo.html
+
+man: build
+	$(BIN) man bin/man
+
+# Rewrite golden files after a change that was meant; read the difference before committing it.
+golden:
+	UPDATE=1 $(GO) test ./scenario ./cmd/yardmaster
+
+clean:
+	rm -rf bin .cache demo.html

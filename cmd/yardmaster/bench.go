@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yardmaster/yardmaster/bench"
+	"github.com/yardmaster/yardmaster/internal/suggest"
+	"github.com/yardmaster/yardmaster/internal/term"
+)
+
+// measurement is one thing that bench can measure.
+type measurement struct {
+	name, about string
+	run         func(ctx context.Context, o benchOptions) (result any, table term.Table, err error)
+}
+
+// benchOptions bounds what is measured.
+type benchOptions struct {
+	rounds   int
+	maxTasks int64
+}
+
+var measurements = []measurement{
+	{"loop", "the simulator beside a bare event loop: the same events through the same queue", benchLoop},
+	{"growth", "what a task costs as tasks, waiting jobs and nodes grow tenfold", benchGrowth},
+	{"memory", "what a run keeps in memory for a task, a waiting job and a container", benchMemory},
+}
+
+func measurementNames() []string {
+	var names []string
+	for _, m := range measurements {
+		names = append(names, m.name)
+	}
+	return names
+}
+
+func newBench() *cobra.Command {
+	var asJSON bool
+	var opt benchOptions
+	var list strings.Builder
+	for _, m := range measurements {
+		fmt.Fprintf(&list, "  %-8s %s\n", m.name, m.about)
+	}
+	cmd := &cobra.Command{
+		Use:   "bench " + strings.Join(measurementNames(), "|"),
+		Short: "Measure the simulator on this machine",
+		Long:  "Measure the simulator on this machine, beside a yardstick in the same run.\n\n" + list.String(),
+		Example: `  yardmaster bench loop
+  yardmaster bench loop --json
+  yardmaster bench growth --max-tasks 10000000
+  yardmaster bench memory`,
+		ValidArgs: measurementNames(),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := exactly("what to measure ("+strings.Join(measurementNames(), ", ")+")")(cmd, args); err != nil {
+				return err
+			}
+			for _, n := range measurementNames() {
+				if n == args[0] {
+					return nil
+				}
+			}
+			return misuse("There are "+strings.Join(measurementNames(), ", ")+".", "bench: there is no measurement %q%s", args[0], suggest.Hint(args[0], measurementNames()))
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, m := range measurements {
+				if m.name != args[0] {
+					continue
+				}
+				r, table, err := m.run(cmd.Context(), opt)
+				if err != nil {
+					return fmt.Errorf("bench %s: %w", m.name, err)
+				}
+				if asJSON {
+					e := json.NewEncoder(os.Stdout)
+					e.SetIndent("", "  ")
+					return e.Encode(r)
+				}
+				table.Ink = term.InkFor(os.Stdout)
+				fmt.Print(table.String())
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write as JSON")
+	cmd.Flags().IntVar(&opt.rounds, "rounds", 0, "measure `N` times, and take the median (loop) or the least (growth); 0: 5 and 1")
+	cmd.Flags().Int64Var(&opt.maxTasks, "max-tasks", 100_000_000, "largest number of tasks of growth")
+	return cmd
+}
+
+func benchLoop(ctx context.Context, o benchOptions) (any, term.Table, error) {
+	if o.rounds <= 0 {
+		o.rounds = 5 // odd, for the median
+	}
+	t := term.Table{Head: []string{"scheduler", "bare loop", "simulator", "ratio"}}
+	r, err := bench.Loop(ctx, o.rounds)
+	if err != nil {
+		return nil, t, err
+	}
+	for _, row := range r.Rows {
+		t.Add(row.Scheduler, fmt.Sprintf("%.1f M events/s", row.BareEventsPerSecond/1e6), fmt.Sprintf("%.1f M events/s", row.SimEventsPerSecond/1e6),
+			fmt.Sprintf("%.2f", row.Ratio))
+	}
+	return r, t, nil
+}
+
+func benchGrowth(ctx context.Context, o benchOptions) (any, term.Table, error) {
+	line := term.NewProgress(os.Stderr, "measuring")
+	defer line.End()
+	t := term.Table{Head: []string{"along", "scheduler", "size", "ns a task", "growth"}, Left: 2}
+	r, err := bench.Growth(ctx, bench.GrowthOptions{
+		MaxTasks: o.maxTasks, Rounds: max(o.rounds, 1),
+		Progress: func(done, total int, what string) { line.Set(float64(done)/float64(total), what) },
+	})
+	if err != nil {
+		return nil, t, err
+	}
+	for _, a := range r.Axes {
+		for i, p := range a.Points {
+			growth := ""
+			if i == len(a.Points)-1 {
+				growth = fmt.Sprintf("%.2f", a.Growth)
+			}
+			t.Add(a.Name, a.Scheduler, count(p.Size), fmt.Sprintf("%.0f", p.NanosPerTask), growth)
+		}
+	}
+	return r, t, nil
+}
+
+func benchMemory(ctx context.Context, _ benchOptions) (any, term.Table, error) {
+	t := term.Table{Head: []string{"bytes for", ""}}
+	r, err := bench.Memory(ctx)
+	if err != nil {
+		return nil, t, err
+	}
+	t.Add("a task", fmt.Sprintf("%.2f", r.PerTask))
+	t.Add("a waiting job", fmt.Sprintf("%.0f", r.PerWaitingJob))
+	t.Add("a container", fmt.Sprintf("%.0f", r.PerContainer))
+	return r, t, nil
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yardmaster/yardmaster/scenario"
+	"github.com/yardmaster/yardmaster/whatif"
+)
+
+func newCompare() *cobra.Command {
+	var (
+		flags scenarioFlags
+		out   output
+	)
+	cmd := &cobra.Command{
+		Use:   "compare [SCENARIO.yaml]",
+		Short: "Play a workload under several schedulers and say what differs",
+		Long: `Play a workload under several schedulers, with the same random numbers for each, and say what differs.
+
+The first scheduler is the one that the others are compared with. With several seeds each difference has a 95 % interval,
+taken seed by seed. As many runs go on at once as there are processors; their number does not change the result.`,
+		Example: `  yardmaster compare --workload jobs.parquet --cluster 600x6/30 --scheduler fifo --scheduler fair --seeds 5
+  yardmaster compare --workload jobs.parquet --cluster 600x6/30 --scheduler ./capacity-now.xml --scheduler ./capacity-new.xml --report cmp.html
+  yardmaster compare scenario.yaml --json`,
+		Args: oneScenario,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			watch := startWatch()
+			s, err := flags.scenario(args)
+			if err != nil {
+				return err
+			}
+			if len(s.Schedulers) == 1 {
+				return misuse("Add another --scheduler, or use \"yardmaster simulate\".", "compare needs at least two schedulers")
+			}
+			setup, err := resolve(s)
+			if err != nil {
+				return err
+			}
+			c, err := compare(cmd.Context(), "comparing", setup, 0, out.report != "", nil)
+			if err != nil {
+				return err
+			}
+			if len(c.Seeds) == 0 {
+				return errors.New("stopped before one seed had run under every scheduler: nothing to compare")
+			}
+			if out.report != "" {
+				if err := writeReport(out.report, comparisonTitle(c), s.Command("compare"), setup, c); err != nil {
+					return err
+				}
+			}
+			if err := watch.write(out.timing, eventsOf(c)); err != nil {
+				return err
+			}
+			if out.json {
+				err = c.WriteJSON(os.Stdout)
+			} else {
+				fmt.Printf("%s on %s, %s\n\n", setup.Work.Title, setup.Cluster, seedsTitle(c.Seeds))
+				showComparison(os.Stdout, c, true)
+				showFiles(os.Stdout, "", out.report)
+			}
+			if err == nil && c.Partial {
+				err = errPartial
+			}
+			return err
+		},
+	}
+	flags.add(cmd, func(*scenario.Setting) bool { return true })
+	out.add(cmd)
+	return cmd
+}
+
+func comparisonTitle(c *whatif.Comparison) string {
+	names := whatif.ShortNames(c.Schedulers)
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
+
+func seedsTitle(seeds []uint64) string {
+	if len(seeds) == 1 {
+		return fmt.Sprintf("seed %d", seeds[0])
+	}
+	return fmt.Sprintf("%d seeds (%d to %d)", len(seeds), seeds[0], seeds[len(seeds)-1])
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/yardmaster/yardmaster/internal/suggest"
+	"github.com/yardmaster/yardmaster/internal/yamlfile"
+	"github.com/yardmaster/yardmaster/policy/all"
+	"github.com/yardmaster/yardmaster/scenario"
+	"github.com/yardmaster/yardmaster/workload/synth"
+)
+
+// typed is a flag that keeps what was typed; a scenario's settings give it its meaning.
+type typed struct {
+	set    *scenario.Setting
+	values []string
+	shown  string // default, for help
+}
+
+var _ pflag.Value = (*typed)(nil)
+
+func (t *typed) String() string { return t.shown }
+func (t *typed) Type() string {
+	if t.set.Value == "" {
+		return "bool"
+	}
+	return t.set.Value
+}
+
+func (t *typed) Set(v string) error {
+	if v == "" {
+		return errors.New("a value is missing")
+	}
+	if !t.set.Many {
+		t.values = t.values[:0]
+	}
+	t.values = append(t.values, v)
+	return nil
+}
+
+// scenarioFlags are the flags of a verb that takes a scenario, one for each setting.
+type scenarioFlags struct{ flags []*typed }
+
+var sectionHeading = map[string]string{"": headings[0], "model": headings[1], "trace": headings[2]}
+
+// add gives a command the flags of all settings for which want holds.
+func (f *scenarioFlags) add(cmd *cobra.Command, want func(*scenario.Setting) bool) {
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	plain := scenario.Default()
+	for i := range scenario.Settings {
+		set := &scenario.Settings[i]
+		if !want(set) {
+			continue
+		}
+		t := &typed{set: set}
+		if d := set.Get(&plain); len(d) == 1 && set.Value != "" {
+			t.shown = d[0]
+		}
+		help := set.Help
+		if set.Many {
+			help += " (repeatable)"
+		}
+		fs.Var(t, set.Name, help)
+		if set.Value == "" {
+			fs.Lookup(set.Name).NoOptDefVal = "true"
+		}
+		setGroup(fs, set.Name, sectionHeading[set.In])
+		f.flags = append(f.flags, t)
+	}
+	complete(cmd, "scheduler", func() []string {
+		var names []string
+		for _, e := range all.Policies {
+			names = append(names, e.Name+"\t"+e.Title)
+		}
+		return names
+	}, cobra.ShellCompDirectiveDefault)
+	complete(cmd, "cluster", func() []string {
+		return []string{"40x8/4\t40 nodes of 8 containers in 4 racks", "600x6/30\t600 nodes of 6 containers in 30 racks", "3000x20/150\t3000 nodes of 20 containers in 150 racks"}
+	}, cobra.ShellCompDirectiveDefault)
+	complete(cmd, "workload", func() []string {
+		var names []string
+		for _, p := range synth.Presets() {
+			names = append(names, "synth:"+p.Name+"\t"+p.About)
+		}
+		return names
+	}, cobra.ShellCompDirectiveDefault)
+}
+
+// complete offers values for a flag, if the command has it.
+func complete(cmd *cobra.Command, flag string, values func() []string, directive cobra.ShellCompDirective) {
+	if cmd.Flags().Lookup(flag) == nil {
+		return
+	}
+	err := cmd.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return values(), directive
+	})
+	if err != nil {
+		panic("yardmaster: " + err.Error())
+	}
+}
+
+// apply lays the flags over a scenario.
+func (f *scenarioFlags) apply(s *scenario.Scenario) error {
+	for _, t := range f.flags {
+		if len(t.values) == 0 {
+			continue
+		}
+		if err := t.set.Apply(s, t.values); err != nil {
+			return misuse("", "--%s: %v", t.set.Name, err)
+		}
+	}
+	return nil
+}
+
+// scenario reads the scenario file, if one is given, and lays the flags over it.
+func (f *scenarioFlags) scenario(args []string) (scenario.Scenario, error) {
+	s := scenario.Default()
+	if len(args) == 1 {
+		var err error
+		if s, err = scenario.Load(args[0]); err != nil {
+			var placed *yamlfile.Error
+			if errors.As(err, &placed) {
+				return s, &usageError{err: err}
+			}
+			return s, err
+		}
+	}
+	return s, f.apply(&s)
+}
+
+// oneScenario wants at most one argument, a scenario file.
+func oneScenario(cmd *cobra.Command, args []string) error {
+	if len(args) < 1 {
+		return nil
+	}
+	see := "See \"" + cmd.CommandPath() + " --help\"."
+	if len(args) > 1 {
+		return misuse(see, "%s: too many arguments: %q", cmd.Name(), args[1])
+	}
+	if _, err := os.Stat(args[0]); errors.Is(err, os.ErrNotExist) {
+		if !strings.ContainsAny(args[0], "./") { // a word that was meant to be a value
+			return misuse(see, "%s: %q is no scenario file%s", cmd.Name(), args[0], suggest.Hint(args[0], all.Policies.Names()))
+		}
+		return misuse(see, "%s: there is no scenario file %q", cmd.Name(), args[0])
+	}
+	return nil
+}
+
+// resolve opens a scenario's parts; what cannot be meant is an error of use.
+func resolve(s scenario.Scenario) (*scenario.Setup, error) {
+	setup, err := s.Resolve()
+	var m *scenario.MisuseError
+	if errors.As(err, &m) {
+		return nil, &usageError{err: err}
+	}
+	return setup, err
+}

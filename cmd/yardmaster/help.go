@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/yardmaster/yardmaster/internal/term"
+)
+
+// groupKey annotates a flag with the heading that help shows it under.
+const groupKey = "group"
+
+// headings are the groups of flags, in the order of help.
+var headings = []string{"Scenario", "Model of the cluster", "What a trace without task lengths is given", "Output", "Flags"}
+
+func setGroup(fs *pflag.FlagSet, name, heading string) {
+	if err := fs.SetAnnotation(name, groupKey, []string{heading}); err != nil {
+		panic("yardmaster: " + err.Error())
+	}
+}
+
+// flagGroups returns the visible flags of a command by heading.
+func flagGroups(cmd *cobra.Command) map[string]*pflag.FlagSet {
+	groups := map[string]*pflag.FlagSet{}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		heading := "Flags"
+		if g := f.Annotations[groupKey]; len(g) == 1 {
+			heading = g[0]
+		}
+		if groups[heading] == nil {
+			groups[heading] = pflag.NewFlagSet(heading, pflag.ContinueOnError)
+			groups[heading].SortFlags = false
+		}
+		groups[heading].AddFlag(f)
+	})
+	return groups
+}
+
+// help writes what a verb is for, then how it is used.
+func help(cmd *cobra.Command, _ []string) {
+	out := cmd.OutOrStdout()
+	text := cmd.Long
+	if text == "" {
+		text = cmd.Short + "."
+	}
+	fmt.Fprintln(out, strings.TrimSpace(text))
+	fmt.Fprintln(out)
+	writeUsage(out, cmd)
+}
+
+func showUsage(cmd *cobra.Command) error {
+	writeUsage(cmd.OutOrStderr(), cmd)
+	return nil
+}
+
+func writeUsage(out io.Writer, cmd *cobra.Command) {
+	ink := term.InkFor(os.Stdout)
+	cmd.InitDefaultHelpFlag()
+	line := cmd.UseLine()
+	if cmd.HasAvailableSubCommands() {
+		line = cmd.CommandPath() + " VERB"
+	}
+	fmt.Fprintf(out, "%s\n  %s\n", ink.Bold("Usage"), line)
+	if cmd.Example != "" {
+		fmt.Fprintf(out, "\n%s\n%s\n", ink.Bold("Examples"), strings.TrimRight(cmd.Example, "\n"))
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(out, "\n%s\n", ink.Bold("Verbs"))
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() {
+				fmt.Fprintf(out, "  %-12s %s\n", c.Name(), c.Short)
+			}
+		}
+	}
+	groups := flagGroups(cmd)
+	for _, h := range headings {
+		if g := groups[h]; g != nil {
+			fmt.Fprintf(out, "\n%s\n%s", ink.Bold(h), g.FlagUsagesWrapped(max(60, min(term.Width(os.Stdout), 120))))
+		}
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(out, "\nMore on a verb: %s VERB --help\n", cmd.CommandPath())
+	}
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yardmaster/yardmaster/internal/term"
+	"github.com/yardmaster/yardmaster/policy/all"
+)
+
+func newSchedulers() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "schedulers",
+		Short: "List the schedulers and their parameters",
+		Long: `List the schedulers that --scheduler takes by name, with their parameters.
+
+Parameters follow the name: fair:by=pool,weights=etl:2;ml:1. A path of a capacity-scheduler.xml or fair-scheduler.xml is a
+scheduler too, and is read as it is.`,
+		Example: "  yardmaster schedulers\n  yardmaster simulate --workload synth:demo --cluster 20x4/4 --scheduler fair:by=user",
+		Args:    exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			out := cmd.OutOrStdout()
+			if asJSON {
+				type entry struct {
+					Name   string            `json:"name"`
+					Title  string            `json:"title"`
+					Params map[string]string `json:"params"`
+				}
+				entries := []entry{}
+				for _, e := range all.Policies {
+					entries = append(entries, entry{e.Name, e.Title, e.Params})
+				}
+				enc := json.NewEncoder(out)
+				enc.SetIndent("", "  ")
+				return enc.Encode(entries)
+			}
+			t := term.Table{Left: 2}
+			for _, e := range all.Policies {
+				t.Add(e.Name, e.Title)
+				for _, p := range slices.Sorted(maps.Keys(e.Params)) {
+					t.Add("  "+p, e.Params[p])
+				}
+			}
+			t.Add("FILE.xml", "a capacity-scheduler.xml or fair-scheduler.xml, read as it is")
+			fmt.Fprint(out, t.String())
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write as JSON")
+	return cmd
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/yardmaster/yardmaster/internal/term"
+	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/whatif"
+)
+
+// showRun prints one run: what was run, the figures, then what they rest on.
+func showRun(w io.Writer, r *result.Run) {
+	ink := term.InkFor(os.Stdout)
+	if r.Partial {
+		fmt.Fprintln(w, ink.Warn("PARTIAL: stopped before the end; the figures cover only a part of the workload"))
+	}
+	fmt.Fprintf(w, "%s on %s under %s, seed %d\n\n", r.Scenario.Workload, r.Scenario.ClusterTitle, r.Scenario.Scheduler, r.Scenario.Seed)
+	showCounts(w, r)
+	t := term.Table{Head: []string{"", "mean", "median", "p95", "p99", "max"}, Ink: ink}
+	for _, m := range []struct {
+		name  string
+		s     result.Stats
+		write func(float64) string
+	}{
+		{"wait", r.Metrics.Wait, unit.FormatSeconds},
+		{"run", r.Metrics.Run, unit.FormatSeconds},
+		{"elapsed", r.Metrics.Elapsed, unit.FormatSeconds},
+		{"slowdown", r.Metrics.Slowdown, func(v float64) string { return whatif.Format(v, whatif.Ratio) }},
+	} {
+		cells := []string{m.name}
+		for _, v := range []float64{m.s.Mean, m.s.Median, m.s.P95, m.s.P99, m.s.Max} {
+			cells = append(cells, m.write(v))
+		}
+		t.Add(cells...)
+	}
+	fmt.Fprintf(w, "\n%s\n", t.String())
+	if len(r.ByQueue) > 1 && len(r.ByQueue) <= 12 {
+		showQueues(w, r.ByQueue, ink)
+	}
+	if r.Observed != nil {
+		showObserved(w, r.Observed, ink)
+	}
+	showGround(w, r.Assumptions, r.NotModelled, ink)
+}
+
+func showCounts(w io.Writer, r *result.Run) {
+	t := term.Table{Left: 2}
+	jobs := count(r.Jobs.Finished) + " of " + count(r.Jobs.Submitted) + " finished"
+	for _, x := range []struct {
+		n    int64
+		what string
+	}{{r.Jobs.Refused, "refused"}, {r.Jobs.Failed, "failed"}, {r.Jobs.Unfinished, "unfinished"}} {
+		if x.n > 0 {
+			jobs += ", " + count(x.n) + " " + x.what
+		}
+	}
+	tasks := count(r.Tasks.Finished)
+	if r.Tasks.Lost > 0 {
+		tasks += ", and " + count(r.Tasks.Lost) + " lost attempts"
+	}
+	t.Add("jobs", jobs)
+	t.Add("tasks", tasks)
+	t.Add("makespan", unit.FormatSeconds(r.Makespan))
+	t.Add("utilisation", whatif.Format(r.Utilisation, whatif.Share))
+	if l := r.Locality; l.Node+l.Rack+l.Off > 0 {
+		all := float64(l.Node + l.Rack + l.Off)
+		t.Add("locality", fmt.Sprintf("%.0f %% on the node, %.0f %% in the rack, %.0f %% elsewhere",
+			100*float64(l.Node)/all, 100*float64(l.Rack)/all, 100*float64(l.Off)/all))
+	}
+	fmt.Fprint(w, t.String())
+	for _, x := range r.Refusals {
+		fmt.Fprintf(w, "  refused %s: %s\n", count(x.Jobs), x.Reason)
+	}
+	if r.Jobs.Finished == 0 && r.Jobs.Refused > 0 {
+		fmt.Fprintln(w, "  No job ran. If their queues are not those of the scheduler's file, deal them out: --queues NAME,NAME")
+	}
+}
+
+func showQueues(w io.Writer, groups []result.Group, ink term.Ink) {
+	t := term.Table{Head: []string{"queue", "jobs", "median wait", "p95 wait", "median slowdown", "p95 slowdown"}, Ink: ink}
+	for _, g := range groups {
+		t.Add(g.Name, count(g.Jobs), unit.FormatSeconds(g.Wait.Median), unit.FormatSeconds(g.Wait.P95),
+			whatif.Format(g.Slowdown.Median, whatif.Ratio), whatif.Format(g.Slowdown.P95, whatif.Ratio))
+	}
+	fmt.Fprintln(w, t.String())
+}
+
+// showGround prints what figures rest on.
+// showObserved prints how far the run is from what really happened.
+func showObserved(w io.Writer, o *result.Observed, ink term.Ink) {
+	t := term.Table{Head: []string{"against what was observed", "observed", "simulated", "error"}, Ink: ink}
+	for _, j := range o.Worst[:min(len(o.Worst), 5)] {
+		t.Add(j.ID, unit.FormatSeconds(j.Observed), unit.FormatSeconds(j.Simulated), fmt.Sprintf("%+.1f %%", 100*j.Error))
+	}
+	fmt.Fprintf(w, "%s%s jobs, from launch to finish: median error %.1f %%, 95 %% of jobs within %.1f %%; above, the worst\n\n",
+		t.String(), count(o.Jobs), 100*o.MedianError, 100*o.P95Error)
+}
+
+func showGround(w io.Writer, assumptions, notModelled []string, ink term.Ink) {
+	width := min(term.Width(os.Stdout), 110)
+	list := func(head string, lines []string) {
+		if len(lines) == 0 {
+			return
+		}
+		fmt.Fprintln(w, ink.Bold(head))
+		for _, l := range lines {
+			s := term.Wrap(l, "    ", width)
+			fmt.Fprint(w, "  - "+s[4:])
+		}
+	}
+	list("Assumed", assumptions)
+	list("Read, but not modelled", notModelled)
+}
+
+// showComparison prints the table of a comparison, its verdicts and what they rest on.
+func showComparison(w io.Writer, c *whatif.Comparison, ground bool) {
+	ink := term.InkFor(os.Stdout)
+	if c.Partial {
+		fmt.Fprintln(w, ink.Warn("PARTIAL: stopped before the end; the figures cover only a part of the work"))
+	}
+	names := whatif.ShortNames(c.Schedulers)
+	head := []string{"", names[0]}
+	for _, n := range names[1:] {
+		head = append(head, n, "")
+	}
+	t := term.Table{Head: head, Ink: ink}
+	for _, row := range c.Rows {
+		cells := []string{row.Metric, whatif.Format(row.Cells[0].Mean, row.Unit)}
+		for _, cell := range row.Cells[1:] {
+			diff := cell.Difference(row.Unit)
+			if cell.Judgement == whatif.Same {
+				diff = "same"
+			}
+			cells = append(cells, whatif.Format(cell.Mean, row.Unit), diff)
+		}
+		t.Add(cells...)
+	}
+	fmt.Fprintln(w, t.String())
+	for _, v := range c.Verdicts {
+		fmt.Fprintln(w, v)
+	}
+	for _, n := range c.Notes {
+		fmt.Fprintln(w, ink.Warn("note: ")+n)
+	}
+	if !ground || len(c.Runs) == 0 || len(c.Runs[0]) == 0 {
+		return
+	}
+	fmt.Fprintln(w)
+	var not []string
+	for s, runs := range c.Runs {
+		for _, m := range runs[0].NotModelled {
+			not = append(not, names[s]+": "+m)
+		}
+	}
+	showGround(w, c.Runs[0][0].Assumptions, not, ink)
+}
+
+// showFiles says where what was asked for is.
+func showFiles(w io.Writer, dir, report string) {
+	if dir != "" {
+		fmt.Fprintf(w, "\nTables and result: %s\n", filepath.Clean(dir)+string(filepath.Separator))
+	}
+	if report != "" {
+		fmt.Fprintf(w, "\nReport: %s\n", report)
+	}
+}
+
+// count writes a whole number with separators.
+func count(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yardmaster/yardmaster/internal/build"
+)
+
+func newVersion() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "version",
+		Short:   "Say which build this is",
+		Example: "  yardmaster version\n  yardmaster version --json",
+		Args:    exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			info := build.Read()
+			out := cmd.OutOrStdout()
+			if asJSON {
+				e := json.NewEncoder(out)
+				e.SetIndent("", "  ")
+				return e.Encode(info)
+			}
+			fmt.Fprintf(out, "yardmaster %s\n", info.Version)
+			if info.Revision != "" {
+				changed := ""
+				if info.Modified {
+					changed = ", with changes"
+				}
+				fmt.Fprintf(out, "commit     %s of %s%s\n", info.Revision, info.Time, changed)
+			}
+			cgo := "no CGO"
+			if info.CGO {
+				cgo = "with CGO"
+			}
+			fmt.Fprintf(out, "built with %s for %s, %s\n", info.Go, info.Platform, cgo)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write as JSON")
+	return cmd
+}

@@ -1,0 +1,50 @@
+// Package build says which build of the program this is, from what the Go toolchain wrote into the binary.
+package build
+
+import (
+	"runtime"
+	"runtime/debug"
+)
+
+// Info is a build. It holds nothing that changes from run to run.
+type Info struct {
+	Version  string `json:"version"`            // a tag, a pseudo-version, or "devel"
+	Revision string `json:"revision,omitempty"` // commit
+	Time     string `json:"time,omitempty"`     // of the commit
+	Modified bool   `json:"modified"`           // built from files that differ from the commit
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+	CGO      bool   `json:"cgo"`
+}
+
+// Read returns the running build.
+func Read() Info {
+	b, ok := debug.ReadBuildInfo()
+	if !ok {
+		b = &debug.BuildInfo{}
+	}
+	return from(b)
+}
+
+func from(b *debug.BuildInfo) Info {
+	i := Info{Version: b.Main.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if i.Version == "" || i.Version == "(devel)" {
+		i.Version = "devel"
+	}
+	for _, s := range b.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			i.Revision = s.Value
+		case "vcs.time":
+			i.Time = s.Value
+		case "vcs.modified":
+			i.Modified = s.Value == "true"
+		case "CGO_ENABLED":
+			i.CGO = s.Value == "1"
+		}
+	}
+	return i
+}
+
+// Version is the version alone.
+func Version() string { return Read().Version }

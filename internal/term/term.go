@@ -1,0 +1,50 @@
+// Package term is how the command looks on a terminal: a progress line, a little colour, calm tables. None of it appears
+// when the output is a file or a pipe, and no colour when NO_COLOR is set (https://no-color.org).
+package term
+
+import (
+	"os"
+
+	"golang.org/x/term"
+)
+
+// IsTerminal says whether a person reads f as it is written.
+func IsTerminal(f *os.File) bool { return f != nil && term.IsTerminal(int(f.Fd())) }
+
+// Width is the number of columns of f; 80 when it is not a terminal or does not say.
+func Width(f *os.File) int {
+	if f != nil {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+			return w
+		}
+	}
+	return 80
+}
+
+// Ink colours text, or leaves it alone.
+type Ink struct{ on bool }
+
+// InkFor is the ink for what is written to f.
+func InkFor(f *os.File) Ink {
+	_, no := os.LookupEnv("NO_COLOR")
+	return Ink{on: !no && os.Getenv("TERM") != "dumb" && IsTerminal(f)}
+}
+
+// Bold makes text stand out.
+func (i Ink) Bold(s string) string { return i.wrap("1", s) }
+
+// Faint makes text stand back.
+func (i Ink) Faint(s string) string { return i.wrap("2", s) }
+
+// Bad marks an error.
+func (i Ink) Bad(s string) string { return i.wrap("31", s) }
+
+// Warn marks what a person should know of.
+func (i Ink) Warn(s string) string { return i.wrap("33", s) }
+
+func (i Ink) wrap(code, s string) string {
+	if !i.on || s == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}

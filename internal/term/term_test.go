@@ -1,0 +1,90 @@
+package term
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestProgressIsSilentOffATerminal(t *testing.T) {
+	f, err := os.CreateTemp(t.TempDir(), "out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := NewProgress(f, "run")
+	p.Set(0.5, "half")
+	p.End()
+	if b, _ := os.ReadFile(f.Name()); len(b) != 0 {
+		t.Errorf("wrote %q to a file", b)
+	}
+}
+
+func TestProgressDrawsAtMostTenTimesASecond(t *testing.T) {
+	var out bytes.Buffer
+	clock := time.Unix(0, 0)
+	p := &Progress{w: &out, width: 70, label: "run", now: func() time.Time { return clock }}
+	p.started = clock
+	for i := range 1000 {
+		clock = clock.Add(4 * time.Millisecond) // 4 s in all
+		p.Set(float64(i+1)/2000, "")
+	}
+	if n := strings.Count(out.String(), "\r"); n < 35 || n > 41 {
+		t.Errorf("drawn %d times in 4 s", n)
+	}
+	lines := strings.Split(out.String(), "\r")
+	last := strings.TrimSuffix(lines[len(lines)-1], "\x1b[K")
+	if want := "run  [===========             ]  49 %  about 5 s left"; last != want {
+		t.Errorf("last line %q, want %q", last, want)
+	}
+	p.End()
+	if !strings.HasSuffix(out.String(), "\r\x1b[K") {
+		t.Error("the line was not wiped")
+	}
+	n := out.Len()
+	p.Set(1, "")
+	if out.Len() != n {
+		t.Error("drew after the end")
+	}
+}
+
+func TestLeft(t *testing.T) {
+	for d, want := range map[time.Duration]string{300 * time.Millisecond: "1 s", 80 * time.Second: "80 s", 5 * time.Minute: "5 min", 2 * time.Hour: "2.0 h"} {
+		if got := left(d); got != want {
+			t.Errorf("left(%v) = %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	tab := Table{Head: []string{"metric", "fifo", "fair"}}
+	tab.Add("p95 wait", "2.1 h", "3.4 min")
+	tab.Add("makespan", "24 h", "24.2 h")
+	want := "metric     fifo     fair\n" +
+		"------------------------\n" +
+		"p95 wait  2.1 h  3.4 min\n" +
+		"makespan   24 h   24.2 h\n"
+	if got := tab.String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestInkIsOffInFiles(t *testing.T) {
+	f, err := os.CreateTemp(t.TempDir(), "out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := InkFor(f).Bold("x"); got != "x" {
+		t.Errorf("coloured a file: %q", got)
+	}
+	if got := (Ink{on: true}).Bold("x"); got != "\x1b[1mx\x1b[0m" {
+		t.Errorf("Bold = %q", got)
+	}
+}
+
+func TestWrap(t *testing.T) {
+	if got := Wrap("one two three four", "  ", 11); got != "  one two\n  three\n  four\n" {
+		t.Errorf("Wrap = %q", got)
+	}
+}

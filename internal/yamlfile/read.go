@@ -1,0 +1,167 @@
+package yamlfile
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/internal/suggest"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// Where is the node's position as FILE:LINE.
+func (n *Node) Where() string { return fmt.Sprintf("%s:%d", n.file.name, n.line) }
+
+// Errorf is an error at the node's position.
+func (n *Node) Errorf(format string, args ...any) error {
+	return &Error{File: n.file.name, Line: n.line, Col: n.col, Msg: fmt.Sprintf(format, args...), Excerpt: n.excerpt()}
+}
+
+// excerpt shows the node's line with a caret under its column.
+func (n *Node) excerpt() string {
+	if n.line < 1 || n.line > len(n.file.lines) {
+		return ""
+	}
+	line := strings.TrimRight(strings.ReplaceAll(n.file.lines[n.line-1], "\t", " "), "\r")
+	if len(line) > 160 || !printable(line) {
+		return ""
+	}
+	number := strconv.Itoa(n.line)
+	col := min(max(n.col, 1), len([]rune(line))+1)
+	return "  " + number + " | " + line + "\n  " + strings.Repeat(" ", len(number)) + " | " + strings.Repeat(" ", col-1) + "^"
+}
+
+func printable(s string) bool {
+	for _, r := range s {
+		if !strconv.IsPrint(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// Keys are what a mapping may hold: each key with what takes its value.
+type Keys map[string]func(*Node) error
+
+// Read hands every value of a mapping to what takes it. A key that is not in keys is refused with the nearest one that is.
+// order lists the keys for the message; it must hold every key of keys.
+func (n *Node) Read(what string, order []string, keys Keys) error {
+	if n.Shape == Empty {
+		return nil
+	}
+	if n.Shape != Mapping {
+		return n.Errorf("%s should be a mapping with %s, not %s", what, strings.Join(order, ", "), n.Shape)
+	}
+	for _, f := range n.Fields {
+		take, ok := keys[f.Key]
+		if !ok {
+			if c, near := suggest.Closest(f.Key, order); near {
+				return f.at.Errorf("%s has no key %q; did you mean %q?", what, f.Key, c)
+			}
+			return f.at.Errorf("%s has no key %q; it has %s", what, f.Key, strings.Join(order, ", "))
+		}
+		if err := take(f.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Has says whether a mapping has a key.
+func (n *Node) Has(key string) bool {
+	for _, f := range n.Fields {
+		if f.Key == key {
+			return true
+		}
+	}
+	return false
+}
+
+// Value returns a scalar's text.
+func (n *Node) Value() (string, error) {
+	switch n.Shape {
+	case Scalar:
+		return n.Text, nil
+	case Empty:
+		return "", n.Errorf("a value is missing after the key")
+	}
+	return "", n.Errorf("should be one value, not %s", n.Shape)
+}
+
+// Values returns one value or a list of values.
+func (n *Node) Values() ([]*Node, error) {
+	if n.Shape != List {
+		_, err := n.Value()
+		return []*Node{n}, err
+	}
+	for _, item := range n.Items {
+		if _, err := item.Value(); err != nil {
+			return nil, err
+		}
+	}
+	return n.Items, nil
+}
+
+// Str reads a text into p.
+func Str(p *string) func(*Node) error {
+	return func(n *Node) (err error) {
+		*p, err = n.Value()
+		return err
+	}
+}
+
+// Strs reads a text or a list of texts into p.
+func Strs(p *[]string) func(*Node) error {
+	return func(n *Node) error {
+		values, err := n.Values()
+		if err != nil {
+			return err
+		}
+		for _, v := range values {
+			*p = append(*p, v.Text)
+		}
+		return nil
+	}
+}
+
+// Int reads a whole number between lo and hi into p.
+func Int(p *int64, lo, hi int64) func(*Node) error {
+	return func(n *Node) error {
+		s, err := n.Value()
+		if err != nil {
+			return err
+		}
+		v, err := strconv.ParseInt(strings.ReplaceAll(s, "_", ""), 10, 64)
+		if err != nil {
+			return n.Errorf("%q is not a whole number", s)
+		}
+		if v < lo || v > hi {
+			return n.Errorf("%d is not between %d and %d", v, lo, hi)
+		}
+		*p = v
+		return nil
+	}
+}
+
+// Mem reads an amount of memory into p, in MiB. A bare number counts MiB, as YARN's settings do.
+func Mem(p *int64) func(*Node) error {
+	return func(n *Node) error {
+		s, err := n.Value()
+		if err != nil {
+			return err
+		}
+		if v, err := strconv.ParseInt(s, 10, 64); err == nil {
+			if v < 0 {
+				return n.Errorf("%d MiB is less than nothing", v)
+			}
+			*p = v
+			return nil
+		}
+		b, err := unit.ParseBytes(s)
+		if err != nil {
+			return n.Errorf("%v", err)
+		}
+		*p = int64(b / unit.MiB)
+		return nil
+	}
+}

@@ -1,0 +1,78 @@
+package yamlfile
+
+import (
+	"strings"
+	"testing"
+)
+
+func read(t *testing.T, text string) (map[string]string, error) {
+	t.Helper()
+	n, err := Parse("f.yaml", []byte(text))
+	if err != nil {
+		return nil, err
+	}
+	got := map[string]string{}
+	var name string
+	var list []string
+	var count, mem int64
+	err = n.Read("the file", []string{"name", "list", "count", "memory"}, Keys{
+		"name": Str(&name), "list": Strs(&list), "count": Int(&count, 1, 10), "memory": Mem(&mem),
+	})
+	got["name"], got["list"] = name, strings.Join(list, "|")
+	return got, err
+}
+
+func TestRead(t *testing.T) {
+	got, err := read(t, "# a comment\nname: 600x6/30 # six hundred\nlist:\n  - a\n  - \"b: c\"\ncount: 3\nmemory: 4GB\n")
+	if err != nil || got["name"] != "600x6/30" || got["list"] != "a|b: c" {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if got, err := read(t, "list: alone\n"); err != nil || got["list"] != "alone" {
+		t.Errorf("one value for a list: %v, %v", got, err)
+	}
+	if _, err := read(t, ""); err != nil {
+		t.Errorf("an empty file: %v", err)
+	}
+	if got, err := read(t, "name: 0123\n"); err != nil || got["name"] != "0123" {
+		t.Errorf("a number as text: %v, %v", got, err)
+	}
+}
+
+func TestErrorsSayWhere(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"name: x\nlsit: a\n", "f.yaml:2:1: the file has no key \"lsit\"; did you mean \"list\"?\n  2 | lsit: a\n    | ^"},
+		{"zzzzzz: a\n", "f.yaml:1:1: the file has no key \"zzzzzz\"; it has name, list, count, memory\n  1 | zzzzzz: a\n    | ^"},
+		{"name: x\ncount: many\n", "f.yaml:2:8: \"many\" is not a whole number\n  2 | count: many\n    |        ^"},
+		{"count: 11\n", "f.yaml:1:8: 11 is not between 1 and 10\n  1 | count: 11\n    |        ^"},
+		{"memory: much\n", "f.yaml:1:9: \"much\" is not an amount of data: write 128MB, 1.5GiB or a number of bytes\n  1 | memory: much\n    |         ^"},
+		{"name: a\nname: b\n", "f.yaml:2:1: "},
+		{"name:\n  x: y\n", "f.yaml:2:3: should be one value, not a mapping\n  2 |   x: y\n    |   ^"},
+		{"- a\n", "f.yaml:1:1: the file should be a mapping with name, list, count, memory, not a list\n  1 | - a\n    | ^"},
+		{"name: &a x\nlist: *a\n", "f.yaml:1:7: uses an anchor"},
+		{"name: [a\n", "f.yaml:1:"},
+		{"name:\n", "f.yaml:1:1: a value is missing after the key\n  1 | name:\n    | ^"},
+	} {
+		_, err := read(t, c.text)
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%q:\n got %v\nwant %s", c.text, err, c.want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"a: b\n", "- x\n- y: {z: 1}\n", "a: &x 1\nb: *x\n", "a: |\n  text\n", "\t", "? a\n: b\n", "a: [1, 2", "---\na: 1\n---\nb: 2\n", "<<: {a: 1}\n"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 4096 {
+			return
+		}
+		n, err := Parse("f.yaml", data)
+		if (n == nil) == (err == nil) {
+			t.Fatalf("node %v and error %v", n, err)
+		}
+		if err != nil && !strings.HasPrefix(err.Error(), "f.yaml:") {
+			t.Fatalf("error without a place: %v", err)
+		}
+	})
+}

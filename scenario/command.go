@@ -1,0 +1,99 @@
+package scenario
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Command is the scenario as typed at a shell, with flags only: it makes the same run again, without the scenario file.
+func (s *Scenario) Command(verb string) string {
+	words := []string{"yardmaster", verb}
+	for _, set := range Settings {
+		values := set.Get(s)
+		if set.Name != "seed" && slices.Equal(values, set.Get(&defaults)) || set.Name == "seeds" && verb == "simulate" {
+			continue
+		}
+		for _, v := range values {
+			if set.Value == "" { // --drop-failed stands alone
+				words = append(words, "--"+set.Name)
+				continue
+			}
+			words = append(words, "--"+set.Name, quote(v))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// quote protects a word from a shell.
+func quote(s string) string {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:,=+@%") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// Changed lists the settings of the model and of what traces are given that are not the default, each as name=value.
+func (s *Scenario) Changed() []string {
+	out := []string{}
+	for _, set := range Settings {
+		if values := set.Get(s); set.In != "" && !slices.Equal(values, set.Get(&defaults)) {
+			for _, v := range values {
+				out = append(out, set.Name+"="+v)
+			}
+		}
+	}
+	for name, f := range map[string]float64{"scale-length": s.ScaleLength, "scale-load": s.ScaleLoad} {
+		if f != 1 {
+			out = append(out, name+"="+strconv.FormatFloat(f, 'g', -1, 64))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Assumptions says, for a person, what the model takes for granted about the cluster.
+func (s *Scenario) Assumptions() []string {
+	m := &s.Model
+	var out []string
+	say := func(parts ...string) { out = append(out, strings.Join(parts, "")) }
+	if m.Heartbeat > 0 {
+		say("cluster: a free container is known at its node's next heartbeat, every ", m.Heartbeat.String(), ", each node with its own phase")
+	} else {
+		say("cluster: a free container is known at once (no heartbeat); a scheduler that waits for a better node gets heartbeats of 1 s")
+	}
+	if m.PerBeat > 0 {
+		say("cluster: a node is given at most ", strconv.Itoa(m.PerBeat), " containers a heartbeat")
+	}
+	if m.EndOnBeat {
+		say("cluster: a task's end is known at its node's next heartbeat, and its container is held until then")
+	}
+	if m.StartUp > 0 {
+		say("cluster: a container starts its task after ", m.StartUp.String())
+	} else {
+		say("cluster: a container starts its task at once")
+	}
+	if m.Replicas > 0 {
+		say("cluster: input blocks without named hosts lie on ", strconv.Itoa(m.Replicas), " nodes at random")
+	}
+	switch {
+	case m.FailTask > 0:
+		attempts := m.Attempts
+		if attempts == 0 {
+			attempts = 4
+		}
+		say("cluster: an attempt of a task fails with probability ", strconv.FormatFloat(m.FailTask, 'g', -1, 64),
+			"; a job fails after ", strconv.Itoa(attempts), " attempts of one task")
+	default:
+		say("cluster: no task fails of itself")
+	}
+	for _, l := range m.Losses {
+		until := "for good"
+		if l.For > 0 {
+			until = "for " + l.For.String()
+		}
+		say("cluster: node ", l.Node, " is lost ", l.At.String(), " after the start, ", until)
+	}
+	say("cluster: where a task's input lies, and the network, do not change how long it takes")
+	return out
+}

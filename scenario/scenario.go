@@ -1,0 +1,199 @@
+// Package scenario is what a person asks for: a workload on a cluster under one or several schedulers, what is assumed
+// about them, and a seed. It is written as one YAML file or as flags.
+//
+// Both come from one table of settings (see Settings), so whatever the file can say is a flag of the same name, and a flag
+// overrides the file:
+//
+//	workload: jobs.parquet          # or a raw trace, a list of files, or synth:demo
+//	cluster: 600x6/30               # or a file
+//	scheduler: [fifo, fair]         # names, or paths of capacity-scheduler.xml and fair-scheduler.xml
+//	seed: 1
+//	seeds: 5                        # repetitions in compare
+//	model:                          # what is assumed about the cluster
+//	  heartbeat: 1s
+//	trace:                          # what a trace without task lengths is given
+//	  block: 128MB
+//
+// A key or value that is not understood is refused with its file, line and column, and what was probably meant. Paths in a
+// file are taken from the file's own folder.
+package scenario
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/internal/yamlfile"
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/workload/trace"
+)
+
+// Scenario is what to run.
+type Scenario struct {
+	Workload    []string // files, or one synth:NAME
+	Cluster     string   // shorthand or file
+	Schedulers  []string
+	Seed        uint64
+	Seeds       int     // repetitions: seeds Seed, Seed+1, ...
+	ScaleLoad   float64 // times as many jobs in the same time
+	ScaleLength float64 // times as long
+	Model       sim.Model
+	Trace       trace.Options // how traces are read, and what they are given where they do not say
+}
+
+// Default is a scenario in which nothing has been asked for yet.
+func Default() Scenario {
+	return Scenario{Seed: 1, Seeds: 1, ScaleLoad: 1, ScaleLength: 1, Trace: trace.Defaults()}
+}
+
+// Load reads a scenario file.
+func Load(path string) (Scenario, error) {
+	root, err := yamlfile.Open(path)
+	if placed := (*yamlfile.Error)(nil); errors.As(err, &placed) {
+		return Scenario{}, err
+	}
+	if err != nil {
+		return Scenario{}, fmt.Errorf("scenario: %w", err)
+	}
+	s, err := read(root)
+	if err != nil {
+		return Scenario{}, err
+	}
+	s.from(filepath.Dir(path))
+	return s, nil
+}
+
+// Parse reads a scenario that is in memory; paths in it stay as they are.
+func Parse(name string, data []byte) (Scenario, error) {
+	root, err := yamlfile.Parse(name, data)
+	if err != nil {
+		return Scenario{}, err
+	}
+	return read(root)
+}
+
+func read(root *yamlfile.Node) (Scenario, error) {
+	s := Default()
+	top, topKeys := section(&s, "")
+	for _, name := range sections {
+		keys, order := section(&s, name)
+		topKeys = append(topKeys, name)
+		top[name] = func(n *yamlfile.Node) error { return n.Read(name, order, keys) }
+	}
+	return s, root.Read("a scenario", topKeys, top)
+}
+
+// sections are the groups of settings that a file indents.
+var sections = []string{"model", "trace"}
+
+// section returns the keys of one section and how each is taken into s.
+func section(s *Scenario, name string) (yamlfile.Keys, []string) {
+	keys := yamlfile.Keys{}
+	var order []string
+	for _, set := range Settings {
+		if set.In != name {
+			keys[set.Name] = misplaced(set.In)
+			continue
+		}
+		order = append(order, set.Name)
+		keys[set.Name] = func(n *yamlfile.Node) error {
+			values, err := n.Values()
+			if err != nil {
+				return err
+			}
+			if !set.Many && n.Shape == yamlfile.List {
+				return n.Errorf("%s takes one value, not a list", set.Name)
+			}
+			set.reset(s)
+			for _, v := range values {
+				if err := set.Set(s, v.Text); err != nil {
+					return v.Errorf("%s: %v", set.Name, err)
+				}
+			}
+			return nil
+		}
+	}
+	return keys, order
+}
+
+// misplaced refuses a key that belongs to another section.
+func misplaced(in string) func(*yamlfile.Node) error {
+	return func(n *yamlfile.Node) error {
+		if in == "" {
+			return n.Errorf("this key belongs at the top of the file, not in a section")
+		}
+		return n.Errorf("this key belongs under %q", in+":")
+	}
+}
+
+// from makes the relative paths of a file start from its folder.
+func (s *Scenario) from(dir string) {
+	if dir == "." {
+		return
+	}
+	for i, w := range s.Workload {
+		if w != "-" && !strings.HasPrefix(w, "synth:") {
+			s.Workload[i] = join(dir, w)
+		}
+	}
+	if s.Cluster != "" && !shorthand.MatchString(s.Cluster) {
+		s.Cluster = join(dir, s.Cluster)
+	}
+	for i, spec := range s.Schedulers {
+		if path, ok := XML(spec); ok {
+			s.Schedulers[i] = join(dir, path)
+		}
+	}
+}
+
+var shorthand = regexp.MustCompile(`^[0-9]+x[0-9+/]+$`)
+
+// XML says whether a scheduler is given by a Hadoop file, and by which.
+func XML(spec string) (path string, ok bool) {
+	return spec, strings.EqualFold(filepath.Ext(spec), ".xml")
+}
+
+func join(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// YAML writes the scenario as a file that Parse reads back as the same.
+func (s *Scenario) YAML() []byte {
+	var out bytes.Buffer
+	for _, in := range append([]string{""}, sections...) {
+		first := true
+		for _, set := range Settings {
+			values := set.Get(s)
+			if set.In != in || slices.Equal(values, set.Get(&defaults)) {
+				continue
+			}
+			indent := ""
+			if in != "" {
+				if indent = "  "; first {
+					fmt.Fprintf(&out, "%s:\n", in)
+				}
+			}
+			first = false
+			if len(values) == 1 {
+				fmt.Fprintf(&out, "%s%s: %s\n", indent, set.Name, strconv.Quote(values[0]))
+				continue
+			}
+			fmt.Fprintf(&out, "%s%s:\n", indent, set.Name)
+			for _, v := range values {
+				fmt.Fprintf(&out, "%s  - %s\n", indent, strconv.Quote(v))
+			}
+		}
+	}
+	return out.Bytes()
+}
+
+// defaults is read only.
+var defaults = Default()

@@ -1,0 +1,185 @@
+package scenario
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+func TestLoad(t *testing.T) {
+	got, err := Load("testdata/good.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Default()
+	want.Workload = []string{"testdata/jobs-a.tsv", "testdata/jobs-b.tsv"}
+	want.Cluster = "600x6/30"
+	want.Schedulers = []string{"fifo", "fair:by=user", "testdata/conf/capacity-scheduler.xml"}
+	want.Seed, want.Seeds, want.ScaleLoad = 7, 5, 1.5
+	want.Model = sim.Model{
+		Heartbeat: unit.Second, StartUp: 1500 * unit.Millisecond, Replicas: 3, FailTask: 0.01,
+		Losses: []sim.Loss{{Node: "node7", At: unit.Hour, For: 10 * unit.Minute}, {Node: "node8", At: 2 * unit.Hour}}, Lookahead: 50,
+	}
+	want.Trace.SWIM.Block, want.Trace.SWIM.MapRate, want.Trace.SWIM.Users = 64*unit.MiB, 20*float64(unit.MiB), 50
+	want.Trace.SWIM.Queues, want.Trace.SWIM.Ask = []string{"prod", "adhoc"}, unit.Resources{Mem: 2048, Cores: 1}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestBroken compares the message of every broken file with the golden text beside it. Run with UPDATE=1 to rewrite them.
+func TestBroken(t *testing.T) {
+	files, err := filepath.Glob("testdata/broken/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no broken scenarios", err)
+	}
+	for _, f := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(f), ".yaml"), func(t *testing.T) {
+			_, err := Load(f)
+			if err == nil {
+				t.Fatal("taken")
+			}
+			golden := strings.TrimSuffix(f, ".yaml") + ".txt"
+			got := filepath.ToSlash(err.Error()) + "\n"
+			if os.Getenv("UPDATE") != "" {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(string(want), got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// arbitrary draws a scenario through its own settings.
+func arbitrary(t *rapid.T) Scenario {
+	s := Default()
+	word := rapid.StringMatching(`[a-zA-Z0-9_./:=, '"#-]{1,12}`)
+	s.Workload = rapid.SliceOfN(word, 0, 3).Draw(t, "workload")
+	s.Cluster = rapid.SampledFrom([]string{"", "6x3", "600x6/30", "c.yaml"}).Draw(t, "cluster")
+	s.Schedulers = rapid.SliceOfN(word, 0, 3).Draw(t, "schedulers")
+	s.Seed = rapid.Uint64Max(1<<62).Draw(t, "seed")
+	s.Seeds = rapid.IntRange(1, 100).Draw(t, "seeds")
+	s.ScaleLoad = rapid.Float64Range(0.001, 1e6).Draw(t, "load")
+	s.ScaleLength = rapid.Float64Range(0.001, 1e6).Draw(t, "length")
+	span := rapid.Int64Range(0, int64(unit.Day))
+	s.Model.Heartbeat = unit.Time(span.Draw(t, "heartbeat"))
+	s.Model.StartUp = unit.Time(span.Draw(t, "start-up"))
+	s.Model.Replicas = rapid.IntRange(0, 10).Draw(t, "replicas")
+	s.Model.FailTask = rapid.Float64Range(0, 0.99).Draw(t, "fail")
+	for range rapid.IntRange(0, 3).Draw(t, "losses") {
+		s.Model.Losses = append(s.Model.Losses, sim.Loss{Node: "n@1", At: unit.Time(span.Draw(t, "at")), For: unit.Time(span.Draw(t, "for"))})
+	}
+	s.Trace.SWIM.Block = unit.Bytes(rapid.Int64Range(1, 1<<40).Draw(t, "block"))
+	s.Trace.SWIM.MapRate = float64(rapid.Int64Range(1, 1<<40).Draw(t, "map-rate"))
+	s.Trace.SWIM.SlowStart = rapid.Float64Range(0, 1).Draw(t, "slow-start")
+	queue := rapid.StringMatching(`[a-z0-9._-]{1,8}`) // a queue's name has no comma
+	s.Trace.SWIM.Queues = rapid.SliceOfN(queue, 0, 3).Draw(t, "queues")
+	s.Trace.SWIM.Ask = unit.Resources{Mem: rapid.Int64Range(1, 1<<20).Draw(t, "mem"), Cores: rapid.Int64Range(0, 64).Draw(t, "cores")}
+	if len(s.Workload) == 0 {
+		s.Workload = nil
+	}
+	if len(s.Schedulers) == 0 {
+		s.Schedulers = nil
+	}
+	if len(s.Trace.SWIM.Queues) == 0 {
+		s.Trace.SWIM.Queues = nil
+	}
+	return s
+}
+
+func TestPropertyYAMLReadsBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := arbitrary(t)
+		text := s.YAML()
+		back, err := Parse("s.yaml", text)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		if d := cmp.Diff(s, back); d != "" {
+			t.Fatalf("%s\n%s", d, text)
+		}
+	})
+}
+
+func TestPropertySettingsReadBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, back := arbitrary(t), Default()
+		for i := range Settings {
+			set := &Settings[i]
+			if values := set.Get(&s); len(values) > 0 {
+				if err := set.Apply(&back, values); err != nil {
+					t.Fatalf("%s=%q: %v", set.Name, values, err)
+				}
+			}
+		}
+		if d := cmp.Diff(s, back); d != "" {
+			t.Fatal(d)
+		}
+	})
+}
+
+func TestCommand(t *testing.T) {
+	s := Default()
+	s.Workload, s.Cluster, s.Schedulers = []string{"my jobs.tsv"}, "600x6/30", []string{"fifo", "fair:by=user"}
+	s.Model.Heartbeat, s.Seeds = 1500*unit.Millisecond, 3
+	const want = "yardmaster compare --workload 'my jobs.tsv' --cluster 600x6/30 --scheduler fifo --scheduler fair:by=user --seed 1 --seeds 3 --heartbeat 1500ms"
+	if got := s.Command("compare"); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestSettingsAreNamedOnce(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range Settings {
+		if seen[s.Name] {
+			t.Errorf("%s is there twice", s.Name)
+		}
+		seen[s.Name] = true
+		if s.Help == "" || s.Value == "" && len(s.Get(&defaults)) != 1 {
+			t.Errorf("%s has no help", s.Name)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, p := range []string{"testdata/good.yaml", "testdata/broken/key.yaml", "testdata/broken/loss.yaml"} {
+		b, err := os.ReadFile(p)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 4096 {
+			return
+		}
+		s, err := Parse("s.yaml", data)
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "s.yaml:") {
+				t.Fatalf("error without a place: %v", err)
+			}
+			return
+		}
+		back, err := Parse("s.yaml", s.YAML())
+		if err != nil {
+			t.Fatalf("does not read back: %v\n%s", err, s.YAML())
+		}
+		if d := cmp.Diff(s, back); d != "" {
+			t.Fatalf("reads back as another: %s\n%s", d, s.YAML())
+		}
+	})
+}

@@ -1,0 +1,84 @@
+package whatif
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/yardmaster/yardmaster/result"
+)
+
+// The JSON of a comparison: fields in a fixed order, the same bytes for the same comparison. A figure that does not exist
+// (an interval of one seed, a percentage of 0) is null.
+type jsonComparison struct {
+	Tool        string          `json:"tool"`
+	Version     string          `json:"version"`
+	Partial     bool            `json:"partial"`
+	Schedulers  []string        `json:"schedulers"`
+	Seeds       []uint64        `json:"seeds"`
+	Verdicts    []string        `json:"verdicts"`
+	Notes       []string        `json:"notes"`
+	Assumptions []string        `json:"assumptions"`
+	Metrics     []jsonRow       `json:"metrics"`
+	Runs        [][]*result.Run `json:"runs"` // by scheduler, then seed
+}
+
+type jsonRow struct {
+	Metric       string     `json:"metric"`
+	Unit         string     `json:"unit"`
+	MoreIsBetter bool       `json:"more_is_better"`
+	Schedulers   []jsonCell `json:"schedulers"`
+}
+
+type jsonCell struct {
+	Scheduler     string    `json:"scheduler"`
+	Values        []float64 `json:"values"` // by seed
+	Mean          *float64  `json:"mean"`
+	Difference    *float64  `json:"difference"`
+	DifferenceCI  *float64  `json:"difference_ci95"` // half its width
+	ChangePercent *float64  `json:"change_percent"`
+	ChangeCI      *float64  `json:"change_percent_ci95"`
+	Judgement     string    `json:"judgement"`
+}
+
+// WriteJSON writes the comparison.
+func (out *Comparison) WriteJSON(w io.Writer) error {
+	j := jsonComparison{
+		Tool: "yardmaster", Partial: out.Partial, Schedulers: out.Schedulers, Seeds: out.Seeds, Runs: out.Runs,
+		Verdicts: append([]string{}, out.Verdicts...), Notes: append([]string{}, out.Notes...), Assumptions: []string{}, Metrics: []jsonRow{},
+	}
+	if len(out.Runs) > 0 && len(out.Runs[0]) > 0 {
+		j.Version, j.Assumptions = out.Runs[0][0].Version, out.Runs[0][0].Assumptions
+	}
+	for _, row := range out.Rows {
+		r := jsonRow{Metric: row.Metric, Unit: row.Unit.String(), MoreIsBetter: row.More}
+		for i, c := range row.Cells {
+			cell := jsonCell{Scheduler: out.Schedulers[i], Values: c.Values, Mean: number(c.Mean), Judgement: c.Judgement.String()}
+			if i > 0 {
+				cell.Difference, cell.DifferenceCI = number(c.Diff), number(c.Half)
+				cell.ChangePercent, cell.ChangeCI = number(c.Change), number(c.ChangeHalf)
+			}
+			r.Schedulers = append(r.Schedulers, cell)
+		}
+		j.Metrics = append(j.Metrics, r)
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	if err := e.Encode(j); err != nil {
+		return fmt.Errorf("writing the comparison as JSON: %w", err)
+	}
+	return nil
+}
+
+// number rounds to nine decimals, below which nothing is meant; null where there is no number.
+func number(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	if math.Abs(v) < 1e6 {
+		v = math.Round(v*1e9) / 1e9
+	}
+	return &v
+}

@@ -1,0 +1,157 @@
+package whatif
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// defaultInMemory is the number of jobs that are worth keeping: a few hundred megabytes.
+const defaultInMemory = 300_000
+
+// lots keeps what the runs of one seed share: its jobs, if they are few enough, and their times on the empty cluster. Jobs
+// are read when the first run of the seed wants them and dropped after its last one.
+type lots struct {
+	plan Plan
+	lot  []*lot
+	same *jobs // when all seeds have the same jobs
+}
+
+// lot is one seed's part.
+type lot struct {
+	mu    sync.Mutex
+	left  int // runs still to come
+	alone *sim.Alone
+	jobs  *jobs
+}
+
+// jobs is a workload that is read at most once.
+type jobs struct {
+	once  sync.Once
+	kept  workload.Slice // nil: too many to keep
+	notes []string
+	err   error
+}
+
+// opened is a workload for one run.
+type opened struct {
+	src   workload.Source
+	total int64 // jobs; 0 when nobody knows
+	alone *sim.Alone
+	notes []string // set when the jobs were read already
+}
+
+// close releases the source and returns what its reader had to say about it.
+func (o *opened) close() []string {
+	if o.notes == nil {
+		o.notes = notesOf(o.src)
+	}
+	if c, ok := o.src.(io.Closer); ok {
+		_ = c.Close() // it was only read
+	}
+	return o.notes
+}
+
+// notesOf asks a reader what it dropped and assumed, once it has read everything.
+func notesOf(src workload.Source) []string {
+	notes := []string{}
+	if n, ok := src.(interface{ Notes() []workload.Note }); ok {
+		for _, note := range n.Notes() {
+			text := note.Text
+			if note.Count > 0 {
+				text = fmt.Sprintf("%s (%d)", text, note.Count)
+			}
+			notes = append(notes, "workload: "+text)
+		}
+	}
+	return notes
+}
+
+func newLots(p Plan) *lots {
+	l := &lots{plan: p, same: &jobs{}}
+	for range p.Seeds {
+		l.lot = append(l.lot, &lot{left: len(p.Schedulers)})
+	}
+	return l
+}
+
+// open returns the jobs of a seed and what its runs share.
+func (l *lots) open(ctx context.Context, seed int) (*opened, error) {
+	lt, number := l.lot[seed], l.plan.Seeds[seed]
+	lt.mu.Lock()
+	if lt.alone == nil {
+		lt.alone = sim.NewAlone(l.plan.Cluster, l.plan.Model, number)
+		if lt.jobs = l.same; !l.plan.Workload.Same {
+			lt.jobs = &jobs{}
+		}
+	}
+	alone, js := lt.alone, lt.jobs
+	lt.mu.Unlock()
+
+	js.once.Do(func() { js.err = l.read(ctx, number, js) })
+	if js.err != nil {
+		return nil, js.err
+	}
+	if js.kept != nil {
+		return &opened{src: js.kept.Source(), total: int64(len(js.kept)), alone: alone, notes: js.notes}, nil
+	}
+	src, err := l.plan.Workload.Open(number)
+	if err != nil {
+		return nil, err
+	}
+	total := l.plan.Workload.Jobs
+	if n, ok := src.(interface{ Jobs() int64 }); ok && total == 0 {
+		total = n.Jobs()
+	}
+	return &opened{src: src, total: total, alone: alone}, nil
+}
+
+// read collects a workload into js if it is small enough.
+func (l *lots) read(ctx context.Context, seed uint64, js *jobs) error {
+	most := l.plan.Workload.InMemory
+	if most == 0 {
+		most = defaultInMemory
+	}
+	if most < 0 || l.plan.Workload.Jobs > int64(most) {
+		return nil
+	}
+	src, err := l.plan.Workload.Open(seed)
+	if err != nil {
+		return err
+	}
+	if c, ok := src.(io.Closer); ok {
+		defer c.Close()
+	}
+	kept := workload.Slice{}
+	for {
+		j, err := src.Next()
+		if errors.Is(err, io.EOF) {
+			js.kept, js.notes = kept, notesOf(src)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if kept = append(kept, j); len(kept) > most {
+			return nil
+		}
+		if len(kept)%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// done says that a run of a seed is over.
+func (l *lots) done(seed int) {
+	lt := l.lot[seed]
+	lt.mu.Lock()
+	defer lt.mu.Unlock()
+	if lt.left--; lt.left == 0 {
+		lt.alone, lt.jobs = nil, nil
+	}
+}

@@ -1,0 +1,266 @@
+package whatif
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/all"
+	"github.com/yardmaster/yardmaster/report"
+	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+func schedulers(t testing.TB, names ...string) []Scheduler {
+	var out []Scheduler
+	for _, n := range names {
+		spec, err := policy.ParseSpec(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, Scheduler{Name: n, New: func() (policy.Policy, error) { return all.Policies.New(spec) }})
+	}
+	return out
+}
+
+// jobs makes one long job and many short ones behind it.
+func jobsOf(length workload.Lengths) workload.Slice {
+	var s workload.Slice
+	add := func(user string, submit unit.Time, tasks int64) {
+		s = append(s, &workload.Job{
+			ID: fmt.Sprintf("j%d", len(s)), User: user, Queue: user, Submit: submit,
+			Stages: []workload.Stage{{Kind: workload.Map, Tasks: tasks, Ask: cluster.Unit, Length: length}},
+		})
+	}
+	add("long", 0, 400)
+	for i := range 30 {
+		add("short", unit.Time(i+1)*unit.Second, 2)
+	}
+	return s
+}
+
+func plan(t testing.TB, length workload.Lengths, seeds int, names ...string) Plan {
+	s := jobsOf(length)
+	p := Plan{
+		Schedulers: schedulers(t, names...), Cluster: cluster.Uniform(5, 1, cluster.Unit.Times(4)), Version: "test",
+		Workload: Workload{Same: true, Open: func(uint64) (workload.Source, error) { return s.Source(), nil }},
+	}
+	for i := range seeds {
+		p.Seeds = append(p.Seeds, uint64(i+1))
+	}
+	return p
+}
+
+var random = workload.Lengths{Kind: workload.Exponential, A: 10 * unit.Second}
+
+func row(t *testing.T, c *Comparison, metric string) Row {
+	t.Helper()
+	for _, r := range c.Rows {
+		if r.Metric == metric {
+			return r
+		}
+	}
+	t.Fatalf("no metric %q", metric)
+	return Row{}
+}
+
+func TestFairHelpsShortJobs(t *testing.T) {
+	c, err := Compare(context.Background(), plan(t, random, 5, "fifo", "fair"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := row(t, c, "median wait")
+	if got := w.Cells[1].Judgement; got != Better {
+		t.Errorf("fair's median wait is %v: %+v", got, w.Cells)
+	}
+	if len(c.Verdicts) != len(c.Rows) || !strings.HasPrefix(c.Verdicts[0], "median wait: fair -") || !strings.HasSuffix(c.Verdicts[0], "against fifo") ||
+		!strings.Contains(c.Verdicts[0], " +- ") {
+		t.Errorf("verdicts %q", c.Verdicts)
+	}
+	if len(c.Notes) != 0 || c.Partial {
+		t.Errorf("notes %q, partial %v", c.Notes, c.Partial)
+	}
+}
+
+func TestTheSameSchedulerTwiceIsTheSame(t *testing.T) {
+	c, err := Compare(context.Background(), plan(t, random, 3, "fifo", "fifo"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range c.Rows {
+		if r.Cells[1].Judgement != Same || !strings.Contains(c.Verdicts[i], "the same under fifo and fifo") {
+			t.Errorf("%s: %v, %q", r.Metric, r.Cells[1].Judgement, c.Verdicts[i])
+		}
+	}
+}
+
+func TestNoRandomnessIsSaid(t *testing.T) {
+	c, err := Compare(context.Background(), plan(t, workload.Fixed(10*unit.Second), 3, "fifo", "fair"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Notes) != 1 || !strings.HasPrefix(c.Notes[0], "all 3 seeds gave the same figures") {
+		t.Errorf("notes %q", c.Notes)
+	}
+	for _, v := range c.Verdicts {
+		if strings.Contains(v, "+-") {
+			t.Errorf("an interval without randomness: %s", v)
+		}
+	}
+}
+
+func TestOneSeedHasNoInterval(t *testing.T) {
+	c, err := Compare(context.Background(), plan(t, random, 1, "fifo", "fair"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Notes) != 1 || !strings.HasPrefix(c.Notes[0], "one seed") || strings.Contains(strings.Join(c.Verdicts, ""), "+-") {
+		t.Errorf("notes %q, verdicts %q", c.Notes, c.Verdicts)
+	}
+	if w := row(t, c, "median wait"); w.Cells[1].Judgement != Unjudged || !math.IsNaN(w.Cells[1].Half) {
+		t.Errorf("%+v", w.Cells[1])
+	}
+}
+
+// TestWorkersDoNotMatter is the rule that everything depends on: the same bytes on any number of cores, with jobs shared
+// in memory or read by every run.
+func TestWorkersDoNotMatter(t *testing.T) {
+	var want []byte
+	for _, workers := range []int{1, 2, 7} {
+		for _, inMemory := range []int{0, -1, 5} {
+			p := plan(t, random, 4, "fifo", "fair", "fifo")
+			p.Workers, p.Workload.InMemory, p.Pictures = workers, inMemory, true
+			c, err := Compare(context.Background(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got bytes.Buffer
+			if err := c.WriteJSON(&got); err != nil {
+				t.Fatal(err)
+			}
+			if err := report.Write(&got, c.Report(p.Cluster)); err != nil {
+				t.Fatal(err)
+			}
+			if want == nil {
+				want = got.Bytes()
+			} else if !bytes.Equal(want, got.Bytes()) {
+				t.Errorf("%d workers, %d in memory: other bytes", workers, inMemory)
+			}
+		}
+	}
+}
+
+func TestCancelledIsPartial(t *testing.T) {
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	c, err := Compare(ctx, plan(t, random, 3, "fifo", "fair"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !c.Partial || len(c.Verdicts) != 0 {
+		t.Errorf("partial %v, verdicts %q", c.Partial, c.Verdicts)
+	}
+}
+
+func TestErrorsNameSchedulerAndSeed(t *testing.T) {
+	p := plan(t, random, 3, "fifo", "fair")
+	p.Schedulers[1].New = func() (policy.Policy, error) { return policy.Policy{}, errors.New("broken") }
+	for _, workers := range []int{1, 4} {
+		p.Workers = workers
+		if _, err := Compare(context.Background(), p); err == nil || err.Error() != "fair: broken" {
+			t.Errorf("%v", err)
+		}
+	}
+	p = plan(t, random, 2, "fifo")
+	p.Workload.Open = func(uint64) (workload.Source, error) { return nil, errors.New("no such file") }
+	if _, err := Compare(context.Background(), p); err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestProgressReachesTheEnd(t *testing.T) {
+	p := plan(t, random, 2, "fifo", "fair")
+	p.Workers = 1
+	last := 0.0
+	p.Progress = func(done float64, _ int64) {
+		if done < last {
+			t.Errorf("went back from %v to %v", last, done)
+		}
+		last = done
+	}
+	if _, err := Compare(context.Background(), p); err != nil || last != 1 {
+		t.Errorf("ended at %v, %v", last, err)
+	}
+}
+
+func TestWords(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		cell Cell
+		unit Unit
+		want string
+	}{
+		{Cell{Change: -43.2, ChangeHalf: 5.1, Judgement: Better}, Seconds, "-43 % +- 5"},
+		{Cell{Change: -43.2, ChangeHalf: nan, Judgement: Unjudged}, Seconds, "-43 %"},
+		{Cell{Change: 1.26, ChangeHalf: 0.31, Judgement: Worse}, Seconds, "+1.3 % +- 0.3"},
+		{Cell{Change: 0.031, ChangeHalf: 0.011, Judgement: Worse}, Seconds, "+0.03 % +- 0.01"},
+		{Cell{Change: 250, ChangeHalf: 0.2, Judgement: Worse}, Seconds, "+250.0 % +- 0.2"},
+		{Cell{Change: -5, ChangeHalf: 0, Judgement: Better}, Seconds, "-5.0 %"},
+		{Cell{Judgement: Unclear}, Seconds, "no clear difference"},
+		{Cell{Judgement: Same}, Seconds, "the same"},
+		{Cell{Diff: 12, Half: 3, Change: nan, ChangeHalf: nan, Judgement: Worse}, Seconds, "+12 s +- 3 s"},
+	} {
+		if got := c.cell.Words(c.unit); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
+
+func TestShortNames(t *testing.T) {
+	got := ShortNames([]string{"fifo", "a/capacity-scheduler.xml", "b/fair.xml", "c/fair.xml", "fair:by=user"})
+	want := []string{"fifo", "capacity-scheduler.xml", "b/fair.xml", "c/fair.xml", "fair:by=user"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestIntervalsAgainstHandComputedExamples(t *testing.T) {
+	compare := func(a, b []float64) Cell {
+		runs := make([][]*result.Run, 2)
+		for i := range a {
+			runs[0] = append(runs[0], &result.Run{Makespan: a[i]})
+			runs[1] = append(runs[1], &result.Run{Makespan: b[i]})
+		}
+		return rowOf(metric{"makespan", Seconds, false, func(r *result.Run) float64 { return r.Makespan }}, runs).Cells[1]
+	}
+	near := func(a, b float64) bool { return math.Abs(a-b) < 1e-3 }
+	// Equal bases: differences 1, 2, 3 have mean 2 and sd 1; t(0.975, 2) = 4.3027; half = 4.3027/sqrt(3) = 2.4841, of 20 12.42 %.
+	c := compare([]float64{20, 20, 20}, []float64{21, 22, 23})
+	if c.Diff != 2 || !near(c.Half, 2.4841) || !near(c.Change, 10) || !near(c.ChangeHalf, 12.4207) || c.Judgement != Unclear {
+		t.Errorf("%+v", c)
+	}
+	// Half of everything, however busy the seed: no doubt about the change, much about the difference.
+	c = compare([]float64{10, 20, 60}, []float64{5, 10, 30})
+	if !near(c.Change, -50) || c.ChangeHalf > 1e-9 || c.Judgement != Better || c.Half < 10 {
+		t.Errorf("%+v", c)
+	}
+	// Nothing to take a share of: the difference decides.
+	c = compare([]float64{0, 0, 0}, []float64{5, 5.1, 4.9})
+	if !math.IsNaN(c.Change) || c.Judgement != Worse {
+		t.Errorf("%+v", c)
+	}
+	// e = b - 1.1 a = 21-22, 44-44, 67-66 = -1, 0, 1: sd 1, half = 4.3027/sqrt(3)/40 = 6.2104 %.
+	c = compare([]float64{20, 40, 60}, []float64{21, 44, 67})
+	if !near(c.Change, 10) || !near(c.ChangeHalf, 6.2104) || c.Judgement != Worse {
+		t.Errorf("%+v", c)
+	}
+}
