@@ -3,27 +3,28 @@ package result
 import (
 	"cmp"
 	"container/heap"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/workload"
 )
 
-// JobSample is a sim.Sink that keeps a sample of jobs for a Gantt chart: the longest tenth of the sample is the longest
-// jobs of the run, which a reader would miss, and the rest is drawn uniformly from all others (Vitter's reservoir). Only
-// jobs that held a container take part. The same records and seed give the same sample.
+// JobSample is a sim.Sink that keeps a sample of jobs for charts: a tenth of it is the jobs with most tasks, which a reader
+// would miss, and the rest is drawn evenly from all others.
+//
+// Which jobs are kept depends on the workload and the seed only, not on what a scheduler does with them or in which order they
+// end, so that the samples of several runs show the same jobs: a job's number of arrival is hashed with the seed, and the least
+// hashes stay (bottom-k sampling).
 type JobSample struct {
-	n, longest int
-	rnd        *rand.Rand
-	long       longest
-	pool       []sampled
-	offered    uint64
+	most, rest kept
+	seed       uint64
 	seen       int64
 }
 
+// sampled is a job of the sample. Those with a low rank stay; of equal ones the earlier.
 type sampled struct {
-	seq int64
-	row JobRow
+	rank, seq int64
+	row       JobRow
 }
 
 var _ sim.Sink = (*JobSample)(nil)
@@ -31,95 +32,85 @@ var _ sim.Sink = (*JobSample)(nil)
 // NewJobSample returns a sink that keeps at most n jobs.
 func NewJobSample(n int, seed uint64) *JobSample {
 	n = max(1, n)
-	return &JobSample{n: n, longest: n / 10, rnd: rand.New(rand.NewPCG(seed, 0x6a6f62))}
+	return &JobSample{most: kept{limit: n / 10}, rest: kept{limit: n - n/10}, seed: workload.Seed(seed, 0x6a6f62)}
 }
 
 // Sample does nothing: this sink is about jobs.
 func (s *JobSample) Sample(*sim.Sample) {}
 
-// Job offers a job. One that drops out of the longest is offered to the reservoir then, so that every other job is
-// offered exactly once; the order of offers does not matter to a reservoir.
+// Job offers a job. One that drops out of those with most tasks is offered to the rest then, so that every other job is offered
+// exactly once, and the order of offers does not matter.
 func (s *JobSample) Job(r *sim.JobRecord) {
-	if r.Start < 0 {
-		return
-	}
 	s.seen++
-	if s.longest == 0 || len(s.long) == s.longest && !s.long[0].shorter(elapsedOf(r), r.Seq) {
-		if k, ok := s.draw(); ok { // most jobs end here, and cost no row
-			s.put(k, sampled{r.Seq, RowOf(r)})
+	out := sampled{rank: -r.Job.Tasks(), seq: r.Seq}
+	if s.most.takes(&out) {
+		out.row = RowOf(r)
+		var over bool
+		if out, over = s.most.put(out); !over {
+			return
+		}
+		out.rank = s.hash(out.seq)
+		if s.rest.takes(&out) {
+			s.rest.put(out)
 		}
 		return
 	}
-	heap.Push(&s.long, sampled{r.Seq, RowOf(r)})
-	if len(s.long) > s.longest {
-		out := heap.Pop(&s.long).(sampled)
-		if k, ok := s.draw(); ok {
-			s.put(k, out)
-		}
+	if out.rank = s.hash(r.Seq); s.rest.takes(&out) { // most jobs of a large run end here, and cost no row
+		out.row = RowOf(r)
+		s.rest.put(out)
 	}
 }
 
-// draw decides whether the next job that is offered enters the reservoir, and where.
-func (s *JobSample) draw() (int, bool) {
-	s.offered++
-	if len(s.pool) < s.n-s.longest {
-		return len(s.pool), true
-	}
-	k := s.rnd.Uint64N(s.offered)
-	return int(k), k < uint64(len(s.pool))
-}
-
-func (s *JobSample) put(k int, job sampled) {
-	if k == len(s.pool) {
-		s.pool = append(s.pool, job)
-	} else {
-		s.pool[k] = job
-	}
-}
-
-// elapsedOf is a row's Elapsed without the row.
-func elapsedOf(r *sim.JobRecord) float64 {
-	if r.Outcome != sim.Finished {
-		return -1
-	}
-	return (r.Finish - r.Job.Submit).Seconds()
-}
-
-// shorter says whether j gives way to a job with that elapsed time; of equal ones the earlier stays.
-func (j *sampled) shorter(elapsed float64, seq int64) bool {
-	if j.row.Elapsed != elapsed {
-		return j.row.Elapsed < elapsed
-	}
-	return j.seq > seq
-}
+func (s *JobSample) hash(seq int64) int64 { return int64(workload.Seed(s.seed, uint64(seq)) >> 1) }
 
 // Seen is the number of jobs from which the sample was taken.
 func (s *JobSample) Seen() int64 { return s.seen }
 
-// Rows returns the sample, sorted by submit time.
+// Rows returns the sample, sorted by submit time. Refused jobs are left out: nothing of them can be drawn.
 func (s *JobSample) Rows() []JobRow {
-	all := slices.Concat([]sampled(s.long), s.pool)
+	all := slices.Concat(s.most.jobs, s.rest.jobs)
 	slices.SortFunc(all, func(a, b sampled) int {
 		return cmp.Or(cmp.Compare(a.row.Submit, b.row.Submit), cmp.Compare(a.seq, b.seq))
 	})
-	rows := make([]JobRow, len(all))
+	rows := make([]JobRow, 0, len(all))
 	for i := range all {
-		rows[i] = all[i].row
+		if all[i].row.Outcome != sim.Refused.String() {
+			rows = append(rows, all[i].row)
+		}
 	}
 	return rows
 }
 
-// longest is a heap with the shortest job on top; of equal ones the later.
-type longest []sampled
-
-func (h longest) Len() int { return len(h) }
-func (h longest) Less(i, j int) bool {
-	return h[i].shorter(h[j].row.Elapsed, h[j].seq)
+// kept is a heap of at most limit jobs with the one on top that leaves first.
+type kept struct {
+	limit int
+	jobs  []sampled
 }
-func (h longest) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *longest) Push(x any)   { *h = append(*h, x.(sampled)) }
-func (h *longest) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
+
+var _ heap.Interface = (*kept)(nil)
+
+// takes says whether a job would stay.
+func (k *kept) takes(j *sampled) bool {
+	return len(k.jobs) < k.limit || k.limit > 0 && leaves(&k.jobs[0], j)
+}
+
+// put takes a job in and returns the one that has to leave for it, if one does.
+func (k *kept) put(j sampled) (sampled, bool) {
+	if heap.Push(k, j); len(k.jobs) > k.limit {
+		return heap.Pop(k).(sampled), true
+	}
+	return sampled{}, false
+}
+
+// leaves says whether a leaves before b.
+func leaves(a, b *sampled) bool { return a.rank > b.rank || a.rank == b.rank && a.seq > b.seq }
+
+func (k *kept) Len() int           { return len(k.jobs) }
+func (k *kept) Less(i, j int) bool { return leaves(&k.jobs[i], &k.jobs[j]) }
+func (k *kept) Swap(i, j int)      { k.jobs[i], k.jobs[j] = k.jobs[j], k.jobs[i] }
+func (k *kept) Push(x any)         { k.jobs = append(k.jobs, x.(sampled)) }
+func (k *kept) Pop() any {
+	last := k.jobs[len(k.jobs)-1]
+	k.jobs = k.jobs[:len(k.jobs)-1]
 	return last
 }

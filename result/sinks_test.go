@@ -241,7 +241,7 @@ func TestJobSample(t *testing.T) {
 	take := func(n, of int, seed uint64) []JobRow {
 		s := NewJobSample(n, seed)
 		for i := range of {
-			// Job 500 is the longest; job 7 never got a container.
+			// Job 500 has most work; job 7 was refused.
 			r := done(int64(i), "u", "q", float64(of-i), float64(of), float64(of)+1, 1)
 			switch i {
 			case 500:
@@ -315,13 +315,13 @@ func TestStats(t *testing.T) {
 	}
 	// Differences -5 -6 -4: mean -5, s = 1, t(0.975, 2) = 4.302653.
 	d := Paired([]float64{10, 20, 30}, []float64{5, 14, 26})
-	if d.Diff.Mean != -5 || !near(d.Diff.Half(), 2.484138) || !near(d.Relative.Mean, -0.25) || !near(d.Relative.Half(), 0.124207) || !d.Sure() {
+	if d.Diff.Mean != -5 || !near(d.Diff.Half(), 2.484138) || !near(d.Ratio.Mean, 0.75) || !d.Ratio.Known {
 		t.Errorf("%+v", d)
 	}
 	if d := Paired([]float64{1, 2}, []float64{2, 1}); d.Sure() || d.Diff.Mean != 0 {
 		t.Errorf("%+v", d)
 	}
-	if d := Paired([]float64{0, 0}, []float64{1, 1}); d.Relative.Known || d.Relative.Mean != 0 || !d.Sure() {
+	if d := Paired([]float64{0, 0}, []float64{1, 1}); d.Ratio.Known || d.Ratio.Mean != 0 || !d.Sure() {
 		t.Errorf("%+v", d)
 	}
 }

@@ -46,13 +46,19 @@ func Mean(xs []float64) Estimate {
 // Difference compares two settings that were run on the same seeds.
 type Difference struct {
 	Base, Other Estimate
-	Diff        Estimate // of other - base, pair by pair
-	// Relative is Diff as a share of the base's mean; all 0 when that mean is 0.
-	Relative Estimate
+	Diff        Estimate // of other - base, seed by seed
+	// Ratio is the ratio of the two means, other over base. Its interval is not symmetric.
+	Ratio Estimate
 }
 
-// Sure says whether the interval of the difference leaves out 0.
-func (d *Difference) Sure() bool { return d.Diff.Known && (d.Diff.Low > 0 || d.Diff.High < 0) }
+// Sure says whether the difference is clear: the interval of the ratio leaves out 1 or, where the ratio has none, that of the
+// difference leaves out 0.
+func (d *Difference) Sure() bool {
+	if d.Ratio.Known {
+		return d.Ratio.Low > 1 || d.Ratio.High < 1
+	}
+	return d.Diff.Known && (d.Diff.Low > 0 || d.Diff.High < 0)
+}
 
 // Paired compares other with base, whose i-th values come from the same seed. Pairing takes out what the seeds have in
 // common. It takes as many pairs as both have.
@@ -63,12 +69,69 @@ func Paired(base, other []float64) Difference {
 	for i := range diffs {
 		diffs[i] = other[i] - base[i]
 	}
-	d := Difference{Base: Mean(base), Other: Mean(other), Diff: Mean(diffs)}
-	d.Relative = Estimate{N: n, Known: d.Diff.Known && d.Base.Mean != 0}
-	if m := math.Abs(d.Base.Mean); m > 0 {
-		d.Relative.Mean, d.Relative.Low, d.Relative.High = d.Diff.Mean/m, d.Diff.Low/m, d.Diff.High/m
+	return Difference{Base: Mean(base), Other: Mean(other), Diff: Mean(diffs), Ratio: ratioOfMeans(base, other)}
+}
+
+// ratioOfMeans estimates R = E[b] / E[a] by r = mean(b) / mean(a) from pairs, with the jackknife on the logarithm of r: with
+// l[i] the logarithm of the ratio without the i-th pair,
+//
+//	log r +- t(0.975, n-1) sqrt((n-1)/n sum (l[i] - mean(l))^2)
+//
+// A busy seed that lengthens both figures alike leaves every l[i] where it was, so it is not taken for doubt about the ratio. The
+// logarithm keeps the interval above 0 and makes it the same whichever of the two is called the base. Of the intervals tried (see
+// docs/comparing.md), it is the one that stays nearest to the 95 % that it claims. Sources: Tukey (1958); Miller, "The jackknife: a
+// review" (Biometrika, 1974); Cochran, Sampling Techniques, chapter 6, for what it replaces.
+//
+// Where the logarithm does not exist, because all but one of the b are 0, the jackknife is taken on r itself. There is no
+// interval when all but one of the a are 0, and no ratio when all are. Values are not negative.
+func ratioOfMeans(a, b []float64) Estimate {
+	e := Estimate{N: len(a)}
+	var sumA, sumB float64
+	for i := range a {
+		sumA, sumB = sumA+a[i], sumB+b[i]
 	}
-	return d
+	if !(sumA > 0) {
+		return e
+	}
+	e.Mean = sumB / sumA
+	e.Low, e.High = e.Mean, e.Mean
+	if len(a) < 2 {
+		return e
+	}
+	without := make([]float64, len(a))
+	logs := true
+	for i := range a {
+		restA, restB := others(a, i), others(b, i)
+		if restA == 0 {
+			return e
+		}
+		without[i] = restB / restA
+		logs = logs && restB > 0
+	}
+	if logs {
+		for i := range without {
+			without[i] = math.Log(without[i])
+		}
+	}
+	// Mean's interval has sqrt(ss/((n-1) n)) where the jackknife has sqrt(ss (n-1)/n).
+	half := Mean(without).Half() * float64(len(a)-1)
+	if e.Known = true; logs {
+		e.Low, e.High = e.Mean*math.Exp(-half), e.Mean*math.Exp(half)
+	} else {
+		e.Low, e.High = max(0, e.Mean-half), e.Mean+half
+	}
+	return e
+}
+
+// others is the sum of all but the i-th value; taking it from the sum of all would leave a rounding error where it is 0.
+func others(xs []float64, i int) float64 {
+	var sum float64
+	for k, x := range xs {
+		if k != i {
+			sum += x
+		}
+	}
+	return sum
 }
 
 // tQuantile is the 0.975 quantile of Student's t distribution.

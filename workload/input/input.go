@@ -25,7 +25,7 @@ type Limits struct {
 }
 
 // DefaultLimits are what Open uses.
-func DefaultLimits() Limits { return Limits{Bytes: 64 * unit.GiB, Ratio: 1000, Grace: 64 * unit.MiB} }
+func DefaultLimits() Limits { return Limits{Bytes: 64 * unit.GiB, Ratio: 200, Grace: unit.MiB} }
 
 func (l Limits) withDefaults() Limits {
 	d := DefaultLimits()
@@ -76,19 +76,19 @@ func Open(path string) (*File, error) {
 func NewFile(r io.Reader, name string, limits Limits) (*File, error) {
 	f := &File{Name: name}
 	lim := limits.withDefaults()
-	raw := &counter{r: r}
-	front := bufio.NewReaderSize(raw, PeekSize)
+	front := bufio.NewReaderSize(r, PeekSize)
 	magic, err := front.Peek(2)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	g := &guard{r: front, name: name, lim: lim}
 	if len(magic) == 2 && magic[0] == 0x1f && magic[1] == 0x8b {
-		z, err := gzip.NewReader(front)
+		packed := &counter{r: front}
+		z, err := gzip.NewReader(packed)
 		if err != nil {
 			return nil, g.explain(err)
 		}
-		f.Gzipped, g.r, g.packed = true, z, raw
+		f.Gzipped, g.r, g.packed = true, z, packed
 	}
 	f.buf = bufio.NewReaderSize(g, PeekSize)
 	return f, nil
@@ -115,9 +115,10 @@ func (f *File) Close() error {
 	return f.under.Close()
 }
 
-// counter counts the bytes taken from the file itself.
+// counter counts the compressed bytes that were used, not those that lie ready in a buffer: it gives single bytes, so
+// that the decompressor takes what it needs and no more.
 type counter struct {
-	r io.Reader
+	r *bufio.Reader
 	n int64
 }
 
@@ -125,6 +126,14 @@ func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n += int64(n)
 	return n, err
+}
+
+func (c *counter) ReadByte() (byte, error) {
+	b, err := c.r.ReadByte()
+	if err == nil {
+		c.n++
+	}
+	return b, err
 }
 
 // guard passes on decompressed data until it breaks a limit.
@@ -147,7 +156,7 @@ func (g *guard) Read(p []byte) (int, error) {
 	case g.n > int64(g.lim.Bytes):
 		g.err = fmt.Errorf("%s holds more than %v of data: refused; cut it into parts", g.name, g.lim.Bytes)
 	case g.packed != nil && g.n > int64(g.lim.Grace) && g.n/g.lim.Ratio > g.packed.n:
-		g.err = fmt.Errorf("%s expands more than %d times: refused", g.name, g.lim.Ratio)
+		g.err = fmt.Errorf("%s expands more than %d times: refused; if you trust it, unpack it first", g.name, g.lim.Ratio)
 	case err != nil && !errors.Is(err, io.EOF):
 		g.err = g.explain(err)
 	default:

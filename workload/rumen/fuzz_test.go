@@ -131,6 +131,7 @@ func TestEndlessJob(t *testing.T) {
 		"text":     {`{"jobID":"`, `job_`, "text of more than 1048576 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			runtime.GC()
 			w := &watched{head: c.head, body: c.body}
 			_, err := NewReader(w, "f.json", Options{}).Next()
 			if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -234,7 +234,9 @@ func (p *parser) readAttempt(int) error {
 	a, t := &p.a, &p.t
 	full := length(a.start, a.finish)
 	t.longest = max(t.longest, full)
-	p.tried = append(p.tried, attemptSpan{a.start, a.finish})
+	if len(p.tried) < maxTried {
+		p.tried = append(p.tried, attemptSpan{a.start, a.finish})
+	}
 	if t.found || a.result != "SUCCESS" && a.result != "SUCCEEDED" {
 		return nil // of two that succeeded, the first counts
 	}

@@ -41,6 +41,7 @@ const (
 	MaxTasks = 500_000 // listed tasks: half a gigabyte of JSON
 	MaxHosts = 200_000 // different hosts that hold its input
 	maxNear  = 8       // hosts kept for one task
+	maxTried = 64      // attempts of one task that are looked at for Options.Retried
 
 	maxHostBytes = 16 << 20 // bytes of the names of its hosts
 )
