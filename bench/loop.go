@@ -36,7 +36,7 @@ type LoopRow struct {
 // Loop measures. Each round plays the simulator and the bare loop one after the other, so that both meet the same
 // neighbours on a shared machine.
 func Loop(ctx context.Context, rounds int) (*LoopResult, error) {
-	l := Load{Jobs: 200, Tasks: 10_000, Nodes: 600, Each: 6}
+	l := Load{Jobs: 200, Tasks: 25_000, Nodes: 600, Each: 6}
 	length := l.Nodes * l.Each
 	table := lengths()
 	delays := make([]unit.Time, 1<<16)

@@ -29,6 +29,7 @@ type compareCell struct {
 	Value, Key   string
 	First        bool // of the run that the others are compared with
 	Change, Half string
+	Range        string // instead of Half: "−48 to −38"
 	Class, Words string // of the verdict
 }
 
@@ -41,7 +42,10 @@ func newComparison(rows []Row, runs []head) *comparison {
 			out := compareCell{Value: figure(cell.Value, row.Unit), Key: key(cell.Value), First: r == 0}
 			if r > 0 {
 				out.Change, out.Half = change(cell, row.Cells[0].Value, row.Unit)
-				c.Intervals = c.Intervals || out.Half != ""
+				if out.Range = interval(cell); out.Range != "" {
+					out.Half = ""
+				}
+				c.Intervals = c.Intervals || out.Half != "" || out.Range != ""
 				switch cell.Verdict {
 				case Better:
 					out.Class, out.Words = "good", "better"

@@ -91,6 +91,26 @@ func change(c Cell, base float64, u Unit) (text, half string) {
 	return minus + p + "\u00a0%", half
 }
 
+// interval writes the ends of a change's interval that is not symmetric.
+func interval(c Cell) string {
+	if !finite(c.Change) || !finite(c.Low) || !finite(c.High) || c.Low >= c.High {
+		return ""
+	}
+	end := func(v float64) string {
+		switch p := percent(math.Abs(v)); {
+		case p == "0":
+			return "0"
+		case v > 9999.5:
+			return "over +9,999"
+		case v > 0:
+			return "+" + p
+		default:
+			return minus + p
+		}
+	}
+	return end(c.Low) + " to " + end(c.High)
+}
+
 // percent writes a percentage without more digits than it is worth, and does not say that all is gone when something is left.
 func percent(p float64) string {
 	switch {

@@ -50,6 +50,23 @@ func TestChange(t *testing.T) {
 	}
 }
 
+func TestInterval(t *testing.T) {
+	for want, c := range map[string]Cell{
+		"−48 to −38":         {Change: -43, Low: -48, High: -38},
+		"−99.99 to −99.96":   {Change: -99.98, Low: -99.99, High: -99.96},
+		"−0.4 to +2":         {Change: 0.8, Low: -0.4, High: 2},
+		"−83 to over +9,999": {Change: 120, Low: -83, High: 1e7},
+		"":                   {Change: 5},
+	} {
+		if got := interval(c); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if got := interval(Cell{Change: 5, Low: math.NaN(), High: math.NaN()}); got != "" {
+		t.Errorf("got %q without an interval", got)
+	}
+}
+
 func TestShortNames(t *testing.T) {
 	for _, c := range []struct{ in, want []string }{
 		{[]string{"fifo", "./conf/capacity-scheduler.xml"}, []string{"fifo", "capacity-scheduler.xml"}},

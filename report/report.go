@@ -103,8 +103,11 @@ type Cell struct {
 	// the page shows the difference itself.
 	Change float64
 	// Half is half the width of the 95 % interval of Change, in percentage points; NaN when there is none (one seed).
-	Half    float64
-	Verdict Verdict
+	Half float64
+	// Low and High are the ends of that interval where it is not symmetric; then they are shown instead of Half. There is none when
+	// they are equal or NaN.
+	Low, High float64
+	Verdict   Verdict
 }
 
 // Verdict says whether a difference is one.

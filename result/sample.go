@@ -21,10 +21,11 @@ type JobSample struct {
 	seen       int64
 }
 
-// sampled is a job of the sample. Those with a low rank stay; of equal ones the earlier.
+// sampled is a job of the sample. Fewer tasks leave first, then greater hashes; among the rest only the hash counts.
 type sampled struct {
-	rank, seq int64
-	row       JobRow
+	tasks, seq int64
+	hash       uint64
+	row        JobRow
 }
 
 var _ sim.Sink = (*JobSample)(nil)
@@ -42,26 +43,23 @@ func (s *JobSample) Sample(*sim.Sample) {}
 // exactly once, and the order of offers does not matter.
 func (s *JobSample) Job(r *sim.JobRecord) {
 	s.seen++
-	out := sampled{rank: -r.Job.Tasks(), seq: r.Seq}
-	if s.most.takes(&out) {
-		out.row = RowOf(r)
-		var over bool
-		if out, over = s.most.put(out); !over {
+	j := sampled{tasks: r.Job.Tasks(), seq: r.Seq, hash: workload.Seed(s.seed, uint64(r.Seq))}
+	known := s.most.takes(&j)
+	if known {
+		j.row = RowOf(r)
+		out, over := s.most.put(j)
+		if !over {
 			return
 		}
-		out.rank = s.hash(out.seq)
-		if s.rest.takes(&out) {
-			s.rest.put(out)
-		}
-		return
+		j = out
 	}
-	if out.rank = s.hash(r.Seq); s.rest.takes(&out) { // most jobs of a large run end here, and cost no row
-		out.row = RowOf(r)
-		s.rest.put(out)
+	if j.tasks = 0; s.rest.takes(&j) { // most jobs of a large run end here, and cost no row
+		if !known {
+			j.row = RowOf(r)
+		}
+		s.rest.put(j)
 	}
 }
-
-func (s *JobSample) hash(seq int64) int64 { return int64(workload.Seed(s.seed, uint64(seq)) >> 1) }
 
 // Seen is the number of jobs from which the sample was taken.
 func (s *JobSample) Seen() int64 { return s.seen }
@@ -103,7 +101,9 @@ func (k *kept) put(j sampled) (sampled, bool) {
 }
 
 // leaves says whether a leaves before b.
-func leaves(a, b *sampled) bool { return a.rank > b.rank || a.rank == b.rank && a.seq > b.seq }
+func leaves(a, b *sampled) bool {
+	return cmp.Or(cmp.Compare(a.tasks, b.tasks), cmp.Compare(b.hash, a.hash), cmp.Compare(b.seq, a.seq)) < 0
+}
 
 func (k *kept) Len() int           { return len(k.jobs) }
 func (k *kept) Less(i, j int) bool { return leaves(&k.jobs[i], &k.jobs[j]) }

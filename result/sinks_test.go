@@ -238,64 +238,63 @@ func TestTimelineGapsAndManyQueues(t *testing.T) {
 }
 
 func TestJobSample(t *testing.T) {
-	take := func(n, of int, seed uint64) []JobRow {
+	// play offers jobs as one scheduler or another would: in another order, with other times.
+	play := func(n, of int, seed uint64, backwards bool) []string {
 		s := NewJobSample(n, seed)
 		for i := range of {
-			// Job 500 has most work; job 7 was refused.
-			r := done(int64(i), "u", "q", float64(of-i), float64(of), float64(of)+1, 1)
+			if backwards {
+				i = of - 1 - i
+			}
+			r := done(int64(i), "u", "q", float64(i), float64(of), float64(of)+1, 1)
+			if backwards {
+				r.Finish *= 3
+			}
 			switch i {
-			case 500:
-				r.Finish = unit.FromSeconds(1e6)
+			case 500: // the one with most tasks
+				r.Job.Stages[0].Tasks = 1000
 			case 7:
-				r.Start, r.Finish, r.Outcome = -1, -1, sim.Unfinished
+				r.Start, r.Finish, r.Outcome = -1, -1, sim.Refused
 			}
 			s.Job(r)
 		}
-		if s.Seen() != int64(of)-1 {
+		if s.Seen() != int64(of) {
 			t.Errorf("saw %d", s.Seen())
 		}
-		return s.Rows()
-	}
-	rows := take(100, 5000, 1)
-	if len(rows) != 100 {
-		t.Fatalf("%d rows", len(rows))
-	}
-	long := false
-	for i := range rows {
-		long = long || rows[i].ID == "j500"
-		if i > 0 && rows[i].Submit < rows[i-1].Submit {
-			t.Fatal("not sorted")
+		rows := s.Rows()
+		var ids []string
+		for i := range rows {
+			if ids = append(ids, rows[i].ID); i > 0 && rows[i].Submit < rows[i-1].Submit {
+				t.Fatal("not sorted")
+			}
 		}
+		return ids
 	}
-	if !long {
-		t.Error("the longest job is missing")
+	ids := play(100, 5000, 1, false)
+	if len(ids) != 100 || !slices.Contains(ids, "j500") {
+		t.Fatalf("%d jobs, or the one with most tasks is missing", len(ids))
 	}
-	if diff := cmp.Diff(rows, take(100, 5000, 1)); diff != "" {
-		t.Error("the same seed gave another sample")
+	if diff := cmp.Diff(ids, play(100, 5000, 1, true)); diff != "" {
+		t.Error("another scheduler gave another sample", diff)
 	}
-	if cmp.Equal(rows, take(100, 5000, 2)) {
+	if cmp.Equal(ids, play(100, 5000, 2, false)) {
 		t.Error("another seed gave the same sample")
 	}
-	if got := take(100, 60, 1); len(got) != 59 {
+	if got := play(100, 60, 1, false); len(got) != 59 {
 		t.Errorf("%d of 59 rows", len(got))
 	}
-	// Uniform: over many seeds the early half of the jobs makes up half of the sample.
+	// Evenly: over many seeds the early half of the jobs makes up half of the sample.
 	early, all := 0, 0
 	for seed := range uint64(60) {
-		s := NewJobSample(9, seed)
-		for i := range 200 {
-			s.Job(done(int64(i), "u", "q", 0, 0, 1, 1))
-		}
-		for _, r := range s.Rows() {
+		for _, id := range play(20, 600, seed, false) {
 			all++
-			if k, err := strconv.Atoi(r.ID[1:]); err != nil {
+			if k, err := strconv.Atoi(id[1:]); err != nil {
 				t.Fatal(err)
-			} else if k < 100 {
+			} else if k < 300 {
 				early++
 			}
 		}
 	}
-	if share := float64(early) / float64(all); share < 0.4 || share > 0.6 {
+	if share := float64(early) / float64(all); share < 0.42 || share > 0.56 { // half of all but job 500
 		t.Errorf("%v of the sample is from the early half", share)
 	}
 }

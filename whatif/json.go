@@ -17,6 +17,7 @@ type jsonComparison struct {
 	Partial     bool            `json:"partial"`
 	Schedulers  []string        `json:"schedulers"`
 	Seeds       []uint64        `json:"seeds"`
+	Headline    string          `json:"headline"`
 	Verdicts    []string        `json:"verdicts"`
 	Notes       []string        `json:"notes"`
 	Assumptions []string        `json:"assumptions"`
@@ -32,20 +33,20 @@ type jsonRow struct {
 }
 
 type jsonCell struct {
-	Scheduler     string    `json:"scheduler"`
-	Values        []float64 `json:"values"` // by seed
-	Mean          *float64  `json:"mean"`
-	Difference    *float64  `json:"difference"`
-	DifferenceCI  *float64  `json:"difference_ci95"` // half its width
-	ChangePercent *float64  `json:"change_percent"`
-	ChangeCI      *float64  `json:"change_percent_ci95"`
-	Judgement     string    `json:"judgement"`
+	Scheduler     string     `json:"scheduler"`
+	Values        []float64  `json:"values"` // by seed
+	Mean          *float64   `json:"mean"`
+	Difference    *float64   `json:"difference"`
+	DifferenceCI  []*float64 `json:"difference_ci95"` // from, to
+	ChangePercent *float64   `json:"change_percent"`
+	ChangeCI      []*float64 `json:"change_percent_ci95"` // from, to
+	Judgement     string     `json:"judgement"`
 }
 
 // WriteJSON writes the comparison.
 func (out *Comparison) WriteJSON(w io.Writer) error {
 	j := jsonComparison{
-		Tool: "yardmaster", Partial: out.Partial, Schedulers: out.Schedulers, Seeds: out.Seeds, Runs: out.Runs,
+		Tool: "yardmaster", Headline: out.Headline, Partial: out.Partial, Schedulers: out.Schedulers, Seeds: out.Seeds, Runs: out.Runs,
 		Verdicts: append([]string{}, out.Verdicts...), Notes: append([]string{}, out.Notes...), Assumptions: []string{}, Metrics: []jsonRow{},
 	}
 	if len(out.Runs) > 0 && len(out.Runs[0]) > 0 {
@@ -56,8 +57,8 @@ func (out *Comparison) WriteJSON(w io.Writer) error {
 		for i, c := range row.Cells {
 			cell := jsonCell{Scheduler: out.Schedulers[i], Values: c.Values, Mean: number(c.Mean), Judgement: c.Judgement.String()}
 			if i > 0 {
-				cell.Difference, cell.DifferenceCI = number(c.Diff), number(c.Half)
-				cell.ChangePercent, cell.ChangeCI = number(c.Change), number(c.ChangeHalf)
+				cell.Difference, cell.DifferenceCI = number(c.Diff), interval(c.DiffLow, c.DiffHigh)
+				cell.ChangePercent, cell.ChangeCI = number(c.Change), interval(c.ChangeLow, c.ChangeHigh)
 			}
 			r.Schedulers = append(r.Schedulers, cell)
 		}
@@ -70,6 +71,13 @@ func (out *Comparison) WriteJSON(w io.Writer) error {
 		return fmt.Errorf("writing the comparison as JSON: %w", err)
 	}
 	return nil
+}
+
+func interval(low, high float64) []*float64 {
+	if math.IsNaN(low) {
+		return nil
+	}
+	return []*float64{number(low), number(high)}
 }
 
 // number rounds to nine decimals, below which nothing is meant; null where there is no number.

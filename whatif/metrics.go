@@ -77,23 +77,23 @@ func (j Judgement) String() string {
 	return [...]string{"first", "same", "unclear", "better", "worse", "unjudged"}[j]
 }
 
-// Cell is one scheduler's figure and how it differs from the first one's.
+// Cell is one scheduler's figure and how it differs from the first one's. Figures that do not exist are NaN.
 type Cell struct {
 	Values []float64 // by seed
 	Mean   float64
-	Diff   float64 // mean difference, in the metric's unit
-	Half   float64 // half the width of its 95 % interval; NaN: there is none
-	// Change is Diff in percent of the first scheduler's mean, and ChangeHalf half the width of its 95 % interval; NaN
-	// where that mean is 0.
-	Change, ChangeHalf float64
-	Judgement          Judgement
+	// Diff is the mean difference in the metric's unit, with its 95 % interval.
+	Diff, DiffLow, DiffHigh float64
+	// Change is the ratio of the two means, less one, in percent, with its 95 % interval, which is not symmetric.
+	Change, ChangeLow, ChangeHigh float64
+	Judgement                     Judgement
 }
 
 // rowOf compares one metric. runs is by scheduler, then seed, all of them there.
 func rowOf(m metric, runs [][]*result.Run) Row {
 	row := Row{Metric: m.name, Unit: m.unit, More: m.more}
 	for s := range runs {
-		c := Cell{Half: math.NaN(), Change: math.NaN(), ChangeHalf: math.NaN()}
+		c := Cell{Change: math.NaN()}
+		c.forget()
 		for _, r := range runs[s] {
 			c.Values = append(c.Values, m.of(r))
 		}
@@ -110,19 +110,20 @@ func (c *Cell) against(first Cell, more bool) {
 	d := result.Paired(first.Values, c.Values)
 	c.Diff = d.Diff.Mean
 	if d.Diff.Known {
-		c.Half = d.Diff.Half()
+		c.DiffLow, c.DiffHigh = d.Diff.Low, d.Diff.High
 	}
-	sure := d.Sure()
 	if first.Mean != 0 {
-		c.Change, c.ChangeHalf = ratio(first.Values, c.Values)
-		sure = math.Abs(c.Change) > c.ChangeHalf
+		c.Change = 100 * (d.Ratio.Mean - 1)
+	}
+	if d.Ratio.Known {
+		c.ChangeLow, c.ChangeHigh = 100*(d.Ratio.Low-1), 100*(d.Ratio.High-1)
 	}
 	switch {
 	case slices.Equal(c.Values, first.Values):
 		c.Judgement = Same
-	case math.IsNaN(c.Half):
+	case !d.Diff.Known:
 		c.Judgement = Unjudged
-	case !sure:
+	case !d.Sure():
 		c.Judgement = Unclear
 	case (c.Diff > 0) == more:
 		c.Judgement = Better
@@ -131,25 +132,8 @@ func (c *Cell) against(first Cell, more bool) {
 	}
 }
 
-// ratio is the paired change of b against a in percent, and half the width of its 95 % interval: see the package comment.
-func ratio(a, b []float64) (change, half float64) {
-	base := result.Mean(a).Mean
-	r := result.Mean(b).Mean / base
-	rest := make([]float64, len(a))
-	for i := range rest {
-		rest[i] = b[i] - r*a[i]
-	}
-	e := result.Mean(rest)
-	half = math.NaN()
-	if e.Known {
-		half = 100 * e.Half() / math.Abs(base)
-	}
-	return 100 * (r - 1) * sign(base), half
-}
-
-func sign(v float64) float64 {
-	if v < 0 {
-		return -1
-	}
-	return 1
+// forget drops the intervals.
+func (c *Cell) forget() {
+	nan := math.NaN()
+	c.DiffLow, c.DiffHigh, c.ChangeLow, c.ChangeHigh = nan, nan, nan, nan
 }

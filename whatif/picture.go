@@ -16,10 +16,10 @@ type Picture struct {
 	Curves    result.Curves
 }
 
-// What is kept for a picture: more intervals than a screen has columns, and as many jobs as a Gantt chart can show.
+// What is kept for a picture: more intervals than a screen has columns, and as many jobs as a busy day has.
 const (
 	pictureIntervals = 1200
-	pictureJobs      = 3000
+	pictureJobs      = 25_000
 )
 
 // painter gathers a Picture.
@@ -38,7 +38,10 @@ func (p *painter) picture(curves result.Curves) Picture {
 
 // Report puts a comparison (or, with one scheduler, a single run) into a report. Facts, title and commands are the caller's.
 func (out *Comparison) Report(c *cluster.Cluster) report.Data {
-	d := report.Data{Partial: out.Partial, Verdicts: out.headlines(), Seeds: out.Seeds}
+	d := report.Data{Partial: out.Partial, Seeds: out.Seeds}
+	if out.Headline != "" {
+		d.Verdicts = append([]string{out.Headline}, out.Verdicts...)
+	}
 	ceiling := float64(c.Containers(cluster.Unit))
 	for s, name := range out.Schedulers {
 		if s >= len(out.Runs) || len(out.Runs[s]) == 0 {
@@ -79,27 +82,11 @@ func (out *Comparison) Report(c *cluster.Cluster) report.Data {
 	return d
 }
 
-// headline is the metric that people ask for first.
-const headline = "p95 wait"
-
-// headlines are the verdicts with the headline first.
-func (out *Comparison) headlines() []string {
-	var first, rest []string
-	for i, v := range out.Verdicts {
-		if out.Rows[i].Metric == headline {
-			first = append(first, v)
-		} else {
-			rest = append(rest, v)
-		}
-	}
-	return append(first, rest...)
-}
-
 // report turns a row into the report's.
 func (row *Row) report() report.Row {
 	out := report.Row{Metric: row.Metric, Unit: map[Unit]report.Unit{Seconds: report.Seconds, Ratio: report.Ratio, Share: report.Share}[row.Unit]}
 	for _, c := range row.Cells {
-		cell := report.Cell{Value: c.Mean, Change: c.Change, Half: c.ChangeHalf}
+		cell := report.Cell{Value: c.Mean, Change: c.Change, Half: math.NaN(), Low: c.ChangeLow, High: c.ChangeHigh}
 		switch c.Judgement {
 		case Better:
 			cell.Verdict = report.Better

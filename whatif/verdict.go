@@ -48,6 +48,7 @@ func (c *crew) compare() *Comparison {
 			out.Verdicts = append(out.Verdicts, row.verdict(out.names()))
 		}
 	}
+	out.Headline = out.headline()
 	return out
 }
 
@@ -69,17 +70,22 @@ func (out *Comparison) settle() {
 	case len(out.Seeds) == 1:
 		out.Notes = append(out.Notes, "one seed: differences have no interval; ask for several with --seeds 5")
 	case out.constant():
-		// An interval of +- 0 would claim a certainty that nothing random was there to earn.
+		// An interval without width would claim a certainty that nothing random was there to earn.
 		out.Notes = append(out.Notes, fmt.Sprintf(
 			"all %d seeds gave the same figures: nothing in this workload and model is random, so differences have no interval and one seed is enough", len(out.Seeds)))
 		for r := range out.Rows {
-			for i := range out.Rows[r].Cells {
-				cell := &out.Rows[r].Cells[i]
-				cell.Half, cell.ChangeHalf = math.NaN(), math.NaN()
-				if cell.Judgement == Better || cell.Judgement == Worse || cell.Judgement == Unclear {
-					cell.Judgement = Unjudged
-				}
-			}
+			out.Rows[r].unjudge()
+		}
+	}
+}
+
+// unjudge drops the intervals of a row.
+func (row *Row) unjudge() {
+	for i := range row.Cells {
+		cell := &row.Cells[i]
+		cell.forget()
+		if cell.Judgement == Better || cell.Judgement == Worse || cell.Judgement == Unclear {
+			cell.Judgement = Unjudged
 		}
 	}
 }
@@ -120,7 +126,7 @@ func ShortNames(full []string) []string {
 	return short
 }
 
-// verdict is one sentence about a metric: "p95 wait: fair -43 % +- 5 against fifo".
+// verdict is one sentence about a metric: "p95 wait: fair -43 % (-48 to -38) against fifo".
 func (row *Row) verdict(names []string) string {
 	alike, unclear := 0, 0
 	for _, c := range row.Cells[1:] {
@@ -152,7 +158,7 @@ func and(names []string) string {
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
-// Words says the difference: "-43 % +- 5", "no clear difference", "the same".
+// Words says the difference: "-43 % (-48 to -38)", "no clear difference", "the same".
 func (c *Cell) Words(u Unit) string {
 	switch c.Judgement {
 	case First:
@@ -165,17 +171,18 @@ func (c *Cell) Words(u Unit) string {
 	return c.Difference(u)
 }
 
-// Difference writes the difference as figures, whatever it means.
+// Difference writes the difference as figures, whatever it means, with its 95 % interval where that has a width.
 func (c *Cell) Difference(u Unit) string {
 	if math.IsNaN(c.Change) { // the first one's figure is 0: there is nothing to take a share of
-		s := signed(Format(math.Abs(c.Diff), u), c.Diff)
-		if c.Half > 0 {
-			s += " +- " + Format(c.Half, u)
+		write := func(v float64) string { return signed(Format(math.Abs(v), u), v) }
+		s := write(c.Diff)
+		if c.DiffHigh > c.DiffLow {
+			s += " (" + write(c.DiffLow) + " to " + write(c.DiffHigh) + ")"
 		}
 		return s
 	}
 	digits := 0
-	if a := math.Abs(c.Change); a < 9.95 || c.ChangeHalf < 0.5 {
+	if a := math.Abs(c.Change); a < 9.95 || c.ChangeHigh-c.ChangeLow < 1 {
 		digits = 1
 		if a < 0.095 {
 			digits = 2
@@ -184,15 +191,23 @@ func (c *Cell) Difference(u Unit) string {
 	if c.Change > -100 && c.Change < -99.5 { // nearly all is not all
 		digits = 2
 	}
-	s := signed(strconv.FormatFloat(math.Abs(c.Change), 'f', digits, 64)+" %", c.Change)
-	if c.ChangeHalf > 0 {
-		half := strconv.FormatFloat(c.ChangeHalf, 'f', digits, 64)
-		if strings.Trim(half, "0.") == "" { // less than the last digit shows
-			half = "less than " + strconv.FormatFloat(math.Pow10(-digits), 'f', digits, 64)
-		}
-		s += " +- " + half
+	s := percent(c.Change, digits) + " %"
+	if low, high := percent(c.ChangeLow, digits), percent(c.ChangeHigh, digits); c.ChangeHigh > c.ChangeLow && low != high {
+		s += " (" + low + " to " + high + ")"
 	}
 	return s
+}
+
+// percent writes a change in percent with its sign, and does not say that all is gone when something is left.
+func percent(v float64, digits int) string {
+	if v > 9999.5 {
+		return "over +9999"
+	}
+	s := strconv.FormatFloat(math.Abs(v), 'f', digits, 64)
+	if most := strings.TrimSuffix("99."+strings.Repeat("9", digits), "."); v > -100 && v < 0 && strings.HasPrefix(s, "100") {
+		s = most
+	}
+	return signed(s, v)
 }
 
 func signed(s string, v float64) string {

@@ -2,14 +2,10 @@
 // seeds, and says what differs.
 //
 // Every scheduler meets the same random numbers: a seed decides how long each task takes and which attempts fail, whoever
-// starts them, so two schedulers are compared seed by seed (paired) and most of the noise drops out. A change in percent is
-// the ratio of the two means, r = mean(b)/mean(a), less one; with e_i = b_i - r a_i its 95 % interval is
-//
-//	+- t(0.975, n-1) sd(e) / (sqrt(n) mean(a))
-//
-// (the ratio estimator of survey sampling: Cochran, Sampling Techniques, chapter 6). Where all seeds have the same figure
-// a, this is the plain paired interval of b - a; where a busy seed doubles the waits under both schedulers, it does not take
-// that for doubt about the change. The difference itself, b - a, is given with its plain paired interval.
+// starts them, so two schedulers are compared seed by seed and most of the noise drops out. A change in percent is the ratio of
+// the two means, mean(b)/mean(a), less one, with a 95 % interval from the jackknife on its logarithm (result.Paired). Where a
+// busy seed doubles the waits under both schedulers, that is not taken for doubt about the change. The difference itself, b - a, is
+// given with the plain t interval of the seeds' differences.
 //
 // A run is one goroutine; as many run at once as there are processors. Results are put where they belong by scheduler and
 // seed, so they do not depend on how many that are.
@@ -76,6 +72,7 @@ type Comparison struct {
 	Seeds      []uint64
 	Runs       [][]*result.Run // by scheduler, then seed
 	Rows       []Row
+	Headline   string    // what a person would repeat
 	Verdicts   []string  // one a metric
 	Notes      []string  // what a reader should know of before believing the rest
 	Pictures   []Picture // of the first seed, by scheduler; nil unless asked for

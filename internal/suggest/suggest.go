@@ -16,7 +16,7 @@ func Closest(word string, candidates []string) (string, bool) {
 	w := strings.ToLower(word)
 	best, bestDistance := "", max(1, len(w)/3)+1
 	for _, c := range candidates {
-		if len(c) > longest {
+		if len(c) > longest || len(c) < len(w)-bestDistance {
 			continue
 		}
 		d := distance(w, strings.ToLower(c))
@@ -39,7 +39,7 @@ func Hint(word string, candidates []string) string {
 }
 
 // longest bounds the words that are compared: nobody mistypes a word of this length by a letter.
-const longest = 64
+const longest = 128
 
 func distance(a, b string) int {
 	s, t := []rune(a), []rune(b)

@@ -21,9 +21,6 @@ func TestEveryEntry(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := p.Order.(policy.Knobs); !ok {
-			t.Errorf("%s has no knobs", e.Name)
-		}
 		p.Order.Resized(policy.Cluster{Total: unit.Resources{Mem: 4096, Cores: 4}, Max: unit.Resources{Mem: 4096, Cores: 4}, Nodes: 1})
 		j := &policy.Job{ID: "a", Tasks: 1, Pending: 1, Ask: unit.Resources{Mem: 1024, Cores: 1}}
 		if err := p.Order.Arrived(j); err != nil {

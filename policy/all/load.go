@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/internal/suggest"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/capacity"
 	"github.com/yardmaster/yardmaster/policy/fair"
@@ -55,8 +56,8 @@ func isFile(spec string) bool {
 
 func unknown(name string) error {
 	there := "there are " + strings.Join(Policies.Names(), ", ") + " and files that end in .xml"
-	if near := conf.Nearest(name, Policies.Names()); near != "" {
-		return fmt.Errorf("no scheduler is named %s: did you mean %s? (%s)", name, near, there)
+	if meant, ok := suggest.Closest(name, Policies.Names()); ok {
+		return fmt.Errorf("no scheduler is named %s: did you mean %s? (%s)", name, meant, there)
 	}
 	return fmt.Errorf("no scheduler is named %s: %s", name, there)
 }

@@ -6,9 +6,9 @@ package rank
 // Heap orders ids (small, dense, such as policy.Job.Index) by (a, b), smallest first. No two ids may share both keys if
 // the order is to be unique; b is usually an arrival number. The zero value is an empty heap.
 type Heap struct {
-	items    []item
-	pos      []int32 // id -> position + 1; 0: absent
-	frontier []int32
+	items []item
+	pos   []int32 // id -> position + 1; 0: absent
+	walk  Cursor
 }
 
 type item struct {
@@ -115,48 +115,10 @@ func (h *Heap) down(p int, it item) {
 // Walk yields ids best first until yield returns false. The heap must not change before that: after a yield that changed
 // it, return false. Walk does not nest on one heap.
 func (h *Heap) Walk(yield func(id int32) bool) {
-	if len(h.items) == 0 || !yield(h.items[0].id) {
-		return
-	}
-	f := h.frontier[:0] // a binary heap of positions whose parents have been yielded
-	p := 0
-	for {
-		for c := 4*p + 1; c < min(4*p+5, len(h.items)); c++ {
-			f = append(f, int32(c))
-			for i := len(f) - 1; i > 0; {
-				q := (i - 1) / 2
-				if !less(&h.items[f[i]], &h.items[f[q]]) {
-					break
-				}
-				f[i], f[q] = f[q], f[i]
-				i = q
-			}
-		}
-		if len(f) == 0 {
-			break
-		}
-		p = int(f[0])
-		last := len(f) - 1
-		f[0] = f[last]
-		f = f[:last]
-		for i := 0; ; {
-			c := 2*i + 1
-			if c >= len(f) {
-				break
-			}
-			if c+1 < len(f) && less(&h.items[f[c+1]], &h.items[f[c]]) {
-				c++
-			}
-			if !less(&h.items[f[c]], &h.items[f[i]]) {
-				break
-			}
-			f[i], f[c] = f[c], f[i]
-			i = c
-		}
-		h.frontier = f // keep a grown buffer even if yield ends the walk
-		if !yield(h.items[p].id) {
+	for h.walk.Start(h); ; h.walk.Next() {
+		id, _, _, ok := h.walk.Peek()
+		if !ok || !yield(id) {
 			return
 		}
 	}
-	h.frontier = f
 }

@@ -13,7 +13,9 @@ try {
   const page = await browser.newPage({ viewport: { width: Number(width), height: 1000 }, colorScheme: theme, deviceScaleFactor: Number(process.env.SCALE || 1) });
   await page.goto(pathToFileURL(resolve(file)).href);
   await page.waitForTimeout(300);
-  await page.screenshot({ path: out, fullPage: true });
+  const height = Number(process.env.HEIGHT || 0); // of the top part to take; 0: the whole page
+  const clip = { x: 0, y: 0, width: Number(width), height };
+  await page.screenshot(height > 0 ? { path: out, fullPage: true, clip } : { path: out, fullPage: true });
 } finally {
   await browser.close();
 }

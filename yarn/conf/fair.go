@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/yardmaster/yardmaster/internal/suggest"
 )
 
 // Fair is the content of a fair-scheduler.xml, the allocation file of Hadoop's FairScheduler.
@@ -125,8 +127,8 @@ func (f *fairReader) other(e *Element, words []string) {
 		return
 	}
 	text := "<" + e.Name + "> is not known and has no effect"
-	if near := Nearest(e.Name, words); near != "" {
-		text += ": did you mean <" + near + ">?"
+	if meant, ok := suggest.Closest(e.Name, words); ok {
+		text += ": did you mean <" + meant + ">?"
 	}
 	f.warn(e, text)
 }
@@ -310,15 +312,4 @@ func shortText(s string) string {
 		return strings.ToValidUTF8(s[:60], "") + "..."
 	}
 	return s
-}
-
-// Nearest is the word that a mistyped one was probably meant to be, or "".
-func Nearest(typed string, words []string) string {
-	best, least := "", 1<<20
-	for _, w := range words {
-		if d := slips(strings.ToLower(typed), strings.ToLower(w)); d < least && d <= slack(w) {
-			best, least = w, d
-		}
-	}
-	return best
 }

@@ -1,0 +1,331 @@
+package whatif
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/result"
+)
+
+// The headline is what an operator would repeat: who gains most in waiting, how much, who pays for it, and whether the work as a
+// whole takes longer. A difference counts when it is clear (its interval leaves out 0, or nothing is random) and noticeable: at
+// least one percent and, for times, at least a second.
+const (
+	leastShare   = 0.01
+	leastSeconds = 1.0
+)
+
+// Groups are looked at when they have enough jobs for a 95th percentile, and only the largest: of many groups some look worse by
+// chance.
+const (
+	groupJobs = 20
+	groupMost = 8
+)
+
+// asked are the metrics that people ask for first, in order. Gains are looked for there, then in the other rows.
+var asked = []string{"p95 wait", "p95 slowdown"}
+
+func (out *Comparison) headline() string {
+	switch {
+	case len(out.Rows) == 0:
+		return ""
+	case len(out.Schedulers) == 1:
+		return out.alone()
+	}
+	names := out.names()
+	for s, runs := range out.Runs {
+		if jobs := runs[0].Jobs; jobs.Finished == 0 {
+			return fmt.Sprintf("No job finished under %s, so there is nothing to compare.", names[s])
+		}
+	}
+	row, s := out.gain()
+	if row == nil {
+		return out.noGain(names)
+	}
+	first := fmt.Sprintf("%s brings the %s from %s to %s%s.", names[s], plain(row.Metric), Format(row.Cells[0].Mean, row.Unit), Format(row.Cells[s].Mean, row.Unit),
+		row.sureness(s))
+	return first + " " + out.price(s, names)
+}
+
+// alone describes a single run.
+func (out *Comparison) alone() string {
+	value := map[string]string{}
+	for _, row := range out.Rows {
+		value[row.Metric] = Format(row.Cells[0].Mean, row.Unit)
+	}
+	if out.Runs[0][0].Jobs.Finished == 0 {
+		return fmt.Sprintf("No job finished under %s.", out.names()[0])
+	}
+	used := fmt.Sprintf("on average %s of the cluster is in use.", value["utilisation"])
+	switch nothing := Format(0, Seconds); {
+	case value["p95 wait"] == nothing:
+		return "At least 95 % of the jobs start at once; " + used
+	case value["median wait"] == nothing:
+		return fmt.Sprintf("Half of the jobs start at once, and 95 %% wait at most %s; %s", value["p95 wait"], used)
+	}
+	return fmt.Sprintf("Half of the jobs wait at most %s for their first container, and 95 %% at most %s; %s", value["median wait"], value["p95 wait"], used)
+}
+
+// gain finds the scheduler with the clearest gain, in the metric that people ask for first. Nil: nobody gains.
+func (out *Comparison) gain() (*Row, int) {
+	var rows []*Row
+	for _, name := range asked {
+		rows = append(rows, out.row(name))
+	}
+	for i := range out.Rows {
+		if name := out.Rows[i].Metric; !slices.Contains(asked, name) && name != "makespan" {
+			rows = append(rows, &out.Rows[i])
+		}
+	}
+	for _, row := range append(rows, out.row("makespan")) {
+		best := 0
+		for s := 1; row != nil && s < len(row.Cells); s++ {
+			if row.differs(s) > 0 && (best == 0 || out.clearer(row, s, best)) {
+				best = s
+			}
+		}
+		if best > 0 {
+			return row, best
+		}
+	}
+	return nil, 0
+}
+
+// clearer says whether scheduler s gains more clearly than best does: it leaves out no more jobs, and even the weak end of its
+// interval is better.
+func (out *Comparison) clearer(row *Row, s, best int) bool {
+	if a, b := out.lost(s) > out.lost(0), out.lost(best) > out.lost(0); a != b {
+		return b
+	}
+	weak := func(s int) float64 {
+		c := &row.Cells[s]
+		v := c.Mean
+		if !math.IsNaN(c.ChangeLow) {
+			if v = c.ChangeHigh; row.More {
+				v = c.ChangeLow
+			}
+		}
+		if row.More {
+			return -v
+		}
+		return v
+	}
+	return weak(s) < weak(best)
+}
+
+// price says who pays for scheduler s's gain, and what becomes of the makespan.
+func (out *Comparison) price(s int, names []string) string {
+	makespan := out.makespan(s)
+	text := "nothing shown gets noticeably worse, and " + makespan
+	if worst := out.worst(s); worst != nil {
+		text = worst.said(s) + "; " + makespan
+	} else if out.row("makespan").differs(s) < 0 {
+		text = makespan + "; nothing else shown gets noticeably worse"
+	}
+	text = strings.ToUpper(text[:1]) + text[1:] + "."
+	if lost := out.lost(s); lost > out.lost(0) {
+		jobs := out.Runs[s][0].Jobs
+		text += fmt.Sprintf(" But %d of %d jobs do not finish under %s and are not in its figures.", lost, jobs.Submitted, names[s])
+	}
+	return text
+}
+
+// noGain is the headline when no other scheduler is better than the first in anything.
+func (out *Comparison) noGain(names []string) string {
+	var worst *loss
+	who, same := 0, true
+	for s := 1; s < len(names); s++ {
+		if w := out.worst(s); w != nil && (worst == nil || w.size > worst.size) {
+			worst, who = w, s
+		}
+		if m := out.row("makespan"); worst == nil && m.differs(s) < 0 {
+			worst, who = &loss{row: m, size: -m.differs(s)}, s
+		}
+		for i := range out.Rows {
+			same = same && out.Rows[i].Cells[s].Judgement == Same
+		}
+	}
+	switch {
+	case same:
+		return fmt.Sprintf("%s give the same figures throughout.", and(names))
+	case worst != nil:
+		return fmt.Sprintf("Nothing shown gets noticeably better than under %s. With %s %s.", names[0], names[who], worst.said(who))
+	}
+	text := fmt.Sprintf("There is no noticeable difference between %s", and(names))
+	for i := range out.Rows {
+		for _, c := range out.Rows[i].Cells[1:] {
+			if c.Judgement == Unclear {
+				return fmt.Sprintf("%s that %d seeds make clear.", text, len(out.Seeds))
+			}
+		}
+	}
+	return text + "."
+}
+
+// makespan says what becomes of the makespan.
+func (out *Comparison) makespan(s int) string {
+	row := out.row("makespan")
+	c := row.Cells[s]
+	switch way := row.differs(s); {
+	case way != 0:
+		verb := "shrinks"
+		if way < 0 {
+			verb = "grows"
+		}
+		return fmt.Sprintf("the makespan %s from %s to %s", verb, Format(row.Cells[0].Mean, Seconds), Format(c.Mean, Seconds))
+	case c.Judgement == Unclear && math.Abs(c.Diff) >= leastShare*row.Cells[0].Mean:
+		return "whether the makespan moves is not clear"
+	}
+	return "the makespan does not move"
+}
+
+// loss is a figure that gets worse.
+type loss struct {
+	row  *Row
+	kind string // "queue", "class"; "": of all jobs
+	name string
+	size float64
+}
+
+// worst finds what gets worse most, relative to what it was: of all jobs, and of the jobs of one queue or class. The makespan is
+// told apart.
+func (out *Comparison) worst(s int) *loss {
+	var worst *loss
+	offer := func(l loss) {
+		if l.size = -l.row.differs(s); l.size > 0 && (worst == nil || l.size > worst.size) {
+			worst = &l
+		}
+	}
+	for i := range out.Rows {
+		if out.Rows[i].Metric != "makespan" {
+			offer(loss{row: &out.Rows[i]})
+		}
+	}
+	constant := out.constant()
+	for _, kind := range []struct {
+		name string
+		of   func(*result.Run) []result.Group
+	}{
+		{"queue", func(r *result.Run) []result.Group { return r.ByQueue }},
+		{"class", func(r *result.Run) []result.Group { return r.ByClass }},
+	} {
+		groups := kind.of(out.Runs[0][0])
+		if len(groups) < 2 {
+			continue
+		}
+		for _, g := range groups[:min(len(groups), groupMost)] {
+			if row := out.group(g.Name, kind.of, constant); row != nil {
+				offer(loss{row: row, kind: kind.name, name: g.Name})
+			}
+		}
+	}
+	return worst
+}
+
+// group compares the elapsed time of one queue's or class's jobs; nil when some run has too few of them.
+func (out *Comparison) group(name string, of func(*result.Run) []result.Group, constant bool) *Row {
+	p95 := func(r *result.Run) float64 {
+		for _, g := range of(r) {
+			if g.Name == name && g.Elapsed.Count >= groupJobs {
+				return g.Elapsed.P95
+			}
+		}
+		return math.NaN()
+	}
+	for _, runs := range out.Runs {
+		for _, r := range runs {
+			if math.IsNaN(p95(r)) {
+				return nil
+			}
+		}
+	}
+	row := rowOf(metric{"p95 elapsed", Seconds, false, p95}, out.Runs)
+	if constant {
+		row.unjudge()
+	}
+	return &row
+}
+
+// said tells a loss: "jobs of queue etl pay, with a 95th-percentile elapsed time of 2.4 h instead of 2 h".
+func (l *loss) said(s int) string {
+	was, is := Format(l.row.Cells[0].Mean, l.row.Unit), Format(l.row.Cells[s].Mean, l.row.Unit)
+	if l.kind == "" {
+		return fmt.Sprintf("the %s goes from %s to %s", plain(l.row.Metric), was, is)
+	}
+	return fmt.Sprintf("jobs of %s %s pay, with a %s of %s instead of %s", l.kind, l.name, plain(l.row.Metric), is, was)
+}
+
+// differs says how much better (above 0) or worse (below 0) scheduler s is, relative to the first; 0 unless that is clear and
+// noticeable.
+func (row *Row) differs(s int) float64 {
+	c, base := &row.Cells[s], row.Cells[0].Mean
+	switch c.Judgement {
+	case First, Same, Unclear:
+		return 0
+	case Better, Worse, Unjudged:
+	}
+	least := leastShare * math.Abs(base)
+	if row.Unit == Seconds {
+		least = max(least, leastSeconds)
+		base = max(base, leastSeconds) // from nothing to two seconds is not infinitely worse
+	}
+	if math.Abs(c.Diff) < least || c.Diff == 0 {
+		return 0
+	}
+	size := c.Diff / math.Max(math.Abs(base), 1e-9)
+	if row.More {
+		return size
+	}
+	return -size
+}
+
+// sureness is the interval of a gain, in words.
+func (row *Row) sureness(s int) string {
+	c := &row.Cells[s]
+	if math.IsNaN(c.ChangeLow) || c.ChangeLow >= c.ChangeHigh {
+		return ""
+	}
+	digits := 0
+	switch a := math.Abs(c.Change); {
+	case c.Change < -99.5:
+		digits = 2
+	case a < 9.95:
+		digits = 1
+	}
+	from, to, word := percent(c.ChangeHigh, digits), percent(c.ChangeLow, digits), "less"
+	if c.Change > 0 {
+		from, to, word = to, from, "more"
+	}
+	from, to = strings.Trim(from, "+-"), strings.Trim(strings.Replace(to, " +", " ", 1), "+-")
+	between := from + " to " + to
+	if from == to {
+		between = from
+	}
+	return fmt.Sprintf(" (%s %% %s, with 95 %% confidence from %d seeds)", between, word, len(c.Values))
+}
+
+func (out *Comparison) row(metric string) *Row {
+	for i := range out.Rows {
+		if out.Rows[i].Metric == metric {
+			return &out.Rows[i]
+		}
+	}
+	return nil
+}
+
+// lost is the number of jobs of the first seed that are not in a scheduler's figures.
+func (out *Comparison) lost(s int) int64 {
+	j := out.Runs[s][0].Jobs
+	return j.Refused + j.Failed + j.Unfinished
+}
+
+// plain is a metric's name in a sentence.
+func plain(metric string) string {
+	metric = strings.Replace(metric, "p95 ", "95th-percentile ", 1)
+	if strings.HasSuffix(metric, "elapsed") {
+		metric += " time"
+	}
+	return metric
+}
