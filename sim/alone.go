@@ -139,7 +139,7 @@ func (a *Alone) playAlone(src *workload.Job, seq int64) unit.Time {
 	e := a.play
 	begin := e.now
 	e.next, e.nextSeq = src, seq
-	e.q.push(begin, evArrival)
+	e.q.push(begin, evArrival, 0)
 	if _, err := e.loop(context.Background()); err != nil {
 		panic("sim: a job that finished in a run does not finish alone: " + err.Error())
 	}

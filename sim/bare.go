@@ -15,13 +15,13 @@ func BareLoop(events int64, length int, delays []unit.Time) unit.Time {
 		return delays[k]
 	}
 	for i := range length {
-		q.push(delay(), uint64(i))
+		q.push(delay(), uint64(i), 0)
 	}
 	var last unit.Time
 	for range events {
 		e, _ := q.pop()
 		last = e.at
-		q.push(last+delay(), e.what)
+		q.push(last+delay(), e.what, last)
 	}
 	return last
 }

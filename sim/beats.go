@@ -79,7 +79,7 @@ func (p *pool) putBeat(i int32, at unit.Time) {
 	b := p.beats
 	b.at, b.node = at, i
 	b.serial++
-	p.e.q.push(at, evBeat|p.id|b.serial<<1)
+	p.e.q.push(at, evBeat|p.id|b.serial<<1, 0)
 }
 
 // nodeFreed says that a node has room again: it may be heard before the beat that is on the queue.

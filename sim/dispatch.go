@@ -93,8 +93,6 @@ func (p *pool) pass() policy.Verdict {
 func (e *engine) start(p *pool, j *job, n *policy.Node, near policy.Near, number int64) {
 	v := &j.views[p.id]
 	ask, front := v.Ask, v.Front
-	t := e.newRecord(j.index, n.Index, int16(front))
-	tk := &e.tasks[t]
 	n.Free = n.Free.Sub(ask)
 	p.rooms.touch(n.Index)
 	v.Pending--
@@ -114,20 +112,19 @@ func (e *engine) start(p *pool, j *job, n *policy.Node, near policy.Near, number
 	switch {
 	case front >= 0:
 		s := &j.stages[front]
-		s.take(tk, number)
+		number, attempt := s.take(number)
 		j.rec.Near[near]++
 		dry = s.pending == 0
-		if s.released {
-			e.schedule(j, front, t)
+		if s.released && j.plain {
+			e.work(j, front, n.Index, e.now, number)
 		} else {
-			tk.flags |= taskWaits
-			tk.next, s.waits = s.waits, t
+			e.startRecorded(j, front, n.Index, number, attempt, 0)
 		}
 	case front == policy.MasterStage:
-		j.master = t
-		e.q.push(e.now+e.model.StartUp, evUp|uint64(t))
+		j.master = e.newRecord(j.index, n.Index, int16(front))
+		e.q.push(e.now+e.model.StartUp, evUp|uint64(j.master), 0)
 	default:
-		e.startKept(j, t)
+		e.startKept(j, e.newRecord(j.index, n.Index, int16(front)))
 	}
 	if v.Pending == 0 {
 		p.waiting--
@@ -143,29 +140,80 @@ func (e *engine) start(p *pool, j *job, n *policy.Node, near policy.Near, number
 	}
 }
 
-// take removes one task from those pending and writes its number into the record.
-func (s *stage) take(tk *task, number int64) {
+// take removes one task from those pending: the one that was chosen, one that must run again, or the next.
+func (s *stage) take(chosen int64) (number int64, attempt uint8) {
 	s.pending--
 	s.running++
 	switch k := len(s.redo); {
-	case number >= 0:
-		tk.number = number
-		s.near.taken(number)
+	case chosen >= 0:
+		s.near.taken(chosen)
 		if k > 0 {
-			tk.attempt = s.takeRedo(number)
+			attempt = s.takeRedo(chosen)
 		}
+		return chosen, attempt
 	case k > 0:
-		tk.number, tk.attempt = s.redo[k-1].number, s.redo[k-1].attempt
+		a := s.redo[k-1]
 		s.redo = s.redo[:k-1]
-	default:
-		tk.number = s.next
-		s.next++
+		return a.number, a.attempt
+	}
+	s.next++
+	return s.next - 1, 0
+}
+
+// A task whose stage is released and that can neither fail nor be killed is not a record at all: all that its end needs to
+// know is in the event. On a large cluster that saves a look at memory that is in no cache, the dearest step of a task.
+const (
+	nodeBits  = 20 // cluster.MaxNodes
+	stageBits = 10 // workload.MaxStages
+	jobBits   = 24 // a job with a larger index has records
+)
+
+// work puts the end of a plain task on the queue.
+func (e *engine) work(j *job, i int, node int32, start unit.Time, number int64) {
+	s := &j.stages[i]
+	length := s.fixed
+	if length < 0 {
+		length = s.length.Draw(number, s.seed)
+	}
+	end := max(start+e.model.StartUp, e.now) + length
+	if e.model.EndOnBeat {
+		end = e.pools[s.pool].beats.atOrAfter(node, end)
+	}
+	e.q.push(end, evPlainEnd|uint64(j.index)<<(nodeBits+stageBits)|uint64(node)<<stageBits|uint64(i), start)
+}
+
+// plainEnd handles the end of a plain task.
+func (e *engine) plainEnd(arg uint64, start unit.Time) {
+	node := int32(arg >> stageBits & (1<<nodeBits - 1))
+	j := e.jobs[arg>>(nodeBits+stageBits)]
+	i := int(arg & (1<<stageBits - 1))
+	s := &j.stages[i]
+	e.count(j, s)
+	e.giveBack(j, i, node, start, false)
+	e.after(j, s, node, false)
+}
+
+// startRecorded makes a record of a task that starts, and lets it work or wait.
+func (e *engine) startRecorded(j *job, i int, node int32, number int64, attempt, flags uint8) {
+	t := e.newRecord(j.index, node, int16(i))
+	tk := &e.tasks[t]
+	tk.number, tk.attempt, tk.flags = number, attempt, flags
+	if s := &j.stages[i]; s.released {
+		e.schedule(j, i, t)
+	} else {
+		tk.flags |= taskWaits
+		tk.next, s.waits = s.waits, t
 	}
 }
 
-// schedule puts the end of a task's work on the queue. The stage must be released.
+// schedule puts the end of a recorded task's work on the queue. The stage must be released.
 func (e *engine) schedule(j *job, i int, t int32) {
 	s, tk := &j.stages[i], &e.tasks[t]
+	if j.plain {
+		e.work(j, i, tk.node, tk.start, tk.number)
+		e.freeRecord(t)
+		return
+	}
 	length := s.fixed
 	if length < 0 {
 		length = s.length.Draw(tk.number, s.seed)
@@ -184,10 +232,10 @@ func (e *engine) schedule(j *job, i int, t int32) {
 	if e.model.EndOnBeat {
 		end = e.pools[s.pool].beats.atOrAfter(tk.node, end)
 	}
-	e.q.push(end, kind|uint64(t))
+	e.q.push(end, kind|uint64(t), 0)
 }
 
-// taskEnd handles the end of a task's work, or its failure.
+// taskEnd handles the end of a recorded task's work, or its failure.
 func (e *engine) taskEnd(t int32, failed bool) {
 	tk := &e.tasks[t]
 	if tk.flags&taskDead != 0 {
@@ -196,82 +244,99 @@ func (e *engine) taskEnd(t int32, failed bool) {
 	}
 	j := e.jobs[tk.job]
 	s := &j.stages[tk.stage]
-	node, poolID := tk.node, s.pool
-	inner := tk.flags&taskInner != 0
-	s.running--
+	node, inner := tk.node, tk.flags&taskInner != 0
 	if failed {
-		e.giveBack(j, t, true)
+		s.running--
+		e.giveBackRecord(j, t, true)
 		e.retry(j, t)
 	} else {
-		s.done++
-		j.left--
-		j.views[poolID].Done++
-		e.sum.Tasks++
-		e.giveBack(j, t, false)
+		e.count(j, s)
+		e.giveBackRecord(j, t, false)
 	}
 	e.freeRecord(t)
 	if j.gone {
 		return // failed once too often
 	}
+	if !inner {
+		e.after(j, s, node, failed)
+		return
+	}
+	e.progress(j, s, failed)
+	if !j.gone {
+		e.fillKept(j)
+	}
+}
+
+// count books a task that is done.
+func (e *engine) count(j *job, s *stage) {
+	s.running--
+	s.done++
+	j.left--
+	j.views[s.pool].Done++
+	e.sum.Tasks++
+}
+
+// progress looks at what a task's end means for its job.
+func (e *engine) progress(j *job, s *stage, failed bool) {
 	if j.left == 0 {
 		e.done(j, Finished)
 	} else if s.done >= s.mark || failed {
 		e.refresh(j)
 	}
-	if inner {
-		if !j.gone {
-			e.fillKept(j)
-		}
-		return
-	}
-	p := e.pools[poolID]
-	if p.waiting == 0 {
-		return
-	}
-	if p.beats != nil {
+}
+
+// after looks at what the end of a task in a container of its own means for its job, and offers the container.
+func (e *engine) after(j *job, s *stage, node int32, failed bool) {
+	p := e.pools[s.pool]
+	e.progress(j, s, failed)
+	switch {
+	case p.waiting == 0:
+	case p.beats != nil:
 		p.nodeFreed(node)
-		return
-	}
-	if !p.due {
+	case !p.due:
 		p.offerNode(&p.nodes[node])
 	}
 }
 
-// giveBack returns a container to its node and tells the policy. A task inside a kept container has none of its own.
-func (e *engine) giveBack(j *job, t int32, lost bool) {
-	tk := &e.tasks[t]
-	length := e.now - tk.start
+// giveBack returns the container of a task (or master, or one that was kept) to its node and tells the policy.
+func (e *engine) giveBack(j *job, stage int, node int32, start unit.Time, lost bool) {
+	length := e.now - start
 	j.rec.Service += length
+	ask, k := e.askOf(j, stage)
+	p := e.pools[k]
+	v := &j.views[k]
+	n := &p.nodes[node]
+	if !n.Total.IsZero() {
+		n.Free = n.Free.Add(ask)
+		p.rooms.touch(node)
+	}
+	v.Running--
+	v.Used = v.Used.Sub(ask)
+	e.queues[j.queue].yield(e.now-e.samples.from, ask.Mem)
+	p.order.Ended(v, stage, ask, length, lost)
+}
+
+// giveBackRecord gives back what a record holds: a container, or a slot in one that the job keeps.
+func (e *engine) giveBackRecord(j *job, t int32, lost bool) {
+	tk := &e.tasks[t]
 	if lost {
 		j.rec.Lost++
 		e.sum.Lost++
 	}
 	if tk.flags&taskInner != 0 {
-		j.rec.Service -= length // counted by the container that is kept
 		j.kept.idle++
 		return
 	}
-	ask, k := e.askOf(j, tk)
-	p := e.pools[k]
-	v := &j.views[k]
-	n := &p.nodes[tk.node]
-	if !n.Total.IsZero() {
-		n.Free = n.Free.Add(ask)
-		p.rooms.touch(tk.node)
-	}
-	v.Running--
-	v.Used = v.Used.Sub(ask)
-	e.queues[j.queue].yield(e.now-e.samples.from, ask.Mem)
-	p.order.Ended(v, int(tk.stage), ask, length, lost)
+	e.giveBack(j, int(tk.stage), tk.node, tk.start, lost)
 }
 
 // askOf is the size of a held container and the pool it is from.
-func (e *engine) askOf(j *job, tk *task) (unit.Resources, uint8) {
+func (e *engine) askOf(j *job, stage int) (unit.Resources, uint8) {
 	switch {
-	case tk.stage >= 0:
-		s := &j.stages[tk.stage]
+	case stage >= 0:
+		s := &j.stages[stage]
 		return s.ask, s.pool
-	case tk.stage == policy.MasterStage:
+	case stage == policy.MasterStage:
 		return j.src.Master, 0
 	}
 	return j.kept.ask, 0

@@ -26,7 +26,8 @@ import (
 
 // What an event means. The argument in the lower bits is a task record, a pool, a loss or an action.
 const (
-	evTaskEnd uint64 = iota << 56
+	evPlainEnd uint64 = iota << 56
+	evTaskEnd
 	evTaskFail
 	evUp // a master or a kept container has started up
 	evArrival
@@ -53,6 +54,7 @@ type engine struct {
 
 	tasks    []task
 	freeTask int32 // head of the list of unused records; -1: none
+	careful  bool  // tasks can fail or be killed: each is a record
 
 	queues  []queueState
 	queueOf map[string]int32
@@ -95,7 +97,8 @@ type pool struct {
 	due     bool // something changed that makes a look at the whole pool worth while
 }
 
-// task is a container that is held: a running task, a master, or a kept container.
+// task is the record of a container that is held: a master, a kept container, a task that waits for other stages or runs
+// in a kept container; and, in a run in which tasks can fail or be killed, every running task.
 type task struct {
 	job     int32
 	node    int32
@@ -140,6 +143,7 @@ func newEngine(c Config) (*engine, error) {
 	if e.model.FailTask < 0 || e.model.FailTask >= 1 {
 		return nil, fmt.Errorf("the probability that a task fails is %v: it must be at least 0 and less than 1", e.model.FailTask)
 	}
+	e.careful = e.model.FailTask > 0 || len(e.model.Losses) > 0 || c.Steerer != nil
 	kinds := 1
 	if c.Cluster.Slots {
 		kinds = 2
@@ -164,7 +168,7 @@ func newEngine(c Config) (*engine, error) {
 	}
 	if c.Steerer != nil {
 		e.steering = newSteering(e, c.Steerer, c.Delays)
-		e.q.push(0, evSteer)
+		e.q.push(0, evSteer, 0)
 	}
 	return e, e.readAhead()
 }
@@ -277,7 +281,7 @@ func (e *engine) readAhead() error {
 		return err
 	}
 	e.next = j
-	e.q.push(j.Submit, evArrival)
+	e.q.push(j.Submit, evArrival, 0)
 	return nil
 }
 
@@ -307,6 +311,8 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 		e.now = ev.at
 		arg := ev.what &^ kindMask
 		switch ev.what & kindMask {
+		case evPlainEnd:
+			e.plainEnd(arg, ev.start)
 		case evTaskEnd:
 			e.taskEnd(int32(arg), false)
 		case evTaskFail:

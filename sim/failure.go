@@ -82,7 +82,7 @@ func (e *engine) kill(j *job, t int32) {
 	tk := &e.tasks[t]
 	s := &j.stages[tk.stage]
 	s.running--
-	e.giveBack(j, t, true)
+	e.giveBackRecord(j, t, true)
 	e.again(j, int(tk.stage), again{tk.number, tk.attempt}) // killed, not failed: the attempt does not count
 }
 
@@ -94,7 +94,7 @@ func (e *engine) killTasks(j *job) {
 			continue
 		}
 		j.stages[tk.stage].running--
-		e.giveBack(j, int32(t), true)
+		e.giveBackRecord(j, int32(t), true)
 		if tk.flags&taskWaits != 0 {
 			e.freeRecord(int32(t))
 		} else {
@@ -112,9 +112,9 @@ func (e *engine) planLosses() error {
 		if l.At < 0 || l.For < 0 {
 			return fmt.Errorf("node %q is to be lost at %v for %v", l.Node, l.At, l.For)
 		}
-		e.q.push(l.At, evLost|uint64(i))
+		e.q.push(l.At, evLost|uint64(i), 0)
 		if l.For > 0 {
-			e.q.push(l.At+l.For, evBack|uint64(i))
+			e.q.push(l.At+l.For, evBack|uint64(i), 0)
 		}
 	}
 	return nil
@@ -190,7 +190,7 @@ func (e *engine) loseKept(j *job, t int32) {
 	tk := &e.tasks[t]
 	e.unlink(&k.first, t)
 	k.turn = 0
-	e.giveBack(j, t, true)
+	e.giveBackRecord(j, t, true)
 	if tk.flags&taskUp != 0 {
 		k.up--
 		k.idle -= k.slots
@@ -202,7 +202,7 @@ func (e *engine) loseKept(j *job, t int32) {
 
 // loseMaster loses a job's master: another one is asked for. What runs goes on, as with work-preserving restart.
 func (e *engine) loseMaster(j *job, t int32) {
-	e.giveBack(j, t, true)
+	e.giveBackRecord(j, t, true)
 	j.master = -1
 	e.endStarting(t)
 	e.want(j, 0, 1)

@@ -22,6 +22,7 @@ type job struct {
 	master int32 // its task record; -1: none
 	ready  bool  // the master is up (or there is none): stages may take containers
 	gone   bool
+	plain  bool // its running tasks need no records
 	kept   *kept
 	rec    JobRecord
 }
@@ -160,6 +161,7 @@ func (e *engine) newJob(src *workload.Job) *job {
 		j.kept = &kept{ask: src.Keep.Ask, slots: src.Keep.Slots, want: src.Keep.Max, first: -1}
 	}
 	j.ready = src.Master.IsZero() || slots // Hadoop 1 has no masters
+	j.plain = !e.careful && j.kept == nil && j.index < 1<<jobBits
 	for k := range e.pools {
 		j.views[k] = policy.Job{
 			Seq: seq, Index: j.index, ID: src.ID, User: src.User, Queue: e.queues[j.queue].name, Priority: src.Priority,
@@ -346,7 +348,7 @@ func (e *engine) done(j *job, o Outcome) {
 		e.freeKept(j)
 	}
 	if j.master >= 0 {
-		e.giveBack(j, j.master, false)
+		e.giveBackRecord(j, j.master, false)
 		e.endStarting(j.master)
 		j.master = -1
 	}

@@ -33,7 +33,7 @@ func (e *engine) startKept(j *job, t int32) {
 	k := j.kept
 	e.tasks[t].next, k.first = k.first, t
 	k.want--
-	e.q.push(e.now+e.model.StartUp, evUp|uint64(t))
+	e.q.push(e.now+e.model.StartUp, evUp|uint64(t), 0)
 }
 
 func (e *engine) upKept(j *job) {
@@ -51,17 +51,9 @@ func (e *engine) fillKept(j *job) {
 		s := &j.stages[i]
 		for s.open && s.pending > 0 && k.idle > 0 {
 			k.idle--
-			t := e.newRecord(j.index, e.hostOfNext(k), int16(i))
-			tk := &e.tasks[t]
-			tk.flags = taskInner
-			s.take(tk, -1)
+			number, attempt := s.take(-1)
 			j.rec.Near[policy.NoPreference]++
-			if s.released {
-				e.schedule(j, i, t)
-			} else {
-				tk.flags |= taskWaits
-				tk.next, s.waits = s.waits, t
-			}
+			e.startRecorded(j, i, e.hostOfNext(k), number, attempt, taskInner)
 			if s.pending == 0 {
 				e.refresh(j) // may come back here for the next stage
 			}
@@ -89,7 +81,7 @@ func (e *engine) freeKept(j *job) {
 	k := j.kept
 	for t := k.first; t >= 0; {
 		next := e.tasks[t].next
-		e.giveBack(j, t, false)
+		e.giveBackRecord(j, t, false)
 		e.endStarting(t)
 		t = next
 	}

@@ -8,8 +8,9 @@ import (
 
 // event is one entry of the event queue: an instant and what happens then. Only the loop knows how to read what.
 type event struct {
-	at   unit.Time
-	what uint64 // kind in the top byte, argument below
+	at    unit.Time
+	what  uint64    // kind in the top byte, argument below
+	start unit.Time // of a plain task
 }
 
 // queue is a radix heap: a priority queue for integer keys that never fall below the last one taken.
@@ -29,9 +30,9 @@ type queue struct {
 }
 
 // push adds an event; at must not lie before the event taken last.
-func (q *queue) push(at unit.Time, what uint64) {
+func (q *queue) push(at unit.Time, what uint64, start unit.Time) {
 	b := bits.Len64(uint64(at ^ q.last))
-	q.buckets[b&63] = append(q.buckets[b&63], event{at, what})
+	q.buckets[b&63] = append(q.buckets[b&63], event{at, what, start})
 	q.used |= 1 << uint(b)
 	q.n++
 }

@@ -22,8 +22,8 @@ func TestQueueOrder(t *testing.T) {
 		for range rapid.IntRange(1, 300).Draw(t, "steps") {
 			if rapid.IntRange(0, 2).Draw(t, "op") > 0 {
 				at := now + unit.Time(rapid.Int64Range(0, wide).Draw(t, "delta"))
-				q.push(at, seq)
-				model = append(model, event{at, seq})
+				q.push(at, seq, -at)
+				model = append(model, event{at, seq, -at})
 				seq++
 				continue
 			}
@@ -57,12 +57,12 @@ func benchQueue(b *testing.B, pending int) {
 		deltas[i] = l.Draw(int64(i), 1)
 	}
 	for i := range pending {
-		q.push(deltas[i&0xffff], uint64(i))
+		q.push(deltas[i&0xffff], uint64(i), 0)
 	}
 	b.ResetTimer()
 	for i := range b.N {
 		e, _ := q.pop()
-		q.push(e.at+deltas[i&0xffff], e.what)
+		q.push(e.at+deltas[i&0xffff], e.what, e.at)
 	}
 }
 

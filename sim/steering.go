@@ -38,7 +38,7 @@ func (s *steering) step() {
 		}
 	}
 	if show < 0 { // nothing is old enough yet: look again when it is
-		e.q.push(s.seen[0].Now+s.delays.Sense, evSteer)
+		e.q.push(s.seen[0].Now+s.delays.Sense, evSteer, 0)
 		return
 	}
 	seen := s.seen[show]
@@ -50,10 +50,10 @@ func (s *steering) step() {
 			delay = s.delays.Queue
 		}
 		s.todo = append(s.todo, steer.Receipt{Action: a, Asked: e.now})
-		e.q.push(e.now+delay, evAction|uint64(len(s.todo)-1))
+		e.q.push(e.now+delay, evAction|uint64(len(s.todo)-1), 0)
 	}
 	if again > 0 && (e.present > 0 || e.next != nil) {
-		e.q.push(e.now+again, evSteer)
+		e.q.push(e.now+again, evSteer, 0)
 	}
 }
 
@@ -186,7 +186,7 @@ func (e *engine) moveCounts(j *job, to int32) {
 		if tk.flags&(taskUnset|taskDead|taskInner) != 0 || tk.job != j.index {
 			continue
 		}
-		ask, _ := e.askOf(j, tk)
+		ask, _ := e.askOf(j, int(tk.stage))
 		e.queues[from].yield(since, ask.Mem)
 		e.queues[to].hold(since, ask.Mem)
 	}
