@@ -5,23 +5,14 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"github.com/yardmaster/yardmaster/result"
 )
 
 // The headline is what an operator would repeat: who gains most in waiting, how much, who pays for it, and whether the work as a
-// whole takes longer. A difference counts when it is clear (its interval leaves out 0, or nothing is random) and noticeable: at
+// whole takes longer. A difference counts when it is clear (its interval, where it has one, leaves out 0) and noticeable: at
 // least one percent and, for times, at least a second.
 const (
 	leastShare   = 0.01
 	leastSeconds = 1.0
-)
-
-// Groups are looked at when they have enough jobs for a 95th percentile, and only the largest: of many groups some look worse by
-// chance.
-const (
-	groupJobs = 20
-	groupMost = 8
 )
 
 // asked are the metrics that people ask for first, in order. Gains are looked for there, then in the other rows.
@@ -44,9 +35,8 @@ func (out *Comparison) headline() string {
 	if row == nil {
 		return out.noGain(names)
 	}
-	first := fmt.Sprintf("%s brings the %s from %s to %s%s.", names[s], plain(row.Metric), Format(row.Cells[0].Mean, row.Unit), Format(row.Cells[s].Mean, row.Unit),
-		row.sureness(s))
-	return first + " " + out.price(s, names)
+	was, is := Format(row.Cells[0].Mean, row.Unit), Format(row.Cells[s].Mean, row.Unit)
+	return fmt.Sprintf("%s brings the %s from %s to %s%s. ", names[s], plain(row.Metric), was, is, row.sureness(s)) + out.price(s, row, names)
 }
 
 // alone describes a single run.
@@ -65,7 +55,8 @@ func (out *Comparison) alone() string {
 	case value["median wait"] == nothing:
 		return fmt.Sprintf("Half of the jobs start at once, and 95 %% wait at most %s; %s", value["p95 wait"], used)
 	}
-	return fmt.Sprintf("Half of the jobs wait at most %s for their first container, and 95 %% at most %s; %s", value["median wait"], value["p95 wait"], used)
+	return fmt.Sprintf("Half of the jobs wait at most %s for their first container, and 95 %% at most %s; %s",
+		value["median wait"], value["p95 wait"], used)
 }
 
 // gain finds the scheduler with the clearest gain, in the metric that people ask for first. Nil: nobody gains.
@@ -115,23 +106,6 @@ func (out *Comparison) clearer(row *Row, s, best int) bool {
 	return weak(s) < weak(best)
 }
 
-// price says who pays for scheduler s's gain, and what becomes of the makespan.
-func (out *Comparison) price(s int, names []string) string {
-	makespan := out.makespan(s)
-	text := "nothing shown gets noticeably worse, and " + makespan
-	if worst := out.worst(s); worst != nil {
-		text = worst.said(s) + "; " + makespan
-	} else if out.row("makespan").differs(s) < 0 {
-		text = makespan + "; nothing else shown gets noticeably worse"
-	}
-	text = strings.ToUpper(text[:1]) + text[1:] + "."
-	if lost := out.lost(s); lost > out.lost(0) {
-		jobs := out.Runs[s][0].Jobs
-		text += fmt.Sprintf(" But %d of %d jobs do not finish under %s and are not in its figures.", lost, jobs.Submitted, names[s])
-	}
-	return text
-}
-
 // noGain is the headline when no other scheduler is better than the first in anything.
 func (out *Comparison) noGain(names []string) string {
 	var worst *loss
@@ -179,82 +153,6 @@ func (out *Comparison) makespan(s int) string {
 		return "whether the makespan moves is not clear"
 	}
 	return "the makespan does not move"
-}
-
-// loss is a figure that gets worse.
-type loss struct {
-	row  *Row
-	kind string // "queue", "class"; "": of all jobs
-	name string
-	size float64
-}
-
-// worst finds what gets worse most, relative to what it was: of all jobs, and of the jobs of one queue or class. The makespan is
-// told apart.
-func (out *Comparison) worst(s int) *loss {
-	var worst *loss
-	offer := func(l loss) {
-		if l.size = -l.row.differs(s); l.size > 0 && (worst == nil || l.size > worst.size) {
-			worst = &l
-		}
-	}
-	for i := range out.Rows {
-		if out.Rows[i].Metric != "makespan" {
-			offer(loss{row: &out.Rows[i]})
-		}
-	}
-	constant := out.constant()
-	for _, kind := range []struct {
-		name string
-		of   func(*result.Run) []result.Group
-	}{
-		{"queue", func(r *result.Run) []result.Group { return r.ByQueue }},
-		{"class", func(r *result.Run) []result.Group { return r.ByClass }},
-	} {
-		groups := kind.of(out.Runs[0][0])
-		if len(groups) < 2 {
-			continue
-		}
-		for _, g := range groups[:min(len(groups), groupMost)] {
-			if row := out.group(g.Name, kind.of, constant); row != nil {
-				offer(loss{row: row, kind: kind.name, name: g.Name})
-			}
-		}
-	}
-	return worst
-}
-
-// group compares the elapsed time of one queue's or class's jobs; nil when some run has too few of them.
-func (out *Comparison) group(name string, of func(*result.Run) []result.Group, constant bool) *Row {
-	p95 := func(r *result.Run) float64 {
-		for _, g := range of(r) {
-			if g.Name == name && g.Elapsed.Count >= groupJobs {
-				return g.Elapsed.P95
-			}
-		}
-		return math.NaN()
-	}
-	for _, runs := range out.Runs {
-		for _, r := range runs {
-			if math.IsNaN(p95(r)) {
-				return nil
-			}
-		}
-	}
-	row := rowOf(metric{"p95 elapsed", Seconds, false, p95}, out.Runs)
-	if constant {
-		row.unjudge()
-	}
-	return &row
-}
-
-// said tells a loss: "jobs of queue etl pay, with a 95th-percentile elapsed time of 2.4 h instead of 2 h".
-func (l *loss) said(s int) string {
-	was, is := Format(l.row.Cells[0].Mean, l.row.Unit), Format(l.row.Cells[s].Mean, l.row.Unit)
-	if l.kind == "" {
-		return fmt.Sprintf("the %s goes from %s to %s", plain(l.row.Metric), was, is)
-	}
-	return fmt.Sprintf("jobs of %s %s pay, with a %s of %s instead of %s", l.kind, l.name, plain(l.row.Metric), is, was)
 }
 
 // differs says how much better (above 0) or worse (below 0) scheduler s is, relative to the first; 0 unless that is clear and
@@ -324,8 +222,11 @@ func (out *Comparison) lost(s int) int64 {
 // plain is a metric's name in a sentence.
 func plain(metric string) string {
 	metric = strings.Replace(metric, "p95 ", "95th-percentile ", 1)
-	if strings.HasSuffix(metric, "elapsed") {
+	switch {
+	case strings.HasSuffix(metric, "elapsed"):
 		metric += " time"
+	case strings.HasPrefix(metric, "fairness"):
+		metric += " (1 is even)"
 	}
 	return metric
 }

@@ -36,9 +36,14 @@ func (c *crew) compare() *Comparison {
 			out.Partial = out.Partial || c.runs[s][seed].Partial
 		}
 	}
-	if len(out.Seeds) == 0 {
-		return out
+	if len(out.Seeds) > 0 {
+		out.judge()
 	}
+	return out
+}
+
+// judge makes everything that follows from the runs.
+func (out *Comparison) judge() {
 	for _, m := range metrics {
 		out.Rows = append(out.Rows, rowOf(m, out.Runs))
 	}
@@ -49,7 +54,6 @@ func (c *crew) compare() *Comparison {
 		}
 	}
 	out.Headline = out.headline()
-	return out
 }
 
 // settle looks at all rows together: whether the intervals say anything, and what a reader must know.

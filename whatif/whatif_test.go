@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,7 +84,7 @@ func TestFairHelpsShortJobs(t *testing.T) {
 		t.Errorf("fair's median wait is %v: %+v", got, w.Cells)
 	}
 	if len(c.Verdicts) != len(c.Rows) || !strings.HasPrefix(c.Verdicts[0], "median wait: fair -") || !strings.HasSuffix(c.Verdicts[0], "against fifo") ||
-		!strings.Contains(c.Verdicts[0], " +- ") {
+		!strings.Contains(c.Verdicts[0], " to -") {
 		t.Errorf("verdicts %q", c.Verdicts)
 	}
 	if len(c.Notes) != 0 || c.Partial {
@@ -112,7 +113,7 @@ func TestNoRandomnessIsSaid(t *testing.T) {
 		t.Errorf("notes %q", c.Notes)
 	}
 	for _, v := range c.Verdicts {
-		if strings.Contains(v, "+-") {
+		if strings.Contains(v, " to ") {
 			t.Errorf("an interval without randomness: %s", v)
 		}
 	}
@@ -123,10 +124,11 @@ func TestOneSeedHasNoInterval(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Notes) != 1 || !strings.HasPrefix(c.Notes[0], "one seed") || strings.Contains(strings.Join(c.Verdicts, ""), "+-") {
+	if len(c.Notes) != 1 || !strings.HasPrefix(c.Notes[0], "one seed") || strings.Contains(strings.Join(c.Verdicts, ""), " to ") ||
+		strings.Contains(c.Headline, "confidence") {
 		t.Errorf("notes %q, verdicts %q", c.Notes, c.Verdicts)
 	}
-	if w := row(t, c, "median wait"); w.Cells[1].Judgement != Unjudged || !math.IsNaN(w.Cells[1].Half) {
+	if w := row(t, c, "median wait"); w.Cells[1].Judgement != Unjudged || !math.IsNaN(w.Cells[1].ChangeLow) {
 		t.Errorf("%+v", w.Cells[1])
 	}
 }
@@ -156,6 +158,34 @@ func TestWorkersDoNotMatter(t *testing.T) {
 				t.Errorf("%d workers, %d in memory: other bytes", workers, inMemory)
 			}
 		}
+	}
+}
+
+// TestPicturesShowTheSameJobs: whoever schedules them, a large workload is drawn by the same jobs.
+func TestPicturesShowTheSameJobs(t *testing.T) {
+	p := plan(t, random, 1, "fifo", "fair")
+	var s workload.Slice
+	for i := range 2 * pictureJobs {
+		s = append(s, &workload.Job{
+			ID: fmt.Sprintf("j%d", i), User: fmt.Sprint("u", i%3), Submit: unit.Time(i) * unit.Second,
+			Stages: []workload.Stage{{Kind: workload.Map, Tasks: int64(1 + i*7919%40), Ask: cluster.Unit, Length: workload.Fixed(unit.Second)}},
+		})
+	}
+	p.Pictures, p.Workload.Open = true, func(uint64) (workload.Source, error) { return s.Source(), nil }
+	c, err := Compare(context.Background(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := func(p Picture) []string {
+		var out []string
+		for i := range p.Jobs {
+			out = append(out, p.Jobs[i].ID)
+		}
+		return out
+	}
+	a, b := ids(c.Pictures[0]), ids(c.Pictures[1])
+	if len(a) != pictureJobs || !slices.Equal(a, b) || c.Pictures[0].JobsTotal != int64(len(s)) {
+		t.Errorf("%d and %d jobs of %d", len(a), len(b), c.Pictures[0].JobsTotal)
 	}
 }
 
@@ -209,15 +239,18 @@ func TestWords(t *testing.T) {
 		unit Unit
 		want string
 	}{
-		{Cell{Change: -43.2, ChangeHalf: 5.1, Judgement: Better}, Seconds, "-43 % +- 5"},
-		{Cell{Change: -43.2, ChangeHalf: nan, Judgement: Unjudged}, Seconds, "-43 %"},
-		{Cell{Change: 1.26, ChangeHalf: 0.31, Judgement: Worse}, Seconds, "+1.3 % +- 0.3"},
-		{Cell{Change: 0.031, ChangeHalf: 0.011, Judgement: Worse}, Seconds, "+0.03 % +- 0.01"},
-		{Cell{Change: 250, ChangeHalf: 0.2, Judgement: Worse}, Seconds, "+250.0 % +- 0.2"},
-		{Cell{Change: -5, ChangeHalf: 0, Judgement: Better}, Seconds, "-5.0 %"},
+		{Cell{Change: -43.2, ChangeLow: -48.1, ChangeHigh: -37.6, Judgement: Better}, Seconds, "-43 % (-48 to -38)"},
+		{Cell{Change: -43.2, ChangeLow: nan, ChangeHigh: nan, Judgement: Unjudged}, Seconds, "-43 %"},
+		{Cell{Change: 1.26, ChangeLow: 0.95, ChangeHigh: 1.58, Judgement: Worse}, Seconds, "+1.3 % (+0.9 to +1.6)"},
+		{Cell{Change: 0.031, ChangeLow: 0.02, ChangeHigh: 0.042, Judgement: Worse}, Seconds, "+0.03 % (+0.02 to +0.04)"},
+		{Cell{Change: 250, ChangeLow: 249.8, ChangeHigh: 250.2, Judgement: Worse}, Seconds, "+250.0 % (+249.8 to +250.2)"},
+		{Cell{Change: 250, ChangeLow: 20, ChangeHigh: 1e9, Judgement: Worse}, Seconds, "+250 % (+20 to over +9999)"},
+		{Cell{Change: -99.98, ChangeLow: -99.999, ChangeHigh: -99.7, Judgement: Better}, Seconds, "-99.98 % (-99.99 to -99.70)"},
+		{Cell{Change: -90, ChangeLow: -99.8, ChangeHigh: -12, Judgement: Better}, Seconds, "-90 % (-99 to -12)"},
+		{Cell{Change: -5, ChangeLow: -5, ChangeHigh: -5, Judgement: Better}, Seconds, "-5.0 %"},
 		{Cell{Judgement: Unclear}, Seconds, "no clear difference"},
 		{Cell{Judgement: Same}, Seconds, "the same"},
-		{Cell{Diff: 12, Half: 3, Change: nan, ChangeHalf: nan, Judgement: Worse}, Seconds, "+12 s +- 3 s"},
+		{Cell{Diff: 12, DiffLow: 9, DiffHigh: 15, Change: nan, Judgement: Worse}, Seconds, "+12 s (+9 s to +15 s)"},
 	} {
 		if got := c.cell.Words(c.unit); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
@@ -243,14 +276,15 @@ func TestIntervalsAgainstHandComputedExamples(t *testing.T) {
 		return rowOf(metric{"makespan", Seconds, false, func(r *result.Run) float64 { return r.Makespan }}, runs).Cells[1]
 	}
 	near := func(a, b float64) bool { return math.Abs(a-b) < 1e-3 }
-	// Equal bases: differences 1, 2, 3 have mean 2 and sd 1; t(0.975, 2) = 4.3027; half = 4.3027/sqrt(3) = 2.4841, of 20 12.42 %.
+	// Differences 1, 2, 3 have mean 2 and sd 1; t(0.975, 2) = 4.3027; half = 4.3027/sqrt(3) = 2.4841. Logarithms of the ratios
+	// without one seed: of 45/40, 44/40, 43/40, sum of squares about their mean 0.0010336; half = 4.3027 sqrt(2/3 x 0.0010336) = 0.112946.
 	c := compare([]float64{20, 20, 20}, []float64{21, 22, 23})
-	if c.Diff != 2 || !near(c.Half, 2.4841) || !near(c.Change, 10) || !near(c.ChangeHalf, 12.4207) || c.Judgement != Unclear {
+	if c.Diff != 2 || !near(c.DiffHigh, 4.4841) || !near(c.Change, 10) || !near(c.ChangeLow, 110*math.Exp(-0.112946)-100) || c.Judgement != Unclear {
 		t.Errorf("%+v", c)
 	}
 	// Half of everything, however busy the seed: no doubt about the change, much about the difference.
 	c = compare([]float64{10, 20, 60}, []float64{5, 10, 30})
-	if !near(c.Change, -50) || c.ChangeHalf > 1e-9 || c.Judgement != Better || c.Half < 10 {
+	if !near(c.Change, -50) || c.ChangeHigh-c.ChangeLow > 1e-9 || c.Judgement != Better || c.DiffHigh-c.DiffLow < 20 {
 		t.Errorf("%+v", c)
 	}
 	// Nothing to take a share of: the difference decides.
@@ -258,9 +292,8 @@ func TestIntervalsAgainstHandComputedExamples(t *testing.T) {
 	if !math.IsNaN(c.Change) || c.Judgement != Worse {
 		t.Errorf("%+v", c)
 	}
-	// e = b - 1.1 a = 21-22, 44-44, 67-66 = -1, 0, 1: sd 1, half = 4.3027/sqrt(3)/40 = 6.2104 %.
 	c = compare([]float64{20, 40, 60}, []float64{21, 44, 67})
-	if !near(c.Change, 10) || !near(c.ChangeHalf, 6.2104) || c.Judgement != Worse {
+	if !near(c.Change, 10) || !near(c.ChangeLow, 110*math.Exp(-0.0610622)-100) || c.Judgement != Worse {
 		t.Errorf("%+v", c)
 	}
 }

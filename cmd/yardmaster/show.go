@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/yardmaster/yardmaster/internal/term"
 	"github.com/yardmaster/yardmaster/result"
@@ -14,12 +15,13 @@ import (
 )
 
 // showRun prints one run: what was run, the figures, then what they rest on.
-func showRun(w io.Writer, r *result.Run) {
+func showRun(w io.Writer, r *result.Run, headline string) {
 	ink := term.InkFor(os.Stdout)
 	if r.Partial {
 		fmt.Fprintln(w, ink.Warn("PARTIAL: stopped before the end; the figures cover only a part of the workload"))
 	}
 	fmt.Fprintf(w, "%s on %s under %s, seed %d\n\n", r.Scenario.Workload, r.Scenario.ClusterTitle, r.Scenario.Scheduler, r.Scenario.Seed)
+	showHeadline(w, headline, ink)
 	showCounts(w, r)
 	t := term.Table{Head: []string{"", "mean", "median", "p95", "p99", "max"}, Ink: ink}
 	for _, m := range []struct {
@@ -46,6 +48,14 @@ func showRun(w io.Writer, r *result.Run) {
 		showObserved(w, r.Observed, ink)
 	}
 	showGround(w, r.Assumptions, r.NotModelled, ink)
+}
+
+// showHeadline prints what a person would repeat.
+func showHeadline(w io.Writer, headline string, ink term.Ink) {
+	for _, line := range strings.Split(strings.TrimSpace(term.Wrap(headline, "", min(term.Width(os.Stdout), 110))), "\n") {
+		fmt.Fprintln(w, ink.Bold(line))
+	}
+	fmt.Fprintln(w)
 }
 
 func showCounts(w io.Writer, r *result.Run) {
@@ -123,6 +133,7 @@ func showComparison(w io.Writer, c *whatif.Comparison, ground bool) {
 	if c.Partial {
 		fmt.Fprintln(w, ink.Warn("PARTIAL: stopped before the end; the figures cover only a part of the work"))
 	}
+	showHeadline(w, c.Headline, ink)
 	names := whatif.ShortNames(c.Schedulers)
 	head := []string{"", names[0]}
 	for _, n := range names[1:] {

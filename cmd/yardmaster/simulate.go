@@ -103,7 +103,7 @@ func simulate(ctx context.Context, s scenario.Scenario, out output, dir string) 
 			return err
 		}
 	} else {
-		showRun(os.Stdout, run)
+		showRun(os.Stdout, run, c.Headline)
 		showFiles(os.Stdout, dir, out.report)
 	}
 	if c.Partial {

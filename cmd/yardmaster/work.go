@@ -8,6 +8,8 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -127,12 +129,24 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
+// baseNames cuts the paths of a workload's files to their last part; the whole paths are among the report's facts.
+func baseNames(paths []string, title string) string {
+	var names []string
+	for _, p := range paths {
+		if p == "-" {
+			return title
+		}
+		names = append(names, filepath.Base(p))
+	}
+	return strings.Join(names, " ")
+}
+
 // writeReport writes the HTML report of a comparison or of one run.
 func writeReport(path, title, command string, setup *scenario.Setup, c *whatif.Comparison) error {
 	d := c.Report(setup.Cluster)
 	d.Title = title
-	d.Subtitle = setup.Work.Title + " on " + setup.Cluster.String()
-	d.Facts = []report.Fact{{Label: "Workload", Value: setup.Work.Title}, {Label: "Cluster", Value: setup.Scenario.Cluster + " (" + setup.Cluster.String() + ")"}}
+	d.Subtitle = baseNames(setup.Scenario.Workload, setup.Work.Title) + " on " + setup.Cluster.String()
+	d.Facts = []report.Fact{{Label: "workload", Value: setup.Work.Title}, {Label: "cluster", Value: setup.Scenario.Cluster + " (" + setup.Cluster.String() + ")"}}
 	if setup.Work.SHA256 != "" {
 		d.Facts = append(d.Facts, report.Fact{Label: "SHA-256 of the workload", Value: setup.Work.SHA256})
 	}

@@ -1,0 +1,117 @@
+package whatif
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/result"
+)
+
+// Groups are looked at when they have enough jobs for a 95th percentile, and only the largest: of many groups some look worse by
+// chance.
+const (
+	groupJobs = 20
+	groupMost = 8
+)
+
+// price says who pays for what scheduler s gains in a metric, and what becomes of the makespan.
+func (out *Comparison) price(s int, gained *Row, names []string) string {
+	var parts []string
+	worst, makespan := out.worst(s), out.row("makespan")
+	switch {
+	case worst != nil:
+		parts = append(parts, worst.said(s))
+	case makespan.differs(s) >= 0:
+		parts = append(parts, "nothing shown gets noticeably worse")
+	}
+	if gained != makespan {
+		parts = append(parts, out.makespan(s))
+	}
+	if worst == nil && makespan.differs(s) < 0 {
+		parts = append(parts, "nothing else shown gets noticeably worse")
+	}
+	text := strings.Join(parts, "; ")
+	text = strings.ToUpper(text[:1]) + text[1:] + "."
+	if lost := out.lost(s); lost > out.lost(0) {
+		jobs := out.Runs[s][0].Jobs
+		text += fmt.Sprintf(" But %d of %d jobs do not finish under %s and are not in its figures.", lost, jobs.Submitted, names[s])
+	}
+	return text
+}
+
+// loss is a figure that gets worse.
+type loss struct {
+	row  *Row
+	kind string // "queue", "class"; "": of all jobs
+	name string
+	size float64
+}
+
+// worst finds what gets worse most, relative to what it was: of all jobs, and of the jobs of one queue or class. The makespan is
+// told apart.
+func (out *Comparison) worst(s int) *loss {
+	var worst *loss
+	offer := func(l loss) {
+		if l.size = -l.row.differs(s); l.size > 0 && (worst == nil || l.size > worst.size) {
+			worst = &l
+		}
+	}
+	for i := range out.Rows {
+		if out.Rows[i].Metric != "makespan" {
+			offer(loss{row: &out.Rows[i]})
+		}
+	}
+	constant := out.constant()
+	for _, kind := range []struct {
+		name string
+		of   func(*result.Run) []result.Group
+	}{
+		{"queue", func(r *result.Run) []result.Group { return r.ByQueue }},
+		{"class", func(r *result.Run) []result.Group { return r.ByClass }},
+	} {
+		groups := kind.of(out.Runs[0][0])
+		if len(groups) < 2 {
+			continue
+		}
+		for _, g := range groups[:min(len(groups), groupMost)] {
+			if row := out.group(g.Name, kind.of, constant); row != nil {
+				offer(loss{row: row, kind: kind.name, name: g.Name})
+			}
+		}
+	}
+	return worst
+}
+
+// group compares the elapsed time of one queue's or class's jobs; nil when some run has too few of them.
+func (out *Comparison) group(name string, of func(*result.Run) []result.Group, constant bool) *Row {
+	p95 := func(r *result.Run) float64 {
+		for _, g := range of(r) {
+			if g.Name == name && g.Elapsed.Count >= groupJobs {
+				return g.Elapsed.P95
+			}
+		}
+		return math.NaN()
+	}
+	for _, runs := range out.Runs {
+		for _, r := range runs {
+			if math.IsNaN(p95(r)) {
+				return nil
+			}
+		}
+	}
+	row := rowOf(metric{"p95 elapsed", Seconds, false, p95}, out.Runs)
+	if constant {
+		row.unjudge()
+	}
+	return &row
+}
+
+// said tells a loss: "jobs of queue etl pay, with a 95th-percentile elapsed time of 2.4 h instead of 2 h".
+func (l *loss) said(s int) string {
+	was, is := Format(l.row.Cells[0].Mean, l.row.Unit), Format(l.row.Cells[s].Mean, l.row.Unit)
+	if l.kind == "" {
+		return fmt.Sprintf("the %s goes from %s to %s", plain(l.row.Metric), was, is)
+	}
+	return fmt.Sprintf("jobs of %s %s pay, with a %s of %s instead of %s", l.kind, l.name, plain(l.row.Metric), is, was)
+}
