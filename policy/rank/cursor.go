@@ -23,7 +23,7 @@ func (c *Cursor) Peek() (id int32, a float64, b int64, ok bool) {
 		return 0, 0, 0, false
 	}
 	it := &c.h.items[c.at]
-	return it.id, it.a, it.b, true
+	return it.id, number(it.a), int64(it.b ^ sign), true
 }
 
 // Next moves on to the one after Peek's.
