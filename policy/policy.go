@@ -77,6 +77,20 @@ const (
 	Enough                // stop proposing
 )
 
+// End says why a container was given back.
+type End uint8
+
+// Why a container was given back. A task whose container ended for another reason than Done will want one again, unless
+// its job leaves.
+const (
+	Done   End = iota // its work is done, so its length says something about the job's tasks
+	Failed            // the task failed
+	Lost              // its node is gone
+	Taken             // it was taken away: to make room, or because the job was killed
+)
+
+func (e End) String() string { return [...]string{"done", "failed", "lost", "taken"}[e] }
+
 // Order decides which job is next.
 //
 // The engine calls, for each job: Arrived; then any number of Ready, Started and Ended; then Left. Ready means that
@@ -92,8 +106,8 @@ type Order interface {
 	Ready(j *Job)
 	// Started says that a task of stage s holds a container of size ask.
 	Started(j *Job, s int, ask unit.Resources)
-	// Ended says that it gave the container back after the given time, finished or (lost) to be run again.
-	Ended(j *Job, s int, ask unit.Resources, length unit.Time, lost bool)
+	// Ended says that it gave the container back after the given time, and why.
+	Ended(j *Job, s int, ask unit.Resources, length unit.Time, why End)
 	// Left says that the job is gone.
 	Left(j *Job)
 	// Ranked proposes jobs with Pending > 0, best first, until one is taken or try answers Enough. It returns whether
@@ -127,7 +141,10 @@ const (
 // Place decides whether, and how well, a node suits the next task of a job. The engine has found already that there is
 // room, and says how near the best waiting task of stage s is to the node.
 type Place interface {
+	// Fit changes nothing: an engine may ask about many nodes for one task.
 	Fit(j *Job, s int, n *Node, near Near) Fit
+	// Skipped says that the job let a chance go: it was its turn, and what it was offered did not fit.
+	Skipped(j *Job, s int)
 	// Placed says that a task was started on n.
 	Placed(j *Job, s int, n *Node, near Near)
 	// Left says that the job is gone.

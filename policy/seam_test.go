@@ -74,7 +74,7 @@ func (e *tinyEngine) hear(r recorded, index int32) {
 		j.Running--
 		j.Done++
 		j.Used = j.Used.Sub(one)
-		e.order.Ended(j, 0, one, unit.Second, false)
+		e.order.Ended(j, 0, one, unit.Second, policy.Done)
 	}
 	if e.byPod {
 		e.podDriven(r.at)

@@ -19,8 +19,8 @@ type Model struct {
 	StartUp   unit.Time // between a container's start and its task's first instruction
 	Replicas  int       // copies of each input block, placed at random over racks and nodes, where the trace names no hosts; 0: input lies nowhere in particular
 	FailTask  float64   // probability that an attempt of a task fails, somewhere in the middle
-	Attempts  int       // attempts of a task before the job fails; 0: 4
-	Losses    []Loss    // nodes that go away
+	Attempts  int       // attempts of a task before the job fails, at most 65535; 0: 4
+	Losses    []Loss    // nodes that go away, with what runs on them; the output of tasks that are done is not lost
 	Lookahead int       // jobs that are tried for one free container before it is left free; 0: 200
 	Sample    unit.Time // period of the timeline; 0: 10 s
 }
@@ -106,8 +106,8 @@ type QueueSample struct {
 	Name       string
 	Containers float64
 	Mem        float64 // MiB
-	Running    int64   // jobs that hold a container
-	Waiting    int64   // jobs that hold none
+	Running    int64   // jobs that have started and are still there
+	Waiting    int64   // jobs that have not started
 	Pending    int64   // tasks that could start
 }
 
@@ -123,7 +123,8 @@ type Summary struct {
 	Decisions                            int64     // containers started
 	NotModelled                          []string
 	Receipts                             []steer.Receipt
-	Partial                              bool // cut off before the end
+	Stuck                                int64 // jobs left when nothing could happen any more: their records say why
+	Partial                              bool  // cut off before the end
 }
 
 // Run simulates one workload under one policy. It returns early, with Partial set and no error, when ctx ends.

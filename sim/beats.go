@@ -12,13 +12,28 @@ import (
 // beats are the instants at which nodes report free room: node i at phase[i] + k*period. The engine numbers its nodes in
 // the order of their phases (see inPhase), so the next node to be heard that has room is one search in the tree of rooms.
 //
-// Only a beat that can change something is an event: the next one of a node with room, while a job waits.
+// Only a beat that can change something is an event: the next one of a node with room, while a job waits. When every node
+// with room was heard once in vain and nothing has changed meanwhile, there are none until something does; a placement
+// that counts the chances it lets go gets many rounds first.
 type beats struct {
 	period unit.Time
 	phase  []unit.Time // rising
 	at     unit.Time   // of the beat that is on the queue; Never: none
 	node   int32
 	serial uint64 // of that beat: an earlier one that was overtaken is ignored
+	vain   int    // beats since something changed
+	most   int    // of those
+}
+
+// patience is the number of rounds that a placement may let go by while nothing else happens.
+const patience = 1000
+
+func newBeats(period unit.Time, phase []unit.Time, patient bool) *beats {
+	b := &beats{period: period, phase: phase, at: unit.Never, most: len(phase)}
+	if patient {
+		b.most *= patience
+	}
+	return b
 }
 
 // inPhase draws a first phase for every node and returns the nodes in that order.
@@ -63,12 +78,12 @@ func (b *beats) atOrAfter(i int32, t unit.Time) unit.Time {
 // nextBeat puts the next beat that matters on the queue, if none as early is there.
 func (p *pool) nextBeat() {
 	b := p.beats
-	if p.waiting == 0 {
+	if p.waiting == 0 || b.vain >= b.most {
 		return
 	}
 	now := p.e.now
 	from, _ := slices.BinarySearch(b.phase, now%b.period+1)
-	if i := p.rooms.find(p.minAsk, int32(from)); i >= 0 {
+	if i := p.rooms.find(p.asks.least, int32(from)); i >= 0 {
 		if at := b.after(i, now); at < b.at {
 			p.putBeat(i, at)
 		}
@@ -82,8 +97,16 @@ func (p *pool) putBeat(i int32, at unit.Time) {
 	p.e.q.push(at, evBeat|p.id|b.serial<<1, 0)
 }
 
+// changed says that something happened which may make a beat worth while again.
+func (p *pool) changed() {
+	if p.beats != nil {
+		p.beats.vain = 0
+	}
+}
+
 // nodeFreed says that a node has room again: it may be heard before the beat that is on the queue.
 func (p *pool) nodeFreed(i int32) {
+	p.changed()
 	if at := p.beats.atOrAfter(i, p.e.now); at < p.beats.at {
 		p.putBeat(i, at)
 	}
@@ -95,6 +118,7 @@ func (p *pool) beat(serial uint64) {
 		return
 	}
 	b.at = unit.Never
-	p.offerNode(&p.nodes[b.node])
+	b.vain++
+	p.offerNode(&p.nodes[b.node]) // a start sets vain back
 	p.nextBeat()
 }

@@ -17,7 +17,8 @@ func (p *pool) dispatch() {
 		return
 	}
 	p.offer.Now, p.offer.Node = p.e.now, nil
-	for p.waiting > 0 && p.minAsk.Fits(p.rooms.largest()) {
+	p.failed = p.failed[:0]
+	for p.waiting > 0 && p.asks.least.Fits(p.rooms.largest()) {
 		p.refused = 0
 		if !p.order.Ranked(&p.offer, p.anyNode) {
 			break
@@ -29,7 +30,7 @@ func (p *pool) dispatch() {
 // offerNode hands out the free room of one node.
 func (p *pool) offerNode(n *policy.Node) {
 	p.offer.Now, p.offer.Node = p.e.now, n
-	for given := 1; p.waiting > 0 && p.minAsk.Fits(n.Free); given++ {
+	for given := 1; p.waiting > 0 && p.asks.least.Fits(n.Free); given++ {
 		p.refused = 0
 		if !p.order.Ranked(&p.offer, p.onNode) || given == p.e.model.PerBeat {
 			break
@@ -51,6 +52,7 @@ func (p *pool) tryOnNode(v *policy.Job) policy.Verdict {
 			near, number = nr.best(n.Index, n.Rack)
 		}
 		if p.place != nil && p.place.Fit(v, s, n, near) < 0 {
+			p.place.Skipped(v, s)
 			return p.pass()
 		}
 	}
@@ -67,18 +69,34 @@ func (p *pool) tryAnyNode(v *policy.Job) policy.Verdict {
 	if s := v.Front; s >= 0 && j.stages[s].near != nil {
 		near, number, at = j.stages[s].near.choose(p, v.Ask)
 	} else {
-		at = p.rooms.find(v.Ask, p.cursor)
+		at = p.findRoom(v.Ask)
 	}
 	if at < 0 {
 		return p.pass()
 	}
 	n := &p.nodes[at]
 	if p.place != nil && v.Front >= 0 && p.place.Fit(v, v.Front, n, near) < 0 {
+		p.place.Skipped(v, v.Front)
 		return p.pass()
 	}
 	p.cursor = at + 1
 	e.start(p, j, n, near, number)
 	return policy.Took
+}
+
+// findRoom is a node with room for ask; -1: none. Within one look at the pool room only shrinks, so what is no smaller than
+// an ask that failed fails too.
+func (p *pool) findRoom(ask unit.Resources) int32 {
+	for _, f := range p.failed {
+		if f.Fits(ask) {
+			return -1
+		}
+	}
+	at := p.rooms.find(ask, p.cursor)
+	if at < 0 && len(p.failed) < 16 {
+		p.failed = append(p.failed, ask)
+	}
+	return at
 }
 
 func (p *pool) pass() policy.Verdict {
@@ -95,6 +113,7 @@ func (e *engine) start(p *pool, j *job, n *policy.Node, near policy.Near, number
 	ask, front := v.Ask, v.Front
 	n.Free = n.Free.Sub(ask)
 	p.rooms.touch(n.Index)
+	p.changed()
 	v.Pending--
 	v.Running++
 	v.Used = v.Used.Add(ask)
@@ -118,7 +137,7 @@ func (e *engine) start(p *pool, j *job, n *policy.Node, near policy.Near, number
 		if s.released && j.plain {
 			e.work(j, front, n.Index, e.now, number)
 		} else {
-			e.startRecorded(j, front, n.Index, number, attempt, 0)
+			e.startRecorded(j, front, e.newRecord(j.index, n.Index, int16(front)), number, attempt, 0)
 		}
 	case front == policy.MasterStage:
 		j.master = e.newRecord(j.index, n.Index, int16(front))
@@ -128,8 +147,12 @@ func (e *engine) start(p *pool, j *job, n *policy.Node, near policy.Near, number
 	}
 	if v.Pending == 0 {
 		p.waiting--
+		p.asks.remove(ask)
 	} else if dry || front == policy.MasterStage {
-		e.advance(j, uint8(p.id))
+		if j.advance(uint8(p.id)); v.Ask != ask {
+			p.asks.remove(ask)
+			p.asks.add(v.Ask)
+		}
 	}
 	p.order.Started(v, front, ask)
 	if p.place != nil && front >= 0 {
@@ -141,7 +164,7 @@ func (e *engine) start(p *pool, j *job, n *policy.Node, near policy.Near, number
 }
 
 // take removes one task from those pending: the one that was chosen, one that must run again, or the next.
-func (s *stage) take(chosen int64) (number int64, attempt uint8) {
+func (s *stage) take(chosen int64) (number int64, attempt uint16) {
 	s.pending--
 	s.running++
 	switch k := len(s.redo); {
@@ -189,13 +212,12 @@ func (e *engine) plainEnd(arg uint64, start unit.Time) {
 	i := int(arg & (1<<stageBits - 1))
 	s := &j.stages[i]
 	e.count(j, s)
-	e.giveBack(j, i, node, start, false)
+	e.giveBack(j, i, node, start, policy.Done)
 	e.after(j, s, node, false)
 }
 
-// startRecorded makes a record of a task that starts, and lets it work or wait.
-func (e *engine) startRecorded(j *job, i int, node int32, number int64, attempt, flags uint8) {
-	t := e.newRecord(j.index, node, int16(i))
+// startRecorded lets a task that has a record work or wait.
+func (e *engine) startRecorded(j *job, i int, t int32, number int64, attempt uint16, flags uint8) {
 	tk := &e.tasks[t]
 	tk.number, tk.attempt, tk.flags = number, attempt, flags
 	if s := &j.stages[i]; s.released {
@@ -229,7 +251,7 @@ func (e *engine) schedule(j *job, i int, t int32) {
 		}
 	}
 	end := max(begin, e.now) + length
-	if e.model.EndOnBeat {
+	if e.model.EndOnBeat && tk.flags&taskInner == 0 { // a job hears of tasks in its own containers at once
 		end = e.pools[s.pool].beats.atOrAfter(tk.node, end)
 	}
 	e.q.push(end, kind|uint64(t), 0)
@@ -247,11 +269,11 @@ func (e *engine) taskEnd(t int32, failed bool) {
 	node, inner := tk.node, tk.flags&taskInner != 0
 	if failed {
 		s.running--
-		e.giveBackRecord(j, t, true)
+		e.giveBackRecord(j, t, policy.Failed)
 		e.retry(j, t)
 	} else {
 		e.count(j, s)
-		e.giveBackRecord(j, t, false)
+		e.giveBackRecord(j, t, policy.Done)
 	}
 	e.freeRecord(t)
 	if j.gone {
@@ -299,7 +321,7 @@ func (e *engine) after(j *job, s *stage, node int32, failed bool) {
 }
 
 // giveBack returns the container of a task (or master, or one that was kept) to its node and tells the policy.
-func (e *engine) giveBack(j *job, stage int, node int32, start unit.Time, lost bool) {
+func (e *engine) giveBack(j *job, stage int, node int32, start unit.Time, why policy.End) {
 	length := e.now - start
 	j.rec.Service += length
 	ask, k := e.askOf(j, stage)
@@ -313,21 +335,22 @@ func (e *engine) giveBack(j *job, stage int, node int32, start unit.Time, lost b
 	v.Running--
 	v.Used = v.Used.Sub(ask)
 	e.queues[j.queue].yield(e.now-e.samples.from, ask.Mem)
-	p.order.Ended(v, stage, ask, length, lost)
+	p.changed()
+	p.order.Ended(v, stage, ask, length, why)
 }
 
 // giveBackRecord gives back what a record holds: a container, or a slot in one that the job keeps.
-func (e *engine) giveBackRecord(j *job, t int32, lost bool) {
+func (e *engine) giveBackRecord(j *job, t int32, why policy.End) {
 	tk := &e.tasks[t]
-	if lost {
+	if why != policy.Done {
 		j.rec.Lost++
 		e.sum.Lost++
 	}
 	if tk.flags&taskInner != 0 {
-		j.kept.idle++
+		j.kept.free = append(j.kept.free, tk.in)
 		return
 	}
-	e.giveBack(j, int(tk.stage), tk.node, tk.start, lost)
+	e.giveBack(j, int(tk.stage), tk.node, tk.start, why)
 }
 
 // askOf is the size of a held container and the pool it is from.
@@ -352,7 +375,7 @@ func (e *engine) up(t int32) {
 	j := e.jobs[tk.job]
 	tk.flags |= taskUp
 	if tk.stage == policy.KeptStage {
-		e.upKept(j)
+		e.upKept(j, t)
 		return
 	}
 	e.begin(j)

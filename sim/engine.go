@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
@@ -34,6 +35,7 @@ const (
 	evBeat
 	evLost
 	evBack
+	evSense
 	evSteer
 	evAction
 
@@ -52,9 +54,10 @@ type engine struct {
 	spare []int32 // free indices
 	old   []*job  // finished job records to use again
 
-	tasks    []task
-	freeTask int32 // head of the list of unused records; -1: none
-	careful  bool  // tasks can fail or be killed: each is a record
+	tasks     []task
+	freeTask  int32 // head of the list of unused records; -1: none
+	careful   bool  // tasks can fail or be killed: each is a record
+	unblocked int64 // tasks done, plus one, when waiting tasks last gave way
 
 	queues  []queueState
 	queueOf map[string]int32
@@ -85,9 +88,10 @@ type pool struct {
 	place   policy.Place
 	nodes   []policy.Node
 	rooms   *rooms
-	cursor  int32 // where the next search for a node starts: work is spread round
-	waiting int64 // jobs that want a container here
-	minAsk  unit.Resources
+	cursor  int32            // where the next search for a node starts: work is spread round
+	waiting int64            // jobs that want a container here
+	asks    asks             // of the jobs that wait
+	failed  []unit.Resources // asks that found no node in the present look at the pool
 	offer   policy.Offer
 	refused int // jobs refused during the present offer
 	onNode  func(*policy.Job) policy.Verdict
@@ -103,9 +107,10 @@ type task struct {
 	job     int32
 	node    int32
 	stage   int16 // or policy.MasterStage, policy.KeptStage
-	attempt uint8
+	attempt uint16
 	flags   uint8
-	next    int32 // in a list of waiting tasks, of kept containers, or of unused records
+	next    int32 // in a list of waiting tasks, or of unused records
+	in      int32 // the kept container that it runs in
 	number  int64 // of the task in its stage
 	start   unit.Time
 }
@@ -140,6 +145,12 @@ func newEngine(c Config) (*engine, error) {
 	if e.model.Attempts <= 0 {
 		e.model.Attempts = 4
 	}
+	if e.model.Attempts > math.MaxUint16 {
+		return nil, fmt.Errorf("%d attempts of a task: at most %d", e.model.Attempts, math.MaxUint16)
+	}
+	if e.model.StartUp < 0 || e.model.StartUp > unit.Day || c.Delays.Sense < 0 || c.Delays.Job < 0 || c.Delays.Queue < 0 {
+		return nil, fmt.Errorf("start-up of %v, delays of %+v: none may be negative, and a start-up is at most a day", e.model.StartUp, c.Delays)
+	}
 	if e.model.FailTask < 0 || e.model.FailTask >= 1 {
 		return nil, fmt.Errorf("the probability that a task fails is %v: it must be at least 0 and less than 1", e.model.FailTask)
 	}
@@ -168,7 +179,7 @@ func newEngine(c Config) (*engine, error) {
 	}
 	if c.Steerer != nil {
 		e.steering = newSteering(e, c.Steerer, c.Delays)
-		e.q.push(0, evSteer, 0)
+		e.steering.plan(0)
 	}
 	return e, e.readAhead()
 }
@@ -207,7 +218,7 @@ func (e *engine) roomOf(k, i int) unit.Resources {
 
 func (e *engine) newPool(k int, p policy.Policy) *pool {
 	c := e.cfg.Cluster
-	pl := &pool{id: uint64(k), e: e, order: p.Order, place: p.Place, nodes: make([]policy.Node, len(c.Nodes))}
+	pl := &pool{id: uint64(k), e: e, order: p.Order, place: p.Place, nodes: make([]policy.Node, len(c.Nodes)), asks: newAsks()}
 	pl.empty = true
 	for i := range c.Nodes {
 		n, room := &c.Nodes[i], e.roomOf(k, i)
@@ -218,7 +229,7 @@ func (e *engine) newPool(k int, p policy.Policy) *pool {
 	pl.onNode = pl.tryOnNode
 	pl.anyNode = pl.tryAnyNode
 	if e.phase != nil {
-		pl.beats = &beats{period: e.model.Heartbeat, phase: e.phase, at: unit.Never}
+		pl.beats = newBeats(e.model.Heartbeat, e.phase, p.Place != nil)
 	}
 	pl.resized()
 	return pl
@@ -294,7 +305,11 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 	for {
 		ev, ok := e.q.pop()
 		if !ok {
-			break
+			if !e.unblock() {
+				break
+			}
+			e.dispatch()
+			continue
 		}
 		e.sum.Events++
 		if quiet--; quiet == 0 {
@@ -327,23 +342,30 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 			e.lose(int(arg))
 		case evBack:
 			e.back(int(arg))
+		case evSense:
+			e.steering.sense()
 		case evSteer:
 			e.steering.step()
 		case evAction:
 			e.steering.act(int(arg))
 		}
-		for i := 0; i < len(e.pools); i++ {
-			if e.pools[i].due {
-				e.pools[i].dispatch()
-				i = -1 // what it started may have opened a stage in the other pool
-			}
-		}
+		e.dispatch()
 		if e.err != nil {
 			return e.sum, e.err
 		}
 	}
 	e.finish()
 	return e.sum, e.err
+}
+
+// dispatch looks at the pools in which something changed.
+func (e *engine) dispatch() {
+	for i := 0; i < len(e.pools); i++ {
+		if e.pools[i].due {
+			e.pools[i].dispatch()
+			i = -1 // what it started may have opened a stage in the other pool
+		}
+	}
 }
 
 func (e *engine) report() {
@@ -360,21 +382,48 @@ func (e *engine) report() {
 // finish closes the books: the last, shorter sample, and the jobs that did not end.
 func (e *engine) finish() {
 	e.sampleRest()
-	stuck := int64(0)
-	for _, j := range e.jobs {
-		if j == nil {
-			continue
-		}
-		stuck++
+	masters, room := e.mastersHold()
+	for _, j := range e.byArrival() {
 		j.rec.Outcome = Unfinished
+		if !e.sum.Partial {
+			e.sum.Stuck++
+			j.rec.Reason = "can never finish: nothing runs any more, and " + e.whyStuck(j, masters, room)
+		}
 		e.cfg.Sink.Job(&j.rec)
-	}
-	if stuck > 0 && !e.sum.Partial && e.err == nil {
-		e.sum.Partial = true
-		e.err = fmt.Errorf("%d jobs can never finish: nothing is running and no free container was given to them", stuck)
 	}
 	if e.steering != nil {
 		e.sum.Receipts = e.steering.receipts
 	}
 	e.report()
+}
+
+// mastersHold is what masters hold at the end, and what there is.
+func (e *engine) mastersHold() (held, total unit.Resources) {
+	for _, j := range e.jobs {
+		if j != nil && j.master >= 0 {
+			held = held.Add(j.src.Master)
+		}
+	}
+	for i := range e.pools[0].nodes {
+		total = total.Add(e.pools[0].nodes[i].Total)
+	}
+	return held, total
+}
+
+// whyStuck guesses, for a person, what keeps a job from going on.
+func (e *engine) whyStuck(j *job, masters, total unit.Resources) string {
+	for k, p := range e.pools {
+		v := &j.views[k]
+		switch {
+		case v.Pending == 0:
+			continue
+		case 2*masters.Mem > total.Mem:
+			return fmt.Sprintf("the masters of jobs hold %d of %d MiB: limit them (maximum-am-resource-percent, maxAMShare), make them smaller, or add nodes",
+				masters.Mem, total.Mem)
+		case p.rooms.find(v.Ask, 0) < 0:
+			return fmt.Sprintf("no node has room for a container of %v", v.Ask)
+		}
+		return fmt.Sprintf("the scheduler gives it none of the free containers of %v (a limit of its queue or user, most likely)", v.Ask)
+	}
+	return "it waits for tasks that cannot run"
 }

@@ -12,32 +12,31 @@ import (
 // and the number of the attempt alone, so every policy meets the same failures.
 func (e *engine) failsAt(j *job, i int, tk *task) (share float64, fails bool) {
 	seed := workload.Seed(workload.Seed(e.cfg.Seed, seedFailures), uint64(j.rec.Seq)<<16|uint64(i))
-	at := uint64(tk.number)<<8 | uint64(tk.attempt)
+	at := uint64(tk.number)<<16 | uint64(tk.attempt)
 	if workload.Uniform01(seed, at) >= e.model.FailTask {
 		return 0, false
 	}
 	return workload.Uniform01(^seed, at), true
 }
 
-// retry puts a task that was lost back among the pending ones. Its record is still valid; its container is given back.
+// retry puts a task that failed back among the pending ones. Its record is still valid; its container is given back.
 func (e *engine) retry(j *job, t int32) {
 	tk := &e.tasks[t]
 	i := int(tk.stage)
 	if int(tk.attempt)+1 >= e.model.Attempts {
 		j.rec.Reason = fmt.Sprintf("a task of stage %d failed %d times", i, e.model.Attempts)
 		tk.flags |= taskDead // its container is back already
-		e.killTasks(j)
-		e.done(j, Failed)
+		e.killJob(j)
 		return
 	}
 	e.again(j, i, again{tk.number, tk.attempt + 1})
-	e.yieldToRedo(j, i)
 }
 
 // again makes a task of stage i pending once more.
 func (e *engine) again(j *job, i int, a again) {
 	s := &j.stages[i]
 	s.pending++
+	s.settled = false
 	s.redo = append(s.redo, a)
 	if s.near != nil {
 		s.near.untaken(a.number)
@@ -48,7 +47,7 @@ func (e *engine) again(j *job, i int, a again) {
 }
 
 // takeRedo removes a task from those to run again and returns the number of its attempt.
-func (s *stage) takeRedo(number int64) uint8 {
+func (s *stage) takeRedo(number int64) uint16 {
 	for i, r := range s.redo {
 		if r.number == number {
 			s.redo = append(s.redo[:i], s.redo[i+1:]...)
@@ -58,49 +57,61 @@ func (s *stage) takeRedo(number int64) uint8 {
 	return 0
 }
 
-// yieldToRedo takes back one container from a later stage that waits for stage i, as Hadoop's application master does for
-// maps that hang: otherwise tasks that wait for a lost one could hold every container, for ever.
-func (e *engine) yieldToRedo(j *job, i int) {
-	if len(e.pools) > 1 {
-		return // reduces have slots of their own
-	}
-	for k := len(j.stages) - 1; k > i; k-- {
-		s := &j.stages[k]
-		if s.waits < 0 {
-			continue
-		}
-		t := s.waits
-		s.waits = e.tasks[t].next
-		e.kill(j, t)
-		e.freeRecord(t)
-		return
-	}
-}
-
-// kill takes a task's container away and makes the task pending again. The caller frees or marks the record.
-func (e *engine) kill(j *job, t int32) {
+// kill takes a recorded task's container away and makes the task pending again. The attempt does not count: the task is
+// not to blame.
+func (e *engine) kill(j *job, t int32, why policy.End) {
 	tk := &e.tasks[t]
-	s := &j.stages[tk.stage]
+	i, a := int(tk.stage), again{tk.number, tk.attempt}
+	s := &j.stages[i]
 	s.running--
-	e.giveBackRecord(j, t, true)
-	e.again(j, int(tk.stage), again{tk.number, tk.attempt}) // killed, not failed: the attempt does not count
+	e.giveBackRecord(j, t, why)
+	if tk.flags&taskWaits != 0 {
+		e.unlink(&s.waits, t)
+		e.freeRecord(t)
+	} else {
+		tk.flags |= taskDead // its event is still to come
+	}
+	e.again(j, i, a)
 }
 
-// killTasks ends all that a job runs, when the job itself is to end. Rare, so it looks at every record.
-func (e *engine) killTasks(j *job) {
+// killJob ends all that a job runs, and the job. Rare, so it looks at every record.
+func (e *engine) killJob(j *job) {
 	for t := range e.tasks {
 		tk := &e.tasks[t]
 		if tk.flags&(taskUnset|taskDead) != 0 || tk.job != j.index || tk.stage < 0 {
 			continue
 		}
 		j.stages[tk.stage].running--
-		e.giveBackRecord(j, int32(t), true)
+		e.giveBackRecord(j, int32(t), policy.Taken)
 		if tk.flags&taskWaits != 0 {
 			e.freeRecord(int32(t))
 		} else {
 			tk.flags |= taskDead
 		}
 	}
+	e.done(j, Failed)
+}
+
+// unblock is for a run that has come to a stop after failures: tasks that hold a container and wait for a task that was
+// lost may hold all the room that it needs. They give their containers back, as Hadoop's application master makes reduces
+// do for maps that hang, and the earlier stages go first. It says whether there was anything to give back.
+func (e *engine) unblock() bool {
+	if !e.careful || e.unblocked == e.sum.Tasks+1 {
+		return false // the last time did not help
+	}
+	e.unblocked = e.sum.Tasks + 1
+	gave := false
+	for _, j := range e.byArrival() {
+		for i := range j.stages {
+			for s := &j.stages[i]; s.waits >= 0; gave = true {
+				e.kill(j, s.waits, policy.Taken)
+			}
+		}
+		if gave && j.kept != nil {
+			e.fillKept(j)
+		}
+	}
+	return gave
 }
 
 func (e *engine) planLosses() error {
@@ -109,7 +120,7 @@ func (e *engine) planLosses() error {
 		if e.nodeByName(l.Node) < 0 {
 			return fmt.Errorf("node %q is to be lost and is not in the cluster", l.Node)
 		}
-		if l.At < 0 || l.For < 0 {
+		if l.At < 0 || l.For < 0 || l.At > workload.MaxSubmit || l.For > workload.MaxSubmit {
 			return fmt.Errorf("node %q is to be lost at %v for %v", l.Node, l.At, l.For)
 		}
 		e.q.push(l.At, evLost|uint64(i), 0)
@@ -140,22 +151,18 @@ func (e *engine) lose(i int) {
 		p.rooms.touch(n)
 		p.resized()
 	}
-	// First the tasks, then masters and kept containers: what those own must be gone before.
-	for pass := range 2 {
-		for t := range e.tasks {
-			tk := &e.tasks[t]
-			if tk.node != n || tk.flags&(taskUnset|taskDead) != 0 || (tk.stage < 0) != (pass == 1) {
-				continue
-			}
-			j := e.jobs[tk.job]
-			switch {
-			case tk.stage >= 0:
-				e.loseTask(j, int32(t))
-			case tk.stage == policy.KeptStage:
-				e.loseKept(j, int32(t))
-			default:
-				e.loseMaster(j, int32(t))
-			}
+	for t := range e.tasks {
+		tk := &e.tasks[t]
+		if tk.node != n || tk.flags&(taskUnset|taskDead|taskInner) != 0 {
+			continue // tasks in a kept container go with it
+		}
+		switch j := e.jobs[tk.job]; {
+		case tk.stage >= 0:
+			e.kill(j, int32(t), policy.Lost)
+		case tk.stage == policy.KeptStage:
+			e.loseKept(j, int32(t))
+		default:
+			e.loseMaster(j, int32(t))
 		}
 	}
 	for _, j := range e.jobs {
@@ -168,41 +175,9 @@ func (e *engine) lose(i int) {
 	}
 }
 
-func (e *engine) loseTask(j *job, t int32) {
-	tk := &e.tasks[t]
-	waits := tk.flags&taskWaits != 0
-	if waits {
-		e.unlink(&j.stages[tk.stage].waits, t)
-	}
-	stage := int(tk.stage)
-	e.kill(j, t)
-	if waits {
-		e.freeRecord(t)
-	} else {
-		tk.flags |= taskDead
-	}
-	e.yieldToRedo(j, stage)
-}
-
-// loseKept loses a container that is kept; its tasks are gone already. The job asks for another one.
-func (e *engine) loseKept(j *job, t int32) {
-	k := j.kept
-	tk := &e.tasks[t]
-	e.unlink(&k.first, t)
-	k.turn = 0
-	e.giveBackRecord(j, t, true)
-	if tk.flags&taskUp != 0 {
-		k.up--
-		k.idle -= k.slots
-	}
-	e.endStarting(t)
-	k.want++
-	e.want(j, 0, 1)
-}
-
 // loseMaster loses a job's master: another one is asked for. What runs goes on, as with work-preserving restart.
 func (e *engine) loseMaster(j *job, t int32) {
-	e.giveBackRecord(j, t, true)
+	e.giveBackRecord(j, t, policy.Lost)
 	j.master = -1
 	e.endStarting(t)
 	e.want(j, 0, 1)

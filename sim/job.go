@@ -53,7 +53,7 @@ type stage struct {
 // again is a task that must run again.
 type again struct {
 	number  int64
-	attempt uint8
+	attempt uint16
 }
 
 func (s *stage) complete() bool { return s.released && s.done == s.total }
@@ -111,6 +111,9 @@ func (e *engine) admit(src *workload.Job) *job {
 	}
 	e.present++
 	e.queues[j.queue].waiting++
+	if e.steering != nil {
+		e.steering.byID[src.ID] = j
+	}
 	return j
 }
 
@@ -118,8 +121,7 @@ func (e *engine) newJob(src *workload.Job) *job {
 	var j *job
 	if n := len(e.old); n > 0 {
 		j, e.old = e.old[n-1], e.old[:n-1]
-		stages := j.stages[:0]
-		*j = job{stages: stages}
+		j.gone = false
 	} else {
 		j = &job{}
 	}
@@ -158,7 +160,7 @@ func (e *engine) newJob(src *workload.Job) *job {
 		j.stages = append(j.stages, st)
 	}
 	if src.Keep != nil && !slots {
-		j.kept = &kept{ask: src.Keep.Ask, slots: src.Keep.Slots, want: src.Keep.Max, first: -1}
+		j.kept = &kept{ask: src.Keep.Ask, slots: src.Keep.Slots, want: src.Keep.Max}
 	}
 	j.ready = src.Master.IsZero() || slots // Hadoop 1 has no masters
 	j.plain = !e.careful && j.kept == nil && j.index < 1<<jobBits
@@ -273,22 +275,27 @@ func (e *engine) openStage(j *job, i int) {
 // want adds n containers to what a job wants of a pool.
 func (e *engine) want(j *job, pool uint8, n int64) {
 	p, v := e.pools[pool], &j.views[pool]
-	was, ask := v.Pending, v.Ask
+	was, ask, front := v.Pending, v.Ask, v.Front
 	v.Pending += n
 	e.queues[j.queue].pending += n
-	e.advance(j, pool)
+	j.advance(pool)
 	p.due = true
-	if was == 0 {
+	p.changed()
+	switch {
+	case was == 0:
 		p.waiting++
-	}
-	if was == 0 || v.Ask != ask {
+		p.asks.add(v.Ask)
+		p.order.Ready(v)
+	case v.Ask != ask || (v.Front < 0) != (front < 0):
+		p.asks.remove(ask)
+		p.asks.add(v.Ask)
 		p.order.Ready(v)
 	}
 }
 
 // advance points a view at what the job wants next: its master, a container to keep, or a task of the first stage that has
 // one to start.
-func (e *engine) advance(j *job, pool uint8) {
+func (j *job) advance(pool uint8) {
 	v := &j.views[pool]
 	switch {
 	case !v.Master.IsZero() && j.master < 0:
@@ -302,12 +309,6 @@ func (e *engine) advance(j *job, pool uint8) {
 				break
 			}
 		}
-	}
-	p := e.pools[pool]
-	if p.minAsk.IsZero() {
-		p.minAsk = v.Ask
-	} else {
-		p.minAsk = unit.Resources{Mem: min(p.minAsk.Mem, v.Ask.Mem), Cores: min(p.minAsk.Cores, v.Ask.Cores)}
 	}
 }
 
@@ -344,11 +345,15 @@ func (e *engine) done(j *job, o Outcome) {
 	} else {
 		e.sum.Failed++
 	}
+	why := policy.Done
+	if o != Finished {
+		why = policy.Taken
+	}
 	if j.kept != nil {
-		e.freeKept(j)
+		e.freeKept(j, why)
 	}
 	if j.master >= 0 {
-		e.giveBackRecord(j, j.master, false)
+		e.giveBackRecord(j, j.master, why)
 		e.endStarting(j.master)
 		j.master = -1
 	}
@@ -358,6 +363,7 @@ func (e *engine) done(j *job, o Outcome) {
 			e.queues[j.queue].pending -= v.Pending
 			v.Pending = 0
 			p.waiting--
+			p.asks.remove(v.Ask)
 		}
 		p.order.Left(v)
 		if p.place != nil {
@@ -377,6 +383,11 @@ func (e *engine) done(j *job, o Outcome) {
 
 // drop frees a job's index and keeps its memory for the next one.
 func (e *engine) drop(j *job) {
+	if e.steering != nil && e.steering.byID[j.src.ID] == j {
+		delete(e.steering.byID, j.src.ID)
+	}
+	clear(j.stages) // with what they point to
+	*j = job{index: j.index, gone: j.gone, stages: j.stages[:0]}
 	e.jobs[j.index] = nil
 	e.spare = append(e.spare, j.index)
 	e.old = append(e.old, j)

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -9,13 +11,12 @@ import (
 // containers, and hands its tasks to their slots itself.
 type kept struct {
 	ask   unit.Resources
-	slots int64 // a container
-	want  int64 // containers still to be asked for
-	up    int64 // containers that have started up
-	idle  int64 // free slots in them
-	asked bool  // the wish is known to the policy
-	first int32 // list of its containers' records, up or not
-	turn  int32 // the container that takes the next task
+	slots int64   // a container
+	want  int64   // containers still to be asked for
+	asked bool    // the wish is known to the policy
+	all   []int32 // records of its containers, up or not
+	free  []int32 // a container's record for each free slot of those that are up
+	low   int     // every stage before it is complete
 }
 
 // wantKept asks for the job's containers, once.
@@ -31,29 +32,35 @@ func (e *engine) wantKept(j *job) {
 
 func (e *engine) startKept(j *job, t int32) {
 	k := j.kept
-	e.tasks[t].next, k.first = k.first, t
+	k.all = append(k.all, t)
 	k.want--
 	e.q.push(e.now+e.model.StartUp, evUp|uint64(t), 0)
 }
 
-func (e *engine) upKept(j *job) {
+func (e *engine) upKept(j *job, t int32) {
 	k := j.kept
-	k.up++
-	k.idle += k.slots
+	for range k.slots {
+		k.free = append(k.free, t)
+	}
 	e.fillKept(j)
 }
 
-// fillKept starts tasks in the free slots of the job's own containers. Which container runs which task matters only when
-// a node is lost, so they take turns.
+// fillKept starts tasks in the free slots of the job's own containers.
 func (e *engine) fillKept(j *job) {
 	k := j.kept
-	for i := 0; i < len(j.stages) && k.idle > 0; i++ {
+	for k.low < len(j.stages) && j.stages[k.low].complete() {
+		k.low++
+	}
+	for i := k.low; i < len(j.stages) && len(k.free) > 0; i++ {
 		s := &j.stages[i]
-		for s.open && s.pending > 0 && k.idle > 0 {
-			k.idle--
+		for s.open && s.pending > 0 && len(k.free) > 0 {
+			in := k.free[len(k.free)-1]
+			k.free = k.free[:len(k.free)-1]
 			number, attempt := s.take(-1)
 			j.rec.Near[policy.NoPreference]++
-			e.startRecorded(j, i, e.hostOfNext(k), number, attempt, taskInner)
+			t := e.newRecord(j.index, e.tasks[in].node, int16(i))
+			e.tasks[t].in = in
+			e.startRecorded(j, i, t, number, attempt, taskInner)
 			if s.pending == 0 {
 				e.refresh(j) // may come back here for the next stage
 			}
@@ -61,29 +68,28 @@ func (e *engine) fillKept(j *job) {
 	}
 }
 
-// hostOfNext takes the job's containers in turn and returns the next one's node.
-func (e *engine) hostOfNext(k *kept) int32 {
-	for range k.up + k.want + 1 {
-		if k.turn <= 0 || e.tasks[k.turn-1].stage != policy.KeptStage {
-			k.turn = k.first + 1
-		} else if k.turn = e.tasks[k.turn-1].next + 1; k.turn == 0 {
-			k.turn = k.first + 1
-		}
-		if e.tasks[k.turn-1].flags&taskUp != 0 {
-			break
-		}
+// freeKept gives all containers back when the job ends.
+func (e *engine) freeKept(j *job, why policy.End) {
+	for _, t := range j.kept.all {
+		e.giveBackRecord(j, t, why)
+		e.endStarting(t)
 	}
-	return e.tasks[k.turn-1].node
+	j.kept.all, j.kept.free = nil, nil
 }
 
-// freeKept gives all containers back when the job ends.
-func (e *engine) freeKept(j *job) {
+// loseKept loses a container that is kept, with the tasks in it. The job asks for another one.
+func (e *engine) loseKept(j *job, t int32) {
 	k := j.kept
-	for t := k.first; t >= 0; {
-		next := e.tasks[t].next
-		e.giveBackRecord(j, t, false)
-		e.endStarting(t)
-		t = next
+	for i := range e.tasks {
+		tk := &e.tasks[i]
+		if tk.flags&taskInner != 0 && tk.flags&(taskUnset|taskDead) == 0 && tk.job == j.index && tk.in == t {
+			e.kill(j, int32(i), policy.Lost)
+		}
 	}
-	k.first = -1
+	k.all = slices.DeleteFunc(k.all, func(x int32) bool { return x == t })
+	k.free = slices.DeleteFunc(k.free, func(x int32) bool { return x == t })
+	e.giveBackRecord(j, t, policy.Lost)
+	e.endStarting(t)
+	k.want++
+	e.want(j, 0, 1)
 }

@@ -200,8 +200,12 @@ func (n *nearness) choose(p *pool, ask unit.Resources) (policy.Near, int64, int3
 			break
 		}
 	}
-	near, t := n.any()
-	return near, t, p.rooms.find(ask, p.cursor)
+	at := p.rooms.find(ask, p.cursor)
+	if at < 0 {
+		return policy.NoPreference, -1, -1
+	}
+	near, t := n.best(at, p.nodes[at].Rack)
+	return near, t, at
 }
 
 func (n *nearness) taken(t int64) { n.isTaken[t/64] |= 1 << uint(t%64) }

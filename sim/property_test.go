@@ -49,7 +49,7 @@ type call struct {
 	stage  int
 	ask    unit.Resources
 	length unit.Time
-	lost   bool
+	why    policy.End
 	total  policy.Cluster
 	tries  []verdict
 	views  []policy.Job // of all jobs present, when Ranked is called
@@ -99,9 +99,9 @@ func (w *watched) Started(j *policy.Job, s int, ask unit.Resources) {
 	w.Order.Started(j, s, ask)
 }
 
-func (w *watched) Ended(j *policy.Job, s int, ask unit.Resources, l unit.Time, lost bool) {
+func (w *watched) Ended(j *policy.Job, s int, ask unit.Resources, l unit.Time, why policy.End) {
 	w.used = w.used.Sub(ask)
-	if lost {
+	if why != policy.Done {
 		w.lost++
 	} else {
 		w.ends[fmt.Sprint(j.ID, "/", s)]++
@@ -109,8 +109,8 @@ func (w *watched) Ended(j *policy.Job, s int, ask unit.Resources, l unit.Time, l
 	if j.Running < 0 || j.Used.Mem < 0 {
 		w.t.Fatalf("job %s has %d running, %v used", j.ID, j.Running, j.Used)
 	}
-	w.log = append(w.log, call{what: "ended", job: *j, stage: s, ask: ask, length: l, lost: lost})
-	w.Order.Ended(j, s, ask, l, lost)
+	w.log = append(w.log, call{what: "ended", job: *j, stage: s, ask: ask, length: l, why: why})
+	w.Order.Ended(j, s, ask, l, why)
 }
 
 func (w *watched) Left(j *policy.Job) {
@@ -235,7 +235,7 @@ func genModel(t *rapid.T, c *cluster.Cluster) sim.Model {
 		for range rapid.IntRange(1, 3).Draw(t, "nlosses") {
 			m.Losses = append(m.Losses, sim.Loss{
 				Node: c.Nodes[rapid.IntRange(0, len(c.Nodes)-1).Draw(t, "lost")].Name,
-				At:   unit.Time(rapid.Int64Range(0, 100).Draw(t, "lossat")) * unit.Second, For: unit.Time(rapid.Int64Range(1, 60).Draw(t, "lossfor")) * unit.Second,
+				At:   unit.Time(rapid.Int64Range(0, 100).Draw(t, "lossat")) * unit.Second, For: unit.Time(rapid.Int64Range(0, 60).Draw(t, "lossfor")) * unit.Second,
 			})
 		}
 	}
@@ -286,8 +286,18 @@ func TestPropertyWorkIsConserved(t *testing.T) {
 		if int64(len(sink.records)) != sum.Submitted || sum.Submitted != int64(len(jobs)) {
 			t.Fatalf("%d jobs, %d submitted, %d records", len(jobs), sum.Submitted, len(sink.records))
 		}
-		if sum.Finished+sum.Refused+sum.Failed != sum.Submitted {
-			t.Fatalf("finished %d + refused %d + failed %d != %d", sum.Finished, sum.Refused, sum.Failed, sum.Submitted)
+		if sum.Finished+sum.Refused+sum.Failed+sum.Stuck != sum.Submitted {
+			t.Fatalf("finished %d + refused %d + failed %d + stuck %d != %d", sum.Finished, sum.Refused, sum.Failed, sum.Stuck, sum.Submitted)
+		}
+		forGood := false
+		for _, l := range m.Losses {
+			forGood = forGood || l.For == 0
+		}
+		if sum.Stuck > 0 && !forGood {
+			for _, r := range sink.records {
+				t.Logf("%s: %v %s", r.Job.ID, r.Outcome, r.Reason)
+			}
+			t.Fatalf("%d jobs are stuck and no node is lost for good", sum.Stuck)
 		}
 		if m.FailTask == 0 && sum.Failed > 0 {
 			t.Fatalf("%d jobs failed and nothing fails", sum.Failed)
@@ -319,17 +329,17 @@ func TestPropertyWorkIsConserved(t *testing.T) {
 				}
 			}
 		}
-		if sum.Failed == 0 && tasks != sum.Tasks {
+		if sum.Failed == 0 && sum.Stuck == 0 && tasks != sum.Tasks {
 			t.Fatalf("%d tasks in finished jobs, %d counted", tasks, sum.Tasks)
 		}
 		var lost int64
 		for _, w := range books {
-			if !w.used.IsZero() || len(w.present) > 0 {
+			if sum.Stuck == 0 && (!w.used.IsZero() || len(w.present) > 0) {
 				t.Fatalf("at the end %v is in use by %d jobs", w.used, len(w.present))
 			}
 			lost += w.lost
 		}
-		if sum.Busy != service {
+		if sum.Stuck == 0 && sum.Busy != service {
 			t.Fatalf("timeline holds %v, jobs %v", sum.Busy, service)
 		}
 		from := unit.Time(0)
@@ -488,7 +498,7 @@ func (r *replay) step() {
 	case "started":
 		r.order.Started(j, c.stage, c.ask)
 	case "ended":
-		r.order.Ended(j, c.stage, c.ask, c.length, c.lost)
+		r.order.Ended(j, c.stage, c.ask, c.length, c.why)
 	case "left":
 		r.order.Left(j)
 		delete(r.jobs, c.job.Seq)

@@ -31,6 +31,9 @@ type queue struct {
 
 // push adds an event; at must not lie before the event taken last.
 func (q *queue) push(at unit.Time, what uint64, start unit.Time) {
+	if at < q.last {
+		panic("sim: an event in the past")
+	}
 	b := bits.Len64(uint64(at ^ q.last))
 	q.buckets[b&63] = append(q.buckets[b&63], event{at, what, start})
 	q.used |= 1 << uint(b)

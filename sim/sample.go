@@ -8,8 +8,8 @@ type queueState struct {
 	name       string
 	containers int64
 	mem        int64
-	area       int64 // container-microseconds in the present interval, without those still held
-	areaMem    int64 // MiB-microseconds, likewise
+	area       int64   // container-microseconds in the present interval, without those still held
+	areaMem    float64 // MiB-microseconds, likewise
 	running    int64
 	waiting    int64
 	pending    int64
@@ -19,14 +19,26 @@ func (q *queueState) hold(since unit.Time, mem int64) {
 	q.containers++
 	q.mem += mem
 	q.area -= int64(since)
-	q.areaMem -= int64(since) * mem
+	q.areaMem -= float64(since) * float64(mem)
 }
 
 func (q *queueState) yield(since unit.Time, mem int64) {
 	q.containers--
 	q.mem -= mem
 	q.area += int64(since)
-	q.areaMem += int64(since) * mem
+	q.areaMem += float64(since) * float64(mem)
+}
+
+// shift carries n containers of mem MiB together from one queue to another.
+func shift(from, to *queueState, since unit.Time, n, mem int64) {
+	from.containers -= n
+	from.mem -= mem
+	from.area += n * int64(since)
+	from.areaMem += float64(since) * float64(mem)
+	to.containers += n
+	to.mem += mem
+	to.area -= n * int64(since)
+	to.areaMem -= float64(since) * float64(mem)
 }
 
 func (e *engine) queueIndex(name string) int32 {
@@ -53,16 +65,22 @@ func (s *sampler) init(period unit.Time) {
 	if period <= 0 {
 		period = 10 * unit.Second
 	}
+	period = min(period, longestInterval)
 	s.period = period
 	s.to = period
 }
 
-// sample closes every interval that ends at or before now. A stretch in which nothing happens is one long interval.
+// longestInterval keeps container-microseconds within 63 bits on any cluster.
+const longestInterval = unit.Day
+
+// sample closes every interval that ends at or before now. A stretch in which nothing happens is one long interval, or
+// as few as longestInterval allows.
 func (e *engine) sample(now unit.Time) {
 	s := &e.samples
 	e.closeInterval(s.to)
-	if gap := (now - s.from) / s.period; gap > 0 {
-		e.closeInterval(s.from + gap*s.period)
+	for s.period <= now-s.from {
+		gap := min(now-s.from, max(longestInterval, s.period))
+		e.closeInterval(s.from + gap/s.period*s.period)
 	}
 	s.to = s.from + s.period
 }
@@ -80,13 +98,13 @@ func (e *engine) closeInterval(to unit.Time) {
 	s.out.Queues = s.out.Queues[:0]
 	for i := range e.queues {
 		q := &e.queues[i]
-		area, mem := q.area+q.containers*width, q.areaMem+q.mem*width
+		area, mem := q.area+q.containers*width, q.areaMem+float64(q.mem)*float64(width)
 		s.out.Queues = append(s.out.Queues, QueueSample{
-			Name: q.name, Containers: float64(area) / float64(width), Mem: float64(mem) / float64(width),
+			Name: q.name, Containers: float64(area) / float64(width), Mem: mem / float64(width),
 			Running: q.running, Waiting: q.waiting, Pending: q.pending,
 		})
 		e.sum.Busy += unit.Time(area)
-		e.sum.BusyMem += float64(mem) / float64(unit.Second)
+		e.sum.BusyMem += mem / float64(unit.Second)
 		q.area, q.areaMem = 0, 0
 	}
 	e.cfg.Sink.Sample(&s.out)

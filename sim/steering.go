@@ -1,8 +1,10 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/steer"
@@ -15,35 +17,35 @@ type steering struct {
 	e        *engine
 	who      steer.Steerer
 	delays   steer.Delays
-	seen     []steer.Snapshot // taken and not yet shown, oldest first
-	todo     []steer.Receipt  // by number of the action
+	seen     steer.Snapshot  // as sensed for the next look
+	todo     []steer.Receipt // by number of the action
 	receipts []steer.Receipt
+	byID     map[string]*job // jobs present
+	still    int             // looks in a row at which nothing else was going to happen
 }
 
 var _ steer.Yard = (*steering)(nil)
 
 func newSteering(e *engine, who steer.Steerer, d steer.Delays) *steering {
-	return &steering{e: e, who: who, delays: d}
+	return &steering{e: e, who: who, delays: d, byID: map[string]*job{}}
 }
 
-// step takes a snapshot, shows the newest one that is old enough, and plans what the policy answers.
+// plan arranges a look: what is seen is sensed so much earlier, but not in the past.
+func (s *steering) plan(at unit.Time) {
+	sense := max(at-s.delays.Sense, s.e.now)
+	s.e.q.push(sense, evSense, 0)
+	s.e.q.push(sense+s.delays.Sense, evSteer, 0)
+}
+
+func (s *steering) sense() { s.seen, _ = s.Snapshot(context.Background()) }
+
+// step shows what was sensed and plans what the policy answers.
 func (s *steering) step() {
 	e := s.e
-	snap, _ := s.Snapshot(context.Background())
-	s.seen = append(s.seen, snap)
-	show := -1
-	for i := range s.seen {
-		if s.seen[i].Now+s.delays.Sense <= e.now {
-			show = i
-		}
+	if s.still++; e.q.n > 0 {
+		s.still = 0
 	}
-	if show < 0 { // nothing is old enough yet: look again when it is
-		e.q.push(s.seen[0].Now+s.delays.Sense, evSteer, 0)
-		return
-	}
-	seen := s.seen[show]
-	s.seen = append(s.seen[:0], s.seen[show+1:]...)
-	do, again := s.who.Step(&seen)
+	do, again := s.who.Step(&s.seen)
 	for _, a := range do {
 		delay := s.delays.Job
 		if a.Kind == steer.SetQueue {
@@ -52,8 +54,8 @@ func (s *steering) step() {
 		s.todo = append(s.todo, steer.Receipt{Action: a, Asked: e.now})
 		e.q.push(e.now+delay, evAction|uint64(len(s.todo)-1), 0)
 	}
-	if again > 0 && (e.present > 0 || e.next != nil) {
-		e.q.push(e.now+again, evSteer, 0)
+	if again > 0 && (e.present > 0 || e.next != nil) && s.still < patience {
+		s.plan(e.now + again)
 	}
 }
 
@@ -67,22 +69,22 @@ func (s *steering) act(i int) {
 func (s *steering) Snapshot(context.Context) (steer.Snapshot, error) {
 	e := s.e
 	snap := steer.Snapshot{Now: e.now, CPUIdle: -1}
-	for _, p := range e.pools {
-		for i := range p.nodes {
+	for i := range e.cfg.Cluster.Nodes {
+		up := false
+		for _, p := range e.pools {
 			n := &p.nodes[i]
-			if !n.Total.IsZero() {
-				snap.Nodes++
-				snap.Total = snap.Total.Add(n.Total)
-				snap.Used = snap.Used.Add(n.Total.Sub(n.Free))
-			}
+			up = up || !n.Total.IsZero()
+			snap.Total = snap.Total.Add(n.Total)
+			snap.Used = snap.Used.Add(n.Total.Sub(n.Free))
+		}
+		if up {
+			snap.Nodes++
 		}
 	}
+	queues := make([]steer.Queue, len(e.queues))
 	for i := range e.queues {
 		q := &e.queues[i]
-		snap.Queues = append(snap.Queues, steer.Queue{
-			Name: q.name, Containers: q.containers, Used: unit.Resources{Mem: q.mem},
-			Running: int(q.running), Waiting: int(q.waiting),
-		})
+		queues[i] = steer.Queue{Name: q.name, Containers: q.containers, Running: int(q.running), Waiting: int(q.waiting)}
 	}
 	for _, j := range e.byArrival() {
 		sj := steer.Job{
@@ -90,12 +92,16 @@ func (s *steering) Snapshot(context.Context) (steer.Snapshot, error) {
 			Submitted: j.src.Submit, Started: j.rec.Start >= 0, Tasks: j.views[0].Tasks,
 		}
 		for k := range e.pools {
-			sj.Done += j.views[k].Done
-			sj.Pending += j.views[k].Pending
-			sj.Running += j.views[k].Running
+			v := &j.views[k]
+			sj.Done += v.Done
+			sj.Pending += v.Pending
+			sj.Running += v.Running
+			queues[j.queue].Used = queues[j.queue].Used.Add(v.Used)
 		}
 		snap.Jobs = append(snap.Jobs, sj)
 	}
+	slices.SortFunc(queues, func(a, b steer.Queue) int { return cmp.Compare(a.Name, b.Name) })
+	snap.Queues = queues
 	return snap, nil
 }
 
@@ -107,7 +113,7 @@ func (e *engine) byArrival() []*job {
 			out = append(out, j)
 		}
 	}
-	sortJobs(out)
+	slices.SortFunc(out, func(a, b *job) int { return cmp.Compare(a.rec.Seq, b.rec.Seq) })
 	return out
 }
 
@@ -117,59 +123,43 @@ func (s *steering) Apply(_ context.Context, a steer.Action) (steer.Receipt, erro
 	r.Err = s.apply(a, &r)
 	for _, p := range s.e.pools {
 		p.due = true
+		p.changed()
 	}
 	return r, r.Err
 }
 
+// apply changes all pools, or none.
 func (s *steering) apply(a steer.Action, r *steer.Receipt) error {
 	e := s.e
-	if a.Kind == steer.SetQueue {
-		for _, p := range e.pools {
-			k, ok := p.order.(policy.Knobs)
-			if !ok {
-				return fmt.Errorf("this scheduler cannot be changed while it runs")
-			}
-			old, err := k.SetQueue(a.Queue, a.Property, a.Value)
-			if err != nil {
-				return err
-			}
-			r.Old = old
-		}
-		return nil
-	}
-	j := e.find(a.Job)
-	if j == nil {
-		return fmt.Errorf("job %s is not there (any more)", a.Job)
-	}
-	switch a.Kind {
-	case steer.KillJob:
-		j.rec.Reason = "killed: " + a.Why
-		e.killTasks(j)
-		e.done(j, Failed)
-		return nil
-	case steer.SetPriority:
-		r.Old = float64(j.views[0].Priority)
-	case steer.MoveJob:
-		r.OldQueue = e.queues[j.queue].name
-	default:
+	j := s.byID[a.Job]
+	switch {
+	case a.Kind > steer.KillJob:
 		return fmt.Errorf("action %d is not known", a.Kind)
+	case a.Kind != steer.SetQueue && j == nil:
+		return fmt.Errorf("job %s is not there (any more)", a.Job)
+	case a.Kind == steer.KillJob:
+		j.rec.Reason = "killed: " + a.Why
+		e.killJob(j)
+		return nil
 	}
+	knobs := make([]policy.Knobs, len(e.pools))
 	for i, p := range e.pools {
-		k, ok := p.order.(policy.Knobs)
-		if !ok {
+		var ok bool
+		if knobs[i], ok = p.order.(policy.Knobs); !ok {
 			return fmt.Errorf("this scheduler cannot be changed while it runs")
 		}
-		v := &j.views[i]
-		if a.Kind == steer.SetPriority {
-			old := v.Priority
-			v.Priority = int(a.Value)
-			k.SetPriority(v, old)
-			continue
-		}
-		if err := k.Move(v, a.Queue); err != nil {
+	}
+	for i, k := range knobs {
+		if err := s.turn(k, i, j, a, r); err != nil {
+			for n, before := range knobs[:i] { // put back what was changed
+				old := steer.Action{Kind: a.Kind, Job: a.Job, Queue: a.Queue, Property: a.Property, Value: r.Old}
+				if a.Kind == steer.MoveJob {
+					old.Queue = r.OldQueue
+				}
+				_ = s.turn(before, n, j, old, &steer.Receipt{})
+			}
 			return err
 		}
-		v.Queue = a.Queue
 	}
 	if a.Kind == steer.MoveJob {
 		e.moveCounts(j, e.queueIndex(a.Queue))
@@ -177,23 +167,39 @@ func (s *steering) apply(a steer.Action, r *steer.Receipt) error {
 	return nil
 }
 
+// turn moves one knob of one pool's scheduler and writes the old value down.
+func (s *steering) turn(k policy.Knobs, pool int, j *job, a steer.Action, r *steer.Receipt) (err error) {
+	if a.Kind == steer.SetQueue {
+		r.Old, err = k.SetQueue(a.Queue, a.Property, a.Value)
+		return err
+	}
+	v := &j.views[pool]
+	if a.Kind == steer.SetPriority {
+		old := v.Priority
+		r.Old = float64(old)
+		v.Priority = int(a.Value)
+		k.SetPriority(v, old)
+		return nil
+	}
+	r.OldQueue = v.Queue
+	if err := k.Move(v, a.Queue); err != nil {
+		return err
+	}
+	v.Queue = a.Queue
+	return nil
+}
+
 // moveCounts carries what a job holds and wants over to another queue's counters.
 func (e *engine) moveCounts(j *job, to int32) {
-	from := j.queue
-	since := e.now - e.samples.from
-	for t := range e.tasks {
-		tk := &e.tasks[t]
-		if tk.flags&(taskUnset|taskDead|taskInner) != 0 || tk.job != j.index {
-			continue
-		}
-		ask, _ := e.askOf(j, int(tk.stage))
-		e.queues[from].yield(since, ask.Mem)
-		e.queues[to].hold(since, ask.Mem)
+	a, b := &e.queues[j.queue], &e.queues[to]
+	if a == b {
+		return
 	}
-	a, b := &e.queues[from], &e.queues[to]
 	for k := range e.pools {
-		a.pending -= j.views[k].Pending
-		b.pending += j.views[k].Pending
+		v := &j.views[k]
+		shift(a, b, e.now-e.samples.from, v.Running, v.Used.Mem)
+		a.pending -= v.Pending
+		b.pending += v.Pending
 	}
 	if j.rec.Start < 0 {
 		a.waiting--
@@ -203,13 +209,4 @@ func (e *engine) moveCounts(j *job, to int32) {
 		b.running++
 	}
 	j.queue = to
-}
-
-func (e *engine) find(id string) *job {
-	for _, j := range e.jobs {
-		if j != nil && j.src.ID == id {
-			return j
-		}
-	}
-	return nil
 }

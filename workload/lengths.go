@@ -61,6 +61,9 @@ func (l *Lengths) Validate(tasks int64) error {
 	if l.A < 0 || l.B < 0 {
 		return fmt.Errorf("%v task lengths: negative time", l.Kind)
 	}
+	if l.A > longest || l.B > longest {
+		return fmt.Errorf("%v task lengths of more than %v", l.Kind, longest)
+	}
 	switch l.Kind {
 	case List:
 		if int64(len(l.Values)) != tasks {
@@ -92,8 +95,8 @@ func (l *Lengths) Validate(tasks int64) error {
 	}
 	prev := unit.Time(0)
 	for i, v := range l.Values {
-		if v < 0 {
-			return fmt.Errorf("%v task length %d is negative", l.Kind, i)
+		if v < 0 || v > longest {
+			return fmt.Errorf("%v task length %d is %v: it must be between 0 and %v", l.Kind, i, v, longest)
 		}
 		if l.Kind == Quantiles && v < prev {
 			return fmt.Errorf("quantile table of task lengths falls at entry %d", i)
@@ -103,7 +106,7 @@ func (l *Lengths) Validate(tasks int64) error {
 	return nil
 }
 
-// longest keeps one absurd draw of a heavy tail from overflowing the clock.
+// longest is the longest that a task may take. It keeps one absurd draw of a heavy tail from overflowing the clock.
 const longest = 10 * 365 * unit.Day
 
 // Draw returns the length of task i. It is a pure function of l, i and seed: order and number of calls do not matter.
@@ -112,7 +115,7 @@ func (l *Lengths) Draw(i int64, seed uint64) unit.Time {
 	case Constant:
 		return l.A
 	case Cost:
-		return l.A + unit.FromSeconds(float64(l.Work)/l.Rate)
+		return clampLength(float64(l.A) + float64(l.Work)/l.Rate*float64(unit.Second))
 	case List:
 		return l.Values[i]
 	case Quantiles:
@@ -155,7 +158,7 @@ func clampLength(us float64) unit.Time {
 	if !(us < float64(longest)) {
 		return longest
 	}
-	return unit.Time(us)
+	return unit.Time(math.Round(us))
 }
 
 // Mix is the finaliser of SplitMix64: a bijection of 64 bits whose outputs look random.

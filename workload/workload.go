@@ -114,6 +114,9 @@ func (j *Job) Validate() error {
 	if j.Submit < 0 {
 		return fail("is submitted %v before the workload starts", -j.Submit)
 	}
+	if j.Submit > MaxSubmit {
+		return fail("is submitted %v after the start: at most %v are taken", j.Submit, MaxSubmit)
+	}
 	if j.Master.Mem < 0 || j.Master.Cores < 0 {
 		return fail("its master asks for %v", j.Master)
 	}
@@ -147,6 +150,7 @@ func (j *Job) Validate() error {
 const (
 	MaxStages = 1024
 	MaxTasks  = 1 << 40
+	MaxSubmit = 1000 * 365 * unit.Day
 )
 
 // Source yields jobs in the order of their submit times. Next returns io.EOF after the last one. Jobs that it has

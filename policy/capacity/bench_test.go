@@ -51,7 +51,7 @@ func newCrowd(t testing.TB, n int, master unit.Resources, settings ...string) *c
 func (c *crowd) turn() {
 	i := c.at % len(c.running)
 	c.at++
-	c.o.Ended(&c.jobs[c.running[i]], 0, c.ask, unit.Second, false)
+	c.o.Ended(&c.jobs[c.running[i]], 0, c.ask, unit.Second, policy.Done)
 	if !c.o.Ranked(&policy.Offer{}, c.try) {
 		panic("nobody took the free container")
 	}

@@ -156,12 +156,12 @@ func (n *naive) Started(j *policy.Job, _ int, ask unit.Resources) {
 	n.heard(a)
 }
 
-func (n *naive) Ended(j *policy.Job, s int, ask unit.Resources, _ unit.Time, lost bool) {
+func (n *naive) Ended(j *policy.Job, s int, ask unit.Resources, _ unit.Time, why policy.End) {
 	a := n.find(j)
 	n.hold(a, unit.Resources{}.Sub(ask))
 	if s == policy.MasterStage && a.active {
 		a.am = unit.Resources{}
-		if lost {
+		if why != policy.Done {
 			n.setAsking(a, false)
 			a.active, a.wants = false, false
 		}

@@ -158,14 +158,14 @@ func (o *Order) Started(j *policy.Job, _ int, ask unit.Resources) {
 
 // Ended says that a container came back. The end of a master frees its share of the AM limits; a lost one sends its
 // application back among those that wait for activation.
-func (o *Order) Ended(j *policy.Job, s int, ask unit.Resources, _ unit.Time, lost bool) {
+func (o *Order) Ended(j *policy.Job, s int, ask unit.Resources, _ unit.Time, why policy.End) {
 	a := &o.apps[j.Index]
 	a.used = a.used.Sub(ask)
 	o.hold(a.user, unit.Resources{}.Sub(ask))
 	if s == policy.MasterStage && a.state == active {
 		o.releaseMaster(a)
 		u := &o.users[a.user]
-		if lost {
+		if why != policy.Done {
 			o.withdraw(j.Index)
 			o.count(a.user, -1, 0)
 			o.park(j.Index)

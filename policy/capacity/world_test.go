@@ -194,8 +194,12 @@ func (w *world) end(j *job, i int, lost bool) {
 	}
 	j.offerWork()
 	rose := before == 0 && j.Pending > 0
+	why := policy.Done
+	if lost {
+		why = policy.Lost
+	}
 	for _, o := range w.orders {
-		o.Ended(&j.Job, c.stage, c.ask, unit.Second, lost)
+		o.Ended(&j.Job, c.stage, c.ask, unit.Second, why)
 	}
 	if rose {
 		for _, o := range w.orders {

@@ -15,8 +15,8 @@
 // Scheduling, EuroSys 2010: the skip counts of its simple algorithm, with the two levels that its Hadoop Fair Scheduler adds for
 // racks. What differs: the latter measures its waits in time; a policy here has no clock, so both waits are counts of chances.
 //
-// Every Fit that answers Wait is one chance let go. An engine that asks about many nodes for one task lets that many go
-// at once.
+// A chance is let go when it is the job's turn and what is at hand is refused: the engine says so with Skipped, once an
+// offer, however many nodes it asked about.
 package delay
 
 import (
@@ -120,9 +120,11 @@ func (d *Delay) Fit(j *policy.Job, _ int, _ *policy.Node, near policy.Near) poli
 			return policy.Fit(near)
 		}
 	}
-	s.count++
 	return policy.Wait
 }
+
+// Skipped counts a chance let go.
+func (d *Delay) Skipped(j *policy.Job, _ int) { d.of(j).count++ }
 
 // Placed starts the next wait at the level the job has come to.
 func (d *Delay) Placed(j *policy.Job, _ int, _ *policy.Node, near policy.Near) {

@@ -41,6 +41,7 @@ func TestScenarios(t *testing.T) {
 				near := map[string]policy.Near{"node": policy.NodeLocal, "rack": policy.RackLocal, "off": policy.OffRack, "any": policy.NoPreference}[where]
 				switch fit := d.Fit(j, 0, nil, near); {
 				case fit == policy.Wait:
+					d.Skipped(j, 0)
 					fmt.Fprintf(&out, "%s waits\n", w)
 				case fit < 0:
 					fmt.Fprintf(&out, "%s refuses\n", w)
@@ -68,7 +69,10 @@ func TestBoundedWait(t *testing.T) {
 			if d.Fit(j, 0, nil, near) >= 0 {
 				d.Placed(j, 0, nil, near)
 				waits = 0
-			} else if waits++; near == policy.NodeLocal || waits > c.node+c.rack {
+				continue
+			}
+			d.Skipped(j, 0)
+			if waits++; near == policy.NodeLocal || waits > c.node+c.rack {
 				t.Fatalf("%+v: %d chances let go, the last one %v", c, waits, near)
 			}
 		}
@@ -93,6 +97,8 @@ func BenchmarkFit(b *testing.B) {
 	for b.Loop() {
 		if d.Fit(j, 0, nil, policy.OffRack) >= 0 {
 			d.Placed(j, 0, nil, policy.NodeLocal)
+		} else {
+			d.Skipped(j, 0)
 		}
 	}
 }

@@ -146,7 +146,7 @@ func (f *byGroup) Started(j *policy.Job, _ int, ask unit.Resources) {
 	f.place(m.group)
 }
 
-func (f *byGroup) Ended(j *policy.Job, _ int, ask unit.Resources, _ unit.Time, _ bool) {
+func (f *byGroup) Ended(j *policy.Job, _ int, ask unit.Resources, _ unit.Time, _ policy.End) {
 	m := &f.jobs[j.Index]
 	g := f.groups[m.group]
 	g.used = g.used.Sub(ask)

@@ -76,7 +76,7 @@ func (f *byJob) Started(j *policy.Job, _ int, _ unit.Resources) {
 	}
 }
 
-func (f *byJob) Ended(j *policy.Job, _ int, _ unit.Resources, _ unit.Time, _ bool) {
+func (f *byJob) Ended(j *policy.Job, _ int, _ unit.Resources, _ unit.Time, _ policy.End) {
 	if f.heap.Has(j.Index) {
 		f.heap.Set(j.Index, f.of(j.Used), j.Seq)
 	}

@@ -160,7 +160,7 @@ func (t *Tree) Ready(j *policy.Job) {
 func (t *Tree) Started(j *policy.Job, s int, ask unit.Resources) { t.held(j, s, ask) }
 
 // Ended takes it off again.
-func (t *Tree) Ended(j *policy.Job, s int, ask unit.Resources, _ unit.Time, _ bool) {
+func (t *Tree) Ended(j *policy.Job, s int, ask unit.Resources, _ unit.Time, _ policy.End) {
 	t.held(j, s, unit.Resources{Mem: -ask.Mem, Cores: -ask.Cores})
 }
 

@@ -67,7 +67,7 @@ func (f *FIFO) Started(j *policy.Job, _ int, _ unit.Resources) {
 }
 
 // Ended changes nothing: the order does not look at usage.
-func (f *FIFO) Ended(*policy.Job, int, unit.Resources, unit.Time, bool) {}
+func (f *FIFO) Ended(*policy.Job, int, unit.Resources, unit.Time, policy.End) {}
 
 // Left forgets the job.
 func (f *FIFO) Left(j *policy.Job) {

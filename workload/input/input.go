@@ -57,7 +57,7 @@ func Open(path string) (*File, error) {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("open input: %w", err)
+		return nil, err // it says already what was being done to which file
 	}
 	if st, err := f.Stat(); err == nil && st.IsDir() {
 		_ = f.Close()

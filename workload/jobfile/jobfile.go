@@ -26,6 +26,7 @@ const (
 	MetaTool        = "version"     // of the program that wrote the file
 	MetaSource      = "source"      // what it was made from, in words
 	MetaAssumptions = "assumptions" // a JSON list of sentences
+	MetaNotes       = "notes"       // a JSON list of {"text", "count"}: what was read, kept and dropped
 )
 
 const prefix = "yardmaster."
@@ -74,6 +75,7 @@ func NewWriter(w io.Writer, meta map[string]string) *Writer {
 		keys[prefix+k] = v
 	}
 	keys[prefix+MetaFormat] = Version
+	keys[prefix+MetaNotes] = "[]" // its place among the keys, which are sorted; see SetNotes
 	return &Writer{w: parq.NewWriter[jobRow](w, keys)}
 }
 
@@ -121,6 +123,26 @@ func (w *Writer) Write(j *workload.Job) error {
 	return nil
 }
 
+// SetNotes stores what the trace's reader had to say, which is complete only when all jobs were read. It may be called
+// until Close.
+func (w *Writer) SetNotes(notes []workload.Note) {
+	list := make([]metaNote, len(notes))
+	for i, n := range notes {
+		list[i] = metaNote(n)
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		panic("jobfile: a list of notes has no JSON: " + err.Error())
+	}
+	w.w.SetKey(prefix+MetaNotes, string(text))
+}
+
+// metaNote is a workload.Note as it stands in the file.
+type metaNote struct {
+	Text  string `json:"text"`
+	Count int64  `json:"count,omitempty"`
+}
+
 // Close completes the file.
 func (w *Writer) Close() error {
 	if err := w.w.Close(); err != nil {
@@ -135,6 +157,7 @@ type Reader struct {
 	name string
 	meta map[string]string
 	list []string
+	said []workload.Note
 	last unit.Time
 	row  int64
 }
@@ -186,7 +209,17 @@ func newReader(r *parq.Reader[jobRow], name string) (*Reader, error) {
 			return fail("its list of assumptions cannot be read: %v", err)
 		}
 	}
-	return &Reader{r: r, name: name, meta: meta, list: list}, nil
+	var notes []metaNote
+	if text := meta[MetaNotes]; text != "" { // files of earlier programs have none
+		if err := json.Unmarshal([]byte(text), &notes); err != nil {
+			return fail("its list of notes cannot be read: %v", err)
+		}
+	}
+	out := &Reader{r: r, name: name, meta: meta, list: list}
+	for _, n := range notes {
+		out.said = append(out.said, workload.Note(n))
+	}
+	return out, nil
 }
 
 // Next returns the next job, io.EOF after the last.
@@ -216,6 +249,9 @@ func (r *Reader) Meta() map[string]string { return r.meta }
 
 // Assumptions returns what was assumed when the file was made.
 func (r *Reader) Assumptions() []string { return r.list }
+
+// Notes returns what was read, kept and dropped when the file was made.
+func (r *Reader) Notes() []workload.Note { return r.said }
 
 // Jobs is the number of jobs in the file.
 func (r *Reader) Jobs() int64 { return r.r.Rows() }

@@ -119,6 +119,38 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// What a reader said of the trace comes back with the file, and does not change the jobs' bytes' determinism.
+func TestNotes(t *testing.T) {
+	notes := []workload.Note{{Text: "jobs that failed are dropped", Count: 3}, {Text: "a \"quoted\" sentence"}}
+	file := func() []byte {
+		var b bytes.Buffer
+		w := NewWriter(&b, NewMeta("v0-test", "made by hand", nil))
+		for _, j := range sample() {
+			if err := w.Write(j); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.SetNotes(notes)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	one := file()
+	for range 5 {
+		if !bytes.Equal(one, file()) {
+			t.Fatal("the same jobs and notes gave other bytes")
+		}
+	}
+	r, err := NewReader(bytes.NewReader(one), int64(len(one)), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(notes, r.Notes()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestRoundTripProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var jobs workload.Slice

@@ -102,6 +102,12 @@ func openParquet(w *Workload, files []*given, _ Options) error {
 }
 
 func openSWIM(w *Workload, files []*given, opt Options) error {
+	if opt.Users > 0 {
+		opt.SWIM.Users = opt.Users
+	}
+	if len(opt.Queues) > 0 {
+		opt.SWIM.Queues = opt.Queues
+	}
 	return w.each(files, opt, func(f *input.File, g *given) (workload.Source, error) {
 		r, err := swim.NewReader(f, f.Name, opt.SWIM)
 		if err != nil || len(files) == 1 {

@@ -3,6 +3,7 @@
 package trace
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"strings"
@@ -24,6 +25,10 @@ type Options struct {
 	SLS    sls.Options
 	Synth  sls.SynthOptions
 	Google google.Options
+	// Users and Queues deal jobs and users afresh, whatever the files say (see Deal). 0 and empty: as the files say, and
+	// as SWIM has it for files of that format, which say neither.
+	Users  int
+	Queues []string
 }
 
 // Defaults are the options that are used unless told otherwise.
@@ -80,8 +85,15 @@ func open(files []*given, opt Options) (*Workload, error) {
 		}
 		return nil, err
 	}
+	if d := opt.Deal(); w.Format != SWIM && !d.IsZero() {
+		w.src = d.Source(w.src)
+		w.extra = append(w.extra, d.Assumption())
+	}
 	return w, nil
 }
+
+// Deal is how users and queues are dealt whatever the files say.
+func (o *Options) Deal() Deal { return Deal{Users: o.Users, Queues: o.Queues, Seed: o.SWIM.Seed} }
 
 // Next returns the next job in the order of submit times; io.EOF after the last.
 func (w *Workload) Next() (*workload.Job, error) { return w.src.Next() }
@@ -183,7 +195,7 @@ func look(path, format string) (*given, error) {
 	}
 	g := &given{path: path}
 	if format != "" {
-		g.format, err = ByName(format)
+		g.format, err = asked(format, prefix, f.Name)
 	} else {
 		g.format, err = Recognise(prefix, f.Name)
 	}
@@ -221,6 +233,29 @@ func Recognise(prefix []byte, name string) (*Format, error) {
 		return nil, fmt.Errorf("%s %s", name, what)
 	}
 	return nil, fmt.Errorf("%s is no workload that is known: it starts with %s; known are %s", name, beginning(prefix), known())
+}
+
+// asked finds the format that a person named, unless the file can be seen to be of another.
+func asked(name string, prefix []byte, file string) (*Format, error) {
+	f, err := ByName(name)
+	if err != nil || f.sniff(prefix) {
+		return f, err
+	}
+	if other, err := Recognise(prefix, file); err == nil {
+		return nil, fmt.Errorf("%s looks like %s (%s), not %s: %s", file, other.Name, other.About, name, other.how(file))
+	}
+	if what := otherwise(prefix); what != "" && len(bytes.TrimSpace(prefix)) > 0 {
+		return nil, fmt.Errorf("%s %s", file, what)
+	}
+	return f, nil // its reader says best, and where, what is wrong with it
+}
+
+// how says what to do with a file of this format.
+func (f *Format) how(file string) string {
+	if f.Name == Parquet {
+		return "it needs no import; give it with --workload"
+	}
+	return "yardmaster import " + f.Name + " " + file
 }
 
 func known() string {

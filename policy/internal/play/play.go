@@ -117,7 +117,7 @@ func (e *Engine) End(j *Job, master bool) {
 	}
 	j.Running--
 	j.Used, e.Used = j.Used.Sub(ask), e.Used.Sub(ask)
-	e.Order.Ended(&j.Job, s, ask, unit.Second, false)
+	e.Order.Ended(&j.Job, s, ask, unit.Second, policy.Done)
 }
 
 // Held counts the tasks that run, the master left out.

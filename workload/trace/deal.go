@@ -1,0 +1,90 @@
+package trace
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// Deal hands the jobs of a workload to users and queues that it did not have, so that a scheduler's file with other queues
+// can be rehearsed on any history. A job keeps its user unless Users says how many there are; a user keeps to one queue. Who
+// gets what is a hash of names and Seed: it does not depend on the order of jobs.
+type Deal struct {
+	Users  int      // jobs are dealt to this many users, u001, u002, ...; 0: users stay
+	Queues []string // users are dealt to these; empty: queues stay
+	Seed   uint64
+}
+
+// Keys of the choices, so that they do not share a stream.
+const (
+	userStream  = 0x6465616c75 // "dealu"
+	queueStream = 0x6465616c71 // "dealq"
+)
+
+// IsZero says that nothing is dealt.
+func (d *Deal) IsZero() bool { return d.Users == 0 && len(d.Queues) == 0 }
+
+// Assumption says, for a person, what was dealt; "" when nothing was.
+func (d *Deal) Assumption() string {
+	queues := fmt.Sprintf("%d queues (%s)", len(d.Queues), strings.Join(d.Queues, ", "))
+	switch {
+	case d.Users > 0 && len(d.Queues) > 0:
+		return fmt.Sprintf("workload: jobs dealt afresh to %d users by a hash of their names (seed %d), each user in one of %s, whatever the trace says",
+			d.Users, d.Seed, queues)
+	case d.Users > 0:
+		return fmt.Sprintf("workload: jobs dealt afresh to %d users by a hash of their names (seed %d), whatever the trace says", d.Users, d.Seed)
+	case len(d.Queues) > 0:
+		return fmt.Sprintf("workload: users dealt afresh to %s by a hash of their names (seed %d), whatever the trace says", queues, d.Seed)
+	}
+	return ""
+}
+
+// Source deals the jobs of src. What it assumes is what src assumes and what was dealt.
+func (d Deal) Source(src workload.Source) workload.Source {
+	if d.IsZero() {
+		return src
+	}
+	return &dealt{src, d}
+}
+
+type dealt struct {
+	src  workload.Source
+	deal Deal
+}
+
+// Assumptions says what was made up.
+func (s *dealt) Assumptions() []string {
+	var all []string
+	if a, ok := s.src.(interface{ Assumptions() []string }); ok {
+		all = append(all, a.Assumptions()...)
+	}
+	return append(all, s.deal.Assumption())
+}
+
+func (s *dealt) Next() (*workload.Job, error) {
+	j, err := s.src.Next()
+	if err != nil {
+		return nil, err
+	}
+	out := *j // jobs that were handed out are not changed
+	d := &s.deal
+	if d.Users > 0 {
+		out.User = fmt.Sprintf("u%03d", 1+d.draw(userStream, out.ID)%uint64(d.Users))
+	}
+	if n := uint64(len(d.Queues)); n > 0 {
+		who := out.User
+		if who == "" { // nobody knows: each job for itself
+			who = "job " + out.ID
+		}
+		out.Queue = d.Queues[d.draw(queueStream, who)%n]
+	}
+	return &out, nil
+}
+
+func (d *Deal) draw(stream uint64, name string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name)) // a hash takes everything
+	return workload.Seed(workload.Seed(d.Seed, stream), h.Sum64())
+}
