@@ -61,15 +61,22 @@ func (c *Cluster) Containers(ask unit.Resources) int64 {
 // String is one line for a person: "600 nodes in 30 racks, 3600 containers of 1024 MiB, 1 vcores".
 func (c *Cluster) String() string {
 	t := c.Total()
-	where := fmt.Sprintf("%d nodes in %d racks", len(c.Nodes), len(c.Racks))
+	where := plural(int64(len(c.Nodes)), "node") + " in " + plural(int64(len(c.Racks)), "rack")
 	if c.Slots {
 		var m, r int64
 		for i := range c.Nodes {
 			m, r = m+c.Nodes[i].MapSlots, r+c.Nodes[i].ReduceSlots
 		}
-		return fmt.Sprintf("%s, %d map and %d reduce slots", where, m, r)
+		return fmt.Sprintf("%s, %d map and %s", where, m, plural(r, "reduce slot"))
 	}
-	return fmt.Sprintf("%s, %s GiB and %d vcores", where, strconv.FormatFloat(float64(t.Mem)/1024, 'f', -1, 64), t.Cores)
+	return fmt.Sprintf("%s, %s GiB and %s", where, strconv.FormatFloat(float64(t.Mem)/1024, 'f', -1, 64), plural(t.Cores, "vcore"))
+}
+
+func plural(n int64, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return strconv.FormatInt(n, 10) + " " + what
 }
 
 // Validate reports what is wrong with a cluster.

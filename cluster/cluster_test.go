@@ -19,6 +19,9 @@ func TestParse(t *testing.T) {
 	if err != nil || !s.Slots || s.Containers(Unit) != 180 || s.String() != "30 nodes in 3 racks, 120 map and 60 reduce slots" {
 		t.Errorf("%v %v", s, err)
 	}
+	if one, err := Parse("1x1"); err != nil || one.String() != "1 node in 1 rack, 1 GiB and 1 vcore" {
+		t.Errorf("%v %v", one, err)
+	}
 	for spec, want := range map[string]string{
 		"600":    "no \"x\"",
 		"ax6":    "not a whole number",

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"html/template"
 	"math"
+	"slices"
 	"sort"
 	"strconv"
 )
@@ -31,13 +32,17 @@ func chartData(d Data, names []string) template.JS {
 		b = append(b, `,"ceiling":`...)
 		b = appendNumber(b, r.Timeline.Ceiling, 9)
 		for _, c := range []struct {
-			name  string
-			curve Curve
-		}{{"wait", r.Wait}, {"elapsed", r.Elapsed}, {"slowdown", r.Slowdown}} {
+			name string
+			of   func(Run) Curve
+		}{{"wait", waitOf}, {"elapsed", elapsedOf}, {"slowdown", slowdownOf}} {
 			b = append(b, ',', '"')
 			b = append(b, c.name...)
 			b = append(b, `":`...)
-			b = appendCurve(b, c.curve)
+			b = appendCurve(b, c.of(r))
+			if as := alikeCurve(runs[:i], c.of, c.of(r)); as >= 0 {
+				b = append(b, `,"`+c.name+`As":`...)
+				b = appendString(b, names[as])
+			}
 		}
 		b = append(b, `,"timeline":`...)
 		b = appendTimeline(b, r.Timeline, index, len(queues), maxTimeValues/(len(runs)*max(1, len(queues))))
@@ -49,6 +54,20 @@ func chartData(d Data, names []string) template.JS {
 	b = appendJobs(b, runs, index)
 	b = append(b, '}')
 	return template.JS(b) //nolint:gosec // only numbers and strings that encoding/json escaped for HTML
+}
+
+func waitOf(r Run) Curve     { return r.Wait }
+func elapsedOf(r Run) Curve  { return r.Elapsed }
+func slowdownOf(r Run) Curve { return r.Slowdown }
+
+// alikeCurve is the first run whose curve is the same, point by point: it lies under the other one and cannot be seen. -1: none.
+func alikeCurve(runs []Run, of func(Run) Curve, c Curve) int {
+	for i, r := range runs {
+		if o := of(r); len(c.X) > 0 && slices.Equal(o.X, c.X) && slices.Equal(o.Y, c.Y) {
+			return i
+		}
+	}
+	return -1
 }
 
 // rankQueues orders queues by the container time they held over all runs (by jobs, where there is no timeline), largest first,

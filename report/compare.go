@@ -1,7 +1,9 @@
 package report
 
 import (
+	"fmt"
 	"math"
+	"strings"
 
 	"github.com/yardmaster/yardmaster/result"
 )
@@ -11,16 +13,19 @@ const wide = 5
 
 // comparison is the table of differences, in one of its two forms.
 type comparison struct {
-	Turned    bool
-	Runs      []head
-	Base      string
-	Metrics   []string
-	Lines     []compareLine
-	Intervals bool
+	Turned   bool
+	Runs     []head
+	Base     string
+	Metrics  []string
+	Lines    []compareLine
+	Ground   string // why the differences have an interval, or have none
+	None     bool   // some are not judged
+	Fairness string // what the figure means, where it is shown
 }
 
 type compareLine struct {
 	Name, Full string
+	Note       string // what a metric means, where its name does not say
 	Hue        int
 	Cells      []compareCell
 }
@@ -33,11 +38,15 @@ type compareCell struct {
 	Class, Words string // of the verdict
 }
 
-func newComparison(rows []Row, runs []head) *comparison {
+func newComparison(rows []Row, runs []head, seeds int, alike bool) *comparison {
 	c := &comparison{Turned: len(runs) > wide, Runs: runs, Base: runs[0].Name}
+	intervals := false
 	cells := make([][]compareCell, len(rows))
 	for i, row := range rows {
 		c.Metrics = append(c.Metrics, row.Metric)
+		if strings.HasPrefix(row.Metric, "fairness") {
+			c.Fairness = fairnessNote
+		}
 		for r, cell := range row.Cells {
 			out := compareCell{Value: figure(cell.Value, row.Unit), Key: key(cell.Value), First: r == 0}
 			if r > 0 {
@@ -45,12 +54,14 @@ func newComparison(rows []Row, runs []head) *comparison {
 				if out.Range = interval(cell); out.Range != "" {
 					out.Half = ""
 				}
-				c.Intervals = c.Intervals || out.Half != "" || out.Range != ""
+				intervals = intervals || out.Half != "" || out.Range != ""
 				switch cell.Verdict {
 				case Better:
 					out.Class, out.Words = "good", "better"
 				case Worse:
 					out.Class, out.Words = "bad", "worse"
+				case None:
+					out.Class, out.Words, c.None = "same none", "not judged", true
 				default:
 					out.Class, out.Words = "same", "no clear difference"
 				}
@@ -58,9 +69,21 @@ func newComparison(rows []Row, runs []head) *comparison {
 			cells[i] = append(cells[i], out)
 		}
 	}
+	switch {
+	case intervals:
+		c.Ground = "beside a change stands its 95\u00a0% interval, over the seeds"
+	case alike && seeds > 1:
+		c.Ground = fmt.Sprintf("all %d seeds gave the same figures, so there is no interval", seeds)
+	case seeds == 1:
+		c.Ground = "one seed, so there is no interval"
+	}
 	if !c.Turned {
 		for i, row := range rows {
-			c.Lines = append(c.Lines, compareLine{Name: row.Metric, Cells: cells[i]})
+			line := compareLine{Name: row.Metric, Cells: cells[i]}
+			if strings.HasPrefix(row.Metric, "fairness") {
+				line.Note = fairnessNote
+			}
+			c.Lines = append(c.Lines, line)
 		}
 		return c
 	}
@@ -97,7 +120,7 @@ func compareResults(runs []Run) []Row {
 		row := Row{Metric: m.name, Unit: m.unit}
 		for i, r := range runs {
 			cell := Cell{Value: math.NaN(), Change: math.NaN(), Half: math.NaN()}
-			if r.Result != nil {
+			if r.Result != nil && r.Result.Jobs.Finished > 0 {
 				cell.Value = m.of(r.Result)
 			}
 			if i > 0 {
@@ -105,13 +128,23 @@ func compareResults(runs []Run) []Row {
 				if base != 0 {
 					cell.Change = (cell.Value - base) / math.Abs(base) * 100
 				}
-				cell.Verdict = judge(cell.Value-base, base, m.more)
+				if cell.Verdict = judge(cell.Value-base, base, m.more); apart(runs[0].Result, r.Result) {
+					cell.Verdict = None
+				}
 			}
 			row.Cells = append(row.Cells, cell)
 		}
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// apart says whether the figures of two runs are of different jobs, or of none.
+func apart(a, b *result.Run) bool {
+	if a == nil || b == nil || a.Jobs.Finished == 0 || b.Jobs.Finished == 0 {
+		return true
+	}
+	return float64(a.Apart(b)) >= 0.001*float64(a.Jobs.Finished)
 }
 
 func stat(s result.Stats, v float64) float64 {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -48,6 +49,9 @@ func ratio(v float64) string {
 	return strconv.FormatFloat(v, 'f', 2, 64)
 }
 
+// Number writes a count with its digits grouped by three: 24,442.
+func Number(n int64) string { return commas(n) }
+
 // commas groups the digits of n by three.
 func commas(n int64) string {
 	s := strconv.FormatInt(n, 10)
@@ -59,6 +63,29 @@ func commas(n int64) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return sign + s
+}
+
+// amount is a whole number of something, such as "8573 maps"; what stands in the middle of a name is not one.
+var amount = regexp.MustCompile(`(^|[\s(])(\d{4,15}) (\pL+)`)
+
+// groupDigits writes the amounts in a sentence with separators.
+func groupDigits(sentence string) string {
+	return amount.ReplaceAllStringFunc(sentence, func(found string) string {
+		m := amount.FindStringSubmatch(found)
+		n, err := strconv.ParseInt(m[2], 10, 64)
+		if err != nil || m[3] == "on" || strings.HasPrefix(m[2], "0") {
+			return found
+		}
+		return m[1] + commas(n) + " " + m[3]
+	})
+}
+
+func groupAll(sentences []string) []string {
+	out := make([]string, len(sentences))
+	for i, s := range sentences {
+		out[i] = groupDigits(s)
+	}
+	return out
 }
 
 // change writes the difference of a cell against the first run's value.

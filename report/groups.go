@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -63,10 +64,18 @@ func groupTables(runs []Run, names []string) []groupTable {
 		if t.Total == 0 || (t.Total == 1 && t.Lines[0].Name == "(none)") {
 			continue
 		}
+		if k.of == "class" && len(out) > 0 && out[0].Of == "queue" && t.repeats(out[0]) {
+			continue // where each queue has its class, one table says it all
+		}
 		t.ID, t.Title, t.Of = k.id, k.title, k.of
 		out = append(out, t)
 	}
 	return out
+}
+
+// repeats says whether a table has the same lines as another.
+func (t groupTable) repeats(other groupTable) bool {
+	return slices.EqualFunc(t.Lines, other.Lines, func(a, b groupLine) bool { return a.Name == b.Name && slices.Equal(a.Cells, b.Cells) })
 }
 
 func newGroupTable(runs []Run, names []string, groups func(*result.Run) []result.Group) groupTable {

@@ -53,18 +53,12 @@ func appendJobs(b []byte, runs []Run, queues map[string]int) []byte {
 	lines := joinJobs(runs)
 	prefix := sharedPrefix(lines)
 	lines = thinJobs(lines, len(prefix), len(runs))
-	total := int64(0)
-	for _, r := range runs {
-		total = max(total, r.JobsTotal, int64(len(r.Jobs)))
-	}
 	tick := 0.01
 	if n := len(lines); n > 0 && lines[n-1].first.Submit-lines[0].first.Submit > 3e4 {
 		tick = 0.1
 	}
 
-	b = append(b, `{"total":`...)
-	b = strconv.AppendInt(b, total, 10)
-	b = append(b, `,"tick":`...)
+	b = append(b, `{"tick":`...)
 	b = appendNumber(b, tick, 3)
 	b = append(b, `,"prefix":`...)
 	b = appendString(b, prefix)
@@ -103,6 +97,8 @@ func appendJobs(b []byte, runs []Run, queues map[string]int) []byte {
 		end := runEnd(runs[r])
 		b = append(b, `{"n":`...)
 		b = strconv.AppendInt(b, int64(len(runs[r].Jobs)), 10)
+		b = append(b, `,"of":`...)
+		b = strconv.AppendInt(b, runs[r].drawable(), 10)
 		column("wait", func(b []byte, _ int, l jobLine) []byte {
 			wait, _ := l.times(r, end)
 			return appendNumber(b, wait, 4)
@@ -114,6 +110,15 @@ func appendJobs(b []byte, runs []Run, queues map[string]int) []byte {
 		b = append(b, '}')
 	}
 	return append(b, `]}`...)
+}
+
+// drawable is how many jobs of the run could be drawn, of which Jobs may be a sample: all but those that were refused.
+func (r Run) drawable() int64 {
+	n := r.JobsTotal
+	if r.Result != nil {
+		n -= r.Result.Jobs.Refused
+	}
+	return max(n, int64(len(r.Jobs)))
 }
 
 // times returns a job's wait and run time in run r, in the form appendJobs describes; NaN for what it does not have.

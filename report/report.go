@@ -27,10 +27,15 @@ import (
 type Data struct {
 	Title    string
 	Subtitle string
+	// Size says how much was run, such as "24,442 jobs in 8 queues, 5 seeds"; it follows the subtitle.
+	Size string
 	// Verdicts are sentences. The first is the headline.
 	Verdicts []string
 	// Partial says that the work was stopped early; the page opens with it.
 	Partial bool
+	// Notices are what a reader must know before any figure, such as jobs that are not in it. When there are none, they are made
+	// from the counts of the runs' results.
+	Notices []string
 
 	// Runs has one entry a scheduler. The first is the one that the others are compared with.
 	Runs []Run
@@ -41,10 +46,15 @@ type Data struct {
 	Facts       []Fact
 	Assumptions []string
 	NotModelled []string
-	// Commands make this report again.
+	// Notes are about the comparison; Read is what the reader of the workload dropped or mended.
+	Notes, Read []string
+	// Commands make this report again. One of yardmaster without --report is shown with it.
 	Commands []string
 	Version  string
-	Seeds    []uint64
+	// Seeds are all that were run. With several, the table of differences is over all of them; everything else is of the first.
+	Seeds []uint64
+	// Alike says that several seeds gave the same figures, which is why differences have no interval.
+	Alike bool
 }
 
 // Fact is a labelled line.
@@ -118,6 +128,7 @@ const (
 	Same Verdict = iota // no clear difference
 	Better
 	Worse
+	None // not to be judged: a figure is missing, or the two are of different jobs
 )
 
 //go:embed page

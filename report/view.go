@@ -12,6 +12,7 @@ import (
 // view is what the page's template reads.
 type view struct {
 	Title, Subtitle string
+	Size            string
 	Partial         bool
 	Headline        []span
 	Verdicts        [][]span
@@ -21,13 +22,19 @@ type view struct {
 	Several bool
 	Compare *comparison
 	Figures *figures
+	OneSeed string // which seed the charts and what follows them are of
 	Curves  []curveView
+	Missing string // schedulers without a curve
 	Cluster clusterView
 	Groups  []groupTable
+
+	Locality *localityTable
+	Observed *observedView
 
 	Facts       []Fact
 	Assumptions []string
 	NotModelled []string
+	Notes, Read []string
 	Commands    [][]string // by word, so that lines break between words only
 	Version     string
 	Seeds       string
@@ -56,15 +63,16 @@ type clusterView struct {
 func newView(d Data) *view {
 	names := shortNames(d.Runs)
 	v := &view{
-		Title: d.Title, Subtitle: d.Subtitle, Partial: d.Partial,
+		Title: d.Title, Subtitle: groupDigits(d.Subtitle), Size: d.Size, Partial: d.Partial,
 		Several: len(d.Runs) > 1,
-		Facts:   d.Facts, Assumptions: d.Assumptions, NotModelled: d.NotModelled,
+		Facts:   d.Facts, Assumptions: d.Assumptions, NotModelled: d.NotModelled, Notes: d.Notes, Read: groupAll(d.Read),
+		OneSeed: oneSeed(d.Seeds),
 		Version: d.Version, Seeds: seedList(d.Seeds),
 		Charts: template.JS(chartBundle), //nolint:gosec // our own file, checked by its hash
 		Data:   chartData(d, names),
 	}
 	for _, c := range d.Commands {
-		v.Commands = append(v.Commands, strings.Fields(c))
+		v.Commands = append(v.Commands, again(c))
 	}
 	for i, n := range names {
 		v.Runs = append(v.Runs, head{Name: n, Full: d.Runs[i].Name, Hue: i%8 + 1})
@@ -76,17 +84,31 @@ func newView(d Data) *view {
 			v.Verdicts = append(v.Verdicts, emphasise(s, names))
 		}
 	}
-	v.Notices = notices(d, names)
+	for i, n := range d.Notices {
+		if i == maxNotices {
+			v.Notices = append(v.Notices, "Other schedulers left jobs out too: see their results.")
+			break
+		}
+		v.Notices = append(v.Notices, strings.TrimSuffix(strings.ToUpper(n[:min(1, len(n))])+n[min(1, len(n)):], ".")+".")
+	}
+	if len(v.Notices) == 0 {
+		v.Notices = notices(d, names)
+	}
 	if v.Several {
 		rows := d.Comparison
 		if len(rows) == 0 {
 			rows = compareResults(d.Runs)
 		}
-		v.Compare = newComparison(rows, v.Runs)
+		v.Compare = newComparison(rows, v.Runs, len(d.Seeds), d.Alike)
 	} else if r := d.Runs[0].Result; r != nil {
 		v.Figures = newFigures(r)
 	}
 	v.Curves = curveViews(d.Runs, names)
+	v.Missing = withoutCurves(d.Runs, names)
+	if v.Several {
+		v.Locality = newLocality(d.Runs, v.Runs)
+	}
+	v.Observed = newObserved(d.Runs, v.Runs)
 	v.Cluster = newClusterView(d.Runs, names)
 	v.Groups = groupTables(d.Runs, names)
 	v.Style = template.CSS(read("page.css")) //nolint:gosec // our own file
@@ -106,6 +128,9 @@ func read(name string) string {
 	}
 	return string(text)
 }
+
+// maxNotices are as many as a reader will read before the figures.
+const maxNotices = 6
 
 // notices are the things a reader must know before any figure: jobs that are not in it.
 func notices(d Data, names []string) []string {
@@ -127,7 +152,7 @@ func notices(d Data, names []string) []string {
 		if len(parts) == 0 {
 			continue
 		}
-		text := fmt.Sprintf("Of %s jobs: %s", commas(c.Submitted), strings.Join(parts, ", "))
+		text := fmt.Sprintf("Of %s: %s", jobsOf(c.Submitted), strings.Join(parts, ", "))
 		if len(d.Runs) > 1 {
 			text = names[i] + ": of " + strings.TrimPrefix(text, "Of ")
 		}
@@ -140,11 +165,29 @@ func notices(d Data, names []string) []string {
 			text += ". Figures are over the finished ones."
 		}
 		out = append(out, text)
-		if len(out) == 6 && len(d.Runs) > 7 {
+		if len(out) == maxNotices && len(d.Runs) > maxNotices+1 {
 			return append(out, "Other schedulers left jobs out too: see their results.")
 		}
 	}
 	return out
+}
+
+func jobsOf(n int64) string {
+	if n == 1 {
+		return "1 job"
+	}
+	return commas(n) + " jobs"
+}
+
+// withoutCurves names the schedulers that have no curve because nothing finished under them.
+func withoutCurves(runs []Run, names []string) string {
+	var without []string
+	for i, r := range runs[:min(len(runs), maxChartRuns)] {
+		if len(r.Wait.X)+len(r.Elapsed.X)+len(r.Slowdown.X) == 0 && r.Result != nil && r.Result.Jobs.Finished == 0 {
+			without = append(without, names[i])
+		}
+	}
+	return strings.Join(without, ", ")
 }
 
 func curveViews(runs []Run, names []string) []curveView {
@@ -154,9 +197,9 @@ func curveViews(runs []Run, names []string) []curveView {
 		unit               Unit
 		of                 func(Run) Curve
 	}{
-		{"wait", "Wait", "submission to first container", Seconds, func(r Run) Curve { return r.Wait }},
-		{"elapsed", "Elapsed", "submission to finish", Seconds, func(r Run) Curve { return r.Elapsed }},
-		{"slowdown", "Slowdown", "elapsed against an empty cluster", Ratio, func(r Run) Curve { return r.Slowdown }},
+		{"wait", "Wait", "submission to first container", Seconds, waitOf},
+		{"elapsed", "Elapsed", "submission to finish", Seconds, elapsedOf},
+		{"slowdown", "Slowdown", "elapsed against an empty cluster", Ratio, slowdownOf},
 	} {
 		var said []string
 		some := false
@@ -211,8 +254,9 @@ func seedList(seeds []uint64) string {
 
 // figures is the table of a single run.
 type figures struct {
-	Lines []figureLine
-	Facts []Fact
+	Lines    []figureLine
+	Facts    []Fact
+	Fairness string
 }
 
 type figureLine struct {
@@ -251,7 +295,11 @@ func newFigures(r *result.Run) *figures {
 		{"container hours", figure(r.ContainerHours, Ratio)},
 	}
 	if r.Fairness.JainSlowdownUsers > 0 {
-		f.Facts = append(f.Facts, Fact{"fairness among users", figure(r.Fairness.JainSlowdownUsers, Ratio)})
+		f.Facts = append(f.Facts, Fact{"fairness between users", figure(r.Fairness.JainSlowdownUsers, Ratio)})
+		f.Fairness = fairnessNote
+	}
+	if text := localityText(r.Locality); text != "" {
+		f.Facts = append(f.Facts, Fact{"task input", text})
 	}
 	return f
 }

@@ -43,6 +43,7 @@ type Collector struct {
 
 	locality Locality
 	reasons  map[string]int64
+	leftOut  []int64 // jobs that did not finish, by number of arrival
 	observed observations
 	lastSeen unit.Time // end of the last sample
 }
@@ -60,6 +61,7 @@ func NewCollector(opt Options) *Collector {
 // Job counts one job.
 func (c *Collector) Job(r *sim.JobRecord) {
 	f := figuresOf(r)
+	c.leaveOut(r)
 	c.locality.None += r.Near[policy.NoPreference]
 	c.locality.Off += r.Near[policy.OffRack]
 	c.locality.Rack += r.Near[policy.RackLocal]
@@ -146,6 +148,7 @@ func (c *Collector) Finish(sum sim.Summary, sc Scenario, assumptions []string) *
 	}
 	r.Observed = c.observed.figures()
 	r.Refusals = c.refusals()
+	r.LeftOut = sorted(c.leftOut)
 	return r
 }
 

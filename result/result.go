@@ -35,6 +35,9 @@ type Run struct {
 
 	Refusals []Refusal `json:"refusals,omitempty"` // at most 20 reasons, most frequent first
 
+	// LeftOut are the jobs that did not finish, by number of arrival, ascending; see Apart. Of very many, only the first that are known.
+	LeftOut []int64 `json:"-"`
+
 	Events    int64 `json:"events"`
 	Decisions int64 `json:"decisions"`
 }

@@ -1,8 +1,11 @@
 package scenario
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/yardmaster/yardmaster/internal/suggest"
 	"github.com/yardmaster/yardmaster/policy/all"
@@ -14,6 +17,11 @@ import (
 // loadPolicy finds a scheduler by what was typed. A name or parameter that is not known cannot be meant; a broken file is
 // a failure like any other.
 func loadPolicy(name string) (NamedPolicy, error) {
+	if _, known := all.Policies.Find(name); !known {
+		if st, err := os.Stat(name); err == nil && st.IsDir() {
+			return NamedPolicy{}, fmt.Errorf("scheduler: %s is a folder: name the file in it", name)
+		}
+	}
 	fresh, _, err := all.Load(name)
 	if err != nil {
 		if _, file := XML(name); file {
@@ -32,7 +40,9 @@ func (s *Scenario) TraceOptions() trace.Options {
 		opt.Rumen.Ask, opt.SLS.Ask = opt.SWIM.Ask, opt.SWIM.Ask
 	}
 	if opt.SWIM.Master != defaults.Trace.SWIM.Master {
-		opt.Rumen.Master, opt.SLS.Master = opt.SWIM.Master, opt.SWIM.Master
+		opt.Rumen.Master, opt.SLS.Master, opt.Synth.Master = opt.SWIM.Master, opt.SWIM.Master, opt.SWIM.Master
+	} else if slices.Contains(s.Given, "master") { // 0,0
+		opt.SLS.NoMaster, opt.Synth.NoMaster = true, true
 	}
 	if opt.SWIM.SlowStart != defaults.Trace.SWIM.SlowStart {
 		if opt.Rumen.SlowStart = opt.SWIM.SlowStart; opt.Rumen.SlowStart == 0 {
@@ -40,6 +50,25 @@ func (s *Scenario) TraceOptions() trace.Options {
 		}
 	}
 	return opt
+}
+
+// CheckTrace refuses settings of the reading of traces that were given but cannot act on a workload of this format ("" when
+// it is made up). What a result says of itself would not be true otherwise.
+func (s *Scenario) CheckTrace(format, name string) error {
+	for i := range Settings {
+		set := &Settings[i]
+		if len(set.For) == 0 || !slices.Contains(s.Given, set.Name) || slices.Contains(set.For, format) {
+			continue
+		}
+		switch format {
+		case "":
+			return misuse("--%s belongs to the reading of raw traces, and %s is made up: leave it out", set.Name, name)
+		case trace.Parquet:
+			return misuse("--%s belongs to the reading of raw traces, and %s is imported already: give it to yardmaster import", set.Name, name)
+		}
+		return misuse("--%s acts on traces of the format %s, and %s is %s: leave it out", set.Name, strings.Join(set.For, " or "), name, format)
+	}
+	return nil
 }
 
 // trace opens the workload's files. They are the same for every seed.

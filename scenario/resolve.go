@@ -16,6 +16,7 @@ import (
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/workload/synth"
+	"github.com/yardmaster/yardmaster/workload/trace"
 )
 
 // Setup is a scenario whose parts have been opened and found good.
@@ -64,7 +65,9 @@ func (s Scenario) Resolve() (*Setup, error) {
 	}
 	out := &Setup{Scenario: s}
 	var err error
-	if out.Cluster, err = clusterfile.Open(s.Cluster); err != nil {
+	if out.Cluster, err = clusterfile.Open(s.Cluster); errors.Is(err, clusterfile.ErrFile) {
+		return nil, err
+	} else if err != nil {
 		return nil, &MisuseError{err}
 	}
 	if err := s.checkLosses(out.Cluster); err != nil {
@@ -117,11 +120,18 @@ func (s *Scenario) work() (Work, error) {
 		if err != nil {
 			return w, &MisuseError{fmt.Errorf("workload: %w", err)}
 		}
+		if err := s.CheckTrace("", w.Title); err != nil {
+			return w, err
+		}
 		w.Drawn = true
 		w.Open = func(seed uint64) (workload.Source, error) {
 			config := config
 			config.Seed = seed
-			return synth.New(config)
+			src, err := synth.New(config)
+			if err != nil {
+				return nil, err
+			}
+			return s.Trace.Deal().Source(src), nil
 		}
 	} else {
 		for _, path := range s.Workload {
@@ -139,6 +149,12 @@ func (s *Scenario) work() (Work, error) {
 	src, err := w.Open(s.Seed)
 	if err != nil {
 		return w, err
+	}
+	if t, ok := src.(*trace.Workload); ok {
+		if err := s.CheckTrace(t.Format, w.Title); err != nil {
+			closeSource(src)
+			return w, err
+		}
 	}
 	if w.Once = s.pipe(); w.Once {
 		w.Open = once(src)

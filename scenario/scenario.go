@@ -44,11 +44,19 @@ type Scenario struct {
 	ScaleLength float64 // times as long
 	Model       sim.Model
 	Trace       trace.Options // how traces are read, and what they are given where they do not say
+	Given       []string      // names of the settings that a person gave, be it as they are anyway; sorted
 }
 
 // Default is a scenario in which nothing has been asked for yet.
 func Default() Scenario {
 	return Scenario{Seed: 1, Seeds: 1, ScaleLoad: 1, ScaleLength: 1, Trace: trace.Defaults()}
+}
+
+// said notes that a person gave a setting.
+func (s *Scenario) said(name string) {
+	if at, there := slices.BinarySearch(s.Given, name); !there {
+		s.Given = slices.Insert(slices.Clone(s.Given), at, name)
+	}
 }
 
 // Load reads a scenario file.
@@ -115,6 +123,7 @@ func section(s *Scenario, name string) (yamlfile.Keys, []string) {
 					return v.Errorf("%s: %v", set.Name, err)
 				}
 			}
+			s.said(set.Name)
 			return nil
 		}
 	}

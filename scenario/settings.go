@@ -9,6 +9,7 @@ import (
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload/rumen"
+	"github.com/yardmaster/yardmaster/workload/trace"
 )
 
 // Setting is one thing that a scenario says: a key of the file and a flag of the same name.
@@ -18,6 +19,8 @@ type Setting struct {
 	Value string // what a value looks like, for help; "": yes or no
 	Help  string
 	Many  bool // may be given several times; Set adds a value then
+	// For names the formats of traces whose reading it changes; empty: it acts on every workload.
+	For []string
 	// Set takes one value as typed.
 	Set func(s *Scenario, text string) error
 	// Get returns the values as they could be typed.
@@ -32,7 +35,14 @@ func (t *Setting) Apply(s *Scenario, values []string) error {
 			return err
 		}
 	}
+	s.said(t.Name)
 	return nil
+}
+
+// on limits a setting to the formats of traces that it acts on.
+func (t Setting) on(formats ...string) Setting {
+	t.For = formats
+	return t
 }
 
 // reset empties a setting that takes many values.
@@ -111,14 +121,14 @@ var Settings = []Setting{
 	duration("sample", "model", "period of the timeline; 0: 10 s",
 		func(s *Scenario) *unit.Time { return &s.Model.Sample }),
 
-	amount("block", "trace", "input of one map", func(s *Scenario) *unit.Bytes { return &s.Trace.SWIM.Block }),
-	rate("map-rate", "trace", "bytes a map handles a second", func(s *Scenario) *float64 { return &s.Trace.SWIM.MapRate }),
-	rate("reduce-rate", "trace", "bytes a reduce handles a second", func(s *Scenario) *float64 { return &s.Trace.SWIM.ReduceRate }),
+	amount("block", "trace", "input of one map", func(s *Scenario) *unit.Bytes { return &s.Trace.SWIM.Block }).on(trace.SWIM),
+	rate("map-rate", "trace", "bytes a map handles a second", func(s *Scenario) *float64 { return &s.Trace.SWIM.MapRate }).on(trace.SWIM),
+	rate("reduce-rate", "trace", "bytes a reduce handles a second", func(s *Scenario) *float64 { return &s.Trace.SWIM.ReduceRate }).on(trace.SWIM),
 	duration("task-start-up", "trace", "part of every task's length that does not depend on its bytes",
-		func(s *Scenario) *unit.Time { return &s.Trace.SWIM.StartUp }),
-	amount("bytes-per-reduce", "trace", "shuffle and output of one reduce", func(s *Scenario) *unit.Bytes { return &s.Trace.SWIM.BytesPerReduce }),
+		func(s *Scenario) *unit.Time { return &s.Trace.SWIM.StartUp }).on(trace.SWIM),
+	amount("bytes-per-reduce", "trace", "shuffle and output of one reduce, 10^9 bytes unless told", func(s *Scenario) *unit.Bytes { return &s.Trace.SWIM.BytesPerReduce }).on(trace.SWIM),
 	{
-		Name: "reduce-cap", In: "trace", Value: "N", Help: "most reduces a job has",
+		Name: "reduce-cap", In: "trace", Value: "N", Help: "most reduces a job has", For: []string{trace.SWIM},
 		Set: func(s *Scenario, v string) error {
 			n, err := whole(v, 1, 1<<30)
 			if err == nil {
@@ -129,18 +139,35 @@ var Settings = []Setting{
 		Get: func(s *Scenario) []string { return []string{strconv.FormatInt(s.Trace.SWIM.ReduceCap, 10)} },
 	},
 	share("slow-start", "trace", "share of a job's maps done before its reduces may take containers", false,
-		func(s *Scenario) *float64 { return &s.Trace.SWIM.SlowStart }),
-	number("users", "trace", "N", "users that jobs are dealt to", 1, 1_000_000, func(s *Scenario) *int { return &s.Trace.SWIM.Users }),
-	list("queues", "trace", "NAMES", "queues that users are dealt to, with commas between", func(s *Scenario) *[]string { return &s.Trace.SWIM.Queues }),
-	container("container", "trace", "what a task asks for: memory,cores", func(s *Scenario) *unit.Resources { return &s.Trace.SWIM.Ask }),
-	container("master", "trace", "what a job's master asks for: memory,cores; 0,0: no master", func(s *Scenario) *unit.Resources { return &s.Trace.SWIM.Master }),
-	yes("drop-failed", "trace", "leave out jobs that failed or were killed on the real cluster", func(s *Scenario) *bool { return &s.Trace.Rumen.DropFailed }),
+		func(s *Scenario) *float64 { return &s.Trace.SWIM.SlowStart }).on(trace.SWIM, trace.Rumen),
+	{
+		Name: "users", In: "trace", Value: "N", Help: "deal the jobs of any workload afresh to this many users; SWIM names none and has 200 unless told",
+		Set: func(s *Scenario, v string) error {
+			n, err := whole(v, 1, 1_000_000)
+			if err == nil {
+				s.Trace.Users = int(n)
+			}
+			return err
+		},
+		Get: func(s *Scenario) []string {
+			if s.Trace.Users == 0 {
+				return nil
+			}
+			return []string{strconv.Itoa(s.Trace.Users)}
+		},
+	},
+	list("queues", "trace", "NAMES", "deal the users of any workload afresh to these queues, with commas between",
+		func(s *Scenario) *[]string { return &s.Trace.Queues }),
+	container("container", "trace", "what a task asks for: memory,cores", func(s *Scenario) *unit.Resources { return &s.Trace.SWIM.Ask }).on(trace.SWIM, trace.Rumen, trace.SLS),
+	container("master", "trace", "what a job's master asks for: memory,cores; 0,0: no master", func(s *Scenario) *unit.Resources { return &s.Trace.SWIM.Master }).on(trace.SWIM, trace.Rumen, trace.SLS, trace.Synth),
+	yes("drop-failed", "trace", "leave out jobs that failed or were killed on the real cluster", func(s *Scenario) *bool { return &s.Trace.Rumen.DropFailed }).on(trace.Rumen, trace.Google),
 	yes("retried", "trace", "count Rumen attempts that ended before the successful one began into a task's length",
-		func(s *Scenario) *bool { return &s.Trace.Rumen.Retried }),
+		func(s *Scenario) *bool { return &s.Trace.Rumen.Retried }).on(trace.Rumen),
 	yes("other-tasks", "trace", "play the set-up and clean-up tasks of Rumen jobs too",
-		func(s *Scenario) *bool { return &s.Trace.Rumen.Others }),
+		func(s *Scenario) *bool { return &s.Trace.Rumen.Others }).on(trace.Rumen),
 	{
 		Name: "missing", In: "trace", Value: "HOW", Help: "length of Rumen tasks without a successful attempt: mean (of the stage), observed (their longest attempt) or drop",
+		For: []string{trace.Rumen},
 		Set: func(s *Scenario, v string) error {
 			m, err := rumen.ParseMissing(v)
 			if err == nil {
@@ -151,7 +178,7 @@ var Settings = []Setting{
 		Get: func(s *Scenario) []string { return []string{s.Trace.Rumen.Missing.String()} },
 	},
 	yes("tracker-clock", "trace", "take Rumen task lengths as the job tracker saw them, failed attempts and delays included",
-		func(s *Scenario) *bool { return &s.Trace.Rumen.TrackerClock }),
+		func(s *Scenario) *bool { return &s.Trace.Rumen.TrackerClock }).on(trace.Rumen),
 }
 
 // Find returns a setting by name.

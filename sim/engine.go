@@ -2,14 +2,15 @@
 // free container.
 //
 // A run is one goroutine and deterministic: events are taken in the order (time, sequence), every random number is a
-// function of the seed and of what it is for, and nothing iterates over a map. Pending tasks are counters; only a running
-// task is a record, so memory grows with the cluster and with the jobs present, not with the tasks.
+// function of the seed and of what it is for, and nothing iterates over a map. Pending tasks are counters and a running
+// task is an event, so memory grows with the cluster and with the jobs present, not with the tasks.
 //
 // What a task does: it takes a container on a node with room, needs Model.StartUp to begin, waits (holding the container)
 // until all stages that its stage needs are complete, works for its length, and gives the container back. A stage may take
 // containers when the share of its predecessors' tasks that its slow-start names are done and all of them have at least
 // been started; so the tasks that a waiting task waits for are always running, and no mix of slow-starts can hang a
-// cluster. (On a cluster with fixed slots reduces have slots of their own, and the second condition is not needed.)
+// cluster. (Reduces with slots of their own may start before all maps have. After failures, waiting tasks give way: see
+// unblock.) docs/design/0007-one-loop.md says more.
 package sim
 
 import (

@@ -26,17 +26,24 @@ func (out *Comparison) headline() string {
 		return out.alone()
 	}
 	names := out.names()
-	for s, runs := range out.Runs {
-		if jobs := runs[0].Jobs; jobs.Finished == 0 {
-			return fmt.Sprintf("No job finished under %s, so there is nothing to compare.", names[s])
-		}
+	if out.empty(0) {
+		return fmt.Sprintf("No job finished under %s, so there is nothing to compare with.", names[0])
 	}
+	judged := out.judged()
+	if len(judged) == 0 {
+		return out.uncompared(names)
+	}
+	return strings.TrimSpace(out.gained(names, judged) + " " + out.uncompared(names))
+}
+
+// gained says who gains what and who pays, among those that can be judged.
+func (out *Comparison) gained(names []string, judged []int) string {
 	row, s := out.gain()
 	if row == nil {
-		return out.noGain(names)
+		return out.noGain(names, judged)
 	}
 	was, is := Format(row.Cells[0].Mean, row.Unit), Format(row.Cells[s].Mean, row.Unit)
-	return fmt.Sprintf("%s brings the %s from %s to %s%s. ", names[s], plain(row.Metric), was, is, row.sureness(s)) + out.price(s, row, names)
+	return fmt.Sprintf("%s brings the %s from %s to %s%s. ", names[s], plain(row.Metric), was, is, row.sureness(s)) + out.price(s, row)
 }
 
 // alone describes a single run.
@@ -73,7 +80,7 @@ func (out *Comparison) gain() (*Row, int) {
 	for _, row := range append(rows, out.row("makespan")) {
 		best := 0
 		for s := 1; row != nil && s < len(row.Cells); s++ {
-			if row.differs(s) > 0 && (best == 0 || out.clearer(row, s, best)) {
+			if row.differs(s) > 0 && (best == 0 || row.clearer(s, best)) {
 				best = s
 			}
 		}
@@ -84,12 +91,8 @@ func (out *Comparison) gain() (*Row, int) {
 	return nil, 0
 }
 
-// clearer says whether scheduler s gains more clearly than best does: it leaves out no more jobs, and even the weak end of its
-// interval is better.
-func (out *Comparison) clearer(row *Row, s, best int) bool {
-	if a, b := out.lost(s) > out.lost(0), out.lost(best) > out.lost(0); a != b {
-		return b
-	}
+// clearer says whether scheduler s gains more clearly than best does: even the weak end of its interval is better.
+func (row *Row) clearer(s, best int) bool {
 	weak := func(s int) float64 {
 		c := &row.Cells[s]
 		v := c.Mean
@@ -107,10 +110,12 @@ func (out *Comparison) clearer(row *Row, s, best int) bool {
 }
 
 // noGain is the headline when no other scheduler is better than the first in anything.
-func (out *Comparison) noGain(names []string) string {
+func (out *Comparison) noGain(names []string, judged []int) string {
 	var worst *loss
 	who, same := 0, true
-	for s := 1; s < len(names); s++ {
+	compared := names[:1:1]
+	for _, s := range judged {
+		compared = append(compared, names[s])
 		if w := out.worst(s); w != nil && (worst == nil || w.size > worst.size) {
 			worst, who = w, s
 		}
@@ -123,14 +128,14 @@ func (out *Comparison) noGain(names []string) string {
 	}
 	switch {
 	case same:
-		return fmt.Sprintf("%s give the same figures throughout.", and(names))
+		return fmt.Sprintf("%s give the same figures throughout.", and(compared))
 	case worst != nil:
 		return fmt.Sprintf("Nothing shown gets noticeably better than under %s. With %s %s.", names[0], names[who], worst.said(who))
 	}
-	text := fmt.Sprintf("There is no noticeable difference between %s", and(names))
+	text := fmt.Sprintf("There is no noticeable difference between %s", and(compared))
 	for i := range out.Rows {
-		for _, c := range out.Rows[i].Cells[1:] {
-			if c.Judgement == Unclear {
+		for _, s := range judged {
+			if out.Rows[i].Cells[s].Judgement == Unclear {
 				return fmt.Sprintf("%s that %d seeds make clear.", text, len(out.Seeds))
 			}
 		}
@@ -160,7 +165,7 @@ func (out *Comparison) makespan(s int) string {
 func (row *Row) differs(s int) float64 {
 	c, base := &row.Cells[s], row.Cells[0].Mean
 	switch c.Judgement {
-	case First, Same, Unclear:
+	case First, Same, Unclear, Apart, Missing:
 		return 0
 	case Better, Worse, Unjudged:
 	}
@@ -211,12 +216,6 @@ func (out *Comparison) row(metric string) *Row {
 		}
 	}
 	return nil
-}
-
-// lost is the number of jobs of the first seed that are not in a scheduler's figures.
-func (out *Comparison) lost(s int) int64 {
-	j := out.Runs[s][0].Jobs
-	return j.Refused + j.Failed + j.Unfinished
 }
 
 // plain is a metric's name in a sentence.

@@ -12,7 +12,8 @@ type seen struct {
 	wait, slowdown, elapsed, makespan []float64
 	etl                               []float64 // p95 elapsed of queue etl
 	refused                           int64
-	none                              bool // no job finished
+	left                              []int64 // which were refused, where that is known
+	none                              bool    // no job finished
 }
 
 // comparisonOf makes a comparison of schedulers a, b, c, ... as Compare would.
@@ -32,8 +33,16 @@ func comparisonOf(seeds int, all ...seen) *Comparison {
 		out.Runs = append(out.Runs, nil)
 		for i := range seeds {
 			r := &result.Run{Makespan: at(x.makespan, i, 7200), Utilisation: 0.5, Jobs: result.JobCounts{Submitted: 200, Finished: 200 - x.refused, Refused: x.refused}}
-			if x.none {
-				r.Jobs.Finished = 0
+			r.LeftOut = x.left
+			if x.refused > 0 {
+				r.Refusals = []result.Refusal{{Reason: "no such queue", Jobs: x.refused}}
+			}
+			if x.none { // as a run that refuses everything: nobody waits
+				r = &result.Run{Jobs: result.JobCounts{Submitted: 200, Refused: 200}, Refusals: []result.Refusal{
+					{Reason: "no such queue", Jobs: 150}, {Reason: "too large", Jobs: 50},
+				}}
+				out.Runs[s] = append(out.Runs[s], r)
+				continue
 			}
 			r.Fairness.JainSlowdownUsers = 0.9
 			r.Metrics.Wait = result.Stats{Count: 200, Mean: 60, Median: 10, P95: at(x.wait, i, 100)}
@@ -81,18 +90,30 @@ func TestHeadline(t *testing.T) {
 			"b brings the makespan from 2 h to 90 min. Nothing shown gets noticeably worse."},
 		"the better of two": {1, []seen{{}, {wait: []float64{50}}, {wait: []float64{40}}},
 			"c brings the 95th-percentile wait from 1.7 min to 40 s. Nothing shown gets noticeably worse; the makespan does not move."},
-		"one that refuses jobs comes last": {1, []seen{{}, {wait: []float64{50}}, {wait: []float64{1}, refused: 30}},
-			"b brings the 95th-percentile wait from 1.7 min to 50 s. Nothing shown gets noticeably worse; the makespan does not move."},
-		"a gain by refusing": {1, []seen{{}, {wait: []float64{50}, refused: 30}},
+		"one that refuses jobs is not judged": {1, []seen{{}, {wait: []float64{50}}, {wait: []float64{1}, refused: 30}},
 			"b brings the 95th-percentile wait from 1.7 min to 50 s. Nothing shown gets noticeably worse; the makespan does not move. " +
-				"But 30 of 200 jobs do not finish under b and are not in its figures."},
+				"c cannot be judged against a, for they finish different jobs: under c 30 of 200 jobs do not finish, under a all finish."},
+		"a gain by refusing is none": {1, []seen{{}, {wait: []float64{50}, refused: 30}},
+			"b cannot be judged against a, for they finish different jobs: under b 30 of 200 jobs do not finish, under a all finish."},
+		"the first refuses": {1, []seen{{refused: 2}, {wait: []float64{50}, refused: 30}},
+			"b cannot be judged against a, for they finish different jobs: under b 30 of 200 jobs do not finish, under a 2 do not."},
+		"both refuse the same jobs": {1, []seen{{refused: 2, left: []int64{4, 9}}, {wait: []float64{50}, refused: 2, left: []int64{4, 9}}},
+			"b brings the 95th-percentile wait from 1.7 min to 50 s. Nothing shown gets noticeably worse; the makespan does not move."},
+		"both refuse as many, but others": {1, []seen{{refused: 2, left: []int64{4, 9}}, {wait: []float64{50}, refused: 2, left: []int64{4, 8}}},
+			"b cannot be judged against a, for they finish different jobs: under b 2 of 200 jobs do not finish, under a 2 do not."},
 		"less than a second": {1, []seen{{wait: []float64{0.9}}, {wait: []float64{0.1}}}, "There is no noticeable difference between a and b."},
 		"the same":           {1, []seen{{}, {}, {}}, "a, b and c give the same figures throughout."},
 		"only worse": {1, []seen{{}, {wait: []float64{150}}},
 			"Nothing shown gets noticeably better than under a. With b the 95th-percentile wait goes from 1.7 min to 2.5 min."},
 		"only a longer makespan": {1, []seen{{}, {makespan: []float64{10800}}},
 			"Nothing shown gets noticeably better than under a. With b the makespan goes from 2 h to 3 h."},
-		"nobody finishes": {1, []seen{{}, {none: true}}, "No job finished under b, so there is nothing to compare."},
+		"nobody finishes":            {1, []seen{{}, {none: true}}, "No job finished under b, so there is nothing to compare."},
+		"nobody finishes with seeds": {3, []seen{{}, {none: true}}, "No job finished under b, so there is nothing to compare."},
+		"nobody finishes under two":  {1, []seen{{}, {none: true}, {none: true}}, "No job finished under b or c, so there is nothing to compare."},
+		"the first finishes nothing": {1, []seen{{none: true}, {wait: []float64{50}}}, "No job finished under a, so there is nothing to compare with."},
+		"one of two finishes nothing": {1, []seen{{}, {wait: []float64{50}, etl: []float64{4500}}, {none: true}},
+			"b brings the 95th-percentile wait from 1.7 min to 50 s. Jobs of queue etl pay, with a 95th-percentile elapsed time of 75 min " +
+				"instead of 60 min; the makespan does not move. No job finished under c."},
 		"a gain over seeds": {5, []seen{base, {wait: []float64{52, 54, 44, 53, 47}}},
 			"b brings the 95th-percentile wait from 1.7 min to 50 s (48 to 52 % less, with 95 % confidence from 5 seeds). " +
 				"Nothing shown gets noticeably worse; the makespan does not move."},

@@ -17,6 +17,7 @@ type jsonComparison struct {
 	Partial     bool            `json:"partial"`
 	Schedulers  []string        `json:"schedulers"`
 	Seeds       []uint64        `json:"seeds"`
+	Unfinished  []string        `json:"unfinished"` // schedulers under which no job finished
 	Headline    string          `json:"headline"`
 	Verdicts    []string        `json:"verdicts"`
 	Notes       []string        `json:"notes"`
@@ -34,7 +35,7 @@ type jsonRow struct {
 
 type jsonCell struct {
 	Scheduler     string     `json:"scheduler"`
-	Values        []float64  `json:"values"` // by seed
+	Values        []*float64 `json:"values"` // by seed; null where no job finished
 	Mean          *float64   `json:"mean"`
 	Difference    *float64   `json:"difference"`
 	DifferenceCI  []*float64 `json:"difference_ci95"` // from, to
@@ -47,15 +48,16 @@ type jsonCell struct {
 func (out *Comparison) WriteJSON(w io.Writer) error {
 	j := jsonComparison{
 		Tool: "yardmaster", Headline: out.Headline, Partial: out.Partial, Schedulers: out.Schedulers, Seeds: out.Seeds, Runs: out.Runs,
-		Verdicts: append([]string{}, out.Verdicts...), Notes: append([]string{}, out.Notes...), Assumptions: []string{}, Metrics: []jsonRow{},
+		Unfinished: append([]string{}, out.Unfinished...),
+		Verdicts:   append([]string{}, out.Verdicts...), Notes: append([]string{}, out.Notes...), Assumptions: []string{}, Metrics: []jsonRow{},
 	}
 	if len(out.Runs) > 0 && len(out.Runs[0]) > 0 {
-		j.Version, j.Assumptions = out.Runs[0][0].Version, out.Runs[0][0].Assumptions
+		j.Version, j.Assumptions = out.Runs[0][0].Version, out.Assumptions()
 	}
 	for _, row := range out.Rows {
 		r := jsonRow{Metric: row.Metric, Unit: row.Unit.String(), MoreIsBetter: row.More}
 		for i, c := range row.Cells {
-			cell := jsonCell{Scheduler: out.Schedulers[i], Values: c.Values, Mean: number(c.Mean), Judgement: c.Judgement.String()}
+			cell := jsonCell{Scheduler: out.Schedulers[i], Values: present(c.Values), Mean: number(c.Mean), Judgement: c.Judgement.String()}
 			if i > 0 {
 				cell.Difference, cell.DifferenceCI = number(c.Diff), interval(c.DiffLow, c.DiffHigh)
 				cell.ChangePercent, cell.ChangeCI = number(c.Change), interval(c.ChangeLow, c.ChangeHigh)
@@ -71,6 +73,17 @@ func (out *Comparison) WriteJSON(w io.Writer) error {
 		return fmt.Errorf("writing the comparison as JSON: %w", err)
 	}
 	return nil
+}
+
+// present keeps values as they are; null where there is none.
+func present(values []float64) []*float64 {
+	out := make([]*float64, len(values))
+	for i := range values {
+		if !math.IsNaN(values[i]) {
+			out[i] = &values[i]
+		}
+	}
+	return out
 }
 
 func interval(low, high float64) []*float64 {

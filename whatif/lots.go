@@ -3,10 +3,11 @@ package whatif
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
+	"slices"
 	"sync"
 
+	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/workload"
 )
@@ -28,6 +29,8 @@ type lot struct {
 	left  int // runs still to come
 	alone *sim.Alone
 	jobs  *jobs
+	// assumed is what the source of this seed's jobs says of itself; it outlives the jobs.
+	assumed []string
 }
 
 // jobs is a workload that is read at most once.
@@ -36,6 +39,8 @@ type jobs struct {
 	kept  workload.Slice // nil: too many to keep
 	notes []string
 	err   error
+
+	assumed []string
 }
 
 // opened is a workload for one run.
@@ -64,7 +69,7 @@ func notesOf(src workload.Source) []string {
 		for _, note := range n.Notes() {
 			text := note.Text
 			if note.Count > 0 {
-				text = fmt.Sprintf("%s (%d)", text, note.Count)
+				text += " (" + report.Number(note.Count) + ")"
 			}
 			notes = append(notes, "workload: "+text)
 		}
@@ -98,12 +103,14 @@ func (l *lots) open(ctx context.Context, seed int) (*opened, error) {
 		return nil, js.err
 	}
 	if js.kept != nil {
+		lt.says(js.assumed)
 		return &opened{src: js.kept.Source(), total: int64(len(js.kept)), alone: alone, notes: js.notes}, nil
 	}
 	src, err := l.plan.Workload.Open(number)
 	if err != nil {
 		return nil, err
 	}
+	lt.says(assumptionsOf(src))
 	total := l.plan.Workload.Jobs
 	if n, ok := src.(interface{ Jobs() int64 }); ok && total == 0 {
 		total = n.Jobs()
@@ -131,7 +138,7 @@ func (l *lots) read(ctx context.Context, seed uint64, js *jobs) error {
 	for {
 		j, err := src.Next()
 		if errors.Is(err, io.EOF) {
-			js.kept, js.notes = kept, notesOf(src)
+			js.kept, js.notes, js.assumed = kept, notesOf(src), assumptionsOf(src)
 			return nil
 		}
 		if err != nil {
@@ -144,6 +151,39 @@ func (l *lots) read(ctx context.Context, seed uint64, js *jobs) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// says notes what a seed's source says of itself.
+func (lt *lot) says(assumed []string) {
+	lt.mu.Lock()
+	defer lt.mu.Unlock()
+	lt.assumed = assumed
+}
+
+// assumptionsOf asks a source what it made up.
+func assumptionsOf(src workload.Source) []string {
+	if a, ok := src.(interface{ Assumptions() []string }); ok {
+		return a.Assumptions()
+	}
+	return nil
+}
+
+// ofSeed puts what a seed's source says of itself in the place of what the first seed's says. It is called when all runs are over.
+func (l *lots) ofSeed(assumptions []string, seed int) []string {
+	first, own := l.lot[0].assumed, l.lot[seed].assumed
+	if slices.Equal(first, own) || len(own) == 0 {
+		return assumptions
+	}
+	var out []string
+	placed := false
+	for _, line := range assumptions {
+		if !slices.Contains(first, line) {
+			out = append(out, line)
+		} else if !placed {
+			out, placed = append(out, own...), true
+		}
+	}
+	return out
 }
 
 // done says that a run of a seed is over.

@@ -71,10 +71,12 @@ const (
 	Better                    //
 	Worse                     //
 	Unjudged                  // one seed: a difference without an interval
+	Apart                     // the two finished different jobs: a difference that says nothing
+	Missing                   // one of the two finished nothing: there is no figure
 )
 
 func (j Judgement) String() string {
-	return [...]string{"first", "same", "unclear", "better", "worse", "unjudged"}[j]
+	return [...]string{"first", "same", "unclear", "better", "worse", "unjudged", "different jobs", "missing"}[j]
 }
 
 // Cell is one scheduler's figure and how it differs from the first one's. Figures that do not exist are NaN.
@@ -88,6 +90,18 @@ type Cell struct {
 	Judgement                     Judgement
 }
 
+// ofFinished is the metric where jobs finished, and not a number where none did: nobody waited, but nobody was served either.
+func (m metric) ofFinished() metric {
+	of := m.of
+	m.of = func(r *result.Run) float64 {
+		if r.Jobs.Finished == 0 {
+			return math.NaN()
+		}
+		return of(r)
+	}
+	return m
+}
+
 // rowOf compares one metric. runs is by scheduler, then seed, all of them there.
 func rowOf(m metric, runs [][]*result.Run) Row {
 	row := Row{Metric: m.name, Unit: m.unit, More: m.more}
@@ -97,7 +111,9 @@ func rowOf(m metric, runs [][]*result.Run) Row {
 		for _, r := range runs[s] {
 			c.Values = append(c.Values, m.of(r))
 		}
-		c.Mean = result.Mean(c.Values).Mean
+		if c.Mean = result.Mean(c.Values).Mean; slices.ContainsFunc(c.Values, math.IsNaN) {
+			c.Mean = math.NaN()
+		}
 		if s > 0 {
 			c.against(row.Cells[0], m.more)
 		}
@@ -107,6 +123,10 @@ func rowOf(m metric, runs [][]*result.Run) Row {
 }
 
 func (c *Cell) against(first Cell, more bool) {
+	if math.IsNaN(first.Mean) || math.IsNaN(c.Mean) {
+		c.Diff, c.Judgement = math.NaN(), Missing
+		return
+	}
 	d := result.Paired(first.Values, c.Values)
 	c.Diff = d.Diff.Mean
 	if d.Diff.Known {

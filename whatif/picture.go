@@ -2,6 +2,8 @@ package whatif
 
 import (
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/report"
@@ -38,7 +40,7 @@ func (p *painter) picture(curves result.Curves) Picture {
 
 // Report puts a comparison (or, with one scheduler, a single run) into a report. Facts, title and commands are the caller's.
 func (out *Comparison) Report(c *cluster.Cluster) report.Data {
-	d := report.Data{Partial: out.Partial, Seeds: out.Seeds}
+	d := report.Data{Partial: out.Partial, Seeds: out.Seeds, Size: out.size(), Alike: out.alike}
 	if out.Headline != "" {
 		d.Verdicts = append([]string{out.Headline}, out.Verdicts...)
 	}
@@ -65,9 +67,20 @@ func (out *Comparison) Report(c *cluster.Cluster) report.Data {
 	}
 	if len(out.Runs) > 0 && len(out.Runs[0]) > 0 {
 		first := out.Runs[0][0]
-		d.Version, d.Assumptions = first.Version, first.Assumptions
+		d.Version = first.Version
+		for _, line := range out.Assumptions() { // what the reader noted is told apart
+			if !slices.Contains(out.read, line) {
+				d.Assumptions = append(d.Assumptions, line)
+			}
+		}
+		d.Read = out.read
+		d.Notices = out.coverage()
+		for _, n := range out.Notes {
+			if !slices.Contains(d.Notices, n) && !strings.HasPrefix(n, "partial: ") { // the page opens with those
+				d.Notes = append(d.Notes, n)
+			}
+		}
 	}
-	d.Assumptions = append(append([]string{}, out.Notes...), d.Assumptions...)
 	seen := map[string]bool{}
 	for s, runs := range out.Runs {
 		for _, r := range runs {
@@ -80,6 +93,25 @@ func (out *Comparison) Report(c *cluster.Cluster) report.Data {
 		}
 	}
 	return d
+}
+
+// size says how much was compared: "1,204 jobs in 4 queues, 5 seeds". Of a workload that the seeds draw, jobs differ from seed to seed.
+func (out *Comparison) size() string {
+	if len(out.Runs) == 0 || len(out.Runs[0]) == 0 {
+		return ""
+	}
+	least, most, queues := out.Runs[0][0].Jobs.Submitted, int64(0), 0
+	for _, r := range out.Runs[0] {
+		least, most, queues = min(least, r.Jobs.Submitted), max(most, r.Jobs.Submitted), max(queues, len(r.ByQueue))
+	}
+	text := plural(most, "job")
+	if least < most {
+		text = report.Number(least) + " to " + text
+	}
+	if queues > 1 {
+		text += " in " + plural(int64(queues), "queue")
+	}
+	return text + ", " + plural(int64(len(out.Seeds)), "seed")
 }
 
 // report turns a row into the report's.
@@ -98,6 +130,8 @@ func (row *Row) report() report.Row {
 					cell.Verdict = report.Better
 				}
 			}
+		case Apart, Missing:
+			cell.Verdict = report.None
 		case First, Same, Unclear:
 		}
 		out.Cells = append(out.Cells, cell)

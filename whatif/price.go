@@ -16,7 +16,7 @@ const (
 )
 
 // price says who pays for what scheduler s gains in a metric, and what becomes of the makespan.
-func (out *Comparison) price(s int, gained *Row, names []string) string {
+func (out *Comparison) price(s int, gained *Row) string {
 	var parts []string
 	worst, makespan := out.worst(s), out.row("makespan")
 	switch {
@@ -32,12 +32,7 @@ func (out *Comparison) price(s int, gained *Row, names []string) string {
 		parts = append(parts, "nothing else shown gets noticeably worse")
 	}
 	text := strings.Join(parts, "; ")
-	text = strings.ToUpper(text[:1]) + text[1:] + "."
-	if lost := out.lost(s); lost > out.lost(0) {
-		jobs := out.Runs[s][0].Jobs
-		text += fmt.Sprintf(" But %d of %d jobs do not finish under %s and are not in its figures.", lost, jobs.Submitted, names[s])
-	}
-	return text
+	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
 // loss is a figure that gets worse.
@@ -75,7 +70,7 @@ func (out *Comparison) worst(s int) *loss {
 			continue
 		}
 		for _, g := range groups[:min(len(groups), groupMost)] {
-			if row := out.group(g.Name, kind.of, constant); row != nil {
+			if row := out.group(s, g.Name, kind.of, constant); row != nil {
 				offer(loss{row: row, kind: kind.name, name: g.Name})
 			}
 		}
@@ -83,8 +78,8 @@ func (out *Comparison) worst(s int) *loss {
 	return worst
 }
 
-// group compares the elapsed time of one queue's or class's jobs; nil when some run has too few of them.
-func (out *Comparison) group(name string, of func(*result.Run) []result.Group, constant bool) *Row {
+// group compares the elapsed time of one queue's or class's jobs; nil when a run of the first scheduler or of s has too few of them.
+func (out *Comparison) group(s int, name string, of func(*result.Run) []result.Group, constant bool) *Row {
 	p95 := func(r *result.Run) float64 {
 		for _, g := range of(r) {
 			if g.Name == name && g.Elapsed.Count >= groupJobs {
@@ -93,7 +88,7 @@ func (out *Comparison) group(name string, of func(*result.Run) []result.Group, c
 		}
 		return math.NaN()
 	}
-	for _, runs := range out.Runs {
+	for _, runs := range [][]*result.Run{out.Runs[0], out.Runs[s]} {
 		for _, r := range runs {
 			if math.IsNaN(p95(r)) {
 				return nil

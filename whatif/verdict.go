@@ -13,7 +13,7 @@ import (
 // compare makes the comparison from the runs that there are. Only seeds that ran to their end under every scheduler count: half
 // a run compared with a whole one says nothing. A single run is shown as far as it got.
 func (c *crew) compare() *Comparison {
-	out := &Comparison{Seeds: []uint64{}}
+	out := &Comparison{Seeds: []uint64{}, read: c.read}
 	if c.plan.Pictures {
 		out.Pictures = c.pictures
 	}
@@ -22,6 +22,11 @@ func (c *crew) compare() *Comparison {
 	}
 	out.Runs = make([][]*result.Run, len(c.runs))
 	for seed, number := range c.plan.Seeds {
+		for s := range c.runs {
+			if r := c.runs[s][seed]; r != nil && seed > 0 {
+				r.Assumptions = c.lots.ofSeed(r.Assumptions, seed)
+			}
+		}
 		whole := true
 		for s := range c.runs {
 			whole = whole && c.runs[s][seed] != nil && (len(c.runs) == 1 || !c.runs[s][seed].Partial)
@@ -45,12 +50,19 @@ func (c *crew) compare() *Comparison {
 // judge makes everything that follows from the runs.
 func (out *Comparison) judge() {
 	for _, m := range metrics {
-		out.Rows = append(out.Rows, rowOf(m, out.Runs))
+		out.Rows = append(out.Rows, rowOf(m.ofFinished(), out.Runs))
+	}
+	for s, name := range out.Schedulers {
+		if out.empty(s) && out.tally(s).jobs.Submitted > 0 {
+			out.Unfinished = append(out.Unfinished, name)
+		}
 	}
 	out.settle()
+	out.setApart()
+	judged := out.judged()
 	for _, row := range out.Rows {
-		if len(out.Schedulers) > 1 {
-			out.Verdicts = append(out.Verdicts, row.verdict(out.names()))
+		if len(judged) > 0 {
+			out.Verdicts = append(out.Verdicts, row.verdict(out.names(), judged))
 		}
 	}
 	out.Headline = out.headline()
@@ -61,19 +73,13 @@ func (out *Comparison) settle() {
 	if out.Partial {
 		out.Notes = append(out.Notes, "partial: the work was stopped before the end, so the figures cover only a part of it")
 	}
-	for s, runs := range out.Runs {
-		if r := runs[0]; r.Jobs.Refused > 0 {
-			out.Notes = append(out.Notes, fmt.Sprintf("%s refused %d of %d jobs; its figures are of the others", out.names()[s], r.Jobs.Refused, r.Jobs.Submitted))
-		}
-		if r := runs[0]; r.Jobs.Failed > 0 {
-			out.Notes = append(out.Notes, fmt.Sprintf("under %s %d of %d jobs failed; its figures are of the others", out.names()[s], r.Jobs.Failed, r.Jobs.Submitted))
-		}
-	}
+	out.Notes = append(out.Notes, out.coverage()...)
 	switch {
-	case len(out.Schedulers) < 2:
+	case len(out.Schedulers) < 2 || out.empty(0):
 	case len(out.Seeds) == 1:
 		out.Notes = append(out.Notes, "one seed: differences have no interval; ask for several with --seeds 5")
 	case out.constant():
+		out.alike = true
 		// An interval without width would claim a certainty that nothing random was there to earn.
 		out.Notes = append(out.Notes, fmt.Sprintf(
 			"all %d seeds gave the same figures: nothing in this workload and model is random, so differences have no interval and one seed is enough", len(out.Seeds)))
@@ -99,7 +105,7 @@ func (out *Comparison) constant() bool {
 	for _, row := range out.Rows {
 		for _, cell := range row.Cells {
 			for _, v := range cell.Values {
-				if v != cell.Values[0] {
+				if v != cell.Values[0] && !(math.IsNaN(v) && math.IsNaN(cell.Values[0])) {
 					return false
 				}
 			}
@@ -130,39 +136,45 @@ func ShortNames(full []string) []string {
 	return short
 }
 
-// verdict is one sentence about a metric: "p95 wait: fair -43 % (-48 to -38) against fifo".
-func (row *Row) verdict(names []string) string {
+// verdict is one sentence about a metric and the schedulers that can be judged: "p95 wait: fair -43 % (-48 to -38) against fifo".
+func (row *Row) verdict(names []string, judged []int) string {
 	alike, unclear := 0, 0
-	for _, c := range row.Cells[1:] {
+	who := names[:1:1]
+	var parts []string
+	for _, s := range judged {
+		c := &row.Cells[s]
 		switch c.Judgement {
 		case Same:
 			alike++
 		case Unclear:
 			unclear++
-		case First, Better, Worse, Unjudged:
+		case First, Better, Worse, Unjudged, Apart, Missing:
 		}
+		who = append(who, names[s])
+		parts = append(parts, names[s]+" "+c.Words(row.Unit))
 	}
-	switch len(row.Cells) - 1 {
+	switch len(judged) {
 	case alike:
-		return fmt.Sprintf("%s: the same under %s (%s)", row.Metric, and(names), Format(row.Cells[0].Mean, row.Unit))
+		return fmt.Sprintf("%s: the same under %s (%s)", row.Metric, and(who), Format(row.Cells[0].Mean, row.Unit))
 	case unclear:
-		return fmt.Sprintf("%s: no clear difference between %s", row.Metric, and(names))
-	}
-	var parts []string
-	for i, c := range row.Cells[1:] {
-		parts = append(parts, names[i+1]+" "+c.Words(row.Unit))
+		return fmt.Sprintf("%s: no clear difference between %s", row.Metric, and(who))
 	}
 	return fmt.Sprintf("%s: %s against %s", row.Metric, strings.Join(parts, ", "), names[0])
 }
 
-func and(names []string) string {
-	if len(names) == 2 {
-		return names[0] + " and " + names[1]
+func and(names []string) string { return list(names, "and") }
+func or(names []string) string  { return list(names, "or") }
+
+func list(names []string, last string) string {
+	switch n := len(names) - 1; n {
+	case 0:
+		return names[0]
+	default:
+		return strings.Join(names[:n], ", ") + " " + last + " " + names[n]
 	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
-// Words says the difference: "-43 % (-48 to -38)", "no clear difference", "the same".
+// Words says the difference: "-43 % (-48 to -38)", "no clear difference", "the same", "–" where there is none.
 func (c *Cell) Words(u Unit) string {
 	switch c.Judgement {
 	case First:
@@ -177,6 +189,14 @@ func (c *Cell) Words(u Unit) string {
 
 // Difference writes the difference as figures, whatever it means, with its 95 % interval where that has a width.
 func (c *Cell) Difference(u Unit) string {
+	if math.IsNaN(c.Diff) {
+		return "–"
+	}
+	if c.Judgement == Apart {
+		plain := *c
+		plain.Judgement = Unjudged
+		return plain.Difference(u) + ", other jobs"
+	}
 	if math.IsNaN(c.Change) { // the first one's figure is 0: there is nothing to take a share of
 		write := func(v float64) string { return signed(Format(math.Abs(v), u), v) }
 		s := write(c.Diff)
@@ -226,6 +246,9 @@ func signed(s string, v float64) string {
 
 // Format writes a figure for a person.
 func Format(v float64, u Unit) string {
+	if math.IsNaN(v) {
+		return "–"
+	}
 	switch u {
 	case Seconds:
 		return unit.FormatSeconds(v)

@@ -39,7 +39,9 @@ type Plan struct {
 	Model      sim.Model
 	Workload   Workload
 
-	Version     string
+	Version string
+	// Assumptions are those of the model and, as of the first seed, those of the workload. In the result of another seed the latter
+	// make room for what the source of that seed says of itself, if it has a method Assumptions.
 	Assumptions []string
 	// Scenario is what the result of one run says that it is of.
 	Scenario func(scheduler string, seed uint64) result.Scenario
@@ -76,7 +78,13 @@ type Comparison struct {
 	Verdicts   []string  // one a metric
 	Notes      []string  // what a reader should know of before believing the rest
 	Pictures   []Picture // of the first seed, by scheduler; nil unless asked for
+	// Unfinished are the schedulers under which no job finished, in one seed at least, though there were jobs: they have no figures
+	// and no verdict, and Notes says why.
+	Unfinished []string
 	Partial    bool
+
+	read  []string // what the reader of the workload had to say, of the first seed
+	alike bool     // several seeds gave the same figures
 }
 
 // Compare runs the plan. When ctx ends, it returns what there is with Partial set and no error; if not even one seed was
@@ -143,6 +151,7 @@ type crew struct {
 	// Each of these is written by the goroutine that ran it.
 	runs     [][]*result.Run
 	pictures []Picture
+	read     []string // notes of the first run's reader
 
 	mu       sync.Mutex
 	err      error
@@ -220,7 +229,8 @@ func (c *crew) run(ctx context.Context, scheduler, seed int) error {
 		Cluster: p.Cluster, Source: work.src, NewPolicy: who.New, Model: p.Model, Seed: number, Sink: sink, Alone: work.alone,
 		Progress: func(g sim.Progress) { c.told(at, share(g.Finished, work.total), g.Finished) },
 	})
-	assumptions := append(slices.Clone(p.Assumptions), work.close()...)
+	notes := work.close()
+	assumptions := append(slices.Clone(p.Assumptions), notes...)
 	if err != nil {
 		return wrap(err)
 	}
@@ -229,6 +239,9 @@ func (c *crew) run(ctx context.Context, scheduler, seed int) error {
 		sc = p.Scenario(who.Name, number)
 	}
 	c.runs[scheduler][seed] = collector.Finish(sum, sc, assumptions)
+	if scheduler == 0 && seed == 0 {
+		c.read = notes
+	}
 	if paint != nil {
 		c.pictures[scheduler] = paint.picture(collector.Curves())
 	}

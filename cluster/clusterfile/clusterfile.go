@@ -56,13 +56,20 @@ func Open(spec string) (*cluster.Cluster, error) {
 		if looksLikeShorthand(spec) {
 			return cluster.Parse(spec) // its message says what is wrong with it
 		}
-		return nil, fmt.Errorf("cluster %q: no such file, and not a shorthand such as 600x6/30 (600 nodes of 6 containers in 30 racks)%s",
+		err := fmt.Errorf("cluster %q: no such file, and not a shorthand such as 600x6/30 (600 nodes of 6 containers in 30 racks)%s",
 			spec, hint(path))
+		if strings.ContainsAny(spec, "./") { // it was meant to be a file
+			err = &fileError{err}
+		}
+		return nil, err
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cluster: %w", err)
+		return nil, &fileError{fmt.Errorf("cluster: %w", err)}
 	}
 	defer f.Close()
+	if st, err := f.Stat(); err == nil && st.IsDir() {
+		return nil, &fileError{fmt.Errorf("cluster: %s is a folder: name the file in it", path)}
+	}
 	in, err := input.NewFile(f, path, input.Limits{Bytes: maxSize})
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
@@ -76,6 +83,15 @@ func Open(spec string) (*cluster.Cluster, error) {
 	}
 	return parse(path, data, each)
 }
+
+// ErrFile is what errors are (errors.Is) that are about reaching a file, as opposed to what is in it.
+var ErrFile = errors.New("the file cannot be reached")
+
+type fileError struct{ err error }
+
+func (e *fileError) Error() string        { return e.err.Error() }
+func (e *fileError) Unwrap() error        { return e.err }
+func (e *fileError) Is(target error) bool { return target == ErrFile }
 
 // maxSize bounds a file of nodes: a million of them fit.
 const maxSize = 128 << 20

@@ -26,6 +26,9 @@ type benchOptions struct {
 	maxTasks int64
 }
 
+// leastTasks is where growth begins.
+const leastTasks = 100_000
+
 var measurements = []measurement{
 	{"loop", "the simulator beside a bare event loop: the same events through the same queue", benchLoop},
 	{"growth", "what a task costs as tasks, waiting jobs and nodes grow tenfold", benchGrowth},
@@ -68,6 +71,12 @@ func newBench() *cobra.Command {
 			return misuse("There are "+strings.Join(measurementNames(), ", ")+".", "bench: there is no measurement %q%s", args[0], suggest.Hint(args[0], measurementNames()))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if opt.rounds < 0 {
+				return misuse("", "--rounds: %d is negative; give 1 or more, or leave it out", opt.rounds)
+			}
+			if opt.maxTasks < leastTasks {
+				return misuse("", "--max-tasks: %d is less than %d, the least that growth measures", opt.maxTasks, leastTasks)
+			}
 			for _, m := range measurements {
 				if m.name != args[0] {
 					continue
@@ -77,19 +86,19 @@ func newBench() *cobra.Command {
 					return fmt.Errorf("bench %s: %w", m.name, err)
 				}
 				if asJSON {
-					e := json.NewEncoder(os.Stdout)
+					e := json.NewEncoder(cmd.OutOrStdout())
 					e.SetIndent("", "  ")
 					return e.Encode(r)
 				}
 				table.Ink = term.InkFor(os.Stdout)
-				fmt.Print(table.String())
+				fmt.Fprint(cmd.OutOrStdout(), draw(table))
 			}
 			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write as JSON")
 	cmd.Flags().IntVar(&opt.rounds, "rounds", 0, "measure `N` times, and take the median (loop) or the least (growth); 0: 5 and 1")
-	cmd.Flags().Int64Var(&opt.maxTasks, "max-tasks", 100_000_000, "largest number of tasks of growth")
+	cmd.Flags().Int64Var(&opt.maxTasks, "max-tasks", 100_000_000, "largest number of tasks of growth, `N`")
 	return cmd
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -41,6 +40,11 @@ taken seed by seed. As many runs go on at once as there are processors; their nu
 			if err != nil {
 				return err
 			}
+			files, err := out.prepare(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer files.discard()
 			c, err := compare(cmd.Context(), "comparing", setup, 0, out.report != "", nil)
 			if err != nil {
 				return err
@@ -48,25 +52,30 @@ taken seed by seed. As many runs go on at once as there are processors; their nu
 			if len(c.Seeds) == 0 {
 				return errors.New("stopped before one seed had run under every scheduler: nothing to compare")
 			}
-			if out.report != "" {
-				if err := writeReport(out.report, comparisonTitle(c), s.Command("compare"), setup, c); err != nil {
-					return err
-				}
-			}
-			if err := watch.write(out.timing, eventsOf(c)); err != nil {
-				return err
-			}
+			// What was worked out is shown first: no file that cannot be written takes it away.
+			w := cmd.OutOrStdout()
 			if out.json {
-				err = c.WriteJSON(os.Stdout)
+				err = c.WriteJSON(w)
 			} else {
-				fmt.Printf("%s on %s, %s\n\n", setup.Work.Title, setup.Cluster, seedsTitle(c.Seeds))
-				showComparison(os.Stdout, c, true)
-				showFiles(os.Stdout, "", out.report)
+				say(w, fmt.Sprintf("%s on %s, %s", setup.Work.Title, setup.Cluster, seedsTitle(c.Seeds)))
+				fmt.Fprintln(w)
+				showComparison(w, c, true)
 			}
-			if err == nil && c.Partial {
-				err = errPartial
+			err = errors.Join(err, writeReport(files.report, comparisonTitle(c), s.Command("compare"), setup, c),
+				watch.write(files.timing, eventsOf(c)))
+			switch {
+			case err != nil:
+				return err
+			case !out.json:
+				showFiles(w, "", out.report)
 			}
-			return err
+			switch {
+			case c.Partial:
+				return errPartial
+			case len(c.Unfinished) > 0:
+				return errIdle(strings.Join(c.Unfinished, " and "))
+			}
+			return nil
 		},
 	}
 	flags.add(cmd, func(*scenario.Setting) bool { return true })

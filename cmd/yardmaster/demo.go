@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -28,13 +27,24 @@ It needs no data and takes a few seconds.`,
 		Example: "  yardmaster demo\n  yardmaster demo -o demo.html",
 		Args:    exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if file == "" {
+				return misuse("", "demo: say where the report goes with -o FILE.html")
+			}
 			s := scenario.Default()
 			s.Workload, s.Cluster, s.Schedulers, s.Seeds = []string{demoWorkload}, demoCluster, []string{"fifo", "fair", "capacity"}, demoSeeds
 			setup, err := resolve(s)
 			if err != nil {
 				return err
 			}
-			fmt.Printf("A made-up afternoon on %s, under three schedulers, %d seeds.\n\n", setup.Cluster, s.Seeds)
+			out, err := prepare(cmd.Context(), file)
+			if err != nil {
+				return fmt.Errorf("report: %w", err)
+			}
+			defer out.discard()
+			w := cmd.OutOrStdout()
+			say(w, fmt.Sprintf("A made-up afternoon on %s, under three schedulers, %d seeds.", setup.Cluster, s.Seeds))
+			fmt.Fprintln(w)
+			show(w)
 			c, err := compare(cmd.Context(), "comparing", setup, 0, true, nil)
 			if err != nil {
 				return err
@@ -42,15 +52,15 @@ It needs no data and takes a few seconds.`,
 			if len(c.Seeds) == 0 {
 				return errors.New("stopped before one seed had run under every scheduler")
 			}
-			if err := writeReport(file, "A busy afternoon under "+comparisonTitle(c), s.Command("compare"), setup, c); err != nil {
+			showComparison(w, c, false)
+			if err := writeReport(out, "A busy afternoon under "+comparisonTitle(c), s.Command("compare"), setup, c); err != nil {
 				return err
 			}
-			showComparison(os.Stdout, c, false)
 			where := file
 			if abs, err := filepath.Abs(file); err == nil {
 				where = abs
 			}
-			fmt.Printf(`
+			fmt.Fprintf(w, `
 The report is in %s (open it in a browser).
 
 Try next:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 
@@ -12,7 +13,9 @@ import (
 	"github.com/yardmaster/yardmaster/internal/yamlfile"
 	"github.com/yardmaster/yardmaster/policy/all"
 	"github.com/yardmaster/yardmaster/scenario"
+	"github.com/yardmaster/yardmaster/workload/input"
 	"github.com/yardmaster/yardmaster/workload/synth"
+	"github.com/yardmaster/yardmaster/workload/trace"
 )
 
 // typed is a flag that keeps what was typed; a scenario's settings give it its meaning.
@@ -143,11 +146,36 @@ func oneScenario(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return misuse(see, "%s: too many arguments: %q", cmd.Name(), args[1])
 	}
-	if _, err := os.Stat(args[0]); errors.Is(err, os.ErrNotExist) {
-		if !strings.ContainsAny(args[0], "./") { // a word that was meant to be a value
-			return misuse(see, "%s: %q is no scenario file%s", cmd.Name(), args[0], suggest.Hint(args[0], all.Policies.Names()))
-		}
-		return misuse(see, "%s: there is no scenario file %q", cmd.Name(), args[0])
+	st, err := os.Stat(args[0])
+	switch {
+	case errors.Is(err, os.ErrNotExist) && !strings.ContainsAny(args[0], "./"): // a word that was meant to be a value
+		return misuse(see, "%s: %q is no scenario file%s", cmd.Name(), args[0], suggest.Hint(args[0], all.Policies.Names()))
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("there is no scenario file %q", args[0])
+	case err == nil && st.IsDir():
+		return fmt.Errorf("%s is a folder: name the scenario file in it", args[0])
+	case err == nil && st.Mode().IsRegular():
+		return noScenario(args[0])
+	}
+	return nil
+}
+
+// noScenario recognises files that are given in the place of a scenario but have a flag of their own.
+func noScenario(path string) error {
+	f, err := input.Open(path)
+	if err != nil {
+		return nil // whoever reads it says what is wrong with it
+	}
+	defer func() { _ = f.Close() }() // it was only looked at
+	prefix, err := f.Peek(input.PeekSize)
+	if err != nil {
+		return nil
+	}
+	if format, err := trace.Recognise(prefix, path); err == nil {
+		return misuse("Give it with --workload "+path, "%s is a workload (%s), not a scenario file", path, format.About)
+	}
+	if strings.HasPrefix(strings.TrimSpace(string(prefix)), "<") {
+		return misuse("Give it with --scheduler "+path, "%s is XML, not a scenario file", path)
 	}
 	return nil
 }

@@ -51,10 +51,13 @@ func help(cmd *cobra.Command, _ []string) {
 	if text == "" {
 		text = cmd.Short + "."
 	}
-	fmt.Fprintln(out, strings.TrimSpace(text))
+	fmt.Fprint(out, term.Flow(strings.TrimSpace(text), helpWidth()))
 	fmt.Fprintln(out)
 	writeUsage(out, cmd)
 }
+
+// helpWidth is the number of columns that help takes. Below 40, flags cannot be laid out.
+func helpWidth() int { return max(40, min(term.Width(os.Stdout), 120)) }
 
 func showUsage(cmd *cobra.Command) error {
 	writeUsage(cmd.OutOrStderr(), cmd)
@@ -68,22 +71,28 @@ func writeUsage(out io.Writer, cmd *cobra.Command) {
 	if cmd.HasAvailableSubCommands() {
 		line = cmd.CommandPath() + " VERB"
 	}
-	fmt.Fprintf(out, "%s\n  %s\n", ink.Bold("Usage"), line)
+	width := helpWidth()
+	fmt.Fprintf(out, "%s\n%s", ink.Bold("Usage"), term.Wrap(line, "  ", width))
 	if cmd.Example != "" {
-		fmt.Fprintf(out, "\n%s\n%s\n", ink.Bold("Examples"), strings.TrimRight(cmd.Example, "\n"))
+		fmt.Fprintf(out, "\n%s\n", ink.Bold("Examples"))
+		for _, command := range strings.Split(strings.TrimRight(cmd.Example, "\n"), "\n") {
+			fmt.Fprint(out, term.Command(strings.TrimSpace(command), "  ", width))
+		}
 	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(out, "\n%s\n", ink.Bold("Verbs"))
+		t := term.Table{Left: 2, Width: width}
 		for _, c := range cmd.Commands() {
 			if c.IsAvailableCommand() {
-				fmt.Fprintf(out, "  %-12s %s\n", c.Name(), c.Short)
+				t.Add("  "+c.Name(), c.Short)
 			}
 		}
+		fmt.Fprint(out, t.String())
 	}
 	groups := flagGroups(cmd)
 	for _, h := range headings {
 		if g := groups[h]; g != nil {
-			fmt.Fprintf(out, "\n%s\n%s", ink.Bold(h), g.FlagUsagesWrapped(max(60, min(term.Width(os.Stdout), 120))))
+			fmt.Fprintf(out, "\n%s\n%s", ink.Bold(h), g.FlagUsagesWrapped(width))
 		}
 	}
 	if cmd.HasAvailableSubCommands() {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"github.com/yardmaster/yardmaster/internal/term"
 	"github.com/yardmaster/yardmaster/scenario"
 	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/workload/jobfile"
 	"github.com/yardmaster/yardmaster/workload/trace"
 )
@@ -73,11 +73,7 @@ FORMAT may also be "auto": the files are recognised by what is in them.`,
 			if err := s.Trace.SWIM.Validate(); err != nil {
 				return &usageError{err: err}
 			}
-			opt := s.TraceOptions()
-			if args[0] != "auto" {
-				opt.Format = args[0]
-			}
-			return importTrace(cmd.Context(), args[1:], opt, file)
+			return importTrace(cmd, s, args[0], args[1:], file)
 		},
 	}
 	flags.add(cmd, func(t *scenario.Setting) bool { return t.In == "trace" })
@@ -116,20 +112,34 @@ func known(name string) bool {
 	return false
 }
 
-func importTrace(ctx context.Context, paths []string, opt trace.Options, file string) error {
+func importTrace(cmd *cobra.Command, s scenario.Scenario, format string, paths []string, file string) error {
+	ctx := cmd.Context()
+	opt := s.TraceOptions()
+	if format != "auto" {
+		opt.Format = format
+	}
 	w, err := trace.Open(paths, opt)
 	if err != nil {
-		return err
+		return fmt.Errorf("import: %w", err)
 	}
 	defer func() { _ = w.Close() }() // it was only read
+	var names []string
+	for _, p := range paths {
+		names = append(names, filepath.Base(p))
+	}
+	title := strings.Join(names, " ")
+	if err := s.CheckTrace(w.Format, title); err != nil {
+		return &usageError{err: fmt.Errorf("import: %w", err)}
+	}
+	to, err := prepare(ctx, file)
+	if err != nil {
+		return fmt.Errorf("import: %w", err)
+	}
+	defer to.discard()
 	var sum importSum
 	line := term.NewProgress(os.Stderr, "importing")
-	err = writeFile(file, func(out io.Writer) error {
-		var names []string
-		for _, p := range paths {
-			names = append(names, filepath.Base(p))
-		}
-		jw := jobfile.NewWriter(out, jobfile.NewMeta(build.Version(), w.Format+": "+strings.Join(names, " "), w.Assumptions()))
+	err = to.write(func(out io.Writer) error {
+		jw := jobfile.NewWriter(out, jobfile.NewMeta(build.Version(), w.Format+": "+title, w.Assumptions()))
 		for {
 			j, err := w.Next()
 			if errors.Is(err, io.EOF) {
@@ -151,14 +161,32 @@ func importTrace(ctx context.Context, paths []string, opt trace.Options, file st
 				line.Set(-1, count(sum.jobs)+" jobs")
 			}
 		}
+		if sum.jobs == 0 {
+			return noJobs(title, w.Notes())
+		}
+		jw.SetNotes(w.Notes()) // they are complete only now
 		return jw.Close()
 	})
 	line.End()
 	if err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
-	sum.show(w, file)
+	sum.show(cmd.OutOrStdout(), w, file)
 	return nil
+}
+
+// noJobs says that nothing can be played, and what became of what was there.
+func noJobs(title string, notes []workload.Note) error {
+	var why []string
+	for _, n := range notes {
+		if n.Count > 0 {
+			why = append(why, fmt.Sprintf("%s: %s", n.Text, count(n.Count)))
+		}
+	}
+	if len(why) == 0 {
+		return fmt.Errorf("%s holds no jobs: nothing was written", title)
+	}
+	return fmt.Errorf("%s holds no jobs that can be played (%s): nothing was written", title, strings.Join(why, "; "))
 }
 
 // importSum is what was written.
@@ -167,9 +195,9 @@ type importSum struct {
 	last        unit.Time
 }
 
-func (s importSum) show(w *trace.Workload, file string) {
+func (s importSum) show(out io.Writer, w *trace.Workload, file string) {
 	ink := term.InkFor(os.Stdout)
-	fmt.Printf("%s: %s jobs, %s tasks, submitted over %v\n", file, count(s.jobs), count(s.tasks), s.last)
+	fmt.Fprintf(out, "%s: %s jobs, %s tasks, submitted over %v\n", file, count(s.jobs), count(s.tasks), s.last)
 	var lines []string
 	for _, n := range w.Notes() {
 		if n.Count > 0 {
@@ -178,11 +206,6 @@ func (s importSum) show(w *trace.Workload, file string) {
 			lines = append(lines, n.Text)
 		}
 	}
-	if len(lines) > 0 {
-		fmt.Println(ink.Bold("Read"))
-		for _, l := range lines {
-			fmt.Print("  - " + term.Wrap(l, "    ", min(term.Width(os.Stdout), 110))[4:])
-		}
-	}
-	showGround(os.Stdout, w.Assumptions(), nil, ink)
+	showList(out, "Read", lines, ink)
+	showGround(out, w.Assumptions(), nil, ink)
 }

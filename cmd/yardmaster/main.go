@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
+	"time"
 
 	"github.com/yardmaster/yardmaster/internal/term"
 )
@@ -23,36 +25,78 @@ const (
 )
 
 func main() {
-	// The first signal asks the work to end and to keep what it has; after it, signals do what they always do, so that a
-	// second one ends the program at once.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-ctx.Done()
-		stop()
-	}()
+	// Whoever reads our output may stop reading; that must not keep files from being written.
+	signal.Ignore(syscall.SIGPIPE)
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	left := &leftovers{}
+	ctx, cancel := context.WithCancel(contextWith(context.Background(), left))
+	go obey(signals, cancel, time.Now, func() {
+		left.remove()
+		os.Exit(exitFailed)
+	})
 	code := run(ctx, os.Args[1:])
-	stop()
+	cancel()
 	os.Exit(code)
+}
+
+// sameWish is how long after the first signal others are taken for the same wish: a terminal, a shell and a supervisor may all pass it on.
+const sameWish = time.Second
+
+// obey ends the work. The first signal asks it to end and to keep what it has; one that comes later than sameWish after it ends the
+// program at once.
+func obey(signals <-chan os.Signal, end func(), now func() time.Time, atOnce func()) {
+	var first time.Time
+	for range signals {
+		switch t := now(); {
+		case first.IsZero():
+			first = t
+			end()
+		case t.Sub(first) > sameWish:
+			atOnce()
+			return
+		}
+	}
 }
 
 // run is the whole command.
 func run(ctx context.Context, args []string) int {
+	out := newConsole(os.Stdout)
 	root := newRoot()
 	root.SetArgs(args)
+	root.SetOut(out)
 	err := root.ExecuteContext(ctx)
-	if err == nil {
-		return exitDone
+	lost := out.Flush() // before anything that is said about it
+	code := exitDone
+	if err != nil {
+		code = tell(err)
 	}
-	ink := term.InkFor(os.Stderr)
-	fmt.Fprintln(os.Stderr, ink.Bad("yardmaster: ")+err.Error())
-	var u *usageError
-	if errors.As(err, &u) {
-		if u.next != "" {
-			fmt.Fprintln(os.Stderr, u.next)
+	if lost != nil {
+		if !errors.Is(lost, syscall.EPIPE) { // else nobody wants to know
+			_ = tell(fmt.Errorf("cannot write to standard output: %w", reason(lost)))
 		}
-		return exitUsage
+		code = max(code, exitFailed)
 	}
-	return exitFailed
+	return code
+}
+
+// tell says what went wrong, and returns the exit code for it.
+func tell(err error) int {
+	ink := term.InkFor(os.Stderr)
+	for i, line := range strings.Split(err.Error(), "\n") {
+		if i == 0 {
+			line = ink.Bad("yardmaster: ") + line
+		}
+		fmt.Fprintln(os.Stderr, line)
+	}
+	var u *usageError
+	if !errors.As(err, &u) {
+		return exitFailed
+	}
+	if u.next != "" {
+		fmt.Fprintln(os.Stderr, u.next)
+	}
+	return exitUsage
 }
 
 // usageError says that the command was used wrongly.

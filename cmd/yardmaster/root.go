@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 )
 
 func newRoot() *cobra.Command {
+	var version bool
 	root := &cobra.Command{
 		Use:   "yardmaster",
 		Short: "Rehearse a scheduling change on your cluster's own history",
@@ -24,6 +26,10 @@ under the scheduler you have and under the one you think of, and shows who would
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if version {
+				showVersion(cmd.OutOrStdout())
+				return nil
+			}
 			if len(args) == 0 {
 				return cmd.Help()
 			}
@@ -35,9 +41,53 @@ under the scheduler you have and under the one you think of, and shows who would
 	root.SetUsageFunc(showUsage)
 	root.SetHelpFunc(help)
 	root.AddCommand(newDemo(), newImport(), newSimulate(), newCompare(), newSchedulers(), newBench(), newVersion(), newMan())
+	root.Flags().BoolVar(&version, "version", false, "say which build this is")
+	root.SetHelpCommand(newHelp())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.HasSubCommands() { // completion: a shell that is not known is not a wish for help
+			c.Args = cobra.ArbitraryArgs
+			c.RunE = func(cmd *cobra.Command, args []string) error {
+				if len(args) == 0 {
+					return cmd.Help()
+				}
+				return unknownVerb(cmd, args[0])
+			}
+		}
+	}
 	return root
+}
+
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [VERB]",
+		Short:   "Explain a verb",
+		Example: "  yardmaster help simulate",
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return verbs(cmd.Root()), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			at := cmd.Root()
+		words:
+			for _, word := range args {
+				for _, sub := range at.Commands() {
+					if sub.Name() == word {
+						at = sub
+						continue words
+					}
+				}
+				if !at.HasSubCommands() {
+					return misuse("See \""+at.CommandPath()+" --help\".", "help: %s has no verbs of its own, so none is %q", at.Name(), word)
+				}
+				return unknownVerb(at, word)
+			}
+			return at.Help()
+		},
+	}
 }
 
 // verbs are the names of the subcommands that help shows.
@@ -59,23 +109,49 @@ func unknownVerb(cmd *cobra.Command, verb string) error {
 	return misuse(next, "there is no verb %q", verb)
 }
 
-// flagError turns what pflag says into an error of use that names the nearest flag.
+// flagError turns what pflag says into an error of use that says what to do.
 func flagError(cmd *cobra.Command, err error) error {
+	see := "See \"" + cmd.CommandPath() + " --help\"."
+	var wrong *pflag.InvalidValueError
+	if errors.As(err, &wrong) {
+		why := wrong.Unwrap()
+		switch wrong.GetFlag().Value.Type() {
+		case "int", "int64":
+			why = fmt.Errorf("%q is not a whole number", wrong.GetValue())
+		case "bool":
+			why = fmt.Errorf("%q is neither true nor false", wrong.GetValue())
+		}
+		return misuse(see, "--%s: %v", wrong.GetFlag().Name, why)
+	}
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) {
-		return &usageError{err: err, next: "See \"" + cmd.CommandPath() + " --help\"."}
+		return &usageError{err: err, next: see}
 	}
+	name := missing.GetSpecifiedName()
+	if name == "seeds" && cmd.Name() == "simulate" {
+		return misuse("\"yardmaster compare\" runs several, and says how sure the figures are.", "simulate runs one seed: --seed N")
+	}
+	next := see
+	if c, ok := suggest.Closest(name, flagNames(cmd)); ok {
+		next = "Did you mean --" + c + "?"
+	}
+	for _, other := range cmd.Root().Commands() {
+		if name != "" && !other.Hidden && other.Flags().Lookup(name) != nil {
+			next = "--" + name + " is a flag of \"" + other.CommandPath() + "\". " + see
+			break
+		}
+	}
+	return &usageError{err: err, next: next}
+}
+
+func flagNames(cmd *cobra.Command) []string {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
 			names = append(names, f.Name)
 		}
 	})
-	next := "See \"" + cmd.CommandPath() + " --help\"."
-	if c, ok := suggest.Closest(missing.GetSpecifiedName(), names); ok {
-		next = "Did you mean --" + c + "?"
-	}
-	return &usageError{err: err, next: next}
+	return names
 }
 
 // exactly wants a number of arguments, each with a name for the message.

@@ -47,7 +47,7 @@ scheduler too, and is read as it is.`,
 				}
 			}
 			t.Add("FILE.xml", "a capacity-scheduler.xml or fair-scheduler.xml, read as it is")
-			fmt.Fprint(out, t.String())
+			fmt.Fprint(out, draw(t))
 			return nil
 		},
 	}

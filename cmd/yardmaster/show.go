@@ -20,7 +20,8 @@ func showRun(w io.Writer, r *result.Run, headline string) {
 	if r.Partial {
 		fmt.Fprintln(w, ink.Warn("PARTIAL: stopped before the end; the figures cover only a part of the workload"))
 	}
-	fmt.Fprintf(w, "%s on %s under %s, seed %d\n\n", r.Scenario.Workload, r.Scenario.ClusterTitle, r.Scenario.Scheduler, r.Scenario.Seed)
+	say(w, fmt.Sprintf("%s on %s under %s, seed %d", r.Scenario.Workload, r.Scenario.ClusterTitle, r.Scenario.Scheduler, r.Scenario.Seed))
+	fmt.Fprintln(w)
 	showHeadline(w, headline, ink)
 	showCounts(w, r)
 	t := term.Table{Head: []string{"", "mean", "median", "p95", "p99", "max"}, Ink: ink}
@@ -40,11 +41,11 @@ func showRun(w io.Writer, r *result.Run, headline string) {
 		}
 		t.Add(cells...)
 	}
-	fmt.Fprintf(w, "\n%s\n", t.String())
+	fmt.Fprintf(w, "\n%s\n", draw(t))
 	if len(r.ByQueue) > 1 && len(r.ByQueue) <= 12 {
 		showQueues(w, r.ByQueue, ink)
 	}
-	if r.Observed != nil {
+	if r.Observed != nil && r.Observed.Jobs >= fewObserved {
 		showObserved(w, r.Observed, ink)
 	}
 	showGround(w, r.Assumptions, r.NotModelled, ink)
@@ -82,14 +83,17 @@ func showCounts(w io.Writer, r *result.Run) {
 		t.Add("locality", fmt.Sprintf("%.0f %% on the node, %.0f %% in the rack, %.0f %% elsewhere",
 			100*float64(l.Node)/all, 100*float64(l.Rack)/all, 100*float64(l.Off)/all))
 	}
-	fmt.Fprint(w, t.String())
+	fmt.Fprint(w, draw(t))
 	for _, x := range r.Refusals {
 		fmt.Fprintf(w, "  refused %s: %s\n", count(x.Jobs), x.Reason)
 	}
 	if r.Jobs.Finished == 0 && r.Jobs.Refused > 0 {
-		fmt.Fprintln(w, "  No job ran. If their queues are not those of the scheduler's file, deal them out: --queues NAME,NAME")
+		say(w, dealHint)
 	}
 }
+
+// dealHint is what to try when every job is refused.
+const dealHint = "No job ran. If their queues are not those of the scheduler's file, deal them out: --queues NAME,NAME"
 
 func showQueues(w io.Writer, groups []result.Group, ink term.Ink) {
 	t := term.Table{Head: []string{"queue", "jobs", "median wait", "p95 wait", "median slowdown", "p95 slowdown"}, Ink: ink}
@@ -97,34 +101,54 @@ func showQueues(w io.Writer, groups []result.Group, ink term.Ink) {
 		t.Add(g.Name, count(g.Jobs), unit.FormatSeconds(g.Wait.Median), unit.FormatSeconds(g.Wait.P95),
 			whatif.Format(g.Slowdown.Median, whatif.Ratio), whatif.Format(g.Slowdown.P95, whatif.Ratio))
 	}
-	fmt.Fprintln(w, t.String())
+	fmt.Fprintln(w, draw(t))
 }
 
-// showGround prints what figures rest on.
+// fewObserved is the number of jobs below which a median error means nothing to a person; result.json has it all the same.
+const fewObserved = 3
+
 // showObserved prints how far the run is from what really happened.
 func showObserved(w io.Writer, o *result.Observed, ink term.Ink) {
 	t := term.Table{Head: []string{"against what was observed", "observed", "simulated", "error"}, Ink: ink}
 	for _, j := range o.Worst[:min(len(o.Worst), 5)] {
 		t.Add(j.ID, unit.FormatSeconds(j.Observed), unit.FormatSeconds(j.Simulated), fmt.Sprintf("%+.1f %%", 100*j.Error))
 	}
-	fmt.Fprintf(w, "%s%s jobs, from launch to finish: median error %.1f %%, 95 %% of jobs within %.1f %%; above, the worst\n\n",
-		t.String(), count(o.Jobs), 100*o.MedianError, 100*o.P95Error)
+	fmt.Fprint(w, draw(t))
+	say(w, fmt.Sprintf("%s jobs, simulated from submission to finish, observed from launch to finish: median error %.1f %%, 95 %% of jobs within %.1f %%; above, the worst",
+		count(o.Jobs), 100*o.MedianError, 100*o.P95Error))
+	fmt.Fprintln(w)
 }
 
+// showGround prints what figures rest on.
 func showGround(w io.Writer, assumptions, notModelled []string, ink term.Ink) {
-	width := min(term.Width(os.Stdout), 110)
-	list := func(head string, lines []string) {
-		if len(lines) == 0 {
-			return
-		}
-		fmt.Fprintln(w, ink.Bold(head))
-		for _, l := range lines {
-			s := term.Wrap(l, "    ", width)
-			fmt.Fprint(w, "  - "+s[4:])
-		}
+	showList(w, "Assumed", assumptions, ink)
+	showList(w, "Read, but not modelled", notModelled, ink)
+}
+
+// showList prints sentences under a heading, if there are any.
+func showList(w io.Writer, head string, lines []string, ink term.Ink) {
+	if len(lines) == 0 {
+		return
 	}
-	list("Assumed", assumptions)
-	list("Read, but not modelled", notModelled)
+	fmt.Fprintln(w, ink.Bold(head))
+	for _, l := range lines {
+		fmt.Fprint(w, "  - "+term.Wrap(l, "    ", min(term.Width(os.Stdout), 110))[4:])
+	}
+}
+
+// say prints a sentence. On a terminal it is broken between words; a script finds it on one line.
+func say(w io.Writer, sentence string) {
+	if columns, known := term.Columns(os.Stdout); known {
+		fmt.Fprint(w, term.Wrap(sentence, "", columns))
+		return
+	}
+	fmt.Fprintln(w, sentence)
+}
+
+// draw draws a table for standard output.
+func draw(t term.Table) string {
+	t.Width, _ = term.Columns(os.Stdout)
+	return t.String()
 }
 
 // showComparison prints the table of a comparison, its verdicts and what they rest on.
@@ -151,12 +175,18 @@ func showComparison(w io.Writer, c *whatif.Comparison, ground bool) {
 		}
 		t.Add(cells...)
 	}
-	fmt.Fprintln(w, t.String())
+	fmt.Fprintln(w, draw(t))
 	for _, v := range c.Verdicts {
-		fmt.Fprintln(w, v)
+		say(w, v)
 	}
 	for _, n := range c.Notes {
-		fmt.Fprintln(w, ink.Warn("note: ")+n)
+		say(w, ink.Warn("note:")+" "+n)
+	}
+	for _, runs := range c.Runs {
+		if len(runs) > 0 && runs[0].Jobs.Finished == 0 && runs[0].Jobs.Refused > 0 {
+			say(w, dealHint)
+			break
+		}
 	}
 	if !ground || len(c.Runs) == 0 || len(c.Runs[0]) == 0 {
 		return

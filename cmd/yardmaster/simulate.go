@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -42,7 +43,7 @@ same result, byte for byte.`,
 				fmt.Fprintf(cmd.ErrOrStderr(), "note: simulate runs one seed (%d); \"yardmaster compare\" runs all %d\n", s.Seed, s.Seeds)
 				s.Seeds = 1
 			}
-			return simulate(cmd.Context(), s, out, dir)
+			return simulate(cmd, s, out, dir)
 		},
 	}
 	flags.add(cmd, func(t *scenario.Setting) bool { return t.Name != "seeds" })
@@ -55,19 +56,25 @@ same result, byte for byte.`,
 // oneRun is the number of jobs that a single run reads ahead, so that it knows how far it is.
 const oneRun = 100_000
 
-func simulate(ctx context.Context, s scenario.Scenario, out output, dir string) (err error) {
+func simulate(cmd *cobra.Command, s scenario.Scenario, out output, dir string) error {
 	watch := startWatch()
+	ctx, w := cmd.Context(), cmd.OutOrStdout()
 	setup, err := resolve(s)
 	if err != nil {
 		return err
 	}
 	var folder *result.Folder
 	if dir != "" {
-		if folder, err = result.NewFolder(dir); err != nil {
+		if folder, err = newFolder(ctx, dir); err != nil {
 			return err
 		}
 		defer folder.Discard()
 	}
+	files, err := out.prepare(ctx)
+	if err != nil {
+		return err
+	}
+	defer files.discard()
 	c, err := compare(ctx, "simulating", setup, oneRun, out.report != "", func(int, int) sim.Sink {
 		if folder == nil {
 			return nil
@@ -80,34 +87,62 @@ func simulate(ctx context.Context, s scenario.Scenario, out output, dir string) 
 	if len(c.Seeds) == 0 {
 		return errors.New("stopped before anything was simulated")
 	}
+	// What was worked out is shown first: no file that cannot be written takes it away.
 	run := c.Runs[0][0]
-	if folder != nil {
-		if err := folder.Close(); err != nil {
-			return err
-		}
-		if err := folder.WriteResult(run); err != nil {
-			return err
-		}
-	}
-	if out.report != "" {
-		title := "One run under " + run.Scenario.Scheduler
-		if err := writeReport(out.report, title, run.Scenario.Command, setup, c); err != nil {
-			return err
-		}
-	}
-	if err := watch.write(out.timing, run.Events); err != nil {
-		return err
-	}
 	if out.json {
-		if err := run.WriteJSON(os.Stdout); err != nil {
-			return err
-		}
+		err = run.WriteJSON(w)
 	} else {
-		showRun(os.Stdout, run, c.Headline)
-		showFiles(os.Stdout, dir, out.report)
+		showRun(w, run, c.Headline)
 	}
-	if c.Partial {
+	err = errors.Join(err, writeFolder(folder, dir, run),
+		writeReport(files.report, "One run under "+run.Scenario.Scheduler, run.Scenario.Command, setup, c),
+		watch.write(files.timing, run.Events))
+	switch {
+	case err != nil:
+		return err
+	case !out.json:
+		showFiles(w, dir, out.report)
+	}
+	switch {
+	case c.Partial:
 		return errPartial
+	case run.Jobs.Finished == 0:
+		return errIdle(run.Scenario.Scheduler)
 	}
 	return nil
+}
+
+// writeFolder completes the folder of a run, if one is asked for.
+func writeFolder(folder *result.Folder, dir string, run *result.Run) error {
+	if folder == nil {
+		return nil
+	}
+	err := folder.Close()
+	if err == nil {
+		err = folder.WriteResult(run)
+	}
+	if err != nil {
+		return fmt.Errorf("out: cannot write into %s: %w", dir, reason(err))
+	}
+	return nil
+}
+
+// newFolder makes the folder of a run's tables.
+func newFolder(ctx context.Context, dir string) (*result.Folder, error) {
+	if st, err := os.Stat(dir); err == nil && !st.IsDir() {
+		return nil, fmt.Errorf("out: %s is a file: name a folder", dir)
+	}
+	var temps []string
+	for _, name := range []string{result.JobsFile, result.TimelineFile, result.ResultFile} {
+		if st, err := os.Stat(filepath.Join(dir, name)); err == nil && st.IsDir() {
+			return nil, fmt.Errorf("out: %s is a folder, and a file of that name is to be written", filepath.Join(dir, name))
+		}
+		temps = append(temps, filepath.Join(dir, "."+name+".tmp"))
+	}
+	folder, err := result.NewFolder(dir)
+	if err != nil {
+		return nil, fmt.Errorf("out: cannot write into %s: %w", dir, reason(err))
+	}
+	leftoversOf(ctx).add(temps...)
+	return folder, nil
 }

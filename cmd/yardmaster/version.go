@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -17,29 +18,32 @@ func newVersion() *cobra.Command {
 		Example: "  yardmaster version\n  yardmaster version --json",
 		Args:    exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			info := build.Read()
-			out := cmd.OutOrStdout()
 			if asJSON {
-				e := json.NewEncoder(out)
+				e := json.NewEncoder(cmd.OutOrStdout())
 				e.SetIndent("", "  ")
-				return e.Encode(info)
+				return e.Encode(build.Read())
 			}
-			fmt.Fprintf(out, "yardmaster %s\n", info.Version)
-			if info.Revision != "" {
-				changed := ""
-				if info.Modified {
-					changed = ", with changes"
-				}
-				fmt.Fprintf(out, "commit     %s of %s%s\n", info.Revision, info.Time, changed)
-			}
-			cgo := "no CGO"
-			if info.CGO {
-				cgo = "with CGO"
-			}
-			fmt.Fprintf(out, "built with %s for %s, %s\n", info.Go, info.Platform, cgo)
+			showVersion(cmd.OutOrStdout())
 			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write as JSON")
 	return cmd
+}
+
+func showVersion(out io.Writer) {
+	info := build.Read()
+	fmt.Fprintf(out, "yardmaster %s\n", info.Version)
+	if info.Revision != "" {
+		changed := ""
+		if info.Modified {
+			changed = ", with changes"
+		}
+		fmt.Fprintf(out, "commit     %s of %s%s\n", info.Revision, info.Time, changed)
+	}
+	cgo := "no CGO"
+	if info.CGO {
+		cgo = "with CGO"
+	}
+	fmt.Fprintf(out, "built with %s for %s, %s\n", info.Go, info.Platform, cgo)
 }

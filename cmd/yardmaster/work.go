@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 	"github.com/yardmaster/yardmaster/internal/build"
 	"github.com/yardmaster/yardmaster/internal/term"
 	"github.com/yardmaster/yardmaster/report"
+	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/scenario"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/whatif"
@@ -39,6 +39,31 @@ func (o *output) add(cmd *cobra.Command) {
 	}
 }
 
+// outputs are the files of a run, ready to be written.
+type outputs struct{ report, timing *outFile }
+
+// prepare finds out whether the files that are asked for can be written.
+func (o *output) prepare(ctx context.Context) (outputs, error) {
+	var out outputs
+	if o.report != "" && filepath.Clean(o.report) == filepath.Clean(o.timing) {
+		return out, misuse("", "--report and --timing name the same file: %s", o.report)
+	}
+	var err error
+	if out.report, err = prepare(ctx, o.report); err != nil {
+		return out, fmt.Errorf("report: %w", err)
+	}
+	if out.timing, err = prepare(ctx, o.timing); err != nil {
+		out.discard()
+		return out, fmt.Errorf("timing: %w", err)
+	}
+	return out, nil
+}
+
+func (o *outputs) discard() {
+	o.report.discard()
+	o.timing.discard()
+}
+
 // errPartial says that what was printed is only a part.
 var errPartial = fmt.Errorf("stopped before the end: the results are partial")
 
@@ -48,7 +73,7 @@ func compare(ctx context.Context, label string, setup *scenario.Setup, inMemory 
 	defer line.End()
 	s := &setup.Scenario
 	plan := whatif.Plan{
-		Cluster: setup.Cluster, Model: s.Model, Version: build.Version(), Assumptions: setup.Assumptions(), Scenario: setup.Echo,
+		Cluster: setup.Cluster, Model: s.Model, Version: build.Version(), Assumptions: setup.Assumptions(),
 		Pictures: pictures, Watch: watch,
 		Workload: whatif.Workload{Open: setup.Work.Open, Same: !setup.Work.Drawn, Jobs: setup.Work.Jobs, InMemory: inMemory},
 	}
@@ -61,13 +86,38 @@ func compare(ctx context.Context, label string, setup *scenario.Setup, inMemory 
 	if line.Active() {
 		plan.Progress = func(done float64, jobs int64) { line.Set(done, count(jobs)+" jobs") }
 	}
-	for _, p := range setup.Policies {
-		plan.Schedulers = append(plan.Schedulers, whatif.Scheduler{Name: p.Name, New: p.New})
+	typed := map[string]string{}
+	for i, name := range apart(setup.Policies) {
+		typed[name] = setup.Policies[i].Name
+		plan.Schedulers = append(plan.Schedulers, whatif.Scheduler{Name: name, New: setup.Policies[i].New})
 	}
+	plan.Scenario = func(scheduler string, seed uint64) result.Scenario { return setup.Echo(typed[scheduler], seed) }
 	for i := range s.Seeds {
 		plan.Seeds = append(plan.Seeds, s.Seed+uint64(i))
 	}
-	return whatif.Compare(ctx, plan)
+	c, err := whatif.Compare(ctx, plan)
+	if err == nil && len(c.Seeds) > 0 && !c.Partial && c.Runs[0][0].Jobs.Submitted == 0 {
+		return nil, fmt.Errorf("workload %s holds no jobs: there is nothing to play", setup.Work.Title)
+	}
+	return c, err
+}
+
+// apart names schedulers so that one that is given twice can be told from itself.
+func apart(policies []scenario.NamedPolicy) []string {
+	seen := map[string]int{}
+	names := make([]string, len(policies))
+	for i, p := range policies {
+		names[i] = p.Name
+		if seen[p.Name]++; seen[p.Name] > 1 {
+			names[i] = fmt.Sprintf("%s (%d)", p.Name, seen[p.Name])
+		}
+	}
+	return names
+}
+
+// errIdle says that a run came to nothing.
+func errIdle(under string) error {
+	return fmt.Errorf("no job finished under %s: there is nothing to measure", under)
 }
 
 // stopwatch measures what a run cost.
@@ -76,21 +126,22 @@ type stopwatch struct{ begin time.Time }
 func startWatch() stopwatch { return stopwatch{time.Now()} }
 
 // write writes the timing file, if one is asked for.
-func (w stopwatch) write(path string, events int64) error {
-	if path == "" {
-		return nil
-	}
-	cpu, rss := usage()
-	data, err := json.MarshalIndent(struct {
-		Wall   float64 `json:"wall_seconds"`
-		CPU    float64 `json:"cpu_seconds"`
-		RSS    int64   `json:"peak_rss_bytes"`
-		Events int64   `json:"events"`
-	}{time.Since(w.begin).Seconds(), cpu, rss, events}, "", "  ")
+func (w stopwatch) write(to *outFile, events int64) error {
+	err := to.write(func(f io.Writer) error {
+		cpu, rss := usage()
+		e := json.NewEncoder(f)
+		e.SetIndent("", "  ")
+		return e.Encode(struct {
+			Wall   float64 `json:"wall_seconds"`
+			CPU    float64 `json:"cpu_seconds"`
+			RSS    int64   `json:"peak_rss_bytes"`
+			Events int64   `json:"events"`
+		}{time.Since(w.begin).Seconds(), cpu, rss, events})
+	})
 	if err != nil {
-		return err
+		return fmt.Errorf("timing: %w", err)
 	}
-	return os.WriteFile(path, append(data, '\n'), 0o644)
+	return nil
 }
 
 // eventsOf sums the events of all runs.
@@ -102,31 +153,6 @@ func eventsOf(c *whatif.Comparison) int64 {
 		}
 	}
 	return n
-}
-
-// writeFile writes a file as a whole or not at all.
-func writeFile(path string, write func(io.Writer) error) (err error) {
-	f, err := os.Create(path + ".tmp")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = f.Close()
-			_ = os.Remove(f.Name())
-		}
-	}()
-	w := bufio.NewWriterSize(f, 1<<16)
-	if err := write(w); err != nil {
-		return err
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }
 
 // baseNames cuts the paths of a workload's files to their last part; the whole paths are among the report's facts.
@@ -142,7 +168,10 @@ func baseNames(paths []string, title string) string {
 }
 
 // writeReport writes the HTML report of a comparison or of one run.
-func writeReport(path, title, command string, setup *scenario.Setup, c *whatif.Comparison) error {
+func writeReport(to *outFile, title, command string, setup *scenario.Setup, c *whatif.Comparison) error {
+	if to == nil {
+		return nil
+	}
 	d := c.Report(setup.Cluster)
 	d.Title = title
 	d.Subtitle = baseNames(setup.Scenario.Workload, setup.Work.Title) + " on " + setup.Cluster.String()
@@ -151,7 +180,7 @@ func writeReport(path, title, command string, setup *scenario.Setup, c *whatif.C
 		d.Facts = append(d.Facts, report.Fact{Label: "SHA-256 of the workload", Value: setup.Work.SHA256})
 	}
 	d.Commands = []string{command}
-	if err := writeFile(path, func(w io.Writer) error { return report.Write(w, d) }); err != nil {
+	if err := to.write(func(w io.Writer) error { return report.Write(w, d) }); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	return nil

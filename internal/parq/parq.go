@@ -69,6 +69,9 @@ func (w *Writer[T]) Flush() error {
 	})
 }
 
+// SetKey replaces a key of the file's footer, or adds one after those of NewWriter. It may be called until Close.
+func (w *Writer[T]) SetKey(key, value string) { w.w.SetKeyValueMetadata(key, value) }
+
 // Pending is the number of rows in the current group.
 func (w *Writer[T]) Pending() int64 { return w.pending }
 

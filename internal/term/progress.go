@@ -31,7 +31,10 @@ const every = 100 * time.Millisecond
 func NewProgress(f *os.File, label string) *Progress {
 	p := &Progress{label: label, now: time.Now}
 	if IsTerminal(f) && os.Getenv("TERM") != "dumb" {
-		p.w, p.width = f, Width(f)
+		p.w, p.width = f, 80
+		if n, ok := size(f); ok { // its real width: a line that is wrapped cannot be redrawn
+			p.width = n
+		}
 	}
 	p.started = p.now()
 	return p

@@ -12,6 +12,9 @@ type Table struct {
 	Rows [][]string
 	Left int // columns that are aligned to the left; 0: one
 	Ink  Ink
+	// Width is the number of columns of the terminal; 0: no matter. In a table that is wider, a last column of text is wrapped, and
+	// figures go on in a second table below, with the first column again. A column without a heading stays with the one before it.
+	Width int
 }
 
 // Add appends a row.
@@ -22,6 +25,37 @@ const gap = "  "
 
 // String draws the table. Every line ends with a line break, none with a blank.
 func (t *Table) String() string {
+	widths := t.widths()
+	if t.Width > 0 && sum(widths) > t.Width {
+		if t.Left >= len(widths) {
+			return t.wrapped(widths)
+		}
+		if parts := t.split(widths); len(parts) > 1 {
+			drawn := make([]string, len(parts))
+			for i := range parts {
+				drawn[i] = parts[i].draw(parts[i].widths())
+			}
+			return strings.Join(drawn, "\n")
+		}
+	}
+	return t.draw(widths)
+}
+
+func (t *Table) draw(widths []int) string {
+	var out strings.Builder
+	line := func(s string) { out.WriteString(s + "\n") }
+	if len(t.Head) > 0 {
+		line(t.Ink.Faint(t.line(t.Head, widths)))
+		line(t.Ink.Faint(strings.Repeat("-", max(sum(widths), 0))))
+	}
+	for _, r := range t.Rows {
+		line(t.line(r, widths))
+	}
+	return out.String()
+}
+
+// widths are those of the columns.
+func (t *Table) widths() []int {
 	var widths []int
 	measure := func(cells []string) {
 		for i, c := range cells {
@@ -35,20 +69,75 @@ func (t *Table) String() string {
 	for _, r := range t.Rows {
 		measure(r)
 	}
+	return widths
+}
+
+// sum is the width of a table.
+func sum(widths []int) int {
 	total := -len(gap)
 	for _, w := range widths {
 		total += w + len(gap)
 	}
-	var out strings.Builder
-	line := func(s string) { out.WriteString(s + "\n") }
-	if len(t.Head) > 0 {
-		line(t.Ink.Faint(t.line(t.Head, widths)))
-		line(t.Ink.Faint(strings.Repeat("-", max(total, 0))))
+	return total
+}
+
+// wrapped draws a table of text whose last column is broken between words.
+func (t *Table) wrapped(widths []int) string {
+	last := len(widths) - 1
+	before := sum(widths[:last]) + len(gap)
+	room := t.Width - before
+	if last == 0 || room < narrowest {
+		return t.draw(widths)
 	}
+	narrow := Table{Head: t.Head, Left: t.Left, Ink: t.Ink}
 	for _, r := range t.Rows {
-		line(t.line(r, widths))
+		if len(r) <= last {
+			narrow.Add(r...)
+			continue
+		}
+		for i, text := range strings.Split(strings.TrimSuffix(Wrap(r[last], "", room), "\n"), "\n") {
+			row := make([]string, last+1)
+			if i == 0 {
+				copy(row, r[:last])
+			}
+			row[last] = text
+			narrow.Add(row...)
+		}
 	}
-	return out.String()
+	return narrow.draw(narrow.widths())
+}
+
+// split deals the columns of figures to tables that fit.
+func (t *Table) split(widths []int) []Table {
+	heads := max(t.Left, 1)
+	var parts []Table
+	for from := heads; from < len(widths); {
+		to, width := from, sum(widths[:heads])
+		for to < len(widths) {
+			end, more := to+1, width+len(gap)+widths[to]
+			for end < len(widths) && end < len(t.Head) && t.Head[end] == "" {
+				more += len(gap) + widths[end]
+				end++
+			}
+			if more > t.Width && to > from {
+				break
+			}
+			to, width = end, more
+		}
+		pick := func(cells []string) []string {
+			if len(cells) <= heads {
+				return cells
+			}
+			return append(append([]string{}, cells[:heads]...), cells[min(from, len(cells)):min(to, len(cells))]...)
+		}
+		part := Table{Head: pick(t.Head), Left: t.Left, Ink: t.Ink}
+		for _, r := range t.Rows {
+			part.Add(pick(r)...)
+		}
+		parts = append(parts, part)
+		from = to
+	}
+	return parts
 }
 
 func (t *Table) line(cells []string, widths []int) string {
@@ -62,28 +151,4 @@ func (t *Table) line(cells []string, widths []int) string {
 		}
 	}
 	return strings.TrimRight(strings.Join(parts, gap), " ")
-}
-
-// Wrap breaks a paragraph into lines of at most width columns, each after indent.
-func Wrap(s, indent string, width int) string {
-	var out strings.Builder
-	col := 0
-	for i, word := range strings.Fields(s) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-			out.WriteString(indent)
-			col = len(indent)
-		case col+1+n > width:
-			out.WriteString("\n" + indent)
-			col = len(indent)
-		default:
-			out.WriteByte(' ')
-			col++
-		}
-		out.WriteString(word)
-		col += n
-	}
-	out.WriteByte('\n')
-	return out.String()
 }

@@ -4,6 +4,7 @@ package term
 
 import (
 	"os"
+	"strconv"
 
 	"golang.org/x/term"
 )
@@ -11,14 +12,36 @@ import (
 // IsTerminal says whether a person reads f as it is written.
 func IsTerminal(f *os.File) bool { return f != nil && term.IsTerminal(int(f.Fd())) }
 
-// Width is the number of columns of f; 80 when it is not a terminal or does not say.
+// Columns is how wide what is written to f may be, and whether anybody said so: the variable COLUMNS if it is set, else the
+// terminal. A file or a pipe has no width of its own.
+func Columns(f *os.File) (columns int, known bool) {
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return max(n, narrowest), true
+	}
+	if n, ok := size(f); ok {
+		return max(n, narrowest), true
+	}
+	return 0, false
+}
+
+// narrowest keeps text from being laid out letter by letter.
+const narrowest = 20
+
+// Width is Columns, or 80 when nobody said.
 func Width(f *os.File) int {
-	if f != nil {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-			return w
-		}
+	if n, known := Columns(f); known {
+		return n
 	}
 	return 80
+}
+
+// size is the width of a terminal.
+func size(f *os.File) (int, bool) {
+	if f == nil {
+		return 0, false
+	}
+	w, _, err := term.GetSize(int(f.Fd()))
+	return w, err == nil && w > 0
 }
 
 // Ink colours text, or leaves it alone.

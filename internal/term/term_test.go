@@ -88,3 +88,51 @@ func TestWrap(t *testing.T) {
 		t.Errorf("Wrap = %q", got)
 	}
 }
+
+func TestCommand(t *testing.T) {
+	for width, want := range map[int]string{
+		80: "  yardmaster compare --workload jobs.parquet --seeds 5 --json\n",
+		40: "  yardmaster compare \\\n      --workload jobs.parquet \\\n      --seeds 5 --json\n",
+	} {
+		if got := Command("yardmaster compare --workload jobs.parquet --seeds 5 --json", "  ", width); got != want {
+			t.Errorf("at %d: got\n%swant\n%s", width, got, want)
+		}
+	}
+}
+
+func TestFlow(t *testing.T) {
+	const text = "One two three\nfour five.\n\n  swim     tab-separated lines of jobs\n  x        y"
+	const want = "One two three four\nfive.\n\n  swim     tab-separated\n           lines of jobs\n  x        y\n"
+	if got := Flow(text, 25); got != strings.Replace(want, "four\nfive", "four five", 1) {
+		t.Errorf("got\n%s", got)
+	}
+	if got := Flow("One two three\nfour five.", 20); got != "One two three four\nfive.\n" {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestTableNarrow(t *testing.T) {
+	text := Table{Left: 2, Width: 30}
+	text.Add("swim", "tab-separated lines of jobs")
+	text.Add("a", "b")
+	if got := text.String(); got != "swim  tab-separated lines of\n      jobs\na     b\n" {
+		t.Errorf("got\n%s", got)
+	}
+	figures := Table{Head: []string{"", "fifo", "fair", "", "capacity", ""}, Width: 26}
+	figures.Add("wait", "10 s", "5 s", "-50 %", "8 s", "-20 %")
+	const want = "      fifo  fair\n-----------------------\nwait  10 s   5 s  -50 %\n\n      capacity\n---------------------\nwait       8 s  -20 %\n"
+	if got := figures.String(); got != want {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestColumns(t *testing.T) {
+	t.Setenv("COLUMNS", "60")
+	if n, known := Columns(nil); n != 60 || !known {
+		t.Error(n, known)
+	}
+	t.Setenv("COLUMNS", "wide")
+	if n, known := Columns(nil); n != 0 || known || Width(nil) != 80 {
+		t.Error(n, known, Width(nil))
+	}
+}

@@ -35,7 +35,7 @@ var Entry = policy.Entry{
 	Name:  "fair",
 	Title: "equal shares by job, user or pool, with weights and minimum shares",
 	Params: map[string]string{
-		"by":       "who shares: job (default), user or pool; pool is the job's queue",
+		"by":       "who shares: job (default), user or pool (or queue, which is the same)",
 		"resource": "what is shared: memory (default) or drf (dominant share of memory and vcores)",
 		"weights":  "name:weight;name:weight for users or pools; 1 where not named",
 		"min":      "name:MB;name:MB minimum share of users or pools; 0 where not named",

@@ -81,8 +81,8 @@ func (t *Tree) SetQueue(name, property string, value float64) (old float64, err 
 		}
 		old, q.amShare = q.amShare, single(min(value, 1))
 	case "maxRunningApps":
-		if value < 0 {
-			return fail("it must not be negative")
+		if value < 0 || value != math.Trunc(value) {
+			return fail("it must be a whole number that is not negative")
 		}
 		old, q.maxApps = float64(q.maxApps), int(min(value, conf.Unlimited))
 		t.release()

@@ -20,7 +20,9 @@ function readCluster() {
       least = Math.min(least, jobs.at[i]);
       most = Math.max(most, jobs.at[i] + wait[i] + Math.abs(run[i] || 0));
     }
-    r.busy = edges.length > 1 || wait.some((w) => w !== null);
+    r.held = r.timeline.held.some((row) => row.some((v) => v > 0));
+    r.seen = wait.some((w) => w !== null);
+    r.busy = r.held || r.seen;
   });
   if (!(most > least)) { least = Number.isFinite(least) ? least : 0; most = least + 1; }
   Object.assign(cluster, { least, most });
@@ -139,6 +141,7 @@ function addContainers() {
     : { data: [] });
   const draw = (chart) => {
     const run = data.runs[cluster.run];
+    sayNothing(chart.getDom(), run.held ? "" : nothingRan("held a container"));
     seen = run.timeline.edges.length > 1 ? steps(run.timeline, ...windows.containers, Math.max(100, chart.getWidth() / 1.5)) : { at: [], held: data.queues.map(() => []), end: 0 };
     const sums = seen.at.map(() => 0);
     const tops = seen.held.map((row, k) => sums.map((_, i) => (cluster.queues[k] ? (sums[i] += row[i]) : sums[i])));
@@ -201,6 +204,9 @@ function addContainers() {
     moveTo("jobs", [centre - (to - from) / 2, centre + (to - from) / 2]);
   });
 }
+
+// Why a chart of the scheduler shown is empty.
+const nothingRan = (what) => `No job ${what}${data.runs.length > 1 ? ` under ${data.runs[cluster.run].name}` : ""}, so there is nothing to draw.`;
 
 function startCluster() {
   if (!element("cluster")) return;

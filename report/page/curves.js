@@ -4,7 +4,7 @@ function addCurve(id, label, ticks, say) {
   if (!element(`chart-${id}`)) return;
   const lowest = ticks[0][0];
   const place = (v) => log(Math.max(v, lowest));
-  const runs = data.runs.map((r, i) => ({ ...r[id], name: r.name, i })).filter((r) => r.x.length);
+  const runs = data.runs.map((r, i) => ({ ...r[id], name: r.name, as: r[`${id}As`], i })).filter((r) => r.x.length);
   if (!runs.length) return;
   const largest = Math.max(lowest * 10, ...runs.map((r) => r.x[r.x.length - 1]));
   const most = log(largest) + 0.05;
@@ -24,7 +24,8 @@ function addCurve(id, label, ticks, say) {
     }
     return low ? points[low - 1][1] : 0;
   };
-  const visible = addKeys(id, runs.map((r) => r.name), (k) => runColour(runs[k].i), () => redraw());
+  // A curve that lies exactly under another one is said to be there.
+  const visible = addKeys(id, runs.map((r) => (r.as ? `${r.name} (the same as ${r.as})` : r.name)), (k) => runColour(runs[k].i), () => redraw());
 
   const draw = (chart) => {
     const [from, to] = span;

@@ -44,6 +44,13 @@ function addChart(id, draw) {
   return chart;
 }
 
+// Says in a chart's frame why it is empty, or takes that back.
+function sayNothing(at, why) {
+  const note = at.parentElement.querySelector(".nothing");
+  note.hidden = !why;
+  note.textContent = why;
+}
+
 const redraw = () => charts.forEach((c) => c.draw(c.chart));
 
 // Parts of an option that all charts have.

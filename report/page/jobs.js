@@ -10,7 +10,7 @@ function addJobs() {
   let rows = [];
 
   const choose = (room) => {
-    const { wait, run } = jobs.runs[cluster.run], [from, to] = windows.jobs;
+    const { wait, run, of } = jobs.runs[cluster.run], [from, to] = windows.jobs;
     const inWindow = [];
     for (let i = 0; i < n; i++) {
       if (wait[i] === null || !cluster.queues[jobs.queue[i]]) continue;
@@ -22,7 +22,7 @@ function addJobs() {
     const some = rows.length < inWindow.length;
     const held = wait.reduce((sum, w) => sum + (w !== null), 0);
     let said = some ? `${count(rows.length)} of ${count(inWindow.length)} jobs` : rows.length === 1 ? "1 job" : `all ${count(rows.length)} jobs`;
-    said += window + (held < jobs.total ? `, from a sample of ${count(held)} of ${count(jobs.total)}` : window ? ` (${count(held)} in all)` : "");
+    said += window + (held < of ? `, from a sample of ${count(held)} of ${count(of)}` : window ? ` (${count(held)} in all)` : "");
     element("shown").textContent = said.replace(/^all 0/, "no") + (some ? "; zoom in for more" : "");
   };
 
@@ -45,6 +45,7 @@ function addJobs() {
   const draw = (chart) => {
     const height = chart.getHeight() - 16 - 62;
     choose(Math.floor(height / 5));
+    sayNothing(chart.getDom(), data.runs[cluster.run].seen ? "" : nothingRan("was admitted"));
     const { wait, run } = jobs.runs[cluster.run];
     const pitch = Math.min(14, height / Math.max(1, rows.length)), thick = Math.max(2, Math.min(9, pitch * 0.68));
     const solid = data.queues.map((_, k) => queueColour(k)), thin = solid.map((c) => pale(c, isDark() ? 0.34 : 0.28));

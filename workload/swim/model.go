@@ -95,8 +95,8 @@ func (m Model) Assumptions() []string {
 	}
 	mib := float64(unit.MiB)
 	return []string{
-		fmt.Sprintf("swim: one map for each %v of input, at least one; one reduce for each %.4g GB of shuffle and output, 1 to %d; none when nothing is shuffled (the maps write the output)",
-			m.Block, float64(m.BytesPerReduce)/1e9, m.ReduceCap),
+		fmt.Sprintf("swim: one map for each %v of input, at least one; one reduce for each %d bytes of shuffle and output, 1 to %d; none when nothing is shuffled (the maps write the output)",
+			m.Block, int64(m.BytesPerReduce), m.ReduceCap),
 		fmt.Sprintf("swim: map time = %v + input of the map at %.4g MiB/s; reduce time = %v + shuffle and output of the reduce at %.4g MiB/s; no stragglers, no failures",
 			m.StartUp, m.MapRate/mib, m.StartUp, m.ReduceRate/mib),
 		fmt.Sprintf("swim: every task asks for %v; %s; reduces may take containers once %.4g %% of the maps are done", m.Ask, master, m.SlowStart*100),

@@ -31,7 +31,7 @@ func (d *Deal) Assumption() string {
 	queues := fmt.Sprintf("%d queues (%s)", len(d.Queues), strings.Join(d.Queues, ", "))
 	switch {
 	case d.Users > 0 && len(d.Queues) > 0:
-		return fmt.Sprintf("workload: jobs dealt afresh to %d users by a hash of their names (seed %d), each user in one of %s, whatever the trace says",
+		return fmt.Sprintf("workload: jobs dealt afresh to %d users by a hash of their names (seed %d), users in turn to %s, whatever the trace says",
 			d.Users, d.Seed, queues)
 	case d.Users > 0:
 		return fmt.Sprintf("workload: jobs dealt afresh to %d users by a hash of their names (seed %d), whatever the trace says", d.Users, d.Seed)
@@ -70,16 +70,20 @@ func (s *dealt) Next() (*workload.Job, error) {
 	}
 	out := *j // jobs that were handed out are not changed
 	d := &s.deal
+	queues := uint64(len(d.Queues))
 	if d.Users > 0 {
-		out.User = fmt.Sprintf("u%03d", 1+d.draw(userStream, out.ID)%uint64(d.Users))
-	}
-	if n := uint64(len(d.Queues)); n > 0 {
-		who := out.User
-		if who == "" { // nobody knows: each job for itself
-			who = "job " + out.ID
+		user := d.draw(userStream, out.ID) % uint64(d.Users)
+		out.User = fmt.Sprintf("u%03d", 1+user)
+		if queues > 0 { // in turn, so that even with few users no queue is left empty
+			out.Queue = d.Queues[user%queues]
 		}
-		out.Queue = d.Queues[d.draw(queueStream, who)%n]
+		return &out, nil
 	}
+	who := out.User
+	if who == "" { // nobody knows: each job for itself
+		who = "job " + out.ID
+	}
+	out.Queue = d.Queues[d.draw(queueStream, who)%queues]
 	return &out, nil
 }
 

@@ -33,7 +33,7 @@ func TestDeal(t *testing.T) {
 		}
 		return queue
 	}
-	if got := users(read(Deal{Users: 3, Queues: []string{"a", "b"}, Seed: 1})); len(got) != 3 || got["u001"] == "" {
+	if got := users(read(Deal{Users: 3, Queues: []string{"a", "b"}, Seed: 1})); len(got) != 3 || got["u001"] != "a" || got["u002"] != "b" {
 		t.Errorf("users and queues: %v", got)
 	}
 	if got := users(read(Deal{Queues: []string{"a", "b"}, Seed: 1})); len(got) != 7 || got["ann0"] == "old" {

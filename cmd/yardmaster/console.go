@@ -1,0 +1,37 @@
+package main
+
+import (
+	"bufio"
+	"io"
+)
+
+// console is standard output. It is written in large pieces, and the first thing that goes wrong is kept for the end: the verbs
+// print without looking back, their files are written all the same, and the command fails.
+type console struct {
+	w   *bufio.Writer
+	err error
+}
+
+func newConsole(w io.Writer) *console { return &console{w: bufio.NewWriterSize(w, 1<<16)} }
+
+func (c *console) Write(p []byte) (int, error) {
+	if c.err == nil {
+		_, c.err = c.w.Write(p)
+	}
+	return len(p), nil
+}
+
+// Flush writes out what is held, and returns what went wrong so far.
+func (c *console) Flush() error {
+	if c.err == nil {
+		c.err = c.w.Flush()
+	}
+	return c.err
+}
+
+// show lets a person see what is printed so far, before work that takes a while.
+func show(w io.Writer) {
+	if c, ok := w.(*console); ok {
+		_ = c.Flush() // kept for the end
+	}
+}

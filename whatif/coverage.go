@@ -1,0 +1,245 @@
+package whatif
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/report"
+	"github.com/yardmaster/yardmaster/result"
+)
+
+// A scheduler's figures are of the jobs that finished under it. One that refuses the jobs that would wait longest looks fast, so two
+// schedulers are judged against each other only when they finished the same jobs, or all but a few. One that finished nothing has
+// no figures at all.
+const apartShare = 0.001 // of the first one's finished jobs; from here on the two cover different jobs
+
+// empty says whether a scheduler finished nothing, in one seed at least.
+func (out *Comparison) empty(s int) bool {
+	for _, r := range out.Runs[s] {
+		if r.Jobs.Finished == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// apart says whether scheduler s and the first one finished different jobs.
+func (out *Comparison) apart(s int) bool {
+	if out.empty(0) || out.empty(s) {
+		return false
+	}
+	var apart, finished int64
+	for i, r := range out.Runs[s] {
+		apart += r.Apart(out.Runs[0][i])
+		finished += out.Runs[0][i].Jobs.Finished
+	}
+	return float64(apart) >= apartShare*float64(finished) && apart > 0
+}
+
+// judged lists the schedulers that can be called better or worse than the first.
+func (out *Comparison) judged() []int {
+	var list []int
+	for s := 1; s < len(out.Runs); s++ {
+		if !out.empty(0) && !out.empty(s) && !out.apart(s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// setApart takes the judgements back from schedulers that finished other jobs than the first, and the intervals, which would lend the
+// differences a sureness that they do not have.
+func (out *Comparison) setApart() {
+	for s := 1; s < len(out.Runs); s++ {
+		if !out.apart(s) {
+			continue
+		}
+		for i := range out.Rows {
+			c := &out.Rows[i].Cells[s]
+			c.forget()
+			c.Judgement = Apart
+		}
+	}
+}
+
+// tally counts a scheduler's jobs: those of one seed when all seeds count alike, else of all together, and then it says so.
+type tally struct {
+	jobs   result.JobCounts
+	reason string // the most frequent reason for refusing, over all seeds
+	seeds  string // " in 5 seeds"
+}
+
+func (out *Comparison) tally(s int) tally {
+	runs := out.Runs[s]
+	t := tally{jobs: runs[0].Jobs}
+	var reasons []result.Refusal // in order of first appearance, so that the same runs give the same text
+	alike := true
+	for i, r := range runs {
+		alike = alike && r.Jobs == runs[0].Jobs
+		if i > 0 {
+			t.jobs.Submitted += r.Jobs.Submitted
+			t.jobs.Finished += r.Jobs.Finished
+			t.jobs.Refused += r.Jobs.Refused
+			t.jobs.Failed += r.Jobs.Failed
+			t.jobs.Unfinished += r.Jobs.Unfinished
+		}
+	next:
+		for _, x := range r.Refusals {
+			for k := range reasons {
+				if reasons[k].Reason == x.Reason {
+					reasons[k].Jobs += x.Jobs
+					continue next
+				}
+			}
+			reasons = append(reasons, x)
+		}
+	}
+	switch {
+	case alike:
+		t.jobs = runs[0].Jobs
+	case len(runs) > 1:
+		t.seeds = fmt.Sprintf(" in %d seeds", len(runs))
+	}
+	var most int64
+	for _, x := range reasons {
+		if x.Jobs > most {
+			most, t.reason = x.Jobs, x.Reason
+		}
+	}
+	return t
+}
+
+// of is "30 of 200 jobs", with the seeds that they are of.
+func (t tally) of(n int64) string {
+	return report.Number(n) + " of " + plural(t.jobs.Submitted, "job") + t.seeds
+}
+
+// what says what became of the jobs that did not finish: "30 refused (most often: no such queue), 2 failed".
+func (t tally) what() string {
+	var parts []string
+	if n := t.jobs.Refused; n > 0 {
+		text := report.Number(n) + " refused"
+		if t.reason != "" {
+			text += " (most often: " + clip(t.reason, 160) + ")"
+		}
+		parts = append(parts, text)
+	}
+	if n := t.jobs.Failed; n > 0 {
+		parts = append(parts, report.Number(n)+" failed")
+	}
+	if n := t.jobs.Unfinished; n > 0 {
+		parts = append(parts, report.Number(n)+" not finished")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// coverage are the notes about jobs that are not in the figures, one a scheduler that needs it.
+func (out *Comparison) coverage() []string {
+	var notes []string
+	names := out.names()
+	for s := range out.Runs {
+		t := out.tally(s)
+		lost := t.jobs.LeftOut()
+		switch {
+		case out.Partial && lost == t.jobs.Unfinished: // said already
+		case out.empty(s):
+			if lost == 0 { // there were none to finish
+				continue
+			}
+			which := "none of " + plural(t.jobs.Submitted, "job") + t.seeds
+			if t.jobs.Finished > 0 {
+				which = "in some seeds none, in all " + t.of(t.jobs.Finished)
+			}
+			notes = append(notes, fmt.Sprintf("NOTHING FINISHED under %s: %s; %s. It has no figures here, and no verdict", names[s], which, t.what()))
+		case out.apart(s):
+			notes = append(notes, out.apartNote(s, t))
+		case lost > 0 && (s == 0 || out.empty(0)):
+			notes = append(notes, fmt.Sprintf("under %s %s did not finish: %s; its figures are of the others", names[s], t.of(lost), t.what()))
+		case lost > 0:
+			same := "the same jobs as under " + names[0]
+			for i, r := range out.Runs[s] {
+				if r.Apart(out.Runs[0][i]) > 0 {
+					same = fmt.Sprintf("fewer than 1 job in 1,000 is missing from only one of %s and %s, so they are judged all the same", names[0], names[s])
+				}
+			}
+			notes = append(notes, fmt.Sprintf("under %s %s did not finish: %s; %s", names[s], t.of(lost), t.what(), same))
+		}
+	}
+	return notes
+}
+
+// apartNote says that two columns of the table are of different jobs.
+func (out *Comparison) apartNote(s int, t tally) string {
+	names := out.names()
+	text := fmt.Sprintf("DIFFERENT JOBS: under %s %s did not finish", names[s], t.of(t.jobs.LeftOut()))
+	if t.jobs.LeftOut() == 0 {
+		text = fmt.Sprintf("DIFFERENT JOBS: under %s all jobs finished", names[s])
+	} else {
+		text += ": " + t.what()
+	}
+	first := out.tally(0)
+	under := "all finished"
+	if n := first.jobs.LeftOut(); n > 0 {
+		under = first.of(n) + " did not"
+	}
+	return fmt.Sprintf("%s; under %s %s. Their figures are not of the same jobs, so no difference of %s is called better or worse",
+		text, names[0], under, names[s])
+}
+
+// uncompared is the part of the headline about schedulers that cannot be judged.
+func (out *Comparison) uncompared(names []string) string {
+	var none, parts []string
+	for s := 1; s < len(names); s++ {
+		switch {
+		case out.empty(s):
+			none = append(none, names[s])
+		case out.apart(s):
+			a, b := out.tally(0), out.tally(s)
+			lost := "all finish"
+			if n := a.jobs.LeftOut(); n > 0 {
+				lost = report.Number(n) + " do not"
+			}
+			parts = append(parts, fmt.Sprintf("%s cannot be judged against %s, for they finish different jobs: under %s %s do not finish, under %s %s.",
+				names[s], names[0], names[s], b.of(b.jobs.LeftOut()), names[0], lost))
+		}
+	}
+	if len(none) > 0 {
+		text := "No job finished under " + or(none)
+		if len(none) == len(names)-1 {
+			text += ", so there is nothing to compare"
+		}
+		parts = append([]string{text + "."}, parts...)
+	}
+	return strings.Join(parts, " ")
+}
+
+// Assumptions are those of the first run. What only its seed's jobs have is marked: every other seed has its own.
+func (out *Comparison) Assumptions() []string {
+	lines := append([]string{}, out.Runs[0][0].Assumptions...)
+	for i, line := range lines {
+		for _, r := range out.Runs[0][1:] {
+			if !slices.Contains(r.Assumptions, line) && !slices.Contains(out.read, line) {
+				lines[i] += " (of the first seed; each has its own)"
+				break
+			}
+		}
+	}
+	return lines
+}
+
+// plural is "1 job" or "1,204 jobs".
+func plural(n int64, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return report.Number(n) + " " + what
+}
+
+// clip shortens a reason that is too long for a sentence.
+func clip(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return s
+}
