@@ -58,7 +58,7 @@ func (c *Cluster) Containers(ask unit.Resources) int64 {
 	return k
 }
 
-// String is one line for a person: "600 nodes in 30 racks, 3600 containers of 1024 MiB, 1 vcores".
+// String is one line for a person: "600 nodes in 30 racks, 3600 containers of 1024 MiB, 1 vcore".
 func (c *Cluster) String() string {
 	t := c.Total()
 	where := plural(int64(len(c.Nodes)), "node") + " in " + plural(int64(len(c.Racks)), "rack")

@@ -66,7 +66,7 @@ func (c *Collector) Job(r *sim.JobRecord) {
 	c.locality.Off += r.Near[policy.OffRack]
 	c.locality.Rack += r.Near[policy.RackLocal]
 	c.locality.Node += r.Near[policy.NodeLocal]
-	if r.Outcome == sim.Refused {
+	if r.Outcome != sim.Finished && r.Reason != "" {
 		reason := r.Reason
 		if _, known := c.reasons[reason]; !known && len(c.reasons) >= maxReasons {
 			reason = Others

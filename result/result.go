@@ -33,7 +33,7 @@ type Run struct {
 
 	Observed *Observed `json:"observed,omitempty"` // against what really happened, where the trace says
 
-	Refusals []Refusal `json:"refusals,omitempty"` // at most 20 reasons, most frequent first
+	Refusals []Refusal `json:"refusals,omitempty"` // why jobs did not finish: at most 20 reasons, most frequent first
 
 	// LeftOut are the jobs that did not finish, by number of arrival, ascending; see Apart. Of very many, only the first that are known.
 	LeftOut []int64 `json:"-"`
@@ -116,7 +116,7 @@ type Group struct {
 	Slowdown       Stats   `json:"slowdown"`
 }
 
-// Refusal is a reason for which jobs were not admitted.
+// Refusal is a reason for which jobs were not admitted, failed or can never finish.
 type Refusal struct {
 	Reason string `json:"reason"`
 	Jobs   int64  `json:"jobs"`

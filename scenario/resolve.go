@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -200,7 +201,8 @@ func once(src workload.Source) func(uint64) (workload.Source, error) {
 func (s *Scenario) scale(w *Work) {
 	open := w.Open
 	w.Drawn = true // copies are shifted at random
-	w.Assumptions = append(w.Assumptions, fmt.Sprintf("workload: scaled to %v times the load and %v times the length, alike in shape", s.ScaleLoad, s.ScaleLength))
+	line := fmt.Sprintf("workload: scaled to %v times the load and %v times the length, alike in shape", s.ScaleLoad, s.ScaleLength)
+	w.Assumptions = append(w.Assumptions, line)
 	if w.Jobs > 0 {
 		w.Jobs = int64(float64(w.Jobs) * s.ScaleLoad * s.ScaleLength)
 	}
@@ -222,6 +224,9 @@ func (s *Scenario) scale(w *Work) {
 		if n, ok := src.(interface{ Notes() []workload.Note }); ok {
 			out.notes = n.Notes()
 		}
+		if a, ok := src.(interface{ Assumptions() []string }); ok {
+			out.assumptions = append(slices.Clone(a.Assumptions()), line)
+		}
 		return out, nil
 	}
 }
@@ -229,12 +234,14 @@ func (s *Scenario) scale(w *Work) {
 // scaled is a workload made larger that still says what its reader had to say, and about how many jobs it has.
 type scaled struct {
 	workload.Source
-	jobs  int64
-	notes []workload.Note
+	jobs        int64
+	notes       []workload.Note
+	assumptions []string
 }
 
 func (s *scaled) Jobs() int64            { return s.jobs }
 func (s *scaled) Notes() []workload.Note { return s.notes }
+func (s *scaled) Assumptions() []string  { return s.assumptions }
 
 func closeSource(src workload.Source) {
 	if c, ok := src.(io.Closer); ok {

@@ -195,5 +195,11 @@ func (r Resources) DominantShare(total Resources) float64 {
 	return s
 }
 
-// String writes <memory MiB, vcores>.
-func (r Resources) String() string { return fmt.Sprintf("%d MiB, %d vcores", r.Mem, r.Cores) }
+// String writes 1024 MiB, 1 vcore.
+func (r Resources) String() string {
+	s := "s"
+	if r.Cores == 1 {
+		s = ""
+	}
+	return fmt.Sprintf("%d MiB, %d vcore%s", r.Mem, r.Cores, s)
+}

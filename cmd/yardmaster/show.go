@@ -85,7 +85,7 @@ func showCounts(w io.Writer, r *result.Run) {
 	}
 	fmt.Fprint(w, draw(t))
 	for _, x := range r.Refusals {
-		fmt.Fprintf(w, "  refused %s: %s\n", count(x.Jobs), x.Reason)
+		fmt.Fprintf(w, "  not finished, %s: %s\n", count(x.Jobs), x.Reason)
 	}
 	if r.Jobs.Finished == 0 && r.Jobs.Refused > 0 {
 		say(w, dealHint)
@@ -198,7 +198,7 @@ func showComparison(w io.Writer, c *whatif.Comparison, ground bool) {
 			not = append(not, names[s]+": "+m)
 		}
 	}
-	showGround(w, c.Runs[0][0].Assumptions, not, ink)
+	showGround(w, c.Assumptions(), not, ink)
 }
 
 // showFiles says where what was asked for is.

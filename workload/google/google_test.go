@@ -40,13 +40,13 @@ func TestJoin(t *testing.T) {
 	}{
 		"default": {Options{}, []string{
 			"2 bob/wordcount default class1 prio 2 at 0 s: 2 x (4096 MiB, 2 vcores) list [10 s 33 s]0 s seen 0 s-40 s SUCCESS",
-			"3 carol/probe default class0 prio 0 at 10 s: 1 x (1024 MiB, 1 vcores) constant []50 s seen 12 s-62 s KILLED",
-			"4 bob/wordcount default class1 prio 0 at 50 s: 1 x (1024 MiB, 1 vcores) constant []39 s seen 51 s-90 s FAILED",
+			"3 carol/probe default class0 prio 0 at 10 s: 1 x (1024 MiB, 1 vcore) constant []50 s seen 12 s-62 s KILLED",
+			"4 bob/wordcount default class1 prio 0 at 50 s: 1 x (1024 MiB, 1 vcore) constant []39 s seen 51 s-90 s FAILED",
 		}},
 		"cut": {Options{Cut: true, FinishedOnly: true, Bands: true}, []string{
-			"1 alice/service production class3 prio 9 at 0 s: 1 x (1024 MiB, 1 vcores) constant []1.7 min seen 0 s-1.7 min SUCCESS",
+			"1 alice/service production class3 prio 9 at 0 s: 1 x (1024 MiB, 1 vcore) constant []1.7 min seen 0 s-1.7 min SUCCESS",
 			"2 bob/wordcount batch class1 prio 2 at 0 s: 2 x (4096 MiB, 2 vcores) list [10 s 33 s]0 s seen 0 s-40 s SUCCESS",
-			"6 erin/late free class2 prio 0 at 1.7 min: 1 x (1024 MiB, 1 vcores) constant []0 s seen 1.7 min-1.7 min SUCCESS",
+			"6 erin/late free class2 prio 0 at 1.7 min: 1 x (1024 MiB, 1 vcore) constant []0 s seen 1.7 min-1.7 min SUCCESS",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -84,7 +84,7 @@ func TestJob(t *testing.T) {
 		"1 jobs without a queue go to queue default",
 		"3 tasks without a successful attempt take the mean length of their stage",
 		"2 set-up and clean-up tasks left out",
-		"1 jobs without container sizes ask for 1024 MiB, 1 vcores",
+		"1 jobs without container sizes ask for 1024 MiB, 1 vcore",
 		"0 reduces may start when 0.05 of the maps are done",
 		"0 a reduce's length is what it did after its job's last map",
 	}
