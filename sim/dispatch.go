@@ -212,7 +212,7 @@ func (e *engine) plainEnd(arg uint64, start unit.Time) {
 	i := int(arg & (1<<stageBits - 1))
 	s := &j.stages[i]
 	e.count(j, s)
-	e.giveBack(j, i, node, start, policy.Done)
+	e.giveBack(j, i, s.ask, s.pool, node, start, policy.Done)
 	e.after(j, s, node, false)
 }
 
@@ -321,10 +321,9 @@ func (e *engine) after(j *job, s *stage, node int32, failed bool) {
 }
 
 // giveBack returns the container of a task (or master, or one that was kept) to its node and tells the policy.
-func (e *engine) giveBack(j *job, stage int, node int32, start unit.Time, why policy.End) {
+func (e *engine) giveBack(j *job, stage int, ask unit.Resources, k uint8, node int32, start unit.Time, why policy.End) {
 	length := e.now - start
 	j.rec.Service += length
-	ask, k := e.askOf(j, stage)
 	p := e.pools[k]
 	v := &j.views[k]
 	n := &p.nodes[node]
@@ -350,7 +349,8 @@ func (e *engine) giveBackRecord(j *job, t int32, why policy.End) {
 		j.kept.free = append(j.kept.free, tk.in)
 		return
 	}
-	e.giveBack(j, int(tk.stage), tk.node, tk.start, why)
+	ask, k := e.askOf(j, int(tk.stage))
+	e.giveBack(j, int(tk.stage), ask, k, tk.node, tk.start, why)
 }
 
 // askOf is the size of a held container and the pool it is from.

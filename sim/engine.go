@@ -302,7 +302,7 @@ const checkEvery = 1 << 16
 
 func (e *engine) loop(ctx context.Context) (Summary, error) {
 	e.sum.FirstSubmit = -1
-	quiet := checkEvery
+	quiet, first := checkEvery, e.pools[0]
 	for {
 		ev, ok := e.q.pop()
 		if !ok {
@@ -350,7 +350,9 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 		case evAction:
 			e.steering.act(int(arg))
 		}
-		e.dispatch()
+		if first.due || len(e.pools) > 1 {
+			e.dispatch()
+		}
 		if e.err != nil {
 			return e.sum, e.err
 		}
