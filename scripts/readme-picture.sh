@@ -8,4 +8,4 @@ trap 'rm -rf "$dir"' EXIT
 go build -o "$dir/yardmaster" ./cmd/yardmaster
 "$dir/yardmaster" demo -o "$dir/demo.html"
 mkdir -p docs/images
-HEIGHT=${HEIGHT:-1180} scripts/screenshot.sh "$dir/demo.html" docs/images/report.png 1200 light
+HEIGHT=${HEIGHT:-1640} scripts/screenshot.sh "$dir/demo.html" docs/images/report.png 1200 light

@@ -21,6 +21,9 @@ func (c *count) Job(*sim.JobRecord) { c.jobs++ }
 func (c *count) Sample(*sim.Sample) { c.samples++ }
 
 func TestFacebookDay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fifty million events")
+	}
 	dir := os.Getenv("YARDMASTER_TRACES")
 	if dir == "" {
 		t.Skip("YARDMASTER_TRACES is not set")

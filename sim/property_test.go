@@ -147,6 +147,17 @@ func (w *watched) Ranked(o *policy.Offer, try func(*policy.Job) policy.Verdict) 
 	return took
 }
 
+// watch makes policies that are watched, and adds each one's books to a list.
+func watch(t *rapid.T, spec policy.Spec, books *[]*watched) func() (policy.Policy, error) {
+	return func() (policy.Policy, error) {
+		p, err := all.Policies.New(spec)
+		w := &watched{Order: p.Order, t: t, starts: map[string]int64{}, ends: map[string]int64{}, present: map[int32]*policy.Job{}}
+		*books = append(*books, w)
+		p.Order = w
+		return p, err
+	}
+}
+
 func genCluster(t *rapid.T) *cluster.Cluster {
 	racks := rapid.IntRange(1, 3).Draw(t, "racks")
 	n := rapid.IntRange(racks, 8).Draw(t, "nodes")
@@ -272,13 +283,7 @@ func TestPropertyWorkIsConserved(t *testing.T) {
 		sink := &ledger{}
 		sum, err := sim.Run(context.Background(), sim.Config{
 			Cluster: c, Source: jobs.Source(), Model: m, Seed: rapid.Uint64().Draw(t, "seed"), Sink: sink,
-			NewPolicy: func() (policy.Policy, error) {
-				p, err := all.Policies.New(spec)
-				w := &watched{Order: p.Order, t: t, starts: map[string]int64{}, ends: map[string]int64{}, present: map[int32]*policy.Job{}}
-				books = append(books, w)
-				p.Order = w
-				return p, err
-			},
+			NewPolicy: watch(t, spec, &books),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -418,13 +423,7 @@ func TestPropertyDecisionsCanBeReplayed(t *testing.T) {
 		var books []*watched
 		_, err := sim.Run(context.Background(), sim.Config{
 			Cluster: c, Source: jobs.Source(), Model: m, Seed: 1, Sink: &ledger{},
-			NewPolicy: func() (policy.Policy, error) {
-				p, err := all.Policies.New(spec)
-				w := &watched{Order: p.Order, t: t, starts: map[string]int64{}, ends: map[string]int64{}, present: map[int32]*policy.Job{}}
-				books = append(books, w)
-				p.Order = w
-				return p, err
-			},
+			NewPolicy: watch(t, spec, &books),
 		})
 		if err != nil {
 			t.Fatal(err)

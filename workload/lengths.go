@@ -61,8 +61,8 @@ func (l *Lengths) Validate(tasks int64) error {
 	if l.A < 0 || l.B < 0 {
 		return fmt.Errorf("%v task lengths: negative time", l.Kind)
 	}
-	if l.A > longest || l.B > longest {
-		return fmt.Errorf("%v task lengths of more than %v", l.Kind, longest)
+	if l.A > MaxLength || l.B > MaxLength {
+		return fmt.Errorf("%v task lengths of more than %v", l.Kind, MaxLength)
 	}
 	switch l.Kind {
 	case List:
@@ -95,8 +95,8 @@ func (l *Lengths) Validate(tasks int64) error {
 	}
 	prev := unit.Time(0)
 	for i, v := range l.Values {
-		if v < 0 || v > longest {
-			return fmt.Errorf("%v task length %d is %v: it must be between 0 and %v", l.Kind, i, v, longest)
+		if v < 0 || v > MaxLength {
+			return fmt.Errorf("%v task length %d is %v: it must be between 0 and %v", l.Kind, i, v, MaxLength)
 		}
 		if l.Kind == Quantiles && v < prev {
 			return fmt.Errorf("quantile table of task lengths falls at entry %d", i)
@@ -106,8 +106,8 @@ func (l *Lengths) Validate(tasks int64) error {
 	return nil
 }
 
-// longest is the longest that a task may take. It keeps one absurd draw of a heavy tail from overflowing the clock.
-const longest = 10 * 365 * unit.Day
+// MaxLength is the longest that a task may take. It keeps one absurd draw of a heavy tail from overflowing the clock.
+const MaxLength = 10 * 365 * unit.Day
 
 // Draw returns the length of task i. It is a pure function of l, i and seed: order and number of calls do not matter.
 func (l *Lengths) Draw(i int64, seed uint64) unit.Time {
@@ -155,8 +155,8 @@ func (l *Lengths) IsConstant() (unit.Time, bool) {
 }
 
 func clampLength(us float64) unit.Time {
-	if !(us < float64(longest)) {
-		return longest
+	if !(us < float64(MaxLength)) {
+		return MaxLength
 	}
 	return unit.Time(math.Round(us))
 }

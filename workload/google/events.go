@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"github.com/yardmaster/yardmaster/workload"
 )
 
 // table is which of the two tables a line is from.
@@ -113,6 +115,9 @@ func parse(line []byte, e *event) error {
 		err = fmt.Errorf("user or job name: longer than %d bytes", maxName)
 	}
 	e.time = number("time", f[0], 0, math.MaxInt64)
+	if err == nil && e.time > int64(workload.MaxLength) && e.time != math.MaxInt64 {
+		err = fmt.Errorf("time: %d us is more than %v; the trace covers a month", e.time, workload.MaxLength)
+	}
 	e.missing = len(f[1]) > 0
 	e.job = number("job ID", f[2], 0, math.MaxInt64)
 	e.kind = kind(number("event type", f[kindAt], 0, int64(kinds)-1))

@@ -229,7 +229,7 @@ func TestRealTraces(t *testing.T) {
 			t.Log(name, n.Count, n.Text)
 		}
 	}
-	for name, want := range map[string]string{"nodes.json": "19 nodes in 5 racks", "nodes-with-resources.json": "4 nodes in 1 racks, 28 GiB and 38 vcores"} {
+	for name, want := range map[string]string{"nodes.json": "19 nodes in 5 racks", "nodes-with-resources.json": "4 nodes in 1 rack, 28 GiB and 38 vcores"} {
 		c, err := ReadNodes(bytes.NewReader(file(t, filepath.Join(dir, "hadoop-sls", name))), name)
 		if err != nil || !strings.Contains(c.String(), want) {
 			t.Errorf("%s: %v, %v", name, c, err)

@@ -1,0 +1,56 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// finish closes the books: the last, shorter sample, and the jobs that did not end.
+func (e *engine) finish() {
+	e.sampleRest()
+	masters, room := e.mastersHold()
+	for _, j := range e.byArrival() {
+		j.rec.Outcome = Unfinished
+		if !e.sum.Partial {
+			e.sum.Stuck++
+			j.rec.Reason = "can never finish: nothing runs any more, and " + e.whyStuck(j, masters, room)
+		}
+		e.cfg.Sink.Job(&j.rec)
+	}
+	if e.steering != nil {
+		e.sum.Receipts = e.steering.receipts
+	}
+	e.report()
+}
+
+// mastersHold is what masters hold at the end, and what there is.
+func (e *engine) mastersHold() (held, total unit.Resources) {
+	for _, j := range e.jobs {
+		if j != nil && j.master >= 0 {
+			held = held.Add(j.src.Master)
+		}
+	}
+	for i := range e.pools[0].nodes {
+		total = total.Add(e.pools[0].nodes[i].Total)
+	}
+	return held, total
+}
+
+// whyStuck guesses, for a person, what keeps a job from going on.
+func (e *engine) whyStuck(j *job, masters, total unit.Resources) string {
+	for k, p := range e.pools {
+		v := &j.views[k]
+		switch {
+		case v.Pending == 0:
+			continue
+		case 2*masters.Mem > total.Mem:
+			return fmt.Sprintf("the masters of jobs hold %d of %d MiB: limit them (maximum-am-resource-percent, maxAMShare), make them smaller, or add nodes",
+				masters.Mem, total.Mem)
+		case p.rooms.find(v.Ask, 0) < 0:
+			return fmt.Sprintf("no node has room for a container of %v", v.Ask)
+		}
+		return fmt.Sprintf("the scheduler gives it none of the free containers of %v (a limit of its queue or user, most likely)", v.Ask)
+	}
+	return "it waits for tasks that cannot run"
+}

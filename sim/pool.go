@@ -1,0 +1,122 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// pool is a set of containers of one kind with the policy that hands them out.
+type pool struct {
+	id      uint64
+	e       *engine
+	order   policy.Order
+	place   policy.Place
+	nodes   []policy.Node
+	rooms   *rooms
+	cursor  int32            // where the next search for a node starts: work is spread round
+	waiting int64            // jobs that want a container here
+	asks    asks             // of the jobs that wait
+	failed  []unit.Resources // asks that found no node in the present look at the pool
+	offer   policy.Offer
+	refused int // jobs refused during the present offer
+	onNode  func(*policy.Job) policy.Verdict
+	anyNode func(*policy.Job) policy.Verdict
+	beats   *beats
+	empty   bool // it has no container at all
+	due     bool // something changed that makes a look at the whole pool worth while
+}
+
+// setBeats draws the nodes' heartbeats, if the model has them.
+func (e *engine) setBeats(placed bool) error {
+	if placed && e.model.Heartbeat == 0 {
+		e.model.Heartbeat = unit.Second // a placement that waits counts the offers it lets pass
+	}
+	if h := e.model.Heartbeat; h < 0 || h > 0 && h < unit.Time(2*len(e.cfg.Cluster.Nodes)) {
+		return fmt.Errorf("a heartbeat of %v is too short for %d nodes", h, len(e.cfg.Cluster.Nodes))
+	}
+	if e.model.Heartbeat == 0 && (e.model.EndOnBeat || e.model.PerBeat != 0) {
+		return fmt.Errorf("what happens on a heartbeat is set and there are no heartbeats")
+	}
+	if e.model.PerBeat < 0 {
+		return fmt.Errorf("%d containers a heartbeat", e.model.PerBeat)
+	}
+	if e.model.Heartbeat > 0 {
+		e.cfg.Cluster, e.phase = inPhase(e.cfg.Cluster, e.model.Heartbeat, workload.Seed(e.cfg.Seed, seedBeats))
+	}
+	return nil
+}
+
+// roomOf is what node i offers to pool k.
+func (e *engine) roomOf(k, i int) unit.Resources {
+	n := &e.cfg.Cluster.Nodes[i]
+	switch {
+	case !e.cfg.Cluster.Slots:
+		return n.Room
+	case k == 0:
+		return cluster.Unit.Times(n.MapSlots)
+	}
+	return cluster.Unit.Times(n.ReduceSlots)
+}
+
+func (e *engine) newPool(k int, p policy.Policy) *pool {
+	c := e.cfg.Cluster
+	pl := &pool{id: uint64(k), e: e, order: p.Order, place: p.Place, nodes: make([]policy.Node, len(c.Nodes)), asks: newAsks()}
+	pl.empty = true
+	for i := range c.Nodes {
+		n, room := &c.Nodes[i], e.roomOf(k, i)
+		pl.nodes[i] = policy.Node{Index: int32(i), Rack: int32(n.Rack), Name: n.Name, Kind: n.Kind, Total: room, Free: room}
+		pl.empty = pl.empty && room.IsZero()
+	}
+	pl.rooms = newRooms(pl.nodes)
+	pl.onNode = pl.tryOnNode
+	pl.anyNode = pl.tryAnyNode
+	if e.phase != nil {
+		pl.beats = newBeats(e.model.Heartbeat, e.phase, p.Place != nil)
+	}
+	pl.resized()
+	return pl
+}
+
+// Seeds of the parts of a run. Each part draws from a stream of its own, so that switching one on leaves the others alone.
+const (
+	seedBeats = iota
+	seedJobs
+	seedBlocks
+	seedFailures
+)
+
+func (p *pool) resized() {
+	var c policy.Cluster
+	for i := range p.nodes {
+		n := &p.nodes[i]
+		if n.Total.IsZero() {
+			continue
+		}
+		c.Nodes++
+		c.Total = c.Total.Add(n.Total)
+		c.Max = larger(c.Max, n.Total)
+	}
+	p.order.Resized(c)
+	p.changed()
+}
+
+func (e *engine) layOut(c *cluster.Cluster) {
+	e.nodeRack = make([]int32, len(c.Nodes))
+	e.rackNodes = make([][]int32, len(c.Racks))
+	for i := range c.Nodes {
+		r := c.Nodes[i].Rack
+		e.nodeRack[i] = int32(r)
+		e.rackNodes[r] = append(e.rackNodes[r], int32(i))
+	}
+	seen := map[unit.Resources]bool{}
+	for i := range c.Nodes {
+		if r := c.Nodes[i].Room; !c.Slots && !seen[r] {
+			seen[r] = true
+			e.shapes = append(e.shapes, r)
+		}
+	}
+}

@@ -1,0 +1,258 @@
+package sim
+
+import (
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// task is the record of a container that is held: a master, a kept container, a task that waits for other stages or runs
+// in a kept container; and, in a run in which tasks can fail or be killed, every running task.
+type task struct {
+	job     int32
+	node    int32
+	stage   int16 // or policy.MasterStage, policy.KeptStage
+	attempt uint16
+	flags   uint8
+	next    int32 // in a list of waiting tasks, or of unused records
+	in      int32 // the kept container that it runs in
+	number  int64 // of the task in its stage
+	start   unit.Time
+}
+
+const (
+	taskDead  uint8 = 1 << iota // killed; its record is used again when its event comes up
+	taskInner                   // runs inside a kept container: holds no room of its own
+	taskWaits                   // holds its container and waits for other stages; it has no event yet
+	taskUp                      // a master or kept container that has started up: it has no event any more
+	taskUnset                   // record is not in use
+)
+
+// A task whose stage is released and that can neither fail nor be killed is not a record at all: all that its end needs to
+// know is in the event. On a large cluster that saves a look at memory that is in no cache, the dearest step of a task.
+const (
+	nodeBits  = 20 // cluster.MaxNodes
+	stageBits = 10 // workload.MaxStages
+	jobBits   = 24 // a job with a larger index has records
+)
+
+// work puts the end of a plain task on the queue.
+func (e *engine) work(j *job, i int, node int32, start unit.Time, number int64) {
+	s := &j.stages[i]
+	length := s.fixed
+	if length < 0 {
+		length = s.length.Draw(number, s.seed)
+	}
+	end := max(start+e.model.StartUp, e.now) + length
+	if e.model.EndOnBeat {
+		end = e.pools[s.pool].beats.atOrAfter(node, end)
+	}
+	e.q.push(end, evPlainEnd|uint64(j.index)<<(nodeBits+stageBits)|uint64(node)<<stageBits|uint64(i), start)
+}
+
+// plainEnd handles the end of a plain task.
+func (e *engine) plainEnd(arg uint64, start unit.Time) {
+	node := int32(arg >> stageBits & (1<<nodeBits - 1))
+	j := e.jobs[arg>>(nodeBits+stageBits)]
+	i := int(arg & (1<<stageBits - 1))
+	s := &j.stages[i]
+	e.count(j, s)
+	e.giveBack(j, i, s.ask, s.pool, node, start, policy.Done)
+	e.after(j, s, node, false)
+}
+
+// startRecorded lets a task that has a record work or wait.
+func (e *engine) startRecorded(j *job, i int, t int32, number int64, attempt uint16, flags uint8) {
+	tk := &e.tasks[t]
+	tk.number, tk.attempt, tk.flags = number, attempt, flags
+	if s := &j.stages[i]; s.released {
+		e.schedule(j, i, t)
+	} else {
+		tk.flags |= taskWaits
+		tk.next, s.waits = s.waits, t
+	}
+}
+
+// schedule puts the end of a recorded task's work on the queue. The stage must be released.
+func (e *engine) schedule(j *job, i int, t int32) {
+	s, tk := &j.stages[i], &e.tasks[t]
+	if j.plain {
+		e.work(j, i, tk.node, tk.start, tk.number)
+		e.freeRecord(t)
+		return
+	}
+	length := s.fixed
+	if length < 0 {
+		length = s.length.Draw(tk.number, s.seed)
+	}
+	begin := tk.start
+	if tk.flags&taskInner == 0 {
+		begin += e.model.StartUp
+	}
+	kind := evTaskEnd
+	if e.model.FailTask > 0 {
+		if share, fails := e.failsAt(j, i, tk); fails {
+			kind, length = evTaskFail, unit.Time(share*float64(length))
+		}
+	}
+	end := max(begin, e.now) + length
+	if e.model.EndOnBeat && tk.flags&taskInner == 0 { // a job hears of tasks in its own containers at once
+		end = e.pools[s.pool].beats.atOrAfter(tk.node, end)
+	}
+	e.q.push(end, kind|uint64(t), 0)
+}
+
+// taskEnd handles the end of a recorded task's work, or its failure.
+func (e *engine) taskEnd(t int32, failed bool) {
+	tk := &e.tasks[t]
+	if tk.flags&taskDead != 0 {
+		e.freeRecord(t)
+		return
+	}
+	j := e.jobs[tk.job]
+	s := &j.stages[tk.stage]
+	node, inner := tk.node, tk.flags&taskInner != 0
+	if failed {
+		s.running--
+		e.giveBackRecord(j, t, policy.Failed)
+		e.retry(j, t)
+	} else {
+		e.count(j, s)
+		e.giveBackRecord(j, t, policy.Done)
+	}
+	e.freeRecord(t)
+	if j.gone {
+		return // failed once too often
+	}
+	if !inner {
+		e.after(j, s, node, failed)
+		return
+	}
+	e.progress(j, s, failed)
+	if !j.gone {
+		e.fillKept(j)
+	}
+}
+
+// count books a task that is done.
+func (e *engine) count(j *job, s *stage) {
+	s.running--
+	s.done++
+	j.left--
+	j.views[s.pool].Done++
+	e.sum.Tasks++
+}
+
+// progress looks at what a task's end means for its job.
+func (e *engine) progress(j *job, s *stage, failed bool) {
+	if j.left == 0 {
+		e.done(j, Finished)
+	} else if s.done >= s.mark || failed {
+		e.refresh(j)
+	}
+}
+
+// after looks at what the end of a task in a container of its own means for its job, and offers the container.
+func (e *engine) after(j *job, s *stage, node int32, failed bool) {
+	p := e.pools[s.pool]
+	e.progress(j, s, failed)
+	switch {
+	case p.waiting == 0:
+	case p.beats != nil:
+		p.nodeFreed(node)
+	case !p.due:
+		p.offerNode(&p.nodes[node])
+	}
+}
+
+// giveBack returns the container of a task (or master, or one that was kept) to its node and tells the policy.
+func (e *engine) giveBack(j *job, stage int, ask unit.Resources, k uint8, node int32, start unit.Time, why policy.End) {
+	length := e.now - start
+	j.rec.Service += length
+	p := e.pools[k]
+	v := &j.views[k]
+	n := &p.nodes[node]
+	if !n.Total.IsZero() {
+		n.Free = n.Free.Add(ask)
+		p.rooms.touch(node)
+	}
+	v.Running--
+	v.Used = v.Used.Sub(ask)
+	e.queues[j.queue].yield(e.now-e.samples.from, ask.Mem)
+	p.changed()
+	p.order.Ended(v, stage, ask, length, why)
+}
+
+// giveBackRecord gives back what a record holds: a container, or a slot in one that the job keeps.
+func (e *engine) giveBackRecord(j *job, t int32, why policy.End) {
+	tk := &e.tasks[t]
+	if why != policy.Done {
+		j.rec.Lost++
+		e.sum.Lost++
+	}
+	if tk.flags&taskInner != 0 {
+		j.kept.free = append(j.kept.free, tk.in)
+		return
+	}
+	ask, k := e.askOf(j, int(tk.stage))
+	e.giveBack(j, int(tk.stage), ask, k, tk.node, tk.start, why)
+}
+
+// askOf is the size of a held container and the pool it is from.
+func (e *engine) askOf(j *job, stage int) (unit.Resources, uint8) {
+	switch {
+	case stage >= 0:
+		s := &j.stages[stage]
+		return s.ask, s.pool
+	case stage == policy.MasterStage:
+		return j.src.Master, 0
+	}
+	return j.kept.ask, 0
+}
+
+// up handles a master, or a container that is kept, that has started up.
+func (e *engine) up(t int32) {
+	tk := &e.tasks[t]
+	if tk.flags&taskDead != 0 {
+		e.freeRecord(t)
+		return
+	}
+	j := e.jobs[tk.job]
+	tk.flags |= taskUp
+	if tk.stage == policy.KeptStage {
+		e.upKept(j, t)
+		return
+	}
+	e.begin(j)
+}
+
+// newRecord takes a record for a container that starts now. (Field by field: a composite would be built and copied, which
+// costs as much as a policy's decision.)
+func (e *engine) newRecord(job, node int32, stage int16) int32 {
+	t := e.freeTask
+	if t < 0 {
+		t = int32(len(e.tasks))
+		e.tasks = append(e.tasks, task{next: -1})
+	}
+	tk := &e.tasks[t]
+	e.freeTask = tk.next
+	tk.job, tk.node, tk.stage = job, node, stage
+	tk.attempt, tk.flags, tk.next = 0, 0, -1
+	tk.number, tk.start = 0, e.now
+	return t
+}
+
+// endStarting frees the record of a master or a kept container whose room is given back: at once, or when its start-up
+// event comes up.
+func (e *engine) endStarting(t int32) {
+	if tk := &e.tasks[t]; tk.flags&taskUp == 0 {
+		tk.flags |= taskDead
+		return
+	}
+	e.freeRecord(t)
+}
+
+func (e *engine) freeRecord(t int32) {
+	tk := &e.tasks[t]
+	tk.flags, tk.next = taskUnset, e.freeTask
+	e.freeTask = t
+}
