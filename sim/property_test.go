@@ -253,17 +253,11 @@ func genModel(t *rapid.T, c *cluster.Cluster) sim.Model {
 	return m
 }
 
-var specs = []string{"fifo", "fair", "fair:by=user", "fair:by=pool", "fair:resource=drf", "capacity", "delay"}
+// specs are all policies there are, and some with parameters.
+var specs = append(all.Policies.Names(), "fair:by=user", "fair:by=pool", "fair:resource=drf", "capacity:ordering=fair")
 
 func genSpec(t *rapid.T) policy.Spec {
-	var known []string
-	for _, s := range specs {
-		spec, _ := policy.ParseSpec(s)
-		if _, ok := all.Policies.Find(spec.Name); ok {
-			known = append(known, s)
-		}
-	}
-	spec, err := policy.ParseSpec(rapid.SampledFrom(known).Draw(t, "scheduler"))
+	spec, err := policy.ParseSpec(rapid.SampledFrom(specs).Draw(t, "scheduler"))
 	if err != nil {
 		t.Fatal(err)
 	}
