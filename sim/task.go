@@ -38,14 +38,7 @@ const (
 // work puts the end of a plain task on the queue.
 func (e *engine) work(j *job, i int, node int32, start unit.Time, number int64) {
 	s := &j.stages[i]
-	length := s.fixed
-	if length < 0 {
-		length = s.length.Draw(number, s.seed)
-	}
-	end := max(start+e.model.StartUp, e.now) + length
-	if e.model.EndOnBeat {
-		end = e.pools[s.pool].beats.atOrAfter(node, end)
-	}
+	end := e.heard(s, node, max(start+e.model.StartUp, e.now)+s.lengthOf(number))
 	e.q.push(end, evPlainEnd|uint64(j.index)<<(nodeBits+stageBits)|uint64(node)<<stageBits|uint64(i), start)
 }
 
@@ -80,25 +73,35 @@ func (e *engine) schedule(j *job, i int, t int32) {
 		e.freeRecord(t)
 		return
 	}
-	length := s.fixed
-	if length < 0 {
-		length = s.length.Draw(tk.number, s.seed)
-	}
-	begin := tk.start
-	if tk.flags&taskInner == 0 {
-		begin += e.model.StartUp
-	}
-	kind := evTaskEnd
+	kind, length := evTaskEnd, s.lengthOf(tk.number)
 	if e.model.FailTask > 0 {
 		if share, fails := e.failsAt(j, i, tk); fails {
 			kind, length = evTaskFail, unit.Time(share*float64(length))
 		}
 	}
-	end := max(begin, e.now) + length
-	if e.model.EndOnBeat && tk.flags&taskInner == 0 { // a job hears of tasks in its own containers at once
-		end = e.pools[s.pool].beats.atOrAfter(tk.node, end)
+	var end unit.Time
+	if tk.flags&taskInner != 0 { // its container is up, and the job hears of it at once
+		end = max(tk.start, e.now) + length
+	} else {
+		end = e.heard(s, tk.node, max(tk.start+e.model.StartUp, e.now)+length)
 	}
 	e.q.push(end, kind|uint64(t), 0)
+}
+
+// lengthOf is how long a task of the stage works.
+func (s *stage) lengthOf(number int64) unit.Time {
+	if s.fixed >= 0 {
+		return s.fixed
+	}
+	return s.length.Draw(number, s.seed)
+}
+
+// heard is when the end of a task's work on a node is known: at once, or at the node's next heartbeat.
+func (e *engine) heard(s *stage, node int32, end unit.Time) unit.Time {
+	if e.model.EndOnBeat {
+		return e.pools[s.pool].beats.atOrAfter(node, end)
+	}
+	return end
 }
 
 // taskEnd handles the end of a recorded task's work, or its failure.

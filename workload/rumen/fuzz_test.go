@@ -5,12 +5,12 @@ import (
 	"errors"
 	"io"
 	"os"
-	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/workload/internal/endless"
 )
 
 func seed(f *testing.F, path string) {
@@ -93,33 +93,6 @@ func FuzzTopology(f *testing.F) {
 	})
 }
 
-// watched yields head, then body for ever, and looks at the memory in use now and then.
-type watched struct {
-	head, body string
-	at, reads  int
-	peak       uint64
-}
-
-func (w *watched) Read(p []byte) (int, error) {
-	if w.reads++; w.reads%64 == 0 {
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		w.peak = max(w.peak, m.HeapInuse)
-	}
-	n := 0
-	if w.head != "" {
-		n = copy(p, w.head)
-		w.head = w.head[n:]
-		return n, nil
-	}
-	for n < len(p) {
-		k := copy(p[n:], w.body[w.at:])
-		w.at = (w.at + k) % len(w.body)
-		n += k
-	}
-	return n, nil
-}
-
 // A job that never ends, on one line, is refused in bounded memory: the most that can be kept of one job is small.
 func TestEndlessJob(t *testing.T) {
 	for name, c := range map[string]struct{ head, body, want string }{
@@ -131,15 +104,14 @@ func TestEndlessJob(t *testing.T) {
 		"text":     {`{"jobID":"`, `job_`, "text of more than 1048576 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			runtime.GC()
-			w := &watched{head: c.head, body: c.body}
+			w := endless.New(c.head, c.body)
 			_, err := NewReader(w, "f.json", Options{}).Next()
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v", err)
 			}
-			t.Logf("heap at most %d MiB", w.peak>>20)
-			if w.peak > 150<<20 {
-				t.Errorf("heap of %d bytes", w.peak)
+			t.Logf("heap at most %d MiB", w.Peak>>20)
+			if w.Peak > 150<<20 {
+				t.Errorf("heap of %d bytes", w.Peak)
 			}
 		})
 	}

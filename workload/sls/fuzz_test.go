@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/workload/internal/endless"
 )
 
 // drain reads at most n jobs and checks each.
@@ -92,33 +92,6 @@ func FuzzNodes(f *testing.F) {
 	})
 }
 
-// watched yields head, then body for ever, and looks at the memory in use now and then.
-type watched struct {
-	head, body string
-	at, reads  int
-	peak       uint64
-}
-
-func (w *watched) Read(p []byte) (int, error) {
-	if w.reads++; w.reads%64 == 0 {
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		w.peak = max(w.peak, m.HeapInuse)
-	}
-	n := 0
-	if w.head != "" {
-		n = copy(p, w.head)
-		w.head = w.head[n:]
-		return n, nil
-	}
-	for n < len(p) {
-		k := copy(p[n:], w.body[w.at:])
-		w.at = (w.at + k) % len(w.body)
-		n += k
-	}
-	return n, nil
-}
-
 // A record that never ends, on one line, is refused in bounded memory.
 func TestEndless(t *testing.T) {
 	for name, c := range map[string]struct{ head, body, want string }{
@@ -131,7 +104,7 @@ func TestEndless(t *testing.T) {
 		"nodes": {`{"nodes":[{"node":"a"}`, `,{"node":"abc"}`, `"nodes": more than 250000 elements`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := &watched{head: c.head, body: c.body}
+			w := endless.New(c.head, c.body)
 			var err error
 			if name == "nodes" {
 				_, err = ReadNodes(w, "f.json")
@@ -141,9 +114,9 @@ func TestEndless(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v", err)
 			}
-			t.Logf("heap at most %d MiB", w.peak>>20)
-			if w.peak > 150<<20 {
-				t.Errorf("heap of %d bytes", w.peak)
+			t.Logf("heap at most %d MiB", w.Peak>>20)
+			if w.Peak > 150<<20 {
+				t.Errorf("heap of %d bytes", w.Peak)
 			}
 		})
 	}

@@ -65,16 +65,6 @@ func (e *Element) Attr(name string) (value string, ok bool) {
 	return "", false
 }
 
-// Child is the first child of a name, or nil.
-func (e *Element) Child(name string) *Element {
-	for _, c := range e.Children {
-		if c.Name == name {
-			return c
-		}
-	}
-	return nil
-}
-
 // ReadXML reads a whole XML file into a tree of elements that know their lines. The name is used in errors only.
 func ReadXML(r io.Reader, name string) (*Element, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxFile+1))
