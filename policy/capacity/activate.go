@@ -3,6 +3,7 @@ package capacity
 import (
 	"math"
 
+	"github.com/yardmaster/yardmaster/policy/capacity/arith"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -10,24 +11,11 @@ import (
 // file is LeafQueue.activateApplications. Hadoop walks all waiting applications each time; here the next one that fits is
 // found in O(log n), or it is found at once that there is none.
 
-// amLimit is what the masters of all activated applications of q may hold together.
-func (o *Order) amLimit(q *queue) unit.Resources {
-	usable := q.curLimit
-	if !o.calc.fits(q.effMin, usable) {
-		usable = q.effMin
-	}
-	return o.calc.mulUp(usable, float64(q.amPercent), o.minA)
-}
-
-// userAMLimit is what the masters of one user's activated applications may hold together.
-func (o *Order) userAMLimit(q *queue, amLimit unit.Resources) unit.Resources {
-	if q.userFactor == -1 {
-		return o.calc.min(o.cluster, o.calc.mulUp(q.effMin, float64(q.amPercent), o.minA), amLimit)
-	}
-	users := max(q.activeUsers+q.pendingCached, 1)
-	e := min(max(q.userPercent/100, 1/float32(users)), 1)
-	f := float32(float32(q.amPercent*e) * q.userFactor)
-	return o.calc.min(o.cluster, o.calc.mulUp(q.effMin, float64(f), o.minA), amLimit)
+// amLimits are what the masters of all activated applications of q may hold together, and those of one user.
+func (o *Order) amLimits(q *queue) (all, one unit.Resources) {
+	all = o.calc.AMLimit(q.curLimit, q.EffMin, q.amPercent, o.minA)
+	users := q.activeUsers + q.pendingCached
+	return all, o.calc.UserAMLimit(o.cluster, all, q.EffMin, q.amPercent, q.userPercent, q.userFactor, users, o.minA)
 }
 
 // activate lets in as many waiting applications as the AM limits allow.
@@ -35,11 +23,10 @@ func (o *Order) activate(q *queue) {
 	if q.pending == 0 {
 		return
 	}
-	limit := o.amLimit(q)
-	userLimit := o.userAMLimit(q, limit) // once a call, as in Hadoop
+	limit, userLimit := o.amLimits(q) // once a call, as in Hadoop
 	for q.pending != 0 {
 		var id int32
-		if q.activeApps < 1 || o.calc.compare(o.cluster, q.amUsed, unit.Resources{}) <= 0 {
+		if q.activeApps < 1 || o.calc.Compare(o.cluster, q.amUsed, unit.Resources{}) <= 0 {
 			id = o.firstWaiting(q) // the first application always passes
 		} else {
 			id = o.firstFitting(q, limit.Sub(q.amUsed), userLimit)
@@ -59,7 +46,7 @@ func (o *Order) firstWaiting(q *queue) int32 {
 // firstFitting is the first waiting application whose master fits into the queue's room and its user's.
 func (o *Order) firstFitting(q *queue, room, userLimit unit.Resources) int32 {
 	bound := values{room.Mem, userLimit.Mem, math.MaxInt64, math.MaxInt64}
-	if o.calc == Dominant {
+	if o.calc == arith.Dominant {
 		bound[2], bound[3] = room.Cores, userLimit.Cores
 	}
 	best := none
@@ -71,7 +58,7 @@ func (o *Order) firstFitting(q *queue, room, userLimit unit.Resources) int32 {
 		}
 		u := &o.users[id]
 		mine := values{min(room.Mem, userLimit.Mem-u.am.Mem), math.MaxInt64, math.MaxInt64, math.MaxInt64}
-		if o.calc == Dominant {
+		if o.calc == arith.Dominant {
 			mine[1] = min(room.Cores, userLimit.Cores-u.am.Cores)
 		}
 		app := o.waitingApps.first(u.waiting, &mine)

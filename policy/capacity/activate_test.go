@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/yardmaster/yardmaster/policy/capacity/arith"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -31,7 +32,7 @@ func TestActivation(t *testing.T) {
 		w := newWorld(mb(c.total), o)
 		master := unit.Resources{}
 		if c.master > 0 {
-			master = Default.Normalise(mb(c.master), step, mb(8192))
+			master = arith.Default.Normalise(mb(c.master), step, mb(8192))
 		}
 		for i, u := range c.users {
 			if err := w.arrive(fmt.Sprint(i), u, "a", 0, master, mb(1024), 1); err != nil {

@@ -61,10 +61,10 @@ func (o *Order) limitsOfCounts(q *queue) {
 		l.maxApps = l.ownMaxApps
 	case o.maxApps < 0:
 		l.maxApps = -1
-	case o.globalQueueMax > 0 && q.capacity.Kind != conf.Absolute:
+	case o.globalQueueMax > 0 && q.Capacity.Kind != conf.Absolute:
 		l.maxApps = min(o.globalQueueMax, o.maxApps)
 	default:
-		l.maxApps = int(float32(o.maxApps) * q.absCap)
+		l.maxApps = int(float32(o.maxApps) * q.AbsCap)
 	}
 	l.maxUserApps = l.maxApps
 	if l.maxApps >= 0 && l.userFactor != -1 {

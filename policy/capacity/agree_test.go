@@ -28,7 +28,7 @@ func randomSettings(r *rand.Rand) []string {
 	leaves := []string{"root.b", "root.c"}
 	if k[0] == "20" || k[0] == "1w" {
 		s = append(s, "root.a.queues=x,y", "root.a.x.capacity=30", "root.a.y.capacity=70", fmt.Sprint("root.a.maximum-capacity=", 40+r.IntN(60)),
-			fmt.Sprint("root.a.x.maximum-capacity=", 50+r.IntN(50)))
+			fmt.Sprint("root.a.x.Maximum-capacity=", 50+r.IntN(50)))
 		leaves = append(leaves, "root.a.x", "root.a.y")
 	} else {
 		leaves = append(leaves, "root.a")
@@ -115,8 +115,8 @@ func compareOffer(t *rapid.T, w *world, r *rand.Rand) {
 	if gotTook {
 		j := w.jobs[got[len(got)-1]]
 		for q := o.users[o.apps[j.Index].user].q; q != nil; q = q.parent {
-			if !o.calc.fits(q.used, q.effMax) {
-				t.Fatalf("queue %s holds %v, above its maximum %v", q.path, q.used, q.effMax)
+			if !o.calc.Fits(q.used, q.EffMax) {
+				t.Fatalf("queue %s holds %v, above its maximum %v", q.path, q.used, q.EffMax)
 			}
 		}
 	}

@@ -21,7 +21,7 @@
 // A job is not proposed before it is activated. Activation charges the size of its master against
 // maximum-am-resource-percent of what the leaf could reach when it was last looked at, and against the user's part of
 // that percentage of the guarantee; the first application of a leaf always passes. It is tried when a job arrives, leaves, or
-// its master ends, and when the tree is computed anew. Files: arith.go (resource arithmetic), queue.go (tree and order of
+// its master ends, and when the tree is computed anew. Files: package arith (resources, shares, limits), queue.go (tree and order of
 // queues), leaf.go (users), activate.go (AM limits), admit.go (refusals), ranked.go (the walk), forest.go (the structure
 // that makes a decision O(log n) in jobs and users).
 //

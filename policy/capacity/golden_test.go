@@ -147,12 +147,13 @@ func (s *scenario) state() string {
 	var b strings.Builder
 	var walk func(q *queue, indent string)
 	walk = func(q *queue, indent string) {
-		fmt.Fprintf(&b, "%s%s: used %d of %d..%d MB", indent, q.name, q.used.Mem, q.effMin.Mem, q.effMax.Mem)
+		fmt.Fprintf(&b, "%s%s: used %d of %d..%d MB", indent, q.name, q.used.Mem, q.EffMin.Mem, q.EffMax.Mem)
 		if l := q.leaf; l != nil {
 			saved := *l // looking must not bring a stale limit up to date
 			defer func() { *l = saved }()
-			fmt.Fprintf(&b, "; masters %d of %d, one user %d; user limit %d; active users %d\n", l.amUsed.Mem, s.o.amLimit(q).Mem,
-				s.o.userAMLimit(q, s.o.amLimit(q)).Mem, s.o.userLimit(q).Mem, l.activeUsers)
+			all, one := s.o.amLimits(q)
+			fmt.Fprintf(&b, "; masters %d of %d, one user %d; user limit %d; active users %d\n", l.amUsed.Mem, all.Mem, one.Mem,
+				s.o.userLimit(q).Mem, l.activeUsers)
 			for _, j := range s.w.list {
 				if a := &s.o.apps[j.Index]; s.o.users[a.user].q == q {
 					fmt.Fprintf(&b, "%s  %s of %s: %s, holds %d MB, waits for %d\n", indent, j.ID, j.User,

@@ -55,7 +55,7 @@ func (o *Order) fitsAlong(to, from *queue, id int32) bool {
 		counted[q] = true
 	}
 	for q := to; q != nil && !counted[q]; q = q.parent {
-		if !o.calc.fits(q.used.Add(o.apps[id].used), q.effMax) {
+		if !o.calc.Fits(q.used.Add(o.apps[id].used), q.EffMax) {
 			return false
 		}
 	}
@@ -82,16 +82,16 @@ func (o *Order) SetQueue(name, property string, value float64) (float64, error) 
 		if q.parent == nil {
 			return bad("the root always has 100")
 		}
-		if q.capacity.Kind == conf.Absolute || property == "weight" && q.capacity.Kind != conf.Weight {
-			return bad("the queue's capacity is " + q.capacity.Kind.String())
+		if q.Capacity.Kind == conf.Absolute || property == "weight" && q.Capacity.Kind != conf.Weight {
+			return bad("the queue's capacity is " + q.Capacity.Kind.String())
 		}
-		if v < 0 || q.capacity.Kind == conf.Percent && v > 100 {
+		if v < 0 || q.Capacity.Kind == conf.Percent && v > 100 {
 			return bad("want a percentage from 0 to 100, or a weight of at least 0")
 		}
-		if q.capacity.Kind == conf.Percent && q.maximum.Kind == conf.Percent && v > q.maximum.Value {
-			return bad(fmt.Sprintf("it is above the queue's maximum-capacity %v", q.maximum.Value))
+		if q.Capacity.Kind == conf.Percent && q.Maximum.Kind == conf.Percent && v > q.Maximum.Value {
+			return bad(fmt.Sprintf("it is above the queue's maximum-capacity %v", q.Maximum.Value))
 		}
-		return o.swap(&q.capacity.Value, v), nil
+		return o.swap(&q.Capacity.Value, v), nil
 	case "maximum-capacity":
 		return o.setMaximum(q, v, bad)
 	}
@@ -122,20 +122,20 @@ func (o *Order) setMaximum(q *queue, v float32, bad func(string) (float64, error
 	switch {
 	case q.parent == nil:
 		return bad("the root always has 100")
-	case q.maximum.Kind == conf.Absolute || q.capacity.Kind == conf.Absolute:
+	case q.Maximum.Kind == conf.Absolute || q.Capacity.Kind == conf.Absolute:
 		return bad("the queue's maximum is an absolute amount")
 	case v != -1 && (v < 0 || v > 100):
 		return bad("want a percentage from 0 to 100, or -1 for none")
-	case v != -1 && q.capacity.Kind == conf.Percent && v < q.capacity.Value:
-		return bad(fmt.Sprintf("it is below the queue's capacity %v", q.capacity.Value))
+	case v != -1 && q.Capacity.Kind == conf.Percent && v < q.Capacity.Value:
+		return bad(fmt.Sprintf("it is below the queue's capacity %v", q.Capacity.Value))
 	}
 	old := float32(100)
-	if q.maximum.Kind == conf.Percent {
-		old = q.maximum.Value
+	if q.Maximum.Kind == conf.Percent {
+		old = q.Maximum.Value
 	}
-	q.maximum = conf.QueueShare{Kind: conf.Percent, Value: v}
+	q.Maximum = conf.QueueShare{Kind: conf.Percent, Value: v}
 	if v == -1 {
-		q.maximum = conf.QueueShare{}
+		q.Maximum = conf.QueueShare{}
 	}
 	o.recompute()
 	return float64(old), nil

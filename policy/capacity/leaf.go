@@ -3,6 +3,7 @@ package capacity
 import (
 	"math"
 
+	"github.com/yardmaster/yardmaster/policy/capacity/arith"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -60,12 +61,12 @@ func (o *Order) resetLeaf(q *queue, lim unit.Resources) {
 	l.ratio = 0
 	for _, id := range l.slots {
 		u := &o.users[id]
-		u.ratio = o.calc.ratio(u.used, o.cluster)
+		u.ratio = o.calc.Ratio(u.used, o.cluster)
 		l.ratio += u.ratio
 		o.rankReady(id)
 		o.rankPending(id)
 	}
-	l.curLimit = o.calc.min(o.cluster, o.calc.down(q.effMax, o.minA), lim)
+	l.curLimit = o.calc.Min(o.cluster, o.calc.Down(q.EffMax, o.minA), lim)
 	l.stale = true
 	o.activate(q)
 }
@@ -79,48 +80,21 @@ func (o *Order) userLimit(q *queue) unit.Resources {
 	}
 	l.stale = false
 	l.pendingCached = l.onlyPending
-	in := userLimitInput{
-		cluster: o.cluster, effMin: q.effMin, effMax: q.effMax, minA: o.minA,
-		ratio: l.ratio, active: float32(l.activeUsers), activeUsed: l.activeUsed, percent: l.userPercent, factor: l.userFactor,
+	in := arith.UserLimitInput{
+		Cluster: o.cluster, EffMin: q.EffMin, EffMax: q.EffMax, MinA: o.minA,
+		Ratio: l.ratio, Active: float32(l.activeUsers), ActiveUsed: l.activeUsed, Percent: l.userPercent, Factor: l.userFactor,
 	}
-	l.limit = o.calc.userLimit(&in)
+	l.limit = o.calc.UserLimit(&in)
 	return l.limit
-}
-
-type userLimitInput struct {
-	cluster, effMin, effMax, minA unit.Resources
-	ratio                         float32 // sum of the users' shares
-	active                        float32 // weight of the active users
-	activeUsed                    unit.Resources
-	percent, factor               float32
-}
-
-// userLimit is the formula of UsersManager.computeUserLimit: the larger of an equal part among active users and the
-// guaranteed percentage, of what the leaf has or already uses, below factor times the guarantee.
-func (c Calculator) userLimit(in *userLimitInput) unit.Resources {
-	guaranteed := c.max(in.cluster, in.effMin, in.minA)
-	consumed := c.mulUp(in.cluster, float64(in.ratio), in.minA)
-	current := guaranteed
-	if c.compare(in.cluster, consumed, guaranteed) >= 0 {
-		current = consumed.Add(in.minA)
-	}
-	equal := c.divCeil(in.activeUsed.Add(in.minA), in.active)
-	part := c.percentCeil(mulFloor(current, float64(in.percent)))
-	most := mulFloor(guaranteed, float64(in.factor))
-	if in.factor == -1 || c.compare(in.cluster, in.effMin, unit.Resources{}) == 0 {
-		most = c.down(in.effMax, in.minA)
-	}
-	limit := c.up(c.min(in.cluster, c.max(in.cluster, equal, part), most), in.minA)
-	return c.mulDown(limit, 1, in.minA)
 }
 
 // measure is a user's use as one number that grows with it: what the tree of ready users is searched by. Under the
 // Dominant calculator two uses with one measure may still differ in their smaller share.
 func (o *Order) measure(used unit.Resources) int64 {
-	if o.calc == Default {
+	if o.calc == arith.Default {
 		return used.Mem
 	}
-	s, _ := shares(used, o.cluster)
+	s, _ := arith.Shares(used, o.cluster)
 	return int64(math.Float64bits(max(s, 0)))
 }
 
@@ -129,7 +103,7 @@ func (o *Order) hold(id int32, r unit.Resources) {
 	u := &o.users[id]
 	l := u.q.leaf
 	u.used = u.used.Add(r)
-	ratio := o.calc.ratio(u.used, o.cluster)
+	ratio := o.calc.Ratio(u.used, o.cluster)
 	l.ratio += ratio - u.ratio
 	u.ratio = ratio
 	l.stale = true

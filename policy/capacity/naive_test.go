@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/capacity/arith"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
@@ -57,21 +58,21 @@ func (n *naive) Resized(policy.Cluster) { // the Order has been told before
 				for name, s := range q.users {
 					if s == slot && x.users[name] != nil {
 						u := x.users[name]
-						u.ratio = o.calc.ratio(u.used, o.cluster)
+						u.ratio = o.calc.Ratio(u.used, o.cluster)
 						x.ratio += u.ratio
 					}
 				}
 			}
-			x.curLimit = o.calc.min(o.cluster, o.calc.down(q.effMax, o.minA), lim)
+			x.curLimit = o.calc.Min(o.cluster, o.calc.Down(q.EffMax, o.minA), lim)
 			n.activate(x)
 		}
-		lim = o.calc.min(o.cluster, lim, q.effMax)
+		lim = o.calc.Min(o.cluster, lim, q.EffMax)
 		for _, k := range q.children {
 			ku := unit.Resources{}
 			if kx := old[k]; kx != nil {
 				ku = kx.used
 			}
-			walk(k, o.calc.down(lim.Sub(x.used).Add(ku), o.minA))
+			walk(k, o.calc.Down(lim.Sub(x.used).Add(ku), o.minA))
 		}
 	}
 	walk(o.root, o.cluster)
@@ -144,7 +145,7 @@ func (n *naive) hold(a *napp, r unit.Resources) {
 	}
 	u := a.q.users[a.j.User]
 	u.used = u.used.Add(r)
-	ratio := n.like.calc.ratio(u.used, n.like.cluster)
+	ratio := n.like.calc.Ratio(u.used, n.like.cluster)
 	a.q.ratio += ratio - u.ratio
 	u.ratio = ratio
 	a.q.stale = true
@@ -183,14 +184,14 @@ func (n *naive) userLimit(x *nqueue) unit.Resources {
 	}
 	x.stale = false
 	o := n.like
-	in := userLimitInput{
-		cluster: o.cluster, effMin: x.q.effMin, effMax: x.q.effMax, minA: o.minA, ratio: x.ratio, percent: x.q.userPercent, factor: x.q.userFactor,
+	in := arith.UserLimitInput{
+		Cluster: o.cluster, EffMin: x.q.EffMin, EffMax: x.q.EffMax, MinA: o.minA, Ratio: x.ratio, Percent: x.q.userPercent, Factor: x.q.userFactor,
 	}
 	x.pendCached = 0
 	for name, u := range x.users {
 		if n.activeUser(x, name) {
-			in.active++
-			in.activeUsed = in.activeUsed.Add(u.used)
+			in.Active++
+			in.ActiveUsed = in.ActiveUsed.Add(u.used)
 		}
 		var active, pending bool
 		for _, a := range n.apps {
@@ -203,29 +204,29 @@ func (n *naive) userLimit(x *nqueue) unit.Resources {
 			x.pendCached++
 		}
 	}
-	x.limit = o.calc.userLimit(&in)
+	x.limit = o.calc.UserLimit(&in)
 	return x.limit
 }
 
 func (n *naive) activate(x *nqueue) {
 	o := n.like
 	usable := x.curLimit
-	if !o.calc.fits(x.q.effMin, usable) {
-		usable = x.q.effMin
+	if !o.calc.Fits(x.q.EffMin, usable) {
+		usable = x.q.EffMin
 	}
-	amLimit := o.calc.mulUp(usable, float64(x.q.amPercent), o.minA)
+	amLimit := o.calc.MulUp(usable, float64(x.q.amPercent), o.minA)
 	users := x.pendCached
 	for name := range x.users {
 		if n.activeUser(x, name) {
 			users++
 		}
 	}
-	uLim := o.calc.mulUp(x.q.effMin, float64(x.q.amPercent), o.minA)
+	uLim := o.calc.MulUp(x.q.EffMin, float64(x.q.amPercent), o.minA)
 	if x.q.userFactor != -1 {
 		e := min(max(x.q.userPercent/100, 1/float32(max(users, 1))), 1)
-		uLim = o.calc.mulUp(x.q.effMin, float64(float32(float32(x.q.amPercent*e)*x.q.userFactor)), o.minA)
+		uLim = o.calc.MulUp(x.q.EffMin, float64(float32(float32(x.q.amPercent*e)*x.q.userFactor)), o.minA)
 	}
-	uLim = o.calc.min(o.cluster, uLim, amLimit)
+	uLim = o.calc.Min(o.cluster, uLim, amLimit)
 	var pending []*napp
 	for _, a := range n.apps {
 		if a.q == x && !a.active {
@@ -245,11 +246,11 @@ func (n *naive) activate(x *nqueue) {
 				}
 			}
 		}
-		free := active < 1 || o.calc.compare(o.cluster, am, unit.Resources{}) <= 0
-		if !free && !o.calc.fits(am.Add(a.j.Master), amLimit) {
+		free := active < 1 || o.calc.Compare(o.cluster, am, unit.Resources{}) <= 0
+		if !free && !o.calc.Fits(am.Add(a.j.Master), amLimit) {
 			continue
 		}
-		if !free && !o.calc.fits(userAM.Add(a.j.Master), uLim) {
+		if !free && !o.calc.Fits(userAM.Add(a.j.Master), uLim) {
 			continue
 		}
 		a.active = true
@@ -295,8 +296,8 @@ func (n *naive) visit(q *queue, lim unit.Resources, try func(*policy.Job) policy
 	if q.leaf != nil {
 		return n.visitLeaf(x, lim, try)
 	}
-	lim = o.calc.min(o.cluster, lim, q.effMax)
-	if o.calc.compare(o.cluster, x.used, lim) >= 0 {
+	lim = o.calc.Min(o.cluster, lim, q.EffMax)
+	if o.calc.Compare(o.cluster, x.used, lim) >= 0 {
 		return nothing, unit.Resources{}
 	}
 	kids := slices.Clone(q.children)
@@ -304,7 +305,7 @@ func (n *naive) visit(q *queue, lim unit.Resources, try func(*policy.Job) policy
 	var blocked unit.Resources
 	result := nothing
 	for _, k := range kids {
-		childLim := o.calc.down(lim.Sub(o.calc.max(o.cluster, blocked, unit.Resources{})).Sub(x.used).Add(n.queues[k].used), o.minA)
+		childLim := o.calc.Down(lim.Sub(o.calc.Max(o.cluster, blocked, unit.Resources{})).Sub(x.used).Add(n.queues[k].used), o.minA)
 		out, room := n.visit(k, childLim, try)
 		switch out {
 		case took, enough:
@@ -319,14 +320,14 @@ func (n *naive) visit(q *queue, lim unit.Resources, try func(*policy.Job) policy
 
 func (n *naive) queueLess(parent, a, b *queue) bool {
 	o := n.like
-	if (a.absCap > 0) != (b.absCap > 0) {
-		return a.absCap > 0
+	if (a.AbsCap > 0) != (b.AbsCap > 0) {
+		return a.AbsCap > 0
 	}
 	use := func(q *queue) float32 {
-		if q.absCap > 0 {
-			return o.calc.divide(o.cluster, n.queues[q].used, o.calc.max(o.cluster, q.effMin, o.minA))
+		if q.AbsCap > 0 {
+			return o.calc.Divide(o.cluster, n.queues[q].used, o.calc.Max(o.cluster, q.EffMin, o.minA))
 		}
-		return o.calc.divide(o.cluster, n.queues[q].used, o.cluster)
+		return o.calc.Divide(o.cluster, n.queues[q].used, o.cluster)
 	}
 	ua, ub := use(a), use(b)
 	if parent.byPriority && a.priority != b.priority && (ua < 1) == (ub < 1) {
@@ -335,13 +336,13 @@ func (n *naive) queueLess(parent, a, b *queue) bool {
 	if ua != ub {
 		return ua < ub
 	}
-	if a.capacity.Kind == conf.Absolute && b.capacity.Kind == conf.Absolute {
-		if a.capacity.Room.Mem != b.capacity.Room.Mem {
-			return a.capacity.Room.Mem > b.capacity.Room.Mem
+	if a.Capacity.Kind == conf.Absolute && b.Capacity.Kind == conf.Absolute {
+		if a.Capacity.Room.Mem != b.Capacity.Room.Mem {
+			return a.Capacity.Room.Mem > b.Capacity.Room.Mem
 		}
-		return a.capacity.Room.Cores > b.capacity.Room.Cores
+		return a.Capacity.Room.Cores > b.Capacity.Room.Cores
 	}
-	return a.absCap > b.absCap
+	return a.AbsCap > b.AbsCap
 }
 
 func (n *naive) visitLeaf(x *nqueue, lim unit.Resources, try func(*policy.Job) policy.Verdict) (outcome, unit.Resources) {
@@ -361,19 +362,19 @@ func (n *naive) visitLeaf(x *nqueue, lim unit.Resources, try func(*policy.Job) p
 			return list[i].j.Seq < list[k].j.Seq
 		})
 	}
-	limit := o.calc.min(o.cluster, q.effMax, lim)
+	limit := o.calc.Min(o.cluster, q.EffMax, lim)
 	room := limit.Sub(x.used)
 	for _, a := range list {
-		if o.calc.compare(o.cluster, x.used, limit) >= 0 {
+		if o.calc.Compare(o.cluster, x.used, limit) >= 0 {
 			return nothing, unit.Resources{}
 		}
-		x.curLimit = o.calc.min(o.cluster, o.calc.down(q.effMax, o.minA), lim)
-		if o.calc.compare(o.cluster, x.users[a.j.User].used, n.userLimit(x)) > 0 || a.j.Pending == 0 {
+		x.curLimit = o.calc.Min(o.cluster, o.calc.Down(q.EffMax, o.minA), lim)
+		if o.calc.Compare(o.cluster, x.users[a.j.User].used, n.userLimit(x)) > 0 || a.j.Pending == 0 {
 			continue
 		}
-		ok := o.calc.fits(a.j.Ask, room)
+		ok := o.calc.Fits(a.j.Ask, room)
 		for p := q; p != nil; p = p.parent {
-			ok = ok && o.calc.fits(n.queues[p].used.Add(a.j.Ask), p.effMax)
+			ok = ok && o.calc.Fits(n.queues[p].used.Add(a.j.Ask), p.EffMax)
 		}
 		if !ok {
 			return limited, room

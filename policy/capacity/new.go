@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/capacity/arith"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
@@ -32,7 +33,7 @@ func New(c *conf.Capacity, opt ...Option) (policy.Policy, error) {
 		globalQueueMax: c.GlobalQueueMaxApplications, names: map[string][]*queue{},
 	}
 	if c.Dominant {
-		o.configured = Dominant
+		o.configured = arith.Dominant
 	}
 	for _, f := range opt {
 		f(o)
@@ -50,7 +51,7 @@ func New(c *conf.Capacity, opt ...Option) (policy.Policy, error) {
 
 func (o *Order) build(c *conf.Queue, parent *queue) *queue {
 	q := &queue{
-		path: c.Path, name: c.Name, parent: parent, capacity: c.Capacity, maximum: c.MaxCapacity,
+		path: c.Path, name: c.Name, parent: parent, Share: arith.Share{Capacity: c.Capacity, Maximum: c.MaxCapacity},
 		stopped: c.Stopped, priority: c.Priority, byPriority: c.Ordering == "priority-utilization",
 	}
 	if c.Leaf() {
@@ -77,7 +78,7 @@ type plain struct {
 
 func (o *Order) addLeaf(name string, s conf.QueueShare) *queue {
 	p := o.plain
-	q := &queue{path: "root." + name, name: name, parent: o.root, index: int32(len(o.root.children)), capacity: s}
+	q := &queue{path: "root." + name, name: name, parent: o.root, index: int32(len(o.root.children)), Share: arith.Share{Capacity: s}}
 	q.leaf = &leaf{
 		userPercent: p.userPercent, userFactor: p.userFactor, amPercent: p.amPercent, ownMaxApps: -1, fair: p.fair, users: map[string]int32{},
 	}
@@ -131,10 +132,10 @@ func newPlain(p policy.Params) (policy.Policy, error) {
 	}
 	o := &Order{
 		step: step, minA: step, maxPriority: math.MaxInt, maxApps: -1, plain: pl,
-		names: map[string][]*queue{}, root: &queue{path: "root", name: "root", capacity: conf.QueueShare{Kind: conf.Percent, Value: 100}},
+		names: map[string][]*queue{}, root: &queue{path: "root", name: "root", Share: arith.Share{Capacity: conf.QueueShare{Kind: conf.Percent, Value: 100}}},
 	}
 	if calculator == "dominant" {
-		o.configured = Dominant
+		o.configured = arith.Dominant
 	}
 	o.calc = o.configured
 	if err := o.shares(p["queues"]); err != nil {

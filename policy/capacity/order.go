@@ -4,12 +4,13 @@ import (
 	"math"
 
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/capacity/arith"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
 // Order is a CapacityScheduler's order of jobs. Make one with New or from Entry.
 type Order struct {
-	calc, configured Calculator
+	calc, configured arith.Calculator
 	minA, step       unit.Resources // step is as configured; minA is at most the largest node
 	cluster          unit.Resources
 	maxPriority      int
@@ -60,7 +61,7 @@ func (o *Order) Resized(c policy.Cluster) {
 	o.cluster = c.Total
 	o.calc = o.configured
 	if c.Total.Mem == 0 {
-		o.calc = Dominant // a cluster that is counted in vcores alone
+		o.calc = arith.Dominant // a cluster that is counted in vcores alone
 	}
 	o.minA = o.step
 	if c.Max.Mem > 0 {

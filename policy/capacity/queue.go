@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/yardmaster/yardmaster/policy/capacity/arith"
 	"github.com/yardmaster/yardmaster/policy/rank"
 	"github.com/yardmaster/yardmaster/unit"
-	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
 // queue is a node of the queue tree. Settings stand first, then what follows from them and the cluster, then the state.
@@ -17,16 +17,15 @@ type queue struct {
 	children   []*queue
 	index      int32 // in parent.children
 
-	capacity, maximum conf.QueueShare
-	stopped           bool
-	byPriority        bool // parents: priority-utilization
-	priority          int
+	arith.Share // as configured
+	stopped     bool
+	byPriority  bool // parents: priority-utilization
+	priority    int
 
-	absCap, absMax float32
-	effMin, effMax unit.Resources
-	base           unit.Resources // what the used ratio is measured against: max(effMin, minimum allocation)
-	tie            int64          // place among siblings when used ratios are equal
-	urgency        uint64         // dense rank of the priority among siblings, most urgent 0
+	arith.Bounds
+	base    unit.Resources // what the used ratio is measured against: max(effMin, minimum allocation)
+	tie     int64          // place among siblings when used ratios are equal
+	urgency uint64         // dense rank of the priority among siblings, most urgent 0
 
 	used  unit.Resources
 	wants int       // applications below that wait for a container, not yet activated ones included
@@ -40,8 +39,8 @@ type queue struct {
 // when the cluster, a capacity or the set of queues changes, and activates applications in every leaf, as Hadoop does.
 func (o *Order) recompute() {
 	r := o.root
-	r.absCap, r.absMax, r.effMin, r.effMax = 1, 1, o.cluster, o.cluster
-	r.base = o.calc.max(o.cluster, r.effMin, o.minA)
+	r.Bounds = arith.Whole(o.cluster)
+	r.base = o.calc.Max(o.cluster, r.EffMin, o.minA)
 	o.recomputeBelow(r, o.cluster)
 }
 
@@ -50,73 +49,32 @@ func (o *Order) recomputeBelow(q *queue, lim unit.Resources) {
 		o.resetLeaf(q, lim)
 		return
 	}
-	var weights float32
-	var sum unit.Resources
+	var s arith.Siblings
 	for _, k := range q.children {
-		if k.capacity.Kind == conf.Weight {
-			weights += k.capacity.Value
-		}
-		sum = sum.Add(k.capacity.Room)
+		s.Add(k.Share)
 	}
-	over := o.calc.compare(o.cluster, q.effMin, sum) < 0
 	for _, k := range q.children {
-		o.effective(q, k, weights, sum, over)
+		k.Bounds = o.calc.Below(o.cluster, q.Bounds, k.Share, &s)
+		k.base = o.calc.Max(o.cluster, k.EffMin, o.minA)
 	}
 	o.rankSiblings(q)
-	lim = o.calc.min(o.cluster, lim, q.effMax)
+	lim = o.calc.Min(o.cluster, lim, q.EffMax)
 	for _, k := range q.children {
-		o.recomputeBelow(k, o.calc.down(lim.Sub(q.used).Add(k.used), o.minA))
+		o.recomputeBelow(k, o.calc.Down(lim.Sub(q.used).Add(k.used), o.minA))
 	}
-}
-
-// effective sets a child's share of the cluster.
-func (o *Order) effective(q, k *queue, weights float32, sum unit.Resources, over bool) {
-	k.absMax = q.absMax
-	if k.maximum.Kind == conf.Percent {
-		k.absMax = float32(k.maximum.Value/100) * q.absMax
-	}
-	k.effMax = mulFloor(o.cluster, float64(k.absMax))
-	switch k.capacity.Kind {
-	case conf.Percent:
-		k.absCap = float32(k.capacity.Value/100) * q.absCap
-	case conf.Weight:
-		k.absCap = 0
-		if weights > 0 {
-			k.absCap = float32(k.capacity.Value/weights) * q.absCap
-		}
-	}
-	if k.capacity.Kind == conf.Absolute {
-		k.effMin = k.capacity.Room
-		if over { // siblings ask for more than there is: all shrink alike
-			k.effMin.Mem = int64(float64(k.effMin.Mem) * float64(quotient(q.effMin.Mem, sum.Mem)))
-			k.effMin.Cores = int64(float64(k.effMin.Cores) * float64(quotient(q.effMin.Cores, sum.Cores)))
-		}
-		k.absCap = o.calc.divide(o.cluster, k.effMin, o.cluster)
-	} else {
-		k.effMin = mulFloor(o.cluster, float64(k.absCap))
-	}
-	if k.maximum.Kind == conf.Absolute || k.capacity.Kind == conf.Absolute {
-		k.effMax = q.effMax
-		if k.maximum.Kind == conf.Absolute {
-			k.effMax = unit.Resources{Mem: min(k.maximum.Room.Mem, q.effMax.Mem), Cores: min(k.maximum.Room.Cores, q.effMax.Cores)}
-		}
-		k.absMax = o.calc.divide(o.cluster, k.effMax, o.cluster)
-	}
-	k.base = o.calc.max(o.cluster, k.effMin, o.minA)
 }
 
 // rankSiblings settles what of the order of q's children does not depend on use: the tie-break (larger configured
 // amount, else larger absolute capacity, else the order of the file) and the rank of their priorities.
 func (o *Order) rankSiblings(q *queue) {
-	sorted := slices.Clone(q.children)
-	slices.SortStableFunc(sorted, func(x, y *queue) int {
-		if x.capacity.Kind == conf.Absolute && y.capacity.Kind == conf.Absolute {
-			return -cmp.Or(cmp.Compare(x.capacity.Room.Mem, y.capacity.Room.Mem), cmp.Compare(x.capacity.Room.Cores, y.capacity.Room.Cores))
-		}
-		return -cmp.Compare(x.absCap, y.absCap)
-	})
-	for i, k := range sorted {
-		k.tie = int64(i)
+	shares, bounds := make([]arith.Share, len(q.children)), make([]arith.Bounds, len(q.children))
+	for i, k := range q.children {
+		shares[i], bounds[i] = k.Share, k.Bounds
+	}
+	sorted := make([]*queue, len(q.children))
+	for i, at := range arith.TieOrder(shares, bounds) {
+		sorted[i] = q.children[at]
+		sorted[i].tie = int64(i)
 	}
 	slices.SortStableFunc(sorted, func(x, y *queue) int { return -cmp.Compare(x.priority, y.priority) })
 	for i, k := range sorted {
@@ -140,10 +98,10 @@ func (o *Order) rankSiblings(q *queue) {
 // used ratio. A float64 holds the 51 bits exactly.
 func (o *Order) sortKey(q *queue) float64 {
 	var key uint64
-	u := o.calc.divide(o.cluster, q.used, q.base)
-	if q.absCap <= 0 {
+	u := o.calc.Divide(o.cluster, q.used, q.base)
+	if q.AbsCap <= 0 {
 		key = 1 << 50
-		u = o.calc.divide(o.cluster, q.used, o.cluster)
+		u = o.calc.Divide(o.cluster, q.used, o.cluster)
 	}
 	if q.parent.byPriority {
 		if u >= 1 {

@@ -56,12 +56,12 @@ func TestEffectiveResources(t *testing.T) {
 		o := fromSettings(t, strings.Fields(c.settings)...)
 		o.Resized(cluster(c.total))
 		for name, want := range c.min {
-			if got := o.mustFind(t, name).effMin; got != want {
+			if got := o.mustFind(t, name).EffMin; got != want {
 				t.Errorf("%s: effective minimum of %s is %v, want %v", c.name, name, got, want)
 			}
 		}
 		for name, want := range c.max {
-			if got := o.mustFind(t, name).effMax; got != want {
+			if got := o.mustFind(t, name).EffMax; got != want {
 				t.Errorf("%s: effective maximum of %s is %v, want %v", c.name, name, got, want)
 			}
 		}

@@ -27,16 +27,16 @@ func (o *Order) visit(q *queue, lim unit.Resources, try func(*policy.Job) policy
 	if q.leaf != nil {
 		return o.visitLeaf(q, lim, try)
 	}
-	lim = o.calc.min(o.cluster, lim, q.effMax)
-	if o.calc.compare(o.cluster, q.used, lim) >= 0 {
+	lim = o.calc.Min(o.cluster, lim, q.EffMax)
+	if o.calc.Compare(o.cluster, q.used, lim) >= 0 {
 		return nothing
 	}
 	result := nothing
 	var blocked unit.Resources
 	q.next.Walk(func(i int32) bool {
 		k := q.children[i]
-		less := o.calc.max(o.cluster, blocked, unit.Resources{})
-		switch o.visit(k, o.calc.down(lim.Sub(less).Sub(q.used).Add(k.used), o.minA), try) {
+		less := o.calc.Max(o.cluster, blocked, unit.Resources{})
+		switch o.visit(k, o.calc.Down(lim.Sub(less).Sub(q.used).Add(k.used), o.minA), try) {
 		case took:
 			result = took
 			return false
@@ -59,12 +59,12 @@ func (o *Order) visitLeaf(q *queue, lim unit.Resources, try func(*policy.Job) po
 	if q.activeApps == 0 {
 		return nothing
 	}
-	limit := o.calc.min(o.cluster, q.effMax, lim)
-	if o.calc.compare(o.cluster, q.used, limit) >= 0 {
+	limit := o.calc.Min(o.cluster, q.EffMax, lim)
+	if o.calc.Compare(o.cluster, q.used, limit) >= 0 {
 		return nothing
 	}
 	q.room = limit.Sub(q.used)
-	q.curLimit = o.calc.min(o.cluster, o.calc.down(q.effMax, o.minA), lim)
+	q.curLimit = o.calc.Min(o.cluster, o.calc.Down(q.EffMax, o.minA), lim)
 	userLimit := o.userLimit(q)
 	bound := values{o.measure(userLimit)}
 	id := o.nextUser(o.readyUsers.first(q.ready, &bound), &bound, userLimit)
@@ -76,7 +76,7 @@ func (o *Order) visitLeaf(q *queue, lim unit.Resources, try func(*policy.Job) po
 		x := f[0]
 		a := &o.apps[x]
 		if a.job.Pending > 0 {
-			if !o.calc.fits(a.job.Ask, q.room) || !o.fitsAbove(q, a.job.Ask) {
+			if !o.calc.Fits(a.job.Ask, q.room) || !o.fitsAbove(q, a.job.Ask) {
 				o.frontier = f
 				return limited
 			}
@@ -98,7 +98,7 @@ func (o *Order) visitLeaf(q *queue, lim unit.Resources, try func(*policy.Job) po
 // fitsAbove says whether ask keeps q and everything above it within their maxima.
 func (o *Order) fitsAbove(q *queue, ask unit.Resources) bool {
 	for ; q != nil; q = q.parent {
-		if !o.calc.fits(q.used.Add(ask), q.effMax) {
+		if !o.calc.Fits(q.used.Add(ask), q.EffMax) {
 			return false
 		}
 	}
@@ -107,7 +107,7 @@ func (o *Order) fitsAbove(q *queue, ask unit.Resources) bool {
 
 // nextUser is the first user from id on that is within its limit.
 func (o *Order) nextUser(id int32, bound *values, limit unit.Resources) int32 {
-	for id != none && o.calc.compare(o.cluster, o.users[id].used, limit) > 0 {
+	for id != none && o.calc.Compare(o.cluster, o.users[id].used, limit) > 0 {
 		id = o.readyUsers.next(id, bound)
 	}
 	return id

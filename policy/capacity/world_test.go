@@ -263,3 +263,7 @@ func (w *world) activated() (n int) {
 	}
 	return n
 }
+
+func mb(v int64) unit.Resources { return unit.Resources{Mem: v, Cores: v / 1024} }
+
+var step = unit.Resources{Mem: 1024, Cores: 1}

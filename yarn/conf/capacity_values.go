@@ -174,3 +174,11 @@ func absoluteAmount(text string, memory bool) (int64, bool) {
 	}
 	return int64(f), true
 }
+
+func parseDouble(s string) (float64, error) {
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0, strconv.ErrSyntax
+	}
+	return f, nil
+}

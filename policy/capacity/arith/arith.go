@@ -1,4 +1,6 @@
-package capacity
+// Package arith is the arithmetic of YARN's CapacityScheduler: how resources are compared, scaled and rounded, what part of
+// the cluster a queue has, what a user and the masters of a leaf may hold. Everything here is pure.
+package arith
 
 import (
 	"math"
@@ -8,7 +10,7 @@ import (
 
 // Calculator is the arithmetic that resources are compared and scaled with: yarn.scheduler.capacity.resource-calculator.
 // All functions in this file are pure. Ratios are float32 and resources int64, as in Hadoop, because the last bit of a
-// ratio decides ties between queues and whether a limit is rounded up by one minimum allocation.
+// Ratio decides ties between queues and whether a limit is rounded up by one minimum allocation.
 type Calculator uint8
 
 const (
@@ -47,8 +49,8 @@ func share(v, total int64) float64 {
 	return float64(v) / float64(total)
 }
 
-// shares returns the larger and the smaller share of the cluster.
-func shares(r, cluster unit.Resources) (larger, smaller float64) {
+// Shares returns the larger and the smaller share of the cluster.
+func Shares(r, cluster unit.Resources) (larger, smaller float64) {
 	m, c := share(r.Mem, cluster.Mem), share(r.Cores, cluster.Cores)
 	if m < c {
 		return c, m
@@ -56,16 +58,16 @@ func shares(r, cluster unit.Resources) (larger, smaller float64) {
 	return m, c
 }
 
-// compare is negative, zero or positive as a is less than, equal to or greater than b.
-func (c Calculator) compare(cluster, a, b unit.Resources) int {
+// Compare is negative, zero or positive as a is less than, equal to or greater than b.
+func (c Calculator) Compare(cluster, a, b unit.Resources) int {
 	if c == Default {
 		return order(a.Mem, b.Mem)
 	}
 	if a == b {
 		return 0
 	}
-	a1, a2 := shares(a, cluster)
-	b1, b2 := shares(b, cluster)
+	a1, a2 := Shares(a, cluster)
+	b1, b2 := Shares(b, cluster)
 	if a1 != b1 {
 		return order(a1, b1)
 	}
@@ -82,56 +84,56 @@ func order[T int64 | float64](a, b T) int {
 	return 0
 }
 
-func (c Calculator) max(cluster, a, b unit.Resources) unit.Resources {
-	if c.compare(cluster, a, b) >= 0 {
+func (c Calculator) Max(cluster, a, b unit.Resources) unit.Resources {
+	if c.Compare(cluster, a, b) >= 0 {
 		return a
 	}
 	return b
 }
 
-func (c Calculator) min(cluster, a, b unit.Resources) unit.Resources {
-	if c.compare(cluster, a, b) <= 0 {
+func (c Calculator) Min(cluster, a, b unit.Resources) unit.Resources {
+	if c.Compare(cluster, a, b) <= 0 {
 		return a
 	}
 	return b
 }
 
-// fits says whether a can be taken out of room.
-func (c Calculator) fits(a, room unit.Resources) bool {
+// Fits says whether a can be taken out of room.
+func (c Calculator) Fits(a, room unit.Resources) bool {
 	return a.Mem <= room.Mem && (c == Default || a.Cores <= room.Cores)
 }
 
-// divide is a/b as a number: the used ratio of a queue, for example.
-func (c Calculator) divide(cluster, a, b unit.Resources) float32 {
+// Divide is a/b as a number: the used ratio of a queue, for example.
+func (c Calculator) Divide(cluster, a, b unit.Resources) float32 {
 	if c == Default {
-		return quotient(a.Mem, b.Mem)
+		return Quotient(a.Mem, b.Mem)
 	}
-	a1, _ := shares(a, cluster)
-	b1, _ := shares(b, cluster)
+	a1, _ := Shares(a, cluster)
+	b1, _ := Shares(b, cluster)
 	if b1 == 0 {
 		return 0
 	}
 	return float32(a1 / b1)
 }
 
-// ratio is the largest ratio of a's components to b's.
-func (c Calculator) ratio(a, b unit.Resources) float32 {
-	m := quotient(a.Mem, b.Mem)
+// Ratio is the largest ratio of a's components to b's.
+func (c Calculator) Ratio(a, b unit.Resources) float32 {
+	m := Quotient(a.Mem, b.Mem)
 	if c == Default {
 		return m
 	}
-	return max(m, quotient(a.Cores, b.Cores))
+	return max(m, Quotient(a.Cores, b.Cores))
 }
 
-func quotient(a, b int64) float32 {
+func Quotient(a, b int64) float32 {
 	if b == 0 {
 		return 0
 	}
 	return float32(a) / float32(b)
 }
 
-// mulUp is r*x, rounded up to whole steps.
-func (c Calculator) mulUp(r unit.Resources, x float64, step unit.Resources) unit.Resources {
+// MulUp is r*x, rounded up to whole steps.
+func (c Calculator) MulUp(r unit.Resources, x float64, step unit.Resources) unit.Resources {
 	if c == Default {
 		return memory(roundUp(int64(float64(r.Mem)*x+0.5), step.Mem))
 	}
@@ -139,21 +141,21 @@ func (c Calculator) mulUp(r unit.Resources, x float64, step unit.Resources) unit
 	return unit.Resources{Mem: up(r.Mem, step.Mem), Cores: up(r.Cores, step.Cores)}
 }
 
-// mulDown is r*x, rounded down to whole steps.
-func (c Calculator) mulDown(r unit.Resources, x float64, step unit.Resources) unit.Resources {
+// MulDown is r*x, rounded down to whole steps.
+func (c Calculator) MulDown(r unit.Resources, x float64, step unit.Resources) unit.Resources {
 	if c == Default {
 		return memory(roundDown(int64(float64(r.Mem)*x), step.Mem))
 	}
 	return unit.Resources{Mem: roundDown(int64(float64(r.Mem)*x), step.Mem), Cores: roundDown(int64(float64(r.Cores)*x), step.Cores)}
 }
 
-// mulFloor is r*x by component, cut off: the same for both calculators.
-func mulFloor(r unit.Resources, x float64) unit.Resources {
+// MulFloor is r*x by component, cut off: the same for both calculators.
+func MulFloor(r unit.Resources, x float64) unit.Resources {
 	return unit.Resources{Mem: int64(float64(r.Mem) * x), Cores: int64(float64(r.Cores) * x)}
 }
 
-// divCeil is r/n, rounded up; nothing when n is 0.
-func (c Calculator) divCeil(r unit.Resources, n float32) unit.Resources {
+// DivCeil is r/n, rounded up; nothing when n is 0.
+func (c Calculator) DivCeil(r unit.Resources, n float32) unit.Resources {
 	if n == 0 {
 		return unit.Resources{}
 	}
@@ -164,8 +166,8 @@ func (c Calculator) divCeil(r unit.Resources, n float32) unit.Resources {
 	return unit.Resources{Mem: mem, Cores: int64(math.Ceil(float64(float32(r.Cores) / n)))}
 }
 
-// percentCeil is n hundredths, rounded up.
-func (c Calculator) percentCeil(n unit.Resources) unit.Resources {
+// PercentCeil is n hundredths, rounded up.
+func (c Calculator) PercentCeil(n unit.Resources) unit.Resources {
 	mem := (n.Mem + 99) / 100
 	if c == Default {
 		return memory(mem)
@@ -173,8 +175,8 @@ func (c Calculator) percentCeil(n unit.Resources) unit.Resources {
 	return unit.Resources{Mem: mem, Cores: (n.Cores + 99) / 100}
 }
 
-// down rounds r down to whole steps, and anything negative to nothing.
-func (c Calculator) down(r, step unit.Resources) unit.Resources {
+// Down rounds r down to whole steps, and anything negative to nothing.
+func (c Calculator) Down(r, step unit.Resources) unit.Resources {
 	mem := roundDown(max(r.Mem, 0), step.Mem)
 	if c == Default {
 		return memory(mem)
@@ -182,8 +184,8 @@ func (c Calculator) down(r, step unit.Resources) unit.Resources {
 	return unit.Resources{Mem: mem, Cores: roundDown(max(r.Cores, 0), step.Cores)}
 }
 
-// up rounds r up to whole steps.
-func (c Calculator) up(r, step unit.Resources) unit.Resources {
+// Up rounds r up to whole steps.
+func (c Calculator) Up(r, step unit.Resources) unit.Resources {
 	if c == Default {
 		return memory(roundUp(r.Mem, step.Mem))
 	}

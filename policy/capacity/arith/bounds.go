@@ -1,0 +1,90 @@
+package arith
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/yarn/conf"
+)
+
+// Bounds is a queue's part of the cluster.
+type Bounds struct {
+	AbsCap, AbsMax float32
+	EffMin, EffMax unit.Resources
+}
+
+// Whole is the root's part.
+func Whole(cluster unit.Resources) Bounds {
+	return Bounds{AbsCap: 1, AbsMax: 1, EffMin: cluster, EffMax: cluster}
+}
+
+// Share is what a queue's file says of it.
+type Share struct{ Capacity, Maximum conf.QueueShare }
+
+// Siblings is what the children of one queue have in common.
+type Siblings struct {
+	weights float32
+	sum     unit.Resources
+}
+
+// Add counts one child in.
+func (s *Siblings) Add(k Share) {
+	if k.Capacity.Kind == conf.Weight {
+		s.weights += k.Capacity.Value
+	}
+	s.sum = s.sum.Add(k.Capacity.Room)
+}
+
+// Below derives a child's part of the cluster from its parent's, after all children have been added to s.
+func (c Calculator) Below(cluster unit.Resources, parent Bounds, k Share, s *Siblings) Bounds {
+	var b Bounds
+	b.AbsMax = parent.AbsMax
+	if k.Maximum.Kind == conf.Percent {
+		b.AbsMax = float32(k.Maximum.Value/100) * parent.AbsMax
+	}
+	b.EffMax = MulFloor(cluster, float64(b.AbsMax))
+	switch k.Capacity.Kind {
+	case conf.Percent:
+		b.AbsCap = float32(k.Capacity.Value/100) * parent.AbsCap
+	case conf.Weight:
+		if s.weights > 0 {
+			b.AbsCap = float32(k.Capacity.Value/s.weights) * parent.AbsCap
+		}
+	}
+	if k.Capacity.Kind == conf.Absolute {
+		b.EffMin = k.Capacity.Room
+		if c.Compare(cluster, parent.EffMin, s.sum) < 0 {
+			b.EffMin.Mem = int64(float64(b.EffMin.Mem) * float64(Quotient(parent.EffMin.Mem, s.sum.Mem)))
+			b.EffMin.Cores = int64(float64(b.EffMin.Cores) * float64(Quotient(parent.EffMin.Cores, s.sum.Cores)))
+		}
+		b.AbsCap = c.Divide(cluster, b.EffMin, cluster)
+	} else {
+		b.EffMin = MulFloor(cluster, float64(b.AbsCap))
+	}
+	if k.Maximum.Kind == conf.Absolute || k.Capacity.Kind == conf.Absolute {
+		b.EffMax = parent.EffMax
+		if k.Maximum.Kind == conf.Absolute {
+			b.EffMax = unit.Resources{Mem: min(k.Maximum.Room.Mem, parent.EffMax.Mem), Cores: min(k.Maximum.Room.Cores, parent.EffMax.Cores)}
+		}
+		b.AbsMax = c.Divide(cluster, b.EffMax, cluster)
+	}
+	return b
+}
+
+// TieOrder is the order of siblings whose used ratios are equal, as indices: the larger configured amount first, else the
+// larger absolute capacity, else the order of the file.
+func TieOrder(shares []Share, bounds []Bounds) []int {
+	order := make([]int, len(shares))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(x, y int) int {
+		a, b := &shares[x].Capacity, &shares[y].Capacity
+		if a.Kind == conf.Absolute && b.Kind == conf.Absolute {
+			return -cmp.Or(cmp.Compare(a.Room.Mem, b.Room.Mem), cmp.Compare(a.Room.Cores, b.Room.Cores))
+		}
+		return -cmp.Compare(bounds[x].AbsCap, bounds[y].AbsCap)
+	})
+	return order
+}
