@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/capacity/arith"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
@@ -55,21 +56,8 @@ func (o *Order) name(q *queue) {
 
 // limitsOfCounts sets how many applications the leaf and each of its users may have.
 func (o *Order) limitsOfCounts(q *queue) {
-	l := q.leaf
-	switch {
-	case l.ownMaxApps >= 0:
-		l.maxApps = l.ownMaxApps
-	case o.maxApps < 0:
-		l.maxApps = -1
-	case o.globalQueueMax > 0 && q.Capacity.Kind != conf.Absolute:
-		l.maxApps = min(o.globalQueueMax, o.maxApps)
-	default:
-		l.maxApps = int(float32(o.maxApps) * q.AbsCap)
-	}
-	l.maxUserApps = l.maxApps
-	if l.maxApps >= 0 && l.userFactor != -1 {
-		l.maxUserApps = min(l.maxApps, int(float32(float32(l.maxApps)*float32(l.userPercent/100))*l.userFactor))
-	}
+	q.maxApps = arith.MaxApplications(q.ownMaxApps, o.globalQueueMax, o.maxApps, q.AbsCap, q.Capacity.Kind == conf.Absolute)
+	q.maxUserApps = arith.MaxUserApplications(q.maxApps, q.userPercent, q.userFactor)
 }
 
 // admit refuses a job that Hadoop would reject at submission.

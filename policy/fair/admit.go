@@ -136,7 +136,7 @@ func (t *Tree) count(a *app, by int) {
 		was := q.runnable > 0
 		q.runnable += by
 		if is := q.runnable > 0; is != was && q.parent != nil {
-			q.parent.shares.classes[q.class].active += int64(by)
+			q.parent.shares.classes[q.class].Active += int64(by)
 			t.changed()
 		}
 	}

@@ -48,7 +48,7 @@ func TestRunningLimits(t *testing.T) {
 			byUser := map[*user]int{}
 			for _, j := range live {
 				a := &tree.apps[j.Index]
-				if a.queue.name != full(j.Queue) {
+				if a.queue.name != FullName(j.Queue) {
 					t.Fatalf("%s is in %s, not in %s", j.ID, a.queue.name, j.Queue)
 				}
 				if a.parked {

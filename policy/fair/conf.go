@@ -25,12 +25,7 @@ func FromConf(c *conf.Fair) (policy.Policy, error) {
 		names: map[string]*queue{},
 		users: users{byName: map[string]*user{}, limit: c.UserMaxApps, most: c.UserMaxAppsDefault},
 		lanes: lanes{byKey: map[laneKey]*lane{}},
-	}
-	for _, r := range c.Placement {
-		t.rules = append(t.rules, rule{r.Name, r.Create, r.Queue})
-	}
-	if len(t.rules) == 0 { // what Hadoop does when the file says nothing
-		t.rules = placement{{name: "specified", create: true}, {name: "user", create: true}}
+		rules: PlacementOf(c),
 	}
 	d, err := limitsOf(&c.Default)
 	if err != nil {

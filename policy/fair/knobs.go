@@ -59,7 +59,7 @@ func (t *Tree) SetQueue(name, property string, value float64) (old float64, err 
 	fail := func(why string) (float64, error) {
 		return 0, fmt.Errorf("set %s of queue %s to %v: %s", property, name, value, why)
 	}
-	q := t.names[full(name)]
+	q := t.names[FullName(name)]
 	if q == nil {
 		return fail("there is no such queue")
 	}

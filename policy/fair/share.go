@@ -15,41 +15,43 @@ import (
 // roundings agree. Children with the same weight, minimum and maximum have the same share: it is worked out once a class,
 // and a parent of thousands of like queues costs no more than one of three.
 type shares struct {
-	classes []class
-	index   map[classKey]int32
+	classes []Class
+	index   map[Claim]int32
 	version int64
 }
 
-type classKey struct {
-	weight   float64
-	min, max unit.Resources
+// Claim is what decides a queue's, or a job's, share of what is above it.
+type Claim struct {
+	Weight   float64
+	Min, Max unit.Resources
 }
 
-type class struct {
-	classKey
-	active int64 // children that have runnable jobs
-	share  unit.Resources
+// Class is a number of queues, or jobs, with the same claim.
+type Class struct {
+	Claim
+	Active int64          // those that have runnable jobs
+	Share  unit.Resources // of each of them
 }
 
 // classify sorts q's children into classes.
 func (q *queue) classify() {
-	q.shares = shares{index: map[classKey]int32{}, version: -1}
+	q.shares = shares{index: map[Claim]int32{}, version: -1}
 	for _, k := range q.kids {
 		q.enlist(k)
 	}
 }
 
 func (q *queue) enlist(k *queue) {
-	key := classKey{k.weight, k.min, k.max}
+	key := Claim{k.weight, k.min, k.max}
 	c, ok := q.shares.index[key]
 	if !ok {
 		c = int32(len(q.shares.classes))
 		q.shares.index[key] = c
-		q.shares.classes = append(q.shares.classes, class{classKey: key})
+		q.shares.classes = append(q.shares.classes, Class{Claim: key})
 	}
 	k.class = c
 	if k.runnable > 0 {
-		q.shares.classes[c].active++
+		q.shares.classes[c].Active++
 	}
 }
 
@@ -67,45 +69,51 @@ func (t *Tree) share(q *queue) unit.Resources {
 	}
 	if p.shares.version != t.version {
 		all := t.share(p)
-		pour(p.shares.classes, all.Mem, memory)
+		PourMemory(p.shares.classes, all.Mem)
 		if p.kind == drfKind {
-			pour(p.shares.classes, all.Cores, vcores)
+			PourCores(p.shares.classes, all.Cores)
 		}
 		p.shares.version = t.version
 	}
 	if q.runnable == 0 {
 		return unit.Resources{}
 	}
-	return p.shares.classes[q.class].share
+	return p.shares.classes[q.class].Share
 }
 
 func memory(r *unit.Resources) *int64 { return &r.Mem }
 func vcores(r *unit.Resources) *int64 { return &r.Cores }
 
+// PourMemory works out the shares of the memory that there is.
+func PourMemory(classes []Class, total int64) { pour(classes, total, memory) }
+
+// PourCores works out the shares of the vcores that there are.
+func PourCores(classes []Class, total int64) { pour(classes, total, vcores) }
+
 // pour fills one component of the classes' shares.
-func pour(classes []class, total int64, of func(*unit.Resources) *int64) {
+func pour(classes []Class, total int64, of func(*unit.Resources) *int64) {
 	left, most := float64(total), 0.0
 	for i := range classes {
 		c := &classes[i]
-		*of(&c.share) = 0
+		*of(&c.Share) = 0
 		switch {
-		case c.active == 0 || *of(&c.max) <= 0:
-		case c.weight <= 0:
-			*of(&c.share) = *of(&c.min)
-			left -= float64(c.active) * float64(*of(&c.min))
+		case c.Active == 0 || *of(&c.Max) <= 0:
+		case c.Weight <= 0:
+			*of(&c.Share) = *of(&c.Min)
+			left -= float64(c.Active) * float64(*of(&c.Min))
 		default:
-			most += float64(c.active) * float64(*of(&c.max))
+			most += float64(c.Active) * float64(*of(&c.Max))
 		}
 	}
 	left = max(min(left, most), 0)
-	at := func(c *class, r float64) float64 {
-		return math.Trunc(min(max(c.weight*r, float64(*of(&c.min))), float64(*of(&c.max))))
+	at := func(c *Class, r float64) float64 {
+		return math.Trunc(min(max(c.Weight*r, float64(*of(&c.Min))), float64(*of(&c.Max))))
 	}
 	sum := func(r float64) float64 {
 		s := 0.0
 		for i := range classes {
-			if c := &classes[i]; c.active > 0 && c.weight > 0 && *of(&c.max) > 0 {
-				s += float64(c.active) * at(c, r)
+			if c := &classes[i]; c.Active > 0 && c.Weight > 0 && *of(&c.Max) > 0 {
+				s += float64(c.Active) * at(c, r)
 			}
 		}
 		return s
@@ -128,8 +136,8 @@ func pour(classes []class, total int64, of func(*unit.Resources) *int64) {
 		}
 	}
 	for i := range classes {
-		if c := &classes[i]; c.active > 0 && c.weight > 0 && *of(&c.max) > 0 {
-			*of(&c.share) = int64(at(c, high))
+		if c := &classes[i]; c.Active > 0 && c.Weight > 0 && *of(&c.Max) > 0 {
+			*of(&c.Share) = int64(at(c, high))
 		}
 	}
 }

@@ -30,7 +30,7 @@ type Tree struct {
 	root        *queue
 	queues      []*queue // parents before their children
 	names       map[string]*queue
-	rules       placement
+	rules       Placement
 	apps        []app // by Job.Index
 	users       users
 	lanes       lanes

@@ -51,14 +51,14 @@ func TestPour(t *testing.T) {
 		"nobody":          {1000, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var classes []class
+			var classes []Class
 			for _, k := range c.kids {
-				classes = append(classes, class{active: k.active, classKey: classKey{weight: k.weight,
-					min: unit.Resources{Mem: k.min}, max: unit.Resources{Mem: k.max}}})
+				classes = append(classes, Class{Active: k.active, Claim: Claim{Weight: k.weight,
+					Min: unit.Resources{Mem: k.min}, Max: unit.Resources{Mem: k.max}}})
 			}
 			pour(classes, c.total, memory)
 			for i, w := range c.want {
-				if got := classes[i].share.Mem; got != w {
+				if got := classes[i].Share.Mem; got != w {
 					t.Errorf("share %d is %d, want %d", i, got, w)
 				}
 			}
@@ -141,10 +141,10 @@ func (n *naive) rank(q *conf.FairQueue, room, share unit.Resources) []*play.Job 
 		fs  unit.Resources
 	}
 	var kids []place
-	var classes []class
+	var classes []Class
 	for _, k := range q.Children {
 		jobs, used := n.below(k)
-		classes = append(classes, class{classKey: classKey{k.Weight, k.Min.Of(n.total), n.limit(k)}, active: int64(min(len(jobs), 1))})
+		classes = append(classes, Class{Claim: Claim{k.Weight, k.Min.Of(n.total), n.limit(k)}, Active: int64(min(len(jobs), 1))})
 		key := []float64{1, 0, 0}
 		mem, cores := part(used.Mem, n.total.Mem), part(used.Cores, n.total.Cores)
 		switch q.Policy {
@@ -176,7 +176,7 @@ func (n *naive) rank(q *conf.FairQueue, room, share unit.Resources) []*play.Job 
 		pour(classes, share.Cores, vcores)
 	}
 	for i := range kids {
-		kids[i].fs = classes[i].share
+		kids[i].fs = classes[i].Share
 	}
 	slices.SortFunc(kids, func(a, b place) int { return cmp.Or(slices.Compare(a.key, b.key), cmp.Compare(a.q.Name, b.q.Name)) })
 	for _, k := range kids {

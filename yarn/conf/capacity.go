@@ -89,6 +89,8 @@ type Queue struct {
 	Ordering string
 	Priority int // larger goes first, under priority-utilization
 
+	DisablePreemption bool // here or above: what runs in it is not taken away for other queues (engines with preemption only)
+
 	// Leaves only.
 	MinimumUserLimitPercent    float32
 	UserLimitFactor            float32 // -1: no limit but the queue's maximum

@@ -32,7 +32,7 @@ var queueSettings = []struct {
 	{"acl_list_reservations", notModelled}, {"acl_submit_reservations", notModelled},
 	{"maximum-allocation", notModelled}, {"maximum-allocation-mb", notModelled}, {"maximum-allocation-vcores", notModelled},
 	{"max-parallel-apps", notModelled}, {"maximum-application-lifetime", notModelled}, {"default-application-lifetime", notModelled},
-	{"disable_preemption", notModelled}, {"intra-queue-preemption.disable_preemption", notModelled},
+	{"disable_preemption", ifHeartbeat}, {"intra-queue-preemption.disable_preemption", notModelled},
 	{"accessible-node-labels", notModelled}, {"accessible-node-labels.*", notModelled}, {"default-node-label-expression", notModelled},
 	{"reservable", notModelled}, {"reservation-*", notModelled}, {"average-capacity", notModelled}, {"instantaneous-max-capacity", notModelled},
 	{"show-reservations-as-queues", harmless}, {"configurable", notModelled},

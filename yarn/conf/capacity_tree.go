@@ -103,6 +103,7 @@ func (b *capacityReader) settings(q *Queue) error {
 		return err
 	}
 	q.Priority = v.whole(key("priority"), 0, -maxPriority)
+	q.DisablePreemption = v.truth(key("disable_preemption"), q.Parent != nil && q.Parent.DisablePreemption)
 	if err := b.ordering(q, b.props.Get(key("ordering-policy"))); err != nil {
 		return err
 	}

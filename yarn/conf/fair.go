@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/internal/suggest"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // Fair is the content of a fair-scheduler.xml, the allocation file of Hadoop's FairScheduler.
@@ -18,8 +19,10 @@ type Fair struct {
 	Placement          []FairRule // how a job finds its queue, first answer wins; empty: Hadoop's default rules
 	// Default is what a queue has that the file does not name.
 	Default FairQueue
-	// NotModelled lists what the file says and nobody acts on, each with its place.
+	// NotModelled lists what the file says and nobody acts on, each with its place. Those that are in Preemption too have an
+	// effect where containers can be taken away: in the schedulers of policy/rm.
 	NotModelled []string
+	Preemption  []string
 }
 
 // FairQueue is one queue.
@@ -34,6 +37,12 @@ type FairQueue struct {
 	MaxAMShare float64 // -1: no limit
 	Policy     string  // fair, drf or fifo
 	Children   []*FairQueue
+
+	// After this long below its minimum or fair share, the queue may have containers taken from others; negative: as the queue
+	// above it says. The root has Never where the file says nothing.
+	MinShareTimeout, FairShareTimeout unit.Time
+	FairShareThreshold                float64 // the part of the fair share that counts; negative: as the queue above it says
+	KeepContainers                    bool    // nothing is taken from this queue, nor from those inside it
 }
 
 // FairRule is one rule of queuePlacementPolicy.
@@ -56,7 +65,8 @@ func ReadFair(r io.Reader, name string) (*Fair, error) {
 		return nil, top.Pos().Errorf("the outermost element is <%s>: a fair-scheduler.xml has <allocations>", top.Name)
 	}
 	f := &fairReader{names: map[string]*FairQueue{}, Fair: &Fair{UserMaxApps: map[string]int{}, UserMaxAppsDefault: Unlimited}}
-	f.Default = FairQueue{Weight: 1, Max: WholeShare(), MaxApps: Unlimited, MaxAMShare: 0.5, Policy: "fair"}
+	f.Default = FairQueue{Weight: 1, Max: WholeShare(), MaxApps: Unlimited, MaxAMShare: 0.5, Policy: "fair",
+		MinShareTimeout: -1, FairShareTimeout: -1, FairShareThreshold: -1}
 	if err := f.top(top); err != nil {
 		return nil, err
 	}
@@ -75,6 +85,7 @@ func (f *fairReader) warn(e *Element, text string) {
 // top reads defaults first: they hold for queues wherever they stand in the file.
 func (f *fairReader) top(top *Element) error {
 	var queues []*Element
+	patience := preemption{minShare: unit.Never, fairShare: unit.Never, threshold: 0.5}
 	for _, e := range top.Children {
 		var err error
 		switch e.Name {
@@ -95,7 +106,7 @@ func (f *fairReader) top(top *Element) error {
 		case "queuePlacementPolicy":
 			err = f.placement(e)
 		default:
-			f.other(e, fairTopWords)
+			err = f.patience(e, &patience)
 		}
 		if err != nil {
 			return err
@@ -103,6 +114,7 @@ func (f *fairReader) top(top *Element) error {
 	}
 	root := f.Default
 	root.Name, root.Pos, root.Parent, root.MaxApps, root.MaxAMShare, root.Max = "root", top.Pos(), true, Unlimited, -1, WholeShare()
+	root.MinShareTimeout, root.FairShareTimeout, root.FairShareThreshold = patience.minShare, patience.fairShare, patience.threshold
 	f.Root = &root
 	for _, e := range queues {
 		name, _ := e.Attr("name")
@@ -213,6 +225,15 @@ func (f *fairReader) fields(e *Element, q *FairQueue) error {
 			q.MaxAMShare, err = amShare(c)
 		case "schedulingPolicy", "schedulingMode":
 			q.Policy, err = fairPolicy(c)
+		case "minSharePreemptionTimeout":
+			q.MinShareTimeout, err = f.seconds(c)
+		case "fairSharePreemptionTimeout":
+			q.FairShareTimeout, err = f.seconds(c)
+		case "fairSharePreemptionThreshold":
+			q.FairShareThreshold, err = f.part(c)
+		case "allowPreemptionFrom":
+			f.preempts(c)
+			q.KeepContainers = q.KeepContainers || !strings.EqualFold(c.Value(), "true")
 		default:
 			f.other(c, fairQueueWords)
 		}

@@ -21,12 +21,12 @@ const most = 1 << 50
 // WholeShare is no limit: the most that can be written.
 func WholeShare() Share { return Share{Mem: most, Cores: most} }
 
-// Of is the share of a cluster.
+// Of is the share of a cluster. 29 % of 100 are 28: Hadoop multiplies by 29/100, which is a little less than 0.29.
 func (s Share) Of(total unit.Resources) unit.Resources {
 	if !s.Percent {
 		return unit.Resources{Mem: int64(s.Mem), Cores: int64(s.Cores)}
 	}
-	return unit.Resources{Mem: cut(float64(total.Mem) * s.Mem / 100), Cores: cut(float64(total.Cores) * s.Cores / 100)}
+	return unit.Resources{Mem: cut(float64(total.Mem) * (s.Mem / 100)), Cores: cut(float64(total.Cores) * (s.Cores / 100))}
 }
 
 func cut(v float64) int64 { return int64(min(v, most)) }

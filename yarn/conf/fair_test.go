@@ -53,6 +53,14 @@ func TestReadFair(t *testing.T) {
 			"fair-full.xml:28: <maxRuningApps> is not known and has no effect: did you mean <maxRunningApps>?",
 		},
 	}
+	want.Preemption = want.NotModelled[:1]
+	silent := func(q *FairQueue) { q.MinShareTimeout, q.FairShareTimeout, q.FairShareThreshold = -1, -1, -1 }
+	silent(&want.Default)
+	for _, q := range want.Root.Children {
+		silent(q)
+	}
+	silent(want.Root.Children[0].Children[0])
+	want.Root.MinShareTimeout, want.Root.FairShareTimeout, want.Root.FairShareThreshold = unit.Minute, unit.Never, 0.5
 	if d := cmp.Diff(want, c); d != "" {
 		t.Error(d)
 	}

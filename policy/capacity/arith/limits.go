@@ -68,3 +68,25 @@ func (c Calculator) UserAMLimit(cluster, amLimit, effMin unit.Resources, percent
 	}
 	return c.Min(cluster, c.MulUp(effMin, float64(f), minA), amLimit)
 }
+
+// MaxApplications is how many applications a leaf takes: what it says itself, else the limit for every queue, else its part
+// of what the whole scheduler takes. A negative number means any number.
+func MaxApplications(own, everyQueue, scheduler int, absCap float32, absolute bool) int {
+	switch {
+	case own >= 0:
+		return own
+	case scheduler < 0:
+		return -1
+	case everyQueue > 0 && !absolute:
+		return min(everyQueue, scheduler)
+	}
+	return int(float32(scheduler) * absCap)
+}
+
+// MaxUserApplications is how many of them one user may have.
+func MaxUserApplications(leaf int, userPercent, factor float32) int {
+	if leaf < 0 || factor == -1 {
+		return leaf
+	}
+	return min(leaf, int(float32(float32(leaf)*float32(userPercent/100))*factor))
+}

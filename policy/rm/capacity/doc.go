@@ -1,0 +1,36 @@
+// Package capacityrm is YARN's CapacityScheduler as a ResourceManager runs it: told of requests, ends and heartbeats, it
+// allocates and reserves containers on the node that has just reported.
+//
+// Its formulas (shares, user limits, limits on masters) are those of policy/capacity/arith, which the order for ideal
+// engines uses too. What is here is everything that makes a real cluster answer differently:
+//
+//   - One node is served at a time, when it reports. The tree is walked anew for every container, so the order of queues and
+//     applications is always that of the moment; at most one container a report goes to a request without a place
+//     (maximum-offswitch-assignments), and at most maximum-container-assignments in all.
+//   - An application waits for activation until its master's size fits the leaf's and its user's limit on masters. That is
+//     looked at only when an application comes or goes or the cluster changes, against what the leaf could reach when it
+//     was last visited: that may be old.
+//   - A request is looked at in the order of its priorities; locality is waited for by counting the turns that were let go.
+//   - A request that fits a node but not what is free there reserves the node: nobody else is served there until it is free
+//     or the request is gone. Reservations count as use of the queue and of the user, not of the application.
+//   - A walk that stops says why. No need, or waiting for a better place: the next application is tried. No room left
+//     under a limit: the leaf is left, and the room that it has is kept from the siblings after it. No room on the node: the
+//     leaf is left, so that first come is first served.
+//   - With the monitor on, every few seconds containers above a queue's guarantee are marked and, if they stay marked, taken
+//     away for queues below theirs (preempt.go).
+//
+// Files: scheduler.go (what the engine calls), queue.go (tree), leaf.go (users, activation), walk.go (queues to
+// application), place.go (application to container or reservation), preempt.go.
+//
+// # Source
+//
+// Apache Hadoop 3.4: CapacityScheduler, AbstractParentQueue, AbstractLeafQueue, UsersManager, RegularContainerAllocator,
+// FiCaSchedulerApp, AppSchedulingInfo, ProportionalCapacityPreemptionPolicy.
+//
+// # What differs
+//
+// Node labels, asynchronous and multi-node scheduling, lazy and intra-queue preemption, user weights, max-parallel-apps,
+// auto-created queues, placement constraints and opportunistic containers are not modelled; those that are set are listed
+// by NotModelled. Which of several reservations of one request is given back first is decided in Hadoop by the order of a
+// hash map; here it is the node with the smallest index.
+package capacityrm

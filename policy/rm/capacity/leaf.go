@@ -1,0 +1,237 @@
+package capacityrm
+
+import (
+	"github.com/yardmaster/yardmaster/policy/capacity/arith"
+	"github.com/yardmaster/yardmaster/policy/rank"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/yarn/conf"
+)
+
+// leaf is what only queues with applications have.
+type leaf struct {
+	userPercent, userFactor, amPercent float32
+	ownMaxApps, defaultPrio            int
+	fair, sizeWeight                   bool
+
+	maxApps, maxUserApps int // at which submissions are refused
+
+	apps, activeApps int
+	amUsed           unit.Resources
+
+	visited  unit.Resources // what the leaf could reach at the last visit
+	curLimit unit.Resources // the same, at the last visit that looked at an application: limits on masters go by this one
+
+	users       map[string]*user
+	list        []*user // the same, in order of first appearance
+	ratio       float32 // sum of users' shares of the cluster, kept as it changes
+	activeUsers int
+	activeUsed  unit.Resources
+	onlyPending int // users with waiting and no activated applications
+
+	stale         bool // the users' limit needs computing
+	limit         unit.Resources
+	pendingCached int // onlyPending when the limit was last computed
+
+	active  rank.Heap // activated applications, in the order of the leaf
+	ready   rank.Heap // those of them that want something
+	waiting rank.Heap // applications that wait for activation
+	walk    rank.Cursor
+}
+
+// user is one user of one leaf.
+type user struct {
+	q       *queue
+	name    string
+	used    unit.Resources // containers and reservations
+	am      unit.Resources // masters of activated applications
+	ratio   float32
+	active  int // activated applications
+	pending int // waiting ones
+	asking  int // applications that count as asking: more than none makes the user active
+}
+
+func (s *Scheduler) resetLeaf(q *queue, lim unit.Resources) {
+	l := q.leaf
+	s.countLimits(q)
+	q.visited = s.calc.Min(s.cluster, s.calc.Down(q.EffMax, s.minA), lim)
+	q.curLimit = q.visited
+	l.ratio = 0
+	for _, u := range l.list {
+		u.ratio = s.calc.Ratio(u.used, s.cluster)
+		l.ratio += u.ratio
+	}
+	s.activate(q)
+	l.stale = true
+}
+
+// countLimits sets how many applications the leaf and each of its users may have.
+func (s *Scheduler) countLimits(q *queue) {
+	q.maxApps = arith.MaxApplications(q.ownMaxApps, s.conf.GlobalQueueMaxApplications, s.conf.MaximumApplications, q.AbsCap, q.Capacity.Kind == conf.Absolute)
+	q.maxUserApps = arith.MaxUserApplications(q.maxApps, q.userPercent, q.userFactor)
+}
+
+// userOf finds a user of the leaf, or makes one.
+func (q *queue) userOf(name string) *user {
+	u := q.users[name]
+	if u == nil {
+		u = &user{q: q, name: name}
+		q.users[name] = u
+		q.list = append(q.list, u)
+	}
+	return u
+}
+
+// drop forgets a user whose last application is gone.
+func (q *queue) drop(u *user) {
+	delete(q.users, u.name)
+	for i, x := range q.list {
+		if x == u {
+			q.list = append(q.list[:i], q.list[i+1:]...)
+			break
+		}
+	}
+}
+
+// userLimit is what every user of q may hold before it gets no more.
+func (s *Scheduler) userLimit(q *queue) unit.Resources {
+	l := q.leaf
+	if !l.stale {
+		return l.limit
+	}
+	l.stale = false
+	l.pendingCached = l.onlyPending
+	in := s.userLimitInput(q)
+	l.limit = s.calc.UserLimit(&in)
+	return l.limit
+}
+
+func (s *Scheduler) userLimitInput(q *queue) arith.UserLimitInput {
+	return arith.UserLimitInput{
+		Cluster: s.cluster, EffMin: q.EffMin, EffMax: q.EffMax, MinA: s.minA,
+		Ratio: q.ratio, Active: float32(q.activeUsers), ActiveUsed: q.activeUsed, Percent: q.userPercent, Factor: q.userFactor,
+	}
+}
+
+// hold adds r (or takes it back) to what a user holds.
+func (s *Scheduler) hold(u *user, r unit.Resources) {
+	l := u.q.leaf
+	u.used = u.used.Add(r)
+	ratio := s.calc.Ratio(u.used, s.cluster)
+	l.ratio += ratio - u.ratio
+	u.ratio = ratio
+	l.stale = true
+	if u.asking > 0 {
+		l.activeUsed = l.activeUsed.Add(r)
+	}
+}
+
+// asks counts an application among those that ask for something. An application whose user has no activated application
+// at that moment is not counted, and that is not made up for when one is activated.
+func (s *Scheduler) asks(a *app) {
+	u := a.u
+	if a.asking || u.active <= 0 {
+		return
+	}
+	a.asking = true
+	u.asking++
+	if u.asking == 1 {
+		l := u.q.leaf
+		l.activeUsers++
+		l.activeUsed = l.activeUsed.Add(u.used)
+		l.stale = true
+	}
+}
+
+// asksNoMore undoes asks.
+func (s *Scheduler) asksNoMore(a *app) {
+	if !a.asking {
+		return
+	}
+	a.asking = false
+	u := a.u
+	u.asking--
+	if u.asking == 0 {
+		l := u.q.leaf
+		l.activeUsers--
+		l.activeUsed = l.activeUsed.Sub(u.used)
+		l.stale = true
+	}
+}
+
+// count changes how many activated and waiting applications a user has.
+func (u *user) count(active, pending int) {
+	l := u.q.leaf
+	if u.active == 0 && u.pending > 0 {
+		l.onlyPending--
+	}
+	u.active += active
+	u.pending += pending
+	if u.active == 0 && u.pending > 0 {
+		l.onlyPending++
+	}
+	l.activeApps += active
+}
+
+// activate lets in every waiting application, in their order, whose master fits the limits of the leaf and of its user.
+// Those that do not fit are passed over. The first application of a leaf always passes.
+func (s *Scheduler) activate(q *queue) {
+	l := q.leaf
+	if l.waiting.Len() == 0 {
+		return
+	}
+	limit := s.calc.AMLimit(l.curLimit, q.EffMin, l.amPercent, s.minA)
+	// The users' limit is taken once a call, at the first application that gets that far.
+	var userLimit unit.Resources
+	known := false
+	in := s.entering[:0]
+	l.walk.Start(&l.waiting)
+	for ; ; l.walk.Next() {
+		id, _, _, ok := l.walk.Peek()
+		if !ok {
+			break
+		}
+		a := s.apps[id]
+		first := l.activeApps < 1 || s.calc.Compare(s.cluster, l.amUsed, unit.Resources{}) <= 0
+		if !first && !s.calc.Fits(l.amUsed.Add(a.am), limit) {
+			continue
+		}
+		if !known {
+			known = true
+			users := l.activeUsers + l.pendingCached
+			userLimit = s.calc.UserAMLimit(s.cluster, limit, q.EffMin, l.amPercent, l.userPercent, l.userFactor, users, s.minA)
+		}
+		if !first && !s.calc.Fits(a.u.am.Add(a.am), userLimit) {
+			continue
+		}
+		a.active = true
+		l.amUsed = l.amUsed.Add(a.am)
+		a.u.am = a.u.am.Add(a.am)
+		a.u.count(1, -1)
+		in = append(in, id)
+	}
+	for _, id := range in { // the heap must not change during the walk
+		l.waiting.Remove(id)
+		s.rank(s.apps[id])
+	}
+	s.entering = in
+}
+
+// rank puts an activated application where it belongs in its leaf.
+func (s *Scheduler) rank(a *app) {
+	if !a.active {
+		return
+	}
+	key, tie := -float64(a.priority), a.Seq
+	if a.q.fair {
+		key = float64(a.used.Mem)
+		if a.q.sizeWeight {
+			key = sizeWeighted(key, a)
+		}
+	}
+	a.q.active.Set(a.Index, key, tie)
+	if a.table.Len() > 0 {
+		a.q.ready.Set(a.Index, key, tie)
+	} else {
+		a.q.ready.Remove(a.Index)
+	}
+}

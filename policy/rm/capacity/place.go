@@ -1,0 +1,225 @@
+package capacityrm
+
+import (
+	"slices"
+
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/rm"
+	"github.com/yardmaster/yardmaster/policy/rm/request"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// askApp looks for a request of the application that n can serve, most urgent first.
+func (s *Scheduler) askApp(a *app, n *node, l *limits, now unit.Time) grant {
+	for _, row := range a.table.Rows() {
+		if row.Any() == 0 {
+			continue
+		}
+		if !s.beat.ContinueLookingAtReserve && !s.wantsMore(a, row, row.Size()) {
+			continue
+		}
+		room := l.room
+		if s.beat.ContinueLookingAtReserve {
+			room = room.Add(a.reserved)
+		}
+		if !s.calc.Fits(row.Size(), room) {
+			return grant{outcome: limited}
+		}
+		row.Missed++ // a turn, counted before it is known whether it is let go
+		return s.askRow(a, row, n, l, nil, now)
+	}
+	return grant{outcome: skipped}
+}
+
+// askRow tries one request on n, as near as it can be had. From is set when the node is reserved for it already.
+func (s *Scheduler) askRow(a *app, row *request.Row, n *node, l *limits, from *reservation, now unit.Time) grant {
+	onNode, _ := row.At(rm.OnNode(n.Index))
+	inRack, _ := row.At(rm.OnRack(n.Rack))
+	if onNode > 0 && inRack > 0 {
+		if g := s.place(a, row, n, l, from, policy.NodeLocal, now); g.got() {
+			return g
+		}
+	}
+	if inRack > 0 && row.Missed > int64(min(s.alive, s.beat.NodeLocalityDelay)) {
+		if g := s.place(a, row, n, l, from, policy.RackLocal, now); g.got() {
+			return g
+		}
+	}
+	if from != nil || s.mayBeAnywhere(row) {
+		if g := s.place(a, row, n, l, from, policy.OffRack, now); g.got() {
+			return g
+		}
+	}
+	return grant{outcome: skipped}
+}
+
+// mayBeAnywhere says whether the request has let enough turns go to be served away from the places it names.
+func (s *Scheduler) mayBeAnywhere(row *request.Row) bool {
+	places := row.Places()
+	if places == 1 {
+		return true
+	}
+	if extra := s.beat.RackLocalityExtraDelay; extra > -1 {
+		return row.Missed > int64(min(s.alive, s.beat.NodeLocalityDelay+extra))
+	}
+	factor := min(float32(max(places-1, 0))/float32(s.alive), 1)
+	return min(float32(s.alive), float32(row.Any())*factor) < float32(row.Missed)
+}
+
+// wantsMore says whether more nodes may be given to or kept for the request than it has reservations: as many as it wants
+// containers, and more the longer it has waited, though less so for large containers.
+func (s *Scheduler) wantsMore(a *app, row *request.Row, size unit.Resources) bool {
+	starvation := int64(0)
+	if row.Reserved > 0 {
+		part := s.calc.Ratio(size, s.maxA)
+		most := s.calc.Ratio(s.maxA.Sub(s.minA), s.maxA)
+		starvation = int64((float32(row.Rereserved) / float32(row.Reserved)) * (1 - min(part, most)))
+	}
+	return starvation+row.Any()-row.Reserved > 0
+}
+
+// place gives a container on n, or keeps n for it, if limits and room allow.
+func (s *Scheduler) place(a *app, row *request.Row, n *node, l *limits, from *reservation, near policy.Near, now unit.Time) grant {
+	size := row.SizeAt(near, n.Node)
+	if !s.calc.Fits(size, n.Total) {
+		return grant{}
+	}
+	more := s.wantsMore(a, row, size)
+	need := s.calc.Max(s.cluster, size.Sub(l.room), l.owed)
+	must := !s.calc.Fits(need, unit.Resources{})
+	g := grant{offSwitch: near == policy.OffRack}
+	if s.calc.Fits(size, n.Free) {
+		var back *reservation
+		if from == nil && s.beat.ContinueLookingAtReserve && (must || !more) {
+			if !must {
+				need = size
+			}
+			if back = s.toGiveBack(a, row, need); back == nil {
+				return grant{}
+			}
+		}
+		g.outcome = allocated
+		s.turnTaken(row, near, from)
+		if from == nil && !s.granted(a, size, back) {
+			g.outcome = notGranted
+			return g
+		}
+		if from != nil {
+			s.unreserve(from)
+		}
+		if back != nil {
+			s.unreserve(back)
+		}
+		s.allocate(a, row, n, size, near, now)
+		return g
+	}
+	switch {
+	case from != nil:
+		row.Rereserved++
+		g.outcome = reserved
+	case more && !(s.beat.ContinueLookingAtReserve && must):
+		g.outcome = reserved
+		s.turnTaken(row, near, nil)
+		if !s.granted(a, size, nil) {
+			g.outcome = notGranted
+			return g
+		}
+		s.reserve(a, row, n, size)
+	}
+	return g
+}
+
+// turnTaken starts the count of turns anew. A container far from its places leaves it, else each of many would wait again.
+func (s *Scheduler) turnTaken(row *request.Row, near policy.Near, from *reservation) {
+	if from == nil && (near == policy.NodeLocal || near == policy.RackLocal && s.beat.RackLocalityFullReset) {
+		row.Missed = 0
+	}
+}
+
+// granted is the last look before a proposal becomes true: the user is not above its limit, and no queue above its maximum.
+func (s *Scheduler) granted(a *app, size unit.Resources, back *reservation) bool {
+	var less unit.Resources
+	if back != nil {
+		less = back.size
+	}
+	if s.calc.Compare(s.cluster, a.u.used.Sub(less), s.userLimit(a.q)) > 0 {
+		return false
+	}
+	for q := a.q; q != nil; q = q.parent {
+		if !s.calc.Fits(q.used.Add(size).Sub(less), q.EffMax) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Scheduler) allocate(a *app, row *request.Row, n *node, size unit.Resources, near policy.Near, now unit.Time) {
+	was := a.table.Pending()
+	c := &rm.Container{
+		App: a.App, Node: n.Node, ID: s.next, Priority: row.Priority, Size: size, Near: near, At: now,
+		Master: !a.hasAM && !a.Master.IsZero() && row.Priority == rm.MasterPriority, Slot: int32(len(a.live)),
+	}
+	if row.Places() == 1 {
+		c.Near = policy.NoPreference
+	}
+	s.next++
+	a.hasAM = a.hasAM || c.Master
+	a.table.Take(row, near, n.Node)
+	a.live = append(a.live, c)
+	a.used = a.used.Add(size)
+	n.Free = n.Free.Sub(size)
+	s.hold(a.u, size)
+	a.q.charge(size)
+	s.changed(a, was)
+	s.out = append(s.out, c)
+}
+
+// reserve keeps n for a request.
+func (s *Scheduler) reserve(a *app, row *request.Row, n *node, size unit.Resources) {
+	r := &reservation{a: a, n: n, row: row, size: size}
+	n.kept = r
+	i, _ := slices.BinarySearchFunc(a.kept, r.n.Index, func(x *reservation, i int32) int { return int(x.n.Index - i) })
+	a.kept = slices.Insert(a.kept, i, r)
+	row.Reserved++
+	row.Rereserved = 0
+	a.reserved = a.reserved.Add(size)
+	s.hold(a.u, size)
+	a.q.charge(size)
+	a.q.reserve(size)
+}
+
+func (s *Scheduler) unreserve(r *reservation) {
+	a := r.a
+	r.n.kept = nil
+	a.kept = slices.DeleteFunc(a.kept, func(x *reservation) bool { return x == r })
+	r.row.Reserved--
+	r.row.Rereserved = 0
+	minus := unit.Resources{}.Sub(r.size)
+	a.reserved = a.reserved.Add(minus)
+	s.hold(a.u, minus)
+	a.q.charge(minus)
+	a.q.reserve(minus)
+}
+
+// toGiveBack is a reservation of the same request that is at least as large as what is needed.
+func (s *Scheduler) toGiveBack(a *app, row *request.Row, need unit.Resources) *reservation {
+	for _, r := range a.kept {
+		if r.row == row && s.calc.Fits(need, r.size) {
+			return r
+		}
+	}
+	return nil
+}
+
+// tryKept serves the request that a node is reserved for: it is given if it fits by now, without a look at limits; given
+// up if nobody wants it any more.
+func (s *Scheduler) tryKept(n *node, now unit.Time) {
+	r := n.kept
+	r.a.q.visited = s.calc.Min(s.cluster, s.calc.Down(r.a.q.EffMax, s.minA), s.cluster)
+	if r.row.Any() == 0 {
+		s.unreserve(r)
+		return
+	}
+	r.row.Missed++
+	s.askRow(r.a, r.row, n, &limits{}, r, now)
+}

@@ -1,0 +1,375 @@
+package capacityrm
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/policy/capacity/arith"
+	"github.com/yardmaster/yardmaster/policy/rm"
+	"github.com/yardmaster/yardmaster/policy/rm/request"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/yarn/conf"
+)
+
+// Scheduler is one CapacityScheduler.
+type Scheduler struct {
+	conf *conf.Capacity
+	site conf.Site
+	calc arith.Calculator
+	beat conf.Heartbeat
+
+	minA    unit.Resources
+	most    unit.Resources // configured maximum allocation
+	maxA    unit.Resources // the same, at most the largest node
+	cluster unit.Resources
+
+	root   *queue
+	leaves []*queue
+	nodes  []*node // by index; nil: gone
+	alive  int
+	apps   []*app // by index
+	old    []*app
+	total  int
+	next   int64 // container id
+
+	monitor  monitor
+	out      []*rm.Container
+	entering []int32
+}
+
+var _ rm.Scheduler = (*Scheduler)(nil)
+
+// node is what the scheduler keeps of a node besides its room.
+type node struct {
+	*rm.Node
+	kept *reservation // nil: nobody has reserved it
+}
+
+// reservation keeps a node for a request that does not fit what is free there yet.
+type reservation struct {
+	a    *app
+	n    *node
+	row  *request.Row
+	size unit.Resources
+}
+
+// app is one application.
+type app struct {
+	*rm.App
+	q        *queue
+	u        *user
+	priority int
+	am       unit.Resources // charged against the limits on masters
+	active   bool
+	asking   bool
+	hasAM    bool // its master holds a container
+	table    request.Table
+	used     unit.Resources
+	reserved unit.Resources
+	live     []*rm.Container
+	kept     []*reservation // in the order of nodes
+}
+
+// New makes the scheduler of a capacity-scheduler.xml and a yarn-site.xml.
+func New(c *conf.Capacity, site conf.Site) (rm.Scheduler, error) {
+	if c == nil || c.Root == nil {
+		return nil, errors.New("capacity: no queues are configured")
+	}
+	s := &Scheduler{conf: c, site: site, beat: c.Heartbeat, minA: site.MinAllocation, most: site.MaxAllocation, maxA: site.MaxAllocation}
+	if c.Dominant {
+		s.calc = arith.Dominant
+	}
+	if s.minA.Mem < 1 || s.minA.Cores < 1 || s.most.Mem < s.minA.Mem || s.most.Cores < s.minA.Cores {
+		return nil, fmt.Errorf("capacity: containers from [%v] to [%v]: the least must be positive and the most not less", s.minA, s.most)
+	}
+	s.root = s.build(c.Root, nil)
+	s.monitor.init(s)
+	s.recompute()
+	return s, nil
+}
+
+// NodeAdded implements rm.Scheduler.
+func (s *Scheduler) NodeAdded(n *rm.Node, _ unit.Time) {
+	for int(n.Index) >= len(s.nodes) {
+		s.nodes = append(s.nodes, nil)
+	}
+	n.Free = n.Total
+	s.nodes[n.Index] = &node{Node: n}
+	s.alive++
+	s.resize()
+}
+
+// NodeRemoved implements rm.Scheduler.
+func (s *Scheduler) NodeRemoved(n *rm.Node, _ unit.Time) {
+	if x := s.nodes[n.Index]; x != nil {
+		if x.kept != nil {
+			s.unreserve(x.kept)
+		}
+		s.nodes[n.Index] = nil
+		s.alive--
+		s.resize()
+	}
+}
+
+func (s *Scheduler) resize() {
+	s.cluster = unit.Resources{}
+	var largest unit.Resources
+	for _, n := range s.nodes {
+		if n != nil {
+			s.cluster = s.cluster.Add(n.Total)
+			largest = unit.Resources{Mem: max(largest.Mem, n.Total.Mem), Cores: max(largest.Cores, n.Total.Cores)}
+		}
+	}
+	s.maxA = unit.Resources{Mem: min(s.most.Mem, largest.Mem), Cores: min(s.most.Cores, largest.Cores)}
+	s.recompute()
+}
+
+// Added implements rm.Scheduler.
+func (s *Scheduler) Added(r *rm.App, _ unit.Time) error {
+	q, err := s.resolve(r.Queue)
+	if err == nil {
+		err = s.admit(q, r)
+	}
+	if err != nil {
+		return err
+	}
+	a := s.newApp(r)
+	a.q = q
+	a.priority = min(max(r.Priority, 0), s.site.MaxApplicationPriority)
+	if r.Priority == 0 {
+		a.priority = min(q.defaultPrio, s.site.MaxApplicationPriority)
+	}
+	a.am = s.calc.Normalise(r.Master, s.minA, s.maxA)
+	a.u = q.userOf(r.User)
+	a.u.count(0, 1)
+	q.apps++
+	s.total++
+	q.waiting.Set(a.Index, -float64(a.priority), a.Seq)
+	s.activate(q)
+	return nil
+}
+
+func (s *Scheduler) newApp(r *rm.App) *app {
+	a := &app{}
+	if n := len(s.old); n > 0 {
+		a, s.old = s.old[n-1], s.old[:n-1]
+	}
+	a.table.Clear()
+	*a = app{App: r, table: a.table, live: a.live[:0], kept: a.kept[:0]}
+	for int(r.Index) >= len(s.apps) {
+		s.apps = append(s.apps, nil)
+	}
+	s.apps[r.Index] = a
+	return a
+}
+
+// Asked implements rm.Scheduler.
+func (s *Scheduler) Asked(r *rm.App, asks []rm.Ask, release []*rm.Container, _ unit.Time) error {
+	a := s.apps[r.Index]
+	for i := range asks {
+		if ask := &asks[i]; ask.Size.Mem > s.maxA.Mem || ask.Size.Cores > s.maxA.Cores {
+			return fmt.Errorf("it asks for a container of [%v], and the largest there may be is [%v]", ask.Size, s.maxA)
+		}
+	}
+	for _, c := range release {
+		s.release(c)
+	}
+	was := a.table.Pending()
+	for _, ask := range asks {
+		if a.table.Set(ask, s.calc.Normalise(ask.Size, s.minA, s.maxA)) {
+			s.asks(a)
+		}
+	}
+	if len(asks) > 0 {
+		s.changed(a, was)
+	}
+	return nil
+}
+
+// changed follows a change of what an application wants.
+func (s *Scheduler) changed(a *app, was unit.Resources) {
+	a.q.want(a.table.Pending().Sub(was))
+	if a.table.Len() == 0 {
+		s.asksNoMore(a)
+	}
+	s.rank(a)
+}
+
+// Removed implements rm.Scheduler.
+func (s *Scheduler) Removed(r *rm.App, _ unit.Time) {
+	a := s.apps[r.Index]
+	for len(a.live) > 0 {
+		s.release(a.live[len(a.live)-1])
+	}
+	for len(a.kept) > 0 {
+		s.unreserve(a.kept[len(a.kept)-1])
+	}
+	a.q.want(unit.Resources{}.Sub(a.table.Pending()))
+	s.asksNoMore(a)
+	q, u := a.q, a.u
+	if a.active {
+		q.amUsed = q.amUsed.Sub(a.am)
+		u.am = u.am.Sub(a.am)
+		u.count(-1, 0)
+		q.active.Remove(a.Index)
+		q.ready.Remove(a.Index)
+	} else {
+		u.count(0, -1)
+		q.waiting.Remove(a.Index)
+	}
+	if u.active+u.pending == 0 {
+		q.drop(u)
+	}
+	q.apps--
+	s.total--
+	s.apps[r.Index] = nil
+	s.old = append(s.old, a)
+	s.activate(q)
+}
+
+// Ended implements rm.Scheduler.
+func (s *Scheduler) Ended(c *rm.Container, _ unit.Time) {
+	s.giveBack(c)
+	s.free(c)
+}
+
+// release gives a container back to the queue; its room on the node returns at once only if it never ran there.
+func (s *Scheduler) release(c *rm.Container) {
+	s.giveBack(c)
+	if !c.Launched {
+		s.free(c)
+	}
+}
+
+// giveBack takes a container off the books of its application, user and queues, once.
+func (s *Scheduler) giveBack(c *rm.Container) {
+	if c.Gone {
+		return
+	}
+	c.Gone = true
+	a := s.apps[c.App.Index]
+	last := len(a.live) - 1
+	a.live[c.Slot] = a.live[last]
+	a.live[c.Slot].Slot = c.Slot
+	a.live = a.live[:last]
+	minus := unit.Resources{}.Sub(c.Size)
+	a.used = a.used.Add(minus)
+	s.hold(a.u, minus)
+	a.q.charge(minus)
+	s.rank(a)
+}
+
+// free returns a container's room to its node, once.
+func (s *Scheduler) free(c *rm.Container) {
+	if c.Slot == freed {
+		return
+	}
+	c.Slot = freed
+	c.Node.Free = c.Node.Free.Add(c.Size)
+}
+
+// freed is the slot of a container whose room its node has back.
+const freed = math.MinInt32
+
+// Every implements rm.Scheduler.
+func (s *Scheduler) Every() unit.Time {
+	if !s.site.Monitor {
+		return 0
+	}
+	return s.site.Preemption.Interval
+}
+
+// Headroom implements rm.Scheduler.
+func (s *Scheduler) Headroom(r *rm.App) unit.Resources {
+	a := s.apps[r.Index]
+	limit := s.userLimit(a.q)
+	left := func(of func(unit.Resources) int64) int64 {
+		return max(0, min(of(limit)-of(a.u.used), of(a.q.curLimit)-of(a.q.used)))
+	}
+	mem := func(r unit.Resources) int64 { return r.Mem }
+	cores := func(r unit.Resources) int64 { return r.Cores }
+	room := s.calc.Down(unit.Resources{Mem: left(mem), Cores: left(cores)}, s.minA)
+	rest := s.cluster.Sub(s.root.used)
+	return unit.Resources{Mem: max(0, min(room.Mem, rest.Mem)), Cores: max(0, min(room.Cores, rest.Cores))}
+}
+
+// Used implements rm.Scheduler.
+func (s *Scheduler) Used(r *rm.App) unit.Resources { return s.apps[r.Index].used }
+
+// Leaf implements rm.Scheduler.
+func (s *Scheduler) Leaf(r *rm.App) string { return s.apps[r.Index].q.path }
+
+// Minimum implements rm.Scheduler.
+func (s *Scheduler) Minimum() unit.Resources { return s.minA }
+
+// Maximum implements rm.Scheduler.
+func (s *Scheduler) Maximum() unit.Resources { return s.maxA }
+
+// NotModelled implements rm.Scheduler.
+func (s *Scheduler) NotModelled() []string {
+	return append(append([]string{}, s.conf.NotModelled...), s.conf.Warnings...)
+}
+
+// resolve finds the leaf that an application names: its full path, with or without "root.", or its own name.
+func (s *Scheduler) resolve(name string) (*queue, error) {
+	if name == "" {
+		name = "default"
+	}
+	var found *queue
+	for _, q := range s.leaves {
+		if q.path == name || q.path == "root."+name {
+			return q, nil
+		}
+		if q.name == name {
+			if found != nil {
+				return nil, fmt.Errorf("queue %q could be %s or %s: give the full path", name, found.path, q.path)
+			}
+			found = q
+		}
+	}
+	if found == nil {
+		return nil, fmt.Errorf("there is no leaf queue %q: there are %s", name, s.leafNames())
+	}
+	return found, nil
+}
+
+func (s *Scheduler) leafNames() string {
+	var names []string
+	for i, q := range s.leaves {
+		if i == 12 {
+			names = append(names, fmt.Sprintf("and %d more", len(s.leaves)-i))
+			break
+		}
+		names = append(names, q.path)
+	}
+	return strings.Join(names, ", ")
+}
+
+// admit refuses an application that Hadoop would reject at submission.
+func (s *Scheduler) admit(q *queue, r *rm.App) error {
+	var ofUser int
+	if u := q.users[r.User]; u != nil {
+		ofUser = u.active + u.pending
+	}
+	switch {
+	case q.stopped:
+		return fmt.Errorf("queue %s is STOPPED and takes no applications", q.path)
+	case s.total >= s.conf.MaximumApplications:
+		return fmt.Errorf("there are %d applications already, the most that maximum-applications allows", s.total)
+	case q.apps >= q.maxApps:
+		return fmt.Errorf("queue %s has %d applications already, the most it takes", q.path, q.apps)
+	case ofUser >= q.maxUserApps:
+		return fmt.Errorf("user %s has %d applications in queue %s already, the most one user may have there", r.User, ofUser, q.path)
+	}
+	return nil
+}
+
+func sizeWeighted(used float64, a *app) float64 {
+	demand := a.used.Add(a.table.Pending()).Mem
+	if demand <= 0 {
+		return used
+	}
+	return used / math.Log2(1+float64(demand))
+}

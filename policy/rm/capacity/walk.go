@@ -1,0 +1,170 @@
+package capacityrm
+
+import (
+	"github.com/yardmaster/yardmaster/policy/rm"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// outcome says what a walk below a queue came to.
+type outcome uint8
+
+const (
+	nothing    outcome = iota // no need, or no room on the node: whoever asked stops there if order is to be kept
+	skipped                   // this application has no need here, or waits for a better place: the next one is tried
+	limited                   // a request does not fit under the queue's limit: its room is kept from later siblings
+	allocated                 // a container was given
+	reserved                  // the node is kept for a request
+	notGranted                // a container was proposed, and a last look at the limits refused it
+)
+
+func (o outcome) got() bool { return o >= allocated }
+
+// grant is a container or reservation that a walk came to.
+type grant struct {
+	outcome
+	offSwitch bool
+}
+
+// limits is what a queue may reach in one walk.
+type limits struct {
+	most    unit.Resources // of the queue
+	blocked unit.Resources // of it, withheld for children that could not use it
+	room    unit.Resources // most less use, when the queue was looked at
+	owed    unit.Resources // what an application must give back to stay below its user's limit
+}
+
+// Beat implements rm.Scheduler.
+func (s *Scheduler) Beat(r *rm.Node, now unit.Time) []*rm.Container {
+	s.out = s.out[:0]
+	n := s.nodes[r.Index]
+	if n == nil {
+		return nil
+	}
+	for off, got := 0, 0; ; {
+		g := s.once(n, now)
+		if !g.got() {
+			break
+		}
+		if g.offSwitch {
+			off++
+		}
+		got++
+		if off >= s.beat.MaxOffSwitch || g.outcome == reserved || !s.beat.Multiple || s.beat.MaxAssignments != -1 && got >= s.beat.MaxAssignments {
+			break
+		}
+	}
+	return s.out
+}
+
+// once tries to give one container on n.
+func (s *Scheduler) once(n *node, now unit.Time) grant {
+	if n.kept != nil {
+		s.tryKept(n, now)
+		return grant{} // a reserved node serves nobody else in this report
+	}
+	if !s.calc.Fits(s.minA, n.Free) {
+		return grant{}
+	}
+	l := limits{most: s.cluster}
+	return s.ask(s.root, n, &l, now)
+}
+
+func (s *Scheduler) ask(q *queue, n *node, l *limits, now unit.Time) grant {
+	if q.leaf != nil {
+		return s.askLeaf(q, n, l, now)
+	}
+	if !s.wants(q) || !s.roomIn(q, l, q.reserved) {
+		return grant{}
+	}
+	var last grant
+	for _, k := range s.sort(q) {
+		l.most = s.calc.Min(s.cluster, l.most, q.EffMax)
+		own := limits{most: s.calc.Down(l.most.Sub(l.blocked).Sub(q.used).Add(k.used), s.minA)}
+		g := s.ask(k, n, &own, now)
+		if g.got() {
+			return g
+		}
+		if g.outcome == limited {
+			last = g
+			held := own.blocked
+			if k.leaf != nil {
+				held = own.room
+			}
+			l.blocked = l.blocked.Add(s.calc.Max(s.cluster, held, unit.Resources{}))
+		}
+	}
+	return last
+}
+
+// roomIn says whether q may be given anything: it is below its limit, or would be if reservations were given back.
+func (s *Scheduler) roomIn(q *queue, l *limits, couldGiveBack unit.Resources) bool {
+	most := s.calc.Min(s.cluster, q.EffMax, l.most)
+	l.room = most.Sub(q.used)
+	if s.calc.Compare(s.cluster, q.used, most) < 0 {
+		return true
+	}
+	return s.beat.ContinueLookingAtReserve && s.calc.Compare(s.cluster, couldGiveBack, unit.Resources{}) > 0 &&
+		s.calc.Compare(s.cluster, q.used.Sub(couldGiveBack), most) < 0
+}
+
+func (s *Scheduler) askLeaf(q *queue, n *node, l *limits, now unit.Time) grant {
+	q.visited = s.calc.Min(s.cluster, s.calc.Down(q.EffMax, s.minA), l.most)
+	if !s.wants(q) {
+		return grant{}
+	}
+	// Applications that want nothing are passed over, but the first of all, whether it wants something or not, is where
+	// the limits are looked at and published.
+	first, ok := q.active.Min()
+	if !ok {
+		return grant{}
+	}
+	check := true
+	look := func(a *app) bool {
+		if check {
+			if !s.roomIn(q, l, a.reserved) {
+				return false
+			}
+			check = s.beat.ContinueLookingAtReserve && !a.reserved.IsZero()
+		}
+		q.curLimit = q.visited
+		return true
+	}
+	if a := s.apps[first]; a.table.Len() == 0 {
+		if !look(a) {
+			return grant{}
+		}
+		s.userLimit(q)
+	}
+	for q.walk.Start(&q.ready); ; q.walk.Next() {
+		id, _, _, ok := q.walk.Peek()
+		if !ok {
+			return grant{}
+		}
+		a := s.apps[id]
+		if !look(a) {
+			return grant{}
+		}
+		if !s.mayHold(a, l) {
+			continue
+		}
+		switch g := s.askApp(a, n, l, now); g.outcome {
+		case skipped:
+		default:
+			return g
+		}
+	}
+}
+
+// mayHold says whether the application's user is within its limit, or would be if the application gave back reservations.
+func (s *Scheduler) mayHold(a *app, l *limits) bool {
+	limit := s.userLimit(a.q)
+	l.owed = unit.Resources{}
+	if s.calc.Compare(s.cluster, a.u.used, limit) <= 0 {
+		return true
+	}
+	if s.beat.ContinueLookingAtReserve && s.calc.Compare(s.cluster, a.u.used.Sub(a.reserved), limit) <= 0 {
+		l.owed = a.u.used.Sub(limit)
+		return true
+	}
+	return false
+}

@@ -1,0 +1,138 @@
+package capacityrm
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/yardmaster/yardmaster/policy/rm"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/yarn/conf"
+)
+
+// world drives a scheduler by hand.
+type world struct {
+	t     testing.TB
+	s     *Scheduler
+	nodes []*rm.Node
+	apps  map[string]*rm.App
+	live  map[string][]*rm.Container
+	now   unit.Time
+}
+
+func mb(v int64) unit.Resources { return unit.Resources{Mem: v, Cores: max(1, v/1024)} }
+
+// build makes a scheduler from settings as in "root.a.capacity=40" and nodes of the given size, racks of two.
+func build(t testing.TB, site func(*conf.Site), nodes int, room unit.Resources, settings ...string) *world {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("<configuration>\n")
+	for _, x := range settings {
+		k, v, _ := strings.Cut(x, "=")
+		fmt.Fprintf(&b, "<property><name>yarn.scheduler.capacity.%s</name><value>%s</value></property>\n", k, v)
+	}
+	b.WriteString("</configuration>")
+	c, err := conf.ReadCapacity(strings.NewReader(b.String()), "test.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := conf.DefaultSite()
+	if site != nil {
+		site(&st)
+	}
+	s, err := New(c, st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, s: s.(*Scheduler), apps: map[string]*rm.App{}, live: map[string][]*rm.Container{}}
+	for i := range nodes {
+		n := &rm.Node{Index: int32(i), Rack: int32(i / 2), Name: fmt.Sprint("n", i), Total: room}
+		w.nodes = append(w.nodes, n)
+		w.s.NodeAdded(n, 0)
+	}
+	return w
+}
+
+func (w *world) submit(id, user, queue string, am unit.Resources) {
+	w.t.Helper()
+	a := &rm.App{Index: int32(len(w.apps)), Seq: int64(len(w.apps)), ID: id, User: user, Queue: queue, Master: am}
+	w.apps[id] = a
+	if err := w.s.Added(a, w.now); err != nil {
+		w.t.Fatal(err)
+	}
+	if !am.IsZero() {
+		w.ask(id, rm.Ask{Priority: rm.MasterPriority, Place: rm.Anywhere, Count: 1, Size: am})
+	}
+}
+
+func (w *world) ask(id string, asks ...rm.Ask) {
+	w.t.Helper()
+	if err := w.s.Asked(w.apps[id], asks, nil, w.now); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// anywhere asks for n containers without a place.
+func (w *world) anywhere(id string, n int64, size unit.Resources) {
+	w.ask(id, rm.Ask{Priority: 20, Place: rm.Anywhere, Count: n, Size: size})
+}
+
+// beat serves a node and says who got what, as in "a:1024 b:2048".
+func (w *world) beat(i int) string {
+	var got []string
+	for _, c := range w.s.Beat(w.nodes[i], w.now) {
+		c.Launched = true
+		w.live[c.App.ID] = append(w.live[c.App.ID], c)
+		got = append(got, fmt.Sprintf("%s:%d", c.App.ID, c.Size.Mem))
+	}
+	w.check()
+	return strings.Join(got, " ")
+}
+
+func (w *world) round() (got string) {
+	for i := range w.nodes {
+		if g := w.beat(i); g != "" {
+			got += " " + g
+		}
+	}
+	return strings.TrimSpace(got)
+}
+
+func (w *world) end(id string) {
+	l := w.live[id]
+	w.s.Ended(l[len(l)-1], w.now)
+	w.live[id] = l[:len(l)-1]
+}
+
+// check adds up the books.
+func (w *world) check() {
+	w.t.Helper()
+	var used, kept unit.Resources
+	free := map[*rm.Node]unit.Resources{}
+	for _, n := range w.nodes {
+		free[n] = n.Total
+	}
+	for _, a := range w.s.apps {
+		if a == nil {
+			continue
+		}
+		for _, c := range a.live {
+			used = used.Add(c.Size)
+			free[c.Node] = free[c.Node].Sub(c.Size)
+		}
+		for _, r := range a.kept {
+			kept = kept.Add(r.size)
+			if r.n.kept != r {
+				w.t.Fatal("a reservation and its node do not agree")
+			}
+		}
+	}
+	if w.s.root.used != used.Add(kept) || w.s.root.reserved != kept {
+		w.t.Fatalf("root uses %v with %v reserved; containers are %v and reservations %v", w.s.root.used, w.s.root.reserved, used, kept)
+	}
+	for _, n := range w.nodes {
+		if n.Free.Mem < 0 || n.Free.Mem > free[n].Mem { // less while a container that was taken away still runs
+			w.t.Fatalf("node %s has %v free, its containers leave %v", n.Name, n.Free, free[n])
+		}
+	}
+}
