@@ -8,7 +8,9 @@ import (
 )
 
 func TestFairPreemption(t *testing.T) {
-	read := func(text string) (*Fair, error) { return ReadFair(strings.NewReader("<allocations>"+text+"</allocations>"), "f.xml") }
+	read := func(text string) (*Fair, error) {
+		return ReadFair(strings.NewReader("<allocations>"+text+"</allocations>"), "f.xml")
+	}
 	c, err := read(`
 		<fairSharePreemptionTimeout>7</fairSharePreemptionTimeout>
 		<defaultFairSharePreemptionTimeout>30</defaultFairSharePreemptionTimeout>

@@ -1,13 +1,348 @@
 package capacityrm
 
 import (
+	"cmp"
+	"slices"
+
+	"github.com/yardmaster/yardmaster/policy/capacity/arith"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-type monitor struct{}
+// monitor takes containers from queues above their guarantees for queues below theirs
+// (ProportionalCapacityPreemptionPolicy). Each round it works out what every queue would ideally have, by guarantee and
+// demand; chooses, from the back of the leaves' orders, containers worth a part of what is too much; and takes away those
+// that have been chosen for so long already.
+type monitor struct {
+	of     map[*queue]*ideal
+	marked map[*rm.Container]unit.Time // chosen, and since when
+	chosen []*rm.Container
+	must   []*queue
+}
 
-func (m *monitor) init(*Scheduler) {}
+// ideal is what a queue has and should have.
+type ideal struct {
+	used, guaranteed, most unit.Resources
+	pending, net           unit.Resources // asked for, within users' limits; the same without what is reserved already
+	untouchable, movable   unit.Resources // of what is above the guarantee: not to be taken, to be taken
+	ought                  unit.Resources
+	over                   unit.Resources // to be taken away
+	part                   [2]float64     // of what is left, by kind of resource
+}
+
+func (m *monitor) init(s *Scheduler) {
+	m.of, m.marked = map[*queue]*ideal{}, map[*rm.Container]unit.Time{}
+	var add func(q *queue)
+	add = func(q *queue) {
+		m.of[q] = &ideal{}
+		for _, k := range q.children {
+			add(k)
+		}
+	}
+	add(s.root)
+}
 
 // Round implements rm.Scheduler.
-func (s *Scheduler) Round(unit.Time) rm.Notice { return rm.Notice{} }
+func (s *Scheduler) Round(now unit.Time) rm.Notice {
+	m, p := &s.monitor, &s.site.Preemption
+	if !s.site.Monitor {
+		return rm.Notice{}
+	}
+	s.look(s.root)
+	m.of[s.root].ought = m.of[s.root].guaranteed
+	allowed := arith.MulFloor(s.cluster, float64(p.PerRound))
+	s.share(s.root, allowed)
+
+	m.chosen = m.chosen[:0]
+	for _, q := range s.leaves {
+		x := m.of[q]
+		if q.noPreempt || s.calc.Compare(s.cluster, x.used, arith.MulFloor(x.guaranteed, 1+p.IgnoredOver)) <= 0 {
+			continue
+		}
+		if goal := s.calc.MulUp(x.over, p.NaturalTermination, unit.Resources{Mem: 1, Cores: 1}); s.above(x.over) && s.above(goal) {
+			s.choose(q, goal, &allowed)
+		}
+	}
+	var out rm.Notice
+	if !p.ObserveOnly {
+		for _, c := range m.chosen {
+			since, before := m.marked[c]
+			switch {
+			case !before:
+				m.marked[c] = now
+				out.Warned = append(out.Warned, c)
+			case since+p.WaitBeforeKill <= now:
+				delete(m.marked, c)
+				s.release(c)
+				out.Killed = append(out.Killed, c)
+			}
+		}
+	}
+	for c, since := range m.marked {
+		if since+2*p.WaitBeforeKill < now {
+			delete(m.marked, c)
+		}
+	}
+	return out
+}
+
+func (s *Scheduler) above(r unit.Resources) bool {
+	return s.calc.Compare(s.cluster, r, unit.Resources{}) > 0
+}
+
+// look takes down what q and the queues below it have and want.
+func (s *Scheduler) look(q *queue) *ideal {
+	x := s.monitor.of[q]
+	*x = ideal{used: q.used, guaranteed: q.EffMin, most: q.EffMax}
+	extra := x.used.Sub(x.guaranteed)
+	if s.calc.Compare(s.cluster, extra, unit.Resources{}) < 0 {
+		extra = unit.Resources{}
+	}
+	if q.leaf != nil {
+		x.pending, x.net = s.demand(q)
+		if q.noPreempt {
+			x.untouchable = extra
+		} else {
+			x.movable = extra
+		}
+		return x
+	}
+	for _, k := range q.children {
+		y := s.look(k)
+		x.pending, x.net = x.pending.Add(y.pending), x.net.Add(y.net)
+		x.movable = x.movable.Add(y.movable)
+	}
+	if s.calc.Compare(s.cluster, x.movable, extra) < 0 {
+		x.untouchable = extra.Sub(x.movable)
+	} else {
+		x.movable = extra
+	}
+	return x
+}
+
+// demand is what the activated applications of a leaf ask for, each user up to its limit; net leaves out what is reserved.
+func (s *Scheduler) demand(q *queue) (all, net unit.Resources) {
+	limit := s.userLimit(q)
+	left := map[*user][2]unit.Resources{}
+	take := func(room *unit.Resources, want unit.Resources) unit.Resources {
+		got := unit.Resources{Mem: min(room.Mem, max(want.Mem, 0)), Cores: min(room.Cores, max(want.Cores, 0))}
+		*room = room.Sub(got)
+		return got
+	}
+	for q.walk.Start(&q.active); ; q.walk.Next() {
+		id, _, _, ok := q.walk.Peek()
+		if !ok {
+			return all, net
+		}
+		a := s.apps[id]
+		room, known := left[a.u]
+		if !known {
+			r := limit.Sub(a.u.used)
+			r = unit.Resources{Mem: max(r.Mem, 0), Cores: max(r.Cores, 0)}
+			room = [2]unit.Resources{r, r}
+		}
+		all = all.Add(take(&room[0], a.table.Pending()))
+		net = net.Add(take(&room[1], a.table.Pending().Sub(a.reserved)))
+		left[a.u] = room
+	}
+}
+
+// share works out what the queues below q ought to have of what q ought to have, and what is too much in each.
+func (s *Scheduler) share(q *queue, allowed unit.Resources) {
+	if q.leaf != nil {
+		return
+	}
+	m := &s.monitor
+	total := m.of[q].ought
+	left := total
+	for _, guaranteed := range []bool{true, false} {
+		m.must = m.must[:0]
+		for _, k := range q.children {
+			x := m.of[k]
+			if (s.calc.Compare(total, x.guaranteed, unit.Resources{}) > 0) != guaranteed {
+				continue
+			}
+			x.ought = x.used
+			if s.calc.Compare(total, x.used, x.guaranteed) > 0 {
+				x.ought = unit.Resources{Mem: min(x.guaranteed.Mem, x.used.Mem), Cores: min(x.guaranteed.Cores, x.used.Cores)}.Add(x.untouchable)
+			}
+			left = left.Sub(x.ought)
+			if s.calc.Compare(total, x.ought, x.used.Add(x.pending)) < 0 {
+				m.must = append(m.must, k)
+			}
+		}
+		s.dealOut(q, total, &left, guaranteed)
+	}
+	var needed unit.Resources
+	for _, k := range q.children {
+		if x := m.of[k]; s.calc.Compare(total, x.used, x.ought) > 0 {
+			needed = needed.Add(x.used.Sub(x.ought))
+		}
+	}
+	scale := float32(1)
+	if s.calc.Compare(total, needed, allowed) > 0 {
+		scale = s.calc.Divide(total, allowed, needed)
+	}
+	for _, k := range q.children {
+		x := m.of[k]
+		keep := s.calc.Max(total, s.calc.Min(total, x.used.Add(x.pending), x.guaranteed), x.ought)
+		x.over = unit.Resources{}
+		if s.calc.Compare(total, x.used, keep) > 0 {
+			x.over = arith.MulFloor(x.used.Sub(keep), float64(scale))
+		}
+		s.share(k, allowed)
+	}
+}
+
+// dealOut offers what is left to the queues that want more, the ones furthest below their guarantees first, until nobody
+// takes any or nothing is left.
+func (s *Scheduler) dealOut(q *queue, total unit.Resources, left *unit.Resources, guaranteed bool) {
+	m := &s.monitor
+	for len(m.must) > 0 && s.calc.Compare(total, *left, unit.Resources{}) > 0 {
+		s.parts(m.must, guaranteed)
+		slices.SortStableFunc(m.must, func(a, b *queue) int { return s.needier(q, total, a, b) })
+		n := 1
+		for n < len(m.must) && s.needier(q, total, m.must[0], m.must[n]) == 0 {
+			n++
+		}
+		offered := *left
+		again := append([]*queue(nil), m.must[n:]...)
+		for _, k := range m.must[:n] {
+			if s.calc.Fits(*left, unit.Resources{}) {
+				break
+			}
+			if got := s.offer(k, s.portion(k, offered, *left), total); s.calc.Compare(total, got, unit.Resources{}) > 0 {
+				again = append(again, k)
+				*left = left.Sub(got)
+			}
+			*left = unit.Resources{Mem: max(left.Mem, 0), Cores: max(left.Cores, 0)}
+		}
+		m.must = append(m.must[:0], again...)
+	}
+}
+
+// parts sets every queue's portion of what is dealt out: by guarantee, or evenly among queues without one.
+func (s *Scheduler) parts(queues []*queue, guaranteed bool) {
+	var sum unit.Resources
+	for _, k := range queues {
+		sum = sum.Add(s.monitor.of[k].guaranteed)
+	}
+	for _, k := range queues {
+		x := s.monitor.of[k]
+		even := float64(1 / float32(len(queues)))
+		x.part = [2]float64{even, even}
+		if guaranteed && sum.Mem > 0 {
+			x.part[0] = float64(float32(x.guaranteed.Mem) / float32(sum.Mem))
+		}
+		if guaranteed && sum.Cores > 0 {
+			x.part[1] = float64(float32(x.guaranteed.Cores) / float32(sum.Cores))
+		}
+	}
+}
+
+// portion is what a queue is offered, rounded up to whole units, at most what is left.
+func (s *Scheduler) portion(k *queue, of, left unit.Resources) unit.Resources {
+	x := s.monitor.of[k]
+	unitStep := unit.Resources{Mem: 1, Cores: 1}
+	r := unit.Resources{Mem: s.calc.MulUp(of, x.part[0], unitStep).Mem, Cores: s.calc.MulUp(of, x.part[1], unitStep).Cores}
+	return unit.Resources{Mem: min(r.Mem, left.Mem), Cores: min(r.Cores, left.Cores)}
+}
+
+// needier orders queues by how little of their guarantee they ought to have so far; by priority first where that counts.
+func (s *Scheduler) needier(parent *queue, total unit.Resources, a, b *queue) int {
+	part := func(q *queue) float64 {
+		x := s.monitor.of[q]
+		if s.calc.Compare(total, x.guaranteed, unit.Resources{}) <= 0 {
+			return 1 << 31
+		}
+		return float64(s.calc.Divide(total, x.ought, x.guaranteed))
+	}
+	pa, pb := part(a), part(b)
+	if parent.byPriority && a.priority != b.priority && (pa < 1) == (pb < 1) {
+		return cmp.Compare(b.priority, a.priority)
+	}
+	return cmp.Compare(pa, pb)
+}
+
+// offer adds to what a queue ought to have as much of r as it can use: below its maximum, within its demand, and for a leaf
+// not beyond what it has or is guaranteed. It returns what was taken.
+func (s *Scheduler) offer(k *queue, r, total unit.Resources) unit.Resources {
+	x := s.monitor.of[k]
+	room := x.most.Sub(x.ought)
+	got := s.calc.Min(total, r, x.used.Add(x.net).Sub(x.ought))
+	got = unit.Resources{Mem: min(got.Mem, max(room.Mem, 0)), Cores: min(got.Cores, max(room.Cores, 0))}
+	if k.leaf != nil {
+		rest := s.calc.Max(total, s.calc.Max(total, x.used, x.guaranteed).Sub(x.ought), unit.Resources{})
+		got = s.calc.Min(total, got, rest)
+	}
+	got = unit.Resources{Mem: min(max(got.Mem, 0), r.Mem), Cores: min(max(got.Cores, 0), r.Cores)}
+	x.ought = x.ought.Add(got)
+	return got
+}
+
+// choose picks containers of a leaf worth the goal, from the applications at the back of its order: first what they have
+// reserved (given up at once), then the least urgent and newest containers; masters last, and only those that are more
+// than the leaf's masters may hold.
+func (s *Scheduler) choose(q *queue, goal unit.Resources, allowed *unit.Resources) {
+	m := &s.monitor
+	var apps []*app
+	for q.walk.Start(&q.active); ; q.walk.Next() {
+		id, _, _, ok := q.walk.Peek()
+		if !ok {
+			break
+		}
+		apps = append(apps, s.apps[id])
+	}
+	open := true
+	try := func(size unit.Resources) bool {
+		if !open || s.calc.Fits(goal, unit.Resources{}) || !s.calc.Fits(size, *allowed) {
+			return false
+		}
+		positive := func(r unit.Resources) unit.Resources {
+			return unit.Resources{Mem: max(r.Mem, 0), Cores: max(r.Cores, 0)}
+		}
+		if s.calc.Compare(s.cluster, positive(goal.Sub(size)), positive(goal)) >= 0 {
+			return false
+		}
+		goal, *allowed = goal.Sub(size), allowed.Sub(size)
+		open = s.above(goal)
+		return true
+	}
+	var masters []*rm.Container
+	var amSize unit.Resources
+	for i := len(apps) - 1; i >= 0 && open; i-- {
+		a := apps[i]
+		for _, r := range slices.Clone(a.kept) {
+			if !open {
+				break
+			}
+			try(r.size)
+			if !s.site.Preemption.ObserveOnly {
+				s.unreserve(r)
+			}
+		}
+		live := slices.Clone(a.live)
+		slices.SortFunc(live, func(x, y *rm.Container) int {
+			return cmp.Or(cmp.Compare(y.Priority, x.Priority), cmp.Compare(y.ID, x.ID))
+		})
+		for _, c := range live {
+			switch {
+			case !open:
+			case c.Master:
+				masters = append(masters, c)
+				amSize = amSize.Add(c.Size)
+			case try(c.Size):
+				m.chosen = append(m.chosen, c)
+			}
+		}
+	}
+	for _, c := range masters {
+		if !open || s.calc.Compare(s.cluster, amSize, arith.MulFloor(q.EffMin, float64(q.amPercent))) <= 0 {
+			break
+		}
+		if try(c.Size) {
+			m.chosen = append(m.chosen, c)
+			amSize = amSize.Sub(c.Size)
+		}
+	}
+}

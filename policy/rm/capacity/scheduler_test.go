@@ -115,6 +115,7 @@ func TestReservation(t *testing.T) {
 	if got := w.beat(0); got != "c:1024" {
 		t.Errorf("then it served %q, want c", got)
 	}
+	w.end("c")
 	// A reservation goes when its request does.
 	w.anywhere("b", 1, mb(4096))
 	w.beat(0)

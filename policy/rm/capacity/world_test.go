@@ -3,16 +3,22 @@ package capacityrm
 import (
 	"fmt"
 	"strings"
-	"testing"
 
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
+// tb is what tests and property tests have in common.
+type tb interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
 // world drives a scheduler by hand.
 type world struct {
-	t     testing.TB
+	t     tb
 	s     *Scheduler
 	nodes []*rm.Node
 	apps  map[string]*rm.App
@@ -23,7 +29,7 @@ type world struct {
 func mb(v int64) unit.Resources { return unit.Resources{Mem: v, Cores: max(1, v/1024)} }
 
 // build makes a scheduler from settings as in "root.a.capacity=40" and nodes of the given size, racks of two.
-func build(t testing.TB, site func(*conf.Site), nodes int, room unit.Resources, settings ...string) *world {
+func build(t tb, site func(*conf.Site), nodes int, room unit.Resources, settings ...string) *world {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString("<configuration>\n")

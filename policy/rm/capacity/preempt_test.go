@@ -1,0 +1,106 @@
+package capacityrm
+
+import (
+	"testing"
+
+	"github.com/yardmaster/yardmaster/policy/rm"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/yarn/conf"
+)
+
+func halves(t *testing.T, more ...string) *world {
+	t.Helper()
+	w := build(t, func(s *conf.Site) { s.Monitor = true }, 10, mb(10240), append([]string{
+		"root.queues=a,b", "root.a.capacity=50", "root.b.capacity=50", "user-limit-factor=10",
+		"maximum-am-resource-percent=1", "per-node-heartbeat.maximum-offswitch-assignments=100",
+	}, more...)...)
+	w.submit("a", "u", "a", unit.Resources{})
+	w.anywhere("a", 1000, mb(1024))
+	w.round()
+	w.submit("b", "v", "b", unit.Resources{})
+	w.anywhere("b", 100, mb(1024))
+	return w
+}
+
+// A queue that holds all of a cluster it owns half of loses a tenth of the cluster a round, and of that only the part that
+// will not end by itself: two containers. They are chosen again and again, and taken away after the wait.
+func TestPreemption(t *testing.T) {
+	w := halves(t)
+	if w.s.leaves[0].used.Mem != 102400 {
+		t.Fatalf("queue a holds %v, want all", w.s.leaves[0].used)
+	}
+	first := w.s.Round(0)
+	if len(first.Warned) != 2 || len(first.Killed) != 0 {
+		t.Fatalf("first round: %d warned, %d killed; want 2 and 0", len(first.Warned), len(first.Killed))
+	}
+	for at := 3 * unit.Second; at < 15*unit.Second; at += 3 * unit.Second {
+		if n := w.s.Round(at); len(n.Warned)+len(n.Killed) != 0 {
+			t.Fatalf("at %v: %+v", at, n)
+		}
+	}
+	n := w.s.Round(15 * unit.Second)
+	if len(n.Killed) != 2 || n.Killed[0] != first.Warned[0] || n.Killed[1] != first.Warned[1] {
+		t.Fatalf("after the wait: %+v, want the two that were warned", n)
+	}
+	if w.s.leaves[0].used.Mem != 102400-2048 {
+		t.Errorf("queue a holds %v: what is taken leaves the queue at once", w.s.leaves[0].used)
+	}
+	node := n.Killed[0].Node
+	if node.Free.Mem != 0 {
+		t.Errorf("node has %v free before it reported", node.Free)
+	}
+	w.s.Ended(n.Killed[0], 0)
+	if node.Free.Mem != 1024 || w.s.leaves[0].used.Mem != 102400-2048 {
+		t.Errorf("node has %v free, queue a holds %v", node.Free, w.s.leaves[0].used)
+	}
+	// The newest go first.
+	if first.Warned[0].ID != 99 || first.Warned[1].ID != 98 {
+		t.Errorf("warned containers %d and %d, want the newest", first.Warned[0].ID, first.Warned[1].ID)
+	}
+}
+
+func TestNoPreemption(t *testing.T) {
+	for name, more := range map[string][]string{
+		"disabled for the queue": {"root.a.disable_preemption=true"},
+		"inherited":              {"root.disable_preemption=true"},
+	} {
+		if n := halves(t, more...).s.Round(0); len(n.Warned)+len(n.Killed) != 0 {
+			t.Errorf("%s: %+v", name, n)
+		}
+	}
+	w := halves(t)
+	w.anywhere("b", 0, mb(1024))
+	if n := w.s.Round(0); len(n.Warned) != 0 {
+		t.Errorf("nobody wants anything: %+v", n)
+	}
+	w = halves(t)
+	w.s.site.Preemption.ObserveOnly = true
+	if n := w.s.Round(0); len(n.Warned) != 0 {
+		t.Errorf("observe only: %+v", n)
+	}
+}
+
+// Masters are spared unless they are more than the leaf's masters may hold.
+func TestMastersAreSpared(t *testing.T) {
+	w := halves(t)
+	for _, c := range w.s.apps[0].live {
+		c.Master = true
+	}
+	w.s.leaves[0].amPercent = 1
+	if n := w.s.Round(0); len(n.Warned) != 2 { // 102400 of masters, of 51200 that may be
+		t.Errorf("%d masters warned, want 2", len(n.Warned))
+	}
+	var kept []*rm.Container
+	for i, c := range w.s.apps[0].live {
+		c.Master = i < 40
+		if c.Master {
+			kept = append(kept, c)
+		}
+	}
+	n := w.s.Round(60 * unit.Second)
+	for _, c := range n.Warned {
+		if c.Master {
+			t.Errorf("a master was warned, with %d of them in all", len(kept))
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package capacityrm
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/yardmaster/yardmaster/policy/rm"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/yarn/conf"
+)
+
+// Whatever happens, in whatever order: the books add up, no node is over-committed, no queue passes its maximum by more
+// than reservations being turned into containers can explain (none), and when everything is gone nothing is left.
+func TestBooks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		calc := rapid.SampledFrom([]string{"DefaultResourceCalculator", "DominantResourceCalculator"}).Draw(t, "calculator")
+		w := build(t, func(s *conf.Site) { s.Monitor = true; s.Preemption.WaitBeforeKill = unit.Second; s.Preemption.PerRound = 1 }, 6, unit.Resources{Mem: 8192, Cores: 8},
+			"root.queues=a,p", "root.a.capacity=40", "root.p.capacity=60", "root.a.maximum-capacity=80", "root.p.queues=x,y",
+			"root.p.x.capacity=3w", "root.p.y.capacity=1w", "resource-calculator=h."+calc, "root.p.x.ordering-policy=fair",
+			fmt.Sprint("user-limit-factor=", rapid.SampledFrom([]string{"0.5", "1", "3", "-1"}).Draw(t, "factor")),
+			fmt.Sprint("minimum-user-limit-percent=", rapid.SampledFrom([]int{25, 100}).Draw(t, "percent")),
+			fmt.Sprint("maximum-am-resource-percent=", rapid.SampledFrom([]string{"0.1", "0.5"}).Draw(t, "masters")),
+			fmt.Sprint("per-node-heartbeat.maximum-offswitch-assignments=", rapid.IntRange(1, 5).Draw(t, "off")),
+			fmt.Sprint("reservations-continue-look-all-nodes=", rapid.Bool().Draw(t, "continue")),
+		)
+		var ids []string
+		size := func() unit.Resources {
+			return unit.Resources{Mem: int64(rapid.IntRange(1, 6).Draw(t, "size")) * 1024, Cores: int64(rapid.IntRange(1, 4).Draw(t, "cores"))}
+		}
+		killed := map[*rm.Container]bool{}
+		for step := range rapid.IntRange(1, 120).Draw(t, "steps") {
+			w.now += 200 * unit.Millisecond
+			switch k := rapid.IntRange(0, 9).Draw(t, "what"); {
+			case k == 0 || len(ids) == 0:
+				id := fmt.Sprint("app", step)
+				am := size()
+				if rapid.Bool().Draw(t, "unmanaged") {
+					am = unit.Resources{}
+				}
+				w.submit(id, rapid.SampledFrom([]string{"u", "v", "w"}).Draw(t, "user"), rapid.SampledFrom([]string{"a", "x", "y"}).Draw(t, "queue"), am)
+				ids = append(ids, id)
+			case k == 1:
+				id := rapid.SampledFrom(ids).Draw(t, "app")
+				s, n := size(), int64(rapid.IntRange(0, 20).Draw(t, "count"))
+				asks := []rm.Ask{{Priority: 20, Place: rm.Anywhere, Count: n, Size: s}}
+				if h := int32(rapid.IntRange(-1, 5).Draw(t, "host")); h >= 0 {
+					asks = append(asks, rm.Ask{Priority: 20, Place: rm.OnNode(h), Count: n, Size: s}, rm.Ask{Priority: 20, Place: rm.OnRack(h / 2), Count: n, Size: s})
+				}
+				w.ask(id, asks...)
+			case k == 2:
+				if id := rapid.SampledFrom(ids).Draw(t, "app"); len(w.live[id]) > 0 {
+					w.end(id)
+				}
+			case k == 3:
+				i := rapid.IntRange(0, len(ids)-1).Draw(t, "app")
+				w.s.Removed(w.apps[ids[i]], w.now)
+				for _, c := range w.live[ids[i]] { // its node reports them later
+					w.s.Ended(c, w.now)
+				}
+				ids = append(ids[:i:i], ids[i+1:]...)
+			case k == 4:
+				for _, c := range w.s.Round(w.now).Killed {
+					killed[c] = true
+				}
+			default:
+				w.beat(rapid.IntRange(0, 5).Draw(t, "node"))
+			}
+			w.check()
+			for _, q := range w.s.leaves {
+				if !w.s.calc.Fits(q.used, q.EffMax) {
+					t.Fatalf("queue %s uses %v, its maximum is %v", q.path, q.used, q.EffMax)
+				}
+			}
+		}
+		for _, id := range ids {
+			w.s.Removed(w.apps[id], w.now)
+			for _, c := range w.live[id] {
+				w.s.Ended(c, w.now)
+			}
+		}
+		w.check()
+		for q, zero := w.s.root, (unit.Resources{}); ; {
+			if q.used != zero || q.reserved != zero || q.pending != zero {
+				t.Fatalf("at the end %s has used %v, reserved %v, pending %v", q.path, q.used, q.reserved, q.pending)
+			}
+			break
+		}
+		for _, q := range w.s.leaves {
+			if q.apps+q.activeApps+q.activeUsers+q.onlyPending+len(q.list)+q.active.Len()+q.ready.Len()+q.waiting.Len() != 0 || q.amUsed != (unit.Resources{}) {
+				t.Fatalf("at the end leaf %s is not empty: %+v", q.path, q.leaf)
+			}
+		}
+		for _, n := range w.nodes {
+			if n.Free != n.Total {
+				t.Fatalf("at the end node %s has %v of %v free", n.Name, n.Free, n.Total)
+			}
+		}
+	})
+}
