@@ -240,6 +240,27 @@ func (r *Row) SizeAt(near policy.Near, n *rm.Node) unit.Resources {
 	return r.anywhere.size
 }
 
+// Each calls f with all that the row asks for: nodes first, then racks, then anywhere.
+func (r *Row) Each(f func(p rm.Place, count int64, size unit.Resources)) {
+	racks := len(r.places)
+	for i := range r.places {
+		if _, rack := r.places[i].place.Rack(); !rack {
+			racks = i // racks have the smaller numbers
+			break
+		}
+	}
+	for _, part := range [...][]entry{r.places[racks:], r.places[:racks]} {
+		for i := range part {
+			if e := &part[i]; e.present {
+				f(e.place, e.count, e.size)
+			}
+		}
+	}
+	if r.anywhere.present {
+		f(rm.Anywhere, r.anywhere.count, r.anywhere.size)
+	}
+}
+
 // Places is how many places are named, anywhere among them.
 func (r *Row) Places() int {
 	if r.anywhere.present {

@@ -113,7 +113,7 @@ func TestAgreesWithMaps(t *testing.T) {
 				place := rapid.SampledFrom([]rm.Place{rm.Anywhere, rm.OnNode(n.Index), rm.OnRack(n.Rack)}).Draw(t, "place")
 				k, size := rapid.Int64Range(0, 4).Draw(t, "count"), gig.Times(rapid.Int64Range(1, 3).Draw(t, "size"))
 				ask(&tab, p, place, k, size)
-				if _, any := model[key{p, rm.Anywhere}]; place == rm.Anywhere || k > 0 || any {
+				if _, some := model[key{p, rm.Anywhere}]; place == rm.Anywhere || k > 0 || some {
 					model[key{p, place}] = plain{k, size}
 				}
 				if place == rm.Anywhere && k == 0 {

@@ -1,0 +1,152 @@
+package fairrm
+
+import "slices"
+
+// user counts a user's applications.
+type user struct {
+	running, most int
+	parked        []*app
+}
+
+type users struct {
+	byName map[string]*user
+	limit  map[string]int
+	most   int
+}
+
+func (u *users) get(name string) *user {
+	if x, ok := u.byName[name]; ok {
+		return x
+	}
+	x := &user{most: u.most}
+	if n, ok := u.limit[name]; ok {
+		x.most = n
+	}
+	u.byName[name] = x
+	return x
+}
+
+// enter puts an application into its leaf, parked if it is one too many.
+func (s *scheduler) enter(a *app) {
+	if a.mayRun() {
+		s.run(a)
+		return
+	}
+	a.queue.parked = append(a.queue.parked, a)
+	a.user.parked = append(a.user.parked, a)
+}
+
+func (a *app) mayRun() bool {
+	if a.user.running >= a.user.most {
+		return false
+	}
+	for q := a.queue; q != nil; q = q.parent {
+		if q.runnable >= q.maxApps {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *scheduler) run(a *app) {
+	s.lift(a)
+	a.runnable = true
+	a.queue.apps = append(a.queue.apps, a)
+	s.count(a, 1)
+	s.settle(a)
+}
+
+func (s *scheduler) count(a *app, by int) {
+	a.user.running += by
+	for q := a.queue; q != nil; q = q.parent {
+		q.runnable += by
+	}
+	s.stale = true
+}
+
+// leave takes an application out of its leaf. Its demand is felt until the next update.
+func (s *scheduler) leave(a *app) {
+	q := a.queue
+	was := a.runnable
+	s.lift(a)
+	a.runnable = false
+	s.settle(a)
+	q.gone = q.gone.Add(a.demand)
+	if !q.leaver {
+		q.leaver = true
+		s.leavers = append(s.leavers, q)
+	}
+	if !was {
+		q.parked, a.user.parked = without(q.parked, a), without(a.user.parked, a)
+		return
+	}
+	q.apps = without(q.apps, a)
+	if a.started {
+		q.masters = q.masters.Sub(a.master)
+	}
+	s.count(a, -1)
+}
+
+func without(list []*app, a *app) []*app {
+	i := slices.Index(list, a)
+	return slices.Delete(list, i, i+1)
+}
+
+// release lets parked applications run after one has left: at most as many as there are lists of them that the departure
+// may concern, first come first served.
+func (s *scheduler) release(leaf *queue, u *user) {
+	var top *queue
+	for q := leaf; q != nil; q = q.parent {
+		if q.runnable == q.maxApps-1 {
+			top = q
+		}
+	}
+	var lists [][]*app
+	if top != nil {
+		lists = top.waiting(lists)
+	}
+	if u.running == u.most-1 {
+		lists = append(lists, u.parked)
+	}
+	s.releaseFrom(lists, len(lists))
+}
+
+// waiting collects the lists of parked applications below q, where there is room for one more.
+func (q *queue) waiting(lists [][]*app) [][]*app {
+	if q.runnable >= q.maxApps {
+		return lists
+	}
+	if q.leaf {
+		return append(lists, q.parked)
+	}
+	for _, k := range q.kids {
+		lists = k.waiting(lists)
+	}
+	return lists
+}
+
+// releaseFrom merges the lists by start time.
+func (s *scheduler) releaseFrom(lists [][]*app, most int) {
+	at := make([]int, len(lists))
+	var ran []*app
+	for len(ran) < most {
+		best := -1
+		for i, l := range lists {
+			if at[i] < len(l) && (best < 0 || l[at[i]].start < lists[best][at[best]].start) {
+				best = i
+			}
+		}
+		if best < 0 {
+			break
+		}
+		a := lists[best][at[best]]
+		at[best]++
+		if !a.runnable && a.mayRun() {
+			s.run(a)
+			ran = append(ran, a)
+		}
+	}
+	for _, a := range ran {
+		a.queue.parked, a.user.parked = without(a.queue.parked, a), without(a.user.parked, a)
+	}
+}

@@ -1,0 +1,80 @@
+package fairrm
+
+import (
+	"github.com/yardmaster/yardmaster/policy/rm"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// outcome is what became of one attempt to use a node.
+type outcome uint8
+
+const (
+	nothing  outcome = iota
+	given            // a container
+	reserved         // the node
+)
+
+// Beat serves one node.
+func (s *scheduler) Beat(ref *rm.Node, now unit.Time) []*rm.Container {
+	s.now = now
+	s.granted = s.granted[:0]
+	n := s.nodes[ref.Index]
+	if n == nil {
+		return nil
+	}
+	if len(n.claims) > 0 {
+		s.serveClaims(n)
+	}
+	if n.kept.app == nil || !s.serveReserved(n) {
+		s.fill(n)
+	}
+	s.refresh()
+	return s.granted
+}
+
+// fill assigns from the root down, as often as the settings allow in one beat. Order is looked at anew for each container.
+func (s *scheduler) fill(n *node) {
+	set := &s.site.Fair
+	half := times(n.Free, 0.5)
+	var sum unit.Resources
+	for k := 1; n.kept.app == nil && s.root.hungry > 0; k++ {
+		size, what := s.assign(s.root, n)
+		if what == nothing {
+			return
+		}
+		sum = sum.Add(size)
+		switch {
+		case !set.AssignMultiple:
+			return
+		case set.DynamicMaxAssign:
+			if !sum.Fits(half) {
+				return
+			}
+		case set.MaxAssign > 0 && k >= set.MaxAssign:
+			return
+		}
+	}
+}
+
+// assign descends to the best child, and to the next ones while those find no use for the node.
+func (s *scheduler) assign(q *queue, n *node) (unit.Resources, outcome) {
+	if !q.used.Fits(q.max) {
+		return unit.Resources{}, nothing
+	}
+	if q.leaf {
+		for _, a := range q.line {
+			if size, what := s.serve(a, n); what != nothing {
+				return size, what
+			}
+		}
+		return unit.Resources{}, nothing
+	}
+	h := &q.order
+	h.fill(q, s.total)
+	for k := h.pop(); k != nil; k = h.pop() {
+		if size, what := s.assign(k, n); what != nothing {
+			return size, what
+		}
+	}
+	return unit.Resources{}, nothing
+}

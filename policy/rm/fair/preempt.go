@@ -1,0 +1,268 @@
+package fairrm
+
+import (
+	"slices"
+
+	"github.com/yardmaster/yardmaster/policy/rm"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// claim is room that is being made on a node for an application.
+type claim struct {
+	app  *app
+	room unit.Resources
+}
+
+// doom is a set of containers that are killed when the time has come, unless they end by themselves.
+type doom struct {
+	at         unit.Time
+	containers []*rm.Container
+}
+
+// kill takes away what was warned long enough ago.
+func (s *scheduler) kill(now unit.Time) {
+	for len(s.doomed) > 0 && s.doomed[0].at <= now {
+		for _, c := range s.doomed[0].containers {
+			if !c.Gone {
+				s.giveBack(c)
+				s.notice.Killed = append(s.notice.Killed, c)
+			}
+		}
+		s.doomed = s.doomed[1:]
+	}
+}
+
+// preempt chooses containers to be taken away for a starved application, and has them warned.
+func (s *scheduler) preempt(a *app, now unit.Time) {
+	var chosen []*rm.Container
+	for _, w := range s.needs(a) {
+		for range w.count {
+			v := s.best(w)
+			if len(v.containers) == 0 {
+				continue
+			}
+			n := s.nodes[v.containers[0].Node.Index]
+			room := unit.Resources{}
+			for _, c := range v.containers {
+				x := s.apps[c.App.Index]
+				x.marked = x.marked.Add(c.Size)
+				room = room.Add(c.Size)
+			}
+			n.marked = append(n.marked, v.containers...)
+			n.claim(a, room)
+			chosen = append(chosen, v.containers...)
+		}
+	}
+	if len(chosen) > 0 {
+		s.doomed = append(s.doomed, doom{now + s.site.Fair.WaitBeforeKill, chosen})
+		s.notice.Warned = append(s.notice.Warned, chosen...)
+	}
+}
+
+// need is a number of containers that a starved application lacks at a place.
+type need struct {
+	place rm.Place
+	count int64
+	size  unit.Resources
+}
+
+// needs are the requests that what the application is owed would satisfy. Each wish is counted once: where nodes of a rack
+// are named, the rack is not, and where any of them is, anywhere is not.
+func (s *scheduler) needs(a *app) []need {
+	var list []need
+	rest := a.lackFair.Add(a.lackFloor)
+	for _, r := range a.table.Rows() {
+		seen := visited{}
+		r.Each(func(p rm.Place, count int64, size unit.Resources) {
+			if rest.IsZero() || !seen.visit(s, p, size) || size.Mem <= 0 {
+				return
+			}
+			fit := int64(float32(rest.Mem) / float32(size.Mem))
+			if count = min(count, fit); fit == 0 {
+				return
+			}
+			list = append(list, need{p, count, size})
+			rest = less(rest, size.Times(count))
+		})
+	}
+	return list
+}
+
+// visited remembers which racks' wishes were counted, for each size of container.
+type visited map[visit]bool
+
+type visit struct {
+	size  unit.Resources
+	rack  int32
+	nodes bool // nodes of the rack, or the rack itself
+}
+
+// anyRack stands for all racks.
+const anyRack = -1
+
+func (v visited) visit(s *scheduler, p rm.Place, size unit.Resources) bool {
+	if i, ok := p.Node(); ok {
+		if int(i) >= len(s.nodes) || s.nodes[i] == nil {
+			return false
+		}
+		v[visit{size, s.nodes[i].Rack, true}], v[visit{size, anyRack, true}] = true, true
+		return true
+	}
+	if rack, ok := p.Rack(); ok {
+		if int(rack) >= len(s.inRack) || s.inRack[rack] == 0 || v[visit{size, rack, true}] {
+			return false
+		}
+		v[visit{size, anyRack, true}] = true
+		return true
+	}
+	return !v[visit{size, anyRack, true}]
+}
+
+// victims are containers on one node that together make room.
+type victims struct {
+	containers []*rm.Container
+	masters    int
+	ok         bool
+}
+
+// best looks for room for one container at the place that is wished for, or elsewhere if that would cost a master there.
+func (s *scheduler) best(w need) victims {
+	v := s.among(w, func(n *node) bool { return at(n, w.place) })
+	if w.place != rm.Anywhere && v.ok && v.masters > 0 {
+		if o := s.among(w, func(n *node) bool { return !at(n, w.place) }); o.ok && o.masters < v.masters {
+			return o
+		}
+	}
+	return v
+}
+
+func at(n *node, p rm.Place) bool {
+	return p == rm.Anywhere || p == rm.OnNode(n.Index) || p == rm.OnRack(n.Rack)
+}
+
+// among takes the first node that costs no master, or the one that costs fewest.
+func (s *scheduler) among(w need, in func(*node) bool) victims {
+	var v victims
+	for _, n := range s.nodes {
+		if n == nil || !in(n) {
+			continue
+		}
+		if o := s.victimsOn(n, w.size, v); o.ok {
+			if v = o; v.masters == 0 {
+				break
+			}
+		}
+	}
+	return v
+}
+
+// victimsOn chooses containers on n, newest first and masters last, whose applications keep their fair share without them,
+// until size fits; or none, if that takes as many masters as the best choice so far.
+func (s *scheduler) victimsOn(n *node, size unit.Resources, best victims) victims {
+	var v victims
+	room := less(n.Free, n.kept.size.Add(n.claimed))
+	for _, masters := range [...]bool{false, true} {
+		for k := range n.held {
+			c := n.held[k] // masters are in the order of allocation
+			if !masters {
+				c = n.held[len(n.held)-1-k]
+			}
+			if c.Master != masters || slices.Contains(n.marked, c) {
+				continue
+			}
+			if s.mayTake(c, v.containers) {
+				if c.Master {
+					if v.masters++; best.ok && v.masters >= best.masters {
+						return victims{}
+					}
+				}
+				v.containers = append(v.containers, c)
+				room = room.Add(c.Size)
+			}
+			if size.Fits(room) {
+				v.ok = true
+				return v
+			}
+		}
+	}
+	return victims{}
+}
+
+// mayTake says whether a container's application, without it and those chosen already, is not below its fair share.
+func (s *scheduler) mayTake(c *rm.Container, chosen []*rm.Container) bool {
+	if c.Gone {
+		return false
+	}
+	a := s.apps[c.App.Index]
+	if a.queue.keep {
+		return false
+	}
+	left := a.used.Sub(a.marked).Sub(c.Size)
+	for _, o := range chosen {
+		if o.App == c.App {
+			left = left.Sub(o.Size)
+		}
+	}
+	return !a.queue.kind.below(left, a.share, s.total)
+}
+
+// unmark forgets that a container was to be taken away.
+func (s *scheduler) unmark(a *app, c *rm.Container) {
+	n := s.nodes[c.Node.Index]
+	if n == nil || len(n.marked) == 0 {
+		return
+	}
+	if i := slices.Index(n.marked, c); i >= 0 {
+		n.marked = slices.Delete(n.marked, i, i+1)
+		a.marked = a.marked.Sub(c.Size)
+	}
+}
+
+func (n *node) claim(a *app, room unit.Resources) {
+	n.claimed = n.claimed.Add(room)
+	for i := range n.claims {
+		if n.claims[i].app == a {
+			n.claims[i].room = n.claims[i].room.Add(room)
+			return
+		}
+	}
+	n.claims = append(n.claims, claim{a, room})
+}
+
+func (n *node) claimedBy(a *app) bool {
+	return slices.ContainsFunc(n.claims, func(c claim) bool { return c.app == a })
+}
+
+// fulfil takes what a was given here off what is kept for it.
+func (n *node) fulfil(a *app, size unit.Resources) {
+	for i := range n.claims {
+		if c := &n.claims[i]; c.app == a {
+			met := lesser(c.room, size)
+			c.room, n.claimed = c.room.Sub(met), n.claimed.Sub(met)
+			if c.room.IsZero() {
+				n.claims = slices.Delete(n.claims, i, i+1)
+			}
+			return
+		}
+	}
+}
+
+// serveClaims gives the node first to those for whom room was made on it, and forgets those who do not need it any more.
+func (s *scheduler) serveClaims(n *node) {
+	n.claims = slices.DeleteFunc(n.claims, func(c claim) bool {
+		over := c.app.stopped || !s.isStarved(c.app) || c.app.lackFair.IsZero() && c.app.lackFloor.IsZero()
+		if over {
+			n.claimed = n.claimed.Sub(c.room)
+		}
+		return over
+	})
+	for _, c := range slices.Clone(n.claims) {
+		for rest := c.room; !rest.IsZero(); {
+			size, what := s.serve(c.app, n)
+			if what != given {
+				break
+			}
+			rest = less(rest, size)
+		}
+	}
+}

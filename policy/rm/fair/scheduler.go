@@ -1,0 +1,315 @@
+package fairrm
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/yardmaster/yardmaster/policy/fair"
+	"github.com/yardmaster/yardmaster/policy/rm"
+	"github.com/yardmaster/yardmaster/policy/rm/request"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/yarn/conf"
+)
+
+type scheduler struct {
+	site      conf.Site
+	rules     fair.Placement
+	defaults  conf.FairQueue
+	root      *queue
+	queues    []*queue // parents before their children
+	names     map[string]*queue
+	users     users
+	apps      []*app // by Index
+	nodes     []*node
+	present   int   // nodes
+	inRack    []int // nodes of each rack
+	total     unit.Resources
+	available unit.Resources // free on all nodes, as the queue metrics show it: refreshed at certain moments only
+	largest   unit.Resources // node, by component
+	enough    unit.Resources // requests below are not worth a reservation
+
+	now     unit.Time
+	dirty   []*app   // their demand may have changed since the last update
+	leavers []*queue // leaves that applications left since then
+	stale   bool     // fair shares may have changed
+	classes []fair.Class
+	granted []*rm.Container // by the present beat
+	nextID  int64
+
+	starved []*app
+	doomed  []doom
+	notice  rm.Notice
+	notes   []string
+}
+
+var (
+	_ rm.Scheduler = (*scheduler)(nil)
+	_ rm.Knobs     = (*scheduler)(nil)
+)
+
+// app is one application.
+type app struct {
+	standing
+	app      *rm.App
+	queue    *queue
+	user     *user
+	table    request.Table
+	weighed  bool // by size: weight follows demand
+	share    unit.Resources
+	managed  bool // its first container is its master
+	started  bool // it has its master
+	master   unit.Resources
+	runnable bool
+	stopped  bool
+	hungry   bool // counted in its queues
+	lined    bool // in its leaf's line
+	dirty    bool
+	live     []*rm.Container
+	reserved []*node
+
+	marked              unit.Resources // of its containers that are to be taken away
+	atFair, nextLook    unit.Time
+	lackFair, lackFloor unit.Resources
+}
+
+// node is one node.
+type node struct {
+	*rm.Node
+	held    []*rm.Container // in the order of allocation
+	kept    reservation
+	marked  []*rm.Container // to be taken away
+	claims  []claim         // for whom that is
+	claimed unit.Resources
+}
+
+// New builds the scheduler of a fair-scheduler.xml and of what the yarn-site.xml says beside it. The file is only read.
+func New(f *conf.Fair, site conf.Site) (rm.Scheduler, error) {
+	if site.Increment.Mem <= 0 || site.Increment.Cores <= 0 {
+		return nil, fmt.Errorf("the increments of an allocation are %v: both must be at least 1", site.Increment)
+	}
+	s := &scheduler{
+		site: site, rules: fair.PlacementOf(f), defaults: f.Default, names: map[string]*queue{},
+		users:  users{byName: map[string]*user{}, limit: f.UserMaxApps, most: f.UserMaxAppsDefault},
+		enough: times(site.Increment, single(site.Fair.ReservationMultiple)),
+	}
+	if err := s.build(nil, f.Root); err != nil {
+		return nil, err
+	}
+	for _, text := range f.NotModelled {
+		if !slices.Contains(f.Preemption, text) {
+			s.notes = append(s.notes, text)
+		}
+	}
+	return s, nil
+}
+
+func (s *scheduler) NodeAdded(n *rm.Node, now unit.Time) {
+	s.now = now
+	if int(n.Index) >= len(s.nodes) {
+		s.nodes = append(s.nodes, make([]*node, int(n.Index)+1-len(s.nodes))...)
+	}
+	if int(n.Rack) >= len(s.inRack) {
+		s.inRack = append(s.inRack, make([]int, int(n.Rack)+1-len(s.inRack))...)
+	}
+	n.Free = n.Total
+	s.nodes[n.Index] = &node{Node: n}
+	s.inRack[n.Rack]++
+	s.present++
+	s.total = s.total.Add(n.Total)
+	s.resized(now)
+}
+
+func (s *scheduler) NodeRemoved(n *rm.Node, now unit.Time) {
+	s.now = now
+	x := s.nodes[n.Index]
+	if x.kept.app != nil {
+		s.unreserve(x)
+	}
+	for _, c := range slices.Clone(x.held) {
+		s.Ended(c, now)
+	}
+	s.nodes[n.Index] = nil
+	s.inRack[n.Rack]--
+	s.present--
+	s.total = s.total.Sub(n.Total)
+	s.resized(now)
+}
+
+// resized works out what depends on the cluster: an update does not wait for its time then.
+func (s *scheduler) resized(now unit.Time) {
+	s.largest = unit.Resources{}
+	for _, n := range s.nodes {
+		if n != nil {
+			s.largest = greater(s.largest, n.Total)
+		}
+	}
+	for _, q := range s.queues {
+		q.resize(s.total)
+		slices.SortFunc(q.line, func(a, b *app) int { return q.kind.compare(&a.standing, &b.standing, s.total) })
+	}
+	for i := len(s.queues) - 1; i >= 0; i-- {
+		s.demand(s.queues[i])
+	}
+	s.stale = true
+	s.update(now)
+}
+
+func (s *scheduler) Added(a *rm.App, now unit.Time) error {
+	s.now = now
+	var q *queue
+	err := s.rules.Find(a.ID, a.User, a.Queue, func(name string, create bool) (found bool, err error) {
+		q, err = s.find(name, create)
+		return q != nil, err
+	})
+	if err != nil {
+		return err
+	}
+	if bad := missing(a.Master, q.max); bad != "" {
+		return fmt.Errorf("application %s: its master asks for %s, and queue %s may have none", a.ID, bad, q.name)
+	}
+	x := &app{
+		app: a, queue: q, user: s.users.get(a.User), managed: !a.Master.IsZero(), weighed: s.site.Fair.SizeBasedWeight,
+		atFair: now,
+	}
+	x.name, x.start, x.weight = fmt.Sprintf("application_%04d", a.Seq), int64(now/unit.Millisecond), 1
+	if x.weighed {
+		x.weight = 0
+	}
+	if int(a.Index) >= len(s.apps) {
+		s.apps = append(s.apps, make([]*app, int(a.Index)+1-len(s.apps))...)
+	}
+	s.apps[a.Index] = x
+	s.enter(x)
+	return nil
+}
+
+// missing names a resource that is asked for and of which a queue may have nothing.
+func missing(ask, most unit.Resources) string {
+	switch {
+	case ask.Mem > 0 && most.Mem == 0:
+		return "memory"
+	case ask.Cores > 0 && most.Cores == 0:
+		return "vcores"
+	}
+	return ""
+}
+
+func (s *scheduler) Asked(ref *rm.App, asks []rm.Ask, release []*rm.Container, now unit.Time) error {
+	s.now = now
+	a := s.apps[ref.Index]
+	most := s.Maximum()
+	for i := range asks {
+		size := asks[i].Size
+		if !size.Fits(most) {
+			return fmt.Errorf("application %s asks for a container of %v: at most %v are given", ref.ID, size, most)
+		}
+		if bad := missing(size, a.queue.max); bad != "" {
+			return fmt.Errorf("application %s asks for %s, and queue %s may have none", ref.ID, bad, a.queue.name)
+		}
+	}
+	for _, c := range release {
+		s.giveBack(c)
+	}
+	for i := range asks {
+		a.table.Set(asks[i], s.normal(asks[i].Size, most))
+	}
+	s.touch(a)
+	return nil
+}
+
+// normal rounds a size up to the increments, from the minimum to the maximum.
+func (s *scheduler) normal(size, most unit.Resources) unit.Resources {
+	size = greater(size, s.site.MinAllocation)
+	step := s.site.Increment
+	size = unit.Resources{
+		Mem:   (size.Mem + step.Mem - 1) / step.Mem * step.Mem,
+		Cores: (size.Cores + step.Cores - 1) / step.Cores * step.Cores,
+	}
+	return lesser(size, most)
+}
+
+func (s *scheduler) Removed(ref *rm.App, now unit.Time) {
+	s.now = now
+	a := s.apps[ref.Index]
+	for len(a.live) > 0 {
+		s.giveBack(a.live[len(a.live)-1])
+	}
+	for len(a.reserved) > 0 {
+		s.unreserve(a.reserved[len(a.reserved)-1])
+	}
+	a.stopped = true
+	ran := a.runnable
+	s.leave(a)
+	if ran {
+		s.release(a.queue, a.user)
+	}
+	s.apps[ref.Index] = nil
+}
+
+func (s *scheduler) Ended(c *rm.Container, now unit.Time) {
+	s.now = now
+	s.giveBack(c)
+	s.vacate(c)
+	s.refresh()
+}
+
+// giveBack takes a container off its application and queues. If its node has not told that it runs, its room is free too.
+func (s *scheduler) giveBack(c *rm.Container) {
+	if c.Gone {
+		return
+	}
+	c.Gone = true
+	a := s.apps[c.App.Index]
+	last := len(a.live) - 1
+	a.live[c.Slot] = a.live[last]
+	a.live[c.Slot].Slot = c.Slot
+	a.live = a.live[:last]
+	s.unmark(a, c)
+	s.hold(a, unit.Resources{}.Sub(c.Size))
+	if !c.Launched {
+		s.vacate(c)
+	}
+	s.refresh()
+}
+
+// vacate frees a container's room on its node.
+func (s *scheduler) vacate(c *rm.Container) {
+	n := s.nodes[c.Node.Index]
+	if n == nil {
+		return
+	}
+	if i := slices.Index(n.held, c); i >= 0 {
+		n.held = slices.Delete(n.held, i, i+1)
+		n.Free = n.Free.Add(c.Size)
+	}
+}
+
+// refresh writes what is free, as the metrics of the root queue show it.
+func (s *scheduler) refresh() { s.available = s.total.Sub(s.root.used) }
+
+func (s *scheduler) Every() unit.Time { return s.site.Fair.UpdateInterval }
+
+func (s *scheduler) Headroom(ref *rm.App) unit.Resources {
+	q := s.apps[ref.Index].queue
+	most := lesser(s.total.Sub(s.root.used), q.max.Sub(q.used))
+	rest := less(q.share, q.used)
+	if q.kind != drfKind {
+		rest.Cores = most.Cores
+	}
+	return lesser(most, rest) // negative when the queue is above its maximum, as in Hadoop
+}
+
+func (s *scheduler) Used(a *rm.App) unit.Resources { return s.apps[a.Index].used }
+
+func (s *scheduler) Leaf(a *rm.App) string { return s.apps[a.Index].queue.name }
+
+func (s *scheduler) Minimum() unit.Resources { return s.site.MinAllocation }
+
+func (s *scheduler) Maximum() unit.Resources {
+	if s.present == 0 {
+		return s.site.MaxAllocation
+	}
+	return lesser(s.site.MaxAllocation, s.largest)
+}
+
+func (s *scheduler) NotModelled() []string { return slices.Clone(s.notes) }

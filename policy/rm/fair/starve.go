@@ -1,0 +1,105 @@
+package fairrm
+
+import (
+	"slices"
+
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// starvation finds the applications that are owed something, as long as the cluster is busy enough, and has containers of
+// others chosen for them.
+func (s *scheduler) starvation(now unit.Time) {
+	if !s.busy() {
+		return
+	}
+	s.starved = s.starved[:0]
+	for _, q := range s.queues {
+		if q.leaf && (q.hungry > 0 || !q.min.IsZero()) {
+			s.starvedIn(q, now)
+		}
+	}
+	for _, a := range s.starved {
+		s.preempt(a, now)
+		a.nextLook = now + s.site.Fair.WaitBeforeKill + 4*s.site.NodeHeartbeat + s.site.Fair.WaitBeforeNextCheck
+	}
+}
+
+// busy says whether more than the threshold of the cluster's memory or vcores is in use.
+func (s *scheduler) busy() bool {
+	u := s.root.used
+	return float32(s.site.Fair.PreemptionThreshold) < max(float32(u.Mem)/float32(s.total.Mem), float32(u.Cores)/float32(s.total.Cores))
+}
+
+// starvedIn looks at a leaf's applications in order. The first that has its fair share ends the look for fair shares.
+func (s *scheduler) starvedIn(q *queue, now unit.Time) {
+	var owed unit.Resources
+	for _, a := range q.line {
+		if now < a.nextLook {
+			continue
+		}
+		lack := s.belowFair(a, now)
+		if lack.IsZero() {
+			break
+		}
+		s.isOwed(a)
+		owed = owed.Add(lack)
+	}
+	rest := less(s.belowMin(q, now), owed)
+	for _, a := range q.line {
+		if now < a.nextLook {
+			continue
+		}
+		if rest.IsZero() {
+			a.lackFloor = unit.Resources{}
+			continue
+		}
+		lack := less(a.demand.Sub(a.used), a.lackFair)
+		if !q.kind.atLeast(rest, lack, s.total) {
+			lack, rest = less(lack, rest), unit.Resources{} // as FSLeafQueue does, though rest seems to be meant
+		} else {
+			rest = less(rest, lack)
+		}
+		a.lackFloor = lack
+		s.isOwed(a)
+	}
+}
+
+// isOwed puts an application among the starved, those that are owed least first.
+func (s *scheduler) isOwed(a *app) {
+	if slices.Contains(s.starved, a) {
+		return
+	}
+	owed := a.lackFair.Add(a.lackFloor)
+	at := len(s.starved)
+	for at > 0 && !s.starved[at-1].lackFair.Add(s.starved[at-1].lackFloor).Fits(owed) {
+		at--
+	}
+	s.starved = slices.Insert(s.starved, at, a)
+}
+
+// belowFair is what an application lacks of min(threshold x fair share, demand), once it has lacked it for long enough.
+func (s *scheduler) belowFair(a *app, now unit.Time) unit.Resources {
+	q := a.queue
+	entitled := lesser(times(a.share, q.threshold), a.demand)
+	starved := q.kind.below(a.used, entitled, s.total)
+	if !starved {
+		a.atFair = now
+	}
+	a.lackFair = unit.Resources{}
+	if starved && now-a.atFair >= q.fairPatience {
+		a.lackFair = less(entitled, a.used)
+	}
+	return a.lackFair
+}
+
+// belowMin is what a leaf lacks of its minimum share, likewise.
+func (s *scheduler) belowMin(q *queue, now unit.Time) unit.Resources {
+	lack := less(lesser(q.min, q.demand), q.used)
+	if lack.IsZero() {
+		q.atMin = now
+	}
+	if now-q.atMin < q.minPatience {
+		return unit.Resources{}
+	}
+	return lack
+}

@@ -1,0 +1,182 @@
+package fairrm
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/yardmaster/yardmaster/policy/fair"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/yarn/conf"
+)
+
+// queue is one queue of the tree.
+type queue struct {
+	standing
+	parent *queue
+	kids   []*queue
+	leaf   bool
+	kind   kind
+
+	minimum, maximum          conf.Share
+	maxChild                  *conf.Share
+	maxApps                   int
+	amShare                   float64
+	minPatience, fairPatience unit.Time // preemption timeouts
+	threshold                 float64
+	keep                      bool // nothing is taken from here
+
+	max      unit.Resources // at least min
+	wish     unit.Resources // sum of the demands below, before it is cut to max
+	share    unit.Resources // instantaneous fair share, as of the last update
+	runnable int            // applications below that are not parked
+	hungry   int            // those of them whose demand differs from what they hold
+	order    heap           // kids during a descent
+
+	// Leaves.
+	apps    []*app         // runnable, in the order in which they came
+	parked  []*app         // likewise
+	line    []*app         // hungry, in the policy's order
+	masters unit.Resources // what masters hold
+	gone    unit.Resources // demand of applications that left since the last update
+	leaver  bool           // in scheduler.leavers
+	atMin   unit.Time      // when it last had its minimum share
+}
+
+// build makes the tree of the file.
+func (s *scheduler) build(parent *queue, c *conf.FairQueue) error {
+	if _, ok := kinds[c.Policy]; !ok {
+		return fmt.Errorf("queue %s: policy %q: want fair, drf or fifo", c.Name, c.Policy)
+	}
+	q := s.add(parent, c.Name, c, !c.Parent)
+	for _, k := range c.Children {
+		if err := s.build(q, k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add makes a queue with the settings of c.
+func (s *scheduler) add(parent *queue, name string, c *conf.FairQueue, leaf bool) *queue {
+	q := &queue{
+		parent: parent, leaf: leaf, kind: kinds[c.Policy],
+		minimum: c.Min, maximum: c.Max, maxChild: c.MaxChild, maxApps: c.MaxApps, amShare: single(c.MaxAMShare),
+		minPatience: c.MinShareTimeout, fairPatience: c.FairShareTimeout, threshold: single(c.FairShareThreshold),
+		keep: c.KeepContainers, atMin: s.now,
+	}
+	q.name, q.weight = name, single(c.Weight)
+	q.resize(s.total)
+	s.queues, s.names[name] = append(s.queues, q), q
+	if parent == nil {
+		s.root = q
+		return q
+	}
+	parent.kids = append(parent.kids, q)
+	if q.minPatience < 0 {
+		q.minPatience = parent.minPatience
+	}
+	if q.fairPatience < 0 {
+		q.fairPatience = parent.fairPatience
+	}
+	if q.threshold < 0 {
+		q.threshold = parent.threshold
+	}
+	q.keep = q.keep || parent.keep
+	return q
+}
+
+// single rounds to the precision in which Hadoop keeps weights, shares and thresholds.
+func single(v float64) float64 { return float64(float32(v)) }
+
+func (q *queue) resize(total unit.Resources) {
+	q.min = q.minimum.Of(total)
+	q.max = greater(q.maximum.Of(total), q.min)
+}
+
+// find is the leaf with this full name, made if it may be; nil without an error: there is none.
+func (s *scheduler) find(name string, create bool) (*queue, error) {
+	if q := s.names[name]; q != nil {
+		if !q.leaf {
+			return nil, fmt.Errorf("queue %s holds queues, not applications: name one inside it", name)
+		}
+		return q, nil
+	}
+	if !create {
+		return nil, nil
+	}
+	ends, err := fair.NewQueues(name, len(s.queues))
+	if err != nil {
+		return nil, err
+	}
+	above := s.root
+	for _, at := range ends {
+		q := s.names[name[:at]]
+		if q == nil {
+			if above.leaf {
+				return nil, fmt.Errorf("queue %s cannot be made: %s holds applications", name, above.name)
+			}
+			c := s.defaults
+			if above.maxChild != nil {
+				c.Max = *above.maxChild
+			}
+			q = s.add(above, name[:at], &c, at == len(name))
+		}
+		above = q
+	}
+	return above, nil
+}
+
+// fits says whether more fits the maximum of q and of every queue above it.
+func (q *queue) fits(more unit.Resources) bool {
+	for ; q != nil; q = q.parent {
+		if !q.used.Add(more).Fits(q.max) {
+			return false
+		}
+	}
+	return true
+}
+
+// lift takes an application out of its leaf's line, before something changes that its place depends on.
+func (s *scheduler) lift(a *app) {
+	if !a.lined {
+		return
+	}
+	q := a.queue
+	i, ok := slices.BinarySearchFunc(q.line, a, func(x, y *app) int { return q.kind.compare(&x.standing, &y.standing, s.total) })
+	if !ok || q.line[i] != a {
+		i = slices.Index(q.line, a)
+	}
+	q.line, a.lined = slices.Delete(q.line, i, i+1), false
+}
+
+// settle puts an application back where it belongs.
+func (s *scheduler) settle(a *app) {
+	q := a.queue
+	hungry := a.runnable && a.demand != a.used
+	if hungry && !a.lined {
+		i, _ := slices.BinarySearchFunc(q.line, a, func(x, y *app) int { return q.kind.compare(&x.standing, &y.standing, s.total) })
+		q.line, a.lined = slices.Insert(q.line, i, a), true
+	}
+	if hungry == a.hungry {
+		return
+	}
+	a.hungry = hungry
+	by := 1
+	if !hungry {
+		by = -1
+	}
+	for ; q != nil; q = q.parent {
+		q.hungry += by
+	}
+}
+
+// hold adds to what an application and its queues hold.
+func (s *scheduler) hold(a *app, more unit.Resources) {
+	s.lift(a)
+	a.used = a.used.Add(more)
+	for q := a.queue; q != nil; q = q.parent {
+		q.used = q.used.Add(more)
+	}
+	s.settle(a)
+	s.touch(a)
+}
