@@ -14,7 +14,9 @@ import (
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/cluster/clusterfile"
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/sim/yarn"
 	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/workload/synth"
 	"github.com/yardmaster/yardmaster/workload/trace"
@@ -25,6 +27,7 @@ type Setup struct {
 	Scenario Scenario
 	Cluster  *cluster.Cluster
 	Policies []NamedPolicy
+	Timing   *yarn.Timing // of a YARN clock; nil: ideal time
 	Work     Work
 }
 
@@ -32,6 +35,7 @@ type Setup struct {
 type NamedPolicy struct {
 	Name string
 	New  func() (policy.Policy, error)
+	RM   func() (rm.Scheduler, error) // instead of New, with a YARN clock
 }
 
 // Work is where the jobs come from.
@@ -74,7 +78,13 @@ func (s Scenario) Resolve() (*Setup, error) {
 	if err := s.checkLosses(out.Cluster); err != nil {
 		return nil, err
 	}
+	if err := s.resolveYarn(out); err != nil {
+		return nil, err
+	}
 	for _, name := range s.Schedulers {
+		if out.Timing != nil {
+			break
+		}
 		p, err := loadPolicy(name)
 		if err != nil {
 			return nil, err
@@ -286,5 +296,9 @@ func (s *Setup) Echo(scheduler string, seed uint64) result.Scenario {
 
 // Assumptions are those of the workload's reader and those of the model.
 func (s *Setup) Assumptions() []string {
-	return append(append([]string{}, s.Work.Assumptions...), s.Scenario.Assumptions()...)
+	of := append([]string{}, s.Work.Assumptions...)
+	if s.Timing != nil {
+		return append(of, s.Scenario.Yarn.assumptions(s.Timing)...)
+	}
+	return append(of, s.Scenario.Assumptions()...)
 }

@@ -11,6 +11,8 @@
 //	seeds: 5                        # repetitions in compare
 //	model:                          # what is assumed about the cluster
 //	  heartbeat: 1s
+//	yarn:                           # play a YARN cluster with its heartbeats and delays
+//	  clock: hadoop
 //	trace:                          # what a trace without task lengths is given
 //	  block: 128MB
 //
@@ -22,6 +24,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -43,13 +46,14 @@ type Scenario struct {
 	ScaleLoad   float64 // times as many jobs in the same time
 	ScaleLength float64 // times as long
 	Model       sim.Model
+	Yarn        Yarn
 	Trace       trace.Options // how traces are read, and what they are given where they do not say
 	Given       []string      // names of the settings that a person gave, be it as they are anyway; sorted
 }
 
 // Default is a scenario in which nothing has been asked for yet.
 func Default() Scenario {
-	return Scenario{Seed: 1, Seeds: 1, ScaleLoad: 1, ScaleLength: 1, Trace: trace.Defaults()}
+	return Scenario{Seed: 1, Seeds: 1, ScaleLoad: 1, ScaleLength: 1, Yarn: idealYarn(), Trace: trace.Defaults()}
 }
 
 // said notes that a person gave a setting.
@@ -59,8 +63,14 @@ func (s *Scenario) said(name string) {
 	}
 }
 
-// Load reads a scenario file.
+// FileName is what the scenario of a folder is called.
+const FileName = "scenario.yaml"
+
+// Load reads a scenario file, or that of a folder.
 func Load(path string) (Scenario, error) {
+	if st, err := os.Stat(path); err == nil && st.IsDir() {
+		path = filepath.Join(path, FileName)
+	}
 	root, err := yamlfile.Open(path)
 	if placed := (*yamlfile.Error)(nil); errors.As(err, &placed) {
 		return Scenario{}, err
@@ -97,7 +107,7 @@ func read(root *yamlfile.Node) (Scenario, error) {
 }
 
 // sections are the groups of settings that a file indents.
-var sections = []string{"model", "trace"}
+var sections = []string{"model", "yarn", "trace"}
 
 // section returns the keys of one section and how each is taken into s.
 func section(s *Scenario, name string) (yamlfile.Keys, []string) {
@@ -152,6 +162,9 @@ func (s *Scenario) from(dir string) {
 	}
 	if s.Cluster != "" && !shorthand.MatchString(s.Cluster) {
 		s.Cluster = join(dir, s.Cluster)
+	}
+	if s.Yarn.Site != "" {
+		s.Yarn.Site = join(dir, s.Yarn.Site)
 	}
 	for i, spec := range s.Schedulers {
 		if path, ok := XML(spec); ok {

@@ -87,6 +87,10 @@ func arbitrary(t *rapid.T) Scenario {
 	for range rapid.IntRange(0, 3).Draw(t, "losses") {
 		s.Model.Losses = append(s.Model.Losses, sim.Loss{Node: "n@1", At: unit.Time(span.Draw(t, "at")), For: unit.Time(span.Draw(t, "for"))})
 	}
+	s.Yarn.Clock = rapid.SampledFrom([]string{Ideal, SLS, Hadoop}).Draw(t, "clock")
+	s.Yarn.Site = rapid.SampledFrom([]string{"", "conf/yarn-site.xml"}).Draw(t, "site")
+	s.Yarn.MasterStart = unit.Time(rapid.Int64Range(-1, int64(unit.Day)).Draw(t, "master-start"))
+	s.Yarn.Linger = unit.Time(rapid.Int64Range(-1, int64(unit.Day)).Draw(t, "linger"))
 	s.Trace.SWIM.Block = unit.Bytes(rapid.Int64Range(1, 1<<40).Draw(t, "block"))
 	s.Trace.SWIM.MapRate = float64(rapid.Int64Range(1, 1<<40).Draw(t, "map-rate"))
 	s.Trace.SWIM.SlowStart = rapid.Float64Range(0, 1).Draw(t, "slow-start")
@@ -214,4 +218,39 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("reads back as another: %s\n%s", d, s.YAML())
 		}
 	})
+}
+
+// What belongs to a YARN clock is refused without one, and put aside where a person asks for ideal time.
+func TestYarnSettings(t *testing.T) {
+	apply := func(pairs ...string) error {
+		s := Default()
+		s.Workload, s.Cluster, s.Schedulers = []string{"synth:demo"}, "4x3", []string{"fair"}
+		for i := 0; i < len(pairs); i += 2 {
+			set, _ := Find(pairs[i])
+			if err := set.Apply(&s, []string{pairs[i+1]}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		setup, err := s.Resolve()
+		if err == nil && (setup.Timing != nil) != (setup.Scenario.Yarn.Clock != Ideal) {
+			t.Errorf("%q: timing %v", pairs, setup.Timing)
+		}
+		return err
+	}
+	for _, c := range []struct {
+		given []string
+		want  string
+	}{
+		{[]string{"linger", "1s"}, "belongs to a YARN clock"},
+		{[]string{"linger", "1s", "clock", "ideal"}, ""},
+		{[]string{"linger", "1s", "clock", "hadoop"}, ""},
+		{[]string{"clock", "sls", "replicas", "3"}, "--replicas acts in ideal time only"},
+		{[]string{"clock", "sls", "sample", "1s"}, ""},
+		{[]string{"clock", "sls", "node-heartbeat", "0s"}, "at least 1 ms"},
+		{[]string{"clock", "hadoop", "yarn-site", "testdata/nosuch.xml"}, "does not exist"},
+	} {
+		if err := apply(c.given...); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, want %q", c.given, err, c.want)
+		}
+	}
 }

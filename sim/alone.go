@@ -137,7 +137,7 @@ func (a *Alone) playAlone(src *workload.Job, seq int64) unit.Time {
 	}
 	begin := e.now
 	e.next, e.nextSeq = src, seq
-	e.q.push(begin, evArrival, 0)
+	e.q.Push(begin, evArrival, 0)
 	before := e.sum.Finished
 	if _, err := e.loop(context.Background()); err != nil || e.sum.Finished == before {
 		a.play = nil // e.g. its master sits where its only large task would have to go: there is no such time

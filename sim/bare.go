@@ -1,12 +1,15 @@
 package sim
 
-import "github.com/yardmaster/yardmaster/unit"
+import (
+	"github.com/yardmaster/yardmaster/sim/internal/radix"
+	"github.com/yardmaster/yardmaster/unit"
+)
 
 // BareLoop is the yardstick of the simulator's speed: an event loop that does nothing. It keeps the queue at the given
 // length and takes and adds that many events, each new one later than the one taken by the next of delays, in turn. It
 // returns the instant of the last event, so that nothing can be left out.
 func BareLoop(events int64, length int, delays []unit.Time) unit.Time {
-	var q queue
+	var q radix.Queue
 	k := 0
 	delay := func() unit.Time {
 		if k++; k == len(delays) {
@@ -15,13 +18,13 @@ func BareLoop(events int64, length int, delays []unit.Time) unit.Time {
 		return delays[k]
 	}
 	for i := range length {
-		q.push(delay(), uint64(i), 0)
+		q.Push(delay(), uint64(i), 0)
 	}
 	var last unit.Time
 	for range events {
-		e, _ := q.pop()
-		last = e.at
-		q.push(last+delay(), e.what, last)
+		e, _ := q.Pop()
+		last = e.At
+		q.Push(last+delay(), e.What, last)
 	}
 	return last
 }

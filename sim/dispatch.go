@@ -49,7 +49,7 @@ func (p *pool) tryOnNode(v *policy.Job) policy.Verdict {
 	near, number := policy.NoPreference, int64(-1)
 	if s := v.Front; s >= 0 {
 		if nr := j.stages[s].near; nr != nil {
-			near, number = nr.best(n.Index, n.Rack)
+			near, number = nr.Best(n.Index, n.Rack)
 		}
 		if p.place != nil && p.place.Fit(v, s, n, near) < 0 {
 			p.place.Skipped(v, s)
@@ -117,16 +117,16 @@ func (e *engine) start(p *pool, j *job, n *policy.Node, near policy.Near, number
 	v.Pending--
 	v.Running++
 	v.Used = v.Used.Add(ask)
-	q := &e.queues[j.queue]
-	q.hold(e.now-e.samples.from, ask.Mem)
+	q := &e.line.Queues[j.queue]
+	q.Hold(e.now-e.line.From, ask.Mem)
 	e.sum.Decisions++
 	j.rec.Containers++
 	if j.rec.Start < 0 {
 		j.rec.Start = e.now
-		q.waiting--
-		q.running++
+		q.Waiting--
+		q.Running++
 	}
-	q.pending--
+	q.Pending--
 	dry := false
 	switch {
 	case front >= 0:
@@ -141,7 +141,7 @@ func (e *engine) start(p *pool, j *job, n *policy.Node, near policy.Near, number
 		}
 	case front == policy.MasterStage:
 		j.master = e.newRecord(j.index, n.Index, int16(front))
-		e.q.push(e.now+e.model.StartUp, evUp|uint64(j.master), 0)
+		e.q.Push(e.now+e.model.StartUp, evUp|uint64(j.master), 0)
 	default:
 		e.startKept(j, e.newRecord(j.index, n.Index, int16(front)))
 	}
@@ -169,7 +169,7 @@ func (s *stage) take(chosen int64) (number int64, attempt uint16) {
 	s.running++
 	switch k := len(s.redo); {
 	case chosen >= 0:
-		s.near.taken(chosen)
+		s.near.Take(chosen)
 		if k > 0 {
 			attempt = s.takeRedo(chosen)
 		}

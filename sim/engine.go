@@ -20,6 +20,8 @@ import (
 	"io"
 	"math"
 
+	"github.com/yardmaster/yardmaster/sim/internal/radix"
+	"github.com/yardmaster/yardmaster/sim/internal/timeline"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
@@ -46,7 +48,7 @@ type engine struct {
 	cfg   Config
 	model Model
 	now   unit.Time
-	q     queue
+	q     radix.Queue
 
 	pools []*pool // one; or one a kind of slot
 	jobs  []*job  // by index; nil: free
@@ -58,9 +60,8 @@ type engine struct {
 	careful   bool  // tasks can fail or be killed: each is a record
 	unblocked int64 // tasks done, plus one, when waiting tasks last gave way
 
-	queues  []queueState
-	queueOf map[string]int32
-	samples sampler
+	line   timeline.Timeline
+	sample Sample
 
 	next    *workload.Job // the next arrival, read ahead
 	nextSeq int64
@@ -91,7 +92,7 @@ func newEngine(c Config) (*engine, error) {
 	if err := c.Cluster.Validate(); err != nil {
 		return nil, err
 	}
-	e := &engine{cfg: c, model: c.Model, freeTask: -1, alone: c.Alone, queueOf: map[string]int32{}}
+	e := &engine{cfg: c, model: c.Model, freeTask: -1, alone: c.Alone, line: timeline.New(c.Model.Sample)}
 	if e.alone == nil {
 		e.alone = NewAlone(c.Cluster, c.Model, c.Seed)
 	}
@@ -129,7 +130,6 @@ func newEngine(c Config) (*engine, error) {
 		e.pools = append(e.pools, e.newPool(k, p))
 	}
 	e.layOut(e.cfg.Cluster)
-	e.samples.init(e.model.Sample)
 	if err := e.planLosses(); err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (e *engine) readAhead() error {
 		return err
 	}
 	e.next = j
-	e.q.push(j.Submit, evArrival, 0)
+	e.q.Push(j.Submit, evArrival, 0)
 	return nil
 }
 
@@ -169,7 +169,7 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 	e.sum.FirstSubmit = -1
 	quiet, first := checkEvery, e.pools[0]
 	for {
-		ev, ok := e.q.pop()
+		ev, ok := e.q.Pop()
 		if !ok {
 			if !e.unblock() {
 				break
@@ -186,14 +186,14 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 				break
 			}
 		}
-		if ev.at >= e.samples.to {
-			e.sample(ev.at)
+		if ev.At >= e.line.To {
+			e.line.Pass(ev.At, e.sampled)
 		}
-		e.now = ev.at
-		arg := ev.what &^ kindMask
-		switch ev.what & kindMask {
+		e.now = ev.At
+		arg := ev.What &^ kindMask
+		switch ev.What & kindMask {
 		case evPlainEnd:
-			e.plainEnd(arg, ev.start)
+			e.plainEnd(arg, ev.Start)
 		case evTaskEnd:
 			e.taskEnd(int32(arg), false)
 		case evTaskFail:

@@ -39,7 +39,7 @@ func (e *engine) again(j *job, i int, a again) {
 	s.settled = false
 	s.redo = append(s.redo, a)
 	if s.near != nil {
-		s.near.untaken(a.number)
+		s.near.Put(a.number)
 	}
 	if j.kept == nil {
 		e.want(j, s.pool, 1)
@@ -123,9 +123,9 @@ func (e *engine) planLosses() error {
 		if l.At < 0 || l.For < 0 || l.At > workload.MaxSubmit || l.For > workload.MaxSubmit {
 			return fmt.Errorf("node %q is to be lost at %v for %v", l.Node, l.At, l.For)
 		}
-		e.q.push(l.At, evLost|uint64(i), 0)
+		e.q.Push(l.At, evLost|uint64(i), 0)
 		if l.For > 0 {
-			e.q.push(l.At+l.For, evBack|uint64(i), 0)
+			e.q.Push(l.At+l.For, evBack|uint64(i), 0)
 		}
 	}
 	return nil

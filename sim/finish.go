@@ -8,7 +8,7 @@ import (
 
 // finish closes the books: the last, shorter sample, and the jobs that did not end.
 func (e *engine) finish() {
-	e.sampleRest()
+	e.line.Rest(e.now, e.sampled)
 	masters, room := e.mastersHold()
 	for _, j := range e.byArrival() {
 		j.rec.Outcome = Unfinished

@@ -78,7 +78,7 @@ func (e *engine) admit(src *workload.Job) *job {
 		return nil
 	}
 	e.present++
-	e.queues[j.queue].waiting++
+	e.line.Queues[j.queue].Waiting++
 	if e.steering != nil {
 		e.steering.byID[src.ID] = j
 	}
@@ -103,8 +103,8 @@ func (e *engine) newJob(src *workload.Job) *job {
 	seq := e.nextSeq
 	e.nextSeq++
 	j.src, j.master = src, -1
-	j.seed = workload.Seed(workload.Seed(e.cfg.Seed, seedJobs), uint64(seq))
-	j.queue = e.queueIndex(src.Queue)
+	j.seed = jobSeed(e.cfg.Seed, seq)
+	j.queue = e.line.Index(src.Queue)
 	j.rec = JobRecord{Job: src, Seq: seq, Start: -1, Finish: -1}
 	slots := e.cfg.Cluster.Slots
 	var input unit.Bytes
@@ -134,7 +134,7 @@ func (e *engine) newJob(src *workload.Job) *job {
 	j.plain = !e.careful && j.kept == nil && j.index < 1<<jobBits
 	for k := range e.pools {
 		j.views[k] = policy.Job{
-			Seq: seq, Index: j.index, ID: src.ID, User: src.User, Queue: e.queues[j.queue].name, Priority: src.Priority,
+			Seq: seq, Index: j.index, ID: src.ID, User: src.User, Queue: e.line.Queues[j.queue].Name, Priority: src.Priority,
 			Submitted: src.Submit, Deadline: src.Deadline, Master: src.Master, Tasks: j.left, Input: input,
 		}
 		if slots {
@@ -188,8 +188,8 @@ func (e *engine) done(j *job, o Outcome) {
 		j.rec.Finish = e.now
 		if j.rec.Start < 0 { // it had no task to wait for
 			j.rec.Start = e.now
-			e.queues[j.queue].waiting--
-			e.queues[j.queue].running++
+			e.line.Queues[j.queue].Waiting--
+			e.line.Queues[j.queue].Running++
 		}
 		if !e.cfg.NoAlone {
 			j.rec.Alone = e.alone.Of(j.src, j.rec.Seq)
@@ -214,7 +214,7 @@ func (e *engine) done(j *job, o Outcome) {
 	for k, p := range e.pools {
 		v := &j.views[k]
 		if v.Pending > 0 {
-			e.queues[j.queue].pending -= v.Pending
+			e.line.Queues[j.queue].Pending -= v.Pending
 			v.Pending = 0
 			p.waiting--
 			p.asks.remove(v.Ask)
@@ -226,9 +226,9 @@ func (e *engine) done(j *job, o Outcome) {
 		p.due = true
 	}
 	if j.rec.Start < 0 {
-		e.queues[j.queue].waiting--
+		e.line.Queues[j.queue].Waiting--
 	} else {
-		e.queues[j.queue].running--
+		e.line.Queues[j.queue].Running--
 	}
 	e.present--
 	e.cfg.Sink.Job(&j.rec)

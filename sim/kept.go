@@ -34,7 +34,7 @@ func (e *engine) startKept(j *job, t int32) {
 	k := j.kept
 	k.all = append(k.all, t)
 	k.want--
-	e.q.push(e.now+e.model.StartUp, evUp|uint64(t), 0)
+	e.q.Push(e.now+e.model.StartUp, evUp|uint64(t), 0)
 }
 
 func (e *engine) upKept(j *job, t int32) {

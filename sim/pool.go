@@ -89,6 +89,16 @@ const (
 	seedFailures
 )
 
+// StageSeed is what the task lengths of a stage are drawn from in a run with a seed, for the job that arrives as number seq. Every
+// engine uses it, so that a workload's tasks take the same time in all of them.
+func StageSeed(run uint64, seq int64, stage int) uint64 {
+	return workload.Seed(jobSeed(run, seq), uint64(stage))
+}
+
+func jobSeed(run uint64, seq int64) uint64 {
+	return workload.Seed(workload.Seed(run, seedJobs), uint64(seq))
+}
+
 func (p *pool) resized() {
 	var c policy.Cluster
 	for i := range p.nodes {

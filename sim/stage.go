@@ -104,7 +104,7 @@ func (e *engine) want(j *job, pool uint8, n int64) {
 	p, v := e.pools[pool], &j.views[pool]
 	was, ask, front := v.Pending, v.Ask, v.Front
 	v.Pending += n
-	e.queues[j.queue].pending += n
+	e.line.Queues[j.queue].Pending += n
 	j.advance(pool)
 	p.due = true
 	p.changed()

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/sim/internal/timeline"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -33,8 +34,8 @@ func newSteering(e *engine, who steer.Steerer, d steer.Delays) *steering {
 // plan arranges a look: what is seen is sensed so much earlier, but not in the past.
 func (s *steering) plan(at unit.Time) {
 	sense := max(at-s.delays.Sense, s.e.now)
-	s.e.q.push(sense, evSense, 0)
-	s.e.q.push(sense+s.delays.Sense, evSteer, 0)
+	s.e.q.Push(sense, evSense, 0)
+	s.e.q.Push(sense+s.delays.Sense, evSteer, 0)
 }
 
 func (s *steering) sense() { s.seen, _ = s.Snapshot(context.Background()) }
@@ -42,7 +43,7 @@ func (s *steering) sense() { s.seen, _ = s.Snapshot(context.Background()) }
 // step shows what was sensed and plans what the policy answers.
 func (s *steering) step() {
 	e := s.e
-	if s.still++; e.q.n > 0 {
+	if s.still++; e.q.Len() > 0 {
 		s.still = 0
 	}
 	do, again := s.who.Step(&s.seen)
@@ -52,7 +53,7 @@ func (s *steering) step() {
 			delay = s.delays.Queue
 		}
 		s.todo = append(s.todo, steer.Receipt{Action: a, Asked: e.now})
-		e.q.push(e.now+delay, evAction|uint64(len(s.todo)-1), 0)
+		e.q.Push(e.now+delay, evAction|uint64(len(s.todo)-1), 0)
 	}
 	if again > 0 && (e.present > 0 || e.next != nil) && s.still < patience {
 		s.plan(e.now + again)
@@ -81,14 +82,14 @@ func (s *steering) Snapshot(context.Context) (steer.Snapshot, error) {
 			snap.Nodes++
 		}
 	}
-	queues := make([]steer.Queue, len(e.queues))
-	for i := range e.queues {
-		q := &e.queues[i]
-		queues[i] = steer.Queue{Name: q.name, Containers: q.containers, Running: int(q.running), Waiting: int(q.waiting)}
+	queues := make([]steer.Queue, len(e.line.Queues))
+	for i := range e.line.Queues {
+		q := &e.line.Queues[i]
+		queues[i] = steer.Queue{Name: q.Name, Containers: q.Containers, Running: int(q.Running), Waiting: int(q.Waiting)}
 	}
 	for _, j := range e.byArrival() {
 		sj := steer.Job{
-			ID: j.src.ID, User: j.src.User, Queue: e.queues[j.queue].name, Priority: j.views[0].Priority,
+			ID: j.src.ID, User: j.src.User, Queue: e.line.Queues[j.queue].Name, Priority: j.views[0].Priority,
 			Submitted: j.src.Submit, Started: j.rec.Start >= 0, Tasks: j.views[0].Tasks,
 		}
 		for k := range e.pools {
@@ -162,7 +163,7 @@ func (s *steering) apply(a steer.Action, r *steer.Receipt) error {
 		}
 	}
 	if a.Kind == steer.MoveJob {
-		e.moveCounts(j, e.queueIndex(a.Queue))
+		e.moveCounts(j, e.line.Index(a.Queue))
 	}
 	return nil
 }
@@ -191,22 +192,22 @@ func (s *steering) turn(k policy.Knobs, pool int, j *job, a steer.Action, r *ste
 
 // moveCounts carries what a job holds and wants over to another queue's counters.
 func (e *engine) moveCounts(j *job, to int32) {
-	a, b := &e.queues[j.queue], &e.queues[to]
+	a, b := &e.line.Queues[j.queue], &e.line.Queues[to]
 	if a == b {
 		return
 	}
 	for k := range e.pools {
 		v := &j.views[k]
-		shift(a, b, e.now-e.samples.from, v.Running, v.Used.Mem)
-		a.pending -= v.Pending
-		b.pending += v.Pending
+		timeline.Shift(a, b, e.now-e.line.From, v.Running, v.Used.Mem)
+		a.Pending -= v.Pending
+		b.Pending += v.Pending
 	}
 	if j.rec.Start < 0 {
-		a.waiting--
-		b.waiting++
+		a.Waiting--
+		b.Waiting++
 	} else {
-		a.running--
-		b.running++
+		a.Running--
+		b.Running++
 	}
 	j.queue = to
 }

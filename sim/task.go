@@ -39,7 +39,7 @@ const (
 func (e *engine) work(j *job, i int, node int32, start unit.Time, number int64) {
 	s := &j.stages[i]
 	end := e.heard(s, node, max(start+e.model.StartUp, e.now)+s.lengthOf(number))
-	e.q.push(end, evPlainEnd|uint64(j.index)<<(nodeBits+stageBits)|uint64(node)<<stageBits|uint64(i), start)
+	e.q.Push(end, evPlainEnd|uint64(j.index)<<(nodeBits+stageBits)|uint64(node)<<stageBits|uint64(i), start)
 }
 
 // plainEnd handles the end of a plain task.
@@ -85,7 +85,7 @@ func (e *engine) schedule(j *job, i int, t int32) {
 	} else {
 		end = e.heard(s, tk.node, max(tk.start+e.model.StartUp, e.now)+length)
 	}
-	e.q.push(end, kind|uint64(t), 0)
+	e.q.Push(end, kind|uint64(t), 0)
 }
 
 // lengthOf is how long a task of the stage works.
@@ -180,7 +180,7 @@ func (e *engine) giveBack(j *job, stage int, ask unit.Resources, k uint8, node i
 	}
 	v.Running--
 	v.Used = v.Used.Sub(ask)
-	e.queues[j.queue].yield(e.now-e.samples.from, ask.Mem)
+	e.line.Queues[j.queue].Yield(e.now-e.line.From, ask.Mem)
 	p.changed()
 	p.order.Ended(v, stage, ask, length, why)
 }

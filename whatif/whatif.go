@@ -20,8 +20,10 @@ import (
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/yarn"
 	"github.com/yardmaster/yardmaster/workload"
 )
 
@@ -29,6 +31,7 @@ import (
 type Scheduler struct {
 	Name string // as typed
 	New  func() (policy.Policy, error)
+	RM   func() (rm.Scheduler, error) // instead of New, when the plan has a Timing
 }
 
 // Plan is what to compare. The first scheduler is the one that the others are compared with.
@@ -37,6 +40,7 @@ type Plan struct {
 	Seeds      []uint64
 	Cluster    *cluster.Cluster
 	Model      sim.Model
+	Timing     *yarn.Timing // set: a YARN cluster is played, under the schedulers' RM; of Model only Sample is used then
 	Workload   Workload
 
 	Version string
@@ -94,7 +98,7 @@ func Compare(ctx context.Context, p Plan) (*Comparison, error) {
 		return nil, fmt.Errorf("compare: needs at least one scheduler and one seed")
 	}
 	for _, s := range p.Schedulers { // a scheduler that cannot be made is told before any work is done
-		if _, err := s.New(); err != nil {
+		if err := p.try(s); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.Name, err)
 		}
 	}
@@ -225,10 +229,8 @@ func (c *crew) run(ctx context.Context, scheduler, seed int) error {
 		}
 	}
 	at := seed*len(p.Schedulers) + scheduler
-	sum, err := sim.Run(ctx, sim.Config{
-		Cluster: p.Cluster, Source: work.src, NewPolicy: who.New, Model: p.Model, Seed: number, Sink: sink, Alone: work.alone,
-		Progress: func(g sim.Progress) { c.told(at, share(g.Finished, work.total), g.Finished) },
-	})
+	progress := func(g sim.Progress) { c.told(at, share(g.Finished, work.total), g.Finished) }
+	sum, err := p.play(ctx, who, number, work, sink, progress)
 	notes := work.close()
 	assumptions := append(slices.Clone(p.Assumptions), notes...)
 	if err != nil {
@@ -247,6 +249,29 @@ func (c *crew) run(ctx context.Context, scheduler, seed int) error {
 	}
 	c.told(at, 1, sum.Finished)
 	return nil
+}
+
+// try makes a scheduler for nothing.
+func (p *Plan) try(s Scheduler) (err error) {
+	if p.Timing != nil {
+		_, err = s.RM()
+	} else {
+		_, err = s.New()
+	}
+	return err
+}
+
+// play runs one scheduler with one seed in the engine that the plan asks for.
+func (p *Plan) play(ctx context.Context, who Scheduler, seed uint64, work *opened, sink sim.Sink, progress func(sim.Progress)) (sim.Summary, error) {
+	if p.Timing != nil {
+		return yarn.Run(ctx, yarn.Config{
+			Cluster: p.Cluster, Source: work.src, NewScheduler: who.RM, Timing: *p.Timing, Seed: seed, Sink: sink, Alone: work.alone,
+			Sample: p.Model.Sample, Progress: progress,
+		})
+	}
+	return sim.Run(ctx, sim.Config{
+		Cluster: p.Cluster, Source: work.src, NewPolicy: who.New, Model: p.Model, Seed: seed, Sink: sink, Alone: work.alone, Progress: progress,
+	})
 }
 
 // share is the part of total jobs that have finished; negative when nobody knows the total.

@@ -47,9 +47,11 @@ type Job struct {
 	Priority int            // larger is more urgent
 	Deadline unit.Time      // instant by which it should finish; 0: none
 	Master   unit.Resources // the application master's container; zero: the job has none
-	Stages   []Stage
-	Keep     *Keep     // set: tasks run inside containers that the job keeps (Spark executors)
-	Observed *Observed // what really happened, where the trace says; never shown to a policy
+	// MasterStart is how long the master took from its container to its first request, where the trace says; 0: not known.
+	MasterStart unit.Time
+	Stages      []Stage
+	Keep        *Keep     // set: tasks run inside containers that the job keeps (Spark executors)
+	Observed    *Observed // what really happened, where the trace says; never shown to a policy
 }
 
 // Stage is a set of like tasks.
@@ -119,6 +121,9 @@ func (j *Job) Validate() error {
 	}
 	if j.Master.Mem < 0 || j.Master.Cores < 0 {
 		return fail("its master asks for %v", j.Master)
+	}
+	if j.MasterStart < 0 || j.MasterStart > MaxLength {
+		return fail("its master takes %v to start", j.MasterStart)
 	}
 	if k := j.Keep; k != nil && (k.Slots < 1 || k.Max < 1 || k.Ask.Mem < 0 || k.Ask.Cores < 0 || k.Ask.IsZero()) {
 		return fail("keeps containers of %v with %d slots, at most %d: all must be positive", k.Ask, k.Slots, k.Max)

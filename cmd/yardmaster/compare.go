@@ -17,20 +17,24 @@ func newCompare() *cobra.Command {
 		out   output
 	)
 	cmd := &cobra.Command{
-		Use:   "compare [SCENARIO.yaml]",
+		Use:   "compare [SCENARIO.yaml | DIR]",
 		Short: "Play a workload under several schedulers and say what differs",
 		Long: `Play a workload under several schedulers, with the same random numbers for each, and say what differs.
 
 The first scheduler is the one that the others are compared with. With several seeds each difference has a 95 % interval,
-taken seed by seed. As many runs go on at once as there are processors; their number does not change the result.`,
+taken seed by seed. A scenario that names one scheduler is compared with the one that --scheduler adds. As many runs go on at once as there are processors; their number does not change the result.`,
 		Example: `  yardmaster compare --workload jobs.parquet --cluster 600x6/30 --scheduler fifo --scheduler fair --seeds 5
   yardmaster compare --workload jobs.parquet --cluster 600x6/30 --scheduler ./capacity-now.xml --scheduler ./capacity-new.xml --report cmp.html
+  yardmaster compare mycluster --scheduler ./capacity-new.xml
   yardmaster compare scenario.yaml --json`,
 		Args: oneScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			watch := startWatch()
 			s, err := flags.scenario(args)
 			if err != nil {
+				return err
+			}
+			if s.Schedulers, err = besideOwn(s.Schedulers, args); err != nil {
 				return err
 			}
 			if len(s.Schedulers) == 1 {
@@ -81,6 +85,18 @@ taken seed by seed. As many runs go on at once as there are processors; their nu
 	flags.add(cmd, func(*scenario.Setting) bool { return true })
 	out.add(cmd)
 	return cmd
+}
+
+// besideOwn puts a scenario's own scheduler before the only one that a flag names: one alone cannot be compared.
+func besideOwn(named, args []string) ([]string, error) {
+	if len(named) != 1 || len(args) != 1 {
+		return named, nil
+	}
+	own, err := scenario.Load(args[0])
+	if err != nil || len(own.Schedulers) != 1 || own.Schedulers[0] == named[0] {
+		return named, err
+	}
+	return append(own.Schedulers, named...), nil
 }
 
 func comparisonTitle(c *whatif.Comparison) string {

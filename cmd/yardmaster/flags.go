@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -49,7 +50,7 @@ func (t *typed) Set(v string) error {
 // scenarioFlags are the flags of a verb that takes a scenario, one for each setting.
 type scenarioFlags struct{ flags []*typed }
 
-var sectionHeading = map[string]string{"": headings[0], "model": headings[1], "trace": headings[2]}
+var sectionHeading = map[string]string{"": headings[0], "model": headings[1], "trace": headings[2], "yarn": headings[5]}
 
 // add gives a command the flags of all settings for which want holds.
 func (f *scenarioFlags) add(cmd *cobra.Command, want func(*scenario.Setting) bool) {
@@ -153,7 +154,9 @@ func oneScenario(cmd *cobra.Command, args []string) error {
 	case errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("there is no scenario file %q", args[0])
 	case err == nil && st.IsDir():
-		return fmt.Errorf("%s is a folder: name the scenario file in it", args[0])
+		if _, err := os.Stat(filepath.Join(args[0], scenario.FileName)); err != nil {
+			return fmt.Errorf("the folder %s holds no %s: name a scenario file", args[0], scenario.FileName)
+		}
 	case err == nil && st.Mode().IsRegular():
 		return noScenario(args[0])
 	}

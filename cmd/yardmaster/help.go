@@ -15,8 +15,10 @@ import (
 // groupKey annotates a flag with the heading that help shows it under.
 const groupKey = "group"
 
-// headings are the groups of flags, in the order of help.
-var headings = []string{"Scenario", "Model of the cluster", "What a trace without task lengths is given", "Output", "Flags"}
+// headings are the groups of flags; helpOrder is the order of help.
+var headings = []string{"Scenario", "Model of the cluster", "What a trace without task lengths is given", "Output", "Flags", "Clock of a YARN cluster"}
+
+var helpOrder = []string{headings[0], headings[1], headings[5], headings[2], headings[3], headings[4]}
 
 func setGroup(fs *pflag.FlagSet, name, heading string) {
 	if err := fs.SetAnnotation(name, groupKey, []string{heading}); err != nil {
@@ -68,7 +70,7 @@ func writeUsage(out io.Writer, cmd *cobra.Command) {
 	ink := term.InkFor(os.Stdout)
 	cmd.InitDefaultHelpFlag()
 	line := cmd.UseLine()
-	if cmd.HasAvailableSubCommands() {
+	if cmd.HasAvailableSubCommands() && !cmd.Runnable() {
 		line = cmd.CommandPath() + " VERB"
 	}
 	width := helpWidth()
@@ -90,7 +92,7 @@ func writeUsage(out io.Writer, cmd *cobra.Command) {
 		fmt.Fprint(out, t.String())
 	}
 	groups := flagGroups(cmd)
-	for _, h := range headings {
+	for _, h := range helpOrder {
 		if g := groups[h]; g != nil {
 			fmt.Fprintf(out, "\n%s\n%s", ink.Bold(h), g.FlagUsagesWrapped(width))
 		}

@@ -79,6 +79,7 @@ FORMAT may also be "auto": the files are recognised by what is in them.`,
 	flags.add(cmd, func(t *scenario.Setting) bool { return t.In == "trace" })
 	cmd.Flags().StringVarP(&file, "output", "o", "", "write the jobs to `FILE`")
 	setGroup(cmd.Flags(), "output", headings[3])
+	cmd.AddCommand(newImportYarn())
 	return cmd
 }
 

@@ -51,7 +51,7 @@ func manPage(c *cobra.Command) string {
 	p(`.TH "%s" "1" "" "yardmaster %s" "Yardmaster"`, strings.ToUpper(name), roff(build.Version()))
 	p(".SH NAME\n%s \\- %s", roff(name), roff(c.Short))
 	use := c.UseLine()
-	if c.HasAvailableSubCommands() {
+	if c.HasAvailableSubCommands() && !c.Runnable() {
 		use = c.CommandPath() + " VERB"
 	}
 	p(".SH SYNOPSIS\n.B %s", roff(use))
@@ -71,7 +71,7 @@ func manPage(c *cobra.Command) string {
 		}
 	}
 	groups := flagGroups(c)
-	for _, h := range headings {
+	for _, h := range helpOrder {
 		if g := groups[h]; g != nil {
 			p(".SH %s", strings.ToUpper(h))
 			g.VisitAll(func(f *pflag.Flag) { p(".TP\n%s", manFlag(f)) })

@@ -46,7 +46,7 @@ under the scheduler you have and under the one you think of, and shows who would
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
-		if c.HasSubCommands() { // completion: a shell that is not known is not a wish for help
+		if c.HasSubCommands() && !c.Runnable() { // completion: a shell that is not known is not a wish for help
 			c.Args = cobra.ArbitraryArgs
 			c.RunE = func(cmd *cobra.Command, args []string) error {
 				if len(args) == 0 {

@@ -73,7 +73,7 @@ func compare(ctx context.Context, label string, setup *scenario.Setup, inMemory 
 	defer line.End()
 	s := &setup.Scenario
 	plan := whatif.Plan{
-		Cluster: setup.Cluster, Model: s.Model, Version: build.Version(), Assumptions: setup.Assumptions(),
+		Cluster: setup.Cluster, Model: s.Model, Timing: setup.Timing, Version: build.Version(), Assumptions: setup.Assumptions(),
 		Pictures: pictures, Watch: watch,
 		Workload: whatif.Workload{Open: setup.Work.Open, Same: !setup.Work.Drawn, Jobs: setup.Work.Jobs, InMemory: inMemory},
 	}
@@ -89,7 +89,7 @@ func compare(ctx context.Context, label string, setup *scenario.Setup, inMemory 
 	typed := map[string]string{}
 	for i, name := range apart(setup.Policies) {
 		typed[name] = setup.Policies[i].Name
-		plan.Schedulers = append(plan.Schedulers, whatif.Scheduler{Name: name, New: setup.Policies[i].New})
+		plan.Schedulers = append(plan.Schedulers, whatif.Scheduler{Name: name, New: setup.Policies[i].New, RM: setup.Policies[i].RM})
 	}
 	plan.Scenario = func(scheduler string, seed uint64) result.Scenario { return setup.Echo(typed[scheduler], seed) }
 	for i := range s.Seeds {

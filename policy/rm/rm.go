@@ -69,6 +69,7 @@ type Node struct {
 	Index int32
 	Rack  int32
 	Name  string
+	Port  int32 // of its id; 0: not known. A ResourceManager keeps some lists in the order of a hash over name and port
 	Total unit.Resources
 	Free  unit.Resources // kept by the scheduler
 }
@@ -86,6 +87,9 @@ type Container struct {
 	// Launched is set by the engine when the node has told that it runs. The room of a launched container that is taken away
 	// or given back early returns only when its node reports the end.
 	Launched bool
+	// Acquired is set by the engine when the application's master has heard of it. A ResourceManager asks anew, by itself, for a container
+	// that it takes away before that: the application does not know that it had it.
+	Acquired bool
 
 	Slot int32 // for the scheduler's own use
 	Gone bool  // given back to the queue; kept by the scheduler

@@ -36,6 +36,7 @@ type leaf struct {
 	ready   rank.Heap // those of them that want something
 	waiting rank.Heap // applications that wait for activation
 	walk    rank.Cursor
+	toMove  []*app // of a fair leaf: see moved
 }
 
 // user is one user of one leaf.
@@ -216,6 +217,32 @@ func (s *Scheduler) activate(q *queue) {
 	s.entering = in
 }
 
+// moved notes that an application of a fair leaf must be put where its use belongs when the leaf is next walked. What is
+// given out of a reservation does not move it: Hadoop's leaf is not told (LeafQueue.apply), and the application keeps the place
+// that its use had before.
+func (s *Scheduler) moved(a *app) {
+	if a.q.fair && !a.moved {
+		a.moved = true
+		a.q.toMove = append(a.q.toMove, a)
+	}
+}
+
+// reorder moves the applications that moved has noted.
+func (s *Scheduler) reorder(q *queue) {
+	for _, a := range q.toMove {
+		if s.apps[a.Index] != a || !a.moved || a.q != q {
+			continue // gone in the meantime
+		}
+		a.moved = false
+		a.share = float64(a.used.Mem)
+		if q.sizeWeight {
+			a.share = sizeWeighted(a.share, a)
+		}
+		s.rank(a)
+	}
+	q.toMove = q.toMove[:0]
+}
+
 // rank puts an activated application where it belongs in its leaf.
 func (s *Scheduler) rank(a *app) {
 	if !a.active {
@@ -223,10 +250,7 @@ func (s *Scheduler) rank(a *app) {
 	}
 	key, tie := -float64(a.priority), a.Seq
 	if a.q.fair {
-		key = float64(a.used.Mem)
-		if a.q.sizeWeight {
-			key = sizeWeighted(key, a)
-		}
+		key = a.share
 	}
 	a.q.active.Set(a.Index, key, tie)
 	if a.table.Len() > 0 {

@@ -111,6 +111,9 @@ func (s *Scheduler) place(a *app, row *request.Row, n *node, l *limits, from *re
 			s.unreserve(back)
 		}
 		s.allocate(a, row, n, size, near, now)
+		if from == nil {
+			s.moved(a)
+		}
 		return g
 	}
 	switch {
@@ -178,7 +181,10 @@ func (s *Scheduler) allocate(a *app, row *request.Row, n *node, size unit.Resour
 func (s *Scheduler) reserve(a *app, row *request.Row, n *node, size unit.Resources) {
 	r := &reservation{a: a, n: n, row: row, size: size}
 	n.kept = r
-	i, _ := slices.BinarySearchFunc(a.kept, r.n.Index, func(x *reservation, i int32) int { return int(x.n.Index - i) })
+	i := slices.IndexFunc(a.kept, func(x *reservation) bool { return x.n.place > n.place })
+	if i < 0 {
+		i = len(a.kept)
+	}
 	a.kept = slices.Insert(a.kept, i, r)
 	row.Reserved++
 	row.Rereserved = 0
@@ -186,6 +192,7 @@ func (s *Scheduler) reserve(a *app, row *request.Row, n *node, size unit.Resourc
 	s.hold(a.u, size)
 	a.q.charge(size)
 	a.q.reserve(size)
+	s.moved(a)
 }
 
 func (s *Scheduler) unreserve(r *reservation) {

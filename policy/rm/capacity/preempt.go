@@ -286,6 +286,7 @@ func (s *Scheduler) offer(k *queue, r, total unit.Resources) unit.Resources {
 func (s *Scheduler) choose(q *queue, goal unit.Resources, allowed *unit.Resources) {
 	m := &s.monitor
 	var apps []*app
+	s.reorder(q)
 	for q.walk.Start(&q.active); ; q.walk.Next() {
 		id, _, _, ok := q.walk.Peek()
 		if !ok {

@@ -16,7 +16,11 @@ import (
 func TestBooks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		calc := rapid.SampledFrom([]string{"DefaultResourceCalculator", "DominantResourceCalculator"}).Draw(t, "calculator")
-		w := build(t, func(s *conf.Site) { s.Monitor = true; s.Preemption.WaitBeforeKill = unit.Second; s.Preemption.PerRound = 1 }, 6, unit.Resources{Mem: 8192, Cores: 8},
+		w := build(t, func(s *conf.Site) {
+			s.Monitor = true
+			s.Preemption.WaitBeforeKill = unit.Second
+			s.Preemption.PerRound = 1
+		}, 6, unit.Resources{Mem: 8192, Cores: 8},
 			"root.queues=a,p", "root.a.capacity=40", "root.p.capacity=60", "root.a.maximum-capacity=80", "root.p.queues=x,y",
 			"root.p.x.capacity=3w", "root.p.y.capacity=1w", "resource-calculator=h."+calc, "root.p.x.ordering-policy=fair",
 			fmt.Sprint("user-limit-factor=", rapid.SampledFrom([]string{"0.5", "1", "3", "-1"}).Draw(t, "factor")),

@@ -44,7 +44,8 @@ var _ rm.Scheduler = (*Scheduler)(nil)
 // node is what the scheduler keeps of a node besides its room.
 type node struct {
 	*rm.Node
-	kept *reservation // nil: nobody has reserved it
+	kept  *reservation // nil: nobody has reserved it
+	place uint32       // among the nodes of an application's reservations
 }
 
 // reservation keeps a node for a request that does not fit what is free there yet.
@@ -64,12 +65,14 @@ type app struct {
 	am       unit.Resources // charged against the limits on masters
 	active   bool
 	asking   bool
-	hasAM    bool // its master holds a container
+	hasAM    bool    // its master holds a container
+	moved    bool    // its place in a fair leaf is out of date
+	share    float64 // what its place in a fair leaf goes by
 	table    request.Table
 	used     unit.Resources
 	reserved unit.Resources
 	live     []*rm.Container
-	kept     []*reservation // in the order of nodes
+	kept     []*reservation // in the order of their nodes' places, then first made first
 }
 
 // New makes the scheduler of a capacity-scheduler.xml and a yarn-site.xml.
@@ -96,7 +99,7 @@ func (s *Scheduler) NodeAdded(n *rm.Node, _ unit.Time) {
 		s.nodes = append(s.nodes, nil)
 	}
 	n.Free = n.Total
-	s.nodes[n.Index] = &node{Node: n}
+	s.nodes[n.Index] = &node{Node: n, place: place(n)}
 	s.alive++
 	s.resize()
 }
@@ -184,6 +187,9 @@ func (s *Scheduler) Asked(r *rm.App, asks []rm.Ask, release []*rm.Container, _ u
 	}
 	if len(asks) > 0 {
 		s.changed(a, was)
+		if a.q.sizeWeight {
+			s.moved(a)
+		}
 	}
 	return nil
 }
@@ -258,7 +264,7 @@ func (s *Scheduler) giveBack(c *rm.Container) {
 	a.used = a.used.Add(minus)
 	s.hold(a.u, minus)
 	a.q.charge(minus)
-	s.rank(a)
+	s.moved(a)
 }
 
 // free returns a container's room to its node, once.

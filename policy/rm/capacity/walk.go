@@ -112,6 +112,7 @@ func (s *Scheduler) askLeaf(q *queue, n *node, l *limits, now unit.Time) grant {
 	if !s.wants(q) {
 		return grant{}
 	}
+	s.reorder(q)
 	// Applications that want nothing are passed over, but the first of all, whether it wants something or not, is where
 	// the limits are looked at and published.
 	first, ok := q.active.Min()

@@ -1,4 +1,5 @@
-package sim
+// Package radix holds the event queue of the engines: a priority queue for integer instants that never go back.
+package radix
 
 import (
 	"math/bits"
@@ -6,14 +7,14 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// event is one entry of the event queue: an instant and what happens then. Only the loop knows how to read what.
-type event struct {
-	at    unit.Time
-	what  uint64    // kind in the top byte, argument below
-	start unit.Time // of a plain task
+// Event is one entry of the queue: an instant and what happens then. Only the loop knows how to read What and Start.
+type Event struct {
+	At    unit.Time
+	What  uint64
+	Start unit.Time
 }
 
-// queue is a radix heap: a priority queue for integer keys that never fall below the last one taken.
+// Queue is a radix heap: a priority queue for integer keys that never fall below the last one taken.
 //
 // Bucket b > 0 holds the events whose instant differs from last first at bit b-1, counted from the lowest; bucket 0 holds
 // those at exactly last. An event only ever moves to a lower bucket, so a push and a pop together cost at most one move
@@ -21,30 +22,30 @@ type event struct {
 // order through every move: they leave first in, first out. That order, (time, sequence), makes a run deterministic.
 //
 // There is no peek: looking at the next event would have to move last beyond instants that may still be pushed.
-type queue struct {
+type Queue struct {
 	last    unit.Time
 	n       int
 	head    int    // next of bucket 0
 	used    uint64 // bit b: bucket b > 0 is not empty
-	buckets [64][]event
+	buckets [64][]Event
 }
 
-// push adds an event; at must not lie before the event taken last.
-func (q *queue) push(at unit.Time, what uint64, start unit.Time) {
+// Push adds an event; at must not lie before the event taken last.
+func (q *Queue) Push(at unit.Time, what uint64, start unit.Time) {
 	if at < q.last {
-		panic("sim: an event in the past")
+		panic("radix: an event in the past")
 	}
 	b := bits.Len64(uint64(at ^ q.last))
-	q.buckets[b&63] = append(q.buckets[b&63], event{at, what, start})
+	q.buckets[b&63] = append(q.buckets[b&63], Event{at, what, start})
 	q.used |= 1 << uint(b)
 	q.n++
 }
 
-// pop takes the earliest event; ok is false when there is none.
-func (q *queue) pop() (e event, ok bool) {
+// Pop takes the earliest event; ok is false when there is none.
+func (q *Queue) Pop() (e Event, ok bool) {
 	if q.head == len(q.buckets[0]) {
 		if q.n == 0 {
-			return event{}, false
+			return Event{}, false
 		}
 		q.refill()
 	}
@@ -55,7 +56,7 @@ func (q *queue) pop() (e event, ok bool) {
 }
 
 // refill moves the lowest non-empty bucket down, so that bucket 0 has the earliest events.
-func (q *queue) refill() {
+func (q *Queue) refill() {
 	q.buckets[0] = q.buckets[0][:0]
 	q.head = 0
 	b := bits.TrailingZeros64(q.used &^ 1)
@@ -63,18 +64,21 @@ func (q *queue) refill() {
 	q.used &^= 1<<uint(b) | 1
 	q.buckets[b] = from[:0]
 	if len(from) == 1 {
-		q.last = from[0].at
+		q.last = from[0].At
 		q.buckets[0] = append(q.buckets[0], from[0])
 		return
 	}
-	earliest := from[0].at
+	earliest := from[0].At
 	for i := range from {
-		earliest = min(earliest, from[i].at)
+		earliest = min(earliest, from[i].At)
 	}
 	q.last = earliest
 	for i := range from {
-		to := bits.Len64(uint64(from[i].at^earliest)) & 63
+		to := bits.Len64(uint64(from[i].At^earliest)) & 63
 		q.buckets[to] = append(q.buckets[to], from[i])
 		q.used |= 1 << uint(to)
 	}
 }
+
+// Len is the number of events on the queue.
+func (q *Queue) Len() int { return q.n }

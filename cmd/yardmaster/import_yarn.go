@@ -1,0 +1,309 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yardmaster/yardmaster/internal/build"
+	"github.com/yardmaster/yardmaster/internal/term"
+	"github.com/yardmaster/yardmaster/scenario"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/yarn/history"
+	"github.com/yardmaster/yardmaster/yarn/krb"
+	"github.com/yardmaster/yardmaster/yarn/rest"
+)
+
+// yarnFlags are what import yarn is told.
+type yarnFlags struct {
+	rm, history, webhdfs []string
+	doneDir, jhist       string
+	since                string
+	user                 string
+	krb                  krb.Options
+	spnego               bool
+	tls                  rest.TLS
+	rate                 float64
+	parallel             int
+	noConf               bool
+	anonymise            bool
+	salt                 string
+	output               string
+}
+
+func newImportYarn() *cobra.Command {
+	var f yarnFlags
+	cmd := &cobra.Command{
+		Use:   "yarn --rm URL --history URL --webhdfs URL -o DIR",
+		Short: "Import the history of a YARN cluster",
+		Long: `Read what a Hadoop cluster remembers of its applications and write it as a workload, with the cluster's nodes and its scheduler's
+settings beside it, so that "yardmaster simulate DIR" plays it.
+
+MapReduce jobs are read from their history files, over WebHDFS or from a local folder; without either, the history server is asked for every job, which
+takes longer and tells less. Applications of other kinds come with what the ResourceManager knows of them.
+
+A second call fetches only what is new, and one that was ended or killed goes on where it was. The ResourceManager gets at most two requests a second.
+What could not be learned and what was assumed is said, and goes into the file.`,
+		Example: `  yardmaster import yarn --rm http://rm:8088 --history http://jhs:19888 --webhdfs http://nn:9870 --since 7d -o mycluster
+  yardmaster import yarn --rm https://rm1:8090,https://rm2:8090 --history https://jhs:19890 --kerberos --since 30d -o mycluster
+  yardmaster import yarn --jhist ./history-files --anonymise -o jobs.parquet`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			see := "See \"" + cmd.CommandPath() + " --help\"."
+			switch {
+			case len(args) > 0:
+				return misuse(see, "import yarn: %q is not a flag", args[0])
+			case len(f.rm) == 0 && len(f.history) == 0 && f.jhist == "":
+				return misuse(see, "import yarn: say where from with --rm URL, --history URL or --jhist DIR")
+			case f.jhist != "" && len(f.webhdfs) > 0:
+				return misuse(see, "import yarn: --jhist and --webhdfs both say where history files are: give one")
+			case len(f.webhdfs) > 0 && f.doneDir == "" && len(f.history) == 0:
+				return misuse(see, "import yarn: --webhdfs needs --history, which knows where the files are, or --done-dir")
+			case len(f.history) > 1:
+				return misuse(see, "import yarn: there is one history server, not %d", len(f.history))
+			case f.salt != "" && !f.anonymise:
+				return misuse(see, "import yarn: --salt belongs to --anonymise")
+			case f.output == "":
+				return misuse(see, "import yarn: say where to with -o DIR")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := importYarn(cmd, &f); err != nil {
+				var u *usageError
+				if errors.As(err, &u) {
+					return err
+				}
+				return fmt.Errorf("import: %w", err)
+			}
+			return nil
+		},
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.StringSliceVar(&f.rm, "rm", nil, "web `URL` of the ResourceManager; several with commas between")
+	fs.StringSliceVar(&f.history, "history", nil, "web `URL` of the JobHistoryServer")
+	fs.StringSliceVar(&f.webhdfs, "webhdfs", nil, "web `URL` of the NameNode, to read history files from HDFS; several with commas between")
+	fs.StringVar(&f.doneDir, "done-dir", "", "`PATH` of finished history files in HDFS; else the history server is asked (mapreduce.jobhistory.done-dir)")
+	fs.StringVar(&f.jhist, "jhist", "", "read history files from the local folder `DIR`")
+	fs.StringVar(&f.since, "since", "7d", "applications that finished within this `TIME` before now, or from a day on (2026-11-01); all: without limit")
+	fs.StringVar(&f.user, "user", "", "`NAME` to ask as, where no Kerberos is; else that of this account")
+	fs.BoolVar(&f.spnego, "kerberos", false, "log in with Kerberos: with the tickets at hand, or with --keytab")
+	fs.StringVar(&f.krb.Principal, "principal", "", "`NAME` to log in as")
+	fs.StringVar(&f.krb.Keytab, "keytab", "", "keys of --principal, in a `FILE`")
+	fs.StringVar(&f.krb.Config, "krb5-conf", "", "`FILE` that says where the Kerberos servers are; else $KRB5_CONFIG or /etc/krb5.conf")
+	fs.StringVar(&f.tls.CAFile, "ca", "", "PEM `FILE` of authorities to trust besides those of the system")
+	fs.Float64Var(&f.rate, "rm-rate", 2, "requests a second to the ResourceManager, at most")
+	fs.IntVar(&f.parallel, "parallel", 4, "history files that are read at a time")
+	fs.BoolVar(&f.noConf, "no-job-conf", false, "do not read the jobs' configurations (300 KB each): the size of masters and the slow-start are assumed")
+	fs.BoolVar(&f.anonymise, "anonymise", false, "replace the names of users, queues, jobs and hosts by short ones that mean nothing")
+	fs.StringVar(&f.salt, "salt", "", "`TEXT` that makes the short names; the same gives the same names. Else one is drawn and kept")
+	fs.StringVarP(&f.output, "output", "o", "", "write into the folder `DIR`, or beside the workload DIR/NAME.parquet")
+	for _, name := range []string{"anonymise", "salt", "output"} {
+		setGroup(fs, name, headings[3])
+	}
+	return cmd
+}
+
+func importYarn(cmd *cobra.Command, f *yarnFlags) error {
+	ctx := cmd.Context()
+	now := time.Now()
+	since, err := sinceWhen(f.since, now)
+	if err != nil {
+		return err
+	}
+	o := history.Options{
+		Since: since, Now: now, Dir: f.output, Jobs: "jobs.parquet", Parallel: f.parallel, NoConf: f.noConf,
+		Anonymise: f.anonymise, Salt: f.salt, Tool: build.Version(), Source: f.source(), RM: len(f.rm) > 0, History: len(f.history) > 0,
+	}
+	if strings.HasSuffix(f.output, ".parquet") {
+		o.Dir, o.Jobs = filepath.Dir(f.output), filepath.Base(f.output)
+	}
+	if o.RM || o.History || len(f.webhdfs) > 0 {
+		if o.Client, err = f.client(); err != nil {
+			return err
+		}
+		defer o.Client.CloseIdle()
+	}
+	switch {
+	case f.jhist != "":
+		if st, err := os.Stat(f.jhist); err != nil || !st.IsDir() {
+			return fmt.Errorf("--jhist %s: there is no such folder", f.jhist)
+		}
+		o.Files = history.Local(f.jhist)
+	case len(f.webhdfs) > 0:
+		dir, err := f.done(ctx, o.Client)
+		if err != nil {
+			return err
+		}
+		o.Files = history.WebHDFS(o.Client.Files(), dir)
+	}
+	line := term.NewProgress(os.Stderr, "importing")
+	if line.Active() {
+		o.Progress = line.Set
+	}
+	sum, err := history.Run(ctx, o)
+	line.End()
+	if err != nil {
+		return err
+	}
+	if sum.Scenario {
+		if err := writeScenario(ctx, &o, sum); err != nil {
+			return err
+		}
+	}
+	showYarn(cmd.OutOrStdout(), &o, sum)
+	return nil
+}
+
+// source names the servers and folders, for the file.
+func (f *yarnFlags) source() string {
+	var parts []string
+	for _, l := range [][]string{f.rm, f.history, f.webhdfs} {
+		parts = append(parts, l...)
+	}
+	if f.jhist != "" {
+		parts = append(parts, f.jhist)
+	}
+	return strings.Join(parts, " ")
+}
+
+func (f *yarnFlags) client() (*rest.Client, error) {
+	o := rest.Options{RM: f.rm, NameNodes: f.webhdfs, TLS: f.tls, RMRate: f.rate, Parallel: f.parallel, UserAgent: "yardmaster/" + build.Version()}
+	if len(f.history) > 0 {
+		o.History = f.history[0]
+	}
+	if f.spnego || f.krb.Keytab != "" || f.krb.Principal != "" {
+		auth, err := krb.New(f.krb)
+		if err != nil {
+			return nil, err
+		}
+		o.Auth = auth
+		return rest.New(o)
+	}
+	name := f.user
+	if name == "" {
+		name = account()
+	}
+	if name != "" {
+		o.Auth = rest.User(name)
+	}
+	return rest.New(o)
+}
+
+// account is who runs this command; Hadoop's own clients take the same names.
+func account() string {
+	for _, v := range []string{"HADOOP_USER_NAME", "USER", "LOGNAME"} {
+		if s := os.Getenv(v); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// done is the folder of finished history files in HDFS.
+func (f *yarnFlags) done(ctx context.Context, c *rest.Client) (string, error) {
+	if f.doneDir != "" {
+		return f.doneDir, nil
+	}
+	dir, err := history.DoneDir(ctx, c)
+	if err != nil {
+		return "", err
+	}
+	if dir == "" {
+		dir = history.DefaultDoneDir
+	}
+	return dir, nil
+}
+
+// sinceWhen reads 7d, 36h, 2026-11-01 or all.
+func sinceWhen(text string, now time.Time) (time.Time, error) {
+	if text == "all" {
+		return time.Time{}, nil
+	}
+	if day, err := time.ParseInLocation("2006-01-02", text, time.Local); err == nil {
+		return day, nil
+	}
+	t, err := unit.ParseTime(text)
+	if err != nil || t < 0 || t > 100*365*unit.Day {
+		return time.Time{}, misuse("", "--since: %q is not a length of time (7d, 36h), a day (2026-11-01) or all", text)
+	}
+	return now.Add(-time.Duration(t) * time.Microsecond), nil
+}
+
+// writeScenario writes the file that makes the folder one that can be simulated. One that is there already is kept: a person may
+// have changed it.
+func writeScenario(ctx context.Context, o *history.Options, sum *history.Summary) error {
+	path := filepath.Join(o.Dir, scenario.FileName)
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	s := scenario.Default()
+	s.Workload, s.Cluster = []string{o.Jobs}, history.ClusterFile
+	for _, file := range sum.Files {
+		if name := filepath.Base(file); name == history.CapacityFile || name == history.FairFile {
+			s.Schedulers = []string{name}
+		}
+	}
+	s.Yarn.Clock = scenario.Hadoop
+	for _, file := range sum.Files {
+		if filepath.Base(file) == history.SiteFile {
+			s.Yarn.Site = history.SiteFile
+		}
+	}
+	c := &sum.Calibration
+	for _, learned := range []struct {
+		into    *unit.Time
+		value   unit.Time
+		samples int
+	}{
+		{&s.Yarn.MasterStart, c.MasterStart, c.MasterSamples},
+		{&s.Yarn.ContainerStart, c.ContainerStart, 1}, // what is assumed goes with how task lengths are counted
+		{&s.Yarn.ContainerExit, c.ContainerExit, c.ExitSamples},
+		{&s.Yarn.Commit, c.Commit, c.CommitSamples},
+	} {
+		if learned.samples > 0 {
+			*learned.into = learned.value
+		}
+	}
+	to, err := prepare(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer to.discard()
+	err = to.write(func(w io.Writer) error {
+		_, err := io.WriteString(w, "# Made by yardmaster import yarn: the delays are learned from the history. It is kept as it is when the folder is imported into again.\n"+string(s.YAML()))
+		return err
+	})
+	if err == nil {
+		sum.Files = append(sum.Files, path)
+	}
+	return err
+}
+
+func showYarn(out io.Writer, o *history.Options, sum *history.Summary) {
+	ink := term.InkFor(os.Stdout)
+	fmt.Fprintf(out, "%s: %s jobs (%s new), %s tasks, submitted over %v\n", sum.Files[0], count(sum.Jobs), count(sum.New), count(sum.Tasks), sum.Span)
+	var lines []string
+	for _, n := range sum.Notes {
+		if n.Count > 0 {
+			lines = append(lines, fmt.Sprintf("%s: %s", n.Text, count(n.Count)))
+		} else {
+			lines = append(lines, n.Text)
+		}
+	}
+	showList(out, "Read", lines, ink)
+	showGround(out, sum.Assumptions, nil, ink)
+	if len(sum.Files) > 1 {
+		showList(out, "Written", sum.Files, ink)
+	}
+	if _, err := os.Stat(filepath.Join(o.Dir, scenario.FileName)); err == nil {
+		fmt.Fprintf(out, "\nNext: yardmaster simulate %s\n", o.Dir)
+	}
+}

@@ -1,0 +1,116 @@
+// Package near finds, among the waiting tasks of a stage, those whose input lies on a node or in a rack.
+package near
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/yardmaster/yardmaster/policy"
+)
+
+// Tasks knows where the input of a stage's tasks lies, and which of them are taken.
+type Tasks struct {
+	Nodes, Racks Runs
+
+	isTaken  []uint64 // bit per task
+	hasInput []uint64 // bit per task: its input lies somewhere
+	next     int64    // no task before it is free
+	tasks    int64
+}
+
+// Runs lists tasks by place: for each place, in order, the numbers of the tasks whose input it holds.
+type Runs struct {
+	Place []int32 // distinct, rising
+	start []int32 // into task, of each place; one more at the end
+	at    []int32 // first entry of each place that may still be free
+	task  []int32
+}
+
+// At says that the input of a task lies at a place.
+type At struct {
+	Place int32
+	Task  int32
+}
+
+func newRuns(pairs []At) Runs {
+	slices.SortFunc(pairs, func(a, b At) int { return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(a.Task, b.Task)) })
+	pairs = slices.Compact(pairs)
+	r := Runs{task: make([]int32, len(pairs))}
+	for i, p := range pairs {
+		if i == 0 || p.Place != pairs[i-1].Place {
+			r.Place = append(r.Place, p.Place)
+			r.start = append(r.start, int32(i))
+		}
+		r.task[i] = p.Task
+	}
+	r.at = slices.Clone(r.start)
+	r.start = append(r.start, int32(len(pairs)))
+	return r
+}
+
+// New takes the nodes on which input lies, the rack of each node and the number of tasks.
+func New(where []At, rackOf []int32, tasks int64) *Tasks {
+	n := &Tasks{tasks: tasks, isTaken: make([]uint64, (tasks+63)/64), hasInput: make([]uint64, (tasks+63)/64)}
+	inRack := make([]At, len(where))
+	for k, w := range where {
+		inRack[k] = At{rackOf[w.Place], w.Task}
+		n.hasInput[w.Task/64] |= 1 << uint(w.Task%64)
+	}
+	n.Nodes, n.Racks = newRuns(where), newRuns(inRack)
+	return n
+}
+
+func (n *Tasks) isFree(t int32) bool { return n.isTaken[t/64]>>uint(t%64)&1 == 0 }
+
+// FirstAt is the first free task at a place; -1: none.
+func (n *Tasks) FirstAt(r *Runs, place int32) int64 {
+	k, ok := slices.BinarySearch(r.Place, place)
+	if !ok {
+		return -1
+	}
+	return n.First(r, k)
+}
+
+// First is the first free task of the k-th place; -1: none.
+func (n *Tasks) First(r *Runs, k int) int64 {
+	for r.at[k] < r.start[k+1] {
+		if t := r.task[r.at[k]]; n.isFree(t) {
+			return int64(t)
+		}
+		r.at[k]++
+	}
+	return -1
+}
+
+// Best is the waiting task whose input is nearest to a node. One must be waiting.
+func (n *Tasks) Best(node, rack int32) (policy.Near, int64) {
+	if t := n.FirstAt(&n.Nodes, node); t >= 0 {
+		return policy.NodeLocal, t
+	}
+	if t := n.FirstAt(&n.Racks, rack); t >= 0 {
+		return policy.RackLocal, t
+	}
+	return n.Any()
+}
+
+// Any is the first waiting task. There must be one.
+func (n *Tasks) Any() (policy.Near, int64) {
+	for n.next < n.tasks && !n.isFree(int32(n.next)) {
+		n.next++
+	}
+	if n.hasInput[n.next/64]>>uint(n.next%64)&1 == 0 {
+		return policy.NoPreference, n.next
+	}
+	return policy.OffRack, n.next
+}
+
+// Take says that a task waits no more.
+func (n *Tasks) Take(t int64) { n.isTaken[t/64] |= 1 << uint(t%64) }
+
+// Put makes a task wait again. It happens only when a container is lost, so the places simply start over.
+func (n *Tasks) Put(t int64) {
+	n.isTaken[t/64] &^= 1 << uint(t%64)
+	n.next = min(n.next, t)
+	copy(n.Nodes.at, n.Nodes.start)
+	copy(n.Racks.at, n.Racks.start)
+}

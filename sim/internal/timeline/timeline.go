@@ -1,0 +1,110 @@
+// Package timeline keeps what queues hold over time, for the samples of the engines.
+package timeline
+
+import "github.com/yardmaster/yardmaster/unit"
+
+// Queue counts what a queue holds. The time containers are held within an interval is the sum of their ends minus
+// the sum of their starts, both from the interval's beginning: two additions a container, no look at the others.
+type Queue struct {
+	Name       string
+	Containers int64
+	Running    int64 // jobs that have started and are still there
+	Waiting    int64 // jobs that have not started
+	Pending    int64 // tasks that could start
+
+	mem     int64
+	area    int64   // container-microseconds in the present interval, without those still held
+	areaMem float64 // MiB-microseconds, likewise
+}
+
+// Hold says that the queue holds one more container of mem MiB, since that long after the interval's beginning.
+func (q *Queue) Hold(since unit.Time, mem int64) {
+	q.Containers++
+	q.mem += mem
+	q.area -= int64(since)
+	q.areaMem -= float64(since) * float64(mem)
+}
+
+// Yield says that it holds one less.
+func (q *Queue) Yield(since unit.Time, mem int64) {
+	q.Containers--
+	q.mem -= mem
+	q.area += int64(since)
+	q.areaMem += float64(since) * float64(mem)
+}
+
+// Shift carries n containers of mem MiB together from one queue to another.
+func Shift(from, to *Queue, since unit.Time, n, mem int64) {
+	from.Containers -= n
+	from.mem -= mem
+	from.area += n * int64(since)
+	from.areaMem += float64(since) * float64(mem)
+	to.Containers += n
+	to.mem += mem
+	to.area -= n * int64(since)
+	to.areaMem -= float64(since) * float64(mem)
+}
+
+// Timeline is the queues of a run, in order of first appearance, and virtual time cut into intervals of equal length.
+type Timeline struct {
+	Queues   []Queue
+	From, To unit.Time // the present interval
+	period   unit.Time
+	of       map[string]int32
+}
+
+// longest keeps container-microseconds within 63 bits on any cluster.
+const longest = unit.Day
+
+// New begins at 0; a period of 0 is 10 s.
+func New(period unit.Time) Timeline {
+	if period <= 0 {
+		period = 10 * unit.Second
+	}
+	period = min(period, longest)
+	return Timeline{To: period, period: period, of: map[string]int32{}}
+}
+
+// Index is the number of a queue; "" is "default".
+func (t *Timeline) Index(name string) int32 {
+	if name == "" {
+		name = "default"
+	}
+	if i, ok := t.of[name]; ok {
+		return i
+	}
+	i := int32(len(t.Queues))
+	t.of[name] = i
+	t.Queues = append(t.Queues, Queue{Name: name})
+	return i
+}
+
+// Pass closes every interval that ends at or before now: end is called for each, and calls Close. A stretch in which nothing happens
+// is one long interval, or as few as 63 bits allow.
+func (t *Timeline) Pass(now unit.Time, end func(to unit.Time)) {
+	t.cut(t.To, end)
+	for t.period <= now-t.From {
+		gap := min(now-t.From, max(longest, t.period))
+		t.cut(t.From+gap/t.period*t.period, end)
+	}
+	t.To = t.From + t.period
+}
+
+// Rest closes the last, shorter interval.
+func (t *Timeline) Rest(now unit.Time, end func(to unit.Time)) {
+	if now > t.From {
+		t.cut(now, end)
+	}
+}
+
+func (t *Timeline) cut(to unit.Time, end func(unit.Time)) {
+	end(to)
+	t.From = to
+}
+
+// Close ends an interval of one queue: it returns the container-microseconds and the MiB-microseconds held in it.
+func (q *Queue) Close(width unit.Time) (area int64, mem float64) {
+	area, mem = q.area+q.Containers*int64(width), q.areaMem+float64(q.mem)*float64(width)
+	q.area, q.areaMem = 0, 0
+	return area, mem
+}

@@ -1,0 +1,91 @@
+package yarn
+
+import (
+	"context"
+
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/rm"
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// Config is one run.
+type Config struct {
+	Cluster *cluster.Cluster
+	Source  workload.Source
+	// NewScheduler makes a fresh scheduler for the run.
+	NewScheduler func() (rm.Scheduler, error)
+	Timing       Timing
+	// Phases are those of the nodes' heartbeats: node i reports at Phases[i] + k*Timing.NodeHeartbeat, k = 1, 2, ... (a node's
+	// first step does nothing, as under SLS). nil: drawn from Seed, each within one interval.
+	Phases []unit.Time
+	// Ports are those of the nodes' ids, by node; nil: not known (see rm.Node).
+	Ports []int32
+	// RoundPhase is that of the scheduler's own rounds: RoundPhase + k*Scheduler.Every().
+	RoundPhase unit.Time
+	Script     *Script // logged instants to replay; nil: periodic
+	Seed       uint64
+	Sink       sim.Sink
+	// Containers, if set, is told of every container when its room is free again, and at the end of the run of those that
+	// still hold theirs. The record is valid only during the call.
+	Containers func(*ContainerRecord)
+
+	Sample  unit.Time  // period of the timeline; 0: 10 s
+	Alone   *sim.Alone // times on an empty cluster, shared between runs of the same seed; nil: made for this run
+	NoAlone bool       // leave JobRecord.Alone 0: nobody asks for slowdowns
+
+	// Progress, if set, is told now and then how far the run is. It must not block.
+	Progress func(sim.Progress)
+}
+
+// InstantKind says what happened at a logged instant.
+type InstantKind uint8
+
+// Kinds of logged instants.
+const (
+	Added InstantKind = iota // the scheduler was told of an application
+	Beat                     // a node's heartbeat was handled by the scheduler
+	Tick                     // an application's master called
+	Round                    // the scheduler's monitor (or update thread) ran
+)
+
+// Instant is one event of a log.
+type Instant struct {
+	At   unit.Time
+	Kind InstantKind
+	Node int32 // of Beat: index in Cluster.Nodes
+	// Cause, if set, is before At: when the node looked which of its containers had ended, or the master woke up and started
+	// what it had been given. On a busy computer the scheduler hears of it only later.
+	Cause unit.Time
+	Job   int64 // of Added and Tick: the job's number in order of submission, from 0
+}
+
+// Script is what a log says about when things happened. A node, a master, a job's admission and the monitor follow it as
+// long as it speaks of them: after its last beat a node goes on at its interval, and so does a master after its last call.
+type Script struct {
+	Instants []Instant // sorted by At; those at the same instant happen in this order
+}
+
+// ContainerRecord is what became of one container. An instant that did not happen is -1.
+type ContainerRecord struct {
+	Job   *workload.Job
+	Seq   int64
+	Stage int   // policy.MasterStage for the master; -3 for a container that its application never used
+	Task  int64 // -1: none
+	Node  int32
+	Near  policy.Near
+	// Allocated by the scheduler, Acquired (heard of by its master), Started (its work began), Ended (its work ended, or it
+	// was killed), Freed (its room on the node was free again).
+	Allocated, Acquired, Started, Ended, Freed unit.Time
+	Killed                                     bool
+	Priority                                   int32
+	Size                                       unit.Resources // after rounding
+}
+
+// NoStage is the stage of a container that its application got and did not use.
+const NoStage = -3
+
+// Run simulates one workload on a YARN cluster. It returns early, with Partial set and no error, when ctx ends.
+func Run(ctx context.Context, c Config) (sim.Summary, error) { return run(ctx, c) }

@@ -1,0 +1,248 @@
+package yarn
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/rm"
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// life is where an application is.
+type life uint8
+
+const (
+	submitted life = iota // the scheduler has not heard of it
+	accepted              // it waits for its master, or the master starts
+	running               // the master calls
+	ended                 // the master has unregistered; its container is still there
+)
+
+// app is an application that is present.
+type app struct {
+	rm     rm.App
+	src    *workload.Job
+	queue  int32
+	life   life
+	serial int64 // of this attempt
+	master *cont // nil: none, or not yet allocated
+	m      master
+	stages []stage
+	left   int64 // tasks that are not done
+	conts  []*cont
+	rec    sim.JobRecord
+
+	// What its next call will be told: containers that were allocated, and those whose end is known.
+	got, told []*cont
+	held      []*cont // whose tasks wait for other stages
+	logged    int64   // calls still to come from the script
+	pending   int64   // tasks that wait for a container
+}
+
+// stage is what an application knows of one of its stages.
+type stage struct {
+	src   *workload.Stage
+	seed  uint64
+	done  int64
+	hosts []hostPlace // by name in src.Hosts; nil: input lies nowhere in particular
+}
+
+// length is how long a task works.
+func (a *app) length(t task) unit.Time {
+	s := &a.stages[t.stage]
+	return s.src.Length.Draw(t.num, s.seed)
+}
+
+// master decides what an application asks for.
+type master interface {
+	// call is one call to the ResourceManager.
+	call(a *app)
+	// worked says that a task has told that its work is done.
+	worked(a *app, c *cont)
+}
+
+func (e *engine) arrive() {
+	src := e.next
+	if e.sum.FirstSubmit < 0 {
+		e.sum.FirstSubmit = src.Submit
+	}
+	e.sum.Submitted++
+	e.progress = e.now
+	a := e.newApp(src)
+	e.present++
+	e.line.Queues[a.queue].Waiting++
+	if e.present == 1 {
+		e.wake()
+	}
+	if a.logged = e.script.calls[a.rec.Seq]; !e.script.waitsFor(a.rec.Seq) {
+		e.push(e.now+e.timing.SubmitToAdded, thenLives, evAdded|uint64(a.rm.Index), a.serial)
+	}
+	if err := e.readAhead(); err != nil {
+		e.err = err
+	}
+}
+
+func (e *engine) newApp(src *workload.Job) *app {
+	a := &app{src: src, rec: sim.JobRecord{Job: src, Seq: e.nextSeq, Start: -1, Finish: -1}}
+	e.nextSeq++
+	if n := len(e.spare); n > 0 {
+		a.rm.Index, e.spare = e.spare[n-1], e.spare[:n-1]
+	} else {
+		a.rm.Index = int32(len(e.apps))
+		e.apps = append(e.apps, nil)
+	}
+	e.apps[a.rm.Index] = a
+	e.serial++
+	a.serial = e.serial
+	a.queue = e.line.Index(src.Queue)
+	a.rm.Seq, a.rm.ID, a.rm.User, a.rm.Queue = a.rec.Seq, src.ID, src.User, e.line.Queues[a.queue].Name
+	a.rm.Priority, a.rm.Submitted, a.rm.Master = src.Priority, src.Submit, src.Master
+	for i := range src.Stages {
+		a.left += src.Stages[i].Tasks
+		s := stage{src: &src.Stages[i], seed: sim.StageSeed(e.cfg.Seed, a.rec.Seq, i)}
+		if s.src.Hosts != nil {
+			s.hosts = e.places.of(s.src.Hosts)
+		}
+		a.stages = append(a.stages, s)
+	}
+	return a
+}
+
+// alive is the application at an index, if it is still the one that an event was meant for.
+func (e *engine) alive(index uint64, serial int64) *app {
+	if a := e.apps[index]; a != nil && a.serial == serial {
+		return a
+	}
+	return nil
+}
+
+// added shows an application to the scheduler and files the request for its master.
+func (e *engine) added(a *app) {
+	a.life = accepted
+	e.progress = e.now
+	if err := e.newMaster(a); err != nil {
+		e.refuse(a, err)
+		return
+	}
+	if err := e.sched.Added(&a.rm, e.now); err != nil {
+		e.refuse(a, err)
+		return
+	}
+	if a.rm.Master.IsZero() {
+		e.push(e.now+e.timing.UnmanagedStart, thenLives, evUp|uint64(a.rm.Index), a.serial)
+		return
+	}
+	ask := [1]rm.Ask{{Priority: rm.MasterPriority, Place: rm.Anywhere, Count: 1, Size: a.rm.Master}}
+	if err := e.sched.Asked(&a.rm, ask[:], nil, e.now); err != nil {
+		e.sched.Removed(&a.rm, e.now)
+		e.refuse(a, fmt.Errorf("its master asks for %v: %w", a.rm.Master, err))
+		return
+	}
+	e.want(a, 1)
+}
+
+// want adds to the number of tasks (or masters) of an application that wait for a container.
+func (e *engine) want(a *app, n int64) {
+	a.pending += n
+	e.line.Queues[a.queue].Pending += n
+}
+
+// refuse drops an application that the scheduler has not taken.
+func (e *engine) refuse(a *app, why error) {
+	a.rec.Outcome, a.rec.Reason = sim.Refused, why.Error()
+	e.sum.Refused++
+	e.gone(a)
+}
+
+func (e *engine) masterAllocated(a *app, c *cont) {
+	e.want(a, -1)
+	a.master = c
+	c.task = task{stage: policy.MasterStage, num: -1}
+	c.near = policy.NoPreference
+	c.acquired, c.rc.Acquired = e.now, true
+	e.launch(c)
+	start := e.timing.MasterStart
+	if a.src.MasterStart > 0 && e.timing.Masters != SLSMasters {
+		start = a.src.MasterStart
+	}
+	c.started = e.now + start
+	e.horizon = max(e.horizon, c.started)
+	if start == 0 { // before anything else happens
+		e.registered(a)
+		return
+	}
+	e.push(c.started, thenLives, evUp|uint64(a.rm.Index), a.serial)
+}
+
+// registered begins an application's calls. Those of SLS's masters lie on a grid that starts at the job's submission.
+func (e *engine) registered(a *app) {
+	if a.life != accepted {
+		return
+	}
+	a.life = running
+	e.progress = e.now
+	if a.logged > 0 {
+		return
+	}
+	next := e.now + e.timing.MasterHeartbeat
+	switch {
+	case a.master == nil: // it need not wait for anybody
+		next = e.now
+	case e.timing.Masters == SLSMasters:
+		next = onGrid(a.src.Submit, e.timing.MasterHeartbeat, e.now+1)
+	}
+	e.nextTick(a, next)
+}
+
+func (e *engine) nextTick(a *app, at unit.Time) {
+	e.push(at, thenCalls, evTick|uint64(a.rm.Index), a.serial)
+}
+
+// tick is one call of a master. again says that the next one is an interval away.
+func (e *engine) tick(a *app, again bool) {
+	if a.life != running {
+		return
+	}
+	serial := a.serial
+	a.m.call(a)
+	if again && a.life == running && a.serial == serial {
+		e.nextTick(a, e.now+e.timing.MasterHeartbeat)
+	}
+}
+
+// allocate tells the scheduler what an application wants and gives back, and returns what it has been given and what has
+// ended since its last call. ok is false when the scheduler refused the request, and the application with it.
+func (e *engine) allocate(a *app, asks []rm.Ask, release []*cont) (got, told []*cont, ok bool) {
+	e.giveBack = e.giveBack[:0]
+	release = slices.DeleteFunc(release, func(c *cont) bool { return c.gone }) // taken away, and not heard of yet
+	for _, c := range release {
+		e.giveBack = append(e.giveBack, c.rc)
+	}
+	if err := e.sched.Asked(&a.rm, asks, e.giveBack, e.now); err != nil {
+		e.over(a, sim.Failed, err.Error())
+		return nil, nil, false
+	}
+	if len(asks) > 0 || len(release) > 0 {
+		e.progress = e.now
+	}
+	for _, c := range release {
+		e.giveUp(c)
+	}
+	got, told = a.got, a.told
+	a.got, a.told = nil, nil
+	for _, c := range got {
+		c.acquired, c.rc.Acquired = e.now, true
+	}
+	return got, told, true
+}
+
+// taskDone counts a task.
+func (e *engine) taskDone(a *app, t task) {
+	a.stages[t.stage].done++
+	a.left--
+	e.sum.Tasks++
+	e.progress = e.now
+}

@@ -1,0 +1,197 @@
+package yarn
+
+import (
+	"slices"
+
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/rm"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// cont is one container, from its allocation until its room on the node is free.
+//
+// It is given back twice: to the queue (gone) and to the node (freed). A container that its node has reported as running
+// and that is killed or given up is gone at once and freed when the node tells its end; in all other cases both are one.
+type cont struct {
+	rc     *rm.Container
+	app    *app
+	node   *node
+	slot   int32
+	serial int64
+	at     int // in app.conts
+
+	task     task
+	near     policy.Near
+	size     unit.Resources
+	priority int32
+
+	allocated unit.Time
+
+	acquired, started, ended unit.Time
+	end                      unit.Time // of its process; Never: not known
+	onNode                   bool      // its process was started
+	worked                   bool      // its task's work is done
+	gone, killed             bool
+}
+
+// task is one task of a job.
+type task struct {
+	stage int32 // NoStage: none
+	num   int64
+}
+
+var noTask = task{stage: NoStage, num: -1}
+
+// allocated takes a container that the scheduler has given.
+func (e *engine) allocated(rc *rm.Container) {
+	a := e.apps[rc.App.Index]
+	e.serial++
+	c := &cont{
+		rc: rc, app: a, node: &e.nodes[rc.Node.Index], serial: e.serial, task: noTask, near: rc.Near, size: rc.Size, priority: rc.Priority,
+		allocated: e.now, acquired: -1, started: -1, ended: -1, end: unit.Never,
+	}
+	if n := len(e.freeSlots); n > 0 {
+		c.slot, e.freeSlots = e.freeSlots[n-1], e.freeSlots[:n-1]
+		e.slots[c.slot] = c
+	} else {
+		c.slot = int32(len(e.slots))
+		e.slots = append(e.slots, c)
+	}
+	c.at = len(a.conts)
+	a.conts = append(a.conts, c)
+	e.live++
+	e.progress = e.now
+	e.sum.Decisions++
+	q := &e.line.Queues[a.queue]
+	q.Hold(e.now-e.line.From, c.size.Mem)
+	a.rec.Containers++
+	if a.rec.Start < 0 {
+		a.rec.Start = e.now
+		q.Waiting--
+		q.Running++
+	}
+	if rc.Master {
+		e.masterAllocated(a, c)
+		return
+	}
+	a.got = append(a.got, c)
+}
+
+// launch starts a process in a container.
+func (e *engine) launch(c *cont) {
+	c.started = e.now
+	if c.gone { // its master has not heard yet
+		return
+	}
+	c.onNode = true
+	c.node.on = append(c.node.on, c)
+	c.node.fresh = append(c.node.fresh, c)
+}
+
+// reported handles a node's word that a container has ended.
+func (e *engine) reported(c *cont) {
+	e.progress = e.now
+	e.sched.Ended(c.rc, e.now)
+	a := c.app
+	if !c.gone {
+		e.leave(c)
+		if c == a.master {
+			e.leaving = append(e.leaving, a)
+		} else {
+			a.told = append(a.told, c)
+		}
+	}
+	e.freed(c)
+}
+
+// giveUp handles a container that the scheduler has taken back: killed, released, or left by an application that is gone.
+func (e *engine) giveUp(c *cont) {
+	if c.ended < 0 {
+		c.ended = e.now
+	}
+	e.leave(c)
+	switch {
+	case !c.rc.Launched:
+		if c.onNode {
+			remove(&c.node.on, c)
+			remove(&c.node.fresh, c)
+		}
+		e.freed(c)
+	case c.end > e.now:
+		c.node.orders = append(c.node.orders, c)
+	}
+}
+
+// leave takes a container from its application and its queue.
+func (e *engine) leave(c *cont) {
+	c.gone = true
+	a := c.app
+	last := len(a.conts) - 1
+	a.conts[last].at = c.at
+	a.conts[c.at] = a.conts[last]
+	a.conts[last] = nil
+	a.conts = a.conts[:last]
+	e.line.Queues[a.queue].Yield(e.now-e.line.From, c.size.Mem)
+	a.rec.Service += e.now - c.allocated
+}
+
+// freed closes a container's books: its room on the node is free.
+func (e *engine) freed(c *cont) {
+	e.live--
+	e.slots[c.slot] = nil
+	e.freeSlots = append(e.freeSlots, c.slot)
+	e.record(c, e.now)
+}
+
+func (e *engine) record(c *cont, freed unit.Time) {
+	if c.ended < 0 && c.end <= e.now {
+		c.ended = c.end
+	}
+	if e.cfg.Containers == nil {
+		return
+	}
+	e.cfg.Containers(&ContainerRecord{
+		Job: c.app.src, Seq: c.app.rec.Seq, Stage: int(c.task.stage), Task: c.task.num, Node: c.node.rm.Index, Near: c.near,
+		Allocated: c.allocated, Acquired: c.acquired, Started: c.started, Ended: c.ended, Freed: freed, Killed: c.killed,
+		Priority: c.priority, Size: c.size,
+	})
+}
+
+// taken handles what the scheduler took away in a round.
+func (e *engine) taken(killed []*rm.Container) {
+	for _, rc := range killed {
+		a := e.apps[rc.App.Index]
+		if a == nil { // its master was taken just before
+			continue
+		}
+		i := slices.IndexFunc(a.conts, func(c *cont) bool { return c.rc == rc })
+		if i < 0 {
+			continue
+		}
+		c := a.conts[i]
+		e.progress = e.now
+		if !c.worked { // else its task is done, and only its process was still there
+			c.killed = true
+			a.rec.Lost++
+			e.sum.Lost++
+		}
+		if c == a.master {
+			e.masterLost(a)
+			continue
+		}
+		if !remove(&a.got, c) || c.acquired >= 0 {
+			a.told = append(a.told, c)
+		}
+		e.giveUp(c)
+	}
+}
+
+// remove takes an element out of a list and keeps the order of the others.
+func remove[T comparable](list *[]T, x T) bool {
+	i := slices.Index(*list, x)
+	if i < 0 {
+		return false
+	}
+	*list = slices.Delete(*list, i, i+1)
+	return true
+}

@@ -1,0 +1,50 @@
+package yarn
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/yardmaster/yardmaster/sim"
+)
+
+// finish closes the books: the last, shorter sample, and the jobs that did not end.
+func (e *engine) finish() {
+	e.line.Rest(e.now, e.sampled)
+	var left []*app
+	for _, a := range e.apps {
+		if a != nil {
+			left = append(left, a)
+		}
+	}
+	slices.SortFunc(left, func(a, b *app) int { return cmp.Compare(a.rec.Seq, b.rec.Seq) })
+	for _, a := range left {
+		if a.life != ended {
+			a.rec.Outcome = sim.Unfinished
+			if !e.sum.Partial {
+				e.sum.Stuck++
+				a.rec.Reason = "can never finish: nothing runs any more, and " + e.whyStuck(a)
+			}
+		}
+		for _, c := range a.conts {
+			a.rec.Service += e.now - c.allocated
+		}
+		e.handOut(a)
+	}
+	for _, c := range e.slots {
+		if c != nil {
+			e.record(c, -1)
+		}
+	}
+	e.report()
+}
+
+// whyStuck guesses, for a person, what keeps a job from going on.
+func (e *engine) whyStuck(a *app) string {
+	switch {
+	case a.life == accepted && a.master == nil:
+		return "its master gets no container (a limit on masters: maximum-am-resource-percent, maxAMShare; or no node has room for it)"
+	case a.pending > 0:
+		return "the scheduler gives it no container (a limit of its queue or user, or no node has room)"
+	}
+	return "its master waits for something that does not come"
+}

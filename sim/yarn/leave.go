@@ -1,0 +1,89 @@
+package yarn
+
+import "github.com/yardmaster/yardmaster/sim"
+
+// over ends a job: its master unregisters and goes away after a while.
+func (e *engine) over(a *app, o sim.Outcome, why string) {
+	if a.life == ended {
+		return
+	}
+	a.life = ended
+	e.progress = e.now
+	a.rec.Outcome, a.rec.Reason = o, why
+	e.want(a, -a.pending)
+	if o == sim.Finished {
+		a.rec.Finish = e.now
+		e.sum.Finished++
+		e.sum.LastFinish = max(e.sum.LastFinish, e.now)
+	} else {
+		e.sum.Failed++
+	}
+	if a.master == nil {
+		e.remove(a)
+		return
+	}
+	a.master.ended = e.now
+	e.endAt(a.master, e.now+e.timing.Linger)
+}
+
+// remove takes an application away, with what it still holds.
+func (e *engine) remove(a *app) {
+	e.detach(a)
+	e.gone(a)
+}
+
+// detach ends an attempt.
+func (e *engine) detach(a *app) {
+	e.sched.Removed(&a.rm, e.now)
+	for len(a.conts) > 0 {
+		e.giveUp(a.conts[len(a.conts)-1])
+	}
+	a.got, a.told, a.held, a.master = nil, nil, nil, nil
+}
+
+// gone hands out an application's record and forgets it.
+func (e *engine) gone(a *app) {
+	q := &e.line.Queues[a.queue]
+	if a.rec.Start < 0 {
+		q.Waiting--
+	} else {
+		q.Running--
+	}
+	e.handOut(a)
+	e.present--
+	e.apps[a.rm.Index] = nil
+	e.spare = append(e.spare, a.rm.Index)
+}
+
+// handOut gives a job's record to the sink.
+func (e *engine) handOut(a *app) {
+	if a.rec.Outcome == sim.Finished {
+		if a.rec.Start < 0 { // it had no task to wait for
+			a.rec.Start = a.rec.Finish
+		}
+		if !e.cfg.NoAlone {
+			a.rec.Alone = e.alone.Of(a.src, a.rec.Seq)
+		}
+	}
+	e.cfg.Sink.Job(&a.rec)
+}
+
+// masterLost begins a new attempt of an application whose master was taken away. What its tasks have done is lost: that a
+// MapReduce master finds in its history what the one before it has done is not modelled.
+func (e *engine) masterLost(a *app) {
+	if a.life == ended { // its work was done: the end comes a little earlier
+		e.remove(a)
+		return
+	}
+	e.want(a, -a.pending)
+	e.detach(a)
+	for i := range a.stages {
+		a.left += a.stages[i].done
+		e.sum.Tasks -= a.stages[i].done
+		a.stages[i].done = 0
+	}
+	a.life = submitted
+	e.serial++
+	a.serial = e.serial
+	e.push(e.now+e.timing.SubmitToAdded, thenLives, evAdded|uint64(a.rm.Index), a.serial)
+}

@@ -1,0 +1,258 @@
+package yarn
+
+import (
+	"math"
+
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/rm"
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/internal/near"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// mrMaster is Hadoop's MapReduce master (MRAppMaster, RMContainerAllocator).
+//
+// A call sends what has changed in its ledger, and what comes back is used in the same call: reduces take containers of
+// their priority, maps take those on their hosts, then in their racks, then any. Surplus is given back with the next call.
+// All maps are asked for at once; how many reduces are is decided after every call (rampUp). The end of a task is known from
+// the task itself; its container counts as held until the ResourceManager tells its end.
+//
+// Not modelled: failures of tasks, speculation, jobs that run inside their master (uber).
+type mrMaster struct {
+	e       *engine
+	ledger  ledger
+	surplus []*cont
+
+	began     unit.Time // when maps were asked for; -1: not yet
+	maps      []int32
+	totalMaps int64
+	waiting   mapsWaiting
+	heldMaps  int64 // containers
+	mapSize   unit.Resources
+
+	pending     pile   // reduces that were not asked for
+	asked       []task // reduces that were asked for, first asked first
+	heldReduces []*cont
+	reduceSize  unit.Resources
+	slowStart   float64
+	started     bool // slow start has been reached
+}
+
+func newMRMaster(e *engine, a *app, maps, reduces []int32) *mrMaster {
+	m := &mrMaster{e: e, began: -1, maps: maps, pending: newPile(a, reduces)}
+	m.waiting.init(e, a, maps)
+	m.totalMaps = m.waiting.n
+	if len(maps) > 0 {
+		m.mapSize = a.stages[maps[0]].src.Ask
+	}
+	for k, i := range reduces {
+		if k == 0 {
+			m.reduceSize = a.stages[i].src.Ask
+		}
+		for _, edge := range a.stages[i].src.After {
+			m.slowStart = max(m.slowStart, edge.SlowStart)
+		}
+	}
+	return m
+}
+
+func (m *mrMaster) call(a *app) {
+	e := m.e
+	if a.left == 0 && a.src.Tasks() == 0 { // a job without tasks commits at once
+		e.over(a, sim.Finished, "")
+		return
+	}
+	if m.began < 0 {
+		m.began = e.now
+		m.waiting.askAll(&m.ledger)
+		e.want(a, m.waiting.n)
+	}
+	surplus := m.surplus
+	m.surplus = nil
+	got, told, ok := e.allocate(a, m.ledger.send(), surplus)
+	if !ok {
+		return
+	}
+	for _, c := range told {
+		m.ended(a, c)
+	}
+	m.assign(a, got)
+	if m.pending.n > 0 || len(m.asked) > 0 {
+		m.reduces(a, e.sched.Headroom(&a.rm))
+	}
+}
+
+// ended takes a container off the books; a task that was not done is wanted again.
+func (m *mrMaster) ended(a *app, c *cont) {
+	if c.task.stage < 0 {
+		return
+	}
+	if a.stages[c.task.stage].isReduce() {
+		remove(&m.heldReduces, c)
+		if !c.worked {
+			m.pending.put(c.task)
+		}
+		return
+	}
+	m.heldMaps--
+	if !c.worked {
+		m.waiting.put(c.task)
+		m.ledger.task(mapPriority, &a.stages[c.task.stage], c.task.num, 1)
+		m.e.want(a, 1)
+	}
+}
+
+// assign gives the containers of one answer to tasks.
+func (m *mrMaster) assign(a *app, got []*cont) {
+	var forMaps []*cont
+	for _, c := range got {
+		switch {
+		case c.priority != reducePriority:
+			forMaps = append(forMaps, c)
+		case len(m.asked) == 0:
+			m.surplus = append(m.surplus, c)
+		default:
+			t := m.asked[0]
+			m.asked = m.asked[1:]
+			m.ledger.task(reducePriority, &a.stages[t.stage], t.num, -1)
+			m.heldReduces = append(m.heldReduces, c)
+			m.e.work(a, c, t, policy.NoPreference)
+		}
+	}
+	for _, least := range []policy.Near{policy.NodeLocal, policy.RackLocal, policy.NoPreference} {
+		rest := forMaps[:0]
+		for _, c := range forMaps {
+			t, how, ok := m.waiting.take(c.node.rm.Index, c.node.rm.Rack, least)
+			if !ok {
+				rest = append(rest, c)
+				continue
+			}
+			m.ledger.task(mapPriority, &a.stages[t.stage], t.num, -1)
+			m.heldMaps++
+			m.e.work(a, c, t, how)
+		}
+		forMaps = rest
+	}
+	m.surplus = append(m.surplus, forMaps...)
+}
+
+func (m *mrMaster) worked(a *app, c *cont) { m.e.workDone(a, c) }
+
+// doneMaps is the number of maps that are done.
+func (m *mrMaster) doneMaps(a *app) (n int64) {
+	for _, i := range m.maps {
+		n += a.stages[i].done
+	}
+	return n
+}
+
+// slow says whether slow start still holds reduces back.
+func (m *mrMaster) slow(a *app) bool {
+	if !m.started {
+		m.started = m.doneMaps(a) >= int64(math.Ceil(m.slowStart*float64(m.totalMaps)))
+	}
+	return !m.started
+}
+
+// mapsWaiting are the maps that wait for a container, by where their input lies.
+type mapsWaiting struct {
+	a     *app
+	n     int64
+	parts []waitingPart
+}
+
+type waitingPart struct {
+	stage int32
+	n     int64
+	near  *near.Tasks // nil: input lies nowhere in particular
+	rest  pile        // then
+}
+
+func (w *mapsWaiting) init(e *engine, a *app, stages []int32) {
+	w.a = a
+	for _, i := range stages {
+		s := &a.stages[i]
+		p := waitingPart{stage: i, n: s.src.Tasks, rest: newPile(a, []int32{i})}
+		if s.hosts != nil && s.src.Tasks <= math.MaxInt32 {
+			var where []near.At
+			for t, row := range s.src.Hosts.Of {
+				for _, h := range row {
+					if node, _ := s.hosts[h].node.Node(); int(node) < len(e.nodes) && int64(t) < s.src.Tasks {
+						where = append(where, near.At{Place: node, Task: int32(t)})
+					}
+				}
+			}
+			if len(where) > 0 {
+				p.near = near.New(where, e.places.rackOf, s.src.Tasks)
+			}
+		}
+		w.n += p.n
+		w.parts = append(w.parts, p)
+	}
+}
+
+// askAll writes all maps into the ledger.
+func (w *mapsWaiting) askAll(l *ledger) {
+	for _, p := range w.parts {
+		s := &w.a.stages[p.stage]
+		if s.hosts == nil {
+			if p.n > 0 {
+				l.add(mapPriority, rm.Anywhere, s.src.Ask, p.n)
+			}
+			continue
+		}
+		for t := range p.n {
+			l.task(mapPriority, s, t, 1)
+		}
+	}
+}
+
+// take finds a map for a container on a node that is at least as near as that.
+func (w *mapsWaiting) take(node, rack int32, least policy.Near) (task, policy.Near, bool) {
+	for k := range w.parts {
+		p := &w.parts[k]
+		if p.n == 0 {
+			continue
+		}
+		if p.near == nil {
+			if least > policy.NoPreference {
+				continue
+			}
+			p.n--
+			w.n--
+			return p.rest.take(), policy.NoPreference, true
+		}
+		var how policy.Near
+		var t int64
+		switch least {
+		case policy.NodeLocal:
+			how, t = policy.NodeLocal, p.near.FirstAt(&p.near.Nodes, node)
+		case policy.RackLocal:
+			how, t = policy.RackLocal, p.near.FirstAt(&p.near.Racks, rack)
+		default:
+			how, t = p.near.Any()
+		}
+		if t >= 0 {
+			p.near.Take(t)
+			p.n--
+			w.n--
+			return task{p.stage, t}, how, true
+		}
+	}
+	return task{}, 0, false
+}
+
+// put makes a map wait again.
+func (w *mapsWaiting) put(t task) {
+	for k := range w.parts {
+		if p := &w.parts[k]; p.stage == t.stage {
+			p.n++
+			w.n++
+			if p.near != nil {
+				p.near.Put(t.num)
+			} else {
+				p.rest.put(t)
+			}
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package yarn
+
+import (
+	"strings"
+
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/policy/rm"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// places finds the node and the rack that a workload means by a host's name: "node", "rack/node" or "/rack/node".
+//
+// The two are looked up apart, as a ResourceManager does: a host that the cluster has in another rack than the workload
+// says is still that host, but no request is ever local to it. Names that the cluster does not have are places too, with
+// numbers beyond it: a scheduler counts them.
+type places struct {
+	nodes, racks map[string]int32
+	rackOf       []int32
+}
+
+// hostPlace is where a host is: its node and its rack.
+type hostPlace struct{ node, rack rm.Place }
+
+func newPlaces(c *cluster.Cluster) places {
+	p := places{nodes: make(map[string]int32, len(c.Nodes)), racks: make(map[string]int32, len(c.Racks)), rackOf: make([]int32, len(c.Nodes))}
+	for i, r := range c.Racks {
+		p.racks[strings.Trim(r, "/")] = int32(i)
+	}
+	for i := range c.Nodes {
+		p.nodes[c.Nodes[i].Name] = int32(i)
+		p.rackOf[i] = int32(c.Nodes[i].Rack)
+	}
+	return p
+}
+
+// of looks up the names of a stage's hosts.
+func (p *places) of(h *workload.Hosts) []hostPlace {
+	out := make([]hostPlace, len(h.Names))
+	for i, name := range h.Names {
+		out[i] = p.find(name)
+	}
+	return out
+}
+
+func (p *places) find(name string) hostPlace {
+	name = strings.Trim(name, "/")
+	rack, host := "", name
+	if i, ok := p.nodes[name]; ok {
+		return hostPlace{rm.OnNode(i), rm.OnRack(p.rackOf[i])}
+	}
+	if at := strings.LastIndexByte(name, '/'); at >= 0 {
+		rack, host = name[:at], name[at+1:]
+	}
+	return hostPlace{rm.OnNode(number(p.nodes, host)), rm.OnRack(number(p.racks, rack))}
+}
+
+// number is the number of a name; a new name gets the next one.
+func number(of map[string]int32, name string) int32 {
+	i, ok := of[name]
+	if !ok {
+		i = int32(len(of))
+		of[name] = i
+	}
+	return i
+}
+
+// row is where the input of one task lies, by index in hosts.
+func (s *stage) row(num int64) []int32 {
+	if s.hosts == nil || num >= int64(len(s.src.Hosts.Of)) {
+		return nil
+	}
+	return s.src.Hosts.Of[num]
+}
+
+// wishes counts what tasks want by place, in the order in which places come up. The size at a place is that of the first
+// task there.
+type wishes struct {
+	asks []rm.Ask
+	at   map[rm.Place]int
+}
+
+func (w *wishes) reset() {
+	w.asks = append(w.asks[:0], rm.Ask{Place: rm.Anywhere})
+	clear(w.at)
+}
+
+// add counts one task.
+func (w *wishes) add(s *stage, num int64) {
+	size := s.src.Ask
+	w.one(&w.asks[0], size, 1)
+	row := s.row(num)
+	for k, h := range row {
+		w.place(s.hosts[h].node, size)
+		if !earlierRack(s, row[:k], s.hosts[h].rack) {
+			w.place(s.hosts[h].rack, size)
+		}
+	}
+}
+
+// addAll counts n tasks that have no wish.
+func (w *wishes) addAll(size unit.Resources, n int64) { w.one(&w.asks[0], size, n) }
+
+func (w *wishes) place(p rm.Place, size unit.Resources) {
+	i, ok := w.at[p]
+	if !ok {
+		if w.at == nil {
+			w.at = map[rm.Place]int{}
+		}
+		i = len(w.asks)
+		w.at[p] = i
+		w.asks = append(w.asks, rm.Ask{Place: p})
+	}
+	w.one(&w.asks[i], size, 1)
+}
+
+func (*wishes) one(a *rm.Ask, size unit.Resources, n int64) {
+	if a.Count == 0 {
+		a.Size = size
+	}
+	a.Count += n
+}
+
+// send is what to ask for at a priority: places first, the total last.
+func (w *wishes) send(priority int32) []rm.Ask {
+	for i := range w.asks {
+		w.asks[i].Priority = priority
+	}
+	return append(w.asks[1:], w.asks[0])
+}
+
+// earlierRack says whether one of some hosts is in a rack.
+func earlierRack(s *stage, row []int32, rack rm.Place) bool {
+	for _, h := range row {
+		if s.hosts[h].rack == rack {
+			return true
+		}
+	}
+	return false
+}

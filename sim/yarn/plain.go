@@ -1,0 +1,150 @@
+package yarn
+
+import (
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/rm"
+	"github.com/yardmaster/yardmaster/sim"
+)
+
+// plainMaster asks for all tasks of a stage as soon as the stage may begin, each stage at a priority of its own, and for
+// those that were taken away once more; surplus is given back with the next call.
+//
+// With a container of its own it works as other engines do: a task tells when it is done. Without one (an unmanaged master) no
+// process is ever started: a container is held for its task's length from the call that brought it, and given back
+// with the first call after that; its room is free at once. The job ends with the call that gives back the last one.
+type plainMaster struct {
+	e         *engine
+	unmanaged bool
+	stages    []plainStage
+	surplus   []*cont
+	holding   []*cont // by an unmanaged master
+}
+
+type plainStage struct {
+	open    bool
+	waiting pile
+	changed bool // its request is sent with the next call
+}
+
+// priority of a stage's requests: earlier stages first.
+func plainPriority(stage int) int32 { return int32(stage) + 1 }
+
+func newPlainMaster(e *engine, a *app) *plainMaster {
+	m := &plainMaster{e: e, unmanaged: a.rm.Master.IsZero(), stages: make([]plainStage, len(a.stages))}
+	for i := range m.stages {
+		m.stages[i].waiting = newPile(a, []int32{int32(i)})
+	}
+	return m
+}
+
+func (m *plainMaster) call(a *app) {
+	e := m.e
+	release := m.surplus
+	m.surplus = nil
+	if m.unmanaged {
+		release = m.due(a, release)
+	}
+	got, told, ok := e.allocate(a, m.ask(a), release)
+	if !ok {
+		return
+	}
+	for _, c := range told {
+		m.ended(a, c)
+	}
+	for _, c := range got {
+		p := int(c.priority) - 1
+		if p < 0 || p >= len(m.stages) || m.stages[p].waiting.n == 0 {
+			m.surplus = append(m.surplus, c)
+			continue
+		}
+		m.start(a, c, m.stages[p].waiting.take())
+	}
+	if a.left == 0 && (m.unmanaged || a.src.Tasks() == 0) && len(m.surplus) == 0 {
+		e.over(a, sim.Finished, "")
+	}
+}
+
+// due adds to release what was held long enough. Its tasks are done.
+func (m *plainMaster) due(a *app, release []*cont) []*cont {
+	kept := m.holding[:0]
+	for _, c := range m.holding {
+		if c.end > m.e.cause() || c.gone { // or taken away just now: the answer will tell
+			kept = append(kept, c)
+			continue
+		}
+		c.worked = true
+		m.e.taskDone(a, c.task)
+		release = append(release, c)
+	}
+	clear(m.holding[len(kept):])
+	m.holding = kept
+	return release
+}
+
+// ask opens the stages that may begin and returns the requests of those of which more is wanted than before.
+func (m *plainMaster) ask(a *app) []rm.Ask {
+	var asks []rm.Ask
+	for i := range m.stages {
+		s := &m.stages[i]
+		if !s.open && m.mayOpen(a, int32(i)) {
+			s.open, s.changed = true, s.waiting.n > 0
+			m.e.want(a, s.waiting.n)
+		}
+		if !s.changed {
+			continue
+		}
+		s.changed = false
+		m.e.wishes.reset()
+		s.waiting.count(&m.e.wishes)
+		asks = append(asks, m.e.wishes.send(plainPriority(i))...)
+	}
+	return asks
+}
+
+// mayOpen says whether a stage may take containers: those that it needs are done, or, for tasks that can wait in their
+// containers, as far as slow start says and with all their containers given.
+func (m *plainMaster) mayOpen(a *app, i int32) bool {
+	for _, edge := range a.stages[i].src.After {
+		from := &a.stages[edge.From]
+		switch {
+		case a.complete(int32(edge.From)):
+		case m.unmanaged, !m.stages[edge.From].open, m.stages[edge.From].waiting.n > 0, float64(from.done) < edge.SlowStart*float64(from.src.Tasks):
+			return false
+		}
+	}
+	return true
+}
+
+// ended takes note of a container that is gone; a task that was not done is wanted again.
+func (m *plainMaster) ended(a *app, c *cont) {
+	if m.unmanaged {
+		remove(&m.holding, c)
+	}
+	if c.task.stage < 0 || c.worked {
+		return
+	}
+	s := &m.stages[c.task.stage]
+	s.waiting.put(c.task)
+	s.changed = true
+	m.e.want(a, 1)
+}
+
+func (m *plainMaster) start(a *app, c *cont, t task) {
+	e := m.e
+	near := c.near
+	if len(a.stages[t.stage].row(t.num)) == 0 {
+		near = policy.NoPreference
+	}
+	if !m.unmanaged {
+		e.work(a, c, t, near)
+		return
+	}
+	c.task, c.near = t, near
+	c.started, c.end = e.now, e.now+a.length(t)
+	a.rec.Near[near]++
+	e.want(a, -1)
+	e.horizon = max(e.horizon, c.end)
+	m.holding = append(m.holding, c)
+}
+
+func (m *plainMaster) worked(a *app, c *cont) { m.e.workDone(a, c) }

@@ -1,0 +1,118 @@
+package yarn
+
+import (
+	"fmt"
+
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// script is how far a log has been replayed.
+type script struct {
+	instants []Instant
+	at       int
+	cause    unit.Time       // of the instant that is replayed; 0: itself
+	added    map[int64]bool  // jobs whose admission the log tells
+	calls    map[int64]int64 // logged calls of each job
+	early    map[int64]bool  // jobs whose logged admission came before their submission
+}
+
+func (s *script) waitsFor(seq int64) bool { return s.added[seq] && !s.early[seq] }
+
+// startScript counts what the log tells of whom.
+func (e *engine) startScript() error {
+	if e.cfg.Script == nil {
+		return nil
+	}
+	s := &e.script
+	s.instants = e.cfg.Script.Instants
+	s.added, s.calls, s.early = map[int64]bool{}, map[int64]int64{}, map[int64]bool{}
+	for i, in := range s.instants {
+		switch {
+		case i > 0 && in.At < s.instants[i-1].At:
+			return fmt.Errorf("instant %d of the script lies before the one before it", i)
+		case in.At < 0:
+			return fmt.Errorf("instant %d of the script lies before the start", i)
+		case in.Kind == Beat && (in.Node < 0 || int(in.Node) >= len(e.nodes)):
+			return fmt.Errorf("instant %d of the script is a heartbeat of node %d of %d", i, in.Node, len(e.nodes))
+		}
+		switch in.Kind {
+		case Added:
+			s.added[in.Job] = true
+		case Beat:
+			e.nodes[in.Node].logged++
+		case Tick:
+			s.calls[in.Job]++
+		case Round:
+			e.round.logged++
+		default:
+			return fmt.Errorf("instant %d of the script is of unknown kind %d", i, in.Kind)
+		}
+	}
+	e.nextScripted()
+	return nil
+}
+
+// cause is when that which happens now was caused: now, unless a log says otherwise.
+func (e *engine) cause() unit.Time {
+	if c := e.script.cause; c > 0 && c < e.now {
+		return c
+	}
+	return e.now
+}
+
+func (e *engine) nextScripted() {
+	if s := &e.script; s.at < len(s.instants) {
+		e.push(s.instants[s.at].At, thenCalls, evScript, 0)
+	}
+}
+
+// scripted does what the log tells next. Whoever it tells nothing more of goes on at its own interval.
+func (e *engine) scripted() {
+	s := &e.script
+	in := s.instants[s.at]
+	s.at++
+	s.cause = in.Cause
+	defer func() { s.cause = 0 }()
+	switch in.Kind {
+	case Added:
+		if a := e.bySeq(in.Job); a == nil {
+			s.early[in.Job] = true // not submitted yet, in this run: see arrive
+		} else if a.life == submitted {
+			e.added(a)
+		}
+	case Beat:
+		n := &e.nodes[in.Node]
+		n.logged--
+		n.asleep = n.logged == 0 && e.idle()
+		e.beat(n, n.logged == 0)
+	case Tick:
+		s.calls[in.Job]--
+		if a := e.bySeq(in.Job); a != nil {
+			a.logged--
+			if a.life == accepted && (a.master != nil || a.rm.Master.IsZero()) {
+				a.life = running // whoever calls has registered
+			}
+			e.tick(a, a.logged == 0)
+		}
+	case Round:
+		r := &e.round
+		r.logged--
+		e.doRound()
+		if r.logged == 0 && r.every > 0 {
+			if r.asleep = e.idle(); !r.asleep {
+				e.nextRound(e.now + r.every)
+			}
+		}
+	}
+	e.nextScripted()
+}
+
+// bySeq finds a present application by its number. There are few: those present.
+func (e *engine) bySeq(seq int64) *app {
+	for _, a := range e.apps {
+		if a != nil && a.rec.Seq == seq {
+			return a
+		}
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package yarn
+
+import (
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/rm"
+	"github.com/yardmaster/yardmaster/sim"
+)
+
+// slsMaster is the master of a mapreduce job under SLS (Hadoop's MRAMSimulator).
+//
+// A call acts on the answer of the call before it, then asks and keeps the new answer for the next one. All maps are asked
+// for in the first call, all reduces in the call that counts the last map. Containers go to waiting tasks in list order,
+// whatever their host and size. A task whose container was killed is asked for again together with all that wait; as
+// those for which a container is on its way are among them, more containers may come than there are tasks: they are
+// held, unused, until the job ends.
+type slsMaster struct {
+	e         *engine
+	maps      phase
+	reduces   phase
+	stored    bool // an answer waits
+	got, told []*cont
+}
+
+// phase is the maps or the reduces of a job.
+type phase struct {
+	priority    int32
+	total, done int64
+	waiting     pile // asked for, without a container
+	failed      []task
+	asked       bool
+}
+
+// Priorities of requests: those of RMContainerAllocator.
+const (
+	reducePriority int32 = 10
+	mapPriority    int32 = 20
+)
+
+func newSLSMaster(e *engine, a *app, maps, reduces []int32) *slsMaster {
+	m := &slsMaster{e: e}
+	m.maps = phase{priority: mapPriority, waiting: newPile(a, maps)}
+	m.reduces = phase{priority: reducePriority, waiting: newPile(a, reduces)}
+	m.maps.total, m.reduces.total = m.maps.waiting.n, m.reduces.waiting.n
+	return m
+}
+
+func (m *slsMaster) call(a *app) {
+	if m.stored && m.handle(a) {
+		m.e.over(a, sim.Finished, "")
+		return
+	}
+	asks := m.ask(a)
+	got, told, ok := m.e.allocate(a, asks, nil)
+	if !ok {
+		return
+	}
+	m.got, m.told, m.stored = got, told, true
+}
+
+// handle acts on the stored answer and says whether the job is done.
+func (m *slsMaster) handle(a *app) bool {
+	m.stored = false
+	for _, c := range m.told {
+		p := m.of(a, c.task)
+		switch {
+		case p == nil: // never used
+		case c.killed:
+			p.failed = append(p.failed, c.task)
+		default:
+			p.done++
+			m.e.taskDone(a, c.task)
+		}
+	}
+	if m.maps.done >= m.maps.total && m.reduces.done >= m.reduces.total {
+		return true
+	}
+	for _, c := range m.got {
+		p := &m.maps
+		if !p.asked || p.waiting.n == 0 {
+			if p = &m.reduces; !p.asked || p.waiting.n == 0 {
+				continue // more than there are tasks
+			}
+		}
+		m.start(a, c, p.waiting.take())
+	}
+	m.got, m.told = nil, nil
+	return false
+}
+
+func (m *slsMaster) of(a *app, t task) *phase {
+	switch {
+	case t.stage < 0:
+		return nil
+	case a.stages[t.stage].isReduce():
+		return &m.reduces
+	}
+	return &m.maps
+}
+
+// start runs a task in a container, from now on.
+func (m *slsMaster) start(a *app, c *cont, t task) {
+	e := m.e
+	c.task = t
+	if len(a.stages[t.stage].row(t.num)) == 0 {
+		c.near = policy.NoPreference
+	}
+	a.rec.Near[c.near]++
+	e.want(a, -1)
+	e.launch(c)
+	if c.onNode {
+		e.endAt(c, e.cause()+a.length(t))
+	}
+}
+
+// ask is what the call asks for: everything that waits, when something new does.
+func (m *slsMaster) ask(a *app) []rm.Ask {
+	p := &m.maps
+	if p.done == p.total {
+		if p = &m.reduces; p.done == p.total {
+			return nil
+		}
+	}
+	switch {
+	case !p.asked && p.waiting.n > 0:
+		p.asked = true
+		m.e.want(a, p.waiting.n)
+	case len(p.failed) > 0:
+		m.e.want(a, int64(len(p.failed)))
+		for _, t := range p.failed {
+			p.waiting.put(t)
+		}
+		p.failed = p.failed[:0]
+	default:
+		return nil
+	}
+	m.e.wishes.reset()
+	p.waiting.count(&m.e.wishes)
+	return m.e.wishes.send(p.priority)
+}
+
+// worked is never told: only the ResourceManager's answer counts.
+func (m *slsMaster) worked(*app, *cont) {}

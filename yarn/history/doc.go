@@ -1,0 +1,109 @@
+// Package history turns what a YARN cluster remembers into a workload that can be played again.
+//
+// Four sources are read, as far as they are given: the job history files of MapReduce (in a local folder or behind WebHDFS:
+// one file holds all of a job, see yarn/jhist), the JobHistoryServer (its list, and its answers about single jobs where a
+// file cannot be read), and the ResourceManager (what it knows of applications of other kinds, the nodes, the queues and
+// the settings).
+//
+// # What becomes of a job
+//
+// A MapReduce job has a map and a reduce stage. A task's length is that of its successful attempt, from the launch of its
+// container (so the start of its process is in it) to its end. A reduce that was started while maps still ran has waited for
+// them; the simulator does that waiting anew, so only what the reduce did after the job's last map counts, and at least what
+// it did after its own shuffle. Container sizes are those of the job's own counters (memory times time over time) or of its
+// configuration. Where a task's input lay is kept by host name. An application of another kind is one stage of as many
+// containers as it held on average.
+//
+// # Calls again
+//
+// Jobs are written in parts into the folder .import beside the output, each renamed into place when whole. The parts are the
+// memory of what is known: a call after a kill goes on where the last part ended, and a later call fetches only what is new. At
+// the end of each call all parts are merged into the workload file, in the order of submission. Nothing is there twice, because a job
+// is known by its cluster's start and its number, whichever source it comes from.
+//
+// Memory holds one part, a few files in flight and the numbers of known jobs.
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/yarn/rest"
+)
+
+// Options say what to import, and where to.
+type Options struct {
+	Client  *rest.Client // nil: only Files are read
+	RM      bool         // ask the ResourceManager
+	History bool         // ask the JobHistoryServer
+	Files   Folder       // where history files lie; nil: ask the JobHistoryServer for every job
+
+	Since time.Time // applications that finished at this instant or later; zero: all
+	Now   time.Time
+
+	Dir      string // of all that is written
+	Jobs     string // name of the workload file in Dir
+	Parallel int    // history files read at a time; 0: 4
+	NoConf   bool   // do not read the jobs' own configurations (some 300 KB each)
+
+	Anonymise bool
+	Salt      string // "": drawn once, and kept beside the parts
+
+	Tool     string                            // version of the program, for the file
+	Source   string                            // what it is imported from, in words, for the file
+	Progress func(done float64, detail string) // may be nil; done is negative when nobody knows
+}
+
+// Summary says what came of an import.
+type Summary struct {
+	Jobs, New   int64 // in the file; of them, new in this call
+	Tasks       int64
+	Span        unit.Time // from the first to the last submission
+	Files       []string  // what was written, beginning with the workload
+	Scenario    bool      // scenario.yaml is among them: the folder can be simulated
+	Notes       []workload.Note
+	Assumptions []string
+	Calibration Calibration
+}
+
+// Run imports. After an error or an end of ctx what was read so far is kept, and another call goes on from there.
+func Run(ctx context.Context, o Options) (*Summary, error) {
+	if o.Parallel <= 0 {
+		o.Parallel = 4
+	}
+	if o.Now.IsZero() {
+		return nil, errors.New("history: the options do not say what time it is")
+	}
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return nil, err
+	}
+	st, err := openStore(filepath.Join(o.Dir, ".import"))
+	if err != nil {
+		return nil, err
+	}
+	defer st.close()
+	names, err := st.names(&o)
+	if err != nil {
+		return nil, err
+	}
+	im := &importer{Options: o, store: st, names: names}
+	if err := im.fetch(ctx); err != nil {
+		if kept := st.flush(); kept != nil {
+			return nil, errors.Join(err, kept)
+		}
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("stopped before the end: %d jobs are kept in %s, and the same command goes on from there", st.count(), st.dir)
+		}
+		return nil, err
+	}
+	if err := st.flush(); err != nil {
+		return nil, err
+	}
+	return im.finish()
+}

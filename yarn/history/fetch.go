@@ -1,0 +1,285 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"sync"
+	"time"
+
+	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/yarn/jhist"
+)
+
+// importer is one call at work.
+type importer struct {
+	Options
+	store *store
+	names *names
+	build builder
+	apps  map[key]*app
+	site  site
+	said  []workload.Note // of this call only: what could not be had now
+	new   int64
+
+	mu      sync.Mutex
+	damaged int64
+	first   error // what was wrong with the first damaged one
+	denied  int64
+}
+
+// fetch reads all sources into the store.
+func (im *importer) fetch(ctx context.Context) error {
+	im.build.names = im.names
+	if im.RM {
+		if err := im.askManager(ctx); err != nil {
+			return err
+		}
+	}
+	if im.Files != nil {
+		if err := im.readFiles(ctx); err != nil {
+			return err
+		}
+	}
+	if im.History {
+		if err := im.askHistory(ctx); err != nil {
+			return err
+		}
+	}
+	if im.RM {
+		if err := im.takeOthers(); err != nil {
+			return err
+		}
+	}
+	im.tellDamaged()
+	st := &im.store.state
+	if im.Since.IsZero() {
+		st.From = 0
+	} else if st.Until == 0 || im.Since.UnixMilli() < st.From {
+		st.From = im.Since.UnixMilli()
+	}
+	st.Until = im.Now.UnixMilli()
+	return nil
+}
+
+// overlap is how far before the end of the last call a file may still have appeared: the history server moves files when it can.
+const overlap = 48 * time.Hour
+
+// wanted is the days to look into: all that were asked for, or only the newest when the others were covered by earlier calls.
+func (im *importer) wanted() days {
+	d := days{from: im.Since}
+	st := &im.store.state
+	if st.Until > 0 && im.Since.UnixMilli() >= st.From && (st.From > 0 || !im.Since.IsZero()) || st.Until > 0 && st.From == 0 {
+		if from := time.UnixMilli(st.Until).Add(-overlap); from.After(d.from) {
+			d.from = from
+		}
+	}
+	return d
+}
+
+// readFiles reads the history files that are new, a few at a time.
+func (im *importer) readFiles(ctx context.Context) error {
+	im.progress(-1, "looking for history files")
+	dirs, err := folders(ctx, im.Files, im.wanted())
+	if err != nil {
+		if (closed(err) || gone(err)) && im.History {
+			im.tell("the history files cannot be read%s: the history server is asked for every job instead", im.because(err))
+			return nil
+		}
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	work := make(chan ref)
+	var wg sync.WaitGroup
+	for range im.Parallel {
+		wg.Go(func() {
+			var p jhist.Parser
+			for r := range work {
+				if err := im.readFile(ctx, &p, r); err != nil {
+					cancel(err)
+					return
+				}
+			}
+		})
+	}
+	odd := 0
+	err = func() error {
+		defer close(work)
+		for i, dir := range dirs {
+			list, n, err := files(ctx, im.Files, dir, im.want)
+			if err != nil {
+				return err
+			}
+			odd += n
+			for k, r := range list {
+				select {
+				case work <- r:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+				share := (float64(i) + float64(k)/float64(len(list))) / float64(len(dirs))
+				im.progress(share, fmt.Sprintf("%d jobs", im.store.count()))
+			}
+		}
+		return nil
+	}()
+	wg.Wait()
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	im.note(odd, "history files whose names do not say what they hold were read to find out")
+	return err
+}
+
+// want says whether a file is asked for and new.
+func (im *importer) want(r ref) bool {
+	if !im.Since.IsZero() && r.name.Finish > 0 && int64(r.name.Finish) < im.Since.UnixMilli() {
+		return false
+	}
+	return !im.store.has(r.key)
+}
+
+// readFile reads one job. A file that is damaged, gone or closed to us is counted; only what would happen with every file ends
+// the import.
+func (im *importer) readFile(ctx context.Context, p *jhist.Parser, r ref) error {
+	h, err := im.parse(ctx, p, r.path)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil && gone(err):
+		return nil
+	case err != nil && closed(err):
+		im.mu.Lock()
+		im.denied++
+		im.mu.Unlock()
+		return nil
+	case errors.Is(err, errDamaged):
+		im.mu.Lock()
+		if im.damaged++; im.first == nil {
+			im.first = fmt.Errorf("%s: %w", path.Base(r.path), err)
+		}
+		im.mu.Unlock()
+		return nil
+	case err != nil:
+		return err
+	}
+	k, ok := parseKey(h.ID)
+	if !ok || im.store.has(k) || !im.Since.IsZero() && h.Finish > 0 && int64(h.Finish) < im.Since.UnixMilli() {
+		return nil
+	}
+	var conf jobConf
+	if !im.NoConf {
+		conf, err = im.readConf(ctx, path.Join(path.Dir(r.path), h.ID+"_conf.xml"))
+		if err != nil {
+			return err
+		}
+	}
+	var t tally
+	return im.take(im.build.mapReduce(h, conf, im.apps[k], &t), &t)
+}
+
+// errDamaged marks what is wrong with a file itself.
+var errDamaged = errors.New("it cannot be understood")
+
+func (im *importer) parse(ctx context.Context, p *jhist.Parser, name string) (*jhist.Job, error) {
+	for try := 1; ; try++ {
+		f, err := im.Files.Open(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		reading := &watched{r: f}
+		h, err := p.Parse(reading)
+		_ = f.Close() // it was only read
+		switch {
+		case err == nil:
+			return h, nil
+		case reading.err == nil:
+			return nil, fmt.Errorf("%w: %w", errDamaged, err)
+		case try == 3 || ctx.Err() != nil:
+			return nil, err
+		}
+	}
+}
+
+// readConf reads a job's configuration; nil when there is none to be had.
+func (im *importer) readConf(ctx context.Context, name string) (jobConf, error) {
+	f, err := im.Files.Open(ctx, name)
+	if err != nil {
+		if gone(err) || closed(err) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	defer f.Close()
+	reading := &watched{r: f}
+	c, err := jhist.ReadConf(reading, wantedConf)
+	if err != nil && reading.err != nil {
+		return nil, err
+	}
+	return c, nil // a damaged one is as good as none
+}
+
+// take gives a job to the store.
+func (im *importer) take(j *workload.Job, t *tally) error {
+	fresh, err := im.store.add(j, t)
+	if fresh {
+		im.mu.Lock()
+		im.new++
+		im.mu.Unlock()
+	}
+	return err
+}
+
+func (im *importer) progress(done float64, detail string) {
+	if im.Progress != nil {
+		im.Progress(done, detail)
+	}
+}
+
+// note says something about this call that concerns n records.
+func (im *importer) note(n int, format string, args ...any) {
+	if n > 0 {
+		im.said = append(im.said, noteOf(fmt.Sprintf(format, args...), n))
+	}
+}
+
+// tell says something that concerns the whole.
+func (im *importer) tell(format string, args ...any) {
+	im.said = append(im.said, noteOf(fmt.Sprintf(format, args...), 0))
+}
+
+// because is what was wrong, in brackets. Errors name hosts, files and people, so an anonymised import keeps them to itself.
+func (im *importer) because(err error) string {
+	if err == nil || im.names.on() {
+		return ""
+	}
+	return " (" + err.Error() + ")"
+}
+
+func noteOf(text string, n int) workload.Note {
+	return workload.Note{Text: "YARN: " + text, Count: int64(n)}
+}
+
+func (im *importer) tellDamaged() {
+	if im.damaged > 0 {
+		im.note(int(im.damaged), "jobs' histories could not be read or understood and are left out%s", im.because(im.first))
+	}
+	im.note(int(im.denied), "history files may not be read by this user: ask as a member of the history server's group")
+}
+
+// watched remembers whether reading itself failed.
+type watched struct {
+	r   io.Reader
+	err error
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		w.err = err
+	}
+	return n, err
+}

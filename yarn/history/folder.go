@@ -1,0 +1,91 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/yardmaster/yardmaster/yarn/rest"
+)
+
+// Folder is a tree of history files. Paths have slashes and start at its root, which is "".
+type Folder interface {
+	List(ctx context.Context, path string) iter.Seq2[Entry, error]
+	Open(ctx context.Context, path string) (io.ReadCloser, error)
+	String() string
+}
+
+// Entry is a file or a folder.
+type Entry struct {
+	Name string
+	Dir  bool
+}
+
+// Local is a folder on this machine: a copy of the history server's done directory, or files put together by hand.
+func Local(dir string) Folder { return local(dir) }
+
+type local string
+
+func (l local) String() string { return string(l) }
+
+func (l local) List(_ context.Context, p string) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		entries, err := os.ReadDir(filepath.Join(string(l), filepath.FromSlash(p)))
+		if err != nil {
+			yield(Entry{}, fmt.Errorf("history files: %w", err))
+			return
+		}
+		for _, e := range entries {
+			dir := e.IsDir()
+			if e.Type()&os.ModeSymlink != 0 {
+				if st, err := os.Stat(filepath.Join(string(l), filepath.FromSlash(p), e.Name())); err == nil {
+					dir = st.IsDir()
+				}
+			}
+			if !yield(Entry{e.Name(), dir}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (l local) Open(_ context.Context, p string) (io.ReadCloser, error) {
+	return os.Open(filepath.Join(string(l), filepath.FromSlash(p)))
+}
+
+// WebHDFS is the history server's done directory (mapreduce.jobhistory.done-dir) in HDFS.
+func WebHDFS(files *rest.Files, root string) Folder { return &webhdfs{files, root} }
+
+type webhdfs struct {
+	files *rest.Files
+	root  string
+}
+
+func (w *webhdfs) String() string { return w.root }
+
+func (w *webhdfs) List(ctx context.Context, p string) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for s, err := range w.files.List(ctx, path.Join(w.root, p)) {
+			if !yield(Entry{s.Name, s.IsDir()}, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (w *webhdfs) Open(ctx context.Context, p string) (io.ReadCloser, error) {
+	return w.files.Open(ctx, path.Join(w.root, p), 0)
+}
+
+// gone says that a file is not there (any more): the history server moves and removes them.
+func gone(err error) bool { return errors.Is(err, os.ErrNotExist) || errors.Is(err, rest.ErrNotFound) }
+
+// closed says that somebody may not read.
+func closed(err error) bool {
+	return errors.Is(err, os.ErrPermission) || errors.Is(err, rest.ErrForbidden) || errors.Is(err, rest.ErrUnauthenticated)
+}

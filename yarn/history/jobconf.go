@@ -1,0 +1,86 @@
+package history
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// jobConf is what is taken from a job's own configuration; nil when it was not read.
+type jobConf map[string]string
+
+func wantedConf(name string) bool {
+	switch name {
+	case "yarn.app.mapreduce.am.resource.mb", "yarn.app.mapreduce.am.resource.memory-mb", "yarn.app.mapreduce.am.resource.memory",
+		"yarn.app.mapreduce.am.resource.cpu-vcores", "yarn.app.mapreduce.am.resource.vcores",
+		"mapreduce.map.memory.mb", "mapreduce.map.resource.memory-mb", "mapreduce.map.resource.memory", "mapreduce.map.cpu.vcores", "mapreduce.map.resource.vcores",
+		"mapreduce.reduce.memory.mb", "mapreduce.reduce.resource.memory-mb", "mapreduce.reduce.resource.memory", "mapreduce.reduce.cpu.vcores",
+		"mapreduce.reduce.resource.vcores",
+		"mapreduce.job.reduce.slowstart.completedmaps", "mapreduce.job.priority":
+		return true
+	}
+	return false
+}
+
+// amount is the first of some settings that is a positive number; memory may have a unit.
+func (c jobConf) amount(names ...string) int64 {
+	for _, n := range names {
+		text := strings.TrimSpace(c[n])
+		scale := int64(1)
+		for suffix, s := range map[string]int64{"Mi": 1, "Gi": 1024, "M": 1, "G": 1024} {
+			if t, ok := strings.CutSuffix(text, suffix); ok && t != "" {
+				text, scale = strings.TrimSpace(t), s
+				break
+			}
+		}
+		if v, err := strconv.ParseInt(text, 10, 64); err == nil && v > 0 && v < 1<<40 {
+			return v * scale
+		}
+	}
+	return 0
+}
+
+func (c jobConf) master() unit.Resources {
+	return unit.Resources{
+		Mem:   c.amount("yarn.app.mapreduce.am.resource.memory-mb", "yarn.app.mapreduce.am.resource.memory", "yarn.app.mapreduce.am.resource.mb"),
+		Cores: c.amount("yarn.app.mapreduce.am.resource.vcores", "yarn.app.mapreduce.am.resource.cpu-vcores"),
+	}
+}
+
+func (c jobConf) task(kind string) unit.Resources {
+	p := "mapreduce." + kind + "."
+	return unit.Resources{
+		Mem:   c.amount(p+"resource.memory-mb", p+"resource.memory", p+"memory.mb"),
+		Cores: c.amount(p+"resource.vcores", p+"cpu.vcores"),
+	}
+}
+
+func (c jobConf) slowStart() float64 {
+	v, err := strconv.ParseFloat(strings.TrimSpace(c["mapreduce.job.reduce.slowstart.completedmaps"]), 64)
+	if err != nil || !(v >= 0 && v <= 1) {
+		return defaultSlowStart
+	}
+	return v
+}
+
+// priority is a MapReduce priority as YARN counts it: see TypeConverter.toYarnApplicationPriority.
+func priority(text string) int {
+	switch strings.ToUpper(strings.TrimSpace(text)) {
+	case "VERY_HIGH":
+		return 5
+	case "HIGH":
+		return 4
+	case "NORMAL":
+		return 3
+	case "LOW":
+		return 2
+	case "VERY_LOW":
+		return 1
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil {
+		return 0
+	}
+	return n
+}

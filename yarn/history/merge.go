@@ -1,0 +1,133 @@
+package history
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/workload/jobfile"
+)
+
+// mostOpen is how many parts are merged at a time: each is an open file with a page of every column in memory.
+const mostOpen = 32
+
+// compact merges parts until few enough are left to be read side by side. Parts are replaced by larger ones in an order that a kill
+// does not turn into doubles: a job that is in two parts is taken once, see merged.
+func (s *store) compact() error {
+	for len(s.parts) > mostOpen {
+		old := slices.Clone(s.parts[:mostOpen])
+		var t tally
+		name := fmt.Sprintf("part-%06d.parquet", s.next)
+		err := replace(s.path(name), 0o644, func(f io.Writer) error {
+			w := jobfile.NewWriter(f, jobfile.NewMeta("", "part of an import", nil))
+			m, err := s.merge(old)
+			if err != nil {
+				return err
+			}
+			defer m.close()
+			if err := m.each(w.Write); err != nil {
+				return err
+			}
+			t = m.tally
+			w.SetNotes([]workload.Note{{Text: t.text()}})
+			return w.Close()
+		})
+		if err != nil {
+			return err
+		}
+		s.next++
+		for _, p := range old {
+			if err := os.Remove(s.path(p)); err != nil {
+				return err
+			}
+		}
+		s.parts = append(s.parts[mostOpen:], name)
+	}
+	return nil
+}
+
+// merged reads parts side by side in the order of submission.
+type merged struct {
+	readers []*jobfile.Reader
+	heads   []*workload.Job
+	tally   tally
+}
+
+func (s *store) merge(parts []string) (*merged, error) {
+	m := &merged{}
+	for _, p := range parts {
+		r, err := jobfile.Open(s.path(p))
+		if err != nil {
+			m.close()
+			return nil, err
+		}
+		m.readers = append(m.readers, r)
+		m.heads = append(m.heads, nil)
+		var t tally
+		if notes := r.Notes(); len(notes) == 1 && json.Unmarshal([]byte(notes[0].Text), &t) == nil {
+			m.tally.add(&t)
+		}
+		if err := m.advance(len(m.readers) - 1); err != nil {
+			m.close()
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+func (m *merged) advance(i int) error {
+	j, err := m.readers[i].Next()
+	if errors.Is(err, io.EOF) {
+		j, err = nil, nil
+	}
+	m.heads[i] = j
+	return err
+}
+
+// first is the earliest submission.
+func (m *merged) first() unit.Time {
+	first := unit.Never
+	for _, h := range m.heads {
+		if h != nil {
+			first = min(first, h.Submit)
+		}
+	}
+	return first
+}
+
+// each hands out every job once. Equal jobs in two parts (a kill while parts were being compacted) come one after the other.
+func (m *merged) each(use func(*workload.Job) error) error {
+	last := ""
+	for {
+		best := -1
+		for i, h := range m.heads {
+			if h != nil && (best < 0 || bySubmit(h, m.heads[best]) < 0) {
+				best = i
+			}
+		}
+		if best < 0 {
+			return nil
+		}
+		j := m.heads[best]
+		if j.ID != last {
+			if err := use(j); err != nil {
+				return err
+			}
+		}
+		last = j.ID
+		if err := m.advance(best); err != nil {
+			return err
+		}
+	}
+}
+
+func (m *merged) close() {
+	for _, r := range m.readers {
+		_ = r.Close() // it was only read
+	}
+}

@@ -1,0 +1,107 @@
+package history
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/yarn/conf"
+)
+
+// capacity renames the queues and users in settings of the CapacityScheduler. Settings that are about people or that place jobs by rules
+// are left out, and named.
+func (n *names) capacity(list []pair) (out []pair, dropped []string) {
+	values := map[string]string{}
+	for _, p := range list {
+		values[p.name] = p.value
+	}
+	// Queues have dots between their names, and so have settings: which is which, the tree tells.
+	paths := []string{"root"}
+	for i := 0; i < len(paths) && i < conf.MaxQueues; i++ {
+		for child := range strings.SplitSeq(values[conf.Prefix+paths[i]+".queues"], ",") {
+			if child = strings.TrimSpace(child); child != "" {
+				paths = append(paths, paths[i]+"."+child)
+			}
+		}
+	}
+	known := map[string]bool{}
+	for _, p := range paths {
+		known[p] = true
+	}
+	for _, p := range list {
+		rest := strings.TrimPrefix(p.name, conf.Prefix)
+		queue, key := split(rest, known)
+		switch {
+		case queue == "" && (strings.HasPrefix(rest, "root.") || strings.Contains(key, "mapping")), strings.HasPrefix(key, "acl_"):
+			dropped = append(dropped, shortName(p.name, queue, key))
+			continue
+		case key == "queues":
+			var mapped []string
+			for child := range strings.SplitSeq(p.value, ",") {
+				if child = strings.TrimSpace(child); child != "" {
+					mapped = append(mapped, n.queue(child))
+				}
+			}
+			p.value = strings.Join(mapped, ",")
+		case strings.HasPrefix(key, "user-settings."):
+			user, what, _ := strings.Cut(strings.TrimPrefix(key, "user-settings."), ".")
+			key = "user-settings." + n.user(user) + "." + what
+		}
+		if queue != "" {
+			key = n.queue(queue) + "." + key
+		}
+		out = append(out, pair{conf.Prefix + key, p.value})
+	}
+	slices.Sort(dropped)
+	return out, slices.Compact(dropped)
+}
+
+// split parts a setting into the longest queue that it begins with, and the rest.
+func split(rest string, known map[string]bool) (queue, key string) {
+	for at := len(rest); ; {
+		at = strings.LastIndexByte(rest[:at], '.')
+		if at < 0 {
+			return "", rest
+		}
+		if known[rest[:at]] {
+			return rest[:at], rest[at+1:]
+		}
+	}
+}
+
+// shortName is a setting without the name of its queue.
+func shortName(name, queue, key string) string {
+	if queue == "" && strings.HasPrefix(strings.TrimPrefix(name, conf.Prefix), "root.") {
+		return "settings of queues that are not there"
+	}
+	return key
+}
+
+// fair renames the queues and users in an allocation file, takes access lists out and returns how many there were.
+func (n *names) fair(e *conf.Element) (dropped int) {
+	attr := func(name string, f func(string) string) {
+		for i := range e.Attrs {
+			if e.Attrs[i].Name.Local == name {
+				e.Attrs[i].Value = f(e.Attrs[i].Value)
+			}
+		}
+	}
+	switch e.Name {
+	case "queue", "pool":
+		attr("name", n.queue)
+	case "user":
+		attr("name", n.user)
+	case "rule":
+		attr("queue", n.queue)
+	}
+	kept := e.Children[:0]
+	for _, c := range e.Children {
+		if strings.HasPrefix(c.Name, "acl") {
+			dropped++
+			continue
+		}
+		dropped += n.fair(c)
+		kept = append(kept, c)
+	}
+	e.Children = kept
+	return dropped
+}

@@ -1,0 +1,207 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/workload/jobfile"
+	"github.com/yardmaster/yardmaster/yarn/rest"
+)
+
+// Names of what is written beside the workload.
+const (
+	ClusterFile  = "cluster.yaml"
+	CapacityFile = "capacity-scheduler.xml"
+	FairFile     = "fair-scheduler.xml"
+	SiteFile     = "yarn-site.xml"
+)
+
+// finish merges the parts and writes what was learned of the cluster. What is covered is remembered last.
+func (im *importer) finish() (*Summary, error) {
+	s := im.store
+	if s.count() == 0 {
+		return nil, fmt.Errorf("no application that has ended was found%s: nothing was written", im.why())
+	}
+	im.progress(-1, "putting the jobs in order")
+	out := &Summary{New: im.new, Tasks: s.tasks}
+	if im.RM {
+		if err := im.writeSite(out); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.compact(); err != nil {
+		return nil, err
+	}
+	m, err := s.merge(s.parts)
+	if err != nil {
+		return nil, err
+	}
+	defer m.close()
+	out.Calibration = calibrate(&m.tally.Samples)
+	out.Notes = append(m.tally.notes(), im.said...)
+	out.Assumptions = assumptions(&out.Calibration)
+	path := filepath.Join(im.Dir, im.Jobs)
+	base := m.first()
+	err = replace(path, 0o644, func(f io.Writer) error {
+		source := "yarn: " + im.Source
+		if im.names.on() {
+			source = "yarn, anonymised"
+		}
+		w := jobfile.NewWriter(f, jobfile.NewMeta(im.Tool, source, out.Assumptions))
+		err := m.each(func(j *workload.Job) error {
+			j.Submit -= base
+			if j.Observed != nil {
+				j.Observed.Launch = max(j.Observed.Launch-base, 0)
+				j.Observed.Finish = max(j.Observed.Finish-base, 0)
+			}
+			out.Jobs++
+			out.Span = max(out.Span, j.Submit)
+			return w.Write(j)
+		})
+		if err != nil {
+			return err
+		}
+		w.SetNotes(out.Notes)
+		return w.Close()
+	})
+	if err != nil {
+		return nil, err
+	}
+	out.Files = append([]string{path}, out.Files...)
+	return out, s.writeState()
+}
+
+// why adds what this call has to say to an import without jobs.
+func (im *importer) why() string {
+	var parts []string
+	for _, n := range im.said {
+		text := strings.TrimPrefix(n.Text, "YARN: ")
+		if n.Count > 0 {
+			text = fmt.Sprintf("%d %s", n.Count, text)
+		}
+		parts = append(parts, text)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, "; ") + ")"
+}
+
+// assumptions are sentences about every YARN import.
+func assumptions(c *Calibration) []string {
+	list := []string{
+		"YARN: a task's length is that of its successful attempt, from the launch of its container to its end: the start of its process is in it",
+		"YARN: a reduce's length is what it did after its job's last map had ended, at least what it did after its shuffle; time it waited for maps is not in it",
+		"YARN: a reduce that was started early had copied part of its input by then; started later it would take as much longer, which is not in its length",
+		"YARN: a task takes as long wherever it runs; what an application asked for is what its counters or its configuration say",
+	}
+	if c.MasterSamples > 0 {
+		list = append(list, fmt.Sprintf("YARN: a master is ready after %v (%s; %d jobs)", c.MasterStart, c.MasterFrom, c.MasterSamples))
+	}
+	if c.ExitSamples > 0 {
+		return append(list, fmt.Sprintf("YARN: containers are held beyond their tasks, by the memory-seconds of %d jobs; half of that beyond a master's mean time of hearing, %v, is taken to "+
+			"lie before the task and half after its end: Hadoop's history does not hold when containers were allocated", c.ExitSamples, c.ContainerExit))
+	}
+	return append(list, fmt.Sprintf("YARN: a master's call to start a container takes %v: Hadoop's history does not hold when containers were allocated", c.ContainerStart))
+}
+
+// writeSite writes the nodes and the scheduler's settings.
+func (im *importer) writeSite(out *Summary) error {
+	s := &im.site
+	write := func(name string, text func(io.Writer) error) error {
+		path := filepath.Join(im.Dir, name)
+		if err := replace(path, 0o644, text); err != nil {
+			return err
+		}
+		out.Files = append(out.Files, path)
+		return nil
+	}
+	if len(s.nodes) == 0 {
+		im.tell("the ResourceManager shows no nodes: %s is not written", ClusterFile)
+	} else if err := write(ClusterFile, im.writeCluster); err != nil {
+		return err
+	}
+	im.note(s.away, "nodes are lost or taken out: they are not in %s", ClusterFile)
+	if s.conf != nil {
+		if err := write(SiteFile, func(w io.Writer) error { return writeProperties(w, siteProperties(s.conf)) }); err != nil {
+			return err
+		}
+	}
+	name, text, err := im.schedulerFile()
+	if err != nil {
+		return err
+	}
+	if name != "" {
+		if err := write(name, text); err != nil {
+			return err
+		}
+	}
+	out.Scenario = len(s.nodes) > 0 && name != ""
+	return nil
+}
+
+// writeCluster writes nodes of one size and rack as groups of names.
+func (im *importer) writeCluster(w io.Writer) error {
+	type like struct {
+		rack string
+		room unit.Resources
+	}
+	groups := map[like][]string{}
+	seen := map[string]int{}
+	for i := range im.site.nodes {
+		seen[im.site.nodes[i].HostName]++
+	}
+	for i := range im.site.nodes {
+		n := &im.site.nodes[i]
+		t := n.Total()
+		if t.Memory <= 0 && t.VCores <= 0 {
+			continue
+		}
+		k := like{rackName(im.names.rack(n.Rack)), unit.Resources{Mem: t.Memory, Cores: t.VCores}}
+		groups[k] = append(groups[k], im.nodeName(n, seen))
+	}
+	keys := make([]like, 0, len(groups))
+	for k := range groups {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b like) int {
+		return cmp.Or(strings.Compare(a.rack, b.rack), cmp.Compare(a.room.Mem, b.room.Mem), cmp.Compare(a.room.Cores, b.room.Cores))
+	})
+	var b strings.Builder
+	b.WriteString("# The nodes that the ResourceManager showed, by rack and size. Memory in MiB.\ngroups:\n")
+	for _, k := range keys {
+		list := groups[k]
+		slices.Sort(list)
+		fmt.Fprintf(&b, "  - racks: [%s]\n    memory: %d\n    cores: %d\n    names:\n", strconv.Quote(k.rack), k.room.Mem, k.room.Cores)
+		for _, n := range list {
+			fmt.Fprintf(&b, "      - %s\n", strconv.Quote(n))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// nodeName is a node's host, by which the histories know it; hosts with several NodeManagers have the port in it too.
+func (im *importer) nodeName(n *rest.Node, seen map[string]int) string {
+	name := im.names.host(n.HostName)
+	if seen[n.HostName] > 1 {
+		if _, port, ok := strings.Cut(n.ID, ":"); ok {
+			name += ":" + port
+		}
+	}
+	return name
+}
+
+func rackName(path string) string {
+	if path = strings.TrimPrefix(path, "/"); path == "" {
+		return "default-rack"
+	}
+	return path
+}

@@ -1,0 +1,222 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/yarn/jhist"
+	"github.com/yardmaster/yardmaster/yarn/rest"
+)
+
+// askHistory takes the jobs that the history server lists and whose files were not found or not readable. It answers two
+// questions a job: its tasks and its counters.
+func (im *importer) askHistory(ctx context.Context) error {
+	im.progress(-1, "asking the history server")
+	server := im.Client.History()
+	var list []rest.Job
+	listed, late := 0, 0
+	for j, err := range server.Jobs(ctx, rest.JobFilter{FinishedFrom: im.Since}) {
+		if err != nil {
+			return err
+		}
+		k, ok := parseKey(j.ID)
+		if !ok || j.FinishTime <= 0 {
+			continue
+		}
+		listed++
+		switch {
+		case im.store.has(k):
+		case im.Files != nil && im.Now.Sub(time.UnixMilli(j.FinishTime)) < lateHistory && im.denied+im.damaged == 0:
+			late++
+		default:
+			list = append(list, rest.Job{
+				ID: j.ID, Name: j.Name, User: j.User, Queue: j.Queue, State: j.State, SubmitTime: j.SubmitTime, StartTime: j.StartTime,
+				FinishTime: j.FinishTime, Uberized: j.Uberized, MapsTotal: j.MapsTotal, ReducesTotal: j.ReducesTotal,
+			})
+		}
+	}
+	im.said = append(im.said, noteOf("jobs that the history server lists", listed))
+	if late > 0 && im.apps == nil {
+		im.note(late, "jobs ended less than %v ago and their files are not in place yet: the next import takes them", lateHistory)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	if err := im.oneConf(ctx, server, list); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	work := make(chan *rest.Job)
+	var wg sync.WaitGroup
+	for range im.Parallel {
+		wg.Go(func() {
+			for j := range work {
+				if err := im.overREST(ctx, server, j); err != nil {
+					cancel(err)
+					return
+				}
+			}
+		})
+	}
+feed:
+	for i := range list {
+		select {
+		case work <- &list[i]:
+		case <-ctx.Done():
+			break feed
+		}
+		im.progress(float64(i)/float64(len(list)), fmt.Sprintf("%d jobs", im.store.count()))
+	}
+	close(work)
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// oneConf reads the configuration of one job, for the size of masters that the server's other answers do not hold.
+func (im *importer) oneConf(ctx context.Context, server *rest.MapReduce, list []rest.Job) error {
+	if im.NoConf {
+		return nil
+	}
+	j := list[len(list)-1]
+	c, err := jobConfOver(ctx, server, j.ID)
+	switch {
+	case err == nil:
+		if im.build.master = c.master(); im.build.master.Mem > 0 {
+			im.note(len(list), "jobs are taken to have masters of the size that %s had (%v)", j.ID, im.build.master)
+		}
+	case ctx.Err() != nil:
+		return err
+	}
+	return nil
+}
+
+func jobConfOver(ctx context.Context, server *rest.MapReduce, id string) (jobConf, error) {
+	props, err := server.JobConf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	c := jobConf{}
+	for _, p := range props.List {
+		if wantedConf(p.Name) {
+			c[p.Name] = p.Value
+		}
+	}
+	return c, nil
+}
+
+// overREST makes a job of the history server's answers.
+func (im *importer) overREST(ctx context.Context, server *rest.MapReduce, r *rest.Job) error {
+	h := &jhist.Job{
+		ID: r.ID, Name: r.Name, User: r.User, Queue: r.Queue, Submit: jhist.Millis(max(r.SubmitTime, 0)), Launch: jhist.Millis(max(r.StartTime, 0)),
+		Finish: jhist.Millis(max(r.FinishTime, 0)), Status: r.State, Uber: r.Uberized,
+	}
+	if h.Submit == 0 {
+		h.Submit = h.Launch
+	}
+	tasks := 0
+	for t, err := range server.Tasks(ctx, r.ID) {
+		if err != nil {
+			return im.skip(ctx, r.ID, err)
+		}
+		if tasks++; tasks > jhist.MaxTasks {
+			return im.skip(ctx, r.ID, fmt.Errorf("more than %d tasks", jhist.MaxTasks))
+		}
+		task := jhist.Task{Number: tasks - 1, Finish: jhist.Millis(max(t.FinishTime, 0)), Status: t.State}
+		if t.StartTime > 0 && t.FinishTime > 0 {
+			task.Attempts = []jhist.Attempt{{Start: jhist.Millis(t.StartTime), Finish: jhist.Millis(t.FinishTime), Outcome: outcome(t.State)}}
+		}
+		if t.Type == "REDUCE" {
+			h.Reduces = append(h.Reduces, task)
+		} else {
+			h.Maps = append(h.Maps, task)
+		}
+	}
+	groups, err := server.Counters(ctx, r.ID)
+	if err != nil && !errors.Is(err, rest.ErrNotFound) {
+		return im.skip(ctx, r.ID, err)
+	}
+	for _, g := range groups {
+		for _, c := range g.Counters {
+			h.Totals.Set(c.Name, c.Total)
+		}
+	}
+	k, _ := parseKey(r.ID)
+	t := tally{OverREST: 1}
+	j := im.build.mapReduce(h, nil, im.apps[k], &t)
+	if j == nil {
+		t.OverREST = 0
+	} else if im.build.master != (unit.Resources{}) {
+		t.NoConf = 0 // the size is that of another job, which is said
+	}
+	return im.take(j, &t)
+}
+
+// skip counts a job that cannot be had; only what would happen with every job ends the import.
+func (im *importer) skip(ctx context.Context, id string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if errors.Is(err, rest.ErrUnavailable) || errors.Is(err, rest.ErrUnauthenticated) {
+		return err
+	}
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	if im.damaged++; im.first == nil {
+		im.first = fmt.Errorf("%s: %w", id, err)
+	}
+	return nil
+}
+
+func outcome(state string) jhist.Outcome {
+	switch strings.ToUpper(state) {
+	case "SUCCEEDED":
+		return jhist.Succeeded
+	case "FAILED":
+		return jhist.Failed
+	case "KILLED":
+		return jhist.Killed
+	}
+	return jhist.Unended
+}
+
+// DoneDir asks the history server where it keeps finished files; "" when it does not say.
+func DoneDir(ctx context.Context, c *rest.Client) (string, error) {
+	server := c.History()
+	for j, err := range server.Jobs(ctx, rest.JobFilter{Limit: 1}) {
+		if err != nil {
+			return "", err
+		}
+		props, err := server.JobConf(ctx, j.ID)
+		if err != nil {
+			return "", err
+		}
+		for _, name := range []string{"mapreduce.jobhistory.done-dir", "yarn.app.mapreduce.am.staging-dir"} {
+			p := props.Get(name)
+			if p == nil || strings.Contains(p.Value, "${") || p.Value == "" {
+				continue
+			}
+			dir := p.Value
+			if _, rest, ok := strings.Cut(dir, "://"); ok { // hdfs://host:port/path
+				if _, dir, ok = strings.Cut(rest, "/"); !ok {
+					continue
+				}
+				dir = "/" + dir
+			}
+			if name == "yarn.app.mapreduce.am.staging-dir" {
+				dir = strings.TrimSuffix(dir, "/") + "/history/done"
+			}
+			return dir, nil
+		}
+		break
+	}
+	return "", nil
+}
+
+// DefaultDoneDir is where history files lie when nothing is set: ${yarn.app.mapreduce.am.staging-dir}/history/done.
+const DefaultDoneDir = "/tmp/hadoop-yarn/staging/history/done"

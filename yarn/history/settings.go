@@ -1,0 +1,280 @@
+package history
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/yarn/conf"
+	"github.com/yardmaster/yardmaster/yarn/rest"
+)
+
+// pair is a setting to be written.
+type pair struct{ name, value string }
+
+// siteSettings are the beginnings of the names that mean something to the simulated schedulers: see conf.SiteOf.
+var siteSettings = []string{
+	"yarn.scheduler.minimum-allocation-", "yarn.scheduler.maximum-allocation-", "yarn.scheduler.increment-allocation-", "yarn.resource-types.",
+	"yarn.cluster.max-application-priority", "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", "yarn.resourcemanager.scheduler.class",
+	"yarn.resourcemanager.scheduler.monitor.", "yarn.resourcemanager.monitor.capacity.", "yarn.scheduler.reservation-threshold.",
+	"yarn.scheduler.fair.", "yarn.nodemanager.sleep-delay-before-sigkill.ms",
+}
+
+func siteProperties(p *conf.Properties) []pair {
+	var out []pair
+	for _, x := range p.List {
+		if x.Name == fairFileSetting || strings.Contains(x.Value, "${") {
+			continue
+		}
+		for _, prefix := range siteSettings {
+			if strings.HasPrefix(x.Name, prefix) {
+				out = append(out, pair{x.Name, x.Value})
+				break
+			}
+		}
+	}
+	return out
+}
+
+func writeProperties(w io.Writer, list []pair) error {
+	slices.SortFunc(list, func(a, b pair) int { return strings.Compare(a.name, b.name) })
+	var b bytes.Buffer
+	b.WriteString("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<configuration>\n")
+	for _, p := range list {
+		b.WriteString("  <property><name>") // one line each: such files are changed by people and by sed
+		escape(&b, p.name)
+		b.WriteString("</name><value>")
+		escape(&b, p.value)
+		b.WriteString("</value></property>\n")
+	}
+	b.WriteString("</configuration>\n")
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func escape(b *bytes.Buffer, s string) { _ = xml.EscapeText(b, []byte(s)) } // a buffer does not fail
+
+// schedulerFile is the scheduler's own file: as it is in force, or put together from what the ResourceManager shows.
+func (im *importer) schedulerFile() (name string, text func(io.Writer) error, err error) {
+	s := &im.site
+	switch s.scheduler.Type {
+	case "capacityScheduler":
+		list := capacitySettings(s.queues)
+		if list == nil {
+			list = capacitySettings(s.conf)
+		}
+		if list == nil {
+			list = capacityOf(s.scheduler.Root)
+			im.tell("the CapacityScheduler's settings cannot be read%s: %s is put together from the queues that the ResourceManager shows; the resource calculator, "+
+				"the locality delay and the containers a heartbeat are Hadoop's defaults: put your own capacity-scheduler.xml in its place", im.because(s.queuesWhy), CapacityFile)
+		}
+		if im.names.on() {
+			var dropped []string
+			list, dropped = im.names.capacity(list)
+			im.note(len(dropped), "settings of the CapacityScheduler that name people or rules are left out of the anonymised copy: %s", strings.Join(dropped, ", "))
+		}
+		return CapacityFile, func(w io.Writer) error { return writeProperties(w, list) }, nil
+	case "fairScheduler":
+		return im.fairFile()
+	}
+	im.tell("the scheduler is %q: its settings are not copied", s.scheduler.Type)
+	return "", nil, nil
+}
+
+func capacitySettings(p *conf.Properties) []pair {
+	if p == nil || p.Get(conf.Prefix+"root.queues") == nil {
+		return nil
+	}
+	var out []pair
+	for _, x := range p.List {
+		if strings.HasPrefix(x.Name, conf.Prefix) {
+			out = append(out, pair{x.Name, x.Value})
+		}
+	}
+	return out
+}
+
+// percent takes the noise of the ResourceManager's float arithmetic off a number: 30.000002 was written as 30.
+func percent(v float64) float64 { return math.Round(v*1000) / 1000 }
+
+// capacityOf puts settings together from queues.
+func capacityOf(root *rest.Queue) []pair {
+	var out []pair
+	var down func(q *rest.Queue)
+	down = func(q *rest.Queue) {
+		set := func(key, format string, v any) {
+			out = append(out, pair{conf.Prefix + q.Path + "." + key, fmt.Sprintf(format, v)})
+		}
+		var names []string
+		for _, c := range q.Children {
+			names = append(names, c.Path[strings.LastIndexByte(c.Path, '.')+1:])
+		}
+		if len(names) > 0 {
+			set("queues", "%s", strings.Join(names, ","))
+		}
+		if q.Path != "root" {
+			switch {
+			case q.Mode == "weight" || q.Mode == "" && q.Weight > 0:
+				set("capacity", "%vw", q.Weight)
+			case q.Mode == "absolute":
+				set("capacity", "[memory=%s]", fmt.Sprintf("%d,vcores=%d", q.MinEffective.Memory, q.MinEffective.VCores))
+			default:
+				set("capacity", "%v", percent(q.Capacity))
+			}
+			if q.MaxCapacity > 0 && q.MaxCapacity < 100 {
+				set("maximum-capacity", "%v", percent(q.MaxCapacity))
+			}
+			if q.State != "" {
+				set("state", "%s", q.State)
+			}
+		}
+		if len(names) == 0 && q.Path != "root" {
+			if q.UserLimit > 0 {
+				set("minimum-user-limit-percent", "%v", percent(q.UserLimit))
+			}
+			if q.UserLimitFactor != 0 {
+				set("user-limit-factor", "%v", percent(q.UserLimitFactor))
+			}
+			if q.MaxAMPercent > 0 {
+				set("maximum-am-resource-percent", "%v", percent(q.MaxAMPercent))
+			}
+			if q.OrderingPolicy == "fifo" || q.OrderingPolicy == "fair" {
+				set("ordering-policy", "%s", q.OrderingPolicy)
+			}
+			if q.MaxApplications > 0 {
+				set("maximum-applications", "%d", q.MaxApplications)
+			}
+			if q.DefaultPriority > 0 {
+				set("default-application-priority", "%d", q.DefaultPriority)
+			}
+		}
+		if q.Priority > 0 {
+			set("priority", "%d", q.Priority)
+		}
+		if q.PreemptionDisabled {
+			set("disable_preemption", "%t", true)
+		}
+		for _, c := range q.Children {
+			down(c)
+		}
+	}
+	if root != nil {
+		down(root)
+	}
+	return out
+}
+
+const fairFileSetting = "yarn.scheduler.fair.allocation.file"
+
+// fairFile copies the FairScheduler's allocation file if it lies where it can be read: on this machine. The ResourceManager
+// names it but does not show it.
+func (im *importer) fairFile() (string, func(io.Writer) error, error) {
+	s := &im.site
+	path := ""
+	if s.conf != nil {
+		if p := s.conf.Get(fairFileSetting); p != nil {
+			path = strings.TrimPrefix(p.Value, "file://")
+		}
+	}
+	var root *conf.Element
+	var why error
+	if path != "" {
+		data, err := os.ReadFile(path)
+		if err == nil {
+			root, err = conf.ReadXML(bytes.NewReader(data), path)
+		}
+		if err != nil {
+			root, why = nil, err
+		}
+	}
+	if root == nil {
+		im.tell("the FairScheduler's allocation file cannot be read here%s: %s is put together from the queues that the ResourceManager shows, with weights "+
+			"taken from their steady fair shares: put your own file in its place", im.because(why), FairFile)
+		root = fairOf(s.scheduler.Root)
+	}
+	if root == nil {
+		return "", nil, nil
+	}
+	if im.names.on() {
+		if n := im.names.fair(root); n > 0 {
+			im.note(n, "access lists are left out of the anonymised copy of the allocation file")
+		}
+	}
+	return FairFile, func(w io.Writer) error { return writeXML(w, root) }, nil
+}
+
+// fairOf puts an allocation file together from queues.
+func fairOf(root *rest.Queue) *conf.Element {
+	if root == nil {
+		return nil
+	}
+	leaf := func(name, text string) *conf.Element { return &conf.Element{Name: name, Text: text} }
+	amount := func(r rest.Resource) string { return fmt.Sprintf("%d mb, %d vcores", r.Memory, r.VCores) }
+	var element func(q *rest.Queue, least int64) *conf.Element
+	element = func(q *rest.Queue, least int64) *conf.Element {
+		name := q.Path[strings.LastIndexByte(q.Path, '.')+1:]
+		e := &conf.Element{Name: "queue", Attrs: []xml.Attr{{Name: xml.Name{Local: "name"}, Value: name}}}
+		if q.MinResources.Memory > 0 || q.MinResources.VCores > 0 {
+			e.Children = append(e.Children, leaf("minResources", amount(q.MinResources)))
+		}
+		if q.MaxResources.Memory > 0 && q.Path != "root" {
+			e.Children = append(e.Children, leaf("maxResources", amount(q.MaxResources)))
+		}
+		if q.MaxApps > 0 && q.MaxApps < conf.Unlimited {
+			e.Children = append(e.Children, leaf("maxRunningApps", fmt.Sprint(q.MaxApps)))
+		}
+		if least > 0 && q.SteadyFair.Memory > 0 {
+			e.Children = append(e.Children, leaf("weight", fmt.Sprintf("%.3g", float64(q.SteadyFair.Memory)/float64(least))))
+		}
+		if p := strings.ToLower(q.Policy); p == "fair" || p == "drf" || p == "fifo" {
+			e.Children = append(e.Children, leaf("schedulingPolicy", p))
+		}
+		var below int64
+		for _, c := range q.Children {
+			if m := c.SteadyFair.Memory; m > 0 && (below == 0 || m < below) {
+				below = m
+			}
+		}
+		for _, c := range q.Children {
+			e.Children = append(e.Children, element(c, below))
+		}
+		return e
+	}
+	return &conf.Element{Name: "allocations", Children: []*conf.Element{element(root, 0)}}
+}
+
+func writeXML(w io.Writer, root *conf.Element) error {
+	var b bytes.Buffer
+	b.WriteString("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n")
+	var down func(e *conf.Element, indent string)
+	down = func(e *conf.Element, indent string) {
+		b.WriteString(indent + "<" + e.Name)
+		for _, a := range e.Attrs {
+			b.WriteString(" " + a.Name.Local + "=\"")
+			escape(&b, a.Value)
+			b.WriteString("\"")
+		}
+		switch {
+		case len(e.Children) > 0:
+			b.WriteString(">\n")
+			for _, c := range e.Children {
+				down(c, indent+"  ")
+			}
+			b.WriteString(indent + "</" + e.Name + ">\n")
+		case strings.TrimSpace(e.Text) != "":
+			b.WriteString(">")
+			escape(&b, strings.TrimSpace(e.Text))
+			b.WriteString("</" + e.Name + ">\n")
+		default:
+			b.WriteString("/>\n")
+		}
+	}
+	down(root, "")
+	_, err := w.Write(b.Bytes())
+	return err
+}

@@ -1,0 +1,310 @@
+package history
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/workload/jobfile"
+)
+
+// store keeps jobs in parts on disk. A part is a workload file with times since 1970, sorted by submission, whose one note is the
+// tally of its jobs. It appears whole or not at all.
+type store struct {
+	dir   string
+	state state
+	lock  io.Closer
+
+	mu    sync.Mutex
+	known map[key]struct{}
+	parts []string
+	next  int
+	all   tally // of all parts
+	tasks int64
+
+	pending workload.Slice // the part in the making
+	tally   tally
+	weight  int64
+	begun   time.Time
+}
+
+// state is what is remembered besides the parts.
+type state struct {
+	Version int    `json:"version"`
+	From    int64  `json:"covered_from_ms"`  // every application that finished from here
+	Until   int64  `json:"covered_until_ms"` // to here and was to be had is in the parts
+	Salt    string `json:"salt,omitempty"`
+	Named   bool   `json:"anonymised"`
+	Begun   bool   `json:"begun"`
+}
+
+const (
+	partJobs   = 500
+	partWeight = 1 << 20 // listed lengths and hosts
+	partTime   = 5 * time.Second
+)
+
+// openStore reads what earlier calls have left, and keeps other calls away.
+func openStore(dir string) (*store, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	l, err := lockFile(filepath.Join(dir, "lock"))
+	if err != nil {
+		return nil, fmt.Errorf("another import is writing into %s: wait for its end (%w)", filepath.Dir(dir), err)
+	}
+	s := &store{dir: dir, lock: l, known: map[key]struct{}{}}
+	if err := s.load(); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *store) load() error {
+	data, err := os.ReadFile(s.path("state.json"))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
+		return err
+	default:
+		if err := json.Unmarshal(data, &s.state); err != nil || s.state.Version != 1 {
+			return fmt.Errorf("%s is not of this version of the program, or damaged: remove the folder %s to import afresh", s.path("state.json"), s.dir)
+		}
+	}
+	s.state.Version = 1
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if strings.HasSuffix(name, ".tmp") {
+			if err := os.Remove(s.path(name)); err != nil { // of a call that was killed
+				return err
+			}
+			continue
+		}
+		if strings.HasPrefix(name, "part-") && strings.HasSuffix(name, ".parquet") {
+			s.parts = append(s.parts, name)
+		}
+	}
+	// From the newest: a part all of whose jobs are in newer ones was merged into one of them by a call that was killed before it
+	// could remove it.
+	slices.Sort(s.parts)
+	for i := len(s.parts) - 1; i >= 0; i-- {
+		fresh, err := s.loadPart(s.parts[i])
+		if err != nil {
+			return fmt.Errorf("%w: remove the folder %s to import afresh", err, s.dir)
+		}
+		if !fresh {
+			if err := os.Remove(s.path(s.parts[i])); err != nil {
+				return err
+			}
+			s.parts = slices.Delete(s.parts, i, i+1)
+		}
+	}
+	if n := len(s.parts); n > 0 {
+		if _, err := fmt.Sscanf(s.parts[n-1], "part-%d.parquet", &s.next); err != nil {
+			return fmt.Errorf("%s is not a part of an import: remove the folder %s to import afresh", s.path(s.parts[n-1]), s.dir)
+		}
+		s.next++
+	}
+	return nil
+}
+
+// loadPart learns which jobs a part holds, and reports whether any of them was not known.
+func (s *store) loadPart(name string) (fresh bool, err error) {
+	r, err := jobfile.Open(s.path(name))
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = r.Close() }() // it was only read
+	var tasks int64
+	for {
+		j, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return false, err
+		}
+		k, ok := parseKey(j.ID)
+		if !ok {
+			return false, fmt.Errorf("%s is not a part of an import", s.path(name))
+		}
+		if _, there := s.known[k]; !there {
+			fresh = true
+			s.known[k] = struct{}{}
+		}
+		tasks += j.Tasks()
+	}
+	var t tally
+	if notes := r.Notes(); len(notes) != 1 || json.Unmarshal([]byte(notes[0].Text), &t) != nil {
+		return false, fmt.Errorf("%s is not a part of an import", s.path(name))
+	}
+	if fresh {
+		s.all.add(&t)
+		s.tasks += tasks
+	}
+	return fresh, nil
+}
+
+func (s *store) path(name string) string { return filepath.Join(s.dir, name) }
+
+func (s *store) close() { _ = s.lock.Close() } // what it kept away may come now
+
+// names makes the salt, or takes the one of earlier calls.
+func (s *store) names(o *Options) (*names, error) {
+	if s.state.Begun && s.state.Named != o.Anonymise {
+		return nil, fmt.Errorf("the folder %s holds an import %s: import into another folder, or remove %s", filepath.Dir(s.dir),
+			map[bool]string{true: "with --anonymise", false: "without --anonymise"}[s.state.Named], s.dir)
+	}
+	if !o.Anonymise {
+		s.state.Begun = true
+		return &names{}, s.writeState()
+	}
+	switch {
+	case s.state.Salt != "" && o.Salt != "" && s.state.Salt != o.Salt:
+		return nil, fmt.Errorf("the folder %s holds an import with another --salt: names would not agree", filepath.Dir(s.dir))
+	case o.Salt != "":
+		s.state.Salt = o.Salt
+	case s.state.Salt == "":
+		b := make([]byte, 16)
+		if _, err := rand.Read(b); err != nil {
+			return nil, err
+		}
+		s.state.Salt = hex.EncodeToString(b)
+	}
+	s.state.Named, s.state.Begun = true, true
+	return &names{salt: []byte(s.state.Salt)}, s.writeState()
+}
+
+func (s *store) writeState() error {
+	data, err := json.MarshalIndent(&s.state, "", "  ")
+	if err != nil {
+		return err
+	}
+	return replace(s.path("state.json"), 0o600, func(w io.Writer) error {
+		_, err := w.Write(append(data, '\n'))
+		return err
+	})
+}
+
+// has says whether a job is known.
+func (s *store) has(k key) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.known[k]
+	return ok
+}
+
+func (s *store) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.known)
+}
+
+// add takes a job and what was counted of it, and writes a part when enough has come together. It reports whether the job is new.
+func (s *store) add(j *workload.Job, t *tally) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if j != nil {
+		k, ok := parseKey(j.ID)
+		if !ok {
+			return false, fmt.Errorf("%q is not the id of a job", j.ID)
+		}
+		if _, there := s.known[k]; there {
+			return false, nil
+		}
+		s.known[k] = struct{}{}
+		if len(s.pending) == 0 {
+			s.begun = time.Now()
+		}
+		s.pending = append(s.pending, j)
+		for i := range j.Stages {
+			s.weight += int64(len(j.Stages[i].Length.Values))
+			if h := j.Stages[i].Hosts; h != nil {
+				s.weight += 2 * int64(len(h.Of))
+			}
+		}
+	}
+	s.tally.add(t)
+	if len(s.pending) >= partJobs || s.weight >= partWeight || len(s.pending) > 0 && time.Since(s.begun) > partTime {
+		return j != nil, s.flushLocked()
+	}
+	return j != nil, nil
+}
+
+// flush writes what is pending.
+func (s *store) flush() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.flushLocked()
+}
+
+func (s *store) flushLocked() error {
+	if len(s.pending) == 0 {
+		return nil // counts without jobs come with the next part
+	}
+	slices.SortFunc(s.pending, bySubmit)
+	name := fmt.Sprintf("part-%06d.parquet", s.next)
+	err := replace(s.path(name), 0o644, func(f io.Writer) error {
+		w := jobfile.NewWriter(f, jobfile.NewMeta("", "part of an import", nil))
+		for _, j := range s.pending {
+			if err := w.Write(j); err != nil {
+				return err
+			}
+		}
+		w.SetNotes([]workload.Note{{Text: s.tally.text()}})
+		return w.Close()
+	})
+	if err != nil {
+		return err
+	}
+	s.parts = append(s.parts, name)
+	s.next++
+	for _, j := range s.pending {
+		s.tasks += j.Tasks()
+	}
+	s.all.add(&s.tally)
+	s.pending, s.tally, s.weight = nil, tally{}, 0
+	return nil
+}
+
+func bySubmit(a, b *workload.Job) int {
+	return cmp.Or(cmp.Compare(a.Submit, b.Submit), cmp.Compare(a.ID, b.ID))
+}
+
+// replace writes a file as a whole or not at all, and makes sure that it is on disk before it has its name.
+func replace(path string, mode os.FileMode, write func(io.Writer) error) error {
+	f, err := os.OpenFile(path+".tmp", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(path+".tmp", path)
+	}
+	if err != nil {
+		_ = os.Remove(path + ".tmp") // what went wrong is told
+	}
+	return err
+}

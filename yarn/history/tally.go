@@ -1,0 +1,113 @@
+package history
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// tally counts what was met while jobs were built. Every part of the store carries that of its own jobs.
+type tally struct {
+	MapReduce, Maps, Reduces int64
+	FailedJobs, KilledJobs   int64
+	FailedTries, KilledTries int64
+	Observed                 int64 // tasks without a successful attempt, that take the length of their longest
+	NeverRan                 int64 // tasks that were never started
+	Early                    int64 // reduces that were started before their job's last map had ended
+	Uber                     int64
+	NoTasks                  int64
+	SizeAssumed              int64 // jobs whose containers' size is assumed
+	NoConf                   int64 // jobs whose own configuration could not be read
+	OverREST                 int64 // jobs taken from the history server's answers
+	FromRM                   int64 // applications of which only the ResourceManager tells
+	Quantiles                int64 // stages with so many tasks that their lengths are a table
+	Restarted                int64 // jobs whose master was started more than once
+	Near, InRack, Far        int64 // attempts of maps by where their input was
+
+	Samples samples
+}
+
+// samples are lengths of time, in milliseconds, that the cluster's own delays are learned from.
+type samples struct {
+	MasterStart []int64 `json:",omitempty"` // launch of the master's container to its being ready
+	QuietStart  []int64 `json:",omitempty"` // submission to its being ready
+	Commit      []int64 `json:",omitempty"` // end of the last task to the end of the job
+	Overhead    []int64 `json:",omitempty"` // container time beyond task time, a container
+}
+
+// maxSamples of each kind are kept of one part.
+const maxSamples = 500
+
+func sample(list *[]int64, ms int64) {
+	if ms >= 0 && len(*list) < maxSamples {
+		*list = append(*list, ms)
+	}
+}
+
+// add counts another's too.
+func (t *tally) add(o *tally) {
+	mine, theirs := t.counts(), o.counts()
+	for i := range mine {
+		*mine[i].n += *theirs[i].n
+	}
+	t.Samples.MasterStart = append(t.Samples.MasterStart, o.Samples.MasterStart...)
+	t.Samples.QuietStart = append(t.Samples.QuietStart, o.Samples.QuietStart...)
+	t.Samples.Commit = append(t.Samples.Commit, o.Samples.Commit...)
+	t.Samples.Overhead = append(t.Samples.Overhead, o.Samples.Overhead...)
+}
+
+type counted struct {
+	n    *int64
+	text string // "": told elsewhere
+}
+
+func (t *tally) counts() []counted {
+	return []counted{
+		{&t.MapReduce, ""},
+		{&t.Maps, ""},
+		{&t.Reduces, ""},
+		{&t.FailedJobs, "jobs that failed are kept, as if they had run to their end; their outcome is in the file"},
+		{&t.KilledJobs, "jobs that were killed are kept, with the tasks that they had started; their outcome is in the file"},
+		{&t.FailedTries, "attempts of tasks that failed are left out: the simulation does not repeat them"},
+		{&t.KilledTries, "attempts of tasks that were killed (speculative ones, preempted ones) are left out"},
+		{&t.Observed, "tasks without a successful attempt take the length of their longest attempt"},
+		{&t.NeverRan, "tasks that were never started are left out"},
+		{&t.Early, "reduces were started before their job's last map ended: what they did after it counts"},
+		{&t.Uber, "jobs ran inside their master (uber mode): one task of the master's size"},
+		{&t.NoTasks, "jobs without a task whose length is known are left out"},
+		{&t.SizeAssumed, "jobs do not say how large their containers were: Hadoop's defaults are taken"},
+		{&t.NoConf, "jobs' own configurations were not read: the size of their master and their slow-start are assumed"},
+		{&t.OverREST, "jobs were taken from the history server's answers: hosts, failed attempts and shuffle times are not known"},
+		{&t.FromRM, "applications are known to the ResourceManager only: one stage of equal containers made from their memory-seconds and vcore-seconds"},
+		{&t.Quantiles, "stages have so many tasks that their lengths are kept as a table of quantiles, without hosts"},
+		{&t.Restarted, "jobs had their master started more than once: it is started once"},
+		{&t.Near, ""},
+		{&t.InRack, ""},
+		{&t.Far, ""},
+	}
+}
+
+// notes tells a person.
+func (t *tally) notes() []workload.Note {
+	notes := []workload.Note{{Text: fmt.Sprintf("YARN: %d MapReduce jobs with %d maps and %d reduces, and %d other applications", t.MapReduce, t.Maps, t.Reduces, t.FromRM)}}
+	if all := t.Near + t.InRack + t.Far; all > 0 {
+		share := func(n int64) float64 { return 100 * float64(n) / float64(all) }
+		notes = append(notes, workload.Note{Text: fmt.Sprintf("YARN: maps ran on a node with their input (%.0f %%), in its rack (%.0f %%) or elsewhere (%.0f %%)",
+			share(t.Near), share(t.InRack), share(t.Far))})
+	}
+	for _, c := range t.counts() {
+		if *c.n > 0 && c.text != "" {
+			notes = append(notes, workload.Note{Text: "YARN: " + c.text, Count: *c.n})
+		}
+	}
+	return notes
+}
+
+func (t *tally) text() string {
+	b, err := json.Marshal(t)
+	if err != nil {
+		panic("history: counts have no JSON: " + err.Error())
+	}
+	return string(b)
+}

@@ -1,0 +1,123 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/yardmaster/yardmaster/yarn/jhist"
+)
+
+// The history server keeps finished files in yyyy/mm/dd/NNNNNN, by the day on which the job finished there, a thousand jobs to a
+// folder. Files that somebody put together otherwise are found too.
+
+// ref is one history file.
+type ref struct {
+	path string
+	name jhist.FileName
+	key  key
+}
+
+// span of days to look into; zero: no bound.
+type days struct{ from, until time.Time }
+
+// visit says whether a folder yyyy, yyyy/mm or yyyy/mm/dd can hold what is wanted. The server names days in its own time zone,
+// so there is a day's room on either side.
+func (d days) visit(p string) bool {
+	parts := strings.Split(p, "/")
+	if len(parts) > 3 {
+		parts = parts[:3]
+	}
+	n := [3]int{0, 1, 1}
+	for i, part := range parts {
+		v, err := strconv.Atoi(part)
+		if err != nil || len(part) != []int{4, 2, 2}[i] {
+			return true // not such a folder
+		}
+		n[i] = v
+	}
+	first := time.Date(n[0], time.Month(n[1]), n[2], 0, 0, 0, 0, time.UTC)
+	last := first
+	switch len(parts) {
+	case 1:
+		last = first.AddDate(1, 0, 0)
+	case 2:
+		last = first.AddDate(0, 1, 0)
+	case 3:
+		last = first.AddDate(0, 0, 1)
+	}
+	const room = 24 * time.Hour
+	return (d.from.IsZero() || last.Add(room).After(d.from)) && (d.until.IsZero() || first.Add(-room).Before(d.until))
+}
+
+const (
+	maxDepth   = 8
+	maxFolders = 1 << 20
+)
+
+// folders lists all folders that may hold wanted files, in order.
+func folders(ctx context.Context, f Folder, d days) ([]string, error) {
+	var all []string
+	var down func(p string, depth int) error
+	down = func(p string, depth int) error {
+		if depth > maxDepth || len(all) > maxFolders {
+			return fmt.Errorf("history files: %s is too deep or has too many folders: give the done directory itself", f)
+		}
+		var dirs []string
+		files := false
+		for e, err := range f.List(ctx, p) {
+			if err != nil {
+				return err
+			}
+			if e.Dir {
+				dirs = append(dirs, e.Name)
+			} else {
+				files = files || strings.HasSuffix(e.Name, ".jhist")
+			}
+		}
+		if files {
+			all = append(all, p)
+		}
+		slices.Sort(dirs)
+		for _, name := range dirs {
+			if sub := path.Join(p, name); d.visit(sub) {
+				if err := down(sub, depth+1); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	err := down("", 0)
+	return all, err
+}
+
+// files lists the wanted history files of one folder, and counts those whose names say nothing.
+func files(ctx context.Context, f Folder, dir string, want func(ref) bool) (list []ref, odd int, err error) {
+	for e, err := range f.List(ctx, dir) {
+		if err != nil {
+			return nil, 0, err
+		}
+		if e.Dir || !strings.HasSuffix(e.Name, ".jhist") {
+			continue
+		}
+		r := ref{path: path.Join(dir, e.Name)}
+		if r.name, err = jhist.ParseFileName(e.Name); err == nil {
+			var ok bool
+			if r.key, ok = parseKey(r.name.JobID); ok {
+				if want(r) {
+					list = append(list, r)
+				}
+				continue
+			}
+		}
+		odd++
+		list = append(list, r) // what is in it is known when it is read
+	}
+	slices.SortFunc(list, func(a, b ref) int { return strings.Compare(a.path, b.path) })
+	return list, odd, nil
+}

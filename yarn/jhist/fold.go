@@ -1,0 +1,205 @@
+package jhist
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// fold makes a Job of events.
+type fold struct {
+	p        *Parser
+	job      *Job
+	maps     map[int]int // number -> place in job.Maps
+	reduces  map[int]int
+	attempts int
+}
+
+// event takes one record: {type, event}.
+func (f *fold) event(top record) error {
+	kind := top.text("type")
+	if kind == "" {
+		return fmt.Errorf("it has no type")
+	}
+	e := top.record("event")
+	f.job.Events++
+	if e == nil {
+		return nil // of a kind that says nothing
+	}
+	switch {
+	case strings.HasPrefix(kind, "JOB_"), kind == "AM_STARTED":
+		return f.jobEvent(kind, e)
+	case strings.HasPrefix(kind, "TASK_"):
+		return f.taskEvent(kind, e)
+	case strings.HasPrefix(kind, "SETUP_ATTEMPT_"), strings.HasPrefix(kind, "CLEANUP_ATTEMPT_"):
+		return nil
+	case strings.Contains(kind, "_ATTEMPT_"):
+		return f.attemptEvent(kind, e)
+	}
+	return nil // newer than this program; it changes nothing that is counted
+}
+
+func (f *fold) jobEvent(kind string, e record) error {
+	j := f.job
+	if id := e.text("jobid"); id != "" {
+		if j.ID != "" && j.ID != id {
+			return fmt.Errorf("it is of job %s, and those before are of %s", cut(id, 60), j.ID)
+		}
+		j.ID = f.p.name(id)
+	}
+	switch kind {
+	case "JOB_SUBMITTED":
+		j.Name, j.User, j.Queue = f.p.name(e.text("jobName")), f.p.name(e.text("userName")), f.p.name(e.text("jobQueueName"))
+		j.Submit = e.millis("submitTime")
+	case "JOB_INFO_CHANGED":
+		j.Submit, j.Launch = or(e.millis("submitTime"), j.Submit), or(e.millis("launchTime"), j.Launch)
+	case "JOB_INITED":
+		j.Launch, j.Uber = or(e.millis("launchTime"), j.Launch), e.truth("uberized")
+		j.TotalMaps, j.TotalReduces = e.number("totalMaps"), e.number("totalReduces")
+	case "JOB_PRIORITY_CHANGED":
+		j.Priority = f.p.name(e.text("priority"))
+	case "JOB_QUEUE_CHANGED":
+		j.Queue = f.p.name(e.text("jobQueueName"))
+	case "JOB_FINISHED":
+		j.Finish, j.Status = e.millis("finishTime"), "SUCCEEDED"
+		j.Totals = e.counters("totalCounters")
+	case "JOB_FAILED", "JOB_KILLED", "JOB_ERROR":
+		j.Finish, j.Status = e.millis("finishTime"), strings.TrimPrefix(kind, "JOB_")
+		j.Diagnostics = strings.Clone(cut(e.text("diagnostics"), 400))
+	case "AM_STARTED":
+		m := Master{Start: e.millis("startTime"), Container: strings.Clone(cut(e.text("containerId"), 100)), Host: f.p.name(e.text("nodeManagerHost"))}
+		if len(j.Masters) < 100 && !slices.Contains(j.Masters, m) {
+			j.Masters = append(j.Masters, m)
+		}
+	}
+	return nil
+}
+
+// or is a, unless nobody knows it.
+func or(a, b Millis) Millis {
+	if a == 0 {
+		return b
+	}
+	return a
+}
+
+func (f *fold) taskEvent(kind string, e record) error {
+	id := e.text("taskid")
+	typ := e.text("taskType")
+	if typ != "MAP" && typ != "REDUCE" {
+		if kind == "TASK_STARTED" {
+			f.job.Others++
+		}
+		return nil
+	}
+	t, err := f.task(id, 4)
+	if err != nil {
+		return err
+	}
+	switch kind {
+	case "TASK_STARTED":
+		t.Scheduled = e.millis("startTime")
+		if t.Hosts == nil {
+			t.Hosts = f.hosts(e.text("splitLocations"))
+		}
+	case "TASK_FINISHED", "TASK_FAILED":
+		t.Finish, t.Status = e.millis("finishTime"), f.p.name(e.text("status"))
+	}
+	return nil
+}
+
+// hosts takes the locations of a split: host names with commas between.
+func (f *fold) hosts(text string) []string {
+	var out []string
+	for host := range strings.SplitSeq(text, ",") {
+		if host = strings.TrimSpace(host); host != "" && len(out) < MaxHosts && !slices.Contains(out, host) {
+			out = append(out, f.p.name(host))
+		}
+	}
+	return out
+}
+
+// task finds or makes the task that an id names: task_CLUSTER_JOB_m_NUMBER has its number in part 4.
+func (f *fold) task(id string, part int) (*Task, error) {
+	parts := strings.Split(cut(id, 200), "_")
+	if len(parts) <= part {
+		return nil, fmt.Errorf("%q is not the id of a task", cut(id, 60))
+	}
+	n, err := strconv.Atoi(parts[part])
+	if err != nil || n < 0 {
+		return nil, fmt.Errorf("%q is not the id of a task", cut(id, 60))
+	}
+	list, index := &f.job.Maps, &f.maps
+	if parts[part-1] == "r" {
+		list, index = &f.job.Reduces, &f.reduces
+	} else if parts[part-1] != "m" {
+		return nil, fmt.Errorf("%q is not the id of a map or a reduce", cut(id, 60))
+	}
+	if *index == nil {
+		*index = map[int]int{}
+	}
+	at, ok := (*index)[n]
+	if !ok {
+		if at = len(*list); at >= MaxTasks {
+			return nil, fmt.Errorf("more than %d tasks", MaxTasks)
+		}
+		(*index)[n] = at
+		*list = append(*list, Task{Number: n})
+	}
+	return &(*list)[at], nil
+}
+
+func (f *fold) attemptEvent(kind string, e record) error {
+	id := e.text("attemptId")
+	t, err := f.task(id, 4)
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(id[strings.LastIndexByte(id, '_')+1:])
+	if err != nil || n < 0 || strings.Count(id, "_") != 5 {
+		return fmt.Errorf("%q is not the id of an attempt", cut(id, 60))
+	}
+	at := slices.IndexFunc(t.Attempts, func(a Attempt) bool { return a.Number == n })
+	if at < 0 {
+		if f.attempts++; f.attempts > MaxAttempts {
+			return fmt.Errorf("more than %d attempts", MaxAttempts)
+		}
+		at = len(t.Attempts)
+		t.Attempts = append(t.Attempts, Attempt{Number: n})
+	}
+	a := &t.Attempts[at]
+	if strings.HasSuffix(kind, "_STARTED") {
+		a.Start = e.millis("startTime")
+		a.Locality = f.p.name(e.text("locality"))
+		a.Host = f.p.name(e.text("trackerName"))
+		c := e.text("containerId")
+		a.Container = strings.Clone(cut(c[strings.LastIndexByte(c, '_')+1:], 20))
+		return nil
+	}
+	a.Finish = e.millis("finishTime")
+	a.ShuffleFinished, a.SortFinished = e.millis("shuffleFinishTime"), e.millis("sortFinishTime")
+	a.Rack = f.p.name(e.text("rackname"))
+	if h := e.text("hostname"); h != "" {
+		a.Host = f.p.name(h)
+	}
+	a.Moved = e.counters("counters").Moved
+	switch {
+	case strings.HasSuffix(kind, "_FINISHED"):
+		a.Outcome = Succeeded
+	case strings.HasSuffix(kind, "_FAILED"):
+		a.Outcome = Failed
+	case strings.HasSuffix(kind, "_KILLED"):
+		a.Outcome = Killed
+	}
+	return nil
+}
+
+// done puts the tasks into the order of their numbers.
+func (f *fold) done() *Job {
+	byNumber := func(a, b Task) int { return cmp.Compare(a.Number, b.Number) }
+	slices.SortFunc(f.job.Maps, byNumber)
+	slices.SortFunc(f.job.Reduces, byNumber)
+	return f.job
+}

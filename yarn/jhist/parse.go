@@ -1,0 +1,205 @@
+package jhist
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/twmb/avro"
+)
+
+// Parser reads history files, one after the other. It keeps the last schema, which is the same in all files of a cluster,
+// and the names it has met. It is for one goroutine; the zero value is ready.
+type Parser struct {
+	text   string
+	schema *avro.Schema
+	buf    []byte
+	names  map[string]string
+}
+
+// Parse reads one history file.
+func (p *Parser) Parse(r io.Reader) (job *Job, err error) {
+	// The decoder is another's: what it might not survive is an error in the file, not the end of the program.
+	defer func() {
+		if v := recover(); v != nil {
+			job, err = nil, fmt.Errorf("job history: the file cannot be decoded: %v", v)
+		}
+	}()
+	br := bufio.NewReaderSize(r, 1<<16)
+	first, err := line(br, 64)
+	if err != nil {
+		return nil, fmt.Errorf("job history: %w", err)
+	}
+	format := string(bytes.TrimSpace(first))
+	if format != "Avro-Binary" && format != "Avro-Json" {
+		return nil, fmt.Errorf("job history: the first line is %q, not Avro-Binary or Avro-Json: is this a .jhist file?", cut(format, 40))
+	}
+	text, err := line(br, MaxSchema)
+	if err != nil {
+		return nil, fmt.Errorf("job history: its schema: %w", err)
+	}
+	f := &fold{p: p, job: &Job{}}
+	if format == "Avro-Json" {
+		err = f.json(br)
+	} else {
+		err = f.binary(br, text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("job history: event %d: %w", f.job.Events+1, err)
+	}
+	if f.job.ID == "" {
+		return nil, errors.New("job history: no event names a job")
+	}
+	return f.done(), nil
+}
+
+// line reads one line of at most limit bytes.
+func line(br *bufio.Reader, limit int) ([]byte, error) {
+	var out []byte
+	for {
+		part, err := br.ReadSlice('\n')
+		out = append(out, part...)
+		switch {
+		case len(out) > limit:
+			return nil, fmt.Errorf("a line of more than %d bytes", limit)
+		case err == nil:
+			return out, nil
+		case errors.Is(err, io.EOF):
+			return nil, errors.New("the file ends before its first event")
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return nil, err
+		}
+	}
+}
+
+// binary folds bare Avro records.
+func (f *fold) binary(r io.Reader, text []byte) error {
+	p := f.p
+	if p.schema == nil || p.text != string(text) {
+		s, err := avro.Parse(string(text))
+		if err != nil {
+			return fmt.Errorf("its schema cannot be read: %w", err)
+		}
+		p.text, p.schema = string(text), s
+	}
+	const window = 1 << 18
+	buf, end := p.buf[:0], false
+	defer func() { p.buf = buf[:0] }()
+	fill := func(atLeast int) error { // reads on until the window holds so much, or the file ends
+		if cap(buf) < atLeast {
+			buf = append(make([]byte, 0, atLeast), buf...)
+		}
+		for len(buf) < atLeast && !end {
+			n, err := r.Read(buf[len(buf):cap(buf)])
+			buf = buf[:len(buf)+n]
+			if errors.Is(err, io.EOF) {
+				end = true
+			} else if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	at := 0
+	for {
+		if !end && len(buf)-at < window/4 {
+			buf = buf[:copy(buf, buf[at:])]
+			at = 0
+			if err := fill(window); err != nil {
+				return err
+			}
+		}
+		if at == len(buf) {
+			return nil
+		}
+		var v any
+		rest, err := p.schema.Decode(buf[at:], &v, avro.AliasInput())
+		if err != nil {
+			// The record may go on behind the window, and then any error may come of it.
+			have := len(buf) - at
+			if end || have >= MaxRecord {
+				return fmt.Errorf("it is damaged or cut off: %w", err)
+			}
+			buf = buf[:copy(buf, buf[at:])]
+			at = 0
+			if err := fill(min(max(2*have, window), MaxRecord)); err != nil {
+				return err
+			}
+			continue
+		}
+		if len(rest) == len(buf)-at {
+			return errors.New("its schema describes events of no bytes")
+		}
+		at = len(buf) - len(rest)
+		top, ok := v.(map[string]any)
+		if !ok {
+			return errors.New("its schema does not describe a record")
+		}
+		if err := f.event(record(top)); err != nil {
+			return err
+		}
+	}
+}
+
+// json folds JSON objects.
+func (f *fold) json(r io.Reader) error {
+	meter := &meter{r: r, left: MaxRecord}
+	d := json.NewDecoder(meter)
+	d.UseNumber()
+	for {
+		var top map[string]any
+		err := d.Decode(&top)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("it is damaged or cut off: %w", err)
+		}
+		meter.left = MaxRecord
+		if err := f.event(record(top)); err != nil {
+			return err
+		}
+	}
+}
+
+// meter bounds what may be read for one JSON object.
+type meter struct {
+	r    io.Reader
+	left int
+}
+
+func (m *meter) Read(p []byte) (int, error) {
+	if m.left <= 0 {
+		return 0, fmt.Errorf("an event of more than %d bytes", MaxRecord)
+	}
+	n, err := m.r.Read(p)
+	m.left -= n
+	return n, err
+}
+
+// name returns a copy of s that is shared with its equals.
+func (p *Parser) name(s string) string {
+	if s == "" {
+		return ""
+	}
+	if have, ok := p.names[s]; ok {
+		return have
+	}
+	if p.names == nil || len(p.names) > 1<<16 {
+		p.names = map[string]string{}
+	}
+	s = string([]byte(cut(s, maxText)))
+	p.names[s] = s
+	return s
+}
+
+// cut shortens s to at most n bytes.
+func cut(s string, n int) string {
+	if len(s) > n {
+		return s[:n]
+	}
+	return s
+}

@@ -1,0 +1,125 @@
+package jhist
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// record is a decoded Avro record, from either form. In JSON a union's value is wrapped in an object that names its type;
+// the methods look through that.
+type record map[string]any
+
+func (r record) get(field string) any {
+	v := r[field]
+	if m, ok := v.(map[string]any); ok && len(m) == 1 {
+		for k, in := range m {
+			switch {
+			case k == "string", k == "long", k == "int", k == "boolean", strings.Contains(k, "."):
+				return in
+			}
+		}
+	}
+	return v
+}
+
+func (r record) text(field string) string {
+	s, _ := r.get(field).(string)
+	return s
+}
+
+func (r record) number(field string) int64 {
+	switch v := r.get(field).(type) {
+	case int64:
+		return v
+	case int32:
+		return int64(v)
+	case json.Number:
+		n, err := v.Int64()
+		if err != nil {
+			return 0
+		}
+		return n
+	}
+	return 0
+}
+
+func (r record) millis(field string) Millis {
+	// Hadoop writes -1 and 0 for what did not happen; instants past the year 5138 are damage, and would overflow sums.
+	if v := r.number(field); v > 0 && v < 1e14 {
+		return Millis(v)
+	}
+	return 0
+}
+
+func (r record) truth(field string) bool {
+	b, _ := r.get(field).(bool)
+	return b
+}
+
+func (r record) record(field string) record {
+	m, _ := r.get(field).(map[string]any)
+	return m
+}
+
+// counters takes the counters that matter from a JhCounters record.
+func (r record) counters(field string) Counters {
+	var c Counters
+	var plainOutput int64
+	groups, _ := r.record(field)["groups"].([]any)
+	for _, g := range groups {
+		group, _ := g.(map[string]any)
+		counts, _ := group["counts"].([]any)
+		for _, one := range counts {
+			m, _ := one.(map[string]any)
+			name, _ := m["name"].(string)
+			if name == "MAP_OUTPUT_BYTES" {
+				plainOutput = record(m).number("value")
+			} else if into := c.named(name); into != nil {
+				*into = max(record(m).number("value"), 0)
+			}
+		}
+	}
+	if c.MapOutput == 0 {
+		c.MapOutput = max(plainOutput, 0)
+	}
+	return c
+}
+
+// Set takes a counter by Hadoop's name for it, if it is one of those that are kept.
+func (c *Counters) Set(name string, value int64) {
+	if into := c.named(name); into != nil {
+		*into = max(value, 0)
+	}
+}
+
+func (c *Counters) named(name string) *int64 {
+	switch name {
+	case "HDFS_BYTES_READ":
+		return &c.HDFSRead
+	case "HDFS_BYTES_WRITTEN":
+		return &c.HDFSWritten
+	case "MAP_OUTPUT_MATERIALIZED_BYTES": //nolint:misspell // Hadoop's spelling
+		return &c.MapOutput
+	case "REDUCE_SHUFFLE_BYTES":
+		return &c.Shuffled
+	case "DATA_LOCAL_MAPS":
+		return &c.DataLocalMaps
+	case "RACK_LOCAL_MAPS":
+		return &c.RackLocalMaps
+	case "OTHER_LOCAL_MAPS":
+		return &c.OtherLocal
+	case "MB_MILLIS_MAPS":
+		return &c.MemoryMillisMaps
+	case "MB_MILLIS_REDUCES":
+		return &c.MemoryMillisReduces
+	case "VCORES_MILLIS_MAPS":
+		return &c.CoreMillisMaps
+	case "VCORES_MILLIS_REDUCES":
+		return &c.CoreMillisReduces
+	case "MILLIS_MAPS":
+		return &c.SlotMillisMaps
+	case "MILLIS_REDUCES":
+		return &c.SlotMillisReduces
+	}
+	return nil
+}

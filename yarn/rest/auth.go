@@ -1,0 +1,56 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+)
+
+// User is simple authentication: the cluster takes the name at its word.
+func User(name string) Auth { return userAuth(name) }
+
+type userAuth string
+
+func (u userAuth) Wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTrip(func(r *http.Request) (*http.Response, error) {
+		r = r.Clone(r.Context())
+		q := r.URL.Query()
+		q.Set("user.name", string(u))
+		r.URL.RawQuery = q.Encode()
+		return next.RoundTrip(r)
+	})
+}
+
+// Token authenticates with a delegation token, as text, to the addresses that the options name and to nobody they redirect to.
+// A standby ResourceManager does not know tokens: name every ResourceManager.
+func Token(token string) Auth { return tokenAuth(token) }
+
+type tokenAuth string
+
+func (t tokenAuth) Wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTrip(func(r *http.Request) (*http.Response, error) {
+		if !named(r.Context()) {
+			return next.RoundTrip(r)
+		}
+		r = r.Clone(r.Context())
+		r.Header.Set("Hadoop-YARN-Auth-Delegation-Token", string(t)) // the ResourceManager's own filter
+		r.Header.Set("X-Hadoop-Delegation-Token", string(t))         // Hadoop's common one
+		return next.RoundTrip(r)
+	})
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// namedKey marks the requests to hosts that the options name.
+type namedKey struct{}
+
+func named(ctx context.Context) bool { return ctx.Value(namedKey{}) != nil }
+
+func (c *Client) markNamed(ctx context.Context, u *url.URL) context.Context {
+	if c.hosts[u.Scheme+"://"+u.Host] {
+		return context.WithValue(ctx, namedKey{}, true)
+	}
+	return ctx
+}

@@ -1,0 +1,70 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// slot is a place at a server that answers only so many at a time.
+type slot struct {
+	of   chan struct{} // nil: no limit
+	held bool
+}
+
+func (s *slot) take(ctx context.Context) error {
+	if s == nil || s.of == nil || s.held {
+		return nil
+	}
+	select {
+	case s.of <- struct{}{}:
+		s.held = true
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *slot) free() {
+	if s != nil && s.held {
+		s.held = false
+		<-s.of
+	}
+}
+
+// patient is a body that may fall silent for no longer than the timeout; how long its reader thinks between reads does not count.
+type patient struct {
+	body    io.ReadCloser
+	cancel  context.CancelFunc
+	timeout time.Duration
+	err     error
+}
+
+func (p *patient) Read(b []byte) (int, error) {
+	if p.err != nil {
+		return 0, p.err
+	}
+	t := time.AfterFunc(p.timeout, p.cancel)
+	n, err := p.body.Read(b)
+	late := !t.Stop()
+	if err != nil && !errors.Is(err, io.EOF) {
+		text := "the answer broke off: " + short(err.Error(), 120)
+		switch {
+		case late:
+			text = fmt.Sprintf("the answer stopped for more than %s", p.timeout)
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			text = "the answer is cut: the connection was closed in the middle"
+		}
+		p.err = &silenceError{text, err}
+		return n, p.err
+	}
+	return n, err
+}
+
+func (p *patient) Close() error {
+	err := p.body.Close()
+	p.cancel()
+	return err
+}

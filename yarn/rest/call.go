@@ -1,0 +1,224 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"sync/atomic"
+)
+
+// call is one request in the making.
+type call struct {
+	what   string
+	server *server
+	method string // "": GET
+	path   string
+	query  url.Values
+	accept string // "": application/json
+	body   []byte
+	kind   string // of the body
+	stray  bool   // who answers is not thereby the active one
+	single bool   // tried once
+}
+
+func (c *call) write() bool { return c.method != "" && c.method != http.MethodGet }
+
+// answer is an open response; Close gives its place at the server back.
+type answer struct {
+	*http.Response
+	body io.ReadCloser
+	url  *url.URL
+	slot *slot // nil within the making
+}
+
+func (a *answer) Close() error {
+	a.slot.free()
+	return a.body.Close()
+}
+
+// read sends a read, until it works or must be given up, and hands the answer to use, whose error counts as the call's.
+func (c *Client) read(ctx context.Context, k *call, use func(*answer) error) error {
+	return c.retry(ctx, k, func() error {
+		a, err := c.once(ctx, k)
+		if err != nil {
+			return err
+		}
+		err = use(a)
+		_ = a.Close()
+		if err == nil || errors.Is(err, errStop) {
+			return nil
+		}
+		return &CallError{k.what, plain(a.url), err}
+	})
+}
+
+// retry tries until it works, or until another try would not help or is not allowed.
+func (c *Client) retry(ctx context.Context, k *call, try func() error) error {
+	for n := 1; ; n++ {
+		err := try()
+		if err == nil {
+			return nil
+		}
+		var fate *UnknownFateError
+		if errors.As(err, &fate) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return &CallError{k.what, "", ctx.Err()}
+		}
+		var given *givenUp
+		if errors.As(err, &given) || !again(err) || k.single || n > c.o.Retries {
+			return err
+		}
+		if err := sleep(ctx, backoff(c.o.Backoff, n)); err != nil {
+			return &CallError{k.what, "", err}
+		}
+	}
+}
+
+// givenUp wraps an error of a list of which elements were handed out already.
+type givenUp struct{ error }
+
+func (g *givenUp) Unwrap() error { return g.error }
+
+// once asks the addresses one after the other until one gives an answer that settles the matter.
+func (c *Client) once(ctx context.Context, k *call) (*answer, error) {
+	bases := k.server.candidates()
+	if len(bases) == 0 {
+		return nil, &CallError{k.what, "", fmt.Errorf("%s: %w", k.server.name, errNotConfigured)}
+	}
+	place := &slot{of: k.server.slots}
+	if err := place.take(ctx); err != nil {
+		return nil, err
+	}
+	var last error
+	for _, base := range bases {
+		u := *base
+		u.Path += k.path
+		u.RawQuery = k.query.Encode()
+		a, err := c.follow(ctx, k, &u)
+		if err == nil {
+			switch {
+			case k.stray:
+			case k.server == c.files: // a redirect leads to a DataNode, not to another NameNode
+				k.server.prefer(base, "")
+			default:
+				k.server.prefer(a.url, k.path)
+			}
+			a.slot = place
+			return a, nil
+		}
+		if last == nil || !errors.Is(last, ErrNoActive) { // "nobody is active" says more than "the other one is down"
+			last = err
+		}
+		if ctx.Err() != nil || !elsewhere(err) {
+			last = err
+			break
+		}
+	}
+	place.free()
+	return nil, last
+}
+
+// elsewhere reports whether another address may know better.
+func elsewhere(err error) bool {
+	var fate *UnknownFateError
+	if errors.As(err, &fate) {
+		return false
+	}
+	var s *StatusError
+	if errors.As(err, &s) && s.standby() {
+		return true
+	}
+	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrNoActive)
+}
+
+const maxHops = 8
+
+// follow sends the request and goes after redirects, each of which is a request of its own.
+func (c *Client) follow(ctx context.Context, k *call, u *url.URL) (*answer, error) {
+	fail := func(u *url.URL, err error) error {
+		var fate *UnknownFateError
+		if errors.As(err, &fate) {
+			return err
+		}
+		return &CallError{k.what, plain(u), err}
+	}
+	client := c.http
+	for range maxHops {
+		a, err := c.hop(ctx, k, u, client)
+		if err != nil {
+			return nil, fail(u, err)
+		}
+		if a.StatusCode/100 == 2 {
+			return a, nil
+		}
+		if a.StatusCode/100 != 3 {
+			err := c.statusError(k, a)
+			return nil, fail(u, err)
+		}
+		next, err := c.redirect(k, u, a)
+		if err != nil {
+			return nil, fail(u, err)
+		}
+		if next.Query().Has("delegation") { // the NameNode has put its permission into the address of the DataNode
+			client = c.bare
+		}
+		u = next
+	}
+	return nil, fail(u, errTooManyHops)
+}
+
+// hop sends one request and waits for the head of its answer.
+func (c *Client) hop(ctx context.Context, k *call, u *url.URL, client *http.Client) (*answer, error) {
+	if err := k.server.pace.wait(ctx); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(c.markNamed(ctx, u))
+	var sent atomic.Bool
+	// From the moment a connection is there something may have gone out. net/http asks for a connection again only when
+	// it knows that nothing has.
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { sent.Store(false) },
+		GotConn: func(httptrace.GotConnInfo) { sent.Store(true) },
+	})
+	method := k.method
+	if method == "" {
+		method = http.MethodGet
+	}
+	var body io.Reader
+	if k.body != nil {
+		body = bytes.NewReader(k.body)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, u.String(), body)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	r.Header.Set("Accept", "application/json")
+	if k.accept != "" {
+		r.Header.Set("Accept", k.accept)
+	}
+	if k.kind != "" {
+		r.Header.Set("Content-Type", k.kind)
+	}
+	r.Header.Set("User-Agent", c.o.UserAgent)
+	resp, err := client.Do(r) //nolint:bodyclose // closed with the answer
+	if err != nil {
+		cancel()
+		err = explain(err, u, sent.Load(), c.o.Timeout)
+		if k.write() && sent.Load() {
+			return nil, &UnknownFateError{method, plain(u), err}
+		}
+		return nil, err
+	}
+	return &answer{resp, &patient{resp.Body, cancel, c.o.Timeout, nil}, u, nil}, nil
+}
+
+// plain is an address as a person needs it: without the query, which may hold a name or a token.
+func plain(u *url.URL) string { return u.Scheme + "://" + u.Host + u.EscapedPath() }

@@ -1,0 +1,122 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+
+	"github.com/yardmaster/yardmaster/yarn/conf"
+)
+
+// Conf reads the configuration that the ResourceManager runs with: yarn-site.xml and core-site.xml with Hadoop's defaults.
+func (c *Client) Conf(ctx context.Context) (*conf.Properties, error) {
+	k := &call{what: "read the ResourceManager's configuration", server: c.rm, path: "/conf", accept: "application/xml, application/json;q=0.5"}
+	return c.properties(ctx, k, "the ResourceManager's configuration")
+}
+
+// SchedulerConf reads the CapacityScheduler's settings as they are in force. Only an administrator may, and only a
+// ResourceManager whose yarn.scheduler.configuration.store.class is not "file" can (others: ErrRefused).
+func (c *Client) SchedulerConf(ctx context.Context) (*conf.Properties, error) {
+	k := &call{what: "read the scheduler's configuration", server: c.rm, path: cluster + "/scheduler-conf"}
+	return c.properties(ctx, k, "the scheduler's configuration")
+}
+
+// SchedulerConfVersion counts the changes to the scheduler's settings; a number that went down means that changes were lost. A write of
+// unknown fate is read back by its values: with the zk store it may be in force without having been counted.
+func (c *Client) SchedulerConfVersion(ctx context.Context) (int64, error) {
+	type version struct {
+		ID int64 `json:"versionID"`
+	}
+	var v struct {
+		version
+		Wrapped version `json:"configversion"` // since 3.5
+	}
+	k := &call{what: "read the version of the scheduler's configuration", server: c.rm, path: cluster + "/scheduler-conf/version"}
+	err := c.whole(ctx, k, func(data []byte) error {
+		err := decodeWhole(data, &v)
+		if err == nil {
+			err = decodeWhole(data, &v.version)
+		}
+		if err == nil && v.ID == 0 && v.Wrapped.ID == 0 {
+			err = malformed("the answer has no \"versionID\"")
+		}
+		return err
+	})
+	return max(v.ID, v.Wrapped.ID), err
+}
+
+func (c *Client) properties(ctx context.Context, k *call, name string) (*conf.Properties, error) {
+	var p *conf.Properties
+	err := c.whole(ctx, k, func(data []byte) error {
+		var err error
+		p, err = readProperties(data, name)
+		return err
+	})
+	return p, err
+}
+
+// readProperties takes a configuration in any of the forms in which Hadoop's servers write one: XML; JSON of /conf
+// ("properties" with keys), of scheduler-conf ("property" with names), and of a job (the same inside "conf").
+func readProperties(data []byte, name string) (*conf.Properties, error) {
+	text := bytes.TrimSpace(data)
+	if bytes.HasPrefix(text, []byte("<")) {
+		p, err := conf.ReadProperties(bytes.NewReader(text), name)
+		if err != nil {
+			return nil, malformed("%s", short(err.Error(), 300))
+		}
+		return p, nil
+	}
+	type pair struct {
+		Name  string `json:"name"`
+		Key   string `json:"key"`
+		Value string `json:"value"`
+	}
+	type pairs struct {
+		Property   []pair `json:"property"`
+		Properties []pair `json:"properties"`
+	}
+	var x struct {
+		Conf pairs `json:"conf"`
+		pairs
+	}
+	if err := decodeWhole(text, &x.pairs); err != nil {
+		return nil, err
+	}
+	if err := decodeWhole(text, &x); err != nil {
+		return nil, err
+	}
+	var all []pair
+	for _, l := range [][]pair{x.Property, x.Properties, x.Conf.Property, x.Conf.Properties} {
+		all = append(all, l...)
+	}
+	if len(all) == 0 && !isObject(text) {
+		return nil, malformed("no configuration: %s", short(string(text), 100))
+	}
+	var b bytes.Buffer
+	b.WriteString("<configuration>")
+	for _, p := range all {
+		if p.Name == "" {
+			p.Name = p.Key
+		}
+		if p.Name == "" {
+			continue
+		}
+		b.WriteString("<property><name>")
+		_ = xml.EscapeText(&b, []byte(p.Name)) // a buffer does not fail
+		b.WriteString("</name><value>")
+		_ = xml.EscapeText(&b, []byte(p.Value))
+		b.WriteString("</value></property>\n")
+	}
+	b.WriteString("</configuration>")
+	p, err := conf.ReadProperties(&b, name)
+	if err != nil {
+		return nil, malformed("%s", short(err.Error(), 300))
+	}
+	return p, nil
+}
+
+func isObject(text []byte) bool {
+	var m map[string]json.RawMessage
+	return json.Unmarshal(text, &m) == nil
+}

@@ -1,0 +1,127 @@
+package rest
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// What errors.Is can ask an error of this package.
+var (
+	ErrUnauthenticated = errors.New("not authenticated")          // 401, and a ticket or token that was refused
+	ErrForbidden       = errors.New("not permitted")              // who asks is known and may not
+	ErrNotFound        = errors.New("not found")                  // 404
+	ErrRefused         = errors.New("refused")                    // 400 and other answers that say no
+	ErrNoActive        = errors.New("no active ResourceManager")  // for the moment
+	ErrUnavailable     = errors.New("unavailable")                // nobody listens, 5xx, silence
+	ErrFormat          = errors.New("unexpected answer")          // see FormatError
+	ErrEnded           = errors.New("the application has ended")  // asked of a master that is gone
+	errNotConfigured   = errors.New("no address is given for it") // in the options
+	errNodesAway       = errors.New("the nodes have not come back yet")
+	errTooManyHops     = errors.New("it redirects without end")        // a loop
+	errUnsafeRedirect  = errors.New("it redirects from https to http") // would show who asks
+)
+
+// CallError is the one line about a request that failed: what was asked of whom, and why it failed.
+type CallError struct {
+	What string // "list applications"
+	URL  string // without its query
+	Err  error
+}
+
+func (e *CallError) Error() string {
+	if e.URL == "" {
+		return fmt.Sprintf("%s: %v", e.What, e.Err)
+	}
+	return fmt.Sprintf("%s: %s: %v", e.What, e.URL, e.Err)
+}
+
+func (e *CallError) Unwrap() error { return e.Err }
+
+// StatusError is an answer other than success.
+type StatusError struct {
+	Status    int
+	Exception string // the Java class without its package, when the server says it
+	Message   string // the server's own words, in one line
+	Hint      string // what to do about it
+	kind      error
+	causes    []string // exceptions within the exception
+}
+
+func (e *StatusError) Error() string {
+	s := fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))
+	if e.Message != "" {
+		s += ": " + e.Message
+	}
+	if e.Hint != "" {
+		s += ": " + e.Hint
+	}
+	return s
+}
+
+// Is answers for the Err... values.
+func (e *StatusError) Is(target error) bool { return target == e.kind }
+
+// UnknownFateError is a write that may or may not have taken effect. The caller reads back what it wanted to change, and only
+// then decides whether to send it again.
+type UnknownFateError struct {
+	Method, URL string
+	Err         error
+}
+
+func (e *UnknownFateError) Error() string {
+	return fmt.Sprintf("%s %s: unknown fate: sent, but not confirmed (%v): read back before sending it again", e.Method, e.URL, e.Err)
+}
+
+func (e *UnknownFateError) Unwrap() error { return e.Err }
+
+// connectError is a failure before anything was sent.
+type connectError struct {
+	text string
+	err  error
+	stay bool // another try would end the same way
+}
+
+func (e *connectError) Error() string { return e.text }
+func (e *connectError) Unwrap() error { return e.err }
+func (e *connectError) Is(target error) bool {
+	return target == ErrUnavailable && !e.stay
+}
+
+// AuthError is how an Auth says that it could not make the proof of who asks, so that nothing was sent.
+type AuthError struct {
+	Reason string // one line
+	Later  bool   // it may work a little later
+	Err    error
+}
+
+func (e *AuthError) Error() string { return e.Reason }
+func (e *AuthError) Unwrap() error { return e.Err }
+
+// Is answers for ErrUnauthenticated, and for ErrUnavailable when it may work later.
+func (e *AuthError) Is(target error) bool {
+	return target == ErrUnauthenticated || e.Later && target == ErrUnavailable
+}
+
+// silenceError is a failure after the request was, or may have been, sent.
+type silenceError struct {
+	text string
+	err  error
+}
+
+func (e *silenceError) Error() string        { return e.text }
+func (e *silenceError) Unwrap() error        { return e.err }
+func (e *silenceError) Is(target error) bool { return target == ErrUnavailable }
+
+// again reports whether a read that failed so may succeed a little later.
+func again(err error) bool {
+	var fate *UnknownFateError
+	if errors.As(err, &fate) {
+		return false
+	}
+	var cut *FormatError
+	if errors.As(err, &cut) {
+		return cut.cut
+	}
+	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrNoActive)
+}

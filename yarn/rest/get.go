@@ -1,0 +1,74 @@
+package rest
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+)
+
+// get reads an answer whole and fills v with what lies under the keys.
+func (c *Client) get(ctx context.Context, k *call, v any, keys ...string) error {
+	return c.whole(ctx, k, func(data []byte) error { return decodeWhole(data, v, keys...) })
+}
+
+// whole reads an answer whole; a page in place of data is refused.
+func (c *Client) whole(ctx context.Context, k *call, use func([]byte) error) error {
+	return c.read(ctx, k, func(a *answer) error {
+		data, err := io.ReadAll(io.LimitReader(a.body, c.o.MaxAnswer+1))
+		if err != nil {
+			return err
+		}
+		if int64(len(data)) > c.o.MaxAnswer {
+			return malformed("the answer is larger than %s", sizeText(c.o.MaxAnswer))
+		}
+		if title, page := pageTitle(data, a.Header.Get("Content-Type")); page {
+			return htmlError(title)
+		}
+		return use(data)
+	})
+}
+
+// list iterates over the elements under the keys as they come. After an error it ends.
+func list[T any](ctx context.Context, c *Client, k *call, keys ...string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		handed := false
+		err := c.read(ctx, k, func(a *answer) error {
+			r := bufio.NewReaderSize(a.body, 8<<10)
+			head, _ := r.Peek(4 << 10) // what stopped it will be met again
+			if title, page := pageTitle(head, a.Header.Get("Content-Type")); page {
+				return htmlError(title)
+			}
+			err := decodeList(r, c.o.MaxAnswer, c.o.MaxList, keys, func(v T) error {
+				handed = true
+				a.slot.free() // who is handed an element may ask the same server for more
+				if !yield(v, nil) {
+					return errStop
+				}
+				return a.slot.take(ctx)
+			})
+			if err != nil && handed && !errors.Is(err, errStop) {
+				return &givenUp{err}
+			}
+			return err
+		})
+		if err != nil {
+			var zero T
+			yield(zero, err)
+		}
+	}
+}
+
+func sizeText(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%d GiB", n>>30)
+	case n >= 1<<20:
+		return fmt.Sprintf("%d MiB", n>>20)
+	case n >= 1<<10:
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

@@ -1,0 +1,127 @@
+package rest
+
+import (
+	"context"
+	"iter"
+	"net/url"
+	"time"
+
+	"github.com/yardmaster/yardmaster/yarn/conf"
+)
+
+// MapReduce reads jobs, tasks and counters, which the history server and a running master answer in the same form.
+type MapReduce struct {
+	c      *Client
+	server *server
+	base   string
+	of     string // for messages
+}
+
+// History is the JobHistoryServer: jobs that have ended.
+func (c *Client) History() *MapReduce {
+	return &MapReduce{c, c.history, "/ws/v1/history", " in the history"}
+}
+
+// Master is the running MapReduce master of an application, through the ResourceManager's proxy. When the application has ended, errors
+// are ErrEnded.
+func (c *Client) Master(app string) *MapReduce {
+	return &MapReduce{c, c.rm, "/proxy/" + url.PathEscape(app) + "/ws/v1", " of " + app}
+}
+
+func (m *MapReduce) call(what, path string) *call {
+	return &call{what: what + m.of, server: m.server, path: m.base + path}
+}
+
+// Info says how old and which version the history server is.
+func (m *MapReduce) Info(ctx context.Context) (HistoryInfo, error) {
+	var v HistoryInfo
+	if m.server == m.c.history {
+		err := m.c.get(ctx, m.call("ask the history server who it is", "/info"), &v, "historyInfo")
+		return v, err
+	}
+	err := m.c.get(ctx, m.call("ask the master who it is", "/mapreduce/info"), &v, "info")
+	return v, err
+}
+
+// JobFilter says which jobs of the history are wanted; zero fields do not matter.
+type JobFilter struct {
+	User, State, Queue          string
+	StartedFrom, StartedUntil   time.Time
+	FinishedFrom, FinishedUntil time.Time
+	Limit                       int
+}
+
+func (f *JobFilter) query() url.Values {
+	a := AppFilter{User: f.User, Queue: f.Queue, StartedFrom: f.StartedFrom, StartedUntil: f.StartedUntil,
+		FinishedFrom: f.FinishedFrom, FinishedUntil: f.FinishedUntil, Limit: f.Limit, Requests: true}
+	q := a.query()
+	if f.State != "" {
+		q.Set("state", f.State)
+	}
+	return q
+}
+
+// Jobs lists jobs; the history server has the newest ones in its list, 20,000 unless mapreduce.jobhistory.joblist.cache.size says otherwise.
+func (m *MapReduce) Jobs(ctx context.Context, f JobFilter) iter.Seq2[Job, error] {
+	k := m.call("list jobs", "/mapreduce/jobs")
+	k.query = f.query()
+	return list[Job](ctx, m.c, k, "jobs", "job")
+}
+
+func jobPath(id, rest string) string { return "/mapreduce/jobs/" + url.PathEscape(id) + rest }
+
+// Job reads one job.
+func (m *MapReduce) Job(ctx context.Context, id string) (Job, error) {
+	var v Job
+	err := m.c.get(ctx, m.call("read "+id, jobPath(id, "")), &v, "job")
+	return v, err
+}
+
+// JobAttempts lists the runs of the job's master.
+func (m *MapReduce) JobAttempts(ctx context.Context, id string) iter.Seq2[JobAttempt, error] {
+	return list[JobAttempt](ctx, m.c, m.call("list master's attempts of "+id, jobPath(id, "/jobattempts")), "jobAttempts", "jobAttempt")
+}
+
+// Tasks lists the maps and reduces of a job.
+func (m *MapReduce) Tasks(ctx context.Context, id string) iter.Seq2[Task, error] {
+	return list[Task](ctx, m.c, m.call("list tasks of "+id, jobPath(id, "/tasks")), "tasks", "task")
+}
+
+// Attempts lists the tries of a task.
+func (m *MapReduce) Attempts(ctx context.Context, job, task string) iter.Seq2[TaskAttempt, error] {
+	k := m.call("list attempts of "+task, jobPath(job, "/tasks/"+url.PathEscape(task)+"/attempts"))
+	return list[TaskAttempt](ctx, m.c, k, "taskAttempts", "taskAttempt")
+}
+
+// Counters reads a job's counters.
+func (m *MapReduce) Counters(ctx context.Context, job string) ([]CounterGroup, error) {
+	var v struct {
+		Groups []CounterGroup `json:"counterGroup"`
+	}
+	err := m.c.get(ctx, m.call("read counters of "+job, jobPath(job, "/counters")), &v, "jobCounters")
+	return v.Groups, err
+}
+
+// TaskCounters reads a task's counters.
+func (m *MapReduce) TaskCounters(ctx context.Context, job, task string) ([]CounterGroup, error) {
+	var v struct {
+		Groups []CounterGroup `json:"taskCounterGroup"`
+	}
+	err := m.c.get(ctx, m.call("read counters of "+task, jobPath(job, "/tasks/"+url.PathEscape(task)+"/counters")), &v, "jobTaskCounters")
+	return v.Groups, err
+}
+
+// AttemptCounters reads an attempt's counters.
+func (m *MapReduce) AttemptCounters(ctx context.Context, job, task, attempt string) ([]CounterGroup, error) {
+	var v struct {
+		Groups []CounterGroup `json:"taskAttemptCounterGroup"`
+	}
+	path := "/tasks/" + url.PathEscape(task) + "/attempts/" + url.PathEscape(attempt) + "/counters"
+	err := m.c.get(ctx, m.call("read counters of "+attempt, jobPath(job, path)), &v, "jobTaskAttemptCounters")
+	return v.Groups, err
+}
+
+// JobConf reads the configuration a job ran with.
+func (m *MapReduce) JobConf(ctx context.Context, job string) (*conf.Properties, error) {
+	return m.c.properties(ctx, m.call("read the configuration of "+job, jobPath(job, "/conf")), job+"'s configuration")
+}

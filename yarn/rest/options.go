@@ -1,0 +1,144 @@
+package rest
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+)
+
+// Options say where a cluster is and how to speak to it. The zero value of each field is its default.
+type Options struct {
+	RM        []string // web addresses of the ResourceManagers, http://host:8088; the one that answered last is asked first
+	History   string   // of the JobHistoryServer, http://host:19888
+	NameNodes []string // for WebHDFS, http://host:9870
+
+	Auth Auth // nil: no name is given, and a server may hide times and owners
+	TLS  TLS
+
+	Timeout   time.Duration // a server may stay silent for so long, before its answer or within it; default 60 s
+	Retries   int           // how often a read is tried again; default 5, negative: never
+	Backoff   time.Duration // the first pause before another try, doubled each time up to 32 times; default 250 ms
+	RMRate    float64       // requests a second to the ResourceManagers together; default 2, negative: any number
+	Parallel  int           // requests at a time to the history server, and as many to the file system; default 4
+	MaxAnswer int64         // bytes of an answer read whole, and of one element of a list; default 64 MiB
+	MaxList   int64         // bytes of a streamed list; default 16 GiB
+	UserAgent string        // default "yardmaster"
+}
+
+// TLS says whom to trust. By default it is the system's list of authorities.
+type TLS struct {
+	CAFile   string // a PEM file of authorities to trust besides those of the system
+	Insecure bool   // trust anybody: only when a person has asked for it
+}
+
+// Auth makes a transport that tells servers who asks. What it wraps never sees a redirect: each hop comes as a request of
+// its own, and an Auth that holds a secret decides by the request's host whether to show it.
+type Auth interface {
+	Wrap(next http.RoundTripper) http.RoundTripper
+}
+
+func (o *Options) defaults() {
+	set := func(d *time.Duration, v time.Duration) {
+		if *d <= 0 {
+			*d = v
+		}
+	}
+	set(&o.Timeout, 60*time.Second)
+	set(&o.Backoff, 250*time.Millisecond)
+	switch {
+	case o.Retries == 0:
+		o.Retries = 5
+	case o.Retries < 0:
+		o.Retries = 0
+	}
+	if o.RMRate == 0 {
+		o.RMRate = 2
+	}
+	if o.Parallel <= 0 {
+		o.Parallel = 4
+	}
+	if o.MaxAnswer <= 0 {
+		o.MaxAnswer = 64 << 20
+	}
+	if o.MaxList <= 0 {
+		o.MaxList = 16 << 30
+	}
+	if o.UserAgent == "" {
+		o.UserAgent = "yardmaster"
+	}
+}
+
+// address reads a web address as people write it: the scheme may be missing, a path of a gateway may follow.
+func address(s string) (*url.URL, error) {
+	text := strings.TrimSpace(s)
+	if text == "" {
+		return nil, errors.New("an empty address; it looks like http://host:8088")
+	}
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("address %q: %w", s, errors.Unwrap(err))
+	}
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("address %q: %s:// is not a web address; it looks like http://host:8088", s, u.Scheme)
+	case u.Hostname() == "":
+		return nil, fmt.Errorf("address %q has no host; it looks like http://host:8088", s)
+	case u.User != nil:
+		return nil, fmt.Errorf("address %q: a name or password in it would show in logs; authenticate with a user name, a keytab or a token", u.Redacted())
+	}
+	u.Path = strings.TrimRight(u.Path, "/")
+	u.RawQuery, u.Fragment = "", ""
+	return u, nil
+}
+
+func addresses(list []string) ([]*url.URL, error) {
+	var us []*url.URL
+	for _, s := range list {
+		u, err := address(s)
+		if err != nil {
+			return nil, err
+		}
+		us = append(us, u)
+	}
+	return us, nil
+}
+
+// transport is net/http's with our trust and without its HTTP/2, whose own repetitions would blur what was sent.
+func transport(o *Options) (*http.Transport, error) {
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.TLS.Insecure} //nolint:gosec // only when asked for
+	if o.TLS.CAFile != "" {
+		pem, err := os.ReadFile(o.TLS.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("read the authorities to trust: %w", err)
+		}
+		pool, err := x509.SystemCertPool()
+		if err != nil {
+			pool = x509.NewCertPool()
+		}
+		if !pool.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("%s holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)", o.TLS.CAFile)
+		}
+		cfg.RootCAs = pool
+	}
+	dialer := &net.Dialer{Timeout: min(10*time.Second, o.Timeout)}
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dialer.DialContext,
+		TLSClientConfig:        cfg,
+		TLSHandshakeTimeout:    min(10*time.Second, o.Timeout),
+		ResponseHeaderTimeout:  o.Timeout,
+		MaxIdleConnsPerHost:    o.Parallel,
+		IdleConnTimeout:        20 * time.Second, // below Jetty's 30 s, so that a write meets no connection that is being closed
+		MaxResponseHeaderBytes: 1 << 20,
+	}, nil
+}

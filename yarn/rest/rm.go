@@ -1,0 +1,121 @@
+package rest
+
+import (
+	"context"
+	"iter"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const cluster = "/ws/v1/cluster"
+
+// Info asks the first ResourceManager that answers, active or not; see Infos.
+func (c *Client) Info(ctx context.Context) (Info, error) { return c.infoOf(ctx, &call{server: c.rm}) }
+
+func (c *Client) infoOf(ctx context.Context, k *call) (Info, error) {
+	k.what, k.path, k.stray = "ask the ResourceManager who it is", cluster+"/info", true
+	var v Info
+	err := c.get(ctx, k, &v, "clusterInfo")
+	return v, err
+}
+
+// Metrics reads the cluster's counts from the active ResourceManager. After a failover they are those of an empty cluster until the nodes
+// have come back: see Ready.
+func (c *Client) Metrics(ctx context.Context) (Metrics, error) {
+	v, err := c.metrics(ctx)
+	if err == nil {
+		c.mu.Lock()
+		c.nodes = max(c.nodes, v.ActiveNodes)
+		c.mu.Unlock()
+	}
+	return v, err
+}
+
+func (c *Client) metrics(ctx context.Context) (Metrics, error) {
+	var v Metrics
+	err := c.get(ctx, &call{what: "read the cluster's metrics", server: c.rm, path: cluster + "/metrics"}, &v, "clusterMetrics")
+	return v, err
+}
+
+// Nodes lists the NodeManagers, those that are lost or taken out only when their states are asked for.
+func (c *Client) Nodes(ctx context.Context, states ...string) iter.Seq2[Node, error] {
+	q := url.Values{}
+	if len(states) > 0 {
+		q.Set("states", strings.Join(states, ","))
+	}
+	return list[Node](ctx, c, &call{what: "list nodes", server: c.rm, path: cluster + "/nodes", query: q}, "nodes", "node")
+}
+
+// AppFilter says which applications are wanted; zero fields do not matter.
+type AppFilter struct {
+	States        []string // NEW, NEW_SAVING, SUBMITTED, ACCEPTED, RUNNING, FINISHED, FAILED, KILLED
+	FinalStatus   string
+	User, Queue   string
+	Types, Tags   []string
+	StartedFrom   time.Time
+	StartedUntil  time.Time
+	FinishedFrom  time.Time
+	FinishedUntil time.Time
+	Limit         int
+	Requests      bool // with each application's outstanding requests, which make lists of running ones long
+}
+
+func (f *AppFilter) query() url.Values {
+	q := url.Values{}
+	text := func(name, v string) {
+		if v != "" {
+			q.Set(name, v)
+		}
+	}
+	instant := func(name string, t time.Time) {
+		if !t.IsZero() {
+			q.Set(name, strconv.FormatInt(t.UnixMilli(), 10))
+		}
+	}
+	text("states", strings.Join(f.States, ","))
+	text("finalStatus", f.FinalStatus)
+	text("user", f.User)
+	text("queue", f.Queue)
+	text("applicationTypes", strings.Join(f.Types, ","))
+	text("applicationTags", strings.Join(f.Tags, ","))
+	instant("startedTimeBegin", f.StartedFrom)
+	instant("startedTimeEnd", f.StartedUntil)
+	instant("finishedTimeBegin", f.FinishedFrom)
+	instant("finishedTimeEnd", f.FinishedUntil)
+	if f.Limit > 0 {
+		q.Set("limit", strconv.Itoa(f.Limit))
+	}
+	if !f.Requests {
+		q.Set("deSelects", "resourceRequests") // since 2.10 and 3.0; older ones do not mind
+	}
+	return q
+}
+
+// Apps lists applications; of those that have ended the ResourceManager remembers 1,000 unless yarn.resourcemanager.max-completed-applications
+// says otherwise.
+func (c *Client) Apps(ctx context.Context, f AppFilter) iter.Seq2[App, error] {
+	return list[App](ctx, c, &call{what: "list applications", server: c.rm, path: cluster + "/apps", query: f.query()}, "apps", "app")
+}
+
+// App reads one application.
+func (c *Client) App(ctx context.Context, id string) (App, error) {
+	var v App
+	err := c.get(ctx, &call{what: "read " + id, server: c.rm, path: appPath(id, "")}, &v, "app")
+	return v, err
+}
+
+// AppAttempts lists the runs of an application's master.
+func (c *Client) AppAttempts(ctx context.Context, id string) iter.Seq2[AppAttempt, error] {
+	k := &call{what: "list attempts of " + id, server: c.rm, path: appPath(id, "/appattempts")}
+	return list[AppAttempt](ctx, c, k, "appAttempts", "appAttempt")
+}
+
+// Containers lists the live containers of an attempt; since 3.0.
+func (c *Client) Containers(ctx context.Context, app, attempt string) iter.Seq2[Container, error] {
+	k := &call{what: "list containers of " + attempt, server: c.rm, path: appPath(app, "/appattempts/"+url.PathEscape(attempt)+"/containers")}
+	return list[Container](ctx, c, k, "containers", "container")
+}
+
+func appPath(id, rest string) string { return cluster + "/apps/" + url.PathEscape(id) + rest }

@@ -1,0 +1,213 @@
+package rest
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// maxRefusal bounds what is read of an answer that says no.
+const maxRefusal = 64 << 10
+
+// statusError reads an answer that is neither success nor redirect.
+func (c *Client) statusError(k *call, a *answer) error {
+	text, _ := io.ReadAll(io.LimitReader(a.body, maxRefusal))
+	_ = a.Close()
+	e := &StatusError{Status: a.StatusCode, kind: ErrRefused}
+	e.read(text, a.Header.Get("Content-Type"))
+	if e.Message == "" { // Jetty sends no page in answer to a PUT: its words are in the status line
+		_, line, _ := strings.Cut(a.Status, " ")
+		if line != http.StatusText(a.StatusCode) {
+			e.Message = short(line, 300)
+		}
+	}
+	switch s := a.StatusCode; {
+	case s == http.StatusUnauthorized:
+		e.kind = ErrUnauthenticated
+		e.Hint = c.howToAuthenticate(a.Header)
+	case s == http.StatusForbidden && strings.Contains(e.Message, "GSSException"):
+		e.kind = ErrUnauthenticated
+		e.Hint = "the ticket was not accepted: " + whyTicket(e.Message)
+	case s == http.StatusForbidden && e.threw("InvalidToken"):
+		e.kind = ErrUnauthenticated
+		e.Hint = "the delegation token is not known there: it has ended or was cancelled, or this is a standby"
+	case s == http.StatusForbidden && e.threw("StandbyException"):
+		e.kind = ErrUnavailable
+	case s == http.StatusForbidden:
+		e.kind = ErrForbidden
+	case s == http.StatusNotFound && e.Exception == "": // not a word from Hadoop: the page does not exist there
+		e.kind, e.Message = ErrNotFound, ""
+		e.Hint = fmt.Sprintf("is this the web address of %s (usually port %s)?", k.server.name, k.server.port)
+	case s == http.StatusNotFound:
+		e.kind = ErrNotFound
+	case s == http.StatusTooManyRequests, s == http.StatusBadGateway, s == http.StatusServiceUnavailable, s == http.StatusGatewayTimeout:
+		e.kind = ErrUnavailable
+	}
+	if k.write() {
+		switch a.StatusCode {
+		case http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout: // it may have been done half or whole
+			return &UnknownFateError{k.method, plain(a.url), e}
+		case http.StatusServiceUnavailable: // a scheduler's way to say that it cannot do such a thing
+			e.kind = ErrRefused
+		}
+	}
+	return e
+}
+
+// standby reports whether the answer comes from one that is not active and does not redirect.
+func (e *StatusError) standby() bool {
+	return e.threw("StandbyException") || e.threw("InvalidToken")
+}
+
+func (e *StatusError) threw(class string) bool {
+	return e.Exception == class || slices.Contains(e.causes, class)
+}
+
+func (c *Client) howToAuthenticate(h http.Header) string {
+	if strings.Contains(strings.ToLower(strings.Join(h.Values("WWW-Authenticate"), " ")), "negotiate") {
+		switch c.o.Auth.(type) {
+		case nil, userAuth:
+			return "it wants Kerberos: give a keytab with --keytab and --principal, or run kinit and give the cache with --ccache"
+		case tokenAuth:
+			return "it did not accept the delegation token: only an address that is named gets it, and it may have ended"
+		}
+		return "it did not accept the ticket: is the service's principal HTTP/<host of the address>?"
+	}
+	if c.o.Auth == nil {
+		return "it wants to know who asks: give a user name with --user, or for Kerberos a keytab with --keytab"
+	}
+	return "it did not accept who asks: does it want Kerberos (--keytab), or is a gateway with passwords in between?"
+}
+
+func whyTicket(message string) string {
+	switch {
+	case strings.Contains(message, "Clock skew"):
+		return "the clocks of this machine and the server differ by more than five minutes"
+	case strings.Contains(message, "Checksum failed"):
+		return "the server's key is not the one that the KDC knows; was its keytab renewed?"
+	case strings.Contains(message, "replay"):
+		return "the server has seen it already"
+	}
+	return "see its log"
+}
+
+// read finds the server's words: Hadoop's RemoteException, a JSON message, a page or plain text, which may be labelled as JSON.
+func (e *StatusError) read(text []byte, kind string) {
+	var x struct {
+		Remote struct {
+			Exception, Message string
+		} `json:"RemoteException"`
+		Message   string `json:"message"`
+		Exception string `json:"exception"`
+	}
+	if json.Unmarshal(text, &x) == nil {
+		switch {
+		case x.Remote.Exception != "" || x.Remote.Message != "":
+			e.say(x.Remote.Exception, x.Remote.Message)
+			return
+		case x.Message != "":
+			e.say(x.Exception, x.Message)
+			return
+		}
+	}
+	if title, page := pageTitle(text, kind); page {
+		e.Message = title
+		return
+	}
+	e.say("", string(text))
+}
+
+// classes is a Java class with its package in front of a message.
+var classes = regexp.MustCompile(`^(?:[a-z]\w*\.)+(?:\w+\$)*([A-Z]\w*): +`)
+
+// say takes classes from before a message, where they say nothing to most people.
+func (e *StatusError) say(exception, message string) {
+	if first, _, cut := strings.Cut(message, "\n\tat "); cut { // a stack trace follows
+		message = first
+	}
+	message = strings.TrimSpace(message)
+	for m := classes.FindStringSubmatch(message); m != nil; m = classes.FindStringSubmatch(message) {
+		e.causes = append(e.causes, m[1])
+		message = message[len(m[0]):]
+	}
+	if exception == "" && len(e.causes) > 0 {
+		exception = e.causes[0]
+	}
+	e.Exception, e.Message = exception, short(message, 300)
+}
+
+var titles = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+
+// pageTitle recognises HTML and returns its title.
+func pageTitle(text []byte, kind string) (title string, page bool) {
+	media, _, _ := mime.ParseMediaType(kind)
+	head := strings.ToLower(strings.TrimSpace(string(text[:min(len(text), 512)])))
+	page = media == "text/html" && strings.HasPrefix(head, "<") || strings.HasPrefix(head, "<!doctype html") || strings.HasPrefix(head, "<html")
+	if !page {
+		return "", false
+	}
+	if m := titles.FindSubmatch(text); m != nil {
+		title = short(html.UnescapeString(string(m[1])), 100)
+	}
+	return title, true
+}
+
+// htmlError is the line about a page that came where data were expected.
+func htmlError(title string) error {
+	if title == "" {
+		return malformed("a web page came instead of data: is there a login page or a gateway in between, or is this another service's address?")
+	}
+	return malformed("a web page titled %q came instead of data: is there a login page or a gateway in between, or is this another service's address?", title)
+}
+
+// redirect decides where a 3xx leads. Standbys use 307; the proxy sends callers of ended applications elsewhere with 302.
+func (c *Client) redirect(k *call, from *url.URL, a *answer) (*url.URL, error) {
+	text, _ := io.ReadAll(io.LimitReader(a.body, maxRefusal))
+	_ = a.Close()
+	loc := a.Header.Get("Location")
+	if loc == "" {
+		if a.StatusCode == http.StatusTemporaryRedirect {
+			return nil, fmt.Errorf("%w: it is standby and knows of no active one", ErrNoActive)
+		}
+		_, page := pageTitle(text, a.Header.Get("Content-Type"))
+		if page {
+			return nil, malformed("%d with a web page and no address to go to: is this the web address of %s?", a.StatusCode, k.server.name)
+		}
+		return nil, malformed("%d without an address to go to", a.StatusCode)
+	}
+	next, err := from.Parse(loc)
+	if err != nil || next.Hostname() == "" || next.Scheme != "http" && next.Scheme != "https" {
+		return nil, malformed("it redirects to %q, which is no web address", short(loc, 100))
+	}
+	switch {
+	case from.Scheme == "https" && next.Scheme == "http":
+		return nil, errUnsafeRedirect
+	case next.Scheme == from.Scheme && next.Host == from.Host && next.Path == from.Path && sameQuery(next, from):
+		if a.StatusCode == http.StatusTemporaryRedirect && k.server == c.rm {
+			return nil, fmt.Errorf("%w: it is about to become active", ErrNoActive)
+		}
+		return nil, errTooManyHops
+	case k.write() && a.StatusCode != http.StatusTemporaryRedirect && a.StatusCode != http.StatusPermanentRedirect:
+		return nil, malformed("%d to %s in answer to a %s: is there a login page in between?", a.StatusCode, plain(next), k.method)
+	case strings.Contains(next.Path, "/jobhistory/") && strings.Contains(from.Path, "/proxy/"):
+		return nil, fmt.Errorf("%w: its master is gone, ask the history server (%s)", ErrEnded, plain(next))
+	case strings.Contains(next.Path, "/cluster/app/") && strings.Contains(from.Path, "/proxy/"):
+		return nil, fmt.Errorf("%w, or its master is not there yet (%s)", ErrEnded, plain(next))
+	}
+	return next, nil
+}
+
+// sameQuery compares without user.name, which the transport adds and a server may repeat.
+func sameQuery(a, b *url.URL) bool {
+	x, y := a.Query(), b.Query()
+	x.Del("user.name")
+	y.Del("user.name")
+	return x.Encode() == y.Encode()
+}

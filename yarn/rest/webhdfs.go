@@ -1,0 +1,68 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// Files reads a Hadoop file system over WebHDFS.
+type Files struct{ c *Client }
+
+// Files is the file system behind the NameNodes.
+func (c *Client) Files() *Files { return &Files{c} }
+
+func (f *Files) call(what, name, op string) *call {
+	name = path.Clean("/" + strings.TrimPrefix(name, "/"))
+	return &call{what: what + " " + name, server: f.c.files, path: "/webhdfs/v1" + strings.TrimSuffix(name, "/"), query: url.Values{"op": {op}}}
+}
+
+// List lists a folder, or the one file of that name.
+func (f *Files) List(ctx context.Context, folder string) iter.Seq2[FileStatus, error] {
+	return list[FileStatus](ctx, f.c, f.call("list", folder, "LISTSTATUS"), "FileStatuses", "FileStatus")
+}
+
+// Stat looks at one file or folder.
+func (f *Files) Stat(ctx context.Context, name string) (FileStatus, error) {
+	var v FileStatus
+	err := f.c.get(ctx, f.call("look at", name, "GETFILESTATUS"), &v, "FileStatus")
+	return v, err
+}
+
+// Open reads a file from the offset on. The caller closes it soon: it holds one of the few places at the file system.
+func (f *Files) Open(ctx context.Context, name string, offset int64) (io.ReadCloser, error) {
+	k := f.call("read", name, "OPEN")
+	k.accept = "*/*"
+	if offset > 0 {
+		k.query.Set("offset", strconv.FormatInt(offset, 10))
+	}
+	var open *answer
+	err := f.c.retry(ctx, k, func() error {
+		a, err := f.c.once(ctx, k)
+		open = a
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &file{open, k}, nil
+}
+
+// file says in its errors which file it was.
+type file struct {
+	*answer
+	k *call
+}
+
+func (f *file) Read(p []byte) (int, error) {
+	n, err := f.body.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = &CallError{f.k.what, plain(f.url), err}
+	}
+	return n, err
+}
