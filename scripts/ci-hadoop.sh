@@ -18,7 +18,8 @@ export YARDMASTER_LAB_TESTS=1
 export YARDMASTER_LAB="${YARDMASTER_LAB:-$PWD/.cache/lab}"
 
 start=$SECONDS
-go run ./lab fetch
+go run ./lab fetch hadoop --version 3.4.2
+go run ./lab fetch hadoop --version 3.5.0
 echo "artefacts: $((SECONDS - start)) s"
 
 packages=("$@")
@@ -34,7 +35,7 @@ if grep -q -e '^ *--- SKIP' "$log"; then
   code=1
 fi
 grep -q -e '^--- PASS: TestLab' "$log" || { echo "no test ran"; code=1; }
-left=$(pgrep -f -- "-Dyardmaster.lab=" || true)
+left=$(pgrep -f -- "java.*$YARDMASTER_LAB" || true)
 if [ -n "$left" ]; then
   echo "processes are left over: $left"
   code=1

@@ -22,14 +22,6 @@ func (c Calculator) UserLimit(in *UserLimitInput) unit.Resources {
 	return c.cap(in, guaranteed, current, c.DivCeil(in.ActiveUsed.Add(in.MinA), in.Active))
 }
 
-// UserLimitOfAll is the variant for all users of a leaf, whether they ask for anything or not: what preemption measures by.
-// Weight is that of all users.
-func (c Calculator) UserLimitOfAll(in *UserLimitInput, weight float32) unit.Resources {
-	guaranteed := c.Max(in.Cluster, in.EffMin, in.MinA)
-	current := c.current(in, guaranteed)
-	return c.cap(in, guaranteed, current, c.DivCeil(current, weight))
-}
-
 // current is what users share: the guarantee, or the use and one step once use has reached the guarantee.
 func (c Calculator) current(in *UserLimitInput, guaranteed unit.Resources) unit.Resources {
 	consumed := c.MulUp(in.Cluster, float64(in.Ratio), in.MinA)

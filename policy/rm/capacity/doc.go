@@ -32,5 +32,9 @@
 // Node labels, asynchronous and multi-node scheduling, lazy and intra-queue preemption, user weights, max-parallel-apps,
 // auto-created queues, placement constraints and opportunistic containers are not modelled; those that are set are listed
 // by NotModelled. Which of several reservations of one request is given back first is decided in Hadoop by the order of a
-// hash map; here it is the node with the smallest index.
+// hash map; here it is the node with the smallest index. Headroom is nothing until a walk has looked at an application; Hadoop
+// also looks at applications that want nothing, which are passed over here.
+//
+// A node may come to have less than nothing free, as in Hadoop: what was reserved is given as soon as what is asked for at that
+// priority by now fits, even if that is less.
 package capacityrm

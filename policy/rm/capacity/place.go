@@ -87,7 +87,7 @@ func (s *Scheduler) place(a *app, row *request.Row, n *node, l *limits, from *re
 	more := s.wantsMore(a, row, size)
 	need := s.calc.Max(s.cluster, size.Sub(l.room), l.owed)
 	must := !s.calc.Fits(need, unit.Resources{})
-	g := grant{offSwitch: near == policy.OffRack}
+	g, got := grant{offSwitch: near == policy.OffRack}, size
 	if s.calc.Fits(size, n.Free) {
 		var back *reservation
 		if from == nil && s.beat.ContinueLookingAtReserve && (must || !more) {
@@ -104,18 +104,26 @@ func (s *Scheduler) place(a *app, row *request.Row, n *node, l *limits, from *re
 			g.outcome = notGranted
 			return g
 		}
-		if from != nil {
-			s.unreserve(from)
-		}
 		if back != nil {
 			s.unreserve(back)
 		}
-		s.allocate(a, row, n, size, near, now)
+		if from != nil {
+			// What was reserved is given, though less may be asked for by now: the node may come to have less than nothing
+			// free. Queues and users hold it already; their books are not touched, not even in the last bit.
+			got = from.size
+			s.dropReservation(from)
+		}
+		s.allocate(a, row, n, got, near, now)
+		// The application is charged what it asks for now, though it is given, and gives back, what was reserved.
+		a.used = a.used.Sub(got).Add(size)
 		if from == nil {
+			s.hold(a.u, size)
+			a.q.charge(size)
 			s.moved(a)
 		}
 		return g
 	}
+	g.keeps = true
 	switch {
 	case from != nil:
 		row.Rereserved++
@@ -156,6 +164,7 @@ func (s *Scheduler) granted(a *app, size unit.Resources, back *reservation) bool
 	return true
 }
 
+// allocate gives a container and takes its request down. Whether queues and user are charged is for the caller to say.
 func (s *Scheduler) allocate(a *app, row *request.Row, n *node, size unit.Resources, near policy.Near, now unit.Time) {
 	was := a.table.Pending()
 	c := &rm.Container{
@@ -171,8 +180,6 @@ func (s *Scheduler) allocate(a *app, row *request.Row, n *node, size unit.Resour
 	a.live = append(a.live, c)
 	a.used = a.used.Add(size)
 	n.Free = n.Free.Sub(size)
-	s.hold(a.u, size)
-	a.q.charge(size)
 	s.changed(a, was)
 	s.out = append(s.out, c)
 }
@@ -195,7 +202,16 @@ func (s *Scheduler) reserve(a *app, row *request.Row, n *node, size unit.Resourc
 	s.moved(a)
 }
 
+// unreserve gives a reservation up.
 func (s *Scheduler) unreserve(r *reservation) {
+	s.dropReservation(r)
+	minus := unit.Resources{}.Sub(r.size)
+	s.hold(r.a.u, minus)
+	r.a.q.charge(minus)
+}
+
+// dropReservation ends a reservation; queues and user go on holding what it was for.
+func (s *Scheduler) dropReservation(r *reservation) {
 	a := r.a
 	r.n.kept = nil
 	a.kept = slices.DeleteFunc(a.kept, func(x *reservation) bool { return x == r })
@@ -203,8 +219,6 @@ func (s *Scheduler) unreserve(r *reservation) {
 	r.row.Rereserved = 0
 	minus := unit.Resources{}.Sub(r.size)
 	a.reserved = a.reserved.Add(minus)
-	s.hold(a.u, minus)
-	a.q.charge(minus)
 	a.q.reserve(minus)
 }
 

@@ -122,7 +122,6 @@ func (s *Scheduler) look(q *queue) *ideal {
 
 // demand is what the activated applications of a leaf ask for, each user up to its limit; net leaves out what is reserved.
 func (s *Scheduler) demand(q *queue) (all, net unit.Resources) {
-	limit := s.userLimit(q)
 	left := map[*user][2]unit.Resources{}
 	take := func(room *unit.Resources, want unit.Resources) unit.Resources {
 		got := unit.Resources{Mem: min(room.Mem, max(want.Mem, 0)), Cores: min(room.Cores, max(want.Cores, 0))}
@@ -137,7 +136,7 @@ func (s *Scheduler) demand(q *queue) (all, net unit.Resources) {
 		a := s.apps[id]
 		room, known := left[a.u]
 		if !known {
-			r := limit.Sub(a.u.used)
+			r := s.userLimit(q).Sub(a.u.used) // a leaf without activated applications is not asked for it
 			r = unit.Resources{Mem: max(r.Mem, 0), Cores: max(r.Cores, 0)}
 			room = [2]unit.Resources{r, r}
 		}

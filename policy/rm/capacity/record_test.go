@@ -104,7 +104,7 @@ func (g *script) queues(key, path string, level int, kind string, mem, cores int
 		case "weight":
 			g.set(k+".capacity", fmt.Sprint(pick(g, 1, 2, 3, 5), "w"))
 		default:
-			g.set(k+".capacity", fmt.Sprintf("[memory=%d,vcores=%d]", mem*part/100+128, cores*part/100+1))
+			g.set(k+".capacity", fmt.Sprintf("[memory=%d,vcores=%d]", mem*part/100, cores*part/100))
 		}
 		if g.IntN(2) == 0 {
 			if kind == "absolute" {

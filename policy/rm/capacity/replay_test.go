@@ -51,6 +51,15 @@ func newPlayer(t tb, settings string) *player {
 	return &player{t: t, s: s.(*Scheduler), apps: map[string]*rm.App{}, nodes: map[int64]*rm.Node{}, all: []*rm.Container{nil}}
 }
 
+// portOf is the port that Recorder.java gives to a node: the first that puts it in the bucket of its number.
+func portOf(i int64) int32 {
+	n := rm.Node{Name: fmt.Sprint("n", i), Port: 1234}
+	for place(&n) != uint32(i)%16 {
+		n.Port++
+	}
+	return n.Port
+}
+
 // propertiesXML turns lines of key=value into a configuration of Hadoop.
 func propertiesXML(lines string) string {
 	b := "<configuration>"
@@ -80,7 +89,7 @@ func (p *player) play(line string) {
 		p.now = unit.Time(p.num(f[1])) * unit.Millisecond
 	case "node":
 		i := p.num(f[1])
-		p.nodes[i] = &rm.Node{Index: int32(i), Rack: int32(p.num(f[2])), Name: "n" + f[1], Total: unit.Resources{Mem: p.num(f[3]), Cores: p.num(f[4])}}
+		p.nodes[i] = &rm.Node{Index: int32(i), Rack: int32(p.num(f[2])), Name: "n" + f[1], Port: portOf(i), Total: unit.Resources{Mem: p.num(f[3]), Cores: p.num(f[4])}}
 		s.NodeAdded(p.nodes[i], p.now)
 	case "drop":
 		n := p.nodes[p.num(f[1])]
@@ -221,7 +230,7 @@ func byName(list []*user) []*user {
 func (p *player) state(q *queue) {
 	p.say(" %s used=%s pending=%s kept=%s min=%s max=%s", q.path, vec(q.used), vec(q.pending), vec(q.reserved), vec(q.EffMin), vec(q.EffMax))
 	if q.leaf != nil {
-		p.say(" active=%d waiting=%d am=%s users=%d", q.active.Len(), q.waiting.Len(), vec(q.amUsed), q.activeUsers)
+		p.say(" active=%d waiting=%d am=%s users=%d", q.active.Len(), q.waiting.Len(), vec(q.amUsed), q.activeUsers+q.pendingCached)
 		for _, u := range byName(q.list) {
 			p.say(" %s=%s/%s/%d/%d", u.name, vec(u.used), vec(u.am), u.active, u.pending)
 		}

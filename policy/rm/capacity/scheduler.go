@@ -65,6 +65,7 @@ type app struct {
 	am       unit.Resources // charged against the limits on masters
 	active   bool
 	asking   bool
+	seen     bool    // a walk has looked at it
 	hasAM    bool    // its master holds a container
 	moved    bool    // its place in a fair leaf is out of date
 	share    float64 // what its place in a fair leaf goes by
@@ -213,7 +214,6 @@ func (s *Scheduler) Removed(r *rm.App, _ unit.Time) {
 		s.unreserve(a.kept[len(a.kept)-1])
 	}
 	a.q.want(unit.Resources{}.Sub(a.table.Pending()))
-	s.asksNoMore(a)
 	q, u := a.q, a.u
 	if a.active {
 		q.amUsed = q.amUsed.Sub(a.am)
@@ -233,6 +233,7 @@ func (s *Scheduler) Removed(r *rm.App, _ unit.Time) {
 	s.apps[r.Index] = nil
 	s.old = append(s.old, a)
 	s.activate(q)
+	s.asksNoMore(a) // only now: its user still counts when others are let in for it
 }
 
 // Ended implements rm.Scheduler.
@@ -290,6 +291,9 @@ func (s *Scheduler) Every() unit.Time {
 // Headroom implements rm.Scheduler.
 func (s *Scheduler) Headroom(r *rm.App) unit.Resources {
 	a := s.apps[r.Index]
+	if !a.seen { // nothing is worked out for it, so users' limits stay as they are
+		return unit.Resources{}
+	}
 	limit := s.userLimit(a.q)
 	left := func(of func(unit.Resources) int64) int64 {
 		return max(0, min(of(limit)-of(a.u.used), of(a.q.curLimit)-of(a.q.used)))
@@ -297,8 +301,9 @@ func (s *Scheduler) Headroom(r *rm.App) unit.Resources {
 	mem := func(r unit.Resources) int64 { return r.Mem }
 	cores := func(r unit.Resources) int64 { return r.Cores }
 	room := s.calc.Down(unit.Resources{Mem: left(mem), Cores: left(cores)}, s.minA)
-	rest := s.cluster.Sub(s.root.used)
-	return unit.Resources{Mem: max(0, min(room.Mem, rest.Mem)), Cores: max(0, min(room.Cores, rest.Cores))}
+	// The less of the two is taken whole, as the calculator compares them, and only memory is kept from being negative.
+	room = s.calc.Min(s.cluster, s.cluster.Sub(s.root.used), room)
+	return unit.Resources{Mem: max(0, room.Mem), Cores: room.Cores}
 }
 
 // Used implements rm.Scheduler.
@@ -312,6 +317,9 @@ func (s *Scheduler) Minimum() unit.Resources { return s.minA }
 
 // Maximum implements rm.Scheduler.
 func (s *Scheduler) Maximum() unit.Resources { return s.maxA }
+
+// CountsCores says whether cores are counted as well as memory: masters are told so.
+func (s *Scheduler) CountsCores() bool { return s.calc == arith.Dominant }
 
 // NotModelled implements rm.Scheduler.
 func (s *Scheduler) NotModelled() []string {

@@ -23,6 +23,7 @@ func (o outcome) got() bool { return o >= allocated }
 type grant struct {
 	outcome
 	offSwitch bool
+	keeps     bool // a reservation, whether it was granted or not
 }
 
 // limits is what a queue may reach in one walk.
@@ -49,7 +50,10 @@ func (s *Scheduler) Beat(r *rm.Node, now unit.Time) []*rm.Container {
 			off++
 		}
 		got++
-		if off >= s.beat.MaxOffSwitch || g.outcome == reserved || !s.beat.Multiple || s.beat.MaxAssignments != -1 && got >= s.beat.MaxAssignments {
+		if g.outcome == notGranted && s.beat.MaxAssignments == -1 {
+			break // the same would be proposed and refused for ever
+		}
+		if off >= s.beat.MaxOffSwitch || g.keeps || !s.beat.Multiple || s.beat.MaxAssignments != -1 && got >= s.beat.MaxAssignments {
 			break
 		}
 	}
@@ -128,6 +132,7 @@ func (s *Scheduler) askLeaf(q *queue, n *node, l *limits, now unit.Time) grant {
 			check = s.beat.ContinueLookingAtReserve && !a.reserved.IsZero()
 		}
 		q.curLimit = q.visited
+		a.seen = true
 		return true
 	}
 	if a := s.apps[first]; a.table.Len() == 0 {

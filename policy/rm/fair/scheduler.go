@@ -305,6 +305,9 @@ func (s *scheduler) Leaf(a *rm.App) string { return s.apps[a.Index].queue.name }
 
 func (s *scheduler) Minimum() unit.Resources { return s.site.MinAllocation }
 
+// CountsCores says that cores are counted as well as memory, whatever the queues' policies: masters are told so.
+func (s *scheduler) CountsCores() bool { return true }
+
 func (s *scheduler) Maximum() unit.Resources {
 	if s.present == 0 {
 		return s.site.MaxAllocation

@@ -44,18 +44,20 @@ public class Recorder {
       if (!(e instanceof ContainerPreemptEvent)) return;
       ContainerPreemptEvent p = (ContainerPreemptEvent) e;
       RMContainer c = p.getContainer();
-      switch (p.getType()) {
+      // Reservations are among the marked; they are given up at once.
+      if (numbers.containsKey(c.getContainerId())) switch (p.getType()) {
       case MARK_CONTAINER_FOR_PREEMPTION: events.add("mark:" + numbers.get(c.getContainerId())); break;
       case MARK_CONTAINER_FOR_KILLABLE: events.add("kill:" + numbers.get(c.getContainerId())); break;
       default:
       }
-      cs.handle(p);
+      later.add(p); // the monitor holds locks while it looks
     }
   }
   static CapacityScheduler cs; static ResourceManager rm; static RMContextImpl ctx; static PrintStream out; static String line;
   static Map<String, ApplicationAttemptId> apps; static Map<ApplicationId, String> names; static Map<Integer, RMNodeImpl> nodes;
   static Map<String, Container> masters; static Set<String> managed, served;
   static List<ContainerId> containers; static Map<ContainerId, Integer> numbers; static Map<ContainerId, Integer> at;
+  static List<ContainerPreemptEvent> later = new ArrayList<>();
   static List<String> events = new ArrayList<>();
 
   public static void main(String[] a) throws Exception {
@@ -156,6 +158,8 @@ public class Recorder {
       case "beat": beat(f); break;
       case "round":
         monitor.editSchedule();
+        for (ContainerPreemptEvent e : later) cs.handle(e);
+        later.clear();
         Collections.sort(events);
         out.println("round " + String.join(" ", events));
         events.clear();
@@ -320,7 +324,10 @@ public class Recorder {
     try {
       Field f = UsersManager.class.getDeclaredField("users");
       f.setAccessible(true);
-      List<String> us = new ArrayList<>(((Map<String, ?>) f.get(l.getUsersManager())).keySet());
+      List<String> us = new ArrayList<>();
+      // A user whose last application went while it asked for something stays behind, with nothing.
+      for (Map.Entry<String, UsersManager.User> e : ((Map<String, UsersManager.User>) f.get(l.getUsersManager())).entrySet())
+        if (e.getValue().getTotalApplications() > 0) us.add(e.getKey());
       Collections.sort(us);
       return us;
     } catch (ReflectiveOperationException e) { throw new IllegalStateException(e); }
