@@ -59,7 +59,9 @@ type Instant struct {
 	// Cause, if set, is before At: when the node looked which of its containers had ended, or the master woke up and started
 	// what it had been given. On a busy computer the scheduler hears of it only later.
 	Cause unit.Time
-	Job   int64 // of Added and Tick: the job's number in order of submission, from 0
+	// Answer, if set, is after At: when an unmanaged master had the answer to its call. It holds what it was given from there on.
+	Answer unit.Time
+	Job    int64 // of Added and Tick: the job's number in order of submission, from 0
 }
 
 // Script is what a log says about when things happened. A node, a master, a job's admission and the monitor follow it as

@@ -140,7 +140,7 @@ func (m *plainMaster) start(a *app, c *cont, t task) {
 		return
 	}
 	c.task, c.near = t, near
-	c.started, c.end = e.now, e.now+a.length(t)
+	c.started, c.end = e.now, max(e.now, e.script.answer)+a.length(t)
 	a.rec.Near[near]++
 	e.want(a, -1)
 	e.horizon = max(e.horizon, c.end)

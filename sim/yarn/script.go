@@ -11,6 +11,7 @@ type script struct {
 	instants []Instant
 	at       int
 	cause    unit.Time       // of the instant that is replayed; 0: itself
+	answer   unit.Time       // likewise
 	added    map[int64]bool  // jobs whose admission the log tells
 	calls    map[int64]int64 // logged calls of each job
 	early    map[int64]bool  // jobs whose logged admission came before their submission
@@ -71,8 +72,8 @@ func (e *engine) scripted() {
 	s := &e.script
 	in := s.instants[s.at]
 	s.at++
-	s.cause = in.Cause
-	defer func() { s.cause = 0 }()
+	s.cause, s.answer = in.Cause, in.Answer
+	defer func() { s.cause, s.answer = 0, 0 }()
 	switch in.Kind {
 	case Added:
 		if a := e.bySeq(in.Job); a == nil {

@@ -127,3 +127,28 @@ func TestScriptIsChecked(t *testing.T) {
 		}
 	}
 }
+
+// An unmanaged master holds what it was given from the answer to its call on, and decides what to give back when it sends the next
+// one: a log may tell both instants beside that at which the ResourceManager handled the call.
+func TestReplayOfUnmanaged(t *testing.T) {
+	for _, c := range []struct {
+		cause, answer unit.Time
+		end           unit.Time
+	}{
+		{0, 0, 2060 * ms},
+		{2040 * ms, 1050 * ms, 3000 * ms}, // held until 2.05 s, looked at 2.04 s
+		{2050 * ms, 1050 * ms, 2060 * ms},
+	} {
+		j := mr("j", 0, 1, s, 0, 0)
+		j.Master = unit.Resources{}
+		cfg := oneNode(4)
+		cfg.Script = &Script{Instants: []Instant{
+			{At: 50 * ms, Kind: Added}, {At: 100 * ms, Kind: Tick}, {At: 200 * ms, Kind: Beat}, {At: 1000 * ms, Kind: Tick, Answer: c.answer},
+			{At: 2060 * ms, Kind: Tick, Cause: c.cause}, {At: 3000 * ms, Kind: Tick},
+		}}
+		out, _ := play(t, cfg, newFIFO(), j)
+		if r := out.jobs[0]; r.Finish != c.end {
+			t.Errorf("cause %v, answer %v: it ended at %v, want %v", c.cause, c.answer, r.Finish, c.end)
+		}
+	}
+}

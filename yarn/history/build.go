@@ -44,6 +44,9 @@ func (b *builder) mapReduce(h *jhist.Job, conf jobConf, app *app, t *tally) *wor
 	}
 	if app != nil {
 		j.Queue, j.Priority = b.names.queue(app.Queue), int(app.Priority)
+		if start := int64(h.Launch) - app.Launch; h.Launch > 0 && app.Launch > 0 && start > 0 && len(h.Masters) == 1 {
+			j.MasterStart = unit.Time(start) * unit.Millisecond
+		}
 	}
 	if j.Master.Mem == 0 {
 		j.Master.Mem = cmp.Or(b.master.Mem, defaultMasterMem)

@@ -1,3 +1,5 @@
+//go:build linux
+
 package history_test
 
 import (
@@ -22,7 +24,7 @@ import (
 )
 
 // These tests bring real daemons up and run real jobs. They run when YARDMASTER_LAB_TESTS is set, as CI does. YARDMASTER_SCALE is the number of
-// applications of TestScale: 300 unless told.
+// applications of TestLabScale: 600 unless told.
 
 func needLab(t *testing.T) {
 	t.Helper()
@@ -31,7 +33,7 @@ func needLab(t *testing.T) {
 	}
 }
 
-// up brings a lab up; with YARDMASTER_KEEP_LAB its run folder stays.
+// up brings a lab up for one test.
 func up(t *testing.T) *hadoop.Cluster {
 	t.Helper()
 	c, err := hadoop.Up(t.Context(), hadoop.Options{Dir: t.TempDir(), History: true})
@@ -72,8 +74,8 @@ func jobList() []hadoop.Job {
 	}
 }
 
-// TestReal runs ten real jobs, imports them over REST and WebHDFS and simulates them.
-func TestReal(t *testing.T) {
+// TestLabReal runs ten real jobs, imports them over REST and WebHDFS and simulates them.
+func TestLabReal(t *testing.T) {
 	needLab(t)
 	c, bin := up(t), command(t)
 	results := runJobs(t, c)
@@ -154,10 +156,10 @@ func TestReal(t *testing.T) {
 	t.Log(yardmaster(t, bin, "simulate", dir))
 }
 
-// TestScale multiplies real history files, puts them into HDFS and lets the history server find them, then imports them all, killed in the middle.
-func TestScale(t *testing.T) {
+// TestLabScale multiplies real history files, puts them into HDFS and lets the history server find them, then imports them all, killed in the middle.
+func TestLabScale(t *testing.T) {
 	needLab(t)
-	n := 300
+	n := 600
 	if s := os.Getenv("YARDMASTER_SCALE"); s != "" {
 		var err error
 		if n, err = strconv.Atoi(s); err != nil {
@@ -183,7 +185,7 @@ func TestScale(t *testing.T) {
 
 	dir := filepath.Join(t.TempDir(), "imported")
 	args := importArgs(c, dir)
-	wall, rss, kills := time.Duration(0), int64(0), 0
+	wall, rss, kills, killed := time.Duration(0), int64(0), 0, 0
 	for {
 		began := time.Now()
 		cmd := exec.CommandContext(t.Context(), bin, args...)
@@ -195,6 +197,7 @@ func TestScale(t *testing.T) {
 		if kills < 2 {
 			at := (kills + 1) * n / 3 // jobs in whole parts
 			if wentOn := killAt(t, cmd, dir, at); !wentOn {
+				killed++
 				t.Logf("killed when %d jobs or more were in parts, after %.1f s", at, time.Since(began).Seconds())
 			}
 			kills++
@@ -220,6 +223,9 @@ func TestScale(t *testing.T) {
 	}
 	if len(jobs) != n+ran || len(ids) != n+ran {
 		t.Errorf("%d jobs, %d of them different; want %d", len(jobs), len(ids), n+ran)
+	}
+	if killed == 0 {
+		t.Error("the import was over before it could be killed")
 	}
 	if wall > 5*time.Minute {
 		t.Errorf("the import took %v, more than 5 minutes", wall)

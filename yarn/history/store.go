@@ -52,7 +52,7 @@ type state struct {
 const (
 	partJobs   = 500
 	partWeight = 1 << 20 // listed lengths and hosts
-	partTime   = 5 * time.Second
+	partTime   = 2 * time.Second
 )
 
 // openStore reads what earlier calls have left, and keeps other calls away.

@@ -68,7 +68,8 @@ func cachePath(given string) (string, error) {
 	case strings.EqualFold(kind, "FILE"):
 		return path, nil
 	}
-	return "", fmt.Errorf("credential cache %s: only files can be read, not %s: run kinit -c FILE:/path and give it with --ccache, or give a keytab with --keytab", given, kind)
+	return "", fmt.Errorf("credential cache %s: only files can be read, not %s: run kinit -c FILE:/path and give it with --ccache, "+
+		"or give a keytab with --keytab", given, kind)
 }
 
 // maxFile is far beyond any keytab or cache.

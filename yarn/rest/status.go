@@ -161,10 +161,10 @@ func pageTitle(text []byte, kind string) (title string, page bool) {
 
 // htmlError is the line about a page that came where data were expected.
 func htmlError(title string) error {
-	if title == "" {
-		return malformed("a web page came instead of data: is there a login page or a gateway in between, or is this another service's address?")
+	if title != "" {
+		title = fmt.Sprintf(" titled %q", title)
 	}
-	return malformed("a web page titled %q came instead of data: is there a login page or a gateway in between, or is this another service's address?", title)
+	return malformed("a web page%s came instead of data: is there a login page or a gateway in between, or is this another service's address?", title)
 }
 
 // redirect decides where a 3xx leads. Standbys use 307; the proxy sends callers of ended applications elsewhere with 302.

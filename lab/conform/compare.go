@@ -1,0 +1,183 @@
+package conform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/yardmaster/yardmaster/lab/hadoop/sls"
+)
+
+// Row is one scenario's result.
+type Row struct {
+	Scenario *Scenario
+	Runs     []RunResult
+	Spread   Distance // of a run of SLS from an earlier one, mean over all pairs
+	Twice    bool     // there is a second run
+	Met      bool
+	Why      string // in which sense it is met, or what is missed
+}
+
+// RunResult holds one run of SLS against the simulator.
+type RunResult struct {
+	Phases, Instants Distance
+	SLS              sls.Machine
+	Lost             []string
+	Kills, Reserved  int
+	cost             cost
+}
+
+// The bar: errors of the median and of the 95th percentile of job times, and share of jobs within 5 %.
+const (
+	mostError   = 0.01
+	leastWithin = 0.95
+)
+
+// Compare reads the records of the scenarios in a folder and holds the simulator against them. Scenarios without any record
+// are left out.
+func Compare(ctx context.Context, scenarios []Scenario, dir string) ([]Row, error) {
+	var rows []Row
+	for i := range scenarios {
+		recs, err := records(&scenarios[i], dir)
+		if err != nil {
+			return nil, err
+		}
+		if len(recs) == 0 {
+			continue
+		}
+		row, err := compare(ctx, &scenarios[i], recs)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, *row)
+	}
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("no records of SLS in %s; run the comparison without --offline first", dir)
+	}
+	return rows, nil
+}
+
+func records(s *Scenario, dir string) ([]*sls.Record, error) {
+	var recs []*sls.Record
+	for run := 1; ; run++ {
+		rec, err := sls.Load(file(dir, s.Name, run))
+		if errors.Is(err, fs.ErrNotExist) {
+			return recs, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := belongs(s, rec); err != nil {
+			return nil, fmt.Errorf("%s: %w; record it anew", file(dir, s.Name, run), err)
+		}
+		recs = append(recs, rec)
+	}
+}
+
+// belongs says whether a record is of the scenario as it is now.
+func belongs(s *Scenario, rec *sls.Record) error {
+	if len(rec.Jobs) != len(s.Jobs) {
+		return fmt.Errorf("it has %d jobs, the scenario %d", len(rec.Jobs), len(s.Jobs))
+	}
+	var i int
+	for _, r := range s.Racks {
+		for _, n := range r.Nodes {
+			if i >= len(rec.Nodes) || rec.Nodes[i].Name != n.Name {
+				return fmt.Errorf("its nodes are not those of the scenario")
+			}
+			i++
+		}
+	}
+	if rec.Trace != s.digest() {
+		return fmt.Errorf("its trace or configuration is not that of the scenario")
+	}
+	return nil
+}
+
+func compare(ctx context.Context, s *Scenario, recs []*sls.Record) (*Row, error) {
+	row := &Row{Scenario: s}
+	truths := make([]*outcome, len(recs))
+	for i, rec := range recs {
+		truths[i] = ofRecord(s, rec)
+		phased, took, err := simulate(ctx, s, rec, false)
+		if err != nil {
+			return nil, err
+		}
+		exact, _, err := simulate(ctx, s, rec, true)
+		if err != nil {
+			return nil, err
+		}
+		r := RunResult{
+			Phases: measure(truths[i], phased), Instants: measure(truths[i], exact), SLS: rec.Machine, Lost: rec.Lost, cost: took,
+		}
+		for _, k := range rec.Kills {
+			if k.Taken {
+				r.Kills++
+			}
+		}
+		for k := range rec.Containers {
+			if rec.Containers[k].Reserved >= 0 {
+				r.Reserved++
+			}
+		}
+		row.Runs = append(row.Runs, r)
+	}
+	var pairs []Distance
+	for i := range truths {
+		for _, later := range truths[i+1:] {
+			pairs = append(pairs, measure(truths[i], later))
+		}
+	}
+	if len(pairs) > 0 {
+		row.Twice, row.Spread = true, mean(pairs)
+	}
+	row.judge()
+	return row, nil
+}
+
+// phased and exact are the means over the runs.
+func (r *Row) phased() Distance { return r.mean(func(x *RunResult) Distance { return x.Phases }) }
+func (r *Row) exact() Distance  { return r.mean(func(x *RunResult) Distance { return x.Instants }) }
+
+func (r *Row) mean(of func(*RunResult) Distance) Distance {
+	ds := make([]Distance, len(r.Runs))
+	for i := range r.Runs {
+		ds[i] = of(&r.Runs[i])
+	}
+	return mean(ds)
+}
+
+func (d *Distance) passes() bool {
+	return d.Missing == 0 && d.Median <= mostError && d.P95 <= mostError && d.Within5 >= leastWithin
+}
+
+// judge decides: met by the bar itself, in every run; or no measure worse than SLS's own spread where the bar is not reached.
+func (r *Row) judge() {
+	r.Met, r.Why = true, "by the bar"
+	for i := range r.Runs {
+		if !r.Runs[i].Phases.passes() {
+			r.Met = false
+		}
+	}
+	if r.Met {
+		return
+	}
+	d, s := r.phased(), &r.Spread
+	switch {
+	case d.Missing > 0:
+		r.Why = fmt.Sprintf("%d jobs did not end in both", d.Missing)
+	case !r.Twice:
+		r.Why = "no second run to compare with"
+	case d.Median > max(mostError, s.Median):
+		r.Why = "median"
+	case d.P95 > max(mostError, s.P95):
+		r.Why = "p95"
+	case d.Within5 < min(leastWithin, s.Within5):
+		r.Why = "jobs within 5 %"
+	case d.MeanAbs > s.MeanAbs:
+		r.Why = "mean error"
+	default:
+		r.Met, r.Why = true, "within SLS's own spread"
+	}
+}

@@ -1,0 +1,50 @@
+package conform
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestLabSmallUnderSLS runs the small scenarios under the real scheduler and holds the simulator against them. Where the bar
+// itself is not reached in one run (one tick of a master is some percent of so short a job), every decision must be the same
+// once the computer's own delays are taken out.
+func TestLabSmallUnderSLS(t *testing.T) {
+	if os.Getenv("YARDMASTER_LAB_TESTS") == "" {
+		t.Skip("needs Hadoop and two minutes; set YARDMASTER_LAB_TESTS=1")
+	}
+	scenarios, err := Named("small")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	dir := t.TempDir()
+	var log strings.Builder
+	began := time.Now()
+	err = Record(ctx, scenarios, Recording{Runs: 1, Parallel: 5, Stagger: 3 * time.Second, Dir: dir, Log: &log, Work: filepath.Join(dir, "work")})
+	t.Logf("%.0f s under SLS\n%s", time.Since(began).Seconds(), log.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := Compare(ctx, scenarios, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != len(scenarios) {
+		t.Fatalf("%d of %d scenarios were compared", len(rows), len(scenarios))
+	}
+	for i := range rows {
+		r := &rows[i].Runs[0]
+		t.Logf("%s: phases %s, instants %s; first difference: %s", rows[i].Scenario.Name, errorsOf(&r.Phases), errorsOf(&r.Instants), firstOf(&r.Instants))
+		if len(r.Lost) > 0 {
+			t.Errorf("%s: SLS lost %v", rows[i].Scenario.Name, r.Lost)
+		}
+		if !r.Phases.passes() && !r.Instants.passes() {
+			t.Errorf("%s: missed with phases and with instants", rows[i].Scenario.Name)
+		}
+	}
+}

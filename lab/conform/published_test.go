@@ -1,0 +1,37 @@
+package conform
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The table that is published must be what the kept records and today's simulator say.
+func TestPublishedTable(t *testing.T) {
+	docs := filepath.Join("..", "..", "docs")
+	scenarios, err := Named("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	rows, err := Compare(context.Background(), scenarios, filepath.Join(docs, "studies", "conformance"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d scenarios in %v", len(rows), time.Since(began).Round(time.Millisecond))
+	var b bytes.Buffer
+	Write(&b, rows)
+	published, err := os.ReadFile(filepath.Join(docs, "conformance.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, _, _ := bytes.Cut(published, []byte("\n## Speed"))
+	if d := cmp.Diff(string(table), b.String()); d != "" {
+		t.Errorf("docs/conformance.md is not what the records say; if that is meant, run: go run ./lab conform --offline\n%s", d)
+	}
+}

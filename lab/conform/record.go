@@ -1,0 +1,131 @@
+package conform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/yardmaster/yardmaster/lab/hadoop/sls"
+)
+
+// Recording says how scenarios are run under SLS.
+type Recording struct {
+	Runs     int           // of each scenario; 0: 2
+	Parallel int           // at the same time; 0: 3
+	Stagger  time.Duration // between two starts; 0: 8 s: the start of a JVM must not fall into another's measurements more than need be
+	Dir      string        // records are written here
+	Work     string        // folder for the runs' own files; "": a temporary one
+	Missing  bool          // only runs that have no record yet
+	Lib      string        // Hadoop's jars; "": fetched
+	Log      io.Writer     // nil: silent
+}
+
+// file is where a run of a scenario is recorded, runs counted from 1.
+func file(dir, name string, run int) string {
+	return filepath.Join(dir, fmt.Sprintf("%s-%d.json.gz", name, run))
+}
+
+type task struct {
+	s   *Scenario
+	run int
+}
+
+// Record runs the scenarios under SLS and writes their records. It goes on after an error with the others.
+func Record(ctx context.Context, scenarios []Scenario, r Recording) error {
+	r.withDefaults()
+	work := r.Work
+	if work == "" {
+		dir, err := os.MkdirTemp("", "conform-")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(dir) }() // what stays is temporary
+		work = dir
+	}
+	var tasks []task
+	for run := 1; run <= r.Runs; run++ {
+		for i := range scenarios {
+			if r.Missing {
+				if _, err := os.Stat(file(r.Dir, scenarios[i].Name, run)); err == nil {
+					continue
+				} else if !errors.Is(err, fs.ErrNotExist) {
+					return err
+				}
+			}
+			tasks = append(tasks, task{&scenarios[i], run})
+		}
+	}
+	var (
+		wg    sync.WaitGroup
+		mu    sync.Mutex
+		fails []error
+		slots = make(chan struct{}, r.Parallel)
+	)
+	for i, t := range tasks {
+		if ctx.Err() != nil {
+			break
+		}
+		slots <- struct{}{}
+		if i > 0 {
+			select {
+			case <-time.After(r.Stagger):
+			case <-ctx.Done():
+			}
+		}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			err := record(ctx, t, &r, filepath.Join(work, fmt.Sprintf("%s-%d", t.s.Name, t.run)), &mu)
+			if err != nil {
+				mu.Lock()
+				fails = append(fails, err)
+				fmt.Fprintf(r.Log, "%s run %d: %v\n", t.s.Name, t.run, err)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(append(fails, ctx.Err())...)
+}
+
+func (r *Recording) withDefaults() {
+	if r.Runs == 0 {
+		r.Runs = 2
+	}
+	if r.Parallel == 0 {
+		r.Parallel = 3
+	}
+	if r.Stagger == 0 {
+		r.Stagger = 8 * time.Second
+	}
+	if r.Log == nil {
+		r.Log = io.Discard
+	}
+}
+
+func record(ctx context.Context, t task, r *Recording, dir string, mu *sync.Mutex) error {
+	o := t.s.Options(dir)
+	o.Lib = r.Lib
+	rec, err := sls.Run(ctx, o)
+	if err != nil {
+		return err
+	}
+	if err := rec.Save(file(r.Dir, t.s.Name, t.run)); err != nil {
+		return err
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	m := &rec.Machine
+	fmt.Fprintf(r.Log, "%s run %d: %d jobs, %d containers in %.0f s (start-up %.0f s, %.1f s of CPU), heartbeats late by %d ms (p95) and %d ms (most)",
+		t.s.Name, t.run, len(rec.Jobs), len(rec.Containers), m.Wall, m.StartUp, m.CPU, m.SlipP95, m.SlipMax)
+	if len(rec.Lost) > 0 {
+		fmt.Fprintf(r.Log, "; lost: %v", rec.Lost)
+	}
+	fmt.Fprintln(r.Log)
+	return os.RemoveAll(dir)
+}

@@ -1,0 +1,240 @@
+package conform
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+	"time"
+
+	"github.com/yardmaster/yardmaster/lab/hadoop/sls"
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/rm"
+	capacityrm "github.com/yardmaster/yardmaster/policy/rm/capacity"
+	fairrm "github.com/yardmaster/yardmaster/policy/rm/fair"
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/yarn"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+	trace "github.com/yardmaster/yardmaster/workload/sls"
+	"github.com/yardmaster/yardmaster/yarn/conf"
+)
+
+// cost is what a simulation took.
+type cost struct{ wall, cpu time.Duration }
+
+func (c cost) plus(o cost) cost { return cost{c.wall + o.wall, c.cpu + o.cpu} }
+
+// simulate runs the scenario through the simulator with the phases of a record, or with all of its instants.
+func simulate(ctx context.Context, s *Scenario, rec *sls.Record, instants bool) (*outcome, cost, error) {
+	wall, cpu := time.Now(), processor()
+	o, err := replay(ctx, s, rec, instants)
+	if err != nil {
+		return nil, cost{}, fmt.Errorf("simulating %s: %w", s.Name, err)
+	}
+	return o, cost{time.Since(wall), processor() - cpu}, nil
+}
+
+func replay(ctx context.Context, s *Scenario, rec *sls.Record, instants bool) (*outcome, error) {
+	var text bytes.Buffer
+	if err := sls.WriteNodes(&text, s.Racks); err != nil {
+		return nil, err
+	}
+	nodes, err := trace.ReadNodes(&text, s.Name+" nodes")
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := s.workload()
+	if err != nil {
+		return nil, err
+	}
+	newScheduler, err := s.scheduler()
+	if err != nil {
+		return nil, err
+	}
+	timing := yarn.SLS()
+	timing.NodeHeartbeat = unit.Time(rec.Beat) * unit.Millisecond
+	timing.MasterHeartbeat = timing.NodeHeartbeat
+	told := script(s, rec, instants)
+	got := &collector{o: &outcome{submit: map[string]int64{}, end: map[string]int64{}, start: map[string]int64{}}, turns: turns(told)}
+	c := yarn.Config{
+		Cluster: nodes, Source: jobs.Source(), NewScheduler: newScheduler, Timing: timing, Phases: phases(rec), Ports: ports(rec),
+		Script: told, Sink: got, Containers: got.container, NoAlone: true,
+	}
+	if _, err := yarn.Run(ctx, c); err != nil {
+		return nil, err
+	}
+	got.o.settle()
+	return got.o, nil
+}
+
+// workload reads the very trace that SLS gets. The format knows no priorities of jobs: they are put in afterwards, for both.
+func (s *Scenario) workload() (workload.Slice, error) {
+	var text bytes.Buffer
+	if err := sls.WriteTrace(&text, s.Jobs); err != nil {
+		return nil, err
+	}
+	var all workload.Slice
+	r := trace.NewReader(&text, s.Name+" trace", trace.Options{})
+	for i := 0; ; i++ {
+		j, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if i >= len(s.Jobs) || j.ID != s.Jobs[i].ID {
+			return nil, fmt.Errorf("job %d of the trace came back as %s", i+1, j.ID)
+		}
+		j.Priority = s.Jobs[i].Priority
+		all = append(all, j)
+	}
+	return all, nil
+}
+
+// scheduler reads the very XML that SLS gets.
+func (s *Scenario) scheduler() (func() (rm.Scheduler, error), error) {
+	site, err := conf.ReadSite(bytes.NewReader(sls.Properties(s.Site)), s.Name+" yarn-site.xml")
+	if err != nil {
+		return nil, err
+	}
+	if s.Fair != nil {
+		f, err := conf.ReadFair(bytes.NewReader(s.Fair), s.Name+" fair-scheduler.xml")
+		if err != nil {
+			return nil, err
+		}
+		return func() (rm.Scheduler, error) { return fairrm.New(f, site) }, nil
+	}
+	c, err := conf.ReadCapacity(bytes.NewReader(s.Capacity), s.Name+" capacity-scheduler.xml")
+	if err != nil {
+		return nil, err
+	}
+	return func() (rm.Scheduler, error) { return capacityrm.New(c, site) }, nil
+}
+
+// phases are one interval before the first heartbeats: a node's first step does nothing.
+func phases(rec *sls.Record) []unit.Time {
+	p := make([]unit.Time, len(rec.Nodes))
+	for i := range rec.Nodes {
+		p[i] = unit.Time(rec.Nodes[i].Phase-rec.Beat) * unit.Millisecond
+	}
+	return p
+}
+
+func ports(rec *sls.Record) []int32 {
+	p := make([]int32, len(rec.Nodes))
+	for i := range rec.Nodes {
+		p[i] = int32(rec.Nodes[i].Port)
+	}
+	return p
+}
+
+// script is what the simulator is told of the log: the scheduler's own timer, and with instants all that reached it.
+//
+// The order is that in which the scheduler worked. The cause lies before: a node looks which of its containers have ended
+// before its heartbeat is on its way, and a master starts what it was given before it calls again.
+func script(s *Scenario, rec *sls.Record, instants bool) *yarn.Script {
+	seq := map[string]int64{}
+	for i := range s.Jobs {
+		seq[s.Jobs[i].ID] = int64(i)
+	}
+	var (
+		all  []yarn.Instant
+		last int64
+		beat = make([]int64, len(rec.Nodes)) // when each node last looked
+		woke = make([]int64, len(rec.Jobs))  // when each job's master last woke up
+	)
+	add := func(in yarn.Instant, at, cause int64) {
+		last = max(last, at) // a line's time is taken a little before it is its turn to be written
+		in.At, in.Cause = unit.Time(last)*unit.Millisecond, unit.Time(cause)*unit.Millisecond
+		all = append(all, in)
+	}
+	rec.Log.Each(func(kind byte, at int64, of int32) {
+		if at < 0 {
+			return // rounds while the nodes registered
+		}
+		if kind == sls.Round {
+			add(yarn.Instant{Kind: yarn.Round}, at, 0)
+		}
+		if !instants {
+			return
+		}
+		switch kind {
+		case sls.Beat:
+			beat[of] = at
+		case sls.Pass:
+			add(yarn.Instant{Kind: yarn.Beat, Node: of}, at, beat[of])
+		case sls.Asked:
+			add(yarn.Instant{Kind: yarn.Added, Job: seq[rec.Jobs[of].ID]}, at, 0)
+		case sls.Tick:
+			woke[of] = at
+		case sls.Call, sls.Change:
+			add(yarn.Instant{Kind: yarn.Tick, Job: seq[rec.Jobs[of].ID]}, at, woke[of])
+		case sls.Ended: // the last tick of a master makes no call
+			add(yarn.Instant{Kind: yarn.Tick, Job: seq[rec.Jobs[of].ID]}, at, 0)
+		}
+	})
+	return &yarn.Script{Instants: all}
+}
+
+// visit is one pass over a node.
+type visit struct {
+	node int32
+	at   unit.Time
+}
+
+// turns numbers the passes of a script: several may be at the same instant.
+func turns(s *yarn.Script) map[visit]int {
+	m := map[visit]int{}
+	for i, x := range s.Instants {
+		if x.Kind == yarn.Beat {
+			m[visit{x.Node, x.At}] = i
+		}
+	}
+	return m
+}
+
+// collector takes what the simulator did.
+type collector struct {
+	o     *outcome
+	turns map[visit]int
+}
+
+var _ sim.Sink = (*collector)(nil)
+
+func ms(t unit.Time) int64 { return int64(t / unit.Millisecond) }
+
+func (c *collector) Job(r *sim.JobRecord) {
+	if r.Job.ID == warmUp {
+		return
+	}
+	c.o.submit[r.Job.ID] = ms(r.Job.Submit)
+	c.o.end[r.Job.ID] = -1
+	if r.Outcome == sim.Finished {
+		c.o.end[r.Job.ID] = ms(r.Finish)
+	}
+}
+
+func (c *collector) Sample(*sim.Sample) {}
+
+func (c *collector) container(r *yarn.ContainerRecord) {
+	if r.Allocated < 0 || r.Job.ID == warmUp {
+		return
+	}
+	if r.Stage == policy.MasterStage {
+		c.o.start[r.Job.ID] = ms(r.Allocated)
+	}
+	c.o.placed = append(c.o.placed, placement{r.Job.ID, r.Node, r.Priority, ms(r.Allocated), c.turns[visit{r.Node, r.Allocated}]})
+}
+
+// processor is the processor time that this process has used.
+func processor() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

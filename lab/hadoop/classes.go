@@ -1,0 +1,81 @@
+package hadoop
+
+import (
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+)
+
+//go:embed files/java/*.java
+var sources embed.FS
+
+// Classes compiles the Java sources below root of a file system against the jars of a version and answers the folder of the
+// classes. It is kept in Home by the sources' content, so that they are compiled once.
+func Classes(ctx context.Context, version string, source fs.FS, root string) (string, error) {
+	lib, err := Fetch(ctx, version, nil)
+	if err != nil {
+		return "", err
+	}
+	java, err := FindJava(ctx, version)
+	if err != nil {
+		return "", err
+	}
+	names, err := fs.Glob(source, path.Join(root, "*.java"))
+	if err != nil || len(names) == 0 {
+		return "", fmt.Errorf("compiling the lab's Java: no sources in %s", root)
+	}
+	sum := sha256.New()
+	texts := make(map[string][]byte, len(names))
+	for _, n := range names { // Glob sorts them
+		b, err := fs.ReadFile(source, n)
+		if err != nil {
+			return "", fmt.Errorf("compiling the lab's Java: %w", err)
+		}
+		texts[path.Base(n)] = b
+		fmt.Fprintf(sum, "%s %d\n%s", path.Base(n), len(b), b)
+	}
+	home := filepath.Dir(lib)
+	dir := filepath.Join(home, "classes-"+version+"-"+hex.EncodeToString(sum.Sum(nil))[:12])
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	if java.Javac == "" {
+		return "", fmt.Errorf("compiling the lab's Java: there is no javac beside %s; install a JDK (Debian: "+
+			"apt install openjdk-17-jdk-headless), or set JAVA_HOME", java.Java)
+	}
+	tmp, err := os.MkdirTemp(home, "compile-")
+	if err != nil {
+		return "", fmt.Errorf("compiling the lab's Java: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(tmp) }()
+	args := []string{"-nowarn", "-proc:none", "-J-XX:TieredStopAtLevel=1", "-cp", filepath.Join(lib, "*"), "-d", filepath.Join(tmp, "out")}
+	for name, text := range texts {
+		file := filepath.Join(tmp, name)
+		if err := os.WriteFile(file, text, 0o644); err != nil {
+			return "", fmt.Errorf("compiling the lab's Java: %w", err)
+		}
+		args = append(args, file)
+	}
+	if out, err := exec.CommandContext(ctx, java.Javac, args...).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("compiling the lab's Java: %w:\n%s", err, lastLines(string(out), 20))
+	}
+	if err := os.Rename(filepath.Join(tmp, "out"), dir); err != nil && !errors.Is(err, fs.ErrExist) {
+		if _, there := os.Stat(dir); there != nil { // somebody else was faster otherwise
+			return "", fmt.Errorf("compiling the lab's Java: %w", err)
+		}
+	}
+	return dir, nil
+}
+
+// own compiles the lab's own classes.
+func (c *Cluster) own(ctx context.Context) (string, error) {
+	return Classes(ctx, c.Version, sources, "files/java")
+}

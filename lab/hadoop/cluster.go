@@ -1,0 +1,213 @@
+package hadoop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/yardmaster/yardmaster/lab/proc"
+)
+
+// Cluster is a lab that was brought up, by this process or by another one.
+type Cluster struct {
+	Dir       string `json:"dir"`
+	Version   string `json:"version"`
+	Scheduler string `json:"scheduler"`
+	Lib       string `json:"lib"`
+	Nodes     []Node `json:"nodes"`
+
+	Daemons []daemon `json:"daemons"` // in the order of their start
+	Ports   ports    `json:"ports"`
+
+	java Java
+}
+
+// Node is one NodeManager.
+type Node struct {
+	Name string `json:"name"` // of its process
+	ID   string `json:"id"`   // as the ResourceManager names it: host:port
+	Rack string `json:"rack"`
+	URL  string `json:"url"`
+}
+
+// daemon is one process: what to run, and what answers once it is up.
+type daemon struct {
+	Name   string `json:"name"`
+	Main   string `json:"main"`
+	HeapMB int    `json:"heap_mb"`
+	Host   string `json:"host"`
+	Ready  string `json:"ready"` // URL
+}
+
+const stateFile = "lab.json"
+
+// Open finds a lab that another process brought up. The error is fs.ErrNotExist if there is none in the folder.
+func Open(ctx context.Context, dir string) (*Cluster, error) {
+	dir, err := proc.Folder(dir)
+	if err != nil {
+		return nil, err
+	}
+	b, err := os.ReadFile(filepath.Join(dir, stateFile))
+	if err != nil {
+		return nil, fmt.Errorf("opening the lab in %s: %w", dir, err)
+	}
+	c := &Cluster{}
+	if err := json.Unmarshal(b, c); err != nil {
+		return nil, fmt.Errorf("opening the lab in %s: %w", dir, err)
+	}
+	c.java, err = FindJava(ctx, c.Version)
+	return c, err
+}
+
+func (c *Cluster) save() error {
+	b, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(c.Dir, stateFile), append(b, '\n'), 0o644)
+}
+
+// Down ends every process of the lab in dir, and whatever its containers have left, and answers how many they were. It
+// works from any process, after a crash, and for a lab that is already down. Configuration, logs and data stay.
+func Down(dir string) (int, error) {
+	// A NodeManager with containers takes over ten seconds to end politely; nothing of it is needed any more.
+	n, err := proc.Down(dir, 3*time.Second)
+	if err != nil {
+		return n, err
+	}
+	if err := os.Remove(filepath.Join(dir, stateFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return n, fmt.Errorf("taking the lab in %s down: %w", dir, err)
+	}
+	return n, nil
+}
+
+// Down ends the lab.
+func (c *Cluster) Down() error {
+	_, err := Down(c.Dir)
+	return err
+}
+
+// RM is the address of the ResourceManager's REST interface.
+func (c *Cluster) RM() string { return c.web("resourcemanager", "rm-web") }
+
+// History is that of MapReduce's history server; empty without one.
+func (c *Cluster) History() string { return c.web("historyserver", "history-web") }
+
+// NameNode is that of WebHDFS; empty without one.
+func (c *Cluster) NameNode() string { return c.web("namenode", "namenode-web") }
+
+// Timeline is that of the timeline server; empty without one.
+func (c *Cluster) Timeline() string { return c.web("timeline", "timeline-web") }
+
+func (c *Cluster) web(name, port string) string {
+	if _, ok := c.daemon(name); !ok {
+		return ""
+	}
+	return "http://" + c.Ports.at(port)
+}
+
+// Conf is the configuration folder that every daemon and client reads.
+func (c *Cluster) Conf() string { return filepath.Join(c.Dir, "conf") }
+
+// RMLog is the ResourceManager's log.
+func (c *Cluster) RMLog() string { return proc.Log(c.Dir, "resourcemanager") }
+
+func (c *Cluster) daemon(name string) (daemon, bool) {
+	for _, d := range c.Daemons {
+		if d.Name == name {
+			return d, true
+		}
+	}
+	return daemon{}, false
+}
+
+// Kill ends a daemon at once, without a chance to say good-bye, as a crash would.
+func (c *Cluster) Kill(name string) error {
+	if _, ok := c.daemon(name); !ok {
+		return fmt.Errorf("killing %s: the lab has no such daemon", name)
+	}
+	r, err := proc.Find(c.Dir, name)
+	if err != nil {
+		return fmt.Errorf("killing %s: %w", name, err)
+	}
+	r.Signal(syscall.SIGKILL)
+	return proc.Stop(c.Dir, name, 0)
+}
+
+// Restart ends a daemon, politely if it runs, starts it again with the same configuration and waits until it answers.
+// Whether nodes have come back to a new ResourceManager is for the caller to wait for: WaitNodes.
+func (c *Cluster) Restart(ctx context.Context, name string) error {
+	d, ok := c.daemon(name)
+	if !ok {
+		return fmt.Errorf("restarting %s: the lab has no such daemon", name)
+	}
+	if err := proc.Stop(c.Dir, name, 10*time.Second); err != nil {
+		return fmt.Errorf("restarting %s: %w", name, err)
+	}
+	p, err := c.start(d)
+	if err != nil {
+		return err
+	}
+	return c.await(ctx, d, p)
+}
+
+// Java is a client of the lab to be run: a class of Hadoop's or of the lab's own, with the lab's configuration. It belongs
+// to the run, so that Down ends it too.
+func (c *Cluster) Java(ctx context.Context, heapMB int, class string, args ...string) *exec.Cmd {
+	return c.javaWith(ctx, heapMB, "", class, args...)
+}
+
+func (c *Cluster) javaWith(ctx context.Context, heapMB int, classes, class string, args ...string) *exec.Cmd {
+	all := append(c.java.Options(heapMB), "-cp", c.classpath(classes), class)
+	cmd := exec.CommandContext(ctx, c.java.Java, append(all, args...)...)
+	cmd.Env = append(append(os.Environ(), c.env()...), proc.Variable+"="+c.Dir)
+	cmd.Dir = c.Dir
+	return cmd
+}
+
+// env is what daemons and clients have in their environment. Containers find Java by JAVA_HOME.
+func (c *Cluster) env() []string {
+	return []string{"HADOOP_CONF_DIR=" + c.Conf(), "HADOOP_USER_NAME=" + userName(), "JAVA_HOME=" + c.java.Home}
+}
+
+func (c *Cluster) classpath(classes string) string {
+	cp := c.Conf() + ":" + filepath.Join(c.Lib, "*")
+	if classes != "" {
+		cp = classes + ":" + cp
+	}
+	return cp
+}
+
+// Usage is what a daemon takes.
+type Usage struct {
+	Name  string
+	PID   int
+	Alive bool
+	RSS   int64 // bytes
+	CPU   time.Duration
+	Since time.Time
+}
+
+// Usages has what every recorded process of the lab in dir takes, in the order of their start.
+func Usages(dir string) ([]Usage, error) {
+	records, err := proc.List(dir)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Usage, 0, len(records))
+	for _, r := range records {
+		u := Usage{Name: r.Name, PID: r.PID, Alive: r.Alive(), Since: r.At}
+		if u.Alive {
+			u.RSS, u.CPU, _ = proc.Usage(r.PID) // it may end just now: then it takes nothing
+		}
+		list = append(list, u)
+	}
+	return list, nil
+}

@@ -1,0 +1,32 @@
+package hadoop
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+)
+
+// portNames has every port that a configuration names. Nodes use the same number on different addresses.
+var portNames = []string{"rm-client", "rm-scheduler", "rm-tracker", "rm-admin", "rm-web", "nm", "nm-localizer", "nm-web",
+	"nm-collector", "namenode-rpc", "namenode-web", "datanode", "datanode-web", "datanode-ipc", "history-rpc", "history-admin",
+	"history-web", "timeline-rpc", "timeline-web"}
+
+type ports map[string]int
+
+// freePorts asks the kernel for as many ports as there are names, each free on every address, all different.
+func freePorts() (ports, error) {
+	p := ports{}
+	for _, name := range portNames {
+		l, err := net.Listen("tcp4", "0.0.0.0:0")
+		if err != nil {
+			return nil, fmt.Errorf("asking for a free port: %w", err)
+		}
+		defer func() { _ = l.Close() }() // all are held until the last is found
+		p[name] = l.Addr().(*net.TCPAddr).Port
+	}
+	return p, nil
+}
+
+// at is a port of the master's address, here one of whichever node reads it.
+func (p ports) at(name string) string   { return net.JoinHostPort(master, strconv.Itoa(p[name])) }
+func (p ports) here(name string) string { return hostHere + ":" + strconv.Itoa(p[name]) }

@@ -1,0 +1,199 @@
+package secure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/lab/hadoop/bare"
+	"github.com/yardmaster/yardmaster/lab/proc"
+)
+
+// Realm is the realm of the lab's KDC.
+const Realm = "YARD.LAB"
+
+// KDC is a private MIT Kerberos server on loopback with files of its own: no system service, no root.
+type KDC struct {
+	yard *bare.Yard
+	dir  string
+	port int
+	// the programs
+	kdc, util, admin string
+}
+
+// Missing says which programs are not there, and where to get them; nothing is installed.
+func Missing() error {
+	var no []string
+	for _, p := range []string{"krb5kdc", "kdb5_util", "kadmin.local", "kinit"} {
+		if _, err := program(p); err != nil {
+			no = append(no, p)
+		}
+	}
+	if len(no) == 0 {
+		return nil
+	}
+	return fmt.Errorf("a private KDC needs %s; install them (Debian: apt install krb5-kdc krb5-admin-server krb5-user)", strings.Join(no, ", "))
+}
+
+// program finds a command, also where ordinary users do not look.
+func program(name string) (string, error) {
+	if p, err := exec.LookPath(name); err == nil {
+		return p, nil
+	}
+	for _, d := range []string{"/usr/sbin", "/usr/local/sbin", "/sbin"} {
+		if p := filepath.Join(d, name); isFile(p) {
+			return p, nil
+		}
+	}
+	return "", fmt.Errorf("there is no %s", name)
+}
+
+func isFile(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.Mode().IsRegular()
+}
+
+// newKDC writes the files, makes the database and starts the server.
+func newKDC(ctx context.Context, y *bare.Yard) (*KDC, error) {
+	if err := Missing(); err != nil {
+		return nil, err
+	}
+	k := &KDC{yard: y, dir: filepath.Join(y.Dir, "kdc")}
+	for p, name := range map[*string]string{&k.kdc: "krb5kdc", &k.util: "kdb5_util", &k.admin: "kadmin.local"} {
+		var err error
+		if *p, err = program(name); err != nil {
+			return nil, err
+		}
+	}
+	ports, err := bare.Ports(1)
+	if err != nil {
+		return nil, err
+	}
+	k.port = ports[0]
+	if err := os.RemoveAll(k.dir); err != nil { // of an earlier run
+		return nil, fmt.Errorf("making the KDC: %w", err)
+	}
+	if err := os.MkdirAll(k.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("making the KDC: %w", err)
+	}
+	files := map[string]string{
+		"krb5.conf": fmt.Sprintf(`[libdefaults]
+  default_realm = %[1]s
+  dns_lookup_kdc = false
+  dns_lookup_realm = false
+  dns_canonicalize_hostname = false
+  rdns = false
+  udp_preference_limit = 1
+  ticket_lifetime = 1h
+  renew_lifetime = 1d
+[realms]
+  %[1]s = {
+    kdc = 127.0.0.1:%[2]d
+  }
+[domain_realm]
+  localhost = %[1]s
+`, Realm, k.port),
+		"kdc.conf": fmt.Sprintf(`[kdcdefaults]
+  kdc_listen = 127.0.0.1:%[2]d
+  kdc_tcp_listen = 127.0.0.1:%[2]d
+[realms]
+  %[1]s = {
+    database_name = %[3]s/principal
+    key_stash_file = %[3]s/stash
+    acl_file = %[3]s/acl
+    max_life = 10h
+    max_renewable_life = 7d
+    supported_enctypes = aes256-cts-hmac-sha1-96:normal aes128-cts-hmac-sha1-96:normal
+  }
+[logging]
+  kdc = FILE:%[3]s/kdc.log
+`, Realm, k.port, k.dir),
+		"acl": "",
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(k.dir, name), []byte(text), 0o600); err != nil {
+			return nil, fmt.Errorf("making the KDC: %w", err)
+		}
+	}
+	if err := k.run(ctx, "", k.util, "-r", Realm, "create", "-s", "-P", "master"); err != nil {
+		return nil, err
+	}
+	if err := k.start(ctx); err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+func (k *KDC) start(ctx context.Context) error {
+	if _, err := proc.Start(k.yard.Dir, proc.Command{Name: "kdc", Path: k.kdc, Args: []string{"-r", Realm, "-n"}, Env: k.env()}); err != nil {
+		return err
+	}
+	return k.yard.Until(ctx, "kdc", "kdc answers", func() error {
+		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", k.port))
+		if err != nil {
+			return err
+		}
+		return c.Close()
+	})
+}
+
+func (k *KDC) env() []string {
+	return []string{"KRB5_CONFIG=" + k.Config(), "KRB5_KDC_PROFILE=" + filepath.Join(k.dir, "kdc.conf")}
+}
+
+func (k *KDC) run(ctx context.Context, input, path string, args ...string) error {
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Env = append(os.Environ(), k.env()...)
+	cmd.Stdin = strings.NewReader(input)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", filepath.Base(path), err, out)
+	}
+	if text := string(out); strings.Contains(text, "while ") && strings.Contains(text, ": ") && path == k.admin {
+		for line := range strings.Lines(text) { // it ends with 0 whatever its commands did
+			if strings.Contains(line, " while ") && !strings.HasPrefix(line, "WARNING") {
+				return errors.New("kadmin.local: " + strings.TrimSpace(line))
+			}
+		}
+	}
+	return nil
+}
+
+// Admin runs commands of kadmin, one a line.
+func (k *KDC) Admin(ctx context.Context, commands ...string) error {
+	return k.run(ctx, strings.Join(commands, "\n")+"\n", k.admin, "-r", Realm)
+}
+
+// Config is the krb5.conf of the realm.
+func (k *KDC) Config() string { return filepath.Join(k.dir, "krb5.conf") }
+
+// Keytab is where the keys of a principal are kept, named after its first part.
+func (k *KDC) Keytab(principal string) string {
+	name, _, _ := strings.Cut(principal, "/")
+	return filepath.Join(k.dir, name+".keytab")
+}
+
+// add are the commands that make a principal and its keytab.
+func (k *KDC) add(principal, options string) []string {
+	return []string{"addprinc -randkey " + options + " " + principal, "ktadd -k " + k.Keytab(principal) + " -norandkey " + principal}
+}
+
+// Kinit writes a credential cache of the principal from its keytab, for the lifetime given (60s, 1h).
+func (k *KDC) Kinit(ctx context.Context, principal, cache, lifetime string) error {
+	kinit, err := program("kinit")
+	if err != nil {
+		return err
+	}
+	return k.run(ctx, "", kinit, "-c", "FILE:"+cache, "-l", lifetime, "-k", "-t", k.Keytab(principal), principal)
+}
+
+// Stop ends the KDC; Restart starts it again on the same database.
+func (k *KDC) Stop() error { return k.yard.Stop("kdc") }
+
+// Restart starts a stopped KDC.
+func (k *KDC) Restart(ctx context.Context) error { return k.start(ctx) }

@@ -1,0 +1,298 @@
+package sls
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// maxLine bounds one line of a log; longer ones (a dump of a configuration) are of no interest.
+const maxLine = 1 << 16
+
+// parse turns the log of a run into a record. A line is "MS LOGGER MESSAGE", MS counted from the start of the JVM: those of
+// logger y are Watch's (see java/Watch.java), those of RMContainerImpl tell the life of each container. Lines of other
+// loggers and torn lines are passed over; Lost and counts tell when something is missing.
+func parse(r io.Reader, rec *Record) error {
+	p := &parser{
+		rec: rec, nodes: map[string]int32{}, jobs: map[int64]int32{}, containers: map[key]int32{},
+		near: map[int64]string{}, beats: make([][]int64, len(rec.Nodes)),
+	}
+	for i := range rec.Nodes {
+		p.nodes[rec.Nodes[i].Name] = int32(i)
+	}
+	in := bufio.NewReaderSize(r, maxLine)
+	for {
+		line, long, err := in.ReadLine()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("reading the log of SLS: %w", err)
+		}
+		if !long {
+			p.line(string(line))
+		}
+		for long && err == nil {
+			_, long, err = in.ReadLine()
+		}
+	}
+	return p.finish()
+}
+
+// key is a container: its application's number and its own.
+type key struct{ app, num int64 }
+
+type parser struct {
+	rec        *Record
+	nodes      map[string]int32
+	jobs       map[int64]int32 // by application number
+	containers map[key]int32
+	near       map[int64]string // by application number: where its last allocation was
+	base, zero int64
+	based      bool
+	kinds      strings.Builder
+	at         []int64 // absolute, on the log's clock
+	beats      [][]int64
+	serving    int32 // the node of the last pass
+	ended      bool
+}
+
+func (p *parser) line(s string) {
+	msText, rest, ok := strings.Cut(s, " ")
+	if !ok {
+		return
+	}
+	logger, msg, ok := strings.Cut(rest, " ")
+	if !ok {
+		return
+	}
+	ms, err := strconv.ParseInt(msText, 10, 64)
+	if err != nil {
+		return
+	}
+	switch logger {
+	case "y":
+		p.watch(ms, strings.Fields(msg))
+	case "RMContainerImpl":
+		p.transition(ms, msg)
+	case "AbstractContainerAllocator":
+		p.locality(msg)
+	case "FiCaSchedulerApp":
+		p.givenUp(ms, strings.Fields(msg))
+	}
+}
+
+func field(f []string, i int) string {
+	if i >= len(f) {
+		return ""
+	}
+	return f[i]
+}
+
+// num reads a field as a number; -1 when it is none.
+func num(f []string, i int) int64 {
+	if i >= len(f) {
+		return -1
+	}
+	v, err := strconv.ParseInt(f[i], 10, 64)
+	if err != nil {
+		return -1
+	}
+	return v
+}
+
+func (p *parser) watch(ms int64, f []string) {
+	if len(f) == 0 {
+		return
+	}
+	switch f[0] {
+	case "base":
+		p.base = num(f, 1)
+	case "node":
+		if i, ok := p.nodes[field(f, 1)]; ok {
+			p.rec.Nodes[i].Port = num(f, 2)
+		}
+	case "zero":
+		p.zero, p.based = num(f, 1)-p.base, true
+	case "job":
+		if len(f) < 4 {
+			return
+		}
+		p.jobs[num(f, 1)] = int32(len(p.rec.Jobs))
+		p.rec.Jobs = append(p.rec.Jobs, JobRecord{
+			ID: f[2], Priority: int(num(f, 3)), Submit: ms, Added: -1, Asked: -1, Master: -1, Launched: -1, End: -1, Removed: -1,
+		})
+	case "beat", "pass":
+		i, ok := p.nodes[field(f, 1)]
+		if !ok {
+			return
+		}
+		if f[0] == "beat" {
+			p.note(Beat, ms, i)
+			p.beats[i] = append(p.beats[i], ms)
+		} else {
+			p.note(Pass, ms, i)
+			p.serving = i
+		}
+	case "unordered":
+		p.rec.Machine.Unordered++
+	case "round":
+		p.note(Round, ms, 0)
+	case "mark", "kill":
+		if i, ok := p.containers[key{num(f, 1), num(f, 2)}]; ok {
+			p.rec.Kills = append(p.rec.Kills, Kill{At: ms, Container: i, Taken: f[0] == "kill"})
+		}
+	case "got":
+		p.got(f)
+	case "lost":
+		// FINISHING is no loss: the master has unregistered, its node has only not told yet.
+		if j, ok := p.jobs[num(f, 1)]; ok && len(f) > 2 && f[2] != "FINISHING" {
+			p.rec.Lost = append(p.rec.Lost, p.rec.Jobs[j].ID+" "+f[2])
+		}
+	case "all":
+		p.ended = true
+		p.rec.Machine.CPU = float64(max(num(f, 3), 0)) / 1000
+	default:
+		p.app(ms, f)
+	}
+}
+
+// app takes what concerns one application.
+func (p *parser) app(ms int64, f []string) {
+	i, ok := p.jobs[num(f, 1)]
+	if !ok {
+		return
+	}
+	j := &p.rec.Jobs[i]
+	switch f[0] {
+	case "add":
+		j.Added = ms
+		p.note(Added, ms, i)
+	case "ask":
+		if num(f, 2) > 0 && j.Asked < 0 {
+			j.Asked = ms
+			p.note(Asked, ms, i)
+		}
+	case "am":
+		j.Launched = ms
+	case "tick":
+		p.note(Tick, ms, i)
+	case "call":
+		if num(f, 2) > 0 {
+			p.note(Change, ms, i)
+		} else {
+			p.note(Call, ms, i)
+		}
+	case "end":
+		j.End = ms
+		p.note(Ended, ms, i)
+	case "rem":
+		j.Removed = ms
+		p.note(Gone, ms, i)
+	}
+}
+
+func (p *parser) note(kind byte, ms int64, of int32) {
+	p.kinds.WriteByte(kind)
+	p.at = append(p.at, ms)
+	p.rec.Log.Of = append(p.rec.Log.Of, of)
+}
+
+// got takes "got APP CONTAINER NODE PRIORITY MB VCORES".
+func (p *parser) got(f []string) {
+	i, ok := p.containers[key{num(f, 1), num(f, 2)}]
+	if !ok || len(f) < 7 {
+		return
+	}
+	c := &p.rec.Containers[i]
+	if n, ok := p.nodes[f[3]]; ok {
+		c.Node = n
+	}
+	c.Priority, c.Mem, c.Cores = int32(num(f, 4)), num(f, 5), num(f, 6)
+}
+
+// transition takes "container_TS_APP_ATTEMPT_NUM Container Transitioned from A to B".
+func (p *parser) transition(ms int64, msg string) {
+	f := strings.Fields(msg)
+	if len(f) != 7 || f[2] != "Transitioned" {
+		return
+	}
+	k, ok := containerKey(f[0])
+	if !ok {
+		return
+	}
+	job, ok := p.jobs[k.app]
+	if !ok {
+		return
+	}
+	i, ok := p.containers[k]
+	if !ok {
+		i = int32(len(p.rec.Containers))
+		p.containers[k] = i
+		p.rec.Containers = append(p.rec.Containers, ContainerRecord{
+			Job: job, Num: k.num, Node: -1, Priority: -1, Reserved: -1, Allocated: -1, Acquired: -1, Running: -1, Ended: -1,
+		})
+	}
+	c := &p.rec.Containers[i]
+	c.State = f[6]
+	switch f[6] {
+	case "RESERVED":
+		c.Reserved, c.Node = ms, p.serving
+	case "ALLOCATED":
+		c.Allocated = ms
+		c.Near = p.near[k.app]
+		delete(p.near, k.app)
+		if p.rec.Jobs[job].Master < 0 {
+			p.rec.Jobs[job].Master = ms
+		}
+	case "ACQUIRED":
+		c.Acquired = ms
+	case "RUNNING":
+		c.Running = ms
+	default:
+		c.Ended = ms
+	}
+}
+
+// locality takes the allocator's "assignedContainer application attempt=appattempt_TS_APP_N ... type=OFF_SWITCH ...".
+func (p *parser) locality(msg string) {
+	_, a, ok := strings.Cut(msg, "attempt=appattempt_")
+	if !ok || !strings.HasPrefix(msg, "assignedContainer") {
+		return
+	}
+	a, _, _ = strings.Cut(a, " ")
+	parts := strings.Split(a, "_")
+	_, t, ok := strings.Cut(msg, " type=")
+	if !ok || len(parts) != 3 {
+		return
+	}
+	t, _, _ = strings.Cut(t, " ")
+	p.near[num(parts, 1)] = t
+}
+
+// givenUp takes "Application application_TS_APP unreserved on node host: HOST:PORT #containers=... ...".
+func (p *parser) givenUp(ms int64, f []string) {
+	if field(f, 2) != "unreserved" {
+		return
+	}
+	parts := strings.Split(f[1], "_")
+	host, _, _ := strings.Cut(field(f, 6), ":")
+	job, ok := p.jobs[num(parts, 2)]
+	node, known := p.nodes[host]
+	if ok && known {
+		p.rec.GivenUp = append(p.rec.GivenUp, GivenUp{ms, job, node})
+	}
+}
+
+// containerKey reads container_TS_APP_ATTEMPT_NUM, or with an epoch container_eNN_TS_APP_ATTEMPT_NUM.
+func containerKey(s string) (key, bool) {
+	parts := strings.Split(s, "_")
+	n := len(parts)
+	if n < 5 || parts[0] != "container" {
+		return key{}, false
+	}
+	k := key{num(parts, n-3), num(parts, n-1)}
+	return k, k.app >= 0 && k.num >= 0
+}

@@ -1,0 +1,168 @@
+package sls
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Record is what one run of SLS did. All instants are milliseconds since time 0 of the trace; -1: it did not happen.
+type Record struct {
+	Scenario   string
+	Hadoop     string // version
+	Scheduler  string // capacity or fair
+	Trace      string // what it was run on, as the caller calls it
+	Beat       int64  // heartbeat of nodes and masters
+	Nodes      []NodeRecord
+	Jobs       []JobRecord       // in order of application ids
+	Containers []ContainerRecord // in order of allocation
+	Log        Log
+	Kills      []Kill
+	GivenUp    []GivenUp
+	Lost       []string // applications that the RM did not see end well: jobs whose times mean nothing
+	Machine    Machine
+}
+
+// NodeRecord is one node.
+type NodeRecord struct {
+	Name  string
+	Rack  string
+	Port  int64 // of its id; the RM keeps some lists of nodes in the order of a hash over name and port
+	Phase int64 // first heartbeat: later ones follow every Beat, plus what the machine slipped
+}
+
+// JobRecord is one application.
+type JobRecord struct {
+	ID       string
+	Priority int   `json:",omitempty"`
+	Submit   int64 // reached the RM
+	Added    int64 // its attempt reached the scheduler
+	Asked    int64 // the request for its master was filed
+	Master   int64 // its master's container was allocated
+	Launched int64
+	End      int64 // its master had unregistered
+	Removed  int64 // the scheduler dropped its attempt
+}
+
+// ContainerRecord is one container, a master's among them (Priority 0).
+type ContainerRecord struct {
+	Job       int32 // index into Jobs
+	Num       int64 // number in its application's ids
+	Node      int32 // index into Nodes; -1: nobody was told
+	Priority  int32
+	Mem       int64
+	Cores     int64
+	Near      string `json:",omitempty"` // NODE_LOCAL, RACK_LOCAL, OFF_SWITCH, where the scheduler said so
+	Reserved  int64  // -1: never
+	Allocated int64
+	Acquired  int64
+	Running   int64 // its node had reported it
+	Ended     int64
+	State     string // the RM's last word: COMPLETED, KILLED, RELEASED
+}
+
+// Kill is a container that the preemption monitor chose (Taken false) or took away.
+type Kill struct {
+	At        int64
+	Container int32 // index into Containers
+	Taken     bool
+}
+
+// GivenUp is a reservation that an application gave up for another.
+type GivenUp struct {
+	At   int64
+	Job  int32
+	Node int32
+}
+
+// Kinds of entries of a Log.
+const (
+	Beat   = 'B' // a node has looked which of its containers have ended, and its heartbeat reached the RM
+	Pass   = 'P' // the scheduler began to serve a node
+	Tick   = 'T' // a master has started what it was given, and calls
+	Call   = 'C' // its allocate reached the scheduler
+	Change = 'A' // the same, with new requests
+	Added  = '+' // an attempt was added
+	Asked  = 'M' // the request for a master was filed
+	Ended  = 'E' // a master has unregistered, in a tick
+	Gone   = '-' // an attempt was removed
+	Round  = 'R' // preemption round, or update of the fair shares
+)
+
+// Log holds every event that moves the scheduler, in the order of the log: Kinds[i] happened At[0]+...+At[i] ms after
+// time 0 to node or job Of[i].
+type Log struct {
+	Kinds string
+	At    []int64
+	Of    []int32
+}
+
+// Each calls f for every entry with its instant.
+func (l *Log) Each(f func(kind byte, at int64, of int32)) {
+	var t int64
+	for i := range len(l.Kinds) {
+		t += l.At[i]
+		f(l.Kinds[i], t, l.Of[i])
+	}
+}
+
+// Machine says how fast the run was and how much the computer was in its way.
+type Machine struct {
+	Wall    float64 // seconds from the start of the JVM to its end
+	StartUp float64 // of these, until time 0
+	CPU     float64 // seconds
+	Load    float64 // average number of runnable threads of the computer, mean over the run
+	LoadMax float64
+	SlipP50 int64 // how late heartbeats came, ms
+	SlipP95 int64
+	SlipMax int64
+	// Unordered counts events whose order in the log may not be that in which the scheduler took them in.
+	Unordered int `json:",omitempty"`
+}
+
+// Save writes the record as gzipped JSON.
+func (r *Record) Save(name string) (err error) {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := f.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	z, err := gzip.NewWriterLevel(f, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	if err := json.NewEncoder(z).Encode(r); err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	return z.Close()
+}
+
+// Load reads a record that Save wrote.
+func Load(name string) (*Record, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	r := &Record{}
+	if err := json.NewDecoder(z).Decode(r); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	if len(r.Log.At) != len(r.Log.Kinds) || len(r.Log.Of) != len(r.Log.Kinds) {
+		return nil, fmt.Errorf("reading %s: its log has %d kinds, %d instants, %d objects", name, len(r.Log.Kinds), len(r.Log.At), len(r.Log.Of))
+	}
+	return r, nil
+}

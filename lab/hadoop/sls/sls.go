@@ -1,0 +1,210 @@
+// Package sls runs Hadoop's Scheduler Load Simulator: the real ResourceManager with its real scheduler in one JVM, nodes and
+// application masters simulated by timers. It is the second truth, besides real daemons, that the simulator is held against:
+// hundreds of nodes fit on a laptop, and everything that reaches the scheduler can be seen with its instant.
+//
+// SLS runs on the wall clock. A trace of two minutes takes two minutes, and what the computer does meanwhile shows: a
+// heartbeat that comes 50 ms late may change who gets the next container. So a run is returned as a Record of every
+// heartbeat, scheduling pass, call of a master, preemption round and container, together with how late heartbeats were.
+//
+// The stock runner of Hadoop 3.4 (SLSRunner) builds its ResourceManager without yarn-site.xml, cannot read its own traces,
+// loses applications in races and may never exit. The few classes in java/ start it around all that. They subclass the
+// schedulers to write one line for each event that reaches them, and change nothing about what they decide.
+//
+// A run is warmed up: the first seconds of a JVM are slow, so a trace should begin with a throw-away job at 0 and the jobs
+// that count at 10 s or later.
+package sls
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/lab/proc"
+)
+
+// Options is one run.
+type Options struct {
+	Name  string // of the scenario; kept in the record
+	Trace string // a fingerprint of what is run; kept in the record
+	Jobs  []Job
+	Racks []Rack
+	// Capacity is a capacity-scheduler.xml, Fair a fair-scheduler.xml: give one.
+	Capacity, Fair []byte
+	Site           map[string]string // further properties of yarn-site.xml
+	Heartbeat      time.Duration     // of nodes and masters; 0: 1 s
+	Dir            string            // for configuration, log and output; must be empty or new
+	HeapMB         int               // 0: 384
+	Lib            string            // folder with Hadoop's jars; "": fetched
+	// Limit ends a run that does not end by itself. 0: five minutes after the last submission, plus what the tasks take
+	// one after another on one container of every node.
+	Limit time.Duration
+	Log   io.Writer // progress; nil: silent
+}
+
+func (o *Options) withDefaults(ends bool) error {
+	if ends && len(o.Jobs) == 0 || len(o.Racks) == 0 {
+		return fmt.Errorf("sls: a run needs jobs and nodes")
+	}
+	if (o.Capacity == nil) == (o.Fair == nil) {
+		return fmt.Errorf("sls: give either a capacity-scheduler.xml or a fair-scheduler.xml")
+	}
+	if o.Dir == "" {
+		return fmt.Errorf("sls: a run needs a folder")
+	}
+	if o.Heartbeat == 0 {
+		o.Heartbeat = time.Second
+	}
+	if o.HeapMB == 0 {
+		o.HeapMB = 384
+	}
+	if o.Log == nil {
+		o.Log = io.Discard
+	}
+	if o.Limit == 0 {
+		o.Limit = limit(o)
+	}
+	return nil
+}
+
+func limit(o *Options) time.Duration {
+	nodes := 0
+	for i := range o.Racks {
+		nodes += len(o.Racks[i].Nodes)
+	}
+	var last, work int64
+	for i := range o.Jobs {
+		last = max(last, o.Jobs[i].Start)
+		for _, t := range o.Jobs[i].Tasks {
+			work += t.Duration * max(t.Count, 1)
+		}
+	}
+	return 5*time.Minute + time.Duration(last+work/int64(max(nodes, 1)))*time.Millisecond
+}
+
+// process is the name under which the JVM is recorded in the run's folder.
+const process = "sls"
+
+// Run runs SLS to the end of all jobs and returns what happened. The JVM is gone when it returns, also on errors and when ctx
+// ends. Applications that SLS lost are in Record.Lost; that is no error.
+func Run(ctx context.Context, o Options) (*Record, error) {
+	if err := o.withDefaults(true); err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	p, err := start(ctx, &o, len(o.Jobs))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _, _ = proc.Down(o.Dir, 0) }()
+	load, err := wait(ctx, &o, p)
+	if err != nil {
+		return nil, err
+	}
+	wall := time.Since(began)
+	rec := &Record{Scenario: o.Name, Trace: o.Trace, Hadoop: hadoop.Default, Scheduler: o.scheduler(), Beat: o.Heartbeat.Milliseconds()}
+	for i := range o.Racks {
+		for _, n := range o.Racks[i].Nodes {
+			rec.Nodes = append(rec.Nodes, NodeRecord{Name: n.Name, Rack: o.Racks[i].Name, Phase: -1})
+		}
+	}
+	f, err := os.Open(logFile(o.Dir))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if err := parse(f, rec); err != nil {
+		return nil, fmt.Errorf("sls: %s: %w; its last words:\n%s", o.Name, err, lastWords(o.Dir))
+	}
+	rec.Machine.Wall, rec.Machine.Load, rec.Machine.LoadMax = wall.Seconds(), load.mean(), load.max
+	if len(rec.Jobs) != len(o.Jobs) {
+		return nil, fmt.Errorf("sls: %s: %d of %d jobs were submitted; its last words:\n%s", o.Name, len(rec.Jobs), len(o.Jobs), lastWords(o.Dir))
+	}
+	return rec, nil
+}
+
+func (o *Options) scheduler() string {
+	if o.Fair != nil {
+		return "fair"
+	}
+	return "capacity"
+}
+
+func logFile(dir string) string { return filepath.Join(dir, "events.log") }
+
+// start writes the run's files and starts the JVM; jobs is how many applications it waits for, 0: it stays.
+func start(ctx context.Context, o *Options, jobs int) (*proc.Process, error) {
+	java, err := hadoop.FindJava(ctx, hadoop.Default)
+	if err != nil {
+		return nil, err
+	}
+	if o.Lib == "" {
+		if o.Lib, err = hadoop.Fetch(ctx, hadoop.Default, o.Log); err != nil {
+			return nil, err
+		}
+	}
+	if o.Dir, err = proc.Folder(o.Dir); err != nil {
+		return nil, err
+	}
+	classes, err := compile(ctx, java, o.Lib)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.write(); err != nil {
+		return nil, fmt.Errorf("sls: writing the run's files: %w", err)
+	}
+	conf := filepath.Join(o.Dir, "conf")
+	args := append(java.Options(o.HeapMB),
+		"-Xms"+fmt.Sprint(o.HeapMB)+"m", "-Xss512k", "-Djava.io.tmpdir="+filepath.Join(o.Dir, "tmp"),
+		fmt.Sprintf("-Dyard.jobs=%d", jobs), fmt.Sprintf("-Dyard.linger=%d", 3*o.Heartbeat.Milliseconds()/2),
+		"-cp", strings.Join([]string{conf, classes, filepath.Join(o.Lib, "*")}, string(filepath.ListSeparator)), "yardmaster.Main",
+		"-tracetype", "SLS", "-tracelocation", filepath.Join(o.Dir, "trace.json"), "-nodes", filepath.Join(o.Dir, "nodes.json"),
+		"-output", filepath.Join(o.Dir, "out"))
+	// It needs little of the processor, but at its instants: it goes before others where that is allowed. Its own priority
+	// stays if not.
+	path := java.Java
+	if nice, err := exec.LookPath("nice"); err == nil {
+		path, args = nice, append([]string{"-n", "-20", java.Java}, args...)
+	}
+	// HADOOP_CONF_DIR of the person who runs this must not reach it.
+	return proc.Start(o.Dir, proc.Command{Name: process, Path: path, Args: args, Env: []string{"HADOOP_CONF_DIR=" + conf}})
+}
+
+// wait waits for the end and watches the computer's load.
+func wait(ctx context.Context, o *Options, p *proc.Process) (load loads, err error) {
+	limit := time.NewTimer(o.Limit)
+	defer limit.Stop()
+	every := time.NewTicker(2 * time.Second)
+	defer every.Stop()
+	for {
+		select {
+		case <-p.Done():
+			if err := p.Err(); err != nil {
+				return load, fmt.Errorf("sls: %s: the JVM ended: %w; its last words:\n%s", o.Name, err, lastWords(o.Dir))
+			}
+			return load, nil
+		case <-every.C:
+			load.sample()
+		case <-limit.C:
+			return load, fmt.Errorf("sls: %s did not end within %v; its last words:\n%s", o.Name, o.Limit, lastWords(o.Dir))
+		case <-ctx.Done():
+			return load, ctx.Err()
+		}
+	}
+}
+
+// lastWords is the end of what the JVM wrote besides its events.
+func lastWords(dir string) string {
+	b, err := os.ReadFile(proc.Log(dir, process))
+	if err != nil || len(b) == 0 {
+		return "(none)"
+	}
+	lines := bytes.Split(bytes.TrimSpace(b), []byte("\n"))
+	return string(bytes.Join(lines[max(0, len(lines)-15):], []byte("\n")))
+}

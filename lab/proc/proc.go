@@ -1,0 +1,204 @@
+// Package proc starts the processes of a lab, and ends them whatever has happened in between.
+//
+// A lab has a run folder. Every process is started in a process group of its own (so that an interrupt at the keyboard
+// reaches only the command), writes to log/NAME.log and is recorded in pid/NAME: its process id together with the instant at
+// which the kernel started it, so that a number which meanwhile belongs to somebody else is never signalled.
+//
+// Processes also carry the run folder in the environment variable YARDMASTER_RUN. What they start in turn inherits it, or
+// works in a folder below RUN/work; both are looked for when a run is taken down, so that a grandchild, or a child whose record
+// could not be written any more, is found too. Down therefore works from another process and after a crash. Linux only: it
+// reads /proc.
+package proc
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sort"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Variable is the environment variable that marks every process of a run with the run's folder.
+const Variable = "YARDMASTER_RUN"
+
+// Command is a process to start.
+type Command struct {
+	Name string // unique within the run; names its record and its log
+	Path string
+	Args []string // without the program's name
+	Env  []string // added to this process's own environment
+	Dir  string   // working directory; the run folder if empty
+	// Output takes both streams instead of log/NAME.log when it is set.
+	Output *os.File
+}
+
+// Record is what is kept of a started process.
+type Record struct {
+	Name  string    `json:"name"`
+	PID   int       `json:"pid"`
+	Ticks uint64    `json:"ticks"` // when the kernel started it, in clock ticks since boot
+	At    time.Time `json:"at"`
+}
+
+// Process is a process that this one has started.
+type Process struct {
+	Record
+	done chan struct{}
+	err  error
+}
+
+// Done is closed when the process has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Err is how it ended, once it has.
+func (p *Process) Err() error {
+	<-p.done
+	return p.err
+}
+
+// Folder makes a path absolute and free of symbolic links, as it must be to be compared with what /proc says.
+func Folder(run string) (string, error) {
+	abs, err := filepath.Abs(run)
+	if err != nil {
+		return "", err
+	}
+	if path, err := filepath.EvalSymlinks(abs); err == nil {
+		return path, nil
+	}
+	return abs, nil
+}
+
+// Log is where the output of a process goes.
+func Log(run, name string) string { return filepath.Join(run, "log", name+".log") }
+
+// Start starts a process and records it. A process of that name must not be running.
+func Start(run string, c Command) (*Process, error) {
+	run, err := Folder(run)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range []string{"log", "pid"} {
+		if err := os.MkdirAll(filepath.Join(run, d), 0o755); err != nil {
+			return nil, fmt.Errorf("starting %s: %w", c.Name, err)
+		}
+	}
+	if old, err := read(run, c.Name); err == nil && old.Alive() {
+		return nil, fmt.Errorf("starting %s: it is running already, as process %d", c.Name, old.PID)
+	}
+	cmd := exec.Command(c.Path, c.Args...)
+	cmd.Env = append(append(os.Environ(), c.Env...), Variable+"="+run)
+	cmd.Dir = c.Dir
+	if cmd.Dir == "" {
+		cmd.Dir = run
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out := c.Output
+	if out == nil {
+		out, err = os.OpenFile(Log(run, c.Name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+		if err != nil {
+			return nil, fmt.Errorf("starting %s: %w", c.Name, err)
+		}
+		defer out.Close()
+	}
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting %s: %w", c.Name, err)
+	}
+	p := &Process{Record: Record{Name: c.Name, PID: cmd.Process.Pid, At: time.Now()}, done: make(chan struct{})}
+	st, err := stat(p.PID)
+	if err == nil {
+		p.Ticks = st.ticks
+		err = write(run, p.Record)
+	}
+	if err != nil {
+		_ = syscall.Kill(-p.PID, syscall.SIGKILL)
+		_ = cmd.Wait()
+		return nil, fmt.Errorf("recording %s: %w", c.Name, err)
+	}
+	go func() {
+		p.err = cmd.Wait()
+		close(p.done)
+	}()
+	return p, nil
+}
+
+// Alive says whether the very process that was recorded still runs.
+func (r Record) Alive() bool {
+	st, err := stat(r.PID)
+	return err == nil && st.ticks == r.Ticks && !st.ended()
+}
+
+// Signal sends a signal to the process's whole group, if the process is still the one that was recorded.
+func (r Record) Signal(s syscall.Signal) {
+	if r.PID > 1 && r.Alive() {
+		_ = syscall.Kill(-r.PID, s) // gone in the meantime is as good
+	}
+}
+
+// Find is the record of one process. The error is fs.ErrNotExist if it was never started or has been stopped.
+func Find(run, name string) (Record, error) {
+	run, err := Folder(run)
+	if err != nil {
+		return Record{}, err
+	}
+	return read(run, name)
+}
+
+// List has the records of a run, in the order in which the processes were started. A run that does not exist has none.
+func List(run string) ([]Record, error) {
+	run, err := Folder(run)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(filepath.Join(run, "pid"))
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("listing the processes of %s: %w", run, err)
+	}
+	var list []Record
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), "~") { // never completed
+			continue
+		}
+		r, err := read(run, e.Name())
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, r)
+	}
+	sort.SliceStable(list, func(i, j int) bool { return list[i].At.Before(list[j].At) })
+	return list, nil
+}
+
+func read(run, name string) (Record, error) {
+	b, err := os.ReadFile(filepath.Join(run, "pid", name))
+	if err != nil {
+		return Record{}, fmt.Errorf("reading the record of %s: %w", name, err)
+	}
+	var r Record
+	if err := json.Unmarshal(b, &r); err != nil {
+		return Record{}, fmt.Errorf("reading the record of %s: %w", name, err)
+	}
+	return r, nil
+}
+
+// write replaces the record as a whole, so that it is never seen half written.
+func write(run string, r Record) error {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(run, "pid", r.Name)
+	if err := os.WriteFile(path+"~", append(b, '\n'), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(path+"~", path)
+}

@@ -1,0 +1,209 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/lab/conform"
+)
+
+// The bar: the median and the 95th percentile of application times within two per cent, or within the daemons' own spread.
+const mostError = 0.02
+
+// comparison is what a study of masters has shown.
+type comparison struct {
+	records []*Record
+	truths  []*conform.Outcome
+	ours    [3][]twoTimes // by knowledge and run
+	mean    [3]twoTimes   // the mean over the runs of each application's time, against that of the simulations
+	spread  []pair
+	nudged  []cloud // by run
+
+	met      bool     // every run
+	verdicts []string // by run
+	overall  string   // of the mean of the runs
+}
+
+// twoTimes are the distances in the times of applications to their ends and to their first containers.
+type twoTimes struct{ end, first conform.Distance }
+
+type pair struct {
+	a, b int
+	twoTimes
+}
+
+func distance(truth, ours *conform.Outcome) twoTimes {
+	return twoTimes{conform.Measure(truth, ours), conform.Measure(begun(truth), begun(ours))}
+}
+
+// begun is an outcome in which applications end with their first container.
+func begun(o *conform.Outcome) *conform.Outcome {
+	return &conform.Outcome{Submit: o.Submit, Start: o.Start, End: o.Start, Placed: o.Placed}
+}
+
+func (m *Masters) compare(ctx context.Context) (*comparison, error) {
+	c := &comparison{}
+	for run := 1; ; run++ {
+		r := &Record{}
+		err := load(m.file(run), r)
+		if errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		c.records, c.truths = append(c.records, r), append(c.truths, r.outcome())
+	}
+	if len(c.records) == 0 {
+		return nil, fmt.Errorf("no records in %s; run the study without --offline first", m.Dir)
+	}
+	for k := nothing; k <= instants; k++ {
+		var all []*conform.Outcome
+		for i, r := range c.records {
+			o, err := simulate(ctx, r, k)
+			if err != nil {
+				return nil, fmt.Errorf("simulating run %d: %w", i+1, err)
+			}
+			all = append(all, o)
+			c.ours[k] = append(c.ours[k], distance(c.truths[i], o))
+		}
+		c.mean[k] = distance(middle(c.truths), middle(all))
+	}
+	for i := range c.truths {
+		for k := i + 1; k < len(c.truths); k++ {
+			c.spread = append(c.spread, pair{i + 1, k + 1, distance(c.truths[i], c.truths[k])})
+		}
+	}
+	c.judge()
+	return c, c.clouds(ctx)
+}
+
+// middle has for each application the means of its instants; containers are the first run's.
+func middle(all []*conform.Outcome) *conform.Outcome {
+	o := newCollector().o
+	o.Placed = all[0].Placed
+	n := int64(len(all))
+	for id, submit := range all[0].Submit {
+		o.Submit[id] = submit
+		for _, x := range all {
+			if x.End[id] < 0 || x.Start[id] < 0 {
+				o.Start[id], o.End[id] = -n, -n
+				break
+			}
+			o.Start[id], o.End[id] = o.Start[id]+x.Start[id], o.End[id]+x.End[id]
+		}
+		o.Start[id], o.End[id] = o.Start[id]/n, o.End[id]/n
+	}
+	return o
+}
+
+// judge holds the simulations that know the phases against the bar, run by run: a measure may be as far off as the bar, or as the two
+// runs of the daemons that differ most.
+func (c *comparison) judge() {
+	var own conform.Distance
+	for i := range c.spread {
+		d := &c.spread[i].end
+		own.Median, own.P95 = max(own.Median, d.Median), max(own.P95, d.P95)
+	}
+	c.met = true
+	for i := range c.ours[phases] {
+		v := verdict(&c.ours[phases][i].end, &own)
+		c.verdicts = append(c.verdicts, v)
+		c.met = c.met && strings.HasPrefix(v, "met")
+	}
+	c.overall = verdict(&c.mean[phases].end, &own)
+}
+
+func verdict(d, own *conform.Distance) string {
+	switch {
+	case d.Missing > 0:
+		return fmt.Sprintf("missed: %d applications did not end in both", d.Missing)
+	case d.Median > max(mostError, own.Median):
+		return fmt.Sprintf("missed: median %.1f %%", 100*d.Median)
+	case d.P95 > max(mostError, own.P95):
+		return fmt.Sprintf("missed: p95 %.1f %%", 100*d.P95)
+	case d.Median > mostError || d.P95 > mostError:
+		return "met within the daemons' own spread"
+	}
+	return "met"
+}
+
+// cloud is what simulations of one run do whose masters begin a few milliseconds earlier or later.
+type cloud struct{ mean, median, p95 []float64 } // relative errors, with their sign
+
+const nudges = 20
+
+func (c *comparison) clouds(ctx context.Context) error {
+	for i, r := range c.records {
+		var x cloud
+		for n := uint64(1); n <= nudges; n++ {
+			o, err := nudged(ctx, r, phases, n)
+			if err != nil {
+				return err
+			}
+			truth, ours := elapsed(c.truths[i]), elapsed(o)
+			x.mean = append(x.mean, off(average(ours), average(truth)))
+			x.median = append(x.median, off(conform.Quantile(ours, 0.5), conform.Quantile(truth, 0.5)))
+			x.p95 = append(x.p95, off(conform.Quantile(ours, 0.95), conform.Quantile(truth, 0.95)))
+		}
+		c.nudged = append(c.nudged, x)
+	}
+	return nil
+}
+
+// elapsed are the times of all applications, shortest first.
+func elapsed(o *conform.Outcome) []float64 {
+	list := make([]float64, 0, len(o.End))
+	for id, end := range o.End {
+		if end >= 0 {
+			list = append(list, float64(end-o.Submit[id]))
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+func average(v []float64) float64 {
+	sum := 0.0
+	for _, x := range v {
+		sum += x
+	}
+	return sum / float64(len(v))
+}
+
+// why tells what the log has at the first decision that differs with all instants given.
+func (r *Record) why(d *conform.Distance) string {
+	if d.First < 0 {
+		return ""
+	}
+	at := int64(math.Round(d.FirstAt * 1000))
+	pass := int32(-1)
+	for i := range r.Containers {
+		if r.Containers[i].Allocated == at {
+			pass = r.Containers[i].Line
+		}
+	}
+	last := int64(-1) // the pass's last container
+	for i := range r.Containers {
+		if r.Containers[i].Line == pass {
+			last = max(last, r.Containers[i].Allocated)
+		}
+	}
+	var n int32
+	for _, l := range r.Log {
+		switch {
+		case l.Kind == "pass":
+			n++
+		case n == pass && l.Kind == "moved" && l.At <= last:
+			return fmt.Sprintf("a call of %s came in the middle of that pass", r.Workload[l.Of].ID)
+		case n == pass && l.Kind == "added" && l.At <= last:
+			return fmt.Sprintf("%s was admitted in the middle of that pass", r.Workload[l.Of].ID)
+		}
+	}
+	return "the log does not tell why"
+}

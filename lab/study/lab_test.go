@@ -1,0 +1,63 @@
+package study
+
+import (
+	"context"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+func needLab(t *testing.T) context.Context {
+	t.Helper()
+	if os.Getenv("YARDMASTER_LAB_TESTS") == "" {
+		t.Skip("needs Hadoop and a minute; set YARDMASTER_LAB_TESTS=1")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// TestLabMasters runs the miniature on real daemons. With the logged instants every decision must be right, or nearly: a release
+// that crosses with a pass in the same millisecond is not told apart by the log.
+func TestLabMasters(t *testing.T) {
+	ctx := needLab(t)
+	var log strings.Builder
+	m := Masters{Size: Mini, Runs: 1, Dir: t.TempDir(), Log: &log}
+	if err := m.Record(ctx); err != nil {
+		t.Fatalf("%v\n%s", err, log.String())
+	}
+	c, err := m.compare(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s%s", log.String(), c.text())
+	d := c.ours[instants][0].end
+	if d.Missing > 0 || d.Median > mostError || d.P95 > mostError || d.Within5 < 0.95 {
+		t.Errorf("with the instants of the log: %+v", d)
+	}
+	if d := c.ours[phases][0].end; d.Missing > 0 || d.MeanAbs > 0.15 {
+		t.Errorf("with the phases of the heartbeats: %+v", d)
+	}
+}
+
+// TestLabMapReduce runs two small jobs, imports and simulates them.
+func TestLabMapReduce(t *testing.T) {
+	ctx := needLab(t)
+	var log strings.Builder
+	m := MapReduce{Small: true, Dir: t.TempDir(), Log: &log}
+	if err := m.Record(ctx); err != nil {
+		t.Fatalf("%v\n%s", err, log.String())
+	}
+	f, err := m.facts(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s%s", log.String(), f.text())
+	for _, j := range f.jobs { // the machine is busy with other tests: what is wanted is that the chain holds
+		if e := off(f.simA.of(j), f.a.of(j)); math.Abs(e) > 0.5 {
+			t.Errorf("%s: simulated %.1f s, measured %.1f s", j, f.simA.of(j), f.a.of(j))
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package study
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/yardmaster/yardmaster/lab/hadoop"
+)
+
+// MapReduce is a study of MapReduce jobs.
+type MapReduce struct {
+	Small  bool
+	Dir    string // of the records and the report
+	Work   string // of the daemons; "": temporary folders
+	Binary string // the program; "": it is built
+	Log    io.Writer
+}
+
+// Phase is one time that the jobs ran.
+type Phase struct {
+	Name   string // "a", "b", "again"
+	At     time.Time
+	Load   [2]float64
+	Busy   float64           // share of all processors that was in use, by anybody
+	Hadoop string            // version
+	Names  map[string]string // of jobs, by MapReduce's own id
+	Kinds  map[string]string // by name
+}
+
+const measuredFile = "measured.json.gz"
+
+// Record runs the jobs three times: under one set of settings, under another and under the first again. Each time begins with
+// new daemons and ends with an import.
+func (m *MapReduce) Record(ctx context.Context) error {
+	defer first()()
+	bin, remove, err := m.binary(ctx)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	list := []Phase{{Name: "a"}, {Name: "b"}, {Name: "again"}}
+	if m.Small {
+		list = list[:1]
+	}
+	if err := os.MkdirAll(m.Dir, 0o755); err != nil {
+		return err
+	}
+	for i := range list {
+		if err := m.phase(ctx, bin, &list[i]); err != nil {
+			return fmt.Errorf("%s: %w", list[i].Name, err)
+		}
+		if err := save(filepath.Join(m.Dir, measuredFile), list[:i+1]); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(m.Dir, "queues-b.xml"), []byte(mapreduceQueues(true)), 0o644)
+}
+
+func (m *MapReduce) phase(ctx context.Context, bin string, p *Phase) error {
+	work := m.Work
+	if work != "" {
+		work = filepath.Join(work, p.Name)
+	}
+	c, down, err := bring(ctx, work, hadoop.Options{
+		SchedulerXML: mapreduceQueues(p.Name == "b"), Nodes: mapreduceNodes, NodeMB: mapreduceMB, NodeVcores: 16, HDFS: true, History: true,
+		Site: map[string]string{"yarn.scheduler.minimum-allocation-mb": "512", "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms": "600000"},
+		Log:  m.Log,
+	})
+	if err != nil {
+		return err
+	}
+	defer down()
+	jobs := mapreduceJobs(m.Small)
+	p.At, p.Hadoop, p.Names, p.Kinds = time.Now().UTC().Truncate(time.Second), c.Version, map[string]string{}, map[string]string{}
+	p.Load[0] = loadAverage()
+	used := processors()
+	res, err := c.Jobs(ctx, jobs, true)
+	if err != nil {
+		return err
+	}
+	p.Busy, p.Load[1] = used(), loadAverage()
+	for _, j := range res {
+		if j.State != "SUCCEEDED" {
+			return fmt.Errorf("job %s: %s %s", j.ID, j.State, j.Why)
+		}
+		p.Names[j.Job], p.Kinds[j.ID] = j.ID, j.Kind
+	}
+	if len(res) != len(jobs) {
+		return fmt.Errorf("%d of %d jobs ended", len(res), len(jobs))
+	}
+	// Histories are moved to their place some seconds after the end, and the ResourceManager's sums are whole when the last master's container is gone.
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(18 * time.Second):
+	}
+	into, err := os.MkdirTemp("", "yardmaster-import-")
+	if err != nil {
+		return err
+	}
+	defer clearAway(into)
+	out, err := run(ctx, bin, "import", "yarn", "--rm", c.RM(), "--history", c.History(), "--webhdfs", c.NameNode(), "--user", "yardmaster", "--since", "1d", "-o", into)
+	fmt.Fprintf(m.Log, "%s", out)
+	if err != nil {
+		return err
+	}
+	return m.keep(into, p)
+}
+
+// imported is the folder that holds what was imported after a phase.
+func (m *MapReduce) imported(phase string) string { return filepath.Join(m.Dir, "import-"+phase) }
+
+// keep copies what a simulation needs.
+func (m *MapReduce) keep(from string, p *Phase) error {
+	to := m.imported(p.Name)
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	for _, name := range []string{"jobs.parquet", "cluster.yaml", "yarn-site.xml", "capacity-scheduler.xml", "scenario.yaml"} {
+		b, err := os.ReadFile(filepath.Join(from, name))
+		if err != nil {
+			return fmt.Errorf("the import has left out a file: %w", err)
+		}
+		if err := os.WriteFile(filepath.Join(to, name), b, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// binary builds the program, to be used as a stranger would.
+func (m *MapReduce) binary(ctx context.Context) (path string, remove func(), err error) {
+	if m.Binary != "" {
+		return m.Binary, func() {}, nil
+	}
+	dir, err := os.MkdirTemp("", "yardmaster-binary-")
+	if err != nil {
+		return "", nil, err
+	}
+	remove = func() { clearAway(dir) }
+	path = filepath.Join(dir, "yardmaster")
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", path, "github.com/yardmaster/yardmaster/cmd/yardmaster").CombinedOutput()
+	if err != nil {
+		remove()
+		return "", nil, fmt.Errorf("building yardmaster: %w\n%s", err, out)
+	}
+	return path, remove, nil
+}
+
+func run(ctx context.Context, bin string, args ...string) ([]byte, error) {
+	out, err := exec.CommandContext(ctx, bin, args...).CombinedOutput()
+	if err != nil {
+		return out, fmt.Errorf("yardmaster %s: %w\n%s", args[0], err, out)
+	}
+	return out, nil
+}
+
+// seeds of the simulations: phases of heartbeats are drawn anew with each, and means are reported.
+const seeds = 5
+
+// predicted simulates an import under its own settings, or under a scheduler file, and has the mean time of each job and the mean makespan.
+func (m *MapReduce) predicted(ctx context.Context, bin string, p *Phase, queues string) (*times, error) {
+	dir, err := os.MkdirTemp("", "yardmaster-simulate-")
+	if err != nil {
+		return nil, err
+	}
+	defer clearAway(dir)
+	t := newTimes()
+	for seed := 1; seed <= seeds; seed++ {
+		args := []string{"simulate", m.imported(p.Name), "--seed", strconv.Itoa(seed), "--out", filepath.Join(dir, strconv.Itoa(seed))}
+		if queues != "" {
+			args = append(args, "--scheduler", queues)
+		}
+		if _, err := run(ctx, bin, args...); err != nil {
+			return nil, err
+		}
+		if err := t.addResult(filepath.Join(dir, strconv.Itoa(seed), "jobs.parquet"), p); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}

@@ -1,0 +1,119 @@
+package study
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/yardmaster/yardmaster/lab/hadoop"
+)
+
+// Record is one run of a workload of masters on real daemons. All instants are ms since the workload's zero; -1: it did not
+// happen.
+type Record struct {
+	Hadoop     string
+	At         time.Time
+	Load       [2]float64 // of the computer, one minute's mean: before and after
+	Site       string     // yarn-site.xml, as far as it concerns the scheduler
+	Queues     string     // capacity-scheduler.xml
+	Workload   []hadoop.Application
+	Nodes      []NodeRecord
+	Apps       []AppRecord // in the order of application ids, which is that of the workload
+	Containers []ContainerRecord
+	Log        []Line // in the order of the ResourceManager's log
+}
+
+// NodeRecord is one NodeManager.
+type NodeRecord struct {
+	Name string
+	Port int32
+	Rack string
+	MB   int
+}
+
+// AppRecord is one application.
+type AppRecord struct {
+	Submit     int64 // the submission was sent
+	Added      int64 // the scheduler heard of it
+	Activated  int64
+	Registered int64 // the master had registered
+	First      int64 // its first container was allocated
+	Unregister int64 // it had given everything back
+	End        int64
+	Calls      []int64 // when the master sent each call
+	Took       []int64 // until it was answered
+}
+
+// ContainerRecord is one container.
+type ContainerRecord struct {
+	App                                     int32 // index into Apps
+	Node                                    int32
+	Priority                                int32
+	MB                                      int64
+	Reserved, Allocated, Acquired, Released int64
+	Line                                    int32 // number of passes logged before it was allocated
+}
+
+// Line is an instant of the log: a pass over a node begins, it gives its first container, an application reaches the scheduler, a call
+// is announced, a call brings or takes back a container.
+type Line struct {
+	Kind string // "pass", "gave", "added", "call", "moved"
+	At   int64
+	Of   int32 // index into Nodes or Apps
+}
+
+// MarshalJSON writes a line as a short list.
+func (l Line) MarshalJSON() ([]byte, error) { return json.Marshal([]any{l.Kind, l.At, l.Of}) }
+
+// UnmarshalJSON reads it.
+func (l *Line) UnmarshalJSON(b []byte) error {
+	parts := []any{&l.Kind, &l.At, &l.Of}
+	if err := json.Unmarshal(b, &parts); err != nil {
+		return err
+	}
+	if len(parts) != 3 {
+		return errors.New("a line of the log has three parts")
+	}
+	return nil
+}
+
+// save writes v as compressed JSON.
+func save(file string, v any) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	z := gzip.NewWriter(f)
+	if err := json.NewEncoder(z).Encode(v); err != nil {
+		return fmt.Errorf("writing %s: %w", file, err)
+	}
+	if err := z.Close(); err != nil {
+		return fmt.Errorf("writing %s: %w", file, err)
+	}
+	return f.Close()
+}
+
+// load reads what save has written.
+func load(file string, v any) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", file, err)
+	}
+	if err := json.NewDecoder(z).Decode(v); err != nil {
+		return fmt.Errorf("reading %s: %w", file, err)
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package study
+
+import (
+	"context"
+	"sort"
+
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/lab/conform"
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/yarn"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// knowledge says what the simulator is told of a run on the daemons.
+type knowledge int
+
+const (
+	nothing  knowledge = iota // the timing profile of real daemons, as anybody gets it; phases drawn from a seed
+	phases                    // the first heartbeat of each node and the first call of each master, and the mean intervals
+	instants                  // every pass over a node, admission and call
+)
+
+// simulate runs the record's workload through the simulator.
+func simulate(ctx context.Context, r *Record, k knowledge) (*conform.Outcome, error) {
+	return nudged(ctx, r, k, 0)
+}
+
+// nudged is a simulation whose masters begin a few milliseconds earlier or later.
+func nudged(ctx context.Context, r *Record, k knowledge, nudge uint64) (*conform.Outcome, error) {
+	got := newCollector()
+	return got.o, play(ctx, r, k, nudge, got)
+}
+
+func play(ctx context.Context, r *Record, k knowledge, nudge uint64, got *collector) error {
+	list, err := jobs(r.Workload)
+	if err != nil {
+		return err
+	}
+	newScheduler, err := scheduler(r.Queues, r.Site)
+	if err != nil {
+		return err
+	}
+	c := yarn.Config{
+		Cluster: r.cluster(), Source: list.Source(), NewScheduler: newScheduler, Timing: yarn.Hadoop(), Ports: r.ports(), Seed: 1,
+		Sink: got, Containers: got.container, NoAlone: true,
+	}
+	if k == phases {
+		c.Timing, c.Phases = r.timing()
+		c.Script = r.beginnings(nudge)
+	}
+	if k == instants {
+		c.Timing, _ = r.timing()
+		c.Script = r.script()
+		for i, in := range c.Script.Instants {
+			if in.Kind == yarn.Beat {
+				got.turns[visit{in.Node, in.At}] = i
+			}
+		}
+	}
+	_, err = yarn.Run(ctx, c)
+	return err
+}
+
+func (r *Record) cluster() *cluster.Cluster {
+	c := &cluster.Cluster{}
+	racks := map[string]int{}
+	for _, n := range r.Nodes {
+		if _, ok := racks[n.Rack]; !ok {
+			racks[n.Rack] = len(c.Racks)
+			c.Racks = append(c.Racks, n.Rack)
+		}
+		c.Nodes = append(c.Nodes, cluster.Node{Name: n.Name, Rack: racks[n.Rack], Room: unit.Resources{Mem: int64(n.MB), Cores: 1024}})
+	}
+	return c
+}
+
+func (r *Record) ports() []int32 {
+	p := make([]int32, len(r.Nodes))
+	for i := range r.Nodes {
+		p[i] = r.Nodes[i].Port
+	}
+	return p
+}
+
+// timing is what the run shows of the daemons' own delays: real nodes and masters count their interval from the answer to
+// their last call, so that it is a few milliseconds longer than its setting. Phases are those of the nodes' first heartbeats,
+// one interval before.
+func (r *Record) timing() (yarn.Timing, []unit.Time) {
+	t := yarn.Hadoop()
+	firsts, lasts, counts := make([]int64, len(r.Nodes)), make([]int64, len(r.Nodes)), make([]int64, len(r.Nodes))
+	for _, l := range r.Log {
+		if l.Kind == "pass" {
+			if counts[l.Of] == 0 {
+				firsts[l.Of] = l.At
+			}
+			lasts[l.Of] = l.At
+			counts[l.Of]++
+		}
+	}
+	var span, beats int64
+	for i := range r.Nodes {
+		span, beats = span+lasts[i]-firsts[i], beats+counts[i]-1
+	}
+	t.NodeHeartbeat = unit.Time(span) * unit.Millisecond / unit.Time(max(1, beats))
+	p := make([]unit.Time, len(r.Nodes))
+	for i := range p {
+		p[i] = unit.Time(firsts[i])*unit.Millisecond - t.NodeHeartbeat
+	}
+	var calls, between int64
+	var added, start []float64
+	for i := range r.Apps {
+		a := &r.Apps[i]
+		if n := len(a.Calls); n > 1 {
+			calls, between = calls+int64(n-1), between+a.Calls[n-1]-a.Calls[0]
+		}
+		added = append(added, float64(a.Added)-float64(r.Workload[i].Submit))
+		start = append(start, float64(a.Calls[0]-a.Added))
+	}
+	t.MasterHeartbeat = unit.Time(between) * unit.Millisecond / unit.Time(max(1, calls))
+	t.SubmitToAdded = unit.Time(max(0, conform.Quantile(added, 0.5))) * unit.Millisecond
+	t.UnmanagedStart = unit.Time(max(0, conform.Quantile(start, 0.5))) * unit.Millisecond
+	return t, p
+}
+
+// outcome is what the daemons did.
+func (r *Record) outcome() *conform.Outcome {
+	o := newCollector().o
+	for i, a := range r.Workload {
+		o.Submit[a.ID], o.Start[a.ID], o.End[a.ID] = int64(a.Submit), r.Apps[i].First, r.Apps[i].Unregister
+	}
+	for _, c := range r.Containers {
+		o.Placed = append(o.Placed, conform.Placement{
+			Job: r.Workload[c.App].ID, Node: c.Node, Priority: c.Priority, At: c.Allocated, Turn: int(c.Line),
+		})
+	}
+	sort.SliceStable(o.Placed, func(i, k int) bool { return o.Placed[i].At < o.Placed[k].At })
+	return o
+}
+
+// visit is one pass over a node.
+type visit struct {
+	node int32
+	at   unit.Time
+}
+
+// collector takes what the simulator did.
+type collector struct {
+	o     *conform.Outcome
+	turns map[visit]int
+}
+
+var _ sim.Sink = (*collector)(nil)
+
+func newCollector() *collector {
+	return &collector{
+		o:     &conform.Outcome{Submit: map[string]int64{}, Start: map[string]int64{}, End: map[string]int64{}},
+		turns: map[visit]int{},
+	}
+}
+
+func ms(t unit.Time) int64 { return int64(t / unit.Millisecond) }
+
+// Job takes an application's end.
+func (c *collector) Job(r *sim.JobRecord) {
+	id := r.Job.ID
+	c.o.Submit[id], c.o.Start[id], c.o.End[id] = ms(r.Job.Submit), -1, -1
+	if r.Start >= 0 {
+		c.o.Start[id] = ms(r.Start)
+	}
+	if r.Outcome == sim.Finished {
+		c.o.End[id] = ms(r.Finish)
+	}
+}
+
+// Sample takes nothing: times of applications are compared.
+func (c *collector) Sample(*sim.Sample) {}
+
+func (c *collector) container(r *yarn.ContainerRecord) {
+	if r.Allocated < 0 || r.Stage == policy.MasterStage {
+		return
+	}
+	c.o.Placed = append(c.o.Placed, conform.Placement{
+		Job: r.Job.ID, Node: r.Node, Priority: r.Priority, At: ms(r.Allocated), Turn: c.turns[visit{r.Node, r.Allocated}],
+	})
+}

@@ -1,0 +1,166 @@
+package study
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/yardmaster/yardmaster/lab/hadoop"
+)
+
+// Masters is a study of masters.
+type Masters struct {
+	Size Size
+	Runs int
+	Dir  string // of the records and the report
+	Work string // of the daemons; "": a temporary folder
+	Log  io.Writer
+}
+
+// Record runs the workload on real daemons.
+func (m *Masters) Record(ctx context.Context) error {
+	defer first()()
+	apps := m.Size.made()
+	settings := site(m.Size.NodeMB, 512)
+	c, down, err := bring(ctx, m.Work, hadoop.Options{
+		SchedulerXML: mastersQueues(), ConfStore: "file", Nodes: m.Size.Nodes, NodeMB: m.Size.NodeMB, NodeVcores: 1024, Site: settings,
+		Debug: append(append([]string{}, hadoop.DebugBeats...), hadoop.DebugTicks...), RMHeapMB: 768, Log: m.Log,
+	})
+	if err != nil {
+		return err
+	}
+	defer down()
+	siteXML := properties("", settings)
+	if err := sameSite(c, siteXML); err != nil {
+		return err
+	}
+	fmt.Fprintf(m.Log, "a few applications to warm the daemons up\n")
+	if _, err := c.Masters(ctx, warm(), hadoop.MastersOptions{}); err != nil {
+		return err
+	}
+	for run := 1; run <= m.Runs; run++ {
+		before := loadAverage()
+		res, err := c.Masters(ctx, apps, hadoop.MastersOptions{})
+		if err != nil {
+			return err
+		}
+		rec := &Record{
+			Hadoop: c.Version, At: time.Now().UTC().Truncate(time.Second), Load: [2]float64{before, loadAverage()}, Site: siteXML, Queues: mastersQueues(), Workload: apps,
+		}
+		for _, n := range c.Nodes {
+			host, port, _ := strings.Cut(n.ID, ":")
+			p, err := strconv.Atoi(port)
+			if err != nil {
+				return fmt.Errorf("the id of node %s: %w", n.ID, err)
+			}
+			rec.Nodes = append(rec.Nodes, NodeRecord{Name: host, Port: int32(p), Rack: n.Rack, MB: m.Size.NodeMB})
+		}
+		if err := rec.fill(c, &res); err != nil {
+			return fmt.Errorf("run %d: %w", run, err)
+		}
+		if err := save(m.file(run), rec); err != nil {
+			return err
+		}
+		fmt.Fprintf(m.Log, "run %d: %d applications, %d containers in %.0f s; load %.1f\n", run, len(rec.Apps), len(rec.Containers),
+			res.Cost.Wall.Seconds(), rec.Load[1])
+	}
+	return nil
+}
+
+func (m *Masters) file(run int) string {
+	return filepath.Join(m.Dir, fmt.Sprintf("run-%d.json.gz", run))
+}
+
+// warm is a workload that makes the daemons compile what they need.
+func warm() []hadoop.Application {
+	s := Mini
+	s.Apps, s.Containers, s.Over, s.Hold = 20, 120, 4000, [2]hadoop.Millis{500, 2500}
+	return s.made()
+}
+
+// bring brings a lab up, in a temporary folder unless one is named.
+func bring(ctx context.Context, work string, o hadoop.Options) (c *hadoop.Cluster, down func(), err error) {
+	clean := func() {}
+	if work == "" {
+		if work, err = os.MkdirTemp("", "yardmaster-study-"); err != nil {
+			return nil, nil, err
+		}
+		clean = func() { clearAway(work) }
+	}
+	o.Dir = work
+	c, err = hadoop.Up(ctx, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, func() {
+		if err := c.Down(); err != nil {
+			fmt.Fprintln(o.Log, "taking the lab down:", err)
+			return
+		}
+		clean()
+	}, nil
+}
+
+// clearAway removes a temporary folder of ours. What stays is for the system to clear.
+func clearAway(dir string) { _ = os.RemoveAll(dir) }
+
+// first lets what this goroutine starts go before others where that is allowed: the daemons need little of the processor, but at
+// their instants. It answers how to end that.
+func first() (end func()) {
+	runtime.LockOSThread()
+	if syscall.Setpriority(syscall.PRIO_PROCESS, 0, -18) != nil {
+		return runtime.UnlockOSThread // it is not allowed: all run as others do
+	}
+	return func() {
+		if syscall.Setpriority(syscall.PRIO_PROCESS, 0, 0) == nil {
+			runtime.UnlockOSThread() // otherwise the thread ends with its goroutine
+		}
+	}
+}
+
+// loadAverage is the computer's, over the last minute; 0 where it is not told.
+func loadAverage() float64 {
+	b, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return 0
+	}
+	one, _, _ := strings.Cut(string(b), " ")
+	v, _ := strconv.ParseFloat(one, 64)
+	return v
+}
+
+// processors answers how large a share of the processors' time anybody used from now on; 0 where that is not told.
+func processors() func() float64 {
+	look := func() (used, all float64) {
+		b, err := os.ReadFile("/proc/stat")
+		if err != nil {
+			return 0, 0
+		}
+		line, _, _ := strings.Cut(string(b), "\n")
+		for i, f := range strings.Fields(line) {
+			v, err := strconv.ParseFloat(f, 64)
+			if err != nil || i > 8 {
+				continue
+			}
+			if all += v; i != 4 && i != 5 { // idle, and waiting for a disk
+				used += v
+			}
+		}
+		return used, all
+	}
+	u, a := look()
+	return func() float64 {
+		v, b := look()
+		if b <= a {
+			return 0
+		}
+		return (v - u) / (b - a)
+	}
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/lab/proc"
+)
+
+func init() {
+	verbs = append(verbs,
+		verb{"up hadoop", "bring a ResourceManager, NodeManagers, HDFS and the history server up", upHadoop},
+		verb{"status", "what runs, what it takes and where it answers", status},
+		verb{"down", "end everything that was brought up", down},
+		verb{"fetch hadoop", "only fetch the jars", fetchHadoop},
+	)
+}
+
+// settings are repeated options of the form name=value.
+type settings map[string]string
+
+func (s settings) String() string { return "" }
+
+func (s settings) Set(v string) error {
+	key, value, ok := strings.Cut(v, "=")
+	if !ok {
+		return errors.New("want name=value")
+	}
+	s[key] = value
+	return nil
+}
+
+// runFolder adds --dir, which says where the run is: run-NAME in the lab's home unless told otherwise.
+func runFolder(f *flag.FlagSet) *string {
+	d := ""
+	if home, err := hadoop.Home(); err == nil {
+		d = filepath.Join(home, "run")
+	}
+	return f.String("dir", d, "run `folder`: configuration, logs, records, data")
+}
+
+func upHadoop(ctx context.Context, args []string, out io.Writer) error {
+	f := flags("up hadoop", "Brings real Hadoop daemons up on loopback and returns when they answer.")
+	o := hadoop.Options{Log: out, Site: settings{}, Mapred: settings{}}
+	dir := runFolder(f)
+	f.StringVar(&o.Version, "version", hadoop.Default, "of Hadoop: "+strings.Join(hadoop.Versions(), " or "))
+	f.StringVar(&o.Scheduler, "scheduler", "capacity", "capacity or fair")
+	xml := f.String("queues", "", "`file` with capacity-scheduler.xml or fair-scheduler.xml (default: prod, batch, adhoc)")
+	f.StringVar(&o.ConfStore, "store", "", "of the CapacityScheduler's configuration: memory, file, fs, leveldb or zk (default memory)")
+	f.IntVar(&o.Nodes, "nodes", 3, "NodeManagers")
+	f.IntVar(&o.NodeMB, "node-mb", 8192, "memory of each, in MB")
+	f.IntVar(&o.NodeVcores, "node-vcores", 32, "vcores of each")
+	f.DurationVar(&o.Heartbeat, "heartbeat", time.Second, "of the NodeManagers")
+	f.BoolVar(&o.HDFS, "hdfs", true, "a NameNode and a DataNode")
+	f.BoolVar(&o.History, "history", true, "the history server; only with HDFS")
+	f.BoolVar(&o.Timeline, "timeline", false, "the timeline server")
+	f.Var(settings(o.Site), "site", "`name=value` for yarn-site.xml; may be repeated")
+	f.Var(settings(o.Mapred), "mapred", "`name=value` for mapred-site.xml; may be repeated")
+	debug := f.String("debug", "", "`loggers` at DEBUG, with commas; beats, ticks and places stand for those of the ResourceManager")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	o.Dir = *dir
+	o.History = o.History && o.HDFS
+	if *xml != "" {
+		b, err := os.ReadFile(*xml)
+		if err != nil {
+			return fmt.Errorf("reading the queues: %w", err)
+		}
+		o.SchedulerXML = string(b)
+	}
+	for name := range strings.SplitSeq(*debug, ",") {
+		switch name {
+		case "":
+		case "beats":
+			o.Debug = append(o.Debug, hadoop.DebugBeats...)
+		case "ticks":
+			o.Debug = append(o.Debug, hadoop.DebugTicks...)
+		case "places":
+			o.Debug = append(o.Debug, hadoop.DebugPlace...)
+		default:
+			o.Debug = append(o.Debug, name)
+		}
+	}
+	began := time.Now()
+	c, err := hadoop.Up(ctx, o)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%6.1f s  up\n\n", time.Since(began).Seconds())
+	addresses(out, c)
+	fmt.Fprintf(out, "\ntake it down   go run ./lab down --dir %s\n", c.Dir)
+	return nil
+}
+
+func addresses(out io.Writer, c *hadoop.Cluster) {
+	for _, l := range [][2]string{
+		{"version", "Hadoop " + c.Version + ", " + c.Scheduler}, {"ResourceManager", c.RM()}, {"history", c.History()},
+		{"WebHDFS", c.NameNode()}, {"timeline", c.Timeline()}, {"configuration", c.Conf()}, {"logs", filepath.Join(c.Dir, "log")},
+	} {
+		if l[1] != "" {
+			fmt.Fprintf(out, "%-16s %s\n", l[0], l[1])
+		}
+	}
+	for _, n := range c.Nodes {
+		fmt.Fprintf(out, "%-16s %s  %s\n", n.Name, n.URL, n.Rack)
+	}
+}
+
+func status(ctx context.Context, args []string, out io.Writer) error {
+	f := flags("status", "Says what runs, what it takes and where it answers.")
+	dir := runFolder(f)
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	list, err := hadoop.Usages(*dir)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		fmt.Fprintf(out, "nothing is up in %s\n", *dir)
+		return nil
+	}
+	fmt.Fprintf(out, "%-18s %8s %10s %10s %10s\n", "process", "pid", "up", "memory", "cpu")
+	var total int64
+	for _, u := range list {
+		if !u.Alive {
+			fmt.Fprintf(out, "%-18s %8s   has ended; see %s\n", u.Name, "-", proc.Log(*dir, u.Name))
+			continue
+		}
+		total += u.RSS
+		fmt.Fprintf(out, "%-18s %8d %8.0f s %6d MiB %8.1f s\n", u.Name, u.PID, time.Since(u.Since).Seconds(), u.RSS>>20, u.CPU.Seconds())
+	}
+	fmt.Fprintf(out, "%-18s %8s %10s %6d MiB\n\n", "together", "", "", total>>20)
+	c, err := hadoop.Open(ctx, *dir)
+	if errors.Is(err, fs.ErrNotExist) { // something else than daemons of Hadoop
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	addresses(out, c)
+	return nil
+}
+
+func down(_ context.Context, args []string, out io.Writer) error {
+	f := flags("down", "Ends every process of the run, also after a crash. Logs and data stay unless --clean is given.")
+	dir := runFolder(f)
+	clean := f.Bool("clean", false, "remove the run folder too")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	began := time.Now()
+	n, err := hadoop.Down(*dir)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%6.1f s  %d processes ended\n", time.Since(began).Seconds(), n)
+	if *clean {
+		return os.RemoveAll(*dir)
+	}
+	return nil
+}
+
+func fetchHadoop(ctx context.Context, args []string, out io.Writer) error {
+	f := flags("fetch hadoop", "Fetches the jars with Maven, unless they are there.")
+	version := f.String("version", hadoop.Default, "of Hadoop: "+strings.Join(hadoop.Versions(), " or "))
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	began := time.Now()
+	lib, err := hadoop.Fetch(ctx, *version, out)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%6.1f s  %s\n", time.Since(began).Seconds(), lib)
+	return nil
+}
