@@ -69,6 +69,10 @@ What could not be learned and what was assumed is said, and goes into the file.`
 				return misuse(see, "import yarn: there is one history server, not %d", len(f.history))
 			case f.salt != "" && !f.anonymise:
 				return misuse(see, "import yarn: --salt belongs to --anonymise")
+			case !(f.rate >= 0.01 && f.rate <= 1000):
+				return misuse(see, "import yarn: --rm-rate is from 0.01 to 1000 requests a second, not %v", f.rate)
+			case f.parallel < 1 || f.parallel > 64:
+				return misuse(see, "import yarn: --parallel is from 1 to 64, not %d", f.parallel)
 			case f.output == "":
 				return misuse(see, "import yarn: say where to with -o DIR")
 			}
@@ -99,14 +103,20 @@ What could not be learned and what was assumed is said, and goes into the file.`
 	fs.StringVar(&f.krb.Keytab, "keytab", "", "keys of --principal, in a `FILE`")
 	fs.StringVar(&f.krb.Config, "krb5-conf", "", "`FILE` that says where the Kerberos servers are; else $KRB5_CONFIG or /etc/krb5.conf")
 	fs.StringVar(&f.tls.CAFile, "ca", "", "PEM `FILE` of authorities to trust besides those of the system")
-	fs.Float64Var(&f.rate, "rm-rate", 2, "requests a second to the ResourceManager, at most")
-	fs.IntVar(&f.parallel, "parallel", 4, "history files that are read at a time")
+	fs.Float64Var(&f.rate, "rm-rate", 2, "`N` requests a second to the ResourceManager, at most")
+	fs.IntVar(&f.parallel, "parallel", 4, "`N` history files are read at a time")
 	fs.BoolVar(&f.noConf, "no-job-conf", false, "do not read the jobs' configurations (300 KB each): the size of masters and the slow-start are assumed")
 	fs.BoolVar(&f.anonymise, "anonymise", false, "replace the names of users, queues, jobs and hosts by short ones that mean nothing")
 	fs.StringVar(&f.salt, "salt", "", "`TEXT` that makes the short names; the same gives the same names. Else one is drawn and kept")
 	fs.StringVarP(&f.output, "output", "o", "", "write into the folder `DIR`, or beside the workload DIR/NAME.parquet")
-	for _, name := range []string{"anonymise", "salt", "output"} {
-		setGroup(fs, name, headings[3])
+	for heading, names := range map[string][]string{
+		headings[6]: {"rm", "history", "webhdfs", "done-dir", "jhist", "since"},
+		headings[7]: {"user", "kerberos", "principal", "keytab", "krb5-conf", "ca"},
+		headings[3]: {"anonymise", "salt", "output"},
+	} {
+		for _, name := range names {
+			setGroup(fs, name, heading)
+		}
 	}
 	return cmd
 }

@@ -114,7 +114,7 @@ func showObserved(w io.Writer, o *result.Observed, ink term.Ink) {
 		t.Add(j.ID, unit.FormatSeconds(j.Observed), unit.FormatSeconds(j.Simulated), fmt.Sprintf("%+.1f %%", 100*j.Error))
 	}
 	fmt.Fprint(w, draw(t))
-	say(w, fmt.Sprintf("%s jobs, simulated from submission to finish, observed from launch to finish: median error %.1f %%, 95 %% of jobs within %.1f %%; above, the worst",
+	say(w, fmt.Sprintf("%s jobs, from submission to finish (observed: from launch, where the trace tells that instead): median error %.1f %%, 95 %% of jobs within %.1f %%; above, the worst",
 		count(o.Jobs), 100*o.MedianError, 100*o.P95Error))
 	fmt.Fprintln(w)
 }

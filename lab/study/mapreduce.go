@@ -69,7 +69,7 @@ func (m *MapReduce) phase(ctx context.Context, bin string, p *Phase) error {
 	}
 	c, down, err := bring(ctx, work, hadoop.Options{
 		SchedulerXML: mapreduceQueues(p.Name == "b"), Nodes: mapreduceNodes, NodeMB: mapreduceMB, NodeVcores: 16, HDFS: true, History: true,
-		Site: map[string]string{"yarn.scheduler.minimum-allocation-mb": "512", "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms": "600000"},
+		Site: map[string]string{"yarn.scheduler.minimum-allocation-mb": "256", "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms": "600000"},
 		Log:  m.Log,
 	})
 	if err != nil {
@@ -94,11 +94,16 @@ func (m *MapReduce) phase(ctx context.Context, bin string, p *Phase) error {
 	if len(res) != len(jobs) {
 		return fmt.Errorf("%d of %d jobs ended", len(res), len(jobs))
 	}
-	// Histories are moved to their place some seconds after the end, and the ResourceManager's sums are whole when the last master's container is gone.
+	// Histories are moved to their place some seconds after the end, and the ResourceManager's sums are whole when the last
+	// master's container is gone; an import takes them fifteen seconds after the end.
+	settled := 18 * time.Second
+	if m.Small {
+		settled = 6 * time.Second
+	}
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(18 * time.Second):
+	case <-time.After(settled):
 	}
 	into, err := os.MkdirTemp("", "yardmaster-import-")
 	if err != nil {

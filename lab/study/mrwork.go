@@ -10,14 +10,14 @@ import (
 // run at once, and a user may no longer take twice his queue's share.
 func mapreduceQueues(b bool) string {
 	m := map[string]string{
-		"root.queues": "prod,batch,adhoc", "maximum-am-resource-percent": "0.5",
+		"root.queues": "prod,batch,adhoc", "maximum-am-resource-percent": "0.3",
 		"root.prod.capacity": "50", "root.prod.maximum-capacity": "100", "root.prod.user-limit-factor": "2",
 		"root.batch.capacity": "30", "root.batch.maximum-capacity": "70", "root.batch.user-limit-factor": "2",
 		"root.adhoc.capacity": "20", "root.adhoc.maximum-capacity": "60", "root.adhoc.user-limit-factor": "3",
 	}
 	if b {
 		for k, v := range map[string]string{
-			"maximum-am-resource-percent": "0.25", "root.prod.capacity": "25", "root.prod.maximum-capacity": "50", "root.prod.user-limit-factor": "1.5",
+			"maximum-am-resource-percent": "0.2", "root.prod.capacity": "25", "root.prod.maximum-capacity": "50", "root.prod.user-limit-factor": "1.5",
 			"root.batch.capacity": "55", "root.batch.maximum-capacity": "100", "root.batch.minimum-user-limit-percent": "50",
 			"root.adhoc.maximum-capacity": "40", "root.adhoc.user-limit-factor": "1",
 		} {
@@ -27,11 +27,11 @@ func mapreduceQueues(b bool) string {
 	return properties("yarn.scheduler.capacity.", m)
 }
 
-// The nodes of the study of MapReduce: a dozen containers in all, of which some are masters. A computer with two processors
-// cannot start more at a time without all of them becoming slow.
+// The nodes of the study of MapReduce: nine containers in all, of which some are masters. A computer with two processors cannot
+// start more at a time without all of them becoming slow.
 const (
 	mapreduceNodes = 3
-	mapreduceMB    = 2048
+	mapreduceMB    = 1536
 	taskMB         = 512
 )
 
@@ -46,20 +46,18 @@ func mapreduceJobs(small bool) []hadoop.Job {
 		mapS, reduceS float64
 	}
 	list := []job{
-		{0, "sleep", "prod", "ann", 5, 1, 16, 8},
-		{6, "sleep", "batch", "ben", 6, 1, 14, 10},
-		{14, "sleep", "adhoc", "eva", 3, 1, 12, 6},
-		{26, "wordcount", "prod", "cem", 3, 1, 0, 0},
-		{36, "sleep", "batch", "dora", 4, 0, 26, 0},
-		{50, "pi", "prod", "ann", 4, 1, 0, 0},
-		{58, "sleep", "adhoc", "eva", 2, 1, 22, 6},
-		{68, "sleep", "batch", "ben", 5, 1, 16, 10},
-		{80, "sleep", "prod", "cem", 5, 1, 20, 8},
-		{94, "wordcount", "adhoc", "finn", 2, 1, 0, 0},
-		{106, "sleep", "batch", "dora", 3, 1, 14, 8},
-		{118, "sleep", "prod", "ann", 4, 2, 12, 12},
-		{132, "pi", "adhoc", "eva", 3, 1, 0, 0},
-		{146, "sleep", "prod", "cem", 3, 1, 18, 6},
+		{0, "sleep", "prod", "ann", 3, 1, 20, 8},
+		{14, "sleep", "batch", "ben", 3, 0, 22, 0},
+		{28, "sleep", "adhoc", "eva", 2, 1, 16, 6},
+		{42, "wordcount", "prod", "cem", 2, 1, 0, 0},
+		{56, "sleep", "batch", "dora", 2, 1, 24, 8},
+		{70, "sleep", "prod", "ann", 4, 0, 18, 0},
+		{84, "pi", "adhoc", "finn", 2, 1, 0, 0},
+		{98, "sleep", "batch", "ben", 3, 1, 16, 8},
+		{112, "sleep", "prod", "cem", 2, 1, 26, 6},
+		{126, "sleep", "adhoc", "eva", 2, 0, 20, 0},
+		{140, "wordcount", "batch", "dora", 2, 1, 0, 0},
+		{154, "sleep", "prod", "ann", 2, 1, 14, 8},
 	}
 	if small {
 		list = []job{{0, "sleep", "prod", "ann", 2, 1, 3, 2}, {2, "sleep", "batch", "ben", 2, 0, 4, 0}}

@@ -45,7 +45,7 @@ func TestEffectiveResources(t *testing.T) {
 		{
 			"absolute, too much for the cluster",
 			"root.queues=a,b root.a.capacity=[memory=61440,vcores=60] root.b.capacity=[memory=61440,vcores=60] root.b.maximum-capacity=[memory=71680,vcores=70]", mb(102400),
-			map[string]unit.Resources{"a": {Mem: 51199, Cores: 49}, "b": {Mem: 51199, Cores: 49}},
+			map[string]unit.Resources{"a": mb(51200), "b": mb(51200)}, // the product is rounded to a float32 before it is cut off
 			map[string]unit.Resources{"a": mb(102400), "b": mb(71680)},
 		},
 		{

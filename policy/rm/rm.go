@@ -78,7 +78,7 @@ type Node struct {
 type Container struct {
 	App      *App
 	Node     *Node
-	ID       int64 // order of allocation
+	ID       int64 // order of allocation, or of the reservation that it was given out of
 	Priority int32
 	Size     unit.Resources // after rounding
 	Near     policy.Near

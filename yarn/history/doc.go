@@ -80,8 +80,8 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 	if o.Now.IsZero() {
 		return nil, errors.New("history: the options do not say what time it is")
 	}
-	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
-		return nil, err
+	if d, err := os.Stat(filepath.Join(o.Dir, o.Jobs)); err == nil && d.IsDir() {
+		return nil, fmt.Errorf("%s is a folder, and a file of that name is to be written: name another with -o", filepath.Join(o.Dir, o.Jobs))
 	}
 	st, err := openStore(filepath.Join(o.Dir, ".import"))
 	if err != nil {
@@ -96,6 +96,9 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 	if err := im.fetch(ctx); err != nil {
 		if kept := st.flush(); kept != nil {
 			return nil, errors.Join(err, kept)
+		}
+		if ctx.Err() != nil && st.count() == 0 {
+			return nil, errors.New("stopped before the first job was read: nothing was written")
 		}
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("stopped before the end: %d jobs are kept in %s, and the same command goes on from there", st.count(), st.dir)

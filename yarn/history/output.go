@@ -27,7 +27,7 @@ const (
 func (im *importer) finish() (*Summary, error) {
 	s := im.store
 	if s.count() == 0 {
-		return nil, fmt.Errorf("no application that has ended was found%s: nothing was written", im.why())
+		return nil, fmt.Errorf("no application that has ended was found%s: nothing was written%s", im.why(), im.look())
 	}
 	im.progress(-1, "putting the jobs in order")
 	out := &Summary{New: im.new, Tasks: s.tasks}
@@ -76,6 +76,14 @@ func (im *importer) finish() (*Summary, error) {
 	}
 	out.Files = append([]string{path}, out.Files...)
 	return out, s.writeState()
+}
+
+// look is where to look next when nothing was found.
+func (im *importer) look() string {
+	if im.Since.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("; only what finished from %s on was looked for: --since all takes everything", im.Since.Format("2006-01-02 15:04"))
 }
 
 // why adds what this call has to say to an import without jobs.

@@ -23,6 +23,7 @@ import (
 // tally of its jobs. It appears whole or not at all.
 type store struct {
 	dir   string
+	made  []string // folders that were not there before, the outermost first
 	state state
 	lock  io.Closer
 
@@ -57,14 +58,18 @@ const (
 
 // openStore reads what earlier calls have left, and keeps other calls away.
 func openStore(dir string) (*store, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
+	made, err := makeFolders(dir)
+	if err != nil {
+		return nil, fmt.Errorf("cannot write into %s (%w): name another folder with -o", filepath.Dir(dir), err)
 	}
 	l, err := lockFile(filepath.Join(dir, "lock"))
-	if err != nil {
+	switch {
+	case errors.Is(err, os.ErrPermission), errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("cannot write into %s (%w): it is another user's, perhaps: name another folder with -o", filepath.Dir(dir), err)
+	case err != nil:
 		return nil, fmt.Errorf("another import is writing into %s: wait for its end (%w)", filepath.Dir(dir), err)
 	}
-	s := &store{dir: dir, lock: l, known: map[key]struct{}{}}
+	s := &store{dir: dir, made: made, lock: l, known: map[key]struct{}{}}
 	if err := s.load(); err != nil {
 		s.close()
 		return nil, err
@@ -163,7 +168,35 @@ func (s *store) loadPart(name string) (fresh bool, err error) {
 
 func (s *store) path(name string) string { return filepath.Join(s.dir, name) }
 
-func (s *store) close() { _ = s.lock.Close() } // what it kept away may come now
+// close lets others come. A store that was made for nothing leaves no trace: a folder in which no job was written is not there afterwards.
+func (s *store) close() {
+	if len(s.made) > 0 && s.count() == 0 {
+		_ = os.Remove(s.path("state.json"))
+		_ = os.Remove(s.path("lock")) // while it is held: nobody else can have it
+		for _, dir := range slices.Backward(s.made) {
+			_ = os.Remove(dir) // one that is not empty stays
+		}
+	}
+	_ = s.lock.Close()
+}
+
+// makeFolders makes a folder and those above it, and says which were not there.
+func makeFolders(dir string) (made []string, err error) {
+	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {
+		if _, err := os.Lstat(d); err == nil || d == filepath.Dir(d) {
+			break
+		}
+		made = append(made, d)
+	}
+	slices.Reverse(made)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		for _, d := range slices.Backward(made) {
+			_ = os.Remove(d)
+		}
+		return nil, err
+	}
+	return made, nil
+}
 
 // names makes the salt, or takes the one of earlier calls.
 func (s *store) names(o *Options) (*names, error) {

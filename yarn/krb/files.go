@@ -68,7 +68,7 @@ func cachePath(given string) (string, error) {
 	case strings.EqualFold(kind, "FILE"):
 		return path, nil
 	}
-	return "", fmt.Errorf("credential cache %s: only files can be read, not %s: run kinit -c FILE:/path and give it with --ccache, "+
+	return "", fmt.Errorf("credential cache %s: only files can be read, not %s: run kinit -c FILE:/path and set KRB5CCNAME=FILE:/path, "+
 		"or give a keytab with --keytab", given, kind)
 }
 

@@ -63,6 +63,23 @@ func (p *patient) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// wholeWithin is how many timeouts an answer that is read whole may take: one that comes a byte at a time is never silent.
+const wholeWithin = 5
+
+// hurried is a body that must be read by an instant.
+type hurried struct {
+	body  io.Reader
+	until time.Time
+	after time.Duration // for the message
+}
+
+func (h *hurried) Read(b []byte) (int, error) {
+	if time.Now().After(h.until) {
+		return 0, &silenceError{fmt.Sprintf("the answer was not complete after %s: is it overloaded, or is this a port of another service?", h.after), context.DeadlineExceeded}
+	}
+	return h.body.Read(b)
+}
+
 func (p *patient) Close() error {
 	err := p.body.Close()
 	p.cancel()

@@ -10,6 +10,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"sync/atomic"
+	"time"
 )
 
 // call is one request in the making.
@@ -53,12 +54,21 @@ func (c *Client) read(ctx context.Context, k *call, use func(*answer) error) err
 		if err == nil || errors.Is(err, errStop) {
 			return nil
 		}
+		var odd *FormatError
+		switch {
+		case !errors.As(err, &odd) || odd.Hint != "":
+		case odd.cut:
+			odd.Hint = "try again; if it stays so, its log may say why, or a gateway in between cuts it"
+		default:
+			odd.Hint = k.server.rightAddress()
+		}
 		return &CallError{k.what, plain(a.url), err}
 	})
 }
 
 // retry tries until it works, or until another try would not help or is not allowed.
 func (c *Client) retry(ctx context.Context, k *call, try func() error) error {
+	last := time.Now().Add(2 * c.o.Timeout) // a server that is silent twice is not waited for again
 	for n := 1; ; n++ {
 		err := try()
 		if err == nil {
@@ -72,7 +82,7 @@ func (c *Client) retry(ctx context.Context, k *call, try func() error) error {
 			return &CallError{k.what, "", ctx.Err()}
 		}
 		var given *givenUp
-		if errors.As(err, &given) || !again(err) || k.single || n > c.o.Retries {
+		if errors.As(err, &given) || !again(err) || k.single || n > c.o.Retries || time.Now().After(last) {
 			return err
 		}
 		if err := sleep(ctx, backoff(c.o.Backoff, n)); err != nil {

@@ -34,6 +34,11 @@ type server struct {
 	learned *url.URL   // who answered after a redirect, when nobody had named it; asked before the others
 }
 
+// rightAddress is what to look at when what answers seems to be something else.
+func (s *server) rightAddress() string {
+	return fmt.Sprintf("is this the web address of %s (usually port %s)?", s.name, s.port)
+}
+
 // New makes a client; it does not connect yet.
 func New(o Options) (*Client, error) {
 	o.defaults()

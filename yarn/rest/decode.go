@@ -16,10 +16,16 @@ import (
 // FormatError is an answer that came but cannot be used: cut, of a wrong kind, too large, or not JSON at all.
 type FormatError struct {
 	Reason string
+	Hint   string // what to do about it
 	cut    bool
 }
 
-func (e *FormatError) Error() string { return e.Reason }
+func (e *FormatError) Error() string {
+	if e.Hint != "" {
+		return e.Reason + ": " + e.Hint
+	}
+	return e.Reason
+}
 
 // Is makes errors.Is(err, ErrFormat) true.
 func (e *FormatError) Is(target error) bool { return target == ErrFormat }

@@ -18,7 +18,7 @@ var (
 	ErrEnded           = errors.New("the application has ended")  // asked of a master that is gone
 	errNotConfigured   = errors.New("no address is given for it") // in the options
 	errNodesAway       = errors.New("the nodes have not come back yet")
-	errTooManyHops     = errors.New("it redirects without end")        // a loop
+	errTooManyHops     = errors.New("it redirects without end: is there a login page or a gateway in between, or is this another service's address?") // a loop
 	errUnsafeRedirect  = errors.New("it redirects from https to http") // would show who asks
 )
 

@@ -26,7 +26,8 @@ func explain(err error, u *url.URL, sent bool, timeout time.Duration) error {
 	if c := trustError(err, u); c != nil {
 		return c
 	}
-	if text := err.Error(); strings.Contains(text, "server gave HTTP response to HTTPS client") {
+	var record tls.RecordHeaderError
+	if text := err.Error(); strings.Contains(text, "server gave HTTP response to HTTPS client") || errors.As(err, &record) {
 		return &connectError{"it speaks http, not https: write http://" + u.Host, err, true}
 	} else if strings.Contains(text, "malformed HTTP response") {
 		return &connectError{"it does not speak http: is it an https address, or a port of another service?", err, true}
@@ -43,7 +44,7 @@ func explain(err error, u *url.URL, sent bool, timeout time.Duration) error {
 	case !sent && isTimeout(err):
 		return &connectError{"no connection within the time allowed: is the host up, and is a firewall in between?", err, false}
 	case isTimeout(err):
-		return &silenceError{fmt.Sprintf("no answer within %s", timeout), err}
+		return &silenceError{fmt.Sprintf("no answer within %s: is it overloaded, or is this a port of another service?", timeout), err}
 	case !sent:
 		return &connectError{"no connection: " + short(err.Error(), 160), err, false}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):

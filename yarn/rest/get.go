@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"time"
 )
 
 // get reads an answer whole and fills v with what lies under the keys.
@@ -17,7 +18,7 @@ func (c *Client) get(ctx context.Context, k *call, v any, keys ...string) error 
 // whole reads an answer whole; a page in place of data is refused.
 func (c *Client) whole(ctx context.Context, k *call, use func([]byte) error) error {
 	return c.read(ctx, k, func(a *answer) error {
-		data, err := io.ReadAll(io.LimitReader(a.body, c.o.MaxAnswer+1))
+		data, err := io.ReadAll(io.LimitReader(&hurried{a.body, time.Now().Add(wholeWithin * c.o.Timeout), wholeWithin * c.o.Timeout}, c.o.MaxAnswer+1))
 		if err != nil {
 			return err
 		}

@@ -42,13 +42,17 @@ func (c *Client) statusError(k *call, a *answer) error {
 		e.kind = ErrUnavailable
 	case s == http.StatusForbidden:
 		e.kind = ErrForbidden
-	case s == http.StatusNotFound && e.Exception == "": // not a word from Hadoop: the page does not exist there
+		e.Hint = "ask as somebody who may: --user NAME, or another Kerberos principal"
+	case s == http.StatusNotFound && (e.Exception == "" || noSuchPage(e.Message)): // the page does not exist there
 		e.kind, e.Message = ErrNotFound, ""
-		e.Hint = fmt.Sprintf("is this the web address of %s (usually port %s)?", k.server.name, k.server.port)
+		e.Hint = k.server.rightAddress()
 	case s == http.StatusNotFound:
 		e.kind = ErrNotFound
 	case s == http.StatusTooManyRequests, s == http.StatusBadGateway, s == http.StatusServiceUnavailable, s == http.StatusGatewayTimeout:
 		e.kind = ErrUnavailable
+		e.Hint = "it is busy, or about to start or stop: try again later"
+	case s >= http.StatusInternalServerError:
+		e.Hint = "it failed inside: its log says why"
 	}
 	if k.write() {
 		switch a.StatusCode {
@@ -59,6 +63,11 @@ func (c *Client) statusError(k *call, a *answer) error {
 		}
 	}
 	return e
+}
+
+// noSuchPage reports whether Hadoop's words are those for a path that it does not serve: it is another daemon than was thought.
+func noSuchPage(message string) bool {
+	return strings.HasPrefix(message, "HTTP 404") || strings.HasPrefix(message, "null for uri")
 }
 
 // standby reports whether the answer comes from one that is not active and does not redirect.
@@ -74,7 +83,7 @@ func (c *Client) howToAuthenticate(h http.Header) string {
 	if strings.Contains(strings.ToLower(strings.Join(h.Values("WWW-Authenticate"), " ")), "negotiate") {
 		switch c.o.Auth.(type) {
 		case nil, userAuth:
-			return "it wants Kerberos: give a keytab with --keytab and --principal, or run kinit and give the cache with --ccache"
+			return "it wants Kerberos: run kinit and give --kerberos, or give a keytab with --keytab and --principal"
 		case tokenAuth:
 			return "it did not accept the delegation token: only an address that is named gets it, and it may have ended"
 		}
@@ -164,7 +173,7 @@ func htmlError(title string) error {
 	if title != "" {
 		title = fmt.Sprintf(" titled %q", title)
 	}
-	return malformed("a web page%s came instead of data: is there a login page or a gateway in between, or is this another service's address?", title)
+	return &FormatError{Reason: fmt.Sprintf("a web page%s came instead of data", title), Hint: "is there a login page or a gateway in between, or is this another service's address?"}
 }
 
 // redirect decides where a 3xx leads. Standbys use 307; the proxy sends callers of ended applications elsewhere with 302.

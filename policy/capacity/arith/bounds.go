@@ -12,6 +12,7 @@ import (
 type Bounds struct {
 	AbsCap, AbsMax float32
 	EffMin, EffMax unit.Resources
+	ownMax         unit.Resources // maximum-capacity as an amount; nothing: not given, or not as an amount
 }
 
 // Whole is the root's part.
@@ -55,19 +56,24 @@ func (c Calculator) Below(cluster unit.Resources, parent Bounds, k Share, s *Sib
 	if k.Capacity.Kind == conf.Absolute {
 		b.EffMin = k.Capacity.Room
 		if c.Compare(cluster, parent.EffMin, s.sum) < 0 {
-			b.EffMin.Mem = int64(float64(b.EffMin.Mem) * float64(Quotient(parent.EffMin.Mem, s.sum.Mem)))
-			b.EffMin.Cores = int64(float64(b.EffMin.Cores) * float64(Quotient(parent.EffMin.Cores, s.sum.Cores)))
+			b.EffMin.Mem = int64(float32(b.EffMin.Mem) * Quotient(parent.EffMin.Mem, s.sum.Mem))
+			b.EffMin.Cores = int64(float32(b.EffMin.Cores) * Quotient(parent.EffMin.Cores, s.sum.Cores))
 		}
-		b.AbsCap = c.Divide(cluster, b.EffMin, cluster)
+		b.AbsCap = c.Divide(cluster, b.EffMin, parent.EffMin) * parent.AbsCap
 	} else {
 		b.EffMin = MulFloor(cluster, float64(b.AbsCap))
 	}
 	if k.Maximum.Kind == conf.Absolute || k.Capacity.Kind == conf.Absolute {
+		// The parent's amount counts as it is written, even where the cluster is smaller (AbstractCSQueue.updateEffectiveResources).
 		b.EffMax = parent.EffMax
-		if k.Maximum.Kind == conf.Absolute {
-			b.EffMax = unit.Resources{Mem: min(k.Maximum.Room.Mem, parent.EffMax.Mem), Cores: min(k.Maximum.Room.Cores, parent.EffMax.Cores)}
+		if !parent.ownMax.IsZero() {
+			b.EffMax = parent.ownMax
 		}
-		b.AbsMax = c.Divide(cluster, b.EffMax, cluster)
+		if k.Maximum.Kind == conf.Absolute && !k.Maximum.Room.IsZero() {
+			b.ownMax = k.Maximum.Room
+			b.EffMax = c.Min(cluster, b.ownMax, b.EffMax)
+		}
+		b.AbsMax = c.Divide(cluster, b.EffMax, parent.EffMax) * parent.AbsMax
 	}
 	return b
 }

@@ -20,7 +20,8 @@
 //     away for queues below theirs (preempt.go).
 //
 // Files: scheduler.go (what the engine calls), queue.go (tree), leaf.go (users, activation), walk.go (queues to
-// application), place.go (application to container or reservation), preempt.go.
+// application), place.go (application to container or reservation), preempt.go (choice of containers to take away) and
+// ideal.go (what queues ought to have), hashorder.go (the order of Hadoop's hash maps, where choices follow it).
 //
 // # Source
 //
@@ -31,10 +32,12 @@
 //
 // Node labels, asynchronous and multi-node scheduling, lazy and intra-queue preemption, user weights, max-parallel-apps,
 // auto-created queues, placement constraints and opportunistic containers are not modelled; those that are set are listed
-// by NotModelled. Which of several reservations of one request is given back first is decided in Hadoop by the order of a
-// hash map; here it is the node with the smallest index. Headroom is nothing until a walk has looked at an application; Hadoop
-// also looks at applications that want nothing, which are passed over here.
+// by NotModelled.
 //
 // A node may come to have less than nothing free, as in Hadoop: what was reserved is given as soon as what is asked for at that
 // priority by now fits, even if that is less.
+//
+// # How it was compared
+//
+// COMPARED
 package capacityrm

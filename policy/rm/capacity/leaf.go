@@ -34,6 +34,7 @@ type leaf struct {
 
 	active  rank.Heap // activated applications, in the order of the leaf
 	ready   rank.Heap // those of them that want something
+	unseen  rank.Heap // those of them that no walk has looked at
 	waiting rank.Heap // applications that wait for activation
 	walk    rank.Cursor
 	toMove  []*app // of a fair leaf: see moved
@@ -63,6 +64,10 @@ func (s *Scheduler) resetLeaf(q *queue, lim unit.Resources) {
 	}
 	s.activate(q)
 	l.stale = true
+	if q.active.Len() > 0 { // all are looked at
+		s.seenUpTo(q, nil)
+		s.userLimit(q)
+	}
 }
 
 // countLimits sets how many applications the leaf and each of its users may have.
@@ -243,19 +248,27 @@ func (s *Scheduler) reorder(q *queue) {
 	q.toMove = q.toMove[:0]
 }
 
+// rank is an application's place in its leaf: a number, and one for ties.
+func (a *app) rank() (key float64, tie int64) {
+	if a.q.fair {
+		return a.share, a.Seq
+	}
+	return -float64(a.priority), a.Seq
+}
+
 // rank puts an activated application where it belongs in its leaf.
 func (s *Scheduler) rank(a *app) {
 	if !a.active {
 		return
 	}
-	key, tie := -float64(a.priority), a.Seq
-	if a.q.fair {
-		key = a.share
-	}
+	key, tie := a.rank()
 	a.q.active.Set(a.Index, key, tie)
 	if a.table.Len() > 0 {
 		a.q.ready.Set(a.Index, key, tie)
 	} else {
 		a.q.ready.Remove(a.Index)
+	}
+	if !a.seen {
+		a.q.unseen.Set(a.Index, key, tie)
 	}
 }

@@ -1,6 +1,7 @@
 package capacityrm
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/yardmaster/yardmaster/policy"
@@ -113,7 +114,7 @@ func (s *Scheduler) place(a *app, row *request.Row, n *node, l *limits, from *re
 			got = from.size
 			s.dropReservation(from)
 		}
-		s.allocate(a, row, n, got, near, now)
+		s.allocate(a, row, n, got, near, s.number(from), now)
 		// The application is charged what it asks for now, though it is given, and gives back, what was reserved.
 		a.used = a.used.Sub(got).Add(size)
 		if from == nil {
@@ -164,17 +165,25 @@ func (s *Scheduler) granted(a *app, size unit.Resources, back *reservation) bool
 	return true
 }
 
+// number is a container's: the next, or the one that its reservation was made with.
+func (s *Scheduler) number(from *reservation) int64 {
+	if from != nil {
+		return from.id
+	}
+	s.next++
+	return s.next - 1
+}
+
 // allocate gives a container and takes its request down. Whether queues and user are charged is for the caller to say.
-func (s *Scheduler) allocate(a *app, row *request.Row, n *node, size unit.Resources, near policy.Near, now unit.Time) {
+func (s *Scheduler) allocate(a *app, row *request.Row, n *node, size unit.Resources, near policy.Near, id int64, now unit.Time) {
 	was := a.table.Pending()
 	c := &rm.Container{
-		App: a.App, Node: n.Node, ID: s.next, Priority: row.Priority, Size: size, Near: near, At: now,
+		App: a.App, Node: n.Node, ID: id, Priority: row.Priority, Size: size, Near: near, At: now,
 		Master: !a.hasAM && !a.Master.IsZero() && row.Priority == rm.MasterPriority, Slot: int32(len(a.live)),
 	}
 	if row.Places() == 1 {
 		c.Near = policy.NoPreference
 	}
-	s.next++
 	a.hasAM = a.hasAM || c.Master
 	a.table.Take(row, near, n.Node)
 	a.live = append(a.live, c)
@@ -186,9 +195,12 @@ func (s *Scheduler) allocate(a *app, row *request.Row, n *node, size unit.Resour
 
 // reserve keeps n for a request.
 func (s *Scheduler) reserve(a *app, row *request.Row, n *node, size unit.Resources) {
-	r := &reservation{a: a, n: n, row: row, size: size}
+	r := &reservation{id: s.number(nil), a: a, n: n, row: row, size: size}
 	n.kept = r
-	i := slices.IndexFunc(a.kept, func(x *reservation) bool { return x.n.place > n.place })
+	at := rowPlace(row.Priority)
+	i := slices.IndexFunc(a.kept, func(x *reservation) bool {
+		return cmp.Or(cmp.Compare(rowPlace(x.row.Priority), at), cmp.Compare(x.row.Priority, row.Priority), cmp.Compare(x.n.place, n.place)) > 0
+	})
 	if i < 0 {
 		i = len(a.kept)
 	}
@@ -208,6 +220,7 @@ func (s *Scheduler) unreserve(r *reservation) {
 	minus := unit.Resources{}.Sub(r.size)
 	s.hold(r.a.u, minus)
 	r.a.q.charge(minus)
+	s.moved(r.a)
 }
 
 // dropReservation ends a reservation; queues and user go on holding what it was for.

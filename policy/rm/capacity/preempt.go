@@ -15,9 +15,9 @@ import (
 // that have been chosen for so long already.
 type monitor struct {
 	of     map[*queue]*ideal
+	leaves []*queue                    // in the order in which containers are chosen
 	marked map[*rm.Container]unit.Time // chosen, and since when
 	chosen []*rm.Container
-	must   []*queue
 }
 
 // ideal is what a queue has and should have.
@@ -40,6 +40,7 @@ func (m *monitor) init(s *Scheduler) {
 		}
 	}
 	add(s.root)
+	m.leaves = leavesBelow(s.root)
 }
 
 // Round implements rm.Scheduler.
@@ -54,9 +55,13 @@ func (s *Scheduler) Round(now unit.Time) rm.Notice {
 	s.share(s.root, allowed)
 
 	m.chosen = m.chosen[:0]
-	for _, q := range s.leaves {
+	for _, q := range m.leaves {
 		x := m.of[q]
-		if q.noPreempt || s.calc.Compare(s.cluster, x.used, arith.MulFloor(x.guaranteed, 1+p.IgnoredOver)) <= 0 {
+		if q.noPreempt {
+			continue
+		}
+		s.reorder(q) // whether something is to be taken or not
+		if s.calc.Compare(s.cluster, x.used, arith.MulFloor(x.guaranteed, 1+p.IgnoredOver)) <= 0 {
 			continue
 		}
 		if goal := s.calc.MulUp(x.over, p.NaturalTermination, unit.Resources{Mem: 1, Cores: 1}); s.above(x.over) && s.above(goal) {
@@ -74,6 +79,9 @@ func (s *Scheduler) Round(now unit.Time) rm.Notice {
 			case since+p.WaitBeforeKill <= now:
 				delete(m.marked, c)
 				s.release(c)
+				if !c.Acquired {
+					s.askAgain(c)
+				}
 				out.Killed = append(out.Killed, c)
 			}
 		}
@@ -146,146 +154,12 @@ func (s *Scheduler) demand(q *queue) (all, net unit.Resources) {
 	}
 }
 
-// share works out what the queues below q ought to have of what q ought to have, and what is too much in each.
-func (s *Scheduler) share(q *queue, allowed unit.Resources) {
-	if q.leaf != nil {
-		return
-	}
-	m := &s.monitor
-	total := m.of[q].ought
-	left := total
-	for _, guaranteed := range []bool{true, false} {
-		m.must = m.must[:0]
-		for _, k := range q.children {
-			x := m.of[k]
-			if (s.calc.Compare(total, x.guaranteed, unit.Resources{}) > 0) != guaranteed {
-				continue
-			}
-			x.ought = x.used
-			if s.calc.Compare(total, x.used, x.guaranteed) > 0 {
-				x.ought = unit.Resources{Mem: min(x.guaranteed.Mem, x.used.Mem), Cores: min(x.guaranteed.Cores, x.used.Cores)}.Add(x.untouchable)
-			}
-			left = left.Sub(x.ought)
-			if s.calc.Compare(total, x.ought, x.used.Add(x.pending)) < 0 {
-				m.must = append(m.must, k)
-			}
-		}
-		s.dealOut(q, total, &left, guaranteed)
-	}
-	var needed unit.Resources
-	for _, k := range q.children {
-		if x := m.of[k]; s.calc.Compare(total, x.used, x.ought) > 0 {
-			needed = needed.Add(x.used.Sub(x.ought))
-		}
-	}
-	scale := float32(1)
-	if s.calc.Compare(total, needed, allowed) > 0 {
-		scale = s.calc.Divide(total, allowed, needed)
-	}
-	for _, k := range q.children {
-		x := m.of[k]
-		keep := s.calc.Max(total, s.calc.Min(total, x.used.Add(x.pending), x.guaranteed), x.ought)
-		x.over = unit.Resources{}
-		if s.calc.Compare(total, x.used, keep) > 0 {
-			x.over = arith.MulFloor(x.used.Sub(keep), float64(scale))
-		}
-		s.share(k, allowed)
-	}
-}
-
-// dealOut offers what is left to the queues that want more, the ones furthest below their guarantees first, until nobody
-// takes any or nothing is left.
-func (s *Scheduler) dealOut(q *queue, total unit.Resources, left *unit.Resources, guaranteed bool) {
-	m := &s.monitor
-	for len(m.must) > 0 && s.calc.Compare(total, *left, unit.Resources{}) > 0 {
-		s.parts(m.must, guaranteed)
-		slices.SortStableFunc(m.must, func(a, b *queue) int { return s.needier(q, total, a, b) })
-		n := 1
-		for n < len(m.must) && s.needier(q, total, m.must[0], m.must[n]) == 0 {
-			n++
-		}
-		offered := *left
-		again := append([]*queue(nil), m.must[n:]...)
-		for _, k := range m.must[:n] {
-			if s.calc.Fits(*left, unit.Resources{}) {
-				break
-			}
-			if got := s.offer(k, s.portion(k, offered, *left), total); s.calc.Compare(total, got, unit.Resources{}) > 0 {
-				again = append(again, k)
-				*left = left.Sub(got)
-			}
-			*left = unit.Resources{Mem: max(left.Mem, 0), Cores: max(left.Cores, 0)}
-		}
-		m.must = append(m.must[:0], again...)
-	}
-}
-
-// parts sets every queue's portion of what is dealt out: by guarantee, or evenly among queues without one.
-func (s *Scheduler) parts(queues []*queue, guaranteed bool) {
-	var sum unit.Resources
-	for _, k := range queues {
-		sum = sum.Add(s.monitor.of[k].guaranteed)
-	}
-	for _, k := range queues {
-		x := s.monitor.of[k]
-		even := float64(1 / float32(len(queues)))
-		x.part = [2]float64{even, even}
-		if guaranteed && sum.Mem > 0 {
-			x.part[0] = float64(float32(x.guaranteed.Mem) / float32(sum.Mem))
-		}
-		if guaranteed && sum.Cores > 0 {
-			x.part[1] = float64(float32(x.guaranteed.Cores) / float32(sum.Cores))
-		}
-	}
-}
-
-// portion is what a queue is offered, rounded up to whole units, at most what is left.
-func (s *Scheduler) portion(k *queue, of, left unit.Resources) unit.Resources {
-	x := s.monitor.of[k]
-	unitStep := unit.Resources{Mem: 1, Cores: 1}
-	r := unit.Resources{Mem: s.calc.MulUp(of, x.part[0], unitStep).Mem, Cores: s.calc.MulUp(of, x.part[1], unitStep).Cores}
-	return unit.Resources{Mem: min(r.Mem, left.Mem), Cores: min(r.Cores, left.Cores)}
-}
-
-// needier orders queues by how little of their guarantee they ought to have so far; by priority first where that counts.
-func (s *Scheduler) needier(parent *queue, total unit.Resources, a, b *queue) int {
-	part := func(q *queue) float64 {
-		x := s.monitor.of[q]
-		if s.calc.Compare(total, x.guaranteed, unit.Resources{}) <= 0 {
-			return 1 << 31
-		}
-		return float64(s.calc.Divide(total, x.ought, x.guaranteed))
-	}
-	pa, pb := part(a), part(b)
-	if parent.byPriority && a.priority != b.priority && (pa < 1) == (pb < 1) {
-		return cmp.Compare(b.priority, a.priority)
-	}
-	return cmp.Compare(pa, pb)
-}
-
-// offer adds to what a queue ought to have as much of r as it can use: below its maximum, within its demand, and for a leaf
-// not beyond what it has or is guaranteed. It returns what was taken.
-func (s *Scheduler) offer(k *queue, r, total unit.Resources) unit.Resources {
-	x := s.monitor.of[k]
-	room := x.most.Sub(x.ought)
-	got := s.calc.Min(total, r, x.used.Add(x.net).Sub(x.ought))
-	got = unit.Resources{Mem: min(got.Mem, max(room.Mem, 0)), Cores: min(got.Cores, max(room.Cores, 0))}
-	if k.leaf != nil {
-		rest := s.calc.Max(total, s.calc.Max(total, x.used, x.guaranteed).Sub(x.ought), unit.Resources{})
-		got = s.calc.Min(total, got, rest)
-	}
-	got = unit.Resources{Mem: min(max(got.Mem, 0), r.Mem), Cores: min(max(got.Cores, 0), r.Cores)}
-	x.ought = x.ought.Add(got)
-	return got
-}
-
 // choose picks containers of a leaf worth the goal, from the applications at the back of its order: first what they have
 // reserved (given up at once), then the least urgent and newest containers; masters last, and only those that are more
 // than the leaf's masters may hold.
 func (s *Scheduler) choose(q *queue, goal unit.Resources, allowed *unit.Resources) {
 	m := &s.monitor
 	var apps []*app
-	s.reorder(q)
 	for q.walk.Start(&q.active); ; q.walk.Next() {
 		id, _, _, ok := q.walk.Peek()
 		if !ok {

@@ -59,6 +59,46 @@ func TestPreemption(t *testing.T) {
 	}
 }
 
+// What is taken away before the application's master has heard of it is asked for again, at the places that it was asked for.
+func TestTakenUnheardOf(t *testing.T) {
+	for _, heard := range []bool{false, true} {
+		w := build(t, func(s *conf.Site) {
+			s.Monitor = true
+			s.Preemption.WaitBeforeKill = 0
+			s.Preemption.PerRound, s.Preemption.NaturalTermination = 1, 1
+		}, 2, mb(4096), "root.queues=a,b", "root.a.capacity=50", "root.b.capacity=50", "user-limit-factor=10", "maximum-am-resource-percent=1")
+		w.submit("a", "u", "a", unit.Resources{})
+		for n := range int32(2) {
+			w.ask("a", rm.Ask{Priority: 20, Place: rm.OnNode(n), Count: 4, Size: mb(1024)})
+		}
+		w.ask("a", rm.Ask{Priority: 20, Place: rm.OnRack(0), Count: 8, Size: mb(1024)})
+		w.anywhere("a", 8, mb(1024))
+		w.round()
+		for _, c := range w.live["a"] {
+			c.Acquired, c.Launched = heard, heard
+		}
+		if len(w.live["a"]) != 8 {
+			t.Fatalf("%d containers, want 8", len(w.live["a"]))
+		}
+		w.submit("b", "v", "b", unit.Resources{})
+		w.anywhere("b", 8, mb(1024))
+		w.s.Round(0)
+		killed := w.s.Round(unit.Second).Killed
+		if len(killed) != 4 {
+			t.Fatalf("%d taken away, want 4", len(killed))
+		}
+		a, want := w.s.apps[0], int64(4)
+		if heard {
+			want = 0
+		}
+		onNodes := a.table.Count(20, rm.OnNode(0)) + a.table.Count(20, rm.OnNode(1))
+		if a.table.Len() != want || onNodes != want || a.table.Count(20, rm.OnRack(0)) != want || a.q.pending != mb(1024).Times(want) || a.asking == heard {
+			t.Errorf("heard of: %v: %d asked for, %d on nodes, the queue is asked for %v, asking %v", heard, a.table.Len(), onNodes, a.q.pending, a.asking)
+		}
+		w.check()
+	}
+}
+
 func TestNoPreemption(t *testing.T) {
 	for name, more := range map[string][]string{
 		"disabled for the queue": {"root.a.disable_preemption=true"},

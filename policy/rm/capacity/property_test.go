@@ -85,14 +85,11 @@ func TestBooks(t *testing.T) {
 			}
 		}
 		w.check()
-		for q, zero := w.s.root, (unit.Resources{}); ; {
-			if q.used != zero || q.reserved != zero || q.pending != zero {
-				t.Fatalf("at the end %s has used %v, reserved %v, pending %v", q.path, q.used, q.reserved, q.pending)
-			}
-			break
+		if q, zero := w.s.root, (unit.Resources{}); q.used != zero || q.reserved != zero || q.pending != zero {
+			t.Fatalf("at the end %s has used %v, reserved %v, pending %v", q.path, q.used, q.reserved, q.pending)
 		}
 		for _, q := range w.s.leaves {
-			if q.apps+q.activeApps+q.activeUsers+q.onlyPending+len(q.list)+q.active.Len()+q.ready.Len()+q.waiting.Len() != 0 || q.amUsed != (unit.Resources{}) {
+			if q.apps+q.activeApps+q.activeUsers+q.onlyPending+len(q.list)+q.active.Len()+q.ready.Len()+q.unseen.Len()+q.waiting.Len() != 0 || q.amUsed != (unit.Resources{}) {
 				t.Fatalf("at the end leaf %s is not empty: %+v", q.path, q.leaf)
 			}
 		}

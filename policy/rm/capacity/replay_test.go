@@ -192,6 +192,7 @@ func (p *player) beat(f []string) {
 			if c.App.ID == id {
 				p.say(" %d=%s/%s/%s/%d", len(p.all), id, c.Node.Name, vec(c.Size), c.Priority)
 				p.all = append(p.all, c)
+				c.Acquired = true
 			}
 		}
 		if len(p.all) > n {

@@ -50,6 +50,7 @@ type node struct {
 
 // reservation keeps a node for a request that does not fit what is free there yet.
 type reservation struct {
+	id   int64 // of the container that it is for
 	a    *app
 	n    *node
 	row  *request.Row
@@ -73,7 +74,7 @@ type app struct {
 	used     unit.Resources
 	reserved unit.Resources
 	live     []*rm.Container
-	kept     []*reservation // in the order of their nodes' places, then first made first
+	kept     []*reservation // in the order of their priorities' places, then of their nodes', then first made first
 }
 
 // New makes the scheduler of a capacity-scheduler.xml and a yarn-site.xml.
@@ -221,6 +222,7 @@ func (s *Scheduler) Removed(r *rm.App, _ unit.Time) {
 		u.count(-1, 0)
 		q.active.Remove(a.Index)
 		q.ready.Remove(a.Index)
+		q.unseen.Remove(a.Index)
 	} else {
 		u.count(0, -1)
 		q.waiting.Remove(a.Index)
@@ -275,6 +277,22 @@ func (s *Scheduler) free(c *rm.Container) {
 	}
 	c.Slot = freed
 	c.Node.Free = c.Node.Free.Add(c.Size)
+}
+
+// askAgain asks by itself for a container that was taken away before its master had heard of it: nobody else will
+// (AbstractYarnScheduler.recoverResourceRequestForContainer).
+func (s *Scheduler) askAgain(c *rm.Container) {
+	a := s.apps[c.App.Index]
+	was := a.table.Pending()
+	rose := a.table.Count(c.Priority, rm.Anywhere) == 0
+	a.table.Restore(c.Priority, c.Near, c.Node, c.Size)
+	if rose {
+		s.asks(a)
+	}
+	s.changed(a, was)
+	if c.Master {
+		a.hasAM = false
+	}
 }
 
 // freed is the slot of a container whose room its node has back.

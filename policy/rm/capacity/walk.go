@@ -132,7 +132,7 @@ func (s *Scheduler) askLeaf(q *queue, n *node, l *limits, now unit.Time) grant {
 			check = s.beat.ContinueLookingAtReserve && !a.reserved.IsZero()
 		}
 		q.curLimit = q.visited
-		a.seen = true
+		s.seenUpTo(q, a)
 		return true
 	}
 	if a := s.apps[first]; a.table.Len() == 0 {
@@ -144,6 +144,7 @@ func (s *Scheduler) askLeaf(q *queue, n *node, l *limits, now unit.Time) grant {
 	for q.walk.Start(&q.ready); ; q.walk.Next() {
 		id, _, _, ok := q.walk.Peek()
 		if !ok {
+			s.seenUpTo(q, nil)
 			return grant{}
 		}
 		a := s.apps[id]
@@ -158,6 +159,25 @@ func (s *Scheduler) askLeaf(q *queue, n *node, l *limits, now unit.Time) grant {
 		default:
 			return g
 		}
+	}
+}
+
+// seenUpTo notes that a walk has come as far as a (nil: to the end), past all before it, whether they want something or not.
+func (s *Scheduler) seenUpTo(q *queue, a *app) {
+	for {
+		id, ok := q.unseen.Min()
+		if !ok {
+			return
+		}
+		x := s.apps[id]
+		if a != nil && a != x {
+			xk, xt := x.rank()
+			if ak, at := a.rank(); xk > ak || xk == ak && xt > at {
+				return
+			}
+		}
+		x.seen = true
+		q.unseen.Remove(id)
 	}
 }
 

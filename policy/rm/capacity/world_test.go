@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/conf"
@@ -25,9 +26,7 @@ type world struct {
 	live  map[string][]*rm.Container
 	now   unit.Time
 
-	// resized says that an application has asked for another size at a priority: a node reserved for the old size is then
-	// given that, as Hadoop does, if the new one fits, and may have less than nothing free.
-	resized bool
+	short map[*rm.Node]bool // nodes with less than nothing free, for the one reason that there is (see served)
 }
 
 func mb(v int64) unit.Resources { return unit.Resources{Mem: v, Cores: max(1, v/1024)} }
@@ -54,7 +53,7 @@ func build(t tb, site func(*conf.Site), nodes int, room unit.Resources, settings
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, s: s.(*Scheduler), apps: map[string]*rm.App{}, live: map[string][]*rm.Container{}}
+	w := &world{t: t, s: s.(*Scheduler), apps: map[string]*rm.App{}, live: map[string][]*rm.Container{}, short: map[*rm.Node]bool{}}
 	for i := range nodes {
 		n := &rm.Node{Index: int32(i), Rack: int32(i / 2), Name: fmt.Sprint("n", i), Total: room}
 		w.nodes = append(w.nodes, n)
@@ -77,11 +76,6 @@ func (w *world) submit(id, user, queue string, am unit.Resources) {
 
 func (w *world) ask(id string, asks ...rm.Ask) {
 	w.t.Helper()
-	for _, k := range asks {
-		if r := w.s.apps[w.apps[id].Index].table.Row(k.Priority); r != nil && r.Reserved > 0 && r.Size() != w.s.calc.Normalise(k.Size, w.s.minA, w.s.maxA) {
-			w.resized = true
-		}
-	}
 	if err := w.s.Asked(w.apps[id], asks, nil, w.now); err != nil {
 		w.t.Fatal(err)
 	}
@@ -95,13 +89,35 @@ func (w *world) anywhere(id string, n int64, size unit.Resources) {
 // beat serves a node and says who got what, as in "a:1024 b:2048".
 func (w *world) beat(i int) string {
 	var got []string
-	for _, c := range w.s.Beat(w.nodes[i], w.now) {
+	for _, c := range w.served(i) {
 		c.Launched = true
 		w.live[c.App.ID] = append(w.live[c.App.ID], c)
 		got = append(got, fmt.Sprintf("%s:%d", c.App.ID, c.Size.Mem))
 	}
 	w.check()
 	return strings.Join(got, " ")
+}
+
+// served serves a node. It comes to have less than nothing free in one case only, as in Hadoop: it was reserved, what is asked
+// for by now is smaller and fits, and what was reserved is given.
+func (w *world) served(i int) []*rm.Container {
+	w.t.Helper()
+	n, kept, before := w.nodes[i], w.s.nodes[i].kept, w.nodes[i].Free
+	fits := false
+	if kept != nil {
+		for _, near := range []policy.Near{policy.NodeLocal, policy.RackLocal, policy.OffRack} {
+			asked := kept.row.SizeAt(near, n)
+			fits = fits || !asked.IsZero() && w.s.calc.Fits(asked, before)
+		}
+	}
+	got := w.s.Beat(n, w.now)
+	if n.Free.Mem < 0 && before.Mem >= 0 {
+		if !fits || len(got) != 1 || got[0].Size != kept.size || got[0].App != kept.a.App {
+			w.t.Fatalf("node %s had %v free and has %v; reserved: %+v; given: %v", n.Name, before, n.Free, kept, got)
+		}
+		w.short[n] = true
+	}
+	return got
 }
 
 func (w *world) round() (got string) {
@@ -146,8 +162,11 @@ func (w *world) check() {
 		w.t.Fatalf("root uses %v with %v reserved; containers are %v and reservations %v", w.s.root.used, w.s.root.reserved, used, kept)
 	}
 	for _, n := range w.nodes {
-		if n.Free.Mem < 0 && !w.resized || n.Free.Mem > free[n].Mem { // less while a container that was taken away still runs
+		if n.Free.Mem < 0 && !w.short[n] || n.Free.Mem > free[n].Mem { // less while a container that was taken away still runs
 			w.t.Fatalf("node %s has %v free, its containers leave %v", n.Name, n.Free, free[n])
+		}
+		if n.Free.Mem >= 0 {
+			delete(w.short, n)
 		}
 	}
 }

@@ -30,10 +30,12 @@ import org.apache.hadoop.yarn.server.utils.BuilderUtils;
  *
  *   go test -run TestRecord -record DIR -seed N
  *   mkdir OUT; echo '<configuration/>' > OUT/capacity-scheduler.xml; javac -cp 'LIB/*' -d OUT Recorder.java
- *   java -cp 'OUT:LIB/*' org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.Recorder DIR...
+ *   java -XX:+UnlockExperimentalVMOptions -XX:hashCode=2 -cp 'OUT:LIB/*' org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.Recorder DIR...
  *
  * It is in Hadoop's package because much of what it asks for is visible only there. The ports of the nodes are chosen so that
- * a hash map of them has the order of their numbers: which of several reservations goes first depends on it.
+ * a hash map of them has the order of their numbers: which of several reservations goes first depends on it. The option of the
+ * virtual machine makes sets of objects without a hash of their own keep the order of entry; else preemption among equally
+ * needy queues would differ from run to run.
  */
 public class Recorder {
   static class Hand implements org.apache.hadoop.yarn.util.Clock { long t; public long getTime() { return t; } }
@@ -174,6 +176,7 @@ public class Recorder {
 
   /** add ID QUEUE USER PRIORITY MEM VCORES: an application and the size of its master; 0 0: it has none. */
   static void add(String[] f, int seq) throws Exception {
+    Thread.sleep(2); // a fair leaf goes by the time of submission where use is equal: no two must have the same
     ApplicationId id = ApplicationId.newInstance(1, seq);
     ApplicationAttemptId attempt = ApplicationAttemptId.newInstance(id, 1);
     boolean unmanaged = f[5].equals("0");

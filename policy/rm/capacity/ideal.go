@@ -1,0 +1,185 @@
+package capacityrm
+
+import (
+	"cmp"
+	"container/heap"
+	"math"
+	"slices"
+
+	"github.com/yardmaster/yardmaster/policy/capacity/arith"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// share works out what the queues below q ought to have of what q ought to have, and what is too much in each.
+func (s *Scheduler) share(q *queue, allowed unit.Resources) {
+	if q.leaf != nil {
+		return
+	}
+	m := &s.monitor
+	total := m.of[q].ought
+	must := needy{cmp: func(a, b *queue) int { return s.needier(q, total, a, b) }}
+	left := total
+	for _, guaranteed := range []bool{true, false} {
+		if !guaranteed && s.calc.Compare(total, left, unit.Resources{}) <= 0 {
+			break // queues without a guarantee ought to have nothing, whatever they have now
+		}
+		must.queues = must.queues[:0]
+		for _, k := range q.children {
+			x := m.of[k]
+			if (s.calc.Compare(total, x.guaranteed, unit.Resources{}) > 0) != guaranteed {
+				continue
+			}
+			x.ought = x.used
+			if s.calc.Compare(total, x.used, x.guaranteed) > 0 {
+				x.ought = unit.Resources{Mem: min(x.guaranteed.Mem, x.used.Mem), Cores: min(x.guaranteed.Cores, x.used.Cores)}.Add(x.untouchable)
+			}
+			left = left.Sub(x.ought)
+			if s.calc.Compare(total, x.ought, x.used.Add(x.pending)) < 0 {
+				heap.Push(&must, k)
+			}
+		}
+		left = s.dealOut(&must, total, left, guaranteed)
+	}
+	var needed unit.Resources
+	for _, k := range q.children {
+		if x := m.of[k]; s.calc.Compare(total, x.used, x.ought) > 0 {
+			needed = needed.Add(x.used.Sub(x.ought))
+		}
+	}
+	scale := float32(1)
+	if s.calc.Compare(total, needed, allowed) > 0 {
+		scale = s.calc.Divide(total, allowed, needed)
+	}
+	for _, k := range q.children {
+		x := m.of[k]
+		keep := s.calc.Max(total, s.calc.Min(total, x.used.Add(x.pending), x.guaranteed), x.ought)
+		x.over = unit.Resources{}
+		if s.calc.Compare(total, x.used, keep) > 0 {
+			x.over = arith.MulFloor(x.used.Sub(keep), float64(scale))
+		}
+		s.share(k, allowed)
+	}
+}
+
+// needy is a heap of queues that want more, the neediest first. Of equals any may come first, and what they get may differ by
+// rounding: java.util.PriorityQueue, which Hadoop uses, moves them as package heap does.
+type needy struct {
+	queues []*queue
+	cmp    func(a, b *queue) int
+}
+
+func (n *needy) Len() int           { return len(n.queues) }
+func (n *needy) Less(i, j int) bool { return n.cmp(n.queues[i], n.queues[j]) < 0 }
+func (n *needy) Swap(i, j int)      { n.queues[i], n.queues[j] = n.queues[j], n.queues[i] }
+func (n *needy) Push(q any)         { n.queues = append(n.queues, q.(*queue)) }
+
+func (n *needy) Pop() any {
+	last := len(n.queues) - 1
+	q := n.queues[last]
+	n.queues = n.queues[:last]
+	return q
+}
+
+// dealOut offers what is left to the queues that want more, the ones furthest below their guarantees first, until nobody
+// takes any or nothing is left. What it returns as left is what Hadoop goes on with: only the first queue's part is taken off
+// (AbstractPreemptableResourceCalculator goes on with a copy after that).
+func (s *Scheduler) dealOut(must *needy, total, left unit.Resources, guaranteed bool) (after unit.Resources) {
+	after = left
+	for first := true; must.Len() > 0 && s.calc.Compare(total, left, unit.Resources{}) > 0; {
+		s.parts(must.queues, guaranteed)
+		served := []*queue{heap.Pop(must).(*queue)}
+		for must.Len() > 0 && must.cmp(served[len(served)-1], must.queues[0]) >= 0 {
+			served = append(served, heap.Pop(must).(*queue))
+		}
+		offered := left
+		for _, k := range served {
+			if s.calc.Fits(left, unit.Resources{}) {
+				break
+			}
+			got := s.offer(k, s.portion(k, offered, left), total)
+			if s.calc.Compare(total, got, unit.Resources{}) > 0 {
+				heap.Push(must, k)
+			}
+			left = left.Sub(got)
+			if first {
+				first, after = false, left
+			}
+			left = unit.Resources{Mem: max(left.Mem, 0), Cores: max(left.Cores, 0)}
+		}
+	}
+	return after
+}
+
+// parts sets every queue's portion of what is dealt out: evenly among queues without a guarantee; else by guarantee, one kind
+// of resource at a time. A guarantee that was rounded down to nothing makes all go by their share of the cluster.
+func (s *Scheduler) parts(queues []*queue, guaranteed bool) {
+	even := 1 / float32(len(queues))
+	var sum unit.Resources
+	var shares float32
+	for _, k := range queues {
+		sum = sum.Add(s.monitor.of[k].guaranteed)
+		shares += k.AbsCap
+	}
+	kind := func(i int, of func(unit.Resources) int64) {
+		rounded := of(sum) != 0 && slices.ContainsFunc(queues, func(k *queue) bool {
+			return k.AbsCap != 0 && of(s.monitor.of[k].guaranteed) == 0
+		})
+		for _, k := range queues {
+			x := s.monitor.of[k]
+			part := even
+			switch {
+			case !guaranteed:
+			case rounded:
+				part = k.AbsCap / shares
+			case shares != 0 && of(sum) != 0:
+				part = float32(of(x.guaranteed)) / float32(of(sum))
+			}
+			x.part[i] = float64(part)
+		}
+	}
+	kind(0, func(r unit.Resources) int64 { return r.Mem })
+	kind(1, func(r unit.Resources) int64 { return r.Cores })
+}
+
+// portion is what a queue is offered, rounded up to whole units, at most what is left. There is no detour by a float32 here, as
+// there is where limits are worked out.
+func (s *Scheduler) portion(k *queue, of, left unit.Resources) unit.Resources {
+	part := s.monitor.of[k].part
+	r := unit.Resources{Mem: int64(math.Ceil(float64(of.Mem) * part[0])), Cores: int64(math.Ceil(float64(of.Cores) * part[1]))}
+	if s.calc == arith.Default {
+		r = s.calc.MulUp(of, part[0], unit.Resources{Mem: 1, Cores: 1})
+	}
+	return unit.Resources{Mem: min(r.Mem, left.Mem), Cores: min(r.Cores, left.Cores)}
+}
+
+// needier orders queues by how little of their guarantee they ought to have so far; by priority first where that counts.
+func (s *Scheduler) needier(parent *queue, total unit.Resources, a, b *queue) int {
+	part := func(q *queue) float64 {
+		x := s.monitor.of[q]
+		if s.calc.Compare(total, x.guaranteed, unit.Resources{}) <= 0 {
+			return 1 << 31
+		}
+		return float64(s.calc.Divide(total, x.ought, x.guaranteed))
+	}
+	pa, pb := part(a), part(b)
+	if parent.byPriority && a.priority != b.priority && (pa < 1) == (pb < 1) {
+		return cmp.Compare(b.priority, a.priority)
+	}
+	return cmp.Compare(pa, pb)
+}
+
+// offer adds to what a queue ought to have as much of r as it can use: below its maximum, within its demand, and for a leaf
+// not beyond what it has or is guaranteed. It returns what was taken.
+func (s *Scheduler) offer(k *queue, r, total unit.Resources) unit.Resources {
+	x := s.monitor.of[k]
+	room := x.most.Sub(x.ought)
+	got := s.calc.Min(total, r, x.used.Add(x.net).Sub(x.ought))
+	got = unit.Resources{Mem: min(got.Mem, max(room.Mem, 0)), Cores: min(got.Cores, max(room.Cores, 0))}
+	if k.leaf != nil {
+		rest := s.calc.Max(total, s.calc.Max(total, x.used, x.guaranteed).Sub(x.ought), unit.Resources{})
+		got = s.calc.Min(total, got, rest)
+	}
+	got = unit.Resources{Mem: min(max(got.Mem, 0), r.Mem), Cores: min(max(got.Cores, 0), r.Cores)}
+	x.ought = x.ought.Add(got)
+	return got
+}
