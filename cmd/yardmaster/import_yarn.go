@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -214,6 +216,9 @@ func account() string {
 			return s
 		}
 	}
+	if u, err := user.Current(); err == nil { // a job of cron has no such variables
+		return u.Username
+	}
 	return ""
 }
 
@@ -256,15 +261,13 @@ func writeScenario(ctx context.Context, o *history.Options, sum *history.Summary
 	}
 	s := scenario.Default()
 	s.Workload, s.Cluster = []string{o.Jobs}, history.ClusterFile
-	for _, file := range sum.Files {
-		if name := filepath.Base(file); name == history.CapacityFile || name == history.FairFile {
-			s.Schedulers = []string{name}
-		}
-	}
 	s.Yarn.Clock = scenario.Hadoop
-	for _, file := range sum.Files {
-		if filepath.Base(file) == history.SiteFile {
-			s.Yarn.Site = history.SiteFile
+	for _, file := range append(slices.Clone(sum.Files), sum.Kept...) {
+		switch name := filepath.Base(file); name {
+		case history.CapacityFile, history.FairFile:
+			s.Schedulers = []string{name}
+		case history.SiteFile:
+			s.Yarn.Site = name
 		}
 	}
 	c := &sum.Calibration

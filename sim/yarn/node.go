@@ -58,8 +58,9 @@ func (e *engine) wake() {
 			asleep = append(asleep, n)
 		}
 	}
-	// Nodes that report at the same instant do so in the order of their last reports.
-	slices.SortStableFunc(asleep, func(a, b *node) int { return cmp.Compare(a.serial, b.serial) })
+	// Nodes that report at the same instant do so in the order of their last reports. One of them that has made a report more than
+	// another came before it: it did not know yet that nobody was there.
+	slices.SortStableFunc(asleep, func(a, b *node) int { return cmp.Or(cmp.Compare(b.last, a.last), cmp.Compare(a.serial, b.serial)) })
 	for _, n := range asleep {
 		n.asleep = false
 		if behind := e.now - n.last - 1; behind >= 0 {

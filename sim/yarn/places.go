@@ -46,7 +46,7 @@ func (p *places) of(h *workload.Hosts) []hostPlace {
 func (p *places) find(name string) hostPlace {
 	name = strings.Trim(name, "/")
 	rack, host := "", name
-	if i, ok := p.nodes[name]; ok {
+	if i, ok := p.nodes[name]; ok && int(i) < len(p.rackOf) { // a host that has left the cluster has a number, but no rack
 		return hostPlace{rm.OnNode(i), rm.OnRack(p.rackOf[i])}
 	}
 	if at := strings.LastIndexByte(name, '/'); at >= 0 {

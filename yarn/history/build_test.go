@@ -1,6 +1,7 @@
 package history
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/yarn/conf"
 	"github.com/yardmaster/yardmaster/yarn/jhist"
 )
 
@@ -180,6 +182,14 @@ func TestNames(t *testing.T) {
 	}
 	if n.rack("/default-rack") != "/default-rack" || !strings.HasPrefix(n.rack("/east/r1"), "/r") {
 		t.Error(n.rack("/east/r1"))
+	}
+	const p = conf.Prefix
+	kept, dropped := n.capacity([]pair{
+		{p + "root.queues", "a"}, {p + "root.a.capacity", "100"}, {p + "root.a.acl_submit_applications", "ann"}, {p + "queue-mappings", "u:ann:a"},
+		{p + "root.a.leaf-queue-template.acl_administer_queue", "ann"}, {p + "root.a.accessible-node-labels", "ann"},
+	})
+	if len(kept) != 2 || strings.Contains(fmt.Sprint(kept, dropped), "ann") || len(dropped) != 4 {
+		t.Errorf("kept %v, left out %v", kept, dropped)
 	}
 }
 

@@ -66,7 +66,8 @@ type Summary struct {
 	Tasks       int64
 	Span        unit.Time // from the first to the last submission
 	Files       []string  // what was written, beginning with the workload
-	Scenario    bool      // scenario.yaml is among them: the folder can be simulated
+	Kept        []string  // what was there and was left as it is, because somebody had changed it
+	Scenario    bool      // nodes and queues are among them: the folder can be simulated
 	Notes       []workload.Note
 	Assumptions []string
 	Calibration Calibration

@@ -414,8 +414,30 @@ func TestNothing(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	o.Files = Local(filepath.Join(t.TempDir(), "nosuch"))
+	o.Dir = filepath.Join(t.TempDir(), "new", "within")
+	o.Since = o.Now.Add(-time.Hour)
 	if _, err := Run(context.Background(), o); err == nil {
 		t.Error("a folder that is not there was read")
+	}
+	o.Files = Local(t.TempDir())
+	if _, err := Run(context.Background(), o); err == nil || !strings.Contains(err.Error(), "--since all takes everything") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(filepath.Dir(o.Dir)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("an import without jobs leaves a folder: %v", err)
+	}
+	if err := os.MkdirAll(filepath.Join(o.Dir, o.Jobs), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(context.Background(), o); err == nil || !strings.Contains(err.Error(), "is a folder, and a file of that name") {
+		t.Errorf("%v", err)
+	}
+	o.Dir = filepath.Join(o.Dir, "file")
+	if err := os.WriteFile(o.Dir, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(context.Background(), o); err == nil || !strings.Contains(err.Error(), "name another folder with -o") {
+		t.Errorf("%v", err)
 	}
 }
 

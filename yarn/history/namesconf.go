@@ -7,8 +7,8 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// capacity renames the queues and users in settings of the CapacityScheduler. Settings that are about people or that place jobs by rules
-// are left out, and named.
+// capacity renames the queues and users in settings of the CapacityScheduler. Settings that are about people, that name labels of nodes or that
+// place jobs by rules are left out, and named.
 func (n *names) capacity(list []pair) (out []pair, dropped []string) {
 	values := map[string]string{}
 	for _, p := range list {
@@ -31,7 +31,7 @@ func (n *names) capacity(list []pair) (out []pair, dropped []string) {
 		rest := strings.TrimPrefix(p.name, conf.Prefix)
 		queue, key := split(rest, known)
 		switch {
-		case queue == "" && (strings.HasPrefix(rest, "root.") || strings.Contains(key, "mapping")), strings.HasPrefix(key, "acl_"):
+		case queue == "" && (strings.HasPrefix(rest, "root.") || strings.Contains(key, "mapping")), strings.Contains(key, "acl_"), strings.Contains(key, "node-label"):
 			dropped = append(dropped, shortName(p.name, queue, key))
 			continue
 		case key == "queues":

@@ -2,8 +2,12 @@ package history
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -125,11 +129,25 @@ func (im *importer) writeSite(out *Summary) error {
 	s := &im.site
 	write := func(name string, text func(io.Writer) error) error {
 		path := filepath.Join(im.Dir, name)
-		if err := replace(path, 0o644, text); err != nil {
+		sum, err := sumOf(path)
+		switch {
+		case err != nil:
+			return err
+		case sum != "" && sum != im.store.state.Files[name]: // a person's work
+			im.tell("%s was changed since it was imported, and is kept as it is: remove it to have it written anew", name)
+			out.Kept = append(out.Kept, path)
+			return nil
+		}
+		hash := sha256.New()
+		if err := replace(path, 0o644, func(w io.Writer) error { return text(io.MultiWriter(w, hash)) }); err != nil {
 			return err
 		}
+		if im.store.state.Files == nil {
+			im.store.state.Files = map[string]string{}
+		}
+		im.store.state.Files[name] = hex.EncodeToString(hash.Sum(nil))
 		out.Files = append(out.Files, path)
-		return nil
+		return im.store.writeState()
 	}
 	if len(s.nodes) == 0 {
 		im.tell("the ResourceManager shows no nodes: %s is not written", ClusterFile)
@@ -153,6 +171,16 @@ func (im *importer) writeSite(out *Summary) error {
 	}
 	out.Scenario = len(s.nodes) > 0 && name != ""
 	return nil
+}
+
+// sumOf is the SHA-256 of a file; "" when there is none.
+func sumOf(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]), err
 }
 
 // writeCluster writes nodes of one size and rack as groups of names.

@@ -40,7 +40,10 @@ func (im *importer) askHistory(ctx context.Context) error {
 			})
 		}
 	}
-	im.said = append(im.said, noteOf("jobs that the history server lists", listed))
+	if listed == 0 {
+		im.tell("the history server lists no job")
+	}
+	im.note(listed, "jobs that the history server lists")
 	if late > 0 && im.apps == nil {
 		im.note(late, "jobs ended less than %v ago and their files are not in place yet: the next import takes them", lateHistory)
 	}

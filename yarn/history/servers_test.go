@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -183,6 +184,31 @@ func TestNotAnAdministrator(t *testing.T) {
 	}
 	if q := openConf(t, o.Dir, CapacityFile, conf.ReadCapacity); len(q.Root.Children) != 2 {
 		t.Errorf("%+v", q.Root)
+	}
+}
+
+// What a person puts in the place of an imported file stays there when the folder is imported into again; what nobody touched is written anew.
+func TestKeepsWhatWasChanged(t *testing.T) {
+	o := served(t, capacityAnswers())
+	imported(t, o)
+	own := filepath.Join(o.Dir, CapacityFile)
+	if err := os.WriteFile(own, []byte("<configuration/>"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(o.Dir, SiteFile)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		sum, err := Run(context.Background(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := os.ReadFile(own); err != nil || string(text) != "<configuration/>" {
+			t.Errorf("%s: %v", text, err)
+		}
+		if !slices.Equal(sum.Kept, []string{own}) || len(sum.Files) != 3 || !sum.Scenario || !strings.Contains(fmt.Sprint(sum.Notes), CapacityFile+" was changed since it was imported") {
+			t.Errorf("kept %v, written %v: %v", sum.Kept, sum.Files, sum.Notes)
+		}
 	}
 }
 

@@ -76,7 +76,7 @@ func (im *importer) schedulerFile() (name string, text func(io.Writer) error, er
 		if im.names.on() {
 			var dropped []string
 			list, dropped = im.names.capacity(list)
-			im.note(len(dropped), "settings of the CapacityScheduler that name people or rules are left out of the anonymised copy: %s", strings.Join(dropped, ", "))
+			im.note(len(dropped), "settings of the CapacityScheduler that name people, labels or rules are left out of the anonymised copy: %s", strings.Join(dropped, ", "))
 		}
 		return CapacityFile, func(w io.Writer) error { return writeProperties(w, list) }, nil
 	case "fairScheduler":

@@ -48,6 +48,8 @@ type state struct {
 	Salt    string `json:"salt,omitempty"`
 	Named   bool   `json:"anonymised"`
 	Begun   bool   `json:"begun"`
+
+	Files map[string]string `json:"files,omitempty"` // what was written beside the workload: name to SHA-256
 }
 
 const (

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -73,28 +74,30 @@ func TestBadAnswers(t *testing.T) {
 		is   error
 		want string // contained in the error, for both ways of reading
 	}{
-		"cut":          {say(200, json200, `{"clusterMetrics":{"activeNodes":`), rest.ErrFormat, "the answer is cut: it ends in the middle, after "},
-		"empty":        {say(200, json200, ""), rest.ErrFormat, "the answer is empty"},
+		"cut":          {say(200, json200, `{"clusterMetrics":{"activeNodes":`), rest.ErrFormat, ": try again; if it stays so, its log"},
+		"empty":        {say(200, json200, ""), rest.ErrFormat, "the answer is empty: is this the web address of the ResourceManager (usually port 8088)?"},
 		"html":         {say(200, "text/html", login), rest.ErrFormat, `a web page titled "Sign in to KNOX" came instead of data: is there a login page`},
 		"no json":      {say(200, json200, "welcome"), rest.ErrFormat, "not JSON: invalid character 'w'"},
-		"another kind": {say(200, json200, `{"timelineInfo":{}}`), rest.ErrFormat, `but "timelineInfo"`},
+		"another kind": {say(200, json200, `{"timelineInfo":{}}`), rest.ErrFormat, `but "timelineInfo": is this the web address of the ResourceManager`},
 		"list":         {say(200, json200, `[1,2]`), rest.ErrFormat, "a list"},
 		"trailing":     {say(200, json200, `{"clusterMetrics":null,"apps":null} {`), rest.ErrFormat, "something follows the JSON value"},
 		"401 kerberos": {say(401, "text/html", "<html><title>Error 401 Authentication required</title>", "WWW-Authenticate", "Negotiate"),
-			rest.ErrUnauthenticated, "it wants Kerberos: give a keytab with --keytab and --principal, or run kinit"},
+			rest.ErrUnauthenticated, "it wants Kerberos: run kinit and give --kerberos, or give a keytab with --keytab"},
 		"401":      {say(401, "text/html", ""), rest.ErrUnauthenticated, "it wants to know who asks: give a user name with --user"},
 		"404":      {say(404, "text/html", "<html><title>Error 404</title>"), rest.ErrNotFound, "is this the web address of the ResourceManager (usually port 8088)?"},
 		"403 gss":  {say(403, json200, `{"message":"GSSException: Failure unspecified at GSS-API level (Mechanism level: Checksum failed)","status":"403"}`), rest.ErrUnauthenticated, "the server's key is not the one that the KDC knows"},
 		"403 skew": {say(403, json200, `{"message":"GSSException: x (Mechanism level: Clock skew too great (37))"}`), rest.ErrUnauthenticated, "the clocks of this machine and the server differ"},
 		"403": {say(403, json200, `{"RemoteException":{"exception":"ForbiddenException","message":"java.lang.Exception: Only admins can read it.","javaClassName":"org.apache.hadoop.yarn.webapp.ForbiddenException"}}`),
-			rest.ErrForbidden, "403 Forbidden: Only admins can read it."},
+			rest.ErrForbidden, "403 Forbidden: Only admins can read it: ask as somebody who may: --user NAME"},
 		"403 token": {say(403, json200, `{"RemoteException":{"message":"org.apache.hadoop.security.token.SecretManager$InvalidToken: Token for real user: , can't be found in cache","exception":"AuthenticationException"}}`),
 			rest.ErrUnauthenticated, "Token for real user: , can't be found in cache: the delegation token is not known there"},
-		"500":          {say(500, json200, "java.lang.NullPointerException"), rest.ErrRefused, "500 Internal Server Error: java.lang.NullPointerException"},
-		"503":          {say(503, "text/plain", "starting"), rest.ErrUnavailable, "503 Service Unavailable: starting"},
+		"500":          {say(500, json200, "java.lang.NullPointerException"), rest.ErrRefused, "500 Internal Server Error: java.lang.NullPointerException: it failed inside: its log says why"},
+		"503":          {say(503, "text/plain", "starting"), rest.ErrUnavailable, "503 Service Unavailable: starting: it is busy, or about to start or stop: try again later"},
 		"302 no place": {say(302, "text/html", ""), rest.ErrFormat, "302 without an address to go to"},
 		"no active":    {say(307, "text/plain", "Can not find any active RM", "Refresh", "3;url=/"), rest.ErrNoActive, "it is standby and knows of no active one"},
-		"loop":         {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", http.StatusFound) }, nil, "it redirects without end"},
+		"loop":         {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", http.StatusFound) }, nil, "it redirects without end: is there a login page"},
+		"404 daemon": {say(404, json200, `{"RemoteException":{"exception":"NotFoundException","message":"java.lang.Exception: HTTP 404 Not Found","javaClassName":"x"}}`),
+			rest.ErrNotFound, "404 Not Found: is this the web address of the ResourceManager (usually port 8088)?"},
 		"other scheme": {say(302, "", "", "Location", "ftp://x/"), rest.ErrFormat, `it redirects to "ftp://x/", which is no web address`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -248,6 +251,33 @@ func TestSilence(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := c.Metrics(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+}
+
+// A server that never answers is asked twice, not for an hour; one that sends a blank now and then is not waited for without end.
+func TestWithoutEnd(t *testing.T) {
+	stop := make(chan struct{})
+	var asked atomic.Int32
+	mute := serve(t, func(http.ResponseWriter, *http.Request) {
+		asked.Add(1)
+		<-stop
+	})
+	drip := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			_, _ = io.WriteString(w, " ")
+			_ = http.NewResponseController(w).Flush()
+			time.Sleep(10 * time.Millisecond)
+		}
+	})
+	defer close(stop)
+	o := quick(mute.URL)
+	o.Timeout, o.Retries = 400*time.Millisecond, 50
+	if _, err := client(t, o).Metrics(t.Context()); err == nil || asked.Load() > 3 || !strings.Contains(err.Error(), "is it overloaded") {
+		t.Errorf("asked %d times: %v", asked.Load(), err)
+	}
+	o.RM = []string{drip.URL}
+	if _, err := client(t, o).Metrics(t.Context()); err == nil || !strings.Contains(err.Error(), "the answer was not complete after 2s") {
 		t.Error(err)
 	}
 }

@@ -39,6 +39,7 @@ type patient struct {
 	body    io.ReadCloser
 	cancel  context.CancelFunc
 	timeout time.Duration
+	late    bool
 	err     error
 }
 
@@ -48,20 +49,23 @@ func (p *patient) Read(b []byte) (int, error) {
 	}
 	t := time.AfterFunc(p.timeout, p.cancel)
 	n, err := p.body.Read(b)
-	late := !t.Stop()
+	p.late = !t.Stop() || p.late // an answer that came in the last moment ends all the same: the request is cancelled by then
 	if err != nil && !errors.Is(err, io.EOF) {
 		text := "the answer broke off: " + short(err.Error(), 120)
 		switch {
-		case late:
+		case p.late:
 			text = fmt.Sprintf("the answer stopped for more than %s", p.timeout)
 		case errors.Is(err, io.ErrUnexpectedEOF):
-			text = "the answer is cut: the connection was closed in the middle"
+			text = "the answer is cut: the connection was closed in the middle: " + cutHint
 		}
 		p.err = &silenceError{text, err}
 		return n, p.err
 	}
 	return n, err
 }
+
+// cutHint is what to do about an answer that is cut.
+const cutHint = "try again; if it stays so, its log may say why, or a gateway in between cuts it"
 
 // wholeWithin is how many timeouts an answer that is read whole may take: one that comes a byte at a time is never silent.
 const wholeWithin = 5

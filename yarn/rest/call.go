@@ -58,7 +58,7 @@ func (c *Client) read(ctx context.Context, k *call, use func(*answer) error) err
 		switch {
 		case !errors.As(err, &odd) || odd.Hint != "":
 		case odd.cut:
-			odd.Hint = "try again; if it stays so, its log may say why, or a gateway in between cuts it"
+			odd.Hint = cutHint
 		default:
 			odd.Hint = k.server.rightAddress()
 		}
@@ -227,7 +227,7 @@ func (c *Client) hop(ctx context.Context, k *call, u *url.URL, client *http.Clie
 		}
 		return nil, err
 	}
-	return &answer{resp, &patient{resp.Body, cancel, c.o.Timeout, nil}, u, nil}, nil
+	return &answer{resp, &patient{body: resp.Body, cancel: cancel, timeout: c.o.Timeout}, u, nil}, nil
 }
 
 // plain is an address as a person needs it: without the query, which may hold a name or a token.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 )
 
 // What errors.Is can ask an error of this package.
@@ -54,7 +55,7 @@ func (e *StatusError) Error() string {
 		s += ": " + e.Message
 	}
 	if e.Hint != "" {
-		s += ": " + e.Hint
+		s = strings.TrimSuffix(s, ".") + ": " + e.Hint
 	}
 	return s
 }
