@@ -20,7 +20,7 @@ var (
 	errNotConfigured   = errors.New("no address is given for it") // in the options
 	errNodesAway       = errors.New("the nodes have not come back yet")
 	errTooManyHops     = errors.New("it redirects without end: is there a login page or a gateway in between, or is this another service's address?") // a loop
-	errUnsafeRedirect  = errors.New("it redirects from https to http") // would show who asks
+	errUnsafeRedirect  = errors.New("it redirects from https to http")                                                                                // would show who asks
 )
 
 // CallError is the one line about a request that failed: what was asked of whom, and why it failed.
