@@ -38,13 +38,26 @@ func (p *painter) picture(curves result.Curves) Picture {
 	return Picture{Timeline: p.timeline.Timeline(), Jobs: p.jobs.Rows(), JobsTotal: p.jobs.Seen(), Curves: curves}
 }
 
+// ceilingOf is how many containers the cluster has. Nodes that are not counted in containers, but have memory and cores of their own, have as
+// many as jobs ask them to: 0.
+func ceilingOf(c *cluster.Cluster) float64 {
+	if !c.Slots {
+		for i := range c.Nodes {
+			if r := c.Nodes[i].Room; r != cluster.Unit.Times(r.Cores) {
+				return 0
+			}
+		}
+	}
+	return float64(c.Containers(cluster.Unit))
+}
+
 // Report puts a comparison (or, with one scheduler, a single run) into a report. Facts, title and commands are the caller's.
 func (out *Comparison) Report(c *cluster.Cluster) report.Data {
 	d := report.Data{Partial: out.Partial, Seeds: out.Seeds, Size: out.size(), Alike: out.alike}
 	if out.Headline != "" {
 		d.Verdicts = append([]string{out.Headline}, out.Verdicts...)
 	}
-	ceiling := float64(c.Containers(cluster.Unit))
+	ceiling := ceilingOf(c)
 	for s, name := range out.Schedulers {
 		if s >= len(out.Runs) || len(out.Runs[s]) == 0 {
 			continue

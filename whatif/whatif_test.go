@@ -297,3 +297,15 @@ func TestIntervalsAgainstHandComputedExamples(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// A ceiling is drawn where the cluster is counted in containers, and not where jobs decide how many fit.
+func TestCeiling(t *testing.T) {
+	yarn := &cluster.Cluster{Nodes: []cluster.Node{{Room: unit.Resources{Mem: 1536, Cores: 8}}}}
+	slots := &cluster.Cluster{Slots: true, Nodes: []cluster.Node{{MapSlots: 4, ReduceSlots: 2}}}
+	plain := &cluster.Cluster{Nodes: []cluster.Node{{Room: cluster.Unit.Times(6)}, {Room: cluster.Unit.Times(2)}}}
+	for want, c := range map[float64]*cluster.Cluster{0: yarn, 6: slots, 8: plain} {
+		if got := ceilingOf(c); got != want {
+			t.Errorf("%s: %v, want %v", c, got, want)
+		}
+	}
+}

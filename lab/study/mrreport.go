@@ -190,9 +190,9 @@ func (f *mapreduceFacts) perJob(b *bytes.Buffer) {
 func (f *mapreduceFacts) runs(b *bytes.Buffer) {
 	fmt.Fprint(b, "\n## Runs\n\nEvery master and every task is a Java process that needs seconds of a processor to start. When several start at once they take turns, and the tasks "+
 		"become longer than they are under other settings: the history of A holds the lengths that tasks had under A. \"From B's own import\" shows how much of the error that is. "+
-		"An import also has one time for all masters to start, the median, where on a busy computer each takes its own. "+
+		"These imports have one time for all masters to start, the median, where on a busy computer each takes its own (newer imports have one a job). "+
 		"And the limit of masters is a share of what a queue may take at the moment, which depends on what the others hold: whether two jobs of a queue run side by side or one after "+
-		"the other can hang on a second, here as on the cluster.\n\n"+
+		"the other may hang on a second (this was not traced).\n\n"+
 		"(A first list of 14 jobs on twelve containers kept the processors at 95 %: masters took 34 s to start, and under the same settings the median error was 20 %. "+
 		"It was given up before settings B ran, for this lighter one.)\n\n"+
 		"| run | from | load average before, after | processors in use |\n|---|---|---|---|\n")

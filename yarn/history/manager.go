@@ -33,6 +33,12 @@ type site struct {
 	queuesWhy error            // why not
 }
 
+// Lists that are longer are not those of a cluster, and would not fit into memory.
+const (
+	mostNodes = 200_000
+	mostApps  = 2_000_000 // also of the history server
+)
+
 // askManager reads the cluster and the list of applications that have ended: six requests in all.
 func (im *importer) askManager(ctx context.Context) error {
 	im.progress(-1, "asking the ResourceManager")
@@ -52,7 +58,9 @@ func (im *importer) askManager(ctx context.Context) error {
 			s.away++
 			continue
 		}
-		s.nodes = append(s.nodes, n)
+		if s.nodes = append(s.nodes, n); len(s.nodes) > mostNodes {
+			return fmt.Errorf("the ResourceManager lists more than %d nodes: is this its web address?", mostNodes)
+		}
 	}
 	if s.conf, err = c.Conf(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -67,10 +75,13 @@ func (im *importer) askManager(ctx context.Context) error {
 	}
 	im.apps = map[key]*app{}
 	now := im.Now.UnixMilli()
-	hidden := 0
+	hidden, listed := 0, 0
 	for a, err := range c.Apps(ctx, rest.AppFilter{States: []string{"FINISHED", "FAILED", "KILLED"}, FinishedFrom: im.Since}) {
 		if err != nil {
 			return err
+		}
+		if listed++; listed > mostApps {
+			return fmt.Errorf("the ResourceManager lists more than %d applications: ask for less with --since", mostApps)
 		}
 		k, ok := parseKey(a.ID)
 		if !ok || !a.Ended() {

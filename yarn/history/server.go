@@ -28,7 +28,9 @@ func (im *importer) askHistory(ctx context.Context) error {
 		if !ok || j.FinishTime <= 0 {
 			continue
 		}
-		listed++
+		if listed++; listed > mostApps {
+			return fmt.Errorf("the history server lists more than %d jobs: ask for less with --since", mostApps)
+		}
 		switch {
 		case im.store.has(k):
 		case im.Files != nil && im.Now.Sub(time.UnixMilli(j.FinishTime)) < lateHistory && im.denied+im.damaged == 0:

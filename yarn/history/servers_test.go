@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -209,6 +210,20 @@ func TestKeepsWhatWasChanged(t *testing.T) {
 		if !slices.Equal(sum.Kept, []string{own}) || len(sum.Files) != 3 || !sum.Scenario || !strings.Contains(fmt.Sprint(sum.Notes), CapacityFile+" was changed since it was imported") {
 			t.Errorf("kept %v, written %v: %v", sum.Kept, sum.Files, sum.Notes)
 		}
+	}
+}
+
+// A list without end ends the import before memory does.
+func TestEndlessList(t *testing.T) {
+	a := capacityAnswers()
+	node := `{"id":"n:1","rack":"/r","state":"RUNNING","nodeHostName":"n","availMemoryMB":1,"availableVirtualCores":1}`
+	a["/ws/v1/cluster/nodes"] = `{"nodes":{"node":[` + strings.Repeat(node+",", mostNodes) + node + `]}}`
+	o := served(t, a)
+	if _, err := Run(context.Background(), o); err == nil || !strings.Contains(err.Error(), "lists more than 200000 nodes") {
+		t.Error(err)
+	}
+	if _, err := os.Stat(o.Dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a failed import leaves something: %v", err)
 	}
 }
 

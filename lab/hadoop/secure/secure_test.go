@@ -50,7 +50,7 @@ func TestLabSecure(t *testing.T) {
 	t.Run("without a ticket", func(t *testing.T) {
 		for _, auth := range []rest.Auth{nil, rest.User("admin")} {
 			_, err := dial(t, lab.RM, auth).Info(t.Context())
-			expect(t, err, rest.ErrUnauthenticated, "401 Unauthorized", "it wants Kerberos: give a keytab with --keytab and --principal")
+			expect(t, err, rest.ErrUnauthenticated, "401 Unauthorized", "it wants Kerberos: run kinit and give --kerberos, or give a keytab")
 		}
 	})
 	t.Run("with a keytab", func(t *testing.T) {
