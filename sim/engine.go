@@ -15,9 +15,7 @@ package sim
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 
 	"github.com/yardmaster/yardmaster/sim/internal/radix"
@@ -141,25 +139,11 @@ func newEngine(c Config) (*engine, error) {
 }
 
 // readAhead fetches the next job and puts its arrival on the queue.
-func (e *engine) readAhead() error {
-	j, err := e.cfg.Source.Next()
-	if errors.Is(err, io.EOF) {
-		e.next = nil
-		return nil
+func (e *engine) readAhead() (err error) {
+	if e.next, err = workload.Next(e.cfg.Source, e.now); err == nil && e.next != nil {
+		e.q.Push(e.next.Submit, evArrival, 0)
 	}
-	if err != nil {
-		return err
-	}
-	if j.Submit < e.now {
-		return fmt.Errorf("job %s is submitted at %v, before a job that came earlier (%v): the workload must be sorted by submit time",
-			j.ID, j.Submit, e.now)
-	}
-	if err := j.Validate(); err != nil {
-		return err
-	}
-	e.next = j
-	e.q.Push(j.Submit, evArrival, 0)
-	return nil
+	return err
 }
 
 // checkEvery is how many events pass between looks at the outside world.

@@ -164,6 +164,25 @@ type Source interface {
 	Next() (*Job, error)
 }
 
+// Next takes the next job of a source that must be sorted by submit time and have come to now; nil after the last one.
+func Next(src Source, now unit.Time) (*Job, error) {
+	j, err := src.Next()
+	if errors.Is(err, io.EOF) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if j.Submit < now {
+		return nil, fmt.Errorf("job %s is submitted at %v, before a job that came earlier (%v): the workload must be sorted by submit time",
+			j.ID, j.Submit, now)
+	}
+	if err := j.Validate(); err != nil {
+		return nil, err
+	}
+	return j, nil
+}
+
 // Slice is a workload that is in memory already, sorted by submit time.
 type Slice []*Job
 

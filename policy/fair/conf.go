@@ -23,7 +23,7 @@ type limits struct {
 func FromConf(c *conf.Fair) (policy.Policy, error) {
 	t := &Tree{
 		names: map[string]*queue{},
-		users: users{byName: map[string]*user{}, limit: c.UserMaxApps, most: c.UserMaxAppsDefault},
+		users: users{byName: map[string]*user{}, most: c.MaxAppsOf},
 		lanes: lanes{byKey: map[laneKey]*lane{}},
 		rules: PlacementOf(c),
 	}

@@ -26,7 +26,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/sim"
@@ -145,25 +144,11 @@ func newEngine(c Config) (*engine, error) {
 }
 
 // readAhead fetches the next job and puts its arrival on the queue.
-func (e *engine) readAhead() error {
-	j, err := e.cfg.Source.Next()
-	if errors.Is(err, io.EOF) {
-		e.next = nil
-		return nil
+func (e *engine) readAhead() (err error) {
+	if e.next, err = workload.Next(e.cfg.Source, e.now); err == nil && e.next != nil {
+		e.push(e.next.Submit, thenArrivals, evArrive, 0)
 	}
-	if err != nil {
-		return err
-	}
-	if j.Submit < e.now {
-		return fmt.Errorf("job %s is submitted at %v, before a job that came earlier (%v): the workload must be sorted by submit time",
-			j.ID, j.Submit, e.now)
-	}
-	if err := j.Validate(); err != nil {
-		return err
-	}
-	e.next = j
-	e.push(j.Submit, thenArrivals, evArrive, 0)
-	return nil
+	return err
 }
 
 // push puts an event on the queue. One that belongs to a class that has passed at this instant comes next.

@@ -25,6 +25,14 @@ type Fair struct {
 	Preemption  []string
 }
 
+// MaxAppsOf is how many jobs of a user may run.
+func (f *Fair) MaxAppsOf(user string) int {
+	if n, ok := f.UserMaxApps[user]; ok {
+		return n
+	}
+	return f.UserMaxAppsDefault
+}
+
 // FairQueue is one queue.
 type FairQueue struct {
 	Name       string // full: root.a.b

@@ -10,18 +10,14 @@ type user struct {
 
 type users struct {
 	byName map[string]*user
-	limit  map[string]int
-	most   int
+	most   func(name string) int
 }
 
 func (u *users) get(name string) *user {
 	if x, ok := u.byName[name]; ok {
 		return x
 	}
-	x := &user{most: u.most}
-	if n, ok := u.limit[name]; ok {
-		x.most = n
-	}
+	x := &user{most: u.most(name)}
 	u.byName[name] = x
 	return x
 }
