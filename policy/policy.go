@@ -61,7 +61,7 @@ type Cluster struct {
 	Nodes int
 }
 
-// Offer is a chance to start one container.
+// Offer is a chance to start one container. Offers of the same node at the same instant belong to the same heartbeat.
 type Offer struct {
 	Now  unit.Time
 	Node *Node // nil when the engine looks for a job first and for a node afterwards
@@ -113,6 +113,14 @@ type Order interface {
 	// Ranked proposes jobs with Pending > 0, best first, until one is taken or try answers Enough. It returns whether
 	// one was taken. It must cost O(log n) in waiting jobs to the first proposal, and must not allocate.
 	Ranked(o *Offer, try func(*Job) Verdict) bool
+}
+
+// Timer is the part of a policy that acts at intervals rather than on events: a poller, an ageing of levels.
+type Timer interface {
+	// Tick is called at instant 0 and then whenever it asked to be. It says when it wants to be called again (unit.Never: no
+	// more) and whether jobs may start now that could not before. A Tick that changes nothing while nothing else happens must
+	// go on changing nothing: an engine may stop calling it then.
+	Tick(now unit.Time) (again unit.Time, changed bool)
 }
 
 // Near says how close a node is to a task's input.

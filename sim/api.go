@@ -43,6 +43,10 @@ type Config struct {
 	Alone     *Alone // times on an empty cluster, shared between runs of the same seed; nil: made for this run
 	NoAlone   bool   // leave JobRecord.Alone 0: nobody asks for slowdowns
 
+	Worker Worker // nil: a task works for the length that its stage gives it
+	// Follow, if set, names jobs that are submitted when one has finished; their Submit counts from then.
+	Follow func(r *JobRecord) []*workload.Job
+
 	Steerer steer.Steerer // nil: nobody steers
 	Delays  steer.Delays
 

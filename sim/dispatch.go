@@ -137,7 +137,9 @@ func (e *engine) start(p *pool, j *job, n *policy.Node, near policy.Near, number
 		if s.released && j.plain {
 			e.work(j, front, n.Index, e.now, number)
 		} else {
-			e.startRecorded(j, front, e.newRecord(j.index, n.Index, int16(front)), number, attempt, 0)
+			t := e.newRecord(j.index, n.Index, int16(front))
+			e.tasks[t].near = uint8(near)
+			e.startRecorded(j, front, t, number, attempt, 0)
 		}
 	case front == policy.MasterStage:
 		j.master = e.newRecord(j.index, n.Index, int16(front))

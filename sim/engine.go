@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/sim/internal/radix"
 	"github.com/yardmaster/yardmaster/sim/internal/timeline"
 	"github.com/yardmaster/yardmaster/unit"
@@ -37,6 +38,9 @@ const (
 	evSense
 	evSteer
 	evAction
+	evWake
+	evFollow
+	evTick
 
 	kindMask = uint64(0xff) << 56
 )
@@ -72,6 +76,12 @@ type engine struct {
 	lossOf    []int32 // losses that a node is under, by count
 	shapes    []unit.Resources
 
+	handed    Task // the one that is being handed to the worker
+	timer     policy.Timer
+	followers []*workload.Job // jobs that came after others, in the order they were named
+	taskSink  TaskSink
+	taskRec   TaskRecord
+
 	alone    *Alone
 	steering *steering
 	sum      Summary
@@ -91,7 +101,10 @@ func newEngine(c Config) (*engine, error) {
 		return nil, err
 	}
 	e := &engine{cfg: c, model: c.Model, freeTask: -1, alone: c.Alone, line: timeline.New(c.Model.Sample)}
-	if e.alone == nil {
+	if c.Worker != nil {
+		e.cfg.NoAlone = true // nobody knows how long a job would take alone without playing it
+	}
+	if e.alone == nil && !e.cfg.NoAlone {
 		e.alone = NewAlone(c.Cluster, c.Model, c.Seed)
 	}
 	if e.model.Lookahead <= 0 {
@@ -109,17 +122,25 @@ func newEngine(c Config) (*engine, error) {
 	if e.model.FailTask < 0 || e.model.FailTask >= 1 {
 		return nil, fmt.Errorf("the probability that a task fails is %v: it must be at least 0 and less than 1", e.model.FailTask)
 	}
-	e.careful = e.model.FailTask > 0 || len(e.model.Losses) > 0 || c.Steerer != nil
+	e.careful = e.model.FailTask > 0 || len(e.model.Losses) > 0 || c.Steerer != nil || c.Worker != nil
+	if e.taskSink, _ = c.Sink.(TaskSink); e.taskSink != nil {
+		e.careful = true
+	}
 	kinds := 1
 	if c.Cluster.Slots {
 		kinds = 2
 	}
+	var p policy.Policy
 	for k := range kinds {
-		p, err := c.NewPolicy()
-		if err != nil {
+		if k > 0 && p.Reduces != nil {
+			p = *p.Reduces
+		} else if fresh, err := c.NewPolicy(); err != nil {
 			return nil, err
+		} else {
+			p = fresh
 		}
 		if k == 0 {
+			e.timer = p.Timer
 			e.sum.NotModelled = p.NotModelled
 			if err := e.setBeats(p.Place != nil); err != nil {
 				return nil, err
@@ -130,6 +151,12 @@ func newEngine(c Config) (*engine, error) {
 	e.layOut(e.cfg.Cluster)
 	if err := e.planLosses(); err != nil {
 		return nil, err
+	}
+	if err := e.bindWorker(); err != nil {
+		return nil, err
+	}
+	if e.timer != nil {
+		e.q.Push(0, evTick, 0)
 	}
 	if c.Steerer != nil {
 		e.steering = newSteering(e, c.Steerer, c.Delays)
@@ -198,6 +225,12 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 			e.steering.step()
 		case evAction:
 			e.steering.act(int(arg))
+		case evWake:
+			e.cfg.Worker.Wake(arg)
+		case evFollow:
+			e.submit(e.followers[arg])
+		case evTick:
+			e.tick()
 		}
 		if first.due || len(e.pools) > 1 {
 			e.dispatch()

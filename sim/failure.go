@@ -63,15 +63,34 @@ func (e *engine) kill(j *job, t int32, why policy.End) {
 	tk := &e.tasks[t]
 	i, a := int(tk.stage), again{tk.number, tk.attempt}
 	s := &j.stages[i]
+	if tk.flags&taskEnding != 0 { // its work is done, only word of it is under way
+		e.count(j, s)
+		e.giveBackRecord(j, t, why)
+		tk.flags |= taskDead
+		e.progress(j, s, false)
+		return
+	}
 	s.running--
 	e.giveBackRecord(j, t, why)
 	if tk.flags&taskWaits != 0 {
 		e.unlink(&s.waits, t)
+	}
+	e.forget(t)
+	e.again(j, i, a)
+}
+
+// forget frees the record of a task whose container was taken away: at once, or when its event comes up.
+func (e *engine) forget(t int32) {
+	tk := &e.tasks[t]
+	switch {
+	case e.cfg.Worker != nil && tk.flags&taskEnding == 0:
+		e.cfg.Worker.Stopped(t)
 		e.freeRecord(t)
-	} else {
+	case tk.flags&taskWaits != 0:
+		e.freeRecord(t)
+	default:
 		tk.flags |= taskDead // its event is still to come
 	}
-	e.again(j, i, a)
 }
 
 // killJob ends all that a job runs, and the job. Rare, so it looks at every record.
@@ -83,11 +102,7 @@ func (e *engine) killJob(j *job) {
 		}
 		j.stages[tk.stage].running--
 		e.giveBackRecord(j, int32(t), policy.Taken)
-		if tk.flags&taskWaits != 0 {
-			e.freeRecord(int32(t))
-		} else {
-			tk.flags |= taskDead
-		}
+		e.forget(int32(t))
 	}
 	e.done(j, Failed)
 }

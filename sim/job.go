@@ -28,15 +28,18 @@ type job struct {
 
 func (e *engine) arrive() {
 	src := e.next
+	if e.err = e.readAhead(); e.err == nil {
+		e.submit(src)
+	}
+}
+
+// submit takes a job in and lets it begin.
+func (e *engine) submit(src *workload.Job) {
 	if e.sum.FirstSubmit < 0 {
 		e.sum.FirstSubmit = src.Submit
 	}
 	e.sum.Submitted++
 	j := e.admit(src)
-	if err := e.readAhead(); err != nil {
-		e.err = err
-		return
-	}
 	if j == nil {
 		return
 	}
@@ -78,6 +81,9 @@ func (e *engine) admit(src *workload.Job) *job {
 		return nil
 	}
 	e.present++
+	if e.cfg.Worker != nil {
+		e.cfg.Worker.Arrived(src, j.rec.Seq)
+	}
 	e.line.Queues[j.queue].Waiting++
 	if e.steering != nil {
 		e.steering.byID[src.ID] = j
@@ -231,7 +237,13 @@ func (e *engine) done(j *job, o Outcome) {
 		e.line.Queues[j.queue].Running--
 	}
 	e.present--
+	if e.cfg.Worker != nil {
+		e.cfg.Worker.Left(j.rec.Seq)
+	}
 	e.cfg.Sink.Job(&j.rec)
+	if o == Finished && e.err == nil {
+		e.err = e.follow(&j.rec)
+	}
 	e.drop(j)
 }
 

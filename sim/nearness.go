@@ -56,27 +56,56 @@ func (e *engine) namedHosts(h *workload.Hosts) []near.At {
 // placeBlocks puts each task's block where HDFS would: one replica on any node, the others on nodes of one other rack.
 func (e *engine) placeBlocks(j *job, tasks int64, i int) []near.At {
 	seed := workload.Seed(workload.Seed(e.cfg.Seed, seedBlocks), uint64(j.rec.Seq)<<16|uint64(i))
-	nodes, racks := len(e.nodeRack), len(e.rackNodes)
 	out := make([]near.At, 0, int(tasks)*e.model.Replicas)
+	var buf []int32
 	for t := range tasks {
-		pick := func(k, n int) int { return int(workload.Uniform01(seed, uint64(t)<<8|uint64(k)) * float64(n)) }
-		first := int32(pick(0, nodes))
-		out = append(out, near.At{Place: first, Task: int32(t)})
-		other := e.nodeRack[first]
-		if racks > 1 {
-			other = int32(pick(1, racks-1))
-			if other >= e.nodeRack[first] {
-				other++
+		buf = e.placeBlock(seed, t, buf[:0])
+		for _, node := range buf {
+			out = append(out, near.At{Place: node, Task: int32(t)})
+		}
+	}
+	return out
+}
+
+// replicas lists the nodes that hold the input of a task; none where it lies nowhere in particular.
+func (e *engine) replicas(j *job, i int, task int64, buf []int32) []int32 {
+	switch src := &j.src.Stages[i]; {
+	case src.Hosts != nil:
+		if e.hosts == nil {
+			e.namedHosts(src.Hosts)
+		}
+		if task < int64(len(src.Hosts.Of)) {
+			for _, k := range src.Hosts.Of[task] {
+				if n, ok := e.hosts[src.Hosts.Names[k]]; ok {
+					buf = append(buf, n)
+				}
 			}
 		}
-		in := e.rackNodes[other]
-		if len(in) == 0 {
-			continue
+	case e.model.Replicas > 0 && src.Input > 0 && len(src.After) == 0:
+		buf = e.placeBlock(workload.Seed(workload.Seed(e.cfg.Seed, seedBlocks), uint64(j.rec.Seq)<<16|uint64(i)), task, buf)
+	}
+	return buf
+}
+
+func (e *engine) placeBlock(seed uint64, t int64, out []int32) []int32 {
+	nodes, racks := len(e.nodeRack), len(e.rackNodes)
+	pick := func(k, n int) int { return int(workload.Uniform01(seed, uint64(t)<<8|uint64(k)) * float64(n)) }
+	first := int32(pick(0, nodes))
+	out = append(out, first)
+	other := e.nodeRack[first]
+	if racks > 1 {
+		other = int32(pick(1, racks-1))
+		if other >= e.nodeRack[first] {
+			other++
 		}
-		at := pick(2, len(in))
-		for k := 1; k < min(e.model.Replicas, len(in)+1); k++ {
-			out = append(out, near.At{Place: in[(at+k-1)%len(in)], Task: int32(t)})
-		}
+	}
+	in := e.rackNodes[other]
+	if len(in) == 0 {
+		return out
+	}
+	at := pick(2, len(in))
+	for k := 1; k < min(e.model.Replicas, len(in)+1); k++ {
+		out = append(out, in[(at+k-1)%len(in)])
 	}
 	return out
 }

@@ -148,7 +148,12 @@ func (e *engine) release(j *job, i int) {
 		tk := &e.tasks[t]
 		next := tk.next
 		tk.flags &^= taskWaits
-		e.schedule(j, i, t)
+		if e.cfg.Worker == nil {
+			e.schedule(j, i, t)
+		}
 		t = next
+	}
+	if e.cfg.Worker != nil {
+		e.cfg.Worker.Released(j.rec.Seq, i)
 	}
 }

@@ -13,6 +13,7 @@ type task struct {
 	stage   int16 // or policy.MasterStage, policy.KeptStage
 	attempt uint16
 	flags   uint8
+	near    uint8
 	next    int32 // in a list of waiting tasks, or of unused records
 	in      int32 // the kept container that it runs in
 	number  int64 // of the task in its stage
@@ -20,11 +21,12 @@ type task struct {
 }
 
 const (
-	taskDead  uint8 = 1 << iota // killed; its record is used again when its event comes up
-	taskInner                   // runs inside a kept container: holds no room of its own
-	taskWaits                   // holds its container and waits for other stages; it has no event yet
-	taskUp                      // a master or kept container that has started up: it has no event any more
-	taskUnset                   // record is not in use
+	taskDead   uint8 = 1 << iota // killed; its record is used again when its event comes up
+	taskInner                    // runs inside a kept container: holds no room of its own
+	taskWaits                    // holds its container and waits for other stages; it has no event yet
+	taskUp                       // a master or kept container that has started up: it has no event any more
+	taskUnset                    // record is not in use
+	taskEnding                   // the worker has done it; its event is on the queue
 )
 
 // A task whose stage is released and that can neither fail nor be killed is not a record at all: all that its end needs to
@@ -57,7 +59,9 @@ func (e *engine) plainEnd(arg uint64, start unit.Time) {
 func (e *engine) startRecorded(j *job, i int, t int32, number int64, attempt uint16, flags uint8) {
 	tk := &e.tasks[t]
 	tk.number, tk.attempt, tk.flags = number, attempt, flags
-	if s := &j.stages[i]; s.released {
+	if e.cfg.Worker != nil {
+		e.hand(j, i, t)
+	} else if s := &j.stages[i]; s.released {
 		e.schedule(j, i, t)
 	} else {
 		tk.flags |= taskWaits
@@ -192,12 +196,22 @@ func (e *engine) giveBackRecord(j *job, t int32, why policy.End) {
 		j.rec.Lost++
 		e.sum.Lost++
 	}
+	if e.taskSink != nil {
+		e.tellTask(j, tk, why)
+	}
 	if tk.flags&taskInner != 0 {
 		j.kept.free = append(j.kept.free, tk.in)
 		return
 	}
 	ask, k := e.askOf(j, int(tk.stage))
 	e.giveBack(j, int(tk.stage), ask, k, tk.node, tk.start, why)
+}
+
+func (e *engine) tellTask(j *job, tk *task, why policy.End) {
+	r := &e.taskRec
+	r.Job, r.Seq, r.Stage, r.Number, r.Attempt = j.src, j.rec.Seq, int(tk.stage), tk.number, int(tk.attempt)
+	r.Node, r.Near, r.Start, r.End, r.Why = e.cfg.Cluster.Nodes[tk.node].Name, policy.Near(tk.near), tk.start, e.now, why
+	e.taskSink.Task(r)
 }
 
 // askOf is the size of a held container and the pool it is from.
@@ -239,7 +253,7 @@ func (e *engine) newRecord(job, node int32, stage int16) int32 {
 	tk := &e.tasks[t]
 	e.freeTask = tk.next
 	tk.job, tk.node, tk.stage = job, node, stage
-	tk.attempt, tk.flags, tk.next = 0, 0, -1
+	tk.attempt, tk.flags, tk.near, tk.next = 0, 0, 0, -1
 	tk.number, tk.start = 0, e.now
 	return t
 }

@@ -64,7 +64,10 @@ type Stage struct {
 	After  []Edge     // the stages it needs, by index; always smaller than its own
 	Input  unit.Bytes // read from storage by all tasks together
 	Output unit.Bytes // written to storage by all tasks together
-	Hosts  *Hosts     // where each task's input lies, when the trace says
+	// CyclesPerByte is the work of the processor for each byte of Input or, where the stage has none, of what it is passed. It
+	// matters only to a model that asks for it; 0: the model's own.
+	CyclesPerByte float64
+	Hosts         *Hosts // where each task's input lies, when the trace says
 }
 
 // Edge says that a stage needs the output of an earlier one.
@@ -139,6 +142,9 @@ func (j *Job) Validate() error {
 		if err := s.Length.Validate(s.Tasks); err != nil {
 			return fail("stage %d: %v", i, err)
 		}
+		if !(s.CyclesPerByte >= 0 && s.CyclesPerByte <= MaxCyclesPerByte) {
+			return fail("stage %d takes %v cycles a byte", i, s.CyclesPerByte)
+		}
 		for _, e := range s.After {
 			if e.From < 0 || e.From >= i {
 				return fail("stage %d needs stage %d, which is not before it", i, e.From)
@@ -155,7 +161,9 @@ func (j *Job) Validate() error {
 const (
 	MaxStages = 1024
 	MaxTasks  = 1 << 40
-	MaxSubmit = 1000 * 365 * unit.Day
+
+	MaxCyclesPerByte = 1e12
+	MaxSubmit        = 1000 * 365 * unit.Day
 )
 
 // Source yields jobs in the order of their submit times. Next returns io.EOF after the last one. Jobs that it has

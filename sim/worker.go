@@ -1,0 +1,165 @@
+package sim
+
+import (
+	"errors"
+
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// Worker plays what tasks do while they hold a container, in place of the lengths of their stages: they read, compute, pass data
+// over a network. The engine decides with the policy who runs where and when a stage may begin; the worker says when a task is
+// done. It is driven by one goroutine and uses no randomness but what it derives from Host.Seed.
+//
+// A task that needs other stages is Started when it holds its container; it may fetch what is there already, and it is Done only
+// after Released said that all it needs is complete.
+type Worker interface {
+	// Bind hands over the engine, before the first event. Its cluster is in the engine's own order of nodes: heartbeats permute it.
+	Bind(h Host) error
+	// Arrived says that a job was admitted. seq is its number of arrival and its name from now on.
+	Arrived(j *workload.Job, seq int64)
+	// Released says that every stage which this one needs is complete. It is told of stages that need none, too.
+	Released(seq int64, stage int)
+	// Started says that a task got its container, now.
+	Started(t *Task)
+	// Stopped says that a task's container was taken away before its work was done: its node is lost, its job was killed, or a
+	// copy of it was faster.
+	Stopped(id int32)
+	// Left says that a job is gone; its tasks have been Done or Stopped.
+	Left(seq int64)
+	// Wake says that an instant which was asked for has come.
+	Wake(what uint64)
+	// Progress is the share of a running task's work that is done, from 0 to 1.
+	Progress(id int32) float64
+}
+
+// Task is a task that has got its container.
+type Task struct {
+	ID      int32 // unique among those that run; used again after Done or Stopped
+	Stage   int
+	Attempt int
+	Node    int32
+	Near    policy.Near
+	Job     int64 // seq
+	Number  int64 // in its stage
+	StartUp unit.Time
+	Length  unit.Time // of its work as its stage has it, without StartUp and without passing data
+}
+
+// Host is what the engine offers to a worker.
+type Host interface {
+	Now() unit.Time
+	// At asks for Wake(what) at an instant that is not over; what < 1<<56. Wakes at one instant come in the order they were asked for.
+	At(at unit.Time, what uint64)
+	// Done says that a task's work is done now. Its container is given back after the present call, or at its node's next heartbeat.
+	Done(id int32)
+	// Cluster is the cluster in the order in which tasks name nodes.
+	Cluster() *cluster.Cluster
+	// Replicas lists the nodes that hold the input of a running task; none: it lies nowhere in particular.
+	Replicas(id int32, buf []int32) []int32
+	Seed() uint64
+}
+
+// TaskSink is implemented by sinks that want the life of every container as well.
+type TaskSink interface {
+	Task(r *TaskRecord)
+}
+
+// TaskRecord is what became of one container. It is valid only during the call.
+type TaskRecord struct {
+	Job        *workload.Job
+	Seq        int64
+	Stage      int // or policy.MasterStage, policy.KeptStage
+	Number     int64
+	Attempt    int
+	Node       string
+	Near       policy.Near
+	Start, End unit.Time
+	Why        policy.End
+}
+
+// host is the engine as its worker sees it.
+type host struct{ *engine }
+
+func (h host) Now() unit.Time               { return h.now }
+func (h host) At(at unit.Time, what uint64) { h.q.Push(at, evWake|what, 0) }
+func (h host) Cluster() *cluster.Cluster    { return h.cfg.Cluster }
+func (h host) Seed() uint64                 { return h.cfg.Seed }
+
+func (h host) Replicas(id int32, buf []int32) []int32 {
+	tk := &h.tasks[id]
+	return h.replicas(h.jobs[tk.job], int(tk.stage), tk.number, buf)
+}
+
+func (h host) Done(id int32) {
+	tk := &h.tasks[id]
+	tk.flags |= taskEnding
+	at := h.now
+	if tk.flags&taskInner == 0 {
+		at = h.heard(&h.jobs[tk.job].stages[tk.stage], tk.node, at)
+	}
+	h.q.Push(at, evTaskEnd|uint64(id), 0)
+}
+
+// bindWorker checks that the run asks for nothing that a worker cannot play.
+func (e *engine) bindWorker() error {
+	if e.cfg.Worker == nil {
+		return nil
+	}
+	if e.model.FailTask > 0 {
+		return errors.New("tasks that fail at random are not played together with a model of what tasks do; leave out one of them")
+	}
+	return e.cfg.Worker.Bind(host{e})
+}
+
+// hand gives a task that has its container to the worker.
+func (e *engine) hand(j *job, i int, t int32) {
+	tk, s := &e.tasks[t], &j.stages[i]
+	if !s.released {
+		tk.flags |= taskWaits
+		tk.next, s.waits = s.waits, t
+	}
+	w := &e.handed
+	w.ID, w.Stage, w.Attempt, w.Node, w.Near = t, i, int(tk.attempt), tk.node, policy.Near(tk.near)
+	w.Job, w.Number, w.StartUp, w.Length = j.rec.Seq, tk.number, e.model.StartUp, s.lengthOf(tk.number)
+	if tk.flags&taskInner != 0 {
+		w.StartUp = 0 // its container is up
+	}
+	e.cfg.Worker.Started(w)
+}
+
+// follow submits the jobs that were waiting for one to end.
+func (e *engine) follow(r *JobRecord) error {
+	if e.cfg.Follow == nil {
+		return nil
+	}
+	for _, j := range e.cfg.Follow(r) {
+		if err := j.Validate(); err != nil {
+			return err
+		}
+		later := *j
+		later.Submit += e.now
+		e.followers = append(e.followers, &later)
+		e.q.Push(later.Submit, evFollow|uint64(len(e.followers)-1), 0)
+	}
+	return nil
+}
+
+// tick lets the policy do what it does at intervals. When nothing else will happen and it changed nothing, nothing ever will.
+func (e *engine) tick() {
+	again, changed := e.timer.Tick(e.now)
+	if changed {
+		for _, p := range e.pools {
+			p.changed()
+			p.due = true
+		}
+	}
+	if again <= e.now || again == unit.Never || !changed && e.q.Len() == 0 {
+		return
+	}
+	if e.present > 0 || e.next != nil || e.q.Len() > 0 {
+		e.q.Push(again, evTick, 0)
+	}
+}
