@@ -1,5 +1,5 @@
 // Package cluster describes the machines: nodes in racks, of one or several kinds, whose room is counted either in
-// resources (YARN) or in fixed map and reduce slots (Hadoop 1).
+// resources (YARN) or in fixed map and reduce slots (Hadoop 1), and the network that joins them.
 package cluster
 
 import (
@@ -21,6 +21,8 @@ type Node struct {
 	Room unit.Resources
 	// Slots, when the cluster has fixed slots; Room is ignored then.
 	MapSlots, ReduceSlots int64
+	// NIC is the rate of the node's own network link, each way, in bytes per second; 0: Network.Node says it.
+	NIC float64
 }
 
 // Cluster is a set of nodes.
@@ -28,6 +30,8 @@ type Cluster struct {
 	Nodes []Node
 	Racks []string
 	Slots bool // containers are fixed map and reduce slots
+	// Network is what joins the nodes; nil: none is modelled, and data is everywhere at once.
+	Network *Network
 }
 
 // Total is the room of all nodes together. With fixed slots it is their number, as containers of size Unit.
@@ -58,8 +62,15 @@ func (c *Cluster) Containers(ask unit.Resources) int64 {
 	return k
 }
 
-// String is one line for a person: "600 nodes in 30 racks, 3600 containers of 1024 MiB, 1 vcore".
+// String is one line for a person: "600 nodes in 30 racks, 3600 GiB and 3600 vcores", and the network where there is one.
 func (c *Cluster) String() string {
+	if c.Network != nil {
+		return c.rooms() + ", network " + c.Network.String()
+	}
+	return c.rooms()
+}
+
+func (c *Cluster) rooms() string {
 	t := c.Total()
 	where := plural(int64(len(c.Nodes)), "node") + " in " + plural(int64(len(c.Racks)), "rack")
 	if c.Slots {
@@ -104,8 +115,18 @@ func (c *Cluster) Validate() error {
 		} else if n.Room.Mem < 0 || n.Room.Cores < 0 || n.Room.IsZero() || n.Room.Mem > MaxRoom || n.Room.Cores > MaxRoom {
 			return fmt.Errorf("node %s has %v", n.Name, n.Room)
 		}
+		if n.NIC != 0 && !(n.NIC >= MinRate && n.NIC <= MaxRate) {
+			return fmt.Errorf("node %s has a network link of %v bytes/s", n.Name, n.NIC)
+		}
 	}
-	return nil
+	if c.Network == nil {
+		return nil
+	}
+	if err := c.Network.Validate(); err != nil {
+		return err
+	}
+	_, err := c.Network.RackSize(c)
+	return err
 }
 
 // Limits on what is taken for a cluster.

@@ -18,6 +18,14 @@
 //
 // With map-slots and reduce-slots instead of memory and cores, containers are fixed slots as in Hadoop 1; one file uses
 // either the one or the other.
+//
+// A network: section says what joins the nodes, key by key or as the line that a flag takes; nic: is the rate of a group's
+// or a node's own link where it differs.
+//
+//	network:
+//	  topology: racks
+//	  node: 250Mbit
+//	  uplink: 1Gbit
 package clusterfile
 
 import (

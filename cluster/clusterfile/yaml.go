@@ -15,6 +15,8 @@ type builder struct {
 	racks map[string]int
 	names map[string]*yamlfile.Node // where each node's name came from
 	kind  roomKind
+
+	network *section
 }
 
 // roomKind says how room is counted; the first node decides for the file.
@@ -27,27 +29,32 @@ const (
 )
 
 // room is what a node or each node of a group has.
-type room struct{ mem, cores, maps, reduces int64 }
+type room struct {
+	mem, cores, maps, reduces int64
+	nic                       float64
+}
 
 func (r *room) keys(k yamlfile.Keys) yamlfile.Keys {
 	k["memory"] = yamlfile.Mem(&r.mem)
 	k["cores"] = yamlfile.Int(&r.cores, 0, cluster.MaxRoom)
 	k["map-slots"] = yamlfile.Int(&r.maps, 0, 1<<20)
 	k["reduce-slots"] = yamlfile.Int(&r.reduces, 0, 1<<20)
+	k["nic"] = rate(&r.nic)
 	return k
 }
 
 var (
-	fileKeys  = []string{"groups", "nodes"}
-	groupKeys = []string{"count", "names", "name", "racks", "kind", "memory", "cores", "map-slots", "reduce-slots"}
-	nodeKeys  = []string{"name", "rack", "kind", "memory", "cores", "map-slots", "reduce-slots"}
+	fileKeys  = []string{"groups", "nodes", "network"}
+	groupKeys = []string{"count", "names", "name", "racks", "kind", "memory", "cores", "map-slots", "reduce-slots", "nic"}
+	nodeKeys  = []string{"name", "rack", "kind", "memory", "cores", "map-slots", "reduce-slots", "nic"}
 )
 
 func parseYAML(root *yamlfile.Node) (*cluster.Cluster, error) {
 	b := &builder{c: &cluster.Cluster{}, racks: map[string]int{}, names: map[string]*yamlfile.Node{}}
 	err := root.Read("a cluster file", fileKeys, yamlfile.Keys{
-		"groups": each(b.group),
-		"nodes":  each(b.node),
+		"groups":  each(b.group),
+		"nodes":   each(b.node),
+		"network": b.readNetwork,
 	})
 	if err != nil {
 		return nil, err
@@ -56,7 +63,7 @@ func parseYAML(root *yamlfile.Node) (*cluster.Cluster, error) {
 		return nil, root.Errorf("describes no nodes; write groups: or nodes: (see docs/clusters.md)")
 	}
 	if err := b.c.Validate(); err != nil {
-		return nil, root.Errorf("%v", err)
+		return nil, b.locate(root, err)
 	}
 	return b.c, nil
 }
@@ -212,7 +219,7 @@ func (b *builder) add(at *yamlfile.Node, name string, rack int, kind string, r r
 	}
 	b.c.Nodes = append(b.c.Nodes, cluster.Node{
 		Name: name, Rack: rack, Kind: kind,
-		Room: unit.Resources{Mem: r.mem, Cores: r.cores}, MapSlots: r.maps, ReduceSlots: r.reduces,
+		Room: unit.Resources{Mem: r.mem, Cores: r.cores}, MapSlots: r.maps, ReduceSlots: r.reduces, NIC: r.nic,
 	})
 	return nil
 }

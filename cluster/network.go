@@ -1,0 +1,287 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/internal/suggest"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// Topologies of a network.
+const (
+	Star      = "star"       // one switch that never blocks joins all nodes, whatever their racks
+	Racks     = "racks"      // a switch a rack, each with one uplink to a core that never blocks
+	TwoRacks  = "two-racks"  // two racks whose switches are joined by one link
+	LeafSpine = "leaf-spine" // a leaf switch a rack, joined to every spine; equal-cost paths by hash
+	FatTree   = "fat-tree"   // three levels of switches with k ports (Al-Fares, Loukissas, Vahdat, SIGCOMM 2008)
+	DCell     = "dcell"      // servers relay between small switches (Guo et al., SIGCOMM 2008)
+)
+
+// Network describes what joins the nodes of a cluster. Rates are bytes per second, and hold for each direction by itself.
+// A zero is a setting that was not given.
+type Network struct {
+	Topology string
+	Node     float64 // between a node and its switch, where the node has no NIC rate of its own
+	// Uplink is a rack's to the core (racks), the one between the racks (two-racks), that of a leaf to each spine
+	// (leaf-spine), every one between switches (fat-tree) or between servers of different cells (dcell). The last two take
+	// Node where it is not given.
+	Uplink float64
+	// Oversubscription, in place of Uplink, is what a rack's nodes can send over what its uplinks can carry, together:
+	// 5 is 5:1. Of two racks joined by one link, the smaller one counts.
+	Oversubscription float64
+	Spines           int       // leaf-spine
+	K                int       // fat-tree: ports of a switch; even
+	N                int       // dcell: servers on one switch
+	Levels           int       // dcell: levels of cells above the switches
+	Latency          unit.Time // of one link, one way
+}
+
+// Limits on what is taken for a network.
+const (
+	MaxSpines = 4096
+	MaxPorts  = 256
+	MaxLevels = 4
+	MaxLinks  = 1 << 24 // counting each direction
+)
+
+// NetworkError says what is wrong with a network, and which setting it is about: a key of Set, or "" for the whole.
+type NetworkError struct{ Key, Reason string }
+
+func (e *NetworkError) Error() string {
+	if e.Key == "" {
+		return "network: " + e.Reason
+	}
+	return "network: " + e.Key + ": " + e.Reason
+}
+
+func wrong(key, format string, args ...any) error {
+	return &NetworkError{Key: key, Reason: fmt.Sprintf(format, args...)}
+}
+
+// setting is one key of a network: how it is read, and its text where it is given.
+type setting struct {
+	key  string
+	set  func(n *Network, text string) error
+	text func(n *Network) string
+}
+
+var settings = []setting{
+	rateSetting("node", func(n *Network) *float64 { return &n.Node }),
+	rateSetting("uplink", func(n *Network) *float64 { return &n.Uplink }),
+	{"oversubscription", setRatio, func(n *Network) string {
+		if n.Oversubscription == 0 {
+			return ""
+		}
+		return strconv.FormatFloat(n.Oversubscription, 'f', -1, 64)
+	}},
+	countSetting("spines", 1, MaxSpines, func(n *Network) *int { return &n.Spines }),
+	countSetting("k", 2, MaxPorts, func(n *Network) *int { return &n.K }),
+	countSetting("n", 2, maxCell, func(n *Network) *int { return &n.N }),
+	countSetting("levels", 1, MaxLevels, func(n *Network) *int { return &n.Levels }),
+	{"latency", setLatency, func(n *Network) string {
+		switch l := n.Latency; {
+		case l == 0:
+			return ""
+		case l%unit.Millisecond == 0:
+			return strconv.FormatInt(int64(l/unit.Millisecond), 10) + "ms"
+		default:
+			return strconv.FormatInt(int64(l), 10) + "us"
+		}
+	}},
+}
+
+func rateSetting(key string, at func(*Network) *float64) setting {
+	return setting{key,
+		func(n *Network, text string) (err error) {
+			*at(n), err = ParseRate(text)
+			return err
+		},
+		func(n *Network) string {
+			if v := *at(n); v != 0 {
+				return FormatRate(v)
+			}
+			return ""
+		},
+	}
+}
+
+func countSetting(key string, lo, hi int64, at func(*Network) *int) setting {
+	return setting{key,
+		func(n *Network, text string) error {
+			v, err := strconv.ParseInt(text, 10, 64)
+			switch {
+			case err != nil:
+				return fmt.Errorf("%q is not a whole number", text)
+			case v < lo || v > hi:
+				return fmt.Errorf("%d is not between %d and %d", v, lo, hi)
+			}
+			*at(n) = int(v)
+			return nil
+		},
+		func(n *Network) string {
+			if v := *at(n); v != 0 {
+				return strconv.Itoa(v)
+			}
+			return ""
+		},
+	}
+}
+
+// setRatio reads 5:1 or 5.
+func setRatio(n *Network, text string) error {
+	v, err := strconv.ParseFloat(strings.TrimSuffix(text, ":1"), 64)
+	if err != nil || !(v >= minRatio && v <= maxRatio) || strings.ContainsAny(text, "xX_pP") {
+		return fmt.Errorf("%q is not a ratio of rates in a rack to rates out of it: write 5:1 or 5", text)
+	}
+	n.Oversubscription = v
+	return nil
+}
+
+const (
+	maxCell            = 999 // with one level above it, the most that MaxNodes has room for
+	minRatio, maxRatio = 0.001, 1e6
+	maxLatency         = 10 * unit.Second
+)
+
+func setLatency(n *Network, text string) error {
+	v, err := unit.ParseTime(text)
+	if err != nil {
+		return err
+	}
+	if v < 0 || v > maxLatency {
+		return fmt.Errorf("%q is not the latency of a link: write 50us or 0.2ms", text)
+	}
+	n.Latency = v
+	return nil
+}
+
+// shapes are what each topology can be told, and what it must be told.
+var shapes = []struct {
+	topology     string
+	takes, needs []string
+}{
+	{Star, []string{"node", "latency"}, nil},
+	{Racks, []string{"node", "uplink", "oversubscription", "latency"}, nil},
+	{TwoRacks, []string{"node", "uplink", "oversubscription", "latency"}, nil},
+	{LeafSpine, []string{"node", "uplink", "oversubscription", "spines", "latency"}, []string{"spines"}},
+	{FatTree, []string{"k", "node", "uplink", "latency"}, []string{"k"}},
+	{DCell, []string{"n", "levels", "node", "uplink", "latency"}, []string{"n", "levels"}},
+}
+
+// Topologies lists the names that Network.Topology takes.
+func Topologies() []string {
+	out := make([]string, len(shapes))
+	for i := range shapes {
+		out[i] = shapes[i].topology
+	}
+	return out
+}
+
+// Keys lists the settings that the network's topology has.
+func (n *Network) Keys() ([]string, error) {
+	for i := range shapes {
+		if shapes[i].topology == n.Topology {
+			return shapes[i].takes, nil
+		}
+	}
+	all := strings.Join(Topologies(), ", ")
+	if n.Topology == "" {
+		return nil, wrong("topology", "is not given; it is one of %s", all)
+	}
+	if c, near := suggest.Closest(n.Topology, Topologies()); near {
+		return nil, wrong("topology", "there is no %q; did you mean %q?", n.Topology, c)
+	}
+	return nil, wrong("topology", "there is no %q; it is one of %s", n.Topology, all)
+}
+
+// Set gives one setting by its key, as in the network: section of a cluster file. The topology comes first, since it says
+// which others there are.
+func (n *Network) Set(key, text string) error {
+	if key == "topology" {
+		n.Topology = text
+		_, err := n.Keys()
+		return err
+	}
+	keys, err := n.Keys()
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(keys, key) {
+		has := n.Topology + " has no setting " + strconv.Quote(key)
+		if c, near := suggest.Closest(key, keys); near {
+			return wrong(key, "%s; did you mean %q?", has, c)
+		}
+		return wrong(key, "%s; it has %s", has, strings.Join(keys, ", "))
+	}
+	for i := range settings {
+		if settings[i].key == key {
+			if err := settings[i].set(n, strings.TrimSpace(text)); err != nil {
+				return wrong(key, "%v", err)
+			}
+		}
+	}
+	return nil
+}
+
+// Validate reports what is wrong with a network by itself. Whether it suits a cluster's nodes and racks, Cluster.Validate
+// says.
+func (n *Network) Validate() error {
+	keys, err := n.Keys()
+	if err != nil {
+		return err
+	}
+	again := Network{Topology: n.Topology}
+	for _, s := range settings {
+		text := s.text(n)
+		if text == "" {
+			continue
+		}
+		if !slices.Contains(keys, s.key) {
+			return wrong(s.key, "%s has no such setting; it has %s", n.Topology, strings.Join(keys, ", "))
+		}
+		if err := again.Set(s.key, text); err != nil { // the same limits, however it was given
+			return err
+		}
+	}
+	for i := range shapes {
+		if shapes[i].topology != n.Topology {
+			continue
+		}
+		for _, key := range shapes[i].needs {
+			if !again.gives(key) {
+				return wrong("", "%s needs %s: as in %s", n.Topology, key, examples[n.Topology])
+			}
+		}
+	}
+	switch n.Topology {
+	case Racks, TwoRacks, LeafSpine:
+		if n.Uplink != 0 && n.Oversubscription != 0 {
+			return wrong("oversubscription", "uplink says the same: give one of the two")
+		}
+		if n.Uplink == 0 && n.Oversubscription == 0 {
+			return wrong("", "%s needs uplink or oversubscription: as in %s", n.Topology, examples[n.Topology])
+		}
+	case FatTree:
+		if n.K%2 != 0 {
+			return wrong("k", "%d is odd: half of a switch's ports lead down and half up; write %d", n.K, n.K+1)
+		}
+		fallthrough
+	case DCell:
+		if n.Uplink == 0 && n.Node == 0 {
+			return wrong("", "%s needs node or uplink: as in %s", n.Topology, examples[n.Topology])
+		}
+	}
+	return nil
+}
+
+func (n *Network) gives(key string) bool {
+	for i := range settings {
+		if settings[i].key == key {
+			return settings[i].text(n) != ""
+		}
+	}
+	return false
+}

@@ -1,0 +1,92 @@
+package fabric
+
+import "github.com/yardmaster/yardmaster/sim/flow"
+
+// builder is a Fabric whose links are being added.
+type builder struct {
+	*Fabric
+	size     int // places of the topology that a rack takes, where it has places
+	switches map[string]bool
+}
+
+// link adds one direction of a cable.
+func (b *builder) link(from, to string, rate float64, l Layer, up bool, owner int) flow.Link {
+	id := b.net.AddLink(from+">"+to, rate)
+	if int(id) != int(b.first)+len(b.links) {
+		panic("fabric: the flow network does not number its links in order")
+	}
+	b.links = append(b.links, state{rate: rate, layer: l, up: up, owner: int32(owner)})
+	return id
+}
+
+// cable adds both directions of one: up, from the owner's side, and down.
+func (b *builder) cable(lower, upper string, rate float64, l Layer, owner int) (up, down flow.Link) {
+	return b.link(lower, upper, rate, l, true, owner), b.link(upper, lower, rate, l, false, owner)
+}
+
+// plug joins a node to a switch.
+func (b *builder) plug(node int, to string) {
+	n := &b.cluster.Nodes[node]
+	b.out[node], b.in[node] = b.cable(n.Name, to, b.cluster.Network.NIC(n), NodeLayer, node)
+}
+
+// name gives a switch a name that neither a node nor another switch has, so that the names of links are unique.
+func (b *builder) name(name string) string {
+	for {
+		if _, node := b.nodes[name]; !node && !b.switches[name] {
+			b.switches[name] = true
+			return name
+		}
+		name += "-switch"
+	}
+}
+
+// rackSwitches names a switch for every rack and joins the rack's nodes to it.
+func (b *builder) rackSwitches() []string {
+	names := make([]string, len(b.cluster.Racks))
+	for r, rack := range b.cluster.Racks {
+		names[r] = b.name(rack)
+	}
+	for i := range b.cluster.Nodes {
+		b.plug(i, names[b.rack[i]])
+	}
+	return names
+}
+
+// rackRates is what the nodes of each rack can send together.
+func (b *builder) rackRates() []float64 {
+	sum := make([]float64, len(b.up))
+	for i := range b.cluster.Nodes {
+		sum[b.rack[i]] += b.cluster.Network.NIC(&b.cluster.Nodes[i])
+	}
+	return sum
+}
+
+// uplink is the rate of each of so many cables out of a rack whose nodes send rackRate together.
+func (b *builder) uplink(rackRate float64, cables int) float64 {
+	n := b.cluster.Network
+	if n.Uplink > 0 {
+		return n.Uplink
+	}
+	return rackRate / n.Oversubscription / float64(cables)
+}
+
+// between is the rate of cables that are neither a node's nor sized by a rack.
+func (b *builder) between() float64 {
+	if n := b.cluster.Network; n.Uplink == 0 {
+		return n.Node
+	}
+	return b.cluster.Network.Uplink
+}
+
+// places is the place of every node in the topology: racks take size places each in the cluster's order, and nodes go by the
+// cluster's order inside their rack.
+func (b *builder) places() []int32 {
+	place := make([]int32, len(b.rack))
+	taken := make([]int32, len(b.up))
+	for i, r := range b.rack {
+		place[i] = r*int32(b.size) + taken[r]
+		taken[r]++
+	}
+	return place
+}

@@ -1,0 +1,187 @@
+package fabric
+
+import (
+	"math/bits"
+	"strconv"
+
+	"github.com/yardmaster/yardmaster/sim/flow"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// hash spreads transfers over equal paths: by key, and by the two ends, as switches hash addresses and ports.
+func hash(from, to int32, key uint64) uint64 {
+	return workload.Seed(workload.Seed(key, uint64(uint32(from))), uint64(uint32(to)))
+}
+
+// pick is one of so many, each as likely.
+func pick(h uint64, of int) int {
+	hi, _ := bits.Mul64(h, uint64(of))
+	return int(hi)
+}
+
+// leafSpine is a leaf switch a rack, with a cable to every spine.
+type leafSpine struct {
+	spines   int
+	up, down []flow.Link // [rack*spines + spine]
+}
+
+func (b *builder) leafSpine() *leafSpine {
+	names, rates := b.rackSwitches(), b.rackRates()
+	t := &leafSpine{spines: b.cluster.Network.Spines}
+	spine := make([]string, t.spines)
+	for s := range spine {
+		spine[s] = b.name("spine" + strconv.Itoa(s+1))
+	}
+	t.up = make([]flow.Link, len(names)*t.spines)
+	t.down = make([]flow.Link, len(names)*t.spines)
+	for r, name := range names {
+		if rates[r] == 0 {
+			continue // no node is in it, so no path takes it
+		}
+		at := r * t.spines
+		for s := range spine {
+			t.up[at+s], t.down[at+s] = b.cable(name, spine[s], b.uplink(rates[r], t.spines), RackLayer, r)
+		}
+		b.up[r] = t.up[at : at+t.spines : at+t.spines]
+		b.down[r] = t.down[at : at+t.spines : at+t.spines]
+	}
+	return t
+}
+
+func (t *leafSpine) path(f *Fabric, from, to int32, key uint64, buf []flow.Link) []flow.Link {
+	if f.rack[from] == f.rack[to] {
+		return append(buf, f.out[from], f.in[to])
+	}
+	a, z := int(f.rack[from])*t.spines, int(f.rack[to])*t.spines
+	h := hash(from, to, key)
+	s := pick(h, t.spines)
+	if f.failed > 0 && !f.whole(t.up[a+s], t.down[z+s]) {
+		s = choose(h, t.spines, s, func(s int) bool { return f.whole(t.up[a+s], t.down[z+s]) })
+	}
+	return append(buf, f.out[from], t.up[a+s], t.down[z+s], f.in[to])
+}
+
+// choose is a choice among the ones that work, and the first choice where none does: what is sent then waits.
+func choose(h uint64, of, first int, works func(int) bool) int {
+	k := 0
+	for i := range of {
+		if works(i) {
+			k++
+		}
+	}
+	if k == 0 {
+		return first
+	}
+	k = pick(workload.Mix(h), k)
+	for i := range of {
+		if works(i) {
+			if k == 0 {
+				return i
+			}
+			k--
+		}
+	}
+	return first
+}
+
+// fatTree is three levels of switches with k ports, half of them down. Core c of group a joins aggregation switch a of every pod.
+type fatTree struct {
+	half             int // k/2: edge switches and aggregation switches in a pod, nodes on an edge, cores in a group
+	place            []int32
+	edgeUp, edgeDown []flow.Link // [edge*half + aggregation switch of its pod]
+	coreUp, coreDown []flow.Link // [(pod*half + aggregation switch)*half + core of its group]
+}
+
+func (b *builder) fatTree() *fatTree {
+	t := &fatTree{half: b.cluster.Network.K / 2, place: b.places()}
+	h := t.half
+	pods := (len(b.up)*b.size + h*h - 1) / (h * h) // those that nodes are in
+	edges := make([]string, pods*h)
+	for e := range edges {
+		if b.size == h && e < len(b.cluster.Racks) {
+			edges[e] = b.name(b.cluster.Racks[e])
+		} else {
+			edges[e] = b.name("pod" + strconv.Itoa(e/h+1) + "-edge" + strconv.Itoa(e%h+1))
+		}
+	}
+	for i := range b.cluster.Nodes {
+		b.plug(i, edges[int(t.place[i])/h])
+	}
+	cores := make([]string, h*h)
+	for c := range cores {
+		cores[c] = b.name("core" + strconv.Itoa(c+1))
+	}
+	rate := b.between()
+	for p := range pods {
+		agg := make([]string, h)
+		for a := range agg {
+			agg[a] = b.name("pod" + strconv.Itoa(p+1) + "-agg" + strconv.Itoa(a+1))
+		}
+		for e := p * h; e < (p+1)*h; e++ {
+			for a := range agg {
+				up, down := b.cable(edges[e], agg[a], rate, RackLayer, b.owner(e*h))
+				t.edgeUp, t.edgeDown = append(t.edgeUp, up), append(t.edgeDown, down)
+			}
+		}
+		for a := range agg {
+			for c := range h {
+				up, down := b.cable(agg[a], cores[a*h+c], rate, CoreLayer, b.owner(p*h*h))
+				t.coreUp, t.coreDown = append(t.coreUp, up), append(t.coreDown, down)
+			}
+		}
+	}
+	for r := range b.up {
+		if at := r * b.size; b.size == h {
+			b.up[r], b.down[r] = t.edgeUp[at:at+h:at+h], t.edgeDown[at:at+h:at+h]
+		} else {
+			b.up[r], b.down[r] = t.coreUp[at:at+h*h:at+h*h], t.coreDown[at:at+h*h:at+h*h]
+		}
+	}
+	return t
+}
+
+// owner is the rack of a place, -1 where no rack takes it.
+func (b *builder) owner(place int) int {
+	if r := place / b.size; r < len(b.up) {
+		return r
+	}
+	return -1
+}
+
+func (t *fatTree) path(f *Fabric, from, to int32, key uint64, buf []flow.Link) []flow.Link {
+	h := t.half
+	p, q := int(t.place[from]), int(t.place[to])
+	e, g := p/h, q/h // edge switches
+	buf = append(buf, f.out[from])
+	if e == g {
+		return append(buf, f.in[to])
+	}
+	x := hash(from, to, key)
+	if e/h == g/h { // one pod: up to one of its aggregation switches
+		a := pick(x, h)
+		if works := func(a int) bool { return f.whole(t.edgeUp[e*h+a], t.edgeDown[g*h+a]) }; f.failed > 0 && !works(a) {
+			a = choose(x, h, a, works)
+		}
+		return append(buf, t.edgeUp[e*h+a], t.edgeDown[g*h+a], f.in[to])
+	}
+	from2, to2 := e/h*h*h, g/h*h*h // the pods' first links to cores
+	c := pick(x, h*h)              // core c%h of group c/h
+	works := func(c int) bool {
+		return f.whole(t.edgeUp[e*h+c/h], t.coreUp[from2+c]) && f.whole(t.coreDown[to2+c], t.edgeDown[g*h+c/h])
+	}
+	if f.failed > 0 && !works(c) {
+		c = choose(x, h*h, c, works)
+	}
+	return append(buf, t.edgeUp[e*h+c/h], t.coreUp[from2+c], t.coreDown[to2+c], t.edgeDown[g*h+c/h], f.in[to])
+}
+
+func (t *fatTree) hops(from, to int32) int {
+	h := int32(t.half)
+	switch p, q := t.place[from]/h, t.place[to]/h; {
+	case p == q:
+		return 2
+	case p/h == q/h:
+		return 4
+	}
+	return 6
+}

@@ -1,0 +1,181 @@
+// Package fabric turns a cluster's description of its network into the links of a flow network and the routes over them.
+//
+// Every cable is two links, one each way, named FROM>TO after the node or switch at either end. Switches forward without limit,
+// so what bounds a transfer are the links of its path. Topologies:
+//
+//   - star: one switch; a path is the sender's link and the receiver's.
+//   - racks: a switch a rack with one uplink to a core that never blocks; between racks a path also takes one link up and one down.
+//   - two-racks: the two racks' switches are joined by one cable.
+//   - leaf-spine: a leaf a rack, one cable to each spine. The spine is chosen by a hash (equal-cost multi-path, ECMP).
+//   - fat-tree: k pods of k/2 edge and k/2 aggregation switches and k*k/4 cores, for k*k*k/4 nodes (M. Al-Fares, A. Loukissas,
+//     A. Vahdat, SIGCOMM 2008). Aggregation switch and core are chosen by hash among the equal ones; the paper's two-level tables
+//     are one such choice.
+//   - dcell: n servers on a small switch are a cell of level 0; a cell of level l is t+1 cells of level l-1 of t servers, each
+//     pair joined by one cable between two servers. Servers relay (C. Guo, H. Wu, K. Tan, L. Shi, Y. Zhang, S. Lu, SIGCOMM 2008;
+//     routes by its DCellRouting, without its rerouting round failures).
+//
+// Invariants: a path starts at the sender, every link starts where the one before ends, the last ends at the receiver, and none
+// is named twice; it depends on the two nodes, the key and the links that are failed at the moment, and on nothing else. Nodes are
+// numbered as in the cluster that was given to Build: an engine that has them in another order asks for Node or Numbers.
+package fabric
+
+import (
+	"fmt"
+
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/sim/flow"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// Fabric is the links and routes of one cluster.
+type Fabric struct {
+	net     *flow.Network
+	cluster *cluster.Cluster
+	latency unit.Time
+	nodes   map[string]int32
+	rack    []int32 // of each node
+	out, in []flow.Link
+	up      [][]flow.Link // of each rack
+	down    [][]flow.Link
+	routes  any // *star, *racks, *leafSpine, *fatTree or *dcell
+
+	first  flow.Link // the fabric's links are numbered on from here
+	links  []state
+	byName map[string]flow.Link // made when first asked for
+	failedNodes,
+	failedRacks []bool
+	failed int // links that carry nothing now
+}
+
+// none stands where a topology has no such link.
+const none flow.Link = -1
+
+// Build adds the links of a cluster's network to n.
+func Build(c *cluster.Cluster, n *flow.Network) (*Fabric, error) {
+	if c.Network == nil {
+		return nil, fmt.Errorf("the cluster describes no network; give it one, as in network: star:1Gbit")
+	}
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	size, err := c.Network.RackSize(c)
+	if err != nil {
+		return nil, err
+	}
+	f := &Fabric{
+		net: n, cluster: c, latency: c.Network.Latency,
+		nodes: make(map[string]int32, len(c.Nodes)), rack: make([]int32, len(c.Nodes)),
+		out: make([]flow.Link, len(c.Nodes)), in: make([]flow.Link, len(c.Nodes)),
+		up: make([][]flow.Link, len(c.Racks)), down: make([][]flow.Link, len(c.Racks)),
+		first: flow.Link(n.Links()), failedNodes: make([]bool, len(c.Nodes)), failedRacks: make([]bool, len(c.Racks)),
+	}
+	for i := range c.Nodes {
+		f.nodes[c.Nodes[i].Name] = int32(i)
+		f.rack[i] = int32(c.Nodes[i].Rack)
+	}
+	b := &builder{Fabric: f, size: size, switches: map[string]bool{}}
+	switch c.Network.Topology {
+	case cluster.Star:
+		f.routes = b.star()
+	case cluster.Racks:
+		f.routes = b.racks()
+	case cluster.TwoRacks:
+		f.routes = b.twoRacks()
+	case cluster.LeafSpine:
+		f.routes = b.leafSpine()
+	case cluster.FatTree:
+		f.routes = b.fatTree()
+	case cluster.DCell:
+		f.routes = b.dcell()
+	default:
+		return nil, fmt.Errorf("network: no routes are known for topology %q", c.Network.Topology)
+	}
+	return f, nil
+}
+
+// Path is the links that data takes between two nodes, written over buf where it has room; none where both are the same node. The
+// key chooses among paths of equal cost, and new paths avoid failed links where there is a choice.
+func (f *Fabric) Path(from, to int32, key uint64, buf []flow.Link) []flow.Link {
+	buf = buf[:0]
+	if from == to {
+		return buf
+	}
+	// Not an interface: through one, a caller's buffer could not stay on its stack.
+	switch r := f.routes.(type) {
+	case *star:
+		return append(buf, f.out[from], f.in[to])
+	case *racks:
+		return r.path(f, from, to, buf)
+	case *leafSpine:
+		return r.path(f, from, to, key, buf)
+	case *fatTree:
+		return r.path(f, from, to, key, buf)
+	case *dcell:
+		return r.path(f, r.place[from], r.place[to], buf)
+	}
+	return buf
+}
+
+// Hops is the number of links on a path between two nodes; all of equal cost have the same.
+func (f *Fabric) Hops(from, to int32) int {
+	if from == to {
+		return 0
+	}
+	same := f.rack[from] == f.rack[to]
+	switch r := f.routes.(type) {
+	case *racks:
+		if !same {
+			return r.hops
+		}
+	case *leafSpine:
+		if !same {
+			return 4
+		}
+	case *fatTree:
+		return r.hops(from, to)
+	case *dcell:
+		return r.hops(r.place[from], r.place[to])
+	}
+	return 2
+}
+
+// Latency is how long the first byte takes between two nodes, one way.
+func (f *Fabric) Latency(from, to int32) unit.Time { return unit.Time(f.Hops(from, to)) * f.latency }
+
+// Node is the number of a node by its name.
+func (f *Fabric) Node(name string) (int32, bool) {
+	i, ok := f.nodes[name]
+	return i, ok
+}
+
+// Numbers are the fabric's numbers of the nodes of c, which may be the same cluster in another order.
+func (f *Fabric) Numbers(c *cluster.Cluster) ([]int32, error) {
+	out := make([]int32, len(c.Nodes))
+	for i := range c.Nodes {
+		k, ok := f.nodes[c.Nodes[i].Name]
+		if !ok {
+			return nil, fmt.Errorf("node %s is not in the network that was built", c.Nodes[i].Name)
+		}
+		out[i] = k
+	}
+	return out, nil
+}
+
+// Out is a node's own link to its switch.
+func (f *Fabric) Out(node int32) flow.Link { return f.out[node] }
+
+// In is a node's own link from its switch.
+func (f *Fabric) In(node int32) flow.Link { return f.in[node] }
+
+// Up are the links that lead out of a rack: its uplinks; in a fat tree whose racks are pods, those to the cores; in a DCell the cables
+// of its servers to other racks. None in a star. The slice is the fabric's own.
+func (f *Fabric) Up(rack int32) []flow.Link { return f.up[rack] }
+
+// Down are the links that lead into a rack.
+func (f *Fabric) Down(rack int32) []flow.Link { return f.down[rack] }
+
+// Rack is the rack of a node.
+func (f *Fabric) Rack(node int32) int32 { return f.rack[node] }
+
+// Racks is the number of racks.
+func (f *Fabric) Racks() int { return len(f.up) }

@@ -1,0 +1,102 @@
+package fabric
+
+import (
+	"strconv"
+
+	"github.com/yardmaster/yardmaster/sim/flow"
+)
+
+func itoa(i int32) string { return strconv.Itoa(int(i)) }
+
+// Layer says what a link joins.
+type Layer uint8
+
+// Layers.
+const (
+	NodeLayer Layer = iota // a node and its switch
+	RackLayer              // a rack's switch and what is above it, or the other rack's
+	CoreLayer              // aggregation switch and core of a fat tree
+	CellLayer              // two servers of different cells
+)
+
+func (l Layer) String() string { return [...]string{"node", "rack", "core", "cell"}[l] }
+
+// Link is one direction of a cable, for reports.
+type Link struct {
+	ID       flow.Link
+	Name     string // FROM>TO
+	Layer    Layer
+	Up       bool    // away from its owner
+	Owner    int32   // number of the node (NodeLayer, CellLayer) or rack whose it is; -1: of no rack
+	Capacity float64 // bytes per second when it works
+	Failed   bool
+}
+
+// state is what the fabric keeps of a link.
+type state struct {
+	rate   float64 // what it carries when it works
+	owner  int32
+	cuts   uint16 // reasons why it does not: its own, a node's at either end, a rack's
+	byHand bool   // its own is one of them
+	layer  Layer
+	up     bool
+}
+
+func (f *Fabric) state(l flow.Link) *state { return &f.links[l-f.first] }
+
+// Links are all links of the fabric in the order in which they were built: nodes first.
+func (f *Fabric) Links() []Link {
+	out := make([]Link, len(f.links))
+	for i := range f.links {
+		s, id := &f.links[i], f.first+flow.Link(i)
+		out[i] = Link{ID: id, Name: f.net.Name(id), Layer: s.layer, Up: s.up, Owner: s.owner, Capacity: s.rate, Failed: s.cuts > 0}
+	}
+	return out
+}
+
+// Link finds a link by its name, FROM>TO.
+func (f *Fabric) Link(name string) (flow.Link, bool) {
+	if f.byName == nil {
+		f.byName = make(map[string]flow.Link, len(f.links))
+		for i := range f.links {
+			id := f.first + flow.Link(i)
+			f.byName[f.net.Name(id)] = id
+		}
+	}
+	l, ok := f.byName[name]
+	return l, ok
+}
+
+// Capacity is what a link carries when it works.
+func (f *Fabric) Capacity(l flow.Link) float64 { return f.state(l).rate }
+
+// SetCapacity changes what a link carries from now on, each direction by itself. On a failed link it shows when that is restored. 0
+// stops what crosses it, but unlike a failure paths are still laid over it.
+func (f *Fabric) SetCapacity(l flow.Link, bytesPerSecond float64) {
+	s := f.state(l)
+	s.rate = bytesPerSecond
+	if s.cuts == 0 {
+		f.net.SetCapacity(l, bytesPerSecond)
+	}
+}
+
+// whole says that neither of two links is failed.
+func (f *Fabric) whole(a, b flow.Link) bool { return f.state(a).cuts == 0 && f.state(b).cuts == 0 }
+
+// cut adds a reason for a link to carry nothing.
+func (f *Fabric) cut(l flow.Link) {
+	s := f.state(l)
+	if s.cuts++; s.cuts == 1 {
+		f.failed++
+		f.net.SetCapacity(l, 0)
+	}
+}
+
+// mend takes a reason away; with the last one the link has its capacity back.
+func (f *Fabric) mend(l flow.Link) {
+	s := f.state(l)
+	if s.cuts--; s.cuts == 0 {
+		f.failed--
+		f.net.SetCapacity(l, s.rate)
+	}
+}

@@ -1,0 +1,104 @@
+package flow
+
+import (
+	"fmt"
+	"math"
+)
+
+type mark struct{ carried, offered float64 }
+
+// see brings a link's sums up to now, before its load changes. Loads are constant between two looks, so every sum is exact
+// whatever the distance; and a load that was passed through while rates were being settled is never seen.
+func (n *Network) see(l int32, k *link) {
+	if k.seen == n.now {
+		return
+	}
+	load := k.load()
+	if over := load >= n.threshold*k.capacity; over != k.over {
+		k.over = over
+		n.crossed(l, over)
+	}
+	if n.window > 0 {
+		n.look(l, k, load)
+	}
+	k.carried += load * (n.now - k.seen)
+	k.seen = n.now
+}
+
+func (n *Network) crossed(l int32, over bool) {
+	if over {
+		n.ports[l].crossings++
+	}
+}
+
+// look notes a link's sums at the ends of windows that were passed.
+func (n *Network) look(l int32, k *link, load float64) {
+	p := &n.ports[l]
+	w := math.Floor(n.now / n.window)
+	if w <= p.marked {
+		return
+	}
+	sums := func(at float64) mark {
+		return mark{k.carried + load*(at-k.seen), p.offered + k.capacity*(at-p.resized)}
+	}
+	before := p.marks[1]
+	if w > p.marked+1 {
+		before = sums((w - 1) * n.window)
+	}
+	p.marks = [2]mark{before, sums(w * n.window)}
+	p.marked = w
+}
+
+// Window sets the length of the windows, laid end to end from instant 0, over which utilisation is told; 0, the default: none.
+// It must be set at instant 0.
+func (n *Network) Window(seconds float64) {
+	if !(seconds >= 0) || math.IsInf(seconds, 1) || n.now != 0 {
+		panic(fmt.Sprintf("flow: windows of %v s, set at instant %v", seconds, n.now))
+	}
+	n.window = seconds
+}
+
+// Threshold sets the share of its capacity at which a link counts as congested (1 unless told). It must be set at instant 0.
+func (n *Network) Threshold(share float64) {
+	if !(share > 0 && share <= 1) || n.now != 0 {
+		panic(fmt.Sprintf("flow: a threshold of %v, set at instant %v", share, n.now))
+	}
+	n.threshold = share * (1 - 1e-9)
+}
+
+// Carried is how many bytes have crossed a link.
+func (n *Network) Carried(l Link) float64 {
+	n.settle()
+	k := &n.links[l+1]
+	n.see(int32(l)+1, k)
+	return k.carried
+}
+
+// Load is a link's present load in bytes a second.
+func (n *Network) Load(l Link) float64 {
+	n.settle()
+	return n.links[l+1].load()
+}
+
+// Utilisation is the share of what a link could carry that it did carry in the last whole window; without windows, since
+// the beginning.
+func (n *Network) Utilisation(l Link) float64 {
+	n.settle()
+	k, p := &n.links[l+1], &n.ports[l+1]
+	n.see(int32(l)+1, k)
+	m := mark{k.carried, p.offered + k.capacity*(n.now-p.resized)}
+	if n.window > 0 {
+		m = mark{p.marks[1].carried - p.marks[0].carried, p.marks[1].offered - p.marks[0].offered}
+	}
+	if m.offered == 0 {
+		return 0
+	}
+	return m.carried / m.offered
+}
+
+// Crossings is how often a link's load rose from under its threshold to it or above, and stayed there for some time.
+func (n *Network) Crossings(l Link) int64 {
+	n.settle()
+	n.see(int32(l)+1, &n.links[l+1])
+	return n.ports[l+1].crossings
+}
