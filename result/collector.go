@@ -146,6 +146,7 @@ func (c *Collector) Finish(sum sim.Summary, sc Scenario, assumptions []string) *
 	if room := float64(c.opt.TotalMem) * (end - sum.FirstSubmit).Seconds(); room > 0 {
 		r.Utilisation = round(sum.BusyMem / room)
 	}
+	r.Traffic = trafficOf(sum.Traffic)
 	r.Observed = c.observed.figures()
 	r.Refusals = c.refusals()
 	r.LeftOut = sorted(c.leftOut)

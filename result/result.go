@@ -26,6 +26,7 @@ type Run struct {
 	Quantiles string   `json:"quantiles"` // "exact" or "sketch"
 	Fairness  Fairness `json:"fairness"`
 	Locality  Locality `json:"locality"`
+	Traffic   *Traffic `json:"traffic,omitempty"` // of a run with a network
 
 	ByQueue []Group `json:"by_queue"`
 	ByUser  []Group `json:"by_user"`
@@ -103,6 +104,24 @@ type Locality struct {
 	Rack int64 `json:"rack"`
 	Off  int64 `json:"off"`
 	None int64 `json:"none"` // tasks whose input lies nowhere in particular
+}
+
+// Traffic is what tasks passed over the network.
+type Traffic struct {
+	Flows          int64     `json:"flows"`
+	Settled        int64     `json:"settled"` // times that the rates of flows were worked out anew
+	ReadBytes      float64   `json:"read_bytes"`
+	ShuffledBytes  float64   `json:"shuffled_bytes"`
+	CrossRackBytes float64   `json:"cross_rack_bytes"`
+	Busiest        []LinkUse `json:"busiest"` // links by the share of their capacity that was used; at most 20
+}
+
+// LinkUse is what went over one link.
+type LinkUse struct {
+	Name        string  `json:"name"`
+	Bytes       float64 `json:"bytes"`
+	Utilisation float64 `json:"utilisation"`
+	Crossings   int64   `json:"congested"` // times that it became congested
 }
 
 // Group is the figures of the jobs of one queue, user or class.

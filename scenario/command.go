@@ -94,6 +94,5 @@ func (s *Scenario) Assumptions() []string {
 		}
 		say("cluster: node ", l.Node, " is lost ", l.At.String(), " after the start, ", until)
 	}
-	say("cluster: where a task's input lies, and the network, do not change how long it takes")
 	return out
 }

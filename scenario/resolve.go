@@ -16,6 +16,7 @@ import (
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/yarn"
 	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/workload/synth"
@@ -29,6 +30,8 @@ type Setup struct {
 	Policies []NamedPolicy
 	Timing   *yarn.Timing // of a YARN clock; nil: ideal time
 	Work     Work
+
+	NewWorker func() sim.Worker // what plays the tasks of a run; nil: the lengths of their stages
 }
 
 // NamedPolicy is a scheduler as typed and how to make it afresh.
@@ -76,6 +79,9 @@ func (s Scenario) Resolve() (*Setup, error) {
 		return nil, &MisuseError{err}
 	}
 	if err := s.checkLosses(out.Cluster); err != nil {
+		return nil, err
+	}
+	if err := s.resolveData(out); err != nil {
 		return nil, err
 	}
 	if err := s.resolveYarn(out); err != nil {
@@ -300,5 +306,5 @@ func (s *Setup) Assumptions() []string {
 	if s.Timing != nil {
 		return append(of, s.Scenario.Yarn.assumptions(s.Timing)...)
 	}
-	return append(of, s.Scenario.Assumptions()...)
+	return slices.Concat(of, s.Scenario.Assumptions(), s.Scenario.Data.assumptions(s.Cluster))
 }

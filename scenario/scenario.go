@@ -46,6 +46,7 @@ type Scenario struct {
 	ScaleLoad   float64 // times as many jobs in the same time
 	ScaleLength float64 // times as long
 	Model       sim.Model
+	Data        Data
 	Yarn        Yarn
 	Trace       trace.Options // how traces are read, and what they are given where they do not say
 	Given       []string      // names of the settings that a person gave, be it as they are anyway; sorted
@@ -53,7 +54,7 @@ type Scenario struct {
 
 // Default is a scenario in which nothing has been asked for yet.
 func Default() Scenario {
-	return Scenario{Seed: 1, Seeds: 1, ScaleLoad: 1, ScaleLength: 1, Yarn: idealYarn(), Trace: trace.Defaults()}
+	return Scenario{Seed: 1, Seeds: 1, ScaleLoad: 1, ScaleLength: 1, Data: Data{Tolerance: defaultTolerance}, Yarn: idealYarn(), Trace: trace.Defaults()}
 }
 
 // said notes that a person gave a setting.

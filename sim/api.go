@@ -13,16 +13,19 @@ import (
 // Model is what a run assumes about the cluster beyond its size. The zero value is the fast, ideal one: a free container
 // is known at once, starts at once and never fails.
 type Model struct {
-	Heartbeat unit.Time // period after which a node reports free containers, each with its own phase; 0: at once
-	PerBeat   int       // containers that a node is given in one heartbeat; 0: all it has room for
-	EndOnBeat bool      // a task's end is known only at its node's next heartbeat, and its container is held until then (Hadoop 1, SLS)
-	StartUp   unit.Time // between a container's start and its task's first instruction
-	Replicas  int       // copies of each input block, placed at random over racks and nodes, where the trace names no hosts; 0: input lies nowhere in particular
-	FailTask  float64   // probability that an attempt of a task fails, somewhere in the middle
-	Attempts  int       // attempts of a task before the job fails, at most 65535; 0: 4
-	Losses    []Loss    // nodes that go away, with what runs on them; the output of tasks that are done is not lost
-	Lookahead int       // jobs that are tried for one free container before it is left free; 0: 200
-	Sample    unit.Time // period of the timeline; 0: 10 s
+	Heartbeat  unit.Time  // period after which a node reports free containers, each with its own phase; 0: at once
+	PerBeat    int        // containers that a node is given in one heartbeat; 0: all it has room for
+	EndOnBeat  bool       // a task's end is known only at its node's next heartbeat, and its container is held until then (Hadoop 1, SLS)
+	StartUp    unit.Time  // between a container's start and its task's first instruction
+	Replicas   int        // copies of each input block where the trace names no hosts; 0: input lies nowhere in particular
+	Placement  string     // of those copies: one of hdfs.Names; "": hdfs.Default
+	FailTask   float64    // probability that an attempt of a task fails, somewhere in the middle
+	Attempts   int        // attempts of a task before the job fails, at most 65535; 0: 4
+	Stragglers Stragglers // attempts of tasks that take longer than they should
+	Speculate  string     // rule by which a slow task gets a copy, the first of the two to finish counting: "" (none), SpeculateHadoop, SpeculateLATE
+	Losses     []Loss     // nodes that go away, with what runs on them; the output of tasks that are done is not lost
+	Lookahead  int        // jobs that are tried for one free container before it is left free; 0: 200
+	Sample     unit.Time  // period of the timeline; 0: 10 s
 }
 
 // Loss takes a node away at an instant, with all that runs on it, and brings it back.
@@ -41,7 +44,7 @@ type Config struct {
 	Seed      uint64
 	Sink      Sink
 	Alone     *Alone // times on an empty cluster, shared between runs of the same seed; nil: made for this run
-	NoAlone   bool   // leave JobRecord.Alone 0: nobody asks for slowdowns
+	NoAlone   bool   // leave JobRecord.Alone 0: nobody asks for slowdowns, or a worker plays tasks whose stages give no length
 
 	Worker Worker // nil: a task works for the length that its stage gives it
 	// Follow, if set, names jobs that are submitted when one has finished; their Submit counts from then.
@@ -125,6 +128,7 @@ type Summary struct {
 	BusyMem                              float64   // MiB x seconds
 	Events                               int64     // taken from the event queue
 	Decisions                            int64     // containers started
+	Traffic                              *Traffic  // of a worker that passes data over a network; nil: none
 	NotModelled                          []string
 	Receipts                             []steer.Receipt
 	Stuck                                int64 // jobs left when nothing could happen any more: their records say why

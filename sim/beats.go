@@ -46,7 +46,7 @@ func inPhase(c *cluster.Cluster, period unit.Time, seed uint64) (*cluster.Cluste
 		draw[i] = unit.Time(workload.Uniform01(seed, uint64(i)) * float64(period))
 	}
 	sort.SliceStable(order, func(a, b int) bool { return draw[order[a]] < draw[order[b]] })
-	sorted := &cluster.Cluster{Racks: c.Racks, Slots: c.Slots, Nodes: make([]cluster.Node, n)}
+	sorted := &cluster.Cluster{Racks: c.Racks, Slots: c.Slots, Network: c.Network, Nodes: make([]cluster.Node, n)}
 	phase := make([]unit.Time, n)
 	for i, o := range order {
 		sorted.Nodes[i] = c.Nodes[o]

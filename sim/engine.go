@@ -19,6 +19,7 @@ import (
 	"math"
 
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/sim/hdfs"
 	"github.com/yardmaster/yardmaster/sim/internal/radix"
 	"github.com/yardmaster/yardmaster/sim/internal/timeline"
 	"github.com/yardmaster/yardmaster/unit"
@@ -41,6 +42,7 @@ const (
 	evWake
 	evFollow
 	evTick
+	evSpeculate
 
 	kindMask = uint64(0xff) << 56
 )
@@ -71,13 +73,16 @@ type engine struct {
 
 	phase     []unit.Time      // of the nodes' heartbeats; nil: free room is known at once
 	hosts     map[string]int32 // nodes by name and by rack/name, made when a trace names hosts
+	files     hdfs.Placement   // of input that no trace lays out; nil: it lies nowhere in particular
 	nodeRack  []int32
 	rackNodes [][]int32
 	lossOf    []int32 // losses that a node is under, by count
 	shapes    []unit.Resources
 
-	handed    Task // the one that is being handed to the worker
+	handed    Task         // the one that is being handed to the worker
+	spec      *speculation // nil: no task gets a copy
 	timer     policy.Timer
+	idle      int             // ticks in a row at which nothing changed and nothing else was going to happen
 	followers []*workload.Job // jobs that came after others, in the order they were named
 	taskSink  TaskSink
 	taskRec   TaskRecord
@@ -101,9 +106,6 @@ func newEngine(c Config) (*engine, error) {
 		return nil, err
 	}
 	e := &engine{cfg: c, model: c.Model, freeTask: -1, alone: c.Alone, line: timeline.New(c.Model.Sample)}
-	if c.Worker != nil {
-		e.cfg.NoAlone = true // nobody knows how long a job would take alone without playing it
-	}
 	if e.alone == nil && !e.cfg.NoAlone {
 		e.alone = NewAlone(c.Cluster, c.Model, c.Seed)
 	}
@@ -125,6 +127,12 @@ func newEngine(c Config) (*engine, error) {
 	e.careful = e.model.FailTask > 0 || len(e.model.Losses) > 0 || c.Steerer != nil || c.Worker != nil
 	if e.taskSink, _ = c.Sink.(TaskSink); e.taskSink != nil {
 		e.careful = true
+	}
+	if err := e.model.Stragglers.validate(); err != nil {
+		return nil, err
+	}
+	if err := e.setSpeculation(); err != nil {
+		return nil, err
 	}
 	kinds := 1
 	if c.Cluster.Slots {
@@ -149,6 +157,9 @@ func newEngine(c Config) (*engine, error) {
 		e.pools = append(e.pools, e.newPool(k, p))
 	}
 	e.layOut(e.cfg.Cluster)
+	if err := e.layFiles(c.Cluster); err != nil {
+		return nil, err
+	}
 	if err := e.planLosses(); err != nil {
 		return nil, err
 	}
@@ -231,6 +242,8 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 			e.submit(e.followers[arg])
 		case evTick:
 			e.tick()
+		case evSpeculate:
+			e.spec.look()
 		}
 		if first.due || len(e.pools) > 1 {
 			e.dispatch()

@@ -21,6 +21,9 @@ func (e *engine) finish() {
 	if e.steering != nil {
 		e.sum.Receipts = e.steering.receipts
 	}
+	if t, ok := e.cfg.Worker.(interface{ Traffic() *Traffic }); ok {
+		e.sum.Traffic = t.Traffic()
+	}
 	e.report()
 }
 

@@ -45,7 +45,11 @@ type Task struct {
 	Job     int64 // seq
 	Number  int64 // in its stage
 	StartUp unit.Time
-	Length  unit.Time // of its work as its stage has it, without StartUp and without passing data
+	Length  unit.Time // of its work as its stage has it, without StartUp and without passing data; a straggler's is longer already
+	Slow    float64   // times as long as it should this attempt works, for workers that do not go by Length: 1, or Stragglers.Factor
+	// Copy says that another attempt of the same task runs already. Both may even be Done, at one instant or before a node's
+	// heartbeat tells of the first; the first counts, and a worker that keeps what tasks leave behind keeps it once a task.
+	Copy bool
 }
 
 // Host is what the engine offers to a worker.
@@ -74,10 +78,29 @@ type TaskRecord struct {
 	Stage      int // or policy.MasterStage, policy.KeptStage
 	Number     int64
 	Attempt    int
+	Copy       bool // a copy of a slow task: see Model.Speculate
 	Node       string
 	Near       policy.Near
 	Start, End unit.Time
 	Why        policy.End
+}
+
+// Traffic is what a worker passed over a network.
+type Traffic struct {
+	Flows     int64   // started
+	Settled   int64   // times that rates were worked out anew
+	Read      float64 // bytes of blocks that lay on other nodes
+	Shuffled  float64 // bytes passed from stage to stage between nodes
+	CrossRack float64 // bytes of both that left their rack
+	Links     []LinkUse
+}
+
+// LinkUse is what went over one link.
+type LinkUse struct {
+	Name        string
+	Bytes       float64
+	Utilisation float64 // of its capacity, from the start of the run to its end
+	Crossings   int64   // times that its load rose above the share at which it counts as congested
 }
 
 // host is the engine as its worker sees it.
@@ -123,7 +146,8 @@ func (e *engine) hand(j *job, i int, t int32) {
 	}
 	w := &e.handed
 	w.ID, w.Stage, w.Attempt, w.Node, w.Near = t, i, int(tk.attempt), tk.node, policy.Near(tk.near)
-	w.Job, w.Number, w.StartUp, w.Length = j.rec.Seq, tk.number, e.model.StartUp, s.lengthOf(tk.number)
+	w.Job, w.Number, w.StartUp, w.Length = j.rec.Seq, tk.number, e.model.StartUp, e.lengthOf(j, i, tk.number, tk.key())
+	w.Slow, w.Copy = e.slowness(j, i, tk.key()), tk.flags&taskCopy != 0
 	if tk.flags&taskInner != 0 {
 		w.StartUp = 0 // its container is up
 	}
@@ -147,16 +171,20 @@ func (e *engine) follow(r *JobRecord) error {
 	return nil
 }
 
-// tick lets the policy do what it does at intervals. When nothing else will happen and it changed nothing, nothing ever will.
+// tick lets the policy do what it does at intervals. When nothing else is going to happen and it changes nothing many times in a
+// row, it never will.
 func (e *engine) tick() {
 	again, changed := e.timer.Tick(e.now)
+	if e.idle++; changed || e.q.Len() > 0 {
+		e.idle = 0
+	}
 	if changed {
 		for _, p := range e.pools {
 			p.changed()
 			p.due = true
 		}
 	}
-	if again <= e.now || again == unit.Never || !changed && e.q.Len() == 0 {
+	if again <= e.now || again == unit.Never || e.idle >= patience {
 		return
 	}
 	if e.present > 0 || e.next != nil || e.q.Len() > 0 {

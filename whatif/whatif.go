@@ -40,7 +40,9 @@ type Plan struct {
 	Seeds      []uint64
 	Cluster    *cluster.Cluster
 	Model      sim.Model
-	Timing     *yarn.Timing // set: a YARN cluster is played, under the schedulers' RM; of Model only Sample is used then
+	NewWorker  func() sim.Worker // what plays the tasks of a run; nil: the lengths of their stages
+	NoAlone    bool              // tasks have no length of their own: there are no slowdowns
+	Timing     *yarn.Timing      // set: a YARN cluster is played, under the schedulers' RM; of Model only Sample is used then
 	Workload   Workload
 
 	Version string
@@ -269,9 +271,14 @@ func (p *Plan) play(ctx context.Context, who Scheduler, seed uint64, work *opene
 			Sample: p.Model.Sample, Progress: progress,
 		})
 	}
-	return sim.Run(ctx, sim.Config{
+	c := sim.Config{
 		Cluster: p.Cluster, Source: work.src, NewPolicy: who.New, Model: p.Model, Seed: seed, Sink: sink, Alone: work.alone, Progress: progress,
-	})
+		NoAlone: p.NoAlone,
+	}
+	if p.NewWorker != nil {
+		c.Worker = p.NewWorker()
+	}
+	return sim.Run(ctx, c)
 }
 
 // share is the part of total jobs that have finished; negative when nobody knows the total.

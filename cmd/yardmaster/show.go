@@ -83,6 +83,14 @@ func showCounts(w io.Writer, r *result.Run) {
 		t.Add("locality", fmt.Sprintf("%.0f %% on the node, %.0f %% in the rack, %.0f %% elsewhere",
 			100*float64(l.Node)/all, 100*float64(l.Rack)/all, 100*float64(l.Off)/all))
 	}
+	if n := r.Traffic; n != nil {
+		t.Add("network", fmt.Sprintf("%s flows: %s of blocks, %s shuffled; %s left their rack", count(n.Flows),
+			unit.Bytes(n.ReadBytes), unit.Bytes(n.ShuffledBytes), unit.Bytes(n.CrossRackBytes)))
+		if len(n.Busiest) > 0 {
+			l := n.Busiest[0]
+			t.Add("", fmt.Sprintf("busiest link %s: %s of its capacity, congested %s times", l.Name, whatif.Format(l.Utilisation, whatif.Share), count(l.Crossings)))
+		}
+	}
 	fmt.Fprint(w, draw(t))
 	for _, x := range r.Refusals {
 		fmt.Fprintf(w, "  not finished, %s: %s\n", count(x.Jobs), x.Reason)

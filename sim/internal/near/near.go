@@ -33,8 +33,7 @@ type At struct {
 }
 
 func newRuns(pairs []At) Runs {
-	slices.SortFunc(pairs, func(a, b At) int { return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(a.Task, b.Task)) })
-	pairs = slices.Compact(pairs)
+	pairs = slices.Compact(sorted(pairs))
 	r := Runs{task: make([]int32, len(pairs))}
 	for i, p := range pairs {
 		if i == 0 || p.Place != pairs[i-1].Place {
@@ -46,6 +45,31 @@ func newRuns(pairs []At) Runs {
 	r.at = slices.Clone(r.start)
 	r.start = append(r.start, int32(len(pairs)))
 	return r
+}
+
+// sorted puts pairs in the order of place and task. They come task by task as a rule: then it is enough to count them out by place.
+func sorted(pairs []At) []At {
+	most := int32(0)
+	for i := range pairs {
+		most = max(most, pairs[i].Place)
+		if i > 0 && pairs[i].Task < pairs[i-1].Task || int(most) > 8*len(pairs) {
+			slices.SortFunc(pairs, func(a, b At) int { return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(a.Task, b.Task)) })
+			return pairs
+		}
+	}
+	next := make([]int32, most+2) // where the next pair of each place goes
+	for _, p := range pairs {
+		next[p.Place+1]++
+	}
+	for i := 1; i < len(next); i++ {
+		next[i] += next[i-1]
+	}
+	out := make([]At, len(pairs))
+	for _, p := range pairs {
+		out[next[p.Place]] = p
+		next[p.Place]++
+	}
+	return out
 }
 
 // New takes the nodes on which input lies, the rack of each node and the number of tasks.
@@ -61,6 +85,22 @@ func New(where []At, rackOf []int32, tasks int64) *Tasks {
 }
 
 func (n *Tasks) isFree(t int32) bool { return n.isTaken[t/64]>>uint(t%64)&1 == 0 }
+
+// Level is how near a node is to input that lies on some nodes.
+func Level(on, rackOf []int32, node int32) policy.Near {
+	level := policy.NoPreference
+	for _, n := range on {
+		switch {
+		case n == node:
+			return policy.NodeLocal
+		case rackOf[n] == rackOf[node]:
+			level = policy.RackLocal
+		default:
+			level = max(level, policy.OffRack)
+		}
+	}
+	return level
+}
 
 // FirstAt is the first free task at a place; -1: none.
 func (n *Tasks) FirstAt(r *Runs, place int32) int64 {

@@ -1,0 +1,30 @@
+package result
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/yardmaster/yardmaster/sim"
+)
+
+// shownLinks is the number of links that are named.
+const shownLinks = 20
+
+func trafficOf(t *sim.Traffic) *Traffic {
+	if t == nil {
+		return nil
+	}
+	out := &Traffic{
+		Flows: t.Flows, Settled: t.Settled,
+		ReadBytes: math.Round(t.Read), ShuffledBytes: math.Round(t.Shuffled), CrossRackBytes: math.Round(t.CrossRack), Busiest: []LinkUse{},
+	}
+	links := slices.Clone(t.Links)
+	slices.SortStableFunc(links, func(a, b sim.LinkUse) int {
+		return cmp.Or(-cmp.Compare(a.Utilisation, b.Utilisation), -cmp.Compare(a.Bytes, b.Bytes))
+	})
+	for _, l := range links[:min(len(links), shownLinks)] {
+		out.Busiest = append(out.Busiest, LinkUse{Name: l.Name, Bytes: math.Round(l.Bytes), Utilisation: round(l.Utilisation), Crossings: l.Crossings})
+	}
+	return out
+}

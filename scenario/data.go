@@ -1,0 +1,91 @@
+package scenario
+
+import (
+	"slices"
+
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/transfer"
+)
+
+// Data says what happens to the data that tasks read and pass on.
+type Data struct {
+	Network   string // as typed; "": that of the cluster's file, if it has one; NoNetwork: none
+	Pairs     int    // tasks of a stage up to which a shuffle is played between nodes, beyond between racks; 0: the worker's own
+	Tolerance float64
+}
+
+// NoNetwork puts the network of a cluster's file aside.
+const NoNetwork = "none"
+
+// defaultTolerance is that of the network of a scenario: far below what a model of a network is worth.
+const defaultTolerance = 1e-3
+
+func dataSettings() []Setting {
+	return []Setting{
+		{
+			Name: "network", In: "model", Value: "NETWORK",
+			Help: "network over which tasks read and pass data, in place of the cluster file's: star:1Gbit, racks:node=250Mbit,uplink=1Gbit, ... (docs/clusters.md), or none",
+			Set: func(s *Scenario, v string) error {
+				if v != NoNetwork {
+					if _, err := cluster.ParseNetwork(v); err != nil {
+						return err
+					}
+				}
+				s.Data.Network = v
+				return nil
+			},
+			Get: func(s *Scenario) []string { return given(s.Data.Network) },
+		},
+		number("pairs", "model", "N", "tasks of a stage up to which its output is fetched node by node, beyond that rack by rack; 0: 32", 0, 1<<30,
+			func(s *Scenario) *int { return &s.Data.Pairs }),
+		share("flow-tolerance", "model", "relative change of a link's share below which its neighbours are not told; 0: exact", true,
+			func(s *Scenario) *float64 { return &s.Data.Tolerance }),
+	}
+}
+
+// resolveData gives the cluster its network and the runs what plays their data.
+func (s *Scenario) resolveData(out *Setup) error {
+	switch s.Data.Network {
+	case "":
+	case NoNetwork:
+		out.Cluster.Network = nil
+	default:
+		n, err := cluster.ParseNetwork(s.Data.Network)
+		if err != nil {
+			return &MisuseError{err}
+		}
+		out.Cluster.Network = n
+	}
+	if out.Cluster.Network == nil {
+		for _, name := range []string{"pairs", "flow-tolerance"} {
+			if slices.Contains(s.Given, name) {
+				return misuse("--%s belongs to a network: add --network, or leave it out", name)
+			}
+		}
+		return nil
+	}
+	if err := out.Cluster.Validate(); err != nil {
+		return &MisuseError{err}
+	}
+	if s.Yarn.Clock != Ideal {
+		return misuse("--clock %s plays no network: add --network none, or leave out the clock", s.Yarn.Clock)
+	}
+	o := transfer.Options{Pairs: int64(s.Data.Pairs), Tolerance: s.Data.Tolerance}
+	if o.Tolerance == 0 {
+		o.Tolerance = -1
+	}
+	out.NewWorker = func() sim.Worker { return transfer.New(out.Cluster, o) }
+	return nil
+}
+
+// assumptions says what is taken for granted about data.
+func (d *Data) assumptions(c *cluster.Cluster) []string {
+	if c.Network == nil {
+		return []string{"cluster: where a task's input lies, and the network, do not change how long it takes"}
+	}
+	out := []string{
+		"network: " + c.Network.String() + "; flows share links max-min; a task fetches blocks of other nodes and its share of a shuffle before it works; disks, and writing output, take no time of their own",
+	}
+	return out
+}

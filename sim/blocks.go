@@ -1,0 +1,67 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/sim/hdfs"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// layFiles sets how input is laid out where a trace does not say. c is the cluster as it was given: the engine may number
+// its nodes in the order of their heartbeats, and input must lie on the same machines all the same.
+func (e *engine) layFiles(c *cluster.Cluster) error {
+	if e.model.Replicas <= 0 {
+		return hdfs.Check(e.model.Placement)
+	}
+	var order []int32
+	if e.phase != nil {
+		e.nameHosts()
+		order = make([]int32, len(c.Nodes))
+		for i := range c.Nodes {
+			order[i] = e.hosts[c.Nodes[i].Name]
+		}
+	}
+	var err error
+	e.files, err = hdfs.New(e.model.Placement, hdfs.NewLayout(e.nodeRack, order), workload.Seed(e.cfg.Seed, seedBlocks))
+	return err
+}
+
+// placed says whether the model, not the trace, says where a stage's input lies.
+func (e *engine) placed(s *workload.Stage) bool {
+	return e.model.Replicas > 0 && s.Hosts == nil && s.Input > 0 && len(s.After) == 0
+}
+
+// replicas lists the nodes that hold the input of a task, each once; none where it lies nowhere in particular. It overwrites
+// buf and uses its memory if that suffices.
+func (e *engine) replicas(j *job, stage int, task int64, buf []int32) []int32 {
+	s := &j.src.Stages[stage]
+	if e.placed(s) {
+		file := hdfs.Blocks{Key: uint64(j.rec.Seq)<<16 | uint64(stage), Count: s.Tasks, Replicas: e.model.Replicas}
+		return e.files.Place(file, task, buf)
+	}
+	buf = buf[:0]
+	if s.Hosts == nil || task >= int64(len(s.Hosts.Of)) {
+		return buf
+	}
+	e.nameHosts()
+	for _, k := range s.Hosts.Of[task] {
+		if n, ok := e.hosts[s.Hosts.Names[k]]; ok && !slices.Contains(buf, n) {
+			buf = append(buf, n)
+		}
+	}
+	return buf
+}
+
+// nameHosts makes the table of nodes by name and by rack/name.
+func (e *engine) nameHosts() {
+	if e.hosts != nil {
+		return
+	}
+	e.hosts = make(map[string]int32, 2*len(e.cfg.Cluster.Nodes))
+	for i := range e.cfg.Cluster.Nodes {
+		n := &e.cfg.Cluster.Nodes[i]
+		e.hosts[n.Name] = int32(i)
+		e.hosts[e.cfg.Cluster.Racks[n.Rack]+"/"+n.Name] = int32(i)
+	}
+}

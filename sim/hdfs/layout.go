@@ -1,0 +1,104 @@
+package hdfs
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/sim/internal/near"
+)
+
+// Layout is a set of nodes in racks. Placements number the nodes by position: rack after rack, and within a rack in the
+// order in which they were given, so that a rack is a run of positions and drawing a node of it, or of any other, is one
+// draw.
+type Layout struct {
+	node  []int32 // by position
+	at    []int32 // position of each node
+	rack  []int32 // by node, as given
+	runOf []int32 // by position: the run of its rack
+	runs  []run   // racks that have nodes
+}
+
+// run is the positions from lo to hi-1.
+type run struct{ lo, hi int32 }
+
+// NewLayout takes the rack of each node, and the nodes in the order in which they stand (nil: as they are numbered). An
+// engine that numbers its nodes in an order of its own gives theirs here, so that blocks lie on the same machines all the same.
+func NewLayout(rackOf, order []int32) *Layout {
+	l := &Layout{rack: slices.Clone(rackOf), at: make([]int32, len(rackOf)), runOf: make([]int32, len(rackOf))}
+	if order != nil {
+		l.node = slices.Clone(order)
+	} else {
+		for i := range rackOf {
+			l.node = append(l.node, int32(i))
+		}
+	}
+	slices.SortStableFunc(l.node, func(a, b int32) int { return cmp.Compare(rackOf[a], rackOf[b]) })
+	for p, n := range l.node {
+		l.at[n] = int32(p)
+		if p == 0 || rackOf[n] != rackOf[l.node[p-1]] {
+			l.runs = append(l.runs, run{lo: int32(p)})
+		}
+		last := len(l.runs) - 1
+		l.runs[last].hi = int32(p) + 1
+		l.runOf[p] = int32(last)
+	}
+	return l
+}
+
+// Near says how close a node is to a block with these copies.
+func (l *Layout) Near(copies []int32, node int32) policy.Near {
+	return near.Level(copies, l.rack, node)
+}
+
+// among counts the positions in taken that lie in r.
+func (r run) among(taken []int32) (n int32) {
+	for _, p := range taken {
+		if p >= r.lo && p < r.hi {
+			n++
+		}
+	}
+	return n
+}
+
+// draw takes a position of r at random that is not in taken; -1: there is none.
+func (r run) draw(taken []int32, d *draws) int32 {
+	free := r.hi - r.lo - r.among(taken)
+	if free <= 0 {
+		return -1
+	}
+	return r.nth(d.below(free), taken)
+}
+
+// nth is the x-th position of r that is not in taken: the smallest p with p = lo + x + (how many of taken are from lo to p).
+func (r run) nth(x int32, taken []int32) int32 {
+	p := r.lo + x
+	for {
+		next := r.lo + x + run{r.lo, p + 1}.among(taken)
+		if next == p {
+			return p
+		}
+		p = next
+	}
+}
+
+// outside draws a position that is not in the rack r; -1: there is none.
+func (l *Layout) outside(r run, d *draws) int32 {
+	others := int32(len(l.node)) - (r.hi - r.lo)
+	if others == 0 {
+		return -1
+	}
+	p := d.below(others)
+	if p >= r.lo {
+		p += r.hi - r.lo
+	}
+	return p
+}
+
+// nodes turns positions into nodes, in place.
+func (l *Layout) nodes(positions []int32) []int32 {
+	for i, p := range positions {
+		positions[i] = l.node[p]
+	}
+	return positions
+}

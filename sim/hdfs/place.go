@@ -1,0 +1,118 @@
+package hdfs
+
+// linear fills one node after the other, each with an equal run of the file's blocks. MRPERF's has no second copy; its
+// authors propose to divide the space into parts and to keep one copy in each, which is what happens here.
+type linear struct{ base }
+
+func (p linear) Place(file Blocks, block int64, buf []int32) []int32 {
+	n, r := int64(len(p.node)), int64(p.copies(&file))
+	each := max((file.Count+n-1)/n, 1)
+	first := (p.start(&file) + block/each) % n
+	buf = buf[:0]
+	for k := range r {
+		buf = append(buf, int32((first+k*n/r)%n))
+	}
+	return p.nodes(buf)
+}
+
+// roundRobin deals copies to the nodes in turn.
+type roundRobin struct{ base }
+
+func (p roundRobin) Place(file Blocks, block int64, buf []int32) []int32 {
+	n, r := int64(len(p.node)), int64(p.copies(&file))
+	first := (p.start(&file) + block%n*r) % n
+	buf = buf[:0]
+	for k := range r {
+		buf = append(buf, int32((first+k)%n))
+	}
+	return p.nodes(buf)
+}
+
+// random draws nodes without putting any back.
+type random struct{ base }
+
+func (p random) Place(file Blocks, block int64, buf []int32) []int32 {
+	d := p.draws(&file, block)
+	buf = buf[:0]
+	for range p.copies(&file) {
+		buf = append(buf, p.all().draw(buf, &d))
+	}
+	return p.nodes(buf)
+}
+
+// all is every position.
+func (l *Layout) all() run { return run{0, int32(len(l.node))} }
+
+// hadoop is HDFS's BlockPlacementPolicyDefault: the writer's node or any; any node of another rack; another node of that
+// second rack; and any nodes for further copies, as long as no rack gets more than (copies-1)/racks + 2. Where a rule finds no
+// node, any will do.
+type hadoop struct{ base }
+
+func (p hadoop) Place(file Blocks, block int64, buf []int32) []int32 {
+	d := p.draws(&file, block)
+	r := p.copies(&file)
+	buf = p.first(&file, &d, buf)
+	if r > 1 {
+		buf = p.add(buf, p.outside(p.rackOf(buf[0]), &d), &d)
+	}
+	if r > 2 {
+		buf = p.add(buf, p.rackOf(buf[1]).draw(buf, &d), &d)
+	}
+	return p.nodes(p.more(buf, r, &d))
+}
+
+// mrperf is what MRPERF takes Hadoop's rule to be: a second copy in the rack of the first, the third elsewhere.
+type mrperf struct{ base }
+
+func (p mrperf) Place(file Blocks, block int64, buf []int32) []int32 {
+	d := p.draws(&file, block)
+	r := p.copies(&file)
+	buf = p.first(&file, &d, buf)
+	home := p.rackOf(buf[0])
+	if r > 1 {
+		buf = p.add(buf, home.draw(buf, &d), &d)
+	}
+	if r > 2 && home.among(buf) == 2 {
+		buf = p.add(buf, p.outside(home, &d), &d)
+	}
+	return p.nodes(p.more(buf, r, &d))
+}
+
+// first places the first copy.
+func (b *base) first(file *Blocks, d *draws, buf []int32) []int32 {
+	if file.Writer > 0 {
+		return append(buf[:0], b.at[file.Writer-1])
+	}
+	return append(buf[:0], d.below(int32(len(b.node))))
+}
+
+func (b *base) rackOf(position int32) run { return b.runs[b.runOf[position]] }
+
+// add puts a copy at a position or, where no rule found one, anywhere.
+func (b *base) add(buf []int32, position int32, d *draws) []int32 {
+	if position < 0 {
+		position = b.all().draw(buf, d)
+	}
+	return append(buf, position)
+}
+
+// more places the copies that are still missing of r.
+func (b *base) more(buf []int32, r int, d *draws) []int32 {
+	if len(buf) >= r {
+		return buf
+	}
+	most := int32((r-1)/len(b.runs) + 2)
+	for len(buf) < r {
+		var position int32
+		for range patience {
+			if position = b.all().draw(buf, d); b.rackOf(position).among(buf) < most {
+				break
+			}
+		}
+		buf = append(buf, position)
+	}
+	return buf
+}
+
+// patience is how often a further copy is drawn in hope of a rack that has not too many yet.
+const patience = 20

@@ -1,0 +1,319 @@
+package transfer
+
+import (
+	"math"
+	"slices"
+
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/flow"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// job is a job that is present.
+type job struct {
+	src    *workload.Job
+	stages []stage
+}
+
+// stage is what is known of the data of one stage.
+type stage struct {
+	reads    float64 // bytes of input a task
+	needs    []need  // what its tasks fetch
+	running  []int32 // those of its tasks that fetch
+	released bool
+
+	made    made    // where its own output lies
+	feeds   []int32 // stages that fetch it
+	ended   int64   // of its tasks
+	nextAt  int64   // count of ended at which those that fetch look again
+	stepLen int64
+}
+
+// need is one edge over which a stage is passed data.
+type need struct {
+	from int32
+	each float64 // bytes from one task of that stage to one of this
+}
+
+// made counts the tasks of a stage that are done by place: by node as they come, or by rack.
+type made struct {
+	byRack bool
+	place  []int32 // node, or rack
+	tasks  []int64
+}
+
+// task is a task that runs.
+type task struct {
+	job     *job
+	stage   int32
+	node    int32
+	serial  uint32 // of its wake-up
+	left    int32  // flows under way
+	length  unit.Time
+	number  int64
+	began   unit.Time // its work; -1: it has not all it needs
+	fetches []fetch
+	seen    []int64 // by edge: tasks of a stage of many whose output is fetched or under way
+}
+
+const serialBits = 23
+
+// fetch is a flow to a task: its block (edge -1), or what it gets from one place over one edge.
+type fetch struct {
+	flow  flow.ID // -1: none under way
+	edge  int16
+	place int32
+	tasks int64 // of that place whose output is fetched or under way
+}
+
+func (w *Worker) newJob(src *workload.Job) *job {
+	var j *job
+	if n := len(w.spare); n > 0 {
+		j, w.spare = w.spare[n-1], w.spare[:n-1]
+	} else {
+		j = &job{}
+	}
+	j.src = src
+	for len(j.stages) < len(src.Stages) {
+		j.stages = append(j.stages, stage{})
+	}
+	j.stages = j.stages[:len(src.Stages)]
+	for i := range j.stages {
+		st, s := &j.stages[i], &src.Stages[i]
+		*st = stage{needs: st.needs[:0], running: st.running[:0], feeds: st.feeds[:0], nextAt: math.MaxInt64,
+			made: made{place: st.made.place[:0], tasks: st.made.tasks[:0], byRack: s.Tasks > w.opt.Pairs}}
+		if s.Tasks > 0 {
+			st.reads = float64(s.Input) / float64(s.Tasks)
+		}
+		if st.made.byRack {
+			for r := range w.rep {
+				st.made.place = append(st.made.place, int32(r))
+				st.made.tasks = append(st.made.tasks, 0)
+			}
+		}
+		for _, e := range s.After {
+			up := &src.Stages[e.From]
+			if e.Shuffle > 0 && up.Tasks > 0 && s.Tasks > 0 {
+				st.needs = append(st.needs, need{int32(e.From), float64(e.Shuffle) / float64(up.Tasks) / float64(s.Tasks)})
+				j.stages[e.From].feed(int32(i), up.Tasks, w.steps(up.Tasks, s.Tasks))
+			}
+		}
+	}
+	return j
+}
+
+// steps is the number of parts in which a shuffle is fetched while its maps run.
+func (w *Worker) steps(maps, reduces int64) int64 {
+	places := min(maps, int64(len(w.nics)))
+	if maps > w.opt.Pairs {
+		places = int64(w.opt.Copiers)
+	}
+	return min(w.opt.Steps, mostPerJob/max(1, places*reduces))
+}
+
+func (st *stage) feed(to int32, tasks, steps int64) {
+	st.feeds = append(st.feeds, to)
+	if steps > 1 {
+		st.stepLen = max(1, (tasks+steps-1)/steps)
+		st.nextAt = st.stepLen
+	}
+}
+
+// read fetches a block from the node that holds it: the one in the reader's rack, if there is one, otherwise one that the task's
+// number picks.
+func (w *Worker) read(s *sim.Task, t *task, bytes float64) {
+	w.nodes = w.h.Replicas(s.ID, w.nodes[:0])
+	if len(w.nodes) == 0 || slices.Contains(w.nodes, s.Node) {
+		return
+	}
+	from := w.nodes[int(workload.Uniform01(uint64(s.Job), uint64(s.Number))*float64(len(w.nodes)))]
+	for _, n := range w.nodes {
+		if w.rack[n] == w.rack[s.Node] {
+			from = n
+			break
+		}
+	}
+	w.sync()
+	t.fetches = append(t.fetches, fetch{edge: -1, place: from})
+	w.send(s.ID, t, len(t.fetches)-1, bytes, w.between(from, s.Node, uint64(s.ID)), 0)
+	w.traffic.Read += bytes
+}
+
+// more fetches what has been made since a task looked last.
+func (w *Worker) more(id int32, t *task, st *stage) {
+	w.sync()
+	for e := range st.needs {
+		nd := &st.needs[e]
+		if up := &t.job.stages[nd.from]; up.made.byRack {
+			w.fromRacks(id, t, int16(e), up, nd.each)
+		} else {
+			w.fromNodes(id, t, int16(e), &up.made, nd.each)
+		}
+	}
+}
+
+// fromNodes fetches from every node by itself.
+func (w *Worker) fromNodes(id int32, t *task, edge int16, m *made, each float64) {
+	known := int32(0)
+	for i := range t.fetches {
+		if t.fetches[i].edge == edge {
+			known++
+		}
+	}
+	for k := known; int(k) < len(m.place); k++ {
+		t.fetches = append(t.fetches, fetch{flow: -1, edge: edge, place: k})
+	}
+	for i := range t.fetches {
+		f := &t.fetches[i]
+		if f.edge != edge || m.tasks[f.place] == f.tasks {
+			continue
+		}
+		bytes := float64(m.tasks[f.place]-f.tasks) * each
+		f.tasks = m.tasks[f.place]
+		from := m.place[f.place]
+		switch {
+		case from == t.node:
+			continue
+		case f.flow >= 0:
+			w.net.Add(f.flow, bytes)
+			w.touched()
+		default:
+			w.send(id, t, i, bytes, w.between(from, t.node, uint64(id)), 0)
+		}
+		w.traffic.Shuffled += bytes
+	}
+}
+
+// golden spreads the readers of a shuffle evenly over its sources.
+const golden = 0.6180339887498949
+
+// fromRacks fetches from as many racks as a reader has connections. Which they are is drawn from the racks' shares of the output,
+// spaced evenly, with an offset by the reader's number: over all readers each rack sends what it has.
+func (w *Worker) fromRacks(id int32, t *task, edge int16, up *stage, each float64) {
+	for int(edge) >= len(t.seen) {
+		t.seen = append(t.seen, 0)
+	}
+	bytes := float64(up.ended-t.seen[edge]) * each / float64(w.opt.Copiers)
+	t.seen[edge] = up.ended
+	if bytes == 0 {
+		return
+	}
+	_, offset := math.Modf(golden * float64(t.number+1))
+	rack, passed := 0, int64(0) // tasks in the racks before
+	for k := range w.opt.Copiers {
+		at := (float64(k) + offset) / float64(w.opt.Copiers) * float64(up.ended)
+		for float64(passed+up.made.tasks[rack]) <= at && rack+1 < len(up.made.tasks) {
+			passed += up.made.tasks[rack]
+			rack++
+		}
+		var path []flow.Link // within a rack only the reader's own link counts
+		if int32(rack) != w.rack[t.node] {
+			path = w.between(w.rep[rack], t.node, uint64(id))
+			path = path[1 : len(path)-1]
+		}
+		t.fetches = append(t.fetches, fetch{edge: -1})
+		w.send(id, t, len(t.fetches)-1, bytes, path, w.nics[t.node]/float64(w.opt.Copiers))
+		w.traffic.Shuffled += bytes
+	}
+}
+
+// between is the path from one node to another.
+func (w *Worker) between(from, to int32, key uint64) []flow.Link {
+	w.path = w.fab.Path(w.at[from], w.at[to], key, w.path[:0])
+	return w.path
+}
+
+func (w *Worker) send(id int32, t *task, i int, bytes float64, path []flow.Link, most float64) {
+	t.fetches[i].flow = w.net.Start(path, bytes, flow.Options{Cap: most, Data: uint64(i)<<32 | uint64(uint32(id))})
+	t.left++
+	w.traffic.Flows++
+	w.touched()
+}
+
+// arrived is called when a flow has come to its end.
+func (w *Worker) arrived(_ flow.ID, data uint64) {
+	id := int32(uint32(data))
+	t := &w.tasks[id]
+	t.fetches[data>>32].flow = -1
+	t.left--
+	w.look(id, t)
+}
+
+// made books the output of a task that is done, and lets those that fetch it look again after each step.
+func (w *Worker) made(t *task) {
+	st := &t.job.stages[t.stage]
+	if len(st.feeds) == 0 {
+		return
+	}
+	m := &st.made
+	if m.byRack {
+		m.tasks[w.rack[t.node]]++
+	} else if k := slices.Index(m.place, t.node); k >= 0 {
+		m.tasks[k]++
+	} else {
+		m.place = append(m.place, t.node)
+		m.tasks = append(m.tasks, 1)
+	}
+	if st.ended++; st.ended < st.nextAt {
+		return
+	}
+	st.nextAt = st.ended + st.stepLen
+	for _, to := range st.feeds {
+		down := &t.job.stages[to]
+		for _, id := range down.running {
+			w.more(id, &w.tasks[id], down)
+		}
+	}
+}
+
+// forget ends what is known of a task.
+func (w *Worker) forget(id int32, t *task) {
+	t.serial = (t.serial + 1) & (1<<serialBits - 1)
+	t.began, t.left = -1, 0
+	st := &t.job.stages[t.stage]
+	if len(st.needs) > 0 {
+		k := slices.Index(st.running, id)
+		st.running[k] = st.running[len(st.running)-1]
+		st.running = st.running[:len(st.running)-1]
+	}
+	t.job = nil
+}
+
+// The network's time is in seconds, the engine's in microseconds: a flow's end is heard at the next whole one.
+func seconds(t unit.Time) float64 { return float64(t) / 1e6 }
+
+// sync brings the network up to now, before anything changes in it.
+func (w *Worker) sync() {
+	if now := seconds(w.h.Now()); w.net.Now() < now {
+		w.net.Advance(now, w.done)
+	}
+}
+
+// touched asks for a look at the network once all that happens now has happened: rates are worked out once an instant.
+func (w *Worker) touched() {
+	if now := w.h.Now(); now < w.plan {
+		w.plan = now
+		w.h.At(now, wakeNet)
+	}
+}
+
+// wakeNetwork plays the flows that have come to their end, and plans the next look.
+func (w *Worker) wakeNetwork() {
+	now := w.h.Now()
+	if w.plan != now {
+		return // overtaken by an earlier one
+	}
+	w.net.Advance(seconds(now), w.done) // also when the network is there already: what is empty ends now
+	w.plan = unit.Never
+	next, ok := w.net.Next()
+	if !ok {
+		return
+	}
+	at := max(unit.Time(math.Ceil(next*1e6)), now)
+	if seconds(at) < next {
+		at++
+	}
+	w.plan = at
+	w.h.At(at, wakeNet)
+}

@@ -1,0 +1,241 @@
+// Package transfer is a worker that sends what tasks pass to one another over a flow network: a task that reads a block of another
+// node fetches it first, a task that needs the output of an earlier stage fetches its share from wherever that was made. Between,
+// a task works for the length that its stage gives it. So a job's tasks take as long as on an idle network, plus what they wait
+// for data.
+//
+// A shuffle of a thousand maps and fifty reduces is not fifty thousand flows. While the tasks that made the data are few
+// (Options.Pairs), what a reader gets from one node is one flow. When they are many, the reader has as many flows as Hadoop's reduce
+// has copiers, each from one rack. What that leaves out:
+//
+//   - The racks that a reader's connections come from are a sample, drawn so that over all readers each rack sends what it has. A
+//     single reader does not wait for a slow rack that it did not draw.
+//   - A flow from a rack crosses the links between the racks and is capped by an even part of the reader's own link; the links of
+//     the nodes that send are left out, because each sends to many readers at once. Where few nodes of a rack hold much of the
+//     output this is too fast.
+//   - Output is fetched when it is there and the reader is: as it stands when the reader starts, then again each time the stage it
+//     needs has made another step (Options.Steps) and, for the rest, when that stage is complete.
+//   - A reader and a task on the same node, and blocks on the own node, use no network. Disks are left out altogether.
+//
+// docs/studies/flow-network.md measures how far pairs of racks are from pairs of nodes.
+package transfer
+
+import (
+	"errors"
+	"math"
+
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/fabric"
+	"github.com/yardmaster/yardmaster/sim/flow"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// Options of a Worker. The zero value is the default.
+type Options struct {
+	// Pairs is the number of tasks of a stage up to which its output is fetched from each node that made some, by itself; beyond,
+	// from each rack. 0: 32; negative: always from nodes.
+	Pairs int64
+	// Copiers is the number of connections by which a reader fetches from racks. 0: 5, as in Hadoop.
+	Copiers int
+	// Steps is the number of parts, at most, in which output is fetched while the stage that makes it runs. 0: 20.
+	Steps int64
+	// Tolerance is the relative change of a link's share below which its neighbours are not told (see flow.Network.Tolerance).
+	// 0: 0.001; negative: exact.
+	Tolerance float64
+}
+
+// mostPerJob bounds the flows that steps add to one shuffle: large ones are fetched in fewer parts.
+const mostPerJob = 4096
+
+// Worker is a sim.Worker. It serves one run.
+type Worker struct {
+	cluster *cluster.Cluster
+	opt     Options
+	h       sim.Host
+	net     *flow.Network
+	fab     *fabric.Fabric
+	nics    []float64 // bytes/s into each node
+	rack    []int32
+	rep     []int32 // a node of each rack
+	at      []int32 // node of the fabric, by node of the engine
+
+	jobs    map[int64]*job
+	spare   []*job
+	tasks   []task
+	plan    unit.Time // of the wake-up for the network that is on the queue; Never: none
+	path    []flow.Link
+	nodes   []int32
+	traffic sim.Traffic
+	done    func(flow.ID, uint64)
+}
+
+var _ sim.Worker = (*Worker)(nil)
+
+// New returns a worker for one run on a cluster that has a network. Nodes have their place in the network by their order in c.
+func New(c *cluster.Cluster, o Options) *Worker {
+	if o.Pairs == 0 {
+		o.Pairs = 32
+	} else if o.Pairs < 0 {
+		o.Pairs = math.MaxInt64
+	}
+	if o.Copiers <= 0 {
+		o.Copiers = 5
+	}
+	if o.Steps <= 0 {
+		o.Steps = 20
+	}
+	if o.Tolerance == 0 {
+		o.Tolerance = 1e-3
+	}
+	w := &Worker{cluster: c, opt: o, jobs: map[int64]*job{}, plan: unit.Never}
+	w.done = w.arrived
+	return w
+}
+
+// Traffic is what was sent.
+func (w *Worker) Traffic() *sim.Traffic {
+	for r := range w.fab.Racks() {
+		for _, l := range w.fab.Up(int32(r)) {
+			w.traffic.CrossRack += w.net.Carried(l)
+		}
+	}
+	for _, l := range w.fab.Links() {
+		use := sim.LinkUse{Name: l.Name, Bytes: w.net.Carried(l.ID), Crossings: w.net.Crossings(l.ID)}
+		if all := w.fab.Capacity(l.ID) * w.net.Now(); all > 0 {
+			use.Utilisation = use.Bytes / all
+		}
+		w.traffic.Links = append(w.traffic.Links, use)
+	}
+	return &w.traffic
+}
+
+// Bind builds the network.
+func (w *Worker) Bind(h sim.Host) error {
+	if w.cluster.Network == nil {
+		return errors.New("the cluster has no network to pass data over: describe one (network:)")
+	}
+	w.h, w.net = h, flow.New()
+	if w.opt.Tolerance > 0 {
+		w.net.Tolerance(w.opt.Tolerance)
+	}
+	var err error
+	if w.fab, err = fabric.Build(w.cluster, w.net); err != nil {
+		return err
+	}
+	return w.layOut(h.Cluster())
+}
+
+// layOut notes where the engine's nodes are.
+func (w *Worker) layOut(c *cluster.Cluster) (err error) {
+	if w.at, err = w.fab.Numbers(c); err != nil {
+		return err
+	}
+	w.rep = make([]int32, len(c.Racks))
+	for r := range w.rep {
+		w.rep[r] = -1
+	}
+	for i := range c.Nodes {
+		w.nics = append(w.nics, w.net.Capacity(w.fab.In(w.at[i])))
+		w.rack = append(w.rack, int32(c.Nodes[i].Rack))
+		if r := c.Nodes[i].Rack; w.rep[r] < 0 {
+			w.rep[r] = int32(i)
+		}
+	}
+	return nil
+}
+
+// What a wake-up is for: the network, or the end of a task's work.
+const (
+	wakeNet  uint64 = 0
+	wakeTask uint64 = 1 << 55
+)
+
+// Arrived takes a job in.
+func (w *Worker) Arrived(j *workload.Job, seq int64) { w.jobs[seq] = w.newJob(j) }
+
+// Left forgets a job.
+func (w *Worker) Left(seq int64) {
+	w.spare = append(w.spare, w.jobs[seq])
+	delete(w.jobs, seq)
+}
+
+// Started lets a task fetch what it needs, or work at once.
+func (w *Worker) Started(s *sim.Task) {
+	for int(s.ID) >= len(w.tasks) {
+		w.tasks = append(w.tasks, task{})
+	}
+	j := w.jobs[s.Job]
+	t := &w.tasks[s.ID]
+	t.job, t.stage, t.node = j, int32(s.Stage), s.Node
+	t.length, t.began, t.left = s.StartUp+s.Length, -1, 0
+	t.number, t.fetches, t.seen = s.Number, t.fetches[:0], t.seen[:0]
+	st := &j.stages[s.Stage]
+	if st.reads > 0 && s.Near != policy.NodeLocal && s.Near != policy.NoPreference {
+		w.read(s, t, st.reads)
+	}
+	if len(st.needs) > 0 {
+		w.more(s.ID, t, st)
+		st.running = append(st.running, s.ID)
+	}
+	w.look(s.ID, t)
+}
+
+// Released says that all that a stage needs is made: its tasks fetch the rest.
+func (w *Worker) Released(seq int64, stage int) {
+	st := &w.jobs[seq].stages[stage]
+	st.released = true
+	for _, id := range st.running {
+		t := &w.tasks[id]
+		w.more(id, t, st)
+		w.look(id, t)
+	}
+}
+
+// look lets a task work when it has all it needs.
+func (w *Worker) look(id int32, t *task) {
+	if t.left > 0 || t.began >= 0 || !t.job.stages[t.stage].released {
+		return
+	}
+	t.began = w.h.Now()
+	w.h.At(t.began+t.length, wakeTask|uint64(t.serial)<<32|uint64(uint32(id)))
+}
+
+// Stopped takes back what a task has begun.
+func (w *Worker) Stopped(id int32) {
+	t := &w.tasks[id]
+	w.sync()
+	for i := range t.fetches {
+		if f := t.fetches[i].flow; f >= 0 {
+			w.net.Stop(f)
+			w.touched()
+		}
+	}
+	w.forget(id, t)
+}
+
+// Wake is for the network or for a task whose work is over.
+func (w *Worker) Wake(what uint64) {
+	if what&wakeTask == 0 {
+		w.wakeNetwork()
+		return
+	}
+	id := int32(uint32(what))
+	t := &w.tasks[id]
+	if uint64(t.serial) != what>>32&(1<<serialBits-1) || t.began < 0 {
+		return // of a task that was stopped
+	}
+	w.made(t)
+	w.forget(id, t)
+	w.h.Done(id)
+}
+
+// Progress is the share of a task's own work that is done.
+func (w *Worker) Progress(id int32) float64 {
+	t := &w.tasks[id]
+	if t.began < 0 || t.length <= 0 {
+		return 0
+	}
+	return min(1, float64(w.h.Now()-t.began)/float64(t.length))
+}

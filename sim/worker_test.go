@@ -1,0 +1,249 @@
+package sim_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/all"
+	"github.com/yardmaster/yardmaster/policy/fifo"
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// plodder is a worker that does what an engine without one does: a task works for its length once its stage is released.
+type plodder struct {
+	sim.Host
+	released map[[2]int64]bool
+	running  map[int32]*plod
+	order    []int32
+	serial   uint64
+}
+
+type plod struct {
+	sim.Task
+	since  unit.Time
+	serial uint64
+	works  bool
+}
+
+func newPlodder() *plodder {
+	return &plodder{released: map[[2]int64]bool{}, running: map[int32]*plod{}}
+}
+
+func (p *plodder) Bind(h sim.Host) error        { p.Host = h; return nil }
+func (p *plodder) Arrived(*workload.Job, int64) {}
+func (p *plodder) Left(int64)                   {}
+func (p *plodder) Progress(int32) float64       { return 0 }
+func (p *plodder) Stopped(id int32)             { p.drop(id) }
+func (p *plodder) Released(seq int64, stage int) {
+	p.released[[2]int64{seq, int64(stage)}] = true
+	for _, id := range slices.Backward(p.order) { // as the engine does: the last that came to wait is the first
+		if w := p.running[id]; w.Job == seq && w.Stage == stage && !w.works {
+			p.work(w)
+		}
+	}
+}
+
+func (p *plodder) Started(t *sim.Task) {
+	p.serial++
+	w := &plod{Task: *t, since: p.Now(), serial: p.serial}
+	p.running[t.ID] = w
+	p.order = append(p.order, t.ID)
+	if p.released[[2]int64{t.Job, int64(t.Stage)}] {
+		p.work(w)
+	}
+}
+
+func (p *plodder) work(w *plod) {
+	w.works = true
+	p.At(max(w.since+w.StartUp, p.Now())+w.Length, w.serial<<32|uint64(uint32(w.ID)))
+}
+
+func (p *plodder) Wake(what uint64) {
+	id := int32(uint32(what))
+	if w := p.running[id]; w != nil && w.serial == what>>32 {
+		p.drop(id)
+		p.Done(id)
+	}
+}
+
+func (p *plodder) drop(id int32) {
+	delete(p.running, id)
+	p.order = slices.DeleteFunc(p.order, func(o int32) bool { return o == id })
+}
+
+// A worker that only takes the time of the lengths changes nothing that can be seen in a job's figures: not when jobs start and end, nor
+// what is lost with nodes. (Ties at one instant may fall otherwise, so instants are drawn apart.)
+func TestPropertyAWorkerOfLengthsIsNoWorker(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := genCluster(t)
+		jobs := genJobs(t, c)
+		m := genModel(t, c)
+		m.FailTask, m.EndOnBeat, m.Speculate = 0, false, "" // it tells no progress
+		spec := genSpec(t)
+		seed := rapid.Uint64Range(0, 1<<40).Draw(t, "seed")
+		run := func(w sim.Worker) (map[string]sim.JobRecord, sim.Summary) {
+			l := &ledger{}
+			sum, err := sim.Run(context.Background(), sim.Config{
+				Cluster: c, Source: jobs.Source(), NewPolicy: maker(spec), Model: m, Seed: seed, Sink: l, Worker: w,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := map[string]sim.JobRecord{}
+			for _, r := range l.records {
+				out[r.Job.ID] = r
+			}
+			return out, sum
+		}
+		_, with := run(newPlodder())
+		_, again := run(newPlodder())
+		_, without := run(nil)
+		if with.Finished != without.Finished || with.Refused != without.Refused || with.Stuck != without.Stuck || with.Failed != without.Failed {
+			t.Fatalf("with a worker %+v\nwithout %+v", with, without)
+		}
+		if with.Finished == with.Submitted && with.Tasks != without.Tasks {
+			t.Fatalf("%d tasks with a worker, %d without", with.Tasks, without.Tasks)
+		}
+		if with.Busy != again.Busy || with.Events != again.Events {
+			t.Fatalf("twice the same run: %+v\n%+v", with, again)
+		}
+	})
+}
+
+func TestAWorkerOfLengthsKeepsTime(t *testing.T) {
+	jobs := []*workload.Job{mapReduce("a", 0, 7, 3, 0.5), mapReduce("b", 1500*unit.Millisecond, 20, 2, 1), mapReduce("c", 3700*unit.Millisecond, 5, 5, 0)}
+	for _, c := range []*cluster.Cluster{mustParse(t, "3x2/1"), mustParse(t, "2x2+2/1")} {
+		var with, without ledger
+		for _, r := range []struct {
+			l *ledger
+			w sim.Worker
+		}{{&with, newPlodder()}, {&without, nil}} {
+			_, err := sim.Run(context.Background(), sim.Config{
+				Cluster: c, Source: workload.Slice(jobs).Source(), NewPolicy: maker(policy.Spec{Name: "fifo"}), Sink: r.l, Worker: r.w,
+				Model: sim.Model{StartUp: unit.Second},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, r := range without.records {
+			if w := with.records[i]; w.Job.ID != r.Job.ID || w.Start != r.Start || w.Finish != r.Finish || w.Service != r.Service {
+				t.Errorf("%v: with a worker %+v, without %+v", c, w, r)
+			}
+		}
+	}
+}
+
+func maker(spec policy.Spec) func() (policy.Policy, error) {
+	return func() (policy.Policy, error) { return all.Policies.New(spec) }
+}
+
+func mustParse(t *testing.T, s string) *cluster.Cluster {
+	t.Helper()
+	c, err := cluster.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// taskLedger keeps the life of every container.
+type taskLedger struct {
+	ledger
+	tasks []sim.TaskRecord
+}
+
+func (l *taskLedger) Task(r *sim.TaskRecord) { l.tasks = append(l.tasks, *r) }
+
+func TestTasksAreTold(t *testing.T) {
+	l := &taskLedger{}
+	c := mustParse(t, "2x2/1")
+	sum, err := sim.Run(context.Background(), sim.Config{
+		Cluster: c, Source: workload.Slice{mapReduce("a", 0, 4, 2, 1)}.Source(), NewPolicy: maker(policy.Spec{Name: "fifo"}), Sink: l,
+	})
+	if err != nil || len(l.tasks) != 6 || sum.Tasks != 6 {
+		t.Fatalf("%d tasks told of %d: %v", len(l.tasks), sum.Tasks, err)
+	}
+	var held unit.Time
+	for _, r := range l.tasks {
+		if r.Why != policy.Done || r.Node == "" || r.End <= r.Start {
+			t.Errorf("%+v", r)
+		}
+		held += r.End - r.Start
+	}
+	if held != l.records[0].Service {
+		t.Errorf("containers were held for %v, the job was charged %v", held, l.records[0].Service)
+	}
+}
+
+func TestJobsThatFollow(t *testing.T) {
+	l := &ledger{}
+	c := mustParse(t, "1x1/1")
+	next := map[string]*workload.Job{"a": mapReduce("b", 5*unit.Second, 1, 0, 1), "b": mapReduce("c", 0, 1, 0, 1)}
+	sum, err := sim.Run(context.Background(), sim.Config{
+		Cluster: c, Source: workload.Slice{mapReduce("a", 0, 1, 0, 1)}.Source(), NewPolicy: maker(policy.Spec{Name: "fifo"}), Sink: l,
+		Follow: func(r *sim.JobRecord) []*workload.Job {
+			if j := next[r.Job.ID]; j != nil {
+				return []*workload.Job{j}
+			}
+			return nil
+		},
+	})
+	if err != nil || sum.Finished != 3 {
+		t.Fatalf("%+v, %v", sum, err)
+	}
+	for i := 1; i < 3; i++ {
+		gap := l.records[i].Job.Submit - l.records[i-1].Finish
+		if want := []unit.Time{0, 5 * unit.Second, 0}[i]; gap != want {
+			t.Errorf("job %s came %v after the one before, want %v", l.records[i].Job.ID, gap, want)
+		}
+	}
+}
+
+// gate holds jobs back until its timer has opened it a number of times.
+type gate struct {
+	policy.Order
+	open, ticks int
+}
+
+func (g *gate) Tick(now unit.Time) (unit.Time, bool) {
+	g.ticks++
+	if g.open > 0 {
+		g.open--
+	}
+	return now + 10*unit.Second, g.open == 0 && g.ticks < 10
+}
+
+func (g *gate) Ranked(o *policy.Offer, try func(*policy.Job) policy.Verdict) bool {
+	return g.open == 0 && g.Order.Ranked(o, try)
+}
+
+func TestATimerLetsJobsStart(t *testing.T) {
+	for _, opens := range []int{1, 3, 1 << 30} {
+		l := &ledger{}
+		g := &gate{open: opens}
+		sum, err := sim.Run(context.Background(), sim.Config{
+			Cluster: mustParse(t, "1x1/1"), Source: workload.Slice{mapReduce("a", unit.Second, 1, 0, 1)}.Source(), Sink: l,
+			NewPolicy: func() (policy.Policy, error) { g.Order = fifo.New(); return policy.Policy{Order: g, Timer: g}, nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if opens == 1<<30 {
+			if sum.Stuck != 1 {
+				t.Errorf("a timer that never opens: %+v", sum)
+			}
+			continue
+		}
+		if want := max(unit.Second, unit.Time(opens-1)*10*unit.Second); l.records[0].Start != want {
+			t.Errorf("opened at tick %d: started at %v, want %v", opens, l.records[0].Start, want)
+		}
+	}
+}
