@@ -18,14 +18,16 @@ type racks struct {
 	path              [4]flow.Link
 }
 
-func newRacks(seed uint64, eps float64) *racks {
-	r := &racks{n: flow.New(), rnd: rand.New(rand.NewPCG(seed, 1)), perRack: 20}
+func newRacks(seed uint64, eps float64) *racks { return racksOf(30, 20, seed, eps) }
+
+func racksOf(count, perRack int, seed uint64, eps float64) *racks {
+	r := &racks{n: flow.New(), rnd: rand.New(rand.NewPCG(seed, 1)), perRack: perRack}
 	r.n.Tolerance(eps)
-	for i := range 600 {
+	for i := range count * perRack {
 		r.out = append(r.out, r.n.AddLink(fmt.Sprint("out ", i), 250e6/8))
 		r.in = append(r.in, r.n.AddLink(fmt.Sprint("in ", i), 250e6/8))
 	}
-	for i := range 30 {
+	for i := range count {
 		r.up = append(r.up, r.n.AddLink(fmt.Sprint("up ", i), 1e9/8))
 		r.down = append(r.down, r.n.AddLink(fmt.Sprint("down ", i), 1e9/8))
 	}
@@ -61,31 +63,90 @@ func cpu() int64 {
 	return u.Utime.Nano() + u.Stime.Nano()
 }
 
-// BenchmarkReplace keeps so many flows alive: when one ends, another starts. An operation is one flow.
+// churn keeps so many flows alive: when one ends, another starts. It gives the processor time of one flow in microseconds,
+// once every flow of the first generation, which all started at one instant, is gone.
+func churn(b *testing.B, n *flow.Network, alive, flows int, one func()) float64 {
+	for range alive {
+		one()
+	}
+	left := alive
+	step := func(flow.ID, uint64) { left--; one() }
+	for left > 0 {
+		at, _ := n.Next()
+		n.Advance(at, step)
+	}
+	left = flows
+	b.ResetTimer()
+	before := cpu()
+	for left > 0 {
+		at, _ := n.Next()
+		n.Advance(at, step)
+	}
+	return float64(cpu()-before) / 1e3 / float64(flows)
+}
+
+// BenchmarkReplace is random flows on 30 racks of 20 nodes; an operation is one flow, its start and its end.
 func BenchmarkReplace(b *testing.B) {
 	for _, eps := range []float64{0, 1e-4, 1e-3, 1e-2} {
-		for _, alive := range []int{100, 1000, 5000} {
+		for _, alive := range []int{100, 1000, 5000, 20000} {
 			b.Run(fmt.Sprintf("eps=%g/flows=%d", eps, alive), func(b *testing.B) {
 				r := newRacks(1, eps)
-				for range alive {
-					r.one(600)
-				}
-				left := alive
-				step := func(flow.ID, uint64) { left--; r.one(600) }
-				for left > 0 { // the first generation has all its starts at one instant
-					at, _ := r.n.Next()
-					r.n.Advance(at, step)
-				}
-				left = b.N
-				before := cpu()
-				b.ResetTimer()
-				for left > 0 {
-					at, _ := r.n.Next()
-					r.n.Advance(at, step)
-				}
-				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "flows/s")
-				b.ReportMetric(float64(cpu()-before)/1e3/float64(b.N), "cpu-us/op")
+				b.ReportMetric(churn(b, r.n, alive, b.N, func() { r.one(600) }), "cpu-us/flow")
 			})
 		}
+	}
+}
+
+// BenchmarkGrowth is how much dearer a flow is beside five times as many others.
+func BenchmarkGrowth(b *testing.B) {
+	for _, eps := range []float64{0, 1e-3, 1e-2} {
+		b.Run(fmt.Sprintf("eps=%g", eps), func(b *testing.B) {
+			var took [2]float64
+			for range b.N {
+				for i, alive := range []int{1000, 5000} {
+					r := newRacks(1, eps)
+					took[i] += churn(b, r.n, alive, 3000, func() { r.one(600) })
+				}
+			}
+			b.ReportMetric(took[1]/took[0], "times")
+		})
+	}
+}
+
+// BenchmarkShuffle is many flows on few paths: 30 nodes at one switch, all to all.
+func BenchmarkShuffle(b *testing.B) {
+	for _, eps := range []float64{0, 1e-3, 1e-2} {
+		for _, alive := range []int{1000, 10000} {
+			b.Run(fmt.Sprintf("eps=%g/flows=%d", eps, alive), func(b *testing.B) {
+				r := newRacks(1, eps)
+				r.perRack = 30 // one rack: only the nodes' own links are crossed
+				b.ReportMetric(churn(b, r.n, alive, b.N, func() { r.one(30) }), "cpu-us/flow")
+			})
+		}
+	}
+}
+
+// BenchmarkJoin is a flow that joins 5,000 others on a path that is in use already and stops again, rates settled after both.
+func BenchmarkJoin(b *testing.B) {
+	for _, eps := range []float64{0, 1e-3, 1e-2} {
+		b.Run(fmt.Sprintf("eps=%g", eps), func(b *testing.B) {
+			r := newRacks(1, eps)
+			for range 5000 {
+				r.one(600)
+			}
+			path := r.route(0, 599)
+			for range 100 {
+				r.n.Start(path, 1e9, flow.Options{})
+			}
+			r.n.Next()
+			before := cpu()
+			for b.Loop() {
+				id := r.n.Start(path, 1e9, flow.Options{})
+				r.n.Next()
+				r.n.Stop(id)
+				r.n.Next()
+			}
+			b.ReportMetric(float64(cpu()-before)/1e3/float64(b.N), "cpu-us/flow")
+		})
 	}
 }

@@ -35,110 +35,99 @@ func (n *Network) overdue(l int32) {
 	}
 }
 
-// attach makes a class follow the clock of the link that holds it back.
-func (n *Network) attach(ci int32) {
-	c, l := &n.classes[ci], n.shares[ci].at
-	if c.at == l {
+// bundleClock is what a bundle's clock shows now.
+func (n *Network) bundleClock(bi int32) float64 {
+	w := &n.crews[bi]
+	if w.at == unplaced {
+		return w.clock
+	}
+	return w.clock + w.times*(n.clock(w.at)-w.from)
+}
+
+// attach makes a bundle follow the clock of the link that holds it back.
+func (n *Network) attach(bi int32) {
+	w, l := &n.crews[bi], n.bundle[bi].at
+	if w.at == l {
 		return
 	}
-	base := n.served(c)
-	n.detach(ci)
+	w.clock = n.bundleClock(bi)
+	n.detach(bi)
 	p := &n.ports[l]
 	if len(p.heap) == 0 && l != 0 {
 		p.clock = 0 // a young clock is a precise one
 	}
 	n.wind(l)
-	c.at, c.base, c.from, c.times = l, base, p.clock, c.weight
+	w.at, w.from, w.times = l, p.clock, 1
 	if l == 0 {
-		c.times = c.limit
+		w.times = n.bundle[bi].limit
 	}
-	c.due = c.dueOf()
-	c.heap = int32(len(p.heap))
-	p.heap = append(p.heap, ci)
+	w.due = n.dueOf(w)
+	p.heap = append(p.heap, bi)
 	n.rise(p, len(p.heap)-1)
 	n.overdue(l)
 }
 
-// detach takes a class from the clock it follows.
-func (n *Network) detach(ci int32) {
-	c := &n.classes[ci]
-	if c.at == unplaced {
+// detach takes a bundle from the clock it follows.
+func (n *Network) detach(bi int32) {
+	w := &n.crews[bi]
+	if w.at == unplaced {
 		return
 	}
-	n.wind(c.at)
-	p := &n.ports[c.at]
-	i, last := int(c.heap), len(p.heap)-1
+	n.wind(w.at)
+	p := &n.ports[w.at]
+	i, last := int(w.heap), len(p.heap)-1
 	moved := p.heap[last]
 	p.heap = p.heap[:last]
 	if i != last {
 		p.heap[i] = moved
-		n.classes[moved].heap = int32(i)
+		n.crews[moved].heap = int32(i)
 		n.rise(p, i)
-		n.sink(p, int(n.classes[moved].heap))
+		n.sink(p, int(n.crews[moved].heap))
 	}
-	n.overdue(c.at)
-	c.at, c.heap = unplaced, -1
+	n.overdue(w.at)
+	w.at, w.heap = unplaced, -1
 }
 
 func (c *class) dueOf() float64 {
 	if len(c.members) == 0 {
 		return math.Inf(1)
 	}
-	return c.from + (c.members[0].upTo-c.base)/c.times
+	return c.from + (c.members[0].upTo-c.base)/c.weight
+}
+
+func (n *Network) dueOf(w *crew) float64 {
+	return w.from + (n.class[w.classes[0]].due-w.clock)/w.times
 }
 
 // reorder finds a class's place again after its first flow changed.
 func (n *Network) reorder(ci int32) {
-	c := &n.classes[ci]
-	if c.at == unplaced {
+	c := &n.class[ci]
+	if c.bundle < 0 {
 		return
 	}
-	p := &n.ports[c.at]
+	w := &n.crews[c.bundle]
 	c.due = c.dueOf()
-	n.rise(p, int(c.heap))
-	n.sink(p, int(c.heap))
-	n.overdue(c.at)
+	n.riseClass(w, int(c.spot))
+	n.sinkClass(w, int(c.spot))
+	n.reorderBundle(c.bundle)
+}
+
+// reorderBundle finds a bundle's place again after one of its classes changed.
+func (n *Network) reorderBundle(bi int32) {
+	w := &n.crews[bi]
+	if w.at == unplaced {
+		return
+	}
+	due := n.dueOf(w)
+	if due == w.due {
+		return
+	}
+	w.due = due
+	p := &n.ports[w.at]
+	n.rise(p, int(w.heap))
+	n.sink(p, int(w.heap))
+	n.overdue(w.at)
 	n.unsettled = true
-}
-
-func (n *Network) rise(p *port, i int) {
-	ci := p.heap[i]
-	due := n.classes[ci].due
-	for i > 0 {
-		j := (i - 1) / 2
-		o := p.heap[j]
-		if n.classes[o].due <= due {
-			break
-		}
-		p.heap[i] = o
-		n.classes[o].heap = int32(i)
-		i = j
-	}
-	p.heap[i] = ci
-	n.classes[ci].heap = int32(i)
-}
-
-func (n *Network) sink(p *port, i int) {
-	ci := p.heap[i]
-	due := n.classes[ci].due
-	for {
-		j := 2*i + 1
-		if j >= len(p.heap) {
-			break
-		}
-		if j+1 < len(p.heap) && n.classes[p.heap[j+1]].due < n.classes[p.heap[j]].due {
-			j++
-		}
-		o := p.heap[j]
-		if due <= n.classes[o].due {
-			break
-		}
-		p.heap[i] = o
-		n.classes[o].heap = int32(i)
-		i = j
-	}
-	p.heap[i] = ci
-	n.classes[ci].heap = int32(i)
 }
 
 // redue works out when the first flow held back by a link is finished.
@@ -147,64 +136,11 @@ func (n *Network) redue(l int32) {
 	p.stale = false
 	at := math.Inf(1)
 	if len(p.heap) > 0 {
-		if left := n.classes[p.heap[0]].due - p.clock; left <= 0 {
+		if left := n.crews[p.heap[0]].due - p.clock; left <= 0 {
 			at = p.since
 		} else if level := n.links[l].level; level > 0 {
 			at = p.since + left/level
 		}
 	}
 	n.due.set(n, l, at)
-}
-
-// dues is a heap of links by the instant of the first finish among the flows they hold back.
-type dues struct {
-	at   []float64
-	link []int32
-}
-
-func (d *dues) first() float64 {
-	if len(d.at) == 0 {
-		return math.Inf(1)
-	}
-	return d.at[0]
-}
-
-func (d *dues) set(n *Network, l int32, at float64) {
-	i := int(n.ports[l].due)
-	if i < 0 {
-		if math.IsInf(at, 1) {
-			return
-		}
-		i = len(d.at)
-		d.at = append(d.at, at)
-		d.link = append(d.link, l)
-	}
-	for i > 0 {
-		p := (i - 1) / 2
-		if d.at[p] <= at {
-			break
-		}
-		d.put(n, i, d.at[p], d.link[p])
-		i = p
-	}
-	for {
-		j := 2*i + 1
-		if j >= len(d.at) {
-			break
-		}
-		if j+1 < len(d.at) && d.at[j+1] < d.at[j] {
-			j++
-		}
-		if at <= d.at[j] {
-			break
-		}
-		d.put(n, i, d.at[j], d.link[j])
-		i = j
-	}
-	d.put(n, i, at, l)
-}
-
-func (d *dues) put(n *Network, i int, at float64, l int32) {
-	d.at[i], d.link[i] = at, l
-	n.ports[l].due = int32(i)
 }

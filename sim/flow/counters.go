@@ -49,6 +49,41 @@ func (n *Network) look(l int32, k *link, load float64) {
 	p.marked = w
 }
 
+// goTo moves time. The sums of loose links, whose loads nobody follows, are noted at the ends of windows that are passed.
+func (n *Network) goTo(at float64) {
+	if n.window > 0 {
+		was, is := math.Floor(n.now/n.window), math.Floor(at/n.window)
+		if is > was+1 {
+			n.now = (is - 1) * n.window
+			n.lookLoose(is - 1)
+		}
+		if is > was {
+			n.now = is * n.window
+			n.lookLoose(is)
+		}
+	}
+	n.now = at
+}
+
+func (n *Network) lookLoose(window float64) {
+	for i := 1; i < len(n.links); i++ {
+		if k, p := &n.links[i], &n.ports[i]; !k.watched {
+			p.marks = [2]mark{p.marks[1], {n.looseSum(p), p.offered + k.capacity*(n.now-p.resized)}}
+			p.marked = window
+		}
+	}
+}
+
+// looseSum is what a loose link has carried.
+func (n *Network) looseSum(p *port) float64 {
+	sum := p.gone
+	for _, e := range p.crossed {
+		c := &n.class[e.item]
+		sum += c.sum + float64(len(c.members))*(n.served(c)-c.last)
+	}
+	return sum
+}
+
 // Window sets the length of the windows, laid end to end from instant 0, over which utilisation is told; 0, the default: none.
 // It must be set at instant 0.
 func (n *Network) Window(seconds float64) {
@@ -70,6 +105,9 @@ func (n *Network) Threshold(share float64) {
 func (n *Network) Carried(l Link) float64 {
 	n.settle()
 	k := &n.links[l+1]
+	if !k.watched {
+		return n.looseSum(&n.ports[l+1])
+	}
 	n.see(int32(l)+1, k)
 	return k.carried
 }
@@ -77,16 +115,23 @@ func (n *Network) Carried(l Link) float64 {
 // Load is a link's present load in bytes a second.
 func (n *Network) Load(l Link) float64 {
 	n.settle()
-	return n.links[l+1].load()
+	if k := &n.links[l+1]; k.watched {
+		return k.load()
+	}
+	load := 0.0
+	for _, e := range n.ports[l+1].crossed {
+		c := &n.class[e.item]
+		load += c.all * n.bundle[c.bundle].level
+	}
+	return load
 }
 
 // Utilisation is the share of what a link could carry that it did carry in the last whole window; without windows, since
 // the beginning.
 func (n *Network) Utilisation(l Link) float64 {
-	n.settle()
+	m := mark{n.Carried(l), 0}
 	k, p := &n.links[l+1], &n.ports[l+1]
-	n.see(int32(l)+1, k)
-	m := mark{k.carried, p.offered + k.capacity*(n.now-p.resized)}
+	m.offered = p.offered + k.capacity*(n.now-p.resized)
 	if n.window > 0 {
 		m = mark{p.marks[1].carried - p.marks[0].carried, p.marks[1].offered - p.marks[0].offered}
 	}
@@ -99,6 +144,8 @@ func (n *Network) Utilisation(l Link) float64 {
 // Crossings is how often a link's load rose from under its threshold to it or above, and stayed there for some time.
 func (n *Network) Crossings(l Link) int64 {
 	n.settle()
-	n.see(int32(l)+1, &n.links[l+1])
+	if k := &n.links[l+1]; k.watched {
+		n.see(int32(l)+1, k)
+	}
 	return n.ports[l+1].crossings
 }

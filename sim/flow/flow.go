@@ -3,7 +3,6 @@ package flow
 import (
 	"fmt"
 	"math"
-	"slices"
 )
 
 // Link is one direction of a cable or of a port, by its number of creation.
@@ -26,16 +25,23 @@ type Network struct {
 	window    float64
 	threshold float64
 
-	links   []link // 0 stands for the flows' own limits, with a level of 1; Link l is l+1
-	ports   []port
-	classes []class
-	shares  []share // by class
-	long    []int32 // the links of all classes, each class's one after the other
-	pos     []int32 // beside long: the class's place on that link
-	index   index
-	idle    [][]int32 // classes not in use, by length of path
-	active  []int32   // classes that have a place on their links
-	sought  []int32   // the path whose class is looked for
+	links []link // 0 stands for the flows' own limits, with a level of 1; Link l is l+1
+	ports []port // beside links
+
+	class    []class
+	classes  numbers
+	paths    []int32 // the links of all classes, one class's after the other's
+	classPos []int32 // beside paths: the class's place in the link's list
+	active   []int32 // classes that have a place on their links
+
+	bundle    []bundle
+	crews     []crew // beside bundle
+	bundles   numbers
+	legs      []int32 // the watched links of all bundles
+	bundlePos []int32 // beside legs: the bundle's place in the link's list
+
+	sought     []int32 // the links of the class or bundle that is looked for
+	soughtHash uint64
 
 	flows  []flow
 	free   []ID
@@ -46,10 +52,19 @@ type Network struct {
 	unsettled bool
 	changed   []int32 // classes whose number of flows changed since rates were settled
 	work      work
-	moved     []int32 // classes that another link holds back now
-	over      []int32 // classes a link takes
+	wanted    []int32 // links to be watched
+	risen     []int32 // bundles over their guard
+	moved     []int32 // bundles that another link holds back now
+	over      []int32 // bundles a link takes
 	stale     []int32 // links whose first finish changed
 	due       dues
+	idlers    []int32 // watched links that may hold nobody back
+	spare     []int32 // room for the next list of them
+
+	settled     int // how often rates were settled
+	loosenAfter int
+	tightenAt   int
+	manyIdlers  int // more of them than this, and links are let loose at once
 }
 
 type flow struct {
@@ -67,7 +82,7 @@ const (
 
 // New gives an empty network at instant 0.
 func New() *Network {
-	n := &Network{}
+	n := &Network{loosenAfter: 64}
 	n.Threshold(1)
 	n.Tolerance(0)
 	n.links = append(n.links, link{capacity: math.Inf(1), level: 1})
@@ -79,7 +94,11 @@ func New() *Network {
 func (n *Network) AddLink(name string, bytesPerSecond float64) Link {
 	checkCapacity(bytesPerSecond)
 	n.links = append(n.links, link{capacity: bytesPerSecond, level: math.Inf(1), seen: n.now})
-	n.ports = append(n.ports, port{name: name, since: n.now, resized: n.now, due: -1})
+	p := port{name: name, since: n.now, resized: n.now, due: -1}
+	if n.window > 0 {
+		p.marked = math.Floor(n.now / n.window)
+	}
+	n.ports = append(n.ports, p)
 	return Link(len(n.links) - 2)
 }
 
@@ -100,12 +119,19 @@ func (n *Network) SetCapacity(l Link, bytesPerSecond float64) {
 		return
 	}
 	n.settle()
-	n.see(int32(l)+1, k)
+	n.unsettled = true
 	p.offered += k.capacity * (n.now - p.resized)
 	p.resized = n.now
+	if !k.watched {
+		k.capacity = bytesPerSecond
+		if len(p.crossed) > 0 && p.most >= n.bar(int32(l)+1) {
+			n.want(int32(l) + 1)
+		}
+		return
+	}
+	n.see(int32(l)+1, k)
 	k.capacity = bytesPerSecond
 	n.check(int32(l)+1, k)
-	n.unsettled = true
 }
 
 func checkCapacity(capacity float64) {
@@ -152,7 +178,7 @@ func (n *Network) Start(path []Link, bytes float64, o Options) ID {
 	*f = flow{class: -1, start: n.starts, data: o.Data}
 	if len(path) > 0 || !math.IsInf(o.Cap, 1) {
 		f.class = n.classOf(path, o.Weight, o.Cap)
-		n.classes[f.class].users++
+		n.class[f.class].users++
 	}
 	if bytes == 0 || f.class < 0 {
 		f.left = bytes
@@ -201,7 +227,7 @@ func (n *Network) Left(id ID) float64 {
 	if f.pos == readied {
 		return f.left
 	}
-	c := &n.classes[f.class]
+	c := &n.class[f.class]
 	return max(0, c.members[f.pos].upTo-n.served(c))
 }
 
@@ -215,8 +241,12 @@ func (n *Network) Rate(id ID) float64 {
 		return 0
 	}
 	n.settle()
-	c := &n.classes[f.class]
-	return c.times * n.links[c.at].level
+	c := &n.class[f.class]
+	b := &n.bundle[c.bundle]
+	if b.at == 0 {
+		return c.limit
+	}
+	return c.weight * b.level
 }
 
 // Data is what the flow was started with.
@@ -228,106 +258,4 @@ func (n *Network) flow(id ID) *flow {
 		panic(fmt.Sprintf("flow: flow %d is not under way", id))
 	}
 	return f
-}
-
-// release gives a flow's number back.
-func (n *Network) release(id ID) {
-	f := &n.flows[id]
-	if f.class >= 0 {
-		n.classes[f.class].users--
-		n.touch(f.class)
-	}
-	f.pos = unused
-	n.free = append(n.free, id)
-}
-
-// readyUp puts a flow among those that finish at the present instant.
-func (n *Network) readyUp(id ID) {
-	f := &n.flows[id]
-	f.pos = readied
-	i := len(n.ready)
-	for i > n.told && n.flows[n.ready[i-1]].start > f.start {
-		i--
-	}
-	n.ready = slices.Insert(n.ready, i, id)
-}
-
-func (n *Network) unready(id ID) {
-	i := n.told + slices.Index(n.ready[n.told:], id)
-	n.ready = slices.Delete(n.ready, i, i+1)
-}
-
-// Next is the earliest finish as things stand; not ok: no flow will finish unless something changes.
-func (n *Network) Next() (at float64, ok bool) {
-	if n.told < len(n.ready) {
-		return n.now, true
-	}
-	n.settle()
-	at = n.due.first()
-	return max(at, n.now), !math.IsInf(at, 1)
-}
-
-// Advance moves to an instant and calls done for each flow that finishes up to then, in order of their finish and, at one
-// instant, of their start. In done, flows may be started, stopped and lengthened; a flow's ID is free before done hears of it.
-func (n *Network) Advance(to float64, done func(id ID, data uint64)) {
-	if to < n.now {
-		panic(fmt.Sprintf("flow: from instant %v back to %v", n.now, to))
-	}
-	for {
-		at, ok := n.Next()
-		if !ok || at > to {
-			break
-		}
-		n.now = at
-		if n.told == len(n.ready) {
-			n.collect()
-		}
-		for n.told < len(n.ready) {
-			id := n.ready[n.told]
-			n.told++
-			data := n.flows[id].data
-			n.release(id)
-			if done != nil {
-				done(id, data)
-			}
-		}
-		n.ready, n.told = n.ready[:0], 0
-	}
-	n.now = to
-}
-
-// sameInstant is the relative distance at which two finishes count as one: what rounding can do to equal ones. Without it
-// flows that finish together would be settled one by one.
-const sameInstant = 1e-14
-
-// collect moves every flow that finishes now from its class to ready.
-func (n *Network) collect() {
-	until := n.now + n.now*sameInstant
-	for n.due.first() <= until {
-		l := n.due.link[0]
-		p, level := &n.ports[l], n.links[l].level
-		limit := n.classes[p.heap[0]].due // rounding must not keep the first one waiting
-		if level > 0 {
-			limit = max(limit, p.clock+level*(until-p.since))
-		}
-		for len(p.heap) > 0 {
-			ci := p.heap[0]
-			c := &n.classes[ci]
-			if c.due > limit {
-				break
-			}
-			served := c.base + c.times*(limit-c.from)
-			for first := true; len(c.members) > 0 && (first || c.members[0].upTo <= served); first = false {
-				id := c.members[0].id
-				n.remove(c, 0)
-				n.flows[id].left = 0
-				n.flows[id].pos = readied
-				n.ready = append(n.ready, id)
-			}
-			n.touch(ci)
-			n.reorder(ci)
-		}
-		n.redue(l)
-	}
-	slices.SortFunc(n.ready, func(a, b ID) int { return int(n.flows[a].start - n.flows[b].start) })
 }

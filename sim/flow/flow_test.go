@@ -36,3 +36,171 @@ func TestThreeFlowsTwoLinks(t *testing.T) {
 		t.Errorf("A carried %v, B %v", n.Carried(a), n.Carried(b))
 	}
 }
+
+type finish struct {
+	at   float64
+	data uint64
+}
+
+func runOut(n *flow.Network) (got []finish) {
+	n.Advance(1e9, func(_ flow.ID, data uint64) { got = append(got, finish{n.Now(), data}) })
+	return got
+}
+
+func sameFinishes(t *testing.T, got, want []finish) {
+	t.Helper()
+	ok := len(got) == len(want)
+	for i := range got {
+		ok = ok && got[i].data == want[i].data && near(got[i].at, want[i].at, 1e-9)
+	}
+	if !ok {
+		t.Fatalf("finishes %v, want %v", got, want)
+	}
+}
+
+func TestFinishes(t *testing.T) {
+	for name, c := range map[string]struct {
+		start func(n *flow.Network, a, b flow.Link) // A carries 10 bytes/s, B 4
+		want  []finish
+	}{
+		"alone": {func(n *flow.Network, a, _ flow.Link) { n.Start([]flow.Link{a}, 30, flow.Options{Data: 1}) }, []finish{{3, 1}}},
+		"weights": {func(n *flow.Network, a, _ flow.Link) {
+			n.Start([]flow.Link{a}, 60, flow.Options{Weight: 4, Data: 1})
+			n.Start([]flow.Link{a}, 16, flow.Options{Data: 2})
+		}, []finish{{7.5, 1}, {7.6, 2}}},
+		"a limit of its own": {func(n *flow.Network, a, _ flow.Link) {
+			n.Start([]flow.Link{a}, 2, flow.Options{Cap: 0.5, Data: 1})
+			n.Start([]flow.Link{a}, 39, flow.Options{Data: 2})
+		}, []finish{{4, 1}, {4.1, 2}}},
+		"ties go by start": {func(n *flow.Network, a, b flow.Link) {
+			n.Start([]flow.Link{b}, 8, flow.Options{Data: 1})
+			n.Start([]flow.Link{a}, 20, flow.Options{Data: 2})
+			n.Start(nil, 6, flow.Options{Cap: 3, Data: 3})
+		}, []finish{{2, 1}, {2, 2}, {2, 3}}},
+		"no path": {func(n *flow.Network, _, _ flow.Link) {
+			n.Start(nil, 1e12, flow.Options{Data: 1})
+			n.Start(nil, 6, flow.Options{Cap: 3, Data: 2})
+		}, []finish{{0, 1}, {2, 2}}},
+		"nothing to carry": {func(n *flow.Network, a, _ flow.Link) {
+			n.SetCapacity(a, 0)
+			n.Start([]flow.Link{a}, 0, flow.Options{Data: 1})
+		}, []finish{{0, 1}}},
+		"more to carry": {func(n *flow.Network, a, _ flow.Link) {
+			id := n.Start([]flow.Link{a}, 0, flow.Options{Data: 1})
+			n.Add(id, 10)
+			n.Start([]flow.Link{a}, 10, flow.Options{Data: 2})
+			n.Advance(1, nil)
+			n.Add(id, 15)
+		}, []finish{{2, 2}, {3.5, 1}}},
+		"a cable pulled and put back": {func(n *flow.Network, a, _ flow.Link) {
+			n.Start([]flow.Link{a}, 30, flow.Options{Data: 1})
+			n.Advance(1, nil)
+			n.SetCapacity(a, 0)
+			if at, ok := n.Next(); ok {
+				t.Errorf("a flow over a dead link finishes at %v", at)
+			}
+			n.Advance(5, nil)
+			n.SetCapacity(a, 5)
+		}, []finish{{9, 1}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := flow.New()
+			a, b := n.AddLink("A", 10), n.AddLink("B", 4)
+			c.start(n, a, b)
+			sameFinishes(t, runOut(n), c.want)
+			if n.Flows() != 0 {
+				t.Errorf("%d flows under way", n.Flows())
+			}
+		})
+	}
+}
+
+// What hears of a finish may start, stop and lengthen flows, those that finish at the same instant included.
+func TestChangesDuringFinish(t *testing.T) {
+	n := flow.New()
+	a := n.AddLink("A", 12)
+	path := []flow.Link{a}
+	var ids [5]flow.ID
+	for i := range ids[:4] {
+		ids[i] = n.Start(path, 6, flow.Options{Data: uint64(i)})
+	}
+	var got []finish
+	n.Advance(100, func(_ flow.ID, data uint64) {
+		got = append(got, finish{n.Now(), data})
+		if data != 0 {
+			return
+		}
+		if left := n.Stop(ids[1]); left != 0 {
+			t.Errorf("a flow that has just finished has %v left", left)
+		}
+		n.Add(ids[2], 12)
+		ids[4] = n.Start(path, 6, flow.Options{Data: 4})
+		if r := n.Rate(ids[4]); r != 6 {
+			t.Errorf("the new flow goes at %v beside the one that was lengthened", r)
+		}
+		if at, ok := n.Next(); !ok || at != 2 {
+			t.Errorf("next finish at %v, %v: one more is due now", at, ok)
+		}
+	})
+	sameFinishes(t, got, []finish{{2, 0}, {2, 3}, {3, 4}, {3.5, 2}})
+}
+
+func TestCounters(t *testing.T) {
+	n := flow.New()
+	n.Window(10)
+	n.Threshold(0.9)
+	a, b := n.AddLink("A", 10), n.AddLink("B", 100)
+	ab := []flow.Link{a, b}
+	n.Start(ab, 50, flow.Options{})           // A full from 0 to 5
+	n.Start(ab[1:], 40, flow.Options{Cap: 2}) // B at 2 from 0 to 20
+	n.Advance(8, nil)
+	if n.Carried(a) != 50 || n.Carried(b) != 66 || n.Load(a) != 0 || n.Load(b) != 2 {
+		t.Errorf("A carried %v and carries %v, B %v and %v", n.Carried(a), n.Load(a), n.Carried(b), n.Load(b))
+	}
+	if n.Utilisation(a) != 0 {
+		t.Errorf("no window is over and A's utilisation is %v", n.Utilisation(a))
+	}
+	n.Advance(13, nil)
+	if !near(n.Utilisation(a), 0.5, 1e-12) || !near(n.Utilisation(b), 0.07, 1e-12) {
+		t.Errorf("utilisation of A %v, of B %v", n.Utilisation(a), n.Utilisation(b))
+	}
+	n.Start(ab, 100, flow.Options{Cap: 9.5}) // above the threshold again, until capacity doubles
+	n.Advance(15, nil)
+	n.SetCapacity(a, 20)
+	n.Advance(16, nil)
+	n.SetCapacity(a, 10)
+	n.Advance(35, nil)
+	if n.Crossings(a) != 3 || n.Crossings(b) != 0 {
+		t.Errorf("A was congested %d times, B %d", n.Crossings(a), n.Crossings(b))
+	}
+	// From 20 to 30: 9.5 bytes/s until 13+100/9.5.
+	if want := 9.5 * (13 + 100/9.5 - 20) / 100; !near(n.Utilisation(a), want, 1e-12) {
+		t.Errorf("utilisation of A %v, want %v", n.Utilisation(a), want)
+	}
+	n.Advance(95, nil)
+	if n.Utilisation(a) != 0 || !near(n.Carried(b), 190, 1e-12) {
+		t.Errorf("utilisation of A %v, B carried %v", n.Utilisation(a), n.Carried(b))
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	for name, f := range map[string]func(n *flow.Network, a flow.Link){
+		"a path twice over a link": func(n *flow.Network, a flow.Link) { n.Start([]flow.Link{a, a}, 1, flow.Options{}) },
+		"bytes below 0":            func(n *flow.Network, a flow.Link) { n.Start([]flow.Link{a}, -1, flow.Options{}) },
+		"bytes that are no number": func(n *flow.Network, a flow.Link) { n.Start([]flow.Link{a}, math.NaN(), flow.Options{}) },
+		"a weight below 0":         func(n *flow.Network, a flow.Link) { n.Start([]flow.Link{a}, 1, flow.Options{Weight: -1}) },
+		"an endless capacity":      func(n *flow.Network, a flow.Link) { n.SetCapacity(a, math.Inf(1)) },
+		"going back":               func(n *flow.Network, _ flow.Link) { n.Advance(2, nil); n.Advance(1, nil) },
+		"a flow that is gone":      func(n *flow.Network, a flow.Link) { n.Stop(n.Start([]flow.Link{a}, 1, flow.Options{})); n.Left(0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("taken")
+				}
+			}()
+			n := flow.New()
+			f(n, n.AddLink("A", 1))
+		})
+	}
+}

@@ -2,20 +2,20 @@ package flow
 
 import "math"
 
-// index finds a class by path, weight and limit: a table with open addressing, for it is asked at every start.
+// index finds a class or a bundle by its links: a table with open addressing, for it is asked at every start.
 type index struct {
 	slots []slot
 	used  int
 }
 
 type slot struct {
-	hash  uint64
-	class int32 // its number plus one; 0: empty
+	hash uint64
+	item int32 // its number plus one; 0: empty
 }
 
-func hash(path []int32, weight, limit float64) uint64 {
-	h := math.Float64bits(weight)*0x9e3779b97f4a7c15 ^ math.Float64bits(limit)
-	for _, l := range path {
+func hash(links []int32, a, b float64) uint64 {
+	h := math.Float64bits(a)*0x9e3779b97f4a7c15 ^ math.Float64bits(b)
+	for _, l := range links {
 		h = (h ^ uint64(l)) * 0xff51afd7ed558ccd
 		h ^= h >> 32
 	}
@@ -23,66 +23,52 @@ func hash(path []int32, weight, limit float64) uint64 {
 	return h ^ h>>33
 }
 
-// find looks for the class of n.sought; -1: there is none.
-func (x *index) find(n *Network, h uint64, weight, limit float64) int32 {
+// find gives the item with this hash that is the one meant; -1: there is none.
+func (x *index) find(h uint64, meant func(item int32) bool) int32 {
 	if len(x.slots) == 0 {
 		return -1
 	}
 	mask := uint64(len(x.slots) - 1)
-	for i := h & mask; x.slots[i].class != 0; i = (i + 1) & mask {
-		if x.slots[i].hash == h && n.isClass(x.slots[i].class-1, weight, limit) {
-			return x.slots[i].class - 1
+	for i := h & mask; x.slots[i].item != 0; i = (i + 1) & mask {
+		if x.slots[i].hash == h && meant(x.slots[i].item-1) {
+			return x.slots[i].item - 1
 		}
 	}
 	return -1
 }
 
-func (n *Network) isClass(ci int32, weight, limit float64) bool {
-	c, s := &n.classes[ci], &n.shares[ci]
-	if c.weight != weight || c.limit != limit || int(s.length) != len(n.sought) {
-		return false
-	}
-	for i, l := range n.sought {
-		if n.long[int(s.hop)+i] != l {
-			return false
-		}
-	}
-	return true
-}
-
-func (x *index) add(h uint64, ci int32) {
+func (x *index) add(h uint64, item int32) {
 	if 2*x.used >= len(x.slots) {
 		old := x.slots
 		x.slots = make([]slot, max(64, 2*len(old)))
 		for _, s := range old {
-			if s.class != 0 {
+			if s.item != 0 {
 				x.put(s)
 			}
 		}
 	}
 	x.used++
-	x.put(slot{h, ci + 1})
+	x.put(slot{h, item + 1})
 }
 
 func (x *index) put(s slot) {
 	mask := uint64(len(x.slots) - 1)
 	i := s.hash & mask
-	for x.slots[i].class != 0 {
+	for x.slots[i].item != 0 {
 		i = (i + 1) & mask
 	}
 	x.slots[i] = s
 }
 
-func (x *index) remove(n *Network, ci int32) {
-	c := &n.classes[ci]
+func (x *index) remove(h uint64, item int32) {
 	mask := uint64(len(x.slots) - 1)
-	i := hash(n.path(&n.shares[ci]), c.weight, c.limit) & mask
-	for x.slots[i].class != ci+1 {
+	i := h & mask
+	for x.slots[i].item != item+1 {
 		i = (i + 1) & mask
 	}
 	x.used--
 	// Those behind it move up, so that every search still ends at an empty slot.
-	for j := (i + 1) & mask; x.slots[j].class != 0; j = (j + 1) & mask {
+	for j := (i + 1) & mask; x.slots[j].item != 0; j = (j + 1) & mask {
 		if (j-x.slots[j].hash&mask)&mask >= (j-i)&mask {
 			x.slots[i] = x.slots[j]
 			i = j

@@ -2,27 +2,30 @@ package flow
 
 // link is what settling rates needs of a link: one line of the cache, for most of the time goes into touching these.
 //
-// Of the classes that cross it, a link holds some back and the others pass it, held back elsewhere. Between two events
+// A link is watched or loose (see watch). Of the bundles that cross a watched one, it holds some back and the others pass it,
+// held back elsewhere. Between two events
 //
-//	level  is the rate over weight of every class it holds back, and no class that passes has a higher one;
+//	level  is the rate over weight of every bundle it holds back, and no bundle that passes has a higher one;
 //	weight is the sum of the former's weights, passing the sum of the latter's rates.
 type link struct {
 	capacity float64
 	level    float64 // +Inf: it holds nobody back
 	weight   float64
 	passing  float64
-	top      float64 // no class that passes has a higher level than this
+	top      float64 // no bundle that passes has a higher level than this
 	seen     float64 // the instant up to which carried goes
-	carried  float64 // bytes
-	held     int32   // how many classes it holds back: the first of port.on
+	carried  float64 // bytes, if it is watched
+	held     int32   // how many bundles it holds back: the first of port.on
+	watched  bool
 	queued   bool
 	over     bool // its load was at the threshold when last looked at
 }
 
 // port is the rest of a link.
 type port struct {
-	name string
-	on   []entry // the classes that cross it; those it holds back come first
+	name    string
+	on      []entry // the bundles that cross it, if it is watched; those it holds back come first
+	crossed []entry // the classes that cross it
 
 	clock float64 // integral of the level, up to since
 	since float64
@@ -31,6 +34,11 @@ type port struct {
 	stale bool    // due must be worked out anew
 	age   int32   // how often its sums were changed rather than made anew
 
+	wanted bool    // it is to be watched
+	idle   bool    // it may hold nobody back though it is watched
+	most   float64 // if it is loose: what it carries at most while no bundle rises over its guard
+	gone   float64 // if it is loose: bytes carried beside those of the classes that cross it
+
 	offered   float64 // bytes it could have carried up to resized
 	resized   float64
 	marks     [2]mark // sums at the last two ends of a window
@@ -38,13 +46,13 @@ type port struct {
 	crossings int64
 }
 
-// entry is a class on a link, and which of the class's hops that is.
+// entry is a bundle or a class on a link, and where it notes its place in the link's list.
 type entry struct {
-	class int32
-	hop   int32
+	item int32
+	hop  int32
 }
 
-// load is what goes over a link at present.
+// load is what goes over a watched link at present.
 func (k *link) load() float64 {
 	if k.held == 0 {
 		return k.passing
@@ -52,24 +60,24 @@ func (k *link) load() float64 {
 	return k.passing + k.weight*k.level
 }
 
-// swap changes the places of two entries.
+// swap changes the places of two bundles.
 func (n *Network) swap(p *port, i, j int32) {
 	if i == j {
 		return
 	}
 	a, b := p.on[i], p.on[j]
 	p.on[i], p.on[j] = b, a
-	n.pos[b.hop], n.pos[a.hop] = i, j
+	n.bundlePos[b.hop], n.bundlePos[a.hop] = i, j
 }
 
-// hold puts the entry at pos among those the link holds back.
+// hold puts the bundle at pos among those the link holds back.
 func (n *Network) hold(l, pos int32) {
 	k := &n.links[l]
 	n.swap(&n.ports[l], pos, k.held)
 	k.held++
 }
 
-// pass puts the entry at pos among those that pass.
+// pass puts the bundle at pos among those that pass.
 func (n *Network) pass(l, pos int32) {
 	k := &n.links[l]
 	k.held--

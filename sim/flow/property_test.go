@@ -15,7 +15,6 @@ type model struct {
 	capacity []float64
 	ids      []flow.ID
 	flows    []plain
-	started  []float64 // bytes, by data
 	carried  []float64 // per link, what flows that are gone have carried
 	bytes    map[flow.ID]float64
 	of       map[flow.ID]plain
@@ -28,6 +27,7 @@ func newModel(t *rapid.T) *model {
 		m.n.AddLink("", c)
 		m.capacity = append(m.capacity, c)
 	}
+	m.n.LoosenAfter(rapid.IntRange(1, 9).Draw(t, "loosen after"))
 	m.carried = make([]float64, len(m.capacity))
 	return m
 }
@@ -160,4 +160,136 @@ func TestMaxMin(t *testing.T) {
 		}
 		m.check(t, 1e-9)
 	})
+}
+
+// With a tolerance, rates are exactly those of a network whose capacities differ from the actual ones by no more than that.
+func TestTolerance(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := newModel(t)
+		eps := rapid.SampledFrom([]float64{0.3, 0.1, 1e-2, 1e-3}).Draw(t, "tolerance")
+		m.n.Tolerance(eps)
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			m.step(t)
+			if rapid.Bool().Draw(t, "look") {
+				m.checkTolerance(t, eps)
+			}
+		}
+		m.checkTolerance(t, eps)
+	})
+}
+
+func (m *model) checkTolerance(t *rapid.T, eps float64) {
+	m.n.Advance(m.n.Now(), func(id flow.ID, _ uint64) { m.gone(id, 0) })
+	actual := m.capacity
+	m.capacity = append([]float64(nil), actual...)
+	for l, c := range actual {
+		load := m.n.Load(flow.Link(l))
+		if load > c/(1-eps)*(1+1e-9) {
+			t.Fatalf("link %d carries %v of %v", l, load, c)
+		}
+		if load >= c/(1+eps)*(1-1e-9) {
+			m.capacity[l] = load
+		}
+	}
+	m.check(t, 1e-9)
+	m.capacity = actual
+}
+
+// The same flows get the same rates whatever came before them and in whatever order they came.
+func TestOrderOfStarts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := newModel(t)
+		var flows []plain
+		for range rapid.IntRange(1, 20).Draw(t, "flows") {
+			flows = append(flows, m.drawFlow(t))
+		}
+		rates := func(order []int, noise int) []float64 {
+			n := flow.New()
+			for _, c := range m.capacity {
+				n.AddLink("", c)
+			}
+			ids := make([]flow.ID, len(flows))
+			for k, i := range order {
+				p := flows[i]
+				ids[i] = n.Start(p.path, 1, flow.Options{Weight: p.weight, Cap: p.cap})
+				if noise > 0 && k%noise == 0 {
+					q := flows[(i+noise)%len(flows)]
+					other := n.Start(q.path, 1, flow.Options{Weight: 1 + q.weight})
+					n.Next()
+					n.Stop(other)
+				}
+			}
+			out := make([]float64, len(flows))
+			for i, id := range ids {
+				out[i] = n.Rate(id)
+			}
+			return out
+		}
+		order := make([]int, len(flows))
+		for i := range order {
+			order[i] = i
+		}
+		want := rates(order, 0)
+		got := rates(rapid.Permutation(order).Draw(t, "order"), rapid.IntRange(0, 3).Draw(t, "noise"))
+		for i := range want {
+			if !near(got[i], want[i], 1e-9) {
+				t.Fatalf("flow %v goes at %v or %v", flows[i], want[i], got[i])
+			}
+		}
+	})
+}
+
+// Flows of one class finish when each would have finished as a class of its own: putting them together approximates nothing.
+func TestClassesAreExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := newModel(t)
+		together, apart := flow.New(), flow.New()
+		for _, c := range m.capacity {
+			together.AddLink("", c)
+			apart.AddLink("", c)
+		}
+		var ends [2][]finish
+		advance := func(to float64) {
+			together.Advance(to, func(_ flow.ID, data uint64) { ends[0] = append(ends[0], finish{together.Now(), data}) })
+			apart.Advance(to, func(_ flow.ID, data uint64) { ends[1] = append(ends[1], finish{apart.Now(), data}) })
+		}
+		data := uint64(0)
+		for range rapid.IntRange(1, 10).Draw(t, "steps") {
+			p := m.drawFlow(t)
+			for range rapid.IntRange(1, 6).Draw(t, "copies") {
+				data++
+				// Sizes that differ, so that no two flows finish so close together that rounding decides which is first.
+				bytes := float64(rapid.IntRange(1, 100).Draw(t, "bytes")) + float64(data)*math.Sqrt2/100
+				o := flow.Options{Weight: p.weight, Cap: p.cap, Data: data}
+				together.Start(p.path, bytes, o)
+				apart.Start(append(append([]flow.Link(nil), p.path...), apart.AddLink("own", 1e9)), bytes, o)
+			}
+			advance(together.Now() + float64(rapid.IntRange(0, 20).Draw(t, "seconds"))/4)
+		}
+		advance(1e9)
+		if len(ends[0]) != int(data) || len(ends[1]) != int(data) {
+			t.Fatalf("%d flows, %d and %d finished", data, len(ends[0]), len(ends[1]))
+		}
+		at := map[uint64]float64{}
+		for _, e := range ends[0] {
+			at[e.data] = e.at
+		}
+		for _, e := range ends[1] {
+			if !near(e.at, at[e.data], 1e-9) {
+				t.Fatalf("flow %d finishes at %v in its class, at %v alone", e.data, at[e.data], e.at)
+			}
+		}
+	})
+}
+
+// The same calls give the same finishes to the last bit, with and without a tolerance.
+func TestRepeats(t *testing.T) {
+	for _, eps := range []float64{0, 1e-2} {
+		a, b := durations(eps, 300, 300), durations(eps, 300, 300)
+		for i := range a {
+			if a[i] != b[i] || !(a[i] > 0) {
+				t.Fatalf("tolerance %v: flow %d took %v and %v", eps, i, a[i], b[i])
+			}
+		}
+	}
 }

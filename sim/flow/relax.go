@@ -5,12 +5,6 @@ import "math"
 // rounding is what the sums of a link may be off by, relative to its capacity, through rounding alone.
 const rounding = 1e-14
 
-// work is the links whose level must be found anew, the lowest first.
-type work struct {
-	key  []float64
-	link []int32
-}
-
 // off says whether a link is further from its capacity than it may be.
 func (n *Network) off(k *link) bool {
 	if k.held == 0 {
@@ -26,68 +20,21 @@ func (n *Network) check(l int32, k *link) {
 	}
 }
 
-func (n *Network) push(l int32, k *link) {
-	if k.queued {
-		return
-	}
-	k.queued = true
-	key := 0.0
-	if k.held > 0 {
-		key = min(k.level, (k.capacity-k.passing)/k.weight)
-	}
-	w := &n.work
-	w.key, w.link = append(w.key, key), append(w.link, l)
-	i := len(w.key) - 1
-	for i > 0 {
-		p := (i - 1) / 2
-		if w.key[p] <= key {
-			break
-		}
-		w.key[i], w.link[i] = w.key[p], w.link[p]
-		i = p
-	}
-	w.key[i], w.link[i] = key, l
-}
-
-func (w *work) pop() int32 {
-	first, last := w.link[0], len(w.key)-1
-	key, l := w.key[last], w.link[last]
-	w.key, w.link = w.key[:last], w.link[:last]
-	i := 0
-	for {
-		j := 2*i + 1
-		if j >= last {
-			break
-		}
-		if j+1 < last && w.key[j+1] < w.key[j] {
-			j++
-		}
-		if key <= w.key[j] {
-			break
-		}
-		w.key[i], w.link[i] = w.key[j], w.link[j]
-		i = j
-	}
-	if last > 0 {
-		w.key[i], w.link[i] = key, l
-	}
-	return first
-}
-
-// lose takes the weight of a class that was moved from among those a link holds back.
+// lose takes the weight of a bundle that was moved from among those a link holds back.
 func (n *Network) lose(l int32, k *link, weight float64) {
 	k.weight -= weight
 	if k.held == 0 {
 		k.weight = 0
 		n.setLevel(l, math.Inf(1))
+		n.idle(l)
 	}
 }
 
-// move notes that a class is held back elsewhere now.
-func (n *Network) move(ci int32) {
-	if c := &n.classes[ci]; !c.moved {
-		c.moved = true
-		n.moved = append(n.moved, ci)
+// move notes that a bundle is held back elsewhere now.
+func (n *Network) move(bi int32) {
+	if w := &n.crews[bi]; !w.moved {
+		w.moved = true
+		n.moved = append(n.moved, bi)
 	}
 }
 
@@ -121,16 +68,16 @@ func (n *Network) resum(l int32, k *link) {
 	p.age = 0
 	k.weight, k.passing, k.top = 0, 0, 0
 	for _, e := range p.on[:k.held] {
-		k.weight += n.shares[e.class].weight
+		k.weight += n.bundle[e.item].weight
 	}
 	for _, e := range p.on[k.held:] {
-		s := &n.shares[e.class]
-		k.passing += s.weight * s.level
-		k.top = max(k.top, s.level)
+		b := &n.bundle[e.item]
+		k.passing += b.weight * b.level
+		k.top = max(k.top, b.level)
 	}
 }
 
-// letGo raises a link's level. Classes that another link, or their limit, keeps below the new level are that one's now.
+// letGo raises a link's level. Bundles that another link, or their limit, keeps below the new level are that one's now.
 func (n *Network) letGo(l int32, k *link) {
 	on, now := n.ports[l].on, n.now
 	for again := true; again && k.held > 0; {
@@ -138,25 +85,28 @@ func (n *Network) letGo(l int32, k *link) {
 		level := (k.capacity - k.passing) / k.weight
 		n.setLevel(l, level)
 		for i := int32(0); i < k.held; {
-			s := &n.shares[on[i].class]
-			path := n.path(s)
-			lowest, at := s.limit, int32(0)
+			b := &n.bundle[on[i].item]
+			path := n.legsOf(b)
+			lowest, at := b.limit, int32(0)
 			for _, m := range path {
 				if x := n.links[m].level; x < lowest {
 					lowest, at = x, m
 				}
 			}
 			if lowest < level {
-				n.leaveTo(on[i].class, l, at, lowest)
+				n.leaveTo(on[i].item, l, at, lowest)
 				again = true
 				continue
 			}
 			i++
-			more := s.weight * (level - s.level)
+			more := b.weight * (level - b.level)
 			if more == 0 {
 				continue
 			}
-			s.level = level
+			b.level = level
+			if level > b.guard {
+				n.unguard(on[i-1].item, b)
+			}
 			for _, j := range path {
 				if j == l {
 					continue
@@ -177,23 +127,23 @@ func (n *Network) letGo(l int32, k *link) {
 	}
 }
 
-// leaveTo hands a class that a link holds back to another one, or to its limit, for 0.
-func (n *Network) leaveTo(ci, l, to int32, level float64) {
-	s := &n.shares[ci]
-	more := s.weight * (level - s.level)
-	for i, j := range n.path(s) {
-		m, pos := &n.links[j], n.pos[s.hop+int32(i)]
+// leaveTo hands a bundle that a link holds back to another one, or to its limit, for 0.
+func (n *Network) leaveTo(bi, l, to int32, level float64) {
+	b := &n.bundle[bi]
+	more := b.weight * (level - b.level)
+	for i, j := range n.legsOf(b) {
+		m, pos := &n.links[j], n.bundlePos[b.hop+int32(i)]
 		n.see(j, m)
 		switch j {
 		case l:
 			n.pass(l, pos)
-			n.lose(l, m, s.weight)
-			m.passing += s.weight * level
+			n.lose(l, m, b.weight)
+			m.passing += b.weight * level
 			m.top = max(m.top, level)
 			continue
 		case to:
-			m.passing -= s.weight * s.level
-			m.weight += s.weight
+			m.passing -= b.weight * b.level
+			m.weight += b.weight
 			n.hold(to, pos)
 		default:
 			m.passing += more
@@ -201,11 +151,14 @@ func (n *Network) leaveTo(ci, l, to int32, level float64) {
 		}
 		n.check(j, m)
 	}
-	s.level, s.at = level, to
-	n.move(ci)
+	b.level, b.at = level, to
+	if level > b.guard {
+		n.unguard(bi, b)
+	}
+	n.move(bi)
 }
 
-// local finds the level at which a link is full if every class that passes keeps what it has unless that is more, and takes
+// local finds the level at which a link is full if every bundle that passes keeps what it has unless that is more, and takes
 // those that have more. It starts from a level that is not above the one sought and climbs (Newton's method on a concave,
 // piecewise linear function: it ends after finitely many steps).
 func (n *Network) local(l int32, k *link, level float64) float64 {
@@ -213,28 +166,28 @@ func (n *Network) local(l int32, k *link, level float64) float64 {
 	passing, weight, top := 0.0, k.weight, 0.0
 	over := n.over[:0]
 	for _, e := range p.on[k.held:] {
-		s := &n.shares[e.class]
-		if s.level > level {
-			over = append(over, e.class)
-			weight += s.weight
+		b := &n.bundle[e.item]
+		if b.level > level {
+			over = append(over, e.item)
+			weight += b.weight
 		} else {
-			passing += s.weight * s.level
-			top = max(top, s.level)
+			passing += b.weight * b.level
+			top = max(top, b.level)
 		}
 	}
 	for again := true; again && weight > 0; {
 		again = false
 		level = max(level, (k.capacity-passing)/weight)
 		kept := over[:0]
-		for _, ci := range over {
-			s := &n.shares[ci]
-			if s.level > level {
-				kept = append(kept, ci)
+		for _, bi := range over {
+			b := &n.bundle[bi]
+			if b.level > level {
+				kept = append(kept, bi)
 				continue
 			}
-			weight -= s.weight
-			passing += s.weight * s.level
-			top = max(top, s.level)
+			weight -= b.weight
+			passing += b.weight * b.level
+			top = max(top, b.level)
 			again = true
 		}
 		over = kept
@@ -246,29 +199,29 @@ func (n *Network) local(l int32, k *link, level float64) float64 {
 	if k.held == 0 && len(over) > 0 {
 		n.setLevel(l, level)
 	}
-	for _, ci := range over {
-		n.take(ci, l, k, level)
+	for _, bi := range over {
+		n.take(bi, l, k, level)
 	}
 	n.over = over[:0]
 	return level
 }
 
-// take makes a link hold back a class that passed it with more.
-func (n *Network) take(ci, l int32, k *link, level float64) {
-	s := &n.shares[ci]
-	more := s.weight * (level - s.level)
-	for i, j := range n.path(s) {
-		m, pos := &n.links[j], n.pos[s.hop+int32(i)]
+// take makes a link hold back a bundle that passed it with more.
+func (n *Network) take(bi, l int32, k *link, level float64) {
+	b := &n.bundle[bi]
+	more := b.weight * (level - b.level)
+	for i, j := range n.legsOf(b) {
+		m, pos := &n.links[j], n.bundlePos[b.hop+int32(i)]
 		switch j {
 		case l:
-			k.weight += s.weight
+			k.weight += b.weight
 			n.hold(l, pos)
 			continue
-		case s.at:
+		case b.at:
 			n.see(j, m)
 			n.pass(j, pos)
-			n.lose(j, m, s.weight)
-			m.passing += s.weight * level
+			n.lose(j, m, b.weight)
+			m.passing += b.weight * level
 			m.top = max(m.top, level)
 		default:
 			n.see(j, m)
@@ -276,11 +229,11 @@ func (n *Network) take(ci, l int32, k *link, level float64) {
 		}
 		n.check(j, m)
 	}
-	s.level, s.at = level, l
-	n.move(ci)
+	b.level, b.at = level, l
+	n.move(bi)
 }
 
-// give lowers a link's level and tells the other links of the classes it holds back.
+// give lowers a link's level and tells the other links of the bundles it holds back.
 func (n *Network) give(l int32, k *link, level float64) {
 	if level == k.level {
 		return
@@ -288,13 +241,13 @@ func (n *Network) give(l int32, k *link, level float64) {
 	n.setLevel(l, level)
 	now := n.now
 	for _, e := range n.ports[l].on[:k.held] {
-		s := &n.shares[e.class]
-		more := s.weight * (level - s.level)
+		b := &n.bundle[e.item]
+		more := b.weight * (level - b.level)
 		if more == 0 {
 			continue
 		}
-		s.level = level
-		for _, j := range n.path(s) {
+		b.level = level
+		for _, j := range n.legsOf(b) {
 			if j == l {
 				continue
 			}

@@ -6,8 +6,18 @@ func (n *Network) settle() {
 		return
 	}
 	n.unsettled = false
+	n.settled++
+	many := len(n.idlers) > n.manyIdlers
+	if many || n.settled > n.tightenAt {
+		n.tightenAt = n.settled + 4*n.loosenAfter + len(n.active)/2
+		n.tighten()
+	}
+	if many || n.settled%n.loosenAfter == 0 {
+		n.loosen()
+		n.manyIdlers = 64 + 2*len(n.idlers)
+	}
 	for _, ci := range n.changed {
-		c := &n.classes[ci]
+		c := &n.class[ci]
 		c.changed = false
 		weight := float64(len(c.members)) * c.weight
 		switch {
@@ -16,20 +26,20 @@ func (n *Network) settle() {
 				n.exit(ci)
 			}
 			if c.users == 0 {
-				n.forget(ci)
+				n.classes.giveBack(c.hash, ci, c.length)
 			}
 		case c.place < 0:
 			n.enter(ci, weight)
-		case weight != n.shares[ci].weight:
-			n.resize(ci, weight)
+		case weight != c.all:
+			n.recount(ci, weight)
 		}
 	}
 	n.changed = n.changed[:0]
 	n.iterate()
-	for _, ci := range n.moved {
-		n.classes[ci].moved = false
-		if n.shares[ci].at != unplaced {
-			n.attach(ci)
+	for _, bi := range n.moved {
+		if w := &n.crews[bi]; len(w.classes) > 0 {
+			w.moved = false
+			n.attach(bi)
 		}
 	}
 	n.moved = n.moved[:0]
@@ -39,18 +49,36 @@ func (n *Network) settle() {
 	n.stale = n.stale[:0]
 }
 
-// iterate relaxes links until none is off. Lowest first, a link is seldom relaxed twice. Should rounding ever make two links
-// pass the same sliver to and fro, what counts as off grows until they stop.
+// iterate relaxes links until none is off and every loose link is one with certainty. Lowest first, a link is seldom relaxed
+// twice. Should rounding ever make two links pass the same sliver to and fro, what counts as off grows until they stop.
 func (n *Network) iterate() {
 	slack := n.slack
 	patience := 1000 + 50*len(n.links)
-	for turn := 1; len(n.work.key) > 0; turn++ {
-		l := n.work.pop()
-		n.links[l].queued = false
-		n.relax(l)
+	for turn := 1; ; turn++ {
+		switch {
+		case len(n.wanted) > 0:
+			last := len(n.wanted) - 1
+			l := n.wanted[last]
+			n.wanted = n.wanted[:last]
+			n.watch(l)
+		case len(n.work.key) > 0:
+			l := n.work.pop()
+			k := &n.links[l]
+			k.queued = false
+			if n.off(k) || k.top > k.level {
+				n.relax(l)
+			}
+		case len(n.risen) > 0:
+			last := len(n.risen) - 1
+			bi := n.risen[last]
+			n.risen = n.risen[:last]
+			n.guard(bi)
+		default:
+			n.slack = slack
+			return
+		}
 		if turn%patience == 0 {
 			n.slack *= 4
 		}
 	}
-	n.slack = slack
 }

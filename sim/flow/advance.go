@@ -1,0 +1,119 @@
+package flow
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// release gives a flow's number back.
+func (n *Network) release(id ID) {
+	f := &n.flows[id]
+	if f.class >= 0 {
+		n.class[f.class].users--
+		n.touch(f.class)
+	}
+	f.pos = unused
+	n.free = append(n.free, id)
+}
+
+// readyUp puts a flow among those that finish at the present instant.
+func (n *Network) readyUp(id ID) {
+	f := &n.flows[id]
+	f.pos = readied
+	i := len(n.ready)
+	for i > n.told && n.flows[n.ready[i-1]].start > f.start {
+		i--
+	}
+	n.ready = slices.Insert(n.ready, i, id)
+}
+
+func (n *Network) unready(id ID) {
+	i := n.told + slices.Index(n.ready[n.told:], id)
+	n.ready = slices.Delete(n.ready, i, i+1)
+}
+
+// Next is the earliest finish as things stand; not ok: no flow will finish unless something changes.
+func (n *Network) Next() (at float64, ok bool) {
+	if n.told < len(n.ready) {
+		return n.now, true
+	}
+	n.settle()
+	at = n.due.first()
+	return max(at, n.now), !math.IsInf(at, 1)
+}
+
+// Advance moves to an instant and calls done for each flow that finishes up to then, in order of their finish and, at one
+// instant, of their start. In done, flows may be started, stopped and lengthened; a flow's ID is free before done hears of it.
+func (n *Network) Advance(to float64, done func(id ID, data uint64)) {
+	if to < n.now {
+		panic(fmt.Sprintf("flow: from instant %v back to %v", n.now, to))
+	}
+	for {
+		at, ok := n.Next()
+		if !ok || at > to {
+			break
+		}
+		n.goTo(at)
+		if n.told == len(n.ready) {
+			n.collect()
+		}
+		for n.told < len(n.ready) {
+			id := n.ready[n.told]
+			n.told++
+			data := n.flows[id].data
+			n.release(id)
+			if done != nil {
+				done(id, data)
+			}
+		}
+		n.ready, n.told = n.ready[:0], 0
+	}
+	n.goTo(to)
+}
+
+// sameInstant is the relative distance at which two finishes count as one: what rounding can do to equal ones. Without it
+// flows that finish together would be settled one by one.
+const sameInstant = 1e-14
+
+// collect moves every flow that finishes now from its class to ready.
+func (n *Network) collect() {
+	until := n.now + n.now*sameInstant
+	for n.due.first() <= until {
+		l := n.due.link[0]
+		p, level := &n.ports[l], n.links[l].level
+		limit := n.crews[p.heap[0]].due // rounding must not keep the first one waiting
+		if level > 0 {
+			limit = max(limit, p.clock+level*(until-p.since))
+		}
+		for len(p.heap) > 0 && n.crews[p.heap[0]].due <= limit {
+			n.collectBundle(p.heap[0], limit)
+		}
+		n.redue(l)
+	}
+	slices.SortFunc(n.ready, func(a, b ID) int { return int(n.flows[a].start - n.flows[b].start) })
+}
+
+// collectBundle does so for a bundle up to a reading of its link's clock that it reaches now.
+func (n *Network) collectBundle(bi int32, limit float64) {
+	w := &n.crews[bi]
+	limit = w.clock + w.times*(limit-w.from)
+	for first := true; first || n.class[w.classes[0]].due <= limit; first = false {
+		ci := w.classes[0]
+		c := &n.class[ci]
+		if len(c.members) == 0 {
+			break
+		}
+		n.tally(c)
+		served := c.base + c.weight*(limit-c.from)
+		for first := true; len(c.members) > 0 && (first || c.members[0].upTo <= served); first = false {
+			id := c.members[0].id
+			n.remove(c, 0)
+			n.flows[id].left = 0
+			n.flows[id].pos = readied
+			n.ready = append(n.ready, id)
+		}
+		n.touch(ci)
+		n.reorder(ci)
+	}
+}

@@ -1,0 +1,228 @@
+package flow
+
+import "math"
+
+// bundle is the classes that cross the same watched links and have the same limit on their level: they have the same level
+// at all times. This is the hot part: one line of the cache where few links are watched.
+type bundle struct {
+	weight float64 // of all its flows
+	level  float64 // rate over weight
+	limit  float64 // the level of the flows' own limit
+	guard  float64 // the level above which its loose links must be looked at; +Inf: that is going to happen
+	hop    int32   // where its links begin in Network.legs
+	length int32
+	at     int32 // the link that holds it back; 0: its own limit
+	short  [5]int32
+}
+
+// crew is the rest of a bundle.
+type crew struct {
+	hash    uint64
+	guard   float64 // the level that the bounds of loose links assume
+	classes []int32 // heap by due
+	moved   bool
+
+	at    int32   // the link whose clock it follows; 0: that of its own limit; unplaced
+	heap  int32   // its place among that link's bundles by due
+	times float64 // its clock goes so many times as fast as the link's
+	clock float64 // integral of its level, when the link's clock stood at from
+	from  float64
+	due   float64 // what the link's clock shows when the first flow is finished
+}
+
+const unplaced = -1
+
+// legsOf is the watched links a bundle crosses.
+func (n *Network) legsOf(b *bundle) []int32 {
+	if int(b.length) <= len(b.short) {
+		return b.short[:b.length]
+	}
+	return n.legs[b.hop : b.hop+b.length]
+}
+
+// bundleOf finds the bundle that a class belongs to, as links are watched now; -1: there is none yet. In any case the
+// links are left in n.sought.
+func (n *Network) bundleOf(c *class) int32 {
+	sought := n.sought[:0]
+	for _, l := range n.path(c) {
+		if n.links[l].watched {
+			sought = append(sought, l)
+		}
+	}
+	n.sought = sought
+	limit := c.limit / c.weight
+	n.soughtHash = hash(sought, limit, 0)
+	return n.bundles.index.find(n.soughtHash, func(bi int32) bool {
+		b := &n.bundle[bi]
+		return b.limit == limit && same(n.legsOf(b), sought)
+	})
+}
+
+// newBundle makes the bundle that bundleOf did not find, without a place on its links.
+func (n *Network) newBundle(c *class) int32 {
+	bi, fresh := n.bundles.take(len(n.sought))
+	if fresh {
+		n.bundle = append(n.bundle, bundle{hop: int32(len(n.legs)), length: int32(len(n.sought))})
+		n.crews = append(n.crews, crew{})
+		n.legs = append(n.legs, n.sought...)
+		n.bundlePos = append(n.bundlePos, n.sought...)
+	}
+	b, w := &n.bundle[bi], &n.crews[bi]
+	*b = bundle{limit: c.limit / c.weight, hop: b.hop, length: b.length}
+	copy(b.short[:], n.sought)
+	copy(n.legs[b.hop:b.hop+b.length], n.sought)
+	*w = crew{hash: n.soughtHash, classes: w.classes[:0], at: unplaced, heap: -1}
+	n.bundles.index.add(n.soughtHash, bi)
+	return bi
+}
+
+// list puts a bundle on the lists of its links.
+func (n *Network) list(bi int32) {
+	b := &n.bundle[bi]
+	for i, l := range n.legsOf(b) {
+		p, h := &n.ports[l], b.hop+int32(i)
+		n.bundlePos[h] = int32(len(p.on))
+		p.on = append(p.on, entry{bi, h})
+	}
+}
+
+// arrive puts a new bundle on its links and lets the one with the lowest level hold it back.
+func (n *Network) arrive(bi int32, weight float64) {
+	n.list(bi)
+	b := &n.bundle[bi]
+	b.weight, b.level, b.at = weight, b.limit, 0
+	for _, l := range n.legsOf(b) {
+		k := &n.links[l]
+		level := k.level
+		if k.held == 0 {
+			level = max(0, k.capacity-k.passing) / weight
+		}
+		if level < b.level {
+			b.level, b.at = level, l
+		}
+	}
+	for i, l := range n.legsOf(b) {
+		k := &n.links[l]
+		n.see(l, k)
+		if l != b.at {
+			k.passing += weight * b.level
+			k.top = max(k.top, b.level)
+			n.check(l, k)
+			continue
+		}
+		if k.held == 0 {
+			n.setLevel(l, b.level)
+			n.push(l, k) // of those that pass, some may have more
+		}
+		k.weight += weight
+		n.hold(l, n.bundlePos[b.hop+int32(i)])
+		n.check(l, k)
+	}
+	n.unguard(bi, b)
+	n.move(bi)
+}
+
+// resize gives a bundle more weight, or less.
+func (n *Network) resize(bi int32, more float64) {
+	b := &n.bundle[bi]
+	b.weight += more
+	for _, l := range n.legsOf(b) {
+		k := &n.links[l]
+		n.see(l, k)
+		if l == b.at {
+			k.weight += more
+		} else {
+			k.passing += more * b.level
+			k.top = max(k.top, b.level)
+		}
+		n.check(l, k)
+	}
+}
+
+// depart takes a bundle off its links and forgets it.
+func (n *Network) depart(bi int32) {
+	b := &n.bundle[bi]
+	for i, l := range n.legsOf(b) {
+		k, p, pos := &n.links[l], &n.ports[l], &n.bundlePos[b.hop+int32(i)]
+		n.see(l, k)
+		if l == b.at {
+			n.pass(l, *pos)
+			n.lose(l, k, b.weight)
+		} else {
+			k.passing -= b.weight * b.level
+		}
+		end := int32(len(p.on) - 1)
+		n.swap(p, *pos, end)
+		p.on = p.on[:end]
+		if k.held == end {
+			k.passing, k.top = 0, 0
+		}
+		n.check(l, k)
+	}
+	n.detach(bi)
+	b.level, b.guard = 0, math.Inf(1)
+	n.bundles.giveBack(n.crews[bi].hash, bi, b.length)
+}
+
+// fit puts a class into a bundle.
+func (n *Network) fit(ci, bi int32, served float64) {
+	c, w := &n.class[ci], &n.crews[bi]
+	c.bundle, c.base, c.from = bi, served, n.bundleClock(bi)
+	c.due = c.dueOf()
+	w.classes = append(w.classes, ci)
+	n.riseClass(w, len(w.classes)-1)
+	n.reorderBundle(bi)
+}
+
+// unfit takes a class out of its bundle.
+func (n *Network) unfit(ci int32) {
+	c := &n.class[ci]
+	bi := c.bundle
+	w := &n.crews[bi]
+	i, last := int(c.spot), len(w.classes)-1
+	moved := w.classes[last]
+	w.classes = w.classes[:last]
+	if i != last {
+		w.classes[i] = moved
+		n.class[moved].spot = int32(i)
+		n.riseClass(w, i)
+		n.sinkClass(w, int(n.class[moved].spot))
+	}
+	c.bundle = -1
+	if last == 0 {
+		n.depart(bi)
+	} else {
+		n.resize(bi, -c.all)
+		n.reorderBundle(bi)
+	}
+}
+
+// refit moves a class to the bundle it belongs to since another set of links is watched. That has the same level.
+func (n *Network) refit(ci int32) {
+	c := &n.class[ci]
+	old := c.bundle
+	bi := n.bundleOf(c)
+	if bi < 0 {
+		bi = n.newBundle(c)
+		b, o := &n.bundle[bi], &n.bundle[old]
+		b.level, b.at, b.guard = o.level, o.at, n.crews[old].guard
+		n.crews[bi].guard = b.guard
+		n.list(bi)
+		n.move(bi)
+		for i, l := range n.legsOf(b) {
+			if l == b.at {
+				n.hold(l, n.bundlePos[b.hop+int32(i)])
+			}
+		}
+		if b.level > b.guard {
+			n.unguard(bi, b)
+		}
+	}
+	if more := n.crews[bi].guard - n.crews[old].guard; more != 0 {
+		n.bound(c, c.all*more)
+	}
+	n.resize(bi, c.all)
+	served := n.served(c)
+	n.unfit(ci)
+	n.fit(ci, bi, served)
+}

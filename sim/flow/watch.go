@@ -1,0 +1,161 @@
+package flow
+
+import "math"
+
+// Most links of a big network are never full. To find rates, a link that certainly is not need not be looked at: it is loose,
+// and only the others are watched. Flows that cross the same watched links are alike, wherever else they go, and make one
+// bundle. So that a loose link is one with certainty, every bundle has a guard, somewhat above its level; a link is loose as
+// long as its flows, each at its bundle's guard, stay below its capacity (and below the threshold at which it would count as
+// congested). When a bundle rises over its guard, it gets a higher one, and loose links that then might be full are watched.
+
+const (
+	guarded = 1.5  // a new guard, relative to the level
+	lax     = 2.25 // above this a guard is lowered in time
+	calm    = 0.8  // a link is let loose again when its bound is below this share of what it may be
+)
+
+// bar is what a loose link's bound must stay below; a little less than could be, for bounds are kept by adding and subtracting.
+func (n *Network) bar(l int32) float64 { return n.links[l].capacity * n.threshold * 0.999 }
+
+// bound adds to the bounds of a class's loose links.
+func (n *Network) bound(c *class, more float64) {
+	for _, l := range n.path(c) {
+		if n.links[l].watched {
+			continue
+		}
+		p := &n.ports[l]
+		p.most += more
+		if p.most >= n.bar(l) {
+			n.want(l)
+		}
+	}
+}
+
+// want notes that a link must be watched.
+func (n *Network) want(l int32) {
+	if p := &n.ports[l]; !p.wanted {
+		p.wanted = true
+		n.wanted = append(n.wanted, l)
+	}
+}
+
+// unguard notes that a bundle is above its guard.
+func (n *Network) unguard(bi int32, b *bundle) {
+	b.guard = math.Inf(1)
+	n.risen = append(n.risen, bi)
+}
+
+// guard gives a bundle that rose over its guard a higher one.
+func (n *Network) guard(bi int32) {
+	b, w := &n.bundle[bi], &n.crews[bi]
+	if len(w.classes) == 0 {
+		return
+	}
+	b.guard = w.guard
+	if b.level <= w.guard {
+		return
+	}
+	b.guard = min(b.limit, b.level*guarded)
+	more := b.guard - w.guard
+	w.guard = b.guard
+	for _, ci := range w.classes {
+		c := &n.class[ci]
+		n.bound(c, c.all*more)
+	}
+}
+
+// watchOne sees to it that something bounds a class's level: a limit, or a link that is watched.
+func (n *Network) watchOne(c *class) {
+	if !math.IsInf(c.limit, 1) {
+		return
+	}
+	least, at := math.Inf(1), int32(0)
+	for _, l := range n.path(c) {
+		if n.links[l].watched {
+			return
+		}
+		if x := n.links[l].capacity / float64(len(n.ports[l].crossed)); x < least {
+			least, at = x, l
+		}
+	}
+	n.watch(at)
+}
+
+// watch makes a loose link a watched one. The classes that cross it belong to other bundles then.
+func (n *Network) watch(l int32) {
+	k, p := &n.links[l], &n.ports[l]
+	p.wanted = false
+	if k.watched {
+		return
+	}
+	k.carried, k.seen = n.looseSum(p), n.now
+	k.watched, k.over = true, false
+	n.idle(l)
+	for _, e := range p.crossed {
+		if n.class[e.item].bundle >= 0 {
+			n.refit(e.item)
+		}
+	}
+}
+
+// unwatch lets a link loose that holds nobody back.
+func (n *Network) unwatch(l int32) {
+	k, p := &n.links[l], &n.ports[l]
+	n.see(l, k)
+	k.watched, k.over = false, false
+	p.gone = 0
+	p.gone = k.carried - n.looseSum(p)
+	for _, e := range p.crossed {
+		n.refit(e.item)
+	}
+}
+
+// idle notes that a watched link holds nobody back.
+func (n *Network) idle(l int32) {
+	if p := &n.ports[l]; !p.idle {
+		p.idle = true
+		n.idlers = append(n.idlers, l)
+	}
+}
+
+// loosen lets links loose that hold nobody back and are far from full.
+func (n *Network) loosen() {
+	idlers := n.idlers
+	n.idlers = n.spare[:0]
+	for _, l := range idlers {
+		k, p := &n.links[l], &n.ports[l]
+		p.idle = false
+		if !k.watched || k.held > 0 {
+			continue
+		}
+		most := 0.0
+		for _, e := range p.crossed {
+			c := &n.class[e.item]
+			most += c.all * n.crews[c.bundle].guard
+		}
+		if p.most = most; most < calm*n.bar(l) {
+			n.unwatch(l)
+			continue
+		}
+		n.idle(l)
+	}
+	n.spare = idlers
+}
+
+// tighten lowers guards that are needlessly high, and makes the bounds of all loose links anew.
+func (n *Network) tighten() {
+	for i := range n.ports {
+		n.ports[i].most = 0
+	}
+	for _, ci := range n.active {
+		c := &n.class[ci]
+		b, w := &n.bundle[c.bundle], &n.crews[c.bundle]
+		if w.guard > lax*b.level {
+			w.guard = guarded * b.level
+			b.guard = w.guard
+		}
+		for _, l := range n.path(c) {
+			n.ports[l].most += c.all * w.guard
+		}
+	}
+}
