@@ -81,7 +81,7 @@ const (
 type End uint8
 
 // Why a container was given back. A task whose container ended for another reason than Done will want one again, unless
-// its job leaves.
+// its job leaves or another attempt of it is or was running.
 const (
 	Done   End = iota // its work is done, so its length says something about the job's tasks
 	Failed            // the task failed
@@ -106,7 +106,8 @@ type Order interface {
 	Ready(j *Job)
 	// Started says that a task of stage s holds a container of size ask.
 	Started(j *Job, s int, ask unit.Resources)
-	// Ended says that it gave the container back after the given time, and why.
+	// Ended says that it gave the container back after the given time, and why. What the job wants may have become less with it:
+	// a task that is done needs no copy any more.
 	Ended(j *Job, s int, ask unit.Resources, length unit.Time, why End)
 	// Left says that the job is gone.
 	Left(j *Job)
@@ -118,8 +119,8 @@ type Order interface {
 // Timer is the part of a policy that acts at intervals rather than on events: a poller, an ageing of levels.
 type Timer interface {
 	// Tick is called at instant 0 and then whenever it asked to be. It says when it wants to be called again (unit.Never: no
-	// more) and whether jobs may start now that could not before. A Tick that changes nothing while nothing else happens must
-	// go on changing nothing: an engine may stop calling it then.
+	// more) and whether jobs may start now that could not before. When nothing else happens and it changes nothing many times
+	// in a row, an engine may stop calling it.
 	Tick(now unit.Time) (again unit.Time, changed bool)
 }
 

@@ -1,10 +1,11 @@
 // Package all lists every dispatch policy: adding one is one line here. It also reads a scheduler as a person names it,
-// by name and parameters or by the file of a YARN scheduler.
+// by name and parameters or by the file of a Hadoop scheduler.
 package all
 
 import (
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/capacity"
+	"github.com/yardmaster/yardmaster/policy/capacity1"
 	"github.com/yardmaster/yardmaster/policy/delay"
 	"github.com/yardmaster/yardmaster/policy/fair"
 	"github.com/yardmaster/yardmaster/policy/fifo"
@@ -15,5 +16,6 @@ var Policies = policy.Registry{
 	fifo.Entry,
 	fair.Entry,
 	capacity.Entry,
+	capacity1.Entry,
 	delay.Entry,
 }

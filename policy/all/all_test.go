@@ -26,6 +26,9 @@ func TestEveryEntry(t *testing.T) {
 		if err := p.Order.Arrived(j); err != nil {
 			t.Fatal(err)
 		}
+		if p.Timer != nil {
+			p.Timer.Tick(0)
+		}
 		took := p.Order.Ranked(&policy.Offer{}, func(j *policy.Job) policy.Verdict {
 			j.Pending, j.Running, j.Used = 0, 1, j.Ask
 			p.Order.Started(j, 0, j.Ask)
@@ -42,6 +45,10 @@ const (
 	capacityFile = `<configuration>
 <property><name>yarn.scheduler.capacity.root.queues</name><value>a</value></property>
 <property><name>yarn.scheduler.capacity.root.a.capacity</name><value>100</value></property>
+</configuration>`
+	capacity1File = `<configuration>
+<property><name>mapred.capacity-scheduler.queue.a.capacity</name><value>70</value></property>
+<property><name>mapred.capacity-scheduler.queue.b.capacity</name><value>30</value></property>
 </configuration>`
 )
 
@@ -61,6 +68,9 @@ func TestLoad(t *testing.T) {
 		{write("fair-scheduler.xml", fairFile), "fair-scheduler.xml", ""},
 		{write("pools", fairFile), "pools", ""},
 		{write("capacity-scheduler.xml", capacityFile), "capacity-scheduler.xml", ""},
+		{write("hadoop1.xml", capacity1File), "hadoop1.xml", ""},
+		{"capacity1:queues=a:70;b:30,maximum-capacity=capacity", "capacity1:queues=a:70;b:30,maximum-capacity=capacity", ""},
+		{write("over.xml", strings.Replace(capacity1File, ">30<", ">31<", 1)), "", "over.xml:3: the capacities of the queues sum to 101"},
 		{"fiar", "", "did you mean fair?"},
 		{"quincy", "", "there are fifo, fair"},
 		{"fair:by=team", "", "want job or user"},

@@ -13,12 +13,13 @@ import (
 	"github.com/yardmaster/yardmaster/internal/suggest"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/capacity"
+	"github.com/yardmaster/yardmaster/policy/capacity1"
 	"github.com/yardmaster/yardmaster/policy/fair"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// Load reads a scheduler as typed: a name with parameters (fifo, fair:by=user) or the path of a capacity-scheduler.xml or
-// fair-scheduler.xml. A file is read once, here; each call of fresh builds a policy of its own, for one run, and may be made
+// Load reads a scheduler as typed: a name with parameters (fifo, fair:by=user) or the path of a capacity-scheduler.xml (YARN's or
+// Hadoop 1's, told apart by their settings) or fair-scheduler.xml. A file is read once, here; each call of fresh builds a policy of its own, for one run, and may be made
 // from several goroutines. The title is how the scheduler is called in tables: what was typed, or the file's name.
 func Load(spec string) (fresh func() (policy.Policy, error), title string, err error) {
 	spec = strings.TrimSpace(spec)
@@ -77,19 +78,30 @@ func loadFile(path string) (func() (policy.Policy, error), error) {
 		return nil, fmt.Errorf("read scheduler file %s: %w", path, err)
 	}
 	whole := io.MultiReader(bytes.NewReader(start[:n]), f)
-	if conf.Detect(start[:n]) == conf.FairFile {
+	switch conf.Detect(start[:n]) {
+	case conf.FairFile:
 		c, err := conf.ReadFair(whole, path)
 		if err != nil {
 			return nil, err
 		}
 		return func() (policy.Policy, error) { return fair.FromConf(c) }, nil
+	case conf.Capacity1File:
+		c, err := conf.ReadCapacity1(whole, path)
+		if err != nil {
+			return nil, err
+		}
+		return checked(path, func() (policy.Policy, error) { return capacity1.FromConf(c) })
 	}
 	// Everything else is read as a capacity-scheduler.xml: its reader says best, and where, what is wrong with it.
 	c, err := conf.ReadCapacity(whole, path)
 	if err != nil {
 		return nil, err
 	}
-	fresh := func() (policy.Policy, error) { return capacity.New(c) }
+	return checked(path, func() (policy.Policy, error) { return capacity.New(c) })
+}
+
+// checked makes one policy to see that it can be made.
+func checked(path string, fresh func() (policy.Policy, error)) (func() (policy.Policy, error), error) {
 	if _, err := fresh(); err != nil {
 		return nil, fmt.Errorf("scheduler file %s: %w", path, err)
 	}

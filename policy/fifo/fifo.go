@@ -66,8 +66,12 @@ func (f *FIFO) Started(j *policy.Job, _ int, _ unit.Resources) {
 	}
 }
 
-// Ended changes nothing: the order does not look at usage.
-func (f *FIFO) Ended(*policy.Job, int, unit.Resources, unit.Time, policy.End) {}
+// Ended takes the job out when, with the task, what it still wanted went. The order does not look at usage.
+func (f *FIFO) Ended(j *policy.Job, _ int, _ unit.Resources, _ unit.Time, _ policy.End) {
+	if j.Pending == 0 {
+		f.heap.Remove(j.Index)
+	}
+}
 
 // Left forgets the job.
 func (f *FIFO) Left(j *policy.Job) {

@@ -20,10 +20,11 @@ type Kind uint8
 
 // Kinds of files.
 const (
-	UnknownFile  Kind = iota
-	CapacityFile      // <configuration> with yarn.scheduler.capacity.*
-	FairFile          // <allocations>
-	HadoopFile        // <configuration> without a setting of the CapacityScheduler in sight
+	UnknownFile   Kind = iota
+	CapacityFile       // <configuration> with yarn.scheduler.capacity.*
+	FairFile           // <allocations>
+	HadoopFile         // <configuration> without a setting of the CapacityScheduler in sight
+	Capacity1File      // <configuration> with mapred.capacity-scheduler.*, of Hadoop 1
 )
 
 // Detect tells the kind of a file from its first bytes; some tens of kilobytes reach past any licence text.
@@ -46,6 +47,8 @@ func Detect(prefix []byte) Kind {
 			return UnknownFile
 		case bytes.Contains(prefix, []byte(Prefix)):
 			return CapacityFile
+		case bytes.Contains(prefix, []byte(Prefix1)):
+			return Capacity1File
 		}
 		return HadoopFile
 	}

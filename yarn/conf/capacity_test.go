@@ -199,6 +199,7 @@ func TestDetect(t *testing.T) {
 		"": UnknownFile, "a b c": UnknownFile, "<html>": UnknownFile, "{}": UnknownFile,
 		"<?xml version='1.0'?>\n<!-- yarn.scheduler.capacity. -->\n<allocations>": FairFile,
 		"<configuration><property><name>yarn.scheduler.capacity.root.queues":      CapacityFile,
+		"<configuration><property><name>mapred.capacity-scheduler.queue.a.capa":   Capacity1File,
 		"<configuration><property><name>fs.defaultFS":                             HadoopFile,
 		"<?xml version=\"1.0\" encoding=\"us-ascii\"?><configuration>":            HadoopFile,
 	} {

@@ -1,0 +1,38 @@
+package capacity1
+
+import (
+	"fmt"
+
+	"github.com/yardmaster/yardmaster/policy"
+)
+
+// New builds the policy. It serves one run: its order and place hand out map slots, those of its Reduces reduce slots, and its
+// timer is the initialisation poller.
+func New(c Config) (policy.Policy, error) {
+	threads := c.WorkerThreads
+	c, err := c.Complete()
+	if err != nil {
+		return policy.Policy{}, err
+	}
+	s := &state{cfg: c, byName: map[string]*queue{}}
+	for _, set := range c.Queues {
+		q := &queue{set: set, limits: set.Limits(c.MaxSystemJobs), byUser: map[string]int32{}}
+		s.queues = append(s.queues, q)
+		s.byName[set.Name] = q
+	}
+	for k := range s.parts {
+		p := &part{state: s, kind: k, spell: 1, order: append([]*queue(nil), s.queues...), beat: beat{node: none}}
+		s.parts[k] = p
+	}
+	s.parts[mapSlots].perBeat, s.parts[reduceSlots].perBeat = c.TasksPerHeartbeat, c.ReducesPerHeartbeat
+	second := &policy.Policy{Order: s.parts[reduceSlots]}
+	if c.AvoidBusyNodes {
+		second.Place = &spread{p: s.parts[reduceSlots]}
+	}
+	p := policy.Policy{Order: s.parts[mapSlots], Place: locality{s.parts[mapSlots]}, Reduces: second, Timer: s}
+	if threads != 0 {
+		p.NotModelled = append(p.NotModelled, fmt.Sprintf("init-worker-threads = %d (%d in use, for %d queues) is not modelled: initialisation takes no time",
+			threads, min(threads, len(c.Queues)), len(c.Queues)))
+	}
+	return p, nil
+}

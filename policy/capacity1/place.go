@@ -1,0 +1,109 @@
+package capacity1
+
+import "github.com/yardmaster/yardmaster/policy"
+
+// locality is where maps go: near their input, or after a while anywhere.
+type locality struct{ p *part }
+
+var _ policy.Place = locality{}
+
+// Fit takes a place that is near enough for the chances that the job has had. The one at hand counts.
+func (l locality) Fit(v *policy.Job, _ int, _ *policy.Node, near policy.Near) policy.Fit {
+	chances := l.p.jobs[v.Index].chances + 1
+	switch near {
+	case policy.NoPreference:
+		return policy.Any
+	case policy.NodeLocal:
+		return policy.Fit(near)
+	case policy.RackLocal:
+		if chances > l.nodeDelay() {
+			return policy.Fit(near)
+		}
+	default:
+		if !l.p.beat.off && chances > l.nodeDelay() && l.anywhere(v, chances) {
+			return policy.Fit(near)
+		}
+	}
+	return policy.Wait
+}
+
+// nodeDelay is no longer than one chance for every node, as in the versions that have it.
+func (l locality) nodeDelay() int64 { return min(int64(l.p.cfg.NodeDelay), l.p.nodes) }
+
+// anywhere says whether so many chances are enough for a task off switch.
+func (l locality) anywhere(v *policy.Job, chances int64) bool {
+	c := &l.p.cfg
+	switch {
+	case c.RackDelay > 0:
+		return chances > min(int64(c.RackDelay), l.nodeDelay()+l.p.nodes)
+	case c.OffSwitch == PastMissed:
+		return float64(min(v.Pending, l.p.nodes))*c.LocalityWaitFactor < float64(chances)
+	}
+	return chances > l.p.nodes
+}
+
+// Skipped counts a chance.
+func (l locality) Skipped(v *policy.Job, _ int) { l.p.jobs[v.Index].chances++ }
+
+// Placed starts the count anew, unless the task is off switch: then the next one may be too, in another heartbeat.
+func (l locality) Placed(v *policy.Job, _ int, _ *policy.Node, near policy.Near) {
+	j := &l.p.jobs[v.Index]
+	switch near {
+	case policy.NodeLocal, policy.RackLocal:
+		j.chances = 0
+	case policy.OffRack:
+		j.chances++
+		l.p.beat.off = true
+	}
+}
+
+// Left has nothing to forget: the order part does it.
+func (l locality) Left(*policy.Job) {}
+
+// spread is where reduces go when they avoid busy nodes. A node that runs a reduce is passed over once. When it is heard again, and
+// somebody has waited all the time, every other node with a free slot has been heard in between, and would have taken the reduce
+// had it run none.
+type spread struct {
+	p      *part
+	passed []pass // by node
+}
+
+type pass struct {
+	spell uint64 // in which the node was passed over; 0: it was not
+	beat  beat
+}
+
+var _ policy.Place = (*spread)(nil)
+
+// Fit prefers nodes that run no reduce.
+func (s *spread) Fit(_ *policy.Job, _ int, n *policy.Node, _ policy.Near) policy.Fit {
+	if n.Free == n.Total {
+		return 1
+	}
+	if p := s.of(n.Index); p.spell == s.p.spell && (p.beat.node != s.p.beat.node || p.beat.now != s.p.beat.now) {
+		return policy.Any
+	}
+	return policy.Wait
+}
+
+func (s *spread) of(node int32) *pass {
+	for int(node) >= len(s.passed) {
+		s.passed = append(s.passed, pass{})
+	}
+	return &s.passed[node]
+}
+
+// Skipped notes that the node at hand was passed over.
+func (s *spread) Skipped(*policy.Job, int) {
+	if n := s.p.beat.node; n != none {
+		if p := s.of(n); p.spell != s.p.spell {
+			*p = pass{spell: s.p.spell, beat: s.p.beat}
+		}
+	}
+}
+
+// Placed lets the node be passed over again.
+func (s *spread) Placed(_ *policy.Job, _ int, n *policy.Node, _ policy.Near) { *s.of(n.Index) = pass{} }
+
+// Left has nothing to forget.
+func (s *spread) Left(*policy.Job) {}

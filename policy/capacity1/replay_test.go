@@ -1,0 +1,257 @@
+package capacity1
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// note is one call of an engine, or one proposal of the policy. It holds copies of what was shown.
+type note struct {
+	what    string
+	kind    int
+	job     policy.Job
+	stage   int
+	ask     unit.Resources
+	why     policy.End
+	cluster policy.Cluster
+	near    policy.Near
+	node    *policy.Node
+	now     unit.Time
+	verdict policy.Verdict
+	yes     bool
+	views   []policy.Job
+}
+
+// recorder writes down all that is told to both parts, in one book.
+type recorder struct {
+	log     []note
+	present [kinds]map[int64]*policy.Job
+}
+
+func (r *recorder) add(n note) { r.log = append(r.log, n) }
+
+type recorded struct {
+	*recorder
+	kind  int
+	order policy.Order
+	place policy.Place
+}
+
+func (r recorded) Resized(c policy.Cluster) {
+	r.add(note{what: "resized", kind: r.kind, cluster: c})
+	r.order.Resized(c)
+}
+
+func (r recorded) Arrived(j *policy.Job) error {
+	r.add(note{what: "arrived", kind: r.kind, job: *j})
+	err := r.order.Arrived(j)
+	if err == nil {
+		r.present[r.kind][j.Seq] = j
+	}
+	return err
+}
+
+func (r recorded) Ready(j *policy.Job) {
+	r.add(note{what: "ready", kind: r.kind, job: *j})
+	r.order.Ready(j)
+}
+
+func (r recorded) Started(j *policy.Job, s int, ask unit.Resources) {
+	r.add(note{what: "started", kind: r.kind, job: *j, stage: s, ask: ask})
+	r.order.Started(j, s, ask)
+}
+
+func (r recorded) Ended(j *policy.Job, s int, ask unit.Resources, l unit.Time, why policy.End) {
+	r.add(note{what: "ended", kind: r.kind, job: *j, stage: s, ask: ask, now: l, why: why})
+	r.order.Ended(j, s, ask, l, why)
+}
+
+func (r recorded) Left(j *policy.Job) { // of the order; the place has nothing to forget
+	if r.present[r.kind][j.Seq] == nil {
+		return
+	}
+	r.add(note{what: "left", kind: r.kind, job: *j})
+	delete(r.present[r.kind], j.Seq)
+	r.order.Left(j)
+}
+
+func (r recorded) Ranked(o *policy.Offer, try func(*policy.Job) policy.Verdict) bool {
+	n := note{what: "ranked", kind: r.kind, now: o.Now}
+	if o.Node != nil {
+		c := *o.Node
+		n.node = &c
+	}
+	for _, j := range r.present[r.kind] {
+		n.views = append(n.views, *j)
+	}
+	r.add(n)
+	took := r.order.Ranked(o, func(j *policy.Job) policy.Verdict {
+		r.add(note{what: "proposed", kind: r.kind, job: *j})
+		v := try(j)
+		r.add(note{what: "answered", kind: r.kind, verdict: v})
+		return v
+	})
+	r.add(note{what: "over", kind: r.kind, yes: took})
+	return took
+}
+
+// seat records a place; it is a type of its own because both halves of the seam have a Left.
+type seat struct{ recorded }
+
+func (r seat) Fit(j *policy.Job, s int, n *policy.Node, near policy.Near) policy.Fit {
+	f := r.place.Fit(j, s, n, near)
+	c := *n
+	r.add(note{what: "fit", kind: r.kind, job: *j, stage: s, node: &c, near: near, yes: f >= 0})
+	return f
+}
+
+func (r seat) Skipped(j *policy.Job, s int) {
+	r.add(note{what: "skipped", kind: r.kind, job: *j, stage: s})
+	r.place.Skipped(j, s)
+}
+
+func (r seat) Placed(j *policy.Job, s int, n *policy.Node, near policy.Near) {
+	c := *n
+	r.add(note{what: "placed", kind: r.kind, job: *j, stage: s, node: &c, near: near})
+	r.place.Placed(j, s, n, near)
+}
+
+type clock struct {
+	*recorder
+	timer policy.Timer
+}
+
+func (c clock) Tick(now unit.Time) (unit.Time, bool) {
+	c.add(note{what: "tick", now: now})
+	return c.timer.Tick(now)
+}
+
+func record(c Config) (*recorder, func() (policy.Policy, error)) {
+	r := &recorder{present: [kinds]map[int64]*policy.Job{{}, {}}}
+	return r, func() (policy.Policy, error) {
+		p, err := New(c)
+		second := *p.Reduces
+		for k, part := range []*policy.Policy{&p, &second} {
+			rec := recorded{r, k, part.Order, part.Place}
+			part.Order = rec
+			if part.Place != nil {
+				part.Place = seat{rec}
+			}
+		}
+		p.Reduces, p.Timer = &second, clock{r, p.Timer}
+		return p, err
+	}
+}
+
+// replay tells a fresh copy what a book says, and compares what it proposes.
+type replay struct {
+	t     *rapid.T
+	parts [kinds]*policy.Policy
+	timer policy.Timer
+	jobs  [kinds]map[int64]*policy.Job
+	log   []note
+}
+
+func (r *replay) step() {
+	n := r.log[0]
+	r.log = r.log[1:]
+	p, jobs := r.parts[n.kind], r.jobs[n.kind]
+	j := jobs[n.job.Seq]
+	if n.what == "arrived" {
+		j = &policy.Job{}
+		jobs[n.job.Seq] = j
+	}
+	if n.job.ID != "" {
+		*j = n.job
+	}
+	switch n.what {
+	case "resized":
+		p.Order.Resized(n.cluster)
+	case "tick":
+		r.timer.Tick(n.now)
+	case "arrived":
+		_ = p.Order.Arrived(j)
+	case "ready":
+		p.Order.Ready(j)
+	case "started":
+		p.Order.Started(j, n.stage, n.ask)
+	case "ended":
+		p.Order.Ended(j, n.stage, n.ask, n.now, n.why)
+	case "left":
+		p.Order.Left(j)
+		delete(jobs, n.job.Seq)
+	case "fit":
+		if got := p.Place.Fit(j, n.stage, n.node, n.near) >= 0; got != n.yes {
+			r.t.Fatalf("job %s on %s, %v: fits %v, the book says %v", j.ID, n.node.Name, n.near, got, n.yes)
+		}
+	case "skipped":
+		p.Place.Skipped(j, n.stage)
+	case "placed":
+		p.Place.Placed(j, n.stage, n.node, n.near)
+	case "ranked":
+		for _, v := range n.views {
+			*jobs[v.Seq] = v
+		}
+		r.ranked(p, &policy.Offer{Now: n.now, Node: n.node})
+	default:
+		r.t.Fatalf("the book has %q for %s where the policy proposes nothing", n.what, n.job.ID)
+	}
+}
+
+func (r *replay) ranked(p *policy.Policy, o *policy.Offer) {
+	took := p.Order.Ranked(o, func(j *policy.Job) policy.Verdict {
+		n := r.log[0]
+		if n.what != "proposed" || n.job.Seq != j.Seq {
+			r.t.Fatalf("job %s is proposed; the book has %s %s", j.ID, n.what, n.job.ID)
+		}
+		r.log = r.log[1:]
+		for r.log[0].what != "answered" {
+			r.step()
+		}
+		v := r.log[0].verdict
+		r.log = r.log[1:]
+		return v
+	})
+	if n := r.log[0]; n.what != "over" || n.yes != took {
+		r.t.Fatalf("took %v; the book has %s, %v", took, n.what, n.yes)
+	}
+	r.log = r.log[1:]
+}
+
+// Decisions follow from what was told alone: a run's calls, replayed to a fresh copy without an engine, bring the same proposals.
+func TestPropertyDecisionsCanBeReplayed(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := genConfig(t)
+		c.AvoidBusyNodes = rapid.Bool().Draw(t, "avoid")
+		var jobs workload.Slice
+		for i := range rapid.IntRange(1, 10).Draw(t, "jobs") {
+			jobs = append(jobs, mapReduce(fmt.Sprint("j", i), rapid.SampledFrom([]string{"ann", "bob", "eve"}).Draw(t, "user"),
+				c.Queues[rapid.IntRange(0, len(c.Queues)-1).Draw(t, "queue")].Name, unit.Time(i)*3*unit.Second,
+				rapid.Int64Range(1, 15).Draw(t, "maps"), rapid.Int64Range(0, 5).Draw(t, "reduces"), 9*unit.Second, 10*unit.Second))
+		}
+		book, fresh := record(c)
+		_, err := sim.Run(context.Background(), sim.Config{
+			Cluster: slots(5, 2, 2, 2), Source: jobs.Source(), Model: sim.Model{Heartbeat: unit.Second, Replicas: 2}, Seed: 1,
+			Sink: &ledger{}, NoAlone: true, NewPolicy: fresh,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &replay{t: t, parts: [kinds]*policy.Policy{&p, p.Reduces}, timer: p.Timer, jobs: [kinds]map[int64]*policy.Job{{}, {}}, log: book.log}
+		for len(r.log) > 0 {
+			r.step()
+		}
+	})
+}

@@ -1,0 +1,123 @@
+package capacity1
+
+import "github.com/yardmaster/yardmaster/policy/rank"
+
+// walk goes through a queue's ready jobs in order and leaves out users who are at their limit, all jobs of one at once. It takes
+// the first job of every user from the queue's heap of users, and further jobs of a user only after the earlier ones were
+// passed over; so it costs by what is proposed and by the number of users at their limit, who are few: each holds slots.
+type walk struct {
+	p     *part
+	q     *queue
+	users rank.Cursor
+	heads []head // a binary heap: the next job of every user whose first one was proposed
+
+	need, limit int64 // the user limit for starts that need so many slots
+	room        int64 // slots that the queue may still take; -1: no limit
+}
+
+type head struct {
+	place
+	user, at int32 // number of the user, index in its ready list
+}
+
+func (w *walk) start(p *part, q *queue) {
+	use := &q.use[p.kind]
+	w.p, w.q, w.heads, w.need, w.room = p, q, w.heads[:0], -1, -1
+	if use.maximum >= 0 {
+		w.room = max(use.maximum+p.idle-use.occupied, 0)
+	}
+	w.users.Start(&use.ready)
+	w.letIn()
+}
+
+// within says whether a start that needs so many slots keeps the queue and the user within their limits.
+func (w *walk) within(user int32, need int64) bool {
+	use := &w.q.use[w.p.kind]
+	if w.room >= 0 && need > w.room && use.occupied > 0 { // alone, a task may exceed a maximum that is smaller than it
+		return false
+	}
+	if need != w.need {
+		active := use.ready.Len()
+		if w.p.cfg.ActiveUsers == UsersWithJobs {
+			active = len(w.q.byUser)
+		}
+		w.need = need
+		w.limit = UserLimit(use.capacity, use.occupied, need, active, w.q.set.MinimumUserLimitPercent, w.q.set.UserLimitFactor)
+	}
+	return w.q.users[user].held[w.p.kind]+need <= w.limit
+}
+
+// job is the one whose turn it is; none: there are no more.
+func (w *walk) job() int32 {
+	if len(w.heads) == 0 {
+		return none
+	}
+	return w.heads[0].id
+}
+
+// next moves on to the job after.
+func (w *walk) next() {
+	h := &w.heads[0]
+	h.at++
+	if list := w.q.users[h.user].ready[w.p.kind]; int(h.at) < len(list) {
+		h.place = list[h.at]
+	} else {
+		last := len(w.heads) - 1
+		w.heads[0] = w.heads[last]
+		w.heads = w.heads[:last]
+	}
+	w.sink()
+	w.letIn()
+}
+
+// letIn takes users in whose first job comes before all that are there, if they are within their limit.
+func (w *walk) letIn() {
+	for {
+		user, level, seq, ok := w.users.Peek()
+		if !ok {
+			return
+		}
+		if len(w.heads) > 0 {
+			first := place{level: int64(level), seq: seq}
+			if w.heads[0].compare(first) < 0 {
+				return
+			}
+		}
+		w.users.Next()
+		p := w.q.users[user].ready[w.p.kind][0]
+		if v := w.p.jobs[p.id].view[w.p.kind]; v.Pending <= 0 || w.within(user, slotsOf(v.Front, v.Ask)) {
+			w.push(head{place: p, user: user})
+		}
+	}
+}
+
+func (w *walk) push(h head) {
+	f := append(w.heads, h)
+	for i := len(f) - 1; i > 0; {
+		up := (i - 1) / 2
+		if f[up].compare(f[i].place) < 0 {
+			break
+		}
+		f[i], f[up] = f[up], f[i]
+		i = up
+	}
+	w.heads = f
+}
+
+func (w *walk) sink() {
+	f := w.heads
+	for i := 0; ; {
+		k := 2*i + 1
+		if k >= len(f) {
+			return
+		}
+		if k+1 < len(f) && f[k+1].compare(f[k].place) < 0 {
+			k++
+		}
+		if f[i].compare(f[k].place) < 0 {
+			return
+		}
+		f[i], f[k] = f[k], f[i]
+		i = k
+	}
+}

@@ -1,0 +1,325 @@
+package conf
+
+import (
+	"io"
+	"math"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// Prefix1 starts the name of every setting of Hadoop 1's Capacity Scheduler.
+const Prefix1 = "mapred.capacity-scheduler."
+
+const (
+	queuePrefix1 = Prefix1 + "queue."
+	queueNames1  = "mapred.queue.names"
+)
+
+// Capacity1 is a capacity-scheduler.xml of Hadoop 1, with the documented defaults of its settings put in.
+type Capacity1 struct {
+	File   string
+	Queues []Capacity1Queue // as mapred.queue.names lists them; without it, in the order in which the file first names them
+
+	MaxSystemJobs       int
+	PollInterval        unit.Time
+	WorkerThreads       int // 0: not given, which means 5
+	TasksPerHeartbeat   int
+	TasksAfterOffSwitch int
+
+	Warnings    []string // about the file itself
+	NotModelled []string // understood, and without effect in this project
+}
+
+// Capacity1Queue is one queue of it.
+type Capacity1Queue struct {
+	Name                    string
+	Pos                     Pos     // where the file first names it
+	Capacity                float64 // percent; where the file gives none, an equal part of what the others leave
+	MaxCapacity             float64 // percent; -1: no limit
+	MinimumUserLimitPercent float64
+	UserLimitFactor         float64
+	SupportsPriority        bool
+	MaxActiveTasks          int
+	MaxActiveTasksPerUser   int
+	AcceptFactor            int
+}
+
+// Settings of a queue and of the scheduler as a whole, without their prefixes, and what becomes of them.
+var (
+	queueSettings1 = []struct {
+		name string
+		as   meaning
+	}{
+		{"capacity", modelled}, {"maximum-capacity", modelled}, {"minimum-user-limit-percent", modelled}, {"user-limit-factor", modelled},
+		{"supports-priority", modelled}, {"maximum-initialized-active-tasks", modelled},
+		{"maximum-initialized-active-tasks-per-user", modelled}, {"init-accept-jobs-factor", modelled},
+		{"maximum-initialized-jobs-per-user", notModelled}, {"reclaim-time-limit", notModelled}, {"guaranteed-capacity", notModelled},
+	}
+	schedulerSettings1 = []struct {
+		name string
+		as   meaning
+	}{
+		{"maximum-system-jobs", modelled}, {"init-poll-interval", modelled}, {"init-worker-threads", modelled},
+		{"maximum-tasks-per-heartbeat", modelled}, {"maximum-tasks-after-offswitch", modelled},
+		{"default-supports-priority", modelled}, {"default-minimum-user-limit-percent", modelled}, {"default-user-limit-factor", modelled},
+		{"default-maximum-active-tasks-per-queue", modelled}, {"default-maximum-active-tasks-per-user", modelled},
+		{"default-init-accept-jobs-factor", modelled},
+		{"default-maximum-initialized-jobs-per-user", notModelled}, {"default-reclaim-time-limit", notModelled},
+		{"reclaimCapacity.interval", notModelled}, {"task.*", notModelled},
+	}
+)
+
+// ReadCapacity1 reads a capacity-scheduler.xml of Hadoop 1. The name is used in errors and warnings. mapred.queue.names, which
+// belongs in mapred-site.xml, is taken when it stands in the same file.
+func ReadCapacity1(r io.Reader, name string) (*Capacity1, error) {
+	props, err := ReadProperties(r, name)
+	if err != nil {
+		return nil, err
+	}
+	b := &capacity1Reader{values: values{props: props}, c: &Capacity1{File: name}, at: map[string]int{}}
+	if err := b.queues(); err != nil {
+		return nil, err
+	}
+	b.scheduler()
+	for i := range b.c.Queues {
+		b.queue(&b.c.Queues[i])
+	}
+	if b.err != nil {
+		return nil, b.err
+	}
+	if err := b.shareRest(); err != nil {
+		return nil, err
+	}
+	if err := b.checkMaxima(); err != nil {
+		return nil, err
+	}
+	b.c.Warnings = append(b.c.Warnings, props.Warnings...)
+	for _, p := range props.List {
+		b.classify(p)
+	}
+	return b.c, nil
+}
+
+type capacity1Reader struct {
+	values
+	c  *Capacity1
+	at map[string]int // queues by name
+
+	otherwise Capacity1Queue // what queues have that say nothing
+}
+
+func (b *capacity1Reader) warn(pos Pos, format string, args ...any) {
+	p := Properties{Warnings: b.c.Warnings}
+	p.warn(pos, format, args...)
+	b.c.Warnings = p.Warnings
+}
+
+// queues finds the names.
+func (b *capacity1Reader) queues() error {
+	add := func(name string, p *Property) error {
+		if len(b.c.Queues) >= MaxQueues {
+			return p.Pos.Errorf("more than %d queues", MaxQueues)
+		}
+		b.at[name] = len(b.c.Queues)
+		b.c.Queues = append(b.c.Queues, Capacity1Queue{Name: name, Pos: p.Pos})
+		return nil
+	}
+	if list := b.props.Get(queueNames1); list != nil {
+		for _, name := range strings.Split(list.Value, ",") {
+			name = strings.TrimSpace(name)
+			if name == "" {
+				continue
+			}
+			if _, twice := b.at[name]; twice {
+				return list.Pos.Errorf("%s names queue %s twice", queueNames1, shorten(name))
+			}
+			if err := add(name, list); err != nil {
+				return err
+			}
+		}
+		if len(b.c.Queues) == 0 {
+			return list.Pos.Errorf("%s names no queue", queueNames1)
+		}
+		return nil
+	}
+	for _, p := range b.props.List {
+		name, setting, ok := splitQueue1(p.Name)
+		if _, known := b.at[name]; !ok || known || lookUp(queueSettings1, setting) == unheard {
+			continue
+		}
+		if err := add(name, p); err != nil {
+			return err
+		}
+	}
+	if len(b.c.Queues) == 0 {
+		return Pos{b.props.File, 1}.Errorf("no queue is named: set %sdefault.capacity to 100 for a single queue", queuePrefix1)
+	}
+	return nil
+}
+
+// splitQueue1 takes the name of a queue's setting apart. Names of queues may have dots, names of settings have none.
+func splitQueue1(name string) (queue, setting string, ok bool) {
+	rest, ok := strings.CutPrefix(name, queuePrefix1)
+	dot := strings.LastIndexByte(rest, '.')
+	if !ok || dot < 1 {
+		return "", "", false
+	}
+	return rest[:dot], rest[dot+1:], true
+}
+
+func (b *capacity1Reader) scheduler() {
+	c := b.c
+	c.MaxSystemJobs = b.whole(Prefix1+"maximum-system-jobs", 3000, 1)
+	c.PollInterval = unit.Millisecond * unit.Time(b.whole(Prefix1+"init-poll-interval", 5000, 1))
+	if c.PollInterval > unit.Day {
+		p := b.props.Get(Prefix1 + "init-poll-interval")
+		b.fail(p.Pos.Errorf("%s is %s: it is in milliseconds, at most a day (86400000)", p.Name, p.Value))
+	}
+	c.WorkerThreads = b.whole(Prefix1+"init-worker-threads", 0, 1)
+	c.TasksPerHeartbeat = b.whole(Prefix1+"maximum-tasks-per-heartbeat", math.MaxInt16, 1)
+	c.TasksAfterOffSwitch = b.whole(Prefix1+"maximum-tasks-after-offswitch", 0, 0)
+	b.otherwise = Capacity1Queue{
+		MaxCapacity:             -1,
+		MinimumUserLimitPercent: b.percent(Prefix1+"default-minimum-user-limit-percent", 100),
+		UserLimitFactor:         b.factor(Prefix1+"default-user-limit-factor", 1),
+		SupportsPriority:        b.truth(Prefix1+"default-supports-priority", false),
+		MaxActiveTasks:          b.whole(Prefix1+"default-maximum-active-tasks-per-queue", 200_000, 1),
+		MaxActiveTasksPerUser:   b.whole(Prefix1+"default-maximum-active-tasks-per-user", 100_000, 1),
+		AcceptFactor:            b.whole(Prefix1+"default-init-accept-jobs-factor", 10, 1),
+	}
+}
+
+func (b *capacity1Reader) queue(q *Capacity1Queue) {
+	key := func(s string) string { return queuePrefix1 + q.Name + "." + s }
+	o := &b.otherwise
+	if p := b.props.Get(key("capacity")); p != nil {
+		q.Capacity = b.between(p, 1, 100)
+	}
+	q.MaxCapacity = o.MaxCapacity
+	if p := b.props.Get(key("maximum-capacity")); p != nil {
+		if q.MaxCapacity = b.between(p, -1, 100); q.MaxCapacity <= 0 {
+			q.MaxCapacity = -1 // as Hadoop takes it
+		}
+	}
+	q.MinimumUserLimitPercent = b.percent(key("minimum-user-limit-percent"), o.MinimumUserLimitPercent)
+	q.UserLimitFactor = b.factor(key("user-limit-factor"), o.UserLimitFactor)
+	q.SupportsPriority = b.truth(key("supports-priority"), o.SupportsPriority)
+	q.MaxActiveTasks = b.whole(key("maximum-initialized-active-tasks"), o.MaxActiveTasks, 1)
+	perUser := key("maximum-initialized-active-tasks-per-user")
+	q.MaxActiveTasksPerUser = b.whole(perUser, min(o.MaxActiveTasksPerUser, q.MaxActiveTasks), 1)
+	if p := b.props.Get(perUser); p != nil && q.MaxActiveTasksPerUser > q.MaxActiveTasks {
+		b.fail(p.Pos.Errorf("%s is %d, more than the queue's maximum-initialized-active-tasks %d", p.Name, q.MaxActiveTasksPerUser, q.MaxActiveTasks))
+	}
+	q.AcceptFactor = b.whole(key("init-accept-jobs-factor"), o.AcceptFactor, 1)
+}
+
+// percent reads a share of users: above 0 and at most 100.
+func (b *capacity1Reader) percent(name string, otherwise float64) float64 {
+	p := b.props.Get(name)
+	if p == nil {
+		return otherwise
+	}
+	v := b.between(p, 0, 100)
+	if v == 0 {
+		b.fail(p.Pos.Errorf("%s is %s: it must be above 0", p.Name, shorten(p.Value)))
+	}
+	return v
+}
+
+func (b *capacity1Reader) factor(name string, otherwise float64) float64 {
+	p := b.props.Get(name)
+	if p == nil {
+		return otherwise
+	}
+	v := b.between(p, 0, maxFactor)
+	if v == 0 {
+		b.fail(p.Pos.Errorf("%s is %s: it must be above 0", p.Name, shorten(p.Value)))
+	}
+	return v
+}
+
+func (b *capacity1Reader) between(p *Property, least, most float64) float64 {
+	f, err := parseDouble(p.Value)
+	switch {
+	case err != nil && strings.HasSuffix(p.Value, "%"):
+		b.fail(p.Pos.Errorf("%s is %q: write the percentage without the sign", p.Name, shorten(p.Value)))
+	case err != nil:
+		b.fail(p.Pos.Errorf("%s is %q, not a number", p.Name, shorten(p.Value)))
+	case f < least || f > most:
+		b.fail(p.Pos.Errorf("%s is %s: it must be between %v and %v", p.Name, shorten(p.Value), least, most))
+	}
+	return f
+}
+
+// shareRest gives queues without a capacity equal parts of what the others leave. It refuses capacities that together are more than the
+// cluster, or leave too little.
+func (b *capacity1Reader) shareRest() error {
+	sum, without := 0.0, 0
+	last := b.c.Queues[0].Pos
+	for i := range b.c.Queues {
+		q := &b.c.Queues[i]
+		if p := b.props.Get(queuePrefix1 + q.Name + ".capacity"); p != nil {
+			last = p.Pos
+		} else {
+			without++
+		}
+		sum += q.Capacity
+	}
+	if sum > 100+1e-6 {
+		return last.Errorf("the capacities of the queues sum to %.6g: they must not exceed 100", sum)
+	}
+	part := (100 - sum) / float64(max(without, 1))
+	for i := range b.c.Queues {
+		q := &b.c.Queues[i]
+		if q.Capacity != 0 {
+			continue
+		}
+		if part < 1 {
+			return q.Pos.Errorf("queue %s has no capacity, and the others leave %.6g percent for %d such queues: set %s%s.capacity",
+				shorten(q.Name), 100-sum, without, queuePrefix1, shorten(q.Name))
+		}
+		q.Capacity = part
+	}
+	return nil
+}
+
+func (b *capacity1Reader) checkMaxima() error {
+	for i := range b.c.Queues {
+		q := &b.c.Queues[i]
+		if q.MaxCapacity != -1 && q.MaxCapacity < q.Capacity {
+			return b.props.Get(queuePrefix1+q.Name+".maximum-capacity").Pos.Errorf("queue %s has maximum-capacity %v, less than its capacity %v",
+				shorten(q.Name), q.MaxCapacity, q.Capacity)
+		}
+	}
+	return nil
+}
+
+// classify notes a setting that has no effect, or is not known at all.
+func (b *capacity1Reader) classify(p *Property) {
+	c := b.c
+	rest, ours := strings.CutPrefix(p.Name, Prefix1)
+	if !ours {
+		if p.Name != queueNames1 {
+			c.NotModelled = note(c.NotModelled, p.String()+" is not modelled")
+		}
+		return
+	}
+	table := schedulerSettings1
+	name, setting, ofQueue := splitQueue1(p.Name)
+	if ofQueue {
+		rest, table = setting, queueSettings1
+		if _, there := b.at[name]; !there && lookUp(table, setting) != unheard {
+			b.warn(p.Pos, "%s has no effect: there is no queue %s in %s", shorten(p.Name), shorten(name), queueNames1)
+			return
+		}
+	}
+	switch lookUp(table, rest) {
+	case notModelled:
+		c.NotModelled = note(c.NotModelled, p.String()+" is not modelled")
+	case unheard:
+		if len(c.Warnings) <= maxNotes {
+			b.warn(p.Pos, "%s is not a known setting%s", shorten(p.Name), didYouMean(rest, listed(table)))
+		}
+	}
+}
