@@ -1,0 +1,200 @@
+package modelfile
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/internal/yamlfile"
+	"github.com/yardmaster/yardmaster/sim/mapreduce"
+	"github.com/yardmaster/yardmaster/sim/node"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// reader makes a reader of a value from one of its text.
+func reader(read func(n *yamlfile.Node, text string) error) func(*yamlfile.Node) error {
+	return func(n *yamlfile.Node) error {
+		text, err := n.Value()
+		if err != nil {
+			return err
+		}
+		return read(n, strings.TrimSpace(text))
+	}
+}
+
+func float(n *yamlfile.Node, text string, lo, hi float64) (float64, error) {
+	v, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
+	if err != nil || math.IsNaN(v) {
+		return 0, n.Errorf("%q is not a number", text)
+	}
+	if v < lo || v > hi {
+		return 0, n.Errorf("%v is not between %v and %v", v, lo, hi)
+	}
+	return v, nil
+}
+
+func number(p *float64, lo, hi float64) func(*yamlfile.Node) error {
+	return reader(func(n *yamlfile.Node, text string) (err error) {
+		*p, err = float(n, text, lo, hi)
+		return err
+	})
+}
+
+func bytes(p *unit.Bytes, least unit.Bytes) func(*yamlfile.Node) error {
+	return reader(func(n *yamlfile.Node, text string) error {
+		b, err := unit.ParseBytes(text)
+		if err != nil {
+			return n.Errorf("%v", err)
+		}
+		if b < least || b > mapreduce.MaxBuffer {
+			return n.Errorf("%v is not between %v and %v", b, least, unit.Bytes(mapreduce.MaxBuffer))
+		}
+		*p = b
+		return nil
+	})
+}
+
+// rate reads 280MB/s.
+func rate(p *float64) func(*yamlfile.Node) error {
+	return reader(func(n *yamlfile.Node, text string) error {
+		amount, ok := strings.CutSuffix(text, "/s")
+		if !ok {
+			return n.Errorf("%q is not a rate: write 280MB/s", text)
+		}
+		b, err := unit.ParseBytes(amount)
+		if err != nil {
+			return n.Errorf("%v", err)
+		}
+		if b < 1 {
+			return n.Errorf("a disk that moves nothing would never be done")
+		}
+		*p = float64(b)
+		return nil
+	})
+}
+
+// hertz reads 2.5GHz, or a number of cycles a second.
+func hertz(p *float64) func(*yamlfile.Node) error {
+	return reader(func(n *yamlfile.Node, text string) error {
+		body, scale := text, 1.0
+		for _, u := range []struct {
+			suffix string
+			scale  float64
+		}{{"ghz", 1e9}, {"mhz", 1e6}, {"khz", 1e3}, {"hz", 1}} {
+			if rest, ok := strings.CutSuffix(strings.ToLower(text), u.suffix); ok {
+				body, scale = strings.TrimSpace(rest), u.scale
+				break
+			}
+		}
+		v, err := strconv.ParseFloat(body, 64)
+		if err != nil || !(v*scale >= 1 && v*scale <= 1e15) {
+			return n.Errorf("%q is not the clock of a processor: write 2.5GHz", text)
+		}
+		*p = v * scale
+		return nil
+	})
+}
+
+func seconds(p *float64) func(*yamlfile.Node) error {
+	return reader(func(n *yamlfile.Node, text string) error {
+		t, err := unit.ParseTime(text)
+		if err != nil {
+			return n.Errorf("%v", err)
+		}
+		if t < 0 || t > unit.Hour {
+			return n.Errorf("a seek of %v", t)
+		}
+		*p = t.Seconds()
+		return nil
+	})
+}
+
+// memory reads an amount, or unlimited.
+func memory(p *float64) func(*yamlfile.Node) error {
+	return reader(func(n *yamlfile.Node, text string) error {
+		if text == "unlimited" {
+			*p = 0
+			return nil
+		}
+		var b unit.Bytes
+		if err := bytes(&b, 1)(n); err != nil {
+			return err
+		}
+		*p = float64(b)
+		return nil
+	})
+}
+
+// intOr reads a whole number, or a word that stands for 0.
+func intOr(word string, p *int64, lo, hi int64) func(*yamlfile.Node) error {
+	return reader(func(n *yamlfile.Node, text string) error {
+		if text == word {
+			*p = 0
+			return nil
+		}
+		if _, err := strconv.ParseInt(text, 10, 64); err != nil {
+			return n.Errorf("%q is neither a whole number nor %q", text, word)
+		}
+		return yamlfile.Int(p, lo, hi)(n)
+	})
+}
+
+func fetch(p *mapreduce.Fetch) func(*yamlfile.Node) error {
+	return reader(func(n *yamlfile.Node, text string) error {
+		for _, f := range []mapreduce.Fetch{mapreduce.ByHost, mapreduce.ByMap} {
+			if text == f.String() {
+				*p = f
+				return nil
+			}
+		}
+		return n.Errorf("%q is no way to fetch: want host or map", text)
+	})
+}
+
+// percent reads 10% as the logarithm of 1.10.
+func percent(p *float64) func(*yamlfile.Node) error {
+	return reader(func(n *yamlfile.Node, text string) error {
+		body, ok := strings.CutSuffix(text, "%")
+		if !ok && text != "0" {
+			return n.Errorf("%q is not a percentage: write 10%%", text)
+		}
+		v, err := float(n, strings.TrimSpace(body), 0, 600)
+		if err != nil {
+			return err
+		}
+		*p = math.Log((100 + v) / 100)
+		return nil
+	})
+}
+
+// efficiency reads 1 (nothing is lost), a list by the number of streams, or {falls: a} for 1/(1+a*(n-1)).
+func efficiency(p *node.Efficiency) func(*yamlfile.Node) error {
+	return func(n *yamlfile.Node) error {
+		if n.Shape == yamlfile.Mapping {
+			a := 0.0
+			if err := n.Read("efficiency", []string{"falls"}, yamlfile.Keys{"falls": number(&a, 0, 1000)}); err != nil {
+				return err
+			}
+			*p = node.Falling(a)
+			return nil
+		}
+		items, err := n.Values()
+		if err != nil {
+			return err
+		}
+		if len(items) == 0 {
+			return n.Errorf("a list of efficiencies needs at least one value")
+		}
+		values := make([]float64, len(items))
+		for i, item := range items {
+			if values[i], err = float(item, strings.TrimSpace(item.Text), 1e-6, 1); err != nil {
+				return err
+			}
+		}
+		*p = nil
+		if len(values) > 1 || values[0] < 1 {
+			*p = node.Table(values...)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,130 @@
+package mapreduce
+
+import (
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/fabric"
+	"github.com/yardmaster/yardmaster/sim/flow"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// network is the cluster's network and the instant for which it asked to be woken.
+type network struct {
+	flows   *flow.Network
+	fabric  *fabric.Fabric
+	number  []int32 // the fabric's numbers of the engine's nodes
+	path    []flow.Link
+	wake    unit.Time
+	changed bool
+	done    func(flow.ID, uint64)
+	traffic sim.Traffic
+}
+
+// newNetwork builds the network that a cluster describes; nil where it describes none. The engine has its nodes in another order
+// for every seed.
+func newNetwork(w *Worker, described, c *cluster.Cluster) (*network, error) {
+	if described.Network == nil {
+		return nil, nil
+	}
+	n := &network{flows: flow.New(), wake: unit.Never, done: func(_ flow.ID, data uint64) { w.finished(data) }}
+	var err error
+	if n.fabric, err = fabric.Build(described, n.flows); err != nil {
+		return nil, err
+	}
+	n.number, err = n.fabric.Numbers(c)
+	return n, err
+}
+
+// bring moves the network to the present, to be changed. Rates are worked out once for all changes at one instant.
+func (n *network) bring(w *Worker) {
+	if w.now > n.flows.Now() {
+		n.flows.Advance(w.now, n.done)
+	}
+	n.changed = true
+}
+
+func (n *network) start(w *Worker, a, from, to int32, bytes float64) {
+	n.bring(w)
+	f, t := n.number[from], n.number[to]
+	n.path = n.fabric.Path(f, t, w.tasks[w.acts[a].task].key, n.path)
+	ac := &w.acts[a]
+	ac.where = onNetwork
+	ac.id = int32(n.flows.Start(n.path, bytes, flow.Options{Data: w.data(a)}))
+	n.traffic.Flows++
+	switch ac.purpose {
+	case aRead:
+		n.traffic.Read += bytes
+	case aFetch:
+		n.traffic.Shuffled += bytes
+	}
+	if n.fabric.Rack(f) != n.fabric.Rack(t) {
+		n.traffic.CrossRack += bytes
+	}
+}
+
+func (n *network) stop(w *Worker, a int32) {
+	n.bring(w)
+	if w.acts[a].where == onNetwork { // it did not finish just now
+		n.flows.Stop(flow.ID(w.acts[a].id))
+	}
+}
+
+// roundTrip is the time that a request and the first byte of its answer travel, in seconds.
+func (n *network) roundTrip(from, to int32) float64 {
+	return 2 * n.fabric.Latency(n.number[from], n.number[to]).Seconds()
+}
+
+// due says whether a wake is the one that was asked for last.
+func (n *network) due(w *Worker) bool { return n.wake == w.host.Now() }
+
+func (n *network) advance(w *Worker) {
+	n.wake = unit.Never
+	n.bring(w)
+	n.flows.Advance(w.now, n.done)
+}
+
+// plan asks to be woken for what finishes next.
+func (n *network) plan(w *Worker) {
+	if !n.changed {
+		return
+	}
+	n.changed = false
+	if at, ok := n.flows.Next(); ok {
+		if t := w.instant(at); t < n.wake {
+			n.wake = t
+			w.host.At(t, wakeNetwork)
+		}
+	}
+}
+
+func (n *network) share(ac *activity) float64 {
+	if ac.bytes <= 0 {
+		return 1
+	}
+	return 1 - n.flows.Left(flow.ID(ac.id))/ac.bytes
+}
+
+// Network is the network and its fabric, for counters; nil where the cluster describes none.
+func (w *Worker) Network() (*flow.Network, *fabric.Fabric) {
+	if w.net == nil {
+		return nil, nil
+	}
+	return w.net.flows, w.net.fabric
+}
+
+// Traffic is what went over the network, for the run's summary; nil where the cluster describes none.
+func (w *Worker) Traffic() *sim.Traffic {
+	if w.net == nil {
+		return nil
+	}
+	n := w.net
+	n.traffic.Links = n.traffic.Links[:0]
+	for _, l := range n.fabric.Links() {
+		use := sim.LinkUse{Name: l.Name, Bytes: n.flows.Carried(l.ID), Crossings: n.flows.Crossings(l.ID)}
+		if all := n.fabric.Capacity(l.ID) * n.flows.Now(); all > 0 {
+			use.Utilisation = use.Bytes / all
+		}
+		n.traffic.Links = append(n.traffic.Links, use)
+	}
+	return &n.traffic
+}

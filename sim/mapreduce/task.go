@@ -1,0 +1,195 @@
+package mapreduce
+
+import (
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/node"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// phase is what a task does, or will do when what it waits for is over.
+type phase uint8
+
+const (
+	pStart phase = iota
+
+	pRead // a map's, for each piece
+	pMap
+	pSort
+	pSpill
+	pMergeRead
+	pMergeWrite
+
+	pOpen // a reduce's
+	pFetch
+	pLastMerge
+	pLastSpill
+	pReduceSort
+	pRunsRead
+	pRunsWrite
+	pReduceRead
+	pReduceInput
+	pReduce
+	pPass
+
+	pWrite // of either
+	pDone
+)
+
+// task is a task that holds a container.
+type task struct {
+	job     *job // nil: not in use
+	key     uint64
+	number  int64
+	stage   int
+	node    int32
+	index   int32 // among the running of its stage
+	acts    int32 // list of its activities; -1: none
+	store   int32 // the disk for what it writes
+	from    int32 // the disk that its input is read from
+	phase   phase
+	merging bool
+	slow    float64 // times as long as it should its steps take
+
+	memory float64 // bytes promised to it
+	share  float64 // of its input that fills the buffer once
+	left   float64 // of its input, as a share
+	piece  float64 // the share in work
+	runs   int64   // spills on disk
+	pass   int64   // of the merge
+	parts  int32   // things that its step waits for together
+
+	queue    float64 // bytes fetched and in memory
+	segments int64
+	copying  int64   // transfers under way
+	taken    int64   // outputs whose transfer has started
+	fetched  float64 // bytes
+	merges   uint64
+	sources  []source // by edge and store
+	turn     ring     // of sources that have something and nobody is at
+	pos      []int32  // by edge: outputs of the log whose transfer has started
+
+	done, total float64 // seconds of nominal work on an idle node, for progress
+}
+
+// open fills the record of a task that starts.
+func (w *Worker) open(st *sim.Task) {
+	j := w.jobs[st.Job]
+	s := &j.stages[st.Stage]
+	tk := &w.tasks[st.ID]
+	key := workload.Seed(workload.Seed(j.key, uint64(st.Stage)), uint64(st.Number))
+	m := &w.machines[st.Node]
+	*tk = task{
+		job: j, key: key, number: st.Number, stage: st.Stage, node: st.Node, index: -1, acts: -1,
+		store: m.store + int32(node.DiskFor(workload.Seed(key, 1<<32), int(m.disks))),
+		slow:  st.Slow, left: 1, share: 1,
+		sources: tk.sources, turn: tk.turn, pos: tk.pos,
+	}
+	if attempt := uint64(st.Attempt) << 1; st.Copy {
+		tk.key = workload.Seed(key, 1<<40|attempt|1)
+	} else if attempt > 0 {
+		tk.key = workload.Seed(key, 1<<40|attempt)
+	}
+	if len(s.edges) > 0 {
+		want := float64(w.model.MemorySpace)
+		tk.memory = m.Memory.Take(want, want/8)
+		tk.index = int32(len(s.running))
+		s.running = append(s.running, st.ID)
+		w.openSources(tk, s)
+	} else {
+		want := float64(w.model.Buffer)
+		tk.memory = m.Memory.Take(want, want/8)
+		if s.passes > tk.memory {
+			tk.share = tk.memory / s.passes
+		}
+		tk.total = w.mapSeconds(tk, s)
+	}
+	if s.reads > 0 {
+		tk.from = w.holder(st.ID, key)
+	}
+}
+
+// close gives back what a task has. Its activities are over.
+func (w *Worker) close(t int32) {
+	tk := &w.tasks[t]
+	w.machines[tk.node].Memory.Give(tk.memory)
+	if tk.index >= 0 {
+		s := &tk.job.stages[tk.stage]
+		last := len(s.running) - 1
+		moved := s.running[last]
+		s.running[tk.index] = moved
+		w.tasks[moved].index = tk.index
+		s.running = s.running[:last]
+	}
+	tk.job = nil
+}
+
+// holder chooses the disk that a task's input is read from: its own node's, else one of its rack, else any that holds it.
+func (w *Worker) holder(t int32, key uint64) int32 {
+	tk := &w.tasks[t]
+	block := workload.Seed(key, 1<<33) // the block is on the disk of the same number wherever it lies
+	w.nodes = w.host.Replicas(t, w.nodes[:0])
+	best := tk.node
+	if len(w.nodes) > 0 {
+		first := int(workload.Seed(key, 1<<34) % uint64(len(w.nodes)))
+		rank := 3
+		for i := range w.nodes {
+			n := w.nodes[(first+i)%len(w.nodes)]
+			r := 2
+			if n == tk.node {
+				r = 0
+			} else if w.rack[n] == w.rack[tk.node] {
+				r = 1
+			}
+			if r < rank {
+				best, rank = n, r
+			}
+		}
+	}
+	return w.machines[best].store + int32(node.DiskFor(block, int(w.machines[best].disks)))
+}
+
+// cpu has the task's next step wait for the processor. It says whether there is anything to wait for.
+func (w *Worker) cpu(t int32, cycles, sigma float64, phase uint64) bool {
+	if cycles <= 0 {
+		return false
+	}
+	a := w.begin(t, aStep)
+	m := &w.machines[w.tasks[t].node]
+	w.acts[a].weight = cycles / m.rate
+	w.work(a, m.cpu, noisy(cycles, sigma, workload.Seed(w.tasks[t].key, phase)))
+	return true
+}
+
+// disk has the task's next step wait for its node's disk.
+func (w *Worker) disk(t, st int32, units float64, phase uint64) bool {
+	if units <= 0 {
+		return false
+	}
+	a := w.begin(t, aStep)
+	k := &w.stores[st]
+	w.acts[a].weight = units / k.rate
+	w.work(a, k.device, noisy(units, w.model.Noise, workload.Seed(w.tasks[t].key, phase)))
+	return true
+}
+
+// read has the task's next step wait for input, from wherever it lies.
+func (w *Worker) read(t int32, bytes float64, phase uint64) bool {
+	if bytes <= 0 {
+		return false
+	}
+	tk := &w.tasks[t]
+	k := &w.stores[tk.from]
+	if k.node == tk.node {
+		w.stats.ReadLocal += bytes
+		return w.disk(t, tk.from, k.ReadUnits(bytes), phase)
+	}
+	w.stats.ReadRemote += bytes
+	a := w.begin(t, aRead)
+	ac := &w.acts[a]
+	ac.store, ac.bytes = w.tasks[t].from, bytes
+	units := k.ReadUnits(bytes)
+	ac.weight = units / k.rate
+	ac.units = noisy(units, w.model.Noise, workload.Seed(w.tasks[t].key, phase))
+	w.request(a)
+	return true
+}

@@ -1,0 +1,297 @@
+// Package mapreduce plays what the tasks of MapReduce do inside their containers: they start a process, read their input from a
+// disk of their own or of another node, map, sort and spill, merge; reduces fetch the parts of the map outputs while the maps
+// still run, merge them in memory and on disk, reduce, and write. Processors, disks and network are shared by all that use them
+// at the time, so that how long a task takes follows from where it runs and beside whom.
+//
+// The model is that of MRPERF (G. Wang, A. Butt, P. Pandey, K. Gupta, "A simulation approach to evaluating design decisions in
+// MapReduce setups", MASCOTS 2009, and its public release of 2010), as J. Chauhan used it ("Simulation and performance evaluation
+// of the Hadoop Capacity Scheduler", MSc thesis, University of Saskatchewan, 2013):
+//
+//	map:    process start (cpu); then, piece by piece of the input that fills the buffer once: read (disk here, or a request, the
+//	        holder's disk and the network), map (cpu), sort (cpu), spill (disk); merge of several spills (disk); output, where the
+//	        stage has any (disk)
+//	reduce: process start (cpu); at most Copiers transfers at once, each: request, disk of the map's node, network; what has come
+//	        is merged to disk when it fills the memory (cpu, disk); after the last map: what is left in memory is merged, sort
+//	        (cpu), read (disk), reduce (cpu), output (disk)
+//
+// A stage that needs no other is played as a map, one that needs others as a reduce; so graphs of more than two stages work. A
+// reduce waits for Released and holds its container meanwhile.
+//
+// What differs from MRPERF or was left open there:
+//
+//   - Data crosses the network as flows that share links max-min, not as packets; without a description of a network it takes no
+//     time. Requests cost the latency of the links, there and back, and no bandwidth.
+//   - A reduce merges beside its transfers: one merge at a time, of all that is in memory when it starts. Copiers do not wait for
+//     memory.
+//   - A reduce takes all that is ready on a disk in one transfer, unless the model says otherwise; see Fetch.
+//   - A node may have several disks. Data lies on one of them by a hash of what it belongs to. Short memory makes buffers smaller
+//     (see node.Memory).
+//   - A task that writes output to storage does so at its end; with more than one copy, see write.
+//   - A straggler (see sim.Stragglers) rests after each of its own steps; copying and merging in passing are not slowed.
+//   - Map outputs of a node that is lost stay readable, as the engine counts finished tasks as finished.
+//
+// A device's work is drawn from a log-normal distribution whose median is the work as computed; every draw is a function of
+// the seed, the job, the task, its attempt and the phase, so policies that are compared meet the same noise.
+//
+// The clock of the engine counts microseconds: each phase begins at the first microsecond at which the one before it is over.
+package mapreduce
+
+import (
+	"errors"
+	"math"
+
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/node"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// device is a device of some node and the instant for which it asked to be woken.
+type device struct {
+	*node.Device
+	wake    unit.Time // Never: none
+	touched bool      // it changed in this call: its wake is to be looked at
+}
+
+// store is one disk of the cluster.
+type store struct {
+	node   int32
+	device int32
+	rate   float64 // units a second
+	*node.Disk
+}
+
+// machine is where a node's devices are.
+type machine struct {
+	cpu          int32   // device
+	rate         float64 // cycles a second of a core
+	store, disks int32   // the first of its disks, and how many
+	*node.Machine
+}
+
+// Worker plays the phase model. It serves one run.
+type Worker struct {
+	model Model
+	host  sim.Host
+	now   float64 // seconds
+
+	machines []machine
+	devices  []device
+	stores   []store
+	racks    [][]int32 // nodes by rack
+	rack     []int32
+	net      *network // nil: data travels in no time
+
+	jobs  map[int64]*job
+	spare []*job
+	tasks []task
+
+	acts     []activity
+	freeActs []int32
+
+	collect func(node.ID, uint64) // notes what finished on a device
+	over    []uint64              // activities that are over where they were, to be handled
+	outputs []output              // of tasks that are done, to be told to those who wait for them
+	touched []int32               // devices
+
+	scratch []int32
+	nodes   []int32
+	stats   Stats
+}
+
+var _ sim.Worker = (*Worker)(nil)
+
+// New makes a worker for one run.
+func New(m Model) (*Worker, error) {
+	if err := m.Validate(); err != nil {
+		return nil, err
+	}
+	w := &Worker{model: m, jobs: map[int64]*job{}}
+	w.collect = func(_ node.ID, data uint64) { w.finished(data) }
+	return w, nil
+}
+
+// What a wake is for.
+const (
+	wakeDevice  uint64 = iota << 54
+	wakeTimer          // serial and number of an activity
+	wakeNetwork        // the network has something
+
+	wakeMask uint64 = 3 << 54
+)
+
+// Bind builds the devices of the cluster's nodes.
+func (w *Worker) Bind(h sim.Host) error {
+	if w.host != nil {
+		return errors.New("a worker serves one run: make a new one")
+	}
+	w.host = h
+	c := h.Cluster()
+	w.racks = make([][]int32, len(c.Racks))
+	for i := range c.Nodes {
+		spec, ok := w.model.Kinds[c.Nodes[i].Kind]
+		if !ok {
+			spec = w.model.Machine
+		}
+		m := machine{cpu: int32(len(w.devices)), rate: spec.Hertz, store: int32(len(w.stores)), Machine: node.New(spec)}
+		m.disks = int32(len(m.Disks))
+		w.devices = append(w.devices, device{Device: m.CPU, wake: unit.Never})
+		for _, k := range m.Disks {
+			w.stores = append(w.stores, store{node: int32(i), device: int32(len(w.devices)), rate: spec.Disk.Read, Disk: k})
+			w.devices = append(w.devices, device{Device: k.Device, wake: unit.Never})
+		}
+		w.machines = append(w.machines, m)
+		r := c.Nodes[i].Rack
+		w.racks[r] = append(w.racks[r], int32(i))
+		w.rack = append(w.rack, int32(r))
+	}
+	if w.model.Copiers == 0 {
+		w.model.Copiers = int64(len(c.Nodes))
+	}
+	var err error
+	w.net, err = newNetwork(w, h.Described(), c)
+	return err
+}
+
+// enter brings the worker's clock to the engine's.
+func (w *Worker) enter() { w.now = w.host.Now().Seconds() }
+
+// leave handles what finished during a call, until nothing more does, and asks to be woken for what comes next.
+func (w *Worker) leave() {
+	for i, o := 0, 0; ; {
+		switch {
+		case i < len(w.over):
+			data := w.over[i]
+			i++
+			if a := int32(uint32(data)); w.acts[a].serial == uint32(data>>32) {
+				w.went(a)
+			}
+			continue
+		case o < len(w.outputs):
+			w.announce(w.outputs[o])
+			o++
+			continue
+		}
+		w.over, w.outputs = w.over[:0], w.outputs[:0]
+		break
+	}
+	for _, d := range w.touched {
+		v := &w.devices[d]
+		v.touched = false
+		if at, ok := v.Next(); ok {
+			if t := w.instant(at); t < v.wake {
+				v.wake = t
+				w.host.At(t, wakeDevice|uint64(d))
+			}
+		}
+	}
+	w.touched = w.touched[:0]
+	if w.net != nil {
+		w.net.plan(w)
+	}
+}
+
+// instant is the first instant of the engine's clock that is not before so many seconds, nor over.
+func (w *Worker) instant(seconds float64) unit.Time {
+	us := math.Ceil(seconds * float64(unit.Second))
+	if !(us < float64(unit.Never)) {
+		return unit.Never - 1
+	}
+	t := max(unit.Time(us), w.host.Now())
+	if t.Seconds() < seconds { // rounding
+		t++
+	}
+	return t
+}
+
+// Wake implements sim.Worker.
+func (w *Worker) Wake(what uint64) {
+	arg := what &^ wakeMask
+	switch what & wakeMask {
+	case wakeDevice:
+		v := &w.devices[arg]
+		if v.wake != w.host.Now() {
+			return // it asked for an earlier one since
+		}
+		w.enter()
+		v.wake = unit.Never
+		w.at(int32(arg))
+	case wakeTimer:
+		a := int32(uint32(arg))
+		if ac := &w.acts[a]; ac.where != onTimer || uint64(ac.serial)&(1<<22-1) != arg>>32 {
+			return
+		}
+		w.enter()
+		w.acts[a].where = nowhere
+		w.over = append(w.over, w.data(a))
+	case wakeNetwork:
+		if !w.net.due(w) {
+			return
+		}
+		w.enter()
+		w.net.advance(w)
+	}
+	w.leave()
+}
+
+// Arrived implements sim.Worker.
+func (w *Worker) Arrived(j *workload.Job, seq int64) { w.jobs[seq] = w.newJob(j, seq) }
+
+// Left implements sim.Worker.
+func (w *Worker) Left(seq int64) {
+	if j := w.jobs[seq]; j != nil {
+		delete(w.jobs, seq)
+		w.spare = append(w.spare, j)
+	}
+}
+
+// Released implements sim.Worker.
+func (w *Worker) Released(seq int64, stage int) {
+	j := w.jobs[seq]
+	if j == nil || j.stages[stage].released {
+		return
+	}
+	s := &j.stages[stage]
+	s.released = true
+	if len(s.running) == 0 {
+		return
+	}
+	w.enter()
+	w.scratch = append(w.scratch[:0], s.running...)
+	for _, t := range w.scratch {
+		if w.tasks[t].phase == pFetch {
+			w.step(t)
+		}
+	}
+	w.leave()
+}
+
+// Started implements sim.Worker.
+func (w *Worker) Started(st *sim.Task) {
+	w.enter()
+	for int(st.ID) >= len(w.tasks) {
+		w.tasks = append(w.tasks, task{acts: -1})
+	}
+	w.open(st)
+	if st.StartUp > 0 {
+		a := w.begin(st.ID, aStep)
+		w.acts[a].rests, w.acts[a].rested = true, w.now // a straggler's container comes up as any other
+		w.delay(a, st.StartUp.Seconds())
+	} else {
+		w.step(st.ID)
+	}
+	w.leave()
+}
+
+// Stopped implements sim.Worker.
+func (w *Worker) Stopped(id int32) {
+	if int(id) >= len(w.tasks) || w.tasks[id].job == nil {
+		return // its work was done
+	}
+	w.enter()
+	for w.tasks[id].acts >= 0 {
+		w.cancel(w.tasks[id].acts)
+	}
+	w.close(id)
+	w.leave()
+}

@@ -1,0 +1,192 @@
+// Package node models what tasks share inside a machine: its processors, its disks and its memory.
+//
+// A Device shares its speed equally among the tasks on it (processor sharing, as MRPERF has it): with rate R, k servers and n
+// tasks each task moves on at
+//
+//	R * min(1, k/n) * efficiency(n)    units a second
+//
+// so that eight tasks on eight cores do not disturb each other and two on one disk take twice as long. A processor's unit is a
+// cycle and it has one server for each core; a disk's unit is a byte that is read and it has one server (see Disk).
+//
+// A device keeps a virtual clock: the work that every task present has been given since the device was last idle. A task that
+// joins at virtual instant v with u units to do leaves at v+u, whoever else comes and goes meanwhile; only the speed of the
+// virtual clock changes. So a change costs O(log n), and nothing is allocated once the device has seen its largest crowd.
+//
+// Invariants: no task moves faster than R; the units that tasks have been given add up to what the device did; of tasks that
+// finish together the one that started first is told first.
+//
+// Instants are float64 seconds. A device is driven by one goroutine.
+package node
+
+import "math"
+
+// ID names a task on a device. It is used again after the task has finished or was stopped.
+type ID int32
+
+// Efficiency is the share of its speed that a device keeps with n tasks on it, in (0, 1]; n is at least 1.
+type Efficiency func(n int) float64
+
+// Spec describes a device.
+type Spec struct {
+	Rate       float64    // units a second of one server
+	Servers    int        // 0: 1
+	Efficiency Efficiency // nil: 1 whatever the number of tasks
+}
+
+type task struct {
+	finish float64 // on the virtual clock
+	units  float64
+	data   uint64
+	serial uint64 // order of starts
+	pos    int32  // in the heap; -1: not in use
+}
+
+// Device is a resource that tasks share equally.
+type Device struct {
+	spec    Spec
+	servers float64
+
+	now     float64
+	virtual float64 // virtual clock at now
+	speed   float64 // of the virtual clock: units a second that each task is given
+	serial  uint64
+
+	tasks []task
+	free  []ID
+	heap  []ID // by (finish, serial)
+
+	worked float64
+	busy   float64
+}
+
+// NewDevice makes an idle device at instant 0. Its rate must be positive.
+func NewDevice(s Spec) *Device {
+	if !(s.Rate > 0) || math.IsInf(s.Rate, 0) || s.Servers < 0 {
+		panic("node: a device needs a positive rate and servers")
+	}
+	return &Device{spec: s, servers: float64(max(s.Servers, 1))}
+}
+
+// Now is the instant to which the device was advanced.
+func (d *Device) Now() float64 { return d.now }
+
+// Len counts the tasks present.
+func (d *Device) Len() int { return len(d.heap) }
+
+// Start puts a task of so many units on the device, now. data comes back when it finishes.
+func (d *Device) Start(units float64, data uint64) ID {
+	if !(units > 0) {
+		units = 0
+	}
+	var id ID
+	if k := len(d.free); k > 0 {
+		id, d.free = d.free[k-1], d.free[:k-1]
+	} else {
+		id = ID(len(d.tasks))
+		d.tasks = append(d.tasks, task{})
+	}
+	d.serial++
+	d.tasks[id] = task{finish: d.virtual + units, units: units, data: data, serial: d.serial, pos: int32(len(d.heap))}
+	d.heap = append(d.heap, id)
+	d.up(len(d.heap) - 1)
+	d.crowd()
+	return id
+}
+
+// Stop takes a task off the device, now, and returns the units it had left.
+func (d *Device) Stop(id ID) (left float64) {
+	left = d.Left(id)
+	d.remove(id)
+	return left
+}
+
+// Left is how many units a task has yet to be given.
+func (d *Device) Left(id ID) float64 { return max(0, d.tasks[id].finish-d.virtual) }
+
+// Share is the part of a task's units that it will have been given at an instant, if nothing changes before; from 0 to 1.
+func (d *Device) Share(id ID, at float64) float64 {
+	tk := &d.tasks[id]
+	if !(tk.units > 0) {
+		return 1
+	}
+	left := tk.finish - d.virtual - d.speed*max(0, at-d.now)
+	return min(1, max(0, 1-left/tk.units))
+}
+
+// Speed is what each task is given now, in units a second.
+func (d *Device) Speed() float64 { return d.speed }
+
+// SetRate changes the speed of a server from now on.
+func (d *Device) SetRate(rate float64) {
+	if !(rate > 0) || math.IsInf(rate, 0) {
+		panic("node: a device needs a positive rate")
+	}
+	d.spec.Rate = rate
+	d.crowd()
+}
+
+// Worked is how many units the device has given to tasks until now.
+func (d *Device) Worked() float64 { return d.worked }
+
+// Busy is for how many seconds the device's servers have worked until now: one of four servers for a second counts a quarter.
+func (d *Device) Busy() float64 { return d.busy }
+
+// Next is the instant at which the next task finishes as things stand.
+func (d *Device) Next() (at float64, ok bool) {
+	if len(d.heap) == 0 {
+		return 0, false
+	}
+	return d.due(), true
+}
+
+func (d *Device) due() float64 {
+	return d.now + max(0, d.tasks[d.heap[0]].finish-d.virtual)/d.speed
+}
+
+// Advance moves the device's time to an instant that is not before its own, calling done for every task that finishes on the
+// way, at the instant of its finish. done may start and stop tasks; its task's ID is free already.
+func (d *Device) Advance(to float64, done func(id ID, data uint64)) {
+	for len(d.heap) > 0 {
+		at := d.due()
+		if at > to {
+			break
+		}
+		id := d.heap[0]
+		tk := &d.tasks[id]
+		data, finish := tk.data, tk.finish
+		d.pass(at)
+		d.virtual = max(d.virtual, finish) // exactly, so that tasks that finish together do
+		d.remove(id)
+		if done != nil {
+			done(id, data)
+		}
+	}
+	if to > d.now {
+		d.pass(to)
+	}
+}
+
+// pass moves time on without a change of the crowd.
+func (d *Device) pass(to float64) {
+	dt := to - d.now
+	d.now = to
+	if n := float64(len(d.heap)); n > 0 {
+		given := d.speed * dt
+		d.virtual += given
+		d.worked += given * n
+		d.busy += dt * min(1, n/d.servers)
+	}
+}
+
+// crowd sets the speed that follows from the number of tasks.
+func (d *Device) crowd() {
+	n := len(d.heap)
+	if n == 0 {
+		d.virtual, d.speed = 0, 0 // the clock starts anew, so that it never grows too large to be exact
+		return
+	}
+	d.speed = d.spec.Rate * min(1, d.servers/float64(n))
+	if d.spec.Efficiency != nil {
+		d.speed *= d.spec.Efficiency(n)
+	}
+}

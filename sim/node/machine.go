@@ -1,0 +1,139 @@
+package node
+
+import (
+	"fmt"
+	"math"
+)
+
+// DiskSpec describes a disk. Reads and writes share it: its unit is a byte read, and what else it does is counted in those.
+type DiskSpec struct {
+	Read, Write         float64    // bytes a second
+	ReadSeek, WriteSeek float64    // seconds before the first byte of each request
+	Efficiency          Efficiency // of the disk as a whole with n requests on it; nil: 1
+}
+
+// Disk is a device of one server that knows what reading and writing cost.
+type Disk struct {
+	*Device
+	spec DiskSpec
+}
+
+// NewDisk makes an idle disk.
+func NewDisk(s DiskSpec) *Disk {
+	return &Disk{Device: NewDevice(Spec{Rate: s.Read, Servers: 1, Efficiency: s.Efficiency}), spec: s}
+}
+
+// ReadUnits is what reading so many bytes in one request costs; nothing costs nothing.
+func (k *Disk) ReadUnits(bytes float64) float64 {
+	if !(bytes > 0) {
+		return 0
+	}
+	return bytes + k.spec.ReadSeek*k.spec.Read
+}
+
+// WriteUnits is what writing so many bytes in one request costs.
+func (k *Disk) WriteUnits(bytes float64) float64 {
+	if !(bytes > 0) {
+		return 0
+	}
+	return bytes*k.spec.Read/k.spec.Write + k.spec.WriteSeek*k.spec.Read
+}
+
+// Falling is the efficiency of a disk whose heads move between streams: eff(n) = 1/(1+a*(n-1)).
+func Falling(a float64) Efficiency {
+	return func(n int) float64 { return 1 / (1 + a*float64(n-1)) }
+}
+
+// Table is an efficiency read from measurements: the first value is for one task, the last for all larger numbers.
+func Table(values ...float64) Efficiency {
+	if len(values) == 0 {
+		return nil
+	}
+	return func(n int) float64 { return values[min(n, len(values))-1] }
+}
+
+// Memory is what a machine may promise to the tasks it runs. The zero value has no limit.
+//
+// A task never waits for memory: it takes what there is, down to a floor of its own, and a buffer that turned out smaller
+// fills and spills more often. So memory can make work slower but cannot make tasks wait for each other.
+type Memory struct {
+	Limit float64 // bytes; 0: no limit
+	taken float64
+}
+
+// Take promises up to want bytes, and at least floor, whatever is left. What it returns is to be given back.
+func (m *Memory) Take(want, floor float64) float64 {
+	got := want
+	if m.Limit > 0 {
+		got = max(min(want, m.Limit-m.taken), min(floor, want))
+	}
+	m.taken += got
+	return got
+}
+
+// Give takes a promise back.
+func (m *Memory) Give(bytes float64) { m.taken = max(0, m.taken-bytes) }
+
+// Taken is how many bytes are promised.
+func (m *Memory) Taken() float64 { return m.taken }
+
+// MachineSpec describes one machine.
+type MachineSpec struct {
+	Hertz  float64 // cycles a second of a core
+	Cores  int
+	Disks  int // alike; 0: 1
+	Disk   DiskSpec
+	Memory float64 // bytes for tasks; 0: no limit
+}
+
+// Limits on what is taken for a machine.
+const (
+	MaxCores = 1 << 16
+	MaxDisks = 1 << 10
+	maxRate  = 1e18
+)
+
+// Validate reports what makes a machine impossible.
+func (s *MachineSpec) Validate() error {
+	switch {
+	case !(s.Hertz > 0 && s.Hertz <= maxRate) || s.Cores < 1 || s.Cores > MaxCores:
+		return fmt.Errorf("a machine with %d cores of %v cycles/s: both must be positive, and the cores at most %d", s.Cores, s.Hertz, MaxCores)
+	case s.Disks < 0 || s.Disks > MaxDisks:
+		return fmt.Errorf("a machine with %d disks: at most %d", s.Disks, MaxDisks)
+	case !(s.Disk.Read > 0 && s.Disk.Read <= maxRate && s.Disk.Write > 0 && s.Disk.Write <= maxRate):
+		return fmt.Errorf("a disk that reads %v and writes %v bytes/s: both must be positive", s.Disk.Read, s.Disk.Write)
+	case !(s.Disk.ReadSeek >= 0 && s.Disk.ReadSeek <= 3600 && s.Disk.WriteSeek >= 0 && s.Disk.WriteSeek <= 3600):
+		return fmt.Errorf("seeks of %v s and %v s: neither may be negative or longer than an hour", s.Disk.ReadSeek, s.Disk.WriteSeek)
+	case !(s.Memory >= 0) || math.IsInf(s.Memory, 0):
+		return fmt.Errorf("%v bytes of memory for tasks", s.Memory)
+	}
+	return nil
+}
+
+// Machine is the devices of one machine.
+type Machine struct {
+	CPU    *Device
+	Disks  []*Disk
+	Memory Memory
+}
+
+// New makes an idle machine from a valid description.
+func New(s MachineSpec) *Machine {
+	m := &Machine{
+		CPU:    NewDevice(Spec{Rate: s.Hertz, Servers: s.Cores}),
+		Memory: Memory{Limit: s.Memory},
+	}
+	for range max(s.Disks, 1) {
+		m.Disks = append(m.Disks, NewDisk(s.Disk))
+	}
+	return m
+}
+
+// DiskFor is the number of the disk that holds what key names, of so many. Data has a place: whoever reads it must go to the
+// disk it was written to, so the disk follows from what is stored (by hash) and not from which one is idle at the moment.
+func DiskFor(key uint64, disks int) int {
+	if disks <= 1 {
+		return 0
+	}
+	return int((key >> 32) * uint64(disks) >> 32)
+}
