@@ -1,9 +1,12 @@
 package scenario
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/yardmaster/yardmaster/sim/hdfs"
 )
 
 // Command is the scenario as typed at a shell, with flags only: it makes the same run again, without the scenario file.
@@ -74,7 +77,7 @@ func (s *Scenario) Assumptions() []string {
 		say("cluster: a container starts its task at once")
 	}
 	if m.Replicas > 0 {
-		say("cluster: input blocks without named hosts lie on ", strconv.Itoa(m.Replicas), " nodes at random")
+		say("cluster: input blocks without named hosts lie on ", strconv.Itoa(m.Replicas), " nodes, placed by the rule ", cmp.Or(m.Placement, hdfs.Default))
 	}
 	switch {
 	case m.FailTask > 0:
@@ -87,6 +90,7 @@ func (s *Scenario) Assumptions() []string {
 	default:
 		say("cluster: no task fails of itself")
 	}
+	out = append(out, copyAssumptions(m)...)
 	for _, l := range m.Losses {
 		until := "for good"
 		if l.For > 0 {

@@ -1,15 +1,20 @@
 package scenario
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/mapreduce"
+	"github.com/yardmaster/yardmaster/sim/mapreduce/modelfile"
 	"github.com/yardmaster/yardmaster/sim/transfer"
 )
 
 // Data says what happens to the data that tasks read and pass on.
 type Data struct {
+	Phases    string // name of a model of MapReduce's phases, or a file; "": tasks have the lengths of their stages
 	Network   string // as typed; "": that of the cluster's file, if it has one; NoNetwork: none
 	Pairs     int    // tasks of a stage up to which a shuffle is played between nodes, beyond between racks; 0: the worker's own
 	Tolerance float64
@@ -37,6 +42,12 @@ func dataSettings() []Setting {
 			},
 			Get: func(s *Scenario) []string { return given(s.Data.Network) },
 		},
+		{
+			Name: "phases", In: "model", Value: "MODEL",
+			Help: "play the phases of maps and reduces on processors and disks, instead of task lengths: " + strings.Join(modelfile.Names(), ", ") + ", or a file (docs/phases.md)",
+			Set:  func(s *Scenario, v string) error { s.Data.Phases = v; return nil },
+			Get:  func(s *Scenario) []string { return given(s.Data.Phases) },
+		},
 		number("pairs", "model", "N", "tasks of a stage up to which its output is fetched node by node, beyond that rack by rack; 0: 32", 0, 1<<30,
 			func(s *Scenario) *int { return &s.Data.Pairs }),
 		share("flow-tolerance", "model", "relative change of a link's share below which its neighbours are not told; 0: exact", true,
@@ -57,6 +68,9 @@ func (s *Scenario) resolveData(out *Setup) error {
 		}
 		out.Cluster.Network = n
 	}
+	if s.Data.Phases != "" {
+		return s.resolvePhases(out)
+	}
 	if out.Cluster.Network == nil {
 		for _, name := range []string{"pairs", "flow-tolerance"} {
 			if slices.Contains(s.Given, name) {
@@ -75,17 +89,50 @@ func (s *Scenario) resolveData(out *Setup) error {
 	if o.Tolerance == 0 {
 		o.Tolerance = -1
 	}
-	out.NewWorker = func() sim.Worker { return transfer.New(out.Cluster, o) }
+	out.NewWorker = func() sim.Worker { return transfer.New(o) }
+	return nil
+}
+
+// resolvePhases lets the runs play phases.
+func (s *Scenario) resolvePhases(out *Setup) error {
+	for _, name := range []string{"pairs", "flow-tolerance"} {
+		if slices.Contains(s.Given, name) {
+			return misuse("--%s is for task lengths with a network; --phases plays every transfer: leave out one of them", name)
+		}
+	}
+	if s.Yarn.Clock != Ideal {
+		return misuse("--clock %s plays no phases: leave out one of them", s.Yarn.Clock)
+	}
+	m, err := modelfile.Open(s.Data.Phases)
+	if err != nil {
+		return &MisuseError{err}
+	}
+	if err := out.Cluster.Validate(); err != nil {
+		return &MisuseError{err}
+	}
+	if _, err := mapreduce.New(m); err != nil {
+		return &MisuseError{err}
+	}
+	out.Phases = &m
+	out.NewWorker = func() sim.Worker {
+		w, _ := mapreduce.New(m) // it was made once already
+		return w
+	}
 	return nil
 }
 
 // assumptions says what is taken for granted about data.
-func (d *Data) assumptions(c *cluster.Cluster) []string {
+func (d *Data) assumptions(c *cluster.Cluster, phases *mapreduce.Model) []string {
+	network := "data travels in no time"
+	if c.Network != nil {
+		network = "network " + c.Network.String() + ", flows share links max-min"
+	}
+	if phases != nil {
+		return []string{fmt.Sprintf("phases: model %s, version %d: tasks read, compute, spill, merge, fetch and write on the processors and disks of their nodes, shared evenly; %s; lengths in the workload are left aside, and there are no slowdowns",
+			phases.Name, phases.Version, network)}
+	}
 	if c.Network == nil {
 		return []string{"cluster: where a task's input lies, and the network, do not change how long it takes"}
 	}
-	out := []string{
-		"network: " + c.Network.String() + "; flows share links max-min; a task fetches blocks of other nodes and its share of a shuffle before it works; disks, and writing output, take no time of their own",
-	}
-	return out
+	return []string{network + "; a task fetches blocks of other nodes and its share of a shuffle before it works; disks, and writing output, take no time of their own"}
 }

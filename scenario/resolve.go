@@ -17,6 +17,7 @@ import (
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/mapreduce"
 	"github.com/yardmaster/yardmaster/sim/yarn"
 	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/workload/synth"
@@ -31,6 +32,7 @@ type Setup struct {
 	Timing   *yarn.Timing // of a YARN clock; nil: ideal time
 	Work     Work
 
+	Phases    *mapreduce.Model  // of the phases of tasks; nil: they have lengths
 	NewWorker func() sim.Worker // what plays the tasks of a run; nil: the lengths of their stages
 }
 
@@ -306,5 +308,5 @@ func (s *Setup) Assumptions() []string {
 	if s.Timing != nil {
 		return append(of, s.Scenario.Yarn.assumptions(s.Timing)...)
 	}
-	return slices.Concat(of, s.Scenario.Assumptions(), s.Scenario.Data.assumptions(s.Cluster))
+	return slices.Concat(of, s.Scenario.Assumptions(), s.Scenario.Data.assumptions(s.Cluster, s.Phases))
 }

@@ -33,6 +33,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/internal/yamlfile"
 	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/mapreduce/modelfile"
 	"github.com/yardmaster/yardmaster/workload/trace"
 )
 
@@ -163,6 +164,9 @@ func (s *Scenario) from(dir string) {
 	}
 	if s.Cluster != "" && !shorthand.MatchString(s.Cluster) {
 		s.Cluster = join(dir, s.Cluster)
+	}
+	if s.Data.Phases != "" && !slices.Contains(modelfile.Names(), s.Data.Phases) {
+		s.Data.Phases = join(dir, s.Data.Phases)
 	}
 	if s.Yarn.Site != "" {
 		s.Yarn.Site = join(dir, s.Yarn.Site)

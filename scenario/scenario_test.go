@@ -84,6 +84,11 @@ func arbitrary(t *rapid.T) Scenario {
 	s.Model.StartUp = unit.Time(span.Draw(t, "start-up"))
 	s.Model.Replicas = rapid.IntRange(0, 10).Draw(t, "replicas")
 	s.Model.FailTask = rapid.Float64Range(0, 0.99).Draw(t, "fail")
+	s.Model.Placement = rapid.SampledFrom([]string{"", "linear", "hadoop"}).Draw(t, "placement")
+	s.Model.Speculate = rapid.SampledFrom([]string{"", "hadoop", "late"}).Draw(t, "speculate")
+	if rapid.Bool().Draw(t, "straggle") {
+		s.Model.Stragglers = sim.Stragglers{Share: rapid.Float64Range(1e-9, 1).Draw(t, "share"), Factor: rapid.Float64Range(1, 1e6).Draw(t, "factor")}
+	}
 	for range rapid.IntRange(0, 3).Draw(t, "losses") {
 		s.Model.Losses = append(s.Model.Losses, sim.Loss{Node: "n@1", At: unit.Time(span.Draw(t, "at")), For: unit.Time(span.Draw(t, "for"))})
 	}

@@ -127,7 +127,7 @@ func (y *Yarn) timing(site conf.Site) yarn.Timing {
 }
 
 // idealOnly are the settings of the model that a YARN clock has no use for.
-var idealOnly = []string{"heartbeat", "per-beat", "end-on-beat", "start-up", "replicas", "fail-task", "attempts", "lose-node", "lookahead"}
+var idealOnly = []string{"heartbeat", "per-beat", "end-on-beat", "start-up", "replicas", "placement", "stragglers", "speculate", "fail-task", "attempts", "lose-node", "lookahead"}
 
 // resolveYarn opens what a YARN clock needs; without one, it refuses what only such a clock has.
 func (s *Scenario) resolveYarn(out *Setup) error {

@@ -41,15 +41,19 @@ func (p *pool) offerNode(n *policy.Node) {
 // tryOnNode starts the job's next task on the offered node, if it fits.
 func (p *pool) tryOnNode(v *policy.Job) policy.Verdict {
 	n := p.offer.Node
-	if !v.Ask.Fits(n.Free) {
+	if !v.Ask.Fits(n.Free) || v.Pending <= 0 {
 		return p.pass()
 	}
 	e := p.e
 	j := e.jobs[v.Index]
 	near, number := policy.NoPreference, int64(-1)
 	if s := v.Front; s >= 0 {
-		if nr := j.stages[s].near; nr != nil {
-			near, number = nr.Best(n.Index, n.Rack)
+		if st := &j.stages[s]; st.pending == 0 {
+			if near, number = e.spec.copyFor(j, s, n.Index); number < 0 {
+				return p.pass()
+			}
+		} else if st.near != nil {
+			near, number = st.near.Best(n.Index, n.Rack)
 		}
 		if p.place != nil && p.place.Fit(v, s, n, near) < 0 {
 			p.place.Skipped(v, s)
@@ -66,7 +70,12 @@ func (p *pool) tryAnyNode(v *policy.Job) policy.Verdict {
 	j := e.jobs[v.Index]
 	near, number := policy.NoPreference, int64(-1)
 	var at int32
-	if s := v.Front; s >= 0 && j.stages[s].near != nil {
+	if v.Pending <= 0 {
+		return p.pass()
+	}
+	if s := v.Front; s >= 0 && j.stages[s].pending == 0 {
+		near, number, at = e.spec.copyAnywhere(p, j, s)
+	} else if s >= 0 && j.stages[s].near != nil {
 		near, number, at = j.stages[s].near.choose(p, v.Ask)
 	} else {
 		at = p.findRoom(v.Ask)
@@ -107,7 +116,8 @@ func (p *pool) pass() policy.Verdict {
 }
 
 // start gives the job's next container: its master, one it keeps, or a task of its front stage. number is the task chosen
-// for its nearness, or -1 for the next one.
+// for its nearness, or -1 for the next one. Where no task is left to start it is a copy that was asked for: number is then the
+// record of the task that it races.
 func (e *engine) start(p *pool, j *job, n *policy.Node, near policy.Near, number int64) {
 	v := &j.views[p.id]
 	ask, front := v.Ask, v.Front
@@ -127,8 +137,11 @@ func (e *engine) start(p *pool, j *job, n *policy.Node, near policy.Near, number
 		q.Running++
 	}
 	q.Pending--
-	dry := false
+	dry, copied := false, false
 	switch {
+	case front >= 0 && j.stages[front].pending == 0:
+		copied = true
+		e.spec.start(j, front, n.Index, near, int32(number))
 	case front >= 0:
 		s := &j.stages[front]
 		number, attempt := s.take(number)
@@ -150,7 +163,7 @@ func (e *engine) start(p *pool, j *job, n *policy.Node, near policy.Near, number
 	if v.Pending == 0 {
 		p.waiting--
 		p.asks.remove(ask)
-	} else if dry || front == policy.MasterStage {
+	} else if dry || copied || front == policy.MasterStage {
 		if j.advance(uint8(p.id)); v.Ask != ask {
 			p.asks.remove(ask)
 			p.asks.add(v.Ask)

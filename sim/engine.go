@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/sim/hdfs"
 	"github.com/yardmaster/yardmaster/sim/internal/radix"
@@ -49,10 +50,12 @@ const (
 
 // engine is the state of one run.
 type engine struct {
-	cfg   Config
-	model Model
-	now   unit.Time
-	q     radix.Queue
+	cfg Config
+
+	described *cluster.Cluster // as it was given; cfg.Cluster has its nodes in the order of their heartbeats
+	model     Model
+	now       unit.Time
+	q         radix.Queue
 
 	pools []*pool // one; or one a kind of slot
 	jobs  []*job  // by index; nil: free
@@ -105,7 +108,7 @@ func newEngine(c Config) (*engine, error) {
 	if err := c.Cluster.Validate(); err != nil {
 		return nil, err
 	}
-	e := &engine{cfg: c, model: c.Model, freeTask: -1, alone: c.Alone, line: timeline.New(c.Model.Sample)}
+	e := &engine{cfg: c, described: c.Cluster, model: c.Model, freeTask: -1, alone: c.Alone, line: timeline.New(c.Model.Sample)}
 	if e.alone == nil && !e.cfg.NoAlone {
 		e.alone = NewAlone(c.Cluster, c.Model, c.Seed)
 	}

@@ -12,7 +12,7 @@ import (
 // and the number of the attempt alone, so every policy meets the same failures.
 func (e *engine) failsAt(j *job, i int, tk *task) (share float64, fails bool) {
 	seed := workload.Seed(workload.Seed(e.cfg.Seed, seedFailures), uint64(j.rec.Seq)<<16|uint64(i))
-	at := uint64(tk.number)<<16 | uint64(tk.attempt)
+	at := tk.key()
 	if workload.Uniform01(seed, at) >= e.model.FailTask {
 		return 0, false
 	}
@@ -64,10 +64,18 @@ func (e *engine) kill(j *job, t int32, why policy.End) {
 	i, a := int(tk.stage), again{tk.number, tk.attempt}
 	s := &j.stages[i]
 	if tk.flags&taskEnding != 0 { // its work is done, only word of it is under way
+		if e.spec != nil {
+			e.spec.won(j, t)
+		}
 		e.count(j, s)
-		e.giveBackRecord(j, t, why)
+		e.giveBackRecord(j, t, policy.Done)
 		tk.flags |= taskDead
 		e.progress(j, s, false)
+		return
+	}
+	if tk.flags&taskCopied != 0 && e.spec.survives(j, t) {
+		e.giveBackRecord(j, t, why)
+		e.forget(t)
 		return
 	}
 	s.running--

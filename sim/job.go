@@ -229,6 +229,7 @@ func (e *engine) done(j *job, o Outcome) {
 		if p.place != nil {
 			p.place.Left(v)
 		}
+		p.changed()
 		p.due = true
 	}
 	if j.rec.Start < 0 {

@@ -87,6 +87,7 @@ const (
 	seedJobs
 	seedBlocks
 	seedFailures
+	seedStragglers
 )
 
 // StageSeed is what the task lengths of a stage are drawn from in a run with a seed, for the job that arrives as number seq. Every

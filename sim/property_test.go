@@ -12,6 +12,7 @@ import (
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/all"
 	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/hdfs"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
@@ -151,9 +152,17 @@ func (w *watched) Ranked(o *policy.Offer, try func(*policy.Job) policy.Verdict) 
 func watch(t *rapid.T, spec policy.Spec, books *[]*watched) func() (policy.Policy, error) {
 	return func() (policy.Policy, error) {
 		p, err := all.Policies.New(spec)
-		w := &watched{Order: p.Order, t: t, starts: map[string]int64{}, ends: map[string]int64{}, present: map[int32]*policy.Job{}}
-		*books = append(*books, w)
-		p.Order = w
+		look := func(o policy.Order) policy.Order {
+			w := &watched{Order: o, t: t, starts: map[string]int64{}, ends: map[string]int64{}, present: map[int32]*policy.Job{}}
+			*books = append(*books, w)
+			return w
+		}
+		p.Order = look(p.Order)
+		if p.Reduces != nil {
+			second := *p.Reduces
+			second.Order = look(second.Order)
+			p.Reduces = &second
+		}
 		return p, err
 	}
 }
@@ -239,6 +248,13 @@ func genModel(t *rapid.T, c *cluster.Cluster) sim.Model {
 	}
 	m.StartUp = unit.Time(rapid.Int64Range(0, 3).Draw(t, "startup")) * unit.Second
 	m.Replicas = rapid.IntRange(0, 3).Draw(t, "replicas")
+	m.Placement = rapid.SampledFrom(hdfs.Names()).Draw(t, "placement")
+	if rapid.IntRange(0, 3).Draw(t, "stragglers") == 0 {
+		m.Stragglers = sim.Stragglers{Share: 0.2, Factor: 10}
+	}
+	if rapid.IntRange(0, 3).Draw(t, "speculates") == 0 {
+		m.Speculate = rapid.SampledFrom(sim.Speculations()).Draw(t, "speculate")
+	}
 	if rapid.IntRange(0, 3).Draw(t, "fails") == 0 {
 		m.FailTask = 0.1
 	}
@@ -414,6 +430,9 @@ func TestPropertyDecisionsCanBeReplayed(t *testing.T) {
 		jobs := genJobs(t, c)
 		m := genModel(t, c)
 		spec := genSpec(t)
+		if spec.Name == "capacity1" {
+			t.Skip("its parts share what they know, with a timer: its own package replays them together")
+		}
 		var books []*watched
 		_, err := sim.Run(context.Background(), sim.Config{
 			Cluster: c, Source: jobs.Source(), Model: m, Seed: 1, Sink: &ledger{},

@@ -24,6 +24,7 @@ type stage struct {
 	waits    int32     // list of tasks that hold a container and wait for other stages; -1: none
 	fixed    unit.Time // task length, where all are alike; -1 otherwise
 	near     *nearness
+	copies   *copies // of its tasks; nil: there can be none
 	length   *workload.Lengths
 	ask      unit.Resources
 	seed     uint64
@@ -131,7 +132,7 @@ func (j *job) advance(pool uint8) {
 		v.Front, v.Ask = policy.KeptStage, j.kept.ask
 	default:
 		for i := range j.stages {
-			if s := &j.stages[i]; s.open && s.pending > 0 && s.pool == pool {
+			if s := &j.stages[i]; s.open && (s.pending > 0 || s.copies.asked()) && s.pool == pool {
 				v.Front, v.Ask = i, s.ask
 				break
 			}
@@ -142,6 +143,9 @@ func (j *job) advance(pool uint8) {
 // release starts the work of the tasks that held a container and waited.
 func (e *engine) release(j *job, i int) {
 	s := &j.stages[i]
+	if e.spec != nil {
+		e.spec.watch(j, s)
+	}
 	t := s.waits
 	s.waits = -1
 	for t >= 0 {

@@ -15,7 +15,7 @@ type task struct {
 	flags   uint8
 	near    uint8
 	next    int32 // in a list of waiting tasks, or of unused records
-	in      int32 // the kept container that it runs in
+	in      int32 // the kept container that it runs in; or the other attempt of a task that has a copy, or asked, or alone
 	number  int64 // of the task in its stage
 	start   unit.Time
 }
@@ -27,6 +27,8 @@ const (
 	taskUp                       // a master or kept container that has started up: it has no event any more
 	taskUnset                    // record is not in use
 	taskEnding                   // the worker has done it; its event is on the queue
+	taskCopied                   // its task has or had a copy, or one is asked for: it gets no other
+	taskCopy                     // it is the copy
 )
 
 // A task whose stage is released and that can neither fail nor be killed is not a record at all: all that its end needs to
@@ -40,7 +42,11 @@ const (
 // work puts the end of a plain task on the queue.
 func (e *engine) work(j *job, i int, node int32, start unit.Time, number int64) {
 	s := &j.stages[i]
-	end := e.heard(s, node, max(start+e.model.StartUp, e.now)+s.lengthOf(number))
+	length := s.lengthOf(number)
+	if e.model.Stragglers.Share > 0 {
+		length = e.lengthOf(j, i, number, uint64(number)<<16)
+	}
+	end := e.heard(s, node, max(start+e.model.StartUp, e.now)+length)
 	e.q.Push(end, evPlainEnd|uint64(j.index)<<(nodeBits+stageBits)|uint64(node)<<stageBits|uint64(i), start)
 }
 
@@ -59,6 +65,9 @@ func (e *engine) plainEnd(arg uint64, start unit.Time) {
 func (e *engine) startRecorded(j *job, i int, t int32, number int64, attempt uint16, flags uint8) {
 	tk := &e.tasks[t]
 	tk.number, tk.attempt, tk.flags = number, attempt, flags
+	if e.spec != nil {
+		e.spec.arm()
+	}
 	if e.cfg.Worker != nil {
 		e.hand(j, i, t)
 	} else if s := &j.stages[i]; s.released {
@@ -77,7 +86,7 @@ func (e *engine) schedule(j *job, i int, t int32) {
 		e.freeRecord(t)
 		return
 	}
-	kind, length := evTaskEnd, s.lengthOf(tk.number)
+	kind, length := evTaskEnd, e.lengthOf(j, i, tk.number, tk.key())
 	if e.model.FailTask > 0 {
 		if share, fails := e.failsAt(j, i, tk); fails {
 			kind, length = evTaskFail, unit.Time(share*float64(length))
@@ -118,13 +127,19 @@ func (e *engine) taskEnd(t int32, failed bool) {
 	j := e.jobs[tk.job]
 	s := &j.stages[tk.stage]
 	node, inner := tk.node, tk.flags&taskInner != 0
-	if failed {
+	switch {
+	case !failed:
+		if e.spec != nil {
+			e.spec.won(j, t)
+		}
+		e.count(j, s)
+		e.giveBackRecord(j, t, policy.Done)
+	case tk.flags&taskCopied != 0 && e.spec.survivesFailure(j, t):
+		e.giveBackRecord(j, t, policy.Failed)
+	default:
 		s.running--
 		e.giveBackRecord(j, t, policy.Failed)
 		e.retry(j, t)
-	} else {
-		e.count(j, s)
-		e.giveBackRecord(j, t, policy.Done)
 	}
 	e.freeRecord(t)
 	if j.gone {
@@ -210,6 +225,7 @@ func (e *engine) giveBackRecord(j *job, t int32, why policy.End) {
 func (e *engine) tellTask(j *job, tk *task, why policy.End) {
 	r := &e.taskRec
 	r.Job, r.Seq, r.Stage, r.Number, r.Attempt = j.src, j.rec.Seq, int(tk.stage), tk.number, int(tk.attempt)
+	r.Copy = tk.flags&taskCopy != 0
 	r.Node, r.Near, r.Start, r.End, r.Why = e.cfg.Cluster.Nodes[tk.node].Name, policy.Near(tk.near), tk.start, e.now, why
 	e.taskSink.Task(r)
 }

@@ -48,7 +48,7 @@ type Task struct {
 	Length  unit.Time // of its work as its stage has it, without StartUp and without passing data; a straggler's is longer already
 	Slow    float64   // times as long as it should this attempt works, for workers that do not go by Length: 1, or Stragglers.Factor
 	// Copy says that another attempt of the same task runs already. Both may even be Done, at one instant or before a node's
-	// heartbeat tells of the first; the first counts, and a worker that keeps what tasks leave behind keeps it once a task.
+	// heartbeat tells of the first; the first counts (see Host.Counts).
 	Copy bool
 }
 
@@ -59,8 +59,12 @@ type Host interface {
 	At(at unit.Time, what uint64)
 	// Done says that a task's work is done now. Its container is given back after the present call, or at its node's next heartbeat.
 	Done(id int32)
+	// Counts says whether what a running task leaves behind is to be kept: not if another attempt of the same task was Done before.
+	Counts(id int32) bool
 	// Cluster is the cluster in the order in which tasks name nodes.
 	Cluster() *cluster.Cluster
+	// Described is the same cluster with its nodes in the order of its description, which is their place in the network.
+	Described() *cluster.Cluster
 	// Replicas lists the nodes that hold the input of a running task; none: it lies nowhere in particular.
 	Replicas(id int32, buf []int32) []int32
 	Seed() uint64
@@ -109,11 +113,17 @@ type host struct{ *engine }
 func (h host) Now() unit.Time               { return h.now }
 func (h host) At(at unit.Time, what uint64) { h.q.Push(at, evWake|what, 0) }
 func (h host) Cluster() *cluster.Cluster    { return h.cfg.Cluster }
+func (h host) Described() *cluster.Cluster  { return h.described }
 func (h host) Seed() uint64                 { return h.cfg.Seed }
 
 func (h host) Replicas(id int32, buf []int32) []int32 {
 	tk := &h.tasks[id]
 	return h.replicas(h.jobs[tk.job], int(tk.stage), tk.number, buf)
+}
+
+func (h host) Counts(id int32) bool {
+	tk := &h.tasks[id]
+	return tk.flags&taskCopied == 0 || tk.in < 0 || h.tasks[tk.in].flags&taskEnding == 0
 }
 
 func (h host) Done(id int32) {

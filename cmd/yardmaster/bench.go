@@ -33,6 +33,7 @@ var measurements = []measurement{
 	{"loop", "the simulator beside a bare event loop: the same events through the same queue", benchLoop},
 	{"growth", "what a task costs as tasks, waiting jobs and nodes grow tenfold", benchGrowth},
 	{"memory", "what a run keeps in memory for a task, a waiting job and a container", benchMemory},
+	{"network", "how far the short cuts of the network are from every pair of nodes, and what they save", benchNetwork},
 }
 
 func measurementNames() []string {
@@ -57,7 +58,8 @@ func newBench() *cobra.Command {
 		Example: `  yardmaster bench loop
   yardmaster bench loop --json
   yardmaster bench growth --max-tasks 10000000
-  yardmaster bench memory`,
+  yardmaster bench memory
+  yardmaster bench network`,
 		ValidArgs: measurementNames(),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := exactly("what to measure ("+strings.Join(measurementNames(), ", ")+")")(cmd, args); err != nil {
@@ -150,5 +152,21 @@ func benchMemory(ctx context.Context, _ benchOptions) (any, term.Table, error) {
 	t.Add("a task", fmt.Sprintf("%.2f", r.PerTask))
 	t.Add("a waiting job", fmt.Sprintf("%.0f", r.PerWaitingJob))
 	t.Add("a container", fmt.Sprintf("%.0f", r.PerContainer))
+	return r, t, nil
+}
+
+// networkJobs is how many jobs bench network plays.
+const networkJobs = 100
+
+func benchNetwork(ctx context.Context, _ benchOptions) (any, term.Table, error) {
+	t := term.Table{Head: []string{"played as", "CPU", "flows", "makespan", "mean", "median", "p95"}}
+	r, err := bench.Network(ctx, networkJobs)
+	if err != nil {
+		return nil, t, err
+	}
+	for _, row := range r.Rows {
+		t.Add(row.Name, fmt.Sprintf("%.2f s", row.Seconds), count(row.Flows), fmt.Sprintf("%.0f s", row.Makespan),
+			fmt.Sprintf("%+.2f %%", 100*row.MeanError), fmt.Sprintf("%.2f %%", 100*row.MedianError), fmt.Sprintf("%.2f %%", 100*row.P95Error))
+	}
 	return r, t, nil
 }

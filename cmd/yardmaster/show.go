@@ -34,7 +34,11 @@ func showRun(w io.Writer, r *result.Run, headline string) {
 		{"run", r.Metrics.Run, unit.FormatSeconds},
 		{"elapsed", r.Metrics.Elapsed, unit.FormatSeconds},
 		{"slowdown", r.Metrics.Slowdown, func(v float64) string { return whatif.Format(v, whatif.Ratio) }},
+		{"response ratio", r.Metrics.ResponseRatio, func(v float64) string { return whatif.Format(v, whatif.Ratio) }},
 	} {
+		if unknown := r.Metrics.Slowdown.Count == 0; m.name == "slowdown" && unknown || m.name == "response ratio" && !unknown {
+			continue // nobody knows how long jobs take alone: how much of their time they waited says most
+		}
 		cells := []string{m.name}
 		for _, v := range []float64{m.s.Mean, m.s.Median, m.s.P95, m.s.P99, m.s.Max} {
 			cells = append(cells, m.write(v))
@@ -106,6 +110,12 @@ const dealHint = "No job ran. If their queues are not those of the scheduler's f
 func showQueues(w io.Writer, groups []result.Group, ink term.Ink) {
 	t := term.Table{Head: []string{"queue", "jobs", "median wait", "p95 wait", "median slowdown", "p95 slowdown"}, Ink: ink}
 	for _, g := range groups {
+		if g.Slowdown.Count == 0 {
+			t.Head = []string{"queue", "jobs", "median wait", "p95 wait", "median elapsed", "p95 elapsed"}
+			t.Add(g.Name, count(g.Jobs), unit.FormatSeconds(g.Wait.Median), unit.FormatSeconds(g.Wait.P95),
+				unit.FormatSeconds(g.Elapsed.Median), unit.FormatSeconds(g.Elapsed.P95))
+			continue
+		}
 		t.Add(g.Name, count(g.Jobs), unit.FormatSeconds(g.Wait.Median), unit.FormatSeconds(g.Wait.P95),
 			whatif.Format(g.Slowdown.Median, whatif.Ratio), whatif.Format(g.Slowdown.P95, whatif.Ratio))
 	}

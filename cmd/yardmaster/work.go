@@ -73,7 +73,7 @@ func compare(ctx context.Context, label string, setup *scenario.Setup, inMemory 
 	defer line.End()
 	s := &setup.Scenario
 	plan := whatif.Plan{
-		Cluster: setup.Cluster, Model: s.Model, Timing: setup.Timing, NewWorker: setup.NewWorker, Version: build.Version(), Assumptions: setup.Assumptions(),
+		Cluster: setup.Cluster, Model: s.Model, Timing: setup.Timing, NewWorker: setup.NewWorker, NoAlone: setup.Phases != nil, Version: build.Version(), Assumptions: setup.Assumptions(),
 		Pictures: pictures, Watch: watch,
 		Workload: whatif.Workload{Open: setup.Work.Open, Same: !setup.Work.Drawn, Jobs: setup.Work.Jobs, InMemory: inMemory},
 	}

@@ -52,7 +52,7 @@ func TestFacebookDayOverANetwork(t *testing.T) {
 	}
 	begin := time.Now()
 	sum, err := sim.Run(context.Background(), sim.Config{
-		Cluster: c, Source: jobs.Source(), Seed: 1, Sink: none{}, Worker: transfer.New(c, transfer.Options{}), Model: sim.Model{Replicas: 3},
+		Cluster: c, Source: jobs.Source(), Seed: 1, Sink: none{}, Worker: transfer.New(transfer.Options{}), Model: sim.Model{Replicas: 3},
 		NewPolicy: func() (policy.Policy, error) { return all.Policies.New(policy.Spec{Name: "fair"}) },
 		Progress: func(p sim.Progress) {
 			if os.Getenv("FBPROG") != "" {

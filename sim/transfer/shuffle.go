@@ -20,7 +20,7 @@ type job struct {
 type stage struct {
 	reads    float64 // bytes of input a task
 	needs    []need  // what its tasks fetch
-	running  []int32 // those of its tasks that fetch
+	running  []int32 // those of its tasks that fetch or wait
 	released bool
 
 	made    made    // where its own output lies
@@ -48,13 +48,15 @@ type task struct {
 	job     *job
 	stage   int32
 	node    int32
-	serial  uint32 // of its wake-up
-	left    int32  // flows under way
+	serial  uint32    // of its wake-up
+	left    int32     // flows under way
+	ready   int32     // nodes that have something for it and none of its connections
+	at      int       // its next fetch; -1: it has not begun
+	up      unit.Time // when its container has started up
 	length  unit.Time
 	number  int64
 	began   unit.Time // its work; -1: it has not all it needs
 	fetches []fetch
-	seen    []int64 // by edge: tasks of a stage of many whose output is fetched or under way
 }
 
 const serialBits = 23
@@ -64,7 +66,9 @@ type fetch struct {
 	flow  flow.ID // -1: none under way
 	edge  int16
 	place int32
-	tasks int64 // of that place whose output is fetched or under way
+	from  int32   // node of the place
+	ready float64 // bytes that are there to be fetched
+	tasks int64   // of that place (in the first fetch from racks: of all) whose output is fetched or under way
 }
 
 func (w *Worker) newJob(src *workload.Job) *job {
@@ -136,7 +140,7 @@ func (w *Worker) read(s *sim.Task, t *task, bytes float64) {
 	}
 	w.sync()
 	t.fetches = append(t.fetches, fetch{edge: -1, place: from})
-	w.send(s.ID, t, len(t.fetches)-1, bytes, w.between(from, s.Node, uint64(s.ID)), 0)
+	w.send(s.ID, t, len(t.fetches)-1, bytes, w.between(from, s.Node, uint64(s.ID)))
 	w.traffic.Read += bytes
 }
 
@@ -153,7 +157,7 @@ func (w *Worker) more(id int32, t *task, st *stage) {
 	}
 }
 
-// fromNodes fetches from every node by itself.
+// fromNodes fetches from every node by itself, from as many at once as a reader has connections.
 func (w *Worker) fromNodes(id int32, t *task, edge int16, m *made, each float64) {
 	known := int32(0)
 	for i := range t.fetches {
@@ -171,17 +175,34 @@ func (w *Worker) fromNodes(id int32, t *task, edge int16, m *made, each float64)
 		}
 		bytes := float64(m.tasks[f.place]-f.tasks) * each
 		f.tasks = m.tasks[f.place]
-		from := m.place[f.place]
-		switch {
-		case from == t.node:
+		if f.from = m.place[f.place]; f.from == t.node {
 			continue
-		case f.flow >= 0:
-			w.net.Add(f.flow, bytes)
-			w.touched()
-		default:
-			w.send(id, t, i, bytes, w.between(from, t.node, uint64(id)), 0)
 		}
+		if f.ready == 0 && f.flow < 0 {
+			t.ready++
+		}
+		f.ready += bytes
 		w.traffic.Shuffled += bytes
+	}
+	w.turn(id, t)
+}
+
+// turn lets the connections of a reader that are free turn to nodes that have something for it, one after the other. Readers begin
+// at different ones.
+func (w *Worker) turn(id int32, t *task) {
+	n := len(t.fetches)
+	if t.ready > 0 && t.at < 0 {
+		_, offset := math.Modf(golden * float64(t.number+1))
+		t.at = int(offset * float64(n))
+	}
+	for ; t.ready > 0 && int(t.left) < w.opt.Copiers; t.at++ {
+		i := t.at % n
+		if f := &t.fetches[i]; f.ready > 0 && f.flow < 0 {
+			bytes := f.ready
+			f.ready = 0
+			t.ready--
+			w.send(id, t, i, bytes, w.between(f.from, t.node, uint64(id)))
+		}
 	}
 }
 
@@ -189,32 +210,42 @@ func (w *Worker) fromNodes(id int32, t *task, edge int16, m *made, each float64)
 const golden = 0.6180339887498949
 
 // fromRacks fetches from as many racks as a reader has connections. Which they are is drawn from the racks' shares of the output,
-// spaced evenly, with an offset by the reader's number: over all readers each rack sends what it has.
+// spaced evenly, with an offset by the reader's number: over all readers each rack sends what it has. A connection that is still
+// busy gets more to carry from where it is.
 func (w *Worker) fromRacks(id int32, t *task, edge int16, up *stage, each float64) {
-	for int(edge) >= len(t.seen) {
-		t.seen = append(t.seen, 0)
+	first := 0
+	for first < len(t.fetches) && t.fetches[first].edge != edge {
+		first++
 	}
-	bytes := float64(up.ended-t.seen[edge]) * each / float64(w.opt.Copiers)
-	t.seen[edge] = up.ended
+	if first == len(t.fetches) {
+		for range w.opt.Copiers {
+			t.fetches = append(t.fetches, fetch{flow: -1, edge: edge})
+		}
+	}
+	bytes := float64(up.ended-t.fetches[first].tasks) * each / float64(w.opt.Copiers)
 	if bytes == 0 {
 		return
 	}
+	t.fetches[first].tasks = up.ended
 	_, offset := math.Modf(golden * float64(t.number+1))
 	rack, passed := 0, int64(0) // tasks in the racks before
 	for k := range w.opt.Copiers {
+		w.traffic.Shuffled += bytes
+		if f := t.fetches[first+k].flow; f >= 0 {
+			w.net.Add(f, bytes)
+			w.touched()
+			continue
+		}
 		at := (float64(k) + offset) / float64(w.opt.Copiers) * float64(up.ended)
 		for float64(passed+up.made.tasks[rack]) <= at && rack+1 < len(up.made.tasks) {
 			passed += up.made.tasks[rack]
 			rack++
 		}
-		var path []flow.Link // within a rack only the reader's own link counts
+		path := append(w.path[:0], w.fab.In(w.at[t.node]))
 		if int32(rack) != w.rack[t.node] {
-			path = w.between(w.rep[rack], t.node, uint64(id))
-			path = path[1 : len(path)-1]
+			path = w.between(w.rep[rack], t.node, uint64(id))[1:] // the nodes that send are many
 		}
-		t.fetches = append(t.fetches, fetch{edge: -1})
-		w.send(id, t, len(t.fetches)-1, bytes, path, w.nics[t.node]/float64(w.opt.Copiers))
-		w.traffic.Shuffled += bytes
+		w.send(id, t, first+k, bytes, path)
 	}
 }
 
@@ -224,8 +255,8 @@ func (w *Worker) between(from, to int32, key uint64) []flow.Link {
 	return w.path
 }
 
-func (w *Worker) send(id int32, t *task, i int, bytes float64, path []flow.Link, most float64) {
-	t.fetches[i].flow = w.net.Start(path, bytes, flow.Options{Cap: most, Data: uint64(i)<<32 | uint64(uint32(id))})
+func (w *Worker) send(id int32, t *task, i int, bytes float64, path []flow.Link) {
+	t.fetches[i].flow = w.net.Start(path, bytes, flow.Options{Data: uint64(i)<<32 | uint64(uint32(id))})
 	t.left++
 	w.traffic.Flows++
 	w.touched()
@@ -235,8 +266,13 @@ func (w *Worker) send(id int32, t *task, i int, bytes float64, path []flow.Link,
 func (w *Worker) arrived(_ flow.ID, data uint64) {
 	id := int32(uint32(data))
 	t := &w.tasks[id]
-	t.fetches[data>>32].flow = -1
+	f := &t.fetches[data>>32]
+	f.flow = -1
 	t.left--
+	if f.ready > 0 {
+		t.ready++
+	}
+	w.turn(id, t)
 	w.look(id, t)
 }
 
@@ -270,10 +306,9 @@ func (w *Worker) made(t *task) {
 // forget ends what is known of a task.
 func (w *Worker) forget(id int32, t *task) {
 	t.serial = (t.serial + 1) & (1<<serialBits - 1)
-	t.began, t.left = -1, 0
+	t.began, t.left, t.ready = -1, 0, 0
 	st := &t.job.stages[t.stage]
-	if len(st.needs) > 0 {
-		k := slices.Index(st.running, id)
+	if k := slices.Index(st.running, id); k >= 0 {
 		st.running[k] = st.running[len(st.running)-1]
 		st.running = st.running[:len(st.running)-1]
 	}

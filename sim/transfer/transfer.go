@@ -4,7 +4,8 @@
 // for data.
 //
 // A shuffle of a thousand maps and fifty reduces is not fifty thousand flows. While the tasks that made the data are few
-// (Options.Pairs), what a reader gets from one node is one flow. When they are many, the reader has as many flows as Hadoop's reduce
+// (Options.Pairs), what a reader gets from one node at a time is one flow, and it turns to as many nodes at once as Hadoop's reduce has
+// copiers. When they are many, the reader has as many flows as Hadoop's reduce
 // has copiers, each from one rack. What that leaves out:
 //
 //   - The racks that a reader's connections come from are a sample, drawn so that over all readers each rack sends what it has. A
@@ -37,7 +38,8 @@ type Options struct {
 	// Pairs is the number of tasks of a stage up to which its output is fetched from each node that made some, by itself; beyond,
 	// from each rack. 0: 32; negative: always from nodes.
 	Pairs int64
-	// Copiers is the number of connections by which a reader fetches from racks. 0: 5, as in Hadoop.
+	// Copiers is the number of connections that a reader counts for where it competes with others, and of the racks it fetches
+	// from. 0: 5, as in Hadoop.
 	Copiers int
 	// Steps is the number of parts, at most, in which output is fetched while the stage that makes it runs. 0: 20.
 	Steps int64
@@ -51,15 +53,14 @@ const mostPerJob = 4096
 
 // Worker is a sim.Worker. It serves one run.
 type Worker struct {
-	cluster *cluster.Cluster
-	opt     Options
-	h       sim.Host
-	net     *flow.Network
-	fab     *fabric.Fabric
-	nics    []float64 // bytes/s into each node
-	rack    []int32
-	rep     []int32 // a node of each rack
-	at      []int32 // node of the fabric, by node of the engine
+	opt  Options
+	h    sim.Host
+	net  *flow.Network
+	fab  *fabric.Fabric
+	nics []float64 // bytes/s into each node
+	rack []int32
+	rep  []int32 // a node of each rack
+	at   []int32 // node of the fabric, by node of the engine
 
 	jobs    map[int64]*job
 	spare   []*job
@@ -73,8 +74,8 @@ type Worker struct {
 
 var _ sim.Worker = (*Worker)(nil)
 
-// New returns a worker for one run on a cluster that has a network. Nodes have their place in the network by their order in c.
-func New(c *cluster.Cluster, o Options) *Worker {
+// New returns a worker for one run on a cluster that has a network.
+func New(o Options) *Worker {
 	if o.Pairs == 0 {
 		o.Pairs = 32
 	} else if o.Pairs < 0 {
@@ -89,7 +90,7 @@ func New(c *cluster.Cluster, o Options) *Worker {
 	if o.Tolerance == 0 {
 		o.Tolerance = 1e-3
 	}
-	w := &Worker{cluster: c, opt: o, jobs: map[int64]*job{}, plan: unit.Never}
+	w := &Worker{opt: o, jobs: map[int64]*job{}, plan: unit.Never}
 	w.done = w.arrived
 	return w
 }
@@ -113,7 +114,7 @@ func (w *Worker) Traffic() *sim.Traffic {
 
 // Bind builds the network.
 func (w *Worker) Bind(h sim.Host) error {
-	if w.cluster.Network == nil {
+	if h.Described().Network == nil {
 		return errors.New("the cluster has no network to pass data over: describe one (network:)")
 	}
 	w.h, w.net = h, flow.New()
@@ -121,7 +122,7 @@ func (w *Worker) Bind(h sim.Host) error {
 		w.net.Tolerance(w.opt.Tolerance)
 	}
 	var err error
-	if w.fab, err = fabric.Build(w.cluster, w.net); err != nil {
+	if w.fab, err = fabric.Build(h.Described(), w.net); err != nil {
 		return err
 	}
 	return w.layOut(h.Cluster())
@@ -169,13 +170,13 @@ func (w *Worker) Started(s *sim.Task) {
 	j := w.jobs[s.Job]
 	t := &w.tasks[s.ID]
 	t.job, t.stage, t.node = j, int32(s.Stage), s.Node
-	t.length, t.began, t.left = s.StartUp+s.Length, -1, 0
-	t.number, t.fetches, t.seen = s.Number, t.fetches[:0], t.seen[:0]
+	t.up, t.length, t.began, t.left, t.ready, t.at = w.h.Now()+s.StartUp, s.Length, -1, 0, 0, -1
+	t.number, t.fetches = s.Number, t.fetches[:0]
 	st := &j.stages[s.Stage]
 	if st.reads > 0 && s.Near != policy.NodeLocal && s.Near != policy.NoPreference {
 		w.read(s, t, st.reads)
 	}
-	if len(st.needs) > 0 {
+	if len(st.needs) > 0 || !st.released {
 		w.more(s.ID, t, st)
 		st.running = append(st.running, s.ID)
 	}
@@ -195,10 +196,10 @@ func (w *Worker) Released(seq int64, stage int) {
 
 // look lets a task work when it has all it needs.
 func (w *Worker) look(id int32, t *task) {
-	if t.left > 0 || t.began >= 0 || !t.job.stages[t.stage].released {
+	if t.left > 0 || t.ready > 0 || t.began >= 0 || !t.job.stages[t.stage].released {
 		return
 	}
-	t.began = w.h.Now()
+	t.began = max(t.up, w.h.Now())
 	w.h.At(t.began+t.length, wakeTask|uint64(t.serial)<<32|uint64(uint32(id)))
 }
 
@@ -226,7 +227,9 @@ func (w *Worker) Wake(what uint64) {
 	if uint64(t.serial) != what>>32&(1<<serialBits-1) || t.began < 0 {
 		return // of a task that was stopped
 	}
-	w.made(t)
+	if w.h.Counts(id) {
+		w.made(t)
+	}
 	w.forget(id, t)
 	w.h.Done(id)
 }
@@ -237,5 +240,5 @@ func (w *Worker) Progress(id int32) float64 {
 	if t.began < 0 || t.length <= 0 {
 		return 0
 	}
-	return min(1, float64(w.h.Now()-t.began)/float64(t.length))
+	return min(1, max(0, float64(w.h.Now()-t.began)/float64(t.length)))
 }

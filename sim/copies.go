@@ -1,0 +1,172 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/sim/internal/near"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// copies is what a stage knows of the copies of its tasks. It exists only in runs with speculation, from the stage's release.
+//
+// A task with a copy is one task: it is counted among the running ones once, and done once. Its two records point to each other
+// (task.in). The first to end well counts and the other is taken away; if one fails or is lost, the other goes on alone.
+type copies struct {
+	since unit.Time // the stage's tasks could work
+	wants []int32   // records of tasks for which a copy is asked for, the most urgent first
+	took  []float64 // seconds that the tasks took which are done (LATE)
+	inRow int       // of those, the first that are in rising order
+	look  int64     // the last look that found one of its tasks old enough
+	group int32     // its number in that look
+}
+
+// What task.in says of a task that was found slow, where it is not the record of the other attempt.
+const (
+	copyAsked int32 = -1 // a copy is asked for
+	copyGone  int32 = -2 // there is no other attempt any more
+)
+
+// asked says whether a copy is waiting for a container.
+func (c *copies) asked() bool { return c != nil && len(c.wants) > 0 }
+
+// watch makes a released stage one whose tasks may get copies. Tasks in containers that a job keeps do not.
+func (sp *speculation) watch(j *job, s *stage) {
+	if j.kept == nil {
+		s.copies = &copies{since: sp.e.now}
+	}
+}
+
+// ask asks the policy for a container for a copy of a running task.
+func (sp *speculation) ask(j *job, t int32) {
+	tk := &sp.e.tasks[t]
+	s := &j.stages[tk.stage]
+	tk.flags |= taskCopied
+	tk.in = copyAsked
+	s.copies.wants = append(s.copies.wants, t)
+	sp.e.want(j, s.pool, 1)
+}
+
+// withdraw takes such a wish back.
+func (sp *speculation) withdraw(j *job, t int32) {
+	e, tk := sp.e, &sp.e.tasks[t]
+	s := &j.stages[tk.stage]
+	s.copies.remove(t)
+	tk.in = copyGone
+	p, v := e.pools[s.pool], &j.views[s.pool]
+	ask := v.Ask
+	v.Pending--
+	e.line.Queues[j.queue].Pending--
+	if v.Pending == 0 {
+		p.waiting--
+		p.asks.remove(ask)
+		return // the policy hears of it when it hears what became of the task
+	}
+	if j.advance(s.pool); v.Ask != ask {
+		p.asks.remove(ask)
+		p.asks.add(v.Ask)
+		p.order.Ready(v)
+	}
+}
+
+func (c *copies) remove(t int32) {
+	c.wants = slices.DeleteFunc(c.wants, func(w int32) bool { return w == t })
+}
+
+// copyFor is a task of stage i that may get its copy on a node, by its record, and how near its input is; -1: none. The two never
+// share a node.
+func (sp *speculation) copyFor(j *job, i int, node int32) (policy.Near, int64) {
+	if sp.isSlow(node) {
+		return policy.NoPreference, -1
+	}
+	for _, t := range j.stages[i].copies.wants {
+		if tk := &sp.e.tasks[t]; tk.node != node {
+			sp.buf = sp.e.replicas(j, i, tk.number, sp.buf)
+			return near.Level(sp.buf, sp.e.nodeRack, node), int64(t)
+		}
+	}
+	return policy.NoPreference, -1
+}
+
+// copyAnywhere is like copyFor and finds the node.
+func (sp *speculation) copyAnywhere(p *pool, j *job, i int) (how policy.Near, t int64, at int32) {
+	ask, first := j.stages[i].ask, int32(-1)
+	for from := p.cursor; ; from = at + 1 {
+		if at = p.rooms.find(ask, from); at < 0 || at == first {
+			return policy.NoPreference, -1, -1
+		}
+		if first < 0 {
+			first = at
+		}
+		if how, t = sp.copyFor(j, i, at); t >= 0 {
+			return how, t, at
+		}
+	}
+}
+
+// start runs the copy of a task on a node.
+func (sp *speculation) start(j *job, i int, node int32, how policy.Near, of int32) {
+	e := sp.e
+	j.stages[i].copies.remove(of)
+	t := e.newRecord(j.index, node, int16(i))
+	tk := &e.tasks[of]
+	tk.in = t
+	e.tasks[t].in, e.tasks[t].near = of, uint8(how)
+	j.rec.Near[how]++
+	e.startRecorded(j, i, t, tk.number, tk.attempt, taskCopied|taskCopy)
+}
+
+// won says that an attempt has done its task: there is no use for another.
+func (sp *speculation) won(j *job, t int32) {
+	e, tk := sp.e, &sp.e.tasks[t]
+	sp.note(j, t)
+	if tk.flags&taskCopied == 0 {
+		return
+	}
+	other := tk.in
+	switch tk.in = copyGone; other {
+	case copyGone:
+		return
+	case copyAsked:
+		sp.withdraw(j, t)
+		return
+	}
+	node, p := e.tasks[other].node, e.pools[j.stages[tk.stage].pool]
+	e.tasks[other].in = copyGone
+	e.giveBackRecord(j, other, policy.Taken)
+	e.forget(other)
+	switch {
+	case p.waiting == 0:
+	case p.beats != nil:
+		p.nodeFreed(node)
+	default:
+		p.due = true
+	}
+}
+
+// survives says whether a task whose attempt is lost goes on in its other attempt, alone.
+func (sp *speculation) survives(j *job, t int32) bool {
+	tk := &sp.e.tasks[t]
+	other := tk.in
+	switch tk.in = copyGone; other {
+	case copyGone:
+		return false
+	case copyAsked:
+		sp.withdraw(j, t)
+		return false
+	}
+	sp.e.tasks[other].in = copyGone
+	return true
+}
+
+// survivesFailure is like survives, for an attempt that failed: that counts against the task, as any failure does.
+func (sp *speculation) survivesFailure(j *job, t int32) bool {
+	tk := &sp.e.tasks[t]
+	other, failures := tk.in, tk.attempt+1
+	if other >= 0 && int(failures) >= sp.e.model.Attempts || !sp.survives(j, t) {
+		return false
+	}
+	o := &sp.e.tasks[other]
+	o.attempt = max(o.attempt, failures)
+	return true
+}

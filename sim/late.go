@@ -1,0 +1,97 @@
+package sim
+
+import (
+	"cmp"
+	"slices"
+)
+
+// chooseLate asks for copies of those tasks of a stage that will end last, among those that are slow.
+func (sp *speculation) chooseLate(g *slowGroup, list []progress, used *int64) {
+	s := &g.job.stages[g.stage]
+	s.copies.order()
+	sp.rates = sp.rates[:0]
+	for _, p := range list {
+		sp.rates = append(sp.rates, p.rate)
+	}
+	slices.Sort(sp.rates)
+	bound := s.copies.pace(sp.rates, int(slowQuantile*float64(len(sp.rates)+len(s.copies.took))))
+	list = slices.DeleteFunc(list, func(p progress) bool { return !p.of || p.rate >= bound })
+	if len(list) == 0 {
+		return
+	}
+	// The time that is left is (1 - done) / rate; compared without dividing, for a task that has done nothing has no rate.
+	slices.SortStableFunc(list, func(a, b progress) int { return cmp.Compare((1-b.done)*a.rate, (1-a.done)*b.rate) })
+	most := max(int64(copyShare*float64(sp.containers(s))), 1)
+	for _, p := range list {
+		if *used >= most {
+			return
+		}
+		*used++
+		sp.ask(g.job, p.task)
+	}
+}
+
+// order puts the times of the tasks that are done into rising order. Those that came last are mostly the longest, so little moves.
+func (c *copies) order() {
+	if len(c.took)-c.inRow > 32 {
+		slices.Sort(c.took)
+		c.inRow = len(c.took)
+	}
+	for ; c.inRow < len(c.took); c.inRow++ {
+		x, at := c.took[c.inRow], c.inRow
+		for ; at > 0 && c.took[at-1] > x; at-- {
+			c.took[at] = c.took[at-1]
+		}
+		c.took[at] = x
+	}
+}
+
+// pace is the progress a second that k of a stage's tasks stay below: those that are done, and others that are given in rising order.
+func (c *copies) pace(others []float64, k int) float64 {
+	for last := len(c.took) - 1; ; k-- {
+		pace := 0.0
+		if last < 0 || len(others) > 0 && others[0] < 1/c.took[last] {
+			pace, others = others[0], others[1:]
+		} else {
+			pace = 1 / c.took[last]
+			last--
+		}
+		if k == 0 {
+			return pace
+		}
+	}
+}
+
+// containers counts those of a stage's size that the nodes which are there have room for.
+func (sp *speculation) containers(s *stage) int64 {
+	var n int64
+	nodes := sp.e.pools[s.pool].nodes
+	for i := range nodes {
+		n += nodes[i].Total.Count(s.ask)
+	}
+	return n
+}
+
+// rankNodes finds the nodes that have done less than three quarters of them.
+func (sp *speculation) rankNodes() {
+	sp.rates = append(sp.rates[:0], sp.work...)
+	slices.Sort(sp.rates)
+	bound := sp.rates[int(slowQuantile*float64(len(sp.rates)))]
+	for n, w := range sp.work {
+		sp.isLow[n] = w < bound
+	}
+}
+
+// isSlow says whether a node gets no copies.
+func (sp *speculation) isSlow(node int32) bool { return sp.late && sp.isLow[node] }
+
+// note writes down what an attempt that has done its task says about its stage and its node.
+func (sp *speculation) note(j *job, t int32) {
+	tk := &sp.e.tasks[t]
+	s := &j.stages[tk.stage]
+	if !sp.late || s.copies == nil {
+		return
+	}
+	sp.done[tk.node]++
+	s.copies.took = append(s.copies.took, (sp.e.now - sp.since(tk, s)).Seconds())
+}
