@@ -30,7 +30,7 @@ func dataSettings() []Setting {
 	return []Setting{
 		{
 			Name: "network", In: "model", Value: "NETWORK",
-			Help: "network over which tasks read and pass data, in place of the cluster file's: star:1Gbit, racks:node=250Mbit,uplink=1Gbit, ... (docs/clusters.md), or none",
+			Help: "network over which tasks read and pass data, such as star:1Gbit (see docs/clusters.md), in place of the cluster file's; none: no network",
 			Set: func(s *Scenario, v string) error {
 				if v != NoNetwork {
 					if _, err := cluster.ParseNetwork(v); err != nil {

@@ -49,7 +49,7 @@ func (c *copies) order() {
 // pace is the progress a second that k of a stage's tasks stay below: those that are done, and others that are given in rising order.
 func (c *copies) pace(others []float64, k int) float64 {
 	for last := len(c.took) - 1; ; k-- {
-		pace := 0.0
+		var pace float64
 		if last < 0 || len(others) > 0 && others[0] < 1/c.took[last] {
 			pace, others = others[0], others[1:]
 		} else {

@@ -70,7 +70,7 @@ func (out *Comparison) alone() string {
 func (out *Comparison) gain() (*Row, int) {
 	var rows []*Row
 	for _, name := range asked {
-		rows = append(rows, out.row(name))
+		rows = append(rows, out.row(name)) // nil where it is not known
 	}
 	for i := range out.Rows {
 		if name := out.Rows[i].Metric; !slices.Contains(asked, name) && name != "makespan" {

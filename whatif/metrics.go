@@ -3,6 +3,7 @@ package whatif
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/yardmaster/yardmaster/result"
 )
@@ -25,6 +26,11 @@ type metric struct {
 	unit Unit
 	more bool // more is better
 	of   func(*result.Run) float64
+}
+
+// ofAlone says that a metric needs to know how long jobs take alone.
+func (m metric) ofAlone() bool {
+	return strings.HasSuffix(m.name, "slowdown") || strings.HasPrefix(m.name, "fairness")
 }
 
 // metrics are what is compared, most asked for first.

@@ -49,7 +49,11 @@ func (c *crew) compare() *Comparison {
 
 // judge makes everything that follows from the runs.
 func (out *Comparison) judge() {
+	first := out.Runs[0][0]
 	for _, m := range metrics {
+		if m.ofAlone() && first.Jobs.Finished > 0 && first.Metrics.Slowdown.Count == 0 {
+			continue // tasks have no length of their own: nobody knows how long jobs take alone
+		}
 		out.Rows = append(out.Rows, rowOf(m.ofFinished(), out.Runs))
 	}
 	for s, name := range out.Schedulers {

@@ -12,6 +12,9 @@ import (
 	"github.com/yardmaster/yardmaster/policy/all"
 )
 
+// longName is the width beyond which a parameter's name stands in a line of its own.
+const longName = 22
+
 func newSchedulers() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -43,7 +46,12 @@ scheduler too, and is read as it is.`,
 			for _, e := range all.Policies {
 				t.Add(e.Name, e.Title)
 				for _, p := range slices.Sorted(maps.Keys(e.Params)) {
-					t.Add("  "+p, e.Params[p])
+					if name := "  " + p; len(name) <= longName {
+						t.Add(name, e.Params[p])
+					} else {
+						t.Add(name)
+						t.Add("", e.Params[p])
+					}
 				}
 			}
 			t.Add("FILE.xml", "a capacity-scheduler.xml or fair-scheduler.xml, read as it is")

@@ -67,6 +67,9 @@ func (t *Table) widths() []int {
 	}
 	measure(t.Head)
 	for _, r := range t.Rows {
+		if len(r) == 1 && len(widths) > 1 {
+			continue // it stands alone in its line
+		}
 		measure(r)
 	}
 	return widths
@@ -143,7 +146,7 @@ func (t *Table) split(widths []int) []Table {
 func (t *Table) line(cells []string, widths []int) string {
 	parts := make([]string, len(cells))
 	for i, c := range cells {
-		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c))
+		pad := strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(c)))
 		if i < max(t.Left, 1) {
 			parts[i] = c + pad
 		} else {

@@ -140,7 +140,7 @@ func (w *Worker) read(s *sim.Task, t *task, bytes float64) {
 	}
 	w.sync()
 	t.fetches = append(t.fetches, fetch{edge: -1, place: from})
-	w.send(s.ID, t, len(t.fetches)-1, bytes, w.between(from, s.Node, uint64(s.ID)))
+	w.send(s.ID, t, len(t.fetches)-1, bytes, w.between(from, s.Node, uint64(s.ID)), 0)
 	w.traffic.Read += bytes
 }
 
@@ -201,7 +201,7 @@ func (w *Worker) turn(id int32, t *task) {
 			bytes := f.ready
 			f.ready = 0
 			t.ready--
-			w.send(id, t, i, bytes, w.between(f.from, t.node, uint64(id)))
+			w.send(id, t, i, bytes, w.between(f.from, t.node, uint64(id)), 0)
 		}
 	}
 }
@@ -241,11 +241,13 @@ func (w *Worker) fromRacks(id int32, t *task, edge int16, up *stage, each float6
 			passed += up.made.tasks[rack]
 			rack++
 		}
-		path := append(w.path[:0], w.fab.In(w.at[t.node]))
+		// The nodes that send are many; the reader's own link is a cap, so that all flows between two racks are alike.
+		var path []flow.Link
 		if int32(rack) != w.rack[t.node] {
-			path = w.between(w.rep[rack], t.node, uint64(id))[1:] // the nodes that send are many
+			path = w.between(w.rep[rack], t.node, uint64(id))
+			path = path[1 : len(path)-1]
 		}
-		w.send(id, t, first+k, bytes, path)
+		w.send(id, t, first+k, bytes, path, w.nics[t.node]/float64(w.opt.Copiers))
 	}
 }
 
@@ -255,8 +257,8 @@ func (w *Worker) between(from, to int32, key uint64) []flow.Link {
 	return w.path
 }
 
-func (w *Worker) send(id int32, t *task, i int, bytes float64, path []flow.Link) {
-	t.fetches[i].flow = w.net.Start(path, bytes, flow.Options{Data: uint64(i)<<32 | uint64(uint32(id))})
+func (w *Worker) send(id int32, t *task, i int, bytes float64, path []flow.Link, most float64) {
+	t.fetches[i].flow = w.net.Start(path, bytes, flow.Options{Cap: most, Data: uint64(i)<<32 | uint64(uint32(id))})
 	t.left++
 	w.traffic.Flows++
 	w.touched()
