@@ -41,7 +41,7 @@ man: build
 
 # Rewrite golden files after a change that was meant; read the difference before committing it.
 golden:
-	UPDATE=1 $(GO) test ./scenario ./cmd/yardmaster
+	UPDATE=1 $(GO) test ./scenario ./experiment ./cmd/yardmaster
 
 clean:
 	rm -rf bin .cache demo.html

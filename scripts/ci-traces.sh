@@ -23,3 +23,11 @@ for cluster in 600x6/30 3000x20/150; do
     awk "BEGIN{exit !($wall < 30 && $rss < 500e6)}" || { echo "too slow or too large"; exit 1; }
   done
 done
+
+# The same day with all that it reads and shuffles, on 250 Mbit/s a node and 1 Gbit/s a rack.
+GOMAXPROCS=1 "$yardmaster" simulate --workload "$fb" --cluster 600x6/30 --scheduler fair --network racks:node=250Mbit,uplink=1Gbit --replicas 3 \
+  --timing "$dir/timing.json" --json >"$dir/result.json"
+cpu=$(number "$dir/timing.json" cpu_seconds) wall=$(number "$dir/timing.json" wall_seconds) rss=$(number "$dir/timing.json" peak_rss_bytes)
+printf 'with a network: %.1f s of processor time, %.1f s, %.0f MB, %s flows\n' "$cpu" "$wall" "$(awk "BEGIN{print $rss/1e6}")" "$(number "$dir/result.json" flows)"
+# The aim is 120 s and 2 GB on a quiet core; a shared one is given twice the processor time.
+awk "BEGIN{exit !($cpu < 240 && $rss < 2e9)}" || { echo "too slow or too large"; exit 1; }

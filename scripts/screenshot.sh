@@ -3,7 +3,7 @@
 #
 #   scripts/screenshot.sh REPORT.html OUT.png [WIDTH] [light|dark]
 #
-# HEIGHT=N takes only the top N pixels, SCALE=2 twice as many pixels.
+# HEIGHT=N takes only the top N pixels, SCALE=2 twice as many pixels. SECTION=TEXT, with HEIGHT, begins at the heading that begins so.
 # It needs Chromium (found on the path, or named by CHROMIUM), Node.js, and once `npm ci` in scripts/screenshot.
 set -eu
 if [ $# -lt 2 ]; then

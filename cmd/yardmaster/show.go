@@ -88,11 +88,8 @@ func showCounts(w io.Writer, r *result.Run) {
 			100*float64(l.Node)/all, 100*float64(l.Rack)/all, 100*float64(l.Off)/all))
 	}
 	if n := r.Traffic; n != nil {
-		t.Add("network", fmt.Sprintf("%s flows: %s of blocks, %s shuffled; %s left their rack", count(n.Flows),
-			unit.Bytes(n.ReadBytes), unit.Bytes(n.ShuffledBytes), unit.Bytes(n.CrossRackBytes)))
-		if len(n.Busiest) > 0 {
-			l := n.Busiest[0]
-			t.Add("", fmt.Sprintf("busiest link %s: %s of its capacity, congested %s times", l.Name, whatif.Format(l.Utilisation, whatif.Share), count(l.Crossings)))
+		for i, line := range trafficLines(n) {
+			t.Add([]string{"network", ""}[i], line)
 		}
 	}
 	fmt.Fprint(w, draw(t))
@@ -102,6 +99,17 @@ func showCounts(w io.Writer, r *result.Run) {
 	if r.Jobs.Finished == 0 && r.Jobs.Refused > 0 {
 		say(w, dealHint)
 	}
+}
+
+// trafficLines say what went over the network: all of it, and the busiest link.
+func trafficLines(n *result.Traffic) []string {
+	lines := []string{fmt.Sprintf("%s flows: %s of blocks, %s shuffled; %s left their rack", count(n.Flows),
+		unit.Bytes(n.ReadBytes), unit.Bytes(n.ShuffledBytes), unit.Bytes(n.CrossRackBytes))}
+	if len(n.Busiest) > 0 {
+		l := n.Busiest[0]
+		lines = append(lines, fmt.Sprintf("busiest link %s: %s of its capacity, congested %s times", l.Name, whatif.Format(l.Utilisation, whatif.Share), count(l.Crossings)))
+	}
+	return lines
 }
 
 // dealHint is what to try when every job is refused.

@@ -179,6 +179,11 @@ func writeReport(to *outFile, title, command string, setup *scenario.Setup, c *w
 	if setup.Work.SHA256 != "" {
 		d.Facts = append(d.Facts, report.Fact{Label: "SHA-256 of the workload", Value: setup.Work.SHA256})
 	}
+	for s, runs := range c.Runs {
+		if n := runs[0].Traffic; n != nil {
+			d.Facts = append(d.Facts, report.Fact{Label: "network under " + c.Schedulers[s], Value: strings.Join(trafficLines(n), "; ")})
+		}
+	}
 	d.Commands = []string{command}
 	if err := to.write(func(w io.Writer) error { return report.Write(w, d) }); err != nil {
 		return fmt.Errorf("report: %w", err)

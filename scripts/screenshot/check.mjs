@@ -159,7 +159,7 @@ for (const file of files) {
       for (const id of full) assert.ok((await colours(page, id)) > 5, `${id} is empty`);
       if (width === 1400 && theme === "light") {
         for (const id of full) await checkHover(page, id);
-        for (const id of full) await checkZoom(page, id);
+        for (const id of full.filter((id) => !/^chart-e\d/.test(id))) await checkZoom(page, id); // charts of estimates stay as they are
         if (full.includes("chart-containers") && full.includes("chart-jobs")) await checkLink(page);
         const which = await page.$$("#which button");
         if (which.length > 1 && full.includes("chart-containers")) {

@@ -1,0 +1,12 @@
+// Package all lists the studies that yardmaster reproduces.
+package all
+
+import (
+	"github.com/yardmaster/yardmaster/experiment"
+	"github.com/yardmaster/yardmaster/experiment/capacity"
+)
+
+// Studies are all studies, in the order in which they are listed.
+func Studies() []*experiment.Study {
+	return []*experiment.Study{capacity.Study()}
+}

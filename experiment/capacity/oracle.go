@@ -1,0 +1,125 @@
+package capacity
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	x "github.com/yardmaster/yardmaster/experiment"
+)
+
+// rackLocalShare is the expected share of a job's maps that find no copy of their block on the node they run on: one rack of nodes, so
+// many copies placed at random, one map for each heartbeat of a node drawn at random, node-local maps preferred. With m maps waiting the
+// next heartbeat finds none of them local with probability q^m, where q = 1 - copies/nodes is that of a single one; so
+//
+//	L(M) = (q + q^2 + ... + q^M) / M = q (1 - q^M) / ((1 - q) M)
+func rackLocalShare(maps int64, nodes, copies int) float64 {
+	q := 1 - float64(copies)/float64(nodes)
+	return q * (1 - math.Pow(q, float64(maps))) / ((1 - q) * float64(maps))
+}
+
+// printedRange is the smallest and the largest share of rack-local maps that the source prints for a short type, over all experiments.
+func printedRange(t int) (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, table := range tables {
+		for _, by := range table.rackLocal {
+			if row, ok := by[t]; ok {
+				for _, v := range row {
+					low, high = math.Min(low, v), math.Max(high, v)
+				}
+			}
+		}
+	}
+	return low, high
+}
+
+// localityBounds are what a type's share of rack-local maps must lie between, in percent: the source's own range for the short types,
+// the oracle and twice the oracle for the long ones (a job near its end holds no choice of maps, and nodes are not drawn at random then).
+func localityBounds(t int) (low, high float64) {
+	if long(t) {
+		l := 100 * rackLocalShare(types[t].maps, workers, replication)
+		return l, 2 * l
+	}
+	return printedRange(t)
+}
+
+// all is a figure's mean over E01 to E32.
+func all(metric string) x.Quantity {
+	var qs []x.Quantity
+	for _, b := range blocks {
+		qs = append(qs, b.mean(every, metric))
+	}
+	return x.MeanOf(qs...)
+}
+
+// localityChecks hold the simulated study against the oracle: as a whole, which is how the source's means compare with it, and, more
+// strictly, block by block. Single cells lie outside in the source as well (type 4: 2.4 % in E08).
+func localityChecks() []x.Check {
+	inside := func(types []int, of func(metric string) x.Quantity) x.Judge {
+		return perType(types, func(t int) x.Judge {
+			low, high := localityBounds(t)
+			return x.Within(of(by("rack-local", t, "")), low, high)
+		})
+	}
+	bounds := ranges(longTypes, localityBounds)
+	checks := []x.Check{
+		{
+			ID: "locality-short", Strength: x.A,
+			Text:  "Rack-local maps of short types follow from the number of maps: within the source's range, mean of E01 to E32",
+			Paper: ranges(shortTypes, printedRange),
+			Judge: inside(shortTypes, all),
+		},
+		{
+			ID: "locality-long", Strength: x.A,
+			Text:  "Rack-local maps of long types follow from the number of maps: between L(M) and 2 L(M) (" + bounds + "), mean of E01 to E32",
+			Paper: ranges(longTypes, printedRange),
+			Judge: inside(longTypes, all),
+		},
+	}
+	for _, b := range blocks {
+		of := func(metric string) x.Quantity { return b.mean(every, metric) }
+		checks = append(checks,
+			x.Check{
+				ID: b.id(0) + "-locality", Strength: x.B,
+				Text:  "Rack-local maps follow from the number of maps: all types within those bounds, mean of " + b.id(0) + " to " + b.id(7) + " alone",
+				Paper: ranges(allTypes, printedRange),
+				Judge: inside(allTypes, of),
+				Why: "with MULP 25 a long job may hold a quarter of its queue's slots (9 of 36 in a 30 % queue); a slot that " +
+					"it frees comes back to it, so it stays on " +
+					"few nodes and uses up the blocks there",
+			},
+			x.Check{
+				ID: b.id(0) + "-locality-settings", Strength: x.A,
+				Text: "Locality does not depend on settings: no type's share of rack-local maps differs by more between two of " + b.id(0) + " to " + b.id(7) +
+					" than in the source (15 points)",
+				Paper: "at most 15 points (type 6, E02 and E05)",
+				Judge: perType(allTypes, func(t int) x.Judge { return spread(b, t, 15) }),
+			})
+	}
+	return checks
+}
+
+// spread holds when the means of a type's share of rack-local maps over a block's experiments lie no more than so many points apart.
+func spread(b block, t int, most float64) x.Judge {
+	rule := fmt.Sprintf("largest less smallest mean of rack-local/%d over %s to %s: at most %g points", t, b.id(0), b.id(7), most)
+	return x.Judge{Rule: rule, Of: func(r *x.Runs) x.Judgement {
+		low, high := math.Inf(1), math.Inf(-1)
+		for i := range rows {
+			v := r.Estimate(b.id(i), by("rack-local", t, "")).Mean
+			low, high = math.Min(low, v), math.Max(high, v)
+		}
+		j := figure(high-low, high-low <= most)
+		j.Ours = x.Number(low) + " to " + x.Number(high) + " %"
+		return j
+	}}
+}
+
+// ranges lists the range of each type.
+func ranges(types []int, of func(t int) (low, high float64)) string {
+	var all []string
+	for _, t := range types {
+		low, high := of(t)
+		all = append(all, fmt.Sprintf("type %d %s to %s %%", t, x.Number(low), x.Number(high)))
+	}
+	return strings.Join(all, ", ")
+}

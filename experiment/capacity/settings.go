@@ -1,0 +1,105 @@
+package capacity
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/experiment"
+)
+
+// settings are those of the Capacity Scheduler that an experiment changes; the others have their documented defaults.
+type settings struct {
+	capacity []float64 // of each queue, in percent
+	capped   bool      // maximum-capacity is each queue's capacity
+	factor   float64   // user-limit-factor; 0: 1
+	percent  float64   // minimum-user-limit-percent; 0: 100
+	priority bool      // supports-priority
+
+	systemJobs               int // maximum-system-jobs; 0: 3000
+	activeTasks, activeOfOne int // maximum-initialized-active-tasks, and per user; 0: the default
+}
+
+func (s settings) userLimitFactor() float64 {
+	if s.factor == 0 {
+		return 1
+	}
+	return s.factor
+}
+
+func (s settings) userLimitPercent() float64 {
+	if s.percent == 0 {
+		return 100
+	}
+	return s.percent
+}
+
+// pairs say what was set, for people.
+func (s settings) pairs() []experiment.Pair {
+	var shares []string
+	for _, c := range s.capacity {
+		shares = append(shares, strconv.FormatFloat(c, 'f', -1, 64))
+	}
+	pairs := []experiment.Pair{
+		{Name: "capacity", Value: strings.Join(shares, " / ") + " %"},
+		{Name: "maximum-capacity", Value: map[bool]string{false: "-1", true: "= capacity"}[s.capped]},
+		{Name: "user-limit-factor", Value: fmt.Sprint(s.userLimitFactor())},
+		{Name: "minimum-user-limit-percent", Value: fmt.Sprint(s.userLimitPercent())},
+	}
+	if s.priority {
+		pairs = append(pairs, experiment.Pair{Name: "supports-priority", Value: "true"})
+	}
+	if s.systemJobs > 0 {
+		pairs = append(pairs, experiment.Pair{Name: "maximum-system-jobs", Value: strconv.Itoa(s.systemJobs)})
+	}
+	if s.activeTasks > 0 {
+		pairs = append(pairs,
+			experiment.Pair{Name: "maximum-initialized-active-tasks", Value: strconv.Itoa(s.activeTasks)},
+			experiment.Pair{Name: "maximum-initialized-active-tasks-per-user", Value: strconv.Itoa(s.activeOfOne)})
+	}
+	return pairs
+}
+
+// row is one of the eight combinations of the factorial.
+type row struct {
+	capped  bool
+	factor  float64
+	percent float64
+}
+
+// rows are the eight in the source's order, a to h.
+var rows = [8]row{
+	{false, 1, 100}, {true, 1, 100}, {false, 2, 100}, {false, 1, 25},
+	{true, 2, 100}, {true, 1, 25}, {false, 2, 25}, {true, 2, 25},
+}
+
+// block is a full factorial over one way of submitting.
+type block struct {
+	name     string
+	first    int // number of its first experiment
+	pattern  pattern
+	capacity []float64
+}
+
+var blocks = [4]block{
+	{"long-first 50/50", 1, longFirst, []float64{50, 50}},
+	{"long-first 70/30", 9, longFirst, []float64{70, 30}},
+	{"interleaved 50/50", 17, interleaved, []float64{50, 50}},
+	// The source's table prints 40-40-10-10, long queues first, while its queues 1 and 2 are the short ones.
+	{"separate queues", 25, separate, []float64{10, 10, 40, 40}},
+}
+
+// id is the name of a row's experiment.
+func (b block) id(row int) string { return fmt.Sprintf("E%02d", b.first+row) }
+
+func (b block) ids() []string {
+	ids := make([]string, len(rows))
+	for i := range rows {
+		ids[i] = b.id(i)
+	}
+	return ids
+}
+
+func (b block) settings(i int) settings {
+	return settings{capacity: b.capacity, capped: rows[i].capped, factor: rows[i].factor, percent: rows[i].percent}
+}

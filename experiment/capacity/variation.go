@@ -1,0 +1,142 @@
+package capacity
+
+import (
+	"fmt"
+	"math"
+
+	x "github.com/yardmaster/yardmaster/experiment"
+	"gonum.org/v1/gonum/stat"
+)
+
+// jobsOf are the IDs of a type's jobs, in one queue or in all.
+func (b block) jobsOf(t int, queue string) []string {
+	var ids []string
+	for _, j := range mix(b.pattern) {
+		if j.Class == fmt.Sprint(t) && (queue == "" || j.Queue == queue) {
+			ids = append(ids, j.ID)
+		}
+	}
+	return ids
+}
+
+// variation is the coefficient of variation of execution time over repeated runs: standard deviation over mean. pooled takes all jobs of
+// the type and all seeds as one sample, as the source seems to; ofRuns is that of each job over the seeds, then the mean over the jobs, which
+// leaves out what differs between them. NaN with one seed.
+func variation(r *x.Runs, b block, row, t int, queue string) (pooled, ofRuns float64) {
+	var all []float64
+	var sum float64
+	ids := b.jobsOf(t, queue)
+	for _, id := range ids {
+		values := r.Values(b.id(row), "exec/"+id)
+		mean, dev := stat.MeanStdDev(values, nil)
+		sum += dev / mean
+		all = append(all, values...)
+	}
+	mean, dev := stat.MeanStdDev(all, nil)
+	return dev / mean, sum / float64(len(ids))
+}
+
+// varies holds when the variation, averaged over rows, lies between low and high for every one of some types.
+func varies(b block, rows, types []int, queue string, low, high float64) x.Judge {
+	return perType(types, func(t int) x.Judge {
+		rule := fmt.Sprintf("variation of exec/%d over the seeds in %s %s: %g to %g", t, names(b, rows), queue, low, high)
+		return x.Judge{Rule: rule, Of: func(r *x.Runs) x.Judgement {
+			v := meanVariation(r, b, rows, t, queue)
+			return figure(v, v >= low && v <= high)
+		}}
+	})
+}
+
+func meanVariation(r *x.Runs, b block, rows []int, t int, queue string) float64 {
+	var sum float64
+	for _, row := range rows {
+		v, _ := variation(r, b, row, t, queue)
+		sum += v
+	}
+	return sum / float64(len(rows))
+}
+
+func names(b block, rows []int) string {
+	s := ""
+	for i, r := range rows {
+		if i > 0 {
+			s += ", "
+		}
+		s += b.id(r)
+	}
+	return s
+}
+
+// figure is a judgement on a figure that has no interval.
+func figure(v float64, holds bool) x.Judgement {
+	j := x.Judgement{Holds: holds, Ours: x.Number(v), Value: v, Lo: v, Hi: v}
+	if math.IsNaN(v) {
+		j.Holds, j.Note = false, "it takes two seeds to vary"
+	}
+	return j
+}
+
+// every is the rows of a block.
+var every = []int{0, 1, 2, 3, 4, 5, 6, 7}
+
+// variationChecks are the three that the source makes of E01 to E08.
+func variationChecks(b block) []x.Check {
+	return []x.Check{
+		{
+			ID: "L50-cv-short", Strength: x.B,
+			Text:  "The execution of short jobs varies by 0.1 to 0.5 from run to run (mean of E01 to E08)",
+			Paper: "0.1 to 0.5",
+			Judge: varies(b, every, shortTypes, "", 0.1, 0.5),
+		},
+		{
+			ID: "L50-cv-mulp", Strength: x.B,
+			Text:  "The execution of short jobs varies more with MULP 25",
+			Paper: "higher",
+			Judge: perType(shortTypes, func(t int) x.Judge { return variesMore(b, t, "") }),
+		},
+		{
+			ID: "L50-cv-long", Strength: x.B,
+			Text:  "The execution of long jobs varies by less than 0.1 from run to run (mean of E01 to E08)",
+			Paper: "below 0.1",
+			Judge: varies(b, every, longTypes, "", 0, 0.1),
+		},
+	}
+}
+
+// variesMore holds when the variation of a type is larger with MULP 25 than with 100, in the mean over the rows of each.
+func variesMore(b block, t int, queue string) x.Judge {
+	rule := fmt.Sprintf("variation of exec/%d over the seeds in %s > in %s %s", t, names(b, shared), names(b, strict), queue)
+	return x.Judge{Rule: rule, Of: func(r *x.Runs) x.Judgement {
+		from, to := meanVariation(r, b, strict, t, queue), meanVariation(r, b, shared, t, queue)
+		j := figure(to-from, to > from)
+		if j.Note == "" {
+			j.Ours = x.Number(from) + " to " + x.Number(to)
+		}
+		return j
+	}}
+}
+
+// variationRecords ask the same of E09 to E24, of which the source prints tables and says nothing: they are recorded only.
+func variationRecords(name string, b block) []x.Check {
+	where := b.id(0) + " to " + b.id(7)
+	return []x.Check{
+		{
+			ID: name + "-cv-short", Strength: x.R,
+			Text:  "The execution of short jobs varies by 0.1 to 0.5 from run to run (mean of " + where + ")",
+			Paper: "said of E01 to E08",
+			Judge: varies(b, every, shortTypes, "", 0.1, 0.5),
+		},
+		{
+			ID: name + "-cv-mulp", Strength: x.R,
+			Text:  "The execution of short jobs varies more with MULP 25 (" + where + ")",
+			Paper: "said of E01 to E08",
+			Judge: perType(shortTypes, func(t int) x.Judge { return variesMore(b, t, "") }),
+		},
+		{
+			ID: name + "-cv-long", Strength: x.R,
+			Text:  "The execution of long jobs varies by less than 0.1 from run to run (mean of " + where + ")",
+			Paper: "said of E01 to E08",
+			Judge: varies(b, every, longTypes, "", 0, 0.1),
+		},
+	}
+}

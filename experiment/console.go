@@ -1,0 +1,201 @@
+package experiment
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/yardmaster/yardmaster/internal/term"
+)
+
+// Console writes findings for a person at a terminal, or for a pipe.
+type Console struct {
+	Width int // columns; 0: lines are as long as they are
+	Ink   term.Ink
+}
+
+// Write writes the findings: of every check one line with what the source says and what we found, then why, where that is known.
+func (c Console) Write(w io.Writer, f *Findings) {
+	for i := range f.Studies {
+		if i > 0 {
+			c.line(w, "")
+		}
+		c.study(w, f, &f.Studies[i])
+	}
+	const named = 5
+	for i, fail := range f.Failures {
+		if i == named {
+			c.text(w, "", fmt.Sprintf("And %d other runs failed.", len(f.Failures)-named))
+			break
+		}
+		c.text(w, "", c.Ink.Bad("failed: ")+fmt.Sprintf("%s, seed %d: %s", fail.Experiment, fail.Seed, fail.Error))
+	}
+	if f.Partial {
+		c.text(w, "", fmt.Sprintf("Partial: %d of %s were done. Each check is judged on the seeds that all of its experiments have.", f.Done, plural(f.Planned, "run")))
+	}
+}
+
+func (c Console) study(w io.Writer, f *Findings, s *StudyFinding) {
+	c.text(w, "", c.Ink.Bold(s.Name)+": "+s.Title)
+	c.text(w, "", fmt.Sprintf("%s, %s", plural(len(s.Experiments), "experiment"), seedsText(f.Seeds)))
+	c.line(w, "")
+	c.checks(w, s)
+	if open := s.unjudged(); len(open) > 0 {
+		c.text(w, "", "Not judged, because experiments that they need were not run: "+brief(open, 8)+".")
+		c.line(w, "")
+	}
+	c.text(w, "", s.Summary())
+}
+
+// checks writes the table of checks.
+func (c Console) checks(w io.Writer, s *StudyFinding) {
+	head := [...]string{"check", "", "verdict", "source", "ours"}
+	var widths [len(head)]int
+	rows := make([][len(head)]string, 0, len(s.Checks))
+	add := func(row [len(head)]string) {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	add(head)
+	for i := range s.Checks {
+		f := &s.Checks[i]
+		if f.Verdict == NotRun {
+			rows = append(rows, [len(head)]string{})
+			continue
+		}
+		row := [len(head)]string{f.ID, string(f.Strength), f.Outcome(), cell(f.Paper), ours(f)}
+		add(row)
+		rows = append(rows, row)
+	}
+	const most = 44 // in a pipe, longer words of the source push our figures aside on their own line only
+	widths[3] = min(widths[3], most)
+	if c.Width > 0 { // on a terminal, the source's words give way before our figures do
+		fixed := widths[0] + widths[1] + widths[2] + 4*len(columnGap)
+		widths[3] = max(10, min(widths[3], (c.Width-fixed)*2/5))
+	}
+	some := false
+	for i, row := range rows {
+		if row[0] == "" {
+			continue
+		}
+		if !some {
+			c.line(w, c.Ink.Faint(c.row(head, widths)[0]))
+			some = true
+		}
+		f := &s.Checks[i]
+		for _, line := range c.row(row, widths) {
+			c.line(w, c.mark(line, f))
+		}
+		if !f.Bad() {
+			continue
+		}
+		c.labelled(w, "    says: ", f.Text)
+		if f.Why != "" {
+			c.labelled(w, "    why:  ", f.Why)
+		}
+	}
+	if some {
+		c.line(w, "")
+	}
+}
+
+const columnGap = "  "
+
+// ours is our figure with what must be said beside it.
+func ours(f *CheckFinding) string {
+	s := f.Ours
+	if f.Note != "" {
+		s += "; " + f.Note
+	}
+	if f.ByConstruction {
+		s += " [by construction]"
+	}
+	if f.Revised != "" {
+		s += " [rule revised]"
+	}
+	return s
+}
+
+// cell keeps a column that has nothing to say from closing up.
+func cell(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// row lays out a row: the last two columns go on below themselves where they do not fit.
+func (c Console) row(cells [5]string, widths [5]int) []string {
+	before := 0
+	for _, width := range widths[:3] {
+		before += width + len(columnGap)
+	}
+	paper, our := []string{cells[3]}, []string{cells[4]}
+	if c.Width > 0 {
+		paper = wrapped(cells[3], widths[3])
+		our = wrapped(cells[4], max(20, c.Width-before-widths[3]-len(columnGap)))
+	}
+	var lines []string
+	for i := range max(len(paper), len(our)) {
+		var line strings.Builder
+		for k, text := range cells[:3] {
+			if i > 0 {
+				text = ""
+			}
+			line.WriteString(pad(text, widths[k]) + columnGap)
+		}
+		line.WriteString(pad(nth(paper, i), widths[3]) + columnGap + nth(our, i))
+		lines = append(lines, strings.TrimRight(line.String(), " "))
+	}
+	return lines
+}
+
+func nth(lines []string, i int) string {
+	if i < len(lines) {
+		return lines[i]
+	}
+	return ""
+}
+
+func wrapped(s string, width int) []string {
+	return strings.Split(strings.TrimSuffix(term.Wrap(s, "", width), "\n"), "\n")
+}
+
+func pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
+}
+
+// mark colours the verdict of a line.
+func (c Console) mark(line string, f *CheckFinding) string {
+	word := f.Outcome()
+	switch {
+	case f.Verdict == Miss && f.Strength == A:
+		return strings.Replace(line, word, c.Ink.Bad(word), 1)
+	case f.Bad():
+		return strings.Replace(line, word, c.Ink.Warn(word), 1)
+	}
+	return line
+}
+
+func (c Console) line(w io.Writer, s string) { fmt.Fprintln(w, s) }
+
+// text writes a paragraph.
+func (c Console) text(w io.Writer, indent, s string) {
+	if c.Width == 0 {
+		fmt.Fprintln(w, indent+s)
+		return
+	}
+	fmt.Fprint(w, term.Wrap(s, indent, c.Width))
+}
+
+// labelled writes a paragraph beside its label.
+func (c Console) labelled(w io.Writer, label, s string) {
+	if c.Width == 0 {
+		fmt.Fprintln(w, label+s)
+		return
+	}
+	body := term.Wrap(s, strings.Repeat(" ", len(label)), c.Width)
+	fmt.Fprint(w, label+strings.TrimLeft(body, " "))
+}

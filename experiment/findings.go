@@ -1,0 +1,241 @@
+package experiment
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Findings are what came of a plan: all that console, page and report show. They can be written as JSON, read back and shown again, and
+// depend on the plan alone, except for Elapsed.
+type Findings struct {
+	Version  string         `json:"version,omitempty"`
+	Command  string         `json:"command,omitempty"` // that makes them again
+	Seeds    []uint64       `json:"seeds"`
+	Planned  int            `json:"planned_runs"`
+	Done     int            `json:"done_runs"`
+	Partial  bool           `json:"partial"` // stopped before all runs were done
+	Failures []Failure      `json:"failures,omitempty"`
+	Studies  []StudyFinding `json:"studies"`
+	Elapsed  time.Duration  `json:"-"`
+}
+
+// Failure is a run that came to nothing.
+type Failure struct {
+	Experiment string `json:"experiment"` // with its study: "capacity/E01"
+	Seed       uint64 `json:"seed"`
+	Error      string `json:"error"`
+}
+
+// StudyFinding is what came of a study.
+type StudyFinding struct {
+	Name        string              `json:"name"`
+	Title       string              `json:"title"`
+	Source      string              `json:"source"`
+	About       string              `json:"about,omitempty"`
+	Assumptions []string            `json:"assumptions,omitempty"`
+	Calibrated  []string            `json:"calibrated,omitempty"`
+	Whole       bool                `json:"whole"` // all of its experiments were selected
+	Fingerprint Fingerprint         `json:"fingerprint"`
+	Experiments []ExperimentFinding `json:"experiments"`
+	Checks      []CheckFinding      `json:"checks"`
+	Sections    []Section           `json:"sections,omitempty"`
+}
+
+// ExperimentFinding is what came of an experiment.
+type ExperimentFinding struct {
+	ID       string            `json:"id"`
+	Group    string            `json:"group"`
+	Title    string            `json:"title"`
+	Setup    []Pair            `json:"setup,omitempty"`
+	Seeds    []uint64          `json:"seeds"`
+	Reported []ReportedFinding `json:"reported,omitempty"`
+	Metrics  []MetricFinding   `json:"metrics"`
+}
+
+// ReportedFinding is a figure of the source beside ours.
+type ReportedFinding struct {
+	Metric string `json:"metric"`
+	What   string `json:"what"`
+	Unit   string `json:"unit,omitempty"`
+	Paper  Float  `json:"paper"`
+	Ours   Point  `json:"ours"`
+	Note   string `json:"note,omitempty"`
+}
+
+// MetricFinding is a figure of ours.
+type MetricFinding struct {
+	Name   string  `json:"name"`
+	Ours   Point   `json:"ours"`
+	Values []Float `json:"values"` // by the experiment's seeds
+}
+
+// Verdict is what is said of a check.
+type Verdict string
+
+// The verdicts.
+const (
+	Pass   Verdict = "PASS"
+	Miss   Verdict = "MISS"
+	Record Verdict = "RECORD"
+	NotRun Verdict = "NOT RUN" // it needs experiments that were not run
+)
+
+// CheckFinding is what came of a check.
+type CheckFinding struct {
+	ID             string        `json:"id"`
+	Text           string        `json:"text"`
+	Paper          string        `json:"paper,omitempty"`
+	Strength       Strength      `json:"strength"`
+	ByConstruction bool          `json:"by_construction,omitempty"`
+	Rule           string        `json:"rule"`
+	Needs          []string      `json:"needs"`
+	Lacks          []string      `json:"lacks,omitempty"` // of the needed experiments, those that were not run
+	Verdict        Verdict       `json:"verdict"`
+	Holds          bool          `json:"holds"`
+	Ours           string        `json:"ours,omitempty"`
+	Note           string        `json:"note,omitempty"`
+	Value          Point         `json:"value"`
+	Parts          []PartFinding `json:"parts,omitempty"`
+	Seeds          int           `json:"seeds"` // that it was judged on
+	Why            string        `json:"why,omitempty"`
+	Revised        string        `json:"revised,omitempty"`
+}
+
+// PartFinding is a part of a check that has several.
+type PartFinding struct {
+	Label string `json:"label,omitempty"`
+	Holds bool   `json:"holds"`
+	Ours  string `json:"ours"`
+	Note  string `json:"note,omitempty"`
+	Value Point  `json:"value"`
+}
+
+// Outcome is the verdict in words: a recorded check says which way it went.
+func (c *CheckFinding) Outcome() string {
+	switch {
+	case c.Verdict != Record:
+		return string(c.Verdict)
+	case c.Holds:
+		return string(Record) + " as reported"
+	}
+	return string(Record) + " differs"
+}
+
+// Bad says whether the source and we do not agree.
+func (c *CheckFinding) Bad() bool { return c.Verdict == Miss || c.Verdict == Record && !c.Holds }
+
+// found judges a study.
+func found(sel Selection, runs *Runs) StudyFinding {
+	s := sel.Study
+	f := StudyFinding{
+		Name: s.Name, Title: s.Title, Source: s.Source, About: s.About, Assumptions: s.Assumptions, Calibrated: s.Calibrated,
+		Whole: len(sel.Experiments) == len(s.Experiments), Fingerprint: s.fingerprint(runs),
+	}
+	for i := range s.Experiments {
+		if slices.Contains(sel.Experiments, s.Experiments[i].ID) {
+			f.Experiments = append(f.Experiments, foundExperiment(&s.Experiments[i], runs))
+		}
+	}
+	for i := range s.Checks {
+		needs := s.Checks[i].needs()
+		if slices.ContainsFunc(needs, func(id string) bool { return slices.Contains(sel.Experiments, id) }) {
+			f.Checks = append(f.Checks, foundCheck(&s.Checks[i], needs, runs))
+		}
+	}
+	if s.Sections != nil {
+		f.Sections = s.Sections(runs)
+	}
+	return f
+}
+
+func foundExperiment(e *Experiment, runs *Runs) ExperimentFinding {
+	part := runs.only([]string{e.ID})
+	f := ExperimentFinding{ID: e.ID, Group: e.Group, Title: e.Title, Setup: e.Setup, Seeds: part.seeds}
+	for _, r := range e.Reported {
+		f.Reported = append(f.Reported, ReportedFinding{
+			Metric: r.Metric, What: r.What, Unit: r.Unit, Paper: Float(r.Paper), Ours: part.Point(e.ID, r.Metric), Note: r.Note,
+		})
+	}
+	for _, name := range part.Metrics(e.ID) {
+		m := MetricFinding{Name: name, Ours: part.Point(e.ID, name)}
+		for _, v := range part.Values(e.ID, name) {
+			m.Values = append(m.Values, Float(v))
+		}
+		f.Metrics = append(f.Metrics, m)
+	}
+	return f
+}
+
+func foundCheck(c *Check, needs []string, runs *Runs) CheckFinding {
+	f := CheckFinding{
+		ID: c.ID, Text: c.Text, Paper: c.Paper, Strength: c.Strength, ByConstruction: c.ByConstruction, Rule: c.Judge.Rule,
+		Needs: needs, Revised: c.Revised, Value: Point{math.NaN(), math.NaN(), math.NaN()},
+	}
+	for _, id := range f.Needs {
+		if !runs.Has(id) {
+			f.Lacks = append(f.Lacks, id)
+		}
+	}
+	part := runs.only(f.Needs)
+	if f.Seeds = len(part.seeds); f.Seeds == 0 {
+		f.Verdict = NotRun
+		return f
+	}
+	j := c.Judge.Of(part)
+	f.Holds, f.Ours, f.Note, f.Value = j.Holds, j.Ours, j.Note, Point{j.Value, j.Lo, j.Hi}
+	for _, p := range j.Parts {
+		f.Parts = append(f.Parts, PartFinding{Label: p.Label, Holds: p.Holds, Ours: p.Ours, Note: p.Note, Value: Point{p.Value, p.Lo, p.Hi}})
+	}
+	if missing := part.asked.missing; len(missing) > 0 {
+		f.Note = "no run has the figure " + strings.Join(missing, ", ")
+	}
+	switch {
+	case c.Strength == R:
+		f.Verdict = Record
+	case j.Holds:
+		f.Verdict = Pass
+	default:
+		f.Verdict = Miss
+	}
+	if f.Bad() {
+		f.Why = c.Why
+	}
+	return f
+}
+
+// OK says whether every check that must hold and was judged does, and every run came to its end.
+func (f *Findings) OK() bool {
+	for _, s := range f.Studies {
+		for i := range s.Checks {
+			if c := &s.Checks[i]; c.Strength == A && c.Verdict == Miss {
+				return false
+			}
+		}
+	}
+	return !f.Partial && len(f.Failures) == 0
+}
+
+// WriteJSON writes the findings, without line breaks: there are many figures, and programs read them.
+func (f *Findings) WriteJSON(w io.Writer) error {
+	if err := json.NewEncoder(w).Encode(f); err != nil {
+		return fmt.Errorf("writing the findings of a reproduction: %w", err)
+	}
+	return nil
+}
+
+// ReadJSON reads findings that were written.
+func ReadJSON(r io.Reader) (*Findings, error) {
+	f := &Findings{}
+	if err := json.NewDecoder(r).Decode(f); err != nil {
+		return nil, fmt.Errorf("reading the findings of a reproduction: %w", err)
+	}
+	if len(f.Studies) == 0 {
+		return nil, fmt.Errorf("this JSON holds no findings of a reproduction: write it with \"yardmaster reproduce ... --json FILE\"")
+	}
+	return f, nil
+}

@@ -1,0 +1,196 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/yardmaster/yardmaster/result"
+)
+
+// What judges note.
+const (
+	noteUnsure  = "not significant"
+	noteOneSeed = "one seed: no interval"
+	noteAcross  = "the interval reaches past the bound"
+	noteNothing = "no seed has this figure"
+)
+
+// Rises holds when the quantity is larger in to than in from.
+func Rises(from, to Quantity) Judge { return direction(to.Name+" > "+from.Name, from, to, +1) }
+
+// Falls holds when the quantity is smaller in to than in from.
+func Falls(from, to Quantity) Judge { return direction(to.Name+" < "+from.Name, from, to, -1) }
+
+// Less holds when a is smaller than b.
+func Less(a, b Quantity) Judge { return Falls(b, a) }
+
+// direction judges the sign of a change.
+func direction(rule string, from, to Quantity, sign float64) Judge {
+	return Judge{Rule: rule, Of: func(r *Runs) Judgement {
+		c := compare(r, from, to)
+		if c.n == 0 {
+			return nothing()
+		}
+		j := c.judgement()
+		right := sign*c.Diff.Mean > 0
+		low, high := c.Diff.Low, c.Diff.High
+		if c.relative && c.bothWays { // else a fall to nothing would be surer than the rise from it
+			low, high = c.Ratio.Low-1, c.Ratio.High-1
+		}
+		switch {
+		case c.n == 1:
+			j.Holds, j.Note = right, noteOneSeed
+		case right && !(math.Min(sign*low, sign*high) > 0):
+			j.Note = noteUnsure
+		default:
+			j.Holds = right
+		}
+		return j
+	}}
+}
+
+// Changes holds when the change from from to to, as a share of from, lies between low and high: Changes(a, b, -1, -0.75) is a fall by
+// three quarters or more.
+func Changes(from, to Quantity, low, high float64) Judge {
+	rule := fmt.Sprintf("%s against %s: %s", to.Name, from.Name, bounds(100*low, 100*high, signed, " %"))
+	return Judge{Rule: rule, Of: func(r *Runs) Judgement {
+		c := compare(r, from, to)
+		if c.n == 0 || !c.relative {
+			return nothing()
+		}
+		j := c.judgement()
+		j.between(c.n, low, high)
+		return j
+	}}
+}
+
+// AboutEqual holds when b differs from a by no more than a share of a.
+func AboutEqual(a, b Quantity, tolerance float64) Judge { return Changes(a, b, -tolerance, tolerance) }
+
+// Within holds when the mean lies between low and high, bounds included.
+func Within(q Quantity, low, high float64) Judge {
+	return Judge{Rule: q.Name + ": " + bounds(low, high, Number, ""), Of: func(r *Runs) Judgement {
+		e := estimate(q.Values(r))
+		if e.N == 0 {
+			return nothing()
+		}
+		j := Judgement{Ours: Interval(e), Value: e.Mean, Lo: e.Low, Hi: e.High}
+		j.between(e.N, low, high)
+		return j
+	}}
+}
+
+// AtLeast holds when the mean is not smaller than bound.
+func AtLeast(q Quantity, bound float64) Judge { return Within(q, bound, math.Inf(1)) }
+
+// AtMost holds when the mean is not larger than bound.
+func AtMost(q Quantity, bound float64) Judge { return Within(q, math.Inf(-1), bound) }
+
+// Always holds when every seed's value lies between low and high, bounds included.
+func Always(q Quantity, low, high float64) Judge {
+	rule := q.Name + ": " + bounds(low, high, Number, "") + " in every seed"
+	return Judge{Rule: rule, Of: func(r *Runs) Judgement {
+		least, most, n, inside := math.Inf(1), math.Inf(-1), 0, 0
+		for _, v := range q.Values(r) {
+			if math.IsNaN(v) {
+				continue
+			}
+			n++
+			if least, most = math.Min(least, v), math.Max(most, v); v >= low && v <= high {
+				inside++
+			}
+		}
+		if n == 0 {
+			return nothing()
+		}
+		j := Judgement{Holds: inside == n, Value: (least + most) / 2, Lo: least, Hi: most}
+		if least == most {
+			j.Ours = Number(least) + " in every seed"
+		} else {
+			j.Ours = fmt.Sprintf("%s to %s over the seeds", Number(least), Number(most))
+		}
+		if inside < n {
+			j.Note = fmt.Sprintf("in %d of %d seeds", inside, n)
+		}
+		return j
+	}}
+}
+
+// between judges a mean of n values against bounds.
+func (j *Judgement) between(n int, low, high float64) {
+	margin := 1e-12 * math.Max(1, math.Abs(j.Value)) // the mean of equal values is not exactly that value
+	low, high = low-margin, high+margin
+	j.Holds = j.Value >= low && j.Value <= high
+	switch {
+	case n == 1:
+		j.Note = noteOneSeed
+	case j.Holds && (j.Lo < low || j.Hi > high), !j.Holds && j.Hi >= low && j.Lo <= high:
+		j.Note = noteAcross
+	}
+}
+
+// bounds writes a range.
+func bounds(low, high float64, write func(float64) string, unit string) string {
+	switch {
+	case math.IsInf(low, -1):
+		return "at most " + write(high) + unit
+	case math.IsInf(high, 1):
+		return "at least " + write(low) + unit
+	}
+	return write(low) + " to " + write(high) + unit
+}
+
+// nothing is the judgement on figures that no seed has.
+func nothing() Judgement {
+	return Judgement{Ours: "-", Note: noteNothing, Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN()}
+}
+
+// comparison is two quantities side by side, over the n seeds that have both.
+type comparison struct {
+	result.Difference
+	n        int
+	relative bool // the change can be told as a share of the base: no value is below nothing, and the base is more
+	bothWays bool // the ratio has the same interval, turned round, the other way: neither is nothing but for one seed
+}
+
+func compare(r *Runs, from, to Quantity) comparison {
+	var a, b []float64
+	f, t := from.Values(r), to.Values(r)
+	negative := false
+	var some, others int // that are more than nothing
+	for i := range f {
+		if math.IsNaN(f[i]) || math.IsNaN(t[i]) {
+			continue
+		}
+		a, b = append(a, f[i]), append(b, t[i])
+		negative = negative || f[i] < 0 || t[i] < 0
+		if f[i] > 0 {
+			some++
+		}
+		if t[i] > 0 {
+			others++
+		}
+	}
+	c := comparison{Difference: result.Paired(a, b), n: len(a)}
+	finite := c.Ratio.Low >= 0 && c.Ratio.High <= math.MaxFloat64
+	c.relative = !negative && finite && c.Base.Mean > 0 && (c.Ratio.Known || c.n == 1)
+	c.bothWays = min(some, others) > 1
+	return c
+}
+
+// judgement says what changed: "1127 → 1911, +69.6 % (+65.1 to +74.0)", or by how much where there is no share to tell.
+func (c *comparison) judgement() Judgement {
+	means := Number(c.Base.Mean) + " → " + Number(c.Other.Mean)
+	if c.relative {
+		return Judgement{
+			Ours:  means + ", " + Change(c.Ratio),
+			Value: c.Ratio.Mean - 1, Lo: c.Ratio.Low - 1, Hi: c.Ratio.High - 1,
+		}
+	}
+	d := c.Diff
+	text := signed(d.Mean)
+	if d.Known && d.Low < d.High {
+		text += fmt.Sprintf(" (%s to %s)", signed(d.Low), signed(d.High))
+	}
+	return Judgement{Ours: means + ", " + text, Value: d.Mean, Lo: d.Low, Hi: d.High}
+}

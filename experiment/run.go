@@ -1,0 +1,151 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+// Plan is what to run.
+type Plan struct {
+	Selected []Selection
+	Seeds    []uint64
+	Workers  int    // runs at once; 0: as many as the Go scheduler uses processors (GOMAXPROCS)
+	Version  string // of the program, for those who read the findings
+	Command  string // that runs this plan, for them too
+	// Progress is told how many of all runs are behind us, from several goroutines, one at a time; nil: nobody wants to know.
+	Progress func(done, total int)
+}
+
+// Selection is a study and the experiments of it that are to be run, in the study's order.
+type Selection struct {
+	Study       *Study
+	Experiments []string
+}
+
+// Run plays every selected experiment with every seed and judges the checks. When ctx is done it returns what there is by then, marked
+// partial: seeds go one after the other through all experiments, so that there is something to compare. A run that fails is named
+// among the failures; the others go on.
+func Run(ctx context.Context, plan Plan) (*Findings, error) {
+	begin := time.Now()
+	var first []job // of the first seed; the others are like it
+	runs := make([]*Runs, len(plan.Selected))
+	for i, sel := range plan.Selected {
+		if err := sel.Study.Validate(); err != nil {
+			return nil, err
+		}
+		runs[i] = &Runs{seeds: plan.Seeds, metrics: map[string][]Metrics{}}
+		for _, id := range sel.Experiments {
+			at := sel.Study.at(id)
+			if at < 0 {
+				return nil, fmt.Errorf("study %s has no experiment %s", sel.Study.Name, id)
+			}
+			runs[i].metrics[id] = make([]Metrics, len(plan.Seeds))
+			first = append(first, job{study: sel.Study.Name, of: &sel.Study.Experiments[at], to: runs[i].metrics[id]})
+		}
+	}
+	jobs := make([]job, 0, len(first)*len(plan.Seeds))
+	for s, seed := range plan.Seeds {
+		for _, j := range first {
+			j.seed, j.at = seed, s
+			jobs = append(jobs, j)
+		}
+	}
+	workers := plan.Workers
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	playAll(ctx, jobs, min(workers, len(jobs)), plan.Progress)
+
+	f := &Findings{Version: plan.Version, Command: plan.Command, Seeds: plan.Seeds, Planned: len(jobs)}
+	for i := range jobs {
+		j := &jobs[i]
+		switch {
+		case j.err != nil:
+			f.Failures = append(f.Failures, Failure{Experiment: j.study + "/" + j.of.ID, Seed: j.seed, Error: j.err.Error()})
+		case j.to[j.at] != nil:
+			f.Done++
+		default:
+			f.Partial = true
+		}
+	}
+	for i, sel := range plan.Selected {
+		f.Studies = append(f.Studies, found(sel, runs[i]))
+	}
+	f.Elapsed = time.Since(begin)
+	return f, nil
+}
+
+// job is one run.
+type job struct {
+	study string
+	of    *Experiment
+	seed  uint64
+	to    []Metrics // by seed
+	at    int       // the seed's place
+	err   error
+}
+
+// playAll plays jobs in their order, several at once. Each writes to a place of its own, so their order of ending does not matter.
+func playAll(ctx context.Context, jobs []job, workers int, progress func(done, total int)) {
+	var (
+		mu         sync.Mutex
+		next, done int
+		wait       sync.WaitGroup
+	)
+	take := func() *job {
+		mu.Lock()
+		defer mu.Unlock()
+		if next == len(jobs) || ctx.Err() != nil {
+			return nil
+		}
+		next++
+		return &jobs[next-1]
+	}
+	for range workers {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			for j := take(); j != nil; j = take() {
+				j.play(ctx)
+				mu.Lock()
+				if done++; progress != nil {
+					progress(done, len(jobs))
+				}
+				mu.Unlock()
+			}
+		}()
+	}
+	wait.Wait()
+}
+
+// play plays one run. A panic in it is an error of the run, so that it is told which one it was.
+func (j *job) play(ctx context.Context) {
+	defer func() {
+		if v := recover(); v != nil {
+			j.err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+		}
+	}()
+	metrics, err := j.of.Run(ctx, j.seed)
+	switch {
+	case err != nil && ctx.Err() != nil: // it was told to stop
+	case err != nil:
+		j.err = err
+	case metrics == nil:
+		j.to[j.at] = Metrics{}
+	default:
+		j.to[j.at] = metrics
+	}
+}
+
+// Seeds are n seeds from the first.
+func Seeds(first uint64, n int) []uint64 {
+	seeds := make([]uint64, n)
+	for i := range seeds {
+		seeds[i] = first + uint64(i)
+	}
+	return seeds
+}

@@ -1,0 +1,117 @@
+package experiment
+
+import (
+	"math"
+	"slices"
+
+	"github.com/yardmaster/yardmaster/result"
+)
+
+// Runs are the figures of the experiments that were run, by seed.
+type Runs struct {
+	seeds   []uint64
+	metrics map[string][]Metrics // by experiment, in the order of seeds; nil where a run is missing
+	asked   *asked               // what judges asked for; nil: nobody wants to know
+}
+
+// asked notes what a judge looked at.
+type asked struct {
+	experiments []string
+	missing     []string // "E01 ratio/9": figures that no run has
+}
+
+// NewRuns makes runs of figures that are there already, for tests of checks: by experiment and, in it, by seed in the order of seeds.
+func NewRuns(seeds []uint64, metrics map[string][]Metrics) *Runs {
+	return &Runs{seeds: seeds, metrics: metrics}
+}
+
+// Seeds are the seeds, in order.
+func (r *Runs) Seeds() []uint64 { return r.seeds }
+
+// Has says whether the experiments were run with at least one seed that they have in common.
+func (r *Runs) Has(experiments ...string) bool { return len(r.common(experiments)) > 0 }
+
+// Values are the values of a figure by seed, in the order of Seeds; NaN where a run does not have it.
+func (r *Runs) Values(experiment, metric string) []float64 {
+	found := false
+	values := make([]float64, len(r.seeds))
+	for i := range values {
+		values[i] = math.NaN()
+		if runs := r.metrics[experiment]; i < len(runs) {
+			if v, ok := runs[i][metric]; ok {
+				values[i], found = v, true
+			}
+		}
+	}
+	if r.asked != nil {
+		if !slices.Contains(r.asked.experiments, experiment) {
+			r.asked.experiments = append(r.asked.experiments, experiment)
+		}
+		if name := experiment + " " + metric; !found && !slices.Contains(r.asked.missing, name) {
+			r.asked.missing = append(r.asked.missing, name)
+		}
+	}
+	return values
+}
+
+// Estimate is the mean of a figure over the seeds that have it, with its 95 % interval.
+func (r *Runs) Estimate(experiment, metric string) result.Estimate {
+	return estimate(r.Values(experiment, metric))
+}
+
+// Point is the same for a chart.
+func (r *Runs) Point(experiment, metric string) Point { return point(r.Estimate(experiment, metric)) }
+
+func point(e result.Estimate) Point {
+	if e.N == 0 {
+		return Point{math.NaN(), math.NaN(), math.NaN()}
+	}
+	return Point{e.Mean, e.Low, e.High}
+}
+
+// Metrics are the names of all figures of an experiment, sorted.
+func (r *Runs) Metrics(experiment string) []string {
+	var names []string
+	for _, m := range r.metrics[experiment] {
+		for name := range m {
+			if i, found := slices.BinarySearch(names, name); !found {
+				names = slices.Insert(names, i, name)
+			}
+		}
+	}
+	return names
+}
+
+// common are the places of the seeds that all the experiments have.
+func (r *Runs) common(experiments []string) []int {
+	var at []int
+	for i := range r.seeds {
+		if !slices.ContainsFunc(experiments, func(e string) bool {
+			runs := r.metrics[e]
+			return i >= len(runs) || runs[i] == nil
+		}) {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+// only is the part that the experiments have in common: what a judge gets to see.
+func (r *Runs) only(experiments []string) *Runs {
+	at := r.common(experiments)
+	part := &Runs{metrics: map[string][]Metrics{}, asked: &asked{}}
+	for _, i := range at {
+		part.seeds = append(part.seeds, r.seeds[i])
+	}
+	for _, e := range experiments {
+		for _, i := range at {
+			part.metrics[e] = append(part.metrics[e], r.metrics[e][i])
+		}
+	}
+	return part
+}
+
+// estimate is the mean of the values that are there.
+func estimate(values []float64) result.Estimate {
+	return result.Mean(slices.DeleteFunc(slices.Clone(values), math.IsNaN))
+}

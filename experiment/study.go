@@ -1,0 +1,148 @@
+package experiment
+
+import "context"
+
+// Study is a published study as data.
+type Study struct {
+	Name   string // what the command calls it: "capacity"
+	Title  string
+	Source string // author, title, where and when
+	About  string // a paragraph for people: what the study did, and what is played again here
+
+	// Assumptions are what the source leaves open and how it was settled here; one sentence each.
+	Assumptions []string
+	// Calibrated are the numbers of the source that the model was set by. Checks that follow from them are ByConstruction.
+	Calibrated []string
+
+	Experiments []Experiment
+	Checks      []Check
+	// Sections are the study's own tables and charts (a factorial plot, a comparison with an oracle), made from what was run; nil: none.
+	// Runs may hold some of the experiments only: leave out what it does not have.
+	Sections func(*Runs) []Section
+}
+
+// Experiment is one set-up of a study.
+type Experiment struct {
+	ID    string // without the study: "E01"
+	Group string // experiments that are told apart by settings only: "long-first 50/50"
+	Title string
+	Setup []Pair // for people
+	// Reported are the figures that the source prints for this experiment; they are shown beside ours, and judged by checks only.
+	Reported []Reported
+	// Run plays one seed. Equal seeds give equal figures, and the same workload in every experiment that is compared with this one. It
+	// may be called from several goroutines at once, and gives up soon after ctx is done.
+	Run func(ctx context.Context, seed uint64) (Metrics, error)
+}
+
+// Pair is a name and its value, both as people read them.
+type Pair struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Metrics are the figures of one run, by name: "makespan/q1", "ratio/5", "rack-local/7/q1". A figure that a run does not have (the mean
+// of nothing) is left out, or NaN.
+type Metrics map[string]float64
+
+// Reported is a figure that the source prints.
+type Reported struct {
+	Metric string  // the name of ours
+	What   string  // for people: "Makespan, queue 1"
+	Unit   string  // "s", "%", or nothing
+	Paper  float64 // NaN: the source has no figure here, ours is shown alone
+	Note   string  // for instance that the source's figure is a misprint
+}
+
+// Strength says how far a check has to hold.
+type Strength string
+
+// The strengths.
+const (
+	A Strength = "A" // follows from the algorithm: must hold
+	B Strength = "B" // a reported trend
+	R Strength = "R" // reported only: recorded
+)
+
+// Check is something that the source says and how to see whether it holds.
+type Check struct {
+	ID    string // unique in the study: "S03-slower"
+	Text  string // what the source says, as a sentence without its full stop
+	Paper string // the source's value: "+61 % to +72 %"
+	// Strength is how far it has to hold.
+	Strength Strength
+	// Needs are the experiments that Judge looks at; it is judged only if all of them were run, on the seeds that all of them have. nil:
+	// found by asking Judge once, which does for every judge that asks for its values whatever they are, as those of this package do.
+	Needs []string
+	// ByConstruction: it follows from numbers that the model was set by, so that it shows nothing.
+	ByConstruction bool
+	Judge          Judge
+	Why            string // the known reason for a miss (or, of an R check, for a difference); shown only then
+	// Revised tells, where the rule or the strength was changed after results had been seen, what it was before, what that gave, and why
+	// it was changed. It is shown whatever the verdict: a rule that was fitted to what it judges shows less.
+	Revised string
+}
+
+// Judge says whether a check holds: by which rule, and what comes of it. The judges of this package write their own rules; a study
+// that needs another makes one with its rule in words, thresholds included, since readers see it and a changed rule makes a printed
+// page stale: Judge{Rule: "...", Of: func(r *Runs) Judgement {...}}.
+type Judge struct {
+	Rule string
+	Of   func(*Runs) Judgement // r has the experiments that the check needs, with equal seeds
+}
+
+// Judgement is what a Judge found.
+type Judgement struct {
+	Holds bool
+	Ours  string // our value with its interval, beside Check.Paper
+	Note  string // "not significant", "one seed: no interval"
+	// Value with its interval is what was judged, for charts and for reading by programs; NaN where there is no single figure.
+	Value, Lo, Hi float64
+	Parts         []Judgement // of All and Any
+	Label         string      // of a part: "type 5"
+	all           bool        // made by All: its parts may stand among those of another
+}
+
+// Section is a part of the study's own story, made from the runs.
+type Section struct {
+	Title  string   `json:"title"`
+	Text   []string `json:"text,omitempty"` // paragraphs
+	Tables []Table  `json:"tables,omitempty"`
+	Charts []Chart  `json:"charts,omitempty"`
+}
+
+// Table is a table of texts. Columns whose cells begin with a digit or a sign are set right.
+type Table struct {
+	Caption string     `json:"caption"`
+	Columns []string   `json:"columns"`
+	Rows    [][]string `json:"rows"`
+}
+
+// Chart is a chart of estimates over categories. Each series has one point for each category.
+type Chart struct {
+	Title      string    `json:"title"`
+	Unit       string    `json:"unit,omitempty"` // of the values
+	Kind       ChartKind `json:"kind"`
+	Categories []string  `json:"categories"`
+	Series     []Series  `json:"series"`
+	Log        bool      `json:"log,omitempty"` // logarithmic values
+}
+
+// ChartKind is how a chart's values are drawn, each with its interval.
+type ChartKind string
+
+// The kinds of charts.
+const (
+	Bars    ChartKind = "bars"    // upright, from zero
+	Points  ChartKind = "points"  // upright, without a base
+	Effects ChartKind = "effects" // lying, one line a category, with a line at zero: effects of a factorial
+)
+
+// Series is a row of points of one chart.
+type Series struct {
+	Name   string  `json:"name"`
+	Paper  bool    `json:"paper,omitempty"` // the source's own values: drawn as marks without an interval
+	Points []Point `json:"points"`
+}
+
+// Point is a value with its interval. Lo and Hi equal Mean where there is no interval; a Mean of NaN is left out.
+type Point struct{ Mean, Lo, Hi float64 }

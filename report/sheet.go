@@ -1,0 +1,256 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"strings"
+)
+
+// Sheet is a report of texts, tables and charts of estimates, in the manner of the report on runs: one HTML file that needs nothing else.
+// What is empty is left out.
+type Sheet struct {
+	Title, Subtitle, Size string
+	Partial               bool
+	Notices               []string // what a reader must know before any figure
+	Headline              string
+	Parts                 []SheetPart
+	Facts                 []Fact
+	Lists                 []SheetList // of "what this rests on"
+	Commands              []string    // that make this again
+	Version               string
+	Seeds                 []uint64
+}
+
+// SheetList is a labelled list.
+type SheetList struct {
+	Label string
+	Items []string
+}
+
+// SheetPart is a part of a sheet. One that is folded shows its title until it is opened.
+type SheetPart struct {
+	Title, Note string
+	Top         bool // the parts up to the next such one belong to it
+	Folded      bool
+	Text        []string
+	Tables      []SheetTable
+	Charts      []SheetChart
+	Legend      string
+}
+
+// SheetTable is a table.
+type SheetTable struct {
+	Caption string
+	Cards   bool // on a narrow screen each row becomes a card: for rows of text
+	// Filters are buttons that show the rows with a tag only. Tags has the tags of each row, with blanks between them.
+	Filters []SheetFilter
+	Tags    []string
+	Columns []SheetColumn
+	Rows    [][]SheetCell
+}
+
+// SheetFilter is a button of a table.
+type SheetFilter struct{ Label, Tag string }
+
+// SheetColumn is a column of a table.
+type SheetColumn struct {
+	Text    string
+	Figures bool // set right, never broken
+	Wide    bool // text that needs room
+	Span    int  // of a head over several columns; 0: one
+	Gap     bool // a line before it
+}
+
+// SheetCell is a cell of a table.
+type SheetCell struct {
+	Text  string
+	Small string   // beside it, smaller
+	Below []string // under it, a line each
+	Fold  []string // under that, a list that is shown when asked for
+	Mark  Mark
+}
+
+// Mark is how a cell stands out.
+type Mark string
+
+// The marks.
+const (
+	Plain  Mark = ""
+	Good   Mark = "good"
+	Bad    Mark = "bad"
+	Faint  Mark = "same"
+	Strong Mark = "strong"
+)
+
+// SheetChart is a chart of estimates over categories. Each series has a point, which is a mean with its interval, for each category; NaN
+// leaves it out.
+type SheetChart struct {
+	Title, Note, Unit string
+	Kind              string // "bars", "points", or "effects" (lying, with a line at zero)
+	Log               bool
+	Categories        []string
+	Series            []SheetSeries
+}
+
+// SheetSeries is a series of a chart; one of the source's own values is drawn as hollow marks.
+type SheetSeries struct {
+	Name   string
+	Paper  bool
+	Points [][3]float64 // mean, low, high
+}
+
+var sheetScripts = []string{"format.js", "frame.js", "estimates.js", "sheet.js"}
+
+var sheetPage = template.Must(template.New("sheet.html").ParseFS(pageFiles, "page/sheet.html"))
+
+// WriteSheet writes the report.
+func WriteSheet(w io.Writer, s Sheet) error {
+	v := &sheetView{
+		Sheet: s, SeedList: seedList(s.Seeds),
+		Charts: template.JS(chartBundle),                           //nolint:gosec // our own file, checked by its hash
+		Style:  template.CSS(read("page.css") + read("sheet.css")), //nolint:gosec // our own files
+	}
+	for i, p := range s.Parts {
+		part := sheetPart{SheetPart: p, ID: fmt.Sprintf("p%d", i)}
+		for k, c := range p.Charts {
+			if err := c.check(); err != nil {
+				return fmt.Errorf("writing the report %q: %w", s.Title, err)
+			}
+			part.Drawn = append(part.Drawn, drawn{SheetChart: c, ID: fmt.Sprintf("e%d-%d", i, k), Height: c.height(), Aria: c.aria()})
+		}
+		v.Shown = append(v.Shown, part)
+	}
+	for _, c := range s.Commands {
+		if c != "" {
+			v.Again = append(v.Again, again(c))
+		}
+	}
+	var script strings.Builder
+	for _, name := range sheetScripts {
+		script.WriteString(read(name))
+	}
+	v.Script = template.JS(script.String()) //nolint:gosec // our own files
+	v.Data = v.chartData()
+	out := bufio.NewWriterSize(w, 1<<16)
+	if err := sheetPage.Execute(out, v); err != nil {
+		return fmt.Errorf("writing the report %q: %w", s.Title, err)
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("writing the report %q: %w", s.Title, err)
+	}
+	return nil
+}
+
+// sheetView is what the template reads.
+type sheetView struct {
+	Sheet
+	Shown    []sheetPart
+	Again    [][]string
+	SeedList string
+	Style    template.CSS
+	Charts   template.JS
+	Script   template.JS
+	Data     template.JS
+}
+
+type sheetPart struct {
+	SheetPart
+	ID    string
+	Drawn []drawn
+}
+
+// Tag is the tags of a table's row.
+func (t SheetTable) Tag(row int) string {
+	if row < len(t.Tags) {
+		return t.Tags[row]
+	}
+	return ""
+}
+
+// drawn is a chart and its place in the page.
+type drawn struct {
+	SheetChart
+	ID     string
+	Height int
+	Aria   string
+}
+
+func (c *SheetChart) check() error {
+	for _, s := range c.Series {
+		if len(s.Points) != len(c.Categories) {
+			return fmt.Errorf("the chart %q has %d categories, and %d points of %s", c.Title, len(c.Categories), len(s.Points), s.Name)
+		}
+	}
+	return nil
+}
+
+// height is in pixels: lying charts grow with their lines.
+func (c *SheetChart) height() int {
+	if c.Kind != "effects" {
+		return 280
+	}
+	return 56 + len(c.Categories)*max(24, 12*len(c.Series)+8)
+}
+
+// aria says what a chart shows to whom cannot see it; the figures stand in tables.
+func (c *SheetChart) aria() string {
+	names := make([]string, len(c.Series))
+	for i, s := range c.Series {
+		names[i] = s.Name
+	}
+	return fmt.Sprintf("%s: %s over %s.", c.Title, strings.Join(names, ", "), strings.Join(c.Categories, ", "))
+}
+
+// chartData writes what the charts draw as JSON.
+func (v *sheetView) chartData() template.JS {
+	b := []byte(`{"charts":[`)
+	first := true
+	for _, p := range v.Shown {
+		for _, c := range p.Drawn {
+			if !first {
+				b = append(b, ',')
+			}
+			first = false
+			b = append(appendString(append(b, `{"id":`...), c.ID), `,"kind":`...)
+			b = append(appendString(b, c.Kind), `,"unit":`...)
+			b = append(appendString(b, c.Unit), `,"log":`...)
+			b = append(b, map[bool]string{true: "true", false: "false"}[c.Log]...)
+			b = append(appendStrings(append(b, `,"categories":`...), c.Categories), `,"series":[`...)
+			for i, s := range c.Series {
+				if i > 0 {
+					b = append(b, ',')
+				}
+				b = append(appendString(append(b, `{"name":`...), s.Name), `,"paper":`...)
+				b = append(b, map[bool]string{true: "true", false: "false"}[s.Paper]...)
+				b = append(b, `,"points":[`...)
+				for k, p := range s.Points {
+					if k > 0 {
+						b = append(b, ',')
+					}
+					b = appendPoint(b, p)
+				}
+				b = append(b, `]}`...)
+			}
+			b = append(b, `]}`...)
+		}
+	}
+	b = append(b, `]}`...)
+	return template.JS(b) //nolint:gosec // only numbers and strings that encoding/json escaped for HTML
+}
+
+func appendPoint(b []byte, p [3]float64) []byte {
+	if math.IsNaN(p[0]) {
+		return append(b, "null"...)
+	}
+	b = append(b, '[')
+	for i, x := range p {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendNumber(b, x, 5)
+	}
+	return append(b, ']')
+}
