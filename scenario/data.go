@@ -20,8 +20,11 @@ type Data struct {
 	Tolerance float64
 }
 
-// NoNetwork puts the network of a cluster's file aside.
-const NoNetwork = "none"
+// What puts aside the network of a cluster's file, and the phases of a scenario's.
+const (
+	NoNetwork = "none"
+	NoPhases  = "none"
+)
 
 // defaultTolerance is that of the network of a scenario: far below what a model of a network is worth.
 const defaultTolerance = 1e-3
@@ -44,7 +47,7 @@ func dataSettings() []Setting {
 		},
 		{
 			Name: "phases", In: "model", Value: "MODEL",
-			Help: "play the phases of maps and reduces on processors and disks, instead of task lengths: " + strings.Join(modelfile.Names(), ", ") + ", or a file (docs/phases.md)",
+			Help: "play the phases of maps and reduces on processors and disks, instead of task lengths: " + strings.Join(modelfile.Names(), ", ") + ", or a file (docs/phases.md); none: lengths",
 			Set:  func(s *Scenario, v string) error { s.Data.Phases = v; return nil },
 			Get:  func(s *Scenario) []string { return given(s.Data.Phases) },
 		},
@@ -68,7 +71,11 @@ func (s *Scenario) resolveData(out *Setup) error {
 		}
 		out.Cluster.Network = n
 	}
-	if s.Data.Phases != "" {
+	phases := s.Data.Phases != "" && s.Data.Phases != NoPhases
+	if s.Model.FailTask > 0 && (phases || out.Cluster.Network != nil) {
+		return misuse("--fail-task is not played together with --network or --phases: leave out one of them")
+	}
+	if phases {
 		return s.resolvePhases(out)
 	}
 	if out.Cluster.Network == nil {
@@ -122,7 +129,8 @@ func (s *Scenario) resolvePhases(out *Setup) error {
 }
 
 // assumptions says what is taken for granted about data.
-func (d *Data) assumptions(c *cluster.Cluster, phases *mapreduce.Model) []string {
+func (s *Setup) dataAssumptions() []string {
+	c, phases := s.Cluster, s.Phases
 	network := "data travels in no time"
 	if c.Network != nil {
 		network = "network " + c.Network.String() + ", flows share links max-min"
@@ -134,5 +142,9 @@ func (d *Data) assumptions(c *cluster.Cluster, phases *mapreduce.Model) []string
 	if c.Network == nil {
 		return []string{"cluster: where a task's input lies, and the network, do not change how long it takes"}
 	}
-	return []string{network + "; a task fetches blocks of other nodes and its share of a shuffle before it works; disks, and writing output, take no time of their own"}
+	out := []string{network + "; a task fetches blocks of other nodes and its share of a shuffle before it works; disks, and writing output, take no time of their own"}
+	if s.Scenario.Model.Replicas == 0 {
+		out = append(out, "network: input lies nowhere in particular unless the trace names hosts, so no block is read over it; --replicas 3 places blocks")
+	}
+	return out
 }

@@ -308,5 +308,5 @@ func (s *Setup) Assumptions() []string {
 	if s.Timing != nil {
 		return append(of, s.Scenario.Yarn.assumptions(s.Timing)...)
 	}
-	return slices.Concat(of, s.Scenario.Assumptions(), s.Scenario.Data.assumptions(s.Cluster, s.Phases))
+	return slices.Concat(of, s.Scenario.Assumptions(), s.dataAssumptions())
 }

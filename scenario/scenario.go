@@ -165,7 +165,7 @@ func (s *Scenario) from(dir string) {
 	if s.Cluster != "" && !shorthand.MatchString(s.Cluster) {
 		s.Cluster = join(dir, s.Cluster)
 	}
-	if s.Data.Phases != "" && !slices.Contains(modelfile.Names(), s.Data.Phases) {
+	if s.Data.Phases != "" && s.Data.Phases != NoPhases && !slices.Contains(modelfile.Names(), s.Data.Phases) {
 		s.Data.Phases = join(dir, s.Data.Phases)
 	}
 	if s.Yarn.Site != "" {

@@ -94,7 +94,7 @@ func firstSettings() []Setting {
 			func(s *Scenario) *bool { return &s.Model.EndOnBeat }),
 		duration("start-up", "model", "between a container's start and its task's first instruction",
 			func(s *Scenario) *unit.Time { return &s.Model.StartUp }),
-		number("replicas", "model", "N", "copies of each input block, spread at random where the trace names no hosts; 0: input lies nowhere in particular", 0, 100,
+		number("replicas", "model", "N", "copies of each input block, placed where the trace names no hosts (see --placement); 0: input lies nowhere in particular", 0, 100,
 			func(s *Scenario) *int { return &s.Model.Replicas }),
 		share("fail-task", "model", "probability that an attempt of a task fails", true,
 			func(s *Scenario) *float64 { return &s.Model.FailTask }),

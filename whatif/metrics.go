@@ -33,6 +33,9 @@ func (m metric) ofAlone() bool {
 	return strings.HasSuffix(m.name, "slowdown") || strings.HasPrefix(m.name, "fairness")
 }
 
+// ofWaits says that a metric stands in for those.
+func (m metric) ofWaits() bool { return strings.HasSuffix(m.name, "response ratio") }
+
 // metrics are what is compared, most asked for first.
 var metrics = func() []metric {
 	var ms []metric
@@ -44,6 +47,7 @@ var metrics = func() []metric {
 		{"wait", Seconds, func(r *result.Run) result.Stats { return r.Metrics.Wait }},
 		{"elapsed", Seconds, func(r *result.Run) result.Stats { return r.Metrics.Elapsed }},
 		{"slowdown", Ratio, func(r *result.Run) result.Stats { return r.Metrics.Slowdown }},
+		{"response ratio", Ratio, func(r *result.Run) result.Stats { return r.Metrics.ResponseRatio }},
 	} {
 		ms = append(ms,
 			metric{"median " + m.name, m.unit, false, func(r *result.Run) float64 { return m.of(r).Median }},

@@ -51,8 +51,9 @@ func (c *crew) compare() *Comparison {
 func (out *Comparison) judge() {
 	first := out.Runs[0][0]
 	for _, m := range metrics {
-		if m.ofAlone() && first.Jobs.Finished > 0 && first.Metrics.Slowdown.Count == 0 {
-			continue // tasks have no length of their own: nobody knows how long jobs take alone
+		// Where tasks have no length of their own nobody knows how long jobs take alone: how much of their time they waited says most.
+		if unknown := first.Jobs.Finished > 0 && first.Metrics.Slowdown.Count == 0; unknown && m.ofAlone() || !unknown && m.ofWaits() {
+			continue
 		}
 		out.Rows = append(out.Rows, rowOf(m.ofFinished(), out.Runs))
 	}

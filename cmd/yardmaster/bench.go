@@ -159,7 +159,7 @@ func benchMemory(ctx context.Context, _ benchOptions) (any, term.Table, error) {
 const networkJobs = 100
 
 func benchNetwork(ctx context.Context, _ benchOptions) (any, term.Table, error) {
-	t := term.Table{Head: []string{"played as", "CPU", "flows", "makespan", "mean", "median", "p95"}}
+	t := term.Table{Head: []string{"played as", "CPU", "flows", "makespan", "jobs: mean off by", "median", "p95"}}
 	r, err := bench.Network(ctx, networkJobs)
 	if err != nil {
 		return nil, t, err

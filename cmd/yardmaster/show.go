@@ -107,9 +107,16 @@ func trafficLines(n *result.Traffic) []string {
 		unit.Bytes(n.ReadBytes), unit.Bytes(n.ShuffledBytes), unit.Bytes(n.CrossRackBytes))}
 	if len(n.Busiest) > 0 {
 		l := n.Busiest[0]
-		lines = append(lines, fmt.Sprintf("busiest link %s: %s of its capacity, congested %s times", l.Name, whatif.Format(l.Utilisation, whatif.Share), count(l.Crossings)))
+		lines = append(lines, fmt.Sprintf("busiest link %s: %s of its capacity, congested %s", l.Name, whatif.Format(l.Utilisation, whatif.Share), times(l.Crossings)))
 	}
 	return lines
+}
+
+func times(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return count(n) + " times"
 }
 
 // dealHint is what to try when every job is refused.

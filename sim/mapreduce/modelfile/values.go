@@ -76,7 +76,7 @@ func rate(p *float64) func(*yamlfile.Node) error {
 // hertz reads 2.5GHz, or a number of cycles a second.
 func hertz(p *float64) func(*yamlfile.Node) error {
 	return reader(func(n *yamlfile.Node, text string) error {
-		body, scale := text, 1.0
+		body, scale := text, 0.0 // a clock without a unit is not taken
 		for _, u := range []struct {
 			suffix string
 			scale  float64

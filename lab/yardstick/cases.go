@@ -1,0 +1,168 @@
+package yardstick
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Random is the list behind the speed figures and the largest comparisons: flows of 50 MB in the mean between random nodes of
+// 30 racks with 20 nodes each, 250 Mbit/s a node and 1 Gbit/s a rack, alive of them at any time.
+func Random(alive, flows int, seed uint64) List {
+	r := newRacks(fmt.Sprintf("racks-%d", alive), 30, 20, 250*mbit, gbit)
+	d := dice{seed: seed}
+	for range flows {
+		from, to := d.below(r.nodes), d.below(r.nodes-1)
+		if to >= from {
+			to++
+		}
+		r.add(0, from, to, 1+uint64(d.exponential(50e6)))
+	}
+	r.Alive = alive
+	return r.List
+}
+
+// Opened makes a list that keeps flows alive one whose starts are given: those that ends, of another play of it, made. They are
+// rounded to microseconds, so that a start is near an end but not at the same instant. Flows that the other play did not see
+// ending may start; they run to their ends here.
+func Opened(l List, ends []float64) List {
+	var at []float64
+	for _, e := range ends {
+		if e >= 0 {
+			at = append(at, micro(e))
+		}
+	}
+	slices.Sort(at)
+	l.Flows = slices.Clone(l.Flows)
+	for i := l.Alive; i < len(l.Flows); i++ {
+		l.Flows[i].Start = at[i-l.Alive]
+	}
+	l.Alive = 0
+	return l
+}
+
+// Shuffle is all to all between 40 nodes in ten racks, as maps end: each source's flows start together, sources one after
+// another, sizes uneven.
+func Shuffle() List {
+	r := newRacks("shuffle", 10, 4, gbit, 2*gbit)
+	d := dice{seed: 11}
+	for from := range r.nodes {
+		start := micro(30 * d.unit())
+		for to := range r.nodes {
+			if to != from {
+				r.add(start, from, to, 1e6+uint64(d.exponential(100e6)))
+			}
+		}
+	}
+	return r.sorted()
+}
+
+// Bundles is a shuffle in which several like flows run between the same nodes from the same instant: those of several maps to
+// several reduces. Together they are one flow with a weight, which is how the simulator carries them.
+func Bundles() List { return bundledShuffle("bundles", true) }
+
+// UnevenBundles is the same with flows of a size each.
+func UnevenBundles() List { return bundledShuffle("uneven-bundles", false) }
+
+func bundledShuffle(name string, even bool) List {
+	r := newRacks(name, 6, 4, gbit, 2*gbit)
+	d := dice{seed: 12}
+	for from := range r.nodes {
+		start := micro(20 * d.unit())
+		for to := range r.nodes {
+			if to == from {
+				continue
+			}
+			size := 1e6 + uint64(d.exponential(20e6))
+			for range d.between(1, 6) {
+				r.add(start, from, to, size)
+				if !even {
+					size = 1e6 + uint64(d.exponential(20e6))
+				}
+			}
+		}
+	}
+	return r.sorted()
+}
+
+// Star is 24 nodes on one switch, with one node that half of the flows go to.
+func Star() List {
+	r := newRacks("star", 1, 24, gbit, gbit)
+	d := dice{seed: 13}
+	now := 0.0
+	for range 600 {
+		now += d.exponential(0.15)
+		from, to := d.between(1, r.nodes-1), 0
+		if d.chance(0.5) {
+			if to = d.below(r.nodes - 1); to >= from {
+				to++
+			}
+		}
+		r.add(micro(now), from, to, 1e6+uint64(d.exponential(30e6)))
+	}
+	return r.sorted()
+}
+
+// Ties is all to all in a tree of two tiers with equal sizes and a common start: nearly everything happens at the same
+// instants as something else.
+func Ties() List {
+	r := newRacks("ties", 5, 6, gbit, 1.2*gbit)
+	for from := range r.nodes {
+		for to := range r.nodes {
+			if to != from {
+				r.add(0, from, to, 64<<20)
+			}
+		}
+	}
+	return r.sorted()
+}
+
+// LeafSpine is random flows over four spines, each flow on one of them, while the spines' links lose capacity.
+func LeafSpine() List {
+	const leaves, spines, each = 6, 4, 4
+	n := net{List: List{Name: "leaf-spine"}}
+	var out, in []int32
+	var up, down [leaves][spines]int32
+	for range leaves * each {
+		out, in = append(out, n.link(gbit)), append(in, n.link(gbit))
+	}
+	for l := range leaves {
+		for s := range spines {
+			up[l][s], down[l][s] = n.link(gbit), n.link(gbit)
+		}
+	}
+	d := dice{seed: 14}
+	now := 0.0
+	for range 1000 {
+		now = micro(now + d.exponential(0.06))
+		from, to := d.below(len(out)), d.below(len(out)-1)
+		if to >= from {
+			to++
+		}
+		links := []int32{out[from], in[to]}
+		if a, b := from/each, to/each; a != b {
+			s := d.below(spines)
+			links = []int32{out[from], up[a][s], down[b][s], in[to]}
+		}
+		f := Flow{Start: now, Path: n.path(links...), Bytes: 1e6 + uint64(d.exponential(40e6))}
+		if d.chance(0.1) {
+			f.Cap = micro(gbit * (0.02 + 0.5*d.unit()))
+		}
+		n.Flows = append(n.Flows, f)
+		if d.chance(0.03) {
+			l := up[d.below(leaves)][d.below(spines)]
+			if d.chance(0.5) {
+				l = down[d.below(leaves)][d.below(spines)]
+			}
+			n.Changes = append(n.Changes, Change{At: now, Link: l, Capacity: gbit * (0.9 - 0.01*float64(len(n.Changes)))})
+		}
+	}
+	return n.sorted()
+}
+
+// sorted puts a list into the order of its starts and of its changes.
+func (n *net) sorted() List {
+	slices.SortStableFunc(n.Flows, func(a, b Flow) int { return cmp.Compare(a.Start, b.Start) })
+	slices.SortStableFunc(n.Changes, func(a, b Change) int { return cmp.Compare(a.At, b.At) })
+	return n.List
+}

@@ -1,0 +1,251 @@
+package yardstick
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"time"
+)
+
+// The bars that the flow network is held to.
+const (
+	mostDifference = 1e-6 // relative, of the end of any flow
+	leastRatio     = 20.0 // times SimGrid's speed, with fastAlive flows under way
+	fastAlive      = 5000
+)
+
+// Size is how large a comparison is.
+type Size struct {
+	Small  int   // networks drawn from seeds
+	Alive  []int // flows kept going in each of the largest lists
+	Ends   []int // flows that end while they are kept going, in the comparison
+	Timed  []int // and in each round of the speed's measurement
+	Rounds int
+}
+
+// Full is for a person who has some minutes, Mini for tests.
+var (
+	Full = Size{Small: 1000, Alive: []int{100, 1000, 5000}, Ends: []int{5000, 5000, 2000}, Timed: []int{20000, 4000, 1000}, Rounds: 3}
+	Mini = Size{Small: 200, Alive: []int{100, 1000, 5000}, Ends: []int{1000, 500, 100}, Timed: []int{2000, 500, 200}, Rounds: 3}
+)
+
+// FlowRecord is what a comparison with SimGrid gave.
+type FlowRecord struct {
+	SimGrid string // its version
+	At      time.Time
+	Load    float64 // of the computer, one minute's mean
+	Cases   []CaseRecord
+	Precise []PreciseRecord
+	Speeds  []SpeedRecord
+	Profile string // of ours, where it was too slow
+}
+
+// CaseRecord is one list, or all the small ones together.
+type CaseRecord struct {
+	Name               string
+	Lists              int
+	Links, Paths       int
+	Difference         Difference // between SimGrid and us
+	Judged             bool       // by Reference
+	TheirsOff, OursOff float64    // relative differences of ends from Reference's, the largest
+}
+
+// PreciseRecord is what one of SimGrid's precisions does: how far its ends of the small lists are from the exact ones.
+type PreciseRecord struct {
+	Setting string
+	Off     Difference
+}
+
+// precisions are those that are tried, with the defaults first.
+var precisions = []string{
+	"--cfg=surf/precision:1e-9", "--cfg=surf/precision:1e-6", "--cfg=surf/precision:1e-12", "--cfg=maxmin/precision:1e-5", "--cfg=maxmin/precision:1e-12",
+}
+
+// SpeedRecord is the speed of both at the same number of flows under way, in seconds of processor time for each round.
+type SpeedRecord struct {
+	Alive, Ends  int
+	Theirs, Ours []float64
+}
+
+// Ratio is how many times as fast as SimGrid we are: the middle one of the rounds.
+func (s SpeedRecord) Ratio() float64 {
+	ratios := make([]float64, len(s.Ours))
+	for i := range s.Ours {
+		ratios[i] = s.Theirs[i] / s.Ours[i]
+	}
+	return median(ratios)
+}
+
+// keptLists are those whose answers from SimGrid are kept, so that the ordinary tests can compare. They do not depend on our own
+// network.
+func keptLists() []List {
+	lists := []List{Star(), LeafSpine(), Ties(), Shuffle(), Bundles()}
+	for seed := range uint64(200) {
+		lists = append(lists, Small(seed))
+	}
+	return lists
+}
+
+// judgedFlows is how long a list may be for Reference to play it unasked.
+const judgedFlows = 1000
+
+// CompareFlows holds our network against SimGrid.
+func CompareFlows(ctx context.Context, size Size, log io.Writer) (FlowRecord, error) {
+	r := FlowRecord{At: time.Now().UTC().Truncate(time.Second), Load: loadAverage()}
+	var err error
+	if r.SimGrid, err = simgridVersion(ctx); err != nil {
+		return r, err
+	}
+	var small []List
+	for seed := range uint64(size.Small) {
+		small = append(small, Small(seed))
+	}
+	if err := r.add(ctx, log, "small", small...); err != nil {
+		return r, err
+	}
+	if err := r.tryPrecisions(ctx, small); err != nil {
+		return r, err
+	}
+	for _, l := range []List{Star(), LeafSpine(), Ties(), Shuffle(), Bundles()} {
+		if err := r.add(ctx, log, l.Name, l); err != nil {
+			return r, err
+		}
+	}
+	for i, alive := range size.Alive {
+		closed := Random(alive, alive+size.Ends[i], 1)
+		l := Opened(closed, Ours(closed).Ends)
+		if err := r.add(ctx, log, l.Name, l); err != nil {
+			return r, err
+		}
+	}
+	for i, alive := range size.Alive {
+		s, err := measure(ctx, Random(alive, alive+size.Timed[i], 2), size.Rounds)
+		if err != nil {
+			return r, err
+		}
+		fmt.Fprintf(log, "%-12s %s\n", fmt.Sprintf("%d alive", alive), s)
+		r.Speeds = append(r.Speeds, s)
+		if s.Alive == fastAlive && s.Ratio() < leastRatio {
+			if r.Profile, err = profile(ctx, Random(alive, alive+10*size.Timed[i], 2)); err != nil {
+				return r, err
+			}
+		}
+	}
+	return r, nil
+}
+
+// add compares lists and keeps them as one case.
+func (r *FlowRecord) add(ctx context.Context, log io.Writer, name string, lists ...List) error {
+	plays, err := SimGrid(ctx, lists...)
+	if err != nil {
+		return err
+	}
+	c := CaseRecord{Name: name, Lists: len(lists), Judged: true}
+	for i, l := range lists {
+		ours := Ours(l).Ends
+		d := Compare(l, plays[i].Ends, ours)
+		if name == "bundles" { // one flow with a weight in place of several: the farther one counts
+			if b := Compare(l, plays[i].Ends, Bundled(l).Ends); b.End > d.End || b.Missing > 0 {
+				d = b
+			}
+		}
+		c.Links, c.Paths = c.Links+len(l.Links), c.Paths+len(l.Paths)
+		c.Difference = c.Difference.and(d)
+		if len(l.Flows) > judgedFlows && d.End <= mostDifference && d.Missing == 0 {
+			c.Judged = false
+			continue
+		}
+		truth := Reference(l)
+		c.TheirsOff = max(c.TheirsOff, Compare(l, plays[i].Ends, truth).End)
+		c.OursOff = max(c.OursOff, Compare(l, ours, truth).End)
+	}
+	fmt.Fprintf(log, "%-12s %s\n", name, c.Difference)
+	r.Cases = append(r.Cases, c)
+	return nil
+}
+
+// tryPrecisions tells what SimGrid's precisions do to its ends.
+func (r *FlowRecord) tryPrecisions(ctx context.Context, lists []List) error {
+	truths := make([][]float64, len(lists))
+	for i, l := range lists {
+		truths[i] = Reference(l)
+	}
+	for _, setting := range precisions {
+		plays, err := simgridWith(ctx, setting, lists...)
+		if err != nil {
+			return err
+		}
+		p := PreciseRecord{Setting: setting}
+		for i, l := range lists {
+			p.Off = p.Off.and(Compare(l, plays[i].Ends, truths[i]))
+		}
+		r.Precise = append(r.Precise, p)
+	}
+	return nil
+}
+
+// measure has both play a list in turn.
+func measure(ctx context.Context, l List, rounds int) (SpeedRecord, error) {
+	s := SpeedRecord{Alive: l.Alive, Ends: len(l.Flows) - l.Alive}
+	for range rounds {
+		theirs, err := SimGrid(ctx, l)
+		if err != nil {
+			return s, err
+		}
+		s.Theirs = append(s.Theirs, theirs[0].CPU)
+		s.Ours = append(s.Ours, Ours(l).CPU)
+	}
+	return s, nil
+}
+
+func (s SpeedRecord) String() string {
+	return fmt.Sprintf("SimGrid %.0f flows/s, ours %.0f: %.1f times", s.perSecond(s.Theirs), s.perSecond(s.Ours), s.Ratio())
+}
+
+func (s SpeedRecord) perSecond(took []float64) float64 { return float64(s.Ends) / median(took) }
+
+// Met says whether every end is near enough and, where it was measured, whether we are fast enough.
+func (r *FlowRecord) Met() (ends, speed bool) {
+	ends = len(r.Cases) > 0
+	for _, c := range r.Cases {
+		ends = ends && c.Difference.End <= mostDifference && c.Difference.Missing == 0
+	}
+	for _, s := range r.Speeds {
+		speed = speed || s.Alive == fastAlive && s.Ratio() >= leastRatio
+	}
+	return ends, speed
+}
+
+// RecordFlows compares and keeps, in dir, what came of it and what SimGrid answered to some of the lists.
+func RecordFlows(ctx context.Context, dir string, size Size, log io.Writer) error {
+	r, err := CompareFlows(ctx, size, log)
+	if err != nil {
+		return err
+	}
+	lists := keptLists()
+	plays, err := SimGrid(ctx, lists...)
+	if err != nil {
+		return err
+	}
+	answers := make([][]float64, len(lists))
+	for i := range plays {
+		for _, e := range plays[i].Ends { // eleven digits are enough for the bar
+			answers[i] = append(answers[i], rounded(e))
+		}
+	}
+	if err := save(filepath.Join(dir, "simgrid.json.gz"), answers); err != nil {
+		return err
+	}
+	return save(filepath.Join(dir, "flows.json.gz"), r)
+}
+
+// rounded keeps eleven digits of a number.
+func rounded(v float64) float64 {
+	if v <= 0 {
+		return v
+	}
+	scale := math.Pow(10, 10-math.Floor(math.Log10(v)))
+	return math.Round(v*scale) / scale
+}
