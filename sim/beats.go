@@ -23,13 +23,16 @@ type beats struct {
 	serial uint64 // of that beat: an earlier one that was overtaken is ignored
 	vain   int    // beats since something changed
 	most   int    // of those
+
+	heard     unit.Time // when a node was heard last, and which
+	heardNode int32
 }
 
 // patience is the number of rounds that a placement may let go by while nothing else happens.
 const patience = 1000
 
 func newBeats(period unit.Time, phase []unit.Time, patient bool) *beats {
-	b := &beats{period: period, phase: phase, at: unit.Never, most: len(phase)}
+	b := &beats{period: period, phase: phase, at: unit.Never, most: len(phase), heard: -1}
 	if patient {
 		b.most *= patience
 	}
@@ -118,7 +121,10 @@ func (p *pool) beat(serial uint64) {
 		return
 	}
 	b.at = unit.Never
-	b.vain++
+	if b.heard != p.e.now || b.heardNode != b.node {
+		b.vain++ // a second time at one instant is the same heartbeat: a scheduler may have given all that it gives in one
+	}
+	b.heard, b.heardNode = p.e.now, b.node
 	p.offerNode(&p.nodes[b.node]) // a start sets vain back
 	p.nextBeat()
 }

@@ -73,6 +73,17 @@ func (c *copies) remove(t int32) {
 	c.wants = slices.DeleteFunc(c.wants, func(w int32) bool { return w == t })
 }
 
+// beside is a stage after i that has a task for a container of the same size and kind, for a job whose copies find no place; -1: none.
+func (j *job) beside(i int) int {
+	front := &j.stages[i]
+	for k := i + 1; k < len(j.stages); k++ {
+		if s := &j.stages[k]; s.open && s.pending > 0 && s.pool == front.pool && s.ask == front.ask {
+			return k
+		}
+	}
+	return -1
+}
+
 // copyFor is a task of stage i that may get its copy on a node, by its record, and how near its input is; -1: none. The two never
 // share a node.
 func (sp *speculation) copyFor(j *job, i int, node int32) (policy.Near, int64) {

@@ -48,17 +48,21 @@ func (p *pool) tryOnNode(v *policy.Job) policy.Verdict {
 	j := e.jobs[v.Index]
 	near, number := policy.NoPreference, int64(-1)
 	if s := v.Front; s >= 0 {
-		if st := &j.stages[s]; st.pending == 0 {
+		if j.stages[s].pending == 0 {
 			if near, number = e.spec.copyFor(j, s, n.Index); number < 0 {
-				return p.pass()
+				if s = j.beside(s); s < 0 {
+					return p.pass()
+				}
 			}
-		} else if st.near != nil {
+		}
+		if st := &j.stages[s]; st.near != nil && st.pending > 0 {
 			near, number = st.near.Best(n.Index, n.Rack)
 		}
 		if p.place != nil && p.place.Fit(v, s, n, near) < 0 {
 			p.place.Skipped(v, s)
 			return p.pass()
 		}
+		v.Front = s
 	}
 	e.start(p, j, n, near, number)
 	return policy.Took
@@ -66,28 +70,36 @@ func (p *pool) tryOnNode(v *policy.Job) policy.Verdict {
 
 // tryAnyNode finds a node for the job's next task, the nearest to its input that has room.
 func (p *pool) tryAnyNode(v *policy.Job) policy.Verdict {
-	e := p.e
-	j := e.jobs[v.Index]
-	near, number := policy.NoPreference, int64(-1)
-	var at int32
 	if v.Pending <= 0 {
 		return p.pass()
 	}
-	if s := v.Front; s >= 0 && j.stages[s].pending == 0 {
-		near, number, at = e.spec.copyAnywhere(p, j, s)
-	} else if s >= 0 && j.stages[s].near != nil {
+	e := p.e
+	j := e.jobs[v.Index]
+	near, number, at := policy.NoPreference, int64(-1), int32(-1)
+	s := v.Front
+	if s >= 0 && j.stages[s].pending == 0 {
+		if near, number, at = e.spec.copyAnywhere(p, j, s); at < 0 {
+			if s = j.beside(s); s < 0 {
+				return p.pass()
+			}
+		}
+	}
+	switch {
+	case at >= 0: // a copy
+	case s >= 0 && j.stages[s].near != nil:
 		near, number, at = j.stages[s].near.choose(p, v.Ask)
-	} else {
+	default:
 		at = p.findRoom(v.Ask)
 	}
 	if at < 0 {
 		return p.pass()
 	}
 	n := &p.nodes[at]
-	if p.place != nil && v.Front >= 0 && p.place.Fit(v, v.Front, n, near) < 0 {
-		p.place.Skipped(v, v.Front)
+	if p.place != nil && s >= 0 && p.place.Fit(v, s, n, near) < 0 {
+		p.place.Skipped(v, s)
 		return p.pass()
 	}
+	v.Front = s
 	p.cursor = at + 1
 	e.start(p, j, n, near, number)
 	return policy.Took
@@ -163,7 +175,7 @@ func (e *engine) start(p *pool, j *job, n *policy.Node, near policy.Near, number
 	if v.Pending == 0 {
 		p.waiting--
 		p.asks.remove(ask)
-	} else if dry || copied || front == policy.MasterStage {
+	} else if dry || copied || front == policy.MasterStage || e.spec != nil {
 		if j.advance(uint8(p.id)); v.Ask != ask {
 			p.asks.remove(ask)
 			p.asks.add(v.Ask)

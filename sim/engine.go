@@ -86,6 +86,8 @@ type engine struct {
 	spec      *speculation // nil: no task gets a copy
 	timer     policy.Timer
 	idle      int             // ticks in a row at which nothing changed and nothing else was going to happen
+	looks     int             // events on the queue by which the timer, the steerer or speculation only looks again
+	coming    int             // of followers: those that are not submitted yet
 	followers []*workload.Job // jobs that came after others, in the order they were named
 	taskSink  TaskSink
 	taskRec   TaskRecord
@@ -170,7 +172,7 @@ func newEngine(c Config) (*engine, error) {
 		return nil, err
 	}
 	if e.timer != nil {
-		e.q.Push(0, evTick, 0)
+		e.lookAt(0, evTick)
 	}
 	if c.Steerer != nil {
 		e.steering = newSteering(e, c.Steerer, c.Delays)
@@ -242,7 +244,7 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 		case evWake:
 			e.cfg.Worker.Wake(arg)
 		case evFollow:
-			e.submit(e.followers[arg])
+			e.submitFollower(int(arg))
 		case evTick:
 			e.tick()
 		case evSpeculate:

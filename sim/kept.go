@@ -83,7 +83,9 @@ func (e *engine) loseKept(j *job, t int32) {
 	for i := range e.tasks {
 		tk := &e.tasks[i]
 		if tk.flags&taskInner != 0 && tk.flags&(taskUnset|taskDead) == 0 && tk.job == j.index && tk.in == t {
-			e.kill(j, int32(i), policy.Lost)
+			if e.kill(j, int32(i), policy.Lost); j.gone {
+				return // its last task was done, only word of it was under way
+			}
 		}
 	}
 	k.all = slices.DeleteFunc(k.all, func(x int32) bool { return x == t })

@@ -88,7 +88,7 @@ func (e *engine) setSpeculation() error {
 func (sp *speculation) arm() {
 	if !sp.armed {
 		sp.armed = true
-		sp.e.q.Push(sp.e.now+lookEvery, evSpeculate, 0)
+		sp.e.lookAt(sp.e.now+lookEvery, evSpeculate)
 	}
 }
 
@@ -124,6 +124,7 @@ func (sp *speculation) of(j *job, t int32) float64 {
 func (sp *speculation) look() {
 	e := sp.e
 	sp.armed = false
+	e.looks--
 	sp.looks++
 	var used [2]int64 // copies there are, by pool
 	working := false
@@ -147,7 +148,7 @@ func (sp *speculation) look() {
 			sp.groups = append(sp.groups, slowGroup{job: j, stage: int(tk.stage)})
 		}
 	}
-	if working && e.q.Len() > 0 {
+	if working && e.ahead() {
 		sp.arm()
 	}
 	if len(sp.groups) > 0 {

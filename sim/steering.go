@@ -34,16 +34,20 @@ func newSteering(e *engine, who steer.Steerer, d steer.Delays) *steering {
 // plan arranges a look: what is seen is sensed so much earlier, but not in the past.
 func (s *steering) plan(at unit.Time) {
 	sense := max(at-s.delays.Sense, s.e.now)
-	s.e.q.Push(sense, evSense, 0)
-	s.e.q.Push(sense+s.delays.Sense, evSteer, 0)
+	s.e.lookAt(sense, evSense)
+	s.e.lookAt(sense+s.delays.Sense, evSteer)
 }
 
-func (s *steering) sense() { s.seen, _ = s.Snapshot(context.Background()) }
+func (s *steering) sense() {
+	s.e.looks--
+	s.seen, _ = s.Snapshot(context.Background())
+}
 
 // step shows what was sensed and plans what the policy answers.
 func (s *steering) step() {
 	e := s.e
-	if s.still++; e.q.Len() > 0 {
+	e.looks--
+	if s.still++; e.ahead() {
 		s.still = 0
 	}
 	do, again := s.who.Step(&s.seen)
@@ -55,7 +59,7 @@ func (s *steering) step() {
 		s.todo = append(s.todo, steer.Receipt{Action: a, Asked: e.now})
 		e.q.Push(e.now+delay, evAction|uint64(len(s.todo)-1), 0)
 	}
-	if again > 0 && (e.present > 0 || e.next != nil) && s.still < patience {
+	if again > 0 && (e.present > 0 || e.next != nil || e.coming > 0) && s.still < patience {
 		s.plan(e.now + again)
 	}
 }

@@ -176,16 +176,34 @@ func (e *engine) follow(r *JobRecord) error {
 		later := *j
 		later.Submit += e.now
 		e.followers = append(e.followers, &later)
+		e.coming++
 		e.q.Push(later.Submit, evFollow|uint64(len(e.followers)-1), 0)
 	}
 	return nil
 }
 
+func (e *engine) submitFollower(i int) {
+	src := e.followers[i]
+	e.followers[i] = nil
+	e.coming--
+	e.submit(src)
+}
+
+// lookAt puts an event on the queue by which nothing happens but that somebody looks again.
+func (e *engine) lookAt(at unit.Time, what uint64) {
+	e.looks++
+	e.q.Push(at, what, 0)
+}
+
+// ahead says whether anything is going to happen besides such looks, which must not keep each other going.
+func (e *engine) ahead() bool { return e.q.Len() > e.looks }
+
 // tick lets the policy do what it does at intervals. When nothing else is going to happen and it changes nothing many times in a
 // row, it never will.
 func (e *engine) tick() {
+	e.looks--
 	again, changed := e.timer.Tick(e.now)
-	if e.idle++; changed || e.q.Len() > 0 {
+	if e.idle++; changed || e.ahead() {
 		e.idle = 0
 	}
 	if changed {
@@ -197,7 +215,7 @@ func (e *engine) tick() {
 	if again <= e.now || again == unit.Never || e.idle >= patience {
 		return
 	}
-	if e.present > 0 || e.next != nil || e.q.Len() > 0 {
-		e.q.Push(again, evTick, 0)
+	if e.present > 0 || e.ahead() {
+		e.lookAt(again, evTick)
 	}
 }

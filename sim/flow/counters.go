@@ -101,6 +101,9 @@ func (n *Network) Threshold(share float64) {
 	n.threshold = share * (1 - 1e-9)
 }
 
+// Settled is how often rates were worked out anew.
+func (n *Network) Settled() int { return n.settled }
+
 // Carried is how many bytes have crossed a link.
 func (n *Network) Carried(l Link) float64 {
 	n.settle()

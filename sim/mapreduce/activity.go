@@ -115,7 +115,9 @@ func (w *Worker) work(a, device int32, units float64) {
 // delay lets an activity wait.
 func (w *Worker) delay(a int32, seconds float64) {
 	w.acts[a].where = onTimer
-	w.host.At(w.host.Now()+unit.FromSeconds(seconds), wakeTimer|w.data(a)&(1<<54-1))
+	if wait := unit.FromSeconds(seconds); wait < latest-w.host.Now() {
+		w.host.At(w.host.Now()+wait, wakeTimer|w.data(a)&(1<<54-1))
+	}
 }
 
 // finished notes that an activity is over where it was. It is called by devices and the network.

@@ -56,6 +56,8 @@ func (n *network) start(w *Worker, a, from, to int32, bytes float64) {
 		n.traffic.Read += bytes
 	case aFetch:
 		n.traffic.Shuffled += bytes
+	default:
+		return // copies of output
 	}
 	if n.fabric.Rack(f) != n.fabric.Rack(t) {
 		n.traffic.CrossRack += bytes
@@ -97,11 +99,17 @@ func (n *network) plan(w *Worker) {
 	}
 }
 
-func (n *network) share(ac *activity) float64 {
+// share is how far a transfer is now. The network may stand at an earlier instant: rates are what they were until its next finish.
+func (n *network) share(ac *activity, now float64) float64 {
 	if ac.bytes <= 0 {
 		return 1
 	}
-	return 1 - n.flows.Left(flow.ID(ac.id))/ac.bytes
+	id := flow.ID(ac.id)
+	if next, ok := n.flows.Next(); ok {
+		now = min(now, next)
+	}
+	left := n.flows.Left(id) - n.flows.Rate(id)*(now-n.flows.Now())
+	return min(1, max(0, 1-left/ac.bytes))
 }
 
 // Network is the network and its fabric, for counters; nil where the cluster describes none.
@@ -118,6 +126,10 @@ func (w *Worker) Traffic() *sim.Traffic {
 		return nil
 	}
 	n := w.net
+	w.enter()
+	n.bring(w)
+	w.leave()
+	n.traffic.Settled = int64(n.flows.Settled())
 	n.traffic.Links = n.traffic.Links[:0]
 	for _, l := range n.fabric.Links() {
 		use := sim.LinkUse{Name: l.Name, Bytes: n.flows.Carried(l.ID), Crossings: n.flows.Crossings(l.ID)}

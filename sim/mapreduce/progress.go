@@ -84,7 +84,7 @@ func (w *Worker) shareOf(a int32) float64 {
 	case ac.where >= 0:
 		share = w.devices[ac.where].Share(node.ID(ac.id), w.now)
 	case ac.where == onNetwork:
-		share = w.net.share(ac)
+		share = w.net.share(ac, w.now)
 	}
 	if ac.purpose == aRead {
 		share /= 2

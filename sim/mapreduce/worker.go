@@ -191,11 +191,14 @@ func (w *Worker) leave() {
 	}
 }
 
-// instant is the first instant of the engine's clock that is not before so many seconds, nor over.
+// latest is the last instant at which anything happens; what is later never comes. Sums of instants stay far from overflow.
+const latest = unit.Never / 2
+
+// instant is the first instant of the engine's clock that is not before so many seconds, nor over; Never if that is too late.
 func (w *Worker) instant(seconds float64) unit.Time {
 	us := math.Ceil(seconds * float64(unit.Second))
-	if !(us < float64(unit.Never)) {
-		return unit.Never - 1
+	if !(us < float64(latest)) {
+		return unit.Never
 	}
 	t := max(unit.Time(us), w.host.Now())
 	if t.Seconds() < seconds { // rounding

@@ -109,7 +109,7 @@ func (w *Worker) newJob(src *workload.Job) *job {
 
 // steps is the number of parts in which a shuffle is fetched while its maps run.
 func (w *Worker) steps(maps, reduces int64) int64 {
-	places := min(maps, int64(len(w.nics)))
+	places := min(maps, int64(len(w.rack)))
 	if maps > w.opt.Pairs {
 		places = int64(w.opt.Copiers)
 	}
@@ -140,8 +140,9 @@ func (w *Worker) read(s *sim.Task, t *task, bytes float64) {
 	}
 	w.sync()
 	t.fetches = append(t.fetches, fetch{edge: -1, place: from})
-	w.send(s.ID, t, len(t.fetches)-1, bytes, w.between(from, s.Node, uint64(s.ID)), 0)
+	w.send(s.ID, t, len(t.fetches)-1, bytes, w.between(from, s.Node, uint64(s.ID)))
 	w.traffic.Read += bytes
+	w.leaves(w.rack[from], s.Node, bytes)
 }
 
 // more fetches what has been made since a task looked last.
@@ -201,7 +202,8 @@ func (w *Worker) turn(id int32, t *task) {
 			bytes := f.ready
 			f.ready = 0
 			t.ready--
-			w.send(id, t, i, bytes, w.between(f.from, t.node, uint64(id)), 0)
+			w.leaves(w.rack[f.from], t.node, bytes)
+			w.send(id, t, i, bytes, w.between(f.from, t.node, uint64(id)))
 		}
 	}
 }
@@ -232,6 +234,7 @@ func (w *Worker) fromRacks(id int32, t *task, edge int16, up *stage, each float6
 	for k := range w.opt.Copiers {
 		w.traffic.Shuffled += bytes
 		if f := t.fetches[first+k].flow; f >= 0 {
+			w.leaves(t.fetches[first+k].place, t.node, bytes)
 			w.net.Add(f, bytes)
 			w.touched()
 			continue
@@ -241,13 +244,17 @@ func (w *Worker) fromRacks(id int32, t *task, edge int16, up *stage, each float6
 			passed += up.made.tasks[rack]
 			rack++
 		}
-		// The nodes that send are many; the reader's own link is a cap, so that all flows between two racks are alike.
-		var path []flow.Link
-		if int32(rack) != w.rack[t.node] {
-			path = w.between(w.rep[rack], t.node, uint64(id))
-			path = path[1 : len(path)-1]
-		}
-		w.send(id, t, first+k, bytes, path, w.nics[t.node]/float64(w.opt.Copiers))
+		path := w.fromRack(int32(rack), t.node, uint64(id))
+		t.fetches[first+k].place = int32(rack)
+		w.leaves(int32(rack), t.node, bytes)
+		w.send(id, t, first+k, bytes, path)
+	}
+}
+
+// leaves counts bytes that come to a node from another rack.
+func (w *Worker) leaves(rack, to int32, bytes float64) {
+	if rack != w.rack[to] {
+		w.traffic.CrossRack += bytes
 	}
 }
 
@@ -257,8 +264,22 @@ func (w *Worker) between(from, to int32, key uint64) []flow.Link {
 	return w.path
 }
 
-func (w *Worker) send(id int32, t *task, i int, bytes float64, path []flow.Link, most float64) {
-	t.fetches[i].flow = w.net.Start(path, bytes, flow.Options{Cap: most, Data: uint64(i)<<32 | uint64(uint32(id))})
+// fromRack is the path from a rack as a whole to a node: the nodes that send are many, so their own links are left out. (In a DCell a
+// path may begin with a cable between servers.)
+func (w *Worker) fromRack(rack, to int32, key uint64) []flow.Link {
+	if rack == w.rack[to] {
+		return append(w.path[:0], w.fab.In(w.at[to]))
+	}
+	from := w.rep[rack]
+	path := w.between(from, to, key)
+	if path[0] == w.fab.Out(w.at[from]) {
+		return path[1:]
+	}
+	return path
+}
+
+func (w *Worker) send(id int32, t *task, i int, bytes float64, path []flow.Link) {
+	t.fetches[i].flow = w.net.Start(path, bytes, flow.Options{Data: uint64(i)<<32 | uint64(uint32(id))})
 	t.left++
 	w.traffic.Flows++
 	w.touched()
@@ -346,6 +367,9 @@ func (w *Worker) wakeNetwork() {
 	next, ok := w.net.Next()
 	if !ok {
 		return
+	}
+	if !(next < seconds(unit.Never/2)) {
+		return // later than the engine can count with: it never comes
 	}
 	at := max(unit.Time(math.Ceil(next*1e6)), now)
 	if seconds(at) < next {

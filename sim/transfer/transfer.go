@@ -4,20 +4,18 @@
 // for data.
 //
 // A shuffle of a thousand maps and fifty reduces is not fifty thousand flows. While the tasks that made the data are few
-// (Options.Pairs), what a reader gets from one node at a time is one flow, and it turns to as many nodes at once as Hadoop's reduce has
-// copiers. When they are many, the reader has as many flows as Hadoop's reduce
-// has copiers, each from one rack. What that leaves out:
+// (Options.Pairs), what a reader gets from one node at a time is one flow, and it turns to as many nodes at once as Hadoop's reduce
+// has copiers. When they are many, the reader has as many flows as that, each from one rack. What that leaves out:
 //
 //   - The racks that a reader's connections come from are a sample, drawn so that over all readers each rack sends what it has. A
 //     single reader does not wait for a slow rack that it did not draw.
-//   - A flow from a rack crosses the links between the racks and is capped by an even part of the reader's own link; the links of
-//     the nodes that send are left out, because each sends to many readers at once. Where few nodes of a rack hold much of the
-//     output this is too fast.
+//   - A flow from a rack crosses the links between the racks and the reader's own; the links of the nodes that send are left out,
+//     because each sends to many readers at once. Where few nodes of a rack hold much of the output this is too fast.
 //   - Output is fetched when it is there and the reader is: as it stands when the reader starts, then again each time the stage it
 //     needs has made another step (Options.Steps) and, for the rest, when that stage is complete.
 //   - A reader and a task on the same node, and blocks on the own node, use no network. Disks are left out altogether.
 //
-// docs/studies/flow-network.md measures how far pairs of racks are from pairs of nodes.
+// "yardmaster bench network" measures how far racks are from pairs of nodes.
 package transfer
 
 import (
@@ -57,7 +55,6 @@ type Worker struct {
 	h    sim.Host
 	net  *flow.Network
 	fab  *fabric.Fabric
-	nics []float64 // bytes/s into each node
 	rack []int32
 	rep  []int32 // a node of each rack
 	at   []int32 // node of the fabric, by node of the engine
@@ -97,11 +94,9 @@ func New(o Options) *Worker {
 
 // Traffic is what was sent.
 func (w *Worker) Traffic() *sim.Traffic {
-	for r := range w.fab.Racks() {
-		for _, l := range w.fab.Up(int32(r)) {
-			w.traffic.CrossRack += w.net.Carried(l)
-		}
-	}
+	w.sync()
+	w.traffic.Settled = int64(w.net.Settled())
+	w.traffic.Links = w.traffic.Links[:0]
 	for _, l := range w.fab.Links() {
 		use := sim.LinkUse{Name: l.Name, Bytes: w.net.Carried(l.ID), Crossings: w.net.Crossings(l.ID)}
 		if all := w.fab.Capacity(l.ID) * w.net.Now(); all > 0 {
@@ -114,6 +109,9 @@ func (w *Worker) Traffic() *sim.Traffic {
 
 // Bind builds the network.
 func (w *Worker) Bind(h sim.Host) error {
+	if w.h != nil {
+		return errors.New("a worker serves one run: make a new one")
+	}
 	if h.Described().Network == nil {
 		return errors.New("the cluster has no network to pass data over: describe one (network:)")
 	}
@@ -138,7 +136,6 @@ func (w *Worker) layOut(c *cluster.Cluster) (err error) {
 		w.rep[r] = -1
 	}
 	for i := range c.Nodes {
-		w.nics = append(w.nics, w.net.Capacity(w.fab.In(w.at[i])))
 		w.rack = append(w.rack, int32(c.Nodes[i].Rack))
 		if r := c.Nodes[i].Rack; w.rep[r] < 0 {
 			w.rep[r] = int32(i)
@@ -173,7 +170,7 @@ func (w *Worker) Started(s *sim.Task) {
 	t.up, t.length, t.began, t.left, t.ready, t.at = w.h.Now()+s.StartUp, s.Length, -1, 0, 0, -1
 	t.number, t.fetches = s.Number, t.fetches[:0]
 	st := &j.stages[s.Stage]
-	if st.reads > 0 && s.Near != policy.NodeLocal && s.Near != policy.NoPreference {
+	if st.reads > 0 && s.Near != policy.NodeLocal {
 		w.read(s, t, st.reads)
 	}
 	if len(st.needs) > 0 || !st.released {

@@ -1,0 +1,81 @@
+package transfer_test
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/all"
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/transfer"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// Every topology plays a shuffle by nodes and by racks. In a DCell a path between racks may be a single cable.
+func TestTopologies(t *testing.T) {
+	for _, network := range []string{
+		"star:8Mbit", "racks:node=8Mbit,uplink=8Mbit", "leaf-spine:spines=2,node=8Mbit,uplink=8Mbit", "fat-tree:k=6,node=8Mbit", "dcell:n=4,levels=1,node=8Mbit",
+	} {
+		for _, pairs := range []int64{-1, 1} {
+			shape := "20x2/5"
+			if strings.HasPrefix(network, "fat-tree") {
+				shape = "18x2/6"
+			}
+			_, sum := play(t, on(t, shape, network), sim.Model{}, "fifo", transfer.New(transfer.Options{Pairs: pairs}), mapReduce(40, 20, 0, 40e6))
+			tr := sum.Traffic
+			if sum.Finished != 1 || tr.Shuffled > 40e6*(1+1e-9) || tr.CrossRack < 0.7*tr.Shuffled || tr.CrossRack > 0.9*tr.Shuffled {
+				t.Errorf("%s, pairs %d: finished %d, %v of %v bytes left their rack", network, pairs, sum.Finished, tr.CrossRack, tr.Shuffled)
+			}
+		}
+	}
+}
+
+// Utilisation counts to the end of the run, not to the end of the last transfer.
+func TestUtilisationOfTheWholeRun(t *testing.T) {
+	j := mapReduce(2, 1, 0, 4e6)
+	j.Stages[1].Length = workload.Fixed(1000 * unit.Second)
+	_, sum := play(t, on(t, "2x1/1", "star:8Mbit"), sim.Model{}, "fifo", transfer.New(transfer.Options{}), j)
+	if l := sum.Traffic.Links[1]; l.Bytes != 2e6 || math.Abs(l.Utilisation-2.0/1012) > 1e-6 || sum.Traffic.Settled == 0 {
+		t.Errorf("2 s of 1012 s: %+v, settled %d times", l, sum.Traffic.Settled)
+	}
+}
+
+// What takes longer than can be counted never comes: the job is stuck, and the run ends.
+func TestLaterThanTime(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	sum, err := sim.Run(ctx, sim.Config{
+		Cluster: on(t, "2x1/1", "star:1bit"), Source: workload.Slice{mapReduce(2, 1, 0, 1e18)}.Source(), Sink: &records{}, NoAlone: true,
+		Worker: transfer.New(transfer.Options{}), NewPolicy: func() (policy.Policy, error) { return all.Policies.New(policy.Spec{Name: "fifo"}) },
+	})
+	if err != nil || sum.Partial || sum.Stuck != 1 {
+		t.Errorf("%+v, %v", sum, err)
+	}
+}
+
+func TestServesOneRun(t *testing.T) {
+	c, w := on(t, "2x1/1", "star:8Mbit"), transfer.New(transfer.Options{})
+	play(t, c, sim.Model{}, "fifo", w, mapReduce(2, 1, 0, 4e6))
+	_, err := sim.Run(context.Background(), sim.Config{
+		Cluster: c, Source: workload.Slice{}.Source(), Sink: &records{}, Worker: w,
+		NewPolicy: func() (policy.Policy, error) { return all.Policies.New(policy.Spec{Name: "fifo"}) },
+	})
+	if err == nil {
+		t.Error("a worker was used twice")
+	}
+}
+
+// Tasks in containers that a job keeps go where a slot is free, and fetch their blocks from where they lie.
+func TestKeptContainersReadBlocks(t *testing.T) {
+	j := mapReduce(2, 0, 4e6, 0)
+	j.Keep = &workload.Keep{Ask: j.Stages[0].Ask, Slots: 1, Max: 2}
+	j.Stages[0].Hosts = &workload.Hosts{Names: []string{"node1"}, Of: [][]int32{{0}, {0}}}
+	r, sum := play(t, on(t, "2x1/1", "star:8Mbit"), sim.Model{}, "fifo", transfer.New(transfer.Options{}), j)
+	if got := r.jobs[0].Finish.Seconds(); math.Abs(got-12) > 1e-3 || sum.Traffic.Read != 2e6 {
+		t.Errorf("one of two blocks of 2 MB lies on the other node: done after %v s, %v bytes read", got, sum.Traffic.Read)
+	}
+}
