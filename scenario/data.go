@@ -27,7 +27,7 @@ const (
 )
 
 // defaultTolerance is that of the network of a scenario: far below what a model of a network is worth.
-const defaultTolerance = 1e-3
+const defaultTolerance = 1e-2
 
 func dataSettings() []Setting {
 	return []Setting{

@@ -42,7 +42,7 @@ type Options struct {
 	// Steps is the number of parts, at most, in which output is fetched while the stage that makes it runs. 0: 20.
 	Steps int64
 	// Tolerance is the relative change of a link's share below which its neighbours are not told (see flow.Network.Tolerance).
-	// 0: 0.001; negative: exact.
+	// 0: 0.01; negative: exact.
 	Tolerance float64
 }
 
@@ -85,7 +85,7 @@ func New(o Options) *Worker {
 		o.Steps = 20
 	}
 	if o.Tolerance == 0 {
-		o.Tolerance = 1e-3
+		o.Tolerance = 1e-2
 	}
 	w := &Worker{opt: o, jobs: map[int64]*job{}, plan: unit.Never}
 	w.done = w.arrived
