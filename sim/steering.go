@@ -50,6 +50,7 @@ func (s *steering) step() {
 	if s.still++; e.ahead() {
 		s.still = 0
 	}
+	s.seen.Age = e.now - s.seen.Now
 	do, again := s.who.Step(&s.seen)
 	for _, a := range do {
 		delay := s.delays.Job
@@ -94,7 +95,7 @@ func (s *steering) Snapshot(context.Context) (steer.Snapshot, error) {
 	for _, j := range e.byArrival() {
 		sj := steer.Job{
 			ID: j.src.ID, User: j.src.User, Queue: e.line.Queues[j.queue].Name, Priority: j.views[0].Priority,
-			Submitted: j.src.Submit, Started: j.rec.Start >= 0, Tasks: j.views[0].Tasks,
+			Submitted: j.src.Submit, Started: j.rec.Start >= 0, Tasks: j.views[0].Tasks, Master: j.views[0].Master,
 		}
 		for k := range e.pools {
 			v := &j.views[k]

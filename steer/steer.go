@@ -22,6 +22,8 @@ type Snapshot struct {
 	Jobs   []Job   // present ones, by order of arrival
 	// CPUIdle is the share of processor time that is idle, 0 to 1; negative when the yard has no such sensor.
 	CPUIdle float64
+	// Age is how old the oldest reading in it was when it was handed over; 0: of this instant.
+	Age unit.Time
 }
 
 // Queue is a queue as seen from outside.
@@ -31,6 +33,11 @@ type Queue struct {
 	Containers int64
 	Running    int // jobs that hold at least one container
 	Waiting    int // jobs that hold none yet
+	// Capacity is what the queue may use now: its fair share, or the greater of its guarantee and its limit. Zero: not known.
+	Capacity unit.Resources
+	Masters  unit.Resources // held by application masters; zero: none, or not known
+	// MasterShare is the share of Capacity that application masters may take, 0 to 1. Zero: not known; negative: no limit.
+	MasterShare float64
 }
 
 // Job is a job as seen from outside.
@@ -42,6 +49,9 @@ type Job struct {
 	Tasks, Done     int64
 	Pending         int64
 	Running         int64
+	Progress        float64        // as the engine reports it, in percent; 0 until something is known
+	Maps            float64        // share of its maps' work that is done, 0 to 1; 0 until something is known
+	Master          unit.Resources // size of its application master, as allocated; zero: not known
 }
 
 // Kind says what an Action does.

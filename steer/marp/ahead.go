@@ -1,0 +1,178 @@
+package marp
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// ahead lets jobs in on progress. A raised share is felt late: the scheduler has to notice it, gather room for the master,
+// start it, and the job has to get to work. So it measures that lead on its own raises, extrapolates the progress of the
+// running jobs by it, and asks how much would idle then:
+//
+//	forecast = idle now + what jobs free that leave their maps or end within the lead - what the others wait for
+//
+// Above the target a job is let in, so that it gets to work as the room falls free. The share of a job that ends within
+// the lead is given back in the same way, unless the forecast would let another in at once: then nothing changes and
+// the next job takes the room over. Until the first raise was measured the lead is 0, and it acts on what idles now.
+//
+// Several are let in at once only where the jobs so far were small: as many as fit into the forecast at the mean of
+// the jobs' peak shares, and never more than run. One raise is waited for before the next.
+//
+// The numbers below are limits for when things do not happen at all; no cluster needs others.
+type ahead struct {
+	courses map[string]*course
+	held    bool // the number that run was taken as the first target
+	lead    unit.Time
+	leads   int
+	flight  int // jobs let in that have not got to work
+	asked   unit.Time
+	timed   bool // their delay tells the lead
+	patient unit.Time
+	failed  int // raises in a row of which nothing came
+	above   int // looks in a row with the forecast above the target
+	peaks   float64
+	peaked  int
+}
+
+const (
+	patience = unit.Minute // for a job that was let in to get to work: twice the longest delay of an idle scheduler
+	enough   = 3           // raises in vain: it is not the share that holds jobs back
+	evidence = 2           // looks in a row: one reading is none
+)
+
+func newAhead() *ahead { return &ahead{courses: map[string]*course{}, patient: patience} }
+
+// begin keeps what was learned about the lead and the jobs' sizes from the batches before.
+func (a *ahead) begin(*loop, *view) {
+	clear(a.courses)
+	a.held, a.flight, a.above, a.failed = false, 0, 0, 0
+}
+
+func (a *ahead) look(c *loop, v *view) (m move, again unit.Time) {
+	again = c.set.Look
+	a.watch(v)
+	f := a.forecast(v)
+	c.said.Forecast, c.said.Lead = f, a.lead
+	starting := a.starting(v)
+	if a.above++; f <= c.set.IdleTarget || starting > 0 { // what idles while a job starts is not idle for long
+		a.above = 0
+	}
+	m.why = fmt.Sprintf("%.0f %% idle expected in %v", 100*f, a.lead)
+	if a.held && v.pending > 0 && a.above > 0 && a.above < evidence { // shares to give back wait too: they may be taken over
+		m.why += ": to be confirmed"
+		return m, again
+	}
+	m.down = c.almostDone(v, true, func(j *steer.Job) bool { return a.courses[j.ID].ends(a.lead) })
+	if m.down > 0 {
+		m.why += fmt.Sprintf(", %d %s done by then", m.down, plural(m.down, "job is", "jobs are"))
+	}
+	if run := max(1, v.running); !a.held {
+		a.held = true
+		if over := c.k - int64(run); over > 0 {
+			return move{down: int(over), why: fmt.Sprintf("holds the %d that run", run)}, again
+		}
+	}
+	switch {
+	case v.pending == 0:
+		m.why += ", nothing waits"
+	case c.k == 0:
+		m.up = 1
+		m.why += fmt.Sprintf(", %d waiting and no room for any master", v.pending)
+		a.flight, a.asked, a.timed = 1, v.now, true
+	case starting > 0:
+		m.why += fmt.Sprintf(", %d %s yet to get to work", starting, plural(starting, "job has", "jobs have"))
+	case a.above < evidence:
+		m.why += ": no room"
+	case a.failed >= enough && c.k > int64(v.running):
+		m.why += fmt.Sprintf(": room for %d masters and %d run; something else holds jobs back", c.k, v.running)
+	default:
+		m.up = min(a.fit(f-c.set.IdleTarget, v), v.pending)
+		m.why += fmt.Sprintf(", %d waiting: %d more", v.pending, m.up)
+		a.flight, a.asked, a.above = m.up, v.now, 0
+		a.timed = m.up > m.down // otherwise they wait for others to end
+	}
+	return m, again
+}
+
+// fit is the number of jobs to let in.
+func (a *ahead) fit(room float64, v *view) int {
+	if a.peaked == 0 {
+		return 1
+	}
+	mean := max(a.peaks/float64(a.peaked), 1e-6)
+	return min(max(int(room/mean), 1), max(v.running, 1))
+}
+
+// starting is the number of jobs that were let in or have a container, and have not got to work. Those that do not
+// within the patience are no longer waited for; each time nothing came of a raise the patience doubles.
+func (a *ahead) starting(v *view) int {
+	n := 0
+	for _, j := range v.jobs {
+		if k := a.courses[j.ID]; j.Started && !k.working && v.now-k.begun < a.patient {
+			n++
+		}
+	}
+	if a.flight > 0 && v.now-a.asked >= a.patient {
+		a.flight = 0
+		a.failed++
+		a.patient = min(2*a.patient, unit.Hour)
+	}
+	return max(n, a.flight)
+}
+
+// watch follows each job's course, and learns from jobs that get to work how long that takes.
+func (a *ahead) watch(v *view) {
+	held := containers(v)
+	for _, j := range v.jobs {
+		k := a.courses[j.ID]
+		if k == nil {
+			k = &course{}
+			a.courses[j.ID] = k
+		}
+		k.seen = true
+		if j.Started && !k.started {
+			k.started, k.begun = true, v.now
+		}
+		was := k.working
+		if k.advance(v.now, j, a.lead); k.working && !was {
+			a.arrived(v.now)
+		}
+		if held > 0 && k.working {
+			k.peak = max(k.peak, float64(j.Running)/held*v.busy())
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(a.courses)) { // in one order: peaks are added up
+		k := a.courses[id]
+		if !k.seen {
+			delete(a.courses, id)
+			if k.peak > 0 {
+				a.peaked++
+				a.peaks += k.peak
+			}
+			continue
+		}
+		k.seen = false
+	}
+}
+
+// arrived notes that a job has got to work.
+func (a *ahead) arrived(now unit.Time) {
+	a.failed = 0
+	if a.flight == 0 {
+		return
+	}
+	if a.flight--; !a.timed {
+		return
+	}
+	took := now - a.asked
+	if a.leads++; a.leads == 1 {
+		a.lead = took
+	} else {
+		a.lead = (a.lead + took) / 2
+	}
+	a.patient = max(patience, 4*a.lead)
+}

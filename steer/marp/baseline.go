@@ -1,0 +1,53 @@
+package marp
+
+import (
+	"fmt"
+
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// static writes its value once and leaves it.
+type static struct{}
+
+func (static) sizeless()          {}
+func (static) begin(*loop, *view) {}
+func (static) look(c *loop, _ *view) (move, unit.Time) {
+	return move{why: "the value stays"}, c.set.Look
+}
+
+// Baseline is a value that is set once and left.
+type Baseline struct {
+	Name  string
+	Value float64
+}
+
+// Baselines are what batches of n jobs are compared with, for masters that take the given share each: fifo (one job at a
+// time), prj (all at once) and prj-2 to prj-(n-1) (so many at a time).
+func Baselines(share float64, n int) []Baseline {
+	all := []Baseline{{"fifo", Derive(share).Start}, {"prj", PRJ(share, n)}}
+	for k := 2; k < n; k++ {
+		all = append(all, Baseline{fmt.Sprintf("prj-%d", k), SlotShare(share, int64(k))})
+	}
+	return all
+}
+
+// PRJ is the least value, in steps of the resolution, that lets n jobs run at once.
+func PRJ(share float64, n int) float64 { return min(ceilTo(float64(n)*share, digits(share)), 1) }
+
+// Source values: of the experiments with six jobs and masters of 2 GiB in 51 GiB.
+const (
+	SourceFIFO = 0.050
+	SourcePRJ  = 0.250
+)
+
+// SweepSettle is the wait after each change of a sweep.
+const SweepSettle = 20 * unit.Second
+
+// Sweep is the values 0.1 to 0.9.
+func Sweep() []Baseline {
+	var all []Baseline
+	for i := 1; i <= 9; i++ {
+		all = append(all, Baseline{fmt.Sprintf("static-0.%d", i), float64(i) / 10})
+	}
+	return all
+}

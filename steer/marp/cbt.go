@@ -1,0 +1,61 @@
+package marp
+
+import (
+	"fmt"
+
+	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// cbt lets a job in whenever processors idle, and gives shares back while they are busy. Shares are given back early on
+// purpose: lowered only after a job's end, the freed room would be handed to the next job before the lower value holds.
+type cbt struct{}
+
+func (cbt) begin(*loop, *view) {}
+
+func (cbt) look(c *loop, v *view) (m move, again unit.Time) {
+	again = c.set.Look
+	if v.idle <= c.set.IdleAbove {
+		return c.giveBack(v), again
+	}
+	switch {
+	case v.pending == 0:
+		m.why = fmt.Sprintf("%d %% idle, nothing waits", v.idle)
+	case c.held(v):
+		m.why = fmt.Sprintf("%d %% idle, but a started job has yet to get to work", v.idle)
+	default:
+		m = move{up: 1, why: fmt.Sprintf("%d %% idle, %d waiting: one more", v.idle, v.pending)}
+	}
+	return m, again
+}
+
+// giveBack lowers the share for jobs that are almost done, all in one step.
+func (c *loop) giveBack(v *view) (m move) {
+	m.down = c.almostDone(v, false, func(j *steer.Job) bool { return int(j.Progress) >= c.set.DropFrom })
+	if m.down > 0 {
+		m.why = fmt.Sprintf("%d %s done or almost", m.down, plural(m.down, "job is", "jobs are"))
+	} else {
+		m.why = fmt.Sprintf("%d %% idle, no job is almost done", v.idle)
+	}
+	return m
+}
+
+// held tells whether a started job has yet to get to work, where that is asked for.
+func (c *loop) held(v *view) bool {
+	if !c.set.StartedFirst {
+		return false
+	}
+	for _, j := range v.jobs {
+		if j.Started && j.Progress < 1 {
+			return true
+		}
+	}
+	return false
+}
+
+func plural(n int, one, more string) string {
+	if n == 1 {
+		return one
+	}
+	return more
+}

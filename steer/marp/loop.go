@@ -1,0 +1,277 @@
+package marp
+
+import (
+	"fmt"
+
+	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// law is what one controller adds to the loop that all share. It is called only with readings that make sense, while jobs
+// are there. It answers what to move and how long to wait; the loop adds the wait after an increase.
+type law interface {
+	begin(c *loop, v *view)
+	look(c *loop, v *view) (m move, again unit.Time)
+}
+
+// move is a wish of a law. Nothing set: no change.
+type move struct {
+	up, down int     // jobs to let in, jobs whose share is given back
+	to       float64 // a value; 0: none
+	why      string
+}
+
+type phase uint8
+
+const (
+	waiting  phase = iota // for the first job
+	settling              // it was seen; the others of the batch are coming
+	acting
+	over
+)
+
+// loop carries a controller through a batch: it waits for the jobs, reads the value found, keeps what it has written, lets
+// the law look, keeps to bounds and waits, and puts the value back.
+//
+// Invariants: while known, value is what was written last or read since; found does not change once it is read.
+type loop struct {
+	set  Settings
+	law  law
+	cpu  bool // the law needs the processors' idle share
+	at   phase
+	due  unit.Time // looks before this change nothing
+	last unit.Time // latest instant seen
+	bad  int       // looks in a row that could not be acted on
+
+	found, value  float64
+	hasFound      bool
+	known, wrote  bool
+	written       unit.Time
+	steps         Steps
+	k             int64 // masters that value is meant for, when they are counted
+	jobs          map[string]*mark
+	said          Decision
+	least, finest float64 // lower bound, half the resolution
+	digits        int
+	master        unit.Resources // as last seen
+}
+
+// mark is a job of the batch.
+type mark struct {
+	seen  bool // in this look
+	begun bool // it was seen to have started
+	share bool // its share has not been given back yet
+	mean  bool // it counts in the mean progress
+}
+
+var _ Controller = (*loop)(nil)
+
+// New makes the named controller.
+func New(name string, s Settings) (Controller, error) {
+	if err := s.Check(name); err != nil {
+		return nil, err
+	}
+	c := &loop{set: s, steps: s.Steps, jobs: map[string]*mark{}, said: blank(0), digits: 3}
+	switch name {
+	case "cbt":
+		c.law, c.cpu = cbt{}, true
+	case "cbtws":
+		c.law, c.cpu = &sampler{}, true
+	case "cbtwat":
+		c.law, c.cpu = &sampler{arms: newArms(&c.set)}, true
+	case "ahead":
+		c.law = newAhead()
+	case "kalman-mem":
+		c.law = &kalman{}
+	case "static":
+		c.law = static{}
+	}
+	return c, nil
+}
+
+func (c *loop) Last() Decision { return c.said }
+
+func (c *loop) Restore() []steer.Action {
+	if !c.wrote || !c.hasFound || c.value == c.found {
+		return nil
+	}
+	return []steer.Action{c.action(c.found, fmt.Sprintf("put back the value found at the start (%v -> %v)", c.value, c.found))}
+}
+
+// Step implements steer.Steerer.
+func (c *loop) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time) {
+	if c.at == over {
+		c.said = blank(c.last)
+		c.said.Why = "the batch is over"
+		return nil, 0
+	}
+	v, why := c.set.read(seen, c.cpu)
+	c.said = blank(v.now)
+	if why == "" && v.now < c.last {
+		why = "time went backwards"
+		c.due = v.now
+	}
+	if why != "" {
+		c.bad++
+		if v.now > 0 {
+			c.last = v.now
+		}
+		return c.refuse(why)
+	}
+	c.last = v.now
+	c.said.Pending, c.said.Running = v.pending, v.running
+	if v.idleShare >= 0 {
+		c.said.Idle = float64(v.idle)
+	}
+	if v.now < c.due {
+		c.said.Why = "it is too early for the next look"
+		return nil, c.due - v.now
+	}
+	if why := c.sync(&v); why != "" {
+		c.bad++
+		return c.refuse(why)
+	}
+	c.bad = 0
+	do, again = c.pass(&v)
+	if again > 0 {
+		c.due = v.now + again
+	}
+	return do, again
+}
+
+// refuse does nothing, and looks again the later the longer it has been so.
+func (c *loop) refuse(why string) ([]steer.Action, unit.Time) {
+	c.said.Kind, c.said.Why = Refuse, why
+	return nil, c.set.Look << min(max(c.bad-1, 0), 4)
+}
+
+// sets tells whether the controller begins by writing a value of its own.
+func (c *loop) sets() bool {
+	_, plain := c.law.(static)
+	return (c.set.Preset || plain) && !c.wrote
+}
+
+// sizeless is a law that needs no steps.
+type sizeless interface{ sizeless() }
+
+func (c *loop) pass(v *view) ([]steer.Action, unit.Time) {
+	if c.sets() && c.start(v) > 0 {
+		if do := c.write(v, Set, c.start(v), "begins from its own value"); do != nil {
+			c.k = c.set.Rule.Slots(v.capacity, v.master, c.set.Least, c.value)
+			return do, c.set.Look
+		}
+	}
+	empty := v.pending+v.running == 0
+	switch {
+	case empty && c.at == acting:
+		return c.finish(v)
+	case empty:
+		c.at = waiting
+		c.said.Why += "no job is there"
+		return nil, c.set.Look
+	case c.at == waiting:
+		c.at = settling
+		if c.set.Settle > 0 {
+			c.said.Why += "the first job is there; others may be coming"
+			return nil, c.set.Settle
+		}
+	}
+	if c.at == settling {
+		if !c.set.Service && len(v.jobs) != v.pending+v.running {
+			c.said.Why += fmt.Sprintf("%d jobs are counted and %d listed: the batch is not complete", v.pending+v.running, len(v.jobs))
+			return nil, c.set.Look
+		}
+		c.at = acting
+		c.enlist(v)
+		c.law.begin(c, v)
+		if c.set.Warm > 0 {
+			c.said.Why += fmt.Sprintf("a batch of %d jobs begins", len(v.jobs))
+			return nil, c.set.Warm + c.set.Look
+		}
+	}
+	if c.set.Service {
+		c.enlist(v)
+	}
+	m, again := c.law.look(c, v)
+	do := c.apply(v, m)
+	if c.said.Kind == Raise {
+		again += c.set.AfterIncrease
+	}
+	return do, again
+}
+
+// enlist takes the jobs that are there into the batch.
+func (c *loop) enlist(v *view) {
+	if _, plain := c.law.(sizeless); plain {
+		return // it does not look at single jobs
+	}
+	for _, j := range v.jobs {
+		if c.jobs[j.ID] == nil {
+			c.jobs[j.ID] = &mark{share: true, mean: true}
+		}
+	}
+}
+
+// almostDone counts the jobs of the batch whose share is to be given back now, and forgets those that are gone, however
+// they ended. A job that ended unnoticed counts too: its room and an increase would otherwise let two in at once. With rare
+// looks that holds also for one that was never seen to start; begun says that looks are close enough to go by it.
+func (c *loop) almostDone(v *view, begun bool, done func(j *steer.Job) bool) (n int) {
+	for _, j := range v.jobs {
+		if m := c.jobs[j.ID]; m != nil {
+			m.seen, m.begun = true, m.begun || j.Started
+			if m.share && done(j) {
+				m.share = false
+				n++
+			}
+		}
+	}
+	for id, m := range c.jobs {
+		if !m.seen {
+			if m.share && (m.begun || !begun) {
+				n++
+			}
+			delete(c.jobs, id)
+			continue
+		}
+		m.seen = false
+	}
+	return n
+}
+
+// finish ends the batch. A service goes back to its first value and waits for the next batch.
+func (c *loop) finish(v *view) ([]steer.Action, unit.Time) {
+	clear(c.jobs)
+	if c.set.Service {
+		c.at = waiting
+		if _, plain := c.law.(sizeless); plain || c.value <= c.start(v) {
+			c.said.Why += "the batch is over"
+			return nil, c.set.Look
+		}
+		c.k = 1
+		return c.write(v, Lower, c.start(v), "the batch is over: back to the first value"), c.set.Look
+	}
+	c.at = over
+	back := c.steps.Start
+	if c.hasFound {
+		back = c.found
+	}
+	c.said.Why += "the batch is over"
+	if !c.wrote || back == 0 {
+		return nil, 0
+	}
+	return c.write(v, Restore, back, ": the value found at the start comes back"), 0
+}
+
+// start is the value with which the controller begins where it does not take the one it finds.
+func (c *loop) start(v *view) float64 {
+	if _, ok := c.law.(static); ok {
+		return c.set.Value
+	}
+	if _, plain := c.law.(sizeless); plain && c.steps == (Steps{}) {
+		return c.least
+	}
+	if c.set.Slots {
+		return SlotShare(v.share, 1)
+	}
+	return c.steps.Start
+}

@@ -1,0 +1,169 @@
+package marp
+
+import (
+	"fmt"
+
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// sampler is cbtws, and with arms cbtwat. Samples of progress are taken only while processors idle; between two of them
+// lies at least one pass of housekeeping, after a wait (the lockout), so that they are evenly spaced while the
+// processors stay idle: 17 s apart, 47 s after an increase, 37 s when nothing waits.
+type sampler struct {
+	arms    *arms // nil: cbtws
+	lockout bool  // a sample was taken; housekeeping is due
+	resting bool  // the lockout's wait is over with this look
+	mean    float64
+	d       float64 // smoothed; a whole number unless not smoothed
+	at      unit.Time
+	any     bool // a sample was taken before
+	before  map[string]float64
+	missed  int // idle samples in a row that let nobody in
+	tracker int
+}
+
+func (s *sampler) begin(c *loop, _ *view) {
+	*s = sampler{arms: s.arms}
+	if s.arms != nil {
+		s.arms.begin()
+	}
+}
+
+func (s *sampler) look(c *loop, v *view) (move, unit.Time) {
+	switch {
+	case s.resting:
+		s.resting = false
+	case s.lockout:
+		s.lockout, s.resting = false, true
+		return move{why: "between samples"}, max(c.set.Lockout, unit.Millisecond)
+	case v.idle > c.set.IdleAbove:
+		s.lockout = true
+		return s.sample(c, v)
+	}
+	m := c.giveBack(v)
+	for _, j := range v.jobs {
+		if k := c.jobs[j.ID]; k != nil && int(j.Progress) >= 100 {
+			k.mean = false
+		}
+	}
+	return m, c.set.Look
+}
+
+func (s *sampler) sample(c *loop, v *view) (m move, again unit.Time) {
+	again = c.set.Look
+	mean, raw, n := s.measure(c, v)
+	if n == 0 {
+		m.why = fmt.Sprintf("%d %% idle, no job has made progress yet", v.idle)
+		if v.running == 0 && v.pending > 0 {
+			m.up, m.why = 1, fmt.Sprintf("nothing runs, %d waiting: one more", v.pending)
+		}
+		return m, again
+	}
+	c.said.Sampled, c.said.Mean, c.said.Raw = true, mean, raw
+	d := raw
+	if c.set.Smoothing == EMA {
+		d = Smooth(raw, s.d, c.set.Current, c.set.Previous)
+	}
+	c.said.D = d
+	before, first := s.d, !s.any
+	admit := d > before
+	if s.arms != nil {
+		admit = s.hit(c, v, d-before, first)
+	}
+	if s.arms != nil || v.pending > 0 { // cbtws keeps the older sample while nothing waits
+		s.mean, s.d, s.at, s.any = mean, d, v.now, true
+		s.remember(c, v)
+	}
+	m.why = fmt.Sprintf("%d %% idle, smoothed progress %v after %v%s", v.idle, d, before, s.asked(c))
+	if v.pending == 0 {
+		m.why += ", nothing waits"
+		return m, again + c.set.NothingWaits
+	}
+	if s.missed++; !admit && c.set.ForceAfter > 0 && s.missed >= c.set.ForceAfter {
+		admit = true
+		m.why += fmt.Sprintf("; %d idle samples in a row let nobody in", s.missed)
+	}
+	switch {
+	case admit && c.held(v):
+		m.why += ", but a started job has yet to get to work"
+	case admit:
+		m.up, s.missed = 1, 0
+		m.why += fmt.Sprintf(", %d waiting: one more", v.pending)
+	default:
+		m.why += ": no faster, nobody is let in"
+	}
+	return m, again
+}
+
+// hit compares the growth with the threshold in use. The tracker counts hits less misses while nothing waits.
+func (s *sampler) hit(c *loop, v *view, growth float64, first bool) (admit bool) {
+	theta := s.arms.choose()
+	c.said.Theta = theta
+	switch t := float64(theta); {
+	case growth > t, growth == t && !c.set.Strict:
+		s.tracker++
+	case growth < 0:
+		s.tracker--
+	}
+	if v.pending > 0 {
+		admit = s.tracker > 0
+		s.tracker = 0
+	}
+	if !first || !c.set.DiscardFirst {
+		s.arms.score(growth)
+	}
+	return admit
+}
+
+func (s *sampler) asked(c *loop) string {
+	if s.arms == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (threshold %d)", c.said.Theta)
+}
+
+// measure is the mean progress of the jobs that have made some, and its difference to the sample before. n is 0 when
+// there is nothing to compare: state stays as it was then.
+func (s *sampler) measure(c *loop, v *view) (mean, raw float64, n int) {
+	var sum, own float64
+	both := 0
+	for _, j := range v.jobs {
+		if k := c.jobs[j.ID]; k == nil || !k.mean || int(j.Progress) < c.set.CountFrom {
+			continue
+		}
+		sum += j.Progress
+		n++
+		if p, ok := s.before[j.ID]; ok {
+			own += j.Progress - p
+			both++
+		}
+	}
+	if n == 0 {
+		return 0, 0, 0
+	}
+	mean = sum / float64(n)
+	raw = mean - s.mean
+	if c.set.PerJob && s.any {
+		if both == 0 {
+			s.remember(c, v)
+			return 0, 0, 0
+		}
+		raw = own / float64(both)
+	}
+	if gap := v.now - s.at; c.set.PerSample > 0 && s.any && gap > 0 {
+		raw *= float64(c.set.PerSample) / float64(gap)
+	}
+	return mean, raw, n
+}
+
+func (s *sampler) remember(c *loop, v *view) {
+	if !c.set.PerJob {
+		return
+	}
+	s.before = make(map[string]float64, len(v.jobs))
+	for _, j := range v.jobs {
+		if k := c.jobs[j.ID]; k != nil && k.mean && int(j.Progress) >= c.set.CountFrom {
+			s.before[j.ID] = j.Progress
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package marp
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// Tie says which threshold counts as best among those with the same score.
+type Tie uint8
+
+// Ways to settle a tie.
+const (
+	Smallest Tie = iota
+	Largest
+	Latest // in the order in which they were drawn
+)
+
+// Settings are a controller's numbers and switches. Defaults gives those of the source; every switch is off there.
+type Settings struct {
+	Queue  string // the one queue that is watched and set
+	Rule   Rule
+	Master unit.Resources // size of a master; zero: as seen, the largest
+	Least  unit.Resources // the scheduler's minimum allocation: sizes of masters are rounded up to it
+	Steps  Steps          // zero: derived when the batch begins
+	Min    float64        // lower bound; 0: one master's share
+	Max    float64        // upper bound
+
+	IdleAbove int // percent of idle processor time, a whole number; more than this counts as idle
+	DropFrom  int // percent of progress, its whole part, from which a job is almost done
+	CountFrom int // percent of progress, its whole part, from which a job counts in the mean (cbtws, cbtwat)
+
+	Look          unit.Time // between looks: the time over which idle processors are measured
+	AfterIncrease unit.Time // further wait after the share was raised, for the change to be felt
+	Lockout       unit.Time // wait between a sample and the housekeeping after it (cbtws, cbtwat)
+	NothingWaits  unit.Time // further wait when nothing waits (cbtws, cbtwat)
+	Settle, Warm  unit.Time // waits at the start: after the first job was seen, and before the first look that may act
+
+	Current, Previous float64 // weights of the moving average; they sum to 1
+
+	Thresholds          int    // how many are drawn (cbtwat)
+	Lowest, Highest     int    // of the thresholds, in points of progress
+	SamplesPerThreshold int    // while exploring
+	Epsilon             int    // percent of choices that are random
+	Seed                uint64 // of the draws
+
+	MaxAge   unit.Time // older snapshots are not acted on
+	TakeOver unit.Time // so long after a write, a value other than the one written is taken as somebody else's, and as ours from then on
+
+	// Switches.
+	Slots         bool      // hold a whole number of masters instead of adding steps, which drift by Inc - Dec a job
+	Service       bool      // jobs that come later belong to the batch; at its end the controller waits for the next one
+	Preset        bool      // write Steps.Start first, whatever was found
+	StartedFirst  bool      // no further job while a started one has made less than 1 % of progress
+	Strict        bool      // cbtwat: the growth must exceed the threshold
+	ArmByIndex    bool      // cbtwat: the random threshold is an index (1, 2, 3), as a slip in the source's script has it
+	Ties          Tie       // cbtwat
+	DiscardFirst  bool      // cbtwat: the first sample, which grows from nothing, is not scored
+	PerSample     unit.Time // progress is scaled to this length between samples; 0: as it comes
+	PerJob        bool      // mean of each job's own progress over jobs that are in both samples, not difference of means
+	Smoothing     Smoothing
+	ForceAfter    int     // cbtws, cbtwat: let a job in after so many idle samples in a row that did not; 0: never
+	IdleTarget    float64 // ahead: share of idle processors to leave
+	Value         float64 // static: what to write
+	BandLow, High float64 // kalman-mem: band of the share of memory in use
+}
+
+// Names lists the controllers.
+func Names() []string { return []string{"cbt", "cbtws", "cbtwat", "ahead", "kalman-mem", "static"} }
+
+// Defaults are the settings of the named controller for one queue; an unknown name has those of cbt.
+func Defaults(name, queue string) Settings {
+	s := Settings{
+		Queue: queue, Least: unit.Resources{Mem: 1024, Cores: 1}, Max: 1,
+		IdleAbove: 15, DropFrom: 90, CountFrom: 1,
+		Look: unit.Second, AfterIncrease: 30 * unit.Second, Lockout: 15 * unit.Second, NothingWaits: 20 * unit.Second,
+		Settle: 5 * unit.Second, Warm: 10 * unit.Second,
+		Current: 0.40, Previous: 0.60,
+		Thresholds: 3, Lowest: 1, Highest: 4, SamplesPerThreshold: 3, Epsilon: 10,
+		MaxAge: 10 * unit.Second, TakeOver: 30 * unit.Second,
+		IdleTarget: 0.15, BandLow: 0.90, High: 0.95,
+	}
+	switch name {
+	case "cbt":
+		s.DropFrom = 96
+	case "cbtwat":
+		s.Warm = 5 * unit.Second
+	case "ahead":
+		s.Slots, s.Settle, s.Warm, s.AfterIncrease = true, 0, 0, 0
+	case "kalman-mem":
+		s.Rule, s.Min = Capacity, 0.1
+		s.Look, s.Settle, s.Warm, s.AfterIncrease = 1001*unit.Millisecond, 0, 0, 0
+	case "static":
+		s.Look, s.Settle, s.Warm, s.AfterIncrease = 10*unit.Second, 0, 0, 0
+	}
+	return s
+}
+
+// On fits settings to a scheduler. The Capacity Scheduler takes a new share at once, so that after an increase only the
+// time to gather room for a master has to pass: 15 s instead of the source's 30.
+func (s Settings) On(rule Rule) Settings {
+	if s.Rule = rule; rule == Capacity && s.AfterIncrease > 15*unit.Second {
+		s.AfterIncrease = 15 * unit.Second
+	}
+	return s
+}
+
+// Check says what is wrong with settings for the named controller.
+func (s *Settings) Check(name string) error {
+	bad := func(format string, a ...any) error { return fmt.Errorf("settings of "+name+": "+format, a...) }
+	share := func(x float64) bool { return x >= 0 && x <= 1 } // false for NaN
+	switch {
+	case !slices.Contains(Names(), name):
+		return fmt.Errorf("there is no controller %q: choose one of %v", name, Names())
+	case s.Queue == "":
+		return bad("name the queue")
+	case s.Rule > Capacity:
+		return bad("rule %d is not known", s.Rule)
+	case s.Master.Mem < 0 || s.Master.Cores < 0 || s.Least.Mem < 0 || s.Least.Cores < 0:
+		return bad("a size is negative")
+	case s.Steps != Steps{} && !(s.Steps.Inc > 0 && s.Steps.Dec >= 0 && s.Steps.Start > 0 && share(s.Steps.Inc) && share(s.Steps.Dec) && share(s.Steps.Start)):
+		return bad("steps %v: each is a share from 0 to 1; give all or none", s.Steps)
+	case !share(s.Min) || !(s.Max > 0) || s.Max > 1 || s.Min > s.Max:
+		return bad("bounds %v to %v: they lie within 0 and 1", s.Min, s.Max)
+	case s.IdleAbove < 0 || s.IdleAbove > 99 || s.DropFrom < 1 || s.DropFrom > 100 || s.CountFrom < 0 || s.CountFrom > 100:
+		return bad("a percentage lies outside 0 to 100")
+	case s.Look < unit.Millisecond || min(s.AfterIncrease, s.Lockout, s.NothingWaits, s.Settle, s.Warm, s.PerSample) < 0:
+		return bad("a wait is negative, or looks are closer than a millisecond")
+	case max(s.Look, s.AfterIncrease, s.Lockout, s.NothingWaits, s.Settle, s.Warm, s.PerSample) > unit.Day:
+		return bad("a wait is longer than a day")
+	case !share(s.Current) || !share(s.Previous) || math.Abs(s.Current+s.Previous-1) > 1e-9:
+		return bad("weights %v and %v do not sum to 1", s.Current, s.Previous)
+	case s.Lowest < 1 || s.Highest < s.Lowest || s.Highest > 100 || s.Thresholds < 1 || s.Thresholds > s.Highest-s.Lowest+1:
+		return bad("%d different thresholds cannot be drawn from %d to %d", s.Thresholds, s.Lowest, s.Highest)
+	case s.SamplesPerThreshold < 1 || s.Epsilon < 0 || s.Epsilon > 100 || s.Ties > Latest || s.Smoothing > SMA || s.ForceAfter < 0:
+		return bad("samples per threshold, epsilon, ties, smoothing or force-after is out of range")
+	case s.MaxAge <= 0 || s.TakeOver <= 0:
+		return bad("the greatest age of a snapshot and the time until a value is taken over are positive")
+	case !(s.IdleTarget > 0 && s.IdleTarget < 1):
+		return bad("target %v of idle processors: it lies between 0 and 1", s.IdleTarget)
+	case !(0 < s.BandLow && s.BandLow <= s.High && s.High < 1):
+		return bad("band %v to %v: it lies between 0 and 1", s.BandLow, s.High)
+	case name == "static" && !(s.Value > 0 && s.Value <= 1):
+		return bad("value %v: it lies between 0 and 1", s.Value)
+	case name == "ahead" && !s.Slots:
+		return bad("it counts masters: slots cannot be switched off")
+	}
+	return nil
+}

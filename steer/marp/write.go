@@ -1,0 +1,72 @@
+package marp
+
+import (
+	"fmt"
+
+	"github.com/yardmaster/yardmaster/steer"
+)
+
+// apply turns a law's wish into at most one action within the bounds.
+func (c *loop) apply(v *view, m move) []steer.Action {
+	if m.up > 0 && v.pending == 0 { // laws see to it; this is the last gate
+		m.up = 0
+	}
+	want, k := c.value, c.k
+	switch {
+	case m.to > 0:
+		want = m.to
+	case m.up == 0 && m.down == 0: // the value may be finer than what we write
+		c.said.Why += m.why
+		return nil
+	case c.set.Slots:
+		top := max(1, int64(1/v.share))
+		k = min(max(c.k+int64(m.up)-int64(m.down), min(c.k, 1)), top)
+		if k == c.k {
+			m.why += fmt.Sprintf("; stays at %d %s", k, plural(int(k), "master", "masters"))
+			break
+		}
+		want = SlotShare(v.share, k)
+		m.why += fmt.Sprintf("; room for %d %s", k, plural(int(k), "master", "masters"))
+	default:
+		want = roundTo(c.value+float64(m.up)*c.steps.Inc-float64(m.down)*c.steps.Dec, c.digits)
+	}
+	rises := want > c.value
+	if held := min(max(want, c.least), c.set.Max); held != want {
+		m.why += fmt.Sprintf("; held at %v instead of %v", held, want)
+		want = held
+	}
+	// Holding to a bound must not turn the direction round, nor let jobs in when none waits.
+	if want == c.value || rises != (want > c.value) || rises && v.pending == 0 {
+		c.said.Why += m.why
+		return nil
+	}
+	c.k = k
+	kind := Lower
+	if rises {
+		kind = Raise
+	}
+	return c.write(v, kind, want, m.why)
+}
+
+// write makes the action and takes the new value as ours.
+func (c *loop) write(v *view, kind Kind, want float64, why string) []steer.Action {
+	if c.known && want == c.value {
+		c.said.Why += why
+		c.wrote = c.wrote || kind == Set // it is there already
+		return nil
+	}
+	c.said.Kind, c.said.New = kind, want
+	if c.known {
+		c.said.Old = c.value
+		why += fmt.Sprintf(" (%v -> %v)", c.value, want)
+	} else {
+		why += fmt.Sprintf(" (-> %v)", want)
+	}
+	c.said.Why += why
+	c.value, c.known, c.wrote, c.written = want, true, true, v.now
+	return []steer.Action{c.action(want, c.said.Why)}
+}
+
+func (c *loop) action(value float64, why string) steer.Action {
+	return steer.Action{Kind: steer.SetQueue, Queue: c.set.Queue, Property: c.set.Rule.Property(), Value: value, Why: why}
+}
