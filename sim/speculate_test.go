@@ -277,7 +277,7 @@ func TestPropertyCopiesDoNotCountTwice(t *testing.T) {
 		}
 	})
 	t.Logf("%d copies, %d of them won; %d tasks went on alone after their other attempt was lost", copies, wins, alone)
-	if copies < 100 || wins < 10 {
+	if !testing.Short() && (copies < 100 || wins < 10) {
 		t.Errorf("%d copies, %d won: this tests too little", copies, wins)
 	}
 }
