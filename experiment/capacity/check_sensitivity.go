@@ -80,7 +80,7 @@ func sensitivityChecks() []x.Check {
 				}),
 				eachQueue(func(q string) x.Judge { return x.Rises(x.Of("S01", "makespan/"+q), x.Of("S03", "makespan/"+q)) })),
 			Why: "the first job of a queue has all slots of its queue from the start and is slowed down only by the disks and links it shares: on average " +
-				"longer, but by less than it varies from run to run",
+				"longer, but by less than it varies from run to run. With sixty seeds all hold",
 		},
 		size("S03-by", "With three queues instead of two the makespans of queues 1 and 2 rise by two thirds", "+61 %, +66 %",
 			"nine jobs are half as much work again as six; the end is set by the last reduces, which begin later by what the "+
