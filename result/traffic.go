@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/flow"
 )
 
 // shownLinks is the number of links that are named.
@@ -20,7 +21,7 @@ func trafficOf(t *sim.Traffic) *Traffic {
 		ReadBytes: math.Round(t.Read), ShuffledBytes: math.Round(t.Shuffled), CrossRackBytes: math.Round(t.CrossRack), Busiest: []LinkUse{},
 	}
 	links := slices.Clone(t.Links)
-	slices.SortStableFunc(links, func(a, b sim.LinkUse) int {
+	slices.SortStableFunc(links, func(a, b flow.Use) int {
 		return cmp.Or(-cmp.Compare(a.Utilisation, b.Utilisation), -cmp.Compare(a.Bytes, b.Bytes))
 	})
 	for _, l := range links[:min(len(links), shownLinks)] {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/sim/flow"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
@@ -96,15 +97,7 @@ type Traffic struct {
 	Read      float64 // bytes of blocks that lay on other nodes
 	Shuffled  float64 // bytes passed from stage to stage between nodes
 	CrossRack float64 // bytes of both that left their rack
-	Links     []LinkUse
-}
-
-// LinkUse is what went over one link.
-type LinkUse struct {
-	Name        string
-	Bytes       float64
-	Utilisation float64 // of its capacity, from the start of the run to its end
-	Crossings   int64   // times that its load rose above the share at which it counts as congested
+	Links     []flow.Use
 }
 
 // host is the engine as its worker sees it.

@@ -28,6 +28,19 @@ const (
 // Seconds returns t in seconds.
 func (t Time) Seconds() float64 { return float64(t) / float64(Second) }
 
+// CeilSeconds is the first Time that is not before s seconds, which are not negative; Never where that is later than a run can count with.
+func CeilSeconds(s float64) Time {
+	us := math.Ceil(s * float64(Second))
+	if !(us < float64(Never/2)) {
+		return Never
+	}
+	t := Time(us)
+	if t.Seconds() < s { // rounding
+		t++
+	}
+	return t
+}
+
 // FromSeconds rounds s seconds to the nearest Time. It saturates instead of overflowing; NaN becomes 0.
 func FromSeconds(s float64) Time {
 	us := math.Round(s * float64(Second))

@@ -1,6 +1,7 @@
 package unit
 
 import (
+	"math"
 	"testing"
 )
 
@@ -55,5 +56,19 @@ func TestResources(t *testing.T) {
 	}
 	if s := (Resources{1024, 4}).DominantShare(r); s != 0.5 {
 		t.Errorf("dominant share %v", s)
+	}
+}
+
+func TestCeilSeconds(t *testing.T) {
+	for _, x := range []struct {
+		s    float64
+		want Time
+	}{{0, 0}, {1, Second}, {1e-7, 1}, {1.0000001, Second + 1}, {0.30000000000000004, 300_001}, {1e13, Never}, {math.Inf(1), Never}, {math.NaN(), Never}} {
+		if got := CeilSeconds(x.s); got != x.want {
+			t.Errorf("%v s: %d, want %d", x.s, got, x.want)
+		}
+		if got := CeilSeconds(x.s); got != Never && got.Seconds() < x.s {
+			t.Errorf("%v s: %d is before it", x.s, got)
+		}
 	}
 }

@@ -100,3 +100,16 @@ func (f *Fabric) mend(l flow.Link) {
 		f.net.SetCapacity(l, s.rate)
 	}
 }
+
+// Uses is what has gone over each link, in the order of Links.
+func (f *Fabric) Uses() []flow.Use {
+	uses := make([]flow.Use, 0, len(f.links))
+	for _, l := range f.Links() {
+		u := flow.Use{Name: l.Name, Bytes: f.net.Carried(l.ID), Crossings: f.net.Crossings(l.ID)}
+		if all := l.Capacity * f.net.Now(); all > 0 {
+			u.Utilisation = u.Bytes / all
+		}
+		uses = append(uses, u)
+	}
+	return uses
+}

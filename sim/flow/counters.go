@@ -152,3 +152,11 @@ func (n *Network) Crossings(l Link) int64 {
 	}
 	return n.ports[l+1].crossings
 }
+
+// Use is what has gone over one link.
+type Use struct {
+	Name        string
+	Bytes       float64
+	Utilisation float64 // of the capacity that it has when it works, from the start until now
+	Crossings   int64   // times that its load rose above the share at which it counts as congested
+}

@@ -129,14 +129,6 @@ func (w *Worker) Traffic() *sim.Traffic {
 	w.enter()
 	n.bring(w)
 	w.leave()
-	n.traffic.Settled = int64(n.flows.Settled())
-	n.traffic.Links = n.traffic.Links[:0]
-	for _, l := range n.fabric.Links() {
-		use := sim.LinkUse{Name: l.Name, Bytes: n.flows.Carried(l.ID), Crossings: n.flows.Crossings(l.ID)}
-		if all := n.fabric.Capacity(l.ID) * n.flows.Now(); all > 0 {
-			use.Utilisation = use.Bytes / all
-		}
-		n.traffic.Links = append(n.traffic.Links, use)
-	}
+	n.traffic.Settled, n.traffic.Links = int64(n.flows.Settled()), n.fabric.Uses()
 	return &n.traffic
 }

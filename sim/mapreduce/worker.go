@@ -38,7 +38,6 @@ package mapreduce
 
 import (
 	"errors"
-	"math"
 
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/node"
@@ -196,15 +195,7 @@ const latest = unit.Never / 2
 
 // instant is the first instant of the engine's clock that is not before so many seconds, nor over; Never if that is too late.
 func (w *Worker) instant(seconds float64) unit.Time {
-	us := math.Ceil(seconds * float64(unit.Second))
-	if !(us < float64(latest)) {
-		return unit.Never
-	}
-	t := max(unit.Time(us), w.host.Now())
-	if t.Seconds() < seconds { // rounding
-		t++
-	}
-	return t
+	return max(unit.CeilSeconds(seconds), w.host.Now())
 }
 
 // Wake implements sim.Worker.

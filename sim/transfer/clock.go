@@ -1,17 +1,14 @@
 package transfer
 
 import (
-	"math"
-
 	"github.com/yardmaster/yardmaster/unit"
 )
 
 // The network's time is in seconds, the engine's in microseconds: a flow's end is heard at the next whole one.
-func seconds(t unit.Time) float64 { return float64(t) / 1e6 }
 
 // sync brings the network up to now, before anything changes in it.
 func (w *Worker) sync() {
-	if now := seconds(w.h.Now()); w.net.Now() < now {
+	if now := w.h.Now().Seconds(); w.net.Now() < now {
 		w.net.Advance(now, w.done)
 	}
 }
@@ -30,18 +27,15 @@ func (w *Worker) wakeNetwork() {
 	if w.plan != now {
 		return // overtaken by an earlier one
 	}
-	w.net.Advance(seconds(now), w.done) // also when the network is there already: what is empty ends now
+	w.net.Advance(now.Seconds(), w.done) // also when the network is there already: what is empty ends now
 	w.plan = unit.Never
 	next, ok := w.net.Next()
 	if !ok {
 		return
 	}
-	if !(next < seconds(unit.Never/2)) {
-		return // later than the engine can count with: it never comes
-	}
-	at := max(unit.Time(math.Ceil(next*1e6)), now)
-	if seconds(at) < next {
-		at++
+	at := max(unit.CeilSeconds(next), now)
+	if at == unit.Never {
+		return
 	}
 	w.plan = at
 	w.h.At(at, wakeNet)

@@ -78,8 +78,7 @@ func (w *Worker) fromNodes(id int32, t *task, edge int16, m *made, each float64)
 func (w *Worker) turn(id int32, t *task) {
 	n := len(t.fetches)
 	if t.ready > 0 && t.at < 0 {
-		_, offset := math.Modf(golden * float64(t.number+1))
-		t.at = int(offset * float64(n))
+		t.at = int(t.offset() * float64(n))
 	}
 	for ; t.ready > 0 && int(t.left) < w.opt.Copiers; t.at++ {
 		i := t.at % n
@@ -93,8 +92,11 @@ func (w *Worker) turn(id int32, t *task) {
 	}
 }
 
-// golden spreads the readers of a shuffle evenly over its sources.
-const golden = 0.6180339887498949
+// offset spreads the readers of a shuffle evenly over its sources: multiples of the golden ratio, from 0 to 1.
+func (t *task) offset() float64 {
+	_, part := math.Modf(0.6180339887498949 * float64(t.number+1))
+	return part
+}
 
 // fromRacks fetches from as many racks as a reader has connections. Which they are is drawn from the racks' shares of the output,
 // spaced evenly, with an offset by the reader's number: over all readers each rack sends what it has. A connection that is still
@@ -114,7 +116,7 @@ func (w *Worker) fromRacks(id int32, t *task, edge int16, up *stage, each float6
 		return
 	}
 	t.fetches[first].tasks = up.ended
-	_, offset := math.Modf(golden * float64(t.number+1))
+	offset := t.offset()
 	rack, passed := 0, int64(0) // tasks in the racks before
 	for k := range w.opt.Copiers {
 		w.traffic.Shuffled += bytes

@@ -95,15 +95,7 @@ func New(o Options) *Worker {
 // Traffic is what was sent.
 func (w *Worker) Traffic() *sim.Traffic {
 	w.sync()
-	w.traffic.Settled = int64(w.net.Settled())
-	w.traffic.Links = w.traffic.Links[:0]
-	for _, l := range w.fab.Links() {
-		use := sim.LinkUse{Name: l.Name, Bytes: w.net.Carried(l.ID), Crossings: w.net.Crossings(l.ID)}
-		if all := w.fab.Capacity(l.ID) * w.net.Now(); all > 0 {
-			use.Utilisation = use.Bytes / all
-		}
-		w.traffic.Links = append(w.traffic.Links, use)
-	}
+	w.traffic.Settled, w.traffic.Links = int64(w.net.Settled()), w.fab.Uses()
 	return &w.traffic
 }
 
