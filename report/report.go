@@ -140,7 +140,7 @@ var chartBundle string
 // Scripts of the page, in the order in which they must run. They share one scope.
 var scripts = []string{"format.js", "frame.js", "curves.js", "cluster.js", "jobs.js", "tables.js", "start.js"}
 
-var page = template.Must(template.New("page.html").ParseFS(pageFiles, "page/page.html"))
+var page = template.Must(template.New("page.html").ParseFS(pageFiles, "page/page.html", "page/shell.html"))
 
 // Write writes the report.
 func Write(w io.Writer, d Data) error {

@@ -104,7 +104,7 @@ type SheetSeries struct {
 
 var sheetScripts = []string{"format.js", "frame.js", "estimates.js", "sheet.js"}
 
-var sheetPage = template.Must(template.New("sheet.html").ParseFS(pageFiles, "page/sheet.html"))
+var sheetPage = template.Must(template.New("sheet.html").ParseFS(pageFiles, "page/sheet.html", "page/shell.html"))
 
 // WriteSheet writes the report.
 func WriteSheet(w io.Writer, s Sheet) error {
