@@ -8,6 +8,7 @@ package steer
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -102,4 +103,15 @@ type Delays struct {
 	Sense unit.Time // age of a snapshot when it is seen
 	Job   unit.Time // priority, move, kill
 	Queue unit.Time // a queue's property (a reload, a file poll)
+}
+
+// Explainer is a Steerer that can say what its last step saw and decided, as pairs for a line of a log. A pair's key is a word in
+// lower case; "decision" and "why" come last.
+type Explainer interface {
+	Explain() []slog.Attr
+}
+
+// Restorer is a Steerer that knows how to put back what it found.
+type Restorer interface {
+	Restore() []Action
 }

@@ -1,0 +1,48 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/yardmaster/yardmaster/steer"
+)
+
+// Knob names one setting of a running scheduler.
+type Knob struct {
+	Kind     steer.Kind `json:"kind"` // SetQueue, SetPriority or MoveJob
+	Queue    string     `json:"queue,omitempty"`
+	Property string     `json:"property,omitempty"`
+	Job      string     `json:"job,omitempty"`
+}
+
+// Value is a setting as the scheduler's configuration has it.
+type Value struct {
+	Text string `json:"text"`
+	// Set says that the configuration names it. If not, a default or a parent's value holds, and that is what it goes back to.
+	Set    bool    `json:"set"`
+	Number float64 `json:"number"` // what it amounts to, inherited or not
+}
+
+// Engine is a running scheduler that can be watched and changed: sensors, and knobs that can be read, written and put back as they
+// were. Its calls give up when their context ends.
+type Engine interface {
+	// Identity names the scheduler: two drivers of the same one, wherever they run, get the same text.
+	Identity() string
+	// Snapshot is what is seen now. Its Now counts from the Unix epoch. What a sensor cannot tell is left as unknown; an error
+	// means that nothing in it may be acted on.
+	Snapshot(ctx context.Context) (steer.Snapshot, error)
+	// Value is what to write for an action.
+	Value(k Knob, number float64) Value
+	// Read tells how a knob is configured at present.
+	Read(ctx context.Context, k Knob) (Value, error)
+	// Write changes one knob. On an error that is ErrFate it may or may not have been changed; on any other it was not.
+	Write(ctx context.Context, k Knob, v Value) error
+	// InForce tells whether the scheduler goes by a value already: configured and taken over may lie seconds apart.
+	InForce(ctx context.Context, k Knob, v Value) (bool, error)
+	// Spacing is the least time between two writes of a knob.
+	Spacing(k Knob) time.Duration
+}
+
+// ErrFate is an error of a write that may have been carried out. The knob has to be read back.
+var ErrFate = errors.New("it is not known whether the change was made")
