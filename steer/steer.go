@@ -102,8 +102,18 @@ type Yard interface {
 type Delays struct {
 	Sense unit.Time // age of a snapshot when it is seen
 	Job   unit.Time // priority, move, kill
-	Queue unit.Time // a queue's property (a reload, a file poll)
+	Queue unit.Time // a queue's property: a reload that takes a time of its own
+	// Poll is the period at which a file with the queues' properties is looked at. One that changed is read again once its last
+	// change is more than Age old: each change starts that wait anew, and replaces what was written before and not read yet.
+	// 0: there is no file, and Queue holds.
+	Poll, Age unit.Time
 }
+
+// FairFile are the delays of a Fair Scheduler's allocation file: 5 to 15 s for a queue's property.
+func FairFile() Delays { return Delays{Poll: 10 * unit.Second, Age: 5 * unit.Second} }
+
+// AtOnce are the delays of a Capacity Scheduler, which takes over a queue's property while it is asked to: none.
+func AtOnce() Delays { return Delays{} }
 
 // Explainer is a Steerer that can say what its last step saw and decided, as pairs for a line of a log. A pair's key is a word in
 // lower case; "decision" and "why" come last.

@@ -10,10 +10,10 @@ import (
 
 // Knob names one setting of a running scheduler.
 type Knob struct {
-	Kind     steer.Kind `json:"kind"` // SetQueue, SetPriority or MoveJob
-	Queue    string     `json:"queue,omitempty"`
-	Property string     `json:"property,omitempty"`
-	Job      string     `json:"job,omitempty"`
+	Kind     steer.Kind // SetQueue, SetPriority or MoveJob
+	Queue    string     // SetQueue
+	Property string     // SetQueue
+	Job      string     // SetPriority, MoveJob
 }
 
 // Value is a setting as the scheduler's configuration has it.
@@ -34,7 +34,7 @@ type Engine interface {
 	Snapshot(ctx context.Context) (steer.Snapshot, error)
 	// Value is what to write for an action.
 	Value(k Knob, number float64) Value
-	// Read tells how a knob is configured at present.
+	// Read tells how a knob is configured at present. A knob that is not there any more gives ErrGone.
 	Read(ctx context.Context, k Knob) (Value, error)
 	// Write changes one knob. On an error that is ErrFate it may or may not have been changed; on any other it was not.
 	Write(ctx context.Context, k Knob, v Value) error
@@ -46,3 +46,6 @@ type Engine interface {
 
 // ErrFate is an error of a write that may have been carried out. The knob has to be read back.
 var ErrFate = errors.New("it is not known whether the change was made")
+
+// ErrGone is an error of a knob that is not there any more: its job has ended, its queue was removed. There is nothing to put back.
+var ErrGone = errors.New("it is not there any more")

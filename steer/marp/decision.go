@@ -1,7 +1,7 @@
 package marp
 
 import (
-	"fmt"
+	"log/slog"
 	"math"
 	"strconv"
 	"strings"
@@ -13,10 +13,12 @@ import (
 // Controller steers one queue's share of masters.
 type Controller interface {
 	steer.Steerer
+	steer.Explainer
+	steer.Restorer
 	// Last is what the last step saw and decided.
 	Last() Decision
-	// Restore is what puts the value back that was found at the start; nothing when nothing was changed.
-	Restore() []steer.Action
+	// Refused tells whether the last step could not act on what it saw.
+	Refused() bool
 }
 
 // Kind says what a decision was.
@@ -56,24 +58,23 @@ func blank(now unit.Time) Decision {
 	return Decision{Now: now, Idle: nan, Mean: nan, Raw: nan, D: nan, Forecast: nan, Old: nan, New: nan}
 }
 
-// String is the decision as one line of key=value pairs.
-func (d Decision) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "t=%s decision=%s", strconv.FormatFloat(d.Now.Seconds(), 'f', -1, 64), d.Kind)
+// Attrs are the decision as pairs for a line of a log, "decision" and "why" last. Readings that do not apply are left out.
+func (d Decision) Attrs() []slog.Attr {
+	out := make([]slog.Attr, 0, 13)
 	num := func(key string, x float64) {
 		if !math.IsNaN(x) {
-			fmt.Fprintf(&b, " %s=%s", key, strconv.FormatFloat(roundTo(x, 6), 'f', -1, 64))
+			out = append(out, slog.Float64(key, roundTo(x, 6)))
 		}
 	}
 	num("idle", d.Idle)
 	if d.Kind != Refuse {
-		fmt.Fprintf(&b, " pending=%d running=%d", d.Pending, d.Running)
+		out = append(out, slog.Int("pending", d.Pending), slog.Int("running", d.Running))
 	}
 	num("progress", d.Mean)
 	num("raw", d.Raw)
 	num("smoothed", d.D)
 	if d.Theta > 0 {
-		fmt.Fprintf(&b, " theta=%d", d.Theta)
+		out = append(out, slog.Int("theta", d.Theta))
 	}
 	num("forecast", d.Forecast)
 	if d.Lead > 0 {
@@ -81,6 +82,29 @@ func (d Decision) String() string {
 	}
 	num("old", d.Old)
 	num("new", d.New)
-	fmt.Fprintf(&b, " why=%q", d.Why)
+	return append(out, slog.String("decision", d.Kind.String()), slog.String("why", d.Why))
+}
+
+// String is the decision as one line of key=value pairs, after the time.
+func (d Decision) String() string {
+	var b strings.Builder
+	b.WriteString("t=" + strconv.FormatFloat(d.Now.Seconds(), 'f', -1, 64))
+	for _, a := range d.Attrs() {
+		b.WriteString(" " + a.Key + "=")
+		switch {
+		case a.Value.Kind() == slog.KindFloat64:
+			b.WriteString(strconv.FormatFloat(a.Value.Float64(), 'f', -1, 64))
+		case a.Key == "why":
+			b.WriteString(strconv.Quote(a.Value.String()))
+		default:
+			b.WriteString(a.Value.String())
+		}
+	}
 	return b.String()
 }
+
+// Explain implements steer.Explainer with the last decision.
+func (c *loop) Explain() []slog.Attr { return c.said.Attrs() }
+
+// Refused tells whether the last snapshot could not be acted on.
+func (c *loop) Refused() bool { return c.said.Kind == Refuse }

@@ -91,6 +91,7 @@ func New(name string, s Settings) (Controller, error) {
 
 func (c *loop) Last() Decision { return c.said }
 
+// Restore puts the value back that was found at the start; nothing when nothing was changed.
 func (c *loop) Restore() []steer.Action {
 	if !c.wrote || !c.hasFound || c.value == c.found {
 		return nil

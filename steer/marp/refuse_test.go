@@ -120,8 +120,8 @@ func TestDecisionLine(t *testing.T) {
 	y.step()
 	got := y.c.Last().String()
 	theta := y.c.(*loop).law.(*sampler).arms.thetas[0]
-	want := `t=11 decision=raise idle=50 pending=5 running=1 progress=50 raw=50 smoothed=20 theta=` + string(rune('0'+theta)) +
-		` old=0.05 new=0.09 why="50 % idle, smoothed progress 20 after 0 (threshold ` + string(rune('0'+theta)) + `), 5 waiting: one more (0.05 -> 0.09)"`
+	want := `t=11 idle=50 pending=5 running=1 progress=50 raw=50 smoothed=20 theta=` + string(rune('0'+theta)) +
+		` old=0.05 new=0.09 decision=raise why="50 % idle, smoothed progress 20 after 0 (threshold ` + string(rune('0'+theta)) + `), 5 waiting: one more (0.05 -> 0.09)"`
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

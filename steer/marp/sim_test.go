@@ -24,8 +24,7 @@ func (s *starts) Job(r *sim.JobRecord) { *s = append(*s, r.Start) }
 func (s *starts) Sample(*sim.Sample)   {}
 
 // The value that will steer a live cluster steers a simulated one, with a file that is read again 10 s after it was
-// written: jobs are let in one after another, every write is taken, and the run ends. The simulator tells neither the
-// share in force nor idle processors here, so it is ahead, from a value of its own, on what is allocated.
+// written: jobs are let in one after another, every write is taken, and what was found comes back at the end.
 func TestInTheSimulator(t *testing.T) {
 	var jobs workload.Slice
 	one := unit.Resources{Mem: 1024, Cores: 1}
@@ -40,8 +39,8 @@ func TestInTheSimulator(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := marp.Defaults("ahead", "default")
-	s.Preset, s.Rule = true, marp.Fair
+	s := marp.Defaults("ahead", "root.default")
+	s.Rule = marp.Fair
 	c, err := marp.New("ahead", s)
 	if err != nil {
 		t.Fatal(err)
@@ -70,6 +69,9 @@ func TestInTheSimulator(t *testing.T) {
 		if begun[i]-begun[i-1] < 10*unit.Second {
 			t.Errorf("two jobs begin at once: %v", begun)
 		}
+	}
+	if n := len(sum.Receipts); n == 0 || sum.Receipts[n-1].New != 0.05 {
+		t.Errorf("the value found is not put back: %+v", sum.Receipts)
 	}
 	if sum.Finished != 6 || raises == 0 {
 		t.Errorf("%d finished, %d raises, %v", sum.Finished, raises, c.Last())

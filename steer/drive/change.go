@@ -1,0 +1,251 @@
+package drive
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/yardmaster/yardmaster/steer"
+)
+
+// knob is what a driver knows of a knob that the policy has turned.
+type knob struct {
+	k       Knob
+	written time.Time     // when it was tried last; zero: never
+	queued  *steer.Action // waits until it may be written again
+	check   *check
+}
+
+// want takes an action of the policy: it is written now, waits its turn, or is refused.
+func (d *driver) want(ctx context.Context, a steer.Action) {
+	k, err := knobOf(a)
+	if err == nil && k.Kind != steer.MoveJob && (math.IsNaN(a.Value) || math.IsInf(a.Value, 0)) {
+		err = fmt.Errorf("%v is no value", a.Value)
+	}
+	if !d.Act {
+		return // the decision's line says what would be done
+	}
+	if err != nil {
+		d.refuse(k, a, err)
+		return
+	}
+	n := d.knobs[k]
+	if n == nil {
+		n = &knob{k: k}
+		d.knobs[k] = n
+		d.order = append(d.order, n)
+	}
+	if q := n.queued; q != nil && (q.Value != a.Value || q.Queue != a.Queue) {
+		d.refuse(k, *q, errors.New("the policy has changed its mind before it could be written"))
+	}
+	n.queued = &a
+	now := d.Clock.Now()
+	if free := d.free(n); now.Before(free) {
+		wait := free.Sub(now)
+		d.emit(Event{Kind: Queued, Knob: k, New: a.Value, Latency: wait}, slog.String("knob", k.String()), slog.Float64("new", a.Value),
+			slog.Duration("wait", wait), slog.String("why", fmt.Sprintf("writes of a knob are at least %v apart", d.spacing(k))))
+		return
+	}
+	d.flush(ctx, now)
+}
+
+func (d *driver) spacing(k Knob) time.Duration { return max(d.Spacing, d.Engine.Spacing(k)) }
+
+// free is when a knob may be written again.
+func (d *driver) free(n *knob) time.Time {
+	if n.written.IsZero() {
+		return n.written
+	}
+	return n.written.Add(d.spacing(n.k))
+}
+
+// flush writes what has waited long enough.
+func (d *driver) flush(ctx context.Context, now time.Time) {
+	for _, n := range d.order {
+		if n.queued == nil || now.Before(d.free(n)) {
+			continue
+		}
+		a := *n.queued
+		n.queued = nil
+		if !d.isLost() {
+			d.change(ctx, n, a)
+		}
+	}
+}
+
+func (d *driver) refuse(k Knob, a steer.Action, err error) {
+	d.emit(Event{Kind: Refused, Knob: k, New: a.Value, Err: err}, slog.String("knob", k.String()), slog.Float64("new", a.Value),
+		slog.String("why", err.Error()))
+}
+
+// value is what to write for an action, within bounds; the note says what was done to it.
+func (d *driver) value(k Knob, a steer.Action) (v Value, note string) {
+	if k.Kind == steer.MoveJob {
+		return Value{Text: a.Queue, Set: true}, ""
+	}
+	number := a.Value
+	if d.Bound != nil {
+		number, note = d.Bound(k, number)
+	}
+	return d.Engine.Value(k, number), note
+}
+
+// goesBack tells whether an action asks for what was found.
+func goesBack(k Knob, a steer.Action, original Value) bool {
+	if k.Kind == steer.MoveJob {
+		return a.Queue == original.Text
+	}
+	return near(a.Value, original.Number)
+}
+
+// change writes one knob: read, write down, write.
+func (d *driver) change(ctx context.Context, n *knob, a steer.Action) {
+	k := n.k
+	present, err := d.read(ctx, k)
+	if err != nil && ctx.Err() != nil {
+		return // told to stop meanwhile
+	}
+	if err != nil {
+		d.refuse(k, a, fmt.Errorf("what is configured cannot be read: %w", err))
+		return
+	}
+	original := present
+	held := d.Journal.open.find(d.Engine.Identity(), k)
+	if held != nil {
+		original = *held.Original
+		if !same(k, present, original) && !held.wrote(present) {
+			original = present
+			d.emit(Event{Kind: Foreign, Knob: k, Old: held.New.Number, New: present.Number}, slog.String("knob", k.String()),
+				slog.String("old", held.New.String()), slog.String("new", present.String()),
+				slog.String("why", "somebody else has changed it: this is what will be put back"))
+		}
+	}
+	v, note := d.value(k, a)
+	back := goesBack(k, a, original)
+	if back {
+		v, note = original, ""
+	}
+	if same(k, v, present) && (held == nil || d.onItsWay(ctx, n, v)) {
+		d.emit(Event{Kind: Kept, Knob: k, Old: present.Number, New: v.Number}, slog.String("knob", k.String()),
+			slog.String("new", v.String()), slog.String("why", join(note, "it is there already")))
+		return
+	}
+	if err := d.tooMany(); err != nil && !back {
+		d.refuse(k, a, err)
+		return
+	}
+	d.write(ctx, n, a, original, present, v, note)
+}
+
+func join(note, why string) string {
+	if note == "" {
+		return why
+	}
+	return note + "; " + why
+}
+
+// onItsWay tells whether a value that is configured needs no further write.
+func (d *driver) onItsWay(ctx context.Context, n *knob, v Value) bool {
+	if n.check != nil && same(n.k, n.check.want, v) {
+		return true
+	}
+	in, cancel := context.WithTimeout(ctx, sensing)
+	defer cancel()
+	ok, err := d.Engine.InForce(in, n.k, v)
+	return ok && err == nil
+}
+
+// tooMany refuses writes beyond those of an hour.
+func (d *driver) tooMany() error {
+	recent := d.Journal.recent
+	if len(recent) < d.PerHour {
+		return nil
+	}
+	next := recent[len(recent)-d.PerHour].Add(time.Hour)
+	if !d.Clock.Now().Before(next) {
+		return nil
+	}
+	return fmt.Errorf("%d writes in an hour are enough; the next one may come at %s", d.PerHour, next.Format(time.TimeOnly))
+}
+
+func (d *driver) read(ctx context.Context, k Knob) (Value, error) {
+	in, cancel := context.WithTimeout(ctx, sensing)
+	defer cancel()
+	return d.Engine.Read(in, k)
+}
+
+// write writes a change down, makes it, and writes down what became of it.
+func (d *driver) write(ctx context.Context, n *knob, a steer.Action, original, old, v Value, note string) {
+	k, id := n.k, d.Engine.Identity()
+	opened := d.Journal.open.find(id, k) == nil
+	now := d.Clock.Now()
+	line := Entry{At: now, What: Before, Engine: id, Knob: k, Original: &original, Old: &old, New: &v, Why: join(note, a.Why)}
+	if err := d.Journal.append(line); err != nil {
+		d.refuse(k, a, fmt.Errorf("it cannot be written down, so it is not done: %w", err))
+		return
+	}
+	if d.isLost() {
+		return // the line above is undone by the next holder: nothing was changed
+	}
+	out, cancel := context.WithTimeout(context.WithoutCancel(ctx), writing)
+	err := d.Engine.Write(out, k, v)
+	cancel()
+	n.written, n.check = d.Clock.Now(), nil
+	after := Entry{At: n.written, What: After, Engine: id, Knob: k, New: &v}
+	why := join(note, a.Why)
+	if err != nil {
+		after.Err = err.Error()
+		after.Doubt = errors.Is(err, ErrFate)
+	}
+	noted := d.Journal.append(after)
+	switch {
+	case err == nil:
+		if same(k, v, original) && d.isBack(ctx, n, v) {
+			noted = both(noted, d.close(n, "the policy has put it back"))
+		}
+	case after.Doubt: // read back and decide
+		now, failed := d.read(context.WithoutCancel(ctx), k)
+		switch {
+		case failed != nil:
+			noted = both(both(err, failed), noted)
+			why = join(fmt.Sprintf("%v, and it cannot be read back: %v", err, failed), why)
+		case same(k, now, v):
+			why = join(fmt.Sprintf("%v; it was, as it reads back", err), why)
+		default:
+			d.refuse(k, a, fmt.Errorf("%w; it was not: %v is configured", err, now))
+			return
+		}
+	default:
+		if opened {
+			noted = both(noted, d.close(n, "nothing was changed"))
+		}
+		d.refuse(k, a, both(err, noted))
+		return
+	}
+	d.emit(Event{Kind: Asked, Knob: k, Old: old.Number, New: v.Number, Err: noted}, slog.String("knob", k.String()),
+		slog.String("old", old.String()), slog.String("new", v.String()), slog.String("original", original.String()),
+		slog.String("why", why))
+	n.check = &check{want: v, old: old, since: now, next: n.written, until: now.Add(d.Verify)}
+}
+
+func (d *driver) close(n *knob, why string) error {
+	return d.Journal.append(Entry{At: n.written, What: Closed, Engine: d.Engine.Identity(), Knob: n.k, Why: why})
+}
+
+// both is two errors in one line.
+func both(a, b error) error {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	return fmt.Errorf("%w; %w", a, b)
+}
+
+// isBack tells whether a knob is certainly as it was found. If not it stays open: that harms nobody.
+func (d *driver) isBack(ctx context.Context, n *knob, original Value) bool {
+	now, err := d.read(ctx, n.k)
+	return err == nil && same(n.k, now, original) && !d.Journal.open.find(d.Engine.Identity(), n.k).doubtful(n.written)
+}

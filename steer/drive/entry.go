@@ -1,0 +1,144 @@
+package drive
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// What says what an entry of the journal records.
+type What string
+
+// Kinds of entries.
+const (
+	Before What = "before" // a change is about to be written; the knob is open from here on
+	After  What = "after"  // the write was answered
+	Closed What = "closed" // the knob is as it was found, or somebody else's now
+	Held   What = "held"   // a knob that is open: all that is known of it
+)
+
+// Entry is one line of the journal.
+type Entry struct {
+	Seq      int64     `json:"seq"`
+	At       time.Time `json:"at"`
+	What     What      `json:"what"`
+	Engine   string    `json:"engine"` // its identity
+	Knob     Knob      `json:"knob"`
+	Original *Value    `json:"original,omitempty"` // found before the first change: what is put back
+	Old      *Value    `json:"old,omitempty"`      // Before: configured at that moment
+	New      *Value    `json:"new,omitempty"`      // Before, After: what is written. Held: what was written last
+	Ours     []Value   `json:"ours,omitempty"`     // Held: all that was written since the knob was opened
+	Why      string    `json:"why,omitempty"`
+	Err      string    `json:"error,omitempty"`  // After: what the engine said
+	Doubt    bool      `json:"doubt,omitempty"`  // After: it may have been made, or may be later
+	Doubted  time.Time `json:"doubted,omitzero"` // Held: when a write was last made whose fate is not known
+
+	earlier time.Time // Doubted before the write that is under way
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+const (
+	sumHead = `,"crc":"`
+	sumTail = `"}`
+	sumLen  = len(sumHead) + 8 + len(sumTail)
+)
+
+// line is the entry as it stands in the file: an object whose last field is the checksum of the object without it.
+func (e *Entry) line() ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(e); err != nil {
+		return nil, err
+	}
+	body := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	sum := crc32.Checksum(body, castagnoli)
+	return fmt.Appendf(body[:len(body)-1], "%s%08x%s\n", sumHead, sum, sumTail), nil
+}
+
+// parseEntry reads a line without its end.
+func parseEntry(line []byte) (e Entry, err error) {
+	cut := len(line) - sumLen
+	if cut < 1 || !bytes.HasPrefix(line[cut:], []byte(sumHead)) || !bytes.HasSuffix(line, []byte(sumTail)) {
+		return e, errors.New("it is cut short")
+	}
+	sum, err := strconv.ParseUint(string(line[cut+len(sumHead):len(line)-len(sumTail)]), 16, 32)
+	if err != nil {
+		return e, errors.New("its checksum cannot be read")
+	}
+	body := append(line[:cut:cut], '}')
+	if crc32.Checksum(body, castagnoli) != uint32(sum) {
+		return e, errors.New("its checksum is wrong")
+	}
+	if err := json.Unmarshal(body, &e); err != nil {
+		return e, err
+	}
+	if (e.What == Before || e.What == Held) && (e.Original == nil || e.New == nil) {
+		return e, errors.New("it does not say what was found and what was written")
+	}
+	return e, nil
+}
+
+// ledger is what a journal amounts to: the knobs that are open, in the order in which they were opened.
+type ledger []*Entry
+
+func (l ledger) find(engine string, k Knob) *Entry {
+	for _, h := range l {
+		if h.Engine == engine && h.Knob == k {
+			return h
+		}
+	}
+	return nil
+}
+
+// add takes an entry in.
+func (l *ledger) add(e *Entry) {
+	h := l.find(e.Engine, e.Knob)
+	switch e.What {
+	case Held:
+		if h == nil {
+			held := *e
+			*l = append(*l, &held)
+		}
+	case Before:
+		if h == nil {
+			h = &Entry{What: Held, Engine: e.Engine, Knob: e.Knob}
+			*l = append(*l, h)
+		}
+		h.Original, h.New = e.Original, e.New
+		h.Seq, h.At, h.Why = e.Seq, e.At, e.Why
+		h.earlier, h.Doubted = h.Doubted, e.At
+		if !h.wrote(*e.New) {
+			h.Ours = append(h.Ours, *e.New)
+		}
+	case After:
+		if h != nil {
+			h.Seq, h.At, h.Doubted = e.Seq, e.At, h.earlier
+			if e.Doubt {
+				h.Doubted = e.At
+			}
+		}
+	case Closed:
+		*l = slices.DeleteFunc(*l, func(o *Entry) bool { return o == h })
+	}
+}
+
+// wrote tells whether a value was written to an open knob.
+func (e *Entry) wrote(v Value) bool {
+	return slices.ContainsFunc(e.Ours, func(o Value) bool { return same(e.Knob, o, v) })
+}
+
+func (l ledger) entries() []Entry {
+	out := make([]Entry, len(l))
+	for i, h := range l {
+		out[i] = *h
+		out[i].Ours = slices.Clone(h.Ours)
+	}
+	return out
+}

@@ -1,0 +1,321 @@
+package drive
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// A journal's folder holds the journal, the one before it, and a file that is locked.
+const (
+	journalFile = "journal.jsonl"
+	formerFile  = "journal.1.jsonl"
+	lockFile    = "lock"
+	largest     = 1 << 30 // more is no journal
+)
+
+// Journal holds what has been changed and not put back. Every line is on disk before the call that wrote it returns.
+//
+// The file is JSON, one object a line, each with a checksum of itself; it can be read with less and jq. A line that was cut short by
+// a crash is dropped: what it announced was not done yet. When the file has grown, a new one is begun with what is open, and the
+// old one kept beside it.
+type Journal struct {
+	dir    string
+	lock   *os.File
+	file   disk
+	wrap   func(disk) disk // for tests
+	size   int64           // of the lines that are whole
+	limit  int64           // a new file is begun beyond this
+	seq    int64
+	open   ledger
+	recent []time.Time // changes written in the last hour
+	damage error
+	broken error // the file cannot be relied on any more
+}
+
+// disk is the journal's file as far as it is needed.
+type disk interface {
+	Write(b []byte) (int, error)
+	Sync() error
+	Truncate(size int64) error
+	Close() error
+}
+
+// OpenJournal opens the journal of a folder, making it if need be, and locks it until Close. One that another process has gives a
+// *HeldError.
+func OpenJournal(dir string) (*Journal, error) {
+	return openJournal(dir, func(d disk) disk { return d })
+}
+
+func openJournal(dir string, wrap func(disk) disk) (_ *Journal, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	j := &Journal{dir: dir, wrap: wrap, limit: 4 << 20}
+	if j.lock, err = takeLock(dir); err != nil {
+		return nil, err
+	}
+	if err := j.load(); err != nil {
+		_ = j.Close() // the reason is the first error
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	return j, nil
+}
+
+// load reads the file, cuts off what a crash left behind and gets ready to append.
+func (j *Journal) load() error {
+	p, err := readFile(j.path(journalFile))
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(j.path(journalFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	j.file = j.wrap(f)
+	left, _ := filepath.Glob(j.path(".journal*-*")) // of a crash while a new file was begun
+	for _, name := range left {
+		_ = os.Remove(name) // it is in nobody's way
+	}
+	for i := range p.entries {
+		j.add(&p.entries[i])
+	}
+	j.size = p.good
+	if p.torn {
+		if err := j.file.Truncate(p.good); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(j.file.Sync(), syncFolder(j.dir)); err != nil {
+		return err
+	}
+	if p.damage != nil {
+		j.damage = p.damage
+		return j.renew(fmt.Sprintf("journal.damaged.%d.jsonl", time.Now().Unix()))
+	}
+	return nil
+}
+
+func (j *Journal) path(name string) string { return filepath.Join(j.dir, name) }
+
+// Dir is the journal's folder.
+func (j *Journal) Dir() string { return j.dir }
+
+// Open lists the knobs that are not as they were found, with all that is known of each.
+func (j *Journal) Open() []Entry { return j.open.entries() }
+
+// Damage is a *DamagedError when lines of the journal could not be read; the file was put aside then.
+func (j *Journal) Damage() error { return j.damage }
+
+// Close gives the journal back. What is open stays so.
+func (j *Journal) Close() error {
+	var err error
+	if j.file != nil {
+		err = j.file.Close()
+	}
+	return errors.Join(err, dropLock(j.lock))
+}
+
+func (j *Journal) add(e *Entry) {
+	j.open.add(e)
+	j.seq = max(j.seq, e.Seq)
+	if e.What == Before {
+		hour := e.At.Add(-time.Hour)
+		j.recent = append(slices.DeleteFunc(j.recent, func(t time.Time) bool { return !t.After(hour) }), e.At)
+	}
+}
+
+// append writes one line and sees it to the disk.
+func (j *Journal) append(e Entry) error {
+	if j.broken != nil {
+		return j.broken
+	}
+	if j.size > j.limit {
+		if err := j.renew(formerFile); j.broken != nil {
+			return j.broken
+		} else if err != nil {
+			j.limit *= 2 // the old file still does
+		}
+	}
+	e.Seq = j.seq + 1
+	line, err := e.line()
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	if _, err := j.file.Write(line); err != nil {
+		if cut := j.file.Truncate(j.size); cut != nil {
+			j.broken = fmt.Errorf("journal %s cannot be written any more: %w", j.dir, err)
+		}
+		return fmt.Errorf("journal: %w", err)
+	}
+	if err := j.file.Sync(); err != nil { // what is on disk now cannot be known
+		j.broken = fmt.Errorf("journal %s cannot be relied on any more: %w", j.dir, err)
+		return j.broken
+	}
+	j.size += int64(len(line))
+	j.add(&e)
+	return nil
+}
+
+// renew begins a new file with the knobs that are open and keeps the old one under another name. At no moment is there none.
+func (j *Journal) renew(former string) error {
+	var lines []byte
+	for _, h := range j.open {
+		line, err := h.line()
+		if err != nil {
+			return err
+		}
+		lines = append(lines, line...)
+	}
+	old, err := os.ReadFile(j.path(journalFile))
+	if err != nil {
+		return err
+	}
+	if err := writeWhole(j.path(former), old); err != nil {
+		return err
+	}
+	if err := writeWhole(j.path(journalFile), lines); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(j.path(journalFile), os.O_WRONLY|os.O_APPEND, 0o644)
+	if err = errors.Join(err, syncFolder(j.dir)); err != nil {
+		j.broken = fmt.Errorf("journal %s cannot be relied on any more: %w", j.dir, err)
+		return j.broken
+	}
+	_ = j.file.Close() // all of it is on disk
+	j.file, j.size = j.wrap(f), int64(len(lines))
+	return nil
+}
+
+// writeWhole puts a file in place at once or not at all.
+func writeWhole(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // it may be gone already
+	}
+	return err
+}
+
+func syncFolder(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
+}
+
+// ReadJournal reads the journal of a folder without locking it: all its entries, and the knobs that are open with all that is known
+// of each. With a *DamagedError the rest is there.
+func ReadJournal(dir string) (entries, open []Entry, err error) {
+	p, err := readFile(filepath.Join(dir, journalFile))
+	if err != nil {
+		return nil, nil, fmt.Errorf("journal: %w", err)
+	}
+	var l ledger
+	for i := range p.entries {
+		l.add(&p.entries[i])
+	}
+	return p.entries, l.entries(), p.damage
+}
+
+// pages is what a journal's file holds.
+type pages struct {
+	entries []Entry
+	good    int64 // bytes up to the end of the last whole line
+	torn    bool  // there is something after it
+	damage  error
+}
+
+func readFile(path string) (p pages, err error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return p, nil
+	case err != nil:
+		return p, err
+	case info.Size() > largest:
+		return p, fmt.Errorf("%s is too large for a journal", path)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return p, err
+	}
+	return parsePages(path, data), nil
+}
+
+// parsePages reads lines. What cannot be read at the end was torn by a crash; what cannot be read before that is damage.
+func parsePages(path string, data []byte) (p pages) {
+	var bad DamagedError
+	number := 0
+	for rest := data; len(rest) > 0; {
+		line, after, whole := bytes.Cut(rest, []byte("\n"))
+		number++
+		e, err := parseEntry(line)
+		if err == nil && !whole {
+			err = errors.New("it is cut short")
+		}
+		if err == nil {
+			p.entries = append(p.entries, e)
+			p.good = int64(len(data) - len(after))
+			p.damage = nil
+			if len(bad.Lines) > 0 {
+				p.damage = &bad
+			}
+		} else {
+			if bad.Err == nil {
+				bad.Err = err
+			}
+			bad.Lines = append(bad.Lines, number)
+		}
+		rest = after
+	}
+	p.torn = p.good < int64(len(data))
+	if len(bad.Lines) > 1 { // a crash tears one line
+		p.damage = &bad
+	}
+	bad.File = path
+	return p
+}
+
+// HeldError says that another process has the journal.
+type HeldError struct {
+	Dir   string    `json:"-"`
+	PID   int       `json:"pid"` // 0: not known
+	Host  string    `json:"host"`
+	Since time.Time `json:"since"`
+}
+
+func (e *HeldError) Error() string {
+	who := "another process"
+	if e.PID > 0 {
+		who = fmt.Sprintf("process %d on %s since %s", e.PID, e.Host, e.Since.Format(time.RFC3339))
+	}
+	return fmt.Sprintf("journal %s is held by %s: only one may steer; end it, or give another queue a journal of its own", e.Dir, who)
+}
+
+// DamagedError says that lines of a journal cannot be read. What the others say holds.
+type DamagedError struct {
+	File  string
+	Lines []int
+	Err   error // of the first
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("%s: line %d cannot be read: %v (%d in all); the rest is taken, look at what may be missing by hand",
+		e.File, e.Lines[0], e.Err, len(e.Lines))
+}
+
+func (e *DamagedError) Unwrap() error { return e.Err }

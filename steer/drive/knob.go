@@ -1,0 +1,86 @@
+package drive
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/yardmaster/yardmaster/steer"
+)
+
+// knobOf finds the knob that an action turns.
+func knobOf(a steer.Action) (Knob, error) {
+	switch {
+	case a.Kind == steer.SetQueue && a.Queue != "" && a.Property != "":
+		return Knob{Kind: a.Kind, Queue: a.Queue, Property: a.Property}, nil
+	case (a.Kind == steer.SetPriority || a.Kind == steer.MoveJob && a.Queue != "") && a.Job != "":
+		return Knob{Kind: a.Kind, Job: a.Job}, nil
+	case a.Kind == steer.KillJob:
+		return Knob{Kind: a.Kind, Job: a.Job}, errors.New("killing a job cannot be undone: it is not done")
+	}
+	return Knob{Kind: a.Kind, Queue: a.Queue, Property: a.Property, Job: a.Job}, errors.New("the action does not say what it changes")
+}
+
+var knobKinds = map[steer.Kind]string{
+	steer.SetQueue: "queue", steer.SetPriority: "priority", steer.MoveJob: "move", steer.KillJob: "kill",
+}
+
+func (k Knob) String() string {
+	switch k.Kind {
+	case steer.SetQueue:
+		return k.Queue + " " + k.Property
+	case steer.SetPriority:
+		return "priority of " + k.Job
+	case steer.MoveJob:
+		return "queue of " + k.Job
+	}
+	return "life of " + k.Job
+}
+
+type knobFile struct {
+	Kind     string `json:"kind"`
+	Queue    string `json:"queue,omitempty"`
+	Property string `json:"property,omitempty"`
+	Job      string `json:"job,omitempty"`
+}
+
+// MarshalJSON writes the kind as a word.
+func (k Knob) MarshalJSON() ([]byte, error) {
+	return json.Marshal(knobFile{knobKinds[k.Kind], k.Queue, k.Property, k.Job})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (k *Knob) UnmarshalJSON(data []byte) error {
+	var f knobFile
+	if err := json.Unmarshal(data, &f); err != nil {
+		return err
+	}
+	for kind, name := range knobKinds {
+		if name == f.Kind {
+			*k = Knob{kind, f.Queue, f.Property, f.Job}
+			return nil
+		}
+	}
+	return fmt.Errorf("there is no knob of kind %q", f.Kind)
+}
+
+func (v Value) String() string {
+	if v.Set {
+		return v.Text
+	}
+	return fmt.Sprintf("unset (%v)", v.Number)
+}
+
+// same tells whether two settings of a knob are one: a number may be written in several ways.
+func same(k Knob, a, b Value) bool {
+	switch {
+	case a.Set != b.Set:
+		return false
+	case !a.Set || a.Text == b.Text:
+		return true
+	}
+	return k.Kind != steer.MoveJob && near(a.Number, b.Number)
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a)) }

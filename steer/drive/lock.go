@@ -1,0 +1,64 @@
+package drive
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+var errLocked = errors.New("it is locked")
+
+// takeLock locks a folder for this process and leaves word of it. The system gives the lock back when the process ends, however it
+// ends.
+func takeLock(dir string) (*os.File, error) {
+	path := filepath.Join(dir, lockFile)
+	for range 10 {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+		if err != nil {
+			return nil, fmt.Errorf("journal: %w", err)
+		}
+		err = lock(f)
+		if errors.Is(err, errLocked) {
+			held := readHolder(dir)
+			f.Close()
+			return nil, held
+		}
+		if err != nil {
+			f.Close()
+			return nil, fmt.Errorf("journal: cannot lock %s: %w", path, err)
+		}
+		mine, err := f.Stat()
+		now, errNow := os.Stat(path)
+		if err != nil || errNow != nil || !os.SameFile(mine, now) { // somebody removed it in between
+			f.Close()
+			continue
+		}
+		host, _ := os.Hostname() // empty will do
+		word, _ := json.Marshal(HeldError{PID: os.Getpid(), Host: host, Since: time.Now().UTC().Truncate(time.Second)})
+		if err := f.Truncate(0); err == nil {
+			_, _ = f.WriteAt(append(word, '\n'), 0) // only for the person who is refused
+		}
+		return f, nil
+	}
+	return nil, fmt.Errorf("journal: %s keeps disappearing: does somebody remove it?", path)
+}
+
+// readHolder finds out who has the lock: the word is written a moment after it was taken.
+func readHolder(dir string) *HeldError {
+	held := &HeldError{Dir: dir}
+	if word, err := os.ReadFile(filepath.Join(dir, lockFile)); err == nil {
+		_ = json.Unmarshal(word, held) // not known then
+	}
+	return held
+}
+
+func dropLock(f *os.File) error {
+	if f == nil {
+		return nil
+	}
+	_ = f.Truncate(0) // nobody has it any more
+	return f.Close()
+}

@@ -1,0 +1,128 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/yardmaster/yardmaster/steer"
+)
+
+// sight is how well the scheduler can be seen.
+type sight struct {
+	seen  time.Time // last good snapshot
+	used  time.Time // last one that the policy could use
+	bad   int       // readings in a row that failed
+	tried time.Time
+}
+
+// retry is when to read again after a failure: soon, then later, and at the moment at which the silence has lasted too long.
+func (s *sight) retry(silence time.Duration) time.Time {
+	at := s.tried.Add(min(time.Second<<min(max(s.bad-1, 0), 4), 10*time.Second))
+	if end := s.seen.Add(silence); end.After(s.tried) {
+		at = earliest(at, end)
+	}
+	return at
+}
+
+// see takes a snapshot. When there has been none for too long, that is the end of acting.
+func (d *driver) see(ctx context.Context) (snap steer.Snapshot, took time.Duration, ok bool) {
+	began := d.Clock.Now()
+	in, cancel := context.WithTimeout(ctx, sensing)
+	snap, err := d.Engine.Snapshot(in)
+	cancel()
+	now := d.Clock.Now()
+	s := &d.sight
+	s.tried = now
+	switch {
+	case err == nil:
+		s.seen, s.bad = now, 0
+		return snap, now.Sub(began), true
+	case ctx.Err() != nil: // told to stop meanwhile
+		return snap, 0, false
+	}
+	s.bad++
+	silent := now.Sub(s.seen)
+	d.emit(Event{Kind: Blind, Err: err, Latency: silent},
+		slog.Duration("since", silent.Round(time.Millisecond)), slog.String("why", err.Error()))
+	if d.mode != "wait" && silent >= d.Silence {
+		d.deadMan(fmt.Sprintf("nothing was seen for %v", silent.Round(time.Second)))
+	}
+	return snap, 0, false
+}
+
+// glance is when to see whether the scheduler is still there although the policy sleeps longer than a silence may last.
+func (d *driver) glance() time.Time {
+	if d.sight.bad > 0 {
+		return d.sight.retry(d.Silence)
+	}
+	if end := d.sight.seen.Add(d.Silence); d.look.After(end) {
+		return end.Add(-d.Silence / 4)
+	}
+	return d.look
+}
+
+// pause is the state of a driver that waits for sight to come back.
+type pause struct {
+	next    time.Time // when to look again
+	good    time.Time // since when all snapshots were good; zero: the last one was not
+	restore time.Time // when to try again to put back
+	tries   int
+}
+
+// deadMan gives up acting: everything goes back, and the policy is forgotten.
+func (d *driver) deadMan(why string) {
+	now := d.Clock.Now()
+	for _, k := range d.order {
+		k.queued, k.check = nil, nil
+	}
+	then := "nothing is changed"
+	if d.isOpen() {
+		then = "everything is put back"
+	}
+	d.mode = "wait"
+	d.wait = pause{next: now, restore: now}
+	d.emit(Event{Kind: DeadMan}, slog.String("why", why+": "+then+"; waiting for good snapshots"))
+}
+
+// await puts back what is open and watches until snapshots have been good for a while. Then a fresh policy begins.
+func (d *driver) await(ctx context.Context, now time.Time) error {
+	if d.isOpen() && !now.Before(d.wait.restore) {
+		r := d.recovery()
+		if _, err := r.once(ctx); err != nil {
+			d.wait.restore = d.Clock.Now().Add(backOff(d.wait.tries))
+			d.wait.tries++
+		}
+	}
+	each := min(2*time.Second, max(d.Settle/4, time.Millisecond))
+	if _, _, ok := d.see(ctx); !ok {
+		d.wait.good = time.Time{}
+		d.wait.next = d.sight.retry(d.Silence)
+		return nil
+	}
+	now = d.Clock.Now()
+	d.wait.next = now.Add(each)
+	if d.wait.good.IsZero() {
+		d.wait.good = now
+		d.wait.restore, d.wait.tries = now, 0 // the scheduler is there: worth a try
+	}
+	if now.Sub(d.wait.good) < d.Settle || d.isOpen() {
+		return nil
+	}
+	var err error
+	if d.policy, err = d.New(); err != nil {
+		return err
+	}
+	d.mode = "observe"
+	if d.Act {
+		d.mode = "act"
+	}
+	d.sight.used, d.look = now, now
+	d.emit(Event{Kind: Back},
+		slog.Duration("good", now.Sub(d.wait.good).Round(time.Millisecond)), slog.String("why", "a fresh policy begins"))
+	return nil
+}
+
+// backOff is the wait after the n-th failure to put something back.
+func backOff(n int) time.Duration { return min(500*time.Millisecond<<min(n, 10), 10*time.Second) }

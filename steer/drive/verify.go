@@ -1,0 +1,51 @@
+package drive
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// check is a write that may not be in force yet.
+type check struct {
+	want, old Value
+	since     time.Time // when it was written
+	next      time.Time // when to look again
+	until     time.Time // when it is overdue
+}
+
+// verify looks whether writes are in force.
+func (d *driver) verify(ctx context.Context, now time.Time) {
+	for _, n := range d.order {
+		c := n.check
+		if c == nil || now.Before(c.next) {
+			continue
+		}
+		in, cancel := context.WithTimeout(ctx, sensing)
+		ok, err := d.Engine.InForce(in, n.k, c.want)
+		cancel()
+		now := d.Clock.Now()
+		took := now.Sub(c.since)
+		e := Event{Knob: n.k, Old: c.old.Number, New: c.want.Number, Latency: took, Err: err}
+		attrs := []slog.Attr{slog.String("knob", n.k.String()), slog.String("new", c.want.String()),
+			slog.Duration("latency", took.Round(time.Millisecond))}
+		switch {
+		case ctx.Err() != nil:
+			return
+		case ok && err == nil:
+			n.check = nil
+			e.Kind = Taken
+			d.emit(e, attrs...)
+		case !now.Before(c.until):
+			n.check = nil
+			e.Kind = Unverified
+			why := "it is configured but not in force"
+			if err != nil {
+				why = "whether it is in force cannot be read: " + err.Error()
+			}
+			d.emit(e, append(attrs, slog.String("why", why))...)
+		default:
+			c.next = earliest(now.Add(pollEach), c.until)
+		}
+	}
+}
