@@ -97,6 +97,7 @@ func (w *Worker) data(a int32) uint64 { return uint64(w.acts[a].serial)<<32 | ui
 // at is a device brought to the present, to be changed. What finishes on the way is dealt with at the end of this call.
 func (w *Worker) at(d int32) *node.Device {
 	v := &w.devices[d]
+	w.pass()
 	v.Advance(w.now, w.collect)
 	if !v.touched {
 		v.touched = true
@@ -109,7 +110,7 @@ func (w *Worker) at(d int32) *node.Device {
 func (w *Worker) work(a, device int32, units float64) {
 	d := w.at(device)
 	ac := &w.acts[a]
-	ac.where, ac.id = device, int32(d.Start(units, w.data(a)))
+	ac.where, ac.id = device, int32(d.Start(units*w.devices[device].pace, w.data(a)))
 }
 
 // delay lets an activity wait.

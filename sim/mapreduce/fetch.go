@@ -142,7 +142,7 @@ func (w *Worker) fetch(t int32, edge int, store, parts int32, key uint64) {
 	tk, ac := &w.tasks[t], &w.acts[a]
 	bytes := tk.job.stages[tk.stage].edges[edge].part * float64(parts)
 	ac.edge, ac.store, ac.parts, ac.bytes = int16(edge), store, parts, bytes
-	ac.units = noisy(w.stores[store].ReadUnits(bytes), w.model.Noise, workload.Mix(key))
+	ac.units = noisy(w.stores[store].ReadUnits(bytes*tk.reach()), w.model.Noise, workload.Mix(key))
 	tk.copying++
 	tk.taken += int64(parts)
 	w.stats.Transfers++
@@ -214,7 +214,8 @@ func (w *Worker) merge(a int32) {
 	}
 	if ac.stage == mergeSpill {
 		w.stats.Spilled += ac.bytes
-		w.work(a, w.stores[tk.store].device, noisy(w.stores[tk.store].WriteUnits(ac.bytes), m.Noise, key))
+		w.holds(tk, ac.bytes)
+		w.work(a, w.stores[tk.store].device, noisy(w.stores[tk.store].WriteUnits(ac.bytes*tk.reach()), m.Noise, key))
 		return
 	}
 	w.end(a)

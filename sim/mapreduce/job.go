@@ -11,6 +11,7 @@ type job struct {
 	seq    int64
 	key    uint64 // of its random numbers
 	stages []stage
+	held   []hold // what its tasks left for others
 }
 
 // stage is the work of one task of a stage, and what its tasks have left on disks.
@@ -20,6 +21,7 @@ type stage struct {
 	writes  float64 // bytes of output of a task
 	fetches float64 // bytes that a task is passed
 	cycles  float64 // of a task's own function
+	reach   float64 // share of the bytes that its tasks read and write which reach a disk
 
 	edges    []edge
 	readers  []reader
@@ -58,6 +60,7 @@ func (w *Worker) newJob(wj *workload.Job, seq int64) *job {
 		j = &job{}
 	}
 	j.seq, j.key = seq, workload.Seed(workload.Seed(w.host.Seed(), 0x6d72), uint64(seq))
+	j.held = j.held[:0]
 	j.stages = slices.Grow(j.stages[:0], len(wj.Stages))[:len(wj.Stages)]
 	for i := range j.stages {
 		s, ws := &j.stages[i], &wj.Stages[i]
@@ -66,6 +69,10 @@ func (w *Worker) newJob(wj *workload.Job, seq int64) *job {
 			reads: float64(max(ws.Input, 0)) / n, writes: float64(max(ws.Output, 0)) / n,
 			edges: s.edges[:0], readers: s.readers[:0], running: s.running[:0], doneOnce: s.doneOnce[:0],
 			ready: s.ready[:0], order: s.order[:0], log: s.log[:0],
+		}
+		s.reach = 1 - w.model.Cached.Map
+		if len(ws.After) > 0 {
+			s.reach = 1 - w.model.Cached.Reduce
 		}
 		perByte := ws.CyclesPerByte
 		for e, we := range ws.After {

@@ -36,6 +36,9 @@ type Model struct {
 
 	Machine node.MachineSpec            // of every node
 	Kinds   map[string]node.MachineSpec // of nodes of a kind that has its own
+	// PerMachine is how many nodes share one machine, its processors, disks and memory: the first so many of the cluster's
+	// description, then the next. 0: each node is a machine.
+	PerMachine int
 
 	JVMCycles        float64 // to start a task's process
 	MapCycles        float64 // a byte of input, where the stage does not say
@@ -50,18 +53,31 @@ type Model struct {
 	IOFactor       int64      // runs merged at once; 0: all
 	Copiers        int64      // transfers of a reduce at once; 0: as many as there are nodes
 	Fetch          Fetch
+	ReducePiece    unit.Bytes // that a reduce reads, reduces and writes at a time; 0: all at once
+	Cached         Cached
 
 	Block       unit.Bytes // of input, for whoever makes jobs; a task's input is its share of its stage's
 	Replication int64      // copies of the output: 1 is the writer's own disk only
 
 	Noise       float64 // sigma of the logarithm of every piece of device work
 	ReduceNoise float64 // the same, of the reduce function
+	RunNoise    float64 // the same, of a factor of all that disks do in a run: where files come to lie differs from run to run
+}
+
+// Cached is the share of the bytes that tasks read and write which stay in the machines' memory (the page cache) and never make them
+// wait for a disk: 0 none, 1 all. Space on the disks is taken all the same.
+type Cached struct{ Map, Reduce float64 }
+
+// AllCached is the model with disks that take no time: only processors and the network are left.
+func (m Model) AllCached() Model {
+	m.Cached = Cached{1, 1}
+	return m
 }
 
 // MRPERF2010 is the model with the defaults of the public MRPERF release of 2010 (TeraSort's cycles).
 func MRPERF2010() Model {
 	return Model{
-		Name: "mrperf-2010", Version: 1,
+		Name: "mrperf-2010", Version: 1, PerMachine: 1,
 		Machine: node.MachineSpec{
 			Hertz: 2.5e9, Cores: 8, Disks: 1,
 			Disk: node.DiskSpec{Read: 280 << 20, Write: 75 << 20},
@@ -81,6 +97,7 @@ const (
 	MaxNoise       = 2
 	MaxCopiers     = 1 << 20
 	MaxReplication = 64
+	MaxPerMachine  = 1 << 20
 )
 
 // Validate reports what makes a model impossible.
@@ -122,6 +139,14 @@ func (m *Model) Validate() error {
 		return fail("blocks of %v", m.Block)
 	case m.Replication < 1 || m.Replication > MaxReplication:
 		return fail("%d copies of the output: between 1 and %d", m.Replication, MaxReplication)
+	case m.PerMachine < 0 || m.PerMachine > MaxPerMachine:
+		return fail("%d nodes on a machine: between 0 and %d", m.PerMachine, MaxPerMachine)
+	case m.ReducePiece != 0 && (m.ReducePiece < MinBuffer || m.ReducePiece > MaxBuffer):
+		return fail("a reduce that works on %v at a time: at least %v, or 0 for all", m.ReducePiece, MinBuffer)
+	case !(m.Cached.Map >= 0 && m.Cached.Map <= 1 && m.Cached.Reduce >= 0 && m.Cached.Reduce <= 1):
+		return fail("shares of %v and %v of the bytes stay in memory: both between 0 and 1", m.Cached.Map, m.Cached.Reduce)
+	case !(m.RunNoise >= 0 && m.RunNoise <= MaxNoise):
+		return fail("a run's noise of %v: between 0 and %d", m.RunNoise, MaxNoise)
 	case !(m.Noise >= 0 && m.Noise <= MaxNoise) || !(m.ReduceNoise >= 0 && m.ReduceNoise <= MaxNoise):
 		return fail("noise of %v and %v: both between 0 and %d", m.Noise, m.ReduceNoise, MaxNoise)
 	}

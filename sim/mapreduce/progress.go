@@ -6,24 +6,24 @@ import "github.com/yardmaster/yardmaster/sim/node"
 func (w *Worker) mapSeconds(tk *task, s *stage) float64 {
 	m, k := &w.model, &w.stores[tk.store]
 	cycles := m.JVMCycles + s.cycles + s.passes*m.SortCycles
-	disk := k.ReadUnits(s.reads) + k.WriteUnits(s.passes) + k.WriteUnits(s.writes)
+	disk := k.ReadUnits(s.reads*s.reach) + k.WriteUnits(s.passes*s.reach) + k.WriteUnits(s.writes*s.reach)
 	if s.passes > 0 && tk.share < 1 {
 		runs := int64((1-crumb)/tk.share) + 1
-		disk += float64(m.passes(runs)) * (k.ReadUnits(s.passes) + k.WriteUnits(s.passes))
+		disk += float64(m.passes(runs)) * (k.ReadUnits(s.passes*s.reach) + k.WriteUnits(s.passes*s.reach))
 	}
 	return cycles/w.machines[tk.node].rate + disk/k.rate
 }
 
 // sortSeconds is the same for what a reduce does between the last transfer and the reduce function.
 func (w *Worker) sortSeconds(tk *task) float64 {
-	m, k := &w.model, &w.stores[tk.store]
-	cycles, disk, runs := m.ReduceSortCycles, k.WriteUnits(tk.queue), tk.runs
+	m, k, reach := &w.model, &w.stores[tk.store], tk.reach()
+	cycles, disk, runs := m.ReduceSortCycles, k.WriteUnits(tk.queue*reach), tk.runs
 	if tk.queue > 0 {
 		cycles += m.MergeCycles
 		runs++
 	}
 	if extra := m.passes(runs) - 1; extra > 0 {
-		disk += float64(extra) * (k.ReadUnits(tk.fetched) + k.WriteUnits(tk.fetched))
+		disk += float64(extra) * (k.ReadUnits(tk.fetched*reach) + k.WriteUnits(tk.fetched*reach))
 	}
 	return cycles/w.machines[tk.node].rate + disk/k.rate
 }
@@ -31,7 +31,7 @@ func (w *Worker) sortSeconds(tk *task) float64 {
 // reduceSeconds is the same for the rest.
 func (w *Worker) reduceSeconds(tk *task, s *stage) float64 {
 	k := &w.stores[tk.store]
-	disk := k.ReadUnits(tk.fetched) + k.ReadUnits(s.reads) + k.WriteUnits(s.passes) + k.WriteUnits(s.writes)
+	disk := k.ReadUnits(tk.fetched*s.reach) + k.ReadUnits(s.reads*s.reach) + k.WriteUnits(s.passes*s.reach) + k.WriteUnits(s.writes*s.reach)
 	return s.cycles/w.machines[tk.node].rate + disk/k.rate
 }
 

@@ -46,6 +46,10 @@ func drawn(t *rapid.T) *bench {
 	if rapid.Bool().Draw(t, "falling") {
 		m.Machine.Disk.Efficiency = node.Falling(0.2)
 	}
+	m.PerMachine = rapid.IntRange(0, 3).Draw(t, "nodes per machine")
+	m.ReducePiece = rapid.SampledFrom([]unit.Bytes{0, MinBuffer, mib}).Draw(t, "reduce piece")
+	m.Cached = rapid.SampledFrom([]Cached{{}, {0.5, 0}, {0.9, 0.3}, {1, 1}}).Draw(t, "cached")
+	m.RunNoise = rapid.SampledFrom([]float64{0, 0.1}).Draw(t, "run noise")
 	if rapid.Bool().Draw(t, "no fixed costs") {
 		m.JVMCycles, m.MergeCycles, m.ReduceSortCycles = 0, 0, 0
 	}
@@ -159,6 +163,7 @@ func TestBytesAreConserved(t *testing.T) {
 		same("shuffle", s.FetchedLocal+s.FetchedRemote, shuffle)
 		same("output", s.Written, output)
 		same("parts", float64(s.Outputs), parts)
+		same("on the disks at the end", w.used, output*float64(min(x.model.Replication, int64(len(w.machines)))))
 		if x.cluster.Network != nil {
 			same("shuffle over the network", sum.Traffic.Shuffled, s.FetchedRemote)
 			same("blocks over the network", sum.Traffic.Read, s.ReadRemote)

@@ -24,11 +24,17 @@ func (w *Worker) phase(t int32) bool {
 		return w.mapPhase(t, tk, s, p, name)
 	case p < pWrite:
 		return w.reducePhase(t, tk, s, p, name)
+	case p == pWrite && len(s.edges) > 0:
+		if tk.phase = pDone; tk.left > crumb {
+			tk.phase = pReduceRead
+		}
+		return w.write(t, s.writes*tk.piece, name|uint64(tk.pieces-1)<<40)
 	case p == pWrite:
 		tk.phase = pDone
 		return w.write(t, s.writes, name)
 	}
 	if len(s.readers) > 0 && s.first(tk.number) {
+		w.leaves(tk)
 		w.outputs = append(w.outputs, output{tk.job, tk.job.seq, tk.stage, tk.store})
 	}
 	w.close(t)
@@ -62,19 +68,24 @@ func (w *Worker) mapPhase(t int32, tk *task, s *stage, p phase, name uint64) boo
 		tk.phase = pRead
 		tk.runs++
 		w.stats.Spilled += s.passes * tk.piece
-		return w.disk(t, tk.store, own.WriteUnits(s.passes*tk.piece), name)
+		w.holds(tk, s.passes*tk.piece)
+		return w.disk(t, tk.store, own.WriteUnits(s.passes*tk.piece*s.reach), name)
 	case pMergeRead:
+		if tk.pass > 0 {
+			w.holds(tk, -s.passes) // what was merged
+		}
 		if s.passes == 0 || tk.pass >= m.passes(tk.runs) {
 			tk.phase = pWrite
 			return false
 		}
 		tk.phase = pMergeWrite
-		return w.disk(t, tk.store, own.ReadUnits(s.passes), name)
+		return w.disk(t, tk.store, own.ReadUnits(s.passes*s.reach), name)
 	default: // pMergeWrite
 		tk.phase = pMergeRead
 		tk.pass++
 		w.stats.Merged += s.passes
-		return w.disk(t, tk.store, own.WriteUnits(s.passes), name)
+		w.holds(tk, s.passes)
+		return w.disk(t, tk.store, own.WriteUnits(s.passes*s.reach), name)
 	}
 }
 
@@ -106,35 +117,47 @@ func (w *Worker) reducePhase(t int32, tk *task, s *stage, p phase, name uint64) 
 		tk.runs++
 		tk.phase = pReduceSort
 		w.stats.Spilled += bytes
-		return w.disk(t, tk.store, own.WriteUnits(bytes), name)
+		w.holds(tk, bytes)
+		return w.disk(t, tk.store, own.WriteUnits(bytes*s.reach), name)
 	case pReduceSort:
 		tk.phase = pRunsRead
 		tk.pass = 1 // the last pass is the one that the reduce function reads
 		return w.cpu(t, m.ReduceSortCycles, m.Noise, name)
 	case pRunsRead:
+		if tk.pass > 1 {
+			w.holds(tk, -tk.fetched) // what was merged
+		}
 		if tk.pass >= m.passes(tk.runs) {
 			tk.phase = pReduceRead
+			if size := float64(m.ReducePiece); size > 0 && tk.fetched > size {
+				tk.share = size / tk.fetched
+			}
 			tk.done, tk.total = 0, w.reduceSeconds(tk, s)
 			return false
 		}
 		tk.phase = pRunsWrite
-		return w.disk(t, tk.store, own.ReadUnits(tk.fetched), name)
+		return w.disk(t, tk.store, own.ReadUnits(tk.fetched*s.reach), name)
 	case pRunsWrite:
 		tk.phase = pRunsRead
 		tk.pass++
 		w.stats.Merged += tk.fetched
-		return w.disk(t, tk.store, own.WriteUnits(tk.fetched), name)
-	case pReduceRead:
+		w.holds(tk, tk.fetched)
+		return w.disk(t, tk.store, own.WriteUnits(tk.fetched*s.reach), name)
+	case pReduceRead: // from here on piece by piece
+		tk.pieces++
+		tk.piece = min(tk.share, tk.left)
+		tk.left -= tk.piece
 		tk.phase = pReduceInput
-		return w.disk(t, tk.store, own.ReadUnits(tk.fetched), name)
+		return w.disk(t, tk.store, own.ReadUnits(tk.fetched*tk.piece*s.reach), name|uint64(tk.pieces-1)<<40)
 	case pReduceInput:
 		tk.phase = pReduce
-		return w.read(t, s.reads, name)
+		return w.read(t, s.reads*tk.piece, name|uint64(tk.pieces-1)<<40)
 	case pReduce:
 		tk.phase = pPass
-		return w.cpu(t, s.cycles, m.ReduceNoise, name)
+		return w.cpu(t, s.cycles*tk.piece, m.ReduceNoise, name|uint64(tk.pieces-1)<<40)
 	default: // pPass
 		tk.phase = pWrite
-		return w.disk(t, tk.store, own.WriteUnits(s.passes), name)
+		w.holds(tk, s.passes*tk.piece)
+		return w.disk(t, tk.store, own.WriteUnits(s.passes*tk.piece*s.reach), name|uint64(tk.pieces-1)<<40)
 	}
 }

@@ -56,6 +56,7 @@ type task struct {
 	piece  float64 // the share in work
 	runs   int64   // spills on disk
 	pass   int64   // of the merge
+	pieces int64   // of a reduce's input that it has begun
 	parts  int32   // things that its step waits for together
 
 	queue    float64 // bytes fetched and in memory
@@ -67,6 +68,9 @@ type task struct {
 	sources  []source // by edge and store
 	turn     ring     // of sources that have something and nobody is at
 	pos      []int32  // by edge: outputs of the log whose transfer has started
+
+	held  float64 // bytes on disk that go when it ends, unless it leaves them to others
+	wrote []hold  // output
 
 	done, total float64 // seconds of nominal work on an idle node, for progress
 }
@@ -82,7 +86,7 @@ func (w *Worker) open(st *sim.Task) {
 		job: j, key: key, number: st.Number, stage: st.Stage, node: st.Node, index: -1, acts: -1,
 		store: m.store + int32(node.DiskFor(workload.Seed(key, 1<<32), int(m.disks))),
 		slow:  st.Slow, left: 1, share: 1,
-		sources: tk.sources, turn: tk.turn, pos: tk.pos,
+		sources: tk.sources, turn: tk.turn, pos: tk.pos, wrote: tk.wrote[:0],
 	}
 	if attempt := uint64(st.Attempt) << 1; st.Copy {
 		tk.key = workload.Seed(key, 1<<40|attempt|1)
@@ -108,9 +112,13 @@ func (w *Worker) open(st *sim.Task) {
 	}
 }
 
+// reach is the share of what a task reads and writes that reaches a disk.
+func (tk *task) reach() float64 { return tk.job.stages[tk.stage].reach }
+
 // close gives back what a task has. Its activities are over.
 func (w *Worker) close(t int32) {
 	tk := &w.tasks[t]
+	w.holds(tk, -tk.held)
 	w.machines[tk.node].Memory.Give(tk.memory)
 	if tk.index >= 0 {
 		s := &tk.job.stages[tk.stage]
@@ -181,13 +189,13 @@ func (w *Worker) read(t int32, bytes float64, phase uint64) bool {
 	k := &w.stores[tk.from]
 	if k.node == tk.node {
 		w.stats.ReadLocal += bytes
-		return w.disk(t, tk.from, k.ReadUnits(bytes), phase)
+		return w.disk(t, tk.from, k.ReadUnits(bytes*tk.reach()), phase)
 	}
 	w.stats.ReadRemote += bytes
 	a := w.begin(t, aRead)
 	ac := &w.acts[a]
 	ac.store, ac.bytes = w.tasks[t].from, bytes
-	units := k.ReadUnits(bytes)
+	units := k.ReadUnits(bytes * tk.reach())
 	ac.weight = units / k.rate
 	ac.units = noisy(units, w.model.Noise, workload.Seed(w.tasks[t].key, phase))
 	w.request(a)

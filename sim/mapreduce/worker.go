@@ -24,6 +24,11 @@
 //   - A reduce merges beside its transfers: one merge at a time, of all that is in memory when it starts. Copiers do not wait for
 //     memory.
 //   - A reduce takes all that is ready on a disk in one transfer, unless the model says otherwise; see Fetch.
+//   - Several nodes may share a machine (Model.PerMachine), as NodeManagers on one host do.
+//   - Of what tasks read and write a share may stay in memory (Model.Cached), and a reduce may read, reduce and write piece by piece
+//     (Model.ReducePiece). MRPERF knows neither.
+//   - Bytes on disks are counted: spills and merged runs until their task has merged them or has ended, map outputs until their job
+//     has ended, output for good. See Worker.Fit for disks that are full.
 //   - A node may have several disks. Data lies on one of them by a hash of what it belongs to. Short memory makes buffers smaller
 //     (see node.Memory).
 //   - A task that writes output to storage does so at its end; with more than one copy, see write.
@@ -48,6 +53,8 @@ import (
 // device is a device of some node and the instant for which it asked to be woken.
 type device struct {
 	*node.Device
+	box     int32
+	pace    float64   // units that a unit of work takes of it
 	wake    unit.Time // Never: none
 	touched bool      // it changed in this call: its wake is to be looked at
 }
@@ -60,8 +67,9 @@ type store struct {
 	*node.Disk
 }
 
-// machine is where a node's devices are.
+// machine is where a node's devices are; nodes may share them.
 type machine struct {
+	box          int32
 	cpu          int32   // device
 	rate         float64 // cycles a second of a core
 	store, disks int32   // the first of its disks, and how many
@@ -80,6 +88,17 @@ type Worker struct {
 	racks    [][]int32 // nodes by rack
 	rack     []int32
 	net      *network // nil: data travels in no time
+
+	boxes  []box
+	pace   float64 // units that a unit of work takes of a disk in this run
+	cores  float64 // processors of all machines
+	rate   Times   // what they do now
+	times  Times   // what they did until
+	passed float64 // seconds
+	lately []point // from late on: the last one that is at least a window old, and those since
+	late   int
+	used   float64 // bytes on all disks
+	peak   float64
 
 	jobs  map[int64]*job
 	spare []*job
@@ -105,7 +124,7 @@ func New(m Model) (*Worker, error) {
 	if err := m.Validate(); err != nil {
 		return nil, err
 	}
-	w := &Worker{model: m, jobs: map[int64]*job{}}
+	w := &Worker{model: m, pace: 1, jobs: map[int64]*job{}}
 	w.collect = func(_ node.ID, data uint64) { w.finished(data) }
 	return w, nil
 }
@@ -127,19 +146,11 @@ func (w *Worker) Bind(h sim.Host) error {
 	w.host = h
 	c := h.Cluster()
 	w.racks = make([][]int32, len(c.Racks))
+	if w.model.RunNoise > 0 {
+		w.pace = noisy(1, w.model.RunNoise, workload.Seed(h.Seed(), 0x70616365))
+	}
+	w.build(h.Described(), c)
 	for i := range c.Nodes {
-		spec, ok := w.model.Kinds[c.Nodes[i].Kind]
-		if !ok {
-			spec = w.model.Machine
-		}
-		m := machine{cpu: int32(len(w.devices)), rate: spec.Hertz, store: int32(len(w.stores)), Machine: node.New(spec)}
-		m.disks = int32(len(m.Disks))
-		w.devices = append(w.devices, device{Device: m.CPU, wake: unit.Never})
-		for _, k := range m.Disks {
-			w.stores = append(w.stores, store{node: int32(i), device: int32(len(w.devices)), rate: spec.Disk.Read, Disk: k})
-			w.devices = append(w.devices, device{Device: k.Device, wake: unit.Never})
-		}
-		w.machines = append(w.machines, m)
 		r := c.Nodes[i].Rack
 		w.racks[r] = append(w.racks[r], int32(i))
 		w.rack = append(w.rack, int32(r))
@@ -177,6 +188,7 @@ func (w *Worker) leave() {
 	for _, d := range w.touched {
 		v := &w.devices[d]
 		v.touched = false
+		w.tell(v.box)
 		if at, ok := v.Next(); ok {
 			if t := w.instant(at); t < v.wake {
 				v.wake = t
@@ -235,6 +247,9 @@ func (w *Worker) Arrived(j *workload.Job, seq int64) { w.jobs[seq] = w.newJob(j,
 func (w *Worker) Left(seq int64) {
 	if j := w.jobs[seq]; j != nil {
 		delete(w.jobs, seq)
+		for _, h := range j.held {
+			w.keep(h.box, -h.bytes)
+		}
 		w.spare = append(w.spare, j)
 	}
 }
@@ -285,6 +300,9 @@ func (w *Worker) Stopped(id int32) {
 	w.enter()
 	for w.tasks[id].acts >= 0 {
 		w.cancel(w.tasks[id].acts)
+	}
+	for _, h := range w.tasks[id].wrote {
+		w.keep(h.box, -h.bytes)
 	}
 	w.close(id)
 	w.leave()

@@ -117,6 +117,22 @@ func idle(t tester, w *Worker) {
 			t.Fatalf("task %d is open at the end", i)
 		}
 	}
+	books(t, w)
+}
+
+// books checks what a worker says of its processors against what they did.
+func books(t tester, w *Worker) {
+	t.Helper()
+	r, busy := w.Read(0), 0.0
+	for i := range w.boxes {
+		busy += w.boxes[i].CPU.Busy() * w.boxes[i].cores
+	}
+	if all := r.Processors * w.now; math.Abs(r.CPU.Busy+r.CPU.Wait+r.CPU.Idle-all) > 1e-6*(1+all) || math.Abs(r.CPU.Busy-busy) > 0.01+1e-3*busy { // steps begin at whole microseconds
+		t.Fatalf("after %v s %+v: the cores worked %v s", w.now, r, busy)
+	}
+	if r.CPU.Wait < -1e-9 || r.CPU.Idle < -1e-9*(1+w.now) || r.Disk < -1 || r.Peak < r.Disk {
+		t.Fatalf("%+v", r)
+	}
 }
 
 // mr is a job of maps and reduces. Sizes are MiB.

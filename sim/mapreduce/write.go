@@ -18,7 +18,8 @@ func (w *Worker) write(t int32, bytes float64, name uint64) bool {
 	w.stats.Written += bytes
 	copies := int(min(w.model.Replication, int64(len(w.machines))))
 	if copies == 1 {
-		return w.disk(t, tk.store, w.stores[tk.store].WriteUnits(bytes), name)
+		w.stored(tk, tk.node, bytes)
+		return w.disk(t, tk.store, w.stores[tk.store].WriteUnits(bytes*tk.reach()), name)
 	}
 	key := workload.Seed(tk.key, name)
 	w.nodes = w.pipeline(w.nodes[:0], tk.node, copies, key)
@@ -33,14 +34,22 @@ func (w *Worker) write(t int32, bytes float64, name uint64) bool {
 				w.net.start(w, a, w.nodes[i-1], n, bytes)
 			}
 		}
+		w.stored(tk, n, bytes)
 		a := w.begin(t, aPart)
-		units := w.stores[st].WriteUnits(bytes)
+		units := w.stores[st].WriteUnits(bytes * tk.reach())
 		if i == 0 {
 			w.acts[a].weight = units / w.stores[st].rate
 		}
 		w.work(a, w.stores[st].device, noisy(units, w.model.Noise, workload.Seed(key, uint64(i))))
 	}
 	return true
+}
+
+// stored notes a copy of a task's output on the disks of a node. It stays there.
+func (w *Worker) stored(tk *task, n int32, bytes float64) {
+	b := w.machines[n].box
+	w.keep(b, bytes)
+	tk.wrote = append(tk.wrote, hold{b, bytes})
 }
 
 // pipeline lists the nodes that hold the copies of a task's output, the writer's first, as HDFS chooses them: the second in

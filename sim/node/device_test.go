@@ -298,3 +298,50 @@ func BenchmarkDevice(b *testing.B) {
 		})
 	}
 }
+
+// TestEfficiencies: what is left of a device with n tasks on it.
+func TestEfficiencies(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		of   Efficiency
+		n    int
+		want float64
+	}{
+		{"falling", Falling(0.5), 1, 1}, {"falling", Falling(0.5), 3, 0.5},
+		{"switching", Switching(1.5), 1, 1}, {"switching", Switching(1.5), 2, 1 / 1.75}, {"switching", Switching(1.5), 3, 0.5}, {"switching", Switching(1.5), 1e9, 0.4},
+		{"threads", Threads(8, 1.3), 1, 1}, {"threads", Threads(8, 1.3), 8, 1}, {"threads", Threads(8, 1.3), 12, 9.2 / 12},
+		{"threads", Threads(8, 1.3), 16, 0.65}, {"threads", Threads(8, 1.3), 1000, 0.65},
+	} {
+		if got := c.of(c.n); math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("%s with %d tasks: %v, want %v", c.name, c.n, got, c.want)
+		}
+	}
+	if c := SwitchingCost(150e6, 0.0054, 540e3); math.Abs(c-1.5) > 1e-9 {
+		t.Error(c)
+	}
+	// Sixteen tasks on eight cores with two threads each are given the work of 10.4 cores.
+	cpu := New(MachineSpec{Hertz: 100, Cores: 16, Efficiency: Threads(8, 1.3), Disk: DiskSpec{Read: 1, Write: 1}}).CPU
+	for range 16 {
+		cpu.Start(65, 0)
+	}
+	if at, _ := cpu.Next(); math.Abs(at-1) > 1e-9 {
+		t.Error(at)
+	}
+}
+
+// TestSpace: which rooms on disks make sense.
+func TestSpace(t *testing.T) {
+	for _, c := range []struct {
+		space Space
+		limit float64
+		ok    bool
+	}{
+		{Space{}, 0, true}, {Space{Filled: 5}, 0, true}, {Space{Capacity: 100, Filled: 5}, 100, true}, {Space{Capacity: 100, Filled: 5, Healthy: 0.9}, 90, true},
+		{Space{Capacity: 100, Filled: 95, Healthy: 0.9}, 90, false}, {Space{Capacity: -1}, -1, false}, {Space{Healthy: 2}, 0, false}, {Space{Filled: math.NaN()}, 0, false},
+	} {
+		m := MachineSpec{Hertz: 1, Cores: 1, Disk: DiskSpec{Read: 1, Write: 1}, Space: c.space}
+		if err := m.Validate(); (err == nil) != c.ok || c.space.Limit() != c.limit {
+			t.Errorf("%+v: limit %v, %v", c.space, c.space.Limit(), err)
+		}
+	}
+}

@@ -44,6 +44,26 @@ func Falling(a float64) Efficiency {
 	return func(n int) float64 { return 1 / (1 + a*float64(n-1)) }
 }
 
+// Switching is the efficiency of a disk that serves its streams in turn, a request each, and loses cost requests' time whenever the
+// next one is of another stream, as it is n-1 times in n: eff(n) = 1/(1+cost*(n-1)/n). Of many streams 1/(1+cost) is left.
+func Switching(cost float64) Efficiency {
+	return func(n int) float64 { return 1 / (1 + cost*(1-1/float64(n))) }
+}
+
+// SwitchingCost is what Switching takes, of a disk that moves so many bytes a second, after so many seconds, in requests of so many
+// bytes.
+func SwitchingCost(rate, seek, request float64) float64 { return seek * rate / request }
+
+// Threads is the efficiency of processors whose cores have two threads: so many cores, of which each does gain times as much with
+// both threads at work as with one. The machine has twice as many processors as cores.
+func Threads(cores int, gain float64) Efficiency {
+	c := float64(cores)
+	return func(n int) float64 {
+		busy := min(float64(n), 2*c)
+		return (min(busy, c) + max(0, busy-c)*(gain-1)) / busy
+	}
+}
+
 // Table is an efficiency read from measurements: the first value is for one task, the last for all larger numbers.
 func Table(values ...float64) Efficiency {
 	if len(values) == 0 {
@@ -79,11 +99,41 @@ func (m *Memory) Taken() float64 { return m.taken }
 
 // MachineSpec describes one machine.
 type MachineSpec struct {
-	Hertz  float64 // cycles a second of a core
-	Cores  int
-	Disks  int // alike; 0: 1
-	Disk   DiskSpec
-	Memory float64 // bytes for tasks; 0: no limit
+	Hertz float64 // cycles a second of a core
+	Cores int
+	// Efficiency is that of the cores with n tasks on them; nil: 1.
+	Efficiency Efficiency
+	Disks      int // alike; 0: 1
+	Disk       DiskSpec
+	Memory     float64 // bytes for tasks; 0: no limit
+	Space      Space
+}
+
+// Space is the room on a machine's disks together.
+type Space struct {
+	Capacity float64 // bytes; 0: no limit
+	Filled   float64 // bytes that are there before the first task
+	Healthy  float64 // share of the capacity beyond which the machine's nodes get no further container; 0: all of it
+}
+
+// Limit is how many bytes may be there while nodes get containers; 0: no limit.
+func (s *Space) Limit() float64 {
+	if s.Healthy == 0 {
+		return s.Capacity
+	}
+	return s.Capacity * s.Healthy
+}
+
+func (s *Space) validate() error {
+	switch {
+	case !(s.Capacity >= 0 && s.Capacity <= maxRate && s.Filled >= 0 && s.Filled <= maxRate):
+		return fmt.Errorf("disks of %v bytes with %v bytes on them", s.Capacity, s.Filled)
+	case !(s.Healthy >= 0 && s.Healthy <= 1):
+		return fmt.Errorf("a disk is healthy up to %v of its capacity: that is between 0 and 1", s.Healthy)
+	case s.Capacity > 0 && s.Filled >= s.Limit():
+		return fmt.Errorf("%v of the %v bytes that a machine's disks may hold are taken from the start: no task could run", s.Filled, s.Limit())
+	}
+	return nil
 }
 
 // Limits on what is taken for a machine.
@@ -107,7 +157,7 @@ func (s *MachineSpec) Validate() error {
 	case !(s.Memory >= 0) || math.IsInf(s.Memory, 0):
 		return fmt.Errorf("%v bytes of memory for tasks", s.Memory)
 	}
-	return nil
+	return s.Space.validate()
 }
 
 // Machine is the devices of one machine.
@@ -120,7 +170,7 @@ type Machine struct {
 // New makes an idle machine from a valid description.
 func New(s MachineSpec) *Machine {
 	m := &Machine{
-		CPU:    NewDevice(Spec{Rate: s.Hertz, Servers: s.Cores}),
+		CPU:    NewDevice(Spec{Rate: s.Hertz, Servers: s.Cores, Efficiency: s.Efficiency}),
 		Memory: Memory{Limit: s.Memory},
 	}
 	for range max(s.Disks, 1) {

@@ -1,6 +1,7 @@
 package modelfile
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/yardmaster/yardmaster/sim/mapreduce"
+	"github.com/yardmaster/yardmaster/sim/node"
 )
 
 // TestDefaultIsTheFile: the model in the code and its file say the same.
@@ -32,11 +34,14 @@ name: mine
 version: 3
 machine: {cpu: 3000MHz, cores: 4, disks: 2, memory: 6GB, disk: {read: 100MB/s, write: 80MB/s, read-seek: 8.2ms, efficiency: {falls: 0.5}}}
 kinds:
-  big: {cores: 32, disk: {efficiency: [1, 0.8]}}
+  big: {cores: 32, efficiency: [1, 0.5], disk: {efficiency: [1, 0.8]}, space: {capacity: 1GB, filled: 1MB, healthy: 90%}}
+  odd: {disk: {efficiency: {switches: 2}}, space: unlimited}
 cycles: {map: 10}
-reduce: {copiers: 5, fetch: map}
+nodes-per-machine: all
+reduce: {copiers: 5, fetch: map, piece: 16MB}
+cached: {map: 96%, reduce: 40%}
 io-factor: 10
-noise: {device: 0, reduce: 2.5%}
+noise: {device: 0, reduce: 2.5%, run: 3%}
 `
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
@@ -50,8 +55,15 @@ noise: {device: 0, reduce: 2.5%}
 		d.ReadSeek != 0.0082 || d.Efficiency(3) != 0.5 {
 		t.Errorf("%+v", m)
 	}
-	if big := m.Kinds["big"]; big.Cores != 32 || big.Hertz != 3e9 || big.Disk.Efficiency(9) != 0.8 || big.Disk.Read != d.Read {
+	if big := m.Kinds["big"]; big.Cores != 32 || big.Hertz != 3e9 || big.Disk.Efficiency(9) != 0.8 || big.Disk.Read != d.Read ||
+		big.Efficiency(2) != 0.5 || big.Space != (node.Space{Capacity: 1 << 30, Filled: 1 << 20, Healthy: 0.9}) {
 		t.Errorf("%+v", big)
+	}
+	if odd := m.Kinds["odd"]; odd.Disk.Efficiency(2) != 0.5 || odd.Space != (node.Space{}) {
+		t.Errorf("%+v", odd)
+	}
+	if m.PerMachine != mapreduce.MaxPerMachine || m.ReducePiece != 16<<20 || m.Cached != (mapreduce.Cached{Map: 0.96, Reduce: 0.4}) || m.RunNoise != math.Log(1.03) {
+		t.Errorf("%+v", m)
 	}
 	if m.MapCycles != 10 || m.SortCycles != 44 || m.Copiers != 5 || m.Fetch != mapreduce.ByMap || m.IOFactor != 10 || m.Noise != 0 {
 		t.Errorf("%+v", m)
@@ -78,6 +90,13 @@ func TestErrors(t *testing.T) {
 		{head + "machine: {disk: {efficiency: 2}}\n", "m.yaml:3:30: 2 is not between"},
 		{head + "machine: {disk: {efficiency: []}}\n", "m.yaml:3:30: a list of efficiencies"},
 		{head + "machine: {disk: {read-seek: 2h}}\n", "m.yaml:3:29: a seek of"},
+		{head + "machine: {disk: {efficiency: {falls: 1, switches: 1}}}\n", "m.yaml:3:30: an efficiency either falls or switches"},
+		{head + "machine: {space: much}\n", `m.yaml:3:18: "much" is no room on disks`},
+		{head + "machine: {space: {capacity: 1GB, filled: 2GB}}\n", "m.yaml:1:1: model x: 2.147483648e+09 of the 1.073741824e+09 bytes"},
+		{head + "nodes-per-machine: few\n", `m.yaml:3:20: "few" is neither a whole number nor "all"`},
+		{head + "reduce: {piece: 1}\n", "m.yaml:3:17: 1 B is not between"},
+		{head + "cached: {map: 101%}\n", "m.yaml:3:15: 101 is not between 0 and 100"},
+		{head + "cached: {map: 0.5}\n", `m.yaml:3:15: "0.5" is not a percentage`},
 		{head + "kinds: [a]\n", "m.yaml:3:8: kinds should be a mapping"},
 		{head + "kinds:\n  big: {coers: 3}\n", `m.yaml:4:9: a machine has no key "coers"; did you mean "cores"?`},
 		{head + "map: {buffer: 1KB}\n", "m.yaml:3:15: 1 KiB is not between"},

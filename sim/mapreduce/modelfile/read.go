@@ -23,7 +23,7 @@ func read(root *yamlfile.Node) (mapreduce.Model, error) {
 	}
 	version := int64(0)
 	kinds := func(*yamlfile.Node) error { return nil }
-	err := root.Read("a model file", []string{"name", "version", "machine", "kinds", "cycles", "map", "reduce", "io-factor", "block", "replication", "noise"},
+	err := root.Read("a model file", []string{"name", "version", "machine", "kinds", "nodes-per-machine", "cycles", "map", "reduce", "cached", "io-factor", "block", "replication", "noise"},
 		yamlfile.Keys{
 			"name": func(n *yamlfile.Node) error {
 				if err := yamlfile.Str(&m.Name)(n); err != nil {
@@ -34,9 +34,13 @@ func read(root *yamlfile.Node) (mapreduce.Model, error) {
 				}
 				return nil
 			},
-			"version": yamlfile.Int(&version, 1, 1<<30),
-			"machine": machine(&m.Machine),
-			"kinds":   kinds, // read below, when the machine is known that they start from
+			"version":           yamlfile.Int(&version, 1, 1<<30),
+			"machine":           machine(&m.Machine),
+			"kinds":             kinds, // read below, when the machine is known that they start from
+			"nodes-per-machine": perMachine(&m.PerMachine),
+			"cached": func(n *yamlfile.Node) error {
+				return n.Read("cached", []string{"map", "reduce"}, yamlfile.Keys{"map": share(&m.Cached.Map), "reduce": share(&m.Cached.Reduce)})
+			},
 			"cycles": func(n *yamlfile.Node) error {
 				return n.Read("cycles", []string{"jvm", "map", "sort", "reduce", "merge", "reduce-sort"}, yamlfile.Keys{
 					"jvm": number(&m.JVMCycles, 0, mapreduce.MaxCycles), "map": number(&m.MapCycles, 0, mapreduce.MaxCycles),
@@ -48,16 +52,19 @@ func read(root *yamlfile.Node) (mapreduce.Model, error) {
 				return n.Read("map", []string{"buffer"}, yamlfile.Keys{"buffer": bytes(&m.Buffer, mapreduce.MinBuffer)})
 			},
 			"reduce": func(n *yamlfile.Node) error {
-				return n.Read("reduce", []string{"memory", "segments", "copiers", "fetch"}, yamlfile.Keys{
+				return n.Read("reduce", []string{"memory", "segments", "copiers", "fetch", "piece"}, yamlfile.Keys{
 					"memory": bytes(&m.MemorySpace, mapreduce.MinBuffer), "segments": yamlfile.Int(&m.MemorySegments, 1, 1<<40),
 					"copiers": intOr("nodes", &m.Copiers, 1, mapreduce.MaxCopiers), "fetch": fetch(&m.Fetch),
+					"piece": piece(&m.ReducePiece),
 				})
 			},
 			"io-factor":   intOr("all", &m.IOFactor, 2, 1<<30),
 			"block":       bytes(&m.Block, 1),
 			"replication": yamlfile.Int(&m.Replication, 1, mapreduce.MaxReplication),
 			"noise": func(n *yamlfile.Node) error {
-				return n.Read("noise", []string{"device", "reduce"}, yamlfile.Keys{"device": percent(&m.Noise), "reduce": percent(&m.ReduceNoise)})
+				return n.Read("noise", []string{"device", "reduce", "run"}, yamlfile.Keys{
+					"device": percent(&m.Noise), "reduce": percent(&m.ReduceNoise), "run": percent(&m.RunNoise),
+				})
 			},
 		})
 	if err != nil {
@@ -96,9 +103,9 @@ func readKinds(n *yamlfile.Node, m *mapreduce.Model) error {
 func machine(s *node.MachineSpec) func(*yamlfile.Node) error {
 	return func(n *yamlfile.Node) error {
 		cores, disks := int64(s.Cores), int64(max(s.Disks, 1))
-		err := n.Read("a machine", []string{"cpu", "cores", "disks", "disk", "memory"}, yamlfile.Keys{
+		err := n.Read("a machine", []string{"cpu", "cores", "efficiency", "disks", "disk", "space", "memory"}, yamlfile.Keys{
 			"cpu": hertz(&s.Hertz), "cores": yamlfile.Int(&cores, 1, node.MaxCores), "disks": yamlfile.Int(&disks, 1, node.MaxDisks),
-			"memory": memory(&s.Memory),
+			"memory": memory(&s.Memory), "efficiency": efficiency(&s.Efficiency), "space": space(&s.Space),
 			"disk": func(n *yamlfile.Node) error {
 				return n.Read("a disk", []string{"read", "write", "read-seek", "write-seek", "efficiency"}, yamlfile.Keys{
 					"read": rate(&s.Disk.Read), "write": rate(&s.Disk.Write), "read-seek": seconds(&s.Disk.ReadSeek), "write-seek": seconds(&s.Disk.WriteSeek),

@@ -167,15 +167,88 @@ func percent(p *float64) func(*yamlfile.Node) error {
 	})
 }
 
-// efficiency reads 1 (nothing is lost), a list by the number of streams, or {falls: a} for 1/(1+a*(n-1)).
+// share reads 10% as 0.1.
+func share(p *float64) func(*yamlfile.Node) error {
+	return reader(func(n *yamlfile.Node, text string) error {
+		body, ok := strings.CutSuffix(text, "%")
+		if !ok && text != "0" {
+			return n.Errorf("%q is not a percentage: write 10%%", text)
+		}
+		v, err := float(n, strings.TrimSpace(body), 0, 100)
+		*p = v / 100
+		return err
+	})
+}
+
+// perMachine reads how many nodes share a machine, or all.
+func perMachine(p *int) func(*yamlfile.Node) error {
+	return func(n *yamlfile.Node) error {
+		k := int64(0)
+		if err := intOr("all", &k, 1, mapreduce.MaxPerMachine)(n); err != nil {
+			return err
+		}
+		if *p = int(k); k == 0 {
+			*p = mapreduce.MaxPerMachine
+		}
+		return nil
+	}
+}
+
+// piece reads an amount, or all.
+func piece(p *unit.Bytes) func(*yamlfile.Node) error {
+	return reader(func(n *yamlfile.Node, text string) error {
+		if text == "all" {
+			*p = 0
+			return nil
+		}
+		return bytes(p, mapreduce.MinBuffer)(n)
+	})
+}
+
+// space reads the room on a machine's disks, or unlimited.
+func space(s *node.Space) func(*yamlfile.Node) error {
+	return func(n *yamlfile.Node) error {
+		if n.Shape != yamlfile.Mapping {
+			return reader(func(n *yamlfile.Node, text string) error {
+				if text != "unlimited" {
+					return n.Errorf("%q is no room on disks: write unlimited, or a mapping with a capacity", text)
+				}
+				*s = node.Space{}
+				return nil
+			})(n)
+		}
+		amount := func(p *float64) func(*yamlfile.Node) error {
+			return func(n *yamlfile.Node) error {
+				var b unit.Bytes
+				err := bytes(&b, 0)(n)
+				*p = float64(b)
+				return err
+			}
+		}
+		return n.Read("space", []string{"capacity", "filled", "healthy"}, yamlfile.Keys{
+			"capacity": amount(&s.Capacity), "filled": amount(&s.Filled), "healthy": share(&s.Healthy),
+		})
+	}
+}
+
+// efficiency reads 1 (nothing is lost), a list by the number of tasks, {falls: a} for 1/(1+a*(n-1)) or {switches: a} for 1/(1+a*(n-1)/n).
 func efficiency(p *node.Efficiency) func(*yamlfile.Node) error {
 	return func(n *yamlfile.Node) error {
 		if n.Shape == yamlfile.Mapping {
-			a := 0.0
-			if err := n.Read("efficiency", []string{"falls"}, yamlfile.Keys{"falls": number(&a, 0, 1000)}); err != nil {
+			falls, switches := 0.0, 0.0
+			if err := n.Read("efficiency", []string{"falls", "switches"}, yamlfile.Keys{
+				"falls": number(&falls, 0, 1000), "switches": number(&switches, 0, 1000),
+			}); err != nil {
 				return err
 			}
-			*p = node.Falling(a)
+			switch {
+			case n.Has("falls") && n.Has("switches"):
+				return n.Errorf("an efficiency either falls or switches")
+			case n.Has("switches"):
+				*p = node.Switching(switches)
+			default:
+				*p = node.Falling(falls)
+			}
 			return nil
 		}
 		items, err := n.Values()
