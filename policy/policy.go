@@ -170,3 +170,20 @@ type Knobs interface {
 	// SetQueue sets a queue's named property ("capacity", "maximum-am-resource-percent", "weight") and returns its old value.
 	SetQueue(queue, property string, value float64) (old float64, err error)
 }
+
+// Gauges is implemented by orders that can tell about their queues what a ResourceManager shows of them.
+type Gauges interface {
+	// Gauges appends one for each leaf queue that there is, in no particular order.
+	Gauges(to []Gauge) []Gauge
+	// QueueOf is the full name of the leaf that a job is in.
+	QueueOf(j *Job) string
+}
+
+// Gauge is what is seen of a leaf queue from outside.
+type Gauge struct {
+	Queue    string         // full name, from the root down
+	Capacity unit.Resources // what it may use now: its fair share, or the greater of its guarantee and its limit
+	Masters  unit.Resources // held by application masters, or set aside for them
+	// MasterShare is the share of Capacity that masters may take, 0 to 1; negative: no limit.
+	MasterShare float64
+}

@@ -89,7 +89,7 @@ const (
 // leaves it out.
 type SheetChart struct {
 	Title, Note, Unit string
-	Kind              string // "bars", "points", or "effects" (lying, with a line at zero)
+	Kind              string // "bars", "points", "boxes", "lines", or lying: "effects" (with a line at zero), "spans" (bars from low to high, darker up to the mean)
 	Log               bool
 	Categories        []string
 	Series            []SheetSeries
@@ -100,6 +100,7 @@ type SheetSeries struct {
 	Name   string
 	Paper  bool
 	Points [][3]float64 // mean, low, high
+	Reach  [][3]float64 // of boxes: the same, of the whiskers
 }
 
 var sheetScripts = []string{"format.js", "frame.js", "estimates.js", "sheet.js"}
@@ -183,13 +184,16 @@ func (c *SheetChart) check() error {
 		if len(s.Points) != len(c.Categories) {
 			return fmt.Errorf("the chart %q has %d categories, and %d points of %s", c.Title, len(c.Categories), len(s.Points), s.Name)
 		}
+		if len(s.Reach) > 0 && len(s.Reach) != len(c.Categories) {
+			return fmt.Errorf("the chart %q has %d categories, and %d whiskers of %s", c.Title, len(c.Categories), len(s.Reach), s.Name)
+		}
 	}
 	return nil
 }
 
 // height is in pixels: lying charts grow with their lines.
 func (c *SheetChart) height() int {
-	if c.Kind != "effects" {
+	if c.Kind != "effects" && c.Kind != "spans" {
 		return 280
 	}
 	return 56 + len(c.Categories)*max(24, 12*len(c.Series)+8)
@@ -200,6 +204,9 @@ func (c *SheetChart) aria() string {
 	names := make([]string, len(c.Series))
 	for i, s := range c.Series {
 		names[i] = s.Name
+	}
+	if c.Kind == "lines" && len(c.Categories) > 0 {
+		return fmt.Sprintf("%s: %s over %s to %s.", c.Title, strings.Join(names, ", "), c.Categories[0], c.Categories[len(c.Categories)-1])
 	}
 	return fmt.Sprintf("%s: %s over %s.", c.Title, strings.Join(names, ", "), strings.Join(c.Categories, ", "))
 }
@@ -231,6 +238,15 @@ func (v *sheetView) chartData() template.JS {
 						b = append(b, ',')
 					}
 					b = appendPoint(b, p)
+				}
+				if len(s.Reach) > 0 {
+					b = append(b, `],"reach":[`...)
+					for k, p := range s.Reach {
+						if k > 0 {
+							b = append(b, ',')
+						}
+						b = appendPoint(b, p)
+					}
 				}
 				b = append(b, `]}`...)
 			}

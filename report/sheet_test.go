@@ -72,3 +72,23 @@ func TestSheetWithUnequalSeries(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestSheetWithWhiskers(t *testing.T) {
+	s := sheet()
+	c := &s.Parts[0].Charts[0]
+	c.Kind = "boxes"
+	c.Series[0].Reach = [][3]float64{{1, -1, 4}, {math.NaN(), 0, 0}}
+	var b bytes.Buffer
+	if err := WriteSheet(&b, s); err != nil {
+		t.Fatal(err)
+	}
+	chart := pageData(t, b.String())["charts"].([]any)[0].(map[string]any)
+	reach := chart["series"].([]any)[0].(map[string]any)["reach"].([]any)
+	if chart["kind"] != "boxes" || len(reach) != 2 || reach[0].([]any)[2] != 4.0 || reach[1] != nil {
+		t.Errorf("the page's data: %v", chart)
+	}
+	c.Series[0].Reach = c.Series[0].Reach[:1]
+	if err := WriteSheet(&bytes.Buffer{}, s); err == nil || !strings.Contains(err.Error(), "2 categories, and 1 whiskers of ours") {
+		t.Errorf("%v", err)
+	}
+}

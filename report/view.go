@@ -28,6 +28,7 @@ type view struct {
 	Cluster clusterView
 	Groups  []groupTable
 
+	Steering []steeringView
 	Locality *localityTable
 	Observed *observedView
 
@@ -111,6 +112,7 @@ func newView(d Data) *view {
 	v.Observed = newObserved(d.Runs, v.Runs)
 	v.Cluster = newClusterView(d.Runs, names)
 	v.Groups = groupTables(d.Runs, names)
+	v.Steering = steeringViews(d.Runs, v.Runs)
 	v.Style = template.CSS(read("page.css")) //nolint:gosec // our own file
 	var script strings.Builder
 	for _, name := range scripts {

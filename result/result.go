@@ -28,6 +28,8 @@ type Run struct {
 	Locality  Locality `json:"locality"`
 	Traffic   *Traffic `json:"traffic,omitempty"` // of a run with a network
 
+	Steering *Steering `json:"steering,omitempty"` // of a run in which a policy moved settings
+
 	ByQueue []Group `json:"by_queue"`
 	ByUser  []Group `json:"by_user"`
 	ByClass []Group `json:"by_class"`

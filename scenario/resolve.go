@@ -41,6 +41,16 @@ type NamedPolicy struct {
 	Name string
 	New  func() (policy.Policy, error)
 	RM   func() (rm.Scheduler, error) // instead of New, with a YARN clock
+
+	Steer *Steer // who moves its settings while jobs run; nil: nobody
+}
+
+// Title names the scheduler with who steers it.
+func (p *NamedPolicy) Title() string {
+	if p.Steer == nil {
+		return p.Name
+	}
+	return p.Name + " + " + p.Steer.Name
 }
 
 // Work is where the jobs come from.
@@ -98,6 +108,9 @@ func (s Scenario) Resolve() (*Setup, error) {
 			return nil, err
 		}
 		out.Policies = append(out.Policies, p)
+	}
+	if err := s.resolveSteering(out); err != nil {
+		return nil, err
 	}
 	if out.Work, err = s.work(); err != nil {
 		return nil, err
@@ -291,13 +304,18 @@ func hash(paths []string) (string, error) {
 }
 
 // Echo is what the result of a run says that it is of.
-func (s *Setup) Echo(scheduler string, seed uint64) result.Scenario {
+func (s *Setup) Echo(p NamedPolicy, seed uint64) result.Scenario {
 	one := s.Scenario
-	one.Schedulers, one.Seed, one.Seeds = []string{scheduler}, seed, 1
+	one.Schedulers, one.Seed, one.Seeds = []string{p.Name}, seed, 1
+	if one.Steering.Policies = nil; p.Steer != nil {
+		one.Steering.Policies = []string{p.Steer.Name}
+	} else {
+		one.Steering = nobodySteers()
+	}
 	return result.Scenario{
 		Workload: s.Work.Title, WorkloadSHA256: s.Work.SHA256,
 		Cluster: s.Scenario.Cluster, ClusterTitle: s.Cluster.String(),
-		Scheduler: scheduler, Model: s.Scenario.Changed(), Seed: seed,
+		Scheduler: p.Title(), Model: one.Changed(), Seed: seed,
 		Command: one.Command("simulate"),
 	}
 }
@@ -308,5 +326,5 @@ func (s *Setup) Assumptions() []string {
 	if s.Timing != nil {
 		return append(of, s.Scenario.Yarn.assumptions(s.Timing)...)
 	}
-	return slices.Concat(of, s.Scenario.Assumptions(), s.dataAssumptions())
+	return slices.Concat(of, s.Scenario.Assumptions(), s.dataAssumptions(), s.steeringAssumptions())
 }

@@ -13,6 +13,8 @@
 //	  heartbeat: 1s
 //	yarn:                           # play a YARN cluster with its heartbeats and delays
 //	  clock: hadoop
+//	steering:                       # somebody moves a setting of the scheduler while jobs run
+//	  steer: cbtws
 //	trace:                          # what a trace without task lengths is given
 //	  block: 128MB
 //
@@ -49,13 +51,14 @@ type Scenario struct {
 	Model       sim.Model
 	Data        Data
 	Yarn        Yarn
+	Steering    Steering
 	Trace       trace.Options // how traces are read, and what they are given where they do not say
 	Given       []string      // names of the settings that a person gave, be it as they are anyway; sorted
 }
 
 // Default is a scenario in which nothing has been asked for yet.
 func Default() Scenario {
-	return Scenario{Seed: 1, Seeds: 1, ScaleLoad: 1, ScaleLength: 1, Data: Data{Tolerance: defaultTolerance}, Yarn: idealYarn(), Trace: trace.Defaults()}
+	return Scenario{Seed: 1, Seeds: 1, ScaleLoad: 1, ScaleLength: 1, Data: Data{Tolerance: defaultTolerance}, Yarn: idealYarn(), Steering: nobodySteers(), Trace: trace.Defaults()}
 }
 
 // said notes that a person gave a setting.
@@ -109,7 +112,7 @@ func read(root *yamlfile.Node) (Scenario, error) {
 }
 
 // sections are the groups of settings that a file indents.
-var sections = []string{"model", "yarn", "trace"}
+var sections = []string{"model", "yarn", "steering", "trace"}
 
 // section returns the keys of one section and how each is taken into s.
 func section(s *Scenario, name string) (yamlfile.Keys, []string) {

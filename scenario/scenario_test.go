@@ -96,6 +96,11 @@ func arbitrary(t *rapid.T) Scenario {
 	s.Yarn.Site = rapid.SampledFrom([]string{"", "conf/yarn-site.xml"}).Draw(t, "site")
 	s.Yarn.MasterStart = unit.Time(rapid.Int64Range(-1, int64(unit.Day)).Draw(t, "master-start"))
 	s.Yarn.Linger = unit.Time(rapid.Int64Range(-1, int64(unit.Day)).Draw(t, "linger"))
+	s.Steering.Policies = rapid.SliceOfN(rapid.SampledFrom([]string{NoSteering, "cbt", "static"}), 0, 3).Draw(t, "steer")
+	s.Steering.Queue = rapid.SampledFrom([]string{"root.default", "root.a.b"}).Draw(t, "steer-queue")
+	s.Steering.Delay = rapid.SampledFrom([]string{AutoDelay, FairFile, AtOnce, "2500ms"}).Draw(t, "steer-delay")
+	s.Steering.Sense = unit.Time(span.Draw(t, "steer-sense"))
+	s.Steering.Set = rapid.SliceOfN(rapid.SampledFrom([]string{"slots=yes", "value=0.25"}), 0, 2).Draw(t, "steer-set")
 	s.Trace.SWIM.Block = unit.Bytes(rapid.Int64Range(1, 1<<40).Draw(t, "block"))
 	s.Trace.SWIM.MapRate = float64(rapid.Int64Range(1, 1<<40).Draw(t, "map-rate"))
 	s.Trace.SWIM.SlowStart = rapid.Float64Range(0, 1).Draw(t, "slow-start")
@@ -108,6 +113,12 @@ func arbitrary(t *rapid.T) Scenario {
 	}
 	if len(s.Schedulers) == 0 {
 		s.Schedulers = nil
+	}
+	if len(s.Steering.Policies) == 0 {
+		s.Steering.Policies = nil
+	}
+	if len(s.Steering.Set) == 0 {
+		s.Steering.Set = nil
 	}
 	if len(s.Trace.Queues) == 0 {
 		s.Trace.Queues = nil

@@ -56,7 +56,7 @@ func (t *Setting) reset(s *Scenario) {
 }
 
 // Settings lists every setting, in the order of help.
-var Settings = slices.Concat(firstSettings(), copySettings(), dataSettings(), yarnSettings(), traceSettings())
+var Settings = slices.Concat(firstSettings(), copySettings(), dataSettings(), yarnSettings(), steeringSettings(), traceSettings())
 
 func firstSettings() []Setting {
 	return []Setting{

@@ -42,7 +42,7 @@ type Config struct {
 	NewPolicy func() (policy.Policy, error)
 	Model     Model
 	Seed      uint64
-	Sink      Sink
+	Sink      Sink   // nil: nobody listens
 	Alone     *Alone // times on an empty cluster, shared between runs of the same seed; nil: made for this run
 	NoAlone   bool   // leave JobRecord.Alone 0: nobody asks for slowdowns, or a worker plays tasks whose stages give no length
 

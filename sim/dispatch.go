@@ -29,6 +29,9 @@ func (p *pool) dispatch() {
 
 // offerNode hands out the free room of one node.
 func (p *pool) offerNode(n *policy.Node) {
+	if p.e.unfit(n.Index) {
+		return
+	}
 	p.offer.Now, p.offer.Node = p.e.now, n
 	for given := 1; p.waiting > 0 && p.asks.least.Fits(n.Free); given++ {
 		p.refused = 0
@@ -91,7 +94,7 @@ func (p *pool) tryAnyNode(v *policy.Job) policy.Verdict {
 	default:
 		at = p.findRoom(v.Ask)
 	}
-	if at < 0 {
+	if at < 0 || e.unfit(at) {
 		return p.pass()
 	}
 	n := &p.nodes[at]
@@ -168,7 +171,7 @@ func (e *engine) start(p *pool, j *job, n *policy.Node, near policy.Near, number
 		}
 	case front == policy.MasterStage:
 		j.master = e.newRecord(j.index, n.Index, int16(front))
-		e.q.Push(e.now+e.model.StartUp, evUp|uint64(j.master), 0)
+		e.q.Push(e.now+e.masterStart(j), evUp|uint64(j.master), 0)
 	default:
 		e.startKept(j, e.newRecord(j.index, n.Index, int16(front)))
 	}
@@ -188,6 +191,15 @@ func (e *engine) start(p *pool, j *job, n *policy.Node, near policy.Near, number
 	if dry {
 		e.refresh(j) // the last task of a stage has started: the next stage may open
 	}
+}
+
+// masterStart is how long a job's master takes from its container to its first request. Where a worker plays the tasks, a job may
+// say it; otherwise a master starts as any container does.
+func (e *engine) masterStart(j *job) unit.Time {
+	if e.cfg.Worker != nil && j.src.MasterStart > 0 {
+		return j.src.MasterStart
+	}
+	return e.model.StartUp
 }
 
 // take removes one task from those pending: the one that was chosen, one that must run again, or the next.

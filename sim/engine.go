@@ -83,6 +83,7 @@ type engine struct {
 	shapes    []unit.Resources
 
 	handed    Task         // the one that is being handed to the worker
+	fitter    Fitter       // nil: every node may get containers
 	spec      *speculation // nil: no task gets a copy
 	timer     policy.Timer
 	idle      int             // ticks in a row at which nothing changed and nothing else was going to happen
@@ -110,6 +111,9 @@ func newEngine(c Config) (*engine, error) {
 	if err := c.Cluster.Validate(); err != nil {
 		return nil, err
 	}
+	if c.Sink == nil {
+		c.Sink = nowhere{}
+	}
 	e := &engine{cfg: c, described: c.Cluster, model: c.Model, freeTask: -1, alone: c.Alone, line: timeline.New(c.Model.Sample)}
 	if e.alone == nil && !e.cfg.NoAlone {
 		e.alone = NewAlone(c.Cluster, c.Model, c.Seed)
@@ -123,8 +127,9 @@ func newEngine(c Config) (*engine, error) {
 	if e.model.Attempts > math.MaxUint16 {
 		return nil, fmt.Errorf("%d attempts of a task: at most %d", e.model.Attempts, math.MaxUint16)
 	}
-	if e.model.StartUp < 0 || e.model.StartUp > unit.Day || c.Delays.Sense < 0 || c.Delays.Job < 0 || c.Delays.Queue < 0 {
-		return nil, fmt.Errorf("start-up of %v, delays of %+v: none may be negative, and a start-up is at most a day", e.model.StartUp, c.Delays)
+	d := &c.Delays
+	if e.model.StartUp < 0 || e.model.StartUp > unit.Day || min(d.Sense, d.Job, d.Queue, d.Poll, d.Age) < 0 {
+		return nil, fmt.Errorf("start-up of %v, delays of %+v: none may be negative, and a start-up is at most a day", e.model.StartUp, *d)
 	}
 	if e.model.FailTask < 0 || e.model.FailTask >= 1 {
 		return nil, fmt.Errorf("the probability that a task fails is %v: it must be at least 0 and less than 1", e.model.FailTask)

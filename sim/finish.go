@@ -19,6 +19,7 @@ func (e *engine) finish() {
 		e.cfg.Sink.Job(&j.rec)
 	}
 	if e.steering != nil {
+		e.steering.restore()
 		e.sum.Receipts = e.steering.receipts
 	}
 	if t, ok := e.cfg.Worker.(interface{ Traffic() *Traffic }); ok {
@@ -50,6 +51,8 @@ func (e *engine) whyStuck(j *job, masters, total unit.Resources) string {
 		case 2*masters.Mem > total.Mem:
 			return fmt.Sprintf("the masters of jobs hold %d of %d MiB: limit them (maximum-am-resource-percent, maxAMShare), make them smaller, or add nodes",
 				masters.Mem, total.Mem)
+		case e.allUnfit():
+			return "no node may get a container: their disks hold more than they may"
 		case p.rooms.find(v.Ask, 0) < 0:
 			return fmt.Sprintf("no node has room for a container of %v", v.Ask)
 		}

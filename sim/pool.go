@@ -88,6 +88,7 @@ const (
 	seedBlocks
 	seedFailures
 	seedStragglers
+	seedPolls
 )
 
 // StageSeed is what the task lengths of a stage are drawn from in a run with a seed, for the job that arrives as number seq. Every
@@ -113,6 +114,9 @@ func (p *pool) resized() {
 	}
 	p.order.Resized(c)
 	p.changed()
+	if p.e.steering != nil {
+		p.e.steering.eyes.sized = false
+	}
 }
 
 func (e *engine) layOut(c *cluster.Cluster) {

@@ -21,6 +21,7 @@ type stage struct {
 	open     bool      // may take containers
 	released bool      // every stage it needs is complete: its tasks may work
 	settled  bool      // it, and every stage it needs, has started all its tasks
+	freed    unit.Time // when it was released
 	waits    int32     // list of tasks that hold a container and wait for other stages; -1: none
 	fixed    unit.Time // task length, where all are alike; -1 otherwise
 	near     *nearness
@@ -73,7 +74,7 @@ func (e *engine) refresh(j *job) {
 		}
 		s.settled = settled && s.pending == 0
 		if released && !s.released {
-			s.released = true
+			s.released, s.freed = true, e.now
 			e.release(j, i)
 		}
 		if open && !s.open {

@@ -36,6 +36,31 @@ type Worker interface {
 	Progress(id int32) float64
 }
 
+// Idler is implemented by workers that know how busy the processors are.
+type Idler interface {
+	// CPUIdle is the share of processor time that was idle over the last second, 0 to 1; waiting for a disk is not idle.
+	// Negative: not known.
+	CPUIdle() float64
+}
+
+// Fitter is implemented by workers that know of nodes that are to get no container for a time, as a NodeManager whose disks are
+// nearly full gets none. What runs there goes on.
+type Fitter interface {
+	Fit(node int32) bool
+}
+
+// unfit says whether a node is to get no container now.
+func (e *engine) unfit(node int32) bool { return e.fitter != nil && !e.fitter.Fit(node) }
+
+func (e *engine) allUnfit() bool {
+	for i := range e.cfg.Cluster.Nodes {
+		if !e.unfit(int32(i)) {
+			return false
+		}
+	}
+	return true
+}
+
 // Task is a task that has got its container.
 type Task struct {
 	ID      int32 // unique among those that run; used again after Done or Stopped
@@ -137,6 +162,7 @@ func (e *engine) bindWorker() error {
 	if e.model.FailTask > 0 {
 		return errors.New("tasks that fail at random are not played together with a model of what tasks do; leave out one of them")
 	}
+	e.fitter, _ = e.cfg.Worker.(Fitter)
 	return e.cfg.Worker.Bind(host{e})
 }
 

@@ -14,6 +14,7 @@ package whatif
 import (
 	"context"
 	"fmt"
+	"io"
 	"runtime"
 	"slices"
 	"sync"
@@ -32,6 +33,8 @@ type Scheduler struct {
 	Name string // as typed
 	New  func() (policy.Policy, error)
 	RM   func() (rm.Scheduler, error) // instead of New, when the plan has a Timing
+
+	Steer *Steer // who moves its settings while jobs run; nil: nobody. Not with a Timing
 }
 
 // Plan is what to compare. The first scheduler is the one that the others are compared with.
@@ -55,6 +58,8 @@ type Plan struct {
 	Pictures bool
 	// Watch, if set, returns one more sink for a run (or nil), such as a folder to write into.
 	Watch func(scheduler, seed int) sim.Sink
+	// SteerLog, if set, returns where the decisions of a steered run are written, a line each, or nil.
+	SteerLog func(scheduler, seed int) io.Writer
 	// Workers is the number of runs at once; 0: as many as there are processors.
 	Workers int
 	// Progress, if set, is told which share of all the work is done (negative when nobody knows) and how many jobs have
@@ -232,7 +237,11 @@ func (c *crew) run(ctx context.Context, scheduler, seed int) error {
 	}
 	at := seed*len(p.Schedulers) + scheduler
 	progress := func(g sim.Progress) { c.told(at, share(g.Finished, work.total), g.Finished) }
-	sum, err := p.play(ctx, who, number, work, sink, progress)
+	helm, err := p.helm(scheduler, seed)
+	if err != nil {
+		return wrap(err)
+	}
+	sum, err := p.play(ctx, who, number, work, sink, helm, progress)
 	notes := work.close()
 	assumptions := append(slices.Clone(p.Assumptions), notes...)
 	if err != nil {
@@ -242,7 +251,11 @@ func (c *crew) run(ctx context.Context, scheduler, seed int) error {
 	if p.Scenario != nil {
 		sc = p.Scenario(who.Name, number)
 	}
-	c.runs[scheduler][seed] = collector.Finish(sum, sc, assumptions)
+	run := collector.Finish(sum, sc, assumptions)
+	if run.Steering, err = helm.finish(sum.Receipts); err != nil {
+		return wrap(err)
+	}
+	c.runs[scheduler][seed] = run
 	if scheduler == 0 && seed == 0 {
 		c.read = notes
 	}
@@ -264,7 +277,7 @@ func (p *Plan) try(s Scheduler) (err error) {
 }
 
 // play runs one scheduler with one seed in the engine that the plan asks for.
-func (p *Plan) play(ctx context.Context, who Scheduler, seed uint64, work *opened, sink sim.Sink, progress func(sim.Progress)) (sim.Summary, error) {
+func (p *Plan) play(ctx context.Context, who Scheduler, seed uint64, work *opened, sink sim.Sink, at *helm, progress func(sim.Progress)) (sim.Summary, error) {
 	if p.Timing != nil {
 		return yarn.Run(ctx, yarn.Config{
 			Cluster: p.Cluster, Source: work.src, NewScheduler: who.RM, Timing: *p.Timing, Seed: seed, Sink: sink, Alone: work.alone,
@@ -277,6 +290,9 @@ func (p *Plan) play(ctx context.Context, who Scheduler, seed uint64, work *opene
 	}
 	if p.NewWorker != nil {
 		c.Worker = p.NewWorker()
+	}
+	if at != nil {
+		c.Steerer, c.Delays = at, at.who.Delays
 	}
 	return sim.Run(ctx, c)
 }

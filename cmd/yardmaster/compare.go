@@ -26,6 +26,7 @@ taken seed by seed. A scenario that names one scheduler is compared with the one
 		Example: `  yardmaster compare --workload jobs.parquet --cluster 600x6/30 --scheduler fifo --scheduler fair --seeds 5
   yardmaster compare --workload jobs.parquet --cluster 600x6/30 --scheduler ./capacity-now.xml --scheduler ./capacity-new.xml --report cmp.html
   yardmaster compare mycluster --scheduler ./capacity-new.xml
+  yardmaster compare mycluster --scheduler ./fair-scheduler.xml --steer none --steer cbtws
   yardmaster compare scenario.yaml --json`,
 		Args: oneScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -37,7 +38,7 @@ taken seed by seed. A scenario that names one scheduler is compared with the one
 			if s.Schedulers, err = besideOwn(s.Schedulers, args); err != nil {
 				return err
 			}
-			if len(s.Schedulers) == 1 {
+			if len(s.Schedulers) == 1 && len(s.Steering.Policies) < 2 {
 				return misuse("Add another --scheduler, or use \"yardmaster simulate\".", "compare needs at least two schedulers")
 			}
 			setup, err := resolve(s)
@@ -49,7 +50,7 @@ taken seed by seed. A scenario that names one scheduler is compared with the one
 				return err
 			}
 			defer files.discard()
-			c, err := compare(cmd.Context(), "comparing", setup, 0, out.report != "", nil)
+			c, err := compare(cmd.Context(), "comparing", setup, 0, out.report != "", nil, nil)
 			if err != nil {
 				return err
 			}

@@ -45,7 +45,7 @@ It needs no data and takes a few seconds.`,
 			say(w, fmt.Sprintf("A made-up afternoon on %s, under three schedulers, %d seeds.", setup.Cluster, s.Seeds))
 			fmt.Fprintln(w)
 			show(w)
-			c, err := compare(cmd.Context(), "comparing", setup, 0, true, nil)
+			c, err := compare(cmd.Context(), "comparing", setup, 0, true, nil, nil)
 			if err != nil {
 				return err
 			}

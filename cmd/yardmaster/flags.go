@@ -14,6 +14,7 @@ import (
 	"github.com/yardmaster/yardmaster/internal/yamlfile"
 	"github.com/yardmaster/yardmaster/policy/all"
 	"github.com/yardmaster/yardmaster/scenario"
+	"github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/workload/input"
 	"github.com/yardmaster/yardmaster/workload/synth"
 	"github.com/yardmaster/yardmaster/workload/trace"
@@ -50,7 +51,7 @@ func (t *typed) Set(v string) error {
 // scenarioFlags are the flags of a verb that takes a scenario, one for each setting.
 type scenarioFlags struct{ flags []*typed }
 
-var sectionHeading = map[string]string{"": headings[0], "model": headings[1], "trace": headings[2], "yarn": headings[5]}
+var sectionHeading = map[string]string{"": headings[0], "model": headings[1], "trace": headings[2], "yarn": headings[5], "steering": headings[8]}
 
 // add gives a command the flags of all settings for which want holds.
 func (f *scenarioFlags) add(cmd *cobra.Command, want func(*scenario.Setting) bool) {
@@ -84,6 +85,7 @@ func (f *scenarioFlags) add(cmd *cobra.Command, want func(*scenario.Setting) boo
 		}
 		return names
 	}, cobra.ShellCompDirectiveDefault)
+	complete(cmd, "steer", marp.Names, cobra.ShellCompDirectiveNoFileComp)
 	complete(cmd, "cluster", func() []string {
 		return []string{"40x8/4\t40 nodes of 8 containers in 4 racks", "600x6/30\t600 nodes of 6 containers in 30 racks", "3000x20/150\t3000 nodes of 20 containers in 150 racks"}
 	}, cobra.ShellCompDirectiveDefault)

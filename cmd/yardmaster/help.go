@@ -17,9 +17,9 @@ const groupKey = "group"
 
 // headings are the groups of flags; helpOrder is the order of help.
 var headings = []string{"Scenario", "Model of the cluster", "What a trace without task lengths is given", "Output", "Flags", "Clock of a YARN cluster",
-	"Where the history is", "Who asks"}
+	"Where the history is", "Who asks", "Steering", "Cluster", "Policy"}
 
-var helpOrder = []string{headings[6], headings[7], headings[0], headings[1], headings[5], headings[2], headings[3], headings[4]}
+var helpOrder = []string{headings[9], headings[10], headings[6], headings[7], headings[0], headings[1], headings[5], headings[8], headings[2], headings[3], headings[4]}
 
 func setGroup(fs *pflag.FlagSet, name, heading string) {
 	if err := fs.SetAnnotation(name, groupKey, []string{heading}); err != nil {

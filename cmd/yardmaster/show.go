@@ -46,6 +46,7 @@ func showRun(w io.Writer, r *result.Run, headline string) {
 		t.Add(cells...)
 	}
 	fmt.Fprintf(w, "\n%s\n", draw(t))
+	showChanges(w, r.Steering, ink)
 	if len(r.ByQueue) > 1 && len(r.ByQueue) <= 12 {
 		showQueues(w, r.ByQueue, ink)
 	}
@@ -90,6 +91,11 @@ func showCounts(w io.Writer, r *result.Run) {
 	if n := r.Traffic; n != nil {
 		for i, line := range trafficLines(n) {
 			t.Add([]string{"network", ""}[i], line)
+		}
+	}
+	if r.Steering != nil {
+		for i, line := range steeringLines(r.Steering) {
+			t.Add([]string{"steering", "", "", ""}[i], line)
 		}
 	}
 	fmt.Fprint(w, draw(t))

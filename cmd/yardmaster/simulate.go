@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -19,6 +21,7 @@ func newSimulate() *cobra.Command {
 		flags scenarioFlags
 		out   output
 		dir   string
+		log   string
 	)
 	cmd := &cobra.Command{
 		Use:   "simulate [SCENARIO.yaml | DIR]",
@@ -44,12 +47,20 @@ same result, byte for byte.`,
 				fmt.Fprintf(cmd.ErrOrStderr(), "note: simulate runs one seed (%d); \"yardmaster compare\" runs all %d\n", s.Seed, s.Seeds)
 				s.Seeds = 1
 			}
-			return simulate(cmd, s, out, dir)
+			switch n := len(s.Steering.Policies); {
+			case n > 1:
+				return misuse("Choose one with --steer, or use \"yardmaster compare\".", "simulate runs under one steering policy, not %d", n)
+			case log != "" && (n == 0 || s.Steering.Policies[0] == scenario.NoSteering):
+				return misuse("Add --steer, or leave it out.", "--steer-log writes the decisions of a steering policy, and there is none")
+			}
+			return simulate(cmd, s, out, dir, log)
 		},
 	}
 	flags.add(cmd, func(t *scenario.Setting) bool { return t.Name != "seeds" })
 	cmd.Flags().StringVar(&dir, "out", "", "write jobs.parquet, timeline.parquet and result.json into folder `DIR`")
+	cmd.Flags().StringVar(&log, "steer-log", "", "write the decisions of the steering policy to `FILE`, a line each")
 	setGroup(cmd.Flags(), "out", headings[3])
+	setGroup(cmd.Flags(), "steer-log", headings[3])
 	out.add(cmd)
 	return cmd
 }
@@ -57,7 +68,7 @@ same result, byte for byte.`,
 // oneRun is the number of jobs that a single run reads ahead, so that it knows how far it is.
 const oneRun = 100_000
 
-func simulate(cmd *cobra.Command, s scenario.Scenario, out output, dir string) error {
+func simulate(cmd *cobra.Command, s scenario.Scenario, out output, dir, log string) error {
 	watch := startWatch()
 	ctx, w := cmd.Context(), cmd.OutOrStdout()
 	setup, err := resolve(s)
@@ -76,12 +87,22 @@ func simulate(cmd *cobra.Command, s scenario.Scenario, out output, dir string) e
 		return err
 	}
 	defer files.discard()
+	logFile, err := prepare(ctx, log)
+	if err != nil {
+		return fmt.Errorf("steer-log: %w", err)
+	}
+	defer logFile.discard()
+	var lines bytes.Buffer
+	var decisions io.Writer
+	if log != "" {
+		decisions = &lines
+	}
 	c, err := compare(ctx, "simulating", setup, oneRun, out.report != "", func(int, int) sim.Sink {
 		if folder == nil {
 			return nil
 		}
 		return folder
-	})
+	}, decisions)
 	if err != nil {
 		return err
 	}
@@ -97,7 +118,7 @@ func simulate(cmd *cobra.Command, s scenario.Scenario, out output, dir string) e
 	}
 	err = errors.Join(err, writeFolder(folder, dir, run),
 		writeReport(files.report, "One run under "+run.Scenario.Scheduler, run.Scenario.Command, setup, c),
-		watch.write(files.timing, run.Events))
+		watch.write(files.timing, run.Events), writeSteerLog(logFile, &lines))
 	switch {
 	case err != nil:
 		return err
@@ -109,6 +130,14 @@ func simulate(cmd *cobra.Command, s scenario.Scenario, out output, dir string) e
 		return errPartial
 	case run.Jobs.Finished == 0:
 		return errIdle(run.Scenario.Scheduler)
+	}
+	return nil
+}
+
+// writeSteerLog writes the decisions of a steering policy, if they are asked for.
+func writeSteerLog(to *outFile, lines *bytes.Buffer) error {
+	if err := to.write(func(w io.Writer) error { _, err := lines.WriteTo(w); return err }); err != nil {
+		return fmt.Errorf("steer-log: %w", err)
 	}
 	return nil
 }

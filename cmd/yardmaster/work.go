@@ -68,7 +68,7 @@ func (o *outputs) discard() {
 var errPartial = fmt.Errorf("stopped before the end: the results are partial")
 
 // compare runs a scenario under its schedulers and seeds, with a progress line.
-func compare(ctx context.Context, label string, setup *scenario.Setup, inMemory int, pictures bool, watch func(scheduler, seed int) sim.Sink) (*whatif.Comparison, error) {
+func compare(ctx context.Context, label string, setup *scenario.Setup, inMemory int, pictures bool, watch func(scheduler, seed int) sim.Sink, steerLog io.Writer) (*whatif.Comparison, error) {
 	line := term.NewProgress(os.Stderr, label)
 	defer line.End()
 	s := &setup.Scenario
@@ -76,6 +76,9 @@ func compare(ctx context.Context, label string, setup *scenario.Setup, inMemory 
 		Cluster: setup.Cluster, Model: s.Model, Timing: setup.Timing, NewWorker: setup.NewWorker, NoAlone: setup.Phases != nil, Version: build.Version(), Assumptions: setup.Assumptions(),
 		Pictures: pictures, Watch: watch,
 		Workload: whatif.Workload{Open: setup.Work.Open, Same: !setup.Work.Drawn, Jobs: setup.Work.Jobs, InMemory: inMemory},
+	}
+	if steerLog != nil {
+		plan.SteerLog = func(int, int) io.Writer { return steerLog }
 	}
 	if setup.Work.Once {
 		plan.Workload.InMemory = math.MaxInt // all runs share what was read
@@ -86,10 +89,11 @@ func compare(ctx context.Context, label string, setup *scenario.Setup, inMemory 
 	if line.Active() {
 		plan.Progress = func(done float64, jobs int64) { line.Set(done, count(jobs)+" jobs") }
 	}
-	typed := map[string]string{}
+	typed := map[string]scenario.NamedPolicy{}
 	for i, name := range apart(setup.Policies) {
-		typed[name] = setup.Policies[i].Name
-		plan.Schedulers = append(plan.Schedulers, whatif.Scheduler{Name: name, New: setup.Policies[i].New, RM: setup.Policies[i].RM})
+		p := setup.Policies[i]
+		typed[name] = p
+		plan.Schedulers = append(plan.Schedulers, whatif.Scheduler{Name: name, New: p.New, RM: p.RM, Steer: (*whatif.Steer)(p.Steer)})
 	}
 	plan.Scenario = func(scheduler string, seed uint64) result.Scenario { return setup.Echo(typed[scheduler], seed) }
 	for i := range s.Seeds {
@@ -106,10 +110,10 @@ func compare(ctx context.Context, label string, setup *scenario.Setup, inMemory 
 func apart(policies []scenario.NamedPolicy) []string {
 	seen := map[string]int{}
 	names := make([]string, len(policies))
-	for i, p := range policies {
-		names[i] = p.Name
-		if seen[p.Name]++; seen[p.Name] > 1 {
-			names[i] = fmt.Sprintf("%s (%d)", p.Name, seen[p.Name])
+	for i := range policies {
+		names[i] = policies[i].Title()
+		if seen[names[i]]++; seen[names[i]] > 1 {
+			names[i] = fmt.Sprintf("%s (%d)", names[i], seen[names[i]])
 		}
 	}
 	return names
@@ -182,6 +186,11 @@ func writeReport(to *outFile, title, command string, setup *scenario.Setup, c *w
 	for s, runs := range c.Runs {
 		if n := runs[0].Traffic; n != nil {
 			d.Facts = append(d.Facts, report.Fact{Label: "network under " + c.Schedulers[s], Value: strings.Join(trafficLines(n), "; ")})
+		}
+	}
+	for s, runs := range c.Runs {
+		if st := runs[0].Steering; st != nil {
+			d.Facts = append(d.Facts, report.Fact{Label: "steering under " + c.Schedulers[s], Value: strings.Join(steeringLines(st), "; ")})
 		}
 	}
 	d.Commands = []string{command}

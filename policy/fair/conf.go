@@ -20,8 +20,14 @@ type limits struct {
 }
 
 // FromConf builds the queue tree of a fair-scheduler.xml. The file is only read: one can serve many runs.
-func FromConf(c *conf.Fair) (policy.Policy, error) {
+func FromConf(c *conf.Fair) (policy.Policy, error) { return fromConf(c, false) }
+
+// FromConfV2 is FromConf with the rule by which Hadoop 2 lets masters start: their memory alone counts, and the limit is rounded down.
+func FromConfV2(c *conf.Fair) (policy.Policy, error) { return fromConf(c, true) }
+
+func fromConf(c *conf.Fair, v2 bool) (policy.Policy, error) {
 	t := &Tree{
+		v2:    v2,
 		names: map[string]*queue{},
 		users: users{byName: map[string]*user{}, most: c.MaxAppsOf},
 		lanes: lanes{byKey: map[laneKey]*lane{}},

@@ -152,10 +152,21 @@ func (t *Tree) masterLimit(q *queue) unit.Resources {
 	if s.Mem == 0 {
 		s.Mem = min(t.total.Mem-t.used.Mem, q.max.Mem)
 	}
+	if t.v2 {
+		return unit.Resources{Mem: t.memoryLimit(q, s.Mem), Cores: math.MaxInt64 / 2}
+	}
 	if s.Cores == 0 {
 		s.Cores = min(t.total.Cores-t.used.Cores, q.max.Cores)
 	}
-	return unit.Resources{Mem: ceil(s.Mem, q.amShare), Cores: ceil(s.Cores, q.amShare)}
+	return unit.Resources{Mem: t.memoryLimit(q, s.Mem), Cores: ceil(s.Cores, q.amShare)}
+}
+
+// memoryLimit is the masters' part of a leaf's memory.
+func (t *Tree) memoryLimit(q *queue, share int64) int64 {
+	if t.v2 {
+		return int64(float64(share) * q.amShare)
+	}
+	return ceil(share, q.amShare)
 }
 
 func ceil(v int64, by float64) int64 { return int64(math.Ceil(float64(v) * by)) }
@@ -167,7 +178,7 @@ func (t *Tree) mastersFull(q *queue) bool {
 		return false
 	}
 	s := t.share(q)
-	return s.Mem > 0 && q.masters.Mem+q.lane.master.least.Mem > ceil(s.Mem, q.amShare)
+	return s.Mem > 0 && q.masters.Mem+q.lane.master.least.Mem > t.memoryLimit(q, s.Mem)
 }
 
 // recheckMasters looks again at the leaves that were full of masters.

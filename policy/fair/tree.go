@@ -16,7 +16,7 @@ import (
 //
 // Jobs have weight 1 and no minimum; equals go by arrival. A container is given only if usage + ask fits the maximum of
 // the leaf and of every queue above it, and a job's master only if the masters of its leaf together fit
-// ceil(maxAMShare x the leaf's fair share); see share.go. Jobs beyond maxRunningApps are parked; see admit.go.
+// ceil(maxAMShare x the leaf's fair share), or floor of the memory alone as in Hadoop 2; see share.go. Jobs beyond maxRunningApps are parked; see admit.go.
 //
 // Source: Hadoop 3.4, FairScheduler (FairSharePolicy, DominantResourceFairnessPolicy, FifoPolicy, ComputeFairShares,
 // MaxRunningAppsEnforcer). What differs: usage, demand and fair shares are known at once instead of every half second;
@@ -35,6 +35,7 @@ type Tree struct {
 	users       users
 	lanes       lanes
 
+	v2        bool     // masters are let in as by Hadoop 2
 	floors    bool     // some queue has a minimum share: demand is kept
 	version   int64    // of the fair shares: rises when the set of active queues, a weight or the cluster changes
 	barred    []*queue // leaves out of their parent's heaps because their masters are at the limit

@@ -1,5 +1,6 @@
 // Estimates over categories: a mean with its interval, upright as bars or points, or lying as effects with a line at zero. The source's
-// own values are hollow marks in the colour of the series that they belong to.
+// own values are hollow marks in the colour of the series that they belong to. Also curves, box plots, and spans: lying bars from low to high that
+// are darker up to the mean.
 
 function figure(v) {
   const a = Math.abs(v);
@@ -9,7 +10,7 @@ function figure(v) {
 }
 
 function addEstimates(spec) {
-  const lying = spec.kind === "effects";
+  const spans = spec.kind === "spans", curves = spec.kind === "lines", lying = spec.kind === "effects" || spans;
   const ours = spec.series.filter((s) => !s.paper), papers = spec.series.filter((s) => s.paper);
   // Places beside each other, for each series of ours, with the source's own on the same place where there are as many.
   const paired = papers.length === 0 || papers.length === ours.length;
@@ -32,7 +33,7 @@ function addEstimates(spec) {
 
   const bars = spec.kind === "bars", grounded = bars && !spec.log;
   const scale = spec.log ? log : (v) => v;
-  const values = spec.series.flatMap((s) => s.points.filter(Boolean).flat()).filter((v) => v !== null && (!spec.log || v > 0)).map(scale);
+  const values = spec.series.flatMap((s) => [...s.points, ...(s.reach || [])].filter(Boolean).flat()).filter((v) => v !== null && (!spec.log || v > 0)).map(scale);
   if (!values.length) return;
   const least = Math.min(...values, lying || grounded ? 0 : Infinity), most = Math.max(...values, lying || grounded ? 0 : -Infinity);
   const room = ((most - least) || Math.abs(most) || 1) * 0.06;
@@ -51,6 +52,22 @@ function addEstimates(spec) {
     if (s.paper) {
       const [x, y] = xy(p[0]), r = 4.5;
       children.push({ type: "polygon", shape: { points: [[x, y - r], [x + r, y], [x, y + r], [x - r, y]] }, style: { fill: colour("card"), stroke: ink, lineWidth: 1.6 } });
+      return { type: "group", children };
+    }
+    if (spans) {
+      const [x, y] = xy(p[1]), middle = xy(p[0])[0], end = xy(p[2])[0], height = Math.max(4, slot * 0.6);
+      for (const [a, b, dark] of [[x, middle, 0.9], [middle, end, 0.4]]) {
+        if (b > a) children.push({ type: "rect", shape: { x: a, y: y - height / 2, width: b - a, height }, style: { fill: mixed(ink, colour("card"), dark) } });
+      }
+      return { type: "group", children };
+    }
+    const whiskers = (s.reach || [])[params.dataIndex];
+    if (whiskers) {
+      const y = (v) => xy(v)[1], x = xy(p[0])[0], width = Math.max(6, slot * 0.7), stroke = { stroke: ink, lineWidth: 1.6, fill: "none" };
+      const flat = (v, w) => ({ type: "line", shape: { x1: x - w / 2, x2: x + w / 2, y1: y(v), y2: y(v) }, style: stroke });
+      for (const [a, b] of [[whiskers[1], p[1]], [p[2], whiskers[2]]]) children.push({ type: "line", shape: { x1: x, x2: x, y1: y(a), y2: y(b) }, style: stroke });
+      children.push({ type: "rect", shape: { x: x - width / 2, y: y(p[2]), width, height: Math.max(1, y(p[1]) - y(p[2])) }, style: { ...stroke, fill: mixed(ink, colour("card"), 0.35) } });
+      children.push(flat(p[0], width), flat(whiskers[1], width / 2), flat(whiskers[2], width / 2));
       return { type: "group", children };
     }
     if (bars) {
@@ -77,10 +94,10 @@ function addEstimates(spec) {
   const draw = (chart) => {
     const longest = Math.max(...spec.categories.map((c) => c.length));
     const wide = chart.getWidth(), perLabel = (wide - 60) / spec.categories.length;
-    const tilt = !lying && longest * 6.2 > perLabel ? 40 : 0;
+    const tilt = !lying && !curves && longest * 6.2 > perLabel ? 40 : 0;
     const category = {
       type: "category", data: spec.categories, inverse: lying, axisTick: { show: false }, axisLine: { ...line(), onZero: false }, splitLine: { show: false },
-      axisLabel: text({ interval: 0, rotate: tilt, color: colour("fg"), width: lying ? Math.min(longest * 6.4, wide * 0.4) : undefined, overflow: lying ? "break" : "none", hideOverlap: !lying }),
+      axisLabel: text({ interval: curves ? "auto" : 0, rotate: tilt, color: colour("fg"), width: lying ? Math.min(longest * 6.4 + 8, wide * 0.4) : undefined, overflow: lying ? "break" : "none", hideOverlap: !lying }),
     };
     const ticks = spec.log ? logTicks(from, to, lying ? 6 : 7) : null;
     const value = {
@@ -93,10 +110,11 @@ function addEstimates(spec) {
       ...base(),
       grid: { left: 8, right: 18, top: spec.unit && !lying ? 26 : 10, bottom: lying && spec.unit ? 24 : 6, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
       tooltip: tooltip({
-        trigger: "item",
-        formatter: (e) => {
+        trigger: curves ? "axis" : "item",
+        formatter: (hit) => {
+          const e = Array.isArray(hit) ? hit[0] : hit;
           const rows = spec.series.map((s) => [s, s.points[e.dataIndex]]).filter(([, p], k) => p && on[k])
-            .map(([s, p]) => `<tr><td>${esc(s.name)}</td><td>${figure(p[0])}${p[2] > p[1] ? ` (${figure(p[1])} to ${figure(p[2])})` : ""}</td></tr>`);
+            .map(([s, p]) => `<tr><td>${esc(s.name)}</td><td>${spans ? `${figure(p[1])} to ${figure(p[2])}, turns at ${figure(p[0])}` : `${figure(p[0])}${p[2] > p[1] ? ` (${figure(p[1])} to ${figure(p[2])})` : ""}`}</td></tr>`);
           return `<div class="tip"><b>${esc(spec.categories[e.dataIndex])}</b>${spec.unit ? `, ${esc(spec.unit)}` : ""}<table>${rows.join("")}</table></div>`;
         },
       }),
@@ -111,7 +129,10 @@ function addEstimates(spec) {
           id: "levels", type: "line", data: [], silent: true, tooltip: { show: false },
           markLine: { z: 0, symbol: "none", silent: true, label: { show: false }, lineStyle: { color: colour("line"), type: "solid", width: 1 }, data: (ticks || []).map((v) => (lying ? { xAxis: v } : { yAxis: v })) },
         },
-        ...spec.series.map((s, k) => ({
+        ...spec.series.map((s, k) => curves ? {
+          id: `s${k}`, name: s.name, type: "line", z: 3, showSymbol: false, silent: true, lineStyle: { color: hue(s), width: 1.6 }, itemStyle: { color: hue(s) },
+          data: spec.categories.map((_, i) => (on[k] && s.points[i] ? scale(s.points[i][0]) : null)),
+        } : ({
           id: `s${k}`, name: s.name, type: "custom", clip: false, z: s.paper ? 4 : 3, renderItem: item(s, k), encode: lying ? { x: 1, y: 0 } : { x: 0, y: 1 },
           data: spec.categories.map((_, i) => [i, s.points[i] ? scale(s.points[i][0]) : NaN]),
         })),

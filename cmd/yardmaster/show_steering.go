@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/internal/term"
+	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/steer/marp"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// steeringLines say who steered, what was decided, and which way the share went.
+func steeringLines(s *result.Steering) []string {
+	var kinds []string
+	for _, k := range s.Decisions {
+		kinds = append(kinds, count(k.Count)+" "+k.Kind)
+	}
+	lines := []string{
+		fmt.Sprintf("%s on %s, %s looks: %s", s.Policy, s.Queue, count(s.Looks), strings.Join(kinds, ", ")),
+		"what it saw was " + unit.FormatSeconds(s.Delays.Sense) + " old; a change was in force " + steerDelay(s.Delays),
+		fmt.Sprintf("share of masters %s found, %s to %s, %s at the end", decimal(s.Found), decimal(s.Least), decimal(s.Most), decimal(s.Final)),
+	}
+	if !s.Restored {
+		lines[2] += ": what was found was NOT put back"
+	}
+	for _, k := range s.Decisions {
+		switch {
+		case k.Kind != marp.Refuse.String():
+		case k.Count == s.Looks:
+			lines = append(lines, "it could act on nothing it saw: "+s.Blind)
+		case 2*k.Count > s.Looks:
+			lines = append(lines, "it could not act on most of what it saw; the last time: "+s.Blind)
+		}
+	}
+	return lines
+}
+
+func steerDelay(d result.SteerDelays) string {
+	switch {
+	case d.Poll > 0:
+		return fmt.Sprintf("at a poll of the file, every %s, that found it more than %s old", unit.FormatSeconds(d.Poll), unit.FormatSeconds(d.Age))
+	case d.Queue > 0:
+		return unit.FormatSeconds(d.Queue) + " later"
+	}
+	return "at once"
+}
+
+func decimal(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+
+// shownChanges are as many as fit a screen.
+const shownChanges = 20
+
+// showChanges prints what a steering policy changed.
+func showChanges(w io.Writer, s *result.Steering, ink term.Ink) {
+	if s == nil || len(s.Changes) == 0 {
+		return
+	}
+	t := term.Table{Head: []string{"share asked at", "in force", "old", "new", "why"}, Left: 5, Ink: ink}
+	for _, c := range s.Changes[:min(len(s.Changes), shownChanges)] {
+		force, old, why := unit.FormatSeconds(c.InForce), decimal(c.Old), c.Why
+		if c.Failed != "" {
+			force, old, why = "never", "", c.Why+"; "+c.Failed
+		}
+		t.Add(unit.FormatSeconds(c.Asked), force, old, decimal(c.New), why)
+	}
+	fmt.Fprintln(w, draw(t))
+	if more := int64(len(s.Changes)-shownChanges) + s.MoreChanges; more > 0 {
+		say(w, fmt.Sprintf("and %s more changes: the result (--json, --out) has them", count(more)))
+		fmt.Fprintln(w)
+	}
+}

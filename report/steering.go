@@ -1,0 +1,136 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/result"
+)
+
+// steeringView is what a steering policy did in one run: a picture without a script, and a table.
+type steeringView struct {
+	head
+	Policy, Queue        string
+	Lines                []string
+	Share, Running, Wait string // paths
+	Ticks                []tick
+	TopShare, TopJobs    string
+	Changes              []changeLine
+	More                 int64
+}
+
+type tick struct {
+	X      float64
+	Text   string
+	Anchor string
+}
+
+type changeLine struct {
+	Asked, InForce, Old, New, Why string
+	Failed                        bool
+}
+
+// Places in the picture.
+const (
+	steerLeft, steerRight = 60.0, 890.0
+	shareTop, shareFoot   = 14.0, 114.0
+	jobsTop, jobsFoot     = 140.0, 220.0
+	maxSteerLines         = 500
+)
+
+func steeringViews(runs []Run, heads []head) []steeringView {
+	var out []steeringView
+	for i, r := range runs[:min(len(runs), maxChartRuns)] {
+		if r.Result == nil || r.Result.Steering == nil {
+			continue
+		}
+		out = append(out, newSteeringView(r.Result.Steering, heads[i]))
+	}
+	return out
+}
+
+func newSteeringView(s *result.Steering, h head) steeringView {
+	v := steeringView{head: h, Policy: s.Policy, Queue: s.Queue, More: s.MoreChanges}
+	var kinds []string
+	for _, k := range s.Decisions {
+		kinds = append(kinds, commas(k.Count)+" "+k.Kind)
+	}
+	v.Lines = append(v.Lines, fmt.Sprintf("%s looks: %s", commas(s.Looks), strings.Join(kinds, ", ")),
+		fmt.Sprintf("share of masters: %s found, between %s and %s, %s at the end", plain(s.Found), plain(s.Least), plain(s.Most), plain(s.Final)))
+	if !s.Restored {
+		v.Lines = append(v.Lines, "what was found was not put back")
+	}
+	for i, c := range s.Changes {
+		if i == maxSteerLines {
+			v.More += int64(len(s.Changes) - i)
+			break
+		}
+		l := changeLine{Asked: figure(c.Asked, Seconds), InForce: figure(c.InForce, Seconds), Old: plain(c.Old), New: plain(c.New), Why: c.Why}
+		if c.Failed != "" {
+			l.Failed, l.InForce, l.Old, l.Why = true, "never", "", c.Why+"; "+c.Failed
+		}
+		v.Changes = append(v.Changes, l)
+	}
+	v.draw(s)
+	return v
+}
+
+// draw turns what the policy saw into steps, and the time into a few ticks.
+func (v *steeringView) draw(s *result.Steering) {
+	if len(s.Points) == 0 {
+		return
+	}
+	end, share, jobs := s.Points[len(s.Points)-1].At, 0.0, 1
+	if n := len(s.Changes); n > 0 {
+		end = max(end, s.Changes[n-1].InForce)
+	}
+	for _, p := range s.Points {
+		share, jobs = max(share, p.Share), max(jobs, p.Running, p.Waiting)
+	}
+	share = min(1, max(s.Most, share)*1.1)
+	begin := s.Points[0].At
+	x := func(t float64) float64 {
+		return steerLeft + (steerRight-steerLeft)*(t-begin)/max(end-begin, 1e-9)
+	}
+	y := func(part, top, foot float64) float64 { return foot - (foot-top)*min(1, max(0, part)) }
+	// What was seen of the share lags behind; the changes tell exactly when it was in force.
+	line := steps{}
+	line.to(x(begin), y(s.Found/max(share, 1e-9), shareTop, shareFoot))
+	for _, c := range s.Changes {
+		if c.Failed == "" {
+			line.to(x(c.InForce), y(c.New/max(share, 1e-9), shareTop, shareFoot))
+		}
+	}
+	v.Share = line.end(x(end))
+	var running, waiting steps
+	for _, p := range s.Points {
+		running.to(x(p.At), y(float64(p.Running)/float64(jobs), jobsTop, jobsFoot))
+		waiting.to(x(p.At), y(float64(p.Waiting)/float64(jobs), jobsTop, jobsFoot))
+	}
+	v.Running, v.Wait = running.end(x(end)), waiting.end(x(end))
+	v.TopShare, v.TopJobs = plain(math.Round(share*1000)/1000), strconv.Itoa(jobs)
+	for i, anchor := range []string{"start", "middle", "middle", "middle", "end"} {
+		t := begin + (end-begin)*float64(i)/4
+		v.Ticks = append(v.Ticks, tick{math.Round(x(t)*10) / 10, figure(t, Seconds), anchor})
+	}
+}
+
+// steps is a path that goes across before it goes up or down.
+type steps struct{ strings.Builder }
+
+func (s *steps) to(x, y float64) {
+	if s.Len() == 0 {
+		fmt.Fprintf(s, "M%.1f %.1f", x, y)
+		return
+	}
+	fmt.Fprintf(s, "H%.1fV%.1f", x, y)
+}
+
+func (s *steps) end(x float64) string {
+	fmt.Fprintf(s, "H%.1f", x)
+	return s.String()
+}
+
+func plain(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }

@@ -1,0 +1,209 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// eyes is what the yard's sensors keep between looks.
+type eyes struct {
+	sized  bool // total and nodes are of the present cluster
+	total  unit.Resources
+	nodes  int
+	gauges []policy.Gauge
+	index  map[string]int // of the queues in a snapshot
+	parts  [][2]float64   // by job: what running tasks have done, in tasks, of maps and of reduces
+}
+
+// Snapshot is what can be seen from outside now. It costs a step for each queue, job and running task.
+func (s *steering) Snapshot(context.Context) (steer.Snapshot, error) {
+	e := s.e
+	s.measure()
+	s.lookAtTasks()
+	snap := steer.Snapshot{Now: e.now, Total: s.eyes.total, Nodes: s.eyes.nodes, Queues: s.queues(), CPUIdle: -1}
+	tells, _ := e.pools[0].order.(policy.Gauges)
+	var masters int64
+	for _, j := range e.byArrival() {
+		name := e.line.Queues[j.queue].Name
+		if tells != nil {
+			name = tells.QueueOf(&j.views[0])
+		}
+		sj := steer.Job{
+			ID: j.src.ID, User: j.src.User, Queue: name, Priority: j.views[0].Priority,
+			Submitted: j.src.Submit, Started: j.rec.Start >= 0, Tasks: j.views[0].Tasks, Master: j.views[0].Master,
+		}
+		q := &snap.Queues[s.eyes.index[name]]
+		for k := range e.pools {
+			v := &j.views[k]
+			sj.Done += v.Done
+			sj.Pending += v.Pending
+			sj.Running += v.Running
+			q.Used = q.Used.Add(v.Used)
+			snap.Used = snap.Used.Add(v.Used)
+		}
+		if q.Containers += sj.Running; sj.Started {
+			q.Running++
+		} else {
+			q.Waiting++
+		}
+		if j.master >= 0 {
+			masters += j.src.Master.Cores
+		}
+		sj.Progress, sj.Maps = s.progress(j)
+		snap.Jobs = append(snap.Jobs, sj)
+	}
+	if w, ok := e.cfg.Worker.(Idler); ok {
+		snap.CPUIdle = w.CPUIdle()
+	} else if total := snap.Total.Cores; total > 0 {
+		snap.CPUIdle = max(0, 1-float64(snap.Used.Cores-masters)/float64(total)) // a scheduler may hand out more cores than there are
+	}
+	slices.SortFunc(snap.Queues, func(a, b steer.Queue) int { return cmp.Compare(a.Name, b.Name) })
+	return snap, nil
+}
+
+// measure adds up the nodes, once for each change of them.
+func (s *steering) measure() {
+	if s.eyes.sized {
+		return
+	}
+	s.eyes.sized, s.eyes.total, s.eyes.nodes = true, unit.Resources{}, 0
+	for i := range s.e.cfg.Cluster.Nodes {
+		up := false
+		for _, p := range s.e.pools {
+			n := &p.nodes[i]
+			up = up || !n.Total.IsZero()
+			s.eyes.total = s.eyes.total.Add(n.Total)
+		}
+		if up {
+			s.eyes.nodes++
+		}
+	}
+}
+
+// queues lists the queues as the scheduler knows them, or those that jobs have named.
+func (s *steering) queues() []steer.Queue {
+	e := s.e
+	var out []steer.Queue
+	if tells, ok := e.pools[0].order.(policy.Gauges); ok {
+		s.eyes.gauges = tells.Gauges(s.eyes.gauges[:0])
+		for _, g := range s.eyes.gauges {
+			out = append(out, steer.Queue{Name: g.Queue, Capacity: g.Capacity, Masters: g.Masters, MasterShare: decimal(g.MasterShare)})
+		}
+	} else {
+		for i := range e.line.Queues {
+			out = append(out, steer.Queue{Name: e.line.Queues[i].Name})
+		}
+	}
+	s.eyes.index = make(map[string]int, len(out))
+	for i := range out {
+		s.eyes.index[out[i].Name] = i
+	}
+	return out
+}
+
+// decimal is the number that a scheduler shows for one that it keeps in single precision: 0.1 and not 0.10000000149.
+func decimal(x float64) float64 {
+	single := float32(x)
+	if float64(single) != x {
+		return x
+	}
+	d, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', -1, 32), 64) // it was just made
+	return d
+}
+
+// lookAtTasks adds up, by job, how far the running tasks are.
+func (s *steering) lookAtTasks() {
+	e := s.e
+	s.eyes.parts = slices.Grow(s.eyes.parts[:0], len(e.jobs))[:len(e.jobs)]
+	clear(s.eyes.parts)
+	for t := range e.tasks {
+		tk := &e.tasks[t]
+		if tk.stage < 0 || tk.flags&(taskUnset|taskDead) != 0 {
+			continue
+		}
+		done := e.progressOf(int32(t))
+		if tk.flags&taskCopied != 0 && tk.in >= 0 { // the better of the two attempts counts
+			if tk.flags&taskCopy != 0 {
+				continue
+			}
+			done = max(done, e.progressOf(tk.in))
+		}
+		s.eyes.parts[tk.job][e.jobs[tk.job].stages[tk.stage].side()] += done
+	}
+}
+
+// Sides of a job: what its progress is counted in.
+const (
+	mapSide = iota
+	reduceSide
+)
+
+// side of a stage: those that need no other are maps.
+func (s *stage) side() int {
+	if len(s.after) == 0 {
+		return mapSide
+	}
+	return reduceSide
+}
+
+// progressOf is the share of a running task's work that is done.
+func (e *engine) progressOf(t int32) float64 {
+	tk := &e.tasks[t]
+	switch {
+	case tk.flags&taskEnding != 0:
+		return 1
+	case e.cfg.Worker != nil:
+		return e.cfg.Worker.Progress(t)
+	case tk.flags&taskWaits != 0:
+		return 0
+	}
+	j := e.jobs[tk.job]
+	began := tk.start
+	if tk.flags&taskInner == 0 {
+		began += e.model.StartUp
+	}
+	began = max(began, j.stages[tk.stage].freed)
+	if e.now <= began {
+		return 0
+	}
+	return min(1, float64(e.now-began)/float64(max(1, e.lengthOf(j, int(tk.stage), tk.number, tk.key()))))
+}
+
+// Parts of a job's progress as MapReduce's master reports it, in percent. The last 5 are for the clean-up, after which the job is gone.
+const (
+	setUpPart = 5
+	tasksPart = 90
+)
+
+// progress is a job's progress in percent and the share of its maps' work that is done. It is 0 until the job's master is up.
+func (s *steering) progress(j *job) (percent, maps float64) {
+	if !j.ready || j.rec.Start < 0 {
+		return 0, 0
+	}
+	var total [2]int64
+	done := s.eyes.parts[j.index]
+	for i := range j.stages {
+		st := &j.stages[i]
+		done[st.side()] += float64(st.done)
+		total[st.side()] += st.total
+	}
+	share := [2]float64{1, 1}
+	for k := range share {
+		if total[k] > 0 {
+			share[k] = min(1, done[k]/float64(total[k]))
+		}
+	}
+	weight := [2]float64{0.5, 0.5} // all of it where there is only one kind of task
+	for k := range weight {
+		if total[k] == 0 {
+			weight[k], weight[1-k] = 0, 1
+		}
+	}
+	return setUpPart + tasksPart*(weight[mapSide]*share[mapSide]+weight[reduceSide]*share[reduceSide]), share[mapSide]
+}

@@ -1,0 +1,142 @@
+package whatif
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/steer/marp"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// Steer is a steering policy and the yard it is to find.
+type Steer struct {
+	Name   string
+	Queue  string
+	Delays steer.Delays
+	New    func(seed uint64) (marp.Controller, error)
+}
+
+// helm lets a controller steer a run and writes down what it sees and decides.
+type helm struct {
+	marp.Controller
+	who    *Steer
+	log    io.Writer
+	kinds  [marp.Restore + 1]int64
+	points []result.SteerPoint
+	every  unit.Time // points are not closer than that
+	next   unit.Time
+	found  float64
+	blind  string
+	err    error // of the log
+}
+
+var (
+	_ steer.Steerer  = (*helm)(nil)
+	_ steer.Restorer = (*helm)(nil)
+)
+
+// mostPoints are more than a picture has columns; mostChanges are more than anybody reads.
+const (
+	mostPoints  = 4000
+	mostChanges = 10_000
+)
+
+// helm makes that of a run; nil: nobody steers it.
+func (p *Plan) helm(scheduler, seed int) (*helm, error) {
+	who := p.Schedulers[scheduler].Steer
+	if who == nil {
+		return nil, nil
+	}
+	c, err := who.New(p.Seeds[seed])
+	if err != nil {
+		return nil, err
+	}
+	h := &helm{Controller: c, who: who}
+	if p.SteerLog != nil {
+		h.log = p.SteerLog(scheduler, seed)
+	}
+	return h, nil
+}
+
+// Step implements steer.Steerer.
+func (h *helm) Step(seen *steer.Snapshot) ([]steer.Action, unit.Time) {
+	h.note(seen)
+	do, again := h.Controller.Step(seen)
+	d := h.Last()
+	if h.kinds[d.Kind]++; d.Kind == marp.Refuse {
+		h.blind = d.Why
+	}
+	if h.log != nil && h.err == nil {
+		_, h.err = fmt.Fprintln(h.log, d.String())
+	}
+	return do, again
+}
+
+// note keeps what is seen of the queue, where it differs from what was seen before. When there is too much of it, every other point
+// goes and further ones are kept half as often.
+func (h *helm) note(seen *steer.Snapshot) {
+	for i := range seen.Queues {
+		q := &seen.Queues[i]
+		if q.Name != h.who.Queue {
+			continue
+		}
+		if h.found == 0 {
+			h.found = q.MasterShare
+		}
+		p := result.SteerPoint{At: seen.Now.Seconds(), Share: q.MasterShare, Running: q.Running, Waiting: q.Waiting}
+		if n := len(h.points); n > 0 {
+			last := h.points[n-1]
+			if last.At = p.At; last == p || seen.Now < h.next {
+				return
+			}
+		}
+		h.points, h.next = append(h.points, p), seen.Now+h.every
+		if len(h.points) > mostPoints {
+			for k := range h.points[:mostPoints/2] {
+				h.points[k] = h.points[2*k]
+			}
+			h.points = h.points[:mostPoints/2]
+			h.every = max(2*h.every, unit.Second)
+		}
+	}
+}
+
+// finish says what became of it all.
+func (h *helm) finish(receipts []steer.Receipt) (*result.Steering, error) {
+	if h == nil {
+		return nil, nil
+	}
+	if h.err != nil {
+		return nil, fmt.Errorf("steering log: %w", h.err)
+	}
+	d := h.who.Delays
+	out := &result.Steering{
+		Policy: h.who.Name, Queue: h.who.Queue,
+		Delays:    result.SteerDelays{Sense: d.Sense.Seconds(), Queue: d.Queue.Seconds(), Poll: d.Poll.Seconds(), Age: d.Age.Seconds()},
+		Decisions: []result.SteerCount{}, Changes: []result.SteerChange{},
+		Found: h.found, Least: h.found, Most: h.found, Final: h.found, Blind: h.blind, Points: h.points,
+	}
+	for kind, n := range h.kinds {
+		if out.Looks += n; n > 0 {
+			out.Decisions = append(out.Decisions, result.SteerCount{Kind: marp.Kind(kind).String(), Count: n})
+		}
+	}
+	for _, r := range receipts {
+		c := result.SteerChange{Asked: r.Asked.Seconds(), InForce: r.InForce.Seconds(), Old: r.Old, New: r.New, Why: r.Action.Why}
+		if r.Err != nil {
+			c.Failed = r.Err.Error()
+		} else {
+			out.Least, out.Most, out.Final = min(out.Least, r.New), max(out.Most, r.New), r.New
+		}
+		if len(out.Changes) < mostChanges {
+			out.Changes = append(out.Changes, c)
+		} else {
+			out.MoreChanges++
+		}
+	}
+	out.Restored = math.Abs(out.Final-out.Found) < 1e-9
+	return out, nil
+}
