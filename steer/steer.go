@@ -125,3 +125,9 @@ type Explainer interface {
 type Restorer interface {
 	Restore() []Action
 }
+
+// Corrector is a Steerer that wants to know when a change it asked for was not made, or has not come into force: what it takes for the
+// present value is not.
+type Corrector interface {
+	NotMade(a Action)
+}

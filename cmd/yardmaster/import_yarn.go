@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,25 +18,21 @@ import (
 	"github.com/yardmaster/yardmaster/scenario"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/history"
-	"github.com/yardmaster/yardmaster/yarn/krb"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
 // yarnFlags are what import yarn is told.
 type yarnFlags struct {
-	rm, history, webhdfs []string
-	doneDir, jhist       string
-	since                string
-	user                 string
-	krb                  krb.Options
-	spnego               bool
-	tls                  rest.TLS
-	rate                 float64
-	parallel             int
-	noConf               bool
-	anonymise            bool
-	salt                 string
-	output               string
+	login
+	history, webhdfs []string
+	doneDir, jhist   string
+	since            string
+	rate             float64
+	parallel         int
+	noConf           bool
+	anonymise        bool
+	salt             string
+	output           string
 }
 
 func newImportYarn() *cobra.Command {
@@ -93,18 +88,13 @@ What could not be learned and what was assumed is said, and goes into the file.`
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringSliceVar(&f.rm, "rm", nil, "web `URL` of the ResourceManager; several with commas between")
+	f.addRM(cmd)
 	fs.StringSliceVar(&f.history, "history", nil, "web `URL` of the JobHistoryServer")
 	fs.StringSliceVar(&f.webhdfs, "webhdfs", nil, "web `URL` of the NameNode, to read history files from HDFS; several with commas between")
 	fs.StringVar(&f.doneDir, "done-dir", "", "`PATH` of finished history files in HDFS; else the history server is asked (mapreduce.jobhistory.done-dir)")
 	fs.StringVar(&f.jhist, "jhist", "", "read history files from the local folder `DIR`")
 	fs.StringVar(&f.since, "since", "7d", "applications that finished within this `TIME` before now, or from a day on (2026-11-01); all: without limit")
-	fs.StringVar(&f.user, "user", "", "`NAME` to ask as, where no Kerberos is; else that of this account")
-	fs.BoolVar(&f.spnego, "kerberos", false, "log in with Kerberos: with the tickets at hand, or with --keytab")
-	fs.StringVar(&f.krb.Principal, "principal", "", "`NAME` to log in as")
-	fs.StringVar(&f.krb.Keytab, "keytab", "", "keys of --principal, in a `FILE`")
-	fs.StringVar(&f.krb.Config, "krb5-conf", "", "`FILE` that says where the Kerberos servers are; else $KRB5_CONFIG or /etc/krb5.conf")
-	fs.StringVar(&f.tls.CAFile, "ca", "", "PEM `FILE` of authorities to trust besides those of the system")
+	f.addWho(cmd)
 	fs.Float64Var(&f.rate, "rm-rate", 2, "`N` requests a second to the ResourceManager, at most")
 	fs.IntVar(&f.parallel, "parallel", 4, "`N` history files are read at a time")
 	fs.BoolVar(&f.noConf, "no-job-conf", false, "do not read the jobs' configurations (300 KB each): the size of masters and the slow-start are assumed")
@@ -113,7 +103,6 @@ What could not be learned and what was assumed is said, and goes into the file.`
 	fs.StringVarP(&f.output, "output", "o", "", "write into the folder `DIR`, or beside the workload DIR/NAME.parquet")
 	for heading, names := range map[string][]string{
 		headings[6]: {"rm", "history", "webhdfs", "done-dir", "jhist", "since"},
-		headings[7]: {"user", "kerberos", "principal", "keytab", "krb5-conf", "ca"},
 		headings[3]: {"anonymise", "salt", "output"},
 	} {
 		for _, name := range names {
@@ -187,39 +176,11 @@ func (f *yarnFlags) source() string {
 }
 
 func (f *yarnFlags) client() (*rest.Client, error) {
-	o := rest.Options{RM: f.rm, NameNodes: f.webhdfs, TLS: f.tls, RMRate: f.rate, Parallel: f.parallel, UserAgent: "yardmaster/" + build.Version()}
+	o := rest.Options{NameNodes: f.webhdfs, RMRate: f.rate, Parallel: f.parallel}
 	if len(f.history) > 0 {
 		o.History = f.history[0]
 	}
-	if f.spnego || f.krb.Keytab != "" || f.krb.Principal != "" {
-		auth, err := krb.New(f.krb)
-		if err != nil {
-			return nil, err
-		}
-		o.Auth = auth
-		return rest.New(o)
-	}
-	name := f.user
-	if name == "" {
-		name = account()
-	}
-	if name != "" {
-		o.Auth = rest.User(name)
-	}
-	return rest.New(o)
-}
-
-// account is who runs this command; Hadoop's own clients take the same names.
-func account() string {
-	for _, v := range []string{"HADOOP_USER_NAME", "USER", "LOGNAME"} {
-		if s := os.Getenv(v); s != "" {
-			return s
-		}
-	}
-	if u, err := user.Current(); err == nil { // a job of cron has no such variables
-		return u.Username
-	}
-	return ""
+	return f.login.client(o)
 }
 
 // done is the folder of finished history files in HDFS.

@@ -40,7 +40,7 @@ under the scheduler you have and under the one you think of, and shows who would
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageFunc(showUsage)
 	root.SetHelpFunc(help)
-	root.AddCommand(newDemo(), newImport(), newSimulate(), newCompare(), newReproduce(), newSchedulers(), newBench(), newVersion(), newMan())
+	root.AddCommand(newDemo(), newImport(), newSimulate(), newCompare(), newYarn(), newReproduce(), newSchedulers(), newBench(), newVersion(), newMan())
 	root.Flags().BoolVar(&version, "version", false, "say which build this is")
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultHelpCmd()

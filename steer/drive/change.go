@@ -40,7 +40,7 @@ func (d *driver) want(ctx context.Context, a steer.Action) {
 		d.order = append(d.order, n)
 	}
 	if q := n.queued; q != nil && (q.Value != a.Value || q.Queue != a.Queue) {
-		d.refuse(k, *q, errors.New("the policy has changed its mind before it could be written"))
+		d.tellRefused(k, *q, errors.New("the policy has changed its mind before it could be written"))
 	}
 	n.queued = &a
 	now := d.Clock.Now()
@@ -77,7 +77,20 @@ func (d *driver) flush(ctx context.Context, now time.Time) {
 	}
 }
 
+// refuse tells that a change was not made, the policy too: else it would go on from a value that never was, and the next change that
+// is made would be a leap.
 func (d *driver) refuse(k Knob, a steer.Action, err error) {
+	d.tellRefused(k, a, err)
+	d.notMade(a)
+}
+
+func (d *driver) notMade(a steer.Action) {
+	if c, ok := d.policy.(steer.Corrector); ok {
+		c.NotMade(a)
+	}
+}
+
+func (d *driver) tellRefused(k Knob, a steer.Action, err error) {
 	d.emit(Event{Kind: Refused, Knob: k, New: a.Value, Err: err}, slog.String("knob", k.String()), slog.Float64("new", a.Value),
 		slog.String("why", err.Error()))
 }
@@ -194,6 +207,10 @@ func (d *driver) write(ctx context.Context, n *knob, a steer.Action, original, o
 	out, cancel := context.WithTimeout(context.WithoutCancel(ctx), writing)
 	err := d.Engine.Write(out, k, v)
 	cancel()
+	first := now // of the writes in a row that were not seen in force
+	if n.check != nil {
+		first = n.check.first
+	}
 	n.written, n.check = d.Clock.Now(), nil
 	after := Entry{At: n.written, What: After, Engine: id, Knob: k, New: &v}
 	why := join(note, a.Why)
@@ -229,7 +246,7 @@ func (d *driver) write(ctx context.Context, n *knob, a steer.Action, original, o
 	d.emit(Event{Kind: Asked, Knob: k, Old: old.Number, New: v.Number, Err: noted}, slog.String("knob", k.String()),
 		slog.String("old", old.String()), slog.String("new", v.String()), slog.String("original", original.String()),
 		slog.String("why", why))
-	n.check = &check{want: v, old: old, since: now, next: n.written, until: now.Add(d.Verify)}
+	n.check = &check{act: a, want: v, old: old, first: first, since: now, next: n.written, until: earliest(n.written.Add(d.Verify), first.Add(2*d.Verify))}
 }
 
 func (d *driver) close(n *knob, why string) error {

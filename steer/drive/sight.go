@@ -2,6 +2,7 @@ package drive
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -41,6 +42,9 @@ func (d *driver) see(ctx context.Context) (snap steer.Snapshot, took time.Durati
 		return snap, now.Sub(began), true
 	case ctx.Err() != nil: // told to stop meanwhile
 		return snap, 0, false
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("no answer within %v (%w)", sensing, err)
 	}
 	s.bad++
 	silent := now.Sub(s.seen)

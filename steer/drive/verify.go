@@ -4,11 +4,15 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/yardmaster/yardmaster/steer"
 )
 
 // check is a write that may not be in force yet.
 type check struct {
+	act       steer.Action
 	want, old Value
+	first     time.Time // when the first of the writes was made that were overtaken by the next before they were in force
 	since     time.Time // when it was written
 	next      time.Time // when to look again
 	until     time.Time // when it is overdue
@@ -44,6 +48,7 @@ func (d *driver) verify(ctx context.Context, now time.Time) {
 				why = "whether it is in force cannot be read: " + err.Error()
 			}
 			d.emit(e, append(attrs, slog.String("why", why))...)
+			d.notMade(c.act)
 		default:
 			c.next = earliest(now.Add(pollEach), c.until)
 		}

@@ -26,7 +26,19 @@ func (cbt) look(c *loop, v *view) (m move, again unit.Time) {
 	default:
 		m = move{up: 1, why: fmt.Sprintf("%d %% idle, %d waiting: one more", v.idle, v.pending)}
 	}
+	if c.set.Service {
+		m = c.forget(v, m)
+	}
 	return m, again
+}
+
+// forget gives back the share of jobs that have ended also while processors idle. A batch does not need it, as its end puts
+// everything right; in a service whose processors idle for days the ended jobs would add up, and be given back all at once.
+func (c *loop) forget(v *view, m move) move {
+	if m.down = c.almostDone(v, false, func(*steer.Job) bool { return false }); m.down > 0 {
+		m.why += fmt.Sprintf("; %d %s ended", m.down, plural(m.down, "has", "have"))
+	}
+	return m
 }
 
 // giveBack lowers the share for jobs that are almost done, all in one step.

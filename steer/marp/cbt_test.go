@@ -1,6 +1,7 @@
 package marp
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/yardmaster/yardmaster/steer"
@@ -201,6 +202,28 @@ func TestService(t *testing.T) {
 	y.jobs = append(y.jobs, late)
 	y.idle = 0
 	y.expect(Wait, 0.05, sec)
+}
+
+// A service whose processors idle for days, with jobs that come and go, remembers only those that are there, and its first busy
+// look does not give back all that ever ended.
+func TestServiceForgets(t *testing.T) {
+	y := newYard(t, "cbt", 3, func(s *Settings) { s.Service = true })
+	for i := range 500 {
+		y.step()
+		y.jobs = append(y.jobs[1:], steer.Job{ID: fmt.Sprint("later", i), Queue: "root.default", Started: i%2 == 0})
+		y.jobs[0].Started = true
+	}
+	if n := len(y.c.(*loop).jobs); n > len(y.jobs)+1 {
+		t.Errorf("%d jobs are remembered, %d are there", n, len(y.jobs))
+	}
+	before := y.in
+	y.idle = 0
+	for range 3 {
+		y.step()
+	}
+	if y.in < before-3*SourceSteps().Dec {
+		t.Errorf("from %v to %v in the first busy looks", before, y.in)
+	}
 }
 
 func TestStartedFirst(t *testing.T) {

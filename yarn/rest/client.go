@@ -116,3 +116,11 @@ func (s *server) prefer(u *url.URL, path string) {
 		s.learned = &url.URL{Scheme: u.Scheme, Host: u.Host, Path: before}
 	}
 }
+
+// Address is the first ResourceManager of the options, as host and port.
+func (c *Client) Address() string {
+	if len(c.named) == 0 {
+		return ""
+	}
+	return c.named[0].Host
+}

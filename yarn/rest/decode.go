@@ -108,6 +108,7 @@ func jsonError(err error, read int64) error {
 type field struct {
 	name  string
 	index int
+	nan   bool // a number that is none is kept as it is
 }
 
 var structs sync.Map // reflect.Type -> []field; a cache, the same for everybody
@@ -119,7 +120,7 @@ func fieldsOf(t reflect.Type) []field {
 	var fs []field
 	for i := range t.NumField() {
 		if name := t.Field(i).Tag.Get("json"); name != "" && name != "-" {
-			fs = append(fs, field{name, i})
+			fs = append(fs, field{name, i, t.Field(i).Tag.Get("nan") == "keep"})
 		}
 	}
 	structs.Store(t, fs)
@@ -173,6 +174,9 @@ func fillStruct(x any, v reflect.Value, path string) error {
 			if y, ok := x[f.name]; ok {
 				if err := fill(y, v.Field(f.index), join(path, f.name)); err != nil {
 					return err
+				}
+				if f.nan && noNumber(y) {
+					v.Field(f.index).SetFloat(math.NaN())
 				}
 			}
 		}
@@ -248,6 +252,13 @@ func wholeOf(x any) (int64, bool) {
 		return 0, false
 	}
 	return int64(f), true
+}
+
+// noNumber reports whether a value is Java's NaN or Infinity, which fill takes as 0.
+func noNumber(x any) bool {
+	s, ok := numberText(x)
+	f, err := strconv.ParseFloat(s, 64)
+	return ok && (err == nil || math.IsInf(f, 0)) && (math.IsNaN(f) || math.IsInf(f, 0))
 }
 
 // floatOf takes Java's NaN and Infinity, which stand for a division by an empty queue, as 0.

@@ -34,7 +34,7 @@ func (c *Client) Metrics(ctx context.Context) (Metrics, error) {
 }
 
 func (c *Client) metrics(ctx context.Context) (Metrics, error) {
-	var v Metrics
+	v := Metrics{UtilizedMBPercent: -1, UtilizedCoresPercent: -1}
 	err := c.get(ctx, &call{what: "read the cluster's metrics", server: c.rm, path: cluster + "/metrics"}, &v, "clusterMetrics")
 	return v, err
 }

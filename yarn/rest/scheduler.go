@@ -39,7 +39,7 @@ type Queue struct {
 	MaxApplications       int64    `json:"maxApplications"`
 	MaxApplicationsByUser int64    `json:"maxApplicationsPerUser"`
 	MaxParallelApps       int64    `json:"maxParallelApps"`
-	MaxAMPercent          float64  `json:"configuredMaxAMResourceLimit"` // a fraction
+	MaxAMPercent          float64  `json:"configuredMaxAMResourceLimit" nan:"keep"` // a fraction; not told by every version
 	AMLimit               Resource `json:"AMResourceLimit"`
 	UsedAM                Resource `json:"usedAMResource"`
 	UserAMLimit           Resource `json:"userAMResourceLimit"`
@@ -52,6 +52,9 @@ type Queue struct {
 	NumContainers         int64    `json:"numContainers"`
 	NumActive             int64    `json:"numActiveApplications"`
 	NumPending            int64    `json:"numPendingApplications"`
+	Capacities            struct {
+		Partitions []PartitionCapacity `json:"queueCapacitiesByPartition"`
+	} `json:"capacities"` // since 2.8
 
 	// FairScheduler.
 	Policy          string   `json:"schedulingPolicy"`
@@ -69,9 +72,16 @@ type Queue struct {
 	Preemptable     bool     `json:"preemptable"`
 
 	// Both.
+	Counted             bool  `json:"-"` // the answer has the numbers of active and pending applications
 	AllocatedContainers int64 `json:"allocatedContainers"`
 	PendingContainers   int64 `json:"pendingContainers"`
 	ReservedContainers  int64 `json:"reservedContainers"`
+}
+
+// PartitionCapacity is a queue's part of the nodes with one label; "" are those without.
+type PartitionCapacity struct {
+	Partition    string  `json:"partitionName"`
+	MaxAMPercent float64 `json:"maxAMLimitPercentage" nan:"keep"` // of 100
 }
 
 // Leaf reports whether applications run in the queue itself.
@@ -131,6 +141,9 @@ func readQueue(x any, parent, path string, depth int) (*Queue, error) {
 			q.Path = parent + "." + q.Name
 		}
 	}
+	_, active := m["numActiveApplications"]
+	_, activeFair := m["numActiveApps"]
+	q.Counted = active || activeFair
 	for _, key := range []string{"queues", "childQueues"} {
 		for i, child := range children(m[key]) {
 			c, err := readQueue(child, q.Path, join(path, key)+"["+strconv.Itoa(i)+"]", depth+1)

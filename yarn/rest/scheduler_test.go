@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"math"
 	"strings"
 	"testing"
 )
@@ -48,5 +49,31 @@ func TestScheduler(t *testing.T) {
 		if _, err := readScheduler([]byte(text)); err == nil {
 			t.Errorf("%.60s: no error", text)
 		}
+	}
+}
+
+// A number that is none is kept where acting on a 0 in its place would be wrong.
+func TestNoNumberIsKept(t *testing.T) {
+	var a App
+	if err := decodeWhole([]byte(`{"progress":"NaN","priority":"3"}`), &a); err != nil || !math.IsNaN(a.Progress) || a.Priority != 3 {
+		t.Error(a.Progress, err)
+	}
+	for text, want := range map[string]bool{`{"progress":"Infinity"}`: true, `{"progress":1e999}`: true, `{"progress":12.5}`: false, `{"progress":null}`: false, `{}`: false} {
+		a = App{}
+		if err := decodeWhole([]byte(text), &a); err != nil || math.IsNaN(a.Progress) != want {
+			t.Error(text, a.Progress, err)
+		}
+	}
+	var n Node
+	if err := decodeWhole([]byte(`{"resourceUtilization":{"nodeCPUUsage":1.5,"nodePhysicalMemoryMB":3518}}`), &n); err != nil || n.Utilization != (Utilization{3518, 1.5}) {
+		t.Error(n.Utilization, err)
+	}
+	s, err := readScheduler([]byte(`{"scheduler":{"schedulerInfo":{"type":"capacityScheduler","queueName":"root","queues":{"queue":[
+		{"queueName":"a","usedCapacity":"NaN","numActiveApplications":0,"capacities":{"queueCapacitiesByPartition":[{"partitionName":"","maxAMLimitPercentage":3.3300002}]}},{"queueName":"b"}]}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := s.Root.Children[0], s.Root.Children[1]; a.UsedCapacity != 0 || !a.Counted || b.Counted || a.Capacities.Partitions[0].MaxAMPercent != 3.3300002 {
+		t.Errorf("%+v", a)
 	}
 }

@@ -43,6 +43,10 @@ type Metrics struct {
 	DecommissionedNodes   int64 `json:"decommissionedNodes"`
 	RebootedNodes         int64 `json:"rebootedNodes"`
 	ShutdownNodes         int64 `json:"shutdownNodes"`
+
+	// Physical use as the nodes report it, in percent; negative before Hadoop 3.3.1, which does not tell.
+	UtilizedMBPercent    float64 `json:"utilizedMBPercent" nan:"keep"`
+	UtilizedCoresPercent float64 `json:"utilizedVirtualCoresPercent" nan:"keep"`
 }
 
 // Resource is an amount of memory (MB), cores and, since Hadoop 3, anything else a site counts.
@@ -78,6 +82,14 @@ type Node struct {
 	AvailableVirtualCores int64    `json:"availableVirtualCores"`
 	NodeLabels            []string `json:"nodeLabels"`
 	TotalResource         Resource `json:"totalResource"` // since Hadoop 3.1: see Total
+
+	Utilization Utilization `json:"resourceUtilization"` // since 2.8
+}
+
+// Utilization is what really runs on a node's machine, whoever started it.
+type Utilization struct {
+	PhysicalMB int64   `json:"nodePhysicalMemoryMB"`    // in use; 0: the node does not report
+	Cores      float64 `json:"nodeCPUUsage" nan:"keep"` // in use; time spent waiting for a disk does not count
 }
 
 // Total is the node's size. Hadoop 2 does not say it; it is then what is used and what is left.
@@ -97,7 +109,7 @@ type App struct {
 	Queue                      string  `json:"queue"` // a full path since 3.3, before that the last part of it for the CapacityScheduler
 	State                      string  `json:"state"`
 	FinalStatus                string  `json:"finalStatus"`
-	Progress                   float64 `json:"progress"`
+	Progress                   float64 `json:"progress" nan:"keep"`
 	TrackingUI                 string  `json:"trackingUI"`
 	TrackingURL                string  `json:"trackingUrl"`
 	Diagnostics                string  `json:"diagnostics"`

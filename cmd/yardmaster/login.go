@@ -1,0 +1,108 @@
+package main
+
+import (
+	"os"
+	"os/user"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yardmaster/yardmaster/internal/build"
+	"github.com/yardmaster/yardmaster/yarn/krb"
+	"github.com/yardmaster/yardmaster/yarn/rest"
+)
+
+// login is where the ResourceManagers are and who asks them: what every verb that speaks to a cluster is told.
+type login struct {
+	rm     []string
+	user   string
+	krb    krb.Options
+	spnego bool
+	tls    rest.TLS
+}
+
+// addRM gives a command the flag of the ResourceManagers.
+func (l *login) addRM(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&l.rm, "rm", nil, "web `URL` of the ResourceManager; several with commas between")
+}
+
+// addWho gives a command the flags that say who asks.
+func (l *login) addWho(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&l.user, "user", "", "`NAME` to ask as, where no Kerberos is; else that of this account")
+	fs.BoolVar(&l.spnego, "kerberos", false, "log in with Kerberos: with the tickets at hand, or with --keytab")
+	fs.StringVar(&l.krb.Principal, "principal", "", "`NAME` to log in as")
+	fs.StringVar(&l.krb.Keytab, "keytab", "", "keys of --principal, in a `FILE`")
+	fs.StringVar(&l.krb.Config, "krb5-conf", "", "`FILE` that says where the Kerberos servers are; else $KRB5_CONFIG or /etc/krb5.conf")
+	fs.StringVar(&l.tls.CAFile, "ca", "", "PEM `FILE` of authorities to trust besides those of the system")
+	for _, name := range []string{"user", "kerberos", "principal", "keytab", "krb5-conf", "ca"} {
+		setGroup(fs, name, headings[7])
+	}
+}
+
+// args are the flags that make another process of this command ask the same servers as the same person.
+func (l *login) args() []string {
+	var a []string
+	add := func(name, value string) {
+		if value != "" {
+			a = append(a, "--"+name+"="+value)
+		}
+	}
+	for _, u := range l.rm {
+		add("rm", u)
+	}
+	add("user", l.user)
+	if l.spnego {
+		add("kerberos", "true")
+	}
+	add("principal", l.krb.Principal)
+	add("keytab", absolute(l.krb.Keytab))
+	add("krb5-conf", absolute(l.krb.Config))
+	add("ca", absolute(l.tls.CAFile))
+	return a
+}
+
+// client fills in what is known here and makes a client of it.
+func (l *login) client(o rest.Options) (*rest.Client, error) {
+	auth, err := l.auth()
+	if err != nil {
+		return nil, err
+	}
+	return l.clientAs(auth, o)
+}
+
+func (l *login) clientAs(auth rest.Auth, o rest.Options) (*rest.Client, error) {
+	o.RM, o.TLS, o.Auth, o.UserAgent = l.rm, l.tls, auth, "yardmaster/"+build.Version()
+	return rest.New(o)
+}
+
+// auth says who asks; nil: nobody.
+func (l *login) auth() (rest.Auth, error) {
+	if l.spnego || l.krb.Keytab != "" || l.krb.Principal != "" {
+		a, err := krb.New(l.krb)
+		if err != nil {
+			return nil, err
+		}
+		return a, nil
+	}
+	name := l.user
+	if name == "" {
+		name = account()
+	}
+	if name == "" {
+		return nil, nil
+	}
+	return rest.User(name), nil
+}
+
+// account is who runs this command; Hadoop's own clients take the same names.
+func account() string {
+	for _, v := range []string{"HADOOP_USER_NAME", "USER", "LOGNAME"} {
+		if s := os.Getenv(v); s != "" {
+			return s
+		}
+	}
+	if u, err := user.Current(); err == nil { // a job of cron has no such variables
+		return u.Username
+	}
+	return ""
+}

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/yardmaster/yardmaster/steer/drive"
+)
+
+// A guard is a second process that restores when the steerer ends without having done so. It reads a pipe whose other end only
+// the steerer holds: the system closes it however the steerer ends. What the steerer wrote last says how things stand then.
+const (
+	standDown = "done\n" // it left in good order: there is nothing to do
+	hasLock   = "lock\n" // it has ZooKeeper's lock, which outlives it by some seconds
+	noLock    = "none\n" // it has that lock no more: somebody else may
+)
+
+// guardFile names the guard's process, in the journal's folder.
+const guardFile = "guard"
+
+const (
+	guardPatience = 24 * time.Hour   // how long a guard tries
+	guardWait     = 30 * time.Second // how long a steerer waits for a guard at work
+	holderLeaves  = time.Second      // a process that was killed may hold its lock a moment longer
+	heirWait      = 5 * time.Minute  // how long a guard watches the next steerer put back: longer than that tries
+)
+
+// guard is the running guard, seen from the steerer.
+type guard struct {
+	dir    string
+	args   []string
+	notice func(format string, args ...any)
+
+	mu      sync.Mutex
+	cmd     *exec.Cmd
+	pipe    *os.File
+	word    string        // the last that was said to it
+	ended   chan struct{} // closed when cmd has
+	leaving bool
+}
+
+// startGuard starts this program a second time, with arguments that make it the guard of a journal. A guard that ends before its time is
+// replaced.
+func startGuard(dir string, args []string, notice func(format string, args ...any)) (*guard, error) {
+	g := &guard{dir: dir, args: args, notice: notice}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := g.start(); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// pid is the guard's process.
+func (g *guard) pid() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.cmd.Process.Pid
+}
+
+func (g *guard) start() error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("cannot find this program to start its guard: %w", err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("cannot start the guard: %w", err)
+	}
+	cmd := exec.Command(self, g.args...)
+	cmd.Stdin, cmd.Stderr = r, os.Stderr
+	standApart(cmd)
+	err = cmd.Start()
+	r.Close()
+	if err == nil {
+		err = os.WriteFile(filepath.Join(g.dir, guardFile), []byte(strconv.Itoa(cmd.Process.Pid)+"\n"), 0o600)
+	}
+	if err != nil {
+		w.Close() // one that has started finds nothing to do
+		return fmt.Errorf("cannot start the guard: %w", reason(err))
+	}
+	g.cmd, g.pipe, g.ended = cmd, w, make(chan struct{})
+	g.tell(g.word)
+	go g.watch(cmd, g.ended)
+	return nil
+}
+
+// say tells the guard how things stand.
+func (g *guard) say(word string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.tell(word)
+}
+
+func (g *guard) tell(word string) {
+	if g.word = word; word == "" {
+		return
+	}
+	_, _ = io.WriteString(g.pipe, word) // a guard that has gone is replaced, and told then
+}
+
+// watch waits for a guard to end, and replaces it when the steerer is still there.
+func (g *guard) watch(cmd *exec.Cmd, ended chan struct{}) {
+	err := cmd.Wait()
+	close(ended)
+	time.Sleep(time.Second) // one that cannot live is not started again and again without a pause
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.leaving {
+		return
+	}
+	g.pipe.Close()
+	if again := g.start(); again != nil {
+		g.notice("The guard has ended (%v), and no other can be started: %v", err, again)
+		return
+	}
+	g.notice("The guard has ended (%v): process %d stands guard now.", err, g.cmd.Process.Pid)
+}
+
+// end lets the guard go, if there is nothing left for it to do, and waits for it. Else it starts its work.
+func (g *guard) end(done bool) {
+	g.mu.Lock()
+	g.leaving = true
+	g.tell(map[bool]string{true: standDown, false: noLock}[done])
+	g.pipe.Close()
+	g.mu.Unlock()
+	if done {
+		<-g.ended
+		_ = os.Remove(filepath.Join(g.dir, guardFile))
+	}
+}
+
+// guarded tells whether a process is the guard of a journal.
+func guarded(dir string, pid int) bool {
+	text, err := os.ReadFile(filepath.Join(dir, guardFile))
+	n, bad := strconv.Atoi(strings.TrimSpace(string(text)))
+	return err == nil && bad == nil && n == pid
+}
+
+// openJournal opens a journal. One that a guard has is waited for: the guard is putting things back, and ends.
+func openJournal(ctx context.Context, dir string, notice func(format string, args ...any)) (*drive.Journal, error) {
+	begin, told := time.Now(), false
+	for {
+		j, err := drive.OpenJournal(dir)
+		var held *drive.HeldError
+		if !errors.As(err, &held) {
+			return j, err
+		}
+		patience := holderLeaves
+		if guarded(dir, held.PID) {
+			if patience = guardWait; !told {
+				notice("A guard puts back what a steerer left behind: waiting for it.")
+				told = true
+			}
+		}
+		if time.Since(begin) > patience {
+			if patience == guardWait {
+				err = fmt.Errorf("a guard still tries to put back what a steerer left behind: see what it says, or end it with kill -9 %d and try again: %w", held.PID, err)
+			}
+			return nil, err
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+// standGuard waits for the steerer to end, and returns its last word. No signal ends it: a service manager sends the same ones to the
+// steerer, which may need the guard after that.
+func standGuard() string {
+	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	text, _ := io.ReadAll(os.Stdin) // the end of it is all that counts
+	return string(text[max(0, len(text)-len(standDown)):])
+}
+
+// inherit opens the journal of a steerer that has ended. Where the next steerer is there already, it puts back first: inherit waits until
+// it has, and takes over if it could not. Nothing is returned when there is nothing left to do.
+func inherit(ctx context.Context, dir string, tell func(format string, args ...any)) (*drive.Journal, error) {
+	_, left, _ := drive.ReadJournal(dir) // damage is told when it is opened
+	var last int64
+	for i := range left {
+		last = max(last, left[i].Seq)
+	}
+	for end := time.Now().Add(heirWait); ; {
+		j, err := openJournal(ctx, dir, func(string, ...any) {})
+		var held *drive.HeldError
+		if !errors.As(err, &held) || ctx.Err() != nil {
+			return j, err
+		}
+		_, open, _ := drive.ReadJournal(dir)
+		put := !slices.ContainsFunc(open, func(e drive.Entry) bool { return e.Seq <= last })
+		if !put && time.Now().Before(end) {
+			continue
+		}
+		if !put {
+			tell("process %d has the journal and puts back", held.PID)
+		}
+		return nil, nil
+	}
+}
+
+// claim writes down that this process is the guard at work.
+func claim(dir string) {
+	_ = os.WriteFile(filepath.Join(dir, guardFile), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600) // else a steerer that comes waits less long
+}

@@ -1,0 +1,170 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// leftBehind is a journal with one change in it that nobody has put back, and a ResourceManager that goes by it.
+func leftBehind(t *testing.T) (rm *steeredRM, dir string) {
+	rm = newSteeredRM(t, "")
+	rm.conf = "0.3"
+	dir = t.TempDir()
+	k := &knobFlags{queue: "root.default"}
+	k.rm, k.user = []string{rm.URL}, "u"
+	y, client, _, err := k.open(t.Context(), "none", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.CloseIdle()
+	j, err := openJournal(t.Context(), dir, t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	err = drive.Run(ctx, drive.Options{Engine: y, Act: true, Journal: j, Restore: time.Millisecond,
+		New: func() (steer.Steerer, error) { return &once{y.Knob()}, nil },
+		Observe: func(e drive.Event) {
+			if e.Kind == drive.Taken {
+				rm.set(func() { rm.down = true }) // so that it stays
+				cancel()
+			}
+		}})
+	if err == nil || len(j.Open()) != 1 {
+		t.Fatal(err, j.Open())
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rm.set(func() { rm.down = false })
+	if got := rm.setting(); got != "0.4" {
+		t.Fatalf("%q is set", got)
+	}
+	return rm, dir
+}
+
+// once writes 0.4.
+type once struct{ k drive.Knob }
+
+func (o *once) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time) {
+	if seen.Queues[0].MasterShare != 0.4 {
+		do = []steer.Action{{Kind: o.k.Kind, Queue: o.k.Queue, Property: o.k.Property, Value: 0.4}}
+	}
+	return do, 1_000_000
+}
+
+// A steerer that had ZooKeeper's lock when it died is put right at once, under that lock. One that had lost it, or never got it, is not: another
+// steerer may be at work, so that the lock has to be waited for.
+func TestGuardGoesByTheLockOfTheDead(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // ZooKeeper is away
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	for _, held := range []bool{true, false} {
+		rm, dir := leftBehind(t)
+		j, err := openJournal(t.Context(), dir, t.Logf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := &knobFlags{queue: "root.default", zk: []string{silent.Addr().String()}}
+		k.rm, k.user = []string{rm.URL}, "u"
+		var out strings.Builder
+		r := &recovery{k: k, j: j, log: newLog(&out, "text", false), notice: func(string, ...any) {}}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		err = r.runForDead(ctx, held)
+		cancel()
+		if got := rm.setting(); held && (err != nil || got != "0.3") || !held && (err == nil || got != "0.4") {
+			t.Errorf("held %v: %q is set, %v\n%s", held, got, err, &out)
+		}
+		_ = j.Close()
+	}
+}
+
+// The guard of a dead steerer leaves the next one to put back, and takes over only if that goes without having done so.
+func TestGuardInheritsWhatTheNextSteererLeaves(t *testing.T) {
+	t.Parallel()
+	for _, restores := range []bool{true, false} {
+		rm, dir := leftBehind(t)
+		next, err := openJournal(t.Context(), dir, t.Logf) // the next steerer
+		if err != nil {
+			t.Fatal(err)
+		}
+		type heir struct {
+			j   *drive.Journal
+			err error
+		}
+		got := make(chan heir, 1)
+		go func() {
+			j, err := inherit(t.Context(), dir, t.Logf)
+			got <- heir{j, err}
+		}()
+		select {
+		case <-got:
+			t.Fatal("it did not wait")
+		case <-time.After(1500 * time.Millisecond):
+		}
+		if restores {
+			k := &knobFlags{queue: "root.default"}
+			k.rm, k.user = []string{rm.URL}, "u"
+			r := &recovery{k: k, j: next, log: newLog(&strings.Builder{}, "text", false), notice: t.Logf}
+			if err := r.run(t.Context(), false); err != nil {
+				t.Fatal(err)
+			}
+		} else if err := next.Close(); err != nil {
+			t.Fatal(err)
+		}
+		h := <-got
+		if h.err != nil || restores != (h.j == nil) || !restores && len(h.j.Open()) != 1 {
+			t.Errorf("restores %v: %v", restores, h)
+		}
+		_ = next.Close()
+		if h.j != nil {
+			_ = h.j.Close()
+		}
+	}
+}
+
+// A guard that was started in place of another is told what that one knew.
+func TestGuardIsToldAgain(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &guard{pipe: w, dir: t.TempDir()}
+	g.say(hasLock)
+	if g.word != hasLock {
+		t.Errorf("%q", g.word)
+	}
+	g.end(false)
+	text := make([]byte, 64)
+	n, err := r.Read(text)
+	if err != nil || string(text[:n]) != hasLock+noLock {
+		t.Errorf("%q %v", text[:n], err)
+	}
+	if claim(g.dir); !guarded(g.dir, os.Getpid()) {
+		t.Error("not claimed", readText(t, filepath.Join(g.dir, guardFile)), strconv.Itoa(os.Getpid()))
+	}
+}
+
+func TestPasswordsAreNotShown(t *testing.T) {
+	for cpu, want := range map[string]string{"": "allocation", "rm:cores=4": "rm:cores=4", "host": "host", "prometheus=http://me:secret@host?query=x": "prometheus"} {
+		if got := sourceName(cpu); got != want {
+			t.Errorf("%q: %q", cpu, got)
+		}
+	}
+}

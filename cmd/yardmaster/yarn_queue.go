@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yardmaster/yardmaster/yarn/rest"
+	"github.com/yardmaster/yardmaster/yarn/yard"
+)
+
+// knobFlags say which queue of which cluster is changed, and how.
+type knobFlags struct {
+	login
+	queue    string
+	actuator string
+	file     string
+	refresh  string
+	journal  string
+	zk       []string
+}
+
+func (k *knobFlags) add(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	k.addRM(cmd)
+	fs.StringVar(&k.queue, "queue", "", "full `NAME` of the queue, root.default")
+	fs.StringVar(&k.actuator, "actuator", yard.Auto, "`HOW` to change the setting: "+strings.Join(yard.Actuators(), ", "))
+	fs.StringVar(&k.file, "file", "", "the ResourceManager's fair-scheduler.xml or capacity-scheduler.xml, as `FILE` of this machine")
+	fs.StringVar(&k.refresh, "refresh-command", "", "`COMMAND` after a change of capacity-scheduler.xml: yarn rmadmin -refreshQueues")
+	fs.StringSliceVar(&k.zk, "zookeeper", nil, "`HOST:PORT` of ZooKeeper, to keep steerers on other machines away; several with commas between")
+	fs.StringVar(&k.journal, "journal", "", "folder `DIR` of what was changed; else one by the cluster's name in $XDG_STATE_HOME or ~/.local/state")
+	for _, name := range []string{"rm", "queue", "actuator", "file", "refresh-command", "journal", "zookeeper"} {
+		setGroup(fs, name, headings[9])
+	}
+	complete(cmd, "actuator", yard.Actuators, cobra.ShellCompDirectiveNoFileComp)
+}
+
+// args are the flags with which another process restores what this one changes.
+func (k *knobFlags) args() []string {
+	a := k.login.args()
+	for _, f := range []struct{ name, value string }{
+		{"queue", k.queue}, {"actuator", k.actuator}, {"file", absolute(k.file)}, {"refresh-command", k.refresh}, {"zookeeper", strings.Join(k.zk, ",")},
+	} {
+		if f.value != "" {
+			a = append(a, "--"+f.name+"="+f.value)
+		}
+	}
+	return a
+}
+
+// absolute names a file so that it is found from any folder.
+func absolute(path string) string {
+	if path == "" {
+		return ""
+	}
+	if a, err := filepath.Abs(path); err == nil {
+		return a
+	}
+	return path
+}
+
+// counted is an Auth that counts the requests that are sent, those of the login included.
+type counted struct {
+	auth rest.Auth // may be nil
+	sent atomic.Int64
+}
+
+// Wrap implements rest.Auth.
+func (c *counted) Wrap(next http.RoundTripper) http.RoundTripper {
+	inner := tripper(func(r *http.Request) (*http.Response, error) {
+		c.sent.Add(1)
+		return next.RoundTrip(r)
+	})
+	if c.auth == nil {
+		return inner
+	}
+	return c.auth.Wrap(inner)
+}
+
+type tripper func(*http.Request) (*http.Response, error)
+
+func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
+
+// open asks the ResourceManager what it is. cpu names the sensor of idle processors.
+func (k *knobFlags) open(ctx context.Context, cpu string, masters bool) (*yard.Yard, *rest.Client, *counted, error) {
+	auth, err := k.auth()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	count := &counted{auth: auth}
+	// A silent server must not keep a look waiting, and the driver looks again by itself.
+	c, err := k.clientAs(count, rest.Options{Timeout: 10 * time.Second, Retries: 2, RMRate: -1})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	y, err := yard.New(ctx, yard.Options{
+		Client: c, Queue: k.queue, Actuator: k.actuator, File: k.file, Refresh: strings.Fields(k.refresh), CPU: cpu, Masters: masters,
+	})
+	if err != nil {
+		c.CloseIdle()
+		return nil, nil, nil, err
+	}
+	return y, c, count, nil
+}
+
+// stateDir is where journals are kept.
+func stateDir() (string, error) {
+	base := os.Getenv("XDG_STATE_HOME")
+	if base == "" || !filepath.IsAbs(base) {
+		home, err := os.UserHomeDir()
+		if err != nil || home == "" {
+			return "", errors.New("there is no home folder to keep the journal in: name one with --journal DIR")
+		}
+		base = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(base, "yardmaster", "steer"), nil
+}
+
+// journalDir is the folder of the journal for a scheduler.
+func (k *knobFlags) journalDir(identity string) (string, error) {
+	if k.journal != "" {
+		return filepath.Abs(k.journal)
+	}
+	base, err := stateDir()
+	return filepath.Join(base, fileSafe(identity)), err
+}
+
+// fileSafe makes a name that any file system takes; different names stay different.
+func fileSafe(name string) string {
+	var b strings.Builder
+	for _, c := range []byte(name) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.' && b.Len() > 0, c == '-':
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "_%02x", c)
+		}
+	}
+	return b.String()
+}
+
+// howFile holds, beside the journal, the flags with which it can be restored.
+const howFile = "restore.json"
+
+type how struct {
+	Args []string `json:"args"`
+}
+
+// noteHow writes down how to restore.
+func noteHow(dir string, args []string) error {
+	text, err := json.Marshal(how{args})
+	if err == nil {
+		path := filepath.Join(dir, howFile)
+		if err = os.WriteFile(path+".tmp", append(text, '\n'), 0o600); err == nil {
+			err = os.Rename(path+".tmp", path)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write into the journal's folder %s: %w", dir, reason(err))
+	}
+	return nil
+}
+
+// readHow reads it; nothing when it is not there.
+func readHow(dir string) []string {
+	text, err := os.ReadFile(filepath.Join(dir, howFile))
+	var h how
+	if err != nil || json.Unmarshal(text, &h) != nil {
+		return nil
+	}
+	return h.Args
+}

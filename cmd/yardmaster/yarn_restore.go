@@ -1,0 +1,308 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/yarn/yard"
+)
+
+// restoreFlags are what yarn restore is told.
+type restoreFlags struct {
+	knobFlags
+	list, force bool
+	guard       bool
+	within      string
+}
+
+func newYarnRestore() *cobra.Command {
+	var f restoreFlags
+	cmd := &cobra.Command{
+		Use:   "restore [--journal DIR] [--rm URL]",
+		Short: "Put back what a steerer changed and left",
+		Long: `Put back, from the journal of "yarn steer --act", what a steerer changed and could not put back itself because it and its guard were killed, or because
+the ResourceManager was away. A steerer that is still at work is not disturbed: end it, and it restores by itself.
+
+Where the ResourceManager is and how the setting is changed is remembered beside the journal; flags that are given here come first. Without --journal, all
+journals of this account are looked through. A value that somebody else has set since is left as it is, unless --force is given.`,
+		Example: `  yardmaster yarn restore --list
+  yardmaster yarn restore
+  yardmaster yarn restore --journal /var/lib/yardmaster/steer --rm http://rm:8088`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return misuse("See \""+cmd.CommandPath()+" --help\".", "yarn restore: %q is not a flag", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.guard {
+				return f.stand(cmd)
+			}
+			return yarnRestore(cmd, &f)
+		},
+	}
+	f.add(cmd)
+	fs := cmd.Flags()
+	fs.BoolVar(&f.list, "list", false, "say what would be put back, and do nothing")
+	fs.BoolVar(&f.force, "force", false, "put back also what somebody else has changed since")
+	fs.StringVar(&f.within, "within", "2m", "`TIME` to go on trying")
+	fs.BoolVar(&f.guard, "guard", false, "wait for the steerer on standard input to end, then restore")
+	if err := fs.MarkHidden("guard"); err != nil {
+		panic("yardmaster: " + err.Error())
+	}
+	f.addWho(cmd)
+	return cmd
+}
+
+func yarnRestore(cmd *cobra.Command, f *restoreFlags) error {
+	within, err := unit.ParseTime(f.within)
+	if err != nil {
+		return misuse("", "--within: %v", err)
+	}
+	dirs, err := f.journals()
+	if err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	out := cmd.OutOrStdout()
+	found := 0
+	var failed error
+	for _, dir := range dirs {
+		_, open, err := drive.ReadJournal(dir)
+		var damaged *drive.DamagedError
+		if err != nil && !errors.As(err, &damaged) {
+			return fmt.Errorf("restore: %w", err)
+		}
+		if err != nil {
+			fmt.Fprintln(cmd.ErrOrStderr(), "Note:", err)
+		}
+		found += len(open)
+		if len(open) == 0 {
+			continue
+		}
+		if f.list {
+			fmt.Fprintf(out, "%s\n", dir)
+			for _, e := range open {
+				fmt.Fprintf(out, "  %v: set to %v at %s, goes back to %v\n", e.Knob, e.New, e.At.Local().Format("2006-01-02 15:04:05"), e.Original)
+			}
+			continue
+		}
+		show(out)
+		ctx, stop := context.WithTimeout(cmd.Context(), time.Duration(within)*time.Microsecond)
+		err = f.restore(ctx, cmd, dir, open)
+		stop()
+		if err != nil {
+			if failed != nil {
+				fmt.Fprintln(cmd.ErrOrStderr(), failed)
+			}
+			failed = fmt.Errorf("restore: %w", err)
+		}
+	}
+	if found == 0 {
+		fmt.Fprintln(out, "There is nothing to put back.")
+	}
+	return failed
+}
+
+// journals are the folders to look at.
+func (f *restoreFlags) journals() ([]string, error) {
+	if f.journal != "" {
+		dir, err := filepath.Abs(f.journal)
+		if err != nil {
+			return nil, err
+		}
+		if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+			return nil, fmt.Errorf("there is no journal in %s", f.journal)
+		}
+		return []string{dir}, nil
+	}
+	base, err := stateDir()
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(base)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	var dirs []string
+	for _, e := range entries {
+		if e.IsDir() {
+			dirs = append(dirs, filepath.Join(base, e.Name()))
+		}
+	}
+	return dirs, nil
+}
+
+// with completes the flags by what is noted beside a journal.
+func (f *restoreFlags) with(cmd *cobra.Command, dir string, open []drive.Entry) (*knobFlags, error) {
+	var k knobFlags
+	noted := &cobra.Command{Use: "noted"}
+	k.add(noted)
+	k.addWho(noted)
+	if err := noted.ParseFlags(readHow(dir)); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, howFile), err)
+	}
+	given := *f
+	for name, copy := range map[string]func(){
+		"rm": func() { k.rm = given.rm }, "queue": func() { k.queue = given.queue }, "actuator": func() { k.actuator = given.actuator },
+		"file": func() { k.file = given.file }, "refresh-command": func() { k.refresh = given.refresh }, "zookeeper": func() { k.zk = given.zk },
+		"user": func() { k.user = given.user }, "kerberos": func() { k.spnego = given.spnego }, "principal": func() { k.krb.Principal = given.krb.Principal },
+		"keytab": func() { k.krb.Keytab = given.krb.Keytab }, "krb5-conf": func() { k.krb.Config = given.krb.Config }, "ca": func() { k.tls.CAFile = given.tls.CAFile },
+	} {
+		if cmd.Flags().Changed(name) {
+			copy()
+		}
+	}
+	if k.queue == "" && len(open) > 0 {
+		k.queue = open[0].Knob.Queue
+	}
+	if len(k.rm) == 0 {
+		return nil, misuse("", "yarn restore: say which cluster with --rm URL")
+	}
+	return &k, nil
+}
+
+// restore puts back what one journal holds.
+func (f *restoreFlags) restore(ctx context.Context, cmd *cobra.Command, dir string, open []drive.Entry) error {
+	k, err := f.with(cmd, dir, open)
+	if err != nil {
+		return err
+	}
+	notice := func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
+	j, err := openJournal(ctx, dir, notice)
+	var held *drive.HeldError
+	switch {
+	case errors.As(err, &held) && !guarded(dir, held.PID):
+		return fmt.Errorf("a steerer is at work: process %d on %s, since %s. End it, and it restores by itself", held.PID, held.Host, held.Since.Local().Format("2006-01-02 15:04:05"))
+	case err != nil:
+		return err
+	}
+	defer func() { _ = j.Close() }() // what it holds is on disk
+	r := &recovery{k: k, j: j, force: f.force, log: newLog(cmd.OutOrStdout(), "text", false), notice: notice}
+	return r.run(ctx, true)
+}
+
+// recovery puts back what a journal holds.
+type recovery struct {
+	k     *knobFlags
+	j     *drive.Journal
+	force bool
+	log   *eventLog
+
+	notice func(format string, args ...any)
+}
+
+// run waits for the ResourceManager and puts back, until it is done or the time is over.
+func (r *recovery) run(ctx context.Context, locked bool) error {
+	for pause := time.Second; ; pause = min(2*pause, 5*time.Second) {
+		y, client, _, err := r.k.open(ctx, "none", false)
+		if err == nil {
+			defer client.CloseIdle()
+			return r.with(ctx, y, locked)
+		}
+		if pause == time.Second {
+			r.notice("The ResourceManager cannot be asked yet: %v. Trying again.", err)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+func (r *recovery) with(ctx context.Context, y *yard.Yard, locked bool) error {
+	if locked {
+		lock, err := newLock(r.k.zk, y.Identity(), func() {})
+		if err != nil {
+			return err
+		}
+		if lock != nil {
+			if err := lock.Acquire(ctx); err != nil {
+				return lockError{err}
+			}
+			defer func() { _ = lock.Release() }() // it goes with this process
+		}
+	}
+	_, err := drive.Recovery{Engine: y, Journal: r.j, Force: r.force, Observe: func(e drive.Event) { r.log.event(&e) }}.Run(ctx)
+	return err
+}
+
+// lockError says that the further lock was not given: nothing was tried.
+type lockError struct{ error }
+
+func (e lockError) Unwrap() error { return e.error }
+
+// runForDead does it for a steerer that has ended. If it had ZooKeeper's lock when it died, that is held for it a while longer, so that nobody
+// else is at work yet. At any other time the lock is asked for, again and again: another steerer may have it and be at work, and what that one
+// found, and puts back in the end, is what the dead one wrote.
+func (r *recovery) runForDead(ctx context.Context, held bool) error {
+	if len(r.k.zk) == 0 {
+		return r.run(ctx, false)
+	}
+	if held {
+		first, stop := context.WithTimeout(ctx, sessionEnds/2)
+		err := r.run(first, false)
+		stop()
+		if err == nil {
+			return nil
+		}
+	}
+	for {
+		err := r.run(ctx, true)
+		var refused lockError
+		if !errors.As(err, &refused) {
+			return err
+		}
+		select {
+		case <-time.After(5 * time.Second):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// stand is the guard's work.
+func (f *restoreFlags) stand(cmd *cobra.Command) error {
+	if f.journal == "" || len(f.rm) == 0 {
+		return misuse("", "yarn restore: --guard is for \"yarn steer\" only")
+	}
+	word := standGuard()
+	if word == standDown {
+		return nil
+	}
+	tell := func(format string, args ...any) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "yardmaster: guard: "+format+"\n", args...)
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(cmd.Context()), guardPatience)
+	defer stop()
+	j, err := inherit(ctx, f.journal, tell)
+	if err != nil {
+		return fmt.Errorf("guard: %w", err)
+	}
+	if j == nil {
+		return nil
+	}
+	defer func() { _ = j.Close() }() // what it holds is on disk
+	n := len(j.Open())
+	if n == 0 {
+		return nil
+	}
+	claim(f.journal)
+	if err := j.Damage(); err != nil {
+		tell("the journal is damaged: %v", err)
+	}
+	tell("the steerer has ended without a word: putting back %s", settingsWord(n))
+	r := &recovery{k: &f.knobFlags, j: j, log: newLog(cmd.ErrOrStderr(), "text", false), notice: tell}
+	if err := r.runForDead(ctx, word == hasLock); err != nil {
+		return fmt.Errorf("guard: %w; yardmaster yarn restore --journal %s tries again", err, f.journal)
+	}
+	return nil
+}

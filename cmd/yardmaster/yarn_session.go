@@ -1,0 +1,227 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/yardmaster/yardmaster/internal/build"
+	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/marp"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/web/steering"
+	"github.com/yardmaster/yardmaster/yarn/yard"
+)
+
+// session is one run of the command.
+type session struct {
+	f       *steerFlags
+	yard    *yard.Yard
+	notice  func(format string, args ...any)
+	log     *eventLog
+	board   *steering.Board
+	journal *drive.Journal
+	lock    drive.Lock
+	guard   *guard
+}
+
+// prepare does what has to be done before anything may be changed: the journal is opened and what is open in it put back, the way to
+// change the setting is tried as far as it can be, and a guard is posted.
+func (s *session) prepare(ctx context.Context) (err error) {
+	f := s.f
+	dir, err := f.journalDir(s.yard.Identity())
+	if err != nil {
+		return err
+	}
+	if s.journal, err = openJournal(ctx, dir, s.notice); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			s.leave()
+		}
+	}()
+	if err := s.journal.Damage(); err != nil {
+		s.notice("The journal is damaged: %v", err)
+	}
+	if open := s.journal.Open(); len(open) > 0 && len(f.zk) == 0 { // else when the lock is there: the driver does it first of all
+		s.notice("The journal says that a steerer left %s changed: putting back first.", settingsWord(len(open)))
+		within, stop := context.WithTimeout(ctx, 2*time.Minute)
+		n, err := drive.Recover(within, s.yard, s.journal, func(e drive.Event) { s.log.event(&e) })
+		stop()
+		if err != nil {
+			return fmt.Errorf("what a steerer left behind cannot be put back: %w", err)
+		}
+		s.notice("Put back: %s.", settingsWord(n))
+	}
+	if err := s.yard.CanAct(ctx); err != nil {
+		return fmt.Errorf("it cannot act: %w", err)
+	}
+	if s.lock, err = newLock(f.zk, s.yard.Identity(), func() { s.guard.say(hasLock) }); err != nil {
+		return err
+	}
+	f.queue = s.yard.Queue()
+	args := f.args()
+	if err := noteHow(dir, args); err != nil {
+		return err
+	}
+	s.guard, err = startGuard(dir, append([]string{"yarn", "restore", "--guard", "--journal=" + dir}, args...), s.notice)
+	return err
+}
+
+// leave gives the journal back and lets the guard go, or to work.
+func (s *session) leave() {
+	left := len(s.journal.Open())
+	if err := s.journal.Close(); err != nil {
+		s.notice("The journal: %v", err)
+	}
+	if s.guard == nil {
+		return
+	}
+	if left > 0 {
+		s.notice("%s could not be put back yet: the guard, process %d, goes on trying. By hand: yardmaster yarn restore --journal %s",
+			settingsWord(left), s.guard.pid(), s.guard.dir)
+	}
+	s.guard.end(left == 0)
+}
+
+func settingsWord(n int) string {
+	if n == 1 {
+		return "1 setting"
+	}
+	return fmt.Sprintf("%d settings", n)
+}
+
+// kept is what would be put back. It is asked by the driver, which alone writes the journal.
+func (s *session) kept() []steering.Kept {
+	if s.journal == nil {
+		return nil
+	}
+	var list []steering.Kept
+	for _, e := range s.journal.Open() {
+		list = append(list, steering.Kept{Knob: e.Knob.String(), Original: e.Original.String()})
+	}
+	return list
+}
+
+// serve starts the page. A port that is taken only matters to a person who asked for it.
+func (s *session) serve(ctx context.Context) (end func(), address string) {
+	if s.f.listen == "" || s.f.listen == "off" {
+		return func() {}, ""
+	}
+	l, err := net.Listen("tcp", s.f.listen)
+	if err != nil {
+		s.notice("There is no status page: %v. Give another address with --listen.", reasonOfListen(err))
+		return func() {}, ""
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // it is there while things are put back
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := s.board.Serve(ctx, l); err != nil {
+			s.notice("The status page ended: %v", err)
+		}
+	}()
+	return func() { stop(); <-done }, l.Addr().String()
+}
+
+func reasonOfListen(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) && op.Addr != nil {
+		return fmt.Errorf("cannot listen on %s: %w", op.Addr, op.Err)
+	}
+	return err
+}
+
+// look finds out what there is, for the person who started this.
+func (s *session) look(ctx context.Context, set *marp.Settings) ([]steering.Fact, steering.About) {
+	f, y := s.f, s.yard
+	about := steering.About{
+		Version: build.Version(), Cluster: strings.Join(f.rm, ", "), Scheduler: ruleText(y.Rule()), Queue: y.Queue(), Policy: f.policy, Actuator: y.Actuator(),
+		CPU: sourceName(f.cpu), Act: f.act, Started: time.Now(),
+	}
+	if f.act {
+		about.Journal = s.journal.Dir()
+	}
+	facts := []steering.Fact{{Label: "cluster", Value: about.Cluster + " (" + about.Scheduler + ")"}, {Label: "queue", Value: y.Queue()}}
+	add := func(label, format string, args ...any) {
+		facts = append(facts, steering.Fact{Label: label, Value: fmt.Sprintf(format, args...)})
+	}
+	snap, err := y.Snapshot(ctx)
+	if err != nil {
+		add("seen", "no good look yet: %v", err)
+	} else {
+		s.describe(add, &snap, set)
+	}
+	for _, n := range y.Notes() {
+		add("note", "%s", n)
+	}
+	add("policy", "%s: %s", f.policy, marp.Title(f.policy))
+	bounds := fmt.Sprintf("%.4g to %.4g", set.Min, set.Max)
+	if set.Min == 0 {
+		bounds = fmt.Sprintf("one master's share to %.4g", set.Max)
+	}
+	add("bounds", "%s, at most %d changes an hour", bounds, f.perHour)
+	if f.act {
+		add("journal", "%s", about.Journal)
+	}
+	about.Facts = facts[2:]
+	return facts, about
+}
+
+// sourceName is where idle processors are read, without the address, which may have a password in it: the page and the metrics show it.
+func sourceName(cpu string) string {
+	if name, _, is := strings.Cut(cpu, "="); is && name == "prometheus" {
+		return name
+	}
+	return cmp.Or(cpu, "allocation")
+}
+
+// describe tells what a snapshot shows of the queue.
+func (s *session) describe(add func(label, format string, args ...any), snap *steer.Snapshot, set *marp.Settings) {
+	master := set.Master
+	for i := range snap.Queues {
+		q := &snap.Queues[i]
+		if q.Name != set.Queue {
+			continue
+		}
+		if n := int64(q.Running); master.IsZero() && n > 0 {
+			master = unit.Resources{Mem: (q.Masters.Mem + n - 1) / n, Cores: (q.Masters.Cores + n - 1) / n}
+		}
+		share := "not known yet"
+		switch {
+		case q.MasterShare < 0:
+			share = "no limit"
+		case q.MasterShare > 0:
+			share = fmt.Sprintf("%.4g", q.MasterShare)
+		}
+		switch {
+		case q.MasterShare <= 0 || q.Capacity.IsZero():
+		case master.IsZero():
+			share += fmt.Sprintf(" of %v; how many jobs that lets in shows when there is a job", q.Capacity)
+		default:
+			n := set.Rule.Slots(q.Capacity, master, set.Least, q.MasterShare)
+			share += fmt.Sprintf(" of %v: room for %d masters of %v", q.Capacity, n, master)
+		}
+		add("share", "%s", share)
+		add("jobs", "%d run, %d wait", q.Running, q.Waiting)
+	}
+	if snap.CPUIdle >= 0 {
+		add("idle", "%.0f %% of the processors", snap.CPUIdle*100)
+	}
+}
+
+func ruleText(r marp.Rule) string {
+	switch r {
+	case marp.Capacity:
+		return "Capacity Scheduler"
+	case marp.FairV2:
+		return "Fair Scheduler of Hadoop 2"
+	}
+	return "Fair Scheduler"
+}

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/marp"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/web/steering"
+	"github.com/yardmaster/yardmaster/yarn/yard"
+)
+
+// steerFlags are what yarn steer is told.
+type steerFlags struct {
+	knobFlags
+	policy       string
+	set          []string
+	min, max     float64
+	slots        bool
+	untilEmpty   bool
+	cpu          string
+	masters      bool
+	observe, act bool
+	length       string
+	spacing      string
+	silence      string
+	perHour      int
+	listen       string
+	format       string
+	changes      bool
+
+	lasts, gap, blind time.Duration // length, spacing and silence as read
+}
+
+// defaultListen is where the page is, unless that is taken.
+const defaultListen = "127.0.0.1:9099"
+
+func newYarnSteer() *cobra.Command {
+	var f steerFlags
+	cmd := &cobra.Command{
+		Use:   "steer --rm URL --queue QUEUE --policy POLICY [--act]",
+		Short: "Let a policy set the share of a queue that application masters may take",
+		Long: `Watch a queue and move the share of it that application masters may take (maxAMShare of the Fair Scheduler, maximum-am-resource-percent of the
+Capacity Scheduler): too low and jobs wait while processors idle, too high and masters crowd out their own tasks.
+
+Without --act nothing is changed: each decision is written to standard output, one line a look, as what would be done. With --act, every change is written
+down in the journal before it is made and checked afterwards, and the value that was found comes back when the command ends: by itself, by a signal, or by a
+crash, for which a second process stands guard. If the ResourceManager is out of sight for a while, the value is put back, too. When even the guard was
+killed, the next "yarn steer --act" or "yarn restore" puts it back.
+
+The policies are:
+` + policyList() + `
+"yardmaster yarn policies" lists their settings, which --set changes.`,
+		Example: `  yardmaster yarn steer --rm http://rm:8088 --queue root.default --policy cbtws
+  yardmaster yarn steer --rm http://rm1:8088,http://rm2:8088 --queue root.batch --policy ahead --cpu rm --act
+  yardmaster yarn steer --rm http://rm:8088 --queue root.default --policy static --set value=0.25 --file /etc/hadoop/conf/fair-scheduler.xml --for 8h --act`,
+		Args: func(cmd *cobra.Command, args []string) error { return f.check(cmd, args) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := yarnSteer(cmd, &f); err != nil {
+				var u *usageError
+				if errors.As(err, &u) {
+					return err
+				}
+				return fmt.Errorf("steer: %w", err)
+			}
+			return nil
+		},
+	}
+	f.add(cmd)
+	fs := cmd.Flags()
+	fs.StringVar(&f.policy, "policy", "", "`NAME` of the policy: "+strings.Join(marp.Names(), ", "))
+	fs.StringArrayVar(&f.set, "set", nil, "a setting of the policy as `NAME=VALUE` (repeatable)")
+	fs.Float64Var(&f.min, "min", 0, "least `SHARE` ever written; 0: one master's")
+	fs.Float64Var(&f.max, "max", 0.9, "greatest `SHARE` ever written")
+	fs.BoolVar(&f.slots, "slots", false, "hold a whole number of masters instead of adding steps")
+	fs.BoolVar(&f.untilEmpty, "until-empty", false, "end when the queue, once it had jobs, has none left")
+	fs.StringVar(&f.cpu, "cpu", "", "`WHERE` idle processors are read: host, host:nice-idle, rm, rm:cores=N, prometheus=URL?QUERY, allocation, none (default allocation)")
+	fs.BoolVar(&f.masters, "ask-masters", false, "ask the masters of MapReduce jobs how far their maps are, at most eight a look")
+	fs.BoolVar(&f.observe, "observe", false, "decide and tell, change nothing: this is the default")
+	fs.BoolVar(&f.act, "act", false, "change the setting")
+	fs.StringVar(&f.length, "for", "", "end after this `TIME`: 8h, 30m")
+	fs.StringVar(&f.spacing, "spacing", "", "least `TIME` between two changes, if more than the scheduler needs")
+	fs.IntVar(&f.perHour, "per-hour", 120, "at most `N` changes an hour")
+	fs.StringVar(&f.silence, "silence", "60s", "no good look at the scheduler for this `TIME`: put back and wait")
+	fs.StringVar(&f.listen, "listen", defaultListen, "`ADDRESS` of the status page and the metrics; off: none")
+	fs.StringVar(&f.format, "log-format", "text", "`FORM` of the lines on standard output: text or json")
+	fs.BoolVar(&f.changes, "changes-only", false, "leave out the looks that come to nothing")
+	for heading, names := range map[string][]string{
+		headings[10]: {"policy", "set", "min", "max", "slots", "until-empty", "cpu", "ask-masters"},
+		headings[3]:  {"listen", "log-format", "changes-only"},
+	} {
+		for _, name := range names {
+			setGroup(fs, name, heading)
+		}
+	}
+	f.addWho(cmd)
+	complete(cmd, "policy", policyWords, cobra.ShellCompDirectiveNoFileComp)
+	complete(cmd, "cpu", func() []string {
+		var words []string
+		for _, s := range yard.Sources() {
+			words = append(words, strings.Replace(s, ": ", "\t", 1))
+		}
+		return words
+	}, cobra.ShellCompDirectiveNoFileComp)
+	complete(cmd, "log-format", func() []string { return []string{"text", "json"} }, cobra.ShellCompDirectiveNoFileComp)
+	return cmd
+}
+
+func policyList() string {
+	var out strings.Builder
+	for _, n := range marp.Names() {
+		fmt.Fprintf(&out, "  %-10s %s\n", n, marp.Title(n))
+	}
+	return out.String()
+}
+
+// check finds what cannot be meant before anybody is asked.
+func (f *steerFlags) check(cmd *cobra.Command, args []string) error {
+	see := "See \"" + cmd.CommandPath() + " --help\"."
+	switch {
+	case len(args) > 0:
+		return misuse(see, "yarn steer: %q is not a flag", args[0])
+	case len(f.rm) == 0:
+		return misuse(see, "yarn steer: say which cluster with --rm URL")
+	case f.queue == "":
+		return misuse(see, "yarn steer: say which queue with --queue root.default")
+	case f.policy == "":
+		return misuse(see, "yarn steer: say how with --policy, one of %s", strings.Join(marp.Names(), ", "))
+	case f.act && f.observe:
+		return misuse("", "yarn steer: --act and --observe are opposites: give one")
+	case !f.act && f.journal != "":
+		return misuse("", "yarn steer: --journal belongs to --act: without it nothing is changed")
+	case !f.act && len(f.zk) > 0:
+		return misuse("", "yarn steer: --zookeeper belongs to --act: any number of steerers may watch")
+	case f.format != "text" && f.format != "json":
+		return misuse("", "yarn steer: --log-format is text or json, not %q", f.format)
+	case f.perHour < 1:
+		return misuse("", "yarn steer: --per-hour is at least 1, not %d", f.perHour)
+	case !(f.min >= 0 && f.max <= 1 && f.max > 0 && f.min <= f.max):
+		return misuse("", "yarn steer: --min %v and --max %v: they are shares from 0 to 1, the lesser first", f.min, f.max)
+	}
+	if err := knownPolicy(f.policy); err != nil {
+		return err
+	}
+	for _, t := range []struct {
+		flag, text string
+		into       *time.Duration
+		least      time.Duration
+	}{{"for", f.length, &f.lasts, time.Second}, {"spacing", f.spacing, &f.gap, 0}, {"silence", f.silence, &f.blind, time.Second}} {
+		if t.text == "" {
+			continue
+		}
+		d, err := unit.ParseTime(t.text)
+		if err != nil {
+			return misuse("", "--%s: %v", t.flag, err)
+		}
+		if *t.into = time.Duration(d) * time.Microsecond; *t.into < t.least {
+			return misuse("", "--%s: %s is too short", t.flag, t.text)
+		}
+	}
+	_, err := f.settings(marp.Fair) // what is wrong on one scheduler is wrong on any
+	return err
+}
+
+// settings are those of the policy, on a scheduler with the given rule.
+func (f *steerFlags) settings(rule marp.Rule) (marp.Settings, error) {
+	s := marp.Defaults(f.policy, f.queue).On(rule)
+	s.Service, s.Max = !f.untilEmpty, f.max
+	if f.min > 0 {
+		s.Min = f.min
+	}
+	s.Min = min(s.Min, s.Max)
+	if !f.act {
+		s.TakeOver = unit.Millisecond // what would be done never comes into force: every look begins from what is
+	}
+	if f.slots {
+		if s.Slots = true; f.policy == "static" || f.policy == "kalman-mem" {
+			return s, misuse("", "--slots: %s does not count masters", f.policy)
+		}
+	}
+	return settingsOf(f.policy, s, f.set)
+}
+
+func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
+	ctx := cmd.Context()
+	if !signal.Ignored(syscall.SIGHUP) { // nohup
+		var stop context.CancelFunc
+		ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP)
+		defer stop()
+	}
+	errOut := cmd.ErrOrStderr()
+	notice := func(format string, args ...any) { fmt.Fprintf(errOut, format+"\n", args...) }
+	y, client, count, err := f.open(ctx, f.cpu, f.masters)
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdle()
+	set, err := f.settings(y.Rule())
+	if err != nil {
+		return err
+	}
+	set.Queue, set.Least = y.Queue(), y.Least()
+
+	s := &session{f: f, yard: y, notice: notice, log: newLog(cmd.OutOrStdout(), f.format, f.changes)}
+	if f.act {
+		if err := s.prepare(ctx); err != nil {
+			return err
+		}
+		defer s.leave()
+	}
+	found, about := s.look(ctx, &set)
+	s.board = steering.New(about, s.kept)
+	engine := s.board.Measure(y, count.sent.Load)
+	pageEnds, page := s.serve(ctx)
+	defer pageEnds()
+	for _, fact := range found {
+		notice("%-12s %s", fact.Label+":", fact.Value)
+	}
+	if page != "" {
+		notice("%-12s http://%s/, metrics at http://%s/metrics", "page:", page, page)
+	}
+	if f.act {
+		notice("%-12s act. What is found now comes back when this ends; Ctrl-C ends it.", "mode:")
+	} else {
+		notice("%-12s observe. Nothing is changed: the lines say what would be done. To let it act, add --act.", "mode:")
+	}
+	if f.lasts > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, f.lasts)
+		defer stop()
+	}
+	return drive.Run(ctx, drive.Options{
+		Engine: engine, Act: f.act, Journal: s.journal, Lock: s.lock, Spacing: f.gap, PerHour: f.perHour, Silence: f.blind,
+		New:   func() (steer.Steerer, error) { return marp.New(f.policy, set) },
+		Bound: bound(f.min, f.max),
+		Observe: func(e drive.Event) {
+			s.board.Observe(e) // first: who reads the line finds the page up to date
+			s.log.event(&e)
+		},
+	})
+}
+
+// bound keeps a share within bounds.
+func bound(least, most float64) func(drive.Knob, float64) (float64, string) {
+	return func(_ drive.Knob, v float64) (float64, string) {
+		switch {
+		case v < least:
+			return least, fmt.Sprintf("%.4g is below --min %.4g", v, least)
+		case v > most:
+			return most, fmt.Sprintf("%.4g is above --max %.4g", v, most)
+		}
+		return v, ""
+	}
+}

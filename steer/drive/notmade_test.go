@@ -1,0 +1,44 @@
+package drive
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// climber adds a step to what it takes for the present value, every five seconds.
+type climber struct{ value float64 }
+
+func (c *climber) Step(s *steer.Snapshot) ([]steer.Action, unit.Time) {
+	if c.value == 0 {
+		c.value = s.Queues[0].MasterShare
+	}
+	c.value += 0.04
+	return []steer.Action{{Kind: steer.SetQueue, Queue: share.Queue, Property: share.Property, Value: c.value}}, 5 * sec
+}
+
+func (c *climber) NotMade(steer.Action) { c.value = 0 }
+
+// Refusals do not add up: the first change that is made is one step.
+func TestNoLeapAfterRefusals(t *testing.T) {
+	w := newWorld(t)
+	refused := errors.New("400: rejected")
+	w.writeErr = func() error { return refused }
+	w.at(32*time.Second, func() { w.writeErr = nil })
+	w.lastly(w.drive(w.until(37*time.Second), &climber{}, nil), "")
+	w.wrote("0.090", "0.050")
+	w.mustBe(found)
+}
+
+// Changes that overtake each other, none of them ever in force, are told of all the same.
+func TestUnverifiedThoughOvertaken(t *testing.T) {
+	w := newWorld(t)
+	w.delay = time.Hour
+	w.lastly(w.drive(w.until(45*time.Second), &climber{}, nil), "")
+	if e := w.event(Unverified); e.Kind != Unverified || e.At.Sub(w.told[0].At) > 41*time.Second {
+		t.Errorf("%+v", e)
+	}
+}

@@ -1,0 +1,353 @@
+package steering
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"math"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/steer/drive"
+)
+
+// About is what does not change while a steerer runs.
+type About struct {
+	Version   string    `json:"version"`
+	Cluster   string    `json:"cluster"`
+	Scheduler string    `json:"scheduler"`
+	Queue     string    `json:"queue"`
+	Policy    string    `json:"policy"`
+	Actuator  string    `json:"actuator"`
+	CPU       string    `json:"cpu"`
+	Act       bool      `json:"act"`
+	Journal   string    `json:"journal,omitempty"`
+	Started   time.Time `json:"started"`
+	Facts     []Fact    `json:"facts,omitempty"` // more that a person may want to know
+}
+
+// Fact is a line of the page.
+type Fact struct {
+	Label string `json:"label"`
+	Value string `json:"value"`
+}
+
+// Number is a reading; NaN, written null, is one that is not known.
+type Number float64
+
+// MarshalJSON writes null for what is not known.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if !n.known() {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+func (n Number) known() bool { return !math.IsNaN(float64(n)) && !math.IsInf(float64(n), 0) }
+
+// Now is the present state.
+type Now struct {
+	At       time.Time `json:"at"`
+	Mode     string    `json:"mode"`
+	Sees     bool      `json:"sees"` // the last look was good
+	LastGood time.Time `json:"last_good"`
+	Decision string    `json:"decision"`
+	Why      string    `json:"why"`
+	InForce  Number    `json:"share_in_force"`
+	Wanted   Number    `json:"share_wanted"`
+	Original Number    `json:"share_original"`
+	Idle     Number    `json:"cpu_idle"`
+	Pending  int       `json:"pending"`
+	Running  int       `json:"running"`
+	Open     int       `json:"open_knobs"`
+	Requests int64     `json:"requests_last_cycle"`
+	Took     Number    `json:"snapshot_seconds"`
+	Trouble  string    `json:"trouble,omitempty"` // what is wrong at present
+}
+
+// Line is a decision, or several in a row that came to nothing.
+type Line struct {
+	At       time.Time `json:"at"`
+	Decision string    `json:"decision"`
+	Why      string    `json:"why"`
+	Idle     Number    `json:"cpu_idle"`
+	Pending  int       `json:"pending"`
+	Running  int       `json:"running"`
+	Share    Number    `json:"share"`
+	Times    int       `json:"times"`
+}
+
+// Write is a change and what became of it.
+type Write struct {
+	At      time.Time `json:"at"`
+	Knob    string    `json:"knob"`
+	Old     Number    `json:"old"`
+	New     Number    `json:"new"`
+	Outcome string    `json:"outcome"`
+	Seconds Number    `json:"seconds"`
+	Note    string    `json:"note,omitempty"`
+	key     drive.Knob
+}
+
+// Kept is a setting that would be put back.
+type Kept struct {
+	Knob     string `json:"knob"`
+	Original string `json:"original"`
+}
+
+// point is what the charts draw.
+type point struct {
+	at                  time.Time
+	share, wanted, idle float64
+	pending, running    int
+}
+
+// How much is remembered. A point is kept every pointGap, which makes an hour.
+const (
+	maxLines  = 50
+	maxWrites = 50
+	maxPoints = 720
+	pointGap  = 5 * time.Second
+)
+
+// Board is the picture of one steerer. Its methods may be called from several goroutines.
+type Board struct {
+	about   About
+	kept    func() []Kept
+	metrics *metrics
+
+	mu      sync.Mutex
+	now     Now
+	lines   []Line  // oldest first
+	writes  []Write // oldest first
+	would   []Kept
+	points  []point
+	changed chan struct{} // closed at the next event
+}
+
+// New makes a board. kept lists what would be put back; it is asked when that may have changed, and may be nil.
+func New(about About, kept func() []Kept) *Board {
+	nan := Number(math.NaN())
+	b := &Board{about: about, kept: kept, changed: make(chan struct{})}
+	b.now = Now{At: about.Started, LastGood: about.Started, InForce: nan, Wanted: nan, Original: nan, Idle: nan, Took: nan}
+	b.metrics = newMetrics(&about, func() float64 {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return time.Since(b.now.LastGood).Seconds()
+	})
+	return b
+}
+
+// Observe takes an event of the driver.
+func (b *Board) Observe(e drive.Event) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := &b.now
+	n.At, n.Open = e.At, e.Open
+	if e.Mode != "" {
+		n.Mode = e.Mode
+	}
+	if e.Snapshot != nil {
+		b.see(e.Snapshot)
+	}
+	switch e.Kind {
+	case drive.Decided:
+		n.Sees, n.LastGood, n.Trouble = true, e.At, ""
+		b.decided(&e)
+	case drive.Asked:
+		n.Wanted = Number(e.New)
+		if n.Open <= 1 && !b.changing(e.Knob) {
+			n.Original = Number(e.Old)
+		}
+		b.add(Write{At: e.At, Outcome: "asked", Old: Number(e.Old), New: Number(e.New), key: e.Knob, Note: textOf(e.Attrs, "why")})
+	case drive.Taken:
+		b.outcome(&e, taken)
+		n.InForce = Number(e.New)
+	case drive.Refused: // a change of its own: one that is under way was not refused
+		old := Number(e.Old)
+		if old == 0 { // it was not read
+			old = Number(math.NaN())
+		}
+		b.add(Write{At: e.At, Outcome: refused, Old: old, New: Number(e.New), key: e.Knob, Note: said(e.Err)})
+	case drive.Unverified:
+		b.outcome(&e, unverified)
+	case drive.Restored:
+		b.add(Write{At: e.At, Outcome: restored, Old: Number(e.Old), New: Number(e.New), Seconds: Number(e.Latency.Seconds()), key: e.Knob})
+		n.InForce, n.Wanted = Number(e.New), Number(e.New)
+	case drive.RestoreFailed:
+		b.add(Write{At: e.At, Outcome: "not restored", Old: Number(e.Old), New: Number(e.New), key: e.Knob, Note: said(e.Err)})
+		n.Trouble = "Not put back: " + said(e.Err)
+	case drive.Foreign:
+		b.add(Write{At: e.At, Outcome: foreign, Old: Number(e.Old), New: Number(e.New), key: e.Knob, Note: textOf(e.Attrs, "why")})
+	case drive.Blind:
+		n.Sees, n.Trouble = false, "No good look at the scheduler: "+said(e.Err)
+	case drive.DeadMan:
+		n.Sees, n.Trouble = false, textOf(e.Attrs, "why")
+	}
+	if n.Open == 0 && e.Kind != drive.Asked {
+		n.Original = n.InForce
+	}
+	if b.kept != nil && e.Kind != drive.Decided && e.Kind != drive.Blind {
+		b.would = b.kept()
+	}
+	b.metrics.take(&e, n)
+	if e.Snapshot != nil || len(b.points) > 0 {
+		b.draw()
+	}
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+func said(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// see reads the steered queue out of a snapshot.
+func (b *Board) see(s *steer.Snapshot) {
+	n := &b.now
+	n.Idle = -1
+	if s.CPUIdle >= 0 {
+		n.Idle = Number(s.CPUIdle)
+	}
+	for i := range s.Queues {
+		if q := &s.Queues[i]; sameQueue(q.Name, b.about.Queue) {
+			n.Pending, n.Running = q.Waiting, q.Running
+			if q.MasterShare != 0 {
+				n.InForce = Number(q.MasterShare)
+			}
+		}
+	}
+}
+
+// sameQueue compares a path with a path or with its last part.
+func sameQueue(a, b string) bool {
+	return a == b || strings.HasSuffix(a, "."+b) || strings.HasSuffix(b, "."+a)
+}
+
+func (b *Board) decided(e *drive.Event) {
+	n := &b.now
+	n.Decision, n.Why = textOf(e.Attrs, "decision"), textOf(e.Attrs, "why")
+	if n.Decision == "" {
+		n.Decision = "wait"
+	}
+	l := Line{At: e.At, Decision: n.Decision, Why: n.Why, Idle: n.Idle, Pending: n.Pending, Running: n.Running, Share: n.InForce, Times: 1}
+	if v, ok := numberOf(e.Attrs, "new"); ok {
+		n.Wanted, l.Share = Number(v), Number(v)
+	} else if !n.Wanted.known() {
+		n.Wanted = n.InForce
+	}
+	if last := len(b.lines) - 1; last >= 0 && l.Decision == "wait" && b.lines[last].Decision == "wait" {
+		l.Times = b.lines[last].Times + 1
+		b.lines[last] = l
+		return
+	}
+	if b.lines = append(b.lines, l); len(b.lines) > maxLines {
+		b.lines = b.lines[len(b.lines)-maxLines:]
+	}
+}
+
+func (b *Board) add(w Write) {
+	w.Knob = w.key.String()
+	if w.Seconds == 0 {
+		w.Seconds = Number(math.NaN())
+	}
+	if b.writes = append(b.writes, w); len(b.writes) > maxWrites {
+		b.writes = b.writes[len(b.writes)-maxWrites:]
+	}
+}
+
+// changing tells whether a knob was written and not yet put back.
+func (b *Board) changing(k drive.Knob) bool {
+	for i := len(b.writes) - 1; i >= 0; i-- {
+		if w := &b.writes[i]; w.key == k && w.Outcome != refused {
+			return w.Outcome != restored
+		}
+	}
+	return false
+}
+
+// outcome completes the write that is under way.
+func (b *Board) outcome(e *drive.Event, how string) {
+	for i := len(b.writes) - 1; i >= 0; i-- {
+		w := &b.writes[i]
+		if w.key == e.Knob && w.Outcome == "asked" {
+			if w.Outcome = how; e.Latency > 0 {
+				w.Seconds = Number(e.Latency.Seconds())
+			}
+			if e.Err != nil {
+				w.Note = e.Err.Error()
+			}
+			return
+		}
+	}
+	note := said(e.Err)
+	if note == "" {
+		note = textOf(e.Attrs, "why")
+	}
+	b.add(Write{At: e.At, Outcome: how, Old: Number(e.Old), New: Number(e.New), Seconds: Number(e.Latency.Seconds()), key: e.Knob, Note: note})
+}
+
+// draw keeps a point for the charts.
+func (b *Board) draw() {
+	n := &b.now
+	p := point{at: n.At, share: float64(n.InForce), wanted: float64(n.Wanted), idle: float64(n.Idle), pending: n.Pending, running: n.Running}
+	if last := len(b.points) - 1; last > 0 && p.at.Truncate(pointGap).Equal(b.points[last].at.Truncate(pointGap)) {
+		b.points[last] = p
+		return
+	}
+	if b.points = append(b.points, p); len(b.points) > maxPoints {
+		b.points = b.points[len(b.points)-maxPoints:]
+	}
+}
+
+func textOf(attrs []slog.Attr, key string) string {
+	for _, a := range attrs {
+		if a.Key == key {
+			return a.Value.String()
+		}
+	}
+	return ""
+}
+
+func numberOf(attrs []slog.Attr, key string) (float64, bool) {
+	s := textOf(attrs, key)
+	v, err := strconv.ParseFloat(s, 64)
+	return v, err == nil
+}
+
+// Measure times the looks of an engine and counts the requests they take; sent tells how many were sent so far.
+func (b *Board) Measure(e drive.Engine, sent func() int64) drive.Engine {
+	return &measured{Engine: e, board: b, sent: sent, before: sent()}
+}
+
+type measured struct {
+	drive.Engine
+	board  *Board
+	sent   func() int64
+	before int64 // sent when the last look ended; looks do not overlap
+}
+
+func (m *measured) Snapshot(ctx context.Context) (steer.Snapshot, error) {
+	begin, sent := time.Now(), m.sent()
+	s, err := m.Engine.Snapshot(ctx)
+	took, after := time.Since(begin).Seconds(), m.sent()
+	b := m.board
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.now.Took, b.now.Requests = Number(took), after-sent
+	if n := &b.now; err == nil && (n.Mode == "act" || n.Mode == "observe") { // also one of which the policy is not told, because it sleeps
+		n.Sees, n.LastGood, n.Trouble = true, time.Now(), ""
+		b.metrics.up.Set(1)
+	}
+	b.metrics.snapshot.Observe(took)
+	b.metrics.cycle.Set(float64(after - sent))
+	b.metrics.requests.Add(float64(after - m.before))
+	m.before = after
+	return s, err
+}

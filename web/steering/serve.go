@@ -1,0 +1,126 @@
+package steering
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Registry holds the metrics.
+func (b *Board) Registry() prometheus.Gatherer { return b.metrics.registry }
+
+// Handler serves the page and the metrics. It only reads.
+func (b *Board) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { b.page(w, true) })
+	mux.HandleFunc("GET /now", func(w http.ResponseWriter, _ *http.Request) { b.page(w, false) })
+	mux.HandleFunc("GET /events", b.events)
+	mux.HandleFunc("GET /status.json", b.status)
+	mux.HandleFunc("GET /healthz", b.health)
+	mux.Handle("GET /metrics", promhttp.HandlerFor(b.metrics.registry, promhttp.HandlerOpts{}))
+	return safe(mux)
+}
+
+// safe gives every answer the headers that keep a browser from doing more than showing it.
+func safe(next http.Handler) http.Handler {
+	hash := func(text string) string {
+		sum := sha256.Sum256([]byte(text))
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	policy := fmt.Sprintf("default-src 'none'; script-src %s; style-src %s; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+		hash(pageJS), hash(pageCSS))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (b *Board) page(w http.ResponseWriter, whole bool) {
+	s := b.Status()
+	var out bytes.Buffer
+	if err := s.write(&out, whole); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(out.Bytes()) // whoever asked has gone
+}
+
+func (b *Board) status(w http.ResponseWriter, _ *http.Request) {
+	text, err := json.MarshalIndent(b.Status(), "", "  ")
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(append(text, '\n')) // whoever asked has gone
+}
+
+func (b *Board) health(w http.ResponseWriter, _ *http.Request) {
+	b.mu.Lock()
+	n := b.now
+	b.mu.Unlock()
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if !n.Sees {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		fmt.Fprintf(w, "no good look at the scheduler since %s\n", n.LastGood.Format(time.RFC3339))
+		return
+	}
+	fmt.Fprintf(w, "ok: mode %s, last good look at %s\n", n.Mode, n.LastGood.Format(time.RFC3339))
+}
+
+// events tells a browser whenever something has happened, at most twice a second.
+func (b *Board) events(w http.ResponseWriter, r *http.Request) {
+	flush := http.NewResponseController(w)
+	_ = flush.SetWriteDeadline(time.Time{}) // it stays open
+	w.Header().Set("Content-Type", "text/event-stream")
+	for {
+		b.mu.Lock()
+		changed := b.changed
+		b.mu.Unlock()
+		if _, err := fmt.Fprint(w, "data: now\n\n"); err != nil || flush.Flush() != nil {
+			return
+		}
+		select {
+		case <-changed:
+		case <-time.After(20 * time.Second): // so that a dead connection is noticed
+		case <-r.Context().Done():
+			return
+		}
+		select {
+		case <-time.After(500 * time.Millisecond):
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// Serve answers until the context ends.
+func (b *Board) Serve(ctx context.Context, l net.Listener) error {
+	server := &http.Server{
+		Handler: b.Handler(), BaseContext: func(net.Listener) context.Context { return ctx },
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16,
+	}
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // a page that is being read is cut off
+	defer stop()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

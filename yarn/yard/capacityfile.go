@@ -1,0 +1,115 @@
+package yard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/yardmaster/yardmaster/steer/drive"
+)
+
+// capacityFile changes capacity-scheduler.xml and runs the command that makes the ResourceManager read it.
+type capacityFile struct {
+	y    *Yard
+	file editedFile
+}
+
+const refreshWithin = time.Minute
+
+func (c *capacityFile) describe() string {
+	return "set in " + c.file.path + ", then " + strings.Join(c.y.o.Refresh, " ")
+}
+
+func (c *capacityFile) spacing() time.Duration { return time.Second }
+
+func (c *capacityFile) check(ctx context.Context) error {
+	if _, err := exec.LookPath(c.y.o.Refresh[0]); err != nil {
+		return fmt.Errorf("the command to refresh the queues: %w", err)
+	}
+	return c.file.check(ctx)
+}
+
+func (c *capacityFile) read(_ context.Context, queue string) (drive.Value, error) {
+	data, _, err := c.file.read()
+	if err != nil {
+		return drive.Value{}, err
+	}
+	return c.file.value(data, queue)
+}
+
+// write changes the file, and makes the ResourceManager read it. When the command says that it has failed, the file is put back; whether the
+// ResourceManager has taken anything over is then asked of itself.
+func (c *capacityFile) write(ctx context.Context, queue string, v drive.Value) error {
+	o, err := c.file.open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = o.Close() }() // synced before; a second time does no harm
+	out, err := c.file.edit(o.data, queue, v)
+	if err != nil {
+		return err
+	}
+	old, err := c.file.value(o.data, queue)
+	if err != nil {
+		return err
+	}
+	if string(out) != string(o.data) {
+		if err := o.replace(out); err != nil {
+			return err
+		}
+	}
+	err = c.refresh(ctx)
+	if err == nil {
+		return nil
+	}
+	var exit *exec.ExitError
+	if ctx.Err() != nil || errors.As(err, &exit) && !exit.Exited() { // it was ended: nobody knows how far it came
+		return fmt.Errorf("%w: %w", drive.ErrFate, err)
+	}
+	_ = o.Close() // it is held again below
+	same := string(out) == string(o.data)
+	if !same {
+		if e := c.putBack(out, o.data); e != nil {
+			return fmt.Errorf("%w: %w; putting the file back: %w", drive.ErrFate, err, e)
+		}
+	}
+	switch in, e := c.y.InForce(ctx, c.y.Knob(), old); {
+	case e != nil || !in:
+		return fmt.Errorf("%w: %w", drive.ErrFate, err)
+	case same: // it was so in the file and at the ResourceManager before
+		return nil
+	}
+	return fmt.Errorf("not changed, %s is as it was: %w", c.file.path, err)
+}
+
+// putBack undoes a change, unless somebody else has changed the file since.
+func (c *capacityFile) putBack(from, to []byte) error {
+	o, err := c.file.open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = o.Close() }() // synced before
+	if string(o.data) != string(from) {
+		return errors.New("it was changed by somebody else in the meantime")
+	}
+	return o.replace(to)
+}
+
+func (c *capacityFile) refresh(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, refreshWithin)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, c.y.o.Refresh[0], c.y.o.Refresh[1:]...)
+	cmd.WaitDelay = 2 * time.Second
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		return nil
+	}
+	said := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if ctx.Err() != nil {
+		err = fmt.Errorf("it did not end in time: %w", err)
+	}
+	return fmt.Errorf("%s: %w: %s", strings.Join(c.y.o.Refresh, " "), err, oneLine(said[len(said)-1]))
+}

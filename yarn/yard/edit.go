@@ -1,0 +1,255 @@
+package yard
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// node is an element of an XML file with its place, in bytes.
+type node struct {
+	name       string
+	attrs      []xml.Attr
+	start, end int // from < of the start tag to behind > of the end tag
+	from, to   int // what stands between the tags
+	self       bool
+	text       string // character data directly inside
+	plain      bool   // nothing but text, written as it reads
+	kids       []*node
+}
+
+// parse reads the places of all elements. Whether the file is well-formed is checked elsewhere.
+func parse(data []byte) (*node, error) {
+	d := xml.NewDecoder(bytes.NewReader(data))
+	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
+	top := &node{}
+	open := []*node{top}
+	for {
+		at := int(d.InputOffset())
+		tok, err := d.RawToken()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		end := int(d.InputOffset())
+		in := open[len(open)-1]
+		switch t := tok.(type) {
+		case xml.StartElement:
+			n := &node{name: t.Name.Local, attrs: t.Copy().Attr, start: at, from: end, plain: true}
+			n.self = bytes.HasSuffix(data[at:end], []byte("/>"))
+			in.kids, in.plain = append(in.kids, n), false
+			open = append(open, n)
+		case xml.EndElement:
+			if len(open) == 1 {
+				return nil, errors.New("an end tag without a start tag")
+			}
+			in.to, in.end = at, end
+			open = open[:len(open)-1]
+		case xml.CharData:
+			in.text += string(t)
+			in.plain = in.plain && string(t) == string(data[at:end])
+		default:
+			in.plain = false
+		}
+	}
+	if len(open) != 1 || len(top.kids) != 1 {
+		return nil, errors.New("not one outermost element")
+	}
+	return top.kids[0], nil
+}
+
+func (n *node) attr(name string) string {
+	for _, a := range n.attrs {
+		if a.Name.Local == name {
+			return strings.TrimSpace(a.Value)
+		}
+	}
+	return ""
+}
+
+func (n *node) child(name string) *node { // the last of that name, as Hadoop takes it
+	var found *node
+	for _, k := range n.kids {
+		if k.name == name {
+			found = k
+		}
+	}
+	return found
+}
+
+// place is where a setting stands in a file, or where it would be put.
+type place struct {
+	in    *node // the element that it belongs into
+	elem  *node // nil: it is not there
+	value *node // whose text is the value
+}
+
+// raw is the value as the file spells it.
+func (p *place) raw() string { return strings.TrimSpace(p.value.text) }
+
+// property finds a property of a Hadoop configuration: the last one of its name, unless an earlier one is final.
+func property(root *node, key string) (*place, error) {
+	p := &place{in: root}
+	final := false
+	var err error
+	var walk func(n *node)
+	walk = func(n *node) {
+		for _, k := range n.kids {
+			if k.name == "configuration" {
+				walk(k)
+			}
+			if k.name != "property" || final {
+				continue
+			}
+			name, value := k.attr("name"), k.child("value")
+			if c := k.child("name"); c != nil {
+				name = strings.TrimSpace(c.text)
+			}
+			if name != key {
+				continue
+			}
+			if value == nil {
+				if k.attr("value") != "" {
+					err = fmt.Errorf("%s is given by attributes: write it as <property><name>...</name><value>...</value></property>", key)
+				}
+				continue
+			}
+			p.elem, p.value = k, value
+			if c := k.child("final"); k.attr("final") == "true" || c != nil && strings.TrimSpace(c.text) == "true" {
+				final = true
+			}
+		}
+	}
+	walk(root)
+	return p, err
+}
+
+// amShare finds the maxAMShare of a queue of an allocation file, given by its path.
+func amShare(root *node, path string) (*place, error) {
+	at := []*node{root}
+	for _, q := range queuesOf(root) {
+		if strings.EqualFold(q.attr("name"), "root") {
+			at = []*node{q}
+		}
+	}
+	parts := strings.Split(path, ".")
+	for _, name := range parts[1:] {
+		var next []*node
+		for _, n := range at {
+			for _, q := range queuesOf(n) {
+				if q.attr("name") == name {
+					next = append(next, q)
+				}
+			}
+		}
+		at = next
+	}
+	if len(at) == 0 || len(parts) < 2 || parts[0] != "root" {
+		return nil, gone("queue %s is not in the file: add <queue name=%q/> where it belongs, so that it can have a share of its own", path, parts[len(parts)-1])
+	}
+	p := &place{in: at[len(at)-1]}
+	for _, n := range at {
+		if x := n.child("maxAMShare"); x != nil {
+			p.in, p.elem, p.value = n, x, x
+		}
+	}
+	return p, nil
+}
+
+func queuesOf(n *node) (list []*node) {
+	for _, k := range n.kids {
+		if k.name == "queue" || k.name == "pool" {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// set changes the value, or puts the element in where there is none. element gives the element with a value in it. Nothing else changes.
+func (p *place) set(data []byte, value string, element func(value string) string) ([]byte, error) {
+	if value == "" || strings.ContainsAny(value, "<>&\r\n") {
+		return nil, fmt.Errorf("%q is no value to be written", value)
+	}
+	if p.elem == nil {
+		return p.insert(data, element(value)), nil
+	}
+	v := p.value
+	if !v.plain || p.raw() == "" {
+		return nil, fmt.Errorf("<%s> has something other than a plain value in it: write it plainly", v.name)
+	}
+	body := data[v.from:v.to]
+	from := v.from + len(body) - len(bytes.TrimLeft(body, " \t\r\n"))
+	to := v.to - (len(body) - len(bytes.TrimRight(body, " \t\r\n")))
+	return splice(data, from, to, value), nil
+}
+
+// selfEnd marks an element that was put into one written as <queue .../>, so that it can become that again.
+const selfEnd = " >"
+
+// insert puts an element last into another: on a line of its own where the end tag has one.
+func (p *place) insert(data []byte, elem string) []byte {
+	n := p.in
+	if n.self {
+		elem = strings.TrimSuffix(elem, ">") + selfEnd
+		return splice(data, n.end-len("/>"), n.end, ">"+elem+"</"+n.name+">")
+	}
+	if indent, eol, ok := line(data, n.to); ok {
+		return splice(data, n.to-len(indent), n.to-len(indent), indent+"  "+elem+eol)
+	}
+	return splice(data, n.to, n.to, elem)
+}
+
+// remove takes the element out: all that insert has put in, and nothing more.
+func (p *place) remove(data []byte) []byte {
+	n, e := p.in, p.elem
+	if e == nil {
+		return data
+	}
+	if e.start == n.from && e.end == n.to && bytes.HasSuffix(data[e.start:e.end], []byte(selfEnd)) {
+		return splice(data, n.from-len(">"), n.end, "/>")
+	}
+	if before, eol, ok := line(data, e.start); ok && bytes.HasPrefix(data[e.end:], []byte(eol)) {
+		next := e.end + len(eol)
+		if indent, _, ok := line(data, n.to); ok && n.to-len(indent) == next && before == indent+"  " {
+			return splice(data, e.start-len(before), next, "")
+		}
+	}
+	return splice(data, e.start, e.end, "")
+}
+
+// line is the space before a place when there is nothing else before it on its line, and how that line's predecessor ends.
+func line(data []byte, at int) (indent, eol string, ok bool) {
+	i := bytes.LastIndexByte(data[:at], '\n')
+	if i < 0 || len(bytes.Trim(data[i+1:at], " \t")) > 0 {
+		return "", "", false
+	}
+	eol = "\n"
+	if i > 0 && data[i-1] == '\r' {
+		eol = "\r\n"
+	}
+	return string(data[i+1 : at]), eol, true
+}
+
+func splice(data []byte, from, to int, with string) []byte {
+	out := make([]byte, 0, len(data)+len(with))
+	out = append(out, data[:from]...)
+	out = append(out, with...)
+	return append(out, data[to:]...)
+}
+
+// outline is an element without one of those inside it, as text: two files with the same one say the same but for that.
+func (n *node) outline(b *strings.Builder, without *node) {
+	if n == without {
+		return
+	}
+	fmt.Fprintf(b, "<%s %q %q", n.name, n.attrs, strings.Join(strings.Fields(n.text), " "))
+	for _, k := range n.kids {
+		k.outline(b, without)
+	}
+	b.WriteString(">")
+}

@@ -1,0 +1,120 @@
+package yard
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"sync"
+	"time"
+
+	"github.com/yardmaster/yardmaster/steer/drive"
+)
+
+// The FairScheduler polls its file, and reads it once it has not changed for a while.
+const (
+	youngest   = 5 * time.Second  // a file younger than this is not read
+	pollEvery  = 10 * time.Second // between two looks at it
+	reloadedBy = youngest + pollEvery + time.Second
+)
+
+// fairFile changes fair-scheduler.xml. Nothing has to be called afterwards.
+type fairFile struct {
+	editedFile
+	mu   sync.Mutex
+	info fs.FileInfo
+	last fileShare
+}
+
+// fileShare is what the file says of a queue.
+type fileShare struct {
+	number    float64
+	age       time.Duration // of the file
+	taken     bool          // the scheduler goes by it, or must have read it
+	before    float64       // what it said before, when that was last taken
+	hadBefore bool
+}
+
+func (f *fairFile) describe() string {
+	return "set in " + f.path + ", which the ResourceManager reads 5 to 15 s after a change"
+}
+
+func (f *fairFile) spacing() time.Duration { return youngest }
+
+// look reads the queue's share if the file has changed since.
+func (f *fairFile) look(queue string) (fileShare, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	data, info, err := f.editedFile.read()
+	if err != nil {
+		return fileShare{}, err
+	}
+	if f.info == nil || !info.ModTime().Equal(f.info.ModTime()) || info.Size() != f.info.Size() {
+		v, err := f.meaning(data, queue)
+		if err != nil {
+			return fileShare{}, err
+		}
+		if f.info != nil && v.Number != f.last.number {
+			if f.last.taken || !f.last.hadBefore {
+				f.last.before, f.last.hadBefore = f.last.number, true
+			}
+			f.last.taken = false
+		}
+		f.info, f.last.number = info, v.Number
+	}
+	s := f.last
+	s.age = max(time.Since(info.ModTime()), 0)
+	return s, nil
+}
+
+// take notes that the scheduler goes by what the file says.
+func (f *fairFile) take() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.last.taken = true
+}
+
+func (f *fairFile) read(_ context.Context, queue string) (drive.Value, error) {
+	data, _, err := f.editedFile.read()
+	if err != nil {
+		return drive.Value{}, err
+	}
+	return f.value(data, queue)
+}
+
+// write changes the file, no sooner than five seconds after its last change: another one would put off that it is read.
+func (f *fairFile) write(ctx context.Context, queue string, v drive.Value) error {
+	for {
+		wait, err := f.try(queue, v)
+		if err != nil || wait <= 0 {
+			return err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return fmt.Errorf("%s: not changed: %w", f.path, ctx.Err())
+		}
+	}
+}
+
+func (f *fairFile) try(queue string, v drive.Value) (wait time.Duration, err error) {
+	o, err := f.open()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = o.Close() }() // synced before
+	out, err := f.edit(o.data, queue, v)
+	if err != nil {
+		return 0, err
+	}
+	if string(out) == string(o.data) {
+		return 0, nil
+	}
+	// One that lies further ahead is of a clock that is not ours: to wait for it could keep what was found from being put back.
+	if age := time.Since(o.info.ModTime()); age < youngest && age > -youngest {
+		return youngest - max(age, 0), nil
+	}
+	if _, err := f.look(queue); err != nil { // so that it knows what was before
+		return 0, err
+	}
+	return 0, o.replace(out)
+}

@@ -1,0 +1,191 @@
+package yard
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/yarn/rest"
+)
+
+// roll keeps the waiting applications, so that a long queue is not listed at every look.
+type roll struct {
+	waiting map[string]*listed
+	newest  int64     // start of the latest one known, ms since the epoch
+	listed  time.Time // when all were listed
+	differs bool      // at the last look, from the queue's own count
+}
+
+const (
+	shortList = 200              // so few are listed at every look
+	relist    = 30 * time.Second // least time between two whole lists of more
+	few       = 100              // one in so many may be missing, or one too many
+)
+
+// listed is an application as it was last listed.
+type listed struct {
+	steer.Job
+	mapReduce bool // its master can be asked
+}
+
+// forget makes the next look list all.
+func (r *roll) forget() { *r = roll{} }
+
+// look lists the applications of the queue in the order of their arrival, and tells how many more the queue counts although they have
+// ended: a master stays some seconds after its application. Two requests, whatever their number, and a third one while some end.
+func (r *roll) look(ctx context.Context, y *Yard, counted int) (jobs []*listed, ending int, err error) {
+	now := time.Now()
+	whole := len(r.waiting) <= shortList || r.differs && now.Sub(r.listed) >= relist
+	f := rest.AppFilter{Queue: y.filter, States: []string{"ACCEPTED"}}
+	waiting := r.waiting
+	if whole {
+		waiting = map[string]*listed{}
+	} else {
+		f.StartedFrom = time.UnixMilli(r.newest)
+	}
+	var fresh []*listed
+	newest := r.newest
+	for a, err := range y.c.Apps(ctx, f) {
+		if err = anonymous(&a, err); err != nil {
+			return nil, 0, err
+		}
+		fresh = append(fresh, y.listed(&a))
+		newest = max(newest, a.StartedTime)
+	}
+	var all []*listed
+	f.States, f.StartedFrom = []string{"RUNNING"}, time.Time{} // after the waiting: one that starts meanwhile is seen twice, not never
+	for a, err := range y.c.Apps(ctx, f) {
+		if err = anonymous(&a, err); err != nil {
+			return nil, 0, err
+		}
+		all = append(all, y.listed(&a))
+	}
+	for _, a := range fresh {
+		waiting[a.ID] = a
+	}
+	for _, a := range all {
+		delete(waiting, a.ID)
+	}
+	all = slices.AppendSeq(all, maps.Values(waiting))
+	r.waiting, r.newest = waiting, newest
+	if whole {
+		r.listed = now
+	}
+	// In a long list a few that differ do not matter, and looking for them would cost more than all the rest.
+	some := len(all) / few
+	if counted-len(all) > some {
+		if ending, err = y.ending(ctx, now); err != nil {
+			return nil, 0, err
+		}
+	}
+	missed := counted - ending - len(all)
+	r.differs = max(missed, -missed) > some
+	slices.SortFunc(all, func(a, b *listed) int {
+		return cmp.Or(cmp.Compare(a.Submitted, b.Submitted), cmp.Compare(a.ID, b.ID))
+	})
+	return all, ending, nil
+}
+
+// anonymous adds the error of an application that cannot be told from others, or not what it does.
+func anonymous(a *rest.App, err error) error {
+	if err == nil && (a.ID == "" || a.State == "") {
+		return errors.New("the ResourceManager lists an application without id or state")
+	}
+	return err
+}
+
+// stays is how long after its end an application's master is looked for.
+const stays = 5 * time.Minute
+
+// ending counts the applications of the queue that have ended and still hold a container.
+func (y *Yard) ending(ctx context.Context, now time.Time) (n int, err error) {
+	for a, err := range y.c.Apps(ctx, rest.AppFilter{Queue: y.filter, States: []string{"FINISHED", "FAILED", "KILLED"}, FinishedFrom: now.Add(-stays)}) {
+		if err != nil {
+			return 0, err
+		}
+		if a.AllocatedMB > 0 || a.RunningContainers > 0 {
+			n++
+		}
+	}
+	return n, nil
+}
+
+func (y *Yard) listed(a *rest.App) *listed {
+	running := a.State == "RUNNING"
+	x := &listed{mapReduce: running && a.Type == "MAPREDUCE", Job: steer.Job{
+		ID: a.ID, User: a.User, Queue: y.path, Priority: int(a.Priority), Submitted: unit.Time(a.StartedTime) * unit.Millisecond,
+		Started: running || a.RunningContainers > 0 || a.AllocatedMB > 0, Progress: a.Progress,
+	}}
+	if a.RunningContainers != -1 { // -1: it has no attempt at this moment
+		x.Running = a.RunningContainers
+	}
+	if a.Type == "MAPREDUCE" {
+		x.Maps = mapsOf(a.Progress)
+	}
+	return x
+}
+
+// mapsOf is how far the maps are by a MapReduce job's progress: 5 % for the set-up, then 45 % for the maps, some of which the copying of early
+// reduces may have added.
+func mapsOf(progress float64) float64 {
+	if math.IsNaN(progress) {
+		return progress
+	}
+	return min(max((progress-5)/45, 0), 1)
+}
+
+// masters asks the masters of MapReduce jobs in turn.
+type masters struct {
+	told map[string]rest.Job
+	next int
+}
+
+const (
+	mastersALook  = 8
+	masterAnswers = 2 * time.Second
+)
+
+// ask asks some of the running ones. One that does not answer is left as it was: its progress is known all the same.
+func (m *masters) ask(ctx context.Context, c *rest.Client, jobs []*listed) {
+	var ids []string
+	present := map[string]rest.Job{}
+	for _, a := range jobs {
+		if a.mapReduce {
+			ids = append(ids, a.ID)
+			if j, ok := m.told[a.ID]; ok {
+				present[a.ID] = j
+			}
+		}
+	}
+	m.told = present
+	ctx, cancel := context.WithTimeout(ctx, masterAnswers)
+	defer cancel()
+	for range min(mastersALook, len(ids)) {
+		id := ids[m.next%len(ids)]
+		m.next++
+		a := rest.App{ID: id}
+		if j, err := c.Master(id).Job(ctx, a.JobID()); err == nil {
+			m.told[id] = j
+		}
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// tell puts in what a job's master has said.
+func (m *masters) tell(j *steer.Job) {
+	t, ok := m.told[j.ID]
+	if !ok {
+		return
+	}
+	j.Tasks, j.Done = t.MapsTotal+t.ReducesTotal, t.MapsCompleted+t.ReducesCompleted
+	j.Pending = t.MapsPending + t.ReducesPending
+	j.Maps = t.MapProgress / 100
+}

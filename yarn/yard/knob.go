@@ -1,0 +1,174 @@
+package yard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/marp"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/yarn/rest"
+)
+
+const setQueue = steer.SetQueue
+
+// actuator is one way to turn the knob of a queue, which is given by its path.
+type actuator interface {
+	describe() string
+	check(ctx context.Context) error // why it will not work
+	read(ctx context.Context, queue string) (drive.Value, error)
+	write(ctx context.Context, queue string, v drive.Value) error
+	spacing() time.Duration
+}
+
+// noActuator says why there is none.
+type noActuator struct{ why error }
+
+func (n noActuator) describe() string                                  { return "cannot be set: " + n.why.Error() }
+func (n noActuator) check(context.Context) error                       { return n.why }
+func (n noActuator) read(context.Context, string) (drive.Value, error) { return drive.Value{}, n.why }
+func (n noActuator) write(context.Context, string, drive.Value) error  { return n.why }
+func (n noActuator) spacing() time.Duration                            { return 0 }
+
+// Value is what to write for a number: as many decimals as it has, up to twelve digits.
+func (y *Yard) Value(_ drive.Knob, number float64) drive.Value {
+	return drive.Value{Text: formatShare(number), Set: true, Number: number}
+}
+
+func formatShare(x float64) string {
+	short, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 12, 64), 64)
+	if err != nil {
+		short = x
+	}
+	return strconv.FormatFloat(short, 'f', -1, 64)
+}
+
+// queueOf is the path of a knob's queue; other knobs are not there.
+func (y *Yard) queueOf(k drive.Knob) (string, error) {
+	if k.Kind != setQueue || k.Property != y.rule.Property() {
+		return "", fmt.Errorf("knob %q is not there: the one of this scheduler is %s of a queue", k.Property, y.rule.Property())
+	}
+	if k.Queue != y.path && "root."+k.Queue != y.path {
+		return "", fmt.Errorf("queue %s is not the one that is steered: that is %s", k.Queue, y.path)
+	}
+	return y.path, nil
+}
+
+// Read tells how the knob is configured at present: not inherited, as the configuration spells it.
+func (y *Yard) Read(ctx context.Context, k drive.Knob) (drive.Value, error) {
+	queue, err := y.queueOf(k)
+	if err != nil {
+		return drive.Value{}, err
+	}
+	return y.act.read(ctx, queue)
+}
+
+// Write changes the knob, or takes its setting out of the configuration.
+func (y *Yard) Write(ctx context.Context, k drive.Knob, v drive.Value) error {
+	queue, err := y.queueOf(k)
+	if err != nil {
+		return err
+	}
+	if v.Set {
+		if x := v.Number; math.IsNaN(x) || math.IsInf(x, 0) || x > 1e6 || x < 0 && (x != -1 || y.rule == marp.Capacity) || v.Text == "" {
+			return fmt.Errorf("%s of %s: %q is no share: not written", k.Property, queue, v.Text)
+		}
+	}
+	return y.act.write(ctx, queue, v)
+}
+
+// Spacing is the least time between two writes: the FairScheduler does not read a file that is younger than five seconds.
+func (y *Yard) Spacing(drive.Knob) time.Duration { return y.act.spacing() }
+
+// InForce tells whether the scheduler goes by a value. The FairScheduler shows it only while applications wait; at other times a value counts
+// once the file is so old that it must have been read.
+func (y *Yard) InForce(ctx context.Context, k drive.Knob, v drive.Value) (bool, error) {
+	queue, err := y.queueOf(k)
+	if err != nil {
+		return false, err
+	}
+	if !v.Set { // what holds then may have changed since
+		now, err := y.act.read(ctx, queue)
+		if err != nil || now.Set {
+			return false, err
+		}
+		v.Number = now.Number
+	}
+	s, err := y.c.Scheduler(ctx)
+	if err != nil {
+		return false, err
+	}
+	q, err := findLeaf(s.Root, y.path)
+	if err != nil {
+		return false, err
+	}
+	if y.rule == marp.Capacity {
+		return y.capacityInForce(ctx, q, s.Root, v.Number)
+	}
+	if y.fair == nil {
+		return fresh(q) && agrees(q, v.Number), nil
+	}
+	file, err := y.fair.look(y.path)
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case !near(file.number, v.Number) || file.age < youngest:
+		return false, nil
+	case fresh(q) && v.Number >= 0:
+		return agrees(q, v.Number), nil
+	}
+	return file.age >= reloadedBy, nil
+}
+
+func (y *Yard) capacityInForce(ctx context.Context, q, root *rest.Queue, share float64) (bool, error) {
+	if p, ok := toldPercent(q); ok {
+		return near(p, share), nil
+	}
+	m, err := y.c.Metrics(ctx)
+	if err != nil {
+		return false, err
+	}
+	base := capacityOf(q, root, unit.Resources{Mem: m.TotalMB, Cores: m.TotalVirtualCores})
+	if base.Mem <= 0 {
+		return false, errors.New("the ResourceManager does not tell the queue's limit for masters")
+	}
+	return math.Abs(float64(q.AMLimit.Memory)-share*float64(base.Mem)) <= float64(y.least.Mem)+1, nil
+}
+
+// near allows for single precision.
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-6*max(1, math.Abs(b)) }
+
+// restActuator changes the CapacityScheduler's settings by REST. Only an administrator may.
+type restActuator struct{ y *Yard }
+
+func (r *restActuator) describe() string            { return "set over REST (scheduler-conf)" }
+func (r *restActuator) check(context.Context) error { return nil } // reading needs the same rights
+func (r *restActuator) spacing() time.Duration      { return 0 }
+
+func (r *restActuator) read(ctx context.Context, queue string) (drive.Value, error) {
+	p, err := r.y.c.SchedulerConf(ctx)
+	if err != nil {
+		return drive.Value{}, err
+	}
+	return readPercent(p, queue)
+}
+
+// write sends the value; an empty one takes the setting out.
+func (r *restActuator) write(ctx context.Context, queue string, v drive.Value) error {
+	s := rest.Setting{Name: marp.Capacity.Property()}
+	if v.Set {
+		s.Value = v.Text
+	}
+	_, err := r.y.c.ChangeScheduler(ctx, rest.SchedulerChange{Update: []rest.QueueChange{{Queue: queue, Settings: []rest.Setting{s}}}})
+	var fate *rest.UnknownFateError
+	if errors.As(err, &fate) || errors.Is(err, rest.ErrFormat) { // a page in place of the answer: a gateway may have passed it on
+		return fmt.Errorf("%w: %w", drive.ErrFate, err)
+	}
+	return err
+}

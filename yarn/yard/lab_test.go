@@ -1,0 +1,394 @@
+package yard_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/lab/hadoop/ha"
+	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/marp"
+	"github.com/yardmaster/yardmaster/yarn/rest"
+	"github.com/yardmaster/yardmaster/yarn/yard"
+)
+
+// capacityXML has a queue in which one user may have all.
+const capacityXML = `<?xml version="1.0"?>
+<!-- a queue and another -->
+<configuration>
+  <property><name>yarn.scheduler.capacity.root.queues</name><value>batch,other</value></property>
+  <property><name>yarn.scheduler.capacity.maximum-am-resource-percent</name><value>0.5</value></property>
+  <property><name>yarn.scheduler.capacity.root.batch.capacity</name><value>60</value></property>
+  <property><name>yarn.scheduler.capacity.root.batch.user-limit-factor</name><value>10</value></property>
+  <property><name>yarn.scheduler.capacity.root.other.capacity</name><value>40</value></property>
+</configuration>
+`
+
+// bench is a lab with a client.
+type bench struct {
+	*testing.T
+	lab *hadoop.Cluster
+	c   *rest.Client
+	y   *yard.Yard
+}
+
+func up(t *testing.T, o hadoop.Options) *bench {
+	t.Helper()
+	if os.Getenv("YARDMASTER_LAB_TESTS") == "" {
+		t.Skip("YARDMASTER_LAB_TESTS is not set")
+	}
+	o.Dir, o.Nodes = filepath.Join(t.TempDir(), "run"), 1
+	began := time.Now()
+	lab, err := hadoop.Up(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := lab.Down(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Logf("Hadoop %s, %s: up in %.1f s", lab.Version, lab.Scheduler, time.Since(began).Seconds())
+	c, err := rest.New(rest.Options{RM: []string{lab.RM()}, Auth: rest.User("yardmaster"), RMRate: 100, Timeout: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.CloseIdle)
+	return &bench{T: t, lab: lab, c: c}
+}
+
+func (b *bench) open(o yard.Options) {
+	b.Helper()
+	o.Client, o.Queue = b.c, "batch"
+	var err error
+	if b.y, err = yard.New(b.Context(), o); err != nil {
+		b.Fatal(err)
+	}
+	if err := b.y.CanAct(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	b.Logf("%s: %s", b.y.Identity(), strings.Join(b.y.Notes(), "; "))
+}
+
+// submit starts applications of which only a master of the size runs.
+func (b *bench) submit(n, mb int) {
+	b.Helper()
+	for range n {
+		res, err := b.c.Post(b.Context(), "make an application", "/ws/v1/cluster/apps/new-application", "application/json", nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		var id struct {
+			ID string `json:"application-id"`
+		}
+		if err := json.Unmarshal([]byte(res.Answer), &id); err != nil {
+			b.Fatal(err)
+		}
+		body, err := json.Marshal(map[string]any{
+			"application-id": id.ID, "application-name": "master", "queue": "batch", "application-type": "YARN", "max-app-attempts": 1,
+			"am-container-spec": map[string]any{"commands": map[string]string{"command": "sleep 600"}}, "resource": map[string]int{"memory": mb, "vCores": 1},
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := b.c.Post(b.Context(), "submit", "/ws/v1/cluster/apps", "application/json", body); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// seen waits until so many run and wait.
+func (b *bench) seen(running, waiting int) steer.Snapshot {
+	b.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) {
+		s, err := b.y.Snapshot(b.Context())
+		started := 0
+		for _, j := range s.Jobs {
+			if j.Started {
+				started++
+			}
+		}
+		if err == nil && s.Queues[0].Running == running && s.Queues[0].Waiting == waiting && started == running {
+			if len(s.Jobs) != running+waiting {
+				b.Errorf("%d jobs are listed", len(s.Jobs))
+			}
+			return s
+		}
+		if time.Now().After(end) {
+			b.Fatalf("want %d running and %d waiting: %v %+v", running, waiting, err, s)
+		}
+	}
+}
+
+// write changes the knob and waits until it is in force.
+func (b *bench) write(v drive.Value) time.Duration {
+	b.Helper()
+	k := b.y.Knob()
+	began := time.Now()
+	if err := b.y.Write(b.Context(), k, v); err != nil {
+		b.Fatal(err)
+	}
+	wrote := time.Now()
+	for {
+		in, err := b.y.InForce(b.Context(), k, v)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if in {
+			break
+		}
+		if time.Since(wrote) > 30*time.Second {
+			b.Fatalf("%v is not in force after %v", v, time.Since(wrote))
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	b.Logf("%v: write %.3f s, in force %.3f s later", v, wrote.Sub(began).Seconds(), time.Since(wrote).Seconds())
+	if got, err := b.y.Read(b.Context(), k); err != nil || got != v {
+		b.Errorf("read back: %+v %v, want %+v", got, err, v)
+	}
+	return time.Since(wrote)
+}
+
+func (b *bench) found() drive.Value {
+	b.Helper()
+	v, err := b.y.Read(b.Context(), b.y.Knob())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return v
+}
+
+func (b *bench) settings() string {
+	b.Helper()
+	p, err := b.c.SchedulerConf(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	var all []string
+	for _, x := range p.List {
+		all = append(all, x.Name+"="+x.Value)
+	}
+	slices.Sort(all)
+	return strings.Join(all, "\n")
+}
+
+// The real ResourceManager in all three ways: the knob is turned, masters start, the setting goes out again and all is as it was.
+func TestLabYard(t *testing.T) {
+	for _, version := range []string{"3.4.2", "3.5.0"} {
+		t.Run("REST "+version, func(t *testing.T) { labREST(t, version) })
+	}
+	t.Run("capacity-scheduler.xml", labCapacityFile)
+	t.Run("fair-scheduler.xml", labFairFile)
+	t.Run("two ResourceManagers", labPair)
+}
+
+func labREST(t *testing.T, version string) {
+	b := up(t, hadoop.Options{Version: version, SchedulerXML: capacityXML})
+	b.open(yard.Options{CPU: "host"})
+	if b.y.Rule() != marp.Capacity || b.y.Least().Mem != 128 {
+		t.Error(b.y.Rule(), b.y.Least())
+	}
+	before, found := b.settings(), b.found()
+	if found.Set || found.Number != 0.5 {
+		t.Error(found)
+	}
+	b.submit(6, 1024)
+	s := b.seen(4, 2)
+	q := s.Queues[0]
+	if q.MasterShare != 0.5 || q.Masters.Mem != 4096 || q.Capacity.Mem != 8192 || s.CPUIdle < 0 || s.CPUIdle > 1 || s.Nodes != 1 {
+		t.Errorf("%+v", s)
+	}
+	took := b.write(b.y.Value(b.y.Knob(), 0.625))
+	if took > time.Second {
+		t.Error("not at once")
+	}
+	b.seen(5, 1)
+	b.write(b.y.Value(b.y.Knob(), 0.0625)) // what runs stays
+	if s := b.seen(5, 1); s.Queues[0].MasterShare != 0.0625 {
+		t.Error(s.Queues[0].MasterShare)
+	}
+	b.write(b.y.Value(b.y.Knob(), 0.00333))
+	if s := b.seen(5, 1); s.Queues[0].MasterShare != 0.00333 {
+		t.Error(s.Queues[0].MasterShare)
+	}
+	b.write(found)
+	if after := b.settings(); after != before {
+		t.Errorf("settings differ:\n%s\n\n%s", before, after)
+	}
+	stranger, err := rest.New(rest.Options{RM: []string{b.lab.RM()}, Auth: rest.User("mallory"), RMRate: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := yard.New(t.Context(), yard.Options{Client: stranger, Queue: "root.batch", CPU: "rm"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := y.CanAct(t.Context()); err == nil {
+		t.Error("a stranger may act")
+	} else {
+		t.Log(err)
+	}
+	err = y.Write(t.Context(), y.Knob(), y.Value(y.Knob(), 0.3))
+	if err == nil || errorsIsFate(err) {
+		t.Error(err)
+	} else {
+		t.Log(err)
+	}
+	if s, err := y.Snapshot(t.Context()); err != nil || s.CPUIdle < 0 || s.CPUIdle > 1 {
+		t.Error(s.CPUIdle, err)
+	}
+	err = b.y.Write(t.Context(), b.y.Knob(), drive.Value{Text: "much", Set: true, Number: 0.3})
+	if err == nil || errorsIsFate(err) || b.settings() != before {
+		t.Error(err)
+	} else {
+		t.Log(err)
+	}
+}
+
+func labCapacityFile(t *testing.T) {
+	b := up(t, hadoop.Options{ConfStore: "file", SchedulerXML: capacityXML})
+	cmd := b.lab.Java(t.Context(), 64, "org.apache.hadoop.yarn.client.cli.RMAdminCLI", "-refreshQueues")
+	file := filepath.Join(b.lab.Conf(), "capacity-scheduler.xml")
+	refresh := []string{"env"}
+	for _, v := range cmd.Env {
+		if strings.HasPrefix(v, "HADOOP_") || strings.HasPrefix(v, "JAVA_HOME") || strings.HasPrefix(v, "YARDMASTER_") {
+			refresh = append(refresh, v)
+		}
+	}
+	refresh = append(refresh, cmd.Args...)
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.open(yard.Options{CPU: "rm:cores=2", File: file, Refresh: refresh})
+	found := b.found()
+	b.submit(6, 1024)
+	b.seen(4, 2)
+	b.write(b.y.Value(b.y.Knob(), 0.625))
+	b.seen(5, 1)
+	b.open(yard.Options{File: file, Refresh: []string{"sh", "-c", "echo no rights >&2; exit 1"}})
+	changed, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.y.Write(t.Context(), b.y.Knob(), b.y.Value(b.y.Knob(), 0.3)); err == nil || errorsIsFate(err) || !strings.Contains(err.Error(), "no rights") {
+		t.Error(err)
+	} else {
+		t.Log(err)
+	}
+	if now, err := os.ReadFile(file); err != nil || string(now) != string(changed) {
+		t.Error("a change that was not taken over stayed in the file:", err)
+	}
+	b.open(yard.Options{File: file, Refresh: refresh})
+	b.write(found)
+	if after, err := os.ReadFile(file); err != nil || string(after) != string(before) {
+		t.Errorf("%v: the file is not as it was:\n%s", err, after)
+	}
+}
+
+func labFairFile(t *testing.T) {
+	b := up(t, hadoop.Options{Scheduler: "fair"})
+	file := filepath.Join(b.lab.Conf(), "fair-scheduler.xml")
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.open(yard.Options{CPU: "host:nice-idle"})
+	if b.y.Rule() != marp.Fair || b.y.Spacing(b.y.Knob()) != 5*time.Second {
+		t.Error(b.y.Rule())
+	}
+	found := b.found()
+	b.submit(6, 1024)
+	s := b.seen(4, 2)
+	if q := s.Queues[0]; q.MasterShare != 0.5 || q.Masters.Mem != 4096 || q.Capacity.Mem != 8192 {
+		t.Errorf("%+v", q)
+	}
+	var all []string
+	for i, share := range []float64{0.625, 0.0625, 0.3} {
+		took := b.write(b.y.Value(b.y.Knob(), share))
+		all = append(all, fmt.Sprintf("%.1f s", took.Seconds()))
+		s := b.seen(5, 1)
+		if q := s.Queues[0]; q.MasterShare != share {
+			t.Errorf("write %d: %+v", i, q)
+		}
+		if took < 4*time.Second || took > 17*time.Second {
+			t.Errorf("in force after %v", took)
+		}
+	}
+	t.Log("in force after", strings.Join(all, ", "))
+	b.write(found)
+	if after, err := os.ReadFile(file); err != nil || string(after) != string(before) {
+		t.Errorf("%v: the file is not as it was:\n%s", err, after)
+	}
+}
+
+func errorsIsFate(err error) bool { return errors.Is(err, drive.ErrFate) }
+
+// The settings are in ZooKeeper and outlive the one that took them; while the nodes are on their way to the other one nothing is seen.
+func labPair(t *testing.T) {
+	if os.Getenv("YARDMASTER_LAB_TESTS") == "" {
+		t.Skip("YARDMASTER_LAB_TESTS is not set")
+	}
+	lab, err := ha.Up(t.Context(), filepath.Join(t.TempDir(), "run"), ha.Options{Pause: 5 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := lab.Down(); err != nil {
+			t.Error(err)
+		}
+	})
+	c, err := rest.New(rest.Options{RM: lab.URLs(), Auth: rest.User(ha.Admin), RMRate: -1, Timeout: 5 * time.Second, Retries: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{T: t, c: c}
+	b.open(yard.Options{})
+	if id := b.y.Identity(); id != "yarn:pair/root.batch" {
+		t.Error(id)
+	}
+	before, found := b.settings(), b.found()
+	b.write(b.y.Value(b.y.Knob(), 0.125))
+	if s, err := b.y.Snapshot(t.Context()); err != nil || s.Nodes != 1 {
+		t.Fatal(s.Nodes, err)
+	}
+	active, _, err := lab.Roles(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lab.Kill(active); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	blind := map[string]int{}
+	for {
+		s, err := b.y.Snapshot(t.Context())
+		if err == nil {
+			if s.Nodes != 1 || s.Queues[0].MasterShare != 0.125 {
+				t.Errorf("%+v", s)
+			}
+			break
+		}
+		what := err.Error()
+		if !strings.Contains(what, "no node is up") {
+			what = "another reason"
+		}
+		if blind[what]++; time.Since(began) > 2*time.Minute {
+			t.Fatal(err)
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	t.Logf("%s was killed: seen again after %.1f s; in between: %v", active, time.Since(began).Seconds(), blind)
+	b.write(found)
+	if after := b.settings(); after != before {
+		t.Errorf("settings differ:\n%s\n\n%s", before, after)
+	}
+}

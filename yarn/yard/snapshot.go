@@ -1,0 +1,218 @@
+package yard
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/steer/marp"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/yarn/rest"
+)
+
+// Snapshot is what is seen now. Counts, list and metrics are read one after the other.
+func (y *Yard) Snapshot(ctx context.Context) (steer.Snapshot, error) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	began := time.Now()
+	s, err := y.c.Scheduler(ctx)
+	if err != nil {
+		return steer.Snapshot{}, err
+	}
+	q, err := findLeaf(s.Root, y.path)
+	if err != nil {
+		return steer.Snapshot{}, err
+	}
+	if !q.Counted {
+		return steer.Snapshot{}, fmt.Errorf("the ResourceManager does not tell how many applications of %s run and wait", y.path)
+	}
+	m, err := y.c.Metrics(ctx)
+	if err != nil {
+		return steer.Snapshot{}, err
+	}
+	if err := y.nodes.take(&m, time.Now()); err != nil {
+		y.roll.forget()
+		return steer.Snapshot{}, err
+	}
+	seen := steer.Snapshot{
+		Total: unit.Resources{Mem: m.TotalMB, Cores: m.TotalVirtualCores},
+		Used:  unit.Resources{Mem: m.AllocatedMB, Cores: m.AllocatedVirtualCores},
+		Nodes: int(m.ActiveNodes),
+	}
+	seen.Queues = []steer.Queue{y.queue(q, s.Root, seen.Total)}
+	jobs, ending, err := y.roll.look(ctx, y, int(q.NumActive+q.NumPending+q.NumActiveApps+q.NumPendingApps))
+	if err != nil {
+		return steer.Snapshot{}, err
+	}
+	if q := &seen.Queues[0]; q.Running >= ending {
+		q.Running -= ending
+	}
+	if y.o.Masters {
+		y.maps.ask(ctx, y.c, jobs)
+	}
+	seen.Jobs = make([]steer.Job, len(jobs))
+	for i, j := range jobs {
+		seen.Jobs[i] = j.Job
+		y.maps.tell(&seen.Jobs[i])
+	}
+	idle, age, err := y.cpu.idle(ctx, &seen, &m)
+	if err != nil {
+		return steer.Snapshot{}, fmt.Errorf("idle processors: %w", err)
+	}
+	now := time.Now()
+	seen.CPUIdle = idle
+	seen.Now = unit.Time(now.UnixMicro())
+	seen.Age = max(unit.Time(now.Sub(began).Microseconds()), unit.Time(age.Microseconds()))
+	return seen, nil
+}
+
+func size(r rest.Resource) unit.Resources { return unit.Resources{Mem: r.Memory, Cores: r.VCores} }
+
+// queue reads the leaf.
+func (y *Yard) queue(q, root *rest.Queue, total unit.Resources) steer.Queue {
+	if y.rule == marp.Capacity {
+		return steer.Queue{
+			Name: y.path, Used: size(q.Used), Containers: q.NumContainers,
+			Running: int(q.NumActive), Waiting: int(q.NumPending),
+			Capacity: capacityOf(q, root, total), Masters: size(q.UsedAM), MasterShare: y.percent(q, root, total),
+		}
+	}
+	return steer.Queue{
+		Name: y.path, Used: size(q.UsedResources), Containers: q.AllocatedContainers,
+		Running: int(q.NumActiveApps), Waiting: int(q.NumPendingApps),
+		Capacity: fairOf(q, total), Masters: size(q.AMUsed), MasterShare: y.fairShare(q),
+	}
+}
+
+// capacityOf is the greater of what the queue is guaranteed and what it could have now, with what its neighbours hold.
+func capacityOf(q, root *rest.Queue, total unit.Resources) unit.Resources {
+	effective := func(told rest.Resource, percent float64) unit.Resources { // Hadoop 2 tells the percentage only
+		if told.Memory != 0 || told.VCores != 0 {
+			return size(told)
+		}
+		return unit.Resources{Mem: int64(percent / 100 * float64(total.Mem)), Cores: int64(percent / 100 * float64(total.Cores))}
+	}
+	limit := total
+	for at := root; at != nil && at != q; {
+		var next *rest.Queue
+		for _, c := range at.Children {
+			if c == q || holds(c, q) {
+				next = c
+			}
+		}
+		if next == nil {
+			return unit.Resources{}
+		}
+		used := size(at.Used)
+		if used.IsZero() { // the root has no such field: it uses what those inside it do
+			for _, c := range at.Children {
+				used = used.Add(size(c.Used))
+			}
+		}
+		most, own := effective(next.MaxEffective, next.AbsoluteMaxCapacity), size(next.Used)
+		limit.Mem = min(most.Mem, limit.Mem-used.Mem+own.Mem)
+		limit.Cores = min(most.Cores, limit.Cores-used.Cores+own.Cores)
+		at = next
+	}
+	least := effective(q.MinEffective, q.AbsoluteCapacity)
+	return unit.Resources{Mem: max(least.Mem, limit.Mem), Cores: max(least.Cores, limit.Cores)}
+}
+
+func holds(q, x *rest.Queue) bool {
+	for _, c := range q.Children {
+		if c == x || holds(c, x) {
+			return true
+		}
+	}
+	return false
+}
+
+// fairOf is the queue's fair share. An idle queue has none: then it is what it may grow to, as the scheduler takes it too. Under the policy
+// "fair" shares are of memory alone.
+func fairOf(q *rest.Queue, total unit.Resources) unit.Resources {
+	r, most := size(q.Fair), size(q.MaxResources)
+	or := func(x *int64, total, most int64) {
+		if *x != 0 {
+			return
+		}
+		if *x = total; most > 0 {
+			*x = min(total, most)
+		}
+	}
+	or(&r.Mem, total.Mem, most.Mem)
+	or(&r.Cores, total.Cores, most.Cores)
+	return r
+}
+
+// percent is the share in force of the CapacityScheduler: as configured, where the version tells it, or as the limit amounts to.
+func (y *Yard) percent(q, root *rest.Queue, total unit.Resources) float64 {
+	if p, ok := toldPercent(q); ok {
+		return p
+	}
+	if base := capacityOf(q, root, total); base.Mem > 0 {
+		return float64(q.AMLimit.Memory) / float64(base.Mem)
+	}
+	return 0
+}
+
+func toldPercent(q *rest.Queue) (float64, bool) {
+	if q.MaxAMPercent != 0 { // also when it is no number
+		return q.MaxAMPercent, true
+	}
+	for _, p := range q.Capacities.Partitions {
+		if p.Partition == "" && p.MaxAMPercent != 0 {
+			return single(p.MaxAMPercent / 100), true
+		}
+	}
+	return 0, false
+}
+
+// single is the decimal that a number of single precision was meant as.
+func single(x float64) float64 {
+	f, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 6, 64), 64)
+	if err != nil {
+		return x
+	}
+	return f
+}
+
+// fairShare is the share in force of the FairScheduler; 0: not known. What it shows is the limit in MB, worked out anew whenever a waiting
+// application is looked at; in between the file tells, once the scheduler must have read it. A limit that fits neither what the file says nor
+// what it said before is of another moment's fair share, or the scheduler reads another file: nothing is concluded from it.
+func (y *Yard) fairShare(q *rest.Queue) float64 {
+	now := fresh(q)
+	var file fileShare
+	known := y.fair != nil
+	if known {
+		var err error
+		file, err = y.fair.look(y.path)
+		known = err == nil
+	}
+	switch {
+	case !known && now:
+		y.shown = float64(q.AMMax.Memory) / float64(q.Fair.Memory)
+		return y.shown
+	case !known:
+		return y.shown
+	case now && agrees(q, file.number), (!now || file.number < 0) && file.age >= reloadedBy: // nothing is worked out where there is no limit
+		y.fair.take()
+		return file.number
+	case file.hadBefore && (!now || agrees(q, file.before)):
+		return file.before
+	}
+	return 0
+}
+
+// fresh tells whether the limit that the FairScheduler shows is of this moment.
+func fresh(q *rest.Queue) bool {
+	return q.NumPendingApps > 0 && q.AMMax.Memory > 0 && q.Fair.Memory > 0
+}
+
+// agrees tells whether the limit shown is that of a share: it is rounded up, of a number of single precision.
+func agrees(q *rest.Queue, share float64) bool {
+	want := share * float64(q.Fair.Memory)
+	return share >= 0 && math.Abs(float64(q.AMMax.Memory)-want) <= 1+1e-6*want
+}

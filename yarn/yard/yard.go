@@ -1,0 +1,332 @@
+package yard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/marp"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/yarn/conf"
+	"github.com/yardmaster/yardmaster/yarn/rest"
+)
+
+// Ways to turn the knob.
+const (
+	Auto         = "auto"          // by the scheduler and where its configuration is kept
+	REST         = "rest"          // CapacityScheduler, scheduler-conf
+	CapacityFile = "capacity-file" // capacity-scheduler.xml and a command that makes the ResourceManager read it
+	FairFile     = "fair-file"     // fair-scheduler.xml, which the ResourceManager polls
+)
+
+// Actuators lists the ways to turn the knob.
+func Actuators() []string { return []string{Auto, REST, CapacityFile, FairFile} }
+
+// Options say what to watch and how to change it.
+type Options struct {
+	Client   *rest.Client
+	Queue    string   // a leaf: root.default, or default where that is the only one
+	Actuator string   // one of Actuators; "": auto
+	File     string   // the scheduler's file, as this machine sees it
+	Refresh  []string // command that makes the ResourceManager read capacity-scheduler.xml: yarn rmadmin -refreshQueues
+	CPU      string   // where idle processors are read, see Sources; "": allocation
+	Masters  bool     // ask the masters of MapReduce jobs how far their maps are, at most eight of them a look
+}
+
+// Yard is a ResourceManager with one queue that is watched and set. Its methods may be called from several goroutines.
+type Yard struct {
+	c        *rest.Client
+	o        Options
+	path     string // of the queue
+	filter   string // the queue's name in a request for applications
+	rule     marp.Rule
+	least    unit.Resources
+	identity string
+	cpu      source
+	act      actuator
+	fair     *fairFile // nil: no file
+	notes    []string
+
+	mu    sync.Mutex
+	shown float64 // share that the FairScheduler last showed while an application waited, where there is no file
+	nodes census
+	roll  roll
+	maps  masters
+}
+
+var _ drive.Engine = (*Yard)(nil)
+
+// New asks the ResourceManager what it is. A queue that is not there is an error. A knob that cannot be turned is not: it can still be
+// watched; see CanAct.
+func New(ctx context.Context, o Options) (*Yard, error) {
+	if o.Client == nil {
+		return nil, errors.New("a yard needs a client of the ResourceManager")
+	}
+	y := &Yard{c: o.Client, o: o}
+	s, err := y.c.Scheduler(ctx)
+	if err != nil {
+		return nil, err
+	}
+	info, err := y.c.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	version := versionOf(info.HadoopVersion)
+	switch {
+	case s.Type == "capacityScheduler":
+		y.rule = marp.Capacity
+	case s.Type == "fairScheduler" && version < 300:
+		y.rule = marp.FairV2
+	case s.Type == "fairScheduler":
+		y.rule = marp.Fair
+	default:
+		return nil, fmt.Errorf("the ResourceManager runs the %s: only the CapacityScheduler and the FairScheduler have a share for masters", s.Type)
+	}
+	q, err := findLeaf(s.Root, o.Queue)
+	if err != nil {
+		return nil, err
+	}
+	y.path, y.filter = q.Path, q.Path
+	if y.rule == marp.Capacity && version < 303 {
+		y.filter = q.Name // full paths are understood since 3.3
+	}
+	props, err := y.c.Conf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	y.least = unit.Resources{Mem: amount(props, "yarn.scheduler.minimum-allocation-mb", 1024), Cores: amount(props, "yarn.scheduler.minimum-allocation-vcores", 1)}
+	y.identity = identity(props, o.Client) + "/" + y.path
+	if y.cpu, err = newSource(o.CPU, y); err != nil {
+		return nil, err
+	}
+	y.note("idle processors: %s", y.cpu.describe())
+	if user := q.UserAMLimit.Memory; y.rule == marp.Capacity && user > 0 && user < q.AMLimit.Memory {
+		y.note("masters of one user may take %d MB and those of %s together %d MB: for a single user the former holds first", user, y.path, q.AMLimit.Memory)
+	}
+	if err := y.chooseActuator(props); err != nil {
+		return nil, err
+	}
+	y.note("%s of %s: %s", y.rule.Property(), y.path, y.act.describe())
+	if y.rule != marp.Capacity && y.fair == nil {
+		y.note("without the file, the share in force shows only while an application waits: until then it is not known")
+	}
+	return y, nil
+}
+
+// Identity names the scheduler and the queue: its cluster id, or its address as it knows it itself.
+func (y *Yard) Identity() string { return y.identity }
+
+// Queue is the full name of the queue.
+func (y *Yard) Queue() string { return y.path }
+
+// Rule is the arithmetic by which the scheduler lets masters start.
+func (y *Yard) Rule() marp.Rule { return y.rule }
+
+// Least is the scheduler's minimum allocation.
+func (y *Yard) Least() unit.Resources { return y.least }
+
+// Notes are lines for an operator: what is read where, and what to know about it.
+func (y *Yard) Notes() []string { return slices.Clone(y.notes) }
+
+func (y *Yard) note(format string, args ...any) {
+	y.notes = append(y.notes, fmt.Sprintf(format, args...))
+}
+
+// Knob is the queue's share for masters.
+func (y *Yard) Knob() drive.Knob {
+	return drive.Knob{Kind: setQueue, Queue: y.path, Property: y.rule.Property()}
+}
+
+// CanAct says why the knob cannot be turned, as far as that can be known without turning it.
+func (y *Yard) CanAct(ctx context.Context) error {
+	if _, err := y.Read(ctx, y.Knob()); err != nil {
+		return err
+	}
+	return y.act.check(ctx)
+}
+
+// chooseActuator finds the way to turn the knob that fits the scheduler.
+func (y *Yard) chooseActuator(props *conf.Properties) error {
+	kind := y.o.Actuator
+	capacity := y.rule == marp.Capacity
+	store := text(props, "yarn.scheduler.configuration.store.class", "file")
+	if kind == "" || kind == Auto {
+		switch {
+		case !capacity:
+			kind = FairFile
+		case store != "file" && y.o.File == "":
+			kind = REST
+		default:
+			kind = CapacityFile
+		}
+	}
+	switch {
+	case !slices.Contains(Actuators(), kind):
+		return fmt.Errorf("there is no actuator %q: choose one of %s", kind, strings.Join(Actuators(), ", "))
+	case capacity && kind == FairFile:
+		return fmt.Errorf("actuator %s: the ResourceManager runs the CapacityScheduler: choose %s or %s", kind, REST, CapacityFile)
+	case !capacity && kind != FairFile:
+		return fmt.Errorf("actuator %s: the ResourceManager runs the FairScheduler: choose %s", kind, FairFile)
+	case kind == REST && store == "file":
+		y.act = noActuator{errors.New("the ResourceManager keeps its scheduler's settings in a file: give it with --file, or set yarn.scheduler.configuration.store.class")}
+		return nil
+	case kind == REST:
+		y.act = &restActuator{y}
+		return nil
+	}
+	file := y.o.File
+	if file == "" && !capacity {
+		if p := text(props, "yarn.scheduler.fair.allocation.file", ""); filepath.IsAbs(p) {
+			if _, err := os.Stat(p); err == nil {
+				file = p
+			}
+		}
+	}
+	switch {
+	case file == "" && capacity:
+		y.act = noActuator{errors.New("name the ResourceManager's capacity-scheduler.xml with --file")}
+	case file == "":
+		y.act = noActuator{errors.New("name the ResourceManager's fair-scheduler.xml with --file")}
+	case capacity && store != "file":
+		return fmt.Errorf("actuator %s: the ResourceManager keeps its scheduler's settings in its %s store and does not read the file: choose %s", kind, store, REST)
+	case capacity && len(y.o.Refresh) == 0:
+		y.act = noActuator{errors.New("give the command that makes the ResourceManager read its file, such as yarn rmadmin -refreshQueues, with --refresh-command")}
+	case capacity:
+		y.act = &capacityFile{y: y, file: editedFile{path: file, kind: propertyFile}}
+	default:
+		y.fair = &fairFile{editedFile: editedFile{path: file, kind: allocationFile}}
+		y.act = y.fair
+	}
+	return nil
+}
+
+// findLeaf finds a leaf by its path, or by its last part where that names one only.
+func findLeaf(root *rest.Queue, name string) (*rest.Queue, error) {
+	if name == "" {
+		return nil, errors.New("name the queue")
+	}
+	var found []*rest.Queue
+	var leaves []string
+	var walk func(q *rest.Queue)
+	walk = func(q *rest.Queue) {
+		if q == nil {
+			return
+		}
+		if q.Path == name || q.Path == "root."+name || q.Path[strings.LastIndexByte(q.Path, '.')+1:] == name {
+			found = append(found, q)
+		}
+		if q.Leaf() {
+			leaves = append(leaves, q.Path)
+		}
+		for _, c := range q.Children {
+			walk(c)
+		}
+	}
+	walk(root)
+	for _, q := range found {
+		if q.Path == name || q.Path == "root."+name {
+			found = []*rest.Queue{q}
+			break
+		}
+	}
+	switch {
+	case len(found) == 0:
+		const most = 10
+		more := ""
+		if len(leaves) > most {
+			leaves, more = leaves[:most], ", ..."
+		}
+		return nil, fmt.Errorf("queue %s is not there: the queues are %s%s", name, strings.Join(leaves, ", "), more)
+	case len(found) > 1:
+		return nil, fmt.Errorf("queue %s: there are %s and %s: give the whole name", name, found[0].Path, found[1].Path)
+	case !found[0].Leaf():
+		return nil, fmt.Errorf("queue %s has queues inside it: masters run in leaves, such as %s", found[0].Path, firstLeaf(found[0]))
+	}
+	return found[0], nil
+}
+
+func firstLeaf(q *rest.Queue) string {
+	for !q.Leaf() {
+		q = q.Children[0]
+	}
+	return q.Path
+}
+
+func text(p *conf.Properties, name, otherwise string) string {
+	if x := p.Get(name); x != nil && x.Value != "" {
+		return x.Value
+	}
+	return otherwise
+}
+
+func amount(p *conf.Properties, name string, otherwise int64) int64 {
+	n, err := strconv.ParseInt(text(p, name, ""), 10, 64)
+	if err != nil || n <= 0 {
+		return otherwise
+	}
+	return n
+}
+
+// versionOf is 303 for "3.3.6"; what is not understood is taken for a new one.
+func versionOf(s string) int {
+	parts := strings.SplitN(s, ".", 3)
+	if len(parts) < 2 {
+		return 999
+	}
+	major, err1 := strconv.Atoi(parts[0])
+	minor, err2 := strconv.Atoi(parts[1])
+	if err1 != nil || err2 != nil {
+		return 999
+	}
+	return 100*major + minor
+}
+
+// identity is the same whoever asks and from where: the cluster's name, or the address that the ResourceManager knows itself by. Only where it
+// knows itself by no name at all is it the address that it was asked under.
+func identity(p *conf.Properties, c *rest.Client) string {
+	if id := text(p, "yarn.resourcemanager.cluster-id", ""); id != "" && text(p, "yarn.resourcemanager.ha.enabled", "") == "true" {
+		return "yarn:" + id
+	}
+	for _, name := range []string{"yarn.resourcemanager.webapp.address", "yarn.resourcemanager.address"} {
+		host, port, err := net.SplitHostPort(text(p, name, ""))
+		if err == nil && port != "0" && host != "0.0.0.0" && host != "" && host != "::" && !strings.Contains(host, "$") {
+			return "yarn:" + strings.ToLower(host) + ":" + port
+		}
+	}
+	return "yarn:" + c.Address()
+}
+
+// census remembers how many nodes there are.
+type census struct {
+	known, away int64 // up, and lost or taken out, when all were accounted for
+	last        int64
+	since       time.Time // last has been the same since
+}
+
+// awayFor is how long nodes may be away without a word before they count as gone.
+const awayFor = 30 * time.Second
+
+// take says why the nodes that are up cannot be all: a ResourceManager that has just taken over shows an empty cluster at first.
+func (n *census) take(m *rest.Metrics, now time.Time) error {
+	if m.ActiveNodes != n.last {
+		n.last, n.since = m.ActiveNodes, now
+	}
+	away := m.LostNodes + m.UnhealthyNodes + m.DecommissionedNodes + m.DecommissioningNodes + m.RebootedNodes + m.ShutdownNodes
+	switch {
+	case m.ActiveNodes <= 0:
+		return errors.New("no node is up at the ResourceManager: has it just started or taken over?")
+	case m.ActiveNodes >= n.known, n.known-m.ActiveNodes <= away-n.away, now.Sub(n.since) >= awayFor:
+		n.known, n.away = m.ActiveNodes, away
+		return nil
+	}
+	return fmt.Errorf("%d of %d nodes are up and the others are not accounted for: they may be coming back to a ResourceManager that has just started or taken over", m.ActiveNodes, n.known)
+}

@@ -1,0 +1,253 @@
+// Package zk keeps two steerers of one queue apart through ZooKeeper: a drive.Lock that is an ephemeral node.
+//
+// The node goes away with the session of the one that holds it, so that a steerer that dies leaves no lock behind for longer than the session's
+// timeout. ZooKeeper's own access lists are left open: what it guards against is a mistake, not an attack. Kerberos towards ZooKeeper is not
+// spoken.
+package zk
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	zookeeper "github.com/go-zookeeper/zk"
+
+	"github.com/yardmaster/yardmaster/steer/drive"
+)
+
+// Options say where ZooKeeper is and what is locked.
+type Options struct {
+	Servers  []string      // host:port
+	Identity string        // of the scheduler, as drive.Engine tells it
+	Session  time.Duration // after so long without a word the lock is free again; default 10 s
+	Connect  time.Duration // the longest wait for a session; default 10 s
+}
+
+// Root is the node under which the locks are.
+const Root = "/yardmaster/steer"
+
+// HeldError is a lock that somebody else has.
+type HeldError struct {
+	Path    string        `json:"-"`
+	PID     int           `json:"pid"`
+	Host    string        `json:"host"`
+	Since   time.Time     `json:"since"`
+	Session time.Duration `json:"-"` // after which it is free if they have died
+}
+
+func (e *HeldError) Error() string {
+	who := "somebody else"
+	if e.Host != "" {
+		who = fmt.Sprintf("process %d on %s since %s", e.PID, e.Host, e.Since.Format(time.DateTime))
+	}
+	return fmt.Sprintf("the lock %s in ZooKeeper is held by %s: stop it first; if it has died, the lock is free within about %v", e.Path, who, e.Session)
+}
+
+// Lock is held by one process at a time.
+type Lock struct {
+	o    Options
+	path string
+
+	mu   sync.Mutex
+	conn *zookeeper.Conn
+	stop context.CancelFunc
+	done chan struct{} // closed when nobody watches any more
+	lost chan struct{}
+	once sync.Once
+}
+
+var _ drive.Lock = (*Lock)(nil)
+
+// New makes a lock; it does not connect yet.
+func New(o Options) (*Lock, error) {
+	if len(o.Servers) == 0 || o.Identity == "" {
+		return nil, errors.New("a lock in ZooKeeper needs a server, host:port, and a name")
+	}
+	o.Servers = slices.Clone(o.Servers)
+	for i, s := range o.Servers {
+		if !strings.Contains(s, ":") {
+			o.Servers[i] = s + ":2181"
+		}
+	}
+	if o.Session <= 0 {
+		o.Session = 10 * time.Second
+	}
+	if o.Connect <= 0 {
+		o.Connect = 10 * time.Second
+	}
+	return &Lock{o: o, path: Root + "/" + url.PathEscape(o.Identity), lost: make(chan struct{})}, nil
+}
+
+// Path is the node's name.
+func (l *Lock) Path() string { return l.path }
+
+// Lost is closed when the lock may belong to somebody else: the session has ended, the node was removed, or ZooKeeper has been away for so
+// long that it may have given the lock up.
+func (l *Lock) Lost() <-chan struct{} { return l.lost }
+
+func (l *Lock) lose() { l.once.Do(func() { close(l.lost) }) }
+
+// Acquire takes the lock or says at once who has it: *HeldError.
+func (l *Lock) Acquire(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.conn != nil {
+		return errors.New("the lock in ZooKeeper is held already")
+	}
+	conn, events, err := zookeeper.Connect(l.o.Servers, l.o.Session, zookeeper.WithLogger(log.New(io.Discard, "", 0)), zookeeper.WithLogInfo(false))
+	if err != nil {
+		return fmt.Errorf("ZooKeeper at %s: %w", strings.Join(l.o.Servers, ","), err)
+	}
+	cancelled := context.AfterFunc(ctx, conn.Close) // its calls know no context
+	err = l.take(ctx, conn, events)
+	if !cancelled() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		conn.Close()
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		var held *HeldError
+		if errors.As(err, &held) {
+			return held
+		}
+		return fmt.Errorf("ZooKeeper at %s: %w", strings.Join(l.o.Servers, ","), err)
+	}
+	watch, stop := context.WithCancel(context.Background())
+	l.conn, l.stop, l.done = conn, stop, make(chan struct{})
+	go l.watch(watch, conn, events)
+	return nil
+}
+
+func (l *Lock) take(ctx context.Context, conn *zookeeper.Conn, events <-chan zookeeper.Event) error {
+	late := time.After(l.o.Connect)
+	for conn.State() != zookeeper.StateHasSession {
+		select {
+		case <-events:
+		case <-late:
+			return fmt.Errorf("no session within %v: is it running, and is this its address?", l.o.Connect)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	open := zookeeper.WorldACL(zookeeper.PermAll)
+	at := ""
+	for _, part := range strings.Split(strings.TrimPrefix(Root, "/"), "/") {
+		at += "/" + part
+		if _, err := conn.Create(at, nil, 0, open); err != nil && !errors.Is(err, zookeeper.ErrNodeExists) {
+			return fmt.Errorf("make %s: %w", at, err)
+		}
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "a host without a name"
+	}
+	me, err := json.Marshal(HeldError{PID: os.Getpid(), Host: host, Since: time.Now().UTC().Truncate(time.Second)})
+	if err != nil {
+		return err
+	}
+	for range 3 { // the connection may break between the question and the answer
+		_, err = conn.Create(l.path, me, zookeeper.FlagEphemeral, open)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, zookeeper.ErrNodeExists) && !errors.Is(err, zookeeper.ErrConnectionClosed) {
+			return fmt.Errorf("make %s: %w", l.path, err)
+		}
+		data, stat, e := conn.Get(l.path)
+		switch {
+		case e == nil && stat.EphemeralOwner == conn.SessionID():
+			return nil
+		case e == nil:
+			held := &HeldError{}
+			_ = json.Unmarshal(data, held) // then it is somebody whose name is not known
+			held.Path, held.Session = l.path, l.o.Session
+			return held
+		case !errors.Is(e, zookeeper.ErrNoNode) && !errors.Is(e, zookeeper.ErrConnectionClosed):
+			return fmt.Errorf("read %s: %w", l.path, e)
+		}
+	}
+	return err
+}
+
+// watch closes Lost when the lock is, or may be, gone.
+func (l *Lock) watch(ctx context.Context, conn *zookeeper.Conn, events <-chan zookeeper.Event) {
+	defer close(l.done)
+	session := conn.SessionID()
+	var node <-chan zookeeper.Event
+	// The client gives up on a silent server after two thirds of the session's timeout; the last third is what is left then.
+	var away <-chan time.Time
+	look := time.NewTicker(l.o.Session / 3)
+	defer look.Stop()
+	for {
+		if node == nil && conn.State() == zookeeper.StateHasSession {
+			_, stat, w, err := conn.GetW(l.path)
+			switch {
+			case ctx.Err() != nil:
+				return
+			case errors.Is(err, zookeeper.ErrNoNode), err == nil && stat.EphemeralOwner != session:
+				l.lose()
+				return
+			case err == nil:
+				node = w
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-away:
+			l.lose()
+			return
+		case <-node:
+			node = nil // gone, changed, or the connection was: it is looked at again
+		case e, ok := <-events:
+			switch {
+			case !ok || e.State == zookeeper.StateExpired || e.State == zookeeper.StateAuthFailed:
+				l.lose()
+				return
+			case e.State == zookeeper.StateHasSession:
+				away = nil
+			case e.State == zookeeper.StateDisconnected && away == nil:
+				away = time.After(l.o.Session / 3)
+			}
+		case <-look.C:
+		}
+	}
+}
+
+// Release gives the lock back.
+func (l *Lock) Release() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.conn == nil {
+		return nil
+	}
+	l.stop()
+	var err error
+	select {
+	case <-l.lost: // it may be somebody else's
+	default:
+		if l.conn.State() == zookeeper.StateHasSession {
+			if err = l.conn.Delete(l.path, -1); errors.Is(err, zookeeper.ErrNoNode) {
+				err = nil
+			}
+		}
+	}
+	l.conn.Close() // ends the session, and with it the node
+	<-l.done
+	l.conn = nil
+	if err != nil {
+		return fmt.Errorf("give back the lock in ZooKeeper: %w", err)
+	}
+	return nil
+}

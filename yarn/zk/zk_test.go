@@ -1,0 +1,161 @@
+package zk_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/yardmaster/yardmaster/lab/hadoop/bare"
+	"github.com/yardmaster/yardmaster/lab/proc"
+	"github.com/yardmaster/yardmaster/yarn/zk"
+)
+
+func TestRefusals(t *testing.T) {
+	if _, err := zk.New(zk.Options{Identity: "x"}); err == nil {
+		t.Error("no server")
+	}
+	l, err := zk.New(zk.Options{Servers: []string{"127.0.0.1:1"}, Identity: "yarn:a/root.b c", Connect: 300 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Path() != "/yardmaster/steer/yarn:a%2Froot.b%20c" {
+		t.Error(l.Path())
+	}
+	if err := l.Acquire(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "ZooKeeper at 127.0.0.1:1: no session within 300ms") {
+		t.Error(err)
+	} else {
+		t.Log(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := l.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	if err := l.Release(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A real ZooKeeper: one holds the lock, others are told who, and it is lost when ZooKeeper may have given it up.
+func TestLabZooKeeper(t *testing.T) {
+	if os.Getenv("YARDMASTER_LAB_TESTS") == "" {
+		t.Skip("YARDMASTER_LAB_TESTS is not set")
+	}
+	y, address := zooKeeper(t)
+	const session = 4 * time.Second // the least at its tick of 2 s
+	lock := func() *zk.Lock {
+		l, err := zk.New(zk.Options{Servers: []string{address}, Identity: "yarn:cluster/root.default", Session: session, Connect: 5 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	a, b := lock(), lock()
+	began := time.Now()
+	if err := a.Acquire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("taken in %v", time.Since(began))
+	began = time.Now()
+	err := b.Acquire(t.Context())
+	var held *zk.HeldError
+	if !errors.As(err, &held) || held.PID != os.Getpid() || held.Host == "" {
+		t.Fatal(err)
+	}
+	t.Logf("refused in %v: %v", time.Since(began), err)
+	if err := a.Release(); err != nil {
+		t.Error(err)
+	}
+	if err := b.Acquire(t.Context()); err != nil {
+		t.Fatal("after its release:", err)
+	}
+	r, err := proc.Find(y.Dir, "zookeeper")
+	if err != nil {
+		t.Fatal(err)
+	}
+	freeze := func(d time.Duration) {
+		r.Signal(syscall.SIGSTOP)
+		time.Sleep(d)
+		r.Signal(syscall.SIGCONT)
+	}
+	freeze(session / 4) // too short to matter
+	select {
+	case <-b.Lost():
+		t.Error("lost after a moment of silence")
+	case <-time.After(session / 2):
+	}
+	began = time.Now()
+	r.Signal(syscall.SIGSTOP)
+	select {
+	case <-b.Lost():
+		t.Logf("lost after %v of silence, the session lasts %v", time.Since(began), session)
+		if d := time.Since(began); d > session+session/3 {
+			t.Error("too late")
+		}
+	case <-time.After(4 * session):
+		t.Error("a silent ZooKeeper was not noticed")
+	}
+	r.Signal(syscall.SIGCONT)
+	if err := b.Release(); err != nil {
+		t.Error(err)
+	}
+	c := lock()
+	eventually(t, 3*session, func() error { return c.Acquire(t.Context()) })
+	if err := c.Release(); err != nil {
+		t.Error(err)
+	}
+}
+
+func eventually(t *testing.T, within time.Duration, f func() error) {
+	t.Helper()
+	for end := time.Now().Add(within); ; time.Sleep(200 * time.Millisecond) {
+		err := f()
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func zooKeeper(t *testing.T) (*bare.Yard, string) {
+	t.Helper()
+	y, err := bare.New(t.Context(), filepath.Join(t.TempDir(), "run"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := y.Down(); err != nil {
+			t.Error(err)
+		}
+	})
+	ports, err := bare.Ports(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := []string{"clientPortAddress=127.0.0.1", "clientPort=" + strconv.Itoa(ports[0]), "dataDir=" + filepath.Join(y.Dir, "data"), "tickTime=2000", "admin.enableServer=false", ""}
+	if err := y.Write("zoo.cfg", strings.Join(settings, "\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := y.Start("zookeeper", 96, nil, "org.apache.zookeeper.server.ZooKeeperServerMain", filepath.Join(y.Conf(), "zoo.cfg")); err != nil {
+		t.Fatal(err)
+	}
+	address := fmt.Sprintf("127.0.0.1:%d", ports[0])
+	eventually(t, time.Minute, func() error {
+		c, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err
+	})
+	return y, address
+}
