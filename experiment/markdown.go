@@ -135,8 +135,16 @@ func (m *markdown) section(s *Section) {
 	}
 }
 
-// chart writes a chart's figures as a table: the picture is in the HTML report.
+// chart writes a chart's figures as a table: the picture is in the HTML report. Of curves some rows are enough; spans and boxes have a
+// table of their own.
 func (m *markdown) chart(c *Chart) {
+	if c.Kind == Spans || c.Kind == Boxes {
+		return
+	}
+	step := 1
+	if c.Kind == Lines {
+		step = (len(c.Categories) + curveRows - 1) / curveRows
+	}
 	title := c.Title
 	if c.Unit != "" {
 		title += ", " + c.Unit
@@ -145,8 +153,8 @@ func (m *markdown) chart(c *Chart) {
 	for _, s := range c.Series {
 		t.Columns = append(t.Columns, s.Name)
 	}
-	for i, category := range c.Categories {
-		row := []string{category}
+	for i := max(step, 1) - 1; i < len(c.Categories); i += step {
+		row := []string{c.Categories[i]}
 		for _, s := range c.Series {
 			text := "-"
 			if i < len(s.Points) {
@@ -158,6 +166,9 @@ func (m *markdown) chart(c *Chart) {
 	}
 	m.table(&t)
 }
+
+// curveRows is how many rows of a curve a page shows.
+const curveRows = 16
 
 // figures puts the source's figures beside ours, group by group.
 func (m *markdown) figures(s *StudyFinding) {

@@ -165,6 +165,9 @@ func sectionPart(s *Section) report.SheetPart {
 				}
 				out.Points = append(out.Points, point)
 			}
+			for _, r := range series.Reach {
+				out.Reach = append(out.Reach, [3]float64{r.Mean, r.Lo, r.Hi})
+			}
 			chart.Series = append(chart.Series, out)
 		}
 		p.Charts = append(p.Charts, chart)

@@ -135,6 +135,9 @@ const (
 	Bars    ChartKind = "bars"    // upright, from zero
 	Points  ChartKind = "points"  // upright, without a base
 	Effects ChartKind = "effects" // lying, one line a category, with a line at zero: effects of a factorial
+	Lines   ChartKind = "lines"   // curves over many categories, without intervals
+	Boxes   ChartKind = "boxes"   // upright box plots: the median as Mean, the quartiles as Lo and Hi, and Reach
+	Spans   ChartKind = "spans"   // lying bars from Lo to Hi, one line a category, darker up to Mean: when jobs run
 )
 
 // Series is a row of points of one chart.
@@ -142,6 +145,7 @@ type Series struct {
 	Name   string  `json:"name"`
 	Paper  bool    `json:"paper,omitempty"` // the source's own values: drawn as marks without an interval
 	Points []Point `json:"points"`
+	Reach  []Point `json:"reach,omitempty"` // of boxes: from the end of the lower whisker, Lo, to that of the upper one, Hi
 }
 
 // Point is a value with its interval. Lo and Hi equal Mean where there is no interval; a Mean of NaN is left out.

@@ -14,6 +14,7 @@ func init() {
 	verbs = append(verbs,
 		verb{"study masters", "hold the simulator against real daemons with many unmanaged applications", studyMasters},
 		verb{"study mapreduce", "run MapReduce jobs, import, predict a change of settings, make it, compare", studyMapReduce},
+		verb{"study cycles", "measure the cycles that Hadoop's own examples take for a byte", studyCycles},
 	)
 }
 
@@ -68,5 +69,30 @@ func studyMapReduce(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "%s\nwritten to %s\n", text, filepath.Join(m.Dir, "report.md"))
+	return nil
+}
+
+func studyCycles(ctx context.Context, args []string, out io.Writer) error {
+	f := flags("study cycles", "Runs TeraSort, WordCount and Sort of Hadoop's examples on inputs of two sizes and writes the cycles that they take for a byte and for a process.\n"+
+		"With --offline it takes the record that is kept.")
+	s := study.Cycles{Log: out}
+	f.StringVar(&s.Raw, "record", filepath.Join("docs", "studies", "cycles.json"), "the record's `file`")
+	f.StringVar(&s.Page, "page", filepath.Join("docs", "studies", "cycles.md"), "the report's `file`")
+	f.StringVar(&s.Work, "work", "", "`folder` of the daemons, which stays (default: a temporary one)")
+	f.StringVar(&s.History, "history", "", "`address` of a history server that has the jobs already; nothing is run")
+	offline := f.Bool("offline", false, "take the record")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if !*offline {
+		if err := s.Record(ctx); err != nil {
+			return err
+		}
+	}
+	text, err := s.Report()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%s\nwritten to %s\n", text, s.Page)
 	return nil
 }

@@ -3,11 +3,10 @@
 #
 #   scripts/reproductions.sh [--check]
 #
-# With --check it writes elsewhere and fails if a page differs. SEEDS (10) is the number of seeds. Checks that miss do not fail it:
-# they are on the page.
+# With --check it writes elsewhere and fails if a page differs. SEEDS is the number of seeds (else each study's own). Checks that miss do
+# not fail it: they are on the page.
 set -eu
 cd "$(dirname "$0")/.."
-seeds=${SEEDS:-10}
 out=docs/reproductions
 check=
 if [ "${1:-}" = --check ]; then
@@ -19,13 +18,14 @@ mkdir -p "$out"
 bin=$(mktemp)
 go build -o "$bin" ./cmd/yardmaster
 
-# study page
+# study page seeds
 page() {
 	rm -f "$out/$2"
-	"$bin" reproduce "$1" --seeds "$seeds" --markdown "$out/$2" >/dev/null || [ -s "$out/$2" ]
+	"$bin" reproduce "$1" --seeds "${SEEDS:-$3}" --markdown "$out/$2" >/dev/null || [ -s "$out/$2" ]
 	if [ -n "$check" ]; then
 		cmp "$out/$2" "docs/reproductions/$2"
 	fi
 }
-page capacity capacity-scheduler.md
+page capacity capacity-scheduler.md 10
+page marp marp.md 20
 rm -f "$bin"

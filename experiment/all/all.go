@@ -4,9 +4,10 @@ package all
 import (
 	"github.com/yardmaster/yardmaster/experiment"
 	"github.com/yardmaster/yardmaster/experiment/capacity"
+	"github.com/yardmaster/yardmaster/experiment/marp"
 )
 
 // Studies are all studies, in the order in which they are listed.
 func Studies() []*experiment.Study {
-	return []*experiment.Study{capacity.Study()}
+	return []*experiment.Study{capacity.Study(), marp.Study()}
 }

@@ -6,5 +6,7 @@
 // one set of settings, their history is imported as an operator would, the simulator predicts what other settings would
 // do, and the cluster then shows it.
 //
+// A third, "cycles", measures what the simulator is fed with: the cycles that Hadoop's own examples take for a byte.
+//
 // What the cluster did is kept as records, so that anybody can compute the report again without Hadoop.
 package study

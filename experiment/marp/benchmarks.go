@@ -1,0 +1,256 @@
+package marp
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/sim/mapreduce"
+	"github.com/yardmaster/yardmaster/sim/node"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// bench is one of the source's benchmarks, as far as the phase model needs to know it.
+type bench struct {
+	name, short, title, experiment string
+	maps, reduces                  int64
+	input, shuffle, output         unit.Bytes // of a job
+	replication                    int64      // of its output
+	cycles                         cycles
+	batch6                         float64 // seconds of the source's batches of six at once: the mean, which cached is set by
+	cached                         float64 // share of what reduces read and write that stays in memory: the one number that is fitted
+	longer                         float64 // without a disk: so many times the cycles of reduces give the same batch6
+	noDisk                         bool
+	request                        float64 // bytes that the disk moves for a stream before it turns to another; 0: diskRequest
+}
+
+// cycles are what tasks take of a processor.
+type cycles struct {
+	process     float64 // the start of a process
+	mapByte     float64 // a byte that a map reads
+	sortByte    float64 // a byte that a map passes on; 0: it is in mapByte
+	merge       float64 // each merge of what a reduce has in memory; 0: it is in reduceByte
+	reduceStart float64 // a reduce, besides its process
+	reduceByte  float64 // a byte that is brought to a reduce
+}
+
+// What WordCount's maps pass on and its reduces write, for each byte of TeraGen's rows, as measured with Hadoop's own example: hardly a
+// word comes twice, so that combining saves nothing; bytes that are not text become three each, and every word has a count.
+const (
+	wordCountPasses = 1.26
+	wordCountWrites = 1.246
+)
+
+// The benchmarks. Cycles are those that Hadoop 3.4.2's own examples took on a computer of today (docs/studies/cycles.md): lines through
+// maps and through reduces of several sizes. A reduce's start beyond that of a map is reduceStart.
+var (
+	teraSort = bench{
+		name: "TeraSort", short: "terasort", title: "TeraSort, 3 GB", experiment: "E7", maps: 24, reduces: 1,
+		input: 3 * unit.GiB, shuffle: 3 * unit.GiB, output: 3 * unit.GiB, replication: 1, cycles: cycles{process: 3.66e9, mapByte: 108.7, reduceByte: 45.4},
+		batch6: 782.5, cached: 0.468, longer: 9.35,
+	}
+	wordCount = bench{
+		name: "WordCount", short: "wordcount", title: "WordCount, 2 GB", experiment: "E8", maps: 16, reduces: 1,
+		input: 2 * unit.GiB, shuffle: times(wordCountPasses, 2*unit.GiB), output: times(wordCountWrites, 2*unit.GiB), replication: 3, cycles: cycles{process: 4.30e9, mapByte: 135.7, reduceByte: 31.1},
+		batch6: 920.3, cached: 0.501, longer: 20.2,
+	}
+	sortB = bench{
+		name: "Sort", short: "sort", title: "Sort, 2.5 GB", experiment: "E9", maps: 20, reduces: 5,
+		input: 2560 * unit.MiB, shuffle: 2560 * unit.MiB, output: 2560 * unit.MiB, replication: 3, cycles: cycles{process: 2.34e9, mapByte: 25.4, reduceStart: 0.785e9, reduceByte: 19.1},
+		batch6: 856.2, cached: 0.518, longer: 57.1,
+	}
+	// smallSort is a third of teraSort, for batches of many jobs.
+	smallSort = bench{
+		name: "TeraSort", short: "terasort", title: "TeraSort, 1 GB", experiment: "E4", maps: 8, reduces: 1,
+		input: unit.GiB, shuffle: unit.GiB, output: unit.GiB, replication: 1, cycles: teraSort.cycles,
+		cached: teraSort.cached, longer: teraSort.longer,
+	}
+)
+
+// mrperf is the benchmark with the cycles that MRPERF measured with TeraSort, which the study took before it had its own, and with the
+// value of cached that belongs to them. The 250 of WordCount's map are those of package experiment/capacity.
+func (b *bench) mrperf(reduceByte, cached float64) *bench {
+	c, m := *b, mapreduce.MRPERF2010()
+	c.cycles = cycles{process: m.JVMCycles, mapByte: m.MapCycles, sortByte: m.SortCycles, merge: m.MergeCycles, reduceStart: m.ReduceSortCycles, reduceByte: reduceByte}
+	c.cached = cached
+	if b == &wordCount {
+		c.cycles.mapByte = 250
+		c.shuffle, c.output = times(1.35, b.input), times(1.35, b.input)
+	}
+	return &c
+}
+
+func times(f float64, b unit.Bytes) unit.Bytes { return unit.Bytes(f * float64(b)) }
+
+func benches() []*bench { return []*bench{&teraSort, &wordCount, &sortB} }
+
+func (b *bench) work(n int) string { return fmt.Sprintf("%d x %s", n, b.title) }
+
+// The source's host.
+const (
+	hertz      = 2.13e9
+	processors = 16 // two sockets of four cores with two threads each
+	// threadGain is what a core does with both threads at work: Intel's own figure for server work is up to 1.3.
+	threadGain = 1.3
+
+	diskRate    = 150e6  // bytes a second, one stream: a 15,000 rpm SAS disk of its time
+	diskSeek    = 0.0054 // seconds to another stream: 3.4 ms for the heads, 2.0 ms for half a turn
+	diskRequest = 512e3  // bytes: between Linux's read-ahead (128 KiB) and the largest request that it makes of several (1280 KiB)
+	diskSize    = 136e9  // bytes
+	diskHealthy = 0.9    // yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage
+	diskFilled  = 30.7e9 // bytes: the 50 GB that are left after a batch of PRJ, less its output
+	diskLimit   = diskHealthy * diskSize
+
+	// mapCached is the share of what maps read and write that stays in memory: their spills are merged before Linux would write them
+	// (30 s), and six jobs read one file, which is in memory after the first. So of 4 bytes (read, spilled, merged) for each byte of
+	// input, a sixth of one comes from the disk.
+	mapCached = 1 - 1.0/6/4
+
+	clientStart = 5.0              // seconds until a client has submitted its job; up to one more is drawn
+	masterStart = 10 * unit.Second // with a heartbeat and a process' start about 13 s to the first map's work
+	// runNoise is that of the disk from run to run, set by the spread of PRJ's TeraSorts: the source's 8.64 s either side of the mean
+	// of 40 runs are a deviation of 27 s. Its few far outliers have no counterpart.
+	runNoise = 0.053
+)
+
+// hostModel is the source's host under Hadoop 2.7.5's defaults, without the cycles of a benchmark. What is not said here is MRPERF's.
+func hostModel() mapreduce.Model {
+	m := mapreduce.MRPERF2010()
+	m.Name = "marp-source"
+	m.PerMachine = sourceNodes
+	m.Machine = node.MachineSpec{
+		Hertz: hertz, Cores: processors, Efficiency: node.Threads(processors/2, threadGain), Disks: 1,
+		Disk:  node.DiskSpec{Read: diskRate, Write: diskRate, Efficiency: node.Switching(node.SwitchingCost(diskRate, diskSeek, diskRequest))},
+		Space: node.Space{Capacity: diskSize, Filled: diskFilled, Healthy: diskHealthy},
+	}
+	m.Buffer = 80 * unit.MiB      // 0.80 of a sort buffer of 100 MB
+	m.MemorySpace = 92 * unit.MiB // 0.66 of 0.70 of a heap of 200 MB
+	m.MemorySegments, m.Copiers = 1000, 5
+	m.IOFactor = 10
+	m.Block = 128 * unit.MiB
+	m.ReducePiece = 16 * unit.MiB
+	m.Cached.Map = mapCached
+	m.RunNoise = runNoise
+	return m
+}
+
+// hostFacts are the model's numbers and where each is from.
+func hostFacts() []string {
+	d := hostModel().Machine.Disk.Efficiency
+	var measured []string
+	for _, b := range benches() {
+		c := &b.cycles
+		text := fmt.Sprintf("%s %.2fe9 for a process, %.1f a byte that a map reads and sorts, %.1f a byte brought to a reduce", b.name, c.process/1e9, c.mapByte, c.reduceByte)
+		if c.reduceStart > 0 {
+			text += fmt.Sprintf(" and %.3fe9 more for the reduce itself", c.reduceStart/1e9)
+		}
+		measured = append(measured, text)
+	}
+	return []string{
+		fmt.Sprintf("Processors: %.2f GHz, %d threads on %d cores (the host's), of which two threads of a core do %.1f times the work of one (Intel's figure for servers). "+
+			"Cycles were measured with the examples of Hadoop 3.4.2 (docs/studies/cycles.md): %s. A newer processor does more in a cycle than the source's of 2010; nothing was added for that.",
+			hertz/1e9, processors, processors/2, threadGain, strings.Join(measured, "; ")),
+		fmt.Sprintf("Disk: %.0f MB/s for one stream and %.1f ms to go to another (data sheets of 15,000 rpm disks: 3.4 ms for the heads, 2.0 ms for half a turn), in requests of %.0f kB, which "+
+			"lie between Linux's read-ahead and the largest request it makes. So of its speed %.0f %% is left with 2 streams, %.0f %% with 6 and %.0f %% with 24; nothing was set by results.",
+			diskRate/1e6, diskSeek*1e3, diskRequest/1e3, 100*d(2), 100*d(6), 100*d(24)),
+		fmt.Sprintf("Memory: 74 GB hold most of what a batch reads again. Six jobs read one input file, and maps merge their spills before Linux writes them, so %.0f %% of what maps read and write never reaches the "+
+			"disk (maps keep the processors busy, as the source saw). Of what reduces read and write a share does not, and that share is the one number fitted for each benchmark.", 100*mapCached),
+		fmt.Sprintf("Disk space: %.0f GB, of which %.1f GB are taken before a batch: the 50 GB that the source saw after one of PRJ, less its output.", diskSize/1e9, diskFilled/1e9),
+		fmt.Sprintf("Hadoop 2.7.5's defaults: a heartbeat of 1 s, in which a node gets one container under the Fair Scheduler; a sort buffer of 100 MB that is spilled at 80 %%; %v of a reduce's memory; 10 runs merged at once; "+
+			"5 copiers; reduces that may start after 5 %% of the maps. A reduce reads, computes and writes %v at a time.", hostModel().MemorySpace, hostModel().ReducePiece),
+		fmt.Sprintf("WordCount's maps pass on %.2f times what they read, and its reduces write %.2f times, as measured: of TeraGen's rows, what is not text becomes three bytes a byte.", wordCountPasses, wordCountWrites),
+	}
+}
+
+func (b *bench) model() mapreduce.Model {
+	m := hostModel()
+	m.Replication, m.Cached.Reduce = b.replication, b.cached
+	m.JVMCycles, m.SortCycles, m.MergeCycles, m.ReduceSortCycles = b.cycles.process, b.cycles.sortByte, b.cycles.merge, b.cycles.reduceStart
+	if b.noDisk {
+		m = m.AllCached()
+	}
+	if b.request > 0 {
+		m.Machine.Disk.Efficiency = node.Switching(node.SwitchingCost(diskRate, diskSeek, b.request))
+	}
+	return m
+}
+
+// diskless is the benchmark on a host whose disk takes no time, with reduces that work so many times as long.
+func (b *bench) diskless(longer float64) *bench {
+	c := *b
+	c.noDisk = true
+	c.cycles.reduceByte *= longer
+	return &c
+}
+
+// jobs are n of them, whose clients are started together.
+func (b *bench) jobs(n int, seed uint64) (all workload.Slice) {
+	for i := range n {
+		all = append(all, &workload.Job{
+			ID: fmt.Sprintf("%s-%d", b.short, i+1), User: "batch", Queue: "default", Master: sourceMaster, MasterStart: masterStart,
+			Submit: unit.FromSeconds(clientStart + workload.Uniform01(workload.Seed(seed, 0x636c69), uint64(i))),
+			Stages: []workload.Stage{
+				{Name: "map", Kind: workload.Map, Tasks: b.maps, Ask: sourceTask, Input: b.input, CyclesPerByte: b.cycles.mapByte, Length: workload.Fixed(unit.Second)},
+				{
+					Name: "reduce", Kind: workload.Reduce, Tasks: b.reduces, Ask: sourceTask, Output: b.output, CyclesPerByte: b.cycles.reduceByte,
+					Length: workload.Fixed(unit.Second), After: []workload.Edge{{From: 0, Shuffle: b.shuffle, SlowStart: 0.05}},
+				},
+			},
+		})
+	}
+	slices.SortStableFunc(all, func(x, y *workload.Job) int { return int(x.Submit - y.Submit) })
+	return all
+}
+
+// fit finds the value of a parameter at which the mean time of six at once is the source's. The time rises with it, or falls.
+func (b *bench) fit(ctx context.Context, lo, hi float64, seeds uint64, set func(*bench, float64)) (float64, error) {
+	off := func(v float64) (float64, error) {
+		c := *b
+		set(&c, v)
+		mean, err := c.prj(ctx, seeds)
+		return mean - b.batch6, err
+	}
+	below, err := off(lo)
+	if err != nil {
+		return 0, err
+	}
+	for hi-lo > 1e-3*(math.Abs(hi)+math.Abs(lo)) {
+		mid := (lo + hi) / 2
+		d, err := off(mid)
+		if err != nil {
+			return 0, err
+		}
+		if (d < 0) == (below < 0) {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return (lo + hi) / 2, nil
+}
+
+// fitCached is cached as it is found from batches of six at once and from nothing else.
+func (b *bench) fitCached(ctx context.Context, seeds uint64) (float64, error) {
+	return b.fit(ctx, 0, 1, seeds, func(c *bench, v float64) { c.cached = v })
+}
+
+// fitLonger is longer, found in the same way.
+func (b *bench) fitLonger(ctx context.Context, seeds uint64) (float64, error) {
+	return b.fit(ctx, 0.1, 100, seeds, func(c *bench, v float64) { *c = *b.diskless(v) })
+}
+
+// prj is the mean time of batches of six at once, over seeds from 1.
+func (b *bench) prj(ctx context.Context, seeds uint64) (float64, error) {
+	sum := 0.0
+	for seed := range seeds {
+		o, err := b.batch(six, seed+1).under("prj", Fair).play(ctx, seed+1)
+		if err != nil {
+			return 0, err
+		}
+		sum += o.Makespan
+	}
+	return sum / float64(seeds), nil
+}

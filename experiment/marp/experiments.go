@@ -1,0 +1,529 @@
+package marp
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	x "github.com/yardmaster/yardmaster/experiment"
+	"github.com/yardmaster/yardmaster/steer"
+	control "github.com/yardmaster/yardmaster/steer/marp"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// The variants that experiments are played under. The first four are the source's.
+var (
+	steered  = []string{"cbt", "cbtws", "cbtwat"}
+	compared = []string{"prj", "cbt", "cbtws", "cbtwat", "ahead", "kalman-mem", "fifo", "prj-2", "prj-3", "prj-4", "prj-5"}
+	ours     = []string{"ahead", "kalman-mem", "fifo", "prj-2", "prj-3", "prj-4", "prj-5"}
+)
+
+// six is the number of jobs of the source's batches.
+const six = 6
+
+// runner plays what an experiment needs of one seed.
+type runner func(ctx context.Context, seed uint64, m x.Metrics) error
+
+func (r runner) run(ctx context.Context, seed uint64) (x.Metrics, error) {
+	m := x.Metrics{}
+	if err := r(ctx, seed, m); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// each plays a batch under several variants and hands each outcome over.
+func each(b *bench, n int, on Scheduler, names []string, take func(name string, b *Batch, o *Outcome, m x.Metrics)) runner {
+	return func(ctx context.Context, seed uint64, m x.Metrics) error {
+		for _, name := range names {
+			batch := b.batch(n, seed).under(name, on)
+			o, err := batch.Play(ctx, seed)
+			if err != nil {
+				return fmt.Errorf("%s under %s: %w", b.name, name, err)
+			}
+			o.figures(m, name)
+			if take != nil {
+				take(name, &batch, o, m)
+			}
+		}
+		return nil
+	}
+}
+
+// experiments are E0 to E20 as the source numbers what it did, and E21 and E22 of our own.
+func experiments() []x.Experiment {
+	var all []x.Experiment
+	add := func(id, group, title, work string, run runner, more ...x.Reported) {
+		all = append(all, x.Experiment{
+			ID: id, Group: group, Title: title, Run: run.run, Reported: more,
+			Setup: []x.Pair{{Name: "work", Value: work}},
+		})
+	}
+	const (
+		profiles   = "one job, or all at once"
+		patterns   = "how jobs are let in"
+		results    = "batch times"
+		resources  = "progress, disk, delay"
+		variations = "other settings"
+		needs      = "what the gain needs"
+	)
+	paper := func(metric, what, unit string, v float64) x.Reported {
+		return x.Reported{Metric: metric, What: what, Unit: unit, Paper: v}
+	}
+	nan := math.NaN()
+
+	add("E0", profiles, "profile of one job", "one TeraSort of 3 GB, share 0.05", singleJob(&teraSort),
+		paper("start-up", "Start to first map", "s", 13), paper("progress", "Progress when the maps are done", "%", 50),
+		paper("idle-map", "Idle processors while it maps", "%", nan), paper("idle-reduce", "Idle processors while it reduces", "%", nan))
+	add("E1", profiles, "idle processors, FIFO and PRJ", "6 TeraSorts of 3 GB", each(&teraSort, six, Fair, []string{"fifo", "prj"}, nil),
+		paper("idle/fifo", "Idle, FIFO", "s of the host", nan), paper("idle/prj", "Idle, PRJ", "s of the host", nan))
+	add("E2", profiles, "FIFO and PRJ", "4 TeraSorts of 3 GB", each(&teraSort, 4, Fair, []string{"fifo", "prj"}, nil),
+		paper("makespan/fifo", "Batch time, FIFO", "s", 697), paper("makespan/prj", "Batch time, PRJ", "s", 442))
+	add("E3", profiles, "progress alone and among six", "1 and 6 TeraSorts of 3 GB, share 0.25", aloneAndSix(&teraSort),
+		paper("slower", "Samples in which one of six is slower", "%", nan), paper("slower-map", "and while the job alone maps", "%", nan))
+	add("E4", variations, "fixed shares", "24 TeraSorts of 1 GB, and 6 of 3 GB", sweep(), sweepReported()...)
+	add("E5", patterns, "pattern of CBT", "6 TeraSorts of 3 GB", each(&teraSort, six, Fair, []string{"cbt"}, traced),
+		paper("gap/cbt", "From an admission to the job's first map", "s", 30), paper("gap-busy/cbt", "Busy processors meanwhile", "%", 25))
+	add("E6", patterns, "moving average or difference", "6 TeraSorts of 3 GB under CBTwS", smoothing(&teraSort),
+		paper("var/ema", "Variance of the moving average's rise", "points²", nan), paper("var/sma", "Variance of the plain difference", "points²", nan))
+	for _, b := range benches() {
+		all = append(all, x.Experiment{
+			ID: b.experiment, Group: results, Title: b.title, Run: each(b, six, Fair, compared, nil).run, Reported: b.reported(),
+			Setup: []x.Pair{{Name: "work", Value: b.work(six)}, {Name: "reduces a job", Value: fmt.Sprint(b.reduces)}},
+		})
+	}
+	add("E10", resources, "curves of throughput", "6 TeraSorts of 3 GB", each(&teraSort, six, Fair, sourceNames, func(name string, _ *Batch, o *Outcome, m x.Metrics) {
+		curve(m, "curve/"+name, o.rates())
+	}), reportedOf("rate/", "Progress of a running job in 10 s", "points", sourceNames)...)
+	add("E11", profiles, "effect of the page cache", "4 TeraSorts of 3 GB, all at once; input from the disk, and from memory", pageCache(&teraSort),
+		paper("makespan/cleared", "Batch time, cache cleared", "s", nan), paper("makespan/kept", "Batch time, input in the cache", "s", nan))
+	add("E12", resources, "use of the disk", "6 TeraSorts of 3 GB", each(&teraSort, six, Fair, sourceNames, func(name string, _ *Batch, o *Outcome, m x.Metrics) {
+		curve(m, "disk-curve/"+name, o.sampled(func(s *Second) float64 { return s.Disk / 1e9 }))
+		m["disk-end/"+name] = o.Seconds[len(o.Seconds)-1].Disk / 1e9
+	}), append([]x.Reported{paper("disk-end/prj", "At the end, PRJ", "GB", 50)}, diskReported()...)...)
+	add("E13", resources, "no delay of changes", "6 jobs of each benchmark under CBT", zeroDelay())
+	add("E14", patterns, "states of the processors", "6 TeraSorts of 3 GB under CBT", each(&teraSort, six, Fair, []string{"cbt"}, states),
+		paper("wait-map", "Waiting for the disk before the first reduce works", "%", nan), paper("wait-reduce", "and from then on", "%", nan))
+	add("E15", resources, "two jobs more", "8 TeraSorts of 3 GB", each(&teraSort, 8, Fair, []string{"prj", "cbtws"}, nil),
+		paper("disk/prj", "Most on the disk, PRJ", "GB", nan), paper("disk/cbtws", "Most on the disk, CBTwS", "GB", nan))
+	add("E16", variations, "Capacity Scheduler", "6 TeraSorts of 3 GB", onCapacity(), reportedOf("makespan/", "Batch time", "s", append([]string{"prj"}, steered...))...)
+	add("E17", variations, "mini-batches", "6 TeraSorts of 3 GB", each(&teraSort, six, Fair, append([]string{"prj", "prj-2", "prj-3"}, steered...), nil),
+		reportedOf("makespan/", "Batch time", "s", append([]string{"prj", "prj-2", "prj-3"}, steered...))...)
+	add("E18", patterns, "CBTwS and CBTwAT", "6 TeraSorts of 3 GB", each(&teraSort, six, Fair, []string{"cbtws", "cbtwat"}, traced))
+	add("E19", patterns, "delay of one change", "2 TeraSorts of 3 GB, one change of the share", delays(),
+		paper("latency/fair", "Until in force, Fair", "s", 12.5), paper("latency/capacity", "Until in force, Capacity", "s", nan),
+		paper("room/idle", "From in force to the job's first map, idle cluster", "s", nan), paper("room/busy", "the same, busy cluster", "s", nan))
+	add("E20", variations, "parameters halved, doubled", "6 TeraSorts of 3 GB", sensitivity())
+	add("E21", needs, "an infinitely fast disk", "6 jobs of each benchmark", processorsOnly())
+	add("E22", needs, "other hosts", "6 jobs of each benchmark, and 4 TeraSorts", balanced())
+	return all
+}
+
+// reportedOf are figures of several variants that the source does not print.
+func reportedOf(metric, what, unit string, names []string) []x.Reported {
+	all := make([]x.Reported, len(names))
+	for i, name := range names {
+		all[i] = x.Reported{Metric: metric + name, What: what + ", " + title(name), Unit: unit, Paper: math.NaN()}
+	}
+	return all
+}
+
+func diskReported() []x.Reported {
+	all := reportedOf("disk/", "Most on the disk", "GB", sourceNames)
+	all[0].Paper = 80
+	return all
+}
+
+// reported are the means of a benchmark's batch times, and where the processors' time went.
+func (b *bench) reported() []x.Reported {
+	all := reportedOf("makespan/", "Batch time", "s", compared)
+	for i, name := range compared {
+		if p, ok := sourceTables[b.experiment][name]; ok {
+			all[i].Paper = p.mean
+		}
+	}
+	all = append(all, reportedOf("wait/", "Waiting for the disk", "s of the host", sourceNames)...)
+	return append(all, reportedOf("idle/", "Idle processors", "s of the host", sourceNames)...)
+}
+
+// traced keeps how jobs were let in, and the first seeds' pictures.
+func traced(name string, _ *Batch, o *Outcome, m x.Metrics) {
+	o.pattern(m, name)
+	o.gantt(m, name)
+	curve(m, "share/"+name, o.sampled(func(s *Second) float64 { return s.Share }))
+}
+
+// singleJob is the profile of one job.
+func singleJob(b *bench) runner {
+	return func(ctx context.Context, seed uint64, m x.Metrics) error {
+		batch := b.batch(1, seed).under("fifo", Fair)
+		o, err := batch.Play(ctx, seed)
+		if err != nil {
+			return err
+		}
+		o.figures(m, "one")
+		j := &o.Jobs[0]
+		m["start-up"] = j.FirstMap - j.Start
+		m["maps"], m["reduces"] = j.LastMap-j.FirstMap, j.End-j.LastMap
+		m["idle-map"], m["idle-reduce"] = 100*o.idleShare(j.FirstMap, j.LastMap), 100*o.idleShare(j.LastMap, j.End)
+		m["progress"] = o.at(math.Ceil(j.LastMap)).Progress[0]
+		above := func(from, to float64) float64 { // share of the looks in a phase that saw more than 15 % idle
+			n, all := 0.0, 0.0
+			for i := range o.Seconds {
+				if s := &o.Seconds[i]; s.At > from && s.At <= to {
+					if all++; s.CPU.Idle > 0.15 {
+						n++
+					}
+				}
+			}
+			return 100 * n / all
+		}
+		m["map-below"], m["reduce-above"] = 100-above(j.FirstMap, j.LastMap), above(j.LastMap, j.End)
+		curve(m, "idle-curve", o.sampled(func(s *Second) float64 { return 100 * s.CPU.Idle }))
+		return nil
+	}
+}
+
+// aloneAndSix compares a job's progress in each 10 s, alone and as the mean of six that run at once, from the first map on until the
+// job that is alone has ended.
+func aloneAndSix(b *bench) runner {
+	return func(ctx context.Context, seed uint64, m x.Metrics) error {
+		var rates [2][]float64
+		maps := 0 // samples until the maps of the job that is alone are done
+		for i, n := range []int{1, six} {
+			batch := b.batch(n, seed).under("prj", Fair)
+			o, err := batch.Play(ctx, seed)
+			if err != nil {
+				return err
+			}
+			first := math.Inf(1)
+			for _, j := range o.Jobs {
+				first = min(first, j.FirstMap)
+			}
+			for t := first; t+sampling <= o.Makespan; t += sampling {
+				a, z := o.at(t), o.at(t+sampling)
+				sum := 0.0
+				for k := range z.Progress {
+					sum += z.Progress[k] - a.Progress[k]
+				}
+				rates[i] = append(rates[i], sum/float64(n))
+			}
+			if n == 1 {
+				maps = min(int((o.Jobs[0].LastMap-first)/sampling)+1, len(rates[0]))
+			}
+			curve(m, fmt.Sprintf("curve/%d", n), rates[i])
+		}
+		count := func(from, to int) float64 {
+			slower := 0.0
+			for i := from; i < to; i++ {
+				if rates[1][i] < rates[0][i] {
+					slower++
+				}
+			}
+			return 100 * slower / float64(to-from)
+		}
+		m["slower"], m["slower-map"], m["slower-reduce"] = count(0, len(rates[0])), count(0, maps), count(maps, len(rates[0]))
+		return nil
+	}
+}
+
+// pageCache plays a batch whose input lies on the disk, and one whose maps never wait for it: the nearest that the model has to a cache
+// that still holds the input of the batch before.
+func pageCache(b *bench) runner {
+	return func(ctx context.Context, seed uint64, m x.Metrics) error {
+		for _, name := range []string{"cleared", "kept"} {
+			batch := b.batch(4, seed).under("prj", Fair)
+			if name == "kept" {
+				batch.Model.Cached.Map = 1
+			}
+			o, err := batch.Play(ctx, seed)
+			if err != nil {
+				return err
+			}
+			m["makespan/"+name] = o.Makespan
+		}
+		return nil
+	}
+}
+
+// The sweep: enough jobs to fill the masters' room at every share, and the source's number.
+var sweepCounts = []int{24, six}
+
+func sweepName(n int, share float64) string { return fmt.Sprintf("%d/%.1f", n, share) }
+
+func sweep() runner {
+	return func(ctx context.Context, seed uint64, m x.Metrics) error {
+		for _, n := range sweepCounts {
+			b := &teraSort
+			if n > six {
+				b = &smallSort
+			}
+			for _, s := range control.Sweep() {
+				batch := b.batch(n, seed).under(fmt.Sprintf("share-%.1f", s.Value), Fair)
+				o, err := batch.Play(ctx, seed)
+				if err != nil {
+					return fmt.Errorf("%d jobs, %s: %w", n, s.Name, err)
+				}
+				m["makespan/"+sweepName(n, s.Value)] = o.Makespan
+			}
+		}
+		return nil
+	}
+}
+
+func sweepReported() []x.Reported {
+	var all []x.Reported
+	for _, n := range sweepCounts {
+		for _, s := range control.Sweep() {
+			all = append(all, x.Reported{
+				Metric: "makespan/" + sweepName(n, s.Value), What: fmt.Sprintf("Batch time, %d jobs at %.1f", n, s.Value), Unit: "s", Paper: math.NaN(),
+			})
+		}
+	}
+	return all
+}
+
+// smoothing puts one run's series of means through both ways of smoothing.
+func smoothing(b *bench) runner {
+	return func(ctx context.Context, seed uint64, m x.Metrics) error {
+		batch := b.batch(six, seed).under("cbtws", Fair)
+		o, err := batch.Play(ctx, seed)
+		if err != nil {
+			return err
+		}
+		ema, sma := smoothed(o.series(), &batch.Settings)
+		m["samples"] = float64(len(ema))
+		if len(ema) > 1 {
+			m["var/ema"], m["var/sma"] = variance(ema), variance(sma)
+		}
+		return nil
+	}
+}
+
+// zeroDelay plays CBT with and without the delay between a change and its effect, and without the wait that covers it; and with and without
+// the delay on a disk that takes no time.
+func zeroDelay() runner {
+	return func(ctx context.Context, seed uint64, m x.Metrics) error {
+		for _, b := range benches() {
+			cbt := b.batch(six, seed).under("cbt", Fair)
+			fast := b.diskless(1).batch(six, seed).under("cbt", Fair)
+			for name, batch := range map[string]Batch{
+				"prj": b.batch(six, seed).under("prj", Fair), "cbt": cbt, "zero": cbt.undelayed(), "fast-cbt": fast, "fast-zero": fast.undelayed(),
+				"zero-15": cbt.undelayed().with(func(s *control.Settings) { *s = s.On(control.Capacity); s.Rule = control.FairV2 }),
+			} {
+				o, err := batch.Play(ctx, seed)
+				if err != nil {
+					return err
+				}
+				m["makespan/"+b.short+"/"+name] = o.Makespan
+				if name == "cbt" {
+					m["admitted/"+b.short] = float64(len(o.admissions()))
+				}
+			}
+		}
+		return nil
+	}
+}
+
+// states keeps where the processors' time went before and after the first job's maps were done.
+func states(name string, _ *Batch, o *Outcome, m x.Metrics) {
+	first := &o.Jobs[0]
+	before, after := o.cpu(first.FirstMap, first.LastMap), o.cpu(first.LastMap, o.Makespan)
+	m["wait-map"], m["wait-reduce"] = 100*before.Wait/(first.LastMap-first.FirstMap), 100*after.Wait/(o.Makespan-first.LastMap)
+	curve(m, "busy/"+name, o.sampled(func(s *Second) float64 { return 100 * s.CPU.Busy }))
+	curve(m, "waits/"+name, o.sampled(func(s *Second) float64 { return 100 * s.CPU.Wait }))
+}
+
+// onCapacity repeats E7 on the other scheduler, with the source's wait after an increase and with half of it.
+func onCapacity() runner {
+	return func(ctx context.Context, seed uint64, m x.Metrics) error {
+		for _, name := range append([]string{"prj"}, steered...) {
+			batch := teraSort.batch(six, seed).under(name, Capacity)
+			o, err := batch.Play(ctx, seed)
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			o.figures(m, name)
+			o.pattern(m, name)
+			m["over/"+name] = o.over(&batch)
+			m["jobs/"+name] = float64(len(o.Jobs))
+			if name == "prj" {
+				continue
+			}
+			if o, err = teraSort.quicker(name, seed).play(ctx, seed); err != nil {
+				return err
+			}
+			m["makespan/"+name+"-15"] = o.Makespan
+		}
+		return nil
+	}
+}
+
+func (b *bench) quicker(name string, seed uint64) Batch {
+	return b.batch(six, seed).under(name, Capacity).with(func(s *control.Settings) { *s = s.On(control.Capacity) })
+}
+
+// play is Play of a value.
+func (b Batch) play(ctx context.Context, seed uint64) (*Outcome, error) { return b.Play(ctx, seed) }
+
+// once writes one value at an instant.
+type once struct {
+	at    unit.Time
+	value float64
+	rule  control.Rule
+	done  bool
+}
+
+func (o *once) Step(seen *steer.Snapshot) ([]steer.Action, unit.Time) {
+	if !o.done && seen.Now >= o.at {
+		o.done = true
+		return []steer.Action{{Kind: steer.SetQueue, Queue: Queue, Property: o.rule.Property(), Value: o.value, Why: "one change"}}, unit.Minute
+	}
+	return nil, max(o.at-seen.Now, unit.Second)
+}
+
+// delays measures one change: on an idle cluster, whose share lets no master start before it, and while a job maps.
+func delays() runner {
+	return func(ctx context.Context, seed uint64, m x.Metrics) error {
+		for _, c := range []struct {
+			name, latency string
+			on            Scheduler
+			from, to      float64
+			at            unit.Time
+		}{
+			{"idle", "fair", Fair, 0.02, 0.05, 30 * unit.Second},
+			{"busy", "fair-busy", Fair, 0.05, 0.09, 40 * unit.Second},
+			{"capacity", "capacity", Capacity, 0.05, 0.09, 40 * unit.Second},
+		} {
+			batch := teraSort.batch(2, seed)
+			batch.Scheduler, batch.Share = c.on, c.from
+			batch.Steerer = func() steer.Steerer { return &once{at: c.at, value: c.to, rule: c.on.Rule()} }
+			o, err := batch.Play(ctx, seed)
+			if err != nil {
+				return err
+			}
+			change := o.Changes[0]
+			m["latency/"+c.latency] = change.InForce - change.Asked
+			j := &o.Jobs[0]
+			if c.from > 0.04 {
+				j = &o.Jobs[1]
+			}
+			m["room/"+c.name], m["delay/"+c.name] = micro(j.FirstMap-change.InForce), micro(j.FirstMap-change.Asked)
+		}
+		return nil
+	}
+}
+
+// micro rounds to the simulator's clock: differences of instants carry the noise of floating point.
+func micro(seconds float64) float64 { return math.Round(1e6*seconds) / 1e6 }
+
+// parameter is one of the controllers' numbers.
+type parameter struct {
+	name string
+	of   []string // controllers
+	// set gives it a value: halved or doubled, as far as it can be.
+	half, double func(*control.Settings)
+	values       string // before: halved, doubled
+}
+
+func parameters() []parameter {
+	times := func(of func(*control.Settings) *unit.Time) (half, double func(*control.Settings)) {
+		return func(s *control.Settings) { *of(s) /= 2 }, func(s *control.Settings) { *of(s) *= 2 }
+	}
+	p := []parameter{
+		{name: "start share", of: steered, values: "0.05: 0.025, 0.1",
+			half: func(s *control.Settings) { s.Steps.Start /= 2 }, double: func(s *control.Settings) { s.Steps.Start *= 2 }},
+		{name: "increase", of: steered, values: "0.04: 0.02, 0.08",
+			half: func(s *control.Settings) { s.Steps.Inc /= 2 }, double: func(s *control.Settings) { s.Steps.Inc *= 2 }},
+		{name: "decrease", of: steered, values: "0.03: 0.015, 0.06",
+			half: func(s *control.Settings) { s.Steps.Dec /= 2 }, double: func(s *control.Settings) { s.Steps.Dec *= 2 }},
+		{name: "idle above", of: steered, values: "15 %: 7, 30",
+			half: func(s *control.Settings) { s.IdleAbove /= 2 }, double: func(s *control.Settings) { s.IdleAbove *= 2 }},
+		{name: "almost done from", of: steered, values: "96 (CBT), 90 %: halved, 99",
+			half: func(s *control.Settings) { s.DropFrom /= 2 }, double: func(s *control.Settings) { s.DropFrom = 99 }},
+		{name: "counts from", of: steered[1:], values: "1 %: 0, 2",
+			half: func(s *control.Settings) { s.CountFrom = 0 }, double: func(s *control.Settings) { s.CountFrom = 2 }},
+		{name: "weight of the newest", of: steered[1:], values: "0.4: 0.2, 0.8",
+			half: func(s *control.Settings) { s.Current, s.Previous = 0.2, 0.8 }, double: func(s *control.Settings) { s.Current, s.Previous = 0.8, 0.2 }},
+		{name: "thresholds", of: steered[2:], values: "3: 1, 4",
+			half: func(s *control.Settings) { s.Thresholds = 1 }, double: func(s *control.Settings) { s.Thresholds = 4 }},
+		{name: "highest threshold", of: steered[2:], values: "4: 3, 8",
+			half: func(s *control.Settings) { s.Highest = 3 }, double: func(s *control.Settings) { s.Highest = 8 }},
+		{name: "samples per threshold", of: steered[2:], values: "3: 1, 6",
+			half: func(s *control.Settings) { s.SamplesPerThreshold = 1 }, double: func(s *control.Settings) { s.SamplesPerThreshold = 6 }},
+		{name: "epsilon", of: steered[2:], values: "10 %: 5, 20",
+			half: func(s *control.Settings) { s.Epsilon /= 2 }, double: func(s *control.Settings) { s.Epsilon *= 2 }},
+	}
+	for _, t := range []struct {
+		name, values string
+		of           []string
+		field        func(*control.Settings) *unit.Time
+	}{
+		{"wait after an increase", "30 s: 15, 60", steered, func(s *control.Settings) *unit.Time { return &s.AfterIncrease }},
+		{"look", "1 s: 0.5, 2", steered, func(s *control.Settings) *unit.Time { return &s.Look }},
+		{"lockout", "15 s: 7.5, 30", steered[1:], func(s *control.Settings) *unit.Time { return &s.Lockout }},
+		{"wait when nothing waits", "20 s: 10, 40", steered[1:], func(s *control.Settings) *unit.Time { return &s.NothingWaits }},
+		{"first wait", "5 s: 2.5, 10", steered, func(s *control.Settings) *unit.Time { return &s.Settle }},
+		{"second wait", "10 s (CBTwAT 5): halved, doubled", steered, func(s *control.Settings) *unit.Time { return &s.Warm }},
+	} {
+		half, double := times(t.field)
+		p = append(p, parameter{name: t.name, of: t.of, values: t.values, half: half, double: double})
+	}
+	return p
+}
+
+// sensitivity plays each controller with each of its numbers halved and doubled.
+func sensitivity() runner {
+	return func(ctx context.Context, seed uint64, m x.Metrics) error {
+		play := func(controller, name string, change func(*control.Settings)) error {
+			batch := teraSort.batch(six, seed).under(controller, Fair).with(change)
+			if name != "" && batch.Settings.Steps.Start != control.SourceSteps().Start {
+				batch.Share = batch.Settings.Steps.Start
+			}
+			o, err := batch.Play(ctx, seed)
+			if err != nil {
+				return fmt.Errorf("%s, %s: %w", controller, name, err)
+			}
+			m["makespan/"+controller+name] = o.Makespan
+			return nil
+		}
+		for _, c := range steered {
+			if err := play(c, "", func(*control.Settings) {}); err != nil {
+				return err
+			}
+		}
+		for _, p := range parameters() {
+			for _, c := range p.of {
+				if err := play(c, "/"+p.name+"/half", p.half); err != nil {
+					return err
+				}
+				if err := play(c, "/"+p.name+"/double", p.double); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+}
+
+// processorsOnly plays the benchmarks with a disk that takes no time: as they are then, and with reduces that work so much longer that
+// the batch takes as long as the source's.
+func processorsOnly() runner {
+	return func(ctx context.Context, seed uint64, m x.Metrics) error {
+		for _, b := range benches() {
+			for _, kind := range []struct {
+				name string
+				of   *bench
+			}{{"plain", b.diskless(1)}, {"long", b.diskless(b.longer)}} {
+				for _, name := range append([]string{"prj", "ahead"}, steered...) {
+					o, err := kind.of.batch(six, seed).under(name, Fair).play(ctx, seed)
+					if err != nil {
+						return fmt.Errorf("%s under %s: %w", b.name, name, err)
+					}
+					m["makespan/"+b.short+"/"+kind.name+"/"+name] = o.Makespan
+				}
+			}
+		}
+		return nil
+	}
+}

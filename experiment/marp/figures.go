@@ -1,0 +1,248 @@
+package marp
+
+import (
+	"fmt"
+	"math"
+
+	x "github.com/yardmaster/yardmaster/experiment"
+	control "github.com/yardmaster/yardmaster/steer/marp"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// figures adds the figures of one run to those of its experiment, under a name:
+//
+//	makespan/NAME    seconds until the last client returns
+//	idle/NAME        seconds that all processors together would have idled; wait/NAME: waited for the disk
+//	disk/NAME        most on the disk, GB
+//	rate/NAME        progress of a running job in 10 s, in points: mean over the batch's samples
+//	raises/NAME      times that the share was raised
+func (o *Outcome) figures(m x.Metrics, name string) {
+	m["makespan/"+name] = o.Makespan
+	cpu := o.cpu(0, o.Makespan)
+	m["idle/"+name], m["wait/"+name] = cpu.Idle, cpu.Wait
+	m["disk/"+name] = o.PeakDisk / 1e9
+	m["rate/"+name] = mean(o.rates())
+	m["raises/"+name] = float64(len(o.raises()))
+}
+
+// cpu is where the processors' time went between two instants, in seconds of all of them together.
+func (o *Outcome) cpu(from, to float64) (sum CPU) {
+	before := 0.0
+	for i := range o.Seconds {
+		s := &o.Seconds[i]
+		if span := min(s.At, to) - max(before, from); span > 0 {
+			sum.Idle += span * s.CPU.Idle
+			sum.Wait += span * s.CPU.Wait
+			sum.Busy += span * s.CPU.Busy
+		}
+		before = s.At
+	}
+	return sum
+}
+
+// idleShare is the share of idle processor time between two instants.
+func (o *Outcome) idleShare(from, to float64) float64 {
+	c := o.cpu(from, to)
+	return c.Idle / (to - from)
+}
+
+// sampling is the interval of the source's curves.
+const sampling = 10.0
+
+// at is what was seen at an instant: the last look that is not later.
+func (o *Outcome) at(t float64) *Second {
+	lo, hi := 0, len(o.Seconds)
+	for lo < hi {
+		if mid := (lo + hi) / 2; o.Seconds[mid].At <= t {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return &o.Seconds[max(lo-1, 0)]
+}
+
+// rates are the points of progress that a running job made in each sample, in the mean over the jobs that ran at its end or ended in
+// it; NaN in samples without any.
+func (o *Outcome) rates() []float64 {
+	var all []float64
+	for t := sampling; t <= o.Makespan+sampling/2; t += sampling {
+		a, b := o.at(t-sampling), o.at(t)
+		sum, n := 0.0, 0
+		for k := range b.Progress {
+			if a.Progress[k] < 100 && b.Started[k] {
+				sum += b.Progress[k] - a.Progress[k]
+				n++
+			}
+		}
+		all = append(all, sum/float64(n)) // 0/0 is NaN
+	}
+	return all
+}
+
+// curve adds a series of samples to the figures, "name/0010" and so on.
+func curve(m x.Metrics, name string, values []float64) {
+	for i, v := range values {
+		if !math.IsNaN(v) {
+			m[fmt.Sprintf("%s/%04d", name, int(sampling)*(i+1))] = v
+		}
+	}
+}
+
+// sampled is a reading at every sample.
+func (o *Outcome) sampled(of func(*Second) float64) []float64 {
+	var all []float64
+	for t := sampling; t <= o.Makespan+sampling/2; t += sampling {
+		all = append(all, of(o.at(t)))
+	}
+	return all
+}
+
+// gantt adds the bars of a Gantt chart: "gantt/NAME/1/start" of the first job to start, and its half and end.
+func (o *Outcome) gantt(m x.Metrics, name string) {
+	for i, s := range o.Jobs {
+		at := fmt.Sprintf("gantt/%s/%d/", name, i+1)
+		m[at+"start"], m[at+"half"], m[at+"end"] = s.Start, s.Half, s.End
+	}
+}
+
+// raises are the changes that let jobs in.
+func (o *Outcome) raises() []Change {
+	var all []Change
+	for _, c := range o.Changes {
+		if c.New > c.Old {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// admission is a job that a raised share let in.
+type admission struct {
+	Change
+	job *Span
+}
+
+// admissions match each job but the first to start with the last raise that was in force by then. Jobs that took the room of others
+// that had ended, with no raise since the job before them, are left out.
+func (o *Outcome) admissions() []admission {
+	var all []admission
+	raises := o.raises()
+	for i := 1; i < len(o.Jobs); i++ {
+		j := &o.Jobs[i]
+		for k := len(raises) - 1; k >= 0; k-- {
+			if raises[k].InForce <= j.Start {
+				if raises[k].InForce > o.Jobs[i-1].Start {
+					all = append(all, admission{raises[k], j})
+				}
+				break
+			}
+		}
+	}
+	return all
+}
+
+// pattern adds how jobs were let in:
+//
+//	first/NAME      most jobs that ran before the first raise was in force
+//	spacing/NAME    least time between two raises, s
+//	gap/NAME        from a raise to the first map of the job that it let in, mean over the batch, s
+//	latency/NAME    from a raise to its being in force, s
+//	begun/NAME      how far the first job's progress was at the first raise, points
+//	gap-busy/NAME   busy processors in the gaps, percent
+func (o *Outcome) pattern(m x.Metrics, name string) {
+	raises := o.raises()
+	if len(raises) == 0 {
+		return
+	}
+	most := 0
+	for i := range o.Seconds {
+		if s := &o.Seconds[i]; s.At < raises[0].InForce {
+			most = max(most, s.Running)
+		}
+	}
+	m["first/"+name] = float64(most)
+	seen := o.at(raises[0].Asked)
+	for k := range seen.Progress {
+		if seen.Started[k] {
+			m["begun/"+name] = max(m["begun/"+name], seen.Progress[k])
+		}
+	}
+	spacing := math.Inf(1)
+	for i := 1; i < len(raises); i++ {
+		spacing = min(spacing, raises[i].Asked-raises[i-1].Asked)
+	}
+	if !math.IsInf(spacing, 1) {
+		m["spacing/"+name] = spacing
+	}
+	var gaps, busy, latency []float64
+	for _, a := range o.admissions() {
+		gaps = append(gaps, a.job.FirstMap-a.Asked)
+		busy = append(busy, 100*o.cpu(a.Asked, a.job.FirstMap).Busy/(a.job.FirstMap-a.Asked))
+	}
+	for _, c := range o.Changes {
+		latency = append(latency, c.InForce-c.Asked)
+	}
+	m["gap/"+name], m["gap-busy/"+name], m["latency/"+name] = mean(gaps), mean(busy), mean(latency)
+}
+
+// over counts the jobs that started although the share in force did not let so many masters run.
+func (o *Outcome) over(b *Batch) float64 {
+	n := 0
+	all := unit.Resources{Mem: b.Node.Mem * int64(b.Nodes), Cores: b.Node.Cores * int64(b.Nodes)}
+	for i := range o.Jobs {
+		t := o.Jobs[i].Start
+		share := b.Share
+		for _, c := range o.Changes {
+			if c.InForce <= t {
+				share = c.New
+			}
+		}
+		running := int64(0)
+		for _, s := range o.Jobs {
+			if s.Start <= t && t < s.End {
+				running++
+			}
+		}
+		if running > b.Scheduler.Rule().Slots(all, b.Jobs[0].Master, sourceLeast, share) {
+			n++
+		}
+	}
+	return float64(n)
+}
+
+// series are the mean progress at each sample of cbtws or cbtwat.
+func (o *Outcome) series() (means []float64) {
+	for _, d := range o.Decisions {
+		if d.Sampled && !math.IsNaN(d.Mean) {
+			means = append(means, d.Mean)
+		}
+	}
+	return means
+}
+
+// smoothed are what the two ways of smoothing compare with nothing, of one series of means: how much the moving average rose, and how
+// much the last difference exceeds the one before.
+func smoothed(means []float64, s *control.Settings) (ema, sma []float64) {
+	var p, raw, d float64
+	for _, v := range means {
+		next := v - p
+		sma = append(sma, next-raw)
+		e := control.Smooth(next, d, s.Current, s.Previous)
+		ema = append(ema, e-d)
+		p, raw, d = v, next, e
+	}
+	return ema, sma
+}
+
+// mean is that of the values that are there.
+func mean(vs []float64) float64 {
+	sum, n := 0.0, 0
+	for _, v := range vs {
+		if !math.IsNaN(v) {
+			sum += v
+			n++
+		}
+	}
+	return sum / float64(n)
+}

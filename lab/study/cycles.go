@@ -1,0 +1,237 @@
+package study
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/yarn/rest"
+)
+
+// Cycles measures how many cycles of a processor Hadoop's own examples take for a byte, and for the start of a process.
+type Cycles struct {
+	Raw     string // the record's file
+	Page    string // the report's file
+	Work    string // folder of the daemons; "": a temporary one
+	History string // address of a history server that has the jobs already; "": they are run
+	Log     io.Writer
+}
+
+// CyclesRecord is what ran.
+type CyclesRecord struct {
+	Hadoop    string      `json:"hadoop"`
+	Java      int         `json:"java"`
+	At        time.Time   `json:"at"`
+	Processor string      `json:"processor"`
+	MHz       float64     `json:"mhz"`
+	Count     int         `json:"processors"`
+	Load      float64     `json:"load"` // mean of the 15 minutes before the counters were read
+	Jobs      []CyclesJob `json:"jobs"`
+}
+
+// CyclesJob is one job of a benchmark.
+type CyclesJob struct {
+	Benchmark string       `json:"benchmark"`
+	ID        string       `json:"id"`
+	Options   string       `json:"options"` // of its tasks' JVMs
+	Tasks     []CyclesTask `json:"tasks"`
+}
+
+// CyclesTask is a task's counters. In is what a map read, or what was brought to a reduce; Out what it passed on, or wrote.
+type CyclesTask struct {
+	Reduce  bool  `json:"reduce,omitempty"`
+	In      int64 `json:"in"`
+	Out     int64 `json:"out"`
+	CPU     int64 `json:"cpu_ms"`
+	GC      int64 `json:"gc_ms"` // by the clock
+	Records int64 `json:"records"`
+	Spilled int64 `json:"spilled"` // records
+}
+
+// cyclesNames are the benchmarks by the names that the examples give their jobs.
+var cyclesNames = map[string]string{"TeraSort": "TeraSort", "word count": "WordCount", "sorter": "Sort"}
+
+// Sizes of the inputs, in rows of 100 bytes, and the files that each is made of. A block is 128 MiB, so that the large input has maps of
+// two lengths and the small one has a third.
+var cyclesInputs = []struct{ rows, files int64 }{{3_000_000, 2}, {750_000, 1}}
+
+// cyclesOptions are those of every job: the tasks' JVMs have a heap and nothing else said to them.
+var cyclesOptions = []string{
+	"-Dmapreduce.map.java.opts=-Xmx200m", "-Dmapreduce.reduce.java.opts=-Xmx200m", "-Dmapreduce.map.memory.mb=512", "-Dmapreduce.reduce.memory.mb=512",
+	"-Dmapreduce.task.io.sort.mb=100", "-Dmapreduce.job.ubertask.enable=false", "-Dmapreduce.job.queuename=default", "-Ddfs.blocksize=134217728", "-Ddfs.replication=1",
+}
+
+// Record runs the examples, unless they have run, and keeps their counters.
+func (s *Cycles) Record(ctx context.Context) error {
+	history := s.History
+	if history == "" {
+		c, down, err := bring(ctx, s.Work, hadoop.Options{
+			SchedulerXML: properties("yarn.scheduler.capacity.", map[string]string{"root.queues": "default", "root.default.capacity": "100", "maximum-am-resource-percent": "0.5"}),
+			NodeMB:       2048, History: true, Log: s.Log,
+		})
+		if err != nil {
+			return err
+		}
+		defer down()
+		if err := s.examples(ctx, c); err != nil {
+			return err
+		}
+		history = c.History()
+	}
+	client, err := rest.New(rest.Options{History: history})
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdle()
+	rec, err := readCycles(ctx, client.History())
+	if err != nil {
+		return err
+	}
+	b, err := json.MarshalIndent(rec, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(s.Raw, append(b, '\n'), 0o644)
+}
+
+// examples makes the inputs and runs the three benchmarks on each.
+func (s *Cycles) examples(ctx context.Context, c *hadoop.Cluster) error {
+	for _, in := range cyclesInputs {
+		of := func(name string) string { return fmt.Sprintf("/cycles/%d/%s", in.rows, name) }
+		bytes := 100 * in.rows
+		for _, args := range [][]string{
+			{"teragen", fmt.Sprintf("-Dmapreduce.job.maps=%d", in.files), strconv.FormatInt(in.rows, 10), of("rows")},
+			{"terasort", "-Dmapreduce.job.reduces=1", of("rows"), of("terasort")},
+			{"wordcount", "-Dmapreduce.job.reduces=1", of("rows"), of("wordcount")},
+			{"randomwriter", fmt.Sprintf("-Dmapreduce.randomwriter.totalbytes=%d", bytes), fmt.Sprintf("-Dmapreduce.randomwriter.bytespermap=%d", bytes/in.files), of("random")},
+			{"sort", "-r", "1", of("random"), of("sort")},
+		} {
+			fmt.Fprintf(s.Log, "%s of %d MB\n", args[0], bytes/1e6)
+			all := slices.Concat(args[:1], cyclesOptions, args[1:])
+			if out, err := c.Java(ctx, 256, "org.apache.hadoop.examples.ExampleDriver", all...).CombinedOutput(); err != nil {
+				return fmt.Errorf("%s: %w\n%s", args[0], err, out)
+			}
+		}
+	}
+	return s.settle(ctx, c)
+}
+
+// settle waits until the last job is in the history.
+func (s *Cycles) settle(ctx context.Context, c *hadoop.Cluster) error {
+	client, err := rest.New(rest.Options{History: c.History()})
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdle()
+	for range 30 {
+		rec, err := readCycles(ctx, client.History())
+		if err == nil && len(rec.Jobs) == len(cyclesNames)*len(cyclesInputs) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(2 * time.Second):
+		}
+	}
+	return errors.New("the history server does not show all jobs after a minute")
+}
+
+// readCycles reads the counters of every task of the benchmarks that the history has.
+func readCycles(ctx context.Context, h *rest.MapReduce) (*CyclesRecord, error) {
+	info, err := h.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rec := &CyclesRecord{Hadoop: info.HadoopVersion}
+	if java, err := hadoop.FindJava(ctx, info.HadoopVersion); err == nil {
+		rec.Java = java.Version
+	}
+	rec.machine()
+	var jobs []rest.Job
+	for j, err := range h.Jobs(ctx, rest.JobFilter{State: "SUCCEEDED"}) {
+		if err != nil {
+			return nil, err
+		}
+		if cyclesNames[j.Name] != "" {
+			jobs = append(jobs, j)
+		}
+	}
+	slices.SortFunc(jobs, func(a, b rest.Job) int { return strings.Compare(a.ID, b.ID) })
+	for _, j := range jobs {
+		rec.At = time.UnixMilli(j.FinishTime).UTC().Truncate(time.Second)
+		job := CyclesJob{Benchmark: cyclesNames[j.Name], ID: j.ID}
+		conf, err := h.JobConf(ctx, j.ID)
+		if err != nil {
+			return nil, err
+		}
+		if o := conf.Get("mapreduce.map.java.opts"); o != nil {
+			job.Options = o.Value
+		}
+		for t, err := range h.Tasks(ctx, j.ID) {
+			if err != nil {
+				return nil, err
+			}
+			groups, err := h.TaskCounters(ctx, j.ID, t.ID)
+			if err != nil {
+				return nil, err
+			}
+			job.Tasks = append(job.Tasks, taskCycles(t.Type == "REDUCE", groups))
+		}
+		slices.SortFunc(job.Tasks, func(a, b CyclesTask) int { // maps first, long ones first
+			if a.Reduce != b.Reduce {
+				return map[bool]int{false: -1, true: 1}[a.Reduce]
+			}
+			return int(b.In - a.In)
+		})
+		rec.Jobs = append(rec.Jobs, job)
+	}
+	return rec, nil
+}
+
+func taskCycles(reduce bool, groups []rest.CounterGroup) CyclesTask {
+	v := map[string]int64{}
+	for _, g := range groups {
+		for _, c := range g.Counters {
+			v[c.Name] = c.Value
+		}
+	}
+	t := CyclesTask{Reduce: reduce, CPU: v["CPU_MILLISECONDS"], GC: v["GC_TIME_MILLIS"], Spilled: v["SPILLED_RECORDS"]}
+	if reduce {
+		t.In, t.Out, t.Records = v["REDUCE_SHUFFLE_BYTES"], v["BYTES_WRITTEN"], v["REDUCE_INPUT_RECORDS"]
+	} else {
+		t.In, t.Out, t.Records = v["BYTES_READ"], v["MAP_OUTPUT_MATERIALIZED_BYTES"], v["MAP_OUTPUT_RECORDS"] //nolint:misspell // Hadoop's word
+	}
+	return t
+}
+
+// machine notes what the computer says of itself.
+func (r *CyclesRecord) machine() {
+	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range bytes.Lines(b) {
+			name, value, _ := strings.Cut(strings.TrimSpace(string(line)), ":")
+			switch name, value = strings.TrimSpace(name), strings.TrimSpace(value); name {
+			case "processor":
+				r.Count++
+			case "model name":
+				r.Processor = value
+			case "cpu MHz":
+				r.MHz, _ = strconv.ParseFloat(value, 64)
+			}
+		}
+	}
+	if b, err := os.ReadFile("/proc/loadavg"); err == nil {
+		if f := strings.Fields(string(b)); len(f) > 2 {
+			r.Load, _ = strconv.ParseFloat(f[2], 64)
+		}
+	}
+}
