@@ -66,6 +66,24 @@ func Open(ctx context.Context, dir string) (*Cluster, error) {
 	return c, err
 }
 
+// Clients is for clients (Masters, Java) of daemons that another package has configured and started in a run folder: conf in it is
+// what they read. It has no daemons of its own.
+func Clients(ctx context.Context, dir string) (*Cluster, error) {
+	dir, err := proc.Folder(dir)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{Dir: dir, Version: Default}
+	if c.Lib, err = Fetch(ctx, c.Version, nil); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(c.LogDir(), 0o755); err != nil {
+		return nil, fmt.Errorf("running clients in %s: %w", dir, err)
+	}
+	c.java, err = FindJava(ctx, c.Version)
+	return c, err
+}
+
 func (c *Cluster) save() error {
 	b, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {

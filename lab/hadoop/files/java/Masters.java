@@ -46,6 +46,8 @@ import org.apache.hadoop.yarn.client.ClientRMProxy;
 import org.apache.hadoop.yarn.client.api.NMClient;
 import org.apache.hadoop.yarn.client.api.NMTokenCache;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
+import org.apache.hadoop.yarn.exceptions.ApplicationMasterNotRegisteredException;
+import org.apache.hadoop.yarn.exceptions.ApplicationNotFoundException;
 import org.apache.hadoop.yarn.util.ConverterUtils;
 import org.apache.hadoop.yarn.util.RackResolver;
 import org.apache.hadoop.yarn.util.Records;
@@ -115,6 +117,7 @@ public final class Masters {
     NMClient nm;
     NMTokenCache tokens;
     int answer;
+    boolean known = true; // to the ResourceManager that it registered with first
     long since;
 
     App(JsonNode job, ApplicationId id) {
@@ -177,7 +180,13 @@ public final class Masters {
 
     /** Waits for the token that lets the master register. */
     void token() throws Exception {
-      ApplicationReport r = CLIENTS.get(user).getApplicationReport(GetApplicationReportRequest.newInstance(id)).getApplicationReport();
+      ApplicationReport r;
+      try {
+        r = CLIENTS.get(user).getApplicationReport(GetApplicationReportRequest.newInstance(id)).getApplicationReport();
+      } catch (ApplicationNotFoundException e) { // taken and not kept: the ResourceManager went before it was written down
+        submit();
+        return;
+      }
       YarnApplicationState s = r.getYarnApplicationState();
       if (s == YarnApplicationState.FAILED || s == YarnApplicationState.KILLED) {
         end(s.toString(), r.getDiagnostics().trim());
@@ -192,7 +201,7 @@ public final class Masters {
       ugi.addToken(ConverterUtils.convertFromYarn(r.getAMRMToken(), (Text) null));
       rm = ugi.doAs((PrivilegedExceptionAction<ApplicationMasterProtocol>) () ->
           ClientRMProxy.createRMProxy(CONF, ApplicationMasterProtocol.class));
-      rm.registerApplicationMaster(RegisterApplicationMasterRequest.newInstance("127.0.0.1", -1, ""));
+      register();
       told.put("registered", now());
       if (start) {
         tokens = new NMTokenCache();
@@ -207,9 +216,52 @@ public final class Masters {
       call();
     }
 
+    void register() throws Exception {
+      rm.registerApplicationMaster(RegisterApplicationMasterRequest.newInstance("127.0.0.1", -1, ""));
+    }
+
+    /**
+     * Another ResourceManager, or the same one after a restart, knows the application but not its master: it registers again and
+     * asks again for what has not come. Containers in which nothing runs are unknown to the nodes, and so lost: at once those that are
+     * only held, and the others, whose start may have crossed with it, when their end is long overdue.
+     */
+    void again() throws Exception {
+      register();
+      answer = 0;
+      known = false;
+      if (!start) {
+        giveUp(0);
+      }
+      asks = new ArrayList<>();
+      release.clear();
+      groups.values().stream().filter(g -> !g.holds.isEmpty()).forEach(this::ask);
+      step(this::call, 0);
+    }
+
+    /** Gives up the containers whose end is overdue by so much, or all for 0, and wants others for the time that is left. */
+    void giveUp(long overdue) {
+      long now = now();
+      held.entrySet().removeIf(e -> {
+        Held h = e.getValue();
+        if (overdue > 0 && now < h.until + overdue) {
+          return false;
+        }
+        synchronized (h.told) {
+          h.told.put("released", now).put("lost", true);
+        }
+        h.group.holds.add(overdue > 0 ? h.hold : Math.max(0, h.until - now));
+        release.add(e.getKey());
+        ask(h.group);
+        return true;
+      });
+    }
+
     /** One call: gives back what has been held long enough, takes what is new. */
     void call() throws Exception {
       long sent = now();
+      if (start && !known) {
+        giveUp(15000);
+      }
       if (!start) {
         held.entrySet().removeIf(e -> {
           if (e.getValue().until > sent) {
@@ -220,7 +272,13 @@ public final class Masters {
           return true;
         });
       }
-      AllocateResponse r = rm.allocate(AllocateRequest.newInstance(answer, 0f, asks, new ArrayList<>(release), null));
+      AllocateResponse r;
+      try {
+        r = rm.allocate(AllocateRequest.newInstance(answer, 0f, asks, new ArrayList<>(release), null));
+      } catch (ApplicationMasterNotRegisteredException e) {
+        again();
+        return;
+      }
       long got = now();
       calls.add(sent);
       took.add(got - sent);
@@ -296,8 +354,15 @@ public final class Masters {
     void finish() throws Exception {
       told.put("unregister", now());
       FinishApplicationMasterRequest f = FinishApplicationMasterRequest.newInstance(FinalApplicationStatus.SUCCEEDED, "", "");
-      while (!rm.finishApplicationMaster(f).getIsUnregistered()) {
-        Thread.sleep(20);
+      while (true) {
+        try {
+          if (rm.finishApplicationMaster(f).getIsUnregistered()) {
+            break;
+          }
+          Thread.sleep(20);
+        } catch (ApplicationMasterNotRegisteredException e) {
+          register();
+        }
       }
       end("SUCCEEDED", "");
     }

@@ -1,0 +1,8 @@
+// Package endure shows what a steerer must survive, on real daemons: the command `yardmaster yarn steer --act` runs as a process of
+// its own, and is killed at random moments, loses its ResourceManager to restarts and failovers, is lied to, is refused, and is given
+// ten thousand applications to look at.
+//
+// Two things must hold whatever happens: the setting that was found at the start is in place at the end, as text and as set or unset,
+// and no application is lost. Nothing here knows how the command works inside but for its journal, which is read to tell how many
+// blows have fallen between a change's two entries.
+package endure

@@ -1,0 +1,113 @@
+package endure
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The kept page is what the kept records give.
+func TestPageIsCurrent(t *testing.T) {
+	studies := filepath.Join("..", "..", "docs", "studies")
+	want, err := os.ReadFile(filepath.Join(studies, "endurance.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := read(filepath.Join(studies, "endure"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.page(); got != string(want) {
+		t.Errorf("run: go run ./lab endure --offline\n%s", got)
+	}
+	for _, p := range Parts() {
+		if !r.has[p] {
+			t.Errorf("part %s is missing", p)
+		}
+	}
+}
+
+func TestRecordsComeBack(t *testing.T) {
+	dir := t.TempDir()
+	a := sheet[Kill, KillSum]{Head: Head{Part: "kills", Seed: 7}, Rows: []Kill{{N: 1, Open: true}, {N: 2, By: "guard"}}, Sum: KillSum{Final: []string{"x"}}}
+	if err := a.save(dir); err != nil {
+		t.Fatal(err)
+	}
+	var b sheet[Kill, KillSum]
+	if ok, err := b.load(dir, "kills"); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	x, _ := json.Marshal(a)
+	y, _ := json.Marshal(b)
+	if !bytes.Equal(x, y) {
+		t.Errorf("%s\n%s", x, y)
+	}
+	if ok, err := b.load(dir, "lies"); ok || err != nil {
+		t.Error("a part that never ran:", ok, err)
+	}
+}
+
+// Every lie changes what it is about, and nothing else gets through unseen.
+func TestProxyLies(t *testing.T) {
+	rm := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		text := map[string]string{
+			"/ws/v1/cluster/metrics":   `{"clusterMetrics":{"appsPending":3,"activeNodes":2,"totalMB":1024}}`,
+			"/ws/v1/cluster/scheduler": `{"scheduler":{"schedulerInfo":{"queueName":"root","queuePath":"root","queues":{"queue":[{"queueName":"default","queuePath":"root.default","numPendingApplications":4,"capacity":100.0}]}}}}`,
+			"/ws/v1/cluster/apps":      `{"apps":{"app":[{"id":"application_1_1","state":"RUNNING","queue":"default","progress":10.5}]}}`,
+		}[r.URL.Path]
+		_, _ = io.WriteString(w, text)
+	}))
+	defer rm.Close()
+	p, err := NewProxy(rm.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	web := &http.Client{Timeout: 200 * time.Millisecond, Transport: &http.Transport{DisableKeepAlives: true}}
+	ask := func() string {
+		var all strings.Builder
+		for _, path := range []string{"metrics", "scheduler", "apps"} {
+			for _, method := range []string{http.MethodGet, http.MethodPut} {
+				r, err := http.NewRequest(method, p.URL+"/ws/v1/cluster/"+path, strings.NewReader("<key>"+amPercent+"</key><value>0.5</value>"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				a, err := web.Do(r)
+				if err != nil {
+					all.WriteString("no answer")
+					continue
+				}
+				b, _ := io.ReadAll(a.Body)
+				_ = a.Body.Close()
+				all.WriteString(a.Status + string(b))
+			}
+		}
+		return all.String()
+	}
+	honest := ask()
+	if n := len(p.Asked()); n != 6 {
+		t.Errorf("%d requests were counted, want 6", n)
+	}
+	for _, c := range tales() {
+		p.Tell(&c.lie)
+		told := ask()
+		if told == honest {
+			t.Errorf("%s: the answers are the same", c.name)
+		}
+		if got := values(p.Asked()); !c.lie.Refuse && c.lie.Stall == 0 && (len(got) != 3 || got[0] != "0.5") {
+			t.Errorf("%s: changes %q", c.name, got)
+		}
+		p.Tell(nil)
+	}
+	if ask() != honest {
+		t.Error("it still lies")
+	}
+}

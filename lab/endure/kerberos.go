@@ -1,0 +1,126 @@
+package endure
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/yardmaster/yardmaster/lab/hadoop/secure"
+	"github.com/yardmaster/yardmaster/steer/drive"
+)
+
+// Secured is one run against a ResourceManager under Kerberos.
+type Secured struct {
+	Case  string `json:"case"`
+	As    string `json:"as"`      // principal
+	Value string `json:"value"`   // configured while it steered
+	Back  int64  `json:"back_ms"` // until it was as found again
+	By    string `json:"by"`
+	Line  string `json:"line,omitempty"` // what it said when it was refused
+	Miss  string `json:"miss,omitempty"`
+}
+
+// SecuredSum is what they come to.
+type SecuredSum struct {
+	Misses []string `json:"misses"`
+}
+
+// kerberos steers a secured ResourceManager with a keytab, ends the steerer politely, with kill -9, and with its guard, and tries an
+// account that may not.
+func (s *Study) kerberos(ctx context.Context) error {
+	t := sheet[Secured, SecuredSum]{Head: s.head("kerberos")}
+	dir, err := s.folder("kerberos")
+	if err != nil {
+		return err
+	}
+	lab, err := secure.Up(ctx, filepath.Join(dir, "run"), nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lab.Down() }()
+	auth, err := lab.Auth("admin")
+	if err != nil {
+		return err
+	}
+	defer auth.Close()
+	rm, err := dial(auth, lab.RM)
+	if err != nil {
+		return err
+	}
+	const steered = "root.batch"
+	set, err := newSetting(ctx, rm, steered, "", false)
+	if err != nil {
+		return err
+	}
+	journal := filepath.Join(dir, "journal")
+	login := func(who string) []string {
+		return []string{"--rm", lab.RM, "--keytab", lab.KDC.Keytab(who), "--principal", who, "--krb5-conf", lab.KDC.Config(), "--journal", journal}
+	}
+	steer := func(who string) (*steerer, error) {
+		args := append([]string{"yarn", "steer", "--queue", steered, "--act", "--log-format", "json", "--listen", "off", "--actuator", "rest"}, still(0.3)...)
+		return start(s.Binary, lab.Dir, nil, append(args, login(who)...)...)
+	}
+	for _, c := range []string{"SIGTERM", "kill -9", "kill -9, the guard too"} {
+		row := Secured{Case: c, As: "admin", Back: -1}
+		p, err := steer("admin")
+		if err != nil {
+			return err
+		}
+		if !p.await(ctx, 30*time.Second, 0, "taken") {
+			row.Miss = "nothing was changed: " + lastLine(p)
+		}
+		row.Value, _ = set.read(ctx)
+		guards := p.guards()
+		fell := time.Now()
+		switch c {
+		case "SIGTERM":
+			row.By = "itself"
+			if _, ok := p.stop(30 * time.Second); !ok {
+				row.Miss = "it does not end"
+			}
+		case "kill -9":
+			row.By = "guard"
+			p.kill()
+		default:
+			row.By = "restore"
+			p.kill(guards...)
+			args := append(append([]string{"yarn", "restore"}, login("admin")...), "--actuator", "rest")
+			if _, err := run(ctx, s.Binary, lab.Dir, args...); err != nil {
+				row.Miss = err.Error()
+			}
+		}
+		if !await(ctx, backWithin, 20*time.Millisecond, func() bool { return set.original(ctx) && set.obeyed(ctx) }) {
+			row.Miss = "not put back: " + lastLine(p)
+		}
+		row.Back = time.Since(fell).Milliseconds()
+		gone(ctx, 30*time.Second, guards...)
+		if _, open, err := drive.ReadJournal(journal); (err != nil || len(open) > 0) && row.Miss == "" {
+			row.Miss = fmt.Sprintf("the journal is still open (%v)", err)
+		}
+		s.say("%s: %s, back after %d ms %s", c, row.Value, row.Back, row.Miss)
+		t.Rows = append(t.Rows, row)
+	}
+	row := Secured{Case: "no permission", As: "alice", Back: -1}
+	p, err := steer("alice")
+	if err != nil {
+		return err
+	}
+	await(ctx, 10*time.Second, 50*time.Millisecond, func() bool { return !p.alive() || p.count("refused") > 0 })
+	if l, ok := telling(p.lines()); ok {
+		row.Line = l
+	} else {
+		row.Line = lastLine(p)
+	}
+	p.stop(20 * time.Second)
+	if row.Value, _ = set.read(ctx); row.Value != set.configured {
+		row.Miss = "it was changed"
+	}
+	t.Rows = append(t.Rows, row)
+	for _, r := range t.Rows {
+		if r.Miss != "" {
+			t.Sum.Misses = append(t.Sum.Misses, r.Case+": "+r.Miss)
+		}
+	}
+	return t.save(s.Dir)
+}

@@ -1,0 +1,88 @@
+package endure
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// endured runs one part in miniature and fails on whatever did not hold.
+func endured(t *testing.T, s Study) {
+	t.Helper()
+	if os.Getenv("YARDMASTER_LAB_TESTS") == "" {
+		t.Skip("needs Hadoop and a minute; set YARDMASTER_LAB_TESTS=1")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	var log strings.Builder
+	s.Dir, s.Log, s.Binary, s.Brief, s.Seed = t.TempDir(), &log, built(t), true, 1
+	if keep := os.Getenv("YARDMASTER_LAB_KEEP"); keep != "" {
+		s.Work = filepath.Join(keep, "endure", s.Only[0])
+	}
+	if err := s.Run(ctx); err != nil {
+		t.Fatalf("%v\n%s", err, log.String())
+	}
+	text, err := Report(s.Dir, filepath.Join(s.Dir, "page.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s\n%s", log.String(), text)
+	misses, err := Misses(s.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range misses {
+		t.Error(m)
+	}
+}
+
+var program string
+
+// built is the command, built once.
+func built(t *testing.T) string {
+	t.Helper()
+	if program == "" {
+		dir, err := os.MkdirTemp("", "yardmaster-endure-binary-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(dir, 0o755); err != nil { // another account runs it
+			t.Fatal(err)
+		}
+		if program, err = Build(t.Context(), dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return program
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if program != "" {
+		_ = os.RemoveAll(filepath.Dir(program))
+	}
+	os.Exit(code)
+}
+
+// TestLabKill kills the steerer at random moments, with both schedulers.
+func TestLabKill(t *testing.T) { endured(t, Study{Only: []string{"kills"}, Kills: 9}) }
+
+// TestLabRestart restarts the ResourceManager under it.
+func TestLabRestart(t *testing.T) { endured(t, Study{Only: []string{"restarts"}, Restarts: 1}) }
+
+// TestLabFailover takes the active ResourceManager away.
+func TestLabFailover(t *testing.T) { endured(t, Study{Only: []string{"failovers"}, Failovers: 1}) }
+
+// TestLabKerberos has it log in with a keytab.
+func TestLabKerberos(t *testing.T) { endured(t, Study{Only: []string{"kerberos"}}) }
+
+// TestLabLies has it lied to and refused.
+func TestLabLies(t *testing.T) { endured(t, Study{Only: []string{"lies"}}) }
+
+// TestLabSize gives it a long list of applications.
+func TestLabSize(t *testing.T) {
+	endured(t, Study{Only: []string{"size"}, Nodes: 50, Apps: []int{100, 1000}})
+}

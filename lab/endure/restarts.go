@@ -1,0 +1,194 @@
+package endure
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/yarn/rest"
+)
+
+// Gap is one time that the ResourceManager, or its office, was away.
+type Gap struct {
+	N        int    `json:"n"`
+	Kind     string `json:"kind"`     // what was done
+	Store    string `json:"store"`    // of the scheduler's configuration
+	Before   string `json:"before"`   // configured when the blow fell
+	After    string `json:"after"`    // and when it answered again
+	Away     int64  `json:"away_ms"`  // until it answered again
+	Empty    int64  `json:"empty_ms"` // from then until all nodes were back
+	Looks    int    `json:"looks"`    // of the steerer in all that time
+	Blind    int    `json:"blind"`    // of them without a snapshot
+	Writes   int    `json:"writes"`   // of the steerer from the blow until the nodes were back: none may be
+	Acted    int64  `json:"acted_ms"` // from the blow to the first change after it; -1: none within two minutes
+	Restored int    `json:"restored"` // dead-man's rule: put back in that time
+	Why      string `json:"why"`      // what the steerer said while it did not see
+	Miss     string `json:"miss,omitempty"`
+}
+
+// GapSum is what they come to.
+type GapSum struct {
+	Fates  []Fate   `json:"fates"`
+	Final  []string `json:"final"`
+	Misses []string `json:"misses"`
+}
+
+// recovering lets a ResourceManager find its applications again, and nodes soon find it.
+func recovering(dir string) map[string]string {
+	return map[string]string{
+		"yarn.resourcemanager.recovery.enabled":                            "true",
+		"yarn.resourcemanager.store.class":                                 "org.apache.hadoop.yarn.server.resourcemanager.recovery.FileSystemRMStateStore",
+		"yarn.resourcemanager.fs.state-store.uri":                          "file://" + filepath.Join(dir, "rmstore"),
+		"yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms": "1000",
+	}
+}
+
+// restarts restarts the ResourceManager under a steerer, politely and with kill -9 in turn, first with a configuration that is
+// forgotten by it, then with one that is kept.
+func (s *Study) restarts(ctx context.Context) error {
+	t := gapSheet{Head: s.head("restarts")}
+	forgotten := s.Restarts / 2
+	for _, r := range []struct {
+		store string
+		n     int
+	}{{"memory", forgotten}, {"fs", s.Restarts - forgotten}} {
+		if r.n == 0 {
+			continue
+		}
+		if err := s.restartsOf(ctx, r.store, r.n, &t); err != nil {
+			return err
+		}
+	}
+	return t.save(s.Dir)
+}
+
+func (s *Study) restartsOf(ctx context.Context, store string, times int, t *gapSheet) error {
+	y, err := s.open(ctx, "restarts-"+store, hadoop.Options{ConfStore: store, Site: recovering(filepath.Join(s.Work, "restarts-"+store))})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = y.Down() }()
+	l := &load{c: y.Cluster, queue: queue, apps: 24, hold: 5000, runs: true}
+	l.begin(ctx)
+	defer l.cancel()
+	if err := l.there(ctx, y.rm); err != nil {
+		return err
+	}
+	p, err := start(s.Binary, y.Dir, nil, steerArgs(y.RM(), queue, y.journal, append(lively("300ms"), y.actuator()...)...)...)
+	if err != nil {
+		return err
+	}
+	defer p.kill()
+	w := watch(ctx, y.rm, len(y.Nodes))
+	defer w.end()
+	for n := range times {
+		g := Gap{N: n + 1, Kind: "restart", Store: store}
+		if n%2 == 1 {
+			g.Kind = "kill -9 and start"
+		}
+		err := s.gap(ctx, &g, p, w, y.set, func() error {
+			if n%2 == 1 {
+				if err := y.Kill("resourcemanager"); err != nil {
+					return err
+				}
+			}
+			return y.Restart(ctx, "resourcemanager")
+		})
+		if err != nil {
+			return err
+		}
+		add(t, g)
+	}
+	return s.leave(ctx, t, p, y.set, l, y.rm, "store "+store)
+}
+
+// gapSheet is what restarts and failovers share.
+type gapSheet = sheet[Gap, GapSum]
+
+// add takes a row, and its miss.
+func add(t *gapSheet, g Gap) {
+	t.Rows = append(t.Rows, g)
+	if g.Miss != "" {
+		t.Sum.Misses = append(t.Sum.Misses, fmt.Sprintf("%s %d (%s): %s", g.Kind, g.N, g.Store, g.Miss))
+	}
+}
+
+// gap waits until the steerer has changed something, deals the blow, and tells what the steerer did until it acted again.
+func (s *Study) gap(ctx context.Context, g *Gap, p *steerer, w *watcher, set *setting, blow func() error) error {
+	if !p.await(ctx, time.Minute, p.count("taken"), "taken") {
+		g.Miss = "the steerer has changed nothing for a minute: " + lastLine(p)
+	}
+	p.fresh()
+	g.Before, _ = set.read(ctx)
+	fell := time.Now()
+	if err := blow(); err != nil {
+		return err
+	}
+	if !await(ctx, 2*time.Minute, 20*time.Millisecond, func() bool { return w.whole(fell) }) {
+		g.Miss = "the nodes are not back after two minutes"
+	}
+	away, empty := w.gap(fell)
+	g.Away, g.Empty = away.Milliseconds(), empty.Milliseconds()
+	g.After, _ = set.read(ctx)
+	acted := p.count("asked")
+	g.Acted = -1
+	if p.await(ctx, 2*time.Minute, acted, "asked") {
+		g.Acted = time.Since(fell).Milliseconds()
+	} else if g.Miss == "" {
+		g.Miss = "the steerer has changed nothing in the two minutes after it: " + lastLine(p)
+	}
+	back := fell.Add(away + empty)
+	for _, l := range p.fresh() {
+		switch l.kind() {
+		case "decided":
+			g.Looks++
+		case "blind":
+			g.Looks++
+			g.Blind++
+			if g.Why == "" || l.At.After(fell.Add(away)) {
+				g.Why = l.text("why")
+			}
+		case "restored":
+			g.Restored++
+		case "asked":
+			if l.At.After(fell) && l.At.Before(back) {
+				g.Writes++
+				g.Miss = "it wrote while nodes were missing: " + l.Text
+			}
+		}
+	}
+	if !p.alive() {
+		g.Miss = "the steerer has ended: " + lastLine(p)
+	}
+	s.say("%s %d: away %d ms, without nodes %d ms, acted again after %d ms %s", g.Kind, g.N, g.Away, g.Empty, g.Acted, g.Miss)
+	return nil
+}
+
+// leave ends the steerer politely, looks at the setting and lets the applications end.
+func (s *Study) leave(ctx context.Context, t *gapSheet, p *steerer, set *setting, l *load, rm *rest.Client, name string) error {
+	took, ok := p.stop(40 * time.Second)
+	same, obeyed := set.original(ctx), await(ctx, 5*time.Second, 50*time.Millisecond, func() bool { return set.obeyed(ctx) })
+	text := fmt.Sprintf("%s: ended %.1f s after SIGTERM, as found %v, in force %v", name, took.Seconds(), same, obeyed)
+	t.Sum.Final = append(t.Sum.Final, text)
+	if !ok || !same || !obeyed {
+		t.Sum.Misses = append(t.Sum.Misses, text+"; its last words: "+lastLine(p))
+	}
+	if err := set.set(ctx, set.wide()); err != nil {
+		return err
+	}
+	f, err := l.end(ctx)
+	if err != nil {
+		return err
+	}
+	all, other, err := ended(ctx, rm)
+	if all != f.Submitted || len(other) > 0 {
+		f.Other = append(append(f.Other, fmt.Sprintf("the ResourceManager lists %d", all)), other...)
+	}
+	t.Sum.Fates = append(t.Sum.Fates, f)
+	if f.lost() {
+		t.Sum.Misses = append(t.Sum.Misses, fmt.Sprintf("%s: %d of %d applications have not ended well: %v", name, f.Submitted-f.Succeeded, f.Submitted, f.Other))
+	}
+	return err
+}

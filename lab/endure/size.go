@@ -1,0 +1,300 @@
+package endure
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/yardmaster/yardmaster/lab/conform"
+	"github.com/yardmaster/yardmaster/lab/hadoop/sls"
+	"github.com/yardmaster/yardmaster/yarn/rest"
+)
+
+// Size is the steerer at one length of the ResourceManager's list.
+type Size struct {
+	Mode     string   `json:"mode"` // observe or act
+	Nodes    int64    `json:"nodes"`
+	Listed   int64    `json:"listed"`  // applications that the ResourceManager knows
+	Waiting  int64    `json:"waiting"` // of them in the steered queue
+	Running  int64    `json:"running"`
+	First    float64  `json:"first_ms"` // the first look, which lists all that wait
+	Cycles   int      `json:"cycles"`
+	Median   float64  `json:"median_ms"` // of the looks after it: from the first request to the last answer
+	Most     float64  `json:"most_ms"`
+	Requests float64  `json:"requests"` // a look, mean
+	Greatest int      `json:"greatest"` // in one look
+	Bytes    float64  `json:"bytes"`    // answered a look, mean
+	Changes  int      `json:"changes"`
+	RSS      int64    `json:"rss"` // most, in bytes
+	CPU      float64  `json:"cpu_s"`
+	Load     float64  `json:"load,omitempty"` // of the computer over the last minute, by everything on it
+	Paths    []string `json:"paths"`          // what was asked in the last look
+	Miss     string   `json:"miss,omitempty"`
+}
+
+// SizeSum is what they come to.
+type SizeSum struct {
+	Misses []string `json:"misses"`
+}
+
+// The bars.
+const (
+	longestCycle = 1000 // ms
+	mostMemory   = 100 << 20
+)
+
+// bigQueues steers batch, in which 153 masters of 1 GB fit into the found share.
+var bigQueues = map[string]string{
+	"root.queues": "prod,batch,adhoc", "maximum-am-resource-percent": "0.3", "maximum-applications": "100000",
+	"root.prod.capacity": "50", "root.batch.capacity": "30", "root.adhoc.capacity": "20",
+	"root.prod.user-limit-factor": "4", "root.batch.user-limit-factor": "4", "root.adhoc.user-limit-factor": "4",
+	"root.batch." + amPercent: "0.1",
+}
+
+// size gives the steerer a ResourceManager with hundreds of nodes under load and a longer and longer list of applications: a fifth
+// waits in the steered queue, a fifth in another, the rest has ended.
+func (s *Study) size(ctx context.Context) error {
+	t := sheet[Size, SizeSum]{Head: s.head("size")}
+	dir, err := s.folder("size")
+	if err != nil {
+		return err
+	}
+	o := conform.Live(s.Nodes, s.Nodes/2, 10*time.Minute, false)
+	o.Dir, o.HeapMB = filepath.Join(dir, "run"), 1536
+	props := map[string]string{}
+	for k, v := range bigQueues {
+		props["yarn.scheduler.capacity."+k] = v
+	}
+	o.Capacity = sls.Properties(props)
+	// Jobs that run in the steered queue all the time.
+	for i := range s.Nodes / 5 {
+		o.Jobs = append(o.Jobs, sls.Job{ID: fmt.Sprintf("long-%d", i), Type: "mapreduce", Start: int64(50 * i), Queue: "batch", User: "dave",
+			Tasks: []sls.Task{{Duration: 1_800_000, Type: "map", Mem: 1024, Cores: 1, Count: 4}}})
+	}
+	slices.SortStableFunc(o.Jobs, func(a, b sls.Job) int { return int(a.Start - b.Start) })
+	live, err := sls.Up(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = sls.Down(live.Dir) }()
+	rm, err := dial(rest.User(who), live.URL)
+	if err != nil {
+		return err
+	}
+	if !await(ctx, 90*time.Second, 200*time.Millisecond, func() bool {
+		m, err := rm.Metrics(ctx)
+		return err == nil && m.ActiveNodes == int64(s.Nodes) && m.AppsRunning >= int64(s.Nodes/5)
+	}) {
+		m, err := rm.Metrics(ctx)
+		return fmt.Errorf("the nodes, or the jobs on them, do not come: %+v, %v", m, err)
+	}
+	x, err := NewProxy(live.URL)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	set, err := newSetting(ctx, rm, "root.batch", "", false)
+	if err != nil {
+		return err
+	}
+	c := newCrowd(live.URL, "carol")
+	ended := newCrowd(live.URL, "erin")
+	before := 0
+	for _, n := range s.Apps {
+		more := n - before
+		before = n
+		if err := c.submit(ctx, "root.batch", more/5); err != nil {
+			return err
+		}
+		if err := c.submit(ctx, "root.adhoc", more/5); err != nil {
+			return err
+		}
+		if err := ended.submit(ctx, "root.adhoc", more-2*(more/5)); err != nil {
+			return err
+		}
+		if err := ended.end(ctx, more); err != nil {
+			return err
+		}
+		if !await(ctx, 2*time.Minute, 100*time.Millisecond, func() bool { m, err := rm.Metrics(ctx); return err == nil && m.AppsSubmitted >= int64(n) }) {
+			return fmt.Errorf("%d applications do not come", n)
+		}
+		for _, mode := range []string{"observe", "act"} {
+			row, err := s.cycle(ctx, x, rm, set, mode, filepath.Join(dir, "journal"), live.Dir)
+			if err != nil {
+				return err
+			}
+			s.say("%s, %d applications: first look %.0f ms, then %.0f (at most %.0f) ms, %.1f requests, %.0f KB, %d MB %s", mode, row.Listed,
+				row.First, row.Median, row.Most, row.Requests, row.Bytes/1e3, row.RSS>>20, row.Miss)
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	t.Sum.Misses = judge(t.Rows)
+	return t.save(s.Dir)
+}
+
+// cycle runs the steerer through some looks and measures them from outside.
+func (s *Study) cycle(ctx context.Context, x *Proxy, rm *rest.Client, set *setting, mode, journal, run string) (Size, error) {
+	row := Size{Mode: mode}
+	m, err := rm.Metrics(ctx)
+	if err != nil {
+		return row, err
+	}
+	row.Nodes, row.Listed = m.ActiveNodes, m.AppsSubmitted
+	x.Asked()
+	args := steerArgs(x.URL, "root.batch", journal, "--actuator", "rest", "--policy", "cbt", "--cpu", "allocation", "--set", "look=1s",
+		"--set", "after-increase=1s", "--set", "settle=0s", "--set", "warm=0s", "--min", "0.05", "--max", "0.9")
+	if mode == "observe" {
+		i := slices.Index(args, "--act")
+		args = slices.Replace(args, i, i+3, "--observe") // without a journal
+	}
+	p, err := start(s.Binary, run, nil, args...)
+	if err != nil {
+		return row, err
+	}
+	defer p.kill()
+	looks := 21
+	if s.Brief {
+		looks = 8
+	}
+	await(ctx, 90*time.Second, 100*time.Millisecond, func() bool { return p.count("decided") > looks || !p.alive() })
+	row.RSS, row.Load = peak(p.cmd.Process.Pid), loadAverage()
+	lines := p.lines()
+	asked := x.Asked()
+	if _, ok := p.stop(40 * time.Second); !ok {
+		row.Miss = "it does not end"
+	}
+	row.CPU = p.processor().Seconds()
+	if mode == "act" && (!set.original(ctx) || !set.obeyed(ctx)) {
+		row.Miss = "the setting is not as found"
+	}
+	row.measure(lines, asked)
+	if row.Cycles < looks-1 {
+		row.Miss = fmt.Sprintf("only %d looks: %s", row.Cycles, lastLine(p))
+	}
+	return row, nil
+}
+
+// measure cuts the requests into looks: one begins with the queues and ends with the line that tells of it. What is read in between to
+// check a change is no part of one.
+func (r *Size) measure(lines []line, asked []Request) {
+	var took []float64
+	var last []Request
+	var requests, most int
+	var bytes int64
+	at := 0
+	for i, l := range lines {
+		if l.kind() != "decided" {
+			continue
+		}
+		var of []Request
+		for at < len(asked) && asked[at].At.Before(l.At) {
+			if asked[at].Method == http.MethodGet && sensor(asked[at].Path) {
+				of = append(of, asked[at])
+			}
+			at++
+		}
+		begin := -1
+		for j, q := range of {
+			if strings.HasSuffix(q.Path, "/scheduler") {
+				begin = j
+			}
+		}
+		if begin < 0 {
+			continue
+		}
+		of = of[begin:]
+		last = of
+		end := of[0].At
+		for _, q := range of {
+			if e := q.At.Add(q.Took); e.After(end) {
+				end = e
+			}
+		}
+		ms := float64(end.Sub(of[0].At).Microseconds()) / 1000
+		if x, ok := lines[i].number("pending"); ok {
+			r.Waiting = int64(x)
+		}
+		if x, ok := lines[i].number("running"); ok {
+			r.Running = int64(x)
+		}
+		if r.First == 0 {
+			r.First = ms
+			continue
+		}
+		took = append(took, ms)
+		requests += len(of)
+		most = max(most, len(of))
+		for _, q := range of {
+			bytes += q.Bytes
+		}
+	}
+	r.Changes = changes(asked)
+	r.Cycles = len(took)
+	if len(took) == 0 {
+		return
+	}
+	slices.Sort(took)
+	r.Median, r.Most = took[len(took)/2], took[len(took)-1]
+	r.Requests, r.Greatest, r.Bytes = float64(requests)/float64(len(took)), most, float64(bytes)/float64(len(took))
+	for _, q := range last {
+		r.Paths = append(r.Paths, strings.TrimSuffix(strings.TrimPrefix(q.Path, "/ws/v1/cluster/"), "/")+" "+states(q.Query))
+	}
+}
+
+// sensor says whether a path is read to see, and not to check a change.
+func sensor(path string) bool {
+	return !strings.Contains(path, "scheduler-conf") && path != "/conf" && !strings.HasSuffix(path, "/info")
+}
+
+// states is the part of a query that says which applications are meant.
+func states(query string) string {
+	var keep []string
+	for _, part := range strings.Split(query, "&") {
+		if strings.HasPrefix(part, "states=") || strings.HasPrefix(part, "startedTimeBegin=") {
+			keep = append(keep, part)
+		}
+	}
+	return strings.Join(keep, " ")
+}
+
+// judge holds the rows against the bars.
+func judge(rows []Size) (misses []string) {
+	for _, mode := range []string{"observe", "act"} {
+		var few, many float64
+		for _, r := range rows {
+			if r.Mode != mode {
+				continue
+			}
+			name := fmt.Sprintf("%s, %d applications: ", mode, r.Listed)
+			if r.Miss != "" {
+				misses = append(misses, name+r.Miss)
+			}
+			if r.Most > longestCycle || r.First > longestCycle {
+				misses = append(misses, fmt.Sprintf("%sa look took %.0f ms", name, max(r.Most, r.First)))
+			}
+			if r.RSS > mostMemory {
+				misses = append(misses, fmt.Sprintf("%s%d MB", name, r.RSS>>20))
+			}
+			if few == 0 {
+				few = r.Requests
+			}
+			many = r.Requests
+		}
+		if mode == "observe" && few != many {
+			misses = append(misses, fmt.Sprintf("%s: %.2f requests a look with the shortest list and %.2f with the longest", mode, few, many))
+		}
+	}
+	return misses
+}
+
+// loadAverage is how many processes wanted to run at once in the last minute.
+func loadAverage() (x float64) {
+	b, _ := os.ReadFile("/proc/loadavg") // not there: not known
+	_, _ = fmt.Sscan(string(b), &x)
+	return x
+}

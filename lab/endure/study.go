@@ -1,0 +1,188 @@
+package endure
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/yardmaster/yardmaster/lab/hadoop"
+)
+
+// Study is all of it, or some parts.
+type Study struct {
+	Kills     int      // of the steerer, over both schedulers; 200
+	Restarts  int      // of the ResourceManager; 5
+	Failovers int      // from one ResourceManager to the other; 5
+	Apps      []int    // applications in the ResourceManager's list, one size after another; 100, 1,000, 10,000
+	Nodes     int      // of the large cluster; 500
+	Brief     bool     // lies: only the few that need no waiting, each for a short time
+	Only      []string // parts; all
+	Seed      uint64   // of the moments at which blows fall
+
+	Dir    string // of the raw data
+	Work   string // of the daemons, which stays; "": a temporary one
+	Binary string // the command; "": it is built
+	Log    io.Writer
+}
+
+// part is one trouble.
+type part struct {
+	name string
+	run  func(s *Study, ctx context.Context) error
+}
+
+// parts are in the order of the page.
+var parts = []part{
+	{"kills", (*Study).kills}, {"restarts", (*Study).restarts}, {"failovers", (*Study).failovers}, {"kerberos", (*Study).kerberos},
+	{"lies", (*Study).lies}, {"size", (*Study).size},
+}
+
+// Parts are the names that Only may have.
+func Parts() []string {
+	var names []string
+	for _, p := range parts {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// Run runs the parts that are wanted, one after another, and writes down what happened. A part that shows a miss is no error; the
+// page and Misses tell.
+func (s *Study) Run(ctx context.Context) error {
+	for _, name := range s.Only {
+		if !slices.Contains(Parts(), name) {
+			return fmt.Errorf("there is no part %q: choose from %s", name, strings.Join(Parts(), ", "))
+		}
+	}
+	if s.Log == nil {
+		s.Log = io.Discard
+	}
+	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
+		return err
+	}
+	if s.Work == "" {
+		work, err := os.MkdirTemp("", "yardmaster-endure-")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(work) }()
+		if err := os.Chmod(work, 0o755); err != nil { // a steerer of another account works in it
+			return err
+		}
+		s.Work = work
+	}
+	if s.Binary == "" {
+		if err := os.MkdirAll(s.Work, 0o755); err != nil {
+			return err
+		}
+		var err error
+		if s.Binary, err = Build(ctx, s.Work); err != nil {
+			return err
+		}
+	}
+	for _, p := range parts {
+		if len(s.Only) > 0 && !slices.Contains(s.Only, p.name) {
+			continue
+		}
+		s.say("%s", p.name)
+		if err := p.run(s, ctx); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
+func (s *Study) say(format string, args ...any) {
+	fmt.Fprintf(s.Log, time.Now().Format("15:04:05 ")+format+"\n", args...)
+}
+
+// folder is a new one of the work folder.
+func (s *Study) folder(name string) (string, error) {
+	dir := filepath.Join(s.Work, name)
+	if err := os.RemoveAll(dir); err != nil {
+		return "", err
+	}
+	return dir, os.MkdirAll(dir, 0o755)
+}
+
+// Head says where and when a part ran.
+type Head struct {
+	Part   string    `json:"part"`
+	At     time.Time `json:"at"`
+	Hadoop string    `json:"hadoop"`
+	Go     string    `json:"go"`
+	Cores  int       `json:"cores"`
+	Seed   uint64    `json:"seed"`
+}
+
+func (s *Study) head(part string) Head {
+	return Head{Part: part, At: time.Now().UTC().Truncate(time.Second), Hadoop: hadoop.Default, Go: runtime.Version(), Cores: runtime.NumCPU(), Seed: s.Seed}
+}
+
+// sheet is the raw data of a part: one JSON object a line, the head first and what it comes to last.
+type sheet[R, S any] struct {
+	Head Head
+	Rows []R
+	Sum  S
+}
+
+func (t *sheet[R, S]) save(dir string) error {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	if err := enc.Encode(t.Head); err != nil {
+		return err
+	}
+	for i := range t.Rows {
+		if err := enc.Encode(t.Rows[i]); err != nil {
+			return err
+		}
+	}
+	if err := enc.Encode(t.Sum); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, t.Head.Part+".jsonl"), []byte(b.String()), 0o644)
+}
+
+// load reads it; ok is false if the part was never run.
+func (t *sheet[R, S]) load(dir, part string) (ok bool, err error) {
+	f, err := os.Open(filepath.Join(dir, part+".jsonl"))
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	in := bufio.NewScanner(f)
+	in.Buffer(nil, 16<<20)
+	var all []string
+	for in.Scan() {
+		all = append(all, in.Text())
+	}
+	if err := in.Err(); err != nil || len(all) < 2 {
+		return false, fmt.Errorf("reading %s: it is cut short (%v)", f.Name(), err)
+	}
+	read := func(i int, v any) {
+		if err == nil {
+			if err = json.Unmarshal([]byte(all[i]), v); err != nil {
+				err = fmt.Errorf("%s, line %d: %w", f.Name(), i+1, err)
+			}
+		}
+	}
+	read(0, &t.Head)
+	t.Rows = make([]R, len(all)-2)
+	for i := range t.Rows {
+		read(i+1, &t.Rows[i])
+	}
+	read(len(all)-1, &t.Sum)
+	return err == nil, err
+}

@@ -1,0 +1,145 @@
+package endure
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/yarn/rest"
+)
+
+// yard is a small real cluster with one queue to steer.
+type yard struct {
+	*hadoop.Cluster
+	set     *setting
+	rm      *rest.Client
+	journal string
+}
+
+// queue is the one that is steered in it; who is its administrator.
+const (
+	queue = "root.default"
+	who   = "yardmaster"
+)
+
+// shares are the originals that are tried: the queue names its share, in a text that no program would write, or leaves it to the default.
+const (
+	named   = "0.10"
+	unnamed = "unset"
+)
+
+func capacityQueues() string {
+	return `<configuration>
+  <property><name>yarn.scheduler.capacity.root.queues</name><value>default</value></property>
+  <property><name>yarn.scheduler.capacity.root.default.capacity</name><value>100</value></property>
+  <property><name>yarn.scheduler.capacity.root.default.user-limit-factor</name><value>1</value></property>
+  <property><name>yarn.scheduler.capacity.maximum-am-resource-percent</name><value>0.1</value></property>
+  <property><name>yarn.scheduler.capacity.maximum-applications</name><value>100000</value></property>
+  <property><name>yarn.scheduler.capacity.per-node-heartbeat.maximum-offswitch-assignments</name><value>20</value></property>
+  <property><name>yarn.scheduler.capacity.root.acl_administer_queue</name><value>yardmaster</value></property>
+</configuration>
+`
+}
+
+// fairQueues is written by a person: comments, spaces and a number with a zero too many must all be there in the end.
+func fairQueues(original string) string {
+	share := ""
+	if original != unnamed {
+		share = "\n\t\t<maxAMShare>" + original + "</maxAMShare> <!-- asked for by the night shift -->"
+	}
+	return `<?xml version="1.0"?>
+<!-- Queues of the lab. -->
+<allocations>
+	<queue name="default">` + share + `
+		<weight>1</weight>
+	</queue>
+
+	<queueMaxAMShareDefault>0.1</queueMaxAMShareDefault>
+</allocations>
+`
+}
+
+// open brings a small cluster up. Masters count 512 MB each, 3 of them fit into the found share.
+func (s *Study) open(ctx context.Context, name string, o hadoop.Options) (*yard, error) {
+	dir, err := s.folder(name)
+	if err != nil {
+		return nil, err
+	}
+	o.Dir, o.Log = filepath.Join(dir, "run"), io.Discard
+	o.Nodes, o.NodeMB, o.NodeVcores = 2, 8192, 64
+	site := map[string]string{
+		"yarn.scheduler.minimum-allocation-mb":            "512",
+		"yarn.resourcemanager.max-completed-applications": "100000",
+	}
+	for k, v := range o.Site {
+		site[k] = v
+	}
+	o.Site = site
+	if o.SchedulerXML == "" {
+		o.SchedulerXML = capacityQueues()
+	}
+	c, err := hadoop.Up(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	y := &yard{Cluster: c, journal: filepath.Join(dir, "journal")}
+	if y.rm, err = dial(rest.User(who), c.RM()); err != nil {
+		_ = c.Down()
+		return nil, err
+	}
+	file := ""
+	if c.Scheduler == "fair" {
+		file = filepath.Join(c.Conf(), "fair-scheduler.xml")
+	}
+	if y.set, err = newSetting(ctx, y.rm, queue, file, c.Scheduler == "fair"); err != nil {
+		_ = c.Down()
+		return nil, err
+	}
+	return y, nil
+}
+
+// steerArgs are the command for a queue of a ResourceManager.
+func steerArgs(rm, queue, journal string, more ...string) []string {
+	return append([]string{"yarn", "steer", "--rm", rm, "--user", who, "--queue", queue, "--act", "--journal", journal, "--log-format", "json",
+		"--listen", "off", "--per-hour", "100000"}, more...)
+}
+
+// lively makes a controller that writes as often as it may: it looks all the time and lets a job in at each look.
+func lively(look string) []string {
+	return []string{"--policy", "cbt", "--cpu", "allocation", "--set", "look=" + look, "--set", "after-increase=0s", "--set", "settle=0s", "--set", "warm=0s",
+		"--set", "idle-above=1", "--min", "0.05", "--max", "0.9"}
+}
+
+// still makes one that writes once.
+func still(value float64) []string {
+	return []string{"--policy", "static", "--set", fmt.Sprintf("value=%.2f", value), "--min", "0.05", "--max", "0.9"}
+}
+
+// actuator says how the yard's setting is changed.
+func (y *yard) actuator() []string {
+	if y.set.file == "" {
+		return []string{"--actuator", "rest"}
+	}
+	return []string{"--actuator", "fair-file", "--file", y.set.file}
+}
+
+// ended waits until the ResourceManager says that all applications have ended, and tells those that have not, or not well.
+func ended(ctx context.Context, rm *rest.Client) (n int, other []string, err error) {
+	await(ctx, 30*time.Second, 200*time.Millisecond, func() bool {
+		n, other, err = 0, nil, nil
+		for a, e := range rm.Apps(ctx, rest.AppFilter{}) {
+			if err = e; e != nil {
+				return false
+			}
+			n++
+			if a.State != "FINISHED" || a.FinalStatus != "SUCCEEDED" {
+				other = append(other, a.ID+" "+a.State+"/"+a.FinalStatus+" "+a.Diagnostics)
+			}
+		}
+		return len(other) == 0
+	})
+	return n, other, err
+}
