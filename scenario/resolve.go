@@ -324,7 +324,7 @@ func (s *Setup) Echo(p NamedPolicy, seed uint64) result.Scenario {
 func (s *Setup) Assumptions() []string {
 	of := append([]string{}, s.Work.Assumptions...)
 	if s.Timing != nil {
-		return append(of, s.Scenario.Yarn.assumptions(s.Timing)...)
+		return slices.Concat(of, s.Scenario.Yarn.assumptions(s.Timing), s.steeringAssumptions())
 	}
 	return slices.Concat(of, s.Scenario.Assumptions(), s.dataAssumptions(), s.steeringAssumptions())
 }

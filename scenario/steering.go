@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/internal/suggest"
-	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/capacity"
 	"github.com/yardmaster/yardmaster/policy/fair"
+	capacityrm "github.com/yardmaster/yardmaster/policy/rm/capacity"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/marp"
@@ -109,9 +109,6 @@ func (s *Scenario) resolveSteering(out *Setup) error {
 		}
 		return nil
 	}
-	if out.Timing != nil {
-		return misuse("--steer is played in ideal time: leave out --clock %s, or leave out --steer", s.Yarn.Clock)
-	}
 	var all []NamedPolicy
 	for _, p := range out.Policies {
 		for _, name := range st.Policies {
@@ -131,19 +128,22 @@ func (s *Scenario) resolveSteering(out *Setup) error {
 
 // on fits a steering policy to a scheduler.
 func (st *Steering) on(p NamedPolicy, name string) (*Steer, error) {
-	made, err := p.New()
+	rule, least, err := p.rule()
 	if err != nil {
 		return nil, err
 	}
 	settings := marp.Defaults(name, st.Queue)
 	out := &Steer{Name: name, Queue: st.Queue}
-	switch rule := ruleOf(made.Order); rule {
+	switch rule {
 	case marp.Fair:
 		settings = settings.On(rule)
-		settings.Least = unit.Resources{} // sizes are not rounded in ideal time
+		settings.Least = unit.Resources{} // sizes are shown as they are given
 		out.Delays = steer.FairFile()
 	case marp.Capacity:
 		settings = settings.On(rule)
+		if !least.IsZero() {
+			settings.Least = least
+		}
 		out.Delays = steer.AtOnce()
 	default:
 		return nil, misuse("--steer moves the share of application masters, and %s has none: give a fair-scheduler.xml or a capacity-scheduler.xml", p.Name)
@@ -185,14 +185,29 @@ func (st *Steering) on(p NamedPolicy, name string) (*Steer, error) {
 // noRule is that of schedulers without a share of masters.
 const noRule = marp.Rule(255)
 
-func ruleOf(o policy.Order) marp.Rule {
-	switch o.(type) {
-	case *fair.Tree:
-		return marp.Fair
-	case *capacity.Order:
-		return marp.Capacity
+// rule is how a scheduler lets masters start; least is its smallest container, where it has one.
+func (p *NamedPolicy) rule() (r marp.Rule, least unit.Resources, err error) {
+	if p.RM != nil {
+		made, err := p.RM()
+		if err != nil {
+			return noRule, least, err
+		}
+		if _, ok := made.(*capacityrm.Scheduler); ok {
+			return marp.Capacity, made.Minimum(), nil
+		}
+		return marp.Fair, made.Minimum(), nil
 	}
-	return noRule
+	made, err := p.New()
+	if err != nil {
+		return noRule, least, err
+	}
+	switch made.Order.(type) {
+	case *fair.Tree:
+		return marp.Fair, least, nil
+	case *capacity.Order:
+		return marp.Capacity, least, nil
+	}
+	return noRule, least, nil
 }
 
 // Settings of a controller that a live one is told by flags of their own.

@@ -181,7 +181,6 @@ func newEngine(c Config) (*engine, error) {
 	}
 	if c.Steerer != nil {
 		e.steering = newSteering(e, c.Steerer, c.Delays)
-		e.steering.plan(0)
 	}
 	return e, e.readAhead()
 }
@@ -241,11 +240,13 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 		case evBack:
 			e.back(int(arg))
 		case evSense:
-			e.steering.sense()
+			e.looks--
+			e.steering.helm.Sense()
 		case evSteer:
-			e.steering.step()
+			e.looks--
+			e.steering.helm.Step()
 		case evAction:
-			e.steering.act(int(arg))
+			e.steering.helm.Act(int(arg))
 		case evWake:
 			e.cfg.Worker.Wake(arg)
 		case evFollow:

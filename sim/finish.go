@@ -19,8 +19,7 @@ func (e *engine) finish() {
 		e.cfg.Sink.Job(&j.rec)
 	}
 	if e.steering != nil {
-		e.steering.restore()
-		e.sum.Receipts = e.steering.receipts
+		e.sum.Receipts = e.steering.helm.Finish()
 	}
 	if t, ok := e.cfg.Worker.(interface{ Traffic() *Traffic }); ok {
 		e.sum.Traffic = t.Traffic()

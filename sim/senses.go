@@ -1,12 +1,11 @@
 package sim
 
 import (
-	"cmp"
 	"context"
 	"slices"
-	"strconv"
 
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/sim/internal/helm"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -63,7 +62,7 @@ func (s *steering) Snapshot(context.Context) (steer.Snapshot, error) {
 	} else if total := snap.Total.Cores; total > 0 {
 		snap.CPUIdle = max(0, 1-float64(snap.Used.Cores-masters)/float64(total)) // a scheduler may hand out more cores than there are
 	}
-	slices.SortFunc(snap.Queues, func(a, b steer.Queue) int { return cmp.Compare(a.Name, b.Name) })
+	helm.ByName(snap.Queues)
 	return snap, nil
 }
 
@@ -93,7 +92,7 @@ func (s *steering) queues() []steer.Queue {
 	if tells, ok := e.pools[0].order.(policy.Gauges); ok {
 		s.eyes.gauges = tells.Gauges(s.eyes.gauges[:0])
 		for _, g := range s.eyes.gauges {
-			out = append(out, steer.Queue{Name: g.Queue, Capacity: g.Capacity, Masters: g.Masters, MasterShare: decimal(g.MasterShare)})
+			out = append(out, steer.Queue{Name: g.Queue, Capacity: g.Capacity, Masters: g.Masters, MasterShare: helm.Decimal(g.MasterShare)})
 		}
 	} else {
 		for i := range e.line.Queues {
@@ -105,16 +104,6 @@ func (s *steering) queues() []steer.Queue {
 		s.eyes.index[out[i].Name] = i
 	}
 	return out
-}
-
-// decimal is the number that a scheduler shows for one that it keeps in single precision: 0.1 and not 0.10000000149.
-func decimal(x float64) float64 {
-	single := float32(x)
-	if float64(single) != x {
-		return x
-	}
-	d, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', -1, 32), 64) // it was just made
-	return d
 }
 
 // lookAtTasks adds up, by job, how far the running tasks are.
@@ -138,19 +127,8 @@ func (s *steering) lookAtTasks() {
 	}
 }
 
-// Sides of a job: what its progress is counted in.
-const (
-	mapSide = iota
-	reduceSide
-)
-
-// side of a stage: those that need no other are maps.
-func (s *stage) side() int {
-	if len(s.after) == 0 {
-		return mapSide
-	}
-	return reduceSide
-}
+// side of a stage: maps or reduces.
+func (s *stage) side() int { return helm.Side(len(s.after)) }
 
 // progressOf is the share of a running task's work that is done.
 func (e *engine) progressOf(t int32) float64 {
@@ -175,12 +153,6 @@ func (e *engine) progressOf(t int32) float64 {
 	return min(1, float64(e.now-began)/float64(max(1, e.lengthOf(j, int(tk.stage), tk.number, tk.key()))))
 }
 
-// Parts of a job's progress as MapReduce's master reports it, in percent. The last 5 are for the clean-up, after which the job is gone.
-const (
-	setUpPart = 5
-	tasksPart = 90
-)
-
 // progress is a job's progress in percent and the share of its maps' work that is done. It is 0 until the job's master is up.
 func (s *steering) progress(j *job) (percent, maps float64) {
 	if !j.ready || j.rec.Start < 0 {
@@ -193,17 +165,5 @@ func (s *steering) progress(j *job) (percent, maps float64) {
 		done[st.side()] += float64(st.done)
 		total[st.side()] += st.total
 	}
-	share := [2]float64{1, 1}
-	for k := range share {
-		if total[k] > 0 {
-			share[k] = min(1, done[k]/float64(total[k]))
-		}
-	}
-	weight := [2]float64{0.5, 0.5} // all of it where there is only one kind of task
-	for k := range weight {
-		if total[k] == 0 {
-			weight[k], weight[1-k] = 0, 1
-		}
-	}
-	return setUpPart + tasksPart*(weight[mapSide]*share[mapSide]+weight[reduceSide]*share[reduceSide]), share[mapSide]
+	return helm.Progress(done, total)
 }

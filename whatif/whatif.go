@@ -34,7 +34,7 @@ type Scheduler struct {
 	New  func() (policy.Policy, error)
 	RM   func() (rm.Scheduler, error) // instead of New, when the plan has a Timing
 
-	Steer *Steer // who moves its settings while jobs run; nil: nobody. Not with a Timing
+	Steer *Steer // who moves its settings while jobs run; nil: nobody
 }
 
 // Plan is what to compare. The first scheduler is the one that the others are compared with.
@@ -279,10 +279,14 @@ func (p *Plan) try(s Scheduler) (err error) {
 // play runs one scheduler with one seed in the engine that the plan asks for.
 func (p *Plan) play(ctx context.Context, who Scheduler, seed uint64, work *opened, sink sim.Sink, at *helm, progress func(sim.Progress)) (sim.Summary, error) {
 	if p.Timing != nil {
-		return yarn.Run(ctx, yarn.Config{
+		c := yarn.Config{
 			Cluster: p.Cluster, Source: work.src, NewScheduler: who.RM, Timing: *p.Timing, Seed: seed, Sink: sink, Alone: work.alone,
 			Sample: p.Model.Sample, Progress: progress,
-		})
+		}
+		if at != nil {
+			c.Steerer, c.Delays = at, at.who.Delays
+		}
+		return yarn.Run(ctx, c)
 	}
 	c := sim.Config{
 		Cluster: p.Cluster, Source: work.src, NewPolicy: who.New, Model: p.Model, Seed: seed, Sink: sink, Alone: work.alone, Progress: progress,

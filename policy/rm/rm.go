@@ -148,3 +148,13 @@ type Knobs interface {
 	// SetQueue sets a queue's named property and returns its old value.
 	SetQueue(queue, property string, value float64, now unit.Time) (old float64, err error)
 }
+
+// Gauges is implemented by schedulers that can tell what a ResourceManager shows of their queues and applications.
+type Gauges interface {
+	// Gauges appends one for each leaf queue that there is, in no particular order.
+	Gauges(to []policy.Gauge) []policy.Gauge
+	// Active says whether an application is counted as active, and not as pending.
+	Active(a *App) bool
+	// MasterOf is the size that an application's master has, or will have, after rounding. Zero: it is unmanaged.
+	MasterOf(a *App) unit.Resources
+}

@@ -7,6 +7,7 @@ import (
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
@@ -35,6 +36,9 @@ type Config struct {
 	Sample  unit.Time  // period of the timeline; 0: 10 s
 	Alone   *sim.Alone // times on an empty cluster, shared between runs of the same seed; nil: made for this run
 	NoAlone bool       // leave JobRecord.Alone 0: nobody asks for slowdowns
+
+	Steerer steer.Steerer // nil: nobody steers
+	Delays  steer.Delays
 
 	// Progress, if set, is told now and then how far the run is. It must not block.
 	Progress func(sim.Progress)

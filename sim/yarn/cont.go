@@ -28,6 +28,7 @@ type cont struct {
 	allocated unit.Time
 
 	acquired, started, ended unit.Time
+	due                      unit.Time // end of its task's work, of a process that exits later; 0: not known
 	end                      unit.Time // of its process; Never: not known
 	onNode                   bool      // its process was started
 	worked                   bool      // its task's work is done

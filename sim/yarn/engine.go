@@ -15,9 +15,9 @@
 // # Order of events
 //
 // Events are taken in the order of (instant, class, sequence). At one instant: ends of work and of processes; arrivals; what
-// happens to applications (added, registered, over); calls of masters; the scheduler's rounds; reports of nodes. So a call
-// does not see what a report at the same instant brings, and a report serves the requests that a call at the same instant made.
-// What an event causes at its own instant comes after it. Instants of a Script have the class of calls and keep their own order.
+// happens to applications (added, registered, over); calls of masters; the scheduler's rounds; reports of nodes; looks and changes
+// of a steering policy. So a call does not see what a report at the same instant brings, and a report serves the requests that a
+// call at the same instant made. What an event causes at its own instant comes after it. Instants of a Script have the class of calls and keep their own order.
 //
 // A run is one goroutine; every random number is a function of the seed and of what it is for; nothing iterates over a map.
 package yarn
@@ -48,6 +48,9 @@ const (
 	evScript
 	evRound
 	evBeat
+	evSense  // a steering policy's sensors are read
+	evSteer  // it is shown what they read
+	evAction // what it did takes effect
 
 	kindMask = uint64(0xff) << 56
 )
@@ -60,6 +63,7 @@ const (
 	thenCalls
 	thenRounds
 	thenBeats
+	thenLooks
 
 	classBits = 3
 )
@@ -97,6 +101,7 @@ type engine struct {
 	horizon  unit.Time // latest end of work that is known
 	restless bool      // play idle times too: for tests
 	alone    *sim.Alone
+	steering *steering // nil: nobody steers
 	sum      sim.Summary
 	err      error
 
@@ -138,6 +143,9 @@ func newEngine(c Config) (*engine, error) {
 	e.round.every = e.sched.Every()
 	e.round.asleep = true
 	if err := e.startScript(); err != nil {
+		return nil, err
+	}
+	if err := e.steer(); err != nil {
 		return nil, err
 	}
 	return e, e.readAhead()
@@ -226,6 +234,8 @@ func (e *engine) take(kind, arg uint64, serial int64) {
 		if n := &e.nodes[arg]; n.serial == serial {
 			e.beat(n, true)
 		}
+	default:
+		e.steering.take(kind, arg)
 	}
 }
 

@@ -35,6 +35,9 @@ func (e *engine) finish() {
 			e.record(c, -1)
 		}
 	}
+	if e.steering != nil {
+		e.sum.Receipts = e.steering.helm.Finish()
+	}
 	e.report()
 }
 

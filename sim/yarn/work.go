@@ -21,6 +21,7 @@ func (e *engine) work(a *app, c *cont, t task, near policy.Near) {
 }
 
 func (e *engine) doneAt(c *cont, at unit.Time) {
+	c.due = at
 	e.horizon = max(e.horizon, at)
 	e.push(at, firstEnds, evDone|uint64(c.slot), c.serial)
 }

@@ -1,0 +1,92 @@
+package capacityrm
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/rm"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+var (
+	_ rm.Knobs  = (*Scheduler)(nil)
+	_ rm.Gauges = (*Scheduler)(nil)
+)
+
+// SetPriority takes an application's new priority. As in Hadoop it does not start an activation.
+func (s *Scheduler) SetPriority(r *rm.App, priority int, _ unit.Time) {
+	a := s.apps[r.Index]
+	a.priority = min(max(priority, 0), s.site.MaxApplicationPriority)
+	if a.active {
+		s.rank(a)
+	} else {
+		a.q.waiting.Set(a.Index, -float64(a.priority), a.Seq)
+	}
+}
+
+// Move refuses.
+func (s *Scheduler) Move(r *rm.App, queue string, _ unit.Time) error {
+	return fmt.Errorf("move application %s to queue %s: under the CapacityScheduler that is modelled in ideal time only", r.ID, queue)
+}
+
+// SetQueue sets maximum-am-resource-percent (0 to 1), user-limit-factor or minimum-user-limit-percent of a leaf, and works the limits out
+// anew, as Hadoop does when its configuration changes: applications that fit now are let in.
+func (s *Scheduler) SetQueue(name, property string, value float64, _ unit.Time) (old float64, err error) {
+	fail := func(why string) (float64, error) {
+		return 0, fmt.Errorf("set %s of queue %s to %v: %s", property, name, value, why)
+	}
+	q, err := s.resolve(name)
+	if err != nil {
+		return fail(err.Error())
+	}
+	if math.IsNaN(value) || math.IsInf(value, 0) {
+		return fail("it is not a number")
+	}
+	var at *float32
+	switch property {
+	case "maximum-am-resource-percent":
+		if at = &q.amPercent; value < 0 || value > 1 {
+			return fail("it must be between 0 and 1")
+		}
+	case "user-limit-factor":
+		if at = &q.userFactor; value < 0 && value != -1 {
+			return fail("it must not be negative, or -1 for no limit")
+		}
+	case "minimum-user-limit-percent":
+		if at = &q.userPercent; value < 0 || value > 100 {
+			return fail("it must be between 0 and 100")
+		}
+	default:
+		return fail("there are maximum-am-resource-percent, user-limit-factor and minimum-user-limit-percent; capacities change in ideal time only")
+	}
+	old, *at = float64(*at), float32(value)
+	s.recompute()
+	return old, nil
+}
+
+// Gauges tells what the leaves' limits on masters are measured against, and what the masters of activated applications are charged.
+func (s *Scheduler) Gauges(to []policy.Gauge) []policy.Gauge {
+	for _, q := range s.leaves {
+		usable := q.curLimit
+		if !s.calc.Fits(q.EffMin, usable) {
+			usable = q.EffMin
+		}
+		if !s.CountsCores() { // limits are of memory alone
+			usable.Cores = max(q.EffMin.Cores, q.EffMax.Cores)
+		}
+		to = append(to, policy.Gauge{Queue: q.path, Capacity: usable, Masters: q.amUsed, MasterShare: float64(q.amPercent)})
+	}
+	return to
+}
+
+// Active applications are those that are activated, whether they have a container or not.
+func (s *Scheduler) Active(r *rm.App) bool { return s.apps[r.Index].active }
+
+// MasterOf implements rm.Gauges.
+func (s *Scheduler) MasterOf(r *rm.App) unit.Resources {
+	if r.Master.IsZero() {
+		return unit.Resources{}
+	}
+	return s.apps[r.Index].am
+}

@@ -1,0 +1,78 @@
+package capacityrm
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/yarn/conf"
+)
+
+// A higher share of masters lets in at once whoever fits now; a lower one sends nobody away.
+func TestSetShareOfMasters(t *testing.T) {
+	w := build(t, nil, 10, mb(10240), "root.queues=default", "root.default.capacity=100", "maximum-am-resource-percent=0.1")
+	for i := range 12 {
+		w.submit(string(rune('a'+i)), "u", "default", mb(1000))
+	}
+	gauge := func() policy.Gauge { return w.s.Gauges(nil)[0] }
+	if g := gauge(); g.Queue != "root.default" || g.Capacity.Mem != 102400 || g.Masters.Mem != 10*1024 || float32(g.MasterShare) != 0.1 {
+		t.Errorf("%+v", g)
+	}
+	if k := w.apps["k"]; w.s.Active(k) || w.s.MasterOf(k).Mem != 1024 {
+		t.Errorf("the eleventh: active %v, a master of %v", w.s.Active(k), w.s.MasterOf(k))
+	}
+	for _, c := range []struct {
+		queue      string
+		value, old float64
+		active     int
+	}{{"default", 0.11, 0.1, 11}, {"root.default", 0.5, 0.11, 12}, {"root.default", 0.05, 0.5, 12}} {
+		old, err := w.s.SetQueue(c.queue, "maximum-am-resource-percent", c.value, 0)
+		if n := w.s.leaves[0].activeApps; err != nil || float32(old) != float32(c.old) || n != c.active {
+			t.Errorf("at %v: %v was there (%v), %d active; want %v and %d", c.value, old, err, n, c.old, c.active)
+		}
+		w.check()
+	}
+	if g := gauge(); g.Masters.Mem != 12*1024 || float32(g.MasterShare) != 0.05 {
+		t.Errorf("%+v", g)
+	}
+}
+
+func TestKnobsRefuse(t *testing.T) {
+	w := build(t, nil, 1, mb(10240), "root.queues=a,b", "root.a.capacity=50", "root.b.capacity=50")
+	for _, c := range []struct {
+		queue, property string
+		value           float64
+		why             string
+	}{
+		{"c", "maximum-am-resource-percent", 0.1, "no leaf queue"},
+		{"root", "maximum-am-resource-percent", 0.1, "no leaf queue"},
+		{"a", "maximum-am-resource-percent", 1.1, "between 0 and 1"},
+		{"a", "maximum-am-resource-percent", math.NaN(), "not a number"},
+		{"a", "user-limit-factor", -2, "must not be negative"},
+		{"a", "minimum-user-limit-percent", 101, "between 0 and 100"},
+		{"a", "capacity", 40, "capacities change in ideal time only"},
+	} {
+		if _, err := w.s.SetQueue(c.queue, c.property, c.value, 0); err == nil || !strings.Contains(err.Error(), c.why) {
+			t.Errorf("%s of %s to %v: %v, want %q", c.property, c.queue, c.value, err, c.why)
+		}
+	}
+	w.submit("x", "u", "a", mb(1024))
+	if err := w.s.Move(w.apps["x"], "b", 0); err == nil || w.s.Leaf(w.apps["x"]) != "root.a" {
+		t.Errorf("moved: %v", err)
+	}
+}
+
+// The more urgent of two that wait is let in first.
+func TestSetPriorityOfWaiting(t *testing.T) {
+	w := build(t, func(s *conf.Site) { s.MaxApplicationPriority = 10 }, 1, mb(10240), "root.queues=default", "root.default.capacity=100", "maximum-am-resource-percent=0.1")
+	for _, id := range []string{"a", "b", "c"} {
+		w.submit(id, "u", "default", mb(1024))
+	}
+	w.s.SetPriority(w.apps["c"], 7, 0)
+	w.s.SetPriority(w.apps["a"], 99, 0) // it has what it needs
+	w.s.Removed(w.apps["a"], 0)
+	if w.s.Active(w.apps["b"]) || !w.s.Active(w.apps["c"]) {
+		t.Error("the order of submission holds")
+	}
+}

@@ -1,0 +1,46 @@
+package fairrm
+
+import (
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/rm"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+var _ rm.Gauges = (*scheduler)(nil)
+
+// Gauges tells the leaves' fair shares, as of the last update, and what their masters hold. Where there is no share (of an idle leaf, or of
+// vcores under policy fair) it is what the leaf may grow to.
+func (s *scheduler) Gauges(to []policy.Gauge) []policy.Gauge {
+	for _, q := range s.queues {
+		if !q.leaf {
+			continue
+		}
+		usable := q.share
+		if usable.Mem == 0 {
+			usable.Mem = min(s.total.Mem, q.max.Mem)
+		}
+		if usable.Cores == 0 {
+			usable.Cores = min(s.total.Cores, q.max.Cores)
+		}
+		to = append(to, policy.Gauge{Queue: q.name, Capacity: usable, Masters: q.masters, MasterShare: q.amShare})
+	}
+	return to
+}
+
+// Active applications are those that have been given a container: a parked one, and one that waits for its master, is pending.
+func (s *scheduler) Active(ref *rm.App) bool {
+	a := s.apps[ref.Index]
+	return a.runnable && (a.started || !a.managed && len(a.live) > 0)
+}
+
+// MasterOf implements rm.Gauges.
+func (s *scheduler) MasterOf(ref *rm.App) unit.Resources {
+	a := s.apps[ref.Index]
+	switch {
+	case !a.managed:
+		return unit.Resources{}
+	case a.started:
+		return a.master
+	}
+	return s.normal(ref.Master, s.Maximum())
+}

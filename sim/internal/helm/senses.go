@@ -1,0 +1,74 @@
+package helm
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/sim/internal/timeline"
+	"github.com/yardmaster/yardmaster/steer"
+)
+
+// Sides of a job: what its progress is counted in.
+const (
+	MapSide = iota
+	ReduceSide
+)
+
+// Side of a stage by the number of those that it needs: stages that need no other are maps.
+func Side(needs int) int {
+	if needs == 0 {
+		return MapSide
+	}
+	return ReduceSide
+}
+
+// Parts of a job's progress as MapReduce's master reports it, in percent. The last 5 are for the clean-up, after which the job is gone.
+const (
+	setUpPart = 5
+	tasksPart = 90
+)
+
+// Progress is a job's progress in percent and the share of its maps' work that is done, from what is done on each side, in tasks.
+func Progress(done [2]float64, total [2]int64) (percent, maps float64) {
+	share := [2]float64{1, 1}
+	for k := range share {
+		if total[k] > 0 {
+			share[k] = min(1, done[k]/float64(total[k]))
+		}
+	}
+	weight := [2]float64{0.5, 0.5} // all of it where there is only one kind of task
+	for k := range weight {
+		if total[k] == 0 {
+			weight[k], weight[1-k] = 0, 1
+		}
+	}
+	return setUpPart + tasksPart*(weight[MapSide]*share[MapSide]+weight[ReduceSide]*share[ReduceSide]), share[MapSide]
+}
+
+// Decimal is the number that a scheduler shows for one that it keeps in single precision: 0.1 and not 0.10000000149.
+func Decimal(x float64) float64 {
+	single := float32(x)
+	if float64(single) != x {
+		return x
+	}
+	d, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', -1, 32), 64) // it was just made
+	return d
+}
+
+// ByName sorts the queues of a snapshot.
+func ByName(queues []steer.Queue) {
+	slices.SortFunc(queues, func(a, b steer.Queue) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// AsBooked is the name under which a timeline has a queue, which is the one that jobs gave: with the root or without.
+func AsBooked(line *timeline.Timeline, name string) string {
+	short := strings.TrimPrefix(name, "root.")
+	for i := range line.Queues {
+		if q := line.Queues[i].Name; q == name || strings.TrimPrefix(q, "root.") == short {
+			return q
+		}
+	}
+	return name
+}

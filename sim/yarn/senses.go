@@ -1,0 +1,153 @@
+package yarn
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/rm"
+	"github.com/yardmaster/yardmaster/sim/internal/helm"
+	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// eyes is what the sensors keep between looks.
+type eyes struct {
+	gauges []policy.Gauge
+	index  map[string]int // of the queues in a snapshot
+	apps   []*app
+}
+
+// listed says whether a ResourceManager lists an application among those that wait or run. One that has ended is not, though its master
+// may still hold a container and its place in the queue.
+func (a *app) listed() bool { return a.life == accepted || a.life == running }
+
+// Snapshot is what a ResourceManager would show now. It costs a step for each queue, application and container.
+func (s *steering) Snapshot(context.Context) (steer.Snapshot, error) {
+	e := s.e
+	snap := steer.Snapshot{Now: e.now, Nodes: len(e.nodes), CPUIdle: -1}
+	for i := range e.nodes {
+		snap.Total = snap.Total.Add(e.nodes[i].rm.Total)
+	}
+	tells, _ := e.sched.(rm.Gauges)
+	s.queues(&snap, tells)
+	var tasks int64 // cores
+	apps := s.byArrival()
+	snap.Jobs = make([]steer.Job, 0, len(apps))
+	for _, a := range apps {
+		name := e.sched.Leaf(&a.rm)
+		q := s.queue(&snap, name)
+		for _, c := range a.conts {
+			q.Used = q.Used.Add(c.size)
+			snap.Used = snap.Used.Add(c.size)
+			if c != a.master {
+				tasks += c.size.Cores
+			}
+		}
+		q.Containers += int64(len(a.conts))
+		if !a.listed() {
+			continue
+		}
+		j := steer.Job{
+			ID: a.src.ID, User: a.src.User, Queue: name, Priority: a.rm.Priority, Submitted: a.src.Submit, Started: a.life == running || len(a.conts) > 0,
+			Tasks: a.src.Tasks(), Pending: a.pending, Running: int64(len(a.conts)), Master: a.rm.Master,
+		}
+		active := j.Started
+		if tells != nil {
+			active, j.Master = tells.Active(&a.rm), tells.MasterOf(&a.rm)
+		}
+		if active {
+			q.Running++
+		} else {
+			q.Waiting++
+		}
+		for i := range a.stages {
+			j.Done += a.stages[i].done
+		}
+		j.Progress, j.Maps = e.progressOf(a)
+		snap.Jobs = append(snap.Jobs, j)
+	}
+	if total := snap.Total.Cores; total > 0 {
+		snap.CPUIdle = max(0, 1-float64(tasks)/float64(total)) // a scheduler may hand out more cores than there are
+	}
+	helm.ByName(snap.Queues)
+	return snap, nil
+}
+
+// queues lists the queues that the scheduler tells of.
+func (s *steering) queues(snap *steer.Snapshot, tells rm.Gauges) {
+	s.eyes.index = map[string]int{}
+	if tells == nil {
+		return
+	}
+	s.eyes.gauges = tells.Gauges(s.eyes.gauges[:0])
+	for _, g := range s.eyes.gauges {
+		q := s.queue(snap, g.Queue)
+		q.Capacity, q.Masters, q.MasterShare = g.Capacity, g.Masters, helm.Decimal(g.MasterShare)
+	}
+}
+
+// queue is the one with a name in a snapshot. It is good until the next one.
+func (s *steering) queue(snap *steer.Snapshot, name string) *steer.Queue {
+	i, ok := s.eyes.index[name]
+	if !ok {
+		i = len(snap.Queues)
+		s.eyes.index[name] = i
+		snap.Queues = append(snap.Queues, steer.Queue{Name: name})
+	}
+	return &snap.Queues[i]
+}
+
+// byArrival lists the applications that the scheduler knows, in the order in which they came.
+func (s *steering) byArrival() []*app {
+	s.eyes.apps = s.eyes.apps[:0]
+	for _, a := range s.e.apps {
+		if a != nil && a.life != submitted {
+			s.eyes.apps = append(s.eyes.apps, a)
+		}
+	}
+	slices.SortFunc(s.eyes.apps, func(a, b *app) int { return cmp.Compare(a.rec.Seq, b.rec.Seq) })
+	return s.eyes.apps
+}
+
+// progressOf is a job's progress in percent and the share of its maps' work that is done. It is 0 until its master has registered.
+func (e *engine) progressOf(a *app) (percent, maps float64) {
+	if a.life != running {
+		return 0, 0
+	}
+	var done [2]float64
+	var total [2]int64
+	for i := range a.stages {
+		st := &a.stages[i]
+		side := helm.Side(len(st.src.After))
+		done[side] += float64(st.done)
+		total[side] += st.src.Tasks
+	}
+	add := func(list []*cont) {
+		for _, c := range list {
+			if c.task.stage >= 0 && !c.worked && !c.killed {
+				done[helm.Side(len(a.stages[c.task.stage].src.After))] += e.workOf(a, c)
+			}
+		}
+	}
+	add(a.conts)
+	if m, ok := a.m.(*slsMaster); ok { // what has ended and is not counted yet
+		add(a.told)
+		add(m.told)
+	}
+	return helm.Progress(done, total)
+}
+
+// workOf is the share of a task's work that is done.
+func (e *engine) workOf(a *app, c *cont) float64 {
+	ends := c.due
+	if ends == 0 { // its process does nothing else
+		ends = c.end
+	}
+	if ends == unit.Never {
+		return 0 // it waits for other stages
+	}
+	length := max(1, a.length(c.task))
+	return min(max(1-float64(ends-e.now)/float64(length), 0), 1)
+}
