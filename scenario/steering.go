@@ -220,7 +220,7 @@ func setOne(s *marp.Settings, controller, name, value string) (err error) {
 	case "service":
 		switch value {
 		case "yes", "true", "on":
-			s.Service = true
+			*s = s.AsService()
 		case "no", "false", "off":
 			s.Service = false
 		default:

@@ -174,7 +174,10 @@ func (f *steerFlags) check(cmd *cobra.Command, args []string) error {
 // settings are those of the policy, on a scheduler with the given rule.
 func (f *steerFlags) settings(rule marp.Rule) (marp.Settings, error) {
 	s := marp.Defaults(f.policy, f.queue).On(rule)
-	s.Service, s.Max = !f.untilEmpty, f.max
+	if !f.untilEmpty {
+		s = s.AsService()
+	}
+	s.Max = f.max
 	if f.min > 0 {
 		s.Min = f.min
 	}

@@ -204,6 +204,29 @@ func TestService(t *testing.T) {
 	y.expect(Wait, 0.05, sec)
 }
 
+// A service lets no fewer jobs run than the value that it found, unless it is told a lower bound.
+func TestServiceKeepsFound(t *testing.T) {
+	for _, least := range []float64{0, 0.05} {
+		y := newYard(t, "cbt", 6, func(s *Settings) { *s = s.AsService(); s.Min = least })
+		y.in = 0.13
+		y.begin()
+		y.idle = 0
+		for len(y.jobs) > 0 {
+			y.jobs[0].Progress = 99
+			y.step()
+			y.jobs = y.jobs[1:]
+		}
+		y.step()
+		want := 0.13
+		if least > 0 {
+			want = 0.05
+		}
+		if y.in != want {
+			t.Errorf("lower bound %v: ends at %v, want %v", least, y.in, want)
+		}
+	}
+}
+
 // A service whose processors idle for days, with jobs that come and go, remembers only those that are there, and its first busy
 // look does not give back all that ever ended.
 func TestServiceForgets(t *testing.T) {

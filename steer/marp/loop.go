@@ -244,12 +244,13 @@ func (c *loop) finish(v *view) ([]steer.Action, unit.Time) {
 	clear(c.jobs)
 	if c.set.Service {
 		c.at = waiting
-		if _, plain := c.law.(sizeless); plain || c.value <= c.start(v) {
+		first := max(c.start(v), c.least)
+		if _, plain := c.law.(sizeless); plain || c.value <= first {
 			c.said.Why += "the batch is over"
 			return nil, c.set.Look
 		}
-		c.k = 1
-		return c.write(v, Lower, c.start(v), "the batch is over: back to the first value"), c.set.Look
+		c.k = c.set.Rule.Slots(v.capacity, v.master, c.set.Least, first)
+		return c.write(v, Lower, first, "the batch is over: back to the first value"), c.set.Look
 	}
 	c.at = over
 	back := c.steps.Start

@@ -112,6 +112,7 @@ var params = []Param{
 	toggle("discard-first", "the first sample, which grows from nothing, is not scored", learning, func(s *Settings) *bool { return &s.DiscardFirst }),
 	toggle("slots", "hold a whole number of masters instead of adding steps", counting, func(s *Settings) *bool { return &s.Slots }),
 	toggle("preset", "write the start value first, whatever was found", counting, func(s *Settings) *bool { return &s.Preset }),
+	toggle("keep-found", "never less than the value found at the start", counting, func(s *Settings) *bool { return &s.KeepFound }),
 	toggle("started-first", "no further job while a started one has made less than 1 % of progress", stepping, func(s *Settings) *bool { return &s.StartedFirst }),
 	length("per-sample", "progress is scaled to this time between samples; 0: as it comes", sampling, func(s *Settings) *unit.Time { return &s.PerSample }),
 	toggle("per-job", "mean of each job's own progress, not difference of means", sampling, func(s *Settings) *bool { return &s.PerJob }),

@@ -52,6 +52,7 @@ type Settings struct {
 	// Switches.
 	Slots         bool      // hold a whole number of masters instead of adding steps, which drift by Inc - Dec a job
 	Service       bool      // jobs that come later belong to the batch; at its end the controller waits for the next one
+	KeepFound     bool      // never less than the value found at the start, unless Min says so
 	Preset        bool      // write Steps.Start first, whatever was found
 	StartedFirst  bool      // no further job while a started one has made less than 1 % of progress
 	Strict        bool      // cbtwat: the growth must exceed the threshold
@@ -104,6 +105,15 @@ func (s Settings) On(rule Rule) Settings {
 	if s.Rule = rule; rule == Capacity && s.AfterIncrease > 15*unit.Second {
 		s.AfterIncrease = 15 * unit.Second
 	}
+	return s
+}
+
+// AsService fits settings to a queue to which jobs keep coming. The source's controllers were made for batches of a few long jobs:
+// they let in at most one job in a cycle of half a minute or more, and cbtws and cbtwat may let in nobody for as long as progress is
+// steady. Left alone with many short jobs they would be stricter than the value that stood before. So a service never goes below that
+// value, and lets a job in after three idle samples that did not.
+func (s Settings) AsService() Settings {
+	s.Service, s.KeepFound, s.ForceAfter = true, true, 3
 	return s
 }
 

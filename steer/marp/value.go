@@ -28,8 +28,11 @@ func (c *loop) measure(v *view) (why string) {
 	default:
 		c.digits, c.least = digits(c.steps.Inc), c.steps.Inc
 	}
-	if c.set.Min > 0 {
+	switch {
+	case c.set.Min > 0:
 		c.least = c.set.Min
+	case c.set.KeepFound && c.hasFound:
+		c.least = min(max(c.least, c.found), c.set.Max)
 	}
 	c.finest = math.Pow10(-c.digits) / 2
 	return ""
