@@ -163,7 +163,10 @@ func (s *session) look(ctx context.Context, set *marp.Settings) ([]steering.Fact
 	}
 	add("policy", "%s: %s", f.policy, marp.Title(f.policy))
 	bounds := fmt.Sprintf("%.4g to %.4g", set.Min, set.Max)
-	if set.Min == 0 {
+	switch {
+	case set.Min == 0 && set.KeepFound:
+		bounds = fmt.Sprintf("the share found to %.4g", set.Max)
+	case set.Min == 0:
 		bounds = fmt.Sprintf("one master's share to %.4g", set.Max)
 	}
 	add("bounds", "%s, at most %d changes an hour", bounds, f.perHour)
@@ -206,7 +209,11 @@ func (s *session) describe(add func(label, format string, args ...any), snap *st
 			share += fmt.Sprintf(" of %v; how many jobs that lets in shows when there is a job", q.Capacity)
 		default:
 			n := set.Rule.Slots(q.Capacity, master, set.Least, q.MasterShare)
-			share += fmt.Sprintf(" of %v: room for %d masters of %v", q.Capacity, n, master)
+			masters := "masters"
+			if n == 1 {
+				masters = "master"
+			}
+			share += fmt.Sprintf(" of %v: room for %d %s of %v", q.Capacity, n, masters, master)
 		}
 		add("share", "%s", share)
 		add("jobs", "%d run, %d wait", q.Running, q.Waiting)

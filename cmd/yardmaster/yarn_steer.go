@@ -79,7 +79,7 @@ The policies are:
 	fs := cmd.Flags()
 	fs.StringVar(&f.policy, "policy", "", "`NAME` of the policy: "+strings.Join(marp.Names(), ", "))
 	fs.StringArrayVar(&f.set, "set", nil, "a setting of the policy as `NAME=VALUE` (repeatable)")
-	fs.Float64Var(&f.min, "min", 0, "least `SHARE` ever written; 0: one master's")
+	fs.Float64Var(&f.min, "min", 0, "least `SHARE` ever written; 0: the one found at the start (with --until-empty: one master's)")
 	fs.Float64Var(&f.max, "max", 0.9, "greatest `SHARE` ever written")
 	fs.BoolVar(&f.slots, "slots", false, "hold a whole number of masters instead of adding steps")
 	fs.BoolVar(&f.untilEmpty, "until-empty", false, "end when the queue, once it had jobs, has none left")

@@ -1,0 +1,192 @@
+package steering
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/yarn/rest"
+)
+
+// bench is a cluster that batches run on.
+type bench struct {
+	size   Size
+	c      *hadoop.Cluster
+	rm     *rest.Client
+	share  float64 // that stands
+	binary string
+	work   string // of journals
+	log    io.Writer
+	number int               // of batches
+	conf   map[string]string // of the jobs
+}
+
+const user = "ann"
+
+// batch runs one batch and answers its record.
+func (n *bench) batch(ctx context.Context, a Arm, repetition, place int) (*Batch, error) {
+	n.number++
+	b := &Batch{
+		Scheduler: n.c.Scheduler, Arm: a.Name, Repetition: repetition, Place: place, At: time.Now().UTC().Truncate(time.Second), Hadoop: n.c.Version,
+		Load: loadAverage(), Preset: a.Share,
+	}
+	if err := n.empty(ctx); err != nil {
+		return nil, err
+	}
+	if a.Share != n.share {
+		w, err := set(ctx, n.c, n.rm, n.share, a.Share)
+		if err != nil {
+			return nil, err
+		}
+		b.Set, n.share = w, a.Share
+	}
+	if err := n.settled(ctx); err != nil {
+		return nil, err
+	}
+	w := newWatch(n.rm)
+	watching, stop := context.WithCancel(ctx)
+	watched := make(chan struct{})
+	go func() { w.run(watching); close(watched) }()
+	defer func() { stop(); <-watched }()
+
+	var steerer *steerer
+	if a.Policy != "" {
+		var err error
+		if steerer, err = n.steer(ctx, a, repetition); err != nil {
+			return nil, err
+		}
+		defer steerer.kill()
+		b.Command = steerer.args
+	}
+	res, err := n.c.Jobs(ctx, n.jobs(), true)
+	if err != nil {
+		return nil, err
+	}
+	for _, j := range res {
+		if j.State != "SUCCEEDED" {
+			return nil, fmt.Errorf("job %s: %s %s", j.ID, j.State, j.Why)
+		}
+	}
+	if err := until(ctx, 30*time.Second, "waiting for the ResourceManager to show all jobs as ended", func() (bool, error) { return w.ended() == len(res), nil }); err != nil {
+		return nil, err
+	}
+	over := time.Now()
+	if steerer != nil {
+		if err := steerer.end(); err != nil {
+			return nil, err
+		}
+		b.After = time.Since(over).Round(time.Millisecond)
+	}
+	stop()
+	<-watched
+	if err := w.fill(b); err != nil {
+		return nil, err
+	}
+	if steerer != nil {
+		if n.c.Scheduler == "fair" {
+			list, err := reloads(n.c.RMLog(), w.from)
+			if err != nil {
+				return nil, err
+			}
+			for _, at := range list {
+				b.Reloads = append(b.Reloads, at.UnixMilli()-b.Zero)
+			}
+		}
+		steerer.fill(b)
+	}
+	if err := n.tasks(ctx, b); err != nil {
+		return nil, err
+	}
+	if err := n.clean(ctx); err != nil {
+		return nil, err
+	}
+	return b, b.whole(n.size.Jobs)
+}
+
+// jobs are the batch's: all alike, all at once, of one user.
+func (n *bench) jobs() []hadoop.Job {
+	list := make([]hadoop.Job, n.size.Jobs)
+	for i := range list {
+		list[i] = hadoop.Job{
+			ID: fmt.Sprintf("batch-%d-%d", n.number, i+1), Kind: "wordcount", User: user, Queue: queue, Maps: n.size.Maps, Reduces: n.size.Reduces, Bytes: n.size.Bytes, Conf: n.conf,
+		}
+	}
+	return list
+}
+
+// empty waits until the masters of the batch before are gone: they stay some seconds after the end of their jobs.
+func (n *bench) empty(ctx context.Context) error {
+	return until(ctx, time.Minute, "waiting for an empty cluster", func() (bool, error) {
+		m, err := n.rm.Metrics(ctx)
+		if err != nil {
+			return false, err
+		}
+		if m.ContainersAllocated > 0 || m.AppsRunning > 0 || m.AppsPending > 0 {
+			return false, fmt.Errorf("%d containers, %d jobs running, %d waiting", m.ContainersAllocated, m.AppsRunning, m.AppsPending)
+		}
+		return true, nil
+	})
+}
+
+// settled waits until the Fair Scheduler must have read its file, whoever wrote it last: a controller that ended has put the share back and
+// does not wait for it.
+func (n *bench) settled(ctx context.Context) error {
+	if n.c.Scheduler != "fair" {
+		return nil
+	}
+	info, err := os.Stat(filepath.Join(n.c.Conf(), "fair-scheduler.xml"))
+	if err != nil {
+		return err
+	}
+	return pause(ctx, time.Until(info.ModTime().Add(n.size.FileWait+2*time.Second)))
+}
+
+// tasks adds the jobs' tasks from the history server, which has a job some seconds after its end.
+func (n *bench) tasks(ctx context.Context, b *Batch) error {
+	for i := range b.Jobs {
+		j := &b.Jobs[i]
+		id := (&rest.App{ID: j.ID}).JobID()
+		err := until(ctx, 30*time.Second, "waiting for the history of "+id, func() (bool, error) {
+			j.Tasks = nil
+			for t, err := range n.rm.History().Tasks(ctx, id) {
+				if err != nil {
+					return false, err
+				}
+				j.Tasks = append(j.Tasks, Task{Reduce: t.Type == "REDUCE", Start: t.StartTime - b.Zero, End: t.FinishTime - b.Zero})
+			}
+			if len(j.Tasks) != n.size.Maps+n.size.Reduces {
+				return false, fmt.Errorf("%d of %d tasks", len(j.Tasks), n.size.Maps+n.size.Reduces)
+			}
+			return true, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clean deletes inputs and outputs.
+func (n *bench) clean(ctx context.Context) error {
+	u := n.c.NameNode() + "/webhdfs/v1/tmp/jobs?" + url.Values{"op": {"DELETE"}, "recursive": {"true"}, "user.name": {user}}.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodDelete, u, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("deleting the jobs' files: %w", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return errors.New("deleting the jobs' files: " + resp.Status)
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package steering
+
+import (
+	"math"
+	"slices"
+
+	"github.com/yardmaster/yardmaster/result"
+)
+
+// facts are all records of a scheduler.
+type facts struct {
+	scheduler string
+	size      Size
+	arms      []Arm // that have records
+	of        map[string][]*Batch
+}
+
+func newFacts(s Size, scheduler string, list []*Batch) *facts {
+	f := &facts{scheduler: scheduler, size: s, of: map[string][]*Batch{}}
+	for _, b := range list {
+		f.of[b.Arm] = append(f.of[b.Arm], b)
+	}
+	for _, a := range s.arms(sweeps(scheduler)) {
+		if l := f.of[a.Name]; len(l) > 0 {
+			slices.SortFunc(l, func(x, y *Batch) int { return x.Repetition - y.Repetition })
+			f.arms = append(f.arms, a)
+		}
+	}
+	return f
+}
+
+// all are its batches, in the order in which they ran.
+func (f *facts) all() []*Batch {
+	var list []*Batch
+	for _, a := range f.arms {
+		list = append(list, f.of[a.Name]...)
+	}
+	slices.SortFunc(list, func(x, y *Batch) int { return x.At.Compare(y.At) })
+	return list
+}
+
+// each is a number of every batch of an arm.
+func (f *facts) each(arm string, of func(*Batch) float64) []float64 {
+	var list []float64
+	for _, b := range f.of[arm] {
+		list = append(list, of(b))
+	}
+	return list
+}
+
+// against is the difference of two arms, repetition by repetition; relative to the base.
+func (f *facts) against(arm, base string, of func(*Batch) float64) (absolute, relative result.Estimate) {
+	var d, r []float64
+	for _, b := range f.of[arm] {
+		for _, c := range f.of[base] {
+			if b.Repetition == c.Repetition {
+				d = append(d, of(b)-of(c))
+				r = append(r, of(b)/of(c)-1)
+			}
+		}
+	}
+	return result.Mean(d), result.Mean(r)
+}
+
+func median(list []float64) float64 { return quantile(list, 0.5) }
+
+// quantile is interpolated between the order statistics.
+func quantile(list []float64, q float64) float64 {
+	if len(list) == 0 {
+		return math.NaN()
+	}
+	l := slices.Sorted(slices.Values(list))
+	at := q * float64(len(l)-1)
+	i := int(at)
+	if i+1 == len(l) {
+		return l[i]
+	}
+	return l[i] + (at-float64(i))*(l[i+1]-l[i])
+}
+
+// deviation is a sample's standard deviation.
+func deviation(list []float64) float64 {
+	e, ss := result.Mean(list), 0.0
+	for _, x := range list {
+		ss += (x - e.Mean) * (x - e.Mean)
+	}
+	return math.Sqrt(ss / float64(len(list)-1))
+}
+
+// busy is the processor time that the cluster used in a batch, in core-seconds: all but idle, nice and waiting.
+func (b *Batch) busy() float64 {
+	sum := int64(0)
+	for _, c := range b.CPU {
+		if c.At > 0 && float64(c.At) <= b.span()*1000+500 {
+			sum += c.Spent[0] + c.Spent[2]
+		}
+	}
+	return float64(sum) / 100
+}
+
+// others is the share of the processors' time that nice processes took: other work on the computer.
+func (b *Batch) others() float64 {
+	sum, all := int64(0), int64(0)
+	for _, c := range b.CPU {
+		sum += c.Spent[1]
+		for _, v := range c.Spent {
+			all += v
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return float64(sum) / float64(all)
+}
+
+// mostAtOnce is how many masters were held at once.
+func (b *Batch) mostAtOnce(containerMB int) int {
+	most := int64(0)
+	for _, l := range b.Limits {
+		most = max(most, l.UsedMB)
+	}
+	return int(most) / containerMB
+}
+
+// raises are the writes that let jobs in.
+func (b *Batch) raises() []Write {
+	return slices.DeleteFunc(slices.Clone(b.Writes), func(w Write) bool { return w.New <= w.Old })
+}
+
+// firstMap is when a job's first map began; -1: it has none.
+func (j *Job) firstMap() int64 {
+	first := int64(-1)
+	for _, t := range j.Tasks {
+		if !t.Reduce && (first < 0 || t.Start < first) {
+			first = t.Start
+		}
+	}
+	return first
+}
+
+// gaps are the times from each decision to let a job in to the launch of the next job and to its first map, in seconds. A decision after
+// which no further job came, or the next decision came first, has none.
+func (b *Batch) gaps() (launch, work []float64) {
+	rs := b.raises()
+	for i, w := range rs {
+		until := int64(math.MaxInt64)
+		if i+1 < len(rs) {
+			until = rs[i+1].Asked
+		}
+		var next *Job
+		for k := range b.Jobs {
+			if j := &b.Jobs[k]; j.Launched > w.Asked && j.Launched < until && (next == nil || j.Launched < next.Launched) {
+				next = j
+			}
+		}
+		if next != nil && next.firstMap() >= 0 {
+			launch = append(launch, float64(next.Launched-w.Asked)/1000)
+			work = append(work, float64(next.firstMap()-w.Asked)/1000)
+		}
+	}
+	return launch, work
+}
+
+// overs counts masters that were let in although the limit that was read did not allow it. Limit and use are read together; a use that grew
+// may belong to the limit before or to the one after.
+func (b *Batch) overs() (in, over int) {
+	for i := 1; i < len(b.Limits); i++ {
+		l, before := b.Limits[i], b.Limits[i-1]
+		if l.UsedMB <= before.UsedMB {
+			continue
+		}
+		in++
+		most := max(l.MB, before.MB)
+		if i+1 < len(b.Limits) {
+			most = max(most, b.Limits[i+1].MB)
+		}
+		if l.UsedMB > most {
+			over++
+		}
+	}
+	return in, over
+}

@@ -1,0 +1,206 @@
+package steering
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Batch is one batch as it was measured. Instants are ms since Zero.
+type Batch struct {
+	Scheduler  string    `json:"scheduler"`
+	Arm        string    `json:"arm"`
+	Repetition int       `json:"repetition"` // from 1
+	Place      int       `json:"place"`      // in the order of the repetition, from 1
+	At         time.Time `json:"at"`
+	Zero       int64     `json:"zero"` // ms since 1970: the first job reached the ResourceManager
+	Hadoop     string    `json:"hadoop"`
+	Load       float64   `json:"load"` // of the computer before, one minute's mean
+
+	Preset  float64       `json:"preset"`            // the share that stood when the jobs came
+	Set     *Write        `json:"set,omitempty"`     // its change, on the idle cluster; nil: it stood already
+	Command []string      `json:"command,omitempty"` // arguments of the controller's process
+	Jobs    []Job         `json:"jobs"`              // in the order in which they reached the ResourceManager
+	CPU     []CPU         `json:"cpu"`               // one a second
+	Looks   []Look        `json:"looks"`             // one a second: what the ResourceManager told
+	Limits  []Limit       `json:"limits"`            // of masters, when it changed
+	Reloads []int64       `json:"reloads,omitempty"` // of the Fair Scheduler's file, by the ResourceManager's log
+	Writes  []Write       `json:"writes,omitempty"`  // by the controller
+	Lines   []Decision    `json:"lines,omitempty"`   // of the controller's log, when it did something or thought otherwise than before
+	Notes   []string      `json:"notes,omitempty"`   // of the controller's standard error
+	After   time.Duration `json:"after,omitempty"`   // from the end of the last job to the end of the controller's process, its value put back
+}
+
+// Job is one job of a batch.
+type Job struct {
+	ID       string `json:"id"`
+	Came     int64  `json:"came"`     // the ResourceManager took it
+	Launched int64  `json:"launched"` // its master was launched
+	Ended    int64  `json:"ended"`
+	State    string `json:"state"`
+	Tasks    []Task `json:"tasks"`
+}
+
+// Task is one task of a job.
+type Task struct {
+	Reduce bool
+	Start  int64
+	End    int64
+}
+
+// MarshalJSON writes a task as a short list.
+func (t Task) MarshalJSON() ([]byte, error) {
+	kind := 0
+	if t.Reduce {
+		kind = 1
+	}
+	return json.Marshal([]int64{int64(kind), t.Start, t.End})
+}
+
+// UnmarshalJSON reads it.
+func (t *Task) UnmarshalJSON(b []byte) error {
+	var l []int64
+	if err := json.Unmarshal(b, &l); err != nil {
+		return err
+	}
+	if len(l) != 3 {
+		return errors.New("a task has three parts")
+	}
+	t.Reduce, t.Start, t.End = l[0] == 1, l[1], l[2]
+	return nil
+}
+
+// CPU is how the processors spent the time up to an instant, in hundredths of a second: user, nice, system, idle, waiting for a disk, and the
+// rest (interrupts, taken by a host).
+type CPU struct {
+	At    int64
+	Spent [6]int64
+}
+
+// MarshalJSON writes it as a short list.
+func (c CPU) MarshalJSON() ([]byte, error) {
+	return json.Marshal(append([]int64{c.At}, c.Spent[:]...))
+}
+
+// UnmarshalJSON reads it.
+func (c *CPU) UnmarshalJSON(b []byte) error {
+	var l []int64
+	if err := json.Unmarshal(b, &l); err != nil {
+		return err
+	}
+	if len(l) != 1+len(c.Spent) {
+		return errors.New("a reading of the processors has seven parts")
+	}
+	c.At = l[0]
+	copy(c.Spent[:], l[1:])
+	return nil
+}
+
+// Look is the progress of the jobs at an instant, in percent and in the order of Jobs: -2 not there yet, -1 waiting, 101 ended.
+type Look struct {
+	At       int64     `json:"t"`
+	Progress []float64 `json:"p"`
+}
+
+// Limit is what masters may take and hold together from an instant on.
+type Limit struct {
+	At     int64 `json:"t"`
+	MB     int64 `json:"mb"`
+	UsedMB int64 `json:"used"`
+}
+
+// Write is one change of the share.
+type Write struct {
+	Asked int64   `json:"asked"` // -1: before the batch, on the idle cluster
+	Old   float64 `json:"old"`
+	New   float64 `json:"new"`
+	Took  int64   `json:"took"` // ms until the file was read again, or the limit that the ResourceManager shows was another; -1: not seen
+	Said  int64   `json:"said"` // ms, as the controller measured it; -1: it did not
+	Kind  string  `json:"kind,omitempty"`
+}
+
+// Decision is one line of a controller's log.
+type Decision struct {
+	At   int64          `json:"t"`
+	Kind string         `json:"kind"`
+	Text map[string]any `json:"x,omitempty"`
+}
+
+// span is how long the batch took: from the first job's coming to the last one's end, in seconds.
+func (b *Batch) span() float64 {
+	last := int64(0)
+	for _, j := range b.Jobs {
+		last = max(last, j.Ended)
+	}
+	return float64(last) / 1000
+}
+
+// whole says why a batch is not one to count.
+func (b *Batch) whole(jobs int) error {
+	if len(b.Jobs) != jobs {
+		return fmt.Errorf("%d of %d jobs were seen", len(b.Jobs), jobs)
+	}
+	for _, j := range b.Jobs {
+		if j.State != "SUCCEEDED" {
+			return fmt.Errorf("job %s: %s", j.ID, j.State)
+		}
+	}
+	return nil
+}
+
+// keep appends a record to a file, as a line of JSON in a gzip member of its own: a file that was cut loses its last record only.
+func keep(file string, b *Batch) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	z, err := gzip.NewWriterLevel(f, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	if err := json.NewEncoder(z).Encode(b); err != nil {
+		return fmt.Errorf("writing %s: %w", file, err)
+	}
+	if err := z.Close(); err != nil {
+		return fmt.Errorf("writing %s: %w", file, err)
+	}
+	return f.Close()
+}
+
+// kept reads the records of a file; there may be none.
+func kept(file string) ([]*Batch, error) {
+	f, err := os.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(bufio.NewReader(f))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", file, err)
+	}
+	var list []*Batch
+	for d := json.NewDecoder(z); ; {
+		b := &Batch{}
+		if err := d.Decode(b); err != nil {
+			if errors.Is(err, io.EOF) {
+				return list, nil
+			}
+			return nil, fmt.Errorf("reading %s: record %d: %w", file, len(list)+1, err)
+		}
+		list = append(list, b)
+	}
+}

@@ -1,0 +1,217 @@
+package steering
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/steer/marp"
+	"github.com/yardmaster/yardmaster/yarn/rest"
+)
+
+// Study is the live study.
+type Study struct {
+	Size        Size
+	Dir         string   // of the records and pictures
+	Page        string   // the report's file
+	Work        string   // of the daemons; "": a temporary folder
+	Binary      string   // the program; "": it is built
+	Schedulers  []string // fair, capacity
+	Only        []string // arms; empty: all
+	Repetitions int
+	Again       []int // repetitions whose records are dropped first: they run again
+	First       bool  // the daemons and their jobs go before other work on the computer, where that is allowed
+	Log         io.Writer
+}
+
+// Seed of the orders in which the arms of a repetition run.
+const Seed = 6
+
+// sweeps says with which scheduler the static shares between one job and all are run.
+func sweeps(scheduler string) bool { return scheduler == "capacity" }
+
+// Record runs the batches that have no record yet.
+func (s *Study) Record(ctx context.Context) error {
+	bin, remove, err := s.binary(ctx)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	if len(s.Again) > 0 {
+		for _, scheduler := range s.Schedulers {
+			if err := s.drop(scheduler); err != nil {
+				return err
+			}
+		}
+	}
+	if s.First {
+		runtime.LockOSThread() // what this thread starts inherits its priority
+		if err := syscall.Setpriority(syscall.PRIO_PROCESS, 0, -10); err != nil {
+			fmt.Fprintln(s.Log, "going before other work is not allowed here:", err)
+		}
+	}
+	for from := 1; from <= s.Repetitions; from += round {
+		for _, scheduler := range s.Schedulers {
+			if err := s.round(ctx, bin, scheduler, from); err != nil {
+				return fmt.Errorf("%s: %w", scheduler, err)
+			}
+		}
+	}
+	return nil
+}
+
+// drop removes the records of repetitions that are to run again.
+func (s *Study) drop(scheduler string) error {
+	list, err := kept(s.file(scheduler))
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	if err := os.Remove(s.file(scheduler)); err != nil {
+		return err
+	}
+	for _, b := range list {
+		if !slices.Contains(s.Again, b.Repetition) {
+			if err := keep(s.file(scheduler), b); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// round is how many repetitions run before it is the other scheduler's turn, with new daemons.
+const round = 2
+
+// todo is one batch to run.
+type todo struct {
+	arm               Arm
+	repetition, place int
+}
+
+// plan is all batches of a scheduler in their order: every arm once in each repetition, shuffled anew for each.
+func (s *Study) plan(scheduler string) []todo {
+	var list []todo
+	for r := 1; r <= s.Repetitions; r++ {
+		arms := s.Size.arms(sweeps(scheduler))
+		which := uint64(r)
+		if scheduler == "capacity" {
+			which += 1000
+		}
+		random := rand.New(rand.NewPCG(Seed, which))
+		random.Shuffle(len(arms), func(i, k int) { arms[i], arms[k] = arms[k], arms[i] })
+		for i, a := range arms {
+			if len(s.Only) == 0 || slices.Contains(s.Only, a.Name) {
+				list = append(list, todo{a, r, i + 1})
+			}
+		}
+	}
+	return list
+}
+
+func (s *Study) file(scheduler string) string {
+	return filepath.Join(s.Dir, scheduler+".jsonl.gz")
+}
+
+// round runs what is missing of some repetitions, on daemons of its own.
+func (s *Study) round(ctx context.Context, bin, scheduler string, from int) error {
+	have, err := kept(s.file(scheduler))
+	if err != nil {
+		return err
+	}
+	list := slices.DeleteFunc(s.plan(scheduler), func(t todo) bool {
+		return t.repetition < from || t.repetition >= from+round || slices.ContainsFunc(have, func(b *Batch) bool { return b.Arm == t.arm.Name && b.Repetition == t.repetition })
+	})
+	if len(list) == 0 {
+		return nil
+	}
+	work := s.Work
+	if work == "" {
+		if work, err = os.MkdirTemp("", "yardmaster-steering-"); err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(work) }() // what stays is for the system to clear
+	} else {
+		work = filepath.Join(work, fmt.Sprintf("%s-%d", scheduler, from))
+	}
+	all := marp.PRJ(s.Size.master(), s.Size.Jobs)
+	o := s.Size.options(scheduler, all)
+	o.Dir, o.Log = filepath.Join(work, "lab"), s.Log
+	c, err := hadoop.Up(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := c.Down(); err != nil {
+			fmt.Fprintln(s.Log, "taking the lab down:", err)
+		}
+	}()
+	rm, err := rest.New(rest.Options{RM: []string{c.RM()}, History: c.History(), Auth: rest.User("yardmaster"), RMRate: -1})
+	if err != nil {
+		return err
+	}
+	n := &bench{size: s.Size, c: c, rm: rm, share: all, binary: bin, work: work, log: s.Log}
+	if s.Size.Archive {
+		if err := n.archive(ctx); err != nil {
+			return err
+		}
+		fmt.Fprintln(s.Log, "a batch to warm the daemons up")
+		if _, err := n.batch(ctx, Arm{Name: "warm", Share: n.share}, 0, 0); err != nil {
+			return fmt.Errorf("warming up: %w", err)
+		}
+	}
+	fmt.Fprintf(s.Log, "%s: %d batches from repetition %d on\n", scheduler, len(list), from)
+	began := time.Now()
+	for i, t := range list {
+		b, err := n.batch(ctx, t.arm, t.repetition, t.place)
+		if err != nil {
+			return fmt.Errorf("repetition %d, %s: %w", t.repetition, t.arm.Name, err)
+		}
+		if err := keep(s.file(scheduler), b); err != nil {
+			return err
+		}
+		left := time.Duration(float64(time.Since(began)) / float64(i+1) * float64(len(list)-i-1)).Round(time.Second)
+		fmt.Fprintf(s.Log, "%s %s %d/%d: repetition %d, %-10s %5.1f s, idle %4.1f core-s, %d writes, load %.1f; about %v left of this round\n", time.Now().Format("15:04:05"), scheduler, i+1, len(list),
+			b.Repetition, b.Arm, b.span(), b.idle(), len(b.Writes), b.Load, left)
+	}
+	return nil
+}
+
+// binary builds the program, to be used as an operator would.
+func (s *Study) binary(ctx context.Context) (path string, remove func(), err error) {
+	if s.Binary != "" {
+		return s.Binary, func() {}, nil
+	}
+	dir, err := os.MkdirTemp("", "yardmaster-binary-")
+	if err != nil {
+		return "", nil, err
+	}
+	remove = func() { _ = os.RemoveAll(dir) }
+	path = filepath.Join(dir, "yardmaster")
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", path, "github.com/yardmaster/yardmaster/cmd/yardmaster").CombinedOutput()
+	if err != nil {
+		remove()
+		return "", nil, fmt.Errorf("building yardmaster: %w\n%s", err, out)
+	}
+	return path, remove, nil
+}
+
+// idle is the processor time that was idle between the first job's coming and the last one's end, in core-seconds. Time of nice processes
+// counts as idle: they are not the cluster's. Waiting for a disk does not.
+func (b *Batch) idle() float64 {
+	sum := int64(0)
+	for _, c := range b.CPU {
+		if c.At > 0 && float64(c.At) <= b.span()*1000+500 {
+			sum += c.Spent[1] + c.Spent[3]
+		}
+	}
+	return float64(sum) / 100
+}

@@ -1,0 +1,266 @@
+package steering
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/yardmaster/yardmaster/yarn/rest"
+)
+
+// watch is what looks at a batch from outside: at the ResourceManager and at the kernel's counters.
+type watch struct {
+	rm   *rest.Client
+	from time.Time
+
+	mu     sync.Mutex
+	cpu    []CPU
+	limits []Limit
+	looks  []sight
+	apps   map[string]rest.App // newest sight of each
+	err    error               // of the last look that failed
+	failed int                 // looks
+}
+
+// sight is one list of the jobs.
+type sight struct {
+	at       int64
+	progress map[string]float64
+}
+
+// The pauses between looks.
+const (
+	cpuEvery   = time.Second
+	appsEvery  = time.Second
+	limitEvery = 250 * time.Millisecond
+)
+
+func newWatch(rm *rest.Client) *watch {
+	return &watch{rm: rm, from: time.Now(), apps: map[string]rest.App{}}
+}
+
+// run looks until the context ends.
+func (w *watch) run(ctx context.Context) {
+	var all sync.WaitGroup
+	for _, l := range []struct {
+		every time.Duration
+		look  func(context.Context) error
+	}{{cpuEvery, w.lookCPU}, {appsEvery, w.lookApps}, {limitEvery, w.lookLimit}} {
+		all.Go(func() {
+			t := time.NewTicker(l.every)
+			defer t.Stop()
+			for {
+				if err := l.look(ctx); err != nil && ctx.Err() == nil {
+					w.mu.Lock()
+					w.err, w.failed = err, w.failed+1
+					w.mu.Unlock()
+				}
+				select {
+				case <-ctx.Done():
+					return
+				case <-t.C:
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func (w *watch) lookCPU(context.Context) error {
+	c, err := processors()
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cpu = append(w.cpu, c)
+	return nil
+}
+
+func (w *watch) lookApps(ctx context.Context) error {
+	at := time.Now().UnixMilli()
+	seen := map[string]float64{}
+	var list []rest.App
+	for a, err := range w.rm.Apps(ctx, rest.AppFilter{StartedFrom: w.from.Add(-time.Second)}) {
+		if err != nil {
+			return err
+		}
+		list = append(list, a)
+		p := math.Round(a.Progress*10) / 10
+		switch {
+		case a.Ended():
+			p = 101
+		case a.State != "RUNNING":
+			p = -1
+		}
+		seen[a.ID] = p
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, a := range list {
+		w.apps[a.ID] = a
+	}
+	w.looks = append(w.looks, sight{at, seen})
+	return nil
+}
+
+func (w *watch) lookLimit(ctx context.Context) error {
+	at := time.Now().UnixMilli()
+	l, err := limit(ctx, w.rm)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n := len(w.limits); n == 0 || w.limits[n-1].MB != l.MB || w.limits[n-1].UsedMB != l.UsedMB {
+		l.At = at
+		w.limits = append(w.limits, l)
+	}
+	return nil
+}
+
+// ended counts the jobs that have come to their end.
+func (w *watch) ended() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for _, a := range w.apps {
+		if a.Ended() {
+			n++
+		}
+	}
+	return n
+}
+
+// fill puts what was seen into a record.
+func (w *watch) fill(b *Batch) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	list := make([]rest.App, 0, len(w.apps))
+	for _, a := range w.apps {
+		list = append(list, a)
+	}
+	slices.SortFunc(list, func(x, y rest.App) int { return strings.Compare(x.ID, y.ID) })
+	if len(list) == 0 {
+		return fmt.Errorf("the ResourceManager showed no job: %w", errors.Join(w.err, errors.New("see the client's log")))
+	}
+	b.Zero = list[0].StartedTime
+	for _, a := range list {
+		b.Zero = min(b.Zero, a.StartedTime)
+	}
+	for _, a := range list {
+		j := Job{ID: a.ID, Came: a.StartedTime - b.Zero, Launched: -1, Ended: -1, State: a.FinalStatus}
+		if a.LaunchTime > 0 {
+			j.Launched = a.LaunchTime - b.Zero
+		}
+		if a.Ended() {
+			j.Ended = a.FinishedTime - b.Zero
+		}
+		b.Jobs = append(b.Jobs, j)
+	}
+	end := int64(b.span()*1000) + 3000
+	for _, s := range w.looks {
+		if at := s.at - b.Zero; at >= -2000 && at <= end {
+			l := Look{At: at}
+			for _, a := range list {
+				p, ok := s.progress[a.ID]
+				if !ok {
+					p = -2
+				}
+				l.Progress = append(l.Progress, p)
+			}
+			b.Looks = append(b.Looks, l)
+		}
+	}
+	for i, c := range w.cpu {
+		if at := c.At - b.Zero; i > 0 && at > -2000 && at <= end {
+			d := CPU{At: at}
+			for k := range c.Spent {
+				d.Spent[k] = c.Spent[k] - w.cpu[i-1].Spent[k]
+			}
+			b.CPU = append(b.CPU, d)
+		}
+	}
+	for i, l := range w.limits {
+		if l.At -= b.Zero; l.At > end {
+			break
+		}
+		if i+1 < len(w.limits) && w.limits[i+1].At-b.Zero < -2000 {
+			continue // long before
+		}
+		b.Limits = append(b.Limits, l)
+	}
+	if w.failed > 0 {
+		b.Notes = append(b.Notes, fmt.Sprintf("%d looks of the study failed, the last: %v", w.failed, w.err))
+	}
+	return nil
+}
+
+// limit reads what masters may take and what they hold.
+func limit(ctx context.Context, rm *rest.Client) (Limit, error) {
+	s, err := rm.Scheduler(ctx)
+	if err != nil {
+		return Limit{}, err
+	}
+	q := find(s.Root, queue)
+	if q == nil {
+		return Limit{}, fmt.Errorf("the ResourceManager has no queue %s", queue)
+	}
+	if strings.HasPrefix(s.Type, "fair") {
+		return Limit{MB: q.AMMax.Memory, UsedMB: q.AMUsed.Memory}, nil
+	}
+	return Limit{MB: q.AMLimit.Memory, UsedMB: q.UsedAM.Memory}, nil
+}
+
+func find(q *rest.Queue, path string) *rest.Queue {
+	if q == nil || q.Path == path {
+		return q
+	}
+	for _, c := range q.Children {
+		if f := find(c, path); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// processors reads the kernel's counters.
+func processors() (CPU, error) {
+	at := time.Now().UnixMilli()
+	b, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return CPU{}, err
+	}
+	line, _, _ := strings.Cut(string(b), "\n")
+	f := strings.Fields(line)
+	if len(f) < 9 || f[0] != "cpu" {
+		return CPU{}, fmt.Errorf("/proc/stat begins with %q", line)
+	}
+	c := CPU{At: at}
+	for i, s := range f[1:9] {
+		v, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			return CPU{}, fmt.Errorf("/proc/stat: %w", err)
+		}
+		c.Spent[min(i, len(c.Spent)-1)] += v
+	}
+	return c, nil
+}
+
+// loadAverage is the computer's, over the last minute; 0 where it is not told.
+func loadAverage() float64 {
+	b, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return 0
+	}
+	one, _, _ := strings.Cut(string(b), " ")
+	v, _ := strconv.ParseFloat(one, 64)
+	return v
+}
