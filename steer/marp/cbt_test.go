@@ -227,6 +227,18 @@ func TestServiceKeepsFound(t *testing.T) {
 	}
 }
 
+// ahead holds the number of jobs that run, at its first look too: not as a service, where that is less than what it found.
+func TestServiceKeepsFoundAtOnce(t *testing.T) {
+	y := newYard(t, "ahead", 6, func(s *Settings) { *s = s.AsService(); s.Settle, s.Warm = 0, 0 })
+	y.in = 0.25
+	for range 5 {
+		y.idle = 0
+		if y.step(); y.in < 0.25 {
+			t.Fatalf("lowered to %v", y.in)
+		}
+	}
+}
+
 // A service whose processors idle for days, with jobs that come and go, remembers only those that are there, and its first busy
 // look does not give back all that ever ended.
 func TestServiceForgets(t *testing.T) {

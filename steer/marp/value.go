@@ -28,11 +28,8 @@ func (c *loop) measure(v *view) (why string) {
 	default:
 		c.digits, c.least = digits(c.steps.Inc), c.steps.Inc
 	}
-	switch {
-	case c.set.Min > 0:
+	if c.set.Min > 0 {
 		c.least = c.set.Min
-	case c.set.KeepFound && c.hasFound:
-		c.least = min(max(c.least, c.found), c.set.Max)
 	}
 	c.finest = math.Pow10(-c.digits) / 2
 	return ""
@@ -45,6 +42,9 @@ func (c *loop) sync(v *view) (why string) {
 	}
 	if v.present != 0 && !c.hasFound {
 		c.found, c.hasFound = v.present, true
+	}
+	if c.set.KeepFound && c.set.Min == 0 && c.hasFound {
+		c.least = min(max(c.least, c.found), c.set.Max)
 	}
 	mine := c.known && (v.present == 0 || math.Abs(v.present-c.value) <= c.finest || c.wrote && v.now-c.written < c.set.TakeOver)
 	switch {
