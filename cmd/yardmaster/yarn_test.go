@@ -314,7 +314,7 @@ func TestGuardRestoresAfterAKill(t *testing.T) {
 func TestRestoreByHand(t *testing.T) {
 	t.Parallel()
 	rm := newSteeredRM(t, "")
-	rm.conf = "0.15"
+	rm.set(func() { rm.conf = "0.15" })
 	journal := t.TempDir()
 	leave := func() {
 		c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "look=1s", "--act", "--journal", journal)
@@ -413,7 +413,7 @@ func TestGuardIsReplaced(t *testing.T) {
 func TestGuardWaitsForTheResourceManager(t *testing.T) {
 	t.Parallel()
 	rm := newSteeredRM(t, "")
-	rm.conf = "0.15"
+	rm.set(func() { rm.conf = "0.15" })
 	c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "look=1s", "--act")
 	c.until(t, "msg=taken")
 	rm.set(func() { rm.down = true })
@@ -484,7 +484,7 @@ func TestSteerScript(t *testing.T) {
 func TestKilledAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	rm := newSteeredRM(t, "")
-	rm.conf = "0.150" // spelt as a person would
+	rm.set(func() { rm.conf = "0.150" }) // spelt as a person would
 	journal := t.TempDir()
 	rounds := 12
 	if testing.Short() {
