@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,16 +16,6 @@ import (
 
 	"github.com/yardmaster/yardmaster/lab/proc"
 )
-
-// Build makes the command, to be used as an operator would.
-func Build(ctx context.Context, dir string) (string, error) {
-	path := filepath.Join(dir, "yardmaster")
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", path, "github.com/yardmaster/yardmaster/cmd/yardmaster").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("building yardmaster: %w\n%s", err, out)
-	}
-	return path, nil
-}
 
 // steerer is one run of the command.
 type steerer struct {

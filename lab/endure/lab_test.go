@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/yardmaster/yardmaster/lab/host"
 )
 
 // endured runs one part in miniature and fails on whatever did not hold.
@@ -58,7 +60,7 @@ func built(t *testing.T) string {
 		if err := os.Chmod(dir, 0o755); err != nil { // another account runs it
 			t.Fatal(err)
 		}
-		if program, err = Build(t.Context(), dir); err != nil {
+		if program, err = host.Build(t.Context(), dir); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/lab/conform"
 	"github.com/yardmaster/yardmaster/lab/hadoop/sls"
+	"github.com/yardmaster/yardmaster/lab/host"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -162,7 +162,7 @@ func (s *Study) cycle(ctx context.Context, x *Proxy, rm *rest.Client, set *setti
 		looks = 8
 	}
 	await(ctx, 90*time.Second, 100*time.Millisecond, func() bool { return p.count("decided") > looks || !p.alive() })
-	row.RSS, row.Load = peak(p.cmd.Process.Pid), loadAverage()
+	row.RSS, row.Load = peak(p.cmd.Process.Pid), host.LoadAverage(host.OneMinute)
 	lines := p.lines()
 	asked := x.Asked()
 	if _, ok := p.stop(40 * time.Second); !ok {
@@ -290,11 +290,4 @@ func judge(rows []Size) (misses []string) {
 		}
 	}
 	return misses
-}
-
-// loadAverage is how many processes wanted to run at once in the last minute.
-func loadAverage() (x float64) {
-	b, _ := os.ReadFile("/proc/loadavg") // not there: not known
-	_, _ = fmt.Sscan(string(b), &x)
-	return x
 }

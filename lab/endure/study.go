@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/lab/host"
 )
 
 // Study is all of it, or some parts.
@@ -85,7 +86,7 @@ func (s *Study) Run(ctx context.Context) error {
 			return err
 		}
 		var err error
-		if s.Binary, err = Build(ctx, s.Work); err != nil {
+		if s.Binary, err = host.Build(ctx, s.Work); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/lab/host"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -35,7 +36,7 @@ func (n *bench) batch(ctx context.Context, a Arm, repetition, place int) (*Batch
 	n.number++
 	b := &Batch{
 		Scheduler: n.c.Scheduler, Arm: a.Name, Repetition: repetition, Place: place, At: time.Now().UTC().Truncate(time.Second), Hadoop: n.c.Version,
-		Load: loadAverage(), Preset: a.Share,
+		Load: host.LoadAverage(host.OneMinute), Preset: a.Share,
 	}
 	if err := n.empty(ctx); err != nil {
 		return nil, err

@@ -6,14 +6,12 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/lab/host"
 	"github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
@@ -41,7 +39,7 @@ func sweeps(scheduler string) bool { return scheduler == "capacity" }
 
 // Record runs the batches that have no record yet.
 func (s *Study) Record(ctx context.Context) error {
-	bin, remove, err := s.binary(ctx)
+	bin, remove, err := host.Program(ctx, s.Binary)
 	if err != nil {
 		return err
 	}
@@ -54,8 +52,9 @@ func (s *Study) Record(ctx context.Context) error {
 		}
 	}
 	if s.First {
-		runtime.LockOSThread() // what this thread starts inherits its priority
-		if err := syscall.Setpriority(syscall.PRIO_PROCESS, 0, -10); err != nil {
+		end, err := host.First(-10)
+		defer end()
+		if err != nil {
 			fmt.Fprintln(s.Log, "going before other work is not allowed here:", err)
 		}
 	}
@@ -183,25 +182,6 @@ func (s *Study) round(ctx context.Context, bin, scheduler string, from int) erro
 			b.Repetition, b.Arm, b.span(), b.idle(), len(b.Writes), b.Load, left)
 	}
 	return nil
-}
-
-// binary builds the program, to be used as an operator would.
-func (s *Study) binary(ctx context.Context) (path string, remove func(), err error) {
-	if s.Binary != "" {
-		return s.Binary, func() {}, nil
-	}
-	dir, err := os.MkdirTemp("", "yardmaster-binary-")
-	if err != nil {
-		return "", nil, err
-	}
-	remove = func() { _ = os.RemoveAll(dir) }
-	path = filepath.Join(dir, "yardmaster")
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", path, "github.com/yardmaster/yardmaster/cmd/yardmaster").CombinedOutput()
-	if err != nil {
-		remove()
-		return "", nil, fmt.Errorf("building yardmaster: %w\n%s", err, out)
-	}
-	return path, remove, nil
 }
 
 // idle is the processor time that was idle between the first job's coming and the last one's end, in core-seconds. Time of nice processes

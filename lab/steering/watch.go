@@ -253,14 +253,3 @@ func processors() (CPU, error) {
 	}
 	return c, nil
 }
-
-// loadAverage is the computer's, over the last minute; 0 where it is not told.
-func loadAverage() float64 {
-	b, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return 0
-	}
-	one, _, _ := strings.Cut(string(b), " ")
-	v, _ := strconv.ParseFloat(one, 64)
-	return v
-}

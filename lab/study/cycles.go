@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/lab/host"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -229,9 +230,5 @@ func (r *CyclesRecord) machine() {
 			}
 		}
 	}
-	if b, err := os.ReadFile("/proc/loadavg"); err == nil {
-		if f := strings.Fields(string(b)); len(f) > 2 {
-			r.Load, _ = strconv.ParseFloat(f[2], 64)
-		}
-	}
+	r.Load = host.LoadAverage(host.FifteenMinutes)
 }

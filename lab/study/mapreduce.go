@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/lab/host"
 )
 
 // MapReduce is a study of MapReduce jobs.
@@ -38,8 +39,9 @@ const measuredFile = "measured.json.gz"
 // Record runs the jobs three times: under one set of settings, under another and under the first again. Each time begins with
 // new daemons and ends with an import.
 func (m *MapReduce) Record(ctx context.Context) error {
-	defer first()()
-	bin, remove, err := m.binary(ctx)
+	end, _ := host.First(-18) // where it is not allowed all run as others do
+	defer end()
+	bin, remove, err := host.Program(ctx, m.Binary)
 	if err != nil {
 		return err
 	}
@@ -78,13 +80,13 @@ func (m *MapReduce) phase(ctx context.Context, bin string, p *Phase) error {
 	defer down()
 	jobs := mapreduceJobs(m.Small)
 	p.At, p.Hadoop, p.Names, p.Kinds = time.Now().UTC().Truncate(time.Second), c.Version, map[string]string{}, map[string]string{}
-	p.Load[0] = loadAverage()
+	p.Load[0] = host.LoadAverage(host.OneMinute)
 	used := processors()
 	res, err := c.Jobs(ctx, jobs, true)
 	if err != nil {
 		return err
 	}
-	p.Busy, p.Load[1] = used(), loadAverage()
+	p.Busy, p.Load[1] = used(), host.LoadAverage(host.OneMinute)
 	for _, j := range res {
 		if j.State != "SUCCEEDED" {
 			return fmt.Errorf("job %s: %s %s", j.ID, j.State, j.Why)
@@ -137,25 +139,6 @@ func (m *MapReduce) keep(from string, p *Phase) error {
 		}
 	}
 	return nil
-}
-
-// binary builds the program, to be used as a stranger would.
-func (m *MapReduce) binary(ctx context.Context) (path string, remove func(), err error) {
-	if m.Binary != "" {
-		return m.Binary, func() {}, nil
-	}
-	dir, err := os.MkdirTemp("", "yardmaster-binary-")
-	if err != nil {
-		return "", nil, err
-	}
-	remove = func() { clearAway(dir) }
-	path = filepath.Join(dir, "yardmaster")
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", path, "github.com/yardmaster/yardmaster/cmd/yardmaster").CombinedOutput()
-	if err != nil {
-		remove()
-		return "", nil, fmt.Errorf("building yardmaster: %w\n%s", err, out)
-	}
-	return path, remove, nil
 }
 
 func run(ctx context.Context, bin string, args ...string) ([]byte, error) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/yardmaster/yardmaster/lab/conform"
+	"github.com/yardmaster/yardmaster/lab/host"
 )
 
 // mapreduceFacts are what a study of MapReduce has shown. Where the cluster ran only once, the rest is nil.
@@ -47,7 +48,7 @@ func (m *MapReduce) facts(ctx context.Context) (*mapreduceFacts, error) {
 	if err := load(filepath.Join(m.Dir, measuredFile), &f.phases); err != nil {
 		return nil, fmt.Errorf("no record of the cluster: %w; run the study without --offline first", err)
 	}
-	bin, remove, err := m.binary(ctx)
+	bin, remove, err := host.Program(ctx, m.Binary)
 	if err != nil {
 		return nil, err
 	}

@@ -6,13 +6,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/lab/host"
 )
 
 // Masters is a study of masters.
@@ -26,7 +25,8 @@ type Masters struct {
 
 // Record runs the workload on real daemons.
 func (m *Masters) Record(ctx context.Context) error {
-	defer first()()
+	end, _ := host.First(-18) // where it is not allowed all run as others do
+	defer end()
 	apps := m.Size.made()
 	settings := site(m.Size.NodeMB, 512)
 	c, down, err := bring(ctx, m.Work, hadoop.Options{
@@ -46,21 +46,21 @@ func (m *Masters) Record(ctx context.Context) error {
 		return err
 	}
 	for run := 1; run <= m.Runs; run++ {
-		before := loadAverage()
+		before := host.LoadAverage(host.OneMinute)
 		res, err := c.Masters(ctx, apps, hadoop.MastersOptions{})
 		if err != nil {
 			return err
 		}
 		rec := &Record{
-			Hadoop: c.Version, At: time.Now().UTC().Truncate(time.Second), Load: [2]float64{before, loadAverage()}, Site: siteXML, Queues: mastersQueues(), Workload: apps,
+			Hadoop: c.Version, At: time.Now().UTC().Truncate(time.Second), Load: [2]float64{before, host.LoadAverage(host.OneMinute)}, Site: siteXML, Queues: mastersQueues(), Workload: apps,
 		}
 		for _, n := range c.Nodes {
-			host, port, _ := strings.Cut(n.ID, ":")
+			name, port, _ := strings.Cut(n.ID, ":")
 			p, err := strconv.Atoi(port)
 			if err != nil {
 				return fmt.Errorf("the id of node %s: %w", n.ID, err)
 			}
-			rec.Nodes = append(rec.Nodes, NodeRecord{Name: host, Port: int32(p), Rack: n.Rack, MB: m.Size.NodeMB})
+			rec.Nodes = append(rec.Nodes, NodeRecord{Name: name, Port: int32(p), Rack: n.Rack, MB: m.Size.NodeMB})
 		}
 		if err := rec.fill(c, &res); err != nil {
 			return fmt.Errorf("run %d: %w", run, err)
@@ -110,31 +110,6 @@ func bring(ctx context.Context, work string, o hadoop.Options) (c *hadoop.Cluste
 
 // clearAway removes a temporary folder of ours. What stays is for the system to clear.
 func clearAway(dir string) { _ = os.RemoveAll(dir) }
-
-// first lets what this goroutine starts go before others where that is allowed: the daemons need little of the processor, but at
-// their instants. It answers how to end that.
-func first() (end func()) {
-	runtime.LockOSThread()
-	if syscall.Setpriority(syscall.PRIO_PROCESS, 0, -18) != nil {
-		return runtime.UnlockOSThread // it is not allowed: all run as others do
-	}
-	return func() {
-		if syscall.Setpriority(syscall.PRIO_PROCESS, 0, 0) == nil {
-			runtime.UnlockOSThread() // otherwise the thread ends with its goroutine
-		}
-	}
-}
-
-// loadAverage is the computer's, over the last minute; 0 where it is not told.
-func loadAverage() float64 {
-	b, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return 0
-	}
-	one, _, _ := strings.Cut(string(b), " ")
-	v, _ := strconv.ParseFloat(one, 64)
-	return v
-}
 
 // processors answers how large a share of the processors' time anybody used from now on; 0 where that is not told.
 func processors() func() float64 {

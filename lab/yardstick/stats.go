@@ -1,22 +1,8 @@
 package yardstick
 
 import (
-	"os"
 	"slices"
-	"strconv"
-	"strings"
 )
-
-// loadAverage is the computer's, over the last minute; 0 where it is not told.
-func loadAverage() float64 {
-	b, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return 0
-	}
-	one, _, _ := strings.Cut(string(b), " ")
-	v, _ := strconv.ParseFloat(one, 64)
-	return v
-}
 
 // quantile is the value below which a share p of the values lies.
 func quantile(values []float64, p float64) float64 {

@@ -7,6 +7,8 @@ import (
 	"math"
 	"path/filepath"
 	"time"
+
+	"github.com/yardmaster/yardmaster/lab/host"
 )
 
 // The bars that the flow network is held to.
@@ -93,7 +95,7 @@ const judgedFlows = 1000
 
 // CompareFlows holds our network against SimGrid.
 func CompareFlows(ctx context.Context, size Size, log io.Writer) (FlowRecord, error) {
-	r := FlowRecord{At: time.Now().UTC().Truncate(time.Second), Load: loadAverage()}
+	r := FlowRecord{At: time.Now().UTC().Truncate(time.Second), Load: host.LoadAverage(host.OneMinute)}
 	var err error
 	if r.SimGrid, err = simgridVersion(ctx); err != nil {
 		return r, err

@@ -40,9 +40,6 @@ const (
 	SourcePRJ  = 0.250
 )
 
-// SweepSettle is the wait after each change of a sweep.
-const SweepSettle = 20 * unit.Second
-
 // Sweep is the values 0.1 to 0.9.
 func Sweep() []Baseline {
 	var all []Baseline

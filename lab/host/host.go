@@ -1,0 +1,73 @@
+// Package host is what studies ask of the computer they run on: how busy it is, to go before others, and the program to be tried.
+package host
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Spans of LoadAverage.
+const (
+	OneMinute = iota
+	FiveMinutes
+	FifteenMinutes
+)
+
+// LoadAverage is how many processes wanted to run at once, over the last minute or minutes; 0 where it is not told.
+func LoadAverage(span int) float64 {
+	b, _ := os.ReadFile("/proc/loadavg") // not there: not told
+	f := strings.Fields(string(b))
+	if span >= len(f) {
+		return 0
+	}
+	v, _ := strconv.ParseFloat(f[span], 64)
+	return v
+}
+
+// First lets what this goroutine starts go before others, by a nice value below zero: daemons need little of the processor, but at
+// their instants. It answers how to end that, also where it is not allowed and all run as others do.
+func First(nice int) (end func(), err error) {
+	runtime.LockOSThread()
+	if err := syscall.Setpriority(syscall.PRIO_PROCESS, 0, nice); err != nil {
+		return runtime.UnlockOSThread, err
+	}
+	return func() {
+		if syscall.Setpriority(syscall.PRIO_PROCESS, 0, 0) == nil {
+			runtime.UnlockOSThread() // otherwise the thread ends with its goroutine
+		}
+	}, nil
+}
+
+// Build makes the program in a folder, to be used as an operator would.
+func Build(ctx context.Context, dir string) (path string, err error) {
+	path = filepath.Join(dir, "yardmaster")
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", path, "github.com/yardmaster/yardmaster/cmd/yardmaster").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("building yardmaster: %w\n%s", err, out)
+	}
+	return path, nil
+}
+
+// Program is the given file, or else the program as it is built from here, in a temporary folder until remove is called.
+func Program(ctx context.Context, given string) (path string, remove func(), err error) {
+	if given != "" {
+		return given, func() {}, nil
+	}
+	dir, err := os.MkdirTemp("", "yardmaster-binary-")
+	if err != nil {
+		return "", nil, err
+	}
+	remove = func() { _ = os.RemoveAll(dir) } // what stays is for the system to clear
+	if path, err = Build(ctx, dir); err != nil {
+		remove()
+		return "", nil, err
+	}
+	return path, remove, nil
+}
