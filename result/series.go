@@ -91,10 +91,7 @@ func (s *series) sort() {
 	}
 }
 
-// quantile returns the q-quantile, 0 <= q <= 1.
-//
-// Exact: with values x[0] <= ... <= x[n-1] and h = (n-1)q, the line between x[floor h] and x[ceil h] at h (type 7 of
-// Hyndman and Fan, the usual one in R, NumPy and spreadsheets). Sketch: the nearest rank's bucket.
+// quantile returns the q-quantile, 0 <= q <= 1. Exact: see between. Sketch: the nearest rank's bucket.
 func (s *series) quantile(q float64) float64 {
 	if s.n == 0 {
 		return 0
@@ -104,13 +101,7 @@ func (s *series) quantile(q float64) float64 {
 		return min(max(v, s.min), s.max)
 	}
 	s.sort()
-	h := float64(len(s.values)-1) * q
-	i := int(h)
-	if i >= len(s.values)-1 {
-		return s.values[len(s.values)-1]
-	}
-	lo, hi := s.values[i], s.values[i+1]
-	return lo + (h-float64(i))*(hi-lo)
+	return between(s.values, q)
 }
 
 func (s *series) stats() Stats {

@@ -2,6 +2,7 @@ package result
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -34,13 +35,44 @@ func Mean(xs []float64) Estimate {
 	if len(xs) < 2 {
 		return e
 	}
-	var ss float64
-	for _, x := range xs {
-		ss += (x - e.Mean) * (x - e.Mean)
-	}
-	half := tQuantile(len(xs)-1) * math.Sqrt(ss/(n-1)/n)
+	half := tQuantile(len(xs)-1) * math.Sqrt(variance(xs, e.Mean)/n)
 	e.Low, e.High, e.Known = e.Mean-half, e.Mean+half, true
 	return e
+}
+
+func variance(xs []float64, mean float64) float64 {
+	var ss float64
+	for _, x := range xs {
+		ss += (x - mean) * (x - mean)
+	}
+	return ss / float64(len(xs)-1)
+}
+
+// Variance is that of a sample; NaN for less than two values.
+func Variance(xs []float64) float64 {
+	if len(xs) < 2 {
+		return math.NaN()
+	}
+	return variance(xs, Mean(xs).Mean)
+}
+
+// Quantile is the q-quantile of values in any order, 0 <= q <= 1, as series has it; NaN of none.
+func Quantile(xs []float64, q float64) float64 {
+	if len(xs) == 0 {
+		return math.NaN()
+	}
+	return between(slices.Sorted(slices.Values(xs)), q)
+}
+
+// between is the q-quantile of sorted values. With x[0] <= ... <= x[n-1] and h = (n-1)q, it is the line between x[floor h] and x[ceil h]
+// at h (type 7 of Hyndman and Fan, the usual one in R, NumPy and spreadsheets).
+func between(x []float64, q float64) float64 {
+	h := float64(len(x)-1) * q
+	i := int(h)
+	if i >= len(x)-1 {
+		return x[len(x)-1]
+	}
+	return x[i] + (h-float64(i))*(x[i+1]-x[i])
 }
 
 // Difference compares two settings that were run on the same seeds.

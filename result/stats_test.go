@@ -98,3 +98,18 @@ func TestCoverage(t *testing.T) {
 		}
 	}
 }
+
+func TestQuantileAndVariance(t *testing.T) {
+	xs := []float64{4, 1, 3, 2}
+	for q, want := range map[float64]float64{0: 1, 0.25: 1.75, 0.5: 2.5, 1: 4} {
+		if got := Quantile(xs, q); got != want {
+			t.Errorf("quantile %v: %v, want %v", q, got, want)
+		}
+	}
+	if got := Variance(xs); math.Abs(got-5.0/3) > 1e-15 {
+		t.Errorf("variance %v", got)
+	}
+	if xs[0] != 4 || !math.IsNaN(Quantile(nil, 0.5)) || !math.IsNaN(Variance(xs[:1])) {
+		t.Error("values are reordered, or nothing has a quantile or a variance")
+	}
+}

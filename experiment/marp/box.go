@@ -31,7 +31,7 @@ func boxOf(values []float64) box {
 		b.lower, b.median, b.upper, b.lowExtreme, b.highExtreme = nan, nan, nan, nan, nan
 		return b
 	}
-	b.lower, b.median, b.upper = quantile(vs, 0.25), quantile(vs, 0.5), quantile(vs, 0.75)
+	b.lower, b.median, b.upper = result.Quantile(vs, 0.25), result.Quantile(vs, 0.5), result.Quantile(vs, 0.75)
 	from, to := b.lower-1.5*b.iqr(), b.upper+1.5*b.iqr()
 	b.lowExtreme, b.highExtreme = math.NaN(), math.NaN()
 	for _, v := range vs {
@@ -47,33 +47,9 @@ func boxOf(values []float64) box {
 	return b
 }
 
-func quantile(sorted []float64, q float64) float64 {
-	at := q * float64(len(sorted)-1)
-	i := int(at)
-	if i+1 == len(sorted) {
-		return sorted[i]
-	}
-	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
-}
-
-// deviation is the standard deviation of a sample.
+// deviation is the standard deviation of a sample; NaN is left out.
 func deviation(values []float64) float64 {
-	vs := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
-	if len(vs) < 2 {
-		return math.NaN()
-	}
-	return math.Sqrt(variance(vs))
-}
-
-func variance(vs []float64) float64 {
-	mean, sum := 0.0, 0.0
-	for _, v := range vs {
-		mean += v / float64(len(vs))
-	}
-	for _, v := range vs {
-		sum += (v - mean) * (v - mean)
-	}
-	return sum / float64(len(vs)-1)
+	return math.Sqrt(result.Variance(slices.DeleteFunc(slices.Clone(values), math.IsNaN)))
 }
 
 func (b *box) outlierText() string {

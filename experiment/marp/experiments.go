@@ -6,6 +6,7 @@ import (
 	"math"
 
 	x "github.com/yardmaster/yardmaster/experiment"
+	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/steer"
 	control "github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/unit"
@@ -294,7 +295,7 @@ func smoothing(b *bench) runner {
 		ema, sma := smoothed(o.series(), &batch.Settings)
 		m["samples"] = float64(len(ema))
 		if len(ema) > 1 {
-			m["var/ema"], m["var/sma"] = variance(ema), variance(sma)
+			m["var/ema"], m["var/sma"] = result.Variance(ema), result.Variance(sma)
 		}
 		return nil
 	}

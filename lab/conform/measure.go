@@ -3,6 +3,8 @@ package conform
 import (
 	"math"
 	"sort"
+
+	"github.com/yardmaster/yardmaster/result"
 )
 
 // Distance is how far one run is from another, the truth. Shares are of 1.
@@ -36,8 +38,8 @@ func measure(truth, ours *outcome) Distance {
 			}
 		}
 		d.Within5 = float64(within) / float64(len(a))
-		d.Median = relative(quantile(a, 0.5), quantile(b, 0.5))
-		d.P95 = relative(quantile(a, 0.95), quantile(b, 0.95))
+		d.Median = relative(result.Quantile(a, 0.5), result.Quantile(b, 0.5))
+		d.P95 = relative(result.Quantile(a, 0.95), result.Quantile(b, 0.95))
 	}
 	d.Order, d.Tau = orders(truth, ours)
 	d.Placed = placed(truth, ours)
@@ -51,18 +53,6 @@ func relative(truth, ours float64) float64 {
 		return 0
 	}
 	return math.Abs(ours-truth) / truth
-}
-
-// quantile of unsorted values, between the two nearest.
-func quantile(v []float64, q float64) float64 {
-	s := append([]float64(nil), v...)
-	sort.Float64s(s)
-	x := q * float64(len(s)-1)
-	i := int(x)
-	if i+1 >= len(s) {
-		return s[len(s)-1]
-	}
-	return s[i] + (x-float64(i))*(s[i+1]-s[i])
 }
 
 // orders compares the order in which masters got their containers.

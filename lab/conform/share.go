@@ -18,9 +18,6 @@ type Outcome struct {
 // Measure says how far ours is from truth, in the measures of the conformance table.
 func Measure(truth, ours *Outcome) Distance { return measure(truth.own(), ours.own()) }
 
-// Quantile is the q-quantile of values, between neighbours as they lie.
-func Quantile(v []float64, q float64) float64 { return quantile(v, q) }
-
 func (x *Outcome) own() *outcome {
 	o := &outcome{submit: x.Submit, start: x.Start, end: x.End, placed: make([]placement, len(x.Placed))}
 	for i, p := range x.Placed {

@@ -62,30 +62,7 @@ func (f *facts) against(arm, base string, of func(*Batch) float64) (absolute, re
 	return result.Mean(d), result.Mean(r)
 }
 
-func median(list []float64) float64 { return quantile(list, 0.5) }
-
-// quantile is interpolated between the order statistics.
-func quantile(list []float64, q float64) float64 {
-	if len(list) == 0 {
-		return math.NaN()
-	}
-	l := slices.Sorted(slices.Values(list))
-	at := q * float64(len(l)-1)
-	i := int(at)
-	if i+1 == len(l) {
-		return l[i]
-	}
-	return l[i] + (at-float64(i))*(l[i+1]-l[i])
-}
-
-// deviation is a sample's standard deviation.
-func deviation(list []float64) float64 {
-	e, ss := result.Mean(list), 0.0
-	for _, x := range list {
-		ss += (x - e.Mean) * (x - e.Mean)
-	}
-	return math.Sqrt(ss / float64(len(list)-1))
-}
+func median(list []float64) float64 { return result.Quantile(list, 0.5) }
 
 // busy is the processor time that the cluster used in a batch, in core-seconds: all but idle, nice and waiting.
 func (b *Batch) busy() float64 {

@@ -138,9 +138,9 @@ func (f *facts) boxes(predicted map[string]result.Estimate) []byte {
 		v := f.each(a.Name, (*Batch).span)
 		y := head + row*(float64(i)+0.5)
 		fmt.Fprintf(&b, `<text x="%.0f" y="%.1f" text-anchor="end">%s</text>`, left-8, y+4, html.EscapeString(a.Name))
-		q1, q2, q3 := quantile(v, 0.25), median(v), quantile(v, 0.75)
+		q1, q2, q3 := result.Quantile(v, 0.25), median(v), result.Quantile(v, 0.75)
 		fmt.Fprintf(&b, `<path d="M%.1f %.1fH%.1f" stroke="#777"/><rect x="%.1f" y="%.1f" width="%.1f" height="16" fill="#c6dbef" stroke="#555"/><path d="M%.1f %.1fv16" stroke="#000" stroke-width="2"/>`+"\n",
-			x(quantile(v, 0)), y, x(quantile(v, 1)), x(q1), y-8, max(1, x(q3)-x(q1)), x(q2), y-8)
+			x(result.Quantile(v, 0)), y, x(result.Quantile(v, 1)), x(q1), y-8, max(1, x(q3)-x(q1)), x(q2), y-8)
 		for _, s := range v {
 			fmt.Fprintf(&b, `<circle cx="%.1f" cy="%.1f" r="2.5" fill="#08519c"/>`, x(s), y)
 		}

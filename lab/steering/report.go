@@ -171,7 +171,7 @@ func (t *told) section(p func(string, ...any)) {
 				simAgainst = percent(r)
 			}
 		}
-		p("| %s | %s | %d | %s s | %.1f s | %.1f to %.1f s | %s | %.0f | %d | %.1f | %s | %s |\n", a.Name, text(a.Share), len(v), interval(result.Mean(v), 1), median(v), quantile(v, 0), quantile(v, 1), against,
+		p("| %s | %s | %d | %s s | %.1f s | %.1f to %.1f s | %s | %.0f | %d | %.1f | %s | %s |\n", a.Name, text(a.Share), len(v), interval(result.Mean(v), 1), median(v), result.Quantile(v, 0), result.Quantile(v, 1), against,
 			result.Mean(t.each(a.Name, (*Batch).idle)).Mean, most, writes, sim, simAgainst)
 	}
 	if t.unsaid != nil {
@@ -232,8 +232,8 @@ func (s *Study) doubts(p func(string, ...any), all []*told) {
 		for _, b := range list {
 			load, others = append(load, b.Load), append(others, b.others())
 		}
-		p("| %s | %d | %s | %s | %.1f to %.1f | %.1f %% (at most %.1f %%) |\n", titles[t.scheduler], len(list), list[0].At.Format("2006-01-02 15:04"), list[len(list)-1].At.Format("15:04"), quantile(load, 0), quantile(load, 1),
-			100*result.Mean(others).Mean, 100*quantile(others, 1))
+		p("| %s | %d | %s | %s | %.1f to %.1f | %.1f %% (at most %.1f %%) |\n", titles[t.scheduler], len(list), list[0].At.Format("2006-01-02 15:04"), list[len(list)-1].At.Format("15:04"), result.Quantile(load, 0), result.Quantile(load, 1),
+			100*result.Mean(others).Mean, 100*result.Quantile(others, 1))
 	}
 	p("\nWaits that end before the next batch's masters are gone, the client that submits (one process for all six jobs) and the daemons themselves take processor time, too: it is in the times and in what is not idle.\n")
 }

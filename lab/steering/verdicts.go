@@ -43,8 +43,8 @@ func (f *facts) verdicts() []verdict {
 		a, b := f.each("fifo", (*Batch).span), f.each("prj", (*Batch).span)
 		_, r := f.against("prj", "fifo", (*Batch).span)
 		add("E2", "all at once is at least 20 % faster, and varies more",
-			fmt.Sprintf("prj %s faster; standard deviation prj %.1f s, fifo %.1f s", percent(negated(r)), deviation(b), deviation(a)),
-			fmt.Sprintf("faster: %s; varies more: %s", said(r.Mean <= -0.20), said(deviation(b) > deviation(a))))
+			fmt.Sprintf("prj %s faster; standard deviation prj %.1f s, fifo %.1f s", percent(negated(r)), math.Sqrt(result.Variance(b)), math.Sqrt(result.Variance(a))),
+			fmt.Sprintf("faster: %s; varies more: %s", said(r.Mean <= -0.20), said(math.Sqrt(result.Variance(b)) > math.Sqrt(result.Variance(a)))))
 	}
 	if have("prj", "0.9", "prj-2") {
 		d, r := f.against("0.9", "prj", (*Batch).span)
@@ -174,7 +174,7 @@ func (f *facts) delays() []verdict {
 		if len(list) < 10 {
 			return fmt.Sprintf("RECORD (%d changes)", len(list))
 		}
-		return said(quantile(list, 0) >= low && quantile(list, 1) <= high)
+		return said(result.Quantile(list, 0) >= low && result.Quantile(list, 1) <= high)
 	}
 	tell := func(list []float64) string {
 		return fmt.Sprintf("%d changes: %s s (median, least to most)", len(list), spread(list))
@@ -190,7 +190,7 @@ func spread(list []float64) string {
 	if len(list) == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%.1f (%.1f to %.1f)", median(list), quantile(list, 0), quantile(list, 1))
+	return fmt.Sprintf("%.1f (%.1f to %.1f)", median(list), result.Quantile(list, 0), result.Quantile(list, 1))
 }
 
 func negated(e result.Estimate) result.Estimate {

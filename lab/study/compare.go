@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/lab/conform"
+	"github.com/yardmaster/yardmaster/result"
 )
 
 // The bar: the median and the 95th percentile of application times within two per cent, or within the daemons' own spread.
@@ -148,8 +149,8 @@ func (c *comparison) clouds(ctx context.Context) error {
 			}
 			truth, ours := elapsed(c.truths[i]), elapsed(o)
 			x.mean = append(x.mean, off(average(ours), average(truth)))
-			x.median = append(x.median, off(conform.Quantile(ours, 0.5), conform.Quantile(truth, 0.5)))
-			x.p95 = append(x.p95, off(conform.Quantile(ours, 0.95), conform.Quantile(truth, 0.95)))
+			x.median = append(x.median, off(result.Quantile(ours, 0.5), result.Quantile(truth, 0.5)))
+			x.p95 = append(x.p95, off(result.Quantile(ours, 0.95), result.Quantile(truth, 0.95)))
 		}
 		c.nudged = append(c.nudged, x)
 	}

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/yardmaster/yardmaster/lab/conform"
 	"github.com/yardmaster/yardmaster/lab/host"
+	"github.com/yardmaster/yardmaster/result"
 )
 
 // mapreduceFacts are what a study of MapReduce has shown. Where the cluster ran only once, the rest is nil.
@@ -137,7 +137,7 @@ func (f *mapreduceFacts) summary(b *bytes.Buffer, name string, ours, truth *time
 		}
 		sum, of = sum+ours.of(j), of+truth.of(j)
 	}
-	fmt.Fprintf(b, "| %s | %.1f %% | %.1f %% | %d of %d | %+.1f %% | %+.1f %% |\n", name, 100*conform.Quantile(errs, 0.5), 100*mean, within, len(errs),
+	fmt.Fprintf(b, "| %s | %.1f %% | %.1f %% | %d of %d | %+.1f %% | %+.1f %% |\n", name, 100*result.Quantile(errs, 0.5), 100*mean, within, len(errs),
 		100*off(sum, of), 100*off(ours.span(), truth.span()))
 }
 

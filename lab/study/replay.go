@@ -7,6 +7,7 @@ import (
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/lab/conform"
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/yarn"
 	"github.com/yardmaster/yardmaster/unit"
@@ -118,8 +119,8 @@ func (r *Record) timing() (yarn.Timing, []unit.Time) {
 		start = append(start, float64(a.Calls[0]-a.Added))
 	}
 	t.MasterHeartbeat = unit.Time(between) * unit.Millisecond / unit.Time(max(1, calls))
-	t.SubmitToAdded = unit.Time(max(0, conform.Quantile(added, 0.5))) * unit.Millisecond
-	t.UnmanagedStart = unit.Time(max(0, conform.Quantile(start, 0.5))) * unit.Millisecond
+	t.SubmitToAdded = unit.Time(max(0, result.Quantile(added, 0.5))) * unit.Millisecond
+	t.UnmanagedStart = unit.Time(max(0, result.Quantile(start, 0.5))) * unit.Millisecond
 	return t, p
 }
 

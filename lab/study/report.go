@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/yardmaster/yardmaster/lab/conform"
+	"github.com/yardmaster/yardmaster/result"
 )
 
 // Report compares the records with the simulator, writes report.md beside them and returns its text.
@@ -126,7 +126,7 @@ func (c *comparison) chance(b *bytes.Buffer) {
 	fmt.Fprintf(b, "\n## How much of that is chance\n\nA container that goes elsewhere changes who comes next, and a millisecond decides that. Below, each run is simulated %d times with phases, "+
 		"every master's first call moved by at most 5 ms: the mean error, and in brackets the least and the most. The times lie far apart around their median (run 1: 45 %% of "+
 		"the applications took at most %.1f s, 55 %% at most %.1f s), so a few applications that change sides move it by a per cent.\n\n"+
-		"| run | mean of all times | median | p95 |\n|---|---|---|---|\n", nudges, conform.Quantile(times, 0.45)/1000, conform.Quantile(times, 0.55)/1000)
+		"| run | mean of all times | median | p95 |\n|---|---|---|---|\n", nudges, result.Quantile(times, 0.45)/1000, result.Quantile(times, 0.55)/1000)
 	cell := func(v []float64) string {
 		return fmt.Sprintf("%+.1f %% (%+.1f to %+.1f %%)", 100*average(v), 100*slices.Min(v), 100*slices.Max(v))
 	}
@@ -193,7 +193,7 @@ func (c *comparison) runs(b *bytes.Buffer) {
 				last[l.Of] = l.At
 			}
 		}
-		q := conform.Quantile
+		q := result.Quantile
 		fmt.Fprintf(b, "| %d | %s | %.1f, %.1f | %.0f s | %.1f s, %.1f s | %.1f ms | %.1f ms | %.0f, %.0f ms | %.0f, %.0f ms |\n", i+1, r.At.Format("2006-01-02 15:04"),
 			r.Load[0], r.Load[1], end, q(times, 0.5), q(times, 0.95), 1000*t.NodeHeartbeat.Seconds(), 1000*t.MasterHeartbeat.Seconds(),
 			q(late, 0.95), q(late, 1), q(took, 0.5), q(took, 0.95))

@@ -4,7 +4,7 @@ import (
 	"sort"
 	"testing"
 
-	"github.com/yardmaster/yardmaster/lab/conform"
+	"github.com/yardmaster/yardmaster/result"
 )
 
 // record is an empty record of a size: what the simulator needs to run its workload.
@@ -45,7 +45,7 @@ func TestSizes(t *testing.T) {
 			}
 			sort.Float64s(times)
 			t.Logf("ends after %.0f s; times: median %.1f s, p95 %.1f s; first container: median %.1f s, p95 %.1f s", float64(last)/1000,
-				conform.Quantile(times, 0.5), conform.Quantile(times, 0.95), conform.Quantile(firsts, 0.5), conform.Quantile(firsts, 0.95))
+				result.Quantile(times, 0.5), result.Quantile(times, 0.95), result.Quantile(firsts, 0.5), result.Quantile(firsts, 0.95))
 		})
 	}
 }

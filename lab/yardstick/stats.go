@@ -1,21 +1,13 @@
 package yardstick
 
-import (
-	"slices"
-)
+import "github.com/yardmaster/yardmaster/result"
 
-// quantile is the value below which a share p of the values lies.
+// quantile is the value below which a share p of the values lies; 0 of none.
 func quantile(values []float64, p float64) float64 {
-	v := slices.Sorted(slices.Values(values))
-	if len(v) == 0 {
+	if len(values) == 0 {
 		return 0
 	}
-	at := p * float64(len(v)-1)
-	i := int(at)
-	if i+1 == len(v) {
-		return v[i]
-	}
-	return v[i] + (at-float64(i))*(v[i+1]-v[i])
+	return result.Quantile(values, p)
 }
 
 func median(values []float64) float64 { return quantile(values, 0.5) }
