@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"time"
-)
 
-var errLocked = errors.New("it is locked")
+	"github.com/yardmaster/yardmaster/internal/flock"
+)
 
 // takeLock locks a folder for this process and leaves word of it. The system gives the lock back when the process ends, however it
 // ends.
@@ -20,11 +20,14 @@ func takeLock(dir string) (*os.File, error) {
 		if err != nil {
 			return nil, fmt.Errorf("journal: %w", err)
 		}
-		err = lock(f)
-		if errors.Is(err, errLocked) {
+		err = flock.Try(f)
+		if errors.Is(err, flock.ErrHeld) {
 			held := readHolder(dir)
 			f.Close()
 			return nil, held
+		}
+		if errors.Is(err, errors.ErrUnsupported) { // two drivers of one queue would undo each other
+			err = errors.New("steering needs a system with file locks")
 		}
 		if err != nil {
 			f.Close()

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/yardmaster/yardmaster/internal/flock"
 	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/workload/jobfile"
 )
@@ -64,12 +65,16 @@ func openStore(dir string) (*store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot write into %s (%w): name another folder with -o", filepath.Dir(dir), err)
 	}
-	l, err := lockFile(filepath.Join(dir, "lock"))
-	switch {
-	case errors.Is(err, os.ErrPermission), errors.Is(err, os.ErrNotExist):
+	l, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
 		return nil, fmt.Errorf("cannot write into %s (%w): it is another user's, perhaps: name another folder with -o", filepath.Dir(dir), err)
-	case err != nil:
-		return nil, fmt.Errorf("another import is writing into %s: wait for its end (%w)", filepath.Dir(dir), err)
+	}
+	if err := flock.Try(l); err != nil && !errors.Is(err, errors.ErrUnsupported) { // unsupported: two imports are not kept apart
+		_ = l.Close() // nothing was written
+		if errors.Is(err, flock.ErrHeld) {
+			return nil, fmt.Errorf("another import is writing into %s: wait for its end", filepath.Dir(dir))
+		}
+		return nil, fmt.Errorf("cannot lock %s: %w", filepath.Dir(dir), err)
 	}
 	s := &store{dir: dir, made: made, lock: l, known: map[key]struct{}{}}
 	if err := s.load(); err != nil {

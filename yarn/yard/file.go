@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/yardmaster/yardmaster/internal/flock"
 	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/yarn/conf"
@@ -310,19 +311,19 @@ func (f *editedFile) open() (*opened, error) {
 // holdSoon waits a while for others that change the file.
 func holdSoon(f *os.File) error {
 	for end := time.Now().Add(holdWithin); ; time.Sleep(50 * time.Millisecond) {
-		err := hold(f)
-		if !errors.Is(err, errHeld) {
+		err := flock.Try(f)
+		switch {
+		case errors.Is(err, errors.ErrUnsupported):
+			return nil // nobody can be kept away here
+		case !errors.Is(err, flock.ErrHeld):
 			return err
-		}
-		if time.Now().After(end) {
-			return fmt.Errorf("%s: %w", f.Name(), err)
+		case time.Now().After(end):
+			return fmt.Errorf("%s: somebody else is changing it", f.Name())
 		}
 	}
 }
 
 const holdWithin = 10 * time.Second
-
-var errHeld = errors.New("somebody else is changing it")
 
 // replace gives the file new content: by a rename, so that nobody sees half of it, or in place where it cannot be renamed over.
 func (o *opened) replace(data []byte) error {

@@ -12,6 +12,3 @@ func sameOwner(*os.File, fs.FileInfo) error { return nil }
 func linked(fs.FileInfo) bool { return false }
 
 func inPlace(error) bool { return true }
-
-// hold cannot keep others away here.
-func hold(*os.File) error { return nil }

@@ -36,12 +36,3 @@ func linked(info fs.FileInfo) bool {
 func inPlace(err error) bool {
 	return errors.Is(err, syscall.EBUSY) || errors.Is(err, syscall.EXDEV) || errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.EROFS)
 }
-
-// hold keeps other processes that change the same file away until it is closed.
-func hold(f *os.File) error {
-	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return errHeld
-	}
-	return err
-}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package drive
+package flock
 
 import (
 	"errors"
@@ -8,13 +8,14 @@ import (
 	"syscall"
 )
 
-func lock(f *os.File) error {
+// Try takes the lock of an open file, until that is closed. It does not wait.
+func Try(f *os.File) error {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		switch {
 		case errors.Is(err, syscall.EINTR):
 		case errors.Is(err, syscall.EWOULDBLOCK):
-			return errLocked
+			return ErrHeld
 		default:
 			return err
 		}
