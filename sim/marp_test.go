@@ -20,6 +20,7 @@ import (
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/marp"
+	"github.com/yardmaster/yardmaster/steer/steertest"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
@@ -118,27 +119,10 @@ func (c steered) play(t failer, ctx context.Context, jobs workload.Slice) (*reco
 	return r, sum
 }
 
-// look keeps what is seen at given instants.
-type look struct {
-	at   []unit.Time
-	seen []steer.Snapshot
-	do   map[unit.Time][]steer.Action
-}
-
-func (l *look) Step(s *steer.Snapshot) ([]steer.Action, unit.Time) {
-	l.seen = append(l.seen, *s)
-	for _, t := range l.at {
-		if t > s.Now {
-			return l.do[s.Now], t - s.Now
-		}
-	}
-	return l.do[s.Now], 0
-}
-
 // What a ResourceManager would show of one job, worked out by hand: 20 maps of 10 s in 51 containers less its master's, then two reduces of
 // 40 s, with containers that take 2 s to start.
 func TestWhatASteererSees(t *testing.T) {
-	l := &look{at: []unit.Time{second, 9 * second, 24 * second, 70 * second}}
+	l := &steertest.Looks{At: []unit.Time{second, 9 * second, 24 * second, 70 * second}}
 	other := batchJob("other", 0, 10, 0, 30*second, 0)
 	if _, err := sim.Run(context.Background(), sim.Config{
 		Cluster: threeNodes(), Source: workload.Slice{batchJob("one", 0, 20, 2, 10*second, 40*second), other}.Source(), NoAlone: true,
@@ -169,11 +153,11 @@ func TestWhatASteererSees(t *testing.T) {
 		{now: 24 * second, queue: queue(1, 1, 2), idle: 1 - 2.0/51, progress: 5 + 45 + 45*0.2, maps: 1},       // reduces began at 16 s
 		{now: 70 * second, queue: queue(1, 0, 10), idle: 1 - 10.0/51, progress: 5 + 90*10.0/30, maps: 1. / 3}, // the other one: maps began at 60 s
 	}
-	if len(l.seen) < len(want)+1 || l.seen[0].Now != 0 || l.seen[0].CPUIdle != 1 || len(l.seen[0].Jobs) != 0 || len(l.seen[0].Queues) != 1 {
-		t.Fatalf("%d looks, the first %+v", len(l.seen), l.seen[0])
+	if len(l.Seen) < len(want)+1 || l.Seen[0].Now != 0 || l.Seen[0].CPUIdle != 1 || len(l.Seen[0].Jobs) != 0 || len(l.Seen[0].Queues) != 1 {
+		t.Fatalf("%d looks, the first %+v", len(l.Seen), l.Seen[0])
 	}
 	for i, w := range want {
-		s := l.seen[i+1]
+		s := l.Seen[i+1]
 		if d := cmp.Diff([]steer.Queue{w.queue}, s.Queues); d != "" || s.Now != w.now || math.Abs(s.CPUIdle-w.idle) > 1e-12 {
 			t.Errorf("at %v: idle %v, want %v; %s", s.Now, s.CPUIdle, w.idle, d)
 		}
@@ -194,7 +178,7 @@ func (metered) CPUIdle() float64       { return 0.25 }
 func (metered) Progress(int32) float64 { return 0.5 }
 
 func TestSensorsOfAWorker(t *testing.T) {
-	l := &look{at: []unit.Time{second, 5 * second}}
+	l := &steertest.Looks{At: []unit.Time{second, 5 * second}}
 	if _, err := sim.Run(context.Background(), sim.Config{
 		Cluster: threeNodes(), Source: workload.Slice{batchJob("one", 0, 4, 1, 10*second, 10*second)}.Source(), NoAlone: true,
 		Steerer: l, Worker: metered{newPlodder()},
@@ -202,7 +186,7 @@ func TestSensorsOfAWorker(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	s := l.seen[2]
+	s := l.Seen[2]
 	if s.CPUIdle != 0.25 || s.Jobs[0].Progress != 5+45*0.5 || s.Jobs[0].Maps != 0.5 {
 		t.Errorf("%+v", s)
 	}
@@ -218,7 +202,7 @@ func TestPollsOfAFile(t *testing.T) {
 	const runs = 4000
 	var late []float64
 	for seed := range uint64(runs) {
-		l := &look{at: []unit.Time{100 * second}, do: map[unit.Time][]steer.Action{100 * second: {share(0.1)}}}
+		l := &steertest.Looks{At: []unit.Time{100 * second}, Do: map[unit.Time][]steer.Action{100 * second: {share(0.1)}}}
 		sum, err := sim.Run(context.Background(), sim.Config{
 			Cluster: threeNodes(), Source: workload.Slice{batchJob("one", 0, 1, 0, 200*second, 0)}.Source(), NoAlone: true, Seed: seed, Steerer: l, Delays: steer.FairFile(),
 			NewPolicy: func() (policy.Policy, error) { return fair.FromConf(fairWith(t, 0.05)) },
@@ -255,9 +239,9 @@ func share(v float64) steer.Action {
 // another.
 func TestWritesOverWrites(t *testing.T) {
 	weight := steer.Action{Kind: steer.SetQueue, Queue: "root.default", Property: "weight", Value: 3}
-	l := &look{
-		at: []unit.Time{100 * second, 104 * second, 108 * second, 200 * second},
-		do: map[unit.Time][]steer.Action{100 * second: {share(0.1), weight}, 104 * second: {share(0.2)}, 108 * second: {share(0.3)}},
+	l := &steertest.Looks{
+		At: []unit.Time{100 * second, 104 * second, 108 * second, 200 * second},
+		Do: map[unit.Time][]steer.Action{100 * second: {share(0.1), weight}, 104 * second: {share(0.2)}, 108 * second: {share(0.3)}},
 	}
 	sum, err := sim.Run(context.Background(), sim.Config{
 		Cluster: threeNodes(), Source: workload.Slice{batchJob("one", 0, 1, 0, 300*second, 0)}.Source(), NoAlone: true, Seed: 3, Steerer: l,
@@ -279,7 +263,7 @@ func TestWritesOverWrites(t *testing.T) {
 	if d := cmp.Diff([]string{"maxAMShare=0.1 " + over, "maxAMShare=0.2 " + over, "maxAMShare=0.3 <nil>", "weight=3 <nil>"}, got); d != "" {
 		t.Error(d)
 	}
-	if end := l.seen[len(l.seen)-1].Queues[0].MasterShare; end != 0.3 {
+	if end := l.Seen[len(l.Seen)-1].Queues[0].MasterShare; end != 0.3 {
 		t.Errorf("%v is in force at the end", end)
 	}
 }
@@ -401,9 +385,9 @@ func TestQueuesHaveFullNames(t *testing.T) {
 	file := fairWith(t, 0.5)
 	jobs := workload.Slice{batchJob("mine", 0, 20, 0, 10*second, 0), batchJob("theirs", 0, 20, 0, 10*second, 0), batchJob("right", 0, 20, 0, 10*second, 0)}
 	jobs[0].User, jobs[1].Queue, jobs[2].Queue = "ann", "a.left", "right"
-	l := &look{
-		at: []unit.Time{second, 2 * second, 4 * second},
-		do: map[unit.Time][]steer.Action{second: {{Kind: steer.MoveJob, Job: "theirs", Queue: "root.right"}, {Kind: steer.SetQueue, Queue: "right", Property: "maxAMShare", Value: 0.25}}},
+	l := &steertest.Looks{
+		At: []unit.Time{second, 2 * second, 4 * second},
+		Do: map[unit.Time][]steer.Action{second: {{Kind: steer.MoveJob, Job: "theirs", Queue: "root.right"}, {Kind: steer.SetQueue, Queue: "right", Property: "maxAMShare", Value: 0.25}}},
 	}
 	sink := &ledger{}
 	sum, err := sim.Run(context.Background(), sim.Config{
@@ -422,10 +406,10 @@ func TestQueuesHaveFullNames(t *testing.T) {
 		}
 		return out
 	}
-	if d := cmp.Diff([]string{"root.ann", "root.a.left", "root.right", "root.a.left: 1, 0.5", "root.ann: 1, 0.5", "root.default: 0, 0.5", "root.right: 1, 0.5"}, where(l.seen[1])); d != "" {
+	if d := cmp.Diff([]string{"root.ann", "root.a.left", "root.right", "root.a.left: 1, 0.5", "root.ann: 1, 0.5", "root.default: 0, 0.5", "root.right: 1, 0.5"}, where(l.Seen[1])); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]string{"root.ann", "root.right", "root.right", "root.a.left: 0, 0.5", "root.ann: 1, 0.5", "root.default: 0, 0.5", "root.right: 2, 0.25"}, where(l.seen[2])); d != "" {
+	if d := cmp.Diff([]string{"root.ann", "root.right", "root.right", "root.a.left: 0, 0.5", "root.ann: 1, 0.5", "root.default: 0, 0.5", "root.right: 2, 0.25"}, where(l.Seen[2])); d != "" {
 		t.Error(d)
 	}
 	var names []string

@@ -29,7 +29,7 @@ func (w *idler) Progress(int32) float64       { return 0.5 }
 // A timer, a steerer and speculation each look again while anything is going to happen; another's look is nothing that happens. A
 // run in which nothing else does comes to its end.
 func TestLooksDoNotKeepEachOtherGoing(t *testing.T) {
-	watch := stepper(func(*steer.Snapshot) ([]steer.Action, unit.Time) { return nil, 10 * unit.Second })
+	watch := steer.Func(func(*steer.Snapshot) ([]steer.Action, unit.Time) { return nil, 10 * unit.Second })
 	for _, c := range []struct {
 		name    string
 		opens   int
@@ -60,7 +60,7 @@ func TestSteeringWaitsForFollowers(t *testing.T) {
 	var last unit.Time
 	_, err := sim.Run(context.Background(), sim.Config{
 		Cluster: mustParse(t, "1x1/1"), Source: workload.Slice{mapReduce("a", 0, 1, 0, 1)}.Source(), Sink: &ledger{}, NewPolicy: maker(policy.Spec{Name: "fifo"}),
-		Steerer: stepper(func(s *steer.Snapshot) ([]steer.Action, unit.Time) { last = s.Now; return nil, 3 * unit.Second }),
+		Steerer: steer.Func(func(s *steer.Snapshot) ([]steer.Action, unit.Time) { last = s.Now; return nil, 3 * unit.Second }),
 		Follow: func(r *sim.JobRecord) []*workload.Job {
 			if r.Job.ID != "a" {
 				return nil

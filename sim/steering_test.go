@@ -79,7 +79,7 @@ func TestSteeringWithDelays(t *testing.T) {
 		}
 	}
 	// The same policy cannot change what is not there, and hears so.
-	ghost := stepper(func(s *steer.Snapshot) ([]steer.Action, unit.Time) {
+	ghost := steer.Func(func(s *steer.Snapshot) ([]steer.Action, unit.Time) {
 		return []steer.Action{{Kind: steer.SetPriority, Job: "ghost"}, {Kind: steer.SetQueue, Queue: "q", Property: "capacity", Value: 1}}, 0
 	})
 	_, sum = play(ghost, steer.Delays{})
@@ -88,15 +88,11 @@ func TestSteeringWithDelays(t *testing.T) {
 	}
 }
 
-type stepper func(*steer.Snapshot) ([]steer.Action, unit.Time)
-
-func (f stepper) Step(s *steer.Snapshot) ([]steer.Action, unit.Time) { return f(s) }
-
 func TestSteeringMovesAndKills(t *testing.T) {
 	jobs := workload.Slice{oneStage("a", 0, 10, 10*unit.Second), oneStage("b", 0, 10, 10*unit.Second)}
 	jobs[0].Queue, jobs[1].Queue = "left", "left"
 	n := 0
-	s := stepper(func(s *steer.Snapshot) ([]steer.Action, unit.Time) {
+	s := steer.Func(func(s *steer.Snapshot) ([]steer.Action, unit.Time) {
 		n++
 		switch n {
 		case 3:

@@ -122,7 +122,7 @@ func TestKeptContainersLost(t *testing.T) {
 func TestSensorsHaveAnAge(t *testing.T) {
 	for _, every := range []unit.Time{unit.Minute, unit.Second / 2} {
 		var seen []unit.Time
-		s := stepper(func(s *steer.Snapshot) ([]steer.Action, unit.Time) {
+		s := steer.Func(func(s *steer.Snapshot) ([]steer.Action, unit.Time) {
 			seen = append(seen, s.Now)
 			return []steer.Action{{Kind: steer.KillJob, Job: "nobody"}}, every // its receipt tells when the step was
 		})

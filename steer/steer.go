@@ -92,6 +92,12 @@ type Steerer interface {
 	Step(seen *Snapshot) (do []Action, again unit.Time)
 }
 
+// Func is a function that decides.
+type Func func(seen *Snapshot) (do []Action, again unit.Time)
+
+// Step implements [Steerer].
+func (f Func) Step(seen *Snapshot) ([]Action, unit.Time) { return f(seen) }
+
 // Yard is a running scheduler as a steering policy's driver sees it: sensors and actuators.
 type Yard interface {
 	Snapshot(ctx context.Context) (Snapshot, error)

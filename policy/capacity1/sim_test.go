@@ -209,10 +209,6 @@ func TestDelayedMapExecution(t *testing.T) {
 	}
 }
 
-type stepper func(*steer.Snapshot) ([]steer.Action, unit.Time)
-
-func (f stepper) Step(s *steer.Snapshot) ([]steer.Action, unit.Time) { return f(s) }
-
 // A knob that is turned during a run turns for map slots and for reduce slots, and its old value is told.
 func TestSteered(t *testing.T) {
 	c := Config{Queues: []Queue{{Name: "a", Capacity: 50, MaxCapacity: 50}, {Name: "b", Capacity: 50, SupportsPriority: true}}}
@@ -230,7 +226,7 @@ func TestSteered(t *testing.T) {
 	l := &ledger{}
 	sum, err := sim.Run(context.Background(), sim.Config{
 		Cluster: slots(5, 1, 2, 1), Source: jobs.Source(), Model: sim.Model{Heartbeat: unit.Second}, Sink: l, NoAlone: true, NewPolicy: guarded(t, c),
-		Steerer: stepper(func(s *steer.Snapshot) ([]steer.Action, unit.Time) {
+		Steerer: steer.Func(func(s *steer.Snapshot) ([]steer.Action, unit.Time) {
 			if s.Now == 0 {
 				return nil, 12 * unit.Second
 			}

@@ -21,6 +21,7 @@ import (
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/marp"
+	"github.com/yardmaster/yardmaster/steer/steertest"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/yarn/conf"
@@ -55,23 +56,6 @@ func sharing(t rapid.TB, rule marp.Rule, share float64) rm.Scheduler {
 	return sched
 }
 
-// look keeps what is seen at given instants, and acts there.
-type look struct {
-	at   []unit.Time
-	seen []steer.Snapshot
-	do   map[unit.Time][]steer.Action
-}
-
-func (l *look) Step(s *steer.Snapshot) ([]steer.Action, unit.Time) {
-	l.seen = append(l.seen, *s)
-	for _, t := range l.at {
-		if t > s.Now {
-			return l.do[s.Now], t - s.Now
-		}
-	}
-	return l.do[s.Now], 0
-}
-
 // How many of 24 jobs run at once at each share, played: masters of 2048 MiB in a queue of 52,224 MiB. They register a minute after their
 // start: until then nothing else wants room.
 func TestSlotsOfAShare(t *testing.T) {
@@ -94,7 +78,7 @@ func TestSlotsOfAShare(t *testing.T) {
 			}
 			timing := Hadoop()
 			timing.MasterStart = unit.Minute
-			l := &look{at: []unit.Time{50 * s}}
+			l := &steertest.Looks{At: []unit.Time{50 * s}}
 			out, sum := play(t, Config{Cluster: cluster.Uniform(1, 1, total), Timing: timing, Seed: 1, Steerer: l}, sharing(t, c.rule, share), jobs...)
 			var got int64
 			for _, r := range out.conts {
@@ -109,7 +93,7 @@ func TestSlotsOfAShare(t *testing.T) {
 			if rule := c.rule.Slots(total, master, gb, share); rule != got {
 				t.Errorf("%s at %v: %d masters at once, and the controllers' arithmetic says %d", c.name, share, got, rule)
 			}
-			q := l.seen[1].Queues[0]
+			q := l.Seen[1].Queues[0]
 			if q.Name != "root.default" || q.MasterShare != share || int64(q.Running) != want || int64(q.Waiting) != 24-want || q.Masters != master.Times(want) || q.Capacity.Mem != total.Mem {
 				t.Errorf("%s at %v: it shows %+v", c.name, share, q)
 			}
@@ -120,7 +104,7 @@ func TestSlotsOfAShare(t *testing.T) {
 // What a ResourceManager shows of the job of TestMapReduceTimeline: its master is given at 1.3 s, registers at 5.3 s, its map works from 9.3 s
 // to 19.3 s and its reduce from 23.3 s to 28.3 s; it ends at 28.5 s, and its master stays until 33.5 s.
 func TestWhatASteererSees(t *testing.T) {
-	l := &look{at: []unit.Time{10 * ms, s, 3 * s, 8 * s, 14300 * ms, 22 * s, 25800 * ms, 30 * s, 40 * s}}
+	l := &steertest.Looks{At: []unit.Time{10 * ms, s, 3 * s, 8 * s, 14300 * ms, 22 * s, 25800 * ms, 30 * s, 40 * s}}
 	cfg := oneNode(10)
 	cfg.Steerer = l
 	out, sum := play(t, cfg, sharing(t, marp.Capacity, 0.5), mr("j", 0, 1, 10*s, 1, 5*s))
@@ -152,24 +136,24 @@ func TestWhatASteererSees(t *testing.T) {
 		{queue(0, 1, 1), nil, 1},                            // it has ended; its master is still there
 		{queue(0, 0, 0), nil, 1},                            // nothing is left
 	} {
-		got := l.seen[i]
+		got := l.Seen[i]
 		want := steer.Snapshot{Now: got.Now, Total: gb.Times(10), Used: w.queue.Used, Nodes: 1, Queues: []steer.Queue{w.queue}, Jobs: w.jobs, CPUIdle: w.idle}
 		if d := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < 1e-9 })); d != "" {
 			t.Errorf("at %v: %s", got.Now, d)
 		}
 	}
-	if n := len(l.seen); n != 10 {
+	if n := len(l.Seen); n != 10 {
 		t.Errorf("%d looks", n)
 	}
 }
 
 // FairScheduler counts a job as pending until it has its master.
 func TestPendingUnderFair(t *testing.T) {
-	l := &look{at: []unit.Time{s, 4 * s}}
+	l := &steertest.Looks{At: []unit.Time{s, 4 * s}}
 	cfg := oneNode(10)
 	cfg.Steerer = l
 	play(t, cfg, sharing(t, marp.Fair, 0.5), mr("j", 0, 1, 10*s, 0, 0))
-	if a, b := l.seen[1].Queues[0], l.seen[2].Queues[0]; a.Waiting != 1 || a.Running != 0 || b.Waiting != 0 || b.Running != 1 || b.Masters != gb {
+	if a, b := l.Seen[1].Queues[0], l.Seen[2].Queues[0]; a.Waiting != 1 || a.Running != 0 || b.Waiting != 0 || b.Running != 1 || b.Masters != gb {
 		t.Errorf("%+v, then %+v", a, b)
 	}
 }
@@ -181,12 +165,12 @@ func TestProgressNeverFalls(t *testing.T) {
 		for k := range 100 {
 			at = append(at, unit.Time(k+1)*370*ms)
 		}
-		l := &look{at: at}
+		l := &steertest.Looks{At: at}
 		cfg := oneNode(4)
 		cfg.Timing, cfg.Steerer = timing, l
 		play(t, cfg, sharing(t, marp.Capacity, 0.5), mr("j", 0, 4, 5*s, 2, 4*s))
 		last := 0.0
-		for _, x := range l.seen {
+		for _, x := range l.Seen {
 			if len(x.Jobs) == 1 {
 				if p := x.Jobs[0].Progress; p < last {
 					t.Errorf("%v %% at %v, after %v %%", p, x.Now, last)
@@ -210,7 +194,7 @@ func TestSteeringActions(t *testing.T) {
 		{marp.Fair, "set 0.1->0.25; move root.default; set refused; priority 0->3; ghost refused; kill refused"},
 		{marp.Capacity, "set 0.1->0.25; move refused; set refused; priority 0->3; ghost refused; kill refused"},
 	} {
-		l := &look{at: []unit.Time{10 * s, 20 * s, 100 * s}, do: map[unit.Time][]steer.Action{10 * s: {
+		l := &steertest.Looks{At: []unit.Time{10 * s, 20 * s, 100 * s}, Do: map[unit.Time][]steer.Action{10 * s: {
 			raise, {Kind: steer.MoveJob, Job: "a", Queue: "other"}, {Kind: steer.SetQueue, Queue: "nowhere", Property: "maxAMShare", Value: 0.1},
 			{Kind: steer.SetPriority, Job: "b", Value: 3}, {Kind: steer.MoveJob, Job: "ghost", Queue: "other"}, {Kind: steer.KillJob, Job: "b"},
 		}}}
@@ -238,15 +222,15 @@ func TestSteeringActions(t *testing.T) {
 		if d := cmp.Diff(c.want, strings.Join(got, "; ")); d != "" {
 			t.Error(d)
 		}
-		if q := l.seen[1].Queues[0]; q.Running != 1 || q.Waiting != 1 {
+		if q := l.Seen[1].Queues[0]; q.Running != 1 || q.Waiting != 1 {
 			t.Errorf("before: %+v", q)
 		}
 		running := 0
-		for _, q := range l.seen[2].Queues {
+		for _, q := range l.Seen[2].Queues {
 			running += q.Running
 		}
 		if running != 2 {
-			t.Errorf("after: %+v", l.seen[2].Queues)
+			t.Errorf("after: %+v", l.Seen[2].Queues)
 		}
 		for _, x := range out.samples {
 			for _, q := range x.Queues {
@@ -263,12 +247,12 @@ func TestSteeringActions(t *testing.T) {
 		}
 	}
 	// A scheduler without knobs says so, and is shown without figures.
-	l := &look{at: []unit.Time{10 * s}, do: map[unit.Time][]steer.Action{10 * s: {raise}}}
+	l := &steertest.Looks{At: []unit.Time{10 * s}, Do: map[unit.Time][]steer.Action{10 * s: {raise}}}
 	cfg := oneNode(10)
 	cfg.Steerer = l
 	_, sum := play(t, cfg, newFIFO(), mr("a", 0, 3, 30*s, 1, 5*s))
-	if len(sum.Receipts) != 1 || sum.Receipts[0].Err == nil || l.seen[1].Queues[0].Running != 1 || l.seen[1].Queues[0].MasterShare != 0 {
-		t.Errorf("%+v, %+v", sum.Receipts, l.seen)
+	if len(sum.Receipts) != 1 || sum.Receipts[0].Err == nil || l.Seen[1].Queues[0].Running != 1 || l.Seen[1].Queues[0].MasterShare != 0 {
+		t.Errorf("%+v, %+v", sum.Receipts, l.Seen)
 	}
 	cfg.Delays.Poll = -1
 	cfg.NewScheduler = func() (rm.Scheduler, error) { return newFIFO(), nil }

@@ -76,7 +76,7 @@ func TestWhatIsChangedComesBack(t *testing.T) {
 	t.Run("when the policy fails", func(t *testing.T) {
 		w := newWorld(t)
 		p := asks(10*sec, 0.09)
-		bad := steerFunc(func(s *steer.Snapshot) ([]steer.Action, unit.Time) {
+		bad := steer.Func(func(s *steer.Snapshot) ([]steer.Action, unit.Time) {
 			if p.at == 1 {
 				panic("division by zero")
 			}
@@ -120,10 +120,6 @@ func TestWhatIsChangedComesBack(t *testing.T) {
 		w.mustBe(found)
 	})
 }
-
-type steerFunc func(*steer.Snapshot) ([]steer.Action, unit.Time)
-
-func (f steerFunc) Step(s *steer.Snapshot) ([]steer.Action, unit.Time) { return f(s) }
 
 func TestWhatCannotBePutBackIsSaidAndKept(t *testing.T) {
 	w := newWorld(t)
@@ -258,7 +254,7 @@ func TestNothingIsWritten(t *testing.T) {
 			if c.with != nil {
 				c.with(w)
 			}
-			p := steerFunc(func(*steer.Snapshot) ([]steer.Action, unit.Time) { return []steer.Action{c.do}, 0 })
+			p := steer.Func(func(*steer.Snapshot) ([]steer.Action, unit.Time) { return []steer.Action{c.do}, 0 })
 			w.lastly(w.drive(context.Background(), p, nil), "")
 			w.wrote()
 			w.mustBe(found)
@@ -551,7 +547,7 @@ func TestOtherKnobs(t *testing.T) {
 	w.conf[queue] = Value{Text: "root.a", Set: true}
 	w.conf[prio] = Value{Text: "1", Set: true, Number: 1}
 	n := 0
-	p := steerFunc(func(*steer.Snapshot) ([]steer.Action, unit.Time) {
+	p := steer.Func(func(*steer.Snapshot) ([]steer.Action, unit.Time) {
 		n++
 		switch n {
 		case 1:

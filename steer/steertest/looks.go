@@ -1,0 +1,25 @@
+// Package steertest has a steering policy for the tests of engines.
+package steertest
+
+import (
+	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// Looks keeps what is seen at the start and at given instants, and acts there.
+type Looks struct {
+	At   []unit.Time
+	Do   map[unit.Time][]steer.Action
+	Seen []steer.Snapshot
+}
+
+// Step implements [steer.Steerer].
+func (l *Looks) Step(s *steer.Snapshot) ([]steer.Action, unit.Time) {
+	l.Seen = append(l.Seen, *s)
+	for _, t := range l.At {
+		if t > s.Now {
+			return l.Do[s.Now], t - s.Now
+		}
+	}
+	return l.Do[s.Now], 0
+}
