@@ -198,6 +198,21 @@ func TestAheadWithoutSensor(t *testing.T) {
 	y.expect(Raise, 0.088, sec)
 }
 
+// Before the first job nothing tells how large masters are: once it does, the share found lets one in, and a second is raised for.
+func TestAheadWaitedForTheFirstJob(t *testing.T) {
+	y := newYard(t, "ahead", 6, func(s *Settings) { *s = s.AsService(); s.Master = unit.Resources{} })
+	for i := range y.jobs {
+		y.jobs[i].Master = sourceMaster
+	}
+	jobs := y.jobs
+	y.jobs = nil
+	y.expect(Wait, 0.05, sec)
+	y.jobs, y.idle = jobs, 40
+	y.reads(0, 60, 2, 0)
+	y.expect(Wait, 0.05, sec)
+	y.expect(Raise, 0.088, sec)
+}
+
 // A share below one master lets nothing start on the Fair Scheduler: one is let in, however busy others keep the cluster.
 func TestAheadNoRoomAtAll(t *testing.T) {
 	y := newYard(t, "ahead", 3, nil)

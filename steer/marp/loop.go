@@ -49,11 +49,21 @@ type loop struct {
 	written       unit.Time
 	steps         Steps
 	k             int64 // masters that value is meant for, when they are counted
+	sizes         sizes // for which k was counted
 	jobs          map[string]*mark
 	said          Decision
 	least, finest float64 // lower bound, half the resolution
 	digits        int
 	master        unit.Resources // as last seen
+}
+
+// sizes are what a number of masters follows from, besides the share.
+type sizes struct{ capacity, master unit.Resources }
+
+// count finds the number of masters that a share lets in.
+func (c *loop) count(v *view, share float64) {
+	c.sizes = sizes{v.capacity, v.master}
+	c.k = c.set.Rule.Slots(v.capacity, v.master, c.set.Least, share)
 }
 
 // mark is a job of the batch.
@@ -158,7 +168,7 @@ type sizeless interface{ sizeless() }
 func (c *loop) pass(v *view) ([]steer.Action, unit.Time) {
 	if c.sets() && c.start(v) > 0 {
 		if do := c.write(v, Set, c.start(v), "begins from its own value"); do != nil {
-			c.k = c.set.Rule.Slots(v.capacity, v.master, c.set.Least, c.value)
+			c.count(v, c.value)
 			return do, c.set.Look
 		}
 	}
@@ -249,7 +259,7 @@ func (c *loop) finish(v *view) ([]steer.Action, unit.Time) {
 			c.said.Why += "the batch is over"
 			return nil, c.set.Look
 		}
-		c.k = c.set.Rule.Slots(v.capacity, v.master, c.set.Least, first)
+		c.count(v, first)
 		return c.write(v, Lower, first, "the batch is over: back to the first value"), c.set.Look
 	}
 	c.at = over

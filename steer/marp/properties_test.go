@@ -104,7 +104,8 @@ func TestWhateverIsSeen(t *testing.T) {
 }
 
 // While processors idle and jobs wait somebody is let in sooner or later. Acceleration may stall for ever: cbtws and
-// cbtwat promise it only where nothing runs, or with their guard on.
+// cbtwat promise it only where nothing runs, or with their guard on. It is so too where a service waited for the first job, which tells
+// how large masters are.
 func TestSomebodyIsLetIn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"cbt", "cbtws", "cbtwat", "ahead", "kalman-mem"}).Draw(t, "controller")
@@ -115,17 +116,27 @@ func TestSomebodyIsLetIn(t *testing.T) {
 			s.ForceAfter = rapid.IntRange(1, 5).Draw(t, "force")
 		}
 		s.Slots = s.Slots || rapid.Bool().Draw(t, "slots")
+		early := rapid.Bool().Draw(t, "before the first job")
+		if early {
+			s.Master, s.Service = unit.Resources{}, true
+		}
 		c, err := New(name, s)
 		if err != nil {
 			t.Fatal(err)
 		}
 		y := &fakeYard{c: c, in: rapid.Float64Range(0.001, 0.5).Draw(t, "found"), idle: rapid.Float64Range(17, 100).Draw(t, "idle")}
 		for i := range rapid.IntRange(2, 8).Draw(t, "jobs") {
-			y.jobs = append(y.jobs, steer.Job{ID: string(rune('a' + i)), Queue: "root.default"})
+			y.jobs = append(y.jobs, steer.Job{ID: string(rune('a' + i)), Queue: "root.default", Master: sourceMaster})
 		}
 		if runs {
 			y.jobs[0].Started, y.jobs[0].Running = true, 2
 			y.jobs[0].Progress = rapid.Float64Range(1, 89).Draw(t, "progress")
+		}
+		if early {
+			jobs := y.jobs
+			y.jobs = nil
+			_, again := c.Step(y.snapshot())
+			y.jobs, y.now = jobs, again
 		}
 		for y.now < 10*unit.Minute {
 			do, again := c.Step(y.snapshot())

@@ -49,12 +49,15 @@ func (c *loop) sync(v *view) (why string) {
 	mine := c.known && (v.present == 0 || math.Abs(v.present-c.value) <= c.finest || c.wrote && v.now-c.written < c.set.TakeOver)
 	switch {
 	case mine:
+		if c.sizes != (sizes{v.capacity, v.master}) { // the first job tells how large masters are; nodes come and go
+			c.count(v, c.value)
+		}
 	case v.present > 0:
 		if c.known {
 			c.said.Why = fmt.Sprintf("%v is in force, not %v: goes on from there; ", v.present, c.value)
 		}
 		c.value, c.known = v.present, true
-		c.k = c.set.Rule.Slots(v.capacity, v.master, c.set.Least, v.present)
+		c.count(v, v.present)
 	case c.sets():
 	case v.present < 0:
 		return "the queue has no limit for masters: set one, or let the controller preset its own"
