@@ -16,8 +16,8 @@ import (
 //	forecast = idle now + what jobs free that leave their maps or end within the lead - what the others wait for
 //
 // Above the target a job is let in, so that it gets to work as the room falls free. The share of a job that ends within
-// the lead is given back in the same way, unless the forecast would let another in at once: then nothing changes and
-// the next job takes the room over. Until the first raise was measured the lead is 0, and it acts on what idles now.
+// the lead is given back in the same way, unless the forecast would let another in, now or once those that start are at
+// work: then nothing changes and the next job takes the room over. Until the first raise was measured the lead is 0, and it acts on what idles now.
 //
 // Several are let in at once only where the jobs so far were small: as many as fit into the forecast at the mean of
 // the jobs' peak shares, and never more than run. One raise is waited for before the next.
@@ -69,6 +69,10 @@ func (a *ahead) look(c *loop, v *view) (m move, again unit.Time) {
 	m.down = c.almostDone(v, true, func(j *steer.Job) bool { return a.courses[j.ID].ends(a.lead) })
 	if m.down > 0 {
 		m.why += fmt.Sprintf(", %d %s done by then", m.down, plural(m.down, "job is", "jobs are"))
+		if starting > 0 && v.pending > 0 && f > c.set.IdleTarget { // to lower now would undo the raise that is still to be felt
+			m.why += plural(m.down, ": the next takes its room", ": the next take their room")
+			m.down = 0
+		}
 	}
 	if run := max(1, v.running); !a.held {
 		a.held = true

@@ -139,6 +139,27 @@ func TestAheadHandsOver(t *testing.T) {
 	}
 }
 
+// A job that ends while another, for which the share was raised, has not started yet: to give its share back would undo the raise, as the
+// Fair Scheduler's file may not have been read by then. While processors idle the next job takes its room.
+func TestAheadKeepsARaise(t *testing.T) {
+	for _, c := range []struct {
+		idle float64
+		in   float64
+	}{{80, 0.088}, {0, 0.049}} {
+		y := newYard(t, "ahead", 6, nil)
+		y.idle = 40
+		y.reads(0, 60, 2, 0)
+		y.expect(Wait, 0.05, sec)
+		y.expect(Raise, 0.088, sec)
+		y.idle = c.idle
+		y.end("a")
+		d, _ := y.step()
+		if y.in != c.in {
+			t.Errorf("%v %% idle: %v in force after %v", c.idle, y.in, d)
+		}
+	}
+}
+
 // If nothing comes of raises it is something else that holds jobs back.
 func TestAheadGivesUp(t *testing.T) {
 	y := newYard(t, "ahead", 6, nil)

@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// measure finds steps and bounds from the size of a master, as seen now or before.
+// measure finds steps and bounds from the size of a master: what a job tells, now or before, counts for more than the queue's mean.
 func (c *loop) measure(v *view) (why string) {
-	if v.share > 0 {
+	if v.share > 0 && (!v.guessed || c.master.Mem == 0) {
 		c.master = v.master
 	} else if c.master.Mem > 0 {
 		v.master = c.master

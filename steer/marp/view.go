@@ -20,6 +20,7 @@ type view struct {
 	capacity         unit.Resources // of the queue; the cluster's where the yard cannot tell
 	share            float64        // of one master; 0: not known
 	master           unit.Resources
+	guessed          bool // master is a mean over the queue: no job tells its own
 	total, used      unit.Resources
 }
 
@@ -115,6 +116,7 @@ func (v *view) size(s *Settings, seen *steer.Snapshot) {
 		}
 		if n := int64(v.running); v.master.IsZero() && n > 0 && v.queue.Masters.Mem > 0 {
 			v.master = unit.Resources{Mem: (v.queue.Masters.Mem + n - 1) / n, Cores: (v.queue.Masters.Cores + n - 1) / n}
+			v.guessed = true // of another moment than the count, perhaps
 		}
 	}
 	if v.master.Mem > 0 {

@@ -17,9 +17,10 @@ import (
 // roll keeps the waiting applications, so that a long queue is not listed at every look.
 type roll struct {
 	waiting map[string]*listed
-	newest  int64     // start of the latest one known, ms since the epoch
-	listed  time.Time // when all were listed
-	differs bool      // at the last look, from the queue's own count
+	newest  int64                     // start of the latest one known, ms since the epoch
+	masters map[string]unit.Resources // of those that run, once seen
+	listed  time.Time                 // when all were listed
+	differs bool                      // at the last look, from the queue's own count
 }
 
 const (
@@ -37,9 +38,9 @@ type listed struct {
 // forget makes the next look list all.
 func (r *roll) forget() { *r = roll{} }
 
-// look lists the applications of the queue in the order of their arrival, and tells how many more the queue counts although they have
+// look lists the applications of the queue in the order of their arrival, and tells what more the queue counts although it has
 // ended: a master stays some seconds after its application. Two requests, whatever their number, and a third one while some end.
-func (r *roll) look(ctx context.Context, y *Yard, counted int) (jobs []*listed, ending int, err error) {
+func (r *roll) look(ctx context.Context, y *Yard, counted int) (jobs []*listed, gone ending, err error) {
 	now := time.Now()
 	whole := len(r.waiting) <= shortList || r.differs && now.Sub(r.listed) >= relist
 	f := rest.AppFilter{Queue: y.filter, States: []string{"ACCEPTED"}}
@@ -53,7 +54,7 @@ func (r *roll) look(ctx context.Context, y *Yard, counted int) (jobs []*listed, 
 	newest := r.newest
 	for a, err := range y.c.Apps(ctx, f) {
 		if err = anonymous(&a, err); err != nil {
-			return nil, 0, err
+			return nil, gone, err
 		}
 		fresh = append(fresh, y.listed(&a))
 		newest = max(newest, a.StartedTime)
@@ -62,9 +63,18 @@ func (r *roll) look(ctx context.Context, y *Yard, counted int) (jobs []*listed, 
 	f.States, f.StartedFrom = []string{"RUNNING"}, time.Time{} // after the waiting: one that starts meanwhile is seen twice, not never
 	for a, err := range y.c.Apps(ctx, f) {
 		if err = anonymous(&a, err); err != nil {
-			return nil, 0, err
+			return nil, gone, err
 		}
 		all = append(all, y.listed(&a))
+	}
+	masters := map[string]unit.Resources{}
+	for _, a := range all {
+		if a.Master.IsZero() {
+			a.Master = r.masters[a.ID]
+		}
+		if !a.Master.IsZero() {
+			masters[a.ID] = a.Master
+		}
 	}
 	for _, a := range fresh {
 		waiting[a.ID] = a
@@ -73,23 +83,23 @@ func (r *roll) look(ctx context.Context, y *Yard, counted int) (jobs []*listed, 
 		delete(waiting, a.ID)
 	}
 	all = slices.AppendSeq(all, maps.Values(waiting))
-	r.waiting, r.newest = waiting, newest
+	r.waiting, r.masters, r.newest = waiting, masters, newest
 	if whole {
 		r.listed = now
 	}
 	// In a long list a few that differ do not matter, and looking for them would cost more than all the rest.
 	some := len(all) / few
 	if counted-len(all) > some {
-		if ending, err = y.ending(ctx, now); err != nil {
-			return nil, 0, err
+		if gone, err = y.ending(ctx, now); err != nil {
+			return nil, gone, err
 		}
 	}
-	missed := counted - ending - len(all)
+	missed := counted - gone.n - len(all)
 	r.differs = max(missed, -missed) > some
 	slices.SortFunc(all, func(a, b *listed) int {
 		return cmp.Or(cmp.Compare(a.Submitted, b.Submitted), cmp.Compare(a.ID, b.ID))
 	})
-	return all, ending, nil
+	return all, gone, nil
 }
 
 // anonymous adds the error of an application that cannot be told from others, or not what it does.
@@ -103,17 +113,23 @@ func anonymous(a *rest.App, err error) error {
 // stays is how long after its end an application's master is looked for.
 const stays = 5 * time.Minute
 
-// ending counts the applications of the queue that have ended and still hold a container.
-func (y *Yard) ending(ctx context.Context, now time.Time) (n int, err error) {
+// ending is the applications of the queue that have ended and still hold a container, which is their master's.
+type ending struct {
+	n    int
+	held unit.Resources
+}
+
+func (y *Yard) ending(ctx context.Context, now time.Time) (e ending, err error) {
 	for a, err := range y.c.Apps(ctx, rest.AppFilter{Queue: y.filter, States: []string{"FINISHED", "FAILED", "KILLED"}, FinishedFrom: now.Add(-stays)}) {
 		if err != nil {
-			return 0, err
+			return ending{}, err
 		}
 		if a.AllocatedMB > 0 || a.RunningContainers > 0 {
-			n++
+			e.n++
+			e.held = e.held.Add(unit.Resources{Mem: max(a.AllocatedMB, 0), Cores: max(a.AllocatedVCores, 0)})
 		}
 	}
-	return n, nil
+	return e, nil
 }
 
 func (y *Yard) listed(a *rest.App) *listed {
@@ -124,6 +140,9 @@ func (y *Yard) listed(a *rest.App) *listed {
 	}}
 	if a.RunningContainers != -1 { // -1: it has no attempt at this moment
 		x.Running = a.RunningContainers
+	}
+	if a.RunningContainers == 1 && a.AllocatedMB > 0 && a.AllocatedVCores > 0 && !a.Unmanaged { // the first is the master's, and the last
+		x.Master = unit.Resources{Mem: a.AllocatedMB, Cores: a.AllocatedVCores}
 	}
 	if a.Type == "MAPREDUCE" {
 		x.Maps = mapsOf(a.Progress)

@@ -43,12 +43,9 @@ func (y *Yard) Snapshot(ctx context.Context) (steer.Snapshot, error) {
 		Nodes: int(m.ActiveNodes),
 	}
 	seen.Queues = []steer.Queue{y.queue(q, s.Root, seen.Total)}
-	jobs, ending, err := y.roll.look(ctx, y, int(q.NumActive+q.NumPending+q.NumActiveApps+q.NumPendingApps))
+	jobs, gone, err := y.roll.look(ctx, y, int(q.NumActive+q.NumPending+q.NumActiveApps+q.NumPendingApps))
 	if err != nil {
 		return steer.Snapshot{}, err
-	}
-	if q := &seen.Queues[0]; q.Running >= ending {
-		q.Running -= ending
 	}
 	if y.o.Masters {
 		y.maps.ask(ctx, y.c, jobs)
@@ -61,6 +58,10 @@ func (y *Yard) Snapshot(ctx context.Context) (steer.Snapshot, error) {
 	idle, age, err := y.cpu.idle(ctx, &seen, &m)
 	if err != nil {
 		return steer.Snapshot{}, fmt.Errorf("idle processors: %w", err)
+	}
+	if q := &seen.Queues[0]; q.Running >= gone.n { // not before: those that stay behind do not compute
+		q.Running -= gone.n
+		q.Masters = unit.Resources{Mem: max(q.Masters.Mem-gone.held.Mem, 0), Cores: max(q.Masters.Cores-gone.held.Cores, 0)}
 	}
 	now := time.Now()
 	seen.CPUIdle = idle

@@ -385,6 +385,44 @@ func TestRequestsOfALookAreConstant(t *testing.T) {
 	}
 }
 
+// A job that holds one container tells how large its master is, and that is kept while it runs; masters that stay behind after their jobs count
+// neither as running nor among the queue's masters.
+func TestSizesOfMasters(t *testing.T) {
+	m := newManager("3.4.2", false)
+	one := map[string]any{"runningContainers": 1, "allocatedMB": 2048, "allocatedVCores": 1}
+	m.apps = []map[string]any{app(1, "RUNNING", one), app(2, "RUNNING", map[string]any{"runningContainers": 4, "allocatedMB": 8192, "allocatedVCores": 4})}
+	m.leaf["numActiveApplications"], m.leaf["numPendingApplications"] = 2, 0
+	y := m.open(t, Options{})
+	look := func() (steer.Queue, []unit.Resources) {
+		t.Helper()
+		s, err := y.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sizes []unit.Resources
+		for _, j := range s.Jobs {
+			sizes = append(sizes, j.Master)
+		}
+		return s.Queues[0], sizes
+	}
+	master := unit.Resources{Mem: 2048, Cores: 1}
+	if _, sizes := look(); !slices.Equal(sizes, []unit.Resources{master, {}}) {
+		t.Errorf("one alone with its master: %v", sizes)
+	}
+	m.mu.Lock()
+	maps.Copy(m.apps[0], map[string]any{"runningContainers": 3, "allocatedMB": 6144, "allocatedVCores": 3})
+	m.mu.Unlock()
+	if q, sizes := look(); !slices.Equal(sizes, []unit.Resources{master, {}}) || q.Running != 2 || q.Masters != (unit.Resources{Mem: 4096, Cores: 2}) {
+		t.Errorf("later: %v, %+v", sizes, q)
+	}
+	m.mu.Lock()
+	maps.Copy(m.apps[1], map[string]any{"state": "FINISHED", "runningContainers": 1, "allocatedMB": 2048, "allocatedVCores": 1})
+	m.mu.Unlock()
+	if q, sizes := look(); !slices.Equal(sizes, []unit.Resources{master}) || q.Running != 1 || q.Masters != master {
+		t.Errorf("one has ended: %v, %+v", sizes, q)
+	}
+}
+
 // The masters are asked in turn, eight a look; those that do not answer are judged by their progress.
 func TestMasters(t *testing.T) {
 	m := newManager("3.4.2", false)
