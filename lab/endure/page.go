@@ -2,6 +2,7 @@ package endure
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -187,8 +188,8 @@ func asked(list []string) string {
 func (r *records) sizePage(w *writer) {
 	w.line("## At size")
 	w.line("")
-	w.line("%v A real ResourceManager with simulated nodes (SLS) under load, and a longer and longer list of applications: a fifth waits in the steered", r.size.Head)
-	w.line("queue, a fifth in another, the rest has ended. Requests are counted and timed in a proxy.")
+	w.line("%v A real ResourceManager with simulated nodes (SLS) under load, and a longer and longer list of applications: a fifth of them comes to the steered", r.size.Head)
+	w.line("queue, a fifth to another, the rest has ended. Requests are counted and timed in a proxy.")
 	w.line("")
 	w.line("| mode | nodes | applications listed | waiting, running in the queue | first look | a look, median | longest | requests a look | most in one | answered a look | changes | most memory | load of the computer |")
 	w.line("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
@@ -210,7 +211,16 @@ func code(list []string) []string {
 	return out
 }
 
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+// oneLine is a message on one line, with a name for what is the laboratory's own: the address of its ResourceManager and its folder.
+func oneLine(s string) string {
+	s = addresses.ReplaceAllString(s, "http://rm:8088")
+	return folders.ReplaceAllString(strings.Join(strings.Fields(s), " "), "")
+}
+
+var (
+	addresses = regexp.MustCompile(`http://(?:127\.0\.0\.1|localhost):\d+`)
+	folders   = regexp.MustCompile(`\bWORK/(?:[\w.-]+/)*`)
+)
 
 func short(s string, n int) string {
 	if len(s) > n {
