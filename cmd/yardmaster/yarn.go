@@ -39,7 +39,8 @@ func newYarnPolicies() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policies [NAME]",
 		Short: "List the steering policies and their settings",
-		Long: `List what "yarn steer --policy" takes, and the settings of each with their values on a Fair Scheduler; "yarn steer --set NAME=VALUE" changes one.
+		Long: `List what "yarn steer --policy" takes, and the settings of each; "yarn steer --set NAME=VALUE" changes one. Values are those of a batch on a
+Fair Scheduler: without --until-empty "yarn steer" has keep-found=yes and force-after=3, and on a Capacity Scheduler after-increase is 15s.
 
 SHARE is a number from 0 to 1, PERCENT a whole one from 0 to 100, TIME is 15s or 2m.`,
 		Example: "  yardmaster yarn policies\n  yardmaster yarn policies cbtwat",

@@ -38,7 +38,7 @@ func (k *knobFlags) add(cmd *cobra.Command) {
 	fs.StringVar(&k.file, "file", "", "the ResourceManager's fair-scheduler.xml or capacity-scheduler.xml, as `FILE` of this machine")
 	fs.StringVar(&k.refresh, "refresh-command", "", "`COMMAND` after a change of capacity-scheduler.xml: yarn rmadmin -refreshQueues")
 	fs.StringSliceVar(&k.zk, "zookeeper", nil, "`HOST:PORT` of ZooKeeper, to keep steerers on other machines away; several with commas between")
-	fs.StringVar(&k.journal, "journal", "", "folder `DIR` of what was changed; else one by the cluster's name in $XDG_STATE_HOME or ~/.local/state")
+	fs.StringVar(&k.journal, "journal", "", "folder `DIR` of what was changed; else yardmaster/steer/CLUSTER_QUEUE in $XDG_STATE_HOME or ~/.local/state")
 	for _, name := range []string{"rm", "queue", "actuator", "file", "refresh-command", "journal", "zookeeper"} {
 		setGroup(fs, name, headings[9])
 	}

@@ -164,6 +164,8 @@ func (s *session) look(ctx context.Context, set *marp.Settings) ([]steering.Fact
 	add("policy", "%s: %s", f.policy, marp.Title(f.policy))
 	bounds := fmt.Sprintf("%.4g to %.4g", set.Min, set.Max)
 	switch {
+	case f.policy == "static":
+		bounds = fmt.Sprintf("%.4g, whatever is found", set.Value)
 	case set.Min == 0 && set.KeepFound:
 		bounds = fmt.Sprintf("the share found to %.4g", set.Max)
 	case set.Min == 0:

@@ -66,7 +66,7 @@ func newMetrics(about *About, age func() float64) *metrics {
 	m.registry.MustRegister(m.mode)
 	m.inForce = gauge("share_in_force", "Share of the queue that masters may take, as the scheduler goes by it; -1: no limit.")
 	m.wanted = gauge("share_wanted", "Share that the policy wants.")
-	m.original = gauge("share_original", "Share that was found, and comes back at the end.")
+	m.original = gauge("share_original", "Share that comes back when the steerer ends.")
 	m.idle = gauge("cpu_idle_ratio", "Share of processor time that is idle, 0 to 1; -1: not known.")
 	m.pending = gauge("jobs_pending", "Jobs of the queue that wait for their master.")
 	m.running = gauge("jobs_running", "Jobs of the queue that run.")
