@@ -31,6 +31,12 @@ type bench struct {
 
 const user = "ann"
 
+// longest is after what time a batch is given up. Hadoop 3.4.2 sometimes loses a master: the container is allocated while the attempt is still on
+// its way to wait for it, and nobody launches anything in it.
+const longest = 5 * time.Minute
+
+var errStuck = errors.New("the batch does not end")
+
 // batch runs one batch and answers its record.
 func (n *bench) batch(ctx context.Context, a Arm, repetition, place int) (*Batch, error) {
 	n.number++
@@ -66,8 +72,13 @@ func (n *bench) batch(ctx context.Context, a Arm, repetition, place int) (*Batch
 		defer steerer.kill()
 		b.Command = steerer.args
 	}
-	res, err := n.c.Jobs(ctx, n.jobs(), true)
+	inTime, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	res, err := n.c.Jobs(inTime, n.jobs(), true)
 	if err != nil {
+		if inTime.Err() != nil && ctx.Err() == nil {
+			err = fmt.Errorf("%w: %w", errStuck, err)
+		}
 		return nil, err
 	}
 	for _, j := range res {

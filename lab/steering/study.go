@@ -2,6 +2,7 @@ package steering
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -60,7 +61,12 @@ func (s *Study) Record(ctx context.Context) error {
 	}
 	for from := 1; from <= s.Repetitions; from += round {
 		for _, scheduler := range s.Schedulers {
-			if err := s.round(ctx, bin, scheduler, from); err != nil {
+			err := s.round(ctx, bin, scheduler, from)
+			for again := 0; errors.Is(err, errStuck) && again < 3; again++ {
+				fmt.Fprintf(s.Log, "%s: %v: again, on new daemons\n", scheduler, err)
+				err = s.round(ctx, bin, scheduler, from)
+			}
+			if err != nil {
 				return fmt.Errorf("%s: %w", scheduler, err)
 			}
 		}
@@ -132,14 +138,17 @@ func (s *Study) round(ctx context.Context, bin, scheduler string, from int) erro
 	if len(list) == 0 {
 		return nil
 	}
-	work := s.Work
-	if work == "" {
-		if work, err = os.MkdirTemp("", "yardmaster-steering-"); err != nil {
+	if s.Work != "" {
+		if err := os.MkdirAll(s.Work, 0o755); err != nil {
 			return err
 		}
+	}
+	work, err := os.MkdirTemp(s.Work, fmt.Sprintf("yardmaster-steering-%s-%d-", scheduler, from))
+	if err != nil {
+		return err
+	}
+	if s.Work == "" {
 		defer func() { _ = os.RemoveAll(work) }() // what stays is for the system to clear
-	} else {
-		work = filepath.Join(work, fmt.Sprintf("%s-%d", scheduler, from))
 	}
 	all := marp.PRJ(s.Size.master(), s.Size.Jobs)
 	o := s.Size.options(scheduler, all)

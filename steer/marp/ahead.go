@@ -146,7 +146,7 @@ func (a *ahead) watch(v *view) {
 			a.arrived(v.now)
 		}
 		if held > 0 && k.working {
-			k.peak = max(k.peak, float64(j.Running)/held*v.busy())
+			k.peak = max(k.peak, float64(j.Running)/held*v.own())
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(a.courses)) { // in one order: peaks are added up

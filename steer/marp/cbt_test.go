@@ -296,8 +296,11 @@ func TestMasterOfTheQueue(t *testing.T) {
 	y.expect(Raise, 0.09, 31*sec)
 	y.mend = nil // once known it is kept
 	y.expect(Raise, 0.13, 31*sec)
-	y.mend = func(s *steer.Snapshot) { s.Queues[1].Masters = unit.Resources{Mem: 9000, Cores: 4} } // of jobs that have just ended, too
+	y.jobs[0].Master = sourceMaster
 	y.expect(Raise, 0.17, 31*sec)
+	y.jobs[0].Master = unit.Resources{} // what a job has told counts for more than a mean
+	y.mend = func(s *steer.Snapshot) { s.Queues[1].Masters = unit.Resources{Mem: 9000, Cores: 4} }
+	y.expect(Raise, 0.21, 31*sec)
 }
 
 func TestNothingWaits(t *testing.T) {

@@ -69,7 +69,7 @@ func (a *ahead) forecast(v *view) float64 {
 	if held == 0 {
 		return 1 - busy
 	}
-	each := busy / held // what one container keeps busy
+	each := v.own() / held // what one container keeps busy
 	var frees, wants float64
 	for _, j := range v.jobs {
 		k := a.courses[j.ID]
@@ -83,7 +83,11 @@ func (a *ahead) forecast(v *view) float64 {
 			wants += float64(j.Pending)
 		}
 	}
-	each = max(each, v.used.DominantShare(v.total)/held) // processors may be shared out more than once
+	used := v.queue.Used
+	if used.IsZero() { // it is not told
+		used = v.used
+	}
+	each = max(each, used.DominantShare(v.total)/held) // processors may be shared out more than once
 	return min(max(1-busy+frees-each*wants, 0), 1)
 }
 
@@ -93,6 +97,14 @@ func containers(v *view) (n float64) {
 		n += float64(j.Running)
 	}
 	return n
+}
+
+// own is the part of it that falls on the queue, by what it holds of the cluster.
+func (v *view) own() float64 {
+	if v.used.Mem <= 0 || v.queue.Used.Mem <= 0 {
+		return v.busy()
+	}
+	return v.busy() * min(float64(v.queue.Used.Mem)/float64(v.used.Mem), 1)
 }
 
 // busy is the share of processors in use; where no sensor tells, of what is allocated.

@@ -41,20 +41,25 @@ type loop struct {
 	at   phase
 	due  unit.Time // looks before this change nothing
 	last unit.Time // latest instant seen
+	skew unit.Time // added to instants: by how much the clock was set back so far
 	bad  int       // looks in a row that could not be acted on
 
 	found, value  float64
 	hasFound      bool
 	known, wrote  bool
 	written       unit.Time
+	did           Kind      // of the last write
+	ours          []float64 // the last values written
 	steps         Steps
-	k             int64 // masters that value is meant for, when they are counted
-	sizes         sizes // for which k was counted
+	stepped       float64 // share of a master that steps were derived for
+	k             int64   // masters that value is meant for, when they are counted
+	sizes         sizes   // for which k was counted
 	jobs          map[string]*mark
 	said          Decision
 	least, finest float64 // lower bound, half the resolution
 	digits        int
 	master        unit.Resources // as last seen
+	told          bool           // by a job
 }
 
 // sizes are what a number of masters follows from, besides the share.
@@ -117,9 +122,14 @@ func (c *loop) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time) {
 		return nil, 0
 	}
 	v, why := c.set.read(seen, c.cpu)
+	if v.now > 0 {
+		v.now += c.skew
+	}
 	c.said = blank(v.now)
 	if why == "" && v.now < c.last {
 		why = "time went backwards"
+		c.skew += c.last - v.now // instants that are kept stay in the past
+		v.now = c.last
 		c.due = v.now
 	}
 	if why != "" {
@@ -167,7 +177,7 @@ type sizeless interface{ sizeless() }
 
 func (c *loop) pass(v *view) ([]steer.Action, unit.Time) {
 	if c.sets() && c.start(v) > 0 {
-		if do := c.write(v, Set, c.start(v), "begins from its own value"); do != nil {
+		if do := c.write(v, Set, c.first(v), "begins from its own value"); do != nil {
 			c.count(v, c.value)
 			return do, c.set.Look
 		}
@@ -202,6 +212,12 @@ func (c *loop) pass(v *view) ([]steer.Action, unit.Time) {
 	}
 	if c.set.Service {
 		c.enlist(v)
+	}
+	if _, plain := c.law.(sizeless); !plain && v.running == 0 && v.pending > 0 && v.share > 0 && c.set.Rule.Slots(v.capacity, v.master, c.set.Least, c.value) == 0 {
+		if first := c.first(v); first > c.value {
+			c.count(v, first)
+			return c.write(v, Raise, first, fmt.Sprintf("nothing runs, %d waiting, and there is no room for any master: one more", v.pending)), c.set.Look + c.set.AfterIncrease
+		}
 	}
 	m, again := c.law.look(c, v)
 	do := c.apply(v, m)
@@ -254,7 +270,7 @@ func (c *loop) finish(v *view) ([]steer.Action, unit.Time) {
 	clear(c.jobs)
 	if c.set.Service {
 		c.at = waiting
-		first := max(c.start(v), c.least)
+		first := c.first(v)
 		if _, plain := c.law.(sizeless); plain || c.value <= first {
 			c.said.Why += "the batch is over"
 			return nil, c.set.Look
@@ -282,8 +298,25 @@ func (c *loop) start(v *view) float64 {
 	if _, plain := c.law.(sizeless); plain && c.steps == (Steps{}) {
 		return c.least
 	}
-	if c.set.Slots {
-		return SlotShare(v.share, 1)
+	if c.set.Slots || c.set.Rule == Capacity && c.set.Steps == (Steps{}) && v.share > 0 {
+		return c.slotShare(v, 1)
 	}
 	return c.steps.Start
+}
+
+// first is the same within the bounds; what is to be written once and left is taken as it is.
+func (c *loop) first(v *view) float64 {
+	if _, ok := c.law.(static); ok {
+		return c.start(v)
+	}
+	return min(max(c.start(v), c.least), c.set.Max)
+}
+
+// slotShare is the share that lets k masters run.
+func (c *loop) slotShare(v *view, k int64) float64 {
+	spare := spareRoom
+	if c.set.Rule == Capacity && v.master.Mem > 0 { // it rounds up to whole minimum allocations itself
+		spare = min(spare, 0.75-float64(c.set.Least.Mem)/float64(v.master.Mem))
+	}
+	return slotShare(v.share, k, spare)
 }

@@ -56,6 +56,9 @@ func (s *sampler) sample(c *loop, v *view) (m move, again unit.Time) {
 		m.why = fmt.Sprintf("%d %% idle, no job has made progress yet", v.idle)
 		if v.running == 0 && v.queue.Containers == 0 && v.pending > 0 { // a master that stays behind makes room for the next by itself
 			m.up, m.why = 1, fmt.Sprintf("nothing runs, %d waiting: one more", v.pending)
+		} else if v.pending > 0 && s.forced(c) && !c.held(v) {
+			m.up, s.missed = 1, 0
+			m.why += fmt.Sprintf("; %d idle samples in a row let nobody in, %d waiting: one more", c.set.ForceAfter, v.pending)
 		}
 		return m, again
 	}
@@ -79,7 +82,7 @@ func (s *sampler) sample(c *loop, v *view) (m move, again unit.Time) {
 		m.why += ", nothing waits"
 		return m, again + c.set.NothingWaits
 	}
-	if s.missed++; !admit && c.set.ForceAfter > 0 && s.missed >= c.set.ForceAfter {
+	if forced := s.forced(c); forced && !admit {
 		admit = true
 		m.why += fmt.Sprintf("; %d idle samples in a row let nobody in", s.missed)
 	}
@@ -93,6 +96,12 @@ func (s *sampler) sample(c *loop, v *view) (m move, again unit.Time) {
 		m.why += ": no faster, nobody is let in"
 	}
 	return m, again
+}
+
+// forced counts a sample with idle processors and jobs that wait, and tells whether so many have let nobody in that one must.
+func (s *sampler) forced(c *loop) bool {
+	s.missed++
+	return c.set.ForceAfter > 0 && s.missed >= c.set.ForceAfter
 }
 
 // hit compares the growth with the threshold in use. The tracker counts hits less misses while nothing waits.

@@ -23,9 +23,14 @@ func Derive(share float64) Steps {
 	return Steps{Start: min(roundTo(inc+share/4, d), 1), Inc: inc, Dec: roundTo(0.75*inc, d)}
 }
 
+// spareRoom is how much of a master is left to spare.
+const spareRoom = 0.25
+
 // SlotShare is the share that lets exactly k masters run, with a quarter of a master to spare.
-func SlotShare(share float64, k int64) float64 {
-	return min(roundTo((float64(k)+0.25)*share, digits(share)), 1)
+func SlotShare(share float64, k int64) float64 { return slotShare(share, k, spareRoom) }
+
+func slotShare(share float64, k int64, spare float64) float64 {
+	return min(roundTo((float64(k)+spare)*share, digits(share)), 1)
 }
 
 // digits is the number of decimals in which shares are written.

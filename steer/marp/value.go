@@ -3,18 +3,20 @@ package marp
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // measure finds steps and bounds from the size of a master: what a job tells, now or before, counts for more than the queue's mean.
 func (c *loop) measure(v *view) (why string) {
-	if v.share > 0 && (!v.guessed || c.master.Mem == 0) {
-		c.master = v.master
+	if v.share > 0 && (!v.guessed || !c.told) {
+		c.master, c.told = v.master, !v.guessed
 	} else if c.master.Mem > 0 {
 		v.master = c.master
 		v.share = c.set.Rule.of(v.capacity, c.master)
 	}
-	if c.set.Steps == (Steps{}) && v.share > 0 && c.at != acting {
-		c.steps = Derive(v.share)
+	// Steps stay for a batch, else what is given back would not be what was taken; not where another size makes nonsense of them.
+	if c.set.Steps == (Steps{}) && v.share > 0 && (c.at != acting || v.share > 2*c.stepped || v.share < c.stepped/2) {
+		c.steps, c.stepped = Derive(v.share), v.share
 	}
 	_, plain := c.law.(sizeless)
 	switch {
@@ -28,9 +30,7 @@ func (c *loop) measure(v *view) (why string) {
 	default:
 		c.digits, c.least = digits(c.steps.Inc), c.steps.Inc
 	}
-	if c.set.Min > 0 {
-		c.least = c.set.Min
-	}
+	c.least = min(max(c.least, c.set.Min), c.set.Max)
 	c.finest = math.Pow10(-c.digits) / 2
 	return ""
 }
@@ -43,10 +43,8 @@ func (c *loop) sync(v *view) (why string) {
 	if v.present != 0 && !c.hasFound {
 		c.found, c.hasFound = v.present, true
 	}
-	if c.set.KeepFound && c.set.Min == 0 && c.hasFound {
-		c.least = min(max(c.least, c.found), c.set.Max)
-	}
-	mine := c.known && (v.present == 0 || math.Abs(v.present-c.value) <= c.finest || c.wrote && v.now-c.written < c.set.TakeOver)
+	near := func(x float64) bool { return math.Abs(v.present-x) <= c.finest }
+	mine := c.known && (v.present == 0 || near(c.value) || c.wrote && v.now-c.written < c.set.TakeOver)
 	switch {
 	case mine:
 		if c.sizes != (sizes{v.capacity, v.master}) { // the first job tells how large masters are; nodes come and go
@@ -55,6 +53,9 @@ func (c *loop) sync(v *view) (why string) {
 	case v.present > 0:
 		if c.known {
 			c.said.Why = fmt.Sprintf("%v is in force, not %v: goes on from there; ", v.present, c.value)
+			if !slices.ContainsFunc(c.ours, near) { // a person's, which is to stand when this is over
+				c.found = v.present
+			}
 		}
 		c.value, c.known = v.present, true
 		c.count(v, v.present)
@@ -63,6 +64,9 @@ func (c *loop) sync(v *view) (why string) {
 		return "the queue has no limit for masters: set one, or let the controller preset its own"
 	default:
 		return "the share in force is not known: let the controller preset its own"
+	}
+	if c.set.KeepFound && c.set.Min == 0 && c.hasFound {
+		c.least = min(max(c.least, c.found), c.set.Max)
 	}
 	return ""
 }

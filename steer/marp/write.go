@@ -2,6 +2,7 @@ package marp
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/yardmaster/yardmaster/steer"
 )
@@ -11,7 +12,7 @@ func (c *loop) apply(v *view, m move) []steer.Action {
 	if m.up > 0 && v.pending == 0 { // laws see to it; this is the last gate
 		m.up = 0
 	}
-	want, k := c.value, c.k
+	want, k, recount := c.value, c.k, false
 	switch {
 	case m.to > 0:
 		want = m.to
@@ -25,7 +26,7 @@ func (c *loop) apply(v *view, m move) []steer.Action {
 			m.why += fmt.Sprintf("; stays at %d %s", k, plural(int(k), "master", "masters"))
 			break
 		}
-		want = SlotShare(v.share, k)
+		want = c.slotShare(v, k)
 		m.why += fmt.Sprintf("; room for %d %s", k, plural(int(k), "master", "masters"))
 	default:
 		want = roundTo(c.value+float64(m.up)*c.steps.Inc-float64(m.down)*c.steps.Dec, c.digits)
@@ -33,14 +34,16 @@ func (c *loop) apply(v *view, m move) []steer.Action {
 	rises := want > c.value
 	if held := min(max(want, c.least), c.set.Max); held != want {
 		m.why += fmt.Sprintf("; held at %v instead of %v", held, want)
-		want = held
+		want, recount = held, c.set.Slots && m.to == 0
 	}
 	// Holding to a bound must not turn the direction round, nor let jobs in when none waits.
 	if want == c.value || rises != (want > c.value) || rises && v.pending == 0 {
 		c.said.Why += m.why
 		return nil
 	}
-	c.k = k
+	if c.k = k; recount { // the bound lets in others than were meant
+		c.count(v, want)
+	}
 	kind := Lower
 	if rises {
 		kind = Raise
@@ -63,7 +66,10 @@ func (c *loop) write(v *view, kind Kind, want float64, why string) []steer.Actio
 		why += fmt.Sprintf(" (-> %v)", want)
 	}
 	c.said.Why += why
-	c.value, c.known, c.wrote, c.written = want, true, true, v.now
+	c.value, c.known, c.wrote, c.written, c.did = want, true, true, v.now, kind
+	if c.ours = append(c.ours, want); len(c.ours) > remembered {
+		c.ours = slices.Delete(c.ours, 0, 1)
+	}
 	return []steer.Action{c.action(want, c.said.Why)}
 }
 
@@ -74,7 +80,16 @@ func (c *loop) action(value float64, why string) steer.Action {
 // NotMade implements steer.Corrector: the value in force counts again at the next look, and a first value is tried again.
 func (c *loop) NotMade(steer.Action) {
 	c.written = -c.set.TakeOver
-	if c.said.Kind == Set {
+	if c.did == Set {
 		c.wrote = false
 	}
+	if c.at == waiting && c.did == Lower {
+		c.at = acting // the batch's end is told again
+	}
+	if l, ok := c.law.(*ahead); ok {
+		l.flight = 0 // nobody comes of it
+	}
 }
+
+// remembered is how many values are known again as our own when they come into force late.
+const remembered = 8
