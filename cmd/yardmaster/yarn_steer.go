@@ -184,6 +184,8 @@ func (f *steerFlags) settings(rule marp.Rule) (marp.Settings, error) {
 	s.Min = min(s.Min, s.Max)
 	if !f.act {
 		s.TakeOver = unit.Millisecond // what would be done never comes into force: every look begins from what is
+	} else if f.gap > 0 { // a change that waits for its turn is still meant
+		s.TakeOver += unit.Time(f.gap.Microseconds())
 	}
 	if f.slots {
 		if s.Slots = true; f.policy == "static" || f.policy == "kalman-mem" {

@@ -111,6 +111,9 @@ func (l *ledger) add(e *Entry) {
 			h = &Entry{What: Held, Engine: e.Engine, Knob: e.Knob}
 			*l = append(*l, h)
 		}
+		if e.Old != nil && !h.doubtful(e.At) { // what stood before this write is all that can still be there of the earlier ones
+			h.Ours = slices.DeleteFunc(h.Ours, func(o Value) bool { return !same(e.Knob, o, *e.Old) })
+		}
 		h.Original, h.New = e.Original, e.New
 		h.Seq, h.At, h.Why = e.Seq, e.At, e.Why
 		h.earlier, h.Doubted = h.Doubted, e.At

@@ -162,7 +162,8 @@ func TestDamageInTheMiddle(t *testing.T) {
 	}
 }
 
-// A long run does not fill the disk, and what is open is carried over: the original and all that was written.
+// A long run does not fill the disk, and what is open is carried over: the original and what may be there of all that was written. A value that was
+// seen to be gone before the next write is nobody's of ours any more, should somebody set it again.
 func TestAFileThatHasGrown(t *testing.T) {
 	dir := t.TempDir()
 	j := mustOpen(t, dir)
@@ -183,7 +184,7 @@ func TestAFileThatHasGrown(t *testing.T) {
 		t.Fatal(err)
 	}
 	open := mustOpen(t, dir).Open()
-	if len(open) != 2 || len(open[1].Ours) != 7 || *open[1].Original != found || open[1].New.Number != 0.1 || !open[1].Doubted.IsZero() || !open[0].Doubted.Equal(night) {
+	if len(open) != 2 || len(open[1].Ours) != 1 || *open[1].Original != found || open[1].New.Number != 0.1 || !open[1].Doubted.IsZero() || !open[0].Doubted.Equal(night) {
 		t.Errorf("%+v", open)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, ".journal*")); len(left) > 0 {

@@ -4,15 +4,17 @@ import (
 	"testing"
 
 	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // A change that was refused is not gone on from: however often it happens, the next one asks for the same step.
 func TestNotMade(t *testing.T) {
-	for _, who := range []string{"cbt", "static"} {
+	for _, who := range []string{"cbt", "static", "ahead"} {
 		y := newYard(t, who, 6, nil)
 		if who == "cbt" {
 			y.begin()
 		}
+		y.jobs[0].Progress, y.jobs[0].Running = 60, 2
 		var asked []float64
 		for len(asked) < 5 {
 			do, again := y.c.Step(y.snapshot())
@@ -24,11 +26,30 @@ func TestNotMade(t *testing.T) {
 				t.Fatalf("%s gives up after %v", who, asked)
 			}
 		}
+		if who == "ahead" && y.now > unit.Minute {
+			t.Errorf("ahead waits for what was not made: %v", y.now)
+		}
 		for _, v := range asked {
 			if v != asked[0] {
 				t.Errorf("%s asks for %v while 0.05 is in force all the time", who, asked)
 				break
 			}
 		}
+	}
+}
+
+// Nor is the end of a batch: the first value is asked for until it is made.
+func TestEndNotMade(t *testing.T) {
+	y := newYard(t, "cbt", 2, func(s *Settings) { s.Service = true })
+	y.begin()
+	y.expect(Raise, 0.09, 31*sec)
+	y.jobs = nil
+	for range 3 {
+		do, again := y.c.Step(y.snapshot())
+		if len(do) != 1 || do[0].Value != 0.05 {
+			t.Fatalf("%v: %v", do, y.c.Last())
+		}
+		y.c.(steer.Corrector).NotMade(do[0])
+		y.now += again
 	}
 }
