@@ -140,6 +140,13 @@ type App struct {
 	Unmanaged                  bool    `json:"unmanagedApplication"`
 	AppNodeLabel               string  `json:"appNodeLabelExpression"`
 	AMNodeLabel                string  `json:"amNodeLabelExpression"`
+	Requests                   []Ask   `json:"resourceRequests"` // what it waits for; a list leaves them out unless AppFilter.Requests is set
+}
+
+// Ask is a number of like containers that an application waits for.
+type Ask struct {
+	Size       Resource `json:"capability"`
+	Containers int64    `json:"numContainers"`
 }
 
 // Ended reports whether the application has come to its end, whichever.

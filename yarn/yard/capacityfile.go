@@ -71,6 +71,9 @@ func (c *capacityFile) write(ctx context.Context, queue string, v drive.Value) e
 	}
 	_ = o.Close() // it is held again below
 	same := string(out) == string(o.data)
+	if _, e := c.y.InForce(ctx, c.y.Knob(), old); e != nil { // it is away, and reads the file when it comes back
+		return fmt.Errorf("%w: %w", drive.ErrFate, err)
+	}
 	if !same {
 		if e := c.putBack(out, o.data); e != nil {
 			return fmt.Errorf("%w: %w; putting the file back: %w", drive.ErrFate, err, e)

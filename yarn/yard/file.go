@@ -358,6 +358,7 @@ func (o *opened) rename(data []byte) (err error) {
 		func() error { _, err := temp.Write(data); return err },
 		func() error { return sameOwner(temp, o.info) },
 		func() error { return temp.Chmod(o.info.Mode().Perm()) },
+		func() error { return sameAccess(temp, o.path) },
 		temp.Sync,
 	}
 	for _, step := range steps {

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"maps"
 	"math"
+	"net/http"
 	"slices"
 	"time"
 
@@ -19,6 +21,7 @@ type roll struct {
 	waiting map[string]*listed
 	newest  int64                     // start of the latest one known, ms since the epoch
 	masters map[string]unit.Resources // of those that run, once seen
+	asked   *listed                   // one of those that wait, which was asked for its master's size
 	listed  time.Time                 // when all were listed
 	differs bool                      // at the last look, from the queue's own count
 }
@@ -43,7 +46,7 @@ func (r *roll) forget() { *r = roll{} }
 func (r *roll) look(ctx context.Context, y *Yard, counted int) (jobs []*listed, gone ending, err error) {
 	now := time.Now()
 	whole := len(r.waiting) <= shortList || r.differs && now.Sub(r.listed) >= relist
-	f := rest.AppFilter{Queue: y.filter, States: []string{"ACCEPTED"}}
+	f := rest.AppFilter{States: []string{"ACCEPTED"}}
 	waiting := r.waiting
 	if whole {
 		waiting = map[string]*listed{}
@@ -52,7 +55,7 @@ func (r *roll) look(ctx context.Context, y *Yard, counted int) (jobs []*listed, 
 	}
 	var fresh []*listed
 	newest := r.newest
-	for a, err := range y.c.Apps(ctx, f) {
+	for a, err := range y.apps(ctx, f) {
 		if err = anonymous(&a, err); err != nil {
 			return nil, gone, err
 		}
@@ -61,7 +64,7 @@ func (r *roll) look(ctx context.Context, y *Yard, counted int) (jobs []*listed, 
 	}
 	var all []*listed
 	f.States, f.StartedFrom = []string{"RUNNING"}, time.Time{} // after the waiting: one that starts meanwhile is seen twice, not never
-	for a, err := range y.c.Apps(ctx, f) {
+	for a, err := range y.apps(ctx, f) {
 		if err = anonymous(&a, err); err != nil {
 			return nil, gone, err
 		}
@@ -102,6 +105,60 @@ func (r *roll) look(ctx context.Context, y *Yard, counted int) (jobs []*listed, 
 	return all, gone, nil
 }
 
+// apps lists applications of the queue under each of its names. One that the ResourceManager does not know is not asked for again.
+func (y *Yard) apps(ctx context.Context, f rest.AppFilter) iter.Seq2[rest.App, error] {
+	return func(yield func(rest.App, error) bool) {
+		seen := map[string]bool{}
+		for _, name := range slices.Clone(y.names) {
+			f.Queue = name
+			for a, err := range y.c.Apps(ctx, f) {
+				var status *rest.StatusError
+				switch {
+				case errors.As(err, &status) && status.Status == http.StatusBadRequest && len(y.names) > 1:
+					y.names = slices.DeleteFunc(slices.Clone(y.names), func(s string) bool { return s == name })
+					err = nil
+				case err == nil && len(y.names) > 1 && seen[a.ID]:
+				default:
+					if !yield(a, err) {
+						return
+					}
+				}
+				seen[a.ID] = true
+			}
+		}
+	}
+}
+
+// size finds out how large the master is that one of the waiting applications waits for. Where nothing runs nobody else can tell. One more request,
+// and none while the same one waits.
+func (y *Yard) size(ctx context.Context, jobs []*listed) {
+	for _, j := range jobs {
+		if !j.Master.IsZero() {
+			return
+		}
+		if a := y.roll.asked; a != nil && a.ID == j.ID {
+			j.Master = a.Master
+			return
+		}
+	}
+	for _, j := range jobs {
+		if j.Started {
+			continue
+		}
+		a, err := y.c.App(ctx, j.ID)
+		if err != nil {
+			return // it can be told otherwise, or the policy says what it lacks
+		}
+		for _, r := range a.Requests {
+			if r.Containers > 0 && r.Size.Memory > j.Master.Mem {
+				j.Master = unit.Resources{Mem: r.Size.Memory, Cores: max(r.Size.VCores, 1)}
+			}
+		}
+		y.roll.asked = j
+		return
+	}
+}
+
 // anonymous adds the error of an application that cannot be told from others, or not what it does.
 func anonymous(a *rest.App, err error) error {
 	if err == nil && (a.ID == "" || a.State == "") {
@@ -120,7 +177,7 @@ type ending struct {
 }
 
 func (y *Yard) ending(ctx context.Context, now time.Time) (e ending, err error) {
-	for a, err := range y.c.Apps(ctx, rest.AppFilter{Queue: y.filter, States: []string{"FINISHED", "FAILED", "KILLED"}, FinishedFrom: now.Add(-stays)}) {
+	for a, err := range y.apps(ctx, rest.AppFilter{States: []string{"FINISHED", "FAILED", "KILLED"}, FinishedFrom: now.Add(-stays)}) {
 		if err != nil {
 			return ending{}, err
 		}

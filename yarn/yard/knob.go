@@ -118,12 +118,12 @@ func (y *Yard) InForce(ctx context.Context, k drive.Knob, v drive.Value) (bool, 
 		return false, err
 	}
 	switch {
-	case !near(file.number, v.Number) || file.age < youngest:
+	case !near(file.number, v.Number) || !file.taken && file.age < youngest:
 		return false, nil
 	case fresh(q) && v.Number >= 0:
 		return agrees(q, v.Number), nil
 	}
-	return file.age >= reloadedBy, nil
+	return file.taken || file.age >= reloadedBy, nil
 }
 
 func (y *Yard) capacityInForce(ctx context.Context, q, root *rest.Queue, share float64) (bool, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -43,9 +44,17 @@ func (y *Yard) Snapshot(ctx context.Context) (steer.Snapshot, error) {
 		Nodes: int(m.ActiveNodes),
 	}
 	seen.Queues = []steer.Queue{y.queue(q, s.Root, seen.Total)}
-	jobs, gone, err := y.roll.look(ctx, y, int(q.NumActive+q.NumPending+q.NumActiveApps+q.NumPendingApps))
+	parked := 0
+	if y.rule == marp.Capacity && q.NumApplications > 0 {
+		parked = int(max(0, q.NumApplications-q.NumActive-q.NumPending))
+	}
+	jobs, gone, err := y.roll.look(ctx, y, int(q.NumActive+q.NumPending+q.NumActiveApps+q.NumPendingApps)+parked)
 	if err != nil {
 		return steer.Snapshot{}, err
+	}
+	jobs = unparked(jobs, parked)
+	if q := &seen.Queues[0]; q.Running <= gone.n && q.Waiting > 0 {
+		y.size(ctx, jobs)
 	}
 	if y.o.Masters {
 		y.maps.ask(ctx, y.c, jobs)
@@ -68,6 +77,18 @@ func (y *Yard) Snapshot(ctx context.Context) (steer.Snapshot, error) {
 	seen.Now = unit.Time(now.UnixMicro())
 	seen.Age = max(unit.Time(now.Sub(began).Microseconds()), unit.Time(age.Microseconds()))
 	return seen, nil
+}
+
+// unparked leaves out applications that wait because of max-parallel-apps: no share of masters lets them in. They are let in by their age, so
+// they are the youngest.
+func unparked(jobs []*listed, parked int) []*listed {
+	for i := len(jobs) - 1; i >= 0 && parked > 0; i-- {
+		if !jobs[i].Started {
+			jobs = slices.Delete(jobs, i, i+1)
+			parked--
+		}
+	}
+	return jobs
 }
 
 func size(r rest.Resource) unit.Resources { return unit.Resources{Mem: r.Memory, Cores: r.VCores} }
@@ -198,7 +219,7 @@ func (y *Yard) fairShare(q *rest.Queue) float64 {
 		return y.shown
 	case !known:
 		return y.shown
-	case now && agrees(q, file.number), (!now || file.number < 0) && file.age >= reloadedBy: // nothing is worked out where there is no limit
+	case now && agrees(q, file.number), (!now || file.number < 0) && (file.taken || file.age >= reloadedBy): // nothing is worked out where there is no limit
 		y.fair.take()
 		return file.number
 	case file.hadBefore && (!now || agrees(q, file.before)):

@@ -46,8 +46,8 @@ type Options struct {
 type Yard struct {
 	c        *rest.Client
 	o        Options
-	path     string // of the queue
-	filter   string // the queue's name in a request for applications
+	path     string   // of the queue
+	names    []string // of the queue in requests for applications
 	rule     marp.Rule
 	least    unit.Resources
 	identity string
@@ -95,9 +95,9 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 	if err != nil {
 		return nil, err
 	}
-	y.path, y.filter = q.Path, q.Path
-	if y.rule == marp.Capacity && version < 303 {
-		y.filter = q.Name // full paths are understood since 3.3
+	y.path, y.names = q.Path, []string{q.Path}
+	if y.rule == marp.Capacity && version < 304 && q.Name != q.Path {
+		y.names = []string{q.Name, q.Path} // compared with the name that the application gave; whole ones are unknown to older versions
 	}
 	props, err := y.c.Conf(ctx)
 	if err != nil {
@@ -185,7 +185,7 @@ func (y *Yard) chooseActuator(props *conf.Properties) error {
 	}
 	file := y.o.File
 	if file == "" && !capacity {
-		if p := text(props, "yarn.scheduler.fair.allocation.file", ""); filepath.IsAbs(p) {
+		if p := text(props, "yarn.scheduler.fair.allocation.file", ""); filepath.IsAbs(p) && here(y.c.Address()) {
 			if _, err := os.Stat(p); err == nil {
 				file = p
 			}
@@ -207,6 +207,28 @@ func (y *Yard) chooseActuator(props *conf.Properties) error {
 		y.act = y.fair
 	}
 	return nil
+}
+
+// here tells whether an address is one of this machine.
+func here(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = address
+	}
+	ips, err := net.LookupIP(host)
+	if err != nil {
+		return false
+	}
+	own, err := net.InterfaceAddrs()
+	if err != nil {
+		return false
+	}
+	for _, ip := range ips {
+		if ip.IsLoopback() || slices.ContainsFunc(own, func(a net.Addr) bool { n, ok := a.(*net.IPNet); return ok && n.IP.Equal(ip) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // findLeaf finds a leaf by its path, or by its last part where that names one only.
@@ -245,7 +267,7 @@ func findLeaf(root *rest.Queue, name string) (*rest.Queue, error) {
 		if len(leaves) > most {
 			leaves, more = leaves[:most], ", ..."
 		}
-		return nil, fmt.Errorf("queue %s is not there: the queues are %s%s", name, strings.Join(leaves, ", "), more)
+		return nil, gone("queue %s is not there: the queues are %s%s", name, strings.Join(leaves, ", "), more)
 	case len(found) > 1:
 		return nil, fmt.Errorf("queue %s: there are %s and %s: give the whole name", name, found[0].Path, found[1].Path)
 	case !found[0].Leaf():
@@ -294,7 +316,18 @@ func versionOf(s string) int {
 // knows itself by no name at all is it the address that it was asked under.
 func identity(p *conf.Properties, c *rest.Client) string {
 	if id := text(p, "yarn.resourcemanager.cluster-id", ""); id != "" && text(p, "yarn.resourcemanager.ha.enabled", "") == "true" {
-		return "yarn:" + id
+		var hosts []string // installers give the same name to every cluster
+		for rm := range strings.SplitSeq(text(p, "yarn.resourcemanager.ha.rm-ids", ""), ",") {
+			rm = strings.TrimSpace(rm)
+			for _, name := range []string{"yarn.resourcemanager.webapp.address.", "yarn.resourcemanager.webapp.https.address.", "yarn.resourcemanager.hostname."} {
+				if host := text(p, name+rm, ""); host != "" && !strings.Contains(host, "$") {
+					hosts = append(hosts, strings.ToLower(host))
+					break
+				}
+			}
+		}
+		slices.Sort(hosts)
+		return "yarn:" + strings.Join(append([]string{id}, hosts...), ",")
 	}
 	for _, name := range []string{"yarn.resourcemanager.webapp.address", "yarn.resourcemanager.address"} {
 		host, port, err := net.SplitHostPort(text(p, name, ""))

@@ -40,7 +40,8 @@ type manager struct {
 	conf     map[string]string
 	put      func(w http.ResponseWriter, body string) bool // true: it has answered
 	requests map[string]int
-	listed   int // applications in all answers
+	listed   int  // applications in all answers
+	given    bool // applications are known by the name of the queue that they gave
 }
 
 func newManager(version string, fair bool) *manager {
@@ -111,14 +112,18 @@ func (m *manager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if !m.fair && versionOf(m.version) < 303 {
 			want = "default"
 		}
-		if q := r.URL.Query().Get("queue"); q != want {
+		q := r.URL.Query().Get("queue")
+		if m.given && (q == "default" || q == "root.default") {
+			want = q
+		}
+		if q != want {
 			http.Error(w, `{"RemoteException":{"exception":"BadRequestException","message":"unknown queue `+q+`"}}`, http.StatusBadRequest)
 			return
 		}
 		from, _ := strconv.ParseInt(r.URL.Query().Get("startedTimeBegin"), 10, 64)
 		list := []map[string]any{}
 		for _, a := range m.apps {
-			if slices.Contains(strings.Split(r.URL.Query().Get("states"), ","), a["state"].(string)) && int64(a["startedTime"].(int)) >= from {
+			if slices.Contains(strings.Split(r.URL.Query().Get("states"), ","), a["state"].(string)) && int64(a["startedTime"].(int)) >= from && (!m.given || a["queue"] == q) {
 				list = append(list, a)
 			}
 		}
@@ -145,6 +150,11 @@ func (m *manager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		answer(map[string]any{"properties": list})
 	default:
+		if id, ok := strings.CutPrefix(path, "apps/"); ok {
+			i := slices.IndexFunc(m.apps, func(a map[string]any) bool { return a["id"] == id })
+			answer(map[string]any{"app": m.apps[i]})
+			return
+		}
 		if id, ok := strings.CutPrefix(path, "/proxy/application_1_"); ok && m.masters {
 			answer(map[string]any{"job": map[string]any{"id": "job_1_" + id[:5], "mapsTotal": 10, "mapsCompleted": 4, "mapsPending": 2, "reducesTotal": 2, "reducesPending": 2, "mapProgress": 62.5}})
 			return
@@ -702,8 +712,12 @@ func TestFairFile(t *testing.T) {
 		t.Error("not in force", share())
 	}
 	shown(15668, 0) // nothing waits: what is shown may be old
-	if inForce(v) || share() != 0.3 {
-		t.Error("in force", share())
+	if !inForce(v) || share() != 0.09 {
+		t.Error("what was in force is not any more", share())
+	}
+	age(time.Second) // somebody touches the file, or changes another queue
+	if !inForce(v) || share() != 0.09 {
+		t.Error("a younger file that says the same", share())
 	}
 	age(20 * time.Second)
 	if !inForce(v) || share() != 0.09 {
@@ -853,6 +867,79 @@ func TestFairShareWithoutTheFile(t *testing.T) {
 		s, err := y.Snapshot(t.Context())
 		if err != nil || s.Queues[0].MasterShare != c.want {
 			t.Error(i, s.Queues, err)
+		}
+	}
+}
+
+// Before Hadoop 3.4 applications of a CapacityScheduler are found by the name of the queue that they gave, long or short; still older versions
+// do not know long ones.
+func TestNamesOfAQueue(t *testing.T) {
+	for _, c := range []struct {
+		version string
+		given   bool
+		looks   map[string]int
+	}{
+		{"2.10.2", false, map[string]int{"scheduler ": 2, "metrics ": 2, "apps ACCEPTED": 3, "apps RUNNING": 2}},
+		{"3.3.6", true, map[string]int{"scheduler ": 2, "metrics ": 2, "apps ACCEPTED": 4, "apps RUNNING": 4}},
+		{"3.4.2", false, map[string]int{"scheduler ": 2, "metrics ": 2, "apps ACCEPTED": 2, "apps RUNNING": 2}},
+	} {
+		m := newManager(c.version, false)
+		m.given = c.given
+		m.apps = threeApps()
+		m.apps[0]["queue"], m.apps[1]["queue"], m.apps[2]["queue"] = "default", "root.default", "default"
+		y := m.open(t, Options{CPU: "none"})
+		clear(m.requests)
+		for range 2 {
+			if s, err := y.Snapshot(t.Context()); err != nil || len(s.Jobs) != 3 {
+				t.Errorf("%s: %d jobs, %v", c.version, len(s.Jobs), err)
+			}
+		}
+		if !maps.Equal(m.requests, c.looks) {
+			t.Errorf("%s: %v", c.version, m.requests)
+		}
+	}
+}
+
+// Applications that max-parallel-apps keeps out are ACCEPTED and in no count but the whole.
+func TestParked(t *testing.T) {
+	m := newManager("3.4.2", false)
+	m.apps = append(threeApps(), app(4, "ACCEPTED", nil), app(5, "ACCEPTED", nil))
+	m.leaf["numApplications"] = 5
+	s, err := m.open(t, Options{CPU: "none"}).Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, j := range s.Jobs {
+		ids = append(ids, j.ID[len(j.ID)-1:])
+	}
+	if q := s.Queues[0]; q.Running != 2 || q.Waiting != 1 || !slices.Equal(ids, []string{"1", "2", "3"}) {
+		t.Errorf("%d run, %d wait, listed %v", q.Running, q.Waiting, ids)
+	}
+}
+
+// Where nothing runs, one that waits is asked how large its master will be, once.
+func TestSizeOfAWaitingMaster(t *testing.T) {
+	m := newManager("3.4.2", true)
+	m.leaf["numActiveApps"], m.leaf["numPendingApps"], m.leaf["amUsedResources"] = 0, 2, mb(0, 0)
+	ask := map[string]any{"resourceRequests": []any{map[string]any{"numContainers": 1, "capability": mb(1536, 1)}}}
+	m.apps = []map[string]any{app(1, "ACCEPTED", ask), app(2, "ACCEPTED", ask)}
+	y := m.open(t, Options{CPU: "none"})
+	for range 3 {
+		s, err := y.Snapshot(t.Context())
+		if err != nil || s.Jobs[0].Master != (unit.Resources{Mem: 1536, Cores: 1}) {
+			t.Fatal(s.Jobs, err)
+		}
+	}
+	if n := m.requests["apps/application_1_00001 "]; n != 1 {
+		t.Errorf("asked %d times: %v", n, m.requests)
+	}
+}
+
+func TestHere(t *testing.T) {
+	for address, want := range map[string]bool{"localhost:8088": true, "127.0.0.1:8088": true, "192.0.2.7:8088": false, "": false} {
+		if here(address) != want {
+			t.Errorf("%q: %v", address, !want)
 		}
 	}
 }

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package yard
+
+import "os"
+
+func sameAccess(*os.File, string) error { return nil }
