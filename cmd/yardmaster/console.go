@@ -3,13 +3,15 @@ package main
 import (
 	"bufio"
 	"io"
+	"sync/atomic"
 )
 
 // console is standard output. It is written in large pieces, and the first thing that goes wrong is kept for the end: the verbs
 // print without looking back, their files are written all the same, and the command fails.
 type console struct {
-	w   *bufio.Writer
-	err error
+	w    *bufio.Writer
+	err  error
+	lost atomic.Bool
 }
 
 func newConsole(w io.Writer) *console { return &console{w: bufio.NewWriterSize(w, 1<<16)} }
@@ -21,8 +23,14 @@ func (c *console) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// abandon gives up what is held: somebody is stuck in writing it.
+func (c *console) abandon() { c.lost.Store(true) }
+
 // Flush writes out what is held, and returns what went wrong so far.
 func (c *console) Flush() error {
+	if c.lost.Load() {
+		return nil
+	}
 	if c.err == nil {
 		c.err = c.w.Flush()
 	}

@@ -115,24 +115,45 @@ func (g *guard) tell(word string) {
 func (g *guard) watch(cmd *exec.Cmd, ended chan struct{}) {
 	err := cmd.Wait()
 	close(ended)
-	time.Sleep(time.Second) // one that cannot live is not started again and again without a pause
+	pause := time.Second // one that cannot live is not started again and again without a pause
+	for told := false; ; pause = 10 * time.Second {
+		time.Sleep(pause)
+		left, again := g.replace()
+		switch {
+		case left:
+			return
+		case again == nil:
+			g.notice("The guard has ended (%v): process %d stands guard now.", err, g.pid())
+			return
+		case !told:
+			g.notice("The guard has ended (%v), and no other can be started: %v. Trying again.", err, again)
+			told = true
+		}
+	}
+}
+
+// replace starts another guard, unless the steerer is leaving.
+func (g *guard) replace() (left bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.leaving {
-		return
+		return true, nil
 	}
-	g.pipe.Close()
-	if again := g.start(); again != nil {
-		g.notice("The guard has ended (%v), and no other can be started: %v", err, again)
-		return
-	}
-	g.notice("The guard has ended (%v): process %d stands guard now.", err, g.cmd.Process.Pid)
+	g.pipe.Close() // a second time does no harm
+	return false, g.start()
 }
 
 // end lets the guard go, if there is nothing left for it to do, and waits for it. Else it starts its work.
 func (g *guard) end(done bool) {
 	g.mu.Lock()
 	g.leaving = true
+	select {
+	case <-g.ended:
+		if !done { // it is needed now
+			_ = g.start() // else the next steerer, or a person, puts back
+		}
+	default:
+	}
 	g.tell(map[bool]string{true: standDown, false: noLock}[done])
 	g.pipe.Close()
 	g.mu.Unlock()

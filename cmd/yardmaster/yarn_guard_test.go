@@ -15,6 +15,7 @@ import (
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/yarn/yard"
 )
 
 // leftBehind is a journal with one change in it that nobody has put back, and a ResourceManager that goes by it.
@@ -24,7 +25,7 @@ func leftBehind(t *testing.T) (rm *steeredRM, dir string) {
 	dir = t.TempDir()
 	k := &knobFlags{queue: "root.default"}
 	k.rm, k.user = []string{rm.URL}, "u"
-	y, client, _, err := k.open(t.Context(), "none", false)
+	y, client, _, err := k.open(t.Context(), yard.Options{CPU: "none"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +75,7 @@ func TestGuardGoesByTheLockOfTheDead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	for _, held := range []bool{true, false} {
+	for _, held := range []time.Duration{time.Second, 0} {
 		rm, dir := leftBehind(t)
 		j, err := openJournal(t.Context(), dir, t.Logf)
 		if err != nil {
@@ -87,7 +88,7 @@ func TestGuardGoesByTheLockOfTheDead(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		err = r.runForDead(ctx, held)
 		cancel()
-		if got := rm.setting(); held && (err != nil || got != "0.3") || !held && (err == nil || got != "0.4") {
+		if got := rm.setting(); held > 0 && (err != nil || got != "0.3") || held == 0 && (err == nil || got != "0.4") {
 			t.Errorf("held %v: %q is set, %v\n%s", held, got, err, &out)
 		}
 		_ = j.Close()
@@ -166,5 +167,26 @@ func TestPasswordsAreNotShown(t *testing.T) {
 		if got := sourceName(cpu); got != want {
 			t.Errorf("%q: %q", cpu, got)
 		}
+	}
+}
+
+// A queue that was removed meanwhile has nothing to be put back: it is not waited for until the end of days.
+func TestRestoreOfARemovedQueue(t *testing.T) {
+	t.Parallel()
+	rm, dir := leftBehind(t)
+	rm.set(func() { rm.leaf = "other" })
+	j, err := openJournal(t.Context(), dir, t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	k := &knobFlags{queue: "default"}
+	k.rm, k.user = []string{rm.URL}, "u"
+	var out strings.Builder
+	r := &recovery{k: k, j: j, log: newLog(&out, "text", false), notice: t.Logf, removed: 500 * time.Millisecond}
+	err = r.run(t.Context(), false)
+	r.log.end()
+	if err != nil || len(j.Open()) > 0 || !strings.Contains(out.String(), "it is not there any more") {
+		t.Errorf("%v, %v, %s", err, j.Open(), &out)
 	}
 }

@@ -1,38 +1,86 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/yardmaster/yardmaster/steer/drive"
 )
 
-// eventLog writes one line an event.
+// eventLog writes one line an event. A reader who does not read must not keep the driver from its work, and least of all from putting back: lines wait
+// for it, and those for which there is no room are left out.
 type eventLog struct {
-	out     io.Writer
+	line    bytes.Buffer // of the handler
 	handler slog.Handler
 	changes bool
+	lines   chan []byte
+	left    int // out, since the last that had room
+	written chan struct{}
+	out     io.Writer
 }
 
+const (
+	linesWait = 2000
+	lastLines = 2 * time.Second // how long the end waits for a reader
+)
+
 func newLog(out io.Writer, format string, changes bool) *eventLog {
-	l := &eventLog{out: out, changes: changes}
+	l := &eventLog{changes: changes, out: out, lines: make(chan []byte, linesWait), written: make(chan struct{})}
 	if format == "json" {
-		l.handler = slog.NewJSONHandler(out, nil)
+		l.handler = slog.NewJSONHandler(&l.line, nil)
 	} else {
-		l.handler = slog.NewTextHandler(out, nil)
+		l.handler = slog.NewTextHandler(&l.line, nil)
 	}
+	go func() {
+		defer close(l.written)
+		for line := range l.lines {
+			_, _ = out.Write(line) // what goes wrong with standard output is kept for the end
+			if len(l.lines) == 0 {
+				show(out)
+			}
+		}
+	}()
 	return l
+}
+
+// end waits until the lines are written, or for a reader who is not there.
+func (l *eventLog) end() {
+	close(l.lines)
+	select {
+	case <-l.written:
+	case <-time.After(lastLines):
+		if c, ok := l.out.(*console); ok {
+			c.abandon()
+		}
+	}
 }
 
 func (l *eventLog) event(e *drive.Event) {
 	if l.changes && (e.Kind == drive.Decided && decision(e) == "wait" || e.Kind == drive.Kept) {
 		return
 	}
+	if l.left > 0 && len(l.lines) < cap(l.lines)-1 {
+		r := slog.NewRecord(e.At, slog.LevelWarn, "left out", 0)
+		r.AddAttrs(slog.Int("lines", l.left), slog.String("why", "nobody has read them"))
+		l.left = 0
+		l.put(r)
+	}
 	r := slog.NewRecord(e.At, e.Level(), e.Kind.String(), 0)
 	r.AddAttrs(e.Attrs...)
-	_ = l.handler.Handle(context.Background(), r) // what goes wrong with standard output is kept for the end
-	show(l.out)
+	l.put(r)
+}
+
+func (l *eventLog) put(r slog.Record) {
+	l.line.Reset()
+	_ = l.handler.Handle(context.Background(), r) // into memory
+	select {
+	case l.lines <- bytes.Clone(l.line.Bytes()):
+	default:
+		l.left++
+	}
 }
 
 func decision(e *drive.Event) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -92,7 +93,7 @@ type tripper func(*http.Request) (*http.Response, error)
 func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
 // open asks the ResourceManager what it is. cpu names the sensor of idle processors.
-func (k *knobFlags) open(ctx context.Context, cpu string, masters bool) (*yard.Yard, *rest.Client, *counted, error) {
+func (k *knobFlags) open(ctx context.Context, o yard.Options) (*yard.Yard, *rest.Client, *counted, error) {
 	auth, err := k.auth()
 	if err != nil {
 		return nil, nil, nil, err
@@ -103,9 +104,9 @@ func (k *knobFlags) open(ctx context.Context, cpu string, masters bool) (*yard.Y
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	y, err := yard.New(ctx, yard.Options{
-		Client: c, Queue: k.queue, Actuator: k.actuator, File: k.file, Refresh: strings.Fields(k.refresh), CPU: cpu, Masters: masters,
-	})
+	o.Client, o.Actuator, o.File, o.Refresh = c, k.actuator, k.file, strings.Fields(k.refresh)
+	o.Queue = cmp.Or(o.Queue, k.queue)
+	y, err := yard.New(ctx, o)
 	if err != nil {
 		c.CloseIdle()
 		return nil, nil, nil, err

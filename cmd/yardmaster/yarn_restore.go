@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -186,6 +187,7 @@ func (f *restoreFlags) restore(ctx context.Context, cmd *cobra.Command, dir stri
 	}
 	defer func() { _ = j.Close() }() // what it holds is on disk
 	r := &recovery{k: k, j: j, force: f.force, log: newLog(cmd.OutOrStdout(), "text", false), notice: notice}
+	defer r.log.end()
 	return r.run(ctx, true)
 }
 
@@ -196,13 +198,22 @@ type recovery struct {
 	force bool
 	log   *eventLog
 
-	notice func(format string, args ...any)
+	notice  func(format string, args ...any)
+	removed time.Duration // how long a queue is looked for before it counts as removed; 0: goneFor
 }
 
-// run waits for the ResourceManager and puts back, until it is done or the time is over.
+// goneFor is how long a queue is looked for before it counts as removed.
+const goneFor = time.Minute
+
+// run waits for the ResourceManager and puts back, until it is done or the time is over. A queue that is not there any more has nothing to be put
+// back.
 func (r *recovery) run(ctx context.Context, locked bool) error {
+	begun := time.Now()
 	for pause := time.Second; ; pause = min(2*pause, 5*time.Second) {
-		y, client, _, err := r.k.open(ctx, "none", false)
+		y, client, _, err := r.k.open(ctx, yard.Options{CPU: "none"})
+		if left := r.j.Open(); errors.Is(err, drive.ErrGone) && time.Since(begun) > cmp.Or(r.removed, goneFor) && len(left) > 0 {
+			y, client, _, err = r.k.open(ctx, yard.Options{CPU: "none", Queue: left[0].Knob.Queue, Absent: true})
+		}
 		if err == nil {
 			defer client.CloseIdle()
 			return r.with(ctx, y, locked)
@@ -243,12 +254,12 @@ func (e lockError) Unwrap() error { return e.error }
 // runForDead does it for a steerer that has ended. If it had ZooKeeper's lock when it died, that is held for it a while longer, so that nobody
 // else is at work yet. At any other time the lock is asked for, again and again: another steerer may have it and be at work, and what that one
 // found, and puts back in the end, is what the dead one wrote.
-func (r *recovery) runForDead(ctx context.Context, held bool) error {
+func (r *recovery) runForDead(ctx context.Context, held time.Duration) error {
 	if len(r.k.zk) == 0 {
 		return r.run(ctx, false)
 	}
-	if held {
-		first, stop := context.WithTimeout(ctx, sessionEnds/2)
+	if held > 0 {
+		first, stop := context.WithTimeout(ctx, held)
 		err := r.run(first, false)
 		stop()
 		if err == nil {
@@ -275,6 +286,7 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 		return misuse("", "yarn restore: --guard is for \"yarn steer\" only")
 	}
 	word := standGuard()
+	ended := time.Now()
 	if word == standDown {
 		return nil
 	}
@@ -301,7 +313,12 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 	}
 	tell("the steerer has ended without a word: putting back %s", settingsWord(n))
 	r := &recovery{k: &f.knobFlags, j: j, log: newLog(cmd.ErrOrStderr(), "text", false), notice: tell}
-	if err := r.runForDead(ctx, word == hasLock); err != nil {
+	defer r.log.end()
+	var held time.Duration // the lock outlives the steerer by this at least
+	if word == hasLock {
+		held = sessionEnds/2 - time.Since(ended)
+	}
+	if err := r.runForDead(ctx, held); err != nil {
 		return fmt.Errorf("guard: %w; yardmaster yarn restore --journal %s tries again", err, f.journal)
 	}
 	return nil

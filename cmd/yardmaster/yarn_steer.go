@@ -204,7 +204,7 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 	}
 	errOut := cmd.ErrOrStderr()
 	notice := func(format string, args ...any) { fmt.Fprintf(errOut, format+"\n", args...) }
-	y, client, count, err := f.open(ctx, f.cpu, f.masters)
+	y, client, count, err := f.open(ctx, yard.Options{CPU: f.cpu, Masters: f.masters})
 	if err != nil {
 		return err
 	}
@@ -216,6 +216,7 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 	set.Queue, set.Least = y.Queue(), y.Least()
 
 	s := &session{f: f, yard: y, notice: notice, log: newLog(cmd.OutOrStdout(), f.format, f.changes)}
+	defer s.log.end()
 	if f.act {
 		if err := s.prepare(ctx); err != nil {
 			return err

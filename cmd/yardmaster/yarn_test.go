@@ -36,10 +36,11 @@ type steeredRM struct {
 	conf string // the queue's setting; "": not set
 	puts []string
 	down bool
+	leaf string // the queue's name, default at first
 }
 
 func newSteeredRM(t *testing.T, file string) *steeredRM {
-	rm := &steeredRM{file: file}
+	rm := &steeredRM{file: file, leaf: "default"}
 	rm.Server = httptest.NewServer(rm)
 	t.Cleanup(rm.Close)
 	return rm
@@ -81,8 +82,8 @@ func (rm *steeredRM) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 "amUsedResources":{"memory":4096,"vCores":2},"amMaxResources":{"memory":%d,"vCores":32}}]}}}}}`, int(rm.share()*32768))
 	case path == "/ws/v1/cluster/scheduler":
 		fmt.Fprintf(w, `{"scheduler":{"schedulerInfo":{"type":"capacityScheduler","queueName":"root","queuePath":"root","capacity":100,"queues":{"queue":[{"type":"capacitySchedulerLeafQueueInfo",
-"queueName":"default","queuePath":"root.default","capacity":100,"absoluteCapacity":100,"absoluteMaxCapacity":100,"numActiveApplications":2,"numPendingApplications":3,
-"usedAMResource":{"memory":4096,"vCores":2},"AMResourceLimit":{"memory":%d,"vCores":32},"resourcesUsed":{"memory":8192,"vCores":8},"configuredMaxAMResourceLimit":%v}]}}}}`, int(rm.share()*32768), rm.share())
+"queueName":%q,"queuePath":%q,"capacity":100,"absoluteCapacity":100,"absoluteMaxCapacity":100,"numActiveApplications":2,"numPendingApplications":3,
+"usedAMResource":{"memory":4096,"vCores":2},"AMResourceLimit":{"memory":%d,"vCores":32},"resourcesUsed":{"memory":8192,"vCores":8},"configuredMaxAMResourceLimit":%v}]}}}}`, rm.leaf, "root."+rm.leaf, int(rm.share()*32768), rm.share())
 	case path == "/conf":
 		store := "memory"
 		if rm.file != "" {

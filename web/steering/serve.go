@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -51,6 +52,22 @@ func safe(next http.Handler) http.Handler {
 	})
 }
 
+// atHome answers only who asks this machine by a name of its own: a page of elsewhere whose name leads here could otherwise read what is shown to
+// the person who has both open.
+func atHome(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := r.Host
+		if h, _, err := net.SplitHostPort(host); err == nil {
+			host = h
+		}
+		if ip := net.ParseIP(strings.Trim(host, "[]")); !strings.EqualFold(host, "localhost") && (ip == nil || !ip.IsLoopback()) {
+			http.Error(w, fmt.Sprintf("%q is not a name that this page answers to: ask for localhost", host), http.StatusMisdirectedRequest)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 func (b *Board) page(w http.ResponseWriter, whole bool) {
 	s := b.Status()
 	var out bytes.Buffer
@@ -72,12 +89,15 @@ func (b *Board) status(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(append(text, '\n')) // whoever asked has gone
 }
 
+// staleAfter is longer than any policy waits between two looks.
+const staleAfter = 5 * time.Minute
+
 func (b *Board) health(w http.ResponseWriter, _ *http.Request) {
 	b.mu.Lock()
 	n := b.now
 	b.mu.Unlock()
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	if !n.Sees {
+	if !n.Sees || time.Since(n.LastGood) > staleAfter {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		fmt.Fprintf(w, "no good look at the scheduler since %s\n", n.LastGood.Format(time.RFC3339))
 		return
@@ -113,8 +133,12 @@ func (b *Board) events(w http.ResponseWriter, r *http.Request) {
 
 // Serve answers until the context ends.
 func (b *Board) Serve(ctx context.Context, l net.Listener) error {
+	handler := b.Handler()
+	if a, ok := l.Addr().(*net.TCPAddr); ok && a.IP.IsLoopback() {
+		handler = atHome(handler)
+	}
 	server := &http.Server{
-		Handler: b.Handler(), BaseContext: func(net.Listener) context.Context { return ctx },
+		Handler: handler, BaseContext: func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16,
 	}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // a page that is being read is cut off

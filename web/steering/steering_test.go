@@ -470,3 +470,18 @@ func TestChart(t *testing.T) {
 		}
 	}
 }
+
+// A page of elsewhere whose name was made to lead here gets nothing.
+func TestOnlyByItsOwnName(t *testing.T) {
+	h := atHome(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {}))
+	for host, want := range map[string]int{
+		"localhost:9099": 200, "127.0.0.1:9099": 200, "[::1]:9099": 200, "LOCALHOST": 200, "evil.example:9099": 421, "192.0.2.1": 421, "": 421,
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/status.json", nil)
+		r.Host = host
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != want {
+			t.Errorf("%q: %d, want %d", host, w.Code, want)
+		}
+	}
+}
