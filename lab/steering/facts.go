@@ -3,6 +3,7 @@ package steering
 import (
 	"math"
 	"slices"
+	"time"
 
 	"github.com/yardmaster/yardmaster/result"
 )
@@ -116,7 +117,8 @@ func (j *Job) firstMap() int64 {
 }
 
 // gaps are the times from each decision to let a job in to the launch of the next job and to its first map, in seconds. A decision after
-// which no further job came, or the next decision came first, has none.
+// which no further job came, or the next decision came first, has none; nor has one that was not in force when the job came: that took the room
+// of another.
 func (b *Batch) gaps() (launch, work []float64) {
 	rs := b.raises()
 	for i, w := range rs {
@@ -130,13 +132,16 @@ func (b *Batch) gaps() (launch, work []float64) {
 				next = j
 			}
 		}
-		if next != nil && next.firstMap() >= 0 {
+		if next != nil && next.firstMap() >= 0 && w.Took >= 0 && w.Asked+w.Took <= next.Launched+twoLooks {
 			launch = append(launch, float64(next.Launched-w.Asked)/1000)
 			work = append(work, float64(next.firstMap()-w.Asked)/1000)
 		}
 	}
 	return launch, work
 }
+
+// twoLooks at the limit, in ms: what lies closer together cannot be told apart.
+const twoLooks = int64(2 * limitEvery / time.Millisecond)
 
 // overs counts masters that were let in although the limit that was read did not allow it. Limit and use are read together; a use that grew
 // may belong to the limit before or to the one after.
@@ -148,7 +153,7 @@ func (b *Batch) overs() (in, over int) {
 		}
 		in++
 		most := max(l.MB, before.MB)
-		if i+1 < len(b.Limits) {
+		if i+1 < len(b.Limits) && b.Limits[i+1].At-l.At <= twoLooks {
 			most = max(most, b.Limits[i+1].MB)
 		}
 		if l.UsedMB > most {

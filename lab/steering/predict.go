@@ -114,7 +114,8 @@ func (s Size) settings(policy, scheduler string, rule marp.Rule) marp.Settings {
 			"settle": &d.Settle, "warm": &d.Warm, "lockout": &d.Lockout, "nothing-waits": &d.NothingWaits, "after-increase": &d.AfterIncrease,
 		}[name] = unit.Time(w.Microseconds())
 	}
-	d.Service = true
+	d = d.AsService()
+	d.ForceAfter = 0 // as the source has it
 	return d
 }
 
