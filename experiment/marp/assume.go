@@ -13,6 +13,8 @@ func assumptions() []string {
 			"the poll's phase is drawn for each seed. The Capacity Scheduler takes a change at once.",
 		"\"16 CPUs of 4 cores\" are read as 16 hardware threads on 8 cores: the host has two sockets.",
 		"All three nodes are on one host: they share its processors and its one disk. Time in which a processor has nothing to do while a task waits for the disk is not idle, as vmstat counts.",
+		"What maps leave behind for reduces stays in memory while they run, and Linux writes it in the background after 30 s: that load of the disk is not played. Reduces read their part of it from the disk as they do their " +
+			"own spills, by the share that was set by PRJ, although much of it would still be in memory. The two are of opposite sign; neither was measured.",
 		"A controller is told what the processors did in the last second; it looks as often as the source's scripts do, with their waits.",
 		"Where the source's text and scripts differ the scripts are followed; what would stop for ever, divide by zero or leave the bounds is mended. Steps are the source's: 0.050, +0.040, -0.030.",
 		fmt.Sprintf("Clients need %.0f to %.0f s until their job is submitted, drawn for each; batch times count from the clients' start. A master makes its first request %v after it got its container.",

@@ -78,8 +78,10 @@ func (w *Worker) device(d *node.Device, b int32, pace float64) int32 {
 	return int32(len(w.devices) - 1)
 }
 
-// Times is how long processors were in each state, in processor-seconds. A processor that has nothing to do while a task of its
-// machine waits for a disk waits, too, and is not idle: that is how Linux counts.
+// Times is how long processors were in each state, in processor-seconds. A processor that has nothing to do while somebody of its
+// machine waits for a disk waits, too, and is not idle: that is how Linux counts. Every stream is somebody: a task that reads, or one of the
+// processes that write the copies of a block for it. (Linux books a wait on the processor where it began, of which several may share one: so
+// many that wait may leave more idle than here.)
 type Times struct{ Busy, Wait, Idle float64 }
 
 func (t *Times) add(o Times, times float64) {
