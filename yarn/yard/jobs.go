@@ -116,7 +116,6 @@ func (y *Yard) apps(ctx context.Context, f rest.AppFilter) iter.Seq2[rest.App, e
 				switch {
 				case errors.As(err, &status) && status.Status == http.StatusBadRequest && len(y.names) > 1:
 					y.names = slices.DeleteFunc(slices.Clone(y.names), func(s string) bool { return s == name })
-					err = nil
 				case err == nil && len(y.names) > 1 && seen[a.ID]:
 				default:
 					if !yield(a, err) {
