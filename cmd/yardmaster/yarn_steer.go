@@ -84,7 +84,7 @@ The policies are:
 	fs.BoolVar(&f.slots, "slots", false, "hold a whole number of masters instead of adding steps")
 	fs.BoolVar(&f.untilEmpty, "until-empty", false, "end when the queue, once it had jobs, has none left")
 	fs.StringVar(&f.cpu, "cpu", "", "`WHERE` idle processors are read: host, host:nice-idle, rm, rm:cores=N, prometheus=URL?QUERY, allocation, none (default allocation)")
-	fs.BoolVar(&f.masters, "ask-masters", false, "ask the masters of MapReduce jobs how far their maps are, at most eight a look")
+	fs.BoolVar(&f.masters, "ask-masters", false, "ask the masters of MapReduce jobs how far their maps are, at most eight a look (default for ahead, which goes by that)")
 	fs.BoolVar(&f.observe, "observe", false, "decide and tell, change nothing: this is the default")
 	fs.BoolVar(&f.act, "act", false, "change the setting")
 	fs.StringVar(&f.length, "for", "", "end after this `TIME`: 8h, 30m")
@@ -204,7 +204,7 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 	}
 	errOut := cmd.ErrOrStderr()
 	notice := func(format string, args ...any) { fmt.Fprintf(errOut, format+"\n", args...) }
-	y, client, count, err := f.open(ctx, yard.Options{CPU: f.cpu, Masters: f.masters})
+	y, client, count, err := f.open(ctx, yard.Options{CPU: f.cpu, Masters: f.masters || f.policy == "ahead" && !cmd.Flags().Changed("ask-masters")})
 	if err != nil {
 		return err
 	}

@@ -58,9 +58,6 @@ func (n *bench) steer(ctx context.Context, a Arm, repetition int) (*steerer, err
 	if a.Policy == "cbtws" || a.Policy == "cbtwat" {
 		args = append(args, "--set", "force-after=0") // as the source has it
 	}
-	if a.Policy == "ahead" {
-		args = append(args, "--ask-masters") // it goes by the jobs' maps, which the simulator shows it
-	}
 	if a.Policy == "cbtwat" {
 		args = append(args, "--set", "seed="+strconv.Itoa(repetition))
 	}
