@@ -144,13 +144,13 @@ func (g *guard) replace() (left bool, err error) {
 }
 
 // end lets the guard go, if there is nothing left for it to do, and waits for it. Else it starts its work.
-func (g *guard) end(done bool) {
+func (g *guard) end(done bool) (err error) {
 	g.mu.Lock()
 	g.leaving = true
 	select {
 	case <-g.ended:
 		if !done { // it is needed now
-			_ = g.start() // else the next steerer, or a person, puts back
+			err = g.start()
 		}
 	default:
 	}
@@ -161,6 +161,7 @@ func (g *guard) end(done bool) {
 		<-g.ended
 		_ = os.Remove(filepath.Join(g.dir, guardFile))
 	}
+	return err
 }
 
 // guarded tells whether a process is the guard of a journal.

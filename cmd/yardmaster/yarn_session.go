@@ -83,11 +83,13 @@ func (s *session) leave() {
 	if s.guard == nil {
 		return
 	}
-	if left > 0 {
-		s.notice("%s could not be put back yet: the guard, process %d, goes on trying. By hand: yardmaster yarn restore --journal %s",
-			settingsWord(left), s.guard.pid(), s.guard.dir)
+	err := s.guard.end(left == 0)
+	switch byHand := "yardmaster yarn restore --journal " + s.guard.dir; {
+	case left > 0 && err != nil:
+		s.notice("%s could not be put back yet, and there is no guard to go on trying (%v). By hand: %s", settingsWord(left), err, byHand)
+	case left > 0:
+		s.notice("%s could not be put back yet: the guard, process %d, goes on trying. By hand: %s", settingsWord(left), s.guard.pid(), byHand)
 	}
-	s.guard.end(left == 0)
 }
 
 func settingsWord(n int) string {

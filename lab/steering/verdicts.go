@@ -191,8 +191,8 @@ func (f *facts) delays() []verdict {
 		room = append(room, l...)
 	}
 	judge := func(list []float64, lost int) string {
-		if len(list) < 10 {
-			return fmt.Sprintf("RECORD (%d changes)", len(list))
+		if n := len(list) + lost; n < 10 {
+			return fmt.Sprintf("RECORD (%d changes)", n)
 		}
 		return said(result.Quantile(list, 0) >= low && result.Quantile(list, 1) <= high && lost == 0, fewest)
 	}

@@ -17,6 +17,7 @@ type knob struct {
 	k       Knob
 	written time.Time     // when it was tried last; zero: never
 	queued  *steer.Action // waits until it may be written again
+	since   time.Time     // when it was asked for
 	check   *check
 }
 
@@ -42,8 +43,8 @@ func (d *driver) want(ctx context.Context, a steer.Action) {
 	if q := n.queued; q != nil && (q.Value != a.Value || q.Queue != a.Queue) {
 		d.tellRefused(k, *q, errors.New("the policy has changed its mind before it could be written"))
 	}
-	n.queued = &a
 	now := d.Clock.Now()
+	n.queued, n.since = &a, now
 	if free := d.free(n); now.Before(free) {
 		wait := free.Sub(now)
 		d.emit(Event{Kind: Queued, Knob: k, New: a.Value, Latency: wait}, slog.String("knob", k.String()), slog.Float64("new", a.Value),
@@ -135,6 +136,10 @@ func (d *driver) change(ctx context.Context, n *knob, a steer.Action) {
 			d.emit(Event{Kind: Foreign, Knob: k, Old: held.New.Number, New: present.Number}, slog.String("knob", k.String()),
 				slog.String("old", held.New.String()), slog.String("new", present.String()),
 				slog.String("why", "somebody else has changed it: this is what will be put back"))
+			if d.Clock.Now().Sub(n.since) > time.Second { // it was meant for another value
+				d.refuse(k, a, errors.New("somebody else has changed it while this waited"))
+				return
+			}
 		}
 	}
 	v, note := d.value(k, a)

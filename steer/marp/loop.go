@@ -1,6 +1,7 @@
 package marp
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/yardmaster/yardmaster/steer"
@@ -33,7 +34,7 @@ const (
 // loop carries a controller through a batch: it waits for the jobs, reads the value found, keeps what it has written, lets
 // the law look, keeps to bounds and waits, and puts the value back.
 //
-// Invariants: while known, value is what was written last or read since; found does not change once it is read.
+// Invariants: while known, value is what was written last or read since; found is what was read first, or a person has set since.
 type loop struct {
 	set  Settings
 	law  law
@@ -49,6 +50,8 @@ type loop struct {
 	known, wrote  bool
 	written       unit.Time
 	did           Kind      // of the last write
+	undone        int       // writes in a row that were not made
+	unfinished    bool      // the batch is over, but the first value is not back
 	ours          []float64 // the last values written
 	steps         Steps
 	stepped       float64 // share of a master that steps were derived for
@@ -106,12 +109,12 @@ func New(name string, s Settings) (Controller, error) {
 
 func (c *loop) Last() Decision { return c.said }
 
-// Restore puts the value back that was found at the start; nothing when nothing was changed.
+// Restore puts the value back that was found; nothing when nothing was changed.
 func (c *loop) Restore() []steer.Action {
 	if !c.wrote || !c.hasFound || c.value == c.found {
 		return nil
 	}
-	return []steer.Action{c.action(c.found, fmt.Sprintf("put back the value found at the start (%v -> %v)", c.value, c.found))}
+	return []steer.Action{c.action(c.found, fmt.Sprintf("put back the value found (%v -> %v)", c.value, c.found))}
 }
 
 // Step implements steer.Steerer.
@@ -126,11 +129,11 @@ func (c *loop) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time) {
 		v.now += c.skew
 	}
 	c.said = blank(v.now)
-	if why == "" && v.now < c.last {
-		why = "time went backwards"
+	if v.now > 0 && v.now < c.last {
 		c.skew += c.last - v.now // instants that are kept stay in the past
 		v.now = c.last
 		c.due = v.now
+		why = cmp.Or(why, "time went backwards")
 	}
 	if why != "" {
 		c.bad++
@@ -184,7 +187,8 @@ func (c *loop) pass(v *view) ([]steer.Action, unit.Time) {
 	}
 	empty := v.pending+v.running == 0
 	switch {
-	case empty && c.at == acting:
+	case empty && (c.at == acting || c.unfinished):
+		c.unfinished = false
 		return c.finish(v)
 	case empty:
 		c.at = waiting

@@ -52,8 +52,8 @@ type Settings struct {
 	// Switches.
 	Slots         bool      // hold a whole number of masters instead of adding steps, which drift by Inc - Dec a job
 	Service       bool      // jobs that come later belong to the batch; at its end the controller waits for the next one
-	KeepFound     bool      // never less than the value found at the start, unless Min says so
-	Preset        bool      // write Steps.Start first, whatever was found
+	KeepFound     bool      // never less than the value found, or a person's since, unless Min says so
+	Preset        bool      // write Steps.Start first, if it lies within the bounds
 	StartedFirst  bool      // no further job while a started one has made less than 1 % of progress
 	Strict        bool      // cbtwat: the growth must exceed the threshold
 	ArmByIndex    bool      // cbtwat: the random threshold is an index (1, 2, 3), as a slip in the source's script has it

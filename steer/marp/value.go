@@ -24,7 +24,9 @@ func (c *loop) measure(v *view) (why string) {
 		return fmt.Sprintf("a master (%v) is larger than the queue (%v)", v.master, v.capacity)
 	case v.share > 0:
 		c.digits = digits(v.share)
-		c.least = ceilTo(v.share, c.digits)
+		if c.least = ceilTo(v.share, c.digits); c.set.Rule == Capacity {
+			c.least = min(c.least, c.slotShare(v, 1)) // it rounds up itself
+		}
 	case (!plain && c.steps == Steps{} || c.set.Slots) && v.pending+v.running > 0:
 		return "the size of masters is not known: give it, or steps"
 	default:
@@ -33,6 +35,14 @@ func (c *loop) measure(v *view) (why string) {
 	c.least = min(max(c.least, c.set.Min), c.set.Max)
 	c.finest = math.Pow10(-c.digits) / 2
 	return ""
+}
+
+// grain is how finely the share in force is known: an old Capacity Scheduler tells the limit only, in whole minimum allocations.
+func (c *loop) grain(v *view) float64 {
+	if c.set.Rule != Capacity || v.capacity.Mem <= 0 {
+		return c.finest
+	}
+	return max(c.finest, float64(c.set.Least.Mem)/float64(v.capacity.Mem))
 }
 
 // sync finds out what value is in force.
@@ -44,6 +54,9 @@ func (c *loop) sync(v *view) (why string) {
 		c.found, c.hasFound = v.present, true
 	}
 	near := func(x float64) bool { return math.Abs(v.present-x) <= c.finest }
+	if n := len(c.ours); n > 0 && near(c.ours[n-1]) {
+		c.undone = 0 // what was asked for last is in force
+	}
 	mine := c.known && (v.present == 0 || near(c.value) || c.wrote && v.now-c.written < c.set.TakeOver)
 	switch {
 	case mine:
@@ -53,8 +66,8 @@ func (c *loop) sync(v *view) (why string) {
 	case v.present > 0:
 		if c.known {
 			c.said.Why = fmt.Sprintf("%v is in force, not %v: goes on from there; ", v.present, c.value)
-			if !slices.ContainsFunc(c.ours, near) { // a person's, which is to stand when this is over
-				c.found = v.present
+			if !slices.ContainsFunc(c.ours, func(x float64) bool { return math.Abs(v.present-x) <= c.grain(v) }) {
+				c.found = v.present // a person's, which is to stand when this is over
 			}
 		}
 		c.value, c.known = v.present, true

@@ -80,13 +80,13 @@ func (c *loop) action(value float64, why string) steer.Action {
 // NotMade implements steer.Corrector: the value in force counts again at the next look, and a first value is tried again.
 func (c *loop) NotMade(steer.Action) {
 	c.written = -c.set.TakeOver
+	c.undone++
+	c.due = max(c.due, c.last+c.set.Look<<min(c.undone, 6)) // writes in vain count, too: they are made ever more seldom
 	if c.did == Set {
 		c.wrote = false
 	}
-	if c.at == waiting && c.did == Lower {
-		c.at = acting // the batch's end is told again
-	}
-	if l, ok := c.law.(*ahead); ok {
+	c.unfinished = c.at == waiting && c.did == Lower
+	if l, ok := c.law.(*ahead); ok && c.did == Raise {
 		l.flight = 0 // nobody comes of it
 	}
 }

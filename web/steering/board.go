@@ -181,6 +181,9 @@ func (b *Board) Observe(e drive.Event) {
 		b.add(Write{At: e.At, Outcome: "not restored", Old: Number(e.Old), New: Number(e.New), key: e.Knob, Note: said(e.Err)})
 		n.Trouble = "Not put back: " + said(e.Err)
 	case drive.Foreign:
+		if n.Open > 0 {
+			n.Original = Number(e.New)
+		}
 		b.add(Write{At: e.At, Outcome: foreign, Old: Number(e.Old), New: Number(e.New), key: e.Knob, Note: textOf(e.Attrs, "why")})
 	case drive.Blind:
 		n.Sees, n.Trouble = false, "No good look at the scheduler: "+said(e.Err)

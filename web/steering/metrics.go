@@ -16,7 +16,7 @@ const (
 	unverified    = "unverified"
 	restored      = "restored"
 	restoreFailed = "restore_failed"
-	foreign       = "foreign" // somebody else's value was found and left
+	foreign       = "foreign" // somebody else's value was found
 )
 
 // metrics are the instruments of one steerer, in a registry of their own.

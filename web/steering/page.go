@@ -37,7 +37,7 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	},
 	"known": Number.known,
 	"words": func(outcome string) string {
-		return map[string]string{"asked": "under way", taken: "in force", refused: "refused", unverified: "not in force", restored: "put back", foreign: "somebody else's value, left"}[outcome] +
+		return map[string]string{"asked": "under way", taken: "in force", refused: "refused", unverified: "not in force", restored: "put back", foreign: "somebody else's value"}[outcome] +
 			map[bool]string{true: "could not be put back"}[outcome == "not restored"]
 	},
 	"tone": func(outcome string) string {

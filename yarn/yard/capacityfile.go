@@ -71,7 +71,7 @@ func (c *capacityFile) write(ctx context.Context, queue string, v drive.Value) e
 	}
 	_ = o.Close() // it is held again below
 	same := string(out) == string(o.data)
-	if _, e := c.y.InForce(ctx, c.y.Knob(), old); e != nil { // it is away, and reads the file when it comes back
+	if _, e := c.y.c.Scheduler(ctx); e != nil { // it is away, and reads the file when it comes back
 		return fmt.Errorf("%w: %w", drive.ErrFate, err)
 	}
 	if !same {

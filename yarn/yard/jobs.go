@@ -22,6 +22,8 @@ type roll struct {
 	newest  int64                     // start of the latest one known, ms since the epoch
 	masters map[string]unit.Resources // of those that run, once seen
 	asked   *listed                   // one of those that wait, which was asked for its master's size
+	hidden  map[string]bool           // kept out by max-parallel-apps, at the last look
+	shown   map[string]bool           // waiting, and not hidden
 	listed  time.Time                 // when all were listed
 	differs bool                      // at the last look, from the queue's own count
 }
@@ -42,7 +44,7 @@ type listed struct {
 func (r *roll) forget() { *r = roll{} }
 
 // look lists the applications of the queue in the order of their arrival, and tells what more the queue counts although it has
-// ended: a master stays some seconds after its application. Two requests, whatever their number, and a third one while some end.
+// ended: a master stays some seconds after its application. Two requests for each of the queue's names, whatever their number, and a third while some end.
 func (r *roll) look(ctx context.Context, y *Yard, counted int) (jobs []*listed, gone ending, err error) {
 	now := time.Now()
 	whole := len(r.waiting) <= shortList || r.differs && now.Sub(r.listed) >= relist
@@ -105,18 +107,42 @@ func (r *roll) look(ctx context.Context, y *Yard, counted int) (jobs []*listed, 
 	return all, gone, nil
 }
 
+// hide leaves out applications that wait because of max-parallel-apps: no share of masters lets them in. Which they are is not told, only how many.
+// They are let in by age, so that the youngest are taken for them; one that was shown stays so, or it would seem to have ended.
+func (r *roll) hide(jobs []*listed, parked int) []*listed {
+	hidden, shown := map[string]bool{}, map[string]bool{}
+	for _, may := range []func(id string) bool{func(id string) bool { return r.hidden[id] }, func(id string) bool { return !r.shown[id] }} {
+		for _, j := range slices.Backward(jobs) {
+			if len(hidden) < parked && !j.Started && may(j.ID) {
+				hidden[j.ID] = true
+			}
+		}
+	}
+	jobs = slices.DeleteFunc(jobs, func(j *listed) bool { return hidden[j.ID] })
+	if parked > 0 {
+		for _, j := range jobs {
+			shown[j.ID] = !j.Started
+		}
+	}
+	r.hidden, r.shown = hidden, shown
+	return jobs
+}
+
 // apps lists applications of the queue under each of its names. One that the ResourceManager does not know is not asked for again.
 func (y *Yard) apps(ctx context.Context, f rest.AppFilter) iter.Seq2[rest.App, error] {
 	return func(yield func(rest.App, error) bool) {
 		seen := map[string]bool{}
-		for _, name := range slices.Clone(y.names) {
+		var unknown []string
+		var refused error
+		names := y.names
+		for _, name := range names {
 			f.Queue = name
 			for a, err := range y.c.Apps(ctx, f) {
 				var status *rest.StatusError
 				switch {
-				case errors.As(err, &status) && status.Status == http.StatusBadRequest && len(y.names) > 1:
-					y.names = slices.DeleteFunc(slices.Clone(y.names), func(s string) bool { return s == name })
-				case err == nil && len(y.names) > 1 && seen[a.ID]:
+				case errors.As(err, &status) && status.Status == http.StatusBadRequest && len(names) > 1:
+					unknown, refused = append(unknown, name), err
+				case err == nil && len(names) > 1 && seen[a.ID]:
 				default:
 					if !yield(a, err) {
 						return
@@ -124,6 +150,12 @@ func (y *Yard) apps(ctx context.Context, f rest.AppFilter) iter.Seq2[rest.App, e
 				}
 				seen[a.ID] = true
 			}
+		}
+		switch {
+		case len(unknown) == len(names):
+			yield(rest.App{}, refused)
+		case len(unknown) > 0: // it knows another
+			y.names = slices.DeleteFunc(slices.Clone(names), func(s string) bool { return slices.Contains(unknown, s) })
 		}
 	}
 }
@@ -140,6 +172,7 @@ func (y *Yard) size(ctx context.Context, jobs []*listed) {
 			return
 		}
 	}
+	asked := 0
 	for _, j := range jobs {
 		if j.Started {
 			continue
@@ -153,10 +186,18 @@ func (y *Yard) size(ctx context.Context, jobs []*listed) {
 				j.Master = unit.Resources{Mem: r.Size.Memory, Cores: max(r.Size.VCores, 1)}
 			}
 		}
-		y.roll.asked = j
-		return
+		if !j.Master.IsZero() {
+			y.roll.asked = j
+			return
+		}
+		if asked++; asked >= mostAsked { // they may not have come so far as to ask for it
+			return
+		}
 	}
 }
+
+// mostAsked is how many applications are asked in one look.
+const mostAsked = 3
 
 // anonymous adds the error of an application that cannot be told from others, or not what it does.
 func anonymous(a *rest.App, err error) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"time"
 
@@ -52,7 +51,7 @@ func (y *Yard) Snapshot(ctx context.Context) (steer.Snapshot, error) {
 	if err != nil {
 		return steer.Snapshot{}, err
 	}
-	jobs = unparked(jobs, parked)
+	jobs = y.roll.hide(jobs, parked)
 	if q := &seen.Queues[0]; q.Running <= gone.n && q.Waiting > 0 {
 		y.size(ctx, jobs)
 	}
@@ -77,18 +76,6 @@ func (y *Yard) Snapshot(ctx context.Context) (steer.Snapshot, error) {
 	seen.Now = unit.Time(now.UnixMicro())
 	seen.Age = max(unit.Time(now.Sub(began).Microseconds()), unit.Time(age.Microseconds()))
 	return seen, nil
-}
-
-// unparked leaves out applications that wait because of max-parallel-apps: no share of masters lets them in. They are let in by their age, so
-// they are the youngest.
-func unparked(jobs []*listed, parked int) []*listed {
-	for i := len(jobs) - 1; i >= 0 && parked > 0; i-- {
-		if !jobs[i].Started {
-			jobs = slices.Delete(jobs, i, i+1)
-			parked--
-		}
-	}
-	return jobs
 }
 
 func size(r rest.Resource) unit.Resources { return unit.Resources{Mem: r.Memory, Cores: r.VCores} }
