@@ -368,6 +368,14 @@ func TestAChangeBySomebodyElse(t *testing.T) {
 		w.wrote("0.090", "0.130", "0.3")
 		w.happened("started asked taken foreign asked taken restored stopped")
 	})
+	t.Run("is not written over by what was asked for before it", func(t *testing.T) {
+		w := newWorld(t)
+		w.at(12*time.Second, func() { w.set(share, theirs) })
+		w.lastly(w.drive(w.until(50*time.Second), asks(sec, 0.09, 0.13), func(o *Options) { o.Spacing = 30 * time.Second }), "")
+		w.mustBe(theirs)
+		w.wrote("0.090")
+		w.happened("started asked taken queued foreign refused foreign stopped")
+	})
 	t.Run("is undone by force only", func(t *testing.T) {
 		w := newWorld(t)
 		w.at(12*time.Second, func() { w.writeErr = func() error { return errAway } })
