@@ -161,7 +161,9 @@ func (st *Steering) on(p NamedPolicy, name string) (*Steer, error) {
 		}
 		out.Delays = steer.Delays{Queue: t}
 	}
-	out.Delays.Sense = st.Sense
+	if out.Delays.Sense = st.Sense; out.Delays.Poll > 0 {
+		out.Delays.Spacing = steer.FileSpacing // as yarn steer has it
+	}
 	for _, pair := range st.Set {
 		key, value, _ := strings.Cut(pair, "=")
 		if err := setOne(&settings, name, key, value); err != nil {
@@ -274,7 +276,7 @@ func (s *Setup) steeringAssumptions() []string {
 func delayText(d steer.Delays) string {
 	switch {
 	case d.Poll > 0:
-		return fmt.Sprintf("a change of the share is in force when the scheduler's file is polled, every %v, and more than %v old", d.Poll, d.Age)
+		return fmt.Sprintf("a change of the share is in force when the scheduler's file is polled, every %v, and more than %v old; it is changed every %v at most", d.Poll, d.Age, d.Spacing)
 	case d.Queue > 0:
 		return fmt.Sprintf("a change of the share is in force %v later", d.Queue)
 	}

@@ -235,6 +235,36 @@ func share(v float64) steer.Action {
 	return steer.Action{Kind: steer.SetQueue, Queue: "default", Property: "maxAMShare", Value: v}
 }
 
+// A driver that wants to be heard leaves the file alone for a while: what is asked for meanwhile waits, the newest of it is written.
+func TestWritesWait(t *testing.T) {
+	l := &steertest.Looks{
+		At: []unit.Time{100 * second, 101 * second, 102 * second, 103 * second, 200 * second},
+		Do: map[unit.Time][]steer.Action{100 * second: {share(0.1)}, 101 * second: {share(0.2)}, 102 * second: {share(0.3)}, 103 * second: {share(0.4)}},
+	}
+	sum, err := sim.Run(context.Background(), sim.Config{
+		Cluster: threeNodes(), Source: workload.Slice{batchJob("one", 0, 1, 0, 300*second, 0)}.Source(), NoAlone: true, Seed: 3, Steerer: l,
+		Delays:    steer.Delays{Poll: second, Age: 4 * second, Spacing: 6 * second},
+		NewPolicy: func() (policy.Policy, error) { return fair.FromConf(fairWith(t, 0.05)) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range sum.Receipts {
+		word := fmt.Sprintf("%v at %v", r.New, int64(r.InForce/second))
+		if r.Err != nil {
+			word = fmt.Sprintf("%v not, at %v", r.New, int64(r.InForce/second))
+		}
+		got = append(got, word)
+	}
+	if d := cmp.Diff([]string{"0.2 not, at 102", "0.3 not, at 103", "0.1 at 104", "0.4 at 110"}, got); d != "" {
+		t.Error(d, sum.Receipts)
+	}
+	if end := l.Seen[len(l.Seen)-1].Queues[0].MasterShare; end != 0.4 {
+		t.Errorf("%v at the end", end)
+	}
+}
+
 // Each write makes the file young again; one that is not read yet is lost to the next of the same property, and goes along with one of
 // another.
 func TestWritesOverWrites(t *testing.T) {

@@ -113,10 +113,16 @@ type Delays struct {
 	// change is more than Age old: each change starts that wait anew, and replaces what was written before and not read yet.
 	// 0: there is no file, and Queue holds.
 	Poll, Age unit.Time
+	// Spacing is the least time between two changes of a queue's property that a driver makes. One that comes sooner waits; the next one of the
+	// same property takes its place.
+	Spacing unit.Time
 }
 
 // FairFile are the delays of a Fair Scheduler's allocation file: 5 to 15 s for a queue's property.
 func FairFile() Delays { return Delays{Poll: 10 * unit.Second, Age: 5 * unit.Second} }
+
+// FileSpacing is how often such a file is changed at most by a driver that wants to be heard: more often, and it would never be old enough.
+const FileSpacing = 5 * unit.Second
 
 // AtOnce are the delays of a Capacity Scheduler, which takes over a queue's property while it is asked to: none.
 func AtOnce() Delays { return Delays{} }

@@ -6,6 +6,7 @@ import (
 
 	predict "github.com/yardmaster/yardmaster/experiment/marp"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -74,6 +75,11 @@ func (f *facts) predicted(ctx context.Context, m *model, a Arm) ([]float64, erro
 	}
 	if f.scheduler == "capacity" {
 		p.Scheduler = predict.Capacity
+	}
+	if f.scheduler == "fair" {
+		d := steer.FairFile()
+		d.Spacing = steer.FileSpacing
+		p.Delays = &d
 	}
 	if a.Policy != "" {
 		p.Settings = s.settings(a.Policy, f.scheduler, p.Scheduler.Rule())

@@ -31,12 +31,26 @@ type Helm struct {
 	e        Engine
 	who      steer.Steerer
 	delays   steer.Delays
-	seen     steer.Snapshot  // as sensed for the next look
-	last     bool            // when it was sensed, no job was there and none was to come
-	todo     []steer.Receipt // by number of the action
+	seen     steer.Snapshot // as sensed for the next look
+	last     bool           // when it was sensed, no job was there and none was to come
+	todo     []task         // by number of the action
 	receipts []steer.Receipt
 	still    int // looks in a row at which nothing else was going to happen
+	waits    []wait
 	file     file
+}
+
+// task is an action, with what is known of it so far.
+type task struct {
+	steer.Receipt
+	over bool // nothing comes of it any more
+}
+
+// wait is a property that was changed, and the change that waits until it may be changed again.
+type wait struct {
+	queue, property string
+	until           unit.Time
+	i               int // -1: none
 }
 
 // patience is how many of those there may be.
@@ -85,21 +99,69 @@ func (h *Helm) Step() {
 // note gives an action a number and says when it will take effect, as far as is known now.
 func (h *Helm) note(a steer.Action) (i int, at unit.Time) {
 	now := h.e.Now()
-	i, h.todo = len(h.todo), append(h.todo, steer.Receipt{Action: a, Asked: now, New: a.Value})
-	switch {
-	case a.Kind != steer.SetQueue:
+	i, h.todo = len(h.todo), append(h.todo, task{Receipt: steer.Receipt{Action: a, Asked: now, New: a.Value}})
+	if a.Kind != steer.SetQueue {
 		return i, now + h.delays.Job
-	case h.delays.Poll > 0:
-		return i, h.write(i)
 	}
-	return i, now + h.delays.Queue
+	if w := h.wait(&a); w != nil {
+		if w.i >= 0 {
+			h.drop(w.i, errOvertaken)
+		}
+		if w.i = -1; now < w.until {
+			w.i = i
+			return i, w.until
+		}
+		w.until = now + h.delays.Spacing
+	}
+	return i, h.put(i)
+}
+
+// put makes the change of a property, and says when it will take effect if nothing is changed before.
+func (h *Helm) put(i int) (at unit.Time) {
+	if h.delays.Poll > 0 {
+		return h.write(i)
+	}
+	return h.e.Now() + h.delays.Queue
+}
+
+// wait finds the turn of a property; nil: changes may follow each other at once.
+func (h *Helm) wait(a *steer.Action) *wait {
+	if h.delays.Spacing <= 0 {
+		return nil
+	}
+	for k := range h.waits {
+		if w := &h.waits[k]; w.queue == a.Queue && w.property == a.Property {
+			return w
+		}
+	}
+	h.waits = append(h.waits, wait{queue: a.Queue, property: a.Property, i: -1})
+	return &h.waits[len(h.waits)-1]
+}
+
+// drop tells that nothing came of a change.
+func (h *Helm) drop(i int, err error) {
+	lost := &h.todo[i]
+	lost.InForce, lost.Err, lost.over = h.e.Now(), err, true
+	h.receipts = append(h.receipts, lost.Receipt)
 }
 
 // Act carries out an action whose time has come. Of those that were written to a file, all that it holds are taken over by the first
 // poll that finds it old enough.
 func (h *Helm) Act(i int) {
-	now := h.e.Now()
-	if h.todo[i].Action.Kind != steer.SetQueue || h.delays.Poll == 0 {
+	now, t := h.e.Now(), &h.todo[i]
+	if t.over {
+		return
+	}
+	if t.Action.Kind == steer.SetQueue {
+		if w := h.wait(&t.Action); w != nil && w.i == i { // it is its turn
+			w.i, w.until = -1, now+h.delays.Spacing
+			if at := h.put(i); at > now {
+				h.e.ActAt(at, i)
+				return
+			}
+		}
+	}
+	if t.Action.Kind != steer.SetQueue || h.delays.Poll == 0 {
 		h.carryOut(i, now)
 		return
 	}
@@ -115,6 +177,9 @@ func (h *Helm) Act(i int) {
 func (h *Helm) carryOut(i int, inForce unit.Time) {
 	r, _ := h.e.Apply(context.Background(), h.todo[i].Action)
 	r.Asked, r.InForce = h.todo[i].Asked, inForce
+	if who, ok := h.who.(steer.Corrector); ok && r.Err != nil {
+		who.NotMade(r.Action)
+	}
 	h.receipts = append(h.receipts, r)
 }
 
@@ -135,9 +200,7 @@ func (h *Helm) write(i int) (at unit.Time) {
 	}
 	for n, w := range f.holds {
 		if old := &h.todo[w]; old.Action.Queue == a.Queue && old.Action.Property == a.Property {
-			lost := *old
-			lost.InForce, lost.Err = now, errWrittenOver
-			h.receipts = append(h.receipts, lost)
+			h.drop(w, errWrittenOver)
 			f.holds[n] = i
 			return at
 		}
@@ -147,6 +210,7 @@ func (h *Helm) write(i int) (at unit.Time) {
 }
 
 var (
+	errOvertaken   = errors.New("the policy has changed its mind before it could be written")
 	errWrittenOver = errors.New("written over before the scheduler read it")
 	errTooLate     = errors.New("the run ended before it took effect")
 )
@@ -155,11 +219,14 @@ var (
 // it any more. It returns what became of every action.
 func (h *Helm) Finish() []steer.Receipt {
 	for _, w := range h.file.holds { // the run was cut off
-		late := h.todo[w]
-		late.InForce, late.Err = h.e.Now(), errTooLate
-		h.receipts = append(h.receipts, late)
+		h.drop(w, errTooLate)
 	}
-	h.file.holds = nil
+	for _, w := range h.waits {
+		if w.i >= 0 {
+			h.drop(w.i, errTooLate)
+		}
+	}
+	h.file.holds, h.waits, h.delays.Spacing = nil, nil, 0
 	if who, ok := h.who.(steer.Restorer); ok {
 		for _, a := range who.Restore() {
 			i, at := h.note(a)
