@@ -19,6 +19,9 @@ type facts struct {
 func newFacts(s Size, scheduler string, list []*Batch) *facts {
 	f := &facts{scheduler: scheduler, size: s, of: map[string][]*Batch{}}
 	for _, b := range list {
+		for i := range b.Writes {
+			b.Writes[i].Took = b.took(i)
+		}
 		f.of[b.Arm] = append(f.of[b.Arm], b)
 	}
 	for _, a := range s.arms(sweeps(scheduler)) {
@@ -103,6 +106,36 @@ func (b *Batch) mostAtOnce(containerMB int) int {
 // raises are the writes that let jobs in.
 func (b *Batch) raises() []Write {
 	return slices.DeleteFunc(slices.Clone(b.Writes), func(w Write) bool { return w.New <= w.Old })
+}
+
+// admitted is when the controller decided to let a job in. The write may come later: it waits its turn.
+func (b *Batch) admitted() (at []int64) {
+	for _, l := range b.Lines {
+		if word, _ := l.Text["decision"].(string); l.Kind == "decided" && word == "raise" {
+			at = append(at, l.At)
+		}
+	}
+	return at
+}
+
+// between is the processor time a second that the cluster used between two jobs of a batch that runs one at a time: what the daemons take. It is
+// the median of whole seconds, so that what else the computer does now and then is not in it.
+func between(list []*Batch) float64 {
+	var each []float64
+	for _, b := range list {
+		jobs := slices.SortedFunc(slices.Values(b.Jobs), func(x, y Job) int { return int(x.Launched - y.Launched) })
+		for i := 1; i < len(jobs); i++ {
+			for k := 1; k < len(b.CPU); k++ {
+				if c, before := b.CPU[k], b.CPU[k-1].At; before > jobs[i-1].Ended+1000 && c.At < jobs[i].Launched && c.At > before {
+					each = append(each, float64(c.Spent[0]+c.Spent[2])*10/float64(c.At-before))
+				}
+			}
+		}
+	}
+	if len(each) == 0 {
+		return 0
+	}
+	return median(each)
 }
 
 // firstMap is when a job's first map began; -1: it has none.

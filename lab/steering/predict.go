@@ -18,8 +18,9 @@ const seeds = 20
 //
 // The simulator's masters take time to start but no processor, and are gone when their job ends. On this cluster a master takes several
 // seconds of a processor and stays some seconds after its job. So all processor time of a job is put on its tasks, in proportion to
-// their lengths, and the rest of the time between two jobs is the master's start.
+// their lengths, and the rest of the time between two jobs is the master's start. What the daemons take all the time is no job's.
 type model struct {
+	Daemons     float64   // processors that they keep busy
 	Map, Reduce float64   // core-seconds of one
 	Start       unit.Time // of a master
 	fifo        float64   // measured, which Start is set by
@@ -46,9 +47,11 @@ func (f *facts) calibrate(ctx context.Context) (*model, error) {
 		busy += b.busy() / float64(len(list)*f.size.Jobs)
 		span += b.span() / float64(len(list))
 	}
+	daemons := between(list)
+	busy -= daemons * span / float64(f.size.Jobs)
 	mapS, reduceS = mapS/float64(maps), reduceS/float64(reduces)
 	scale := busy / (mapS*float64(f.size.Maps) + reduceS*float64(f.size.Reduces))
-	m := &model{Map: mapS * scale, Reduce: reduceS * scale, fifo: span}
+	m := &model{Daemons: daemons, Map: mapS * scale, Reduce: reduceS * scale, fifo: span}
 	without, err := f.predicted(ctx, m, f.armOf("fifo"))
 	if err != nil {
 		return nil, err

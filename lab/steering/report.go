@@ -178,8 +178,14 @@ func (t *told) section(p func(string, ...any)) {
 		p("\nThere is no prediction: %v.\n", t.unsaid)
 	} else {
 		p("\nThe simulator is set by the batches of one job at a time (fifo) and by nothing else: a map of %.1f and a reduce of %.1f core-seconds, all that a job takes of the processors, its master included, "+
-			"and %.1f s in which a job does not compute (its master is launched, registers, asks, commits, and stays some seconds after its job). Times are means of %d seeds; the other rows are predictions.\n",
-			t.model.Map, t.model.Reduce, t.model.Start.Seconds(), seeds)
+			"and %.1f s in which a job does not compute (its master is launched, registers, asks, commits, and stays some seconds after its job). What the daemons take all the time, %.2f of a processor between two jobs, "+
+			"is in neither. Times are means of %d seeds; the other rows are predictions.\n",
+			t.model.Map, t.model.Reduce, t.model.Start.Seconds(), t.model.Daemons, seeds)
+		if one, six := result.Mean(t.each("fifo", (*Batch).busy)).Mean, result.Mean(t.each("prj", (*Batch).busy)).Mean; one > 0 && six > 0 {
+			a, b := result.Mean(t.each("fifo", (*Batch).span)).Mean, result.Mean(t.each("prj", (*Batch).span)).Mean
+			p("\nA batch takes %.0f core-seconds of the processors when its jobs run one at a time and %.0f when they run at once, without the daemons' own %.0f and %.0f. The model knows nothing of such a difference (Java compiles and "+
+				"collects in the background as long as processors are free for it), so what it predicts of jobs that run at once, it predicts too long by about as much.\n", one-t.model.Daemons*a, six-t.model.Daemons*b, t.model.Daemons*a, t.model.Daemons*b)
+		}
 	}
 	p("\n![times of batches](marp-live/boxes-%s.svg)\n\nThe batches of repetition %d. Jobs are in the order in which their masters were launched; the red line below them is how many masters the share allows to run at once.\n\n![jobs over time](marp-live/gantt-%s.svg)\n",
 		t.scheduler, t.shown(), t.scheduler)

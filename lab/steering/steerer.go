@@ -186,13 +186,16 @@ func (b *Batch) took(i int) int64 {
 		}
 		return -1
 	}
-	for k, l := range b.Limits {
-		if k > 0 && l.At >= asked && l.At < until && l.MB != b.Limits[k-1].MB {
-			return l.At - asked
+	for k, l := range b.Limits { // the line may be written when the change is made already
+		if k > 0 && l.At >= asked-sameMoment && l.At < until && l.MB != b.Limits[k-1].MB {
+			return max(l.At-asked, 0)
 		}
 	}
 	return -1
 }
+
+// sameMoment is how far apart the clocks of two processes and the writing of a line may set one event, in ms.
+const sameMoment = 50
 
 // number reads a number that may stand in a text.
 func number(x any) float64 {

@@ -141,7 +141,11 @@ func made(size Size, scheduler string, a Arm, repetition, atOnce int) *Batch {
 	mb := int64(a.Share * float64(size.QueueMB()))
 	b.Limits = []Limit{{At: -500, MB: mb}, {At: 100, MB: mb, UsedMB: min(mb, int64(size.Jobs*size.ContainerMB)) / 512 * 512}}
 	for s := range int64(b.span()) {
-		b.CPU = append(b.CPU, CPU{At: (s + 1) * 1000, Spent: [6]int64{90, 3, 10, 95, 2, 0}})
+		c := CPU{At: (s + 1) * 1000, Spent: [6]int64{90, 3, 10, 95, 2, 0}}
+		if !slices.ContainsFunc(b.Jobs, func(j Job) bool { return c.At > j.Launched && c.At < j.Ended+1500 }) { // between two jobs
+			c.Spent = [6]int64{10, 3, 2, 183, 2, 0}
+		}
+		b.CPU = append(b.CPU, c)
 	}
 	if a.Policy != "" {
 		b.Writes = []Write{{Asked: 9000, Old: a.Share, New: a.Share + 0.084, Took: 8000, Said: 7900}, {Asked: 27_000, Old: a.Share + 0.084, New: a.Share + 0.168, Took: -1, Said: -1}}

@@ -93,11 +93,11 @@ func (f *facts) pattern() verdict {
 	var launch, work []float64
 	wait := f.size.waits("cbt", f.scheduler)["after-increase"].Seconds()
 	for _, b := range f.of["cbt"] {
-		rs := b.raises()
+		rs := b.admitted()
 		if len(rs) > 0 {
 			n := 0
 			for _, j := range b.Jobs {
-				if j.Launched >= 0 && j.Launched < rs[0].Asked {
+				if j.Launched >= 0 && j.Launched < rs[0] {
 					n++
 				}
 			}
@@ -106,7 +106,7 @@ func (f *facts) pattern() verdict {
 			}
 		}
 		for i := 1; i < len(rs); i++ {
-			gap := float64(rs[i].Asked-rs[i-1].Asked) / 1000
+			gap := float64(rs[i]-rs[i-1]) / 1000
 			least = min(least, gap)
 			if spaced++; gap < wait {
 				early++
