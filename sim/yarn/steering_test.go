@@ -133,7 +133,7 @@ func TestWhatASteererSees(t *testing.T) {
 		{queue(1, 2, 1), job(2, 0, 0, 5+45*0.5, 0.5), 0.9},  //
 		{queue(1, 2, 1), job(2, 0, 1, 5+45, 1), 0.9},        // its reduce's process starts
 		{queue(1, 2, 1), job(2, 0, 1, 5+45+45*0.5, 1), 0.9}, //
-		{queue(0, 1, 1), nil, 1},                            // it has ended; its master is still there
+		{queue(0, 1, 0), nil, 1},                            // it has ended; its master is still there, and no job runs by it
 		{queue(0, 0, 0), nil, 1},                            // nothing is left
 	} {
 		got := l.Seen[i]
