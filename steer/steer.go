@@ -36,7 +36,7 @@ type Queue struct {
 	Waiting    int // jobs that hold none yet
 	// Capacity is what the queue may use now: its fair share, or the greater of its guarantee and its limit. Zero: not known.
 	Capacity unit.Resources
-	Masters  unit.Resources // held by application masters; zero: none, or not known
+	Masters  unit.Resources // held by the masters of jobs that have not ended; zero: none, or not known
 	// MasterShare is the share of Capacity that application masters may take, 0 to 1. Zero: not known; negative: no limit.
 	MasterShare float64
 }

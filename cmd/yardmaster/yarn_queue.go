@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -136,7 +137,7 @@ func (k *knobFlags) journalDir(identity string) (string, error) {
 	return filepath.Join(base, fileSafe(identity)), err
 }
 
-// fileSafe makes a name that any file system takes; different names stay different.
+// fileSafe makes a name that any file system takes; different names stay different. Of a long one the end is a sum.
 func fileSafe(name string) string {
 	var b strings.Builder
 	for _, c := range []byte(name) {
@@ -147,8 +148,13 @@ func fileSafe(name string) string {
 			fmt.Fprintf(&b, "_%02x", c)
 		}
 	}
+	if b.Len() > longestName {
+		return fmt.Sprintf("%s-%x", b.String()[:longestName/2], sha256.Sum256([]byte(name)))
+	}
 	return b.String()
 }
+
+const longestName = 200
 
 // howFile holds, beside the journal, the flags with which it can be restored.
 const howFile = "restore.json"

@@ -352,7 +352,8 @@ func labPair(t *testing.T) {
 	}
 	b := &bench{T: t, c: c}
 	b.open(yard.Options{})
-	if id := b.y.Identity(); id != "yarn:pair/root.batch" {
+	id := b.y.Identity()
+	if !strings.HasPrefix(id, "yarn:pair,") || strings.Count(id, ",") != 2 || !strings.HasSuffix(id, "/root.batch") {
 		t.Error(id)
 	}
 	before, found := b.settings(), b.found()
