@@ -172,6 +172,11 @@ func (r Resources) Add(o Resources) Resources { return Resources{r.Mem + o.Mem, 
 // Sub returns r - o.
 func (r Resources) Sub(o Resources) Resources { return Resources{r.Mem - o.Mem, r.Cores - o.Cores} }
 
+// Max is the greater of both, in each.
+func (r Resources) Max(o Resources) Resources {
+	return Resources{max(r.Mem, o.Mem), max(r.Cores, o.Cores)}
+}
+
 // Times returns n such resources.
 func (r Resources) Times(n int64) Resources { return Resources{r.Mem * n, r.Cores * n} }
 

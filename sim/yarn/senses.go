@@ -48,7 +48,7 @@ func (s *steering) Snapshot(context.Context) (steer.Snapshot, error) {
 		q.Containers += int64(len(a.conts))
 		if !a.listed() {
 			if a.master != nil { // it stays behind, and runs no job
-				q.Masters = unit.Resources{Mem: max(q.Masters.Mem-a.master.size.Mem, 0), Cores: max(q.Masters.Cores-a.master.size.Cores, 0)}
+				q.Masters = q.Masters.Sub(a.master.size).Max(unit.Resources{})
 			}
 			continue
 		}

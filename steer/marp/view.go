@@ -112,7 +112,7 @@ func (v *view) size(s *Settings, seen *steer.Snapshot) {
 	}
 	if v.master = s.Master; v.master.IsZero() {
 		for _, j := range v.jobs {
-			v.master.Mem, v.master.Cores = max(v.master.Mem, j.Master.Mem), max(v.master.Cores, j.Master.Cores)
+			v.master = v.master.Max(j.Master)
 		}
 		if n := int64(v.running); v.master.IsZero() && n > 0 && v.queue.Masters.Mem > 0 {
 			v.master = unit.Resources{Mem: (v.queue.Masters.Mem + n - 1) / n, Cores: (v.queue.Masters.Cores + n - 1) / n}

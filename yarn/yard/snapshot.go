@@ -69,7 +69,7 @@ func (y *Yard) Snapshot(ctx context.Context) (steer.Snapshot, error) {
 	}
 	if q := &seen.Queues[0]; q.Running >= gone.n { // not before: those that stay behind do not compute
 		q.Running -= gone.n
-		q.Masters = unit.Resources{Mem: max(q.Masters.Mem-gone.held.Mem, 0), Cores: max(q.Masters.Cores-gone.held.Cores, 0)}
+		q.Masters = q.Masters.Sub(gone.held).Max(unit.Resources{})
 	}
 	now := time.Now()
 	seen.CPUIdle = idle
@@ -127,7 +127,7 @@ func capacityOf(q, root *rest.Queue, total unit.Resources) unit.Resources {
 		at = next
 	}
 	least := effective(q.MinEffective, q.AbsoluteCapacity)
-	return unit.Resources{Mem: max(least.Mem, limit.Mem), Cores: max(least.Cores, limit.Cores)}
+	return least.Max(limit)
 }
 
 func holds(q, x *rest.Queue) bool {
