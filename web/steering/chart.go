@@ -11,9 +11,9 @@ import (
 // Size of the drawing; the page scales it.
 const (
 	chartWidth  = 1100
-	chartHeight = 150
-	left, right = 44, 8
-	top, bottom = 8, 20
+	chartHeight = 165
+	left, right = 58, 8
+	top, bottom = 10, 34 // the labels of two charts side by side are twice as large
 )
 
 // Chart is a picture of the last hour: lines of steps over time.
