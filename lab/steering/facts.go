@@ -118,12 +118,28 @@ func (b *Batch) admitted() (at []int64) {
 	return at
 }
 
+// behind is the time from the end of a job to the launch of the next, in a batch that runs one at a time, in seconds.
+func behind(list []*Batch) float64 {
+	var each []float64
+	for _, b := range list {
+		jobs := b.byLaunch()
+		for i := 1; i < len(jobs); i++ {
+			each = append(each, float64(jobs[i].Launched-jobs[i-1].Ended)/1000)
+		}
+	}
+	return median(each)
+}
+
+func (b *Batch) byLaunch() []Job {
+	return slices.SortedFunc(slices.Values(b.Jobs), func(x, y Job) int { return int(x.Launched - y.Launched) })
+}
+
 // between is the processor time a second that the cluster used between two jobs of a batch that runs one at a time: what the daemons take. It is
 // the median of whole seconds, so that what else the computer does now and then is not in it.
 func between(list []*Batch) float64 {
 	var each []float64
 	for _, b := range list {
-		jobs := slices.SortedFunc(slices.Values(b.Jobs), func(x, y Job) int { return int(x.Launched - y.Launched) })
+		jobs := b.byLaunch()
 		for i := 1; i < len(jobs); i++ {
 			for k := 1; k < len(b.CPU); k++ {
 				if c, before := b.CPU[k], b.CPU[k-1].At; before > jobs[i-1].Ended+1000 && c.At < jobs[i].Launched && c.At > before {

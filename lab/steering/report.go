@@ -181,11 +181,8 @@ func (t *told) section(p func(string, ...any)) {
 			"and %.1f s in which a job does not compute (its master is launched, registers, asks, commits, and stays some seconds after its job). What the daemons take all the time, %.2f of a processor between two jobs, "+
 			"is in neither. Times are means of %d seeds; the other rows are predictions.\n",
 			t.model.Map, t.model.Reduce, t.model.Start.Seconds(), t.model.Daemons, seeds)
-		if one, six := result.Mean(t.each("fifo", (*Batch).busy)).Mean, result.Mean(t.each("prj", (*Batch).busy)).Mean; one > 0 && six > 0 {
-			a, b := result.Mean(t.each("fifo", (*Batch).span)).Mean, result.Mean(t.each("prj", (*Batch).span)).Mean
-			p("\nA batch takes %.0f core-seconds of the processors when its jobs run one at a time and %.0f when they run at once, without the daemons' own %.0f and %.0f. The model knows nothing of such a difference (Java compiles and "+
-				"collects in the background as long as processors are free for it), so what it predicts of jobs that run at once, it predicts too long by about as much.\n", one-t.model.Daemons*a, six-t.model.Daemons*b, t.model.Daemons*a, t.model.Daemons*b)
-		}
+		p("\nIn a batch of one job at a time %.1f s pass from a job's end to the launch of the next master (median): the former stays behind. The model, whose masters go with their jobs, has that in a master's start, and "+
+			"so charges it where jobs run at once, too, though nobody waits for it there: what it predicts of those is too long by up to as much. Order and differences between arms are what it can tell.\n", behind(t.of["fifo"]))
 	}
 	p("\n![times of batches](marp-live/boxes-%s.svg)\n\nThe batches of repetition %d. Jobs are in the order in which their masters were launched; the red line below them is how many masters the share allows to run at once.\n\n![jobs over time](marp-live/gantt-%s.svg)\n",
 		t.scheduler, t.shown(), t.scheduler)
@@ -201,7 +198,7 @@ func (s *Study) setting(p func(string, ...any)) {
 	p("- Times count from the first job's coming to the ResourceManager to the last one's end, as the ResourceManager has them. Idle processor time is the kernel's, once a second; the time of nice processes " +
 		"(other work on the computer) counts as idle, for the controllers too (`--cpu host:nice-idle`), and waiting for a disk does not.\n")
 	p("- Before a batch the share is set and in force, and no container is left of the batch before. Controllers begin at the share that lets one job run, as in the source; when their batch has ended they are told to end (SIGTERM) and put it back.\n")
-	p("- The controllers' waits are those of the source times one factor, %s: the source's jobs took about 130 s alone and 13 s to start, these about 18 and 6 (factors of 1/7 and 1/2; %s lies between). "+
+	p("- The controllers' waits are those of the source times one factor, %s: the source's jobs took about 130 s alone and 13 s to start, these about 12 and 5 (factors of 1/11 and 1/3; %s lies between). "+
 		"The Fair Scheduler reads its file up to 15 s after a write, which no factor changes: the wait after an increase is not below that.\n\n", fraction(z.Scale), fraction(z.Scale))
 	p("| controller | scheduler | waits |\n|---|---|---|\n")
 	for _, a := range z.arms(false) {
