@@ -143,7 +143,8 @@ func (g *guard) replace() (left bool, err error) {
 	return false, g.start()
 }
 
-// end lets the guard go, if there is nothing left for it to do, and waits for it. Else it starts its work.
+// end lets the guard go, if there is nothing left for it to do, and waits for it. Else it starts its work; the error is that there is none to
+// start it.
 func (g *guard) end(done bool) (err error) {
 	g.mu.Lock()
 	g.leaving = true

@@ -93,7 +93,7 @@ type tripper func(*http.Request) (*http.Response, error)
 
 func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// open asks the ResourceManager what it is. cpu names the sensor of idle processors.
+// open asks the ResourceManager what it is. The options are those that the flags do not say; without a queue it is the flags'.
 func (k *knobFlags) open(ctx context.Context, o yard.Options) (*yard.Yard, *rest.Client, *counted, error) {
 	auth, err := k.auth()
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 //
 // Above the target a job is let in, so that it gets to work as the room falls free. The share of a job that ends within
 // the lead is given back in the same way, unless the forecast would let another in, now or once those that start are at
-// work: then nothing changes and the next job takes the room over. Until the first raise was measured the lead is 0, and it acts on what idles now.
+// work: then nothing changes and the next job takes the room over. Until the first raise was measured the lead is 0, and it
+// acts on what idles now.
 //
 // Several are let in at once only where the jobs so far were small: as many as fit into the forecast at the mean of
 // the jobs' peak shares, and never more than run. One raise is waited for before the next.
@@ -101,6 +102,9 @@ func (a *ahead) look(c *loop, v *view) (m move, again unit.Time) {
 	}
 	return m, again
 }
+
+// notMade implements corrected: nobody comes of the raise.
+func (a *ahead) notMade() { a.flight = 0 }
 
 // fit is the number of jobs to let in.
 func (a *ahead) fit(room float64, v *view) int {

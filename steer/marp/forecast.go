@@ -99,7 +99,7 @@ func containers(v *view) (n float64) {
 	return n
 }
 
-// own is the part of it that falls on the queue, by what it holds of the cluster.
+// own is the part of busy that falls on the queue, by what it holds of the cluster.
 func (v *view) own() float64 {
 	if v.used.Mem <= 0 || v.queue.Used.Mem <= 0 {
 		return v.busy()

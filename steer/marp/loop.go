@@ -178,6 +178,9 @@ func (c *loop) sets() bool {
 // sizeless is a law that needs no steps.
 type sizeless interface{ sizeless() }
 
+// corrected is a law that counts on its raises, and must hear of one that was not made.
+type corrected interface{ notMade() }
+
 func (c *loop) pass(v *view) ([]steer.Action, unit.Time) {
 	if c.sets() && c.start(v) > 0 {
 		if do := c.write(v, Set, c.first(v), "begins from its own value"); do != nil {

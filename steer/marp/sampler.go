@@ -82,7 +82,7 @@ func (s *sampler) sample(c *loop, v *view) (m move, again unit.Time) {
 		m.why += ", nothing waits"
 		return m, again + c.set.NothingWaits
 	}
-	if forced := s.forced(c); forced && !admit {
+	if s.forced(c) && !admit {
 		admit = true
 		m.why += fmt.Sprintf("; %d idle samples in a row let nobody in", s.missed)
 	}

@@ -86,8 +86,8 @@ func (c *loop) NotMade(steer.Action) {
 		c.wrote = false
 	}
 	c.unfinished = c.at == waiting && c.did == Lower
-	if l, ok := c.law.(*ahead); ok && c.did == Raise {
-		l.flight = 0 // nobody comes of it
+	if l, ok := c.law.(corrected); ok && c.did == Raise {
+		l.notMade()
 	}
 }
 
