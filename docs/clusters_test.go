@@ -30,17 +30,16 @@ func TestClusters(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	for _, block := range strings.Split(page, "```yaml\n")[1:] {
-		text, _, ok := strings.Cut(block, "```")
-		if !ok {
-			t.Fatalf("a block does not end:\n%s", block)
-		}
-		c, err := clusterfile.Parse("cluster.yaml", []byte(text))
-		if err != nil {
-			t.Errorf("%v in\n%s", err, text)
+	for _, b := range blocks(t, "clusters.md") {
+		if b.lang != "yaml" {
 			continue
 		}
-		build(text, c, inFile)
+		c, err := clusterfile.Parse("cluster.yaml", []byte(b.text))
+		if err != nil {
+			t.Errorf("%v in\n%s", err, b.text)
+			continue
+		}
+		build(b.text, c, inFile)
 	}
 	for _, m := range regexp.MustCompile("--cluster (\\S+) --network ([^\\s`]+)").FindAllStringSubmatch(page, -1) {
 		c, err := clusterfile.Open(m[1])

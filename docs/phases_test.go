@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,11 +18,11 @@ func TestPhases(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(data)
-	blocks := strings.Split(page, "```yaml\n")[1:]
-	if len(blocks) != 1 {
-		t.Fatalf("%d model files on the page, want 1", len(blocks))
+	i := slices.IndexFunc(blocks(t, "phases.md"), func(b block) bool { return b.file == "four-disks.yaml" })
+	if i < 0 {
+		t.Fatal("the page has no four-disks.yaml")
 	}
-	text, _, _ := strings.Cut(blocks[0], "```")
+	text := blocks(t, "phases.md")[i].text
 	m, err := modelfile.Parse("four-disks.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)

@@ -46,7 +46,7 @@ func (m *markdown) study(f *Findings, s *StudyFinding, command string) {
 		m.para(s.About)
 	}
 	if command != "" {
-		m.p("```\n%s\n```\n", command)
+		m.p("```sh\n%s\n```\n", command)
 	}
 	m.para(fmt.Sprintf("%s, %s. Intervals are 95 %% (Student's t over seeds, paired by seed where two experiments are compared); "+
 		"[how to read the verdicts](../reproducing.md).", plural(len(s.Experiments), "experiment"), seedsText(f.Seeds)))

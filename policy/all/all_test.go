@@ -26,6 +26,7 @@ func TestEveryEntry(t *testing.T) {
 		if err := p.Order.Arrived(j); err != nil {
 			t.Fatal(err)
 		}
+		p.Order.Ready(j)
 		if p.Timer != nil {
 			p.Timer.Tick(0)
 		}

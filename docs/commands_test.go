@@ -1,0 +1,281 @@
+// Package docs_test runs what the pages say.
+package docs_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A fenced block of a page. A block of language sh holds commands, which are run as typed; a diff is applied; a block of another language
+// with a file name behind it ("```yaml scenario.yaml") is that file; the rest is output.
+type block struct {
+	line       int
+	lang, file string
+	text       string
+}
+
+func blocks(t *testing.T, page string) []block {
+	t.Helper()
+	data, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []block
+	var open *block
+	for i, line := range strings.Split(string(data), "\n") {
+		info, fence := strings.CutPrefix(line, "```")
+		switch {
+		case fence && open == nil:
+			lang, file, _ := strings.Cut(info, " ")
+			open = &block{line: i + 1, lang: lang, file: file}
+		case fence:
+			all, open = append(all, *open), nil
+		case open != nil:
+			open.text += line + "\n"
+		}
+	}
+	if open != nil {
+		t.Fatalf("%s:%d: the block does not end", page, open.line)
+	}
+	return all
+}
+
+// pages are all pages, relative to the root of the checkout.
+func pages(t *testing.T) []string {
+	t.Helper()
+	names := []string{"README.md", "CONTRIBUTING.md"}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".md") {
+			names = append(names, filepath.Join("docs", path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// A command outside a block of language sh would never be run.
+func TestCommandsAreMarked(t *testing.T) {
+	command := regexp.MustCompile(`(?m)^(\$ )?([A-Z_]+=\S+ )*(\./)?(yardmaster|go|git|make|scripts/\S+) `)
+	for _, page := range pages(t) {
+		for _, b := range blocks(t, filepath.Join("..", page)) {
+			if b.lang != "sh" && command.MatchString(b.text) {
+				t.Errorf("%s:%d: a block with commands needs the language sh:\n%s", page, b.line, b.text)
+			}
+		}
+	}
+}
+
+// Every command of every page works as typed. What a reader brings along (a trace, the files of a scheduler, an imported cluster) lies in
+// the folder where they are typed. A command that is followed by "# exits N" ends with that code. Those that speak to a cluster
+// (--rm http://rm:8088) are TestLabCommands'.
+func TestCommands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the command several times and runs for minutes")
+	}
+	reader := newReader(t)
+	for _, page := range pages(t) {
+		var script strings.Builder
+		live, clone := false, false
+		for _, b := range blocks(t, filepath.Join("..", page)) {
+			switch {
+			case b.lang == "sh":
+				live = live || strings.Contains(b.text, "http://rm:")
+				clone = clone || strings.Contains(b.text, "go build ./") || strings.Contains(b.text, "make ") || strings.Contains(b.text, "./yardmaster")
+				script.WriteString(commands(b.text))
+			case b.lang == "diff": // somebody may have followed the page already
+				fmt.Fprintf(&script, "cat >page.diff <<'END_OF_FILE'\n%sEND_OF_FILE\ngit apply -R --check page.diff 2>/dev/null || git apply page.diff || exit 99\n", b.text)
+			case b.file != "":
+				fmt.Fprintf(&script, "mkdir -p '%s'; cat >'%s' <<'END_OF_FILE'\n%sEND_OF_FILE\n", filepath.Dir(b.file), b.file, b.text)
+			}
+		}
+		if live || script.Len() == 0 {
+			continue
+		}
+		t.Run(strings.ReplaceAll(page, "/", "-"), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if clone && page != "README.md" { // the README clones for itself
+				reader.clone(t, dir)
+			}
+			reader.run(t, dir, script.String())
+		})
+	}
+}
+
+// commands turns what stands in a block into a script that says what it runs, and ends when a command's exit code is not the one announced.
+func commands(text string) string {
+	var s strings.Builder
+	text = strings.ReplaceAll(text, "\\\n", " ")
+	for line := range strings.Lines(text) {
+		command := strings.TrimSpace(line)
+		if command == "" || strings.HasPrefix(command, "#") {
+			continue
+		}
+		if rest, ok := strings.CutPrefix(command, "make"); ok { // what CI runs anyway: that the target exists is enough
+			command = "make -n" + rest
+		}
+		want := "0"
+		if _, code, ok := strings.Cut(command, "# exits "); ok {
+			want = code[:1]
+		}
+		fmt.Fprintf(&s, "printf '%%s\\n' %s >&2\n%s\n_code=$?; [ $_code = %s ] || { echo \"exit code $_code, want %s\"; exit 99; }\n",
+			quote("+ "+command), command, want, want)
+	}
+	return s.String()
+}
+
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// reader is somebody who follows the pages: a snapshot of this checkout to clone from, the command, and what readers bring along.
+type reader struct {
+	repo, bin, brings string
+	env               []string
+}
+
+const published = "https://github.com/yardmaster/yardmaster"
+
+func newReader(t *testing.T) *reader {
+	t.Helper()
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	r := &reader{repo: filepath.Join(dir, "repo"), bin: filepath.Join(dir, "bin"), brings: filepath.Join(dir, "brings")}
+	must(t, root, "sh", "-c", `mkdir -p "$1" && git ls-files -co --exclude-standard -z | tar -c --null --ignore-failed-read -T - | tar -x -C "$1"`, "sh", r.repo)
+	must(t, r.repo, "sh", "-c", "git init -q && git add -A && git -c user.name=docs -c user.email=docs@localhost commit -q -m snapshot")
+	// Clones and go install take the snapshot in place of what is published; modules come from this machine's cache where they are there.
+	cache := strings.TrimSpace(must(t, root, "go", "env", "GOMODCACHE"))
+	proxy := strings.TrimSpace(must(t, root, "go", "env", "GOPROXY"))
+	r.env = append(os.Environ(), "PATH="+r.bin+":"+os.Getenv("PATH"), "CGO_ENABLED=0", "NO_COLOR=1",
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url."+r.repo+".insteadOf", "GIT_CONFIG_VALUE_0="+published, "GIT_ALLOW_PROTOCOL=file:https",
+		"GOPRIVATE=github.com/yardmaster", "GOPROXY=file://"+filepath.Join(cache, "cache", "download")+","+proxy, "GONOSUMDB=*", "GOFLAGS=-trimpath -buildvcs=false -modcacherw",
+		"GOBIN="+r.bin)
+	must(t, root, "go", "build", "-trimpath", "-o", filepath.Join(r.bin, "yardmaster"), "./cmd/yardmaster")
+	stub := "#!/bin/sh\n[ -s \"$1\" ]\n"                                                        // there is no browser: the file is there to be opened
+	if err := os.WriteFile(filepath.Join(r.bin, "xdg-open"), []byte(stub), 0o755); err != nil { //nolint:gosec // a command
+		t.Fatal(err)
+	}
+	r.pack(t, root)
+	return r
+}
+
+// pack puts into one folder what the pages presume that a reader has.
+func (r *reader) pack(t *testing.T, root string) {
+	t.Helper()
+	read := func(name string) []byte {
+		data, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	files := map[string][]byte{
+		"FB-2010_samples_24_times_1hr_0.tsv": swimDay(),
+		"job-trace.json.gz":                  zipped(t, read("workload/rumen/testdata/jobs.json")),
+		"19-jobs.trace.json.gz":              zipped(t, read("workload/rumen/testdata/jobs.json")),
+		"19-jobs.topology.json.gz":           zipped(t, read("workload/rumen/testdata/topology.json")),
+		"job_events/a.csv.gz":                zipped(t, read("workload/google/testdata/job_events-a.csv")),
+		"task_events/a.csv.gz":               zipped(t, read("workload/google/testdata/task_events.csv")),
+		"anything.json":                      read("workload/sls/testdata/jobs.json"),
+		"scenario.yaml":                      []byte("workload: jobs.parquet\ncluster: 40x8/4\nscheduler: [fifo, fair]\n"),
+	}
+	for _, name := range []string{"capacity-scheduler.xml", "capacity-now.xml", "capacity-new.xml"} {
+		files[name] = read("docs/examples/capacity-scheduler.xml")
+	}
+	files["yarn-site.xml"] = read("docs/studies/mapreduce/import-a/yarn-site.xml")
+	for name, data := range files {
+		path := filepath.Join(r.brings, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(t, r.brings, filepath.Join(r.bin, "yardmaster"), "import", "swim", "FB-2010_samples_24_times_1hr_0.tsv", "-o", "jobs.parquet")
+	if err := os.CopyFS(filepath.Join(r.brings, "mycluster"), os.DirFS(filepath.Join(root, "docs/studies/mapreduce/import-a"))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// clone lays a checkout into a folder.
+func (r *reader) clone(t *testing.T, dir string) {
+	t.Helper()
+	must(t, dir, "git", "clone", "-q", r.repo, ".")
+}
+
+// run types a script in a folder, with what the reader brings along lying there and in whatever checkout it makes.
+func (r *reader) run(t *testing.T, dir, script string) {
+	t.Helper()
+	if err := os.CopyFS(dir, os.DirFS(r.brings)); err != nil {
+		t.Fatal(err)
+	}
+	script = "cd() { command cd \"$@\" && cp -rn " + quote(r.brings+"/.") + " .; }\n" + script
+	cmd := exec.CommandContext(t.Context(), "bash", "-o", "pipefail", "-c", script)
+	cmd.Dir, cmd.Env = dir, append(slices.Clone(r.env), "GOMODCACHE="+filepath.Join(dir, ".modules"))
+	start := time.Now()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, tail(out))
+	}
+	t.Logf("%v", time.Since(start).Round(time.Second))
+}
+
+func tail(out []byte) string {
+	lines := strings.Split(string(out), "\n")
+	return strings.Join(lines[max(0, len(lines)-40):], "\n")
+}
+
+func must(t *testing.T, dir, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = dir
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s%s", name, strings.Join(args, " "), err, out, stderr.String())
+	}
+	return string(out)
+}
+
+// swimDay is an hour of 300 jobs in the form of a SWIM trace.
+func swimDay() []byte {
+	var b bytes.Buffer
+	r, at := rand.New(rand.NewPCG(1, 1)), 0
+	for i := range 300 {
+		gap := r.IntN(24)
+		at += gap
+		in := int64(1) << (20 + r.IntN(16))
+		fmt.Fprintf(&b, "job%d\t%d\t%d\t%d\t%d\t%d\n", i, at, gap, in, in/4*int64(r.IntN(2)), in/8)
+	}
+	return b.Bytes()
+}
+
+func zipped(t *testing.T, data []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
