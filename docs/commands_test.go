@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // A fenced block of a page. A block of language sh holds commands, which are run as typed; a diff is applied; a block of another language
@@ -80,40 +79,55 @@ func TestCommandsAreMarked(t *testing.T) {
 }
 
 // Every command of every page works as typed. What a reader brings along (a trace, the files of a scheduler, an imported cluster) lies in
-// the folder where they are typed. A command that is followed by "# exits N" ends with that code. Those that speak to a cluster
-// (--rm http://rm:8088) are TestLabCommands'.
+// the folder where they are typed. A command that is followed by "# exits N" ends with that code. TestLabCommands has the pages that
+// speak to a cluster.
 func TestCommands(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the command several times and runs for minutes")
 	}
-	reader := newReader(t)
+	r := newReader(t)
 	for _, page := range pages(t) {
-		var script strings.Builder
-		live, clone := false, false
-		for _, b := range blocks(t, filepath.Join("..", page)) {
-			switch {
-			case b.lang == "sh":
-				live = live || strings.Contains(b.text, "http://rm:")
-				clone = clone || strings.Contains(b.text, "go build ./") || strings.Contains(b.text, "make ") || strings.Contains(b.text, "./yardmaster")
-				script.WriteString(commands(b.text))
-			case b.lang == "diff": // somebody may have followed the page already
-				fmt.Fprintf(&script, "cat >page.diff <<'END_OF_FILE'\n%sEND_OF_FILE\ngit apply -R --check page.diff 2>/dev/null || git apply page.diff || exit 99\n", b.text)
-			case b.file != "":
-				fmt.Fprintf(&script, "mkdir -p '%s'; cat >'%s' <<'END_OF_FILE'\n%sEND_OF_FILE\n", filepath.Dir(b.file), b.file, b.text)
-			}
-		}
-		if live || script.Len() == 0 {
+		script := r.script(t, page)
+		if script.text == "" || script.live {
 			continue
 		}
 		t.Run(strings.ReplaceAll(page, "/", "-"), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			if clone && page != "README.md" { // the README clones for itself
-				reader.clone(t, dir)
+			if script.checkout {
+				must(t, dir, "git", "clone", "-q", r.repo, ".")
 			}
-			reader.run(t, dir, script.String())
+			r.run(t, dir, script.text)
 		})
 	}
+}
+
+// script is a page as somebody types it.
+type script struct {
+	text     string
+	live     bool // speaks to a cluster
+	checkout bool // is typed in a checkout
+}
+
+func (r *reader) script(t *testing.T, page string) script {
+	t.Helper()
+	var text strings.Builder
+	var s script
+	for _, b := range blocks(t, filepath.Join("..", page)) {
+		switch {
+		case b.lang == "sh":
+			s.live = s.live || strings.Contains(b.text, "http://rm:")
+			s.checkout = s.checkout || strings.Contains(b.text, "go build ./") || strings.Contains(b.text, "make ")
+			text.WriteString(commands(b.text))
+		case b.lang == "diff": // somebody may have followed the page already
+			fmt.Fprintf(&text, "cat >page.diff <<'END_OF_FILE'\n%sEND_OF_FILE\ngit apply -R --check page.diff 2>/dev/null || git apply page.diff || exit 99\n", b.text)
+		case b.file != "":
+			fmt.Fprintf(&text, "mkdir -p '%s'; cat >'%s' <<'END_OF_FILE'\n%sEND_OF_FILE\n", filepath.Dir(b.file), b.file, b.text)
+		}
+	}
+	s.text = text.String()
+	s.checkout = s.checkout && !strings.Contains(s.text, "git clone") // makes one for itself
+	return s
 }
 
 // commands turns what stands in a block into a script that says what it runs, and ends when a command's exit code is not the one announced.
@@ -213,27 +227,21 @@ func (r *reader) pack(t *testing.T, root string) {
 	}
 }
 
-// clone lays a checkout into a folder.
-func (r *reader) clone(t *testing.T, dir string) {
-	t.Helper()
-	must(t, dir, "git", "clone", "-q", r.repo, ".")
-}
-
-// run types a script in a folder, with what the reader brings along lying there and in whatever checkout it makes.
-func (r *reader) run(t *testing.T, dir, script string) {
+// run types a script in a folder, with what the reader brings along lying there and in whatever checkout it makes. The shell may be
+// started by another command.
+func (r *reader) run(t *testing.T, dir, script string, by ...string) {
 	t.Helper()
 	if err := os.CopyFS(dir, os.DirFS(r.brings)); err != nil {
 		t.Fatal(err)
 	}
 	script = "cd() { command cd \"$@\" && cp -rn " + quote(r.brings+"/.") + " .; }\n" + script
-	cmd := exec.CommandContext(t.Context(), "bash", "-o", "pipefail", "-c", script)
+	args := append(by, "bash", "-o", "pipefail", "-c", script) //nolint:gocritic // by is nobody else's
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 	cmd.Dir, cmd.Env = dir, append(slices.Clone(r.env), "GOMODCACHE="+filepath.Join(dir, ".modules"))
-	start := time.Now()
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, tail(out))
 	}
-	t.Logf("%v", time.Since(start).Round(time.Second))
 }
 
 func tail(out []byte) string {
