@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/yardmaster/yardmaster/internal/fixedseed"
 )
 
 type finish struct {
