@@ -3,8 +3,21 @@
 # first and one at a time. It may be interrupted: what is in the log counts the next time. The log has a line a run: package, test, seed,
 # cases, seconds, verdict. A failure is printed and kept by rapid under the package's testdata/rapid.
 # explore.sh [CASES [DIR]]: a million cases; logs and test binaries in .cache/explore. Remove DIR after the code has changed.
+# explore.sh --list: only the properties there are.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+# properties: package and test of each.
+properties() {
+  grep -rl --include='*_test.go' --exclude-dir=fixedseed 'rapid\.Check(' . | sort | while read -r file; do
+    awk -v pkg="$(dirname "$file")" '/^func /{ name = $2; sub(/\(.*/, "", name) } /rapid\.Check\(/{ print pkg, name }' "$file"
+  done | sort -u
+}
+if [ "${1:-}" = --list ]; then
+  properties
+  exit
+fi
+
 cases=${1:-1000000} dir=${2:-.cache/explore}
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
@@ -24,13 +37,6 @@ run() {
   awk -v p="$pkg" -v t="$test" -v s="$seed" -v n="$n" -v ns=$(($(date +%s%N) - start)) -v v=$verdict \
     'BEGIN { printf "%s %s %s %d %.2f %s\n", p, t, s, n, ns / 1e9, v }' >>"$log"
   [ $verdict = passed ] || { grep -v '\[rapid\] draw' "$dir/out" | cut -c1-400 | head -40; }
-}
-
-# properties: package and test of each.
-properties() {
-  grep -rl --include='*_test.go' 'rapid\.Check(' . | sort | while read -r file; do
-    awk -v pkg="$(dirname "$file")" '/^func /{ name = $2; sub(/\(.*/, "", name) } /rapid\.Check\(/{ print pkg, name }' "$file"
-  done | sort -u
 }
 
 # next: the property with the least time left to CASES, and how many cases a run of it is to have.
