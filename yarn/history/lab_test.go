@@ -33,15 +33,15 @@ func needLab(t *testing.T) {
 	}
 }
 
-// up brings a lab up for one test.
+// up is a lab in which only the jobs of these tests run.
 func up(t *testing.T) *hadoop.Cluster {
 	t.Helper()
-	c, err := hadoop.Up(t.Context(), hadoop.Options{Dir: t.TempDir(), History: true})
+	c, done, err := hadoop.Shared(t.Context(), hadoop.Options{History: true}, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := c.Down(); err != nil {
+		if err := done(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -267,9 +267,15 @@ func killAt(t *testing.T, cmd *exec.Cmd, dir string, jobs int) bool {
 	return false
 }
 
-// runJobs runs the list and waits until the history server has all of it.
+// have is what was run in a lab, for the next test that has it.
+var have = map[string][]hadoop.JobResult{}
+
+// runJobs runs the list, unless the lab has run it, and waits until the history server has all of it.
 func runJobs(t *testing.T, c *hadoop.Cluster) []hadoop.JobResult {
 	t.Helper()
+	if results := have[c.Dir]; results != nil {
+		return results
+	}
 	began := time.Now()
 	results, err := c.Jobs(t.Context(), jobList(), true)
 	if err != nil {
@@ -286,6 +292,7 @@ func runJobs(t *testing.T, c *hadoop.Cluster) []hadoop.JobResult {
 			t.Fatalf("the history server has not taken all %d jobs", len(results))
 		}
 	}
+	have[c.Dir] = results
 	return results
 }
 
