@@ -192,8 +192,8 @@ func (e *engine) lose(i int) {
 	// Tasks in a kept container go with it.
 	for _, t := range e.held(func(tk *task) bool { return tk.node == n && tk.flags&taskInner == 0 }) {
 		tk := &e.tasks[t]
-		if tk.flags&(taskUnset|taskDead) != 0 {
-			continue // it went with its job, whose last task was done
+		if tk.node != n || tk.flags&(taskUnset|taskDead|taskInner) != 0 {
+			continue // it went with its job, whose last task was done, and may be another's by now
 		}
 		switch j := e.jobs[tk.job]; {
 		case tk.stage >= 0:
