@@ -6,7 +6,7 @@
 GO ?= go
 BIN := bin/yardmaster
 
-.PHONY: build check format lint test race fuzz ci demo man golden clean
+.PHONY: build check format lint test race fuzz explore ci demo man golden clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN) ./cmd/yardmaster
@@ -29,6 +29,10 @@ race:
 
 fuzz:
 	scripts/ci-fuzz.sh 20s
+
+# Before a release: new cases for every property and fuzz test. Takes hours; go on after an interruption by starting it again.
+explore:
+	.ci/run explore
 
 ci:
 	.ci/run

@@ -83,6 +83,7 @@ type engine struct {
 	shapes    []unit.Resources
 
 	handed    Task         // the one that is being handed to the worker
+	ended     []int32      // tasks that the worker has done at this instant; each ends before any other event
 	fitter    Fitter       // nil: every node may get containers
 	spec      *speculation // nil: no task gets a copy
 	timer     policy.Timer
@@ -200,13 +201,17 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 	e.sum.FirstSubmit = -1
 	quiet, first := checkEvery, e.pools[0]
 	for {
-		ev, ok := e.q.Pop()
-		if !ok {
-			if !e.unblock() {
-				break
-			}
+		var ev radix.Event
+		if len(e.ended) > 0 {
+			ev = radix.Event{At: e.now, What: evTaskEnd | uint64(e.ended[0])}
+			e.ended = e.ended[:copy(e.ended, e.ended[1:])]
+		} else if next, ok := e.q.Pop(); ok {
+			ev = next
+		} else if e.unblock() {
 			e.dispatch()
 			continue
+		} else {
+			break
 		}
 		e.sum.Events++
 		if quiet--; quiet == 0 {

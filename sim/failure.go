@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/unit"
@@ -101,16 +103,29 @@ func (e *engine) forget(t int32) {
 	}
 }
 
-// killJob ends all that a job runs, and the job. Rare, so it looks at every record.
-func (e *engine) killJob(j *job) {
+// held lists the records in use that match, in the order in which they started. A record's place in memory depends on when others were
+// given back, and must decide nothing. Rare, so it visits every record.
+func (e *engine) held(match func(*task) bool) []int32 {
+	var list []int32
 	for t := range e.tasks {
-		tk := &e.tasks[t]
-		if tk.flags&(taskUnset|taskDead) != 0 || tk.job != j.index || tk.stage < 0 {
-			continue
+		if tk := &e.tasks[t]; tk.flags&(taskUnset|taskDead) == 0 && match(tk) {
+			list = append(list, int32(t))
 		}
-		j.stages[tk.stage].running--
-		e.giveBackRecord(j, int32(t), policy.Taken)
-		e.forget(int32(t))
+	}
+	slices.SortStableFunc(list, func(a, b int32) int {
+		x, y := &e.tasks[a], &e.tasks[b]
+		return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(e.jobs[x.job].rec.Seq, e.jobs[y.job].rec.Seq),
+			cmp.Compare(x.stage, y.stage), cmp.Compare(x.number, y.number))
+	})
+	return list
+}
+
+// killJob ends all that a job runs, and the job.
+func (e *engine) killJob(j *job) {
+	for _, t := range e.held(func(tk *task) bool { return tk.job == j.index && tk.stage >= 0 }) {
+		j.stages[e.tasks[t].stage].running--
+		e.giveBackRecord(j, t, policy.Taken)
+		e.forget(t)
 	}
 	e.done(j, Failed)
 }
@@ -174,18 +189,19 @@ func (e *engine) lose(i int) {
 		p.rooms.touch(n)
 		p.resized()
 	}
-	for t := range e.tasks {
+	// Tasks in a kept container go with it.
+	for _, t := range e.held(func(tk *task) bool { return tk.node == n && tk.flags&taskInner == 0 }) {
 		tk := &e.tasks[t]
 		if tk.node != n || tk.flags&(taskUnset|taskDead|taskInner) != 0 {
-			continue // tasks in a kept container go with it
+			continue // it went with its job, whose last task was done, and may be another's by now
 		}
 		switch j := e.jobs[tk.job]; {
 		case tk.stage >= 0:
-			e.kill(j, int32(t), policy.Lost)
+			e.kill(j, t, policy.Lost)
 		case tk.stage == policy.KeptStage:
-			e.loseKept(j, int32(t))
+			e.loseKept(j, t)
 		default:
-			e.loseMaster(j, int32(t))
+			e.loseMaster(j, t)
 		}
 	}
 	for _, j := range e.jobs {

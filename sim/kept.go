@@ -34,6 +34,7 @@ func (e *engine) startKept(j *job, t int32) {
 	k := j.kept
 	k.all = append(k.all, t)
 	k.want--
+	e.tasks[t].number = j.rec.Containers // it tells those apart that started at one instant
 	e.q.Push(e.now+e.model.StartUp, evUp|uint64(t), 0)
 }
 
@@ -80,12 +81,9 @@ func (e *engine) freeKept(j *job, why policy.End) {
 // loseKept loses a container that is kept, with the tasks in it. The job asks for another one.
 func (e *engine) loseKept(j *job, t int32) {
 	k := j.kept
-	for i := range e.tasks {
-		tk := &e.tasks[i]
-		if tk.flags&taskInner != 0 && tk.flags&(taskUnset|taskDead) == 0 && tk.job == j.index && tk.in == t {
-			if e.kill(j, int32(i), policy.Lost); j.gone {
-				return // its last task was done, only word of it was under way
-			}
+	for _, inner := range e.held(func(tk *task) bool { return tk.flags&taskInner != 0 && tk.job == j.index && tk.in == t }) {
+		if e.kill(j, inner, policy.Lost); j.gone {
+			return // its last task was done, only word of it was under way
 		}
 	}
 	k.all = slices.DeleteFunc(k.all, func(x int32) bool { return x == t })

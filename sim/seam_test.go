@@ -41,7 +41,7 @@ func TestLooksDoNotKeepEachOtherGoing(t *testing.T) {
 		{"timer and speculation", 1, nil, &idler{}, sim.SpeculateHadoop},
 		{"all three", 1, watch, &idler{}, sim.SpeculateLATE},
 	} {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		g := &gate{open: c.opens}
 		sum, err := sim.Run(ctx, sim.Config{
 			Cluster: mustParse(t, "1x1/1"), Source: workload.Slice{mapReduce("a", unit.Second, 1, 0, 1)}.Source(), Sink: &ledger{},

@@ -26,7 +26,7 @@ const (
 	taskWaits                    // holds its container and waits for other stages; it has no event yet
 	taskUp                       // a master or kept container that has started up: it has no event any more
 	taskUnset                    // record is not in use
-	taskEnding                   // the worker has done it; its event is on the queue
+	taskEnding                   // the worker has done it; its end is still to be handled
 	taskCopied                   // its task has or had a copy, or one is asked for: it gets no other
 	taskCopy                     // it is the copy
 )

@@ -67,7 +67,7 @@ func TestWaitingTasksGiveWayAfterALoss(t *testing.T) {
 func TestNothingWaitsForEver(t *testing.T) {
 	for _, beat := range []unit.Time{0, unit.Second} {
 		for _, scheduler := range []string{"fifo", "delay"} {
-			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 			defer cancel()
 			l := &ledger{}
 			sum, err := sim.Run(ctx, sim.Config{

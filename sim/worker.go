@@ -83,7 +83,8 @@ type Host interface {
 	Now() unit.Time
 	// At asks for Wake(what) at an instant that is not over; what < 1<<56. Wakes at one instant come in the order they were asked for.
 	At(at unit.Time, what uint64)
-	// Done says that a task's work is done now. Its container is given back after the present call, or at its node's next heartbeat.
+	// Done says that a task's work is done now. Its container is given back after the present event and before the next, as if the task
+	// had ended by its length in place of a Wake; or at its node's next heartbeat.
 	Done(id int32)
 	// Counts says whether what a running task leaves behind is to be kept: not if another attempt of the same task was Done before.
 	Counts(id int32) bool
@@ -150,6 +151,10 @@ func (h host) Done(id int32) {
 	at := h.now
 	if tk.flags&taskInner == 0 {
 		at = h.heard(&h.jobs[tk.job].stages[tk.stage], tk.node, at)
+	}
+	if at == h.now {
+		h.ended = append(h.ended, id)
+		return
 	}
 	h.q.Push(at, evTaskEnd|uint64(id), 0)
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/yardmaster/yardmaster/internal/fixedseed"
 )
 
 func TestClosest(t *testing.T) {

@@ -52,6 +52,20 @@ func up(t *testing.T, o hadoop.Options) *hadoop.Cluster {
 	return c
 }
 
+// shared is a lab that other tests may have had before; only its own is taken down and looked after.
+func shared(t *testing.T, o hadoop.Options) *hadoop.Cluster {
+	t.Helper()
+	if os.Getenv(hadoop.SharedVariable) == "" {
+		return up(t, o)
+	}
+	c, done, err := hadoop.Shared(t.Context(), o, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = done() })
+	return c
+}
+
 // checkDown takes a lab down and looks for processes that are left, by the lab's own mark and by the folder in their arguments.
 func checkDown(t *testing.T, dir string) {
 	t.Helper()
@@ -326,14 +340,14 @@ func checkHistory(t *testing.T, c *hadoop.Cluster) {
 
 func TestLabFair(t *testing.T) {
 	needLab(t)
-	c := up(t, hadoop.Options{Scheduler: "fair", Nodes: 2, Heartbeat: 500 * time.Millisecond, Debug: debug()})
+	c := shared(t, hadoop.SharedOptions(hadoop.Default, "fair"))
 	runMasters(t, c, small(12, 1000), hadoop.MastersOptions{Heartbeat: 300 * time.Millisecond})
 	checkCluster(t, c, "fairScheduler", 12)
 }
 
 func TestLabSecondVersion(t *testing.T) {
 	needLab(t)
-	c := up(t, hadoop.Options{Version: hadoop.Second, Nodes: 2, Debug: debug()})
+	c := shared(t, hadoop.SharedOptions(hadoop.Second, "capacity"))
 	runMasters(t, c, small(12, 1000), hadoop.MastersOptions{Heartbeat: 300 * time.Millisecond})
 	runMasters(t, c, small(3, 1000), hadoop.MastersOptions{Heartbeat: 300 * time.Millisecond, Start: true})
 	checkCluster(t, c, "capacityScheduler", 15)

@@ -28,7 +28,7 @@ func TestLaterThanTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		j := &workload.Job{ID: "a", Stages: []workload.Stage{{Tasks: 1, Ask: cluster.Unit, Input: c.input, CyclesPerByte: c.cycles}}}
 		sum, err := sim.Run(ctx, sim.Config{
 			Cluster: cluster.Uniform(1, 1, cluster.Unit), Source: workload.Slice{j}.Source(), Sink: &book{jobs: map[string]sim.JobRecord{}},

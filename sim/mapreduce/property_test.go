@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/yardmaster/yardmaster/cluster"
+	_ "github.com/yardmaster/yardmaster/internal/fixedseed"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/node"

@@ -103,14 +103,19 @@ func (d *Device) Stop(id ID) (left float64) {
 // Left is how many units a task has yet to be given.
 func (d *Device) Left(id ID) float64 { return max(0, d.tasks[id].finish-d.virtual) }
 
-// Share is the part of a task's units that it will have been given at an instant, if nothing changes before; from 0 to 1.
+// Share is the part of a task's units that it will have been given at an instant, if nothing changes before; from 0 to 1. It does not
+// look beyond the next finish, which changes the speed, and reads the virtual clock as pass will set it: so it never falls, though
+// the clock may be coarse beside a small task.
 func (d *Device) Share(id ID, at float64) float64 {
 	tk := &d.tasks[id]
 	if !(tk.units > 0) {
 		return 1
 	}
-	left := tk.finish - d.virtual - d.speed*max(0, at-d.now)
-	return min(1, max(0, 1-left/tk.units))
+	virtual := d.virtual
+	if at = min(at, d.due()); at > d.now {
+		virtual += d.speed * (at - d.now)
+	}
+	return min(1, max(0, 1-(tk.finish-virtual)/tk.units))
 }
 
 // Speed is what each task is given now, in units a second.

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/yardmaster/yardmaster/internal/fixedseed"
 )
 
 type finish struct {
@@ -92,6 +94,36 @@ func TestStopAndSetRate(t *testing.T) {
 	if d.Worked() != 110 || d.Busy() != 65 || d.Len() != 0 {
 		t.Errorf("worked %v, busy %v, %d left", d.Worked(), d.Busy(), d.Len())
 	}
+}
+
+// TestShareNeverFalls: not by the least bit, whether the device is advanced between two readings or not, and however small a task is
+// beside the work that the virtual clock has counted.
+func TestShareNeverFalls(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := NewDevice(Spec{Rate: rapid.Float64Range(0.5, 1e6).Draw(t, "rate"), Servers: rapid.IntRange(1, 3).Draw(t, "servers")})
+		last := map[ID]float64{d.Start(1e9, 0): 0} // the clock does not start anew
+		now := 0.0
+		read := func() {
+			for id, was := range last {
+				if share := d.Share(id, now); share < was {
+					t.Fatalf("task %d is at %v after %v", id, share, was)
+				} else {
+					last[id] = share
+				}
+			}
+		}
+		for range rapid.IntRange(1, 20).Draw(t, "steps") {
+			now += rapid.SampledFrom([]float64{0, 1e-7, 1e-6, 1e-3, 1, 100}).Draw(t, "pause") * rapid.Float64Range(0.5, 1).Draw(t, "of it")
+			read()
+			if rapid.Bool().Draw(t, "advance") {
+				d.Advance(now, func(id ID, _ uint64) { delete(last, id) })
+				read()
+			}
+			if d.Now() == now && rapid.Bool().Draw(t, "start") {
+				last[d.Start(rapid.SampledFrom([]float64{0.1, 10, 1e4, 1e7}).Draw(t, "units"), 0)] = 0
+			}
+		}
+	})
 }
 
 // TestAgainstSteps compares with the definition played in small steps of equal sharing, and checks what must always hold.

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/yardmaster/yardmaster/cluster"
+	_ "github.com/yardmaster/yardmaster/internal/fixedseed"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
@@ -21,7 +22,7 @@ func drawJobs(t *rapid.T, nodes int, masters bool) []*workload.Job {
 	for i := range rapid.IntRange(1, 6).Draw(t, "jobs") {
 		at += unit.Time(rapid.Int64Range(0, 40_000).Draw(t, "gap")) * ms
 		if rapid.IntRange(0, 9).Draw(t, "night") == 0 {
-			at += 3 * unit.Hour
+			at += 20 * unit.Minute
 		}
 		j := &workload.Job{ID: fmt.Sprint("j", i), User: "u", Queue: "default", Submit: at}
 		shape := rapid.SampledFrom([]string{"map", "mapreduce", "dag", "unmanaged"}).Draw(t, "shape")

@@ -222,7 +222,7 @@ func TestUnknownFate(t *testing.T) {
 	silent := make(chan struct{})
 	s := serve(t, func(http.ResponseWriter, *http.Request) { <-silent })
 	defer close(silent)
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	_, err := client(t, quick(s.URL)).KillApp(ctx, "application_1_0001")
 	var fate *rest.UnknownFateError
@@ -314,7 +314,7 @@ func TestReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	nodes.Store(0)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond) // it asks every 500 ms
 	defer cancel()
 	if _, err := c.Ready(ctx, 0); err == nil || !strings.Contains(err.Error(), "wait for the cluster: the nodes have not come back yet") {
 		t.Error(err)

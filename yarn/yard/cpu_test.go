@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/yardmaster/yardmaster/yarn/rest"
@@ -47,6 +48,10 @@ func TestHostCounters(t *testing.T) {
 			t.Errorf("%q", bad)
 		}
 	}
+	synctest.Test(t, testHostCounters)
+}
+
+func testHostCounters(t *testing.T) {
 	n := uint64(0)
 	h := &hostCounters{least: 50 * time.Millisecond, read: func() (counters, error) {
 		n++
