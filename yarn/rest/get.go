@@ -34,7 +34,7 @@ func (c *Client) whole(ctx context.Context, k *call, use func([]byte) error) err
 }
 
 // maxRelayed bounds what a user's process may make us hold. JSON takes some twenty times its size in memory.
-const maxRelayed = 4 << 20
+const maxRelayed = 1 << 20
 
 // most is how many bytes of an answer are held at a time.
 func (c *Client) most(k *call) int64 {

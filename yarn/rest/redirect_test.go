@@ -99,10 +99,10 @@ func TestAMTeachesNothing(t *testing.T) {
 // An AM may send as much as it likes; little of it is kept.
 func TestAMSendsALot(t *testing.T) {
 	rm := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `{"job":{"id":"`+strings.Repeat("x", 5<<20)+`"}}`)
+		_, _ = io.WriteString(w, `{"job":{"id":"`+strings.Repeat("x", 2<<20)+`"}}`)
 	})
 	_, err := client(t, quick(rm.URL)).Master("application_1_0001").Job(t.Context(), "job_1_0001")
-	if err == nil || !strings.Contains(err.Error(), "larger than 4 MiB") {
+	if err == nil || !strings.Contains(err.Error(), "larger than 1 MiB") {
 		t.Error(err)
 	}
 }
