@@ -11,8 +11,9 @@ import (
 	"github.com/yardmaster/yardmaster/internal/term"
 )
 
-// console is standard output. Text of servers and files is cleaned here, whoever prints it. It is written in large pieces, and the first thing that goes wrong is kept for the end: the verbs
-// print without looking back, their files are written all the same, and the command fails.
+// console is standard output. It is written in large pieces, and the first thing that goes wrong is kept for the end: the verbs
+// print without looking back, their files are written all the same, and the command fails. Text of servers and files is cleaned here, whoever
+// prints it.
 type console struct {
 	w    *bufio.Writer
 	safe *term.Screen // before it

@@ -56,7 +56,7 @@ func clean(text []byte, ink bool) []byte {
 		case r == utf8.RuneError && n == 1:
 			out = append(append(out, text[kept:i]...), "\ufffd"...)
 			kept = i + n
-		case unsafe(r):
+		case harmful(r):
 			out = fmt.Appendf(append(out, text[kept:i]...), "\\u%04x", r)
 			kept = i + n
 		}
@@ -68,9 +68,9 @@ func clean(text []byte, ink bool) []byte {
 	return append(out, text[kept:]...)
 }
 
-// unsafe tells whether a terminal does more with a character than to show it: control characters, those of C1 among them, marks that turn the
+// harmful tells whether a terminal does more with a character than to show it: control characters, those of C1 among them, marks that turn the
 // direction of reading, and separators that some take for line breaks.
-func unsafe(r rune) bool {
+func harmful(r rune) bool {
 	return r != '\n' && r != '\t' && unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 }
 

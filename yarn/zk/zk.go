@@ -190,9 +190,10 @@ func folder(conn *zookeeper.Conn, path string) error {
 	}
 	found, stat, err := conn.GetACL(path)
 	if err == nil && slices.Equal(found, zookeeper.WorldACL(zookeeper.PermAll)) {
-		if _, err = conn.SetACL(path, list, stat.Aversion); errors.Is(err, zookeeper.ErrBadVersion) {
-			return nil // another steerer was faster
-		}
+		_, err = conn.SetACL(path, list, stat.Aversion)
+	}
+	if errors.Is(err, zookeeper.ErrNoAuth) || errors.Is(err, zookeeper.ErrBadVersion) { // it is not open, or another steerer was faster
+		return nil
 	}
 	return err
 }
