@@ -2,23 +2,34 @@ package main
 
 import (
 	"bufio"
+	"fmt"
 	"io"
+	"os"
+	"strings"
 	"sync/atomic"
+
+	"github.com/yardmaster/yardmaster/internal/term"
 )
 
 // console is standard output. It is written in large pieces, and the first thing that goes wrong is kept for the end: the verbs
-// print without looking back, their files are written all the same, and the command fails.
+// print without looking back, their files are written all the same, and the command fails. Text of servers and files is cleaned here, whoever
+// prints it.
 type console struct {
 	w    *bufio.Writer
+	safe *term.Screen // before it
 	err  error
 	lost atomic.Bool
 }
 
-func newConsole(w io.Writer) *console { return &console{w: bufio.NewWriterSize(w, 1<<16)} }
+func newConsole(w io.Writer) *console {
+	b := bufio.NewWriterSize(w, 1<<16)
+	f, _ := w.(*os.File) // else nobody uses ink
+	return &console{w: b, safe: term.NewScreen(b, term.InkFor(f))}
+}
 
 func (c *console) Write(p []byte) (int, error) {
 	if c.err == nil {
-		_, c.err = c.w.Write(p)
+		_, c.err = c.safe.Write(p)
 	}
 	return len(p), nil
 }
@@ -41,5 +52,12 @@ func (c *console) Flush() error {
 func show(w io.Writer) {
 	if c, ok := w.(*console); ok {
 		_ = c.Flush() // kept for the end
+	}
+}
+
+// noticesTo makes a function that writes one line: text of a server cannot make a second one.
+func noticesTo(w io.Writer) func(format string, args ...any) {
+	return func(format string, args ...any) {
+		fmt.Fprintln(w, strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", `\n`))
 	}
 }

@@ -65,6 +65,7 @@ func run(ctx context.Context, args []string) int {
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetOut(out)
+	root.SetErr(term.NewScreen(os.Stderr, term.Ink{}))
 	err := root.ExecuteContext(ctx)
 	lost := out.Flush() // before anything that is said about it
 	code := exitDone
@@ -83,7 +84,7 @@ func run(ctx context.Context, args []string) int {
 // tell says what went wrong, and returns the exit code for it.
 func tell(err error) int {
 	ink := term.InkFor(os.Stderr)
-	for i, line := range strings.Split(err.Error(), "\n") {
+	for i, line := range strings.Split(term.Clean(err.Error()), "\n") {
 		if i == 0 {
 			line = ink.Bad("yardmaster: ") + line
 		}
@@ -94,7 +95,7 @@ func tell(err error) int {
 		return exitFailed
 	}
 	if u.next != "" {
-		fmt.Fprintln(os.Stderr, u.next)
+		fmt.Fprintln(os.Stderr, term.Clean(u.next))
 	}
 	return exitUsage
 }

@@ -107,12 +107,31 @@ func (k *knobFlags) open(ctx context.Context, o yard.Options) (*yard.Yard, *rest
 	}
 	o.Client, o.Actuator, o.File, o.Refresh = c, k.actuator, k.file, strings.Fields(k.refresh)
 	o.Queue = cmp.Or(o.Queue, k.queue)
-	y, err := yard.New(ctx, o)
+	var y *yard.Yard
+	err = inTime(ctx, func(in context.Context) error {
+		var err error
+		y, err = yard.New(in, o)
+		return err
+	})
 	if err != nil {
 		c.CloseIdle()
 		return nil, nil, nil, err
 	}
 	return y, c, count, nil
+}
+
+// startWithin is how long each step of the start may take that asks the ResourceManager: what it is, whether it can be changed, what it shows.
+var startWithin = time.Minute // but for tests
+
+// inTime does a step of the start.
+func inTime(ctx context.Context, step func(context.Context) error) error {
+	in, stop := context.WithTimeout(ctx, startWithin)
+	defer stop()
+	err := step(in)
+	if err != nil && in.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("the ResourceManager has not given a whole answer within %v: is it overloaded, or is a gateway in between? (%w)", startWithin, err)
+	}
+	return err
 }
 
 // stateDir is where journals are kept.

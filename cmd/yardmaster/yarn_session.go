@@ -59,7 +59,7 @@ func (s *session) prepare(ctx context.Context) (err error) {
 		}
 		s.notice("Put back: %s.", settingsWord(n))
 	}
-	if err := s.yard.CanAct(ctx); err != nil {
+	if err := inTime(ctx, s.yard.CanAct); err != nil {
 		return fmt.Errorf("it cannot act: %w", err)
 	}
 	if s.lock, err = newLock(f.zk, s.yard.Identity(), func() { s.guard.say(hasLock) }); err != nil {
@@ -121,6 +121,10 @@ func (s *session) serve(ctx context.Context) (end func(), address string) {
 		s.notice("There is no status page: %v. Give another address with --listen.", reasonOfListen(err))
 		return func() {}, ""
 	}
+	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
+		s.notice("Warning: --listen %s shows the status page, which has no login, to everyone who can reach this machine. For this machine only: --listen %s",
+			s.f.listen, defaultListen)
+	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // it is there while things are put back
 	done := make(chan struct{})
 	go func() {
@@ -154,8 +158,8 @@ func (s *session) look(ctx context.Context, set *marp.Settings) ([]steering.Fact
 	add := func(label, format string, args ...any) {
 		facts = append(facts, steering.Fact{Label: label, Value: fmt.Sprintf(format, args...)})
 	}
-	snap, err := y.Snapshot(ctx)
-	if err != nil {
+	var snap steer.Snapshot
+	if err := inTime(ctx, func(in context.Context) (err error) { snap, err = y.Snapshot(in); return err }); err != nil {
 		add("seen", "no good look yet: %v", err)
 	} else {
 		s.describe(add, &snap, set)

@@ -202,8 +202,7 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 		ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP)
 		defer stop()
 	}
-	errOut := cmd.ErrOrStderr()
-	notice := func(format string, args ...any) { fmt.Fprintf(errOut, format+"\n", args...) }
+	notice := noticesTo(cmd.ErrOrStderr())
 	y, client, count, err := f.open(ctx, yard.Options{CPU: f.cpu, Masters: f.masters || f.policy == "ahead" && !cmd.Flags().Changed("ask-masters")})
 	if err != nil {
 		return err

@@ -164,7 +164,13 @@ func (s *said) String() string {
 // steered starts yarn steer as a person would.
 func steered(t *testing.T, rm *steeredRM, args ...string) *command {
 	t.Helper()
-	c := &command{Cmd: exec.Command("yardmaster", append([]string{"yarn", "steer", "--rm", rm.URL, "--queue", "root.default", "--listen", "127.0.0.1:0", "--user", "u"}, args...)...), err: &said{}}
+	return started(t, append([]string{"yarn", "steer", "--rm", rm.URL, "--queue", "root.default", "--listen", "127.0.0.1:0", "--user", "u"}, args...)...)
+}
+
+// started starts the command.
+func started(t *testing.T, args ...string) *command {
+	t.Helper()
+	c := &command{Cmd: exec.Command("yardmaster", args...), err: &said{}}
 	c.Stderr = c.err
 	c.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_STATE_HOME=")
 	out, err := c.StdoutPipe()

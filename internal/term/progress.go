@@ -80,7 +80,7 @@ func (p *Progress) line(done float64, detail string, now time.Time) string {
 		parts = append(parts, fmt.Sprintf("[%s%s] %3.0f %%", strings.Repeat("=", full), strings.Repeat(" ", cells-full), 100*done))
 	}
 	if detail != "" {
-		parts = append(parts, detail)
+		parts = append(parts, Clean(detail))
 	}
 	if elapsed := now.Sub(p.started); done > 0.01 && elapsed > time.Second {
 		parts = append(parts, "about "+left(time.Duration(float64(elapsed)*(1-done)/done))+" left")

@@ -18,6 +18,8 @@ type Application struct {
 	Queue      string  `json:"queue"`
 	Submit     Millis  `json:"submit"` // after the start of the workload
 	Priority   int     `json:"priority,omitempty"`
+	Type       string  `json:"type,omitempty"`     // UNMANAGED
+	Tracking   string  `json:"tracking,omitempty"` // URL of its web server; none
 	Containers []Group `json:"containers"`
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/yardmaster/yardmaster/steer"
@@ -118,6 +119,8 @@ type Board struct {
 	about   About
 	kept    func() []Kept
 	metrics *metrics
+
+	watchers atomic.Int64 // browsers that are told of every change
 
 	mu      sync.Mutex
 	now     Now

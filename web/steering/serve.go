@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -107,13 +108,19 @@ func (b *Board) health(w http.ResponseWriter, _ *http.Request) {
 
 // events tells a browser whenever something has happened, at most twice a second.
 func (b *Board) events(w http.ResponseWriter, r *http.Request) {
+	if b.watchers.Add(1) > maxWatchers {
+		b.watchers.Add(-1)
+		http.Error(w, "too many pages are open: this one is not updated by itself", http.StatusServiceUnavailable)
+		return
+	}
+	defer b.watchers.Add(-1)
 	flush := http.NewResponseController(w)
-	_ = flush.SetWriteDeadline(time.Time{}) // it stays open
 	w.Header().Set("Content-Type", "text/event-stream")
 	for {
 		b.mu.Lock()
 		changed := b.changed
 		b.mu.Unlock()
+		_ = flush.SetWriteDeadline(time.Now().Add(writeWithin)) // it stays open as long as it is read
 		if _, err := fmt.Fprint(w, "data: now\n\n"); err != nil || flush.Flush() != nil {
 			return
 		}
@@ -131,6 +138,45 @@ func (b *Board) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// Anyone who reaches the port may open connections and leave them. Each is an open file, and the journal and the ResourceManager need some: there
+// is a limit, and a lower one for pages that stay open.
+const (
+	maxConnections = 64
+	maxWatchers    = 32
+	writeWithin    = 30 * time.Second
+)
+
+// limited is a listener that closes what comes beyond its number of connections.
+type limited struct {
+	net.Listener
+	open chan struct{}
+}
+
+func (l *limited) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case l.open <- struct{}{}:
+			return &limitedConn{Conn: c, free: sync.OnceFunc(func() { <-l.open })}, nil
+		default:
+			_ = c.Close() // nothing was said on it
+		}
+	}
+}
+
+type limitedConn struct {
+	net.Conn
+	free func()
+}
+
+func (c *limitedConn) Close() error {
+	defer c.free()
+	return c.Conn.Close()
+}
+
 // Serve answers until the context ends.
 func (b *Board) Serve(ctx context.Context, l net.Listener) error {
 	handler := b.Handler()
@@ -139,11 +185,11 @@ func (b *Board) Serve(ctx context.Context, l net.Listener) error {
 	}
 	server := &http.Server{
 		Handler: handler, BaseContext: func(net.Listener) context.Context { return ctx },
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16,
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: writeWithin, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16,
 	}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // a page that is being read is cut off
 	defer stop()
-	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.Serve(&limited{l, make(chan struct{}, maxConnections)}); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil

@@ -302,6 +302,67 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// However many connect, so many are served at a time, and pages that stay open leave room for others.
+func TestConnections(t *testing.T) {
+	b := New(About{Queue: "q"}, nil)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- b.Serve(ctx, l) }()
+	defer func() { cancel(); <-ended }()
+	get := func(path string) (*http.Response, error) { return http.Get(fmt.Sprintf("http://%s%s", l.Addr(), path)) }
+	for i := range maxWatchers + 1 {
+		r, err := get("/events")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		if want := map[bool]int{true: http.StatusOK, false: http.StatusServiceUnavailable}[i < maxWatchers]; r.StatusCode != want {
+			t.Errorf("page %d: %d, want %d", i, r.StatusCode, want)
+		}
+	}
+	if r, err := get("/metrics"); err != nil || r.StatusCode != http.StatusOK {
+		t.Error("beside the pages:", err)
+	} else {
+		_ = r.Body.Close()
+	}
+	http.DefaultClient.CloseIdleConnections()
+	var open []net.Conn
+	refused := 0
+	for range maxConnections {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_ = c.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+		if _, err := c.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
+			open = append(open, c)
+		} else {
+			refused++
+		}
+	}
+	if len(open) > maxConnections-maxWatchers || len(open) < maxConnections-maxWatchers-2 || refused == 0 {
+		t.Errorf("beside %d pages %d more are open, %d were refused", maxWatchers, len(open), refused)
+	}
+	for _, c := range open {
+		_ = c.Close()
+	}
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		r, err := get("/metrics")
+		if err == nil {
+			_ = r.Body.Close()
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("when there is room again:", err)
+		}
+	}
+}
+
 // fakeEngine takes a few requests for a look.
 type fakeEngine struct {
 	drive.Engine

@@ -3,7 +3,6 @@ package krb
 import (
 	"fmt"
 	"net/http"
-	"net/http/cookiejar"
 	"os"
 	"strings"
 	"sync"
@@ -29,12 +28,11 @@ type Options struct {
 type Auth struct {
 	o       Options
 	conf    *config.Config
-	cookies http.CookieJar
-
 	connect func() (proof, error) // makes one from the files as they are now; nobody is asked yet
 
-	mu    sync.Mutex
-	proof proof
+	mu      sync.Mutex
+	proof   proof
+	cookies map[string]*http.Cookie // a server's own, by scheme, host and port: no other service of the host sees it
 }
 
 // proof is a login: it makes what proves who asks to a service.
@@ -61,10 +59,6 @@ func New(o Options) (*Auth, error) {
 	if err != nil {
 		return nil, err
 	}
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		return nil, err
-	}
 	if o.Keytab == "" {
 		if o.CCache, err = cachePath(o.CCache); err != nil {
 			return nil, err
@@ -72,7 +66,7 @@ func New(o Options) (*Auth, error) {
 	} else if o.Principal == "" {
 		return nil, fmt.Errorf("a keytab holds keys of several principals: say which with --principal (klist -k %s lists them)", o.Keytab)
 	}
-	a := &Auth{o: o, conf: c, cookies: jar}
+	a := &Auth{o: o, conf: c}
 	a.connect = a.read
 	if a.proof, err = a.connect(); err != nil {
 		return nil, err

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -80,13 +81,9 @@ func (f *filter) took(t *testing.T, want ...string) {
 	f.log = nil
 }
 
-func fake(t *testing.T) *Auth {
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+func fake(*testing.T) *Auth {
 	var n atomic.Int64
-	a := &Auth{cookies: jar, o: Options{Service: func(h string) string { return "HTTP/" + h }, Keytab: "k"}}
+	a := &Auth{o: Options{Service: func(h string) string { return "HTTP/" + h }, Keytab: "k"}}
 	a.connect = func() (proof, error) { return &made{n: n.Add(1)}, nil }
 	a.proof, _ = a.connect()
 	return a
@@ -155,6 +152,90 @@ func TestTicketsAndCookies(t *testing.T) {
 	f.took(t, "gss", "gss")
 	get(403)
 	f.took(t, "401", "gss", "gss")
+}
+
+// A cookie is for the server that gave it: not for another port of its host, nor for https of the same.
+func TestCookiesStayHome(t *testing.T) {
+	var seen []string
+	serve := func() *httptest.Server {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			seen = append(seen, r.Header.Get("Cookie"))
+			http.SetCookie(w, &http.Cookie{Name: "hadoop.auth", Value: r.Host, Path: "/", Domain: "127.0.0.1"})
+		}))
+		t.Cleanup(s.Close)
+		return s
+	}
+	one, two := serve(), serve()
+	a := fake(t)
+	c := &http.Client{Transport: a.Wrap(http.DefaultTransport)}
+	for _, s := range []*httptest.Server{one, two, one} {
+		call(t, c, http.MethodGet, s.URL)
+	}
+	if want := []string{"", "", "hadoop.auth=" + strings.TrimPrefix(one.URL, "http://")}; !slices.Equal(seen, want) {
+		t.Errorf("cookies sent: %q, want %q", seen, want)
+	}
+	if u, err := url.Parse(strings.Replace(one.URL, "http:", "https:", 1)); err != nil || a.cookie(u) != nil {
+		t.Error("the cookie of http goes to https", err)
+	}
+}
+
+// Through the client of a cluster: a ticket and a cookie go to the servers that the options name, and to nobody they redirect to. What an
+// ApplicationMaster answers changes neither.
+func TestCredentialsStayHome(t *testing.T) {
+	var secrets, asked, logins atomic.Int64
+	away := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		if r.Header.Get("Authorization") != "" || r.Header.Get("Cookie") != "" {
+			secrets.Add(1)
+		}
+	}))
+	defer away.Close()
+	var cookies []string
+	home := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasPrefix(r.URL.Path, "/webhdfs/"), strings.HasSuffix(r.URL.Path, "/scheduler"):
+			http.Redirect(w, r, away.URL+r.URL.Path, http.StatusTemporaryRedirect)
+		case strings.HasPrefix(r.URL.Path, "/proxy/"):
+			http.SetCookie(w, &http.Cookie{Name: "hadoop.auth", Value: "mallory"})
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, "GSSException")
+		default:
+			cookies = append(cookies, r.Header.Get("Cookie"))
+			http.SetCookie(w, &http.Cookie{Name: "hadoop.auth", Value: "ours"})
+			_, _ = io.WriteString(w, `{"clusterMetrics":{}}`)
+		}
+	}))
+	defer home.Close()
+	a := fake(t)
+	connect := a.connect
+	a.connect = func() (proof, error) { logins.Add(1); return connect() }
+	c, err := rest.New(rest.Options{RM: []string{home.URL}, NameNodes: []string{home.URL}, Auth: a, RMRate: -1, Retries: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.CloseIdle()
+	for range 2 {
+		if _, err := c.Metrics(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if f, err := c.Files().Open(t.Context(), "/f", 0); err != nil {
+			t.Error(err)
+		} else {
+			_ = f.Close()
+		}
+		if _, err := c.Scheduler(t.Context()); !errors.Is(err, rest.ErrNoActive) {
+			t.Error(err)
+		}
+		if _, err := c.Master("application_1_0001").Job(t.Context(), "job_1_0001"); err == nil {
+			t.Error("no error")
+		}
+	}
+	if asked.Load() != 2 || secrets.Load() != 0 {
+		t.Errorf("the DataNode was asked %d times and was shown %d secrets", asked.Load(), secrets.Load())
+	}
+	if logins.Load() != 0 || slices.Contains(cookies, "hadoop.auth=mallory") || !slices.Contains(cookies, "hadoop.auth=ours") {
+		t.Errorf("an AM made %d logins; the cookies sent were %q", logins.Load(), cookies)
+	}
 }
 
 // Many at once make one new login together, not one each.

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"io"
 	"net/http"
-	"slices"
+	"net/url"
 	"strings"
+
+	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// Wrap makes the transport that proves who asks.
+// Wrap makes the transport that proves who asks, to every server that it is used for: a rest.Client uses it for those that it trusts.
 func (a *Auth) Wrap(next http.RoundTripper) http.RoundTripper { return &transport{a, next} }
 
 type transport struct {
@@ -17,19 +19,22 @@ type transport struct {
 }
 
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	cookies := slices.DeleteFunc(t.a.cookies.Cookies(r.URL), func(c *http.Cookie) bool { return c.Value == "" }) // a cookie taken back
-	ticket := len(cookies) == 0 || r.Method != http.MethodGet && r.Method != http.MethodHead
-	renewed := false
+	cookie := t.a.cookie(r.URL)
+	ticket := cookie == nil || r.Method != http.MethodGet && r.Method != http.MethodHead
+	relayed := rest.Relayed(r.Context()) // who answers then must change neither cookie nor login
+	renewed := relayed
 	for first := true; ; first = false {
 		used := t.a.current()
-		resp, err := t.send(r, used, cookies, ticket, first)
+		resp, err := t.send(r, used, cookie, ticket, first)
 		if err != nil {
 			return nil, err
 		}
-		t.a.cookies.SetCookies(r.URL, resp.Cookies())
+		if !relayed {
+			t.a.keep(r.URL, resp.Cookies())
+		}
 		switch {
 		case resp.StatusCode == http.StatusUnauthorized && !ticket: // the cookie has ended
-			ticket, cookies = true, nil
+			ticket, cookie = true, nil
 		case resp.StatusCode == http.StatusForbidden && !renewed && ticket && refusedTicket(resp):
 			renewed = true
 			if err := t.a.renew(used); err != nil {
@@ -47,7 +52,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // send sends a copy of the request, with a ticket if wanted.
-func (t *transport) send(r *http.Request, p proof, cookies []*http.Cookie, ticket, first bool) (*http.Response, error) {
+func (t *transport) send(r *http.Request, p proof, cookie *http.Cookie, ticket, first bool) (*http.Response, error) {
 	q := r.Clone(r.Context())
 	if !first && r.GetBody != nil {
 		body, err := r.GetBody()
@@ -56,8 +61,8 @@ func (t *transport) send(r *http.Request, p proof, cookies []*http.Cookie, ticke
 		}
 		q.Body = body
 	}
-	for _, c := range cookies {
-		q.AddCookie(c)
+	if cookie != nil {
+		q.AddCookie(cookie)
 	}
 	if ticket {
 		service := t.a.o.Service(r.URL.Hostname())
@@ -71,6 +76,34 @@ func (t *transport) send(r *http.Request, p proof, cookies []*http.Cookie, ticke
 		q.Header.Set("Authorization", h)
 	}
 	return t.next.RoundTrip(q)
+}
+
+// authCookie is what a server gives for a ticket, to be taken in its place until it ends.
+const authCookie = "hadoop.auth"
+
+func server(u *url.URL) string { return u.Scheme + "://" + u.Host }
+
+func (a *Auth) cookie(u *url.URL) *http.Cookie {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.cookies[server(u)]
+}
+
+func (a *Auth) keep(u *url.URL, cookies []*http.Cookie) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, c := range cookies {
+		switch {
+		case c.Name != authCookie:
+		case c.Value == "": // taken back
+			delete(a.cookies, server(u))
+		default:
+			if a.cookies == nil {
+				a.cookies = map[string]*http.Cookie{}
+			}
+			a.cookies[server(u)] = c
+		}
+	}
 }
 
 // reload takes a cache from its file again when its ticket has ended: kinit may have run since.

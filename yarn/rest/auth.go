@@ -3,7 +3,6 @@ package rest
 import (
 	"context"
 	"net/http"
-	"net/url"
 )
 
 // User is simple authentication: the cluster takes the name at its word.
@@ -21,17 +20,13 @@ func (u userAuth) Wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// Token authenticates with a delegation token, as text, to the addresses that the options name and to nobody they redirect to.
-// A standby ResourceManager does not know tokens: name every ResourceManager.
+// Token authenticates with a delegation token, as text. A standby ResourceManager does not know tokens: name every ResourceManager.
 func Token(token string) Auth { return tokenAuth(token) }
 
 type tokenAuth string
 
 func (t tokenAuth) Wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTrip(func(r *http.Request) (*http.Response, error) {
-		if !named(r.Context()) {
-			return next.RoundTrip(r)
-		}
 		r = r.Clone(r.Context())
 		r.Header.Set("Hadoop-YARN-Auth-Delegation-Token", string(t)) // the ResourceManager's own filter
 		r.Header.Set("X-Hadoop-Delegation-Token", string(t))         // Hadoop's common one
@@ -43,14 +38,9 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// namedKey marks the requests to hosts that the options name.
-type namedKey struct{}
+// relayedKey marks the requests that a user's process answers.
+type relayedKey struct{}
 
-func named(ctx context.Context) bool { return ctx.Value(namedKey{}) != nil }
-
-func (c *Client) markNamed(ctx context.Context, u *url.URL) context.Context {
-	if c.hosts[u.Scheme+"://"+u.Host] {
-		return context.WithValue(ctx, namedKey{}, true)
-	}
-	return ctx
-}
+// Relayed reports whether a user's process behind the ResourceManager's proxy writes the answer to a request. What it says about the login,
+// a cookie or a refusal, is not the ResourceManager's word.
+func Relayed(ctx context.Context) bool { return ctx.Value(relayedKey{}) != nil }

@@ -95,7 +95,7 @@ func TestBadAnswers(t *testing.T) {
 		"503":          {say(503, "text/plain", "starting"), rest.ErrUnavailable, "503 Service Unavailable: starting: it is busy, or about to start or stop: try again later"},
 		"302 no place": {say(302, "text/html", ""), rest.ErrFormat, "302 without an address to go to"},
 		"no active":    {say(307, "text/plain", "Can not find any active RM", "Refresh", "3;url=/"), rest.ErrNoActive, "it is standby and knows of no active one"},
-		"loop":         {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", http.StatusFound) }, nil, "it redirects without end: is there a login page"},
+		"login":        {say(302, "", "", "Location", "http://gw:8443/login?u=x"), rest.ErrFormat, "302 to http://gw:8443/login is not followed: is there a login page or a gateway in between? If that is the right address of the ResourceManager, give it"},
 		"404 daemon": {say(404, json200, `{"RemoteException":{"exception":"NotFoundException","message":"java.lang.Exception: HTTP 404 Not Found","javaClassName":"x"}}`),
 			rest.ErrNotFound, "404 Not Found: is this the web address of the ResourceManager (usually port 8088)?"},
 		"other scheme": {say(302, "", "", "Location", "ftp://x/"), rest.ErrFormat, `it redirects to "ftp://x/", which is no web address`},
@@ -279,6 +279,10 @@ func TestWithoutEnd(t *testing.T) {
 	o.RM = []string{drip.URL}
 	if _, err := client(t, o).Metrics(t.Context()); err == nil || !strings.Contains(err.Error(), "the answer was not complete after 2s") {
 		t.Error(err)
+	}
+	o.Timeout = 100 * time.Millisecond
+	if _, err := all(client(t, o).Apps(t.Context(), rest.AppFilter{})); err == nil || !strings.Contains(err.Error(), "the answer was not complete after 6s") {
+		t.Error("a list:", err)
 	}
 }
 

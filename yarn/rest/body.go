@@ -34,11 +34,13 @@ func (s *slot) free() {
 	}
 }
 
-// patient is a body that may fall silent for no longer than the timeout; how long its reader thinks between reads does not count.
+// patient is a body that may fall silent for no longer than the timeout, and is waited for no longer than streamWithin timeouts in all: one that
+// drips is never silent. How long its reader thinks between reads does not count.
 type patient struct {
 	body    io.ReadCloser
 	cancel  context.CancelFunc
 	timeout time.Duration
+	waited  time.Duration
 	late    bool
 	err     error
 }
@@ -47,8 +49,16 @@ func (p *patient) Read(b []byte) (int, error) {
 	if p.err != nil {
 		return 0, p.err
 	}
+	most := streamWithin * p.timeout
+	if p.waited >= most {
+		p.cancel()
+		p.err = &silenceError{fmt.Sprintf("the answer was not complete after %s: is it overloaded, or is this a port of another service?", most), context.DeadlineExceeded}
+		return 0, p.err
+	}
 	t := time.AfterFunc(p.timeout, p.cancel)
+	began := time.Now()
 	n, err := p.body.Read(b)
+	p.waited += time.Since(began)
 	p.late = !t.Stop() || p.late // an answer that came in the last moment ends all the same: the request is cancelled by then
 	if err != nil && !errors.Is(err, io.EOF) {
 		text := "the answer broke off: " + short(err.Error(), 120)
@@ -67,8 +77,11 @@ func (p *patient) Read(b []byte) (int, error) {
 // cutHint is what to do about an answer that is cut.
 const cutHint = "try again; if it stays so, its log may say why, or a gateway in between cuts it"
 
-// wholeWithin is how many timeouts an answer that is read whole may take: one that comes a byte at a time is never silent.
-const wholeWithin = 5
+// How many timeouts an answer may take when it is read whole, and when it is read as it comes.
+const (
+	wholeWithin  = 5
+	streamWithin = 60
+)
 
 // hurried is a body that must be read by an instant.
 type hurried struct {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -25,6 +26,9 @@ type call struct {
 	kind   string // of the body
 	stray  bool   // who answers is not thereby the active one
 	single bool   // tried once
+	// relayed: a user's process writes the answer, behind the ResourceManager's proxy. It says nothing about the servers: such a call is
+	// stray and single, and a redirect is an error.
+	relayed bool
 }
 
 func (c *call) write() bool { return c.method != "" && c.method != http.MethodGet }
@@ -107,21 +111,24 @@ func (c *Client) once(ctx context.Context, k *call) (*answer, error) {
 		return nil, err
 	}
 	var last error
-	for _, base := range bases {
-		u := *base
+	for i := 0; i < len(bases); i++ {
+		u := *bases[i]
 		u.Path += k.path
 		u.RawQuery = k.query.Encode()
 		a, err := c.follow(ctx, k, &u)
 		if err == nil {
-			switch {
-			case k.stray:
-			case k.server == c.files: // a redirect leads to a DataNode, not to another NameNode
-				k.server.prefer(base, "")
-			default:
-				k.server.prefer(a.url, k.path)
+			if !k.stray {
+				k.server.prefer(bases[i])
 			}
 			a.slot = place
 			return a, nil
+		}
+		var standby *standbyError
+		if i == len(bases)-1 && k.server == c.rm && errors.As(err, &standby) {
+			bases = append(bases, c.learn(ctx, bases[i])...)
+		}
+		if standby != nil {
+			standby.asked = slices.ContainsFunc(bases, func(b *url.URL) bool { return origin(b) == standby.active })
 		}
 		if last == nil || !errors.Is(last, ErrNoActive) { // "nobody is active" says more than "the other one is down"
 			last = err
@@ -148,9 +155,8 @@ func elsewhere(err error) bool {
 	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrNoActive)
 }
 
-const maxHops = 8
-
-// follow sends the request and goes after redirects, each of which is a request of its own.
+// follow sends the request. One redirect is followed: from a NameNode to the DataNode that has the file. That one learns who asks only if
+// the options name it.
 func (c *Client) follow(ctx context.Context, k *call, u *url.URL) (*answer, error) {
 	fail := func(u *url.URL, err error) error {
 		var fate *UnknownFateError
@@ -160,7 +166,7 @@ func (c *Client) follow(ctx context.Context, k *call, u *url.URL) (*answer, erro
 		return &CallError{k.what, plain(u), err}
 	}
 	client := c.http
-	for range maxHops {
+	for first := true; ; first = false {
 		a, err := c.hop(ctx, k, u, client)
 		if err != nil {
 			return nil, fail(u, err)
@@ -176,20 +182,28 @@ func (c *Client) follow(ctx context.Context, k *call, u *url.URL) (*answer, erro
 		if err != nil {
 			return nil, fail(u, err)
 		}
-		if next.Query().Has("delegation") { // the NameNode has put its permission into the address of the DataNode
+		if !first {
+			return nil, fail(u, errTooManyHops)
+		}
+		if !c.hosts[origin(next)] {
 			client = c.bare
 		}
 		u = next
 	}
-	return nil, fail(u, errTooManyHops)
 }
+
+// origin is what tells one server from another.
+func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
 // hop sends one request and waits for the head of its answer.
 func (c *Client) hop(ctx context.Context, k *call, u *url.URL, client *http.Client) (*answer, error) {
 	if err := k.server.pace.wait(ctx); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(c.markNamed(ctx, u))
+	if k.relayed {
+		ctx = context.WithValue(ctx, relayedKey{}, true)
+	}
+	ctx, cancel := context.WithCancel(ctx)
 	var sent atomic.Bool
 	// From the moment a connection is there something may have gone out. net/http asks for a connection again only when
 	// it knows that nothing has.

@@ -1,19 +1,20 @@
 package rest
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
+	"slices"
 	"sync"
 )
 
 // Client speaks to one cluster. It is safe for concurrent use.
 type Client struct {
 	o     Options
-	http  *http.Client // sends who asks
-	bare  *http.Client // does not: for addresses that carry their own permission
-	hosts map[string]bool
+	http  *http.Client    // says who asks
+	bare  *http.Client    // does not: for servers that nobody has named
+	hosts map[string]bool // origins of the options
 
 	rm, history, files *server
 	named              []*url.URL // the ResourceManagers, in the order of the options
@@ -31,7 +32,7 @@ type server struct {
 
 	mu      sync.Mutex
 	bases   []*url.URL // the one to ask first stands first
-	learned *url.URL   // who answered after a redirect, when nobody had named it; asked before the others
+	learned bool       // those of the ResourceManager's configuration are among them
 }
 
 // rightAddress is what to look at when what answers seems to be something else.
@@ -79,7 +80,7 @@ func New(o Options) (*Client, error) {
 			s.slots = make(chan struct{}, x.slots)
 		}
 		for _, b := range bases {
-			c.hosts[b.Scheme+"://"+b.Host] = true
+			c.hosts[origin(b)] = true
 		}
 		*x.s = s
 	}
@@ -95,26 +96,53 @@ func (c *Client) CloseIdle() { c.bare.CloseIdleConnections() }
 func (s *server) candidates() []*url.URL {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.learned != nil {
-		return append([]*url.URL{s.learned}, s.bases...)
-	}
-	return append([]*url.URL(nil), s.bases...)
+	return slices.Clone(s.bases)
 }
 
-// prefer remembers who answered a request for the path; after a redirect it may be an address that nobody has named.
-func (s *server) prefer(u *url.URL, path string) {
+// prefer remembers who answered.
+func (s *server) prefer(u *url.URL) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, b := range s.bases {
-		if b.Scheme == u.Scheme && b.Host == u.Host {
-			copy(s.bases[1:i+1], s.bases[:i])
-			s.bases[0], s.learned = b, nil
-			return
+	if i := slices.Index(s.bases, u); i > 0 {
+		copy(s.bases[1:i+1], s.bases[:i])
+		s.bases[0] = u
+	}
+}
+
+// learn adds the other ResourceManagers that a standby's own configuration names, once, and returns them. What the standby's redirect says is
+// not enough: only an operator writes that configuration.
+func (c *Client) learn(ctx context.Context, standby *url.URL) []*url.URL {
+	c.rm.mu.Lock()
+	learned := c.rm.learned
+	c.rm.mu.Unlock()
+	if learned {
+		return nil
+	}
+	k := confCall(c.alone(standby))
+	k.single = true
+	p, err := c.properties(ctx, k, "the ResourceManager's configuration")
+	if err != nil {
+		return nil // the error about the standby says what to do
+	}
+	c.rm.mu.Lock()
+	defer c.rm.mu.Unlock()
+	if c.rm.learned {
+		return nil
+	}
+	c.rm.learned = true
+	var fresh []*url.URL
+	for _, u := range managers(p, standby.Scheme) {
+		if !slices.ContainsFunc(c.rm.bases, func(b *url.URL) bool { return origin(b) == origin(u) }) {
+			fresh = append(fresh, u)
 		}
 	}
-	if before, ok := strings.CutSuffix(u.Path, path); ok {
-		s.learned = &url.URL{Scheme: u.Scheme, Host: u.Host, Path: before}
-	}
+	c.rm.bases = append(c.rm.bases, fresh...)
+	return fresh
+}
+
+// alone is one ResourceManager without the others.
+func (c *Client) alone(base *url.URL) *server {
+	return &server{name: c.rm.name, port: c.rm.port, pace: c.rm.pace, bases: []*url.URL{base}}
 }
 
 // Address is the first ResourceManager of the options, as host and port.

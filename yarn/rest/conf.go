@@ -5,14 +5,48 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/xml"
+	"net"
+	"net/url"
+	"strings"
 
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
 // Conf reads the configuration that the ResourceManager runs with: yarn-site.xml and core-site.xml with Hadoop's defaults.
 func (c *Client) Conf(ctx context.Context) (*conf.Properties, error) {
-	k := &call{what: "read the ResourceManager's configuration", server: c.rm, path: "/conf", accept: "application/xml, application/json;q=0.5"}
-	return c.properties(ctx, k, "the ResourceManager's configuration")
+	return c.properties(ctx, confCall(c.rm), "the ResourceManager's configuration")
+}
+
+func confCall(s *server) *call {
+	return &call{what: "read the ResourceManager's configuration", server: s, path: "/conf", accept: "application/xml, application/json;q=0.5"}
+}
+
+// managers are the web addresses of the ResourceManagers of a pair, by their configuration.
+func managers(p *conf.Properties, scheme string) []*url.URL {
+	text := func(name string) string {
+		if x := p.Get("yarn.resourcemanager." + name); x != nil {
+			return x.Value
+		}
+		return ""
+	}
+	key, port := "webapp.address.", "8088"
+	if scheme == "https" {
+		key, port = "webapp.https.address.", "8090"
+	}
+	var list []*url.URL
+	for id := range strings.SplitSeq(text("ha.rm-ids"), ",") {
+		id = strings.TrimSpace(id)
+		at := text(key + id)
+		if at == "" && text("hostname."+id) != "" {
+			at = net.JoinHostPort(text("hostname."+id), port)
+		}
+		u, err := address(scheme + "://" + at)
+		if err != nil || net.ParseIP(u.Hostname()).IsUnspecified() { // where it listens, and no address to ask
+			continue
+		}
+		list = append(list, u)
+	}
+	return list
 }
 
 // SchedulerConf reads the CapacityScheduler's settings as they are in force. Only an administrator may, and only a

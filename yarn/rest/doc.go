@@ -18,7 +18,13 @@
 // A read is repeated, with growing and randomly shortened pauses, when a server did not answer, answered that it is not the
 // active one or could not answer now. A list is not repeated once an element was handed out. A write is sent again only if it is sure that no
 // ResourceManager has seen it; when that is not sure, the error is an *UnknownFateError and the caller has to read back what
-// became of it. A standby ResourceManager names the active one in a redirect, which is followed and remembered.
+// became of it.
+//
+// # Whom it asks
+//
+// Only servers that the options name are told who asks, and other ResourceManagers that the configuration of a named one lists. A standby's redirect
+// is not followed: it only says that another is to be asked. An ApplicationMaster is a user's process, and may answer anything: its redirects
+// are errors. The one redirect that is followed leads from a NameNode to a DataNode, without a word about who asks.
 //
 // # Politeness
 //

@@ -19,8 +19,8 @@ var (
 	ErrEnded           = errors.New("the application has ended")  // asked of a master that is gone
 	errNotConfigured   = errors.New("no address is given for it") // in the options
 	errNodesAway       = errors.New("the nodes have not come back yet")
-	errTooManyHops     = errors.New("it redirects without end: is there a login page or a gateway in between, or is this another service's address?") // a loop
-	errUnsafeRedirect  = errors.New("it redirects from https to http")                                                                                // would show who asks
+	errTooManyHops     = errors.New("a DataNode redirects again: is there a login page or a gateway in between?")
+	errUnsafeRedirect  = errors.New("it redirects from https to http")
 )
 
 // CallError is the one line about a request that failed: what was asked of whom, and why it failed.
@@ -103,6 +103,22 @@ func (e *AuthError) Unwrap() error { return e.Err }
 func (e *AuthError) Is(target error) bool {
 	return target == ErrUnauthenticated || e.Later && target == ErrUnavailable
 }
+
+// standbyError is a standby that names another as the active one.
+type standbyError struct {
+	active string
+	asked  bool // that one, too
+}
+
+func (e *standbyError) Error() string {
+	why := "neither --rm nor its configuration lists it: if it is right, add it to --rm"
+	if e.asked {
+		why = "that one does not say so"
+	}
+	return fmt.Sprintf("%v: it is standby for %s, and %s", ErrNoActive, short(e.active, 100), why)
+}
+
+func (e *standbyError) Is(target error) bool { return target == ErrNoActive }
 
 // silenceError is a failure after the request was, or may have been, sent.
 type silenceError struct {

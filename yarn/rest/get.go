@@ -18,18 +18,30 @@ func (c *Client) get(ctx context.Context, k *call, v any, keys ...string) error 
 // whole reads an answer whole; a page in place of data is refused.
 func (c *Client) whole(ctx context.Context, k *call, use func([]byte) error) error {
 	return c.read(ctx, k, func(a *answer) error {
-		data, err := io.ReadAll(io.LimitReader(&hurried{a.body, time.Now().Add(wholeWithin * c.o.Timeout), wholeWithin * c.o.Timeout}, c.o.MaxAnswer+1))
+		most := c.most(k)
+		data, err := io.ReadAll(io.LimitReader(&hurried{a.body, time.Now().Add(wholeWithin * c.o.Timeout), wholeWithin * c.o.Timeout}, most+1))
 		if err != nil {
 			return err
 		}
-		if int64(len(data)) > c.o.MaxAnswer {
-			return malformed("the answer is larger than %s", sizeText(c.o.MaxAnswer))
+		if int64(len(data)) > most {
+			return malformed("the answer is larger than %s", sizeText(most))
 		}
 		if title, page := pageTitle(data, a.Header.Get("Content-Type")); page {
 			return htmlError(title)
 		}
 		return use(data)
 	})
+}
+
+// maxRelayed bounds what a user's process may make us hold. JSON takes some twenty times its size in memory.
+const maxRelayed = 1 << 20
+
+// most is how many bytes of an answer are held at a time.
+func (c *Client) most(k *call) int64 {
+	if k.relayed {
+		return min(c.o.MaxAnswer, maxRelayed)
+	}
+	return c.o.MaxAnswer
 }
 
 // list iterates over the elements under the keys as they come. After an error it ends.
@@ -42,7 +54,7 @@ func list[T any](ctx context.Context, c *Client, k *call, keys ...string) iter.S
 			if title, page := pageTitle(head, a.Header.Get("Content-Type")); page {
 				return htmlError(title)
 			}
-			err := decodeList(r, c.o.MaxAnswer, c.o.MaxList, keys, func(v T) error {
+			err := decodeList(r, c.most(k), c.o.MaxList, keys, func(v T) error {
 				handed = true
 				a.slot.free() // who is handed an element may ask the same server for more
 				if !yield(v, nil) {

@@ -65,8 +65,8 @@ func TestFiles(t *testing.T) {
 
 func TestMasterGone(t *testing.T) {
 	for to, want := range map[string]string{
-		"http://jhs:19888/jobhistory/job/job_1_0001":    "the application has ended: its master is gone, ask the history server (http://jhs:19888/jobhistory/job/job_1_0001)",
-		"http://rm:8088/cluster/app/application_1_0001": "the application has ended, or its master is not there yet",
+		"http://jhs:19888/jobhistory/job/job_1_0001":    "the application has ended: its AM is gone, ask the history server (http://jhs:19888/jobhistory/job/job_1_0001)",
+		"http://rm:8088/cluster/app/application_1_0001": "the application has ended, or its AM is not there yet",
 	} {
 		s := serve(t, say(302, "", "", "Location", to))
 		_, err := client(t, quick(s.URL)).Master("application_1_0001").Job(t.Context(), "job_1_0001")

@@ -2,7 +2,6 @@ package rest
 
 import (
 	"context"
-	"net/url"
 	"time"
 )
 
@@ -17,8 +16,7 @@ type Whereabouts struct {
 func (c *Client) Infos(ctx context.Context) []Whereabouts {
 	var all []Whereabouts
 	for _, b := range c.named {
-		alone := &server{name: c.rm.name, port: c.rm.port, pace: c.rm.pace, bases: []*url.URL{b}}
-		info, err := c.infoOf(ctx, &call{server: alone, single: true})
+		info, err := c.infoOf(ctx, &call{server: c.alone(b), single: true})
 		all = append(all, Whereabouts{plain(b), info, err})
 	}
 	return all

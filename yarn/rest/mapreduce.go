@@ -22,14 +22,16 @@ func (c *Client) History() *MapReduce {
 	return &MapReduce{c, c.history, "/ws/v1/history", " in the history"}
 }
 
-// Master is the running MapReduce master of an application, through the ResourceManager's proxy. When the application has ended, errors
-// are ErrEnded.
+// Master is the running MapReduce ApplicationMaster (AM) of an application, through the ResourceManager's proxy. When the application has
+// ended, errors are ErrEnded. Whoever owns the application writes the answers: they are no larger than maxRelayed, a redirect is an error, and
+// nothing in them changes whom the client asks next.
 func (c *Client) Master(app string) *MapReduce {
 	return &MapReduce{c, c.rm, "/proxy/" + url.PathEscape(app) + "/ws/v1", " of " + app}
 }
 
 func (m *MapReduce) call(what, path string) *call {
-	return &call{what: what + m.of, server: m.server, path: m.base + path}
+	relayed := m.server == m.c.rm
+	return &call{what: what + m.of, server: m.server, path: m.base + path, relayed: relayed, stray: relayed, single: relayed}
 }
 
 // Info says how old and which version the history server is.

@@ -38,8 +38,8 @@ type TLS struct {
 	Insecure bool   // trust anybody: only when a person has asked for it
 }
 
-// Auth makes a transport that tells servers who asks. What it wraps never sees a redirect: each hop comes as a request of
-// its own, and an Auth that holds a secret decides by the request's host whether to show it.
+// Auth makes a transport that tells servers who asks. Only requests to servers that the client trusts (see the package comment) pass through
+// it, and it never sees a redirect followed.
 type Auth interface {
 	Wrap(next http.RoundTripper) http.RoundTripper
 }

@@ -85,7 +85,7 @@ func (c *Client) howToAuthenticate(h http.Header) string {
 		case nil, userAuth:
 			return "it wants Kerberos: run kinit and give --kerberos, or give a keytab with --keytab and --principal"
 		case tokenAuth:
-			return "it did not accept the delegation token: only an address that is named gets it, and it may have ended"
+			return "it did not accept the delegation token, which may have ended"
 		}
 		return "it did not accept the ticket: is the service's principal HTTP/<host of the address>?"
 	}
@@ -176,13 +176,15 @@ func htmlError(title string) error {
 	return &FormatError{Reason: fmt.Sprintf("a web page%s came instead of data", title), Hint: "is there a login page or a gateway in between, or is this another service's address?"}
 }
 
-// redirect decides where a 3xx leads. Standbys use 307; the proxy sends callers of ended applications elsewhere with 302.
+// redirect decides what a 3xx means; an address to ask comes of it for a NameNode only. A standby says 307: who else there is to ask is in the
+// options and in its configuration. The proxy sends callers of ended applications elsewhere with 302.
 func (c *Client) redirect(k *call, from *url.URL, a *answer) (*url.URL, error) {
 	text, _ := io.ReadAll(io.LimitReader(a.body, maxRefusal))
 	_ = a.Close()
+	temporary := a.StatusCode == http.StatusTemporaryRedirect
 	loc := a.Header.Get("Location")
 	if loc == "" {
-		if a.StatusCode == http.StatusTemporaryRedirect {
+		if temporary && !k.relayed {
 			return nil, fmt.Errorf("%w: it is standby and knows of no active one", ErrNoActive)
 		}
 		_, page := pageTitle(text, a.Header.Get("Content-Type"))
@@ -195,28 +197,23 @@ func (c *Client) redirect(k *call, from *url.URL, a *answer) (*url.URL, error) {
 	if err != nil || next.Hostname() == "" || next.Scheme != "http" && next.Scheme != "https" {
 		return nil, malformed("it redirects to %q, which is no web address", short(loc, 100))
 	}
+	manager := k.server.name == c.rm.name
 	switch {
-	case from.Scheme == "https" && next.Scheme == "http":
+	case k.relayed && strings.Contains(next.Path, "/jobhistory/"):
+		return nil, fmt.Errorf("%w: its AM is gone, ask the history server (%s)", ErrEnded, short(plain(next), 200))
+	case k.relayed && strings.Contains(next.Path, "/cluster/app/"):
+		return nil, fmt.Errorf("%w, or its AM is not there yet (%s)", ErrEnded, short(plain(next), 200))
+	case k.relayed:
+		return nil, malformed("%d to %s: an AM's redirects are not followed", a.StatusCode, short(origin(next), 100))
+	case k.server == c.files && temporary && from.Scheme == "https" && next.Scheme == "http":
 		return nil, errUnsafeRedirect
-	case next.Scheme == from.Scheme && next.Host == from.Host && next.Path == from.Path && sameQuery(next, from):
-		if a.StatusCode == http.StatusTemporaryRedirect && k.server == c.rm {
-			return nil, fmt.Errorf("%w: it is about to become active", ErrNoActive)
-		}
-		return nil, errTooManyHops
-	case k.write() && a.StatusCode != http.StatusTemporaryRedirect && a.StatusCode != http.StatusPermanentRedirect:
-		return nil, malformed("%d to %s in answer to a %s: is there a login page in between?", a.StatusCode, plain(next), k.method)
-	case strings.Contains(next.Path, "/jobhistory/") && strings.Contains(from.Path, "/proxy/"):
-		return nil, fmt.Errorf("%w: its master is gone, ask the history server (%s)", ErrEnded, plain(next))
-	case strings.Contains(next.Path, "/cluster/app/") && strings.Contains(from.Path, "/proxy/"):
-		return nil, fmt.Errorf("%w, or its master is not there yet (%s)", ErrEnded, plain(next))
+	case k.server == c.files && temporary:
+		return next, nil
+	case manager && temporary && origin(next) == origin(from):
+		return nil, fmt.Errorf("%w: it is about to become active", ErrNoActive)
+	case manager && temporary:
+		return nil, &standbyError{active: origin(next)}
 	}
-	return next, nil
-}
-
-// sameQuery compares without user.name, which the transport adds and a server may repeat.
-func sameQuery(a, b *url.URL) bool {
-	x, y := a.Query(), b.Query()
-	x.Del("user.name")
-	y.Del("user.name")
-	return x.Encode() == y.Encode()
+	return nil, malformed("%d to %s is not followed: is there a login page or a gateway in between? If that is the right address of %s, give it instead of this one",
+		a.StatusCode, short(plain(next), 200), k.server.name)
 }

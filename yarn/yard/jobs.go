@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/yardmaster/yardmaster/steer"
@@ -267,7 +268,8 @@ const (
 	masterAnswers = 2 * time.Second
 )
 
-// ask asks some of the running ones. One that does not answer is left as it was: its progress is known all the same.
+// ask asks some of the running ones, all at once: one that hangs keeps no other from being heard. One that does not answer, or whose answer is
+// impossible, is left as it was: its progress is known all the same.
 func (m *masters) ask(ctx context.Context, c *rest.Client, jobs []*listed) {
 	var ids []string
 	present := map[string]rest.Job{}
@@ -282,18 +284,35 @@ func (m *masters) ask(ctx context.Context, c *rest.Client, jobs []*listed) {
 	m.told = present
 	ctx, cancel := context.WithTimeout(ctx, masterAnswers)
 	defer cancel()
+	var mu sync.Mutex
+	var wg sync.WaitGroup
 	for range min(mastersALook, len(ids)) {
 		id := ids[m.next%len(ids)]
 		m.next++
-		a := rest.App{ID: id}
-		if j, err := c.Master(id).Job(ctx, a.JobID()); err == nil {
-			m.told[id] = j
-		}
-		if ctx.Err() != nil {
-			return
+		wg.Go(func() {
+			a := rest.App{ID: id}
+			if j, err := c.Master(id).Job(ctx, a.JobID()); err == nil && possible(&j) {
+				mu.Lock()
+				m.told[id] = j
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// possible tells whether a job can be as its AM says. Whoever owns the job writes that AM.
+func possible(j *rest.Job) bool {
+	for _, n := range []int64{j.MapsTotal, j.MapsCompleted, j.MapsPending, j.ReducesTotal, j.ReducesCompleted, j.ReducesPending} {
+		if n < 0 || n > mostTasks {
+			return false
 		}
 	}
+	return j.MapProgress >= 0 && j.MapProgress <= 100.5
 }
+
+// mostTasks is more than any job has.
+const mostTasks = 1 << 40
 
 // tell puts in what a job's master has said.
 func (m *masters) tell(j *steer.Job) {

@@ -1,8 +1,9 @@
 // Package zk keeps two steerers of one queue apart through ZooKeeper: a drive.Lock that is an ephemeral node.
 //
 // The node goes away with the session of the one that holds it, so that a steerer that dies leaves no lock behind for longer than the session's
-// timeout. ZooKeeper's own access lists are left open: what it guards against is a mistake, not an attack. Kerberos towards ZooKeeper is not
-// spoken.
+// timeout. Kerberos towards ZooKeeper is not spoken, so that access lists cannot tell one client from another: they let everyone read a lock and
+// make one that is not there, and nobody change or remove one. Whoever reaches ZooKeeper can still take a free lock, which keeps a steerer from
+// starting, or make the nodes above the locks first, with lists of their own: then the lock can be lost, and a steerer that loses it puts back.
 package zk
 
 import (
@@ -47,7 +48,7 @@ type HeldError struct {
 func (e *HeldError) Error() string {
 	who := "somebody else"
 	if e.Host != "" {
-		who = fmt.Sprintf("process %d on %s since %s", e.PID, e.Host, e.Since.Format(time.DateTime))
+		who = fmt.Sprintf("process %d on %.100q since %s", e.PID, e.Host, e.Since.Format(time.DateTime))
 	}
 	return fmt.Sprintf("the lock %s in ZooKeeper is held by %s: stop it first; if it has died, the lock is free within about %v", e.Path, who, e.Session)
 }
@@ -140,11 +141,10 @@ func (l *Lock) take(ctx context.Context, conn *zookeeper.Conn, events <-chan zoo
 			return ctx.Err()
 		}
 	}
-	open := zookeeper.WorldACL(zookeeper.PermAll)
 	at := ""
 	for _, part := range strings.Split(strings.TrimPrefix(Root, "/"), "/") {
 		at += "/" + part
-		if _, err := conn.Create(at, nil, 0, open); err != nil && !errors.Is(err, zookeeper.ErrNodeExists) {
+		if err := folder(conn, at); err != nil {
 			return fmt.Errorf("make %s: %w", at, err)
 		}
 	}
@@ -157,7 +157,7 @@ func (l *Lock) take(ctx context.Context, conn *zookeeper.Conn, events <-chan zoo
 		return err
 	}
 	for range 3 { // the connection may break between the question and the answer
-		_, err = conn.Create(l.path, me, zookeeper.FlagEphemeral, open)
+		_, err = conn.Create(l.path, me, zookeeper.FlagEphemeral, zookeeper.WorldACL(zookeeper.PermRead))
 		if err == nil {
 			return nil
 		}
@@ -176,6 +176,24 @@ func (l *Lock) take(ctx context.Context, conn *zookeeper.Conn, events <-chan zoo
 		case !errors.Is(e, zookeeper.ErrNoNode) && !errors.Is(e, zookeeper.ErrConnectionClosed):
 			return fmt.Errorf("read %s: %w", l.path, e)
 		}
+	}
+	return err
+}
+
+// folder makes a node for others below it, which anybody may make and nobody may remove: a lock goes with its session. One that is open to all,
+// as earlier versions made it, is closed; one with another list is an administrator's choice.
+func folder(conn *zookeeper.Conn, path string) error {
+	list := zookeeper.WorldACL(zookeeper.PermRead | zookeeper.PermCreate)
+	_, err := conn.Create(path, nil, 0, list)
+	if !errors.Is(err, zookeeper.ErrNodeExists) {
+		return err
+	}
+	found, stat, err := conn.GetACL(path)
+	if err == nil && slices.Equal(found, zookeeper.WorldACL(zookeeper.PermAll)) {
+		_, err = conn.SetACL(path, list, stat.Aversion)
+	}
+	if errors.Is(err, zookeeper.ErrNoAuth) || errors.Is(err, zookeeper.ErrBadVersion) { // it is not open, or another steerer was faster
+		return nil
 	}
 	return err
 }
@@ -233,21 +251,8 @@ func (l *Lock) Release() error {
 		return nil
 	}
 	l.stop()
-	var err error
-	select {
-	case <-l.lost: // it may be somebody else's
-	default:
-		if l.conn.State() == zookeeper.StateHasSession {
-			if err = l.conn.Delete(l.path, -1); errors.Is(err, zookeeper.ErrNoNode) {
-				err = nil
-			}
-		}
-	}
 	l.conn.Close() // ends the session, and with it the node
 	<-l.done
 	l.conn = nil
-	if err != nil {
-		return fmt.Errorf("give back the lock in ZooKeeper: %w", err)
-	}
 	return nil
 }

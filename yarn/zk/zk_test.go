@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	zookeeper "github.com/go-zookeeper/zk"
+
 	"github.com/yardmaster/yardmaster/lab/hadoop/bare"
 	"github.com/yardmaster/yardmaster/lab/proc"
 	"github.com/yardmaster/yardmaster/yarn/zk"
@@ -50,6 +52,14 @@ func TestLabZooKeeper(t *testing.T) {
 		t.Skip("YARDMASTER_LAB_TESTS is not set")
 	}
 	y, address := zooKeeper(t)
+	stranger, _, err := zookeeper.Connect([]string{address}, 10*time.Second, zookeeper.WithLogInfo(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stranger.Close()
+	if _, err := stranger.Create("/yardmaster", nil, 0, zookeeper.WorldACL(zookeeper.PermAll)); err != nil { // as an earlier version made it
+		t.Fatal(err)
+	}
 	const session = 4 * time.Second // the least at its tick of 2 s
 	lock := func() *zk.Lock {
 		l, err := zk.New(zk.Options{Servers: []string{address}, Identity: "yarn:cluster/root.default", Session: session, Connect: 5 * time.Second})
@@ -64,8 +74,9 @@ func TestLabZooKeeper(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("taken in %v", time.Since(began))
+	cannotSteal(t, stranger, a.Path())
 	began = time.Now()
-	err := b.Acquire(t.Context())
+	err = b.Acquire(t.Context())
 	var held *zk.HeldError
 	if !errors.As(err, &held) || held.PID != os.Getpid() || held.Host == "" {
 		t.Fatal(err)
@@ -111,6 +122,30 @@ func TestLabZooKeeper(t *testing.T) {
 	eventually(t, 3*session, func() error { return c.Acquire(t.Context()) })
 	if err := c.Release(); err != nil {
 		t.Error(err)
+	}
+}
+
+// cannotSteal tries what anybody who reaches ZooKeeper can try.
+func cannotSteal(t *testing.T, conn *zookeeper.Conn, lock string) {
+	t.Helper()
+	all := zookeeper.WorldACL(zookeeper.PermAll)
+	for _, path := range []string{lock, zk.Root, "/yardmaster"} {
+		_, stat, err := conn.Get(path)
+		if err != nil {
+			t.Errorf("%s cannot be read: %v", path, err)
+			continue
+		}
+		_, set := conn.Set(path, []byte("{}"), -1)
+		_, list := conn.SetACL(path, all, -1)
+		errs := map[string]error{"set": set, "set the list of": list}
+		if path != "/yardmaster" { // the root's list is the administrator's
+			errs["remove"] = conn.Delete(path, -1)
+		}
+		for what, err := range errs {
+			if !errors.Is(err, zookeeper.ErrNoAuth) {
+				t.Errorf("a stranger can %s %s (%v): %v", what, path, stat.EphemeralOwner != 0, err)
+			}
+		}
 	}
 }
 

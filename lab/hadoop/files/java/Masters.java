@@ -60,7 +60,7 @@ import org.apache.hadoop.yarn.util.Records;
  *
  * <pre>Masters WORKLOAD hold|start HEARTBEAT_MS POLL_MS THREADS</pre>
  *
- * WORKLOAD has one JSON object a line: id, user, queue, submit (ms), priority, containers: [{count, mb, vcores, priority,
+ * WORKLOAD has one JSON object a line: id, user, queue, submit (ms), priority, type, tracking (URL), containers: [{count, mb, vcores, priority,
  * hold (ms, a number or a list), nodes: [host]}]. Standard output has one JSON object a line and application, as it ends.
  */
 public final class Masters {
@@ -165,7 +165,7 @@ public final class Masters {
       ApplicationSubmissionContext ctx = Records.newRecord(ApplicationSubmissionContext.class);
       ctx.setApplicationId(id);
       ctx.setApplicationName(job.get("id").asText());
-      ctx.setApplicationType("UNMANAGED");
+      ctx.setApplicationType(job.path("type").asText("UNMANAGED"));
       ctx.setQueue(job.get("queue").asText());
       ctx.setPriority(Priority.newInstance(job.path("priority").asInt(0)));
       ctx.setUnmanagedAM(true);
@@ -217,7 +217,7 @@ public final class Masters {
     }
 
     void register() throws Exception {
-      rm.registerApplicationMaster(RegisterApplicationMasterRequest.newInstance("127.0.0.1", -1, ""));
+      rm.registerApplicationMaster(RegisterApplicationMasterRequest.newInstance("127.0.0.1", -1, job.path("tracking").asText("")));
     }
 
     /**

@@ -1,0 +1,177 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/yarn/rest"
+)
+
+// hostileAM is the web server of an ApplicationMaster that sends its callers to a ResourceManager of its own making.
+type hostileAM struct {
+	web, rm *httptest.Server
+	mu      sync.Mutex
+	asked   int
+	lured   []string // requests that reached the false ResourceManager
+}
+
+func newHostileAM(t *testing.T, status int) *hostileAM {
+	h := &hostileAM{}
+	h.rm = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// Jetty's client behind the proxy follows some redirects by itself, with a cookie of the proxy's: those requests are not ours.
+		if c, err := r.Cookie("proxy-user"); err != nil || c.Value == "" {
+			h.mu.Lock()
+			h.lured = append(h.lured, r.Method+" "+r.RequestURI)
+			h.mu.Unlock()
+		}
+		fmt.Fprint(w, `{"job":{"id":"x"}}`)
+	}))
+	h.web = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.mu.Lock()
+		h.asked++
+		h.mu.Unlock()
+		_, id, _ := strings.Cut(r.URL.Path, "/jobs/job_")
+		to := h.rm.URL + "/proxy/application_" + id + r.URL.Path // as if the ResourceManager were there
+		w.Header().Set("Location", to)
+		w.Header().Set("Refresh", "0;url="+to)
+		w.WriteHeader(status)
+	}))
+	t.Cleanup(h.web.Close)
+	t.Cleanup(h.rm.Close)
+	return h
+}
+
+func (h *hostileAM) calls() (asked int, lured []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.asked, h.lured
+}
+
+// A job can run any web server as its ApplicationMaster's. Whatever redirects it answers, the steerer goes on with the real ResourceManager:
+// the change is made there, and put back there.
+func TestLabHostileAM(t *testing.T) {
+	if os.Getenv("YARDMASTER_LAB_TESTS") == "" {
+		t.Skip("YARDMASTER_LAB_TESTS is not set")
+	}
+	began := time.Now()
+	lab, err := hadoop.Up(t.Context(), hadoop.Options{Dir: filepath.Join(t.TempDir(), "run"), Nodes: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := lab.Down(); err != nil {
+			t.Error(err)
+		}
+		t.Logf("took %.1f s", time.Since(began).Seconds())
+	})
+	hostile := map[int]*hostileAM{}
+	var apps []hadoop.Application
+	for _, status := range []int{300, 302, 307, 308} {
+		h := newHostileAM(t, status)
+		hostile[status] = h
+		apps = append(apps, hadoop.Application{ID: fmt.Sprint("hostile-", status), User: "mallory", Queue: "batch", Type: "MAPREDUCE", Tracking: h.web.URL,
+			Containers: []hadoop.Group{{Count: 1, MB: 128, Hold: hadoop.Holds{600_000}}}})
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := lab.Masters(ctx, apps, hadoop.MastersOptions{})
+		ended <- err
+	}()
+	defer func() {
+		stop()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}()
+	c, err := rest.New(rest.Options{RM: []string{lab.RM()}, Auth: rest.User("yardmaster"), RMRate: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.CloseIdle()
+	eventually(t, "four hostile AMs run", func() bool {
+		n := 0
+		for a, err := range c.Apps(t.Context(), rest.AppFilter{States: []string{"RUNNING"}}) {
+			if err == nil && a.Type == "MAPREDUCE" {
+				n++
+			}
+		}
+		return n == len(apps)
+	})
+	share := func() string {
+		p, err := c.SchedulerConf(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x := p.Get("yarn.scheduler.capacity.root.batch.maximum-am-resource-percent"); x != nil {
+			return x.Value
+		}
+		return ""
+	}
+	defer func() {
+		for status, h := range hostile {
+			asked, lured := h.calls()
+			t.Logf("%d: the AM was asked %d times", status, asked)
+			if len(lured) > 0 {
+				t.Errorf("%d: the false ResourceManager was asked %d times, first %s", status, len(lured), lured[0])
+			}
+		}
+	}()
+	found := share()
+	journal := t.TempDir()
+	y := started(t, "yarn", "steer", "--rm", lab.RM(), "--queue", "root.batch", "--policy", "static", "--set", "value=0.3", "--set", "look=1s", "--ask-masters",
+		"--act", "--user", "yardmaster", "--journal", journal, "--listen", "off")
+	late := time.AfterFunc(time.Minute, func() { _ = y.Process.Kill() })
+	defer late.Stop()
+	y.until(t, "msg=taken")
+	if got := share(); got != "0.3" {
+		t.Errorf("while it acts the real ResourceManager has %q", got)
+	}
+	before := map[int]int{}
+	for status, h := range hostile {
+		before[status], _ = h.calls()
+	}
+	eventually(t, "every hostile AM is asked again", func() bool {
+		for status, h := range hostile {
+			if n, _ := h.calls(); n <= before[status] {
+				return false
+			}
+		}
+		return true
+	})
+	if err := y.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := y.ends(t); code != 0 {
+		t.Errorf("it ended with %d:\n%s\n%s", code, strings.Join(y.lines, "\n"), y.err)
+	}
+	if got := share(); got != found {
+		t.Errorf("the real ResourceManager is left with %q, it had %q", got, found)
+	}
+	if _, open, err := drive.ReadJournal(journal); err != nil || len(open) > 0 {
+		t.Errorf("the journal: %v, %v", open, err)
+	}
+}
+
+func eventually(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !f(); time.Sleep(200 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it did not come so far: %s", what)
+		}
+	}
+}
