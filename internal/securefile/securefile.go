@@ -247,5 +247,9 @@ func CopyAccess(to, from *os.File) error {
 	return to.Chmod(info.Mode().Perm()) // last: with an access list, its group bits are the list's mask
 }
 
+// Reserve sets disk space aside for the first size bytes of a file, which does not grow by it, so that it can be overwritten with as much
+// later though the disk is full by then. Where the file system cannot, it does nothing.
+func Reserve(f *os.File, size int64) error { return reserve(f, size) }
+
 // Exchange swaps two files of one folder, atomically. Where the system or the file system cannot, the error is an [errors.ErrUnsupported].
 func Exchange(a, b string) error { return exchange(a, b) }

@@ -58,6 +58,14 @@ func attributes(f *os.File) ([]string, error) {
 	return strings.FieldsFunc(string(list[:n]), func(r rune) bool { return r == 0 }), nil
 }
 
+func reserve(f *os.File, size int64) error {
+	err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, size)
+	if err == nil || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
+		return nil
+	}
+	return &os.PathError{Op: "reserve space for", Path: f.Name(), Err: err}
+}
+
 func exchange(a, b string) error {
 	err := unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
 	switch {

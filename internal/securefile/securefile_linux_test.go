@@ -88,6 +88,37 @@ func TestCopyAccess(t *testing.T) {
 	}
 }
 
+// Whoever can put another file under the name of a new one must not have that given away in its place.
+func TestCopyAccessGoesByDescriptor(t *testing.T) {
+	dir := tempDir(t)
+	from, victim := write(t, filepath.Join(dir, "from"), ""), write(t, filepath.Join(dir, "victim"), "")
+	if err := unix.Setxattr(from, accessList, acl(12345, 6), 0); err != nil {
+		t.Skip("no access lists here:", err)
+	}
+	if err := os.Chmod(victim, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	temp, err := NewTemp(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer temp.Discard()
+	if err := errors.Join(os.Remove(temp.Name()), os.Symlink(victim, temp.Name())); err != nil {
+		t.Fatal(err)
+	}
+	if err := CopyAccess(temp.File, f); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(victim); err != nil || info.Mode().Perm() != 0o600 || attribute(t, victim, accessList) != nil {
+		t.Error("another file was opened to others:", info.Mode(), err)
+	}
+}
+
 // A list that the folder hands down to new files does not let anybody in whom the old file kept out.
 func TestInheritedAccessListGoes(t *testing.T) {
 	dir := tempDir(t)
