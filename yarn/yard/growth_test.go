@@ -52,7 +52,7 @@ func TestEditGrowsLinearly(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			return float64(after.TotalAlloc - before.TotalAlloc)
 		}
-		small, large := takes(1000), takes(4000)
+		small, large := takes(500), takes(2000)
 		if ratio := large / small; ratio > 6 { // quadratic: towards 16
 			t.Errorf("%s: %.0f KB, and %.0f KB for four times as much: %.1f times", name, small/1e3, large/1e3, ratio)
 		} else {
