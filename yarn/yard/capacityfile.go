@@ -42,24 +42,20 @@ func (c *capacityFile) read(_ context.Context, queue string) (drive.Value, error
 
 // write changes the file, and makes the ResourceManager read it. When the command says that it has failed, the file is put back; whether the
 // ResourceManager has taken anything over is then asked of itself.
-func (c *capacityFile) write(ctx context.Context, queue string, v drive.Value) error {
-	o, err := c.file.open()
+func (c *capacityFile) write(ctx context.Context, queue string, was *drive.Value, v drive.Value) error {
+	before, out, err := c.change(queue, was, v)
+	for try := 1; errors.Is(err, errChanged) && try < tries; try++ {
+		before, out, err = c.change(queue, was, v)
+	}
+	if errors.Is(err, errChanged) {
+		err = fmt.Errorf("%s: not changed: %w, again and again", c.file.path, err)
+	}
 	if err != nil {
 		return err
 	}
-	defer func() { _ = o.Close() }() // synced before; a second time does no harm
-	out, err := c.file.edit(o.data, queue, v)
+	old, err := c.file.value(before, queue)
 	if err != nil {
 		return err
-	}
-	old, err := c.file.value(o.data, queue)
-	if err != nil {
-		return err
-	}
-	if string(out) != string(o.data) {
-		if err := o.replace(out); err != nil {
-			return err
-		}
 	}
 	err = c.refresh(ctx)
 	if err == nil {
@@ -69,13 +65,12 @@ func (c *capacityFile) write(ctx context.Context, queue string, v drive.Value) e
 	if ctx.Err() != nil || errors.As(err, &exit) && !exit.Exited() { // it was ended: nobody knows how far it came
 		return fmt.Errorf("%w: %w", drive.ErrFate, err)
 	}
-	_ = o.Close() // it is held again below
-	same := string(out) == string(o.data)
+	same := string(out) == string(before)
 	if _, e := c.y.c.Scheduler(ctx); e != nil { // it is away, and reads the file when it comes back
 		return fmt.Errorf("%w: %w", drive.ErrFate, err)
 	}
 	if !same {
-		if e := c.putBack(out, o.data); e != nil {
+		if e := c.putBack(out, before); e != nil {
 			return fmt.Errorf("%w: %w; putting the file back: %w", drive.ErrFate, err, e)
 		}
 	}
@@ -88,6 +83,23 @@ func (c *capacityFile) write(ctx context.Context, queue string, v drive.Value) e
 	return fmt.Errorf("not changed, %s is as it was: %w", c.file.path, err)
 }
 
+// change changes the file and returns what was in it and what is.
+func (c *capacityFile) change(queue string, was *drive.Value, v drive.Value) (before, after []byte, err error) {
+	o, err := c.file.open()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = o.Close() }() // synced before
+	if err := c.file.expect(o.data, queue, was); err != nil {
+		return nil, nil, err
+	}
+	out, err := c.file.edit(o.data, queue, v)
+	if err == nil && string(out) != string(o.data) {
+		err = o.replace(out)
+	}
+	return o.data, out, err
+}
+
 // putBack undoes a change, unless somebody else has changed the file since.
 func (c *capacityFile) putBack(from, to []byte) error {
 	o, err := c.file.open()
@@ -96,7 +108,7 @@ func (c *capacityFile) putBack(from, to []byte) error {
 	}
 	defer func() { _ = o.Close() }() // synced before
 	if string(o.data) != string(from) {
-		return errors.New("it was changed by somebody else in the meantime")
+		return errChanged
 	}
 	return o.replace(to)
 }

@@ -27,6 +27,7 @@ func parse(data []byte) (*node, error) {
 	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
 	top := &node{}
 	open := []*node{top}
+	text := [][]byte{nil} // of each open element, in pieces around comments and children
 	for {
 		at := int(d.InputOffset())
 		tok, err := d.RawToken()
@@ -44,14 +45,19 @@ func parse(data []byte) (*node, error) {
 			n.self = bytes.HasSuffix(data[at:end], []byte("/>"))
 			in.kids, in.plain = append(in.kids, n), false
 			open = append(open, n)
+			if len(text) < len(open) {
+				text = append(text, nil)
+			}
+			text[len(open)-1] = text[len(open)-1][:0]
 		case xml.EndElement:
 			if len(open) == 1 {
 				return nil, errors.New("an end tag without a start tag")
 			}
 			in.to, in.end = at, end
 			open = open[:len(open)-1]
+			in.text = string(text[len(open)])
 		case xml.CharData:
-			in.text += string(t)
+			text[len(open)-1] = append(text[len(open)-1], t...)
 			in.plain = in.plain && string(t) == string(data[at:end])
 		default:
 			in.plain = false

@@ -2,6 +2,7 @@ package yard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"sync"
@@ -82,9 +83,15 @@ func (f *fairFile) read(_ context.Context, queue string) (drive.Value, error) {
 }
 
 // write changes the file, no sooner than five seconds after its last change: another one would put off that it is read.
-func (f *fairFile) write(ctx context.Context, queue string, v drive.Value) error {
-	for {
-		wait, err := f.try(queue, v)
+func (f *fairFile) write(ctx context.Context, queue string, was *drive.Value, v drive.Value) error {
+	for changed := 1; ; {
+		wait, err := f.try(queue, was, v)
+		if errors.Is(err, errChanged) {
+			if changed++; changed > tries {
+				return fmt.Errorf("%s: not changed: %w, again and again", f.path, err)
+			}
+			wait, err = time.Millisecond, nil // then for as long as it is young
+		}
 		if err != nil || wait <= 0 {
 			return err
 		}
@@ -96,12 +103,15 @@ func (f *fairFile) write(ctx context.Context, queue string, v drive.Value) error
 	}
 }
 
-func (f *fairFile) try(queue string, v drive.Value) (wait time.Duration, err error) {
+func (f *fairFile) try(queue string, was *drive.Value, v drive.Value) (wait time.Duration, err error) {
 	o, err := f.open()
 	if err != nil {
 		return 0, err
 	}
 	defer func() { _ = o.Close() }() // synced before
+	if err := f.expect(o.data, queue, was); err != nil {
+		return 0, err
+	}
 	out, err := f.edit(o.data, queue, v)
 	if err != nil {
 		return 0, err

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/internal/flock"
+	"github.com/yardmaster/yardmaster/internal/securefile"
 	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/yarn/conf"
@@ -184,6 +185,19 @@ func (f *editedFile) edit(data []byte, queue string, v drive.Value) ([]byte, err
 	return out, nil
 }
 
+// expect fails if the setting is not what it was when it was read last: somebody else has set it since, and that must not be written over
+// unseen.
+func (f *editedFile) expect(data []byte, queue string, was *drive.Value) error {
+	if was == nil {
+		return nil
+	}
+	now, err := f.value(data, queue)
+	if err == nil && (now.Set != was.Set || now.Text != was.Text) {
+		err = fmt.Errorf("%s: not changed: somebody else has set it to %v since it was read", f.path, now)
+	}
+	return err
+}
+
 var errMeaning = errors.New("the change would alter more than the one value")
 
 // sameMeaning compares two contents but for the setting, as the scheduler reads them.
@@ -269,14 +283,15 @@ type opened struct {
 	data []byte
 }
 
-// open opens the file for a change. What may not be written is refused here, though its folder may let it be replaced.
+// open opens the file for a change. What may not be written is refused here, though its folder may let it be replaced; so is a file that
+// other accounts could replace with one of theirs.
 func (f *editedFile) open() (*opened, error) {
-	path, err := filepath.EvalSymlinks(f.path)
+	path, err := securefile.Resolve(f.path)
 	if err != nil {
 		return nil, fmt.Errorf("not changed: %w", err)
 	}
 	for {
-		file, err := os.OpenFile(path, os.O_RDWR, 0)
+		file, err := securefile.OpenRegular(path, os.O_RDWR, 0)
 		if err != nil {
 			return nil, fmt.Errorf("not changed: %w", err)
 		}
@@ -284,28 +299,28 @@ func (f *editedFile) open() (*opened, error) {
 		if err = holdSoon(file); err == nil {
 			o.info, err = file.Stat()
 		}
-		switch {
-		case err != nil:
-		case !o.info.Mode().IsRegular():
-			err = fmt.Errorf("%s is not a file", path)
-		case o.info.Mode().Perm()&0o222 == 0:
+		if err == nil && o.info.Mode().Perm()&0o222 == 0 {
 			err = fmt.Errorf("%s is read-only", path)
 		}
 		if err != nil {
 			_ = file.Close() // not written
 			return nil, fmt.Errorf("not changed: %w", err)
 		}
-		if now, err := os.Stat(path); err != nil || !os.SameFile(now, o.info) { // replaced while it was waited for
+		if now, err := os.Lstat(path); err != nil || !os.SameFile(now, o.info) { // replaced while it was waited for
 			_ = file.Close()
 			continue
 		}
-		o.data, err = io.ReadAll(io.LimitReader(file, conf.MaxFile+1))
-		if err != nil {
+		if o.data, err = o.read(); err != nil {
 			_ = file.Close()
 			return nil, fmt.Errorf("not changed: %w", err)
 		}
 		return o, nil
 	}
+}
+
+// read is the content at present.
+func (o *opened) read() ([]byte, error) {
+	return io.ReadAll(io.NewSectionReader(o.File, 0, conf.MaxFile+1))
 }
 
 // holdSoon waits a while for others that change the file.
@@ -325,64 +340,121 @@ func holdSoon(f *os.File) error {
 
 const holdWithin = 10 * time.Second
 
-// replace gives the file new content: by a rename, so that nobody sees half of it, or in place where it cannot be renamed over.
+// errChanged is that the file is no longer the one that was read: nothing was written, and the change has to begin again from what is there now.
+var errChanged = errors.New("somebody else has changed it in the meantime")
+
+// tries is how often a change begins again because of errChanged.
+const tries = 10
+
+// replace gives the file new content: as a whole, so that nobody sees half of it, or in place where that cannot be.
+//
+// An editor does not know of our lock. What it saves until our content is in place is noticed, and stays (errChanged). Lost is what it writes
+// later through a descriptor that it opened before; and in place, or where the system cannot exchange files, what it saves in the
+// microseconds between the last look and the write.
 func (o *opened) replace(data []byte) error {
 	if !linked(o.info) {
-		err := o.rename(data)
-		if err == nil || !inPlace(err) {
+		err := o.swap(data)
+		if err == nil || errors.Is(err, drive.ErrFate) || !inPlace(err) {
 			return err
 		}
+	}
+	if err := o.unchanged(); err != nil {
+		return err
 	}
 	return o.overwrite(data)
 }
 
-// rename writes beside the file and renames. Its errors are from before the rename, but for ErrFate.
-func (o *opened) rename(data []byte) (err error) {
-	dir, name := filepath.Dir(o.path), "."+filepath.Base(o.path)+".*.tmp"
-	if left, err := filepath.Glob(filepath.Join(dir, name)); err == nil {
-		for _, f := range left { // of one that was killed: the file is held, so nobody else writes
-			_ = os.Remove(f) // it only takes room
-		}
+// beforeSwap is called, in tests, when all is ready to be put in place.
+var beforeSwap = func() {}
+
+// spare is the room that a file is given beyond its content: putting back may need more than the change did, when the disk is full.
+const spare = 4096
+
+// swap writes beside the file and puts that in its place. Its errors are from before that, but for ErrFate.
+func (o *opened) swap(data []byte) error {
+	for _, f := range securefile.Leftovers(o.path) { // of one that was killed: the file is held, so nobody else writes
+		_ = os.Remove(f) // it only takes room
 	}
-	temp, err := os.CreateTemp(dir, name)
+	temp, err := securefile.NewTemp(o.path)
 	if err != nil {
 		return err
 	}
-	done := false
-	defer func() {
-		if !done {
-			_ = os.Remove(temp.Name()) // nothing refers to it
-		}
-	}()
-	steps := []func() error{
-		func() error { _, err := temp.Write(data); return err },
-		func() error { return sameOwner(temp, o.info) },
-		func() error { return temp.Chmod(o.info.Mode().Perm()) },
-		func() error { return sameAccess(temp, o.path) },
-		temp.Sync,
-	}
-	for _, step := range steps {
-		if err := step(); err != nil {
-			_ = temp.Close()
-			return err
-		}
-	}
-	if err := temp.Close(); err != nil {
+	defer temp.Discard()
+	if _, err := temp.Write(data); err != nil {
 		return err
 	}
-	if err := os.Rename(temp.Name(), o.path); err != nil {
+	if err := securefile.CopyAccess(temp.File, o.File); err != nil {
 		return err
 	}
-	done = true
-	d, err := os.Open(dir)
-	if err == nil {
-		err = d.Sync()
-		_ = d.Close() // only read
+	if err := securefile.Reserve(temp.File, int64(len(data)+spare)); err != nil {
+		return err
 	}
+	if err := temp.Sync(); err != nil {
+		return err
+	}
+	if err := o.unchanged(); err != nil {
+		return err
+	}
+	beforeSwap()
+	err = o.exchange(temp)
+	switch {
+	case err == nil:
+		temp.Discard() // by now the old file
+		err = securefile.SyncDir(filepath.Dir(o.path))
+	case errors.Is(err, errors.ErrUnsupported):
+		err = temp.Commit()
+	}
+	if errors.Is(err, securefile.ErrNotDurable) {
+		err = fmt.Errorf("%w: %w", drive.ErrFate, err)
+	}
+	return err
+}
+
+// exchange swaps the new file with the one in place and looks at what came out. If that is not the one that was read, what came out is newer
+// and goes in again, until what comes out is what was put in before: then the newest is in place.
+func (o *opened) exchange(temp *securefile.Temp) error {
+	in, err := temp.Stat()
 	if err != nil {
-		return fmt.Errorf("%w: %w", drive.ErrFate, err)
+		return err
+	}
+	expected := o.info
+	for try := range 10 {
+		if err := securefile.Exchange(temp.Name(), o.path); err != nil {
+			if try == 0 {
+				return err
+			}
+			return fmt.Errorf("%w: %w", drive.ErrFate, err)
+		}
+		out, err := os.Lstat(temp.Name())
+		if err != nil {
+			return fmt.Errorf("%w: %w", drive.ErrFate, err)
+		}
+		if sameState(out, expected) && (try > 0 || o.sameContent()) {
+			if try > 0 {
+				return errChanged
+			}
+			return nil
+		}
+		in, expected = out, in
+	}
+	return fmt.Errorf("%w: somebody else keeps changing %s", drive.ErrFate, o.path)
+}
+
+func sameState(a, b fs.FileInfo) bool {
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
+
+// unchanged is errChanged if the file is not the one that was read, or not as it was.
+func (o *opened) unchanged() error {
+	if now, err := os.Lstat(o.path); err != nil || !sameState(now, o.info) || !o.sameContent() {
+		return errChanged
 	}
 	return nil
+}
+
+func (o *opened) sameContent() bool {
+	now, err := o.read()
+	return err == nil && bytes.Equal(now, o.data)
 }
 
 // overwrite writes into the file itself; when that fails the old content is put back. A shorter content is followed by blanks until the file
@@ -402,7 +474,7 @@ func (o *opened) overwrite(data []byte) error {
 	if err == nil {
 		return nil
 	}
-	if e := put(o.data); e != nil {
+	if e := put(o.data); e != nil && !o.sameContent() {
 		return fmt.Errorf("%w: %w; putting the old content back: %w", drive.ErrFate, err, e)
 	}
 	return fmt.Errorf("not changed: %w", err)

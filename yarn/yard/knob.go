@@ -22,7 +22,8 @@ type actuator interface {
 	describe() string
 	check(ctx context.Context) error // why it will not work
 	read(ctx context.Context, queue string) (drive.Value, error)
-	write(ctx context.Context, queue string, v drive.Value) error
+	// write may refuse to write over a value other than the one that was read before, if that is known.
+	write(ctx context.Context, queue string, was *drive.Value, v drive.Value) error
 	spacing() time.Duration
 }
 
@@ -32,8 +33,10 @@ type noActuator struct{ why error }
 func (n noActuator) describe() string                                  { return "cannot be set: " + n.why.Error() }
 func (n noActuator) check(context.Context) error                       { return n.why }
 func (n noActuator) read(context.Context, string) (drive.Value, error) { return drive.Value{}, n.why }
-func (n noActuator) write(context.Context, string, drive.Value) error  { return n.why }
 func (n noActuator) spacing() time.Duration                            { return 0 }
+func (n noActuator) write(context.Context, string, *drive.Value, drive.Value) error {
+	return n.why
+}
 
 // Value is what to write for a number: as many decimals as it has, up to twelve digits.
 func (y *Yard) Value(_ drive.Knob, number float64) drive.Value {
@@ -68,10 +71,21 @@ func (y *Yard) Read(ctx context.Context, k drive.Knob) (drive.Value, error) {
 	if err != nil {
 		return drive.Value{}, err
 	}
-	return y.act.read(ctx, queue)
+	v, err := y.act.read(ctx, queue)
+	if err == nil {
+		y.remember(&v)
+	}
+	return v, err
 }
 
-// Write changes the knob, or takes its setting out of the configuration.
+// remember keeps what the knob was when it was last read or written; nil: it is not known.
+func (y *Yard) remember(v *drive.Value) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.was = v
+}
+
+// Write changes the knob, or takes its setting out of the configuration. In a file, what somebody else has set since Read is not written over.
 func (y *Yard) Write(ctx context.Context, k drive.Knob, v drive.Value) error {
 	queue, err := y.queueOf(k)
 	if err != nil {
@@ -82,7 +96,17 @@ func (y *Yard) Write(ctx context.Context, k drive.Knob, v drive.Value) error {
 			return fmt.Errorf("%s of %s: %q is no share: not written", k.Property, queue, v.Text)
 		}
 	}
-	return y.act.write(ctx, queue, v)
+	y.mu.Lock()
+	was := y.was
+	y.mu.Unlock()
+	err = y.act.write(ctx, queue, was, v)
+	switch {
+	case err == nil:
+		y.remember(&v)
+	case errors.Is(err, drive.ErrFate):
+		y.remember(nil)
+	}
+	return err
 }
 
 // Spacing is the least time between two writes: the FairScheduler does not read a file that is younger than five seconds.
@@ -163,7 +187,7 @@ func (r *restActuator) read(ctx context.Context, queue string) (drive.Value, err
 }
 
 // write sends the value; an empty one takes the setting out.
-func (r *restActuator) write(ctx context.Context, queue string, v drive.Value) error {
+func (r *restActuator) write(ctx context.Context, queue string, _ *drive.Value, v drive.Value) error {
 	s := rest.Setting{Name: marp.Capacity.Property()}
 	if v.Set {
 		s.Value = v.Text

@@ -301,7 +301,14 @@ func labFairFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.open(yard.Options{CPU: "host:nice-idle"})
+	unnamed, err := yard.New(t.Context(), yard.Options{Client: b.c, Queue: "batch"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unnamed.CanAct(t.Context()); err == nil || !strings.Contains(err.Error(), "confirm it with --file "+file) {
+		t.Error(err)
+	}
+	b.open(yard.Options{CPU: "host:nice-idle", File: file})
 	if b.y.Rule() != marp.Fair || b.y.Spacing(b.y.Knob()) != 5*time.Second {
 		t.Error(b.y.Rule())
 	}

@@ -2,12 +2,7 @@
 
 package yard
 
-import (
-	"io/fs"
-	"os"
-)
-
-func sameOwner(*os.File, fs.FileInfo) error { return nil }
+import "io/fs"
 
 func linked(fs.FileInfo) bool { return false }
 

@@ -59,7 +59,8 @@ type Yard struct {
 	notes    []string
 
 	mu    sync.Mutex
-	shown float64 // share that the FairScheduler last showed while an application waited, where there is no file
+	was   *drive.Value // the knob when it was last read or written; nil: not known
+	shown float64      // share that the FairScheduler last showed while an application waited, where there is no file
 	nodes census
 	roll  roll
 	maps  masters
@@ -188,17 +189,15 @@ func (y *Yard) chooseActuator(props *conf.Properties) error {
 		y.act = &restActuator{y}
 		return nil
 	}
-	file := y.o.File
-	if file == "" && !capacity {
-		if p := text(props, "yarn.scheduler.fair.allocation.file", ""); filepath.IsAbs(p) && here(y.c.Address()) {
-			if _, err := os.Stat(p); err == nil {
-				file = p
-			}
-		}
+	file, named := y.o.File, ""
+	if !capacity {
+		named = text(props, "yarn.scheduler.fair.allocation.file", "")
 	}
 	switch {
 	case file == "" && capacity:
 		y.act = noActuator{errors.New("name the ResourceManager's capacity-scheduler.xml with --file")}
+	case file == "" && filepath.IsAbs(named) && plainPath(named): // a server's word alone does not decide which file is written
+		y.act = noActuator{fmt.Errorf("the ResourceManager names %s as its allocation file: if that is right, and a file of this machine, confirm it with --file %[1]s", named)}
 	case file == "":
 		y.act = noActuator{errors.New("name the ResourceManager's fair-scheduler.xml with --file")}
 	case capacity && store != "file":
@@ -208,32 +207,30 @@ func (y *Yard) chooseActuator(props *conf.Properties) error {
 	case capacity:
 		y.act = &capacityFile{y: y, file: editedFile{path: file, kind: propertyFile}}
 	default:
+		if filepath.IsAbs(named) && !sameFile(named, file) {
+			y.note("the ResourceManager names %q as its allocation file and --file is %s: unless they are the same file, changes have no effect", named, file)
+		}
 		y.fair = &fairFile{editedFile: editedFile{path: file, kind: allocationFile}}
 		y.act = y.fair
 	}
 	return nil
 }
 
-// here tells whether an address is one of this machine.
-func here(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		host = address
+// plainPath tells whether a path may be shown as part of a command, to be copied into a shell.
+func plainPath(path string) bool {
+	return len(path) <= 200 && !strings.ContainsFunc(path, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+=:@,", r))
+	})
+}
+
+// sameFile tells whether two paths lead to the same file, as far as this machine can know.
+func sameFile(a, b string) bool {
+	if x, err := filepath.Abs(b); err == nil && x == filepath.Clean(a) {
+		return true
 	}
-	ips, err := net.LookupIP(host)
-	if err != nil {
-		return false
-	}
-	own, err := net.InterfaceAddrs()
-	if err != nil {
-		return false
-	}
-	for _, ip := range ips {
-		if ip.IsLoopback() || slices.ContainsFunc(own, func(a net.Addr) bool { n, ok := a.(*net.IPNet); return ok && n.IP.Equal(ip) }) {
-			return true
-		}
-	}
-	return false
+	x, err1 := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(x, y)
 }
 
 // findLeaf finds a leaf by its path, or by its last part where that names one only.

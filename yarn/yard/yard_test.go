@@ -935,11 +935,3 @@ func TestSizeOfAWaitingMaster(t *testing.T) {
 		t.Errorf("asked %d times: %v", n, m.requests)
 	}
 }
-
-func TestHere(t *testing.T) {
-	for address, want := range map[string]bool{"localhost:8088": true, "127.0.0.1:8088": true, "192.0.2.7:8088": false, "": false} {
-		if here(address) != want {
-			t.Errorf("%q: %v", address, !want)
-		}
-	}
-}
