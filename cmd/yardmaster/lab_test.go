@@ -32,7 +32,7 @@ type hostileAM struct {
 func newHostileAM(t *testing.T, status int) *hostileAM {
 	h := &hostileAM{}
 	h.rm = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// Jetty's client behind the proxy follows some redirects by itself, with a cookie of the proxy's: those requests are not ours.
+		// The proxy's own client follows 302 and 307 by itself, with a cookie of the proxy's: those requests are not the steerer's.
 		if c, err := r.Cookie("proxy-user"); err != nil || c.Value == "" {
 			h.mu.Lock()
 			h.lured = append(h.lured, r.Method+" "+r.RequestURI)
