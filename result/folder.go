@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/yardmaster/yardmaster/internal/securefile"
 	"github.com/yardmaster/yardmaster/sim"
 )
 
@@ -111,36 +112,33 @@ func (f *Folder) WriteResult(r *Run) error {
 
 // pendingFile is a file that does not have its name yet.
 type pendingFile struct {
-	f    *os.File
+	f    *securefile.Temp
 	w    *bufio.Writer
 	name string
 }
 
 func create(dir, name string) (*pendingFile, error) {
-	// The temporary name is fixed: what a killed run leaves is overwritten by the next one.
-	f, err := os.Create(filepath.Join(dir, "."+name+".tmp"))
+	path := filepath.Join(dir, name)
+	securefile.RemoveLeftovers(path) // of a run that was killed
+	f, err := securefile.Create(path, 0o666)
 	if err != nil {
 		return nil, fmt.Errorf("writing %s: %w", name, err)
 	}
-	return &pendingFile{f, bufio.NewWriterSize(f, 64<<10), filepath.Join(dir, name)}, nil
+	return &pendingFile{f, bufio.NewWriterSize(f, 64<<10), path}, nil
 }
 
 func (p *pendingFile) finish() error {
-	if err := errors.Join(p.w.Flush(), p.f.Close()); err != nil {
+	if err := errors.Join(p.w.Flush(), p.f.Sync()); err != nil {
 		return fmt.Errorf("writing %s: %w", p.name, err)
 	}
 	return nil
 }
 
 func (p *pendingFile) rename() error {
-	if err := os.Rename(p.f.Name(), p.name); err != nil {
+	if err := p.f.Commit(); err != nil && !errors.Is(err, securefile.ErrNotDurable) { // a run can be made again
 		return fmt.Errorf("writing %s: %w", p.name, err)
 	}
 	return nil
 }
 
-// discard ignores errors: the file may be closed or gone already, and the reason for giving up is the one to report.
-func (p *pendingFile) discard() {
-	_ = p.f.Close()
-	_ = os.Remove(p.f.Name())
-}
+func (p *pendingFile) discard() { p.f.Discard() }

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/yardmaster/yardmaster/internal/securefile"
 )
 
 // outFile is a file that a verb will write. It is made before any work is done, so that a place that cannot be written to is
@@ -17,7 +19,7 @@ import (
 type outFile struct {
 	path string
 	f    *os.File
-	temp string // "": a device or a pipe, which is written in place
+	temp *securefile.Temp // nil: a device or a pipe, which is written in place
 	left *leftovers
 	done bool
 }
@@ -38,11 +40,13 @@ func prepare(ctx context.Context, path string) (*outFile, error) {
 		}
 		return &outFile{path: path, f: f}, nil
 	}
-	o := &outFile{path: path, temp: path + ".tmp", left: leftoversOf(ctx)}
-	if o.f, err = os.Create(o.temp); err != nil {
+	securefile.RemoveLeftovers(path) // of a command that was killed
+	temp, err := securefile.Create(path, 0o666)
+	if err != nil {
 		return nil, cannotWrite(path, err)
 	}
-	o.left.add(o.temp)
+	o := &outFile{path: path, f: temp.File, temp: temp, left: leftoversOf(ctx)}
+	o.left.add(path)
 	return o, nil
 }
 
@@ -77,11 +81,14 @@ func (o *outFile) write(write func(io.Writer) error) error {
 	if err == nil {
 		err = w.Flush()
 	}
-	if e := o.f.Close(); err == nil {
-		err = e
-	}
-	if err == nil && o.temp != "" {
-		err = os.Rename(o.temp, o.path)
+	switch {
+	case err != nil:
+	case o.temp == nil:
+		err = o.f.Close()
+	default:
+		if err = o.temp.Commit(); errors.Is(err, securefile.ErrNotDurable) {
+			err = nil // it can be made again
+		}
 	}
 	if err != nil {
 		o.discard()
@@ -93,7 +100,7 @@ func (o *outFile) write(write func(io.Writer) error) error {
 		return err // of what was to be written
 	}
 	o.done = true
-	o.left.forget(o.temp)
+	o.left.forget(o.path)
 	return nil
 }
 
@@ -103,14 +110,15 @@ func (o *outFile) discard() {
 		return
 	}
 	o.done = true
-	_ = o.f.Close() // what was written is not wanted
-	if o.temp != "" {
-		_ = os.Remove(o.temp)
-		o.left.forget(o.temp)
+	if o.temp == nil {
+		_ = o.f.Close() // what was written is not wanted
+		return
 	}
+	o.temp.Discard()
+	o.left.forget(o.path)
 }
 
-// leftovers are the temporary files of a command at work, so that even a command that is told to end at once leaves none.
+// leftovers are the files that a command is about to write, so that even one that is told to end at once leaves no halves of them.
 type leftovers struct {
 	mu    sync.Mutex
 	paths map[string]bool
@@ -122,7 +130,7 @@ func contextWith(ctx context.Context, l *leftovers) context.Context {
 	return context.WithValue(ctx, leftoversKey{}, l)
 }
 
-// leftoversOf is where the verbs of a context note their temporary files.
+// leftoversOf is where the verbs of a context note the files that they are about to write.
 func leftoversOf(ctx context.Context) *leftovers {
 	if l, ok := ctx.Value(leftoversKey{}).(*leftovers); ok {
 		return l
@@ -155,6 +163,6 @@ func (l *leftovers) remove() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for p := range l.paths {
-		_ = os.Remove(p) // it may have its name by now
+		securefile.RemoveLeftovers(p)
 	}
 }

@@ -162,17 +162,17 @@ func newFolder(ctx context.Context, dir string) (*result.Folder, error) {
 	if st, err := os.Stat(dir); err == nil && !st.IsDir() {
 		return nil, fmt.Errorf("out: %s is a file: name a folder", dir)
 	}
-	var temps []string
+	var paths []string
 	for _, name := range []string{result.JobsFile, result.TimelineFile, result.ResultFile} {
 		if st, err := os.Stat(filepath.Join(dir, name)); err == nil && st.IsDir() {
 			return nil, fmt.Errorf("out: %s is a folder, and a file of that name is to be written", filepath.Join(dir, name))
 		}
-		temps = append(temps, filepath.Join(dir, "."+name+".tmp"))
+		paths = append(paths, filepath.Join(dir, name))
 	}
 	folder, err := result.NewFolder(dir)
 	if err != nil {
 		return nil, fmt.Errorf("out: cannot write into %s: %w", dir, reason(err))
 	}
-	leftoversOf(ctx).add(temps...)
+	leftoversOf(ctx).add(paths...)
 	return folder, nil
 }

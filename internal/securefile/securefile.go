@@ -10,6 +10,7 @@
 package securefile
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -147,27 +148,41 @@ func CheckFile(f *os.File) error {
 	return checkFile(f.Name(), info)
 }
 
-// Temp is a new file, readable by us only, that replaces another as a whole. Either Commit or Discard ends it; Discard after Commit is a no-op.
+// Temp is a new file that replaces another as a whole. Either Commit or Discard ends it; Discard after Commit is a no-op.
 type Temp struct {
 	*os.File
 	path string
 	done bool
 }
 
-// NewTemp creates a file with a random name in the folder of path, which it is to replace. Its name begins with a dot and the name of that
-// file.
-func NewTemp(path string) (*Temp, error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp") // O_EXCL: no link is followed
-	if err != nil {
-		return nil, err
+// NewTemp is [Create] of a file that only we can read.
+func NewTemp(path string) (*Temp, error) { return Create(path, 0o600) }
+
+// Create creates a file with a random name in the folder of path, which it is to replace: .NAME.RANDOM.tmp. The mode is subject to the umask.
+func Create(path string, perm fs.FileMode) (*Temp, error) {
+	for try := 0; ; try++ {
+		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%s.tmp", filepath.Base(path), rand.Text()))
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm) // with O_EXCL no link is followed
+		switch {
+		case err == nil:
+			return &Temp{File: f, path: path}, nil
+		case try > 3 || !errors.Is(err, fs.ErrExist):
+			return nil, err
+		}
 	}
-	return &Temp{File: f, path: path}, nil
 }
 
-// Leftovers lists files that [NewTemp] made for a path and that nobody ended, because the process was killed or because it is still at work.
+// Leftovers lists files that [Create] made for a path and that nobody ended, because the process was killed or is still at work.
 func Leftovers(path string) []string {
 	left, _ := filepath.Glob(filepath.Join(escape(filepath.Dir(path)), "."+escape(filepath.Base(path))+".*.tmp")) // the pattern is sound
 	return left
+}
+
+// RemoveLeftovers deletes the [Leftovers] of a path, so far as it may: they only take room. No other process should be writing the file.
+func RemoveLeftovers(path string) {
+	for _, f := range Leftovers(path) {
+		_ = os.Remove(f) // it may have its name by now, or be somebody else's
+	}
 }
 
 func escape(path string) string {

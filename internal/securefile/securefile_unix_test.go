@@ -86,8 +86,8 @@ func TestFoldersThatOthersWrite(t *testing.T) {
 
 func TestLinksOnTheWay(t *testing.T) {
 	dir := tempDir(t)
-	real := mkdir(t, 0o755, dir, "real")
-	file := write(t, filepath.Join(real, "file"), "")
+	folder := mkdir(t, 0o755, dir, "real")
+	file := write(t, filepath.Join(folder, "file"), "")
 	open := mkdir(t, 0o777, dir, "open")
 	link := func(target string, at ...string) string {
 		path := filepath.Join(at...)
@@ -96,7 +96,7 @@ func TestLinksOnTheWay(t *testing.T) {
 		}
 		return path
 	}
-	for _, path := range []string{link("real", dir, "relative"), link(real, dir, "absolute"), link("relative", dir, "again"), link("../"+filepath.Base(dir)+"/real", dir, "up")} {
+	for _, path := range []string{link("real", dir, "relative"), link(folder, dir, "absolute"), link("relative", dir, "again"), link("../"+filepath.Base(dir)+"/real", dir, "up")} {
 		if got, err := Resolve(path + "/file"); err != nil || got != file {
 			t.Errorf("%s: %s, %v", path, got, err)
 		}

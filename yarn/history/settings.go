@@ -7,9 +7,11 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/internal/securefile"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
@@ -184,13 +186,7 @@ func (im *importer) fairFile() (string, func(io.Writer) error, error) {
 	var root *conf.Element
 	var why error
 	if path != "" {
-		data, err := os.ReadFile(path)
-		if err == nil {
-			root, err = conf.ReadXML(bytes.NewReader(data), path)
-		}
-		if err != nil {
-			root, why = nil, err
-		}
+		root, why = readNamed(path)
 	}
 	if root == nil {
 		im.tell("the FairScheduler's allocation file cannot be read here%s: %s is put together from the queues that the ResourceManager shows, with weights "+
@@ -206,6 +202,20 @@ func (im *importer) fairFile() (string, func(io.Writer) error, error) {
 		}
 	}
 	return FairFile, func(w io.Writer) error { return writeXML(w, root) }, nil
+}
+
+// readNamed reads an XML file that a server has named: that may be a device or a pipe, which never ends.
+func readNamed(path string) (*conf.Element, error) {
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := securefile.OpenRegular(target, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return conf.ReadXML(f, path)
 }
 
 // fairOf puts an allocation file together from queues.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/internal/flock"
+	"github.com/yardmaster/yardmaster/internal/securefile"
 	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/workload/jobfile"
 )
@@ -329,22 +330,14 @@ func bySubmit(a, b *workload.Job) int {
 
 // replace writes a file as a whole or not at all, and makes sure that it is on disk before it has its name.
 func replace(path string, mode os.FileMode, write func(io.Writer) error) error {
-	f, err := os.OpenFile(path+".tmp", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, mode)
+	securefile.RemoveLeftovers(path) // of an import that was killed: the lock keeps others away
+	f, err := securefile.Create(path, mode)
 	if err != nil {
 		return err
 	}
-	err = write(f)
-	if err == nil {
-		err = f.Sync()
+	defer f.Discard()
+	if err := write(f); err != nil {
+		return err
 	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(path+".tmp", path)
-	}
-	if err != nil {
-		_ = os.Remove(path + ".tmp") // what went wrong is told
-	}
-	return err
+	return f.Commit()
 }

@@ -372,9 +372,7 @@ const spare = 4096
 
 // swap writes beside the file and puts that in its place. Its errors are from before that, but for ErrFate.
 func (o *opened) swap(data []byte) error {
-	for _, f := range securefile.Leftovers(o.path) { // of one that was killed: the file is held, so nobody else writes
-		_ = os.Remove(f) // it only takes room
-	}
+	securefile.RemoveLeftovers(o.path) // of one that was killed: the file is held, so nobody else writes
 	temp, err := securefile.NewTemp(o.path)
 	if err != nil {
 		return err
