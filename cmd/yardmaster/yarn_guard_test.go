@@ -6,6 +6,7 @@ import (
 	"context"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -188,5 +189,39 @@ func TestRestoreOfARemovedQueue(t *testing.T) {
 	r.log.end()
 	if err != nil || len(j.Open()) > 0 || !strings.Contains(out.String(), "it is not there any more") {
 		t.Errorf("%v, %v, %s", err, j.Open(), &out)
+	}
+}
+
+// A journal whose only line was damaged on the disk: neither "yarn restore" nor the next steerer takes it for one that is closed, again and again
+// until a person has looked.
+func TestDamagedJournalIsNotClosed(t *testing.T) {
+	t.Parallel()
+	rm, dir := leftBehind(t)
+	path := filepath.Join(dir, "journal.jsonl")
+	data := []byte(strings.SplitAfter(readText(t, path), "\n")[0]) // the change was written down, and made
+	data[len(data)/2] ^= 4
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	aside := filepath.Join(dir, "journal.damaged.1.jsonl")
+	for range 2 {
+		for _, args := range [][]string{{"restore", "--list"}, {"restore"}, {"steer", "--queue", "default", "--policy", "static", "--set", "value=0.2", "--act"}} {
+			out, err := exec.Command("yardmaster", append([]string{"yarn", args[0], "--rm", rm.URL, "--user", "u", "--journal", dir}, args[1:]...)...).CombinedOutput()
+			if err == nil || strings.Contains(string(out), "nothing to put back") || !strings.Contains(string(out), "is damaged") {
+				t.Errorf("%v: %v %s", args, err, out)
+			}
+		}
+	}
+	if got := readText(t, aside); got != string(data) {
+		t.Errorf("kept: %s", got)
+	}
+	if got := rm.setting(); got != "0.4" {
+		t.Errorf("%q is set", got)
+	}
+	if err := os.Remove(aside); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("yardmaster", "yarn", "restore", "--journal", dir).CombinedOutput(); err != nil {
+		t.Errorf("after a person has looked: %v %s", err, out)
 	}
 }

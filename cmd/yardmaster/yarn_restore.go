@@ -75,17 +75,20 @@ func yarnRestore(cmd *cobra.Command, f *restoreFlags) error {
 	out := cmd.OutOrStdout()
 	found := 0
 	var failed error
+	fail := func(err error) {
+		if failed != nil {
+			fmt.Fprintln(cmd.ErrOrStderr(), failed)
+		}
+		failed = fmt.Errorf("restore: %w", err)
+	}
 	for _, dir := range dirs {
 		_, open, err := drive.ReadJournal(dir)
 		var damaged *drive.DamagedError
 		if err != nil && !errors.As(err, &damaged) {
 			return fmt.Errorf("restore: %w", err)
 		}
-		if err != nil {
-			fmt.Fprintln(cmd.ErrOrStderr(), "Note:", err)
-		}
 		found += len(open)
-		if len(open) == 0 {
+		if len(open) == 0 && damaged == nil {
 			continue
 		}
 		if f.list {
@@ -93,20 +96,20 @@ func yarnRestore(cmd *cobra.Command, f *restoreFlags) error {
 			for _, e := range open {
 				fmt.Fprintf(out, "  %v: set to %v at %s, goes back to %v\n", e.Knob, e.New, e.At.Local().Format("2006-01-02 15:04:05"), e.Original)
 			}
+			if damaged != nil {
+				fail(damaged)
+			}
 			continue
 		}
 		show(out)
 		ctx, stop := context.WithTimeout(cmd.Context(), time.Duration(within)*time.Microsecond)
-		err = f.restore(ctx, cmd, dir, open)
+		err = f.restore(ctx, cmd, dir)
 		stop()
 		if err != nil {
-			if failed != nil {
-				fmt.Fprintln(cmd.ErrOrStderr(), failed)
-			}
-			failed = fmt.Errorf("restore: %w", err)
+			fail(err)
 		}
 	}
-	if found == 0 {
+	if found == 0 && failed == nil {
 		fmt.Fprintln(out, "There is nothing to put back.")
 	}
 	return failed
@@ -170,12 +173,8 @@ func (f *restoreFlags) with(cmd *cobra.Command, dir string, open []drive.Entry) 
 	return &k, nil
 }
 
-// restore puts back what one journal holds.
-func (f *restoreFlags) restore(ctx context.Context, cmd *cobra.Command, dir string, open []drive.Entry) error {
-	k, err := f.with(cmd, dir, open)
-	if err != nil {
-		return err
-	}
+// restore puts back what one journal holds, and says what is damaged in it.
+func (f *restoreFlags) restore(ctx context.Context, cmd *cobra.Command, dir string) error {
 	notice := func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
 	j, err := openJournal(ctx, dir, notice)
 	var held *drive.HeldError
@@ -186,9 +185,17 @@ func (f *restoreFlags) restore(ctx context.Context, cmd *cobra.Command, dir stri
 		return err
 	}
 	defer func() { _ = j.Close() }() // what it holds is on disk
+	open := j.Open()
+	if len(open) == 0 {
+		return j.Damage()
+	}
+	k, err := f.with(cmd, dir, open)
+	if err != nil {
+		return err
+	}
 	r := &recovery{k: k, j: j, force: f.force, log: newLog(cmd.OutOrStdout(), "text", false), notice: notice}
 	defer r.log.end()
-	return r.run(ctx, true)
+	return errors.Join(r.run(ctx, true), j.Damage())
 }
 
 // recovery puts back what a journal holds.
@@ -303,14 +310,14 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 		return nil
 	}
 	defer func() { _ = j.Close() }() // what it holds is on disk
+	if err := j.Damage(); err != nil {
+		tell("%v", err)
+	}
 	n := len(j.Open())
 	if n == 0 {
 		return nil
 	}
 	claim(f.journal)
-	if err := j.Damage(); err != nil {
-		tell("the journal is damaged: %v", err)
-	}
 	tell("the steerer has ended without a word: putting back %s", settingsWord(n))
 	r := &recovery{k: &f.knobFlags, j: j, log: newLog(cmd.ErrOrStderr(), "text", false), notice: tell}
 	defer r.log.end()

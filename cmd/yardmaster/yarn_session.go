@@ -46,9 +46,6 @@ func (s *session) prepare(ctx context.Context) (err error) {
 			s.leave()
 		}
 	}()
-	if err := s.journal.Damage(); err != nil {
-		s.notice("The journal is damaged: %v", err)
-	}
 	if open := s.journal.Open(); len(open) > 0 && len(f.zk) == 0 { // else when the lock is there: the driver does it first of all
 		s.notice("The journal says that a steerer left %s changed: putting back first.", settingsWord(len(open)))
 		within, stop := context.WithTimeout(ctx, 2*time.Minute)
@@ -58,6 +55,9 @@ func (s *session) prepare(ctx context.Context) (err error) {
 			return fmt.Errorf("what a steerer left behind cannot be put back: %w", err)
 		}
 		s.notice("Put back: %s.", settingsWord(n))
+	}
+	if err := s.journal.Damage(); err != nil {
+		return err
 	}
 	if err := s.yard.CanAct(ctx); err != nil {
 		return fmt.Errorf("it cannot act: %w", err)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -68,12 +67,8 @@ func parseEntry(line []byte) (e Entry, err error) {
 	if cut < 1 || !bytes.HasPrefix(line[cut:], []byte(sumHead)) || !bytes.HasSuffix(line, []byte(sumTail)) {
 		return e, errors.New("it is cut short")
 	}
-	sum, err := strconv.ParseUint(string(line[cut+len(sumHead):len(line)-len(sumTail)]), 16, 32)
-	if err != nil {
-		return e, errors.New("its checksum cannot be read")
-	}
 	body := append(line[:cut:cut], '}')
-	if crc32.Checksum(body, castagnoli) != uint32(sum) {
+	if string(line[cut+len(sumHead):len(line)-len(sumTail)]) != fmt.Sprintf("%08x", crc32.Checksum(body, castagnoli)) {
 		return e, errors.New("its checksum is wrong")
 	}
 	if err := json.Unmarshal(body, &e); err != nil {

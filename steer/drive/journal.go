@@ -8,22 +8,27 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
-// A journal's folder holds the journal, the one before it, and a file that is locked.
+// A journal's folder holds the journal, the one before it, a file that is locked, and what was kept aside.
 const (
 	journalFile = "journal.jsonl"
 	formerFile  = "journal.1.jsonl"
+	tornFile    = "journal.torn.jsonl"       // the last line that a crash cut short
+	damagedFile = "journal.damaged.%s.jsonl" // copies of damaged journals; while there is one, the damage is not settled
 	lockFile    = "lock"
 	largest     = 1 << 30 // more is no journal
 )
 
 // Journal holds what has been changed and not put back. Every line is on disk before the call that wrote it returns.
 //
-// The file is JSON, one object a line, each with a checksum of itself; it can be read with less and jq. A line that was cut short by
-// a crash is dropped: what it announced was not done yet. When the file has grown, a new one is begun with what is open, and the
-// old one kept beside it.
+// The file is JSON, one object a line, each with a checksum of itself; it can be read with less and jq. A last line that was cut short
+// by a crash is dropped: what it announced was not done yet. Any other line that cannot be read is damage: a change may have been made
+// that nobody knows of any more. The damaged file is kept aside before anything is rewritten, and Damage reports it until a person has
+// removed that copy. When the file has grown, a new one is begun with what is open, and the old one kept beside it.
 type Journal struct {
 	dir    string
 	lock   *os.File
@@ -78,27 +83,60 @@ func (j *Journal) load() error {
 		return err
 	}
 	j.file = j.wrap(f)
-	left, _ := filepath.Glob(j.path(".journal*-*")) // of a crash while a new file was begun
-	for _, name := range left {
+	for _, name := range glob(j.dir, ".journal*-*") { // of a crash while a new file was begun
 		_ = os.Remove(name) // it is in nobody's way
 	}
 	for i := range p.entries {
 		j.add(&p.entries[i])
 	}
 	j.size = p.good
-	if p.torn {
+	switch {
+	case p.damage != nil:
+		if err := j.renew(j.freeName()); err != nil { // a copy is kept before anything is cut off
+			return fmt.Errorf("%w; it cannot be kept aside, so it is left as it is: %w", p.damage, err)
+		}
+	case len(p.torn) > 0:
+		if err := writeWhole(j.path(tornFile), p.torn); err != nil {
+			return err
+		}
 		if err := j.file.Truncate(p.good); err != nil {
 			return err
 		}
 	}
-	if err := errors.Join(j.file.Sync(), syncFolder(j.dir)); err != nil {
-		return err
+	j.damage = damageOf(j.dir, p.damage)
+	return errors.Join(j.file.Sync(), syncFolder(j.dir))
+}
+
+// freeName is a name under which no damaged journal is kept yet.
+func (j *Journal) freeName() string {
+	for n := 1; ; n++ {
+		name := fmt.Sprintf(damagedFile, strconv.Itoa(n))
+		if _, err := os.Lstat(j.path(name)); errors.Is(err, fs.ErrNotExist) {
+			return name
+		}
 	}
-	if p.damage != nil {
-		j.damage = p.damage
-		return j.renew(fmt.Sprintf("journal.damaged.%d.jsonl", time.Now().Unix()))
+}
+
+// damageOf adds to what is damaged the copies that were kept aside: they are damage, too, until a person removes them.
+func damageOf(dir string, found *DamagedError) error {
+	aside := glob(dir, fmt.Sprintf(damagedFile, "*"))
+	if found == nil && len(aside) == 0 {
+		return nil
 	}
-	return nil
+	if found == nil {
+		found = &DamagedError{File: filepath.Join(dir, journalFile)}
+	}
+	found.Aside = aside
+	return found
+}
+
+// glob lists the files of a folder whose names match.
+func glob(dir, pattern string) []string {
+	names, _ := fs.Glob(os.DirFS(dir), pattern) // a folder that cannot be read has failed before
+	for i := range names {
+		names[i] = filepath.Join(dir, names[i])
+	}
+	return names
 }
 
 func (j *Journal) path(name string) string { return filepath.Join(j.dir, name) }
@@ -109,7 +147,7 @@ func (j *Journal) Dir() string { return j.dir }
 // Open lists the knobs that are not as they were found, with all that is known of each.
 func (j *Journal) Open() []Entry { return j.open.entries() }
 
-// Damage is a *DamagedError when lines of the journal could not be read; the file was put aside then.
+// Damage is a *DamagedError when lines of the journal could not be read, now or earlier: what is open may not be all.
 func (j *Journal) Damage() error { return j.damage }
 
 // Close gives the journal back. What is open stays so.
@@ -228,15 +266,15 @@ func ReadJournal(dir string) (entries, open []Entry, err error) {
 	for i := range p.entries {
 		l.add(&p.entries[i])
 	}
-	return p.entries, l.entries(), p.damage
+	return p.entries, l.entries(), damageOf(dir, p.damage)
 }
 
 // pages is what a journal's file holds.
 type pages struct {
 	entries []Entry
-	good    int64 // bytes up to the end of the last whole line
-	torn    bool  // there is something after it
-	damage  error
+	good    int64  // bytes up to the end of the last whole line
+	torn    []byte // the last line, cut short by a crash
+	damage  *DamagedError
 }
 
 func readFile(path string) (p pages, err error) {
@@ -256,38 +294,40 @@ func readFile(path string) (p pages, err error) {
 	return parsePages(path, data), nil
 }
 
-// parsePages reads lines. What cannot be read at the end was torn by a crash; what cannot be read before that is damage.
+// parsePages reads lines. One that cannot be read is damage, unless it is what a crash leaves of the last one.
 func parsePages(path string, data []byte) (p pages) {
-	var bad DamagedError
-	number := 0
-	for rest := data; len(rest) > 0; {
+	for number, rest := 1, data; len(rest) > 0; number++ {
 		line, after, whole := bytes.Cut(rest, []byte("\n"))
-		number++
+		rest = after
+		if !whole && isTorn(line) {
+			p.torn = line
+			break
+		}
 		e, err := parseEntry(line)
 		if err == nil && !whole {
-			err = errors.New("it is cut short")
+			err = errors.New("its end is missing")
 		}
-		if err == nil {
-			p.entries = append(p.entries, e)
-			p.good = int64(len(data) - len(after))
-			p.damage = nil
-			if len(bad.Lines) > 0 {
-				p.damage = &bad
+		if err != nil {
+			if p.damage == nil {
+				p.damage = &DamagedError{File: path, Err: err}
 			}
-		} else {
-			if bad.Err == nil {
-				bad.Err = err
-			}
-			bad.Lines = append(bad.Lines, number)
+			p.damage.Lines = append(p.damage.Lines, number)
+			continue
 		}
-		rest = after
+		p.entries = append(p.entries, e)
+		p.good = int64(len(data) - len(after))
 	}
-	p.torn = p.good < int64(len(data))
-	if len(bad.Lines) > 1 { // a crash tears one line
-		p.damage = &bad
-	}
-	bad.File = path
 	return p
+}
+
+// isTorn tells whether a last line without an end is what a crash leaves of an append: the beginning of an entry, without the whole of its
+// checksum, and then at most zeros, where the file had grown before its content arrived.
+func isTorn(line []byte) bool {
+	const begin = `{"seq":`
+	line = bytes.TrimRight(line, "\x00")
+	n := min(len(line), len(begin))
+	sum := bytes.LastIndex(line, []byte(sumHead))
+	return string(line[:n]) == begin[:n] && (sum < 0 || len(line)-sum < sumLen)
 }
 
 // HeldError says that another process has the journal.
@@ -306,16 +346,29 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("journal %s is held by %s: only one may steer; end it, or give another queue a journal of its own", e.Dir, who)
 }
 
-// DamagedError says that lines of a journal cannot be read. What the others say holds.
+// DamagedError says that lines of a journal cannot be read, now or when it was opened earlier. What the others say holds, but there may be
+// changes that nobody knows of any more.
 type DamagedError struct {
 	File  string
-	Lines []int
-	Err   error // of the first
+	Lines []int    // none: all damage was found earlier
+	Err   error    // of the first
+	Aside []string // copies of damaged journals
 }
 
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("%s: line %d cannot be read: %v (%d in all); the rest is taken, look at what may be missing by hand",
-		e.File, e.Lines[0], e.Err, len(e.Lines))
+	var b strings.Builder
+	fmt.Fprintf(&b, "the journal %s is damaged", e.File)
+	if len(e.Lines) > 0 {
+		fmt.Fprintf(&b, ": line %d cannot be read: %v (%d in all)", e.Lines[0], e.Err, len(e.Lines))
+	}
+	b.WriteString("; a change may have been made that is not known any more. ")
+	look := e.File
+	if len(e.Aside) > 0 {
+		look = strings.Join(e.Aside, " and ")
+		fmt.Fprintf(&b, "It is kept in %s. ", look)
+	}
+	fmt.Fprintf(&b, "Compare the scheduler's setting with what %s still shows, correct it by hand if need be, and then remove %[1]s: nothing is steered before that", look)
+	return b.String()
 }
 
 func (e *DamagedError) Unwrap() error { return e.Err }

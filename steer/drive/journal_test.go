@@ -109,14 +109,14 @@ func TestATornLastLine(t *testing.T) {
 	dir := memory(t)
 	path := filepath.Join(dir, journalFile)
 	for cut := first; cut < len(whole); cut++ {
-		for _, tail := range []string{"", "\x00\x00\x00", "\n"} {
+		for _, tail := range []string{"", "\x00\x00\x00"} {
+			if cut == len(whole)-1 {
+				continue // the line is there to the last sign: see TestEveryFlippedBitIsDamage
+			}
 			if err := os.WriteFile(path, append(bytes.Clone(whole[:cut]), tail...), 0o644); err != nil {
 				t.Fatal(err)
 			}
 			if entries, open, err := ReadJournal(dir); len(entries) != 1 || len(open) != 1 || err != nil {
-				if cut == len(whole)-1 && tail == "\n" {
-					continue // that is the line
-				}
 				t.Fatalf("cut at %d %q: %v, %v, %v", cut, tail, entries, open, err)
 			}
 			j := mustOpen(t, dir)
@@ -126,8 +126,65 @@ func TestATornLastLine(t *testing.T) {
 			if len(entries) != 2 || err != nil || len(open) != 1 || len(open[0].Ours) != 2 || entries[1].Seq != 2 || j.Damage() != nil {
 				t.Fatalf("cut at %d: %v, %v", cut, entries, err)
 			}
+			if kept, err := os.ReadFile(filepath.Join(dir, tornFile)); cut > first && (err != nil || string(kept) != string(whole[first:cut])+tail) {
+				t.Fatalf("cut at %d: %q was kept, %v", cut, kept, err)
+			}
 		}
 	}
+}
+
+// Whichever bit of a lone line is flipped after it was written, nobody may conclude that there is nothing to put back: it is damage, it stays
+// so until a person has removed the copy that was kept, and the copy has every byte.
+func TestEveryFlippedBitIsDamage(t *testing.T) {
+	e := before(0.09)
+	e.Seq = 1
+	line, err := e.line()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := memory(t)
+	path, aside := filepath.Join(dir, journalFile), filepath.Join(dir, fmt.Sprintf(damagedFile, "1"))
+	flips := 0
+	for at := range line {
+		for _, flip := range []byte{1, 2, 4, 8, 16, 32, 64, 128, line[at], line[at] ^ '\n', 0xff} {
+			if flip == 0 {
+				continue
+			}
+			data := bytes.Clone(line)
+			data[at] ^= flip
+			if err := os.WriteFile(path, data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			var damage *DamagedError
+			if _, _, err := ReadJournal(dir); !errors.As(err, &damage) {
+				t.Fatalf("byte %d xor %#x: %v", at, flip, err)
+			}
+			for again := range 2 {
+				j, err := OpenJournal(dir)
+				if err != nil {
+					t.Fatalf("byte %d xor %#x: %v", at, flip, err)
+				}
+				if !errors.As(j.Damage(), &damage) || !reflect.DeepEqual(damage.Aside, []string{aside}) || !strings.Contains(damage.Error(), "remove "+aside) {
+					t.Fatalf("byte %d xor %#x, open for the %d. time: %v", at, flip, again+1, j.Damage())
+				}
+				if err := j.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if kept, _ := os.ReadFile(aside); !bytes.Equal(kept, data) {
+				t.Fatalf("byte %d xor %#x: what was kept aside differs: %q", at, flip, kept)
+			}
+			if err := os.Remove(aside); err != nil {
+				t.Fatal(err)
+			}
+			flips++
+		}
+	}
+	j := mustOpen(t, dir)
+	if j.Damage() != nil {
+		t.Errorf("after the copy was removed: %v", j.Damage())
+	}
+	t.Logf("%d flips of %d bytes", flips, len(line))
 }
 
 // A line in the middle that cannot be read is told, the rest is taken, and the file is put aside.
@@ -152,7 +209,7 @@ func TestDamageInTheMiddle(t *testing.T) {
 		t.Errorf("%v, %v", j.Damage(), j.Open())
 	}
 	mustAppend(t, j, before(0.21))
-	if entries, open, err := ReadJournal(dir); err != nil || len(entries) != 2 || len(open[0].Ours) != 3 || *open[0].Original != found {
+	if entries, open, err := ReadJournal(dir); !errors.As(err, &damage) || len(entries) != 2 || len(open[0].Ours) != 3 || *open[0].Original != found {
 		t.Errorf("%+v, %+v, %v", entries, open, err)
 	}
 	if aside, _ := filepath.Glob(filepath.Join(dir, "journal.damaged.*.jsonl")); len(aside) != 1 {
@@ -326,8 +383,8 @@ func FuzzJournal(f *testing.F) {
 	f.Add(append(bytes.Clone(line), "torn"...))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p := parsePages("f", data)
-		if p.good > int64(len(data)) || p.torn != (p.good < int64(len(data))) {
-			t.Fatalf("%d of %d bytes, torn %v", p.good, len(data), p.torn)
+		if p.damage == nil && p.good+int64(len(p.torn)) != int64(len(data)) {
+			t.Fatalf("%d of %d bytes, torn %q, and no damage", p.good, len(data), p.torn)
 		}
 		var l ledger
 		for i := range p.entries {
