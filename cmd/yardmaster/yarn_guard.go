@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/yardmaster/yardmaster/internal/securefile"
 	"github.com/yardmaster/yardmaster/steer/drive"
 )
 
@@ -85,7 +86,7 @@ func (g *guard) start() error {
 	err = cmd.Start()
 	r.Close()
 	if err == nil {
-		err = os.WriteFile(filepath.Join(g.dir, guardFile), []byte(strconv.Itoa(cmd.Process.Pid)+"\n"), 0o600)
+		err = notePID(g.dir, cmd.Process.Pid)
 	}
 	if err != nil {
 		w.Close() // one that has started finds nothing to do
@@ -167,9 +168,14 @@ func (g *guard) end(done bool) (err error) {
 
 // guarded tells whether a process is the guard of a journal.
 func guarded(dir string, pid int) bool {
-	text, err := os.ReadFile(filepath.Join(dir, guardFile))
+	text, err := securefile.ReadFile(filepath.Join(dir, guardFile), 64)
 	n, bad := strconv.Atoi(strings.TrimSpace(string(text)))
 	return err == nil && bad == nil && n == pid
+}
+
+// notePID writes down which process is the guard of a journal.
+func notePID(dir string, pid int) error {
+	return securefile.WriteFile(filepath.Join(dir, guardFile), []byte(strconv.Itoa(pid)+"\n"), 0o600)
 }
 
 // openJournal opens a journal. One that a guard has is waited for: the guard is putting things back, and ends.
@@ -238,5 +244,5 @@ func inherit(ctx context.Context, dir string, tell func(format string, args ...a
 
 // claim writes down that this process is the guard at work.
 func claim(dir string) {
-	_ = os.WriteFile(filepath.Join(dir, guardFile), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600) // else a steerer that comes waits less long
+	_ = notePID(dir, os.Getpid()) // else a steerer that comes waits less long
 }

@@ -225,3 +225,29 @@ func TestDamagedJournalIsNotClosed(t *testing.T) {
 		t.Errorf("after a person has looked: %v %s", err, out)
 	}
 }
+
+// What is noted beside a journal may name a command: where others can write it, it is not gone by, and nothing is done.
+func TestRestoreGoesByNoNoteOfOthers(t *testing.T) {
+	t.Parallel()
+	rm, dir := leftBehind(t)
+	note := filepath.Join(dir, howFile)
+	restore := func() (string, error) {
+		out, err := exec.Command("yardmaster", "yarn", "restore", "--journal", dir).CombinedOutput()
+		return string(out), err
+	}
+	if err := noteHow(dir, []string{"--rm=" + rm.URL, "--user=u", "--queue=root.default"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(note, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := restore(); err == nil || !strings.Contains(out, "others may write "+note) || rm.setting() != "0.4" {
+		t.Errorf("%v %s", err, out)
+	}
+	if err := os.Chmod(note, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := restore(); err != nil || rm.setting() != "0.3" {
+		t.Errorf("%v %s", err, out)
+	}
+}

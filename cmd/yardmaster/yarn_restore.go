@@ -150,7 +150,11 @@ func (f *restoreFlags) with(cmd *cobra.Command, dir string, open []drive.Entry) 
 	noted := &cobra.Command{Use: "noted"}
 	k.add(noted)
 	k.addWho(noted)
-	if err := noted.ParseFlags(readHow(dir)); err != nil {
+	args, err := readHow(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := noted.ParseFlags(args); err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, howFile), err)
 	}
 	given := *f

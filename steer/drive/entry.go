@@ -7,7 +7,12 @@ import (
 	"fmt"
 	"hash/crc32"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/yardmaster/yardmaster/steer"
 )
 
 // What says what an entry of the journal records.
@@ -74,10 +79,40 @@ func parseEntry(line []byte) (e Entry, err error) {
 	if err := json.Unmarshal(body, &e); err != nil {
 		return e, err
 	}
-	if (e.What == Before || e.What == Held) && (e.Original == nil || e.New == nil) {
-		return e, errors.New("it does not say what was found and what was written")
+	return e, e.check()
+}
+
+// check refuses what no driver has written: it must not reach a scheduler.
+func (e *Entry) check() error {
+	k := e.Knob
+	switch {
+	case !slices.Contains([]What{Before, After, Closed, Held}, e.What):
+		return fmt.Errorf("there is no entry of kind %q", e.What)
+	case (e.What == Before || e.What == Held) && (e.Original == nil || e.New == nil):
+		return errors.New("it does not say what was found and what was written")
+	case k.Kind == steer.SetQueue && (k.Queue == "" || k.Property == "" || k.Job != ""), k.Kind != steer.SetQueue && (k.Job == "" || k.Queue != "" || k.Property != ""):
+		return errors.New("it does not say what was changed")
 	}
-	return e, nil
+	texts := []string{e.Engine, k.Queue, k.Property, k.Job}
+	for _, v := range append(slices.Clone(e.Ours), deref(e.Original), deref(e.Old), deref(e.New)) {
+		texts = append(texts, v.Text)
+	}
+	for _, s := range texts {
+		if len(s) > longestText || !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			return fmt.Errorf("%.60q is no name and no value", s)
+		}
+	}
+	return nil
+}
+
+// longestText is more than any name or value that a scheduler takes.
+const longestText = 1024
+
+func deref(v *Value) Value {
+	if v == nil {
+		return Value{}
+	}
+	return *v
 }
 
 // ledger is what a journal amounts to: the knobs that are open, in the order in which they were opened.

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/yardmaster/yardmaster/internal/securefile"
 )
 
 // A journal's folder holds the journal, the one before it, a file that is locked, and what was kept aside.
@@ -58,7 +60,10 @@ func OpenJournal(dir string) (*Journal, error) {
 }
 
 func openJournal(dir string, wrap func(disk) disk) (_ *Journal, err error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	if err := securefile.CheckDir(dir); err != nil { // who can write there can make us write anything to the scheduler
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	j := &Journal{dir: dir, wrap: wrap, limit: 4 << 20}
@@ -78,12 +83,12 @@ func (j *Journal) load() error {
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(j.path(journalFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	f, err := securefile.Open(j.path(journalFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
 	j.file = j.wrap(f)
-	for _, name := range glob(j.dir, ".journal*-*") { // of a crash while a new file was begun
+	for _, name := range glob(j.dir, ".journal*.tmp") { // of a crash while a new file was begun
 		_ = os.Remove(name) // it is in nobody's way
 	}
 	for i := range p.entries {
@@ -96,7 +101,7 @@ func (j *Journal) load() error {
 			return fmt.Errorf("%w; it cannot be kept aside, so it is left as it is: %w", p.damage, err)
 		}
 	case len(p.torn) > 0:
-		if err := writeWhole(j.path(tornFile), p.torn); err != nil {
+		if err := securefile.WriteFile(j.path(tornFile), p.torn, 0o600); err != nil {
 			return err
 		}
 		if err := j.file.Truncate(p.good); err != nil {
@@ -104,7 +109,7 @@ func (j *Journal) load() error {
 		}
 	}
 	j.damage = damageOf(j.dir, p.damage)
-	return errors.Join(j.file.Sync(), syncFolder(j.dir))
+	return errors.Join(j.file.Sync(), securefile.SyncDir(j.dir))
 }
 
 // freeName is a name under which no damaged journal is kept yet.
@@ -182,6 +187,9 @@ func (j *Journal) append(e Entry) error {
 	}
 	e.Seq = j.seq + 1
 	line, err := e.line()
+	if err == nil {
+		err = e.check() // what could not be read again
+	}
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
@@ -210,18 +218,19 @@ func (j *Journal) renew(former string) error {
 		}
 		lines = append(lines, line...)
 	}
-	old, err := os.ReadFile(j.path(journalFile))
+	old, err := securefile.ReadFile(j.path(journalFile), largest)
 	if err != nil {
 		return err
 	}
-	if err := writeWhole(j.path(former), old); err != nil {
+	if err := securefile.WriteFile(j.path(former), old, 0o600); err != nil {
 		return err
 	}
-	if err := writeWhole(j.path(journalFile), lines); err != nil {
+	err = securefile.WriteFile(j.path(journalFile), lines, 0o600)
+	if err != nil && !errors.Is(err, securefile.ErrNotDurable) {
 		return err
 	}
-	f, err := os.OpenFile(j.path(journalFile), os.O_WRONLY|os.O_APPEND, 0o644)
-	if err = errors.Join(err, syncFolder(j.dir)); err != nil {
+	f, failed := securefile.Open(j.path(journalFile), os.O_WRONLY|os.O_APPEND, 0)
+	if err = errors.Join(err, failed); err != nil {
 		j.broken = fmt.Errorf("journal %s cannot be relied on any more: %w", j.dir, err)
 		return j.broken
 	}
@@ -230,36 +239,14 @@ func (j *Journal) renew(former string) error {
 	return nil
 }
 
-// writeWhole puts a file in place at once or not at all.
-func writeWhole(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // it may be gone already
-	}
-	return err
-}
-
-func syncFolder(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return f.Sync()
-}
-
 // ReadJournal reads the journal of a folder without locking it: all its entries, and the knobs that are open with all that is known
 // of each. With a *DamagedError the rest is there.
 func ReadJournal(dir string) (entries, open []Entry, err error) {
-	p, err := readFile(filepath.Join(dir, journalFile))
-	if err != nil {
+	var p pages
+	if err = securefile.CheckDir(dir); err == nil {
+		p, err = readFile(filepath.Join(dir, journalFile))
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("journal: %w", err)
 	}
 	var l ledger
@@ -278,16 +265,10 @@ type pages struct {
 }
 
 func readFile(path string) (p pages, err error) {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	data, err := securefile.ReadFile(path, largest)
+	if errors.Is(err, fs.ErrNotExist) {
 		return p, nil
-	case err != nil:
-		return p, err
-	case info.Size() > largest:
-		return p, fmt.Errorf("%s is too large for a journal", path)
 	}
-	data, err := os.ReadFile(path)
 	if err != nil {
 		return p, err
 	}

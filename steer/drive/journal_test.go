@@ -10,9 +10,11 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/yardmaster/yardmaster/internal/securefile"
 	"github.com/yardmaster/yardmaster/steer"
 )
 
@@ -39,6 +41,49 @@ func mustAppend(t *testing.T, j *Journal, entries ...Entry) {
 		if err := j.append(e); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// A folder or a file that others may write, or that belongs to somebody else, is no journal: what stands in it would be written to the scheduler.
+func TestAJournalOfOthersIsNotOpened(t *testing.T) {
+	dir := t.TempDir()
+	j := mustOpen(t, dir)
+	mustAppend(t, j, before(0.09))
+	j.Close()
+	refused := func(what string, want error) {
+		t.Helper()
+		_, opened := OpenJournal(dir)
+		_, _, read := ReadJournal(dir)
+		for _, err := range []error{opened, read} {
+			if !errors.Is(err, want) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(dir, journalFile)
+	must(os.Chmod(dir, 0o777)) //nolint:gosec // that is the fault
+	refused("a folder that others may write", securefile.ErrInsecure)
+	must(os.Chmod(dir, 0o700)) //nolint:gosec // a folder
+	must(os.Chmod(path, 0o666))
+	refused("a file that others may write", securefile.ErrInsecure)
+	must(os.Chmod(path, 0o600))
+	if os.Geteuid() == 0 {
+		must(os.Chown(dir, 65534, 65534))
+		refused("the folder of another account", securefile.ErrInsecure)
+		must(os.Chown(dir, 0, 0))
+	}
+	must(os.Rename(path, path+"2"))
+	must(os.Symlink(path+"2", path))
+	refused("a link", syscall.ELOOP)
+	must(os.Rename(path+"2", path))
+	if open := mustOpen(t, dir).Open(); len(open) != 1 {
+		t.Errorf("%v", open)
 	}
 }
 
@@ -237,7 +282,7 @@ func TestAFileThatHasGrown(t *testing.T) {
 			t.Errorf("%v, %v", info, err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, ".journal.jsonl-123"), []byte("cut sh"), 0o644); err != nil { // a crash while a new one was begun
+	if err := os.WriteFile(filepath.Join(dir, ".journal.jsonl.123.tmp"), []byte("cut sh"), 0o644); err != nil { // a crash while a new one was begun
 		t.Fatal(err)
 	}
 	open := mustOpen(t, dir).Open()
@@ -294,8 +339,10 @@ func TestADiskThatFails(t *testing.T) {
 	if entries, _, err := ReadJournal(dir); err != nil || len(entries) != 2 {
 		t.Errorf("%v, %v", entries, err)
 	}
-	if err := j.append(Entry{What: Before, Original: &Value{Number: 0}, New: &Value{Number: inf()}}); err == nil {
-		t.Error("infinity was written down")
+	infinite, unreadable := before(inf()), before(0.1)
+	unreadable.Original = &Value{Text: "\n", Set: true}
+	if j.append(infinite) == nil || j.append(unreadable) == nil {
+		t.Error("what cannot be read again was written down")
 	}
 	f.short, f.trunc = 30, errors.New("I/O error")
 	_ = j.append(before(0.21))
@@ -358,7 +405,26 @@ func TestLinesThatAreNoEntries(t *testing.T) {
 	e := before(0.09)
 	e.New = nil
 	noNew, _ := e.line()
-	for _, line := range []string{"", "{}", `{"seq":1,"crc":"zzzzzzzz"}`, `{"seq":1,"crc":"00000000"}`, strings.TrimSpace(string(noNew))} {
+	lines := []string{"", "{}", `{"seq":1,"crc":"zzzzzzzz"}`, `{"seq":1,"crc":"00000000"}`, strings.TrimSpace(string(noNew))}
+	for _, change := range []func(*Entry){ // with a good checksum: somebody has written them
+		func(e *Entry) { e.What = "melt" },
+		func(e *Entry) { e.Knob.Queue = "" },
+		func(e *Entry) { e.Knob.Job = "job_1" },
+		func(e *Entry) { e.Knob = Knob{Kind: steer.MoveJob} },
+		func(e *Entry) { e.Knob.Queue = "root.default\nroot.other" },
+		func(e *Entry) { e.Knob.Property = "\x1b[2J" },
+		func(e *Entry) { e.Original = &Value{Text: "0.1\x00", Set: true, Number: 0.1} },
+		func(e *Entry) { e.Ours = []Value{{Text: strings.Repeat("1", 5000), Set: true, Number: 1}} },
+	} {
+		e := before(0.09)
+		change(&e)
+		line, err := e.line()
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, strings.TrimSuffix(string(line), "\n"))
+	}
+	for _, line := range lines {
 		if _, err := parseEntry([]byte(line)); err == nil {
 			t.Errorf("%q is taken", line)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/yardmaster/yardmaster/steer"
@@ -78,11 +79,17 @@ func (y *Yard) Write(ctx context.Context, k drive.Knob, v drive.Value) error {
 		return err
 	}
 	if v.Set {
-		if x := v.Number; math.IsNaN(x) || math.IsInf(x, 0) || x > 1e6 || x < 0 && (x != -1 || y.rule == marp.Capacity) || v.Text == "" {
+		if x := v.Number; math.IsNaN(x) || math.IsInf(x, 0) || x > 1e6 || x < 0 && (x != -1 || y.rule == marp.Capacity) || !means(v.Text, x) {
 			return fmt.Errorf("%s of %s: %q is no share: not written", k.Property, queue, v.Text)
 		}
 	}
 	return y.act.write(ctx, queue, v)
+}
+
+// means tells whether a text reads as a number to Java, and as this one: what is put back comes from a file.
+func means(text string, number float64) bool {
+	x, err := strconv.ParseFloat(strings.TrimRight(text, "fFdD"), 64)
+	return err == nil && near(x, number)
 }
 
 // Spacing is the least time between two writes: the FairScheduler does not read a file that is younger than five seconds.
