@@ -4,12 +4,15 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -248,6 +251,60 @@ func TestRestoreGoesByNoNoteOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out, err := restore(); err != nil || rm.setting() != "0.3" {
+		t.Errorf("%v %s", err, out)
+	}
+}
+
+// Two steerers of one queue would each take what the other wrote for what was there before: the second is refused, whatever journal it has.
+func TestOneSteererOfAQueueOnAMachine(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("nobody is kept away here")
+	}
+	rm := newSteeredRM(t, "")
+	act := func(journal, value string) *command {
+		return steered(t, rm, "--policy", "static", "--set", "value="+value, "--set", "look=1s", "--act", "--journal", journal)
+	}
+	mine := t.TempDir()
+	first := act(mine, "0.3")
+	first.until(t, "msg=taken")
+	second := act(t.TempDir(), "0.4")
+	if code := second.ends(t); code != 1 || !strings.Contains(second.err.String(), fmt.Sprintf("process %d of account ", first.Process.Pid)) {
+		t.Errorf("a second one: %d %s", code, second.err)
+	}
+	if got := rm.setting(); got != "0.3" {
+		t.Errorf("%q is set", got)
+	}
+	// Nor is anything put back under its hands, from the journal of one that ended earlier.
+	other := t.TempDir()
+	data := readText(t, filepath.Join(mine, "journal.jsonl"))
+	if err := os.WriteFile(filepath.Join(other, "journal.jsonl"), []byte(data), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("yardmaster", "yarn", "restore", "--journal", other, "--rm", rm.URL, "--user", "u").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "with another journal") || rm.setting() != "0.3" {
+		t.Errorf("%v %s", err, out)
+	}
+	if err := first.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := first.ends(t); code != 0 || rm.setting() != "" {
+		t.Errorf("%d, %q is set", code, rm.setting())
+	}
+}
+
+// Under the wrong account nothing is put back, and that is an error.
+func TestRestoreUnderTheWrongAccount(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root to give a folder away")
+	}
+	rm, dir := leftBehind(t)
+	if err := os.Chown(dir, 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("yardmaster", "yarn", "restore", "--journal", dir, "--rm", rm.URL, "--user", "u").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "belongs to uid 65534") || rm.setting() != "0.4" {
 		t.Errorf("%v %s", err, out)
 	}
 }

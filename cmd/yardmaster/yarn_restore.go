@@ -1,11 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"time"
 
@@ -33,7 +33,8 @@ func newYarnRestore() *cobra.Command {
 the ResourceManager was away. A steerer that is still at work is not disturbed: end it, and it restores by itself.
 
 Where the ResourceManager is and how the setting is changed is remembered beside the journal; flags that are given here come first. Without --journal, all
-journals of this account are looked through. A value that somebody else has set since is left as it is, unless --force is given.`,
+journals of this account are looked through; that there is none is an error, because another account may have one. A value that somebody else has set
+since is left as it is, unless --force is given.`,
 		Example: `  yardmaster yarn restore --list
   yardmaster yarn restore
   yardmaster yarn restore --journal /var/lib/yardmaster/steer --rm http://rm:8088`,
@@ -85,7 +86,8 @@ func yarnRestore(cmd *cobra.Command, f *restoreFlags) error {
 		_, open, err := drive.ReadJournal(dir)
 		var damaged *drive.DamagedError
 		if err != nil && !errors.As(err, &damaged) {
-			return fmt.Errorf("restore: %w", err)
+			fail(err)
+			continue
 		}
 		found += len(open)
 		if len(open) == 0 && damaged == nil {
@@ -122,7 +124,7 @@ func (f *restoreFlags) journals() ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		if st, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) || err == nil && !st.IsDir() {
 			return nil, fmt.Errorf("there is no journal in %s", f.journal)
 		}
 		return []string{dir}, nil
@@ -140,6 +142,13 @@ func (f *restoreFlags) journals() ([]string, error) {
 		if e.IsDir() {
 			dirs = append(dirs, filepath.Join(base, e.Name()))
 		}
+	}
+	if len(dirs) == 0 { // which is not to say that nothing was changed
+		who := "this account"
+		if u, err := user.Current(); err == nil {
+			who = "account " + u.Username
+		}
+		return nil, fmt.Errorf("%s has no journal in %s: run this as the account that steered, or name the folder with --journal DIR", who, base)
 	}
 	return dirs, nil
 }
@@ -210,19 +219,15 @@ type recovery struct {
 	log   *eventLog
 
 	notice  func(format string, args ...any)
-	removed time.Duration // how long a queue is looked for before it counts as removed; 0: goneFor
+	removed time.Duration // how long a queue is looked for before it counts as removed; 0: drive.Recovery's
 }
-
-// goneFor is how long a queue is looked for before it counts as removed.
-const goneFor = time.Minute
 
 // run waits for the ResourceManager and puts back, until it is done or the time is over. A queue that is not there any more has nothing to be put
 // back.
 func (r *recovery) run(ctx context.Context, locked bool) error {
-	begun := time.Now()
 	for pause := time.Second; ; pause = min(2*pause, 5*time.Second) {
 		y, client, _, err := r.k.open(ctx, yard.Options{CPU: "none"})
-		if left := r.j.Open(); errors.Is(err, drive.ErrGone) && time.Since(begun) > cmp.Or(r.removed, goneFor) && len(left) > 0 {
+		if left := r.j.Open(); errors.Is(err, drive.ErrGone) && len(left) > 0 {
 			y, client, _, err = r.k.open(ctx, yard.Options{CPU: "none", Queue: left[0].Knob.Queue, Absent: true})
 		}
 		if err == nil {
@@ -241,6 +246,11 @@ func (r *recovery) run(ctx context.Context, locked bool) error {
 }
 
 func (r *recovery) with(ctx context.Context, y *yard.Yard, locked bool) error {
+	host, err := hostLock(ctx, y.Identity())
+	if err != nil {
+		return err
+	}
+	defer host.Close()
 	if locked {
 		lock, err := newLock(r.k.zk, y.Identity(), func() {})
 		if err != nil {
@@ -253,23 +263,20 @@ func (r *recovery) with(ctx context.Context, y *yard.Yard, locked bool) error {
 			defer func() { _ = lock.Release() }() // it goes with this process
 		}
 	}
-	_, err := drive.Recovery{Engine: y, Journal: r.j, Force: r.force, Observe: func(e drive.Event) { r.log.event(&e) }}.Run(ctx)
+	_, err = drive.Recovery{Engine: y, Journal: r.j, Force: r.force, Gone: r.removed, Observe: func(e drive.Event) { r.log.event(&e) }}.Run(ctx)
 	return err
 }
 
-// lockError says that the further lock was not given: nothing was tried.
+// lockError says that a lock was not given: nothing was tried.
 type lockError struct{ error }
 
 func (e lockError) Unwrap() error { return e.error }
 
 // runForDead does it for a steerer that has ended. If it had ZooKeeper's lock when it died, that is held for it a while longer, so that nobody
-// else is at work yet. At any other time the lock is asked for, again and again: another steerer may have it and be at work, and what that one
+// else is at work yet. At any other time the locks are asked for, again and again: another steerer may have them and be at work, and what that one
 // found, and puts back in the end, is what the dead one wrote.
 func (r *recovery) runForDead(ctx context.Context, held time.Duration) error {
-	if len(r.k.zk) == 0 {
-		return r.run(ctx, false)
-	}
-	if held > 0 {
+	if len(r.k.zk) > 0 && held > 0 {
 		first, stop := context.WithTimeout(ctx, held)
 		err := r.run(first, false)
 		stop()
@@ -283,9 +290,7 @@ func (r *recovery) runForDead(ctx context.Context, held time.Duration) error {
 		if !errors.As(err, &refused) {
 			return err
 		}
-		select {
-		case <-time.After(5 * time.Second):
-		case <-ctx.Done():
+		if wait(ctx, 5*time.Second) != nil {
 			return err
 		}
 	}

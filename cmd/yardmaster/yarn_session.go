@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"time"
@@ -26,6 +27,7 @@ type session struct {
 	log     *eventLog
 	board   *steering.Board
 	journal *drive.Journal
+	host    io.Closer
 	lock    drive.Lock
 	guard   *guard
 }
@@ -46,6 +48,9 @@ func (s *session) prepare(ctx context.Context) (err error) {
 			s.leave()
 		}
 	}()
+	if s.host, err = hostLock(ctx, s.yard.Identity()); err != nil {
+		return err
+	}
 	if open := s.journal.Open(); len(open) > 0 && len(f.zk) == 0 { // else when the lock is there: the driver does it first of all
 		s.notice("The journal says that a steerer left %s changed: putting back first.", settingsWord(len(open)))
 		within, stop := context.WithTimeout(ctx, 2*time.Minute)
@@ -77,6 +82,9 @@ func (s *session) prepare(ctx context.Context) (err error) {
 // leave gives the journal back and lets the guard go, or to work.
 func (s *session) leave() {
 	left := len(s.journal.Open())
+	if s.host != nil {
+		_ = s.host.Close() // the guard needs it
+	}
 	if err := s.journal.Close(); err != nil {
 		s.notice("The journal: %v", err)
 	}

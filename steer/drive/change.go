@@ -171,9 +171,13 @@ func (d *driver) onItsWay(ctx context.Context, n *knob, v Value) bool {
 	if n.check != nil && same(n.k, n.check.want, v) {
 		return true
 	}
+	return d.inForce(ctx, n.k, v)
+}
+
+func (d *driver) inForce(ctx context.Context, k Knob, v Value) bool {
 	in, cancel := context.WithTimeout(ctx, sensing)
 	defer cancel()
-	ok, err := d.Engine.InForce(in, n.k, v)
+	ok, err := d.Engine.InForce(in, k, v)
 	return ok && err == nil
 }
 
@@ -266,8 +270,9 @@ func both(a, b error) error {
 	return fmt.Errorf("%w; %w", a, b)
 }
 
-// isBack tells whether a knob is certainly as it was found. If not it stays open: that harms nobody.
+// isBack tells whether a knob is certainly as it was found, and in force. If not it stays open: that harms nobody.
 func (d *driver) isBack(ctx context.Context, n *knob, original Value) bool {
 	now, err := d.read(ctx, n.k)
-	return err == nil && same(n.k, now, original) && !d.Journal.open.find(d.Engine.Identity(), n.k).doubtful(n.written)
+	return err == nil && same(n.k, now, original) && !d.Journal.open.find(d.Engine.Identity(), n.k).doubtful(n.written) &&
+		d.inForce(ctx, n.k, original)
 }

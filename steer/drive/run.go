@@ -26,7 +26,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	d := &driver{Options: o, start: o.Clock.Now(), mode: "observe", knobs: map[Knob]*knob{}}
+	d := &driver{Options: o, start: o.Clock.Now(), mode: "observe", knobs: map[Knob]*knob{}, missing: map[Knob]absence{}}
 	if o.Act {
 		d.mode = "act"
 		if o.Lock != nil {
@@ -73,6 +73,8 @@ type driver struct {
 	wait   pause
 	knobs  map[Knob]*knob
 	order  []*knob // of knobs, as first turned
+
+	missing map[Knob]absence // when put back
 }
 
 // loop does what is due and sleeps until the next thing is.

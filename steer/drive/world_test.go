@@ -118,6 +118,9 @@ func (w *world) step() {
 }
 
 func (w *world) set(k Knob, v Value) {
+	if w.conf[k] == v {
+		return // nothing new to take over
+	}
 	w.old[k], w.since[k] = w.conf[k], w.now
 	w.conf[k] = v
 }

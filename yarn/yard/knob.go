@@ -63,8 +63,11 @@ func (y *Yard) queueOf(k drive.Knob) (string, error) {
 // Read tells how the knob is configured at present: not inherited, as the configuration spells it.
 func (y *Yard) Read(ctx context.Context, k drive.Knob) (drive.Value, error) {
 	queue, err := y.queueOf(k)
-	if err == nil {
-		err = y.gone
+	if err == nil && y.o.Absent {
+		var s *rest.Scheduler
+		if s, err = y.c.Scheduler(ctx); err == nil {
+			_, err = findLeaf(s.Root, y.path)
+		}
 	}
 	if err != nil {
 		return drive.Value{}, err

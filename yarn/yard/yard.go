@@ -40,7 +40,7 @@ type Options struct {
 	Refresh  []string // command that makes the ResourceManager read capacity-scheduler.xml: yarn rmadmin -refreshQueues
 	CPU      string   // where idle processors are read, see Sources; "": allocation
 	Masters  bool     // ask the masters of MapReduce jobs how far their maps are, at most eight of them a look
-	Absent   bool     // the queue, by its full name, need not be there: what there was to turn is gone then
+	Absent   bool     // the queue, by its full name, need not be there now: Read says each time whether it is
 }
 
 // Yard is a ResourceManager with one queue that is watched and set. Its methods may be called from several goroutines.
@@ -55,7 +55,6 @@ type Yard struct {
 	cpu      source
 	act      actuator
 	fair     *fairFile // nil: no file
-	gone     error     // why there is no queue
 	notes    []string
 
 	mu    sync.Mutex
@@ -95,7 +94,7 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 	}
 	q, err := findLeaf(s.Root, o.Queue)
 	if errors.Is(err, drive.ErrGone) && o.Absent {
-		q, y.gone, err = &rest.Queue{Path: o.Queue, Name: o.Queue}, err, nil
+		q, err = &rest.Queue{Path: o.Queue, Name: o.Queue}, nil
 	}
 	if err != nil {
 		return nil, err
