@@ -114,7 +114,7 @@ func TestGuardInheritsWhatTheNextSteererLeaves(t *testing.T) {
 		}
 		got := make(chan heir, 1)
 		go func() {
-			j, err := inherit(t.Context(), dir, t.Logf)
+			j, err := inherit(t.Context(), dir, heirWait, t.Logf)
 			got <- heir{j, err}
 		}()
 		select {
@@ -306,5 +306,99 @@ func TestRestoreUnderTheWrongAccount(t *testing.T) {
 	out, err := exec.Command("yardmaster", "yarn", "restore", "--journal", dir, "--rm", rm.URL, "--user", "u").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "belongs to uid 65534") || rm.setting() != "0.4" {
 		t.Errorf("%v %s", err, out)
+	}
+}
+
+// A steerer that is stopped, and neither ends nor goes on, is noticed: the guard ends it, so that it can never go on, and puts back.
+func TestGuardNoticesAFrozenSteerer(t *testing.T) {
+	t.Parallel()
+	rm := newSteeredRM(t, "")
+	rm.set(func() { rm.conf = "0.15" })
+	journal := t.TempDir()
+	c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "look=1s", "--act", "--journal", journal, "--stalled-after", "2s")
+	c.until(t, "msg=taken")
+	if err := c.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for began := time.Now(); rm.setting() != "0.15"; time.Sleep(50 * time.Millisecond) {
+		if time.Since(began) > 15*time.Second {
+			t.Fatalf("%q is set: %s", rm.setting(), c.err)
+		}
+	}
+	_ = c.Process.Signal(syscall.SIGCONT) // there is nobody left who could go on
+	code := c.ends(t)
+	if text := c.err.String(); code != -1 || !strings.Contains(text, "no sign of life for 2s: ending it") || !strings.Contains(text, "msg=restored") {
+		t.Errorf("%d %s", code, text)
+	}
+	rm.set(func() {
+		if got := strings.Join(rm.puts, " "); got != "0.3 0.15" {
+			t.Errorf("written: %s", got)
+		}
+	})
+	if _, open, err := drive.ReadJournal(journal); err != nil || len(open) > 0 {
+		t.Errorf("the journal: %v, %v", open, err)
+	}
+}
+
+// One that has nothing to do for longer than that is alive all the same, and so is one whose ResourceManager does not answer.
+func TestGuardLeavesAQuietSteererAlone(t *testing.T) {
+	t.Parallel()
+	rm := newSteeredRM(t, "")
+	c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "look=1h", "--act", "--journal", t.TempDir(), "--stalled-after", "2s")
+	c.until(t, "msg=taken")
+	time.Sleep(5 * time.Second)
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := c.ends(t); code != 0 || strings.Contains(c.err.String(), "sign of life") || rm.setting() != "" {
+		t.Errorf("%d %q %s", code, rm.setting(), c.err)
+	}
+}
+
+// A steerer that hangs in the kernel cannot be ended, and keeps its locks. It was killed: what it changed is put back without them, and the journal
+// stays open until it can be had.
+func TestGuardOfASteererThatCannotEnd(t *testing.T) {
+	t.Parallel()
+	rm, dir := leftBehind(t)
+	stuck, err := openJournal(t.Context(), dir, t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stuck.Close()
+	j, err := drive.ViewJournal(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &knobFlags{queue: "root.default"}
+	k.rm, k.user = []string{rm.URL}, "u"
+	host, err := hostLock(t.Context(), stuck.Open()[0].Engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer host.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	r := &recovery{k: k, j: j, log: newLog(&strings.Builder{}, "text", false), alone: true, notice: t.Logf}
+	err = r.run(ctx, false)
+	if got := rm.setting(); got != "0.3" || err == nil {
+		t.Errorf("%q is set, %v", got, err)
+	}
+	if _, open, err := drive.ReadJournal(dir); err != nil || len(open) != 1 {
+		t.Errorf("the journal: %v, %v", open, err)
+	}
+}
+
+// A kill of the steerer's whole process group does not reach the guard.
+func TestGuardOutlivesTheGroup(t *testing.T) {
+	t.Parallel()
+	rm := newSteeredRM(t, "")
+	c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "look=1s", "--act", "--journal", t.TempDir())
+	c.until(t, "msg=taken")
+	if err := syscall.Kill(-c.Process.Pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.ends(t)
+	if got := rm.setting(); got != "" {
+		t.Errorf("left behind %q: %s", got, c.err)
 	}
 }

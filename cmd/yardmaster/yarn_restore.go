@@ -21,6 +21,7 @@ type restoreFlags struct {
 	knobFlags
 	list, force bool
 	guard       bool
+	stalled     time.Duration
 	within      string
 }
 
@@ -57,9 +58,8 @@ since is left as it is, unless --force is given.`,
 	fs.BoolVar(&f.force, "force", false, "put back also what somebody else has changed since")
 	fs.StringVar(&f.within, "within", "2m", "`TIME` to go on trying")
 	fs.BoolVar(&f.guard, "guard", false, "wait for the steerer on standard input to end, then restore")
-	if err := fs.MarkHidden("guard"); err != nil {
-		panic("yardmaster: " + err.Error())
-	}
+	fs.DurationVar(&f.stalled, "stalled-after", stalledAfter, "with --guard: kill a steerer that gives no sign of life for this `TIME`")
+	hide(fs, "guard", "stalled-after")
 	f.addWho(cmd)
 	return cmd
 }
@@ -217,6 +217,7 @@ type recovery struct {
 	j     *drive.Journal
 	force bool
 	log   *eventLog
+	alone bool // whoever has the locks was killed, and only has not ended yet
 
 	notice  func(format string, args ...any)
 	removed time.Duration // how long a queue is looked for before it counts as removed; 0: drive.Recovery's
@@ -246,11 +247,13 @@ func (r *recovery) run(ctx context.Context, locked bool) error {
 }
 
 func (r *recovery) with(ctx context.Context, y *yard.Yard, locked bool) error {
-	host, err := hostLock(ctx, y.Identity())
-	if err != nil {
-		return err
+	if !r.alone {
+		host, err := hostLock(ctx, y.Identity())
+		if err != nil {
+			return err
+		}
+		defer host.Close()
 	}
-	defer host.Close()
 	if locked {
 		lock, err := newLock(r.k.zk, y.Identity(), func() {})
 		if err != nil {
@@ -263,7 +266,7 @@ func (r *recovery) with(ctx context.Context, y *yard.Yard, locked bool) error {
 			defer func() { _ = lock.Release() }() // it goes with this process
 		}
 	}
-	_, err = drive.Recovery{Engine: y, Journal: r.j, Force: r.force, Gone: r.removed, Observe: func(e drive.Event) { r.log.event(&e) }}.Run(ctx)
+	_, err := drive.Recovery{Engine: y, Journal: r.j, Force: r.force, Gone: r.removed, Observe: func(e drive.Event) { r.log.event(&e) }}.Run(ctx)
 	return err
 }
 
@@ -301,17 +304,22 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 	if f.journal == "" || len(f.rm) == 0 {
 		return misuse("", "yarn restore: --guard is for \"yarn steer\" only")
 	}
-	word := standGuard()
+	tell := func(format string, args ...any) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "yardmaster: guard: "+format+"\n", args...)
+	}
+	word, stuck := standGuard(f.stalled, tell)
 	ended := time.Now()
 	if word == standDown {
 		return nil
 	}
-	tell := func(format string, args ...any) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "yardmaster: guard: "+format+"\n", args...)
-	}
 	ctx, stop := context.WithTimeout(context.WithoutCancel(cmd.Context()), guardPatience)
 	defer stop()
-	j, err := inherit(ctx, f.journal, tell)
+	within := heirWait
+	if stuck {
+		f.forTheStuck(ctx, cmd, tell)
+		within = guardPatience
+	}
+	j, err := inherit(ctx, f.journal, within, tell)
 	if err != nil {
 		return fmt.Errorf("guard: %w", err)
 	}
@@ -339,3 +347,21 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 	}
 	return nil
 }
+
+// forTheStuck puts back for a steerer that was killed and cannot end, because the disk with its journal does not answer: it has the journal still, but
+// will do nothing more with it. What it left open is put back at once; that it is, is written down when the journal can be had.
+func (f *restoreFlags) forTheStuck(ctx context.Context, cmd *cobra.Command, tell func(format string, args ...any)) {
+	j, err := drive.ViewJournal(f.journal)
+	if err != nil || len(j.Open()) == 0 {
+		return
+	}
+	tell("it was killed, but does not end: putting back %s without it", settingsWord(len(j.Open())))
+	ctx, stop := context.WithTimeout(ctx, stuckTries)
+	defer stop()
+	r := &recovery{k: &f.knobFlags, j: j, log: newLog(cmd.ErrOrStderr(), "text", false), alone: true, notice: tell}
+	defer r.log.end()
+	_ = r.run(ctx, false) // the journal stays open in any case
+}
+
+// stuckTries is how long putting back is tried before the journal is tried again.
+const stuckTries = 30 * time.Second

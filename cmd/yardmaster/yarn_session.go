@@ -75,7 +75,7 @@ func (s *session) prepare(ctx context.Context) (err error) {
 	if err := noteHow(dir, args); err != nil {
 		return err
 	}
-	s.guard, err = startGuard(dir, append([]string{"yarn", "restore", "--guard", "--journal=" + dir}, args...), s.notice)
+	s.guard, err = startGuard(dir, append([]string{"yarn", "restore", "--guard", "--journal=" + dir}, args...), f.stalled, s.notice)
 	return err
 }
 

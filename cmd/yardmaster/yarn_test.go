@@ -166,6 +166,7 @@ func steered(t *testing.T, rm *steeredRM, args ...string) *command {
 	c := &command{Cmd: exec.Command("yardmaster", append([]string{"yarn", "steer", "--rm", rm.URL, "--queue", "root.default", "--listen", "127.0.0.1:0", "--user", "u"}, args...)...), err: &said{}}
 	c.Stderr = c.err
 	c.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_STATE_HOME=")
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := c.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

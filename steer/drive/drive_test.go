@@ -668,3 +668,33 @@ func TestRestoredMeansInForce(t *testing.T) {
 	w.lastly(w.drive(w.until(60*time.Second), asks(20*sec, 0.09, 0.05), nil), "")
 	w.mustBe(found)
 }
+
+// A clock that was set back or forth while nobody drove: a write that may still come in is waited for, for ten seconds and not for an hour, and
+// the changes of the last hour do not become those of the next two.
+func TestTheClockWasSet(t *testing.T) {
+	for _, by := range []time.Duration{-time.Hour, time.Hour} {
+		w := newWorld(t)
+		w.flight = 5 * time.Second
+		w.survive(10, false, func() { _ = w.drive(w.until(25*time.Second), asks(10*sec, 0.09), nil) }) // during the write
+		if _, open, err := ReadJournal(w.dir); err != nil || len(open) != 1 || open[0].Doubted.IsZero() {
+			t.Fatalf("%+v, %v", open, err)
+		}
+		w.now = w.now.Add(by)
+		for i := range w.events {
+			w.events[i].at = w.events[i].at.Add(by)
+		}
+		began := w.now
+		w.survive(0, false, w.recover)
+		if took := w.now.Sub(began); took > 30*time.Second {
+			t.Errorf("clock set by %v: %v", by, took)
+		}
+		_ = w.Wait(context.Background(), time.Minute)
+		w.mustBe(found)
+	}
+	w := newWorld(t)
+	few := func(o *Options) { o.PerHour = 1 }
+	w.lastly(w.drive(w.until(15*time.Second), asks(10*sec, 0.09), few), "")
+	w.now = w.now.Add(-time.Hour)
+	w.lastly(w.drive(w.until(65*time.Minute), asks(62*60*sec, 0.13, 0.17), few), "")
+	w.wrote("0.090", "0.050", "0.170", "0.050")
+}

@@ -42,7 +42,9 @@ type Journal struct {
 	open   ledger
 	recent []time.Time // changes written in the last hour
 	damage error
-	broken error // the file cannot be relied on any more
+
+	rebased bool  // what was read goes by the driver's clock
+	broken  error // the file cannot be relied on any more
 }
 
 // disk is the journal's file as far as it is needed.
@@ -173,6 +175,23 @@ func (j *Journal) add(e *Entry) {
 	}
 }
 
+// rebase makes the times that were read from the file ones of a driver's clock. That may have been set since: a time in the file can be later than
+// now, or longer ago than it seems. Within a process the clock cannot be set: it counts on.
+func (j *Journal) rebase(now time.Time) {
+	if j.rebased {
+		return
+	}
+	j.rebased = true
+	for _, h := range j.open {
+		if !h.Doubted.IsZero() {
+			h.Doubted = now // at the latest
+		}
+	}
+	for i, t := range j.recent {
+		j.recent[i] = earliest(t, now)
+	}
+}
+
 // append writes one line and sees it to the disk.
 func (j *Journal) append(e Entry) error {
 	if j.broken != nil {
@@ -237,6 +256,21 @@ func (j *Journal) renew(former string) error {
 	_ = j.file.Close() // all of it is on disk
 	j.file, j.size = j.wrap(f), int64(len(lines))
 	return nil
+}
+
+// ViewJournal is the journal of a folder whose owner cannot do anything any more, but has not let go of it. What is open can be put back with it, but
+// not closed.
+func ViewJournal(dir string) (*Journal, error) {
+	_, open, err := ReadJournal(dir)
+	var damaged *DamagedError
+	if err != nil && !errors.As(err, &damaged) {
+		return nil, err
+	}
+	j := &Journal{dir: dir, damage: err, broken: fmt.Errorf("journal %s: another process has it still", dir)}
+	for i := range open {
+		j.add(&open[i])
+	}
+	return j, nil
 }
 
 // ReadJournal reads the journal of a folder without locking it: all its entries, and the knobs that are open with all that is known

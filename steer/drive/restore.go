@@ -79,6 +79,7 @@ func (r Recovery) Run(ctx context.Context) (restored int, err error) {
 	if r.Observe == nil {
 		r.Observe = func(Event) {}
 	}
+	r.Journal.rebase(r.Clock.Now())
 	if r.missing == nil {
 		r.missing = map[Knob]absence{}
 	}

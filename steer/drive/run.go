@@ -29,6 +29,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	d := &driver{Options: o, start: o.Clock.Now(), mode: "observe", knobs: map[Knob]*knob{}, missing: map[Knob]absence{}}
 	if o.Act {
 		d.mode = "act"
+		o.Journal.rebase(d.start)
 		if o.Lock != nil {
 			if err := o.Lock.Acquire(ctx); err != nil {
 				return fmt.Errorf("the lock was not given: %w", err)

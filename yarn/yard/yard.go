@@ -52,6 +52,7 @@ type Yard struct {
 	rule     marp.Rule
 	least    unit.Resources
 	identity string
+	began    time.Time
 	cpu      source
 	act      actuator
 	fair     *fairFile // nil: no file
@@ -72,7 +73,7 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 	if o.Client == nil {
 		return nil, errors.New("a yard needs a client of the ResourceManager")
 	}
-	y := &Yard{c: o.Client, o: o}
+	y := &Yard{c: o.Client, o: o, began: time.Now()}
 	s, err := y.c.Scheduler(ctx)
 	if err != nil {
 		return nil, err
