@@ -235,8 +235,8 @@ func standGuard(stalled time.Duration, tell func(format string, args ...any)) (w
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	pid := os.Getppid()
 	steerer, err := os.FindProcess(pid) // a handle: it does not come to mean another process
-	if err != nil || os.Getppid() != pid {
-		steerer = nil // it has ended
+	if err != nil || os.Getppid() != pid || pid == 1 {
+		steerer = nil // it has ended, or it is one that nobody in its container can end
 	}
 	words := make(chan string)
 	go func() {

@@ -402,3 +402,28 @@ func TestGuardOutlivesTheGroup(t *testing.T) {
 		t.Errorf("left behind %q: %s", got, c.err)
 	}
 }
+
+// A steerer whose journal is out of reach, because it was on another machine, has left a mark at the ResourceManager: the next one does not take what it
+// wrote for what was there before.
+func TestMarkOfAnotherSteerer(t *testing.T) {
+	t.Parallel()
+	rm, dir := leftBehind(t)
+	host, _ := os.Hostname()
+	var mark string
+	rm.set(func() { mark = rm.mark })
+	if mark != host+":"+dir {
+		t.Errorf("marked %q", mark)
+	}
+	c := steered(t, rm, "--policy", "static", "--set", "value=0.2", "--act", "--journal", t.TempDir())
+	if code := c.ends(t); code != 1 || !strings.Contains(c.err.String(), "its journal is "+mark) || rm.setting() != "0.4" {
+		t.Errorf("%d, %q is set: %s", code, rm.setting(), c.err)
+	}
+	if out, err := exec.Command("yardmaster", "yarn", "restore", "--journal", dir, "--rm", rm.URL, "--user", "u").CombinedOutput(); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	rm.set(func() {
+		if rm.conf != "0.3" || rm.mark != "" {
+			t.Errorf("%q is set, marked %q", rm.conf, rm.mark)
+		}
+	})
+}

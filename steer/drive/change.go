@@ -133,6 +133,7 @@ func (d *driver) change(ctx context.Context, n *knob, a steer.Action) {
 		original = *held.Original
 		if !same(k, present, original) && !held.wrote(present) {
 			original = present
+			original.Mark = ""
 			d.emit(Event{Kind: Foreign, Knob: k, Old: held.New.Number, New: present.Number}, slog.String("knob", k.String()),
 				slog.String("old", held.New.String()), slog.String("new", present.String()),
 				slog.String("why", "somebody else has changed it: this is what will be put back"))
@@ -142,7 +143,12 @@ func (d *driver) change(ctx context.Context, n *knob, a steer.Action) {
 			}
 		}
 	}
+	if held == nil && present.Mark != "" {
+		d.refuse(k, a, MarkedError(present.Mark))
+		return
+	}
 	v, note := d.value(k, a)
+	v.Mark = d.Journal.mark()
 	back := goesBack(k, a, original)
 	if back {
 		v, note = original, ""
@@ -157,6 +163,15 @@ func (d *driver) change(ctx context.Context, n *knob, a steer.Action) {
 		return
 	}
 	d.write(ctx, n, a, original, present, v, note)
+}
+
+// MarkedError says that a value is that of another driver, or of an earlier one whose journal is lost: what was there before it is not known here. It
+// is the mark.
+type MarkedError string
+
+func (e MarkedError) Error() string {
+	return fmt.Sprintf("it was set by a steerer that has not put it back; its journal is %s (machine:folder). Restore from there first; if that "+
+		"journal is lost, set the value by hand and remove the mark", string(e))
 }
 
 func join(note, why string) string {

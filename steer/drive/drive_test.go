@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -697,4 +698,28 @@ func TestTheClockWasSet(t *testing.T) {
 	w.now = w.now.Add(-time.Hour)
 	w.lastly(w.drive(w.until(65*time.Minute), asks(62*60*sec, 0.13, 0.17), few), "")
 	w.wrote("0.090", "0.050", "0.170", "0.050")
+}
+
+// A value that carries a mark is another driver's: what was there before it is not known, so that nothing is changed. A mark of ours goes with the value
+// that is put back, and from a value that somebody else has set since.
+func TestMarks(t *testing.T) {
+	w := newWorld(t)
+	w.conf[share] = Value{Text: "0.3", Set: true, Number: 0.3, Mark: "there:/journal"}
+	w.lastly(w.drive(w.until(15*time.Second), asks(10*sec, 0.09), nil), "")
+	w.wrote()
+	w.happened("started refused stopped")
+	if e := w.event(Refused); !strings.Contains(e.String(), "there:/journal") {
+		t.Error(e)
+	}
+
+	w = left(t)
+	host, _ := os.Hostname()
+	mark := host + ":" + w.dir
+	if w.conf[share].Mark != mark {
+		t.Errorf("%+v", w.conf)
+	}
+	w.conf[share] = Value{Text: "0.7", Set: true, Number: 0.7, Mark: mark} // by hand: the mark is not touched
+	w.survive(0, false, w.recover)
+	w.event(Foreign)
+	w.mustBe(Value{Text: "0.7", Set: true, Number: 0.7})
 }

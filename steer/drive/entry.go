@@ -95,7 +95,7 @@ func (e *Entry) check() error {
 	}
 	texts := []string{e.Engine, k.Queue, k.Property, k.Job}
 	for _, v := range append(slices.Clone(e.Ours), deref(e.Original), deref(e.Old), deref(e.New)) {
-		texts = append(texts, v.Text)
+		texts = append(texts, v.Text, v.Mark)
 	}
 	for _, s := range texts {
 		if len(s) > longestText || !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {

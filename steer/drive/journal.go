@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/yardmaster/yardmaster/internal/securefile"
 )
@@ -150,6 +151,23 @@ func (j *Journal) path(name string) string { return filepath.Join(j.dir, name) }
 
 // Dir is the journal's folder.
 func (j *Journal) Dir() string { return j.dir }
+
+// mark says whose a value is: the journal from which it is put back.
+func (j *Journal) mark() string {
+	host, _ := os.Hostname() // empty will do
+	dir, err := filepath.Abs(j.dir)
+	if err != nil {
+		dir = j.dir
+	}
+	printable := func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}
+	text := []rune(strings.Map(printable, strings.ToValidUTF8(host+":"+dir, "?")))
+	return string(text[:min(len(text), longestText/8)])
+}
 
 // Open lists the knobs that are not as they were found, with all that is known of each.
 func (j *Journal) Open() []Entry { return j.open.entries() }

@@ -91,7 +91,7 @@ func TestAJournalOfOthersIsNotOpened(t *testing.T) {
 func TestAJournalCanBeReadAtNight(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "deep", "journal")
 	j := mustOpen(t, dir)
-	mustAppend(t, j, before(0.09), Entry{At: night, What: After, Engine: "a", Knob: share, New: &Value{"0.09", true, 0.09}})
+	mustAppend(t, j, before(0.09), Entry{At: night, What: After, Engine: "a", Knob: share, New: &Value{Text: "0.09", Set: true, Number: 0.09}})
 	data, err := os.ReadFile(filepath.Join(dir, journalFile))
 	if err != nil {
 		t.Fatal(err)

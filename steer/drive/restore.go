@@ -141,6 +141,12 @@ func (r Recovery) knob(ctx context.Context, h *Entry) (restored bool, err error)
 	foreign := func(v Value) bool { return !same(h.Knob, v, *h.Original) && !h.wrote(v) && !r.Force }
 	for n := 1; err == nil && foreign(present); n++ {
 		if n == confirms {
+			if present.Mark == r.Journal.mark() { // it is not ours any more
+				present.Mark = ""
+				if err := r.write(ctx, h, present); err != nil {
+					return false, err
+				}
+			}
 			return false, r.close(Foreign, h, present, "somebody else has changed it since: it stays so")
 		}
 		if err := r.Clock.Wait(ctx, pollEach); err != nil {
@@ -155,8 +161,8 @@ func (r Recovery) knob(ctx context.Context, h *Entry) (restored bool, err error)
 		return false, fmt.Errorf("what is configured cannot be read: %w", err)
 	}
 	why := "it was so already"
-	if !same(h.Knob, present, *h.Original) || !r.inForce(ctx, h) {
-		if err := r.write(ctx, h); err != nil {
+	if !same(h.Knob, present, *h.Original) || present.Mark != "" || !r.inForce(ctx, h) {
+		if err := r.write(ctx, h, *h.Original); err != nil {
 			return false, err
 		}
 		why = "put back"
@@ -181,7 +187,7 @@ func (r Recovery) knob(ctx context.Context, h *Entry) (restored bool, err error)
 		case foreign(present):
 			return false, fmt.Errorf("%v is configured: somebody else has changed it while it was put back", present)
 		case !same(h.Knob, present, *h.Original):
-			if err := r.write(ctx, h); err != nil {
+			if err := r.write(ctx, h, *h.Original); err != nil {
 				return false, err
 			}
 			why = "put back, again: a write came in late"
@@ -204,20 +210,20 @@ func (r Recovery) gone(h *Entry, err error) error {
 	return r.close(Restored, h, *h.Original, fmt.Sprintf("it is not there any more, in %d readings: there is nothing to put back", a.readings))
 }
 
-// write writes the original and makes sure of it.
-func (r Recovery) write(ctx context.Context, h *Entry) error {
+// write writes a value and makes sure of it.
+func (r Recovery) write(ctx context.Context, h *Entry, v Value) error {
 	if r.lost != nil && r.lost() {
 		return ErrLost
 	}
 	in, cancel := context.WithTimeout(context.WithoutCancel(ctx), writing)
-	err := r.Engine.Write(in, h.Knob, *h.Original)
+	err := r.Engine.Write(in, h.Knob, v)
 	cancel()
 	if err != nil && !(errors.Is(err, ErrFate) && r.inForce(ctx, h)) {
 		return err
 	}
 	present, err := r.read(ctx, h.Knob)
-	if err == nil && !same(h.Knob, present, *h.Original) {
-		err = fmt.Errorf("%v was written, but %v is configured", h.Original, present)
+	if err == nil && !same(h.Knob, present, v) {
+		err = fmt.Errorf("%v was written, but %v is configured", v, present)
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/yarn/conf"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -169,16 +170,21 @@ func (r *restActuator) read(ctx context.Context, queue string) (drive.Value, err
 	if err != nil {
 		return drive.Value{}, err
 	}
-	return readPercent(p, queue)
+	v, err := readPercent(p, queue)
+	v.Mark = text(p, conf.Prefix+queue+"."+markName, "")
+	return v, err
 }
 
-// write sends the value; an empty one takes the setting out.
+// markName is a setting of a queue that the CapacityScheduler keeps and does not know: a place for the mark.
+const markName = "yardmaster.journal"
+
+// write sends the value and its mark as one change; an empty one takes the setting out.
 func (r *restActuator) write(ctx context.Context, queue string, v drive.Value) error {
-	s := rest.Setting{Name: marp.Capacity.Property()}
+	s := []rest.Setting{{Name: marp.Capacity.Property()}, {Name: markName, Value: v.Mark}}
 	if v.Set {
-		s.Value = v.Text
+		s[0].Value = v.Text
 	}
-	_, err := r.y.c.ChangeScheduler(ctx, rest.SchedulerChange{Update: []rest.QueueChange{{Queue: queue, Settings: []rest.Setting{s}}}})
+	_, err := r.y.c.ChangeScheduler(ctx, rest.SchedulerChange{Update: []rest.QueueChange{{Queue: queue, Settings: s}}})
 	var fate *rest.UnknownFateError
 	if errors.As(err, &fate) || errors.Is(err, rest.ErrFormat) { // a page in place of the answer: a gateway may have passed it on
 		return fmt.Errorf("%w: %w", drive.ErrFate, err)

@@ -153,8 +153,12 @@ func (y *Yard) Knob() drive.Knob {
 
 // CanAct says why the knob cannot be turned, as far as that can be known without turning it.
 func (y *Yard) CanAct(ctx context.Context) error {
-	if _, err := y.Read(ctx, y.Knob()); err != nil {
+	v, err := y.Read(ctx, y.Knob())
+	if err != nil {
 		return err
+	}
+	if v.Mark != "" {
+		return fmt.Errorf("%v: %w (setting %s of the queue)", y.Knob(), drive.MarkedError(v.Mark), markName)
 	}
 	return y.act.check(ctx)
 }
