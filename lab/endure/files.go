@@ -28,10 +28,7 @@ func (s *Study) liesFile(ctx context.Context, t *sheet[Told, ToldSum]) error {
 		return err
 	}
 	defer func() { _ = y.Down() }()
-	if err := os.Mkdir(y.journal, 0o777); err != nil {
-		return err
-	}
-	if err := os.Chmod(y.journal, 0o777); err != nil {
+	if err := os.Mkdir(y.journal, 0o700); err != nil {
 		return err
 	}
 	f := &filer{s: s, y: y, folder: filepath.Dir(y.set.file)}
@@ -58,7 +55,54 @@ type filer struct {
 	folder string
 }
 
+// give makes an account, or root, the owner of what it is to write: nobody goes by files that others can write.
+func give(as *syscall.Credential, paths ...string) error {
+	if os.Getuid() != 0 {
+		return nil
+	}
+	owner := 0
+	if as != nil {
+		owner = int(as.Uid)
+	}
+	for _, path := range paths {
+		inside, err := filepath.Glob(filepath.Join(path, "*"))
+		if err != nil {
+			return err
+		}
+		for _, p := range append(inside, path) {
+			if err := os.Lchown(p, owner, owner); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// open tells how many settings the journal has open. It is read from a copy: it may be another account's.
+func (f *filer) open() (int, error) {
+	dir, err := os.MkdirTemp("", "yardmaster-endure-journal-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	data, err := os.ReadFile(filepath.Join(f.y.journal, journalFile))
+	if os.IsNotExist(err) {
+		return 0, nil
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, journalFile), data, 0o600)
+	}
+	if err != nil {
+		return 0, err
+	}
+	_, open, err := drive.ReadJournal(dir)
+	return len(open), err
+}
+
 func (f *filer) steer(as *syscall.Credential, value float64) (*steerer, error) {
+	if err := give(as, f.y.journal); err != nil {
+		return nil, err
+	}
 	return start(f.s.Binary, f.y.Dir, as, steerArgs(f.y.RM(), queue, f.y.journal, append(still(value), f.y.actuator()...)...)...)
 }
 
@@ -75,7 +119,7 @@ func (f *filer) as(want string, row *Told) {
 	if now, err := os.ReadFile(f.y.set.file); err != nil || string(now) != want {
 		row.Miss = fmt.Sprintf("the file is not as it must be (%v):\n%s", err, now)
 	}
-	if _, open, err := drive.ReadJournal(f.y.journal); err != nil || len(open) > 0 {
+	if open, err := f.open(); err != nil || open > 0 {
 		row.Miss = fmt.Sprintf("the journal is still open (%v)", err)
 	}
 }
@@ -182,9 +226,10 @@ func (f *filer) broken(ctx context.Context) (Told, error) {
 // lostRight takes the right to write away while a steerer is at work: it cannot put back, says so and leaves it to its guard or to restore.
 func (f *filer) lostRight(ctx context.Context) (Told, error) {
 	row := Told{Case: "the folder becomes read-only after a change", Again: -1}
-	if err := f.modes(0o777, 0o666); err != nil {
+	if err := give(nobody(), f.folder); err != nil {
 		return row, err
 	}
+	defer func() { _ = give(nil, f.folder) }()
 	defer func() { _ = f.modes(0o755, 0o644) }()
 	p, err := f.steer(nobody(), 0.3)
 	if err != nil {
@@ -200,15 +245,18 @@ func (f *filer) lostRight(ctx context.Context) (Told, error) {
 	guards := p.guards()
 	p.stop(60 * time.Second)
 	f.tell(p, &row)
-	if _, open, _ := drive.ReadJournal(f.y.journal); len(open) == 0 {
+	if open, _ := f.open(); open == 0 {
 		row.Miss = "the journal does not say that something is left to do"
 	}
-	if err := f.modes(0o777, 0o666); err != nil {
+	if err := f.modes(0o755, 0o644); err != nil {
 		return row, err
 	}
 	mended := time.Now()
 	gone(ctx, 40*time.Second, guards...)
 	if !f.y.set.original(ctx) {
+		if err := give(nil, f.folder, f.y.journal); err != nil {
+			return row, err
+		}
 		args := append([]string{"yarn", "restore", "--rm", f.y.RM(), "--user", who, "--journal", f.y.journal}, f.y.actuator()...)
 		if _, err := run(ctx, f.s.Binary, f.y.Dir, args...); err != nil {
 			row.Miss = err.Error()
