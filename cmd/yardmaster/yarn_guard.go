@@ -231,7 +231,7 @@ func openJournal(ctx context.Context, dir string, notice func(format string, arg
 // standGuard waits for the steerer to end, and returns its last word. One that gives no sign of life for too long, once it has given one, is
 // killed; stuck says that even so it has not ended. No signal ends the guard: a service manager sends the same ones to the steerer, which may need the
 // guard after that.
-func standGuard(stalled time.Duration, tell func(format string, args ...any)) (word string, stuck bool) {
+func standGuard(stalled time.Duration, tell func(format string, args ...any)) (word string, killed, stuck bool) {
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	pid := os.Getppid()
 	steerer, err := os.FindProcess(pid) // a handle: it does not come to mean another process
@@ -254,7 +254,7 @@ func standGuard(stalled time.Duration, tell func(format string, args ...any)) (w
 		select {
 		case said, more := <-words:
 			if !more {
-				return word, false
+				return word, end != nil, false
 			}
 			silent = 0
 			if said == signOfLife {
@@ -274,7 +274,7 @@ func standGuard(stalled time.Duration, tell func(format string, args ...any)) (w
 			}
 			end = time.After(killedWithin)
 		case <-end:
-			return word, true
+			return word, true, true
 		}
 	}
 }

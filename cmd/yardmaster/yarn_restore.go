@@ -307,7 +307,7 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 	tell := func(format string, args ...any) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "yardmaster: guard: "+format+"\n", args...)
 	}
-	word, stuck := standGuard(f.stalled, tell)
+	word, killed, stuck := standGuard(f.stalled, tell)
 	ended := time.Now()
 	if word == standDown {
 		return nil
@@ -316,12 +316,19 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 	defer stop()
 	within := heirWait
 	if stuck {
-		f.forTheStuck(ctx, cmd, tell)
+		f.withoutJournal(ctx, cmd, true, tell)
 		within = guardPatience
 	}
 	j, err := inherit(ctx, f.journal, within, tell)
-	if err != nil {
-		return fmt.Errorf("guard: %w", err)
+	for told := false; err != nil; j, err = inherit(ctx, f.journal, within, tell) { // there is no room on the disk, say
+		if !told {
+			tell("%v. Putting back all the same, and trying again", err)
+			f.withoutJournal(ctx, cmd, false, tell)
+			told = true
+		}
+		if wait(ctx, 10*time.Second) != nil {
+			return fmt.Errorf("guard: %w", err)
+		}
 	}
 	if j == nil {
 		return nil
@@ -339,7 +346,7 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 	r := &recovery{k: &f.knobFlags, j: j, log: newLog(cmd.ErrOrStderr(), "text", false), notice: tell}
 	defer r.log.end()
 	var held time.Duration // the lock outlives the steerer by this at least
-	if word == hasLock {
+	if word == hasLock && !killed { // one that was frozen has lost it long ago
 		held = sessionEnds/2 - time.Since(ended)
 	}
 	if err := r.runForDead(ctx, held); err != nil {
@@ -348,20 +355,21 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 	return nil
 }
 
-// forTheStuck puts back for a steerer that was killed and cannot end, because the disk with its journal does not answer: it has the journal still, but
-// will do nothing more with it. What it left open is put back at once; that it is, is written down when the journal can be had.
-func (f *restoreFlags) forTheStuck(ctx context.Context, cmd *cobra.Command, tell func(format string, args ...any)) {
+// withoutJournal puts back what a journal has open that can be read but not opened: because a steerer that was killed does not end, its disk does not
+// answer, and so has the journal still (alone: it will do nothing more with it), or because there is no room to write. What is open is put back at
+// once; that it is, is written down when the journal can be had.
+func (f *restoreFlags) withoutJournal(ctx context.Context, cmd *cobra.Command, alone bool, tell func(format string, args ...any)) {
 	j, err := drive.ViewJournal(f.journal)
 	if err != nil || len(j.Open()) == 0 {
 		return
 	}
-	tell("it was killed, but does not end: putting back %s without it", settingsWord(len(j.Open())))
-	ctx, stop := context.WithTimeout(ctx, stuckTries)
+	tell("putting back %s without the journal", settingsWord(len(j.Open())))
+	ctx, stop := context.WithTimeout(ctx, withoutJournalTries)
 	defer stop()
-	r := &recovery{k: &f.knobFlags, j: j, log: newLog(cmd.ErrOrStderr(), "text", false), alone: true, notice: tell}
+	r := &recovery{k: &f.knobFlags, j: j, log: newLog(cmd.ErrOrStderr(), "text", false), alone: alone, notice: tell}
 	defer r.log.end()
-	_ = r.run(ctx, false) // the journal stays open in any case
+	_ = r.run(ctx, true) // the journal stays open in any case
 }
 
-// stuckTries is how long putting back is tried before the journal is tried again.
-const stuckTries = 30 * time.Second
+// withoutJournalTries is how long that is tried before the journal is tried again.
+const withoutJournalTries = 30 * time.Second
