@@ -167,6 +167,11 @@ func (e *Entry) wrote(v Value) bool {
 	return slices.ContainsFunc(e.Ours, func(o Value) bool { return same(e.Knob, o, v) })
 }
 
+// marked tells whether a mark is one of those that were written to an open knob: a driver may have moved to a machine of another name since.
+func (e *Entry) marked(mark string) bool {
+	return mark != "" && slices.ContainsFunc(e.Ours, func(o Value) bool { return o.Mark == mark })
+}
+
 func (l ledger) entries() []Entry {
 	out := make([]Entry, len(l))
 	for i, h := range l {

@@ -100,7 +100,7 @@ func (j *Journal) load() error {
 	j.size = p.good
 	switch {
 	case p.damage != nil:
-		if err := j.renew(j.freeName()); err != nil { // a copy is kept before anything is cut off
+		if err := j.renew(j.asideName()); err != nil { // a copy is kept before anything is cut off
 			return fmt.Errorf("%w; it cannot be kept aside, so it is left as it is: %w", p.damage, err)
 		}
 	case len(p.torn) > 0:
@@ -115,11 +115,13 @@ func (j *Journal) load() error {
 	return errors.Join(j.file.Sync(), securefile.SyncDir(j.dir))
 }
 
-// freeName is a name under which no damaged journal is kept yet.
-func (j *Journal) freeName() string {
+// asideName is the name under which a damaged journal is kept: one that is not taken, or has it already.
+func (j *Journal) asideName() string {
+	data, _ := securefile.ReadFile(j.path(journalFile), largest) // read a moment ago
 	for n := 1; ; n++ {
 		name := fmt.Sprintf(damagedFile, strconv.Itoa(n))
-		if _, err := os.Lstat(j.path(name)); errors.Is(err, fs.ErrNotExist) {
+		kept, err := securefile.ReadFile(j.path(name), largest)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && bytes.Equal(kept, data) {
 			return name
 		}
 	}

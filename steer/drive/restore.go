@@ -141,7 +141,7 @@ func (r Recovery) knob(ctx context.Context, h *Entry) (restored bool, err error)
 	foreign := func(v Value) bool { return !same(h.Knob, v, *h.Original) && !h.wrote(v) && !r.Force }
 	for n := 1; err == nil && foreign(present); n++ {
 		if n == confirms {
-			if present.Mark == r.Journal.mark() { // it is not ours any more
+			if h.marked(present.Mark) { // it is not ours any more
 				present.Mark = ""
 				if err := r.write(ctx, h, present); err != nil {
 					return false, err
