@@ -208,7 +208,7 @@ func TestDamagedJournalIsNotClosed(t *testing.T) {
 	}
 	aside := filepath.Join(dir, "journal.damaged.1.jsonl")
 	for range 2 {
-		for _, args := range [][]string{{"restore", "--list"}, {"restore"}, {"steer", "--queue", "default", "--policy", "static", "--set", "value=0.2", "--act"}} {
+		for _, args := range [][]string{{"restore", "--list"}, {"restore"}, {"steer", "--queue", "default", "--policy", "static", "--set", "value=0.2", "--listen", "off", "--for", "2s", "--act"}} {
 			out, err := exec.Command("yardmaster", append([]string{"yarn", args[0], "--rm", rm.URL, "--user", "u", "--journal", dir}, args[1:]...)...).CombinedOutput()
 			if err == nil || strings.Contains(string(out), "nothing to put back") || !strings.Contains(string(out), "is damaged") {
 				t.Errorf("%v: %v %s", args, err, out)
