@@ -194,3 +194,12 @@ func resolve(s scenario.Scenario) (*scenario.Setup, error) {
 	}
 	return setup, err
 }
+
+// hide keeps flags that one part of the program gives another out of the help.
+func hide(fs *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		if err := fs.MarkHidden(name); err != nil {
+			panic("yardmaster: " + err.Error())
+		}
+	}
+}

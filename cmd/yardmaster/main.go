@@ -25,6 +25,9 @@ const (
 )
 
 func main() {
+	if code, is := asInit(); is {
+		os.Exit(code)
+	}
 	// Whoever reads our output may stop reading; that must not keep files from being written.
 	signal.Ignore(syscall.SIGPIPE)
 	signals := make(chan os.Signal, 8)

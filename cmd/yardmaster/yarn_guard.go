@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -16,15 +17,18 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/yardmaster/yardmaster/internal/securefile"
 	"github.com/yardmaster/yardmaster/steer/drive"
 )
 
 // A guard is a second process that restores when the steerer ends without having done so. It reads a pipe whose other end only
-// the steerer holds: the system closes it however the steerer ends. What the steerer wrote last says how things stand then.
+// the steerer holds: the system closes it however the steerer ends. What the steerer wrote last says how things stand then. One that gives no sign
+// of life any more is killed first, so that it cannot go on later: nothing else takes its journal from it.
 const (
-	standDown = "done\n" // it left in good order: there is nothing to do
-	hasLock   = "lock\n" // it has ZooKeeper's lock, which outlives it by some seconds
-	noLock    = "none\n" // it has that lock no more: somebody else may
+	signOfLife = "beat\n"
+	standDown  = "done\n" // it left in good order: there is nothing to do
+	hasLock    = "lock\n" // it has ZooKeeper's lock, which outlives it by some seconds
+	noLock     = "none\n" // it has that lock no more: somebody else may
 )
 
 // guardFile names the guard's process, in the journal's folder.
@@ -33,6 +37,7 @@ const guardFile = "guard"
 const (
 	guardPatience = 24 * time.Hour   // how long a guard tries
 	guardWait     = 30 * time.Second // how long a steerer waits for a guard at work
+	killedWithin  = 10 * time.Second // how long a killed process may take to end; one that waits for a disk may take for ever
 	holderLeaves  = time.Second      // a process that was killed may hold its lock a moment longer
 	heirWait      = 5 * time.Minute  // how long a guard watches the next steerer put back: longer than that tries
 )
@@ -43,7 +48,10 @@ type guard struct {
 	args   []string
 	notice func(format string, args ...any)
 
+	each time.Duration // between two signs of life
+
 	mu      sync.Mutex
+	beaten  time.Time // the last of them
 	cmd     *exec.Cmd
 	pipe    *os.File
 	word    string        // the last that was said to it
@@ -53,8 +61,9 @@ type guard struct {
 
 // startGuard starts this program a second time, with arguments that make it the guard of a journal. A guard that ends before its time is
 // replaced.
-func startGuard(dir string, args []string, notice func(format string, args ...any)) (*guard, error) {
-	g := &guard{dir: dir, args: args, notice: notice}
+func startGuard(dir string, args []string, stalled time.Duration, notice func(format string, args ...any)) (*guard, error) {
+	stalled = max(stalled, time.Second)
+	g := &guard{dir: dir, args: append(args, "--stalled-after="+stalled.String()), each: stalled / beatsWithin, notice: notice}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err := g.start(); err != nil {
@@ -85,7 +94,7 @@ func (g *guard) start() error {
 	err = cmd.Start()
 	r.Close()
 	if err == nil {
-		err = os.WriteFile(filepath.Join(g.dir, guardFile), []byte(strconv.Itoa(cmd.Process.Pid)+"\n"), 0o600)
+		err = notePID(g.dir, cmd.Process.Pid)
 	}
 	if err != nil {
 		w.Close() // one that has started finds nothing to do
@@ -102,6 +111,18 @@ func (g *guard) say(word string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.tell(word)
+}
+
+// beat gives a sign of life, unless there was one a moment ago. It does not wait for a guard that does not read.
+func (g *guard) beat() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if now := time.Now(); now.Sub(g.beaten) >= g.each/2 {
+		g.beaten = now
+		_ = g.pipe.SetWriteDeadline(now.Add(10 * time.Millisecond)) // pipes have deadlines
+		_, _ = io.WriteString(g.pipe, signOfLife)                   // as below
+		_ = g.pipe.SetWriteDeadline(time.Time{})
+	}
 }
 
 func (g *guard) tell(word string) {
@@ -167,9 +188,14 @@ func (g *guard) end(done bool) (err error) {
 
 // guarded tells whether a process is the guard of a journal.
 func guarded(dir string, pid int) bool {
-	text, err := os.ReadFile(filepath.Join(dir, guardFile))
+	text, err := securefile.ReadFile(filepath.Join(dir, guardFile), 64)
 	n, bad := strconv.Atoi(strings.TrimSpace(string(text)))
 	return err == nil && bad == nil && n == pid
+}
+
+// notePID writes down which process is the guard of a journal.
+func notePID(dir string, pid int) error {
+	return securefile.WriteFile(filepath.Join(dir, guardFile), []byte(strconv.Itoa(pid)+"\n"), 0o600)
 }
 
 // openJournal opens a journal. One that a guard has is waited for: the guard is putting things back, and ends.
@@ -202,23 +228,66 @@ func openJournal(ctx context.Context, dir string, notice func(format string, arg
 	}
 }
 
-// standGuard waits for the steerer to end, and returns its last word. No signal ends it: a service manager sends the same ones to the
-// steerer, which may need the guard after that.
-func standGuard() string {
+// standGuard waits for the steerer to end, and returns its last word. One that gives no sign of life for too long, once it has given one, is
+// killed; stuck says that even so it has not ended. No signal ends the guard: a service manager sends the same ones to the steerer, which may need the
+// guard after that.
+func standGuard(stalled time.Duration, tell func(format string, args ...any)) (word string, killed, stuck bool) {
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	text, _ := io.ReadAll(os.Stdin) // the end of it is all that counts
-	return string(text[max(0, len(text)-len(standDown)):])
+	pid := os.Getppid()
+	steerer, err := os.FindProcess(pid) // a handle: it does not come to mean another process
+	if err != nil || os.Getppid() != pid || pid == 1 {
+		steerer = nil // it has ended, or it is one that nobody in its container can end
+	}
+	words := make(chan string)
+	go func() {
+		defer close(words)
+		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+			words <- in.Text() + "\n"
+		}
+	}()
+	// Silence is counted in ticks of our own: a guard that was stopped together with the steerer has not waited.
+	tick := time.NewTicker(max(stalled, time.Second) / beatsWithin)
+	defer tick.Stop()
+	silent, beats := 0, false
+	var end <-chan time.Time
+	for {
+		select {
+		case said, more := <-words:
+			if !more {
+				return word, end != nil, false
+			}
+			silent = 0
+			if said == signOfLife {
+				beats = true
+			} else {
+				word = said
+			}
+		case <-tick.C:
+			if silent++; !beats || silent <= beatsWithin || steerer == nil || end != nil {
+				continue
+			}
+			tell("the steerer, process %d, has given no sign of life for %v: ending it", pid, stalled)
+			if err := steerer.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+				tell("it cannot be ended: %v", err)
+				silent = 0
+				continue
+			}
+			end = time.After(killedWithin)
+		case <-end:
+			return word, true, true
+		}
+	}
 }
 
 // inherit opens the journal of a steerer that has ended. Where the next steerer is there already, it puts back first: inherit waits until
-// it has, and takes over if it could not. Nothing is returned when there is nothing left to do.
-func inherit(ctx context.Context, dir string, tell func(format string, args ...any)) (*drive.Journal, error) {
+// it has, for as long as it is given, and takes over if it could not. Nothing is returned when there is nothing left to do.
+func inherit(ctx context.Context, dir string, within time.Duration, tell func(format string, args ...any)) (*drive.Journal, error) {
 	_, left, _ := drive.ReadJournal(dir) // damage is told when it is opened
 	var last int64
 	for i := range left {
 		last = max(last, left[i].Seq)
 	}
-	for end := time.Now().Add(heirWait); ; {
+	for end := time.Now().Add(within); ; {
 		j, err := openJournal(ctx, dir, func(string, ...any) {})
 		var held *drive.HeldError
 		if !errors.As(err, &held) || ctx.Err() != nil {
@@ -238,5 +307,5 @@ func inherit(ctx context.Context, dir string, tell func(format string, args ...a
 
 // claim writes down that this process is the guard at work.
 func claim(dir string) {
-	_ = os.WriteFile(filepath.Join(dir, guardFile), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600) // else a steerer that comes waits less long
+	_ = notePID(dir, os.Getpid()) // else a steerer that comes waits less long
 }

@@ -4,11 +4,15 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -114,7 +118,7 @@ func TestGuardInheritsWhatTheNextSteererLeaves(t *testing.T) {
 		}
 		got := make(chan heir, 1)
 		go func() {
-			j, err := inherit(t.Context(), dir, t.Logf)
+			j, err := inherit(t.Context(), dir, heirWait, t.Logf)
 			got <- heir{j, err}
 		}()
 		select {
@@ -193,4 +197,237 @@ func TestRestoreOfARemovedQueue(t *testing.T) {
 	if err != nil || len(j.Open()) > 0 || !strings.Contains(out.String(), "it is not there any more") {
 		t.Errorf("%v, %v, %s", err, j.Open(), &out)
 	}
+}
+
+// A journal whose only line was damaged on the disk: neither "yarn restore" nor the next steerer takes it for one that is closed, again and again
+// until a person has looked.
+func TestDamagedJournalIsNotClosed(t *testing.T) {
+	t.Parallel()
+	rm, dir := leftBehind(t)
+	path := filepath.Join(dir, "journal.jsonl")
+	data := []byte(strings.SplitAfter(readText(t, path), "\n")[0]) // the change was written down, and made
+	data[len(data)/2] ^= 4
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	aside := filepath.Join(dir, "journal.damaged.1.jsonl")
+	for range 2 {
+		for _, args := range [][]string{{"restore", "--list"}, {"restore"}, {"steer", "--queue", "default", "--policy", "static", "--set", "value=0.2", "--listen", "off", "--for", "2s", "--act"}} {
+			out, err := exec.Command("yardmaster", append([]string{"yarn", args[0], "--rm", rm.URL, "--user", "u", "--journal", dir}, args[1:]...)...).CombinedOutput()
+			if err == nil || strings.Contains(string(out), "nothing to put back") || !strings.Contains(string(out), "is damaged") {
+				t.Errorf("%v: %v %s", args, err, out)
+			}
+		}
+	}
+	if got := readText(t, aside); got != string(data) {
+		t.Errorf("kept: %s", got)
+	}
+	if got := rm.setting(); got != "0.4" {
+		t.Errorf("%q is set", got)
+	}
+	if err := os.Remove(aside); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("yardmaster", "yarn", "restore", "--journal", dir).CombinedOutput(); err != nil {
+		t.Errorf("after a person has looked: %v %s", err, out)
+	}
+}
+
+// What is noted beside a journal may name a command: where others can write it, it is not gone by, and nothing is done.
+func TestRestoreGoesByNoNoteOfOthers(t *testing.T) {
+	t.Parallel()
+	rm, dir := leftBehind(t)
+	note := filepath.Join(dir, howFile)
+	restore := func() (string, error) {
+		out, err := exec.Command("yardmaster", "yarn", "restore", "--journal", dir).CombinedOutput()
+		return string(out), err
+	}
+	if err := noteHow(dir, []string{"--rm=" + rm.URL, "--user=u", "--queue=root.default"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(note, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := restore(); err == nil || !strings.Contains(out, "others may write "+note) || rm.setting() != "0.4" {
+		t.Errorf("%v %s", err, out)
+	}
+	if err := os.Chmod(note, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := restore(); err != nil || rm.setting() != "0.3" {
+		t.Errorf("%v %s", err, out)
+	}
+}
+
+// Two steerers of one queue would each take what the other wrote for what was there before: the second is refused, whatever journal it has.
+func TestOneSteererOfAQueueOnAMachine(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("nobody is kept away here")
+	}
+	rm := newSteeredRM(t, "")
+	act := func(journal, value string) *command {
+		return steered(t, rm, "--policy", "static", "--set", "value="+value, "--set", "look=1s", "--act", "--journal", journal)
+	}
+	mine := t.TempDir()
+	first := act(mine, "0.3")
+	first.until(t, "msg=taken")
+	second := act(t.TempDir(), "0.4")
+	if code := second.ends(t); code != 1 || !strings.Contains(second.err.String(), fmt.Sprintf("process %d of account ", first.Process.Pid)) {
+		t.Errorf("a second one: %d %s", code, second.err)
+	}
+	if got := rm.setting(); got != "0.3" {
+		t.Errorf("%q is set", got)
+	}
+	// Nor is anything put back under its hands, from the journal of one that ended earlier.
+	other := t.TempDir()
+	data := readText(t, filepath.Join(mine, "journal.jsonl"))
+	if err := os.WriteFile(filepath.Join(other, "journal.jsonl"), []byte(data), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("yardmaster", "yarn", "restore", "--journal", other, "--rm", rm.URL, "--user", "u").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "with another journal") || rm.setting() != "0.3" {
+		t.Errorf("%v %s", err, out)
+	}
+	if err := first.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := first.ends(t); code != 0 || rm.setting() != "" {
+		t.Errorf("%d, %q is set", code, rm.setting())
+	}
+}
+
+// Under the wrong account nothing is put back, and that is an error.
+func TestRestoreUnderTheWrongAccount(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root to give a folder away")
+	}
+	rm, dir := leftBehind(t)
+	if err := os.Chown(dir, 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("yardmaster", "yarn", "restore", "--journal", dir, "--rm", rm.URL, "--user", "u").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "belongs to uid 65534") || rm.setting() != "0.4" {
+		t.Errorf("%v %s", err, out)
+	}
+}
+
+// A steerer that is stopped, and neither ends nor goes on, is noticed: the guard ends it, so that it can never go on, and puts back.
+func TestGuardNoticesAFrozenSteerer(t *testing.T) {
+	t.Parallel()
+	rm := newSteeredRM(t, "")
+	rm.set(func() { rm.conf = "0.15" })
+	journal := t.TempDir()
+	c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "look=1s", "--act", "--journal", journal, "--stalled-after", "2s")
+	c.until(t, "msg=taken")
+	if err := c.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for began := time.Now(); rm.setting() != "0.15"; time.Sleep(50 * time.Millisecond) {
+		if time.Since(began) > 15*time.Second {
+			t.Fatalf("%q is set: %s", rm.setting(), c.err)
+		}
+	}
+	_ = c.Process.Signal(syscall.SIGCONT) // there is nobody left who could go on
+	code := c.ends(t)
+	if text := c.err.String(); code != -1 || !strings.Contains(text, "no sign of life for 2s: ending it") || !strings.Contains(text, "msg=restored") {
+		t.Errorf("%d %s", code, text)
+	}
+	rm.set(func() {
+		if got := strings.Join(rm.puts, " "); got != "0.3 0.15" {
+			t.Errorf("written: %s", got)
+		}
+	})
+	if _, open, err := drive.ReadJournal(journal); err != nil || len(open) > 0 {
+		t.Errorf("the journal: %v, %v", open, err)
+	}
+}
+
+// One that has nothing to do for longer than that is alive all the same, and so is one whose ResourceManager does not answer.
+func TestGuardLeavesAQuietSteererAlone(t *testing.T) {
+	t.Parallel()
+	rm := newSteeredRM(t, "")
+	c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "look=1h", "--act", "--journal", t.TempDir(), "--stalled-after", "2s")
+	c.until(t, "msg=taken")
+	time.Sleep(5 * time.Second)
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := c.ends(t); code != 0 || strings.Contains(c.err.String(), "sign of life") || rm.setting() != "" {
+		t.Errorf("%d %q %s", code, rm.setting(), c.err)
+	}
+}
+
+// A steerer that hangs in the kernel cannot be ended, and keeps its locks. It was killed: what it changed is put back without them, and the journal
+// stays open until it can be had.
+func TestGuardOfASteererThatCannotEnd(t *testing.T) {
+	t.Parallel()
+	rm, dir := leftBehind(t)
+	stuck, err := openJournal(t.Context(), dir, t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stuck.Close()
+	j, err := drive.ViewJournal(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &knobFlags{queue: "root.default"}
+	k.rm, k.user = []string{rm.URL}, "u"
+	host, err := hostLock(t.Context(), stuck.Open()[0].Engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer host.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	r := &recovery{k: k, j: j, log: newLog(&strings.Builder{}, "text", false), alone: true, notice: t.Logf}
+	err = r.run(ctx, false)
+	if got := rm.setting(); got != "0.3" || err == nil {
+		t.Errorf("%q is set, %v", got, err)
+	}
+	if _, open, err := drive.ReadJournal(dir); err != nil || len(open) != 1 {
+		t.Errorf("the journal: %v, %v", open, err)
+	}
+}
+
+// A kill of the steerer's whole process group does not reach the guard.
+func TestGuardOutlivesTheGroup(t *testing.T) {
+	t.Parallel()
+	rm := newSteeredRM(t, "")
+	c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "look=1s", "--act", "--journal", t.TempDir())
+	c.until(t, "msg=taken")
+	if err := syscall.Kill(-c.Process.Pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.ends(t)
+	if got := rm.setting(); got != "" {
+		t.Errorf("left behind %q: %s", got, c.err)
+	}
+}
+
+// A steerer whose journal is out of reach, because it was on another machine, has left a mark at the ResourceManager: the next one does not take what it
+// wrote for what was there before.
+func TestMarkOfAnotherSteerer(t *testing.T) {
+	t.Parallel()
+	rm, dir := leftBehind(t)
+	host, _ := os.Hostname()
+	var mark string
+	rm.set(func() { mark = rm.mark })
+	if mark != host+":"+dir {
+		t.Errorf("marked %q", mark)
+	}
+	c := steered(t, rm, "--policy", "static", "--set", "value=0.2", "--act", "--journal", t.TempDir())
+	if code := c.ends(t); code != 1 || !strings.Contains(c.err.String(), "its journal is "+mark) || rm.setting() != "0.4" {
+		t.Errorf("%d, %q is set: %s", code, rm.setting(), c.err)
+	}
+	if out, err := exec.Command("yardmaster", "yarn", "restore", "--journal", dir, "--rm", rm.URL, "--user", "u").CombinedOutput(); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	rm.set(func() {
+		if rm.conf != "0.3" || rm.mark != "" {
+			t.Errorf("%q is set, marked %q", rm.conf, rm.mark)
+		}
+	})
 }

@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"time"
 
+	"github.com/yardmaster/yardmaster/internal/hostlock"
 	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/yarn/zk"
 )
@@ -51,3 +54,20 @@ func (p patientLock) Acquire(ctx context.Context) error {
 		}
 	}
 }
+
+// hostLock keeps other steerers of this machine away from a queue, also those that keep another journal and run under another account: what one of
+// them found would be what the other has written.
+func hostLock(ctx context.Context, identity string) (io.Closer, error) {
+	for begin := time.Now(); ; {
+		l, err := hostlock.Take(identity)
+		var held *hostlock.HeldError
+		if err == nil || !errors.As(err, &held) {
+			return l, err
+		}
+		if time.Since(begin) > holderLeaves || wait(ctx, 100*time.Millisecond) != nil {
+			return nil, lockError{fmt.Errorf("%s is steered or put back already, with another journal: %w; end that first", identity, err)}
+		}
+	}
+}
+
+func wait(ctx context.Context, d time.Duration) error { return drive.WallClock{}.Wait(ctx, d) }

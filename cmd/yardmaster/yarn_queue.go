@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/yardmaster/yardmaster/internal/securefile"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 	"github.com/yardmaster/yardmaster/yarn/yard"
 )
@@ -186,10 +188,7 @@ type how struct {
 func noteHow(dir string, args []string) error {
 	text, err := json.Marshal(how{args})
 	if err == nil {
-		path := filepath.Join(dir, howFile)
-		if err = os.WriteFile(path+".tmp", append(text, '\n'), 0o600); err == nil {
-			err = os.Rename(path+".tmp", path)
-		}
+		err = securefile.WriteFile(filepath.Join(dir, howFile), append(text, '\n'), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write into the journal's folder %s: %w", dir, reason(err))
@@ -197,12 +196,23 @@ func noteHow(dir string, args []string) error {
 	return nil
 }
 
-// readHow reads it; nothing when it is not there.
-func readHow(dir string) []string {
-	text, err := os.ReadFile(filepath.Join(dir, howFile))
-	var h how
-	if err != nil || json.Unmarshal(text, &h) != nil {
-		return nil
+// readHow reads it; nothing when it is not there. It may name a command, so that nobody else may have written it.
+func readHow(dir string) ([]string, error) {
+	path := filepath.Join(dir, howFile)
+	err := securefile.CheckDir(dir)
+	var text []byte
+	if err == nil {
+		text, err = securefile.ReadFile(path, 1<<20)
 	}
-	return h.Args
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var h how
+	if err == nil {
+		err = json.Unmarshal(text, &h)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("how to restore is not known from %s: %w", path, err)
+	}
+	return h.Args, nil
 }

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"time"
 
@@ -21,6 +21,7 @@ type restoreFlags struct {
 	knobFlags
 	list, force bool
 	guard       bool
+	stalled     time.Duration
 	within      string
 }
 
@@ -33,7 +34,8 @@ func newYarnRestore() *cobra.Command {
 the ResourceManager was away. A steerer that is still at work is not disturbed: end it, and it restores by itself.
 
 Where the ResourceManager is and how the setting is changed is remembered beside the journal; flags that are given here come first. Without --journal, all
-journals of this account are looked through. A value that somebody else has set since is left as it is, unless --force is given.`,
+journals of this account are looked through; that there is none is an error, because another account may have one. A value that somebody else has set
+since is left as it is, unless --force is given.`,
 		Example: `  yardmaster yarn restore --list
   yardmaster yarn restore
   yardmaster yarn restore --journal /var/lib/yardmaster/steer --rm http://rm:8088`,
@@ -56,9 +58,8 @@ journals of this account are looked through. A value that somebody else has set 
 	fs.BoolVar(&f.force, "force", false, "put back also what somebody else has changed since")
 	fs.StringVar(&f.within, "within", "2m", "`TIME` to go on trying")
 	fs.BoolVar(&f.guard, "guard", false, "wait for the steerer on standard input to end, then restore")
-	if err := fs.MarkHidden("guard"); err != nil {
-		panic("yardmaster: " + err.Error())
-	}
+	fs.DurationVar(&f.stalled, "stalled-after", stalledAfter, "with --guard: kill a steerer that gives no sign of life for this `TIME`")
+	hide(fs, "guard", "stalled-after")
 	f.addWho(cmd)
 	return cmd
 }
@@ -75,17 +76,21 @@ func yarnRestore(cmd *cobra.Command, f *restoreFlags) error {
 	out := cmd.OutOrStdout()
 	found := 0
 	var failed error
+	fail := func(err error) {
+		if failed != nil {
+			fmt.Fprintln(cmd.ErrOrStderr(), failed)
+		}
+		failed = fmt.Errorf("restore: %w", err)
+	}
 	for _, dir := range dirs {
 		_, open, err := drive.ReadJournal(dir)
 		var damaged *drive.DamagedError
 		if err != nil && !errors.As(err, &damaged) {
-			return fmt.Errorf("restore: %w", err)
-		}
-		if err != nil {
-			fmt.Fprintln(cmd.ErrOrStderr(), "Note:", err)
+			fail(err)
+			continue
 		}
 		found += len(open)
-		if len(open) == 0 {
+		if len(open) == 0 && damaged == nil {
 			continue
 		}
 		if f.list {
@@ -93,20 +98,20 @@ func yarnRestore(cmd *cobra.Command, f *restoreFlags) error {
 			for _, e := range open {
 				fmt.Fprintf(out, "  %v: set to %v at %s, goes back to %v\n", e.Knob, e.New, e.At.Local().Format("2006-01-02 15:04:05"), e.Original)
 			}
+			if damaged != nil {
+				fail(damaged)
+			}
 			continue
 		}
 		show(out)
 		ctx, stop := context.WithTimeout(cmd.Context(), time.Duration(within)*time.Microsecond)
-		err = f.restore(ctx, cmd, dir, open)
+		err = f.restore(ctx, cmd, dir)
 		stop()
 		if err != nil {
-			if failed != nil {
-				fmt.Fprintln(cmd.ErrOrStderr(), failed)
-			}
-			failed = fmt.Errorf("restore: %w", err)
+			fail(err)
 		}
 	}
-	if found == 0 {
+	if found == 0 && failed == nil {
 		fmt.Fprintln(out, "There is nothing to put back.")
 	}
 	return failed
@@ -119,7 +124,7 @@ func (f *restoreFlags) journals() ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		if st, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) || err == nil && !st.IsDir() {
 			return nil, fmt.Errorf("there is no journal in %s", f.journal)
 		}
 		return []string{dir}, nil
@@ -138,6 +143,13 @@ func (f *restoreFlags) journals() ([]string, error) {
 			dirs = append(dirs, filepath.Join(base, e.Name()))
 		}
 	}
+	if len(dirs) == 0 { // which is not to say that nothing was changed
+		who := "this account"
+		if u, err := user.Current(); err == nil {
+			who = "account " + u.Username
+		}
+		return nil, fmt.Errorf("%s has no journal in %s: run this as the account that steered, or name the folder with --journal DIR", who, base)
+	}
 	return dirs, nil
 }
 
@@ -147,7 +159,11 @@ func (f *restoreFlags) with(cmd *cobra.Command, dir string, open []drive.Entry) 
 	noted := &cobra.Command{Use: "noted"}
 	k.add(noted)
 	k.addWho(noted)
-	if err := noted.ParseFlags(readHow(dir)); err != nil {
+	args, err := readHow(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := noted.ParseFlags(args); err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, howFile), err)
 	}
 	given := *f
@@ -170,12 +186,8 @@ func (f *restoreFlags) with(cmd *cobra.Command, dir string, open []drive.Entry) 
 	return &k, nil
 }
 
-// restore puts back what one journal holds.
-func (f *restoreFlags) restore(ctx context.Context, cmd *cobra.Command, dir string, open []drive.Entry) error {
-	k, err := f.with(cmd, dir, open)
-	if err != nil {
-		return err
-	}
+// restore puts back what one journal holds, and says what is damaged in it.
+func (f *restoreFlags) restore(ctx context.Context, cmd *cobra.Command, dir string) error {
 	notice := func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
 	j, err := openJournal(ctx, dir, notice)
 	var held *drive.HeldError
@@ -186,9 +198,17 @@ func (f *restoreFlags) restore(ctx context.Context, cmd *cobra.Command, dir stri
 		return err
 	}
 	defer func() { _ = j.Close() }() // what it holds is on disk
+	open := j.Open()
+	if len(open) == 0 {
+		return j.Damage()
+	}
+	k, err := f.with(cmd, dir, open)
+	if err != nil {
+		return err
+	}
 	r := &recovery{k: k, j: j, force: f.force, log: newLog(cmd.OutOrStdout(), "text", false), notice: notice}
 	defer r.log.end()
-	return r.run(ctx, true)
+	return errors.Join(r.run(ctx, true), j.Damage())
 }
 
 // recovery puts back what a journal holds.
@@ -197,21 +217,18 @@ type recovery struct {
 	j     *drive.Journal
 	force bool
 	log   *eventLog
+	alone bool // whoever has the locks was killed, and only has not ended yet
 
 	notice  func(format string, args ...any)
-	removed time.Duration // how long a queue is looked for before it counts as removed; 0: goneFor
+	removed time.Duration // how long a queue is looked for before it counts as removed; 0: drive.Recovery's
 }
-
-// goneFor is how long a queue is looked for before it counts as removed.
-const goneFor = time.Minute
 
 // run waits for the ResourceManager and puts back, until it is done or the time is over. A queue that is not there any more has nothing to be put
 // back.
 func (r *recovery) run(ctx context.Context, locked bool) error {
-	begun := time.Now()
 	for pause := time.Second; ; pause = min(2*pause, 5*time.Second) {
 		y, client, _, err := r.k.open(ctx, yard.Options{CPU: "none"})
-		if left := r.j.Open(); errors.Is(err, drive.ErrGone) && time.Since(begun) > cmp.Or(r.removed, goneFor) && len(left) > 0 {
+		if left := r.j.Open(); errors.Is(err, drive.ErrGone) && len(left) > 0 {
 			y, client, _, err = r.k.open(ctx, yard.Options{CPU: "none", Queue: left[0].Knob.Queue, Absent: true})
 		}
 		if err == nil {
@@ -230,6 +247,13 @@ func (r *recovery) run(ctx context.Context, locked bool) error {
 }
 
 func (r *recovery) with(ctx context.Context, y *yard.Yard, locked bool) error {
+	if !r.alone {
+		host, err := hostLock(ctx, y.Identity())
+		if err != nil {
+			return err
+		}
+		defer host.Close()
+	}
 	if locked {
 		lock, err := newLock(r.k.zk, y.Identity(), func() {})
 		if err != nil {
@@ -242,23 +266,20 @@ func (r *recovery) with(ctx context.Context, y *yard.Yard, locked bool) error {
 			defer func() { _ = lock.Release() }() // it goes with this process
 		}
 	}
-	_, err := drive.Recovery{Engine: y, Journal: r.j, Force: r.force, Observe: func(e drive.Event) { r.log.event(&e) }}.Run(ctx)
+	_, err := drive.Recovery{Engine: y, Journal: r.j, Force: r.force, Gone: r.removed, Observe: func(e drive.Event) { r.log.event(&e) }}.Run(ctx)
 	return err
 }
 
-// lockError says that the further lock was not given: nothing was tried.
+// lockError says that a lock was not given: nothing was tried.
 type lockError struct{ error }
 
 func (e lockError) Unwrap() error { return e.error }
 
 // runForDead does it for a steerer that has ended. If it had ZooKeeper's lock when it died, that is held for it a while longer, so that nobody
-// else is at work yet. At any other time the lock is asked for, again and again: another steerer may have it and be at work, and what that one
+// else is at work yet. At any other time the locks are asked for, again and again: another steerer may have them and be at work, and what that one
 // found, and puts back in the end, is what the dead one wrote.
 func (r *recovery) runForDead(ctx context.Context, held time.Duration) error {
-	if len(r.k.zk) == 0 {
-		return r.run(ctx, false)
-	}
-	if held > 0 {
+	if len(r.k.zk) > 0 && held > 0 {
 		first, stop := context.WithTimeout(ctx, held)
 		err := r.run(first, false)
 		stop()
@@ -272,9 +293,7 @@ func (r *recovery) runForDead(ctx context.Context, held time.Duration) error {
 		if !errors.As(err, &refused) {
 			return err
 		}
-		select {
-		case <-time.After(5 * time.Second):
-		case <-ctx.Done():
+		if wait(ctx, 5*time.Second) != nil {
 			return err
 		}
 	}
@@ -285,37 +304,49 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 	if f.journal == "" || len(f.rm) == 0 {
 		return misuse("", "yarn restore: --guard is for \"yarn steer\" only")
 	}
-	word := standGuard()
+	tell := func(format string, args ...any) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "yardmaster: guard: "+format+"\n", args...)
+	}
+	word, killed, stuck := standGuard(f.stalled, tell)
 	ended := time.Now()
 	if word == standDown {
 		return nil
 	}
-	tell := func(format string, args ...any) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "yardmaster: guard: "+format+"\n", args...)
-	}
 	ctx, stop := context.WithTimeout(context.WithoutCancel(cmd.Context()), guardPatience)
 	defer stop()
-	j, err := inherit(ctx, f.journal, tell)
-	if err != nil {
-		return fmt.Errorf("guard: %w", err)
+	within := heirWait
+	if stuck {
+		f.withoutJournal(ctx, cmd, true, tell)
+		within = guardPatience
+	}
+	j, err := inherit(ctx, f.journal, within, tell)
+	for told := false; err != nil; j, err = inherit(ctx, f.journal, within, tell) { // there is no room on the disk, say
+		if !told {
+			tell("%v. Putting back all the same, and trying again", err)
+			f.withoutJournal(ctx, cmd, false, tell)
+			told = true
+		}
+		if wait(ctx, 10*time.Second) != nil {
+			return fmt.Errorf("guard: %w", err)
+		}
 	}
 	if j == nil {
 		return nil
 	}
 	defer func() { _ = j.Close() }() // what it holds is on disk
+	if err := j.Damage(); err != nil {
+		tell("%v", err)
+	}
 	n := len(j.Open())
 	if n == 0 {
 		return nil
 	}
 	claim(f.journal)
-	if err := j.Damage(); err != nil {
-		tell("the journal is damaged: %v", err)
-	}
 	tell("the steerer has ended without a word: putting back %s", settingsWord(n))
 	r := &recovery{k: &f.knobFlags, j: j, log: newLog(cmd.ErrOrStderr(), "text", false), notice: tell}
 	defer r.log.end()
 	var held time.Duration // the lock outlives the steerer by this at least
-	if word == hasLock {
+	if word == hasLock && !killed { // one that was frozen has lost it long ago
 		held = sessionEnds/2 - time.Since(ended)
 	}
 	if err := r.runForDead(ctx, held); err != nil {
@@ -323,3 +354,22 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 	}
 	return nil
 }
+
+// withoutJournal puts back what a journal has open that can be read but not opened: because a steerer that was killed does not end, its disk does not
+// answer, and so has the journal still (alone: it will do nothing more with it), or because there is no room to write. What is open is put back at
+// once; that it is, is written down when the journal can be had.
+func (f *restoreFlags) withoutJournal(ctx context.Context, cmd *cobra.Command, alone bool, tell func(format string, args ...any)) {
+	j, err := drive.ViewJournal(f.journal)
+	if err != nil || len(j.Open()) == 0 {
+		return
+	}
+	tell("putting back %s without the journal", settingsWord(len(j.Open())))
+	ctx, stop := context.WithTimeout(ctx, withoutJournalTries)
+	defer stop()
+	r := &recovery{k: &f.knobFlags, j: j, log: newLog(cmd.ErrOrStderr(), "text", false), alone: alone, notice: tell}
+	defer r.log.end()
+	_ = r.run(ctx, true) // the journal stays open in any case
+}
+
+// withoutJournalTries is how long that is tried before the journal is tried again.
+const withoutJournalTries = 30 * time.Second

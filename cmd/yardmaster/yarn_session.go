@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"time"
@@ -26,6 +27,7 @@ type session struct {
 	log     *eventLog
 	board   *steering.Board
 	journal *drive.Journal
+	host    io.Closer
 	lock    drive.Lock
 	guard   *guard
 }
@@ -46,8 +48,8 @@ func (s *session) prepare(ctx context.Context) (err error) {
 			s.leave()
 		}
 	}()
-	if err := s.journal.Damage(); err != nil {
-		s.notice("The journal is damaged: %v", err)
+	if s.host, err = hostLock(ctx, s.yard.Identity()); err != nil {
+		return err
 	}
 	if open := s.journal.Open(); len(open) > 0 && len(f.zk) == 0 { // else when the lock is there: the driver does it first of all
 		s.notice("The journal says that a steerer left %s changed: putting back first.", settingsWord(len(open)))
@@ -58,6 +60,9 @@ func (s *session) prepare(ctx context.Context) (err error) {
 			return fmt.Errorf("what a steerer left behind cannot be put back: %w", err)
 		}
 		s.notice("Put back: %s.", settingsWord(n))
+	}
+	if err := s.journal.Damage(); err != nil {
+		return err
 	}
 	if err := inTime(ctx, s.yard.CanAct); err != nil {
 		return fmt.Errorf("it cannot act: %w", err)
@@ -70,13 +75,16 @@ func (s *session) prepare(ctx context.Context) (err error) {
 	if err := noteHow(dir, args); err != nil {
 		return err
 	}
-	s.guard, err = startGuard(dir, append([]string{"yarn", "restore", "--guard", "--journal=" + dir}, args...), s.notice)
+	s.guard, err = startGuard(dir, append([]string{"yarn", "restore", "--guard", "--journal=" + dir}, args...), f.stalled, s.notice)
 	return err
 }
 
 // leave gives the journal back and lets the guard go, or to work.
 func (s *session) leave() {
 	left := len(s.journal.Open())
+	if s.host != nil {
+		_ = s.host.Close() // the guard needs it
+	}
 	if err := s.journal.Close(); err != nil {
 		s.notice("The journal: %v", err)
 	}

@@ -37,6 +37,7 @@ type steerFlags struct {
 	listen       string
 	format       string
 	changes      bool
+	stalled      time.Duration
 
 	lasts, gap, blind time.Duration // length, spacing and silence as read
 }
@@ -94,6 +95,8 @@ The policies are:
 	fs.StringVar(&f.listen, "listen", defaultListen, "`ADDRESS` of the status page and the metrics; off: none")
 	fs.StringVar(&f.format, "log-format", "text", "`FORM` of the lines on standard output: text or json")
 	fs.BoolVar(&f.changes, "changes-only", false, "leave out the looks that come to nothing")
+	fs.DurationVar(&f.stalled, "stalled-after", stalledAfter, "the guard kills a steerer that gives no sign of life for this `TIME`")
+	hide(fs, "stalled-after")
 	for heading, names := range map[string][]string{
 		headings[10]: {"policy", "set", "min", "max", "slots", "until-empty", "cpu", "ask-masters"},
 		headings[3]:  {"listen", "log-format", "changes-only"},
@@ -243,8 +246,12 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 		ctx, stop = context.WithTimeout(ctx, f.lasts)
 		defer stop()
 	}
+	var clock drive.Clock = drive.WallClock{}
+	if s.guard != nil {
+		engine, clock = pulse{engine, s.guard.beat}, pulseClock{each: s.guard.each, beat: s.guard.beat}
+	}
 	return drive.Run(ctx, drive.Options{
-		Engine: engine, Act: f.act, Journal: s.journal, Lock: s.lock, Spacing: f.gap, PerHour: f.perHour, Silence: f.blind,
+		Engine: engine, Clock: clock, Act: f.act, Journal: s.journal, Lock: s.lock, Spacing: f.gap, PerHour: f.perHour, Silence: f.blind,
 		New:   func() (steer.Steerer, error) { return marp.New(f.policy, set) },
 		Bound: bound(f.min, f.max),
 		Observe: func(e drive.Event) {

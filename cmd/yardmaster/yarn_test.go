@@ -35,6 +35,7 @@ type steeredRM struct {
 	mu   sync.Mutex
 	file string // fair-scheduler.xml, read at every request; "": a CapacityScheduler with settings over REST
 	conf string // the queue's setting; "": not set
+	mark string // likewise
 	puts []string
 	down bool
 	leaf string // the queue's name, default at first
@@ -105,17 +106,20 @@ func (rm *steeredRM) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "/ws/v1/cluster/scheduler-conf" && r.Method == http.MethodPut:
 		body, _ := io.ReadAll(r.Body)
 		var c rest.SchedulerChange
-		if err := xml.Unmarshal(body, &c); err != nil || len(c.Update) != 1 || len(c.Update[0].Settings) != 1 {
+		if err := xml.Unmarshal(body, &c); err != nil || len(c.Update) != 1 || len(c.Update[0].Settings) != 2 {
 			http.Error(w, "bad", http.StatusBadRequest)
 			return
 		}
-		rm.conf = c.Update[0].Settings[0].Value
+		rm.conf, rm.mark = c.Update[0].Settings[0].Value, c.Update[0].Settings[1].Value
 		rm.puts = append(rm.puts, rm.conf)
 		fmt.Fprint(w, "Configuration change successfully applied.")
 	case path == "/ws/v1/cluster/scheduler-conf":
 		setting := ""
 		if rm.conf != "" {
 			setting = `{"name":"yarn.scheduler.capacity.root.default.maximum-am-resource-percent","value":"` + rm.conf + `"},`
+		}
+		if rm.mark != "" {
+			setting += `{"name":"yarn.scheduler.capacity.root.default.yardmaster.journal","value":"` + rm.mark + `"},`
 		}
 		fmt.Fprintf(w, `{"property":[%s{"name":"yarn.scheduler.capacity.root.queues","value":"default"}]}`, setting)
 	default:
@@ -173,6 +177,7 @@ func started(t *testing.T, args ...string) *command {
 	c := &command{Cmd: exec.Command("yardmaster", args...), err: &said{}}
 	c.Stderr = c.err
 	c.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_STATE_HOME=")
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := c.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

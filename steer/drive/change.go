@@ -133,6 +133,7 @@ func (d *driver) change(ctx context.Context, n *knob, a steer.Action) {
 		original = *held.Original
 		if !same(k, present, original) && !held.wrote(present) {
 			original = present
+			original.Mark = ""
 			d.emit(Event{Kind: Foreign, Knob: k, Old: held.New.Number, New: present.Number}, slog.String("knob", k.String()),
 				slog.String("old", held.New.String()), slog.String("new", present.String()),
 				slog.String("why", "somebody else has changed it: this is what will be put back"))
@@ -142,7 +143,12 @@ func (d *driver) change(ctx context.Context, n *knob, a steer.Action) {
 			}
 		}
 	}
+	if held == nil && present.Mark != "" {
+		d.refuse(k, a, MarkedError(present.Mark))
+		return
+	}
 	v, note := d.value(k, a)
+	v.Mark = d.Journal.mark()
 	back := goesBack(k, a, original)
 	if back {
 		v, note = original, ""
@@ -159,6 +165,15 @@ func (d *driver) change(ctx context.Context, n *knob, a steer.Action) {
 	d.write(ctx, n, a, original, present, v, note)
 }
 
+// MarkedError says that a value is that of another driver, or of an earlier one whose journal is lost: what was there before it is not known here. It
+// is the mark.
+type MarkedError string
+
+func (e MarkedError) Error() string {
+	return fmt.Sprintf("it was set by a steerer that has not put it back; its journal is %s (machine:folder). Restore from there first; if that "+
+		"journal is lost, set the value by hand and remove the mark", string(e))
+}
+
 func join(note, why string) string {
 	if note == "" {
 		return why
@@ -171,9 +186,13 @@ func (d *driver) onItsWay(ctx context.Context, n *knob, v Value) bool {
 	if n.check != nil && same(n.k, n.check.want, v) {
 		return true
 	}
+	return d.inForce(ctx, n.k, v)
+}
+
+func (d *driver) inForce(ctx context.Context, k Knob, v Value) bool {
 	in, cancel := context.WithTimeout(ctx, sensing)
 	defer cancel()
-	ok, err := d.Engine.InForce(in, n.k, v)
+	ok, err := d.Engine.InForce(in, k, v)
 	return ok && err == nil
 }
 
@@ -266,8 +285,9 @@ func both(a, b error) error {
 	return fmt.Errorf("%w; %w", a, b)
 }
 
-// isBack tells whether a knob is certainly as it was found. If not it stays open: that harms nobody.
+// isBack tells whether a knob is certainly as it was found, and in force. If not it stays open: that harms nobody.
 func (d *driver) isBack(ctx context.Context, n *knob, original Value) bool {
 	now, err := d.read(ctx, n.k)
-	return err == nil && same(n.k, now, original) && !d.Journal.open.find(d.Engine.Identity(), n.k).doubtful(n.written)
+	return err == nil && same(n.k, now, original) && !d.Journal.open.find(d.Engine.Identity(), n.k).doubtful(n.written) &&
+		d.inForce(ctx, n.k, original)
 }

@@ -3,7 +3,9 @@ package drive
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -114,6 +116,7 @@ func TestWhatIsChangedComesBack(t *testing.T) {
 		w.at(12*time.Second, func() {
 			w.set(share, found)
 			w.delay = time.Hour
+			w.writeErr = func() error { w.delay = 0; return nil } // another one does not
 		})
 		w.lastly(w.drive(w.until(15*time.Second), asks(10*sec, 0.09), nil), "")
 		w.wrote("0.090", "0.050")
@@ -338,14 +341,14 @@ func TestPutBackByThePolicyButNotForCertain(t *testing.T) {
 func TestUnverified(t *testing.T) {
 	w := newWorld(t)
 	w.delay = time.Hour
-	w.lastly(w.drive(w.until(100*time.Second), asks(5*sec, 0.09, 0.13), nil), "")
-	w.happened("started asked asked unverified restored stopped") // the first was superseded
+	w.lastly(w.drive(w.until(100*time.Second), asks(5*sec, 0.09, 0.13), nil), "configured again, but the scheduler does not go by it yet")
+	w.happened("started asked asked unverified restore-failed restore-failed stopped") // the first was superseded
 	if e := w.event(Unverified); e.New != 0.13 || e.Latency != 20*time.Second || e.Level() < 4 {
 		t.Errorf("%+v", e)
 	}
 	w = newWorld(t)
 	w.forceErr = func() error { return errAway }
-	w.lastly(w.drive(w.until(30*time.Second), asks(5*sec, 0.09), nil), "")
+	w.lastly(w.drive(w.until(30*time.Second), asks(5*sec, 0.09), nil), "does not go by it yet")
 	if e := w.event(Unverified); !errors.Is(e.Err, errAway) || !strings.Contains(e.String(), "cannot be read") {
 		t.Error(e)
 	}
@@ -566,7 +569,7 @@ func TestOtherKnobs(t *testing.T) {
 		return nil, 5 * sec
 	})
 	w.at(12*time.Second, func() { delete(w.conf, prio) }) // its job has ended
-	w.lastly(w.drive(w.until(15*time.Second), p, nil), "")
+	w.lastly(w.drive(w.until(15*time.Second), p, func(o *Options) { o.Restore = 2 * time.Minute }), "")
 	w.wrote("root.b", "5.000", "root.c", "root.a")
 	w.mustBe(found)
 	if w.conf[queue].Text != "root.a" {
@@ -582,4 +585,141 @@ func TestOptionsAreChecked(t *testing.T) {
 			t.Errorf("%+v is taken", o)
 		}
 	}
+}
+
+// left is a world whose driver has died with 0.09 in place.
+func left(t *testing.T) *world {
+	w := newWorld(t)
+	w.survive(12, false, func() { _ = w.drive(w.until(25*time.Second), asks(10*sec, 0.09), nil) })
+	if _, open, err := ReadJournal(w.dir); err != nil || len(open) != 1 || w.conf[share].Number != 0.09 {
+		t.Fatalf("%v, %v, %v", open, err, w.conf)
+	}
+	_ = w.Wait(context.Background(), time.Minute) // beyond any doubt
+	return w
+}
+
+// A queue that is missing from some readings, while the ResourceManager starts or is reconfigured, is put back when it shows. One that stays
+// away for a minute has nothing to be put back; until then the journal is open.
+func TestMissingFromOneReading(t *testing.T) {
+	for _, times := range []int{1, 3, 4} {
+		w := left(t)
+		n := 0
+		w.readErr = func() error {
+			if n++; n <= times {
+				return fmt.Errorf("queue root.default is not there: %w", ErrGone)
+			}
+			return nil
+		}
+		w.survive(0, false, w.recover)
+		w.mustBe(found)
+		w.event(RestoreFailed)
+	}
+	w := left(t)
+	delete(w.conf, share)
+	began := w.now
+	w.survive(0, false, w.recover)
+	if e := w.event(Restored); e.At.Sub(began) < time.Minute || !strings.Contains(e.String(), "it is not there any more") {
+		t.Errorf("%v after %v", e, e.At.Sub(began))
+	}
+}
+
+// A value that shows in a single reading is not taken for somebody else's.
+func TestOneWrongReading(t *testing.T) {
+	w := left(t)
+	w.readErr = func() error {
+		ours := w.conf[share]
+		w.conf[share] = Value{Text: "0.5", Set: true, Number: 0.5}
+		w.at(time.Second/2, func() { w.conf[share] = ours })
+		w.readErr = nil
+		return nil
+	}
+	w.survive(0, false, w.recover)
+	w.mustBe(found)
+}
+
+// A scheduler that takes a value over late: the journal is closed when it has, and not before. One that never does leaves it open, with an error.
+func TestRestoredMeansInForce(t *testing.T) {
+	for _, delay := range []time.Duration{8 * time.Second, 45 * time.Second} {
+		w := left(t)
+		w.delay = delay
+		began := w.now
+		w.survive(0, false, w.recover)
+		w.mustBe(found)
+		if e := w.event(Restored); e.At.Sub(began) < delay {
+			t.Errorf("in force after %v, said to be after %v", delay, e.At.Sub(began))
+		}
+	}
+	w := left(t)
+	w.delay = time.Hour
+	w.survive(0, false, func() {
+		_, err := Recovery{Engine: w, Journal: w.journal(), Observe: w.observe, Clock: w}.Run(w.until(2 * time.Minute))
+		w.lastly(err, "the scheduler does not go by it yet")
+	})
+	if _, open, err := ReadJournal(w.dir); err != nil || len(open) != 1 {
+		t.Errorf("%v, %v", open, err)
+	}
+	// So while a policy runs: its own way back closes nothing before it is in force.
+	w = newWorld(t)
+	w.delay = 8 * time.Second
+	w.at(22*time.Second, func() {
+		if _, open, err := ReadJournal(w.dir); err != nil || len(open) != 1 {
+			t.Errorf("before it is in force: %v, %v", open, err)
+		}
+	})
+	w.lastly(w.drive(w.until(60*time.Second), asks(20*sec, 0.09, 0.05), nil), "")
+	w.mustBe(found)
+}
+
+// A clock that was set back or forth while nobody drove: a write that may still come in is waited for, for ten seconds and not for an hour, and
+// the changes of the last hour do not become those of the next two.
+func TestTheClockWasSet(t *testing.T) {
+	for _, by := range []time.Duration{-time.Hour, time.Hour} {
+		w := newWorld(t)
+		w.flight = 5 * time.Second
+		w.survive(10, false, func() { _ = w.drive(w.until(25*time.Second), asks(10*sec, 0.09), nil) }) // during the write
+		if _, open, err := ReadJournal(w.dir); err != nil || len(open) != 1 || open[0].Doubted.IsZero() {
+			t.Fatalf("%+v, %v", open, err)
+		}
+		w.now = w.now.Add(by)
+		for i := range w.events {
+			w.events[i].at = w.events[i].at.Add(by)
+		}
+		began := w.now
+		w.survive(0, false, w.recover)
+		if took := w.now.Sub(began); took > 30*time.Second {
+			t.Errorf("clock set by %v: %v", by, took)
+		}
+		_ = w.Wait(context.Background(), time.Minute)
+		w.mustBe(found)
+	}
+	w := newWorld(t)
+	few := func(o *Options) { o.PerHour = 1 }
+	w.lastly(w.drive(w.until(15*time.Second), asks(10*sec, 0.09), few), "")
+	w.now = w.now.Add(-time.Hour)
+	w.lastly(w.drive(w.until(65*time.Minute), asks(62*60*sec, 0.13, 0.17), few), "")
+	w.wrote("0.090", "0.050", "0.170", "0.050")
+}
+
+// A value that carries a mark is another driver's: what was there before it is not known, so that nothing is changed. A mark of ours goes with the value
+// that is put back, and from a value that somebody else has set since.
+func TestMarks(t *testing.T) {
+	w := newWorld(t)
+	w.conf[share] = Value{Text: "0.3", Set: true, Number: 0.3, Mark: "there:/journal"}
+	w.lastly(w.drive(w.until(15*time.Second), asks(10*sec, 0.09), nil), "")
+	w.wrote()
+	w.happened("started refused stopped")
+	if e := w.event(Refused); !strings.Contains(e.String(), "there:/journal") {
+		t.Error(e)
+	}
+
+	w = left(t)
+	host, _ := os.Hostname()
+	mark := host + ":" + w.dir
+	if w.conf[share].Mark != mark {
+		t.Errorf("%+v", w.conf)
+	}
+	w.conf[share] = Value{Text: "0.7", Set: true, Number: 0.7, Mark: mark} // by hand: the mark is not touched
+	w.survive(0, false, w.recover)
+	w.event(Foreign)
+	w.mustBe(Value{Text: "0.7", Set: true, Number: 0.7})
 }

@@ -22,6 +22,8 @@ type Value struct {
 	// Set says that the configuration names it. If not, a default or a parent's value holds, and that is what it goes back to.
 	Set    bool    `json:"set"`
 	Number float64 `json:"number"` // what it amounts to, inherited or not
+	// Mark is what a driver leaves beside a value of its own, where the engine has a place for it: whose it is. Written and removed with the value.
+	Mark string `json:"mark,omitempty"`
 }
 
 // Engine is a running scheduler that can be watched and changed: sensors, and knobs that can be read, written and put back as they

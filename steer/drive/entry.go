@@ -7,8 +7,12 @@ import (
 	"fmt"
 	"hash/crc32"
 	"slices"
-	"strconv"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/yardmaster/yardmaster/steer"
 )
 
 // What says what an entry of the journal records.
@@ -68,21 +72,47 @@ func parseEntry(line []byte) (e Entry, err error) {
 	if cut < 1 || !bytes.HasPrefix(line[cut:], []byte(sumHead)) || !bytes.HasSuffix(line, []byte(sumTail)) {
 		return e, errors.New("it is cut short")
 	}
-	sum, err := strconv.ParseUint(string(line[cut+len(sumHead):len(line)-len(sumTail)]), 16, 32)
-	if err != nil {
-		return e, errors.New("its checksum cannot be read")
-	}
 	body := append(line[:cut:cut], '}')
-	if crc32.Checksum(body, castagnoli) != uint32(sum) {
+	if string(line[cut+len(sumHead):len(line)-len(sumTail)]) != fmt.Sprintf("%08x", crc32.Checksum(body, castagnoli)) {
 		return e, errors.New("its checksum is wrong")
 	}
 	if err := json.Unmarshal(body, &e); err != nil {
 		return e, err
 	}
-	if (e.What == Before || e.What == Held) && (e.Original == nil || e.New == nil) {
-		return e, errors.New("it does not say what was found and what was written")
+	return e, e.check()
+}
+
+// check refuses what no driver has written: it must not reach a scheduler.
+func (e *Entry) check() error {
+	k := e.Knob
+	switch {
+	case !slices.Contains([]What{Before, After, Closed, Held}, e.What):
+		return fmt.Errorf("there is no entry of kind %q", e.What)
+	case (e.What == Before || e.What == Held) && (e.Original == nil || e.New == nil):
+		return errors.New("it does not say what was found and what was written")
+	case k.Kind == steer.SetQueue && (k.Queue == "" || k.Property == "" || k.Job != ""), k.Kind != steer.SetQueue && (k.Job == "" || k.Queue != "" || k.Property != ""):
+		return errors.New("it does not say what was changed")
 	}
-	return e, nil
+	texts := []string{e.Engine, k.Queue, k.Property, k.Job}
+	for _, v := range append(slices.Clone(e.Ours), deref(e.Original), deref(e.Old), deref(e.New)) {
+		texts = append(texts, v.Text, v.Mark)
+	}
+	for _, s := range texts {
+		if len(s) > longestText || !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			return fmt.Errorf("%.60q is no name and no value", s)
+		}
+	}
+	return nil
+}
+
+// longestText is more than any name or value that a scheduler takes.
+const longestText = 1024
+
+func deref(v *Value) Value {
+	if v == nil {
+		return Value{}
+	}
+	return *v
 }
 
 // ledger is what a journal amounts to: the knobs that are open, in the order in which they were opened.
@@ -135,6 +165,11 @@ func (l *ledger) add(e *Entry) {
 // wrote tells whether a value was written to an open knob.
 func (e *Entry) wrote(v Value) bool {
 	return slices.ContainsFunc(e.Ours, func(o Value) bool { return same(e.Knob, o, v) })
+}
+
+// marked tells whether a mark is one of those that were written to an open knob: a driver may have moved to a machine of another name since.
+func (e *Entry) marked(mark string) bool {
+	return mark != "" && slices.ContainsFunc(e.Ours, func(o Value) bool { return o.Mark == mark })
 }
 
 func (l ledger) entries() []Entry {

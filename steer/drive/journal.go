@@ -8,22 +8,30 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
+	"unicode"
+
+	"github.com/yardmaster/yardmaster/internal/securefile"
 )
 
-// A journal's folder holds the journal, the one before it, and a file that is locked.
+// A journal's folder holds the journal, the one before it, a file that is locked, and what was kept aside.
 const (
 	journalFile = "journal.jsonl"
 	formerFile  = "journal.1.jsonl"
+	tornFile    = "journal.torn.jsonl"       // the last line that a crash cut short
+	damagedFile = "journal.damaged.%s.jsonl" // copies of damaged journals; while there is one, the damage is not settled
 	lockFile    = "lock"
 	largest     = 1 << 30 // more is no journal
 )
 
 // Journal holds what has been changed and not put back. Every line is on disk before the call that wrote it returns.
 //
-// The file is JSON, one object a line, each with a checksum of itself; it can be read with less and jq. A line that was cut short by
-// a crash is dropped: what it announced was not done yet. When the file has grown, a new one is begun with what is open, and the
-// old one kept beside it.
+// The file is JSON, one object a line, each with a checksum of itself; it can be read with less and jq. A last line that was cut short
+// by a crash is dropped: what it announced was not done yet. Any other line that cannot be read is damage: a change may have been made
+// that nobody knows of any more. The damaged file is kept aside before anything is rewritten, and Damage reports it until a person has
+// removed that copy. When the file has grown, a new one is begun with what is open, and the old one kept beside it.
 type Journal struct {
 	dir    string
 	lock   *os.File
@@ -35,7 +43,9 @@ type Journal struct {
 	open   ledger
 	recent []time.Time // changes written in the last hour
 	damage error
-	broken error // the file cannot be relied on any more
+
+	rebased bool  // what was read goes by the driver's clock
+	broken  error // the file cannot be relied on any more
 }
 
 // disk is the journal's file as far as it is needed.
@@ -53,7 +63,10 @@ func OpenJournal(dir string) (*Journal, error) {
 }
 
 func openJournal(dir string, wrap func(disk) disk) (_ *Journal, err error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	if err := securefile.CheckDir(dir); err != nil { // who can write there can make us write anything to the scheduler
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	j := &Journal{dir: dir, wrap: wrap, limit: 4 << 20}
@@ -73,32 +86,67 @@ func (j *Journal) load() error {
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(j.path(journalFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	f, err := securefile.Open(j.path(journalFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
 	j.file = j.wrap(f)
-	left, _ := filepath.Glob(j.path(".journal*-*")) // of a crash while a new file was begun
-	for _, name := range left {
+	for _, name := range glob(j.dir, ".journal*.tmp") { // of a crash while a new file was begun
 		_ = os.Remove(name) // it is in nobody's way
 	}
 	for i := range p.entries {
 		j.add(&p.entries[i])
 	}
 	j.size = p.good
-	if p.torn {
+	switch {
+	case p.damage != nil:
+		if err := j.renew(j.asideName()); err != nil { // a copy is kept before anything is cut off
+			return fmt.Errorf("%w; it cannot be kept aside, so it is left as it is: %w", p.damage, err)
+		}
+	case len(p.torn) > 0:
+		if err := securefile.WriteFile(j.path(tornFile), p.torn, 0o600); err != nil {
+			return err
+		}
 		if err := j.file.Truncate(p.good); err != nil {
 			return err
 		}
 	}
-	if err := errors.Join(j.file.Sync(), syncFolder(j.dir)); err != nil {
-		return err
+	j.damage = damageOf(j.dir, p.damage)
+	return errors.Join(j.file.Sync(), securefile.SyncDir(j.dir))
+}
+
+// asideName is the name under which a damaged journal is kept: one that is not taken, or has it already.
+func (j *Journal) asideName() string {
+	data, _ := securefile.ReadFile(j.path(journalFile), largest) // read a moment ago
+	for n := 1; ; n++ {
+		name := fmt.Sprintf(damagedFile, strconv.Itoa(n))
+		kept, err := securefile.ReadFile(j.path(name), largest)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && bytes.Equal(kept, data) {
+			return name
+		}
 	}
-	if p.damage != nil {
-		j.damage = p.damage
-		return j.renew(fmt.Sprintf("journal.damaged.%d.jsonl", time.Now().Unix()))
+}
+
+// damageOf adds to what is damaged the copies that were kept aside: they are damage, too, until a person removes them.
+func damageOf(dir string, found *DamagedError) error {
+	aside := glob(dir, fmt.Sprintf(damagedFile, "*"))
+	if found == nil && len(aside) == 0 {
+		return nil
 	}
-	return nil
+	if found == nil {
+		found = &DamagedError{File: filepath.Join(dir, journalFile)}
+	}
+	found.Aside = aside
+	return found
+}
+
+// glob lists the files of a folder whose names match.
+func glob(dir, pattern string) []string {
+	names, _ := fs.Glob(os.DirFS(dir), pattern) // a folder that cannot be read has failed before
+	for i := range names {
+		names[i] = filepath.Join(dir, names[i])
+	}
+	return names
 }
 
 func (j *Journal) path(name string) string { return filepath.Join(j.dir, name) }
@@ -106,10 +154,27 @@ func (j *Journal) path(name string) string { return filepath.Join(j.dir, name) }
 // Dir is the journal's folder.
 func (j *Journal) Dir() string { return j.dir }
 
+// mark says whose a value is: the journal from which it is put back.
+func (j *Journal) mark() string {
+	host, _ := os.Hostname() // empty will do
+	dir, err := filepath.Abs(j.dir)
+	if err != nil {
+		dir = j.dir
+	}
+	printable := func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}
+	text := []rune(strings.Map(printable, strings.ToValidUTF8(host+":"+dir, "?")))
+	return string(text[:min(len(text), longestText/8)])
+}
+
 // Open lists the knobs that are not as they were found, with all that is known of each.
 func (j *Journal) Open() []Entry { return j.open.entries() }
 
-// Damage is a *DamagedError when lines of the journal could not be read; the file was put aside then.
+// Damage is a *DamagedError when lines of the journal could not be read, now or earlier: what is open may not be all.
 func (j *Journal) Damage() error { return j.damage }
 
 // Close gives the journal back. What is open stays so.
@@ -130,6 +195,23 @@ func (j *Journal) add(e *Entry) {
 	}
 }
 
+// rebase makes the times that were read from the file ones of a driver's clock. That may have been set since: a time in the file can be later than
+// now, or longer ago than it seems. Within a process the clock cannot be set: it counts on.
+func (j *Journal) rebase(now time.Time) {
+	if j.rebased {
+		return
+	}
+	j.rebased = true
+	for _, h := range j.open {
+		if !h.Doubted.IsZero() {
+			h.Doubted = now // at the latest
+		}
+	}
+	for i, t := range j.recent {
+		j.recent[i] = earliest(t, now)
+	}
+}
+
 // append writes one line and sees it to the disk.
 func (j *Journal) append(e Entry) error {
 	if j.broken != nil {
@@ -144,6 +226,9 @@ func (j *Journal) append(e Entry) error {
 	}
 	e.Seq = j.seq + 1
 	line, err := e.line()
+	if err == nil {
+		err = e.check() // what could not be read again
+	}
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
@@ -172,18 +257,19 @@ func (j *Journal) renew(former string) error {
 		}
 		lines = append(lines, line...)
 	}
-	old, err := os.ReadFile(j.path(journalFile))
+	old, err := securefile.ReadFile(j.path(journalFile), largest)
 	if err != nil {
 		return err
 	}
-	if err := writeWhole(j.path(former), old); err != nil {
+	if err := securefile.WriteFile(j.path(former), old, 0o600); err != nil {
 		return err
 	}
-	if err := writeWhole(j.path(journalFile), lines); err != nil {
+	err = securefile.WriteFile(j.path(journalFile), lines, 0o600)
+	if err != nil && !errors.Is(err, securefile.ErrNotDurable) {
 		return err
 	}
-	f, err := os.OpenFile(j.path(journalFile), os.O_WRONLY|os.O_APPEND, 0o644)
-	if err = errors.Join(err, syncFolder(j.dir)); err != nil {
+	f, failed := securefile.Open(j.path(journalFile), os.O_WRONLY|os.O_APPEND, 0)
+	if err = errors.Join(err, failed); err != nil {
 		j.broken = fmt.Errorf("journal %s cannot be relied on any more: %w", j.dir, err)
 		return j.broken
 	}
@@ -192,102 +278,91 @@ func (j *Journal) renew(former string) error {
 	return nil
 }
 
-// writeWhole puts a file in place at once or not at all.
-func writeWhole(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
+// ViewJournal is the journal of a folder whose owner cannot do anything any more, but has not let go of it. What is open can be put back with it, but
+// not closed.
+func ViewJournal(dir string) (*Journal, error) {
+	_, open, err := ReadJournal(dir)
+	var damaged *DamagedError
+	if err != nil && !errors.As(err, &damaged) {
+		return nil, err
 	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
+	j := &Journal{dir: dir, damage: err, broken: fmt.Errorf("journal %s: another process has it still", dir)}
+	for i := range open {
+		j.add(&open[i])
 	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // it may be gone already
-	}
-	return err
-}
-
-func syncFolder(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return f.Sync()
+	return j, nil
 }
 
 // ReadJournal reads the journal of a folder without locking it: all its entries, and the knobs that are open with all that is known
 // of each. With a *DamagedError the rest is there.
 func ReadJournal(dir string) (entries, open []Entry, err error) {
-	p, err := readFile(filepath.Join(dir, journalFile))
-	if err != nil {
+	var p pages
+	if err = securefile.CheckDir(dir); err == nil {
+		p, err = readFile(filepath.Join(dir, journalFile))
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("journal: %w", err)
 	}
 	var l ledger
 	for i := range p.entries {
 		l.add(&p.entries[i])
 	}
-	return p.entries, l.entries(), p.damage
+	return p.entries, l.entries(), damageOf(dir, p.damage)
 }
 
 // pages is what a journal's file holds.
 type pages struct {
 	entries []Entry
-	good    int64 // bytes up to the end of the last whole line
-	torn    bool  // there is something after it
-	damage  error
+	good    int64  // bytes up to the end of the last whole line
+	torn    []byte // the last line, cut short by a crash
+	damage  *DamagedError
 }
 
 func readFile(path string) (p pages, err error) {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	data, err := securefile.ReadFile(path, largest)
+	if errors.Is(err, fs.ErrNotExist) {
 		return p, nil
-	case err != nil:
-		return p, err
-	case info.Size() > largest:
-		return p, fmt.Errorf("%s is too large for a journal", path)
 	}
-	data, err := os.ReadFile(path)
 	if err != nil {
 		return p, err
 	}
 	return parsePages(path, data), nil
 }
 
-// parsePages reads lines. What cannot be read at the end was torn by a crash; what cannot be read before that is damage.
+// parsePages reads lines. One that cannot be read is damage, unless it is what a crash leaves of the last one.
 func parsePages(path string, data []byte) (p pages) {
-	var bad DamagedError
-	number := 0
-	for rest := data; len(rest) > 0; {
+	for number, rest := 1, data; len(rest) > 0; number++ {
 		line, after, whole := bytes.Cut(rest, []byte("\n"))
-		number++
+		rest = after
+		if !whole && isTorn(line) {
+			p.torn = line
+			break
+		}
 		e, err := parseEntry(line)
 		if err == nil && !whole {
-			err = errors.New("it is cut short")
+			err = errors.New("its end is missing")
 		}
-		if err == nil {
-			p.entries = append(p.entries, e)
-			p.good = int64(len(data) - len(after))
-			p.damage = nil
-			if len(bad.Lines) > 0 {
-				p.damage = &bad
+		if err != nil {
+			if p.damage == nil {
+				p.damage = &DamagedError{File: path, Err: err}
 			}
-		} else {
-			if bad.Err == nil {
-				bad.Err = err
-			}
-			bad.Lines = append(bad.Lines, number)
+			p.damage.Lines = append(p.damage.Lines, number)
+			continue
 		}
-		rest = after
+		p.entries = append(p.entries, e)
+		p.good = int64(len(data) - len(after))
 	}
-	p.torn = p.good < int64(len(data))
-	if len(bad.Lines) > 1 { // a crash tears one line
-		p.damage = &bad
-	}
-	bad.File = path
 	return p
+}
+
+// isTorn tells whether a last line without an end is what a crash leaves of an append: the beginning of an entry, without the whole of its
+// checksum, and then at most zeros, where the file had grown before its content arrived.
+func isTorn(line []byte) bool {
+	const begin = `{"seq":`
+	line = bytes.TrimRight(line, "\x00")
+	n := min(len(line), len(begin))
+	sum := bytes.LastIndex(line, []byte(sumHead))
+	return string(line[:n]) == begin[:n] && (sum < 0 || len(line)-sum < sumLen)
 }
 
 // HeldError says that another process has the journal.
@@ -306,16 +381,29 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("journal %s is held by %s: only one may steer; end it, or give another queue a journal of its own", e.Dir, who)
 }
 
-// DamagedError says that lines of a journal cannot be read. What the others say holds.
+// DamagedError says that lines of a journal cannot be read, now or when it was opened earlier. What the others say holds, but there may be
+// changes that nobody knows of any more.
 type DamagedError struct {
 	File  string
-	Lines []int
-	Err   error // of the first
+	Lines []int    // none: all damage was found earlier
+	Err   error    // of the first
+	Aside []string // copies of damaged journals
 }
 
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("%s: line %d cannot be read: %v (%d in all); the rest is taken, look at what may be missing by hand",
-		e.File, e.Lines[0], e.Err, len(e.Lines))
+	var b strings.Builder
+	fmt.Fprintf(&b, "the journal %s is damaged", e.File)
+	if len(e.Lines) > 0 {
+		fmt.Fprintf(&b, ": line %d cannot be read: %v (%d in all)", e.Lines[0], e.Err, len(e.Lines))
+	}
+	b.WriteString("; a change may have been made that is not known any more. ")
+	look := e.File
+	if len(e.Aside) > 0 {
+		look = strings.Join(e.Aside, " and ")
+		fmt.Fprintf(&b, "It is kept in %s. ", look)
+	}
+	fmt.Fprintf(&b, "Compare the scheduler's setting with what %s still shows, correct it by hand if need be, and then remove %[1]s: nothing is steered before that", look)
+	return b.String()
 }
 
 func (e *DamagedError) Unwrap() error { return e.Err }

@@ -10,9 +10,11 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/yardmaster/yardmaster/internal/securefile"
 	"github.com/yardmaster/yardmaster/steer"
 )
 
@@ -42,11 +44,54 @@ func mustAppend(t *testing.T, j *Journal, entries ...Entry) {
 	}
 }
 
+// A folder or a file that others may write, or that belongs to somebody else, is no journal: what stands in it would be written to the scheduler.
+func TestAJournalOfOthersIsNotOpened(t *testing.T) {
+	dir := t.TempDir()
+	j := mustOpen(t, dir)
+	mustAppend(t, j, before(0.09))
+	j.Close()
+	refused := func(what string, want error) {
+		t.Helper()
+		_, opened := OpenJournal(dir)
+		_, _, read := ReadJournal(dir)
+		for _, err := range []error{opened, read} {
+			if !errors.Is(err, want) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(dir, journalFile)
+	must(os.Chmod(dir, 0o777)) //nolint:gosec // that is the fault
+	refused("a folder that others may write", securefile.ErrInsecure)
+	must(os.Chmod(dir, 0o700)) //nolint:gosec // a folder
+	must(os.Chmod(path, 0o666))
+	refused("a file that others may write", securefile.ErrInsecure)
+	must(os.Chmod(path, 0o600))
+	if os.Geteuid() == 0 {
+		must(os.Chown(dir, 65534, 65534))
+		refused("the folder of another account", securefile.ErrInsecure)
+		must(os.Chown(dir, 0, 0))
+	}
+	must(os.Rename(path, path+"2"))
+	must(os.Symlink(path+"2", path))
+	refused("a link", syscall.ELOOP)
+	must(os.Rename(path+"2", path))
+	if open := mustOpen(t, dir).Open(); len(open) != 1 {
+		t.Errorf("%v", open)
+	}
+}
+
 // A line is an object by itself, for jq and for a person.
 func TestAJournalCanBeReadAtNight(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "deep", "journal")
 	j := mustOpen(t, dir)
-	mustAppend(t, j, before(0.09), Entry{At: night, What: After, Engine: "a", Knob: share, New: &Value{"0.09", true, 0.09}})
+	mustAppend(t, j, before(0.09), Entry{At: night, What: After, Engine: "a", Knob: share, New: &Value{Text: "0.09", Set: true, Number: 0.09}})
 	data, err := os.ReadFile(filepath.Join(dir, journalFile))
 	if err != nil {
 		t.Fatal(err)
@@ -109,14 +154,14 @@ func TestATornLastLine(t *testing.T) {
 	dir := memory(t)
 	path := filepath.Join(dir, journalFile)
 	for cut := first; cut < len(whole); cut++ {
-		for _, tail := range []string{"", "\x00\x00\x00", "\n"} {
+		for _, tail := range []string{"", "\x00\x00\x00"} {
+			if cut == len(whole)-1 {
+				continue // the line is there to the last sign: see TestEveryFlippedBitIsDamage
+			}
 			if err := os.WriteFile(path, append(bytes.Clone(whole[:cut]), tail...), 0o644); err != nil {
 				t.Fatal(err)
 			}
 			if entries, open, err := ReadJournal(dir); len(entries) != 1 || len(open) != 1 || err != nil {
-				if cut == len(whole)-1 && tail == "\n" {
-					continue // that is the line
-				}
 				t.Fatalf("cut at %d %q: %v, %v, %v", cut, tail, entries, open, err)
 			}
 			j := mustOpen(t, dir)
@@ -126,8 +171,65 @@ func TestATornLastLine(t *testing.T) {
 			if len(entries) != 2 || err != nil || len(open) != 1 || len(open[0].Ours) != 2 || entries[1].Seq != 2 || j.Damage() != nil {
 				t.Fatalf("cut at %d: %v, %v", cut, entries, err)
 			}
+			if kept, err := os.ReadFile(filepath.Join(dir, tornFile)); cut > first && (err != nil || string(kept) != string(whole[first:cut])+tail) {
+				t.Fatalf("cut at %d: %q was kept, %v", cut, kept, err)
+			}
 		}
 	}
+}
+
+// Whichever bit of a lone line is flipped after it was written, nobody may conclude that there is nothing to put back: it is damage, it stays
+// so until a person has removed the copy that was kept, and the copy has every byte.
+func TestEveryFlippedBitIsDamage(t *testing.T) {
+	e := before(0.09)
+	e.Seq = 1
+	line, err := e.line()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := memory(t)
+	path, aside := filepath.Join(dir, journalFile), filepath.Join(dir, fmt.Sprintf(damagedFile, "1"))
+	flips := 0
+	for at := range line {
+		for _, flip := range []byte{1, 2, 4, 8, 16, 32, 64, 128, line[at], line[at] ^ '\n', 0xff} {
+			if flip == 0 {
+				continue
+			}
+			data := bytes.Clone(line)
+			data[at] ^= flip
+			if err := os.WriteFile(path, data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			var damage *DamagedError
+			if _, _, err := ReadJournal(dir); !errors.As(err, &damage) {
+				t.Fatalf("byte %d xor %#x: %v", at, flip, err)
+			}
+			for again := range 2 {
+				j, err := OpenJournal(dir)
+				if err != nil {
+					t.Fatalf("byte %d xor %#x: %v", at, flip, err)
+				}
+				if !errors.As(j.Damage(), &damage) || !reflect.DeepEqual(damage.Aside, []string{aside}) || !strings.Contains(damage.Error(), "remove "+aside) {
+					t.Fatalf("byte %d xor %#x, open for the %d. time: %v", at, flip, again+1, j.Damage())
+				}
+				if err := j.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if kept, _ := os.ReadFile(aside); !bytes.Equal(kept, data) {
+				t.Fatalf("byte %d xor %#x: what was kept aside differs: %q", at, flip, kept)
+			}
+			if err := os.Remove(aside); err != nil {
+				t.Fatal(err)
+			}
+			flips++
+		}
+	}
+	j := mustOpen(t, dir)
+	if j.Damage() != nil {
+		t.Errorf("after the copy was removed: %v", j.Damage())
+	}
+	t.Logf("%d flips of %d bytes", flips, len(line))
 }
 
 // A line in the middle that cannot be read is told, the rest is taken, and the file is put aside.
@@ -152,7 +254,7 @@ func TestDamageInTheMiddle(t *testing.T) {
 		t.Errorf("%v, %v", j.Damage(), j.Open())
 	}
 	mustAppend(t, j, before(0.21))
-	if entries, open, err := ReadJournal(dir); err != nil || len(entries) != 2 || len(open[0].Ours) != 3 || *open[0].Original != found {
+	if entries, open, err := ReadJournal(dir); !errors.As(err, &damage) || len(entries) != 2 || len(open[0].Ours) != 3 || *open[0].Original != found {
 		t.Errorf("%+v, %+v, %v", entries, open, err)
 	}
 	if aside, _ := filepath.Glob(filepath.Join(dir, "journal.damaged.*.jsonl")); len(aside) != 1 {
@@ -180,7 +282,7 @@ func TestAFileThatHasGrown(t *testing.T) {
 			t.Errorf("%v, %v", info, err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, ".journal.jsonl-123"), []byte("cut sh"), 0o644); err != nil { // a crash while a new one was begun
+	if err := os.WriteFile(filepath.Join(dir, ".journal.jsonl.123.tmp"), []byte("cut sh"), 0o644); err != nil { // a crash while a new one was begun
 		t.Fatal(err)
 	}
 	open := mustOpen(t, dir).Open()
@@ -237,8 +339,10 @@ func TestADiskThatFails(t *testing.T) {
 	if entries, _, err := ReadJournal(dir); err != nil || len(entries) != 2 {
 		t.Errorf("%v, %v", entries, err)
 	}
-	if err := j.append(Entry{What: Before, Original: &Value{Number: 0}, New: &Value{Number: inf()}}); err == nil {
-		t.Error("infinity was written down")
+	infinite, unreadable := before(inf()), before(0.1)
+	unreadable.Original = &Value{Text: "\n", Set: true}
+	if j.append(infinite) == nil || j.append(unreadable) == nil {
+		t.Error("what cannot be read again was written down")
 	}
 	f.short, f.trunc = 30, errors.New("I/O error")
 	_ = j.append(before(0.21))
@@ -301,7 +405,26 @@ func TestLinesThatAreNoEntries(t *testing.T) {
 	e := before(0.09)
 	e.New = nil
 	noNew, _ := e.line()
-	for _, line := range []string{"", "{}", `{"seq":1,"crc":"zzzzzzzz"}`, `{"seq":1,"crc":"00000000"}`, strings.TrimSpace(string(noNew))} {
+	lines := []string{"", "{}", `{"seq":1,"crc":"zzzzzzzz"}`, `{"seq":1,"crc":"00000000"}`, strings.TrimSpace(string(noNew))}
+	for _, change := range []func(*Entry){ // with a good checksum: somebody has written them
+		func(e *Entry) { e.What = "melt" },
+		func(e *Entry) { e.Knob.Queue = "" },
+		func(e *Entry) { e.Knob.Job = "job_1" },
+		func(e *Entry) { e.Knob = Knob{Kind: steer.MoveJob} },
+		func(e *Entry) { e.Knob.Queue = "root.default\nroot.other" },
+		func(e *Entry) { e.Knob.Property = "\x1b[2J" },
+		func(e *Entry) { e.Original = &Value{Text: "0.1\x00", Set: true, Number: 0.1} },
+		func(e *Entry) { e.Ours = []Value{{Text: strings.Repeat("1", 5000), Set: true, Number: 1}} },
+	} {
+		e := before(0.09)
+		change(&e)
+		line, err := e.line()
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, strings.TrimSuffix(string(line), "\n"))
+	}
+	for _, line := range lines {
 		if _, err := parseEntry([]byte(line)); err == nil {
 			t.Errorf("%q is taken", line)
 		}
@@ -326,8 +449,8 @@ func FuzzJournal(f *testing.F) {
 	f.Add(append(bytes.Clone(line), "torn"...))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p := parsePages("f", data)
-		if p.good > int64(len(data)) || p.torn != (p.good < int64(len(data))) {
-			t.Fatalf("%d of %d bytes, torn %v", p.good, len(data), p.torn)
+		if p.damage == nil && p.good+int64(len(p.torn)) != int64(len(data)) {
+			t.Fatalf("%d of %d bytes, torn %q, and no damage", p.good, len(data), p.torn)
 		}
 		var l ledger
 		for i := range p.entries {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/internal/flock"
+	"github.com/yardmaster/yardmaster/internal/securefile"
 )
 
 // takeLock locks a folder for this process and leaves word of it. The system gives the lock back when the process ends, however it
@@ -16,7 +17,7 @@ import (
 func takeLock(dir string) (*os.File, error) {
 	path := filepath.Join(dir, lockFile)
 	for range 10 {
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+		f, err := securefile.Open(path, os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {
 			return nil, fmt.Errorf("journal: %w", err)
 		}
@@ -52,7 +53,7 @@ func takeLock(dir string) (*os.File, error) {
 // readHolder finds out who has the lock: the word is written a moment after it was taken.
 func readHolder(dir string) *HeldError {
 	held := &HeldError{Dir: dir}
-	if word, err := os.ReadFile(filepath.Join(dir, lockFile)); err == nil {
+	if word, err := securefile.ReadFile(filepath.Join(dir, lockFile), 4096); err == nil {
 		_ = json.Unmarshal(word, held) // not known then
 	}
 	return held

@@ -37,7 +37,7 @@ func TestNoLeapAfterRefusals(t *testing.T) {
 func TestUnverifiedThoughOvertaken(t *testing.T) {
 	w := newWorld(t)
 	w.delay = time.Hour
-	w.lastly(w.drive(w.until(45*time.Second), &climber{}, nil), "")
+	w.lastly(w.drive(w.until(45*time.Second), &climber{}, nil), "does not go by it yet")
 	if e := w.event(Unverified); e.Kind != Unverified || e.At.Sub(w.told[0].At) > 41*time.Second {
 		t.Errorf("%+v", e)
 	}

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,16 +26,31 @@ func Recover(ctx context.Context, e Engine, j *Journal, observe func(Event)) (re
 type Recovery struct {
 	Engine  Engine
 	Journal *Journal
-	Force   bool // puts back also what somebody else has changed since
+	Force   bool          // puts back also what somebody else has changed since
+	Gone    time.Duration // a knob that is missing from every reading for so long counts as removed; 0: a minute
 	Observe func(Event)
 	Clock   Clock // nil: the real one
 
-	lost  func() bool // the right to change anything
-	until time.Time   // when to give up; zero: when the context ends
+	lost    func() bool // the right to change anything
+	until   time.Time   // when to give up; zero: when the context ends
+	missing map[Knob]absence
 }
 
+// absence is how long a knob has been missing from all readings.
+type absence struct {
+	since    time.Time
+	readings int
+}
+
+const (
+	goneFor   = time.Minute
+	goneTimes = 4                // readings, at least
+	confirms  = 3                // readings that show somebody else's value before it counts as that
+	settles   = 20 * time.Second // how long one try waits for the scheduler to go by what was put back
+)
+
 func (d *driver) recovery() Recovery {
-	return Recovery{Engine: d.Engine, Journal: d.Journal, Observe: d.Observe, Clock: d.Clock, lost: d.isLost}
+	return Recovery{Engine: d.Engine, Journal: d.Journal, Observe: d.Observe, Clock: d.Clock, lost: d.isLost, missing: d.missing}
 }
 
 // OpenError says what could not be put back.
@@ -63,12 +79,21 @@ func (r Recovery) Run(ctx context.Context) (restored int, err error) {
 	if r.Observe == nil {
 		r.Observe = func(Event) {}
 	}
+	r.Journal.rebase(r.Clock.Now())
+	if r.missing == nil {
+		r.missing = map[Knob]absence{}
+	}
+	var last error
 	for try := 0; ; try++ {
 		n, err := r.once(ctx)
 		restored += n
 		if err == nil {
 			return restored, nil
 		}
+		if last != nil && ctx.Err() != nil { // that the time is over says less than what kept it so long
+			err = last
+		}
+		last = err
 		wait := backOff(try)
 		end := ctx.Err() != nil || errors.Is(err, ErrLost) || errors.Is(err, errOther)
 		if !r.until.IsZero() && r.Clock.Now().Add(wait).After(r.until) {
@@ -105,59 +130,100 @@ func (r Recovery) once(ctx context.Context) (restored int, err error) {
 	return restored, err
 }
 
-// knob puts back one knob. It is closed in the journal when that is certain, or when it is not ours to put back any more.
+// knob puts back one knob. It is closed in the journal when the scheduler goes by the value that was found and no write of ours can come in any
+// more, or when it is not ours to put back. One reading is no proof that it is missing or somebody else's: that has to be seen several times.
 func (r Recovery) knob(ctx context.Context, h *Entry) (restored bool, err error) {
 	present, err := r.read(ctx, h.Knob)
-	switch {
-	case errors.Is(err, ErrGone):
-		return false, r.close(Restored, h, *h.Original, "it is not there any more: there is nothing to put back")
-	case err != nil:
+	if errors.Is(err, ErrGone) {
+		return false, r.gone(h, err)
+	}
+	delete(r.missing, h.Knob)
+	foreign := func(v Value) bool { return !same(h.Knob, v, *h.Original) && !h.wrote(v) && !r.Force }
+	for n := 1; err == nil && foreign(present); n++ {
+		if n == confirms {
+			if h.marked(present.Mark) { // it is not ours any more
+				present.Mark = ""
+				if err := r.write(ctx, h, present); err != nil {
+					return false, err
+				}
+			}
+			return false, r.close(Foreign, h, present, "somebody else has changed it since: it stays so")
+		}
+		if err := r.Clock.Wait(ctx, pollEach); err != nil {
+			return false, err
+		}
+		seen := present
+		if present, err = r.read(ctx, h.Knob); err == nil && foreign(present) && !same(h.Knob, present, seen) {
+			return false, fmt.Errorf("%v is configured, and %v a moment before: somebody is changing it", present, seen)
+		}
+	}
+	if err != nil {
 		return false, fmt.Errorf("what is configured cannot be read: %w", err)
-	case !same(h.Knob, present, *h.Original) && !h.wrote(present) && !r.Force:
-		return false, r.close(Foreign, h, present, "somebody else has changed it since: it stays so")
 	}
 	why := "it was so already"
-	if !same(h.Knob, present, *h.Original) || !r.inForce(ctx, h) {
-		if err := r.write(ctx, h); err != nil {
+	if !same(h.Knob, present, *h.Original) || present.Mark != "" || !r.inForce(ctx, h) {
+		if err := r.write(ctx, h, *h.Original); err != nil {
 			return false, err
 		}
 		why = "put back"
 	}
-	for h.doubtful(r.Clock.Now()) { // a write on its way may still come in
+	for until := r.Clock.Now().Add(settles); ; {
+		in := r.inForce(ctx, h)
+		now := r.Clock.Now()
+		doubtful := h.doubtful(now) // a write on its way may still come in
+		switch {
+		case in && !doubtful:
+			return true, r.close(Restored, h, *h.Original, why)
+		case !doubtful && !now.Before(until):
+			return false, errors.New("the value that was found is configured again, but the scheduler does not go by it yet")
+		}
 		if err := r.Clock.Wait(ctx, linger/20); err != nil {
 			return false, err
 		}
 		present, err := r.read(ctx, h.Knob)
-		if err != nil {
+		switch {
+		case err != nil:
 			return false, fmt.Errorf("what is configured cannot be read: %w", err)
-		}
-		if !same(h.Knob, present, *h.Original) && h.wrote(present) {
-			if err := r.write(ctx, h); err != nil {
+		case foreign(present):
+			return false, fmt.Errorf("%v is configured: somebody else has changed it while it was put back", present)
+		case !same(h.Knob, present, *h.Original):
+			if err := r.write(ctx, h, *h.Original); err != nil {
 				return false, err
 			}
 			why = "put back, again: a write came in late"
 		}
 	}
-	if !r.inForce(ctx, h) {
-		why += "; in force when the scheduler reads it"
-	}
-	return true, r.close(Restored, h, *h.Original, why)
 }
 
-// write writes the original and makes sure of it.
-func (r Recovery) write(ctx context.Context, h *Entry) error {
+// gone closes a knob that has been missing from all readings for long enough.
+func (r Recovery) gone(h *Entry, err error) error {
+	now := r.Clock.Now()
+	a := r.missing[h.Knob]
+	if a.readings == 0 {
+		a.since = now
+	}
+	a.readings++
+	r.missing[h.Knob] = a
+	if within := cmp.Or(r.Gone, goneFor); a.readings < goneTimes || now.Sub(a.since) < within {
+		return fmt.Errorf("%w; it counts as removed when it is missing for %v", err, within)
+	}
+	return r.close(Restored, h, *h.Original, fmt.Sprintf("it is not there any more, in %d readings: there is nothing to put back", a.readings))
+}
+
+// write writes a value and makes sure of it.
+func (r Recovery) write(ctx context.Context, h *Entry, v Value) error {
 	if r.lost != nil && r.lost() {
 		return ErrLost
 	}
 	in, cancel := context.WithTimeout(context.WithoutCancel(ctx), writing)
-	err := r.Engine.Write(in, h.Knob, *h.Original)
+	err := r.Engine.Write(in, h.Knob, v)
 	cancel()
 	if err != nil && !(errors.Is(err, ErrFate) && r.inForce(ctx, h)) {
 		return err
 	}
 	present, err := r.read(ctx, h.Knob)
-	if err == nil && !same(h.Knob, present, *h.Original) {
-		err = fmt.Errorf("%v was written, but %v is configured", h.Original, present)
+	if err == nil && !same(h.Knob, present, v) {
+		err = fmt.Errorf("%v was written, but %v is configured", v, present)
 	}
 	return err
 }

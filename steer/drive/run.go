@@ -26,9 +26,10 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	d := &driver{Options: o, start: o.Clock.Now(), mode: "observe", knobs: map[Knob]*knob{}}
+	d := &driver{Options: o, start: o.Clock.Now(), mode: "observe", knobs: map[Knob]*knob{}, missing: map[Knob]absence{}}
 	if o.Act {
 		d.mode = "act"
+		o.Journal.rebase(d.start)
 		if o.Lock != nil {
 			if err := o.Lock.Acquire(ctx); err != nil {
 				return fmt.Errorf("the lock was not given: %w", err)
@@ -73,6 +74,8 @@ type driver struct {
 	wait   pause
 	knobs  map[Knob]*knob
 	order  []*knob // of knobs, as first turned
+
+	missing map[Knob]absence // when put back
 }
 
 // loop does what is due and sleeps until the next thing is.

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/yarn/conf"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -65,8 +67,11 @@ func (y *Yard) queueOf(k drive.Knob) (string, error) {
 // Read tells how the knob is configured at present: not inherited, as the configuration spells it.
 func (y *Yard) Read(ctx context.Context, k drive.Knob) (drive.Value, error) {
 	queue, err := y.queueOf(k)
-	if err == nil {
-		err = y.gone
+	if err == nil && y.o.Absent {
+		var s *rest.Scheduler
+		if s, err = y.c.Scheduler(ctx); err == nil {
+			_, err = findLeaf(s.Root, y.path)
+		}
 	}
 	if err != nil {
 		return drive.Value{}, err
@@ -92,7 +97,7 @@ func (y *Yard) Write(ctx context.Context, k drive.Knob, v drive.Value) error {
 		return err
 	}
 	if v.Set {
-		if x := v.Number; math.IsNaN(x) || math.IsInf(x, 0) || x > 1e6 || x < 0 && (x != -1 || y.rule == marp.Capacity) || v.Text == "" {
+		if x := v.Number; math.IsNaN(x) || math.IsInf(x, 0) || x > 1e6 || x < 0 && (x != -1 || y.rule == marp.Capacity) || !means(v.Text, x) {
 			return fmt.Errorf("%s of %s: %q is no share: not written", k.Property, queue, v.Text)
 		}
 	}
@@ -107,6 +112,12 @@ func (y *Yard) Write(ctx context.Context, k drive.Knob, v drive.Value) error {
 		y.remember(nil)
 	}
 	return err
+}
+
+// means tells whether a text reads as a number to Java, and as this one: what is put back comes from a file.
+func means(text string, number float64) bool {
+	x, err := strconv.ParseFloat(strings.TrimRight(text, "fFdD"), 64)
+	return err == nil && near(x, number)
 }
 
 // Spacing is the least time between two writes: the FairScheduler does not read a file that is younger than five seconds.
@@ -183,16 +194,21 @@ func (r *restActuator) read(ctx context.Context, queue string) (drive.Value, err
 	if err != nil {
 		return drive.Value{}, err
 	}
-	return readPercent(p, queue)
+	v, err := readPercent(p, queue)
+	v.Mark = text(p, conf.Prefix+queue+"."+markName, "")
+	return v, err
 }
 
-// write sends the value; an empty one takes the setting out.
+// markName is a setting of a queue that the CapacityScheduler keeps and does not know: a place for the mark.
+const markName = "yardmaster.journal"
+
+// write sends the value and its mark as one change; an empty one takes the setting out.
 func (r *restActuator) write(ctx context.Context, queue string, _ *drive.Value, v drive.Value) error {
-	s := rest.Setting{Name: marp.Capacity.Property()}
+	s := []rest.Setting{{Name: marp.Capacity.Property()}, {Name: markName, Value: v.Mark}}
 	if v.Set {
-		s.Value = v.Text
+		s[0].Value = v.Text
 	}
-	_, err := r.y.c.ChangeScheduler(ctx, rest.SchedulerChange{Update: []rest.QueueChange{{Queue: queue, Settings: []rest.Setting{s}}}})
+	_, err := r.y.c.ChangeScheduler(ctx, rest.SchedulerChange{Update: []rest.QueueChange{{Queue: queue, Settings: s}}})
 	var fate *rest.UnknownFateError
 	if errors.As(err, &fate) || errors.Is(err, rest.ErrFormat) { // a page in place of the answer: a gateway may have passed it on
 		return fmt.Errorf("%w: %w", drive.ErrFate, err)

@@ -206,9 +206,14 @@ func labREST(t *testing.T, version string) {
 	if q.MasterShare != 0.5 || q.Masters.Mem != 4096 || q.Capacity.Mem != 8192 || s.CPUIdle < 0 || s.CPUIdle > 1 || s.Nodes != 1 {
 		t.Errorf("%+v", s)
 	}
-	took := b.write(b.y.Value(b.y.Knob(), 0.625))
+	marked := b.y.Value(b.y.Knob(), 0.625)
+	marked.Mark = "machine:/a folder/of the journal; and more"
+	took := b.write(marked)
 	if took > time.Second {
 		t.Error("not at once")
+	}
+	if got := b.found(); got.Mark != marked.Mark {
+		t.Errorf("marked %q", got.Mark)
 	}
 	b.seen(5, 1)
 	b.write(b.y.Value(b.y.Knob(), 0.0625)) // what runs stays

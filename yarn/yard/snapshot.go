@@ -73,7 +73,7 @@ func (y *Yard) Snapshot(ctx context.Context) (steer.Snapshot, error) {
 	}
 	now := time.Now()
 	seen.CPUIdle = idle
-	seen.Now = unit.Time(now.UnixMicro())
+	seen.Now = unit.Time(y.began.Add(now.Sub(y.began)).UnixMicro()) // it goes on evenly, also when the machine's clock is set
 	seen.Age = max(unit.Time(now.Sub(began).Microseconds()), unit.Time(age.Microseconds()))
 	return seen, nil
 }

@@ -40,7 +40,7 @@ type Options struct {
 	Refresh  []string // command that makes the ResourceManager read capacity-scheduler.xml: yarn rmadmin -refreshQueues
 	CPU      string   // where idle processors are read, see Sources; "": allocation
 	Masters  bool     // ask the masters of MapReduce jobs how far their maps are, at most eight of them a look
-	Absent   bool     // the queue, by its full name, need not be there: what there was to turn is gone then
+	Absent   bool     // the queue, by its full name, need not be there now: Read says each time whether it is
 }
 
 // Yard is a ResourceManager with one queue that is watched and set. Its methods may be called from several goroutines.
@@ -52,10 +52,10 @@ type Yard struct {
 	rule     marp.Rule
 	least    unit.Resources
 	identity string
+	began    time.Time
 	cpu      source
 	act      actuator
 	fair     *fairFile // nil: no file
-	gone     error     // why there is no queue
 	notes    []string
 
 	mu    sync.Mutex
@@ -74,7 +74,7 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 	if o.Client == nil {
 		return nil, errors.New("a yard needs a client of the ResourceManager")
 	}
-	y := &Yard{c: o.Client, o: o}
+	y := &Yard{c: o.Client, o: o, began: time.Now()}
 	s, err := y.c.Scheduler(ctx)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 	}
 	q, err := findLeaf(s.Root, o.Queue)
 	if errors.Is(err, drive.ErrGone) && o.Absent {
-		q, y.gone, err = &rest.Queue{Path: o.Queue, Name: o.Queue}, err, nil
+		q, err = &rest.Queue{Path: o.Queue, Name: o.Queue}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -154,8 +154,12 @@ func (y *Yard) Knob() drive.Knob {
 
 // CanAct says why the knob cannot be turned, as far as that can be known without turning it.
 func (y *Yard) CanAct(ctx context.Context) error {
-	if _, err := y.Read(ctx, y.Knob()); err != nil {
+	v, err := y.Read(ctx, y.Knob())
+	if err != nil {
 		return err
+	}
+	if v.Mark != "" {
+		return fmt.Errorf("%v: %w (setting %s of the queue)", y.Knob(), drive.MarkedError(v.Mark), markName)
 	}
 	return y.act.check(ctx)
 }

@@ -560,6 +560,11 @@ func TestCapacityREST(t *testing.T) {
 			t.Error(x, err)
 		}
 	}
+	for _, text := range []string{"", "0.9", "0.2</value>", "0.2\n", "20%", "ten"} { // from a journal: it must be the number that it claims to be
+		if err := y.Write(ctx, k, drive.Value{Text: text, Set: true, Number: 0.2}); err == nil || errors.Is(err, drive.ErrFate) {
+			t.Error(text, err)
+		}
+	}
 	if err := y.Write(ctx, k, found); err != nil {
 		t.Fatal(err)
 	}

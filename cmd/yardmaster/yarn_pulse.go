@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/steer/drive"
+)
+
+// A steerer can stop without ending: by a signal, a debugger, a disk that hangs. Its driver therefore gives the guard a sign of life at every call of
+// the engine and while it waits. They come from the driver's own goroutine: one that hangs gives none.
+
+const (
+	stalledAfter = time.Minute // without a sign of life; one call takes half of that at most
+	beatsWithin  = 10          // signs of life in that time
+)
+
+// pulse is an engine whose callers show that they are alive.
+type pulse struct {
+	drive.Engine
+	beat func()
+}
+
+// Snapshot implements drive.Engine.
+func (p pulse) Snapshot(ctx context.Context) (steer.Snapshot, error) {
+	p.beat()
+	defer p.beat()
+	return p.Engine.Snapshot(ctx)
+}
+
+// Read implements drive.Engine.
+func (p pulse) Read(ctx context.Context, k drive.Knob) (drive.Value, error) {
+	p.beat()
+	defer p.beat()
+	return p.Engine.Read(ctx, k)
+}
+
+// Write implements drive.Engine.
+func (p pulse) Write(ctx context.Context, k drive.Knob, v drive.Value) error {
+	p.beat()
+	defer p.beat()
+	return p.Engine.Write(ctx, k, v)
+}
+
+// InForce implements drive.Engine.
+func (p pulse) InForce(ctx context.Context, k drive.Knob, v drive.Value) (bool, error) {
+	p.beat()
+	defer p.beat()
+	return p.Engine.InForce(ctx, k, v)
+}
+
+// pulseClock is a clock whose waiters show that they are alive.
+type pulseClock struct {
+	drive.WallClock
+	each time.Duration
+	beat func()
+}
+
+// Wait implements drive.Clock.
+func (p pulseClock) Wait(ctx context.Context, d time.Duration) error {
+	for end := p.Now().Add(d); ; {
+		p.beat()
+		left := end.Sub(p.Now())
+		if err := p.WallClock.Wait(ctx, min(left, p.each)); err != nil || left <= p.each {
+			return err
+		}
+	}
+}

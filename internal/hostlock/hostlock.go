@@ -1,0 +1,38 @@
+// Package hostlock lets one process of this machine at a time have a name, whichever account it runs under and wherever it keeps its files.
+//
+// On Linux a name is a socket in the abstract namespace: there is no file that could be a link, be left behind or belong to the wrong account,
+// the system frees the name when its process ends, however it ends, and tells which process has it. Any account can take any name, as it could
+// lock any file that all accounts can open: that keeps others from it, and shows. Containers with a network of their own do not see each other.
+// On other systems nobody is kept away.
+package hostlock
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os/user"
+	"strconv"
+)
+
+// HeldError says who has a name.
+type HeldError struct {
+	PID int // 0: not known
+	UID int
+}
+
+func (e *HeldError) Error() string {
+	if e.PID == 0 {
+		return "another process of this machine has it"
+	}
+	who := "uid " + strconv.Itoa(e.UID)
+	if u, err := user.LookupId(strconv.Itoa(e.UID)); err == nil {
+		who = u.Username
+	}
+	return fmt.Sprintf("process %d of account %s has it", e.PID, who)
+}
+
+// address is short enough for a socket, whatever the name.
+func address(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return "@yardmaster/" + hex.EncodeToString(sum[:])
+}
