@@ -2,7 +2,6 @@ package endure
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,6 +28,9 @@ func (s *Study) liesFile(ctx context.Context, t *sheet[Told, ToldSum]) error {
 		return err
 	}
 	defer func() { _ = y.Down() }()
+	if err := os.Mkdir(y.journal, 0o700); err != nil {
+		return err
+	}
 	f := &filer{s: s, y: y, folder: filepath.Dir(y.set.file)}
 	cases := []func(context.Context) (Told, error){f.readOnly, f.elsewhere, f.broken, f.lostRight}
 	if s.Brief {
@@ -48,40 +50,63 @@ func (s *Study) liesFile(ctx context.Context, t *sheet[Told, ToldSum]) error {
 
 // filer has the cases of files.
 type filer struct {
-	s       *Study
-	y       *yard
-	folder  string
-	journal string // of the account that steered last
+	s      *Study
+	y      *yard
+	folder string
 }
 
-func (f *filer) steer(as *syscall.Credential, value float64) (*steerer, error) {
-	f.journal = f.y.journal
-	if as != nil { // a journal is refused where another account could write it
-		f.journal += "-nobody"
-		if err := os.MkdirAll(f.journal, 0o700); err != nil {
-			return nil, err
-		}
-	}
-	if err := give(as, f.journal); err != nil {
-		return nil, err
-	}
-	return start(f.s.Binary, f.y.Dir, as, steerArgs(f.y.RM(), queue, f.journal, append(still(value), f.y.actuator()...)...)...)
-}
-
-// give hands files to an account; nil: they stay ours.
-func give(as *syscall.Credential, files ...string) error {
-	if as == nil {
+// give makes an account, or root, the owner of what it is to write: nobody goes by files that others can write.
+func give(as *syscall.Credential, paths ...string) error {
+	if os.Getuid() != 0 {
 		return nil
 	}
-	for _, file := range files {
-		if err := os.Chown(file, int(as.Uid), int(as.Gid)); err != nil {
+	owner := 0
+	if as != nil {
+		owner = int(as.Uid)
+	}
+	for _, path := range paths {
+		inside, err := filepath.Glob(filepath.Join(path, "*"))
+		if err != nil {
 			return err
+		}
+		for _, p := range append(inside, path) {
+			if err := os.Lchown(p, owner, owner); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// modes lets only the owner write, or nobody.
+// open tells how many settings the journal has open. It is read from a copy: it may be another account's.
+func (f *filer) open() (int, error) {
+	dir, err := os.MkdirTemp("", "yardmaster-endure-journal-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // a copy
+	data, err := os.ReadFile(filepath.Join(f.y.journal, journalFile))
+	if os.IsNotExist(err) {
+		return 0, nil
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, journalFile), data, 0o600)
+	}
+	if err != nil {
+		return 0, err
+	}
+	_, open, err := drive.ReadJournal(dir)
+	return len(open), err
+}
+
+func (f *filer) steer(as *syscall.Credential, value float64) (*steerer, error) {
+	if err := give(as, f.y.journal); err != nil {
+		return nil, err
+	}
+	return start(f.s.Binary, f.y.Dir, as, steerArgs(f.y.RM(), queue, f.y.journal, append(still(value), f.y.actuator()...)...)...)
+}
+
+// modes lets only the owner write, or nobody, or again anybody.
 func (f *filer) modes(folder, file os.FileMode) error {
 	if err := os.Chmod(f.folder, folder); err != nil {
 		return err
@@ -94,7 +119,7 @@ func (f *filer) as(want string, row *Told) {
 	if now, err := os.ReadFile(f.y.set.file); err != nil || string(now) != want {
 		row.Miss = fmt.Sprintf("the file is not as it must be (%v):\n%s", err, now)
 	}
-	if _, open, err := drive.ReadJournal(f.journal); err != nil || len(open) > 0 {
+	if open, err := f.open(); err != nil || open > 0 {
 		row.Miss = fmt.Sprintf("the journal is still open (%v)", err)
 	}
 }
@@ -201,9 +226,10 @@ func (f *filer) broken(ctx context.Context) (Told, error) {
 // lostRight takes the right to write away while a steerer is at work: it cannot put back, says so and leaves it to its guard or to restore.
 func (f *filer) lostRight(ctx context.Context) (Told, error) {
 	row := Told{Case: "the folder becomes read-only after a change", Again: -1}
-	if err := errors.Join(f.modes(0o755, 0o644), give(nobody(), f.folder, f.y.set.file)); err != nil {
+	if err := give(nobody(), f.folder); err != nil {
 		return row, err
 	}
+	defer func() { _ = give(nil, f.folder) }()
 	defer func() { _ = f.modes(0o755, 0o644) }()
 	p, err := f.steer(nobody(), 0.3)
 	if err != nil {
@@ -219,7 +245,7 @@ func (f *filer) lostRight(ctx context.Context) (Told, error) {
 	guards := p.guards()
 	p.stop(60 * time.Second)
 	f.tell(p, &row)
-	if _, open, _ := drive.ReadJournal(f.journal); len(open) == 0 {
+	if open, _ := f.open(); open == 0 {
 		row.Miss = "the journal does not say that something is left to do"
 	}
 	if err := f.modes(0o755, 0o644); err != nil {
@@ -228,13 +254,12 @@ func (f *filer) lostRight(ctx context.Context) (Told, error) {
 	mended := time.Now()
 	gone(ctx, 40*time.Second, guards...)
 	if !f.y.set.original(ctx) {
-		args := append([]string{"yarn", "restore", "--rm", f.y.RM(), "--user", who, "--journal", f.journal}, f.y.actuator()...)
-		r, err := start(f.s.Binary, f.y.Dir, nobody(), args...)
-		if err != nil {
+		if err := give(nil, f.folder, f.y.journal); err != nil {
 			return row, err
 		}
-		if <-r.done; r.state == nil || !r.state.Success() {
-			row.Miss = "yarn restore: " + lastLine(r)
+		args := append([]string{"yarn", "restore", "--rm", f.y.RM(), "--user", who, "--journal", f.y.journal}, f.y.actuator()...)
+		if _, err := run(ctx, f.s.Binary, f.y.Dir, args...); err != nil {
+			row.Miss = err.Error()
 		}
 	}
 	row.Again = time.Since(mended).Milliseconds()
