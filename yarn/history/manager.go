@@ -35,7 +35,7 @@ type site struct {
 
 // Lists that are longer are not those of a cluster, and would not fit into memory.
 const (
-	mostNodes = 200_000
+	mostNodes = 100_000   // what fits into a cluster file
 	mostApps  = 2_000_000 // also of the history server
 )
 
