@@ -94,16 +94,16 @@ func TestOtherProperty(t *testing.T) {
 		if err := j.Validate(); err != nil {
 			t.Fatal(err)
 		}
-		gotMem, gotCores := float64(j.Master.Mem*ran), float64(j.Master.Cores*ran)
 		var grain unit.Resources // of all containers
 		for _, s := range j.Stages {
-			if s.Length.A.Seconds() > float64(ran)+1.001 {
-				t.Fatalf("containers of %v in %d s", s.Length.A, ran)
+			for i := range s.Tasks {
+				if got := s.Length.Draw(i, 0).Seconds(); got > float64(ran)+1e-6 {
+					t.Fatalf("a container of %v s in %d s", got, ran)
+				}
 			}
 			grain = grain.Add(s.Ask.Times(s.Tasks))
-			gotMem += float64(s.Ask.Mem*s.Tasks) * s.Length.A.Seconds()
-			gotCores += float64(s.Ask.Cores*s.Tasks) * s.Length.A.Seconds()
 		}
+		gotMem, gotCores := holds(j, float64(ran))
 		if diff := math.Abs(gotMem - float64(mem)); diff > 1+1e-6*float64(grain.Mem) {
 			t.Fatalf("%v MiB-seconds of %d, in %d s: %+v", gotMem, mem, ran, j.Stages)
 		}

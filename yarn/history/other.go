@@ -33,7 +33,7 @@ func (b *builder) other(a *app) *workload.Job {
 			j.Observed.Outcome = "SUCCESS"
 		}
 	}
-	all := held{mem: float64(a.MemorySeconds), cores: float64(a.CoreSeconds), ran: ran, most: max(float64(a.Finished-a.Started)/1000, ran)}
+	all := held{mem: float64(a.MemorySeconds), cores: float64(a.CoreSeconds), ran: ran}
 	step := float64(b.step())
 	if !a.Unmanaged {
 		am := unit.Resources{Mem: int64(step * max(math.Round(all.mem/all.cores/step), 1)), Cores: 1}
@@ -63,12 +63,12 @@ func (b *builder) step() int64 {
 	return max(b.site.MinAllocation.Mem, 1)
 }
 
-// held is what an application held, in MiB-seconds and vcore-seconds; how long it ran, and the longest that a container may be held.
-type held struct{ mem, cores, ran, most float64 }
+// held is what an application held, in MiB-seconds and vcore-seconds, and how long it ran.
+type held struct{ mem, cores, ran float64 }
 
 // containers is stages that hold h. Containers of one size cannot hold any memory-seconds and vcore-seconds: memory comes in
 // steps. So there are up to two sizes, neighbours: of one vcore and k or k+1 steps or, where there is less than a step for each vcore, of
-// one step and k or k+1 vcores. As many of each are held at a time as were held on average. It returns nil where that needs containers
+// one step and k or k+1 vcores. It returns nil where that needs containers
 // larger than the cluster allows.
 func (b *builder) containers(kind string, h held, step float64) []workload.Stage {
 	if h.mem <= 0 || h.cores <= 0 {
@@ -88,7 +88,6 @@ func (b *builder) containers(kind string, h held, step float64) []workload.Stage
 		sizes = [2]unit.Resources{{Mem: int64(step), Cores: int64(k)}, {Mem: int64(step), Cores: int64(k + 1)}}
 	}
 	var stages []workload.Stage
-	longest := workload.MaxLength.Seconds()
 	for i, s := range seconds {
 		if s < 1e-6 { // rounding
 			continue
@@ -96,17 +95,33 @@ func (b *builder) containers(kind string, h held, step float64) []workload.Stage
 		if most := b.site.MaxAllocation; step > 1 && (sizes[i].Mem > most.Mem || sizes[i].Cores > most.Cores) {
 			return nil
 		}
-		n := max(math.Round(s/h.ran), 1)
-		if s/n > min(h.most, longest) {
-			n = math.Ceil(s / min(h.ran, longest))
-		}
+		tasks, length := spread(s, h.ran)
 		name := fmt.Sprintf("%s containers", kind)
 		if len(stages) > 0 {
 			name = fmt.Sprintf("%s larger containers", kind)
 		}
-		stages = append(stages, workload.Stage{Name: name, Kind: workload.Other, Tasks: int64(n), Ask: sizes[i], Length: workload.Fixed(unit.FromSeconds(s / n))})
+		stages = append(stages, workload.Stage{Name: name, Kind: workload.Other, Tasks: tasks, Ask: sizes[i], Length: length})
 	}
 	return stages
+}
+
+// fewContainers have each a length of its own.
+const fewContainers = 1000
+
+// spread says how many containers hold some seconds together within a run, and for how long: all of the run, but for one that
+// holds what is left. Of many each holds a little less.
+func spread(seconds, ran float64) (int64, workload.Lengths) {
+	ran = min(ran, workload.MaxLength.Seconds())
+	n := math.Ceil(seconds / ran)
+	if n == 1 || n > fewContainers {
+		return int64(n), workload.Fixed(unit.FromSeconds(seconds / n))
+	}
+	values := make([]unit.Time, int(n))
+	for i := range values {
+		values[i] = unit.FromSeconds(ran)
+	}
+	values[len(values)-1] = unit.FromSeconds(seconds - (n-1)*ran)
+	return int64(n), workload.Lengths{Kind: workload.List, Values: values}
 }
 
 // siteOf takes what the cluster allows from its settings; Hadoop's defaults where they cannot be read.

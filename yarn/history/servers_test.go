@@ -219,8 +219,11 @@ func TestKeepsWhatWasChanged(t *testing.T) {
 func holds(j *workload.Job, am float64) (mem, cores float64) {
 	mem, cores = float64(j.Master.Mem)*am, float64(j.Master.Cores)*am
 	for _, s := range j.Stages {
-		mem += float64(s.Ask.Mem*s.Tasks) * s.Length.A.Seconds()
-		cores += float64(s.Ask.Cores*s.Tasks) * s.Length.A.Seconds()
+		for i := range s.Tasks {
+			length := s.Length.Draw(i, 0).Seconds()
+			mem += float64(s.Ask.Mem) * length
+			cores += float64(s.Ask.Cores) * length
+		}
 	}
 	return mem, cores
 }
