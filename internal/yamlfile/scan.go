@@ -68,12 +68,9 @@ func (s *shape) add(tk *token.Token) string {
 	case token.MappingStartType:
 		s.open = append(s.open, level{column: flowMapping})
 	case token.CollectEntryType:
-		n := s.flow()
-		if s.open = s.open[:n]; n > 0 && s.open[n-1].column == flowMapping || follows(tk) {
-			s.omitted++
-		}
+		s.open = s.open[:s.entry(tk)]
 	case token.SequenceEndType, token.MappingEndType:
-		s.open = s.open[:max(s.flow()-1, 0)]
+		s.open = s.open[:max(s.entry(tk)-1, 0)]
 	case token.SequenceEntryType, token.MappingKeyType, token.MappingValueType:
 		at := tk
 		if tk.Type == token.MappingValueType && tk.Prev != nil {
@@ -119,11 +116,15 @@ func (s *shape) block(column int) {
 	}
 }
 
-// flow is how many collections are open up to the innermost flow. What follows them are blocks, which end where its entry ends.
-func (s *shape) flow() int {
+// entry ends an entry of the innermost flow, and with it the blocks inside. It returns how many collections are open up to that flow.
+func (s *shape) entry(tk *token.Token) int {
 	n := len(s.open)
 	for n > 0 && s.open[n-1].column > 0 {
 		n--
+	}
+	bare := n > 0 && n == len(s.open) && s.open[n-1].column == flowMapping && tk.Prev.Type != token.MappingStartType // a key alone
+	if bare || follows(tk) {
+		s.omitted++
 	}
 	return n
 }

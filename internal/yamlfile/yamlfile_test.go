@@ -104,6 +104,9 @@ func TestLimits(t *testing.T) {
 		"plain":        {"a:\n  b:\n    - c: {d: [1, [2]]}\n", ""},
 		"most keys":    {numbered("k%d: 1\n", maxKeys), ""},
 		"keys again":   {r("- {a: 1, b: 2}\n- a: 1\n  b: 2\n", 2000), ""},
+		"flow nodes":   {"nodes:\n" + numbered("- {name: n%d, rack: r, memory: 8GB, cores: 4}\n", 5000), ""},
+		"bare keys":    {"- {" + strings.Repeat("a, ", maxOmitted+2) + "}\n", "comes after 4096 values that were left out"},
+		"bare key":     {r("- {a}\n", maxOmitted+1), "comes after 4096 values that were left out"},
 		"nodes":        {"groups:\n  - racks: [\"r-1\"]\n    names:\n" + numbered("      - \"node-%06d.rack-1.example.com\"\n", 100_000), ""},
 		"single nodes": {"nodes:\n" + numbered("- name: n%d\n  rack: r\n  memory: 8GB\n  cores: 4\n", 5000), ""},
 	} {
