@@ -6,7 +6,7 @@
 GO ?= go
 BIN := bin/yardmaster
 
-.PHONY: build check format lint test race fuzz explore ci demo man golden clean
+.PHONY: build check format lint test race fuzz explore ci demo man golden licences sbom vulnerabilities clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN) ./cmd/yardmaster
@@ -46,6 +46,18 @@ man: build
 # Rewrite golden files after a change that was meant; read the difference before committing it.
 golden:
 	UPDATE=1 $(GO) test ./scenario ./experiment ./cmd/yardmaster
+
+# The licence texts of what is linked; run it after a change of go.mod, which a test asks for.
+licences:
+	$(GO) run ./scripts/licences > THIRD_PARTY_LICENSES.new && mv THIRD_PARTY_LICENSES.new THIRD_PARTY_LICENSES
+
+# A bill of materials of the built command (CycloneDX).
+sbom: build
+	$(GO) run ./scripts/sbom $(BIN) > $(BIN).cdx.json
+
+# Known vulnerabilities of what is linked; needs https://vuln.go.dev or YARDMASTER_VULNDB.
+vulnerabilities:
+	scripts/ci-vulnerabilities.sh
 
 clean:
 	rm -rf bin .cache demo.html

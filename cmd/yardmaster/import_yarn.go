@@ -26,7 +26,8 @@ type yarnFlags struct {
 	login
 	history, webhdfs []string
 	doneDir, jhist   string
-	since            string
+	since, until     string
+	running          bool
 	rate             float64
 	parallel         int
 	noConf           bool
@@ -64,6 +65,10 @@ What could not be learned and what was assumed is said, and goes into the file.`
 				return misuse(see, "import yarn: --webhdfs needs --history, which knows where the files are, or --done-dir")
 			case len(f.history) > 1:
 				return misuse(see, "import yarn: there is one history server, not %d", len(f.history))
+			case f.running && f.until != "":
+				return misuse(see, "import yarn: --running is about what runs now, and --until ends before: give one")
+			case f.running && len(f.rm) == 0:
+				return misuse(see, "import yarn: --running needs --rm, which knows what runs")
 			case f.salt != "" && !f.anonymise:
 				return misuse(see, "import yarn: --salt belongs to --anonymise")
 			case !(f.rate >= 0.01 && f.rate <= 1000):
@@ -94,6 +99,8 @@ What could not be learned and what was assumed is said, and goes into the file.`
 	fs.StringVar(&f.doneDir, "done-dir", "", "`PATH` of finished history files in HDFS; else the history server is asked (mapreduce.jobhistory.done-dir)")
 	fs.StringVar(&f.jhist, "jhist", "", "read history files from the local folder `DIR`")
 	fs.StringVar(&f.since, "since", "7d", "applications that finished within this `TIME` before now, or from a day on (2026-11-01); all: without limit")
+	fs.StringVar(&f.until, "until", "", "and no later than this `TIME` before now, or than the end of a day (2026-11-07)")
+	fs.BoolVar(&f.running, "running", false, "include applications that are running, with what they have held so far")
 	f.addWho(cmd)
 	fs.Float64Var(&f.rate, "rm-rate", 2, "`N` requests a second to the ResourceManager, at most")
 	fs.IntVar(&f.parallel, "parallel", 4, "`N` history files are read at a time")
@@ -102,7 +109,7 @@ What could not be learned and what was assumed is said, and goes into the file.`
 	fs.StringVar(&f.salt, "salt", "", "`TEXT` that makes the short names; the same gives the same names. Else one is drawn and kept")
 	fs.StringVarP(&f.output, "output", "o", "", "write into the folder `DIR`, or beside the workload DIR/NAME.parquet")
 	for heading, names := range map[string][]string{
-		headings[6]: {"rm", "history", "webhdfs", "done-dir", "jhist", "since"},
+		headings[6]: {"rm", "history", "webhdfs", "done-dir", "jhist", "since", "until", "running"},
 		headings[3]: {"anonymise", "salt", "output"},
 	} {
 		for _, name := range names {
@@ -115,12 +122,24 @@ What could not be learned and what was assumed is said, and goes into the file.`
 func importYarn(cmd *cobra.Command, f *yarnFlags) error {
 	ctx := cmd.Context()
 	now := time.Now()
-	since, err := sinceWhen(f.since, now)
+	since, err := when("--since", f.since, now)
 	if err != nil {
 		return err
 	}
+	var until time.Time
+	if f.until != "" {
+		if until, err = when("--until", f.until, now); err != nil {
+			return err
+		}
+		if isDay(f.until) {
+			until = until.AddDate(0, 0, 1).Add(-time.Millisecond)
+		}
+		if until.Before(since) {
+			return misuse("", "--until %s ends before --since %s begins", f.until, f.since)
+		}
+	}
 	o := history.Options{
-		Since: since, Now: now, Dir: f.output, Jobs: "jobs.parquet", Parallel: f.parallel, NoConf: f.noConf,
+		Since: since, Until: until, Running: f.running, Now: now, Dir: f.output, Jobs: "jobs.parquet", Parallel: f.parallel, NoConf: f.noConf,
 		Anonymise: f.anonymise, Salt: f.salt, Tool: build.Version(), Source: f.source(), RM: len(f.rm) > 0, History: len(f.history) > 0,
 	}
 	if strings.HasSuffix(f.output, ".parquet") {
@@ -198,19 +217,28 @@ func (f *yarnFlags) done(ctx context.Context, c *rest.Client) (string, error) {
 	return dir, nil
 }
 
-// sinceWhen reads 7d, 36h, 2026-11-01 or all.
-func sinceWhen(text string, now time.Time) (time.Time, error) {
-	if text == "all" {
+// when reads 7d, 36h (before now), 2026-11-01 (its begin) or all (no time).
+func when(flag, text string, now time.Time) (time.Time, error) {
+	if text == "all" && flag == "--since" {
 		return time.Time{}, nil
 	}
-	if day, err := time.ParseInLocation("2006-01-02", text, time.Local); err == nil {
-		return day, nil
+	if isDay(text) {
+		return time.ParseInLocation(time.DateOnly, text, time.Local)
 	}
 	t, err := unit.ParseTime(text)
 	if err != nil || t < 0 || t > 100*365*unit.Day {
-		return time.Time{}, misuse("", "--since: %q is not a length of time (7d, 36h), a day (2026-11-01) or all", text)
+		words := "a length of time (7d, 36h) or a day (2026-11-01)"
+		if flag == "--since" {
+			words = "a length of time (7d, 36h), a day (2026-11-01) or all"
+		}
+		return time.Time{}, misuse("", "%s: %q is not %s", flag, text, words)
 	}
 	return now.Add(-time.Duration(t) * time.Microsecond), nil
+}
+
+func isDay(text string) bool {
+	_, err := time.ParseInLocation(time.DateOnly, text, time.Local)
+	return err == nil
 }
 
 // writeScenario writes the file that makes the folder one that can be simulated. One that is there already is kept: a person may

@@ -19,11 +19,12 @@ func (n *Node) Errorf(format string, args ...any) error {
 
 // excerpt shows the node's line with a caret under its column.
 func (n *Node) excerpt() string {
-	if n.line < 1 || n.line > len(n.file.lines) {
-		return ""
+	line, rest := "", n.file.text
+	for range n.line {
+		line, rest, _ = strings.Cut(rest, "\n")
 	}
-	line := strings.TrimRight(strings.ReplaceAll(n.file.lines[n.line-1], "\t", " "), "\r")
-	if len(line) > 160 || !printable(line) {
+	line = strings.TrimRight(strings.ReplaceAll(line, "\t", " "), "\r")
+	if line == "" || len(line) > 160 || !printable(line) {
 		return ""
 	}
 	number := strconv.Itoa(n.line)

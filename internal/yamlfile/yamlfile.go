@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -19,10 +18,13 @@ import (
 )
 
 // MaxSize is the size of the largest file that is read.
-const MaxSize = 16 << 20
+const MaxSize = 8 << 20
 
-// maxDepth bounds nesting: no file of ours needs more than four levels.
-const maxDepth = 32
+// What is wrong with a file that is YAML.
+const (
+	tooDeep  = "is nested too deep; no file needs more than five levels"
+	notPlain = "uses an anchor, alias, tag or merge key, which are not taken here; write the value out"
+)
 
 // Shape is what a Node is.
 type Shape uint8
@@ -56,8 +58,7 @@ type Field struct {
 }
 
 type file struct {
-	name  string
-	lines []string
+	name, text string
 }
 
 // Error is what is wrong at a place of a file.
@@ -93,16 +94,20 @@ func Open(path string) (*Node, error) {
 // Parse reads a file that is in memory. An empty file is an Empty node.
 func Parse(name string, data []byte) (root *Node, err error) {
 	if len(data) > MaxSize {
-		return nil, fmt.Errorf("%s: larger than %d MiB, which no scenario or cluster file should be", name, MaxSize>>20)
+		return nil, &Error{File: name, Line: 1, Col: 1, Msg: fmt.Sprintf("is larger than %d MiB, which no scenario or cluster file should be", MaxSize>>20)}
 	}
-	f := &file{name: name, lines: strings.Split(string(data), "\n")}
+	f := &file{name: name, text: string(data)}
 	defer func() {
 		// The library is asked to read whatever a person points at; a crash in it is a file that cannot be read.
 		if r := recover(); r != nil {
 			root, err = nil, &Error{File: name, Line: 1, Col: 1, Msg: "cannot be read as YAML"}
 		}
 	}()
-	tree, err := parser.ParseBytes(data, 0)
+	tokens, err := f.scan()
+	if err != nil {
+		return nil, err
+	}
+	tree, err := parser.Parse(tokens, 0)
 	if err != nil {
 		return nil, f.syntax(err)
 	}
@@ -149,7 +154,7 @@ func (f *file) at(n ast.Node) *Node {
 func (f *file) convert(n ast.Node, depth int) (*Node, error) {
 	out := f.at(n)
 	if depth > maxDepth {
-		return nil, out.Errorf("is nested more than %d deep", maxDepth)
+		return nil, out.Errorf(tooDeep)
 	}
 	switch v := n.(type) {
 	case nil, *ast.NullNode:
@@ -190,7 +195,7 @@ func (f *file) convert(n ast.Node, depth int) (*Node, error) {
 	case *ast.CommentGroupNode:
 		return out, nil
 	}
-	return nil, out.Errorf("uses an anchor, alias, tag or merge key, which are not taken here; write the value out")
+	return nil, out.Errorf(notPlain)
 }
 
 func (f *file) fields(out *Node, values []*ast.MappingValueNode, depth int) error {

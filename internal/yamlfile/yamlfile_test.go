@@ -1,8 +1,12 @@
 package yamlfile
 
 import (
+	"bytes"
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/yardmaster/yardmaster/internal/hostile"
 )
 
 func read(t *testing.T, text string) (map[string]string, error) {
@@ -59,15 +63,23 @@ func TestErrorsSayWhere(t *testing.T) {
 	}
 }
 
+// A file of any shape is read, or refused with its place, in memory in proportion to its bytes.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"a: b\n", "- x\n- y: {z: 1}\n", "a: &x 1\nb: *x\n", "a: |\n  text\n", "\t", "? a\n: b\n", "a: [1, 2", "---\na: 1\n---\nb: 2\n", "<<: {a: 1}\n"} {
-		f.Add([]byte(s))
+		f.Add([]byte(s), uint16(1))
+		f.Add([]byte(s), uint16(2000))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) > 4096 {
-			return
+	for _, s := range hostile.YAML(64) {
+		f.Add([]byte(s), uint16(500))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, times uint16) {
+		data = bytes.Repeat(data, min(int(times), 32<<10/max(len(data), 1)))
+		var n *Node
+		var err error
+		used := hostile.Allocated(func() { n, err = Parse("f.yaml", data) })
+		if most := int64(1<<20 + 1024*len(data)); used > most {
+			t.Fatalf("%d bytes make it allocate %d", len(data), used)
 		}
-		n, err := Parse("f.yaml", data)
 		if (n == nil) == (err == nil) {
 			t.Fatalf("node %v and error %v", n, err)
 		}
@@ -75,4 +87,40 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("error without a place: %v", err)
 		}
 	})
+}
+
+// What would cost the parser more than its bytes is refused, and what people and programs write is not.
+func TestLimits(t *testing.T) {
+	r := strings.Repeat
+	for name, c := range map[string]struct{ text, err string }{
+		"depth":        {r("[", 17), "f:1:17: is nested too deep"},
+		"blocks":       {r("- ", 17), "f:1:33: is nested too deep"},
+		"keys":         {numbered("k%d: 1\n", maxKeys+1), "f:257:5: ends one key more than the 256"},
+		"path":         {r("k", maxPath+1) + ": 1\n", "f:1:514: ends a key that makes more than 512 characters"},
+		"omitted":      {r("-\n", maxOmitted+3), "comes after 4096 values that were left out"},
+		"signs":        {r("#", maxSigns+1), "has more than 1048576 signs"},
+		"size":         {r(" ", MaxSize+1), "f:1:1: is larger than 8 MiB"},
+		"anchor":       {"a: &x 1\n", "f:1:4: uses an anchor"},
+		"plain":        {"a:\n  b:\n    - c: {d: [1, [2]]}\n", ""},
+		"most keys":    {numbered("k%d: 1\n", maxKeys), ""},
+		"keys again":   {r("- {a: 1, b: 2}\n- a: 1\n  b: 2\n", 2000), ""},
+		"flow nodes":   {"nodes:\n" + numbered("- {name: n%d, rack: r, memory: 8GB, cores: 4}\n", 5000), ""},
+		"bare keys":    {"- {" + strings.Repeat("a, ", maxOmitted+2) + "}\n", "comes after 4096 values that were left out"},
+		"bare key":     {r("- {a}\n", maxOmitted+1), "comes after 4096 values that were left out"},
+		"nodes":        {"groups:\n  - racks: [\"r-1\"]\n    names:\n" + numbered("      - \"node-%06d.rack-1.example.com\"\n", 100_000), ""},
+		"single nodes": {"nodes:\n" + numbered("- name: n%d\n  rack: r\n  memory: 8GB\n  cores: 4\n", 5000), ""},
+	} {
+		_, err := Parse("f", []byte(c.text))
+		if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+			t.Errorf("%s: %v, want %q", name, err, c.err)
+		}
+	}
+}
+
+func numbered(unit string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, unit, i)
+	}
+	return b.String()
 }

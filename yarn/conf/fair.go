@@ -87,7 +87,7 @@ type fairReader struct {
 }
 
 func (f *fairReader) warn(e *Element, text string) {
-	f.NotModelled = append(f.NotModelled, e.Pos().String()+": "+text)
+	f.NotModelled = note(f.NotModelled, e.Pos().String()+": "+text)
 }
 
 // top reads defaults first: they hold for queues wherever they stand in the file.
@@ -144,6 +144,9 @@ func (f *fairReader) top(top *Element) error {
 func (f *fairReader) other(e *Element, words []string) {
 	if why, ok := fairInert[e.Name]; ok {
 		f.warn(e, "<"+e.Name+"> has no effect: "+why)
+		return
+	}
+	if len(f.NotModelled) > maxNotes {
 		return
 	}
 	text := "<" + e.Name + "> is not known and has no effect"

@@ -25,6 +25,7 @@ type Properties struct {
 	List     []*Property // in file order, one entry a name
 	Warnings []string
 	byName   map[string]*Property
+	grown    int // bytes that ${variables} have added
 }
 
 // Get returns a setting, or nil.
@@ -33,8 +34,8 @@ func (p *Properties) Get(name string) *Property { return p.byName[name] }
 // Hadoop gives up after so many substitutions in one value.
 const maxSubstitutions = 20
 
-// maxValue bounds a value that ${variables} blow up.
-const maxValue = 1 << 20
+// maxGrowth bounds what ${variables} add to the values of a file, all together.
+const maxGrowth = 1 << 20
 
 // ReadProperties reads a Hadoop configuration file. A name given twice has its last value, unless an earlier one is
 // final; both cases are warned of.
@@ -174,8 +175,8 @@ func (p *Properties) substitute(x *Property) error {
 		if n >= maxSubstitutions {
 			return x.Pos.Errorf("%s: more than %d ${variables} to put in; does one name itself?", x.Name, maxSubstitutions)
 		}
-		if len(x.Value)+len(v.Value) > maxValue {
-			return x.Pos.Errorf("%s grows beyond %d bytes when its ${variables} are put in", x.Name, maxValue)
+		if p.grown += len(v.Value); p.grown > maxGrowth {
+			return x.Pos.Errorf("%s: this file grows by more than %d bytes when its ${variables} are put in", x.Name, maxGrowth)
 		}
 		x.Value = x.Value[:at] + v.Value + x.Value[end+1:]
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/yarn/conf"
 	"github.com/yardmaster/yardmaster/yarn/jhist"
 )
 
@@ -24,6 +25,8 @@ const (
 type builder struct {
 	names  *names
 	master unit.Resources // of jobs that do not say; zero: Hadoop's default
+	site   conf.Site
+	fair   bool // the FairScheduler, which rounds by its own setting
 }
 
 func instant(ms jhist.Millis) unit.Time { return unit.Time(ms) * unit.Millisecond }

@@ -75,35 +75,65 @@ func TestMapReduceProperty(t *testing.T) {
 	})
 }
 
-// What the ResourceManager counted of an application is what its stage and its master hold, within half a container.
+// What the ResourceManager counted of an application is what its containers and its AM hold: memory-seconds and vcore-seconds, to one unit and
+// what a microsecond of each container holds.
 func TestOtherProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ran := rapid.Int64Range(1, 100_000).Draw(t, "s")
 		cores := rapid.Int64Range(1, 50*ran).Draw(t, "core-s")
-		mem := cores * rapid.Int64Range(1, 8192).Draw(t, "MiB")
+		mem := rapid.Int64Range(1, 8192*cores).Draw(t, "MiB-s")
 		a := &app{
 			ID: "application_1_1", Type: "SPARK", Status: "SUCCEEDED", Started: 5000, Launch: 6000, Finished: 6000 + ran*1000,
 			MemorySeconds: mem, CoreSeconds: cores, Unmanaged: rapid.Bool().Draw(t, "unmanaged"),
 		}
-		j := (&builder{names: &names{}}).other(a)
+		site := conf.DefaultSite()
+		site.MinAllocation.Mem = rapid.SampledFrom([]int64{1, 128, 512, 1000, 1024, 2048}).Draw(t, "step")
+		j := (&builder{names: &names{}, site: site}).other(a)
 		if j == nil {
 			t.Fatal("left out")
 		}
 		if err := j.Validate(); err != nil {
 			t.Fatal(err)
 		}
-		s := &j.Stages[0]
-		held := float64(s.Tasks) * s.Length.A.Seconds()
-		if !j.Master.IsZero() {
-			held += float64(ran)
+		var grain unit.Resources // of all containers
+		for _, s := range j.Stages {
+			for i := range s.Tasks {
+				if got := s.Length.Draw(i, 0).Seconds(); got > float64(ran)+1e-6 {
+					t.Fatalf("a container of %v s in %d s", got, ran)
+				}
+			}
+			grain = grain.Add(s.Ask.Times(s.Tasks))
 		}
-		if s.Length.A.Seconds() > float64(ran) {
-			t.Fatalf("tasks of %v in %d s", s.Length.A, ran)
+		gotMem, gotCores := holds(j, float64(ran))
+		if diff := math.Abs(gotMem - float64(mem)); diff > 1+1e-6*float64(grain.Mem) {
+			t.Fatalf("%v MiB-seconds of %d, in %d s: %+v", gotMem, mem, ran, j.Stages)
 		}
-		if diff := math.Abs(held - float64(cores)); diff > 0.51*float64(ran)+1 {
-			t.Fatalf("%v core-seconds of %d, in %d s", held, cores, ran)
+		if diff := math.Abs(gotCores - float64(cores)); diff > 1+1e-6*float64(grain.Cores) {
+			t.Fatalf("%v core-seconds of %d, in %d s: %+v", gotCores, cores, ran, j.Stages)
 		}
 	})
+}
+
+// Two imports with a gap between them do not pass for one that covers it.
+func TestCover(t *testing.T) {
+	at := func(s int64) time.Time { return time.UnixMilli(s) }
+	for _, c := range []struct {
+		have        state
+		since, till time.Time
+		from, until int64
+	}{
+		{state{}, at(5), at(9), 5, 9},
+		{state{From: 5, Until: 9}, at(7), at(12), 5, 12},
+		{state{From: 5, Until: 9}, at(2), at(6), 2, 9},
+		{state{From: 5, Until: 9}, at(11), at(12), 11, 12},
+		{state{From: 5, Until: 9}, at(1), at(3), 1, 3},
+		{state{From: 5, Until: 9}, time.Time{}, at(12), 0, 12},
+	} {
+		s := c.have
+		if s.cover(c.since, c.till); s.From != c.from || s.Until != c.until {
+			t.Errorf("%+v and %v to %v: %d to %d", c.have, c.since, c.till, s.From, s.Until)
+		}
+	}
 }
 
 func TestManyTasks(t *testing.T) {

@@ -11,8 +11,9 @@
 // container (so the start of its process is in it) to its end. A reduce that was started while maps still ran has waited for
 // them; the simulator does that waiting anew, so only what the reduce did after the job's last map counts, and at least what
 // it did after its own shuffle. Container sizes are those of the job's own counters (memory times time over time) or of its
-// configuration. Where a task's input lay is kept by host name. An application of another kind is one stage of as many
-// containers as it held on average.
+// configuration. Where a task's input lay is kept by host name. An application of another kind, of which the
+// ResourceManager tells its memory-seconds and vcore-seconds, is as many containers as it held on average, of at most two
+// sizes, which hold exactly those.
 //
 // # Calls again
 //
@@ -44,8 +45,10 @@ type Options struct {
 	History bool         // ask the JobHistoryServer
 	Files   Folder       // where history files lie; nil: ask the JobHistoryServer for every job
 
-	Since time.Time // applications that finished at this instant or later; zero: all
-	Now   time.Time
+	Since   time.Time // applications that finished at this instant or later; zero: all
+	Until   time.Time // and no later than this; zero: until now
+	Running bool      // those that run now too, with what they held so far
+	Now     time.Time
 
 	Dir      string // of all that is written
 	Jobs     string // name of the workload file in Dir

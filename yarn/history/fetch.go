@@ -19,10 +19,13 @@ type importer struct {
 	store *store
 	names *names
 	build builder
-	apps  map[key]*app
+	apps  map[key]*app // that have ended
 	site  site
 	said  []workload.Note // of this call only: what could not be had now
 	new   int64
+
+	running    map[key]*app
+	unfinished workload.Slice // jobs of those that run. The store does not hold them: the next call has more to say of them
 
 	mu      sync.Mutex
 	damaged int64
@@ -54,14 +57,21 @@ func (im *importer) fetch(ctx context.Context) error {
 		}
 	}
 	im.tellDamaged()
-	st := &im.store.state
-	if im.Since.IsZero() {
-		st.From = 0
-	} else if st.Until == 0 || im.Since.UnixMilli() < st.From {
-		st.From = im.Since.UnixMilli()
-	}
-	st.Until = im.Now.UnixMilli()
+	im.store.state.cover(im.Since, im.until())
 	return nil
+}
+
+// until is the end of what is asked for.
+func (im *importer) until() time.Time {
+	if im.Until.IsZero() {
+		return im.Now
+	}
+	return im.Until
+}
+
+// within says whether an application that finished then is asked for; 0: nobody knows.
+func (im *importer) within(ms int64) bool {
+	return ms <= 0 || (im.Since.IsZero() || ms >= im.Since.UnixMilli()) && (im.Until.IsZero() || ms <= im.Until.UnixMilli())
 }
 
 // overlap is how far before the end of the last call a file may still have appeared: the history server moves files when it can.
@@ -136,10 +146,7 @@ func (im *importer) readFiles(ctx context.Context) error {
 
 // want says whether a file is asked for and new.
 func (im *importer) want(r ref) bool {
-	if !im.Since.IsZero() && r.name.Finish > 0 && int64(r.name.Finish) < im.Since.UnixMilli() {
-		return false
-	}
-	return !im.store.has(r.key)
+	return im.within(int64(r.name.Finish)) && !im.store.has(r.key)
 }
 
 // readFile reads one job. A file that is damaged, gone or closed to us is counted; only what would happen with every file ends
@@ -167,7 +174,7 @@ func (im *importer) readFile(ctx context.Context, p *jhist.Parser, r ref) error 
 		return err
 	}
 	k, ok := parseKey(h.ID)
-	if !ok || im.store.has(k) || !im.Since.IsZero() && h.Finish > 0 && int64(h.Finish) < im.Since.UnixMilli() {
+	if !ok || im.store.has(k) || !im.within(int64(h.Finish)) {
 		return nil
 	}
 	var conf jobConf

@@ -3,11 +3,10 @@ package history
 import (
 	"context"
 	"fmt"
-	"math"
+	"slices"
 	"time"
 
 	"github.com/yardmaster/yardmaster/unit"
-	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
@@ -19,6 +18,7 @@ type app struct {
 	Started, Launch, Finished           int64
 	MemorySeconds, CoreSeconds          int64
 	Unmanaged                           bool
+	Running                             bool  // Finished is when it was asked for
 	seen                                int64 // when it was asked for
 }
 
@@ -35,7 +35,7 @@ type site struct {
 
 // Lists that are longer are not those of a cluster, and would not fit into memory.
 const (
-	mostNodes = 200_000
+	mostNodes = 100_000   // what fits into a cluster file
 	mostApps  = 2_000_000 // also of the history server
 )
 
@@ -73,36 +73,57 @@ func (im *importer) askManager(ctx context.Context) error {
 			return s.queuesWhy
 		}
 	}
-	im.apps = map[key]*app{}
-	now := im.Now.UnixMilli()
-	hidden, listed := 0, 0
-	for a, err := range c.Apps(ctx, rest.AppFilter{States: []string{"FINISHED", "FAILED", "KILLED"}, FinishedFrom: im.Since}) {
-		if err != nil {
+	im.build.site, im.build.fair = siteOf(s.conf), s.scheduler.Type == "fairScheduler"
+	if im.Running { // before those that have ended: one that ends in between is then among both, and not in neither
+		if _, err = im.list(ctx, rest.AppFilter{States: []string{"RUNNING"}}, &im.running); err != nil {
 			return err
 		}
+	}
+	hidden, err := im.list(ctx, rest.AppFilter{States: []string{"FINISHED", "FAILED", "KILLED"}, FinishedFrom: im.Since, FinishedUntil: im.Until}, &im.apps)
+	if err != nil {
+		return err
+	}
+	im.note(hidden, "applications are listed without their times, because this user may not see them: give --user an administrator")
+	return nil
+}
+
+// list reads a list of applications, and says how many hide their times.
+func (im *importer) list(ctx context.Context, f rest.AppFilter, into *map[key]*app) (hidden int, err error) {
+	*into = map[key]*app{}
+	listed := 0
+	for a, err := range im.Client.Apps(ctx, f) {
+		if err != nil {
+			return 0, err
+		}
 		if listed++; listed > mostApps {
-			return fmt.Errorf("the ResourceManager lists more than %d applications: ask for less with --since", mostApps)
+			return 0, fmt.Errorf("the ResourceManager lists more than %d applications: ask for less with --since", mostApps)
 		}
 		k, ok := parseKey(a.ID)
-		if !ok || !a.Ended() {
+		if !ok || !slices.Contains(f.States, a.State) {
 			continue
 		}
-		if a.FinishedTime == 0 {
+		running := a.State == "RUNNING"
+		if running {
+			a.FinishedTime = a.StartedTime + a.ElapsedTime // by the ResourceManager's clock
+		}
+		if a.StartedTime == 0 || a.FinishedTime == 0 {
 			hidden++
+			continue
+		}
+		if !running && !im.within(a.FinishedTime) {
 			continue
 		}
 		status := a.FinalStatus
 		if a.State != "FINISHED" {
 			status = a.State
 		}
-		im.apps[k] = &app{
+		(*into)[k] = &app{
 			ID: a.ID, User: a.User, Name: a.Name, Queue: a.Queue, Type: a.Type, Status: status, Priority: a.Priority,
-			Started: a.StartedTime, Launch: a.LaunchTime, Finished: a.FinishedTime,
-			MemorySeconds: a.MemorySeconds, CoreSeconds: a.VCoreSeconds, Unmanaged: a.Unmanaged, seen: now,
+			Started: a.StartedTime, Launch: a.LaunchTime, Finished: a.FinishedTime, Running: running,
+			MemorySeconds: a.MemorySeconds, CoreSeconds: a.VCoreSeconds, Unmanaged: a.Unmanaged, seen: im.Now.UnixMilli(),
 		}
 	}
-	im.note(hidden, "applications are listed without their times, because this user may not see them: give --user an administrator")
-	return nil
+	return hidden, nil
 }
 
 // lateHistory is how long after its end a MapReduce job's history may still come.
@@ -137,50 +158,15 @@ func (im *importer) takeOthers() error {
 		}
 	}
 	im.note(late, "MapReduce jobs ended less than %v ago and their history is not there yet: the next import takes them", unit.FormatSeconds(lateHistory.Seconds()))
+	for k, a := range im.running {
+		if im.store.has(k) {
+			continue
+		}
+		if j := im.build.other(a); j != nil {
+			im.unfinished = append(im.unfinished, j)
+		}
+	}
+	slices.SortFunc(im.unfinished, bySubmit)
 	im.note(idle, "applications never held a container (refused, failed or killed before): left out")
 	return nil
-}
-
-// other makes a job of what the ResourceManager knows of an application of any kind: how long it ran and how much memory and how many
-// cores it held, in sum. It becomes one stage of equal containers: as many as it held on average, of the size that memory over cores gives
-// for one core, all held from its launch to its end, and one of them its master. It returns nil for one that held nothing.
-func (b *builder) other(a *app) *workload.Job {
-	begin := a.Launch
-	if begin <= 0 || begin > a.Finished {
-		begin = a.Started
-	}
-	ran := float64(a.Finished-begin) / 1000
-	if a.Started <= 0 || ran <= 0 || a.MemorySeconds <= 0 || a.CoreSeconds <= 0 {
-		return nil
-	}
-	ask := unit.Resources{Mem: max(int64(math.Round(float64(a.MemorySeconds)/float64(a.CoreSeconds))), 1), Cores: 1}
-	length := unit.Time(a.Finished-begin) * unit.Millisecond
-	j := &workload.Job{
-		ID: a.ID, Name: b.names.job(a.Name), User: b.names.user(a.User), Queue: b.names.queue(a.Queue), Class: "other",
-		Submit: unit.Time(a.Started) * unit.Millisecond, Priority: int(a.Priority),
-		Observed: &workload.Observed{
-			Launch: unit.Time(a.Started) * unit.Millisecond, Finish: unit.Time(a.Finished) * unit.Millisecond, Outcome: a.Status,
-		},
-	}
-	if a.Status == "SUCCEEDED" {
-		j.Observed.Outcome = "SUCCESS"
-	}
-	rest := float64(a.CoreSeconds)
-	if !a.Unmanaged {
-		j.Master = ask
-		rest -= ran
-	}
-	tasks := int64(math.Round(rest / ran))
-	if tasks < 1 { // hardly more than its master, or not all the time: one container is all of it
-		tasks, j.Master, rest = 1, unit.Resources{}, min(float64(a.CoreSeconds), ran)
-	}
-	held := unit.FromSeconds(max(rest, 0) / float64(tasks))
-	if held == 0 || held > length {
-		held = length
-	}
-	j.Stages = []workload.Stage{{Name: fmt.Sprintf("%s containers", a.Type), Kind: workload.Other, Tasks: tasks, Ask: ask, Length: workload.Fixed(min(held, workload.MaxLength))}}
-	if j.Validate() != nil {
-		return nil
-	}
-	return j
 }

@@ -53,7 +53,7 @@ func (s *store) compact() error {
 
 // merged reads parts side by side in the order of submission.
 type merged struct {
-	readers []*jobfile.Reader
+	readers []workload.Source
 	heads   []*workload.Job
 	tally   tally
 }
@@ -66,18 +66,23 @@ func (s *store) merge(parts []string) (*merged, error) {
 			m.close()
 			return nil, err
 		}
-		m.readers = append(m.readers, r)
-		m.heads = append(m.heads, nil)
 		var t tally
 		if notes := r.Notes(); len(notes) == 1 && json.Unmarshal([]byte(notes[0].Text), &t) == nil {
 			m.tally.add(&t)
 		}
-		if err := m.advance(len(m.readers) - 1); err != nil {
+		if err := m.read(r); err != nil {
 			m.close()
 			return nil, err
 		}
 	}
 	return m, nil
+}
+
+// read adds jobs in the order of submission to what is merged.
+func (m *merged) read(s workload.Source) error {
+	m.readers = append(m.readers, s)
+	m.heads = append(m.heads, nil)
+	return m.advance(len(m.readers) - 1)
 }
 
 func (m *merged) advance(i int) error {
@@ -128,6 +133,8 @@ func (m *merged) each(use func(*workload.Job) error) error {
 
 func (m *merged) close() {
 	for _, r := range m.readers {
-		_ = r.Close() // it was only read
+		if c, ok := r.(io.Closer); ok {
+			_ = c.Close() // it was only read
+		}
 	}
 }

@@ -30,7 +30,7 @@ const (
 // finish merges the parts and writes what was learned of the cluster. What is covered is remembered last.
 func (im *importer) finish() (*Summary, error) {
 	s := im.store
-	if s.count() == 0 {
+	if s.count() == 0 && len(im.unfinished) == 0 {
 		return nil, fmt.Errorf("no application that has ended was found%s: nothing was written%s", im.why(), im.look())
 	}
 	im.progress(-1, "putting the jobs in order")
@@ -48,9 +48,23 @@ func (im *importer) finish() (*Summary, error) {
 		return nil, err
 	}
 	defer m.close()
+	if err := m.read(im.unfinished.Source()); err != nil {
+		return nil, err
+	}
+	for _, j := range im.unfinished {
+		out.Tasks += j.Tasks()
+	}
 	out.Calibration = calibrate(&m.tally.Samples)
 	out.Notes = append(m.tally.notes(), im.said...)
 	out.Assumptions = assumptions(&out.Calibration)
+	if m.tally.FromRM > 0 || len(im.unfinished) > 0 {
+		out.Assumptions = append(out.Assumptions, "YARN: an application without history is containers of at most two sizes, all asked for at once, that hold its memory-seconds and vcore-seconds: "+
+			"how many it really had, of which sizes and when, is not known")
+	}
+	if n := len(im.unfinished); n > 0 {
+		out.Assumptions = append(out.Assumptions, fmt.Sprintf("YARN: %d applications were running at %s: they are in the workload with what they had held until then, as if they had ended then; "+
+			"when they really end is not known, and nothing is compared with it", n, im.Now.UTC().Format("2006-01-02 15:04 MST")))
+	}
 	path := filepath.Join(im.Dir, im.Jobs)
 	base := m.first()
 	err = replace(path, 0o644, func(f io.Writer) error {
@@ -84,10 +98,14 @@ func (im *importer) finish() (*Summary, error) {
 
 // look is where to look next when nothing was found.
 func (im *importer) look() string {
-	if im.Since.IsZero() {
+	if im.Since.IsZero() && im.Until.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("; only what finished from %s on was looked for: --since all takes everything", im.Since.Format("2006-01-02 15:04"))
+	const minute = "2006-01-02 15:04"
+	if !im.Until.IsZero() {
+		return fmt.Sprintf("; only what finished from %s to %s was looked for: see --since and --until", im.Since.Format(minute), im.Until.Format(minute))
+	}
+	return fmt.Sprintf("; only what finished from %s on was looked for: --since all takes everything", im.Since.Format(minute))
 }
 
 // why adds what this call has to say to an import without jobs.

@@ -20,7 +20,7 @@ func (im *importer) askHistory(ctx context.Context) error {
 	server := im.Client.History()
 	var list []rest.Job
 	listed, late := 0, 0
-	for j, err := range server.Jobs(ctx, rest.JobFilter{FinishedFrom: im.Since}) {
+	for j, err := range server.Jobs(ctx, rest.JobFilter{FinishedFrom: im.Since, FinishedUntil: im.Until}) {
 		if err != nil {
 			return err
 		}

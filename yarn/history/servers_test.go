@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -109,11 +110,12 @@ func TestServers(t *testing.T) {
 	}
 	ids(t, jobs, 4)
 	spark := byID["application_1700000000000_0001"]
-	if s := spark.Stages[0]; s.Tasks != 5 && s.Tasks != 4 || s.Ask != (unit.Resources{Mem: 2000, Cores: 1}) || spark.Master.Mem != 2000 || spark.Priority != 2 {
-		t.Errorf("the Spark application: %+v", spark)
+	if mem, cores := holds(spark, 100); math.Abs(mem-1_100_000) > 1 || math.Abs(cores-550) > 1 || spark.Master != (unit.Resources{Mem: 2048, Cores: 1}) || spark.Priority != 2 {
+		t.Errorf("the Spark application holds %v MiB-s and %v core-s: %+v", mem, cores, spark)
 	}
-	if alone := byID["application_1700000000000_0002"]; alone.Stages[0].Tasks != 1 || !alone.Master.IsZero() || alone.Stages[0].Length.A != 50*unit.Second {
-		t.Errorf("the application that was its master: %+v", alone)
+	alone := byID["application_1700000000000_0002"]
+	if mem, cores := holds(alone, 50); math.Abs(mem-51_000) > 1 || math.Abs(cores-50) > 1 || !alone.Master.IsZero() {
+		t.Errorf("the application that was its AM holds %v MiB-s and %v core-s: %+v", mem, cores, alone)
 	}
 	words := byID["job_1700000000000_0004"]
 	if words.Stages[0].Ask != (unit.Resources{Mem: 2048, Cores: 1}) || words.Stages[1].Ask != (unit.Resources{Mem: 4096, Cores: 2}) || words.Master.Mem != 768 ||
@@ -213,13 +215,80 @@ func TestKeepsWhatWasChanged(t *testing.T) {
 	}
 }
 
+// holds is the memory-seconds and vcore-seconds of a job whose AM is held for some seconds.
+func holds(j *workload.Job, am float64) (mem, cores float64) {
+	mem, cores = float64(j.Master.Mem)*am, float64(j.Master.Cores)*am
+	for _, s := range j.Stages {
+		for i := range s.Tasks {
+			length := s.Length.Draw(i, 0).Seconds()
+			mem += float64(s.Ask.Mem) * length
+			cores += float64(s.Ask.Cores) * length
+		}
+	}
+	return mem, cores
+}
+
+// Applications that run are taken when that is asked for, with what they held so far, and taken afresh by the next call.
+func TestRunning(t *testing.T) {
+	running := func(elapsed, mem int64) answers {
+		a := capacityAnswers()
+		a["/ws/v1/cluster/apps"] = fmt.Sprintf(`{"apps":{"app":[{"id":"application_1700000000000_0009","user":"dave","name":"stream","queue":"root.prod","state":"RUNNING","finalStatus":"UNDEFINED",
+ "applicationType":"SPARK","startedTime":%d,"launchTime":%d,"finishedTime":0,"elapsedTime":%d,"memorySeconds":%d,"vcoreSeconds":%d}]}}`, ms0-5000, ms0-4000, elapsed, mem, mem/1000)
+		return a
+	}
+	dir := filepath.Join(t.TempDir(), "out")
+	with := func(a answers, take bool) (*Summary, workload.Slice) {
+		o := served(t, a)
+		o.Dir, o.Running, o.History = dir, take, false
+		sum, err := Run(context.Background(), o)
+		if err != nil {
+			return nil, nil
+		}
+		return sum, read(t, filepath.Join(dir, "jobs.parquet"))
+	}
+	if _, jobs := with(running(60_000, 300_000), false); len(jobs) != 0 {
+		t.Errorf("%d jobs when nobody asked for those that run", len(jobs))
+	}
+	for _, so := range []struct{ elapsed, mem int64 }{{60_000, 300_000}, {120_000, 700_000}} {
+		sum, jobs := with(running(so.elapsed, so.mem), true)
+		if len(jobs) != 1 || jobs[0].Observed != nil || sum.Jobs != 1 || sum.New != 0 {
+			t.Fatalf("%+v %+v", sum, jobs)
+		}
+		if mem, cores := holds(jobs[0], float64(so.elapsed-1000)/1000); math.Abs(mem-float64(so.mem)) > 1 || math.Abs(cores-float64(so.mem/1000)) > 1 {
+			t.Errorf("%v MiB-s and %v core-s of %d: %+v", mem, cores, so.mem, jobs[0])
+		}
+		if !strings.Contains(fmt.Sprint(sum.Assumptions), "1 applications were running at") {
+			t.Error(sum.Assumptions)
+		}
+	}
+	ended := running(0, 900_000)
+	ended["/ws/v1/cluster/apps"] = strings.NewReplacer(`"RUNNING"`, `"FINISHED"`, `"UNDEFINED"`, `"SUCCEEDED"`, `"finishedTime":0`, fmt.Sprintf(`"finishedTime":%d`, ms0+200_000)).Replace(ended["/ws/v1/cluster/apps"])
+	sum, jobs := with(ended, true)
+	if len(jobs) != 1 || jobs[0].Observed == nil || sum.New != 1 {
+		t.Fatalf("after its end: %+v %+v", sum, jobs)
+	}
+	if mem, _ := holds(jobs[0], 204); math.Abs(mem-900_000) > 1 {
+		t.Errorf("%v MiB-s after its end", mem)
+	}
+}
+
+// Only what finished in the span is taken.
+func TestUntil(t *testing.T) {
+	o := served(t, capacityAnswers())
+	o.History, o.Until = false, time.UnixMilli(ms0+55_000)
+	sum, jobs := imported(t, o)
+	if len(jobs) != 1 || jobs[0].ID != "application_1700000000000_0002" {
+		t.Errorf("%v %v", sum, jobs)
+	}
+}
+
 // A list without end ends the import before memory does.
 func TestEndlessList(t *testing.T) {
 	a := capacityAnswers()
 	node := `{"id":"n:1","rack":"/r","state":"RUNNING","nodeHostName":"n","availMemoryMB":1,"availableVirtualCores":1}`
 	a["/ws/v1/cluster/nodes"] = `{"nodes":{"node":[` + strings.Repeat(node+",", mostNodes) + node + `]}}`
 	o := served(t, a)
-	if _, err := Run(context.Background(), o); err == nil || !strings.Contains(err.Error(), "lists more than 200000 nodes") {
+	if _, err := Run(context.Background(), o); err == nil || !strings.Contains(err.Error(), "lists more than 100000 nodes") {
 		t.Error(err)
 	}
 	if _, err := os.Stat(o.Dir); !errors.Is(err, os.ErrNotExist) {

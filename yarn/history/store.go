@@ -54,6 +54,19 @@ type state struct {
 	Files map[string]string `json:"files,omitempty"` // what was written beside the workload: name to SHA-256
 }
 
+// cover remembers that a span was imported. Two spans with a gap between them are not one: the newer is remembered, and what the
+// other covered is looked through again when it is asked for.
+func (s *state) cover(since, until time.Time) {
+	from, to := int64(0), until.UnixMilli()
+	if !since.IsZero() {
+		from = since.UnixMilli()
+	}
+	if s.Until > 0 && from <= s.Until && to >= s.From {
+		from, to = min(from, s.From), max(to, s.Until)
+	}
+	s.From, s.Until = from, to
+}
+
 const (
 	partJobs   = 500
 	partWeight = 1 << 20 // listed lengths and hosts

@@ -79,7 +79,7 @@ func (t *tally) counts() []counted {
 		{&t.SizeAssumed, "jobs do not say how large their containers were: Hadoop's defaults are taken"},
 		{&t.NoConf, "jobs' own configurations were not read: the size of their master and their slow-start are assumed"},
 		{&t.OverREST, "jobs were taken from the history server's answers: hosts, failed attempts and shuffle times are not known"},
-		{&t.FromRM, "applications are known to the ResourceManager only: one stage of equal containers made from their memory-seconds and vcore-seconds"},
+		{&t.FromRM, "applications are known to the ResourceManager only: containers that hold their memory-seconds and vcore-seconds"},
 		{&t.Quantiles, "stages have so many tasks that their lengths are kept as a table of quantiles, without hosts"},
 		{&t.Restarted, "jobs had their master started more than once: it is started once"},
 		{&t.Near, ""},

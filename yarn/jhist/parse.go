@@ -16,6 +16,7 @@ import (
 type Parser struct {
 	text   string
 	schema *avro.Schema
+	blocks *blocks
 	buf    []byte
 	names  map[string]string
 }
@@ -83,7 +84,7 @@ func (f *fold) binary(r io.Reader, text []byte) error {
 		if err != nil {
 			return fmt.Errorf("its schema cannot be read: %w", err)
 		}
-		p.text, p.schema = string(text), s
+		p.text, p.schema, p.blocks = string(text), s, newBlocks(s)
 	}
 	const window = 1 << 18
 	buf, end := p.buf[:0], false
@@ -114,6 +115,9 @@ func (f *fold) binary(r io.Reader, text []byte) error {
 		}
 		if at == len(buf) {
 			return nil
+		}
+		if !p.blocks.few(buf[at:]) {
+			return fmt.Errorf("a list of it comes in more than %d parts, which Hadoop does not write", maxBlocks)
 		}
 		var v any
 		rest, err := p.schema.Decode(buf[at:], &v, avro.AliasInput())

@@ -43,9 +43,32 @@ func decodeWhole(data []byte, v any, keys ...string) error {
 	return fill(x, reflect.ValueOf(v).Elem(), strings.Join(keys, "."))
 }
 
+// plainSigns is how many values an answer may have whatever its length. Beyond that a value with its name takes eight bytes or more, in
+// every answer of Hadoop; one that is only brackets would take some sixty times its length in memory.
+const plainSigns = 4096
+
+// signs counts what begins values in a JSON text: commas and opening brackets outside of texts.
+func signs(data []byte) int {
+	n, quoted := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case !quoted && (c == ',' || c == '{' || c == '['):
+			n++
+		}
+	}
+	return n
+}
+
 // lookUp reads one JSON value and descends along the keys. A null on the way is an empty answer; a key that is missing is an
 // error, for an answer of another kind must not pass as an empty one.
 func lookUp(data []byte, keys ...string) (any, error) {
+	if signs(data) > plainSigns+len(data)/8 {
+		return nil, malformed("the answer has more values than its bytes can name")
+	}
 	var x any
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()

@@ -44,6 +44,9 @@ func (c *Client) most(k *call) int64 {
 	return c.o.MaxAnswer
 }
 
+// maxElement bounds one element of a list, in bytes.
+const maxElement = 1 << 20
+
 // list iterates over the elements under the keys as they come. After an error it ends.
 func list[T any](ctx context.Context, c *Client, k *call, keys ...string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
@@ -54,7 +57,7 @@ func list[T any](ctx context.Context, c *Client, k *call, keys ...string) iter.S
 			if title, page := pageTitle(head, a.Header.Get("Content-Type")); page {
 				return htmlError(title)
 			}
-			err := decodeList(r, c.most(k), c.o.MaxList, keys, func(v T) error {
+			err := decodeList(r, min(c.o.MaxAnswer, maxElement), c.o.MaxList, keys, func(v T) error {
 				handed = true
 				a.slot.free() // who is handed an element may ask the same server for more
 				if !yield(v, nil) {

@@ -27,7 +27,7 @@ type Options struct {
 	Backoff   time.Duration // the first pause before another try, doubled each time up to 32 times; default 250 ms
 	RMRate    float64       // requests a second to the ResourceManagers together; default 2, negative: any number
 	Parallel  int           // requests at a time to the history server, and as many to the file system; default 4
-	MaxAnswer int64         // bytes of an answer read whole, and of one element of a list; default 64 MiB
+	MaxAnswer int64         // bytes of an answer read whole; default 64 MiB
 	MaxList   int64         // bytes of a streamed list; default 16 GiB
 	UserAgent string        // default "yardmaster"
 }

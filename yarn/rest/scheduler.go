@@ -99,8 +99,12 @@ func (c *Client) Scheduler(ctx context.Context) (*Scheduler, error) {
 	return s, err
 }
 
-// maxQueueDepth is far beyond any site's tree.
-const maxQueueDepth = 100
+// Limits far beyond any site's tree.
+const (
+	maxQueueDepth = 100
+	maxQueues     = 100_000
+	maxQueuePath  = 2 << 10 // bytes of a queue's full name
+)
 
 func readScheduler(data []byte) (*Scheduler, error) {
 	x, err := lookUp(data, "scheduler", "schedulerInfo")
@@ -119,17 +123,22 @@ func readScheduler(data []byte) (*Scheduler, error) {
 	} else if _, ok := m["queueName"]; !ok || strings.HasPrefix(s.Type, "fifo") {
 		return s, nil
 	}
-	s.Root, err = readQueue(root, "", path, 0)
+	queues := 0
+	s.Root, err = readQueue(root, "", path, 0, &queues)
 	return s, err
 }
 
-func readQueue(x any, parent, path string, depth int) (*Queue, error) {
+// readQueue reads a queue and those below it, and counts them.
+func readQueue(x any, parent, path string, depth int, queues *int) (*Queue, error) {
 	m, ok := x.(map[string]any)
 	if !ok {
 		return nil, wrongKind(x, path, "a queue")
 	}
 	if depth > maxQueueDepth {
 		return nil, malformed("queues are nested more than %d deep", maxQueueDepth)
+	}
+	if *queues++; *queues > maxQueues {
+		return nil, malformed("the answer has more than %d queues", maxQueues)
 	}
 	q := &Queue{}
 	if err := fill(x, reflect.ValueOf(q).Elem(), path); err != nil {
@@ -141,12 +150,15 @@ func readQueue(x any, parent, path string, depth int) (*Queue, error) {
 			q.Path = parent + "." + q.Name
 		}
 	}
+	if len(q.Path) > maxQueuePath {
+		return nil, malformed("a queue's name has more than %d characters", maxQueuePath)
+	}
 	_, active := m["numActiveApplications"]
 	_, activeFair := m["numActiveApps"]
 	q.Counted = active || activeFair
 	for _, key := range []string{"queues", "childQueues"} {
 		for i, child := range children(m[key]) {
-			c, err := readQueue(child, q.Path, join(path, key)+"["+strconv.Itoa(i)+"]", depth+1)
+			c, err := readQueue(child, q.Path, join(path, key)+"["+strconv.Itoa(i)+"]", depth+1, queues)
 			if err != nil {
 				return nil, err
 			}

@@ -1,0 +1,115 @@
+// Licences prints the licence texts of everything that is linked into yardmaster: Go's standard library and the modules of go.mod that the
+// command needs, on any of the systems it is built for. Its test compares them with THIRD_PARTY_LICENSES.
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+func main() {
+	text, err := licences("./cmd/yardmaster")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "licences:", err)
+		os.Exit(1)
+	}
+	fmt.Print(text)
+}
+
+// systems are those that the command is built for: some packages are linked on one of them only.
+var systems = []string{"linux", "darwin", "windows"}
+
+// legal is the name of a file that must go with the program.
+var legal = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([-.].*)?$`)
+
+const head = `yardmaster is linked with the following software. This file holds their licences and notices, each once, and the names of what it covers.
+It is made by "make licences", and a test compares it with go.mod.
+`
+
+// licences is the text for a command.
+func licences(command string) (string, error) {
+	covers := map[string][]string{} // by text
+	add := func(name, file string) error {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		text := strings.TrimSpace(strings.ReplaceAll(string(data), "\r\n", "\n"))
+		if !slices.Contains(covers[text], name) {
+			covers[text] = append(covers[text], name)
+		}
+		return nil
+	}
+	root, err := run("", "env", "GOROOT")
+	if err != nil {
+		return "", err
+	}
+	if err := add("Go standard library: LICENSE", filepath.Join(root, "LICENSE")); err != nil {
+		return "", err
+	}
+	for _, system := range systems {
+		list, err := run(system, "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{end}}", command)
+		if err != nil {
+			return "", err
+		}
+		for line := range strings.Lines(list) {
+			f := strings.Split(strings.TrimSpace(line), "\t")
+			if len(f) != 4 {
+				continue
+			}
+			found := 0
+			for dir := f[3]; ; dir = filepath.Dir(dir) { // a package may have a licence of its own
+				entries, err := os.ReadDir(dir)
+				if err != nil {
+					return "", err
+				}
+				for _, e := range entries {
+					if e.IsDir() || !legal.MatchString(e.Name()) || strings.HasSuffix(e.Name(), ".go") {
+						continue
+					}
+					found++
+					inside, _ := filepath.Rel(f[2], filepath.Join(dir, e.Name()))
+					if err := add(fmt.Sprintf("%s %s: %s", f[0], f[1], filepath.ToSlash(inside)), filepath.Join(dir, e.Name())); err != nil {
+						return "", err
+					}
+				}
+				if dir == f[2] || len(dir) <= len(f[2]) {
+					break
+				}
+			}
+			if found == 0 {
+				return "", fmt.Errorf("%s has no licence file: find out how it may be used", f[0])
+			}
+		}
+	}
+	var parts []string
+	for text, names := range covers {
+		slices.Sort(names)
+		parts = append(parts, strings.Join(names, "\n")+"\n\n"+text+"\n")
+	}
+	slices.Sort(parts)
+	line := "\n" + strings.Repeat("-", 80) + "\n"
+	return head + line + strings.Join(parts, line), nil
+}
+
+// run is what the go command prints, for a system.
+func run(system string, args ...string) (string, error) {
+	cmd := exec.Command("go", args...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if system != "" {
+		cmd.Env = append(cmd.Env, "GOOS="+system)
+	}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("go %s: %w: %s", args[0], err, stderr.String())
+	}
+	return strings.TrimSpace(string(out)), nil
+}
