@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -67,21 +68,44 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-func TestShortNames(t *testing.T) {
+func TestLabels(t *testing.T) {
 	for _, c := range []struct{ in, want []string }{
 		{[]string{"fifo", "./conf/capacity-scheduler.xml"}, []string{"fifo", "capacity-scheduler.xml"}},
-		{[]string{"a/x.xml", "b/x.xml"}, []string{"a/x.xml", "b/x.xml"}},
+		{[]string{"a/x.xml", "b/x.xml", "x.xml"}, []string{"a/x.xml", "b/x.xml", "x.xml"}},
 		{[]string{"fair", "fair", ""}, []string{"fair", "fair (2)", "unnamed"}},
 		{[]string{`C:\conf\fair.xml`, "/"}, []string{"fair.xml", "unnamed"}},
+		{[]string{"fifo", "a/capacity-scheduler.xml", "b/fair.xml", "c/fair.xml", "fair:by=user"}, []string{"fifo", "capacity-scheduler.xml", "b/fair.xml", "c/fair.xml", "fair:by=user"}},
+		{[]string{"/etc/now/capacity-scheduler.xml", "/etc/new/capacity-scheduler.xml"}, []string{"now", "new"}},
+		{[]string{"now/conf/capacity-scheduler.xml", "new/conf/capacity-scheduler.xml", "fifo"}, []string{"now", "new", "fifo"}},
+		{[]string{"capacity-scheduler-before.xml", "capacity-scheduler-after.xml"}, []string{"before", "after"}},
+		{[]string{"mycluster/capacity-scheduler.xml", "capacity-new.xml"}, []string{"capacity-scheduler.xml", "capacity-new.xml"}},
+		{[]string{"capacity1:slots=yes,minimum-user-limit-percent=25", "capacity1:slots=yes,minimum-user-limit-percent=50", "fifo"},
+			[]string{"capacity1:minimum-user-limit-percent=25", "capacity1:minimum-user-limit-percent=50", "fifo"}},
+		{[]string{"fair", "fair:by=user"}, []string{"fair", "fair:by=user"}},
+		{[]string{"my/capacity-scheduler.xml", "my/capacity-scheduler.xml + cbt", "my/capacity-scheduler.xml + static"}, []string{"capacity-scheduler.xml", "cbt", "static"}},
+		{[]string{"my/fair-scheduler.xml", "my/fair-scheduler.xml + cbt", "fifo"}, []string{"fair-scheduler.xml", "fair-scheduler.xml + cbt", "fifo"}},
 	} {
-		runs := make([]Run, len(c.in))
-		for i, n := range c.in {
-			runs[i].Name = n
-		}
-		if diff := cmp.Diff(c.want, shortNames(runs)); diff != "" {
+		if diff := cmp.Diff(c.want, Labels(c.in)); diff != "" {
 			t.Errorf("%q: %s", c.in, diff)
 		}
 	}
+}
+
+// No two schedulers are called alike, whatever they were called.
+func TestPropertyLabelsAreDistinct(t *testing.T) {
+	part := rapid.SampledFrom([]string{"a", "b", "capacity-scheduler.xml", "capacity-scheduler-a-long-name.xml", "conf", "fair", "fair:by=user,x=1", "fair:x=1", " + cbt", "/", "C:", `\`, "-"})
+	rapid.Check(t, func(t *rapid.T) {
+		full := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string {
+			return strings.Join(rapid.SliceOfN(part, 0, 5).Draw(t, "parts"), "")
+		}), 1, 6).Draw(t, "schedulers")
+		seen := map[string]bool{}
+		for _, l := range Labels(full) {
+			if l == "" || seen[l] {
+				t.Fatalf("%q: %q", full, Labels(full))
+			}
+			seen[l] = true
+		}
+	})
 }
 
 func TestEmphasise(t *testing.T) {

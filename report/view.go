@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"html/template"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -62,11 +63,15 @@ type clusterView struct {
 }
 
 func newView(d Data) *view {
-	names := shortNames(d.Runs)
+	full := make([]string, len(d.Runs))
+	for i, r := range d.Runs {
+		full[i] = r.Name
+	}
+	names := Labels(full)
 	v := &view{
 		Title: d.Title, Subtitle: groupDigits(d.Subtitle), Size: d.Size, Partial: d.Partial,
 		Several: len(d.Runs) > 1,
-		Facts:   d.Facts, Assumptions: d.Assumptions, NotModelled: d.NotModelled, Notes: d.Notes, Read: groupAll(d.Read),
+		Facts:   slices.Clone(d.Facts), Assumptions: d.Assumptions, NotModelled: d.NotModelled, Notes: d.Notes, Read: groupAll(d.Read),
 		OneSeed: oneSeed(d.Seeds),
 		Version: d.Version, Seeds: seedList(d.Seeds),
 		Charts: template.JS(chartBundle), //nolint:gosec // our own file, checked by its hash
@@ -76,7 +81,10 @@ func newView(d Data) *view {
 		v.Commands = append(v.Commands, again(c))
 	}
 	for i, n := range names {
-		v.Runs = append(v.Runs, head{Name: n, Full: d.Runs[i].Name, Hue: i%8 + 1})
+		v.Runs = append(v.Runs, head{Name: n, Full: full[i], Hue: i%8 + 1})
+		if v.Several && n != full[i] {
+			v.Facts = append(v.Facts, Fact{"scheduler " + n, full[i]})
+		}
 	}
 	for i, s := range d.Verdicts {
 		if i == 0 {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -119,27 +120,8 @@ func (out *Comparison) constant() bool {
 	return true
 }
 
-// names are the schedulers' names, paths cut to their last part where that is enough to tell them apart.
-func (out *Comparison) names() []string { return ShortNames(out.Schedulers) }
-
-// ShortNames cuts paths to their last part where that is enough to tell them apart.
-func ShortNames(full []string) []string {
-	short := make([]string, len(full))
-	count := map[string]int{}
-	for i, s := range full {
-		path, params, has := strings.Cut(s, ":")
-		if short[i] = path[strings.LastIndexByte(path, '/')+1:]; has {
-			short[i] += ":" + params
-		}
-		count[short[i]]++
-	}
-	for i := range short {
-		if count[short[i]] > 1 {
-			short[i] = full[i]
-		}
-	}
-	return short
-}
+// names are the schedulers' labels.
+func (out *Comparison) names() []string { return report.Labels(out.Schedulers) }
 
 // verdict is one sentence about a metric and the schedulers that can be judged: "p95 wait: fair -43 % (-48 to -38) against fifo".
 func (row *Row) verdict(names []string, judged []int) string {

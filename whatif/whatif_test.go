@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/all"
@@ -255,14 +253,6 @@ func TestWords(t *testing.T) {
 		if got := c.cell.Words(c.unit); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
-	}
-}
-
-func TestShortNames(t *testing.T) {
-	got := ShortNames([]string{"fifo", "a/capacity-scheduler.xml", "b/fair.xml", "c/fair.xml", "fair:by=user"})
-	want := []string{"fifo", "capacity-scheduler.xml", "b/fair.xml", "c/fair.xml", "fair:by=user"}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
 	}
 }
 

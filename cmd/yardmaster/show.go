@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/internal/term"
+	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/whatif"
@@ -197,7 +198,7 @@ func showComparison(w io.Writer, c *whatif.Comparison, ground bool) {
 		fmt.Fprintln(w, ink.Warn("PARTIAL: stopped before the end; the figures cover only a part of the work"))
 	}
 	showHeadline(w, c.Headline, ink)
-	names := whatif.ShortNames(c.Schedulers)
+	names := report.Labels(c.Schedulers)
 	head := []string{"", names[0]}
 	for _, n := range names[1:] {
 		head = append(head, n, "")
@@ -215,6 +216,11 @@ func showComparison(w io.Writer, c *whatif.Comparison, ground bool) {
 		t.Add(cells...)
 	}
 	fmt.Fprintln(w, draw(t))
+	for i, name := range names {
+		if name != c.Schedulers[i] {
+			say(w, name+" is "+c.Schedulers[i])
+		}
+	}
 	for _, v := range c.Verdicts {
 		say(w, v)
 	}
