@@ -84,9 +84,15 @@ func newObserved(runs []Run, heads []head) *observedView {
 			continue
 		}
 		w := worstJobs{Name: heads[i].Name}
-		for _, j := range o.Worst[:min(len(o.Worst), most)] {
+		worst := o.Worst[:min(len(o.Worst), most)]
+		var times []float64
+		for _, j := range worst {
+			times = append(times, j.Observed, j.Simulated)
+		}
+		write := column(times, Seconds)
+		for _, j := range worst {
 			w.Jobs = append(w.Jobs, figureRow{Name: clip(j.ID, 80), Cells: []string{
-				figure(j.Observed, Seconds), figure(j.Simulated, Seconds), signedShare(j.Error),
+				write(j.Observed), write(j.Simulated), signedShare(j.Error),
 			}})
 		}
 		v.Worst = append(v.Worst, w)

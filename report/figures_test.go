@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -68,6 +69,34 @@ func TestInterval(t *testing.T) {
 	}
 }
 
+// Figures that are read side by side have one unit: those of a metric in the comparison, of a column in the table of queues.
+func TestOneUnitPerColumn(t *testing.T) {
+	d := sample(100, eightQueues, "fair", "fifo")
+	d.Comparison = []Row{{Metric: "median wait", Unit: Seconds, Cells: []Cell{{Value: 0.1}, {Value: 1596, Change: 1e6}}}}
+	for i, q := range d.Runs[1].Result.ByQueue {
+		q.Wait.Count, q.Wait.Median, q.Wait.P95 = 10, 0.5, 60*float64(i+1)
+		d.Runs[1].Result.ByQueue[i] = q
+	}
+	html := body(t, d)
+	has(t, html, "<td class=\"n\">0.1\u00a0s</td><td class=\"n\">1,596\u00a0s</td>")
+	table, _, _ := strings.Cut(html[strings.Index(html, `id="by-queue"`):], "</table>")
+	units := map[string]map[string]bool{}
+	for _, line := range strings.Split(table, "<tr>") {
+		for i, cell := range strings.Split(line, "<td ") {
+			if _, name, ok := strings.Cut(strings.TrimSpace(cell), "\u00a0"); ok {
+				at := strconv.Itoa((i - 4) / 2) // three columns come first, then two a metric
+				if units[at] == nil {
+					units[at] = map[string]bool{}
+				}
+				units[at][strings.TrimSpace(strings.Split(name, "<")[0])] = true
+			}
+		}
+	}
+	if len(units) != 2 || len(units["0"]) != 1 || len(units["1"]) != 1 {
+		t.Errorf("units by metric: %v", units)
+	}
+}
+
 func TestLabels(t *testing.T) {
 	for _, c := range []struct{ in, want []string }{
 		{[]string{"fifo", "./conf/capacity-scheduler.xml"}, []string{"fifo", "capacity-scheduler.xml"}},
@@ -110,7 +139,7 @@ func TestPropertyLabelsAreDistinct(t *testing.T) {
 
 func TestEmphasise(t *testing.T) {
 	got := emphasise("p95 wait: fair -43 % +- 5, unfair is not fair:by=user against fifo.", []string{"fifo", "fair", "fair:by=user"})
-	want := []span{{"p95 wait: ", false}, {"fair", true}, {" −43 % ± 5, unfair is not ", false}, {"fair:by=user", true}, {" against ", false}, {"fifo", true}, {".", false}}
+	want := []span{{"p95 wait: ", false}, {"fair", true}, {" −43\u00a0% ± 5, unfair is not ", false}, {"fair:by=user", true}, {" against ", false}, {"fifo", true}, {".", false}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // labelWidth is the length up to which a file's name is a label as it is.
@@ -129,7 +131,7 @@ var hyphenMinus = regexp.MustCompile(`(^|[\s(])-(\d)`)
 
 // typeset puts the signs of print in the place of those of a terminal.
 func typeset(sentence string) string {
-	return hyphenMinus.ReplaceAllString(strings.ReplaceAll(sentence, "+-", "±"), "${1}"+minus+"${2}")
+	return unit.NoBreak(hyphenMinus.ReplaceAllString(strings.ReplaceAll(sentence, "+-", "±"), "${1}"+minus+"${2}"))
 }
 
 // emphasise cuts a sentence at the names of schedulers, so that the eye finds them.

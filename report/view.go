@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // view is what the page's template reads.
@@ -69,9 +70,10 @@ func newView(d Data) *view {
 	}
 	names := Labels(full)
 	v := &view{
-		Title: d.Title, Subtitle: groupDigits(d.Subtitle), Size: d.Size, Partial: d.Partial,
+		Title: d.Title, Subtitle: unit.NoBreak(groupDigits(d.Subtitle)), Size: d.Size, Partial: d.Partial,
 		Several: len(d.Runs) > 1,
-		Facts:   slices.Clone(d.Facts), Assumptions: d.Assumptions, NotModelled: d.NotModelled, Notes: d.Notes, Read: groupAll(d.Read),
+		Facts:   slices.Clone(d.Facts), Assumptions: each(d.Assumptions, unit.NoBreak), NotModelled: d.NotModelled,
+		Notes: each(d.Notes, unit.NoBreak), Read: each(d.Read, func(s string) string { return unit.NoBreak(groupDigits(s)) }),
 		OneSeed: oneSeed(d.Seeds),
 		Version: d.Version, Seeds: seedList(d.Seeds),
 		Charts: template.JS(chartBundle), //nolint:gosec // our own file, checked by its hash
@@ -98,7 +100,7 @@ func newView(d Data) *view {
 			v.Notices = append(v.Notices, "Other schedulers left jobs out too: see their results.")
 			break
 		}
-		v.Notices = append(v.Notices, strings.TrimSuffix(strings.ToUpper(n[:min(1, len(n))])+n[min(1, len(n)):], ".")+".")
+		v.Notices = append(v.Notices, unit.NoBreak(strings.TrimSuffix(strings.ToUpper(n[:min(1, len(n))])+n[min(1, len(n)):], ".")+"."))
 	}
 	if len(v.Notices) == 0 {
 		v.Notices = notices(d, names)
@@ -108,7 +110,7 @@ func newView(d Data) *view {
 		if len(rows) == 0 {
 			rows = compareResults(d.Runs)
 		}
-		v.Compare = newComparison(rows, v.Runs, len(d.Seeds), d.Alike)
+		v.Compare = newComparison(rows, v.Runs, d.Ground)
 	} else if r := d.Runs[0].Result; r != nil {
 		v.Figures = newFigures(r)
 	}
@@ -162,7 +164,7 @@ func notices(d Data, names []string) []string {
 		if len(parts) == 0 {
 			continue
 		}
-		text := fmt.Sprintf("Of %s: %s", jobsOf(c.Submitted), strings.Join(parts, ", "))
+		text := fmt.Sprintf("Of %s: %s", unit.Count(c.Submitted, "job"), strings.Join(parts, ", "))
 		if len(d.Runs) > 1 {
 			text = names[i] + ": of " + strings.TrimPrefix(text, "Of ")
 		}
@@ -180,13 +182,6 @@ func notices(d Data, names []string) []string {
 		}
 	}
 	return out
-}
-
-func jobsOf(n int64) string {
-	if n == 1 {
-		return "1 job"
-	}
-	return commas(n) + " jobs"
 }
 
 // withoutCurves names the schedulers that have no curve because nothing finished under them.
@@ -276,6 +271,8 @@ type figureLine struct {
 
 func newFigures(r *result.Run) *figures {
 	f := &figures{}
+	of := func(s result.Stats) []float64 { return []float64{s.Mean, s.Median, s.P95, s.P99, s.Max} }
+	times := slices.Concat(of(r.Metrics.Wait), of(r.Metrics.Run), of(r.Metrics.Elapsed))
 	for _, m := range []struct {
 		name, note string
 		unit       Unit
@@ -288,10 +285,11 @@ func newFigures(r *result.Run) *figures {
 		{"response ratio", "elapsed over run", Ratio, r.Metrics.ResponseRatio},
 	} {
 		line := figureLine{Name: m.name, Note: m.note}
-		for _, value := range []float64{m.stats.Mean, m.stats.Median, m.stats.P95, m.stats.P99, m.stats.Max} {
+		write := column(times, m.unit)
+		for _, value := range of(m.stats) {
 			text := "–"
 			if m.stats.Count > 0 {
-				text = figure(value, m.unit)
+				text = write(value)
 			}
 			line.Cells = append(line.Cells, text)
 		}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,14 +27,16 @@ func showRun(w io.Writer, r *result.Run, headline string) {
 	showHeadline(w, headline, ink)
 	showCounts(w, r)
 	t := term.Table{Head: []string{"", "mean", "median", "p95", "p99", "max"}, Ink: ink}
+	of := func(s result.Stats) []float64 { return []float64{s.Mean, s.Median, s.P95, s.P99, s.Max} }
+	times := unit.ColumnOf(slices.Concat(of(r.Metrics.Wait), of(r.Metrics.Run), of(r.Metrics.Elapsed))).Format
 	for _, m := range []struct {
 		name  string
 		s     result.Stats
 		write func(float64) string
 	}{
-		{"wait", r.Metrics.Wait, unit.FormatSeconds},
-		{"run", r.Metrics.Run, unit.FormatSeconds},
-		{"elapsed", r.Metrics.Elapsed, unit.FormatSeconds},
+		{"wait", r.Metrics.Wait, times},
+		{"run", r.Metrics.Run, times},
+		{"elapsed", r.Metrics.Elapsed, times},
 		{"slowdown", r.Metrics.Slowdown, func(v float64) string { return whatif.Format(v, whatif.Ratio) }},
 		{"response ratio", r.Metrics.ResponseRatio, func(v float64) string { return whatif.Format(v, whatif.Ratio) }},
 	} {
@@ -41,7 +44,7 @@ func showRun(w io.Writer, r *result.Run, headline string) {
 			continue // nobody knows how long jobs take alone: how much of their time they waited says most
 		}
 		cells := []string{m.name}
-		for _, v := range []float64{m.s.Mean, m.s.Median, m.s.P95, m.s.P99, m.s.Max} {
+		for _, v := range of(m.s) {
 			cells = append(cells, m.write(v))
 		}
 		t.Add(cells...)
@@ -110,7 +113,7 @@ func showCounts(w io.Writer, r *result.Run) {
 
 // trafficLines say what went over the network: all of it, and the busiest link.
 func trafficLines(n *result.Traffic) []string {
-	lines := []string{fmt.Sprintf("%s flows: %s of blocks, %s shuffled; %s left their rack", count(n.Flows),
+	lines := []string{fmt.Sprintf("%s: %s of blocks, %s shuffled; %s left their rack", unit.Count(n.Flows, "flow"),
 		unit.Bytes(n.ReadBytes), unit.Bytes(n.ShuffledBytes), unit.Bytes(n.CrossRackBytes))}
 	if len(n.Busiest) > 0 {
 		l := n.Busiest[0]
@@ -131,14 +134,19 @@ const dealHint = "No job ran. If their queues are not those of the scheduler's f
 
 func showQueues(w io.Writer, groups []result.Group, ink term.Ink) {
 	t := term.Table{Head: []string{"queue", "jobs", "median wait", "p95 wait", "median slowdown", "p95 slowdown"}, Ink: ink}
+	var waits, elapsed []float64
+	for _, g := range groups {
+		waits, elapsed = append(waits, g.Wait.Median, g.Wait.P95), append(elapsed, g.Elapsed.Median, g.Elapsed.P95)
+	}
+	wait, took := unit.ColumnOf(waits).Format, unit.ColumnOf(elapsed).Format
 	for _, g := range groups {
 		if g.Slowdown.Count == 0 {
 			t.Head = []string{"queue", "jobs", "median wait", "p95 wait", "median elapsed", "p95 elapsed"}
-			t.Add(g.Name, count(g.Jobs), unit.FormatSeconds(g.Wait.Median), unit.FormatSeconds(g.Wait.P95),
-				unit.FormatSeconds(g.Elapsed.Median), unit.FormatSeconds(g.Elapsed.P95))
+			t.Add(g.Name, count(g.Jobs), wait(g.Wait.Median), wait(g.Wait.P95),
+				took(g.Elapsed.Median), took(g.Elapsed.P95))
 			continue
 		}
-		t.Add(g.Name, count(g.Jobs), unit.FormatSeconds(g.Wait.Median), unit.FormatSeconds(g.Wait.P95),
+		t.Add(g.Name, count(g.Jobs), wait(g.Wait.Median), wait(g.Wait.P95),
 			whatif.Format(g.Slowdown.Median, whatif.Ratio), whatif.Format(g.Slowdown.P95, whatif.Ratio))
 	}
 	fmt.Fprintln(w, draw(t))
@@ -205,13 +213,14 @@ func showComparison(w io.Writer, c *whatif.Comparison, ground bool) {
 	}
 	t := term.Table{Head: head, Ink: ink}
 	for _, row := range c.Rows {
-		cells := []string{row.Metric, whatif.Format(row.Cells[0].Mean, row.Unit)}
+		write := row.Format()
+		cells := []string{row.Metric, write(row.Cells[0].Mean)}
 		for _, cell := range row.Cells[1:] {
 			diff := cell.Difference(row.Unit)
 			if cell.Judgement == whatif.Same {
 				diff = "same"
 			}
-			cells = append(cells, whatif.Format(cell.Mean, row.Unit), diff)
+			cells = append(cells, write(cell.Mean), diff)
 		}
 		t.Add(cells...)
 	}
