@@ -155,15 +155,25 @@ func showQueues(w io.Writer, groups []result.Group, ink term.Ink) {
 // fewObserved is the number of jobs below which a median error means nothing to a person; result.json has it all the same.
 const fewObserved = 3
 
-// showObserved prints how far the run is from what really happened.
+// showObserved prints how far the run is from what really happened: that is an error only where the settings are those of then.
 func showObserved(w io.Writer, o *result.Observed, ink term.Ink) {
-	t := term.Table{Head: []string{"against what was observed", "observed", "simulated", "error"}, Ink: ink}
-	for _, j := range o.Worst[:min(len(o.Worst), 5)] {
-		t.Add(j.ID, unit.FormatSeconds(j.Observed), unit.FormatSeconds(j.Simulated), fmt.Sprintf("%+.1f %%", 100*j.Error))
+	what, note := "error", ""
+	if other := o.OtherSettings; other != "" {
+		what, note = "difference", " ("+other+": a difference is no error of the simulation)"
+	}
+	t := term.Table{Head: []string{"against what was observed", "observed", "simulated", what}, Ink: ink}
+	worst := o.Worst[:min(len(o.Worst), 5)]
+	var times []float64
+	for _, j := range worst {
+		times = append(times, j.Observed, j.Simulated)
+	}
+	column := unit.ColumnOf(times)
+	for _, j := range worst {
+		t.Add(j.ID, column.Format(j.Observed), column.Format(j.Simulated), fmt.Sprintf("%+.1f %%", 100*j.Error))
 	}
 	fmt.Fprint(w, draw(t))
-	say(w, fmt.Sprintf("%s jobs, from submission to finish (observed: from launch, where the trace tells that instead): median error %.1f %%, 95 %% of jobs within %.1f %%; above, the worst",
-		count(o.Jobs), 100*o.MedianError, 100*o.P95Error))
+	say(w, fmt.Sprintf("%s jobs, from submission to finish (observed: from launch, where the trace tells that instead): median %s %.1f %%, 95 %% of jobs within %.1f %%; above, the largest%s",
+		count(o.Jobs), what, 100*o.MedianError, 100*o.P95Error, note))
 	fmt.Fprintln(w)
 }
 
