@@ -30,7 +30,7 @@ func TestOneSeedOfSeveralIsSaid(t *testing.T) {
 	if n := strings.Count(html, "<small>seed 1 of 5"); n != 3 {
 		t.Errorf("%d headings name the seed, want 3", n)
 	}
-	has(t, html, "All curves are of seed 1 of 5.")
+	has(t, html, "All curves are of seed 1 of 5; the table above is over all seeds, so its percentiles are others.")
 	d.Seeds = []uint64{7, 8}
 	has(t, body(t, d), "<small>seed 7, the first of 2</small>")
 	d.Seeds = []uint64{7}

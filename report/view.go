@@ -272,7 +272,6 @@ type figureLine struct {
 func newFigures(r *result.Run) *figures {
 	f := &figures{}
 	of := func(s result.Stats) []float64 { return []float64{s.Mean, s.Median, s.P95, s.P99, s.Max} }
-	times := slices.Concat(of(r.Metrics.Wait), of(r.Metrics.Run), of(r.Metrics.Elapsed))
 	for _, m := range []struct {
 		name, note string
 		unit       Unit
@@ -285,7 +284,7 @@ func newFigures(r *result.Run) *figures {
 		{"response ratio", "elapsed over run", Ratio, r.Metrics.ResponseRatio},
 	} {
 		line := figureLine{Name: m.name, Note: m.note}
-		write := column(times, m.unit)
+		write := column(of(m.stats), m.unit)
 		for _, value := range of(m.stats) {
 			text := "–"
 			if m.stats.Count > 0 {

@@ -37,7 +37,7 @@ type Column struct {
 var columns = []Column{{"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}}
 
 // ColumnOf chooses the unit in which a person would write the shortest of the times, or a larger one if the longest would have more than
-// four digits in it. Zeros, NaN and infinities have no say.
+// five digits in it. Zeros, NaN and infinities have no say.
 func ColumnOf(seconds []float64) Column {
 	least, most := math.Inf(1), 0.0
 	for _, s := range seconds {
@@ -50,7 +50,7 @@ func ColumnOf(seconds []float64) Column {
 	}
 	_, name, _ := strings.Cut(FormatSeconds(least), " ")
 	for _, c := range columns {
-		if (c.name == name || name == "") && most/c.size < 9999.5 {
+		if (c.name == name || name == "") && most/c.size < 99999.5 {
 			return c
 		}
 		if c.name == name { // too small for the longest

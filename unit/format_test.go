@@ -41,7 +41,7 @@ func TestColumnHasOneUnit(t *testing.T) {
 		{[]float64{0.1, 1596}, []string{"0.1 s", "1,596 s"}},
 		{[]float64{132, 1776}, []string{"2.2 min", "29.6 min"}},
 		{[]float64{29520, 30960}, []string{"8.2 h", "8.6 h"}},
-		{[]float64{0.1, 30960}, []string{"<0.01 min", "516 min"}},
+		{[]float64{0.1, 360000}, []string{"<0.01 min", "6,000 min"}},
 		{[]float64{0, 0}, []string{"0 s", "0 s"}},
 		{[]float64{0, 90, math.NaN()}, []string{"0 s", "90 s", "–"}},
 		{[]float64{0.004, 0.1}, []string{"4 ms", "100 ms"}},

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -28,15 +27,15 @@ func showRun(w io.Writer, r *result.Run, headline string) {
 	showCounts(w, r)
 	t := term.Table{Head: []string{"", "mean", "median", "p95", "p99", "max"}, Ink: ink}
 	of := func(s result.Stats) []float64 { return []float64{s.Mean, s.Median, s.P95, s.P99, s.Max} }
-	times := unit.ColumnOf(slices.Concat(of(r.Metrics.Wait), of(r.Metrics.Run), of(r.Metrics.Elapsed))).Format
+	times := func(s result.Stats) func(float64) string { return unit.ColumnOf(of(s)).Format }
 	for _, m := range []struct {
 		name  string
 		s     result.Stats
 		write func(float64) string
 	}{
-		{"wait", r.Metrics.Wait, times},
-		{"run", r.Metrics.Run, times},
-		{"elapsed", r.Metrics.Elapsed, times},
+		{"wait", r.Metrics.Wait, times(r.Metrics.Wait)},
+		{"run", r.Metrics.Run, times(r.Metrics.Run)},
+		{"elapsed", r.Metrics.Elapsed, times(r.Metrics.Elapsed)},
 		{"slowdown", r.Metrics.Slowdown, func(v float64) string { return whatif.Format(v, whatif.Ratio) }},
 		{"response ratio", r.Metrics.ResponseRatio, func(v float64) string { return whatif.Format(v, whatif.Ratio) }},
 	} {
