@@ -51,6 +51,8 @@ func newLocality(runs []Run, heads []head) *localityTable {
 type observedView struct {
 	Lines []figureRow
 	Worst []worstJobs
+	What  string // "error", or "difference" where a run is of other settings than those of then
+	Notes []string
 }
 
 type worstJobs struct {
@@ -67,12 +69,20 @@ const (
 
 // newObserved is nil when the workload does not say what really happened.
 func newObserved(runs []Run, heads []head) *observedView {
-	v := &observedView{}
+	v := &observedView{What: "error"}
 	for i, r := range runs[:min(len(runs), maxGroupRuns)] {
 		if r.Result == nil || r.Result.Observed == nil || r.Result.Observed.Jobs < fewObserved {
 			continue
 		}
 		o := r.Result.Observed
+		if other := o.OtherSettings; other != "" {
+			v.What = "difference"
+			if note := heads[i].Name + ": " + other + "."; len(runs) > 1 {
+				v.Notes = append(v.Notes, note)
+			} else {
+				v.Notes = append(v.Notes, strings.ToUpper(other[:1])+other[1:]+".")
+			}
+		}
 		v.Lines = append(v.Lines, figureRow{heads[i].Name, heads[i].Full, heads[i].Hue, []string{
 			commas(o.Jobs), figure(o.MedianError, Share), figure(o.P95Error, Share), signedShare(o.MeanSigned),
 		}})
@@ -84,9 +94,15 @@ func newObserved(runs []Run, heads []head) *observedView {
 			continue
 		}
 		w := worstJobs{Name: heads[i].Name}
-		for _, j := range o.Worst[:min(len(o.Worst), most)] {
+		worst := o.Worst[:min(len(o.Worst), most)]
+		var times []float64
+		for _, j := range worst {
+			times = append(times, j.Observed, j.Simulated)
+		}
+		write := column(times, Seconds)
+		for _, j := range worst {
 			w.Jobs = append(w.Jobs, figureRow{Name: clip(j.ID, 80), Cells: []string{
-				figure(j.Observed, Seconds), figure(j.Simulated, Seconds), signedShare(j.Error),
+				write(j.Observed), write(j.Simulated), signedShare(j.Error),
 			}})
 		}
 		v.Worst = append(v.Worst, w)

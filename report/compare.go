@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"math"
 	"strings"
 
@@ -18,7 +17,7 @@ type comparison struct {
 	Base     string
 	Metrics  []string
 	Lines    []compareLine
-	Ground   string // why the differences have an interval, or have none
+	Ground   string // what the intervals cover, or why there are none
 	None     bool   // some are not judged
 	Fairness string // what the figure means, where it is shown
 }
@@ -38,23 +37,26 @@ type compareCell struct {
 	Class, Words string // of the verdict
 }
 
-func newComparison(rows []Row, runs []head, seeds int, alike bool) *comparison {
-	c := &comparison{Turned: len(runs) > wide, Runs: runs, Base: runs[0].Name}
-	intervals := false
+func newComparison(rows []Row, runs []head, ground string) *comparison {
+	c := &comparison{Turned: len(runs) > wide, Runs: runs, Base: runs[0].Name, Ground: typeset(ground)}
 	cells := make([][]compareCell, len(rows))
 	for i, row := range rows {
 		c.Metrics = append(c.Metrics, row.Metric)
 		if strings.HasPrefix(row.Metric, "fairness") {
 			c.Fairness = fairnessNote
 		}
+		var values []float64
+		for _, cell := range row.Cells {
+			values = append(values, cell.Value)
+		}
+		write := column(values, row.Unit)
 		for r, cell := range row.Cells {
-			out := compareCell{Value: figure(cell.Value, row.Unit), Key: key(cell.Value), First: r == 0}
+			out := compareCell{Value: write(cell.Value), Key: key(cell.Value), First: r == 0}
 			if r > 0 {
 				out.Change, out.Half = change(cell, row.Cells[0].Value, row.Unit)
 				if out.Range = interval(cell); out.Range != "" {
 					out.Half = ""
 				}
-				intervals = intervals || out.Half != "" || out.Range != ""
 				switch cell.Verdict {
 				case Better:
 					out.Class, out.Words = "good", "better"
@@ -68,14 +70,6 @@ func newComparison(rows []Row, runs []head, seeds int, alike bool) *comparison {
 			}
 			cells[i] = append(cells[i], out)
 		}
-	}
-	switch {
-	case intervals:
-		c.Ground = "beside a change stands its 95\u00a0% interval, over the seeds"
-	case alike && seeds > 1:
-		c.Ground = fmt.Sprintf("all %d seeds gave the same figures, so there is no interval", seeds)
-	case seeds == 1:
-		c.Ground = "one seed, so there is no interval"
 	}
 	if !c.Turned {
 		for i, row := range rows {

@@ -35,6 +35,20 @@ func figure(v float64, u Unit) string {
 	return strings.ReplaceAll(s, " ", "\u00a0")
 }
 
+// column returns how figures that are read side by side are written: times all in one unit.
+func column(values []float64, u Unit) func(float64) string {
+	if u != Seconds {
+		return func(v float64) string { return figure(v, u) }
+	}
+	c := unit.ColumnOf(values)
+	return func(v float64) string {
+		if !finite(v) {
+			return "–"
+		}
+		return strings.ReplaceAll(strings.Replace(c.Format(v), "-", minus, 1), " ", "\u00a0")
+	}
+}
+
 // ratio keeps three significant digits and never shows an exponent below a million.
 func ratio(v float64) string {
 	a := math.Abs(v)
@@ -80,10 +94,11 @@ func groupDigits(sentence string) string {
 	})
 }
 
-func groupAll(sentences []string) []string {
+// each puts sentences into the form of print.
+func each(sentences []string, form func(string) string) []string {
 	out := make([]string, len(sentences))
 	for i, s := range sentences {
-		out[i] = groupDigits(s)
+		out[i] = form(s)
 	}
 	return out
 }

@@ -3,6 +3,8 @@ package report
 import (
 	"encoding/json"
 	"math"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -68,26 +70,77 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-func TestShortNames(t *testing.T) {
+// Figures that are read side by side have one unit: those of a metric in the comparison, of a column in the table of queues.
+func TestOneUnitPerColumn(t *testing.T) {
+	d := sample(100, eightQueues, "fair", "fifo")
+	d.Comparison = []Row{{Metric: "median wait", Unit: Seconds, Cells: []Cell{{Value: 0.1}, {Value: 1596, Change: 1e6}}}}
+	for i, q := range d.Runs[1].Result.ByQueue {
+		q.Wait.Count, q.Wait.Median, q.Wait.P95 = 10, 0.5, 60*float64(i+1)
+		d.Runs[1].Result.ByQueue[i] = q
+	}
+	html := body(t, d)
+	has(t, html, "<td class=\"n\">0.1\u00a0s</td><td class=\"n\">1,596\u00a0s</td>")
+	table, _, _ := strings.Cut(html[strings.Index(html, `id="by-queue"`):], "</table>")
+	units := map[string]map[string]bool{}
+	for _, line := range strings.Split(table, "<tr>") {
+		for i, cell := range strings.Split(line, "<td ") {
+			if _, name, ok := strings.Cut(strings.TrimSpace(cell), "\u00a0"); ok {
+				at := strconv.Itoa((i - 4) / 2) // three columns come first, then two a metric
+				if units[at] == nil {
+					units[at] = map[string]bool{}
+				}
+				units[at][strings.TrimSpace(strings.Split(name, "<")[0])] = true
+			}
+		}
+	}
+	if len(units) != 2 || len(units["0"]) != 1 || len(units["1"]) != 1 {
+		t.Errorf("units by metric: %v", units)
+	}
+}
+
+func TestLabels(t *testing.T) {
 	for _, c := range []struct{ in, want []string }{
 		{[]string{"fifo", "./conf/capacity-scheduler.xml"}, []string{"fifo", "capacity-scheduler.xml"}},
-		{[]string{"a/x.xml", "b/x.xml"}, []string{"a/x.xml", "b/x.xml"}},
+		{[]string{"a/x.xml", "b/x.xml", "x.xml"}, []string{"a/x.xml", "b/x.xml", "x.xml"}},
 		{[]string{"fair", "fair", ""}, []string{"fair", "fair (2)", "unnamed"}},
 		{[]string{`C:\conf\fair.xml`, "/"}, []string{"fair.xml", "unnamed"}},
+		{[]string{"fifo", "a/capacity-scheduler.xml", "b/fair.xml", "c/fair.xml", "fair:by=user"}, []string{"fifo", "capacity-scheduler.xml", "b/fair.xml", "c/fair.xml", "fair:by=user"}},
+		{[]string{"/etc/now/capacity-scheduler.xml", "/etc/new/capacity-scheduler.xml"}, []string{"now", "new"}},
+		{[]string{"now/conf/capacity-scheduler.xml", "new/conf/capacity-scheduler.xml", "fifo"}, []string{"now", "new", "fifo"}},
+		{[]string{"capacity-scheduler-before.xml", "capacity-scheduler-after.xml"}, []string{"before", "after"}},
+		{[]string{"mycluster/capacity-scheduler.xml", "capacity-new.xml"}, []string{"capacity-scheduler.xml", "capacity-new.xml"}},
+		{[]string{"capacity1:slots=yes,minimum-user-limit-percent=25", "capacity1:slots=yes,minimum-user-limit-percent=50", "fifo"},
+			[]string{"capacity1:minimum-user-limit-percent=25", "capacity1:minimum-user-limit-percent=50", "fifo"}},
+		{[]string{"fair", "fair:by=user"}, []string{"fair", "fair:by=user"}},
+		{[]string{"my/capacity-scheduler.xml", "my/capacity-scheduler.xml + cbt", "my/capacity-scheduler.xml + static"}, []string{"capacity-scheduler.xml", "cbt", "static"}},
+		{[]string{"my/fair-scheduler.xml", "my/fair-scheduler.xml + cbt", "fifo"}, []string{"fair-scheduler.xml", "fair-scheduler.xml + cbt", "fifo"}},
 	} {
-		runs := make([]Run, len(c.in))
-		for i, n := range c.in {
-			runs[i].Name = n
-		}
-		if diff := cmp.Diff(c.want, shortNames(runs)); diff != "" {
+		if diff := cmp.Diff(c.want, Labels(c.in)); diff != "" {
 			t.Errorf("%q: %s", c.in, diff)
 		}
 	}
 }
 
+// No two schedulers are called alike, whatever they were called.
+func TestPropertyLabelsAreDistinct(t *testing.T) {
+	part := rapid.SampledFrom([]string{"a", "b", "capacity-scheduler.xml", "capacity-scheduler-a-long-name.xml", "conf", "fair", "fair:by=user,x=1", "fair:x=1", " + cbt", "/", "C:", `\`, "-"})
+	rapid.Check(t, func(t *rapid.T) {
+		full := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string {
+			return strings.Join(rapid.SliceOfN(part, 0, 5).Draw(t, "parts"), "")
+		}), 1, 6).Draw(t, "schedulers")
+		seen := map[string]bool{}
+		for _, l := range Labels(full) {
+			if l == "" || seen[l] {
+				t.Fatalf("%q: %q", full, Labels(full))
+			}
+			seen[l] = true
+		}
+	})
+}
+
 func TestEmphasise(t *testing.T) {
 	got := emphasise("p95 wait: fair -43 % +- 5, unfair is not fair:by=user against fifo.", []string{"fifo", "fair", "fair:by=user"})
-	want := []span{{"p95 wait: ", false}, {"fair", true}, {" −43 % ± 5, unfair is not ", false}, {"fair:by=user", true}, {" against ", false}, {"fifo", true}, {".", false}}
+	want := []span{{"p95 wait: ", false}, {"fair", true}, {" −43\u00a0% ± 5, unfair is not ", false}, {"fair:by=user", true}, {" against ", false}, {"fifo", true}, {".", false}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -122,15 +122,33 @@ func newGroupTable(runs []Run, names []string, groups func(*result.Run) []result
 	t.Note = strings.Join(notes, ", ")
 	t.columns(names[:shown], runs)
 	for _, name := range order {
-		line := groupLine{Name: name}
 		if name == "" {
-			line.Name = "(none)"
+			name = "(none)"
 		}
-		for _, c := range t.Columns {
-			v, u := c.value(lines[name])
-			line.Cells = append(line.Cells, groupCell{figure(v, u), key(v), c.Gap})
+		t.Lines = append(t.Lines, groupLine{Name: name})
+	}
+	for from, to := 0, 0; from < len(t.Columns); from = to { // the columns of one metric
+		for to = from + 1; to < len(t.Columns) && !t.Columns[to].Gap; to++ {
 		}
-		t.Lines = append(t.Lines, line)
+		var times []float64
+		for _, c := range t.Columns[from:to] {
+			for _, name := range order {
+				if v, u := c.value(lines[name]); u == Seconds {
+					times = append(times, v)
+				}
+			}
+		}
+		seconds := column(times, Seconds)
+		for _, c := range t.Columns[from:to] {
+			for i, name := range order {
+				v, u := c.value(lines[name])
+				cell := groupCell{figure(v, u), key(v), c.Gap}
+				if u == Seconds {
+					cell.Text = seconds(v)
+				}
+				t.Lines[i].Cells = append(t.Lines[i].Cells, cell)
+			}
+		}
 	}
 	return t
 }

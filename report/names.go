@@ -4,46 +4,121 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
+
+	"github.com/yardmaster/yardmaster/unit"
 )
 
-// shortNames gives each scheduler a name that fits a column head: of a path its last part, with the folder before it where two
-// would be alike, and a number where they still are.
-func shortNames(runs []Run) []string {
-	names := make([]string, len(runs))
-	seen := map[string]int{}
-	for i, r := range runs {
-		names[i] = lastParts(r.Name, 1)
-		seen[names[i]]++
-	}
-	for i, r := range runs {
-		if seen[names[i]] > 1 {
-			names[i] = lastParts(r.Name, 2)
+// labelWidth is the length up to which a file's name is a label as it is.
+const labelWidth = 24
+
+// Labels names schedulers in columns, legends and sentences: short, and no two alike. Of a file it takes the base name, or the folder or the
+// word by which it differs from the others; of a policy with parameters it leaves out those that all its variants share; and of one
+// scheduler under several steering policies it takes the policy.
+func Labels(full []string) []string {
+	labels, steered := make([]string, len(full)), make([]string, len(full))
+	files, variants := map[int][]string{}, map[string][]int{}
+	for i, name := range full {
+		labels[i], steered[i], _ = strings.Cut(name, " + ")
+		path := strings.Trim(strings.ReplaceAll(labels[i], `\`, "/"), "/")
+		if policy, _, params := strings.Cut(labels[i], ":"); params && len(policy) > 1 { // one letter is a drive
+			variants[policy] = append(variants[policy], i)
+		} else if path == "" {
+			labels[i] = "unnamed"
+		} else if strings.ContainsRune(path, '/') || strings.HasSuffix(path, ".xml") {
+			files[i] = strings.Split(path, "/")
 		}
 	}
+	for i, path := range files {
+		labels[i] = fileLabel(path, files)
+	}
+	for policy, of := range variants {
+		if len(of) > 1 {
+			dropShared(labels, policy, of)
+		}
+	}
+	one := !slices.ContainsFunc(labels, func(l string) bool { return l != labels[0] })
 	used := map[string]int{}
-	for i, n := range names {
-		used[n]++
-		if used[n] > 1 {
-			names[i] = fmt.Sprintf("%s (%d)", n, used[n])
+	for i := range labels {
+		if steered[i] != "" {
+			if labels[i] += " + " + steered[i]; one {
+				labels[i] = steered[i]
+			}
+		}
+		if used[labels[i]]++; used[labels[i]] > 1 {
+			labels[i] = fmt.Sprintf("%s (%d)", labels[i], used[labels[i]])
 		}
 	}
-	return names
+	return labels
 }
 
-func lastParts(name string, n int) string {
-	clean := strings.TrimRight(strings.ReplaceAll(name, `\`, "/"), "/")
-	if clean == "" {
-		return "unnamed"
+// fileLabel names one of several files.
+func fileLabel(path []string, all map[int][]string) string {
+	base := path[len(path)-1]
+	depth, twins := 1, false // depth: path components from the end that tell the file from others
+	var long [][]string      // words of all long names
+	for _, other := range all {
+		if name := other[len(other)-1]; len(name) > labelWidth {
+			long = append(long, words(name))
+		}
+		if slices.Equal(path, other) || other[len(other)-1] != base {
+			continue
+		}
+		k := 1
+		for k < len(path) && k < len(other) && path[len(path)-k] == other[len(other)-k] {
+			k++
+		}
+		if path[len(path)-k] == other[len(other)-k] { // one is the end of the other
+			k = min(k+1, len(path))
+		}
+		depth, twins = max(depth, k), true
 	}
-	short := path.Base(clean)
-	if n == 2 {
-		if dir := path.Base(path.Dir(clean)); dir != "." && dir != "/" {
-			return dir + "/" + short
+	label := strings.Join(path[len(path)-depth:], "/")
+	switch {
+	case len(label) <= labelWidth:
+		return label
+	case twins:
+		return path[len(path)-depth]
+	case len(long) > 1:
+		return distinct(words(base), long)
+	}
+	return base
+}
+
+// words cuts a file's name, without its extension, at hyphens, underscores and dots.
+func words(name string) []string {
+	return strings.FieldsFunc(strings.TrimSuffix(name, path.Ext(name)), func(r rune) bool { return r == '-' || r == '_' || r == '.' })
+}
+
+// distinct leaves out the first words of a name that all have, but never all of its words.
+func distinct(name []string, all [][]string) string {
+	at := 0
+	for ; at < len(name)-1; at++ {
+		if slices.ContainsFunc(all, func(other []string) bool { return at >= len(other)-1 || other[at] != name[at] }) {
+			break
 		}
 	}
-	return short
+	return strings.Join(name[at:], "-")
+}
+
+// dropShared takes the parameters that all variants of a policy share out of their labels.
+func dropShared(labels []string, policy string, of []int) {
+	count := map[string]int{}
+	params := make([][]string, len(of))
+	for k, i := range of {
+		params[k] = strings.Split(strings.TrimPrefix(labels[i], policy+":"), ",")
+		for _, p := range params[k] {
+			count[p]++
+		}
+	}
+	for k, i := range of {
+		own := slices.DeleteFunc(params[k], func(p string) bool { return count[p] == len(of) })
+		if labels[i] = policy; len(own) > 0 {
+			labels[i] += ":" + strings.Join(own, ",")
+		}
+	}
 }
 
 // span is a piece of a sentence, set in bold when it is a scheduler's name.
@@ -56,7 +131,7 @@ var hyphenMinus = regexp.MustCompile(`(^|[\s(])-(\d)`)
 
 // typeset puts the signs of print in the place of those of a terminal.
 func typeset(sentence string) string {
-	return hyphenMinus.ReplaceAllString(strings.ReplaceAll(sentence, "+-", "±"), "${1}"+minus+"${2}")
+	return unit.NoBreak(hyphenMinus.ReplaceAllString(strings.ReplaceAll(sentence, "+-", "±"), "${1}"+minus+"${2}"))
 }
 
 // emphasise cuts a sentence at the names of schedulers, so that the eye finds them.

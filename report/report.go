@@ -53,8 +53,8 @@ type Data struct {
 	Version  string
 	// Seeds are all that were run. With several, the table of differences is over all of them; everything else is of the first.
 	Seeds []uint64
-	// Alike says that several seeds gave the same figures, which is why differences have no interval.
-	Alike bool
+	// Ground says what the intervals of differences cover, or why there are none.
+	Ground string
 }
 
 // Fact is a labelled line.

@@ -7,6 +7,8 @@ import (
 	"io"
 	"math"
 	"strings"
+
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // Sheet is a report of texts, tables and charts of estimates, in the manner of the report on runs: one HTML file that needs nothing else.
@@ -105,7 +107,7 @@ type SheetSeries struct {
 
 var sheetScripts = []string{"format.js", "frame.js", "estimates.js", "sheet.js"}
 
-var sheetPage = template.Must(template.New("sheet.html").ParseFS(pageFiles, "page/sheet.html", "page/shell.html"))
+var sheetPage = template.Must(template.New("sheet.html").Funcs(template.FuncMap{"keep": unit.NoBreak}).ParseFS(pageFiles, "page/sheet.html", "page/shell.html"))
 
 // WriteSheet writes the report.
 func WriteSheet(w io.Writer, s Sheet) error {

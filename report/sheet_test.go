@@ -11,7 +11,7 @@ func sheet() Sheet {
 	nan := math.NaN()
 	return Sheet{
 		Title: "A sheet <b>", Subtitle: "of something", Headline: "all is well", Notices: []string{"one run failed"}, Version: "v1", Seeds: []uint64{1, 2, 3},
-		Commands: []string{"yardmaster reproduce toy", ""}, Lists: []SheetList{{"assumed", []string{"this", "that"}}, {"nothing", nil}},
+		Commands: []string{"yardmaster reproduce toy", ""}, Lists: []SheetList{{"assumed", []string{"this", "that takes 1230 s"}}, {"nothing", nil}},
 		Parts: []SheetPart{
 			{
 				Title: "First", Text: []string{"</script><script>alert(1)</script>"},
@@ -38,6 +38,9 @@ func TestSheet(t *testing.T) {
 		t.Fatal(err)
 	}
 	html := a.String()
+	if !strings.Contains(html, "takes 1230\u00a0s") {
+		t.Error("a number is parted from its unit")
+	}
 	keep(t, "sheet", html)
 	if html != b.String() {
 		t.Error("the same sheet gave other bytes")

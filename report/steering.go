@@ -62,12 +62,17 @@ func newSteeringView(s *result.Steering, h head) steeringView {
 	if !s.Restored {
 		v.Lines = append(v.Lines, "what was found was not put back")
 	}
+	var times []float64
+	for _, c := range s.Changes {
+		times = append(times, c.Asked, c.InForce)
+	}
+	write := column(times, Seconds)
 	for i, c := range s.Changes {
 		if i == maxSteerLines {
 			v.More += int64(len(s.Changes) - i)
 			break
 		}
-		l := changeLine{Asked: figure(c.Asked, Seconds), InForce: figure(c.InForce, Seconds), Old: plain(c.Old), New: plain(c.New), Why: c.Why}
+		l := changeLine{Asked: write(c.Asked), InForce: write(c.InForce), Old: plain(c.Old), New: plain(c.New), Why: c.Why}
 		if c.Failed != "" {
 			l.Failed, l.InForce, l.Old, l.Why = true, "never", "", c.Why+"; "+c.Failed
 		}
@@ -111,9 +116,10 @@ func (v *steeringView) draw(s *result.Steering) {
 	}
 	v.Running, v.Wait = running.end(x(end)), waiting.end(x(end))
 	v.TopShare, v.TopJobs = plain(math.Round(share*1000)/1000), strconv.Itoa(jobs)
+	write := column([]float64{end - begin}, Seconds)
 	for i, anchor := range []string{"start", "middle", "middle", "middle", "end"} {
 		t := begin + (end-begin)*float64(i)/4
-		v.Ticks = append(v.Ticks, tick{math.Round(x(t)*10) / 10, figure(t, Seconds), anchor})
+		v.Ticks = append(v.Ticks, tick{math.Round(x(t)*10) / 10, write(t), anchor})
 	}
 }
 

@@ -3,10 +3,12 @@ package report
 import (
 	"fmt"
 	"html/template"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // view is what the page's template reads.
@@ -62,11 +64,16 @@ type clusterView struct {
 }
 
 func newView(d Data) *view {
-	names := shortNames(d.Runs)
+	full := make([]string, len(d.Runs))
+	for i, r := range d.Runs {
+		full[i] = r.Name
+	}
+	names := Labels(full)
 	v := &view{
-		Title: d.Title, Subtitle: groupDigits(d.Subtitle), Size: d.Size, Partial: d.Partial,
+		Title: d.Title, Subtitle: unit.NoBreak(groupDigits(d.Subtitle)), Size: d.Size, Partial: d.Partial,
 		Several: len(d.Runs) > 1,
-		Facts:   d.Facts, Assumptions: d.Assumptions, NotModelled: d.NotModelled, Notes: d.Notes, Read: groupAll(d.Read),
+		Facts:   slices.Clone(d.Facts), Assumptions: each(d.Assumptions, unit.NoBreak), NotModelled: d.NotModelled,
+		Notes: each(d.Notes, unit.NoBreak), Read: each(d.Read, func(s string) string { return unit.NoBreak(groupDigits(s)) }),
 		OneSeed: oneSeed(d.Seeds),
 		Version: d.Version, Seeds: seedList(d.Seeds),
 		Charts: template.JS(chartBundle), //nolint:gosec // our own file, checked by its hash
@@ -76,7 +83,10 @@ func newView(d Data) *view {
 		v.Commands = append(v.Commands, again(c))
 	}
 	for i, n := range names {
-		v.Runs = append(v.Runs, head{Name: n, Full: d.Runs[i].Name, Hue: i%8 + 1})
+		v.Runs = append(v.Runs, head{Name: n, Full: full[i], Hue: i%8 + 1})
+		if v.Several && n != full[i] {
+			v.Facts = append(v.Facts, Fact{"scheduler " + n, full[i]})
+		}
 	}
 	for i, s := range d.Verdicts {
 		if i == 0 {
@@ -90,7 +100,7 @@ func newView(d Data) *view {
 			v.Notices = append(v.Notices, "Other schedulers left jobs out too: see their results.")
 			break
 		}
-		v.Notices = append(v.Notices, strings.TrimSuffix(strings.ToUpper(n[:min(1, len(n))])+n[min(1, len(n)):], ".")+".")
+		v.Notices = append(v.Notices, unit.NoBreak(strings.TrimSuffix(strings.ToUpper(n[:min(1, len(n))])+n[min(1, len(n)):], ".")+"."))
 	}
 	if len(v.Notices) == 0 {
 		v.Notices = notices(d, names)
@@ -100,7 +110,7 @@ func newView(d Data) *view {
 		if len(rows) == 0 {
 			rows = compareResults(d.Runs)
 		}
-		v.Compare = newComparison(rows, v.Runs, len(d.Seeds), d.Alike)
+		v.Compare = newComparison(rows, v.Runs, d.Ground)
 	} else if r := d.Runs[0].Result; r != nil {
 		v.Figures = newFigures(r)
 	}
@@ -154,7 +164,7 @@ func notices(d Data, names []string) []string {
 		if len(parts) == 0 {
 			continue
 		}
-		text := fmt.Sprintf("Of %s: %s", jobsOf(c.Submitted), strings.Join(parts, ", "))
+		text := fmt.Sprintf("Of %s: %s", unit.Count(c.Submitted, "job"), strings.Join(parts, ", "))
 		if len(d.Runs) > 1 {
 			text = names[i] + ": of " + strings.TrimPrefix(text, "Of ")
 		}
@@ -172,13 +182,6 @@ func notices(d Data, names []string) []string {
 		}
 	}
 	return out
-}
-
-func jobsOf(n int64) string {
-	if n == 1 {
-		return "1 job"
-	}
-	return commas(n) + " jobs"
 }
 
 // withoutCurves names the schedulers that have no curve because nothing finished under them.
@@ -268,6 +271,7 @@ type figureLine struct {
 
 func newFigures(r *result.Run) *figures {
 	f := &figures{}
+	of := func(s result.Stats) []float64 { return []float64{s.Mean, s.Median, s.P95, s.P99, s.Max} }
 	for _, m := range []struct {
 		name, note string
 		unit       Unit
@@ -280,10 +284,11 @@ func newFigures(r *result.Run) *figures {
 		{"response ratio", "elapsed over run", Ratio, r.Metrics.ResponseRatio},
 	} {
 		line := figureLine{Name: m.name, Note: m.note}
-		for _, value := range []float64{m.stats.Mean, m.stats.Median, m.stats.P95, m.stats.P99, m.stats.Max} {
+		write := column(of(m.stats), m.unit)
+		for _, value := range of(m.stats) {
 			text := "–"
 			if m.stats.Count > 0 {
-				text = figure(value, m.unit)
+				text = write(value)
 			}
 			line.Cells = append(line.Cells, text)
 		}

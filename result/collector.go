@@ -147,7 +147,9 @@ func (c *Collector) Finish(sum sim.Summary, sc Scenario, assumptions []string) *
 		r.Utilisation = round(sum.BusyMem / room)
 	}
 	r.Traffic = trafficOf(sum.Traffic)
-	r.Observed = c.observed.figures()
+	if r.Observed = c.observed.figures(); r.Observed != nil {
+		r.Observed.OtherSettings = sc.OtherSettings
+	}
 	r.Refusals = c.refusals()
 	r.LeftOut = sorted(c.leftOut)
 	return r

@@ -12,6 +12,10 @@ import (
 // in the simulator against the time from launch to finish on the cluster. (In a trace, submission and launch are apart
 // by what the client and the scheduler needed to prepare the job, which the simulator does not model.)
 type Observed struct {
+	// OtherSettings says why the run is not under the settings that the jobs were observed under; "": it is. Where it is not, the
+	// errors are differences, and what the other settings are predicted to do is among them.
+	OtherSettings string `json:"other_settings,omitempty"`
+
 	Jobs        int64         `json:"jobs"`         // that succeeded on the cluster and finished in the run
 	MedianError float64       `json:"median_error"` // of the absolute relative errors
 	P95Error    float64       `json:"p95_error"`

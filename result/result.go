@@ -52,6 +52,7 @@ type Scenario struct {
 	Cluster        string   `json:"cluster"`                   // as typed
 	ClusterTitle   string   `json:"cluster_title"`             // in words
 	Scheduler      string   `json:"scheduler"`
+	OtherSettings  string   `json:"-"`     // see Observed
 	Model          []string `json:"model"` // each as "name=value"
 	Seed           uint64   `json:"seed"`
 	Command        string   `json:"command,omitempty"` // that makes it again

@@ -20,6 +20,7 @@ import (
 	"github.com/yardmaster/yardmaster/sim/mapreduce"
 	"github.com/yardmaster/yardmaster/sim/yarn"
 	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/workload/jobfile"
 	"github.com/yardmaster/yardmaster/workload/synth"
 	"github.com/yardmaster/yardmaster/workload/trace"
 )
@@ -61,6 +62,7 @@ type Work struct {
 	Drawn       bool   // the jobs themselves depend on the seed
 	Once        bool   // they can be read only once: standard input, a pipe
 	Assumptions []string
+	Settings    jobfile.Settings // under which the jobs were observed, where the file says
 	// Open starts the workload afresh.
 	Open func(seed uint64) (workload.Source, error)
 }
@@ -187,6 +189,7 @@ func (s *Scenario) work() (Work, error) {
 			closeSource(src)
 			return w, err
 		}
+		w.Settings = t.Settings()
 	}
 	if w.Once = s.pipe(); w.Once {
 		w.Open = once(src)
@@ -315,7 +318,7 @@ func (s *Setup) Echo(p NamedPolicy, seed uint64) result.Scenario {
 	return result.Scenario{
 		Workload: s.Work.Title, WorkloadSHA256: s.Work.SHA256,
 		Cluster: s.Scenario.Cluster, ClusterTitle: s.Cluster.String(),
-		Scheduler: p.Title(), Model: one.Changed(), Seed: seed,
+		Scheduler: p.Title(), OtherSettings: s.otherSettings(p), Model: one.Changed(), Seed: seed,
 		Command: one.Command("simulate"),
 	}
 }

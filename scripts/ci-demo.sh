@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The demo takes less than ten seconds, and its report opens in Chromium without an error and with its charts drawn.
+# The demo takes less than ten seconds, and its report opens in Chromium without an error and with its charts drawn. It, the report of a
+# study and the status page of a steerer can be read on a phone.
 # ci-demo.sh YARDMASTER DIR
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -25,6 +26,10 @@ echo "report: $size bytes"
 [ "$size" -lt 3000000 ] || { echo "more than 3 MB"; exit 1; }
 if command -v npm >/dev/null && { [ -d scripts/screenshot/node_modules ] || (cd scripts/screenshot && npm ci --ignore-scripts --no-audit --no-fund >/dev/null 2>&1); }; then
   node scripts/screenshot/check.mjs "$dir/demo.html"
+  "$yardmaster" simulate --workload synth:demo --cluster 40x8/4 --scheduler fair --report "$dir/run.html" >/dev/null
+  "$yardmaster" reproduce capacity/E01 --seeds 2 --report "$dir/study.html" >/dev/null || [ -s "$dir/study.html" ] # its verdicts are judged elsewhere
+  YARDMASTER_PAGE=$(cd "$dir" && pwd)/steering.html go test -count=1 ./web/steering >/dev/null
+  node scripts/screenshot/layout.mjs "$dir/run.html" "$dir/study.html" "$dir/steering.html"
   exit
 fi
 

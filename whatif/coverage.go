@@ -7,6 +7,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // A scheduler's figures are of the jobs that finished under it. One that refuses the jobs that would wait longest looks fast, so two
@@ -112,7 +113,7 @@ func (out *Comparison) tally(s int) tally {
 
 // of is "30 of 200 jobs", with the seeds that they are of.
 func (t tally) of(n int64) string {
-	return report.Number(n) + " of " + plural(t.jobs.Submitted, "job") + t.seeds
+	return report.Number(n) + " of " + unit.Count(t.jobs.Submitted, "job") + t.seeds
 }
 
 // what says what became of the jobs that did not finish: "30 refused (most often: no such queue), 2 failed".
@@ -147,7 +148,7 @@ func (out *Comparison) coverage() []string {
 			if lost == 0 { // there were none to finish
 				continue
 			}
-			which := "none of " + plural(t.jobs.Submitted, "job") + t.seeds
+			which := "none of " + unit.Count(t.jobs.Submitted, "job") + t.seeds
 			if t.jobs.Finished > 0 {
 				which = "in some seeds none, in all " + t.of(t.jobs.Finished)
 			}
@@ -226,14 +227,6 @@ func (out *Comparison) Assumptions() []string {
 		}
 	}
 	return lines
-}
-
-// plural is "1 job" or "1,204 jobs".
-func plural(n int64, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return report.Number(n) + " " + what
 }
 
 // clip shortens a reason that is too long for a sentence.

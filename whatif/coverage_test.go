@@ -175,9 +175,9 @@ func TestTheReportSaysWhyThereIsNoInterval(t *testing.T) {
 		seeds     int
 		want, not string
 	}{
-		{random, 1, "one seed, so there is no interval", "seed 1 of"},
-		{workload.Fixed(10 * unit.Second), 3, "all 3 seeds gave the same figures, so there is no interval", "one seed, so"},
-		{random, 3, "95\u00a0% interval, over the seeds", "no interval"},
+		{random, 1, "one seed: differences have no interval", "seed 1 of"},
+		{workload.Fixed(10 * unit.Second), 3, "one seed is enough and is all that is run, and differences have no interval", "ask for several"},
+		{random, 3, "95\u00a0% intervals over 3 seeds only: the workload is taken as it is", "no interval"},
 	} {
 		p := plan(t, c.length, c.seeds, "fifo", "fair")
 		p.Pictures = true
@@ -189,7 +189,7 @@ func TestTheReportSaysWhyThereIsNoInterval(t *testing.T) {
 		if !strings.Contains(html, c.want) || strings.Contains(html, c.not) {
 			t.Errorf("want %q and not %q", c.want, c.not)
 		}
-		if n := strings.Count(html, "<small>seed 1 of 3"); c.seeds == 3 && n != 3 {
+		if n := strings.Count(html, "<small>seed 1 of 3"); len(got.Seeds) == 3 && n != 3 {
 			t.Errorf("%d headings name their seed", n)
 		}
 	}

@@ -1,22 +1,31 @@
 package whatif
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 )
 
-// The headline is what an operator would repeat: who gains most in waiting, how much, who pays for it, and whether the work as a
-// whole takes longer. A difference counts when it is clear (its interval, where it has one, leaves out 0) and noticeable: at
-// least one percent and, for times, at least a second.
+// The headline is what an operator would repeat. It judges core metrics before all others: elapsed time, slowdown and makespan. Harm
+// comes first: if a scheduler makes a core metric worse, the first sentence says so. Then come the gain and what else pays for it.
+// A difference counts when it is clear (its interval, where it has one, leaves out 0) and noticeable: at least one percent and, for
+// times, at least a second.
 const (
 	leastShare   = 0.01
 	leastSeconds = 1.0
 )
 
-// asked are the metrics that people ask for first, in order. Gains are looked for there, then in the other rows.
-var asked = []string{"p95 wait", "p95 slowdown"}
+// asked are the metrics that people ask for first, in order. Gains are looked for there, then in the other core rows, then in the rest.
+var asked = []string{"p95 elapsed", "p95 slowdown"}
+
+// core says whether a metric measures the service that jobs get as a whole. A wait is only a part of it, and a fair share of bad service is
+// no gain. Where nobody knows slowdowns, the response ratio stands in for them.
+func core(metric string) bool {
+	_, of, _ := strings.Cut(metric, " ")
+	return of == "elapsed" || of == "slowdown" || of == "response ratio" || metric == "makespan"
+}
 
 func (out *Comparison) headline() string {
 	switch {
@@ -36,14 +45,81 @@ func (out *Comparison) headline() string {
 	return strings.TrimSpace(out.gained(names, judged) + " " + out.uncompared(names))
 }
 
-// gained says who gains what and who pays, among those that can be judged.
+// gained says who does harm and who gains what, among those that can be judged.
 func (out *Comparison) gained(names []string, judged []int) string {
-	row, s := out.gain()
-	if row == nil {
+	harm := out.harm(judged)
+	row, s := out.gain(harm)
+	if row == nil && len(harm) == 0 {
 		return out.noGain(names, judged)
 	}
+	text := harmed(names, harm)
+	if row == nil {
+		return fmt.Sprintf("%s Nothing shown gets noticeably better than under %s.", text, names[0])
+	}
+	who := names[s]
+	var said *Row // what harm says of s
+	for _, l := range harm {
+		if l.who == s {
+			said = l.row
+		}
+	}
+	if said != nil && len(harm) == 1 {
+		who = "It"
+	}
 	was, is := Format(row.Cells[0].Mean, row.Unit), Format(row.Cells[s].Mean, row.Unit)
-	return fmt.Sprintf("%s brings the %s from %s to %s%s. ", names[s], plain(row.Metric), was, is, row.sureness(s)) + out.price(s, row)
+	text += fmt.Sprintf(" %s brings the %s from %s to %s%s. ", who, plain(row.Metric), was, is, row.sureness(s))
+	return strings.TrimSpace(text + out.price(s, row, said))
+}
+
+// harm finds the core metric that each scheduler worsens most, for those that worsen one; the largest harm comes first.
+func (out *Comparison) harm(judged []int) []loss {
+	var all []loss
+	for _, s := range judged {
+		var worst *loss
+		for i := range out.Rows {
+			if row := &out.Rows[i]; core(row.Metric) {
+				if size := -row.differs(s); size > 0 && (worst == nil || size > worst.size) {
+					worst = &loss{row: row, who: s, size: size}
+				}
+			}
+		}
+		if worst != nil {
+			all = append(all, *worst)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b loss) int { return cmp.Compare(b.size, a.size) })
+	return all
+}
+
+// harmNamed is the number of schedulers whose harm is told with figures; the others are only named.
+const harmNamed = 2
+
+// harmed tells harm in one sentence: "fifo raises the median elapsed time from 19 s to 27.1 min, and tags the makespan from 2 h to 3 h."
+func harmed(names []string, harm []loss) string {
+	if len(harm) == 0 {
+		return ""
+	}
+	var parts, others []string
+	for i, l := range harm {
+		if i >= harmNamed {
+			others = append(others, names[l.who])
+			continue
+		}
+		verb := " raises"
+		if i > 0 {
+			verb = ""
+		}
+		parts = append(parts, fmt.Sprintf("%s%s the %s from %s to %s%s", names[l.who], verb, plain(l.row.Metric),
+			Format(l.row.Cells[0].Mean, l.row.Unit), Format(l.row.Cells[l.who].Mean, l.row.Unit), l.row.sureness(l.who)))
+	}
+	text := strings.Join(parts, ", and ")
+	switch len(others) {
+	case 0:
+		return text + "."
+	case 1:
+		return text + "; " + others[0] + " does harm too."
+	}
+	return text + "; " + and(others) + " do harm too."
 }
 
 // alone describes a single run.
@@ -66,26 +142,34 @@ func (out *Comparison) alone() string {
 		value["median wait"], value["p95 wait"], used)
 }
 
-// gain finds the scheduler with the clearest gain, in the metric that people ask for first. Nil: nobody gains.
-func (out *Comparison) gain() (*Row, int) {
-	var rows []*Row
+// gain finds the scheduler with the clearest gain, in the metric that people ask for first. One that does harm is taken only when no other
+// gains. Nil: nobody gains.
+func (out *Comparison) gain(harm []loss) (*Row, int) {
+	var rows, rest []*Row
 	for _, name := range asked {
 		rows = append(rows, out.row(name)) // nil where it is not known
 	}
 	for i := range out.Rows {
-		if name := out.Rows[i].Metric; !slices.Contains(asked, name) && name != "makespan" {
+		switch name := out.Rows[i].Metric; {
+		case slices.Contains(asked, name):
+		case core(name):
 			rows = append(rows, &out.Rows[i])
+		default:
+			rest = append(rest, &out.Rows[i])
 		}
 	}
-	for _, row := range append(rows, out.row("makespan")) {
-		best := 0
-		for s := 1; row != nil && s < len(row.Cells); s++ {
-			if row.differs(s) > 0 && (best == 0 || row.clearer(s, best)) {
-				best = s
+	harmful := func(s int) bool { return slices.ContainsFunc(harm, func(l loss) bool { return l.who == s }) }
+	for _, wanted := range []bool{false, true} {
+		for _, row := range slices.Concat(rows, rest) {
+			best := 0
+			for s := 1; row != nil && s < len(row.Cells); s++ {
+				if harmful(s) == wanted && row.differs(s) > 0 && (best == 0 || row.clearer(s, best)) {
+					best = s
+				}
 			}
-		}
-		if best > 0 {
-			return row, best
+			if best > 0 {
+				return row, best
+			}
 		}
 	}
 	return nil, 0
@@ -109,18 +193,15 @@ func (row *Row) clearer(s, best int) bool {
 	return weak(s) < weak(best)
 }
 
-// noGain is the headline when no other scheduler is better than the first in anything.
+// noGain is the headline when no other scheduler is better than the first in anything, or worse in a core metric.
 func (out *Comparison) noGain(names []string, judged []int) string {
 	var worst *loss
-	who, same := 0, true
+	same := true
 	compared := names[:1:1]
 	for _, s := range judged {
 		compared = append(compared, names[s])
-		if w := out.worst(s); w != nil && (worst == nil || w.size > worst.size) {
-			worst, who = w, s
-		}
-		if m := out.row("makespan"); worst == nil && m.differs(s) < 0 {
-			worst, who = &loss{row: m, size: -m.differs(s)}, s
+		if w := out.worst(s, nil); w != nil && (worst == nil || w.size > worst.size) {
+			worst = w
 		}
 		for i := range out.Rows {
 			same = same && out.Rows[i].Cells[s].Judgement == Same
@@ -130,7 +211,7 @@ func (out *Comparison) noGain(names []string, judged []int) string {
 	case same:
 		return fmt.Sprintf("%s give the same figures throughout.", and(compared))
 	case worst != nil:
-		return fmt.Sprintf("Nothing shown gets noticeably better than under %s. With %s %s.", names[0], names[who], worst.said(who))
+		return fmt.Sprintf("With %s %s. Nothing shown gets noticeably better than under %s.", names[worst.who], worst.said(), names[0])
 	}
 	text := fmt.Sprintf("There is no noticeable difference between %s", and(compared))
 	for i := range out.Rows {
@@ -206,7 +287,7 @@ func (row *Row) sureness(s int) string {
 	if from == to {
 		between = from
 	}
-	return fmt.Sprintf(" (%s %% %s, with 95 %% confidence from %d seeds)", between, word, len(c.Values))
+	return fmt.Sprintf(" (%s %% %s, 95 %% interval over %d seeds)", between, word, len(c.Values))
 }
 
 func (out *Comparison) row(metric string) *Row {

@@ -16,6 +16,7 @@ type jsonComparison struct {
 	Version     string          `json:"version"`
 	Partial     bool            `json:"partial"`
 	Schedulers  []string        `json:"schedulers"`
+	Labels      []string        `json:"labels"` // short names of the schedulers, as the sentences have them
 	Seeds       []uint64        `json:"seeds"`
 	Unfinished  []string        `json:"unfinished"` // schedulers under which no job finished
 	Headline    string          `json:"headline"`
@@ -47,7 +48,7 @@ type jsonCell struct {
 // WriteJSON writes the comparison.
 func (out *Comparison) WriteJSON(w io.Writer) error {
 	j := jsonComparison{
-		Tool: "yardmaster", Headline: out.Headline, Partial: out.Partial, Schedulers: out.Schedulers, Seeds: out.Seeds, Runs: out.Runs,
+		Tool: "yardmaster", Headline: out.Headline, Partial: out.Partial, Schedulers: out.Schedulers, Labels: out.names(), Seeds: out.Seeds, Runs: out.Runs,
 		Unfinished: append([]string{}, out.Unfinished...),
 		Verdicts:   append([]string{}, out.Verdicts...), Notes: append([]string{}, out.Notes...), Assumptions: []string{}, Metrics: []jsonRow{},
 	}

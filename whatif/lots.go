@@ -118,6 +118,16 @@ func (l *lots) open(ctx context.Context, seed int) (*opened, error) {
 	return &opened{src: src, total: total, alone: alone}, nil
 }
 
+// shared returns the jobs that all seeds have in common; nil where seeds have their own, or the jobs are too many to keep. An error of
+// the reader is told by the first run.
+func (l *lots) shared(ctx context.Context) workload.Slice {
+	if !l.plan.Workload.Same {
+		return nil
+	}
+	l.same.once.Do(func() { l.same.err = l.read(ctx, l.plan.Seeds[0], l.same) })
+	return l.same.kept
+}
+
 // read collects a workload into js if it is small enough.
 func (l *lots) read(ctx context.Context, seed uint64, js *jobs) error {
 	most := l.plan.Workload.InMemory

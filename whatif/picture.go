@@ -8,6 +8,7 @@ import (
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // Picture is what a report shows of a run beyond its figures.
@@ -53,7 +54,7 @@ func ceilingOf(c *cluster.Cluster) float64 {
 
 // Report puts a comparison (or, with one scheduler, a single run) into a report. Facts, title and commands are the caller's.
 func (out *Comparison) Report(c *cluster.Cluster) report.Data {
-	d := report.Data{Partial: out.Partial, Seeds: out.Seeds, Size: out.size(), Alike: out.alike}
+	d := report.Data{Partial: out.Partial, Seeds: out.Seeds, Size: out.size(), Ground: out.ground()}
 	if out.Headline != "" {
 		d.Verdicts = append([]string{out.Headline}, out.Verdicts...)
 	}
@@ -89,7 +90,7 @@ func (out *Comparison) Report(c *cluster.Cluster) report.Data {
 		d.Read = out.read
 		d.Notices = out.coverage()
 		for _, n := range out.Notes {
-			if !slices.Contains(d.Notices, n) && !strings.HasPrefix(n, "partial: ") { // the page opens with those
+			if !slices.Contains(d.Notices, n) && n != d.Ground && !strings.HasPrefix(n, "partial: ") { // the page has those elsewhere
 				d.Notes = append(d.Notes, n)
 			}
 		}
@@ -117,14 +118,14 @@ func (out *Comparison) size() string {
 	for _, r := range out.Runs[0] {
 		least, most, queues = min(least, r.Jobs.Submitted), max(most, r.Jobs.Submitted), max(queues, len(r.ByQueue))
 	}
-	text := plural(most, "job")
+	text := unit.Count(most, "job")
 	if least < most {
 		text = report.Number(least) + " to " + text
 	}
 	if queues > 1 {
-		text += " in " + plural(int64(queues), "queue")
+		text += " in " + unit.Count(int64(queues), "queue")
 	}
-	return text + ", " + plural(int64(len(out.Seeds)), "seed")
+	return text + ", " + unit.Count(int64(len(out.Seeds)), "seed")
 }
 
 // report turns a row into the report's.

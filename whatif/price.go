@@ -15,21 +15,27 @@ const (
 	groupMost = 8
 )
 
-// price says who pays for what scheduler s gains in a metric, and what becomes of the makespan.
-func (out *Comparison) price(s int, gained *Row) string {
+// price says what scheduler s worsens for its gain in a metric, beside the harm that was said already (nil: none), and what becomes of the
+// makespan.
+func (out *Comparison) price(s int, gained, said *Row) string {
 	var parts []string
-	worst, makespan := out.worst(s), out.row("makespan")
+	makespan, nothing := out.row("makespan"), "nothing shown gets noticeably worse"
+	grows := said != makespan && makespan.differs(s) < 0
+	if said != nil || grows {
+		nothing = "nothing else shown gets noticeably worse"
+	}
+	worst := out.worst(s, said)
 	switch {
 	case worst != nil:
-		parts = append(parts, worst.said(s))
-	case makespan.differs(s) >= 0:
-		parts = append(parts, "nothing shown gets noticeably worse")
+		parts = append(parts, worst.said())
+	case !grows:
+		parts = append(parts, nothing)
 	}
-	if gained != makespan {
+	if gained != makespan && said != makespan {
 		parts = append(parts, out.makespan(s))
 	}
-	if worst == nil && makespan.differs(s) < 0 {
-		parts = append(parts, "nothing else shown gets noticeably worse")
+	if worst == nil && grows {
+		parts = append(parts, nothing)
 	}
 	text := strings.Join(parts, "; ")
 	return strings.ToUpper(text[:1]) + text[1:] + "."
@@ -38,14 +44,15 @@ func (out *Comparison) price(s int, gained *Row) string {
 // loss is a figure that gets worse.
 type loss struct {
 	row  *Row
+	who  int    // the scheduler
 	kind string // "queue", "class"; "": of all jobs
 	name string
 	size float64
 }
 
 // worst finds what gets worse most, relative to what it was: of all jobs, and of the jobs of one queue or class. The makespan is
-// told apart.
-func (out *Comparison) worst(s int) *loss {
+// told apart, and so is what was said already.
+func (out *Comparison) worst(s int, said *Row) *loss {
 	var worst *loss
 	offer := func(l loss) {
 		if l.size = -l.row.differs(s); l.size > 0 && (worst == nil || l.size > worst.size) {
@@ -53,8 +60,8 @@ func (out *Comparison) worst(s int) *loss {
 		}
 	}
 	for i := range out.Rows {
-		if out.Rows[i].Metric != "makespan" {
-			offer(loss{row: &out.Rows[i]})
+		if row := &out.Rows[i]; row.Metric != "makespan" && row != said {
+			offer(loss{row: row, who: s})
 		}
 	}
 	constant := out.constant()
@@ -71,7 +78,7 @@ func (out *Comparison) worst(s int) *loss {
 		}
 		for _, g := range groups[:min(len(groups), groupMost)] {
 			if row := out.group(s, g.Name, kind.of, constant); row != nil {
-				offer(loss{row: row, kind: kind.name, name: g.Name})
+				offer(loss{row: row, who: s, kind: kind.name, name: g.Name})
 			}
 		}
 	}
@@ -103,8 +110,8 @@ func (out *Comparison) group(s int, name string, of func(*result.Run) []result.G
 }
 
 // said tells a loss: "jobs of queue etl pay, with a 95th-percentile elapsed time of 2.4 h instead of 2 h".
-func (l *loss) said(s int) string {
-	was, is := Format(l.row.Cells[0].Mean, l.row.Unit), Format(l.row.Cells[s].Mean, l.row.Unit)
+func (l *loss) said() string {
+	was, is := Format(l.row.Cells[0].Mean, l.row.Unit), Format(l.row.Cells[l.who].Mean, l.row.Unit)
 	if l.kind == "" {
 		return fmt.Sprintf("the %s goes from %s to %s", plain(l.row.Metric), was, is)
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -13,7 +14,7 @@ import (
 // compare makes the comparison from the runs that there are. Only seeds that ran to their end under every scheduler count: half
 // a run compared with a whole one says nothing. A single run is shown as far as it got.
 func (c *crew) compare() *Comparison {
-	out := &Comparison{Seeds: []uint64{}, read: c.read}
+	out := &Comparison{Seeds: []uint64{}, read: c.read, drawn: !c.plan.Workload.Same, fixed: c.fixed}
 	if c.plan.Pictures {
 		out.Pictures = c.pictures
 	}
@@ -81,17 +82,32 @@ func (out *Comparison) settle() {
 	out.Notes = append(out.Notes, out.coverage()...)
 	switch {
 	case len(out.Schedulers) < 2 || out.empty(0):
-	case len(out.Seeds) == 1:
-		out.Notes = append(out.Notes, "one seed: differences have no interval; ask for several with --seeds 5")
-	case out.constant():
-		out.alike = true
-		// An interval without width would claim a certainty that nothing random was there to earn.
-		out.Notes = append(out.Notes, fmt.Sprintf(
-			"all %d seeds gave the same figures: nothing in this workload and model is random, so differences have no interval and one seed is enough", len(out.Seeds)))
-		for r := range out.Rows {
-			out.Rows[r].unjudge()
+	default:
+		if out.alike = len(out.Seeds) > 1 && out.constant(); out.alike {
+			// An interval without width would claim a certainty that nothing random was there to earn.
+			for r := range out.Rows {
+				out.Rows[r].unjudge()
+			}
 		}
+		out.Notes = append(out.Notes, out.ground())
 	}
+}
+
+// ground says what the intervals of differences cover, or why there are none.
+func (out *Comparison) ground() string {
+	switch {
+	case len(out.Schedulers) < 2:
+		return ""
+	case out.fixed:
+		return fixedNote
+	case out.alike:
+		return fmt.Sprintf("all %d seeds gave the same figures: differences have no interval, and one seed is enough", len(out.Seeds))
+	case len(out.Seeds) == 1:
+		return "one seed: differences have no interval; ask for several with --seeds 5"
+	case out.drawn:
+		return fmt.Sprintf("95 %% intervals over %d seeds, each of which draws its own jobs", len(out.Seeds))
+	}
+	return fmt.Sprintf("95 %% intervals over %d seeds only: the workload is taken as it is, and another day may differ by more", len(out.Seeds))
 }
 
 // unjudge drops the intervals of a row.
@@ -119,27 +135,8 @@ func (out *Comparison) constant() bool {
 	return true
 }
 
-// names are the schedulers' names, paths cut to their last part where that is enough to tell them apart.
-func (out *Comparison) names() []string { return ShortNames(out.Schedulers) }
-
-// ShortNames cuts paths to their last part where that is enough to tell them apart.
-func ShortNames(full []string) []string {
-	short := make([]string, len(full))
-	count := map[string]int{}
-	for i, s := range full {
-		path, params, has := strings.Cut(s, ":")
-		if short[i] = path[strings.LastIndexByte(path, '/')+1:]; has {
-			short[i] += ":" + params
-		}
-		count[short[i]]++
-	}
-	for i := range short {
-		if count[short[i]] > 1 {
-			short[i] = full[i]
-		}
-	}
-	return short
-}
+// names are the schedulers' labels.
+func (out *Comparison) names() []string { return report.Labels(out.Schedulers) }
 
 // verdict is one sentence about a metric and the schedulers that can be judged: "p95 wait: fair -43 % (-48 to -38) against fifo".
 func (row *Row) verdict(names []string, judged []int) string {
@@ -247,6 +244,18 @@ func signed(s string, v float64) string {
 		return "+" + s
 	}
 	return s
+}
+
+// Format returns how the row's figures are written beside each other: times all in one unit.
+func (row *Row) Format() func(float64) string {
+	if row.Unit != Seconds {
+		return func(v float64) string { return Format(v, row.Unit) }
+	}
+	var values []float64
+	for _, c := range row.Cells {
+		values = append(values, c.Mean)
+	}
+	return unit.ColumnOf(values).Format
 }
 
 // Format writes a figure for a person.

@@ -62,6 +62,8 @@ type Plan struct {
 	SteerLog func(scheduler, seed int) io.Writer
 	// Workers is the number of runs at once; 0: as many as there are processors.
 	Workers int
+	// Note, if set, is told before any work is done that less of it is needed than was asked for.
+	Note func(string)
 	// Progress, if set, is told which share of all the work is done (negative when nobody knows) and how many jobs have
 	// finished in all runs. It must not block; several goroutines call it.
 	Progress func(done float64, jobs int64)
@@ -95,6 +97,8 @@ type Comparison struct {
 	Partial    bool
 
 	read  []string // what the reader of the workload had to say, of the first seed
+	drawn bool     // each seed has its own jobs
+	fixed bool     // seeds make no difference, so one was run
 	alike bool     // several seeds gave the same figures
 }
 
@@ -111,12 +115,18 @@ func Compare(ctx context.Context, p Plan) (*Comparison, error) {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	c := &crew{plan: p, progress: make([]gauge, len(p.Schedulers)*len(p.Seeds))}
+	c := &crew{plan: p, lots: newLots(p)}
+	if len(p.Seeds) > 1 && c.deterministic(ctx) {
+		p.Seeds = p.Seeds[:1]
+		if c.plan, c.fixed = p, true; p.Note != nil {
+			p.Note(fixedNote)
+		}
+	}
+	c.progress = make([]gauge, len(p.Schedulers)*len(p.Seeds))
 	c.runs = make([][]*result.Run, len(p.Schedulers))
 	for i := range c.runs {
 		c.runs[i] = make([]*result.Run, len(p.Seeds))
 	}
-	c.lots = newLots(p)
 	c.pictures = make([]Picture, len(p.Schedulers))
 
 	// Seed by seed, so that a seed's jobs and times on the empty cluster can be dropped once its runs are done.
@@ -159,6 +169,8 @@ feed:
 type crew struct {
 	plan Plan
 	lots *lots
+	// fixed says that seeds make no difference, so that one is run.
+	fixed bool
 	// Each of these is written by the goroutine that ran it.
 	runs     [][]*result.Run
 	pictures []Picture

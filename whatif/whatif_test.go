@@ -8,15 +8,15 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/all"
 	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
@@ -87,7 +87,7 @@ func TestFairHelpsShortJobs(t *testing.T) {
 		!strings.Contains(c.Verdicts[0], " to -") {
 		t.Errorf("verdicts %q", c.Verdicts)
 	}
-	if len(c.Notes) != 0 || c.Partial {
+	if len(c.Notes) != 1 || c.Notes[0] != "95 % intervals over 5 seeds only: the workload is taken as it is, and another day may differ by more" || c.Partial {
 		t.Errorf("notes %q, partial %v", c.Notes, c.Partial)
 	}
 }
@@ -104,17 +104,62 @@ func TestTheSameSchedulerTwiceIsTheSame(t *testing.T) {
 	}
 }
 
-func TestNoRandomnessIsSaid(t *testing.T) {
-	c, err := Compare(context.Background(), plan(t, workload.Fixed(10*unit.Second), 3, "fifo", "fair"))
+// A scenario without randomness is found out before it is run, and run once.
+func TestNoRandomnessTakesOneSeed(t *testing.T) {
+	p := plan(t, workload.Fixed(10*unit.Second), 3, "fifo", "fair")
+	var runs atomic.Int64
+	var before []string
+	p.Note = func(text string) {
+		before = append(before, fmt.Sprintf("after %d runs: %s", runs.Load(), text))
+	}
+	p.Watch = func(int, int) sim.Sink { runs.Add(1); return nil }
+	c, err := Compare(context.Background(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Notes) != 1 || !strings.HasPrefix(c.Notes[0], "all 3 seeds gave the same figures") {
-		t.Errorf("notes %q", c.Notes)
+	if runs.Load() != 2 || !slices.Equal(c.Seeds, []uint64{1}) || !slices.Equal(c.Notes, []string{fixedNote}) || !slices.Equal(before, []string{"after 0 runs: " + fixedNote}) {
+		t.Errorf("%d runs, seeds %v, notes %q, said before %q", runs.Load(), c.Seeds, c.Notes, before)
 	}
 	for _, v := range c.Verdicts {
 		if strings.Contains(v, " to ") {
 			t.Errorf("an interval without randomness: %s", v)
+		}
+	}
+}
+
+// Whatever draws from the seed keeps the seeds; and where no draw is known, more seeds would have given the same figures.
+func TestRandomnessIsNotMissed(t *testing.T) {
+	fixed := workload.Fixed(10 * unit.Second)
+	for name, c := range map[string]struct {
+		length workload.Lengths
+		change func(*Plan)
+		runs   int
+	}{
+		"nothing":    {fixed, func(*Plan) {}, 1},
+		"start-up":   {fixed, func(p *Plan) { p.Model.StartUp = unit.Second }, 1},
+		"lengths":    {random, func(*Plan) {}, 3},
+		"heartbeats": {fixed, func(p *Plan) { p.Model.Heartbeat = unit.Second }, 3},
+		"failures":   {fixed, func(p *Plan) { p.Model.FailTask = 0.1 }, 3},
+		"blocks":     {fixed, func(p *Plan) { p.Model.Replicas = 3 }, 3},
+		"stragglers": {fixed, func(p *Plan) { p.Model.Stragglers = sim.Stragglers{Share: 0.1, Factor: 3} }, 3},
+		"jobs":       {fixed, func(p *Plan) { p.Workload.Same = false }, 3},
+		"too many":   {fixed, func(p *Plan) { p.Workload.InMemory = -1 }, 3},
+	} {
+		p := plan(t, c.length, 3, "fifo", "fair")
+		c.change(&p)
+		got, err := Compare(context.Background(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Runs[0]) != c.runs {
+			t.Errorf("%s: %d seeds were run, want %d", name, len(got.Runs[0]), c.runs)
+		}
+		if c.runs > 1 {
+			continue
+		}
+		p.Workload.InMemory = -1 // too many to look at: all seeds are run
+		if all, err := Compare(context.Background(), p); err != nil || len(all.Seeds) != 3 || !all.alike {
+			t.Errorf("%s: three seeds differ (%v)", name, err)
 		}
 	}
 }
@@ -255,14 +300,6 @@ func TestWords(t *testing.T) {
 		if got := c.cell.Words(c.unit); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
-	}
-}
-
-func TestShortNames(t *testing.T) {
-	got := ShortNames([]string{"fifo", "a/capacity-scheduler.xml", "b/fair.xml", "c/fair.xml", "fair:by=user"})
-	want := []string{"fifo", "capacity-scheduler.xml", "b/fair.xml", "c/fair.xml", "fair:by=user"}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
 	}
 }
 

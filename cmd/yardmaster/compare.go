@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/scenario"
 	"github.com/yardmaster/yardmaster/whatif"
 )
@@ -101,7 +102,7 @@ func besideOwn(named, args []string) ([]string, error) {
 }
 
 func comparisonTitle(c *whatif.Comparison) string {
-	names := whatif.ShortNames(c.Schedulers)
+	names := report.Labels(c.Schedulers)
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 

@@ -41,11 +41,57 @@ func (t *typed) Set(v string) error {
 	if v == "" {
 		return errors.New("a value is missing")
 	}
-	if !t.set.Many {
-		t.values = t.values[:0]
-	}
 	t.values = append(t.values, v)
 	return nil
+}
+
+// single is a flag that takes one value: a second one is refused, instead of quietly taking the place of the first.
+type single struct {
+	pflag.Value
+	flag  *pflag.Flag
+	typed string
+}
+
+// repeatedError is what single refuses a second value with.
+type repeatedError struct{ first string }
+
+func (e *repeatedError) Error() string { return "it takes one value, and has " + e.first }
+
+func (s *single) Set(v string) error {
+	if s.flag.Changed {
+		return &repeatedError{s.typed}
+	}
+	s.typed = v
+	return s.Value.Set(v)
+}
+
+// refuseRepeats makes every flag of a command and of those below it that does not take a list a single one.
+func refuseRepeats(cmd *cobra.Command) {
+	once := func(f *pflag.Flag) {
+		if t, ok := f.Value.(*typed); ok && t.set.Many {
+			return
+		}
+		if _, list := f.Value.(pflag.SliceValue); !list {
+			f.Value = &single{Value: f.Value, flag: f}
+		}
+	}
+	cmd.Flags().VisitAll(once)
+	cmd.PersistentFlags().VisitAll(once)
+	for _, sub := range cmd.Commands() {
+		refuseRepeats(sub)
+	}
+}
+
+// repeated says what to do instead of giving a flag twice.
+func repeated(cmd *cobra.Command, f *pflag.Flag, first, second string) error {
+	next := "Give it once."
+	if _, known := scenario.Find(f.Name); known && cmd.Name() == "compare" {
+		next = "Schedulers are compared on one scenario: run compare once for each --" + f.Name + "."
+	}
+	if f.Name == "seed" && cmd.Flags().Lookup("seeds") != nil {
+		next = "--seeds N runs N seeds, from SEED on."
+	}
+	return misuse(next, "--%s is given twice (%s, then %s), and takes one value", f.Name, first, second)
 }
 
 // scenarioFlags are the flags of a verb that takes a scenario, one for each setting.

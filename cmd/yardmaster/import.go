@@ -199,7 +199,7 @@ type importSum struct {
 
 func (s importSum) show(out io.Writer, w *trace.Workload, file string) {
 	ink := term.InkFor(os.Stdout)
-	fmt.Fprintf(out, "%s: %s jobs, %s tasks, submitted over %v\n", file, count(s.jobs), count(s.tasks), s.last)
+	fmt.Fprintf(out, "%s: %s, %s, submitted over %v\n", file, unit.Count(s.jobs, "job"), unit.Count(s.tasks, "task"), s.last)
 	var lines []string
 	for _, n := range w.Notes() {
 		if n.Count > 0 {

@@ -291,7 +291,7 @@ func writeScenario(ctx context.Context, o *history.Options, sum *history.Summary
 
 func showYarn(out io.Writer, o *history.Options, sum *history.Summary) {
 	ink := term.InkFor(os.Stdout)
-	fmt.Fprintf(out, "%s: %s jobs (%s new), %s tasks, submitted over %v\n", sum.Files[0], count(sum.Jobs), count(sum.New), count(sum.Tasks), sum.Span)
+	fmt.Fprintf(out, "%s: %s (%s new), %s, submitted over %v\n", sum.Files[0], unit.Count(sum.Jobs, "job"), count(sum.New), unit.Count(sum.Tasks, "task"), sum.Span)
 	var lines []string
 	for _, n := range sum.Notes {
 		if n.Count > 0 {

@@ -56,6 +56,7 @@ under the scheduler you have and under the one you think of, and shows who would
 			}
 		}
 	}
+	refuseRepeats(root)
 	return root
 }
 
@@ -115,6 +116,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	var wrong *pflag.InvalidValueError
 	if errors.As(err, &wrong) {
 		why := wrong.Unwrap()
+		if twice := (*repeatedError)(nil); errors.As(why, &twice) {
+			return repeated(cmd, wrong.GetFlag(), twice.first, wrong.GetValue())
+		}
 		switch wrong.GetFlag().Value.Type() {
 		case "int", "int64":
 			why = fmt.Errorf("%q is not a whole number", wrong.GetValue())

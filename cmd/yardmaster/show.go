@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/internal/term"
+	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/whatif"
@@ -25,14 +26,16 @@ func showRun(w io.Writer, r *result.Run, headline string) {
 	showHeadline(w, headline, ink)
 	showCounts(w, r)
 	t := term.Table{Head: []string{"", "mean", "median", "p95", "p99", "max"}, Ink: ink}
+	of := func(s result.Stats) []float64 { return []float64{s.Mean, s.Median, s.P95, s.P99, s.Max} }
+	times := func(s result.Stats) func(float64) string { return unit.ColumnOf(of(s)).Format }
 	for _, m := range []struct {
 		name  string
 		s     result.Stats
 		write func(float64) string
 	}{
-		{"wait", r.Metrics.Wait, unit.FormatSeconds},
-		{"run", r.Metrics.Run, unit.FormatSeconds},
-		{"elapsed", r.Metrics.Elapsed, unit.FormatSeconds},
+		{"wait", r.Metrics.Wait, times(r.Metrics.Wait)},
+		{"run", r.Metrics.Run, times(r.Metrics.Run)},
+		{"elapsed", r.Metrics.Elapsed, times(r.Metrics.Elapsed)},
 		{"slowdown", r.Metrics.Slowdown, func(v float64) string { return whatif.Format(v, whatif.Ratio) }},
 		{"response ratio", r.Metrics.ResponseRatio, func(v float64) string { return whatif.Format(v, whatif.Ratio) }},
 	} {
@@ -40,7 +43,7 @@ func showRun(w io.Writer, r *result.Run, headline string) {
 			continue // nobody knows how long jobs take alone: how much of their time they waited says most
 		}
 		cells := []string{m.name}
-		for _, v := range []float64{m.s.Mean, m.s.Median, m.s.P95, m.s.P99, m.s.Max} {
+		for _, v := range of(m.s) {
 			cells = append(cells, m.write(v))
 		}
 		t.Add(cells...)
@@ -109,7 +112,7 @@ func showCounts(w io.Writer, r *result.Run) {
 
 // trafficLines say what went over the network: all of it, and the busiest link.
 func trafficLines(n *result.Traffic) []string {
-	lines := []string{fmt.Sprintf("%s flows: %s of blocks, %s shuffled; %s left their rack", count(n.Flows),
+	lines := []string{fmt.Sprintf("%s: %s of blocks, %s shuffled; %s left their rack", unit.Count(n.Flows, "flow"),
 		unit.Bytes(n.ReadBytes), unit.Bytes(n.ShuffledBytes), unit.Bytes(n.CrossRackBytes))}
 	if len(n.Busiest) > 0 {
 		l := n.Busiest[0]
@@ -130,14 +133,19 @@ const dealHint = "No job ran. If their queues are not those of the scheduler's f
 
 func showQueues(w io.Writer, groups []result.Group, ink term.Ink) {
 	t := term.Table{Head: []string{"queue", "jobs", "median wait", "p95 wait", "median slowdown", "p95 slowdown"}, Ink: ink}
+	var waits, elapsed []float64
+	for _, g := range groups {
+		waits, elapsed = append(waits, g.Wait.Median, g.Wait.P95), append(elapsed, g.Elapsed.Median, g.Elapsed.P95)
+	}
+	wait, took := unit.ColumnOf(waits).Format, unit.ColumnOf(elapsed).Format
 	for _, g := range groups {
 		if g.Slowdown.Count == 0 {
 			t.Head = []string{"queue", "jobs", "median wait", "p95 wait", "median elapsed", "p95 elapsed"}
-			t.Add(g.Name, count(g.Jobs), unit.FormatSeconds(g.Wait.Median), unit.FormatSeconds(g.Wait.P95),
-				unit.FormatSeconds(g.Elapsed.Median), unit.FormatSeconds(g.Elapsed.P95))
+			t.Add(g.Name, count(g.Jobs), wait(g.Wait.Median), wait(g.Wait.P95),
+				took(g.Elapsed.Median), took(g.Elapsed.P95))
 			continue
 		}
-		t.Add(g.Name, count(g.Jobs), unit.FormatSeconds(g.Wait.Median), unit.FormatSeconds(g.Wait.P95),
+		t.Add(g.Name, count(g.Jobs), wait(g.Wait.Median), wait(g.Wait.P95),
 			whatif.Format(g.Slowdown.Median, whatif.Ratio), whatif.Format(g.Slowdown.P95, whatif.Ratio))
 	}
 	fmt.Fprintln(w, draw(t))
@@ -146,15 +154,25 @@ func showQueues(w io.Writer, groups []result.Group, ink term.Ink) {
 // fewObserved is the number of jobs below which a median error means nothing to a person; result.json has it all the same.
 const fewObserved = 3
 
-// showObserved prints how far the run is from what really happened.
+// showObserved prints how far the run is from what really happened: that is an error only where the settings are those of then.
 func showObserved(w io.Writer, o *result.Observed, ink term.Ink) {
-	t := term.Table{Head: []string{"against what was observed", "observed", "simulated", "error"}, Ink: ink}
-	for _, j := range o.Worst[:min(len(o.Worst), 5)] {
-		t.Add(j.ID, unit.FormatSeconds(j.Observed), unit.FormatSeconds(j.Simulated), fmt.Sprintf("%+.1f %%", 100*j.Error))
+	what, note := "error", ""
+	if other := o.OtherSettings; other != "" {
+		what, note = "difference", " ("+other+": a difference is no error of the simulation)"
+	}
+	t := term.Table{Head: []string{"against what was observed", "observed", "simulated", what}, Ink: ink}
+	worst := o.Worst[:min(len(o.Worst), 5)]
+	var times []float64
+	for _, j := range worst {
+		times = append(times, j.Observed, j.Simulated)
+	}
+	column := unit.ColumnOf(times)
+	for _, j := range worst {
+		t.Add(j.ID, column.Format(j.Observed), column.Format(j.Simulated), fmt.Sprintf("%+.1f %%", 100*j.Error))
 	}
 	fmt.Fprint(w, draw(t))
-	say(w, fmt.Sprintf("%s jobs, from submission to finish (observed: from launch, where the trace tells that instead): median error %.1f %%, 95 %% of jobs within %.1f %%; above, the worst",
-		count(o.Jobs), 100*o.MedianError, 100*o.P95Error))
+	say(w, fmt.Sprintf("%s jobs, from submission to finish (observed: from launch, where the trace tells that instead): median %s %.1f %%, 95 %% of jobs within %.1f %%; above, the largest%s",
+		count(o.Jobs), what, 100*o.MedianError, 100*o.P95Error, note))
 	fmt.Fprintln(w)
 }
 
@@ -197,24 +215,30 @@ func showComparison(w io.Writer, c *whatif.Comparison, ground bool) {
 		fmt.Fprintln(w, ink.Warn("PARTIAL: stopped before the end; the figures cover only a part of the work"))
 	}
 	showHeadline(w, c.Headline, ink)
-	names := whatif.ShortNames(c.Schedulers)
+	names := report.Labels(c.Schedulers)
 	head := []string{"", names[0]}
 	for _, n := range names[1:] {
 		head = append(head, n, "")
 	}
 	t := term.Table{Head: head, Ink: ink}
 	for _, row := range c.Rows {
-		cells := []string{row.Metric, whatif.Format(row.Cells[0].Mean, row.Unit)}
+		write := row.Format()
+		cells := []string{row.Metric, write(row.Cells[0].Mean)}
 		for _, cell := range row.Cells[1:] {
 			diff := cell.Difference(row.Unit)
 			if cell.Judgement == whatif.Same {
 				diff = "same"
 			}
-			cells = append(cells, whatif.Format(cell.Mean, row.Unit), diff)
+			cells = append(cells, write(cell.Mean), diff)
 		}
 		t.Add(cells...)
 	}
 	fmt.Fprintln(w, draw(t))
+	for i, name := range names {
+		if name != c.Schedulers[i] {
+			say(w, name+" is "+c.Schedulers[i])
+		}
+	}
 	for _, v := range c.Verdicts {
 		say(w, v)
 	}

@@ -86,6 +86,7 @@ func compare(ctx context.Context, label string, setup *scenario.Setup, inMemory 
 	if s.ScaleLoad != 1 || s.ScaleLength != 1 {
 		plan.Workload.InMemory = -1 // copies are cheaper to make again than to keep
 	}
+	plan.Note = func(text string) { fmt.Fprintln(os.Stderr, "note: "+text) }
 	if line.Active() {
 		plan.Progress = func(done float64, jobs int64) { line.Set(done, count(jobs)+" jobs") }
 	}

@@ -87,6 +87,9 @@ func TestWrap(t *testing.T) {
 	if got := Wrap("one two three four", "  ", 11); got != "  one two\n  three\n  four\n" {
 		t.Errorf("Wrap = %q", got)
 	}
+	if got := Wrap("from 49 to 67 % less", "", 13); got != "from 49 to\n67 % less\n" {
+		t.Errorf("a number is parted from its unit: %q", got)
+	}
 }
 
 func TestCommand(t *testing.T) {

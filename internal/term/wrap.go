@@ -2,14 +2,19 @@ package term
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
+
+	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Wrap breaks a paragraph into lines of at most width columns, each after indent.
+const noBreak = '\u00a0'
+
+// Wrap breaks a paragraph into lines of at most width columns, each after indent. A number stays on the line of its unit.
 func Wrap(s, indent string, width int) string {
 	var out strings.Builder
 	col := 0
-	for i, word := range strings.Fields(s) {
+	for i, word := range strings.FieldsFunc(unit.NoBreak(s), func(r rune) bool { return unicode.IsSpace(r) && r != noBreak }) {
 		n := utf8.RuneCountInString(word)
 		switch {
 		case i == 0:
@@ -22,7 +27,7 @@ func Wrap(s, indent string, width int) string {
 			out.WriteByte(' ')
 			col++
 		}
-		out.WriteString(word)
+		out.WriteString(strings.ReplaceAll(word, string(noBreak), " "))
 		col += n
 	}
 	out.WriteByte('\n')

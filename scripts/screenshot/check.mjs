@@ -2,12 +2,13 @@
 //
 //   node check.mjs REPORT.html...
 //
-// Each must open from disk without an error, without asking for anything else and without scrolling sideways from 400 to 1400 pixels in
-// both themes; draw its charts; show tooltips; zoom with wheel, keyboard and slider; sort its tables; and switch its theme.
+// Each must open from disk without an error, without asking for anything else and without scrolling sideways from 390 to 1400 pixels in
+// both themes; have no text over another (layout.mjs); draw its charts; show tooltips; zoom with wheel, keyboard and slider; sort its tables; and switch its theme.
 import assert from "node:assert/strict";
 import { basename, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { start } from "./browser.mjs";
+import { checkLayout } from "./layout.mjs";
 
 const files = process.argv.slice(2);
 if (!files.length) {
@@ -150,11 +151,12 @@ const browser = await start();
 let failed = 0;
 for (const file of files) {
   try {
-    for (const [width, theme] of [[1400, "light"], [1400, "dark"], [400, "light"], [400, "dark"]]) {
+    for (const [width, theme] of [[1400, "light"], [1400, "dark"], [390, "light"], [390, "dark"]]) {
       const { page, wrong } = await open(browser, file, width, theme);
       const ids = await checkCharts(page);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(wide <= width, `the page is ${wide} wide in a window of ${width}`);
+      if (theme === "light") await checkLayout(page);
       const full = process.env.EMPTY ? [] : ids;
       for (const id of full) assert.ok((await colours(page, id)) > 5, `${id} is empty`);
       if (width === 1400 && theme === "light") {

@@ -26,10 +26,27 @@ const (
 	MetaTool        = "version"     // of the program that wrote the file
 	MetaSource      = "source"      // what it was made from, in words
 	MetaAssumptions = "assumptions" // a JSON list of sentences
+	MetaSettings    = "settings"    // a JSON Settings: under which the jobs were observed; absent where nobody knows
 	MetaNotes       = "notes"       // a JSON list of {"text", "count"}: what was read, kept and dropped
 )
 
 const prefix = "yardmaster."
+
+// Settings identifies what a cluster was set to when its jobs were observed: the SHA-256 of each file that says so; "" where there is none.
+type Settings struct {
+	Scheduler string `json:"scheduler,omitempty"`
+	Cluster   string `json:"cluster,omitempty"`
+	Site      string `json:"site,omitempty"`
+}
+
+// Meta is the value of MetaSettings.
+func (s Settings) Meta() string {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic("jobfile: strings have no JSON: " + err.Error())
+	}
+	return string(text)
+}
 
 // NewMeta puts together the metadata that every file should have.
 func NewMeta(tool, source string, assumptions []string) map[string]string {
@@ -246,6 +263,15 @@ func (r *Reader) Next() (*workload.Job, error) {
 
 // Meta returns the file's metadata, by the Meta keys.
 func (r *Reader) Meta() map[string]string { return r.meta }
+
+// Settings returns those under which the jobs were observed; none where the file does not say.
+func (r *Reader) Settings() Settings {
+	var s Settings
+	if err := json.Unmarshal([]byte(r.meta[MetaSettings]), &s); err != nil {
+		return Settings{}
+	}
+	return s
+}
 
 // Assumptions returns what was assumed when the file was made.
 func (r *Reader) Assumptions() []string { return r.list }

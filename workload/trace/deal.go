@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
 
@@ -28,13 +29,13 @@ func (d *Deal) IsZero() bool { return d.Users == 0 && len(d.Queues) == 0 }
 
 // Assumption says, for a person, what was dealt; "" when nothing was.
 func (d *Deal) Assumption() string {
-	queues := fmt.Sprintf("%d queues (%s)", len(d.Queues), strings.Join(d.Queues, ", "))
+	queues := fmt.Sprintf("%s (%s)", unit.Count(int64(len(d.Queues)), "queue"), strings.Join(d.Queues, ", "))
 	switch {
 	case d.Users > 0 && len(d.Queues) > 0:
-		return fmt.Sprintf("workload: jobs dealt afresh to %d users by a hash of their names (seed %d), users in turn to %s, whatever the trace says",
-			d.Users, d.Seed, queues)
+		return fmt.Sprintf("workload: jobs dealt afresh to %s by a hash of their names (seed %d), users in turn to %s, whatever the trace says",
+			unit.Count(int64(d.Users), "user"), d.Seed, queues)
 	case d.Users > 0:
-		return fmt.Sprintf("workload: jobs dealt afresh to %d users by a hash of their names (seed %d), whatever the trace says", d.Users, d.Seed)
+		return fmt.Sprintf("workload: jobs dealt afresh to %s by a hash of their names (seed %d), whatever the trace says", unit.Count(int64(d.Users), "user"), d.Seed)
 	case len(d.Queues) > 0:
 		return fmt.Sprintf("workload: users dealt afresh to %s by a hash of their names (seed %d), whatever the trace says", queues, d.Seed)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/workload/google"
 	"github.com/yardmaster/yardmaster/workload/input"
+	"github.com/yardmaster/yardmaster/workload/jobfile"
 	"github.com/yardmaster/yardmaster/workload/rumen"
 	"github.com/yardmaster/yardmaster/workload/sls"
 	"github.com/yardmaster/yardmaster/workload/swim"
@@ -138,6 +139,16 @@ func (w *Workload) Assumptions() []string {
 	}
 	add(w.extra)
 	return all
+}
+
+// Settings returns those under which the jobs were observed; none where the files do not say, or there are several.
+func (w *Workload) Settings() jobfile.Settings {
+	if len(w.readers) == 1 {
+		if r, ok := w.readers[0].(*jobfile.Reader); ok {
+			return r.Settings()
+		}
+	}
+	return jobfile.Settings{}
 }
 
 // Close closes the files.

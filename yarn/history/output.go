@@ -72,7 +72,11 @@ func (im *importer) finish() (*Summary, error) {
 		if im.names.on() {
 			source = "yarn, anonymised"
 		}
-		w := jobfile.NewWriter(f, jobfile.NewMeta(im.Tool, source, out.Assumptions))
+		meta := jobfile.NewMeta(im.Tool, source, out.Assumptions)
+		if im.RM {
+			meta[jobfile.MetaSettings] = im.settings().Meta()
+		}
+		w := jobfile.NewWriter(f, meta)
 		err := m.each(func(j *workload.Job) error {
 			j.Submit -= base
 			if j.Observed != nil {
@@ -94,6 +98,12 @@ func (im *importer) finish() (*Summary, error) {
 	}
 	out.Files = append([]string{path}, out.Files...)
 	return out, s.writeState()
+}
+
+// settings identifies the files that were learned from the ResourceManager. One that a person has changed since does not count as they do.
+func (im *importer) settings() jobfile.Settings {
+	sums := im.store.state.Files
+	return jobfile.Settings{Scheduler: cmp.Or(sums[CapacityFile], sums[FairFile]), Cluster: sums[ClusterFile], Site: sums[SiteFile]}
 }
 
 // look is where to look next when nothing was found.

@@ -1,0 +1,39 @@
+package scenario
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+)
+
+// otherSettings says why a run is not under the settings that its workload was observed under; "": it is. Only then does a difference
+// between simulated and observed times show an error of the simulator.
+func (s *Setup) otherSettings(p NamedPolicy) string {
+	was, sc := s.Work.Settings, &s.Scenario
+	deal := sc.Trace.Deal()
+	switch {
+	case was.Scheduler == "" || was.Cluster == "":
+		return "the workload does not say under which settings it was observed"
+	case sumOf(p.Name) != was.Scheduler:
+		return "the scheduler's settings are not those that were imported with the workload"
+	case p.Steer != nil:
+		return "a steering policy moves the scheduler's settings"
+	case sumOf(sc.Cluster) != was.Cluster:
+		return "the cluster is not the one that was imported with the workload"
+	case sc.Yarn.Clock != Hadoop || sumOf(sc.Yarn.Site) != was.Site:
+		return "the ResourceManager's timing is not the one that was imported with the workload"
+	case !deal.IsZero():
+		return "users or queues are dealt afresh"
+	}
+	return ""
+}
+
+// sumOf is the SHA-256 of a file; "" when it cannot be read.
+func sumOf(path string) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

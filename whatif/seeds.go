@@ -1,0 +1,34 @@
+package whatif
+
+import (
+	"context"
+	"slices"
+
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// fixedNote is said of a plan whose seeds make no difference.
+const fixedNote = "nothing in this workload and model is random: one seed is enough and is all that is run, and differences have no interval"
+
+// deterministic says whether it is certain, before any run, that the seed makes no difference: no jobs, task lengths, heartbeats, block
+// places, failures or steering are drawn from it. What cannot be told cheaply, such as of a workload too large to keep, counts as
+// random; if its seeds then agree, the comparison says so.
+func (c *crew) deterministic(ctx context.Context) bool {
+	p := &c.plan
+	m := &p.Model
+	if p.Timing != nil || p.NewWorker != nil || m.Heartbeat > 0 || m.Replicas > 0 || m.FailTask > 0 || m.Stragglers.Share > 0 {
+		return false
+	}
+	for _, s := range p.Schedulers {
+		if s.Steer != nil {
+			return false
+		}
+		if made, err := s.New(); err != nil || made.Place != nil { // a placement that waits gets heartbeats
+			return false
+		}
+	}
+	jobs := c.lots.shared(ctx)
+	return jobs != nil && !slices.ContainsFunc(jobs, func(j *workload.Job) bool {
+		return slices.ContainsFunc(j.Stages, func(s workload.Stage) bool { return s.Length.Drawn() })
+	})
+}
