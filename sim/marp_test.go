@@ -139,7 +139,7 @@ func TestWhatASteererSees(t *testing.T) {
 			used, masters = used.Add(master), master
 			tasks++
 		}
-		return steer.Queue{Name: "root.default", Used: used, Containers: tasks, Running: running, Waiting: waiting, Capacity: total, Masters: masters, MasterShare: 0.05}
+		return steer.Queue{Name: "root.default", Used: used, Containers: tasks, Running: running, Waiting: waiting, Capacity: total, Ceiling: total, Masters: masters, MasterShare: 0.05}
 	}
 	want := []struct {
 		now              unit.Time

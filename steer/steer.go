@@ -36,7 +36,10 @@ type Queue struct {
 	Waiting    int // jobs that hold none yet
 	// Capacity is what the queue may use now: its fair share, or the greater of its guarantee and its limit. Zero: not known.
 	Capacity unit.Resources
-	Masters  unit.Resources // held by the masters of jobs that have not ended; zero: none, or not known
+	// Ceiling is the most that the queue could hold now: its maximum and those above it, less what others hold of them; at least 1 in each
+	// component. Ceiling less Used is its headroom. Zero: the scheduler does not limit by that component, or it is not known.
+	Ceiling unit.Resources
+	Masters unit.Resources // held by the masters of jobs that have not ended; zero: none, or not known
 	// MasterShare is the share of Capacity that application masters may take, 0 to 1. Zero: not known; negative: no limit.
 	MasterShare float64
 }
@@ -48,7 +51,7 @@ type Job struct {
 	Submitted       unit.Time
 	Started         bool
 	Tasks, Done     int64
-	Pending         int64
+	Pending         int64 // containers that it asks for and has not been given
 	Running         int64
 	Progress        float64        // as the engine reports it, in percent; 0 until something is known
 	Maps            float64        // share of its maps' work that is done, 0 to 1; 0 until something is known
