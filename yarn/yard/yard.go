@@ -51,6 +51,7 @@ type Yard struct {
 	names    []string // of the queue in requests for applications
 	rule     marp.Rule
 	least    unit.Resources
+	dominant bool // the CapacityScheduler is known to count vcores
 	identity string
 	cpu      source
 	act      actuator
@@ -63,6 +64,7 @@ type Yard struct {
 	nodes census
 	roll  roll
 	maps  masters
+	asks  asks
 }
 
 var _ drive.Engine = (*Yard)(nil)
@@ -119,6 +121,11 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 	}
 	if err := y.chooseActuator(props); err != nil {
 		return nil, err
+	}
+	if _, ok := y.act.(*restActuator); ok {
+		if set, err := y.c.SchedulerConf(ctx); err == nil { // who may only watch is not told
+			y.dominant = strings.HasSuffix(text(set, conf.Prefix+"resource-calculator", ""), ".DominantResourceCalculator")
+		}
 	}
 	y.note("%s of %s: %s", y.rule.Property(), y.path, y.act.describe())
 	if y.rule != marp.Capacity && y.fair == nil {
