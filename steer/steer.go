@@ -119,6 +119,8 @@ type Delays struct {
 	// Spacing is the least time between two changes of a queue's property that a driver makes. One that comes sooner waits; the next one of the
 	// same property takes its place.
 	Spacing unit.Time
+	// PerHour is how many changes of queues' properties a driver makes in any hour; the others are refused. 0: as many as are asked for.
+	PerHour int
 }
 
 // FairFile are the delays of a Fair Scheduler's allocation file: 5 to 15 s for a queue's property.
@@ -126,6 +128,9 @@ func FairFile() Delays { return Delays{Poll: 10 * unit.Second, Age: 5 * unit.Sec
 
 // FileSpacing is how often such a file is changed at most by a driver that wants to be heard: more often, and it would never be old enough.
 const FileSpacing = 5 * unit.Second
+
+// PerHour is the number of changes an hour that a driver makes unless it is told another.
+const PerHour = 120
 
 // AtOnce are the delays of a Capacity Scheduler, which takes over a queue's property while it is asked to: none.
 func AtOnce() Delays { return Delays{} }

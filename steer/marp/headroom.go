@@ -56,13 +56,9 @@ func (v *view) fits(least unit.Resources) bool {
 	return (q.Ceiling.Mem == 0 || need.Mem <= room.Mem) && (q.Ceiling.Cores == 0 || need.Cores <= room.Cores)
 }
 
-// unfed tells whether a running job asks for containers and has none but its AM's.
+// unfed tells whether a running job asks for containers and has none but its AM's. One whose AM runs elsewhere may have to wait for its share.
 func unfed(j *steer.Job) bool {
-	own := int64(1)
-	if j.Master.IsZero() { // it runs elsewhere
-		own = 0
-	}
-	return j.Started && j.Pending > 0 && j.Running <= own
+	return j.Started && j.Pending > 0 && j.Running == 1 && !j.Master.IsZero()
 }
 
 // spare keeps what a law wishes from doing harm. A value that a person has chosen is left as it is.

@@ -113,6 +113,30 @@ func (s Settings) On(rule Rule) Settings {
 	return s
 }
 
+// Bounds are what a person sets around a controller, live and in a rehearsal.
+type Bounds struct {
+	Min        float64 // least share ever written; 0: the one found (until empty: one master's)
+	Max        float64 // greatest share ever written
+	UntilEmpty bool    // the batch that is there, and no service
+	Spacing    unit.Time
+}
+
+// DefaultBounds are those of a person who sets none.
+func DefaultBounds() Bounds { return Bounds{Max: 0.9} }
+
+// Within puts settings into bounds.
+func (s Settings) Within(b Bounds) Settings {
+	if !b.UntilEmpty {
+		s = s.AsService()
+	}
+	if s.Max = b.Max; b.Min > 0 {
+		s.Min = b.Min
+	}
+	s.Min = min(s.Min, s.Max)
+	s.TakeOver += b.Spacing // a change that waits for its turn is still meant
+	return s
+}
+
 // AsService fits settings to a queue to which jobs keep coming. The source's controllers were made for batches of a few long jobs:
 // they let in at most one job in a cycle of half a minute or more, and cbtws and cbtwat may let in nobody for as long as progress is
 // steady. Left alone with many short jobs they would be stricter than the value that stood before. So a service never goes below that

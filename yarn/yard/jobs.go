@@ -38,7 +38,7 @@ const (
 type listed struct {
 	steer.Job
 	mapReduce bool // its master can be asked
-	bare      bool // it runs, and holds no container for tasks
+	bare      bool // it runs, and its AM's is its only container
 }
 
 // forget makes the next look list all.
@@ -242,11 +242,7 @@ func (y *Yard) listed(a *rest.App) *listed {
 	if a.RunningContainers == 1 && a.AllocatedMB > 0 && a.AllocatedVCores > 0 && !a.Unmanaged { // the first is the master's, and the last
 		x.Master = unit.Resources{Mem: a.AllocatedMB, Cores: a.AllocatedVCores}
 	}
-	own := int64(1) // its AM's
-	if a.Unmanaged {
-		own = 0
-	}
-	x.bare = running && a.RunningContainers == own
+	x.bare = running && a.RunningContainers == 1 && !a.Unmanaged
 	if a.Type == "MAPREDUCE" {
 		x.Maps = mapsOf(a.Progress)
 	}
