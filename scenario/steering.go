@@ -3,7 +3,6 @@ package scenario
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/yardmaster/yardmaster/internal/suggest"
@@ -260,42 +259,17 @@ func (st *Steering) queueOf(scheduler string, rule marp.Rule, leaves []string) (
 	return st.Queue, nil
 }
 
-// Settings of a controller that a live one is told by flags of their own.
-func setOne(s *marp.Settings, controller, name, value string) (err error) {
-	switch name {
-	case "min":
-		s.Min, err = strconv.ParseFloat(value, 64)
-	case "max":
-		s.Max, err = strconv.ParseFloat(value, 64)
-	case "service":
-		switch value {
-		case "yes", "true", "on":
-			*s = s.AsService()
-		case "no", "false", "off":
-			s.Service, s.KeepFound, s.ForceAfter = false, false, 0
-		default:
-			return fmt.Errorf("service: %q is neither yes nor no", value)
-		}
-	default:
-		err = s.Set(controller, name, value)
-		if err != nil && !slices.ContainsFunc(marp.Params(), func(p marp.Param) bool { return p.Name == name }) {
-			return fmt.Errorf("%w%s", err, suggest.Hint(name, steerNames()))
-		}
-		return err
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %q is not a number", name, value)
-	}
-	return nil
-}
-
-// steerNames lists the settings of steering policies.
-func steerNames() []string {
-	names := []string{"min", "max", "service"}
+// setOne gives a controller's setting a value as typed.
+func setOne(s *marp.Settings, controller, name, value string) error {
+	err := s.Set(controller, name, value)
+	var names []string
 	for _, p := range marp.Params() {
 		names = append(names, p.Name)
 	}
-	return names
+	if err != nil && !slices.Contains(names, name) {
+		return fmt.Errorf("%w%s", err, suggest.Hint(name, names))
+	}
+	return err
 }
 
 // steeringAssumptions says what is taken for granted about sensors and actuators.

@@ -68,7 +68,7 @@ func (c *loop) spare(v *view, m move) move {
 	}
 	hungry := c.hungry(v)
 	_, plain := c.law.(sizeless)
-	bar := ""
+	var bar string
 	switch n := len(hungry); {
 	case n > 0:
 		bar = fmt.Sprintf("%d running %s no container for tasks", n, plural(n, "job gets", "jobs get"))

@@ -19,11 +19,7 @@ import (
 // goes by the idle half and lets in more. With the queue's headroom as its sensor it does not.
 func TestLabNoRaiseAtACeiling(t *testing.T) {
 	const found = 0.05
-	for _, c := range []struct {
-		name    string
-		options hadoop.Options
-	}{
-		{"capacity", hadoop.Options{SchedulerXML: fmt.Sprintf(`<?xml version="1.0"?>
+	b := up(t, hadoop.Options{SchedulerXML: fmt.Sprintf(`<?xml version="1.0"?>
 <configuration>
   <property><name>yarn.scheduler.capacity.root.queues</name><value>batch,other</value></property>
   <property><name>yarn.scheduler.capacity.root.batch.capacity</name><value>50</value></property>
@@ -31,48 +27,44 @@ func TestLabNoRaiseAtACeiling(t *testing.T) {
   <property><name>yarn.scheduler.capacity.root.batch.maximum-am-resource-percent</name><value>%v</value></property>
   <property><name>yarn.scheduler.capacity.root.other.capacity</name><value>50</value></property>
 </configuration>
-`, found)}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			b := up(t, c.options)
-			b.open(yard.Options{})
-			ctx, stop := context.WithCancel(t.Context())
-			over := make(chan struct{})
-			go func() {
-				defer close(over)
-				var apps []hadoop.Application
-				for i := range 12 {
-					apps = append(apps, hadoop.Application{ID: fmt.Sprint("job", i), User: "ann", Queue: "batch", Submit: hadoop.Millis(100 * i),
-						Containers: []hadoop.Group{{Count: 20, MB: 512, Hold: hadoop.Holds{20_000}}}})
-				}
-				_, _ = b.lab.Masters(ctx, apps, hadoop.MastersOptions{HeapMB: 128}) // it is cut off
-			}()
-			defer func() { stop(); <-over }()
-			b.full()
+`, found)})
+	b.open(yard.Options{})
+	ctx, stop := context.WithCancel(t.Context())
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		var apps []hadoop.Application
+		for i := range 12 {
+			apps = append(apps, hadoop.Application{ID: fmt.Sprint("job", i), User: "ann", Queue: "batch", Submit: hadoop.Millis(100 * i),
+				Containers: []hadoop.Group{{Count: 20, MB: 512, Hold: hadoop.Holds{20_000}}}})
+		}
+		_, _ = b.lab.Masters(ctx, apps, hadoop.MastersOptions{HeapMB: 128}) // it is cut off
+	}()
+	defer func() { stop(); <-over }()
+	b.full()
 
-			if d := b.decide(15*time.Second, true); len(d) < 5 {
-				t.Errorf("%d decisions", len(d))
-			} else {
-				for _, x := range d {
-					if x.Kind == marp.Raise || x.Kind == marp.Refuse || x.Idle > 15 {
-						t.Error(x)
-					}
-				}
-				t.Log(d[len(d)-1])
-			}
-			raised := false
-			for _, x := range b.decide(10*time.Second, false) {
-				if raised = raised || x.Kind == marp.Raise && x.Idle > 15; x.Kind == marp.Raise {
-					t.Log("as published:", x)
-				}
-			}
-			if !raised {
-				t.Error("the queue was not one in which the idle cluster misleads")
-			}
-			if v := b.found(); v.Number != found {
-				t.Errorf("%v is left", v)
-			}
-		})
+	d := b.decide(15*time.Second, true)
+	if len(d) < 5 {
+		t.Fatalf("%d decisions", len(d))
+	}
+	for _, x := range d {
+		if x.Kind == marp.Raise || x.Kind == marp.Refuse || x.Idle > 15 {
+			t.Error(x)
+		}
+	}
+	t.Log(d[len(d)-1])
+	raised := false
+	for _, x := range b.decide(10*time.Second, false) {
+		if x.Kind == marp.Raise {
+			raised = true
+			t.Log("as published:", x)
+		}
+	}
+	if !raised {
+		t.Error("this is no queue in which the idle rest of the cluster misleads")
+	}
+	if v := b.found(); v.Number != found {
+		t.Errorf("%v is left", v)
 	}
 }
 
