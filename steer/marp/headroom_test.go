@@ -111,3 +111,31 @@ func TestStarvingJobsGiveBack(t *testing.T) {
 		t.Errorf("%v in force: %v", y.in, y.c.Last())
 	}
 }
+
+// What idles is at most the queue's headroom, in memory and in vcores.
+func TestIdleIsHeadroom(t *testing.T) {
+	for _, used := range []unit.Resources{{Mem: 18_000, Cores: 2}, {Mem: 2_000, Cores: 18}} {
+		y := service(t, "cbt", 6, nil)
+		y.idle = 90
+		y.at(unit.Resources{Mem: 20_000, Cores: 20}, used)
+		if d, _ := y.step(); d.Idle != 10 {
+			t.Errorf("%v: %v %% idle", used, d.Idle)
+		}
+	}
+}
+
+// A batch may be taken below the value found by jobs that end, and not by jobs that starve.
+func TestStarvingKeepsTheValueFound(t *testing.T) {
+	y := newYard(t, "cbt", 4, nil)
+	y.begin()
+	y.expect(Raise, 0.09, 31*sec)
+	for i := range 3 {
+		y.jobs[i] = steer.Job{ID: y.jobs[i].ID, Queue: "root.default", Started: true, Running: 1, Pending: 9, Master: sourceMaster}
+	}
+	for range 30 {
+		y.step()
+	}
+	if y.in != 0.05 {
+		t.Errorf("%v in force: %v", y.in, y.c.Last())
+	}
+}
