@@ -183,7 +183,10 @@ type Gauges interface {
 type Gauge struct {
 	Queue    string         // full name, from the root down
 	Capacity unit.Resources // what it may use now: its fair share, or the greater of its guarantee and its limit
-	Masters  unit.Resources // held by application masters, or set aside for them
+	// Ceiling is the most that it could hold now: its maximum and those above it, less what others hold of them; at least 1 in each
+	// component. Zero: the scheduler does not limit by that component.
+	Ceiling unit.Resources
+	Masters unit.Resources // held by application masters, or set aside for them
 	// MasterShare is the share of Capacity that masters may take, 0 to 1; negative: no limit.
 	MasterShare float64
 }

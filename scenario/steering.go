@@ -3,12 +3,13 @@ package scenario
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/yardmaster/yardmaster/internal/suggest"
+	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/capacity"
 	"github.com/yardmaster/yardmaster/policy/fair"
+	"github.com/yardmaster/yardmaster/policy/rm"
 	capacityrm "github.com/yardmaster/yardmaster/policy/rm/capacity"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/steer"
@@ -19,9 +20,11 @@ import (
 // Steering says who moves the share of application masters while jobs run, and with which delays.
 type Steering struct {
 	Policies []string // of marp.Names, or NoSteering; none: nobody
-	Queue    string   // full path
+	Queue    string   // full path; "": the only one that there is
 	Delay    string   // AutoDelay, FairFile, AtOnce or a time
 	Sense    unit.Time
+	Bounds   marp.Bounds
+	PerHour  int      // most changes in any hour
 	Set      []string // settings of the policies, each as name=value
 }
 
@@ -36,7 +39,7 @@ const (
 )
 
 func nobodySteers() Steering {
-	return Steering{Queue: "root.default", Delay: AutoDelay, Sense: unit.Second}
+	return Steering{Delay: AutoDelay, Sense: unit.Second, Bounds: marp.DefaultBounds(), PerHour: steer.PerHour}
 }
 
 // steeringSettings are the keys under "steering:".
@@ -65,8 +68,13 @@ func steeringSettings() []Setting {
 	return []Setting{
 		who,
 		{
-			Name: "steer-queue", In: "steering", Value: "QUEUE", Help: "the one queue that is watched and set",
-			Set: func(s *Scenario, v string) error { s.Steering.Queue = fair.FullName(v); return nil },
+			Name: "steer-queue", In: "steering", Value: "QUEUE", Help: "the one queue that is watched and set; needed where there are several",
+			Set: func(s *Scenario, v string) error {
+				if s.Steering.Queue = ""; v != "" {
+					s.Steering.Queue = fair.FullName(v)
+				}
+				return nil
+			},
 			Get: func(s *Scenario) []string { return []string{s.Steering.Queue} },
 		},
 		{
@@ -86,6 +94,12 @@ func steeringSettings() []Setting {
 			Get: func(s *Scenario) []string { return []string{s.Steering.Delay} },
 		},
 		duration("steer-sense", "steering", "age of what the policy sees", func(s *Scenario) *unit.Time { return &s.Steering.Sense }),
+		share("steer-min", "steering", "least share ever written; 0: the one found at the start (with --steer-until-empty: one master's)", false,
+			func(s *Scenario) *float64 { return &s.Steering.Bounds.Min }),
+		share("steer-max", "steering", "greatest share ever written", false, func(s *Scenario) *float64 { return &s.Steering.Bounds.Max }),
+		yes("steer-until-empty", "steering", "steer the batch that is there until the queue is empty, and not whatever comes", func(s *Scenario) *bool { return &s.Steering.Bounds.UntilEmpty }),
+		duration("steer-spacing", "steering", "least time between two changes, if more than the scheduler needs", func(s *Scenario) *unit.Time { return &s.Steering.Bounds.Spacing }),
+		number("steer-per-hour", "steering", "N", "at most so many changes an hour", 1, 1_000_000, func(s *Scenario) *int { return &s.Steering.PerHour }),
 		set,
 	}
 }
@@ -102,9 +116,9 @@ type Steer struct {
 func (s *Scenario) resolveSteering(out *Setup) error {
 	st := &s.Steering
 	if len(st.Policies) == 0 {
-		for _, name := range []string{"steer-queue", "steer-delay", "steer-sense", "steer-set"} {
-			if slices.Contains(s.Given, name) {
-				return misuse("--%s belongs to steering: add --steer cbtws (or another policy), or leave it out", name)
+		for i := range Settings {
+			if set := &Settings[i]; set.In == "steering" && slices.Contains(s.Given, set.Name) && set.Name != "steer" {
+				return misuse("--%s belongs to steering: add --steer cbtws (or another policy), or leave it out", set.Name)
 			}
 		}
 		return nil
@@ -128,25 +142,25 @@ func (s *Scenario) resolveSteering(out *Setup) error {
 
 // on fits a steering policy to a scheduler.
 func (st *Steering) on(p NamedPolicy, name string) (*Steer, error) {
-	rule, least, err := p.rule()
+	rule, least, leaves, err := p.rule()
 	if err != nil {
 		return nil, err
 	}
-	settings := marp.Defaults(name, st.Queue)
-	out := &Steer{Name: name, Queue: st.Queue}
+	out := &Steer{Name: name, Delays: steer.AtOnce()}
 	switch rule {
 	case marp.Fair:
-		settings = settings.On(rule)
-		settings.Least = unit.Resources{} // sizes are shown as they are given
+		least = unit.Resources{} // sizes are shown as they are given
 		out.Delays = steer.FairFile()
 	case marp.Capacity:
-		settings = settings.On(rule)
-		if !least.IsZero() {
-			settings.Least = least
-		}
-		out.Delays = steer.AtOnce()
 	default:
 		return nil, misuse("--steer moves the share of application masters, and %s has none: give a fair-scheduler.xml or a capacity-scheduler.xml", p.Name)
+	}
+	if out.Queue, err = st.queueOf(p.Name, rule, leaves); err != nil {
+		return nil, err
+	}
+	settings := marp.Defaults(name, out.Queue).On(rule).Within(st.Bounds)
+	if rule == marp.Fair || !least.IsZero() {
+		settings.Least = least
 	}
 	switch st.Delay {
 	case AutoDelay:
@@ -161,8 +175,9 @@ func (st *Steering) on(p NamedPolicy, name string) (*Steer, error) {
 		}
 		out.Delays = steer.Delays{Queue: t}
 	}
-	if out.Delays.Sense = st.Sense; out.Delays.Poll > 0 {
-		out.Delays.Spacing = steer.FileSpacing // as yarn steer has it
+	out.Delays.Sense, out.Delays.Spacing, out.Delays.PerHour = st.Sense, st.Bounds.Spacing, st.PerHour
+	if out.Delays.Poll > 0 {
+		out.Delays.Spacing = max(st.Bounds.Spacing, steer.FileSpacing) // as yarn steer has it
 	}
 	for _, pair := range st.Set {
 		key, value, _ := strings.Cut(pair, "=")
@@ -172,6 +187,9 @@ func (st *Steering) on(p NamedPolicy, name string) (*Steer, error) {
 	}
 	if err := settings.Check(name); err != nil {
 		return nil, &MisuseError{fmt.Errorf("steer-set: %w", err)}
+	}
+	if v := settings.Value; name == "static" && (v < settings.Min || v > settings.Max) {
+		return nil, misuse("--steer-set value=%v: it lies outside --steer-min %v and --steer-max %v", v, settings.Min, settings.Max)
 	}
 	own := slices.ContainsFunc(st.Set, func(pair string) bool { return strings.HasPrefix(pair, "seed=") })
 	out.New = func(seed uint64) (marp.Controller, error) {
@@ -187,67 +205,71 @@ func (st *Steering) on(p NamedPolicy, name string) (*Steer, error) {
 // noRule is that of schedulers without a share of masters.
 const noRule = marp.Rule(255)
 
-// rule is how a scheduler lets masters start; least is its smallest container, where it has one.
-func (p *NamedPolicy) rule() (r marp.Rule, least unit.Resources, err error) {
+// rule is how a scheduler lets masters start; least is its smallest container, where it has one, and leaves are its queues.
+func (p *NamedPolicy) rule() (r marp.Rule, least unit.Resources, leaves []string, err error) {
+	r = noRule
+	var gauges []policy.Gauge
 	if p.RM != nil {
 		made, err := p.RM()
 		if err != nil {
-			return noRule, least, err
+			return r, least, nil, err
 		}
+		r, least = marp.Fair, made.Minimum()
 		if _, ok := made.(*capacityrm.Scheduler); ok {
-			return marp.Capacity, made.Minimum(), nil
+			r = marp.Capacity
 		}
-		return marp.Fair, made.Minimum(), nil
+		if tells, ok := made.(rm.Gauges); ok {
+			gauges = tells.Gauges(nil)
+		}
+	} else {
+		made, err := p.New()
+		if err != nil {
+			return r, least, nil, err
+		}
+		switch made.Order.(type) {
+		case *fair.Tree:
+			r = marp.Fair
+		case *capacity.Order:
+			r = marp.Capacity
+		}
+		if tells, ok := made.Order.(policy.Gauges); ok {
+			gauges = tells.Gauges(nil)
+		}
 	}
-	made, err := p.New()
-	if err != nil {
-		return noRule, least, err
+	for i := range gauges {
+		leaves = append(leaves, gauges[i].Queue)
 	}
-	switch made.Order.(type) {
-	case *fair.Tree:
-		return marp.Fair, least, nil
-	case *capacity.Order:
-		return marp.Capacity, least, nil
-	}
-	return noRule, least, nil
+	slices.Sort(leaves)
+	return r, least, leaves, nil
 }
 
-// Settings of a controller that a live one is told by flags of their own.
-func setOne(s *marp.Settings, controller, name, value string) (err error) {
-	switch name {
-	case "min":
-		s.Min, err = strconv.ParseFloat(value, 64)
-	case "max":
-		s.Max, err = strconv.ParseFloat(value, 64)
-	case "service":
-		switch value {
-		case "yes", "true", "on":
-			*s = s.AsService()
-		case "no", "false", "off":
-			s.Service = false
-		default:
-			return fmt.Errorf("service: %q is neither yes nor no", value)
-		}
-	default:
-		err = s.Set(controller, name, value)
-		if err != nil && !slices.ContainsFunc(marp.Params(), func(p marp.Param) bool { return p.Name == name }) {
-			return fmt.Errorf("%w%s", err, suggest.Hint(name, steerNames()))
-		}
-		return err
+// queueOf is the queue that is steered. That of a FairScheduler may come with its first job.
+func (st *Steering) queueOf(scheduler string, rule marp.Rule, leaves []string) (string, error) {
+	list := strings.Join(leaves, ", ")
+	switch {
+	case st.Queue == "" && len(leaves) > 1:
+		return "", misuse("--steer: %s has several queues: choose one with --steer-queue: %s", scheduler, list)
+	case st.Queue == "" && len(leaves) == 1:
+		return leaves[0], nil
+	case st.Queue == "":
+		return fair.FullName("default"), nil
+	case rule == marp.Capacity && !slices.Contains(leaves, st.Queue):
+		return "", misuse("--steer-queue: queue %s is not in %s: its queues are %s", st.Queue, scheduler, list)
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %q is not a number", name, value)
-	}
-	return nil
+	return st.Queue, nil
 }
 
-// steerNames lists the settings of steering policies.
-func steerNames() []string {
-	names := []string{"min", "max", "service"}
+// setOne gives a controller's setting a value as typed.
+func setOne(s *marp.Settings, controller, name, value string) error {
+	err := s.Set(controller, name, value)
+	var names []string
 	for _, p := range marp.Params() {
 		names = append(names, p.Name)
 	}
-	return names
+	if err != nil && !slices.Contains(names, name) {
+		return fmt.Errorf("%w%s", err, suggest.Hint(name, names))
+	}
+	return err
 }
 
 // steeringAssumptions says what is taken for granted about sensors and actuators.
@@ -267,10 +289,10 @@ func (s *Setup) steeringAssumptions() []string {
 	}
 	if s.NewWorker != nil {
 		if _, ok := s.NewWorker().(sim.Idler); ok {
-			return append(out, "steering: idle processors are those of the model of the tasks; waiting for a disk is not idle")
+			return append(out, "steering: idle processors are those of the model of the tasks, as far as the queue has headroom; waiting for a disk is not idle")
 		}
 	}
-	return append(out, "steering: a processor counts as idle while no task holds it; masters take none")
+	return append(out, "steering: a processor counts as idle while no task holds it, as far as the queue has headroom")
 }
 
 func delayText(d steer.Delays) string {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,6 +24,7 @@ import (
 	"github.com/yardmaster/yardmaster/steer/steertest"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
 const second = unit.Second
@@ -119,6 +121,48 @@ func (c steered) play(t failer, ctx context.Context, jobs workload.Slice) (*reco
 	return r, sum
 }
 
+// The most that a queue could hold: its maximum, and what its neighbour leaves of the cluster.
+func TestCeiling(t *testing.T) {
+	capacityFile, err := conf.ReadCapacity(strings.NewReader(`<configuration>
+<property><name>yarn.scheduler.capacity.root.queues</name><value>default,other</value></property>
+<property><name>yarn.scheduler.capacity.root.default.capacity</name><value>50</value></property>
+<property><name>yarn.scheduler.capacity.root.default.maximum-capacity</name><value>50</value></property>
+<property><name>yarn.scheduler.capacity.root.other.capacity</name><value>50</value></property>
+<property><name>yarn.scheduler.capacity.root.other.user-limit-factor</name><value>-1</value></property>
+</configuration>`), "capacity-scheduler.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fairFile, err := conf.ReadFair(strings.NewReader(`<allocations><queue name="default"><maxResources>26112 mb, 20 vcores</maxResources></queue><queue name="other"/>
+<queuePlacementPolicy><rule name="specified"/></queuePlacementPolicy></allocations>`), "fair-scheduler.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name       string
+		make       func() (policy.Policy, error)
+		idle, busy unit.Resources // of default, before and while other holds nearly all
+	}{
+		{"capacity", func() (policy.Policy, error) { return capacity.New(capacityFile) }, unit.Resources{Mem: 26112}, unit.Resources{Mem: 9216}},
+		{"fair", func() (policy.Policy, error) { return fair.FromConf(fairFile) }, unit.Resources{Mem: 26112, Cores: 20}, unit.Resources{Mem: 9216, Cores: 10}},
+	} {
+		l := &steertest.Looks{At: []unit.Time{second, 20 * second}}
+		other := batchJob("other", 10*second, 40, 0, 60*second, 0)
+		other.Queue = "other"
+		if _, err := sim.Run(context.Background(), sim.Config{
+			Cluster: threeNodes(), Source: workload.Slice{batchJob("one", 0, 1, 0, second, 0), other}.Source(), NoAlone: true, Steerer: l, NewPolicy: c.make,
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []unit.Resources{c.idle, c.busy} {
+			k := slices.IndexFunc(l.Seen[i+1].Queues, func(q steer.Queue) bool { return q.Name == "root.default" })
+			if got := l.Seen[i+1].Queues[k].Ceiling; got != want {
+				t.Errorf("%s at %v: %v, want %v", c.name, l.Seen[i+1].Now, got, want)
+			}
+		}
+	}
+}
+
 // What a ResourceManager would show of one job, worked out by hand: 20 maps of 10 s in 51 containers less its master's, then two reduces of
 // 40 s, with containers that take 2 s to start.
 func TestWhatASteererSees(t *testing.T) {
@@ -139,7 +183,7 @@ func TestWhatASteererSees(t *testing.T) {
 			used, masters = used.Add(master), master
 			tasks++
 		}
-		return steer.Queue{Name: "root.default", Used: used, Containers: tasks, Running: running, Waiting: waiting, Capacity: total, Masters: masters, MasterShare: 0.05}
+		return steer.Queue{Name: "root.default", Used: used, Containers: tasks, Running: running, Waiting: waiting, Capacity: total, Ceiling: total, Masters: masters, MasterShare: 0.05}
 	}
 	want := []struct {
 		now              unit.Time

@@ -92,7 +92,7 @@ func (s *steering) queues() []steer.Queue {
 	if tells, ok := e.pools[0].order.(policy.Gauges); ok {
 		s.eyes.gauges = tells.Gauges(s.eyes.gauges[:0])
 		for _, g := range s.eyes.gauges {
-			out = append(out, steer.Queue{Name: g.Queue, Capacity: g.Capacity, Masters: g.Masters, MasterShare: helm.Decimal(g.MasterShare)})
+			out = append(out, steer.Queue{Name: g.Queue, Capacity: g.Capacity, Ceiling: g.Ceiling, Masters: g.Masters, MasterShare: helm.Decimal(g.MasterShare)})
 		}
 	} else {
 		for i := range e.line.Queues {

@@ -36,7 +36,10 @@ type Queue struct {
 	Waiting    int // jobs that hold none yet
 	// Capacity is what the queue may use now: its fair share, or the greater of its guarantee and its limit. Zero: not known.
 	Capacity unit.Resources
-	Masters  unit.Resources // held by the masters of jobs that have not ended; zero: none, or not known
+	// Ceiling is the most that the queue could hold now: its maximum and those above it, less what others hold of them; at least 1 in each
+	// component. Ceiling less Used is its headroom. Zero: the scheduler does not limit by that component, or it is not known.
+	Ceiling unit.Resources
+	Masters unit.Resources // held by the masters of jobs that have not ended; zero: none, or not known
 	// MasterShare is the share of Capacity that application masters may take, 0 to 1. Zero: not known; negative: no limit.
 	MasterShare float64
 }
@@ -48,7 +51,7 @@ type Job struct {
 	Submitted       unit.Time
 	Started         bool
 	Tasks, Done     int64
-	Pending         int64
+	Pending         int64 // containers that it asks for and has not been given
 	Running         int64
 	Progress        float64        // as the engine reports it, in percent; 0 until something is known
 	Maps            float64        // share of its maps' work that is done, 0 to 1; 0 until something is known
@@ -116,6 +119,8 @@ type Delays struct {
 	// Spacing is the least time between two changes of a queue's property that a driver makes. One that comes sooner waits; the next one of the
 	// same property takes its place.
 	Spacing unit.Time
+	// PerHour is how many changes of queues' properties a driver makes in any hour; the others are refused. 0: as many as are asked for.
+	PerHour int
 }
 
 // FairFile are the delays of a Fair Scheduler's allocation file: 5 to 15 s for a queue's property.
@@ -123,6 +128,9 @@ func FairFile() Delays { return Delays{Poll: 10 * unit.Second, Age: 5 * unit.Sec
 
 // FileSpacing is how often such a file is changed at most by a driver that wants to be heard: more often, and it would never be old enough.
 const FileSpacing = 5 * unit.Second
+
+// PerHour is the number of changes an hour that a driver makes unless it is told another.
+const PerHour = 120
 
 // AtOnce are the delays of a Capacity Scheduler, which takes over a queue's property while it is asked to: none.
 func AtOnce() Delays { return Delays{} }

@@ -177,6 +177,11 @@ func (r Resources) Max(o Resources) Resources {
 	return Resources{max(r.Mem, o.Mem), max(r.Cores, o.Cores)}
 }
 
+// Min is the lesser of each component.
+func (r Resources) Min(o Resources) Resources {
+	return Resources{min(r.Mem, o.Mem), min(r.Cores, o.Cores)}
+}
+
 // Times returns n such resources.
 func (r Resources) Times(n int64) Resources { return Resources{r.Mem * n, r.Cores * n} }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/steer"
@@ -30,7 +32,9 @@ type helm struct {
 	next   unit.Time
 	found  float64
 	blind  string
-	err    error // of the log
+	there  bool     // the queue had a job at some look
+	others []string // queues that had one
+	err    error    // of the log
 }
 
 var (
@@ -80,9 +84,14 @@ func (h *helm) Step(seen *steer.Snapshot) ([]steer.Action, unit.Time) {
 func (h *helm) note(seen *steer.Snapshot) {
 	for i := range seen.Queues {
 		q := &seen.Queues[i]
+		busy := q.Running+q.Waiting > 0
 		if q.Name != h.who.Queue {
+			if busy && !h.there && !slices.Contains(h.others, q.Name) {
+				h.others = append(h.others, q.Name)
+			}
 			continue
 		}
+		h.there = h.there || busy
 		if h.found == 0 {
 			h.found = q.MasterShare
 		}
@@ -102,6 +111,15 @@ func (h *helm) note(seen *steer.Snapshot) {
 			h.every = max(2*h.every, unit.Second)
 		}
 	}
+}
+
+// missed says that the wrong queue was steered: jobs were seen, and none of them in it.
+func (h *helm) missed() error {
+	if h == nil || h.there || len(h.others) == 0 {
+		return nil
+	}
+	slices.Sort(h.others)
+	return fmt.Errorf("steering: %s was never seen with a job: choose one of the queues that were with --steer-queue: %s", h.who.Queue, strings.Join(h.others, ", "))
 }
 
 // finish says what became of it all.

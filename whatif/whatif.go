@@ -256,6 +256,9 @@ func (c *crew) run(ctx context.Context, scheduler, seed int) error {
 	sum, err := p.play(ctx, who, number, work, sink, helm, progress)
 	notes := work.close()
 	assumptions := append(slices.Clone(p.Assumptions), notes...)
+	if err == nil && !sum.Partial {
+		err = helm.missed()
+	}
 	if err != nil {
 		return wrap(err)
 	}

@@ -81,7 +81,7 @@ The policies are:
 	fs.StringVar(&f.policy, "policy", "", "`NAME` of the policy: "+strings.Join(marp.Names(), ", "))
 	fs.StringArrayVar(&f.set, "set", nil, "a setting of the policy as `NAME=VALUE` (repeatable)")
 	fs.Float64Var(&f.min, "min", 0, "least `SHARE` ever written; 0: the one found at the start (with --until-empty: one master's)")
-	fs.Float64Var(&f.max, "max", 0.9, "greatest `SHARE` ever written")
+	fs.Float64Var(&f.max, "max", marp.DefaultBounds().Max, "greatest `SHARE` ever written")
 	fs.BoolVar(&f.slots, "slots", false, "hold a whole number of masters instead of adding steps")
 	fs.BoolVar(&f.untilEmpty, "until-empty", false, "end when the queue, once it had jobs, has none left")
 	fs.StringVar(&f.cpu, "cpu", "", "`WHERE` idle processors are read: host, host:nice-idle, rm, rm:cores=N, prometheus=URL?QUERY, allocation, none (default allocation)")
@@ -90,7 +90,7 @@ The policies are:
 	fs.BoolVar(&f.act, "act", false, "change the setting")
 	fs.StringVar(&f.length, "for", "", "end after this `TIME`: 8h, 30m")
 	fs.StringVar(&f.spacing, "spacing", "", "least `TIME` between two changes, if more than the scheduler needs")
-	fs.IntVar(&f.perHour, "per-hour", 120, "at most `N` changes an hour")
+	fs.IntVar(&f.perHour, "per-hour", steer.PerHour, "at most `N` changes an hour")
 	fs.StringVar(&f.silence, "silence", "60s", "no good look at the scheduler for this `TIME`: put back and wait")
 	fs.StringVar(&f.listen, "listen", defaultListen, "`ADDRESS` of the status page and the metrics; off: none")
 	fs.StringVar(&f.format, "log-format", "text", "`FORM` of the lines on standard output: text or json")
@@ -176,19 +176,9 @@ func (f *steerFlags) check(cmd *cobra.Command, args []string) error {
 
 // settings are those of the policy, on a scheduler with the given rule.
 func (f *steerFlags) settings(rule marp.Rule) (marp.Settings, error) {
-	s := marp.Defaults(f.policy, f.queue).On(rule)
-	if !f.untilEmpty {
-		s = s.AsService()
-	}
-	s.Max = f.max
-	if f.min > 0 {
-		s.Min = f.min
-	}
-	s.Min = min(s.Min, s.Max)
+	s := marp.Defaults(f.policy, f.queue).On(rule).Within(marp.Bounds{Min: f.min, Max: f.max, UntilEmpty: f.untilEmpty, Spacing: unit.Time(f.gap.Microseconds())})
 	if !f.act {
 		s.TakeOver = unit.Millisecond // what would be done never comes into force: every look begins from what is
-	} else if f.gap > 0 { // a change that waits for its turn is still meant
-		s.TakeOver += unit.Time(f.gap.Microseconds())
 	}
 	if f.slots {
 		if s.Slots = true; f.policy == "static" || f.policy == "kalman-mem" {

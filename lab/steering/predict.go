@@ -124,7 +124,7 @@ func (s Size) settings(policy, scheduler string, rule marp.Rule) marp.Settings {
 		}[name] = unit.Time(w.Microseconds())
 	}
 	d = d.AsService()
-	d.ForceAfter = 0 // as the source has it
+	d.ForceAfter, d.Headroom = 0, false // as the source has it
 	return d
 }
 

@@ -55,8 +55,9 @@ func (n *bench) steer(ctx context.Context, a Arm, repetition int) (*steerer, err
 	for _, name := range slices.Sorted(maps.Keys(waits)) {
 		args = append(args, "--set", name+"="+waits[name].String())
 	}
+	args = append(args, "--set", "headroom=no") // as the source has it
 	if a.Policy == "cbtws" || a.Policy == "cbtwat" {
-		args = append(args, "--set", "force-after=0") // as the source has it
+		args = append(args, "--set", "force-after=0") // likewise
 	}
 	if a.Policy == "cbtwat" {
 		args = append(args, "--set", "seed="+strconv.Itoa(repetition))

@@ -1,6 +1,10 @@
 package capacity
 
-import "github.com/yardmaster/yardmaster/policy"
+import (
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/capacity/arith"
+	"github.com/yardmaster/yardmaster/unit"
+)
 
 var _ policy.Gauges = (*Order)(nil)
 
@@ -14,7 +18,19 @@ func (o *Order) Gauges(to []policy.Gauge) []policy.Gauge {
 		if !o.calc.Fits(q.EffMin, usable) {
 			usable = q.EffMin
 		}
-		to = append(to, policy.Gauge{Queue: q.path, Capacity: usable, Masters: q.amUsed, MasterShare: float64(q.amPercent)})
+		ceiling := o.ceiling(q)
+		if o.calc != arith.Dominant { // limits are of memory alone
+			ceiling.Cores = 0
+		}
+		to = append(to, policy.Gauge{Queue: q.path, Capacity: usable, Ceiling: ceiling, Masters: q.amUsed, MasterShare: float64(q.amPercent)})
 	}
 	return to
+}
+
+// ceiling is the most that a queue could hold now. curLimit is of the last look at the queue: others may have grown since.
+func (o *Order) ceiling(q *queue) unit.Resources {
+	if q.parent == nil {
+		return o.cluster
+	}
+	return q.EffMax.Min(o.ceiling(q.parent).Sub(q.parent.used).Add(q.used)).Max(unit.Resources{Mem: 1, Cores: 1})
 }

@@ -87,7 +87,7 @@ func (s *steering) queues(snap *steer.Snapshot, tells rm.Gauges) {
 	s.eyes.gauges = tells.Gauges(s.eyes.gauges[:0])
 	for _, g := range s.eyes.gauges {
 		q := s.queue(snap, g.Queue)
-		q.Capacity, q.Masters, q.MasterShare = g.Capacity, g.Masters, helm.Decimal(g.MasterShare)
+		q.Capacity, q.Ceiling, q.Masters, q.MasterShare = g.Capacity, g.Ceiling, g.Masters, helm.Decimal(g.MasterShare)
 	}
 }
 

@@ -112,7 +112,7 @@ func TestWhatASteererSees(t *testing.T) {
 		t.Fatalf("%+v", out.jobs)
 	}
 	queue := func(running int, containers int64, masters int64) steer.Queue {
-		return steer.Queue{Name: "root.default", Used: gb.Times(containers), Containers: containers, Running: running, Capacity: gb.Times(10), Masters: gb.Times(masters), MasterShare: 0.5}
+		return steer.Queue{Name: "root.default", Used: gb.Times(containers), Containers: containers, Running: running, Capacity: gb.Times(10), Ceiling: unit.Resources{Mem: 10 * 1024}, Masters: gb.Times(masters), MasterShare: 0.5}
 	}
 	job := func(containers, pending, done int64, progress, maps float64) []steer.Job {
 		return []steer.Job{{

@@ -19,6 +19,7 @@ type law interface {
 type move struct {
 	up, down int     // jobs to let in, jobs whose share is given back
 	to       float64 // a value; 0: none
+	keep     bool    // not below the value found
 	why      string
 }
 
@@ -58,6 +59,7 @@ type loop struct {
 	k             int64   // masters that value is meant for, when they are counted
 	sizes         sizes   // for which k was counted
 	jobs          map[string]*mark
+	unfed         map[string]unit.Time // running jobs that get no task: since when
 	said          Decision
 	least, finest float64 // lower bound, half the resolution
 	digits        int
@@ -227,7 +229,7 @@ func (c *loop) pass(v *view) ([]steer.Action, unit.Time) {
 		}
 	}
 	m, again := c.law.look(c, v)
-	do := c.apply(v, m)
+	do := c.apply(v, c.spare(v, m))
 	if c.said.Kind == Raise {
 		again += c.set.AfterIncrease
 	}

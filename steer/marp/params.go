@@ -59,6 +59,7 @@ var (
 	learning = []string{"cbtwat"}
 	stepping = []string{"cbt", "cbtws", "cbtwat"}
 	counting = []string{"cbt", "cbtws", "cbtwat", "ahead"}
+	moving   = []string{"cbt", "cbtws", "cbtwat", "ahead", "kalman-mem"}
 )
 
 var params = []Param{
@@ -110,6 +111,7 @@ var params = []Param{
 	toggle("strict", "the growth must exceed the threshold", learning, func(s *Settings) *bool { return &s.Strict }),
 	toggle("arm-by-index", "the random threshold is an index, as a slip in the source's script has it", learning, func(s *Settings) *bool { return &s.ArmByIndex }),
 	toggle("discard-first", "the first sample, which grows from nothing, is not scored", learning, func(s *Settings) *bool { return &s.DiscardFirst }),
+	toggle("headroom", "raise only while the queue could run more tasks, and give back while running jobs get none; no: as published", moving, func(s *Settings) *bool { return &s.Headroom }),
 	toggle("slots", "hold a whole number of masters instead of adding steps", counting, func(s *Settings) *bool { return &s.Slots }),
 	toggle("preset", "write the start value first, if it lies within the bounds", counting, func(s *Settings) *bool { return &s.Preset }),
 	toggle("keep-found", "never less than the value found, or a person's since", counting, func(s *Settings) *bool { return &s.KeepFound }),

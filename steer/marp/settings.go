@@ -18,7 +18,7 @@ const (
 	Latest // in the order in which they were drawn
 )
 
-// Settings are a controller's numbers and switches. Defaults gives those of the source; every switch is off there.
+// Settings are a controller's numbers and switches. Defaults gives those of the source, with Headroom; every switch is off there.
 type Settings struct {
 	Queue  string // the one queue that is watched and set
 	Rule   Rule
@@ -49,6 +49,11 @@ type Settings struct {
 	MaxAge   unit.Time // older snapshots are not acted on
 	TakeOver unit.Time // so long after a write, a value other than the one written is taken as somebody else's, and as ours from then on
 
+	// Headroom takes what idles for idle only as far as the queue can use it: nothing is raised while the queue has no room for another job, or
+	// while running jobs get nothing for their tasks, and the share that such jobs were let in with is given back. The source has no such rule:
+	// its one queue is the whole cluster.
+	Headroom bool
+
 	// Switches.
 	Slots         bool      // hold a whole number of masters instead of adding steps, which drift by Inc - Dec a job
 	Service       bool      // jobs that come later belong to the batch; at its end the controller waits for the next one
@@ -74,7 +79,7 @@ func Names() []string { return []string{"cbt", "cbtws", "cbtwat", "ahead", "kalm
 // Defaults are the settings of the named controller for one queue; an unknown name has those of cbt.
 func Defaults(name, queue string) Settings {
 	s := Settings{
-		Queue: queue, Least: unit.Resources{Mem: 1024, Cores: 1}, Max: 1,
+		Queue: queue, Least: unit.Resources{Mem: 1024, Cores: 1}, Max: 1, Headroom: true,
 		IdleAbove: 15, DropFrom: 90, CountFrom: 1,
 		Look: unit.Second, AfterIncrease: 30 * unit.Second, Lockout: 15 * unit.Second, NothingWaits: 20 * unit.Second,
 		Settle: 5 * unit.Second, Warm: 10 * unit.Second,
@@ -105,6 +110,30 @@ func (s Settings) On(rule Rule) Settings {
 	if s.Rule = rule; rule == Capacity && s.AfterIncrease > 15*unit.Second {
 		s.AfterIncrease = 15 * unit.Second
 	}
+	return s
+}
+
+// Bounds are what a person sets around a controller, live and in a rehearsal.
+type Bounds struct {
+	Min        float64 // least share ever written; 0: the one found (until empty: one master's)
+	Max        float64 // greatest share ever written
+	UntilEmpty bool    // the batch that is there, and no service
+	Spacing    unit.Time
+}
+
+// DefaultBounds are those of a person who sets none.
+func DefaultBounds() Bounds { return Bounds{Max: 0.9} }
+
+// Within puts settings into bounds.
+func (s Settings) Within(b Bounds) Settings {
+	if !b.UntilEmpty {
+		s = s.AsService()
+	}
+	if s.Max = b.Max; b.Min > 0 {
+		s.Min = b.Min
+	}
+	s.Min = min(s.Min, s.Max)
+	s.TakeOver += b.Spacing // a change that waits for its turn is still meant
 	return s
 }
 

@@ -20,8 +20,8 @@ type view struct {
 	capacity         unit.Resources // of the queue; the cluster's where the yard cannot tell
 	share            float64        // of one master; 0: not known
 	master           unit.Resources
-	guessed          bool // master is a mean over the queue: no job tells its own
-	total, used      unit.Resources
+	guessed          bool           // master is a mean over the queue: no job tells its own
+	total, used      unit.Resources // of the cluster; of the queue where its headroom binds
 }
 
 const (
@@ -85,7 +85,10 @@ func (s *Settings) read(seen *steer.Snapshot, needCPU bool) (v view, why string)
 	if counted := v.pending + v.running; max(counted-len(v.jobs), len(v.jobs)-counted) > max(counted, len(v.jobs))/10 {
 		return v, fmt.Sprintf("%d jobs are counted and %d listed", counted, len(v.jobs))
 	}
-	v.idle = int(math.Floor(100*seen.CPUIdle + 0.5))
+	if s.Headroom {
+		v.bind()
+	}
+	v.idle = int(math.Floor(100*v.idleShare + 0.5))
 	v.size(s, seen)
 	return v, ""
 }
@@ -97,7 +100,7 @@ func (v *view) readQueue() string {
 		return fmt.Sprintf("%d jobs waiting and %d running is impossible", q.Waiting, q.Running)
 	case math.IsNaN(q.MasterShare) || math.IsInf(q.MasterShare, 0) || q.MasterShare > 1:
 		return fmt.Sprintf("a share of %v for masters is impossible", q.MasterShare)
-	case !sane(q.Capacity) || !sane(q.Masters) || !sane(q.Used):
+	case !sane(q.Capacity) || !sane(q.Ceiling) || !sane(q.Masters) || !sane(q.Used):
 		return "a size of the queue is impossible"
 	}
 	v.pending, v.running, v.present = q.Waiting, q.Running, q.MasterShare

@@ -145,8 +145,20 @@ type App struct {
 
 // Ask is a number of like containers that an application waits for.
 type Ask struct {
+	Where      string   `json:"resourceName"` // a node, a rack, or "*"
 	Size       Resource `json:"capability"`
 	Containers int64    `json:"numContainers"`
+}
+
+// Asked is the number of containers that the application waits for. Those that it would rather have on certain nodes are among those for
+// anywhere.
+func (a *App) Asked() (n int64) {
+	for _, r := range a.Requests {
+		if r.Where == "*" {
+			n += min(max(r.Containers, 0), 1<<31)
+		}
+	}
+	return n
 }
 
 // Ended reports whether the application has come to its end, whichever.

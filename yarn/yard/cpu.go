@@ -28,7 +28,7 @@ func Sources() []string {
 		"rm: what the nodes report to the ResourceManager (since 3.3.1); waiting for a disk appears as idle; nodes on one machine each count all of it",
 		"rm:cores=N: the same for nodes of N cores each, since 2.8",
 		"prometheus=URL?QUERY: one number from 0 to 1; Prometheus fills gaps with samples up to five minutes old, so ask for a rate over a short time",
-		"allocation: vcores that no task holds; held is not used: a last resort",
+		"allocation: vcores that no task holds, as far as the queue has headroom; held is not used: a last resort",
 		"none: not read; policies that go by it will not act",
 	}
 }

@@ -39,6 +39,7 @@ const (
 type listed struct {
 	steer.Job
 	mapReduce bool // its master can be asked
+	bare      bool // it runs, and its AM's is its only container
 }
 
 // forget makes the next look list all.
@@ -242,6 +243,7 @@ func (y *Yard) listed(a *rest.App) *listed {
 	if a.RunningContainers == 1 && a.AllocatedMB > 0 && a.AllocatedVCores > 0 && !a.Unmanaged { // the first is the master's, and the last
 		x.Master = unit.Resources{Mem: a.AllocatedMB, Cores: a.AllocatedVCores}
 	}
+	x.bare = running && a.RunningContainers == 1 && !a.Unmanaged
 	if a.Type == "MAPREDUCE" {
 		x.Maps = mapsOf(a.Progress)
 	}
@@ -323,4 +325,45 @@ func (m *masters) tell(j *steer.Job) {
 	j.Tasks, j.Done = t.MapsTotal+t.ReducesTotal, t.MapsCompleted+t.ReducesCompleted
 	j.Pending = t.MapsPending + t.ReducesPending
 	j.Maps = t.MapProgress / 100
+}
+
+// asks keeps what running applications that hold nothing but their AM wait for, as the ResourceManager has it: an AM is not asked about itself.
+type asks struct {
+	told map[string]int64
+	next int
+}
+
+// asksALook is how many applications are asked about in one look.
+const asksALook = 8
+
+// ask asks about some of them in turn; about none while the queue waits for nothing.
+func (a *asks) ask(ctx context.Context, c *rest.Client, jobs []*listed, q *rest.Queue) {
+	var ids []string
+	present := map[string]int64{}
+	for _, j := range jobs {
+		if j.bare {
+			ids = append(ids, j.ID)
+			if n, ok := a.told[j.ID]; ok {
+				present[j.ID] = n
+			}
+		}
+	}
+	if a.told = present; q.AllocatedContainers > 0 && q.PendingContainers == 0 {
+		clear(a.told)
+		return
+	}
+	for range min(asksALook, len(ids)) {
+		id := ids[a.next%len(ids)]
+		a.next++
+		if x, err := c.App(ctx, id); err == nil { // else it has ended, or is asked about again
+			a.told[id] = x.Asked()
+		}
+	}
+}
+
+// tell puts in how many containers an application waits for.
+func (a *asks) tell(from *listed, j *steer.Job) {
+	if from.bare {
+		j.Pending = a.told[j.ID]
+	}
 }

@@ -58,10 +58,12 @@ func (y *Yard) Snapshot(ctx context.Context) (steer.Snapshot, error) {
 	if y.o.Masters {
 		y.maps.ask(ctx, y.c, jobs)
 	}
+	y.asks.ask(ctx, y.c, jobs, q)
 	seen.Jobs = make([]steer.Job, len(jobs))
 	for i, j := range jobs {
 		seen.Jobs[i] = j.Job
 		y.maps.tell(&seen.Jobs[i])
+		y.asks.tell(j, &seen.Jobs[i])
 	}
 	idle, age, err := y.cpu.idle(ctx, &seen, &m)
 	if err != nil {
@@ -86,24 +88,51 @@ func (y *Yard) queue(q, root *rest.Queue, total unit.Resources) steer.Queue {
 		return steer.Queue{
 			Name: y.path, Used: size(q.Used), Containers: q.NumContainers,
 			Running: int(q.NumActive), Waiting: int(q.NumPending),
-			Capacity: capacityOf(q, root, total), Masters: size(q.UsedAM), MasterShare: y.percent(q, root, total),
+			Capacity: capacityOf(q, root, total), Ceiling: y.capacityCeiling(q, root, total), Masters: size(q.UsedAM), MasterShare: y.percent(q, root, total),
 		}
 	}
 	return steer.Queue{
 		Name: y.path, Used: size(q.UsedResources), Containers: q.AllocatedContainers,
 		Running: int(q.NumActiveApps), Waiting: int(q.NumPendingApps),
-		Capacity: fairOf(q, total), Masters: size(q.AMUsed), MasterShare: y.fairShare(q),
+		Capacity: fairOf(q, total), Ceiling: atLeastOne(fairLimit(q, root, total)), Masters: size(q.AMUsed), MasterShare: y.fairShare(q),
 	}
 }
 
 // capacityOf is the greater of what the queue is guaranteed and what it could have now, with what its neighbours hold.
 func capacityOf(q, root *rest.Queue, total unit.Resources) unit.Resources {
-	effective := func(told rest.Resource, percent float64) unit.Resources { // Hadoop 2 tells the percentage only
-		if told.Memory != 0 || told.VCores != 0 {
-			return size(told)
-		}
-		return unit.Resources{Mem: int64(percent / 100 * float64(total.Mem)), Cores: int64(percent / 100 * float64(total.Cores))}
+	limit := capacityLimit(q, root, total)
+	if limit.IsZero() {
+		return limit
 	}
+	return effective(q.MinEffective, q.AbsoluteCapacity, total).Max(limit)
+}
+
+// effective is a capacity of a queue. Hadoop 2 tells the percentage only.
+func effective(told rest.Resource, percent float64, total unit.Resources) unit.Resources {
+	if told.Memory != 0 || told.VCores != 0 {
+		return size(told)
+	}
+	return unit.Resources{Mem: int64(percent / 100 * float64(total.Mem)), Cores: int64(percent / 100 * float64(total.Cores))}
+}
+
+func capacityLimit(q, root *rest.Queue, total unit.Resources) unit.Resources {
+	return limitOf(q, root, total, func(x *rest.Queue) (used, most unit.Resources) {
+		return size(x.Used), effective(x.MaxEffective, x.AbsoluteMaxCapacity, total)
+	})
+}
+
+func fairLimit(q, root *rest.Queue, total unit.Resources) unit.Resources {
+	return limitOf(q, root, total, func(x *rest.Queue) (used, most unit.Resources) {
+		if most = size(x.MaxResources); most.Mem <= 0 {
+			most = total
+		}
+		return size(x.UsedResources), most
+	})
+}
+
+// limitOf is the most that a queue could hold now: down from the root, what a queue's parent could hold less what its neighbours do, and never more
+// than its own maximum. Zero: it is not in the tree.
+func limitOf(q, root *rest.Queue, total unit.Resources, tell func(*rest.Queue) (used, most unit.Resources)) unit.Resources {
 	limit := total
 	for at := root; at != nil && at != q; {
 		var next *rest.Queue
@@ -115,19 +144,36 @@ func capacityOf(q, root *rest.Queue, total unit.Resources) unit.Resources {
 		if next == nil {
 			return unit.Resources{}
 		}
-		used := size(at.Used)
+		used, _ := tell(at)
 		if used.IsZero() { // the root has no such field: it uses what those inside it do
 			for _, c := range at.Children {
-				used = used.Add(size(c.Used))
+				inside, _ := tell(c)
+				used = used.Add(inside)
 			}
 		}
-		most, own := effective(next.MaxEffective, next.AbsoluteMaxCapacity), size(next.Used)
-		limit.Mem = min(most.Mem, limit.Mem-used.Mem+own.Mem)
-		limit.Cores = min(most.Cores, limit.Cores-used.Cores+own.Cores)
+		own, most := tell(next)
+		limit = most.Min(limit.Sub(used).Add(own))
 		at = next
 	}
-	least := effective(q.MinEffective, q.AbsoluteCapacity)
-	return least.Max(limit)
+	return limit
+}
+
+// capacityCeiling is what the CapacityScheduler lets the queue hold now. It counts memory alone unless it was given another calculator, which shows
+// where its settings can be read, or in a limit of several vcores for masters: by memory alone that is always one.
+func (y *Yard) capacityCeiling(q, root *rest.Queue, total unit.Resources) unit.Resources {
+	c := atLeastOne(capacityLimit(q, root, total))
+	if !y.dominant && q.AMLimit.VCores <= 1 {
+		c.Cores = 0
+	}
+	return c
+}
+
+// atLeastOne tells a queue that can hold nothing from one of which nothing is known.
+func atLeastOne(r unit.Resources) unit.Resources {
+	if r.IsZero() {
+		return r
+	}
+	return r.Max(unit.Resources{Mem: 1, Cores: 1})
 }
 
 func holds(q, x *rest.Queue) bool {

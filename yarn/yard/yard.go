@@ -51,6 +51,7 @@ type Yard struct {
 	names    []string // of the queue in requests for applications
 	rule     marp.Rule
 	least    unit.Resources
+	dominant bool // the CapacityScheduler is known to count vcores
 	identity string
 	began    time.Time
 	cpu      source
@@ -64,6 +65,7 @@ type Yard struct {
 	nodes census
 	roll  roll
 	maps  masters
+	asks  asks
 }
 
 var _ drive.Engine = (*Yard)(nil)
@@ -120,6 +122,11 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 	}
 	if err := y.chooseActuator(props); err != nil {
 		return nil, err
+	}
+	if _, ok := y.act.(*restActuator); ok {
+		if set, err := y.c.SchedulerConf(ctx); err == nil { // who may only watch is not told
+			y.dominant = strings.HasSuffix(text(set, conf.Prefix+"resource-calculator", ""), ".DominantResourceCalculator")
+		}
 	}
 	y.note("%s of %s: %s", y.rule.Property(), y.path, y.act.describe())
 	if y.rule != marp.Capacity && y.fair == nil {

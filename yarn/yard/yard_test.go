@@ -232,12 +232,12 @@ func TestSnapshotOfVersions(t *testing.T) {
 		want    steer.Queue
 		rule    marp.Rule
 	}{
-		{"2.10.2", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 0.3}, marp.Capacity},
-		{"2.7.5", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 15872.0 / 51224}, marp.Capacity},
-		{"3.3.6", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 0.3}, marp.Capacity},
-		{"3.5.0", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 0.3}, marp.Capacity},
-		{"2.10.2", true, steer.Queue{Running: 2, Waiting: 1, Capacity: unit.Resources{Mem: 52224, Cores: 24}}, marp.FairV2},
-		{"3.4.2", true, steer.Queue{Running: 2, Waiting: 1, Capacity: unit.Resources{Mem: 52224, Cores: 24}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 15668.0 / 52224}, marp.Fair},
+		{"2.10.2", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 0.3}, marp.Capacity},
+		{"2.7.5", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 15872.0 / 51224}, marp.Capacity},
+		{"3.3.6", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 0.3}, marp.Capacity},
+		{"3.5.0", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 0.3}, marp.Capacity},
+		{"2.10.2", true, steer.Queue{Running: 2, Waiting: 1, Capacity: unit.Resources{Mem: 52224, Cores: 24}, Ceiling: unit.Resources{Mem: 52224, Cores: 24}}, marp.FairV2},
+		{"3.4.2", true, steer.Queue{Running: 2, Waiting: 1, Capacity: unit.Resources{Mem: 52224, Cores: 24}, Ceiling: unit.Resources{Mem: 52224, Cores: 24}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 15668.0 / 52224}, marp.Fair},
 	} {
 		m := newManager(c.version, c.fair)
 		m.apps = threeApps()
@@ -430,6 +430,80 @@ func TestSizesOfMasters(t *testing.T) {
 	m.mu.Unlock()
 	if q, sizes := look(); !slices.Equal(sizes, []unit.Resources{master}) || q.Running != 1 || q.Masters != master {
 		t.Errorf("one has ended: %v, %+v", sizes, q)
+	}
+}
+
+// What a queue could hold at most: its own maximum, and what its neighbours leave of the cluster. Vcores count where the scheduler counts them.
+func TestCeiling(t *testing.T) {
+	dominant := "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
+	for _, c := range []struct {
+		why  string
+		fair bool
+		set  func(m *manager)
+		want unit.Resources
+	}{
+		{"neighbours hold 1000 MB", false, func(*manager) {}, unit.Resources{Mem: 51224}},
+		{"a maximum", false, func(m *manager) { m.leaf["maxEffectiveCapacity"] = mb(20480, 10) }, unit.Resources{Mem: 20480}},
+		{"vcores are configured", false, func(m *manager) {
+			m.leaf["maxEffectiveCapacity"], m.settings["yarn.scheduler.capacity.resource-calculator"] = mb(20480, 10), dominant
+		}, unit.Resources{Mem: 20480, Cores: 10}},
+		{"vcores show in the limit", false, func(m *manager) { m.leaf["AMResourceLimit"] = mb(15872, 7) }, unit.Resources{Mem: 51224, Cores: 23}},
+		{"nothing is left", false, func(m *manager) { m.metrics["totalMB"] = 500 }, unit.Resources{Mem: 1}},
+		{"fair", true, func(*manager) {}, unit.Resources{Mem: 52224, Cores: 24}},
+		{"fair, a maximum", true, func(m *manager) { m.leaf["maxResources"] = mb(10240, 30) }, unit.Resources{Mem: 10240, Cores: 24}},
+	} {
+		m := newManager("3.4.2", c.fair)
+		m.apps = threeApps()
+		c.set(m)
+		s, err := m.open(t, Options{}).Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(c.why, err)
+		}
+		if got := s.Queues[0].Ceiling; got != c.want {
+			t.Errorf("%s: %v, want %v", c.why, got, c.want)
+		}
+	}
+}
+
+// The ResourceManager is asked what running applications without a task wait for, eight a look; about none while the queue waits for nothing.
+func TestAsksOfApplicationsWithoutTasks(t *testing.T) {
+	m := newManager("3.4.2", false)
+	asks := []map[string]any{{"resourceName": "*", "numContainers": 20}, {"resourceName": "node1", "numContainers": 20}, {"resourceName": "*", "numContainers": 3}}
+	for i := range 11 {
+		m.apps = append(m.apps, app(i, "RUNNING", map[string]any{"runningContainers": 1, "allocatedMB": 2048, "allocatedVCores": 1, "resourceRequests": asks}))
+	}
+	m.apps = append(m.apps, app(11, "RUNNING", map[string]any{"runningContainers": 3, "resourceRequests": asks}),
+		app(12, "RUNNING", map[string]any{"runningContainers": 0, "unmanagedApplication": true, "resourceRequests": asks}),
+		app(13, "ACCEPTED", map[string]any{"runningContainers": 1, "allocatedMB": 2048, "resourceRequests": asks}))
+	maps.Copy(m.leaf, map[string]any{"numActiveApplications": 14, "numPendingApplications": 0, "allocatedContainers": 14, "pendingContainers": 300})
+	y := m.open(t, Options{})
+	pending := func() (n int) {
+		s, err := y.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range s.Jobs {
+			switch j.Pending {
+			case 23:
+				n++
+			case 0:
+			default:
+				t.Errorf("%+v", j)
+			}
+		}
+		return n
+	}
+	for _, want := range []int{8, 11, 11} {
+		if n := pending(); n != want {
+			t.Errorf("%d wait, want %d", n, want)
+		}
+	}
+	m.mu.Lock()
+	m.leaf["pendingContainers"] = 0
+	clear(m.requests)
+	m.mu.Unlock()
+	if n := pending(); n != 0 || len(m.requests) != 4 {
+		t.Errorf("%d wait; %v", n, m.requests)
 	}
 }
 

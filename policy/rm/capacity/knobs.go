@@ -75,9 +75,21 @@ func (s *Scheduler) Gauges(to []policy.Gauge) []policy.Gauge {
 		if !s.CountsCores() { // limits are of memory alone
 			usable.Cores = max(q.EffMin.Cores, q.EffMax.Cores)
 		}
-		to = append(to, policy.Gauge{Queue: q.path, Capacity: usable, Masters: q.amUsed, MasterShare: float64(q.amPercent)})
+		ceiling := s.ceiling(q)
+		if !s.CountsCores() {
+			ceiling.Cores = 0
+		}
+		to = append(to, policy.Gauge{Queue: q.path, Capacity: usable, Ceiling: ceiling, Masters: q.amUsed, MasterShare: float64(q.amPercent)})
 	}
 	return to
+}
+
+// ceiling is the most that a queue could hold now. curLimit is of the queue's last visit: others may have grown since.
+func (s *Scheduler) ceiling(q *queue) unit.Resources {
+	if q.parent == nil {
+		return s.cluster
+	}
+	return q.EffMax.Min(s.ceiling(q.parent).Sub(q.parent.used).Add(q.used)).Max(unit.Resources{Mem: 1, Cores: 1})
 }
 
 // Active applications are those that are activated, whether they have a container or not.

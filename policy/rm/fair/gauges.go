@@ -22,9 +22,17 @@ func (s *scheduler) Gauges(to []policy.Gauge) []policy.Gauge {
 		if usable.Cores == 0 {
 			usable.Cores = min(s.total.Cores, q.max.Cores)
 		}
-		to = append(to, policy.Gauge{Queue: q.name, Capacity: usable, Masters: q.masters, MasterShare: q.amShare})
+		to = append(to, policy.Gauge{Queue: q.name, Capacity: usable, Ceiling: s.ceiling(q), Masters: q.masters, MasterShare: q.amShare})
 	}
 	return to
+}
+
+// ceiling is the most that a queue could hold now.
+func (s *scheduler) ceiling(q *queue) unit.Resources {
+	if q.parent == nil {
+		return s.total
+	}
+	return q.max.Min(s.ceiling(q.parent).Sub(q.parent.used).Add(q.used)).Max(unit.Resources{Mem: 1, Cores: 1})
 }
 
 // Active applications are those that have been given a container: a parked one, and one that waits for its master, is pending.

@@ -5,6 +5,7 @@ package helm
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
@@ -37,6 +38,7 @@ type Helm struct {
 	receipts []steer.Receipt
 	still    int // looks in a row at which nothing else was going to happen
 	waits    []wait
+	recent   []unit.Time // of changes of a property, in the last hour
 	file     file
 }
 
@@ -113,7 +115,28 @@ func (h *Helm) note(a steer.Action) (i int, at unit.Time) {
 		}
 		w.until = now + h.delays.Spacing
 	}
+	if h.tooMany(i) {
+		return i, now
+	}
 	return i, h.put(i)
+}
+
+// tooMany refuses a change of a property beyond those of an hour, as a live driver does.
+func (h *Helm) tooMany(i int) bool {
+	if h.delays.PerHour <= 0 {
+		return false
+	}
+	now := h.e.Now()
+	h.recent = slices.DeleteFunc(h.recent, func(at unit.Time) bool { return at <= now-unit.Hour })
+	if len(h.recent) < h.delays.PerHour {
+		h.recent = append(h.recent, now)
+		return false
+	}
+	h.drop(i, errTooMany)
+	if who, ok := h.who.(steer.Corrector); ok {
+		who.NotMade(h.todo[i].Action)
+	}
+	return true
 }
 
 // put makes the change of a property, and says when it will take effect if nothing is changed before.
@@ -154,7 +177,9 @@ func (h *Helm) Act(i int) {
 	}
 	if t.Action.Kind == steer.SetQueue {
 		if w := h.wait(&t.Action); w != nil && w.i == i { // it is its turn
-			w.i, w.until = -1, now+h.delays.Spacing
+			if w.i, w.until = -1, now+h.delays.Spacing; h.tooMany(i) {
+				return
+			}
 			if at := h.put(i); at > now {
 				h.e.ActAt(at, i)
 				return
@@ -212,6 +237,7 @@ func (h *Helm) write(i int) (at unit.Time) {
 var (
 	errOvertaken   = errors.New("the policy has changed its mind before it could be written")
 	errWrittenOver = errors.New("written over before the scheduler read it")
+	errTooMany     = errors.New("there were as many changes in the last hour as may be")
 	errTooLate     = errors.New("the run ended before it took effect")
 )
 
@@ -226,7 +252,7 @@ func (h *Helm) Finish() []steer.Receipt {
 			h.drop(w.i, errTooLate)
 		}
 	}
-	h.file.holds, h.waits, h.delays.Spacing = nil, nil, 0
+	h.file.holds, h.waits, h.delays.Spacing, h.delays.PerHour = nil, nil, 0, 0
 	if who, ok := h.who.(steer.Restorer); ok {
 		for _, a := range who.Restore() {
 			i, at := h.note(a)

@@ -1,0 +1,126 @@
+package marp
+
+import (
+	"fmt"
+
+	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// A controller that goes by idle processors of the cluster does harm in a queue that has a ceiling: at the ceiling every further ApplicationMaster
+// takes the place of a task, fewer tasks mean more idle processors, and the share goes up again. So, whatever the law:
+//
+//	idle = min(idle processors, (ceiling - used) / ceiling in memory, the same in vcores)
+//
+// nothing is raised without room for an AM and a task of it, or while a running job has nothing for its tasks; and the share of jobs that starve is
+// given back, down to the value found.
+
+// starved is how long a running job waits for the first container of its tasks until it counts as starving: several heartbeats, and longer than
+// a scheduler waits for a better place.
+const starved = 10 * unit.Second
+
+// felt is how long a raise takes at most until the job that it lets in asks for containers: a file that is polled, and the AM's start. Laws that
+// count jobs wait by themselves.
+const felt = 30 * unit.Second
+
+// bind puts the queue's headroom in the place of the idle share where that is the lesser.
+func (v *view) bind() {
+	top, used := v.queue.Ceiling, v.queue.Used
+	free := 1.0
+	for _, r := range [...]struct {
+		top, used int64
+		total     *int64
+	}{{top.Mem, used.Mem, &v.total.Mem}, {top.Cores, used.Cores, &v.total.Cores}} {
+		if r.top > 0 {
+			free = min(free, float64(max(r.top-r.used, 0))/float64(r.top))
+			*r.total = r.top
+		}
+	}
+	if top.IsZero() {
+		return
+	}
+	if v.idleShare < 0 || free < v.idleShare {
+		v.idleShare, v.used = free, used
+	}
+}
+
+// fits tells whether the queue has room for one more AM and a task of it.
+func (v *view) fits(least unit.Resources) bool {
+	q := v.queue
+	task := least
+	if n := q.Containers - int64(v.running); n > 0 { // the mean of those that run
+		held := q.Used.Sub(q.Masters)
+		task = task.Max(unit.Resources{Mem: held.Mem / n, Cores: held.Cores / n})
+	}
+	need, room := v.master.Add(task), q.Ceiling.Sub(q.Used)
+	return (q.Ceiling.Mem == 0 || need.Mem <= room.Mem) && (q.Ceiling.Cores == 0 || need.Cores <= room.Cores)
+}
+
+// unfed tells whether a running job asks for containers and has none but its AM's. One whose AM runs elsewhere may have to wait for its share.
+func unfed(j *steer.Job) bool {
+	return j.Started && j.Pending > 0 && j.Running == 1 && !j.Master.IsZero()
+}
+
+// spare keeps what a law wishes from doing harm. A value that a person has chosen is left as it is.
+func (c *loop) spare(v *view, m move) move {
+	if _, fixed := c.law.(static); fixed || !c.set.Headroom {
+		return m
+	}
+	hungry := c.hungry(v)
+	_, plain := c.law.(sizeless)
+	var bar string
+	switch n := len(hungry); {
+	case n > 0:
+		bar = fmt.Sprintf("%d running %s no container for tasks", n, plural(n, "job gets", "jobs get"))
+	case !v.fits(c.set.Least):
+		bar = fmt.Sprintf("the queue's headroom (%v of %v) holds no further job", v.queue.Ceiling.Sub(v.queue.Used).Max(unit.Resources{}), v.queue.Ceiling)
+	case plain && c.did == Raise && v.now-c.written < felt:
+		bar = "the last raise has yet to be felt"
+	default:
+		return m
+	}
+	if m.up > 0 || m.to > c.value {
+		m.up, m.to = 0, 0
+		m.why += "; not raised: " + bar
+		if l, ok := c.law.(corrected); ok {
+			l.notMade()
+		}
+	}
+	if len(hungry) == 0 || m.down > 0 || m.to > 0 || c.hasFound && c.value <= c.found {
+		return m
+	}
+	lower := move{keep: true, why: bar + ": given back"}
+	if plain { // it counts no jobs
+		lower.to = max(c.found, c.least)
+		return lower
+	}
+	for _, j := range hungry { // once each: at its end there is nothing left to give back
+		if k := c.jobs[j.ID]; k != nil && k.share {
+			k.share = false
+			lower.down++
+		}
+	}
+	if lower.down == 0 {
+		return m
+	}
+	return lower
+}
+
+// hungry lists the jobs that starve.
+func (c *loop) hungry(v *view) (jobs []*steer.Job) {
+	since := map[string]unit.Time{}
+	for _, j := range v.jobs {
+		if !unfed(j) {
+			continue
+		}
+		at, known := c.unfed[j.ID]
+		if !known {
+			at = v.now
+		}
+		if since[j.ID] = at; v.now-at >= starved {
+			jobs = append(jobs, j)
+		}
+	}
+	c.unfed = since
+	return jobs
+}
