@@ -181,11 +181,6 @@ func TestReduceLength(t *testing.T) {
 }
 
 func TestChoices(t *testing.T) {
-	for _, l := range []ReduceLength{OwnWork, AfterShuffle, Full} {
-		if got, err := ParseReduceLength(l.String()); got != l || err != nil {
-			t.Error(l, got, err)
-		}
-	}
 	for _, m := range []Missing{Mean, Observed, Drop} {
 		if got, err := ParseMissing(m.String()); got != m || err != nil {
 			t.Error(m, got, err)
