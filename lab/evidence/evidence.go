@@ -155,7 +155,7 @@ func Runs(dir string) ([]Run, error) {
 	return runs, nil
 }
 
-// Series are the runs that were kept as SERIES-N.EXT, by their number.
+// Series are the runs that were kept as SERIES-N.EXT, by their number. A record that is not as it was kept is an error.
 func Series(dir, series, ext string) ([]Run, error) {
 	all, err := Runs(dir)
 	if err != nil {
@@ -163,7 +163,22 @@ func Series(dir, series, ext string) ([]Run, error) {
 	}
 	all = slices.DeleteFunc(all, func(r Run) bool { return r.number(series, ext) == 0 })
 	slices.SortFunc(all, func(a, b Run) int { return a.number(series, ext) - b.number(series, ext) })
+	for i := range all {
+		if err := all[i].check(dir); err != nil {
+			return nil, err
+		}
+	}
 	return all, nil
+}
+
+// check says whether the record is as it was kept.
+func (r *Run) check(dir string) error {
+	path := filepath.Join(dir, r.File)
+	size, sum, err := digest(path, r.From, r.Size)
+	if err == nil && (size != r.Size || sum != r.SHA256) {
+		err = fmt.Errorf("%s is not the record that was kept: bring it back; records are never written again, a rerun is kept beside them", path)
+	}
+	return err
 }
 
 // number is a run's place in its series; 0: it is of another.
@@ -208,7 +223,7 @@ func (r *Run) LoadText() string {
 }
 
 // Verify says what is wrong with a folder of records: one that is not what its ledger says, one that is missing, bytes that no run
-// accounts for. Files that derived names are computed from records.
+// accounts for. Files that derived names are computed from records and may change.
 func Verify(dir string, derived func(name string) bool) error {
 	runs, err := Runs(dir)
 	if err != nil {
@@ -217,15 +232,10 @@ func Verify(dir string, derived func(name string) bool) error {
 	var wrong []error
 	known := map[string]int64{} // bytes accounted for, by file
 	for _, r := range runs {
-		path := filepath.Join(dir, r.File)
-		size, sum, err := digest(path, r.From, r.Size)
-		switch {
-		case err != nil:
+		if err := r.check(dir); err != nil {
 			wrong = append(wrong, err)
-		case size != r.Size || sum != r.SHA256:
-			wrong = append(wrong, fmt.Errorf("%s is not the record that was kept: records are never written again, a rerun is kept beside them", path))
-		case r.From != known[r.File]:
-			wrong = append(wrong, fmt.Errorf("%s: a record begins at byte %d, the one before it ends at %d", path, r.From, known[r.File]))
+		} else if r.From != known[r.File] {
+			wrong = append(wrong, fmt.Errorf("%s: a record begins at byte %d, the one before it ends at %d", r.File, r.From, known[r.File]))
 		}
 		known[r.File] += r.Size
 	}

@@ -53,6 +53,12 @@ func TestSeriesAreToldApart(t *testing.T) {
 	if err != nil || len(runs) != 2 || *texts[1] != "locality" || runs[1].File != "locality-2.json.gz" {
 		t.Errorf("%+v, %v", runs, err)
 	}
+	if err := os.WriteFile(filepath.Join(dir, "locality-1.json.gz"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := ReadSeries[string](dir, "locality"); err == nil || !strings.Contains(err.Error(), "not the record that was kept") {
+		t.Errorf("a record that was replaced is read: %v", err)
+	}
 }
 
 // What a ledger vouches for cannot be changed without being noticed.
