@@ -112,8 +112,8 @@ func ours(f *CheckFinding) string {
 	if f.ByConstruction {
 		s += " [by construction]"
 	}
-	if f.Revised != "" {
-		s += " [rule revised]"
+	if f.First != nil {
+		s += " [rule revised; the first: " + string(f.First.Verdict) + "]"
 	}
 	return s
 }

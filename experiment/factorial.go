@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"math"
 	"math/bits"
 	"strings"
 
@@ -93,18 +92,4 @@ func (d *Design) name(of uint) string {
 		}
 	}
 	return strings.Join(names, " x ")
-}
-
-// EffectsChart draws effects, as shares of the mean where they have one.
-func EffectsChart(title string, effects []Effect) Chart {
-	c := Chart{Title: title, Kind: Effects, Unit: "%", Series: []Series{{Name: "effect"}}}
-	for _, e := range effects {
-		c.Categories = append(c.Categories, e.Name)
-		p := Point{math.NaN(), math.NaN(), math.NaN()}
-		if e.Relative.N > 0 {
-			p = Point{100 * e.Relative.Mean, 100 * e.Relative.Low, 100 * e.Relative.High}
-		}
-		c.Series[0].Points = append(c.Series[0].Points, p)
-	}
-	return c
 }

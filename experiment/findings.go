@@ -103,7 +103,15 @@ type CheckFinding struct {
 	Parts          []PartFinding `json:"parts,omitempty"`
 	Seeds          int           `json:"seeds"` // that it was judged on
 	Why            string        `json:"why,omitempty"`
-	Revised        string        `json:"revised,omitempty"`
+	Revised        string        `json:"revised,omitempty"` // why the rule was changed after results had been seen
+	First          *FirstFinding `json:"first,omitempty"`   // what the rule before that gives
+}
+
+// FirstFinding is what came of a check's first rule.
+type FirstFinding struct {
+	Rule    string  `json:"rule"`
+	Verdict Verdict `json:"verdict"` // whatever the check's strength
+	Ours    string  `json:"ours,omitempty"`
 }
 
 // PartFinding is a part of a check that has several.
@@ -174,7 +182,10 @@ func foundExperiment(e *Experiment, runs *Runs) ExperimentFinding {
 func foundCheck(c *Check, needs []string, runs *Runs) CheckFinding {
 	f := CheckFinding{
 		ID: c.ID, Text: c.Text, Paper: c.Paper, Strength: c.Strength, ByConstruction: c.ByConstruction, Rule: c.Judge.Rule,
-		Needs: needs, Revised: c.Revised, Value: Point{math.NaN(), math.NaN(), math.NaN()},
+		Needs: needs, Value: Point{math.NaN(), math.NaN(), math.NaN()},
+	}
+	if c.Revised != nil {
+		f.Revised, f.First = c.Revised.Why, c.Revised.found(runs)
 	}
 	for _, id := range f.Needs {
 		if !runs.Has(id) {
@@ -204,6 +215,28 @@ func foundCheck(c *Check, needs []string, runs *Runs) CheckFinding {
 	}
 	if f.Bad() {
 		f.Why = c.Why
+	}
+	return f
+}
+
+// found judges the first rule.
+func (r *Revision) found(runs *Runs) *FirstFinding {
+	f := &FirstFinding{Rule: r.First.Rule, Verdict: NotRun}
+	j := r.Gave
+	if j == nil {
+		part := runs.only(r.First.needs())
+		if len(part.seeds) == 0 {
+			return f
+		}
+		now := r.First.Of(part)
+		j = &now
+	}
+	f.Ours = j.Ours
+	if j.Note != "" {
+		f.Ours += "; " + j.Note
+	}
+	if f.Verdict = Miss; j.Holds {
+		f.Verdict = Pass
 	}
 	return f
 }

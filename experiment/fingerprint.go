@@ -9,34 +9,32 @@ import (
 	"io"
 	"math"
 	"regexp"
-	"strings"
+	"slices"
 )
 
 // Fingerprint tells a printed page from one that the code of today would print, at the cost of a few runs: the study's data (texts, set-ups,
-// rules with their thresholds) and every figure of its probes, which are one experiment of each group played with one seed. What
-// changes the simulator's results changes some figure of some probe.
+// rules with their thresholds) and every figure of its probes, played with few seeds. What changes what a setting does changes some figure
+// of some probe.
 type Fingerprint struct {
 	Data  string `json:"data"`
-	Probe string `json:"probe,omitempty"` // "" where not all probes were run with the seed
-	Seed  uint64 `json:"seed"`
+	Probe string `json:"probe,omitempty"` // "" where not all probes were run with these seeds
+	Seed  uint64 `json:"seed"`            // the first
 }
 
-// probes are the first experiments of each group.
+// probes are the experiments that are played for a fingerprint, in the study's order.
 func (s *Study) probes() []string {
-	var ids []string
-	seen := map[string]bool{}
-	for _, e := range s.Experiments {
-		if !seen[e.Group] {
-			seen[e.Group] = true
-			ids = append(ids, e.ID)
-		}
+	if s.Probes == nil {
+		return ids(s)
 	}
-	return ids
+	return s.Probes
 }
 
-// Fingerprint plays the study's probes with one seed.
+// probeSeeds are the seeds of a fingerprint.
+func (s *Study) probeSeeds(first uint64) []uint64 { return Seeds(first, max(s.ProbeSeeds, 1)) }
+
+// Fingerprint plays the study's probes, from a seed on.
 func (s *Study) Fingerprint(ctx context.Context, seed uint64) (Fingerprint, error) {
-	f, err := Run(ctx, Plan{Selected: []Selection{{s, s.probes()}}, Seeds: []uint64{seed}})
+	f, err := Run(ctx, Plan{Selected: []Selection{{s, s.probes()}}, Seeds: s.probeSeeds(seed)})
 	switch {
 	case err != nil:
 		return Fingerprint{}, err
@@ -48,21 +46,26 @@ func (s *Study) Fingerprint(ctx context.Context, seed uint64) (Fingerprint, erro
 	return f.Studies[0].Fingerprint, nil
 }
 
-// fingerprint takes it from the runs of the first seed.
+// fingerprint takes it from the runs of the first seeds.
 func (s *Study) fingerprint(runs *Runs) Fingerprint {
 	f := Fingerprint{Data: s.dataHash()}
 	if len(runs.seeds) > 0 {
 		f.Seed = runs.seeds[0]
 	}
-	probes := s.probes()
-	if common := runs.common(probes); len(common) == 0 || common[0] != 0 {
+	probes, seeds := s.probes(), s.probeSeeds(f.Seed)
+	if len(runs.seeds) < len(seeds) || !slices.Equal(runs.seeds[:len(seeds)], seeds) {
+		return f
+	}
+	if common := runs.common(probes); len(common) < len(seeds) || common[len(seeds)-1] != len(seeds)-1 {
 		return f
 	}
 	h := sha256.New()
 	for _, id := range probes {
-		for _, name := range runs.Metrics(id) {
-			if v, ok := runs.metrics[id][0][name]; ok && !math.IsNaN(v) {
-				_, _ = fmt.Fprintf(h, "%s %s %.6g\n", id, name, v) // six digits: the last ones differ between processors
+		for i := range seeds {
+			for _, name := range runs.Metrics(id) {
+				if v, ok := runs.metrics[id][i][name]; ok && !math.IsNaN(v) {
+					_, _ = fmt.Fprintf(h, "%s %d %s %.6g\n", id, i, name, v) // six digits: the last ones differ between processors
+				}
 			}
 		}
 	}
@@ -89,7 +92,10 @@ func (s *Study) dataHash() string {
 	}
 	for i := range s.Checks {
 		c := &s.Checks[i]
-		add([]any{c.ID, c.Text, c.Paper, c.Strength, c.needs(), c.ByConstruction, c.Judge.Rule, c.Why, c.Revised})
+		add([]any{c.ID, c.Text, c.Paper, c.Strength, c.needs(), c.ByConstruction, c.Judge.Rule, c.Why})
+		if r := c.Revised; r != nil {
+			add([]any{r.First.Rule, r.Gave != nil, r.Why})
+		}
 	}
 	return short(h.Sum(nil))
 }
@@ -131,7 +137,7 @@ func (s *Study) Fresh(ctx context.Context, printed Fingerprint) error {
 		return err
 	}
 	if now != printed {
-		return fmt.Errorf("the figures of %s have changed since its page was printed", strings.Join(s.probes(), ", "))
+		return fmt.Errorf("figures of the study %s have changed since its page was printed (of %s)", s.Name, brief(s.probes(), 4))
 	}
 	return nil
 }

@@ -259,5 +259,5 @@ func (m *markdown) ground(s *StudyFinding) {
 	list("What was assumed", "The source leaves these open; this is how they are settled here.", s.Assumptions)
 	list("What the model was set by", "", s.Calibrated)
 	list("Met by construction", "These checks follow from numbers that the model was set by, so that holding shows nothing.", s.built())
-	list("Rules changed after results were seen", "A rule that was fitted to what it judges shows less; this is what it was before, and what that gave.", s.revised())
+	list("Rules changed after results were seen", "A rule that was fitted to what it judges shows less. This is what it was before, judged on the same runs.", s.revised())
 }

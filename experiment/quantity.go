@@ -24,9 +24,6 @@ func MeanOf(qs ...Quantity) Quantity {
 	return fold("mean", qs, func(vs []float64) float64 { return sum(vs) / float64(len(vs)) })
 }
 
-// SumOf is the sum of several quantities, seed by seed.
-func SumOf(qs ...Quantity) Quantity { return fold("sum", qs, sum) }
-
 // MaxOf is the largest of several quantities, seed by seed.
 func MaxOf(qs ...Quantity) Quantity {
 	return fold("max", qs, func(vs []float64) float64 {

@@ -55,6 +55,39 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// A rule that was revised keeps the verdict of its first form beside it: judged on the same runs, or, where that is no longer possible, as it was.
+func TestARevisedRuleKeepsItsFirstVerdict(t *testing.T) {
+	s := toy()
+	first := Less(Of("T01", "wait/short"), Of("T02", "wait/short")) // does not hold
+	s.Checks[0].Revised = &Revision{First: first, Why: "somebody wished it"}
+	s.Checks[1].Revised = &Revision{First: Judge{Rule: "long jobs wait forever"}, Gave: &Judgement{Holds: true, Ours: "forever"}, Why: "the model was mended"}
+	f := run(t, plan(s, 10))
+	if c := check(t, f, "cap-helps"); c.Verdict != Pass || c.First == nil || c.First.Verdict != Miss || c.First.Rule != first.Rule || c.First.Ours == "" {
+		t.Errorf("%s, at first %+v", c.Verdict, c.First)
+	}
+	if c := check(t, f, "cap-hurts"); c.Verdict != Miss || c.First.Verdict != Pass || c.First.Ours != "forever" {
+		t.Errorf("%s, at first %+v", c.Verdict, c.First)
+	}
+	var page strings.Builder
+	if err := f.WriteMarkdown(&page, ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"[rule revised; the first: MISS]", "[rule revised; the first: PASS]", "cap-hurts: first rule, long jobs wait forever: PASS (forever). Changed because the model was mended"} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page does not have %q", want)
+		}
+	}
+	if c := check(t, run(t, plan(s, 3, "T01")), "cap-helps"); c.First.Verdict != NotRun {
+		t.Errorf("without its experiments the first rule is %s", c.First.Verdict)
+	}
+	for what, r := range map[string]Revision{"no first rule": {Why: "x"}, "nothing that it gives": {First: Judge{Rule: "x"}, Why: "x"}, "no reason": {First: first}} {
+		s.Checks[0].Revised = &r
+		if s.Validate() == nil {
+			t.Errorf("a revision with %s was taken", what)
+		}
+	}
+}
+
 func TestACheckNeedsAllItsExperiments(t *testing.T) {
 	f := run(t, plan(toy(), 3, "T01"))
 	if c := check(t, f, "cap-helps"); c.Verdict != NotRun || strings.Join(c.Lacks, " ") != "T02" {
@@ -272,7 +305,7 @@ func TestReport(t *testing.T) {
 	}
 	for _, want := range []string{
 		"A toy queue", "A. Author", "A: 1 pass, 1 miss", "cap-hurts", "MISS", "Why: long jobs do not see the cap", "RECORD differs", "met by construction",
-		"chart-e", "Waits by experiment", "source 41", "other queues/odd", "a seed moves the wait by a second", "the wait of long jobs, 100 s", "yardmaster test", "1–10", "printed as 81", "rule revised: was 1 %", "rules changed after results were seen",
+		"chart-e", "Waits by experiment", "source 41", "other queues/odd", "a seed moves the wait by a second", "the wait of long jobs, 100 s", "yardmaster test", "1–10", "printed as 81", "first rule, T03 wait/long against T01 wait/long", "Changed because the source says 10 %", "rules changed after results were seen",
 	} {
 		if !strings.Contains(a.String(), want) {
 			t.Errorf("the report does not have %q", want)

@@ -106,8 +106,8 @@ func (s *StudyFinding) checksPart() report.SheetPart {
 		if c.Why != "" {
 			says.Below = []string{"Why: " + c.Why}
 		}
-		if c.Revised != "" {
-			our.Below = append(our.Below, "rule revised: "+c.Revised)
+		if c.First != nil {
+			our.Below = append(our.Below, c.first())
 		}
 		if c.ByConstruction {
 			our.Below = append(our.Below, "met by construction")

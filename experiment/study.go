@@ -15,7 +15,12 @@ type Study struct {
 	Calibrated []string
 
 	Experiments []Experiment
-	Checks      []Check
+	// Probes are the experiments whose figures a page's fingerprint holds, where all of them would take too long. Whatever a setting of the study
+	// does must show in one of them: a test of the study changes each setting and looks. nil: all.
+	Probes []string
+	// ProbeSeeds is how many seeds they are played with: more than one where some setting shows in few runs. 0: 1.
+	ProbeSeeds int
+	Checks     []Check
 	// Sections are the study's own tables and charts (a factorial plot, a comparison with an oracle), made from what was run; nil: none.
 	// Runs may hold some of the experiments only: leave out what it does not have.
 	Sections func(*Runs) []Section
@@ -77,9 +82,15 @@ type Check struct {
 	ByConstruction bool
 	Judge          Judge
 	Why            string // the known reason for a miss (or, of an R check, for a difference); shown only then
-	// Revised tells, where the rule or the strength was changed after results had been seen, what it was before, what that gave, and why
-	// it was changed. It is shown whatever the verdict: a rule that was fitted to what it judges shows less.
-	Revised string
+	// Revised is set where the rule was changed after results had been seen; nil: it never was.
+	Revised *Revision
+}
+
+// Revision is what a rule was before results had been seen. The first rule is judged beside today's, so that a reader may take either.
+type Revision struct {
+	First Judge      // without Of where it cannot be judged any more
+	Gave  *Judgement // what it gave when it was judged last, where it cannot be any more
+	Why   string     // it was changed
 }
 
 // Judge says whether a check holds: by which rule, and what comes of it. The judges of this package write their own rules; a study

@@ -65,7 +65,21 @@ func (s *StudyFinding) built() []string {
 
 // revised are the checks whose rule was changed after results had been seen.
 func (s *StudyFinding) revised() []string {
-	return s.list(func(c *CheckFinding) (string, bool) { return c.Revised, c.Revised != "" })
+	return s.list(func(c *CheckFinding) (string, bool) {
+		if c.First == nil {
+			return "", false
+		}
+		return c.first(), true
+	})
+}
+
+// first tells what the first rule of a check gives, and why it is another today.
+func (c *CheckFinding) first() string {
+	s := fmt.Sprintf("first rule, %s: %s", clip(c.First.Rule, 250), c.First.Verdict)
+	if c.First.Ours != "" {
+		s += " (" + c.First.Ours + ")"
+	}
+	return s + ". Changed because " + c.Revised
 }
 
 // list tells something of the checks that it holds for.

@@ -40,7 +40,8 @@ func toy() *Study {
 				return vs
 			}})},
 			{ID: "odd", Text: "With many queues short jobs starve", Paper: "13 times", Strength: R, Judge: Changes(Of("T01", "wait/short"), Of("T03", "wait/short"), 1, 20), Why: "nothing in the rule makes them"},
-			{ID: "long", Text: "Long jobs wait about the same", Strength: R, Judge: AboutEqual(Of("T01", "wait/long"), Of("T03", "wait/long"), 0.1), Revised: "was 1 %, which held too; the source says 10"},
+			{ID: "long", Text: "Long jobs wait about the same", Strength: R, Judge: AboutEqual(Of("T01", "wait/long"), Of("T03", "wait/long"), 0.1),
+				Revised: &Revision{First: AboutEqual(Of("T01", "wait/long"), Of("T03", "wait/long"), 0.01), Why: "the source says 10 %"}},
 		},
 		Sections: func(r *Runs) []Section {
 			if !r.Has("T01", "T02") {

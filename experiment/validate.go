@@ -50,6 +50,9 @@ func (s *Study) Validate() error {
 			if len(needs) == 0 {
 				wrong("check %s needs no experiment", c.ID)
 			}
+			if r := c.Revised; r != nil && (r.First.Rule == "" || r.Why == "" || (r.First.Of == nil) == (r.Gave == nil)) {
+				wrong("check %s was revised: it needs its first rule, what that gives or gave, and why it was changed", c.ID)
+			}
 			for _, id := range needs {
 				if s.at(id) < 0 {
 					wrong("check %s needs the experiment %s, which is not there", c.ID, id)
@@ -57,6 +60,11 @@ func (s *Study) Validate() error {
 			}
 		}
 		checks[strings.ToLower(c.ID)] = true
+	}
+	for _, id := range s.Probes {
+		if s.at(id) < 0 {
+			wrong("the probe %s is not there", id)
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -66,8 +74,13 @@ func (c *Check) needs() []string {
 	if c.Needs != nil {
 		return c.Needs
 	}
+	return c.Judge.needs()
+}
+
+// needs are the experiments that a judge asks for.
+func (j Judge) needs() []string {
 	trace := &Runs{seeds: []uint64{0}, metrics: map[string][]Metrics{}, asked: &asked{}}
-	c.Judge.Of(trace)
+	j.Of(trace)
 	return trace.asked.experiments
 }
 

@@ -20,10 +20,10 @@ func runConform(ctx context.Context, args []string, out io.Writer) error {
 		"then through the simulator, and writes how far they are apart. With --offline it takes the records that are kept.")
 	names := f.String("scenario", "", "`names` with commas; small: those of CI; all: those too (default: all that are not small)")
 	r := conform.Recording{Log: out}
-	f.IntVar(&r.Runs, "runs", 2, "of each scenario under SLS")
+	f.IntVar(&r.Runs, "runs", 2, "of each scenario under SLS, beside those that are kept")
 	f.IntVar(&r.Parallel, "parallel", 3, "runs of SLS at the same time")
 	f.StringVar(&r.Dir, "record", filepath.Join("docs", "studies", "conformance"), "`folder` of the records")
-	f.BoolVar(&r.Missing, "missing", false, "run only what has no record yet")
+	f.BoolVar(&r.Missing, "missing", false, "run only as many as lack to --runs")
 	offline := f.Bool("offline", false, "run nothing under SLS: take the records")
 	doc := f.String("doc", "", "`file` to write (default: docs/conformance.md when all scenarios are compared, else none)")
 	if err := f.Parse(args); err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/yardmaster/yardmaster/lab/steering"
@@ -18,7 +17,7 @@ func init() {
 
 func studyMarpLive(ctx context.Context, args []string, out io.Writer) error {
 	f := flags("study marp-live", "Runs batches of real MapReduce jobs under shares of masters that stand still and under every controller, in turn and several times, with the\n"+
-		"Fair and the Capacity Scheduler, and writes a report. Batches that have a record are not run again.")
+		"Fair and the Capacity Scheduler, and writes a report. Batches that have a record are not run again: ask for more repetitions.")
 	s := steering.Study{Size: steering.Full, Log: out}
 	f.StringVar(&s.Dir, "dir", filepath.Join("docs", "studies", "marp-live"), "`folder` of the records and pictures")
 	f.StringVar(&s.Page, "page", filepath.Join("docs", "studies", "marp-live.md"), "the report's `file`")
@@ -27,7 +26,6 @@ func studyMarpLive(ctx context.Context, args []string, out io.Writer) error {
 	f.IntVar(&s.Repetitions, "repetitions", 5, "of every arm")
 	only := f.String("only", "", "`arms`, with commas: fifo, prj, prj-2, 0.9, cbt, cbtws, cbtwat, ahead, kalman-mem (default: all)")
 	scheduler := f.String("scheduler", "both", "fair, capacity or both")
-	again := f.String("again", "", "`repetitions` to run again, with commas: their records are dropped first")
 	f.BoolVar(&s.First, "first", false, "let daemons and jobs go before other work on the computer, where that is allowed")
 	report := f.Bool("report", false, "only write the report, from the records that are there")
 	if err := f.Parse(args); err != nil {
@@ -43,16 +41,6 @@ func studyMarpLive(ctx context.Context, args []string, out io.Writer) error {
 	}
 	if *only != "" {
 		s.Only = strings.Split(*only, ",")
-	}
-	for word := range strings.SplitSeq(*again, ",") {
-		if word == "" {
-			continue
-		}
-		n, err := strconv.Atoi(word)
-		if err != nil {
-			return errors.New("study marp-live: --again takes numbers of repetitions, with commas")
-		}
-		s.Again = append(s.Again, n)
 	}
 	if !*report {
 		if err := s.Record(ctx); err != nil {

@@ -22,7 +22,7 @@ func studyMasters(ctx context.Context, args []string, out io.Writer) error {
 	f := flags("study masters", "Runs a workload of unmanaged applications on real daemons, several times, and the same workload through the simulator;\n"+
 		"writes how far they are apart. With --offline it takes the records that are kept.")
 	m := study.Masters{Size: study.Full, Log: out}
-	f.IntVar(&m.Runs, "runs", 3, "on the daemons")
+	f.IntVar(&m.Runs, "runs", 3, "on the daemons, beside those that are kept")
 	f.StringVar(&m.Dir, "dir", filepath.Join("docs", "studies", "masters"), "`folder` of the records and the report")
 	f.StringVar(&m.Work, "work", "", "`folder` of the daemons, which stays (default: a temporary one)")
 	small := f.Bool("small", false, "the miniature that the tests run; needs --dir")
@@ -74,13 +74,13 @@ func studyMapReduce(ctx context.Context, args []string, out io.Writer) error {
 
 func studyCycles(ctx context.Context, args []string, out io.Writer) error {
 	f := flags("study cycles", "Runs TeraSort, WordCount and Sort of Hadoop's examples on inputs of two sizes and writes the cycles that they take for a byte and for a process.\n"+
-		"With --offline it takes the record that is kept.")
+		"With --offline it takes the records that are kept.")
 	s := study.Cycles{Log: out}
-	f.StringVar(&s.Raw, "record", filepath.Join("docs", "studies", "cycles.json"), "the record's `file`")
+	f.StringVar(&s.Dir, "dir", filepath.Join("docs", "studies", "cycles"), "`folder` of the records")
 	f.StringVar(&s.Page, "page", filepath.Join("docs", "studies", "cycles.md"), "the report's `file`")
 	f.StringVar(&s.Work, "work", "", "`folder` of the daemons, which stays (default: a temporary one)")
 	f.StringVar(&s.History, "history", "", "`address` of a history server that has the jobs already; nothing is run")
-	offline := f.Bool("offline", false, "take the record")
+	offline := f.Bool("offline", false, "take the records")
 	if err := f.Parse(args); err != nil {
 		return err
 	}

@@ -38,6 +38,31 @@ func TestRatioOfMeans(t *testing.T) {
 	}
 }
 
+// A difference is sure when the interval of the ratio leaves out 1, on either side; without a ratio, when that of the difference leaves out 0.
+func TestSure(t *testing.T) {
+	at := func(low, high float64) Estimate { return Estimate{Known: true, Low: low, High: high} }
+	for name, c := range map[string]struct {
+		d    Difference
+		want bool
+	}{
+		"more":                         {Difference{Ratio: at(1.01, 1.2), Diff: at(-1, 1)}, true},
+		"less":                         {Difference{Ratio: at(0.8, 0.99), Diff: at(-1, 1)}, true},
+		"across":                       {Difference{Ratio: at(0.9, 1.1), Diff: at(1, 2)}, false},
+		"up to 1":                      {Difference{Ratio: at(0.9, 1)}, false},
+		"from 1":                       {Difference{Ratio: at(1, 1.1)}, false},
+		"no ratio, more":               {Difference{Diff: at(0.1, 2)}, true},
+		"no ratio, less":               {Difference{Diff: at(-2, -0.1)}, true},
+		"no ratio, across":             {Difference{Diff: at(-1, 1)}, false},
+		"no ratio, from 0":             {Difference{Diff: at(0, 1)}, false},
+		"neither has an interval":      {Difference{Diff: Estimate{Low: 1, High: 2}, Ratio: Estimate{Low: 2, High: 3}}, false},
+		"no interval of the ratio, 0s": {Difference{Diff: at(0, 0)}, false},
+	} {
+		if c.d.Sure() != c.want {
+			t.Errorf("%s: sure is %v", name, !c.want)
+		}
+	}
+}
+
 // pairs are the worlds in which coverage is measured. All have R = 0.6.
 var pairs = []struct {
 	name string

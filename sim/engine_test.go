@@ -92,6 +92,27 @@ func TestOneJob(t *testing.T) {
 	}
 }
 
+// A reduce takes its container when slow-start's share of the maps, rounded up to whole maps, is done. Ten maps take 1 to 10 s, side by side; the
+// reduce works for 5 s after the last, and holds its container from the moment that slow-start says.
+func TestSlowStartIsRoundedUp(t *testing.T) {
+	for slowStart, from := range map[float64]int64{0: 0, 0.001: 1, 0.1: 1, 0.2: 2, 0.21: 3, 0.29: 3, 0.3: 3, 0.91: 10, 1: 10} {
+		j := mapReduce("j", 0, 10, 1, slowStart)
+		j.Stages[0].Length = workload.Lengths{Kind: workload.List}
+		var maps unit.Time
+		for s := unit.Second; s <= 10*unit.Second; s += unit.Second {
+			j.Stages[0].Length.Values = append(j.Stages[0].Length.Values, s)
+			maps += s
+		}
+		l, _, err := play(t, cluster.Uniform(1, 1, cluster.Unit.Times(11)), sim.Model{}, "fifo", j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := maps + 15*unit.Second - unit.Time(from)*unit.Second; l.records[0].Service != want {
+			t.Errorf("slow-start %v: %v of container time, want %v: the reduce is to start with %d maps done", slowStart, l.records[0].Service, want, from)
+		}
+	}
+}
+
 // With heartbeats a job waits for a node to be heard, and never longer than a period for each step.
 func TestHeartbeats(t *testing.T) {
 	cl := cluster.Uniform(1, 1, cluster.Unit.Times(4))

@@ -118,7 +118,7 @@ func separateChecks() []x.Check {
 			ID: "SEP-mulp-types", Strength: x.B,
 			Text:  "With a maximum-capacity, MULP 25 lowers the response ratio of every type (E26 to E30)",
 			Paper: "1.23 to 1.01, 2.21 to 1.56, 1.59 to 1.16, 9.36 to 1.73, 1.2 to 1.06, 1.65 to 1.20, 1.53 to 1.27",
-			Judge: perType(allTypes, func(t int) x.Judge { return x.Falls(b.of(1, by("ratio", t, "")), b.of(5, by("ratio", t, ""))) }),
+			Judge: b.mulpRatioOfTypes(),
 			Why: "jobs of types 5 and 6 hold one or two slots, so no user limit touches them, and those with ten maps (type " +
 				"7) come after them; what they wait " +
 				"for is the poller, and slots that MULP does not free",

@@ -8,6 +8,8 @@ import (
 	x "github.com/yardmaster/yardmaster/experiment"
 )
 
+var inf = math.Inf(1)
+
 // Jobs of the sensitivity runs, in order of submission.
 var submitted = []string{"Sort", "TeraSort", "WordCount"}
 
@@ -60,6 +62,10 @@ func near(from, to, queue int) x.Judge {
 func size(id, text, paper, why string, judges ...x.Judge) x.Check {
 	return x.Check{ID: id, Strength: x.B, Text: text + " (half to one and a half times as much)", Paper: paper, Judge: x.All(judges...), Why: why}
 }
+
+// notBinding is why S04 is S01 over again.
+const notBinding = "the queue with the lowest running/capacity is served first and both queues have maps to start until the end, so each is held at its " +
+	"capacity without a maximum, which then changes nothing: S04 is S01 to the last digit"
 
 // sensitivityChecks are those on the real cluster's one factor at a time.
 func sensitivityChecks() []x.Check {
@@ -116,9 +122,10 @@ func sensitivityChecks() []x.Check {
 		},
 		{
 			ID: "S04-maps", Strength: x.B,
-			Text:  "With a maximum-capacity at 50/50 maps are slightly faster (not slower by more than 2 %)",
+			Text:  "With a maximum-capacity at 50/50 maps are slightly faster",
 			Paper: "slightly faster",
-			Judge: x.Each(submitted, func(p string) x.Judge { return x.Changes(alike("S01", "map", p), alike("S04", "map", p), -0.5, 0.02) }),
+			Judge: x.Each(submitted, func(p string) x.Judge { return x.Falls(alike("S01", "map", p), alike("S04", "map", p)) }),
+			Why:   notBinding,
 		},
 		{
 			ID: "S04-reduces", Strength: x.B,
@@ -246,7 +253,7 @@ func sensitivityChecks() []x.Check {
 			Text:  "With one job of a queue at a time (maximum-system-jobs 2) the later jobs wait much longer (by half or more)",
 			Paper: "much longer",
 			Judge: x.Each(submitted[1:], func(p string) x.Judge {
-				return x.Changes(alike("S14", "wait", p), alike("S13", "wait", p), 0.5, math.Inf(1))
+				return x.Changes(alike("S14", "wait", p), alike("S13", "wait", p), 0.5, inf)
 			}),
 		},
 		{

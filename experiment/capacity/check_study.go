@@ -106,10 +106,8 @@ func longFirstChecks() []x.Check {
 			ID: "L50-execution-types", Strength: x.B,
 			Text:  "MULP 25 in place of 100: execution rises for every type",
 			Paper: "rises",
-			Judge: perType(allTypes, func(t int) x.Judge {
-				return x.Rises(b.mean(strict, by("exec", t, "")), b.mean(shared, by("exec", t, "")))
-			}),
-			Why: "a job of one map meets disks as busy at the end of the run, with the reduces of type 3, as amid the long jobs' maps before",
+			Judge: b.executionOfTypes(),
+			Why:   "a job of one map meets disks as busy at the end of the run, with the reduces of type 3, as amid the long jobs' maps before",
 		},
 		{
 			ID: "L50-short-by", Strength: x.B,
@@ -247,8 +245,10 @@ func unequalChecks() []x.Check {
 			ID: "L70-open-erratic", Strength: x.R,
 			Text:  "In E12 and E15 the execution of type 5 in the 70 % queue is erratic (variation above 0.5)",
 			Paper: "0.76, 0.80",
-			Judge: b.rowsEach([]int{3, 6}, func(r int) x.Judge { return varies(b, []int{r}, []int{5}, "q1", 0.5, math.Inf(1)) }),
-			Why:   leastLoaded,
+			Judge: b.rowsEach([]int{3, 6}, func(r int) x.Judge {
+				return variance{b: b, rows: []int{r}, types: []int{5}, queue: "q1", low: 0.5, high: math.Inf(1)}.judge()
+			}),
+			Why: leastLoaded,
 		},
 		{
 			ID: "L70-E14-waiting", Strength: x.A,
@@ -282,14 +282,31 @@ func unequalChecks() []x.Check {
 			ID: "L70-cap-types", Strength: x.B,
 			Text:  "A maximum-capacity makes the 30 % queue's response ratios worse for each of types 2 to 7 and in each pair",
 			Paper: "in all of 24 pairs",
-			Judge: b.pairs(open, capped, func(from, to int) x.Judge {
-				return perType(allTypes[1:], func(t int) x.Judge { return x.Rises(b.of(from, by("ratio", t, "q2")), b.of(to, by("ratio", t, "q2"))) })
-			}),
+			Judge: b.capRatioOfTypes(),
 			Why: "as long as the large queue has work the rule holds the small one at its capacity with or without a " +
 				"maximum; only jobs that still wait " +
 				"when the large queue is done can gain. With MULP 25 most have started by then",
 		},
 	}
+}
+
+// executionOfTypes holds when the execution of every type rises from MULP 100 to 25.
+func (b block) executionOfTypes() x.Judge {
+	return perType(allTypes, func(t int) x.Judge {
+		return x.Rises(b.mean(strict, by("exec", t, "")), b.mean(shared, by("exec", t, "")))
+	})
+}
+
+// capRatioOfTypes holds when a maximum-capacity raises the response ratios of queue 2 for each of types 2 to 7, in each pair.
+func (b block) capRatioOfTypes() x.Judge {
+	return b.pairs(open, capped, func(from, to int) x.Judge {
+		return perType(allTypes[1:], func(t int) x.Judge { return x.Rises(b.of(from, by("ratio", t, "q2")), b.of(to, by("ratio", t, "q2"))) })
+	})
+}
+
+// mulpRatioOfTypes holds when, with a maximum-capacity, MULP 25 lowers the response ratio of every type.
+func (b block) mulpRatioOfTypes() x.Judge {
+	return perType(allTypes, func(t int) x.Judge { return x.Falls(b.of(1, by("ratio", t, "")), b.of(5, by("ratio", t, ""))) })
 }
 
 // pairs judges rows against those that differ from them in one setting.

@@ -40,9 +40,15 @@ func Study() *experiment.Study {
 				"2195 s (9.7 s each at most). No verdict depends on it.",
 		},
 		Experiments: experiments(),
+		Probes:      probes,
 		Checks:      marked(checks),
 		Sections:    sections,
 	}
+}
+
+// probes have every cluster, every way of submitting, every setting where it has an effect, and every order of queues.
+var probes = []string{
+	"S02", "S05", "S08", "S11", "S12", "S13", "S15", "V1-MULP", "V1-MSJ", "E01", "E12", "E14", "E22", "E30", "V2-Q2a", "E09e", "E25m", "V1-Q2s",
 }
 
 // assumptions are what the source leaves open and how it is settled here.

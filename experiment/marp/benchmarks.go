@@ -1,9 +1,7 @@
 package marp
 
 import (
-	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -203,54 +201,4 @@ func (b *bench) jobs(n int, seed uint64) (all workload.Slice) {
 	}
 	slices.SortStableFunc(all, func(x, y *workload.Job) int { return int(x.Submit - y.Submit) })
 	return all
-}
-
-// fit finds the value of a parameter at which the mean time of six at once is the source's. The time rises with it, or falls.
-func (b *bench) fit(ctx context.Context, lo, hi float64, seeds uint64, set func(*bench, float64)) (float64, error) {
-	off := func(v float64) (float64, error) {
-		c := *b
-		set(&c, v)
-		mean, err := c.prj(ctx, seeds)
-		return mean - b.batch6, err
-	}
-	below, err := off(lo)
-	if err != nil {
-		return 0, err
-	}
-	for hi-lo > 1e-3*(math.Abs(hi)+math.Abs(lo)) {
-		mid := (lo + hi) / 2
-		d, err := off(mid)
-		if err != nil {
-			return 0, err
-		}
-		if (d < 0) == (below < 0) {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return (lo + hi) / 2, nil
-}
-
-// fitCached is cached as it is found from batches of six at once and from nothing else.
-func (b *bench) fitCached(ctx context.Context, seeds uint64) (float64, error) {
-	return b.fit(ctx, 0, 1, seeds, func(c *bench, v float64) { c.cached = v })
-}
-
-// fitLonger is longer, found in the same way.
-func (b *bench) fitLonger(ctx context.Context, seeds uint64) (float64, error) {
-	return b.fit(ctx, 0.1, 100, seeds, func(c *bench, v float64) { *c = *b.diskless(v) })
-}
-
-// prj is the mean time of batches of six at once, over seeds from 1.
-func (b *bench) prj(ctx context.Context, seeds uint64) (float64, error) {
-	sum := 0.0
-	for seed := range seeds {
-		o, err := b.batch(six, seed+1).under("prj", Fair).play(ctx, seed+1)
-		if err != nil {
-			return 0, err
-		}
-		sum += o.Makespan
-	}
-	return sum / float64(seeds), nil
 }

@@ -27,7 +27,9 @@ func span(experiment, name string) x.Quantity { return x.Of(experiment, "makespa
 func profileChecks() []x.Check {
 	return []x.Check{
 		{ID: "E0-map", Strength: x.A, Text: "A job that maps keeps the processors busy: at most 15 % are idle in the mean", Paper: "100 % in use",
-			Judge: x.AtMost(x.Of("E0", "idle-map"), 15)},
+			Judge: x.AtMost(x.Of("E0", "idle-map"), 15),
+			Revised: &x.Revision{First: x.Judge{Rule: "E0 idle-map: at most 15, on an earlier state of the model"}, Gave: &x.Judgement{Ours: "16.1"},
+				Why: "it missed, and became \"less than 15 % idle for most of the phase\". Today it stands again as it was first written, and the model has changed since"}},
 		{ID: "E0-reduce", Strength: x.A, Text: "A job that reduces leaves many of them idle for most of the phase", Paper: "sharp drop",
 			Judge: x.AtLeast(x.Of("E0", "reduce-above"), 50)},
 		{ID: "E0-progress", Strength: x.A, Text: "A job shows about half of its progress when its maps are done", Paper: "about 50 %",
@@ -38,7 +40,7 @@ func profileChecks() []x.Check {
 			Paper: "FIFO more than PRJ, PRJ some", Judge: x.All(x.Less(x.Of("E1", "idle/prj"), x.Of("E1", "idle/fifo")), x.AtLeast(x.Of("E1", "idle/prj"), 1))},
 		{ID: "E2-faster", Strength: x.A, Text: "Four jobs at once are done sooner than one after another", Paper: "697 to 442 s, 36.6 % shorter",
 			Judge: x.Changes(span("E2", "fifo"), span("E2", "prj"), -1, -0.2)},
-		{ID: "E2-varies", Strength: x.B, Text: "At once, batch times vary more", Paper: "more",
+		{ID: "E2-varies", Strength: x.A, Text: "At once, batch times vary more", Paper: "more",
 			Judge: widerThan(span("E2", "prj"), span("E2", "fifo"))},
 		{ID: "E3-slower", Strength: x.A, Text: "A job among six hardly ever makes more progress in 10 s than a job alone (here: in how many of 100 samples it makes less)", Paper: "rarely more",
 			Judge: x.AtLeast(x.Of("E3", "slower"), 80)},
@@ -118,7 +120,7 @@ func resultChecks() []x.Check {
 			gain := fmt.Sprintf("%.1f %% shorter", sourceGains[e][name][0])
 			all = append(all,
 				x.Check{ID: e + "-" + name, Strength: x.A, Text: b.name + ": under " + title(name) + " the batch is done sooner than all at once", Paper: gain, Judge: x.Less(span(e, name), prj)},
-				x.Check{ID: e + "-" + name + "-band", Strength: x.B, Text: fmt.Sprintf("%s: %s gains %.0f to %.0f %%", b.name, title(name), 100*band[0], 100*band[1]), Paper: gain,
+				x.Check{ID: e + "-" + name + "-band", Strength: x.A, Text: fmt.Sprintf("%s: %s gains %.0f to %.0f %%", b.name, title(name), 100*band[0], 100*band[1]), Paper: gain,
 					Judge: x.Changes(prj, span(e, name), -band[1], -band[0])})
 		}
 		for _, name := range steered[1:] {
@@ -150,7 +152,7 @@ func noneBeats(e string) x.Judge {
 
 func resourceChecks() []x.Check {
 	all := []x.Check{
-		{ID: "E10-order", Strength: x.B, Text: "A running job makes the least progress all at once, more under CBT, and the most under one of the other two", Paper: "PRJ lowest, CBTwS highest",
+		{ID: "E10-order", Strength: x.A, Text: "A running job makes the least progress all at once, more under CBT, and the most under one of the other two", Paper: "PRJ lowest, CBTwS highest",
 			Judge: x.All(x.Less(x.Of("E10", "rate/prj"), x.Of("E10", "rate/cbt")),
 				x.Changes(x.Of("E10", "rate/cbt"), x.MaxOf(x.Of("E10", "rate/cbtws"), x.Of("E10", "rate/cbtwat")), 0, math.Inf(1)))},
 		{ID: "E12-peak", Strength: x.A, Text: "Under a controller the disk never holds more than all at once", Paper: "about 80 GB at most, controllers below",

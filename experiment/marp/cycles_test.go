@@ -1,25 +1,19 @@
 package marp
 
 import (
-	"encoding/json"
 	"math"
-	"os"
 	"testing"
 
 	"github.com/yardmaster/yardmaster/lab/study"
 )
 
-// The cycles are those of the record in docs/studies.
+// The cycles are those of the records in docs/studies.
 func TestCyclesAreMeasured(t *testing.T) {
-	raw, err := os.ReadFile("../../docs/studies/cycles.json")
+	_, all, err := study.ReadCycles("../../docs/studies/cycles")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var rec study.CyclesRecord
-	if err := json.Unmarshal(raw, &rec); err != nil {
-		t.Fatal(err)
-	}
-	costs, err := rec.Costs()
+	costs, err := all.Costs()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,15 +65,6 @@ func Predict(ctx context.Context, p Prediction, seeds []uint64) ([]*Outcome, err
 	return all, nil
 }
 
-// Makespans are the batch times of outcomes, in their order.
-func Makespans(all []*Outcome) []float64 {
-	times := make([]float64, len(all))
-	for i, o := range all {
-		times[i] = o.Makespan
-	}
-	return times
-}
-
 // cycle is the speed of a core in a prediction: work is given in seconds.
 const cycle = 1e9
 

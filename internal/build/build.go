@@ -23,10 +23,11 @@ func Read() Info {
 	if !ok {
 		b = &debug.BuildInfo{}
 	}
-	return from(b)
+	return From(b)
 }
 
-func from(b *debug.BuildInfo) Info {
+// From takes the build that a binary carries.
+func From(b *debug.BuildInfo) Info {
 	i := Info{Version: b.Main.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if i.Version == "" || i.Version == "(devel)" {
 		i.Version = "devel"

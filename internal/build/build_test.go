@@ -6,7 +6,7 @@ import (
 )
 
 func TestFrom(t *testing.T) {
-	got := from(&debug.BuildInfo{
+	got := From(&debug.BuildInfo{
 		Main: debug.Module{Version: "v1.2.3"},
 		Settings: []debug.BuildSetting{
 			{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.time", Value: "2026-01-01T00:00:00Z"}, {Key: "vcs.modified", Value: "true"}, {Key: "CGO_ENABLED", Value: "0"},
@@ -15,7 +15,7 @@ func TestFrom(t *testing.T) {
 	if got.Version != "v1.2.3" || got.Revision != "abc" || !got.Modified || got.CGO || got.Time == "" {
 		t.Errorf("%+v", got)
 	}
-	if v := from(&debug.BuildInfo{}).Version; v != "devel" {
+	if v := From(&debug.BuildInfo{}).Version; v != "devel" {
 		t.Errorf("version %q of an unknown build", v)
 	}
 }

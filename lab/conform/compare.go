@@ -2,10 +2,10 @@ package conform
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
+	"path/filepath"
 
+	"github.com/yardmaster/yardmaster/lab/evidence"
 	"github.com/yardmaster/yardmaster/lab/hadoop/sls"
 )
 
@@ -21,6 +21,7 @@ type Row struct {
 
 // RunResult holds one run of SLS against the simulator.
 type RunResult struct {
+	evidence.Run
 	Phases, Instants Distance
 	SLS              sls.Machine
 	Lost             []string
@@ -58,21 +59,30 @@ func Compare(ctx context.Context, scenarios []Scenario, dir string) ([]Row, erro
 	return rows, nil
 }
 
-func records(s *Scenario, dir string) ([]*sls.Record, error) {
-	var recs []*sls.Record
-	for run := 1; ; run++ {
-		rec, err := sls.Load(file(dir, s.Name, run))
-		if errors.Is(err, fs.ErrNotExist) {
-			return recs, nil
-		}
+// kept is a record with its line of the ledger.
+type kept struct {
+	evidence.Run
+	rec *sls.Record
+}
+
+func records(s *Scenario, dir string) ([]kept, error) {
+	runs, err := evidence.Series(dir, s.Name, recordExt)
+	if err != nil {
+		return nil, err
+	}
+	var all []kept
+	for _, run := range runs {
+		file := filepath.Join(dir, run.File)
+		rec, err := sls.Load(file)
 		if err != nil {
 			return nil, err
 		}
 		if err := belongs(s, rec); err != nil {
-			return nil, fmt.Errorf("%s: %w; record it anew", file(dir, s.Name, run), err)
+			return nil, fmt.Errorf("%s: %w; give the changed scenario a name of its own", file, err)
 		}
-		recs = append(recs, rec)
+		all = append(all, kept{run, rec})
 	}
+	return all, nil
 }
 
 // belongs says whether a record is of the scenario as it is now.
@@ -95,10 +105,11 @@ func belongs(s *Scenario, rec *sls.Record) error {
 	return nil
 }
 
-func compare(ctx context.Context, s *Scenario, recs []*sls.Record) (*Row, error) {
+func compare(ctx context.Context, s *Scenario, recs []kept) (*Row, error) {
 	row := &Row{Scenario: s}
 	truths := make([]*outcome, len(recs))
-	for i, rec := range recs {
+	for i := range recs {
+		rec := recs[i].rec
 		truths[i] = ofRecord(s, rec)
 		phased, took, err := simulate(ctx, s, rec, false)
 		if err != nil {
@@ -109,6 +120,7 @@ func compare(ctx context.Context, s *Scenario, recs []*sls.Record) (*Row, error)
 			return nil, err
 		}
 		r := RunResult{
+			Run:    recs[i].Run,
 			Phases: measure(truths[i], phased), Instants: measure(truths[i], exact), SLS: rec.Machine, Lost: rec.Lost, cost: took,
 		}
 		for _, k := range rec.Kills {

@@ -1,6 +1,6 @@
 // Package conform holds the simulator against Hadoop's own scheduler, decision by decision.
 //
-// A Scenario is a trace, nodes and the XML files of a ResourceManager, made by seeded code. Record runs it twice under SLS
+// A Scenario is a trace, nodes and the XML files of a ResourceManager, made by seeded code. Record runs it under SLS, several times
 // (the real ResourceManager and scheduler with simulated nodes, package lab/hadoop/sls) and keeps what happened. Compare
 // feeds the same files to the simulator (sim/yarn) and says how far the two are apart, in two ways:
 //

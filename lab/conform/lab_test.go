@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// TestLabSmallUnderSLS runs the small scenarios under the real scheduler and holds the simulator against them. Where the bar
-// itself is not reached in one run (one tick of a master is some percent of so short a job), every decision must be the same
-// once the computer's own delays are taken out.
+// TestLabSmallUnderSLS runs the small scenarios under the real scheduler and holds the simulator against them: every decision must be the
+// same once the computer's own delays are taken out, that is, with the logged instants. (The bar itself, with phases alone, is too narrow for
+// these: one tick of an ApplicationMaster is some percent of so short a job.)
 //
-// A busy computer can turn a decision of SLS, so a scenario that misses is run again, alone. That weakens nothing: no delay makes
-// a wrong simulator agree with a hundred decisions.
+// On a busy computer the log may not tell which of two events of a millisecond SLS took first, so a scenario that misses is run again, alone. That
+// weakens nothing: by chance a wrong simulator does not make all of a hundred decisions as SLS does.
 func TestLabSmallUnderSLS(t *testing.T) {
 	if os.Getenv("YARDMASTER_LAB_TESTS") == "" {
 		t.Skip("needs Hadoop and two minutes; set YARDMASTER_LAB_TESTS=1")
@@ -35,7 +35,7 @@ func TestLabSmallUnderSLS(t *testing.T) {
 		}
 	}
 	for _, s := range scenarios {
-		t.Errorf("%s: missed with phases and with instants, three times", s.Name)
+		t.Errorf("%s: decisions differ with the logged instants, three times", s.Name)
 	}
 }
 
@@ -60,10 +60,8 @@ func missedUnderSLS(ctx context.Context, t *testing.T, scenarios []Scenario, par
 	for i := range rows {
 		r := &rows[i].Runs[0]
 		t.Logf("%s: phases %s, instants %s; first difference: %s", rows[i].Scenario.Name, errorsOf(&r.Phases), errorsOf(&r.Instants), firstOf(&r.Instants))
-		if len(r.Lost) > 0 {
-			t.Logf("%s: SLS lost %v", rows[i].Scenario.Name, r.Lost)
-		}
-		if len(r.Lost) > 0 || !r.Phases.passes() && !r.Instants.passes() {
+		if err := sameDecisions(r); err != nil {
+			t.Logf("%s: %v", rows[i].Scenario.Name, err)
 			missed = append(missed, scenarios[i])
 		}
 	}

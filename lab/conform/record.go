@@ -5,38 +5,37 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"sort"
 	"sync"
 	"time"
 
+	"github.com/yardmaster/yardmaster/lab/evidence"
 	"github.com/yardmaster/yardmaster/lab/hadoop/sls"
 )
 
 // Recording says how scenarios are run under SLS.
 type Recording struct {
-	Runs     int           // of each scenario; 0: 2
+	Runs     int           // of each scenario, beside those that are kept; 0: 2
 	Parallel int           // at the same time; 0: 3
 	Stagger  time.Duration // between two starts; 0: 8 s: the start of a JVM must not fall into another's measurements more than need be
-	Dir      string        // records are written here
+	Dir      string        // records are kept here
 	Work     string        // folder for the runs' own files; "": a temporary one
-	Missing  bool          // only runs that have no record yet
+	Missing  bool          // only as many as lack to Runs
 	Lib      string        // Hadoop's jars; "": fetched
 	Log      io.Writer     // nil: silent
 }
 
-// file is where a run of a scenario is recorded, runs counted from 1.
-func file(dir, name string, run int) string {
-	return filepath.Join(dir, fmt.Sprintf("%s-%d.json.gz", name, run))
-}
+// recordExt is how the names of records end.
+const recordExt = ".json.gz"
 
 type task struct {
 	s   *Scenario
 	run int
 }
 
-// Record runs the scenarios under SLS and writes their records. It goes on after an error with the others.
+// Record runs the scenarios under SLS and keeps their records, beside those that are there. It goes on after an error with the others.
 func Record(ctx context.Context, scenarios []Scenario, r Recording) error {
 	r.withDefaults()
 	work := r.Work
@@ -49,18 +48,21 @@ func Record(ctx context.Context, scenarios []Scenario, r Recording) error {
 		work = dir
 	}
 	var tasks []task
-	for run := 1; run <= r.Runs; run++ {
-		for i := range scenarios {
-			if r.Missing {
-				if _, err := os.Stat(file(r.Dir, scenarios[i].Name, run)); err == nil {
-					continue
-				} else if !errors.Is(err, fs.ErrNotExist) {
-					return err
-				}
-			}
+	program := evidence.Here()
+	for i := range scenarios {
+		have, err := evidence.Series(r.Dir, scenarios[i].Name, recordExt)
+		if err != nil {
+			return err
+		}
+		from, to := len(have)+1, len(have)+r.Runs
+		if r.Missing {
+			to = r.Runs
+		}
+		for run := from; run <= to; run++ {
 			tasks = append(tasks, task{&scenarios[i], run})
 		}
 	}
+	sort.SliceStable(tasks, func(a, b int) bool { return tasks[a].run < tasks[b].run }) // every scenario once before any a second time
 	var (
 		wg    sync.WaitGroup
 		mu    sync.Mutex
@@ -80,7 +82,7 @@ func Record(ctx context.Context, scenarios []Scenario, r Recording) error {
 		}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			err := record(ctx, t, &r, filepath.Join(work, fmt.Sprintf("%s-%d", t.s.Name, t.run)), &mu)
+			err := record(ctx, t, &r, program, filepath.Join(work, fmt.Sprintf("%s-%d", t.s.Name, t.run)), &mu)
 			if err != nil {
 				mu.Lock()
 				fails = append(fails, err)
@@ -108,18 +110,19 @@ func (r *Recording) withDefaults() {
 	}
 }
 
-func record(ctx context.Context, t task, r *Recording, dir string, mu *sync.Mutex) error {
+func record(ctx context.Context, t task, r *Recording, program, dir string, mu *sync.Mutex) error {
+	run := evidence.Begin(program)
 	o := t.s.Options(dir)
 	o.Lib = r.Lib
 	rec, err := sls.Run(ctx, o)
 	if err != nil {
 		return err
 	}
-	if err := rec.Save(file(r.Dir, t.s.Name, t.run)); err != nil {
-		return err
-	}
 	mu.Lock()
 	defer mu.Unlock()
+	if _, err := run.KeepJSON(r.Dir, t.s.Name, rec); err != nil {
+		return err
+	}
 	m := &rec.Machine
 	fmt.Fprintf(r.Log, "%s run %d: %d jobs, %d containers in %.0f s (start-up %.0f s, %.1f s of CPU), heartbeats late by %d ms (p95) and %d ms (most)",
 		t.s.Name, t.run, len(rec.Jobs), len(rec.Containers), m.Wall, m.StartUp, m.CPU, m.SlipP95, m.SlipMax)

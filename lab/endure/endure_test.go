@@ -1,16 +1,17 @@
 package endure
 
 import (
-	"bytes"
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/yardmaster/yardmaster/lab/evidence"
 )
 
 // The kept page is what the kept records give.
@@ -27,30 +28,42 @@ func TestPageIsCurrent(t *testing.T) {
 	if got := r.page(); got != string(want) {
 		t.Errorf("run: go run ./lab endure --offline\n%s", got)
 	}
-	for _, p := range Parts() {
-		if !r.has[p] {
-			t.Errorf("part %s is missing", p)
-		}
+	if n := len(r.verdicts()); n != len(Parts()) {
+		t.Errorf("%d of %d parts have records", n, len(Parts()))
 	}
 }
 
-func TestRecordsComeBack(t *testing.T) {
+// A second run is kept beside the first, and both count.
+func TestRunsAreAddedNeverReplaced(t *testing.T) {
 	dir := t.TempDir()
-	a := sheet[Kill, KillSum]{Head: Head{Part: "kills", Seed: 7}, Rows: []Kill{{N: 1, Open: true}, {N: 2, By: "guard"}}, Sum: KillSum{Final: []string{"x"}}}
+	a := sheet[Kill, KillSum]{Head: Head{Part: "kills", Seed: 7}, Rows: []Kill{{N: 1, Scheduler: "capacity", Open: true}, {N: 2, Scheduler: "capacity", By: "guard"}}, Sum: KillSum{Final: []string{"x"}, Misses: []string{"a miss"}}}
 	if err := a.save(dir); err != nil {
 		t.Fatal(err)
 	}
-	var b sheet[Kill, KillSum]
-	if ok, err := b.load(dir, "kills"); !ok || err != nil {
-		t.Fatal(ok, err)
+	b := sheet[Kill, KillSum]{Head: (&Study{program: "v2", Seed: 8}).head("kills"), Rows: []Kill{{N: 1, Scheduler: "fair"}}, Sum: KillSum{Final: []string{"y"}}}
+	if err := b.save(dir); err != nil {
+		t.Fatal(err)
 	}
-	x, _ := json.Marshal(a)
-	y, _ := json.Marshal(b)
-	if !bytes.Equal(x, y) {
-		t.Errorf("%s\n%s", x, y)
+	r, err := read(dir)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if ok, err := b.load(dir, "lies"); ok || err != nil {
-		t.Error("a part that never ran:", ok, err)
+	if len(r.kills) != 2 || len(r.lies) != 0 {
+		t.Fatalf("%d runs of kills and %d of lies", len(r.kills), len(r.lies))
+	}
+	r.kills[0].Head.run, a.Head.run = evidence.Run{}, evidence.Run{}
+	if !reflect.DeepEqual(r.kills[0], a) || r.kills[1].Head.run.Program != "v2" {
+		t.Errorf("%+v\n%+v", r.kills[0], a)
+	}
+	r, _ = read(dir)
+	page := r.page()
+	for _, want := range []string{"**MISSED in run 1 of 2**: 3 times kill -9", "  - run 1: a miss", "| blows | 2 | 1 |", "| 2 | ", " | v2 | ", "Last looks of run 1: x.", "Last looks of run 2: y."} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in\n%s", want, page)
+		}
+	}
+	if misses, err := Misses(dir); err != nil || len(misses) > 0 {
+		t.Errorf("the newest run has missed nothing: %v, %v", misses, err)
 	}
 }
 

@@ -65,13 +65,14 @@ func seconds(ms int64) string {
 func (r *records) killsPage(w *writer) {
 	w.line("## kill -9 of the steerer")
 	w.line("")
-	w.line("%v The steerer looks every 50 ms and writes as often as it may. It is killed at a random moment from 5 ms to 3 s after its", r.kills.Head)
+	w.line("The steerer looks every 50 ms and writes as often as it may. It is killed at a random moment from 5 ms to 3 s after its")
 	w.line("start (FairScheduler: to 8 s, as its file is written every 5 s at most), or, every fourth time, as soon after that as its journal has grown. Every third time its guard is killed in the same instant: then the next start, or `yarn restore`,")
 	w.line("chosen by lot, finds the journal open and puts back. Half of the blows begin with a queue that names no share, the other half with one whose share is written `0.10`.")
-	w.line("")
+	runsTable(w, r.kills.heads())
 	w.line("| | CapacityScheduler, REST | FairScheduler, file |")
 	w.line("|---|---|---|")
-	a, b := countKills(r.kills.Rows, "capacity"), countKills(r.kills.Rows, "fair")
+	all := r.kills.rows()
+	a, b := countKills(all, "capacity"), countKills(all, "fair")
 	for _, l := range []struct {
 		name string
 		f    func(c killCount) any
@@ -90,24 +91,36 @@ func (r *records) killsPage(w *writer) {
 	} {
 		w.line("| %s | %v | %v |", l.name, l.f(a), l.f(b))
 	}
-	w.line("| applications, and those that ended well | %d, %d | %d, %d |", r.kills.Sum.Capacity.Submitted, r.kills.Sum.Capacity.Succeeded, r.kills.Sum.Fair.Submitted, r.kills.Sum.Fair.Succeeded)
-	w.line("")
-	w.line("Last looks: %s.", strings.Join(r.kills.Sum.Final, "; "))
+	var capacity, fair Fate
+	for i := range r.kills {
+		sum := &r.kills[i].Sum
+		capacity.Submitted, capacity.Succeeded = capacity.Submitted+sum.Capacity.Submitted, capacity.Succeeded+sum.Capacity.Succeeded
+		fair.Submitted, fair.Succeeded = fair.Submitted+sum.Fair.Submitted, fair.Succeeded+sum.Fair.Succeeded
+	}
+	w.line("| applications, and those that ended well | %d, %d | %d, %d |", capacity.Submitted, capacity.Succeeded, fair.Submitted, fair.Succeeded)
+	for i := range r.kills {
+		w.line("")
+		w.line("Last looks of run %d: %s.", r.kills[i].Head.run.Number(), strings.Join(r.kills[i].Sum.Final, "; "))
+	}
 }
 
-func gapTable(w *writer, t *gapSheet) {
-	w.line("| | store | value before | after | no answer for | then without nodes for | looks, of them blind | writes in that time | first write after |")
-	w.line("|---|---|---|---|---|---|---|---|---|")
-	for _, g := range t.Rows {
-		w.line("| %s %d | %s | %s | %s | %s | %s | %d, %d | %d | %s |", g.Kind, g.N, g.Store, g.Before, g.After, seconds(g.Away), seconds(g.Empty), g.Looks, g.Blind, g.Writes, seconds(g.Acted))
-	}
-	w.line("")
-	w.line("Last looks: %s.", strings.Join(t.Sum.Final, "; "))
+func gapTable(w *writer, l gapSeries) {
+	runsTable(w, l.heads())
+	w.line("| run | | store | value before | after | no answer for | then without nodes for | looks, of them blind | writes in that time | first write after |")
+	w.line("|---|---|---|---|---|---|---|---|---|---|")
 	var said []string
-	for _, g := range t.Rows {
-		if g.Why != "" && !slices.Contains(said, g.Why) {
-			said = append(said, g.Why)
+	for i := range l {
+		for _, g := range l[i].Rows {
+			w.line("| %d | %s %d | %s | %s | %s | %s | %s | %d, %d | %d | %s |", l[i].Head.run.Number(), g.Kind, g.N, g.Store, g.Before, g.After, seconds(g.Away), seconds(g.Empty), g.Looks, g.Blind,
+				g.Writes, seconds(g.Acted))
+			if g.Why != "" && !slices.Contains(said, g.Why) {
+				said = append(said, g.Why)
+			}
 		}
+	}
+	for i := range l {
+		w.line("")
+		w.line("Last looks of run %d: %s.", l[i].Head.run.Number(), strings.Join(l[i].Sum.Final, "; "))
 	}
 	if len(said) > 0 {
 		w.line("")
@@ -122,48 +135,53 @@ func gapTable(w *writer, t *gapSheet) {
 func (r *records) restartsPage(w *writer) {
 	w.line("## Restarts of the ResourceManager")
 	w.line("")
-	w.line("%v The ResourceManager recovers its applications from a file store. With the store `memory` it forgets the changes of its", r.restarts.Head)
+	w.line("The ResourceManager recovers its applications from a file store. With the store `memory` it forgets the changes of its")
 	w.line("queues, so that the value found is in place again; with `fs` it keeps them.")
-	w.line("")
-	gapTable(w, &r.restarts)
+	gapTable(w, r.restarts)
 }
 
 func (r *records) failoversPage(w *writer) {
 	w.line("## Failovers")
 	w.line("")
-	w.line("%v Two ResourceManagers and ZooKeeper; the active one is killed with kill -9 each time. The new one answers at once and has no", r.failovers.Head)
+	w.line("Two ResourceManagers and ZooKeeper; the active one is killed with kill -9 each time. The new one answers at once and has no")
 	w.line("nodes for a while: nothing may be written on that.")
-	w.line("")
-	gapTable(w, &r.failovers)
+	gapTable(w, r.failovers)
 }
 
 func (r *records) kerberosPage(w *writer) {
 	w.line("## Kerberos")
 	w.line("")
-	w.line("%v A private KDC; ResourceManager and NodeManager ask for tickets on every way. The steerer has a keytab.", r.kerberos.Head)
-	w.line("")
-	w.line("| ended by | as | value while it steered | put back by | after | what it said |")
-	w.line("|---|---|---|---|---|---|")
-	for _, k := range r.kerberos.Rows {
-		w.line("| %s | %s | %s | %s | %s | %s |", k.Case, k.As, k.Value, k.By, seconds(k.Back), cell(k.Line))
+	w.line("A private KDC; ResourceManager and NodeManager ask for tickets on every way. The steerer has a keytab.")
+	runsTable(w, r.kerberos.heads())
+	w.line("| run | ended by | as | value while it steered | put back by | after | what it said |")
+	w.line("|---|---|---|---|---|---|---|")
+	for i := range r.kerberos {
+		for _, k := range r.kerberos[i].Rows {
+			w.line("| %d | %s | %s | %s | %s | %s | %s |", r.kerberos[i].Head.run.Number(), k.Case, k.As, k.Value, k.By, seconds(k.Back), cell(k.Line))
+		}
 	}
 }
 
 func (r *records) liesPage(w *writer) {
 	w.line("## Lies and refusals")
 	w.line("")
-	w.line("%v A proxy in front of the real ResourceManager alters its answers for some seconds, after the steerer has made a first change", r.lies.Head)
-	w.line("(or from the start). Afterwards the steerer must go on, and leave the value found when it ends. Of %d applications in the queue %d have ended well.",
-		r.lies.Sum.Fate.Submitted, r.lies.Sum.Fate.Succeeded)
-	w.line("")
-	w.line("| what is wrong | changes asked for meanwhile | the line | goes on after |")
-	w.line("|---|---|---|---|")
-	for _, l := range r.lies.Rows {
-		after := seconds(l.Again)
-		if l.Ended && l.Again < 0 {
-			after = "it ended"
+	w.line("A proxy in front of the real ResourceManager alters its answers for some seconds, after the steerer has made a first change")
+	submitted, succeeded := 0, 0
+	for i := range r.lies {
+		submitted, succeeded = submitted+r.lies[i].Sum.Fate.Submitted, succeeded+r.lies[i].Sum.Fate.Succeeded
+	}
+	w.line("(or from the start). Afterwards the steerer must go on, and leave the value found when it ends. Of %d applications in the queue %d have ended well.", submitted, succeeded)
+	runsTable(w, r.lies.heads())
+	w.line("| run | what is wrong | changes asked for meanwhile | the line | goes on after |")
+	w.line("|---|---|---|---|---|")
+	for i := range r.lies {
+		for _, l := range r.lies[i].Rows {
+			after := seconds(l.Again)
+			if l.Ended && l.Again < 0 {
+				after = "it ended"
+			}
+			w.line("| %d | %s | %s | %s | %s |", r.lies[i].Head.run.Number(), cell(l.Case), cell(asked(l.Writes)), cell(l.Line), after)
 		}
-		w.line("| %s | %s | %s | %s |", cell(l.Case), cell(asked(l.Writes)), cell(l.Line), after)
 	}
 }
 
@@ -188,18 +206,20 @@ func asked(list []string) string {
 func (r *records) sizePage(w *writer) {
 	w.line("## At size")
 	w.line("")
-	w.line("%v A real ResourceManager with simulated nodes (SLS) under load, and a longer and longer list of applications: a fifth of them comes to the steered", r.size.Head)
+	w.line("A real ResourceManager with simulated nodes (SLS) under load, and a longer and longer list of applications: a fifth of them comes to the steered")
 	w.line("queue, a fifth to another, the rest has ended. Requests are counted and timed in a proxy.")
-	w.line("")
-	w.line("| mode | nodes | applications listed | waiting, running in the queue | first look | a look, median | longest | requests a look | most in one | answered a look | changes | most memory | load of the computer |")
-	w.line("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
-	for _, s := range r.size.Rows {
-		w.line("| %s | %d | %d | %d, %d | %.0f ms | %.0f ms | %.0f ms | %.2f | %d | %.0f KB | %d | %d MB | %s |", s.Mode, s.Nodes, s.Listed, s.Waiting, s.Running, s.First, s.Median, s.Most,
-			s.Requests, s.Greatest, s.Bytes/1e3, s.Changes, s.RSS>>20, known(s.Load))
+	runsTable(w, r.size.heads())
+	w.line("| run | mode | nodes | applications listed | waiting, running in the queue | first look | a look, median | longest | requests a look | most in one | answered a look | changes | most memory | load of the computer |")
+	w.line("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+	for i := range r.size {
+		for _, s := range r.size[i].Rows {
+			w.line("| %d | %s | %d | %d | %d, %d | %.0f ms | %.0f ms | %.0f ms | %.2f | %d | %.0f KB | %d | %d MB | %s |", r.size[i].Head.run.Number(), s.Mode, s.Nodes, s.Listed, s.Waiting, s.Running,
+				s.First, s.Median, s.Most, s.Requests, s.Greatest, s.Bytes/1e3, s.Changes, s.RSS>>20, known(s.Load))
+		}
 	}
-	if n := len(r.size.Rows); n > 1 {
+	if rows := r.size.rows(); len(rows) > 1 {
 		w.line("")
-		w.line("A look asks: %s.", strings.Join(code(r.size.Rows[n-2].Paths), ", "))
+		w.line("A look asks: %s.", strings.Join(code(rows[len(rows)-2].Paths), ", "))
 	}
 }
 
@@ -234,10 +254,10 @@ func cell(s string) string {
 	return strings.ReplaceAll(short(oneLine(s), 300), "|", "\\|")
 }
 
-// known is a number, or nothing where it was not taken.
+// known is a number, or that it was not taken.
 func known(x float64) string {
 	if x == 0 {
-		return ""
+		return "unknown"
 	}
 	return fmt.Sprintf("%.0f", x)
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Misses are all that did not hold, in the parts that were run.
+// Misses are all that did not hold in the newest run of each part.
 func Misses(dir string) ([]string, error) {
 	r, err := read(dir)
 	if err != nil {
@@ -15,72 +15,98 @@ func Misses(dir string) ([]string, error) {
 	}
 	var all []string
 	for _, p := range r.verdicts() {
-		for _, m := range p.misses {
+		for _, m := range p.misses[len(p.misses)-1] {
 			all = append(all, p.name+": "+m)
 		}
 	}
 	return all, nil
 }
 
-// records are the raw data of all parts; has says which were run.
+// records are the raw data of all parts, every run of each.
 type records struct {
-	kills     sheet[Kill, KillSum]
-	restarts  gapSheet
-	failovers gapSheet
-	kerberos  sheet[Secured, SecuredSum]
-	lies      sheet[Told, ToldSum]
-	size      sheet[Size, SizeSum]
-	has       map[string]bool
+	kills     series[Kill, KillSum]
+	restarts  gapSeries
+	failovers gapSeries
+	kerberos  series[Secured, SecuredSum]
+	lies      series[Told, ToldSum]
+	size      series[Size, SizeSum]
 }
 
 func read(dir string) (*records, error) {
-	r := &records{has: map[string]bool{}}
-	for name, load := range map[string]func(dir, part string) (bool, error){
+	r := &records{}
+	for name, load := range map[string]func(dir, part string) error{
 		"kills": r.kills.load, "restarts": r.restarts.load, "failovers": r.failovers.load, "kerberos": r.kerberos.load, "lies": r.lies.load, "size": r.size.load,
 	} {
-		ok, err := load(dir, name)
-		if err != nil {
+		if err := load(dir, name); err != nil {
 			return nil, err
 		}
-		r.has[name] = ok
 	}
 	return r, nil
 }
 
-// verdict is one line of the page's head.
+// verdict is one line of the page's head, over all runs of a part.
 type verdict struct {
 	name   string
 	text   string
-	misses []string
+	heads  []Head
+	misses [][]string // by run
+}
+
+// word says in which runs everything held.
+func (v *verdict) word() string {
+	var missed []string
+	for i := range v.misses {
+		if len(v.misses[i]) > 0 {
+			missed = append(missed, fmt.Sprint(v.heads[i].run.Number()))
+		}
+	}
+	if len(missed) > 0 {
+		return fmt.Sprintf("MISSED in run %s of %d", strings.Join(missed, " and "), len(v.heads))
+	}
+	return "MET"
 }
 
 func (r *records) verdicts() []verdict {
 	var all []verdict
-	add := func(name, text string, misses []string) {
-		if r.has[name] {
-			all = append(all, verdict{name, text, misses})
+	add := func(name, text string, heads []Head, misses func(i int) []string) {
+		v := verdict{name: name, text: text, heads: heads}
+		for i := range heads {
+			v.misses = append(v.misses, misses(i))
+		}
+		if len(heads) > 0 {
+			all = append(all, v)
 		}
 	}
-	k := countKills(r.kills.Rows)
+	k := countKills(r.kills.rows())
+	killed := 0
+	for i := range r.kills {
+		killed += r.kills[i].Sum.Capacity.Submitted + r.kills[i].Sum.Fair.Submitted
+	}
 	add("kills", fmt.Sprintf("%d times kill -9, %d of them with the guard: the value found is in place after each, and %d applications have all ended well.",
-		k.all, k.both, r.kills.Sum.Capacity.Submitted+r.kills.Sum.Fair.Submitted), r.kills.Sum.Misses)
+		k.all, k.both, killed), r.kills.heads(), func(i int) []string { return r.kills[i].Sum.Misses })
 	add("restarts", fmt.Sprintf("%d restarts of the ResourceManager: nothing is written before all nodes are back, the steerer goes on, the value found is in place at the end, and %d applications have all ended well.",
-		len(r.restarts.Rows), apps(r.restarts.Sum.Fates)), r.restarts.Sum.Misses)
-	add("failovers", fmt.Sprintf("%d failovers: the same, with %d applications.", len(r.failovers.Rows), apps(r.failovers.Sum.Fates)), r.failovers.Sum.Misses)
-	add("kerberos", fmt.Sprintf("%d runs on a secured ResourceManager, with a keytab: the value found is in place after each.", len(r.kerberos.Rows)), r.kerberos.Sum.Misses)
-	add("lies", fmt.Sprintf("%d lies and refusals: no harmful change, one clear line each.", len(r.lies.Rows)), r.lies.Sum.Misses)
+		len(r.restarts.rows()), apps(r.restarts)), r.restarts.heads(), func(i int) []string { return r.restarts[i].Sum.Misses })
+	add("failovers", fmt.Sprintf("%d failovers: the same, with %d applications.", len(r.failovers.rows()), apps(r.failovers)),
+		r.failovers.heads(), func(i int) []string { return r.failovers[i].Sum.Misses })
+	add("kerberos", fmt.Sprintf("%d cases on a secured ResourceManager, with a keytab: the value found is in place after each.", len(r.kerberos.rows())),
+		r.kerberos.heads(), func(i int) []string { return r.kerberos[i].Sum.Misses })
+	add("lies", fmt.Sprintf("%d lies and refusals: no harmful change, one clear line each.", len(r.lies.rows())),
+		r.lies.heads(), func(i int) []string { return r.lies[i].Sum.Misses })
 	var longest float64
 	var most int64
-	for _, s := range r.size.Rows {
+	for _, s := range r.size.rows() {
 		longest, most = max(longest, s.Most, s.First), max(most, s.RSS)
 	}
-	add("size", fmt.Sprintf("one look under 1 s (the longest: %.0f ms), under 100 MB (the most: %d MB), as many requests with the longest list as with the shortest.", longest, most>>20), r.size.Sum.Misses)
+	add("size", fmt.Sprintf("one look under 1 s (the longest: %.0f ms), under 100 MB (the most: %d MB), as many requests with the longest list as with the shortest.", longest, most>>20),
+		r.size.heads(), func(i int) []string { return r.size[i].Sum.Misses })
 	return all
 }
 
-func apps(list []Fate) (n int) {
-	for _, f := range list {
-		n += f.Submitted
+func apps(list gapSeries) (n int) {
+	for i := range list {
+		for _, f := range list[i].Sum.Fates {
+			n += f.Submitted
+		}
 	}
 	return n
 }
@@ -112,30 +138,36 @@ func (r *records) page() string {
 	w.line("A *look* is one reading of the scheduler, and *blind* when nothing came of it that may be acted on. The *journal* is the file in which a change is written down before it is made,")
 	w.line("*open* as long as something is to be put back. A *blow* is one kill. The *guard* is a second process that puts back when the first is gone.")
 	w.line("")
-	for _, v := range r.verdicts() {
-		word := "MET"
-		if len(v.misses) > 0 {
-			word = "MISSED"
-		}
-		w.line("- **%s**: %s", word, v.text)
-		for _, m := range v.misses {
-			w.line("  - %s", short(oneLine(m), 400))
+	w.line("Every run that was kept counts; a rerun is added beside what it repeats and replaces nothing. Records older than this rule were brought back from the project's history: where they")
+	w.line("do not say what program ran, the commit that brought them is named.")
+	w.line("")
+	verdicts := r.verdicts()
+	for _, v := range verdicts {
+		w.line("- **%s**: %s", v.word(), v.text)
+		for i, misses := range v.misses {
+			for _, m := range misses {
+				w.line("  - run %d: %s", v.heads[i].run.Number(), short(oneLine(m), 400))
+			}
 		}
 	}
-	for _, s := range []struct {
-		name  string
-		write func(*writer)
-	}{
-		{"kills", r.killsPage}, {"restarts", r.restartsPage}, {"failovers", r.failoversPage}, {"kerberos", r.kerberosPage}, {"lies", r.liesPage}, {"size", r.sizePage},
-	} {
-		if r.has[s.name] {
-			w.line("")
-			s.write(w)
-		}
+	pages := map[string]func(*writer){
+		"kills": r.killsPage, "restarts": r.restartsPage, "failovers": r.failoversPage, "kerberos": r.kerberosPage, "lies": r.liesPage, "size": r.sizePage,
+	}
+	for _, v := range verdicts {
+		w.line("")
+		pages[v.name](w)
 	}
 	return w.String()
 }
 
-func (h Head) String() string {
-	return fmt.Sprintf("%s, Hadoop %s, %s, %d cores, seed %d.", h.At.Format("2006-01-02 15:04 MST"), h.Hadoop, h.Go, h.Cores, h.Seed)
+// runsTable lists the runs of a part.
+func runsTable(w *writer, heads []Head) {
+	w.line("")
+	w.line("| run | from | program | load average before, after | Hadoop | Go | cores | seed |")
+	w.line("|---|---|---|---|---|---|---|---|")
+	for i := range heads {
+		h := &heads[i]
+		w.line("| %d | %s | %s | %s | %s | %s | %d | %d |", h.run.Number(), h.At.Format("2006-01-02 15:04 MST"), h.run.ProgramText(), h.run.LoadText(), h.Hadoop, h.Go, h.Cores, h.Seed)
+	}
+	w.line("")
 }

@@ -105,7 +105,10 @@ func (s *Study) restartsOf(ctx context.Context, store string, times int, t *gapS
 }
 
 // gapSheet is what restarts and failovers share.
-type gapSheet = sheet[Gap, GapSum]
+type (
+	gapSheet  = sheet[Gap, GapSum]
+	gapSeries = series[Gap, GapSum]
+)
 
 // add takes a row, and its miss.
 func add(t *gapSheet, g Gap) {

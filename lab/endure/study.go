@@ -2,9 +2,9 @@ package endure
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/yardmaster/yardmaster/lab/evidence"
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/host"
 )
@@ -33,6 +34,8 @@ type Study struct {
 	Work   string // of the daemons, which stays; "": a temporary one
 	Binary string // the command; "": it is built
 	Log    io.Writer
+
+	program string // the command's version
 }
 
 // part is one trouble.
@@ -89,6 +92,9 @@ func (s *Study) Run(ctx context.Context) error {
 		if s.Binary, err = host.Build(ctx, s.Work); err != nil {
 			return err
 		}
+		s.program = evidence.Here()
+	} else {
+		s.program = evidence.Of(s.Binary)
 	}
 	for _, p := range parts {
 		if len(s.Only) > 0 && !slices.Contains(s.Only, p.name) {
@@ -123,21 +129,28 @@ type Head struct {
 	Go     string    `json:"go"`
 	Cores  int       `json:"cores"`
 	Seed   uint64    `json:"seed"`
+
+	run evidence.Run // its line of the ledger
 }
 
 func (s *Study) head(part string) Head {
-	return Head{Part: part, At: time.Now().UTC().Truncate(time.Second), Hadoop: hadoop.Default, Go: runtime.Version(), Cores: runtime.NumCPU(), Seed: s.Seed}
+	run := evidence.Begin(s.program)
+	return Head{Part: part, At: run.At, Hadoop: hadoop.Default, Go: runtime.Version(), Cores: runtime.NumCPU(), Seed: s.Seed, run: *run}
 }
 
-// sheet is the raw data of a part: one JSON object a line, the head first and what it comes to last.
+// sheet is the raw data of one run of a part: one JSON object a line, the head first and what it comes to last.
 type sheet[R, S any] struct {
 	Head Head
 	Rows []R
 	Sum  S
 }
 
+// recordExt is how the names of records end.
+const recordExt = ".jsonl"
+
+// save keeps it beside the part's earlier runs.
 func (t *sheet[R, S]) save(dir string) error {
-	var b strings.Builder
+	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	if err := enc.Encode(t.Head); err != nil {
 		return err
@@ -150,17 +163,16 @@ func (t *sheet[R, S]) save(dir string) error {
 	if err := enc.Encode(t.Sum); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, t.Head.Part+".jsonl"), []byte(b.String()), 0o644)
+	var err error
+	t.Head.run, err = t.Head.run.Keep(dir, t.Head.Part, recordExt, b.Bytes())
+	return err
 }
 
-// load reads it; ok is false if the part was never run.
-func (t *sheet[R, S]) load(dir, part string) (ok bool, err error) {
-	f, err := os.Open(filepath.Join(dir, part+".jsonl"))
-	if errors.Is(err, os.ErrNotExist) {
-		return false, nil
-	}
+// load reads one record.
+func (t *sheet[R, S]) load(file string) (err error) {
+	f, err := os.Open(file)
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer f.Close()
 	in := bufio.NewScanner(f)
@@ -170,7 +182,7 @@ func (t *sheet[R, S]) load(dir, part string) (ok bool, err error) {
 		all = append(all, in.Text())
 	}
 	if err := in.Err(); err != nil || len(all) < 2 {
-		return false, fmt.Errorf("reading %s: it is cut short (%v)", f.Name(), err)
+		return fmt.Errorf("reading %s: it is cut short (%v)", f.Name(), err)
 	}
 	read := func(i int, v any) {
 		if err == nil {
@@ -185,5 +197,41 @@ func (t *sheet[R, S]) load(dir, part string) (ok bool, err error) {
 		read(i+1, &t.Rows[i])
 	}
 	read(len(all)-1, &t.Sum)
-	return err == nil, err
+	return err
+}
+
+// series is every run of a part, in the order of their numbers.
+type series[R, S any] []sheet[R, S]
+
+// load reads all of them; none if the part was never run.
+func (l *series[R, S]) load(dir, part string) error {
+	runs, err := evidence.Series(dir, part, recordExt)
+	if err != nil {
+		return err
+	}
+	for i := range runs {
+		var t sheet[R, S]
+		if err := t.load(filepath.Join(dir, runs[i].File)); err != nil {
+			return err
+		}
+		t.Head.run = runs[i]
+		*l = append(*l, t)
+	}
+	return nil
+}
+
+// rows are those of all runs.
+func (l series[R, S]) rows() (all []R) {
+	for i := range l {
+		all = append(all, l[i].Rows...)
+	}
+	return all
+}
+
+// heads are those of all runs.
+func (l series[R, S]) heads() (all []Head) {
+	for i := range l {
+		all = append(all, l[i].Head)
+	}
+	return all
 }

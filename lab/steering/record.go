@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/yardmaster/yardmaster/lab/evidence"
 )
 
 // Batch is one batch as it was measured. Instants are ms since Zero.
@@ -22,7 +24,8 @@ type Batch struct {
 	At         time.Time `json:"at"`
 	Zero       int64     `json:"zero"` // ms since 1970: the first job reached the ResourceManager
 	Hadoop     string    `json:"hadoop"`
-	Load       float64   `json:"load"` // of the computer before, one minute's mean
+	Program    string    `json:"program,omitempty"` // the version that steered and measured; "": not written down
+	Load       float64   `json:"load"`              // of the computer before, one minute's mean
 
 	Preset  float64       `json:"preset"`            // the share that stood when the jobs came
 	Set     *Write        `json:"set,omitempty"`     // its change, on the idle cluster; nil: it stood already
@@ -156,26 +159,13 @@ func (b *Batch) whole(jobs int) error {
 }
 
 // keep appends a record to a file, as a line of JSON in a gzip member of its own: a file that was cut loses its last record only.
-func keep(file string, b *Batch) error {
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+func keep(file string, b *Batch, run *evidence.Run) error {
+	member, err := evidence.Packed(b)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	z, err := gzip.NewWriterLevel(f, gzip.BestCompression)
-	if err != nil {
-		return err
-	}
-	if err := json.NewEncoder(z).Encode(b); err != nil {
-		return fmt.Errorf("writing %s: %w", file, err)
-	}
-	if err := z.Close(); err != nil {
-		return fmt.Errorf("writing %s: %w", file, err)
-	}
-	return f.Close()
+	_, err = run.Append(filepath.Dir(file), filepath.Base(file), member)
+	return err
 }
 
 // kept reads the records of a file; there may be none.

@@ -228,15 +228,29 @@ func (s *Study) doubts(p func(string, ...any), all []*told) {
 		"controller can only come close to that from above, late by what it waits. Nothing else is to be expected from a model that knows only processors (see E21 of the reproduction), and these " +
 		"batches are that model made of real processes. What they do show is that the controllers do on a real ResourceManager what they do in the simulator, how long a change takes to be felt, and what it costs when jobs are short " +
 		"beside the delay. What is to be expected on the source's cluster is a prediction and stands apart: [reproductions](../reproductions/marp.md).\n\n")
-	p("| scheduler | batches | from | to | load average before a batch, least to most | other work, share of the processors |\n|---|---|---|---|---|---|\n")
+	p("| scheduler | program | batches | from | to | load average before a batch, least to most | other work, share of the processors |\n|---|---|---|---|---|---|---|\n")
 	for _, t := range all {
-		list := t.all()
-		var load, others []float64
-		for _, b := range list {
-			load, others = append(load, b.Load), append(others, b.others())
+		of := map[string][]*Batch{} // in the order in which they ran
+		var programs []string
+		for _, b := range t.all() {
+			if of[b.Program] == nil {
+				programs = append(programs, b.Program)
+			}
+			of[b.Program] = append(of[b.Program], b)
 		}
-		p("| %s | %d | %s | %s | %.1f to %.1f | %.1f %% (at most %.1f %%) |\n", titles[t.scheduler], len(list), list[0].At.Format("2006-01-02 15:04"), list[len(list)-1].At.Format("15:04"), result.Quantile(load, 0), result.Quantile(load, 1),
-			100*result.Mean(others).Mean, 100*result.Quantile(others, 1))
+		for _, program := range programs {
+			list := of[program]
+			var load, others []float64
+			for _, b := range list {
+				load, others = append(load, b.Load), append(others, b.others())
+			}
+			if program == "" {
+				program = "unknown"
+			}
+			p("| %s | %s | %d | %s | %s | %.1f to %.1f | %.1f %% (at most %.1f %%) |\n", titles[t.scheduler], program, len(list), list[0].At.Format("2006-01-02 15:04"), list[len(list)-1].At.Format("15:04"),
+				result.Quantile(load, 0), result.Quantile(load, 1), 100*result.Mean(others).Mean, 100*result.Quantile(others, 1))
+		}
 	}
+	p("\nThe program's version is recorded with every batch. Where it is unknown the batch is older than that rule, and the [ledger](marp-live/ledger.jsonl) names the commit that added it. A new batch is appended to what is kept and replaces nothing.\n")
 	p("\nWaits that end before the next batch's masters are gone, the client that submits (one process for all six jobs) and the daemons themselves take processor time, too: it is in the times and in what is not idle.\n")
 }

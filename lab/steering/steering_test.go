@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/yardmaster/yardmaster/lab/evidence"
 	"github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -37,13 +38,16 @@ func TestRecordsComeBackAsTheyWere(t *testing.T) {
 	want := []*Batch{sample(), sample()}
 	want[1].Arm = "prj"
 	for _, b := range want {
-		if err := keep(file, b); err != nil {
+		if err := keep(file, b, evidence.Begin("")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	got, err := kept(file)
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v\n%+v\n%+v", err, got, want)
+	}
+	if err := evidence.Verify(filepath.Dir(file), func(string) bool { return false }); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -163,7 +167,7 @@ func TestReportIsMadeFromRecordsAlone(t *testing.T) {
 	for _, scheduler := range []string{"fair", "capacity"} {
 		for _, a := range Full.arms(sweeps(scheduler)) {
 			for r := 1; r <= 3; r++ {
-				if err := keep(s.file(scheduler), made(Full, scheduler, a, r, map[bool]int{true: 6, false: 1}[a.Share > 0.4])); err != nil {
+				if err := keep(s.file(scheduler), made(Full, scheduler, a, r, map[bool]int{true: 6, false: 1}[a.Share > 0.4]), evidence.Begin("")); err != nil {
 					t.Fatal(err)
 				}
 			}

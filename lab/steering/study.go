@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/yardmaster/yardmaster/lab/evidence"
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/host"
 	"github.com/yardmaster/yardmaster/steer/marp"
@@ -27,9 +28,10 @@ type Study struct {
 	Schedulers  []string // fair, capacity
 	Only        []string // arms; empty: all
 	Repetitions int
-	Again       []int // repetitions whose records are dropped first: they run again
-	First       bool  // the daemons and their jobs go before other work on the computer, where that is allowed
+	First       bool // the daemons and their jobs go before other work on the computer, where that is allowed
 	Log         io.Writer
+
+	program string // its version
 }
 
 // Seed of the orders in which the arms of a repetition run.
@@ -45,12 +47,9 @@ func (s *Study) Record(ctx context.Context) error {
 		return err
 	}
 	defer remove()
-	if len(s.Again) > 0 {
-		for _, scheduler := range s.Schedulers {
-			if err := s.drop(scheduler); err != nil {
-				return err
-			}
-		}
+	s.program = evidence.Here()
+	if s.Binary != "" {
+		s.program = evidence.Of(s.Binary)
 	}
 	if s.First {
 		end, err := host.First(-10)
@@ -68,25 +67,6 @@ func (s *Study) Record(ctx context.Context) error {
 			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", scheduler, err)
-			}
-		}
-	}
-	return nil
-}
-
-// drop removes the records of repetitions that are to run again.
-func (s *Study) drop(scheduler string) error {
-	list, err := kept(s.file(scheduler))
-	if err != nil || len(list) == 0 {
-		return err
-	}
-	if err := os.Remove(s.file(scheduler)); err != nil {
-		return err
-	}
-	for _, b := range list {
-		if !slices.Contains(s.Again, b.Repetition) {
-			if err := keep(s.file(scheduler), b); err != nil {
-				return err
 			}
 		}
 	}
@@ -179,11 +159,13 @@ func (s *Study) round(ctx context.Context, bin, scheduler string, from int) erro
 	fmt.Fprintf(s.Log, "%s: %d batches from repetition %d on\n", scheduler, len(list), from)
 	began := time.Now()
 	for i, t := range list {
+		run := evidence.Begin(s.program)
 		b, err := n.batch(ctx, t.arm, t.repetition, t.place)
 		if err != nil {
 			return fmt.Errorf("repetition %d, %s: %w", t.repetition, t.arm.Name, err)
 		}
-		if err := keep(s.file(scheduler), b); err != nil {
+		b.Program = s.program
+		if err := keep(s.file(scheduler), b, run); err != nil {
 			return err
 		}
 		left := time.Duration(float64(time.Since(began)) / float64(i+1) * float64(len(list)-i-1)).Round(time.Second)

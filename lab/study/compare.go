@@ -2,14 +2,13 @@ package study
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/yardmaster/yardmaster/lab/conform"
+	"github.com/yardmaster/yardmaster/lab/evidence"
 	"github.com/yardmaster/yardmaster/result"
 )
 
@@ -18,6 +17,7 @@ const mostError = 0.02
 
 // comparison is what a study of masters has shown.
 type comparison struct {
+	kept    []evidence.Run // lines of the ledger, by run
 	records []*Record
 	truths  []*conform.Outcome
 	ours    [3][]twoTimes // by knowledge and run
@@ -49,16 +49,12 @@ func begun(o *conform.Outcome) *conform.Outcome {
 
 func (m *Masters) compare(ctx context.Context) (*comparison, error) {
 	c := &comparison{}
-	for run := 1; ; run++ {
-		r := &Record{}
-		err := load(m.file(run), r)
-		if errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		c.records, c.truths = append(c.records, r), append(c.truths, r.outcome())
+	var err error
+	if c.kept, c.records, err = evidence.ReadSeries[Record](m.Dir, mastersSeries); err != nil {
+		return nil, err
+	}
+	for _, r := range c.records {
+		c.truths = append(c.truths, r.outcome())
 	}
 	if len(c.records) == 0 {
 		return nil, fmt.Errorf("no records in %s; run the study without --offline first", m.Dir)

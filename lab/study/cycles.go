@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/yardmaster/yardmaster/lab/evidence"
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/host"
 	"github.com/yardmaster/yardmaster/yarn/rest"
@@ -20,14 +21,20 @@ import (
 
 // Cycles measures how many cycles of a processor Hadoop's own examples take for a byte, and for the start of a process.
 type Cycles struct {
-	Raw     string // the record's file
+	Dir     string // of the records
 	Page    string // the report's file
 	Work    string // folder of the daemons; "": a temporary one
 	History string // address of a history server that has the jobs already; "": they are run
 	Log     io.Writer
 }
 
-// CyclesRecord is what ran.
+// Names of the records.
+const (
+	cyclesSeries = "run"
+	cyclesExt    = ".json"
+)
+
+// CyclesRecord is what one run of the study measured.
 type CyclesRecord struct {
 	Hadoop    string      `json:"hadoop"`
 	Java      int         `json:"java"`
@@ -73,6 +80,7 @@ var cyclesOptions = []string{
 
 // Record runs the examples, unless they have run, and keeps their counters.
 func (s *Cycles) Record(ctx context.Context) error {
+	began := evidence.Begin(evidence.Here())
 	history := s.History
 	if history == "" {
 		c, down, err := bring(ctx, s.Work, hadoop.Options{
@@ -101,7 +109,8 @@ func (s *Cycles) Record(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(s.Raw, append(b, '\n'), 0o644)
+	_, err = began.Keep(s.Dir, cyclesSeries, cyclesExt, append(b, '\n'))
+	return err
 }
 
 // examples makes the inputs and runs the three benchmarks on each.

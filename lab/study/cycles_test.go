@@ -2,7 +2,6 @@ package study
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
@@ -13,17 +12,17 @@ import (
 	"testing"
 )
 
-// The page is what the record gives.
+// The page is what the records give.
 func TestCyclesPageIsFresh(t *testing.T) {
 	kept := filepath.Join("..", "..", "docs", "studies")
-	s := Cycles{Raw: filepath.Join(kept, "cycles.json"), Page: filepath.Join(t.TempDir(), "cycles.md")}
+	s := Cycles{Dir: filepath.Join(kept, "cycles"), Page: filepath.Join(t.TempDir(), "cycles.md")}
 	text, err := s.Report()
 	if err != nil {
 		t.Fatal(err)
 	}
 	page, err := os.ReadFile(filepath.Join(kept, "cycles.md"))
 	if err != nil || string(page) != text {
-		t.Errorf("docs/studies/cycles.md is not what its record gives (%v): go run ./lab study cycles --offline", err)
+		t.Errorf("docs/studies/cycles.md is not what its records give (%v): go run ./lab study cycles --offline", err)
 	}
 }
 
@@ -63,20 +62,17 @@ func TestCyclesOfAHistory(t *testing.T) {
 	}))
 	defer server.Close()
 	dir := t.TempDir()
-	s := Cycles{Raw: filepath.Join(dir, "cycles.json"), Page: filepath.Join(dir, "cycles.md"), History: server.URL}
+	s := Cycles{Dir: dir, Page: filepath.Join(dir, "cycles.md"), History: server.URL}
 	if err := s.Record(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(s.Raw)
-	if err != nil {
-		t.Fatal(err)
+	_, all, err := ReadCycles(dir)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%d records, %v", len(all), err)
 	}
-	var rec CyclesRecord
-	if err := json.Unmarshal(b, &rec); err != nil {
-		t.Fatal(err)
-	}
+	rec := all[0]
 	rec.MHz = mhz
-	costs, err := rec.Costs()
+	costs, err := CyclesRecords{rec, rec}.Costs()
 	if err != nil || len(rec.Jobs) != 6 || rec.Hadoop != "3.4.2" || rec.Jobs[0].Options != "-Xmx200m" {
 		t.Fatalf("%v, %+v", err, rec)
 	}
@@ -88,7 +84,7 @@ func TestCyclesOfAHistory(t *testing.T) {
 		}
 	}
 	rec.Jobs = rec.Jobs[:5]
-	if _, err := rec.Costs(); err == nil {
+	if _, err := all.Costs(); err == nil {
 		t.Error("a line was drawn through one point")
 	}
 }

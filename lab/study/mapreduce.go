@@ -2,6 +2,7 @@ package study
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/yardmaster/yardmaster/lab/evidence"
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/host"
 )
@@ -34,7 +36,12 @@ type Phase struct {
 	Kinds  map[string]string // by name
 }
 
-const measuredFile = "measured.json.gz"
+// Names of the records: a folder for each time that the study ran, and its files.
+const (
+	mapreduceSeries = "run"
+	measuredFile    = "measured.json.gz"
+	queuesFile      = "queues-b.xml"
+)
 
 // Record runs the jobs three times: under one set of settings, under another and under the first again. Each time begins with
 // new daemons and ends with an import.
@@ -46,25 +53,39 @@ func (m *MapReduce) Record(ctx context.Context) error {
 		return err
 	}
 	defer remove()
+	program := evidence.Here()
+	if m.Binary != "" {
+		program = evidence.Of(m.Binary)
+	}
+	began := evidence.Begin(program)
 	list := []Phase{{Name: "a"}, {Name: "b"}, {Name: "again"}}
 	if m.Small {
 		list = list[:1]
 	}
-	if err := os.MkdirAll(m.Dir, 0o755); err != nil {
+	dir, err := os.MkdirTemp("", "yardmaster-mapreduce-")
+	if err != nil {
 		return err
 	}
+	defer clearAway(dir)
 	for i := range list {
-		if err := m.phase(ctx, bin, &list[i]); err != nil {
+		if err := m.phase(ctx, bin, dir, &list[i]); err != nil {
 			return fmt.Errorf("%s: %w", list[i].Name, err)
 		}
-		if err := save(filepath.Join(m.Dir, measuredFile), list[:i+1]); err != nil {
-			return err
-		}
 	}
-	return os.WriteFile(filepath.Join(m.Dir, "queues-b.xml"), []byte(mapreduceQueues(true)), 0o644)
+	measured, err := evidence.Packed(list)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, measuredFile), measured, 0o644),
+		os.WriteFile(filepath.Join(dir, queuesFile), []byte(mapreduceQueues(true)), 0o644)); err != nil {
+		return err
+	}
+	_, err = began.KeepTree(m.Dir, mapreduceSeries, dir)
+	return err
 }
 
-func (m *MapReduce) phase(ctx context.Context, bin string, p *Phase) error {
+// phase runs the jobs once and puts what was imported into a folder of dir.
+func (m *MapReduce) phase(ctx context.Context, bin, dir string, p *Phase) error {
 	work := m.Work
 	if work != "" {
 		work = filepath.Join(work, p.Name)
@@ -112,20 +133,19 @@ func (m *MapReduce) phase(ctx context.Context, bin string, p *Phase) error {
 		return err
 	}
 	defer clearAway(into)
-	out, err := run(ctx, bin, "import", "yarn", "--rm", c.RM(), "--history", c.History(), "--webhdfs", c.NameNode(), "--user", "yardmaster", "--since", "1d", "-o", into)
+	out, err := command(ctx, bin, "import", "yarn", "--rm", c.RM(), "--history", c.History(), "--webhdfs", c.NameNode(), "--user", "yardmaster", "--since", "1d", "-o", into)
 	fmt.Fprintf(m.Log, "%s", out)
 	if err != nil {
 		return err
 	}
-	return m.keep(into, p)
+	return keepImport(into, imported(dir, p.Name))
 }
 
-// imported is the folder that holds what was imported after a phase.
-func (m *MapReduce) imported(phase string) string { return filepath.Join(m.Dir, "import-"+phase) }
+// imported is the folder of a run that holds what was imported after a phase.
+func imported(run, phase string) string { return filepath.Join(run, "import-"+phase) }
 
-// keep copies what a simulation needs.
-func (m *MapReduce) keep(from string, p *Phase) error {
-	to := m.imported(p.Name)
+// keepImport copies what a simulation needs.
+func keepImport(from, to string) error {
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return err
 	}
@@ -141,7 +161,7 @@ func (m *MapReduce) keep(from string, p *Phase) error {
 	return nil
 }
 
-func run(ctx context.Context, bin string, args ...string) ([]byte, error) {
+func command(ctx context.Context, bin string, args ...string) ([]byte, error) {
 	out, err := exec.CommandContext(ctx, bin, args...).CombinedOutput()
 	if err != nil {
 		return out, fmt.Errorf("yardmaster %s: %w\n%s", args[0], err, out)
@@ -153,7 +173,7 @@ func run(ctx context.Context, bin string, args ...string) ([]byte, error) {
 const seeds = 5
 
 // predicted simulates an import under its own settings, or under a scheduler file, and has the mean time of each job and the mean makespan.
-func (m *MapReduce) predicted(ctx context.Context, bin string, p *Phase, queues string) (*times, error) {
+func predicted(ctx context.Context, bin, run string, p *Phase, queues string) (*times, error) {
 	dir, err := os.MkdirTemp("", "yardmaster-simulate-")
 	if err != nil {
 		return nil, err
@@ -161,11 +181,11 @@ func (m *MapReduce) predicted(ctx context.Context, bin string, p *Phase, queues 
 	defer clearAway(dir)
 	t := newTimes()
 	for seed := 1; seed <= seeds; seed++ {
-		args := []string{"simulate", m.imported(p.Name), "--seed", strconv.Itoa(seed), "--out", filepath.Join(dir, strconv.Itoa(seed))}
+		args := []string{"simulate", imported(run, p.Name), "--seed", strconv.Itoa(seed), "--out", filepath.Join(dir, strconv.Itoa(seed))}
 		if queues != "" {
 			args = append(args, "--scheduler", queues)
 		}
-		if _, err := run(ctx, bin, args...); err != nil {
+		if _, err := command(ctx, bin, args...); err != nil {
 			return nil, err
 		}
 		if err := t.addResult(filepath.Join(dir, strconv.Itoa(seed), "jobs.parquet"), p); err != nil {

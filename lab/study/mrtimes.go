@@ -73,8 +73,8 @@ func (t *times) addResult(file string, p *Phase) error {
 }
 
 // measured has what the cluster did, as the import tells it.
-func (m *MapReduce) measured(p *Phase) (*times, error) {
-	r, err := jobfile.Open(filepath.Join(m.imported(p.Name), "jobs.parquet"))
+func measured(run string, p *Phase) (*times, error) {
+	r, err := jobfile.Open(filepath.Join(imported(run, p.Name), "jobs.parquet"))
 	if err != nil {
 		return nil, err
 	}

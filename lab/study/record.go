@@ -1,12 +1,8 @@
 package study
 
 import (
-	"compress/gzip"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
@@ -77,43 +73,6 @@ func (l *Line) UnmarshalJSON(b []byte) error {
 	}
 	if len(parts) != 3 {
 		return errors.New("a line of the log has three parts")
-	}
-	return nil
-}
-
-// save writes v as compressed JSON.
-func save(file string, v any) error {
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return err
-	}
-	f, err := os.Create(file)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	z := gzip.NewWriter(f)
-	if err := json.NewEncoder(z).Encode(v); err != nil {
-		return fmt.Errorf("writing %s: %w", file, err)
-	}
-	if err := z.Close(); err != nil {
-		return fmt.Errorf("writing %s: %w", file, err)
-	}
-	return f.Close()
-}
-
-// load reads what save has written.
-func load(file string, v any) error {
-	f, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		return fmt.Errorf("reading %s: %w", file, err)
-	}
-	if err := json.NewDecoder(z).Decode(v); err != nil {
-		return fmt.Errorf("reading %s: %w", file, err)
 	}
 	return nil
 }

@@ -172,7 +172,7 @@ func (r *Record) fullest() float64 {
 }
 
 func (c *comparison) runs(b *bytes.Buffer) {
-	fmt.Fprint(b, "\n## Runs\n\n| run | from | load average before, after | all ended after | median, p95 of times | interval of nodes | of calls | passes late: p95, most | calls took: p50, p95 |\n|---|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprint(b, "\n## Runs\n\n| run | from | program | load average before, after | all ended after | median, p95 of times | interval of nodes | of calls | passes late: p95, most | calls took: p50, p95 |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	for i, r := range c.records {
 		t, _ := r.timing()
 		var times, took, late []float64
@@ -194,7 +194,7 @@ func (c *comparison) runs(b *bytes.Buffer) {
 			}
 		}
 		q := result.Quantile
-		fmt.Fprintf(b, "| %d | %s | %.1f, %.1f | %.0f s | %.1f s, %.1f s | %.1f ms | %.1f ms | %.0f, %.0f ms | %.0f, %.0f ms |\n", i+1, r.At.Format("2006-01-02 15:04"),
+		fmt.Fprintf(b, "| %d | %s | %s | %.1f, %.1f | %.0f s | %.1f s, %.1f s | %.1f ms | %.1f ms | %.0f, %.0f ms | %.0f, %.0f ms |\n", i+1, r.At.Format("2006-01-02 15:04"), c.kept[i].ProgramText(),
 			r.Load[0], r.Load[1], end, q(times, 0.5), q(times, 0.95), 1000*t.NodeHeartbeat.Seconds(), 1000*t.MasterHeartbeat.Seconds(),
 			q(late, 0.95), q(late, 1), q(took, 0.5), q(took, 0.95))
 	}

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/yardmaster/yardmaster/lab/evidence"
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/host"
 )
@@ -17,13 +17,13 @@ import (
 // Masters is a study of masters.
 type Masters struct {
 	Size Size
-	Runs int
+	Runs int    // beside those that are kept
 	Dir  string // of the records and the report
 	Work string // of the daemons; "": a temporary folder
 	Log  io.Writer
 }
 
-// Record runs the workload on real daemons.
+// Record runs the workload on real daemons and keeps a record of each run.
 func (m *Masters) Record(ctx context.Context) error {
 	end, _ := host.First(-18) // where it is not allowed all run as others do
 	defer end()
@@ -45,14 +45,15 @@ func (m *Masters) Record(ctx context.Context) error {
 	if _, err := c.Masters(ctx, warm(), hadoop.MastersOptions{}); err != nil {
 		return err
 	}
+	program := evidence.Here()
 	for run := 1; run <= m.Runs; run++ {
-		before := host.LoadAverage(host.OneMinute)
+		began := evidence.Begin(program)
 		res, err := c.Masters(ctx, apps, hadoop.MastersOptions{})
 		if err != nil {
 			return err
 		}
 		rec := &Record{
-			Hadoop: c.Version, At: time.Now().UTC().Truncate(time.Second), Load: [2]float64{before, host.LoadAverage(host.OneMinute)}, Site: siteXML, Queues: mastersQueues(), Workload: apps,
+			Hadoop: c.Version, At: time.Now().UTC().Truncate(time.Second), Load: [2]float64{began.Load[0], host.LoadAverage(host.OneMinute)}, Site: siteXML, Queues: mastersQueues(), Workload: apps,
 		}
 		for _, n := range c.Nodes {
 			name, port, _ := strings.Cut(n.ID, ":")
@@ -65,7 +66,7 @@ func (m *Masters) Record(ctx context.Context) error {
 		if err := rec.fill(c, &res); err != nil {
 			return fmt.Errorf("run %d: %w", run, err)
 		}
-		if err := save(m.file(run), rec); err != nil {
+		if _, err := began.KeepJSON(m.Dir, mastersSeries, rec); err != nil {
 			return err
 		}
 		fmt.Fprintf(m.Log, "run %d: %d applications, %d containers in %.0f s; load %.1f\n", run, len(rec.Apps), len(rec.Containers),
@@ -74,9 +75,8 @@ func (m *Masters) Record(ctx context.Context) error {
 	return nil
 }
 
-func (m *Masters) file(run int) string {
-	return filepath.Join(m.Dir, fmt.Sprintf("run-%d.json.gz", run))
-}
+// mastersSeries is what the records are called.
+const mastersSeries = "run"
 
 // warm is a workload that makes the daemons compile what they need.
 func warm() []hadoop.Application {

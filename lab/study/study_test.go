@@ -2,7 +2,6 @@ package study
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"reflect"
 	"strconv"
 	"strings"
@@ -28,19 +27,6 @@ func TestLine(t *testing.T) {
 		if json.Unmarshal([]byte(bad), new(Line)) == nil {
 			t.Errorf("%s was taken", bad)
 		}
-	}
-}
-
-func TestSaveAndLoad(t *testing.T) {
-	want := Mini.record()
-	want.Log = []Line{{"pass", 3, 1}}
-	file := filepath.Join(t.TempDir(), "deep", "x.json.gz")
-	if err := save(file, want); err != nil {
-		t.Fatal(err)
-	}
-	got := &Record{}
-	if err := load(file, got); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%v", err)
 	}
 }
 

@@ -2,6 +2,7 @@ package yardstick
 
 // packetFacts is how far packets and fluid are apart on one shuffle. The fluid's links carry what Ethernet and TCP leave of them.
 type packetFacts struct {
+	run int // its number
 	*PacketRun
 	whole, fluid, packets          float64   // when the last flow ended: fluid with all of the links, with what headers leave, packets
 	ends                           []float64 // by flow: when it ended in packets, over the fluid's

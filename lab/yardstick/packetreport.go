@@ -21,15 +21,15 @@ that capacity, "whole links" are links as they are named.
 
 A flow alone:
 
-| bytes | fluid, whole links | fluid | packets | packets over fluid |
-|---|---|---|---|---|
+| run | bytes | fluid, whole links | fluid | packets | packets over fluid |
+|---|---|---|---|---|---|
 `
 
 const packetsTable = `
 All to all. "Last end" is in seconds; the rest compares packets with fluid:
 
-| network | fetches | room of a port | last end: whole links | fluid | packets | last end, ratio | ends of flows: median, 5 % to 95 % | of flows that met no timer: median | last end of a receiver, mean | flows that met a timer | packets dropped | Jain's index: fluid, packets |
-|---|---|---|---|---|---|---|---|---|---|---|---|---|
+| run | network | fetches | room of a port | last end: whole links | fluid | packets | last end, ratio | ends of flows: median, 5 % to 95 % | of flows that met no timer: median | last end of a receiver, mean | flows that met a timer | packets dropped | Jain's index: fluid, packets |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
 `
 
 func writePackets(b *bytes.Buffer, facts []packetFacts, dir string) {
@@ -48,12 +48,12 @@ func writePackets(b *bytes.Buffer, facts []packetFacts, dir string) {
 	}
 	fmt.Fprintf(b, packetsIntro, shuffles[0].Nodes, len(shuffles[0].Flows), mean, segment, onTheWire, 100*share)
 	for _, f := range singles {
-		fmt.Fprintf(b, "| %d | %.5f s | %.5f s | %.5f s | %.3f |\n", f.Flows[0].Bytes, f.whole, f.fluid, f.packets, f.packets/f.fluid)
+		fmt.Fprintf(b, "| %d | %d | %.5f s | %.5f s | %.5f s | %.3f |\n", f.run, f.Flows[0].Bytes, f.whole, f.fluid, f.packets, f.packets/f.fluid)
 	}
 	fmt.Fprint(b, packetsTable)
 	for i := range shuffles {
 		f := &shuffles[i]
-		fmt.Fprintf(b, "| %s | %s | %d | %.3f | %.3f | %.3f | %.2f | %.2f, %.2f to %.2f | %.2f | %.2f | %d of %d | %d | %.2f, %.2f |\n", f.network(), f.fetches(), f.Queue,
+		fmt.Fprintf(b, "| %d | %s | %s | %d | %.3f | %.3f | %.3f | %.2f | %.2f, %.2f to %.2f | %.2f | %.2f | %d of %d | %d | %.2f, %.2f |\n", f.run, f.network(), f.fetches(), f.Queue,
 			f.whole, f.fluid, f.packets, f.packets/f.fluid, median(f.ends), quantile(f.ends, 0.05), quantile(f.ends, 0.95),
 			median(f.untimed), f.receivers, f.waited, len(f.Flows), f.Drops, f.fairnessFluid, f.fairnessPackets)
 	}

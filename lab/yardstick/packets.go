@@ -10,10 +10,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/yardmaster/yardmaster/lab/evidence"
 )
 
 //go:embed ns3/shuffle.cpp
@@ -79,6 +80,7 @@ func RecordPackets(ctx context.Context, dir string, most time.Duration, log io.W
 	if _, err := ns3.built(ctx); err != nil {
 		return err
 	}
+	began := evidence.Begin(evidence.Here())
 	runs, failed := make([]PacketRun, len(list)), make([]error, len(list))
 	var all sync.WaitGroup
 	free := make(chan struct{}, runtime.NumCPU())
@@ -102,5 +104,6 @@ func RecordPackets(ctx context.Context, dir string, most time.Duration, log io.W
 	if err := errors.Join(failed...); err != nil {
 		return err
 	}
-	return save(filepath.Join(dir, "packets.json.gz"), runs)
+	_, err := began.KeepJSON(dir, packetsSeries, runs)
+	return err
 }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"time"
 
+	"github.com/yardmaster/yardmaster/lab/evidence"
 	"github.com/yardmaster/yardmaster/lab/host"
 )
 
@@ -16,6 +16,13 @@ const (
 	mostDifference = 1e-6 // relative, of the end of any flow
 	leastRatio     = 20.0 // times SimGrid's speed, with fastAlive flows under way
 	fastAlive      = 5000
+)
+
+// What the records are called.
+const (
+	flowsSeries   = "flows"
+	answersSeries = "simgrid"
+	packetsSeries = "packets"
 )
 
 // Size is how large a comparison is.
@@ -222,6 +229,7 @@ func (r *FlowRecord) Met() (ends, speed bool) {
 
 // RecordFlows compares and keeps, in dir, what came of it and what SimGrid answered to some of the lists.
 func RecordFlows(ctx context.Context, dir string, size Size, log io.Writer) error {
+	began := evidence.Begin(evidence.Here())
 	r, err := CompareFlows(ctx, size, log)
 	if err != nil {
 		return err
@@ -237,10 +245,11 @@ func RecordFlows(ctx context.Context, dir string, size Size, log io.Writer) erro
 			answers[i] = append(answers[i], rounded(e))
 		}
 	}
-	if err := save(filepath.Join(dir, "simgrid.json.gz"), answers); err != nil {
+	if _, err := began.KeepJSON(dir, answersSeries, answers); err != nil {
 		return err
 	}
-	return save(filepath.Join(dir, "flows.json.gz"), r)
+	_, err = began.KeepJSON(dir, flowsSeries, r)
+	return err
 }
 
 // rounded keeps eleven digits of a number.

@@ -7,16 +7,25 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/yardmaster/yardmaster/lab/evidence"
 )
 
 var records = filepath.Join("..", "..", "docs", "studies", "flow-network")
 
 // What SimGrid answered once is what our network must still answer.
 func TestKeptAnswersOfSimGrid(t *testing.T) {
-	var answers [][]float64
-	if err := load(filepath.Join(records, "simgrid.json.gz"), &answers); err != nil {
-		t.Fatal(err)
+	_, all, err := evidence.ReadSeries[[][]float64](records, answersSeries)
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%d records, %v", len(all), err)
 	}
+	for _, answers := range all {
+		sameAnswers(t, *answers)
+	}
+}
+
+func sameAnswers(t *testing.T, answers [][]float64) {
+	t.Helper()
 	lists := keptLists()
 	if len(answers) != len(lists) {
 		t.Fatalf("%d answers are kept for %d lists: run go run ./lab flows", len(answers), len(lists))
@@ -56,23 +65,32 @@ func TestPage(t *testing.T) {
 
 // The page calls SimGrid's default precision good enough for the bar, and says that maxmin/precision does not matter.
 func TestPrecisionsAreAsThePageSays(t *testing.T) {
-	var r FlowRecord
-	if err := load(filepath.Join(records, "flows.json.gz"), &r); err != nil {
-		t.Fatal(err)
+	_, all, err := evidence.ReadSeries[FlowRecord](records, flowsSeries)
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%d records, %v", len(all), err)
 	}
-	for _, p := range r.Precise {
-		if bad := p.Off.End > mostDifference; bad != (p.Setting == "--cfg=surf/precision:1e-6") {
-			t.Errorf("%s: %s", p.Setting, p.Off)
+	for _, r := range all {
+		for _, p := range r.Precise {
+			if bad := p.Off.End > mostDifference; bad != (p.Setting == "--cfg=surf/precision:1e-6") {
+				t.Errorf("%s: %s", p.Setting, p.Off)
+			}
 		}
 	}
 }
 
 // The shuffles that ns-3 played are those that the study has now.
 func TestPacketsAreOfTheseShuffles(t *testing.T) {
-	var runs []PacketRun
-	if err := load(filepath.Join(records, "packets.json.gz"), &runs); err != nil {
-		t.Fatal(err)
+	_, all, err := evidence.ReadSeries[[]PacketRun](records, packetsSeries)
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%d records, %v", len(all), err)
 	}
+	for _, runs := range all {
+		sameShuffles(t, *runs)
+	}
+}
+
+func sameShuffles(t *testing.T, runs []PacketRun) {
+	t.Helper()
 	now := map[string]Fetches{}
 	for _, f := range Shuffles() {
 		now[f.Name] = f

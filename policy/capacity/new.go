@@ -20,9 +20,6 @@ type Option func(*Order)
 // and -vcores of yarn-site.xml.
 func MinAllocation(r unit.Resources) Option { return func(o *Order) { o.step = r } }
 
-// MaxPriority sets the highest application priority: yarn.cluster.max-application-priority of yarn-site.xml.
-func MaxPriority(p int) Option { return func(o *Order) { o.maxPriority = p } }
-
 // New builds the policy of a capacity-scheduler.xml.
 func New(c *conf.Capacity, opt ...Option) (policy.Policy, error) {
 	if c == nil || c.Root == nil {

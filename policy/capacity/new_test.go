@@ -65,7 +65,7 @@ func TestNewListsWhatHasNoEffect(t *testing.T) {
 	if _, err := New(c, MinAllocation(unit.Resources{})); err == nil {
 		t.Error("a minimum allocation of nothing is taken")
 	}
-	if p, err := New(c, MinAllocation(mb(2048)), MaxPriority(7)); err != nil || p.Order.(*Order).step != mb(2048) || p.Order.(*Order).maxPriority != 7 {
+	if p, err := New(c, MinAllocation(mb(2048))); err != nil || p.Order.(*Order).step != mb(2048) {
 		t.Errorf("options: %v", err)
 	}
 }

@@ -60,12 +60,6 @@ var reduceLengthNames = []string{"own", "shuffle", "full"}
 
 func (l ReduceLength) String() string { return reduceLengthNames[l] }
 
-// ParseReduceLength reads own, shuffle or full.
-func ParseReduceLength(s string) (ReduceLength, error) {
-	i, err := choice(s, reduceLengthNames)
-	return ReduceLength(i), err
-}
-
 // Missing says what becomes of tasks without a successful attempt, of which failed jobs have many.
 type Missing uint8
 

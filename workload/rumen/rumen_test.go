@@ -157,12 +157,30 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-func TestChoices(t *testing.T) {
-	for _, l := range []ReduceLength{OwnWork, AfterShuffle, Full} {
-		if got, err := ParseReduceLength(l.String()); got != l || err != nil {
-			t.Error(l, got, err)
+// A reduce's own work is what it did after its job's last map, but not less than what it did after its shuffle and not more than all of it.
+func TestReduceLength(t *testing.T) {
+	const lastMap = 1000
+	for name, c := range map[string]struct {
+		task    task
+		lastMap int64
+		want    int32
+	}{
+		"after the last map":                     {task{finish: 1020, full: 43, shuffled: 13}, lastMap, 20},
+		"shuffled before the last map had ended": {task{finish: 1005, full: 43, shuffled: 13}, lastMap, 13},
+		"ended before the last map had":          {task{finish: 990, full: 43, shuffled: 13}, lastMap, 13},
+		"the same, shuffle unknown":              {task{finish: 990, full: 43, shuffled: none}, lastMap, 0},
+		"began after the last map":               {task{finish: 1100, full: 43, shuffled: 13}, lastMap, 43},
+		"last map unknown":                       {task{finish: 1020, full: 43, shuffled: 13}, none, 13},
+		"end unknown":                            {task{finish: none, full: 43, shuffled: none}, lastMap, 43},
+		"no attempt succeeded":                   {task{finish: 1020, full: none, shuffled: 13}, lastMap, none},
+	} {
+		if got := (&Reader{}).reduceLength(&c.task, c.lastMap); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
+}
+
+func TestChoices(t *testing.T) {
 	for _, m := range []Missing{Mean, Observed, Drop} {
 		if got, err := ParseMissing(m.String()); got != m || err != nil {
 			t.Error(m, got, err)

@@ -258,7 +258,7 @@ func TestKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, b := range map[string][]byte{"part-000001.parquet.tmp": data[:100], "part-000007.parquet": data, "state.json.tmp": nil} {
+	for name, b := range map[string][]byte{"part-000001.parquet.tmp": data[:100], "part-000042.parquet.tmp": data[:100], "part-000007.parquet": data, "state.json.tmp": nil} {
 		if err := os.WriteFile(filepath.Join(parts, name), b, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -267,6 +267,9 @@ func TestKilled(t *testing.T) {
 	ids(t, jobs, 12)
 	if text := fmt.Sprint(sum.Notes); !strings.Contains(text, "12 MapReduce jobs") {
 		t.Error(text)
+	}
+	if left, err := filepath.Glob(filepath.Join(parts, "*.tmp")); err != nil || len(left) > 0 {
+		t.Errorf("what a killed call was writing is still there: %v, %v", left, err)
 	}
 	// A part that is damaged is told, not taken.
 	if err := os.WriteFile(filepath.Join(parts, "part-000009.parquet"), data[:200], 0o644); err != nil {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/yardmaster/yardmaster/lab/evidence"
 )
 
 // log is a short run of two nodes and one job: the master on node b, a map that was reserved first and a map that is taken
@@ -119,16 +121,17 @@ func TestPhase(t *testing.T) {
 	}
 }
 
-func TestSave(t *testing.T) {
+func TestLoad(t *testing.T) {
 	r, err := record(t, log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := filepath.Join(t.TempDir(), "deep", "r.json.gz")
-	if err := r.Save(name); err != nil {
+	dir := filepath.Join(t.TempDir(), "deep")
+	run, err := evidence.Begin("").KeepJSON(dir, "r", r)
+	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := Load(name)
+	back, err := Load(filepath.Join(dir, run.File))
 	if err != nil {
 		t.Fatal(err)
 	}

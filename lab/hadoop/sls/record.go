@@ -1,11 +1,9 @@
 package sls
 
 import (
-	"compress/gzip"
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
+
+	"github.com/yardmaster/yardmaster/lab/evidence"
 )
 
 // Record is what one run of SLS did. All instants are milliseconds since time 0 of the trace; -1: it did not happen.
@@ -122,44 +120,11 @@ type Machine struct {
 	Unordered int `json:",omitempty"`
 }
 
-// Save writes the record as gzipped JSON.
-func (r *Record) Save(name string) (err error) {
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return err
-	}
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if cerr := f.Close(); err == nil {
-			err = cerr
-		}
-	}()
-	z, err := gzip.NewWriterLevel(f, gzip.BestCompression)
-	if err != nil {
-		return err
-	}
-	if err := json.NewEncoder(z).Encode(r); err != nil {
-		return fmt.Errorf("writing %s: %w", name, err)
-	}
-	return z.Close()
-}
-
-// Load reads a record that Save wrote.
+// Load reads a record that was kept.
 func Load(name string) (*Record, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", name, err)
-	}
 	r := &Record{}
-	if err := json.NewDecoder(z).Decode(r); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", name, err)
+	if err := evidence.Read(name, r); err != nil {
+		return nil, err
 	}
 	if len(r.Log.At) != len(r.Log.Kinds) || len(r.Log.Of) != len(r.Log.Kinds) {
 		return nil, fmt.Errorf("reading %s: its log has %d kinds, %d instants, %d objects", name, len(r.Log.Kinds), len(r.Log.At), len(r.Log.Of))

@@ -1,0 +1,340 @@
+// Package evidence keeps what studies have measured. A record, once kept, is never written again: a rerun gets the next number beside what
+// it repeats, or is appended to it. Each study's folder has a ledger, one line a run, which says what program ran, how busy the computer
+// was, and which bytes are the record, so that a record that was replaced shows.
+package evidence
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/yardmaster/yardmaster/lab/host"
+)
+
+// Ledger is the name of the file that lists a folder's runs.
+const Ledger = "ledger.jsonl"
+
+// Run is one run of a study: a line of the ledger.
+type Run struct {
+	File    string    `json:"file"`           // the record, within the study's folder; a folder where it is several files
+	From    int64     `json:"from,omitempty"` // first byte of a record that was appended
+	Size    int64     `json:"size"`
+	SHA256  string    `json:"sha256"`
+	At      time.Time `json:"at,omitzero"`       // when it began
+	Program string    `json:"program,omitempty"` // its version; "": it was not written down
+	Commit  string    `json:"commit,omitempty"`  // that brought the record, where the version was not written down
+	Load    []float64 `json:"load,omitempty"`    // one-minute load average when it began and when it was kept; none: not written down
+}
+
+// Begin opens a run of a program, as Here or Of name it.
+func Begin(program string) *Run {
+	return &Run{At: time.Now().UTC().Truncate(time.Second), Program: program, Load: []float64{host.LoadAverage(host.OneMinute)}}
+}
+
+// Keep writes a record as the next one of its series: SERIES-N.EXT with the first number that is free.
+func (r Run) Keep(dir, series, ext string, record []byte) (Run, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return r, err
+	}
+	return r.next(dir, series, ext, func(path string) error {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(record)
+		return errors.Join(err, f.Close())
+	})
+}
+
+// KeepJSON is Keep of a value as compressed JSON, in SERIES-N.json.gz. ReadSeries reads it.
+func (r Run) KeepJSON(dir, series string, v any) (Run, error) {
+	b, err := Packed(v)
+	if err != nil {
+		return r, err
+	}
+	return r.Keep(dir, series, packed, b)
+}
+
+// KeepTree copies a folder as the next one of its series: SERIES-N.
+func (r Run) KeepTree(dir, series, from string) (Run, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return r, err
+	}
+	return r.next(dir, series, "", func(path string) error {
+		if err := os.Mkdir(path, 0o755); err != nil {
+			return err
+		}
+		return os.CopyFS(path, os.DirFS(from))
+	})
+}
+
+// next lets create make the record under the first number that is free, and enters it in the ledger.
+func (r Run) next(dir, series, ext string, create func(path string) error) (Run, error) {
+	for n := 1; ; n++ {
+		r.File = series + "-" + strconv.Itoa(n) + ext
+		err := create(filepath.Join(dir, r.File))
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return r, fmt.Errorf("keeping a record: %w", err)
+		}
+		if r.Size, r.SHA256, err = digest(filepath.Join(dir, r.File), 0, -1); err != nil {
+			return r, err
+		}
+		return r, r.enter(dir)
+	}
+}
+
+// Append adds a record to the end of a file.
+func (r Run) Append(dir, file string, record []byte) (Run, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return r, err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, file), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return r, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		_, err = f.Write(record)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return r, fmt.Errorf("keeping a record: %w", err)
+	}
+	sum := sha256.Sum256(record)
+	r.File, r.From, r.Size, r.SHA256 = file, info.Size(), int64(len(record)), hex.EncodeToString(sum[:])
+	return r, r.enter(dir)
+}
+
+// enter adds the run to the ledger.
+func (r *Run) enter(dir string) error {
+	if len(r.Load) == 1 {
+		r.Load = append(slices.Clip(r.Load), host.LoadAverage(host.OneMinute))
+	}
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, Ledger), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+// Runs are all runs of a folder's ledger, in its order; none where there is no ledger.
+func Runs(dir string) ([]Run, error) {
+	b, err := os.ReadFile(filepath.Join(dir, Ledger))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var runs []Run
+	for d := json.NewDecoder(bytes.NewReader(b)); d.More(); {
+		var r Run
+		if err := d.Decode(&r); err != nil {
+			return nil, fmt.Errorf("%s, run %d: %w", filepath.Join(dir, Ledger), len(runs)+1, err)
+		}
+		runs = append(runs, r)
+	}
+	return runs, nil
+}
+
+// Series are the runs that were kept as SERIES-N.EXT, by their number. A record that is not as it was kept is an error.
+func Series(dir, series, ext string) ([]Run, error) {
+	all, err := Runs(dir)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(r Run) bool { return r.number(series, ext) == 0 })
+	slices.SortFunc(all, func(a, b Run) int { return a.number(series, ext) - b.number(series, ext) })
+	for i := range all {
+		if err := all[i].check(dir); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// check says whether the record is as it was kept.
+func (r *Run) check(dir string) error {
+	path := filepath.Join(dir, r.File)
+	size, sum, err := digest(path, r.From, r.Size)
+	if err == nil && (size != r.Size || sum != r.SHA256) {
+		err = fmt.Errorf("%s is not the record that was kept: bring it back; records are never written again, a rerun is kept beside them", path)
+	}
+	return err
+}
+
+// number is a run's place in its series; 0: it is of another.
+func (r *Run) number(series, ext string) int {
+	rest, ok := strings.CutPrefix(r.File, series+"-")
+	middle, ended := strings.CutSuffix(rest, ext)
+	n, err := strconv.Atoi(middle)
+	if !ok || !ended || err != nil {
+		return 0
+	}
+	return n
+}
+
+// Number is the last number of a record's name: 2 of kills-2.jsonl.
+func (r *Run) Number() int {
+	name, _, _ := strings.Cut(r.File, ".")
+	n, _ := strconv.Atoi(name[strings.LastIndex(name, "-")+1:]) // 0: it has none
+	return n
+}
+
+// ProgramText is the program's version for a page.
+func (r *Run) ProgramText() string {
+	switch {
+	case r.Program != "":
+		return r.Program
+	case r.Commit != "":
+		return "unknown (record of commit " + r.Commit + ")"
+	}
+	return "unknown"
+}
+
+// LoadText is the computer's load for a page.
+func (r *Run) LoadText() string {
+	if len(r.Load) == 0 {
+		return "unknown"
+	}
+	words := make([]string, len(r.Load))
+	for i, v := range r.Load {
+		words[i] = strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return strings.Join(words, ", ")
+}
+
+// Verify says what is wrong with a folder of records: one that is not what its ledger says, one that is missing, bytes that no run
+// accounts for. Files that derived names are computed from records and may change.
+func Verify(dir string, derived func(name string) bool) error {
+	runs, err := Runs(dir)
+	if err != nil {
+		return err
+	}
+	var wrong []error
+	known := map[string]int64{} // bytes accounted for, by file
+	for _, r := range runs {
+		if err := r.check(dir); err != nil {
+			wrong = append(wrong, err)
+		} else if r.From != known[r.File] {
+			wrong = append(wrong, fmt.Errorf("%s: a record begins at byte %d, the one before it ends at %d", r.File, r.From, known[r.File]))
+		}
+		known[r.File] += r.Size
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() == Ledger || derived(e.Name()) {
+			continue
+		}
+		size, _, err := digest(filepath.Join(dir, e.Name()), 0, -1)
+		if err != nil || size != known[e.Name()] {
+			wrong = append(wrong, fmt.Errorf("%s has %d bytes and the ledger accounts for %d (%v)", filepath.Join(dir, e.Name()), size, known[e.Name()], err))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// digest is the length and the checksum of a file's part, to its end if size is negative; of a folder: of its files, with their names.
+func digest(path string, from, size int64) (int64, string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, "", err
+	}
+	if !info.IsDir() {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return 0, "", err
+		}
+		b = b[min(from, int64(len(b))):]
+		if size >= 0 {
+			b = b[:min(size, int64(len(b)))]
+		}
+		sum := sha256.Sum256(b)
+		return int64(len(b)), hex.EncodeToString(sum[:]), nil
+	}
+	h := sha256.New()
+	total := int64(0)
+	err = filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		n, sum, err := digest(file, 0, -1)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(path, file)
+		total += n
+		fmt.Fprintf(h, "%s %s\n", sum, filepath.ToSlash(rel))
+		return err
+	})
+	return total, hex.EncodeToString(h.Sum(nil)), err
+}
+
+// packed is how the names of compressed JSON end.
+const packed = ".json.gz"
+
+// Packed is a value as compressed JSON.
+func Packed(v any) ([]byte, error) {
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(json.NewEncoder(z).Encode(v), z.Close()); err != nil {
+		return nil, fmt.Errorf("writing a record: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// Read reads a record of compressed JSON.
+func Read(file string, into any) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err == nil {
+		err = json.NewDecoder(z).Decode(into)
+	}
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", file, err)
+	}
+	return nil
+}
+
+// ReadSeries reads every record of a series that KeepJSON wrote, with its run.
+func ReadSeries[R any](dir, series string) (runs []Run, records []*R, err error) {
+	if runs, err = Series(dir, series, packed); err != nil {
+		return nil, nil, err
+	}
+	for i := range runs {
+		rec := new(R)
+		if err := Read(filepath.Join(dir, runs[i].File), rec); err != nil {
+			return nil, nil, err
+		}
+		records = append(records, rec)
+	}
+	return runs, records, nil
+}

@@ -1,0 +1,169 @@
+package evidence
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func none(string) bool { return false }
+
+// A second record of a series gets the next number and leaves the first as it is; both are in the ledger with program and load.
+func TestKeepNeverOverwrites(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "study")
+	for i, text := range []string{"first", "second"} {
+		r, err := Begin("v"+text).Keep(dir, "kills", ".jsonl", []byte(text))
+		if err != nil || r.Number() != i+1 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+	}
+	// One that somebody put there by hand is not overwritten either.
+	if err := os.WriteFile(filepath.Join(dir, "kills-3.jsonl"), []byte("foreign"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := Begin("").Keep(dir, "kills", ".jsonl", []byte("third")); err != nil || r.Number() != 4 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	for name, want := range map[string]string{"kills-1.jsonl": "first", "kills-2.jsonl": "second", "kills-3.jsonl": "foreign", "kills-4.jsonl": "third"} {
+		if b, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(b) != want {
+			t.Errorf("%s: %q, %v", name, b, err)
+		}
+	}
+	runs, err := Series(dir, "kills", ".jsonl")
+	if err != nil || len(runs) != 3 {
+		t.Fatalf("%+v, %v", runs, err)
+	}
+	if r := runs[1]; r.ProgramText() != "vsecond" || len(r.Load) != 2 || r.At.IsZero() || strings.Contains(r.LoadText(), "unknown") {
+		t.Errorf("%+v", r)
+	}
+	if err := Verify(dir, none); err == nil || !strings.Contains(err.Error(), "kills-3.jsonl has 7 bytes and the ledger accounts for 0") {
+		t.Errorf("a record that is not in the ledger: %v", err)
+	}
+}
+
+func TestSeriesAreToldApart(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"locality", "locality-small", "locality"} {
+		if _, err := Begin("").KeepJSON(dir, name, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runs, texts, err := ReadSeries[string](dir, "locality")
+	if err != nil || len(runs) != 2 || *texts[1] != "locality" || runs[1].File != "locality-2.json.gz" {
+		t.Errorf("%+v, %v", runs, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "locality-1.json.gz"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := ReadSeries[string](dir, "locality"); err == nil || !strings.Contains(err.Error(), "not the record that was kept") {
+		t.Errorf("a record that was replaced is read: %v", err)
+	}
+}
+
+// What a ledger vouches for cannot be changed without being noticed.
+func TestVerify(t *testing.T) {
+	for name, c := range map[string]struct {
+		harm func(dir string) error
+		want string
+	}{
+		"nothing":           {func(string) error { return nil }, ""},
+		"a record replaced": {func(dir string) error { return os.WriteFile(filepath.Join(dir, "a-1.txt"), []byte("uno"), 0o644) }, "a-1.txt is not the record"},
+		"a record removed":  {func(dir string) error { return os.Remove(filepath.Join(dir, "a-1.txt")) }, "no such file"},
+		"an appended record replaced": {func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "batches"), []byte("oneTWO"), 0o644)
+		}, "batches is not the record"},
+		"the last appended record cut": {func(dir string) error { return os.Truncate(filepath.Join(dir, "batches"), 4) }, "batches is not the record"},
+		"bytes without a line": {func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "batches"), []byte("onetwothree"), 0o644)
+		}, "batches has 11 bytes"},
+		"a file of a folder replaced": {func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "run-1", "deep", "x"), []byte("y"), 0o644)
+		}, "run-1 is not the record"},
+		"a file of a folder added": {func(dir string) error { return os.WriteFile(filepath.Join(dir, "run-1", "z"), nil, 0o644) }, "run-1 is not the record"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, from := t.TempDir(), t.TempDir()
+			if err := os.MkdirAll(filepath.Join(from, "deep"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(from, "deep", "x"), []byte("x"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			r := Begin("")
+			if _, err := r.Keep(dir, "a", ".txt", []byte("one")); err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range []string{"one", "two"} {
+				if _, err := r.Append(dir, "batches", []byte(text)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := r.KeepTree(dir, "run", from); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.harm(dir); err != nil {
+				t.Fatal(err)
+			}
+			err := Verify(dir, none)
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// Every record of every study is what its ledger says; a folder of records without a ledger is not allowed.
+func TestKeptRecordsAreUntouched(t *testing.T) {
+	studies := filepath.Join("..", "..", "docs", "studies")
+	entries, err := os.ReadDir(studies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, e := range entries {
+		if !e.IsDir() {
+			if filepath.Ext(e.Name()) != ".md" {
+				t.Errorf("%s: a record belongs in its study's folder", e.Name())
+			}
+			continue
+		}
+		dir := filepath.Join(studies, e.Name())
+		runs, err := Runs(dir)
+		if err != nil || len(runs) == 0 {
+			t.Errorf("%s: %d runs in its ledger, %v", dir, len(runs), err)
+		}
+		for _, r := range runs {
+			if r.Program == "" && r.Commit == "" {
+				t.Errorf("%s, %s: neither a program nor a commit", dir, r.File)
+			}
+		}
+		n += len(runs)
+		if err := Verify(dir, func(name string) bool { return strings.HasSuffix(name, ".svg") || strings.HasSuffix(name, ".md") }); err != nil {
+			t.Error(err)
+		}
+	}
+	if n < 120 { // those of the day on which ledgers began; there can only be more
+		t.Errorf("%d runs: records were removed", n)
+	}
+}
+
+func TestPrograms(t *testing.T) {
+	if s := Here(); !strings.Contains(s, "commit") {
+		t.Errorf("%q", s)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := Of(self); !strings.Contains(s, "commit") {
+		t.Errorf("%q", s)
+	}
+	if s := Of("/does/not/exist"); !strings.HasPrefix(s, "unknown: ") {
+		t.Errorf("%q", s)
+	}
+	r := Run{Commit: "abc"}
+	if s := r.ProgramText(); s != "unknown (record of commit abc)" || r.LoadText() != "unknown" {
+		t.Errorf("%q", s)
+	}
+}
