@@ -57,9 +57,10 @@ func TestLabZooKeeper(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stranger.Close()
-	if _, err := stranger.Create("/yardmaster", nil, 0, zookeeper.WorldACL(zookeeper.PermAll)); err != nil { // as an earlier version made it
-		t.Fatal(err)
-	}
+	eventually(t, time.Minute, func() error { // as an earlier version made it
+		_, err := stranger.Create("/yardmaster", nil, 0, zookeeper.WorldACL(zookeeper.PermAll))
+		return err
+	})
 	const session = 4 * time.Second // the least at its tick of 2 s
 	lock := func() *zk.Lock {
 		l, err := zk.New(zk.Options{Servers: []string{address}, Identity: "yarn:cluster/root.default", Session: session, Connect: 5 * time.Second})
