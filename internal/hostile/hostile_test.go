@@ -98,7 +98,7 @@ func readers(t *testing.T) []reader {
 
 		{"xml", 128, XML(size, "configuration"), func(b []byte) { _, _ = conf.ReadXML(bytes.NewReader(b), "f") }},
 		{"properties", 128, XML(size, "configuration"), func(b []byte) { _, _ = conf.ReadProperties(bytes.NewReader(b), "f") }},
-		{"capacity scheduler", 512, XML(size, "configuration"), func(b []byte) { _, _ = conf.ReadCapacity(bytes.NewReader(b), "f") }},
+		{"capacity scheduler", 256, XML(size, "configuration"), func(b []byte) { _, _ = conf.ReadCapacity(bytes.NewReader(b), "f") }},
 		{"hadoop 1 capacity", 128, XML(size, "configuration"), func(b []byte) { _, _ = conf.ReadCapacity1(bytes.NewReader(b), "f") }},
 		{"fair scheduler", 256, XML(size, "allocations"), func(b []byte) { _, _ = conf.ReadFair(bytes.NewReader(b), "f") }},
 		{"job configuration", 32, XML(size, "configuration"), func(b []byte) { _, _ = jhist.ReadConf(bytes.NewReader(b), func(string) bool { return true }) }},
@@ -221,7 +221,7 @@ func answers(t *testing.T) []reader {
 		{"scheduler-conf", 256, properties, func([]byte) { _, _ = c.SchedulerConf(ctx) }},
 		{"history jobs", 256, JSON(size, "jobs.job"), all(c.History().Jobs(ctx, rest.JobFilter{}))},
 		{"master's tasks", 256, JSON(size, "tasks.task"), all(c.Master("application_1_0001").Tasks(ctx, "job_1_0001"))},
-		{"counters", 512, JSON(size, "jobCounters.counterGroup", "jobCounters.counterGroup.counter"), func([]byte) { _, _ = c.History().Counters(ctx, "job_1_0001") }},
+		{"counters", 256, JSON(size, "jobCounters.counterGroup", "jobCounters.counterGroup.counter"), func([]byte) { _, _ = c.History().Counters(ctx, "job_1_0001") }},
 		{"files", 256, JSON(size, "FileStatuses.FileStatus"), all(c.Files().List(ctx, "/"))},
 	}
 	for i := range list {
