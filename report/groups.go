@@ -127,8 +127,9 @@ func newGroupTable(runs []Run, names []string, groups func(*result.Run) []result
 		}
 		t.Lines = append(t.Lines, groupLine{Name: name})
 	}
-	for from, to := 0, 0; from < len(t.Columns); from = to { // the columns of one metric
-		for to = from + 1; to < len(t.Columns) && !t.Columns[to].Gap; to++ {
+	for from := 0; from < len(t.Columns); { // the columns of one metric
+		to := from + 1
+		for ; to < len(t.Columns) && !t.Columns[to].Gap; to++ {
 		}
 		var times []float64
 		for _, c := range t.Columns[from:to] {
@@ -149,6 +150,7 @@ func newGroupTable(runs []Run, names []string, groups func(*result.Run) []result
 				t.Lines[i].Cells = append(t.Lines[i].Cells, cell)
 			}
 		}
+		from = to
 	}
 	return t
 }
