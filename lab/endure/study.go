@@ -84,6 +84,7 @@ func (s *Study) Run(ctx context.Context) error {
 		}
 		s.Work = work
 	}
+	s.program = evidence.Program(s.Binary)
 	if s.Binary == "" {
 		if err := os.MkdirAll(s.Work, 0o755); err != nil {
 			return err
@@ -92,9 +93,6 @@ func (s *Study) Run(ctx context.Context) error {
 		if s.Binary, err = host.Build(ctx, s.Work); err != nil {
 			return err
 		}
-		s.program = evidence.Here()
-	} else {
-		s.program = evidence.Of(s.Binary)
 	}
 	for _, p := range parts {
 		if len(s.Only) > 0 && !slices.Contains(s.Only, p.name) {

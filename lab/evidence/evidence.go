@@ -37,7 +37,7 @@ type Run struct {
 	Load    []float64 `json:"load,omitempty"`    // one-minute load average when it began and when it was kept; none: not written down
 }
 
-// Begin opens a run of a program, as Here or Of name it.
+// Begin opens a run of a program, as Here or Program name it.
 func Begin(program string) *Run {
 	return &Run{At: time.Now().UTC().Truncate(time.Second), Program: program, Load: []float64{host.LoadAverage(host.OneMinute)}}
 }

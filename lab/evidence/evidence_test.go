@@ -156,10 +156,10 @@ func TestPrograms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := Of(self); !strings.Contains(s, "commit") {
+	if s := Program(self); !strings.Contains(s, "commit") {
 		t.Errorf("%q", s)
 	}
-	if s := Of("/does/not/exist"); !strings.HasPrefix(s, "unknown: ") {
+	if s := Program("/does/not/exist"); !strings.HasPrefix(s, "unknown: ") {
 		t.Errorf("%q", s)
 	}
 	r := Run{Commit: "abc"}

@@ -21,8 +21,11 @@ func Here() string {
 	return named(build.Info{Version: "devel", Revision: strings.TrimSpace(string(revision)), Modified: err != nil || len(changed) > 0})
 }
 
-// Of names the program in a file.
-func Of(file string) string {
+// Program names the program in a file; "": the one that is built from here.
+func Program(file string) string {
+	if file == "" {
+		return Here()
+	}
 	b, err := buildinfo.ReadFile(file)
 	if err != nil {
 		return "unknown: " + err.Error()

@@ -47,10 +47,7 @@ func (s *Study) Record(ctx context.Context) error {
 		return err
 	}
 	defer remove()
-	s.program = evidence.Here()
-	if s.Binary != "" {
-		s.program = evidence.Of(s.Binary)
-	}
+	s.program = evidence.Program(s.Binary)
 	if s.First {
 		end, err := host.First(-10)
 		defer end()

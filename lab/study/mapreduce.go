@@ -53,11 +53,7 @@ func (m *MapReduce) Record(ctx context.Context) error {
 		return err
 	}
 	defer remove()
-	program := evidence.Here()
-	if m.Binary != "" {
-		program = evidence.Of(m.Binary)
-	}
-	began := evidence.Begin(program)
+	began := evidence.Begin(evidence.Program(m.Binary))
 	list := []Phase{{Name: "a"}, {Name: "b"}, {Name: "again"}}
 	if m.Small {
 		list = list[:1]
