@@ -401,6 +401,10 @@ func (o *opened) swap(data []byte) error {
 		err = securefile.SyncDir(filepath.Dir(o.path))
 	case errors.Is(err, errors.ErrUnsupported):
 		err = temp.Commit()
+	case errors.Is(err, drive.ErrFate): // what came out last may be the newest that somebody has saved
+		if kept := o.path + ".kept"; os.Rename(temp.Name(), kept) == nil {
+			err = fmt.Errorf("%w; a version of it is kept as %s", err, kept)
+		}
 	}
 	if errors.Is(err, securefile.ErrNotDurable) {
 		err = fmt.Errorf("%w: %w", drive.ErrFate, err)
