@@ -84,7 +84,7 @@ func (f *filer) open() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // a copy
 	data, err := os.ReadFile(filepath.Join(f.y.journal, journalFile))
 	if os.IsNotExist(err) {
 		return 0, nil
