@@ -38,10 +38,10 @@ func asInit() (code int, is bool) {
 		case errors.Is(err, syscall.EINTR):
 		case err != nil: // there is none left
 			return code, true
-		case pid == cmd.Process.Pid && status.Signaled():
-			code = 128 + int(status.Signal())
-		case pid == cmd.Process.Pid:
+		case pid == cmd.Process.Pid && status.Exited():
 			code = status.ExitStatus()
+		case pid == cmd.Process.Pid:
+			code = 128 + int(status.Signal())
 		}
 	}
 }

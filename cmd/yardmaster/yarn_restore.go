@@ -345,7 +345,7 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 	tell("the steerer has ended without a word: putting back %s", settingsWord(n))
 	r := &recovery{k: &f.knobFlags, j: j, log: newLog(cmd.ErrOrStderr(), "text", false), notice: tell}
 	defer r.log.end()
-	var held time.Duration // the lock outlives the steerer by this at least
+	var held time.Duration          // the lock outlives the steerer by this at least
 	if word == hasLock && !killed { // one that was frozen has lost it long ago
 		held = sessionEnds/2 - time.Since(ended)
 	}

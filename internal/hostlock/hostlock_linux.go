@@ -24,7 +24,7 @@ func holder(name string) *HeldError {
 	if err != nil {
 		return held
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }() // nothing was sent
 	if raw, err := c.(*net.UnixConn).SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) { // not known then
 			if cred, err := syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED); err == nil {
