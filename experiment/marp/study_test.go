@@ -7,6 +7,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	x "github.com/yardmaster/yardmaster/experiment"
@@ -28,6 +29,11 @@ func TestStudy(t *testing.T) {
 	for _, c := range s.Checks {
 		if ordersTheTwo.MatchString(c.Judge.Rule) {
 			t.Errorf("%s asserts an order of CBTwS and CBTwAT, which the source's intervals do not settle: %s", c.ID, c.Judge.Rule)
+		}
+	}
+	for _, c := range s.Checks { // what a simulator of the study has to meet to pass
+		if (strings.HasSuffix(c.ID, "-band") || c.ID == "E2-varies" || c.ID == "E10-order") && c.Strength != x.A {
+			t.Errorf("%s is of strength %s", c.ID, c.Strength)
 		}
 	}
 	for _, j := range []x.Judge{ // it would be seen
