@@ -19,6 +19,9 @@ import (
 // a scheduler waits for a better place.
 const starved = 10 * unit.Second
 
+// breath is how long room that falls free in a full queue may be on its way to tasks that wait: a heartbeat of a node and one of an AM.
+const breath = 2 * unit.Second
+
 // felt is how long a raise takes at most until the job that it lets in asks for containers: a file that is polled, and the AM's start. Laws that
 // count jobs wait by themselves.
 const felt = 30 * unit.Second
@@ -68,12 +71,18 @@ func (c *loop) spare(v *view, m move) move {
 	}
 	hungry := c.hungry(v)
 	_, plain := c.law.(sizeless)
+	fits := v.fits(c.set.Least)
+	if !fits {
+		c.full, c.wasFull = v.now, true
+	}
 	var bar string
 	switch n := len(hungry); {
 	case n > 0:
 		bar = fmt.Sprintf("%d running %s no container for tasks", n, plural(n, "job gets", "jobs get"))
-	case !v.fits(c.set.Least):
+	case !fits:
 		bar = fmt.Sprintf("the queue's headroom (%v of %v) holds no further job", v.queue.Ceiling.Sub(v.queue.Used).Max(unit.Resources{}), v.queue.Ceiling)
+	case c.wasFull && v.now-c.full < breath:
+		bar = fmt.Sprintf("the queue was full %v ago", v.now-c.full)
 	case plain && c.did == Raise && v.now-c.written < felt:
 		bar = "the last raise has yet to be felt"
 	default:

@@ -139,3 +139,16 @@ func TestStarvingKeepsTheValueFound(t *testing.T) {
 		t.Errorf("%v in force: %v", y.in, y.c.Last())
 	}
 }
+
+// Containers that end all at once leave room for a moment, until the tasks that wait are given it.
+func TestRoomOfAMoment(t *testing.T) {
+	top := unit.Resources{Mem: 20_000, Cores: 20}
+	y := service(t, "cbt", 6, nil)
+	y.idle = 90
+	y.at(top, top)
+	y.begin()
+	y.expect(Wait, 0.05, sec)
+	y.at(top, unit.Resources{Mem: 4_000, Cores: 4})
+	y.expect(Wait, 0.05, sec)
+	y.expect(Raise, 0.09, 31*sec)
+}

@@ -60,6 +60,8 @@ type loop struct {
 	sizes         sizes   // for which k was counted
 	jobs          map[string]*mark
 	unfed         map[string]unit.Time // running jobs that get no task: since when
+	full          unit.Time            // when the queue was last seen without room for another job
+	wasFull       bool
 	said          Decision
 	least, finest float64 // lower bound, half the resolution
 	digits        int

@@ -36,7 +36,7 @@ func TestLabNoRaiseAtACeiling(t *testing.T) {
 		var apps []hadoop.Application
 		for i := range 12 {
 			apps = append(apps, hadoop.Application{ID: fmt.Sprint("job", i), User: "ann", Queue: "batch", Submit: hadoop.Millis(100 * i),
-				Containers: []hadoop.Group{{Count: 20, MB: 512, Hold: hadoop.Holds{20_000}}}})
+				Containers: []hadoop.Group{{Count: 20, MB: 512, Hold: hadoop.Holds{120_000}}}})
 		}
 		_, _ = b.lab.Masters(ctx, apps, hadoop.MastersOptions{HeapMB: 128}) // it is cut off
 	}()
