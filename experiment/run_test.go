@@ -305,7 +305,7 @@ func TestReport(t *testing.T) {
 	}
 	for _, want := range []string{
 		"A toy queue", "A. Author", "A: 1 pass, 1 miss", "cap-hurts", "MISS", "Why: long jobs do not see the cap", "RECORD differs", "met by construction",
-		"chart-e", "Waits by experiment", "source 41", "other queues/odd", "a seed moves the wait by a second", "the wait of long jobs, 100 s", "yardmaster test", "1–10", "printed as 81", "first rule, T03 wait/long against T01 wait/long", "Changed because the source says 10 %", "rules changed after results were seen",
+		"chart-e", "Waits by experiment", "source 41", "other queues/odd", "a seed moves the wait by a second", "the wait of long jobs, 100\u00a0s", "yardmaster test", "1–10", "printed as 81", "first rule, T03 wait/long against T01 wait/long", "Changed because the source says 10\u00a0%", "rules changed after results were seen",
 	} {
 		if !strings.Contains(a.String(), want) {
 			t.Errorf("the report does not have %q", want)
