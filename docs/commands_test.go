@@ -116,7 +116,7 @@ func (r *reader) script(t *testing.T, page string) script {
 	for _, b := range blocks(t, filepath.Join("..", page)) {
 		switch {
 		case b.lang == "sh":
-			s.live = s.live || strings.Contains(b.text, "http://rm:")
+			s.live = s.live || strings.Contains(b.text, "http://rm:") || strings.Contains(b.text, "yarn restore")
 			s.checkout = s.checkout || strings.Contains(b.text, "go build ./") || strings.Contains(b.text, "make ")
 			text.WriteString(commands(b.text))
 		case b.lang == "diff": // somebody may have followed the page already
@@ -211,7 +211,7 @@ func (r *reader) pack(t *testing.T, root string) {
 	for _, name := range []string{"capacity-scheduler.xml", "capacity-now.xml", "capacity-new.xml"} {
 		files[name] = read("docs/examples/capacity-scheduler.xml")
 	}
-	files["yarn-site.xml"] = read("docs/studies/mapreduce/import-a/yarn-site.xml")
+	files["yarn-site.xml"] = read("docs/studies/mapreduce/run-1/import-a/yarn-site.xml")
 	for name, data := range files {
 		path := filepath.Join(r.brings, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
@@ -222,7 +222,7 @@ func (r *reader) pack(t *testing.T, root string) {
 		}
 	}
 	must(t, r.brings, filepath.Join(r.bin, "yardmaster"), "import", "swim", "FB-2010_samples_24_times_1hr_0.tsv", "-o", "jobs.parquet")
-	if err := os.CopyFS(filepath.Join(r.brings, "mycluster"), os.DirFS(filepath.Join(root, "docs/studies/mapreduce/import-a"))); err != nil {
+	if err := os.CopyFS(filepath.Join(r.brings, "mycluster"), os.DirFS(filepath.Join(root, "docs/studies/mapreduce/run-1/import-a"))); err != nil {
 		t.Fatal(err)
 	}
 }
