@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -178,7 +177,7 @@ func newReader(t *testing.T) *reader {
 	r.env = append(os.Environ(), "PATH="+r.bin+":"+os.Getenv("PATH"), "CGO_ENABLED=0", "NO_COLOR=1",
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url."+r.repo+".insteadOf", "GIT_CONFIG_VALUE_0="+published, "GIT_ALLOW_PROTOCOL=file:https",
 		"GOPRIVATE=github.com/yardmaster", "GOPROXY=file://"+filepath.Join(cache, "cache", "download")+","+proxy, "GONOSUMDB=*", "GOFLAGS=-trimpath -buildvcs=false -modcacherw",
-		"GOBIN="+r.bin)
+		"GOBIN="+r.bin, "GOMODCACHE="+filepath.Join(dir, "modules"))
 	must(t, root, "go", "build", "-trimpath", "-o", filepath.Join(r.bin, "yardmaster"), "./cmd/yardmaster")
 	stub := "#!/bin/sh\n[ -s \"$1\" ]\n"                                                        // there is no browser: the file is there to be opened
 	if err := os.WriteFile(filepath.Join(r.bin, "xdg-open"), []byte(stub), 0o755); err != nil { //nolint:gosec // a command
@@ -237,7 +236,7 @@ func (r *reader) run(t *testing.T, dir, script string, by ...string) {
 	script = "cd() { command cd \"$@\" && cp -rn " + quote(r.brings+"/.") + " .; }\n" + script
 	args := append(by, "bash", "-o", "pipefail", "-c", script) //nolint:gocritic // by is nobody else's
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
-	cmd.Dir, cmd.Env = dir, append(slices.Clone(r.env), "GOMODCACHE="+filepath.Join(dir, ".modules"))
+	cmd.Dir, cmd.Env = dir, r.env
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, tail(out))

@@ -46,6 +46,9 @@ func (m *markdown) study(f *Findings, s *StudyFinding, command string) {
 		m.para(s.About)
 	}
 	if command != "" {
+		if !f.OK() {
+			command += "    # exits 1: checks that must hold miss"
+		}
 		m.p("```sh\n%s\n```\n", command)
 	}
 	m.para(fmt.Sprintf("%s, %s. Intervals are 95 %% (Student's t over seeds, paired by seed where two experiments are compared); "+

@@ -71,7 +71,7 @@ func TestListenWarns(t *testing.T) {
 	for listen, warns := range map[string]bool{"0.0.0.0:0": true, ":0": true, "127.0.0.1:0": false} {
 		t.Run(listen, func(t *testing.T) {
 			t.Parallel()
-			c := steered(t, newSteeredRM(t, ""), "--policy", "cbt", "--listen", listen, "--for", "1s")
+			c := started(t, "yarn", "steer", "--rm", newSteeredRM(t, "").URL, "--queue", "root.default", "--user", "u", "--policy", "cbt", "--listen", listen, "--for", "1s")
 			if code := c.ends(t); code != exitDone || strings.Contains(c.err.String(), "Warning: --listen "+listen+" shows the status page, which has no login, to everyone") != warns {
 				t.Errorf("%d: %s", code, c.err)
 			}
