@@ -261,14 +261,14 @@ func must(t *testing.T, dir, name string, args ...string) string {
 	return string(out)
 }
 
-// swimDay is an hour of 300 jobs in the form of a SWIM trace.
+// swimDay is an hour of 100 jobs in the form of a SWIM trace.
 func swimDay() []byte {
 	var b bytes.Buffer
 	r, at := rand.New(rand.NewPCG(1, 1)), 0
-	for i := range 300 {
-		gap := r.IntN(24)
+	for i := range 100 {
+		gap := r.IntN(72)
 		at += gap
-		in := int64(1) << (20 + r.IntN(16))
+		in := int64(1) << (20 + r.IntN(12))
 		fmt.Fprintf(&b, "job%d\t%d\t%d\t%d\t%d\t%d\n", i, at, gap, in, in/4*int64(r.IntN(2)), in/8)
 	}
 	return b.Bytes()

@@ -243,7 +243,7 @@ func (p *NamedPolicy) rule() (r marp.Rule, least unit.Resources, leaves []string
 	return r, least, leaves, nil
 }
 
-// queueOf is the queue that is steered. That of a FairScheduler may come with its first job.
+// queueOf is the queue that is steered. That of a FairScheduler, or of a policy without a file, may come with its first job.
 func (st *Steering) queueOf(scheduler string, rule marp.Rule, leaves []string) (string, error) {
 	list := strings.Join(leaves, ", ")
 	switch {
@@ -253,7 +253,7 @@ func (st *Steering) queueOf(scheduler string, rule marp.Rule, leaves []string) (
 		return leaves[0], nil
 	case st.Queue == "":
 		return fair.FullName("default"), nil
-	case rule == marp.Capacity && !slices.Contains(leaves, st.Queue):
+	case rule == marp.Capacity && len(leaves) > 0 && !slices.Contains(leaves, st.Queue):
 		return "", misuse("--steer-queue: queue %s is not in %s: its queues are %s", st.Queue, scheduler, list)
 	}
 	return st.Queue, nil
