@@ -42,7 +42,7 @@ tests() {
   [ $# -gt 0 ] || return 0
   set +e
   go test -vet=off -count=1 -p "$n" -v -run '^TestLab[A-Z]' -skip '^TestLabSimGrid' -timeout 45m "$@" 2>&1 | tee "$log" |
-    grep -v -e '^=== ' -e 'no test files' -e 'no tests to run' -e '^PASS$'
+    grep --line-buffered -v -e '^=== ' -e 'no test files' -e 'no tests to run' -e '^PASS$'
   [ "${PIPESTATUS[0]}" = 0 ] || code=1
   set -e
   if grep -q -e '^ *--- SKIP' "$log"; then
