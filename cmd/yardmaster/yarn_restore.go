@@ -188,7 +188,7 @@ func (f *restoreFlags) with(cmd *cobra.Command, dir string, open []drive.Entry) 
 
 // restore puts back what one journal holds, and says what is damaged in it.
 func (f *restoreFlags) restore(ctx context.Context, cmd *cobra.Command, dir string) error {
-	notice := func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
+	notice := noticesTo(cmd.ErrOrStderr())
 	j, err := openJournal(ctx, dir, notice)
 	var held *drive.HeldError
 	switch {
@@ -304,9 +304,8 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 	if f.journal == "" || len(f.rm) == 0 {
 		return misuse("", "yarn restore: --guard is for \"yarn steer\" only")
 	}
-	tell := func(format string, args ...any) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "yardmaster: guard: "+format+"\n", args...)
-	}
+	notice := noticesTo(cmd.ErrOrStderr())
+	tell := func(format string, args ...any) { notice("yardmaster: guard: "+format, args...) }
 	word, killed, stuck := standGuard(f.stalled, tell)
 	ended := time.Now()
 	if word == standDown {
