@@ -54,7 +54,7 @@ func steeringSettings() []Setting {
 		}
 		return add(s, v)
 	}
-	set := list("steer-set", "steering", "NAME=VALUE", "settings of the policy, with commas between: slots=yes,idle-above=20 (docs/scenarios.md)",
+	set := list("steer-set", "steering", "NAME=VALUE", "settings of the policy, with commas between: slots=yes,idle-above=20 (\"yardmaster yarn policies\" lists them)",
 		func(s *Scenario) *[]string { return &s.Steering.Set })
 	many := set.Set
 	set.Set = func(s *Scenario, v string) error {

@@ -176,7 +176,7 @@ func TestTheReportSaysWhyThereIsNoInterval(t *testing.T) {
 		want, not string
 	}{
 		{random, 1, "one seed: differences have no interval", "seed 1 of"},
-		{workload.Fixed(10 * unit.Second), 3, "one seed is enough and is all that is run, and differences have no interval", "ask for several"},
+		{workload.Fixed(10 * unit.Second), 3, "only one seed is run, and differences have no interval", "ask for several"},
 		{random, 3, "95\u00a0% intervals over 3 seeds only: the workload is taken as it is", "no interval"},
 	} {
 		p := plan(t, c.length, c.seeds, "fifo", "fair")

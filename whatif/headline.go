@@ -117,7 +117,7 @@ func harmed(names []string, harm []loss) string {
 	case 0:
 		return text + "."
 	case 1:
-		return text + "; " + others[0] + " does harm too."
+		return text + "; " + others[0] + " is worse, too."
 	}
 	return text + "; " + and(others) + " do harm too."
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // fixedNote is said of a plan whose seeds make no difference.
-const fixedNote = "nothing in this workload and model is random: one seed is enough and is all that is run, and differences have no interval"
+const fixedNote = "nothing in this workload and model is random: only one seed is run, and differences have no interval"
 
 // deterministic says whether it is certain, before any run, that the seed makes no difference: no jobs, task lengths, heartbeats, block
 // places, failures or steering are drawn from it. What cannot be told cheaply, such as of a workload too large to keep, counts as

@@ -119,7 +119,7 @@ func (h *helm) missed() error {
 		return nil
 	}
 	slices.Sort(h.others)
-	return fmt.Errorf("steering: %s was never seen with a job: choose one of the queues that were with --steer-queue: %s", h.who.Queue, strings.Join(h.others, ", "))
+	return fmt.Errorf("steering: queue %s never had a job; choose one that did with --steer-queue: %s", h.who.Queue, strings.Join(h.others, ", "))
 }
 
 // finish says what became of it all.

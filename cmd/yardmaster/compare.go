@@ -25,9 +25,9 @@ func newCompare() *cobra.Command {
 The first scheduler is the one that the others are compared with. With several seeds each difference has a 95 % interval,
 taken seed by seed. A scenario that names one scheduler is compared with the one that --scheduler adds. As many runs go on at once as there are processors; their number does not change the result.`,
 		Example: `  yardmaster compare --workload jobs.parquet --cluster 600x6/30 --scheduler fifo --scheduler fair --seeds 5
-  yardmaster compare --workload jobs.parquet --cluster 600x6/30 --scheduler ./capacity-now.xml --scheduler ./capacity-new.xml --report cmp.html
+  yardmaster compare --workload jobs.parquet --cluster 600x6/30 --scheduler ./capacity-now.xml --scheduler ./capacity-new.xml --queues etl,adhoc --report cmp.html
   yardmaster compare mycluster --scheduler ./capacity-new.xml
-  yardmaster compare mycluster --scheduler ./fair-scheduler.xml --steer none --steer cbtws
+  yardmaster compare mycluster --steer none --steer cbtws --steer-queue root.batch
   yardmaster compare scenario.yaml --json`,
 		Args: oneScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -91,7 +91,7 @@ func repeated(cmd *cobra.Command, f *pflag.Flag, first, second string) error {
 	if f.Name == "seed" && cmd.Flags().Lookup("seeds") != nil {
 		next = "--seeds N runs N seeds, from SEED on."
 	}
-	return misuse(next, "--%s is given twice (%s, then %s), and takes one value", f.Name, first, second)
+	return misuse(next, "--%s was given twice (%s, then %s) but takes one value", f.Name, first, second)
 }
 
 // scenarioFlags are the flags of a verb that takes a scenario, one for each setting.

@@ -66,7 +66,7 @@ What could not be learned and what was assumed is said, and goes into the file.`
 			case len(f.history) > 1:
 				return misuse(see, "import yarn: there is one history server, not %d", len(f.history))
 			case f.running && f.until != "":
-				return misuse(see, "import yarn: --running is about what runs now, and --until ends before: give one")
+				return misuse(see, "import yarn: --running and --until conflict: what is running now has not finished by --until; give one")
 			case f.running && len(f.rm) == 0:
 				return misuse(see, "import yarn: --running needs --rm, which knows what runs")
 			case f.salt != "" && !f.anonymise:
@@ -99,7 +99,7 @@ What could not be learned and what was assumed is said, and goes into the file.`
 	fs.StringVar(&f.doneDir, "done-dir", "", "`PATH` of finished history files in HDFS; else the history server is asked (mapreduce.jobhistory.done-dir)")
 	fs.StringVar(&f.jhist, "jhist", "", "read history files from the local folder `DIR`")
 	fs.StringVar(&f.since, "since", "7d", "applications that finished within this `TIME` before now, or from a day on (2026-11-01); all: without limit")
-	fs.StringVar(&f.until, "until", "", "and no later than this `TIME` before now, or than the end of a day (2026-11-07)")
+	fs.StringVar(&f.until, "until", "", "leave out what finished after this `TIME` before now, or after the end of a day (2026-11-07)")
 	fs.BoolVar(&f.running, "running", false, "include applications that are running, with what they have held so far")
 	f.addWho(cmd)
 	fs.Float64Var(&f.rate, "rm-rate", 2, "`N` requests a second to the ResourceManager, at most")

@@ -21,7 +21,7 @@ under the scheduler you have and under the one you think of, and shows who would
 		Example: `  yardmaster demo -o demo.html
   yardmaster import swim TRACE.tsv -o jobs.parquet
   yardmaster simulate --workload jobs.parquet --cluster 600x6/30 --scheduler fair
-  yardmaster compare --workload jobs.parquet --cluster 600x6/30 --scheduler fifo --scheduler ./capacity-scheduler.xml --seeds 5 --report cmp.html`,
+  yardmaster compare --workload jobs.parquet --cluster 600x6/30 --scheduler fifo --scheduler fair --seeds 5 --report cmp.html`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,

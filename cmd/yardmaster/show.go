@@ -158,7 +158,7 @@ const fewObserved = 3
 func showObserved(w io.Writer, o *result.Observed, ink term.Ink) {
 	what, note := "error", ""
 	if other := o.OtherSettings; other != "" {
-		what, note = "difference", " ("+other+": a difference is no error of the simulation)"
+		what, note = "difference", " ("+other+": so this is not the simulator's error)"
 	}
 	t := term.Table{Head: []string{"against what was observed", "observed", "simulated", what}, Ink: ink}
 	worst := o.Worst[:min(len(o.Worst), 5)]

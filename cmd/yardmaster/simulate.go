@@ -31,7 +31,7 @@ func newSimulate() *cobra.Command {
 What to run is said by flags, by a scenario file (or a folder with a scenario.yaml), or by both: a flag overrides the file. The same scenario and seed give the
 same result, byte for byte.`,
 		Example: `  yardmaster simulate --workload jobs.parquet --cluster 600x6/30 --scheduler fair
-  yardmaster simulate --workload FB-2010_samples_24_times_1hr_0.tsv --cluster 600x6/30 --scheduler ./capacity-scheduler.xml --out run1 --report run1.html
+  yardmaster simulate --workload FB-2010_samples_24_times_1hr_0.tsv --cluster 600x6/30 --scheduler ./capacity-scheduler.xml --queues etl,adhoc --out run1 --report run1.html
   yardmaster simulate mycluster
   yardmaster simulate scenario.yaml --seed 7 --json`,
 		Args: oneScenario,

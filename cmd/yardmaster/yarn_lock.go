@@ -65,7 +65,7 @@ func hostLock(ctx context.Context, identity string) (io.Closer, error) {
 			return l, err
 		}
 		if time.Since(begin) > holderLeaves || wait(ctx, 100*time.Millisecond) != nil {
-			return nil, lockError{fmt.Errorf("%s is steered or put back already, with another journal: %w; end that first", identity, err)}
+			return nil, lockError{fmt.Errorf("%s is already being steered or restored with another journal: %w; end that first", identity, err)}
 		}
 	}
 }

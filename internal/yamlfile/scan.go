@@ -46,7 +46,7 @@ func (f *file) scan() (token.Tokens, error) {
 		}
 	}
 	if signs > maxSigns {
-		return nil, &Error{File: f.name, Line: 1, Col: 1, Msg: fmt.Sprintf("has more than %d signs and line ends, which no scenario or cluster file should have", maxSigns)}
+		return nil, &Error{File: f.name, Line: 1, Col: 1, Msg: fmt.Sprintf("has more than %d punctuation characters and line breaks, which no scenario or cluster file should have", maxSigns)}
 	}
 	tokens := lexer.Tokenize(f.text)
 	var s shape
@@ -100,7 +100,7 @@ func (s *shape) add(tk *token.Token) string {
 		return tooDeep
 	}
 	if s.omitted > maxOmitted {
-		return fmt.Sprintf("comes after %d values that were left out; write them or drop their keys", maxOmitted)
+		return fmt.Sprintf("comes after %d empty values; write them or drop their keys", maxOmitted)
 	}
 	return ""
 }

@@ -35,7 +35,7 @@ func (p *Param) Concerns(controller string) bool {
 func (s *Settings) Set(controller, name, value string) error {
 	i := slices.IndexFunc(params, func(p Param) bool { return p.Name == name })
 	if i < 0 {
-		return fmt.Errorf("there is no setting %q", name)
+		return fmt.Errorf("there is no setting %q; \"yardmaster yarn policies\" lists them, and bounds such as the minimum and maximum have flags of their own", name)
 	}
 	p := &params[i]
 	if !p.Concerns(controller) {

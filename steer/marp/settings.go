@@ -182,7 +182,7 @@ func (s *Settings) Check(name string) error {
 	case !(0 < s.BandLow && s.BandLow <= s.High && s.High < 1):
 		return bad("band %v to %v: it lies between 0 and 1", s.BandLow, s.High)
 	case name == "static" && !(s.Value > 0 && s.Value <= 1):
-		return bad("value %v: it lies between 0 and 1", s.Value)
+		return bad("value %v: it needs the share to write, above 0 and at most 1: value=0.3", s.Value)
 	case name == "ahead" && !s.Slots:
 		return bad("it counts masters: slots cannot be switched off")
 	}
