@@ -109,10 +109,7 @@ func (f *fairFile) try(queue string, was *drive.Value, v drive.Value) (wait time
 		return 0, err
 	}
 	defer func() { _ = o.Close() }() // synced before
-	if err := f.expect(o.data, queue, was); err != nil {
-		return 0, err
-	}
-	out, err := f.edit(o.data, queue, v)
+	out, err := f.change(o.data, queue, was, v)
 	if err != nil {
 		return 0, err
 	}

@@ -185,6 +185,25 @@ func (f *editedFile) edit(data []byte, queue string, v drive.Value) ([]byte, err
 	return out, nil
 }
 
+// change makes the new content for a write: see [Yard.Write].
+func (f *editedFile) change(data []byte, queue string, was *drive.Value, v drive.Value) ([]byte, error) {
+	if err := f.expect(data, queue, was); err != nil {
+		return nil, err
+	}
+	out, err := f.edit(data, queue, v)
+	if err != nil || v.Mark == "" {
+		return out, err
+	}
+	found, err := f.value(data, queue)
+	if err == nil {
+		_, err = f.edit(out, queue, found)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%v could not be put back: %w", found, err)
+	}
+	return out, nil
+}
+
 // expect fails if the setting is not what it was when it was read last: somebody else has set it since, and that must not be written over
 // unseen.
 func (f *editedFile) expect(data []byte, queue string, was *drive.Value) error {
@@ -206,8 +225,8 @@ func (f *editedFile) sameMeaning(old, changed []byte, queue string, v drive.Valu
 	if err != nil {
 		return err
 	}
-	if n, err := strconv.ParseFloat(v.Text, 64); v.Set && err == nil && !near(after.Number, n) && !(f.kind == allocationFile && n > 1 && after.Number == 1) {
-		return fmt.Errorf("%s would count as %v", v.Text, after.Number)
+	if v.Set && !strings.Contains(v.Text, "${") && !near(after.Number, v.Number) { // a variable may stand for something else by now
+		return fmt.Errorf("%s would count as %v, not %v", v.Text, after.Number, v.Number)
 	}
 	if f.kind == propertyFile {
 		a, err1 := conf.ReadProperties(bytes.NewReader(old), f.path)

@@ -642,6 +642,17 @@ func TestCapacityREST(t *testing.T) {
 	if err := y.Write(ctx, k, found); err != nil {
 		t.Fatal(err)
 	}
+	own := percentKey(k.Queue)
+	m.settings[own] = "-1" // Write would not put that back
+	if _, err := y.Read(ctx, k); err != nil {
+		t.Fatal(err)
+	}
+	ours := y.Value(k, 0.2)
+	ours.Mark = "host:journal"
+	if err := y.Write(ctx, k, ours); err == nil || errors.Is(err, drive.ErrFate) || m.settings[own] != "-1" {
+		t.Error(err, m.settings[own])
+	}
+	delete(m.settings, own)
 	if got, err := y.Read(ctx, k); err != nil || got != found {
 		t.Error(got, err)
 	}
