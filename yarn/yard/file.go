@@ -294,10 +294,11 @@ func (f *editedFile) read() ([]byte, fs.FileInfo, error) {
 	return data, info, err
 }
 
-// opened is a file that is being changed, held against other changers.
+// opened is a file that is being changed, held against other changers if possible.
 type opened struct {
 	*os.File
 	path string // behind symbolic links
+	held bool
 	info fs.FileInfo
 	data []byte
 }
@@ -314,10 +315,8 @@ func (f *editedFile) open() (*opened, error) {
 		if err != nil {
 			return nil, fmt.Errorf("not changed: %w", err)
 		}
-		o := &opened{File: file, path: path}
-		if err = holdSoon(file); err == nil {
-			o.info, err = file.Stat()
-		}
+		o := &opened{File: file, path: path, held: holdSoon(file)}
+		o.info, err = file.Stat()
 		if err == nil && o.info.Mode().Perm()&0o222 == 0 {
 			err = fmt.Errorf("%s is read-only", path)
 		}
@@ -342,22 +341,18 @@ func (o *opened) read() ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(o.File, 0, conf.MaxFile+1))
 }
 
-// holdSoon waits a while for others that change the file.
-func holdSoon(f *os.File) error {
+// holdSoon waits a while for others that change the file, and tells whether they are kept away now. Whoever may read the file can hold it for
+// ever, and must not keep the old value from being put back by that: it is changed all the same, and [opened.replace] notices other changes.
+func holdSoon(f *os.File) bool {
 	for end := time.Now().Add(holdWithin); ; time.Sleep(50 * time.Millisecond) {
-		err := flock.Try(f)
-		switch {
-		case errors.Is(err, errors.ErrUnsupported):
-			return nil // nobody can be kept away here
-		case !errors.Is(err, flock.ErrHeld):
-			return err
-		case time.Now().After(end):
-			return fmt.Errorf("%s: somebody else is changing it", f.Name())
+		if err := flock.Try(f); !errors.Is(err, flock.ErrHeld) || time.Now().After(end) {
+			return err == nil
 		}
 	}
 }
 
-const holdWithin = 10 * time.Second
+// holdWithin is much longer than a change takes, and leaves time for one within a write that is given half a minute. Tests shorten it.
+var holdWithin = 3 * time.Second
 
 // errChanged is that the file is no longer the one that was read: nothing was written, and the change has to begin again from what is there now.
 var errChanged = errors.New("somebody else has changed it in the meantime")
@@ -391,7 +386,9 @@ const spare = 4096
 
 // swap writes beside the file and puts that in its place. Its errors are from before that, but for ErrFate.
 func (o *opened) swap(data []byte) error {
-	securefile.RemoveLeftovers(o.path) // of one that was killed: the file is held, so nobody else writes
+	if o.held { // nobody else writes: these are of one that was killed
+		securefile.RemoveLeftovers(o.path)
+	}
 	temp, err := securefile.NewTemp(o.path)
 	if err != nil {
 		return err

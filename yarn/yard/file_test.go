@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/yardmaster/yardmaster/internal/flock"
 	"github.com/yardmaster/yardmaster/internal/securefile"
 	"github.com/yardmaster/yardmaster/steer/drive"
 )
@@ -322,6 +323,36 @@ func TestVariableInForce(t *testing.T) {
 		if in, err := y.InForce(t.Context(), y.Knob(), found); err != nil || in != (shown == 0.4) {
 			t.Error(shown, in, err)
 		}
+	}
+}
+
+// Whoever may read the file can hold its lock for ever. That keeps nobody from changing it, and what others are writing at the time is left alone.
+func TestAHeldFileIsChanged(t *testing.T) {
+	file := plainFile(t)
+	f, err := os.Open(file) // for reading only
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := flock.Try(f); err != nil {
+		t.Skip("no file locks here:", err)
+	}
+	defer func(d time.Duration) { holdWithin = d }(holdWithin)
+	holdWithin = 100 * time.Millisecond
+	theirs, err := securefile.NewTemp(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer theirs.Discard()
+	y := newManager("3.4.2", true).open(t, Options{File: file})
+	if err := y.CanAct(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := y.Write(t.Context(), y.Knob(), y.Value(y.Knob(), 0.3)); err != nil || !strings.Contains(content(t, file), "<maxAMShare>0.3<") {
+		t.Error(err, content(t, file))
+	}
+	if left := securefile.Leftovers(file); len(left) != 1 || left[0] != theirs.Name() {
+		t.Error(left)
 	}
 }
 
