@@ -16,6 +16,7 @@ const (
 	youngest   = 5 * time.Second  // a file younger than this is not read
 	pollEvery  = 10 * time.Second // between two looks at it
 	reloadedBy = youngest + pollEvery + time.Second
+	shownBy    = time.Minute // a limit shown that still disagrees with the file says nothing
 )
 
 // fairFile changes fair-scheduler.xml. Nothing has to be called afterwards.

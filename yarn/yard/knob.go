@@ -139,8 +139,9 @@ func means(text string, number float64) bool {
 // Spacing is the least time between two writes: the FairScheduler does not read a file that is younger than five seconds.
 func (y *Yard) Spacing(drive.Knob) time.Duration { return y.act.spacing() }
 
-// InForce tells whether the scheduler goes by a value. The FairScheduler shows it only while applications wait; at other times a value counts
-// once the file is so old that it must have been read.
+// InForce tells whether the scheduler goes by a value. The FairScheduler shows it only while applications wait for their AMs; at other times a
+// value counts once the file is so old that it must have been read. Applications that maxRunningApps keeps back wait as well, and the limit shown
+// then stays an old one for as long as they do: one that disagrees only delays.
 func (y *Yard) InForce(ctx context.Context, k drive.Knob, v drive.Value) (bool, error) {
 	queue, err := y.queueOf(k)
 	if err != nil {
@@ -175,7 +176,7 @@ func (y *Yard) InForce(ctx context.Context, k drive.Knob, v drive.Value) (bool, 
 	case !near(file.number, v.Number) || !file.taken && file.age < youngest:
 		return false, nil
 	case fresh(q) && v.Number >= 0:
-		return agrees(q, v.Number), nil
+		return agrees(q, v.Number) || file.age >= shownBy, nil
 	}
 	return file.taken || file.age >= reloadedBy, nil
 }

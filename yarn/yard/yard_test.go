@@ -823,6 +823,11 @@ func TestFairFile(t *testing.T) {
 		t.Error("a limit of another moment counts", share())
 	}
 
+	age(time.Minute) // the applications that wait are kept back by maxRunningApps, and no limit is worked out
+	if !inForce(v) || inForce(y.Value(k, 0.3)) {
+		t.Error("a limit that is not worked out anew keeps the file's value from counting, or another one counts")
+	}
+
 	// Another write so soon would put off that the first is read.
 	age(4 * time.Second)
 	began := time.Now()
