@@ -279,9 +279,13 @@ func placeless(q *conf.FairQueue) {
 	}
 }
 
-// read is the file's content.
+// read is the file's content. It is opened as for a change: what others could replace may lead anywhere, or be a pipe that never ends.
 func (f *editedFile) read() ([]byte, fs.FileInfo, error) {
-	file, err := os.Open(f.path)
+	path, err := securefile.Resolve(f.path)
+	if err != nil {
+		return nil, nil, err
+	}
+	file, err := securefile.OpenRegular(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, nil, err
 	}
