@@ -90,10 +90,7 @@ func (c *capacityFile) change(queue string, was *drive.Value, v drive.Value) (be
 		return nil, nil, err
 	}
 	defer func() { _ = o.Close() }() // synced before
-	if err := c.file.expect(o.data, queue, was); err != nil {
-		return nil, nil, err
-	}
-	out, err := c.file.edit(o.data, queue, v)
+	out, err := c.file.change(o.data, queue, was, v)
 	if err == nil && string(out) != string(o.data) {
 		err = o.replace(out)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -13,7 +14,10 @@ import (
 	"github.com/yardmaster/yardmaster/steer/drive"
 )
 
-func set(text string) drive.Value { return drive.Value{Text: text, Set: true} }
+func set(text string) drive.Value {
+	number, _ := strconv.ParseFloat(text, 64) // some are to be refused
+	return drive.Value{Text: text, Set: true, Number: number}
+}
 
 // What is put in is what is asked for, and nothing else changes.
 func TestEdit(t *testing.T) {

@@ -16,6 +16,7 @@ const (
 	youngest   = 5 * time.Second  // a file younger than this is not read
 	pollEvery  = 10 * time.Second // between two looks at it
 	reloadedBy = youngest + pollEvery + time.Second
+	shownBy    = time.Minute // a limit shown that still disagrees with the file says nothing
 )
 
 // fairFile changes fair-scheduler.xml. Nothing has to be called afterwards.
@@ -109,10 +110,7 @@ func (f *fairFile) try(queue string, was *drive.Value, v drive.Value) (wait time
 		return 0, err
 	}
 	defer func() { _ = o.Close() }() // synced before
-	if err := f.expect(o.data, queue, was); err != nil {
-		return 0, err
-	}
-	out, err := f.edit(o.data, queue, v)
+	out, err := f.change(o.data, queue, was, v)
 	if err != nil {
 		return 0, err
 	}

@@ -185,6 +185,25 @@ func (f *editedFile) edit(data []byte, queue string, v drive.Value) ([]byte, err
 	return out, nil
 }
 
+// change makes the new content for a write: see [Yard.Write].
+func (f *editedFile) change(data []byte, queue string, was *drive.Value, v drive.Value) ([]byte, error) {
+	if err := f.expect(data, queue, was); err != nil {
+		return nil, err
+	}
+	out, err := f.edit(data, queue, v)
+	if err != nil || v.Mark == "" {
+		return out, err
+	}
+	found, err := f.value(data, queue)
+	if err == nil {
+		_, err = f.edit(out, queue, found)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%v could not be put back: %w", found, err)
+	}
+	return out, nil
+}
+
 // expect fails if the setting is not what it was when it was read last: somebody else has set it since, and that must not be written over
 // unseen.
 func (f *editedFile) expect(data []byte, queue string, was *drive.Value) error {
@@ -206,8 +225,8 @@ func (f *editedFile) sameMeaning(old, changed []byte, queue string, v drive.Valu
 	if err != nil {
 		return err
 	}
-	if n, err := strconv.ParseFloat(v.Text, 64); v.Set && err == nil && !near(after.Number, n) && !(f.kind == allocationFile && n > 1 && after.Number == 1) {
-		return fmt.Errorf("%s would count as %v", v.Text, after.Number)
+	if v.Set && !strings.Contains(v.Text, "${") && !near(after.Number, v.Number) { // a variable may stand for something else by now
+		return fmt.Errorf("%s would count as %v, not %v", v.Text, after.Number, v.Number)
 	}
 	if f.kind == propertyFile {
 		a, err1 := conf.ReadProperties(bytes.NewReader(old), f.path)
@@ -260,9 +279,13 @@ func placeless(q *conf.FairQueue) {
 	}
 }
 
-// read is the file's content.
+// read is the file's content. It is opened as for a change: what others could replace may lead anywhere, or be a pipe that never ends.
 func (f *editedFile) read() ([]byte, fs.FileInfo, error) {
-	file, err := os.Open(f.path)
+	path, err := securefile.Resolve(f.path)
+	if err != nil {
+		return nil, nil, err
+	}
+	file, err := securefile.OpenRegular(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -275,10 +298,11 @@ func (f *editedFile) read() ([]byte, fs.FileInfo, error) {
 	return data, info, err
 }
 
-// opened is a file that is being changed, held against other changers.
+// opened is a file that is being changed, held against other changers if possible.
 type opened struct {
 	*os.File
 	path string // behind symbolic links
+	held bool
 	info fs.FileInfo
 	data []byte
 }
@@ -295,10 +319,8 @@ func (f *editedFile) open() (*opened, error) {
 		if err != nil {
 			return nil, fmt.Errorf("not changed: %w", err)
 		}
-		o := &opened{File: file, path: path}
-		if err = holdSoon(file); err == nil {
-			o.info, err = file.Stat()
-		}
+		o := &opened{File: file, path: path, held: holdSoon(file)}
+		o.info, err = file.Stat()
 		if err == nil && o.info.Mode().Perm()&0o222 == 0 {
 			err = fmt.Errorf("%s is read-only", path)
 		}
@@ -323,22 +345,18 @@ func (o *opened) read() ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(o.File, 0, conf.MaxFile+1))
 }
 
-// holdSoon waits a while for others that change the file.
-func holdSoon(f *os.File) error {
+// holdSoon waits a while for others that change the file, and tells whether they are kept away now. Whoever may read the file can hold it for
+// ever, and must not keep the old value from being put back by that: it is changed all the same, and [opened.replace] notices other changes.
+func holdSoon(f *os.File) bool {
 	for end := time.Now().Add(holdWithin); ; time.Sleep(50 * time.Millisecond) {
-		err := flock.Try(f)
-		switch {
-		case errors.Is(err, errors.ErrUnsupported):
-			return nil // nobody can be kept away here
-		case !errors.Is(err, flock.ErrHeld):
-			return err
-		case time.Now().After(end):
-			return fmt.Errorf("%s: somebody else is changing it", f.Name())
+		if err := flock.Try(f); !errors.Is(err, flock.ErrHeld) || time.Now().After(end) {
+			return err == nil
 		}
 	}
 }
 
-const holdWithin = 10 * time.Second
+// holdWithin is much longer than a change takes, and leaves time for one within a write that is given half a minute. Tests shorten it.
+var holdWithin = 3 * time.Second
 
 // errChanged is that the file is no longer the one that was read: nothing was written, and the change has to begin again from what is there now.
 var errChanged = errors.New("somebody else has changed it in the meantime")
@@ -372,7 +390,9 @@ const spare = 4096
 
 // swap writes beside the file and puts that in its place. Its errors are from before that, but for ErrFate.
 func (o *opened) swap(data []byte) error {
-	securefile.RemoveLeftovers(o.path) // of one that was killed: the file is held, so nobody else writes
+	if o.held { // nobody else writes: these are of one that was killed
+		securefile.RemoveLeftovers(o.path)
+	}
 	temp, err := securefile.NewTemp(o.path)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/yardmaster/yardmaster/internal/flock"
 	"github.com/yardmaster/yardmaster/internal/securefile"
 	"github.com/yardmaster/yardmaster/steer/drive"
 )
@@ -93,10 +94,14 @@ func TestFoldersThatOthersWriteAreRefused(t *testing.T) {
 		if err := os.Chmod(filepath.Dir(file), mode); err != nil {
 			t.Fatal(err)
 		}
-		for _, err := range []error{y.CanAct(t.Context()), y.Write(t.Context(), y.Knob(), y.Value(y.Knob(), 0.3))} {
-			if !errors.Is(err, securefile.ErrInsecure) || !strings.Contains(err.Error(), "not changed: ") || errors.Is(err, drive.ErrFate) {
-				t.Errorf("%v: %v", mode, err)
-			}
+		if _, err := y.Read(t.Context(), y.Knob()); !errors.Is(err, securefile.ErrInsecure) {
+			t.Errorf("%v: read: %v", mode, err)
+		}
+		if err := y.CanAct(t.Context()); !errors.Is(err, securefile.ErrInsecure) {
+			t.Errorf("%v: %v", mode, err)
+		}
+		if err := y.Write(t.Context(), y.Knob(), y.Value(y.Knob(), 0.3)); !errors.Is(err, securefile.ErrInsecure) || !strings.Contains(err.Error(), "not changed: ") || errors.Is(err, drive.ErrFate) {
+			t.Errorf("%v: %v", mode, err)
 		}
 		if content(t, file) != plainFair {
 			t.Errorf("%v: written", mode)
@@ -240,6 +245,118 @@ func TestEditsOfOthersStayInPlace(t *testing.T) {
 	}
 	if err := o.replace([]byte("ours")); !errors.Is(err, errChanged) || content(t, file) != "<allocations/>" {
 		t.Error(err, content(t, file))
+	}
+}
+
+// What Read finds, Write puts back, however it is spelled: a value that could not be put back is not changed in the first place.
+func TestWhatIsFoundCanBePutBack(t *testing.T) {
+	capacity := func(share string) string {
+		const p = "<property><name>yarn.scheduler.capacity."
+		return "<configuration>" + p + "root.queues</name><value>default</value></property>" + p + "root.default.capacity</name><value>100</value></property>" +
+			"<property><name>x</name><value>0.3</value></property>" + p + "root.default.maximum-am-resource-percent</name><value>" + share + "</value></property></configuration>"
+	}
+	fair := func(share string) string {
+		return strings.Replace(plainFair, "<weight>", "<maxAMShare>"+share+"</maxAMShare><weight>", 1)
+	}
+	for name, c := range map[string]struct {
+		fair    bool
+		text    string
+		number  float64
+		refused string
+	}{
+		"a variable":                      {false, capacity("${x}"), 0.3, ""},
+		"a variable that cannot be typed": {false, strings.Replace(capacity("${x>}"), "<name>x<", "<name>x><", 1), 0.3, "${x>} could not be put back: "},
+		"a negative percentage":           {false, capacity("-1"), -1, `is "-1": not changed, because that could not be put back`},
+		"a share above one":               {true, fair("2.0"), 1, ""},
+		"no limit":                        {true, fair("-1.0"), -1, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "scheduler.xml")
+			save(t, file, c.text)
+			m := newManager("3.4.2", c.fair)
+			m.conf["yarn.scheduler.configuration.store.class"] = "file"
+			y := m.open(t, Options{File: file, Refresh: []string{"true"}})
+			ctx, k := t.Context(), y.Knob()
+			found, err := y.Read(ctx, k)
+			ours := y.Value(k, 0.25)
+			ours.Mark = "host:journal"
+			if err == nil {
+				if found.Number != c.number {
+					t.Error(found)
+				}
+				err = y.Write(ctx, k, ours)
+			}
+			if c.refused != "" {
+				if err == nil || errors.Is(err, drive.ErrFate) || !strings.Contains(err.Error(), c.refused) || content(t, file) != c.text {
+					t.Errorf("%v\n%s", err, content(t, file))
+				}
+				return
+			}
+			if err != nil || !strings.Contains(content(t, file), ">0.25<") {
+				t.Fatal(err, content(t, file))
+			}
+			old := time.Now().Add(-time.Hour)
+			if err := os.Chtimes(file, old, old); err != nil {
+				t.Fatal(err)
+			}
+			if err := y.Write(ctx, k, drive.Value{Text: "0.9", Set: true, Number: 0.2}); err == nil || errors.Is(err, drive.ErrFate) {
+				t.Error("a text that is not its number:", err)
+			}
+			if err := y.Write(ctx, k, found); err != nil || content(t, file) != c.text {
+				t.Errorf("%v\n%s", err, content(t, file))
+			}
+		})
+	}
+}
+
+// Whether a variable is in force is judged by what it stands for now.
+func TestVariableInForce(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "capacity-scheduler.xml")
+	save(t, file, "<configuration><property><name>x</name><value>0.3</value></property>"+
+		"<property><name>yarn.scheduler.capacity.root.default.maximum-am-resource-percent</name><value>${x}</value></property></configuration>")
+	m := newManager("3.4.2", false)
+	m.conf["yarn.scheduler.configuration.store.class"] = "file"
+	y := m.open(t, Options{File: file, Refresh: []string{"true"}})
+	found, err := y.Read(t.Context(), y.Knob())
+	if err != nil {
+		t.Fatal(err)
+	}
+	save(t, file, strings.Replace(content(t, file), "0.3", "0.4", 1))
+	for _, shown := range []float64{0.3, 0.4} {
+		m.leaf["configuredMaxAMResourceLimit"] = shown
+		if in, err := y.InForce(t.Context(), y.Knob(), found); err != nil || in != (shown == 0.4) {
+			t.Error(shown, in, err)
+		}
+	}
+}
+
+// Whoever may read the file can hold its lock for ever. That keeps nobody from changing it, and what others are writing at the time is left alone.
+func TestAHeldFileIsChanged(t *testing.T) {
+	file := plainFile(t)
+	f, err := os.Open(file) // for reading only
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := flock.Try(f); err != nil {
+		t.Skip("no file locks here:", err)
+	}
+	defer func(d time.Duration) { holdWithin = d }(holdWithin)
+	holdWithin = 100 * time.Millisecond
+	theirs, err := securefile.NewTemp(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer theirs.Discard()
+	y := newManager("3.4.2", true).open(t, Options{File: file})
+	if err := y.CanAct(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := y.Write(t.Context(), y.Knob(), y.Value(y.Knob(), 0.3)); err != nil || !strings.Contains(content(t, file), "<maxAMShare>0.3<") {
+		t.Error(err, content(t, file))
+	}
+	if left := securefile.Leftovers(file); len(left) != 1 || left[0] != theirs.Name() {
+		t.Error(left)
 	}
 }
 

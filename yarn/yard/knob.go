@@ -91,19 +91,21 @@ func (y *Yard) remember(v *drive.Value) {
 }
 
 // Write changes the knob, or takes its setting out of the configuration. In a file, what somebody else has set since Read is not written over.
+// A driver's own value, which has a mark, is not written where what it replaces could not be put back.
 func (y *Yard) Write(ctx context.Context, k drive.Knob, v drive.Value) error {
 	queue, err := y.queueOf(k)
 	if err != nil {
 		return err
 	}
-	if v.Set {
-		if x := v.Number; math.IsNaN(x) || math.IsInf(x, 0) || x > 1e6 || x < 0 && (x != -1 || y.rule == marp.Capacity) || !means(v.Text, x) {
-			return fmt.Errorf("%s of %s: %q is no share: not written", k.Property, queue, v.Text)
-		}
+	if !y.writable(v) {
+		return fmt.Errorf("%s of %s: %q is no share: not written", k.Property, queue, v.Text)
 	}
 	y.mu.Lock()
 	was := y.was
 	y.mu.Unlock()
+	if v.Mark != "" && was != nil && !y.writable(*was) {
+		return fmt.Errorf("%s of %s is %q: not changed, because that could not be put back: set it to a share first", k.Property, queue, was.Text)
+	}
 	err = y.act.write(ctx, queue, was, v)
 	switch {
 	case err == nil:
@@ -114,7 +116,21 @@ func (y *Yard) Write(ctx context.Context, k drive.Knob, v drive.Value) error {
 	return err
 }
 
-// means tells whether a text reads as a number to Java, and as this one: what is put back comes from a file.
+// writable tells whether Write takes a value, which may come from a journal. What a text means inside a file is for the file's edit to judge: a
+// variable is a share there, too.
+func (y *Yard) writable(v drive.Value) bool {
+	x := v.Number
+	if !v.Set {
+		return true
+	}
+	if math.IsNaN(x) || math.IsInf(x, 0) || x > 1e6 || x < 0 && (x != -1 || y.rule == marp.Capacity) {
+		return false
+	}
+	_, overREST := y.act.(*restActuator)
+	return !overREST || means(v.Text, x)
+}
+
+// means tells whether a text reads as a number to Java, and as this one.
 func means(text string, number float64) bool {
 	x, err := strconv.ParseFloat(strings.TrimRight(text, "fFdD"), 64)
 	return err == nil && near(x, number)
@@ -123,16 +139,17 @@ func means(text string, number float64) bool {
 // Spacing is the least time between two writes: the FairScheduler does not read a file that is younger than five seconds.
 func (y *Yard) Spacing(drive.Knob) time.Duration { return y.act.spacing() }
 
-// InForce tells whether the scheduler goes by a value. The FairScheduler shows it only while applications wait; at other times a value counts
-// once the file is so old that it must have been read.
+// InForce tells whether the scheduler goes by a value. The FairScheduler shows it only while applications wait for their AMs; at other times a
+// value counts once the file is so old that it must have been read. Applications that maxRunningApps keeps back wait as well, and the limit shown
+// then stays an old one for as long as they do: one that disagrees only delays.
 func (y *Yard) InForce(ctx context.Context, k drive.Knob, v drive.Value) (bool, error) {
 	queue, err := y.queueOf(k)
 	if err != nil {
 		return false, err
 	}
-	if !v.Set { // what holds then may have changed since
+	if !v.Set || !means(v.Text, v.Number) { // what holds then, or what a variable stands for, may have changed since
 		now, err := y.act.read(ctx, queue)
-		if err != nil || now.Set {
+		if err != nil || now.Set != v.Set || now.Set && now.Text != v.Text {
 			return false, err
 		}
 		v.Number = now.Number
@@ -159,7 +176,7 @@ func (y *Yard) InForce(ctx context.Context, k drive.Knob, v drive.Value) (bool, 
 	case !near(file.number, v.Number) || !file.taken && file.age < youngest:
 		return false, nil
 	case fresh(q) && v.Number >= 0:
-		return agrees(q, v.Number), nil
+		return agrees(q, v.Number) || file.age >= shownBy, nil
 	}
 	return file.taken || file.age >= reloadedBy, nil
 }

@@ -3,10 +3,14 @@ package yard
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/yardmaster/yardmaster/internal/securefile"
 )
 
 // Whom an access list lets read the file before a change may read it after.
@@ -36,5 +40,26 @@ func TestAccessListIsKept(t *testing.T) {
 	got := make([]byte, 1024)
 	if n, err := syscall.Getxattr(path, name, got); err != nil || !bytes.Equal(got[:n], list) {
 		t.Errorf("%x, %v; want %x", got[:max(n, 0)], err, list)
+	}
+}
+
+// Nobody writes to the pipe that stands in the file's place: to read it must not take for ever.
+func TestAPipeIsNotRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "fair-scheduler.xml")
+	if err := syscall.Mkfifo(path, 0o644); err != nil {
+		t.Skip(err)
+	}
+	read := make(chan error, 1)
+	go func() {
+		_, _, err := (&editedFile{path: path, kind: allocationFile}).read()
+		read <- err
+	}()
+	select {
+	case err := <-read:
+		if !errors.Is(err, securefile.ErrInsecure) {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("still waiting for somebody to write")
 	}
 }

@@ -642,6 +642,17 @@ func TestCapacityREST(t *testing.T) {
 	if err := y.Write(ctx, k, found); err != nil {
 		t.Fatal(err)
 	}
+	own := percentKey(k.Queue)
+	m.settings[own] = "-1" // Write would not put that back
+	if _, err := y.Read(ctx, k); err != nil {
+		t.Fatal(err)
+	}
+	ours := y.Value(k, 0.2)
+	ours.Mark = "host:journal"
+	if err := y.Write(ctx, k, ours); err == nil || errors.Is(err, drive.ErrFate) || m.settings[own] != "-1" {
+		t.Error(err, m.settings[own])
+	}
+	delete(m.settings, own)
 	if got, err := y.Read(ctx, k); err != nil || got != found {
 		t.Error(got, err)
 	}
@@ -810,6 +821,11 @@ func TestFairFile(t *testing.T) {
 	shown(9402, 1) // 0.09 of a fair share that was twice as large, or 0.18 of this one: nothing to go by
 	if inForce(v) || share() != 0 {
 		t.Error("a limit of another moment counts", share())
+	}
+
+	age(time.Minute) // the applications that wait are kept back by maxRunningApps, and no limit is worked out
+	if !inForce(v) || inForce(y.Value(k, 0.3)) {
+		t.Error("a limit that is not worked out anew keeps the file's value from counting, or another one counts")
 	}
 
 	// Another write so soon would put off that the first is read.
