@@ -172,9 +172,12 @@ func Create(path string, perm fs.FileMode) (*Temp, error) {
 	}
 }
 
+// random matches [rand.Text], and so nothing with a dot in it: .out.html.RANDOM.tmp is of out.html, not of out.
+var random = strings.Repeat("[A-Z2-7]", 26)
+
 // Leftovers lists files that [Create] made for a path and that nobody ended, because the process was killed or is still at work.
 func Leftovers(path string) []string {
-	left, _ := filepath.Glob(filepath.Join(escape(filepath.Dir(path)), "."+escape(filepath.Base(path))+".*.tmp")) // the pattern is sound
+	left, _ := filepath.Glob(filepath.Join(escape(filepath.Dir(path)), "."+escape(filepath.Base(path))+"."+random+".tmp")) // the pattern is sound
 	return left
 }
 
