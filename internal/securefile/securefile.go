@@ -138,8 +138,9 @@ func open(path string, flag int, perm fs.FileMode, check func(*os.File) error) (
 	return f, nil
 }
 
-// CheckFile reports with [ErrInsecure] that an open file is not one that we rely on: it belongs to somebody other than us and root, others may
-// write it, or it has further names.
+// CheckFile reports with [ErrInsecure] that an open file is not one that we rely on: it belongs to somebody other than us and root, or others
+// may write it. Further names (hard links) do no harm: in a folder that passed [CheckDir] only we and root can have made one, and elsewhere whoever
+// reaches the file could make one to have it refused.
 func CheckFile(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
