@@ -724,6 +724,18 @@ func TestMarks(t *testing.T) {
 	w.mustBe(Value{Text: "0.7", Set: true, Number: 0.7})
 }
 
+// The machine may have been renamed between two writes of one value: both marks are ours.
+func TestMarksOfOneValue(t *testing.T) {
+	var l ledger
+	for _, mark := range []string{"", "old:/journal", "new:/journal"} {
+		v := Value{Text: "0.4", Set: true, Number: 0.4, Mark: mark}
+		l.add(&Entry{What: Before, Engine: "a", Knob: share, Original: &found, New: &v})
+		if h := l.find("a", share); h.markedByOther(v) {
+			t.Errorf("%q is not known: %+v", mark, h.Ours)
+		}
+	}
+}
+
 func TestAMarkIsPlainText(t *testing.T) {
 	host, _ := os.Hostname()
 	j := &Journal{dir: "/état/${user}/a \xff\n "}
