@@ -138,8 +138,9 @@ func open(path string, flag int, perm fs.FileMode, check func(*os.File) error) (
 	return f, nil
 }
 
-// CheckFile reports with [ErrInsecure] that an open file is not one that we rely on: it belongs to somebody other than us and root, others may
-// write it, or it has further names.
+// CheckFile reports with [ErrInsecure] that an open file is not one that we rely on: it belongs to somebody other than us and root, or others
+// may write it. Further names (hard links) do no harm: in a folder that passed [CheckDir] only we and root can have made one, and elsewhere whoever
+// reaches the file could make one to have it refused.
 func CheckFile(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -172,9 +173,12 @@ func Create(path string, perm fs.FileMode) (*Temp, error) {
 	}
 }
 
+// random matches [rand.Text], and so nothing with a dot in it: .out.html.RANDOM.tmp is of out.html, not of out.
+var random = strings.Repeat("[A-Z2-7]", 26)
+
 // Leftovers lists files that [Create] made for a path and that nobody ended, because the process was killed or is still at work.
 func Leftovers(path string) []string {
-	left, _ := filepath.Glob(filepath.Join(escape(filepath.Dir(path)), "."+escape(filepath.Base(path))+".*.tmp")) // the pattern is sound
+	left, _ := filepath.Glob(filepath.Join(escape(filepath.Dir(path)), "."+escape(filepath.Base(path))+"."+random+".tmp")) // the pattern is sound
 	return left
 }
 

@@ -98,6 +98,20 @@ func TestTempIsPrivateAndRandom(t *testing.T) {
 	}
 }
 
+func TestLeftoversOfAnotherFile(t *testing.T) {
+	path := filepath.Join(tempDir(t), "out")
+	other, err := NewTemp(path + ".html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	users := write(t, filepath.Join(filepath.Dir(path), ".out.backup.tmp"), "not from Create")
+	RemoveLeftovers(path)
+	if err := other.Commit(); err != nil {
+		t.Error("the temporary file of out.html went with those of out:", err)
+	}
+	read(t, users)
+}
+
 // What is at a path is cut only once it is known to be a file of ours.
 func TestOpenDoesNotFollowOrTruncate(t *testing.T) {
 	dir := tempDir(t)

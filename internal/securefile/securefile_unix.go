@@ -52,13 +52,11 @@ func checkEntry(path string, info, in fs.FileInfo) error {
 }
 
 func checkFile(path string, info fs.FileInfo) error {
-	switch s, ok := info.Sys().(*syscall.Stat_t); {
+	switch {
 	case !ours(info):
 		return fmt.Errorf("%w: %s belongs to %s", ErrInsecure, path, owner(info))
 	case shared(info):
 		return fmt.Errorf("%w: others may write %s (%s): chmod go-w it if you trust what it says", ErrInsecure, path, info.Mode())
-	case ok && s.Nlink > 1:
-		return fmt.Errorf("%w: %s has %d names (hard links)", ErrInsecure, path, s.Nlink)
 	}
 	return nil
 }

@@ -129,6 +129,10 @@ func (d *driver) change(ctx context.Context, n *knob, a steer.Action) {
 	}
 	original := present
 	held := d.Journal.open.find(d.Engine.Identity(), k)
+	if held == nil && present.Mark != "" || held != nil && held.markedByOther(present) {
+		d.refuse(k, a, MarkedError(present.Mark))
+		return
+	}
 	if held != nil {
 		original = *held.Original
 		if !same(k, present, original) && !held.wrote(present) {
@@ -142,10 +146,6 @@ func (d *driver) change(ctx context.Context, n *knob, a steer.Action) {
 				return
 			}
 		}
-	}
-	if held == nil && present.Mark != "" {
-		d.refuse(k, a, MarkedError(present.Mark))
-		return
 	}
 	v, note := d.value(k, a)
 	v.Mark = d.Journal.mark()

@@ -723,3 +723,46 @@ func TestMarks(t *testing.T) {
 	w.event(Foreign)
 	w.mustBe(Value{Text: "0.7", Set: true, Number: 0.7})
 }
+
+// The machine may have been renamed between two writes of one value: both marks are ours.
+func TestMarksOfOneValue(t *testing.T) {
+	var l ledger
+	for _, mark := range []string{"", "old:/journal", "new:/journal"} {
+		v := Value{Text: "0.4", Set: true, Number: 0.4, Mark: mark}
+		l.add(&Entry{What: Before, Engine: "a", Knob: share, Original: &found, New: &v})
+		if h := l.find("a", share); h.markedByOther(v) {
+			t.Errorf("%q is not known: %+v", mark, h.Ours)
+		}
+	}
+}
+
+func TestAMarkIsPlainText(t *testing.T) {
+	host, _ := os.Hostname()
+	j := &Journal{dir: "/état/${user}/a \xff\n "}
+	if got, want := j.mark(), host+":/?tat/?{user}/a????"; got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+}
+
+// A value that carries another driver's mark is that driver's, even where this one wrote the same value, or found it.
+func TestAnotherDriversMark(t *testing.T) {
+	for _, v := range []Value{{Text: "0.090", Set: true, Number: 0.09}, found, {Text: "0.3", Set: true, Number: 0.3}} {
+		v.Mark = "there:/journal"
+		t.Run("recovery leaves "+v.Text, func(t *testing.T) {
+			w := left(t)
+			w.set(share, v)
+			w.survive(0, false, w.recover)
+			w.event(Foreign)
+			w.mustBe(v)
+			w.wrote("0.090")
+		})
+		t.Run("a driver leaves "+v.Text, func(t *testing.T) {
+			w := newWorld(t)
+			w.at(12*time.Second, func() { w.set(share, v) })
+			w.lastly(w.drive(w.until(25*time.Second), asks(10*sec, 0.09, 0, 0.13), nil), "")
+			w.mustBe(v)
+			w.wrote("0.090")
+			w.happened("started asked taken refused foreign stopped")
+		})
+	}
+}

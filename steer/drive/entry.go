@@ -147,7 +147,7 @@ func (l *ledger) add(e *Entry) {
 		h.Original, h.New = e.Original, e.New
 		h.Seq, h.At, h.Why = e.Seq, e.At, e.Why
 		h.earlier, h.Doubted = h.Doubted, e.At
-		if !h.wrote(*e.New) {
+		if !slices.Contains(h.Ours, *e.New) { // with its mark
 			h.Ours = append(h.Ours, *e.New)
 		}
 	case After:
@@ -171,6 +171,9 @@ func (e *Entry) wrote(v Value) bool {
 func (e *Entry) marked(mark string) bool {
 	return mark != "" && slices.ContainsFunc(e.Ours, func(o Value) bool { return o.Mark == mark })
 }
+
+// markedByOther tells whether a value is another driver's, even if it is one that was written here too.
+func (e *Entry) markedByOther(v Value) bool { return v.Mark != "" && !e.marked(v.Mark) }
 
 func (l ledger) entries() []Entry {
 	out := make([]Entry, len(l))

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/yardmaster/yardmaster/internal/securefile"
 )
@@ -154,21 +153,22 @@ func (j *Journal) path(name string) string { return filepath.Join(j.dir, name) }
 // Dir is the journal's folder.
 func (j *Journal) Dir() string { return j.dir }
 
-// mark says whose a value is: the journal from which it is put back.
+// mark says whose a value is: the journal from which it is put back. It has to come back from the scheduler as it was written, or it would be taken for
+// another driver's: so there is no blank in it, which might be trimmed, no variable and nothing but ASCII.
 func (j *Journal) mark() string {
 	host, _ := os.Hostname() // empty will do
 	dir, err := filepath.Abs(j.dir)
 	if err != nil {
 		dir = j.dir
 	}
-	printable := func(r rune) rune {
-		if !unicode.IsPrint(r) {
+	plain := func(r rune) rune {
+		if r <= ' ' || r > '~' || r == '$' {
 			return '?'
 		}
 		return r
 	}
-	text := []rune(strings.Map(printable, strings.ToValidUTF8(host+":"+dir, "?")))
-	return string(text[:min(len(text), longestText/8)])
+	text := strings.Map(plain, host+":"+dir)
+	return text[:min(len(text), longestText/8)]
 }
 
 // Open lists the knobs that are not as they were found, with all that is known of each.

@@ -138,7 +138,9 @@ func (r Recovery) knob(ctx context.Context, h *Entry) (restored bool, err error)
 		return false, r.gone(h, err)
 	}
 	delete(r.missing, h.Knob)
-	foreign := func(v Value) bool { return !same(h.Knob, v, *h.Original) && !h.wrote(v) && !r.Force }
+	foreign := func(v Value) bool {
+		return !r.Force && (h.markedByOther(v) || !same(h.Knob, v, *h.Original) && !h.wrote(v))
+	}
 	for n := 1; err == nil && foreign(present); n++ {
 		if n == confirms {
 			if h.marked(present.Mark) { // it is not ours any more

@@ -238,7 +238,7 @@ func TestReplaceKeepsModeAndLinks(t *testing.T) {
 			t.Error(left)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, ".real.xml.123.tmp"), []byte("half"), 0o600); err != nil { // of one that was killed
+	if err := os.WriteFile(filepath.Join(dir, ".real.xml."+strings.Repeat("A", 26)+".tmp"), []byte("half"), 0o600); err != nil { // of one that was killed
 		t.Fatal(err)
 	}
 	write("new")

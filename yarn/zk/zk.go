@@ -3,7 +3,9 @@
 // The node goes away with the session of the one that holds it, so that a steerer that dies leaves no lock behind for longer than the session's
 // timeout. Kerberos towards ZooKeeper is not spoken, so that access lists cannot tell one client from another: they let everyone read a lock and
 // make one that is not there, and nobody change or remove one. Whoever reaches ZooKeeper can still take a free lock, which keeps a steerer from
-// starting, or make the nodes above the locks first, with lists of their own: then the lock can be lost, and a steerer that loses it puts back.
+// starting, or make the nodes above the locks first, with lists of their own: then a lock that is held can be removed. A steerer that loses its lock
+// writes nothing more and leaves its journal open: its guard puts back, and needs the lock for that. So whoever holds the lock also holds up that
+// restore; the way out is to restore without it (yardmaster yarn restore --zookeeper=).
 package zk
 
 import (
