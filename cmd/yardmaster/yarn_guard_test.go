@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -341,6 +342,49 @@ func TestGuardNoticesAFrozenSteerer(t *testing.T) {
 	})
 	if _, open, err := drive.ReadJournal(journal); err != nil || len(open) > 0 {
 		t.Errorf("the journal: %v, %v", open, err)
+	}
+}
+
+// Nobody reads standard error any more, as when it goes to a pager, and it is full: the guard ends a frozen steerer and puts back all the same.
+func TestGuardWhoseMessagesNobodyReads(t *testing.T) {
+	t.Parallel()
+	rm := newSteeredRM(t, "")
+	rm.set(func() { rm.conf = "0.15" })
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close(); w.Close() })
+	journal := t.TempDir()
+	c := startedTo(t, w, &said{}, "yarn", "steer", "--rm", rm.URL, "--queue", "root.default", "--listen", "off", "--user", "u",
+		"--policy", "static", "--set", "value=0.3", "--set", "look=1s", "--act", "--journal", journal, "--stalled-after", "2s")
+	c.until(t, "msg=taken")
+	fill(w)
+	if err := c.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		if _, open, err := drive.ReadJournal(journal); err == nil && len(open) == 0 && rm.setting() == "0.15" {
+			break
+		}
+		if time.Since(began) > 20*time.Second {
+			t.Fatalf("%q is set", rm.setting())
+		}
+	}
+}
+
+// fill writes into a pipe until there is no room.
+func fill(w *os.File) {
+	var pages atomic.Int64
+	go func() {
+		for page := make([]byte, 4096); ; pages.Add(1) {
+			if _, err := w.Write(page); err != nil { // nobody can read it any more
+				return
+			}
+		}
+	}()
+	for n := int64(-1); n != pages.Load(); time.Sleep(200 * time.Millisecond) {
+		n = pages.Load()
 	}
 }
 

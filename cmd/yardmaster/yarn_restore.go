@@ -304,7 +304,10 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 	if f.journal == "" || len(f.rm) == 0 {
 		return misuse("", "yarn restore: --guard is for \"yarn steer\" only")
 	}
-	notice := noticesTo(cmd.ErrOrStderr())
+	// Whoever reads standard error may have stopped reading, and must not keep the guard from ending a steerer and putting back.
+	log := newLog(cmd.ErrOrStderr(), "text", false)
+	defer log.end()
+	notice := noticesTo(log)
 	tell := func(format string, args ...any) { notice("yardmaster: guard: "+format, args...) }
 	word, killed, stuck := standGuard(f.stalled, tell)
 	ended := time.Now()
@@ -315,14 +318,14 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 	defer stop()
 	within := heirWait
 	if stuck {
-		f.withoutJournal(ctx, cmd, true, tell)
+		f.withoutJournal(ctx, log, true, tell)
 		within = guardPatience
 	}
 	j, err := inherit(ctx, f.journal, within, tell)
 	for told := false; err != nil; j, err = inherit(ctx, f.journal, within, tell) { // there is no room on the disk, say
 		if !told {
 			tell("%v. Putting back all the same, and trying again", err)
-			f.withoutJournal(ctx, cmd, false, tell)
+			f.withoutJournal(ctx, log, false, tell)
 			told = true
 		}
 		if wait(ctx, 10*time.Second) != nil {
@@ -342,8 +345,7 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 	}
 	claim(f.journal)
 	tell("the steerer has ended without a word: putting back %s", settingsWord(n))
-	r := &recovery{k: &f.knobFlags, j: j, log: newLog(cmd.ErrOrStderr(), "text", false), notice: tell}
-	defer r.log.end()
+	r := &recovery{k: &f.knobFlags, j: j, log: log, notice: tell}
 	var held time.Duration          // the lock outlives the steerer by this at least
 	if word == hasLock && !killed { // one that was frozen has lost it long ago
 		held = sessionEnds/2 - time.Since(ended)
@@ -357,7 +359,7 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 // withoutJournal puts back what a journal has open that can be read but not opened: because a steerer that was killed does not end, its disk does not
 // answer, and so has the journal still (alone: it will do nothing more with it), or because there is no room to write. What is open is put back at
 // once; that it is, is written down when the journal can be had.
-func (f *restoreFlags) withoutJournal(ctx context.Context, cmd *cobra.Command, alone bool, tell func(format string, args ...any)) {
+func (f *restoreFlags) withoutJournal(ctx context.Context, log *eventLog, alone bool, tell func(format string, args ...any)) {
 	j, err := drive.ViewJournal(f.journal)
 	if err != nil || len(j.Open()) == 0 {
 		return
@@ -365,8 +367,7 @@ func (f *restoreFlags) withoutJournal(ctx context.Context, cmd *cobra.Command, a
 	tell("putting back %s without the journal", settingsWord(len(j.Open())))
 	ctx, stop := context.WithTimeout(ctx, withoutJournalTries)
 	defer stop()
-	r := &recovery{k: &f.knobFlags, j: j, log: newLog(cmd.ErrOrStderr(), "text", false), alone: alone, notice: tell}
-	defer r.log.end()
+	r := &recovery{k: &f.knobFlags, j: j, log: log, alone: alone, notice: tell}
 	_ = r.run(ctx, true) // the journal stays open in any case
 }
 
