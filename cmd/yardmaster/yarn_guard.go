@@ -39,6 +39,7 @@ const (
 	guardWait     = 30 * time.Second // how long a steerer waits for a guard at work
 	killedWithin  = 10 * time.Second // how long a killed process may take to end; one that waits for a disk may take for ever
 	holderLeaves  = time.Second      // a process that was killed may hold its lock a moment longer
+	strangerWait  = 3 * time.Second  // how long a restore waits for a process of another account that has the lock of the machine
 	heirWait      = 5 * time.Minute  // how long a guard watches the next steerer put back: longer than that tries
 )
 

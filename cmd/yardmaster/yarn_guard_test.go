@@ -419,7 +419,7 @@ func TestGuardOfASteererThatCannotEnd(t *testing.T) {
 	}
 	k := &knobFlags{queue: "root.default"}
 	k.rm, k.user = []string{rm.URL}, "u"
-	host, err := hostLock(t.Context(), stuck.Open()[0].Engine)
+	host, err := hostLock(t.Context(), stuck.Open()[0].Engine, holderLeaves)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/yardmaster/yardmaster/internal/hostlock"
 	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/yard"
@@ -220,6 +221,7 @@ type recovery struct {
 	alone bool // whoever has the locks was killed, and only has not ended yet
 
 	notice  func(format string, args ...any)
+	warned  bool          // of a lock that somebody else has
 	removed time.Duration // how long a queue is looked for before it counts as removed; 0: drive.Recovery's
 }
 
@@ -248,11 +250,17 @@ func (r *recovery) run(ctx context.Context, locked bool) error {
 
 func (r *recovery) with(ctx context.Context, y *yard.Yard, locked bool) error {
 	if !r.alone {
-		host, err := hostLock(ctx, y.Identity())
-		if err != nil {
+		host, err := hostLock(ctx, y.Identity(), strangerWait)
+		var held *hostlock.HeldError
+		switch {
+		case err == nil:
+			defer host.Close()
+		case ctx.Err() != nil, errors.As(err, &held) && held.Trusted():
 			return err
+		case !r.warned: // any account can take that lock: it keeps steerers from starting, and nobody from putting back
+			r.notice("Warning: %v. Putting back all the same.", err)
+			r.warned = true
 		}
-		defer host.Close()
 	}
 	if locked {
 		lock, err := newLock(r.k.zk, y.Identity(), func() {})
