@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -169,6 +170,34 @@ func TestGuardIsToldAgain(t *testing.T) {
 	if claim(g.dir); !guarded(g.dir, os.Getpid()) {
 		t.Error("not claimed", readText(t, filepath.Join(g.dir, guardFile)), strconv.Itoa(os.Getpid()))
 	}
+}
+
+// Whoever restores later may be in another folder and have another PATH.
+func TestRestoreFindsTheRefreshCommand(t *testing.T) {
+	dir := t.TempDir()
+	script, blank := filepath.Join(dir, "refresh"), filepath.Join(dir, "a b")
+	if err := os.Mkdir(blank, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{script, filepath.Join(blank, "refresh")} {
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	check := func(typed, want string) {
+		t.Helper()
+		k := &knobFlags{refresh: typed}
+		if got := k.args(); !slices.Contains(got, "--refresh-command="+want) {
+			t.Errorf("%q: %q", typed, got)
+		}
+	}
+	check("./refresh  -q x", script+" -q x")
+	check("no-such-command x", "no-such-command x")
+	t.Setenv("PATH", dir)
+	check("refresh", script)
+	t.Chdir(blank)
+	check("./refresh", "./refresh")
 }
 
 func TestPasswordsAreNotShown(t *testing.T) {
