@@ -402,6 +402,44 @@ func TestGuardWhoseMessagesNobodyReads(t *testing.T) {
 	}
 }
 
+// A guard that is stopped keeps a steerer neither from ending nor from going on: one that does not read any more is replaced.
+func TestGuardThatIsStopped(t *testing.T) {
+	t.Parallel()
+	rm := newSteeredRM(t, "")
+	journal := t.TempDir()
+	c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "look=1s", "--act", "--journal", journal)
+	c.until(t, "msg=taken")
+	pid, err := strconv.Atoi(strings.TrimSpace(readText(t, filepath.Join(journal, guardFile))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) }) // if it is there still
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := c.ends(t); code != 0 || rm.setting() != "" {
+		t.Errorf("%d, %q is set: %s", code, rm.setting(), c.err)
+	}
+
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	g := &guard{pipe: w, dir: t.TempDir(), cmd: exec.Command("sleep", "60")}
+	if err := g.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	fill(w)
+	g.say(hasLock)
+	if err := g.cmd.Wait(); err == nil || g.cmd.ProcessState.ExitCode() != -1 {
+		t.Errorf("a guard that does not read: %v", err)
+	}
+}
+
 // fill writes into a pipe until there is no room.
 func fill(w *os.File) {
 	var pages atomic.Int64
