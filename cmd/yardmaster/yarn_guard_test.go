@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -501,6 +502,36 @@ func TestGuardOfASteererThatCannotEnd(t *testing.T) {
 	if _, open, err := drive.ReadJournal(dir); err != nil || len(open) != 1 {
 		t.Errorf("the journal: %v, %v", open, err)
 	}
+}
+
+// The ResourceManager is away while a steerer cannot end: when it is back, it is put right though the steerer has the journal still.
+func TestGuardTriesAgainWithoutTheJournal(t *testing.T) {
+	defer func(d time.Duration) { withoutJournalTries = d }(withoutJournalTries)
+	withoutJournalTries = 1500 * time.Millisecond
+	rm, dir := leftBehind(t)
+	stuck, err := openJournal(t.Context(), dir, t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rm.set(func() { rm.down = true })
+	f := &restoreFlags{knobFlags: knobFlags{queue: "root.default", journal: dir}}
+	f.rm, f.user = []string{rm.URL}, "u"
+	log := newLog(io.Discard, "text", false)
+	defer log.end()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	back := time.AfterFunc(4*time.Second, func() { rm.set(func() { rm.down = false }) }) // the first pass is over
+	defer back.Stop()
+	go func() {
+		for rm.setting() != "0.3" && wait(ctx, 50*time.Millisecond) == nil {
+		}
+		_ = stuck.Close() // it ends at last
+	}()
+	j, err := f.takeOver(ctx, log, os.Getpid(), t.Logf)
+	if got := rm.setting(); err != nil || j == nil || got != "0.3" {
+		t.Fatalf("%v, %v, %q is set", j, err, got)
+	}
+	_ = j.Close()
 }
 
 // A kill of the steerer's whole process group does not reach the guard.

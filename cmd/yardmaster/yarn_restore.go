@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -317,6 +318,7 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 	defer log.end()
 	notice := noticesTo(log)
 	tell := func(format string, args ...any) { notice("yardmaster: guard: "+format, args...) }
+	steerer := os.Getppid()
 	word, killed, stuck := standGuard(f.stalled, tell)
 	ended := time.Now()
 	if word == standDown {
@@ -324,21 +326,12 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 	}
 	ctx, stop := context.WithTimeout(context.WithoutCancel(cmd.Context()), guardPatience)
 	defer stop()
-	within := heirWait
-	if stuck {
-		f.withoutJournal(ctx, log, true, tell)
-		within = guardPatience
+	if !stuck {
+		steerer = 0
 	}
-	j, err := inherit(ctx, f.journal, within, tell)
-	for told := false; err != nil; j, err = inherit(ctx, f.journal, within, tell) { // there is no room on the disk, say
-		if !told {
-			tell("%v. Putting back all the same, and trying again", err)
-			f.withoutJournal(ctx, log, false, tell)
-			told = true
-		}
-		if wait(ctx, 10*time.Second) != nil {
-			return fmt.Errorf("guard: %w", err)
-		}
+	j, err := f.takeOver(ctx, log, steerer, tell)
+	if err != nil {
+		return fmt.Errorf("guard: %w", err)
 	}
 	if j == nil {
 		return nil
@@ -364,6 +357,45 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 	return nil
 }
 
+// takeOver opens the journal of a steerer that has ended, or that was killed and does not end, stuck then being its process. Until the journal can be had,
+// what it has open is put back without it, again and again: the ResourceManager may be away, too. Nothing is returned when there is nothing left to do.
+func (f *restoreFlags) takeOver(ctx context.Context, log *eventLog, stuck int, tell func(format string, args ...any)) (*drive.Journal, error) {
+	if stuck > 0 { // first of all: to open the journal may hang, too
+		f.withoutJournal(ctx, log, true, tell)
+	}
+	for pass := 0; ; pass++ {
+		in, stop := ctx, func() {}
+		if stuck > 0 { // it is not waited for
+			in, stop = context.WithTimeout(ctx, holderLeaves)
+		}
+		j, err := inherit(in, f.journal, heirWait, tell)
+		stop()
+		var held *drive.HeldError
+		switch {
+		case err == nil:
+			return j, nil
+		case ctx.Err() != nil:
+			return nil, err
+		case errors.As(err, &held) && held.PID != 0 && held.PID != stuck: // it has ended, and the next steerer is there
+			stuck = 0
+			continue
+		case held == nil:
+			stuck = 0 // there is no room on the disk, say
+		}
+		switch pass {
+		case 0:
+			tell("%v. Putting back all the same, and trying again", err)
+		case 1: // more of the same says nothing new
+			log, tell = newLog(io.Discard, "text", false), func(string, ...any) {}
+			defer log.end()
+		}
+		f.withoutJournal(ctx, log, stuck > 0, tell)
+		if wait(ctx, withoutJournalTries/3) != nil {
+			return nil, err
+		}
+	}
+}
+
 // withoutJournal puts back what a journal has open that can be read but not opened: because a steerer that was killed does not end, its disk does not
 // answer, and so has the journal still (alone: it will do nothing more with it), or because there is no room to write. What is open is put back at
 // once; that it is, is written down when the journal can be had.
@@ -380,4 +412,4 @@ func (f *restoreFlags) withoutJournal(ctx context.Context, log *eventLog, alone 
 }
 
 // withoutJournalTries is how long that is tried before the journal is tried again.
-const withoutJournalTries = 30 * time.Second
+var withoutJournalTries = 30 * time.Second // but for tests
