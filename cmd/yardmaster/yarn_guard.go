@@ -39,6 +39,7 @@ const (
 	guardWait     = 30 * time.Second // how long a steerer waits for a guard at work
 	killedWithin  = 10 * time.Second // how long a killed process may take to end; one that waits for a disk may take for ever
 	holderLeaves  = time.Second      // a process that was killed may hold its lock a moment longer
+	strangerWait  = 3 * time.Second  // how long a restore waits for a process of another account that has the lock of the machine
 	heirWait      = 5 * time.Minute  // how long a guard watches the next steerer put back: longer than that tries
 )
 
@@ -101,7 +102,7 @@ func (g *guard) start() error {
 		return fmt.Errorf("cannot start the guard: %w", reason(err))
 	}
 	g.cmd, g.pipe, g.ended = cmd, w, make(chan struct{})
-	g.tell(g.word)
+	_ = g.tell(g.word) // it has just been started
 	go g.watch(cmd, g.ended)
 	return nil
 }
@@ -110,7 +111,7 @@ func (g *guard) start() error {
 func (g *guard) say(word string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.tell(word)
+	_ = g.tell(word) // a guard that is replaced is told again
 }
 
 // beat gives a sign of life, unless there was one a moment ago. It does not wait for a guard that does not read.
@@ -119,17 +120,27 @@ func (g *guard) beat() {
 	defer g.mu.Unlock()
 	if now := time.Now(); now.Sub(g.beaten) >= g.each/2 {
 		g.beaten = now
-		_ = g.pipe.SetWriteDeadline(now.Add(10 * time.Millisecond)) // pipes have deadlines
-		_, _ = io.WriteString(g.pipe, signOfLife)                   // as below
-		_ = g.pipe.SetWriteDeadline(time.Time{})
+		_ = g.write(signOfLife) // as below
 	}
 }
 
-func (g *guard) tell(word string) {
+// tell tells the guard a word. One that has gone is replaced, and told then; so is one that has not read for so long that there is no room for a word.
+func (g *guard) tell(word string) error {
 	if g.word = word; word == "" {
-		return
+		return nil
 	}
-	_, _ = io.WriteString(g.pipe, word) // a guard that has gone is replaced, and told then
+	err := g.write(word)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		_ = g.cmd.Process.Kill() // it may have ended meanwhile
+	}
+	return err
+}
+
+// write does not wait for a guard that does not read.
+func (g *guard) write(text string) error {
+	_ = g.pipe.SetWriteDeadline(time.Now().Add(10 * time.Millisecond)) // pipes have deadlines
+	_, err := io.WriteString(g.pipe, text)
+	return err
 }
 
 // watch waits for a guard to end, and replaces it when the steerer is still there.
@@ -169,18 +180,18 @@ func (g *guard) replace() (left bool, err error) {
 func (g *guard) end(done bool) (err error) {
 	g.mu.Lock()
 	g.leaving = true
-	select {
-	case <-g.ended:
-		if !done { // it is needed now
-			err = g.start()
-		}
-	default:
+	if g.tell(map[bool]string{true: standDown, false: noLock}[done]) != nil && !done { // it is needed now
+		g.pipe.Close()
+		err = g.start()
 	}
-	g.tell(map[bool]string{true: standDown, false: noLock}[done])
-	g.pipe.Close()
+	g.pipe.Close() // a second time does no harm
 	g.mu.Unlock()
 	if done {
-		<-g.ended
+		select {
+		case <-g.ended:
+		case <-time.After(killedWithin): // it was stopped, say
+			_ = g.cmd.Process.Kill() // it may have ended meanwhile
+		}
 		_ = os.Remove(filepath.Join(g.dir, guardFile))
 	}
 	return err

@@ -5,13 +5,16 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -168,6 +171,34 @@ func TestGuardIsToldAgain(t *testing.T) {
 	if claim(g.dir); !guarded(g.dir, os.Getpid()) {
 		t.Error("not claimed", readText(t, filepath.Join(g.dir, guardFile)), strconv.Itoa(os.Getpid()))
 	}
+}
+
+// Whoever restores later may be in another folder and have another PATH.
+func TestRestoreFindsTheRefreshCommand(t *testing.T) {
+	dir := t.TempDir()
+	script, blank := filepath.Join(dir, "refresh"), filepath.Join(dir, "a b")
+	if err := os.Mkdir(blank, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{script, filepath.Join(blank, "refresh")} {
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	check := func(typed, want string) {
+		t.Helper()
+		k := &knobFlags{refresh: typed}
+		if got := k.args(); !slices.Contains(got, "--refresh-command="+want) {
+			t.Errorf("%q: %q", typed, got)
+		}
+	}
+	check("./refresh  -q x", script+" -q x")
+	check("no-such-command x", "no-such-command x")
+	t.Setenv("PATH", dir)
+	check("refresh", script)
+	t.Chdir(blank)
+	check("./refresh", "./refresh")
 }
 
 func TestPasswordsAreNotShown(t *testing.T) {
@@ -344,6 +375,87 @@ func TestGuardNoticesAFrozenSteerer(t *testing.T) {
 	}
 }
 
+// Nobody reads standard error any more, as when it goes to a pager, and it is full: the guard ends a frozen steerer and puts back all the same.
+func TestGuardWhoseMessagesNobodyReads(t *testing.T) {
+	t.Parallel()
+	rm := newSteeredRM(t, "")
+	rm.set(func() { rm.conf = "0.15" })
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close(); w.Close() })
+	journal := t.TempDir()
+	c := startedTo(t, w, &said{}, "yarn", "steer", "--rm", rm.URL, "--queue", "root.default", "--listen", "off", "--user", "u",
+		"--policy", "static", "--set", "value=0.3", "--set", "look=1s", "--act", "--journal", journal, "--stalled-after", "2s")
+	c.until(t, "msg=taken")
+	fill(w)
+	if err := c.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		if _, open, err := drive.ReadJournal(journal); err == nil && len(open) == 0 && rm.setting() == "0.15" {
+			break
+		}
+		if time.Since(began) > 20*time.Second {
+			t.Fatalf("%q is set", rm.setting())
+		}
+	}
+}
+
+// A guard that is stopped keeps a steerer neither from ending nor from going on: one that does not read any more is replaced.
+func TestGuardThatIsStopped(t *testing.T) {
+	t.Parallel()
+	rm := newSteeredRM(t, "")
+	journal := t.TempDir()
+	c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "look=1s", "--act", "--journal", journal)
+	c.until(t, "msg=taken")
+	pid, err := strconv.Atoi(strings.TrimSpace(readText(t, filepath.Join(journal, guardFile))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	resume := time.AfterFunc(3*killedWithin, func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := c.ends(t); !resume.Stop() || code != 0 || rm.setting() != "" {
+		t.Errorf("%d, %q is set, or the guard was waited for: %s", code, rm.setting(), c.err)
+	}
+
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	g := &guard{pipe: w, dir: t.TempDir(), cmd: exec.Command("sleep", "60")}
+	if err := g.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	fill(w)
+	g.say(hasLock)
+	if err := g.cmd.Wait(); err == nil || g.cmd.ProcessState.ExitCode() != -1 {
+		t.Errorf("a guard that does not read: %v", err)
+	}
+}
+
+// fill writes into a pipe until there is no room.
+func fill(w *os.File) {
+	var pages atomic.Int64
+	go func() {
+		for page := make([]byte, 4096); ; pages.Add(1) {
+			if _, err := w.Write(page); err != nil { // nobody can read it any more
+				return
+			}
+		}
+	}()
+	for n := int64(-1); n != pages.Load(); time.Sleep(200 * time.Millisecond) {
+		n = pages.Load()
+	}
+}
+
 // One that has nothing to do for longer than that is alive all the same, and so is one whose ResourceManager does not answer.
 func TestGuardLeavesAQuietSteererAlone(t *testing.T) {
 	t.Parallel()
@@ -375,7 +487,7 @@ func TestGuardOfASteererThatCannotEnd(t *testing.T) {
 	}
 	k := &knobFlags{queue: "root.default"}
 	k.rm, k.user = []string{rm.URL}, "u"
-	host, err := hostLock(t.Context(), stuck.Open()[0].Engine)
+	host, err := hostLock(t.Context(), stuck.Open()[0].Engine, holderLeaves)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -390,6 +502,36 @@ func TestGuardOfASteererThatCannotEnd(t *testing.T) {
 	if _, open, err := drive.ReadJournal(dir); err != nil || len(open) != 1 {
 		t.Errorf("the journal: %v, %v", open, err)
 	}
+}
+
+// The ResourceManager is away while a steerer cannot end: when it is back, it is put right though the steerer has the journal still.
+func TestGuardTriesAgainWithoutTheJournal(t *testing.T) {
+	defer func(d time.Duration) { withoutJournalTries = d }(withoutJournalTries)
+	withoutJournalTries = 1500 * time.Millisecond
+	rm, dir := leftBehind(t)
+	stuck, err := openJournal(t.Context(), dir, t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rm.set(func() { rm.down = true })
+	f := &restoreFlags{knobFlags: knobFlags{queue: "root.default", journal: dir}}
+	f.rm, f.user = []string{rm.URL}, "u"
+	log := newLog(io.Discard, "text", false)
+	defer log.end()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	back := time.AfterFunc(4*time.Second, func() { rm.set(func() { rm.down = false }) }) // the first pass is over
+	defer back.Stop()
+	go func() {
+		for rm.setting() != "0.3" && wait(ctx, 50*time.Millisecond) == nil {
+		}
+		_ = stuck.Close() // it ends at last
+	}()
+	j, err := f.takeOver(ctx, log, os.Getpid(), t.Logf)
+	if got := rm.setting(); err != nil || j == nil || got != "0.3" {
+		t.Fatalf("%v, %v, %q is set", j, err, got)
+	}
+	_ = j.Close()
 }
 
 // A kill of the steerer's whole process group does not reach the guard.

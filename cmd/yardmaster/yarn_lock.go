@@ -56,16 +56,20 @@ func (p patientLock) Acquire(ctx context.Context) error {
 }
 
 // hostLock keeps other steerers of this machine away from a queue, also those that keep another journal and run under another account: what one of
-// them found would be what the other has written.
-func hostLock(ctx context.Context, identity string) (io.Closer, error) {
+// them found would be what the other has written. One that is held is waited for a moment.
+func hostLock(ctx context.Context, identity string, patience time.Duration) (io.Closer, error) {
+	var known *hostlock.HeldError
 	for begin := time.Now(); ; {
 		l, err := hostlock.Take(identity)
 		var held *hostlock.HeldError
 		if err == nil || !errors.As(err, &held) {
 			return l, err
 		}
-		if time.Since(begin) > holderLeaves || wait(ctx, 100*time.Millisecond) != nil {
-			return nil, lockError{fmt.Errorf("%s is already being steered or restored with another journal: %w; end that first", identity, err)}
+		if known == nil || held.UID >= 0 { // others can keep a holder from answering now and then
+			known = held
+		}
+		if time.Since(begin) > patience || wait(ctx, 100*time.Millisecond) != nil {
+			return nil, lockError{fmt.Errorf("%s is already being steered or restored with another journal: %w; end that first", identity, known)}
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -53,7 +54,7 @@ func (k *knobFlags) add(cmd *cobra.Command) {
 func (k *knobFlags) args() []string {
 	a := k.login.args()
 	for _, f := range []struct{ name, value string }{
-		{"queue", k.queue}, {"actuator", k.actuator}, {"file", absolute(k.file)}, {"refresh-command", k.refresh}, {"zookeeper", strings.Join(k.zk, ",")},
+		{"queue", k.queue}, {"actuator", k.actuator}, {"file", absolute(k.file)}, {"refresh-command", found(k.refresh)}, {"zookeeper", strings.Join(k.zk, ",")},
 	} {
 		if f.value != "" {
 			a = append(a, "--"+f.name+"="+f.value)
@@ -71,6 +72,20 @@ func absolute(path string) string {
 		return a
 	}
 	return path
+}
+
+// found names a command so that it is found from any folder and with any PATH. A path with blanks in it, which a command line here cannot hold, stays as it is.
+func found(command string) string {
+	words := strings.Fields(command)
+	if len(words) == 0 {
+		return ""
+	}
+	path, err := exec.LookPath(words[0])
+	if path = absolute(path); err != nil || len(strings.Fields(path)) != 1 {
+		return command
+	}
+	words[0] = path
+	return strings.Join(words, " ")
 }
 
 // counted is an Auth that counts the requests that are sent, those of the login included.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/yardmaster/yardmaster/internal/hostlock"
 	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/yard"
@@ -220,6 +222,7 @@ type recovery struct {
 	alone bool // whoever has the locks was killed, and only has not ended yet
 
 	notice  func(format string, args ...any)
+	warned  bool          // of a lock that somebody else has
 	removed time.Duration // how long a queue is looked for before it counts as removed; 0: drive.Recovery's
 }
 
@@ -248,11 +251,17 @@ func (r *recovery) run(ctx context.Context, locked bool) error {
 
 func (r *recovery) with(ctx context.Context, y *yard.Yard, locked bool) error {
 	if !r.alone {
-		host, err := hostLock(ctx, y.Identity())
-		if err != nil {
+		host, err := hostLock(ctx, y.Identity(), strangerWait)
+		var held *hostlock.HeldError
+		switch {
+		case err == nil:
+			defer host.Close()
+		case ctx.Err() != nil, errors.As(err, &held) && held.Trusted():
 			return err
+		case !r.warned: // any account can take that lock: it keeps steerers from starting, and nobody from putting back
+			r.notice("Warning: %v. Putting back all the same.", err)
+			r.warned = true
 		}
-		defer host.Close()
 	}
 	if locked {
 		lock, err := newLock(r.k.zk, y.Identity(), func() {})
@@ -304,8 +313,12 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 	if f.journal == "" || len(f.rm) == 0 {
 		return misuse("", "yarn restore: --guard is for \"yarn steer\" only")
 	}
-	notice := noticesTo(cmd.ErrOrStderr())
+	// Whoever reads standard error may have stopped reading, and must not keep the guard from ending a steerer and putting back.
+	log := newLog(cmd.ErrOrStderr(), "text", false)
+	defer log.end()
+	notice := noticesTo(log)
 	tell := func(format string, args ...any) { notice("yardmaster: guard: "+format, args...) }
+	steerer := os.Getppid()
 	word, killed, stuck := standGuard(f.stalled, tell)
 	ended := time.Now()
 	if word == standDown {
@@ -313,21 +326,12 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 	}
 	ctx, stop := context.WithTimeout(context.WithoutCancel(cmd.Context()), guardPatience)
 	defer stop()
-	within := heirWait
-	if stuck {
-		f.withoutJournal(ctx, cmd, true, tell)
-		within = guardPatience
+	if !stuck {
+		steerer = 0
 	}
-	j, err := inherit(ctx, f.journal, within, tell)
-	for told := false; err != nil; j, err = inherit(ctx, f.journal, within, tell) { // there is no room on the disk, say
-		if !told {
-			tell("%v. Putting back all the same, and trying again", err)
-			f.withoutJournal(ctx, cmd, false, tell)
-			told = true
-		}
-		if wait(ctx, 10*time.Second) != nil {
-			return fmt.Errorf("guard: %w", err)
-		}
+	j, err := f.takeOver(ctx, log, steerer, tell)
+	if err != nil {
+		return fmt.Errorf("guard: %w", err)
 	}
 	if j == nil {
 		return nil
@@ -342,8 +346,7 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 	}
 	claim(f.journal)
 	tell("the steerer has ended without a word: putting back %s", settingsWord(n))
-	r := &recovery{k: &f.knobFlags, j: j, log: newLog(cmd.ErrOrStderr(), "text", false), notice: tell}
-	defer r.log.end()
+	r := &recovery{k: &f.knobFlags, j: j, log: log, notice: tell}
 	var held time.Duration          // the lock outlives the steerer by this at least
 	if word == hasLock && !killed { // one that was frozen has lost it long ago
 		held = sessionEnds/2 - time.Since(ended)
@@ -354,10 +357,49 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 	return nil
 }
 
+// takeOver opens the journal of a steerer that has ended, or that was killed and does not end, stuck then being its process. Until the journal can be had,
+// what it has open is put back without it, again and again: the ResourceManager may be away, too. Nothing is returned when there is nothing left to do.
+func (f *restoreFlags) takeOver(ctx context.Context, log *eventLog, stuck int, tell func(format string, args ...any)) (*drive.Journal, error) {
+	if stuck > 0 { // first of all: to open the journal may hang, too
+		f.withoutJournal(ctx, log, true, tell)
+	}
+	for pass := 0; ; pass++ {
+		in, stop := ctx, func() {}
+		if stuck > 0 { // it is not waited for
+			in, stop = context.WithTimeout(ctx, holderLeaves)
+		}
+		j, err := inherit(in, f.journal, heirWait, tell)
+		stop()
+		var held *drive.HeldError
+		switch {
+		case err == nil:
+			return j, nil
+		case ctx.Err() != nil:
+			return nil, err
+		case errors.As(err, &held) && held.PID != 0 && held.PID != stuck: // it has ended, and the next steerer is there
+			stuck = 0
+			continue
+		case held == nil:
+			stuck = 0 // there is no room on the disk, say
+		}
+		switch pass {
+		case 0:
+			tell("%v. Putting back all the same, and trying again", err)
+		case 1: // more of the same says nothing new
+			log, tell = newLog(io.Discard, "text", false), func(string, ...any) {}
+			defer log.end()
+		}
+		f.withoutJournal(ctx, log, stuck > 0, tell)
+		if wait(ctx, withoutJournalTries/3) != nil {
+			return nil, err
+		}
+	}
+}
+
 // withoutJournal puts back what a journal has open that can be read but not opened: because a steerer that was killed does not end, its disk does not
 // answer, and so has the journal still (alone: it will do nothing more with it), or because there is no room to write. What is open is put back at
 // once; that it is, is written down when the journal can be had.
-func (f *restoreFlags) withoutJournal(ctx context.Context, cmd *cobra.Command, alone bool, tell func(format string, args ...any)) {
+func (f *restoreFlags) withoutJournal(ctx context.Context, log *eventLog, alone bool, tell func(format string, args ...any)) {
 	j, err := drive.ViewJournal(f.journal)
 	if err != nil || len(j.Open()) == 0 {
 		return
@@ -365,10 +407,9 @@ func (f *restoreFlags) withoutJournal(ctx context.Context, cmd *cobra.Command, a
 	tell("putting back %s without the journal", settingsWord(len(j.Open())))
 	ctx, stop := context.WithTimeout(ctx, withoutJournalTries)
 	defer stop()
-	r := &recovery{k: &f.knobFlags, j: j, log: newLog(cmd.ErrOrStderr(), "text", false), alone: alone, notice: tell}
-	defer r.log.end()
+	r := &recovery{k: &f.knobFlags, j: j, log: log, alone: alone, notice: tell}
 	_ = r.run(ctx, true) // the journal stays open in any case
 }
 
 // withoutJournalTries is how long that is tried before the journal is tried again.
-const withoutJournalTries = 30 * time.Second
+var withoutJournalTries = 30 * time.Second // but for tests

@@ -48,7 +48,7 @@ func (s *session) prepare(ctx context.Context) (err error) {
 			s.leave()
 		}
 	}()
-	if s.host, err = hostLock(ctx, s.yard.Identity()); err != nil {
+	if s.host, err = hostLock(ctx, s.yard.Identity(), holderLeaves); err != nil {
 		return err
 	}
 	if open := s.journal.Open(); len(open) > 0 && len(f.zk) == 0 { // else when the lock is there: the driver does it first of all

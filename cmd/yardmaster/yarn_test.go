@@ -174,8 +174,15 @@ func steered(t *testing.T, rm *steeredRM, args ...string) *command {
 // started starts the command.
 func started(t *testing.T, args ...string) *command {
 	t.Helper()
-	c := &command{Cmd: exec.Command("yardmaster", args...), err: &said{}}
-	c.Stderr = c.err
+	text := &said{}
+	return startedTo(t, text, text, args...)
+}
+
+// startedTo starts the command with standard error as given.
+func startedTo(t *testing.T, stderr io.Writer, text *said, args ...string) *command {
+	t.Helper()
+	c := &command{Cmd: exec.Command("yardmaster", args...), err: text}
+	c.Stderr = stderr
 	c.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_STATE_HOME=")
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := c.StdoutPipe()

@@ -1,32 +1,39 @@
 // Package hostlock lets one process of this machine at a time have a name, whichever account it runs under and wherever it keeps its files.
 //
 // On Linux a name is a socket in the abstract namespace: there is no file that could be a link, be left behind or belong to the wrong account,
-// the system frees the name when its process ends, however it ends, and tells which process has it. Any account can take any name, as it could
-// lock any file that all accounts can open: that keeps others from it, and shows. Containers with a network of their own do not see each other.
-// On other systems nobody is kept away.
+// the system frees the name when its process ends, however it ends, and tells which process has it. Any account can take any name, which
+// is no secret: a name that is held is a reason not to begin something, never a reason not to undo it, unless the holder is Trusted. Containers with
+// a network of their own do not see each other. On other systems nobody is kept away.
 package hostlock
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"os"
 	"os/user"
 	"strconv"
 )
 
 // HeldError says who has a name.
 type HeldError struct {
-	PID int // 0: not known
-	UID int
+	PID int // 0: not known, or not visible from this container
+	UID int // -1: not known
 }
 
+// Trusted tells whether the holder is root or runs under this process's own account: nobody else could pose as it.
+func (e *HeldError) Trusted() bool { return e.UID == 0 || e.UID == os.Geteuid() }
+
 func (e *HeldError) Error() string {
-	if e.PID == 0 {
+	if e.UID < 0 {
 		return "another process of this machine has it"
 	}
 	who := "uid " + strconv.Itoa(e.UID)
 	if u, err := user.LookupId(strconv.Itoa(e.UID)); err == nil {
 		who = u.Username
+	}
+	if e.PID == 0 {
+		return fmt.Sprintf("a process of account %s has it", who)
 	}
 	return fmt.Sprintf("process %d of account %s has it", e.PID, who)
 }

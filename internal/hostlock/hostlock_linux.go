@@ -14,12 +14,30 @@ func Take(name string) (io.Closer, error) {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, holder(name)
 	}
+	if err == nil {
+		go answer(l)
+	}
 	return l, err
+}
+
+// answer takes connections and closes them, until the listener is closed: if they piled up, nobody could ask who has the name.
+func answer(l net.Listener) {
+	for {
+		c, err := l.Accept()
+		switch {
+		case err == nil:
+			_ = c.Close() // nothing is said
+		case errors.Is(err, net.ErrClosed):
+			return
+		default: // too many open files, say
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
 }
 
 // holder asks the system who listens.
 func holder(name string) *HeldError {
-	held := &HeldError{}
+	held := &HeldError{UID: -1}
 	c, err := net.DialTimeout("unix", address(name), time.Second)
 	if err != nil {
 		return held
