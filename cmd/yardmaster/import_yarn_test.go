@@ -15,7 +15,7 @@ func TestImportSpan(t *testing.T) {
 		"--since never":                             `--since: "never" is not a length of time (7d, 36h), a day (2026-11-01) or all`,
 		"--since 1d --until 2d":                     "--until 2d ends before --since 1d begins",
 		"--since 2026-11-02 --until 2026-11-01":     "--until 2026-11-01 ends before --since 2026-11-02 begins",
-		"--running --until 1d":                      "--running is about what runs now, and --until ends before",
+		"--running --until 1d":                      "--running and --until conflict",
 		"--since all --until 2026-11-01 --running":  "give one",
 		"--since 2026-11-01 --until 2026-11-01 x":   `"x" is not a flag`,
 		"--until 1d --rm-rate 0":                    "--rm-rate is from",
