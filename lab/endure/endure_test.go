@@ -84,7 +84,7 @@ func TestProxyLies(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	web := &http.Client{Timeout: 200 * time.Millisecond, Transport: &http.Transport{DisableKeepAlives: true}}
+	web := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	ask := func() string {
 		var all strings.Builder
 		for _, path := range []string{"metrics", "scheduler", "apps"} {
@@ -111,7 +111,12 @@ func TestProxyLies(t *testing.T) {
 	}
 	for _, c := range tales() {
 		p.Tell(&c.lie)
+		web.Timeout = 10 * time.Second
+		if c.lie.Stall > 0 {
+			web.Timeout = 200 * time.Millisecond
+		}
 		told := ask()
+		web.Timeout = 10 * time.Second
 		if told == honest {
 			t.Errorf("%s: the answers are the same", c.name)
 		}
@@ -122,5 +127,14 @@ func TestProxyLies(t *testing.T) {
 	}
 	if ask() != honest {
 		t.Error("it still lies")
+	}
+}
+
+// A write is held against a steerer only if nodes are known to have been missing then: not while a reading of the watcher lasted.
+func TestMissing(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
+	w := &watcher{nodes: 2, looks: []look{{at(0), at(1), 2}, {at(3), at(4), -1}, {at(4), at(6), 1}, {at(6), at(7), 2}, {at(8), at(9), -1}}}
+	if got := w.missing(at(2)); got != at(4) {
+		t.Errorf("missing until %v", got.Unix())
 	}
 }

@@ -142,7 +142,7 @@ func (s *Study) gap(ctx context.Context, g *Gap, p *steerer, w *watcher, set *se
 	} else if g.Miss == "" {
 		g.Miss = "the steerer has changed nothing in the two minutes after it: " + lastLine(p)
 	}
-	back := fell.Add(away + empty)
+	missing := w.missing(fell)
 	for _, l := range p.fresh() {
 		switch l.kind() {
 		case "decided":
@@ -156,7 +156,7 @@ func (s *Study) gap(ctx context.Context, g *Gap, p *steerer, w *watcher, set *se
 		case "restored":
 			g.Restored++
 		case "asked":
-			if l.At.After(fell) && l.At.Before(back) {
+			if l.At.After(fell) && l.At.Before(missing) {
 				g.Writes++
 				g.Miss = "it wrote while nodes were missing: " + l.Text
 			}

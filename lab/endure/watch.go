@@ -20,8 +20,8 @@ type watcher struct {
 }
 
 type look struct {
-	at    time.Time
-	nodes int64 // -1: no answer
+	from, at time.Time
+	nodes    int64 // -1: no answer
 }
 
 func watch(ctx context.Context, rm *rest.Client, nodes int) *watcher {
@@ -30,7 +30,7 @@ func watch(ctx context.Context, rm *rest.Client, nodes int) *watcher {
 	go func() {
 		defer close(w.done)
 		for ctx.Err() == nil {
-			l := look{nodes: -1}
+			l := look{from: time.Now(), nodes: -1}
 			short, stop := context.WithTimeout(ctx, 2*time.Second)
 			if m, err := rm.Metrics(short); err == nil {
 				l.nodes = m.ActiveNodes
@@ -72,6 +72,23 @@ func (w *watcher) gap(fell time.Time) (away, empty time.Duration) {
 		}
 	}
 	return away, empty
+}
+
+// missing is the last moment after the blow at which nodes are known to have been missing: while a reading lasts they may have come back.
+func (w *watcher) missing(fell time.Time) (last time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	gone := false
+	for _, l := range w.looks {
+		switch {
+		case l.from.Before(fell):
+		case l.nodes < w.nodes:
+			gone, last = true, l.from
+		case gone:
+			return last
+		}
+	}
+	return last
 }
 
 // whole says whether the ResourceManager has been away since the blow and has all its nodes again.
