@@ -3,50 +3,28 @@ package yarn
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy/rm"
-	capacityrm "github.com/yardmaster/yardmaster/policy/rm/capacity"
-	fairrm "github.com/yardmaster/yardmaster/policy/rm/fair"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
-	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
 // ceiling is a scheduler whose queue "default" may grow to half of 24 GiB and 24 vcores, and not beyond.
 func ceiling(t testing.TB, rule marp.Rule, share float64) rm.Scheduler {
 	t.Helper()
-	var sched rm.Scheduler
-	var err error
-	if rule == marp.Capacity {
-		c, e := conf.ReadCapacity(strings.NewReader(fmt.Sprintf(`<configuration>
+	return scheduler(t, rule, fmt.Sprintf(`<configuration>
 <property><name>yarn.scheduler.capacity.root.queues</name><value>default,other</value></property>
 <property><name>yarn.scheduler.capacity.root.default.capacity</name><value>50</value></property>
 <property><name>yarn.scheduler.capacity.root.default.maximum-capacity</name><value>50</value></property>
 <property><name>yarn.scheduler.capacity.root.default.maximum-am-resource-percent</name><value>%v</value></property>
 <property><name>yarn.scheduler.capacity.root.other.capacity</name><value>50</value></property>
-</configuration>`, share)), "capacity-scheduler.xml")
-		if e != nil {
-			t.Fatal(e)
-		}
-		sched, err = capacityrm.New(c, conf.DefaultSite())
-	} else {
-		c, e := conf.ReadFair(strings.NewReader(fmt.Sprintf(`<allocations><queue name="default"><maxResources>12288 mb, 12 vcores</maxResources>
+</configuration>`, share), fmt.Sprintf(`<allocations><queue name="default"><maxResources>12288 mb, 12 vcores</maxResources>
 <maxAMShare>%v</maxAMShare></queue><queue name="other"/>
-<queuePlacementPolicy><rule name="specified"/><rule name="default" queue="default"/></queuePlacementPolicy></allocations>`, share)), "fair-scheduler.xml")
-		if e != nil {
-			t.Fatal(e)
-		}
-		sched, err = fairrm.New(c, conf.DefaultSite())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return sched
+<queuePlacementPolicy><rule name="specified"/><rule name="default" queue="default"/></queuePlacementPolicy></allocations>`, share))
 }
 
 // A queue at its ceiling in a cluster that is half empty: letting in further jobs would only take memory away from the tasks of those that

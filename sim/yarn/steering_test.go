@@ -30,21 +30,26 @@ import (
 // sharing is a scheduler with one queue and a share for its masters.
 func sharing(t rapid.TB, rule marp.Rule, share float64) rm.Scheduler {
 	t.Helper()
-	var sched rm.Scheduler
-	var err error
-	if rule == marp.Capacity {
-		c, e := conf.ReadCapacity(strings.NewReader(fmt.Sprintf(`<configuration>
+	return scheduler(t, rule, fmt.Sprintf(`<configuration>
 <property><name>yarn.scheduler.capacity.root.queues</name><value>default</value></property>
 <property><name>yarn.scheduler.capacity.root.default.capacity</name><value>100</value></property>
 <property><name>yarn.scheduler.capacity.root.default.maximum-am-resource-percent</name><value>%v</value></property>
-</configuration>`, share)), "capacity-scheduler.xml")
+</configuration>`, share), fmt.Sprintf(`<allocations><queue name="default"><maxAMShare>%v</maxAMShare></queue><queue name="other"/>
+<queuePlacementPolicy><rule name="specified"/><rule name="default" queue="default"/></queuePlacementPolicy></allocations>`, share))
+}
+
+// scheduler is one of the two, with its own of two files.
+func scheduler(t rapid.TB, rule marp.Rule, capacityXML, fairXML string) (sched rm.Scheduler) {
+	t.Helper()
+	var err error
+	if rule == marp.Capacity {
+		c, e := conf.ReadCapacity(strings.NewReader(capacityXML), "capacity-scheduler.xml")
 		if e != nil {
 			t.Fatal(e)
 		}
 		sched, err = capacityrm.New(c, conf.DefaultSite())
 	} else {
-		c, e := conf.ReadFair(strings.NewReader(fmt.Sprintf(`<allocations><queue name="default"><maxAMShare>%v</maxAMShare></queue><queue name="other"/>
-<queuePlacementPolicy><rule name="specified"/><rule name="default" queue="default"/></queuePlacementPolicy></allocations>`, share)), "fair-scheduler.xml")
+		c, e := conf.ReadFair(strings.NewReader(fairXML), "fair-scheduler.xml")
 		if e != nil {
 			t.Fatal(e)
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// drip sends a blank every half timeout, for ever.
+// drip sends a blank at a time, for ever.
 type drip struct{ each time.Duration }
 
 func (d drip) Read(b []byte) (int, error) {
