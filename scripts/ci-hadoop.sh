@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The end-to-end tests against real Hadoop daemons: every test whose name starts with TestLab. A test that skips is a failure here.
 # (ci-yardstick.sh has those that need SimGrid.) First those that only want answers, two packages at a time, on labs that stay up for the
-# next test; then, one at a time on a quiet machine, those that measure. Usage: ci-hadoop.sh [package...]
+# next test; then the others, one at a time. ci-hadoop.sh [--timed | --untimed | package...]: only those that compare a real scheduler's
+# timing with the simulator's, which need a quiet machine; all but those; these packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -54,22 +55,27 @@ tests() {
 }
 
 answers=(./lab/hadoop ./lab/hadoop/ha ./lab/hadoop/secure ./yarn/history ./yarn/rest)
+timed=(./lab/conform ./lab/study)
 packages=("$@")
-if [ ${#packages[@]} -eq 0 ]; then
+if [ "${1:-}" = --timed ]; then
+  packages=("${timed[@]}")
+elif [ $# -eq 0 ] || [ "$1" = --untimed ]; then
   mapfile -t packages < <(grep -rlE --include='*_test.go' '^func TestLab[A-Z]' . | xargs -n1 dirname | grep -v '^./lab/yardstick$' | sort -u)
 fi
 first=() second=()
 for p in "${packages[@]}"; do
-  if [[ " ${answers[*]} " == *" $p "* ]]; then first+=("$p"); else second+=("$p"); fi
+  if [ "${1:-}" = --untimed ] && [[ " ${timed[*]} " == *" $p "* ]]; then
+    continue
+  elif [[ " ${answers[*]} " == *" $p "* ]]; then first+=("$p"); else second+=("$p"); fi
 done
 start=$SECONDS
 tests 2 "${first[@]}"
 echo "$(find "$YARDMASTER_LAB_SHARED" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l) labs were shared"
 down
-echo "answers: $((SECONDS - start)) s"
+echo "two at a time: $((SECONDS - start)) s"
 start=$SECONDS
 tests 1 "${second[@]}"
-echo "measurements: $((SECONDS - start)) s"
+echo "one at a time: $((SECONDS - start)) s"
 sort -t"$(printf '\t')" -k3 "$work/times" 2>/dev/null || true
 left=$(pgrep -f -- "java.*$YARDMASTER_LAB" || true)
 if [ -n "$left" ]; then
