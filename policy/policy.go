@@ -1,9 +1,10 @@
-// Package policy holds the dispatch seam: what a scheduling policy is told, what it is asked and what it may answer.
+// Package policy holds the dispatch seam: the events a scheduling policy is notified of, the questions it is asked and the
+// answers it may give.
 //
 // A policy decides; an engine acts. A policy has no clock, no I/O, no goroutine, no global state and no randomness of
-// its own. It is told what happened (Arrived, Ready, Started, Ended, Left), it is shown a read-only view (Job, Node),
-// and it answers with a decision. Whoever drives it (the simulator, a Kubernetes scheduler, a replayed log) gets the
-// same decisions for the same events.
+// its own. It is notified of events (Arrived, Changed, Started, Ended, Left), each with its time; it sees a read-only view
+// (Job, Stage, Node); and it answers with a decision. Whoever drives it (the simulator, a Kubernetes scheduler, a replayed
+// log) gets the same decisions for the same events.
 //
 // It has two parts, so that an engine that is offered nodes (a YARN heartbeat) and one that is offered pods
 // (Kubernetes) can both use it. Order says which job is next. Place says how good a node is for that job's next task.
@@ -13,6 +14,7 @@ package policy
 
 import (
 	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
 )
 
 // Stage numbers of containers that are not a task of a stage.
@@ -21,11 +23,11 @@ const (
 	KeptStage   = -2 // a container that the job keeps and runs tasks in
 )
 
-// Job is what a scheduler may know of a job. The engine keeps it up to date and always updates it before it tells the
+// Job is what a scheduler may know of a job. The engine keeps it up to date and always updates it before it notifies the
 // policy of the change; a policy only reads it.
 type Job struct {
 	Seq       int64 // order of arrival, from 0; the last tie-break
-	Index     int32 // small number, unique among the jobs present; taken again after Left
+	Index     int32 // small number, unique among the jobs present; reused after Left
 	ID        string
 	User      string
 	Queue     string
@@ -35,6 +37,7 @@ type Job struct {
 	Master    unit.Resources
 	Tasks     int64      // in all stages
 	Input     unit.Bytes // read from storage in all stages
+	Stages    []Stage
 
 	Pending int64          // tasks (or the master) that could start now
 	Front   int            // stage whose task would start next; MasterStage for the master. Valid while Pending > 0
@@ -42,6 +45,51 @@ type Job struct {
 	Running int64          // containers held
 	Used    unit.Resources // their room
 	Done    int64          // tasks finished
+
+	held   unit.Time // by containers that were given back
+	starts unit.Time // sum over those that are held
+}
+
+// Stage is what a scheduler may know of a stage of a job.
+type Stage struct {
+	Tasks, Pending, Running, Done int64 // Pending: not started, whether or not they may start yet
+
+	Ask    unit.Resources
+	After  []workload.Edge // the stages it needs, and what passes from them to it
+	Worked unit.Time       // by its finished tasks, in sum
+}
+
+// Attained is the container-time that the job has received up to an instant, containers it still holds included.
+func (j *Job) Attained(now unit.Time) unit.Time { return j.held + unit.Time(j.Running)*now - j.starts }
+
+// Hold is for engines: the job holds a container of the given size from now on.
+func (j *Job) Hold(now unit.Time, size unit.Resources) {
+	j.Running++
+	j.Used = j.Used.Add(size)
+	j.starts += now
+}
+
+// Yield is for engines: the job gives back a container that it has held since start.
+func (j *Job) Yield(now, start unit.Time, size unit.Resources) {
+	j.Running--
+	j.Used = j.Used.Sub(size)
+	j.starts -= start
+	j.held += now - start
+}
+
+// Event is the start or the end of a container, or of a task in a container that its job keeps. It is valid only during
+// the call.
+type Event struct {
+	Now   unit.Time
+	Job   *Job
+	Stage int // or MasterStage, KeptStage
+	Node  *Node
+	Size  unit.Resources // of the container; zero for a task in a kept one, which holds no room of its own
+
+	// Of an end: how long the container was held (the task was in it, if it is kept), and how long the task did its own work:
+	// start-up and waiting for other stages left out. Worked is 0 for a master and for a kept container.
+	Held, Worked unit.Time
+	Why          End
 }
 
 // Node is what a scheduler may know of a node.
@@ -93,24 +141,21 @@ func (e End) String() string { return [...]string{"done", "failed", "lost", "tak
 
 // Order decides which job is next.
 //
-// The engine calls, for each job: Arrived; then any number of Ready, Started and Ended; then Left. Ready means that
-// Pending rose from 0 (a job may arrive with Pending 0), or that a job that waits already wants another size of container
-// first. Between calls of Ready a policy learns from Started and Ended, and by reading Pending, whether the job still
-// wants containers.
+// The engine calls, for each job: Arrived; then any number of Changed, Started and Ended; then Left. A job may arrive with
+// Pending 0.
 type Order interface {
-	// Resized tells the size of the cluster: once before the first job, and whenever nodes come or go.
+	// Resized gives the size of the cluster: once before the first job, and whenever nodes come or go.
 	Resized(c Cluster)
-	// Arrived admits a job. An error refuses it: the job is not heard of again.
-	Arrived(j *Job) error
-	// Ready says that j.Pending rose from 0, or that j.Ask changed while it was more.
-	Ready(j *Job)
-	// Started says that a task of stage s holds a container of size ask.
-	Started(j *Job, s int, ask unit.Resources)
-	// Ended says that it gave the container back after the given time, and why. What the job wants may have become less with it:
-	// a task that is done needs no copy any more.
-	Ended(j *Job, s int, ask unit.Resources, length unit.Time, why End)
+	// Arrived admits a job. An error refuses it: there are no further calls for that job.
+	Arrived(now unit.Time, j *Job) error
+	// Changed says that what the job asks for has changed other than by a start: Pending rose from 0 or fell, or Ask changed.
+	Changed(now unit.Time, j *Job)
+	// Started says that a container was given to a task of the job, or that a task started in a container that the job keeps.
+	Started(e *Event)
+	// Ended says that it was given back, or that the task in the kept container ended, and why.
+	Ended(e *Event)
 	// Left says that the job is gone.
-	Left(j *Job)
+	Left(now unit.Time, j *Job)
 	// Ranked proposes jobs with Pending > 0, best first, until one is taken or try answers Enough. It returns whether
 	// one was taken. It must cost O(log n) in waiting jobs to the first proposal, and must not allocate.
 	Ranked(o *Offer, try func(*Job) Verdict) bool
@@ -157,7 +202,7 @@ type Place interface {
 	// Placed says that a task was started on n.
 	Placed(j *Job, s int, n *Node, near Near)
 	// Left says that the job is gone.
-	Left(j *Job)
+	Left(now unit.Time, j *Job)
 }
 
 // Knobs is implemented by orders that can be changed while they run, by a steering policy. Each returns the value that

@@ -56,7 +56,7 @@ func (e *tinyEngine) hear(r recorded, index int32) {
 			Submitted: r.at, Tasks: r.tasks,
 		}
 		e.jobs[r.job] = j
-		if err := e.order.Arrived(j); err != nil {
+		if err := e.order.Arrived(r.at, j); err != nil {
 			e.t.Fatal(err)
 		}
 		fallthrough
@@ -65,16 +65,15 @@ func (e *tinyEngine) hear(r recorded, index int32) {
 		j.Pending += r.tasks
 		j.Front, j.Ask = 0, one
 		if was == 0 {
-			e.order.Ready(j)
+			e.order.Changed(r.at, j)
 		}
 	case "end":
 		n := e.held[r.job][0]
 		e.held[r.job] = e.held[r.job][1:]
 		e.nodes[n].Free = e.nodes[n].Free.Add(one)
-		j.Running--
 		j.Done++
-		j.Used = j.Used.Sub(one)
-		e.order.Ended(j, 0, one, unit.Second, policy.Done)
+		j.Yield(r.at, r.at-unit.Second, one)
+		e.order.Ended(&policy.Event{Now: r.at, Job: j, Node: &e.nodes[n], Size: one, Held: unit.Second, Worked: unit.Second})
 	}
 	if e.byPod {
 		e.podDriven(r.at)
@@ -83,13 +82,12 @@ func (e *tinyEngine) hear(r recorded, index int32) {
 	}
 }
 
-func (e *tinyEngine) start(j *policy.Job, n int) policy.Verdict {
+func (e *tinyEngine) start(now unit.Time, j *policy.Job, n int) policy.Verdict {
 	e.nodes[n].Free = e.nodes[n].Free.Sub(one)
 	e.held[j.ID] = append(e.held[j.ID], n)
 	j.Pending--
-	j.Running++
-	j.Used = j.Used.Add(one)
-	e.order.Started(j, 0, one)
+	j.Hold(now, one)
+	e.order.Started(&policy.Event{Now: now, Job: j, Node: &e.nodes[n], Size: one})
 	e.started = append(e.started, j.ID)
 	return policy.Took
 }
@@ -98,7 +96,7 @@ func (e *tinyEngine) nodeDriven(now unit.Time) {
 	for n := range e.nodes {
 		for one.Fits(e.nodes[n].Free) {
 			o := policy.Offer{Now: now, Node: &e.nodes[n]}
-			if !e.order.Ranked(&o, func(j *policy.Job) policy.Verdict { return e.start(j, n) }) {
+			if !e.order.Ranked(&o, func(j *policy.Job) policy.Verdict { return e.start(now, j, n) }) {
 				return
 			}
 		}
@@ -113,7 +111,7 @@ func (e *tinyEngine) podDriven(now unit.Time) {
 			for n := len(e.nodes) - 1; n >= 0; n-- { // finds its node last to first: where a task lands must not matter
 				if one.Fits(e.nodes[n].Free) {
 					next = j
-					return e.start(j, n)
+					return e.start(now, j, n)
 				}
 			}
 			return policy.Enough

@@ -155,12 +155,12 @@ func (nowhere) Sample(*Sample) {}
 // onlyOne is the order for a single job.
 type onlyOne struct{ j *policy.Job }
 
-func (o *onlyOne) Resized(policy.Cluster)                                        {}
-func (o *onlyOne) Arrived(j *policy.Job) error                                   { o.j = j; return nil }
-func (o *onlyOne) Ready(*policy.Job)                                             {}
-func (o *onlyOne) Started(*policy.Job, int, unit.Resources)                      {}
-func (o *onlyOne) Ended(*policy.Job, int, unit.Resources, unit.Time, policy.End) {}
-func (o *onlyOne) Left(*policy.Job)                                              { o.j = nil }
+func (o *onlyOne) Resized(policy.Cluster)                   {}
+func (o *onlyOne) Arrived(_ unit.Time, j *policy.Job) error { o.j = j; return nil }
+func (o *onlyOne) Changed(unit.Time, *policy.Job)           {}
+func (o *onlyOne) Started(*policy.Event)                    {}
+func (o *onlyOne) Ended(*policy.Event)                      {}
+func (o *onlyOne) Left(unit.Time, *policy.Job)              { o.j = nil }
 func (o *onlyOne) Ranked(_ *policy.Offer, try func(*policy.Job) policy.Verdict) bool {
 	return o.j != nil && o.j.Pending > 0 && try(o.j) == policy.Took
 }

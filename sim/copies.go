@@ -60,13 +60,11 @@ func (sp *speculation) withdraw(j *job, t int32) {
 	if v.Pending == 0 {
 		p.waiting--
 		p.asks.remove(ask)
-		return // the policy hears of it when it hears what became of the task
-	}
-	if j.advance(s.pool); v.Ask != ask {
+	} else if j.advance(s.pool); v.Ask != ask {
 		p.asks.remove(ask)
 		p.asks.add(v.Ask)
-		p.order.Ready(v)
 	}
+	p.order.Changed(e.now, v)
 }
 
 func (c *copies) remove(t int32) {
@@ -77,7 +75,7 @@ func (c *copies) remove(t int32) {
 func (j *job) beside(i int) int {
 	front := &j.stages[i]
 	for k := i + 1; k < len(j.stages); k++ {
-		if s := &j.stages[k]; s.open && s.pending > 0 && s.pool == front.pool && s.ask == front.ask {
+		if s := &j.stages[k]; s.open && s.Pending > 0 && s.pool == front.pool && s.Ask == front.Ask {
 			return k
 		}
 	}
@@ -101,7 +99,7 @@ func (sp *speculation) copyFor(j *job, i int, node int32) (policy.Near, int64) {
 
 // copyAnywhere is like copyFor and finds the node.
 func (sp *speculation) copyAnywhere(p *pool, j *job, i int) (how policy.Near, t int64, at int32) {
-	ask, first := j.stages[i].ask, int32(-1)
+	ask, first := j.stages[i].Ask, int32(-1)
 	for from := p.cursor; ; from = at + 1 {
 		if at = p.rooms.find(ask, from); at < 0 || at == first {
 			return policy.NoPreference, -1, -1

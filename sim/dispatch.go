@@ -51,14 +51,14 @@ func (p *pool) tryOnNode(v *policy.Job) policy.Verdict {
 	j := e.jobs[v.Index]
 	near, number := policy.NoPreference, int64(-1)
 	if s := v.Front; s >= 0 {
-		if j.stages[s].pending == 0 {
+		if j.stages[s].Pending == 0 {
 			if near, number = e.spec.copyFor(j, s, n.Index); number < 0 {
 				if s = j.beside(s); s < 0 {
 					return p.pass()
 				}
 			}
 		}
-		if st := &j.stages[s]; st.near != nil && st.pending > 0 {
+		if st := &j.stages[s]; st.near != nil && st.Pending > 0 {
 			near, number = st.near.Best(n.Index, n.Rack)
 		}
 		if p.place != nil && p.place.Fit(v, s, n, near) < 0 {
@@ -80,7 +80,7 @@ func (p *pool) tryAnyNode(v *policy.Job) policy.Verdict {
 	j := e.jobs[v.Index]
 	near, number, at := policy.NoPreference, int64(-1), int32(-1)
 	s := v.Front
-	if s >= 0 && j.stages[s].pending == 0 {
+	if s >= 0 && j.stages[s].Pending == 0 {
 		if near, number, at = e.spec.copyAnywhere(p, j, s); at < 0 {
 			if s = j.beside(s); s < 0 {
 				return p.pass()
@@ -140,8 +140,7 @@ func (e *engine) start(p *pool, j *job, n *policy.Node, near policy.Near, number
 	p.rooms.touch(n.Index)
 	p.changed()
 	v.Pending--
-	v.Running++
-	v.Used = v.Used.Add(ask)
+	v.Hold(e.now, ask)
 	q := &e.line.Queues[j.queue]
 	q.Hold(e.now-e.line.From, ask.Mem)
 	e.sum.Decisions++
@@ -154,14 +153,14 @@ func (e *engine) start(p *pool, j *job, n *policy.Node, near policy.Near, number
 	q.Pending--
 	dry, copied := false, false
 	switch {
-	case front >= 0 && j.stages[front].pending == 0:
+	case front >= 0 && j.stages[front].Pending == 0:
 		copied = true
 		e.spec.start(j, front, n.Index, near, int32(number))
 	case front >= 0:
 		s := &j.stages[front]
 		number, attempt := s.take(number)
 		j.rec.Near[near]++
-		dry = s.pending == 0
+		dry = s.Pending == 0
 		if s.released && j.plain {
 			e.work(j, front, n.Index, e.now, number)
 		} else {
@@ -184,13 +183,20 @@ func (e *engine) start(p *pool, j *job, n *policy.Node, near policy.Near, number
 			p.asks.add(v.Ask)
 		}
 	}
-	p.order.Started(v, front, ask)
+	e.started(p, v, front, n, ask)
 	if p.place != nil && front >= 0 {
 		p.place.Placed(v, front, n, near)
 	}
 	if dry {
 		e.refresh(j) // the last task of a stage has started: the next stage may open
 	}
+}
+
+// started notifies the policy of a container, or of a task in one that is kept.
+func (e *engine) started(p *pool, v *policy.Job, stage int, n *policy.Node, size unit.Resources) {
+	ev := &e.event
+	ev.Now, ev.Job, ev.Stage, ev.Node, ev.Size, ev.Held, ev.Worked, ev.Why = e.now, v, stage, n, size, 0, 0, policy.Done
+	p.order.Started(ev)
 }
 
 // masterStart is how long a job's master takes from its container to its first request. Where a worker plays the tasks, a job may
@@ -204,8 +210,8 @@ func (e *engine) masterStart(j *job) unit.Time {
 
 // take removes one task from those pending: the one that was chosen, one that must run again, or the next.
 func (s *stage) take(chosen int64) (number int64, attempt uint16) {
-	s.pending--
-	s.running++
+	s.Pending--
+	s.Running++
 	switch k := len(s.redo); {
 	case chosen >= 0:
 		s.near.Take(chosen)

@@ -94,6 +94,7 @@ type engine struct {
 	taskSink  TaskSink
 	taskRec   TaskRecord
 
+	event    policy.Event // the one that the policy is notified of
 	alone    *Alone
 	steering *steering
 	sum      Summary

@@ -37,7 +37,7 @@ func (e *engine) retry(j *job, t int32) {
 // again makes a task of stage i pending once more.
 func (e *engine) again(j *job, i int, a again) {
 	s := &j.stages[i]
-	s.pending++
+	s.Pending++
 	s.settled = false
 	s.redo = append(s.redo, a)
 	if s.near != nil {
@@ -80,7 +80,7 @@ func (e *engine) kill(j *job, t int32, why policy.End) {
 		e.forget(t)
 		return
 	}
-	s.running--
+	s.Running--
 	e.giveBackRecord(j, t, why)
 	if tk.flags&taskWaits != 0 {
 		e.unlink(&s.waits, t)
@@ -123,7 +123,11 @@ func (e *engine) held(match func(*task) bool) []int32 {
 // killJob ends all that a job runs, and the job.
 func (e *engine) killJob(j *job) {
 	for _, t := range e.held(func(tk *task) bool { return tk.job == j.index && tk.stage >= 0 }) {
-		j.stages[e.tasks[t].stage].running--
+		if tk := &e.tasks[t]; tk.flags&taskCopied != 0 && tk.in >= 0 {
+			e.tasks[tk.in].in = copyGone // the two count as one
+		} else {
+			j.stages[tk.stage].Running--
+		}
 		e.giveBackRecord(j, t, policy.Taken)
 		e.forget(t)
 	}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
@@ -17,9 +18,10 @@ type job struct {
 	seed   uint64
 	views  [2]policy.Job // what the policy of each pool sees
 	stages []stage
-	left   int64 // tasks that are not done
-	master int32 // its task record; -1: none
-	ready  bool  // the master is up (or there is none): stages may take containers
+	shown  []policy.Stage // of the stages, in the views
+	left   int64          // tasks that are not done
+	master int32          // its task record; -1: none
+	ready  bool           // the master is up (or there is none): stages may take containers
 	gone   bool
 	plain  bool // its running tasks need no records
 	kept   *kept
@@ -67,9 +69,9 @@ func (e *engine) admit(src *workload.Job) *job {
 		if why != nil {
 			break
 		}
-		if why = p.order.Arrived(&j.views[k]); why != nil {
+		if why = p.order.Arrived(e.now, &j.views[k]); why != nil {
 			for i := range k {
-				e.pools[i].order.Left(&j.views[i])
+				e.pools[i].order.Left(e.now, &j.views[i])
 			}
 		}
 	}
@@ -114,17 +116,16 @@ func (e *engine) newJob(src *workload.Job) *job {
 	j.rec = JobRecord{Job: src, Seq: seq, Start: -1, Finish: -1}
 	slots := e.cfg.Cluster.Slots
 	var input unit.Bytes
+	j.shown = slices.Grow(j.shown, len(src.Stages))[:len(src.Stages)]
 	for i := range src.Stages {
 		s := &src.Stages[i]
-		st := stage{
-			total: s.Tasks, pending: s.Tasks, ask: s.Ask, seed: workload.Seed(j.seed, uint64(i)), length: &s.Length,
-			after: s.After, waits: -1, fixed: -1,
-		}
+		j.shown[i] = policy.Stage{Tasks: s.Tasks, Pending: s.Tasks, Ask: s.Ask, After: s.After}
+		st := stage{Stage: &j.shown[i], seed: workload.Seed(j.seed, uint64(i)), length: &s.Length, waits: -1, fixed: -1}
 		if l, ok := s.Length.IsConstant(); ok {
 			st.fixed = l
 		}
 		if slots {
-			st.ask = cluster.Unit
+			st.Ask = cluster.Unit
 			if s.Kind == workload.Reduce {
 				st.pool = 1
 			}
@@ -141,7 +142,7 @@ func (e *engine) newJob(src *workload.Job) *job {
 	for k := range e.pools {
 		j.views[k] = policy.Job{
 			Seq: seq, Index: j.index, ID: src.ID, User: src.User, Queue: e.line.Queues[j.queue].Name, Priority: src.Priority,
-			Submitted: src.Submit, Deadline: src.Deadline, Master: src.Master, Tasks: j.left, Input: input,
+			Submitted: src.Submit, Deadline: src.Deadline, Master: src.Master, Tasks: j.left, Input: input, Stages: j.shown,
 		}
 		if slots {
 			j.views[k].Master = unit.Resources{}
@@ -155,7 +156,7 @@ func (e *engine) tooLarge(j *job) error {
 	if e.cfg.Cluster.Slots {
 		for i := range j.stages {
 			k := j.stages[i].pool
-			if j.stages[i].total > 0 && e.pools[k].empty {
+			if j.stages[i].Tasks > 0 && e.pools[k].empty {
 				return fmt.Errorf("needs %v slots and the cluster has none", [...]string{"map", "reduce"}[k])
 			}
 		}
@@ -179,8 +180,8 @@ func (e *engine) tooLarge(j *job) error {
 		return nil
 	}
 	for i := range j.stages {
-		if s := &j.stages[i]; s.total > 0 && !fits(s.ask) {
-			return fmt.Errorf("asks for containers of %v: no node is that large", s.ask)
+		if s := &j.stages[i]; s.Tasks > 0 && !fits(s.Ask) {
+			return fmt.Errorf("asks for containers of %v: no node is that large", s.Ask)
 		}
 	}
 	return nil
@@ -225,9 +226,9 @@ func (e *engine) done(j *job, o Outcome) {
 			p.waiting--
 			p.asks.remove(v.Ask)
 		}
-		p.order.Left(v)
+		p.order.Left(e.now, v)
 		if p.place != nil {
-			p.place.Left(v)
+			p.place.Left(e.now, v)
 		}
 		p.changed()
 		p.due = true
@@ -254,7 +255,7 @@ func (e *engine) drop(j *job) {
 		delete(e.steering.byID, j.src.ID)
 	}
 	clear(j.stages) // with what they point to
-	*j = job{index: j.index, gone: j.gone, stages: j.stages[:0]}
+	*j = job{index: j.index, gone: j.gone, stages: j.stages[:0], shown: j.shown[:0]}
 	e.jobs[j.index] = nil
 	e.spare = append(e.spare, j.index)
 	e.old = append(e.old, j)

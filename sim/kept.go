@@ -54,7 +54,7 @@ func (e *engine) fillKept(j *job) {
 	}
 	for i := k.low; i < len(j.stages) && len(k.free) > 0; i++ {
 		s := &j.stages[i]
-		for s.open && s.pending > 0 && len(k.free) > 0 {
+		for s.open && s.Pending > 0 && len(k.free) > 0 {
 			in := k.free[len(k.free)-1]
 			k.free = k.free[:len(k.free)-1]
 			number, attempt := s.take(-1)
@@ -62,7 +62,8 @@ func (e *engine) fillKept(j *job) {
 			t := e.newRecord(j.index, e.tasks[in].node, int16(i))
 			e.tasks[t].in = in
 			e.startRecorded(j, i, t, number, attempt, taskInner)
-			if s.pending == 0 {
+			e.started(e.pools[0], &j.views[0], i, &e.pools[0].nodes[e.tasks[in].node], unit.Resources{})
+			if s.Pending == 0 {
 				e.refresh(j) // may come back here for the next stage
 			}
 		}

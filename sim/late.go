@@ -67,7 +67,7 @@ func (sp *speculation) containers(s *stage) int64 {
 	var n int64
 	nodes := sp.e.pools[s.pool].nodes
 	for i := range nodes {
-		n += nodes[i].Total.Count(s.ask)
+		n += nodes[i].Total.Count(s.Ask)
 	}
 	return n
 }

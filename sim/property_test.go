@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -45,15 +46,13 @@ type watched struct {
 }
 
 type call struct {
-	what   string
-	job    policy.Job // as it was at the time of the call
-	stage  int
-	ask    unit.Resources
-	length unit.Time
-	why    policy.End
-	total  policy.Cluster
-	tries  []verdict
-	views  []policy.Job // of all jobs present, when Ranked is called
+	what  string
+	now   unit.Time
+	job   policy.Job // as it was at the time of the call
+	event policy.Event
+	total policy.Cluster
+	tries []verdict
+	views []policy.Job // of all jobs present, when Ranked is called
 }
 
 type verdict struct {
@@ -67,60 +66,86 @@ func (w *watched) Resized(c policy.Cluster) {
 	w.Order.Resized(c)
 }
 
-func (w *watched) Arrived(j *policy.Job) error {
+// seen is a copy of a view that later events do not change.
+func seen(j *policy.Job) policy.Job {
+	c := *j
+	c.Stages = slices.Clone(j.Stages)
+	return c
+}
+
+func (w *watched) Arrived(now unit.Time, j *policy.Job) error {
 	if j.Pending != 0 || j.Running != 0 {
 		w.t.Fatalf("job %s arrives with %d pending, %d running", j.ID, j.Pending, j.Running)
 	}
 	if w.present[j.Index] != nil {
 		w.t.Fatalf("index %d is taken twice", j.Index)
 	}
-	w.log = append(w.log, call{what: "arrived", job: *j})
-	err := w.Order.Arrived(j)
+	w.log = append(w.log, call{what: "arrived", now: now, job: seen(j)})
+	err := w.Order.Arrived(now, j)
 	if err == nil {
 		w.present[j.Index] = j
 	}
 	return err
 }
 
-func (w *watched) Ready(j *policy.Job) {
-	if j.Pending <= 0 {
-		w.t.Fatalf("job %s is ready with %d pending", j.ID, j.Pending)
-	}
-	w.log = append(w.log, call{what: "ready", job: *j})
-	w.Order.Ready(j)
+func (w *watched) Changed(now unit.Time, j *policy.Job) {
+	w.log = append(w.log, call{what: "changed", now: now, job: seen(j)})
+	w.Order.Changed(now, j)
 }
 
-func (w *watched) Started(j *policy.Job, s int, ask unit.Resources) {
-	w.starts[fmt.Sprint(j.ID, "/", s)]++
-	w.used = w.used.Add(ask)
+// stages checks what a job's stages say of themselves.
+func (w *watched) stages(e *policy.Event) {
+	var tasks, done int64
+	for _, s := range e.Job.Stages {
+		if s.Pending < 0 || s.Running < 0 || s.Pending+s.Running+s.Done > s.Tasks || s.Worked < 0 {
+			w.t.Fatalf("a stage of job %s: %+v", e.Job.ID, s)
+		}
+		tasks += s.Tasks
+		done += s.Done
+	}
+	if tasks != e.Job.Tasks || e.Job.Attained(e.Now) < 0 {
+		w.t.Fatalf("job %s has %d tasks, its stages %d; %v attained", e.Job.ID, e.Job.Tasks, tasks, e.Job.Attained(e.Now))
+	}
+}
+
+func (w *watched) Started(e *policy.Event) {
+	j := e.Job
+	w.stages(e)
+	w.starts[fmt.Sprint(j.ID, "/", e.Stage)]++
+	w.used = w.used.Add(e.Size)
 	if j.Pending < 0 {
 		w.t.Fatalf("job %s has %d pending", j.ID, j.Pending)
 	}
-	w.log = append(w.log, call{what: "started", job: *j, stage: s, ask: ask})
-	w.Order.Started(j, s, ask)
+	w.log = append(w.log, call{what: "started", job: seen(j), event: *e})
+	w.Order.Started(e)
 }
 
-func (w *watched) Ended(j *policy.Job, s int, ask unit.Resources, l unit.Time, why policy.End) {
-	w.used = w.used.Sub(ask)
-	if why != policy.Done {
+func (w *watched) Ended(e *policy.Event) {
+	j := e.Job
+	w.stages(e)
+	w.used = w.used.Sub(e.Size)
+	if e.Why != policy.Done {
 		w.lost++
 	} else {
-		w.ends[fmt.Sprint(j.ID, "/", s)]++
+		w.ends[fmt.Sprint(j.ID, "/", e.Stage)]++
+	}
+	if e.Held < 0 || e.Worked < 0 || e.Worked > e.Held {
+		w.t.Fatalf("job %s, stage %d: held for %v, worked for %v", j.ID, e.Stage, e.Held, e.Worked)
 	}
 	if j.Running < 0 || j.Used.Mem < 0 {
 		w.t.Fatalf("job %s has %d running, %v used", j.ID, j.Running, j.Used)
 	}
-	w.log = append(w.log, call{what: "ended", job: *j, stage: s, ask: ask, length: l, why: why})
-	w.Order.Ended(j, s, ask, l, why)
+	w.log = append(w.log, call{what: "ended", job: seen(j), event: *e})
+	w.Order.Ended(e)
 }
 
-func (w *watched) Left(j *policy.Job) {
+func (w *watched) Left(now unit.Time, j *policy.Job) {
 	if j.Pending != 0 || j.Running != 0 || !j.Used.IsZero() {
 		w.t.Fatalf("job %s leaves with %d pending, %d running, %v used", j.ID, j.Pending, j.Running, j.Used)
 	}
 	delete(w.present, j.Index)
-	w.log = append(w.log, call{what: "left", job: *j})
-	w.Order.Left(j)
+	w.log = append(w.log, call{what: "left", now: now, job: seen(j)})
+	w.Order.Left(now, j)
 }
 
 func (w *watched) Ranked(o *policy.Offer, try func(*policy.Job) policy.Verdict) bool {
@@ -128,7 +153,7 @@ func (w *watched) Ranked(o *policy.Offer, try func(*policy.Job) policy.Verdict) 
 	var c call
 	c.what = "ranked"
 	for _, j := range w.present {
-		c.views = append(c.views, *j)
+		c.views = append(c.views, seen(j))
 	}
 	w.log = append(w.log, c) // before what try brings about
 	var tries []verdict
@@ -482,7 +507,7 @@ func (r *replay) step() {
 			v := c.tries[i].v
 			i++
 			if v == policy.Took { // what the engine told inside the call, up to and with the start
-				for started := false; !started || r.at < len(r.log) && r.log[r.at].what == "ready"; {
+				for started := false; !started || r.at < len(r.log) && r.log[r.at].what == "changed"; {
 					started = started || r.log[r.at].what == "started"
 					r.step()
 				}
@@ -502,17 +527,19 @@ func (r *replay) step() {
 	*j = c.job
 	switch c.what {
 	case "arrived":
-		if err := r.order.Arrived(j); err != nil {
+		if err := r.order.Arrived(c.now, j); err != nil {
 			delete(r.jobs, c.job.Seq)
 		}
-	case "ready":
-		r.order.Ready(j)
+	case "changed":
+		r.order.Changed(c.now, j)
 	case "started":
-		r.order.Started(j, c.stage, c.ask)
+		c.event.Job = j
+		r.order.Started(&c.event)
 	case "ended":
-		r.order.Ended(j, c.stage, c.ask, c.length, c.why)
+		c.event.Job = j
+		r.order.Ended(&c.event)
 	case "left":
-		r.order.Left(j)
+		r.order.Left(c.now, j)
 		delete(r.jobs, c.job.Seq)
 	}
 }

@@ -128,7 +128,7 @@ func (s *steering) lookAtTasks() {
 }
 
 // side of a stage: maps or reduces.
-func (s *stage) side() int { return helm.Side(len(s.after)) }
+func (s *stage) side() int { return helm.Side(len(s.After)) }
 
 // progressOf is the share of a running task's work that is done.
 func (e *engine) progressOf(t int32) float64 {
@@ -162,8 +162,8 @@ func (s *steering) progress(j *job) (percent, maps float64) {
 	done := s.eyes.parts[j.index]
 	for i := range j.stages {
 		st := &j.stages[i]
-		done[st.side()] += float64(st.done)
-		total[st.side()] += st.total
+		done[st.side()] += float64(st.Done)
+		total[st.side()] += st.Tasks
 	}
 	return helm.Progress(done, total)
 }

@@ -143,7 +143,7 @@ func (sp *speculation) look() {
 			}
 			continue
 		}
-		if c := s.copies; c != nil && c.look != sp.looks && s.pending == 0 && e.now-sp.since(tk, s) >= copyAfter {
+		if c := s.copies; c != nil && c.look != sp.looks && s.Pending == 0 && e.now-sp.since(tk, s) >= copyAfter {
 			c.look = sp.looks
 			sp.groups = append(sp.groups, slowGroup{job: j, stage: int(tk.stage)})
 		}
@@ -227,7 +227,7 @@ func (sp *speculation) choose(used *[2]int64) {
 
 func (sp *speculation) chooseHadoop(g *slowGroup, list []progress) {
 	s := &g.job.stages[g.stage]
-	average := (float64(s.done) + g.sum) / float64(s.total)
+	average := (float64(s.Done) + g.sum) / float64(s.Tasks)
 	for _, p := range list {
 		if p.of && average-p.done >= copyGap {
 			sp.ask(g.job, p.task)

@@ -10,10 +10,10 @@ import (
 
 // stage is the state of one stage.
 //
-// Invariants: done + running + pending == total before redo is counted: a lost task becomes pending again.
+// Invariants: Done + Running + Pending == Tasks before redo is counted: a lost task becomes pending again.
 // open implies that the stages it needs are done as far as slow-start says, and settled unless they are in another pool.
 type stage struct {
-	total, pending, running, done int64
+	*policy.Stage // its counts and its ask, which the policy sees
 
 	mark     int64 // done count at which a later stage may change state
 	next     int64 // number of the next task that was never started
@@ -27,10 +27,8 @@ type stage struct {
 	near     *nearness
 	copies   *copies // of its tasks; nil: there can be none
 	length   *workload.Lengths
-	ask      unit.Resources
 	seed     uint64
 	redo     []again
-	after    []workload.Edge
 }
 
 // again is a task that must run again.
@@ -39,7 +37,7 @@ type again struct {
 	attempt uint16
 }
 
-func (s *stage) complete() bool { return s.released && s.done == s.total }
+func (s *stage) complete() bool { return s.released && s.Done == s.Tasks }
 
 // refresh works out which stages may now take containers and which waiting tasks may begin. It is called when a stage's
 // done count reaches its mark and when a stage has started its last task; both happen a few times in a job's life.
@@ -49,20 +47,20 @@ func (e *engine) refresh(j *job) {
 	}
 	for i := range j.stages {
 		s := &j.stages[i]
-		s.mark = s.total
+		s.mark = s.Tasks
 		s.settled = true
 		if s.complete() {
 			continue
 		}
 		open, released, settled := true, true, true
-		for _, edge := range s.after {
+		for _, edge := range s.After {
 			up := &j.stages[edge.From]
 			if up.complete() {
 				continue
 			}
 			released = false
-			need := int64(math.Ceil(edge.SlowStart * float64(up.total)))
-			if up.done < need {
+			need := int64(math.Ceil(edge.SlowStart * float64(up.Tasks)))
+			if up.Done < need {
 				open = false
 				up.mark = min(up.mark, need)
 			}
@@ -72,7 +70,7 @@ func (e *engine) refresh(j *job) {
 				open = open && s.pool == 1 && up.pool == 0 && up.released
 			}
 		}
-		s.settled = settled && s.pending == 0
+		s.settled = settled && s.Pending == 0
 		if released && !s.released {
 			s.released, s.freed = true, e.now
 			e.release(j, i)
@@ -90,7 +88,7 @@ func (e *engine) refresh(j *job) {
 // openStage lets a stage take containers.
 func (e *engine) openStage(j *job, i int) {
 	s := &j.stages[i]
-	if s.pending == 0 {
+	if s.Pending == 0 {
 		return
 	}
 	if j.kept != nil {
@@ -98,7 +96,7 @@ func (e *engine) openStage(j *job, i int) {
 		return
 	}
 	s.near = e.newNearness(j, i)
-	e.want(j, s.pool, s.pending)
+	e.want(j, s.pool, s.Pending)
 }
 
 // want adds n containers to what a job wants of a pool.
@@ -114,11 +112,11 @@ func (e *engine) want(j *job, pool uint8, n int64) {
 	case was == 0:
 		p.waiting++
 		p.asks.add(v.Ask)
-		p.order.Ready(v)
+		p.order.Changed(e.now, v)
 	case v.Ask != ask || (v.Front < 0) != (front < 0):
 		p.asks.remove(ask)
 		p.asks.add(v.Ask)
-		p.order.Ready(v)
+		p.order.Changed(e.now, v)
 	}
 }
 
@@ -133,8 +131,8 @@ func (j *job) advance(pool uint8) {
 		v.Front, v.Ask = policy.KeptStage, j.kept.ask
 	default:
 		for i := range j.stages {
-			if s := &j.stages[i]; s.open && (s.pending > 0 || s.copies.asked()) && s.pool == pool {
-				v.Front, v.Ask = i, s.ask
+			if s := &j.stages[i]; s.open && (s.Pending > 0 || s.copies.asked()) && s.pool == pool {
+				v.Front, v.Ask = i, s.Ask
 				break
 			}
 		}

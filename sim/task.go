@@ -57,7 +57,7 @@ func (e *engine) plainEnd(arg uint64, start unit.Time) {
 	i := int(arg & (1<<stageBits - 1))
 	s := &j.stages[i]
 	e.count(j, s)
-	e.giveBack(j, i, s.ask, s.pool, node, start, policy.Done)
+	e.giveBack(j, i, s.Ask, s.pool, node, start, policy.Done)
 	e.after(j, s, node, false)
 }
 
@@ -137,7 +137,7 @@ func (e *engine) taskEnd(t int32, failed bool) {
 	case tk.flags&taskCopied != 0 && e.spec.survivesFailure(j, t):
 		e.giveBackRecord(j, t, policy.Failed)
 	default:
-		s.running--
+		s.Running--
 		e.giveBackRecord(j, t, policy.Failed)
 		e.retry(j, t)
 	}
@@ -157,8 +157,8 @@ func (e *engine) taskEnd(t int32, failed bool) {
 
 // count books a task that is done.
 func (e *engine) count(j *job, s *stage) {
-	s.running--
-	s.done++
+	s.Running--
+	s.Done++
 	j.left--
 	j.views[s.pool].Done++
 	e.sum.Tasks++
@@ -168,7 +168,7 @@ func (e *engine) count(j *job, s *stage) {
 func (e *engine) progress(j *job, s *stage, failed bool) {
 	if j.left == 0 {
 		e.done(j, Finished)
-	} else if s.done >= s.mark || failed {
+	} else if s.Done >= s.mark || failed {
 		e.refresh(j)
 	}
 }
@@ -188,8 +188,7 @@ func (e *engine) after(j *job, s *stage, node int32, failed bool) {
 
 // giveBack returns the container of a task (or master, or one that was kept) to its node and tells the policy.
 func (e *engine) giveBack(j *job, stage int, ask unit.Resources, k uint8, node int32, start unit.Time, why policy.End) {
-	length := e.now - start
-	j.rec.Service += length
+	j.rec.Service += e.now - start
 	p := e.pools[k]
 	v := &j.views[k]
 	n := &p.nodes[node]
@@ -197,11 +196,25 @@ func (e *engine) giveBack(j *job, stage int, ask unit.Resources, k uint8, node i
 		n.Free = n.Free.Add(ask)
 		p.rooms.touch(node)
 	}
-	v.Running--
-	v.Used = v.Used.Sub(ask)
+	v.Yield(e.now, start, ask)
 	e.line.Queues[j.queue].Yield(e.now-e.line.From, ask.Mem)
 	p.changed()
-	p.order.Ended(v, stage, ask, length, why)
+	e.notifyEnded(p, j, v, stage, n, ask, start, e.model.StartUp, why)
+}
+
+// notifyEnded tells the policy of the end of a container, or of a task in one that is kept.
+func (e *engine) notifyEnded(p *pool, j *job, v *policy.Job, stage int, n *policy.Node, size unit.Resources, start, startUp unit.Time, why policy.End) {
+	ev := &e.event
+	ev.Now, ev.Job, ev.Stage, ev.Node, ev.Size, ev.Held, ev.Worked, ev.Why = e.now, v, stage, n, size, e.now-start, 0, why
+	if stage >= 0 {
+		if s := &j.stages[stage]; s.released {
+			ev.Worked = max(0, e.now-max(start+startUp, s.freed))
+			if why == policy.Done {
+				s.Worked += ev.Worked
+			}
+		}
+	}
+	p.order.Ended(ev)
 }
 
 // giveBackRecord gives back what a record holds: a container, or a slot in one that the job keeps.
@@ -216,6 +229,8 @@ func (e *engine) giveBackRecord(j *job, t int32, why policy.End) {
 	}
 	if tk.flags&taskInner != 0 {
 		j.kept.free = append(j.kept.free, tk.in)
+		p := e.pools[0]
+		e.notifyEnded(p, j, &j.views[0], int(tk.stage), &p.nodes[tk.node], unit.Resources{}, tk.start, 0, why)
 		return
 	}
 	ask, k := e.askOf(j, int(tk.stage))
@@ -235,7 +250,7 @@ func (e *engine) askOf(j *job, stage int) (unit.Resources, uint8) {
 	switch {
 	case stage >= 0:
 		s := &j.stages[stage]
-		return s.ask, s.pool
+		return s.Ask, s.pool
 	case stage == policy.MasterStage:
 		return j.src.Master, 0
 	}

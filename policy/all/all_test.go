@@ -23,16 +23,17 @@ func TestEveryEntry(t *testing.T) {
 		}
 		p.Order.Resized(policy.Cluster{Total: unit.Resources{Mem: 4096, Cores: 4}, Max: unit.Resources{Mem: 4096, Cores: 4}, Nodes: 1})
 		j := &policy.Job{ID: "a", Tasks: 1, Pending: 1, Ask: unit.Resources{Mem: 1024, Cores: 1}}
-		if err := p.Order.Arrived(j); err != nil {
+		if err := p.Order.Arrived(0, j); err != nil {
 			t.Fatal(err)
 		}
-		p.Order.Ready(j)
+		p.Order.Changed(0, j)
 		if p.Timer != nil {
 			p.Timer.Tick(0)
 		}
 		took := p.Order.Ranked(&policy.Offer{}, func(j *policy.Job) policy.Verdict {
-			j.Pending, j.Running, j.Used = 0, 1, j.Ask
-			p.Order.Started(j, 0, j.Ask)
+			j.Pending = 0
+			j.Hold(0, j.Ask)
+			p.Order.Started(&policy.Event{Job: j, Size: j.Ask})
 			return policy.Took
 		})
 		if !took {

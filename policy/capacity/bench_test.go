@@ -10,6 +10,7 @@ import (
 
 // crowd is a full cluster of 1000 containers with n waiting jobs of many users, kept full: one container ends, one starts.
 type crowd struct {
+	event   policy.Event
 	o       *Order
 	jobs    []policy.Job
 	running []int32 // ring
@@ -30,12 +31,13 @@ func newCrowd(t testing.TB, n int, master unit.Resources, settings ...string) *c
 			Seq: int64(i), Index: int32(i), User: fmt.Sprint("u", i%max(n/20, 5)), Queue: []string{"a", "b"}[i%2],
 			Pending: 1 << 40, Ask: c.ask, Master: master,
 		}
-		if err := o.Arrived(&c.jobs[i]); err != nil {
+		if err := o.Arrived(0, &c.jobs[i]); err != nil {
 			t.Fatal(err)
 		}
 	}
 	c.try = func(j *policy.Job) policy.Verdict {
-		o.Started(j, 0, c.ask)
+		c.event = policy.Event{Job: j, Size: c.ask}
+		o.Started(&c.event)
 		c.took = j
 		return policy.Took
 	}
@@ -51,7 +53,8 @@ func newCrowd(t testing.TB, n int, master unit.Resources, settings ...string) *c
 func (c *crowd) turn() {
 	i := c.at % len(c.running)
 	c.at++
-	c.o.Ended(&c.jobs[c.running[i]], 0, c.ask, unit.Second, policy.Done)
+	c.event = policy.Event{Job: &c.jobs[c.running[i]], Size: c.ask, Held: unit.Second, Worked: unit.Second}
+	c.o.Ended(&c.event)
 	if !c.o.Ranked(&policy.Offer{}, c.try) {
 		panic("nobody took the free container")
 	}
@@ -92,10 +95,10 @@ func BenchmarkArriveAndLeave(b *testing.B) {
 			j := policy.Job{Seq: int64(n), Index: int32(n), User: "u0", Queue: "a", Pending: 1, Front: policy.MasterStage, Ask: c.ask, Master: c.ask}
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := c.o.Arrived(&j); err != nil {
+				if err := c.o.Arrived(0, &j); err != nil {
 					b.Fatal(err)
 				}
-				c.o.Left(&j)
+				c.o.Left(0, &j)
 				j.Seq++
 			}
 		})

@@ -87,7 +87,7 @@ func (n *naive) find(j *policy.Job) *napp {
 	return nil
 }
 
-func (n *naive) Arrived(j *policy.Job) error {
+func (n *naive) Arrived(_ unit.Time, j *policy.Job) error {
 	q, err := n.like.resolve(j.Queue)
 	if err != nil {
 		return err
@@ -103,10 +103,10 @@ func (n *naive) Arrived(j *policy.Job) error {
 	return nil
 }
 
-func (n *naive) Ready(j *policy.Job) {
+func (n *naive) Changed(_ unit.Time, j *policy.Job) {
 	a := n.find(j)
 	n.heard(a)
-	if j.Front != policy.MasterStage {
+	if j.Pending > 0 && j.Front != policy.MasterStage {
 		n.userLimit(a.q)
 	}
 }
@@ -151,18 +151,18 @@ func (n *naive) hold(a *napp, r unit.Resources) {
 	a.q.stale = true
 }
 
-func (n *naive) Started(j *policy.Job, _ int, ask unit.Resources) {
-	a := n.find(j)
-	n.hold(a, ask)
+func (n *naive) Started(e *policy.Event) {
+	a := n.find(e.Job)
+	n.hold(a, e.Size)
 	n.heard(a)
 }
 
-func (n *naive) Ended(j *policy.Job, s int, ask unit.Resources, _ unit.Time, why policy.End) {
-	a := n.find(j)
-	n.hold(a, unit.Resources{}.Sub(ask))
-	if s == policy.MasterStage && a.active {
+func (n *naive) Ended(e *policy.Event) {
+	a := n.find(e.Job)
+	n.hold(a, unit.Resources{}.Sub(e.Size))
+	if e.Stage == policy.MasterStage && a.active {
 		a.am = unit.Resources{}
-		if why != policy.Done {
+		if e.Why != policy.Done {
 			n.setAsking(a, false)
 			a.active, a.wants = false, false
 		}
@@ -171,7 +171,7 @@ func (n *naive) Ended(j *policy.Job, s int, ask unit.Resources, _ unit.Time, why
 	n.heard(a)
 }
 
-func (n *naive) Left(j *policy.Job) {
+func (n *naive) Left(_ unit.Time, j *policy.Job) {
 	a := n.find(j)
 	n.setAsking(a, false)
 	n.apps = slices.DeleteFunc(n.apps, func(b *napp) bool { return b == a })

@@ -71,7 +71,7 @@ func (o *Order) Resized(c policy.Cluster) {
 }
 
 // Arrived admits a job to its queue.
-func (o *Order) Arrived(j *policy.Job) error {
+func (o *Order) Arrived(_ unit.Time, j *policy.Job) error {
 	q, err := o.resolve(j.Queue)
 	if err != nil {
 		return err
@@ -140,44 +140,45 @@ func (o *Order) capped(q *queue, priority int) int {
 	return min(priority, o.maxPriority)
 }
 
-// Ready says that the job waits for containers again. It stands for an AM's call with new asks, at which Hadoop brings the
-// user limit up to date.
-func (o *Order) Ready(j *policy.Job) {
+// Changed says that the job asks for something else than before. It stands for an AM's call with new asks, at which Hadoop brings
+// the user limit up to date.
+func (o *Order) Changed(_ unit.Time, j *policy.Job) {
 	o.heard(j.Index)
-	if j.Front != policy.MasterStage {
+	if j.Pending > 0 && j.Front != policy.MasterStage {
 		o.userLimit(o.users[o.apps[j.Index].user].q)
 	}
 }
 
 // Started says that a container was given to the job.
-func (o *Order) Started(j *policy.Job, _ int, ask unit.Resources) {
-	a := &o.apps[j.Index]
-	a.used = a.used.Add(ask)
-	o.hold(a.user, ask)
-	o.moved(j.Index)
+func (o *Order) Started(e *policy.Event) {
+	a := &o.apps[e.Job.Index]
+	a.used = a.used.Add(e.Size)
+	o.hold(a.user, e.Size)
+	o.moved(e.Job.Index)
 }
 
 // Ended says that a container came back. The end of a master frees its share of the AM limits; a lost one sends its
 // application back among those that wait for activation.
-func (o *Order) Ended(j *policy.Job, s int, ask unit.Resources, _ unit.Time, why policy.End) {
-	a := &o.apps[j.Index]
-	a.used = a.used.Sub(ask)
-	o.hold(a.user, unit.Resources{}.Sub(ask))
-	if s == policy.MasterStage && a.state == active {
+func (o *Order) Ended(e *policy.Event) {
+	id := e.Job.Index
+	a := &o.apps[id]
+	a.used = a.used.Sub(e.Size)
+	o.hold(a.user, unit.Resources{}.Sub(e.Size))
+	if e.Stage == policy.MasterStage && a.state == active {
 		o.releaseMaster(a)
 		u := &o.users[a.user]
-		if why != policy.Done {
-			o.withdraw(j.Index)
+		if e.Why != policy.Done {
+			o.withdraw(id)
 			o.count(a.user, -1, 0)
-			o.park(j.Index)
+			o.park(id)
 		}
 		o.activate(u.q)
 	}
-	o.moved(j.Index)
+	o.moved(id)
 }
 
 // Left says that the job is gone.
-func (o *Order) Left(j *policy.Job) {
+func (o *Order) Left(_ unit.Time, j *policy.Job) {
 	q := o.leave(j.Index)
 	o.apps[j.Index] = app{}
 	o.activate(q)

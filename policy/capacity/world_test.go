@@ -103,7 +103,7 @@ func (w *world) arrive(id, user, queue string, priority int, master, ask unit.Re
 	j.offerWork()
 	var failed error
 	for _, o := range w.orders {
-		if err := o.Arrived(&j.Job); err != nil {
+		if err := o.Arrived(0, &j.Job); err != nil {
 			failed = err
 		}
 	}
@@ -155,11 +155,10 @@ func (w *world) start(j *job) {
 		j.offerWork()
 	}
 	j.running = append(j.running, container{s, ask})
-	j.Running++
-	j.Used = j.Used.Add(ask)
+	j.Hold(0, ask)
 	w.used = w.used.Add(ask)
 	for _, o := range w.orders {
-		o.Started(&j.Job, s, ask)
+		o.Started(&policy.Event{Job: &j.Job, Stage: s, Size: ask})
 	}
 	if s == policy.MasterStage {
 		w.offer(j)
@@ -172,7 +171,7 @@ func (w *world) offer(j *job) {
 	j.offerWork()
 	if before == 0 && j.Pending > 0 {
 		for _, o := range w.orders {
-			o.Ready(&j.Job)
+			o.Changed(0, &j.Job)
 		}
 	}
 }
@@ -181,8 +180,7 @@ func (w *world) offer(j *job) {
 func (w *world) end(j *job, i int, lost bool) {
 	c := j.running[i]
 	j.running = append(j.running[:i], j.running[i+1:]...)
-	j.Running--
-	j.Used = j.Used.Sub(c.ask)
+	j.Yield(0, 0, c.ask)
 	w.used = w.used.Sub(c.ask)
 	before := j.Pending
 	if lost && c.stage == policy.MasterStage {
@@ -199,11 +197,11 @@ func (w *world) end(j *job, i int, lost bool) {
 		why = policy.Lost
 	}
 	for _, o := range w.orders {
-		o.Ended(&j.Job, c.stage, c.ask, unit.Second, why)
+		o.Ended(&policy.Event{Job: &j.Job, Stage: c.stage, Size: c.ask, Held: unit.Second, Worked: unit.Second, Why: why})
 	}
 	if rose {
 		for _, o := range w.orders {
-			o.Ready(&j.Job)
+			o.Changed(0, &j.Job)
 		}
 	}
 	if j.Pending == 0 && !j.gone && (len(j.running) == 0 || len(j.running) == 1 && j.running[0].stage == policy.MasterStage) {
@@ -217,7 +215,7 @@ func (w *world) end(j *job, i int, lost bool) {
 
 func (w *world) leave(j *job) {
 	for _, o := range w.orders {
-		o.Left(&j.Job)
+		o.Left(0, &j.Job)
 	}
 	delete(w.jobs, j.ID)
 	for i, x := range w.list {

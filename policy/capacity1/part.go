@@ -44,7 +44,7 @@ func (p *part) Resized(c policy.Cluster) {
 }
 
 // Arrived submits a job; the second part to hear of it only notes how it sees the job.
-func (p *part) Arrived(v *policy.Job) error {
+func (p *part) Arrived(_ unit.Time, v *policy.Job) error {
 	if p.kind == mapSlots {
 		return p.arrived(v)
 	}
@@ -54,8 +54,14 @@ func (p *part) Arrived(v *policy.Job) error {
 	return nil
 }
 
-// Ready lets an initialised job be proposed.
-func (p *part) Ready(v *policy.Job) { p.show(&p.jobs[v.Index], p.kind) }
+// Changed lets an initialised job that wants slots be proposed.
+func (p *part) Changed(_ unit.Time, v *policy.Job) {
+	if j := &p.jobs[v.Index]; v.Pending > 0 {
+		p.show(j, p.kind)
+	} else {
+		p.hide(j, p.kind)
+	}
+}
 
 // slotsOf is what a container counts. With fixed slots it is one.
 func slotsOf(stage int, ask unit.Resources) int64 {
@@ -66,16 +72,16 @@ func slotsOf(stage int, ask unit.Resources) int64 {
 }
 
 // Started counts the slots.
-func (p *part) Started(v *policy.Job, stage int, ask unit.Resources) {
-	p.hold(v, slotsOf(stage, ask), 1)
-}
+func (p *part) Started(e *policy.Event) { p.hold(e, +1) }
 
 // Ended counts them off.
-func (p *part) Ended(v *policy.Job, stage int, ask unit.Resources, _ unit.Time, _ policy.End) {
-	p.hold(v, -slotsOf(stage, ask), -1)
-}
+func (p *part) Ended(e *policy.Event) { p.hold(e, -1) }
 
-func (p *part) hold(v *policy.Job, slots, tasks int64) {
+func (p *part) hold(e *policy.Event, tasks int64) {
+	if e.Size.IsZero() {
+		return // a task in a container that its job keeps
+	}
+	v, slots := e.Job, tasks*slotsOf(e.Stage, e.Size)
 	j := &p.jobs[v.Index]
 	j.held[p.kind] += slots
 	j.running[p.kind] += tasks
@@ -86,7 +92,7 @@ func (p *part) hold(v *policy.Job, slots, tasks int64) {
 }
 
 // Left forgets the job. Both parts are told, one after the other, before anything else happens.
-func (p *part) Left(v *policy.Job) {
+func (p *part) Left(_ unit.Time, v *policy.Job) {
 	j := &p.jobs[v.Index]
 	if j.queue != nil {
 		p.leave(v.Index)

@@ -120,7 +120,7 @@ func TestPriorities(t *testing.T) {
 		j := &played{views: [kinds]policy.Job{v(0), v(1)}, tasks: [kinds]int64{1, 0}}
 		for k := range j.views {
 			j.views[k].Ask = w.nodes[0][0].Total
-			if err := w.parts[k].Order.Arrived(&j.views[k]); err != nil {
+			if err := w.parts[k].Order.Arrived(w.now, &j.views[k]); err != nil {
 				t.Fatal(err)
 			}
 		}

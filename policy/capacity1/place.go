@@ -1,6 +1,9 @@
 package capacity1
 
-import "github.com/yardmaster/yardmaster/policy"
+import (
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/unit"
+)
 
 // locality is where maps go: near their input, or after a while anywhere.
 type locality struct{ p *part }
@@ -58,7 +61,7 @@ func (l locality) Placed(v *policy.Job, _ int, _ *policy.Node, near policy.Near)
 }
 
 // Left has nothing to forget: the order part does it.
-func (l locality) Left(*policy.Job) {}
+func (l locality) Left(unit.Time, *policy.Job) {}
 
 // spread is where reduces go when they avoid busy nodes. A node that runs a reduce is passed over once. When it is heard again, and
 // somebody has waited all the time, every other node with a free slot has been heard in between, and would have taken the reduce
@@ -106,4 +109,4 @@ func (s *spread) Skipped(*policy.Job, int) {
 func (s *spread) Placed(_ *policy.Job, _ int, n *policy.Node, _ policy.Near) { *s.of(n.Index) = pass{} }
 
 // Left has nothing to forget.
-func (s *spread) Left(*policy.Job) {}
+func (s *spread) Left(unit.Time, *policy.Job) {}

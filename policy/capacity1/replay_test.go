@@ -19,8 +19,7 @@ type note struct {
 	kind    int
 	job     policy.Job
 	stage   int
-	ask     unit.Resources
-	why     policy.End
+	event   policy.Event
 	cluster policy.Cluster
 	near    policy.Near
 	node    *policy.Node
@@ -50,37 +49,37 @@ func (r recorded) Resized(c policy.Cluster) {
 	r.order.Resized(c)
 }
 
-func (r recorded) Arrived(j *policy.Job) error {
-	r.add(note{what: "arrived", kind: r.kind, job: *j})
-	err := r.order.Arrived(j)
+func (r recorded) Arrived(now unit.Time, j *policy.Job) error {
+	r.add(note{what: "arrived", kind: r.kind, job: *j, now: now})
+	err := r.order.Arrived(now, j)
 	if err == nil {
 		r.present[r.kind][j.Seq] = j
 	}
 	return err
 }
 
-func (r recorded) Ready(j *policy.Job) {
-	r.add(note{what: "ready", kind: r.kind, job: *j})
-	r.order.Ready(j)
+func (r recorded) Changed(now unit.Time, j *policy.Job) {
+	r.add(note{what: "changed", kind: r.kind, job: *j, now: now})
+	r.order.Changed(now, j)
 }
 
-func (r recorded) Started(j *policy.Job, s int, ask unit.Resources) {
-	r.add(note{what: "started", kind: r.kind, job: *j, stage: s, ask: ask})
-	r.order.Started(j, s, ask)
+func (r recorded) Started(e *policy.Event) {
+	r.add(note{what: "started", kind: r.kind, job: *e.Job, event: *e})
+	r.order.Started(e)
 }
 
-func (r recorded) Ended(j *policy.Job, s int, ask unit.Resources, l unit.Time, why policy.End) {
-	r.add(note{what: "ended", kind: r.kind, job: *j, stage: s, ask: ask, now: l, why: why})
-	r.order.Ended(j, s, ask, l, why)
+func (r recorded) Ended(e *policy.Event) {
+	r.add(note{what: "ended", kind: r.kind, job: *e.Job, event: *e})
+	r.order.Ended(e)
 }
 
-func (r recorded) Left(j *policy.Job) { // of the order; the place has nothing to forget
+func (r recorded) Left(now unit.Time, j *policy.Job) {
 	if r.present[r.kind][j.Seq] == nil {
 		return
 	}
-	r.add(note{what: "left", kind: r.kind, job: *j})
+	r.add(note{what: "left", kind: r.kind, job: *j, now: now})
 	delete(r.present[r.kind], j.Seq)
-	r.order.Left(j)
+	r.order.Left(now, j)
 }
 
 func (r recorded) Ranked(o *policy.Offer, try func(*policy.Job) policy.Verdict) bool {
@@ -178,15 +177,18 @@ func (r *replay) step() {
 	case "tick":
 		r.timer.Tick(n.now)
 	case "arrived":
-		_ = p.Order.Arrived(j)
-	case "ready":
-		p.Order.Ready(j)
-	case "started":
-		p.Order.Started(j, n.stage, n.ask)
-	case "ended":
-		p.Order.Ended(j, n.stage, n.ask, n.now, n.why)
+		_ = p.Order.Arrived(n.now, j)
+	case "changed":
+		p.Order.Changed(n.now, j)
+	case "started", "ended":
+		n.event.Job = j
+		if n.what == "started" {
+			p.Order.Started(&n.event)
+		} else {
+			p.Order.Ended(&n.event)
+		}
 	case "left":
-		p.Order.Left(j)
+		p.Order.Left(n.now, j)
 		delete(jobs, n.job.Seq)
 	case "fit":
 		if got := p.Place.Fit(j, n.stage, n.node, n.near) >= 0; got != n.yes {

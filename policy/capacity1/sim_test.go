@@ -31,8 +31,8 @@ type guard struct {
 	t testing.TB
 }
 
-func (g guard) Started(v *policy.Job, stage int, ask unit.Resources) {
-	p := g.part
+func (g guard) Started(e *policy.Event) {
+	p, v := g.part, e.Job
 	j := &p.jobs[v.Index]
 	q, use := j.queue, &j.queue.use[p.kind]
 	if most := use.maximum + p.idle; use.maximum >= 0 && use.occupied+1 > max(most, 1) {
@@ -49,7 +49,7 @@ func (g guard) Started(v *policy.Job, stage int, ask unit.Resources) {
 	if !j.initialised {
 		g.t.Fatalf("job %s starts before it is initialised", v.ID)
 	}
-	p.Started(v, stage, ask)
+	p.Started(e)
 }
 
 func guarded(t testing.TB, c Config) func() (policy.Policy, error) {

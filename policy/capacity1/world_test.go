@@ -67,7 +67,7 @@ func (w *world) arrive(name, user, queue string, nmaps, nreduces int64) (*played
 	}
 	w.seq++
 	for k := range j.views {
-		if err := w.parts[k].Order.Arrived(&j.views[k]); err != nil {
+		if err := w.parts[k].Order.Arrived(w.now, &j.views[k]); err != nil {
 			w.spare = append(w.spare, index)
 			return nil, err
 		}
@@ -91,7 +91,7 @@ func (w *world) want(j *played, kind int, n int64) {
 	v := &j.views[kind]
 	was := v.Pending
 	if v.Pending += n; was == 0 && v.Pending > 0 {
-		w.parts[kind].Order.Ready(v)
+		w.parts[kind].Order.Changed(w.now, v)
 	}
 }
 
@@ -142,10 +142,9 @@ func (w *world) start(j *played, kind, node int, near policy.Near) {
 	v, n := &j.views[kind], &w.nodes[kind][node]
 	n.Free = n.Free.Sub(v.Ask)
 	v.Pending--
-	v.Running++
-	v.Used = v.Used.Add(v.Ask)
+	v.Hold(w.now, v.Ask)
 	j.running[kind] = append(j.running[kind], node)
-	w.parts[kind].Order.Started(v, v.Front, v.Ask)
+	w.parts[kind].Order.Started(&policy.Event{Now: w.now, Job: v, Stage: v.Front, Node: n, Size: v.Ask})
 	if p := w.parts[kind].Place; p != nil {
 		p.Placed(v, v.Front, n, near)
 	}
@@ -183,10 +182,9 @@ func (w *world) end(name string, kind int) {
 	n := &w.nodes[kind][j.running[kind][0]]
 	j.running[kind] = j.running[kind][1:]
 	n.Free = n.Free.Add(v.Ask)
-	v.Running--
 	v.Done++
-	v.Used = v.Used.Sub(v.Ask)
-	w.parts[kind].Order.Ended(v, v.Front, v.Ask, unit.Second, policy.Done)
+	v.Yield(w.now, w.now-unit.Second, v.Ask)
+	w.parts[kind].Order.Ended(&policy.Event{Now: w.now, Job: v, Stage: v.Front, Node: n, Size: v.Ask, Held: unit.Second, Worked: unit.Second})
 }
 
 // leave ends all that the job holds and takes it away.
@@ -199,9 +197,9 @@ func (w *world) leave(name string) {
 	}
 	for k, p := range w.parts {
 		j.views[k].Pending = 0
-		p.Order.Left(&j.views[k])
+		p.Order.Left(w.now, &j.views[k])
 		if p.Place != nil {
-			p.Place.Left(&j.views[k])
+			p.Place.Left(w.now, &j.views[k])
 		}
 	}
 	delete(w.jobs, name)

@@ -25,6 +25,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/fair"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // Entry is the registry's line: fair order with delay placement.
@@ -139,4 +140,4 @@ func (d *Delay) Placed(j *policy.Job, _ int, _ *policy.Node, near policy.Near) {
 }
 
 // Left forgets the job.
-func (d *Delay) Left(j *policy.Job) { *d.of(j) = state{} }
+func (d *Delay) Left(_ unit.Time, j *policy.Job) { *d.of(j) = state{} }

@@ -35,7 +35,7 @@ func TestScenarios(t *testing.T) {
 					jobs[name] = j
 				}
 				if where == "leaves" {
-					d.Left(j)
+					d.Left(0, j)
 					continue
 				}
 				near := map[string]policy.Near{"node": policy.NodeLocal, "rack": policy.RackLocal, "off": policy.OffRack, "any": policy.NoPreference}[where]

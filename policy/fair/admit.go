@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 type user struct{ running, most int }
@@ -75,7 +76,7 @@ func (s *lanes) unpark(a *app) {
 }
 
 // Arrived finds the job's queue, and parks the job if its queue, one above it or its user has as many as they may.
-func (t *Tree) Arrived(j *policy.Job) error {
+func (t *Tree) Arrived(_ unit.Time, j *policy.Job) error {
 	q, err := t.find(j)
 	if err != nil {
 		return err
@@ -139,7 +140,7 @@ func (t *Tree) count(a *app, by int) {
 }
 
 // Left forgets a job and lets parked ones run in its place.
-func (t *Tree) Left(j *policy.Job) {
+func (t *Tree) Left(_ unit.Time, j *policy.Job) {
 	a := &t.apps[j.Index]
 	t.leave(a)
 	*a = app{}

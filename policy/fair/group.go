@@ -104,7 +104,7 @@ func (f *byGroup) place(id int32) {
 	f.sated.Set(id, f.of(g.used)/g.weight, seq)
 }
 
-func (f *byGroup) Arrived(j *policy.Job) error {
+func (f *byGroup) Arrived(now unit.Time, j *policy.Job) error {
 	if int(j.Index) >= len(f.jobs) {
 		f.jobs = append(f.jobs, make([]member, int(j.Index)+1-len(f.jobs))...)
 	}
@@ -114,9 +114,7 @@ func (f *byGroup) Arrived(j *policy.Job) error {
 	}
 	g := f.group(name)
 	f.jobs[j.Index] = member{j, g, f.groups[g].enter(j)}
-	if j.Pending > 0 {
-		f.Ready(j)
-	}
+	f.Changed(now, j)
 	return nil
 }
 
@@ -128,16 +126,15 @@ func Pool(queue string) string {
 	return queue
 }
 
-func (f *byGroup) Ready(j *policy.Job) {
-	m := &f.jobs[j.Index]
-	f.groups[m.group].heap.Set(m.slot, f.of(j.Used), j.Seq)
-	f.place(m.group)
-}
+func (f *byGroup) Changed(_ unit.Time, j *policy.Job) { f.held(j, unit.Resources{}) }
+func (f *byGroup) Started(e *policy.Event)            { f.held(e.Job, e.Size) }
+func (f *byGroup) Ended(e *policy.Event)              { f.held(e.Job, unit.Resources{}.Sub(e.Size)) }
 
-func (f *byGroup) Started(j *policy.Job, _ int, ask unit.Resources) {
+// held books what a job holds more than before, and puts it and its group where they belong.
+func (f *byGroup) held(j *policy.Job, more unit.Resources) {
 	m := &f.jobs[j.Index]
 	g := f.groups[m.group]
-	g.used = g.used.Add(ask)
+	g.used = g.used.Add(more)
 	if j.Pending > 0 {
 		g.heap.Set(m.slot, f.of(j.Used), j.Seq)
 	} else {
@@ -146,17 +143,7 @@ func (f *byGroup) Started(j *policy.Job, _ int, ask unit.Resources) {
 	f.place(m.group)
 }
 
-func (f *byGroup) Ended(j *policy.Job, _ int, ask unit.Resources, _ unit.Time, _ policy.End) {
-	m := &f.jobs[j.Index]
-	g := f.groups[m.group]
-	g.used = g.used.Sub(ask)
-	if g.heap.Has(m.slot) {
-		g.heap.Set(m.slot, f.of(j.Used), j.Seq)
-	}
-	f.place(m.group)
-}
-
-func (f *byGroup) Left(j *policy.Job) {
+func (f *byGroup) Left(_ unit.Time, j *policy.Job) {
 	m := &f.jobs[j.Index]
 	f.groups[m.group].leave(m.slot)
 	f.place(m.group)

@@ -50,25 +50,25 @@ func (f *byJob) Resized(c policy.Cluster) {
 	f.resize(c)
 	for _, j := range f.jobs {
 		if j != nil && f.heap.Has(j.Index) {
-			f.Ready(j)
+			f.heap.Set(j.Index, f.of(j.Used), j.Seq)
 		}
 	}
 }
 
-func (f *byJob) Arrived(j *policy.Job) error {
+func (f *byJob) Arrived(now unit.Time, j *policy.Job) error {
 	if int(j.Index) >= len(f.jobs) {
 		f.jobs = append(f.jobs, make([]*policy.Job, int(j.Index)+1-len(f.jobs))...)
 	}
 	f.jobs[j.Index] = j
-	if j.Pending > 0 {
-		f.Ready(j)
-	}
+	f.Changed(now, j)
 	return nil
 }
 
-func (f *byJob) Ready(j *policy.Job) { f.heap.Set(j.Index, f.of(j.Used), j.Seq) }
+func (f *byJob) Started(e *policy.Event) { f.Changed(e.Now, e.Job) }
 
-func (f *byJob) Started(j *policy.Job, _ int, _ unit.Resources) {
+func (f *byJob) Ended(e *policy.Event) { f.Changed(e.Now, e.Job) }
+
+func (f *byJob) Changed(_ unit.Time, j *policy.Job) {
 	if j.Pending > 0 {
 		f.heap.Set(j.Index, f.of(j.Used), j.Seq)
 	} else {
@@ -76,13 +76,7 @@ func (f *byJob) Started(j *policy.Job, _ int, _ unit.Resources) {
 	}
 }
 
-func (f *byJob) Ended(j *policy.Job, _ int, _ unit.Resources, _ unit.Time, _ policy.End) {
-	if f.heap.Has(j.Index) {
-		f.heap.Set(j.Index, f.of(j.Used), j.Seq)
-	}
-}
-
-func (f *byJob) Left(j *policy.Job) {
+func (f *byJob) Left(_ unit.Time, j *policy.Job) {
 	f.heap.Remove(j.Index)
 	f.jobs[j.Index] = nil
 }

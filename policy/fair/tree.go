@@ -150,20 +150,18 @@ func (t *Tree) Resized(c policy.Cluster) {
 	}
 }
 
-// Ready puts the job among those that wait.
-func (t *Tree) Ready(j *policy.Job) {
+// Changed puts the job among those that wait, or takes it out.
+func (t *Tree) Changed(_ unit.Time, j *policy.Job) {
 	a := &t.apps[j.Index]
 	t.refresh(a)
 	t.climb(a.queue)
 }
 
 // Started adds to the usage of the job's leaf and all queues above it.
-func (t *Tree) Started(j *policy.Job, s int, ask unit.Resources) { t.held(j, s, ask) }
+func (t *Tree) Started(e *policy.Event) { t.held(e.Job, e.Stage, e.Size) }
 
 // Ended takes it off again.
-func (t *Tree) Ended(j *policy.Job, s int, ask unit.Resources, _ unit.Time, _ policy.End) {
-	t.held(j, s, unit.Resources{Mem: -ask.Mem, Cores: -ask.Cores})
-}
+func (t *Tree) Ended(e *policy.Event) { t.held(e.Job, e.Stage, unit.Resources{}.Sub(e.Size)) }
 
 func (t *Tree) held(j *policy.Job, s int, more unit.Resources) {
 	a := &t.apps[j.Index]

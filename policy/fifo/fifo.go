@@ -45,36 +45,36 @@ func New() *FIFO { return &FIFO{} }
 func (f *FIFO) Resized(policy.Cluster) {}
 
 // Arrived admits every job.
-func (f *FIFO) Arrived(j *policy.Job) error {
+func (f *FIFO) Arrived(now unit.Time, j *policy.Job) error {
 	if int(j.Index) >= len(f.jobs) {
 		f.jobs = append(f.jobs, make([]*policy.Job, int(j.Index)+1-len(f.jobs))...)
 	}
 	f.jobs[j.Index] = j
-	if j.Pending > 0 {
-		f.Ready(j)
-	}
+	f.Changed(now, j)
 	return nil
 }
 
-// Ready puts the job where its priority and its arrival belong.
-func (f *FIFO) Ready(j *policy.Job) { f.heap.Set(j.Index, -float64(j.Priority), j.Seq) }
+// Changed puts a job that waits where its priority and its arrival belong.
+func (f *FIFO) Changed(_ unit.Time, j *policy.Job) {
+	if j.Pending > 0 {
+		f.heap.Set(j.Index, -float64(j.Priority), j.Seq)
+	} else {
+		f.heap.Remove(j.Index)
+	}
+}
 
 // Started takes the job out when it has nothing more to start.
-func (f *FIFO) Started(j *policy.Job, _ int, _ unit.Resources) {
-	if j.Pending == 0 {
-		f.heap.Remove(j.Index)
+func (f *FIFO) Started(e *policy.Event) {
+	if e.Job.Pending == 0 {
+		f.heap.Remove(e.Job.Index)
 	}
 }
 
-// Ended takes the job out when, with the task, what it still wanted went. The order does not look at usage.
-func (f *FIFO) Ended(j *policy.Job, _ int, _ unit.Resources, _ unit.Time, _ policy.End) {
-	if j.Pending == 0 {
-		f.heap.Remove(j.Index)
-	}
-}
+// Ended is ignored: the order does not depend on usage.
+func (f *FIFO) Ended(*policy.Event) {}
 
 // Left forgets the job.
-func (f *FIFO) Left(j *policy.Job) {
+func (f *FIFO) Left(_ unit.Time, j *policy.Job) {
 	f.heap.Remove(j.Index)
 	f.jobs[j.Index] = nil
 }
@@ -105,7 +105,7 @@ func (f *FIFO) Ranked(_ *policy.Offer, try func(*policy.Job) policy.Verdict) boo
 // SetPriority puts a waiting job where its new priority belongs.
 func (f *FIFO) SetPriority(j *policy.Job, _ int) {
 	if f.heap.Has(j.Index) {
-		f.Ready(j)
+		f.heap.Set(j.Index, -float64(j.Priority), j.Seq)
 	}
 }
 

@@ -28,6 +28,7 @@ type Engine struct {
 	Order       policy.Order
 	Total, Used unit.Resources
 	Jobs        map[string]*Job
+	event       policy.Event
 	free        []int32
 	next        int32
 	seq         int64
@@ -67,7 +68,7 @@ func (e *Engine) Arrive(j *Job, tasks int64, task unit.Resources) error {
 	if !j.Master.IsZero() {
 		j.Pending, j.Front, j.Ask = 1, policy.MasterStage, j.Master
 	}
-	if err := e.Order.Arrived(&j.Job); err != nil {
+	if err := e.Order.Arrived(0, &j.Job); err != nil {
 		e.free = append(e.free, j.Index)
 		return err
 	}
@@ -93,17 +94,17 @@ func (e *Engine) Start() *Job {
 func (e *Engine) Begin(j *Job) {
 	s, ask := j.Front, j.Ask
 	j.Pending--
-	j.Running++
-	j.Used, e.Used = j.Used.Add(ask), e.Used.Add(ask)
+	j.Hold(0, ask)
+	e.Used = e.Used.Add(ask)
+	e.event = policy.Event{Job: &j.Job, Stage: s, Size: ask}
+	e.Order.Started(&e.event)
 	if s != policy.MasterStage {
-		e.Order.Started(&j.Job, s, ask)
 		return
 	}
 	j.master = true
-	e.Order.Started(&j.Job, s, ask)
 	if j.Tasks > 0 {
 		j.Pending, j.Front, j.Ask = j.Tasks, 0, j.task
-		e.Order.Ready(&j.Job)
+		e.Order.Changed(0, &j.Job)
 	}
 }
 
@@ -115,9 +116,10 @@ func (e *Engine) End(j *Job, master bool) {
 	} else {
 		j.Done++
 	}
-	j.Running--
-	j.Used, e.Used = j.Used.Sub(ask), e.Used.Sub(ask)
-	e.Order.Ended(&j.Job, s, ask, unit.Second, policy.Done)
+	j.Yield(0, 0, ask)
+	e.Used = e.Used.Sub(ask)
+	e.event = policy.Event{Job: &j.Job, Stage: s, Size: ask, Held: unit.Second, Worked: unit.Second}
+	e.Order.Ended(&e.event)
 }
 
 // Held counts the tasks that run, the master left out.
@@ -136,7 +138,7 @@ func (e *Engine) Leave(j *Job) {
 	if j.master {
 		e.End(j, true)
 	}
-	e.Order.Left(&j.Job)
+	e.Order.Left(0, &j.Job)
 	delete(e.Jobs, j.ID)
 	e.free = append(e.free, j.Index)
 }
