@@ -145,7 +145,7 @@ func (e End) String() string { return [...]string{"done", "failed", "lost", "tak
 // Pending 0.
 type Order interface {
 	// Resized gives the size of the cluster: once before the first job, and whenever nodes come or go.
-	Resized(c Cluster)
+	Resized(now unit.Time, c Cluster)
 	// Arrived admits a job. An error refuses it: there are no further calls for that job.
 	Arrived(now unit.Time, j *Job) error
 	// Changed says that what the job asks for has changed other than by a start: Pending rose from 0 or fell, or Ask changed.

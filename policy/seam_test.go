@@ -43,7 +43,7 @@ func newTiny(t *testing.T, name string, byPod bool) *tinyEngine {
 		e.nodes = append(e.nodes, policy.Node{Index: int32(i), Name: fmt.Sprint("n", i), Total: one.Times(3), Free: one.Times(3)})
 		total = total.Add(one.Times(3))
 	}
-	e.order.Resized(policy.Cluster{Total: total, Max: one.Times(3), Nodes: 4})
+	e.order.Resized(0, policy.Cluster{Total: total, Max: one.Times(3), Nodes: 4})
 	return e
 }
 

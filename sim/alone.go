@@ -155,7 +155,7 @@ func (nowhere) Sample(*Sample) {}
 // onlyOne is the order for a single job.
 type onlyOne struct{ j *policy.Job }
 
-func (o *onlyOne) Resized(policy.Cluster)                   {}
+func (o *onlyOne) Resized(unit.Time, policy.Cluster)        {}
 func (o *onlyOne) Arrived(_ unit.Time, j *policy.Job) error { o.j = j; return nil }
 func (o *onlyOne) Changed(unit.Time, *policy.Job)           {}
 func (o *onlyOne) Started(*policy.Event)                    {}

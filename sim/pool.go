@@ -112,7 +112,7 @@ func (p *pool) resized() {
 		c.Total = c.Total.Add(n.Total)
 		c.Max = larger(c.Max, n.Total)
 	}
-	p.order.Resized(c)
+	p.order.Resized(p.e.now, c)
 	p.changed()
 	if p.e.steering != nil {
 		p.e.steering.eyes.sized = false

@@ -60,10 +60,10 @@ type verdict struct {
 	v   policy.Verdict
 }
 
-func (w *watched) Resized(c policy.Cluster) {
+func (w *watched) Resized(now unit.Time, c policy.Cluster) {
 	w.total = c.Total
-	w.log = append(w.log, call{what: "resized", total: c})
-	w.Order.Resized(c)
+	w.log = append(w.log, call{what: "resized", now: now, total: c})
+	w.Order.Resized(now, c)
 }
 
 // seen is a copy of a view that later events do not change.
@@ -492,7 +492,7 @@ func (r *replay) step() {
 	c := r.log[r.at]
 	r.at++
 	if c.what == "resized" {
-		r.order.Resized(c.total)
+		r.order.Resized(c.now, c.total)
 		return
 	}
 	if c.what == "ranked" {

@@ -21,7 +21,7 @@ func TestEveryEntry(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Order.Resized(policy.Cluster{Total: unit.Resources{Mem: 4096, Cores: 4}, Max: unit.Resources{Mem: 4096, Cores: 4}, Nodes: 1})
+		p.Order.Resized(0, policy.Cluster{Total: unit.Resources{Mem: 4096, Cores: 4}, Max: unit.Resources{Mem: 4096, Cores: 4}, Nodes: 1})
 		j := &policy.Job{ID: "a", Tasks: 1, Pending: 1, Ask: unit.Resources{Mem: 1024, Cores: 1}}
 		if err := p.Order.Arrived(0, j); err != nil {
 			t.Fatal(err)

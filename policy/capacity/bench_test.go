@@ -25,7 +25,7 @@ func newCrowd(t testing.TB, n int, master unit.Resources, settings ...string) *c
 		"root.queues=a,b", "root.a.capacity=50", "root.b.capacity=50", "maximum-applications=1000000", "global-queue-max-application=1000000",
 	}, settings...)...)
 	c := &crowd{o: o, jobs: make([]policy.Job, n), ask: mb(1024)}
-	o.Resized(cluster(mb(1024 * 1000)))
+	o.Resized(0, cluster(mb(1024*1000)))
 	for i := range c.jobs {
 		c.jobs[i] = policy.Job{
 			Seq: int64(i), Index: int32(i), User: fmt.Sprint("u", i%max(n/20, 5)), Queue: []string{"a", "b"}[i%2],

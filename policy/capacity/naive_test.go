@@ -41,7 +41,7 @@ type napp struct {
 	used, am              unit.Resources
 }
 
-func (n *naive) Resized(policy.Cluster) { // the Order has been told before
+func (n *naive) Resized(unit.Time, policy.Cluster) { // the Order has been told before
 	o := n.like
 	old := n.queues
 	n.queues = map[*queue]*nqueue{}

@@ -57,7 +57,7 @@ type app struct {
 }
 
 // Resized tells the size of the cluster.
-func (o *Order) Resized(c policy.Cluster) {
+func (o *Order) Resized(_ unit.Time, c policy.Cluster) {
 	o.cluster = c.Total
 	o.calc = o.configured
 	if c.Total.Mem == 0 {

@@ -54,7 +54,7 @@ func TestEffectiveResources(t *testing.T) {
 		},
 	} {
 		o := fromSettings(t, strings.Fields(c.settings)...)
-		o.Resized(cluster(c.total))
+		o.Resized(0, cluster(c.total))
 		for name, want := range c.min {
 			if got := o.mustFind(t, name).EffMin; got != want {
 				t.Errorf("%s: effective minimum of %s is %v, want %v", c.name, name, got, want)

@@ -83,7 +83,7 @@ func newWorld(total unit.Resources, orders ...policy.Order) *world {
 func (w *world) resize(total unit.Resources) {
 	w.total = total
 	for _, o := range w.orders {
-		o.Resized(cluster(total))
+		o.Resized(0, cluster(total))
 	}
 }
 

@@ -38,7 +38,7 @@ type beat struct {
 const none int32 = -1
 
 // Resized tells how many slots of this kind there are.
-func (p *part) Resized(c policy.Cluster) {
+func (p *part) Resized(_ unit.Time, c policy.Cluster) {
 	p.slots, p.nodes = c.Total.Cores, int64(c.Nodes)
 	p.size(p.kind)
 }

@@ -44,9 +44,9 @@ type recorded struct {
 	place policy.Place
 }
 
-func (r recorded) Resized(c policy.Cluster) {
-	r.add(note{what: "resized", kind: r.kind, cluster: c})
-	r.order.Resized(c)
+func (r recorded) Resized(now unit.Time, c policy.Cluster) {
+	r.add(note{what: "resized", kind: r.kind, cluster: c, now: now})
+	r.order.Resized(now, c)
 }
 
 func (r recorded) Arrived(now unit.Time, j *policy.Job) error {
@@ -173,7 +173,7 @@ func (r *replay) step() {
 	}
 	switch n.what {
 	case "resized":
-		p.Order.Resized(n.cluster)
+		p.Order.Resized(n.now, n.cluster)
 	case "tick":
 		r.timer.Tick(n.now)
 	case "arrived":

@@ -45,7 +45,7 @@ func newWorld(t testing.TB, c Config, nodes int, perMap, perReduce int64) *world
 		for i := range nodes {
 			w.nodes[k] = append(w.nodes[k], policy.Node{Index: int32(i), Rack: int32(i % 2), Name: fmt.Sprint("n", i), Total: each, Free: each})
 		}
-		w.parts[k].Order.Resized(policy.Cluster{Total: each.Times(int64(nodes)), Max: each, Nodes: nodes})
+		w.parts[k].Order.Resized(0, policy.Cluster{Total: each.Times(int64(nodes)), Max: each, Nodes: nodes})
 	}
 	return w
 }

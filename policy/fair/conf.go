@@ -41,7 +41,7 @@ func fromConf(c *conf.Fair, v2 bool) (policy.Policy, error) {
 	if err := t.build(nil, c.Root); err != nil {
 		return policy.Policy{}, err
 	}
-	t.Resized(policy.Cluster{})
+	t.Resized(0, policy.Cluster{})
 	return policy.Policy{Order: t, NotModelled: slices.Clone(c.NotModelled)}, nil
 }
 

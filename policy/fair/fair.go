@@ -70,7 +70,7 @@ func New(p policy.Params) (policy.Order, error) {
 		if len(weights)+len(floors) > 0 {
 			return nil, fmt.Errorf("weights and min are for users or pools: add by=user or by=pool")
 		}
-		return &byJob{scale: s}, nil
+		return newByJob(s), nil
 	}
 	return &byGroup{scale: s, user: by == "user", weights: weights, floors: floors, names: map[string]int32{}}, nil
 }

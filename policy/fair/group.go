@@ -57,11 +57,11 @@ var (
 	_ policy.Knobs = (*byGroup)(nil)
 )
 
-func (f *byGroup) Resized(c policy.Cluster) {
+func (f *byGroup) Resized(_ unit.Time, c policy.Cluster) {
 	f.resize(c)
 	for _, m := range f.jobs {
 		if m.job != nil && f.groups[m.group].heap.Has(m.slot) {
-			f.groups[m.group].heap.Set(m.slot, f.of(m.job.Used), m.job.Seq)
+			f.groups[m.group].heap.Set(m.slot, f.of(&m.job.Used), m.job.Seq)
 		}
 	}
 	for g := range f.groups {
@@ -101,7 +101,7 @@ func (f *byGroup) place(id int32) {
 	if g.floor > 0 {
 		f.needy.Remove(id)
 	}
-	f.sated.Set(id, f.of(g.used)/g.weight, seq)
+	f.sated.Set(id, f.of(&g.used)/g.weight, seq)
 }
 
 func (f *byGroup) Arrived(now unit.Time, j *policy.Job) error {
@@ -136,7 +136,7 @@ func (f *byGroup) held(j *policy.Job, more unit.Resources) {
 	g := f.groups[m.group]
 	g.used = g.used.Add(more)
 	if j.Pending > 0 {
-		g.heap.Set(m.slot, f.of(j.Used), j.Seq)
+		g.heap.Set(m.slot, f.of(&j.Used), j.Seq)
 	} else {
 		g.heap.Remove(m.slot)
 	}
@@ -193,7 +193,7 @@ func (f *byGroup) Move(j *policy.Job, queue string) error {
 	f.place(m.group)
 	m.group, m.slot = to, g.enter(j)
 	if waiting {
-		g.heap.Set(m.slot, f.of(j.Used), j.Seq)
+		g.heap.Set(m.slot, f.of(&j.Used), j.Seq)
 	}
 	f.place(to)
 	return nil

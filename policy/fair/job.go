@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/yardmaster/yardmaster/policy"
-	"github.com/yardmaster/yardmaster/policy/rank"
+	"github.com/yardmaster/yardmaster/policy/keyed"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -29,16 +29,14 @@ func inverse(v int64) float64 {
 }
 
 // of is branch-free: with memory alone the second product is 0.
-func (s *scale) of(u unit.Resources) float64 {
+func (s *scale) of(u *unit.Resources) float64 {
 	return max(float64(u.Mem)*s.perMem, float64(u.Cores)*s.perVC)
 }
 
-// byJob serves the job with the smallest usage. The heap holds exactly the jobs that had Pending > 0 when they were last
-// heard of.
+// byJob serves the job with the smallest usage.
 type byJob struct {
+	*keyed.Order
 	scale
-	heap rank.Heap
-	jobs []*policy.Job // by Index
 }
 
 var (
@@ -46,53 +44,15 @@ var (
 	_ policy.Knobs = (*byJob)(nil)
 )
 
-func (f *byJob) Resized(c policy.Cluster) {
+func newByJob(s scale) *byJob {
+	f := &byJob{scale: s}
+	f.Order = keyed.New(func(j *policy.Job, _ unit.Time) float64 { return f.of(&j.Used) })
+	return f
+}
+
+func (f *byJob) Resized(now unit.Time, c policy.Cluster) {
 	f.resize(c)
-	for _, j := range f.jobs {
-		if j != nil && f.heap.Has(j.Index) {
-			f.heap.Set(j.Index, f.of(j.Used), j.Seq)
-		}
-	}
-}
-
-func (f *byJob) Arrived(now unit.Time, j *policy.Job) error {
-	if int(j.Index) >= len(f.jobs) {
-		f.jobs = append(f.jobs, make([]*policy.Job, int(j.Index)+1-len(f.jobs))...)
-	}
-	f.jobs[j.Index] = j
-	f.Changed(now, j)
-	return nil
-}
-
-func (f *byJob) Started(e *policy.Event) { f.Changed(e.Now, e.Job) }
-
-func (f *byJob) Ended(e *policy.Event) { f.Changed(e.Now, e.Job) }
-
-func (f *byJob) Changed(_ unit.Time, j *policy.Job) {
-	if j.Pending > 0 {
-		f.heap.Set(j.Index, f.of(j.Used), j.Seq)
-	} else {
-		f.heap.Remove(j.Index)
-	}
-}
-
-func (f *byJob) Left(_ unit.Time, j *policy.Job) {
-	f.heap.Remove(j.Index)
-	f.jobs[j.Index] = nil
-}
-
-func (f *byJob) Ranked(_ *policy.Offer, try func(*policy.Job) policy.Verdict) bool {
-	took := false
-	f.heap.Walk(func(id int32) bool {
-		j := f.jobs[id]
-		if j.Pending <= 0 {
-			return true
-		}
-		v := try(j)
-		took = v == policy.Took
-		return v == policy.Pass
-	})
-	return took
+	f.RankAll(now)
 }
 
 // SetPriority is taken and has no effect: shares do not depend on priorities.

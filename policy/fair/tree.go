@@ -128,7 +128,7 @@ func greater(a, b unit.Resources) unit.Resources {
 }
 
 // Resized works out all that depends on the cluster anew.
-func (t *Tree) Resized(c policy.Cluster) {
+func (t *Tree) Resized(_ unit.Time, c policy.Cluster) {
 	t.total = c.Total
 	for _, q := range t.queues {
 		q.needy, q.sated = rank.Heap{}, rank.Heap{}

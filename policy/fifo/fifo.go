@@ -8,13 +8,12 @@
 // time). Neither stops at a job that does not fit on the node at hand, so this one does not either: the engine passes
 // such a job and is shown the next.
 //
-// Invariant: the heap holds exactly the jobs that had Pending > 0 when they were last heard of. A decision is O(log n)
-// in waiting jobs.
+// Its key is the priority, negated; see policy/keyed.
 package fifo
 
 import (
 	"github.com/yardmaster/yardmaster/policy"
-	"github.com/yardmaster/yardmaster/policy/rank"
+	"github.com/yardmaster/yardmaster/policy/keyed"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -28,92 +27,29 @@ var Entry = policy.Entry{
 }
 
 // FIFO is the order. It serves one run.
-type FIFO struct {
-	heap rank.Heap
-	jobs []*policy.Job // by Index
-}
+type FIFO struct{ *keyed.Order }
 
 var (
-	_ policy.Order = (*FIFO)(nil)
-	_ policy.Knobs = (*FIFO)(nil)
+	_ policy.Order = FIFO{}
+	_ policy.Knobs = FIFO{}
 )
 
 // New returns an empty order.
-func New() *FIFO { return &FIFO{} }
-
-// Resized is of no concern: the order does not depend on the cluster.
-func (f *FIFO) Resized(policy.Cluster) {}
-
-// Arrived admits every job.
-func (f *FIFO) Arrived(now unit.Time, j *policy.Job) error {
-	if int(j.Index) >= len(f.jobs) {
-		f.jobs = append(f.jobs, make([]*policy.Job, int(j.Index)+1-len(f.jobs))...)
-	}
-	f.jobs[j.Index] = j
-	f.Changed(now, j)
-	return nil
-}
-
-// Changed puts a job that waits where its priority and its arrival belong.
-func (f *FIFO) Changed(_ unit.Time, j *policy.Job) {
-	if j.Pending > 0 {
-		f.heap.Set(j.Index, -float64(j.Priority), j.Seq)
-	} else {
-		f.heap.Remove(j.Index)
-	}
-}
-
-// Started takes the job out when it has nothing more to start.
-func (f *FIFO) Started(e *policy.Event) {
-	if e.Job.Pending == 0 {
-		f.heap.Remove(e.Job.Index)
-	}
+func New() FIFO {
+	return FIFO{keyed.New(func(j *policy.Job, _ unit.Time) float64 { return -float64(j.Priority) })}
 }
 
 // Ended is ignored: the order does not depend on usage.
-func (f *FIFO) Ended(*policy.Event) {}
-
-// Left forgets the job.
-func (f *FIFO) Left(_ unit.Time, j *policy.Job) {
-	f.heap.Remove(j.Index)
-	f.jobs[j.Index] = nil
-}
-
-// Ranked proposes jobs by priority, then arrival.
-func (f *FIFO) Ranked(_ *policy.Offer, try func(*policy.Job) policy.Verdict) bool {
-	id, ok := f.heap.Min()
-	if !ok {
-		return false
-	}
-	// Most often the first is taken: that needs no walk.
-	if v := try(f.jobs[id]); v != policy.Pass {
-		return v == policy.Took
-	}
-	took, first := false, true
-	f.heap.Walk(func(id int32) bool {
-		if first {
-			first = false
-			return true
-		}
-		v := try(f.jobs[id])
-		took = v == policy.Took
-		return v == policy.Pass
-	})
-	return took
-}
+func (FIFO) Ended(*policy.Event) {}
 
 // SetPriority puts a waiting job where its new priority belongs.
-func (f *FIFO) SetPriority(j *policy.Job, _ int) {
-	if f.heap.Has(j.Index) {
-		f.heap.Set(j.Index, -float64(j.Priority), j.Seq)
-	}
-}
+func (f FIFO) SetPriority(j *policy.Job, _ int) { f.Rank(0, j) }
 
-// Move is taken and has no effect: there is one line for all queues.
-func (f *FIFO) Move(*policy.Job, string) error { return nil }
+// Move has no effect: there is one line for all queues.
+func (FIFO) Move(*policy.Job, string) error { return nil }
 
 // SetQueue refuses: there are no queues.
-func (f *FIFO) SetQueue(queue, property string, _ float64) (float64, error) {
+func (FIFO) SetQueue(queue, property string, _ float64) (float64, error) {
 	return 0, &NoQueuesError{Queue: queue, Property: property}
 }
 

@@ -83,9 +83,11 @@ func (h *Heap) Set(id int32, a float64, b int64) {
 	}
 	it := item{rising(a), uint64(b) ^ sign, id}
 	if p := int(h.pos[id]) - 1; p >= 0 {
-		if less(&it, &h.items[p]) {
+		switch at := &h.items[p]; {
+		case it == *at:
+		case less(&it, at):
 			h.up(p, it)
-		} else {
+		default:
 			h.down(p, it)
 		}
 		return

@@ -51,7 +51,7 @@ func New(o policy.Order, total unit.Resources) *Engine {
 // Resize changes the size of the cluster.
 func (e *Engine) Resize(total unit.Resources) {
 	e.Total = total
-	e.Order.Resized(policy.Cluster{Total: total, Max: total, Nodes: 1})
+	e.Order.Resized(0, policy.Cluster{Total: total, Max: total, Nodes: 1})
 }
 
 // Arrive hands in a job. Zero fields of j are filled in.

@@ -1,0 +1,114 @@
+// Package keyed turns a key into a complete order: the waiting job with the smallest key is next, and among equals the one
+// that arrived first.
+//
+// A key is computed anew at every event of its job. One that also changes with time or with other jobs is as old as the
+// job's last event, or as Refresh allows.
+//
+// Invariant: the heap holds exactly the jobs that had Pending > 0 at their last event. A decision is O(log n) in waiting jobs.
+package keyed
+
+import (
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/rank"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// Key is a job's place in line: the smallest is next.
+type Key func(j *policy.Job, now unit.Time) float64
+
+// Order is the order of a key. An order that does more embeds it, and calls the method that it overrides.
+type Order struct {
+	key     Key
+	refresh unit.Time
+	heap    rank.Heap
+	jobs    []*policy.Job // by Index
+}
+
+var (
+	_ policy.Order = (*Order)(nil)
+	_ policy.Timer = (*Order)(nil)
+)
+
+// New makes an empty order. It serves one run.
+func New(key Key) *Order { return &Order{key: key} }
+
+// Refresh makes a policy of a key that changes with time: all keys are computed anew at every interval.
+func Refresh(every unit.Time, key Key) policy.Policy {
+	o := &Order{key: key, refresh: every}
+	return policy.Policy{Order: o, Timer: o}
+}
+
+// Rank puts a waiting job where its key belongs, and takes any other out.
+func (o *Order) Rank(now unit.Time, j *policy.Job) {
+	if j.Pending > 0 {
+		o.heap.Set(j.Index, o.key(j, now), j.Seq)
+	} else {
+		o.heap.Remove(j.Index)
+	}
+}
+
+// RankAll computes the keys of all waiting jobs anew. It costs O(n log n).
+func (o *Order) RankAll(now unit.Time) {
+	for _, j := range o.jobs {
+		if j != nil && o.heap.Has(j.Index) {
+			o.Rank(now, j)
+		}
+	}
+}
+
+// Resized is ignored: a key does not depend on the cluster. Where it does, override it and call RankAll.
+func (o *Order) Resized(unit.Time, policy.Cluster) {}
+
+// Arrived admits every job.
+func (o *Order) Arrived(now unit.Time, j *policy.Job) error {
+	if int(j.Index) >= len(o.jobs) {
+		o.jobs = append(o.jobs, make([]*policy.Job, int(j.Index)+1-len(o.jobs))...)
+	}
+	o.jobs[j.Index] = j
+	o.Rank(now, j)
+	return nil
+}
+
+// Changed ranks the job anew.
+func (o *Order) Changed(now unit.Time, j *policy.Job) { o.Rank(now, j) }
+
+// Started ranks the job anew.
+func (o *Order) Started(e *policy.Event) { o.Rank(e.Now, e.Job) }
+
+// Ended ranks the job anew.
+func (o *Order) Ended(e *policy.Event) { o.Rank(e.Now, e.Job) }
+
+// Left forgets the job.
+func (o *Order) Left(_ unit.Time, j *policy.Job) {
+	o.heap.Remove(j.Index)
+	o.jobs[j.Index] = nil
+}
+
+// Ranked proposes jobs by key.
+func (o *Order) Ranked(_ *policy.Offer, try func(*policy.Job) policy.Verdict) bool {
+	id, ok := o.heap.Min()
+	if !ok {
+		return false
+	}
+	// Most often the first is taken: that needs no walk.
+	if v := try(o.jobs[id]); v != policy.Pass {
+		return v == policy.Took
+	}
+	took, first := false, true
+	o.heap.Walk(func(id int32) bool {
+		if first {
+			first = false
+			return true
+		}
+		v := try(o.jobs[id])
+		took = v == policy.Took
+		return v == policy.Pass
+	})
+	return took
+}
+
+// Tick computes all keys anew. Nobody may start who could not before: only the order changes.
+func (o *Order) Tick(now unit.Time) (again unit.Time, changed bool) {
+	o.RankAll(now)
+	return now + o.refresh, false
+}
