@@ -42,6 +42,7 @@ type watched struct {
 	ends    map[string]int64
 	lost    int64
 	present map[int32]*policy.Job
+	wants   map[int32]bool // by what it was told
 	log     []call
 }
 
@@ -83,12 +84,13 @@ func (w *watched) Arrived(now unit.Time, j *policy.Job) error {
 	w.log = append(w.log, call{what: "arrived", now: now, job: seen(j)})
 	err := w.Order.Arrived(now, j)
 	if err == nil {
-		w.present[j.Index] = j
+		w.present[j.Index], w.wants[j.Index] = j, false
 	}
 	return err
 }
 
 func (w *watched) Changed(now unit.Time, j *policy.Job) {
+	w.wants[j.Index] = j.Pending > 0
 	w.log = append(w.log, call{what: "changed", now: now, job: seen(j)})
 	w.Order.Changed(now, j)
 }
@@ -111,6 +113,7 @@ func (w *watched) stages(e *policy.Event) {
 func (w *watched) Started(e *policy.Event) {
 	j := e.Job
 	w.stages(e)
+	w.wants[j.Index] = j.Pending > 0
 	w.starts[fmt.Sprint(j.ID, "/", e.Stage)]++
 	w.used = w.used.Add(e.Size)
 	if j.Pending < 0 {
@@ -153,6 +156,9 @@ func (w *watched) Ranked(o *policy.Offer, try func(*policy.Job) policy.Verdict) 
 	var c call
 	c.what = "ranked"
 	for _, j := range w.present {
+		if w.wants[j.Index] != (j.Pending > 0) {
+			w.t.Fatalf("job %s has %d pending, and no event said so", j.ID, j.Pending)
+		}
 		c.views = append(c.views, seen(j))
 	}
 	w.log = append(w.log, c) // before what try brings about
@@ -178,7 +184,7 @@ func watch(t *rapid.T, spec policy.Spec, books *[]*watched) func() (policy.Polic
 	return func() (policy.Policy, error) {
 		p, err := all.Policies.New(spec)
 		look := func(o policy.Order) policy.Order {
-			w := &watched{Order: o, t: t, starts: map[string]int64{}, ends: map[string]int64{}, present: map[int32]*policy.Job{}}
+			w := &watched{Order: o, t: t, starts: map[string]int64{}, ends: map[string]int64{}, present: map[int32]*policy.Job{}, wants: map[int32]bool{}}
 			*books = append(*books, w)
 			return w
 		}

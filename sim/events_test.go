@@ -1,0 +1,135 @@
+package sim_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/fifo"
+	"github.com/yardmaster/yardmaster/policy/keyed"
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// Each test here is a small policy that needs one thing of the dispatch seam, and gets it.
+
+// spy is an order that keeps the events it is notified of.
+type spy struct {
+	policy.Order
+	ended []policy.Event
+	left  func(now unit.Time, j *policy.Job)
+}
+
+func (s *spy) Ended(e *policy.Event) {
+	s.ended = append(s.ended, *e)
+	s.Order.Ended(e)
+}
+
+func (s *spy) Left(now unit.Time, j *policy.Job) {
+	if s.left != nil {
+		s.left(now, j)
+	}
+	s.Order.Left(now, j)
+}
+
+func runWith(t *testing.T, c *cluster.Cluster, m sim.Model, p policy.Policy, jobs ...*workload.Job) (*ledger, sim.Summary) {
+	t.Helper()
+	l := &ledger{}
+	sum, err := sim.Run(context.Background(), sim.Config{
+		Cluster: c, Source: workload.Slice(jobs).Source(), Model: m, Seed: 1, Sink: l,
+		NewPolicy: func() (policy.Policy, error) { return p, nil },
+	})
+	if err != nil || sum.Finished != int64(len(jobs)) {
+		t.Fatalf("%+v, %v", sum, err)
+	}
+	return l, sum
+}
+
+// A reduce that starts early holds its container while the maps work. An estimator learns how long it worked.
+func TestWorkedIsNotHeld(t *testing.T) {
+	s := &spy{Order: fifo.New()}
+	long := mapReduce("a", 0, 1, 1, 0)
+	long.Stages[0].Length = workload.Fixed(100 * unit.Second)
+	runWith(t, mustParse(t, "1x2/1"), sim.Model{StartUp: unit.Second}, policy.Policy{Order: s}, long)
+	want := []policy.Event{
+		{Now: 101 * unit.Second, Stage: 0, Held: 101 * unit.Second, Worked: 100 * unit.Second},
+		{Now: 106 * unit.Second, Stage: 1, Held: 106 * unit.Second, Worked: 5 * unit.Second},
+	}
+	for i, e := range s.ended {
+		if w := want[i]; e.Now != w.Now || e.Stage != w.Stage || e.Held != w.Held || e.Worked != w.Worked || e.Node.Name == "" || e.Size != cluster.Unit {
+			t.Errorf("%+v, want %+v", e, w)
+		}
+	}
+}
+
+// Tasks in containers that their job keeps are events too, and hold no room of their own.
+func TestTasksInKeptContainers(t *testing.T) {
+	kept := mapReduce("kept", 0, 6, 2, 1)
+	kept.Keep = &workload.Keep{Ask: unit.Resources{Mem: 2048, Cores: 2}, Slots: 2, Max: 2}
+	var stages []policy.Stage
+	s := &spy{Order: fifo.New(), left: func(_ unit.Time, j *policy.Job) { stages = append(stages, j.Stages...) }}
+	runWith(t, mustParse(t, "2x2/1"), sim.Model{StartUp: unit.Second}, policy.Policy{Order: s}, kept)
+	counts := map[int]int{}
+	for _, e := range s.ended {
+		counts[e.Stage]++
+		if length := [...]unit.Time{10 * unit.Second, 5 * unit.Second}; e.Stage >= 0 && (e.Worked != length[e.Stage] || e.Held != e.Worked || !e.Size.IsZero()) {
+			t.Errorf("%+v", e)
+		}
+	}
+	if counts[0] != 6 || counts[1] != 2 || counts[policy.KeptStage] != 2 {
+		t.Errorf("ends by stage: %v", counts)
+	}
+	for i, want := range []unit.Time{60 * unit.Second, 10 * unit.Second} {
+		if s := stages[i]; s.Worked != want || s.Done != s.Tasks || s.Running+s.Pending != 0 {
+			t.Errorf("stage %d: %+v, want %v worked", i, s, want)
+		}
+	}
+}
+
+// Attained service counts what runs, at any instant: the sum over all jobs is the time that containers were held.
+func TestAttainedService(t *testing.T) {
+	var sum unit.Time
+	records := map[string]unit.Time{}
+	probe := &spy{left: func(now unit.Time, j *policy.Job) { records[j.ID] = j.Attained(now) }}
+	shortest := keyed.Refresh(10*unit.Second, func(j *policy.Job, now unit.Time) float64 {
+		if j.Pending+j.Running > 0 && j.Attained(now) < 0 {
+			t.Errorf("job %s has attained %v", j.ID, j.Attained(now))
+		}
+		return j.Attained(now).Seconds()
+	})
+	probe.Order = shortest.Order
+	shortest.Order = probe
+	l, _ := runWith(t, mustParse(t, "2x2/1"), sim.Model{}, shortest,
+		mapReduce("long", 0, 40, 2, 0.05), mapReduce("short", 35*unit.Second, 4, 1, 0.05))
+	for _, r := range l.records {
+		if sum += r.Service; records[r.Job.ID] != r.Service {
+			t.Errorf("job %s attained %v by the view, %v by its record", r.Job.ID, records[r.Job.ID], r.Service)
+		}
+		if r.Job.ID == "short" && r.Start != 40*unit.Second {
+			t.Errorf("the job with the least attained service starts at %v, with the first free container at 40 s", r.Start)
+		}
+	}
+	if want := 44*10*unit.Second + 3*5*unit.Second; sum < want {
+		t.Errorf("%v attained, less than the %v of work", sum, want)
+	}
+}
+
+// Where the output of a job's maps lies, rack by rack, follows from the node of every end and the shuffle of the stage graph.
+func TestOutputByRack(t *testing.T) {
+	j := mapReduce("a", 0, 12, 1, 1)
+	j.Stages[1].After[0].Shuffle = 1200 * unit.MiB
+	output := map[int32]unit.Bytes{}
+	s := &spy{Order: fifo.New()}
+	runWith(t, mustParse(t, "4x2/2"), sim.Model{}, policy.Policy{Order: s}, j)
+	for _, e := range s.ended {
+		if e.Stage == 0 {
+			edge := &j.Stages[1].After[0]
+			output[e.Node.Rack] += edge.Shuffle / unit.Bytes(j.Stages[edge.From].Tasks)
+		}
+	}
+	if output[0]+output[1] != 1200*unit.MiB || output[0] != 600*unit.MiB {
+		t.Errorf("output by rack: %v", output)
+	}
+}
