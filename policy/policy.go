@@ -40,6 +40,7 @@ type Job struct {
 	Stages    []Stage
 
 	Pending int64          // tasks (or the master) that could start now
+	Waiting [Slots]int64   // the same by the kind of slot they take
 	Front   int            // stage whose task would start next; MasterStage for the master. Valid while Pending > 0
 	Ask     unit.Resources // what that task asks for. Valid while Pending > 0
 	Running int64          // containers held
@@ -50,17 +51,31 @@ type Job struct {
 	starts unit.Time // sum over those that are held
 }
 
+// Kinds of slots, on a cluster that has a fixed number of each (Hadoop 1). Any other cluster has one kind of room, the first.
+const (
+	MapSlot = iota
+	ReduceSlot
+	Slots
+)
+
 // Stage is what a scheduler may know of a stage of a job.
 type Stage struct {
 	Tasks, Pending, Running, Done int64 // Pending: not started, whether or not they may start yet
 
 	Ask    unit.Resources
+	Slot   uint8           // kind of slot that its tasks take
 	After  []workload.Edge // the stages it needs, and what passes from them to it
 	Worked unit.Time       // by its finished tasks, in sum
 }
 
 // Attained is the container-time that the job has received up to an instant, containers it still holds included.
 func (j *Job) Attained(now unit.Time) unit.Time { return j.held + unit.Time(j.Running)*now - j.starts }
+
+// Want is for engines: n more tasks that take a kind of slot could start; a negative number: as many fewer.
+func (j *Job) Want(slot uint8, n int64) {
+	j.Pending += n
+	j.Waiting[slot] += n
+}
 
 // Hold is for engines: the job holds a container of the given size from now on.
 func (j *Job) Hold(now unit.Time, size unit.Resources) {
@@ -104,14 +119,16 @@ type Node struct {
 
 // Cluster is what a scheduler may know of the whole.
 type Cluster struct {
-	Total unit.Resources
+	Total unit.Resources // of both kinds of slots, if it has slots
 	Max   unit.Resources // the largest node, by component
 	Nodes int
+	Slots [Slots]int64 // by kind; none: it has no fixed slots
 }
 
 // Offer is a chance to start one container. Offers of the same node at the same instant belong to the same heartbeat.
 type Offer struct {
 	Now  unit.Time
+	Slot uint8 // kind of slot that is offered: tasks that take another kind are passed over
 	Node *Node // nil when the engine looks for a job first and for a node afterwards
 }
 

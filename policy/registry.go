@@ -12,10 +12,7 @@ import (
 type Policy struct {
 	Order Order
 	Place Place // nil: any node with room
-	// Reduces, on a cluster with fixed slots, hands out the reduce slots where that needs to know what the map slots do (limits
-	// over both); nil: the engine makes a second policy for them. The timer is that of the first part.
-	Reduces *Policy
-	Timer   Timer // nil: it does nothing at intervals
+	Timer Timer // nil: it does nothing at intervals
 	// NotModelled lists settings that were read and have no effect here. They are shown with every result.
 	NotModelled []string
 }

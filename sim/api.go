@@ -38,7 +38,7 @@ type Loss struct {
 type Config struct {
 	Cluster *cluster.Cluster
 	Source  workload.Source
-	// NewPolicy makes a fresh policy: one for the run, or one for each kind of slot on a cluster with fixed slots.
+	// NewPolicy makes a fresh policy for the run.
 	NewPolicy func() (policy.Policy, error)
 	Model     Model
 	Seed      uint64

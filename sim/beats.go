@@ -97,7 +97,7 @@ func (p *pool) putBeat(i int32, at unit.Time) {
 	b := p.beats
 	b.at, b.node = at, i
 	b.serial++
-	p.e.q.Push(at, evBeat|p.id|b.serial<<1, 0)
+	p.e.q.Push(at, evBeat|uint64(p.id)|b.serial<<1, 0)
 }
 
 // changed says that something happened which may make a beat worth while again.

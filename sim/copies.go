@@ -44,27 +44,16 @@ func (sp *speculation) ask(j *job, t int32) {
 	tk.flags |= taskCopied
 	tk.in = copyAsked
 	s.copies.wants = append(s.copies.wants, t)
-	sp.e.want(j, s.pool, 1)
+	sp.e.want(j, s.Slot, 1)
 }
 
 // withdraw takes such a wish back.
 func (sp *speculation) withdraw(j *job, t int32) {
-	e, tk := sp.e, &sp.e.tasks[t]
+	tk := &sp.e.tasks[t]
 	s := &j.stages[tk.stage]
 	s.copies.remove(t)
 	tk.in = copyGone
-	p, v := e.pools[s.pool], &j.views[s.pool]
-	ask := v.Ask
-	v.Pending--
-	e.line.Queues[j.queue].Pending--
-	if v.Pending == 0 {
-		p.waiting--
-		p.asks.remove(ask)
-	} else if j.advance(s.pool); v.Ask != ask {
-		p.asks.remove(ask)
-		p.asks.add(v.Ask)
-	}
-	p.order.Changed(e.now, v)
+	sp.e.want(j, s.Slot, -1)
 }
 
 func (c *copies) remove(t int32) {
@@ -75,7 +64,7 @@ func (c *copies) remove(t int32) {
 func (j *job) beside(i int) int {
 	front := &j.stages[i]
 	for k := i + 1; k < len(j.stages); k++ {
-		if s := &j.stages[k]; s.open && s.Pending > 0 && s.pool == front.pool && s.Ask == front.Ask {
+		if s := &j.stages[k]; s.open && s.Pending > 0 && s.Slot == front.Slot && s.Ask == front.Ask {
 			return k
 		}
 	}
@@ -140,7 +129,7 @@ func (sp *speculation) won(j *job, t int32) {
 		sp.withdraw(j, t)
 		return
 	}
-	node, p := e.tasks[other].node, e.pools[j.stages[tk.stage].pool]
+	node, p := e.tasks[other].node, e.pools[j.stages[tk.stage].Slot]
 	e.tasks[other].in = copyGone
 	e.giveBackRecord(j, other, policy.Taken)
 	e.forget(other)

@@ -20,7 +20,7 @@ func (p *pool) dispatch() {
 	p.failed = p.failed[:0]
 	for p.waiting > 0 && p.asks.least.Fits(p.rooms.largest()) {
 		p.refused = 0
-		if !p.order.Ranked(&p.offer, p.anyNode) {
+		if !p.e.order.Ranked(&p.offer, p.anyNode) {
 			break
 		}
 	}
@@ -35,7 +35,7 @@ func (p *pool) offerNode(n *policy.Node) {
 	p.offer.Now, p.offer.Node = p.e.now, n
 	for given := 1; p.waiting > 0 && p.asks.least.Fits(n.Free); given++ {
 		p.refused = 0
-		if !p.order.Ranked(&p.offer, p.onNode) || given == p.e.model.PerBeat {
+		if !p.e.order.Ranked(&p.offer, p.onNode) || given == p.e.model.PerBeat {
 			break
 		}
 	}
@@ -43,14 +43,19 @@ func (p *pool) offerNode(n *policy.Node) {
 
 // tryOnNode starts the job's next task on the offered node, if it fits.
 func (p *pool) tryOnNode(v *policy.Job) policy.Verdict {
-	n := p.offer.Node
-	if !v.Ask.Fits(n.Free) || v.Pending <= 0 {
+	n, e := p.offer.Node, p.e
+	if v.Waiting[p.id] <= 0 {
+		return policy.Pass // it waits for the other kind of slot
+	}
+	if !v.Ask.Fits(n.Free) {
 		return p.pass()
 	}
-	e := p.e
-	j := e.jobs[v.Index]
+	j, s := e.jobs[v.Index], v.Front
+	if e.cfg.Cluster.Slots {
+		s = int(j.front[p.id])
+	}
 	near, number := policy.NoPreference, int64(-1)
-	if s := v.Front; s >= 0 {
+	if s >= 0 {
 		if j.stages[s].Pending == 0 {
 			if near, number = e.spec.copyFor(j, s, n.Index); number < 0 {
 				if s = j.beside(s); s < 0 {
@@ -61,25 +66,27 @@ func (p *pool) tryOnNode(v *policy.Job) policy.Verdict {
 		if st := &j.stages[s]; st.near != nil && st.Pending > 0 {
 			near, number = st.near.Best(n.Index, n.Rack)
 		}
-		if p.place != nil && p.place.Fit(v, s, n, near) < 0 {
-			p.place.Skipped(v, s)
+		if e.place != nil && e.place.Fit(v, s, n, near) < 0 {
+			e.place.Skipped(v, s)
 			return p.pass()
 		}
-		v.Front = s
 	}
-	e.start(p, j, n, near, number)
+	e.start(p, j, s, n, near, number)
 	return policy.Took
 }
 
 // tryAnyNode finds a node for the job's next task, the nearest to its input that has room.
 func (p *pool) tryAnyNode(v *policy.Job) policy.Verdict {
-	if v.Pending <= 0 {
-		return p.pass()
+	if v.Waiting[p.id] <= 0 {
+		return policy.Pass
 	}
 	e := p.e
 	j := e.jobs[v.Index]
 	near, number, at := policy.NoPreference, int64(-1), int32(-1)
 	s := v.Front
+	if e.cfg.Cluster.Slots {
+		s = int(j.front[p.id])
+	}
 	if s >= 0 && j.stages[s].Pending == 0 {
 		if near, number, at = e.spec.copyAnywhere(p, j, s); at < 0 {
 			if s = j.beside(s); s < 0 {
@@ -98,13 +105,12 @@ func (p *pool) tryAnyNode(v *policy.Job) policy.Verdict {
 		return p.pass()
 	}
 	n := &p.nodes[at]
-	if p.place != nil && s >= 0 && p.place.Fit(v, s, n, near) < 0 {
-		p.place.Skipped(v, s)
+	if e.place != nil && s >= 0 && e.place.Fit(v, s, n, near) < 0 {
+		e.place.Skipped(v, s)
 		return p.pass()
 	}
-	v.Front = s
 	p.cursor = at + 1
-	e.start(p, j, n, near, number)
+	e.start(p, j, s, n, near, number)
 	return policy.Took
 }
 
@@ -130,16 +136,16 @@ func (p *pool) pass() policy.Verdict {
 	return policy.Pass
 }
 
-// start gives the job's next container: its master, one it keeps, or a task of its front stage. number is the task chosen
+// start gives the job a container: its master, one it keeps, or a task of a stage. number is the task chosen
 // for its nearness, or -1 for the next one. Where no task is left to start it is a copy that was asked for: number is then the
 // record of the task that it races.
-func (e *engine) start(p *pool, j *job, n *policy.Node, near policy.Near, number int64) {
-	v := &j.views[p.id]
-	ask, front := v.Ask, v.Front
+func (e *engine) start(p *pool, j *job, front int, n *policy.Node, near policy.Near, number int64) {
+	v := &j.view
+	ask := v.Ask // which all stages share that have tasks to start in slots
 	n.Free = n.Free.Sub(ask)
 	p.rooms.touch(n.Index)
 	p.changed()
-	v.Pending--
+	v.Want(p.id, -1)
 	v.Hold(e.now, ask)
 	q := &e.line.Queues[j.queue]
 	q.Hold(e.now-e.line.From, ask.Mem)
@@ -174,18 +180,12 @@ func (e *engine) start(p *pool, j *job, n *policy.Node, near policy.Near, number
 	default:
 		e.startKept(j, e.newRecord(j.index, n.Index, int16(front)))
 	}
-	if v.Pending == 0 {
-		p.waiting--
-		p.asks.remove(ask)
-	} else if dry || copied || front == policy.MasterStage || e.spec != nil {
-		if j.advance(uint8(p.id)); v.Ask != ask {
-			p.asks.remove(ask)
-			p.asks.add(v.Ask)
-		}
+	if v.Waiting[p.id] == 0 || dry || copied || front == policy.MasterStage || e.spec != nil {
+		p.advance(j)
 	}
-	e.started(p, v, front, n, ask)
-	if p.place != nil && front >= 0 {
-		p.place.Placed(v, front, n, near)
+	e.started(v, front, n, ask)
+	if e.place != nil && front >= 0 {
+		e.place.Placed(v, front, n, near)
 	}
 	if dry {
 		e.refresh(j) // the last task of a stage has started: the next stage may open
@@ -193,10 +193,10 @@ func (e *engine) start(p *pool, j *job, n *policy.Node, near policy.Near, number
 }
 
 // started notifies the policy of a container, or of a task in one that is kept.
-func (e *engine) started(p *pool, v *policy.Job, stage int, n *policy.Node, size unit.Resources) {
+func (e *engine) started(v *policy.Job, stage int, n *policy.Node, size unit.Resources) {
 	ev := &e.event
 	ev.Now, ev.Job, ev.Stage, ev.Node, ev.Size, ev.Held, ev.Worked, ev.Why = e.now, v, stage, n, size, 0, 0, policy.Done
-	p.order.Started(ev)
+	e.order.Started(ev)
 }
 
 // masterStart is how long a job's master takes from its container to its first request. Where a worker plays the tasks, a job may

@@ -57,10 +57,12 @@ type engine struct {
 	now       unit.Time
 	q         radix.Queue
 
-	pools []*pool // one; or one a kind of slot
-	jobs  []*job  // by index; nil: free
-	spare []int32 // free indices
-	old   []*job  // finished job records to use again
+	order policy.Order
+	place policy.Place // nil: any node with room
+	pools []*pool      // one; or one a kind of slot
+	jobs  []*job       // by index; nil: free
+	spare []int32      // free indices
+	old   []*job       // finished job records to use again
 
 	tasks     []task
 	freeTask  int32 // head of the list of unused records; -1: none
@@ -146,28 +148,19 @@ func newEngine(c Config) (*engine, error) {
 	if err := e.setSpeculation(); err != nil {
 		return nil, err
 	}
-	kinds := 1
+	p, err := c.NewPolicy()
+	if err != nil {
+		return nil, err
+	}
+	e.order, e.place, e.timer, e.sum.NotModelled = p.Order, p.Place, p.Timer, p.NotModelled
+	if err := e.setBeats(); err != nil {
+		return nil, err
+	}
+	e.pools = append(e.pools, e.newPool(policy.MapSlot))
 	if c.Cluster.Slots {
-		kinds = 2
+		e.pools = append(e.pools, e.newPool(policy.ReduceSlot))
 	}
-	var p policy.Policy
-	for k := range kinds {
-		if k > 0 && p.Reduces != nil {
-			p = *p.Reduces
-		} else if fresh, err := c.NewPolicy(); err != nil {
-			return nil, err
-		} else {
-			p = fresh
-		}
-		if k == 0 {
-			e.timer = p.Timer
-			e.sum.NotModelled = p.NotModelled
-			if err := e.setBeats(p.Place != nil); err != nil {
-				return nil, err
-			}
-		}
-		e.pools = append(e.pools, e.newPool(k, p))
-	}
+	e.resized()
 	e.layOut(e.cfg.Cluster)
 	if err := e.layFiles(c.Cluster); err != nil {
 		return nil, err

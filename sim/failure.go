@@ -44,7 +44,7 @@ func (e *engine) again(j *job, i int, a again) {
 		s.near.Put(a.number)
 	}
 	if j.kept == nil {
-		e.want(j, s.pool, 1)
+		e.want(j, s.Slot, 1)
 	}
 }
 
@@ -191,8 +191,8 @@ func (e *engine) lose(i int) {
 	for _, p := range e.pools {
 		p.nodes[n].Total, p.nodes[n].Free = unit.Resources{}, unit.Resources{}
 		p.rooms.touch(n)
-		p.resized()
 	}
+	e.resized()
 	// Tasks in a kept container go with it.
 	for _, t := range e.held(func(tk *task) bool { return tk.node == n && tk.flags&taskInner == 0 }) {
 		tk := &e.tasks[t]
@@ -246,7 +246,7 @@ func (e *engine) back(i int) {
 		p.nodes[n].Total = e.roomOf(k, int(n))
 		p.nodes[n].Free = p.nodes[n].Total
 		p.rooms.touch(n)
-		p.resized()
 		p.due = true
 	}
+	e.resized()
 }

@@ -42,10 +42,10 @@ func (e *engine) mastersHold() (held, total unit.Resources) {
 
 // whyStuck guesses, for a person, what keeps a job from going on.
 func (e *engine) whyStuck(j *job, masters, total unit.Resources) string {
+	v := &j.view
 	for k, p := range e.pools {
-		v := &j.views[k]
 		switch {
-		case v.Pending == 0:
+		case v.Waiting[k] == 0:
 			continue
 		case 2*masters.Mem > total.Mem:
 			return fmt.Sprintf("the masters of jobs hold %d of %d MiB: limit them (maximum-am-resource-percent, maxAMShare), make them smaller, or add nodes",

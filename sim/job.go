@@ -16,12 +16,14 @@ type job struct {
 	index  int32
 	queue  int32
 	seed   uint64
-	views  [2]policy.Job // what the policy of each pool sees
+	view   policy.Job // what the policy sees
 	stages []stage
-	shown  []policy.Stage // of the stages, in the views
-	left   int64          // tasks that are not done
-	master int32          // its task record; -1: none
-	ready  bool           // the master is up (or there is none): stages may take containers
+	shown  []policy.Stage      // of the stages, in the view
+	front  [policy.Slots]int16 // by pool: what it wants next
+	booked [policy.Slots]bool  // it does want something
+	left   int64               // tasks that are not done
+	master int32               // its task record; -1: none
+	ready  bool                // the master is up (or there is none): stages may take containers
 	gone   bool
 	plain  bool // its running tasks need no records
 	kept   *kept
@@ -65,15 +67,8 @@ func (e *engine) begin(j *job) {
 func (e *engine) admit(src *workload.Job) *job {
 	j := e.newJob(src)
 	why := e.tooLarge(j)
-	for k, p := range e.pools {
-		if why != nil {
-			break
-		}
-		if why = p.order.Arrived(e.now, &j.views[k]); why != nil {
-			for i := range k {
-				e.pools[i].order.Left(e.now, &j.views[i])
-			}
-		}
+	if why == nil {
+		why = e.order.Arrived(e.now, &j.view)
 	}
 	if why != nil {
 		e.sum.Refused++
@@ -127,7 +122,7 @@ func (e *engine) newJob(src *workload.Job) *job {
 		if slots {
 			st.Ask = cluster.Unit
 			if s.Kind == workload.Reduce {
-				st.pool = 1
+				st.Slot = policy.ReduceSlot
 			}
 		}
 		j.left += s.Tasks
@@ -139,14 +134,12 @@ func (e *engine) newJob(src *workload.Job) *job {
 	}
 	j.ready = src.Master.IsZero() || slots // Hadoop 1 has no masters
 	j.plain = !e.careful && j.kept == nil && j.index < 1<<jobBits
-	for k := range e.pools {
-		j.views[k] = policy.Job{
-			Seq: seq, Index: j.index, ID: src.ID, User: src.User, Queue: e.line.Queues[j.queue].Name, Priority: src.Priority,
-			Submitted: src.Submit, Deadline: src.Deadline, Master: src.Master, Tasks: j.left, Input: input, Stages: j.shown,
-		}
-		if slots {
-			j.views[k].Master = unit.Resources{}
-		}
+	j.view = policy.Job{
+		Seq: seq, Index: j.index, ID: src.ID, User: src.User, Queue: e.line.Queues[j.queue].Name, Priority: src.Priority,
+		Submitted: src.Submit, Deadline: src.Deadline, Master: src.Master, Tasks: j.left, Input: input, Stages: j.shown,
+	}
+	if slots {
+		j.view.Master = unit.Resources{}
 	}
 	return j
 }
@@ -155,7 +148,7 @@ func (e *engine) newJob(src *workload.Job) *job {
 func (e *engine) tooLarge(j *job) error {
 	if e.cfg.Cluster.Slots {
 		for i := range j.stages {
-			k := j.stages[i].pool
+			k := j.stages[i].Slot
 			if j.stages[i].Tasks > 0 && e.pools[k].empty {
 				return fmt.Errorf("needs %v slots and the cluster has none", [...]string{"map", "reduce"}[k])
 			}
@@ -218,18 +211,14 @@ func (e *engine) done(j *job, o Outcome) {
 		e.endStarting(j.master)
 		j.master = -1
 	}
-	for k, p := range e.pools {
-		v := &j.views[k]
-		if v.Pending > 0 {
-			e.line.Queues[j.queue].Pending -= v.Pending
-			v.Pending = 0
-			p.waiting--
-			p.asks.remove(v.Ask)
-		}
-		p.order.Left(e.now, v)
-		if p.place != nil {
-			p.place.Left(e.now, v)
-		}
+	e.line.Queues[j.queue].Pending -= j.view.Pending
+	j.view.Pending, j.view.Waiting = 0, [policy.Slots]int64{}
+	e.order.Left(e.now, &j.view)
+	if e.place != nil {
+		e.place.Left(e.now, &j.view)
+	}
+	for _, p := range e.pools {
+		p.advance(j)
 		p.changed()
 		p.due = true
 	}

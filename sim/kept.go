@@ -62,7 +62,7 @@ func (e *engine) fillKept(j *job) {
 			t := e.newRecord(j.index, e.tasks[in].node, int16(i))
 			e.tasks[t].in = in
 			e.startRecorded(j, i, t, number, attempt, taskInner)
-			e.started(e.pools[0], &j.views[0], i, &e.pools[0].nodes[e.tasks[in].node], unit.Resources{})
+			e.started(&j.view, i, &e.pools[0].nodes[e.tasks[in].node], unit.Resources{})
 			if s.Pending == 0 {
 				e.refresh(j) // may come back here for the next stage
 			}

@@ -65,7 +65,7 @@ func (c *copies) pace(others []float64, k int) float64 {
 // containers counts those of a stage's size that the nodes which are there have room for.
 func (sp *speculation) containers(s *stage) int64 {
 	var n int64
-	nodes := sp.e.pools[s.pool].nodes
+	nodes := sp.e.pools[s.Slot].nodes
 	for i := range nodes {
 		n += nodes[i].Total.Count(s.Ask)
 	}

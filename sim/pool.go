@@ -9,12 +9,10 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// pool is a set of containers of one kind with the policy that hands them out.
+// pool is the room of one kind: all there is, or the slots of a kind.
 type pool struct {
-	id      uint64
+	id      uint8 // kind of slot
 	e       *engine
-	order   policy.Order
-	place   policy.Place
 	nodes   []policy.Node
 	rooms   *rooms
 	cursor  int32            // where the next search for a node starts: work is spread round
@@ -31,8 +29,8 @@ type pool struct {
 }
 
 // setBeats draws the nodes' heartbeats, if the model has them.
-func (e *engine) setBeats(placed bool) error {
-	if placed && e.model.Heartbeat == 0 {
+func (e *engine) setBeats() error {
+	if e.place != nil && e.model.Heartbeat == 0 {
 		e.model.Heartbeat = unit.Second // a placement that waits counts the offers it lets pass
 	}
 	if h := e.model.Heartbeat; h < 0 || h > 0 && h < unit.Time(2*len(e.cfg.Cluster.Nodes)) {
@@ -62,12 +60,13 @@ func (e *engine) roomOf(k, i int) unit.Resources {
 	return cluster.Unit.Times(n.ReduceSlots)
 }
 
-func (e *engine) newPool(k int, p policy.Policy) *pool {
+func (e *engine) newPool(k uint8) *pool {
 	c := e.cfg.Cluster
-	pl := &pool{id: uint64(k), e: e, order: p.Order, place: p.Place, nodes: make([]policy.Node, len(c.Nodes)), asks: newAsks()}
+	pl := &pool{id: k, e: e, nodes: make([]policy.Node, len(c.Nodes)), asks: newAsks()}
+	pl.offer.Slot = k
 	pl.empty = true
 	for i := range c.Nodes {
-		n, room := &c.Nodes[i], e.roomOf(k, i)
+		n, room := &c.Nodes[i], e.roomOf(int(k), i)
 		pl.nodes[i] = policy.Node{Index: int32(i), Rack: int32(n.Rack), Name: n.Name, Kind: n.Kind, Total: room, Free: room}
 		pl.empty = pl.empty && room.IsZero()
 	}
@@ -75,9 +74,8 @@ func (e *engine) newPool(k int, p policy.Policy) *pool {
 	pl.onNode = pl.tryOnNode
 	pl.anyNode = pl.tryAnyNode
 	if e.phase != nil {
-		pl.beats = newBeats(e.model.Heartbeat, e.phase, p.Place != nil)
+		pl.beats = newBeats(e.model.Heartbeat, e.phase, e.place != nil)
 	}
-	pl.resized()
 	return pl
 }
 
@@ -101,21 +99,30 @@ func jobSeed(run uint64, seq int64) uint64 {
 	return workload.Seed(workload.Seed(run, seedJobs), uint64(seq))
 }
 
-func (p *pool) resized() {
+// resized tells the policy the size of the cluster.
+func (e *engine) resized() {
 	var c policy.Cluster
-	for i := range p.nodes {
-		n := &p.nodes[i]
-		if n.Total.IsZero() {
+	for i := range e.cfg.Cluster.Nodes {
+		var node unit.Resources
+		for k, p := range e.pools {
+			node = node.Add(p.nodes[i].Total)
+			if e.cfg.Cluster.Slots {
+				c.Slots[k] += p.nodes[i].Total.Cores
+			}
+		}
+		if node.IsZero() {
 			continue
 		}
 		c.Nodes++
-		c.Total = c.Total.Add(n.Total)
-		c.Max = larger(c.Max, n.Total)
+		c.Total = c.Total.Add(node)
+		c.Max = larger(c.Max, node)
 	}
-	p.order.Resized(p.e.now, c)
-	p.changed()
-	if p.e.steering != nil {
-		p.e.steering.eyes.sized = false
+	e.order.Resized(e.now, c)
+	for _, p := range e.pools {
+		p.changed()
+	}
+	if e.steering != nil {
+		e.steering.eyes.sized = false
 	}
 }
 

@@ -183,17 +183,11 @@ func (w *watched) Ranked(o *policy.Offer, try func(*policy.Job) policy.Verdict) 
 func watch(t *rapid.T, spec policy.Spec, books *[]*watched) func() (policy.Policy, error) {
 	return func() (policy.Policy, error) {
 		p, err := all.Policies.New(spec)
-		look := func(o policy.Order) policy.Order {
-			w := &watched{Order: o, t: t, starts: map[string]int64{}, ends: map[string]int64{}, present: map[int32]*policy.Job{}, wants: map[int32]bool{}}
-			*books = append(*books, w)
-			return w
+		w := &watched{
+			Order: p.Order, t: t, starts: map[string]int64{}, ends: map[string]int64{}, present: map[int32]*policy.Job{}, wants: map[int32]bool{},
 		}
-		p.Order = look(p.Order)
-		if p.Reduces != nil {
-			second := *p.Reduces
-			second.Order = look(second.Order)
-			p.Reduces = &second
-		}
+		*books = append(*books, w)
+		p.Order = w
 		return p, err
 	}
 }

@@ -26,26 +26,20 @@ func (s *steering) Snapshot(context.Context) (steer.Snapshot, error) {
 	s.measure()
 	s.lookAtTasks()
 	snap := steer.Snapshot{Now: e.now, Total: s.eyes.total, Nodes: s.eyes.nodes, Queues: s.queues(), CPUIdle: -1}
-	tells, _ := e.pools[0].order.(policy.Gauges)
+	tells, _ := e.order.(policy.Gauges)
 	var masters int64
 	for _, j := range e.byArrival() {
 		name := e.line.Queues[j.queue].Name
 		if tells != nil {
-			name = tells.QueueOf(&j.views[0])
+			name = tells.QueueOf(&j.view)
 		}
 		sj := steer.Job{
-			ID: j.src.ID, User: j.src.User, Queue: name, Priority: j.views[0].Priority,
-			Submitted: j.src.Submit, Started: j.rec.Start >= 0, Tasks: j.views[0].Tasks, Master: j.views[0].Master,
+			ID: j.src.ID, User: j.src.User, Queue: name, Priority: j.view.Priority,
+			Submitted: j.src.Submit, Started: j.rec.Start >= 0, Tasks: j.view.Tasks, Master: j.view.Master, Done: j.view.Done, Pending: j.view.Pending, Running: j.view.Running,
 		}
 		q := &snap.Queues[s.eyes.index[name]]
-		for k := range e.pools {
-			v := &j.views[k]
-			sj.Done += v.Done
-			sj.Pending += v.Pending
-			sj.Running += v.Running
-			q.Used = q.Used.Add(v.Used)
-			snap.Used = snap.Used.Add(v.Used)
-		}
+		q.Used = q.Used.Add(j.view.Used)
+		snap.Used = snap.Used.Add(j.view.Used)
 		if q.Containers += sj.Running; sj.Started {
 			q.Running++
 		} else {
@@ -89,7 +83,7 @@ func (s *steering) measure() {
 func (s *steering) queues() []steer.Queue {
 	e := s.e
 	var out []steer.Queue
-	if tells, ok := e.pools[0].order.(policy.Gauges); ok {
+	if tells, ok := e.order.(policy.Gauges); ok {
 		s.eyes.gauges = tells.Gauges(s.eyes.gauges[:0])
 		for _, g := range s.eyes.gauges {
 			out = append(out, steer.Queue{Name: g.Queue, Capacity: g.Capacity, Ceiling: g.Ceiling, Masters: g.Masters, MasterShare: helm.Decimal(g.MasterShare)})

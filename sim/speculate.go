@@ -139,7 +139,7 @@ func (sp *speculation) look() {
 		s := &j.stages[tk.stage]
 		if tk.flags&taskCopied != 0 {
 			if tk.flags&taskCopy == 0 && tk.in != copyGone {
-				used[s.pool]++
+				used[s.Slot]++
 			}
 			continue
 		}
@@ -217,7 +217,7 @@ func (sp *speculation) choose(used *[2]int64) {
 		}
 		g := &sp.groups[sp.list[from].group]
 		if sp.late {
-			sp.chooseLate(g, sp.list[from:to], &used[g.job.stages[g.stage].pool])
+			sp.chooseLate(g, sp.list[from:to], &used[g.job.stages[g.stage].Slot])
 		} else {
 			sp.chooseHadoop(g, sp.list[from:to])
 		}

@@ -15,9 +15,8 @@ import (
 type stage struct {
 	*policy.Stage // its counts and its ask, which the policy sees
 
-	mark     int64 // done count at which a later stage may change state
-	next     int64 // number of the next task that was never started
-	pool     uint8
+	mark     int64     // done count at which a later stage may change state
+	next     int64     // number of the next task that was never started
 	open     bool      // may take containers
 	released bool      // every stage it needs is complete: its tasks may work
 	settled  bool      // it, and every stage it needs, has started all its tasks
@@ -67,7 +66,7 @@ func (e *engine) refresh(j *job) {
 			if !up.settled {
 				settled = false
 				// A reduce in a slot of its own takes nothing from the maps it waits for, which wait for nobody.
-				open = open && s.pool == 1 && up.pool == 0 && up.released
+				open = open && s.Slot == policy.ReduceSlot && up.Slot == policy.MapSlot && up.released
 			}
 		}
 		s.settled = settled && s.Pending == 0
@@ -96,47 +95,73 @@ func (e *engine) openStage(j *job, i int) {
 		return
 	}
 	s.near = e.newNearness(j, i)
-	e.want(j, s.pool, s.Pending)
+	e.want(j, s.Slot, s.Pending)
 }
 
-// want adds n containers to what a job wants of a pool.
+// want adds n containers to what a job wants of a pool; a negative number withdraws as many.
 func (e *engine) want(j *job, pool uint8, n int64) {
-	p, v := e.pools[pool], &j.views[pool]
-	was, ask, front := v.Pending, v.Ask, v.Front
-	v.Pending += n
+	p, v := e.pools[pool], &j.view
+	waited, ask, front := v.Waiting[pool] > 0, v.Ask, v.Front
+	v.Want(pool, n)
 	e.line.Queues[j.queue].Pending += n
-	j.advance(pool)
-	p.due = true
-	p.changed()
-	switch {
-	case was == 0:
-		p.waiting++
-		p.asks.add(v.Ask)
-		p.order.Changed(e.now, v)
-	case v.Ask != ask || (v.Front < 0) != (front < 0):
-		p.asks.remove(ask)
-		p.asks.add(v.Ask)
-		p.order.Changed(e.now, v)
+	p.advance(j)
+	if n > 0 {
+		p.due = true
+		p.changed()
+	}
+	if !waited || n < 0 || v.Ask != ask || (v.Front < 0) != (front < 0) {
+		e.order.Changed(e.now, v)
 	}
 }
 
-// advance points a view at what the job wants next: its master, a container to keep, or a task of the first stage that has
-// one to start.
-func (j *job) advance(pool uint8) {
-	v := &j.views[pool]
+// advance books what the job wants next of the pool, after a change.
+func (p *pool) advance(j *job) {
+	k, v := p.id, &j.view
+	if j.booked[k] {
+		p.asks.remove(j.asks(int(j.front[k])))
+		p.waiting--
+	}
+	if j.booked[k] = v.Waiting[k] > 0; j.booked[k] {
+		j.front[k] = int16(j.first(k))
+		p.asks.add(j.asks(int(j.front[k])))
+		p.waiting++
+	}
+	if v.Waiting[policy.MapSlot] == 0 {
+		k = policy.ReduceSlot
+	} else {
+		k = policy.MapSlot
+	}
+	if v.Pending > 0 {
+		v.Front = int(j.front[k])
+		v.Ask = j.asks(v.Front)
+	}
+}
+
+// first is what the job wants next of a pool: its master, a container to keep, or a task of the first stage that has one to start.
+func (j *job) first(pool uint8) int {
 	switch {
-	case !v.Master.IsZero() && j.master < 0:
-		v.Front, v.Ask = policy.MasterStage, v.Master
+	case !j.view.Master.IsZero() && j.master < 0:
+		return policy.MasterStage
 	case j.kept != nil:
-		v.Front, v.Ask = policy.KeptStage, j.kept.ask
-	default:
-		for i := range j.stages {
-			if s := &j.stages[i]; s.open && (s.Pending > 0 || s.copies.asked()) && s.pool == pool {
-				v.Front, v.Ask = i, s.Ask
-				break
-			}
+		return policy.KeptStage
+	}
+	for i := range j.stages {
+		if s := &j.stages[i]; s.open && (s.Pending > 0 || s.copies.asked()) && s.Slot == pool {
+			return i
 		}
 	}
+	return int(j.front[pool])
+}
+
+// asks is the size of a container for a task of a stage, a master or one that is kept.
+func (j *job) asks(stage int) unit.Resources {
+	switch {
+	case stage >= 0:
+		return j.stages[stage].Ask
+	case stage == policy.MasterStage:
+		return j.view.Master
+	}
+	return j.kept.ask
 }
 
 // release starts the work of the tasks that held a container and waited.

@@ -71,8 +71,7 @@ func (s *steering) Apply(_ context.Context, a steer.Action) (steer.Receipt, erro
 	return r, r.Err
 }
 
-// apply changes all pools, or none.
-func (s *steering) apply(a steer.Action, r *steer.Receipt) error {
+func (s *steering) apply(a steer.Action, r *steer.Receipt) (err error) {
 	e := s.e
 	j := s.byID[a.Job]
 	switch {
@@ -85,52 +84,27 @@ func (s *steering) apply(a steer.Action, r *steer.Receipt) error {
 		e.killJob(j)
 		return nil
 	}
-	knobs := make([]policy.Knobs, len(e.pools))
-	for i, p := range e.pools {
-		var ok bool
-		if knobs[i], ok = p.order.(policy.Knobs); !ok {
-			return fmt.Errorf("this scheduler cannot be changed while it runs")
-		}
+	knobs, ok := e.order.(policy.Knobs)
+	if !ok {
+		return fmt.Errorf("this scheduler cannot be changed while it runs")
 	}
-	for i, k := range knobs {
-		if err := s.turn(k, i, j, a, r); err != nil {
-			for n, before := range knobs[:i] { // put back what was changed
-				old := steer.Action{Kind: a.Kind, Job: a.Job, Queue: a.Queue, Property: a.Property, Value: r.Old}
-				if a.Kind == steer.MoveJob {
-					old.Queue = r.OldQueue
-				}
-				_ = s.turn(before, n, j, old, &steer.Receipt{})
-			}
-			return err
-		}
-	}
-	if a.Kind == steer.MoveJob {
-		e.moveCounts(j, e.line.Index(helm.AsBooked(&e.line, a.Queue)))
-	}
-	return nil
-}
-
-// turn moves one knob of one pool's scheduler and writes the old value down.
-func (s *steering) turn(k policy.Knobs, pool int, j *job, a steer.Action, r *steer.Receipt) (err error) {
-	if a.Kind == steer.SetQueue {
-		r.Old, err = k.SetQueue(a.Queue, a.Property, a.Value)
+	switch a.Kind {
+	case steer.SetQueue:
+		r.Old, err = knobs.SetQueue(a.Queue, a.Property, a.Value)
 		r.Old = helm.Decimal(r.Old)
-		return err
-	}
-	v := &j.views[pool]
-	if a.Kind == steer.SetPriority {
-		old := v.Priority
+	case steer.SetPriority:
+		old := j.view.Priority
 		r.Old = float64(old)
-		v.Priority = int(a.Value)
-		k.SetPriority(v, old)
-		return nil
+		j.view.Priority = int(a.Value)
+		knobs.SetPriority(&j.view, old)
+	default:
+		r.OldQueue = j.view.Queue
+		if err = knobs.Move(&j.view, a.Queue); err == nil {
+			j.view.Queue = a.Queue
+			e.moveCounts(j, e.line.Index(helm.AsBooked(&e.line, a.Queue)))
+		}
 	}
-	r.OldQueue = v.Queue
-	if err := k.Move(v, a.Queue); err != nil {
-		return err
-	}
-	v.Queue = a.Queue
-	return nil
+	return err
 }
 
 // moveCounts carries what a job holds and wants over to another queue's counters.
@@ -139,12 +113,9 @@ func (e *engine) moveCounts(j *job, to int32) {
 	if a == b {
 		return
 	}
-	for k := range e.pools {
-		v := &j.views[k]
-		timeline.Shift(a, b, e.now-e.line.From, v.Running, v.Used.Mem)
-		a.Pending -= v.Pending
-		b.Pending += v.Pending
-	}
+	timeline.Shift(a, b, e.now-e.line.From, j.view.Running, j.view.Used.Mem)
+	a.Pending -= j.view.Pending
+	b.Pending += j.view.Pending
 	if j.rec.Start < 0 {
 		a.Waiting--
 		b.Waiting++

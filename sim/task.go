@@ -57,7 +57,7 @@ func (e *engine) plainEnd(arg uint64, start unit.Time) {
 	i := int(arg & (1<<stageBits - 1))
 	s := &j.stages[i]
 	e.count(j, s)
-	e.giveBack(j, i, s.Ask, s.pool, node, start, policy.Done)
+	e.giveBack(j, i, s.Ask, s.Slot, node, start, policy.Done)
 	e.after(j, s, node, false)
 }
 
@@ -112,7 +112,7 @@ func (s *stage) lengthOf(number int64) unit.Time {
 // heard is when the end of a task's work on a node is known: at once, or at the node's next heartbeat.
 func (e *engine) heard(s *stage, node int32, end unit.Time) unit.Time {
 	if e.model.EndOnBeat {
-		return e.pools[s.pool].beats.atOrAfter(node, end)
+		return e.pools[s.Slot].beats.atOrAfter(node, end)
 	}
 	return end
 }
@@ -160,7 +160,7 @@ func (e *engine) count(j *job, s *stage) {
 	s.Running--
 	s.Done++
 	j.left--
-	j.views[s.pool].Done++
+	j.view.Done++
 	e.sum.Tasks++
 }
 
@@ -175,7 +175,7 @@ func (e *engine) progress(j *job, s *stage, failed bool) {
 
 // after looks at what the end of a task in a container of its own means for its job, and offers the container.
 func (e *engine) after(j *job, s *stage, node int32, failed bool) {
-	p := e.pools[s.pool]
+	p := e.pools[s.Slot]
 	e.progress(j, s, failed)
 	switch {
 	case p.waiting == 0:
@@ -190,7 +190,7 @@ func (e *engine) after(j *job, s *stage, node int32, failed bool) {
 func (e *engine) giveBack(j *job, stage int, ask unit.Resources, k uint8, node int32, start unit.Time, why policy.End) {
 	j.rec.Service += e.now - start
 	p := e.pools[k]
-	v := &j.views[k]
+	v := &j.view
 	n := &p.nodes[node]
 	if !n.Total.IsZero() {
 		n.Free = n.Free.Add(ask)
@@ -199,13 +199,13 @@ func (e *engine) giveBack(j *job, stage int, ask unit.Resources, k uint8, node i
 	v.Yield(e.now, start, ask)
 	e.line.Queues[j.queue].Yield(e.now-e.line.From, ask.Mem)
 	p.changed()
-	e.notifyEnded(p, j, v, stage, n, ask, start, e.model.StartUp, why)
+	e.notifyEnded(j, stage, n, ask, start, e.model.StartUp, why)
 }
 
 // notifyEnded tells the policy of the end of a container, or of a task in one that is kept.
-func (e *engine) notifyEnded(p *pool, j *job, v *policy.Job, stage int, n *policy.Node, size unit.Resources, start, startUp unit.Time, why policy.End) {
+func (e *engine) notifyEnded(j *job, stage int, n *policy.Node, size unit.Resources, start, startUp unit.Time, why policy.End) {
 	ev := &e.event
-	ev.Now, ev.Job, ev.Stage, ev.Node, ev.Size, ev.Held, ev.Worked, ev.Why = e.now, v, stage, n, size, e.now-start, 0, why
+	ev.Now, ev.Job, ev.Stage, ev.Node, ev.Size, ev.Held, ev.Worked, ev.Why = e.now, &j.view, stage, n, size, e.now-start, 0, why
 	if stage >= 0 {
 		if s := &j.stages[stage]; s.released {
 			ev.Worked = max(0, e.now-max(start+startUp, s.freed))
@@ -214,7 +214,7 @@ func (e *engine) notifyEnded(p *pool, j *job, v *policy.Job, stage int, n *polic
 			}
 		}
 	}
-	p.order.Ended(ev)
+	e.order.Ended(ev)
 }
 
 // giveBackRecord gives back what a record holds: a container, or a slot in one that the job keeps.
@@ -229,8 +229,7 @@ func (e *engine) giveBackRecord(j *job, t int32, why policy.End) {
 	}
 	if tk.flags&taskInner != 0 {
 		j.kept.free = append(j.kept.free, tk.in)
-		p := e.pools[0]
-		e.notifyEnded(p, j, &j.views[0], int(tk.stage), &p.nodes[tk.node], unit.Resources{}, tk.start, 0, why)
+		e.notifyEnded(j, int(tk.stage), &e.pools[0].nodes[tk.node], unit.Resources{}, tk.start, 0, why)
 		return
 	}
 	ask, k := e.askOf(j, int(tk.stage))
@@ -250,7 +249,7 @@ func (e *engine) askOf(j *job, stage int) (unit.Resources, uint8) {
 	switch {
 	case stage >= 0:
 		s := &j.stages[stage]
-		return s.Ask, s.pool
+		return s.Ask, s.Slot
 	case stage == policy.MasterStage:
 		return j.src.Master, 0
 	}

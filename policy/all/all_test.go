@@ -22,16 +22,17 @@ func TestEveryEntry(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.Order.Resized(0, policy.Cluster{Total: unit.Resources{Mem: 4096, Cores: 4}, Max: unit.Resources{Mem: 4096, Cores: 4}, Nodes: 1})
-		j := &policy.Job{ID: "a", Tasks: 1, Pending: 1, Ask: unit.Resources{Mem: 1024, Cores: 1}}
+		j := &policy.Job{ID: "a", Tasks: 1, Stages: make([]policy.Stage, 1), Ask: unit.Resources{Mem: 1024, Cores: 1}}
 		if err := p.Order.Arrived(0, j); err != nil {
 			t.Fatal(err)
 		}
+		j.Want(0, 1)
 		p.Order.Changed(0, j)
 		if p.Timer != nil {
 			p.Timer.Tick(0)
 		}
 		took := p.Order.Ranked(&policy.Offer{}, func(j *policy.Job) policy.Verdict {
-			j.Pending = 0
+			j.Want(0, -1)
 			j.Hold(0, j.Ask)
 			p.Order.Started(&policy.Event{Job: j, Size: j.Ask})
 			return policy.Took

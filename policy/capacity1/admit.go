@@ -53,7 +53,7 @@ func (s *state) arrived(v *policy.Job) error {
 		return err
 	}
 	j := s.job(v)
-	*j = job{view: [kinds]*policy.Job{mapSlots: v}, tasks: v.Tasks, at: place{seq: v.Seq, id: v.Index}}
+	*j = job{view: v, tasks: v.Tasks, at: place{seq: v.Seq, id: v.Index}}
 	s.enter(q, v.Index, v.User)
 	return nil
 }

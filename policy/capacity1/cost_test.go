@@ -31,7 +31,7 @@ func BenchmarkDecision(b *testing.B) {
 			b.Run(fmt.Sprintf("jobs=%d/users=%d", n, users), func(b *testing.B) {
 				w := crowd(b, n, users)
 				last := w.jobs[fmt.Sprint("j", n-1)]
-				name := last.views[0].ID
+				name := last.view.ID
 				if users > 1 {
 					name = "j0"
 				}
@@ -43,7 +43,7 @@ func BenchmarkDecision(b *testing.B) {
 					node := w.jobs[name].running[mapSlots][0]
 					w.end(name, mapSlots)
 					o.Now += unit.Millisecond
-					w.parts[0].Order.Ranked(&o, try)
+					w.Order.Ranked(&o, try)
 					w.start(w.list[taken.Index], mapSlots, node, policy.NoPreference)
 					name = taken.ID
 				}
@@ -58,7 +58,7 @@ func TestRankedAllocatesNothing(t *testing.T) {
 	o := policy.Offer{Now: w.now, Node: &w.nodes[0][0]}
 	tries := 0
 	pass := func(*policy.Job) policy.Verdict { tries++; return policy.Pass }
-	if n := testing.AllocsPerRun(100, func() { o.Now++; w.parts[0].Order.Ranked(&o, pass) }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() { o.Now++; w.Order.Ranked(&o, pass) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 	if tries == 0 {
@@ -70,7 +70,7 @@ func TestRankedAllocatesNothing(t *testing.T) {
 func TestUsersAtTheirLimitAreSkippedWhole(t *testing.T) {
 	w := crowd(t, 5000, 1)
 	steps := 0
-	p := w.parts[0].Order.(*part)
+	p := w.state.parts[0]
 	walk := &p.walk
 	for walk.start(p, w.state.queues[0]); walk.job() != none; walk.next() {
 		steps++

@@ -6,21 +6,10 @@ import (
 	"github.com/yardmaster/yardmaster/policy"
 )
 
-// turn is a change of a queue's setting. An engine tells it to both parts; the second one is answered what the first one was.
-type turn struct {
-	queue, property string
-	value, old      float64
-	by              int // the part that made the change; -1: it has been told to both
-}
-
 // SetQueue sets a queue's capacity, maximum-capacity (-1: none), minimum-user-limit-percent or user-limit-factor. Whoever sets capacities
 // sees to it that they sum to at most 100 when it is done; in between they need not.
-func (p *part) SetQueue(name, property string, value float64) (float64, error) {
-	if t := &p.turned; t.by >= 0 && t.by != p.kind && t.queue == name && t.property == property && t.value == value {
-		t.by = -1
-		return t.old, nil
-	}
-	q, ok := p.byName[name]
+func (s *state) SetQueue(name, property string, value float64) (float64, error) {
+	q, ok := s.byName[name]
 	if !ok {
 		return 0, fmt.Errorf("there is no queue %q", name)
 	}
@@ -39,47 +28,46 @@ func (p *part) SetQueue(name, property string, value float64) (float64, error) {
 		return 0, fmt.Errorf("queue %s: %w", name, err)
 	}
 	q.set = set
-	q.limits = set.Limits(p.cfg.MaxSystemJobs)
+	q.limits = set.Limits(s.cfg.MaxSystemJobs)
 	q.dirty = true
 	for k := range kinds {
-		p.size(k)
+		s.size(k)
 	}
-	p.turned = turn{queue: name, property: property, value: value, old: old, by: p.kind}
 	return old, nil
 }
 
 // Move takes a job to another queue, with all it holds. An initialised one stays initialised, and counts there.
-func (p *part) Move(v *policy.Job, name string) error {
-	to, err := p.resolve(name)
+func (s *state) Move(v *policy.Job, name string) error {
+	to, err := s.resolve(name)
 	if err != nil {
 		return err
 	}
-	j := &p.jobs[v.Index]
+	j := &s.jobs[v.Index]
 	if to == j.queue {
-		return nil // or the other part has moved it
+		return nil
 	}
 	if err := to.admit(v); err != nil {
 		return err
 	}
 	for k := range kinds {
-		if use := &to.use[k]; use.maximum >= 0 && j.held[k] > 0 && use.occupied+j.held[k] > use.maximum+p.parts[k].idle {
+		if use := &to.use[k]; use.maximum >= 0 && j.held[k] > 0 && use.occupied+j.held[k] > use.maximum+s.parts[k].idle {
 			return fmt.Errorf("queue %s has no room below its maximum-capacity for the %d slots that job %s holds", name, j.held[k], v.ID)
 		}
 	}
-	p.leave(v.Index)
-	p.enter(to, v.Index, v.User)
+	s.leave(v.Index)
+	s.enter(to, v.Index, v.User)
 	return nil
 }
 
 // SetPriority takes a job's new priority, where the queue has priorities.
-func (p *part) SetPriority(v *policy.Job, _ int) {
-	j := &p.jobs[v.Index]
+func (s *state) SetPriority(v *policy.Job, _ int) {
+	j := &s.jobs[v.Index]
 	level := j.queue.level(v.Priority)
 	if level == j.at.level {
 		return
 	}
 	for k := range kinds {
-		p.hide(j, k)
+		s.hide(j, k)
 	}
 	if !j.initialised {
 		j.queue.waiting = remove(j.queue.waiting, j.at)
@@ -90,6 +78,6 @@ func (p *part) SetPriority(v *policy.Job, _ int) {
 		j.queue.dirty = true
 	}
 	for k := range kinds {
-		p.show(j, k)
+		s.show(j, k)
 	}
 }

@@ -312,7 +312,7 @@ func TestPropertyAgreesWithNaive(t *testing.T) {
 		perMap, perReduce := rapid.Int64Range(1, 4).Draw(rt, "maps"), rapid.Int64Range(1, 3).Draw(rt, "reduces")
 		w := newWorld(t, c, nodes, perMap, perReduce)
 		n := newNaive(c, nodes, perMap, perReduce)
-		w.near = func(j *played, node int) policy.Near { return nearOf(j.views[0].Seq, node) }
+		w.near = func(j *played, node int) policy.Near { return nearOf(j.view.Seq, node) }
 		d := &duel{rt: rt, w: w, n: n}
 		for i := range rapid.IntRange(1, 120).Draw(rt, "steps") {
 			d.step(i)
@@ -378,7 +378,7 @@ func (d *duel) change(what string, j *naiveJob, q func() *naiveQueue) {
 			}
 		}
 	case "release":
-		if p := w.jobs[j.name]; j.pending[reduceSlots] == 0 && p.tasks[reduceSlots] > 0 && p.views[reduceSlots].Running == 0 {
+		if p := w.jobs[j.name]; j.pending[reduceSlots] == 0 && p.tasks[reduceSlots] > 0 && len(p.running[reduceSlots]) == 0 {
 			j.pending[reduceSlots] = p.tasks[reduceSlots]
 			w.release(j.name)
 		}
@@ -387,24 +387,15 @@ func (d *duel) change(what string, j *naiveJob, q func() *naiveQueue) {
 		w.leave(j.name)
 	case "priority":
 		j.priority = rapid.IntRange(-1, 6).Draw(rt, "to")
-		for k := range kinds {
-			v := &w.jobs[j.name].views[k]
-			old := v.Priority
-			v.Priority = j.priority
-			w.parts[k].Order.(policy.Knobs).SetPriority(v, old)
-		}
+		v := &w.jobs[j.name].view
+		old := v.Priority
+		v.Priority = j.priority
+		w.state.SetPriority(v, old)
 	case "move":
 		to := q()
-		var err error
-		for k := range kinds {
-			v := &w.jobs[j.name].views[k]
-			if err = w.parts[k].Order.(policy.Knobs).Move(v, to.set.Name); err != nil {
-				break
-			}
-			v.Queue = to.set.Name
-		}
-		if err == nil {
-			j.queue = to
+		v := &w.jobs[j.name].view
+		if err := w.state.Move(v, to.set.Name); err == nil {
+			v.Queue, j.queue = to.set.Name, to
 		} else if to == j.queue {
 			rt.Fatal(err)
 		}
@@ -428,11 +419,8 @@ func (d *duel) set(q *naiveQueue) {
 		old, set.UserLimitFactor = set.UserLimitFactor, value
 	}
 	good := set.check() == nil
-	for k := range kinds {
-		was, err := w.parts[k].Order.(policy.Knobs).SetQueue(set.Name, property, value)
-		if (err == nil) != good || good && was != old {
-			rt.Fatalf("%s %s = %v: was %v, want %v, %v", set.Name, property, value, was, old, err)
-		}
+	if was, err := w.state.SetQueue(set.Name, property, value); (err == nil) != good || good && was != old {
+		rt.Fatalf("%s %s = %v: was %v, want %v, %v", set.Name, property, value, was, old, err)
 	}
 	if good {
 		q.set = set

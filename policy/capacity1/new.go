@@ -6,8 +6,7 @@ import (
 	"github.com/yardmaster/yardmaster/policy"
 )
 
-// New builds the policy. It serves one run: its order and place hand out map slots, those of its Reduces reduce slots, and its
-// timer is the initialisation poller.
+// New builds the policy. It serves one run. Its timer is the initialisation poller.
 func New(c Config) (policy.Policy, error) {
 	threads := c.WorkerThreads
 	c, err := c.Complete()
@@ -25,11 +24,11 @@ func New(c Config) (policy.Policy, error) {
 		s.parts[k] = p
 	}
 	s.parts[mapSlots].perBeat, s.parts[reduceSlots].perBeat = c.TasksPerHeartbeat, c.ReducesPerHeartbeat
-	second := &policy.Policy{Order: s.parts[reduceSlots]}
+	place := seats{maps: locality{s.parts[mapSlots]}}
 	if c.AvoidBusyNodes {
-		second.Place = &spread{p: s.parts[reduceSlots]}
+		place.reduces = &spread{p: s.parts[reduceSlots]}
 	}
-	p := policy.Policy{Order: s.parts[mapSlots], Place: locality{s.parts[mapSlots]}, Reduces: second, Timer: s}
+	p := policy.Policy{Order: s, Place: place, Timer: s}
 	if threads != 0 {
 		p.NotModelled = append(p.NotModelled, fmt.Sprintf("init-worker-threads = %d (%d in use, for %d queues) is not modelled: initialisation takes no time",
 			threads, min(threads, len(c.Queues)), len(c.Queues)))

@@ -21,8 +21,8 @@ type part struct {
 }
 
 var (
-	_ policy.Order = (*part)(nil)
-	_ policy.Knobs = (*part)(nil)
+	_ policy.Order = (*state)(nil)
+	_ policy.Knobs = (*state)(nil)
 )
 
 // beat is what a node was given in the heartbeat at hand.
@@ -37,29 +37,28 @@ type beat struct {
 
 const none int32 = -1
 
-// Resized tells how many slots of this kind there are.
-func (p *part) Resized(_ unit.Time, c policy.Cluster) {
-	p.slots, p.nodes = c.Total.Cores, int64(c.Nodes)
-	p.size(p.kind)
+// Resized tells how many slots of each kind there are. On a cluster without slots a vcore is a map slot.
+func (s *state) Resized(_ unit.Time, c policy.Cluster) {
+	if c.Slots == [kinds]int64{} {
+		c.Slots[mapSlots] = c.Total.Cores
+	}
+	for k, p := range s.parts {
+		p.slots, p.nodes = c.Slots[k], int64(c.Nodes)
+		s.size(k)
+	}
 }
 
-// Arrived submits a job; the second part to hear of it only notes how it sees the job.
-func (p *part) Arrived(_ unit.Time, v *policy.Job) error {
-	if p.kind == mapSlots {
-		return p.arrived(v)
-	}
-	j := p.job(v)
-	j.view[p.kind] = v
-	p.show(j, p.kind)
-	return nil
-}
+// Arrived submits a job.
+func (s *state) Arrived(_ unit.Time, v *policy.Job) error { return s.arrived(v) }
 
 // Changed lets an initialised job that wants slots be proposed.
-func (p *part) Changed(_ unit.Time, v *policy.Job) {
-	if j := &p.jobs[v.Index]; v.Pending > 0 {
-		p.show(j, p.kind)
-	} else {
-		p.hide(j, p.kind)
+func (s *state) Changed(_ unit.Time, v *policy.Job) {
+	for k, n := range v.Waiting {
+		if j := &s.jobs[v.Index]; n > 0 {
+			s.show(j, k)
+		} else {
+			s.hide(j, k)
+		}
 	}
 }
 
@@ -72,36 +71,41 @@ func slotsOf(stage int, ask unit.Resources) int64 {
 }
 
 // Started counts the slots.
-func (p *part) Started(e *policy.Event) { p.hold(e, +1) }
+func (s *state) Started(e *policy.Event) { s.hold(e, +1) }
 
 // Ended counts them off.
-func (p *part) Ended(e *policy.Event) { p.hold(e, -1) }
+func (s *state) Ended(e *policy.Event) { s.hold(e, -1) }
 
-func (p *part) hold(e *policy.Event, tasks int64) {
+func (s *state) hold(e *policy.Event, tasks int64) {
 	if e.Size.IsZero() {
 		return // a task in a container that its job keeps
 	}
-	v, slots := e.Job, tasks*slotsOf(e.Stage, e.Size)
-	j := &p.jobs[v.Index]
-	j.held[p.kind] += slots
-	j.running[p.kind] += tasks
-	p.charge(j, p.kind, slots, tasks)
-	if v.Pending == 0 {
-		p.hide(j, p.kind)
+	kind := mapSlots
+	if e.Stage >= 0 {
+		kind = int(e.Job.Stages[e.Stage].Slot)
+	}
+	j, slots := &s.jobs[e.Job.Index], tasks*slotsOf(e.Stage, e.Size)
+	j.held[kind] += slots
+	j.running[kind] += tasks
+	s.charge(j, kind, slots, tasks)
+	if e.Job.Waiting[kind] == 0 {
+		s.hide(j, kind)
 	}
 }
 
-// Left forgets the job. Both parts are told, one after the other, before anything else happens.
-func (p *part) Left(_ unit.Time, v *policy.Job) {
-	j := &p.jobs[v.Index]
-	if j.queue != nil {
-		p.leave(v.Index)
-	}
-	*j = job{}
+// Left forgets the job.
+func (s *state) Left(_ unit.Time, v *policy.Job) {
+	s.leave(v.Index)
+	s.jobs[v.Index] = job{}
 }
 
-// Ranked proposes jobs: queues in their order, jobs in theirs.
-func (p *part) Ranked(o *policy.Offer, try func(*policy.Job) policy.Verdict) bool {
+// Ranked proposes jobs for a slot of the kind that is offered.
+func (s *state) Ranked(o *policy.Offer, try func(*policy.Job) policy.Verdict) bool {
+	return s.parts[o.Slot].ranked(o, try)
+}
+
+// ranked proposes jobs: queues in their order, jobs in theirs.
+func (p *part) ranked(o *policy.Offer, try func(*policy.Job) policy.Verdict) bool {
 	if p.waiting == 0 {
 		return false
 	}
@@ -164,8 +168,8 @@ func (p *part) visit(q *queue, try func(*policy.Job) policy.Verdict) policy.Verd
 			return policy.Pass
 		}
 		j := &p.jobs[id]
-		v := j.view[p.kind]
-		if v.Pending <= 0 || !w.within(j.user, slotsOf(v.Front, v.Ask)) {
+		v := j.view
+		if v.Waiting[p.kind] <= 0 || !w.within(j.user, slotsOf(v.Front, v.Ask)) {
 			continue
 		}
 		if verdict := try(v); verdict != policy.Pass {

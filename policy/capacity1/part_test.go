@@ -114,15 +114,12 @@ func TestPriorities(t *testing.T) {
 	pri := func(name, queue string, p int) {
 		t.Helper()
 		w.seq++
-		v := func(k int) policy.Job {
-			return policy.Job{ID: name, User: name, Queue: queue, Priority: p, Seq: w.seq, Index: int32(len(w.list)), Tasks: 1, Front: k}
+		j := &played{tasks: [kinds]int64{1, 0}}
+		j.view = policy.Job{
+			ID: name, User: name, Queue: queue, Priority: p, Seq: w.seq, Index: int32(len(w.list)), Tasks: 1, Ask: w.nodes[0][0].Total, Stages: j.stages[:],
 		}
-		j := &played{views: [kinds]policy.Job{v(0), v(1)}, tasks: [kinds]int64{1, 0}}
-		for k := range j.views {
-			j.views[k].Ask = w.nodes[0][0].Total
-			if err := w.parts[k].Order.Arrived(w.now, &j.views[k]); err != nil {
-				t.Fatal(err)
-			}
+		if err := w.Order.Arrived(w.now, &j.view); err != nil {
+			t.Fatal(err)
 		}
 		w.list = append(w.list, j)
 		w.jobs[name] = j
@@ -137,7 +134,7 @@ func TestPriorities(t *testing.T) {
 	}
 	w.tick()
 	order := func(queue string) (names []string) {
-		w.parts[0].Order.Ranked(&policy.Offer{}, func(j *policy.Job) policy.Verdict {
+		w.Order.Ranked(&policy.Offer{}, func(j *policy.Job) policy.Verdict {
 			if j.Queue == queue {
 				names = append(names, j.ID)
 			}
@@ -151,11 +148,9 @@ func TestPriorities(t *testing.T) {
 	if got, want := order("b"), []string{"bnone", "blow", "bhigh", "bnormal", "bveryhigh", "bbeyond", "bverylow", "bbelow"}; !slices.Equal(got, want) {
 		t.Errorf("without %v, want %v", got, want)
 	}
-	for k := range kinds { // both parts are told
-		v := &w.jobs["low"].views[k]
-		v.Priority = 5
-		w.parts[k].Order.(policy.Knobs).SetPriority(v, 2)
-	}
+	v := &w.jobs["low"].view
+	v.Priority = 5
+	w.state.SetPriority(v, 2)
 	if got := order("a"); !slices.Equal(got[:4], []string{"low", "veryhigh", "beyond", "high"}) {
 		t.Errorf("after low was raised: %v", got)
 	}
@@ -212,13 +207,10 @@ func TestKnobs(t *testing.T) {
 	w.must("k", "ann", "a", 20, 20)
 	w.tick()
 	w.fill(mapSlots)
-	knobs := [kinds]policy.Knobs{w.parts[0].Order.(policy.Knobs), w.parts[1].Order.(policy.Knobs)}
 	set := func(queue, property string, value, old float64) {
 		t.Helper()
-		for k := range knobs {
-			if got, err := knobs[k].SetQueue(queue, property, value); err != nil || got != old {
-				t.Errorf("%s %s = %v: was %v, want %v; %v", queue, property, value, got, old, err)
-			}
+		if got, err := w.state.SetQueue(queue, property, value); err != nil || got != old {
+			t.Errorf("%s %s = %v: was %v, want %v; %v", queue, property, value, got, old, err)
 		}
 	}
 	set("a", "maximum-capacity", -1, 50)
@@ -233,18 +225,16 @@ func TestKnobs(t *testing.T) {
 		queue, property string
 		value           float64
 	}{{"x", "capacity", 1}, {"a", "colour", 1}, {"a", "capacity", 0}, {"a", "maximum-capacity", 49}, {"a", "user-limit-factor", 0}} {
-		if _, err := knobs[0].SetQueue(c.queue, c.property, c.value); err == nil {
+		if _, err := w.state.SetQueue(c.queue, c.property, c.value); err == nil {
 			t.Errorf("%+v is taken", c)
 		}
 	}
 	move := func(name, to string) error {
-		for k := range knobs {
-			v := &w.jobs[name].views[k]
-			if err := knobs[k].Move(v, to); err != nil {
-				return err
-			}
-			v.Queue = to
+		v := &w.jobs[name].view
+		if err := w.state.Move(v, to); err != nil {
+			return err
 		}
+		v.Queue = to
 		return nil
 	}
 	if err := move("j", "x"); err == nil {

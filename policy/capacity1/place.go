@@ -8,7 +8,47 @@ import (
 // locality is where maps go: near their input, or after a while anywhere.
 type locality struct{ p *part }
 
-var _ policy.Place = locality{}
+// seats is where tasks go, by the kind of slot that they take.
+type seats struct {
+	maps    locality
+	reduces *spread // nil: anywhere
+}
+
+var _ policy.Place = seats{}
+
+func isReduce(j *policy.Job, s int) bool { return j.Stages[s].Slot == reduceSlots }
+
+// Fit asks the kind's own rule.
+func (t seats) Fit(j *policy.Job, s int, n *policy.Node, near policy.Near) policy.Fit {
+	switch {
+	case !isReduce(j, s):
+		return t.maps.Fit(j, s, n, near)
+	case t.reduces != nil:
+		return t.reduces.Fit(j, s, n, near)
+	}
+	return policy.Any
+}
+
+// Skipped notes a chance let go.
+func (t seats) Skipped(j *policy.Job, s int) {
+	if isReduce(j, s) {
+		t.reduces.Skipped(j, s)
+	} else {
+		t.maps.Skipped(j, s)
+	}
+}
+
+// Placed notes a start.
+func (t seats) Placed(j *policy.Job, s int, n *policy.Node, near policy.Near) {
+	if !isReduce(j, s) {
+		t.maps.Placed(j, s, n, near)
+	} else if t.reduces != nil {
+		t.reduces.Placed(j, s, n, near)
+	}
+}
+
+// Left has nothing to forget: the order does it.
+func (seats) Left(unit.Time, *policy.Job) {}
 
 // Fit takes a place that is near enough for the chances that the job has had. The one at hand counts.
 func (l locality) Fit(v *policy.Job, _ int, _ *policy.Node, near policy.Near) policy.Fit {
@@ -40,7 +80,7 @@ func (l locality) anywhere(v *policy.Job, chances int64) bool {
 	case c.RackDelay > 0:
 		return chances > min(int64(c.RackDelay), l.nodeDelay()+l.p.nodes)
 	case c.OffSwitch == PastMissed:
-		return float64(min(v.Pending, l.p.nodes))*c.LocalityWaitFactor < float64(chances)
+		return float64(min(v.Waiting[mapSlots], l.p.nodes))*c.LocalityWaitFactor < float64(chances)
 	}
 	return chances > l.p.nodes
 }
@@ -60,9 +100,6 @@ func (l locality) Placed(v *policy.Job, _ int, _ *policy.Node, near policy.Near)
 	}
 }
 
-// Left has nothing to forget: the order part does it.
-func (l locality) Left(unit.Time, *policy.Job) {}
-
 // spread is where reduces go when they avoid busy nodes. A node that runs a reduce is passed over once. When it is heard again, and
 // somebody has waited all the time, every other node with a free slot has been heard in between, and would have taken the reduce
 // had it run none.
@@ -75,8 +112,6 @@ type pass struct {
 	spell uint64 // in which the node was passed over; 0: it was not
 	beat  beat
 }
-
-var _ policy.Place = (*spread)(nil)
 
 // Fit prefers nodes that run no reduce.
 func (s *spread) Fit(_ *policy.Job, _ int, n *policy.Node, _ policy.Near) policy.Fit {
@@ -107,6 +142,3 @@ func (s *spread) Skipped(*policy.Job, int) {
 
 // Placed lets the node be passed over again.
 func (s *spread) Placed(_ *policy.Job, _ int, n *policy.Node, _ policy.Near) { *s.of(n.Index) = pass{} }
-
-// Left has nothing to forget.
-func (s *spread) Left(unit.Time, *policy.Job) {}

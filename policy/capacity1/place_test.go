@@ -77,7 +77,7 @@ func TestOneOffSwitchAHeartbeat(t *testing.T) {
 		w := newWorld(t, Config{TasksAfterOffSwitch: c.after}, 1, 9, 1)
 		far := 0
 		w.near = func(j *played, _ int) policy.Near {
-			if j.views[0].ID == "far" {
+			if j.view.ID == "far" {
 				return policy.OffRack
 			}
 			return policy.NodeLocal

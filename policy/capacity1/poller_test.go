@@ -10,8 +10,8 @@ import (
 
 func (w *world) initialised() (names string) {
 	for _, j := range w.list {
-		if j != nil && w.state.jobs[j.views[0].Index].initialised {
-			names += " " + j.views[0].ID
+		if j != nil && w.state.jobs[j.view.Index].initialised {
+			names += " " + j.view.ID
 		}
 	}
 	return strings.TrimSpace(names)
@@ -85,7 +85,7 @@ func TestPollerLimitsJobs(t *testing.T) {
 
 func TestPollInterval(t *testing.T) {
 	w := newWorld(t, Config{PollInterval: 3 * unit.Second}, 1, 1, 1)
-	if again, changed := w.timer.Tick(7 * unit.Second); again != 10*unit.Second || changed {
+	if again, changed := w.Timer.Tick(7 * unit.Second); again != 10*unit.Second || changed {
 		t.Errorf("again at %v, %v", again, changed)
 	}
 	w.must("j", "ann", "x", 1, 0)

@@ -16,7 +16,6 @@ import (
 // note is one call of an engine, or one proposal of the policy. It holds copies of what was shown.
 type note struct {
 	what    string
-	kind    int
 	job     policy.Job
 	stage   int
 	event   policy.Event
@@ -24,81 +23,81 @@ type note struct {
 	near    policy.Near
 	node    *policy.Node
 	now     unit.Time
+	slot    uint8
 	verdict policy.Verdict
 	yes     bool
 	views   []policy.Job
 }
 
-// recorder writes down all that is told to both parts, in one book.
+// recorder writes down all that the policy is told.
 type recorder struct {
 	log     []note
-	present [kinds]map[int64]*policy.Job
+	present map[int64]*policy.Job
 }
 
 func (r *recorder) add(n note) { r.log = append(r.log, n) }
 
 type recorded struct {
 	*recorder
-	kind  int
 	order policy.Order
 	place policy.Place
 }
 
 func (r recorded) Resized(now unit.Time, c policy.Cluster) {
-	r.add(note{what: "resized", kind: r.kind, cluster: c, now: now})
+	r.add(note{what: "resized", cluster: c, now: now})
 	r.order.Resized(now, c)
 }
 
 func (r recorded) Arrived(now unit.Time, j *policy.Job) error {
-	r.add(note{what: "arrived", kind: r.kind, job: *j, now: now})
+	r.add(note{what: "arrived", job: *j, now: now})
 	err := r.order.Arrived(now, j)
 	if err == nil {
-		r.present[r.kind][j.Seq] = j
+		r.present[j.Seq] = j
 	}
 	return err
 }
 
 func (r recorded) Changed(now unit.Time, j *policy.Job) {
-	r.add(note{what: "changed", kind: r.kind, job: *j, now: now})
+	r.add(note{what: "changed", job: *j, now: now})
 	r.order.Changed(now, j)
 }
 
 func (r recorded) Started(e *policy.Event) {
-	r.add(note{what: "started", kind: r.kind, job: *e.Job, event: *e})
+	r.add(note{what: "started", job: *e.Job, event: *e})
 	r.order.Started(e)
 }
 
 func (r recorded) Ended(e *policy.Event) {
-	r.add(note{what: "ended", kind: r.kind, job: *e.Job, event: *e})
+	r.add(note{what: "ended", job: *e.Job, event: *e})
 	r.order.Ended(e)
 }
 
 func (r recorded) Left(now unit.Time, j *policy.Job) {
-	if r.present[r.kind][j.Seq] == nil {
+	if r.present[j.Seq] == nil {
 		return
 	}
-	r.add(note{what: "left", kind: r.kind, job: *j, now: now})
-	delete(r.present[r.kind], j.Seq)
+	r.add(note{what: "left", job: *j, now: now})
+	delete(r.present, j.Seq)
 	r.order.Left(now, j)
 }
 
 func (r recorded) Ranked(o *policy.Offer, try func(*policy.Job) policy.Verdict) bool {
-	n := note{what: "ranked", kind: r.kind, now: o.Now}
+	n := note{what: "ranked", now: o.Now, slot: o.Slot}
 	if o.Node != nil {
 		c := *o.Node
 		n.node = &c
 	}
-	for _, j := range r.present[r.kind] {
+	for _, j := range r.present {
 		n.views = append(n.views, *j)
 	}
 	r.add(n)
 	took := r.order.Ranked(o, func(j *policy.Job) policy.Verdict {
-		r.add(note{what: "proposed", kind: r.kind, job: *j})
+		r.add(note{what: "proposed", job: *j})
 		v := try(j)
-		r.add(note{what: "answered", kind: r.kind, verdict: v})
+		r.add(note{what: "answered", verdict: v})
 		return v
 	})
-	r.add(note{what: "over", kind: r.kind, yes: took})
+	r.add(note{what: "over", yes: took})
 	return took
 }
 
@@ -108,18 +107,18 @@ type seat struct{ recorded }
 func (r seat) Fit(j *policy.Job, s int, n *policy.Node, near policy.Near) policy.Fit {
 	f := r.place.Fit(j, s, n, near)
 	c := *n
-	r.add(note{what: "fit", kind: r.kind, job: *j, stage: s, node: &c, near: near, yes: f >= 0})
+	r.add(note{what: "fit", job: *j, stage: s, node: &c, near: near, yes: f >= 0})
 	return f
 }
 
 func (r seat) Skipped(j *policy.Job, s int) {
-	r.add(note{what: "skipped", kind: r.kind, job: *j, stage: s})
+	r.add(note{what: "skipped", job: *j, stage: s})
 	r.place.Skipped(j, s)
 }
 
 func (r seat) Placed(j *policy.Job, s int, n *policy.Node, near policy.Near) {
 	c := *n
-	r.add(note{what: "placed", kind: r.kind, job: *j, stage: s, node: &c, near: near})
+	r.add(note{what: "placed", job: *j, stage: s, node: &c, near: near})
 	r.place.Placed(j, s, n, near)
 }
 
@@ -134,35 +133,27 @@ func (c clock) Tick(now unit.Time) (unit.Time, bool) {
 }
 
 func record(c Config) (*recorder, func() (policy.Policy, error)) {
-	r := &recorder{present: [kinds]map[int64]*policy.Job{{}, {}}}
+	r := &recorder{present: map[int64]*policy.Job{}}
 	return r, func() (policy.Policy, error) {
 		p, err := New(c)
-		second := *p.Reduces
-		for k, part := range []*policy.Policy{&p, &second} {
-			rec := recorded{r, k, part.Order, part.Place}
-			part.Order = rec
-			if part.Place != nil {
-				part.Place = seat{rec}
-			}
-		}
-		p.Reduces, p.Timer = &second, clock{r, p.Timer}
+		rec := recorded{r, p.Order, p.Place}
+		p.Order, p.Place, p.Timer = rec, seat{rec}, clock{r, p.Timer}
 		return p, err
 	}
 }
 
 // replay tells a fresh copy what a book says, and compares what it proposes.
 type replay struct {
-	t     *rapid.T
-	parts [kinds]*policy.Policy
-	timer policy.Timer
-	jobs  [kinds]map[int64]*policy.Job
-	log   []note
+	t *rapid.T
+	policy.Policy
+	jobs map[int64]*policy.Job
+	log  []note
 }
 
 func (r *replay) step() {
 	n := r.log[0]
 	r.log = r.log[1:]
-	p, jobs := r.parts[n.kind], r.jobs[n.kind]
+	p, jobs := &r.Policy, r.jobs
 	j := jobs[n.job.Seq]
 	if n.what == "arrived" {
 		j = &policy.Job{}
@@ -175,7 +166,7 @@ func (r *replay) step() {
 	case "resized":
 		p.Order.Resized(n.now, n.cluster)
 	case "tick":
-		r.timer.Tick(n.now)
+		r.Timer.Tick(n.now)
 	case "arrived":
 		_ = p.Order.Arrived(n.now, j)
 	case "changed":
@@ -202,7 +193,7 @@ func (r *replay) step() {
 		for _, v := range n.views {
 			*jobs[v.Seq] = v
 		}
-		r.ranked(p, &policy.Offer{Now: n.now, Node: n.node})
+		r.ranked(p, &policy.Offer{Now: n.now, Slot: n.slot, Node: n.node})
 	default:
 		r.t.Fatalf("the book has %q for %s where the policy proposes nothing", n.what, n.job.ID)
 	}
@@ -251,7 +242,7 @@ func TestPropertyDecisionsCanBeReplayed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &replay{t: t, parts: [kinds]*policy.Policy{&p, p.Reduces}, timer: p.Timer, jobs: [kinds]map[int64]*policy.Job{{}, {}}, log: book.log}
+		r := &replay{t: t, Policy: p, jobs: map[int64]*policy.Job{}, log: book.log}
 		for len(r.log) > 0 {
 			r.step()
 		}

@@ -27,12 +27,13 @@ func (l *ledger) Task(r *sim.TaskRecord) { l.tasks = append(l.tasks, *r) }
 
 // guard checks every start against the limits as they stand.
 type guard struct {
-	*part
+	*state
 	t testing.TB
 }
 
 func (g guard) Started(e *policy.Event) {
-	p, v := g.part, e.Job
+	v := e.Job
+	p := g.parts[v.Stages[e.Stage].Slot]
 	j := &p.jobs[v.Index]
 	q, use := j.queue, &j.queue.use[p.kind]
 	if most := use.maximum + p.idle; use.maximum >= 0 && use.occupied+1 > max(most, 1) {
@@ -49,7 +50,7 @@ func (g guard) Started(e *policy.Event) {
 	if !j.initialised {
 		g.t.Fatalf("job %s starts before it is initialised", v.ID)
 	}
-	p.Started(e)
+	g.state.Started(e)
 }
 
 func guarded(t testing.TB, c Config) func() (policy.Policy, error) {
@@ -58,10 +59,7 @@ func guarded(t testing.TB, c Config) func() (policy.Policy, error) {
 		if err != nil {
 			return p, err
 		}
-		p.Order = guard{p.Order.(*part), t}
-		second := *p.Reduces
-		second.Order = guard{second.Order.(*part), t}
-		p.Reduces = &second
+		p.Order = guard{p.Order.(*state), t}
 		return p, nil
 	}
 }

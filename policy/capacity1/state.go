@@ -10,15 +10,15 @@ import (
 
 // Kinds of slots.
 const (
-	mapSlots = iota
-	reduceSlots
-	kinds
+	mapSlots    = policy.MapSlot
+	reduceSlots = policy.ReduceSlot
+	kinds       = policy.Slots
 )
 
-// state is what both parts of the policy share: queues, users, jobs.
+// state is the order: queues, users, jobs, and a part for each kind of slot.
 //
 // Invariants, for each kind of slot: a queue's occupied is the sum of its users' held, a user's held is the sum of its jobs'; a job is in
-// its user's ready list if and only if it is initialised and its view of that kind has tasks to start; a user is in the queue's heap
+// its user's ready list if and only if it is initialised and has tasks of that kind to start; a user is in the queue's heap
 // if and only if its ready list is not empty. A user exists while it has jobs.
 type state struct {
 	cfg    Config
@@ -27,7 +27,6 @@ type state struct {
 	jobs   []job // by Index
 	parts  [kinds]*part
 	round  uint64 // of the poller
-	turned turn   // the knob that was last turned
 }
 
 type queue struct {
@@ -65,7 +64,7 @@ type user struct {
 }
 
 type job struct {
-	view        [kinds]*policy.Job
+	view        *policy.Job
 	at          place
 	queue       *queue
 	user        int32
@@ -152,7 +151,7 @@ func (q *queue) user(name string) int32 {
 func (s *state) enter(q *queue, id int32, name string) {
 	j := &s.jobs[id]
 	j.queue, j.user = q, q.user(name)
-	j.at.level = q.level(j.view[mapSlots].Priority)
+	j.at.level = q.level(j.view.Priority)
 	u := &q.users[j.user]
 	q.jobs++
 	u.jobs++
@@ -215,8 +214,7 @@ func (s *state) charge(j *job, kind int, slots, tasks int64) {
 
 // show lets a job be proposed for one kind of slot, if it is initialised and has tasks to start.
 func (s *state) show(j *job, kind int) {
-	v := j.view[kind]
-	if !j.initialised || j.ready[kind] || v == nil || v.Pending <= 0 {
+	if !j.initialised || j.ready[kind] || j.view.Waiting[kind] <= 0 {
 		return
 	}
 	j.ready[kind] = true

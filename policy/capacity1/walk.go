@@ -85,7 +85,7 @@ func (w *walk) letIn() {
 		}
 		w.users.Next()
 		p := w.q.users[user].ready[w.p.kind][0]
-		if v := w.p.jobs[p.id].view[w.p.kind]; v.Pending <= 0 || w.within(user, slotsOf(v.Front, v.Ask)) {
+		if v := w.p.jobs[p.id].view; v.Waiting[w.p.kind] <= 0 || w.within(user, slotsOf(v.Front, v.Ask)) {
 			w.push(head{place: p, user: user})
 		}
 	}

@@ -11,9 +11,8 @@ import (
 
 // world is a cluster of fixed slots without time: jobs start tasks when a node is heard and end them when told to.
 type world struct {
-	t     testing.TB
-	parts [kinds]*policy.Policy
-	timer policy.Timer
+	t testing.TB
+	policy.Policy
 	state *state
 	nodes [kinds][]policy.Node
 	jobs  map[string]*played
@@ -26,9 +25,10 @@ type world struct {
 }
 
 type played struct {
-	views   [kinds]policy.Job
+	view    policy.Job
 	tasks   [kinds]int64
 	running [kinds][]int // nodes
+	stages  [kinds]policy.Stage
 }
 
 // newWorld makes nodes with so many slots each.
@@ -38,15 +38,19 @@ func newWorld(t testing.TB, c Config, nodes int, perMap, perReduce int64) *world
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, parts: [kinds]*policy.Policy{&p, p.Reduces}, timer: p.Timer, jobs: map[string]*played{}}
+	w := &world{t: t, Policy: p, jobs: map[string]*played{}}
 	w.state = p.Timer.(*state)
 	for k, slots := range []int64{perMap, perReduce} {
 		each := cluster.Unit.Times(slots)
 		for i := range nodes {
 			w.nodes[k] = append(w.nodes[k], policy.Node{Index: int32(i), Rack: int32(i % 2), Name: fmt.Sprint("n", i), Total: each, Free: each})
 		}
-		w.parts[k].Order.Resized(0, policy.Cluster{Total: each.Times(int64(nodes)), Max: each, Nodes: nodes})
 	}
+	both := perMap + perReduce
+	w.Order.Resized(0, policy.Cluster{
+		Total: cluster.Unit.Times(both * int64(nodes)), Max: cluster.Unit.Times(both), Nodes: nodes,
+		Slots: [kinds]int64{perMap * int64(nodes), perReduce * int64(nodes)},
+	})
 	return w
 }
 
@@ -59,18 +63,15 @@ func (w *world) arrive(name, user, queue string, nmaps, nreduces int64) (*played
 	} else {
 		w.list = append(w.list, nil)
 	}
-	for k := range j.views {
-		j.views[k] = policy.Job{
-			ID: name, User: user, Queue: queue, Seq: w.seq, Index: index, Tasks: nmaps + nreduces, Submitted: w.now,
-			Ask: cluster.Unit, Front: k,
-		}
+	j.stages[reduceSlots].Slot = reduceSlots
+	j.view = policy.Job{
+		ID: name, User: user, Queue: queue, Seq: w.seq, Index: index, Tasks: nmaps + nreduces, Submitted: w.now, Ask: cluster.Unit,
+		Stages: j.stages[:],
 	}
 	w.seq++
-	for k := range j.views {
-		if err := w.parts[k].Order.Arrived(w.now, &j.views[k]); err != nil {
-			w.spare = append(w.spare, index)
-			return nil, err
-		}
+	if err := w.Order.Arrived(w.now, &j.view); err != nil {
+		w.spare = append(w.spare, index)
+		return nil, err
 	}
 	w.list[index] = j
 	w.jobs[name] = j
@@ -88,10 +89,10 @@ func (w *world) must(name, user, queue string, nmaps, nreduces int64) *played {
 }
 
 func (w *world) want(j *played, kind int, n int64) {
-	v := &j.views[kind]
-	was := v.Pending
-	if v.Pending += n; was == 0 && v.Pending > 0 {
-		w.parts[kind].Order.Changed(w.now, v)
+	v := &j.view
+	was := v.Waiting[kind]
+	if v.Want(uint8(kind), n); was == 0 && n > 0 {
+		w.Order.Changed(w.now, v)
 	}
 }
 
@@ -100,7 +101,7 @@ func (w *world) release(name string) {
 }
 
 func (w *world) tick() bool {
-	again, changed := w.timer.Tick(w.now)
+	again, changed := w.Timer.Tick(w.now)
 	if again <= w.now {
 		w.t.Fatalf("again at %v, now %v", again, w.now)
 	}
@@ -110,12 +111,12 @@ func (w *world) tick() bool {
 // beat hears one node of one kind and lists the jobs whose tasks it was given.
 func (w *world) beat(kind, node int) []string {
 	w.now += unit.Millisecond
-	p, n := w.parts[kind], &w.nodes[kind][node]
+	p, n := &w.Policy, &w.nodes[kind][node]
 	var got []string
-	o := policy.Offer{Now: w.now, Node: n}
+	o := policy.Offer{Now: w.now, Slot: uint8(kind), Node: n}
 	for cluster.Unit.Fits(n.Free) {
 		took := p.Order.Ranked(&o, func(v *policy.Job) policy.Verdict {
-			if v.Pending <= 0 {
+			if v.Waiting[kind] <= 0 {
 				w.t.Fatalf("job %s is proposed without tasks", v.ID)
 			}
 			j := w.list[v.Index]
@@ -123,8 +124,8 @@ func (w *world) beat(kind, node int) []string {
 			if kind == mapSlots && w.near != nil {
 				near = w.near(j, node)
 			}
-			if p.Place != nil && p.Place.Fit(v, v.Front, n, near) < 0 {
-				p.Place.Skipped(v, v.Front)
+			if p.Place.Fit(v, kind, n, near) < 0 {
+				p.Place.Skipped(v, kind)
 				return policy.Pass
 			}
 			w.start(j, kind, node, near)
@@ -139,15 +140,13 @@ func (w *world) beat(kind, node int) []string {
 }
 
 func (w *world) start(j *played, kind, node int, near policy.Near) {
-	v, n := &j.views[kind], &w.nodes[kind][node]
+	v, n := &j.view, &w.nodes[kind][node]
 	n.Free = n.Free.Sub(v.Ask)
-	v.Pending--
+	v.Want(uint8(kind), -1)
 	v.Hold(w.now, v.Ask)
 	j.running[kind] = append(j.running[kind], node)
-	w.parts[kind].Order.Started(&policy.Event{Now: w.now, Job: v, Stage: v.Front, Node: n, Size: v.Ask})
-	if p := w.parts[kind].Place; p != nil {
-		p.Placed(v, v.Front, n, near)
-	}
+	w.Order.Started(&policy.Event{Now: w.now, Job: v, Stage: kind, Node: n, Size: v.Ask})
+	w.Place.Placed(v, kind, n, near)
 }
 
 // beats hears every node once and counts the starts by job.
@@ -178,13 +177,13 @@ func (w *world) fill(kind int) map[string]int {
 // end ends the job's oldest task of a kind.
 func (w *world) end(name string, kind int) {
 	j := w.jobs[name]
-	v := &j.views[kind]
+	v := &j.view
 	n := &w.nodes[kind][j.running[kind][0]]
 	j.running[kind] = j.running[kind][1:]
 	n.Free = n.Free.Add(v.Ask)
 	v.Done++
 	v.Yield(w.now, w.now-unit.Second, v.Ask)
-	w.parts[kind].Order.Ended(&policy.Event{Now: w.now, Job: v, Stage: v.Front, Node: n, Size: v.Ask, Held: unit.Second, Worked: unit.Second})
+	w.Order.Ended(&policy.Event{Now: w.now, Job: v, Stage: kind, Node: n, Size: v.Ask, Held: unit.Second, Worked: unit.Second})
 }
 
 // leave ends all that the job holds and takes it away.
@@ -195,16 +194,12 @@ func (w *world) leave(name string) {
 			w.end(name, k)
 		}
 	}
-	for k, p := range w.parts {
-		j.views[k].Pending = 0
-		p.Order.Left(w.now, &j.views[k])
-		if p.Place != nil {
-			p.Place.Left(w.now, &j.views[k])
-		}
-	}
+	j.view.Pending, j.view.Waiting = 0, [kinds]int64{}
+	w.Order.Left(w.now, &j.view)
+	w.Place.Left(w.now, &j.view)
 	delete(w.jobs, name)
-	w.list[j.views[0].Index] = nil
-	w.spare = append(w.spare, j.views[0].Index)
+	w.list[j.view.Index] = nil
+	w.spare = append(w.spare, j.view.Index)
 }
 
 func (w *world) held(name string, kind int) int { return len(w.jobs[name].running[kind]) }
