@@ -22,7 +22,7 @@ loop() {
 }
 # simulate NAME OPTIONS...
 simulate() {
-  { time "${bin[$side]}" simulate "${@:2}" >/dev/null; } 2>"$took"
+  { time "${bin[$side]}" simulate "${@:2}" >/dev/null; } 2>"$took" || { cat "$took" >&2 && return 1; }
   printf 'simulate %s, s\t%s\n' "$1" "$(tail -1 "$took")"
 }
 ideal() { simulate "$@" ${more[$side]}; }

@@ -3,7 +3,7 @@
 # figure of the JSON (sentences are left out), per-job and timeline Parquet files, steering logs and the conformance table byte by byte.
 # unchanged.sh [BASE]: a commit; the merge base with origin/main (without one: main) unless given. All inputs are those of BASE.
 # Prints a line a scenario: same, differs (with the first differing lines), or expected, with its reason from scripts/unchanged.expected
-# ("SCENARIO REASON", a line each; SCENARIO may be a shell pattern). Exits 1 if any other scenario differs; outputs that differ stay in .cache.
+# ("SCENARIO REASON", a line each; SCENARIO may be a shell pattern). Exits 1 if any other scenario differs; outputs that differ stay in .cache/unchanged.
 #   EXTRA="--option value"  options for simulate and compare in the new tree, in ideal time only (say, to choose BASE's application model)
 #   ONLY='synth/*'          only these scenarios     FULL=1  FB-2010's whole day, not its first 3,000 jobs
 # FB-2010 and Mumak's trace lie in YARDMASTER_TRACES.
@@ -12,9 +12,10 @@ cd "$(dirname "$0")/.."
 extra=${EXTRA:-}
 base=$(git rev-parse --verify "${1:-$(git merge-base HEAD origin/main 2>/dev/null || git merge-base HEAD main)}^{commit}")
 command -v jq >/dev/null || { echo "skipped: needs jq"; exit 75; }
-dir=$PWD/.cache/unchanged tree=$PWD/.cache/unchanged/tree
+dir=$PWD/.cache/unchanged tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
 declare -A root=([base]=$tree [new]=$PWD)
-rm -rf "$dir" && mkdir -p "$tree"
+rm -rf "$dir" && mkdir -p "$dir"
 git archive "$base" | tar x -C "$tree"
 for side in base new; do
   mkdir -p "$dir/bin/$side" # without a version stamp, which results would show
@@ -133,4 +134,3 @@ conformance() { "$dir/bin/$side/lab" conform --offline --scenario all --record "
 play conformance conformance
 for study in capacity marp; do play reproduce/$study yardmaster reproduce $study --seeds 3 --json figures.json; done
 [ $failed = 0 ] || { echo "results differ from $(git rev-parse --short "$base"); list what is meant in scripts/unchanged.expected"; exit 1; }
-rm -rf "$dir"/{tree,bin}
