@@ -6,7 +6,7 @@
 GO ?= go
 BIN := bin/yardmaster
 
-.PHONY: build check format lint test race fuzz explore ci demo man golden licences sbom vulnerabilities clean
+.PHONY: build check format lint test race fuzz explore ci demo man golden unchanged licences sbom vulnerabilities clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN) ./cmd/yardmaster
@@ -46,6 +46,10 @@ man: build
 # Rewrite golden files after a change that was meant; read the difference before committing it.
 golden:
 	UPDATE=1 $(GO) test ./scenario ./experiment ./cmd/yardmaster
+
+# Are results what they were? Replays scenarios with a build of BASE (a commit; else where this branch left main) and of this tree.
+unchanged:
+	scripts/unchanged.sh $(BASE)
 
 # The licence texts of what is linked; run it after a change of go.mod, which a test asks for.
 licences:

@@ -22,13 +22,16 @@ import (
 // Schedulers are the ones measured.
 var Schedulers = []string{"fifo", "fair", "capacity"}
 
-// Load is a workload made for measuring: Jobs jobs that all arrive in the first second, each with Tasks tasks whose
+// Load is a workload made for measuring: Jobs jobs that arrive evenly over Over seconds (0: one), each with Tasks tasks whose
 // lengths come from a quantile table, as those of an imported history do (here: exponential, ten seconds on average).
 type Load struct {
-	Jobs  int64 `json:"jobs"`
-	Tasks int64 `json:"tasks_a_job"`
-	Nodes int   `json:"nodes"`
-	Each  int   `json:"containers_a_node"`
+	Jobs     int64 `json:"jobs"`
+	Tasks    int64 `json:"tasks_a_job"`
+	Nodes    int   `json:"nodes"`
+	Each     int   `json:"containers_a_node"`
+	Reduces  int64 `json:"reduces_a_job,omitempty"` // so many of Tasks are reduces, with a slow-start of 5 %
+	Replicas int   `json:"replicas,omitempty"`      // of each map's input block
+	Over     int64 `json:"arrive_over_seconds,omitempty"`
 }
 
 func lengths() workload.Lengths {
@@ -54,10 +57,18 @@ func (s *source) Next() (*workload.Job, error) {
 	}
 	i := s.next
 	s.next++
-	return &workload.Job{
-		ID: "job", User: s.ids[i%int64(len(s.ids))], Queue: "q" + s.ids[i%4], Submit: unit.Time(i) * unit.Second / unit.Time(s.l.Jobs),
-		Stages: []workload.Stage{{Tasks: s.l.Tasks, Ask: cluster.Unit, Length: s.lengths}},
-	}, nil
+	maps := s.l.Tasks - s.l.Reduces
+	j := &workload.Job{
+		ID: "job", User: s.ids[i%int64(len(s.ids))], Queue: "q" + s.ids[i%4],
+		Submit: unit.Time(i*max(s.l.Over, 1)) * unit.Second / unit.Time(s.l.Jobs),
+		Stages: []workload.Stage{{Tasks: maps, Ask: cluster.Unit, Length: s.lengths, Input: unit.Bytes(maps) * 128 * unit.MiB}},
+	}
+	if s.l.Reduces > 0 {
+		j.Stages = append(j.Stages, workload.Stage{
+			Kind: workload.Reduce, Tasks: s.l.Reduces, Ask: cluster.Unit, Length: s.lengths, After: []workload.Edge{{SlowStart: 0.05}},
+		})
+	}
+	return j, nil
 }
 
 type nowhere struct{}
@@ -82,6 +93,7 @@ func play(ctx context.Context, l Load, scheduler string) (time.Duration, sim.Sum
 	sum, err := sim.Run(ctx, sim.Config{
 		Cluster: cluster.Uniform(l.Nodes, max(1, l.Nodes/20), cluster.Unit.Times(int64(l.Each))),
 		Source:  &source{l: l, ids: ids, lengths: lengths()}, Seed: 1, Sink: nowhere{}, NoAlone: true,
+		Model:     sim.Model{Replicas: l.Replicas},
 		NewPolicy: func() (policy.Policy, error) { return all.Policies.New(spec) },
 	})
 	took := cpuTime() - begin

@@ -14,7 +14,7 @@ func TestLoop(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, row := range r.Rows {
-		t.Logf("%-10s bare %.1f M/s, simulator %.1f M/s, ratio %.2f", row.Scheduler, row.BareEventsPerSecond/1e6, row.SimEventsPerSecond/1e6, row.Ratio)
+		t.Logf("%-20s %-10s bare %.1f M/s, simulator %.1f M/s, ratio %.2f", row.Jobs, row.Scheduler, row.BareEventsPerSecond/1e6, row.SimEventsPerSecond/1e6, row.Ratio)
 	}
 }
 

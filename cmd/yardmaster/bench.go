@@ -108,14 +108,14 @@ func benchLoop(ctx context.Context, o benchOptions) (any, term.Table, error) {
 	if o.rounds <= 0 {
 		o.rounds = 5 // odd, for the median
 	}
-	t := term.Table{Head: []string{"scheduler", "bare loop", "simulator", "ratio"}}
+	t := term.Table{Head: []string{"jobs", "scheduler", "bare loop", "simulator", "ratio", "ns a task"}, Left: 2}
 	r, err := bench.Loop(ctx, o.rounds)
 	if err != nil {
 		return nil, t, err
 	}
 	for _, row := range r.Rows {
-		t.Add(row.Scheduler, fmt.Sprintf("%.1f M events/s", row.BareEventsPerSecond/1e6), fmt.Sprintf("%.1f M events/s", row.SimEventsPerSecond/1e6),
-			fmt.Sprintf("%.2f", row.Ratio))
+		t.Add(row.Jobs, row.Scheduler, fmt.Sprintf("%.1f M events/s", row.BareEventsPerSecond/1e6), fmt.Sprintf("%.1f M events/s", row.SimEventsPerSecond/1e6),
+			fmt.Sprintf("%.2f", row.Ratio), fmt.Sprintf("%.0f", row.NanosPerTask))
 	}
 	return r, t, nil
 }
