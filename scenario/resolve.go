@@ -41,7 +41,7 @@ type Setup struct {
 type NamedPolicy struct {
 	Name string
 	New  func() (policy.Policy, error)
-	RM   func() (rm.Scheduler, error) // instead of New, with a YARN clock
+	RM   func() (rm.Scheduler, error) // with a YARN clock; New is then nil for a scheduler that is no policy
 
 	Steer *Steer // who moves its settings while jobs run; nil: nobody
 }

@@ -92,6 +92,7 @@ func (e *engine) launch(c *cont) {
 // reported handles a node's word that a container has ended.
 func (e *engine) reported(c *cont) {
 	e.progress = e.now
+	c.rc.Done = !c.killed
 	e.sched.Ended(c.rc, e.now)
 	a := c.app
 	if !c.gone {
