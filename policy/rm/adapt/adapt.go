@@ -20,6 +20,7 @@ package adapt
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/yardmaster/yardmaster/policy"
@@ -42,7 +43,8 @@ type scheduler struct {
 	cluster policy.Cluster
 	free    unit.Resources // on all nodes
 	apps    []*app         // by index
-	wanted  int64          // containers asked for, by all applications
+	least   unit.Resources // no job asks for less, by component
+	stale   bool           // some ask that least goes by is gone
 	tick    unit.Time      // when the timer is due
 	nextID  int64
 
@@ -75,7 +77,7 @@ var (
 
 // New presents a policy. It serves one run.
 func New(p policy.Policy) rm.Scheduler {
-	s := &scheduler{Policy: p, tick: unit.Never}
+	s := &scheduler{Policy: p, tick: unit.Never, least: nothing}
 	s.try = s.serve
 	if p.Timer != nil {
 		s.tick = 0
@@ -187,20 +189,38 @@ func (s *scheduler) Asked(r *rm.App, asks []rm.Ask, release []*rm.Container, now
 	for _, ask := range asks {
 		a.table.Set(ask, ask.Size)
 	}
-	pending, front, size := a.job.Pending, a.job.Front, a.job.Ask
-	if s.look(a); pending != a.job.Pending || front != a.job.Front || size != a.job.Ask {
+	if s.look(a) {
 		s.changed(a)
 	}
 	return nil
 }
 
-// look brings the view of what a job asks for up to date.
-func (s *scheduler) look(a *app) {
-	s.wanted += a.table.Len() - a.job.Pending
-	a.job.Pending = a.table.Len()
-	if row := a.table.First(); row != nil {
-		a.job.Front, a.job.Ask = a.stage(row.Priority), row.Size()
+// look brings the view of what a job asks for up to date, and says whether it has changed.
+func (s *scheduler) look(a *app) bool {
+	j := &a.job
+	pending, front, ask := j.Pending, j.Front, j.Ask
+	row := a.table.First()
+	if j.Pending = a.table.Len(); row != nil {
+		j.Front, j.Ask = a.stage(row.Priority), row.Size()
+		s.least = s.least.Min(j.Ask)
 	}
+	s.stale = s.stale || row == nil || ask != j.Ask
+	return pending != j.Pending || front != j.Front || ask != j.Ask
+}
+
+var nothing = unit.Resources{Mem: math.MaxInt64, Cores: math.MaxInt64}
+
+// wanted says whether some job may ask for as little as that.
+func (s *scheduler) wanted(room unit.Resources) bool {
+	if s.stale && s.least.Fits(room) {
+		s.stale, s.least = false, nothing
+		for _, a := range s.apps {
+			if a != nil && a.job.Pending > 0 {
+				s.least = s.least.Min(a.job.Ask)
+			}
+		}
+	}
+	return s.least.Fits(room)
 }
 
 // stage is the number of the stage that asks at a priority.
@@ -222,9 +242,8 @@ func (s *scheduler) Removed(r *rm.App, now unit.Time) {
 	for len(a.live) > 0 {
 		s.release(a.live[len(a.live)-1], now)
 	}
-	s.wanted -= a.job.Pending
 	s.left(a)
-	s.apps[r.Index] = nil
+	s.apps[r.Index], s.stale = nil, true
 }
 
 // Ended implements rm.Scheduler.
@@ -280,7 +299,7 @@ func (s *scheduler) Beat(n *rm.Node, now unit.Time) []*rm.Container {
 		return nil
 	}
 	s.offer = policy.Offer{Now: now, Node: &s.node.view}
-	for s.wanted > 0 && n.Free.Mem > 0 {
+	for s.wanted(n.Free) {
 		s.passed, s.node.view.Free = 0, n.Free
 		if !s.Order.Ranked(&s.offer, s.try) {
 			break
