@@ -43,8 +43,8 @@ type scheduler struct {
 	cluster policy.Cluster
 	free    unit.Resources // on all nodes
 	apps    []*app         // by index
-	least   unit.Resources // no job asks for less, by component
-	stale   bool           // some ask that least goes by is gone
+	least   unit.Resources // no application asks for less, by component
+	stale   bool           // least may be too small
 	tick    unit.Time      // when the timer is due
 	nextID  int64
 
@@ -67,6 +67,7 @@ type app struct {
 	table  request.Table
 	stages []int32 // priorities
 	live   []*rm.Container
+	least  unit.Resources // no request is smaller, by component
 }
 
 var (
@@ -164,7 +165,7 @@ func (s *scheduler) resize() {
 // Added implements rm.Scheduler.
 func (s *scheduler) Added(r *rm.App, now unit.Time) error {
 	s.poll(now)
-	a := &app{rm: r, job: policy.Job{
+	a := &app{rm: r, least: nothing, job: policy.Job{
 		Seq: r.Seq, Index: r.Index, ID: r.ID, User: r.User, Queue: r.Queue, Priority: r.Priority, Submitted: r.Submitted,
 		Deadline: r.Deadline, Master: r.Master, Tasks: r.Tasks, Input: r.Input,
 	}}
@@ -198,25 +199,29 @@ func (s *scheduler) Asked(r *rm.App, asks []rm.Ask, release []*rm.Container, now
 // look brings the view of what a job asks for up to date, and says whether it has changed.
 func (s *scheduler) look(a *app) bool {
 	j := &a.job
-	pending, front, ask := j.Pending, j.Front, j.Ask
-	row := a.table.First()
-	if j.Pending = a.table.Len(); row != nil {
+	pending, front, ask, least := j.Pending, j.Front, j.Ask, a.least
+	if row := a.table.First(); row != nil {
 		j.Front, j.Ask = a.stage(row.Priority), row.Size()
-		s.least = s.least.Min(j.Ask)
 	}
-	s.stale = s.stale || row == nil || ask != j.Ask
+	j.Pending, a.least = a.table.Len(), nothing
+	for _, row := range a.table.Rows() {
+		if row.Any() > 0 {
+			a.least = a.least.Min(row.Size())
+		}
+	}
+	s.least, s.stale = s.least.Min(a.least), s.stale || a.least != least
 	return pending != j.Pending || front != j.Front || ask != j.Ask
 }
 
 var nothing = unit.Resources{Mem: math.MaxInt64, Cores: math.MaxInt64}
 
-// wanted says whether some job may ask for as little as that.
+// wanted says whether some application may ask for as little as that.
 func (s *scheduler) wanted(room unit.Resources) bool {
 	if s.stale && s.least.Fits(room) {
 		s.stale, s.least = false, nothing
 		for _, a := range s.apps {
-			if a != nil && a.job.Pending > 0 {
-				s.least = s.least.Min(a.job.Ask)
+			if a != nil {
+				s.least = s.least.Min(a.least)
 			}
 		}
 	}
