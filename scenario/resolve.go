@@ -329,7 +329,7 @@ func (s *Setup) Assumptions() []string {
 	if s.Timing != nil {
 		of = append(of, s.Scenario.Yarn.assumptions(s.Timing)...)
 		if slices.ContainsFunc(s.Policies, func(p NamedPolicy) bool { return p.New != nil }) {
-			of = append(of, "scheduler: given by name, it fills each node that reports; there are no reservations and no preemption, and sizes are not rounded")
+			of = append(of, "scheduler: given by name, it fills each node that reports; there are no reservations and no preemption, sizes are not rounded, and a yarn-site.xml sets the heartbeat alone")
 		}
 		return append(of, s.steeringAssumptions()...)
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/yardmaster/yardmaster/policy/all"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/policy/rm/adapt"
 	capacityrm "github.com/yardmaster/yardmaster/policy/rm/capacity"
@@ -174,7 +175,7 @@ func (s *Scenario) resolveYarn(out *Setup) error {
 // loadYarn finds a scheduler for a YARN clock by what was typed. The file of a YARN scheduler means that scheduler itself; all else
 // is the policy that it is in ideal time, presented to the ResourceManager.
 func loadYarn(name string, site conf.Site) (NamedPolicy, error) {
-	if _, isXML := XML(name); isXML {
+	if all.IsFile(name) {
 		text, err := os.ReadFile(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			return NamedPolicy{}, fmt.Errorf("scheduler file %s does not exist%s", name, beside(name))
