@@ -41,7 +41,7 @@ type Setup struct {
 type NamedPolicy struct {
 	Name string
 	New  func() (policy.Policy, error)
-	RM   func() (rm.Scheduler, error) // instead of New, with a YARN clock
+	RM   func() (rm.Scheduler, error) // with a YARN clock; New is then nil for a scheduler that is no policy
 
 	Steer *Steer // who moves its settings while jobs run; nil: nobody
 }
@@ -327,7 +327,11 @@ func (s *Setup) Echo(p NamedPolicy, seed uint64) result.Scenario {
 func (s *Setup) Assumptions() []string {
 	of := append([]string{}, s.Work.Assumptions...)
 	if s.Timing != nil {
-		return slices.Concat(of, s.Scenario.Yarn.assumptions(s.Timing), s.steeringAssumptions())
+		of = append(of, s.Scenario.Yarn.assumptions(s.Timing)...)
+		if slices.ContainsFunc(s.Policies, func(p NamedPolicy) bool { return p.New != nil }) {
+			of = append(of, "scheduler: given by name, it fills each node that reports; there are no reservations and no preemption, sizes are not rounded, and a yarn-site.xml sets the heartbeat alone")
+		}
+		return append(of, s.steeringAssumptions()...)
 	}
 	return slices.Concat(of, s.Scenario.Assumptions(), s.dataAssumptions(), s.steeringAssumptions())
 }

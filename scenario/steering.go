@@ -209,7 +209,7 @@ const noRule = marp.Rule(255)
 func (p *NamedPolicy) rule() (r marp.Rule, least unit.Resources, leaves []string, err error) {
 	r = noRule
 	var gauges []policy.Gauge
-	if p.RM != nil {
+	if p.New == nil {
 		made, err := p.RM()
 		if err != nil {
 			return r, least, nil, err

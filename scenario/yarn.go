@@ -7,9 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 
+	"github.com/yardmaster/yardmaster/policy/all"
 	"github.com/yardmaster/yardmaster/policy/rm"
+	"github.com/yardmaster/yardmaster/policy/rm/adapt"
 	capacityrm "github.com/yardmaster/yardmaster/policy/rm/capacity"
 	fairrm "github.com/yardmaster/yardmaster/policy/rm/fair"
 	"github.com/yardmaster/yardmaster/sim/yarn"
@@ -162,44 +163,46 @@ func (s *Scenario) resolveYarn(out *Setup) error {
 	}
 	out.Timing = &timing
 	for _, name := range s.Schedulers {
-		fresh, err := s.Yarn.scheduler(name, site)
+		p, err := loadYarn(name, site)
 		if err != nil {
 			return err
 		}
-		out.Policies = append(out.Policies, NamedPolicy{Name: name, RM: fresh})
+		out.Policies = append(out.Policies, p)
 	}
 	return nil
 }
 
-// What Hadoop does when its scheduler's file says nothing but the least that it must.
-const (
-	plainCapacity = `<configuration>
-<property><name>yarn.scheduler.capacity.root.queues</name><value>default</value></property>
-<property><name>yarn.scheduler.capacity.root.default.capacity</name><value>100</value></property>
-</configuration>`
-	plainFair = `<allocations></allocations>`
-)
-
-// scheduler finds a scheduler of a ResourceManager by what was typed.
-func (y *Yarn) scheduler(name string, site conf.Site) (func() (rm.Scheduler, error), error) {
-	var text []byte
-	switch _, isXML := XML(name); {
-	case name == "capacity":
-		text = []byte(plainCapacity)
-	case name == "fair":
-		text = []byte(plainFair)
-	case isXML:
-		var err error
-		if text, err = os.ReadFile(name); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("scheduler file %s does not exist%s", name, beside(name))
+// loadYarn finds a scheduler for a YARN clock by what was typed. The file of a YARN scheduler means that scheduler itself; all else
+// is the policy that it is in ideal time, presented to the ResourceManager.
+func loadYarn(name string, site conf.Site) (NamedPolicy, error) {
+	if all.IsFile(name) {
+		text, err := os.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return NamedPolicy{}, fmt.Errorf("scheduler file %s does not exist%s", name, beside(name))
 		} else if err != nil {
-			return nil, fmt.Errorf("scheduler: %w", err)
+			return NamedPolicy{}, fmt.Errorf("scheduler: %w", err)
 		}
-	default:
-		return nil, misuse("%s runs in ideal time only: a YARN cluster has the CapacityScheduler and the FairScheduler; "+
-			"leave out --clock %s, or give the path of an XML file, capacity or fair", strings.TrimSpace(name), y.Clock)
+		if conf.Detect(text) != conf.Capacity1File {
+			fresh, err := exact(name, text, site)
+			return NamedPolicy{Name: name, RM: fresh}, err
+		}
 	}
-	var fresh func() (rm.Scheduler, error)
+	p, err := loadPolicy(name)
+	if err != nil {
+		return p, err
+	}
+	p.RM = func() (rm.Scheduler, error) {
+		made, err := p.New()
+		if err != nil {
+			return nil, err
+		}
+		return adapt.New(made), nil
+	}
+	return p, nil
+}
+
+// exact makes YARN's own scheduler of a file.
+func exact(name string, text []byte, site conf.Site) (fresh func() (rm.Scheduler, error), err error) {
 	if conf.Detect(text) == conf.FairFile {
 		c, err := conf.ReadFair(bytes.NewReader(text), name)
 		if err != nil {

@@ -23,7 +23,7 @@ import (
 // from several goroutines. The title is how the scheduler is called in tables: what was typed, or the file's name.
 func Load(spec string) (fresh func() (policy.Policy, error), title string, err error) {
 	spec = strings.TrimSpace(spec)
-	if isFile(spec) {
+	if IsFile(spec) {
 		fresh, err = loadFile(spec)
 		if err != nil {
 			return nil, "", err
@@ -44,7 +44,8 @@ func Load(spec string) (fresh func() (policy.Policy, error), title string, err e
 	return fresh, spec, nil
 }
 
-func isFile(spec string) bool {
+// IsFile says whether a scheduler as typed is the path of a file.
+func IsFile(spec string) bool {
 	if _, known := Policies.Find(spec); known {
 		return false
 	}

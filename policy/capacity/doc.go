@@ -39,7 +39,8 @@
 // unused in each queue. If the largest node is smaller than that step, the step is the node. All users have weight 1. A job
 // without a master has an AM size of nothing and counts as asking from its activation. Size-based weight takes as demand
 // what the job holds and the waiting tasks of its front stage. A priority of 0 stands for "none given" and takes the
-// queue's default. When siblings' absolute amounts shrink, maxima are compared by component. max-parallel-apps, preemption,
+// queue's default. When siblings' absolute amounts shrink, maxima are compared by component. A job that no maximum above it has
+// room for is passed over; Hadoop may propose it, refuse it in a last check and leave the node idle. max-parallel-apps, preemption,
 // node labels, user weights, auto-created queues and asynchronous scheduling are not modelled, and are listed if set.
 //
 // Without a file (Entry) every queue that a job names appears when it is first met, with weight 1, no maximum and no limit

@@ -67,8 +67,10 @@ func (o *Order) resetLeaf(q *queue, lim unit.Resources) {
 		o.rankPending(id)
 	}
 	l.curLimit = o.calc.Min(o.cluster, o.calc.Down(q.EffMax, o.minA), lim)
-	l.stale = true
 	o.activate(q)
+	if l.stale = true; l.activeApps > 0 { // Hadoop looks at all applications
+		o.userLimit(q)
+	}
 }
 
 // userLimit is how much a user of q may hold before it gets no more. All users have it in common (they have weight 1).

@@ -177,11 +177,18 @@ func (o *Order) Ended(e *policy.Event) {
 	o.moved(id)
 }
 
-// Left says that the job is gone.
+// Left says that the job is gone. If it still asked for something, its user counts as active while others are let in for it,
+// as in Hadoop.
 func (o *Order) Left(_ unit.Time, j *policy.Job) {
+	a := &o.apps[j.Index]
+	user, asking := a.user, a.asking
+	a.asking = false
 	q := o.leave(j.Index)
-	o.apps[j.Index] = app{}
+	*a = app{}
 	o.activate(q)
+	if asking {
+		o.ask(user, -1)
+	}
 }
 
 // moved takes notice of a change of what the job holds.

@@ -12,17 +12,21 @@ func (t *Tree) queueKey(k kind, q *queue) (needy bool, a float64, b int64) {
 		return false, 0, q.rank
 	case fairKind:
 		if floor := min(q.min.Mem, q.used.Mem+q.asked.Mem); q.used.Mem < floor {
-			return true, float64(q.used.Mem) / float64(floor), q.rank
+			other = 1
+			if q.weight > 0 {
+				other = part(q.used.Mem, t.total.Mem) / q.weight
+			}
+			return true, float64(q.used.Mem) / float64(floor), second(other, q.rank)
 		}
 		a = float64(q.used.Mem)
 	case drfKind:
 		mem, cores := part(q.used.Mem, t.total.Mem), part(q.used.Cores, t.total.Cores)
-		held, floor := q.used.Mem, q.min.Mem
+		held, floor, beside := q.used.Mem, q.min.Mem, part(q.used.Cores, q.min.Cores)
 		if cores > mem {
-			held, floor = q.used.Cores, q.min.Cores
+			held, floor, beside = q.used.Cores, q.min.Cores, part(q.used.Mem, q.min.Mem)
 		}
 		if held < floor {
-			return true, float64(held) / float64(floor), q.rank
+			return true, float64(held) / float64(floor), second(beside, q.rank)
 		}
 		a, other = max(mem, cores), min(mem, cores)
 	}

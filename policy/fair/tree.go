@@ -11,7 +11,7 @@ import (
 // From the root down, each queue chooses among its children, and each leaf among its jobs, by its own policy:
 //
 //	fair  below min(minimum share, demand) first, by usage/that; then by usage/weight (memory); then by name
-//	drf   dominant usage below the minimum first; then by dominant share/weight, then the other share/weight; then by name
+//	drf   dominant usage below the minimum first, by usage/minimum of both; then by dominant share/weight, then the other share/weight; then by name
 //	fifo  by name; jobs by arrival
 //
 // Jobs have weight 1 and no minimum; equals go by arrival. A container is given only if usage + ask fits the maximum of

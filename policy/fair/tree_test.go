@@ -154,19 +154,19 @@ func (n *naive) rank(q *conf.FairQueue, room, share unit.Resources) []*play.Job 
 				demand += j.Pending * j.Ask.Mem
 			}
 			if floor := min(int64(k.Min.Mem), demand); used.Mem < floor {
-				key = []float64{0, float64(used.Mem) / float64(floor), 0}
+				key = []float64{0, float64(used.Mem) / float64(floor), millionths(mem / k.Weight)}
 			} else {
 				key[1] = float64(used.Mem) / k.Weight
 			}
 		case "drf":
-			held, floor := used.Mem, int64(k.Min.Mem)
+			held, floor, beside := used.Mem, int64(k.Min.Mem), part(used.Cores, int64(k.Min.Cores))
 			if cores > mem {
-				held, floor = used.Cores, int64(k.Min.Cores)
+				held, floor, beside = used.Cores, int64(k.Min.Cores), part(used.Mem, int64(k.Min.Mem))
 			}
 			if held < floor {
-				key = []float64{0, float64(held) / float64(floor), 0}
+				key = []float64{0, float64(held) / float64(floor), millionths(beside)}
 			} else {
-				key = []float64{1, max(mem, cores) / k.Weight, math.Floor(min(mem, cores) / k.Weight * (1 << 20))}
+				key = []float64{1, max(mem, cores) / k.Weight, millionths(min(mem, cores) / k.Weight)}
 			}
 		}
 		kids = append(kids, place{q: k, key: key})
@@ -186,8 +186,10 @@ func (n *naive) rank(q *conf.FairQueue, room, share unit.Resources) []*play.Job 
 }
 
 func (n *naive) lesserShare(u unit.Resources) float64 {
-	return math.Floor(min(part(u.Mem, n.total.Mem), part(u.Cores, n.total.Cores)) * (1 << 20))
+	return millionths(min(part(u.Mem, n.total.Mem), part(u.Cores, n.total.Cores)))
 }
+
+func millionths(share float64) float64 { return math.Floor(min(share, 1) * (1 << 20)) }
 
 func TestTreeAgainstNaive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -62,6 +62,11 @@ type App struct {
 	Priority  int            // larger is more urgent
 	Submitted unit.Time      // its start time
 	Master    unit.Resources // what its master asks for; zero: unmanaged, charged as the minimum allocation
+
+	// What its client says of it, for policies that go by it. YARN's own schedulers do not.
+	Deadline unit.Time  // 0: none
+	Tasks    int64      // in all stages
+	Input    unit.Bytes // read from storage in all stages
 }
 
 // Node is one NodeManager.
@@ -90,6 +95,8 @@ type Container struct {
 	// Acquired is set by the engine when the application's master has heard of it. A ResourceManager asks anew, by itself, for a container
 	// that it takes away before that: the application does not know that it had it.
 	Acquired bool
+	Done     bool      // set by the engine when its work is done: it did not fail, and was not taken away
+	Worked   unit.Time // set with it: how long the task did its own work
 
 	Slot int32 // for the scheduler's own use
 	Gone bool  // given back to the queue; kept by the scheduler

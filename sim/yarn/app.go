@@ -99,15 +99,17 @@ func (e *engine) newApp(src *workload.Job) *app {
 	a.serial = e.serial
 	a.queue = e.line.Index(src.Queue)
 	a.rm.Seq, a.rm.ID, a.rm.User, a.rm.Queue = a.rec.Seq, src.ID, src.User, e.line.Queues[a.queue].Name
-	a.rm.Priority, a.rm.Submitted, a.rm.Master = src.Priority, src.Submit, src.Master
+	a.rm.Priority, a.rm.Submitted, a.rm.Master, a.rm.Deadline = src.Priority, src.Submit, src.Master, src.Deadline
 	for i := range src.Stages {
 		a.left += src.Stages[i].Tasks
+		a.rm.Input += src.Stages[i].Input
 		s := stage{src: &src.Stages[i], seed: sim.StageSeed(e.cfg.Seed, a.rec.Seq, i)}
 		if s.src.Hosts != nil {
 			s.hosts = e.places.of(s.src.Hosts)
 		}
 		a.stages = append(a.stages, s)
 	}
+	a.rm.Tasks = a.left
 	return a
 }
 

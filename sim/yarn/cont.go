@@ -92,6 +92,9 @@ func (e *engine) launch(c *cont) {
 // reported handles a node's word that a container has ended.
 func (e *engine) reported(c *cont) {
 	e.progress = e.now
+	if c.rc.Done = !c.killed; c.rc.Done && c.task.stage >= 0 {
+		c.rc.Worked = c.app.length(c.task)
+	}
 	e.sched.Ended(c.rc, e.now)
 	a := c.app
 	if !c.gone {

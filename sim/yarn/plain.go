@@ -72,7 +72,7 @@ func (m *plainMaster) due(a *app, release []*cont) []*cont {
 			kept = append(kept, c)
 			continue
 		}
-		c.worked = true
+		c.worked, c.rc.Done, c.rc.Worked = true, true, a.length(c.task)
 		m.e.taskDone(a, c.task)
 		release = append(release, c)
 	}

@@ -28,7 +28,8 @@ func (e *engine) doneAt(c *cont, at unit.Time) {
 
 // workDone counts a task that has told that it is done, lets those go on that waited for it, and ends the job after the last.
 func (e *engine) workDone(a *app, c *cont) {
-	c.worked, c.ended = true, e.now
+	c.worked, c.rc.Done, c.ended = true, true, e.now
+	c.rc.Worked = a.length(c.task)
 	e.taskDone(a, c.task)
 	e.endAt(c, e.now+e.timing.ContainerExit)
 	if a.complete(c.task.stage) {

@@ -1,0 +1,469 @@
+// Package adapt presents a dispatch policy as a ResourceManager's scheduler, so that every policy runs on the clock of a YARN
+// cluster.
+//
+// A reporting node is filled: the order is asked for the next job as long as one takes a container there, as YARN's
+// FifoScheduler does. What the policy sees of an application:
+//
+//	Job.Stages       one for each priority that it asks at, in the order of first use; their tasks as far as they are known
+//	Job.Pending      containers that it asks for, at all priorities
+//	Job.Front, Ask   stage and size of its most urgent request; a stage is a priority, numbered in the order of first use
+//	Place.Fit        how near the node is to the request's wishes
+//
+// If that request cannot be served on the node, the next ones are tried, as far as they are no larger: the order has agreed to
+// that much. A container ends for the policy when its application or its node gives it back, whichever comes first.
+//
+// # What differs from YARN's own schedulers
+//
+// There are no reservations and there is no preemption. Sizes are not rounded. ApplicationMasters are limited only if the order
+// limits them. The headroom that applications see is the free room of the cluster, or what the order says (Headroomer). A timer
+// is polled at heartbeats.
+package adapt
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/rm"
+	"github.com/yardmaster/yardmaster/policy/rm/request"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// Headroomer is implemented by orders that know how much more a job could hold.
+type Headroomer interface {
+	Headroom(j *policy.Job) unit.Resources
+}
+
+// lookahead is how many jobs may pass on an offer before the node is left alone, as in ideal time.
+const lookahead = 200
+
+type scheduler struct {
+	policy.Policy
+	nodes   []*node // by index; nil: gone
+	cluster policy.Cluster
+	free    unit.Resources // on all nodes
+	apps    []*app         // by index
+	least   unit.Resources // no application asks for less, by component
+	stale   bool           // least may be too small
+	tick    unit.Time      // when the timer is due
+	nextID  int64
+
+	// The heartbeat at hand.
+	offer   policy.Offer
+	event   policy.Event
+	node    *node
+	passed  int
+	granted []*rm.Container
+	try     func(*policy.Job) policy.Verdict
+}
+
+type node struct {
+	rm   *rm.Node
+	view policy.Node
+}
+
+type app struct {
+	job    policy.Job
+	rm     *rm.App
+	table  request.Table
+	stages []int32 // priorities
+	live   []*rm.Container
+	least  unit.Resources // no request is smaller, by component
+}
+
+var (
+	_ rm.Scheduler = (*scheduler)(nil)
+	_ rm.Gauges    = (*scheduler)(nil)
+	_ rm.Knobs     = steerable{}
+)
+
+// New presents a policy. It serves one run.
+func New(p policy.Policy) rm.Scheduler {
+	s := &scheduler{Policy: p, tick: unit.Never, least: nothing}
+	s.try = s.serve
+	if p.Timer != nil {
+		s.tick = 0
+	}
+	if k, ok := p.Order.(policy.Knobs); ok {
+		return steerable{s, k}
+	}
+	return s
+}
+
+// What the policy is told. The view is up to date before each call.
+
+func (s *scheduler) arrived(a *app, now unit.Time) error { return s.Order.Arrived(now, &a.job) }
+
+func (s *scheduler) changed(a *app, now unit.Time) { s.Order.Changed(now, &a.job) }
+
+func (s *scheduler) started(a *app, stage int, c *rm.Container) {
+	s.event = policy.Event{Now: s.offer.Now, Job: &a.job, Stage: stage, Node: &s.node.view, Size: c.Size}
+	s.Order.Started(&s.event)
+	if s.Place != nil && stage >= 0 {
+		s.Place.Placed(&a.job, stage, &s.node.view, c.Near)
+	}
+}
+
+func (s *scheduler) ended(a *app, stage int, c *rm.Container, now unit.Time) {
+	s.event = policy.Event{Now: now, Job: &a.job, Stage: stage, Size: c.Size, Held: now - c.At, Worked: c.Worked, Why: policy.Taken}
+	if n := s.nodes[c.Node.Index]; n != nil {
+		s.event.Node = &n.view
+	}
+	if c.Done {
+		s.event.Why = policy.Done
+	}
+	s.Order.Ended(&s.event)
+}
+
+func (s *scheduler) left(a *app, now unit.Time) {
+	s.Order.Left(now, &a.job)
+	if s.Place != nil {
+		s.Place.Left(now, &a.job)
+	}
+}
+
+// suits says whether the policy takes the node for a task of a stage.
+func (s *scheduler) suits(a *app, stage int, near policy.Near) bool {
+	if s.Place == nil || stage < 0 || s.Place.Fit(&a.job, stage, &s.node.view, near) >= 0 {
+		return true
+	}
+	s.Place.Skipped(&a.job, stage)
+	return false
+}
+
+// poll calls the timer if it is due.
+func (s *scheduler) poll(now unit.Time) {
+	if now >= s.tick {
+		s.tick, _ = s.Timer.Tick(now)
+	}
+}
+
+// NodeAdded implements rm.Scheduler.
+func (s *scheduler) NodeAdded(n *rm.Node, now unit.Time) {
+	if need := int(n.Index) + 1 - len(s.nodes); need > 0 {
+		s.nodes = append(s.nodes, make([]*node, need)...)
+	}
+	n.Free = n.Total
+	s.nodes[n.Index] = &node{n, policy.Node{Total: n.Total, Index: n.Index, Rack: n.Rack, Name: n.Name}}
+	s.free = s.free.Add(n.Total)
+	s.resize(now)
+}
+
+// NodeRemoved implements rm.Scheduler.
+func (s *scheduler) NodeRemoved(n *rm.Node, now unit.Time) {
+	s.nodes[n.Index] = nil
+	s.free = s.free.Sub(n.Free)
+	s.resize(now)
+}
+
+func (s *scheduler) resize(now unit.Time) {
+	s.cluster = policy.Cluster{}
+	for _, n := range s.nodes {
+		if n != nil {
+			s.cluster.Total, s.cluster.Max = s.cluster.Total.Add(n.rm.Total), s.cluster.Max.Max(n.rm.Total)
+			s.cluster.Nodes++
+		}
+	}
+	s.Order.Resized(now, s.cluster)
+}
+
+// Added implements rm.Scheduler.
+func (s *scheduler) Added(r *rm.App, now unit.Time) error {
+	s.poll(now)
+	a := &app{rm: r, least: nothing, job: policy.Job{
+		Seq: r.Seq, Index: r.Index, ID: r.ID, User: r.User, Queue: r.Queue, Priority: r.Priority, Submitted: r.Submitted,
+		Deadline: r.Deadline, Master: r.Master, Tasks: r.Tasks, Input: r.Input,
+	}}
+	if need := int(r.Index) + 1 - len(s.apps); need > 0 {
+		s.apps = append(s.apps, make([]*app, need)...)
+	}
+	s.apps[r.Index] = a
+	return s.arrived(a, now)
+}
+
+// Asked implements rm.Scheduler.
+func (s *scheduler) Asked(r *rm.App, asks []rm.Ask, release []*rm.Container, now unit.Time) error {
+	a := s.apps[r.Index]
+	for i := range asks {
+		if !asks[i].Size.Fits(s.cluster.Max) {
+			return fmt.Errorf("it asks for a container of %v: no node is that large", asks[i].Size)
+		}
+	}
+	for _, c := range release {
+		s.release(c, now)
+	}
+	for _, ask := range asks {
+		a.table.Set(ask, ask.Size)
+	}
+	if s.look(a) {
+		s.changed(a, now)
+	}
+	return nil
+}
+
+// look brings the view of what a job asks for up to date, and says whether it has changed.
+func (s *scheduler) look(a *app) bool {
+	j := &a.job
+	pending, front, ask, least := j.Pending, j.Front, j.Ask, a.least
+	if row := a.table.First(); row != nil {
+		j.Front, j.Ask = a.stage(row.Priority), row.Size()
+	}
+	j.Want(policy.MapSlot, a.table.Len()-pending)
+	a.least = nothing
+	for _, row := range a.table.Rows() {
+		if i := a.stage(row.Priority); i >= 0 {
+			st := &j.Stages[i]
+			st.Pending, st.Ask = row.Any(), row.Size()
+			st.Tasks = max(st.Tasks, st.Pending+st.Running+st.Done)
+		}
+		if row.Any() > 0 {
+			a.least = a.least.Min(row.Size())
+		}
+	}
+	s.least, s.stale = s.least.Min(a.least), s.stale || a.least != least
+	return pending != j.Pending || front != j.Front || ask != j.Ask
+}
+
+var nothing = unit.Resources{Mem: math.MaxInt64, Cores: math.MaxInt64}
+
+// wanted says whether some application may ask for as little as that.
+func (s *scheduler) wanted(room unit.Resources) bool {
+	if s.stale && s.least.Fits(room) {
+		s.stale, s.least = false, nothing
+		for _, a := range s.apps {
+			if a != nil {
+				s.least = s.least.Min(a.least)
+			}
+		}
+	}
+	return s.least.Fits(room)
+}
+
+// stage is the number of the stage that asks at a priority.
+func (a *app) stage(priority int32) int {
+	if priority == rm.MasterPriority && !a.rm.Master.IsZero() {
+		return policy.MasterStage
+	}
+	i := slices.Index(a.stages, priority)
+	if i < 0 {
+		i = len(a.stages)
+		a.stages = append(a.stages, priority)
+		a.job.Stages = append(a.job.Stages, policy.Stage{})
+	}
+	return i
+}
+
+// Removed implements rm.Scheduler.
+func (s *scheduler) Removed(r *rm.App, now unit.Time) {
+	a := s.apps[r.Index]
+	for len(a.live) > 0 {
+		s.release(a.live[len(a.live)-1], now)
+	}
+	s.left(a, now)
+	s.apps[r.Index], s.stale = nil, true
+}
+
+// Ended implements rm.Scheduler.
+func (s *scheduler) Ended(c *rm.Container, now unit.Time) {
+	s.giveBack(c, now)
+	s.freed(c)
+}
+
+// release gives a container back; one that runs holds its room until its node reports the end.
+func (s *scheduler) release(c *rm.Container, now unit.Time) {
+	s.giveBack(c, now)
+	if !c.Launched {
+		s.freed(c)
+	}
+}
+
+// giveBack takes a container from its application, once.
+func (s *scheduler) giveBack(c *rm.Container, now unit.Time) {
+	if c.Gone {
+		return
+	}
+	c.Gone = true
+	a := s.apps[c.App.Index]
+	last := a.live[len(a.live)-1]
+	a.live[c.Slot], last.Slot = last, c.Slot
+	a.live = a.live[:len(a.live)-1]
+	a.job.Yield(now, c.At, c.Size)
+	stage := a.stage(c.Priority)
+	if stage >= 0 {
+		st := &a.job.Stages[stage]
+		st.Running--
+		if c.Done {
+			st.Done++
+			st.Worked += c.Worked
+			a.job.Done++
+		}
+	}
+	s.ended(a, stage, c, now)
+}
+
+const noSlot = -1
+
+// freed returns a container's room to its node, once.
+func (s *scheduler) freed(c *rm.Container) {
+	if c.Slot == noSlot {
+		return
+	}
+	c.Slot = noSlot
+	c.Node.Free = c.Node.Free.Add(c.Size)
+	s.free = s.free.Add(c.Size)
+}
+
+// Beat implements rm.Scheduler.
+func (s *scheduler) Beat(n *rm.Node, now unit.Time) []*rm.Container {
+	s.poll(now)
+	s.granted = s.granted[:0]
+	if s.node = s.nodes[n.Index]; s.node == nil {
+		return nil
+	}
+	s.offer = policy.Offer{Now: now, Node: &s.node.view}
+	for s.wanted(n.Free) {
+		s.passed, s.node.view.Free = 0, n.Free
+		if !s.Order.Ranked(&s.offer, s.try) {
+			break
+		}
+	}
+	return s.granted
+}
+
+// serve gives the job a container on the node at hand, if one of its requests suits it.
+func (s *scheduler) serve(j *policy.Job) policy.Verdict {
+	a := s.apps[j.Index]
+	n := s.node.rm
+	for _, row := range a.table.Rows() {
+		if row.Any() == 0 {
+			continue
+		}
+		near := nearness(row, n)
+		size := row.SizeAt(near, n)
+		if !size.Fits(j.Ask) { // larger there than elsewhere
+			near, size = policy.OffRack, row.Size()
+		}
+		if stage := a.stage(row.Priority); size.Fits(j.Ask) && size.Fits(n.Free) && s.suits(a, stage, near) {
+			s.give(a, row, stage, near)
+			return policy.Took
+		}
+	}
+	if s.passed++; s.passed >= lookahead {
+		return policy.Enough
+	}
+	return policy.Pass
+}
+
+// nearness is the nearest that a container on n would be to the row's wishes.
+func nearness(row *request.Row, n *rm.Node) policy.Near {
+	switch {
+	case row.Wants(policy.NodeLocal, n):
+		return policy.NodeLocal
+	case row.Wants(policy.RackLocal, n):
+		return policy.RackLocal
+	case row.Places() > 1:
+		return policy.OffRack
+	}
+	return policy.NoPreference
+}
+
+func (s *scheduler) give(a *app, row *request.Row, stage int, near policy.Near) {
+	n := s.node.rm
+	size := a.table.Take(row, near, n)
+	s.nextID++
+	c := &rm.Container{
+		App: a.rm, Node: n, ID: s.nextID, Priority: row.Priority, Size: size, Near: near, At: s.offer.Now,
+		Master: stage == policy.MasterStage, Slot: int32(len(a.live)),
+	}
+	a.live = append(a.live, c)
+	s.granted = append(s.granted, c)
+	n.Free, s.free = n.Free.Sub(size), s.free.Sub(size)
+	if stage >= 0 {
+		a.job.Stages[stage].Running++
+	}
+	s.look(a)
+	a.job.Hold(c.At, size)
+	s.started(a, stage, c)
+}
+
+// Every implements rm.Scheduler: there are no rounds.
+func (s *scheduler) Every() unit.Time { return 0 }
+
+// Round implements rm.Scheduler.
+func (s *scheduler) Round(unit.Time) rm.Notice { return rm.Notice{} }
+
+// Headroom implements rm.Scheduler.
+func (s *scheduler) Headroom(r *rm.App) unit.Resources {
+	if h, ok := s.Order.(Headroomer); ok {
+		return h.Headroom(&s.apps[r.Index].job)
+	}
+	return s.free
+}
+
+// Used implements rm.Scheduler.
+func (s *scheduler) Used(r *rm.App) unit.Resources { return s.apps[r.Index].job.Used }
+
+// Leaf implements rm.Scheduler.
+func (s *scheduler) Leaf(r *rm.App) string {
+	j := &s.apps[r.Index].job
+	if g, ok := s.Order.(policy.Gauges); ok {
+		return g.QueueOf(j)
+	}
+	return j.Queue
+}
+
+// Minimum implements rm.Scheduler: any size will do.
+func (s *scheduler) Minimum() unit.Resources { return unit.Resources{} }
+
+// Maximum implements rm.Scheduler.
+func (s *scheduler) Maximum() unit.Resources { return s.cluster.Max }
+
+// CountsCores tells ApplicationMasters that vcores limit them as memory does: a node gives no more than it has of either.
+func (s *scheduler) CountsCores() bool { return true }
+
+// NotModelled implements rm.Scheduler.
+func (s *scheduler) NotModelled() []string { return s.Policy.NotModelled }
+
+// Gauges implements rm.Gauges.
+func (s *scheduler) Gauges(to []policy.Gauge) []policy.Gauge {
+	if g, ok := s.Order.(policy.Gauges); ok {
+		return g.Gauges(to)
+	}
+	return to
+}
+
+// Active applications are those that have got a container.
+func (s *scheduler) Active(r *rm.App) bool { j := &s.apps[r.Index].job; return j.Running+j.Done > 0 }
+
+// MasterOf implements rm.Gauges.
+func (s *scheduler) MasterOf(r *rm.App) unit.Resources { return r.Master }
+
+// steerable is a policy whose order can be changed while it runs.
+type steerable struct {
+	*scheduler
+	knobs policy.Knobs
+}
+
+// SetPriority implements rm.Knobs.
+func (s steerable) SetPriority(r *rm.App, priority int, _ unit.Time) {
+	j := &s.apps[r.Index].job
+	old := j.Priority
+	j.Priority = priority
+	s.knobs.SetPriority(j, old)
+}
+
+// Move implements rm.Knobs.
+func (s steerable) Move(r *rm.App, queue string, _ unit.Time) error {
+	j := &s.apps[r.Index].job
+	if err := s.knobs.Move(j, queue); err != nil {
+		return err
+	}
+	j.Queue = queue
+	return nil
+}
+
+// SetQueue implements rm.Knobs.
+func (s steerable) SetQueue(queue, property string, value float64, _ unit.Time) (float64, error) {
+	return s.knobs.SetQueue(queue, property, value)
+}
