@@ -53,20 +53,7 @@ func (sp *speculation) withdraw(j *job, t int32) {
 	s := &j.stages[tk.stage]
 	s.copies.remove(t)
 	tk.in = copyGone
-	p, v := e.pools[s.pool], &j.views[s.pool]
-	ask := v.Ask
-	v.Pending--
-	e.line.Queues[j.queue].Pending--
-	if v.Pending == 0 {
-		p.waiting--
-		p.asks.remove(ask)
-		return // the policy hears of it when it hears what became of the task
-	}
-	if j.advance(s.pool); v.Ask != ask {
-		p.asks.remove(ask)
-		p.asks.add(v.Ask)
-		p.order.Ready(v)
-	}
+	e.wantLess(j, s.pool, 1)
 }
 
 func (c *copies) remove(t int32) {
@@ -77,7 +64,7 @@ func (c *copies) remove(t int32) {
 func (j *job) beside(i int) int {
 	front := &j.stages[i]
 	for k := i + 1; k < len(j.stages); k++ {
-		if s := &j.stages[k]; s.open && s.pending > 0 && s.pool == front.pool && s.ask == front.ask {
+		if s := &j.stages[k]; s.pending > s.back && s.pool == front.pool && s.ask == front.ask {
 			return k
 		}
 	}

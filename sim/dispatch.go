@@ -161,7 +161,7 @@ func (e *engine) start(p *pool, j *job, n *policy.Node, near policy.Near, number
 		s := &j.stages[front]
 		number, attempt := s.take(number)
 		j.rec.Near[near]++
-		dry = s.pending == 0
+		dry = s.pending == s.back
 		if s.released && j.plain {
 			e.work(j, front, n.Index, e.now, number)
 		} else {
@@ -189,7 +189,7 @@ func (e *engine) start(p *pool, j *job, n *policy.Node, near policy.Near, number
 		p.place.Placed(v, front, n, near)
 	}
 	if dry {
-		e.refresh(j) // the last task of a stage has started: the next stage may open
+		e.refresh(j) // the last task of a stage that is asked for has started: the next stage may open
 	}
 }
 

@@ -43,8 +43,13 @@ func (e *engine) again(j *job, i int, a again) {
 	if s.near != nil {
 		s.near.Put(a.number)
 	}
-	if j.kept == nil {
+	switch {
+	case j.kept != nil:
+	case j.ramps && j.mapsWait(s):
+		s.back++
+	default:
 		e.want(j, s.pool, 1)
+		e.callSoon(j)
 	}
 }
 

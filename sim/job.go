@@ -5,6 +5,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
@@ -22,6 +23,8 @@ type job struct {
 	ready  bool  // the master is up (or there is none): stages may take containers
 	gone   bool
 	plain  bool // its running tasks need no records
+	ramps  bool // it is MapReduce with Hadoop's AM, which holds reduces back while maps wait
+	calls  bool // its AM will look again: see callSoon
 	kept   *kept
 	rec    JobRecord
 }
@@ -117,7 +120,7 @@ func (e *engine) newJob(src *workload.Job) *job {
 	for i := range src.Stages {
 		s := &src.Stages[i]
 		st := stage{
-			total: s.Tasks, pending: s.Tasks, ask: s.Ask, seed: workload.Seed(j.seed, uint64(i)), length: &s.Length,
+			total: s.Tasks, pending: s.Tasks, back: s.Tasks, ask: s.Ask, seed: workload.Seed(j.seed, uint64(i)), length: &s.Length,
 			after: s.After, waits: -1, fixed: -1,
 		}
 		if l, ok := s.Length.IsConstant(); ok {
@@ -136,6 +139,7 @@ func (e *engine) newJob(src *workload.Job) *job {
 	if src.Keep != nil && !slots {
 		j.kept = &kept{ask: src.Keep.Ask, slots: src.Keep.Slots, want: src.Keep.Max}
 	}
+	j.ramps = e.model.Application != am.MapsFirst && !slots && src.Keep == nil && len(src.Stages) > 1 && am.IsMapReduce(src)
 	j.ready = src.Master.IsZero() || slots // Hadoop 1 has no masters
 	j.plain = !e.careful && j.kept == nil && j.index < 1<<jobBits
 	for k := range e.pools {

@@ -11,10 +11,12 @@ import (
 // stage is the state of one stage.
 //
 // Invariants: done + running + pending == total before redo is counted: a lost task becomes pending again.
-// open implies that the stages it needs are done as far as slow-start says, and settled unless they are in another pool.
+// open implies that the stages it needs are done as far as slow-start says, and settled unless they are in another pool or an AM holds
+// its tasks back. 0 <= back <= pending; the job asks for pending - back of its tasks.
 type stage struct {
 	total, pending, running, done int64
 
+	back     int64 // pending tasks that are not asked for
 	mark     int64 // done count at which a later stage may change state
 	next     int64 // number of the next task that was never started
 	pool     uint8
@@ -69,7 +71,7 @@ func (e *engine) refresh(j *job) {
 			if !up.settled {
 				settled = false
 				// A reduce in a slot of its own takes nothing from the maps it waits for, which wait for nobody.
-				open = open && s.pool == 1 && up.pool == 0 && up.released
+				open = open && (j.ramps || s.pool == 1 && up.pool == 0 && up.released)
 			}
 		}
 		s.settled = settled && s.pending == 0
@@ -85,6 +87,9 @@ func (e *engine) refresh(j *job) {
 	if j.kept != nil {
 		e.fillKept(j)
 	}
+	if j.ramps {
+		e.ramp(j)
+	}
 }
 
 // openStage lets a stage take containers.
@@ -98,6 +103,10 @@ func (e *engine) openStage(j *job, i int) {
 		return
 	}
 	s.near = e.newNearness(j, i)
+	if j.ramps && len(s.after) > 0 {
+		return // the AM asks for its tasks: see ramp
+	}
+	s.back = 0
 	e.want(j, s.pool, s.pending)
 }
 
@@ -122,8 +131,27 @@ func (e *engine) want(j *job, pool uint8, n int64) {
 	}
 }
 
+// wantLess takes back a wish for n containers of a pool.
+func (e *engine) wantLess(j *job, pool uint8, n int64) {
+	p, v := e.pools[pool], &j.views[pool]
+	ask := v.Ask
+	v.Pending -= n
+	e.line.Queues[j.queue].Pending -= n
+	if v.Pending == 0 {
+		p.waiting--
+		p.asks.remove(ask)
+		return // the policy hears of it when it hears what became of the task
+	}
+	if j.advance(pool); v.Ask != ask {
+		p.asks.remove(ask)
+		p.asks.add(v.Ask)
+		p.due = true
+		p.order.Ready(v)
+	}
+}
+
 // advance points a view at what the job wants next: its master, a container to keep, or a task of the first stage that has
-// one to start.
+// one to start. Reduces that an AM asks for outrank maps.
 func (j *job) advance(pool uint8) {
 	v := &j.views[pool]
 	switch {
@@ -132,9 +160,14 @@ func (j *job) advance(pool uint8) {
 	case j.kept != nil:
 		v.Front, v.Ask = policy.KeptStage, j.kept.ask
 	default:
+		found := false
 		for i := range j.stages {
-			if s := &j.stages[i]; s.open && (s.pending > 0 || s.copies.asked()) && s.pool == pool {
-				v.Front, v.Ask = i, s.ask
+			s := &j.stages[i]
+			if s.pool != pool || s.pending == s.back && !s.copies.asked() || found && len(s.after) == 0 {
+				continue
+			}
+			v.Front, v.Ask, found = i, s.ask, true
+			if !j.ramps || len(s.after) > 0 {
 				break
 			}
 		}

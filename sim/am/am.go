@@ -2,8 +2,8 @@
 // State after the events of its clock, calls Reduces and carries out the Decision.
 //
 // The model is that of Hadoop's ApplicationMaster for MapReduce (RMContainerAllocator): all maps are asked for at once, and reduces
-// outrank them at the scheduler, so the AM holds reduces back instead. Jobs that are not MapReduce ask for all tasks of a stage
-// once every task that the stage depends on has a container and slow-start allows it.
+// outrank them at the scheduler, so the AM holds reduces back instead. Other jobs ask for all tasks of a stage once every task that the
+// stage depends on has a container and slow-start allows it.
 package am
 
 import (
@@ -13,6 +13,15 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
+
+// Names of application models, for a run's settings.
+const (
+	Hadoop    = "hadoop"     // MapReduce jobs have Hadoop's AM
+	MapsFirst = "maps-first" // MapReduce jobs ask as others do: for reduces only once every map has a container
+)
+
+// Names lists them, the default first.
+func Names() []string { return []string{Hadoop, MapsFirst} }
 
 // Settings are those of the AM. (mapreduce.job.reduce.slowstart.completedmaps belongs to the workload: workload.Edge.SlowStart.)
 type Settings struct {

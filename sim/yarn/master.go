@@ -14,7 +14,7 @@ func (e *engine) newMaster(a *app) error {
 	}
 	maps, reduces, ok := mapReduce(a.src)
 	switch {
-	case a.rm.Master.IsZero() || !ok:
+	case a.rm.Master.IsZero() || !ok || e.timing.Masters == PlainMasters:
 		a.m = newPlainMaster(e, a)
 	case e.timing.Masters == SLSMasters:
 		a.m = newSLSMaster(e, a, maps, reduces)

@@ -17,6 +17,8 @@ const (
 	SLSMasters Masters = iota
 	// MapReduceMasters behave as Hadoop's MRAppMaster: slow start, ramp-up of reduces, launch on the same call.
 	MapReduceMasters
+	// PlainMasters ask for all tasks of a stage once those that it depends on have containers and slow-start allows it.
+	PlainMasters
 )
 
 // Timing holds every delay of a cluster's life. It is plain data: an importer may put measured values in. All are lengths

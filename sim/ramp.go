@@ -1,0 +1,90 @@
+package sim
+
+import (
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/sim/am"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// callEvery is how often an AM whose maps hang looks at its headroom: Hadoop's interval of calls. At all other times the job's own
+// events say when what it asks for changes.
+const callEvery = unit.Second
+
+// ramp changes how many reduces a job asks for, as its AM would, and returns how many it would kill. The headroom is the free room of
+// the cluster, as FifoScheduler has it. A start changes neither the job's limit nor what it wants, so only ends need a look.
+func (e *engine) ramp(j *job) (kill int64) {
+	s := am.State{Cores: true, Started: true, Headroom: e.pools[0].rooms.free()}
+	for i := range j.stages {
+		switch st := &j.stages[i]; {
+		case len(st.after) == 0:
+			s.Map, s.Waited = st.ask, e.now-st.freed
+			s.Maps += st.total
+			s.MapsDone += st.done
+			s.MapsWaiting += st.pending
+			s.MapsHeld += st.running
+		case st.open:
+			s.Reduce = st.ask
+			s.Pending += st.back
+			s.Asked += st.pending - st.back
+			s.ReduceHeld += st.running
+		}
+	}
+	config := am.Defaults()
+	d := config.Reduces(&s)
+	if s.Asked += d.Ask; s.Hanging() {
+		e.callSoon(j)
+	}
+	for i := range j.stages {
+		st := &j.stages[i]
+		switch open := st.open && len(st.after) > 0; {
+		case open && d.Ask > 0:
+			n := min(d.Ask, st.back)
+			d.Ask -= n
+			if st.back -= n; n > 0 {
+				e.want(j, st.pool, n)
+			}
+		case open && d.Ask < 0:
+			n := min(-d.Ask, st.pending-st.back)
+			d.Ask += n
+			if st.back += n; n > 0 {
+				e.wantLess(j, st.pool, n)
+			}
+		case len(st.after) == 0 && s.MapsWaiting > 0 && s.Pending+s.Asked+s.ReduceHeld > 0:
+			st.mark = 0 // look again when the next map ends
+		}
+	}
+	return d.Kill
+}
+
+// mapsWait says whether tasks that a stage depends on wait for a container.
+func (j *job) mapsWait(s *stage) bool {
+	for _, edge := range s.after {
+		if j.stages[edge.From].pending > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// callSoon lets a job's AM look again.
+func (e *engine) callSoon(j *job) {
+	if j.ramps && !j.calls {
+		j.calls = true
+		e.q.Push(e.now+callEvery, evCall|uint64(j.index), unit.Time(j.rec.Seq))
+	}
+}
+
+// call lets an AM kill reduces for maps that hang, those started last first. All of them wait for maps still.
+func (e *engine) call(j *job, seq int64) {
+	if j == nil || j.rec.Seq != seq {
+		return
+	}
+	j.calls = false
+	kill := e.ramp(j)
+	for i := len(j.stages) - 1; i >= 0; i-- {
+		for s := &j.stages[i]; kill > 0 && s.waits >= 0; kill-- {
+			e.kill(j, s.waits, policy.Taken)
+			e.pools[s.pool].due = true
+		}
+	}
+}
