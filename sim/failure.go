@@ -49,7 +49,9 @@ func (e *engine) again(j *job, i int, a again) {
 		s.back++
 	default:
 		e.want(j, s.pool, 1)
-		e.callSoon(j)
+		if j.ramps {
+			e.callAt(j, e.now)
+		}
 	}
 }
 

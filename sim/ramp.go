@@ -6,13 +6,14 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// callEvery is how often an AM whose maps hang looks at its headroom: Hadoop's interval of calls. At all other times the job's own
-// events say when what it asks for changes.
+// callEvery is how often an AM whose maps hang, and that sees room for one, looks again: Hadoop's interval of calls. At all other
+// times the job's own events say when what it asks for changes.
 const callEvery = unit.Second
 
-// ramp changes how many reduces a job asks for, as its AM would, and returns how many it would kill. The headroom is the free room of
-// the cluster, as FifoScheduler has it. A start changes neither the job's limit nor what it wants, so only ends need a look.
-func (e *engine) ramp(j *job) (kill int64) {
+// ramp changes how many reduces a job asks for, as its AM would. It returns whether maps hang and how many reduces the AM would kill for
+// them. The headroom is the free room of the cluster, as FifoScheduler has it. A start changes neither the job's limit nor what it
+// wants, so only ends need a look.
+func (e *engine) ramp(j *job) (hangs bool, kill int64) {
 	s := am.State{Cores: true, Started: true, Headroom: e.pools[0].rooms.free()}
 	for i := range j.stages {
 		switch st := &j.stages[i]; {
@@ -31,9 +32,7 @@ func (e *engine) ramp(j *job) (kill int64) {
 	}
 	config := am.Defaults()
 	d := config.Reduces(&s)
-	if s.Asked += d.Ask; s.Hanging() {
-		e.callSoon(j)
-	}
+	s.Asked += d.Ask
 	for i := range j.stages {
 		st := &j.stages[i]
 		switch open := st.open && len(st.after) > 0; {
@@ -53,7 +52,7 @@ func (e *engine) ramp(j *job) (kill int64) {
 			st.mark = 0 // look again when the next map ends
 		}
 	}
-	return d.Kill
+	return s.Hanging(), d.Kill
 }
 
 // mapsWait says whether tasks that a stage depends on wait for a container.
@@ -66,21 +65,28 @@ func (j *job) mapsWait(s *stage) bool {
 	return false
 }
 
-// callSoon lets a job's AM look again.
-func (e *engine) callSoon(j *job) {
-	if j.ramps && !j.calls {
+// callAt lets a job's AM look again.
+func (e *engine) callAt(j *job, at unit.Time) {
+	if !j.calls {
 		j.calls = true
-		e.q.Push(e.now+callEvery, evCall|uint64(j.index), unit.Time(j.rec.Seq))
+		e.q.Push(at, evCall|uint64(j.index), unit.Time(j.rec.Seq))
 	}
 }
 
-// call lets an AM kill reduces for maps that hang, those started last first. All of them wait for maps still.
+// call lets an AM kill reduces for maps that hang, those started last first: all of them wait for maps still. What is free has been
+// handed out before.
 func (e *engine) call(j *job, seq int64) {
 	if j == nil || j.rec.Seq != seq {
 		return
 	}
 	j.calls = false
-	kill := e.ramp(j)
+	hangs, kill := e.ramp(j)
+	switch {
+	case kill > 0:
+		e.callAt(j, e.now)
+	case hangs:
+		e.callAt(j, e.now+callEvery)
+	}
 	for i := len(j.stages) - 1; i >= 0; i-- {
 		for s := &j.stages[i]; kill > 0 && s.waits >= 0; kill-- {
 			e.kill(j, s.waits, policy.Taken)

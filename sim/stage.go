@@ -88,7 +88,9 @@ func (e *engine) refresh(j *job) {
 		e.fillKept(j)
 	}
 	if j.ramps {
-		e.ramp(j)
+		if hangs, _ := e.ramp(j); hangs {
+			e.callAt(j, e.now)
+		}
 	}
 }
 

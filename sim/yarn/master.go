@@ -13,12 +13,13 @@ func (e *engine) newMaster(a *app) error {
 		return errors.New("it keeps containers for many tasks (executors), which is modelled in ideal time only")
 	}
 	maps, reduces, ok := mapReduce(a.src)
+	unmanaged, like := a.rm.Master.IsZero(), e.timing.Masters
 	switch {
-	case a.rm.Master.IsZero() || !ok || e.timing.Masters == PlainMasters:
+	case !ok || like == PlainMasters || unmanaged && (len(reduces) == 0 || like == SLSMasters):
 		a.m = newPlainMaster(e, a)
-	case e.timing.Masters == SLSMasters:
+	case like == SLSMasters:
 		a.m = newSLSMaster(e, a, maps, reduces)
-	default:
+	default: // one without a container of its own runs outside the cluster
 		a.m = newMRMaster(e, a, maps, reduces)
 	}
 	return nil

@@ -1,0 +1,148 @@
+package yarn
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/capacity"
+	"github.com/yardmaster/yardmaster/policy/fair"
+	fifopolicy "github.com/yardmaster/yardmaster/policy/fifo"
+	"github.com/yardmaster/yardmaster/policy/rm"
+	capacityrm "github.com/yardmaster/yardmaster/policy/rm/capacity"
+	fairrm "github.com/yardmaster/yardmaster/policy/rm/fair"
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/am"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/yarn/conf"
+)
+
+// quick is Hadoop's clock with delays that tend to zero.
+func quick() Timing {
+	t := SLS()
+	t.Masters, t.OutOfBand, t.SubmitToAdded = MapReduceMasters, true, 0
+	t.NodeHeartbeat, t.MasterHeartbeat = 20*ms, 20*ms
+	return t
+}
+
+// figures are those of one run: seconds.
+type figures struct{ elapsed, p95, wait, lost float64 }
+
+func figuresOf(records []sim.JobRecord) (f figures) {
+	var elapsed []float64
+	for _, r := range records {
+		x := (r.Finish - r.Job.Submit).Seconds()
+		elapsed = append(elapsed, x)
+		f.elapsed += x / float64(len(records))
+		f.wait += (r.Start - r.Job.Submit).Seconds() / float64(len(records))
+		f.lost += float64(r.Lost)
+	}
+	slices.Sort(elapsed)
+	f.p95 = elapsed[int(math.Ceil(0.95*float64(len(elapsed))))-1]
+	return f
+}
+
+// stream is jobs of many sizes that come at random and load 80 containers to a share, for about an hour.
+func stream(seed uint64, load, slowStart float64, reduces bool) workload.Slice {
+	const containers, meanLength = 80, 20.0
+	var jobs workload.Slice
+	at := 0.0
+	for i := 0; at < 3600; i++ {
+		u := func(k int) float64 { return workload.Uniform01(workload.Seed(seed, uint64(k)), uint64(i)) }
+		maps := min(int64(8/math.Pow(1-u(0), 1/0.9)), 500)
+		j := mr(fmt.Sprint("j", i), unit.FromSeconds(at), maps, 0, 0, 0)
+		work := float64(maps) * meanLength
+		j.Stages[0].Length = workload.Lengths{Kind: workload.LogNormal, A: unit.FromSeconds(meanLength), P: 0.5}
+		if reduces {
+			n := max(1, maps*15/100)
+			j.Stages = append(j.Stages, workload.Stage{
+				Name: "reduce", Kind: workload.Reduce, Tasks: n, Ask: gb, Length: workload.Lengths{Kind: workload.LogNormal, A: unit.FromSeconds(2 * meanLength), P: 0.5},
+				After: []workload.Edge{{From: 0, SlowStart: slowStart}},
+			})
+			work += float64(n) * 2 * meanLength
+		}
+		jobs = append(jobs, j)
+		at += work / containers / load * 2 * u(1) // so that the load stays the same whatever sizes come
+	}
+	return jobs
+}
+
+// The same policy in ideal time and on Hadoop's clock with delays that tend to zero: jobs take as long, be they map-only or MapReduce, on a
+// busy and on a half-empty cluster. Waits for the first container are printed beside.
+func TestClocksAgree(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a minute")
+	}
+	fairFile, err := conf.ReadFair(strings.NewReader(`<allocations><queue name="default"><maxAMShare>-1.0</maxAMShare></queue></allocations>`), "fair-scheduler.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	capacityFile, err := conf.ReadCapacity(strings.NewReader(`<configuration>
+<property><name>yarn.scheduler.capacity.root.queues</name><value>default</value></property>
+<property><name>yarn.scheduler.capacity.root.default.capacity</name><value>100</value></property>
+<property><name>yarn.scheduler.capacity.maximum-am-resource-percent</name><value>1</value></property>
+</configuration>`), "capacity-scheduler.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	site := conf.DefaultSite()
+	site.Fair.UpdateInterval = 20 * ms
+	c := cluster.Uniform(10, 2, gb.Times(8))
+	noAM := os.Getenv("NOAM") != ""
+	for _, p := range []struct {
+		name   string
+		within float64
+		ideal  func() (policy.Policy, error)
+		hadoop func() (rm.Scheduler, error)
+	}{
+		{"fair", 0.05, func() (policy.Policy, error) { return fair.FromConf(fairFile) }, func() (rm.Scheduler, error) { return fairrm.New(fairFile, site) }},
+		{"fifo", 0.08, func() (policy.Policy, error) { return policy.Policy{Order: fifopolicy.New()}, nil }, func() (rm.Scheduler, error) { return newFIFO(), nil }},
+		{"capacity", 0.08, func() (policy.Policy, error) { return capacity.New(capacityFile) }, func() (rm.Scheduler, error) { return capacityrm.New(capacityFile, site) }},
+	} {
+		for _, w := range []struct {
+			name      string
+			slowStart float64
+			reduces   bool
+		}{{"map-only", 0, false}, {"slow-start 1", 1, true}, {"slow-start 0.05", 0.05, true}} {
+			for _, load := range []float64{0.5, 0.9} {
+				var ideal, old, hadoop []sim.JobRecord
+				for seed := range uint64(3) {
+					jobs := stream(seed, load, w.slowStart, w.reduces)
+					if noAM {
+						for _, j := range jobs {
+							j.Master = unit.Resources{}
+						}
+					}
+					for model, to := range map[string]*[]sim.JobRecord{am.Hadoop: &ideal, am.MapsFirst: &old} {
+						out := &seen{}
+						if _, err := sim.Run(context.Background(), sim.Config{
+							Cluster: c, Source: jobs.Source(), NewPolicy: p.ideal, Model: sim.Model{Application: model}, Seed: seed, Sink: out, NoAlone: true,
+						}); err != nil {
+							t.Fatal(err)
+						}
+						*to = append(*to, out.jobs...)
+					}
+					sched, err := p.hadoop()
+					if err != nil {
+						t.Fatal(err)
+					}
+					out, _ := play(t, Config{Cluster: c, Timing: quick(), Seed: seed}, sched, jobs...)
+					hadoop = append(hadoop, out.jobs...)
+				}
+				i, o, h := figuresOf(ideal), figuresOf(old), figuresOf(hadoop)
+				t.Logf("%-8s %-15s load %.1f, %4d jobs: elapsed %4.0f, %4.0f s (%+5.1f %%), p95 %4.0f, %4.0f s (%+5.1f %%), wait %5.1f, %5.1f s, %3.0f, %3.0f killed; maps-first %4.0f s, p95 %4.0f s, wait %5.1f s",
+					p.name, w.name, load, len(ideal), i.elapsed, h.elapsed, 100*(i.elapsed/h.elapsed-1), i.p95, h.p95, 100*(i.p95/h.p95-1), i.wait, h.wait, i.lost, h.lost, o.elapsed, o.p95, o.wait)
+				if math.Abs(i.elapsed/h.elapsed-1) > p.within || math.Abs(i.p95/h.p95-1) > p.within {
+					t.Errorf("%s, %s, load %.1f: elapsed times differ by more than %.0f %%", p.name, w.name, load, 100*p.within)
+				}
+			}
+		}
+	}
+}
