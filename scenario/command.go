@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/sim/hdfs"
 )
 
@@ -76,6 +77,7 @@ func (s *Scenario) Assumptions() []string {
 	} else {
 		say("cluster: a container starts its task at once")
 	}
+	out = append(out, applications(m.Application == am.MapsFirst))
 	if m.Replicas > 0 {
 		say("cluster: input blocks without named hosts lie on ", strconv.Itoa(m.Replicas), " nodes, placed by the rule ", cmp.Or(m.Placement, hdfs.Default))
 	}
@@ -99,4 +101,12 @@ func (s *Scenario) Assumptions() []string {
 		say("cluster: node ", l.Node, " is lost ", l.At.String(), " after the start, ", until)
 	}
 	return out
+}
+
+// applications says how MapReduce jobs ask for containers.
+func applications(mapsFirst bool) string {
+	if mapsFirst {
+		return "jobs: application model maps-first: reduces are asked for once slow-start is reached and every map has a container"
+	}
+	return "jobs: application model hadoop: MapReduce jobs ask for reduces by slow-start and ramp-up (at most half of a job's room while maps wait) and kill reduces for maps that hang"
 }

@@ -35,6 +35,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/internal/yamlfile"
 	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/sim/mapreduce/modelfile"
 	"github.com/yardmaster/yardmaster/workload/trace"
 )
@@ -58,7 +59,7 @@ type Scenario struct {
 
 // Default is a scenario in which nothing has been asked for yet.
 func Default() Scenario {
-	return Scenario{Seed: 1, Seeds: 1, ScaleLoad: 1, ScaleLength: 1, Data: Data{Tolerance: defaultTolerance}, Yarn: idealYarn(), Steering: nobodySteers(), Trace: trace.Defaults()}
+	return Scenario{Seed: 1, Seeds: 1, ScaleLoad: 1, ScaleLength: 1, Model: sim.Model{Application: am.Hadoop}, Data: Data{Tolerance: defaultTolerance}, Yarn: idealYarn(), Steering: nobodySteers(), Trace: trace.Defaults()}
 }
 
 // said notes that a person gave a setting.

@@ -12,6 +12,7 @@ import (
 
 	_ "github.com/yardmaster/yardmaster/internal/fixedseed"
 	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -30,7 +31,8 @@ func TestLoad(t *testing.T) {
 	want.Schedulers = []string{"fifo", "fair:by=user", "testdata/conf/capacity-scheduler.xml"}
 	want.Seed, want.Seeds, want.ScaleLoad = 7, 5, 1.5
 	want.Model = sim.Model{
-		Heartbeat: unit.Second, StartUp: 1500 * unit.Millisecond, Replicas: 3, FailTask: 0.01,
+		Application: am.Hadoop,
+		Heartbeat:   unit.Second, StartUp: 1500 * unit.Millisecond, Replicas: 3, FailTask: 0.01,
 		Losses: []sim.Loss{{Node: "node7", At: unit.Hour, For: 10 * unit.Minute}, {Node: "node8", At: 2 * unit.Hour}}, Lookahead: 50,
 	}
 	want.Trace.SWIM.Block, want.Trace.SWIM.MapRate, want.Trace.Users = 64*unit.MiB, 20*float64(unit.MiB), 50
@@ -85,6 +87,7 @@ func arbitrary(t *rapid.T) Scenario {
 	s.Model.Heartbeat = unit.Time(span.Draw(t, "heartbeat"))
 	s.Model.StartUp = unit.Time(span.Draw(t, "start-up"))
 	s.Model.Replicas = rapid.IntRange(0, 10).Draw(t, "replicas")
+	s.Model.Application = rapid.SampledFrom(am.Names()).Draw(t, "application")
 	s.Model.FailTask = rapid.Float64Range(0, 0.99).Draw(t, "fail")
 	s.Model.Placement = rapid.SampledFrom([]string{"", "linear", "hadoop"}).Draw(t, "placement")
 	s.Model.Speculate = rapid.SampledFrom([]string{"", "hadoop", "late"}).Draw(t, "speculate")

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload/rumen"
 	"github.com/yardmaster/yardmaster/workload/trace"
@@ -119,6 +120,18 @@ func firstSettings() []Setting {
 				}
 				return out
 			},
+		},
+		{
+			Name: "application", In: "model", Value: "MODEL",
+			Help: "how MapReduce jobs ask for containers: hadoop (the AM's slow-start, ramp-up and preemption of reduces) or maps-first (reduces once every map has a container)",
+			Set: func(s *Scenario, v string) error {
+				if !slices.Contains(am.Names(), v) {
+					return fmt.Errorf("unknown application model %q: want %s", v, strings.Join(am.Names(), " or "))
+				}
+				s.Model.Application = v
+				return nil
+			},
+			Get: func(s *Scenario) []string { return given(s.Model.Application) },
 		},
 		number("lookahead", "model", "N", "jobs tried for one free container before it is left free; 0: 200", 0, math.MaxInt32,
 			func(s *Scenario) *int { return &s.Model.Lookahead }),

@@ -13,6 +13,7 @@ import (
 	"github.com/yardmaster/yardmaster/policy/rm/adapt"
 	capacityrm "github.com/yardmaster/yardmaster/policy/rm/capacity"
 	fairrm "github.com/yardmaster/yardmaster/policy/rm/fair"
+	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/sim/yarn"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/conf"
@@ -158,6 +159,12 @@ func (s *Scenario) resolveYarn(out *Setup) error {
 		return err
 	}
 	timing := s.Yarn.timing(site)
+	if s.Model.Application == am.MapsFirst {
+		if s.Yarn.Clock == SLS {
+			return misuse("--application %s: SLS has an application model of its own; leave it out, or leave out --clock %s", am.MapsFirst, SLS)
+		}
+		timing.Masters = yarn.PlainMasters
+	}
 	if err := timing.Validate(); err != nil {
 		return &MisuseError{err}
 	}
@@ -231,7 +238,7 @@ func (y *Yarn) assumptions(t *yarn.Timing) []string {
 	if y.Clock == SLS {
 		return append(out, "cluster: masters and containers are those of Hadoop's scheduler load simulator: they start at once, an answer is acted on one call later, no reduce is asked for before the last map is counted")
 	}
-	return append(out,
+	return append(out, applications(t.Masters == yarn.PlainMasters),
 		fmt.Sprintf("cluster: a master registers %v after its container is given and stays %v after its job's end", t.MasterStart, t.Linger),
 		fmt.Sprintf("cluster: a task begins %v after its master hears of the container; its process exits %v after its end; a job commits in %v", t.ContainerStart, t.ContainerExit, t.Commit),
 		"cluster: no task fails of itself, none is run twice to be faster, no job runs inside its master",

@@ -6,6 +6,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
@@ -30,7 +31,7 @@ const aloneKept = 4 << 20
 
 // NewAlone makes an empty cache for one cluster, model and seed.
 func NewAlone(c *cluster.Cluster, m Model, seed uint64) *Alone {
-	return &Alone{cluster: c, model: Model{StartUp: m.StartUp}, seed: seed, slots: map[unit.Resources]int64{}}
+	return &Alone{cluster: c, model: Model{StartUp: m.StartUp, Application: m.Application}, seed: seed, slots: map[unit.Resources]int64{}}
 }
 
 // Of returns the time for the job that arrived as number seq.
@@ -96,6 +97,8 @@ func (a *Alone) byWaves(src *workload.Job) (t unit.Time, ok bool) {
 	doneBefore := (waves - 1) * slots
 	if float64(doneBefore) < second.After[0].SlowStart*float64(first.Tasks) {
 		spare = 0
+	} else if waves > 1 && a.model.Application != am.MapsFirst {
+		return 0, false // reduces take containers while maps wait: play it
 	}
 	early := min(spare, second.Tasks)
 	// At t, early tasks begin to work at once; the others start up first, in the containers of the first stage.

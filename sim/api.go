@@ -24,8 +24,10 @@ type Model struct {
 	Stragglers Stragglers // attempts of tasks that take longer than they should
 	Speculate  string     // rule by which a slow task gets a copy, the first of the two to finish counting: "" (none), SpeculateHadoop, SpeculateLATE
 	Losses     []Loss     // nodes that go away, with what runs on them; the output of tasks that are done is not lost
-	Lookahead  int        // jobs that are tried for one free container before it is left free; 0: 200
-	Sample     unit.Time  // period of the timeline; 0: 10 s
+	// Application is how jobs ask for containers: am.Hadoop, am.MapsFirst; "": am.Hadoop. It acts on MapReduce jobs without fixed slots.
+	Application string
+	Lookahead   int       // jobs that are tried for one free container before it is left free; 0: 200
+	Sample      unit.Time // period of the timeline; 0: 10 s
 }
 
 // Loss takes a node away at an instant, with all that runs on it, and brings it back.

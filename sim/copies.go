@@ -64,7 +64,7 @@ func (c *copies) remove(t int32) {
 func (j *job) beside(i int) int {
 	front := &j.stages[i]
 	for k := i + 1; k < len(j.stages); k++ {
-		if s := &j.stages[k]; s.open && s.Pending > 0 && s.Slot == front.Slot && s.Ask == front.Ask {
+		if s := &j.stages[k]; s.Pending > s.back && s.Slot == front.Slot && s.Ask == front.Ask {
 			return k
 		}
 	}

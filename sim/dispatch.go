@@ -56,14 +56,14 @@ func (p *pool) tryOnNode(v *policy.Job) policy.Verdict {
 	}
 	near, number := policy.NoPreference, int64(-1)
 	if s >= 0 {
-		if j.stages[s].Pending == 0 {
+		if j.stages[s].Pending == j.stages[s].back {
 			if near, number = e.spec.copyFor(j, s, n.Index); number < 0 {
 				if s = j.beside(s); s < 0 {
 					return p.pass()
 				}
 			}
 		}
-		if st := &j.stages[s]; st.near != nil && st.Pending > 0 {
+		if st := &j.stages[s]; st.near != nil && st.Pending > st.back {
 			near, number = st.near.Best(n.Index, n.Rack)
 		}
 		if e.place != nil && e.place.Fit(v, s, n, near) < 0 {
@@ -87,7 +87,7 @@ func (p *pool) tryAnyNode(v *policy.Job) policy.Verdict {
 	if e.cfg.Cluster.Slots {
 		s = int(j.front[p.id])
 	}
-	if s >= 0 && j.stages[s].Pending == 0 {
+	if s >= 0 && j.stages[s].Pending == j.stages[s].back {
 		if near, number, at = e.spec.copyAnywhere(p, j, s); at < 0 {
 			if s = j.beside(s); s < 0 {
 				return p.pass()
@@ -159,14 +159,14 @@ func (e *engine) start(p *pool, j *job, front int, n *policy.Node, near policy.N
 	q.Pending--
 	dry, copied := false, false
 	switch {
-	case front >= 0 && j.stages[front].Pending == 0:
+	case front >= 0 && j.stages[front].Pending == j.stages[front].back:
 		copied = true
 		e.spec.start(j, front, n.Index, near, int32(number))
 	case front >= 0:
 		s := &j.stages[front]
 		number, attempt := s.take(number)
 		j.rec.Near[near]++
-		dry = s.Pending == 0
+		dry = s.Pending == s.back
 		if s.released && j.plain {
 			e.work(j, front, n.Index, e.now, number)
 		} else {
@@ -188,7 +188,7 @@ func (e *engine) start(p *pool, j *job, front int, n *policy.Node, near policy.N
 		e.place.Placed(v, front, n, near)
 	}
 	if dry {
-		e.refresh(j) // the last task of a stage has started: the next stage may open
+		e.refresh(j) // the last task of a stage that is asked for has started: the next stage may open
 	}
 }
 

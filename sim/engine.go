@@ -17,9 +17,12 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/sim/hdfs"
 	"github.com/yardmaster/yardmaster/sim/internal/radix"
 	"github.com/yardmaster/yardmaster/sim/internal/timeline"
@@ -44,6 +47,7 @@ const (
 	evFollow
 	evTick
 	evSpeculate
+	evCall // an AM whose maps may hang looks again
 
 	kindMask = uint64(0xff) << 56
 )
@@ -130,6 +134,9 @@ func newEngine(c Config) (*engine, error) {
 	}
 	if e.model.Attempts > math.MaxUint16 {
 		return nil, fmt.Errorf("%d attempts of a task: at most %d", e.model.Attempts, math.MaxUint16)
+	}
+	if a := e.model.Application; a != "" && !slices.Contains(am.Names(), a) {
+		return nil, fmt.Errorf("unknown application model %q: want %s", a, strings.Join(am.Names(), " or "))
 	}
 	d := &c.Delays
 	if e.model.StartUp < 0 || e.model.StartUp > unit.Day || min(d.Sense, d.Job, d.Queue, d.Poll, d.Age) < 0 {
@@ -254,6 +261,8 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 			e.tick()
 		case evSpeculate:
 			e.spec.look()
+		case evCall:
+			e.call(e.jobs[arg], int64(ev.Start))
 		}
 		if first.due || len(e.pools) > 1 {
 			e.dispatch()

@@ -43,8 +43,15 @@ func (e *engine) again(j *job, i int, a again) {
 	if s.near != nil {
 		s.near.Put(a.number)
 	}
-	if j.kept == nil {
+	switch {
+	case j.kept != nil:
+	case j.ramps && j.mapsWait(s):
+		s.back++
+	default:
 		e.want(j, s.Slot, 1)
+		if j.ramps {
+			e.callAt(j, e.now)
+		}
 	}
 }
 

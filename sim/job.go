@@ -6,6 +6,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
@@ -26,6 +27,8 @@ type job struct {
 	ready  bool                // the master is up (or there is none): stages may take containers
 	gone   bool
 	plain  bool // its running tasks need no records
+	ramps  bool // it is MapReduce with Hadoop's AM, which holds reduces back while maps wait
+	calls  bool // its AM will look again: see callSoon
 	kept   *kept
 	rec    JobRecord
 }
@@ -115,7 +118,7 @@ func (e *engine) newJob(src *workload.Job) *job {
 	for i := range src.Stages {
 		s := &src.Stages[i]
 		j.shown[i] = policy.Stage{Tasks: s.Tasks, Pending: s.Tasks, Ask: s.Ask, After: s.After}
-		st := stage{Stage: &j.shown[i], seed: workload.Seed(j.seed, uint64(i)), length: &s.Length, waits: -1, fixed: -1}
+		st := stage{Stage: &j.shown[i], seed: workload.Seed(j.seed, uint64(i)), length: &s.Length, back: s.Tasks, waits: -1, fixed: -1}
 		if l, ok := s.Length.IsConstant(); ok {
 			st.fixed = l
 		}
@@ -132,6 +135,7 @@ func (e *engine) newJob(src *workload.Job) *job {
 	if src.Keep != nil && !slots {
 		j.kept = &kept{ask: src.Keep.Ask, slots: src.Keep.Slots, want: src.Keep.Max}
 	}
+	j.ramps = e.model.Application != am.MapsFirst && !slots && src.Keep == nil && len(src.Stages) > 1 && am.IsMapReduce(src)
 	j.ready = src.Master.IsZero() || slots // Hadoop 1 has no masters
 	j.plain = !e.careful && j.kept == nil && j.index < 1<<jobBits
 	j.view = policy.Job{

@@ -13,6 +13,7 @@ import (
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/all"
 	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/sim/hdfs"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
@@ -272,6 +273,7 @@ func genModel(t *rapid.T, c *cluster.Cluster) sim.Model {
 		m.EndOnBeat = rapid.Bool().Draw(t, "endonbeat")
 	}
 	m.StartUp = unit.Time(rapid.Int64Range(0, 3).Draw(t, "startup")) * unit.Second
+	m.Application = rapid.SampledFrom(am.Names()).Draw(t, "application")
 	m.Replicas = rapid.IntRange(0, 3).Draw(t, "replicas")
 	m.Placement = rapid.SampledFrom(hdfs.Names()).Draw(t, "placement")
 	if rapid.IntRange(0, 3).Draw(t, "stragglers") == 0 {

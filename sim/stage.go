@@ -11,10 +11,12 @@ import (
 // stage is the state of one stage.
 //
 // Invariants: Done + Running + Pending == Tasks before redo is counted: a lost task becomes pending again.
-// open implies that the stages it needs are done as far as slow-start says, and settled unless they are in another pool.
+// open implies that the stages it needs are done as far as slow-start says, and settled unless they are in another pool or an AM holds
+// its tasks back. 0 <= back <= Pending; the job asks for Pending - back of its tasks.
 type stage struct {
 	*policy.Stage // its counts and its ask, which the policy sees
 
+	back     int64     // pending tasks that are not asked for
 	mark     int64     // done count at which a later stage may change state
 	next     int64     // number of the next task that was never started
 	open     bool      // may take containers
@@ -66,7 +68,7 @@ func (e *engine) refresh(j *job) {
 			if !up.settled {
 				settled = false
 				// A reduce in a slot of its own takes nothing from the maps it waits for, which wait for nobody.
-				open = open && s.Slot == policy.ReduceSlot && up.Slot == policy.MapSlot && up.released
+				open = open && (j.ramps || s.Slot == policy.ReduceSlot && up.Slot == policy.MapSlot && up.released)
 			}
 		}
 		s.settled = settled && s.Pending == 0
@@ -82,6 +84,11 @@ func (e *engine) refresh(j *job) {
 	if j.kept != nil {
 		e.fillKept(j)
 	}
+	if j.ramps {
+		if hangs, _ := e.ramp(j); hangs {
+			e.callAt(j, e.now)
+		}
+	}
 }
 
 // openStage lets a stage take containers.
@@ -95,6 +102,10 @@ func (e *engine) openStage(j *job, i int) {
 		return
 	}
 	s.near = e.newNearness(j, i)
+	if j.ramps && len(s.After) > 0 {
+		return // the AM asks for its tasks: see ramp
+	}
+	s.back = 0
 	e.want(j, s.Slot, s.Pending)
 }
 
@@ -105,7 +116,7 @@ func (e *engine) want(j *job, pool uint8, n int64) {
 	v.Want(pool, n)
 	e.line.Queues[j.queue].Pending += n
 	p.advance(j)
-	if n > 0 {
+	if n > 0 || v.Ask != ask {
 		p.due = true
 		p.changed()
 	}
@@ -138,6 +149,7 @@ func (p *pool) advance(j *job) {
 }
 
 // first is what the job wants next of a pool: its master, a container to keep, or a task of the first stage that has one to start.
+// Reduces that an AM asks for outrank maps.
 func (j *job) first(pool uint8) int {
 	switch {
 	case !j.view.Master.IsZero() && j.master < 0:
@@ -145,12 +157,20 @@ func (j *job) first(pool uint8) int {
 	case j.kept != nil:
 		return policy.KeptStage
 	}
+	found := -1
 	for i := range j.stages {
-		if s := &j.stages[i]; s.open && (s.Pending > 0 || s.copies.asked()) && s.Slot == pool {
-			return i
+		s := &j.stages[i]
+		if s.Slot != pool || s.Pending == s.back && !s.copies.asked() || found >= 0 && len(s.After) == 0 {
+			continue
+		}
+		if found = i; !j.ramps || len(s.After) > 0 {
+			break
 		}
 	}
-	return int(j.front[pool])
+	if found < 0 {
+		return int(j.front[pool])
+	}
+	return found
 }
 
 // asks is the size of a container for a task of a stage, a master or one that is kept.

@@ -12,6 +12,7 @@ import (
 	"github.com/yardmaster/yardmaster/policy/capacity"
 	"github.com/yardmaster/yardmaster/policy/fair"
 	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/sim/mapreduce"
 	"github.com/yardmaster/yardmaster/steer"
 	control "github.com/yardmaster/yardmaster/steer/marp"
@@ -97,7 +98,8 @@ func (b *Batch) Play(ctx context.Context, seed uint64) (*Outcome, error) {
 	rec := newRecorder(b, worker, inner)
 	sum, err := sim.Run(ctx, sim.Config{
 		Cluster: b.cluster(), Source: b.Jobs.Source(), NewPolicy: b.policy, Seed: seed, Sink: rec, NoAlone: true, Worker: worker,
-		Model:   sim.Model{Heartbeat: unit.Second, PerBeat: b.Scheduler.perBeat()},
+		// The study was calibrated with reduces that are asked for once every map has a container.
+		Model:   sim.Model{Heartbeat: unit.Second, PerBeat: b.Scheduler.perBeat(), Application: am.MapsFirst},
 		Steerer: rec, Delays: delays,
 	})
 	if err != nil {

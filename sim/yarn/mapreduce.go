@@ -14,7 +14,7 @@ import (
 //
 // A call sends what has changed in its ledger, and what comes back is used in the same call: reduces take containers of
 // their priority, maps take those on their hosts, then in their racks, then any. Surplus is given back with the next call.
-// All maps are asked for at once; how many reduces are is decided after every call (rampUp). The end of a task is known from
+// All maps are asked for at once; how many reduces are is decided after every call (reduces). The end of a task is known from
 // the task itself; its container counts as held until the ResourceManager tells its end.
 //
 // Not modelled: failures of tasks, speculation, jobs that run inside their master (uber).
@@ -144,14 +144,6 @@ func (m *mrMaster) doneMaps(a *app) (n int64) {
 		n += a.stages[i].done
 	}
 	return n
-}
-
-// slow says whether slow start still holds reduces back.
-func (m *mrMaster) slow(a *app) bool {
-	if !m.started {
-		m.started = m.doneMaps(a) >= int64(math.Ceil(m.slowStart*float64(m.totalMaps)))
-	}
-	return !m.started
 }
 
 // mapsWaiting are the maps that wait for a container, by where their input lies.

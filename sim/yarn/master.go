@@ -3,6 +3,7 @@ package yarn
 import (
 	"errors"
 
+	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/workload"
 )
 
@@ -12,37 +13,28 @@ func (e *engine) newMaster(a *app) error {
 		return errors.New("it keeps containers for many tasks (executors), which is modelled in ideal time only")
 	}
 	maps, reduces, ok := mapReduce(a.src)
+	unmanaged, like := a.rm.Master.IsZero(), e.timing.Masters
 	switch {
-	case a.rm.Master.IsZero() || !ok:
+	case !ok || like == PlainMasters || unmanaged && (len(reduces) == 0 || like == SLSMasters):
 		a.m = newPlainMaster(e, a)
-	case e.timing.Masters == SLSMasters:
+	case like == SLSMasters:
 		a.m = newSLSMaster(e, a, maps, reduces)
-	default:
+	default: // one without a container of its own runs outside the cluster
 		a.m = newMRMaster(e, a, maps, reduces)
 	}
 	return nil
 }
 
-// mapReduce sorts a job's stages into maps and reduces; ok is false where it is another kind of job. Maps need nothing, reduces
-// need maps only.
+// mapReduce sorts a job's stages into maps and reduces; ok is false where it is another kind of job.
 func mapReduce(j *workload.Job) (maps, reduces []int32, ok bool) {
 	for i := range j.Stages {
-		s := &j.Stages[i]
-		switch {
-		case s.Kind == workload.Map && len(s.After) == 0:
-			maps = append(maps, int32(i))
-		case s.Kind == workload.Reduce:
+		if j.Stages[i].Kind == workload.Reduce {
 			reduces = append(reduces, int32(i))
-			for _, e := range s.After {
-				if j.Stages[e.From].Kind != workload.Map {
-					return nil, nil, false
-				}
-			}
-		default:
-			return nil, nil, false
+		} else {
+			maps = append(maps, int32(i))
 		}
 	}
-	return maps, reduces, true
+	return maps, reduces, am.IsMapReduce(j)
 }
 
 func (s *stage) isReduce() bool { return s.src.Kind == workload.Reduce }

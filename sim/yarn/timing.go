@@ -3,6 +3,7 @@ package yarn
 import (
 	"fmt"
 
+	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -16,6 +17,8 @@ const (
 	SLSMasters Masters = iota
 	// MapReduceMasters behave as Hadoop's MRAppMaster: slow start, ramp-up of reduces, launch on the same call.
 	MapReduceMasters
+	// PlainMasters ask for all tasks of a stage once those that it depends on have containers and slow-start allows it.
+	PlainMasters
 )
 
 // Timing holds every delay of a cluster's life. It is plain data: an importer may put measured values in. All are lengths
@@ -54,17 +57,7 @@ type Timing struct {
 	// yarn.nodemanager.sleep-delay-before-sigkill.ms (250). Under SLS the node reports it at its next heartbeat.
 	KillDelay unit.Time
 
-	// Settings of MapReduceMasters. (mapreduce.job.reduce.slowstart.completedmaps is the workload's: workload.Edge.SlowStart.)
-
-	// RampUpLimit is the largest share of its room that a job gives to reduces while maps wait: yarn.app.mapreduce.am.job.reduce.rampup.limit (0.5).
-	RampUpLimit float64
-	// PreemptionLimit is the largest share of its room that a job frees of reduces at once for maps that hang:
-	// yarn.app.mapreduce.am.job.reduce.preemption.limit (0.5).
-	PreemptionLimit float64
-	// PreemptDelay is how long maps must have waited before reduces are killed for them: mapreduce.job.reducer.preempt.delay.sec (0).
-	PreemptDelay unit.Time
-	// UnconditionalPreemptDelay is after how long that is done whatever the headroom: mapreduce.job.reducer.unconditional-preempt.delay.sec (300).
-	UnconditionalPreemptDelay unit.Time
+	am.Settings // of MapReduceMasters
 }
 
 // SLS is the timing of Hadoop's scheduler load simulator with its default intervals.
@@ -83,8 +76,7 @@ func Hadoop() Timing {
 		Masters: MapReduceMasters, NodeHeartbeat: unit.Second, OutOfBand: true, MasterHeartbeat: unit.Second,
 		SubmitToAdded: 20 * unit.Millisecond, MasterStart: 4 * unit.Second, UnmanagedStart: 100 * unit.Millisecond,
 		ContainerStart: 2 * unit.Second, ContainerExit: 500 * unit.Millisecond, Commit: 200 * unit.Millisecond, Linger: 5 * unit.Second,
-		KillDelay:   250 * unit.Millisecond,
-		RampUpLimit: 0.5, PreemptionLimit: 0.5, UnconditionalPreemptDelay: 300 * unit.Second,
+		KillDelay: 250 * unit.Millisecond, Settings: am.Defaults(),
 	}
 }
 
@@ -99,14 +91,14 @@ func (t *Timing) Validate() error {
 	}{
 		{"node heartbeat", t.NodeHeartbeat}, {"master heartbeat", t.MasterHeartbeat}, {"submission", t.SubmitToAdded}, {"master start", t.MasterStart},
 		{"start of unmanaged masters", t.UnmanagedStart}, {"container start", t.ContainerStart}, {"container exit", t.ContainerExit},
-		{"commit", t.Commit}, {"linger", t.Linger}, {"kill", t.KillDelay}, {"preemption", t.PreemptDelay}, {"preemption", t.UnconditionalPreemptDelay},
+		{"commit", t.Commit}, {"linger", t.Linger}, {"kill", t.KillDelay},
 	} {
 		if d.t < 0 || d.t > unit.Day {
 			return fmt.Errorf("timing: %s of %v: it must be between 0 and a day", d.name, d.t)
 		}
 	}
-	if !(t.RampUpLimit >= 0 && t.RampUpLimit <= 1) || !(t.PreemptionLimit >= 0 && t.PreemptionLimit <= 1) {
-		return fmt.Errorf("timing: limits of %v and %v for reduces: shares are between 0 and 1", t.RampUpLimit, t.PreemptionLimit)
+	if err := t.Settings.Validate(); err != nil {
+		return fmt.Errorf("timing: %w", err)
 	}
 	return nil
 }

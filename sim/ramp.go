@@ -1,0 +1,96 @@
+package sim
+
+import (
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/sim/am"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// callEvery is how often an AM whose maps hang, and that sees room for one, looks again: Hadoop's interval of calls. At all other
+// times the job's own events say when what it asks for changes.
+const callEvery = unit.Second
+
+// ramp changes how many reduces a job asks for, as its AM would. It returns whether maps hang and how many reduces the AM would kill for
+// them. The headroom is the free room of the cluster, as FifoScheduler has it. A start changes neither the job's limit nor what it
+// wants, so only ends need a look.
+func (e *engine) ramp(j *job) (hangs bool, kill int64) {
+	s := am.State{Cores: true, Started: true, Headroom: e.pools[0].rooms.free()}
+	for i := range j.stages {
+		switch st := &j.stages[i]; {
+		case len(st.After) == 0:
+			s.Map, s.Waited = st.Ask, e.now-st.freed
+			s.Maps += st.Tasks
+			s.MapsDone += st.Done
+			s.MapsWaiting += st.Pending
+			s.MapsHeld += st.Running
+		case st.open:
+			s.Reduce = st.Ask
+			s.Pending += st.back
+			s.Asked += st.Pending - st.back
+			s.ReduceHeld += st.Running
+		}
+	}
+	config := am.Defaults()
+	d := config.Reduces(&s)
+	s.Asked += d.Ask
+	for i := range j.stages {
+		st := &j.stages[i]
+		switch open := st.open && len(st.After) > 0; {
+		case open && d.Ask > 0:
+			n := min(d.Ask, st.back)
+			d.Ask -= n
+			if st.back -= n; n > 0 {
+				e.want(j, st.Slot, n)
+			}
+		case open && d.Ask < 0:
+			n := min(-d.Ask, st.Pending-st.back)
+			d.Ask += n
+			if st.back += n; n > 0 {
+				e.want(j, st.Slot, -n)
+			}
+		case len(st.After) == 0 && s.MapsWaiting > 0 && s.Pending+s.Asked+s.ReduceHeld > 0:
+			st.mark = 0 // look again when the next map ends
+		}
+	}
+	return s.Hanging(), d.Kill
+}
+
+// mapsWait says whether tasks that a stage depends on wait for a container.
+func (j *job) mapsWait(s *stage) bool {
+	for _, edge := range s.After {
+		if j.stages[edge.From].Pending > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// callAt lets a job's AM look again.
+func (e *engine) callAt(j *job, at unit.Time) {
+	if !j.calls {
+		j.calls = true
+		e.q.Push(at, evCall|uint64(j.index), unit.Time(j.rec.Seq))
+	}
+}
+
+// call lets an AM kill reduces for maps that hang, those started last first: all of them wait for maps still. What is free has been
+// handed out before.
+func (e *engine) call(j *job, seq int64) {
+	if j == nil || j.rec.Seq != seq {
+		return
+	}
+	j.calls = false
+	hangs, kill := e.ramp(j)
+	switch {
+	case kill > 0:
+		e.callAt(j, e.now)
+	case hangs:
+		e.callAt(j, e.now+callEvery)
+	}
+	for i := len(j.stages) - 1; i >= 0; i-- {
+		for s := &j.stages[i]; kill > 0 && s.waits >= 0; kill-- {
+			e.kill(j, s.waits, policy.Taken)
+			e.pools[s.Slot].due = true
+		}
+	}
+}

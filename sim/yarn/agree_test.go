@@ -1,0 +1,144 @@
+package yarn
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/fair"
+	fifopolicy "github.com/yardmaster/yardmaster/policy/fifo"
+	"github.com/yardmaster/yardmaster/policy/rm"
+	fairrm "github.com/yardmaster/yardmaster/policy/rm/fair"
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/am"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/yarn/conf"
+)
+
+// quick is Hadoop's clock with delays that tend to zero.
+func quick() Timing {
+	t := SLS()
+	t.Masters, t.OutOfBand, t.SubmitToAdded = MapReduceMasters, true, 0
+	t.NodeHeartbeat, t.MasterHeartbeat = 20*ms, 20*ms
+	return t
+}
+
+// figures are those of one run: seconds.
+type figures struct{ elapsed, p95, wait, lost float64 }
+
+func figuresOf(records []sim.JobRecord) (f figures) {
+	var elapsed []float64
+	for _, r := range records {
+		x := (r.Finish - r.Job.Submit).Seconds()
+		elapsed = append(elapsed, x)
+		f.elapsed += x / float64(len(records))
+		f.wait += (r.Start - r.Job.Submit).Seconds() / float64(len(records))
+		f.lost += float64(r.Lost)
+	}
+	slices.Sort(elapsed)
+	f.p95 = elapsed[int(math.Ceil(0.95*float64(len(elapsed))))-1]
+	return f
+}
+
+// stream is jobs of many sizes that come at random and load 80 containers to a share, for about an hour.
+func stream(seed uint64, load, slowStart float64, reduces bool) workload.Slice {
+	const containers, meanLength = 80, 20.0
+	var jobs workload.Slice
+	at := 0.0
+	for i := 0; at < 3600; i++ {
+		u := func(k int) float64 { return workload.Uniform01(workload.Seed(seed, uint64(k)), uint64(i)) }
+		maps := min(int64(8/math.Pow(1-u(0), 1/0.9)), 500)
+		j := mr(fmt.Sprint("j", i), unit.FromSeconds(at), maps, 0, 0, 0)
+		work := float64(maps) * meanLength
+		j.Stages[0].Length = workload.Lengths{Kind: workload.LogNormal, A: unit.FromSeconds(meanLength), P: 0.5}
+		if reduces {
+			n := max(1, maps*15/100)
+			j.Stages = append(j.Stages, workload.Stage{
+				Name: "reduce", Kind: workload.Reduce, Tasks: n, Ask: gb, Length: workload.Lengths{Kind: workload.LogNormal, A: unit.FromSeconds(2 * meanLength), P: 0.5},
+				After: []workload.Edge{{From: 0, SlowStart: slowStart}},
+			})
+			work += float64(n) * 2 * meanLength
+		}
+		jobs = append(jobs, j)
+		at += work / containers / load * 2 * u(1) // so that the load stays the same whatever sizes come
+	}
+	return jobs
+}
+
+// The same policy in ideal time and on Hadoop's clock with delays that tend to zero: jobs take as long, be they map-only or MapReduce,
+// with an AM in a container or outside the cluster, on a half-empty and on a busy one. Waits for the first container, kills and what
+// model maps-first would say are printed beside. (Where containers leave room on a node that none fits into, YARN's reservations make
+// a difference that no policy in ideal time has: docs/design/0012-one-application-model.md.)
+func TestClocksAgree(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a minute")
+	}
+	fairFile, err := conf.ReadFair(strings.NewReader(`<allocations><queue name="default"><maxAMShare>-1.0</maxAMShare></queue></allocations>`), "fair-scheduler.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	site := conf.DefaultSite()
+	site.Fair.UpdateInterval = 20 * ms
+	c := cluster.Uniform(10, 2, gb.Times(8))
+	for _, p := range []struct {
+		name   string
+		within float64
+		ideal  func() (policy.Policy, error)
+		hadoop func() (rm.Scheduler, error)
+	}{
+		{"fair", 0.05, func() (policy.Policy, error) { return fair.FromConf(fairFile) }, func() (rm.Scheduler, error) { return fairrm.New(fairFile, site) }},
+		// A CapacityScheduler with one queue and one user is first in, first out.
+		{"fifo", 0.08, func() (policy.Policy, error) { return policy.Policy{Order: fifopolicy.New()}, nil }, capacityOf(t, site,
+			"root.queues", "default", "root.default.capacity", "100", "maximum-am-resource-percent", "1")},
+	} {
+		for _, w := range []struct {
+			name      string
+			slowStart float64
+			reduces   bool
+			am        unit.Resources
+			loads     []float64 // by tasks; AMs come on top
+		}{
+			{"map-only", 0, false, unit.Resources{}, []float64{0.5, 0.9}},
+			{"slow-start 1", 1, true, unit.Resources{}, []float64{0.5, 0.9}},
+			{"slow-start 0.05", 0.05, true, unit.Resources{}, []float64{0.5, 0.9}},
+			{"the same, with AM", 0.05, true, gb, []float64{0.4, 0.7}},
+		} {
+			for k, load := range w.loads {
+				var ideal, old, hadoop []sim.JobRecord
+				for seed := range uint64([]int{10, 4}[k]) {
+					jobs := stream(seed, load, w.slowStart, w.reduces)
+					for _, j := range jobs {
+						j.Master = w.am
+					}
+					for model, to := range map[string]*[]sim.JobRecord{am.Hadoop: &ideal, am.MapsFirst: &old} {
+						out := &seen{}
+						if _, err := sim.Run(context.Background(), sim.Config{
+							Cluster: c, Source: jobs.Source(), NewPolicy: p.ideal, Model: sim.Model{Application: model}, Seed: seed, Sink: out, NoAlone: true,
+						}); err != nil {
+							t.Fatal(err)
+						}
+						*to = append(*to, out.jobs...)
+					}
+					sched, err := p.hadoop()
+					if err != nil {
+						t.Fatal(err)
+					}
+					out, _ := play(t, Config{Cluster: c, Timing: quick(), Seed: seed}, sched, jobs...)
+					hadoop = append(hadoop, out.jobs...)
+				}
+				i, o, h := figuresOf(ideal), figuresOf(old), figuresOf(hadoop)
+				t.Logf("%s %-17s load %.1f, %4d jobs, ideal and Hadoop's clock: elapsed %4.0f, %4.0f s (%+4.1f %%), p95 %4.0f, %4.0f s (%+4.1f %%), wait %5.1f, %5.1f s, killed %3.0f, %3.0f; maps-first %4.0f s, p95 %4.0f s, wait %5.1f s",
+					p.name, w.name, load, len(ideal), i.elapsed, h.elapsed, 100*(i.elapsed/h.elapsed-1), i.p95, h.p95, 100*(i.p95/h.p95-1), i.wait, h.wait, i.lost, h.lost, o.elapsed, o.p95, o.wait)
+				if math.Abs(i.elapsed/h.elapsed-1) > p.within || math.Abs(i.p95/h.p95-1) > p.within {
+					t.Errorf("%s, %s, load %.1f: elapsed times differ by more than %.0f %%", p.name, w.name, load, 100*p.within)
+				}
+			}
+		}
+	}
+}
