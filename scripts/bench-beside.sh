@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Two builds of yardmaster side by side: the rows of bench loop (thread CPU time) and whole runs of simulate (user CPU time), alternating old
-# and new. Prints medians, the median of the pairs' ratios new/old, and the least and greatest of them: the noise when OLD is NEW.
+# and new. Prints medians, the median of the pairs' ratios new/old, the ratio of the least times (neighbours only ever add), and the range of
+# the pairs' ratios: the noise, when OLD is NEW.
 # bench-beside.sh OLD NEW [ROUNDS]: 5 rounds unless told. Rows of bench loop that OLD lacks are left out: the whole runs stand in for them.
 #   EXTRA="--option value"  options for NEW's simulate in ideal time
 # FB-2010 is played where YARDMASTER_TRACES has it.
 set -euo pipefail
-[ $# -ge 2 ] || { sed -n '2,6s/^# //p' "$0" >&2; exit 2; }
+[ $# -ge 2 ] || { sed -n '2,7s/^# //p' "$0" >&2; exit 2; }
 declare -A bin=([old]=$(realpath "$1") [new]=$(realpath "$2")) more=([old]= [new]=${EXTRA:-})
 cd "$(dirname "$0")/.."
 export GOMAXPROCS=1 TIMEFORMAT=%U
@@ -41,12 +42,12 @@ awk -F'\t' '
   { if (!($3 in seen)) { seen[$3] = 1; rows[++n] = $3 } v[$1, $3, $2] = $4; if ($2 > rounds) rounds = $2 }
   function sorted(a, m,   i, j, t) { for (i = 2; i <= m; i++) for (j = i; j > 1 && a[j - 1] > a[j]; j--) { t = a[j]; a[j] = a[j - 1]; a[j - 1] = t } }
   END {
-    printf "%-44s %8s %8s %8s   %s\n", "", "old", "new", "new/old", "least to greatest"
+    printf "%-44s %8s %8s %8s %8s   %s\n", "", "old", "new", "new/old", "by least", "range"
     for (k = 1; k <= n; k++) {
       m = 0
       for (i = 1; i <= rounds; i++) if ((("old", rows[k], i) in v) && (("new", rows[k], i) in v)) { m++; o[m] = v["old", rows[k], i] + 0; w[m] = v["new", rows[k], i] + 0; r[m] = w[m] / o[m] }
       if (!m) continue
       sorted(o, m); sorted(w, m); sorted(r, m); h = int((m + 1) / 2)
-      printf "%-44s %8.4g %8.4g %8.3f   %.3f to %.3f\n", rows[k], o[h], w[h], r[h], r[1], r[m]
+      printf "%-44s %8.4g %8.4g %8.3f %8.3f   %.3f to %.3f\n", rows[k], o[h], w[h], r[h], w[1] / o[1], r[1], r[m]
     }
   }' "$log"
