@@ -43,7 +43,9 @@ func runConform(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	var text bytes.Buffer
-	conform.Write(&text, rows)
+	if err := conform.Write(&text, rows); err != nil {
+		return err
+	}
 	conform.WriteSpeed(&text, rows)
 	if _, err := out.Write(text.Bytes()); err != nil {
 		return err

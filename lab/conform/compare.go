@@ -107,7 +107,7 @@ func belongs(s *Scenario, rec *sls.Record) error {
 
 func compare(ctx context.Context, s *Scenario, recs []kept) (*Row, error) {
 	row := &Row{Scenario: s}
-	truths := make([]*outcome, len(recs))
+	truths := make([]*Outcome, len(recs))
 	for i := range recs {
 		rec := recs[i].rec
 		truths[i] = ofRecord(s, rec)
@@ -121,7 +121,7 @@ func compare(ctx context.Context, s *Scenario, recs []kept) (*Row, error) {
 		}
 		r := RunResult{
 			Run:    recs[i].Run,
-			Phases: measure(truths[i], phased), Instants: measure(truths[i], exact), SLS: rec.Machine, Lost: rec.Lost, cost: took,
+			Phases: Measure(truths[i], phased), Instants: Measure(truths[i], exact), SLS: rec.Machine, Lost: rec.Lost, cost: took,
 		}
 		for _, k := range rec.Kills {
 			if k.Taken {
@@ -138,7 +138,7 @@ func compare(ctx context.Context, s *Scenario, recs []kept) (*Row, error) {
 	var pairs []Distance
 	for i := range truths {
 		for _, later := range truths[i+1:] {
-			pairs = append(pairs, measure(truths[i], later))
+			pairs = append(pairs, Measure(truths[i], later))
 		}
 	}
 	if len(pairs) > 0 {

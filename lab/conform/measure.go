@@ -24,10 +24,10 @@ type Distance struct {
 	Total   int     // decisions
 }
 
-// measure compares an outcome with the truth.
-func measure(truth, ours *outcome) Distance {
+// Measure compares an outcome with the truth.
+func Measure(truth, ours *Outcome) Distance {
 	a, b := times(truth, ours)
-	d := Distance{Jobs: len(a), Missing: len(truth.submit) - len(a), First: -1}
+	d := Distance{Jobs: len(a), Missing: len(truth.Submit) - len(a), First: -1}
 	if len(a) > 0 {
 		within := 0
 		for i := range a {
@@ -43,8 +43,8 @@ func measure(truth, ours *outcome) Distance {
 	}
 	d.Order, d.Tau = orders(truth, ours)
 	d.Placed = placed(truth, ours)
-	d.Total = len(truth.placed)
-	d.First, d.FirstAt = first(truth.placed, ours.placed)
+	d.Total = len(truth.Placed)
+	d.First, d.FirstAt = first(truth.Placed, ours.Placed)
 	return d
 }
 
@@ -56,18 +56,18 @@ func relative(truth, ours float64) float64 {
 }
 
 // orders compares the order in which masters got their containers.
-func orders(truth, ours *outcome) (same int, tau float64) {
-	by := func(o *outcome) []string {
+func orders(truth, ours *Outcome) (same int, tau float64) {
+	by := func(o *Outcome) []string {
 		var ids []string
-		for id := range truth.submit {
-			if truth.start[id] >= 0 && has(ours.start, id) && ours.start[id] >= 0 {
+		for id := range truth.Submit {
+			if truth.Start[id] >= 0 && has(ours.Start, id) && ours.Start[id] >= 0 {
 				ids = append(ids, id)
 			}
 		}
 		sort.Slice(ids, func(i, k int) bool {
 			a, b := ids[i], ids[k]
-			if o.start[a] != o.start[b] {
-				return o.start[a] < o.start[b]
+			if o.Start[a] != o.Start[b] {
+				return o.Start[a] < o.Start[b]
 			}
 			return a < b
 		})
@@ -98,9 +98,9 @@ func orders(truth, ours *outcome) (same int, tau float64) {
 }
 
 // placed is the share of the truth's containers that ours has for the same job, priority and node within half a second.
-func placed(truth, ours *outcome) float64 {
+func placed(truth, ours *Outcome) float64 {
 	const near = 500 // ms
-	if len(truth.placed) == 0 {
+	if len(truth.Placed) == 0 {
 		return 0
 	}
 	type place struct {
@@ -108,33 +108,33 @@ func placed(truth, ours *outcome) float64 {
 		node, priority int32
 	}
 	left := map[place][]int64{}
-	for _, p := range ours.placed {
-		k := place{p.job, p.node, p.priority}
-		left[k] = append(left[k], p.at)
+	for _, p := range ours.Placed {
+		k := place{p.Job, p.Node, p.Priority}
+		left[k] = append(left[k], p.At)
 	}
 	n := 0
-	for _, p := range truth.placed {
-		k := place{p.job, p.node, p.priority}
+	for _, p := range truth.Placed {
+		k := place{p.Job, p.Node, p.Priority}
 		for i, at := range left[k] {
-			if at-p.at <= near && p.at-at <= near {
+			if at-p.At <= near && p.At-at <= near {
 				left[k] = append(left[k][:i:i], left[k][i+1:]...)
 				n++
 				break
 			}
 		}
 	}
-	return float64(n) / float64(len(truth.placed))
+	return float64(n) / float64(len(truth.Placed))
 }
 
 // first is the number of decisions before the first that differs; -1: all are the same.
-func first(truth, ours []placement) (n int, at float64) {
+func first(truth, ours []Placement) (n int, at float64) {
 	for i, p := range truth {
-		if i >= len(ours) || ours[i].job != p.job || ours[i].node != p.node || ours[i].priority != p.priority {
-			return i, float64(p.at) / 1000
+		if i >= len(ours) || ours[i].Job != p.Job || ours[i].Node != p.Node || ours[i].Priority != p.Priority {
+			return i, float64(p.At) / 1000
 		}
 	}
 	if len(ours) > len(truth) {
-		return len(truth), float64(ours[len(truth)].at) / 1000
+		return len(truth), float64(ours[len(truth)].At) / 1000
 	}
 	return -1, 0
 }

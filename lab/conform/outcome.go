@@ -1,32 +1,37 @@
 package conform
 
 import (
+	"cmp"
+	"slices"
 	"sort"
 	"strings"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop/sls"
 )
 
-// placement is one container: the order of placements is the order of the scheduler's decisions.
-type placement struct {
-	job      string
-	node     int32
-	priority int32
-	at       int64 // ms
-	turn     int   // order among those of the same instant
+// Placement is one container that was given to an application: the order of placements is the order of the scheduler's decisions.
+type Placement struct {
+	Job      string
+	Node     int32
+	Priority int32
+	At       int64 // ms
+	Turn     int   // place of its pass over the node among all passes, for those at the same instant
 }
 
-// outcome is what a run did, in terms that SLS and the simulator share. Instants are ms since time 0.
-type outcome struct {
-	submit map[string]int64 // as the trace has it
-	end    map[string]int64 // -1: never
-	start  map[string]int64 // the master's container
-	placed []placement      // in order of allocation
+// Outcome is what a run did, in terms that the daemons, SLS and the simulator share. Instants are ms since time 0; -1: it did not happen.
+type Outcome struct {
+	Submit, Start, End map[string]int64 // by application; Start is the first container's, of SLS the master's
+	Placed             []Placement      // in order of allocation; see Settle
+}
+
+// NewOutcome is an empty one.
+func NewOutcome() *Outcome {
+	return &Outcome{Submit: map[string]int64{}, Start: map[string]int64{}, End: map[string]int64{}}
 }
 
 // ofRecord takes the outcome of a run of SLS. Jobs that it lost do not count, nor does the one that warms it up.
-func ofRecord(s *Scenario, rec *sls.Record) *outcome {
-	o := &outcome{submit: map[string]int64{}, end: map[string]int64{}, start: map[string]int64{}}
+func ofRecord(s *Scenario, rec *sls.Record) *Outcome {
+	o := NewOutcome()
 	lost := map[string]bool{warmUp: true}
 	for _, l := range rec.Lost {
 		id, _, _ := strings.Cut(l, " ")
@@ -34,22 +39,22 @@ func ofRecord(s *Scenario, rec *sls.Record) *outcome {
 	}
 	for i := range s.Jobs {
 		if j := &s.Jobs[i]; !lost[j.ID] {
-			o.submit[j.ID], o.end[j.ID], o.start[j.ID] = j.Start, -1, -1
+			o.Submit[j.ID], o.End[j.ID], o.Start[j.ID] = j.Start, -1, -1
 		}
 	}
 	for i := range rec.Jobs {
 		j := &rec.Jobs[i]
-		if _, ok := o.submit[j.ID]; ok {
-			o.end[j.ID], o.start[j.ID] = j.End, j.Master
+		if _, ok := o.Submit[j.ID]; ok {
+			o.End[j.ID], o.Start[j.ID] = j.End, j.Master
 		}
 	}
 	turn := served(rec)
 	for i := range rec.Containers {
 		if c := &rec.Containers[i]; c.Allocated >= 0 && rec.Jobs[c.Job].ID != warmUp {
-			o.placed = append(o.placed, placement{rec.Jobs[c.Job].ID, c.Node, c.Priority, c.Allocated, turn(c)})
+			o.Placed = append(o.Placed, Placement{rec.Jobs[c.Job].ID, c.Node, c.Priority, c.Allocated, turn(c)})
 		}
 	}
-	o.settle()
+	o.Settle()
 	return o
 }
 
@@ -80,44 +85,35 @@ func served(rec *sls.Record) func(c *sls.ContainerRecord) int {
 	}
 }
 
-// settle sorts placements by time, and those of one pass over a node by job: the order within a pass is not recorded on
-// both sides.
-func (o *outcome) settle() {
-	sort.SliceStable(o.placed, func(a, b int) bool {
-		if o.placed[a].at != o.placed[b].at {
-			return o.placed[a].at < o.placed[b].at
-		}
-		return o.placed[a].turn < o.placed[b].turn
-	})
+// Settle sorts placements by time, and those of one pass over a node by job: the order within a pass is not recorded on
+// both sides. It is called once, when all are there.
+func (o *Outcome) Settle() {
+	slices.SortStableFunc(o.Placed, func(a, b Placement) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Turn, b.Turn)) })
 	const pass = 500 // ms: a node is served about once a second
-	for i := 0; i < len(o.placed); {
+	for i := 0; i < len(o.Placed); {
 		k := i + 1
-		for k < len(o.placed) && o.placed[k].node == o.placed[i].node && o.placed[k].at-o.placed[i].at < pass {
+		for k < len(o.Placed) && o.Placed[k].Node == o.Placed[i].Node && o.Placed[k].At-o.Placed[i].At < pass {
 			k++
 		}
-		run := o.placed[i:k]
-		sort.SliceStable(run, func(a, b int) bool {
-			if run[a].job != run[b].job {
-				return run[a].job < run[b].job
-			}
-			return run[a].priority < run[b].priority
+		slices.SortStableFunc(o.Placed[i:k], func(a, b Placement) int {
+			return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Priority, b.Priority))
 		})
 		i = k
 	}
 }
 
 // times lists the elapsed times of the jobs that ended in both outcomes, in the same order, in seconds.
-func times(truth, ours *outcome) (a, b []float64) {
-	ids := make([]string, 0, len(truth.submit))
-	for id := range truth.submit {
-		if truth.end[id] >= 0 && ours.end[id] >= 0 && has(ours.submit, id) {
+func times(truth, ours *Outcome) (a, b []float64) {
+	ids := make([]string, 0, len(truth.Submit))
+	for id := range truth.Submit {
+		if truth.End[id] >= 0 && ours.End[id] >= 0 && has(ours.Submit, id) {
 			ids = append(ids, id)
 		}
 	}
 	sort.Strings(ids)
 	for _, id := range ids {
-		a = append(a, float64(truth.end[id]-truth.submit[id])/1000)
-		b = append(b, float64(ours.end[id]-ours.submit[id])/1000)
+		a = append(a, float64(truth.End[id]-truth.Submit[id])/1000)
+		b = append(b, float64(ours.End[id]-ours.Submit[id])/1000)
 	}
 	return a, b
 }

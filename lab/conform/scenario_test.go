@@ -117,7 +117,7 @@ func TestRacks(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	if h := host(got, 5); h != "/rack2/127.1.2.1" {
+	if h := nodeAt(got, 5); h != "/rack2/127.1.2.1" {
 		t.Error(h)
 	}
 }

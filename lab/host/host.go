@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // Spans of LoadAverage.
@@ -29,6 +30,15 @@ func LoadAverage(span int) float64 {
 	}
 	v, _ := strconv.ParseFloat(f[span], 64)
 	return v
+}
+
+// CPU is the processor time that this process has used, its collector of garbage included.
+func CPU() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // First lets what this goroutine starts go before others, by a nice value below zero: daemons need little of the processor, but at
