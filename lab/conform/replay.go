@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
+	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/hadoop/sls"
 	"github.com/yardmaster/yardmaster/lab/host"
 	"github.com/yardmaster/yardmaster/policy"
@@ -89,7 +91,7 @@ func (s *Scenario) workload() (workload.Slice, error) {
 
 // scheduler reads the very XML that SLS gets.
 func (s *Scenario) scheduler() (func() (rm.Scheduler, error), error) {
-	site, err := conf.ReadSite(bytes.NewReader(sls.Properties(s.Site)), s.Name+" yarn-site.xml")
+	site, err := conf.ReadSite(strings.NewReader(hadoop.Properties("", s.Site)), s.Name+" yarn-site.xml")
 	if err != nil {
 		return nil, err
 	}

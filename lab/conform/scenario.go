@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/hadoop/sls"
 )
 
@@ -43,7 +45,7 @@ func (s *Scenario) digest() string {
 	_ = sls.WriteNodes(h, s.Racks)
 	_, _ = h.Write(s.Capacity)
 	_, _ = h.Write(s.Fair)
-	_, _ = h.Write(sls.Properties(s.Site))
+	_, _ = io.WriteString(h, hadoop.Properties("", s.Site))
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
@@ -246,11 +248,7 @@ func user(i int) string { return fmt.Sprintf("user%d", i+1) }
 
 // capacityXML writes a capacity-scheduler.xml of properties named without their prefix.
 func capacityXML(m map[string]string) []byte {
-	full := make(map[string]string, len(m))
-	for k, v := range m {
-		full["yarn.scheduler.capacity."+k] = v
-	}
-	return sls.Properties(full)
+	return []byte(hadoop.Properties("yarn.scheduler.capacity.", m))
 }
 
 //go:embed live.xml

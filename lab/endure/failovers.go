@@ -34,7 +34,7 @@ func (s *Study) failovers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, err := hadoop.Clients(ctx, lab.Dir)
+	c, err := hadoop.Clients(ctx, lab.Dir, nil)
 	if err != nil {
 		return err
 	}

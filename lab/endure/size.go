@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/conform"
+	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/hadoop/sls"
 	"github.com/yardmaster/yardmaster/lab/host"
 	"github.com/yardmaster/yardmaster/yarn/rest"
@@ -66,11 +67,7 @@ func (s *Study) size(ctx context.Context) error {
 	}
 	o := conform.Live(s.Nodes, s.Nodes/2, 10*time.Minute, false)
 	o.Dir, o.HeapMB = filepath.Join(dir, "run"), 1536
-	props := map[string]string{}
-	for k, v := range bigQueues {
-		props["yarn.scheduler.capacity."+k] = v
-	}
-	o.Capacity = sls.Properties(props)
+	o.Capacity = []byte(hadoop.Properties("yarn.scheduler.capacity.", bigQueues))
 	// Jobs that run in the steered queue all the time.
 	for i := range s.Nodes / 5 {
 		o.Jobs = append(o.Jobs, sls.Job{ID: fmt.Sprintf("long-%d", i), Type: "mapreduce", Start: int64(50 * i), Queue: "batch", User: "dave",

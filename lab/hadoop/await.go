@@ -53,8 +53,8 @@ func ask(ctx context.Context, method, url string, v any) error {
 	return json.Unmarshal(b, v)
 }
 
-// poll calls f until it succeeds, the context ends or patience does; then it tells f's last error.
-func poll(ctx context.Context, what string, f func() (stop bool, err error)) error {
+// Poll calls f until it succeeds, the context ends or patience does; then it tells f's last error.
+func Poll(ctx context.Context, what string, f func() (stop bool, err error)) error {
 	end := time.Now().Add(patience)
 	for {
 		stop, err := f()
@@ -76,7 +76,7 @@ func poll(ctx context.Context, what string, f func() (stop bool, err error)) err
 
 // await waits until a daemon answers, or has ended.
 func (c *Cluster) await(ctx context.Context, d daemon, p *proc.Process) error {
-	return poll(ctx, "waiting for "+d.Name, func() (bool, error) {
+	return Poll(ctx, "waiting for "+d.Name, func() (bool, error) {
 		err := get(ctx, d.Ready, nil)
 		if err == nil {
 			return false, nil
@@ -105,7 +105,7 @@ func (c *Cluster) died(d daemon) error {
 
 // WaitNodes waits until the ResourceManager counts n active nodes.
 func (c *Cluster) WaitNodes(ctx context.Context, n int) error {
-	return poll(ctx, "waiting for the nodes", func() (bool, error) {
+	return Poll(ctx, "waiting for the nodes", func() (bool, error) {
 		var m struct {
 			ClusterMetrics struct{ ActiveNodes int }
 		}
@@ -129,12 +129,12 @@ func (c *Cluster) prepareHDFS(ctx context.Context, o Options) error {
 		for _, op := range []string{"MKDIRS", "SETPERMISSION"} {
 			u := c.NameNode() + "/webhdfs/v1" + dir + "?" + url.Values{"op": {op}, "permission": {"1777"}, "user.name": {userName()}}.Encode()
 			// The NameNode is in safe mode for a moment after its start.
-			if err := poll(ctx, "making "+dir+" in HDFS", func() (bool, error) { return false, ask(ctx, http.MethodPut, u, nil) }); err != nil {
+			if err := Poll(ctx, "making "+dir+" in HDFS", func() (bool, error) { return false, ask(ctx, http.MethodPut, u, nil) }); err != nil {
 				return err
 			}
 		}
 	}
-	return poll(ctx, "waiting for the DataNode", func() (bool, error) {
+	return Poll(ctx, "waiting for the DataNode", func() (bool, error) {
 		var m struct {
 			Beans []struct{ NumLiveDataNodes int }
 		}

@@ -33,6 +33,7 @@ func Classes(ctx context.Context, version string, source fs.FS, root string) (st
 		return "", fmt.Errorf("compiling the lab's Java: no sources in %s", root)
 	}
 	sum := sha256.New()
+	fmt.Fprintf(sum, "Java %d\n", java.Version)
 	texts := make(map[string][]byte, len(names))
 	for _, n := range names { // Glob sorts them
 		b, err := fs.ReadFile(source, n)

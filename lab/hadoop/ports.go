@@ -15,18 +15,33 @@ type ports map[string]int
 
 // freePorts asks the kernel for as many ports as there are names, each free on every address, all different.
 func freePorts() (ports, error) {
+	list, err := Ports(len(portNames))
+	if err != nil {
+		return nil, err
+	}
 	p := ports{}
-	for _, name := range portNames {
+	for i, name := range portNames {
+		p[name] = list[i]
+	}
+	return p, nil
+}
+
+// Ports asks the kernel for n different ports that are free on every address.
+func Ports(n int) ([]int, error) {
+	var list []int
+	for range n {
 		l, err := net.Listen("tcp4", "0.0.0.0:0")
 		if err != nil {
 			return nil, fmt.Errorf("asking for a free port: %w", err)
 		}
 		defer func() { _ = l.Close() }() // all are held until the last is found
-		p[name] = l.Addr().(*net.TCPAddr).Port
+		list = append(list, l.Addr().(*net.TCPAddr).Port)
 	}
-	return p, nil
+	return list, nil
 }
 
-// at is a port of the master's address, here one of whichever node reads it.
-func (p ports) at(name string) string   { return net.JoinHostPort(master, strconv.Itoa(p[name])) }
-func (p ports) here(name string) string { return hostHere + ":" + strconv.Itoa(p[name]) }
+// At is a port of the master's address, Here one of whichever node reads it.
+func (p ports) At(name string) string { return net.JoinHostPort(master, strconv.Itoa(p[name])) }
+func (p ports) Here(name string) string {
+	return "${env." + hostVariable + ":-" + master + "}:" + strconv.Itoa(p[name])
+}

@@ -279,3 +279,16 @@ func TestJobSizes(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
+
+func TestProperties(t *testing.T) {
+	got := Properties("a.", map[string]string{"b": "1 < 2 & 3", "a": "x"})
+	want := `<?xml version="1.0"?>
+<configuration>
+  <property><name>a.a</name><value>x</value></property>
+  <property><name>a.b</name><value>1 &lt; 2 &amp; 3</value></property>
+</configuration>
+`
+	if got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}

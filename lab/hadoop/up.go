@@ -151,7 +151,7 @@ func (c *Cluster) up(ctx context.Context, o Options) error {
 
 // plan lists the daemons and nodes.
 func (c *Cluster) plan(o Options) {
-	at := func(port, path string) string { return "http://" + c.Ports.at(port) + path }
+	at := func(port, path string) string { return "http://" + c.Ports.At(port) + path }
 	if o.HDFS {
 		c.Daemons = append(c.Daemons,
 			daemon{"namenode", "org.apache.hadoop.hdfs.server.namenode.NameNode", 256, master, at("namenode-web", "/jmx?qry=java.lang:type=Runtime")},
@@ -174,12 +174,6 @@ func (c *Cluster) plan(o Options) {
 		c.Daemons = append(c.Daemons, daemon{"historyserver", "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer", 256, master,
 			at("history-web", "/ws/v1/history/info")})
 	}
-}
-
-func (c *Cluster) start(d daemon) (*proc.Process, error) {
-	args := append(c.java.Options(d.HeapMB), "-Dproc_"+d.Name, "-cp", c.classpath(""), d.Main)
-	return proc.Start(c.Dir, proc.Command{Name: d.Name, Path: c.java.Java, Args: args,
-		Env: append(c.env(), hostVariable+"="+d.Host)})
 }
 
 // format makes an empty file system, unless the folder has one from an earlier run.

@@ -159,19 +159,6 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func TestProperties(t *testing.T) {
-	got := Properties(map[string]string{"b": "1 < 2 & 3", "a": "x"})
-	want := `<?xml version="1.0"?>
-<configuration>
-  <property><name>a</name><value>x</value></property>
-  <property><name>b</name><value>1 &lt; 2 &amp; 3</value></property>
-</configuration>
-`
-	if d := cmp.Diff(want, string(got)); d != "" {
-		t.Error(d)
-	}
-}
-
 func TestWriteTrace(t *testing.T) {
 	var b bytes.Buffer
 	err := WriteTrace(&b, []Job{{ID: "j", Type: "mapreduce", Start: 5, Queue: "q", User: "u", Tasks: []Task{{Duration: 9, Type: "map", Mem: 1, Cores: 1, Count: 3}}}})
