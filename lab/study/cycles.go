@@ -84,7 +84,7 @@ func (s *Cycles) Record(ctx context.Context) error {
 	history := s.History
 	if history == "" {
 		c, down, err := bring(ctx, s.Work, hadoop.Options{
-			SchedulerXML: properties("yarn.scheduler.capacity.", map[string]string{"root.queues": "default", "root.default.capacity": "100", "maximum-am-resource-percent": "0.5"}),
+			SchedulerXML: hadoop.Properties("yarn.scheduler.capacity.", map[string]string{"root.queues": "default", "root.default.capacity": "100", "maximum-am-resource-percent": "0.5"}),
 			NodeMB:       2048, History: true, Log: s.Log,
 		})
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/workload"
@@ -41,14 +42,27 @@ func (t *times) of(name string) float64    { return t.job[name] / t.n }
 func (t *times) mean(queue string) float64 { return t.queue[queue] / t.n }
 func (t *times) span() float64             { return t.makespan / t.n }
 
+// oneRun is the times of the jobs of one run, and its length.
+type oneRun struct {
+	times    map[string]float64
+	from, to float64
+}
+
+func (o *oneRun) add(t *times, name, queue string, submit, finish float64) {
+	if len(o.times) == 0 {
+		o.times, o.from = map[string]float64{}, submit
+	}
+	t.queueOf[name], o.times[name] = short(queue), finish-submit
+	o.from, o.to = min(o.from, submit), max(o.to, finish)
+}
+
 func (t *times) addResult(file string, p *Phase) error {
 	rows, err := result.OpenJobs(file)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rows.Close() }() // it was only read
-	one := map[string]float64{}
-	from, to := -1.0, 0.0
+	var one oneRun
 	for {
 		r, err := rows.Next()
 		if errors.Is(err, io.EOF) {
@@ -61,14 +75,9 @@ func (t *times) addResult(file string, p *Phase) error {
 		if !ok || r.Finish < 0 {
 			return fmt.Errorf("job %s did not end in the simulation, or did not run on the cluster", r.ID)
 		}
-		t.queueOf[name] = short(r.Queue)
-		one[name] = r.Finish - r.Submit
-		if from < 0 || r.Submit < from {
-			from = r.Submit
-		}
-		to = max(to, r.Finish)
+		one.add(t, name, r.Queue, r.Submit, r.Finish)
 	}
-	t.add(one, to-from)
+	t.add(one.times, one.to-one.from)
 	return nil
 }
 
@@ -84,30 +93,16 @@ func measured(run string, p *Phase) (*times, error) {
 		return nil, err
 	}
 	t := newTimes()
-	one := map[string]float64{}
-	from, to := -1.0, 0.0
+	var one oneRun
 	for _, j := range all {
 		name, ok := p.Names[j.ID]
 		if !ok || j.Observed == nil {
 			return nil, fmt.Errorf("the import has job %s, which the study does not know, or not its times", j.ID)
 		}
-		t.queueOf[name] = short(j.Queue)
-		submit, finish := j.Submit.Seconds(), j.Observed.Finish.Seconds()
-		one[name] = finish - submit
-		if from < 0 || submit < from {
-			from = submit
-		}
-		to = max(to, finish)
+		one.add(t, name, j.Queue, j.Submit.Seconds(), j.Observed.Finish.Seconds())
 	}
-	t.add(one, to-from)
+	t.add(one.times, one.to-one.from)
 	return t, nil
 }
 
-func short(queue string) string {
-	for i := len(queue) - 1; i >= 0; i-- {
-		if queue[i] == '.' {
-			return queue[i+1:]
-		}
-	}
-	return queue
-}
+func short(queue string) string { return queue[strings.LastIndexByte(queue, '.')+1:] }

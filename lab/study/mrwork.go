@@ -24,7 +24,7 @@ func mapreduceQueues(b bool) string {
 			m[k] = v
 		}
 	}
-	return properties("yarn.scheduler.capacity.", m)
+	return hadoop.Properties("yarn.scheduler.capacity.", m)
 }
 
 // The nodes of the study of MapReduce: nine containers in all, of which some are masters. A computer with two processors cannot

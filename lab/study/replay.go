@@ -6,9 +6,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/lab/conform"
-	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/result"
-	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/yarn"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -29,23 +27,15 @@ func simulate(ctx context.Context, r *Record, k knowledge) (*conform.Outcome, er
 
 // nudged is a simulation whose masters begin a few milliseconds earlier or later.
 func nudged(ctx context.Context, r *Record, k knowledge, nudge uint64) (*conform.Outcome, error) {
-	got := newCollector()
-	return got.o, play(ctx, r, k, nudge, got)
-}
-
-func play(ctx context.Context, r *Record, k knowledge, nudge uint64, got *collector) error {
 	list, err := jobs(r.Workload)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	newScheduler, err := scheduler(r.Queues, r.Site)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	c := yarn.Config{
-		Cluster: r.cluster(), Source: list.Source(), NewScheduler: newScheduler, Timing: yarn.Hadoop(), Ports: r.ports(), Seed: 1,
-		Sink: got, Containers: got.container, NoAlone: true,
-	}
+	c := yarn.Config{Cluster: r.cluster(), Source: list.Source(), NewScheduler: newScheduler, Timing: yarn.Hadoop(), Ports: r.ports(), Seed: 1}
 	if k == phases {
 		c.Timing, c.Phases = r.timing()
 		c.Script = r.beginnings(nudge)
@@ -53,14 +43,8 @@ func play(ctx context.Context, r *Record, k knowledge, nudge uint64, got *collec
 	if k == instants {
 		c.Timing, _ = r.timing()
 		c.Script = r.script()
-		for i, in := range c.Script.Instants {
-			if in.Kind == yarn.Beat {
-				got.turns[visit{in.Node, in.At}] = i
-			}
-		}
 	}
-	_, err = yarn.Run(ctx, c)
-	return err
+	return conform.Replay(ctx, c, false)
 }
 
 func (r *Record) cluster() *cluster.Cluster {
@@ -126,7 +110,7 @@ func (r *Record) timing() (yarn.Timing, []unit.Time) {
 
 // outcome is what the daemons did.
 func (r *Record) outcome() *conform.Outcome {
-	o := newCollector().o
+	o := conform.NewOutcome()
 	for i, a := range r.Workload {
 		o.Submit[a.ID], o.Start[a.ID], o.End[a.ID] = int64(a.Submit), r.Apps[i].First, r.Apps[i].Unregister
 	}
@@ -136,52 +120,6 @@ func (r *Record) outcome() *conform.Outcome {
 		})
 	}
 	sort.SliceStable(o.Placed, func(i, k int) bool { return o.Placed[i].At < o.Placed[k].At })
+	o.Settle()
 	return o
-}
-
-// visit is one pass over a node.
-type visit struct {
-	node int32
-	at   unit.Time
-}
-
-// collector takes what the simulator did.
-type collector struct {
-	o     *conform.Outcome
-	turns map[visit]int
-}
-
-var _ sim.Sink = (*collector)(nil)
-
-func newCollector() *collector {
-	return &collector{
-		o:     &conform.Outcome{Submit: map[string]int64{}, Start: map[string]int64{}, End: map[string]int64{}},
-		turns: map[visit]int{},
-	}
-}
-
-func ms(t unit.Time) int64 { return int64(t / unit.Millisecond) }
-
-// Job takes an application's end.
-func (c *collector) Job(r *sim.JobRecord) {
-	id := r.Job.ID
-	c.o.Submit[id], c.o.Start[id], c.o.End[id] = ms(r.Job.Submit), -1, -1
-	if r.Start >= 0 {
-		c.o.Start[id] = ms(r.Start)
-	}
-	if r.Outcome == sim.Finished {
-		c.o.End[id] = ms(r.Finish)
-	}
-}
-
-// Sample takes nothing: times of applications are compared.
-func (c *collector) Sample(*sim.Sample) {}
-
-func (c *collector) container(r *yarn.ContainerRecord) {
-	if r.Allocated < 0 || r.Stage == policy.MasterStage {
-		return
-	}
-	c.o.Placed = append(c.o.Placed, conform.Placement{
-		Job: r.Job.ID, Node: r.Node, Priority: r.Priority, At: ms(r.Allocated), Turn: c.turns[visit{r.Node, r.Allocated}],
-	})
 }

@@ -37,7 +37,7 @@ func (m *Masters) Record(ctx context.Context) error {
 		return err
 	}
 	defer down()
-	siteXML := properties("", settings)
+	siteXML := hadoop.Properties("", settings)
 	if err := sameSite(c, siteXML); err != nil {
 		return err
 	}
