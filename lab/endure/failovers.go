@@ -15,7 +15,7 @@ import (
 // failovers kills the active one of two ResourceManagers under a steerer, again and again. Applications and the scheduler's
 // configuration are in ZooKeeper, and so is, for the last of them, the steerer's lock.
 func (s *Study) failovers(ctx context.Context) error {
-	t := gapSheet{Head: s.head("failovers")}
+	t := sheet[Gap]{Head: s.head("failovers")}
 	dir, err := s.folder("failovers")
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (s *Study) failovers(ctx context.Context) error {
 	return t.save(s.Dir)
 }
 
-func (s *Study) failoversOf(ctx context.Context, t *gapSheet, lab *ha.Lab, p *steerer, w *watcher, set *setting, n int, name string) error {
+func (s *Study) failoversOf(ctx context.Context, t *sheet[Gap], lab *ha.Lab, p *steerer, w *watcher, set *setting, n int, name string) error {
 	for i := range n {
 		g := Gap{N: i + 1, Kind: "failover", Store: "zk, lock: " + name}
 		var active string

@@ -21,15 +21,10 @@ type Secured struct {
 	Miss  string `json:"miss,omitempty"`
 }
 
-// SecuredSum is what they come to.
-type SecuredSum struct {
-	Misses []string `json:"misses"`
-}
-
 // kerberos steers a secured ResourceManager with a keytab, ends the steerer politely, with kill -9, and with its guard, and tries an
 // account that may not.
 func (s *Study) kerberos(ctx context.Context) error {
-	t := sheet[Secured, SecuredSum]{Head: s.head("kerberos")}
+	t := sheet[Secured]{Head: s.head("kerberos")}
 	dir, err := s.folder("kerberos")
 	if err != nil {
 		return err
@@ -119,7 +114,7 @@ func (s *Study) kerberos(ctx context.Context) error {
 	t.Rows = append(t.Rows, row)
 	for _, r := range t.Rows {
 		if r.Miss != "" {
-			t.Sum.Misses = append(t.Sum.Misses, r.Case+": "+r.Miss)
+			t.Sum.miss("%s: %s", r.Case, r.Miss)
 		}
 	}
 	return t.save(s.Dir)

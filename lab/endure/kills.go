@@ -32,20 +32,12 @@ type Kill struct {
 	Miss      string `json:"miss,omitempty"`
 }
 
-// KillSum is what they come to.
-type KillSum struct {
-	Capacity Fate     `json:"capacity"`
-	Fair     Fate     `json:"fair"`
-	Final    []string `json:"final"` // what the last look found, one line for each original
-	Misses   []string `json:"misses"`
-}
-
 // backWithin is how long the guard may take to put the setting back.
 const backWithin = 10 * time.Second
 
 // kills takes turns: two thirds of the blows with the CapacityScheduler over REST, a third with the FairScheduler's file.
 func (s *Study) kills(ctx context.Context) error {
-	t := sheet[Kill, KillSum]{Head: s.head("kills")}
+	t := sheet[Kill]{Head: s.head("kills")}
 	random := rand.New(rand.NewPCG(s.Seed, 6))
 	fair := s.Kills / 3
 	for _, half := range []struct {
@@ -62,13 +54,13 @@ func (s *Study) kills(ctx context.Context) error {
 		}
 		*half.fate = f
 		if f.lost() {
-			t.Sum.Misses = append(t.Sum.Misses, fmt.Sprintf("%s: %d of %d applications have not ended well", half.scheduler, f.Submitted-f.Succeeded, f.Submitted))
+			t.Sum.miss("%s: %d of %d applications have not ended well", half.scheduler, f.Submitted-f.Succeeded, f.Submitted)
 		}
 	}
 	return t.save(s.Dir)
 }
 
-func (s *Study) killsOf(ctx context.Context, scheduler string, n int, random *rand.Rand, t *sheet[Kill, KillSum]) (Fate, error) {
+func (s *Study) killsOf(ctx context.Context, scheduler string, n int, random *rand.Rand, t *sheet[Kill]) (Fate, error) {
 	o := hadoop.Options{Scheduler: scheduler}
 	if scheduler == "fair" {
 		o.SchedulerXML = fairQueues(unnamed)
@@ -104,7 +96,7 @@ func (s *Study) killsOf(ctx context.Context, scheduler string, n int, random *ra
 		t.Sum.Final = append(t.Sum.Final, k.final(ctx, &t.Sum))
 		for i := range t.Rows {
 			if t.Rows[i].Miss != "" && t.Rows[i].Scheduler == scheduler && t.Rows[i].Original == original {
-				t.Sum.Misses = append(t.Sum.Misses, fmt.Sprintf("kill %d (%s, %s): %s", t.Rows[i].N, scheduler, original, t.Rows[i].Miss))
+				t.Sum.miss("kill %d (%s, %s): %s", t.Rows[i].N, scheduler, original, t.Rows[i].Miss)
 			}
 		}
 	}
@@ -308,7 +300,7 @@ func (k *killer) settle(ctx context.Context) []Kill {
 }
 
 // final is the last look.
-func (k *killer) final(ctx context.Context, sum *KillSum) string {
+func (k *killer) final(ctx context.Context, sum *Sum) string {
 	limit := backWithin
 	if k.scheduler == "fair" {
 		limit = 20 * time.Second

@@ -24,15 +24,9 @@ type Told struct {
 	Miss   string   `json:"miss,omitempty"`
 }
 
-// ToldSum is what they come to.
-type ToldSum struct {
-	Fate   Fate     `json:"fate"`
-	Misses []string `json:"misses"`
-}
-
 // lies has the real ResourceManager's answers altered on their way, one way after another, and files that cannot be written.
 func (s *Study) lies(ctx context.Context) error {
-	t := sheet[Told, ToldSum]{Head: s.head("lies")}
+	t := sheet[Told]{Head: s.head("lies")}
 	if err := s.liesREST(ctx, &t); err != nil {
 		return err
 	}
@@ -42,13 +36,13 @@ func (s *Study) lies(ctx context.Context) error {
 	for i, r := range t.Rows {
 		t.Rows[i].Line = strings.ReplaceAll(r.Line, s.Work, "WORK") // the records are kept
 		if r.Miss != "" {
-			t.Sum.Misses = append(t.Sum.Misses, r.Case+": "+r.Miss)
+			t.Sum.miss("%s: %s", r.Case, r.Miss)
 		}
 	}
 	return t.save(s.Dir)
 }
 
-func (s *Study) liesREST(ctx context.Context, t *sheet[Told, ToldSum]) error {
+func (s *Study) liesREST(ctx context.Context, t *sheet[Told]) error {
 	y, err := s.open(ctx, "lies-rest", hadoop.Options{})
 	if err != nil {
 		return err
@@ -83,7 +77,7 @@ func (s *Study) liesREST(ctx context.Context, t *sheet[Told, ToldSum]) error {
 		return err
 	}
 	if t.Sum.Fate.lost() {
-		t.Sum.Misses = append(t.Sum.Misses, fmt.Sprintf("%d of %d applications have not ended well", t.Sum.Fate.Submitted-t.Sum.Fate.Succeeded, t.Sum.Fate.Submitted))
+		t.Sum.miss("%d of %d applications have not ended well", t.Sum.Fate.Submitted-t.Sum.Fate.Succeeded, t.Sum.Fate.Submitted)
 	}
 	return nil
 }

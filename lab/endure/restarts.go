@@ -28,13 +28,6 @@ type Gap struct {
 	Miss     string `json:"miss,omitempty"`
 }
 
-// GapSum is what they come to.
-type GapSum struct {
-	Fates  []Fate   `json:"fates"`
-	Final  []string `json:"final"`
-	Misses []string `json:"misses"`
-}
-
 // recovering lets a ResourceManager find its applications again, and nodes soon find it.
 func recovering(dir string) map[string]string {
 	return map[string]string{
@@ -48,7 +41,7 @@ func recovering(dir string) map[string]string {
 // restarts restarts the ResourceManager under a steerer, politely and with kill -9 in turn, first with a configuration that is
 // forgotten by it, then with one that is kept.
 func (s *Study) restarts(ctx context.Context) error {
-	t := gapSheet{Head: s.head("restarts")}
+	t := sheet[Gap]{Head: s.head("restarts")}
 	forgotten := s.Restarts / 2
 	for _, r := range []struct {
 		store string
@@ -64,7 +57,7 @@ func (s *Study) restarts(ctx context.Context) error {
 	return t.save(s.Dir)
 }
 
-func (s *Study) restartsOf(ctx context.Context, store string, times int, t *gapSheet) error {
+func (s *Study) restartsOf(ctx context.Context, store string, times int, t *sheet[Gap]) error {
 	y, err := s.open(ctx, "restarts-"+store, hadoop.Options{ConfStore: store, Site: recovering(filepath.Join(s.Work, "restarts-"+store))})
 	if err != nil {
 		return err
@@ -104,17 +97,11 @@ func (s *Study) restartsOf(ctx context.Context, store string, times int, t *gapS
 	return s.leave(ctx, t, p, y.set, l, y.rm, "store "+store)
 }
 
-// gapSheet is what restarts and failovers share.
-type (
-	gapSheet  = sheet[Gap, GapSum]
-	gapSeries = series[Gap, GapSum]
-)
-
 // add takes a row, and its miss.
-func add(t *gapSheet, g Gap) {
+func add(t *sheet[Gap], g Gap) {
 	t.Rows = append(t.Rows, g)
 	if g.Miss != "" {
-		t.Sum.Misses = append(t.Sum.Misses, fmt.Sprintf("%s %d (%s): %s", g.Kind, g.N, g.Store, g.Miss))
+		t.Sum.miss("%s %d (%s): %s", g.Kind, g.N, g.Store, g.Miss)
 	}
 }
 
@@ -170,13 +157,13 @@ func (s *Study) gap(ctx context.Context, g *Gap, p *steerer, w *watcher, set *se
 }
 
 // leave ends the steerer politely, looks at the setting and lets the applications end.
-func (s *Study) leave(ctx context.Context, t *gapSheet, p *steerer, set *setting, l *load, rm *rest.Client, name string) error {
+func (s *Study) leave(ctx context.Context, t *sheet[Gap], p *steerer, set *setting, l *load, rm *rest.Client, name string) error {
 	took, ok := p.stop(40 * time.Second)
 	same, obeyed := set.original(ctx), await(ctx, 5*time.Second, 50*time.Millisecond, func() bool { return set.obeyed(ctx) })
 	text := fmt.Sprintf("%s: ended %.1f s after SIGTERM, as found %v, in force %v", name, took.Seconds(), same, obeyed)
 	t.Sum.Final = append(t.Sum.Final, text)
 	if !ok || !same || !obeyed {
-		t.Sum.Misses = append(t.Sum.Misses, text+"; its last words: "+lastLine(p))
+		t.Sum.miss("%s; its last words: %s", text, lastLine(p))
 	}
 	if err := set.set(ctx, set.wide()); err != nil {
 		return err
@@ -191,7 +178,7 @@ func (s *Study) leave(ctx context.Context, t *gapSheet, p *steerer, set *setting
 	}
 	t.Sum.Fates = append(t.Sum.Fates, f)
 	if f.lost() {
-		t.Sum.Misses = append(t.Sum.Misses, fmt.Sprintf("%s: %d of %d applications have not ended well: %v", name, f.Submitted-f.Succeeded, f.Submitted, f.Other))
+		t.Sum.miss("%s: %d of %d applications have not ended well: %v", name, f.Submitted-f.Succeeded, f.Submitted, f.Other)
 	}
 	return err
 }

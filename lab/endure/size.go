@@ -38,11 +38,6 @@ type Size struct {
 	Miss     string   `json:"miss,omitempty"`
 }
 
-// SizeSum is what they come to.
-type SizeSum struct {
-	Misses []string `json:"misses"`
-}
-
 // The bars.
 const (
 	longestCycle = 1000 // ms
@@ -60,7 +55,7 @@ var bigQueues = map[string]string{
 // size gives the steerer a ResourceManager with hundreds of nodes under load and a longer and longer list of applications: a fifth
 // waits in the steered queue, a fifth in another, the rest has ended.
 func (s *Study) size(ctx context.Context) error {
-	t := sheet[Size, SizeSum]{Head: s.head("size")}
+	t := sheet[Size]{Head: s.head("size")}
 	dir, err := s.folder("size")
 	if err != nil {
 		return err
