@@ -9,6 +9,8 @@ import (
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/hadoop/ha"
+	"github.com/yardmaster/yardmaster/lab/proc"
+	"github.com/yardmaster/yardmaster/lab/steerer"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -67,7 +69,7 @@ func (s *Study) failovers(ctx context.Context) error {
 			return err
 		}
 		args := append(append(lively("300ms"), "--actuator", "rest"), round.args...)
-		p, err := start(s.Binary, lab.Dir, nil, steerArgs(strings.Join(lab.URLs(), ","), steered, filepath.Join(dir, "journal"), args...)...)
+		p, err := steerer.Start(s.Binary, lab.Dir, nil, steerArgs(strings.Join(lab.URLs(), ","), steered, filepath.Join(dir, "journal"), args...)...)
 		if err != nil {
 			l.cancel()
 			return err
@@ -76,7 +78,7 @@ func (s *Study) failovers(ctx context.Context) error {
 		if err == nil {
 			err = s.leave(ctx, &t, p, set, l, rm, "lock: "+round.name)
 		}
-		p.kill()
+		p.End()
 		l.cancel()
 		if err != nil {
 			return err
@@ -89,7 +91,7 @@ func (s *Study) failovers(ctx context.Context) error {
 	return t.save(s.Dir)
 }
 
-func (s *Study) failoversOf(ctx context.Context, t *sheet[Gap], lab *ha.Lab, p *steerer, w *watcher, set *setting, n int, name string) error {
+func (s *Study) failoversOf(ctx context.Context, t *sheet[Gap], lab *ha.Lab, p *steerer.Process, w *watcher, set *setting, n int, name string) error {
 	for i := range n {
 		g := Gap{N: i + 1, Kind: "failover", Store: "zk, lock: " + name}
 		var active string
@@ -107,7 +109,7 @@ func (s *Study) failoversOf(ctx context.Context, t *sheet[Gap], lab *ha.Lab, p *
 		if err := lab.StartRM(ctx, active); err != nil {
 			return err
 		}
-		if !await(ctx, time.Minute, 100*time.Millisecond, func() bool { _, _, err := lab.Roles(ctx); return err == nil }) {
+		if !proc.Await(ctx, time.Minute, 100*time.Millisecond, func() bool { _, _, err := lab.Roles(ctx); return err == nil }) {
 			return fmt.Errorf("no ResourceManager is active")
 		}
 	}

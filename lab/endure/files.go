@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/lab/proc"
+	"github.com/yardmaster/yardmaster/lab/steerer"
 	"github.com/yardmaster/yardmaster/steer/drive"
 )
 
@@ -99,11 +101,11 @@ func (f *filer) open() (int, error) {
 	return len(open), err
 }
 
-func (f *filer) steer(as *syscall.Credential, value float64) (*steerer, error) {
+func (f *filer) steer(as *syscall.Credential, value float64) (*steerer.Process, error) {
 	if err := give(as, f.y.journal); err != nil {
 		return nil, err
 	}
-	return start(f.s.Binary, f.y.Dir, as, steerArgs(f.y.RM(), queue, f.y.journal, append(still(value), f.y.actuator()...)...)...)
+	return steerer.Start(f.s.Binary, f.y.Dir, as, steerArgs(f.y.RM(), queue, f.y.journal, append(still(value), f.y.actuator()...)...)...)
 }
 
 // modes lets only the owner write, or nobody, or again anybody.
@@ -135,24 +137,24 @@ func (f *filer) readOnly(ctx context.Context) (Told, error) {
 	if err != nil {
 		return row, err
 	}
-	defer p.kill()
-	await(ctx, 15*time.Second, 50*time.Millisecond, func() bool { return !p.alive() || p.count("refused") > 0 })
+	defer p.End()
+	proc.Await(ctx, 15*time.Second, 50*time.Millisecond, func() bool { return !p.Alive() || p.Count("refused") > 0 })
 	f.tell(p, &row)
-	p.stop(30 * time.Second)
+	p.Stop(30 * time.Second)
 	f.as(f.y.set.configured, &row)
 	return row, nil
 }
 
-func (f *filer) tell(p *steerer, row *Told) {
-	p.keep(filepath.Join(f.s.Work, "lie "+row.Case+".log"))
-	row.Ended = !p.alive()
-	for _, l := range p.lines() {
-		if k := l.kind(); k == "decided" || k == "blind" {
+func (f *filer) tell(p *steerer.Process, row *Told) {
+	p.Keep(filepath.Join(f.s.Work, "lie "+row.Case+".log"))
+	row.Ended = !p.Alive()
+	for _, l := range p.Lines() {
+		if k := l.Kind(); k == "decided" || k == "blind" {
 			row.Looks++
 		}
 	}
-	if row.Line, _ = telling(p.lines()); row.Line == "" {
-		row.Line = lastLine(p)
+	if row.Line, _ = telling(p.Lines()); row.Line == "" {
+		row.Line = p.Last()
 	}
 	if row.Line == "(nothing)" {
 		row.Miss = "no line tells of it"
@@ -166,9 +168,9 @@ func (f *filer) elsewhere(ctx context.Context) (Told, error) {
 	if err != nil {
 		return row, err
 	}
-	defer p.kill()
-	if !p.await(ctx, 40*time.Second, 0, "taken") {
-		row.Miss = "nothing was changed: " + lastLine(p)
+	defer p.End()
+	if !p.Await(ctx, 40*time.Second, 0, "taken") {
+		row.Miss = "nothing was changed: " + p.Last()
 	}
 	b, err := os.ReadFile(f.y.set.file)
 	if err != nil {
@@ -180,10 +182,10 @@ func (f *filer) elsewhere(ctx context.Context) (Told, error) {
 	}
 	time.Sleep(time.Second)
 	f.tell(p, &row)
-	if row.Line, _ = telling(p.lines()); row.Line == "" {
+	if row.Line, _ = telling(p.Lines()); row.Line == "" {
 		row.Line = "(none needed)"
 	}
-	p.stop(40 * time.Second)
+	p.Stop(40 * time.Second)
 	f.as(edit(f.y.set.configured), &row)
 	return row, os.WriteFile(f.y.set.file, []byte(f.y.set.configured), 0o644)
 }
@@ -195,9 +197,9 @@ func (f *filer) broken(ctx context.Context) (Told, error) {
 	if err != nil {
 		return row, err
 	}
-	defer p.kill()
-	if !p.await(ctx, 40*time.Second, 0, "taken") {
-		row.Miss = "nothing was changed: " + lastLine(p)
+	defer p.End()
+	if !p.Await(ctx, 40*time.Second, 0, "taken") {
+		row.Miss = "nothing was changed: " + p.Last()
 	}
 	ours, err := os.ReadFile(f.y.set.file)
 	if err != nil {
@@ -207,7 +209,7 @@ func (f *filer) broken(ctx context.Context) (Told, error) {
 	if err := os.WriteFile(f.y.set.file, half, 0o644); err != nil {
 		return row, err
 	}
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it must put back into what it cannot read
+	_ = p.Signal(syscall.SIGTERM) // it must put back into what it cannot read
 	time.Sleep(3 * time.Second)
 	if now, err := os.ReadFile(f.y.set.file); err != nil || string(now) != string(half) {
 		row.Miss = "it wrote over a file that it could not read"
@@ -216,7 +218,7 @@ func (f *filer) broken(ctx context.Context) (Told, error) {
 		return row, err
 	}
 	mended := time.Now()
-	await(ctx, 60*time.Second, 50*time.Millisecond, func() bool { return !p.alive() && f.y.set.original(ctx) })
+	proc.Await(ctx, 60*time.Second, 50*time.Millisecond, func() bool { return !p.Alive() && f.y.set.original(ctx) })
 	row.Again = time.Since(mended).Milliseconds()
 	f.tell(p, &row)
 	f.as(f.y.set.configured, &row)
@@ -235,15 +237,15 @@ func (f *filer) lostRight(ctx context.Context) (Told, error) {
 	if err != nil {
 		return row, err
 	}
-	defer p.kill()
-	if !p.await(ctx, 40*time.Second, 0, "taken") {
-		row.Miss = "nothing was changed: " + lastLine(p)
+	defer p.End()
+	if !p.Await(ctx, 40*time.Second, 0, "taken") {
+		row.Miss = "nothing was changed: " + p.Last()
 	}
 	if err := f.modes(0o555, 0o444); err != nil {
 		return row, err
 	}
-	guards := p.guards()
-	p.stop(60 * time.Second)
+	guards := p.Guards()
+	p.Stop(60 * time.Second)
 	f.tell(p, &row)
 	if open, _ := f.open(); open == 0 {
 		row.Miss = "the journal does not say that something is left to do"
@@ -252,13 +254,13 @@ func (f *filer) lostRight(ctx context.Context) (Told, error) {
 		return row, err
 	}
 	mended := time.Now()
-	gone(ctx, 40*time.Second, guards...)
+	proc.Await(ctx, 40*time.Second, 10*time.Millisecond, func() bool { return proc.Gone(guards...) })
 	if !f.y.set.original(ctx) {
 		if err := give(nil, f.folder, f.y.journal); err != nil {
 			return row, err
 		}
 		args := append([]string{"yarn", "restore", "--rm", f.y.RM(), "--user", who, "--journal", f.y.journal}, f.y.actuator()...)
-		if _, err := run(ctx, f.s.Binary, f.y.Dir, args...); err != nil {
+		if _, err := steerer.Run(ctx, f.s.Binary, f.y.Dir, args...); err != nil {
 			row.Miss = err.Error()
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop/secure"
+	"github.com/yardmaster/yardmaster/lab/proc"
+	"github.com/yardmaster/yardmaster/lab/steerer"
 	"github.com/yardmaster/yardmaster/steer/drive"
 )
 
@@ -52,9 +54,9 @@ func (s *Study) kerberos(ctx context.Context) error {
 	login := func(who string) []string {
 		return []string{"--rm", lab.RM, "--keytab", lab.KDC.Keytab(who), "--principal", who, "--krb5-conf", lab.KDC.Config(), "--journal", journal}
 	}
-	steer := func(who string) (*steerer, error) {
+	steer := func(who string) (*steerer.Process, error) {
 		args := append([]string{"yarn", "steer", "--queue", steered, "--act", "--log-format", "json", "--listen", "off", "--actuator", "rest"}, still(0.3)...)
-		return start(s.Binary, lab.Dir, nil, append(args, login(who)...)...)
+		return steerer.Start(s.Binary, lab.Dir, nil, append(args, login(who)...)...)
 	}
 	for _, c := range []string{"SIGTERM", "kill -9", "kill -9, the guard too"} {
 		row := Secured{Case: c, As: "admin", Back: -1}
@@ -62,34 +64,34 @@ func (s *Study) kerberos(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !p.await(ctx, 30*time.Second, 0, "taken") {
-			row.Miss = "nothing was changed: " + lastLine(p)
+		if !p.Await(ctx, 30*time.Second, 0, "taken") {
+			row.Miss = "nothing was changed: " + p.Last()
 		}
 		row.Value, _ = set.read(ctx)
-		guards := p.guards()
+		guards := p.Guards()
 		fell := time.Now()
 		switch c {
 		case "SIGTERM":
 			row.By = "itself"
-			if _, ok := p.stop(30 * time.Second); !ok {
+			if _, ok := p.Stop(30 * time.Second); !ok {
 				row.Miss = "it does not end"
 			}
 		case "kill -9":
 			row.By = "guard"
-			p.kill()
+			p.End()
 		default:
 			row.By = "restore"
-			p.kill(guards...)
+			p.End(guards...)
 			args := append(append([]string{"yarn", "restore"}, login("admin")...), "--actuator", "rest")
-			if _, err := run(ctx, s.Binary, lab.Dir, args...); err != nil {
+			if _, err := steerer.Run(ctx, s.Binary, lab.Dir, args...); err != nil {
 				row.Miss = err.Error()
 			}
 		}
-		if !await(ctx, backWithin, 20*time.Millisecond, func() bool { return set.original(ctx) && set.obeyed(ctx) }) {
-			row.Miss = "not put back: " + lastLine(p)
+		if !proc.Await(ctx, backWithin, 20*time.Millisecond, func() bool { return set.original(ctx) && set.obeyed(ctx) }) {
+			row.Miss = "not put back: " + p.Last()
 		}
 		row.Back = time.Since(fell).Milliseconds()
-		gone(ctx, 30*time.Second, guards...)
+		proc.Await(ctx, 30*time.Second, 10*time.Millisecond, func() bool { return proc.Gone(guards...) })
 		if _, open, err := drive.ReadJournal(journal); (err != nil || len(open) > 0) && row.Miss == "" {
 			row.Miss = fmt.Sprintf("the journal is still open (%v)", err)
 		}
@@ -101,13 +103,13 @@ func (s *Study) kerberos(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	await(ctx, 10*time.Second, 50*time.Millisecond, func() bool { return !p.alive() || p.count("refused") > 0 })
-	if l, ok := telling(p.lines()); ok {
+	proc.Await(ctx, 10*time.Second, 50*time.Millisecond, func() bool { return !p.Alive() || p.Count("refused") > 0 })
+	if l, ok := telling(p.Lines()); ok {
 		row.Line = l
 	} else {
-		row.Line = lastLine(p)
+		row.Line = p.Last()
 	}
-	p.stop(20 * time.Second)
+	p.Stop(20 * time.Second)
 	if row.Value, _ = set.read(ctx); row.Value != set.configured {
 		row.Miss = "it was changed"
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/lab/proc"
+	"github.com/yardmaster/yardmaster/lab/steerer"
 	"github.com/yardmaster/yardmaster/steer/drive"
 )
 
@@ -163,34 +165,34 @@ func (k *killer) blow(ctx context.Context, n int) error {
 	}
 	row := Kill{N: n + len(k.wait), Scheduler: k.scheduler, Original: k.original, Policy: policy, After: after.Milliseconds(), Back: -1}
 	before, _, _ := drive.ReadJournal(k.y.journal) // none yet: no entries
-	p, err := start(k.s.Binary, k.y.Dir, nil, steerArgs(k.y.RM(), queue, k.y.journal, append(args, k.y.actuator()...)...)...)
+	p, err := steerer.Start(k.s.Binary, k.y.Dir, nil, steerArgs(k.y.RM(), queue, k.y.journal, append(args, k.y.actuator()...)...)...)
 	if err != nil {
 		return err
 	}
-	time.Sleep(time.Until(p.began.Add(after)))
-	guards := p.guards()
+	time.Sleep(time.Until(p.Began.Add(after)))
+	guards := p.Guards()
 	if row.Aimed = k.n%4 == 1; row.Aimed {
 		growth(filepath.Join(k.y.journal, journalFile), longest)
 		if len(guards) == 0 {
-			guards = p.guards()
+			guards = p.Guards()
 		}
 	}
-	if !p.alive() {
-		row.Miss = "the steerer had ended by itself: " + lastLine(p)
+	if !p.Alive() {
+		row.Miss = "the steerer had ended by itself: " + p.Last()
 	}
 	switch {
 	case len(guards) == 0:
 		row.Guard = "none"
-		p.kill()
+		p.End()
 	case k.n%3 == 0:
 		row.Guard = "killed"
-		p.kill(guards...)
+		p.End(guards...)
 	default:
 		row.Guard = "lives"
 		for _, g := range guards { // it is held for a moment, so that what the blow has left can be read
 			_ = syscall.Kill(g, syscall.SIGSTOP)
 		}
-		p.kill()
+		p.End()
 	}
 	fell := time.Now()
 	entries, open, err := drive.ReadJournal(k.y.journal)
@@ -206,7 +208,7 @@ func (k *killer) blow(ctx context.Context, n int) error {
 		row.Miss = "the setting was changed and the journal does not say so"
 	}
 	// A start that found an open journal has put that back before anything else.
-	if p.count("restored") > 0 {
+	if p.Count("restored") > 0 {
 		for i := range k.wait {
 			k.wait[i].By = "next start"
 		}
@@ -235,7 +237,7 @@ func (k *killer) done() {
 // byGuard waits until the guard has put the setting back.
 func (k *killer) byGuard(ctx context.Context, fell time.Time, guards []int) {
 	row := &k.wait[len(k.wait)-1]
-	if !await(ctx, backWithin, 20*time.Millisecond, func() bool { return k.y.set.original(ctx) }) {
+	if !proc.Await(ctx, backWithin, 20*time.Millisecond, func() bool { return k.y.set.original(ctx) }) {
 		now, err := k.y.set.read(ctx)
 		row.Miss = fmt.Sprintf("not put back within %v: %.60q, %v", backWithin, now, err)
 		return
@@ -254,13 +256,13 @@ func (k *killer) byGuard(ctx context.Context, fell time.Time, guards []int) {
 		if k.scheduler == "fair" {
 			limit = 20 * time.Second
 		}
-		if !await(ctx, limit, 50*time.Millisecond, func() bool { return k.y.set.obeyed(ctx) }) {
+		if !proc.Await(ctx, limit, 50*time.Millisecond, func() bool { return k.y.set.obeyed(ctx) }) {
 			now, err := k.y.set.tree(ctx)
 			row.Miss = fmt.Sprintf("put back, but the scheduler does not go by it: %s, %v", now, err)
 		}
 		row.InForce = time.Since(fell).Milliseconds()
 	}
-	if !gone(ctx, 30*time.Second, guards...) {
+	if !proc.Await(ctx, 30*time.Second, 10*time.Millisecond, func() bool { return proc.Gone(guards...) }) {
 		row.Miss = "the guard does not end"
 	}
 	if _, open, err := drive.ReadJournal(k.y.journal); err != nil || len(open) > 0 {
@@ -274,7 +276,7 @@ func (k *killer) byHand(ctx context.Context) {
 	row := &k.wait[len(k.wait)-1]
 	began := time.Now()
 	args := append([]string{"yarn", "restore", "--rm", k.y.RM(), "--user", who, "--journal", k.y.journal}, k.y.actuator()...)
-	if _, err := run(ctx, k.s.Binary, k.y.Dir, args...); err != nil {
+	if _, err := steerer.Run(ctx, k.s.Binary, k.y.Dir, args...); err != nil {
 		row.Miss = "restore: " + err.Error()
 		return
 	}
@@ -306,7 +308,7 @@ func (k *killer) final(ctx context.Context, sum *Sum) string {
 		limit = 20 * time.Second
 	}
 	same := k.y.set.original(ctx)
-	obeyed := await(ctx, limit, 100*time.Millisecond, func() bool { return k.y.set.obeyed(ctx) })
+	obeyed := proc.Await(ctx, limit, 100*time.Millisecond, func() bool { return k.y.set.obeyed(ctx) })
 	_, open, err := drive.ReadJournal(k.y.journal)
 	text := fmt.Sprintf("%s, found %s: as found %v, in force %v, journal open %v", k.scheduler, k.original, same, obeyed, len(open) > 0)
 	if !same || !obeyed || len(open) > 0 || err != nil {
@@ -335,13 +337,4 @@ func growth(file string, limit time.Duration) {
 // unanswered says whether the journal ends in a change that has no second entry.
 func unanswered(list []drive.Entry) bool {
 	return len(list) > 0 && list[len(list)-1].What == drive.Before
-}
-
-// lastLine is the last thing that it said.
-func lastLine(p *steerer) string {
-	l := p.lines()
-	if len(l) == 0 {
-		return "(nothing)"
-	}
-	return l[len(l)-1].Text
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/lab/proc"
+	"github.com/yardmaster/yardmaster/lab/steerer"
 	"github.com/yardmaster/yardmaster/steer/drive"
 )
 
@@ -93,19 +95,19 @@ func (s *Study) tell(ctx context.Context, y *yard, x *Proxy, c tale) (Told, erro
 	if c.first {
 		x.Tell(&c.lie)
 	}
-	p, err := start(s.Binary, y.Dir, nil, steerArgs(x.URL, queue, y.journal, append(lively("300ms"), y.actuator()...)...)...)
+	p, err := steerer.Start(s.Binary, y.Dir, nil, steerArgs(x.URL, queue, y.journal, append(lively("300ms"), y.actuator()...)...)...)
 	if err != nil {
 		return row, err
 	}
-	defer p.kill()
+	defer p.End()
 	if !c.first {
-		if !p.await(ctx, 20*time.Second, 0, "taken") {
-			miss("it changed nothing while all was well: %s", lastLine(p))
+		if !p.Await(ctx, 20*time.Second, 0, "taken") {
+			miss("it changed nothing while all was well: %s", p.Last())
 		}
 		x.Tell(&c.lie)
 		time.Sleep(300 * time.Millisecond) // what was asked before has been answered
 	}
-	p.fresh()
+	p.Fresh()
 	x.Asked()
 	long := c.long
 	if long == 0 {
@@ -114,18 +116,18 @@ func (s *Study) tell(ctx context.Context, y *yard, x *Proxy, c tale) (Told, erro
 			long /= 2
 		}
 	}
-	await(ctx, long, 50*time.Millisecond, func() bool { return !p.alive() })
-	lines, asked := p.fresh(), x.Asked()
-	row.Ended = !p.alive()
+	proc.Await(ctx, long, 50*time.Millisecond, func() bool { return !p.Alive() })
+	lines, asked := p.Fresh(), x.Asked()
+	row.Ended = !p.Alive()
 	row.Writes = values(asked)
 	for _, line := range lines {
-		if k := line.kind(); k == "decided" || k == "blind" {
+		if k := line.Kind(); k == "decided" || k == "blind" {
 			row.Looks++
 		}
 	}
 	row.Line, _ = telling(lines)
 	if row.Line == "" && row.Ended {
-		row.Line = lastLine(p)
+		row.Line = p.Last()
 	}
 	if row.Line == "" {
 		miss("no line tells of it")
@@ -144,12 +146,12 @@ func (s *Study) tell(ctx context.Context, y *yard, x *Proxy, c tale) (Told, erro
 	x.Tell(nil)
 	cleared := time.Now()
 	if !row.Ended {
-		if p.await(ctx, 60*time.Second, p.count("taken"), "taken") {
+		if p.Await(ctx, 60*time.Second, p.Count("taken"), "taken") {
 			row.Again = time.Since(cleared).Milliseconds()
 		} else {
-			miss("it did not go on afterwards: %s", lastLine(p))
+			miss("it did not go on afterwards: %s", p.Last())
 		}
-		if _, ok := p.stop(40 * time.Second); !ok {
+		if _, ok := p.Stop(40 * time.Second); !ok {
 			miss("it does not end")
 		}
 	}
@@ -161,21 +163,21 @@ func (s *Study) tell(ctx context.Context, y *yard, x *Proxy, c tale) (Told, erro
 		miss("the journal is still open (%v)", err)
 	}
 	if row.Miss != "" {
-		p.keep(filepath.Join(s.Work, "lie "+c.name+".log"))
+		p.Keep(filepath.Join(s.Work, "lie "+c.name+".log"))
 	}
 	return row, nil
 }
 
 // telling is the first line that says what is wrong.
-func telling(list []line) (string, bool) {
+func telling(list []steerer.Line) (string, bool) {
 	for _, want := range [][]string{{"blind", "refused", "unverified", "foreign", "restore-failed", "dead-man"}, {"decided"}} {
 		for _, l := range list {
 			for _, k := range want {
-				if l.kind() != k || k == "decided" && l.text("decision") != "refuse" {
+				if l.Kind() != k || k == "decided" && l.Field("decision") != "refuse" {
 					continue
 				}
-				why := l.text("why")
-				if e := l.text("error"); e != "" && !strings.Contains(why, e) {
+				why := l.Field("why")
+				if e := l.Field("error"); e != "" && !strings.Contains(why, e) {
 					why += ": " + e
 				}
 				return k + ": " + strings.TrimPrefix(why, ": "), true

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/lab/proc"
+	"github.com/yardmaster/yardmaster/lab/steerer"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -69,11 +71,11 @@ func (s *Study) restartsOf(ctx context.Context, store string, times int, t *shee
 	if err := l.there(ctx, y.rm); err != nil {
 		return err
 	}
-	p, err := start(s.Binary, y.Dir, nil, steerArgs(y.RM(), queue, y.journal, append(lively("300ms"), y.actuator()...)...)...)
+	p, err := steerer.Start(s.Binary, y.Dir, nil, steerArgs(y.RM(), queue, y.journal, append(lively("300ms"), y.actuator()...)...)...)
 	if err != nil {
 		return err
 	}
-	defer p.kill()
+	defer p.End()
 	w := watch(ctx, y.rm, len(y.Nodes))
 	defer w.end()
 	for n := range times {
@@ -106,39 +108,39 @@ func add(t *sheet[Gap], g Gap) {
 }
 
 // gap waits until the steerer has changed something, deals the blow, and tells what the steerer did until it acted again.
-func (s *Study) gap(ctx context.Context, g *Gap, p *steerer, w *watcher, set *setting, blow func() error) error {
-	if !p.await(ctx, time.Minute, p.count("taken"), "taken") {
-		g.Miss = "the steerer has changed nothing for a minute: " + lastLine(p)
+func (s *Study) gap(ctx context.Context, g *Gap, p *steerer.Process, w *watcher, set *setting, blow func() error) error {
+	if !p.Await(ctx, time.Minute, p.Count("taken"), "taken") {
+		g.Miss = "the steerer has changed nothing for a minute: " + p.Last()
 	}
-	p.fresh()
+	p.Fresh()
 	g.Before, _ = set.read(ctx)
 	fell := time.Now()
 	if err := blow(); err != nil {
 		return err
 	}
-	if !await(ctx, 2*time.Minute, 20*time.Millisecond, func() bool { return w.whole(fell) }) {
+	if !proc.Await(ctx, 2*time.Minute, 20*time.Millisecond, func() bool { return w.whole(fell) }) {
 		g.Miss = "the nodes are not back after two minutes"
 	}
 	away, empty := w.gap(fell)
 	g.Away, g.Empty = away.Milliseconds(), empty.Milliseconds()
 	g.After, _ = set.read(ctx)
-	acted := p.count("asked")
+	acted := p.Count("asked")
 	g.Acted = -1
-	if p.await(ctx, 2*time.Minute, acted, "asked") {
+	if p.Await(ctx, 2*time.Minute, acted, "asked") {
 		g.Acted = time.Since(fell).Milliseconds()
 	} else if g.Miss == "" {
-		g.Miss = "the steerer has changed nothing in the two minutes after it: " + lastLine(p)
+		g.Miss = "the steerer has changed nothing in the two minutes after it: " + p.Last()
 	}
 	missing := w.missing(fell)
-	for _, l := range p.fresh() {
-		switch l.kind() {
+	for _, l := range p.Fresh() {
+		switch l.Kind() {
 		case "decided":
 			g.Looks++
 		case "blind":
 			g.Looks++
 			g.Blind++
 			if g.Why == "" || l.At.After(fell.Add(away)) {
-				g.Why = l.text("why")
+				g.Why = l.Field("why")
 			}
 		case "restored":
 			g.Restored++
@@ -149,21 +151,21 @@ func (s *Study) gap(ctx context.Context, g *Gap, p *steerer, w *watcher, set *se
 			}
 		}
 	}
-	if !p.alive() {
-		g.Miss = "the steerer has ended: " + lastLine(p)
+	if !p.Alive() {
+		g.Miss = "the steerer has ended: " + p.Last()
 	}
 	s.say("%s %d: away %d ms, without nodes %d ms, acted again after %d ms %s", g.Kind, g.N, g.Away, g.Empty, g.Acted, g.Miss)
 	return nil
 }
 
 // leave ends the steerer politely, looks at the setting and lets the applications end.
-func (s *Study) leave(ctx context.Context, t *sheet[Gap], p *steerer, set *setting, l *load, rm *rest.Client, name string) error {
-	took, ok := p.stop(40 * time.Second)
-	same, obeyed := set.original(ctx), await(ctx, 5*time.Second, 50*time.Millisecond, func() bool { return set.obeyed(ctx) })
+func (s *Study) leave(ctx context.Context, t *sheet[Gap], p *steerer.Process, set *setting, l *load, rm *rest.Client, name string) error {
+	took, ok := p.Stop(40 * time.Second)
+	same, obeyed := set.original(ctx), proc.Await(ctx, 5*time.Second, 50*time.Millisecond, func() bool { return set.obeyed(ctx) })
 	text := fmt.Sprintf("%s: ended %.1f s after SIGTERM, as found %v, in force %v", name, took.Seconds(), same, obeyed)
 	t.Sum.Final = append(t.Sum.Final, text)
 	if !ok || !same || !obeyed {
-		t.Sum.miss("%s; its last words: %s", text, lastLine(p))
+		t.Sum.miss("%s; its last words: %s", text, p.Last())
 	}
 	if err := set.set(ctx, set.wide()); err != nil {
 		return err

@@ -13,6 +13,8 @@ import (
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/hadoop/sls"
 	"github.com/yardmaster/yardmaster/lab/host"
+	"github.com/yardmaster/yardmaster/lab/proc"
+	"github.com/yardmaster/yardmaster/lab/steerer"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -78,7 +80,7 @@ func (s *Study) size(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !await(ctx, 90*time.Second, 200*time.Millisecond, func() bool {
+	if !proc.Await(ctx, 90*time.Second, 200*time.Millisecond, func() bool {
 		m, err := rm.Metrics(ctx)
 		return err == nil && m.ActiveNodes == int64(s.Nodes) && m.AppsRunning >= int64(s.Nodes/5)
 	}) {
@@ -112,7 +114,7 @@ func (s *Study) size(ctx context.Context) error {
 		if err := ended.end(ctx, more); err != nil {
 			return err
 		}
-		if !await(ctx, 2*time.Minute, 100*time.Millisecond, func() bool { m, err := rm.Metrics(ctx); return err == nil && m.AppsSubmitted >= int64(n) }) {
+		if !proc.Await(ctx, 2*time.Minute, 100*time.Millisecond, func() bool { m, err := rm.Metrics(ctx); return err == nil && m.AppsSubmitted >= int64(n) }) {
 			return fmt.Errorf("%d applications do not come", n)
 		}
 		for _, mode := range []string{"observe", "act"} {
@@ -144,43 +146,45 @@ func (s *Study) cycle(ctx context.Context, x *Proxy, rm *rest.Client, set *setti
 		i := slices.Index(args, "--act")
 		args = slices.Replace(args, i, i+3, "--observe") // without a journal
 	}
-	p, err := start(s.Binary, run, nil, args...)
+	p, err := steerer.Start(s.Binary, run, nil, args...)
 	if err != nil {
 		return row, err
 	}
-	defer p.kill()
+	defer p.End()
 	looks := 21
 	if s.Brief {
 		looks = 8
 	}
-	await(ctx, 90*time.Second, 100*time.Millisecond, func() bool { return p.count("decided") > looks || !p.alive() })
-	row.RSS, row.Load = peak(p.cmd.Process.Pid), host.LoadAverage(host.OneMinute)
-	lines := p.lines()
+	proc.Await(ctx, 90*time.Second, 100*time.Millisecond, func() bool { return p.Count("decided") > looks || !p.Alive() })
+	row.RSS, row.Load = proc.Peak(p.Pid), host.LoadAverage(host.OneMinute)
+	lines := p.Lines()
 	asked := x.Asked()
-	if _, ok := p.stop(40 * time.Second); !ok {
+	if _, ok := p.Stop(40 * time.Second); !ok {
 		row.Miss = "it does not end"
 	}
-	row.CPU = p.processor().Seconds()
+	if st := p.State(); st != nil {
+		row.CPU = (st.UserTime() + st.SystemTime()).Seconds()
+	}
 	if mode == "act" && (!set.original(ctx) || !set.obeyed(ctx)) {
 		row.Miss = "the setting is not as found"
 	}
 	row.measure(lines, asked)
 	if row.Cycles < looks-1 {
-		row.Miss = fmt.Sprintf("only %d looks: %s", row.Cycles, lastLine(p))
+		row.Miss = fmt.Sprintf("only %d looks: %s", row.Cycles, p.Last())
 	}
 	return row, nil
 }
 
 // measure cuts the requests into looks: one begins with the queues and ends with the line that tells of it. What is read in between to
 // check a change is no part of one.
-func (r *Size) measure(lines []line, asked []Request) {
+func (r *Size) measure(lines []steerer.Line, asked []Request) {
 	var took []float64
 	var last []Request
 	var requests, most int
 	var bytes int64
 	at := 0
 	for i, l := range lines {
-		if l.kind() != "decided" {
+		if l.Kind() != "decided" {
 			continue
 		}
 		var of []Request
@@ -208,10 +212,10 @@ func (r *Size) measure(lines []line, asked []Request) {
 			}
 		}
 		ms := float64(end.Sub(of[0].At).Microseconds()) / 1000
-		if x, ok := lines[i].number("pending"); ok {
+		if x, ok := lines[i].Number("pending"); ok {
 			r.Waiting = int64(x)
 		}
-		if x, ok := lines[i].number("running"); ok {
+		if x, ok := lines[i].Number("running"); ok {
 			r.Running = int64(x)
 		}
 		if r.First == 0 {

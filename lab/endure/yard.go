@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/lab/proc"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -128,7 +129,7 @@ func (y *yard) actuator() []string {
 
 // ended waits until the ResourceManager says that all applications have ended, and tells those that have not, or not well.
 func ended(ctx context.Context, rm *rest.Client) (n int, other []string, err error) {
-	await(ctx, 30*time.Second, 200*time.Millisecond, func() bool {
+	proc.Await(ctx, 30*time.Second, 200*time.Millisecond, func() bool {
 		n, other, err = 0, nil, nil
 		for a, e := range rm.Apps(ctx, rest.AppFilter{}) {
 			if err = e; e != nil {

@@ -2,6 +2,7 @@ package steering
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/lab/proc"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -105,19 +107,13 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // until looks again and again.
 func until(ctx context.Context, most time.Duration, what string, f func() (bool, error)) error {
-	end := time.Now().Add(most)
 	last := errors.New("it did not come")
-	for time.Now().Before(end) {
+	if proc.Await(ctx, most, 200*time.Millisecond, func() bool {
 		ok, err := f()
-		if ok {
-			return nil
-		}
-		if err != nil {
-			last = err
-		}
-		if err := pause(ctx, 200*time.Millisecond); err != nil {
-			return err
-		}
+		last = cmp.Or(err, last)
+		return ok
+	}) {
+		return nil
 	}
-	return fmt.Errorf("%s: not within %v: %w", what, most, last)
+	return fmt.Errorf("%s: not within %v: %w", what, most, cmp.Or(ctx.Err(), last))
 }
