@@ -1,5 +1,7 @@
 package yardstick
 
+import "github.com/yardmaster/yardmaster/lab/host"
+
 // Bundled plays a list with each run of flows that are alike (start, path and cap, side by side in the list) as one flow: its weight
 // is their number, its bytes are theirs together. The end of a bundle is that of all of its flows.
 //
@@ -12,9 +14,9 @@ func Bundled(l List) Play {
 	for i := range bundles.Flows {
 		o.weights = append(o.weights, first[i+1]-first[i])
 	}
-	before := processor()
+	before := host.CPU()
 	o.byTheClock()
-	p := Play{CPU: processor() - before, Ends: make([]float64, len(l.Flows))}
+	p := Play{CPU: (host.CPU() - before).Seconds(), Ends: make([]float64, len(l.Flows))}
 	for i, end := range o.ends {
 		for k := first[i]; k < first[i+1]; k++ {
 			p.Ends[k] = end
@@ -42,15 +44,15 @@ func bundle(l List) (bundles List, first []int) {
 
 // bundling is how far bundles of unequal flows are from the flows one by one.
 type bundling struct {
-	flows, bundles int
-	last           []float64 // by bundle: its end over that of its last flow, as lengths from their common start
-	mean           []float64 // by bundle: its end over the mean end of its flows, likewise
-	receivers      []float64 // by last link of the path, which is a receiver: its last end over the one flow by flow
+	Flows, Bundles int
+	Last           []float64 // by bundle: its end over that of its last flow, as lengths from their common start
+	Mean           []float64 // by bundle: its end over the mean end of its flows, likewise
+	Receivers      []float64 // by last link of the path, which is a receiver: its last end over the one flow by flow
 }
 
 func newBundling(l List) bundling {
 	bundles, first := bundle(l)
-	b := bundling{flows: len(l.Flows), bundles: len(bundles.Flows)}
+	b := bundling{Flows: len(l.Flows), Bundles: len(bundles.Flows)}
 	one, together := Ours(l).Ends, Bundled(l).Ends
 	was, is := make([]float64, len(l.Links)), make([]float64, len(l.Links))
 	for i, f := range bundles.Flows {
@@ -59,15 +61,15 @@ func newBundling(l List) bundling {
 			last, sum = max(last, end-f.Start), sum+end-f.Start
 		}
 		length := together[first[i]] - f.Start
-		b.last = append(b.last, length/last)
-		b.mean = append(b.mean, length/sum*float64(first[i+1]-first[i]))
+		b.Last = append(b.Last, length/last)
+		b.Mean = append(b.Mean, length/sum*float64(first[i+1]-first[i]))
 		path := l.Paths[f.Path]
 		to := path[len(path)-1]
 		was[to], is[to] = max(was[to], f.Start+last), max(is[to], f.Start+length)
 	}
 	for k := range was {
 		if was[k] > 0 {
-			b.receivers = append(b.receivers, is[k]/was[k])
+			b.Receivers = append(b.Receivers, is[k]/was[k])
 		}
 	}
 	return b

@@ -1,21 +1,20 @@
 package yardstick
 
 import (
-	"syscall"
-
+	"github.com/yardmaster/yardmaster/lab/host"
 	"github.com/yardmaster/yardmaster/sim/flow"
 )
 
 // Ours plays a list in the simulator's own network.
 func Ours(l List) Play {
 	o := newPlayer(l)
-	before := processor()
+	before := host.CPU()
 	if l.Alive > 0 {
 		o.keepAlive()
 	} else {
 		o.byTheClock()
 	}
-	return Play{Ends: o.ends, CPU: processor() - before}
+	return Play{Ends: o.ends, CPU: (host.CPU() - before).Seconds()}
 }
 
 type player struct {
@@ -93,13 +92,4 @@ func (o *player) keepAlive() {
 			}
 		})
 	}
-}
-
-// processor is the processor time that this process has used, its collector of garbage included, in seconds.
-func processor() float64 {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }

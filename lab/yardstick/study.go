@@ -79,12 +79,14 @@ type SpeedRecord struct {
 }
 
 // Ratio is how many times as fast as SimGrid we are: the middle one of the rounds.
-func (s SpeedRecord) Ratio() float64 {
+func (s SpeedRecord) Ratio() float64 { return median(s.ratios()) }
+
+func (s SpeedRecord) ratios() []float64 {
 	ratios := make([]float64, len(s.Ours))
 	for i := range s.Ours {
 		ratios[i] = s.Theirs[i] / s.Ours[i]
 	}
-	return median(ratios)
+	return ratios
 }
 
 // keptLists are those whose answers from SimGrid are kept, so that the ordinary tests can compare. They do not depend on our own
