@@ -32,7 +32,7 @@ func (s *Study) failovers(ctx context.Context) error {
 		return err
 	}
 	const steered = "root.batch"
-	set, err := newSetting(ctx, rm, steered, "", false)
+	set, err := newSetting(ctx, rm, steered, "")
 	if err != nil {
 		return err
 	}

@@ -1,15 +1,14 @@
 package endure
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"path/filepath"
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop/secure"
 	"github.com/yardmaster/yardmaster/lab/proc"
 	"github.com/yardmaster/yardmaster/lab/steerer"
-	"github.com/yardmaster/yardmaster/steer/drive"
 )
 
 // Secured is one run against a ResourceManager under Kerberos.
@@ -46,7 +45,7 @@ func (s *Study) kerberos(ctx context.Context) error {
 		return err
 	}
 	const steered = "root.batch"
-	set, err := newSetting(ctx, rm, steered, "", false)
+	set, err := newSetting(ctx, rm, steered, "")
 	if err != nil {
 		return err
 	}
@@ -92,9 +91,7 @@ func (s *Study) kerberos(ctx context.Context) error {
 		}
 		row.Back = time.Since(fell).Milliseconds()
 		proc.Await(ctx, 30*time.Second, 10*time.Millisecond, func() bool { return proc.Gone(guards...) })
-		if _, open, err := drive.ReadJournal(journal); (err != nil || len(open) > 0) && row.Miss == "" {
-			row.Miss = fmt.Sprintf("the journal is still open (%v)", err)
-		}
+		row.Miss = cmp.Or(row.Miss, openJournal(journal))
 		s.say("%s: %s, back after %d ms %s", c, row.Value, row.Back, row.Miss)
 		t.Rows = append(t.Rows, row)
 	}
@@ -104,11 +101,8 @@ func (s *Study) kerberos(ctx context.Context) error {
 		return err
 	}
 	proc.Await(ctx, 10*time.Second, 50*time.Millisecond, func() bool { return !p.Alive() || p.Count("refused") > 0 })
-	if l, ok := telling(p.Lines()); ok {
-		row.Line = l
-	} else {
-		row.Line = p.Last()
-	}
+	row.Line, _ = telling(p.Lines())
+	row.Line = cmp.Or(row.Line, p.Last())
 	p.Stop(20 * time.Second)
 	if row.Value, _ = set.read(ctx); row.Value != set.configured {
 		row.Miss = "it was changed"

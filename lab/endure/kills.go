@@ -11,7 +11,6 @@ import (
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/proc"
-	"github.com/yardmaster/yardmaster/lab/steerer"
 	"github.com/yardmaster/yardmaster/steer/drive"
 )
 
@@ -128,7 +127,7 @@ func (y *yard) rename(ctx context.Context) error {
 		return err
 	}
 	// The FairScheduler takes some seconds; its limit does not change by it.
-	set, err := newSetting(ctx, y.rm, queue, y.set.file, y.set.fair)
+	set, err := newSetting(ctx, y.rm, queue, y.set.file)
 	if err != nil {
 		return err
 	}
@@ -165,7 +164,7 @@ func (k *killer) blow(ctx context.Context, n int) error {
 	}
 	row := Kill{N: n + len(k.wait), Scheduler: k.scheduler, Original: k.original, Policy: policy, After: after.Milliseconds(), Back: -1}
 	before, _, _ := drive.ReadJournal(k.y.journal) // none yet: no entries
-	p, err := steerer.Start(k.s.Binary, k.y.Dir, nil, steerArgs(k.y.RM(), queue, k.y.journal, append(args, k.y.actuator()...)...)...)
+	p, err := k.s.steer(k.y, k.y.RM(), args)
 	if err != nil {
 		return err
 	}
@@ -199,7 +198,8 @@ func (k *killer) blow(ctx context.Context, n int) error {
 	if err != nil {
 		row.Miss = "the journal cannot be read: " + err.Error()
 	}
-	row.Entries, row.Open, row.Between = len(entries)-len(before), len(open) > 0, unanswered(entries)
+	row.Entries, row.Open = len(entries)-len(before), len(open) > 0
+	row.Between = len(entries) > 0 && entries[len(entries)-1].What == drive.Before // a change has no second entry
 	row.Changed = !k.y.set.original(ctx)
 	for _, g := range guards {
 		_ = syscall.Kill(g, syscall.SIGCONT)
@@ -252,11 +252,7 @@ func (k *killer) byGuard(ctx context.Context, fell time.Time, guards []int) {
 	}
 	if k.scheduler != "fair" || row.Changed && k.seen < 6 { // it takes long with a file: not every time
 		k.seen++
-		limit := backWithin
-		if k.scheduler == "fair" {
-			limit = 20 * time.Second
-		}
-		if !proc.Await(ctx, limit, 50*time.Millisecond, func() bool { return k.y.set.obeyed(ctx) }) {
+		if !proc.Await(ctx, k.patience(), 50*time.Millisecond, func() bool { return k.y.set.obeyed(ctx) }) {
 			now, err := k.y.set.tree(ctx)
 			row.Miss = fmt.Sprintf("put back, but the scheduler does not go by it: %s, %v", now, err)
 		}
@@ -265,8 +261,8 @@ func (k *killer) byGuard(ctx context.Context, fell time.Time, guards []int) {
 	if !proc.Await(ctx, 30*time.Second, 10*time.Millisecond, func() bool { return proc.Gone(guards...) }) {
 		row.Miss = "the guard does not end"
 	}
-	if _, open, err := drive.ReadJournal(k.y.journal); err != nil || len(open) > 0 {
-		row.Miss = fmt.Sprintf("the setting is back and the journal is still open (%v)", err)
+	if open := openJournal(k.y.journal); open != "" {
+		row.Miss = "the setting is back and " + open
 	}
 	k.done()
 }
@@ -275,8 +271,7 @@ func (k *killer) byGuard(ctx context.Context, fell time.Time, guards []int) {
 func (k *killer) byHand(ctx context.Context) {
 	row := &k.wait[len(k.wait)-1]
 	began := time.Now()
-	args := append([]string{"yarn", "restore", "--rm", k.y.RM(), "--user", who, "--journal", k.y.journal}, k.y.actuator()...)
-	if _, err := steerer.Run(ctx, k.s.Binary, k.y.Dir, args...); err != nil {
+	if err := k.y.restore(ctx, k.s.Binary); err != nil {
 		row.Miss = "restore: " + err.Error()
 		return
 	}
@@ -292,6 +287,14 @@ func (k *killer) byHand(ctx context.Context) {
 	k.done()
 }
 
+// patience is how long the scheduler may take to go by a setting.
+func (k *killer) patience() time.Duration {
+	if k.scheduler == "fair" {
+		return 2 * backWithin
+	}
+	return backWithin
+}
+
 // settle puts back what still waits, and hands over the rows.
 func (k *killer) settle(ctx context.Context) []Kill {
 	if len(k.wait) > 0 {
@@ -303,12 +306,8 @@ func (k *killer) settle(ctx context.Context) []Kill {
 
 // final is the last look.
 func (k *killer) final(ctx context.Context, sum *Sum) string {
-	limit := backWithin
-	if k.scheduler == "fair" {
-		limit = 20 * time.Second
-	}
 	same := k.y.set.original(ctx)
-	obeyed := proc.Await(ctx, limit, 100*time.Millisecond, func() bool { return k.y.set.obeyed(ctx) })
+	obeyed := proc.Await(ctx, k.patience(), 100*time.Millisecond, func() bool { return k.y.set.obeyed(ctx) })
 	_, open, err := drive.ReadJournal(k.y.journal)
 	text := fmt.Sprintf("%s, found %s: as found %v, in force %v, journal open %v", k.scheduler, k.original, same, obeyed, len(open) > 0)
 	if !same || !obeyed || len(open) > 0 || err != nil {
@@ -332,9 +331,4 @@ func growth(file string, limit time.Duration) {
 	for size() == began && time.Since(now) < limit {
 		time.Sleep(50 * time.Microsecond)
 	}
-}
-
-// unanswered says whether the journal ends in a change that has no second entry.
-func unanswered(list []drive.Entry) bool {
-	return len(list) > 0 && list[len(list)-1].What == drive.Before
 }

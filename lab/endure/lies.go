@@ -10,7 +10,6 @@ import (
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/proc"
 	"github.com/yardmaster/yardmaster/lab/steerer"
-	"github.com/yardmaster/yardmaster/steer/drive"
 )
 
 // Told is one lie, or one refusal, and what came of it.
@@ -94,7 +93,7 @@ func (s *Study) tell(ctx context.Context, y *yard, x *Proxy, c tale) (Told, erro
 	if c.first {
 		x.Tell(&c.lie)
 	}
-	p, err := steerer.Start(s.Binary, y.Dir, nil, steerArgs(x.URL, queue, y.journal, append(lively("300ms"), y.actuator()...)...)...)
+	p, err := s.steer(y, x.URL, lively("300ms"))
 	if err != nil {
 		return row, err
 	}
@@ -153,8 +152,8 @@ func (s *Study) tell(ctx context.Context, y *yard, x *Proxy, c tale) (Told, erro
 		now, _ := y.set.read(ctx)
 		miss("the setting is not as found: %s", now)
 	}
-	if _, open, err := drive.ReadJournal(y.journal); err != nil || len(open) > 0 {
-		miss("the journal is still open (%v)", err)
+	if open := openJournal(y.journal); open != "" {
+		miss("%s", open)
 	}
 	if row.Miss != "" {
 		p.Keep(filepath.Join(s.Work, "lie "+c.name+".log"))

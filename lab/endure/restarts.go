@@ -71,7 +71,7 @@ func (s *Study) restartsOf(ctx context.Context, store string, times int, t *shee
 	if err := l.there(ctx, y.rm); err != nil {
 		return err
 	}
-	p, err := steerer.Start(s.Binary, y.Dir, nil, steerArgs(y.RM(), queue, y.journal, append(lively("300ms"), y.actuator()...)...)...)
+	p, err := s.steer(y, y.RM(), lively("300ms"))
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,7 @@ import (
 type setting struct {
 	rm    *rest.Client
 	queue string // full path
-	file  string // where it is configured; empty: in the ResourceManager, over REST
-	fair  bool
+	file  string // of the FairScheduler, in which it is configured; empty: in the ResourceManager, over REST
 
 	configured string // what was found: text, or "unset"; of a file all its bytes
 	inForce    string
@@ -24,8 +23,8 @@ type setting struct {
 
 const amPercent = "maximum-am-resource-percent"
 
-func newSetting(ctx context.Context, rm *rest.Client, queue, file string, fair bool) (*setting, error) {
-	s := &setting{rm: rm, queue: queue, file: file, fair: fair}
+func newSetting(ctx context.Context, rm *rest.Client, queue, file string) (*setting, error) {
+	s := &setting{rm: rm, queue: queue, file: file}
 	var err error
 	if s.configured, err = s.read(ctx); err != nil {
 		return nil, err
@@ -61,23 +60,11 @@ func (s *setting) tree(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var find func(q *rest.Queue) *rest.Queue
-	find = func(q *rest.Queue) *rest.Queue {
-		if q == nil || q.Path == s.queue {
-			return q
-		}
-		for _, c := range q.Children {
-			if f := find(c); f != nil {
-				return f
-			}
-		}
-		return nil
-	}
-	q := find(t.Root)
+	q := t.Root.Find(s.queue)
 	if q == nil {
 		return "", fmt.Errorf("there is no queue %s", s.queue)
 	}
-	if s.fair {
+	if s.file != "" {
 		return strconv.FormatInt(q.AMMax.Memory, 10) + " MB", nil
 	}
 	return strconv.FormatFloat(q.MaxAMPercent, 'g', -1, 32), nil

@@ -92,7 +92,7 @@ func (s *Study) size(ctx context.Context) error {
 		return err
 	}
 	defer x.Close()
-	set, err := newSetting(ctx, rm, "root.batch", "", false)
+	set, err := newSetting(ctx, rm, "root.batch", "")
 	if err != nil {
 		return err
 	}

@@ -1,14 +1,19 @@
 package endure
 
 import (
+	"cmp"
 	"context"
+	_ "embed"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/proc"
+	"github.com/yardmaster/yardmaster/lab/steerer"
+	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -32,18 +37,8 @@ const (
 	unnamed = "unset"
 )
 
-func capacityQueues() string {
-	return `<configuration>
-  <property><name>yarn.scheduler.capacity.root.queues</name><value>default</value></property>
-  <property><name>yarn.scheduler.capacity.root.default.capacity</name><value>100</value></property>
-  <property><name>yarn.scheduler.capacity.root.default.user-limit-factor</name><value>1</value></property>
-  <property><name>yarn.scheduler.capacity.maximum-am-resource-percent</name><value>0.1</value></property>
-  <property><name>yarn.scheduler.capacity.maximum-applications</name><value>100000</value></property>
-  <property><name>yarn.scheduler.capacity.per-node-heartbeat.maximum-offswitch-assignments</name><value>20</value></property>
-  <property><name>yarn.scheduler.capacity.root.acl_administer_queue</name><value>yardmaster</value></property>
-</configuration>
-`
-}
+//go:embed capacity-scheduler.xml
+var capacityQueues string
 
 // fairQueues is written by a person: comments, spaces and a number with a zero too many must all be there in the end.
 func fairQueues(original string) string {
@@ -71,17 +66,10 @@ func (s *Study) open(ctx context.Context, name string, o hadoop.Options) (*yard,
 	}
 	o.Dir, o.Log = filepath.Join(dir, "run"), io.Discard
 	o.Nodes, o.NodeMB, o.NodeVcores = 2, 8192, 64
-	site := map[string]string{
-		"yarn.scheduler.minimum-allocation-mb":            "512",
-		"yarn.resourcemanager.max-completed-applications": "100000",
-	}
-	for k, v := range o.Site {
-		site[k] = v
-	}
+	site := map[string]string{"yarn.scheduler.minimum-allocation-mb": "512", "yarn.resourcemanager.max-completed-applications": "100000"}
+	maps.Copy(site, o.Site)
 	o.Site = site
-	if o.SchedulerXML == "" {
-		o.SchedulerXML = capacityQueues()
-	}
+	o.SchedulerXML = cmp.Or(o.SchedulerXML, capacityQueues)
 	c, err := hadoop.Up(ctx, o)
 	if err != nil {
 		return nil, err
@@ -95,7 +83,7 @@ func (s *Study) open(ctx context.Context, name string, o hadoop.Options) (*yard,
 	if c.Scheduler == "fair" {
 		file = filepath.Join(c.Conf(), "fair-scheduler.xml")
 	}
-	if y.set, err = newSetting(ctx, y.rm, queue, file, c.Scheduler == "fair"); err != nil {
+	if y.set, err = newSetting(ctx, y.rm, queue, file); err != nil {
 		_ = c.Down()
 		return nil, err
 	}
@@ -125,6 +113,26 @@ func (y *yard) actuator() []string {
 		return []string{"--actuator", "rest"}
 	}
 	return []string{"--actuator", "fair-file", "--file", y.set.file}
+}
+
+// restore puts back as an operator does.
+func (y *yard) restore(ctx context.Context, bin string) error {
+	args := append([]string{"yarn", "restore", "--rm", y.RM(), "--user", who, "--journal", y.journal}, y.actuator()...)
+	_, err := steerer.Run(ctx, bin, y.Dir, args...)
+	return err
+}
+
+// steer runs the command on the yard's queue, seen through some address.
+func (s *Study) steer(y *yard, rm string, controller []string) (*steerer.Process, error) {
+	return steerer.Start(s.Binary, y.Dir, nil, steerArgs(rm, queue, y.journal, append(controller, y.actuator()...)...)...)
+}
+
+// openJournal says that a journal is open, or cannot be read; empty if it is neither.
+func openJournal(dir string) string {
+	if _, open, err := drive.ReadJournal(dir); err != nil || len(open) > 0 {
+		return fmt.Sprintf("the journal is still open (%v)", err)
+	}
+	return ""
 }
 
 // ended waits until the ResourceManager says that all applications have ended, and tells those that have not, or not well.

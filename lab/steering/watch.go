@@ -209,7 +209,7 @@ func limit(ctx context.Context, rm *rest.Client) (Limit, error) {
 	if err != nil {
 		return Limit{}, err
 	}
-	q := find(s.Root, queue)
+	q := s.Root.Find(queue)
 	if q == nil {
 		return Limit{}, fmt.Errorf("the ResourceManager has no queue %s", queue)
 	}
@@ -217,18 +217,6 @@ func limit(ctx context.Context, rm *rest.Client) (Limit, error) {
 		return Limit{MB: q.AMMax.Memory, UsedMB: q.AMUsed.Memory}, nil
 	}
 	return Limit{MB: q.AMLimit.Memory, UsedMB: q.UsedAM.Memory}, nil
-}
-
-func find(q *rest.Queue, path string) *rest.Queue {
-	if q == nil || q.Path == path {
-		return q
-	}
-	for _, c := range q.Children {
-		if f := find(c, path); f != nil {
-			return f
-		}
-	}
-	return nil
 }
 
 // processors reads the kernel's counters.
