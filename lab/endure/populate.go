@@ -1,15 +1,13 @@
 package endure
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/yardmaster/yardmaster/lab/hadoop"
 )
 
 // crowd submits applications over REST. Their masters are unmanaged and never come: each waits for room among the masters of its
@@ -94,33 +92,5 @@ func (c *crowd) end(ctx context.Context, n int) error {
 }
 
 func (c *crowd) ask(ctx context.Context, method, path string, body, answer any) error {
-	var in io.Reader
-	if body != nil {
-		b, err := json.Marshal(body)
-		if err != nil {
-			return err
-		}
-		in = bytes.NewReader(b)
-	}
-	r, err := http.NewRequestWithContext(ctx, method, c.rm+path+"?user.name="+c.user, in)
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "application/json")
-	a, err := c.web.Do(r)
-	if err != nil {
-		return err
-	}
-	defer a.Body.Close()
-	text, err := io.ReadAll(a.Body)
-	switch {
-	case err != nil:
-		return err
-	case a.StatusCode/100 != 2:
-		return errors.New(a.Status + ": " + string(text[:min(len(text), 300)]))
-	case answer != nil:
-		return json.Unmarshal(text, answer)
-	}
-	return nil
+	return hadoop.Ask(ctx, c.web, method, c.rm+path+"?user.name="+c.user, body, answer)
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -43,37 +42,53 @@ func Classes(ctx context.Context, version string, source fs.FS, root string) (st
 		texts[path.Base(n)] = b
 		fmt.Fprintf(sum, "%s %d\n%s", path.Base(n), len(b), b)
 	}
-	home := filepath.Dir(lib)
-	dir := filepath.Join(home, "classes-"+version+"-"+hex.EncodeToString(sum.Sum(nil))[:12])
-	if _, err := os.Stat(dir); err == nil {
-		return dir, nil
-	}
-	if java.Javac == "" {
-		return "", fmt.Errorf("compiling the lab's Java: there is no javac beside %s; install a JDK (Debian: "+
-			"apt install openjdk-17-jdk-headless), or set JAVA_HOME", java.Java)
-	}
-	tmp, err := os.MkdirTemp(home, "compile-")
+	dir := filepath.Join(filepath.Dir(lib), "classes-"+version+"-"+hex.EncodeToString(sum.Sum(nil))[:12])
+	err = Once(dir, func(tmp, into string) error {
+		if java.Javac == "" {
+			return fmt.Errorf("there is no javac beside %s; install a JDK (Debian: apt install openjdk-17-jdk-headless), or set JAVA_HOME", java.Java)
+		}
+		args := []string{"-nowarn", "-proc:none", "-J-XX:TieredStopAtLevel=1", "-cp", filepath.Join(lib, "*"), "-d", into}
+		for name, text := range texts {
+			file := filepath.Join(tmp, name)
+			if err := os.WriteFile(file, text, 0o644); err != nil {
+				return err
+			}
+			args = append(args, file)
+		}
+		if out, err := exec.CommandContext(ctx, java.Javac, args...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%w:\n%s", err, lastLines(string(out), 20))
+		}
+		return nil
+	})
 	if err != nil {
 		return "", fmt.Errorf("compiling the lab's Java: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(tmp) }()
-	args := []string{"-nowarn", "-proc:none", "-J-XX:TieredStopAtLevel=1", "-cp", filepath.Join(lib, "*"), "-d", filepath.Join(tmp, "out")}
-	for name, text := range texts {
-		file := filepath.Join(tmp, name)
-		if err := os.WriteFile(file, text, 0o644); err != nil {
-			return "", fmt.Errorf("compiling the lab's Java: %w", err)
-		}
-		args = append(args, file)
-	}
-	if out, err := exec.CommandContext(ctx, java.Javac, args...).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("compiling the lab's Java: %w:\n%s", err, lastLines(string(out), 20))
-	}
-	if err := os.Rename(filepath.Join(tmp, "out"), dir); err != nil && !errors.Is(err, fs.ErrExist) {
-		if _, there := os.Stat(dir); there != nil { // somebody else was faster otherwise
-			return "", fmt.Errorf("compiling the lab's Java: %w", err)
-		}
-	}
 	return dir, nil
+}
+
+// Once makes a file or folder that is costly to make, unless it is there. It is there as a whole or not at all: make has a temporary folder
+// to work in and puts what it makes at into, which then goes to its place.
+func Once(path string, make func(tmp, into string) error) error {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(path), "make-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(tmp) }()
+	into := filepath.Join(tmp, "made")
+	if err := make(tmp, into); err != nil {
+		return err
+	}
+	err = os.Rename(into, path)
+	if _, there := os.Stat(path); there == nil { // somebody else may have been faster
+		return nil
+	}
+	return err
 }
 
 // own compiles the lab's own classes.

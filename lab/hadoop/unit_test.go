@@ -186,7 +186,8 @@ func TestFetch(t *testing.T) {
 	t.Setenv("JAVA_HOME", filepath.Join(dir, "java"))
 	program(t, filepath.Join(dir, "java", "bin"), "java", `echo 'openjdk version "21.0.1"' >&2`)
 	bin := filepath.Join(dir, "bin")
-	program(t, bin, "mvn", `echo "$1" >> "`+dir+`/asked"; grep -q '>tests<' pom.xml || exit 2; mkdir lib; touch lib/half.jar; [ "$1" = -o ] && exit 1; touch lib/whole.jar`)
+	program(t, bin, "mvn", `echo "$1" >> "`+dir+`/asked"; grep -q '>tests<' pom.xml || exit 2; for a; do case $a in -DoutputDirectory=*) lib=${a#*=};; esac; done; `+
+		`mkdir "$lib"; touch "$lib/half.jar"; [ "$1" = -o ] && exit 1; touch "$lib/whole.jar"`)
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	for range 2 {
 		lib, err := Fetch(t.Context(), Second, nil)

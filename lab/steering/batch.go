@@ -188,17 +188,8 @@ func (n *bench) tasks(ctx context.Context, b *Batch) error {
 // clean deletes inputs and outputs.
 func (n *bench) clean(ctx context.Context) error {
 	u := n.c.NameNode() + "/webhdfs/v1/tmp/jobs?" + url.Values{"op": {"DELETE"}, "recursive": {"true"}, "user.name": {user}}.Encode()
-	req, err := http.NewRequestWithContext(ctx, http.MethodDelete, u, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
+	if err := hadoop.Ask(ctx, http.DefaultClient, http.MethodDelete, u, nil, nil); err != nil {
 		return fmt.Errorf("deleting the jobs' files: %w", err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return errors.New("deleting the jobs' files: " + resp.Status)
 	}
 	return nil
 }

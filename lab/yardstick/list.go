@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"strconv"
+	"strings"
 )
 
 // List is a network and the flows through it: what each side is given to play.
@@ -37,36 +37,24 @@ type Flow struct {
 
 // Write writes lists in the form that the C++ programs read. Numbers are written so that reading gives the same again.
 func Write(out io.Writer, lists ...List) error {
-	w := bufio.NewWriter(out)
-	num := func(v float64, end byte) {
-		_, _ = w.Write(strconv.AppendFloat(w.AvailableBuffer(), v, 'g', -1, 64)) // the error stays for Flush
-		_ = w.WriteByte(end)
-	}
+	w := bufio.NewWriter(out) // keeps the first error for Flush
 	for i := range lists {
 		l := &lists[i]
 		fmt.Fprintf(w, "case %s\nlinks %d\n", l.Name, len(l.Links))
 		for _, c := range l.Links {
-			num(c, '\n')
+			fmt.Fprintln(w, c)
 		}
 		fmt.Fprintf(w, "paths %d\n", len(l.Paths))
 		for _, p := range l.Paths {
-			fmt.Fprintf(w, "%d", len(p))
-			for _, k := range p {
-				fmt.Fprintf(w, " %d", k)
-			}
-			fmt.Fprintln(w)
+			fmt.Fprintln(w, len(p), strings.Trim(fmt.Sprint(p), "[]"))
 		}
 		fmt.Fprintf(w, "changes %d\n", len(l.Changes))
 		for _, c := range l.Changes {
-			num(c.At, ' ')
-			fmt.Fprintf(w, "%d ", c.Link)
-			num(c.Capacity, '\n')
+			fmt.Fprintln(w, c.At, c.Link, c.Capacity)
 		}
 		fmt.Fprintf(w, "flows %d %d\n", len(l.Flows), l.Alive)
 		for _, f := range l.Flows {
-			num(f.Start, ' ')
-			fmt.Fprintf(w, "%d %d ", f.Path, f.Bytes)
-			num(f.Cap, '\n')
+			fmt.Fprintln(w, f.Start, f.Path, f.Bytes, f.Cap)
 		}
 	}
 	if err := w.Flush(); err != nil {
