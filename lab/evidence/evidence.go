@@ -44,9 +44,6 @@ func Begin(program string) *Run {
 
 // Keep writes a record as the next one of its series: SERIES-N.EXT with the first number that is free.
 func (r Run) Keep(dir, series, ext string, record []byte) (Run, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return r, err
-	}
 	return r.next(dir, series, ext, func(path string) error {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 		if err != nil {
@@ -68,9 +65,6 @@ func (r Run) KeepJSON(dir, series string, v any) (Run, error) {
 
 // KeepTree copies a folder as the next one of its series: SERIES-N.
 func (r Run) KeepTree(dir, series, from string) (Run, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return r, err
-	}
 	return r.next(dir, series, "", func(path string) error {
 		if err := os.Mkdir(path, 0o755); err != nil {
 			return err
@@ -81,6 +75,9 @@ func (r Run) KeepTree(dir, series, from string) (Run, error) {
 
 // next lets create make the record under the first number that is free, and enters it in the ledger.
 func (r Run) next(dir, series, ext string, create func(path string) error) (Run, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return r, err
+	}
 	for n := 1; ; n++ {
 		r.File = series + "-" + strconv.Itoa(n) + ext
 		err := create(filepath.Join(dir, r.File))
@@ -185,11 +182,10 @@ func (r *Run) check(dir string) error {
 func (r *Run) number(series, ext string) int {
 	rest, ok := strings.CutPrefix(r.File, series+"-")
 	middle, ended := strings.CutSuffix(rest, ext)
-	n, err := strconv.Atoi(middle)
-	if !ok || !ended || err != nil {
-		return 0
+	if n, err := strconv.Atoi(middle); ok && ended && err == nil {
+		return n
 	}
-	return n
+	return 0
 }
 
 // Number is the last number of a record's name: 2 of kills-2.jsonl.
@@ -220,39 +216,6 @@ func (r *Run) LoadText() string {
 		words[i] = strconv.FormatFloat(v, 'f', 1, 64)
 	}
 	return strings.Join(words, ", ")
-}
-
-// Verify says what is wrong with a folder of records: one that is not what its ledger says, one that is missing, bytes that no run
-// accounts for. Files that derived names are computed from records and may change.
-func Verify(dir string, derived func(name string) bool) error {
-	runs, err := Runs(dir)
-	if err != nil {
-		return err
-	}
-	var wrong []error
-	known := map[string]int64{} // bytes accounted for, by file
-	for _, r := range runs {
-		if err := r.check(dir); err != nil {
-			wrong = append(wrong, err)
-		} else if r.From != known[r.File] {
-			wrong = append(wrong, fmt.Errorf("%s: a record begins at byte %d, the one before it ends at %d", r.File, r.From, known[r.File]))
-		}
-		known[r.File] += r.Size
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if e.Name() == Ledger || derived(e.Name()) {
-			continue
-		}
-		size, _, err := digest(filepath.Join(dir, e.Name()), 0, -1)
-		if err != nil || size != known[e.Name()] {
-			wrong = append(wrong, fmt.Errorf("%s has %d bytes and the ledger accounts for %d (%v)", filepath.Join(dir, e.Name()), size, known[e.Name()], err))
-		}
-	}
-	return errors.Join(wrong...)
 }
 
 // digest is the length and the checksum of a file's part, to its end if size is negative; of a folder: of its files, with their names.
@@ -289,6 +252,18 @@ func digest(path string, from, size int64) (int64, string, error) {
 		return err
 	})
 	return total, hex.EncodeToString(h.Sum(nil)), err
+}
+
+// List reads a JSON list that stands for a value: its parts, in their order, all of them.
+func List(b []byte, parts ...any) error {
+	n := len(parts)
+	if err := json.Unmarshal(b, &parts); err != nil {
+		return err
+	}
+	if len(parts) != n {
+		return fmt.Errorf("%s has not %d parts", b, n)
+	}
+	return nil
 }
 
 // packed is how the names of compressed JSON end.

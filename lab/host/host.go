@@ -32,6 +32,19 @@ func LoadAverage(span int) float64 {
 	return v
 }
 
+// Ticks are how the processors have spent their time since the computer was started, in hundredths of a second: user, nice, system, idle, waiting for
+// a disk, and what interrupts and a host took, in three parts.
+func Ticks() (spent [8]int64, err error) {
+	b, err := os.ReadFile("/proc/stat")
+	if err == nil {
+		_, err = fmt.Sscan(strings.TrimPrefix(string(b), "cpu"), &spent[0], &spent[1], &spent[2], &spent[3], &spent[4], &spent[5], &spent[6], &spent[7])
+	}
+	if err != nil {
+		return spent, fmt.Errorf("reading /proc/stat: %w", err)
+	}
+	return spent, nil
+}
+
 // CPU is the processor time that this process has used, its collector of garbage included.
 func CPU() time.Duration {
 	var u syscall.Rusage

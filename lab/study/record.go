@@ -2,9 +2,9 @@ package study
 
 import (
 	"encoding/json"
-	"errors"
 	"time"
 
+	"github.com/yardmaster/yardmaster/lab/evidence"
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 )
 
@@ -67,12 +67,5 @@ func (l Line) MarshalJSON() ([]byte, error) { return json.Marshal([]any{l.Kind, 
 
 // UnmarshalJSON reads it.
 func (l *Line) UnmarshalJSON(b []byte) error {
-	parts := []any{&l.Kind, &l.At, &l.Of}
-	if err := json.Unmarshal(b, &parts); err != nil {
-		return err
-	}
-	if len(parts) != 3 {
-		return errors.New("a line of the log has three parts")
-	}
-	return nil
+	return evidence.List(b, &l.Kind, &l.At, &l.Of)
 }

@@ -113,18 +113,10 @@ func clearAway(dir string) { _ = os.RemoveAll(dir) }
 
 // processors answers how large a share of the processors' time anybody used from now on; 0 where that is not told.
 func processors() func() float64 {
-	look := func() (used, all float64) {
-		b, err := os.ReadFile("/proc/stat")
-		if err != nil {
-			return 0, 0
-		}
-		line, _, _ := strings.Cut(string(b), "\n")
-		for i, f := range strings.Fields(line) {
-			v, err := strconv.ParseFloat(f, 64)
-			if err != nil || i > 8 {
-				continue
-			}
-			if all += v; i != 4 && i != 5 { // idle, and waiting for a disk
+	look := func() (used, all int64) {
+		spent, _ := host.Ticks() // not told: nothing
+		for i, v := range spent {
+			if all += v; i != 3 && i != 4 { // idle, and waiting for a disk
 				used += v
 			}
 		}
@@ -136,6 +128,6 @@ func processors() func() float64 {
 		if b <= a {
 			return 0
 		}
-		return (v - u) / (b - a)
+		return float64(v-u) / float64(b-a)
 	}
 }
