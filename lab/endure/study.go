@@ -3,6 +3,7 @@ package endure
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -67,29 +68,19 @@ func (s *Study) Run(ctx context.Context) error {
 			return fmt.Errorf("there is no part %q: choose from %s", name, strings.Join(Parts(), ", "))
 		}
 	}
-	if s.Log == nil {
-		s.Log = io.Discard
-	}
-	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
+	s.Log = cmp.Or(s.Log, io.Discard)
+	work, clean, err := host.Folder(s.Work, "endure")
+	if err != nil {
 		return err
 	}
-	if s.Work == "" {
-		work, err := os.MkdirTemp("", "yardmaster-endure-")
-		if err != nil {
+	defer clean()
+	if s.Work == "" { // a steerer of another account works in it
+		if err := os.Chmod(work, 0o755); err != nil {
 			return err
 		}
-		defer func() { _ = os.RemoveAll(work) }()
-		if err := os.Chmod(work, 0o755); err != nil { // a steerer of another account works in it
-			return err
-		}
-		s.Work = work
 	}
-	s.program = evidence.Program(s.Binary)
+	s.Work, s.program = work, evidence.Program(s.Binary)
 	if s.Binary == "" {
-		if err := os.MkdirAll(s.Work, 0o755); err != nil {
-			return err
-		}
-		var err error
 		if s.Binary, err = host.Build(ctx, s.Work); err != nil {
 			return err
 		}

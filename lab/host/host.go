@@ -78,17 +78,25 @@ func Build(ctx context.Context, dir string) (path string, err error) {
 	return path, nil
 }
 
+// Folder is the given folder, which stays, or else a temporary one until remove is called.
+func Folder(given, name string) (dir string, remove func(), err error) {
+	if given != "" {
+		return given, func() {}, os.MkdirAll(given, 0o755)
+	}
+	dir, err = os.MkdirTemp("", "yardmaster-"+name+"-")
+	return dir, func() { _ = os.RemoveAll(dir) }, err // what stays is for the system to clear
+}
+
 // Program is the given file, or else the program as it is built from here, in a temporary folder until remove is called.
 func Program(ctx context.Context, given string) (path string, remove func(), err error) {
 	if given != "" {
 		return given, func() {}, nil
 	}
-	dir, err := os.MkdirTemp("", "yardmaster-binary-")
-	if err != nil {
-		return "", nil, err
+	dir, remove, err := Folder("", "binary")
+	if err == nil {
+		path, err = Build(ctx, dir)
 	}
-	remove = func() { _ = os.RemoveAll(dir) } // what stays is for the system to clear
-	if path, err = Build(ctx, dir); err != nil {
+	if err != nil {
 		remove()
 		return "", nil, err
 	}

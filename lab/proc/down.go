@@ -17,11 +17,7 @@ import (
 // Stop asks one process to end, waits for it as long as grace says, then kills it, and removes its record. One that is not
 // recorded is no error.
 func Stop(run, name string, grace time.Duration) error {
-	run, err := Folder(run)
-	if err != nil {
-		return err
-	}
-	r, err := read(run, name)
+	r, err := Find(run, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

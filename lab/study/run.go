@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -87,14 +86,11 @@ func warm() []hadoop.Application {
 
 // bring brings a lab up, in a temporary folder unless one is named.
 func bring(ctx context.Context, work string, o hadoop.Options) (c *hadoop.Cluster, down func(), err error) {
-	clean := func() {}
-	if work == "" {
-		if work, err = os.MkdirTemp("", "yardmaster-study-"); err != nil {
-			return nil, nil, err
-		}
-		clean = func() { clearAway(work) }
+	dir, clean, err := host.Folder(work, "study")
+	if err != nil {
+		return nil, nil, err
 	}
-	o.Dir = work
+	o.Dir = dir
 	c, err = hadoop.Up(ctx, o)
 	if err != nil {
 		return nil, nil, err
@@ -107,9 +103,6 @@ func bring(ctx context.Context, work string, o hadoop.Options) (c *hadoop.Cluste
 		clean()
 	}, nil
 }
-
-// clearAway removes a temporary folder of ours. What stays is for the system to clear.
-func clearAway(dir string) { _ = os.RemoveAll(dir) }
 
 // processors answers how large a share of the processors' time anybody used from now on; 0 where that is not told.
 func processors() func() float64 {
