@@ -131,10 +131,7 @@ func (c *Cluster) WaitNodes(ctx context.Context, n int) error {
 
 // prepareHDFS makes the folders that every user writes to. It comes before the history server, which would make them for
 // its own user alone.
-func (c *Cluster) prepareHDFS(ctx context.Context, o Options) error {
-	if !o.HDFS {
-		return nil
-	}
+func (c *Cluster) prepareHDFS(ctx context.Context) error {
 	for _, dir := range []string{"/tmp", "/user", "/staging", "/staging/history", "/history", "/history/tmp", "/history/done"} {
 		for _, op := range []string{"MKDIRS", "SETPERMISSION"} {
 			u := c.NameNode() + "/webhdfs/v1" + dir + "?" + url.Values{"op": {op}, "permission": {"1777"}, "user.name": {userName()}}.Encode()

@@ -116,11 +116,9 @@ func (k *KDC) run(ctx context.Context, input, path string, args ...string) error
 	if err != nil {
 		return fmt.Errorf("%s: %w: %s", filepath.Base(path), err, out)
 	}
-	if text := string(out); strings.Contains(text, "while ") && strings.Contains(text, ": ") && path == k.admin {
-		for line := range strings.Lines(text) { // it ends with 0 whatever its commands did
-			if strings.Contains(line, " while ") && !strings.HasPrefix(line, "WARNING") {
-				return errors.New("kadmin.local: " + strings.TrimSpace(line))
-			}
+	for line := range strings.Lines(string(out)) { // kadmin ends with 0 whatever its commands did
+		if path == k.admin && strings.Contains(line, " while ") && !strings.HasPrefix(line, "WARNING") {
+			return errors.New("kadmin.local: " + strings.TrimSpace(line))
 		}
 	}
 	return nil
