@@ -72,11 +72,10 @@ func (s *Study) killsOf(ctx context.Context, scheduler string, n int, random *ra
 	}
 	defer func() { _ = y.Down() }()
 	l := &load{c: y.Cluster, queue: queue, apps: min(60, 4*n), hold: 3000}
-	l.begin(ctx)
-	defer l.cancel()
-	if err := l.there(ctx, y.rm); err != nil {
+	if err := l.begin(ctx, y.rm); err != nil {
 		return Fate{}, err
 	}
+	defer l.cancel()
 	for half, original := range []string{unnamed, named} {
 		count := n / 2
 		if half == 1 {

@@ -49,11 +49,10 @@ func (s *Study) liesREST(ctx context.Context, t *sheet[Told]) error {
 	}
 	defer func() { _ = y.Down() }()
 	l := &load{c: y.Cluster, queue: queue, apps: 60, hold: 6000}
-	l.begin(ctx)
-	defer l.cancel()
-	if err := l.there(ctx, y.rm); err != nil {
+	if err := l.begin(ctx, y.rm); err != nil {
 		return err
 	}
+	defer l.cancel()
 	x, err := NewProxy(y.RM())
 	if err != nil {
 		return err
