@@ -1,7 +1,6 @@
 package endure
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -173,24 +172,18 @@ func (t *sheet[R]) save(dir string) error {
 
 // load reads one record.
 func (t *sheet[R]) load(file string) (err error) {
-	f, err := os.Open(file)
+	b, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	in := bufio.NewScanner(f)
-	in.Buffer(nil, 16<<20)
-	var all []string
-	for in.Scan() {
-		all = append(all, in.Text())
-	}
-	if err := in.Err(); err != nil || len(all) < 2 {
-		return fmt.Errorf("reading %s: it is cut short (%v)", f.Name(), err)
+	all := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
+	if len(all) < 2 {
+		return fmt.Errorf("reading %s: it is cut short", file)
 	}
 	read := func(i int, v any) {
 		if err == nil {
 			if err = json.Unmarshal([]byte(all[i]), v); err != nil {
-				err = fmt.Errorf("%s, line %d: %w", f.Name(), i+1, err)
+				err = fmt.Errorf("%s, line %d: %w", file, i+1, err)
 			}
 		}
 	}

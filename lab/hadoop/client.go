@@ -30,8 +30,8 @@ type Cost struct {
 	RSS  int64 // bytes, at most
 }
 
-// listLines writes one JSON object a line.
-func listLines[T any](w io.Writer, list []T) error {
+// WriteLines writes one JSON object a line.
+func WriteLines[T any](w io.Writer, list []T) error {
 	enc := json.NewEncoder(w)
 	for _, v := range list {
 		if err := enc.Encode(v); err != nil {

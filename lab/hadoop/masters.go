@@ -80,7 +80,7 @@ func ReadWorkload(r io.Reader) ([]Application, error) {
 }
 
 // WriteWorkload writes what ReadWorkload reads.
-func WriteWorkload(w io.Writer, list []Application) error { return listLines(w, list) }
+func WriteWorkload(w io.Writer, list []Application) error { return WriteLines(w, list) }
 
 func (a Application) check() error {
 	if a.ID == "" || a.User == "" || a.Queue == "" {

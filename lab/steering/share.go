@@ -1,7 +1,6 @@
 package steering
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -70,20 +69,14 @@ func set(ctx context.Context, c *hadoop.Cluster, rm *rest.Client, before, share 
 
 // reloads are the instants at which the Fair Scheduler read its file again, by the ResourceManager's log.
 func reloads(log string, from time.Time) ([]time.Time, error) {
-	f, err := os.Open(log)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
+	b, err := os.ReadFile(log)
 	var list []time.Time
-	in := bufio.NewScanner(f)
-	in.Buffer(nil, 1<<20)
-	for in.Scan() {
-		if at, ok := reload(in.Text()); ok && !at.Before(from) {
+	for line := range strings.Lines(string(b)) {
+		if at, ok := reload(line); ok && !at.Before(from) {
 			list = append(list, at)
 		}
 	}
-	return list, in.Err()
+	return list, err
 }
 
 func reload(line string) (time.Time, bool) {

@@ -70,5 +70,14 @@ func (d *dice) between(lo, hi int) int        { return lo + d.below(hi-lo+1) }
 func (d *dice) chance(p float64) bool         { return d.unit() < p }
 func (d *dice) exponential(m float64) float64 { return -m * math.Log1p(-d.unit()) }
 
+// other is below n and not the given one.
+func (d *dice) other(than, n int) int {
+	i := d.below(n - 1)
+	if i >= than {
+		i++
+	}
+	return i
+}
+
 // micro rounds a time to microseconds, which is what the simulator's clock knows.
 func micro(s float64) float64 { return math.Round(s*1e6) / 1e6 }
