@@ -102,19 +102,12 @@ func (r Run) Append(dir, file string, record []byte) (Run, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return r, err
 	}
-	f, err := os.OpenFile(filepath.Join(dir, file), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	from, err := add(filepath.Join(dir, file), record)
 	if err != nil {
-		return r, err
-	}
-	info, err := f.Stat()
-	if err == nil {
-		_, err = f.Write(record)
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
 		return r, fmt.Errorf("keeping a record: %w", err)
 	}
 	sum := sha256.Sum256(record)
-	r.File, r.From, r.Size, r.SHA256 = file, info.Size(), int64(len(record)), hex.EncodeToString(sum[:])
+	r.File, r.From, r.Size, r.SHA256 = file, from, int64(len(record)), hex.EncodeToString(sum[:])
 	return r, r.enter(dir)
 }
 
@@ -127,12 +120,22 @@ func (r *Run) enter(dir string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(dir, Ledger), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	_, err = add(filepath.Join(dir, Ledger), append(line, '\n'))
+	return err
+}
+
+// add adds to the end of a file, and says where that was.
+func add(file string, b []byte) (from int64, err error) {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	_, err = f.Write(append(line, '\n'))
-	return errors.Join(err, f.Close())
+	info, err := f.Stat()
+	if err == nil {
+		from = info.Size()
+		_, err = f.Write(b)
+	}
+	return from, errors.Join(err, f.Close())
 }
 
 // Runs are all runs of a folder's ledger, in its order; none where there is no ledger.
