@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 )
 
@@ -42,12 +43,8 @@ func main() {
 // dispatch finds the verb with the most words that the arguments begin with.
 func dispatch(ctx context.Context, args []string, out io.Writer) error {
 	for words := min(2, len(args)); words > 0; words-- {
-		name := args[0]
-		if words == 2 {
-			name += " " + args[1]
-		}
 		for _, v := range verbs {
-			if v.name == name {
+			if v.name == strings.Join(args[:words], " ") {
 				return v.run(ctx, args[words:], out)
 			}
 		}

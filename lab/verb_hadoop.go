@@ -9,10 +9,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sort"
 	"strings"
 	"time"
 
+	"github.com/yardmaster/yardmaster/lab/conform"
 	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/lab/hadoop/sls"
 	"github.com/yardmaster/yardmaster/lab/proc"
 )
 
@@ -22,6 +25,8 @@ func init() {
 		verb{"status", "what runs, what it takes and where it answers", status},
 		verb{"down", "end everything that was brought up", down},
 		verb{"fetch hadoop", "only fetch the jars", fetchHadoop},
+		verb{"masters", "run a workload file of unmanaged masters on a lab that is up", masters},
+		verb{"up sls", "bring a real ResourceManager with hundreds of simulated nodes up", upSLS},
 	)
 }
 
@@ -39,11 +44,12 @@ func (s settings) Set(v string) error {
 	return nil
 }
 
-// runFolder adds --dir, which says where the run is: run-NAME in the lab's home unless told otherwise.
-func runFolder(f *flag.FlagSet) *string {
+// runFolder adds --dir, which says where the run is: a folder of the lab's home unless told otherwise. That of "up sls" is beside that of
+// "up hadoop": both may be up.
+func runFolder(f *flag.FlagSet, name string) *string {
 	d := ""
 	if home, err := hadoop.Home(); err == nil {
-		d = filepath.Join(home, "run")
+		d = filepath.Join(home, name)
 	}
 	return f.String("dir", d, "run `folder`: configuration, logs, records, data")
 }
@@ -51,7 +57,7 @@ func runFolder(f *flag.FlagSet) *string {
 func upHadoop(ctx context.Context, args []string, out io.Writer) error {
 	f := flags("up hadoop", "Brings real Hadoop daemons up on loopback and returns when they answer.")
 	o := hadoop.Options{Log: out, Site: settings{}, Mapred: settings{}}
-	dir := runFolder(f)
+	dir := runFolder(f, "run")
 	f.StringVar(&o.Version, "version", hadoop.Default, "of Hadoop: "+strings.Join(hadoop.Versions(), " or "))
 	f.StringVar(&o.Scheduler, "scheduler", "capacity", "capacity or fair")
 	xml := f.String("queues", "", "`file` with capacity-scheduler.xml or fair-scheduler.xml (default: prod, batch, adhoc)")
@@ -71,13 +77,11 @@ func upHadoop(ctx context.Context, args []string, out io.Writer) error {
 	}
 	o.Dir = *dir
 	o.History = o.History && o.HDFS
-	if *xml != "" {
-		b, err := os.ReadFile(*xml)
-		if err != nil {
-			return fmt.Errorf("reading the queues: %w", err)
-		}
-		o.SchedulerXML = string(b)
+	b, err := queuesOf(*xml)
+	if err != nil {
+		return err
 	}
+	o.SchedulerXML = string(b)
 	for name := range strings.SplitSeq(*debug, ",") {
 		switch name {
 		case "":
@@ -102,6 +106,18 @@ func upHadoop(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
+// queuesOf reads a scheduler's file, if one is named.
+func queuesOf(file string) ([]byte, error) {
+	if file == "" {
+		return nil, nil
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading the queues: %w", err)
+	}
+	return b, nil
+}
+
 func addresses(out io.Writer, c *hadoop.Cluster) {
 	for _, l := range [][2]string{
 		{"version", "Hadoop " + c.Version + ", " + c.Scheduler}, {"ResourceManager", c.RM()}, {"history", c.History()},
@@ -118,7 +134,7 @@ func addresses(out io.Writer, c *hadoop.Cluster) {
 
 func status(ctx context.Context, args []string, out io.Writer) error {
 	f := flags("status", "Says what runs, what it takes and where it answers.")
-	dir := runFolder(f)
+	dir := runFolder(f, "run")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -154,7 +170,7 @@ func status(ctx context.Context, args []string, out io.Writer) error {
 
 func down(_ context.Context, args []string, out io.Writer) error {
 	f := flags("down", "Ends every process of the run, also after a crash. Logs and data stay unless --clean is given.")
-	dir := runFolder(f)
+	dir := runFolder(f, "run")
 	clean := f.Bool("clean", false, "remove the run folder too")
 	if err := f.Parse(args); err != nil {
 		return err
@@ -183,5 +199,78 @@ func fetchHadoop(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "%6.1f s  %s\n", time.Since(began).Seconds(), lib)
+	return nil
+}
+
+func masters(ctx context.Context, args []string, out io.Writer) error {
+	f := flags("masters", "Runs a workload on a lab that is up. A workload has one application a line:\n"+
+		`  {"id":"a","user":"alice","queue":"prod","submit":0,"containers":[{"count":3,"mb":512,"hold":[2000,3000]}]}`)
+	dir := runFolder(f, "run")
+	file := f.String("workload", "", "the workload's `file`")
+	var o hadoop.MastersOptions
+	f.BoolVar(&o.Start, "start", false, "start a process in each container")
+	f.DurationVar(&o.Heartbeat, "heartbeat", time.Second, "of the masters")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if *file == "" {
+		return errors.New("masters: say which workload: --workload FILE")
+	}
+	in, err := os.Open(*file)
+	if err != nil {
+		return fmt.Errorf("opening the workload: %w", err)
+	}
+	defer in.Close()
+	apps, err := hadoop.ReadWorkload(in)
+	if err != nil {
+		return err
+	}
+	c, err := hadoop.Open(ctx, *dir)
+	if err != nil {
+		return fmt.Errorf("%w; bring one up with: go run ./lab up hadoop", err)
+	}
+	res, err := c.Masters(ctx, apps, o)
+	if err != nil {
+		return err
+	}
+	sort.Slice(res.Apps, func(i, j int) bool { return res.Apps[i].App < res.Apps[j].App })
+	fmt.Fprintf(out, "%-34s %-10s %-10s %10s %10s %10s  %s\n", "application", "user", "queue", "submit", "containers", "end", "state")
+	for _, a := range res.Apps {
+		fmt.Fprintf(out, "%-34s %-10s %-10s %8.1f s %10d %8.1f s  %s %s\n", a.App, a.User, a.Queue, (a.Submit - res.Zero).Duration().Seconds(),
+			len(a.Containers), (a.End - res.Zero).Duration().Seconds(), a.State, a.Why)
+	}
+	fmt.Fprintf(out, "\n%.1f s, of them %.1f s of the clients' processor time\n", res.Cost.Wall.Seconds(), res.Cost.CPU.Seconds())
+	return nil
+}
+func upSLS(ctx context.Context, args []string, out io.Writer) error {
+	f := flags("up sls", "Starts Hadoop's Scheduler Load Simulator: a real ResourceManager with simulated nodes, and a load of jobs if wanted.\n"+
+		"It answers REST, changes of its queues included, until it is taken down.")
+	dir := runFolder(f, "run-sls")
+	nodes := f.Int("nodes", 500, "simulated nodes of 10 GB and 10 vcores, 25 in a rack")
+	jobs := f.Int("jobs", 0, "jobs to run, in the queues prod, batch and adhoc")
+	over := f.Duration("over", 10*time.Minute, "time within which they are submitted")
+	fair := f.Bool("fair", false, "FairScheduler")
+	queues := f.String("queues", "", "`file` with capacity-scheduler.xml or fair-scheduler.xml (default: prod, batch, adhoc)")
+	heap := f.Int("heap", 768, "of the JVM, in MB")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	o := conform.Live(*nodes, *jobs, *over, *fair)
+	o.Dir, o.HeapMB, o.Log = *dir, *heap, out
+	b, err := queuesOf(*queues)
+	switch {
+	case err != nil:
+		return err
+	case b != nil && *fair:
+		o.Fair = b
+	case b != nil:
+		o.Capacity = b
+	}
+	began := time.Now()
+	live, err := sls.Up(ctx, o)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%6.1f s  up\n\nResourceManager  %s\ntake it down     go run ./lab down --dir %s\n", time.Since(began).Seconds(), live.URL, live.Dir)
 	return nil
 }

@@ -40,14 +40,20 @@ const (
 func Compare(ctx context.Context, scenarios []Scenario, dir string) ([]Row, error) {
 	var rows []Row
 	for i := range scenarios {
-		recs, err := records(&scenarios[i], dir)
+		s := &scenarios[i]
+		runs, recs, err := evidence.ReadSeries[sls.Record](dir, s.Name)
 		if err != nil {
 			return nil, err
 		}
 		if len(recs) == 0 {
 			continue
 		}
-		row, err := compare(ctx, &scenarios[i], recs)
+		for k, rec := range recs {
+			if err := belongs(s, rec); err != nil {
+				return nil, fmt.Errorf("%s: %w; give the changed scenario a name of its own", filepath.Join(dir, runs[k].File), err)
+			}
+		}
+		row, err := compare(ctx, s, runs, recs)
 		if err != nil {
 			return nil, err
 		}
@@ -59,34 +65,11 @@ func Compare(ctx context.Context, scenarios []Scenario, dir string) ([]Row, erro
 	return rows, nil
 }
 
-// kept is a record with its line of the ledger.
-type kept struct {
-	evidence.Run
-	rec *sls.Record
-}
-
-func records(s *Scenario, dir string) ([]kept, error) {
-	runs, err := evidence.Series(dir, s.Name, recordExt)
-	if err != nil {
-		return nil, err
-	}
-	var all []kept
-	for _, run := range runs {
-		file := filepath.Join(dir, run.File)
-		rec, err := sls.Load(file)
-		if err != nil {
-			return nil, err
-		}
-		if err := belongs(s, rec); err != nil {
-			return nil, fmt.Errorf("%s: %w; give the changed scenario a name of its own", file, err)
-		}
-		all = append(all, kept{run, rec})
-	}
-	return all, nil
-}
-
 // belongs says whether a record is of the scenario as it is now.
 func belongs(s *Scenario, rec *sls.Record) error {
+	if l := &rec.Log; len(l.At) != len(l.Kinds) || len(l.Of) != len(l.Kinds) {
+		return fmt.Errorf("its log has %d kinds, %d instants, %d objects", len(l.Kinds), len(l.At), len(l.Of))
+	}
 	if len(rec.Jobs) != len(s.Jobs) {
 		return fmt.Errorf("it has %d jobs, the scenario %d", len(rec.Jobs), len(s.Jobs))
 	}
@@ -105,11 +88,10 @@ func belongs(s *Scenario, rec *sls.Record) error {
 	return nil
 }
 
-func compare(ctx context.Context, s *Scenario, recs []kept) (*Row, error) {
+func compare(ctx context.Context, s *Scenario, runs []evidence.Run, recs []*sls.Record) (*Row, error) {
 	row := &Row{Scenario: s}
-	truths := make([]*outcome, len(recs))
-	for i := range recs {
-		rec := recs[i].rec
+	truths := make([]*Outcome, len(recs))
+	for i, rec := range recs {
 		truths[i] = ofRecord(s, rec)
 		phased, took, err := simulate(ctx, s, rec, false)
 		if err != nil {
@@ -120,8 +102,8 @@ func compare(ctx context.Context, s *Scenario, recs []kept) (*Row, error) {
 			return nil, err
 		}
 		r := RunResult{
-			Run:    recs[i].Run,
-			Phases: measure(truths[i], phased), Instants: measure(truths[i], exact), SLS: rec.Machine, Lost: rec.Lost, cost: took,
+			Run:    runs[i],
+			Phases: Measure(truths[i], phased), Instants: Measure(truths[i], exact), SLS: rec.Machine, Lost: rec.Lost, cost: took,
 		}
 		for _, k := range rec.Kills {
 			if k.Taken {
@@ -138,7 +120,7 @@ func compare(ctx context.Context, s *Scenario, recs []kept) (*Row, error) {
 	var pairs []Distance
 	for i := range truths {
 		for _, later := range truths[i+1:] {
-			pairs = append(pairs, measure(truths[i], later))
+			pairs = append(pairs, Measure(truths[i], later))
 		}
 	}
 	if len(pairs) > 0 {

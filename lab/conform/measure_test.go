@@ -6,21 +6,21 @@ import (
 )
 
 // made is an outcome of jobs a, b, ... with the given ends, all submitted at 0, and masters in the order of the ends.
-func made(ends ...int64) *outcome {
-	o := &outcome{submit: map[string]int64{}, end: map[string]int64{}, start: map[string]int64{}}
+func made(ends ...int64) *Outcome {
+	o := NewOutcome()
 	for i, e := range ends {
 		id := string(rune('a' + i))
-		o.submit[id], o.end[id], o.start[id] = 0, e, e/2
-		o.placed = append(o.placed, placement{job: id, node: int32(i), at: e / 2})
+		o.Submit[id], o.End[id], o.Start[id] = 0, e, e/2
+		o.Placed = append(o.Placed, Placement{Job: id, Node: int32(i), At: e / 2})
 	}
-	o.settle()
+	o.Settle()
 	return o
 }
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
 func TestMeasureSame(t *testing.T) {
-	d := measure(made(10_000, 20_000, 30_000), made(10_000, 20_000, 30_000))
+	d := Measure(made(10_000, 20_000, 30_000), made(10_000, 20_000, 30_000))
 	if d.Median != 0 || d.P95 != 0 || d.Within5 != 1 || d.MeanAbs != 0 || d.Order != 3 || d.Tau != 1 || d.Placed != 1 || d.First != -1 || !d.passes() {
 		t.Errorf("%+v", d)
 	}
@@ -28,7 +28,7 @@ func TestMeasureSame(t *testing.T) {
 
 func TestMeasure(t *testing.T) {
 	// b takes 10 % longer and starts after c; d never ends in ours.
-	d := measure(made(10_000, 20_000, 21_000, 5000), made(10_000, 22_000, 21_000, -1))
+	d := Measure(made(10_000, 20_000, 21_000, 5000), made(10_000, 22_000, 21_000, -1))
 	if d.Jobs != 3 || d.Missing != 1 || !near(d.Median, 0.05) || !near(d.Within5, 2./3) || !near(d.MeanAbs, 0.1/3) {
 		t.Errorf("%+v", d)
 	}
@@ -38,15 +38,15 @@ func TestMeasure(t *testing.T) {
 	if d.passes() {
 		t.Error("passes")
 	}
-	d = measure(made(10_000, 20_000), made(10_000, 23_000))
+	d = Measure(made(10_000, 20_000), made(10_000, 23_000))
 	if d.Placed != 0.5 || d.First != -1 {
 		t.Errorf("a container 1.5 s late: %+v", d)
 	}
 }
 
 func TestFirst(t *testing.T) {
-	a := []placement{{job: "a", node: 1, priority: 20, at: 1000}, {job: "b", node: 1, priority: 20, at: 2000}, {job: "c", node: 2, priority: 20, at: 3000}}
-	b := []placement{{job: "a", node: 1, priority: 20, at: 1000}, {job: "b", node: 2, priority: 20, at: 2000}, {job: "c", node: 2, priority: 20, at: 3000}}
+	a := []Placement{{Job: "a", Node: 1, Priority: 20, At: 1000}, {Job: "b", Node: 1, Priority: 20, At: 2000}, {Job: "c", Node: 2, Priority: 20, At: 3000}}
+	b := []Placement{{Job: "a", Node: 1, Priority: 20, At: 1000}, {Job: "b", Node: 2, Priority: 20, At: 2000}, {Job: "c", Node: 2, Priority: 20, At: 3000}}
 	if n, at := first(a, b); n != 1 || at != 2 {
 		t.Errorf("%d at %v", n, at)
 	}
@@ -60,11 +60,11 @@ func TestFirst(t *testing.T) {
 
 // The order of containers that one pass gives on one node is not known on both sides and does not count.
 func TestSettle(t *testing.T) {
-	x := &outcome{placed: []placement{{job: "b", node: 1, priority: 20, at: 1002}, {job: "a", node: 1, priority: 20, at: 1001}, {job: "c", node: 2, priority: 20, at: 1003}, {job: "a", node: 1, priority: 20, at: 2001}}}
-	x.settle()
+	x := &Outcome{Placed: []Placement{{Job: "b", Node: 1, Priority: 20, At: 1002}, {Job: "a", Node: 1, Priority: 20, At: 1001}, {Job: "c", Node: 2, Priority: 20, At: 1003}, {Job: "a", Node: 1, Priority: 20, At: 2001}}}
+	x.Settle()
 	for i, want := range []string{"a", "b", "c", "a"} {
-		if x.placed[i].job != want {
-			t.Fatalf("%+v", x.placed)
+		if x.Placed[i].Job != want {
+			t.Fatalf("%+v", x.Placed)
 		}
 	}
 }

@@ -1,32 +1,39 @@
 package conform
 
 import (
+	"cmp"
+	"math"
+	"slices"
 	"sort"
 	"strings"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop/sls"
+	"github.com/yardmaster/yardmaster/result"
 )
 
-// placement is one container: the order of placements is the order of the scheduler's decisions.
-type placement struct {
-	job      string
-	node     int32
-	priority int32
-	at       int64 // ms
-	turn     int   // order among those of the same instant
+// Placement is one container that was given to an application: the order of placements is the order of the scheduler's decisions.
+type Placement struct {
+	Job      string
+	Node     int32
+	Priority int32
+	At       int64 // ms
+	Turn     int   // place of its pass over the node among all passes, for those at the same instant
 }
 
-// outcome is what a run did, in terms that SLS and the simulator share. Instants are ms since time 0.
-type outcome struct {
-	submit map[string]int64 // as the trace has it
-	end    map[string]int64 // -1: never
-	start  map[string]int64 // the master's container
-	placed []placement      // in order of allocation
+// Outcome is what a run did, in terms that the daemons, SLS and the simulator share. Instants are ms since time 0; -1: it did not happen.
+type Outcome struct {
+	Submit, Start, End map[string]int64 // by application; Start is the first container's, of SLS the master's
+	Placed             []Placement      // in order of allocation; see Settle
+}
+
+// NewOutcome is an empty one.
+func NewOutcome() *Outcome {
+	return &Outcome{Submit: map[string]int64{}, Start: map[string]int64{}, End: map[string]int64{}}
 }
 
 // ofRecord takes the outcome of a run of SLS. Jobs that it lost do not count, nor does the one that warms it up.
-func ofRecord(s *Scenario, rec *sls.Record) *outcome {
-	o := &outcome{submit: map[string]int64{}, end: map[string]int64{}, start: map[string]int64{}}
+func ofRecord(s *Scenario, rec *sls.Record) *Outcome {
+	o := NewOutcome()
 	lost := map[string]bool{warmUp: true}
 	for _, l := range rec.Lost {
 		id, _, _ := strings.Cut(l, " ")
@@ -34,22 +41,22 @@ func ofRecord(s *Scenario, rec *sls.Record) *outcome {
 	}
 	for i := range s.Jobs {
 		if j := &s.Jobs[i]; !lost[j.ID] {
-			o.submit[j.ID], o.end[j.ID], o.start[j.ID] = j.Start, -1, -1
+			o.Submit[j.ID], o.End[j.ID], o.Start[j.ID] = j.Start, -1, -1
 		}
 	}
 	for i := range rec.Jobs {
 		j := &rec.Jobs[i]
-		if _, ok := o.submit[j.ID]; ok {
-			o.end[j.ID], o.start[j.ID] = j.End, j.Master
+		if _, ok := o.Submit[j.ID]; ok {
+			o.End[j.ID], o.Start[j.ID] = j.End, j.Master
 		}
 	}
 	turn := served(rec)
 	for i := range rec.Containers {
 		if c := &rec.Containers[i]; c.Allocated >= 0 && rec.Jobs[c.Job].ID != warmUp {
-			o.placed = append(o.placed, placement{rec.Jobs[c.Job].ID, c.Node, c.Priority, c.Allocated, turn(c)})
+			o.Placed = append(o.Placed, Placement{rec.Jobs[c.Job].ID, c.Node, c.Priority, c.Allocated, turn(c)})
 		}
 	}
-	o.settle()
+	o.Settle()
 	return o
 }
 
@@ -80,44 +87,35 @@ func served(rec *sls.Record) func(c *sls.ContainerRecord) int {
 	}
 }
 
-// settle sorts placements by time, and those of one pass over a node by job: the order within a pass is not recorded on
-// both sides.
-func (o *outcome) settle() {
-	sort.SliceStable(o.placed, func(a, b int) bool {
-		if o.placed[a].at != o.placed[b].at {
-			return o.placed[a].at < o.placed[b].at
-		}
-		return o.placed[a].turn < o.placed[b].turn
-	})
+// Settle sorts placements by time, and those of one pass over a node by job: the order within a pass is not recorded on
+// both sides. It is called once, when all are there.
+func (o *Outcome) Settle() {
+	slices.SortStableFunc(o.Placed, func(a, b Placement) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Turn, b.Turn)) })
 	const pass = 500 // ms: a node is served about once a second
-	for i := 0; i < len(o.placed); {
+	for i := 0; i < len(o.Placed); {
 		k := i + 1
-		for k < len(o.placed) && o.placed[k].node == o.placed[i].node && o.placed[k].at-o.placed[i].at < pass {
+		for k < len(o.Placed) && o.Placed[k].Node == o.Placed[i].Node && o.Placed[k].At-o.Placed[i].At < pass {
 			k++
 		}
-		run := o.placed[i:k]
-		sort.SliceStable(run, func(a, b int) bool {
-			if run[a].job != run[b].job {
-				return run[a].job < run[b].job
-			}
-			return run[a].priority < run[b].priority
+		slices.SortStableFunc(o.Placed[i:k], func(a, b Placement) int {
+			return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Priority, b.Priority))
 		})
 		i = k
 	}
 }
 
 // times lists the elapsed times of the jobs that ended in both outcomes, in the same order, in seconds.
-func times(truth, ours *outcome) (a, b []float64) {
-	ids := make([]string, 0, len(truth.submit))
-	for id := range truth.submit {
-		if truth.end[id] >= 0 && ours.end[id] >= 0 && has(ours.submit, id) {
+func times(truth, ours *Outcome) (a, b []float64) {
+	ids := make([]string, 0, len(truth.Submit))
+	for id := range truth.Submit {
+		if truth.End[id] >= 0 && ours.End[id] >= 0 && has(ours.Submit, id) {
 			ids = append(ids, id)
 		}
 	}
 	sort.Strings(ids)
 	for _, id := range ids {
-		a = append(a, float64(truth.end[id]-truth.submit[id])/1000)
-		b = append(b, float64(ours.end[id]-ours.submit[id])/1000)
+		a = append(a, float64(truth.End[id]-truth.Submit[id])/1000)
+		b = append(b, float64(ours.End[id]-ours.Submit[id])/1000)
 	}
 	return a, b
 }
@@ -125,4 +123,162 @@ func times(truth, ours *outcome) (a, b []float64) {
 func has(m map[string]int64, id string) bool {
 	_, ok := m[id]
 	return ok
+}
+
+// Distance is how far one run is from another, the truth. Shares are of 1.
+type Distance struct {
+	Jobs    int     // compared
+	Missing int     // that ended in one of the two only
+	Median  float64 // of job times: relative error of the median
+	P95     float64 // and of the 95th percentile
+	Within5 float64 // share of jobs whose time is within 5 %
+	MeanAbs float64 // mean of the jobs' relative errors
+
+	Order   int     // jobs that start at the same place in the order of starts
+	Tau     float64 // Kendall's rank correlation of the two orders
+	Placed  float64 // share of containers on the same node within half a second
+	First   int     // number of equal decisions before the first that differs; -1: none differs
+	FirstAt float64 // its instant, s
+	Total   int     // decisions
+}
+
+// Measure compares an outcome with the truth.
+func Measure(truth, ours *Outcome) Distance {
+	a, b := times(truth, ours)
+	d := Distance{Jobs: len(a), Missing: len(truth.Submit) - len(a), First: -1}
+	if len(a) > 0 {
+		within := 0
+		for i := range a {
+			e := math.Abs(b[i]-a[i]) / a[i]
+			d.MeanAbs += e / float64(len(a))
+			if e <= 0.05 {
+				within++
+			}
+		}
+		d.Within5 = float64(within) / float64(len(a))
+		d.Median = relative(result.Quantile(a, 0.5), result.Quantile(b, 0.5))
+		d.P95 = relative(result.Quantile(a, 0.95), result.Quantile(b, 0.95))
+	}
+	d.Order, d.Tau = orders(truth, ours)
+	d.Placed = placed(truth, ours)
+	d.Total = len(truth.Placed)
+	d.First, d.FirstAt = first(truth.Placed, ours.Placed)
+	return d
+}
+
+func relative(truth, ours float64) float64 {
+	if truth == 0 {
+		return 0
+	}
+	return math.Abs(ours-truth) / truth
+}
+
+// orders compares the order in which masters got their containers.
+func orders(truth, ours *Outcome) (same int, tau float64) {
+	by := func(o *Outcome) []string {
+		var ids []string
+		for id := range truth.Submit {
+			if truth.Start[id] >= 0 && has(ours.Start, id) && ours.Start[id] >= 0 {
+				ids = append(ids, id)
+			}
+		}
+		sort.Slice(ids, func(i, k int) bool {
+			a, b := ids[i], ids[k]
+			if o.Start[a] != o.Start[b] {
+				return o.Start[a] < o.Start[b]
+			}
+			return a < b
+		})
+		return ids
+	}
+	x, y := by(truth), by(ours)
+	rank := map[string]int{}
+	for i, id := range y {
+		rank[id] = i
+	}
+	up, down := 0, 0
+	for i, id := range x {
+		if y[i] == id {
+			same++
+		}
+		for _, other := range x[i+1:] {
+			if rank[other] > rank[id] {
+				up++
+			} else {
+				down++
+			}
+		}
+	}
+	if up+down == 0 {
+		return same, 1
+	}
+	return same, float64(up-down) / float64(up+down)
+}
+
+// placed is the share of the truth's containers that ours has for the same job, priority and node within half a second.
+func placed(truth, ours *Outcome) float64 {
+	const near = 500 // ms
+	if len(truth.Placed) == 0 {
+		return 0
+	}
+	type place struct {
+		job            string
+		node, priority int32
+	}
+	left := map[place][]int64{}
+	for _, p := range ours.Placed {
+		k := place{p.Job, p.Node, p.Priority}
+		left[k] = append(left[k], p.At)
+	}
+	n := 0
+	for _, p := range truth.Placed {
+		k := place{p.Job, p.Node, p.Priority}
+		for i, at := range left[k] {
+			if at-p.At <= near && p.At-at <= near {
+				left[k] = append(left[k][:i:i], left[k][i+1:]...)
+				n++
+				break
+			}
+		}
+	}
+	return float64(n) / float64(len(truth.Placed))
+}
+
+// first is the number of decisions before the first that differs; -1: all are the same.
+func first(truth, ours []Placement) (n int, at float64) {
+	for i, p := range truth {
+		if i >= len(ours) || ours[i].Job != p.Job || ours[i].Node != p.Node || ours[i].Priority != p.Priority {
+			return i, float64(p.At) / 1000
+		}
+	}
+	if len(ours) > len(truth) {
+		return len(truth), float64(ours[len(truth)].At) / 1000
+	}
+	return -1, 0
+}
+
+// mean averages distances field by field; the first difference is the earliest.
+func mean(ds []Distance) Distance {
+	var m Distance
+	m.First = -1
+	n := float64(len(ds))
+	order := 0
+	for i, d := range ds {
+		m.Jobs, m.Total = d.Jobs, d.Total
+		m.Missing = max(m.Missing, d.Missing)
+		m.Median += d.Median / n
+		m.P95 += d.P95 / n
+		m.Within5 += d.Within5 / n
+		m.MeanAbs += d.MeanAbs / n
+		m.Tau += d.Tau / n
+		m.Placed += d.Placed / n
+		order += d.Order
+		if d.First >= 0 && (m.First < 0 || d.First < m.First) {
+			m.First, m.FirstAt, m.Total = d.First, d.FirstAt, d.Total
+		}
+		if i == len(ds)-1 {
+			m.Order = int(math.Round(float64(order) / n))
+		}
+	}
+	return m
 }

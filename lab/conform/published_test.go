@@ -25,7 +25,9 @@ func TestPublishedTable(t *testing.T) {
 	}
 	t.Logf("%d scenarios in %v", len(rows), time.Since(began).Round(time.Millisecond))
 	var b bytes.Buffer
-	Write(&b, rows)
+	if err := Write(&b, rows); err != nil {
+		t.Fatal(err)
+	}
 	published, err := os.ReadFile(filepath.Join(docs, "conformance.md"))
 	if err != nil {
 		t.Fatal(err)

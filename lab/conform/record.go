@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/lab/evidence"
 	"github.com/yardmaster/yardmaster/lab/hadoop/sls"
+	"github.com/yardmaster/yardmaster/lab/host"
 )
 
 // Recording says how scenarios are run under SLS.
@@ -37,16 +39,12 @@ type task struct {
 
 // Record runs the scenarios under SLS and keeps their records, beside those that are there. It goes on after an error with the others.
 func Record(ctx context.Context, scenarios []Scenario, r Recording) error {
-	r.withDefaults()
-	work := r.Work
-	if work == "" {
-		dir, err := os.MkdirTemp("", "conform-")
-		if err != nil {
-			return err
-		}
-		defer func() { _ = os.RemoveAll(dir) }() // what stays is temporary
-		work = dir
+	r.Runs, r.Parallel, r.Stagger, r.Log = cmp.Or(r.Runs, 2), cmp.Or(r.Parallel, 3), cmp.Or(r.Stagger, 8*time.Second), cmp.Or(r.Log, io.Discard)
+	work, clean, err := host.Folder(r.Work, "conform")
+	if err != nil {
+		return err
 	}
+	defer clean()
 	var tasks []task
 	program := evidence.Here()
 	for i := range scenarios {
@@ -93,21 +91,6 @@ func Record(ctx context.Context, scenarios []Scenario, r Recording) error {
 	}
 	wg.Wait()
 	return errors.Join(append(fails, ctx.Err())...)
-}
-
-func (r *Recording) withDefaults() {
-	if r.Runs == 0 {
-		r.Runs = 2
-	}
-	if r.Parallel == 0 {
-		r.Parallel = 3
-	}
-	if r.Stagger == 0 {
-		r.Stagger = 8 * time.Second
-	}
-	if r.Log == nil {
-		r.Log = io.Discard
-	}
 }
 
 func record(ctx context.Context, t task, r *Recording, program, dir string, mu *sync.Mutex) error {

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"syscall"
+	"strings"
 	"time"
 
+	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/hadoop/sls"
+	"github.com/yardmaster/yardmaster/lab/host"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	capacityrm "github.com/yardmaster/yardmaster/policy/rm/capacity"
@@ -28,16 +30,16 @@ type cost struct{ wall, cpu time.Duration }
 func (c cost) plus(o cost) cost { return cost{c.wall + o.wall, c.cpu + o.cpu} }
 
 // simulate runs the scenario through the simulator with the phases of a record, or with all of its instants.
-func simulate(ctx context.Context, s *Scenario, rec *sls.Record, instants bool) (*outcome, cost, error) {
-	wall, cpu := time.Now(), processor()
+func simulate(ctx context.Context, s *Scenario, rec *sls.Record, instants bool) (*Outcome, cost, error) {
+	wall, cpu := time.Now(), host.CPU()
 	o, err := replay(ctx, s, rec, instants)
 	if err != nil {
 		return nil, cost{}, fmt.Errorf("simulating %s: %w", s.Name, err)
 	}
-	return o, cost{time.Since(wall), processor() - cpu}, nil
+	return o, cost{time.Since(wall), host.CPU() - cpu}, nil
 }
 
-func replay(ctx context.Context, s *Scenario, rec *sls.Record, instants bool) (*outcome, error) {
+func replay(ctx context.Context, s *Scenario, rec *sls.Record, instants bool) (*Outcome, error) {
 	var text bytes.Buffer
 	if err := sls.WriteNodes(&text, s.Racks); err != nil {
 		return nil, err
@@ -57,17 +59,9 @@ func replay(ctx context.Context, s *Scenario, rec *sls.Record, instants bool) (*
 	timing := yarn.SLS()
 	timing.NodeHeartbeat = unit.Time(rec.Beat) * unit.Millisecond
 	timing.MasterHeartbeat = timing.NodeHeartbeat
-	told := script(s, rec, instants)
-	got := &collector{o: &outcome{submit: map[string]int64{}, end: map[string]int64{}, start: map[string]int64{}}, turns: turns(told)}
-	c := yarn.Config{
-		Cluster: nodes, Source: jobs.Source(), NewScheduler: newScheduler, Timing: timing, Phases: phases(rec), Ports: ports(rec),
-		Script: told, Sink: got, Containers: got.container, NoAlone: true,
-	}
-	if _, err := yarn.Run(ctx, c); err != nil {
-		return nil, err
-	}
-	got.o.settle()
-	return got.o, nil
+	return Replay(ctx, yarn.Config{
+		Cluster: nodes, Source: jobs.Source(), NewScheduler: newScheduler, Timing: timing, Phases: phases(rec), Ports: ports(rec), Script: script(s, rec, instants),
+	}, true)
 }
 
 // workload reads the very trace that SLS gets. The format knows no priorities of jobs: they are put in afterwards, for both.
@@ -97,7 +91,7 @@ func (s *Scenario) workload() (workload.Slice, error) {
 
 // scheduler reads the very XML that SLS gets.
 func (s *Scenario) scheduler() (func() (rm.Scheduler, error), error) {
-	site, err := conf.ReadSite(bytes.NewReader(sls.Properties(s.Site)), s.Name+" yarn-site.xml")
+	site, err := conf.ReadSite(strings.NewReader(hadoop.Properties("", s.Site)), s.Name+" yarn-site.xml")
 	if err != nil {
 		return nil, err
 	}
@@ -186,21 +180,30 @@ type visit struct {
 	at   unit.Time
 }
 
-// turns numbers the passes of a script: several may be at the same instant.
-func turns(s *yarn.Script) map[visit]int {
-	m := map[visit]int{}
-	for i, x := range s.Instants {
-		if x.Kind == yarn.Beat {
-			m[visit{x.Node, x.At}] = i
+// Replay runs a simulation and has what it did. With masters, an application starts with its master's container, which is then one of those
+// that were placed.
+func Replay(ctx context.Context, c yarn.Config, masters bool) (*Outcome, error) {
+	got := &collector{NewOutcome(), masters, map[visit]int{}}
+	if c.Script != nil {
+		for i, x := range c.Script.Instants {
+			if x.Kind == yarn.Beat {
+				got.turns[visit{x.Node, x.At}] = i
+			}
 		}
 	}
-	return m
+	c.Sink, c.Containers, c.NoAlone = got, got.container, true
+	if _, err := yarn.Run(ctx, c); err != nil {
+		return nil, err
+	}
+	got.Settle()
+	return got.Outcome, nil
 }
 
 // collector takes what the simulator did.
 type collector struct {
-	o     *outcome
-	turns map[visit]int
+	*Outcome
+	masters bool
+	turns   map[visit]int // numbers of the passes: several may be at the same instant
 }
 
 var _ sim.Sink = (*collector)(nil)
@@ -208,33 +211,30 @@ var _ sim.Sink = (*collector)(nil)
 func ms(t unit.Time) int64 { return int64(t / unit.Millisecond) }
 
 func (c *collector) Job(r *sim.JobRecord) {
-	if r.Job.ID == warmUp {
+	id := r.Job.ID
+	if id == warmUp {
 		return
 	}
-	c.o.submit[r.Job.ID] = ms(r.Job.Submit)
-	c.o.end[r.Job.ID] = -1
+	c.Submit[id], c.End[id] = ms(r.Job.Submit), -1
 	if r.Outcome == sim.Finished {
-		c.o.end[r.Job.ID] = ms(r.Finish)
+		c.End[id] = ms(r.Finish)
+	}
+	if !c.masters {
+		if c.Start[id] = -1; r.Start >= 0 {
+			c.Start[id] = ms(r.Start)
+		}
 	}
 }
 
 func (c *collector) Sample(*sim.Sample) {}
 
 func (c *collector) container(r *yarn.ContainerRecord) {
-	if r.Allocated < 0 || r.Job.ID == warmUp {
+	master := r.Stage == policy.MasterStage
+	if r.Allocated < 0 || r.Job.ID == warmUp || master && !c.masters {
 		return
 	}
-	if r.Stage == policy.MasterStage {
-		c.o.start[r.Job.ID] = ms(r.Allocated)
+	if master {
+		c.Start[r.Job.ID] = ms(r.Allocated)
 	}
-	c.o.placed = append(c.o.placed, placement{r.Job.ID, r.Node, r.Priority, ms(r.Allocated), c.turns[visit{r.Node, r.Allocated}]})
-}
-
-// processor is the processor time that this process has used.
-func processor() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	c.Placed = append(c.Placed, Placement{r.Job.ID, r.Node, r.Priority, ms(r.Allocated), c.turns[visit{r.Node, r.Allocated}]})
 }

@@ -1,14 +1,20 @@
 package conform
 
 import (
+	_ "embed"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sort"
 	"strings"
 	"time"
 
+	"github.com/goccy/go-yaml"
+
+	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/hadoop/sls"
 )
 
@@ -17,7 +23,6 @@ import (
 type Scenario struct {
 	Name  string
 	About string // what it tries, in a few words
-	Limit string // what limits the agreement, where it was looked into
 	Small bool   // short enough for every run of CI
 	Jobs  []sls.Job
 	Racks []sls.Rack
@@ -40,7 +45,7 @@ func (s *Scenario) digest() string {
 	_ = sls.WriteNodes(h, s.Racks)
 	_, _ = h.Write(s.Capacity)
 	_, _ = h.Write(s.Fair)
-	_, _ = h.Write(sls.Properties(s.Site))
+	_, _ = io.WriteString(h, hadoop.Properties("", s.Site))
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
@@ -61,49 +66,67 @@ const (
 	gap    = 23     // ms: jobs are submitted at least this far apart, so that their order is never in doubt
 )
 
-// Scenarios makes all scenarios, the small ones last. They are the same on every call.
+//go:embed scenarios.yaml
+var scenariosText []byte
+
+// Scenarios makes all scenarios of scenarios.yaml, the small ones last. They are the same on every call.
 func Scenarios() []Scenario {
-	var all []Scenario
-	for _, make := range append(capacityScenarios(), fairScenarios()...) {
-		all = append(all, make(false))
+	type nodes struct {
+		Racks, Nodes int
+		Mem, Cores   int64
 	}
-	for _, make := range smallScenarios() {
-		s := make(true)
-		s.Name, s.Small = s.Name+"-small", true
-		all = append(all, s)
+	var list []struct {
+		Name, About    string
+		Cluster        nodes
+		Mixes          []mix
+		SmallCluster   nodes `yaml:"small-cluster"`
+		SmallMixes     []mix `yaml:"small-mixes"`
+		Site, Capacity map[string]string
+		Fair           string
 	}
-	return all
+	if err := yaml.UnmarshalWithOptions(scenariosText, &list, yaml.Strict()); err != nil {
+		panic(fmt.Sprintf("scenarios.yaml: %v", err)) // it is part of the program
+	}
+	var full, small []Scenario
+	for _, x := range list {
+		made := func(n nodes, mixes []mix) Scenario {
+			rk := racks(n.Racks, n.Nodes, n.Mem, n.Cores)
+			s := Scenario{Name: x.Name, About: x.About, Racks: rk, Jobs: generate(x.Name, rk, mixes...), Site: x.Site, Fair: []byte(x.Fair)}
+			if x.Fair == "" {
+				s.Capacity, s.Fair = capacityXML(x.Capacity), nil
+			}
+			return s
+		}
+		full = append(full, made(x.Cluster, x.Mixes))
+		if len(x.SmallMixes) > 0 {
+			s := made(x.SmallCluster, x.SmallMixes)
+			s.Name, s.Small = s.Name+"-small", true
+			small = append(small, s)
+		}
+	}
+	return append(full, small...)
 }
 
 // Named picks scenarios by name, separated by commas; "": all that are not small, "small": the small ones, "all": everything.
 func Named(names string) ([]Scenario, error) {
 	all := Scenarios()
-	var some []Scenario
 	switch names {
 	case "all":
 		return all, nil
 	case "", "small":
-		for _, s := range all {
-			if s.Small == (names == "small") {
-				some = append(some, s)
-			}
-		}
-		return some, nil
+		return slices.DeleteFunc(all, func(s Scenario) bool { return s.Small != (names == "small") }), nil
 	}
+	var some []Scenario
 	for name := range strings.SplitSeq(names, ",") {
-		found := false
-		for _, s := range all {
-			if s.Name == name {
-				some, found = append(some, s), true
-			}
-		}
-		if !found {
+		i := slices.IndexFunc(all, func(s Scenario) bool { return s.Name == name })
+		if i < 0 {
 			var list []string
 			for _, s := range all {
 				list = append(list, s.Name)
 			}
 			return nil, fmt.Errorf("there is no scenario %q; choose from %s, or small, or all", name, strings.Join(list, ", "))
 		}
+		some = append(some, all[i])
 	}
 	return some, nil
 }
@@ -120,29 +143,28 @@ func racks(n, nodes int, mem, cores int64) []sls.Rack {
 	return all
 }
 
-// span is a range of whole numbers.
-type span struct{ from, to int64 }
+// span is a range of whole numbers, both ends included.
+type span [2]int64
 
-func (s span) draw(r *rand.Rand) int64 { return s.from + r.Int64N(s.to-s.from+1) }
+func (s span) draw(r *rand.Rand) int64 { return s[0] + r.Int64N(s[1]-s[0]+1) }
 
 // mix describes jobs of one kind.
 type mix struct {
-	jobs    int
-	over    int64 // ms within which they are submitted
-	after   int64 // ms after the first moment
-	maps    span
-	reduces span
-	length  float64 // median of a task's length, ms
-	sigma   float64 // of its logarithm
-	mapMem  span    // MiB, drawn per job, in steps of 512
-	redMem  span
-	cores   span
-	amMem   span
-	queues  []string // drawn per job
-	users   []string
-	prio    span
-	hosted  float64 // share of jobs whose maps name hosts
-	hosts   int     // hosts that such a job names; 0: any number
+	Jobs          int
+	Over          int64 // ms within which they are submitted
+	After         int64 // ms after the first moment
+	Maps, Reduces span
+	Length        float64 // median of a task's length, ms
+	Sigma         float64 // of its logarithm
+	MapMem        span    // MiB, drawn per job, in steps of 512
+	RedMem        span    // that of the maps unless given
+	Cores         span
+	AMMem         span     // 1024 unless given
+	Queues        []string // drawn per job
+	Users         int
+	Prio          span
+	Hosted        float64 // share of jobs whose maps name hosts
+	Hosts         int     // hosts that such a job names; 0: any number
 }
 
 // generate draws the jobs of a scenario. It depends on nothing but its arguments.
@@ -152,7 +174,7 @@ func generate(name string, rk []sls.Rack, mixes ...mix) []sls.Job {
 	r := rand.New(rand.NewPCG(h.Sum64(), 0x5157))
 	var jobs []sls.Job
 	for _, m := range mixes {
-		for range m.jobs {
+		for range m.Jobs {
 			jobs = append(jobs, m.draw(r, rk))
 		}
 	}
@@ -164,7 +186,7 @@ func generate(name string, rk []sls.Rack, mixes ...mix) []sls.Job {
 		jobs[i].ID = fmt.Sprintf("j%03d", i+1)
 	}
 	warm := sls.Job{
-		ID: warmUp, Type: "mapreduce", Queue: mixes[0].queues[0], User: mixes[0].users[0],
+		ID: warmUp, Type: "mapreduce", Queue: mixes[0].Queues[0], User: user(0),
 		Tasks: []sls.Task{
 			{Duration: 500, Type: "map", Mem: 1024, Cores: 1, Count: int64(min(2*len(rk[0].Nodes), 8))},
 			{Duration: 500, Type: "reduce", Mem: 1024, Cores: 1},
@@ -174,89 +196,80 @@ func generate(name string, rk []sls.Rack, mixes ...mix) []sls.Job {
 }
 
 func (m *mix) draw(r *rand.Rand, rk []sls.Rack) sls.Job {
-	pick := func(s []string) string { return s[r.IntN(len(s))] }
 	half := func(s span) int64 { return (s.draw(r) + 511) / 512 * 512 }
 	j := sls.Job{
-		Type: "mapreduce", Start: begin + m.after + int64(r.Float64()*float64(m.over)), Queue: pick(m.queues), User: pick(m.users),
-		Priority: int(m.prio.draw(r)), AMCores: 1, AMMem: 1024,
+		Type: "mapreduce", Start: begin + m.After + int64(r.Float64()*float64(m.Over)), Queue: m.Queues[r.IntN(len(m.Queues))], User: user(r.IntN(m.Users)),
+		Priority: int(m.Prio.draw(r)), AMCores: 1, AMMem: 1024,
 	}
-	if m.amMem.to > 0 {
-		j.AMMem = half(m.amMem)
+	if m.AMMem[1] > 0 {
+		j.AMMem = half(m.AMMem)
 	}
-	cores := max(m.cores.draw(r), 1)
+	cores := max(m.Cores.draw(r), 1)
 	task := func(typ string, mem int64) sls.Task {
-		ms := m.length * math.Exp(m.sigma*r.NormFloat64())
+		ms := m.Length * math.Exp(m.Sigma*r.NormFloat64())
 		return sls.Task{Duration: int64(min(max(ms, 500), 120_000)), Type: typ, Mem: mem, Cores: cores}
 	}
-	mapMem := half(m.mapMem)
-	named := r.Float64() < m.hosted
-	hosts := m.hosts
+	mapMem := half(m.MapMem)
+	named := r.Float64() < m.Hosted
 	first := r.IntN(1 << 20)
-	for range m.maps.draw(r) {
+	for range m.Maps.draw(r) {
 		t := task("map", mapMem)
 		if named {
 			k := r.IntN(1 << 20)
-			if hosts > 0 {
-				k = first + r.IntN(hosts)
+			if m.Hosts > 0 {
+				k = first + r.IntN(m.Hosts)
 			}
-			t.Host = host(rk, k)
+			t.Host = nodeAt(rk, k)
 		}
 		j.Tasks = append(j.Tasks, t)
 	}
 	redMem := mapMem
-	if m.redMem.to > 0 {
-		redMem = half(m.redMem)
+	if m.RedMem[1] > 0 {
+		redMem = half(m.RedMem)
 	}
-	for range m.reduces.draw(r) {
+	for range m.Reduces.draw(r) {
 		j.Tasks = append(j.Tasks, task("reduce", redMem))
 	}
 	return j
 }
 
-// host is the k-th node, counted around, as a trace names it.
-func host(rk []sls.Rack, k int) string {
-	n := 0
+// nodeAt is the k-th node, counted around, as a trace names it.
+func nodeAt(rk []sls.Rack, k int) string {
+	var all []string
 	for i := range rk {
-		n += len(rk[i].Nodes)
-	}
-	k %= n
-	for i := range rk {
-		if k < len(rk[i].Nodes) {
-			return "/" + rk[i].Name + "/" + rk[i].Nodes[k].Name
+		for _, n := range rk[i].Nodes {
+			all = append(all, "/"+rk[i].Name+"/"+n.Name)
 		}
-		k -= len(rk[i].Nodes)
 	}
-	return ""
+	return all[k%len(all)]
 }
 
-// users makes n names.
-func users(n int) []string {
-	all := make([]string, n)
-	for i := range all {
-		all[i] = fmt.Sprintf("user%d", i+1)
-	}
-	return all
-}
+func user(i int) string { return fmt.Sprintf("user%d", i+1) }
 
 // capacityXML writes a capacity-scheduler.xml of properties named without their prefix.
 func capacityXML(m map[string]string) []byte {
-	full := make(map[string]string, len(m))
-	for k, v := range m {
-		full["yarn.scheduler.capacity."+k] = v
-	}
-	return sls.Properties(full)
+	return []byte(hadoop.Properties("yarn.scheduler.capacity.", m))
 }
 
-// monitor is the site of a cluster that preempts between queues.
-func monitor(more ...string) map[string]string {
-	return site(append(more, "yarn.resourcemanager.scheduler.monitor.enable", "true")...)
-}
+//go:embed live.xml
+var liveFair []byte
 
-// site makes properties out of names and values in turn.
-func site(pairs ...string) map[string]string {
-	m := map[string]string{}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		m[pairs[i]] = pairs[i+1]
+// Live is a large cluster with a load of ordinary jobs, to be driven over REST.
+func Live(nodes, jobs int, over time.Duration, fair bool) sls.Options {
+	o := sls.Options{Name: "live", Racks: racks((nodes+24)/25, nodes, 10240, 10)}
+	if jobs > 0 {
+		o.Jobs = generate("live", o.Racks, mix{
+			Jobs: jobs, Over: over.Milliseconds(), Maps: span{5, 80}, Reduces: span{0, 8}, Length: 20_000, Sigma: 0.8, MapMem: span{1024, 2048},
+			Queues: []string{"prod", "prod", "batch", "adhoc"}, Users: 8, Hosted: 0.5,
+		})
 	}
-	return m
+	if o.Fair = liveFair; fair {
+		return o
+	}
+	o.Fair, o.Capacity = nil, capacityXML(map[string]string{
+		"root.queues": "prod,batch,adhoc", "maximum-am-resource-percent": "0.3",
+		"root.prod.capacity": "50", "root.batch.capacity": "30", "root.adhoc.capacity": "20",
+		"root.prod.user-limit-factor": "4", "root.batch.user-limit-factor": "4", "root.adhoc.user-limit-factor": "4",
+	})
+	return o
 }

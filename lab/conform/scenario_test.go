@@ -1,12 +1,12 @@
 package conform
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/hadoop/sls"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
@@ -92,7 +92,7 @@ func check(t *testing.T, s *Scenario) {
 	if _, err := s.scheduler(); err != nil {
 		t.Error(err)
 	}
-	if _, err := conf.ReadSite(bytes.NewReader(sls.Properties(s.Site)), "site"); err != nil {
+	if _, err := conf.ReadSite(strings.NewReader(hadoop.Properties("", s.Site)), "site"); err != nil {
 		t.Error(err)
 	}
 }
@@ -117,7 +117,7 @@ func TestRacks(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	if h := host(got, 5); h != "/rack2/127.1.2.1" {
+	if h := nodeAt(got, 5); h != "/rack2/127.1.2.1" {
 		t.Error(h)
 	}
 }

@@ -17,7 +17,9 @@ func TestWrite(t *testing.T) {
 		Runs: []RunResult{{Phases: bad, Instants: good, SLS: sls.Machine{Wall: 100, StartUp: 10, CPU: 8, SlipP95: 77}, cost: cost{50 * time.Millisecond, 40 * time.Millisecond}}},
 	}}
 	var b strings.Builder
-	Write(&b, rows)
+	if err := Write(&b, rows); err != nil {
+		t.Fatal(err)
+	}
 	WriteSpeed(&b, rows)
 	for _, want := range []string{
 		"## Result: 0 of 1 met",

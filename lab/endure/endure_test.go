@@ -25,8 +25,8 @@ func TestPageIsCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := r.page(); got != string(want) {
-		t.Errorf("run: go run ./lab endure --offline\n%s", got)
+	if got, err := r.page(); err != nil || got != string(want) {
+		t.Errorf("run: go run ./lab endure --offline (%v)\n%s", err, got)
 	}
 	if n := len(r.verdicts()); n != len(Parts()) {
 		t.Errorf("%d of %d parts have records", n, len(Parts()))
@@ -36,11 +36,11 @@ func TestPageIsCurrent(t *testing.T) {
 // A second run is kept beside the first, and both count.
 func TestRunsAreAddedNeverReplaced(t *testing.T) {
 	dir := t.TempDir()
-	a := sheet[Kill, KillSum]{Head: Head{Part: "kills", Seed: 7}, Rows: []Kill{{N: 1, Scheduler: "capacity", Open: true}, {N: 2, Scheduler: "capacity", By: "guard"}}, Sum: KillSum{Final: []string{"x"}, Misses: []string{"a miss"}}}
+	a := sheet[Kill]{Head: Head{Part: "kills", Seed: 7}, Rows: []Kill{{N: 1, Scheduler: "capacity", Open: true}, {N: 2, Scheduler: "capacity", By: "guard"}}, Sum: Sum{Final: []string{"x"}, Misses: []string{"a miss"}}}
 	if err := a.save(dir); err != nil {
 		t.Fatal(err)
 	}
-	b := sheet[Kill, KillSum]{Head: (&Study{program: "v2", Seed: 8}).head("kills"), Rows: []Kill{{N: 1, Scheduler: "fair"}}, Sum: KillSum{Final: []string{"y"}}}
+	b := sheet[Kill]{Head: (&Study{program: "v2", Seed: 8}).head("kills"), Rows: []Kill{{N: 1, Scheduler: "fair"}}, Sum: Sum{Final: []string{"y"}}}
 	if err := b.save(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -48,15 +48,18 @@ func TestRunsAreAddedNeverReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.kills) != 2 || len(r.lies) != 0 {
-		t.Fatalf("%d runs of kills and %d of lies", len(r.kills), len(r.lies))
+	if len(r.Kills) != 2 || len(r.Lies) != 0 {
+		t.Fatalf("%d runs of kills and %d of lies", len(r.Kills), len(r.Lies))
 	}
-	r.kills[0].Head.run, a.Head.run = evidence.Run{}, evidence.Run{}
-	if !reflect.DeepEqual(r.kills[0], a) || r.kills[1].Head.run.Program != "v2" {
-		t.Errorf("%+v\n%+v", r.kills[0], a)
+	r.Kills[0].Head.Run, a.Head.Run = evidence.Run{}, evidence.Run{}
+	if !reflect.DeepEqual(r.Kills[0], a) || r.Kills[1].Head.Run.Program != "v2" {
+		t.Errorf("%+v\n%+v", r.Kills[0], a)
 	}
 	r, _ = read(dir)
-	page := r.page()
+	page, err := r.page()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, want := range []string{"**MISSED in run 1 of 2**: 3 times kill -9", "  - run 1: a miss", "| blows | 2 | 1 |", "| 2 | ", " | v2 | ", "Last looks of run 1: x.", "Last looks of run 2: y."} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in\n%s", want, page)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/lab/proc"
+	"github.com/yardmaster/yardmaster/lab/steerer"
 	"github.com/yardmaster/yardmaster/steer/drive"
 )
 
@@ -22,7 +24,7 @@ func nobody() *syscall.Credential {
 }
 
 // liesFile has a FairScheduler whose file, or its folder, cannot be written, or is written by somebody else at the same time.
-func (s *Study) liesFile(ctx context.Context, t *sheet[Told, ToldSum]) error {
+func (s *Study) liesFile(ctx context.Context, t *sheet[Told]) error {
 	y, err := s.open(ctx, "lies-file", hadoop.Options{Scheduler: "fair", SchedulerXML: fairQueues(named)})
 	if err != nil {
 		return err
@@ -32,20 +34,61 @@ func (s *Study) liesFile(ctx context.Context, t *sheet[Told, ToldSum]) error {
 		return err
 	}
 	f := &filer{s: s, y: y, folder: filepath.Dir(y.set.file)}
-	cases := []func(context.Context) (Told, error){f.readOnly, f.elsewhere, f.broken, f.lostRight}
+	cases := []fileCase{
+		{"the file and its folder are read-only", true, f.readOnly}, {"somebody changes another part of the file", false, f.elsewhere},
+		{"the file is half written by somebody", false, f.broken}, {"the folder becomes read-only after a change", true, f.lostRight},
+	}
 	if s.Brief {
 		cases = cases[:1]
 	}
-	for _, c := range cases {
-		row, err := c(ctx)
+	for i, c := range cases {
+		row, err := f.try(ctx, c, i > 0)
 		if err != nil {
 			return err
 		}
-		row.Where = "file"
 		s.say("%s: %s %s", row.Case, row.Line, row.Miss)
 		t.Rows = append(t.Rows, row)
 	}
 	return nil
+}
+
+// fileCase is what happens to the file while a steerer, of nobody or of this account, is at work.
+type fileCase struct {
+	name   string
+	nobody bool
+	then   func(ctx context.Context, p *steerer.Process, row *Told) error
+}
+
+// try starts a steerer and lets the case happen, if wanted after its first change.
+func (f *filer) try(ctx context.Context, c fileCase, taken bool) (Told, error) {
+	row := Told{Case: c.name, Where: "file", Again: -1}
+	var as *syscall.Credential
+	if c.nobody {
+		as = nobody()
+		defer func() { _ = f.modes(0o755, 0o644) }()
+		defer func() { _ = give(nil, f.folder) }()
+		if err := give(as, f.y.journal); err != nil {
+			return row, err
+		}
+		if taken { // it may write at first
+			if err := give(as, f.folder); err != nil {
+				return row, err
+			}
+		} else if err := f.modes(0o555, 0o444); err != nil {
+			return row, err
+		}
+	} else if err := give(nil, f.y.journal); err != nil {
+		return row, err
+	}
+	p, err := steerer.Start(f.s.Binary, f.y.Dir, as, steerArgs(f.y.RM(), queue, f.y.journal, append(still(0.3), f.y.actuator()...)...)...)
+	if err != nil {
+		return row, err
+	}
+	defer p.End()
+	if taken && !p.Await(ctx, 40*time.Second, 0, "taken") {
+		row.Miss = "nothing was changed: " + p.Last()
+	}
+	return row, c.then(ctx, p, &row)
 }
 
 // filer has the cases of files.
@@ -99,13 +142,6 @@ func (f *filer) open() (int, error) {
 	return len(open), err
 }
 
-func (f *filer) steer(as *syscall.Credential, value float64) (*steerer, error) {
-	if err := give(as, f.y.journal); err != nil {
-		return nil, err
-	}
-	return start(f.s.Binary, f.y.Dir, as, steerArgs(f.y.RM(), queue, f.y.journal, append(still(value), f.y.actuator()...)...)...)
-}
-
 // modes lets only the owner write, or nobody, or again anybody.
 func (f *filer) modes(folder, file os.FileMode) error {
 	if err := os.Chmod(f.folder, folder); err != nil {
@@ -124,145 +160,98 @@ func (f *filer) as(want string, row *Told) {
 	}
 }
 
-// readOnly gives a steerer a file that it may not write.
-func (f *filer) readOnly(ctx context.Context) (Told, error) {
-	row := Told{Case: "the file and its folder are read-only", Again: -1}
-	if err := f.modes(0o555, 0o444); err != nil {
-		return row, err
-	}
-	defer func() { _ = f.modes(0o755, 0o644) }()
-	p, err := f.steer(nobody(), 0.3)
-	if err != nil {
-		return row, err
-	}
-	defer p.kill()
-	await(ctx, 15*time.Second, 50*time.Millisecond, func() bool { return !p.alive() || p.count("refused") > 0 })
-	f.tell(p, &row)
-	p.stop(30 * time.Second)
-	f.as(f.y.set.configured, &row)
-	return row, nil
+// readOnly has a file that the steerer may not write.
+func (f *filer) readOnly(ctx context.Context, p *steerer.Process, row *Told) error {
+	proc.Await(ctx, 15*time.Second, 50*time.Millisecond, func() bool { return !p.Alive() || p.Count("refused") > 0 })
+	f.tell(p, row)
+	p.Stop(30 * time.Second)
+	f.as(f.y.set.configured, row)
+	return nil
 }
 
-func (f *filer) tell(p *steerer, row *Told) {
-	p.keep(filepath.Join(f.s.Work, "lie "+row.Case+".log"))
-	row.Ended = !p.alive()
-	for _, l := range p.lines() {
-		if k := l.kind(); k == "decided" || k == "blind" {
-			row.Looks++
-		}
-	}
-	if row.Line, _ = telling(p.lines()); row.Line == "" {
-		row.Line = lastLine(p)
+func (f *filer) tell(p *steerer.Process, row *Told) {
+	p.Keep(filepath.Join(f.s.Work, "lie "+row.Case+".log"))
+	row.Ended = !p.Alive()
+	row.Looks = p.Count("decided", "blind")
+	if row.Line, _ = telling(p.Lines()); row.Line == "" {
+		row.Line = p.Last()
 	}
 	if row.Line == "(nothing)" {
 		row.Miss = "no line tells of it"
 	}
 }
 
-// elsewhere has somebody change another part of the file while a steerer is at work: that must stay.
-func (f *filer) elsewhere(ctx context.Context) (Told, error) {
-	row := Told{Case: "somebody changes another part of the file", Again: -1}
-	p, err := f.steer(nil, 0.3)
-	if err != nil {
-		return row, err
-	}
-	defer p.kill()
-	if !p.await(ctx, 40*time.Second, 0, "taken") {
-		row.Miss = "nothing was changed: " + lastLine(p)
-	}
+// elsewhere has somebody change another part of the file: that must stay.
+func (f *filer) elsewhere(_ context.Context, p *steerer.Process, row *Told) error {
 	b, err := os.ReadFile(f.y.set.file)
 	if err != nil {
-		return row, err
+		return err
 	}
 	edit := func(s string) string { return strings.Replace(s, "<weight>1</weight>", "<weight>2.5</weight>", 1) }
 	if err := os.WriteFile(f.y.set.file, []byte(edit(string(b))), 0o644); err != nil {
-		return row, err
+		return err
 	}
 	time.Sleep(time.Second)
-	f.tell(p, &row)
-	if row.Line, _ = telling(p.lines()); row.Line == "" {
+	f.tell(p, row)
+	if row.Line, _ = telling(p.Lines()); row.Line == "" {
 		row.Line = "(none needed)"
 	}
-	p.stop(40 * time.Second)
-	f.as(edit(f.y.set.configured), &row)
-	return row, os.WriteFile(f.y.set.file, []byte(f.y.set.configured), 0o644)
+	p.Stop(40 * time.Second)
+	f.as(edit(f.y.set.configured), row)
+	return os.WriteFile(f.y.set.file, []byte(f.y.set.configured), 0o644)
 }
 
-// broken has somebody leave the file half written while a steerer is at work, and mend it later.
-func (f *filer) broken(ctx context.Context) (Told, error) {
-	row := Told{Case: "the file is half written by somebody", Again: -1}
-	p, err := f.steer(nil, 0.3)
-	if err != nil {
-		return row, err
-	}
-	defer p.kill()
-	if !p.await(ctx, 40*time.Second, 0, "taken") {
-		row.Miss = "nothing was changed: " + lastLine(p)
-	}
+// broken has somebody leave the file half written, and mend it later.
+func (f *filer) broken(ctx context.Context, p *steerer.Process, row *Told) error {
 	ours, err := os.ReadFile(f.y.set.file)
 	if err != nil {
-		return row, err
+		return err
 	}
 	half := ours[:len(ours)/2]
 	if err := os.WriteFile(f.y.set.file, half, 0o644); err != nil {
-		return row, err
+		return err
 	}
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it must put back into what it cannot read
+	_ = p.Signal(syscall.SIGTERM) // it must put back into what it cannot read
 	time.Sleep(3 * time.Second)
 	if now, err := os.ReadFile(f.y.set.file); err != nil || string(now) != string(half) {
 		row.Miss = "it wrote over a file that it could not read"
 	}
 	if err := os.WriteFile(f.y.set.file, ours, 0o644); err != nil {
-		return row, err
+		return err
 	}
 	mended := time.Now()
-	await(ctx, 60*time.Second, 50*time.Millisecond, func() bool { return !p.alive() && f.y.set.original(ctx) })
+	proc.Await(ctx, 60*time.Second, 50*time.Millisecond, func() bool { return !p.Alive() && f.y.set.original(ctx) })
 	row.Again = time.Since(mended).Milliseconds()
-	f.tell(p, &row)
-	f.as(f.y.set.configured, &row)
-	return row, nil
+	f.tell(p, row)
+	f.as(f.y.set.configured, row)
+	return nil
 }
 
-// lostRight takes the right to write away while a steerer is at work: it cannot put back, says so and leaves it to its guard or to restore.
-func (f *filer) lostRight(ctx context.Context) (Told, error) {
-	row := Told{Case: "the folder becomes read-only after a change", Again: -1}
-	if err := give(nobody(), f.folder); err != nil {
-		return row, err
-	}
-	defer func() { _ = give(nil, f.folder) }()
-	defer func() { _ = f.modes(0o755, 0o644) }()
-	p, err := f.steer(nobody(), 0.3)
-	if err != nil {
-		return row, err
-	}
-	defer p.kill()
-	if !p.await(ctx, 40*time.Second, 0, "taken") {
-		row.Miss = "nothing was changed: " + lastLine(p)
-	}
+// lostRight takes the right to write away: the steerer cannot put back, says so and leaves it to its guard or to restore.
+func (f *filer) lostRight(ctx context.Context, p *steerer.Process, row *Told) error {
 	if err := f.modes(0o555, 0o444); err != nil {
-		return row, err
+		return err
 	}
-	guards := p.guards()
-	p.stop(60 * time.Second)
-	f.tell(p, &row)
+	guards := p.Guards()
+	p.Stop(60 * time.Second)
+	f.tell(p, row)
 	if open, _ := f.open(); open == 0 {
 		row.Miss = "the journal does not say that something is left to do"
 	}
 	if err := f.modes(0o755, 0o644); err != nil {
-		return row, err
+		return err
 	}
 	mended := time.Now()
-	gone(ctx, 40*time.Second, guards...)
+	proc.Await(ctx, 40*time.Second, 10*time.Millisecond, func() bool { return proc.Gone(guards...) })
 	if !f.y.set.original(ctx) {
 		if err := give(nil, f.folder, f.y.journal); err != nil {
-			return row, err
+			return err
 		}
-		args := append([]string{"yarn", "restore", "--rm", f.y.RM(), "--user", who, "--journal", f.y.journal}, f.y.actuator()...)
-		if _, err := run(ctx, f.s.Binary, f.y.Dir, args...); err != nil {
+		if err := f.y.restore(ctx, f.s.Binary); err != nil {
 			row.Miss = err.Error()
 		}
 	}
 	row.Again = time.Since(mended).Milliseconds()
-	f.as(f.y.set.configured, &row)
-	return row, nil
+	f.as(f.y.set.configured, row)
+	return nil
 }

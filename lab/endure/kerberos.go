@@ -1,13 +1,14 @@
 package endure
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"path/filepath"
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop/secure"
-	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/lab/proc"
+	"github.com/yardmaster/yardmaster/lab/steerer"
 )
 
 // Secured is one run against a ResourceManager under Kerberos.
@@ -21,15 +22,10 @@ type Secured struct {
 	Miss  string `json:"miss,omitempty"`
 }
 
-// SecuredSum is what they come to.
-type SecuredSum struct {
-	Misses []string `json:"misses"`
-}
-
 // kerberos steers a secured ResourceManager with a keytab, ends the steerer politely, with kill -9, and with its guard, and tries an
 // account that may not.
 func (s *Study) kerberos(ctx context.Context) error {
-	t := sheet[Secured, SecuredSum]{Head: s.head("kerberos")}
+	t := sheet[Secured]{Head: s.head("kerberos")}
 	dir, err := s.folder("kerberos")
 	if err != nil {
 		return err
@@ -49,7 +45,7 @@ func (s *Study) kerberos(ctx context.Context) error {
 		return err
 	}
 	const steered = "root.batch"
-	set, err := newSetting(ctx, rm, steered, "", false)
+	set, err := newSetting(ctx, rm, steered, "")
 	if err != nil {
 		return err
 	}
@@ -57,9 +53,9 @@ func (s *Study) kerberos(ctx context.Context) error {
 	login := func(who string) []string {
 		return []string{"--rm", lab.RM, "--keytab", lab.KDC.Keytab(who), "--principal", who, "--krb5-conf", lab.KDC.Config(), "--journal", journal}
 	}
-	steer := func(who string) (*steerer, error) {
+	steer := func(who string) (*steerer.Process, error) {
 		args := append([]string{"yarn", "steer", "--queue", steered, "--act", "--log-format", "json", "--listen", "off", "--actuator", "rest"}, still(0.3)...)
-		return start(s.Binary, lab.Dir, nil, append(args, login(who)...)...)
+		return steerer.Start(s.Binary, lab.Dir, nil, append(args, login(who)...)...)
 	}
 	for _, c := range []string{"SIGTERM", "kill -9", "kill -9, the guard too"} {
 		row := Secured{Case: c, As: "admin", Back: -1}
@@ -67,37 +63,35 @@ func (s *Study) kerberos(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !p.await(ctx, 30*time.Second, 0, "taken") {
-			row.Miss = "nothing was changed: " + lastLine(p)
+		if !p.Await(ctx, 30*time.Second, 0, "taken") {
+			row.Miss = "nothing was changed: " + p.Last()
 		}
 		row.Value, _ = set.read(ctx)
-		guards := p.guards()
+		guards := p.Guards()
 		fell := time.Now()
 		switch c {
 		case "SIGTERM":
 			row.By = "itself"
-			if _, ok := p.stop(30 * time.Second); !ok {
+			if _, ok := p.Stop(30 * time.Second); !ok {
 				row.Miss = "it does not end"
 			}
 		case "kill -9":
 			row.By = "guard"
-			p.kill()
+			p.End()
 		default:
 			row.By = "restore"
-			p.kill(guards...)
+			p.End(guards...)
 			args := append(append([]string{"yarn", "restore"}, login("admin")...), "--actuator", "rest")
-			if _, err := run(ctx, s.Binary, lab.Dir, args...); err != nil {
+			if _, err := steerer.Run(ctx, s.Binary, lab.Dir, args...); err != nil {
 				row.Miss = err.Error()
 			}
 		}
-		if !await(ctx, backWithin, 20*time.Millisecond, func() bool { return set.original(ctx) && set.obeyed(ctx) }) {
-			row.Miss = "not put back: " + lastLine(p)
+		if !proc.Await(ctx, backWithin, 20*time.Millisecond, func() bool { return set.original(ctx) && set.obeyed(ctx) }) {
+			row.Miss = "not put back: " + p.Last()
 		}
 		row.Back = time.Since(fell).Milliseconds()
-		gone(ctx, 30*time.Second, guards...)
-		if _, open, err := drive.ReadJournal(journal); (err != nil || len(open) > 0) && row.Miss == "" {
-			row.Miss = fmt.Sprintf("the journal is still open (%v)", err)
-		}
+		proc.Await(ctx, 30*time.Second, 10*time.Millisecond, func() bool { return proc.Gone(guards...) })
+		row.Miss = cmp.Or(row.Miss, openJournal(journal))
 		s.say("%s: %s, back after %d ms %s", c, row.Value, row.Back, row.Miss)
 		t.Rows = append(t.Rows, row)
 	}
@@ -106,20 +100,17 @@ func (s *Study) kerberos(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	await(ctx, 10*time.Second, 50*time.Millisecond, func() bool { return !p.alive() || p.count("refused") > 0 })
-	if l, ok := telling(p.lines()); ok {
-		row.Line = l
-	} else {
-		row.Line = lastLine(p)
-	}
-	p.stop(20 * time.Second)
+	proc.Await(ctx, 10*time.Second, 50*time.Millisecond, func() bool { return !p.Alive() || p.Count("refused") > 0 })
+	row.Line, _ = telling(p.Lines())
+	row.Line = cmp.Or(row.Line, p.Last())
+	p.Stop(20 * time.Second)
 	if row.Value, _ = set.read(ctx); row.Value != set.configured {
 		row.Miss = "it was changed"
 	}
 	t.Rows = append(t.Rows, row)
 	for _, r := range t.Rows {
 		if r.Miss != "" {
-			t.Sum.Misses = append(t.Sum.Misses, r.Case+": "+r.Miss)
+			t.Sum.miss("%s: %s", r.Case, r.Miss)
 		}
 	}
 	return t.save(s.Dir)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/lab/proc"
 	"github.com/yardmaster/yardmaster/steer/drive"
 )
 
@@ -32,20 +33,12 @@ type Kill struct {
 	Miss      string `json:"miss,omitempty"`
 }
 
-// KillSum is what they come to.
-type KillSum struct {
-	Capacity Fate     `json:"capacity"`
-	Fair     Fate     `json:"fair"`
-	Final    []string `json:"final"` // what the last look found, one line for each original
-	Misses   []string `json:"misses"`
-}
-
 // backWithin is how long the guard may take to put the setting back.
 const backWithin = 10 * time.Second
 
 // kills takes turns: two thirds of the blows with the CapacityScheduler over REST, a third with the FairScheduler's file.
 func (s *Study) kills(ctx context.Context) error {
-	t := sheet[Kill, KillSum]{Head: s.head("kills")}
+	t := sheet[Kill]{Head: s.head("kills")}
 	random := rand.New(rand.NewPCG(s.Seed, 6))
 	fair := s.Kills / 3
 	for _, half := range []struct {
@@ -62,13 +55,13 @@ func (s *Study) kills(ctx context.Context) error {
 		}
 		*half.fate = f
 		if f.lost() {
-			t.Sum.Misses = append(t.Sum.Misses, fmt.Sprintf("%s: %d of %d applications have not ended well", half.scheduler, f.Submitted-f.Succeeded, f.Submitted))
+			t.Sum.miss("%s: %d of %d applications have not ended well", half.scheduler, f.Submitted-f.Succeeded, f.Submitted)
 		}
 	}
 	return t.save(s.Dir)
 }
 
-func (s *Study) killsOf(ctx context.Context, scheduler string, n int, random *rand.Rand, t *sheet[Kill, KillSum]) (Fate, error) {
+func (s *Study) killsOf(ctx context.Context, scheduler string, n int, random *rand.Rand, t *sheet[Kill]) (Fate, error) {
 	o := hadoop.Options{Scheduler: scheduler}
 	if scheduler == "fair" {
 		o.SchedulerXML = fairQueues(unnamed)
@@ -79,11 +72,10 @@ func (s *Study) killsOf(ctx context.Context, scheduler string, n int, random *ra
 	}
 	defer func() { _ = y.Down() }()
 	l := &load{c: y.Cluster, queue: queue, apps: min(60, 4*n), hold: 3000}
-	l.begin(ctx)
-	defer l.cancel()
-	if err := l.there(ctx, y.rm); err != nil {
+	if err := l.begin(ctx, y.rm); err != nil {
 		return Fate{}, err
 	}
+	defer l.cancel()
 	for half, original := range []string{unnamed, named} {
 		count := n / 2
 		if half == 1 {
@@ -104,7 +96,7 @@ func (s *Study) killsOf(ctx context.Context, scheduler string, n int, random *ra
 		t.Sum.Final = append(t.Sum.Final, k.final(ctx, &t.Sum))
 		for i := range t.Rows {
 			if t.Rows[i].Miss != "" && t.Rows[i].Scheduler == scheduler && t.Rows[i].Original == original {
-				t.Sum.Misses = append(t.Sum.Misses, fmt.Sprintf("kill %d (%s, %s): %s", t.Rows[i].N, scheduler, original, t.Rows[i].Miss))
+				t.Sum.miss("kill %d (%s, %s): %s", t.Rows[i].N, scheduler, original, t.Rows[i].Miss)
 			}
 		}
 	}
@@ -134,7 +126,7 @@ func (y *yard) rename(ctx context.Context) error {
 		return err
 	}
 	// The FairScheduler takes some seconds; its limit does not change by it.
-	set, err := newSetting(ctx, y.rm, queue, y.set.file, y.set.fair)
+	set, err := newSetting(ctx, y.rm, queue, y.set.file)
 	if err != nil {
 		return err
 	}
@@ -171,41 +163,42 @@ func (k *killer) blow(ctx context.Context, n int) error {
 	}
 	row := Kill{N: n + len(k.wait), Scheduler: k.scheduler, Original: k.original, Policy: policy, After: after.Milliseconds(), Back: -1}
 	before, _, _ := drive.ReadJournal(k.y.journal) // none yet: no entries
-	p, err := start(k.s.Binary, k.y.Dir, nil, steerArgs(k.y.RM(), queue, k.y.journal, append(args, k.y.actuator()...)...)...)
+	p, err := k.s.steer(k.y, k.y.RM(), args)
 	if err != nil {
 		return err
 	}
-	time.Sleep(time.Until(p.began.Add(after)))
-	guards := p.guards()
+	time.Sleep(time.Until(p.Began.Add(after)))
+	guards := p.Guards()
 	if row.Aimed = k.n%4 == 1; row.Aimed {
 		growth(filepath.Join(k.y.journal, journalFile), longest)
 		if len(guards) == 0 {
-			guards = p.guards()
+			guards = p.Guards()
 		}
 	}
-	if !p.alive() {
-		row.Miss = "the steerer had ended by itself: " + lastLine(p)
+	if !p.Alive() {
+		row.Miss = "the steerer had ended by itself: " + p.Last()
 	}
 	switch {
 	case len(guards) == 0:
 		row.Guard = "none"
-		p.kill()
+		p.End()
 	case k.n%3 == 0:
 		row.Guard = "killed"
-		p.kill(guards...)
+		p.End(guards...)
 	default:
 		row.Guard = "lives"
 		for _, g := range guards { // it is held for a moment, so that what the blow has left can be read
 			_ = syscall.Kill(g, syscall.SIGSTOP)
 		}
-		p.kill()
+		p.End()
 	}
 	fell := time.Now()
 	entries, open, err := drive.ReadJournal(k.y.journal)
 	if err != nil {
 		row.Miss = "the journal cannot be read: " + err.Error()
 	}
-	row.Entries, row.Open, row.Between = len(entries)-len(before), len(open) > 0, unanswered(entries)
+	row.Entries, row.Open = len(entries)-len(before), len(open) > 0
+	row.Between = len(entries) > 0 && entries[len(entries)-1].What == drive.Before // a change has no second entry
 	row.Changed = !k.y.set.original(ctx)
 	for _, g := range guards {
 		_ = syscall.Kill(g, syscall.SIGCONT)
@@ -214,7 +207,7 @@ func (k *killer) blow(ctx context.Context, n int) error {
 		row.Miss = "the setting was changed and the journal does not say so"
 	}
 	// A start that found an open journal has put that back before anything else.
-	if p.count("restored") > 0 {
+	if p.Count("restored") > 0 {
 		for i := range k.wait {
 			k.wait[i].By = "next start"
 		}
@@ -243,7 +236,7 @@ func (k *killer) done() {
 // byGuard waits until the guard has put the setting back.
 func (k *killer) byGuard(ctx context.Context, fell time.Time, guards []int) {
 	row := &k.wait[len(k.wait)-1]
-	if !await(ctx, backWithin, 20*time.Millisecond, func() bool { return k.y.set.original(ctx) }) {
+	if !proc.Await(ctx, backWithin, 20*time.Millisecond, func() bool { return k.y.set.original(ctx) }) {
 		now, err := k.y.set.read(ctx)
 		row.Miss = fmt.Sprintf("not put back within %v: %.60q, %v", backWithin, now, err)
 		return
@@ -258,21 +251,17 @@ func (k *killer) byGuard(ctx context.Context, fell time.Time, guards []int) {
 	}
 	if k.scheduler != "fair" || row.Changed && k.seen < 6 { // it takes long with a file: not every time
 		k.seen++
-		limit := backWithin
-		if k.scheduler == "fair" {
-			limit = 20 * time.Second
-		}
-		if !await(ctx, limit, 50*time.Millisecond, func() bool { return k.y.set.obeyed(ctx) }) {
+		if !proc.Await(ctx, k.patience(), 50*time.Millisecond, func() bool { return k.y.set.obeyed(ctx) }) {
 			now, err := k.y.set.tree(ctx)
 			row.Miss = fmt.Sprintf("put back, but the scheduler does not go by it: %s, %v", now, err)
 		}
 		row.InForce = time.Since(fell).Milliseconds()
 	}
-	if !gone(ctx, 30*time.Second, guards...) {
+	if !proc.Await(ctx, 30*time.Second, 10*time.Millisecond, func() bool { return proc.Gone(guards...) }) {
 		row.Miss = "the guard does not end"
 	}
-	if _, open, err := drive.ReadJournal(k.y.journal); err != nil || len(open) > 0 {
-		row.Miss = fmt.Sprintf("the setting is back and the journal is still open (%v)", err)
+	if open := openJournal(k.y.journal); open != "" {
+		row.Miss = "the setting is back and " + open
 	}
 	k.done()
 }
@@ -281,8 +270,7 @@ func (k *killer) byGuard(ctx context.Context, fell time.Time, guards []int) {
 func (k *killer) byHand(ctx context.Context) {
 	row := &k.wait[len(k.wait)-1]
 	began := time.Now()
-	args := append([]string{"yarn", "restore", "--rm", k.y.RM(), "--user", who, "--journal", k.y.journal}, k.y.actuator()...)
-	if _, err := run(ctx, k.s.Binary, k.y.Dir, args...); err != nil {
+	if err := k.y.restore(ctx, k.s.Binary); err != nil {
 		row.Miss = "restore: " + err.Error()
 		return
 	}
@@ -298,6 +286,14 @@ func (k *killer) byHand(ctx context.Context) {
 	k.done()
 }
 
+// patience is how long the scheduler may take to go by a setting.
+func (k *killer) patience() time.Duration {
+	if k.scheduler == "fair" {
+		return 2 * backWithin
+	}
+	return backWithin
+}
+
 // settle puts back what still waits, and hands over the rows.
 func (k *killer) settle(ctx context.Context) []Kill {
 	if len(k.wait) > 0 {
@@ -308,13 +304,9 @@ func (k *killer) settle(ctx context.Context) []Kill {
 }
 
 // final is the last look.
-func (k *killer) final(ctx context.Context, sum *KillSum) string {
-	limit := backWithin
-	if k.scheduler == "fair" {
-		limit = 20 * time.Second
-	}
+func (k *killer) final(ctx context.Context, sum *Sum) string {
 	same := k.y.set.original(ctx)
-	obeyed := await(ctx, limit, 100*time.Millisecond, func() bool { return k.y.set.obeyed(ctx) })
+	obeyed := proc.Await(ctx, k.patience(), 100*time.Millisecond, func() bool { return k.y.set.obeyed(ctx) })
 	_, open, err := drive.ReadJournal(k.y.journal)
 	text := fmt.Sprintf("%s, found %s: as found %v, in force %v, journal open %v", k.scheduler, k.original, same, obeyed, len(open) > 0)
 	if !same || !obeyed || len(open) > 0 || err != nil {
@@ -338,18 +330,4 @@ func growth(file string, limit time.Duration) {
 	for size() == began && time.Since(now) < limit {
 		time.Sleep(50 * time.Microsecond)
 	}
-}
-
-// unanswered says whether the journal ends in a change that has no second entry.
-func unanswered(list []drive.Entry) bool {
-	return len(list) > 0 && list[len(list)-1].What == drive.Before
-}
-
-// lastLine is the last thing that it said.
-func lastLine(p *steerer) string {
-	l := p.lines()
-	if len(l) == 0 {
-		return "(nothing)"
-	}
-	return l[len(l)-1].Text
 }

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
-	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/lab/proc"
+	"github.com/yardmaster/yardmaster/lab/steerer"
 )
 
 // Told is one lie, or one refusal, and what came of it.
@@ -24,15 +24,9 @@ type Told struct {
 	Miss   string   `json:"miss,omitempty"`
 }
 
-// ToldSum is what they come to.
-type ToldSum struct {
-	Fate   Fate     `json:"fate"`
-	Misses []string `json:"misses"`
-}
-
 // lies has the real ResourceManager's answers altered on their way, one way after another, and files that cannot be written.
 func (s *Study) lies(ctx context.Context) error {
-	t := sheet[Told, ToldSum]{Head: s.head("lies")}
+	t := sheet[Told]{Head: s.head("lies")}
 	if err := s.liesREST(ctx, &t); err != nil {
 		return err
 	}
@@ -42,24 +36,23 @@ func (s *Study) lies(ctx context.Context) error {
 	for i, r := range t.Rows {
 		t.Rows[i].Line = strings.ReplaceAll(r.Line, s.Work, "WORK") // the records are kept
 		if r.Miss != "" {
-			t.Sum.Misses = append(t.Sum.Misses, r.Case+": "+r.Miss)
+			t.Sum.miss("%s: %s", r.Case, r.Miss)
 		}
 	}
 	return t.save(s.Dir)
 }
 
-func (s *Study) liesREST(ctx context.Context, t *sheet[Told, ToldSum]) error {
+func (s *Study) liesREST(ctx context.Context, t *sheet[Told]) error {
 	y, err := s.open(ctx, "lies-rest", hadoop.Options{})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = y.Down() }()
 	l := &load{c: y.Cluster, queue: queue, apps: 60, hold: 6000}
-	l.begin(ctx)
-	defer l.cancel()
-	if err := l.there(ctx, y.rm); err != nil {
+	if err := l.begin(ctx, y.rm); err != nil {
 		return err
 	}
+	defer l.cancel()
 	x, err := NewProxy(y.RM())
 	if err != nil {
 		return err
@@ -83,7 +76,7 @@ func (s *Study) liesREST(ctx context.Context, t *sheet[Told, ToldSum]) error {
 		return err
 	}
 	if t.Sum.Fate.lost() {
-		t.Sum.Misses = append(t.Sum.Misses, fmt.Sprintf("%d of %d applications have not ended well", t.Sum.Fate.Submitted-t.Sum.Fate.Succeeded, t.Sum.Fate.Submitted))
+		t.Sum.miss("%d of %d applications have not ended well", t.Sum.Fate.Submitted-t.Sum.Fate.Succeeded, t.Sum.Fate.Submitted)
 	}
 	return nil
 }
@@ -99,19 +92,19 @@ func (s *Study) tell(ctx context.Context, y *yard, x *Proxy, c tale) (Told, erro
 	if c.first {
 		x.Tell(&c.lie)
 	}
-	p, err := start(s.Binary, y.Dir, nil, steerArgs(x.URL, queue, y.journal, append(lively("300ms"), y.actuator()...)...)...)
+	p, err := s.steer(y, x.URL, lively("300ms"))
 	if err != nil {
 		return row, err
 	}
-	defer p.kill()
+	defer p.End()
 	if !c.first {
-		if !p.await(ctx, 20*time.Second, 0, "taken") {
-			miss("it changed nothing while all was well: %s", lastLine(p))
+		if !p.Await(ctx, 20*time.Second, 0, "taken") {
+			miss("it changed nothing while all was well: %s", p.Last())
 		}
 		x.Tell(&c.lie)
 		time.Sleep(300 * time.Millisecond) // what was asked before has been answered
 	}
-	p.fresh()
+	p.Fresh()
 	x.Asked()
 	long := c.long
 	if long == 0 {
@@ -120,42 +113,37 @@ func (s *Study) tell(ctx context.Context, y *yard, x *Proxy, c tale) (Told, erro
 			long /= 2
 		}
 	}
-	await(ctx, long, 50*time.Millisecond, func() bool { return !p.alive() })
-	lines, asked := p.fresh(), x.Asked()
-	row.Ended = !p.alive()
+	proc.Await(ctx, long, 50*time.Millisecond, func() bool { return !p.Alive() })
+	lines, asked := p.Fresh(), x.Asked()
+	row.Ended = !p.Alive()
 	row.Writes = values(asked)
 	for _, line := range lines {
-		if k := line.kind(); k == "decided" || k == "blind" {
+		if k := line.Kind(); k == "decided" || k == "blind" {
 			row.Looks++
 		}
 	}
 	row.Line, _ = telling(lines)
 	if row.Line == "" && row.Ended {
-		row.Line = lastLine(p)
+		row.Line = p.Last()
 	}
 	if row.Line == "" {
 		miss("no line tells of it")
 	}
 	refused := c.lie.Status != nil && changes(asked) > 0 // it may ask for what is refused
 	for _, v := range row.Writes {
-		number, err := strconv.ParseFloat(v, 64)
-		switch {
-		case v == "" || v == y.set.configured: // put back
-		case refused:
-		case c.bounds && err == nil && number >= 0.05 && number <= 0.9:
-		default:
+		if v != "" && v != y.set.configured && !refused { // otherwise it is put back
 			miss("it changed something: %q", v)
 		}
 	}
 	x.Tell(nil)
 	cleared := time.Now()
 	if !row.Ended {
-		if p.await(ctx, 60*time.Second, p.count("taken"), "taken") {
+		if p.Await(ctx, 60*time.Second, p.Count("taken"), "taken") {
 			row.Again = time.Since(cleared).Milliseconds()
 		} else {
-			miss("it did not go on afterwards: %s", lastLine(p))
+			miss("it did not go on afterwards: %s", p.Last())
 		}
-		if _, ok := p.stop(40 * time.Second); !ok {
+		if _, ok := p.Stop(40 * time.Second); !ok {
 			miss("it does not end")
 		}
 	}
@@ -163,25 +151,25 @@ func (s *Study) tell(ctx context.Context, y *yard, x *Proxy, c tale) (Told, erro
 		now, _ := y.set.read(ctx)
 		miss("the setting is not as found: %s", now)
 	}
-	if _, open, err := drive.ReadJournal(y.journal); err != nil || len(open) > 0 {
-		miss("the journal is still open (%v)", err)
+	if open := openJournal(y.journal); open != "" {
+		miss("%s", open)
 	}
 	if row.Miss != "" {
-		p.keep(filepath.Join(s.Work, "lie "+c.name+".log"))
+		p.Keep(filepath.Join(s.Work, "lie "+c.name+".log"))
 	}
 	return row, nil
 }
 
 // telling is the first line that says what is wrong.
-func telling(list []line) (string, bool) {
+func telling(list []steerer.Line) (string, bool) {
 	for _, want := range [][]string{{"blind", "refused", "unverified", "foreign", "restore-failed", "dead-man"}, {"decided"}} {
 		for _, l := range list {
 			for _, k := range want {
-				if l.kind() != k || k == "decided" && l.text("decision") != "refuse" {
+				if l.Kind() != k || k == "decided" && l.Field("decision") != "refuse" {
 					continue
 				}
-				why := l.text("why")
-				if e := l.text("error"); e != "" && !strings.Contains(why, e) {
+				why := l.Field("why")
+				if e := l.Field("error"); e != "" && !strings.Contains(why, e) {
 					why += ": " + e
 				}
 				return k + ": " + strings.TrimPrefix(why, ": "), true

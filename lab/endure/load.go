@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/lab/proc"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -31,9 +32,10 @@ type load struct {
 	wave int
 }
 
-// begin starts the waves.
-func (l *load) begin(ctx context.Context) {
-	ctx, l.cancel = context.WithCancel(ctx)
+// begin starts the waves and waits until applications run and others wait.
+func (l *load) begin(outer context.Context, rm *rest.Client) error {
+	ctx, cancel := context.WithCancel(outer)
+	l.cancel = cancel
 	l.stop, l.done = make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(l.done)
@@ -59,11 +61,8 @@ func (l *load) begin(ctx context.Context) {
 			}
 		}
 	}()
-}
-
-// there waits until applications run and others wait.
-func (l *load) there(ctx context.Context, rm *rest.Client) error {
-	if !await(ctx, 2*time.Minute, 100*time.Millisecond, func() bool { m, err := rm.Metrics(ctx); return err == nil && m.AppsRunning > 0 && m.AppsPending > 0 }) {
+	if !proc.Await(ctx, 2*time.Minute, 100*time.Millisecond, func() bool { m, err := rm.Metrics(ctx); return err == nil && m.AppsRunning > 0 && m.AppsPending > 0 }) {
+		cancel()
 		return errors.New("the applications do not come")
 	}
 	return nil

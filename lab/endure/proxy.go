@@ -2,7 +2,6 @@ package endure
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -224,21 +223,4 @@ func alter(l *Lie, a *http.Response) error {
 	a.ContentLength = int64(len(body))
 	a.Header.Set("Content-Length", strconv.Itoa(len(body)))
 	return nil
-}
-
-// await polls until f says so or the time is over.
-func await(ctx context.Context, limit, every time.Duration, f func() bool) bool {
-	for end := time.Now().Add(limit); ; {
-		if f() {
-			return true
-		}
-		if time.Now().After(end) {
-			return false
-		}
-		select {
-		case <-ctx.Done():
-			return false
-		case <-time.After(every):
-		}
-	}
 }

@@ -4,9 +4,14 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/lab/hadoop/ha"
+	"github.com/yardmaster/yardmaster/lab/proc"
+	"github.com/yardmaster/yardmaster/lab/steerer"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -28,13 +33,6 @@ type Gap struct {
 	Miss     string `json:"miss,omitempty"`
 }
 
-// GapSum is what they come to.
-type GapSum struct {
-	Fates  []Fate   `json:"fates"`
-	Final  []string `json:"final"`
-	Misses []string `json:"misses"`
-}
-
 // recovering lets a ResourceManager find its applications again, and nodes soon find it.
 func recovering(dir string) map[string]string {
 	return map[string]string{
@@ -48,7 +46,7 @@ func recovering(dir string) map[string]string {
 // restarts restarts the ResourceManager under a steerer, politely and with kill -9 in turn, first with a configuration that is
 // forgotten by it, then with one that is kept.
 func (s *Study) restarts(ctx context.Context) error {
-	t := gapSheet{Head: s.head("restarts")}
+	t := sheet[Gap]{Head: s.head("restarts")}
 	forgotten := s.Restarts / 2
 	for _, r := range []struct {
 		store string
@@ -64,23 +62,22 @@ func (s *Study) restarts(ctx context.Context) error {
 	return t.save(s.Dir)
 }
 
-func (s *Study) restartsOf(ctx context.Context, store string, times int, t *gapSheet) error {
+func (s *Study) restartsOf(ctx context.Context, store string, times int, t *sheet[Gap]) error {
 	y, err := s.open(ctx, "restarts-"+store, hadoop.Options{ConfStore: store, Site: recovering(filepath.Join(s.Work, "restarts-"+store))})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = y.Down() }()
 	l := &load{c: y.Cluster, queue: queue, apps: 24, hold: 5000, runs: true}
-	l.begin(ctx)
-	defer l.cancel()
-	if err := l.there(ctx, y.rm); err != nil {
+	if err := l.begin(ctx, y.rm); err != nil {
 		return err
 	}
-	p, err := start(s.Binary, y.Dir, nil, steerArgs(y.RM(), queue, y.journal, append(lively("300ms"), y.actuator()...)...)...)
+	defer l.cancel()
+	p, err := s.steer(y, y.RM(), lively("300ms"))
 	if err != nil {
 		return err
 	}
-	defer p.kill()
+	defer p.End()
 	w := watch(ctx, y.rm, len(y.Nodes))
 	defer w.end()
 	for n := range times {
@@ -104,54 +101,48 @@ func (s *Study) restartsOf(ctx context.Context, store string, times int, t *gapS
 	return s.leave(ctx, t, p, y.set, l, y.rm, "store "+store)
 }
 
-// gapSheet is what restarts and failovers share.
-type (
-	gapSheet  = sheet[Gap, GapSum]
-	gapSeries = series[Gap, GapSum]
-)
-
 // add takes a row, and its miss.
-func add(t *gapSheet, g Gap) {
+func add(t *sheet[Gap], g Gap) {
 	t.Rows = append(t.Rows, g)
 	if g.Miss != "" {
-		t.Sum.Misses = append(t.Sum.Misses, fmt.Sprintf("%s %d (%s): %s", g.Kind, g.N, g.Store, g.Miss))
+		t.Sum.miss("%s %d (%s): %s", g.Kind, g.N, g.Store, g.Miss)
 	}
 }
 
 // gap waits until the steerer has changed something, deals the blow, and tells what the steerer did until it acted again.
-func (s *Study) gap(ctx context.Context, g *Gap, p *steerer, w *watcher, set *setting, blow func() error) error {
-	if !p.await(ctx, time.Minute, p.count("taken"), "taken") {
-		g.Miss = "the steerer has changed nothing for a minute: " + lastLine(p)
+func (s *Study) gap(ctx context.Context, g *Gap, p *steerer.Process, w *watcher, set *setting, blow func() error) error {
+	if !p.Await(ctx, time.Minute, p.Count("taken"), "taken") {
+		g.Miss = "the steerer has changed nothing for a minute: " + p.Last()
 	}
-	p.fresh()
+	p.Fresh()
 	g.Before, _ = set.read(ctx)
 	fell := time.Now()
 	if err := blow(); err != nil {
 		return err
 	}
-	if !await(ctx, 2*time.Minute, 20*time.Millisecond, func() bool { return w.whole(fell) }) {
+	if !proc.Await(ctx, 2*time.Minute, 20*time.Millisecond, func() bool { return w.whole(fell) }) {
 		g.Miss = "the nodes are not back after two minutes"
 	}
 	away, empty := w.gap(fell)
 	g.Away, g.Empty = away.Milliseconds(), empty.Milliseconds()
 	g.After, _ = set.read(ctx)
-	acted := p.count("asked")
+	acted := p.Count("asked")
 	g.Acted = -1
-	if p.await(ctx, 2*time.Minute, acted, "asked") {
+	if p.Await(ctx, 2*time.Minute, acted, "asked") {
 		g.Acted = time.Since(fell).Milliseconds()
 	} else if g.Miss == "" {
-		g.Miss = "the steerer has changed nothing in the two minutes after it: " + lastLine(p)
+		g.Miss = "the steerer has changed nothing in the two minutes after it: " + p.Last()
 	}
 	missing := w.missing(fell)
-	for _, l := range p.fresh() {
-		switch l.kind() {
+	for _, l := range p.Fresh() {
+		switch l.Kind() {
 		case "decided":
 			g.Looks++
 		case "blind":
 			g.Looks++
 			g.Blind++
 			if g.Why == "" || l.At.After(fell.Add(away)) {
-				g.Why = l.text("why")
+				g.Why = l.Field("why")
 			}
 		case "restored":
 			g.Restored++
@@ -162,21 +153,21 @@ func (s *Study) gap(ctx context.Context, g *Gap, p *steerer, w *watcher, set *se
 			}
 		}
 	}
-	if !p.alive() {
-		g.Miss = "the steerer has ended: " + lastLine(p)
+	if !p.Alive() {
+		g.Miss = "the steerer has ended: " + p.Last()
 	}
 	s.say("%s %d: away %d ms, without nodes %d ms, acted again after %d ms %s", g.Kind, g.N, g.Away, g.Empty, g.Acted, g.Miss)
 	return nil
 }
 
 // leave ends the steerer politely, looks at the setting and lets the applications end.
-func (s *Study) leave(ctx context.Context, t *gapSheet, p *steerer, set *setting, l *load, rm *rest.Client, name string) error {
-	took, ok := p.stop(40 * time.Second)
-	same, obeyed := set.original(ctx), await(ctx, 5*time.Second, 50*time.Millisecond, func() bool { return set.obeyed(ctx) })
+func (s *Study) leave(ctx context.Context, t *sheet[Gap], p *steerer.Process, set *setting, l *load, rm *rest.Client, name string) error {
+	took, ok := p.Stop(40 * time.Second)
+	same, obeyed := set.original(ctx), proc.Await(ctx, 5*time.Second, 50*time.Millisecond, func() bool { return set.obeyed(ctx) })
 	text := fmt.Sprintf("%s: ended %.1f s after SIGTERM, as found %v, in force %v", name, took.Seconds(), same, obeyed)
 	t.Sum.Final = append(t.Sum.Final, text)
 	if !ok || !same || !obeyed {
-		t.Sum.Misses = append(t.Sum.Misses, text+"; its last words: "+lastLine(p))
+		t.Sum.miss("%s; its last words: %s", text, p.Last())
 	}
 	if err := set.set(ctx, set.wide()); err != nil {
 		return err
@@ -191,7 +182,207 @@ func (s *Study) leave(ctx context.Context, t *gapSheet, p *steerer, set *setting
 	}
 	t.Sum.Fates = append(t.Sum.Fates, f)
 	if f.lost() {
-		t.Sum.Misses = append(t.Sum.Misses, fmt.Sprintf("%s: %d of %d applications have not ended well: %v", name, f.Submitted-f.Succeeded, f.Submitted, f.Other))
+		t.Sum.miss("%s: %d of %d applications have not ended well: %v", name, f.Submitted-f.Succeeded, f.Submitted, f.Other)
 	}
 	return err
+}
+
+// failovers kills the active one of two ResourceManagers under a steerer, again and again. Applications and the scheduler's
+// configuration are in ZooKeeper, and so is, for the last of them, the steerer's lock.
+func (s *Study) failovers(ctx context.Context) error {
+	t := sheet[Gap]{Head: s.head("failovers")}
+	dir, err := s.folder("failovers")
+	if err != nil {
+		return err
+	}
+	lab, err := ha.Up(ctx, filepath.Join(dir, "run"), ha.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lab.Down() }()
+	rm, err := dial(rest.User(ha.Admin), lab.URLs()...)
+	if err != nil {
+		return err
+	}
+	const steered = "root.batch"
+	set, err := newSetting(ctx, rm, steered, "")
+	if err != nil {
+		return err
+	}
+	c, err := hadoop.Clients(ctx, lab.Dir, nil)
+	if err != nil {
+		return err
+	}
+	props, err := rm.Conf(ctx)
+	if err != nil {
+		return err
+	}
+	lock := props.Get("hadoop.zk.address")
+	if lock == nil {
+		return fmt.Errorf("the pair does not say where ZooKeeper is")
+	}
+	w := watch(ctx, rm, 1)
+	defer w.end()
+	locked := max(1, s.Failovers/3)
+	for _, round := range []struct {
+		name string
+		n    int
+		args []string
+	}{
+		{"journal", s.Failovers - locked, nil},
+		{"journal and ZooKeeper", locked, []string{"--zookeeper", lock.Value}},
+	} {
+		if round.n == 0 {
+			continue
+		}
+		l := &load{c: c, queue: steered, apps: 24, hold: 5000, mb: 128, runs: true}
+		if err := l.begin(ctx, rm); err != nil {
+			return err
+		}
+		args := append(append(lively("300ms"), "--actuator", "rest"), round.args...)
+		p, err := steerer.Start(s.Binary, lab.Dir, nil, steerArgs(strings.Join(lab.URLs(), ","), steered, filepath.Join(dir, "journal"), args...)...)
+		if err != nil {
+			l.cancel()
+			return err
+		}
+		err = s.failoversOf(ctx, &t, lab, p, w, set, round.n, round.name)
+		if err == nil {
+			err = s.leave(ctx, &t, p, set, l, rm, "lock: "+round.name)
+		}
+		p.End()
+		l.cancel()
+		if err != nil {
+			return err
+		}
+		// Back to what was found, for the next round.
+		if err := set.clear(ctx); err != nil {
+			return err
+		}
+	}
+	return t.save(s.Dir)
+}
+
+func (s *Study) failoversOf(ctx context.Context, t *sheet[Gap], lab *ha.Lab, p *steerer.Process, w *watcher, set *setting, n int, name string) error {
+	for i := range n {
+		g := Gap{N: i + 1, Kind: "failover", Store: "zk, lock: " + name}
+		var active string
+		err := s.gap(ctx, &g, p, w, set, func() error {
+			var err error
+			if active, _, err = lab.Roles(ctx); err != nil {
+				return err
+			}
+			return lab.Kill(active)
+		})
+		if err != nil {
+			return err
+		}
+		add(t, g)
+		if err := lab.StartRM(ctx, active); err != nil {
+			return err
+		}
+		if !proc.Await(ctx, time.Minute, 100*time.Millisecond, func() bool { _, _, err := lab.Roles(ctx); return err == nil }) {
+			return fmt.Errorf("no ResourceManager is active")
+		}
+	}
+	return nil
+}
+
+// watcher looks at the ResourceManager all the time, past the steerer, so that it is known when it was away and when it had no nodes.
+type watcher struct {
+	rm     *rest.Client
+	nodes  int64
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	mu    sync.Mutex
+	looks []look
+}
+
+type look struct {
+	from, at time.Time
+	nodes    int64 // -1: no answer
+}
+
+func watch(ctx context.Context, rm *rest.Client, nodes int) *watcher {
+	ctx, cancel := context.WithCancel(ctx)
+	w := &watcher{rm: rm, nodes: int64(nodes), cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(w.done)
+		for ctx.Err() == nil {
+			l := look{from: time.Now(), nodes: -1}
+			short, stop := context.WithTimeout(ctx, 2*time.Second)
+			if m, err := rm.Metrics(short); err == nil {
+				l.nodes = m.ActiveNodes
+			}
+			stop()
+			l.at = time.Now()
+			w.mu.Lock()
+			w.looks = append(w.looks, l)
+			w.mu.Unlock()
+			time.Sleep(20 * time.Millisecond)
+		}
+	}()
+	return w
+}
+
+func (w *watcher) end() {
+	w.cancel()
+	<-w.done
+}
+
+// gap is how long nothing answered after the blow, and how long nodes were missing from the first answer on.
+func (w *watcher) gap(fell time.Time) (away, empty time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	gone := false
+	for _, l := range w.looks {
+		switch {
+		case l.at.Before(fell):
+		case l.nodes < 0:
+			gone, away = true, 0
+		case gone && away == 0:
+			away = l.at.Sub(fell)
+			fallthrough
+		case gone:
+			empty = l.at.Sub(fell) - away
+			if l.nodes >= w.nodes {
+				return away, empty
+			}
+		}
+	}
+	return away, empty
+}
+
+// missing is the last moment after the blow at which nodes are known to have been missing: while a reading lasts they may have come back.
+func (w *watcher) missing(fell time.Time) (last time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	gone := false
+	for _, l := range w.looks {
+		switch {
+		case l.from.Before(fell):
+		case l.nodes < w.nodes:
+			gone, last = true, l.from
+		case gone:
+			return last
+		}
+	}
+	return last
+}
+
+// whole says whether the ResourceManager has been away since the blow and has all its nodes again.
+func (w *watcher) whole(fell time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	gone := false
+	for _, l := range w.looks {
+		if l.at.After(fell) {
+			if l.nodes < 0 {
+				gone = true
+			} else if gone && l.nodes >= w.nodes {
+				return true
+			}
+		}
+	}
+	return false
 }

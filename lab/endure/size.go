@@ -7,11 +7,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/conform"
+	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/hadoop/sls"
 	"github.com/yardmaster/yardmaster/lab/host"
+	"github.com/yardmaster/yardmaster/lab/proc"
+	"github.com/yardmaster/yardmaster/lab/steerer"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -37,11 +41,6 @@ type Size struct {
 	Miss     string   `json:"miss,omitempty"`
 }
 
-// SizeSum is what they come to.
-type SizeSum struct {
-	Misses []string `json:"misses"`
-}
-
 // The bars.
 const (
 	longestCycle = 1000 // ms
@@ -59,18 +58,14 @@ var bigQueues = map[string]string{
 // size gives the steerer a ResourceManager with hundreds of nodes under load and a longer and longer list of applications: a fifth
 // waits in the steered queue, a fifth in another, the rest has ended.
 func (s *Study) size(ctx context.Context) error {
-	t := sheet[Size, SizeSum]{Head: s.head("size")}
+	t := sheet[Size]{Head: s.head("size")}
 	dir, err := s.folder("size")
 	if err != nil {
 		return err
 	}
 	o := conform.Live(s.Nodes, s.Nodes/2, 10*time.Minute, false)
 	o.Dir, o.HeapMB = filepath.Join(dir, "run"), 1536
-	props := map[string]string{}
-	for k, v := range bigQueues {
-		props["yarn.scheduler.capacity."+k] = v
-	}
-	o.Capacity = sls.Properties(props)
+	o.Capacity = []byte(hadoop.Properties("yarn.scheduler.capacity.", bigQueues))
 	// Jobs that run in the steered queue all the time.
 	for i := range s.Nodes / 5 {
 		o.Jobs = append(o.Jobs, sls.Job{ID: fmt.Sprintf("long-%d", i), Type: "mapreduce", Start: int64(50 * i), Queue: "batch", User: "dave",
@@ -86,7 +81,7 @@ func (s *Study) size(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !await(ctx, 90*time.Second, 200*time.Millisecond, func() bool {
+	if !proc.Await(ctx, 90*time.Second, 200*time.Millisecond, func() bool {
 		m, err := rm.Metrics(ctx)
 		return err == nil && m.ActiveNodes == int64(s.Nodes) && m.AppsRunning >= int64(s.Nodes/5)
 	}) {
@@ -98,7 +93,7 @@ func (s *Study) size(ctx context.Context) error {
 		return err
 	}
 	defer x.Close()
-	set, err := newSetting(ctx, rm, "root.batch", "", false)
+	set, err := newSetting(ctx, rm, "root.batch", "")
 	if err != nil {
 		return err
 	}
@@ -120,7 +115,7 @@ func (s *Study) size(ctx context.Context) error {
 		if err := ended.end(ctx, more); err != nil {
 			return err
 		}
-		if !await(ctx, 2*time.Minute, 100*time.Millisecond, func() bool { m, err := rm.Metrics(ctx); return err == nil && m.AppsSubmitted >= int64(n) }) {
+		if !proc.Await(ctx, 2*time.Minute, 100*time.Millisecond, func() bool { m, err := rm.Metrics(ctx); return err == nil && m.AppsSubmitted >= int64(n) }) {
 			return fmt.Errorf("%d applications do not come", n)
 		}
 		for _, mode := range []string{"observe", "act"} {
@@ -152,43 +147,45 @@ func (s *Study) cycle(ctx context.Context, x *Proxy, rm *rest.Client, set *setti
 		i := slices.Index(args, "--act")
 		args = slices.Replace(args, i, i+3, "--observe") // without a journal
 	}
-	p, err := start(s.Binary, run, nil, args...)
+	p, err := steerer.Start(s.Binary, run, nil, args...)
 	if err != nil {
 		return row, err
 	}
-	defer p.kill()
+	defer p.End()
 	looks := 21
 	if s.Brief {
 		looks = 8
 	}
-	await(ctx, 90*time.Second, 100*time.Millisecond, func() bool { return p.count("decided") > looks || !p.alive() })
-	row.RSS, row.Load = peak(p.cmd.Process.Pid), host.LoadAverage(host.OneMinute)
-	lines := p.lines()
+	proc.Await(ctx, 90*time.Second, 100*time.Millisecond, func() bool { return p.Count("decided") > looks || !p.Alive() })
+	row.RSS, row.Load = proc.Peak(p.Pid), host.LoadAverage(host.OneMinute)
+	lines := p.Lines()
 	asked := x.Asked()
-	if _, ok := p.stop(40 * time.Second); !ok {
+	if _, ok := p.Stop(40 * time.Second); !ok {
 		row.Miss = "it does not end"
 	}
-	row.CPU = p.processor().Seconds()
+	if st := p.State(); st != nil {
+		row.CPU = (st.UserTime() + st.SystemTime()).Seconds()
+	}
 	if mode == "act" && (!set.original(ctx) || !set.obeyed(ctx)) {
 		row.Miss = "the setting is not as found"
 	}
 	row.measure(lines, asked)
 	if row.Cycles < looks-1 {
-		row.Miss = fmt.Sprintf("only %d looks: %s", row.Cycles, lastLine(p))
+		row.Miss = fmt.Sprintf("only %d looks: %s", row.Cycles, p.Last())
 	}
 	return row, nil
 }
 
 // measure cuts the requests into looks: one begins with the queues and ends with the line that tells of it. What is read in between to
 // check a change is no part of one.
-func (r *Size) measure(lines []line, asked []Request) {
+func (r *Size) measure(lines []steerer.Line, asked []Request) {
 	var took []float64
 	var last []Request
 	var requests, most int
 	var bytes int64
 	at := 0
 	for i, l := range lines {
-		if l.kind() != "decided" {
+		if l.Kind() != "decided" {
 			continue
 		}
 		var of []Request
@@ -216,10 +213,10 @@ func (r *Size) measure(lines []line, asked []Request) {
 			}
 		}
 		ms := float64(end.Sub(of[0].At).Microseconds()) / 1000
-		if x, ok := lines[i].number("pending"); ok {
+		if x, ok := lines[i].Number("pending"); ok {
 			r.Waiting = int64(x)
 		}
-		if x, ok := lines[i].number("running"); ok {
+		if x, ok := lines[i].Number("running"); ok {
 			r.Running = int64(x)
 		}
 		if r.First == 0 {
@@ -290,4 +287,89 @@ func judge(rows []Size) (misses []string) {
 		}
 	}
 	return misses
+}
+
+// crowd submits applications over REST. Their masters are unmanaged and never come: each waits for room among the masters of its
+// queue, or has it and shows as ACCEPTED until it is ended.
+type crowd struct {
+	rm   string // web address
+	web  *http.Client
+	ids  []string
+	user string
+}
+
+func newCrowd(rm, user string) *crowd {
+	t := &http.Transport{MaxIdleConnsPerHost: workers, MaxConnsPerHost: workers}
+	return &crowd{rm: rm, user: user, web: &http.Client{Timeout: time.Minute, Transport: t}}
+}
+
+// workers is how many submit at a time.
+const workers = 8
+
+// each calls f for 0 to n-1, several at a time, and answers the first error.
+func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for i := range next {
+				if err := f(ctx, i); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	for i := 0; i < n && ctx.Err() == nil; i++ {
+		select {
+		case next <- i:
+		case <-ctx.Done():
+		}
+	}
+	close(next)
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// submit adds n applications to a queue and waits until all are known.
+func (c *crowd) submit(ctx context.Context, queue string, n int) error {
+	ids := make([]string, n)
+	err := each(ctx, n, func(ctx context.Context, i int) error {
+		var id struct {
+			ID string `json:"application-id"`
+		}
+		if err := c.ask(ctx, http.MethodPost, "/ws/v1/cluster/apps/new-application", nil, &id); err != nil {
+			return err
+		}
+		ids[i] = id.ID
+		return c.ask(ctx, http.MethodPost, "/ws/v1/cluster/apps", map[string]any{
+			"application-id": id.ID, "application-name": "crowd", "queue": queue, "unmanaged-AM": true, "max-app-attempts": 1,
+			"am-container-spec": map[string]any{"commands": map[string]string{"command": "true"}},
+			"resource":          map[string]int{"memory": 1024, "vCores": 1}, "application-type": "CROWD",
+		}, nil)
+	})
+	if err != nil {
+		return fmt.Errorf("submitting applications to %s: %w", queue, err)
+	}
+	c.ids = append(c.ids, ids...)
+	return nil
+}
+
+// end kills the oldest n applications that are left, and waits until the ResourceManager has it done.
+func (c *crowd) end(ctx context.Context, n int) error {
+	n = min(n, len(c.ids))
+	old := c.ids[:n]
+	c.ids = c.ids[n:]
+	err := each(ctx, n, func(ctx context.Context, i int) error {
+		return c.ask(ctx, http.MethodPut, "/ws/v1/cluster/apps/"+old[i]+"/state", map[string]string{"state": "KILLED"}, nil)
+	})
+	if err != nil {
+		return fmt.Errorf("ending applications: %w", err)
+	}
+	return nil
+}
+
+func (c *crowd) ask(ctx context.Context, method, path string, body, answer any) error {
+	return hadoop.Ask(ctx, c.web, method, c.rm+path+"?user.name="+c.user, body, answer)
 }

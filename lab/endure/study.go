@@ -1,8 +1,8 @@
 package endure
 
 import (
-	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -67,29 +67,19 @@ func (s *Study) Run(ctx context.Context) error {
 			return fmt.Errorf("there is no part %q: choose from %s", name, strings.Join(Parts(), ", "))
 		}
 	}
-	if s.Log == nil {
-		s.Log = io.Discard
-	}
-	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
+	s.Log = cmp.Or(s.Log, io.Discard)
+	work, clean, err := host.Folder(s.Work, "endure")
+	if err != nil {
 		return err
 	}
-	if s.Work == "" {
-		work, err := os.MkdirTemp("", "yardmaster-endure-")
-		if err != nil {
+	defer clean()
+	if s.Work == "" { // a steerer of another account works in it
+		if err := os.Chmod(work, 0o755); err != nil {
 			return err
 		}
-		defer func() { _ = os.RemoveAll(work) }()
-		if err := os.Chmod(work, 0o755); err != nil { // a steerer of another account works in it
-			return err
-		}
-		s.Work = work
 	}
-	s.program = evidence.Program(s.Binary)
+	s.Work, s.program = work, evidence.Program(s.Binary)
 	if s.Binary == "" {
-		if err := os.MkdirAll(s.Work, 0o755); err != nil {
-			return err
-		}
-		var err error
 		if s.Binary, err = host.Build(ctx, s.Work); err != nil {
 			return err
 		}
@@ -128,26 +118,40 @@ type Head struct {
 	Cores  int       `json:"cores"`
 	Seed   uint64    `json:"seed"`
 
-	run evidence.Run // its line of the ledger
+	Run evidence.Run `json:"-"` // its line of the ledger
 }
 
 func (s *Study) head(part string) Head {
 	run := evidence.Begin(s.program)
-	return Head{Part: part, At: run.At, Hadoop: hadoop.Default, Go: runtime.Version(), Cores: runtime.NumCPU(), Seed: s.Seed, run: *run}
+	return Head{Part: part, At: run.At, Hadoop: hadoop.Default, Go: runtime.Version(), Cores: runtime.NumCPU(), Seed: s.Seed, Run: *run}
 }
 
 // sheet is the raw data of one run of a part: one JSON object a line, the head first and what it comes to last.
-type sheet[R, S any] struct {
+type sheet[R any] struct {
 	Head Head
 	Rows []R
-	Sum  S
+	Sum  Sum
+}
+
+// Sum is what the rows of a part come to.
+type Sum struct {
+	Capacity Fate     `json:"capacity,omitzero"` // of kills
+	Fair     Fate     `json:"fair,omitzero"`
+	Fate     Fate     `json:"fate,omitzero"`   // of lies
+	Fates    []Fate   `json:"fates,omitempty"` // of restarts and failovers
+	Final    []string `json:"final,omitempty"` // what the last looks found
+	Misses   []string `json:"misses"`
+}
+
+func (s *Sum) miss(format string, args ...any) {
+	s.Misses = append(s.Misses, fmt.Sprintf(format, args...))
 }
 
 // recordExt is how the names of records end.
 const recordExt = ".jsonl"
 
 // save keeps it beside the part's earlier runs.
-func (t *sheet[R, S]) save(dir string) error {
+func (t *sheet[R]) save(dir string) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	if err := enc.Encode(t.Head); err != nil {
@@ -162,30 +166,24 @@ func (t *sheet[R, S]) save(dir string) error {
 		return err
 	}
 	var err error
-	t.Head.run, err = t.Head.run.Keep(dir, t.Head.Part, recordExt, b.Bytes())
+	t.Head.Run, err = t.Head.Run.Keep(dir, t.Head.Part, recordExt, b.Bytes())
 	return err
 }
 
 // load reads one record.
-func (t *sheet[R, S]) load(file string) (err error) {
-	f, err := os.Open(file)
+func (t *sheet[R]) load(file string) (err error) {
+	b, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	in := bufio.NewScanner(f)
-	in.Buffer(nil, 16<<20)
-	var all []string
-	for in.Scan() {
-		all = append(all, in.Text())
-	}
-	if err := in.Err(); err != nil || len(all) < 2 {
-		return fmt.Errorf("reading %s: it is cut short (%v)", f.Name(), err)
+	all := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
+	if len(all) < 2 {
+		return fmt.Errorf("reading %s: it is cut short", file)
 	}
 	read := func(i int, v any) {
 		if err == nil {
 			if err = json.Unmarshal([]byte(all[i]), v); err != nil {
-				err = fmt.Errorf("%s, line %d: %w", f.Name(), i+1, err)
+				err = fmt.Errorf("%s, line %d: %w", file, i+1, err)
 			}
 		}
 	}
@@ -199,37 +197,54 @@ func (t *sheet[R, S]) load(file string) (err error) {
 }
 
 // series is every run of a part, in the order of their numbers.
-type series[R, S any] []sheet[R, S]
+type series[R any] []sheet[R]
 
 // load reads all of them; none if the part was never run.
-func (l *series[R, S]) load(dir, part string) error {
+func (l *series[R]) load(dir, part string) error {
 	runs, err := evidence.Series(dir, part, recordExt)
 	if err != nil {
 		return err
 	}
 	for i := range runs {
-		var t sheet[R, S]
+		var t sheet[R]
 		if err := t.load(filepath.Join(dir, runs[i].File)); err != nil {
 			return err
 		}
-		t.Head.run = runs[i]
+		t.Head.Run = runs[i]
 		*l = append(*l, t)
 	}
 	return nil
 }
 
 // rows are those of all runs.
-func (l series[R, S]) rows() (all []R) {
+func (l series[R]) rows() (all []R) {
 	for i := range l {
 		all = append(all, l[i].Rows...)
 	}
 	return all
 }
 
-// heads are those of all runs.
-func (l series[R, S]) heads() (all []Head) {
+// held are the heads and the misses of all runs.
+func (l series[R]) held() (heads []Head, misses [][]string) {
 	for i := range l {
-		all = append(all, l[i].Head)
+		heads, misses = append(heads, l[i].Head), append(misses, l[i].Sum.Misses)
+	}
+	return heads, misses
+}
+
+// fates has how many applications there were in all runs, and how many ended well; Fate has those of Fates, too.
+func (l series[R]) fates() (all Sum) {
+	for i := range l {
+		sum := &l[i].Sum
+		all.Capacity.add(sum.Capacity)
+		all.Fair.add(sum.Fair)
+		for _, f := range append(sum.Fates, sum.Fate) {
+			all.Fate.add(f)
+		}
 	}
 	return all
+}
+
+func (f *Fate) add(o Fate) {
+	f.Submitted, f.Succeeded = f.Submitted+o.Submitted, f.Succeeded+o.Succeeded
 }

@@ -1,13 +1,22 @@
 package endure
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	_ "embed"
 	"fmt"
 	"io"
+	"maps"
+	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/lab/proc"
+	"github.com/yardmaster/yardmaster/lab/steerer"
+	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -31,18 +40,8 @@ const (
 	unnamed = "unset"
 )
 
-func capacityQueues() string {
-	return `<configuration>
-  <property><name>yarn.scheduler.capacity.root.queues</name><value>default</value></property>
-  <property><name>yarn.scheduler.capacity.root.default.capacity</name><value>100</value></property>
-  <property><name>yarn.scheduler.capacity.root.default.user-limit-factor</name><value>1</value></property>
-  <property><name>yarn.scheduler.capacity.maximum-am-resource-percent</name><value>0.1</value></property>
-  <property><name>yarn.scheduler.capacity.maximum-applications</name><value>100000</value></property>
-  <property><name>yarn.scheduler.capacity.per-node-heartbeat.maximum-offswitch-assignments</name><value>20</value></property>
-  <property><name>yarn.scheduler.capacity.root.acl_administer_queue</name><value>yardmaster</value></property>
-</configuration>
-`
-}
+//go:embed capacity-scheduler.xml
+var capacityQueues string
 
 // fairQueues is written by a person: comments, spaces and a number with a zero too many must all be there in the end.
 func fairQueues(original string) string {
@@ -70,17 +69,10 @@ func (s *Study) open(ctx context.Context, name string, o hadoop.Options) (*yard,
 	}
 	o.Dir, o.Log = filepath.Join(dir, "run"), io.Discard
 	o.Nodes, o.NodeMB, o.NodeVcores = 2, 8192, 64
-	site := map[string]string{
-		"yarn.scheduler.minimum-allocation-mb":            "512",
-		"yarn.resourcemanager.max-completed-applications": "100000",
-	}
-	for k, v := range o.Site {
-		site[k] = v
-	}
+	site := map[string]string{"yarn.scheduler.minimum-allocation-mb": "512", "yarn.resourcemanager.max-completed-applications": "100000"}
+	maps.Copy(site, o.Site)
 	o.Site = site
-	if o.SchedulerXML == "" {
-		o.SchedulerXML = capacityQueues()
-	}
+	o.SchedulerXML = cmp.Or(o.SchedulerXML, capacityQueues)
 	c, err := hadoop.Up(ctx, o)
 	if err != nil {
 		return nil, err
@@ -94,7 +86,7 @@ func (s *Study) open(ctx context.Context, name string, o hadoop.Options) (*yard,
 	if c.Scheduler == "fair" {
 		file = filepath.Join(c.Conf(), "fair-scheduler.xml")
 	}
-	if y.set, err = newSetting(ctx, y.rm, queue, file, c.Scheduler == "fair"); err != nil {
+	if y.set, err = newSetting(ctx, y.rm, queue, file); err != nil {
 		_ = c.Down()
 		return nil, err
 	}
@@ -126,9 +118,29 @@ func (y *yard) actuator() []string {
 	return []string{"--actuator", "fair-file", "--file", y.set.file}
 }
 
+// restore puts back as an operator does.
+func (y *yard) restore(ctx context.Context, bin string) error {
+	args := append([]string{"yarn", "restore", "--rm", y.RM(), "--user", who, "--journal", y.journal}, y.actuator()...)
+	_, err := steerer.Run(ctx, bin, y.Dir, args...)
+	return err
+}
+
+// steer runs the command on the yard's queue, seen through some address.
+func (s *Study) steer(y *yard, rm string, controller []string) (*steerer.Process, error) {
+	return steerer.Start(s.Binary, y.Dir, nil, steerArgs(rm, queue, y.journal, append(controller, y.actuator()...)...)...)
+}
+
+// openJournal says that a journal is open, or cannot be read; empty if it is neither.
+func openJournal(dir string) string {
+	if _, open, err := drive.ReadJournal(dir); err != nil || len(open) > 0 {
+		return fmt.Sprintf("the journal is still open (%v)", err)
+	}
+	return ""
+}
+
 // ended waits until the ResourceManager says that all applications have ended, and tells those that have not, or not well.
 func ended(ctx context.Context, rm *rest.Client) (n int, other []string, err error) {
-	await(ctx, 30*time.Second, 200*time.Millisecond, func() bool {
+	proc.Await(ctx, 30*time.Second, 200*time.Millisecond, func() bool {
 		n, other, err = 0, nil, nil
 		for a, e := range rm.Apps(ctx, rest.AppFilter{}) {
 			if err = e; e != nil {
@@ -142,4 +154,104 @@ func ended(ctx context.Context, rm *rest.Client) (n int, other []string, err err
 		return len(other) == 0
 	})
 	return n, other, err
+}
+
+// setting is the share of masters of one queue, as the daemons have it. It is read past the proxy and past the steerer.
+type setting struct {
+	rm    *rest.Client
+	queue string // full path
+	file  string // of the FairScheduler, in which it is configured; empty: in the ResourceManager, over REST
+
+	configured string // what was found: text, or "unset"; of a file all its bytes
+	inForce    string
+}
+
+const amPercent = "maximum-am-resource-percent"
+
+func newSetting(ctx context.Context, rm *rest.Client, queue, file string) (*setting, error) {
+	s := &setting{rm: rm, queue: queue, file: file}
+	var err error
+	if s.configured, err = s.read(ctx); err != nil {
+		return nil, err
+	}
+	s.inForce, err = s.tree(ctx)
+	return s, err
+}
+
+// dial makes a client that does not wait and does not try again.
+func dial(auth rest.Auth, urls ...string) (*rest.Client, error) {
+	return rest.New(rest.Options{RM: urls, Auth: auth, RMRate: -1, Retries: -1, Timeout: 10 * time.Second})
+}
+
+// read is how it is configured.
+func (s *setting) read(ctx context.Context) (string, error) {
+	if s.file != "" {
+		b, err := os.ReadFile(s.file)
+		return string(b), err
+	}
+	p, err := s.rm.SchedulerConf(ctx)
+	if err != nil {
+		return "", err
+	}
+	if v := p.Get("yarn.scheduler.capacity." + s.queue + "." + amPercent); v != nil {
+		return v.Value, nil
+	}
+	return "unset", nil
+}
+
+// tree is what the scheduler goes by.
+func (s *setting) tree(ctx context.Context) (string, error) {
+	t, err := s.rm.Scheduler(ctx)
+	if err != nil {
+		return "", err
+	}
+	q := t.Root.Find(s.queue)
+	if q == nil {
+		return "", fmt.Errorf("there is no queue %s", s.queue)
+	}
+	if s.file != "" {
+		return strconv.FormatInt(q.AMMax.Memory, 10) + " MB", nil
+	}
+	return strconv.FormatFloat(q.MaxAMPercent, 'g', -1, 32), nil
+}
+
+// original says whether it is configured as it was found.
+func (s *setting) original(ctx context.Context) bool {
+	now, err := s.read(ctx)
+	return err == nil && now == s.configured
+}
+
+// obeyed says whether the scheduler goes by what was found.
+func (s *setting) obeyed(ctx context.Context) bool {
+	now, err := s.tree(ctx)
+	return err == nil && now == s.inForce
+}
+
+// set changes it past everything: to try another original, or to let the rest of the applications end.
+func (s *setting) set(ctx context.Context, value string) error {
+	if s.file != "" {
+		return os.WriteFile(s.file, []byte(value), 0o644)
+	}
+	_, err := s.rm.ChangeScheduler(ctx, rest.SchedulerChange{Update: []rest.QueueChange{{Queue: s.queue, Settings: []rest.Setting{{Name: amPercent, Value: value}}}}})
+	return err
+}
+
+// clear takes the queue's own value away again; only over REST.
+func (s *setting) clear(ctx context.Context) error {
+	body := "<sched-conf><update-queue><queue-name>" + s.queue + "</queue-name><params><entry><key>" + amPercent +
+		"</key></entry></params></update-queue></sched-conf>"
+	_, err := s.rm.Put(ctx, "unset "+amPercent, "/ws/v1/cluster/scheduler-conf", "application/xml", []byte(body))
+	return err
+}
+
+// wide is the found file with room for every master.
+func (s *setting) wide() string {
+	if s.file == "" {
+		return "1"
+	}
+	text := []byte(s.configured)
+	for _, share := range []string{"0.10", "0.1"} {
+		text = bytes.ReplaceAll(text, []byte(">"+share+"<"), []byte(">1.0<"))
+	}
+	return string(text)
 }

@@ -7,18 +7,21 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"debug/buildinfo"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/yardmaster/yardmaster/internal/build"
 	"github.com/yardmaster/yardmaster/lab/host"
 )
 
@@ -44,9 +47,6 @@ func Begin(program string) *Run {
 
 // Keep writes a record as the next one of its series: SERIES-N.EXT with the first number that is free.
 func (r Run) Keep(dir, series, ext string, record []byte) (Run, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return r, err
-	}
 	return r.next(dir, series, ext, func(path string) error {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 		if err != nil {
@@ -68,9 +68,6 @@ func (r Run) KeepJSON(dir, series string, v any) (Run, error) {
 
 // KeepTree copies a folder as the next one of its series: SERIES-N.
 func (r Run) KeepTree(dir, series, from string) (Run, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return r, err
-	}
 	return r.next(dir, series, "", func(path string) error {
 		if err := os.Mkdir(path, 0o755); err != nil {
 			return err
@@ -81,6 +78,9 @@ func (r Run) KeepTree(dir, series, from string) (Run, error) {
 
 // next lets create make the record under the first number that is free, and enters it in the ledger.
 func (r Run) next(dir, series, ext string, create func(path string) error) (Run, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return r, err
+	}
 	for n := 1; ; n++ {
 		r.File = series + "-" + strconv.Itoa(n) + ext
 		err := create(filepath.Join(dir, r.File))
@@ -102,19 +102,12 @@ func (r Run) Append(dir, file string, record []byte) (Run, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return r, err
 	}
-	f, err := os.OpenFile(filepath.Join(dir, file), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	from, err := add(filepath.Join(dir, file), record)
 	if err != nil {
-		return r, err
-	}
-	info, err := f.Stat()
-	if err == nil {
-		_, err = f.Write(record)
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
 		return r, fmt.Errorf("keeping a record: %w", err)
 	}
 	sum := sha256.Sum256(record)
-	r.File, r.From, r.Size, r.SHA256 = file, info.Size(), int64(len(record)), hex.EncodeToString(sum[:])
+	r.File, r.From, r.Size, r.SHA256 = file, from, int64(len(record)), hex.EncodeToString(sum[:])
 	return r, r.enter(dir)
 }
 
@@ -127,12 +120,22 @@ func (r *Run) enter(dir string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(dir, Ledger), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	_, err = add(filepath.Join(dir, Ledger), append(line, '\n'))
+	return err
+}
+
+// add adds to the end of a file, and says where that was.
+func add(file string, b []byte) (from int64, err error) {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	_, err = f.Write(append(line, '\n'))
-	return errors.Join(err, f.Close())
+	info, err := f.Stat()
+	if err == nil {
+		from = info.Size()
+		_, err = f.Write(b)
+	}
+	return from, errors.Join(err, f.Close())
 }
 
 // Runs are all runs of a folder's ledger, in its order; none where there is no ledger.
@@ -185,11 +188,10 @@ func (r *Run) check(dir string) error {
 func (r *Run) number(series, ext string) int {
 	rest, ok := strings.CutPrefix(r.File, series+"-")
 	middle, ended := strings.CutSuffix(rest, ext)
-	n, err := strconv.Atoi(middle)
-	if !ok || !ended || err != nil {
-		return 0
+	if n, err := strconv.Atoi(middle); ok && ended && err == nil {
+		return n
 	}
-	return n
+	return 0
 }
 
 // Number is the last number of a record's name: 2 of kills-2.jsonl.
@@ -220,39 +222,6 @@ func (r *Run) LoadText() string {
 		words[i] = strconv.FormatFloat(v, 'f', 1, 64)
 	}
 	return strings.Join(words, ", ")
-}
-
-// Verify says what is wrong with a folder of records: one that is not what its ledger says, one that is missing, bytes that no run
-// accounts for. Files that derived names are computed from records and may change.
-func Verify(dir string, derived func(name string) bool) error {
-	runs, err := Runs(dir)
-	if err != nil {
-		return err
-	}
-	var wrong []error
-	known := map[string]int64{} // bytes accounted for, by file
-	for _, r := range runs {
-		if err := r.check(dir); err != nil {
-			wrong = append(wrong, err)
-		} else if r.From != known[r.File] {
-			wrong = append(wrong, fmt.Errorf("%s: a record begins at byte %d, the one before it ends at %d", r.File, r.From, known[r.File]))
-		}
-		known[r.File] += r.Size
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if e.Name() == Ledger || derived(e.Name()) {
-			continue
-		}
-		size, _, err := digest(filepath.Join(dir, e.Name()), 0, -1)
-		if err != nil || size != known[e.Name()] {
-			wrong = append(wrong, fmt.Errorf("%s has %d bytes and the ledger accounts for %d (%v)", filepath.Join(dir, e.Name()), size, known[e.Name()], err))
-		}
-	}
-	return errors.Join(wrong...)
 }
 
 // digest is the length and the checksum of a file's part, to its end if size is negative; of a folder: of its files, with their names.
@@ -289,6 +258,18 @@ func digest(path string, from, size int64) (int64, string, error) {
 		return err
 	})
 	return total, hex.EncodeToString(h.Sum(nil)), err
+}
+
+// List reads a JSON list that stands for a value: its parts, in their order, all of them.
+func List(b []byte, parts ...any) error {
+	n := len(parts)
+	if err := json.Unmarshal(b, &parts); err != nil {
+		return err
+	}
+	if len(parts) != n {
+		return fmt.Errorf("%s has not %d parts", b, n)
+	}
+	return nil
 }
 
 // packed is how the names of compressed JSON end.
@@ -337,4 +318,40 @@ func ReadSeries[R any](dir, series string) (runs []Run, records []*R, err error)
 		records = append(records, rec)
 	}
 	return runs, records, nil
+}
+
+// Here names the program that is built from the working tree: by this binary's own stamp, or by Git where the build has none, as with go run.
+func Here() string {
+	if i := build.Read(); i.Revision != "" {
+		return named(i)
+	}
+	revision, err := exec.Command("git", "rev-parse", "HEAD").Output()
+	if err != nil {
+		return "devel, commit unknown"
+	}
+	changed, err := exec.Command("git", "status", "--porcelain", "--", ":/", ":(top,exclude)docs").Output()
+	return named(build.Info{Version: "devel", Revision: strings.TrimSpace(string(revision)), Modified: err != nil || len(changed) > 0})
+}
+
+// Program names the program in a file; "": the one that is built from here.
+func Program(file string) string {
+	if file == "" {
+		return Here()
+	}
+	b, err := buildinfo.ReadFile(file)
+	if err != nil {
+		return "unknown: " + err.Error()
+	}
+	return named(build.From(b))
+}
+
+func named(i build.Info) string {
+	if i.Revision == "" {
+		return i.Version + ", commit unknown"
+	}
+	s := i.Version + ", commit " + i.Revision[:min(len(i.Revision), 12)]
+	if i.Modified {
+		s += " with changes"
+	}
+	return s
 }

@@ -1,6 +1,7 @@
 package hadoop
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,14 +27,24 @@ var web = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{Prox
 
 // get reads a small JSON answer; v may be nil.
 func get(ctx context.Context, url string, v any) error {
-	return ask(ctx, http.MethodGet, url, v)
+	return Ask(ctx, web, http.MethodGet, url, nil, v)
 }
 
-func ask(ctx context.Context, method, url string, v any) error {
-	req, err := http.NewRequestWithContext(ctx, method, url, nil)
+// Ask sends a value as JSON and reads the answer; either may be nil.
+func Ask(ctx context.Context, web *http.Client, method, url string, body, answer any) error {
+	var in io.Reader
+	if body != nil {
+		b, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		in = bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, url, in)
 	if err != nil {
 		return err
 	}
+	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
 	resp, err := web.Do(req)
 	if err != nil {
@@ -41,20 +52,19 @@ func ask(ctx context.Context, method, url string, v any) error {
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(resp.Body, 16<<20))
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if resp.StatusCode/100 != 2 {
-		return fmt.Errorf("%s %s: %s: %.200s", method, url, resp.Status, b)
-	}
-	if v == nil {
+	case resp.StatusCode/100 != 2:
+		return fmt.Errorf("%s %s: %s: %.300s", method, url, resp.Status, b)
+	case answer == nil:
 		return nil
 	}
-	return json.Unmarshal(b, v)
+	return json.Unmarshal(b, answer)
 }
 
-// poll calls f until it succeeds, the context ends or patience does; then it tells f's last error.
-func poll(ctx context.Context, what string, f func() (stop bool, err error)) error {
+// Poll calls f until it succeeds, the context ends or patience does; then it tells f's last error.
+func Poll(ctx context.Context, what string, f func() (stop bool, err error)) error {
 	end := time.Now().Add(patience)
 	for {
 		stop, err := f()
@@ -76,7 +86,7 @@ func poll(ctx context.Context, what string, f func() (stop bool, err error)) err
 
 // await waits until a daemon answers, or has ended.
 func (c *Cluster) await(ctx context.Context, d daemon, p *proc.Process) error {
-	return poll(ctx, "waiting for "+d.Name, func() (bool, error) {
+	return Poll(ctx, "waiting for "+d.Name, func() (bool, error) {
 		err := get(ctx, d.Ready, nil)
 		if err == nil {
 			return false, nil
@@ -105,7 +115,7 @@ func (c *Cluster) died(d daemon) error {
 
 // WaitNodes waits until the ResourceManager counts n active nodes.
 func (c *Cluster) WaitNodes(ctx context.Context, n int) error {
-	return poll(ctx, "waiting for the nodes", func() (bool, error) {
+	return Poll(ctx, "waiting for the nodes", func() (bool, error) {
 		var m struct {
 			ClusterMetrics struct{ ActiveNodes int }
 		}
@@ -121,20 +131,17 @@ func (c *Cluster) WaitNodes(ctx context.Context, n int) error {
 
 // prepareHDFS makes the folders that every user writes to. It comes before the history server, which would make them for
 // its own user alone.
-func (c *Cluster) prepareHDFS(ctx context.Context, o Options) error {
-	if !o.HDFS {
-		return nil
-	}
+func (c *Cluster) prepareHDFS(ctx context.Context) error {
 	for _, dir := range []string{"/tmp", "/user", "/staging", "/staging/history", "/history", "/history/tmp", "/history/done"} {
 		for _, op := range []string{"MKDIRS", "SETPERMISSION"} {
 			u := c.NameNode() + "/webhdfs/v1" + dir + "?" + url.Values{"op": {op}, "permission": {"1777"}, "user.name": {userName()}}.Encode()
 			// The NameNode is in safe mode for a moment after its start.
-			if err := poll(ctx, "making "+dir+" in HDFS", func() (bool, error) { return false, ask(ctx, http.MethodPut, u, nil) }); err != nil {
+			if err := Poll(ctx, "making "+dir+" in HDFS", func() (bool, error) { return false, Ask(ctx, web, http.MethodPut, u, nil, nil) }); err != nil {
 				return err
 			}
 		}
 	}
-	return poll(ctx, "waiting for the DataNode", func() (bool, error) {
+	return Poll(ctx, "waiting for the DataNode", func() (bool, error) {
 		var m struct {
 			Beans []struct{ NumLiveDataNodes int }
 		}

@@ -4,11 +4,9 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -32,8 +30,8 @@ type Cost struct {
 	RSS  int64 // bytes, at most
 }
 
-// listLines writes one JSON object a line.
-func listLines[T any](w io.Writer, list []T) error {
+// WriteLines writes one JSON object a line.
+func WriteLines[T any](w io.Writer, list []T) error {
 	enc := json.NewEncoder(w)
 	for _, v := range list {
 		if err := enc.Encode(v); err != nil {
@@ -95,16 +93,11 @@ func (c *Cluster) client(ctx context.Context, name string, heapMB int, class str
 	switch {
 	case readErr != nil:
 		return cost, fmt.Errorf("reading what %s tells: %w; see %s", class, readErr, base+".out")
+	case err != nil && ctx.Err() != nil:
+		return cost, ctx.Err()
 	case err != nil:
-		if e := ctx.Err(); e != nil {
-			return cost, e
-		}
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
-			b, _ := os.ReadFile(log.Name())
-			return cost, fmt.Errorf("running %s: %w; the last lines of %s:\n%s", class, err, log.Name(), lastLines(string(b), 12))
-		}
-		return cost, fmt.Errorf("running %s: %w", class, err)
+		b, _ := os.ReadFile(log.Name())
+		return cost, fmt.Errorf("running %s: %w; the last lines of %s:\n%s", class, err, log.Name(), lastLines(string(b), 12))
 	}
 	return cost, nil
 }

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -25,6 +27,9 @@ type Cluster struct {
 
 	Daemons []daemon `json:"daemons"` // in the order of their start
 	Ports   ports    `json:"ports"`
+
+	// JavaOptions are given to every daemon, besides those that keep it small.
+	JavaOptions []string `json:"-"`
 
 	java Java
 }
@@ -67,14 +72,14 @@ func Open(ctx context.Context, dir string) (*Cluster, error) {
 }
 
 // Clients is for clients (Masters, Java) of daemons that another package has configured and started in a run folder: conf in it is
-// what they read. It has no daemons of its own.
-func Clients(ctx context.Context, dir string) (*Cluster, error) {
+// what they read. It has no daemons of its own. The log may be nil.
+func Clients(ctx context.Context, dir string, log io.Writer) (*Cluster, error) {
 	dir, err := proc.Folder(dir)
 	if err != nil {
 		return nil, err
 	}
 	c := &Cluster{Dir: dir, Version: Default}
-	if c.Lib, err = Fetch(ctx, c.Version, nil); err != nil {
+	if c.Lib, err = Fetch(ctx, c.Version, log); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(c.LogDir(), 0o755); err != nil {
@@ -128,7 +133,7 @@ func (c *Cluster) web(name, port string) string {
 	if _, ok := c.daemon(name); !ok {
 		return ""
 	}
-	return "http://" + c.Ports.at(port)
+	return "http://" + c.Ports.At(port)
 }
 
 // Conf is the configuration folder that every daemon and client reads.
@@ -148,15 +153,22 @@ func (c *Cluster) daemon(name string) (daemon, bool) {
 
 // Kill ends a daemon at once, without a chance to say good-bye, as a crash would.
 func (c *Cluster) Kill(name string) error {
-	if _, ok := c.daemon(name); !ok {
-		return fmt.Errorf("killing %s: the lab has no such daemon", name)
-	}
 	r, err := proc.Find(c.Dir, name)
 	if err != nil {
 		return fmt.Errorf("killing %s: %w", name, err)
 	}
 	r.Signal(syscall.SIGKILL)
 	return proc.Stop(c.Dir, name, 0)
+}
+
+// Start starts a class as a process of the run; env is added to its environment.
+func (c *Cluster) Start(name string, heapMB int, env []string, class string, args ...string) (*proc.Process, error) {
+	all := slices.Concat(c.java.Options(heapMB), c.JavaOptions, []string{"-Dproc_" + name, "-cp", c.classpath(""), class}, args)
+	return proc.Start(c.Dir, proc.Command{Name: name, Path: c.java.Java, Args: all, Env: append(c.env(), env...)})
+}
+
+func (c *Cluster) start(d daemon) (*proc.Process, error) {
+	return c.Start(d.Name, d.HeapMB, []string{hostVariable + "=" + d.Host}, d.Main)
 }
 
 // Restart ends a daemon, politely if it runs, starts it again with the same configuration and waits until it answers.

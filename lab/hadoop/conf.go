@@ -6,11 +6,13 @@ import (
 	"encoding/xml"
 	"fmt"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"text/template"
 )
 
 var (
@@ -20,12 +22,12 @@ var (
 	fairXML string
 	//go:embed files/log4j.properties
 	log4j string
+	//go:embed files/site.conf
+	siteText string
 )
 
-// hostVariable carries a daemon's address; Configuration puts it in where hostHere stands.
 const (
-	hostVariable = "YARDMASTER_HOST"
-	hostHere     = "${env." + hostVariable + ":-127.0.0.1}"
+	hostVariable = "YARDMASTER_HOST" // carries a daemon's address; Configuration puts it in where the settings name it
 	master       = "127.0.0.1"
 )
 
@@ -50,19 +52,24 @@ func writeConf(o Options, dir, lib string, p ports) error {
 	for _, l := range o.Debug {
 		fmt.Fprintf(&loggers, "log4j.logger.%s=DEBUG\n", l)
 	}
-	files := map[string]string{
-		"core-site.xml":    xmlText(over(coreSite(o, dir, p), o.Core)),
-		"yarn-site.xml":    xmlText(over(yarnSite(o, dir, lib, p), o.Site)),
-		"hdfs-site.xml":    xmlText(over(hdfsSite(dir, p), o.HDFSSite)),
-		"mapred-site.xml":  xmlText(over(mapredSite(dir, lib, p), o.Mapred)),
-		"log4j.properties": log4j + loggers.String(),
-		"topology.table":   table.String(),
-	}
+	class := rmPackage + "scheduler.capacity.CapacityScheduler"
 	if o.Scheduler == "fair" {
-		files["fair-scheduler.xml"] = o.SchedulerXML
-	} else {
-		files["capacity-scheduler.xml"] = o.SchedulerXML
+		class = rmPackage + "scheduler.fair.FairScheduler"
 	}
+	site, err := Settings(siteText, struct {
+		Options
+		ports
+		Dir, Lib, Class, User string
+	}{o, p, dir, lib, class, userName()})
+	if err != nil {
+		return err
+	}
+	files := map[string]string{"log4j.properties": log4j + loggers.String(), "topology.table": table.String()}
+	for name, more := range map[string]map[string]string{"core-site.xml": o.Core, "yarn-site.xml": o.Site, "hdfs-site.xml": o.HDFSSite, "mapred-site.xml": o.Mapred} {
+		maps.Copy(site[name], more)
+		files[name] = Properties("", site[name])
+	}
+	files[o.Scheduler+"-scheduler.xml"] = o.SchedulerXML
 	// Maven's hadoop-hdfs has no web pages, and its daemons do not start without the folders. Their REST is not in there.
 	for _, w := range []string{"hdfs", "datanode", "secondary"} {
 		files["webapps/"+w+"/WEB-INF/web.xml"] = `<web-app version="2.4" xmlns="http://java.sun.com/xml/ns/j2ee"/>` + "\n"
@@ -79,141 +86,82 @@ func writeConf(o Options, dir, lib string, p ports) error {
 	return nil
 }
 
-func coreSite(o Options, dir string, p ports) map[string]string {
-	m := map[string]string{
-		"fs.defaultFS":                               "file:///",
-		"hadoop.tmp.dir":                             filepath.Join(dir, "tmp"),
-		"net.topology.node.switch.mapping.impl":      "org.apache.hadoop.net.TableMapping",
-		"net.topology.table.file.name":               filepath.Join(dir, "conf", "topology.table"),
-		"hadoop.http.staticuser.user":                "dr.who",
-		"ipc.client.connect.retry.interval":          "200",
-		"hadoop.proxyuser." + userName() + ".hosts":  "*",
-		"hadoop.proxyuser." + userName() + ".groups": "*",
+// Settings executes a template and answers its settings by file: "[FILE]" begins a file, any other line is a name and a value.
+func Settings(text string, data any) (map[string]map[string]string, error) {
+	t, err := template.New("settings").Option("missingkey=error").Parse(text)
+	if err != nil {
+		return nil, err
 	}
-	if o.HDFS {
-		m["fs.defaultFS"] = "hdfs://" + p.at("namenode-rpc")
+	var b bytes.Buffer
+	if err := t.Execute(&b, data); err != nil {
+		return nil, err
 	}
-	return m
+	all, file := map[string]map[string]string{}, ""
+	for line := range strings.Lines(b.String()) {
+		name, value, _ := strings.Cut(strings.TrimRight(line, "\n"), " ")
+		switch {
+		case name == "" || name[0] == '#':
+		case name[0] == '[':
+			file = strings.Trim(name, "[]")
+			all[file] = map[string]string{}
+		default:
+			all[file][name] = value
+		}
+	}
+	return all, nil
 }
 
-func yarnSite(o Options, dir, lib string, p ports) map[string]string {
-	class := rmPackage + "scheduler.capacity.CapacityScheduler"
-	if o.Scheduler == "fair" {
-		class = rmPackage + "scheduler.fair.FairScheduler"
-	}
-	work := filepath.Join(dir, "work", hostHere)
-	timeline := strconv.FormatBool(o.Timeline)
-	m := map[string]string{
-		"yarn.resourcemanager.hostname":                                                 master,
-		"yarn.resourcemanager.address":                                                  p.at("rm-client"),
-		"yarn.resourcemanager.scheduler.address":                                        p.at("rm-scheduler"),
-		"yarn.resourcemanager.resource-tracker.address":                                 p.at("rm-tracker"),
-		"yarn.resourcemanager.admin.address":                                            p.at("rm-admin"),
-		"yarn.resourcemanager.webapp.address":                                           p.at("rm-web"),
-		"yarn.resourcemanager.connect.retry-interval.ms":                                "500",
-		"yarn.resourcemanager.scheduler.class":                                          class,
-		"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms":                       strconv.FormatInt(o.Heartbeat.Milliseconds(), 10),
-		"yarn.scheduler.configuration.store.class":                                      o.ConfStore,
-		"yarn.scheduler.configuration.leveldb-store.path":                               filepath.Join(dir, "confstore"),
-		"yarn.scheduler.configuration.fs.path":                                          "file://" + filepath.Join(dir, "confstore-fs"),
-		"yarn.scheduler.fair.allocation.file":                                           filepath.Join(dir, "conf", "fair-scheduler.xml"),
-		"yarn.scheduler.minimum-allocation-mb":                                          "128",
-		"yarn.scheduler.maximum-allocation-mb":                                          strconv.Itoa(o.NodeMB),
-		"yarn.scheduler.maximum-allocation-vcores":                                      strconv.Itoa(o.NodeVcores),
-		"yarn.resourcemanager.rm.container-allocation.expiry-interval-ms":               "86400000", // masters may hold room without using it
-		"yarn.cluster.max-application-priority":                                         "10",
-		"yarn.acl.enable":                                                               "true",
-		"yarn.admin.acl":                                                                "yardmaster," + userName(),
-		"yarn.nodemanager.hostname":                                                     hostHere,
-		"yarn.nodemanager.address":                                                      p.here("nm"),
-		"yarn.nodemanager.localizer.address":                                            p.here("nm-localizer"),
-		"yarn.nodemanager.webapp.address":                                               p.here("nm-web"),
-		"yarn.nodemanager.collector-service.address":                                    p.here("nm-collector"),
-		"yarn.nodemanager.local-dirs":                                                   filepath.Join(work, "local"),
-		"yarn.nodemanager.log-dirs":                                                     filepath.Join(work, "logs"),
-		"yarn.nodemanager.resource.memory-mb":                                           strconv.Itoa(o.NodeMB),
-		"yarn.nodemanager.resource.cpu-vcores":                                          strconv.Itoa(o.NodeVcores),
-		"yarn.nodemanager.pmem-check-enabled":                                           "false",
-		"yarn.nodemanager.vmem-check-enabled":                                           "false",
-		"yarn.nodemanager.container-monitor.enabled":                                    "false", // many nodes read the same machine's /proc
-		"yarn.nodemanager.env-whitelist":                                                "JAVA_HOME,HADOOP_CONF_DIR,YARDMASTER_RUN",
-		"yarn.nodemanager.delete.debug-delay-sec":                                       "0",
-		"yarn.application.classpath":                                                    filepath.Join(dir, "conf") + "," + filepath.Join(lib, "*"),
-		"yarn.timeline-service.enabled":                                                 timeline,
-		"yarn.system-metrics-publisher.enabled":                                         timeline,
-		"yarn.resourcemanager.system-metrics-publisher.enabled":                         timeline,
-		"yarn.timeline-service.generic-application-history.enabled":                     timeline,
-		"yarn.rm.system-metrics-publisher.emit-container-events":                        timeline,
-		"yarn.timeline-service.hostname":                                                master,
-		"yarn.timeline-service.address":                                                 p.at("timeline-rpc"),
-		"yarn.timeline-service.webapp.address":                                          p.at("timeline-web"),
-		"yarn.timeline-service.leveldb-timeline-store.path":                             filepath.Join(dir, "timeline"),
-		"yarn.timeline-service.leveldb-state-store.path":                                filepath.Join(dir, "timeline"),
-		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.9",
-	}
-	if o.HDFS {
-		m["yarn.nodemanager.aux-services"] = "mapreduce_shuffle"
-		m["yarn.nodemanager.aux-services.mapreduce_shuffle.class"] = "org.apache.hadoop.mapred.ShuffleHandler"
-	}
-	return m
-}
-
-func hdfsSite(dir string, p ports) map[string]string {
-	return map[string]string{
-		"dfs.replication":                                      "1",
-		"dfs.permissions.enabled":                              "false",
-		"dfs.blocksize":                                        "1048576",
-		"dfs.namenode.fs-limits.min-block-size":                "65536",
-		"dfs.namenode.name.dir":                                "file://" + filepath.Join(dir, "nn"),
-		"dfs.namenode.rpc-address":                             p.at("namenode-rpc"),
-		"dfs.namenode.http-address":                            p.at("namenode-web"),
-		"dfs.namenode.datanode.registration.ip-hostname-check": "false",
-		"dfs.namenode.safemode.extension":                      "0",
-		"dfs.client.use.datanode.hostname":                     "true",
-		"dfs.datanode.use.datanode.hostname":                   "true",
-		"dfs.datanode.hostname":                                hostHere,
-		"dfs.datanode.data.dir":                                "file://" + filepath.Join(dir, "dn-"+hostHere),
-		"dfs.datanode.address":                                 p.here("datanode"),
-		"dfs.datanode.http.address":                            p.here("datanode-web"),
-		"dfs.datanode.ipc.address":                             p.here("datanode-ipc"),
-	}
-}
-
-func mapredSite(dir, lib string, p ports) map[string]string {
-	const small = " -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-	return map[string]string{
-		"mapreduce.framework.name":                   "yarn",
-		"mapreduce.application.classpath":            filepath.Join(dir, "conf") + "," + filepath.Join(lib, "*"),
-		"mapreduce.jobhistory.address":               p.at("history-rpc"),
-		"mapreduce.jobhistory.admin.address":         p.at("history-admin"),
-		"mapreduce.jobhistory.webapp.address":        p.at("history-web"),
-		"mapreduce.jobhistory.intermediate-done-dir": "/history/tmp",
-		"mapreduce.jobhistory.done-dir":              "/history/done",
-		"mapreduce.jobhistory.move.interval-ms":      "1000",
-		"yarn.app.mapreduce.am.staging-dir":          "/staging",
-		"mapreduce.shuffle.port":                     "0", // the handler binds every address: one port cannot serve several nodes
-		"mapreduce.job.ubertask.enable":              "false",
-		"yarn.app.mapreduce.am.resource.mb":          "512",
-		"yarn.app.mapreduce.am.command-opts":         "-Xmx256m" + small,
-		"mapreduce.map.memory.mb":                    "256",
-		"mapreduce.reduce.memory.mb":                 "256",
-		"mapreduce.map.java.opts":                    "-Xmx96m" + small,
-		"mapreduce.reduce.java.opts":                 "-Xmx96m" + small,
-		"mapreduce.task.io.sort.mb":                  "10",
-	}
-}
-
-// xmlText writes settings as Hadoop reads them, in the order of their names.
-func xmlText(m map[string]string) string {
+// Properties writes settings as Hadoop reads them, in the order of their names, which begin with prefix.
+func Properties(prefix string, m map[string]string) string {
 	var b bytes.Buffer
 	b.WriteString("<?xml version=\"1.0\"?>\n<configuration>\n")
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		b.WriteString("  <property><name>")
-		_ = xml.EscapeText(&b, []byte(k)) // a Buffer takes everything
+		_ = xml.EscapeText(&b, []byte(prefix+k)) // a Buffer takes everything
 		b.WriteString("</name><value>")
 		_ = xml.EscapeText(&b, []byte(m[k]))
 		b.WriteString("</value></property>\n")
 	}
 	b.WriteString("</configuration>\n")
 	return b.String()
+}
+
+// portNames has every port that a configuration names. Nodes use the same number on different addresses.
+var portNames = []string{"rm-client", "rm-scheduler", "rm-tracker", "rm-admin", "rm-web", "nm", "nm-localizer", "nm-web",
+	"nm-collector", "namenode-rpc", "namenode-web", "datanode", "datanode-web", "datanode-ipc", "history-rpc", "history-admin",
+	"history-web", "timeline-rpc", "timeline-web"}
+
+type ports map[string]int
+
+// freePorts asks the kernel for as many ports as there are names, each free on every address, all different.
+func freePorts() (ports, error) {
+	list, err := Ports(len(portNames))
+	if err != nil {
+		return nil, err
+	}
+	p := ports{}
+	for i, name := range portNames {
+		p[name] = list[i]
+	}
+	return p, nil
+}
+
+// Ports asks the kernel for n different ports that are free on every address.
+func Ports(n int) ([]int, error) {
+	var list []int
+	for range n {
+		l, err := net.Listen("tcp4", "0.0.0.0:0")
+		if err != nil {
+			return nil, fmt.Errorf("asking for a free port: %w", err)
+		}
+		defer func() { _ = l.Close() }() // all are held until the last is found
+		list = append(list, l.Addr().(*net.TCPAddr).Port)
+	}
+	return list, nil
+}
+
+// At is a port of the master's address, Here one of whichever node reads it.
+func (p ports) At(name string) string { return net.JoinHostPort(master, strconv.Itoa(p[name])) }
+func (p ports) Here(name string) string {
+	return "${env." + hostVariable + ":-" + master + "}:" + strconv.Itoa(p[name])
 }

@@ -2,16 +2,16 @@ package hadoop
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 	"text/template"
 	"time"
@@ -55,12 +55,7 @@ var versions = map[string]struct {
 
 // Versions has the versions of Hadoop that Fetch knows.
 func Versions() []string {
-	var list []string
-	for v := range versions {
-		list = append(list, v)
-	}
-	sort.Strings(list)
-	return list
+	return slices.Sorted(maps.Keys(versions))
 }
 
 // Home is where the lab keeps what is costly to make: $YARDMASTER_LAB, or yardmaster-lab in the user's cache folder.
@@ -94,9 +89,6 @@ func Fetch(ctx context.Context, version string, log io.Writer) (string, error) {
 	if _, err := os.Stat(lib); err == nil {
 		return lib, nil
 	}
-	if log == nil {
-		log = io.Discard
-	}
 	if _, err := FindJava(ctx, version); err != nil {
 		return "", err
 	}
@@ -105,43 +97,33 @@ func Fetch(ctx context.Context, version string, log io.Writer) (string, error) {
 		return "", fmt.Errorf("fetching Hadoop %s needs Maven, and there is no mvn on the PATH; install it (Debian: apt install maven)",
 			version)
 	}
-	if err := os.MkdirAll(home, 0o755); err != nil {
-		return "", fmt.Errorf("fetching Hadoop %s: %w", version, err)
-	}
-	dir, err := os.MkdirTemp(home, "fetch-")
+	err = Once(lib, func(tmp, into string) error {
+		var text bytes.Buffer
+		if err := pom.Execute(&text, struct {
+			Version string
+			Parts   []part
+		}{version, v.parts}); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(tmp, "pom.xml"), text.Bytes(), 0o644); err != nil {
+			return err
+		}
+		return resolve(ctx, mvn, tmp, into, cmp.Or(log, io.Discard))
+	})
 	if err != nil {
 		return "", fmt.Errorf("fetching Hadoop %s: %w", version, err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	var text bytes.Buffer
-	if err := pom.Execute(&text, struct {
-		Version string
-		Parts   []part
-	}{version, v.parts}); err != nil {
-		return "", err
-	}
-	if err := os.WriteFile(filepath.Join(dir, "pom.xml"), text.Bytes(), 0o644); err != nil {
-		return "", fmt.Errorf("fetching Hadoop %s: %w", version, err)
-	}
-	if err := resolve(ctx, mvn, dir, log); err != nil {
-		return "", fmt.Errorf("fetching Hadoop %s: %w", version, err)
-	}
-	if err := os.Rename(filepath.Join(dir, "lib"), lib); err != nil && !errors.Is(err, fs.ErrExist) {
-		if _, there := os.Stat(lib); there != nil { // somebody else was faster otherwise
-			return "", fmt.Errorf("fetching Hadoop %s: %w", version, err)
-		}
 	}
 	return lib, nil
 }
 
-func resolve(ctx context.Context, mvn, dir string, log io.Writer) error {
+func resolve(ctx context.Context, mvn, dir, into string, log io.Writer) error {
 	began := time.Now()
 	run := func(more ...string) (string, error) {
-		cmd := exec.CommandContext(ctx, mvn, append(more, "-B", "-q", copyPlugin, "-DoutputDirectory=lib", "-DincludeScope=runtime")...)
+		cmd := exec.CommandContext(ctx, mvn, append(more, "-B", "-q", copyPlugin, "-DoutputDirectory="+into, "-DincludeScope=runtime")...)
 		cmd.Dir = dir
 		out, err := cmd.CombinedOutput()
 		if err != nil {
-			_ = os.RemoveAll(filepath.Join(dir, "lib"))
+			_ = os.RemoveAll(into)
 		}
 		return string(out), err
 	}

@@ -72,7 +72,7 @@ func (c *Cluster) Jobs(ctx context.Context, jobs []Job, wait bool) ([]JobResult,
 		mode = "wait"
 	}
 	var results []JobResult
-	_, err := c.client(ctx, "jobs", 256, "Jobs", func(w io.Writer) error { return listLines(w, list) }, []string{mode}, func(b []byte) error {
+	_, err := c.client(ctx, "jobs", 256, "Jobs", func(w io.Writer) error { return WriteLines(w, list) }, []string{mode}, func(b []byte) error {
 		var r JobResult
 		if err := json.Unmarshal(b, &r); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package hadoop
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -79,7 +80,7 @@ func ReadWorkload(r io.Reader) ([]Application, error) {
 }
 
 // WriteWorkload writes what ReadWorkload reads.
-func WriteWorkload(w io.Writer, list []Application) error { return listLines(w, list) }
+func WriteWorkload(w io.Writer, list []Application) error { return WriteLines(w, list) }
 
 func (a Application) check() error {
 	if a.ID == "" || a.User == "" || a.Queue == "" {
@@ -166,26 +167,15 @@ func (c *Cluster) Masters(ctx context.Context, apps []Application, o MastersOpti
 			return MastersResult{}, err
 		}
 	}
-	or := func(d, def time.Duration) string {
-		if d == 0 {
-			d = def
-		}
-		return strconv.FormatInt(max(1, d.Milliseconds()), 10)
-	}
-	if o.Threads == 0 {
-		o.Threads = 32
-	}
-	if o.HeapMB == 0 {
-		o.HeapMB = 512
-	}
+	or := func(d, def time.Duration) string { return strconv.FormatInt(max(1, cmp.Or(d, def).Milliseconds()), 10) }
 	mode := "hold"
 	if o.Start {
 		mode = "start"
 	}
-	args := []string{mode, or(o.Heartbeat, time.Second), or(o.Poll, 20*time.Millisecond), strconv.Itoa(o.Threads)}
+	args := []string{mode, or(o.Heartbeat, time.Second), or(o.Poll, 20*time.Millisecond), strconv.Itoa(cmp.Or(o.Threads, 32))}
 	var res MastersResult
 	var err error
-	res.Cost, err = c.client(ctx, "masters", o.HeapMB, "Masters", func(w io.Writer) error { return WriteWorkload(w, apps) }, args,
+	res.Cost, err = c.client(ctx, "masters", cmp.Or(o.HeapMB, 512), "Masters", func(w io.Writer) error { return WriteWorkload(w, apps) }, args,
 		func(b []byte) error {
 			var line struct {
 				Zero Millis `json:"zero"`

@@ -1,10 +1,10 @@
 package hadoop
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os/user"
 	"slices"
 	"strings"
@@ -54,42 +54,18 @@ const maxNodes = 200
 
 // complete fills in the defaults and checks.
 func (o Options) complete() (Options, error) {
-	orString := func(s *string, d string) {
-		if *s == "" {
-			*s = d
-		}
-	}
-	orInt := func(n *int, d int) {
-		if *n == 0 {
-			*n = d
-		}
-	}
-	orString(&o.Version, Default)
-	orString(&o.Scheduler, "capacity")
-	orInt(&o.Nodes, 3)
-	orInt(&o.NodeMB, 8192)
-	orInt(&o.NodeVcores, 32)
-	orInt(&o.RMHeapMB, 512)
-	orInt(&o.NMHeapMB, 256)
-	if o.Heartbeat == 0 {
-		o.Heartbeat = time.Second
-	}
-	if o.History {
-		o.HDFS = true
-	}
-	if o.Log == nil {
-		o.Log = io.Discard
-	}
+	o.Version, o.Scheduler, o.Heartbeat, o.Log = cmp.Or(o.Version, Default), cmp.Or(o.Scheduler, "capacity"), cmp.Or(o.Heartbeat, time.Second), cmp.Or(o.Log, io.Discard)
+	o.Nodes, o.NodeMB, o.NodeVcores = cmp.Or(o.Nodes, 3), cmp.Or(o.NodeMB, 8192), cmp.Or(o.NodeVcores, 32)
+	o.RMHeapMB, o.NMHeapMB = cmp.Or(o.RMHeapMB, 512), cmp.Or(o.NMHeapMB, 256)
+	o.HDFS = o.HDFS || o.History
 	switch o.Scheduler {
 	case "capacity":
-		orString(&o.ConfStore, "memory")
-		orString(&o.SchedulerXML, capacityXML)
+		o.ConfStore, o.SchedulerXML = cmp.Or(o.ConfStore, "memory"), cmp.Or(o.SchedulerXML, capacityXML)
 	case "fair":
 		if o.ConfStore != "" && o.ConfStore != "file" {
 			return o, errors.New("the FairScheduler reads its configuration from a file only; leave the store out")
 		}
-		o.ConfStore = "file"
-		orString(&o.SchedulerXML, fairXML)
+		o.ConfStore, o.SchedulerXML = "file", cmp.Or(o.SchedulerXML, fairXML)
 	default:
 		return o, fmt.Errorf("there is no scheduler %q; choose capacity or fair", o.Scheduler)
 	}
@@ -109,13 +85,6 @@ func (o Options) complete() (Options, error) {
 		return o, errors.New("a node needs memory and a vcore")
 	}
 	return o, nil
-}
-
-// over lays settings over others.
-func over(base, more map[string]string) map[string]string {
-	m := maps.Clone(base)
-	maps.Copy(m, more)
-	return m
 }
 
 // userName is who the daemons run as, which makes them the superuser of HDFS and an administrator of YARN.

@@ -186,7 +186,8 @@ func TestFetch(t *testing.T) {
 	t.Setenv("JAVA_HOME", filepath.Join(dir, "java"))
 	program(t, filepath.Join(dir, "java", "bin"), "java", `echo 'openjdk version "21.0.1"' >&2`)
 	bin := filepath.Join(dir, "bin")
-	program(t, bin, "mvn", `echo "$1" >> "`+dir+`/asked"; grep -q '>tests<' pom.xml || exit 2; mkdir lib; touch lib/half.jar; [ "$1" = -o ] && exit 1; touch lib/whole.jar`)
+	program(t, bin, "mvn", `echo "$1" >> "`+dir+`/asked"; grep -q '>tests<' pom.xml || exit 2; for a; do case $a in -DoutputDirectory=*) lib=${a#*=};; esac; done; `+
+		`mkdir "$lib"; touch "$lib/half.jar"; [ "$1" = -o ] && exit 1; touch "$lib/whole.jar"`)
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	for range 2 {
 		lib, err := Fetch(t.Context(), Second, nil)
@@ -277,5 +278,18 @@ func TestJobSizes(t *testing.T) {
 	want := map[string]string{"mapreduce.map.memory.mb": "1", "yarn.app.mapreduce.am.resource.mb": "600"}
 	if !reflect.DeepEqual(got, want) || len(j.Conf) != 1 {
 		t.Errorf("got %v", got)
+	}
+}
+
+func TestProperties(t *testing.T) {
+	got := Properties("a.", map[string]string{"b": "1 < 2 & 3", "a": "x"})
+	want := `<?xml version="1.0"?>
+<configuration>
+  <property><name>a.a</name><value>x</value></property>
+  <property><name>a.b</name><value>1 &lt; 2 &amp; 3</value></property>
+</configuration>
+`
+	if got != want {
+		t.Errorf("%s\nwant %s", got, want)
 	}
 }

@@ -34,7 +34,10 @@ func Up(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := vacate(dir); err != nil {
+	if r, err := proc.Find(dir, "resourcemanager"); err == nil && r.Alive() {
+		return nil, fmt.Errorf("there is a lab up in %s; take it down first", dir)
+	}
+	if _, err := Down(dir); err != nil { // what a crash has left
 		return nil, err
 	}
 	// A port may be taken by somebody else between our choice and the daemon's start. Then all is begun anew.
@@ -55,21 +58,6 @@ func Up(ctx context.Context, o Options) (*Cluster, error) {
 	}
 }
 
-// vacate makes sure that nothing runs in the folder: a lab that is up is refused, remains are ended.
-func vacate(dir string) error {
-	list, err := proc.List(dir)
-	if err != nil {
-		return err
-	}
-	for _, r := range list {
-		if r.Name == "resourcemanager" && r.Alive() {
-			return fmt.Errorf("there is a lab up in %s; take it down first", dir)
-		}
-	}
-	_, err = Down(dir)
-	return err
-}
-
 func (c *Cluster) up(ctx context.Context, o Options) error {
 	var err error
 	if c.Ports, err = freePorts(); err != nil {
@@ -85,65 +73,40 @@ func (c *Cluster) up(ctx context.Context, o Options) error {
 	began := time.Now()
 	say := func(what string) { fmt.Fprintf(o.Log, "%6.1f s  %s\n", time.Since(began).Seconds(), what) }
 	started := map[string]*proc.Process{}
-	start := func(names ...string) error {
-		for _, d := range c.Daemons {
-			for _, name := range names {
-				if d.Name != name && !strings.HasPrefix(d.Name, name+"-") {
-					continue
-				}
-				p, err := c.start(d)
-				if err != nil {
-					return err
-				}
-				started[d.Name] = p
-			}
-		}
-		return nil
+	start := func(d daemon) (err error) {
+		started[d.Name], err = c.start(d)
+		return err
 	}
-	await := func(name string) error {
-		d, ok := c.daemon(name)
-		if !ok {
-			return nil
+	await := func(d daemon) error {
+		err := c.await(ctx, d, started[d.Name])
+		if err == nil {
+			say(d.Name + " answers")
 		}
-		if err := c.await(ctx, d, started[name]); err != nil {
-			return err
-		}
-		say(name + " answers")
-		return nil
+		return err
 	}
-	steps := []func() error{
-		func() error { return start("resourcemanager") },
-		func() error { return c.format(ctx, o) },
-		func() error { return start("namenode", "timeline") },
-		func() error { return await("namenode") },
-		func() error { return start("datanode") },
-		func() error { return await("resourcemanager") },
-		func() error { return start("nodemanager") },
-		func() error { return await("datanode") },
-		func() error { return c.prepareHDFS(ctx, o) },
-		func() error { return start("historyserver") },
-		func() error {
-			for _, n := range c.Nodes {
-				d, _ := c.daemon(n.Name)
-				if err := c.await(ctx, d, started[n.Name]); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-		func() error {
-			if err := c.WaitNodes(ctx, len(c.Nodes)); err != nil {
-				return err
-			}
+	active := func(daemon) error {
+		err := c.WaitNodes(ctx, len(c.Nodes))
+		if err == nil {
 			say(fmt.Sprintf("%d nodes active", len(c.Nodes)))
-			return nil
-		},
-		func() error { return await("historyserver") },
-		func() error { return await("timeline") },
+		}
+		return err
 	}
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return err
+	format := func(daemon) error { return c.format(ctx) }
+	prepare := func(daemon) error { return c.prepareHDFS(ctx) }
+	for _, step := range []struct {
+		of string // daemons by the beginning of their names; those that the lab does not have are passed over
+		do func(daemon) error
+	}{
+		{"resourcemanager", start}, {"namenode", format}, {"namenode", start}, {"timeline", start}, {"namenode", await}, {"datanode", start}, {"resourcemanager", await},
+		{"nodemanager", start}, {"datanode", await}, {"namenode", prepare}, {"historyserver", start}, {"nodemanager", await}, {"resourcemanager", active},
+		{"historyserver", await}, {"timeline", await},
+	} {
+		for _, d := range c.Daemons {
+			if strings.HasPrefix(d.Name, step.of) {
+				if err := step.do(d); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	return nil
@@ -151,7 +114,7 @@ func (c *Cluster) up(ctx context.Context, o Options) error {
 
 // plan lists the daemons and nodes.
 func (c *Cluster) plan(o Options) {
-	at := func(port, path string) string { return "http://" + c.Ports.at(port) + path }
+	at := func(port, path string) string { return "http://" + c.Ports.At(port) + path }
 	if o.HDFS {
 		c.Daemons = append(c.Daemons,
 			daemon{"namenode", "org.apache.hadoop.hdfs.server.namenode.NameNode", 256, master, at("namenode-web", "/jmx?qry=java.lang:type=Runtime")},
@@ -176,17 +139,8 @@ func (c *Cluster) plan(o Options) {
 	}
 }
 
-func (c *Cluster) start(d daemon) (*proc.Process, error) {
-	args := append(c.java.Options(d.HeapMB), "-Dproc_"+d.Name, "-cp", c.classpath(""), d.Main)
-	return proc.Start(c.Dir, proc.Command{Name: d.Name, Path: c.java.Java, Args: args,
-		Env: append(c.env(), hostVariable+"="+d.Host)})
-}
-
 // format makes an empty file system, unless the folder has one from an earlier run.
-func (c *Cluster) format(ctx context.Context, o Options) error {
-	if !o.HDFS {
-		return nil
-	}
+func (c *Cluster) format(ctx context.Context) error {
 	if _, err := os.Stat(filepath.Join(c.Dir, "nn", "current")); err == nil {
 		return nil
 	}

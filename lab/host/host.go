@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // Spans of LoadAverage.
@@ -29,6 +30,28 @@ func LoadAverage(span int) float64 {
 	}
 	v, _ := strconv.ParseFloat(f[span], 64)
 	return v
+}
+
+// Ticks are how the processors have spent their time since the computer was started, in hundredths of a second: user, nice, system, idle, waiting for
+// a disk, and what interrupts and a host took, in three parts.
+func Ticks() (spent [8]int64, err error) {
+	b, err := os.ReadFile("/proc/stat")
+	if err == nil {
+		_, err = fmt.Sscan(strings.TrimPrefix(string(b), "cpu"), &spent[0], &spent[1], &spent[2], &spent[3], &spent[4], &spent[5], &spent[6], &spent[7])
+	}
+	if err != nil {
+		return spent, fmt.Errorf("reading /proc/stat: %w", err)
+	}
+	return spent, nil
+}
+
+// CPU is the processor time that this process has used, its collector of garbage included.
+func CPU() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // First lets what this goroutine starts go before others, by a nice value below zero: daemons need little of the processor, but at
@@ -55,17 +78,25 @@ func Build(ctx context.Context, dir string) (path string, err error) {
 	return path, nil
 }
 
+// Folder is the given folder, which stays, or else a temporary one until remove is called.
+func Folder(given, name string) (dir string, remove func(), err error) {
+	if given != "" {
+		return given, func() {}, os.MkdirAll(given, 0o755)
+	}
+	dir, err = os.MkdirTemp("", "yardmaster-"+name+"-")
+	return dir, func() { _ = os.RemoveAll(dir) }, err // what stays is for the system to clear
+}
+
 // Program is the given file, or else the program as it is built from here, in a temporary folder until remove is called.
 func Program(ctx context.Context, given string) (path string, remove func(), err error) {
 	if given != "" {
 		return given, func() {}, nil
 	}
-	dir, err := os.MkdirTemp("", "yardmaster-binary-")
-	if err != nil {
-		return "", nil, err
+	dir, remove, err := Folder("", "binary")
+	if err == nil {
+		path, err = Build(ctx, dir)
 	}
-	remove = func() { _ = os.RemoveAll(dir) } // what stays is for the system to clear
-	if path, err = Build(ctx, dir); err != nil {
+	if err != nil {
 		remove()
 		return "", nil, err
 	}

@@ -1,11 +1,13 @@
 package proc
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,11 +17,7 @@ import (
 // Stop asks one process to end, waits for it as long as grace says, then kills it, and removes its record. One that is not
 // recorded is no error.
 func Stop(run, name string, grace time.Duration) error {
-	run, err := Folder(run)
-	if err != nil {
-		return err
-	}
-	r, err := read(run, name)
+	r, err := Find(run, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -53,6 +51,9 @@ func Down(run string, grace time.Duration) (int, error) {
 	return n + left, err
 }
 
+// often is how often it is looked whether a process has ended.
+const often = 20 * time.Millisecond
+
 func stop(run string, list []Record, grace time.Duration) error {
 	for _, r := range list {
 		r.Signal(syscall.SIGTERM)
@@ -65,11 +66,11 @@ func stop(run string, list []Record, grace time.Duration) error {
 		}
 		return some
 	}
-	wait(grace, func() bool { return len(alive()) == 0 })
+	Await(context.Background(), grace, often, func() bool { return len(alive()) == 0 })
 	for _, r := range alive() {
 		r.Signal(syscall.SIGKILL)
 	}
-	if !wait(10*time.Second, func() bool { return len(alive()) == 0 }) {
+	if !Await(context.Background(), 10*time.Second, often, func() bool { return len(alive()) == 0 }) {
 		return fmt.Errorf("process %d (%s) does not end although it was killed", alive()[0].PID, alive()[0].Name)
 	}
 	for _, r := range list {
@@ -83,7 +84,7 @@ func stop(run string, list []Record, grace time.Duration) error {
 // reap kills what carries the run's mark until nothing does: a process may have started another in the meantime.
 func reap(run string) (int, error) {
 	killed := map[int]bool{}
-	gone := wait(10*time.Second, func() bool {
+	gone := Await(context.Background(), 10*time.Second, often, func() bool {
 		list := Marked(run)
 		for _, pid := range list {
 			killed[pid] = true
@@ -104,23 +105,33 @@ func Marked(run string) []int {
 	if err != nil {
 		return nil
 	}
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
-	}
 	mark, work := Variable+"="+run, filepath.Join(run, "work")+string(filepath.Separator)
 	kin := ancestors()
-	var list []int
+	return living(func(pid int, _ status) bool {
+		cwd, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)) // not ours to read: not ours
+		return !kin[pid] && (strings.HasPrefix(cwd, work) || hasVariable(pid, mark))
+	})
+}
+
+// Children has the ids of all living processes that a process has started.
+func Children(pid int) []int {
+	return living(func(_ int, s status) bool { return s.parent == pid })
+}
+
+// Gone says whether processes have ended.
+func Gone(pids ...int) bool {
+	return len(living(func(pid int, _ status) bool { return slices.Contains(pids, pid) })) == 0
+}
+
+// living has the ids of the living processes that f picks.
+func living(f func(pid int, s status) bool) (list []int) {
+	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
-		if err != nil || kin[pid] {
+		if err != nil {
 			continue
 		}
-		if st, err := stat(pid); err != nil || st.ended() {
-			continue
-		}
-		cwd, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)) // not ours to read: not ours
-		if strings.HasPrefix(cwd, work) || hasVariable(pid, mark) {
+		if st, err := stat(pid); err == nil && !st.ended() && f(pid, st) {
 			list = append(list, pid)
 		}
 	}
@@ -132,12 +143,7 @@ func hasVariable(pid int, mark string) bool {
 	if err != nil {
 		return false
 	}
-	for v := range strings.SplitSeq(string(b), "\x00") {
-		if v == mark {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(strings.Split(string(b), "\x00"), mark)
 }
 
 func ancestors() map[int]bool {
@@ -153,14 +159,19 @@ func ancestors() map[int]bool {
 	return kin
 }
 
-// wait polls until ok, at most for d, and says whether it was.
-func wait(d time.Duration, ok func() bool) bool {
-	for end := time.Now().Add(d); ; time.Sleep(20 * time.Millisecond) {
-		if ok() {
+// Await polls until f says so; it is false when the time is over or the context ends before.
+func Await(ctx context.Context, limit, every time.Duration, f func() bool) bool {
+	for end := time.Now().Add(limit); ; {
+		if f() {
 			return true
 		}
 		if time.Now().After(end) {
 			return false
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(every):
 		}
 	}
 }

@@ -88,7 +88,7 @@ func Start(run string, c Command) (*Process, error) {
 			return nil, fmt.Errorf("starting %s: %w", c.Name, err)
 		}
 	}
-	if old, err := read(run, c.Name); err == nil && old.Alive() {
+	if old, err := Find(run, c.Name); err == nil && old.Alive() {
 		return nil, fmt.Errorf("starting %s: it is running already, as process %d", c.Name, old.PID)
 	}
 	cmd := exec.Command(c.Path, c.Args...)
@@ -147,7 +147,15 @@ func Find(run, name string) (Record, error) {
 	if err != nil {
 		return Record{}, err
 	}
-	return read(run, name)
+	b, err := os.ReadFile(filepath.Join(run, "pid", name))
+	var r Record
+	if err == nil {
+		err = json.Unmarshal(b, &r)
+	}
+	if err != nil {
+		return r, fmt.Errorf("reading the record of %s: %w", name, err)
+	}
+	return r, nil
 }
 
 // List has the records of a run, in the order in which the processes were started. A run that does not exist has none.
@@ -168,7 +176,7 @@ func List(run string) ([]Record, error) {
 		if strings.HasSuffix(e.Name(), "~") { // never completed
 			continue
 		}
-		r, err := read(run, e.Name())
+		r, err := Find(run, e.Name())
 		if err != nil {
 			return nil, err
 		}
@@ -176,18 +184,6 @@ func List(run string) ([]Record, error) {
 	}
 	sort.SliceStable(list, func(i, j int) bool { return list[i].At.Before(list[j].At) })
 	return list, nil
-}
-
-func read(run, name string) (Record, error) {
-	b, err := os.ReadFile(filepath.Join(run, "pid", name))
-	if err != nil {
-		return Record{}, fmt.Errorf("reading the record of %s: %w", name, err)
-	}
-	var r Record
-	if err := json.Unmarshal(b, &r); err != nil {
-		return Record{}, fmt.Errorf("reading the record of %s: %w", name, err)
-	}
-	return r, nil
 }
 
 // write replaces the record as a whole, so that it is never seen half written.

@@ -33,7 +33,7 @@ func TestStartAndStop(t *testing.T) {
 	if !p.Alive() {
 		t.Error("a signal reached a process that was not the recorded one")
 	}
-	if !wait(5*time.Second, func() bool { b, _ := os.ReadFile(Log(run, "one")); return string(b) == "hello\n" }) {
+	if !Await(t.Context(), 5*time.Second, 10*time.Millisecond, func() bool { b, _ := os.ReadFile(Log(run, "one")); return string(b) == "hello\n" }) {
 		t.Error("nothing in its log")
 	}
 	if err := Stop(run, "one", time.Second); err != nil {
@@ -73,7 +73,7 @@ func TestDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = bystander.Process.Kill(); _ = bystander.Wait() }()
-	if !wait(5*time.Second, func() bool { return len(Marked(run)) >= 4 }) {
+	if !Await(t.Context(), 5*time.Second, 10*time.Millisecond, func() bool { return len(Marked(run)) >= 4 }) {
 		t.Fatalf("only %v are marked", Marked(run))
 	}
 	n, err := Down(run, 100*time.Millisecond)

@@ -64,3 +64,11 @@ func Usage(pid int) (rss int64, cpu time.Duration, err error) {
 	}
 	return st.pages * int64(os.Getpagesize()), time.Duration(st.utime+st.stime) * tick, nil
 }
+
+// Peak is the most memory that a living process has held, in bytes; 0 if that is not known.
+func Peak(pid int) (bytes int64) {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	_, rest, _ := strings.Cut(string(b), "VmHWM:")
+	_, _ = fmt.Sscanf(rest, "%d kB", &bytes) // not there: not known
+	return bytes << 10
+}

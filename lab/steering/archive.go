@@ -1,11 +1,11 @@
 package steering
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,26 +87,15 @@ func (n *bench) archive(ctx context.Context) error {
 func union(lists []string, to string) (string, error) {
 	seen := map[string]bool{}
 	for _, l := range lists {
-		f, err := os.Open(l)
+		b, err := os.ReadFile(l)
 		if err != nil {
 			return "", err
 		}
-		in := bufio.NewScanner(f)
-		in.Buffer(nil, 1<<20)
-		for in.Scan() {
-			if s := in.Text(); s != "" && !strings.ContainsAny(s, "#@: ") {
+		for s := range strings.SplitSeq(string(b), "\n") {
+			if s != "" && !strings.ContainsAny(s, "#@: ") {
 				seen[s] = true
 			}
 		}
-		f.Close()
-		if err := in.Err(); err != nil {
-			return "", err
-		}
 	}
-	var names []string
-	for s := range seen {
-		names = append(names, s)
-	}
-	slices.Sort(names)
-	return to, os.WriteFile(to, []byte(strings.Join(names, "\n")+"\n"), 0o644)
+	return to, os.WriteFile(to, []byte(strings.Join(slices.Sorted(maps.Keys(seen)), "\n")+"\n"), 0o644)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/host"
+	"github.com/yardmaster/yardmaster/lab/steerer"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -63,14 +64,13 @@ func (n *bench) batch(ctx context.Context, a Arm, repetition, place int) (*Batch
 	go func() { w.run(watching); close(watched) }()
 	defer func() { stop(); <-watched }()
 
-	var steerer *steerer
+	var p *steerer.Process
 	if a.Policy != "" {
 		var err error
-		if steerer, err = n.steer(ctx, a, repetition); err != nil {
+		if p, b.Command, err = n.steer(ctx, a, repetition); err != nil {
 			return nil, err
 		}
-		defer steerer.kill()
-		b.Command = steerer.args
+		defer p.End()
 	}
 	inTime, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
@@ -90,8 +90,8 @@ func (n *bench) batch(ctx context.Context, a Arm, repetition, place int) (*Batch
 		return nil, err
 	}
 	over := time.Now()
-	if steerer != nil {
-		if err := steerer.end(); err != nil {
+	if p != nil {
+		if err := end(p); err != nil {
 			return nil, err
 		}
 		b.After = time.Since(over).Round(time.Millisecond)
@@ -101,7 +101,7 @@ func (n *bench) batch(ctx context.Context, a Arm, repetition, place int) (*Batch
 	if err := w.fill(b); err != nil {
 		return nil, err
 	}
-	if steerer != nil {
+	if p != nil {
 		if n.c.Scheduler == "fair" {
 			list, err := reloads(n.c.RMLog(), w.from)
 			if err != nil {
@@ -111,7 +111,7 @@ func (n *bench) batch(ctx context.Context, a Arm, repetition, place int) (*Batch
 				b.Reloads = append(b.Reloads, at.UnixMilli()-b.Zero)
 			}
 		}
-		steerer.fill(b)
+		b.fill(p)
 	}
 	if err := n.tasks(ctx, b); err != nil {
 		return nil, err
@@ -188,17 +188,8 @@ func (n *bench) tasks(ctx context.Context, b *Batch) error {
 // clean deletes inputs and outputs.
 func (n *bench) clean(ctx context.Context) error {
 	u := n.c.NameNode() + "/webhdfs/v1/tmp/jobs?" + url.Values{"op": {"DELETE"}, "recursive": {"true"}, "user.name": {user}}.Encode()
-	req, err := http.NewRequestWithContext(ctx, http.MethodDelete, u, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
+	if err := hadoop.Ask(ctx, http.DefaultClient, http.MethodDelete, u, nil, nil); err != nil {
 		return fmt.Errorf("deleting the jobs' files: %w", err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return errors.New("deleting the jobs' files: " + resp.Status)
 	}
 	return nil
 }

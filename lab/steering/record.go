@@ -69,15 +69,10 @@ func (t Task) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads it.
 func (t *Task) UnmarshalJSON(b []byte) error {
-	var l []int64
-	if err := json.Unmarshal(b, &l); err != nil {
-		return err
-	}
-	if len(l) != 3 {
-		return errors.New("a task has three parts")
-	}
-	t.Reduce, t.Start, t.End = l[0] == 1, l[1], l[2]
-	return nil
+	kind := 0
+	err := evidence.List(b, &kind, &t.Start, &t.End)
+	t.Reduce = kind == 1
+	return err
 }
 
 // CPU is how the processors spent the time up to an instant, in hundredths of a second: user, nice, system, idle, waiting for a disk, and the
@@ -94,16 +89,8 @@ func (c CPU) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads it.
 func (c *CPU) UnmarshalJSON(b []byte) error {
-	var l []int64
-	if err := json.Unmarshal(b, &l); err != nil {
-		return err
-	}
-	if len(l) != 1+len(c.Spent) {
-		return errors.New("a reading of the processors has seven parts")
-	}
-	c.At = l[0]
-	copy(c.Spent[:], l[1:])
-	return nil
+	s := &c.Spent
+	return evidence.List(b, &c.At, &s[0], &s[1], &s[2], &s[3], &s[4], &s[5])
 }
 
 // Look is the progress of the jobs at an instant, in percent and in the order of Jobs: -2 not there yet, -1 waiting, 101 ended.

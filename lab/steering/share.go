@@ -1,7 +1,7 @@
 package steering
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/lab/proc"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -68,20 +69,14 @@ func set(ctx context.Context, c *hadoop.Cluster, rm *rest.Client, before, share 
 
 // reloads are the instants at which the Fair Scheduler read its file again, by the ResourceManager's log.
 func reloads(log string, from time.Time) ([]time.Time, error) {
-	f, err := os.Open(log)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
+	b, err := os.ReadFile(log)
 	var list []time.Time
-	in := bufio.NewScanner(f)
-	in.Buffer(nil, 1<<20)
-	for in.Scan() {
-		if at, ok := reload(in.Text()); ok && !at.Before(from) {
+	for line := range strings.Lines(string(b)) {
+		if at, ok := reload(line); ok && !at.Before(from) {
 			list = append(list, at)
 		}
 	}
-	return list, in.Err()
+	return list, err
 }
 
 func reload(line string) (time.Time, bool) {
@@ -105,19 +100,13 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // until looks again and again.
 func until(ctx context.Context, most time.Duration, what string, f func() (bool, error)) error {
-	end := time.Now().Add(most)
 	last := errors.New("it did not come")
-	for time.Now().Before(end) {
+	if proc.Await(ctx, most, 200*time.Millisecond, func() bool {
 		ok, err := f()
-		if ok {
-			return nil
-		}
-		if err != nil {
-			last = err
-		}
-		if err := pause(ctx, 200*time.Millisecond); err != nil {
-			return err
-		}
+		last = cmp.Or(err, last)
+		return ok
+	}) {
+		return nil
 	}
-	return fmt.Errorf("%s: not within %v: %w", what, most, last)
+	return fmt.Errorf("%s: not within %v: %w", what, most, cmp.Or(ctx.Err(), last))
 }

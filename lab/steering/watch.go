@@ -4,14 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/yardmaster/yardmaster/lab/host"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -74,9 +74,13 @@ func (w *watch) run(ctx context.Context) {
 }
 
 func (w *watch) lookCPU(context.Context) error {
-	c, err := processors()
+	c := CPU{At: time.Now().UnixMilli()}
+	spent, err := host.Ticks()
 	if err != nil {
 		return err
+	}
+	for i, v := range spent {
+		c.Spent[min(i, len(c.Spent)-1)] += v
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -143,11 +147,7 @@ func (w *watch) ended() int {
 func (w *watch) fill(b *Batch) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	list := make([]rest.App, 0, len(w.apps))
-	for _, a := range w.apps {
-		list = append(list, a)
-	}
-	slices.SortFunc(list, func(x, y rest.App) int { return strings.Compare(x.ID, y.ID) })
+	list := slices.SortedFunc(maps.Values(w.apps), func(x, y rest.App) int { return strings.Compare(x.ID, y.ID) })
 	if len(list) == 0 {
 		return fmt.Errorf("the ResourceManager showed no job: %w", errors.Join(w.err, errors.New("see the client's log")))
 	}
@@ -209,7 +209,7 @@ func limit(ctx context.Context, rm *rest.Client) (Limit, error) {
 	if err != nil {
 		return Limit{}, err
 	}
-	q := find(s.Root, queue)
+	q := s.Root.Find(queue)
 	if q == nil {
 		return Limit{}, fmt.Errorf("the ResourceManager has no queue %s", queue)
 	}
@@ -217,39 +217,4 @@ func limit(ctx context.Context, rm *rest.Client) (Limit, error) {
 		return Limit{MB: q.AMMax.Memory, UsedMB: q.AMUsed.Memory}, nil
 	}
 	return Limit{MB: q.AMLimit.Memory, UsedMB: q.UsedAM.Memory}, nil
-}
-
-func find(q *rest.Queue, path string) *rest.Queue {
-	if q == nil || q.Path == path {
-		return q
-	}
-	for _, c := range q.Children {
-		if f := find(c, path); f != nil {
-			return f
-		}
-	}
-	return nil
-}
-
-// processors reads the kernel's counters.
-func processors() (CPU, error) {
-	at := time.Now().UnixMilli()
-	b, err := os.ReadFile("/proc/stat")
-	if err != nil {
-		return CPU{}, err
-	}
-	line, _, _ := strings.Cut(string(b), "\n")
-	f := strings.Fields(line)
-	if len(f) < 9 || f[0] != "cpu" {
-		return CPU{}, fmt.Errorf("/proc/stat begins with %q", line)
-	}
-	c := CPU{At: at}
-	for i, s := range f[1:9] {
-		v, err := strconv.ParseInt(s, 10, 64)
-		if err != nil {
-			return CPU{}, fmt.Errorf("/proc/stat: %w", err)
-		}
-		c.Spent[min(i, len(c.Spent)-1)] += v
-	}
-	return c, nil
 }

@@ -82,7 +82,7 @@ func (m *Masters) compare(ctx context.Context) (*comparison, error) {
 
 // middle has for each application the means of its instants; containers are the first run's.
 func middle(all []*conform.Outcome) *conform.Outcome {
-	o := newCollector().o
+	o := conform.NewOutcome()
 	o.Placed = all[0].Placed
 	n := int64(len(all))
 	for id, submit := range all[0].Submit {

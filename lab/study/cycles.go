@@ -16,6 +16,7 @@ import (
 	"github.com/yardmaster/yardmaster/lab/evidence"
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/host"
+	"github.com/yardmaster/yardmaster/lab/proc"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -84,7 +85,7 @@ func (s *Cycles) Record(ctx context.Context) error {
 	history := s.History
 	if history == "" {
 		c, down, err := bring(ctx, s.Work, hadoop.Options{
-			SchedulerXML: properties("yarn.scheduler.capacity.", map[string]string{"root.queues": "default", "root.default.capacity": "100", "maximum-am-resource-percent": "0.5"}),
+			SchedulerXML: hadoop.Properties("yarn.scheduler.capacity.", map[string]string{"root.queues": "default", "root.default.capacity": "100", "maximum-am-resource-percent": "0.5"}),
 			NodeMB:       2048, History: true, Log: s.Log,
 		})
 		if err != nil {
@@ -142,18 +143,13 @@ func (s *Cycles) settle(ctx context.Context, c *hadoop.Cluster) error {
 		return err
 	}
 	defer client.CloseIdle()
-	for range 30 {
+	if !proc.Await(ctx, time.Minute, 2*time.Second, func() bool {
 		rec, err := readCycles(ctx, client.History())
-		if err == nil && len(rec.Jobs) == len(cyclesNames)*len(cyclesInputs) {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(2 * time.Second):
-		}
+		return err == nil && len(rec.Jobs) == len(cyclesNames)*len(cyclesInputs)
+	}) {
+		return errors.New("the history server does not show all jobs after a minute")
 	}
-	return errors.New("the history server does not show all jobs after a minute")
+	return nil
 }
 
 // readCycles reads the counters of every task of the benchmarks that the history has.

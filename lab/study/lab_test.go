@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -47,7 +48,11 @@ func mastersOnce(ctx context.Context, t *testing.T) (missed string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%s%s", log.String(), c.text())
+	text, err := c.write(filepath.Join(m.Dir, "report.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s%s", log.String(), text)
 	if d := c.ours[instants][0].end; d.Missing > 0 || d.Median > mostError || d.P95 > mostError || d.Within5 < 0.95 {
 		return fmt.Sprintf("with the instants of the log: %+v", d)
 	}
@@ -69,7 +74,11 @@ func TestLabMapReduce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%s%s", log.String(), mapreduceText(all))
+	text, err := m.write(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s%s", log.String(), text)
 	f := all[0]
 	for _, j := range f.jobs { // the machine is busy with other tests: what is wanted is that the chain holds
 		if e := off(f.simA.of(j), f.a.of(j)); math.Abs(e) > 0.5 {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/yardmaster/yardmaster/lab/evidence"
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/host"
+	"github.com/yardmaster/yardmaster/lab/steerer"
 )
 
 // MapReduce is a study of MapReduce jobs.
@@ -58,11 +58,11 @@ func (m *MapReduce) Record(ctx context.Context) error {
 	if m.Small {
 		list = list[:1]
 	}
-	dir, err := os.MkdirTemp("", "yardmaster-mapreduce-")
+	dir, clean, err := host.Folder("", "mapreduce")
 	if err != nil {
 		return err
 	}
-	defer clearAway(dir)
+	defer clean()
 	for i := range list {
 		if err := m.phase(ctx, bin, dir, &list[i]); err != nil {
 			return fmt.Errorf("%s: %w", list[i].Name, err)
@@ -124,12 +124,12 @@ func (m *MapReduce) phase(ctx context.Context, bin, dir string, p *Phase) error 
 		return ctx.Err()
 	case <-time.After(settled):
 	}
-	into, err := os.MkdirTemp("", "yardmaster-import-")
+	into, clean, err := host.Folder("", "import")
 	if err != nil {
 		return err
 	}
-	defer clearAway(into)
-	out, err := command(ctx, bin, "import", "yarn", "--rm", c.RM(), "--history", c.History(), "--webhdfs", c.NameNode(), "--user", "yardmaster", "--since", "1d", "-o", into)
+	defer clean()
+	out, err := steerer.Run(ctx, bin, "", "import", "yarn", "--rm", c.RM(), "--history", c.History(), "--webhdfs", c.NameNode(), "--user", "yardmaster", "--since", "1d", "-o", into)
 	fmt.Fprintf(m.Log, "%s", out)
 	if err != nil {
 		return err
@@ -157,31 +157,23 @@ func keepImport(from, to string) error {
 	return nil
 }
 
-func command(ctx context.Context, bin string, args ...string) ([]byte, error) {
-	out, err := exec.CommandContext(ctx, bin, args...).CombinedOutput()
-	if err != nil {
-		return out, fmt.Errorf("yardmaster %s: %w\n%s", args[0], err, out)
-	}
-	return out, nil
-}
-
 // seeds of the simulations: phases of heartbeats are drawn anew with each, and means are reported.
 const seeds = 5
 
 // predicted simulates an import under its own settings, or under a scheduler file, and has the mean time of each job and the mean makespan.
 func predicted(ctx context.Context, bin, run string, p *Phase, queues string) (*times, error) {
-	dir, err := os.MkdirTemp("", "yardmaster-simulate-")
+	dir, clean, err := host.Folder("", "simulate")
 	if err != nil {
 		return nil, err
 	}
-	defer clearAway(dir)
+	defer clean()
 	t := newTimes()
 	for seed := 1; seed <= seeds; seed++ {
 		args := []string{"simulate", imported(run, p.Name), "--seed", strconv.Itoa(seed), "--out", filepath.Join(dir, strconv.Itoa(seed))}
 		if queues != "" {
 			args = append(args, "--scheduler", queues)
 		}
-		if _, err := command(ctx, bin, args...); err != nil {
+		if _, err := steerer.Run(ctx, bin, "", args...); err != nil {
 			return nil, err
 		}
 		if err := t.addResult(filepath.Join(dir, strconv.Itoa(seed), "jobs.parquet"), p); err != nil {

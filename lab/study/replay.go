@@ -2,13 +2,12 @@ package study
 
 import (
 	"context"
+	"math/rand/v2"
 	"sort"
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/lab/conform"
-	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/result"
-	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/yarn"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -29,23 +28,15 @@ func simulate(ctx context.Context, r *Record, k knowledge) (*conform.Outcome, er
 
 // nudged is a simulation whose masters begin a few milliseconds earlier or later.
 func nudged(ctx context.Context, r *Record, k knowledge, nudge uint64) (*conform.Outcome, error) {
-	got := newCollector()
-	return got.o, play(ctx, r, k, nudge, got)
-}
-
-func play(ctx context.Context, r *Record, k knowledge, nudge uint64, got *collector) error {
 	list, err := jobs(r.Workload)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	newScheduler, err := scheduler(r.Queues, r.Site)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	c := yarn.Config{
-		Cluster: r.cluster(), Source: list.Source(), NewScheduler: newScheduler, Timing: yarn.Hadoop(), Ports: r.ports(), Seed: 1,
-		Sink: got, Containers: got.container, NoAlone: true,
-	}
+	c := yarn.Config{Cluster: r.cluster(), Source: list.Source(), NewScheduler: newScheduler, Timing: yarn.Hadoop(), Ports: r.ports(), Seed: 1}
 	if k == phases {
 		c.Timing, c.Phases = r.timing()
 		c.Script = r.beginnings(nudge)
@@ -53,14 +44,8 @@ func play(ctx context.Context, r *Record, k knowledge, nudge uint64, got *collec
 	if k == instants {
 		c.Timing, _ = r.timing()
 		c.Script = r.script()
-		for i, in := range c.Script.Instants {
-			if in.Kind == yarn.Beat {
-				got.turns[visit{in.Node, in.At}] = i
-			}
-		}
 	}
-	_, err = yarn.Run(ctx, c)
-	return err
+	return conform.Replay(ctx, c, false)
 }
 
 func (r *Record) cluster() *cluster.Cluster {
@@ -126,7 +111,7 @@ func (r *Record) timing() (yarn.Timing, []unit.Time) {
 
 // outcome is what the daemons did.
 func (r *Record) outcome() *conform.Outcome {
-	o := newCollector().o
+	o := conform.NewOutcome()
 	for i, a := range r.Workload {
 		o.Submit[a.ID], o.Start[a.ID], o.End[a.ID] = int64(a.Submit), r.Apps[i].First, r.Apps[i].Unregister
 	}
@@ -136,52 +121,112 @@ func (r *Record) outcome() *conform.Outcome {
 		})
 	}
 	sort.SliceStable(o.Placed, func(i, k int) bool { return o.Placed[i].At < o.Placed[k].At })
+	o.Settle()
 	return o
 }
 
-// visit is one pass over a node.
-type visit struct {
-	node int32
-	at   unit.Time
+// beginnings tells only when applications reached the scheduler and when their masters called for the first time. With a nudge other
+// than 0, first calls are moved by up to five milliseconds, differently for each nudge: as much as chance moves them in reality.
+func (r *Record) beginnings(nudge uint64) *yarn.Script {
+	s := &yarn.Script{}
+	random := rand.New(rand.NewPCG(nudge, 5))
+	for i := range r.Apps {
+		a := &r.Apps[i]
+		first := max(a.Calls[0], a.Added)
+		if nudge > 0 {
+			first = max(first+random.Int64N(11)-5, a.Added)
+		}
+		s.Instants = append(s.Instants,
+			yarn.Instant{Kind: yarn.Added, Job: int64(i), At: unit.Time(a.Added) * unit.Millisecond},
+			yarn.Instant{Kind: yarn.Tick, Job: int64(i), At: unit.Time(first) * unit.Millisecond})
+	}
+	sort.SliceStable(s.Instants, func(i, k int) bool { return s.Instants[i].At < s.Instants[k].At })
+	return s
 }
 
-// collector takes what the simulator did.
-type collector struct {
-	o     *conform.Outcome
-	turns map[visit]int
+// turn is an instant with its place among those of the same millisecond.
+type turn struct {
+	yarn.Instant
+	place int
 }
 
-var _ sim.Sink = (*collector)(nil)
-
-func newCollector() *collector {
-	return &collector{
-		o:     &conform.Outcome{Submit: map[string]int64{}, Start: map[string]int64{}, End: map[string]int64{}},
-		turns: map[visit]int{},
+// script is the log in the simulator's terms.
+//
+// Lines that announce a pass or a call are written before or after what they announce. A pass that gave something happened when
+// it gave it; a call that brought or took back something when the containers say so, and any other call between its master's sending
+// it and having the answer, before a pass in the same millisecond: that one's containers it did not bring.
+// The cause of a call is the instant of its sending: that is when the master looked which containers it has held long enough.
+func (r *Record) script() *yarn.Script {
+	moved := make([][]int, len(r.Apps)) // lines, by application
+	at := make([]int64, len(r.Log))     // of lines: their order is true, their times are taken a little before
+	for i, l := range r.Log {
+		if at[i] = l.At; i > 0 {
+			at[i] = max(at[i], at[i-1])
+		}
+		if l.Kind == "moved" {
+			moved[l.Of] = append(moved[l.Of], i)
+		}
 	}
-}
-
-func ms(t unit.Time) int64 { return int64(t / unit.Millisecond) }
-
-// Job takes an application's end.
-func (c *collector) Job(r *sim.JobRecord) {
-	id := r.Job.ID
-	c.o.Submit[id], c.o.Start[id], c.o.End[id] = ms(r.Job.Submit), -1, -1
-	if r.Start >= 0 {
-		c.o.Start[id] = ms(r.Start)
+	var all []turn
+	next := make([]int, len(r.Apps))
+	pass := -1
+	for i, l := range r.Log {
+		t := turn{place: i}
+		when := at[i]
+		switch l.Kind {
+		case "pass":
+			t.Kind, t.Node = yarn.Beat, l.Of
+			pass = len(all)
+		case "gave":
+			if pass >= 0 && pass < len(all) {
+				all[pass].At, all[pass].place = unit.Time(when)*unit.Millisecond, i
+			}
+			continue
+		case "added":
+			t.Kind, t.Job = yarn.Added, int64(l.Of)
+		case "call":
+			t.Kind, t.Job = yarn.Tick, int64(l.Of)
+			a := &r.Apps[l.Of]
+			if next[l.Of] >= len(a.Calls) {
+				break
+			}
+			sent := a.Calls[next[l.Of]]
+			got := sent + a.Took[next[l.Of]]
+			next[l.Of]++
+			t.Cause, t.Answer = unit.Time(sent)*unit.Millisecond, unit.Time(got)*unit.Millisecond
+			if k, ok := during(moved[l.Of], r.Log, sent, got); ok {
+				when, t.place = at[k], k
+			} else if w := min(max(when, sent), got); w != when {
+				when, t.place = w, -1
+			}
+		default:
+			continue
+		}
+		if when < 0 {
+			pass = -1
+			continue
+		}
+		t.At = unit.Time(when) * unit.Millisecond
+		all = append(all, t)
 	}
-	if r.Outcome == sim.Finished {
-		c.o.End[id] = ms(r.Finish)
-	}
-}
-
-// Sample takes nothing: times of applications are compared.
-func (c *collector) Sample(*sim.Sample) {}
-
-func (c *collector) container(r *yarn.ContainerRecord) {
-	if r.Allocated < 0 || r.Stage == policy.MasterStage {
-		return
-	}
-	c.o.Placed = append(c.o.Placed, conform.Placement{
-		Job: r.Job.ID, Node: r.Node, Priority: r.Priority, At: ms(r.Allocated), Turn: c.turns[visit{r.Node, r.Allocated}],
+	sort.SliceStable(all, func(i, k int) bool {
+		if all[i].At != all[k].At {
+			return all[i].At < all[k].At
+		}
+		return all[i].place < all[k].place
 	})
+	s := &yarn.Script{}
+	for i := range all {
+		s.Instants = append(s.Instants, all[i].Instant)
+	}
+	return s
+}
+
+// during is the first of the lines whose instant is from one to another.
+func during(lines []int, log []Line, from, to int64) (int, bool) {
+	k := sort.Search(len(lines), func(i int) bool { return log[lines[i]].At >= from })
+	if k < len(lines) && log[lines[k]].At <= to {
+		return lines[k], true
+	}
+	return 0, false
 }

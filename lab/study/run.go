@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -37,7 +36,7 @@ func (m *Masters) Record(ctx context.Context) error {
 		return err
 	}
 	defer down()
-	siteXML := properties("", settings)
+	siteXML := hadoop.Properties("", settings)
 	if err := sameSite(c, siteXML); err != nil {
 		return err
 	}
@@ -87,14 +86,11 @@ func warm() []hadoop.Application {
 
 // bring brings a lab up, in a temporary folder unless one is named.
 func bring(ctx context.Context, work string, o hadoop.Options) (c *hadoop.Cluster, down func(), err error) {
-	clean := func() {}
-	if work == "" {
-		if work, err = os.MkdirTemp("", "yardmaster-study-"); err != nil {
-			return nil, nil, err
-		}
-		clean = func() { clearAway(work) }
+	dir, clean, err := host.Folder(work, "study")
+	if err != nil {
+		return nil, nil, err
 	}
-	o.Dir = work
+	o.Dir = dir
 	c, err = hadoop.Up(ctx, o)
 	if err != nil {
 		return nil, nil, err
@@ -108,23 +104,12 @@ func bring(ctx context.Context, work string, o hadoop.Options) (c *hadoop.Cluste
 	}, nil
 }
 
-// clearAway removes a temporary folder of ours. What stays is for the system to clear.
-func clearAway(dir string) { _ = os.RemoveAll(dir) }
-
 // processors answers how large a share of the processors' time anybody used from now on; 0 where that is not told.
 func processors() func() float64 {
-	look := func() (used, all float64) {
-		b, err := os.ReadFile("/proc/stat")
-		if err != nil {
-			return 0, 0
-		}
-		line, _, _ := strings.Cut(string(b), "\n")
-		for i, f := range strings.Fields(line) {
-			v, err := strconv.ParseFloat(f, 64)
-			if err != nil || i > 8 {
-				continue
-			}
-			if all += v; i != 4 && i != 5 { // idle, and waiting for a disk
+	look := func() (used, all int64) {
+		spent, _ := host.Ticks() // not told: nothing
+		for i, v := range spent {
+			if all += v; i != 3 && i != 4 { // idle, and waiting for a disk
 				used += v
 			}
 		}
@@ -136,6 +121,6 @@ func processors() func() float64 {
 		if b <= a {
 			return 0
 		}
-		return (v - u) / (b - a)
+		return float64(v-u) / float64(b-a)
 	}
 }

@@ -2,12 +2,10 @@ package study
 
 import (
 	"bytes"
-	"encoding/xml"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/policy/rm"
@@ -15,24 +13,9 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// properties is a configuration file as Hadoop reads it. Names begin with prefix.
-func properties(prefix string, m map[string]string) string {
-	var b bytes.Buffer
-	b.WriteString("<?xml version=\"1.0\"?>\n<configuration>\n")
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		b.WriteString("  <property><name>")
-		_ = xml.EscapeText(&b, []byte(prefix+k)) // a Buffer takes everything
-		b.WriteString("</name><value>")
-		_ = xml.EscapeText(&b, []byte(m[k]))
-		b.WriteString("</value></property>\n")
-	}
-	b.WriteString("</configuration>\n")
-	return b.String()
-}
-
 // mastersQueues is the scheduler's configuration in the study of masters: shares, limits of users and of masters all bind.
 func mastersQueues() string {
-	return properties("yarn.scheduler.capacity.", map[string]string{
+	return hadoop.Properties("yarn.scheduler.capacity.", map[string]string{
 		"root.queues": "prod,batch,adhoc", "maximum-am-resource-percent": "0.06",
 		"per-node-heartbeat.maximum-offswitch-assignments": "5",
 		"root.prod.capacity": "50", "root.prod.maximum-capacity": "80",
@@ -57,11 +40,11 @@ func site(nodeMB, minMB int) map[string]string {
 
 // scheduler reads the XML that the ResourceManager got.
 func scheduler(queues, siteXML string) (func() (rm.Scheduler, error), error) {
-	s, err := conf.ReadSite(bytes.NewReader([]byte(siteXML)), "yarn-site.xml")
+	s, err := conf.ReadSite(strings.NewReader(siteXML), "yarn-site.xml")
 	if err != nil {
 		return nil, err
 	}
-	c, err := conf.ReadCapacity(bytes.NewReader([]byte(queues)), "capacity-scheduler.xml")
+	c, err := conf.ReadCapacity(strings.NewReader(queues), "capacity-scheduler.xml")
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +61,7 @@ func sameSite(c *hadoop.Cluster, siteXML string) error {
 	if err != nil {
 		return err
 	}
-	ours, err := conf.ReadSite(bytes.NewReader([]byte(siteXML)), "the study's yarn-site.xml")
+	ours, err := conf.ReadSite(strings.NewReader(siteXML), "the study's yarn-site.xml")
 	if err != nil {
 		return err
 	}

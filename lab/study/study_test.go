@@ -53,7 +53,7 @@ func TestScript(t *testing.T) {
 			t.Errorf("%v after %v", in.At, last)
 		}
 		last = in.At
-		got = append(got, []string{yarn.Added: "added", yarn.Beat: "beat", yarn.Tick: "tick"}[in.Kind]+" "+strconv.FormatInt(ms(in.At), 10))
+		got = append(got, []string{yarn.Added: "added", yarn.Beat: "beat", yarn.Tick: "tick"}[in.Kind]+" "+strconv.FormatInt(int64(in.At/unit.Millisecond), 10))
 	}
 	want := "added 90, tick 101, beat 1103, tick 1104, beat 2106, tick 2107"
 	if s := strings.Join(got, ", "); s != want {
@@ -93,7 +93,7 @@ func TestJudge(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	for _, xml := range []string{mastersQueues(), mapreduceQueues(false), mapreduceQueues(true)} {
-		fresh, err := scheduler(xml, properties("", site(4096, 512)))
+		fresh, err := scheduler(xml, hadoop.Properties("", site(4096, 512)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,10 +12,8 @@ func Random(alive, flows int, seed uint64) List {
 	r := newRacks(fmt.Sprintf("racks-%d", alive), 30, 20, 250*mbit, gbit)
 	d := dice{seed: seed}
 	for range flows {
-		from, to := d.below(r.nodes), d.below(r.nodes-1)
-		if to >= from {
-			to++
-		}
+		from := d.below(r.nodes)
+		to := d.other(from, r.nodes)
 		r.add(0, from, to, 1+uint64(d.exponential(50e6)))
 	}
 	r.Alive = alive
@@ -94,9 +92,7 @@ func Star() List {
 		now += d.exponential(0.15)
 		from, to := d.between(1, r.nodes-1), 0
 		if d.chance(0.5) {
-			if to = d.below(r.nodes - 1); to >= from {
-				to++
-			}
+			to = d.other(from, r.nodes)
 		}
 		r.add(micro(now), from, to, 1e6+uint64(d.exponential(30e6)))
 	}
@@ -135,10 +131,8 @@ func LeafSpine() List {
 	now := 0.0
 	for range 1000 {
 		now = micro(now + d.exponential(0.06))
-		from, to := d.below(len(out)), d.below(len(out)-1)
-		if to >= from {
-			to++
-		}
+		from := d.below(len(out))
+		to := d.other(from, len(out))
 		links := []int32{out[from], in[to]}
 		if a, b := from/each, to/each; a != b {
 			s := d.below(spines)

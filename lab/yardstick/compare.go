@@ -3,6 +3,8 @@ package yardstick
 import (
 	"fmt"
 	"math"
+
+	"github.com/yardmaster/yardmaster/result"
 )
 
 // Difference is how far two plays of the same list are apart.
@@ -49,3 +51,13 @@ func (d Difference) and(o Difference) Difference {
 	}
 	return d
 }
+
+// quantile is the value below which a share p of the values lies; 0 of none.
+func quantile(values []float64, p float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	return result.Quantile(values, p)
+}
+
+func median(values []float64) float64 { return quantile(values, 0.5) }

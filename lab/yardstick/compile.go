@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,54 +45,42 @@ func (p program) built(ctx context.Context) (string, error) {
 		return "", errors.Join(missing(), ctx.Err())
 	}
 	sum := sha256.Sum256([]byte(p.source + strings.Join(p.options, " ")))
-	dir := filepath.Join(home, "yardstick")
-	file := filepath.Join(dir, fmt.Sprintf("%s-%x", p.name, sum[:6]))
-	if _, err := os.Stat(file); err == nil {
-		return file, nil
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("making a folder for %s: %w", p.name, err)
-	}
-	work, err := os.MkdirTemp(dir, "build-") // beside the file, so that it is there as a whole or not at all
+	file := filepath.Join(home, "yardstick", fmt.Sprintf("%s-%x", p.name, sum[:6]))
+	err = hadoop.Once(file, func(tmp, into string) error {
+		source := filepath.Join(tmp, p.name+".cpp")
+		if err := os.WriteFile(source, []byte(p.source), 0o600); err != nil {
+			return err
+		}
+		if out, err := exec.CommandContext(ctx, compiler, append([]string{"-std=c++17", "-O2", "-o", into, source}, p.options...)...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%w\n%s", err, out)
+		}
+		return nil
+	})
 	if err != nil {
-		return "", fmt.Errorf("making a folder for %s: %w", p.name, err)
-	}
-	defer func() { _ = os.RemoveAll(work) }()
-	source, out := filepath.Join(work, p.name+".cpp"), filepath.Join(work, p.name)
-	if err := os.WriteFile(source, []byte(p.source), 0o600); err != nil {
-		return "", fmt.Errorf("compiling %s: %w", p.name, err)
-	}
-	cmd := exec.CommandContext(ctx, compiler, append([]string{"-std=c++17", "-O2", "-o", out, source}, p.options...)...)
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("compiling %s: %w\n%s", p.name, err, said.Bytes())
-	}
-	if err := os.Rename(out, file); err != nil {
 		return "", fmt.Errorf("compiling %s: %w", p.name, err)
 	}
 	return file, nil
 }
 
-// run gives a program lists of flows and answers what it writes.
-func (p program) run(ctx context.Context, args []string, lists ...List) ([]byte, error) {
+// run gives a program its input in a file, and answers what it writes and the seconds of processor time that it took.
+func (p program) run(ctx context.Context, args []string, input func(io.Writer) error) (out []byte, took float64, err error) {
 	file, err := p.built(ctx)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	in, err := os.CreateTemp("", "yardmaster-flows-")
 	if err != nil {
-		return nil, fmt.Errorf("writing lists for %s: %w", p.name, err)
+		return nil, 0, fmt.Errorf("writing the input of %s: %w", p.name, err)
 	}
 	defer func() { _ = os.Remove(in.Name()) }()
-	if err := errors.Join(Write(in, lists...), in.Close()); err != nil {
-		return nil, err
+	if err := errors.Join(input(in), in.Close()); err != nil {
+		return nil, 0, err
 	}
 	cmd := exec.CommandContext(ctx, file, append([]string{in.Name()}, args...)...)
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("%s: %w\n%s", p.name, err, said.Bytes())
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if out, err = cmd.Output(); err != nil {
+		return nil, 0, fmt.Errorf("%s: %w\n%s", p.name, err, said.Bytes())
 	}
-	return out.Bytes(), nil
+	return out, (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), nil
 }

@@ -3,6 +3,7 @@ package yardstick
 import (
 	"context"
 	"errors"
+	"io"
 	"math"
 	"os"
 	"strings"
@@ -68,7 +69,7 @@ func TestLabSimGridSettings(t *testing.T) {
 					settings = append(settings, s)
 				}
 			}
-			out, err := simgrid.run(ctx, settings, both)
+			out, _, err := simgrid.run(ctx, settings, func(w io.Writer) error { return Write(w, both) })
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"runtime"
 	"sync"
 	"time"
@@ -39,26 +37,12 @@ type PacketRun struct {
 // Packets plays a shuffle in ns-3.
 func Packets(ctx context.Context, f Fetches) (PacketRun, error) {
 	run := PacketRun{Fetches: f, Spans: make([]Span, len(f.Flows))}
-	file, err := ns3.built(ctx)
+	out, took, err := ns3.run(ctx, nil, func(w io.Writer) error { return f.write(w, simulatedLimit) })
 	if err != nil {
-		return run, err
+		return run, fmt.Errorf("%s: %w", f.Name, err)
 	}
-	in, err := os.CreateTemp("", "yardmaster-shuffle-")
-	if err != nil {
-		return run, fmt.Errorf("writing the shuffle: %w", err)
-	}
-	defer func() { _ = os.Remove(in.Name()) }()
-	if err := errors.Join(f.write(in, simulatedLimit), in.Close()); err != nil {
-		return run, err
-	}
-	cmd := exec.CommandContext(ctx, file, in.Name())
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
-	if err := cmd.Run(); err != nil {
-		return run, fmt.Errorf("ns-3, %s: %w\n%s", f.Name, err, said.Bytes())
-	}
-	run.Took = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
-	lines := bufio.NewReader(&out)
+	run.Took = took
+	lines := bufio.NewReader(bytes.NewReader(out))
 	_, err = fmt.Fscanf(lines, "shuffle %d %d\n", &run.Events, &run.Drops)
 	for i := range run.Spans {
 		if err != nil {

@@ -6,8 +6,8 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"io"
 	"os/exec"
-	"strconv"
 	"strings"
 )
 
@@ -53,7 +53,7 @@ func simgridWith(ctx context.Context, setting string, lists ...List) ([]Play, er
 	if setting != "" {
 		settings = append(settings, setting)
 	}
-	out, err := simgrid.run(ctx, settings, lists...)
+	out, _, err := simgrid.run(ctx, settings, func(w io.Writer) error { return Write(w, lists...) })
 	if err != nil {
 		return nil, err
 	}
@@ -75,26 +75,18 @@ func simgridVersion(ctx context.Context) (string, error) {
 
 // parsePlays reads what the program for SimGrid writes.
 func parsePlays(out []byte, lists []List) ([]Play, error) {
-	in := bufio.NewScanner(bytes.NewReader(out))
+	in := bufio.NewReader(bytes.NewReader(out))
 	plays := make([]Play, len(lists))
 	for i := range lists {
-		if !in.Scan() {
-			return nil, fmt.Errorf("SimGrid's answer ends before %s", lists[i].Name)
-		}
-		words := strings.Fields(in.Text())
-		if len(words) != 5 || words[0] != "case" || words[1] != lists[i].Name {
-			return nil, fmt.Errorf("SimGrid's answer has %q where %s should begin", in.Text(), lists[i].Name)
-		}
-		var err error
-		if plays[i].CPU, err = strconv.ParseFloat(words[3], 64); err != nil {
-			return nil, fmt.Errorf("SimGrid's time for %s: %w", lists[i].Name, err)
+		var name string
+		var ended int
+		var setup float64
+		if _, err := fmt.Fscanf(in, "case %s %d %g %g\n", &name, &ended, &plays[i].CPU, &setup); err != nil || name != lists[i].Name {
+			return nil, fmt.Errorf("SimGrid's answer has %q where %s should begin: %v", name, lists[i].Name, err)
 		}
 		plays[i].Ends = make([]float64, len(lists[i].Flows))
 		for k := range plays[i].Ends {
-			if !in.Scan() {
-				return nil, fmt.Errorf("SimGrid's answer ends within %s", lists[i].Name)
-			}
-			if plays[i].Ends[k], err = strconv.ParseFloat(in.Text(), 64); err != nil {
+			if _, err := fmt.Fscanln(in, &plays[i].Ends[k]); err != nil {
 				return nil, fmt.Errorf("SimGrid's end of flow %d of %s: %w", k, lists[i].Name, err)
 			}
 		}

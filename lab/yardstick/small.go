@@ -3,6 +3,8 @@ package yardstick
 import (
 	"fmt"
 	"math"
+
+	"github.com/yardmaster/yardmaster/workload"
 )
 
 // Small is a small network drawn from a seed, meant to have what large ones have seldom: flows that start at the same instant,
@@ -54,3 +56,28 @@ func Small(seed uint64) List {
 	}
 	return n.sorted()
 }
+
+// dice are random numbers that are the same for ever: a list is known by its seed.
+type dice struct{ seed, thrown uint64 }
+
+func (d *dice) unit() float64 {
+	d.thrown++
+	return workload.Uniform01(d.seed, d.thrown)
+}
+
+func (d *dice) below(n int) int               { return int(d.unit() * float64(n)) }
+func (d *dice) between(lo, hi int) int        { return lo + d.below(hi-lo+1) }
+func (d *dice) chance(p float64) bool         { return d.unit() < p }
+func (d *dice) exponential(m float64) float64 { return -m * math.Log1p(-d.unit()) }
+
+// other is below n and not the given one.
+func (d *dice) other(than, n int) int {
+	i := d.below(n - 1)
+	if i >= than {
+		i++
+	}
+	return i
+}
+
+// micro rounds a time to microseconds, which is what the simulator's clock knows.
+func micro(s float64) float64 { return math.Round(s*1e6) / 1e6 }

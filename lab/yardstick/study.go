@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"os/exec"
+	"runtime/pprof"
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/evidence"
@@ -79,12 +82,14 @@ type SpeedRecord struct {
 }
 
 // Ratio is how many times as fast as SimGrid we are: the middle one of the rounds.
-func (s SpeedRecord) Ratio() float64 {
+func (s SpeedRecord) Ratio() float64 { return median(s.ratios()) }
+
+func (s SpeedRecord) ratios() []float64 {
 	ratios := make([]float64, len(s.Ours))
 	for i := range s.Ours {
 		ratios[i] = s.Theirs[i] / s.Ours[i]
 	}
-	return median(ratios)
+	return ratios
 }
 
 // keptLists are those whose answers from SimGrid are kept, so that the ordinary tests can compare. They do not depend on our own
@@ -259,4 +264,26 @@ func rounded(v float64) float64 {
 	}
 	scale := math.Pow(10, 10-math.Floor(math.Log10(v)))
 	return math.Round(v*scale) / scale
+}
+
+// profile tells where our time goes on a list, as go tool pprof -top does.
+func profile(ctx context.Context, l List) (string, error) {
+	file, err := os.CreateTemp("", "yardmaster-profile-")
+	if err != nil {
+		return "", fmt.Errorf("taking a profile: %w", err)
+	}
+	defer func() { _ = os.Remove(file.Name()) }()
+	if err := pprof.StartCPUProfile(file); err != nil {
+		return "", fmt.Errorf("taking a profile: %w", err)
+	}
+	Ours(l)
+	pprof.StopCPUProfile()
+	if err := file.Close(); err != nil {
+		return "", fmt.Errorf("taking a profile: %w", err)
+	}
+	out, err := exec.CommandContext(ctx, "go", "tool", "pprof", "-top", "-nodecount=20", file.Name()).Output()
+	if err != nil {
+		return "", fmt.Errorf("reading the profile: %w", err)
+	}
+	return string(out), nil
 }

@@ -87,6 +87,19 @@ type PartitionCapacity struct {
 // Leaf reports whether applications run in the queue itself.
 func (q *Queue) Leaf() bool { return len(q.Children) == 0 }
 
+// Find is the queue of a path, q or below it; nil if there is none.
+func (q *Queue) Find(path string) *Queue {
+	if q == nil || q.Path == path {
+		return q
+	}
+	for _, c := range q.Children {
+		if f := c.Find(path); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
 // Scheduler reads the queues.
 func (c *Client) Scheduler(ctx context.Context) (*Scheduler, error) {
 	var s *Scheduler

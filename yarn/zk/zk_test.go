@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,6 +13,7 @@ import (
 
 	zookeeper "github.com/go-zookeeper/zk"
 
+	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/hadoop/bare"
 	"github.com/yardmaster/yardmaster/lab/proc"
 	"github.com/yardmaster/yardmaster/yarn/zk"
@@ -174,24 +173,12 @@ func zooKeeper(t *testing.T) (*bare.Yard, string) {
 			t.Error(err)
 		}
 	})
-	ports, err := bare.Ports(1)
+	ports, err := hadoop.Ports(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings := []string{"clientPortAddress=127.0.0.1", "clientPort=" + strconv.Itoa(ports[0]), "dataDir=" + filepath.Join(y.Dir, "data"), "tickTime=2000", "admin.enableServer=false", ""}
-	if err := y.Write("zoo.cfg", strings.Join(settings, "\n")); err != nil {
+	if err := y.ZooKeeper(t.Context(), ports[0]); err != nil {
 		t.Fatal(err)
 	}
-	if err := y.Start("zookeeper", 96, nil, "org.apache.zookeeper.server.ZooKeeperServerMain", filepath.Join(y.Conf(), "zoo.cfg")); err != nil {
-		t.Fatal(err)
-	}
-	address := fmt.Sprintf("127.0.0.1:%d", ports[0])
-	eventually(t, time.Minute, func() error {
-		c, err := net.Dial("tcp", address)
-		if err == nil {
-			_ = c.Close()
-		}
-		return err
-	})
-	return y, address
+	return y, fmt.Sprintf("127.0.0.1:%d", ports[0])
 }

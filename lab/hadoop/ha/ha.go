@@ -3,16 +3,14 @@
 package ha
 
 import (
+	"cmp"
 	"context"
+	_ "embed"
 	"fmt"
 	"io"
-	"net"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
+	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/hadoop/bare"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
@@ -22,6 +20,9 @@ const Admin = "yardmaster"
 
 // Names are the ResourceManagers', as the configuration and the processes are called.
 var Names = []string{"rm1", "rm2"}
+
+//go:embed ha.conf
+var settings string
 
 // Lab is the pair.
 type Lab struct {
@@ -38,17 +39,9 @@ type Options struct {
 
 // Up brings the pair up in the folder and waits until one is active and has its node. What fails is taken down; the logs stay.
 func Up(ctx context.Context, dir string, o Options) (*Lab, error) {
-	if o.Session == 0 {
-		o.Session = 4 * time.Second
-	}
-	if o.Pause == 0 {
-		o.Pause = time.Second
-	}
+	o.Session, o.Pause = cmp.Or(o.Session, 4*time.Second), cmp.Or(o.Pause, time.Second)
 	y, err := bare.New(ctx, dir, o.Log)
 	if err != nil {
-		return nil, err
-	}
-	if err := y.Down(); err != nil { // what a crash has left
 		return nil, err
 	}
 	l := &Lab{y, map[string]string{}}
@@ -60,14 +53,19 @@ func Up(ctx context.Context, dir string, o Options) (*Lab, error) {
 }
 
 func (l *Lab) up(ctx context.Context, o Options) error {
-	ports, err := bare.Ports(1 + 5*len(Names))
+	ports, err := hadoop.Ports(1 + 5*len(Names))
 	if err != nil {
 		return err
 	}
-	if err := l.WriteCommon(nil, l.yarn(o, ports)); err != nil {
+	own := map[string][]int{}
+	for i, name := range Names {
+		own[name] = ports[1+5*i:]
+		l.web[name] = "http://" + bare.Local(own[name][0])
+	}
+	if err := l.Configure(settings, map[string]any{"ZooKeeper": ports[0], "Ports": own, "Names": Names, "Admin": Admin, "Session": o.Session, "Pause": o.Pause}); err != nil {
 		return err
 	}
-	if err := l.startZooKeeper(ctx, ports[0]); err != nil {
+	if err := l.ZooKeeper(ctx, ports[0]); err != nil {
 		return err
 	}
 	for _, name := range Names {
@@ -94,31 +92,6 @@ func (l *Lab) up(ctx context.Context, o Options) error {
 			err = fmt.Errorf("no node is active")
 		}
 		return err
-	})
-}
-
-func (l *Lab) startZooKeeper(ctx context.Context, port int) error {
-	data := filepath.Join(l.Dir, "zookeeper")
-	if err := os.RemoveAll(data); err != nil { // of an earlier run
-		return err
-	}
-	if err := os.MkdirAll(data, 0o755); err != nil {
-		return err
-	}
-	settings := []string{"clientPortAddress=127.0.0.1", "clientPort=" + strconv.Itoa(port), "dataDir=" + data, "tickTime=2000",
-		"admin.enableServer=false", "maxClientCnxns=0", ""}
-	if err := l.Write("zoo.cfg", strings.Join(settings, "\n")); err != nil {
-		return err
-	}
-	if err := l.Start("zookeeper", 96, nil, "org.apache.zookeeper.server.ZooKeeperServerMain", filepath.Join(l.Conf(), "zoo.cfg")); err != nil {
-		return err
-	}
-	return l.Until(ctx, "zookeeper", "zookeeper answers", func() error {
-		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err != nil {
-			return err
-		}
-		return c.Close()
 	})
 }
 
@@ -160,32 +133,4 @@ func (l *Lab) Roles(ctx context.Context) (active, other string, err error) {
 		}
 	}
 	return "", "", rest.ErrNoActive
-}
-
-func (l *Lab) yarn(o Options, ports []int) map[string]string {
-	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
-	m := map[string]string{
-		"yarn.resourcemanager.ha.enabled":                                  "true",
-		"yarn.resourcemanager.cluster-id":                                  "pair",
-		"yarn.resourcemanager.ha.rm-ids":                                   strings.Join(Names, ","),
-		"yarn.resourcemanager.ha.id":                                       "${env.YARDMASTER_RM:-" + Names[0] + "}",
-		"hadoop.zk.address":                                                fmt.Sprintf("127.0.0.1:%d", ports[0]),
-		"hadoop.zk.timeout-ms":                                             ms(o.Session),
-		"yarn.client.failover-sleep-base-ms":                               ms(o.Pause),
-		"yarn.client.failover-sleep-max-ms":                                ms(o.Pause),
-		"yarn.resourcemanager.recovery.enabled":                            "true",
-		"yarn.resourcemanager.store.class":                                 "org.apache.hadoop.yarn.server.resourcemanager.recovery.ZKRMStateStore",
-		"yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms": "1000",
-		"yarn.scheduler.configuration.store.class":                         "zk",
-		"yarn.admin.acl":                                                   Admin,
-	}
-	for i, name := range Names {
-		p := ports[1+5*i:]
-		m["yarn.resourcemanager.hostname."+name] = "localhost"
-		for j, what := range []string{"webapp.", "", "scheduler.", "resource-tracker.", "admin."} {
-			m["yarn.resourcemanager."+what+"address."+name] = bare.Local(p[j])
-		}
-		l.web[name] = "http://" + bare.Local(p[0])
-	}
-	return m
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/hadoop/ha"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
@@ -42,12 +43,24 @@ func TestLabHA(t *testing.T) {
 		}
 		t.Logf("the whole test took %.1f s", time.Since(began).Seconds())
 	})
-	t.Log(lab.Usage())
+	usage(t, lab.Dir)
 
 	t.Run("the standby first", func(t *testing.T) { standbyFirst(t, lab) })
 	t.Run("kill -9 under reads and writes", func(t *testing.T) { failover(t, lab) })
 	t.Run("kill -9 and wait for the nodes", func(t *testing.T) { ready(t, lab) })
-	t.Log(lab.Usage())
+	usage(t, lab.Dir)
+}
+
+// usage logs what the daemons take.
+func usage(t *testing.T, dir string) {
+	t.Helper()
+	list, err := hadoop.Usages(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range list {
+		t.Logf("%s %d MiB", u.Name, u.RSS>>20)
+	}
 }
 
 func dial(t *testing.T, o rest.Options) *rest.Client {

@@ -25,60 +25,53 @@ package rmlog
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
+	"regexp"
+	"strings"
 	"time"
 )
 
-// Kind says what an event is about.
-type Kind uint8
+// Kind says what an event is about, in one lower-case word.
+type Kind string
 
 // The kinds of events, with the fields that each of them sets beside At, Logger and Kind.
 const (
 	// Container is a transition of a container: Container, App, From, To (NEW, RESERVED, ALLOCATED, ACQUIRED, RUNNING,
 	// COMPLETED, RELEASED, KILLED, EXPIRED).
-	Container Kind = iota + 1
+	Container Kind = "container"
 	// App is a change of an application's state: App, From, To, Cause (the RMAppEventType).
-	App
+	App Kind = "app"
 	// Attempt is a change of an attempt's state: App, Attempt, From, To, Cause.
-	Attempt
+	Attempt Kind = "attempt"
 	// Node is a change of a node's state: Node, From, To.
-	Node
+	Node Kind = "node"
 	// Accepted is an application that the scheduler took: App, User, Queue.
-	Accepted
+	Accepted Kind = "accepted"
 	// Added is an attempt that the scheduler knows from now on: App, Attempt, User, Queue.
-	Added
+	Added Kind = "added"
 	// Activated is an application that may have its master (CapacityScheduler): App, User, Queue.
-	Activated
+	Activated Kind = "activated"
 	// Chosen is the scheduler's proposal to give a container to an application: App, Attempt, Queue, Near (NODE_LOCAL,
 	// RACK_LOCAL, OFF_SWITCH). It may still be rejected; the transition to ALLOCATED follows if not. CapacityScheduler only.
-	Chosen
+	Chosen Kind = "chosen"
 	// Granted is the audit line of an allocation: Container, App, User, Queue, Size.
-	Granted
+	Granted Kind = "granted"
 	// Placed says on which node a container is: Container, App, Node (host:port) and Size. DEBUG under the FairScheduler.
 	// A second one for the same container, without Size but with Near, and with the node's host only, needs DEBUG.
-	Placed
+	Placed Kind = "placed"
 	// Beat is a node's report as it is handled by the node's own state machine: Node. DEBUG.
-	Beat
+	Beat Kind = "beat"
 	// Pass is the scheduler's handling of a node's report, after the ends that it told: Node. DEBUG.
-	Pass
+	Pass Kind = "pass"
 	// Tick is a call of an application's master: App, Attempt. DEBUG.
-	Tick
+	Tick Kind = "tick"
 	// Round is the end of a round of the preemption monitor. DEBUG.
-	Round
+	Round Kind = "round"
 )
-
-var kindNames = [...]string{"", "container", "app", "attempt", "node", "accepted", "added", "activated", "chosen", "granted",
-	"placed", "beat", "pass", "tick", "round"}
-
-// String names the kind in one lower-case word.
-func (k Kind) String() string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
-	}
-	return fmt.Sprintf("kind %d", uint8(k))
-}
 
 // Event is one line of the log that said something. Fields that a kind does not set are empty.
 type Event struct {
@@ -127,69 +120,83 @@ func Read(r io.Reader, f func(Event) error) error {
 	}
 }
 
-// Parse reads one line. It is false when the line says nothing of interest.
-func Parse(line []byte) (Event, bool) {
-	line = bytes.TrimRight(line, "\r\n")
-	at, rest, ok := instant(line)
-	if !ok {
-		return Event{}, false
-	}
-	_, rest, ok = bytes.Cut(rest, []byte{' '}) // level
-	if !ok {
-		return Event{}, false
-	}
-	rest = bytes.TrimLeft(rest, " ")
-	if len(rest) > 0 && rest[0] == '[' { // thread; its name may hold brackets and spaces
-		i := bytes.Index(rest, []byte("] "))
-		if i < 0 {
-			return Event{}, false
-		}
-		rest = rest[i+2:]
-	}
-	class, msg, ok := bytes.Cut(rest, []byte(": "))
-	if !ok || bytes.IndexByte(class, ' ') >= 0 && !knownSuffix(class) {
-		return Event{}, false
-	}
-	class, _, _ = bytes.Cut(class, []byte{' '})
-	if i := bytes.LastIndexByte(class, '.'); i >= 0 {
-		class = class[i+1:]
-	}
-	parse, ok := parsers[string(class)]
-	if !ok {
-		return Event{}, false
-	}
-	e := Event{At: at, Logger: string(class)}
-	if !parse(msg, &e) {
-		return Event{}, false
-	}
-	return e, true
+var (
+	// lines are log4j's, with or without a thread and a place after the class.
+	lines = regexp.MustCompile(`^([\d-]{10} [\d:,]{12}) +\S+ +(?:\[.*?\] )?(?:\S*\.)?(\w+)(?: \(\S+\))?: (.*)$`)
+	ids   = regexp.MustCompile(`^(?:application|(?:app)?attempt|container(?:_e\d+)?)_(\d+)_(\d+)(?:_\w+)?$`)
+)
+
+// rule is what to make of a message: the groups of its form are named after the fields of an Event.
+type rule struct {
+	kind Kind
+	form *regexp.Regexp
 }
 
-// knownSuffix allows log4j's place after the class: "RMContainerImpl (RMContainerImpl.java:handle(480))".
-func knownSuffix(class []byte) bool { return bytes.Contains(class, []byte(" (")) }
+// rules are by the last part of the class's name.
+var rules = map[string][]rule{}
 
-// instant reads "2006-01-02 15:04:05,000 " as UTC.
-func instant(b []byte) (time.Time, []byte, bool) {
-	const form = "dddd-dd-dd dd:dd:dd,ddd "
-	if len(b) < len(form) {
-		return time.Time{}, nil, false
-	}
-	for i := range len(form) {
-		if c := b[i]; form[i] == 'd' && (c < '0' || c > '9') || form[i] != 'd' && c != form[i] {
-			return time.Time{}, nil, false
+func init() {
+	const schedulers = "CapacityScheduler FairScheduler SLSCapacityScheduler SLSFairScheduler"
+	for _, r := range []struct {
+		classes string
+		kind    Kind
+		form    string
+	}{
+		{"RMContainerImpl", Container, `(?P<Container>container_\S+) Container Transitioned from (?P<From>\S+) to (?P<To>\S+)`},
+		{"RMAppImpl", App, `(?P<App>application_\S+) State change from (?P<From>\S+) to (?P<To>\S+)(?: on event = (?P<Cause>.*))?`},
+		{"RMAppAttemptImpl", Attempt, `(?P<Attempt>appattempt_\S+) State change from (?P<From>\S+) to (?P<To>\S+)(?: on event = (?P<Cause>.*))?`},
+		{"RMAppAttemptImpl", Tick, `Processing event for (?P<Attempt>appattempt_\S+) of type STATUS_UPDATE`},
+		{"RMNodeImpl", Node, `(?P<Node>\S+) Node Transitioned from (?P<From>\S+) to (?P<To>\S+)`},
+		{"RMNodeImpl", Beat, `Processing (?P<Node>\S+) of type STATUS_UPDATE`},
+		{schedulers, Accepted, `Accepted application (?P<App>application_\S+) from user: (?P<User>[^ ,]+), in queue: (?P<Queue>[^ ,]+).*`},
+		{schedulers, Added, `Added Application Attempt (?P<Attempt>appattempt_\S+) to scheduler from user:? (?P<User>[^ ,]+)(?: in queue (?P<Queue>[^ ,]+))?.*`},
+		{schedulers + " AbstractYarnScheduler", Pass, `nodeUpdate: (?P<Node>[^ ,]+).*`},
+		{"AbstractLeafQueue LeafQueue", Activated, `Application (?P<App>application_\S+) from user: (?P<User>\S+) activated in queue: (?P<Queue>[^ ,]+).*`},
+		{"AbstractContainerAllocator", Chosen, `assignedContainer application attempt=(?P<Attempt>\S+) .*queue=(?P<Queue>\S+) .*type=(?P<Near>\S+).*`},
+		{"RMAuditLogger", Granted, `USER=(?P<User>[^\t]*)\t(?:.*\t)?OPERATION=AM Allocated Container\t.*APPID=(?P<App>[^\t]*)\t.*CONTAINERID=(?P<Container>[^\t]+)(?:\tRESOURCE=(?P<Size>[^\t]*))?(?:\t.*?QUEUENAME=(?P<Queue>[^\t]*))?.*`},
+		{"SchedulerNode FiCaSchedulerNode FSSchedulerNode", Placed, `Assigned container (?P<Container>container_\S+) of capacity (?P<Size><[^>]*>) on host (?P<Node>[^ ,]+).*`},
+		{"FiCaSchedulerApp FSAppAttempt", Placed, `allocate: applicationAttemptId=(?P<Attempt>\S+) container=(?P<Container>container_\S+) host=(?P<Node>[^ ,]+)(?: type=(?P<Near>\S+))?.*`},
+		{"ProportionalCapacityPreemptionPolicy", Round, `Total time used=.*`},
+	} {
+		for class := range strings.FieldsSeq(r.classes) {
+			rules[class] = append(rules[class], rule{r.kind, regexp.MustCompile("^" + r.form + "$")})
 		}
 	}
-	num := func(from, to int) int {
-		n := 0
-		for _, c := range b[from:to] {
-			n = n*10 + int(c-'0')
+}
+
+// Parse reads one line. It is false when the line says nothing of interest.
+func Parse(line []byte) (Event, bool) {
+	l := lines.FindSubmatch(bytes.TrimRight(line, "\r\n"))
+	if l == nil || rules[string(l[2])] == nil {
+		return Event{}, false
+	}
+	at, err := time.Parse("2006-01-02 15:04:05,000", string(l[1]))
+	if err != nil {
+		return Event{}, false
+	}
+	for _, r := range rules[string(l[2])] {
+		if found := r.form.FindSubmatch(l[3]); found != nil {
+			e := Event{At: at, Kind: r.kind, Logger: string(l[2])}
+			for i, name := range r.form.SubexpNames()[1:] {
+				if name != "" {
+					reflect.ValueOf(&e).Elem().FieldByName(name).SetString(string(found[i+1]))
+				}
+			}
+			if id := cmp.Or(e.Attempt, e.Container); e.App == "" && id != "" {
+				e.App = AppOf(id)
+				return e, e.App != ""
+			}
+			return e, true
 		}
-		return n
 	}
-	month, day := num(5, 7), num(8, 10)
-	if month < 1 || month > 12 || day < 1 || day > 31 {
-		return time.Time{}, nil, false
+	return Event{}, false
+}
+
+// AppOf is the application of a container or an attempt, by their ids; empty if it is not such an id.
+func AppOf(id string) string {
+	parts := ids.FindStringSubmatch(id)
+	if parts == nil {
+		return ""
 	}
-	at := time.Date(num(0, 4), time.Month(month), day, num(11, 13), num(14, 16), num(17, 19), num(20, 23)*1e6, time.UTC)
-	return at, bytes.TrimLeft(b[len(form):], " "), true
+	return "application_" + parts[1] + "_" + parts[2]
 }

@@ -2,20 +2,28 @@ package secure
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/hadoop/bare"
 	"github.com/yardmaster/yardmaster/lab/proc"
 )
 
 // Realm is the realm of the lab's KDC.
 const Realm = "YARD.LAB"
+
+var (
+	//go:embed krb5.conf
+	krb5Conf string // of a realm and a port
+	//go:embed kdc.conf
+	kdcConf string // of a realm, a port and a folder
+)
 
 // KDC is a private MIT Kerberos server on loopback with files of its own: no system service, no root.
 type KDC struct {
@@ -46,16 +54,11 @@ func program(name string) (string, error) {
 		return p, nil
 	}
 	for _, d := range []string{"/usr/sbin", "/usr/local/sbin", "/sbin"} {
-		if p := filepath.Join(d, name); isFile(p) {
+		if p, err := exec.LookPath(filepath.Join(d, name)); err == nil {
 			return p, nil
 		}
 	}
 	return "", fmt.Errorf("there is no %s", name)
-}
-
-func isFile(path string) bool {
-	st, err := os.Stat(path)
-	return err == nil && st.Mode().IsRegular()
 }
 
 // newKDC writes the files, makes the database and starts the server.
@@ -70,7 +73,7 @@ func newKDC(ctx context.Context, y *bare.Yard) (*KDC, error) {
 			return nil, err
 		}
 	}
-	ports, err := bare.Ports(1)
+	ports, err := hadoop.Ports(1)
 	if err != nil {
 		return nil, err
 	}
@@ -81,40 +84,7 @@ func newKDC(ctx context.Context, y *bare.Yard) (*KDC, error) {
 	if err := os.MkdirAll(k.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the KDC: %w", err)
 	}
-	files := map[string]string{
-		"krb5.conf": fmt.Sprintf(`[libdefaults]
-  default_realm = %[1]s
-  dns_lookup_kdc = false
-  dns_lookup_realm = false
-  dns_canonicalize_hostname = false
-  rdns = false
-  udp_preference_limit = 1
-  ticket_lifetime = 1h
-  renew_lifetime = 1d
-[realms]
-  %[1]s = {
-    kdc = 127.0.0.1:%[2]d
-  }
-[domain_realm]
-  localhost = %[1]s
-`, Realm, k.port),
-		"kdc.conf": fmt.Sprintf(`[kdcdefaults]
-  kdc_listen = 127.0.0.1:%[2]d
-  kdc_tcp_listen = 127.0.0.1:%[2]d
-[realms]
-  %[1]s = {
-    database_name = %[3]s/principal
-    key_stash_file = %[3]s/stash
-    acl_file = %[3]s/acl
-    max_life = 10h
-    max_renewable_life = 7d
-    supported_enctypes = aes256-cts-hmac-sha1-96:normal aes128-cts-hmac-sha1-96:normal
-  }
-[logging]
-  kdc = FILE:%[3]s/kdc.log
-`, Realm, k.port, k.dir),
-		"acl": "",
-	}
+	files := map[string]string{"krb5.conf": fmt.Sprintf(krb5Conf, Realm, k.port), "kdc.conf": fmt.Sprintf(kdcConf, Realm, k.port, k.dir), "acl": ""}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(k.dir, name), []byte(text), 0o600); err != nil {
 			return nil, fmt.Errorf("making the KDC: %w", err)
@@ -123,23 +93,15 @@ func newKDC(ctx context.Context, y *bare.Yard) (*KDC, error) {
 	if err := k.run(ctx, "", k.util, "-r", Realm, "create", "-s", "-P", "master"); err != nil {
 		return nil, err
 	}
-	if err := k.start(ctx); err != nil {
-		return nil, err
-	}
-	return k, nil
+	return k, k.Start(ctx)
 }
 
-func (k *KDC) start(ctx context.Context) error {
+// Start starts the server, or starts it again on the same database.
+func (k *KDC) Start(ctx context.Context) error {
 	if _, err := proc.Start(k.yard.Dir, proc.Command{Name: "kdc", Path: k.kdc, Args: []string{"-r", Realm, "-n"}, Env: k.env()}); err != nil {
 		return err
 	}
-	return k.yard.Until(ctx, "kdc", "kdc answers", func() error {
-		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", k.port))
-		if err != nil {
-			return err
-		}
-		return c.Close()
-	})
+	return k.yard.Listens(ctx, "kdc", k.port)
 }
 
 func (k *KDC) env() []string {
@@ -154,11 +116,9 @@ func (k *KDC) run(ctx context.Context, input, path string, args ...string) error
 	if err != nil {
 		return fmt.Errorf("%s: %w: %s", filepath.Base(path), err, out)
 	}
-	if text := string(out); strings.Contains(text, "while ") && strings.Contains(text, ": ") && path == k.admin {
-		for line := range strings.Lines(text) { // it ends with 0 whatever its commands did
-			if strings.Contains(line, " while ") && !strings.HasPrefix(line, "WARNING") {
-				return errors.New("kadmin.local: " + strings.TrimSpace(line))
-			}
+	for line := range strings.Lines(string(out)) { // kadmin ends with 0 whatever its commands did
+		if path == k.admin && strings.Contains(line, " while ") && !strings.HasPrefix(line, "WARNING") {
+			return errors.New("kadmin.local: " + strings.TrimSpace(line))
 		}
 	}
 	return nil
@@ -182,18 +142,3 @@ func (k *KDC) Keytab(principal string) string {
 func (k *KDC) add(principal, options string) []string {
 	return []string{"addprinc -randkey " + options + " " + principal, "ktadd -k " + k.Keytab(principal) + " -norandkey " + principal}
 }
-
-// Kinit writes a credential cache of the principal from its keytab, for the lifetime given (60s, 1h).
-func (k *KDC) Kinit(ctx context.Context, principal, cache, lifetime string) error {
-	kinit, err := program("kinit")
-	if err != nil {
-		return err
-	}
-	return k.run(ctx, "", kinit, "-c", "FILE:"+cache, "-l", lifetime, "-k", "-t", k.Keytab(principal), principal)
-}
-
-// Stop ends the KDC; Restart starts it again on the same database.
-func (k *KDC) Stop() error { return k.yard.Stop("kdc") }
-
-// Restart starts a stopped KDC.
-func (k *KDC) Restart(ctx context.Context) error { return k.start(ctx) }

@@ -6,15 +6,20 @@ package secure
 import (
 	"context"
 	"crypto/rand"
+	_ "embed"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
+	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/hadoop/bare"
 	"github.com/yardmaster/yardmaster/yarn/krb"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
+
+//go:embed secure.conf
+var settings string
 
 // Lab is the secured cluster.
 type Lab struct {
@@ -33,9 +38,6 @@ const (
 func Up(ctx context.Context, dir string, log io.Writer) (*Lab, error) {
 	y, err := bare.New(ctx, dir, log)
 	if err != nil {
-		return nil, err
-	}
-	if err := y.Down(); err != nil { // what a crash has left
 		return nil, err
 	}
 	l := &Lab{Yard: y}
@@ -65,12 +67,14 @@ func (l *Lab) up(ctx context.Context) error {
 	if err := l.NewCookieSecret(); err != nil {
 		return err
 	}
-	ports, err := bare.Ports(5)
+	ports, err := hadoop.Ports(5)
 	if err != nil {
 		return err
 	}
 	l.RM = "http://" + bare.Local(ports[0])
-	if err := l.WriteCommon(l.core(), l.yarn(ports)); err != nil {
+	if err := l.Configure(settings, map[string]any{
+		"Ports": ports, "Realm": Realm, "Web": webPrincipal, "WebKeys": l.KDC.Keytab(webPrincipal), "Daemon": daemonPrincipal, "DaemonKeys": l.KDC.Keytab(daemonPrincipal), "Secret": l.secret(),
+	}); err != nil {
 		return err
 	}
 	l.JavaOptions = []string{"-Djava.security.krb5.conf=" + l.KDC.Config()}
@@ -125,50 +129,3 @@ func (l *Lab) NewCookieSecret() error {
 }
 
 func (l *Lab) secret() string { return filepath.Join(l.Dir, "http-secret") }
-
-// RotateKey gives the web server a new key, as an operator does: in the KDC, in its keytab, then a restart.
-func (l *Lab) RotateKey(ctx context.Context) error {
-	if err := os.Remove(l.KDC.Keytab(webPrincipal)); err != nil {
-		return fmt.Errorf("rotating the key: %w", err)
-	}
-	if err := l.KDC.Admin(ctx, "cpw -randkey "+webPrincipal, "ktadd -k "+l.KDC.Keytab(webPrincipal)+" -norandkey "+webPrincipal); err != nil {
-		return err
-	}
-	if err := l.Kill("resourcemanager"); err != nil {
-		return err
-	}
-	return l.StartRM(ctx)
-}
-
-func (l *Lab) core() map[string]string {
-	return map[string]string{
-		"hadoop.security.authentication":                      "kerberos",
-		"hadoop.security.authorization":                       "false",
-		"hadoop.http.filter.initializers":                     "org.apache.hadoop.security.AuthenticationFilterInitializer",
-		"hadoop.http.authentication.type":                     "kerberos",
-		"hadoop.http.authentication.simple.anonymous.allowed": "false",
-		"hadoop.http.authentication.kerberos.principal":       webPrincipal + "@" + Realm,
-		"hadoop.http.authentication.kerberos.keytab":          l.KDC.Keytab(webPrincipal),
-		"hadoop.http.authentication.signature.secret.file":    l.secret(),
-	}
-}
-
-func (l *Lab) yarn(ports []int) map[string]string {
-	m := map[string]string{
-		"yarn.resourcemanager.hostname":                 "localhost",
-		"yarn.resourcemanager.webapp.address":           bare.Local(ports[0]),
-		"yarn.resourcemanager.address":                  bare.Local(ports[1]),
-		"yarn.resourcemanager.scheduler.address":        bare.Local(ports[2]),
-		"yarn.resourcemanager.resource-tracker.address": bare.Local(ports[3]),
-		"yarn.resourcemanager.admin.address":            bare.Local(ports[4]),
-		"yarn.scheduler.configuration.store.class":      "memory",
-		"yarn.admin.acl":                                "admin,yarn",
-	}
-	for _, d := range []string{"yarn.resourcemanager.", "yarn.nodemanager."} {
-		m[d+"principal"] = daemonPrincipal + "@" + Realm
-		m[d+"keytab"] = l.KDC.Keytab(daemonPrincipal)
-		m[d+"webapp.spnego-principal"] = webPrincipal + "@" + Realm
-		m[d+"webapp.spnego-keytab-file"] = l.KDC.Keytab(webPrincipal)
-	}
-	return m
-}

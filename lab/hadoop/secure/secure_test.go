@@ -7,13 +7,16 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/hadoop/secure"
+	"github.com/yardmaster/yardmaster/lab/proc"
 	"github.com/yardmaster/yardmaster/yarn/krb"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
@@ -45,7 +48,7 @@ func TestLabSecure(t *testing.T) {
 		}
 		t.Logf("the whole test took %.1f s", time.Since(began).Seconds())
 	})
-	t.Log(lab.Usage())
+	usage(t, lab.Dir)
 
 	t.Run("without a ticket", func(t *testing.T) {
 		for _, auth := range []rest.Auth{nil, rest.User("admin")} {
@@ -110,7 +113,48 @@ func TestLabSecure(t *testing.T) {
 		expect(t, err, rest.ErrUnauthenticated, "the delegation token is not known there")
 	})
 	t.Run("the KDC is away", func(t *testing.T) { kdcAway(t, lab) })
-	t.Log(lab.Usage())
+	usage(t, lab.Dir)
+}
+
+// usage logs what the daemons take.
+func usage(t *testing.T, dir string) {
+	t.Helper()
+	list, err := hadoop.Usages(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range list {
+		t.Logf("%s %d MiB", u.Name, u.RSS>>20)
+	}
+}
+
+// kinit writes a credential cache of the principal from its keytab, for the lifetime given (60s, 1h).
+func kinit(t *testing.T, lab *secure.Lab, principal, cache, lifetime string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "kinit", "-c", "FILE:"+cache, "-l", lifetime, "-k", "-t", lab.KDC.Keytab(principal), principal)
+	cmd.Env = append(os.Environ(), "KRB5_CONFIG="+lab.KDC.Config())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("kinit: %v: %s", err, out)
+	}
+}
+
+// rotateKey gives the web server a new key, as an operator does: in the KDC, in its keytab, then a restart.
+func rotateKey(t *testing.T, lab *secure.Lab) {
+	t.Helper()
+	const web = "HTTP/localhost"
+	err := os.Remove(lab.KDC.Keytab(web))
+	if err == nil {
+		err = lab.KDC.Admin(t.Context(), "cpw -randkey "+web, "ktadd -k "+lab.KDC.Keytab(web)+" -norandkey "+web)
+	}
+	if err == nil {
+		err = lab.Kill("resourcemanager")
+	}
+	if err == nil {
+		err = lab.StartRM(t.Context())
+	}
+	if err != nil {
+		t.Fatal("rotating the key:", err)
+	}
 }
 
 func ticketCache(t *testing.T, lab *secure.Lab) {
@@ -118,9 +162,7 @@ func ticketCache(t *testing.T, lab *secure.Lab) {
 	o := krb.Options{Config: lab.KDC.Config(), CCache: "FILE:" + cache}
 	_, err := krb.New(o)
 	expect(t, err, nil, "there is no credential cache", "run kinit")
-	if err := lab.KDC.Kinit(t.Context(), "alice", cache, "3s"); err != nil {
-		t.Fatal(err)
-	}
+	kinit(t, lab, "alice", cache, "3s")
 	auth, err := krb.New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -142,9 +184,7 @@ func ticketCache(t *testing.T, lab *secure.Lab) {
 	late := fresh()
 	_, err = dial(t, lab.RM, late).Info(t.Context())
 	expect(t, err, rest.ErrUnauthenticated, "the ticket in "+cache+" has ended: run kinit again")
-	if err := lab.KDC.Kinit(t.Context(), "alice", cache, "1h"); err != nil {
-		t.Fatal(err)
-	}
+	kinit(t, lab, "alice", cache, "1h")
 	if _, err = dial(t, lab.RM, late).Info(t.Context()); err != nil {
 		t.Error("after another kinit:", err)
 	}
@@ -242,9 +282,7 @@ func rotation(t *testing.T, lab *secure.Lab) {
 	if err := lab.NewCookieSecret(); err != nil { // else the cookie would do
 		t.Fatal(err)
 	}
-	if err := lab.RotateKey(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	rotateKey(t, lab)
 	start := time.Now()
 	if _, err := c.Info(t.Context()); err != nil {
 		t.Error("a read after the key was renewed:", err)
@@ -253,9 +291,7 @@ func rotation(t *testing.T, lab *secure.Lab) {
 	if err := lab.NewCookieSecret(); err != nil {
 		t.Fatal(err)
 	}
-	if err := lab.RotateKey(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	rotateKey(t, lab)
 	before := version(t, dial(t, lab.RM, keytab(t, lab, "admin")))
 	if _, err := c.ChangeScheduler(t.Context(), maximum("85")); err != nil {
 		t.Error("a write after the key was renewed:", err)
@@ -270,7 +306,7 @@ func kdcAway(t *testing.T, lab *secure.Lab) {
 	if _, err := c.Info(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := lab.KDC.Stop(); err != nil {
+	if err := proc.Stop(lab.Dir, "kdc", 10*time.Second); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Info(t.Context()); err != nil {
@@ -279,7 +315,7 @@ func kdcAway(t *testing.T, lab *secure.Lab) {
 	_, err := dial(t, lab.RM, keytab(t, lab, "bob")).Info(t.Context())
 	expect(t, err, rest.ErrUnauthenticated, "the KDC of "+secure.Realm+" cannot be reached")
 	t.Log(err)
-	if err := lab.KDC.Restart(t.Context()); err != nil {
+	if err := lab.KDC.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := dial(t, lab.RM, keytab(t, lab, "bob")).Info(t.Context()); err != nil {

@@ -1,12 +1,14 @@
 package sls
 
 import (
-	"bufio"
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,9 +21,6 @@ type Live struct {
 	Dir string
 }
 
-// errNotYet says that the log does not hold what is looked for.
-var errNotYet = errors.New("not yet")
-
 // Up starts SLS and leaves it running until Down, from this process or another. The jobs of the trace run from then on; none
 // are needed. Applications that come over REST get a container for their master and nothing is run in it. Unless Site says
 // otherwise the queues can be changed over REST (their configuration is kept in memory).
@@ -29,39 +28,28 @@ func Up(ctx context.Context, o Options) (*Live, error) {
 	if err := o.withDefaults(false); err != nil {
 		return nil, err
 	}
-	const store = "yarn.scheduler.configuration.store.class"
-	site := map[string]string{store: "memory"}
-	for k, v := range o.Site {
-		site[k] = v
-	}
+	site := map[string]string{"yarn.scheduler.configuration.store.class": "memory"}
+	maps.Copy(site, o.Site)
 	o.Site = site
 	p, err := start(ctx, &o, 0)
 	if err != nil {
 		return nil, err
 	}
-	limit := time.NewTimer(3 * time.Minute)
-	defer limit.Stop()
-	every := time.NewTicker(200 * time.Millisecond)
-	defer every.Stop()
-	for {
+	port := ""
+	proc.Await(ctx, 3*time.Minute, 200*time.Millisecond, func() bool {
+		port, err = webPort(logFile(o.Dir))
 		select {
-		case <-every.C:
-			port, err := webPort(logFile(o.Dir))
-			if errors.Is(err, errNotYet) {
-				continue
-			}
-			if err != nil {
-				return nil, errors.Join(err, Down(o.Dir))
-			}
-			return &Live{URL: "http://127.0.0.1:" + port, Dir: o.Dir}, nil
 		case <-p.Done():
-			return nil, errors.Join(fmt.Errorf("sls: the JVM ended: %v; its last words:\n%s", p.Err(), lastWords(o.Dir)), Down(o.Dir))
-		case <-limit.C:
-			return nil, errors.Join(fmt.Errorf("sls: not up after three minutes; its last words:\n%s", lastWords(o.Dir)), Down(o.Dir))
-		case <-ctx.Done():
-			return nil, errors.Join(ctx.Err(), Down(o.Dir))
+			err = fmt.Errorf("the JVM ended: %w", cmp.Or(p.Err(), errors.New("without an error")))
+		default:
 		}
+		return port != "" || err != nil
+	})
+	if port == "" || err != nil {
+		err = cmp.Or(err, ctx.Err(), errors.New("not up after three minutes"))
+		return nil, errors.Join(fmt.Errorf("sls: %w; its last words:\n%s", err, lastWords(o.Dir)), Down(o.Dir))
 	}
+	return &Live{URL: "http://127.0.0.1:" + port, Dir: o.Dir}, nil
 }
 
 // Down ends what runs in a folder.
@@ -70,21 +58,49 @@ func Down(dir string) error {
 	return err
 }
 
-// webPort finds where the RM answers REST; it is written when everything is up.
+// webPort finds where the RM answers REST; it is written when everything is up, and empty before.
 func webPort(log string) (string, error) {
 	b, err := os.ReadFile(log)
 	if errors.Is(err, os.ErrNotExist) {
-		return "", errNotYet
+		return "", nil
 	}
+	if f := webPorts.FindSubmatch(b); f != nil {
+		return string(f[1]), err
+	}
+	return "", err
+}
+
+var webPorts = regexp.MustCompile(`(?m) y web (\d+)$`)
+
+// loads samples how busy the computer is.
+type loads struct {
+	sum, max float64
+	n        int
+}
+
+// sample takes the number of runnable threads of the whole computer (fourth field of /proc/loadavg), this one apart: the
+// averages of the kernel look a minute back, too far for a run of two.
+func (l *loads) sample() {
+	b, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
-		return "", err
+		return
 	}
-	in := bufio.NewScanner(bytes.NewReader(b))
-	in.Buffer(nil, maxLine)
-	for in.Scan() {
-		if _, port, ok := strings.Cut(in.Text(), " y web "); ok {
-			return port, nil
-		}
+	f := strings.Fields(string(b))
+	if len(f) < 4 {
+		return
 	}
-	return "", errNotYet
+	running, _, _ := strings.Cut(f[3], "/")
+	n, err := strconv.Atoi(running)
+	if err != nil {
+		return
+	}
+	v := float64(max(n-1, 0))
+	l.sum, l.max, l.n = l.sum+v, max(l.max, v), l.n+1
+}
+
+func (l *loads) mean() float64 {
+	if l.n == 0 {
+		return 0
+	}
+	return l.sum / float64(l.n)
 }

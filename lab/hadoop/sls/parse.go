@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"regexp"
+	"sort"
 	"strconv"
 	"strings"
 )
@@ -74,58 +76,48 @@ func (p *parser) line(s string) {
 	}
 	switch logger {
 	case "y":
-		p.watch(ms, strings.Fields(msg))
+		p.watch(ms, append(strings.Fields(msg), make([]string, longest)...))
 	case "RMContainerImpl":
 		p.transition(ms, msg)
 	case "AbstractContainerAllocator":
 		p.locality(msg)
 	case "FiCaSchedulerApp":
-		p.givenUp(ms, strings.Fields(msg))
+		p.givenUp(ms, msg)
 	}
 }
 
-func field(f []string, i int) string {
-	if i >= len(f) {
-		return ""
-	}
-	return f[i]
-}
-
-// num reads a field as a number; -1 when it is none.
-func num(f []string, i int) int64 {
-	if i >= len(f) {
-		return -1
-	}
-	v, err := strconv.ParseInt(f[i], 10, 64)
+// num reads a number; -1 when it is none.
+func num(s string) int64 {
+	v, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {
 		return -1
 	}
 	return v
 }
 
+// longest is how many words a line of Watch's may have; words that are missing are empty.
+const longest = 8
+
 func (p *parser) watch(ms int64, f []string) {
-	if len(f) == 0 {
-		return
-	}
 	switch f[0] {
 	case "base":
-		p.base = num(f, 1)
+		p.base = num(f[1])
 	case "node":
-		if i, ok := p.nodes[field(f, 1)]; ok {
-			p.rec.Nodes[i].Port = num(f, 2)
+		if i, ok := p.nodes[f[1]]; ok {
+			p.rec.Nodes[i].Port = num(f[2])
 		}
 	case "zero":
-		p.zero, p.based = num(f, 1)-p.base, true
+		p.zero, p.based = num(f[1])-p.base, true
 	case "job":
-		if len(f) < 4 {
+		if f[3] == "" {
 			return
 		}
-		p.jobs[num(f, 1)] = int32(len(p.rec.Jobs))
+		p.jobs[num(f[1])] = int32(len(p.rec.Jobs))
 		p.rec.Jobs = append(p.rec.Jobs, JobRecord{
-			ID: f[2], Priority: int(num(f, 3)), Submit: ms, Added: -1, Asked: -1, Master: -1, Launched: -1, End: -1, Removed: -1,
+			ID: f[2], Priority: int(num(f[3])), Submit: ms, Added: -1, Asked: -1, Master: -1, Launched: -1, End: -1, Removed: -1,
 		})
 	case "beat", "pass":
-		i, ok := p.nodes[field(f, 1)]
+		i, ok := p.nodes[f[1]]
 		if !ok {
 			return
 		}
@@ -141,19 +133,19 @@ func (p *parser) watch(ms int64, f []string) {
 	case "round":
 		p.note(Round, ms, 0)
 	case "mark", "kill":
-		if i, ok := p.containers[key{num(f, 1), num(f, 2)}]; ok {
+		if i, ok := p.containers[key{num(f[1]), num(f[2])}]; ok {
 			p.rec.Kills = append(p.rec.Kills, Kill{At: ms, Container: i, Taken: f[0] == "kill"})
 		}
 	case "got":
 		p.got(f)
 	case "lost":
 		// FINISHING is no loss: the master has unregistered, its node has only not told yet.
-		if j, ok := p.jobs[num(f, 1)]; ok && len(f) > 2 && f[2] != "FINISHING" {
+		if j, ok := p.jobs[num(f[1])]; ok && f[2] != "" && f[2] != "FINISHING" {
 			p.rec.Lost = append(p.rec.Lost, p.rec.Jobs[j].ID+" "+f[2])
 		}
 	case "all":
 		p.ended = true
-		p.rec.Machine.CPU = float64(max(num(f, 3), 0)) / 1000
+		p.rec.Machine.CPU = float64(max(num(f[3]), 0)) / 1000
 	default:
 		p.app(ms, f)
 	}
@@ -161,7 +153,7 @@ func (p *parser) watch(ms int64, f []string) {
 
 // app takes what concerns one application.
 func (p *parser) app(ms int64, f []string) {
-	i, ok := p.jobs[num(f, 1)]
+	i, ok := p.jobs[num(f[1])]
 	if !ok {
 		return
 	}
@@ -171,7 +163,7 @@ func (p *parser) app(ms int64, f []string) {
 		j.Added = ms
 		p.note(Added, ms, i)
 	case "ask":
-		if num(f, 2) > 0 && j.Asked < 0 {
+		if num(f[2]) > 0 && j.Asked < 0 {
 			j.Asked = ms
 			p.note(Asked, ms, i)
 		}
@@ -180,7 +172,7 @@ func (p *parser) app(ms int64, f []string) {
 	case "tick":
 		p.note(Tick, ms, i)
 	case "call":
-		if num(f, 2) > 0 {
+		if num(f[2]) > 0 {
 			p.note(Change, ms, i)
 		} else {
 			p.note(Call, ms, i)
@@ -202,27 +194,30 @@ func (p *parser) note(kind byte, ms int64, of int32) {
 
 // got takes "got APP CONTAINER NODE PRIORITY MB VCORES".
 func (p *parser) got(f []string) {
-	i, ok := p.containers[key{num(f, 1), num(f, 2)}]
-	if !ok || len(f) < 7 {
+	i, ok := p.containers[key{num(f[1]), num(f[2])}]
+	if !ok || f[6] == "" {
 		return
 	}
 	c := &p.rec.Containers[i]
 	if n, ok := p.nodes[f[3]]; ok {
 		c.Node = n
 	}
-	c.Priority, c.Mem, c.Cores = int32(num(f, 4)), num(f, 5), num(f, 6)
+	c.Priority, c.Mem, c.Cores = int32(num(f[4])), num(f[5]), num(f[6])
 }
+
+var (
+	transitions = regexp.MustCompile(`^container_(?:e\d+_)?\d+_(\d+)_\d+_(\d+) Container Transitioned from \w+ to (\w+)$`)
+	localities  = regexp.MustCompile(`^assignedContainer .*attempt=appattempt_\d+_(\d+)_\d+ .*type=(\w+)`)
+	unreserved  = regexp.MustCompile(`^Application application_\d+_(\d+) unreserved +on node host: ([^:]+):`)
+)
 
 // transition takes "container_TS_APP_ATTEMPT_NUM Container Transitioned from A to B".
 func (p *parser) transition(ms int64, msg string) {
-	f := strings.Fields(msg)
-	if len(f) != 7 || f[2] != "Transitioned" {
+	f := transitions.FindStringSubmatch(msg)
+	if f == nil {
 		return
 	}
-	k, ok := containerKey(f[0])
-	if !ok {
-		return
-	}
+	k, to := key{num(f[1]), num(f[2])}, f[3]
 	job, ok := p.jobs[k.app]
 	if !ok {
 		return
@@ -236,8 +231,8 @@ func (p *parser) transition(ms int64, msg string) {
 		})
 	}
 	c := &p.rec.Containers[i]
-	c.State = f[6]
-	switch f[6] {
+	c.State = to
+	switch to {
 	case "RESERVED":
 		c.Reserved, c.Node = ms, p.serving
 	case "ALLOCATED":
@@ -258,41 +253,86 @@ func (p *parser) transition(ms int64, msg string) {
 
 // locality takes the allocator's "assignedContainer application attempt=appattempt_TS_APP_N ... type=OFF_SWITCH ...".
 func (p *parser) locality(msg string) {
-	_, a, ok := strings.Cut(msg, "attempt=appattempt_")
-	if !ok || !strings.HasPrefix(msg, "assignedContainer") {
-		return
+	if f := localities.FindStringSubmatch(msg); f != nil {
+		p.near[num(f[1])] = f[2]
 	}
-	a, _, _ = strings.Cut(a, " ")
-	parts := strings.Split(a, "_")
-	_, t, ok := strings.Cut(msg, " type=")
-	if !ok || len(parts) != 3 {
-		return
-	}
-	t, _, _ = strings.Cut(t, " ")
-	p.near[num(parts, 1)] = t
 }
 
 // givenUp takes "Application application_TS_APP unreserved on node host: HOST:PORT #containers=... ...".
-func (p *parser) givenUp(ms int64, f []string) {
-	if field(f, 2) != "unreserved" {
+func (p *parser) givenUp(ms int64, msg string) {
+	f := unreserved.FindStringSubmatch(msg)
+	if f == nil {
 		return
 	}
-	parts := strings.Split(f[1], "_")
-	host, _, _ := strings.Cut(field(f, 6), ":")
-	job, ok := p.jobs[num(parts, 2)]
-	node, known := p.nodes[host]
-	if ok && known {
+	job, ok := p.jobs[num(f[1])]
+	if node, known := p.nodes[f[2]]; ok && known {
 		p.rec.GivenUp = append(p.rec.GivenUp, GivenUp{ms, job, node})
 	}
 }
 
-// containerKey reads container_TS_APP_ATTEMPT_NUM, or with an epoch container_eNN_TS_APP_ATTEMPT_NUM.
-func containerKey(s string) (key, bool) {
-	parts := strings.Split(s, "_")
-	n := len(parts)
-	if n < 5 || parts[0] != "container" {
-		return key{}, false
+// finish moves all instants to the trace's clock.
+func (p *parser) finish() error {
+	r := p.rec
+	if !p.based {
+		return fmt.Errorf("the log of SLS has no start of the trace: it did not get that far")
 	}
-	k := key{num(parts, n-3), num(parts, n-1)}
-	return k, k.app >= 0 && k.num >= 0
+	r.Machine.StartUp = float64(p.zero) / 1000
+	shift := func(ts ...*int64) {
+		for _, t := range ts {
+			if *t >= 0 {
+				*t -= p.zero
+			}
+		}
+	}
+	for i := range r.Jobs {
+		j := &r.Jobs[i]
+		shift(&j.Submit, &j.Added, &j.Asked, &j.Master, &j.Launched, &j.End, &j.Removed)
+	}
+	for i := range r.Containers {
+		c := &r.Containers[i]
+		shift(&c.Reserved, &c.Allocated, &c.Acquired, &c.Running, &c.Ended)
+	}
+	for i := range r.Kills {
+		r.Kills[i].At -= p.zero
+	}
+	for i := range r.GivenUp {
+		r.GivenUp[i].At -= p.zero
+	}
+	r.Log.Kinds = p.kinds.String()
+	r.Log.At = make([]int64, len(p.at))
+	last := p.zero
+	for i, t := range p.at {
+		r.Log.At[i], last = t-last, t
+	}
+	var slips []int64
+	for i := range r.Nodes {
+		r.Nodes[i].Phase = -1
+		if len(p.beats[i]) > 0 {
+			first, s := phase(p.beats[i], r.Beat)
+			r.Nodes[i].Phase = first - p.zero
+			slips = append(slips, s...)
+		}
+	}
+	sort.Slice(slips, func(a, b int) bool { return slips[a] < slips[b] })
+	if n := len(slips); n > 0 {
+		r.Machine.SlipP50, r.Machine.SlipP95, r.Machine.SlipMax = slips[n/2], slips[n*95/100], slips[n-1]
+	}
+	if !p.ended {
+		return fmt.Errorf("the log of SLS ends before its applications did")
+	}
+	return nil
+}
+
+// phase finds the grid that a node's heartbeats lie on: they come every period, late at times and never early. It returns
+// the first instant of the grid and how late each heartbeat was.
+func phase(beats []int64, period int64) (first int64, late []int64) {
+	first = beats[0]
+	for i, t := range beats {
+		first = min(first, t-int64(i)*period)
+	}
+	late = make([]int64, len(beats))
+	for i, t := range beats {
+		late[i] = t - int64(i)*period - first
+	}
+	return first, late
 }

@@ -1,11 +1,5 @@
 package sls
 
-import (
-	"fmt"
-
-	"github.com/yardmaster/yardmaster/lab/evidence"
-)
-
 // Record is what one run of SLS did. All instants are milliseconds since time 0 of the trace; -1: it did not happen.
 type Record struct {
 	Scenario   string
@@ -118,16 +112,4 @@ type Machine struct {
 	SlipMax int64
 	// Unordered counts events whose order in the log may not be that in which the scheduler took them in.
 	Unordered int `json:",omitempty"`
-}
-
-// Load reads a record that was kept.
-func Load(name string) (*Record, error) {
-	r := &Record{}
-	if err := evidence.Read(name, r); err != nil {
-		return nil, err
-	}
-	if len(r.Log.At) != len(r.Log.Kinds) || len(r.Log.Of) != len(r.Log.Kinds) {
-		return nil, fmt.Errorf("reading %s: its log has %d kinds, %d instants, %d objects", name, len(r.Log.Kinds), len(r.Log.At), len(r.Log.Of))
-	}
-	return r, nil
 }

@@ -16,7 +16,9 @@ package sls
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"embed"
 	"fmt"
 	"io"
 	"os"
@@ -28,6 +30,9 @@ import (
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/proc"
 )
+
+//go:embed java/*.java
+var sources embed.FS
 
 // Options is one run.
 type Options struct {
@@ -58,26 +63,11 @@ func (o *Options) withDefaults(ends bool) error {
 	if o.Dir == "" {
 		return fmt.Errorf("sls: a run needs a folder")
 	}
-	if o.Heartbeat == 0 {
-		o.Heartbeat = time.Second
-	}
-	if o.HeapMB == 0 {
-		o.HeapMB = 384
-	}
-	if o.Log == nil {
-		o.Log = io.Discard
-	}
-	if o.Limit == 0 {
-		o.Limit = limit(o)
-	}
+	o.Heartbeat, o.HeapMB, o.Log, o.Limit = cmp.Or(o.Heartbeat, time.Second), cmp.Or(o.HeapMB, 384), cmp.Or(o.Log, io.Discard), cmp.Or(o.Limit, limit(o))
 	return nil
 }
 
 func limit(o *Options) time.Duration {
-	nodes := 0
-	for i := range o.Racks {
-		nodes += len(o.Racks[i].Nodes)
-	}
 	var last, work int64
 	for i := range o.Jobs {
 		last = max(last, o.Jobs[i].Start)
@@ -85,7 +75,7 @@ func limit(o *Options) time.Duration {
 			work += t.Duration * max(t.Count, 1)
 		}
 	}
-	return 5*time.Minute + time.Duration(last+work/int64(max(nodes, 1)))*time.Millisecond
+	return 5*time.Minute + time.Duration(last+work/int64(max(o.nodes(), 1)))*time.Millisecond
 }
 
 // process is the name under which the JVM is recorded in the run's folder.
@@ -152,7 +142,7 @@ func start(ctx context.Context, o *Options, jobs int) (*proc.Process, error) {
 	if o.Dir, err = proc.Folder(o.Dir); err != nil {
 		return nil, err
 	}
-	classes, err := compile(ctx, java, o.Lib)
+	classes, err := hadoop.Classes(ctx, hadoop.Default, sources, "java")
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +153,7 @@ func start(ctx context.Context, o *Options, jobs int) (*proc.Process, error) {
 	args := append(java.Options(o.HeapMB),
 		"-Xms"+fmt.Sprint(o.HeapMB)+"m", "-Xss512k", "-Djava.io.tmpdir="+filepath.Join(o.Dir, "tmp"),
 		fmt.Sprintf("-Dyard.jobs=%d", jobs), fmt.Sprintf("-Dyard.linger=%d", 3*o.Heartbeat.Milliseconds()/2),
-		"-cp", strings.Join([]string{conf, classes, filepath.Join(o.Lib, "*")}, string(filepath.ListSeparator)), "yardmaster.Main",
+		"-Dyard.log="+logFile(o.Dir), "-cp", strings.Join([]string{conf, classes, filepath.Join(o.Lib, "*")}, string(filepath.ListSeparator)), "yardmaster.Main",
 		"-tracetype", "SLS", "-tracelocation", filepath.Join(o.Dir, "trace.json"), "-nodes", filepath.Join(o.Dir, "nodes.json"),
 		"-output", filepath.Join(o.Dir, "out"))
 	// It needs little of the processor, but at its instants: it goes before others where that is allowed. Its own priority

@@ -1,10 +1,9 @@
 package sls
 
 import (
-	"bufio"
-	"encoding/json"
-	"fmt"
 	"io"
+
+	"github.com/yardmaster/yardmaster/lab/hadoop"
 )
 
 // Task is one task, or Count like ones, of a Job.
@@ -54,18 +53,7 @@ type Rack struct {
 }
 
 // WriteTrace writes jobs as hadoop-sls reads them: one JSON object after another.
-func WriteTrace(w io.Writer, jobs []Job) error { return writeAll(w, jobs) }
+func WriteTrace(w io.Writer, jobs []Job) error { return hadoop.WriteLines(w, jobs) }
 
 // WriteNodes writes a node file.
-func WriteNodes(w io.Writer, racks []Rack) error { return writeAll(w, racks) }
-
-func writeAll[T any](w io.Writer, all []T) error {
-	b := bufio.NewWriter(w)
-	e := json.NewEncoder(b)
-	for i := range all {
-		if err := e.Encode(&all[i]); err != nil {
-			return fmt.Errorf("writing an SLS file: %w", err)
-		}
-	}
-	return b.Flush()
-}
+func WriteNodes(w io.Writer, racks []Rack) error { return hadoop.WriteLines(w, racks) }
