@@ -1,6 +1,7 @@
 package marp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -139,8 +140,8 @@ func diskReported() []x.Reported {
 func (b *bench) reported() []x.Reported {
 	all := reportedOf("makespan/", "Batch time", "s", compared)
 	for i, name := range compared {
-		if p, ok := sourceTables[b.experiment][name]; ok {
-			all[i].Paper = p.mean
+		if p, ok := paper().Tables[b.experiment][name]; ok {
+			all[i].Paper = p.Mean
 		}
 	}
 	all = append(all, reportedOf("wait/", "Waiting for the disk", "s of the host", sourceNames)...)
@@ -237,11 +238,9 @@ func pageCache(b *bench) runner {
 			if name == "kept" {
 				batch.Model.Cached.Map = 1
 			}
-			o, err := batch.Play(ctx, seed)
-			if err != nil {
+			if err := batch.time(ctx, seed, m, name); err != nil {
 				return err
 			}
-			m["makespan/"+name] = o.Makespan
 		}
 		return nil
 	}
@@ -260,12 +259,9 @@ func sweep() runner {
 				b = &smallSort
 			}
 			for _, s := range control.Sweep() {
-				batch := b.batch(n, seed).under(fmt.Sprintf("share-%.1f", s.Value), Fair)
-				o, err := batch.Play(ctx, seed)
-				if err != nil {
-					return fmt.Errorf("%d jobs, %s: %w", n, s.Name, err)
+				if err := b.batch(n, seed).under(fmt.Sprintf("share-%.1f", s.Value), Fair).time(ctx, seed, m, sweepName(n, s.Value)); err != nil {
+					return err
 				}
-				m["makespan/"+sweepName(n, s.Value)] = o.Makespan
 			}
 		}
 		return nil
@@ -351,10 +347,9 @@ func onCapacity() runner {
 			if name == "prj" {
 				continue
 			}
-			if o, err = teraSort.quicker(name, seed).play(ctx, seed); err != nil {
+			if err := teraSort.quicker(name, seed).time(ctx, seed, m, name+"-15"); err != nil {
 				return err
 			}
-			m["makespan/"+name+"-15"] = o.Makespan
 		}
 		return nil
 	}
@@ -364,8 +359,15 @@ func (b *bench) quicker(name string, seed uint64) Batch {
 	return b.batch(six, seed).under(name, Capacity).with(func(s *control.Settings) { *s = s.On(control.Capacity) })
 }
 
-// play is Play of a value.
-func (b Batch) play(ctx context.Context, seed uint64) (*Outcome, error) { return b.Play(ctx, seed) }
+// time plays a batch and notes how long it took.
+func (b Batch) time(ctx context.Context, seed uint64, m x.Metrics, name string) error {
+	o, err := b.Play(ctx, seed)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	m["makespan/"+name] = o.Makespan
+	return nil
+}
 
 // once writes one value at an instant.
 type once struct {
@@ -420,57 +422,41 @@ func micro(seconds float64) float64 { return math.Round(1e6*seconds) / 1e6 }
 
 // parameter is one of the controllers' numbers.
 type parameter struct {
-	name string
-	of   []string // controllers
-	// set gives it a value: halved or doubled, as far as it can be.
+	name, values string   // before: halved, doubled, as far as it can be
+	of           []string // controllers
 	half, double func(*control.Settings)
-	values       string // before: halved, doubled
+}
+
+func scaled[T ~int | ~int64 | ~float64](name, values string, of []string, field func(*control.Settings) *T) parameter {
+	return parameter{name, values, of, func(s *control.Settings) { *field(s) /= 2 }, func(s *control.Settings) { *field(s) *= 2 }}
 }
 
 func parameters() []parameter {
-	times := func(of func(*control.Settings) *unit.Time) (half, double func(*control.Settings)) {
-		return func(s *control.Settings) { *of(s) /= 2 }, func(s *control.Settings) { *of(s) *= 2 }
+	return []parameter{
+		scaled("start share", "0.05: 0.025, 0.1", steered, func(s *control.Settings) *float64 { return &s.Steps.Start }),
+		scaled("increase", "0.04: 0.02, 0.08", steered, func(s *control.Settings) *float64 { return &s.Steps.Inc }),
+		scaled("decrease", "0.03: 0.015, 0.06", steered, func(s *control.Settings) *float64 { return &s.Steps.Dec }),
+		scaled("idle above", "15 %: 7, 30", steered, func(s *control.Settings) *int { return &s.IdleAbove }),
+		{"almost done from", "96 (CBT), 90 %: halved, 99", steered,
+			func(s *control.Settings) { s.DropFrom /= 2 }, func(s *control.Settings) { s.DropFrom = 99 }},
+		{"counts from", "1 %: 0, 2", steered[1:],
+			func(s *control.Settings) { s.CountFrom = 0 }, func(s *control.Settings) { s.CountFrom = 2 }},
+		{"weight of the newest", "0.4: 0.2, 0.8", steered[1:],
+			func(s *control.Settings) { s.Current, s.Previous = 0.2, 0.8 }, func(s *control.Settings) { s.Current, s.Previous = 0.8, 0.2 }},
+		{"thresholds", "3: 1, 4", steered[2:],
+			func(s *control.Settings) { s.Thresholds = 1 }, func(s *control.Settings) { s.Thresholds = 4 }},
+		{"highest threshold", "4: 3, 8", steered[2:],
+			func(s *control.Settings) { s.Highest = 3 }, func(s *control.Settings) { s.Highest = 8 }},
+		{"samples per threshold", "3: 1, 6", steered[2:],
+			func(s *control.Settings) { s.SamplesPerThreshold = 1 }, func(s *control.Settings) { s.SamplesPerThreshold = 6 }},
+		scaled("epsilon", "10 %: 5, 20", steered[2:], func(s *control.Settings) *int { return &s.Epsilon }),
+		scaled("wait after an increase", "30 s: 15, 60", steered, func(s *control.Settings) *unit.Time { return &s.AfterIncrease }),
+		scaled("look", "1 s: 0.5, 2", steered, func(s *control.Settings) *unit.Time { return &s.Look }),
+		scaled("lockout", "15 s: 7.5, 30", steered[1:], func(s *control.Settings) *unit.Time { return &s.Lockout }),
+		scaled("wait when nothing waits", "20 s: 10, 40", steered[1:], func(s *control.Settings) *unit.Time { return &s.NothingWaits }),
+		scaled("first wait", "5 s: 2.5, 10", steered, func(s *control.Settings) *unit.Time { return &s.Settle }),
+		scaled("second wait", "10 s (CBTwAT 5): halved, doubled", steered, func(s *control.Settings) *unit.Time { return &s.Warm }),
 	}
-	p := []parameter{
-		{name: "start share", of: steered, values: "0.05: 0.025, 0.1",
-			half: func(s *control.Settings) { s.Steps.Start /= 2 }, double: func(s *control.Settings) { s.Steps.Start *= 2 }},
-		{name: "increase", of: steered, values: "0.04: 0.02, 0.08",
-			half: func(s *control.Settings) { s.Steps.Inc /= 2 }, double: func(s *control.Settings) { s.Steps.Inc *= 2 }},
-		{name: "decrease", of: steered, values: "0.03: 0.015, 0.06",
-			half: func(s *control.Settings) { s.Steps.Dec /= 2 }, double: func(s *control.Settings) { s.Steps.Dec *= 2 }},
-		{name: "idle above", of: steered, values: "15 %: 7, 30",
-			half: func(s *control.Settings) { s.IdleAbove /= 2 }, double: func(s *control.Settings) { s.IdleAbove *= 2 }},
-		{name: "almost done from", of: steered, values: "96 (CBT), 90 %: halved, 99",
-			half: func(s *control.Settings) { s.DropFrom /= 2 }, double: func(s *control.Settings) { s.DropFrom = 99 }},
-		{name: "counts from", of: steered[1:], values: "1 %: 0, 2",
-			half: func(s *control.Settings) { s.CountFrom = 0 }, double: func(s *control.Settings) { s.CountFrom = 2 }},
-		{name: "weight of the newest", of: steered[1:], values: "0.4: 0.2, 0.8",
-			half: func(s *control.Settings) { s.Current, s.Previous = 0.2, 0.8 }, double: func(s *control.Settings) { s.Current, s.Previous = 0.8, 0.2 }},
-		{name: "thresholds", of: steered[2:], values: "3: 1, 4",
-			half: func(s *control.Settings) { s.Thresholds = 1 }, double: func(s *control.Settings) { s.Thresholds = 4 }},
-		{name: "highest threshold", of: steered[2:], values: "4: 3, 8",
-			half: func(s *control.Settings) { s.Highest = 3 }, double: func(s *control.Settings) { s.Highest = 8 }},
-		{name: "samples per threshold", of: steered[2:], values: "3: 1, 6",
-			half: func(s *control.Settings) { s.SamplesPerThreshold = 1 }, double: func(s *control.Settings) { s.SamplesPerThreshold = 6 }},
-		{name: "epsilon", of: steered[2:], values: "10 %: 5, 20",
-			half: func(s *control.Settings) { s.Epsilon /= 2 }, double: func(s *control.Settings) { s.Epsilon *= 2 }},
-	}
-	for _, t := range []struct {
-		name, values string
-		of           []string
-		field        func(*control.Settings) *unit.Time
-	}{
-		{"wait after an increase", "30 s: 15, 60", steered, func(s *control.Settings) *unit.Time { return &s.AfterIncrease }},
-		{"look", "1 s: 0.5, 2", steered, func(s *control.Settings) *unit.Time { return &s.Look }},
-		{"lockout", "15 s: 7.5, 30", steered[1:], func(s *control.Settings) *unit.Time { return &s.Lockout }},
-		{"wait when nothing waits", "20 s: 10, 40", steered[1:], func(s *control.Settings) *unit.Time { return &s.NothingWaits }},
-		{"first wait", "5 s: 2.5, 10", steered, func(s *control.Settings) *unit.Time { return &s.Settle }},
-		{"second wait", "10 s (CBTwAT 5): halved, doubled", steered, func(s *control.Settings) *unit.Time { return &s.Warm }},
-	} {
-		half, double := times(t.field)
-		p = append(p, parameter{name: t.name, of: t.of, values: t.values, half: half, double: double})
-	}
-	return p
 }
 
 // sensitivity plays each controller with each of its numbers halved and doubled.
@@ -481,12 +467,7 @@ func sensitivity() runner {
 			if name != "" && batch.Settings.Steps.Start != control.SourceSteps().Start {
 				batch.Share = batch.Settings.Steps.Start
 			}
-			o, err := batch.Play(ctx, seed)
-			if err != nil {
-				return fmt.Errorf("%s, %s: %w", controller, name, err)
-			}
-			m["makespan/"+controller+name] = o.Makespan
-			return nil
+			return batch.time(ctx, seed, m, controller+name)
 		}
 		for _, c := range steered {
 			if err := play(c, "", func(*control.Settings) {}); err != nil {
@@ -495,10 +476,7 @@ func sensitivity() runner {
 		}
 		for _, p := range parameters() {
 			for _, c := range p.of {
-				if err := play(c, "/"+p.name+"/half", p.half); err != nil {
-					return err
-				}
-				if err := play(c, "/"+p.name+"/double", p.double); err != nil {
+				if err := cmp.Or(play(c, "/"+p.name+"/half", p.half), play(c, "/"+p.name+"/double", p.double)); err != nil {
 					return err
 				}
 			}
@@ -517,11 +495,9 @@ func processorsOnly() runner {
 				of   *bench
 			}{{"plain", b.diskless(1)}, {"long", b.diskless(b.longer)}} {
 				for _, name := range append([]string{"prj", "ahead"}, steered...) {
-					o, err := kind.of.batch(six, seed).under(name, Fair).play(ctx, seed)
-					if err != nil {
-						return fmt.Errorf("%s under %s: %w", b.name, name, err)
+					if err := kind.of.batch(six, seed).under(name, Fair).time(ctx, seed, m, b.short+"/"+kind.name+"/"+name); err != nil {
+						return err
 					}
-					m["makespan/"+b.short+"/"+kind.name+"/"+name] = o.Makespan
 				}
 			}
 		}
