@@ -79,20 +79,9 @@ func (m *MapReduce) Job(ctx context.Context, id string) (Job, error) {
 	return v, err
 }
 
-// JobAttempts lists the runs of the job's master.
-func (m *MapReduce) JobAttempts(ctx context.Context, id string) iter.Seq2[JobAttempt, error] {
-	return list[JobAttempt](ctx, m.c, m.call("list master's attempts of "+id, jobPath(id, "/jobattempts")), "jobAttempts", "jobAttempt")
-}
-
 // Tasks lists the maps and reduces of a job.
 func (m *MapReduce) Tasks(ctx context.Context, id string) iter.Seq2[Task, error] {
 	return list[Task](ctx, m.c, m.call("list tasks of "+id, jobPath(id, "/tasks")), "tasks", "task")
-}
-
-// Attempts lists the tries of a task.
-func (m *MapReduce) Attempts(ctx context.Context, job, task string) iter.Seq2[TaskAttempt, error] {
-	k := m.call("list attempts of "+task, jobPath(job, "/tasks/"+url.PathEscape(task)+"/attempts"))
-	return list[TaskAttempt](ctx, m.c, k, "taskAttempts", "taskAttempt")
 }
 
 // Counters reads a job's counters.
@@ -110,16 +99,6 @@ func (m *MapReduce) TaskCounters(ctx context.Context, job, task string) ([]Count
 		Groups []CounterGroup `json:"taskCounterGroup"`
 	}
 	err := m.c.get(ctx, m.call("read counters of "+task, jobPath(job, "/tasks/"+url.PathEscape(task)+"/counters")), &v, "jobTaskCounters")
-	return v.Groups, err
-}
-
-// AttemptCounters reads an attempt's counters.
-func (m *MapReduce) AttemptCounters(ctx context.Context, job, task, attempt string) ([]CounterGroup, error) {
-	var v struct {
-		Groups []CounterGroup `json:"taskAttemptCounterGroup"`
-	}
-	path := "/tasks/" + url.PathEscape(task) + "/attempts/" + url.PathEscape(attempt) + "/counters"
-	err := m.c.get(ctx, m.call("read counters of "+attempt, jobPath(job, path)), &v, "jobTaskAttemptCounters")
 	return v.Groups, err
 }
 

@@ -106,16 +106,4 @@ func (c *Client) App(ctx context.Context, id string) (App, error) {
 	return v, err
 }
 
-// AppAttempts lists the runs of an application's master.
-func (c *Client) AppAttempts(ctx context.Context, id string) iter.Seq2[AppAttempt, error] {
-	k := &call{what: "list attempts of " + id, server: c.rm, path: appPath(id, "/appattempts")}
-	return list[AppAttempt](ctx, c, k, "appAttempts", "appAttempt")
-}
-
-// Containers lists the live containers of an attempt; since 3.0.
-func (c *Client) Containers(ctx context.Context, app, attempt string) iter.Seq2[Container, error] {
-	k := &call{what: "list containers of " + attempt, server: c.rm, path: appPath(app, "/appattempts/"+url.PathEscape(attempt)+"/containers")}
-	return list[Container](ctx, c, k, "containers", "container")
-}
-
 func appPath(id, rest string) string { return cluster + "/apps/" + url.PathEscape(id) + rest }
