@@ -159,14 +159,14 @@ func sectionPart(s *Section) report.SheetPart {
 		for _, series := range c.Series {
 			out := report.SheetSeries{Name: series.Name, Paper: series.Paper}
 			for k := range c.Categories {
-				point := [3]float64{math.NaN(), math.NaN(), math.NaN()}
+				point := report.SheetPoint{math.NaN(), math.NaN(), math.NaN()}
 				if k < len(series.Points) {
-					point = [3]float64{series.Points[k].Mean, series.Points[k].Lo, series.Points[k].Hi}
+					point = report.SheetPoint{series.Points[k].Mean, series.Points[k].Lo, series.Points[k].Hi}
 				}
 				out.Points = append(out.Points, point)
 			}
 			for _, r := range series.Reach {
-				out.Reach = append(out.Reach, [3]float64{r.Mean, r.Lo, r.Hi})
+				out.Reach = append(out.Reach, report.SheetPoint{r.Mean, r.Lo, r.Hi})
 			}
 			chart.Series = append(chart.Series, out)
 		}
