@@ -176,8 +176,7 @@ func (f *scenarioFlags) scenario(args []string) (scenario.Scenario, error) {
 	if len(args) == 1 {
 		var err error
 		if s, err = scenario.Load(args[0]); err != nil {
-			var placed *yamlfile.Error
-			if errors.As(err, &placed) {
+			if _, ok := errors.AsType[*yamlfile.Error](err); ok {
 				return s, &usageError{err: err}
 			}
 			return s, err
@@ -234,8 +233,7 @@ func noScenario(path string) error {
 // resolve opens a scenario's parts; what cannot be meant is an error of use.
 func resolve(s scenario.Scenario) (*scenario.Setup, error) {
 	setup, err := s.Resolve()
-	var m *scenario.MisuseError
-	if errors.As(err, &m) {
+	if _, ok := errors.AsType[*scenario.MisuseError](err); ok {
 		return nil, &usageError{err: err}
 	}
 	return setup, err

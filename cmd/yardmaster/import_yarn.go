@@ -82,8 +82,7 @@ What could not be learned and what was assumed is said, and goes into the file.`
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := importYarn(cmd, &f); err != nil {
-				var u *usageError
-				if errors.As(err, &u) {
+				if _, ok := errors.AsType[*usageError](err); ok {
 					return err
 				}
 				return fmt.Errorf("import: %w", err)

@@ -113,8 +113,7 @@ func unknownVerb(cmd *cobra.Command, verb string) error {
 // flagError turns what pflag says into an error of use that says what to do.
 func flagError(cmd *cobra.Command, err error) error {
 	see := "See \"" + cmd.CommandPath() + " --help\"."
-	var wrong *pflag.InvalidValueError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		why := wrong.Unwrap()
 		if twice := (*repeatedError)(nil); errors.As(why, &twice) {
 			return repeated(cmd, wrong.GetFlag(), twice.first, wrong.GetValue())

@@ -67,8 +67,7 @@ The policies are:
 		Args: func(cmd *cobra.Command, args []string) error { return f.check(cmd, args) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := yarnSteer(cmd, &f); err != nil {
-				var u *usageError
-				if errors.As(err, &u) {
+				if _, ok := errors.AsType[*usageError](err); ok {
 					return err
 				}
 				return fmt.Errorf("steer: %w", err)
