@@ -44,22 +44,20 @@ func measurementNames() []string {
 	return names
 }
 
-func newBench() *cobra.Command {
-	var asJSON bool
-	var opt benchOptions
+func measurementList() string {
 	var list strings.Builder
 	for _, m := range measurements {
 		fmt.Fprintf(&list, "  %-8s %s\n", m.name, m.about)
 	}
+	return list.String()
+}
+
+func newBench() *cobra.Command {
+	var asJSON bool
+	var opt benchOptions
 	cmd := &cobra.Command{
-		Use:   "bench " + strings.Join(measurementNames(), "|"),
-		Short: "Measure the simulator on this machine",
-		Long:  "Measure the simulator on this machine, beside a yardstick in the same run.\n\n" + list.String(),
-		Example: `  yardmaster bench loop
-  yardmaster bench loop --json
-  yardmaster bench growth --max-tasks 10000000
-  yardmaster bench memory
-  yardmaster bench network`,
+		Use:       "bench " + strings.Join(measurementNames(), "|"),
+		Short:     "Measure the simulator on this machine",
 		ValidArgs: measurementNames(),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := exactly("what to measure ("+strings.Join(measurementNames(), ", ")+")")(cmd, args); err != nil {

@@ -28,16 +28,6 @@ func newImport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FORMAT FILE... -o JOBS.parquet",
 		Short: "Turn a trace into the common form",
-		Long: `Read a trace and write it as one Parquet file, which is smaller, faster to read and the same for every format. What was
-read, kept and dropped is said, and what had to be assumed goes into the file and into every result made from it.
-
-The formats are:
-` + formatList() + `
-FORMAT may also be "auto": the files are recognised by what is in them.`,
-		Example: `  yardmaster import swim FB-2010_samples_24_times_1hr_0.tsv -o jobs.parquet
-  yardmaster import rumen job-trace.json.gz -o jobs.parquet
-  yardmaster import yarn --rm http://rm:8088 --history http://jhs:19888 --webhdfs http://nn:9870 -o mycluster
-  yardmaster import swim TRACE.tsv --block 256MB --map-rate 50MB -o jobs.parquet`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			see := "See \"" + cmd.CommandPath() + " --help\"."
 			if len(args) == 0 {

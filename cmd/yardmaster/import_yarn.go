@@ -41,17 +41,6 @@ func newImportYarn() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "yarn --rm URL --history URL --webhdfs URL -o DIR",
 		Short: "Import the history of a YARN cluster",
-		Long: `Read what a Hadoop cluster remembers of its applications and write it as a workload, with the cluster's nodes and its scheduler's
-settings beside it, so that "yardmaster simulate DIR" plays it.
-
-MapReduce jobs are read from their history files, over WebHDFS or from a local folder; without either, the history server is asked for every job, which
-takes longer and tells less. Applications of other kinds come with what the ResourceManager knows of them.
-
-A second call fetches only what is new, and one that was ended or killed goes on where it was. The ResourceManager gets at most two requests a second.
-What could not be learned and what was assumed is said, and goes into the file.`,
-		Example: `  yardmaster import yarn --rm http://rm:8088 --history http://jhs:19888 --webhdfs http://nn:9870 --since 7d -o mycluster
-  yardmaster import yarn --rm https://rm1:8090,https://rm2:8090 --history https://jhs:19890 --kerberos --since 30d -o mycluster
-  yardmaster import yarn --jhist ./history-files --anonymise -o jobs.parquet`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			see := "See \"" + cmd.CommandPath() + " --help\"."
 			switch {

@@ -15,11 +15,10 @@ import (
 // newMan writes manual pages from the command tree, so that they cannot differ from help.
 func newMan() *cobra.Command {
 	return &cobra.Command{
-		Use:     "man DIR",
-		Short:   "Write manual pages into a folder",
-		Example: "  yardmaster man ./man\n  man ./man/yardmaster-simulate.1",
-		Hidden:  true,
-		Args:    exactly("the folder"),
+		Use:    "man DIR",
+		Short:  "Write manual pages into a folder",
+		Hidden: true,
+		Args:   exactly("the folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return fmt.Errorf("man: %w", err)

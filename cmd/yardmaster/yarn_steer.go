@@ -50,21 +50,7 @@ func newYarnSteer() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "steer --rm URL --queue QUEUE --policy POLICY [--act]",
 		Short: "Let a policy set the share of a queue that application masters may take",
-		Long: `Watch a queue and move the share of it that application masters may take (maxAMShare of the Fair Scheduler, maximum-am-resource-percent of the
-Capacity Scheduler): too low and jobs wait while processors idle, too high and masters crowd out their own tasks.
-
-Without --act nothing is changed: each decision is written to standard output, one line a look, as what would be done. With --act, every change is written
-down in the journal before it is made and checked afterwards, and the value that was found comes back when the command ends: by itself, by a signal, or by a
-crash, for which a second process stands guard. If the ResourceManager is out of sight for a while, the value is put back, too. When even the guard was
-killed, the next "yarn steer --act" or "yarn restore" puts it back.
-
-The policies are:
-` + policyList() + `
-"yardmaster yarn policies" lists their settings, which --set changes.`,
-		Example: `  yardmaster yarn steer --rm http://rm:8088 --queue root.default --policy cbtws
-  yardmaster yarn steer --rm http://rm1:8088,http://rm2:8088 --queue root.batch --policy ahead --cpu rm --act
-  yardmaster yarn steer --rm http://rm:8088 --queue root.default --policy static --set value=0.25 --file /etc/hadoop/conf/fair-scheduler.xml --for 8h --act`,
-		Args: func(cmd *cobra.Command, args []string) error { return f.check(cmd, args) },
+		Args:  func(cmd *cobra.Command, args []string) error { return f.check(cmd, args) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := yarnSteer(cmd, &f); err != nil {
 				if _, ok := errors.AsType[*usageError](err); ok {
