@@ -84,8 +84,6 @@ func times(f float64, b unit.Bytes) unit.Bytes { return unit.Bytes(f * float64(b
 
 func benches() []*bench { return []*bench{&teraSort, &wordCount, &sortB} }
 
-func (b *bench) work(n int) string { return fmt.Sprintf("%d x %s", n, b.title) }
-
 // The source's host.
 const (
 	hertz      = 2.13e9

@@ -52,100 +52,28 @@ func each(b *bench, n int, on Scheduler, names []string, take func(name string, 
 	}
 }
 
-// experiments are E0 to E20 as the source numbers what it did, and E21 and E22 of our own.
-func experiments() []x.Experiment {
-	var all []x.Experiment
-	add := func(id, group, title, work string, run runner, more ...x.Reported) {
-		all = append(all, x.Experiment{
-			ID: id, Group: group, Title: title, Run: run.run, Reported: more,
-			Setup: []x.Pair{{Name: "work", Value: work}},
-		})
+// runners play E0 to E20 as the source numbers what it did, and E21 and E22 of our own.
+func runners() map[string]runner {
+	terasorts := func(n int, names []string, take func(name string, b *Batch, o *Outcome, m x.Metrics)) runner {
+		return each(&teraSort, n, Fair, names, take)
 	}
-	const (
-		profiles   = "one job, or all at once"
-		patterns   = "how jobs are let in"
-		results    = "batch times"
-		resources  = "progress, disk, delay"
-		variations = "other settings"
-		needs      = "what the gain needs"
-	)
-	paper := func(metric, what, unit string, v float64) x.Reported {
-		return x.Reported{Metric: metric, What: what, Unit: unit, Paper: v}
+	all := map[string]runner{
+		"E0": singleJob(&teraSort), "E1": terasorts(six, []string{"fifo", "prj"}, nil), "E2": terasorts(4, []string{"fifo", "prj"}, nil), "E3": aloneAndSix(&teraSort), "E4": sweep(),
+		"E5": terasorts(six, []string{"cbt"}, traced), "E6": smoothing(&teraSort),
+		"E10": terasorts(six, sourceNames, func(name string, _ *Batch, o *Outcome, m x.Metrics) { curve(m, "curve/"+name, o.rates()) }),
+		"E11": pageCache(&teraSort),
+		"E12": terasorts(six, sourceNames, func(name string, _ *Batch, o *Outcome, m x.Metrics) {
+			curve(m, "disk-curve/"+name, o.sampled(func(s *Second) float64 { return s.Disk / 1e9 }))
+			m["disk-end/"+name] = o.Seconds[len(o.Seconds)-1].Disk / 1e9
+		}),
+		"E13": zeroDelay(), "E14": terasorts(six, []string{"cbt"}, states), "E15": terasorts(8, []string{"prj", "cbtws"}, nil), "E16": onCapacity(),
+		"E17": terasorts(six, append([]string{"prj", "prj-2", "prj-3"}, steered...), nil), "E18": terasorts(six, []string{"cbtws", "cbtwat"}, traced),
+		"E19": delays(), "E20": sensitivity(), "E21": processorsOnly(), "E22": balanced(),
 	}
-	nan := math.NaN()
-
-	add("E0", profiles, "profile of one job", "one TeraSort of 3 GB, share 0.05", singleJob(&teraSort),
-		paper("start-up", "Start to first map", "s", 13), paper("progress", "Progress when the maps are done", "%", 50),
-		paper("idle-map", "Idle processors while it maps", "%", nan), paper("idle-reduce", "Idle processors while it reduces", "%", nan))
-	add("E1", profiles, "idle processors, FIFO and PRJ", "6 TeraSorts of 3 GB", each(&teraSort, six, Fair, []string{"fifo", "prj"}, nil),
-		paper("idle/fifo", "Idle, FIFO", "s of the host", nan), paper("idle/prj", "Idle, PRJ", "s of the host", nan))
-	add("E2", profiles, "FIFO and PRJ", "4 TeraSorts of 3 GB", each(&teraSort, 4, Fair, []string{"fifo", "prj"}, nil),
-		paper("makespan/fifo", "Batch time, FIFO", "s", 697), paper("makespan/prj", "Batch time, PRJ", "s", 442))
-	add("E3", profiles, "progress alone and among six", "1 and 6 TeraSorts of 3 GB, share 0.25", aloneAndSix(&teraSort),
-		paper("slower", "Samples in which one of six is slower", "%", nan), paper("slower-map", "and while the job alone maps", "%", nan))
-	add("E4", variations, "fixed shares", "24 TeraSorts of 1 GB, and 6 of 3 GB", sweep(), sweepReported()...)
-	add("E5", patterns, "pattern of CBT", "6 TeraSorts of 3 GB", each(&teraSort, six, Fair, []string{"cbt"}, traced),
-		paper("gap/cbt", "From an admission to the job's first map", "s", 30), paper("gap-busy/cbt", "Busy processors meanwhile", "%", 25))
-	add("E6", patterns, "moving average or difference", "6 TeraSorts of 3 GB under CBTwS", smoothing(&teraSort),
-		paper("var/ema", "Variance of the moving average's rise", "points²", nan), paper("var/sma", "Variance of the plain difference", "points²", nan))
 	for _, b := range benches() {
-		all = append(all, x.Experiment{
-			ID: b.experiment, Group: results, Title: b.title, Run: each(b, six, Fair, compared, nil).run, Reported: b.reported(),
-			Setup: []x.Pair{{Name: "work", Value: b.work(six)}, {Name: "reduces a job", Value: fmt.Sprint(b.reduces)}},
-		})
-	}
-	add("E10", resources, "curves of throughput", "6 TeraSorts of 3 GB", each(&teraSort, six, Fair, sourceNames, func(name string, _ *Batch, o *Outcome, m x.Metrics) {
-		curve(m, "curve/"+name, o.rates())
-	}), reportedOf("rate/", "Progress of a running job in 10 s", "points", sourceNames)...)
-	add("E11", profiles, "effect of the page cache", "4 TeraSorts of 3 GB, all at once; input from the disk, and from memory", pageCache(&teraSort),
-		paper("makespan/cleared", "Batch time, cache cleared", "s", nan), paper("makespan/kept", "Batch time, input in the cache", "s", nan))
-	add("E12", resources, "use of the disk", "6 TeraSorts of 3 GB", each(&teraSort, six, Fair, sourceNames, func(name string, _ *Batch, o *Outcome, m x.Metrics) {
-		curve(m, "disk-curve/"+name, o.sampled(func(s *Second) float64 { return s.Disk / 1e9 }))
-		m["disk-end/"+name] = o.Seconds[len(o.Seconds)-1].Disk / 1e9
-	}), append([]x.Reported{paper("disk-end/prj", "At the end, PRJ", "GB", 50)}, diskReported()...)...)
-	add("E13", resources, "no delay of changes", "6 jobs of each benchmark under CBT", zeroDelay())
-	add("E14", patterns, "states of the processors", "6 TeraSorts of 3 GB under CBT", each(&teraSort, six, Fair, []string{"cbt"}, states),
-		paper("wait-map", "Waiting for the disk before the first reduce works", "%", nan), paper("wait-reduce", "and from then on", "%", nan))
-	add("E15", resources, "two jobs more", "8 TeraSorts of 3 GB", each(&teraSort, 8, Fair, []string{"prj", "cbtws"}, nil),
-		paper("disk/prj", "Most on the disk, PRJ", "GB", nan), paper("disk/cbtws", "Most on the disk, CBTwS", "GB", nan))
-	add("E16", variations, "Capacity Scheduler", "6 TeraSorts of 3 GB", onCapacity(), reportedOf("makespan/", "Batch time", "s", append([]string{"prj"}, steered...))...)
-	add("E17", variations, "mini-batches", "6 TeraSorts of 3 GB", each(&teraSort, six, Fair, append([]string{"prj", "prj-2", "prj-3"}, steered...), nil),
-		reportedOf("makespan/", "Batch time", "s", append([]string{"prj", "prj-2", "prj-3"}, steered...))...)
-	add("E18", patterns, "CBTwS and CBTwAT", "6 TeraSorts of 3 GB", each(&teraSort, six, Fair, []string{"cbtws", "cbtwat"}, traced))
-	add("E19", patterns, "delay of one change", "2 TeraSorts of 3 GB, one change of the share", delays(),
-		paper("latency/fair", "Until in force, Fair", "s", 12.5), paper("latency/capacity", "Until in force, Capacity", "s", nan),
-		paper("room/idle", "From in force to the job's first map, idle cluster", "s", nan), paper("room/busy", "the same, busy cluster", "s", nan))
-	add("E20", variations, "parameters halved, doubled", "6 TeraSorts of 3 GB", sensitivity())
-	add("E21", needs, "an infinitely fast disk", "6 jobs of each benchmark", processorsOnly())
-	add("E22", needs, "other hosts", "6 jobs of each benchmark, and 4 TeraSorts", balanced())
-	return all
-}
-
-// reportedOf are figures of several variants that the source does not print.
-func reportedOf(metric, what, unit string, names []string) []x.Reported {
-	all := make([]x.Reported, len(names))
-	for i, name := range names {
-		all[i] = x.Reported{Metric: metric + name, What: what + ", " + title(name), Unit: unit, Paper: math.NaN()}
+		all[b.experiment] = each(b, six, Fair, compared, nil)
 	}
 	return all
-}
-
-func diskReported() []x.Reported {
-	all := reportedOf("disk/", "Most on the disk", "GB", sourceNames)
-	all[0].Paper = 80
-	return all
-}
-
-// reported are the means of a benchmark's batch times, and where the processors' time went.
-func (b *bench) reported() []x.Reported {
-	all := reportedOf("makespan/", "Batch time", "s", compared)
-	for i, name := range compared {
-		if p, ok := paper().Tables[b.experiment][name]; ok {
-			all[i].Paper = p.Mean
-		}
-	}
-	all = append(all, reportedOf("wait/", "Waiting for the disk", "s of the host", sourceNames)...)
-	return append(all, reportedOf("idle/", "Idle processors", "s of the host", sourceNames)...)
 }
 
 // traced keeps how jobs were let in, and the first seeds' pictures.
@@ -266,18 +194,6 @@ func sweep() runner {
 		}
 		return nil
 	}
-}
-
-func sweepReported() []x.Reported {
-	var all []x.Reported
-	for _, n := range sweepCounts {
-		for _, s := range control.Sweep() {
-			all = append(all, x.Reported{
-				Metric: "makespan/" + sweepName(n, s.Value), What: fmt.Sprintf("Batch time, %d jobs at %.1f", n, s.Value), Unit: "s", Paper: math.NaN(),
-			})
-		}
-	}
-	return all
 }
 
 // smoothing puts one run's series of means through both ways of smoothing.

@@ -3,6 +3,7 @@ package marp
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -43,13 +44,25 @@ var texts = sync.OnceValue(func() *x.Texts {
 	} {
 		t.Assumptions[i] = fmt.Sprintf(t.Assumptions[i], args...)
 	}
+	for i := range t.Experiments {
+		for k := range t.Experiments[i].Reported {
+			r := &t.Experiments[i].Reported[k]
+			if p, ok := paper().Tables[t.Experiments[i].ID][strings.TrimPrefix(r.Metric, "makespan/")]; ok {
+				r.Paper = p.Mean
+			}
+		}
+	}
 	return t
 })
 
 // Study is the study as data. Twenty seeds are enough to judge it by.
 func Study() *x.Study {
 	s := texts().Study
-	s.Experiments, s.Checks, s.Sections = experiments(), texts().Judged(judges(), nil), sections
+	s.Experiments, s.Checks, s.Sections = slices.Clone(s.Experiments), texts().Judged(judges(), nil), sections
+	play := runners()
+	for i := range s.Experiments {
+		s.Experiments[i].Run = play[s.Experiments[i].ID].run
+	}
 	s.ProbeSeeds = 4 // thresholds decide in every other run or fewer
 	return &s
 }
