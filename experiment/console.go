@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -120,10 +121,7 @@ func ours(f *CheckFinding) string {
 
 // cell keeps a column that has nothing to say from closing up.
 func cell(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
+	return cmp.Or(s, "-")
 }
 
 // row lays out a row: the last two columns go on below themselves where they do not fit.

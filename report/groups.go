@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -122,9 +123,7 @@ func newGroupTable(runs []Run, names []string, groups func(*result.Run) []result
 	t.Note = strings.Join(notes, ", ")
 	t.columns(names[:shown], runs)
 	for _, name := range order {
-		if name == "" {
-			name = "(none)"
-		}
+		name = cmp.Or(name, "(none)")
 		t.Lines = append(t.Lines, groupLine{Name: name})
 	}
 	for from := 0; from < len(t.Columns); { // the columns of one metric

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -63,10 +64,8 @@ func newBench() *cobra.Command {
 			if err := exactly("what to measure ("+strings.Join(measurementNames(), ", ")+")")(cmd, args); err != nil {
 				return err
 			}
-			for _, n := range measurementNames() {
-				if n == args[0] {
-					return nil
-				}
+			if slices.Contains(measurementNames(), args[0]) {
+				return nil
 			}
 			return misuse("There are "+strings.Join(measurementNames(), ", ")+".", "bench: there is no measurement %q%s", args[0], suggest.Hint(args[0], measurementNames()))
 		},
@@ -77,22 +76,18 @@ func newBench() *cobra.Command {
 			if opt.maxTasks < leastTasks {
 				return misuse("", "--max-tasks: %d is less than %d, the least that growth measures", opt.maxTasks, leastTasks)
 			}
-			for _, m := range measurements {
-				if m.name != args[0] {
-					continue
-				}
-				r, table, err := m.run(cmd.Context(), opt)
-				if err != nil {
-					return fmt.Errorf("bench %s: %w", m.name, err)
-				}
-				if asJSON {
-					e := json.NewEncoder(cmd.OutOrStdout())
-					e.SetIndent("", "  ")
-					return e.Encode(r)
-				}
-				table.Ink = term.InkFor(os.Stdout)
-				fmt.Fprint(cmd.OutOrStdout(), draw(table))
+			m := measurements[slices.Index(measurementNames(), args[0])]
+			r, table, err := m.run(cmd.Context(), opt)
+			if err != nil {
+				return fmt.Errorf("bench %s: %w", m.name, err)
 			}
+			if asJSON {
+				e := json.NewEncoder(cmd.OutOrStdout())
+				e.SetIndent("", "  ")
+				return e.Encode(r)
+			}
+			table.Ink = term.InkFor(os.Stdout)
+			fmt.Fprint(cmd.OutOrStdout(), draw(table))
 			return nil
 		},
 	}

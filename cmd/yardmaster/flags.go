@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -31,10 +32,7 @@ var _ pflag.Value = (*typed)(nil)
 
 func (t *typed) String() string { return t.shown }
 func (t *typed) Type() string {
-	if t.set.Value == "" {
-		return "bool"
-	}
-	return t.set.Value
+	return cmp.Or(t.set.Value, "bool")
 }
 
 func (t *typed) Set(v string) error {

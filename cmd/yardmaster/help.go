@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -50,10 +51,7 @@ func flagGroups(cmd *cobra.Command) map[string]*pflag.FlagSet {
 // help writes what a verb is for, then how it is used.
 func help(cmd *cobra.Command, _ []string) {
 	out := cmd.OutOrStdout()
-	text := cmd.Long
-	if text == "" {
-		text = cmd.Short + "."
-	}
+	text := cmp.Or(cmd.Long, cmd.Short+".")
 	fmt.Fprint(out, term.Flow(strings.TrimSpace(text), helpWidth()))
 	fmt.Fprintln(out)
 	writeUsage(out, cmd)

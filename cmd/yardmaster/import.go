@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,7 +34,7 @@ func newImport() *cobra.Command {
 			if len(args) == 0 {
 				return misuse(see, "import: the format is missing; it is one of %s", strings.Join(formatNames(), ", "))
 			}
-			if !known(args[0]) {
+			if !slices.Contains(formatNames(), args[0]) {
 				return misuse("The formats are "+strings.Join(formatNames(), ", ")+".", "import: there is no format %q%s", args[0], suggest.Hint(args[0], formatNames()))
 			}
 			if len(args) == 1 {
@@ -93,15 +94,6 @@ func formatList() string {
 		}
 	}
 	return out.String()
-}
-
-func known(name string) bool {
-	for _, n := range formatNames() {
-		if n == name {
-			return true
-		}
-	}
-	return false
 }
 
 func importTrace(cmd *cobra.Command, s scenario.Scenario, format string, paths []string, file string) error {
@@ -190,14 +182,17 @@ type importSum struct {
 func (s importSum) show(out io.Writer, w *trace.Workload, file string) {
 	ink := term.InkFor(os.Stdout)
 	fmt.Fprintf(out, "%s: %s, %s, submitted over %v\n", file, unit.Count(s.jobs, "job"), unit.Count(s.tasks, "task"), s.last)
-	var lines []string
-	for _, n := range w.Notes() {
-		if n.Count > 0 {
-			lines = append(lines, fmt.Sprintf("%s: %s", n.Text, count(n.Count)))
-		} else {
-			lines = append(lines, n.Text)
+	showList(out, "Read", noteLines(w.Notes()), ink)
+	showGround(out, w.Assumptions(), nil, ink)
+}
+
+// noteLines are notes with how many records each concerns.
+func noteLines(notes []workload.Note) []string {
+	lines := make([]string, len(notes))
+	for i, n := range notes {
+		if lines[i] = n.Text; n.Count > 0 {
+			lines[i] += ": " + count(n.Count)
 		}
 	}
-	showList(out, "Read", lines, ink)
-	showGround(out, w.Assumptions(), nil, ink)
+	return lines
 }

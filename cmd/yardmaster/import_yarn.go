@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -199,9 +200,7 @@ func (f *yarnFlags) done(ctx context.Context, c *rest.Client) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if dir == "" {
-		dir = history.DefaultDoneDir
-	}
+	dir = cmp.Or(dir, history.DefaultDoneDir)
 	return dir, nil
 }
 
@@ -280,15 +279,7 @@ func writeScenario(ctx context.Context, o *history.Options, sum *history.Summary
 func showYarn(out io.Writer, o *history.Options, sum *history.Summary) {
 	ink := term.InkFor(os.Stdout)
 	fmt.Fprintf(out, "%s: %s (%s new), %s, submitted over %v\n", sum.Files[0], unit.Count(sum.Jobs, "job"), count(sum.New), unit.Count(sum.Tasks, "task"), sum.Span)
-	var lines []string
-	for _, n := range sum.Notes {
-		if n.Count > 0 {
-			lines = append(lines, fmt.Sprintf("%s: %s", n.Text, count(n.Count)))
-		} else {
-			lines = append(lines, n.Text)
-		}
-	}
-	showList(out, "Read", lines, ink)
+	showList(out, "Read", noteLines(sum.Notes), ink)
 	showGround(out, sum.Assumptions, nil, ink)
 	if len(sum.Files) > 1 {
 		showList(out, "Written", sum.Files, ink)

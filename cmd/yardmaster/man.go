@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -54,10 +55,7 @@ func manPage(c *cobra.Command) string {
 		use = c.CommandPath() + " VERB"
 	}
 	p(".SH SYNOPSIS\n.B %s", roff(use))
-	text := c.Long
-	if text == "" {
-		text = c.Short + "."
-	}
+	text := cmp.Or(c.Long, c.Short+".")
 	p(".SH DESCRIPTION")
 	for i, para := range strings.Split(strings.TrimSpace(text), "\n\n") {
 		if i > 0 {

@@ -1,6 +1,7 @@
 package rumen
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -100,10 +101,7 @@ func (t *topology) place() {
 			layers = append(layers, t.names[at])
 		}
 		slices.Reverse(layers)
-		rack := strings.Join(layers, "/")
-		if rack == "" {
-			rack = "default-rack"
-		}
+		rack := cmp.Or(strings.Join(layers, "/"), "default-rack")
 		id, ok := t.racks[rack]
 		if !ok {
 			id = len(t.c.Racks)

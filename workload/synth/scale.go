@@ -1,6 +1,7 @@
 package synth
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -42,15 +43,9 @@ var _ workload.Source = (*Scaled)(nil)
 // name, all others get new ones. A load of 2.3 is two copies of every job and a third of three in ten; a load below 1 thins out.
 // Task lengths of copies differ wherever they are drawn from a distribution, since a run draws them by arrival.
 func Scale(base workload.Slice, opt ScaleOptions) (*Scaled, error) {
-	if opt.Load == 0 {
-		opt.Load = 1
-	}
-	if opt.Length == 0 {
-		opt.Length = 1
-	}
-	if opt.Shift == 0 {
-		opt.Shift = 5 * unit.Minute
-	}
+	opt.Load = cmp.Or(opt.Load, 1)
+	opt.Length = cmp.Or(opt.Length, 1)
+	opt.Shift = cmp.Or(opt.Shift, 5*unit.Minute)
 	if !(opt.Load > 0 && opt.Load <= 1e6) || !(opt.Length > 0 && opt.Length <= 1e6) || opt.Shift < 0 || opt.Period < 0 {
 		return nil, fmt.Errorf("scale a workload %v times in load and %v times in length: want positive factors up to a million", opt.Load, opt.Length)
 	}

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -17,9 +18,7 @@ const DefaultWindow = 100_000
 // error. A job that lists the lengths or hosts of many tasks, or has a very long name, counts as several, so that the
 // window bounds memory whatever the jobs are like. name is what the error calls the workload.
 func Sorted(src workload.Source, window int, name string) workload.Source {
-	if window == 0 {
-		window = DefaultWindow
-	}
+	window = cmp.Or(window, DefaultWindow)
 	return &sorter{src: src, window: window, name: name, held: heap.Heap[workload.Held]{Before: workload.Held.Before}}
 }
 

@@ -79,10 +79,7 @@ func (f *fold) jobEvent(kind string, e record) error {
 
 // or is a, unless nobody knows it.
 func or(a, b Millis) Millis {
-	if a == 0 {
-		return b
-	}
-	return a
+	return cmp.Or(a, b)
 }
 
 func (f *fold) taskEvent(kind string, e record) error {

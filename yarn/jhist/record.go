@@ -1,6 +1,7 @@
 package jhist
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 )
@@ -79,9 +80,7 @@ func (r record) counters(field string) Counters {
 			}
 		}
 	}
-	if c.MapOutput == 0 {
-		c.MapOutput = max(plainOutput, 0)
-	}
+	c.MapOutput = cmp.Or(c.MapOutput, max(plainOutput, 0))
 	return c
 }
 

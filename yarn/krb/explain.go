@@ -1,6 +1,7 @@
 package krb
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -18,10 +19,7 @@ func (a *Auth) explain(err error, service string) error {
 		}
 		return true
 	}
-	who := a.o.Principal
-	if who == "" {
-		who = "the cache's principal"
-	}
+	who := cmp.Or(a.o.Principal, "the cache's principal")
 	_, realm := a.principal()
 	e := &rest.AuthError{Err: err}
 	switch {

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -207,10 +208,7 @@ func (c *Client) hop(ctx context.Context, k *call, u *url.URL, client *http.Clie
 		GetConn: func(string) { sent.Store(false) },
 		GotConn: func(httptrace.GotConnInfo) { sent.Store(true) },
 	})
-	method := k.method
-	if method == "" {
-		method = http.MethodGet
-	}
+	method := cmp.Or(k.method, http.MethodGet)
 	var body io.Reader
 	if k.body != nil {
 		body = bytes.NewReader(k.body)
