@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"html/template"
+	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -96,18 +98,8 @@ func rankQueues(runs []Run) (shown []string, index map[string]int) {
 			jobs[j.Queue]++
 		}
 	}
-	for name := range jobs {
-		shown = append(shown, name)
-	}
-	sort.Slice(shown, func(i, j int) bool {
-		a, b := shown[i], shown[j]
-		switch {
-		case held[a] != held[b]:
-			return held[a] > held[b]
-		case jobs[a] != jobs[b]:
-			return jobs[a] > jobs[b]
-		}
-		return a < b
+	shown = slices.SortedFunc(maps.Keys(jobs), func(a, b string) int {
+		return cmp.Or(cmp.Compare(held[b], held[a]), cmp.Compare(jobs[b], jobs[a]), cmp.Compare(a, b))
 	})
 	index = make(map[string]int, len(shown))
 	rest := len(shown)
@@ -116,11 +108,7 @@ func rankQueues(runs []Run) (shown []string, index map[string]int) {
 	}
 	for i, name := range shown {
 		index[name] = min(i, rest)
-	}
-	for i, name := range shown {
-		if name == "" {
-			shown[i] = "(none)"
-		}
+		shown[i] = cmp.Or(name, "(none)")
 	}
 	if rest < len(shown) {
 		left := len(shown) - rest

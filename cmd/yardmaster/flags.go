@@ -119,7 +119,7 @@ func (f *scenarioFlags) add(cmd *cobra.Command, want func(*scenario.Setting) boo
 		if set.Value == "" {
 			fs.Lookup(set.Name).NoOptDefVal = "true"
 		}
-		setGroup(fs, set.Name, sectionHeading[set.In])
+		setGroup(fs, sectionHeading[set.In], set.Name)
 		f.flags = append(f.flags, t)
 	}
 	complete(cmd, "scheduler", func() []string {

@@ -70,7 +70,7 @@ func newImport() *cobra.Command {
 	}
 	flags.add(cmd, func(t *scenario.Setting) bool { return t.In == "trace" })
 	cmd.Flags().StringVarP(&file, "output", "o", "", "write the jobs to `FILE`")
-	setGroup(cmd.Flags(), "output", headings[3])
+	setGroup(cmd.Flags(), headings[3], "output")
 	cmd.AddCommand(newImportYarn())
 	return cmd
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -71,13 +70,7 @@ func newImportYarn() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := importYarn(cmd, &f); err != nil {
-				if _, ok := errors.AsType[*usageError](err); ok {
-					return err
-				}
-				return fmt.Errorf("import: %w", err)
-			}
-			return nil
+			return labelled("import", importYarn(cmd, &f))
 		},
 	}
 	fs := cmd.Flags()
@@ -97,14 +90,8 @@ func newImportYarn() *cobra.Command {
 	fs.BoolVar(&f.anonymise, "anonymise", false, "replace the names of users, queues, jobs and hosts by short ones that mean nothing")
 	fs.StringVar(&f.salt, "salt", "", "`TEXT` that makes the short names; the same gives the same names. Else one is drawn and kept")
 	fs.StringVarP(&f.output, "output", "o", "", "write into the folder `DIR`, or beside the workload DIR/NAME.parquet")
-	for heading, names := range map[string][]string{
-		headings[6]: {"rm", "history", "webhdfs", "done-dir", "jhist", "since", "until", "running"},
-		headings[3]: {"anonymise", "salt", "output"},
-	} {
-		for _, name := range names {
-			setGroup(fs, name, heading)
-		}
-	}
+	setGroup(fs, headings[6], "rm", "history", "webhdfs", "done-dir", "jhist", "since", "until", "running")
+	setGroup(fs, headings[3], "anonymise", "salt", "output")
 	return cmd
 }
 

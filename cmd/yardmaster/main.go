@@ -116,3 +116,11 @@ func (e *usageError) Unwrap() error { return e.err }
 func misuse(next, format string, args ...any) error {
 	return &usageError{err: fmt.Errorf(format, args...), next: next}
 }
+
+// labelled says which verb failed. What is wrong with its use says so itself.
+func labelled(verb string, err error) error {
+	if _, usage := errors.AsType[*usageError](err); usage || err == nil {
+		return err
+	}
+	return fmt.Errorf("%s: %w", verb, err)
+}

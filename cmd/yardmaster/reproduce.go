@@ -47,9 +47,7 @@ func newReproduce() *cobra.Command {
 	fs.StringVar(&r.report, "report", "", "write an HTML report to `FILE`")
 	fs.StringVar(&r.json, "json", "", "write all figures and verdicts as JSON to `FILE`; - is standard output, and nothing else is written there")
 	fs.StringVar(&r.markdown, "markdown", "", "write a page of Markdown to `FILE`")
-	for _, name := range []string{"report", "json", "markdown"} {
-		setGroup(fs, name, headings[3])
-	}
+	setGroup(fs, headings[3], "report", "json", "markdown")
 	cmd.AddCommand(newReproduceList())
 	return cmd
 }

@@ -51,8 +51,7 @@ func newSimulate() *cobra.Command {
 	flags.add(cmd, func(t *scenario.Setting) bool { return t.Name != "seeds" })
 	cmd.Flags().StringVar(&dir, "out", "", "write jobs.parquet, timeline.parquet and result.json into folder `DIR`")
 	cmd.Flags().StringVar(&log, "steer-log", "", "write the decisions of the steering policy to `FILE`, a line each")
-	setGroup(cmd.Flags(), "out", headings[3])
-	setGroup(cmd.Flags(), "steer-log", headings[3])
+	setGroup(cmd.Flags(), headings[3], "out", "steer-log")
 	out.add(cmd)
 	return cmd
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os/signal"
 	"strings"
@@ -52,13 +51,7 @@ func newYarnSteer() *cobra.Command {
 		Short: "Let a policy set the share of a queue that application masters may take",
 		Args:  func(cmd *cobra.Command, args []string) error { return f.check(cmd, args) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := yarnSteer(cmd, &f); err != nil {
-				if _, ok := errors.AsType[*usageError](err); ok {
-					return err
-				}
-				return fmt.Errorf("steer: %w", err)
-			}
-			return nil
+			return labelled("steer", yarnSteer(cmd, &f))
 		},
 	}
 	f.add(cmd)
@@ -82,14 +75,8 @@ func newYarnSteer() *cobra.Command {
 	fs.BoolVar(&f.changes, "changes-only", false, "leave out the looks that come to nothing")
 	fs.DurationVar(&f.stalled, "stalled-after", stalledAfter, "the guard kills a steerer that gives no sign of life for this `TIME`")
 	hide(fs, "stalled-after")
-	for heading, names := range map[string][]string{
-		headings[10]: {"policy", "set", "min", "max", "slots", "until-empty", "cpu", "ask-masters"},
-		headings[3]:  {"listen", "log-format", "changes-only"},
-	} {
-		for _, name := range names {
-			setGroup(fs, name, heading)
-		}
-	}
+	setGroup(fs, headings[10], "policy", "set", "min", "max", "slots", "until-empty", "cpu", "ask-masters")
+	setGroup(fs, headings[3], "listen", "log-format", "changes-only")
 	f.addWho(cmd)
 	complete(cmd, "policy", policyWords, cobra.ShellCompDirectiveNoFileComp)
 	complete(cmd, "cpu", func() []string {

@@ -15,7 +15,7 @@ import (
 // ReadTopology reads a Rumen topology: one tree of names whose leaves are nodes. A node's rack is the path to it without
 // the root, joined by slashes. A topology says nothing about sizes: every node has room.
 func ReadTopology(r io.Reader, name string, room unit.Resources) (*cluster.Cluster, error) {
-	t := &topology{js: input.NewJSON(r, name), room: room, c: &cluster.Cluster{}, racks: map[string]int{}}
+	t := &topology{js: input.NewJSON(r, name), room: room, c: &cluster.Cluster{}, racks: cluster.RackIndex{}}
 	ok, err := t.js.Record()
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ type topology struct {
 	js     *input.JSON
 	room   unit.Resources
 	c      *cluster.Cluster
-	racks  map[string]int
+	racks  cluster.RackIndex
 	names  []string // of places, by number
 	parent []int32  // of places; -1: the root
 	leaves []int32
@@ -102,13 +102,7 @@ func (t *topology) place() {
 		}
 		slices.Reverse(layers)
 		rack := cmp.Or(strings.Join(layers, "/"), "default-rack")
-		id, ok := t.racks[rack]
-		if !ok {
-			id = len(t.c.Racks)
-			t.racks[rack] = id
-			t.c.Racks = append(t.c.Racks, rack)
-		}
-		t.c.Nodes = append(t.c.Nodes, cluster.Node{Name: t.names[leaf], Rack: id, Room: t.room})
+		t.c.Nodes = append(t.c.Nodes, cluster.Node{Name: t.names[leaf], Rack: t.racks.Of(t.c, rack), Room: t.room})
 	}
 }
 

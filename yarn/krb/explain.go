@@ -3,6 +3,7 @@ package krb
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/yardmaster/yardmaster/yarn/rest"
@@ -12,12 +13,7 @@ import (
 func (a *Auth) explain(err error, service string) error {
 	text := err.Error()
 	has := func(parts ...string) bool {
-		for _, p := range parts {
-			if !strings.Contains(text, p) {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(text, p) })
 	}
 	who := cmp.Or(a.o.Principal, "the cache's principal")
 	_, realm := a.principal()

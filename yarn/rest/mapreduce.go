@@ -36,26 +36,21 @@ func (m *MapReduce) call(what, path string) *call {
 
 // Info says how old and which version the history server is.
 func (m *MapReduce) Info(ctx context.Context) (HistoryInfo, error) {
-	var v HistoryInfo
 	if m.server == m.c.history {
-		err := m.c.get(ctx, m.call("ask the history server who it is", "/info"), &v, "historyInfo")
-		return v, err
+		return get[HistoryInfo](ctx, m.c, m.call("ask the history server who it is", "/info"), "historyInfo")
 	}
-	err := m.c.get(ctx, m.call("ask the master who it is", "/mapreduce/info"), &v, "info")
-	return v, err
+	return get[HistoryInfo](ctx, m.c, m.call("ask the master who it is", "/mapreduce/info"), "info")
 }
 
 // JobFilter says which jobs of the history are wanted; zero fields do not matter.
 type JobFilter struct {
-	User, State, Queue          string
-	StartedFrom, StartedUntil   time.Time
+	User, State                 string
 	FinishedFrom, FinishedUntil time.Time
 	Limit                       int
 }
 
 func (f *JobFilter) query() url.Values {
-	a := AppFilter{User: f.User, Queue: f.Queue, StartedFrom: f.StartedFrom, StartedUntil: f.StartedUntil,
-		FinishedFrom: f.FinishedFrom, FinishedUntil: f.FinishedUntil, Limit: f.Limit, Requests: true}
+	a := AppFilter{User: f.User, FinishedFrom: f.FinishedFrom, FinishedUntil: f.FinishedUntil, Limit: f.Limit, Requests: true}
 	q := a.query()
 	if f.State != "" {
 		q.Set("state", f.State)
@@ -74,9 +69,7 @@ func jobPath(id, rest string) string { return "/mapreduce/jobs/" + url.PathEscap
 
 // Job reads one job.
 func (m *MapReduce) Job(ctx context.Context, id string) (Job, error) {
-	var v Job
-	err := m.c.get(ctx, m.call("read "+id, jobPath(id, "")), &v, "job")
-	return v, err
+	return get[Job](ctx, m.c, m.call("read "+id, jobPath(id, "")), "job")
 }
 
 // Tasks lists the maps and reduces of a job.
@@ -89,7 +82,7 @@ func (m *MapReduce) Counters(ctx context.Context, job string) ([]CounterGroup, e
 	var v struct {
 		Groups []CounterGroup `json:"counterGroup"`
 	}
-	err := m.c.get(ctx, m.call("read counters of "+job, jobPath(job, "/counters")), &v, "jobCounters")
+	err := m.c.fill(ctx, m.call("read counters of "+job, jobPath(job, "/counters")), &v, "jobCounters")
 	return v.Groups, err
 }
 
@@ -98,7 +91,7 @@ func (m *MapReduce) TaskCounters(ctx context.Context, job, task string) ([]Count
 	var v struct {
 		Groups []CounterGroup `json:"taskCounterGroup"`
 	}
-	err := m.c.get(ctx, m.call("read counters of "+task, jobPath(job, "/tasks/"+url.PathEscape(task)+"/counters")), &v, "jobTaskCounters")
+	err := m.c.fill(ctx, m.call("read counters of "+task, jobPath(job, "/tasks/"+url.PathEscape(task)+"/counters")), &v, "jobTaskCounters")
 	return v.Groups, err
 }
 
