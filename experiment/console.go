@@ -49,7 +49,6 @@ func (c Console) study(w io.Writer, f *Findings, s *StudyFinding) {
 	c.text(w, "", s.Summary())
 }
 
-// checks writes the table of checks.
 func (c Console) checks(w io.Writer, s *StudyFinding) {
 	head := [...]string{"check", "", "verdict", "source", "ours"}
 	var widths [len(head)]int
@@ -179,7 +178,6 @@ func (c Console) mark(line string, f *CheckFinding) string {
 
 func (c Console) line(w io.Writer, s string) { fmt.Fprintln(w, s) }
 
-// text writes a paragraph.
 func (c Console) text(w io.Writer, indent, s string) {
 	if c.Width == 0 {
 		fmt.Fprintln(w, indent+s)

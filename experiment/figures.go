@@ -31,7 +31,6 @@ func (s *StudyFinding) groups() []groupFindings {
 // abreast is how many experiments stand side by side in a table that a person can still read.
 const abreast = 8
 
-// chunks cuts a group into tables.
 func (g *groupFindings) chunks() []groupFindings {
 	var out []groupFindings
 	for some := range slices.Chunk(g.Experiments, abreast) {

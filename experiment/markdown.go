@@ -33,7 +33,6 @@ func (f *Findings) WriteMarkdown(w io.Writer, command string) error {
 	return nil
 }
 
-// inShort is the count of verdicts.
 func inShort(checks []CheckFinding) Table {
 	t := Table{Columns: []string{"strength", "what it means", "holds", "does not", "not judged"}}
 	all := tallies(checks)

@@ -80,7 +80,6 @@ func Run(ctx context.Context, plan Plan) (*Findings, error) {
 	return f, nil
 }
 
-// job is one run.
 type job struct {
 	study string
 	of    *Experiment

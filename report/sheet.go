@@ -145,7 +145,6 @@ func WriteSheet(w io.Writer, s Sheet) error {
 	return nil
 }
 
-// sheetView is what the template reads.
 type sheetView struct {
 	Sheet
 	Shown    []sheetPart

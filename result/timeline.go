@@ -112,7 +112,6 @@ func (t *TimelineSink) queue(name string) int {
 	return k
 }
 
-// begin of interval i.
 func (t *TimelineSink) begin(i int) unit.Time {
 	if i == 0 {
 		return t.start

@@ -21,7 +21,6 @@ type measurement struct {
 	run         func(ctx context.Context, o benchOptions) (result any, table term.Table, err error)
 }
 
-// benchOptions bounds what is measured.
 type benchOptions struct {
 	rounds   int
 	maxTasks int64

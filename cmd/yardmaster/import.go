@@ -173,7 +173,6 @@ func noJobs(title string, notes []workload.Note) error {
 	return fmt.Errorf("%s holds no jobs that can be played (%s): nothing was written", title, strings.Join(why, "; "))
 }
 
-// importSum is what was written.
 type importSum struct {
 	jobs, tasks int64
 	last        unit.Time

@@ -62,7 +62,6 @@ func obey(signals <-chan os.Signal, end func(), now func() time.Time, atOnce fun
 	}
 }
 
-// run is the whole command.
 func run(ctx context.Context, args []string) int {
 	out := newConsole(os.Stdout)
 	root := newRoot()

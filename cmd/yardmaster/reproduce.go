@@ -158,7 +158,6 @@ func verdictOf(f *experiment.Findings) error {
 	return nil
 }
 
-// pace says how long it took.
 func pace(f *experiment.Findings) string {
 	return fmt.Sprintf("%s runs in %s, %.3g runs/s", count(int64(f.Done)), f.Elapsed.Round(100*time.Millisecond), float64(f.Done)/f.Elapsed.Seconds())
 }

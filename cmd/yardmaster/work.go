@@ -123,7 +123,6 @@ func errIdle(under string) error {
 	return fmt.Errorf("no job finished under %s: there is nothing to measure", under)
 }
 
-// stopwatch measures what a run cost.
 type stopwatch struct{ begin time.Time }
 
 func startWatch() stopwatch { return stopwatch{time.Now()} }

@@ -149,7 +149,6 @@ func inTime(ctx context.Context, step func(context.Context) error) error {
 	return err
 }
 
-// stateDir is where journals are kept.
 func stateDir() (string, error) {
 	base := os.Getenv("XDG_STATE_HOME")
 	if base == "" || !filepath.IsAbs(base) {
@@ -197,7 +196,6 @@ type how struct {
 	Args []string `json:"args"`
 }
 
-// noteHow writes down how to restore.
 func noteHow(dir string, args []string) error {
 	text, err := json.Marshal(how{args})
 	if err == nil {

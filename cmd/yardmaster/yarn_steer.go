@@ -223,7 +223,6 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 	})
 }
 
-// bound keeps a share within bounds.
 func bound(least, most float64) func(drive.Knob, float64) (float64, string) {
 	return func(_ drive.Knob, v float64) (float64, string) {
 		switch {

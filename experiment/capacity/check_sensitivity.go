@@ -25,7 +25,6 @@ func alike(experiment, metric, program string) x.Quantity {
 	return x.MeanOf(x.Of(experiment, metric+"/q1/"+program), x.Of(experiment, metric+"/q2/"+program))
 }
 
-// eachQueue judges both queues.
 func eachQueue(judge func(queue string) x.Judge) x.Judge { return x.Each(twoQueues, judge) }
 
 // rising holds when a figure grows along a list of jobs.

@@ -8,7 +8,6 @@ import (
 	"github.com/yardmaster/yardmaster/experiment"
 )
 
-// experiments are all of the study.
 func experiments() []experiment.Experiment {
 	all := sensitivityExperiments()
 	for _, v := range validations() {

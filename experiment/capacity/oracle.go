@@ -18,17 +18,23 @@ func rackLocalShare(maps int64, nodes, copies int) float64 {
 	return q * (1 - math.Pow(q, float64(maps))) / ((1 - q) * float64(maps))
 }
 
-// printedRange is the smallest and the largest share of rack-local maps that the source prints for a short type, over all experiments.
-func printedRange(t int) (low, high float64) {
-	low, high = math.Inf(1), math.Inf(-1)
+// printedShares are the shares of rack-local maps that the source prints for a type, by block and queue.
+func printedShares(t int) (rows [][8]float64) {
 	for _, table := range paper().Blocks {
 		for _, by := range table.RackLocal {
 			if row, ok := by[t]; ok {
-				for _, v := range row {
-					low, high = math.Min(low, v), math.Max(high, v)
-				}
+				rows = append(rows, row)
 			}
 		}
+	}
+	return rows
+}
+
+// printedRange is the smallest and the largest of them, over all experiments.
+func printedRange(t int) (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, row := range printedShares(t) {
+		low, high = min(low, slices.Min(row[:])), max(high, slices.Max(row[:]))
 	}
 	return low, high
 }
@@ -89,14 +95,9 @@ func spread(b block, t int, most float64) x.Judge {
 }
 
 // printedSpread is how far apart, at most, the source's shares of rack-local maps of a type are in one block and queue, in points.
-func printedSpread(t int) float64 {
-	most := 0.0
-	for _, table := range paper().Blocks {
-		for _, by := range table.RackLocal {
-			if row, ok := by[t]; ok {
-				most = math.Max(most, slices.Max(row[:])-slices.Min(row[:]))
-			}
-		}
+func printedSpread(t int) (most float64) {
+	for _, row := range printedShares(t) {
+		most = max(most, slices.Max(row[:])-slices.Min(row[:]))
 	}
 	return most
 }

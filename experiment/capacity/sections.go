@@ -65,7 +65,6 @@ func (b block) queuesApart() []string {
 	return []string{""}
 }
 
-// factorialSection tells what each setting does.
 func factorialSection(r *x.Runs, b block) x.Section {
 	d := b.design()
 	s := texts().Section("factorial", len(r.Seeds()))

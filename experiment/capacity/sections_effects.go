@@ -8,7 +8,6 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// delayedSection counts delayed map execution.
 func delayedSection(r *x.Runs) (x.Section, bool) {
 	s := texts().Section("delayed")
 	t := x.Table{Caption: "Jobs that met it, in a run (mean over seeds)",

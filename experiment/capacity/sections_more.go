@@ -5,6 +5,7 @@ import (
 	"math"
 
 	x "github.com/yardmaster/yardmaster/experiment"
+	"gonum.org/v1/gonum/stat"
 )
 
 // localitySection holds shares of rack-local maps against the oracle.
@@ -53,18 +54,11 @@ func localitySection(r *x.Runs) (x.Section, bool) {
 
 // printedMean is the mean of a type over all cells that the source prints.
 func printedMean(t int) float64 {
-	var sum float64
-	var n int
-	for _, table := range paper().Blocks {
-		for _, by := range table.RackLocal {
-			if row, ok := by[t]; ok {
-				for _, v := range row {
-					sum, n = sum+v, n+1
-				}
-			}
-		}
+	var all []float64
+	for _, row := range printedShares(t) {
+		all = append(all, row[:]...)
 	}
-	return sum / float64(n)
+	return stat.Mean(all, nil)
 }
 
 // variationSection tells how far execution times vary from run to run.

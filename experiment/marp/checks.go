@@ -77,7 +77,6 @@ func judges() map[string]x.Judge {
 	return all
 }
 
-// judges are those of a benchmark.
 func (b *bench) judges(all map[string]x.Judge) {
 	e := b.experiment
 	prj, cbt, zero := span(e, "prj"), span("E13", b.short+"/cbt"), span("E13", b.short+"/zero")

@@ -98,7 +98,6 @@ func boxTable(b *bench, all map[string]*box) x.Table {
 	return t
 }
 
-// gainTable is the improvements over PRJ.
 func gainTable(b *bench, all map[string]*box) x.Table {
 	t := x.Table{Caption: fmt.Sprintf("%s %s: improvement over PRJ, %%", b.experiment, b.title), Columns: []string{""}}
 	for _, row := range gainNames {
@@ -183,7 +182,6 @@ func ganttSection(r *x.Runs, s *x.Section) {
 	}
 }
 
-// firstCurve is the first seed's curve.
 func firstCurve(r *x.Runs, e, metric, title, unit string) x.Chart {
 	c := x.Chart{Title: title, Unit: unit, Kind: x.Lines}
 	line := x.Series{Name: "share"}

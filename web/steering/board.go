@@ -100,7 +100,6 @@ type Kept struct {
 	Original string `json:"original"`
 }
 
-// point is what the charts draw.
 type point struct {
 	at                  time.Time
 	share, wanted, idle float64

@@ -38,7 +38,6 @@ func (n *join) finish() []*workload.Job {
 	return n.done
 }
 
-// put puts an ended job away.
 func (n *join) put(j *job) {
 	delete(n.open, j.id)
 	n.gone[j.id] = struct{}{}

@@ -92,7 +92,6 @@ func (t *topology) node(parent int32, depth int) error {
 	return nil
 }
 
-// place turns the leaves into nodes.
 func (t *topology) place() {
 	var layers []string
 	for _, leaf := range t.leaves {

@@ -110,7 +110,6 @@ func (p *parser) init() {
 	}.Read
 }
 
-// nameTo reads a name into s.
 func nameTo(js *input.JSON, s *string) func() error {
 	return func() (err error) { *s, err = name(js); return err }
 }

@@ -40,7 +40,6 @@ func (s *small) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// synthTrace is a SYNTH description.
 type synthTrace struct {
 	jobs, nodes, perRack, seed int64
 	workloads                  []synthWorkload

@@ -99,7 +99,6 @@ type capacity1Reader struct {
 	otherwise Capacity1Queue // what queues have that say nothing
 }
 
-// queues finds the names.
 func (b *capacity1Reader) queues() error {
 	add := func(name string, p *Property) error {
 		if len(b.c.Queues) >= MaxQueues {

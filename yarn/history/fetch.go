@@ -13,7 +13,6 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/jhist"
 )
 
-// importer is one call at work.
 type importer struct {
 	Options
 	store *store

@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// fold makes a Job of events.
 type fold struct {
 	p        *Parser
 	job      *Job
