@@ -83,6 +83,20 @@ func (c *Cluster) rooms() string {
 	return fmt.Sprintf("%s, %s GiB and %s", where, strconv.FormatFloat(float64(t.Mem)/1024, 'f', -1, 64), plural(t.Cores, "vcore"))
 }
 
+// RackIndex finds the racks of a cluster by their names.
+type RackIndex map[string]int
+
+// Of is the number of a rack, which is added if it is not there.
+func (x RackIndex) Of(c *Cluster, name string) int {
+	i, ok := x[name]
+	if !ok {
+		i = len(c.Racks)
+		x[name] = i
+		c.Racks = append(c.Racks, name)
+	}
+	return i
+}
+
 func plural(n int64, what string) string {
 	if n != 1 {
 		what += "s"

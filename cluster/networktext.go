@@ -22,8 +22,7 @@ func ParseNetwork(s string) (*Network, error) {
 	n := &Network{}
 	topology, rest, more := strings.Cut(s, ":")
 	bad := func(err error) error {
-		var e *NetworkError
-		if errors.As(err, &e) {
+		if e, ok := errors.AsType[*NetworkError](err); ok {
 			if e.Key != "" && e.Key != "topology" {
 				return fmt.Errorf("network %q: %s: %s", s, e.Key, e.Reason)
 			}

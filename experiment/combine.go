@@ -61,7 +61,6 @@ func ask(judges []Judge, r *Runs) []Judgement {
 	return parts
 }
 
-// held counts the parts that hold.
 func held(parts []Judgement) int {
 	n := 0
 	for i := range parts {
@@ -91,7 +90,6 @@ func flat(parts []Judgement) []Judgement {
 // listed is how many parts are told one by one; of more, only those that do not hold are.
 const listed = 3
 
-// combine tells parts together.
 func combine(parts []Judgement, holds bool) Judgement {
 	j := Judgement{Holds: holds, Parts: parts, Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN()}
 	if len(parts) == 0 {

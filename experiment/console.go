@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -48,7 +49,6 @@ func (c Console) study(w io.Writer, f *Findings, s *StudyFinding) {
 	c.text(w, "", s.Summary())
 }
 
-// checks writes the table of checks.
 func (c Console) checks(w io.Writer, s *StudyFinding) {
 	head := [...]string{"check", "", "verdict", "source", "ours"}
 	var widths [len(head)]int
@@ -120,10 +120,7 @@ func ours(f *CheckFinding) string {
 
 // cell keeps a column that has nothing to say from closing up.
 func cell(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
+	return cmp.Or(s, "-")
 }
 
 // row lays out a row: the last two columns go on below themselves where they do not fit.
@@ -181,7 +178,6 @@ func (c Console) mark(line string, f *CheckFinding) string {
 
 func (c Console) line(w io.Writer, s string) { fmt.Fprintln(w, s) }
 
-// text writes a paragraph.
 func (c Console) text(w io.Writer, indent, s string) {
 	if c.Width == 0 {
 		fmt.Fprintln(w, indent+s)

@@ -31,7 +31,6 @@ func (s *StudyFinding) groups() []groupFindings {
 // abreast is how many experiments stand side by side in a table that a person can still read.
 const abreast = 8
 
-// chunks cuts a group into tables.
 func (g *groupFindings) chunks() []groupFindings {
 	var out []groupFindings
 	for some := range slices.Chunk(g.Experiments, abreast) {
@@ -40,13 +39,26 @@ func (g *groupFindings) chunks() []groupFindings {
 	return out
 }
 
-// titles says which experiments there are, where no setting tells them apart.
-func (g *groupFindings) titles() string {
-	titles := make([]string, len(g.Experiments))
-	for i, e := range g.Experiments {
-		titles[i] = e.ID + " " + e.Title
+// Folded says whether there are so many that they are shown on demand.
+func (g groupFindings) Folded() bool { return len(g.Experiments) > 2*abreast }
+
+// about are the settings that all experiments share and, where no setting tells them apart, their titles.
+func (g *groupFindings) about() (text []string) {
+	shared, names, _ := g.setup()
+	var pairs, titles []string
+	for _, p := range shared {
+		pairs = append(pairs, p.Name+": "+p.Value)
 	}
-	return strings.Join(titles, "; ") + "."
+	if len(pairs) > 0 {
+		text = append(text, strings.Join(pairs, "; ")+".")
+	}
+	for _, e := range g.Experiments {
+		titles = append(titles, e.ID+" "+e.Title)
+	}
+	if len(names) == 0 {
+		text = append(text, strings.Join(titles, "; ")+".")
+	}
+	return text
 }
 
 // reportedRow is one figure in all experiments of a group; nil where the source prints none.

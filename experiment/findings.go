@@ -137,7 +137,6 @@ func (c *CheckFinding) Outcome() string {
 // Bad says whether the source and we do not agree.
 func (c *CheckFinding) Bad() bool { return c.Verdict == Miss || c.Verdict == Record && !c.Holds }
 
-// found judges a study.
 func found(sel Selection, runs *Runs) StudyFinding {
 	s := sel.Study
 	f := StudyFinding{
@@ -219,7 +218,6 @@ func foundCheck(c *Check, needs []string, runs *Runs) CheckFinding {
 	return f
 }
 
-// found judges the first rule.
 func (r *Revision) found(runs *Runs) *FirstFinding {
 	f := &FirstFinding{Rule: r.First.Rule, Verdict: NotRun}
 	j := r.Gave

@@ -129,7 +129,6 @@ func (j *Judgement) between(n int, low, high float64) {
 	}
 }
 
-// bounds writes a range.
 func bounds(low, high float64, write func(float64) string, unit string) string {
 	switch {
 	case math.IsInf(low, -1):

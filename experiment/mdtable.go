@@ -2,33 +2,26 @@ package experiment
 
 import "strings"
 
-// table writes a table. Columns of figures are set right.
-func (m *markdown) table(t *Table) { m.tableSet(t, t.figures) }
-
-// tableSet writes a table whose columns are set right where figures says so.
-func (m *markdown) tableSet(t *Table, figures func(column int) bool) {
+// markdown writes a table whose columns are set right where figures says so.
+func (t *Table) markdown(figures func(column int) bool) string {
+	var b strings.Builder
 	if t.Caption != "" {
-		m.para("**" + t.Caption + "**")
+		b.WriteString("**" + plainText(t.Caption) + "**\n\n")
 	}
-	line := func(cells []string) {
-		text := make([]string, len(cells))
-		for i, c := range cells {
-			text[i] = strings.ReplaceAll(plainText(c), "|", `\|`)
-		}
-		m.p("| %s |", strings.Join(text, " | "))
-	}
-	line(t.Columns)
 	rule := make([]string, len(t.Columns))
 	for i := range rule {
 		if rule[i] = "---"; figures(i) {
 			rule[i] = "--:"
 		}
 	}
-	line(rule)
-	for _, row := range t.Rows {
-		line(row)
+	for _, row := range append([][]string{t.Columns, rule}, t.Rows...) {
+		b.WriteString("|")
+		for _, c := range row {
+			b.WriteString(" " + strings.ReplaceAll(plainText(c), "|", `\|`) + " |")
+		}
+		b.WriteString("\n")
 	}
-	m.p("")
+	return b.String() + "\n"
 }
 
 // figures says whether all cells of a column are short figures.

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -26,24 +27,12 @@ func MeanOf(qs ...Quantity) Quantity {
 
 // MaxOf is the largest of several quantities, seed by seed.
 func MaxOf(qs ...Quantity) Quantity {
-	return fold("max", qs, func(vs []float64) float64 {
-		m := math.Inf(-1)
-		for _, v := range vs {
-			m = math.Max(m, v)
-		}
-		return m
-	})
+	return fold("max", qs, slices.Max[[]float64])
 }
 
 // MinOf is the smallest of several quantities, seed by seed.
 func MinOf(qs ...Quantity) Quantity {
-	return fold("min", qs, func(vs []float64) float64 {
-		m := math.Inf(1)
-		for _, v := range vs {
-			m = math.Min(m, v)
-		}
-		return m
-	})
+	return fold("min", qs, slices.Min[[]float64])
 }
 
 // Quotient is a over b, seed by seed.

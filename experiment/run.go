@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -79,7 +80,6 @@ func Run(ctx context.Context, plan Plan) (*Findings, error) {
 	return f, nil
 }
 
-// job is one run.
 type job struct {
 	study string
 	of    *Experiment
@@ -92,32 +92,22 @@ type job struct {
 // playAll plays jobs in their order, several at once. Each writes to a place of its own, so their order of ending does not matter.
 func playAll(ctx context.Context, jobs []job, workers int, progress func(done, total int)) {
 	var (
-		mu         sync.Mutex
-		next, done int
-		wait       sync.WaitGroup
+		mu   sync.Mutex
+		done int
+		next atomic.Int64
+		wait sync.WaitGroup
 	)
-	take := func() *job {
-		mu.Lock()
-		defer mu.Unlock()
-		if next == len(jobs) || ctx.Err() != nil {
-			return nil
-		}
-		next++
-		return &jobs[next-1]
-	}
 	for range workers {
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
-			for j := take(); j != nil; j = take() {
-				j.play(ctx)
+		wait.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(jobs)) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				jobs[i].play(ctx)
 				mu.Lock()
 				if done++; progress != nil {
 					progress(done, len(jobs))
 				}
 				mu.Unlock()
 			}
-		}()
+		})
 	}
 	wait.Wait()
 }

@@ -159,14 +159,14 @@ func sectionPart(s *Section) report.SheetPart {
 		for _, series := range c.Series {
 			out := report.SheetSeries{Name: series.Name, Paper: series.Paper}
 			for k := range c.Categories {
-				point := [3]float64{math.NaN(), math.NaN(), math.NaN()}
+				point := report.SheetPoint{math.NaN(), math.NaN(), math.NaN()}
 				if k < len(series.Points) {
-					point = [3]float64{series.Points[k].Mean, series.Points[k].Lo, series.Points[k].Hi}
+					point = report.SheetPoint{series.Points[k].Mean, series.Points[k].Lo, series.Points[k].Hi}
 				}
 				out.Points = append(out.Points, point)
 			}
 			for _, r := range series.Reach {
-				out.Reach = append(out.Reach, [3]float64{r.Mean, r.Lo, r.Hi})
+				out.Reach = append(out.Reach, report.SheetPoint{r.Mean, r.Lo, r.Hi})
 			}
 			chart.Series = append(chart.Series, out)
 		}
@@ -184,11 +184,10 @@ func (g *groupFindings) part() report.SheetPart {
 		p.Note = g.Experiments[0].ID
 	}
 	for _, some := range g.chunks() {
-		text, table := some.table()
 		if len(p.Tables) == 0 {
-			p.Text = text
+			p.Text = some.about()
 		}
-		if len(table.Rows) > 0 {
+		if table := some.table(); len(table.Rows) > 0 {
 			p.Tables = append(p.Tables, table)
 		}
 	}
@@ -196,18 +195,8 @@ func (g *groupFindings) part() report.SheetPart {
 }
 
 // table puts experiments side by side: their settings, then their figures with the source's below.
-func (g *groupFindings) table() (text []string, t report.SheetTable) {
-	shared, names, apart := g.setup()
-	var texts []string
-	for _, pair := range shared {
-		texts = append(texts, pair.Name+": "+pair.Value)
-	}
-	if len(texts) > 0 {
-		text = append(text, strings.Join(texts, "; ")+".")
-	}
-	if len(names) == 0 {
-		text = append(text, g.titles())
-	}
+func (g *groupFindings) table() (t report.SheetTable) {
+	_, names, apart := g.setup()
 	t.Columns = []report.SheetColumn{{Text: ""}}
 	for _, e := range g.Experiments {
 		t.Columns = append(t.Columns, report.SheetColumn{Text: e.ID, Figures: true})
@@ -236,5 +225,5 @@ func (g *groupFindings) table() (text []string, t report.SheetTable) {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	return text, t
+	return t
 }

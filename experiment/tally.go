@@ -5,10 +5,8 @@ import (
 	"strings"
 )
 
-// tally counts what came of checks.
 type tally struct{ pass, miss, same, differ, open int }
 
-// tallies counts by strength.
 func tallies(checks []CheckFinding) map[Strength]*tally {
 	all := map[Strength]*tally{A: {}, B: {}, R: {}}
 	for i := range checks {
@@ -116,7 +114,6 @@ func brief(names []string, most int) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// plural is a number of things.
 func plural(n int, one string) string {
 	if n == 1 {
 		return "1 " + one

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"html/template"
+	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -22,38 +24,46 @@ const (
 func chartData(d Data, names []string) template.JS {
 	runs := d.Runs[:min(len(d.Runs), maxChartRuns)]
 	queues, index := rankQueues(runs)
-	b := []byte(`{"runs":[`)
+	data := struct {
+		Runs   []chartRun `json:"runs"`
+		Queues []string   `json:"queues"`
+		Jobs   jobColumns `json:"jobs"`
+	}{[]chartRun{}, append([]string{}, queues...), newJobColumns(runs, index)}
 	for i, r := range runs {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, `{"name":`...)
-		b = appendString(b, names[i])
-		b = append(b, `,"ceiling":`...)
-		b = appendNumber(b, r.Timeline.Ceiling, 9)
-		for _, c := range []struct {
-			name string
-			of   func(Run) Curve
-		}{{"wait", waitOf}, {"elapsed", elapsedOf}, {"slowdown", slowdownOf}} {
-			b = append(b, ',', '"')
-			b = append(b, c.name...)
-			b = append(b, `":`...)
-			b = appendCurve(b, c.of(r))
-			if as := alikeCurve(runs[:i], c.of, c.of(r)); as >= 0 {
-				b = append(b, `,"`+c.name+`As":`...)
-				b = appendString(b, names[as])
+		as := func(of func(Run) Curve) string {
+			if k := alikeCurve(runs[:i], of, of(r)); k >= 0 {
+				return names[k]
 			}
+			return ""
 		}
-		b = append(b, `,"timeline":`...)
-		b = appendTimeline(b, r.Timeline, index, len(queues), maxTimeValues/(len(runs)*max(1, len(queues))))
-		b = append(b, '}')
+		data.Runs = append(data.Runs, chartRun{
+			names[i], rounded{r.Timeline.Ceiling, 9}, newCurveData(r.Wait), as(waitOf), newCurveData(r.Elapsed), as(elapsedOf), newCurveData(r.Slowdown), as(slowdownOf),
+			newTimelineData(r.Timeline, index, len(queues), maxTimeValues/(len(runs)*max(1, len(queues)))),
+		})
 	}
-	b = append(b, `],"queues":`...)
-	b = appendStrings(b, queues)
-	b = append(b, `,"jobs":`...)
-	b = appendJobs(b, runs, index)
-	b = append(b, '}')
-	return template.JS(b) //nolint:gosec // only numbers and strings that encoding/json escaped for HTML
+	return script(data)
+}
+
+// chartRun is what the charts draw of a run. As names a run before it with the same curve.
+type chartRun struct {
+	Name       string       `json:"name"`
+	Ceiling    rounded      `json:"ceiling"`
+	Wait       curveData    `json:"wait"`
+	WaitAs     string       `json:"waitAs,omitempty"`
+	Elapsed    curveData    `json:"elapsed"`
+	ElapsedAs  string       `json:"elapsedAs,omitempty"`
+	Slowdown   curveData    `json:"slowdown"`
+	SlowdownAs string       `json:"slowdownAs,omitempty"`
+	Timeline   timelineData `json:"timeline"`
+}
+
+// script is a value as JSON inside a page. encoding/json escapes it for HTML.
+func script(v any) template.JS {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic("report: " + err.Error()) // numbers and texts only
+	}
+	return template.JS(text) //nolint:gosec // see above
 }
 
 func waitOf(r Run) Curve     { return r.Wait }
@@ -88,18 +98,8 @@ func rankQueues(runs []Run) (shown []string, index map[string]int) {
 			jobs[j.Queue]++
 		}
 	}
-	for name := range jobs {
-		shown = append(shown, name)
-	}
-	sort.Slice(shown, func(i, j int) bool {
-		a, b := shown[i], shown[j]
-		switch {
-		case held[a] != held[b]:
-			return held[a] > held[b]
-		case jobs[a] != jobs[b]:
-			return jobs[a] > jobs[b]
-		}
-		return a < b
+	shown = slices.SortedFunc(maps.Keys(jobs), func(a, b string) int {
+		return cmp.Or(cmp.Compare(held[b], held[a]), cmp.Compare(jobs[b], jobs[a]), cmp.Compare(a, b))
 	})
 	index = make(map[string]int, len(shown))
 	rest := len(shown)
@@ -108,11 +108,7 @@ func rankQueues(runs []Run) (shown []string, index map[string]int) {
 	}
 	for i, name := range shown {
 		index[name] = min(i, rest)
-	}
-	for i, name := range shown {
-		if name == "" {
-			shown[i] = "(none)"
-		}
+		shown[i] = cmp.Or(name, "(none)")
 	}
 	if rest < len(shown) {
 		left := len(shown) - rest
@@ -121,13 +117,19 @@ func rankQueues(runs []Run) (shown []string, index map[string]int) {
 	return shown, index
 }
 
-// appendCurve thins a curve evenly, keeping its ends and the point of its 95th percentile. Of points above each other it keeps the
+type curveData struct {
+	X   []rounded `json:"x"`
+	Y   []rounded `json:"y"`
+	P95 rounded   `json:"p95"`
+}
+
+// newCurveData thins a curve evenly, keeping its ends and the point of its 95th percentile. Of points above each other it keeps the
 // lowest and the highest.
-func appendCurve(b []byte, c Curve) []byte {
+func newCurveData(c Curve) curveData {
 	p95 := sort.Search(len(c.Y), func(i int) bool { return c.Y[i] >= 0.95 })
 	n := len(c.X)
 	stride := max(1, (n+maxCurvePoints-1)/maxCurvePoints)
-	var x, y []byte
+	d := curveData{[]rounded{}, []rounded{}, rounded{nan, 4}}
 	for i := range n {
 		if i > 0 && i < n-1 && c.X[i-1] == c.X[i] && c.X[i] == c.X[i+1] {
 			continue
@@ -135,41 +137,33 @@ func appendCurve(b []byte, c Curve) []byte {
 		if (i%stride != 0 && i != n-1 && i != p95) || !finite(c.X[i]) || !finite(c.Y[i]) {
 			continue
 		}
-		if len(x) > 0 {
-			x, y = append(x, ','), append(y, ',')
-		}
-		x, y = appendNumber(x, c.X[i], 4), appendNumber(y, c.Y[i], 5)
+		d.X, d.Y = append(d.X, rounded{c.X[i], 4}), append(d.Y, rounded{c.Y[i], 5})
 	}
-	b = append(b, `{"x":[`...)
-	b = append(b, x...)
-	b = append(b, `],"y":[`...)
-	b = append(b, y...)
-	b = append(b, `],"p95":`...)
 	if p95 < n {
-		b = appendNumber(b, c.X[p95], 4)
-	} else {
-		b = append(b, "null"...)
+		d.P95.v = c.X[p95]
 	}
-	return append(b, '}')
+	return d
 }
 
-// appendTimeline adds queues up to those shown and merges neighbouring intervals until there are at most limit.
-func appendTimeline(b []byte, t Timeline, index map[string]int, shown, limit int) []byte {
+type timelineData struct {
+	Edges []rounded   `json:"edges"`
+	Held  [][]rounded `json:"held"`
+}
+
+// newTimelineData adds queues up to those shown and merges neighbouring intervals until there are at most limit.
+func newTimelineData(t Timeline, index map[string]int, shown, limit int) timelineData {
 	n := max(0, len(t.Edges)-1)
 	merge := max(1, (n+max(1, limit)-1)/max(1, limit))
-	b = append(b, `{"edges":[`...)
+	d := timelineData{[]rounded{}, [][]rounded{}}
+	edge := func(i int) { d.Edges = append(d.Edges, rounded{math.Round(t.Edges[i]*100) / 100, 12}) }
 	for i := 0; i < n; i += merge {
-		b = append(appendNumber(b, math.Round(t.Edges[i]*100)/100, 12), ',')
+		edge(i)
 	}
 	if n > 0 {
-		b = appendNumber(b, math.Round(t.Edges[n]*100)/100, 12)
+		edge(n)
 	}
-	b = append(b, `],"held":[`...)
 	for q := range shown {
-		if q > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, '[')
+		row := []rounded{}
 		for i := 0; i < n; i += merge {
 			end := min(n, i+merge)
 			var area float64
@@ -183,52 +177,33 @@ func appendTimeline(b []byte, t Timeline, index map[string]int, shown, limit int
 					}
 				}
 			}
-			if i > 0 {
-				b = append(b, ',')
-			}
 			width := t.Edges[end] - t.Edges[i]
 			if width <= 0 {
 				width = 1
 			}
-			b = appendNumber(b, area/width, 4)
+			row = append(row, rounded{area / width, 4})
 		}
-		b = append(b, ']')
+		d.Held = append(d.Held, row)
 	}
-	return append(b, `]}`...)
+	return d
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// appendNumber writes v with at most digits significant digits; what is not a number is null.
-func appendNumber(b []byte, v float64, digits int) []byte {
-	if !finite(v) {
-		return append(b, "null"...)
-	}
-	if v == math.Trunc(v) && math.Abs(v) < math.Pow10(min(digits, 15)) {
-		return strconv.AppendInt(b, int64(v), 10)
-	}
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
-	if err != nil {
-		return append(b, "null"...)
-	}
-	return strconv.AppendFloat(b, rounded, 'g', -1, 64)
+// rounded is a number with at most so many significant digits; what is not a number is null.
+type rounded struct {
+	v      float64
+	digits int
 }
 
-func appendString(b []byte, s string) []byte {
-	text, err := json.Marshal(s)
-	if err != nil {
-		return append(b, `""`...)
+// MarshalJSON implements json.Marshaler.
+func (r rounded) MarshalJSON() ([]byte, error) {
+	if !finite(r.v) {
+		return []byte("null"), nil
 	}
-	return append(b, text...)
-}
-
-func appendStrings(b []byte, all []string) []byte {
-	b = append(b, '[')
-	for i, s := range all {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendString(b, s)
+	if r.v == math.Trunc(r.v) && math.Abs(r.v) < math.Pow10(min(r.digits, 15)) {
+		return strconv.AppendInt(nil, int64(r.v), 10), nil
 	}
-	return append(b, ']')
+	short, err := strconv.ParseFloat(strconv.FormatFloat(r.v, 'g', r.digits, 64), 64)
+	return strconv.AppendFloat(nil, short, 'g', -1, 64), err
 }

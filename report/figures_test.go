@@ -180,7 +180,7 @@ func TestTimelineKeepsItsArea(t *testing.T) {
 			Edges []float64
 			Held  [][]float64
 		}
-		if err := json.Unmarshal(appendTimeline(nil, tl, index, len(shown), limit), &got); err != nil {
+		if err := json.Unmarshal([]byte(script(newTimelineData(tl, index, len(shown), limit))), &got); err != nil {
 			t.Fatal(err)
 		}
 		if len(got.Edges)-1 > limit || len(got.Held) > maxQueues {
@@ -220,7 +220,7 @@ func TestJobColumns(t *testing.T) {
 			ID, Submit, Tasks []any
 			Runs              []struct{ Wait, Run []any }
 		}
-		if err := json.Unmarshal(appendJobs(nil, runs, map[string]int{"": 0}), &got); err != nil {
+		if err := json.Unmarshal([]byte(script(newJobColumns(runs, map[string]int{"": 0}))), &got); err != nil {
 			t.Fatal(err)
 		}
 		for i, r := range got.Runs {

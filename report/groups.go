@@ -1,9 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/yardmaster/yardmaster/result"
@@ -100,13 +100,7 @@ func newGroupTable(runs []Run, names []string, groups func(*result.Run) []result
 		h, _ := ofFirst(func(g *result.Group) float64 { return g.ContainerHours }, Ratio)(lines[name])
 		return h
 	}
-	sort.SliceStable(order, func(i, j int) bool {
-		a, b := hours(order[i]), hours(order[j])
-		if a != b {
-			return a > b
-		}
-		return order[i] < order[j]
-	})
+	slices.SortFunc(order, func(a, b string) int { return cmp.Or(cmp.Compare(hours(b), hours(a)), cmp.Compare(a, b)) })
 	t.Total = len(order)
 	var notes []string
 	if t.Total > 1 {
@@ -122,9 +116,7 @@ func newGroupTable(runs []Run, names []string, groups func(*result.Run) []result
 	t.Note = strings.Join(notes, ", ")
 	t.columns(names[:shown], runs)
 	for _, name := range order {
-		if name == "" {
-			name = "(none)"
-		}
+		name = cmp.Or(name, "(none)")
 		t.Lines = append(t.Lines, groupLine{Name: name})
 	}
 	for from := 0; from < len(t.Columns); { // the columns of one metric

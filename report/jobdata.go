@@ -3,7 +3,6 @@ package report
 import (
 	"math"
 	"sort"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -46,70 +45,59 @@ func joinJobs(runs []Run) []jobLine {
 	return lines
 }
 
-// appendJobs writes jobs by column: the id without the prefix all share, user, queue, tasks, submission as steps of a tick, the
+// jobColumns are jobs by column: the id without the prefix all share, user, queue, tasks, submission as steps of a tick, the
 // elapsed time alone, and for each run wait and run time. Slowdown is elapsed over alone, so it needs no column. A job that never
 // started has no run time; one that did not finish has a negative one: the time it had run when the simulation ended.
-func appendJobs(b []byte, runs []Run, queues map[string]int) []byte {
+type jobColumns struct {
+	Tick   rounded   `json:"tick"`
+	Prefix string    `json:"prefix"`
+	Users  []string  `json:"users"`
+	ID     []string  `json:"id"`
+	User   []int     `json:"user"`
+	Queue  []int     `json:"queue"`
+	Tasks  []int64   `json:"tasks"`
+	Submit []rounded `json:"submit"`
+	Alone  []rounded `json:"alone"`
+	Runs   []runJobs `json:"runs"`
+}
+
+type runJobs struct {
+	N    int       `json:"n"`
+	Of   int64     `json:"of"`
+	Wait []rounded `json:"wait"`
+	Run  []rounded `json:"run"`
+}
+
+func newJobColumns(runs []Run, queues map[string]int) jobColumns {
 	lines := joinJobs(runs)
 	prefix := sharedPrefix(lines)
 	lines = thinJobs(lines, len(prefix), len(runs))
+	n := len(lines)
 	tick := 0.01
-	if n := len(lines); n > 0 && lines[n-1].first.Submit-lines[0].first.Submit > 3e4 {
+	if n > 0 && lines[n-1].first.Submit-lines[0].first.Submit > 3e4 {
 		tick = 0.1
 	}
-
-	b = append(b, `{"tick":`...)
-	b = appendNumber(b, tick, 3)
-	b = append(b, `,"prefix":`...)
-	b = appendString(b, prefix)
-	column := func(name string, value func(b []byte, i int, l jobLine) []byte) {
-		b = append(b, `,"`+name+`":[`...)
-		for i, l := range lines {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = value(b, i, l)
-		}
-		b = append(b, ']')
-	}
 	users, userIndex := userNames(lines)
-	b = append(b, `,"users":`...)
-	b = appendStrings(b, users)
-	column("id", func(b []byte, _ int, l jobLine) []byte { return appendString(b, clip(l.first.ID[len(prefix):], 80)) })
-	column("user", func(b []byte, _ int, l jobLine) []byte {
-		return strconv.AppendInt(b, int64(userIndex[l.first.User]), 10)
-	})
-	column("queue", func(b []byte, _ int, l jobLine) []byte { return strconv.AppendInt(b, int64(queues[l.first.Queue]), 10) })
-	column("tasks", func(b []byte, _ int, l jobLine) []byte { return strconv.AppendInt(b, l.first.Tasks, 10) })
-	last := 0.0
-	column("submit", func(b []byte, _ int, l jobLine) []byte {
-		now := math.Round(l.first.Submit / tick)
-		b = appendNumber(b, now-last, 15)
-		last = now
-		return b
-	})
-	column("alone", func(b []byte, _ int, l jobLine) []byte { return appendNumber(b, l.alone(), 4) })
-	b = append(b, `,"runs":[`...)
-	for r := range runs {
-		if r > 0 {
-			b = append(b, ',')
-		}
-		end := runEnd(runs[r])
-		b = append(b, `{"n":`...)
-		b = strconv.AppendInt(b, int64(len(runs[r].Jobs)), 10)
-		b = append(b, `,"of":`...)
-		b = strconv.AppendInt(b, runs[r].drawable(), 10)
-		column("wait", func(b []byte, _ int, l jobLine) []byte {
-			wait, _ := l.times(r, end)
-			return appendNumber(b, wait, 4)
-		})
-		column("run", func(b []byte, _ int, l jobLine) []byte {
-			_, run := l.times(r, end)
-			return appendNumber(b, run, 4)
-		})
-		b = append(b, '}')
+	d := jobColumns{
+		rounded{tick, 3}, prefix, users, make([]string, n), make([]int, n), make([]int, n), make([]int64, n), make([]rounded, n), make([]rounded, n), make([]runJobs, len(runs)),
 	}
-	return append(b, `]}`...)
+	last := 0.0
+	for i, l := range lines {
+		now := math.Round(l.first.Submit / tick)
+		d.ID[i], d.User[i], d.Queue[i], d.Tasks[i] = clip(l.first.ID[len(prefix):], 80), userIndex[l.first.User], queues[l.first.Queue], l.first.Tasks
+		d.Submit[i], d.Alone[i] = rounded{now - last, 15}, rounded{l.alone(), 4}
+		last = now
+	}
+	for r := range runs {
+		end := runEnd(runs[r])
+		one := runJobs{len(runs[r].Jobs), runs[r].drawable(), make([]rounded, n), make([]rounded, n)}
+		for i, l := range lines {
+			wait, run := l.times(r, end)
+			one.Wait[i], one.Run[i] = rounded{wait, 4}, rounded{run, 4}
+		}
+		d.Runs[r] = one
+	}
+	return d
 }
 
 // drawable is how many jobs of the run could be drawn, of which Jobs may be a sample: all but those that were refused.
@@ -121,7 +109,7 @@ func (r Run) drawable() int64 {
 	return max(n, int64(len(r.Jobs)))
 }
 
-// times returns a job's wait and run time in run r, in the form appendJobs describes; NaN for what it does not have.
+// times returns a job's wait and run time in run r, in the form jobColumns describes; NaN for what it does not have.
 func (l jobLine) times(r int, end float64) (wait, run float64) {
 	row := l.rows[r]
 	switch {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"io"
@@ -19,7 +20,6 @@ type Sheet struct {
 	Notices               []string // what a reader must know before any figure
 	Headline              string
 	Parts                 []SheetPart
-	Facts                 []Fact
 	Lists                 []SheetList // of "what this rests on"
 	Commands              []string    // that make this again
 	Version               string
@@ -62,8 +62,6 @@ type SheetColumn struct {
 	Text    string
 	Figures bool // set right, never broken
 	Wide    bool // text that needs room
-	Span    int  // of a head over several columns; 0: one
-	Gap     bool // a line before it
 }
 
 // SheetCell is a cell of a table.
@@ -80,30 +78,33 @@ type Mark string
 
 // The marks.
 const (
-	Plain  Mark = ""
 	Good   Mark = "good"
 	Bad    Mark = "bad"
-	Faint  Mark = "same"
 	Strong Mark = "strong"
 )
 
 // SheetChart is a chart of estimates over categories. Each series has a point, which is a mean with its interval, for each category; NaN
 // leaves it out.
 type SheetChart struct {
-	Title, Note, Unit string
-	Kind              string // "bars", "points", "boxes", "lines", or lying: "effects" (with a line at zero), "spans" (bars from low to high, darker up to the mean)
-	Log               bool
-	Categories        []string
-	Series            []SheetSeries
+	Title string `json:"-"`
+	// Kind is "bars", "points", "boxes", "lines", or lying: "effects" (with a line at zero), "spans" (bars from low to high, darker up to the mean).
+	Kind       string        `json:"kind"`
+	Unit       string        `json:"unit"`
+	Log        bool          `json:"log"`
+	Categories []string      `json:"categories"`
+	Series     []SheetSeries `json:"series"`
 }
 
 // SheetSeries is a series of a chart; one of the source's own values is drawn as hollow marks.
 type SheetSeries struct {
-	Name   string
-	Paper  bool
-	Points [][3]float64 // mean, low, high
-	Reach  [][3]float64 // of boxes: the same, of the whiskers
+	Name   string       `json:"name"`
+	Paper  bool         `json:"paper"`
+	Points []SheetPoint `json:"points"`
+	Reach  []SheetPoint `json:"reach,omitempty"` // of boxes: the same, of the whiskers
 }
+
+// SheetPoint is mean, low and high.
+type SheetPoint [3]float64
 
 var sheetScripts = []string{"format.js", "frame.js", "estimates.js", "sheet.js"}
 
@@ -122,6 +123,7 @@ func WriteSheet(w io.Writer, s Sheet) error {
 			if err := c.check(); err != nil {
 				return fmt.Errorf("writing the report %q: %w", s.Title, err)
 			}
+			c.Categories, c.Series = append([]string{}, c.Categories...), append([]SheetSeries{}, c.Series...) // none is [] to the page, not null
 			part.Drawn = append(part.Drawn, drawn{SheetChart: c, ID: fmt.Sprintf("e%d-%d", i, k), Height: c.height(), Aria: c.aria()})
 		}
 		v.Shown = append(v.Shown, part)
@@ -131,11 +133,7 @@ func WriteSheet(w io.Writer, s Sheet) error {
 			v.Again = append(v.Again, again(c))
 		}
 	}
-	var script strings.Builder
-	for _, name := range sheetScripts {
-		script.WriteString(read(name))
-	}
-	v.Script = template.JS(script.String()) //nolint:gosec // our own files
+	v.Script = scriptOf(sheetScripts)
 	v.Data = v.chartData()
 	out := bufio.NewWriterSize(w, 1<<16)
 	if err := sheetPage.Execute(out, v); err != nil {
@@ -147,7 +145,6 @@ func WriteSheet(w io.Writer, s Sheet) error {
 	return nil
 }
 
-// sheetView is what the template reads.
 type sheetView struct {
 	Sheet
 	Shown    []sheetPart
@@ -175,10 +172,10 @@ func (t SheetTable) Tag(row int) string {
 
 // drawn is a chart and its place in the page.
 type drawn struct {
+	ID string `json:"id"`
 	SheetChart
-	ID     string
-	Height int
-	Aria   string
+	Height int    `json:"-"`
+	Aria   string `json:"-"`
 }
 
 func (c *SheetChart) check() error {
@@ -215,60 +212,19 @@ func (c *SheetChart) aria() string {
 
 // chartData writes what the charts draw as JSON.
 func (v *sheetView) chartData() template.JS {
-	b := []byte(`{"charts":[`)
-	first := true
+	all := struct {
+		Charts []drawn `json:"charts"`
+	}{[]drawn{}}
 	for _, p := range v.Shown {
-		for _, c := range p.Drawn {
-			if !first {
-				b = append(b, ',')
-			}
-			first = false
-			b = append(appendString(append(b, `{"id":`...), c.ID), `,"kind":`...)
-			b = append(appendString(b, c.Kind), `,"unit":`...)
-			b = append(appendString(b, c.Unit), `,"log":`...)
-			b = append(b, map[bool]string{true: "true", false: "false"}[c.Log]...)
-			b = append(appendStrings(append(b, `,"categories":`...), c.Categories), `,"series":[`...)
-			for i, s := range c.Series {
-				if i > 0 {
-					b = append(b, ',')
-				}
-				b = append(appendString(append(b, `{"name":`...), s.Name), `,"paper":`...)
-				b = append(b, map[bool]string{true: "true", false: "false"}[s.Paper]...)
-				b = append(b, `,"points":[`...)
-				for k, p := range s.Points {
-					if k > 0 {
-						b = append(b, ',')
-					}
-					b = appendPoint(b, p)
-				}
-				if len(s.Reach) > 0 {
-					b = append(b, `],"reach":[`...)
-					for k, p := range s.Reach {
-						if k > 0 {
-							b = append(b, ',')
-						}
-						b = appendPoint(b, p)
-					}
-				}
-				b = append(b, `]}`...)
-			}
-			b = append(b, `]}`...)
-		}
+		all.Charts = append(all.Charts, p.Drawn...)
 	}
-	b = append(b, `]}`...)
-	return template.JS(b) //nolint:gosec // only numbers and strings that encoding/json escaped for HTML
+	return script(all)
 }
 
-func appendPoint(b []byte, p [3]float64) []byte {
+// MarshalJSON writes null where there is no mean.
+func (p SheetPoint) MarshalJSON() ([]byte, error) {
 	if math.IsNaN(p[0]) {
-		return append(b, "null"...)
+		return []byte("null"), nil
 	}
-	b = append(b, '[')
-	for i, x := range p {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendNumber(b, x, 5)
-	}
-	return append(b, ']')
+	return json.Marshal([3]rounded{{p[0], 5}, {p[1], 5}, {p[2], 5}})
 }

@@ -21,7 +21,7 @@ func sheet() Sheet {
 				}},
 				Charts: []SheetChart{{
 					Title: "A chart", Kind: "effects", Unit: "%", Categories: []string{"x", "</script>"},
-					Series: []SheetSeries{{Name: "ours", Points: [][3]float64{{1, 0, 2}, {nan, nan, nan}}}, {Name: "source", Paper: true, Points: [][3]float64{{3, 3, 3}, {4, 4, 4}}}},
+					Series: []SheetSeries{{Name: "ours", Points: []SheetPoint{{1, 0, 2}, {nan, nan, nan}}}, {Name: "source", Paper: true, Points: []SheetPoint{{3, 3, 3}, {4, 4, 4}}}},
 				}},
 			},
 			{Title: "Second", Folded: true, Text: []string{"folded"}},
@@ -80,7 +80,7 @@ func TestSheetWithWhiskers(t *testing.T) {
 	s := sheet()
 	c := &s.Parts[0].Charts[0]
 	c.Kind = "boxes"
-	c.Series[0].Reach = [][3]float64{{1, -1, 4}, {math.NaN(), 0, 0}}
+	c.Series[0].Reach = []SheetPoint{{1, -1, 4}, {math.NaN(), 0, 0}}
 	var b bytes.Buffer
 	if err := WriteSheet(&b, s); err != nil {
 		t.Fatal(err)

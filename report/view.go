@@ -124,12 +124,17 @@ func newView(d Data) *view {
 	v.Groups = groupTables(d.Runs, names)
 	v.Steering = steeringViews(d.Runs, v.Runs)
 	v.Style = template.CSS(read("page.css")) //nolint:gosec // our own file
-	var script strings.Builder
-	for _, name := range scripts {
-		script.WriteString(read(name))
-	}
-	v.Script = template.JS(script.String()) //nolint:gosec // our own files
+	v.Script = scriptOf(scripts)
 	return v
+}
+
+// scriptOf is several of our files as one script.
+func scriptOf(names []string) template.JS {
+	var all strings.Builder
+	for _, name := range names {
+		all.WriteString(read(name))
+	}
+	return template.JS(all.String()) //nolint:gosec // our own files
 }
 
 // read returns a file of the page. They are compiled in, so a missing one is a broken build.

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -189,10 +190,7 @@ func (c *Collector) refusals() []Refusal {
 // names returns the queue, user and class that a job counts for.
 func names(r *sim.JobRecord) (queue, user, class string) {
 	or := func(s, empty string) string {
-		if s == "" {
-			return empty
-		}
-		return s
+		return cmp.Or(s, empty)
 	}
 	return or(r.Job.Queue, DefaultQueue), or(r.Job.User, None), or(r.Job.Class, None)
 }

@@ -2,9 +2,9 @@ package result
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
 
+	"github.com/yardmaster/yardmaster/internal/heap"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/workload"
 )
@@ -33,7 +33,7 @@ var _ sim.Sink = (*JobSample)(nil)
 // NewJobSample returns a sink that keeps at most n jobs.
 func NewJobSample(n int, seed uint64) *JobSample {
 	n = max(1, n)
-	return &JobSample{most: kept{limit: n / 10}, rest: kept{limit: n - n/10}, seed: workload.Seed(seed, 0x6a6f62)}
+	return &JobSample{most: newKept(n / 10), rest: newKept(n - n/10), seed: workload.Seed(seed, 0x6a6f62)}
 }
 
 // Sample does nothing: this sink is about jobs.
@@ -66,7 +66,7 @@ func (s *JobSample) Seen() int64 { return s.seen }
 
 // Rows returns the sample, sorted by submit time. Refused jobs are left out: nothing of them can be drawn.
 func (s *JobSample) Rows() []JobRow {
-	all := slices.Concat(s.most.jobs, s.rest.jobs)
+	all := slices.Concat(s.most.Items, s.rest.Items)
 	slices.SortFunc(all, func(a, b sampled) int {
 		return cmp.Or(cmp.Compare(a.row.Submit, b.row.Submit), cmp.Compare(a.seq, b.seq))
 	})
@@ -82,35 +82,25 @@ func (s *JobSample) Rows() []JobRow {
 // kept is a heap of at most limit jobs with the one on top that leaves first.
 type kept struct {
 	limit int
-	jobs  []sampled
+	heap.Heap[sampled]
 }
 
-var _ heap.Interface = (*kept)(nil)
+func newKept(limit int) kept { return kept{limit, heap.Heap[sampled]{Before: leaves}} }
 
 // takes says whether a job would stay.
 func (k *kept) takes(j *sampled) bool {
-	return len(k.jobs) < k.limit || k.limit > 0 && leaves(&k.jobs[0], j)
+	return len(k.Items) < k.limit || k.limit > 0 && leaves(k.Items[0], *j)
 }
 
 // put takes a job in and returns the one that has to leave for it, if one does.
 func (k *kept) put(j sampled) (sampled, bool) {
-	if heap.Push(k, j); len(k.jobs) > k.limit {
-		return heap.Pop(k).(sampled), true
+	if k.Push(j); len(k.Items) > k.limit {
+		return k.Pop(), true
 	}
 	return sampled{}, false
 }
 
 // leaves says whether a leaves before b.
-func leaves(a, b *sampled) bool {
+func leaves(a, b sampled) bool {
 	return cmp.Or(cmp.Compare(a.tasks, b.tasks), cmp.Compare(b.hash, a.hash), cmp.Compare(b.seq, a.seq)) < 0
-}
-
-func (k *kept) Len() int           { return len(k.jobs) }
-func (k *kept) Less(i, j int) bool { return leaves(&k.jobs[i], &k.jobs[j]) }
-func (k *kept) Swap(i, j int)      { k.jobs[i], k.jobs[j] = k.jobs[j], k.jobs[i] }
-func (k *kept) Push(x any)         { k.jobs = append(k.jobs, x.(sampled)) }
-func (k *kept) Pop() any {
-	last := k.jobs[len(k.jobs)-1]
-	k.jobs = k.jobs[:len(k.jobs)-1]
-	return last
 }

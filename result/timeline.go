@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -85,9 +86,7 @@ func (t *TimelineSink) Sample(s *sim.Sample) {
 		c.waiting += q.Waiting
 		c.pending += q.Pending
 	}
-	if t.width == 0 {
-		t.width = s.To - s.From
-	}
+	t.width = cmp.Or(t.width, s.To-s.From)
 	t.width = max(t.width, 1)
 	t.join(max(0, n-2))
 	for len(t.ends) > 2*t.most {
@@ -96,9 +95,7 @@ func (t *TimelineSink) Sample(s *sim.Sample) {
 }
 
 func (t *TimelineSink) queue(name string) int {
-	if name == "" {
-		name = DefaultQueue
-	}
+	name = cmp.Or(name, DefaultQueue)
 	if k, ok := t.index[name]; ok {
 		return k
 	}
@@ -115,7 +112,6 @@ func (t *TimelineSink) queue(name string) int {
 	return k
 }
 
-// begin of interval i.
 func (t *TimelineSink) begin(i int) unit.Time {
 	if i == 0 {
 		return t.start

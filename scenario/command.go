@@ -83,10 +83,7 @@ func (s *Scenario) Assumptions() []string {
 	}
 	switch {
 	case m.FailTask > 0:
-		attempts := m.Attempts
-		if attempts == 0 {
-			attempts = 4
-		}
+		attempts := cmp.Or(m.Attempts, 4)
 		say("cluster: an attempt of a task fails with probability ", strconv.FormatFloat(m.FailTask, 'g', -1, 64),
 			"; a job fails after ", strconv.Itoa(attempts), " attempts of one task")
 	default:

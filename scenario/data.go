@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -93,9 +94,7 @@ func (s *Scenario) resolveData(out *Setup) error {
 		return misuse("--clock %s plays no network: add --network none, or leave out the clock", s.Yarn.Clock)
 	}
 	o := transfer.Options{Pairs: int64(s.Data.Pairs), Tolerance: s.Data.Tolerance}
-	if o.Tolerance == 0 {
-		o.Tolerance = -1
-	}
+	o.Tolerance = cmp.Or(o.Tolerance, -1)
 	out.NewWorker = func() sim.Worker { return transfer.New(o) }
 	return nil
 }

@@ -17,12 +17,7 @@ const apartShare = 0.001 // of the first one's finished jobs; from here on the t
 
 // empty says whether a scheduler finished nothing, in one seed at least.
 func (out *Comparison) empty(s int) bool {
-	for _, r := range out.Runs[s] {
-		if r.Jobs.Finished == 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(out.Runs[s], func(r *result.Run) bool { return r.Jobs.Finished == 0 })
 }
 
 // apart says whether scheduler s and the first one finished different jobs.

@@ -1,6 +1,7 @@
 package whatif
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -130,10 +131,7 @@ func (l *lots) shared(ctx context.Context) workload.Slice {
 
 // read collects a workload into js if it is small enough.
 func (l *lots) read(ctx context.Context, seed uint64, js *jobs) error {
-	most := l.plan.Workload.InMemory
-	if most == 0 {
-		most = defaultInMemory
-	}
+	most := cmp.Or(l.plan.Workload.InMemory, defaultInMemory)
 	if most < 0 || l.plan.Workload.Jobs > int64(most) {
 		return nil
 	}

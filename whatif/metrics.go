@@ -162,7 +162,6 @@ func (c *Cell) against(first Cell, more bool) {
 	}
 }
 
-// forget drops the intervals.
 func (c *Cell) forget() {
 	nan := math.NaN()
 	c.DiffLow, c.DiffHigh, c.ChangeLow, c.ChangeHigh = nan, nan, nan, nan

@@ -25,7 +25,6 @@ const (
 	pictureJobs      = 25_000
 )
 
-// painter gathers a Picture.
 type painter struct {
 	timeline *result.TimelineSink
 	jobs     *result.JobSample

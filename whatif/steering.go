@@ -1,6 +1,7 @@
 package whatif
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -92,9 +93,7 @@ func (h *helm) note(seen *steer.Snapshot) {
 			continue
 		}
 		h.there = h.there || busy
-		if h.found == 0 {
-			h.found = q.MasterShare
-		}
+		h.found = cmp.Or(h.found, q.MasterShare)
 		p := result.SteerPoint{At: seen.Now.Seconds(), Share: q.MasterShare, Running: q.Running, Waiting: q.Waiting}
 		if n := len(h.points); n > 0 {
 			last := h.points[n-1]

@@ -135,7 +135,6 @@ func (out *Comparison) constant() bool {
 	return true
 }
 
-// names are the schedulers' labels.
 func (out *Comparison) names() []string { return report.Labels(out.Schedulers) }
 
 // verdict is one sentence about a metric and the schedulers that can be judged: "p95 wait: fair -43 % (-48 to -38) against fifo".

@@ -228,3 +228,14 @@ type Note struct {
 	Text  string
 	Count int64 // records concerned; 0 when it concerns the whole workload
 }
+
+// Held is a job that waits to be handed out by submission; N breaks ties.
+type Held struct {
+	Job *Job
+	N   int64
+}
+
+// Before is the order in which held jobs are handed out.
+func (h Held) Before(other Held) bool {
+	return h.Job.Submit < other.Job.Submit || h.Job.Submit == other.Job.Submit && h.N < other.N
+}

@@ -12,7 +12,7 @@ import (
 // builder puts a cluster together from a YAML file.
 type builder struct {
 	c     *cluster.Cluster
-	racks map[string]int
+	racks cluster.RackIndex
 	names map[string]*yamlfile.Node // where each node's name came from
 	kind  roomKind
 
@@ -50,7 +50,7 @@ var (
 )
 
 func parseYAML(root *yamlfile.Node) (*cluster.Cluster, error) {
-	b := &builder{c: &cluster.Cluster{}, racks: map[string]int{}, names: map[string]*yamlfile.Node{}}
+	b := &builder{c: &cluster.Cluster{}, racks: cluster.RackIndex{}, names: map[string]*yamlfile.Node{}}
 	err := root.Read("a cluster file", fileKeys, yamlfile.Keys{
 		"groups":  each(b.group),
 		"nodes":   each(b.node),
@@ -199,15 +199,7 @@ func (b *builder) hasRack(name string) bool {
 	return ok
 }
 
-func (b *builder) rack(name string) int {
-	if i, ok := b.racks[name]; ok {
-		return i
-	}
-	i := len(b.c.Racks)
-	b.racks[name] = i
-	b.c.Racks = append(b.c.Racks, name)
-	return i
-}
+func (b *builder) rack(name string) int { return b.racks.Of(b.c, name) }
 
 func (b *builder) add(at *yamlfile.Node, name string, rack int, kind string, r room) error {
 	if first, twice := b.names[name]; twice {

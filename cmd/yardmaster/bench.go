@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,7 +21,6 @@ type measurement struct {
 	run         func(ctx context.Context, o benchOptions) (result any, table term.Table, err error)
 }
 
-// benchOptions bounds what is measured.
 type benchOptions struct {
 	rounds   int
 	maxTasks int64
@@ -44,31 +44,27 @@ func measurementNames() []string {
 	return names
 }
 
-func newBench() *cobra.Command {
-	var asJSON bool
-	var opt benchOptions
+func measurementList() string {
 	var list strings.Builder
 	for _, m := range measurements {
 		fmt.Fprintf(&list, "  %-8s %s\n", m.name, m.about)
 	}
+	return list.String()
+}
+
+func newBench() *cobra.Command {
+	var asJSON bool
+	var opt benchOptions
 	cmd := &cobra.Command{
-		Use:   "bench " + strings.Join(measurementNames(), "|"),
-		Short: "Measure the simulator on this machine",
-		Long:  "Measure the simulator on this machine, beside a yardstick in the same run.\n\n" + list.String(),
-		Example: `  yardmaster bench loop
-  yardmaster bench loop --json
-  yardmaster bench growth --max-tasks 10000000
-  yardmaster bench memory
-  yardmaster bench network`,
+		Use:       "bench " + strings.Join(measurementNames(), "|"),
+		Short:     "Measure the simulator on this machine",
 		ValidArgs: measurementNames(),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := exactly("what to measure ("+strings.Join(measurementNames(), ", ")+")")(cmd, args); err != nil {
 				return err
 			}
-			for _, n := range measurementNames() {
-				if n == args[0] {
-					return nil
-				}
+			if slices.Contains(measurementNames(), args[0]) {
+				return nil
 			}
 			return misuse("There are "+strings.Join(measurementNames(), ", ")+".", "bench: there is no measurement %q%s", args[0], suggest.Hint(args[0], measurementNames()))
 		},
@@ -79,22 +75,18 @@ func newBench() *cobra.Command {
 			if opt.maxTasks < leastTasks {
 				return misuse("", "--max-tasks: %d is less than %d, the least that growth measures", opt.maxTasks, leastTasks)
 			}
-			for _, m := range measurements {
-				if m.name != args[0] {
-					continue
-				}
-				r, table, err := m.run(cmd.Context(), opt)
-				if err != nil {
-					return fmt.Errorf("bench %s: %w", m.name, err)
-				}
-				if asJSON {
-					e := json.NewEncoder(cmd.OutOrStdout())
-					e.SetIndent("", "  ")
-					return e.Encode(r)
-				}
-				table.Ink = term.InkFor(os.Stdout)
-				fmt.Fprint(cmd.OutOrStdout(), draw(table))
+			m := measurements[slices.Index(measurementNames(), args[0])]
+			r, table, err := m.run(cmd.Context(), opt)
+			if err != nil {
+				return fmt.Errorf("bench %s: %w", m.name, err)
 			}
+			if asJSON {
+				e := json.NewEncoder(cmd.OutOrStdout())
+				e.SetIndent("", "  ")
+				return e.Encode(r)
+			}
+			table.Ink = term.InkFor(os.Stdout)
+			fmt.Fprint(cmd.OutOrStdout(), draw(table))
 			return nil
 		},
 	}

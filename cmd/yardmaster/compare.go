@@ -20,16 +20,7 @@ func newCompare() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare [SCENARIO.yaml | DIR]",
 		Short: "Play a workload under several schedulers and say what differs",
-		Long: `Play a workload under several schedulers, with the same random numbers for each, and say what differs.
-
-The first scheduler is the one that the others are compared with. With several seeds each difference has a 95 % interval,
-taken seed by seed. A scenario that names one scheduler is compared with the one that --scheduler adds. As many runs go on at once as there are processors; their number does not change the result.`,
-		Example: `  yardmaster compare --workload jobs.parquet --cluster 600x6/30 --scheduler fifo --scheduler fair --seeds 5
-  yardmaster compare --workload jobs.parquet --cluster 600x6/30 --scheduler ./capacity-now.xml --scheduler ./capacity-new.xml --queues etl,adhoc --report cmp.html
-  yardmaster compare mycluster --scheduler ./capacity-new.xml
-  yardmaster compare mycluster --steer none --steer cbtws --steer-queue root.batch
-  yardmaster compare scenario.yaml --json`,
-		Args: oneScenario,
+		Args:  oneScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			watch := startWatch()
 			s, err := flags.scenario(args)

@@ -22,10 +22,7 @@ func newDemo() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Compare three schedulers on a made-up workload and write the report",
-		Long: `Make up a busy afternoon of a small cluster, play it under three schedulers, print what differs and write the report.
-It needs no data and takes a few seconds.`,
-		Example: "  yardmaster demo\n  yardmaster demo -o demo.html",
-		Args:    exactly(),
+		Args:  exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if file == "" {
 				return misuse("", "demo: say where the report goes with -o FILE.html")

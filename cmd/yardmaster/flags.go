@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -31,10 +32,7 @@ var _ pflag.Value = (*typed)(nil)
 
 func (t *typed) String() string { return t.shown }
 func (t *typed) Type() string {
-	if t.set.Value == "" {
-		return "bool"
-	}
-	return t.set.Value
+	return cmp.Or(t.set.Value, "bool")
 }
 
 func (t *typed) Set(v string) error {
@@ -121,7 +119,7 @@ func (f *scenarioFlags) add(cmd *cobra.Command, want func(*scenario.Setting) boo
 		if set.Value == "" {
 			fs.Lookup(set.Name).NoOptDefVal = "true"
 		}
-		setGroup(fs, set.Name, sectionHeading[set.In])
+		setGroup(fs, sectionHeading[set.In], set.Name)
 		f.flags = append(f.flags, t)
 	}
 	complete(cmd, "scheduler", func() []string {
@@ -176,8 +174,7 @@ func (f *scenarioFlags) scenario(args []string) (scenario.Scenario, error) {
 	if len(args) == 1 {
 		var err error
 		if s, err = scenario.Load(args[0]); err != nil {
-			var placed *yamlfile.Error
-			if errors.As(err, &placed) {
+			if _, ok := errors.AsType[*yamlfile.Error](err); ok {
 				return s, &usageError{err: err}
 			}
 			return s, err
@@ -234,8 +231,7 @@ func noScenario(path string) error {
 // resolve opens a scenario's parts; what cannot be meant is an error of use.
 func resolve(s scenario.Scenario) (*scenario.Setup, error) {
 	setup, err := s.Resolve()
-	var m *scenario.MisuseError
-	if errors.As(err, &m) {
+	if _, ok := errors.AsType[*scenario.MisuseError](err); ok {
 		return nil, &usageError{err: err}
 	}
 	return setup, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -21,9 +22,11 @@ var headings = []string{"Scenario", "Model of the cluster", "What a trace withou
 
 var helpOrder = []string{headings[9], headings[10], headings[6], headings[7], headings[0], headings[1], headings[5], headings[8], headings[2], headings[3], headings[4]}
 
-func setGroup(fs *pflag.FlagSet, name, heading string) {
-	if err := fs.SetAnnotation(name, groupKey, []string{heading}); err != nil {
-		panic("yardmaster: " + err.Error())
+func setGroup(fs *pflag.FlagSet, heading string, names ...string) {
+	for _, name := range names {
+		if err := fs.SetAnnotation(name, groupKey, []string{heading}); err != nil {
+			panic("yardmaster: " + err.Error())
+		}
 	}
 }
 
@@ -50,10 +53,7 @@ func flagGroups(cmd *cobra.Command) map[string]*pflag.FlagSet {
 // help writes what a verb is for, then how it is used.
 func help(cmd *cobra.Command, _ []string) {
 	out := cmd.OutOrStdout()
-	text := cmd.Long
-	if text == "" {
-		text = cmd.Short + "."
-	}
+	text := cmp.Or(cmd.Long, cmd.Short+".")
 	fmt.Fprint(out, term.Flow(strings.TrimSpace(text), helpWidth()))
 	fmt.Fprintln(out)
 	writeUsage(out, cmd)

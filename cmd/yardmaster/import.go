@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,22 +29,12 @@ func newImport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FORMAT FILE... -o JOBS.parquet",
 		Short: "Turn a trace into the common form",
-		Long: `Read a trace and write it as one Parquet file, which is smaller, faster to read and the same for every format. What was
-read, kept and dropped is said, and what had to be assumed goes into the file and into every result made from it.
-
-The formats are:
-` + formatList() + `
-FORMAT may also be "auto": the files are recognised by what is in them.`,
-		Example: `  yardmaster import swim FB-2010_samples_24_times_1hr_0.tsv -o jobs.parquet
-  yardmaster import rumen job-trace.json.gz -o jobs.parquet
-  yardmaster import yarn --rm http://rm:8088 --history http://jhs:19888 --webhdfs http://nn:9870 -o mycluster
-  yardmaster import swim TRACE.tsv --block 256MB --map-rate 50MB -o jobs.parquet`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			see := "See \"" + cmd.CommandPath() + " --help\"."
 			if len(args) == 0 {
 				return misuse(see, "import: the format is missing; it is one of %s", strings.Join(formatNames(), ", "))
 			}
-			if !known(args[0]) {
+			if !slices.Contains(formatNames(), args[0]) {
 				return misuse("The formats are "+strings.Join(formatNames(), ", ")+".", "import: there is no format %q%s", args[0], suggest.Hint(args[0], formatNames()))
 			}
 			if len(args) == 1 {
@@ -79,7 +70,7 @@ FORMAT may also be "auto": the files are recognised by what is in them.`,
 	}
 	flags.add(cmd, func(t *scenario.Setting) bool { return t.In == "trace" })
 	cmd.Flags().StringVarP(&file, "output", "o", "", "write the jobs to `FILE`")
-	setGroup(cmd.Flags(), "output", headings[3])
+	setGroup(cmd.Flags(), headings[3], "output")
 	cmd.AddCommand(newImportYarn())
 	return cmd
 }
@@ -103,15 +94,6 @@ func formatList() string {
 		}
 	}
 	return out.String()
-}
-
-func known(name string) bool {
-	for _, n := range formatNames() {
-		if n == name {
-			return true
-		}
-	}
-	return false
 }
 
 func importTrace(cmd *cobra.Command, s scenario.Scenario, format string, paths []string, file string) error {
@@ -191,7 +173,6 @@ func noJobs(title string, notes []workload.Note) error {
 	return fmt.Errorf("%s holds no jobs that can be played (%s): nothing was written", title, strings.Join(why, "; "))
 }
 
-// importSum is what was written.
 type importSum struct {
 	jobs, tasks int64
 	last        unit.Time
@@ -200,14 +181,17 @@ type importSum struct {
 func (s importSum) show(out io.Writer, w *trace.Workload, file string) {
 	ink := term.InkFor(os.Stdout)
 	fmt.Fprintf(out, "%s: %s, %s, submitted over %v\n", file, unit.Count(s.jobs, "job"), unit.Count(s.tasks, "task"), s.last)
-	var lines []string
-	for _, n := range w.Notes() {
-		if n.Count > 0 {
-			lines = append(lines, fmt.Sprintf("%s: %s", n.Text, count(n.Count)))
-		} else {
-			lines = append(lines, n.Text)
+	showList(out, "Read", noteLines(w.Notes()), ink)
+	showGround(out, w.Assumptions(), nil, ink)
+}
+
+// noteLines are notes with how many records each concerns.
+func noteLines(notes []workload.Note) []string {
+	lines := make([]string, len(notes))
+	for i, n := range notes {
+		if lines[i] = n.Text; n.Count > 0 {
+			lines[i] += ": " + count(n.Count)
 		}
 	}
-	showList(out, "Read", lines, ink)
-	showGround(out, w.Assumptions(), nil, ink)
+	return lines
 }

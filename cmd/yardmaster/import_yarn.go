@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -41,17 +41,6 @@ func newImportYarn() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "yarn --rm URL --history URL --webhdfs URL -o DIR",
 		Short: "Import the history of a YARN cluster",
-		Long: `Read what a Hadoop cluster remembers of its applications and write it as a workload, with the cluster's nodes and its scheduler's
-settings beside it, so that "yardmaster simulate DIR" plays it.
-
-MapReduce jobs are read from their history files, over WebHDFS or from a local folder; without either, the history server is asked for every job, which
-takes longer and tells less. Applications of other kinds come with what the ResourceManager knows of them.
-
-A second call fetches only what is new, and one that was ended or killed goes on where it was. The ResourceManager gets at most two requests a second.
-What could not be learned and what was assumed is said, and goes into the file.`,
-		Example: `  yardmaster import yarn --rm http://rm:8088 --history http://jhs:19888 --webhdfs http://nn:9870 --since 7d -o mycluster
-  yardmaster import yarn --rm https://rm1:8090,https://rm2:8090 --history https://jhs:19890 --kerberos --since 30d -o mycluster
-  yardmaster import yarn --jhist ./history-files --anonymise -o jobs.parquet`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			see := "See \"" + cmd.CommandPath() + " --help\"."
 			switch {
@@ -81,14 +70,7 @@ What could not be learned and what was assumed is said, and goes into the file.`
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := importYarn(cmd, &f); err != nil {
-				var u *usageError
-				if errors.As(err, &u) {
-					return err
-				}
-				return fmt.Errorf("import: %w", err)
-			}
-			return nil
+			return labelled("import", importYarn(cmd, &f))
 		},
 	}
 	fs := cmd.Flags()
@@ -108,14 +90,8 @@ What could not be learned and what was assumed is said, and goes into the file.`
 	fs.BoolVar(&f.anonymise, "anonymise", false, "replace the names of users, queues, jobs and hosts by short ones that mean nothing")
 	fs.StringVar(&f.salt, "salt", "", "`TEXT` that makes the short names; the same gives the same names. Else one is drawn and kept")
 	fs.StringVarP(&f.output, "output", "o", "", "write into the folder `DIR`, or beside the workload DIR/NAME.parquet")
-	for heading, names := range map[string][]string{
-		headings[6]: {"rm", "history", "webhdfs", "done-dir", "jhist", "since", "until", "running"},
-		headings[3]: {"anonymise", "salt", "output"},
-	} {
-		for _, name := range names {
-			setGroup(fs, name, heading)
-		}
-	}
+	setGroup(fs, headings[6], "rm", "history", "webhdfs", "done-dir", "jhist", "since", "until", "running")
+	setGroup(fs, headings[3], "anonymise", "salt", "output")
 	return cmd
 }
 
@@ -211,9 +187,7 @@ func (f *yarnFlags) done(ctx context.Context, c *rest.Client) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if dir == "" {
-		dir = history.DefaultDoneDir
-	}
+	dir = cmp.Or(dir, history.DefaultDoneDir)
 	return dir, nil
 }
 
@@ -292,15 +266,7 @@ func writeScenario(ctx context.Context, o *history.Options, sum *history.Summary
 func showYarn(out io.Writer, o *history.Options, sum *history.Summary) {
 	ink := term.InkFor(os.Stdout)
 	fmt.Fprintf(out, "%s: %s (%s new), %s, submitted over %v\n", sum.Files[0], unit.Count(sum.Jobs, "job"), count(sum.New), unit.Count(sum.Tasks, "task"), sum.Span)
-	var lines []string
-	for _, n := range sum.Notes {
-		if n.Count > 0 {
-			lines = append(lines, fmt.Sprintf("%s: %s", n.Text, count(n.Count)))
-		} else {
-			lines = append(lines, n.Text)
-		}
-	}
-	showList(out, "Read", lines, ink)
+	showList(out, "Read", noteLines(sum.Notes), ink)
 	showGround(out, sum.Assumptions, nil, ink)
 	if len(sum.Files) > 1 {
 		showList(out, "Written", sum.Files, ink)

@@ -34,9 +34,7 @@ func (l *login) addWho(cmd *cobra.Command) {
 	fs.StringVar(&l.krb.Keytab, "keytab", "", "keys of --principal, in a `FILE`")
 	fs.StringVar(&l.krb.Config, "krb5-conf", "", "`FILE` that says where the Kerberos servers are; else $KRB5_CONFIG or /etc/krb5.conf")
 	fs.StringVar(&l.tls.CAFile, "ca", "", "PEM `FILE` of authorities to trust besides those of the system")
-	for _, name := range []string{"user", "kerberos", "principal", "keytab", "krb5-conf", "ca"} {
-		setGroup(fs, name, headings[7])
-	}
+	setGroup(fs, headings[7], "user", "kerberos", "principal", "keytab", "krb5-conf", "ca")
 }
 
 // args are the flags that make another process of this command ask the same servers as the same person.

@@ -62,7 +62,6 @@ func obey(signals <-chan os.Signal, end func(), now func() time.Time, atOnce fun
 	}
 }
 
-// run is the whole command.
 func run(ctx context.Context, args []string) int {
 	out := newConsole(os.Stdout)
 	root := newRoot()
@@ -115,4 +114,12 @@ func (e *usageError) Unwrap() error { return e.err }
 // misuse is an error of use, with what to do next.
 func misuse(next, format string, args ...any) error {
 	return &usageError{err: fmt.Errorf(format, args...), next: next}
+}
+
+// labelled says which verb failed. What is wrong with its use says so itself.
+func labelled(verb string, err error) error {
+	if _, usage := errors.AsType[*usageError](err); usage || err == nil {
+		return err
+	}
+	return fmt.Errorf("%s: %w", verb, err)
 }

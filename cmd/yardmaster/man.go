@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,11 +16,10 @@ import (
 // newMan writes manual pages from the command tree, so that they cannot differ from help.
 func newMan() *cobra.Command {
 	return &cobra.Command{
-		Use:     "man DIR",
-		Short:   "Write manual pages into a folder",
-		Example: "  yardmaster man ./man\n  man ./man/yardmaster-simulate.1",
-		Hidden:  true,
-		Args:    exactly("the folder"),
+		Use:    "man DIR",
+		Short:  "Write manual pages into a folder",
+		Hidden: true,
+		Args:   exactly("the folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return fmt.Errorf("man: %w", err)
@@ -55,10 +55,7 @@ func manPage(c *cobra.Command) string {
 		use = c.CommandPath() + " VERB"
 	}
 	p(".SH SYNOPSIS\n.B %s", roff(use))
-	text := c.Long
-	if text == "" {
-		text = c.Short + "."
-	}
+	text := cmp.Or(c.Long, c.Short+".")
 	p(".SH DESCRIPTION")
 	for i, para := range strings.Split(strings.TrimSpace(text), "\n\n") {
 		if i > 0 {

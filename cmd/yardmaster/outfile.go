@@ -158,7 +158,6 @@ func (l *leftovers) forget(path string) {
 	delete(l.paths, path)
 }
 
-// remove deletes what is there.
 func (l *leftovers) remove() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

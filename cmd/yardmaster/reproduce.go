@@ -32,25 +32,7 @@ func newReproduce() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reproduce ID...",
 		Short: "Run the experiments of a published study again and say what holds",
-		Long: `Run the experiments of a published study again, and say of everything that the study reports whether it holds here.
-
-An ID is an experiment (capacity/E01, or E01 where only one study has it), a range (E01..E08), a pattern ("E*"), a group, a check, or
-a whole study (capacity). "yardmaster reproduce list" shows them all.
-
-Each check gives the source's value, ours with its 95 % interval over the seeds, and a verdict:
-  PASS    it holds
-  MISS    it does not; a line below says why, where that is known
-  RECORD  the source reports it but it need not follow: "as reported" or "differs"
-Its strength stands before the verdict: A follows from the algorithm and must hold, B is a trend that the source reports, R is only
-recorded. A check is judged when all experiments that it needs were run.
-
-The exit code is 0 when every A check that was judged passes; it is 1 when one misses, a run fails, or the work is stopped (what was
-done by then is judged and shown). As many runs go on at once as there are processors; their number does not change the result.`,
-		Example: `  yardmaster reproduce list capacity
-  yardmaster reproduce capacity/S01..S16 V2-Q2 E01..E32 --seeds 10 --report out.html
-  yardmaster reproduce capacity --json out.json --markdown capacity-scheduler.md
-  yardmaster reproduce --from out.json --report out.html`,
-		Args: cobra.ArbitraryArgs,
+		Args:  cobra.ArbitraryArgs,
 		ValidArgsFunction: func(_ *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return reproducible(), cobra.ShellCompDirectiveNoFileComp
 		},
@@ -65,9 +47,7 @@ done by then is judged and shown). As many runs go on at once as there are proce
 	fs.StringVar(&r.report, "report", "", "write an HTML report to `FILE`")
 	fs.StringVar(&r.json, "json", "", "write all figures and verdicts as JSON to `FILE`; - is standard output, and nothing else is written there")
 	fs.StringVar(&r.markdown, "markdown", "", "write a page of Markdown to `FILE`")
-	for _, name := range []string{"report", "json", "markdown"} {
-		setGroup(fs, name, headings[3])
-	}
+	setGroup(fs, headings[3], "report", "json", "markdown")
 	cmd.AddCommand(newReproduceList())
 	return cmd
 }
@@ -178,7 +158,6 @@ func verdictOf(f *experiment.Findings) error {
 	return nil
 }
 
-// pace says how long it took.
 func pace(f *experiment.Findings) string {
 	return fmt.Sprintf("%s runs in %s, %.3g runs/s", count(int64(f.Done)), f.Elapsed.Round(100*time.Millisecond), float64(f.Done)/f.Elapsed.Seconds())
 }
@@ -248,11 +227,7 @@ func newReproduceList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [STUDY]",
 		Short: "List studies, their experiments and their checks",
-		Long: `List the experiments of all studies, or of one, with the number of checks of each strength that look at them.
-
-With --checks, list the checks: what the source says, and by which rule it is judged.`,
-		Example: "  yardmaster reproduce list\n  yardmaster reproduce list capacity --checks",
-		Args:    cobra.MaximumNArgs(1),
+		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			studies := all.Studies()
 			if len(args) == 1 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,14 +15,8 @@ import (
 func newRoot() *cobra.Command {
 	var version bool
 	root := &cobra.Command{
-		Use:   "yardmaster",
-		Short: "Rehearse a scheduling change on your cluster's own history",
-		Long: `Yardmaster runs the history of a shared data cluster (MapReduce, Spark, any staged batch work) through a simulator,
-under the scheduler you have and under the one you think of, and shows who would have waited how long.`,
-		Example: `  yardmaster demo -o demo.html
-  yardmaster import swim TRACE.tsv -o jobs.parquet
-  yardmaster simulate --workload jobs.parquet --cluster 600x6/30 --scheduler fair
-  yardmaster compare --workload jobs.parquet --cluster 600x6/30 --scheduler fifo --scheduler fair --seeds 5 --report cmp.html`,
+		Use:           "yardmaster",
+		Short:         "Rehearse a scheduling change on your cluster's own history",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
@@ -57,14 +52,30 @@ under the scheduler you have and under the one you think of, and shows who would
 		}
 	}
 	refuseRepeats(root)
+	describe(root, strings.NewReplacer("{{formats}}", formatList(), "{{measurements}}", measurementList(), "{{policies}}", policyList()))
 	return root
+}
+
+//go:embed verbs.txt
+var verbTexts string
+
+// describe gives a command and those below it what verbs.txt says of them: what it does, and examples.
+func describe(cmd *cobra.Command, lists *strings.Replacer) {
+	for text := range strings.SplitSeq(strings.TrimSpace(verbTexts), "\n# ") {
+		if path, text, _ := strings.Cut(strings.TrimPrefix(text, "# "), "\n"); path == cmd.CommandPath() {
+			long, example, _ := strings.Cut("\n"+text, "\nExamples:\n")
+			cmd.Long, cmd.Example = lists.Replace(strings.TrimPrefix(long, "\n")), example
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		describe(sub, lists)
+	}
 }
 
 func newHelp() *cobra.Command {
 	return &cobra.Command{
-		Use:     "help [VERB]",
-		Short:   "Explain a verb",
-		Example: "  yardmaster help simulate",
+		Use:   "help [VERB]",
+		Short: "Explain a verb",
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
@@ -113,8 +124,7 @@ func unknownVerb(cmd *cobra.Command, verb string) error {
 // flagError turns what pflag says into an error of use that says what to do.
 func flagError(cmd *cobra.Command, err error) error {
 	see := "See \"" + cmd.CommandPath() + " --help\"."
-	var wrong *pflag.InvalidValueError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		why := wrong.Unwrap()
 		if twice := (*repeatedError)(nil); errors.As(why, &twice) {
 			return repeated(cmd, wrong.GetFlag(), twice.first, wrong.GetValue())

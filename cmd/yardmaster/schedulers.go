@@ -20,12 +20,7 @@ func newSchedulers() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schedulers",
 		Short: "List the schedulers and their parameters",
-		Long: `List the schedulers that --scheduler takes by name, with their parameters.
-
-Parameters follow the name: fair:by=pool,weights=etl:2;ml:1. A path of a capacity-scheduler.xml or fair-scheduler.xml is a
-scheduler too, and is read as it is.`,
-		Example: "  yardmaster schedulers\n  yardmaster simulate --workload synth:demo --cluster 20x4/4 --scheduler fair:by=user",
-		Args:    exactly(),
+		Args:  exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.OutOrStdout()
 			if asJSON {

@@ -26,15 +26,7 @@ func newSimulate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "simulate [SCENARIO.yaml | DIR]",
 		Short: "Play a workload on a cluster under one scheduler",
-		Long: `Play a workload on a cluster under one scheduler, and print who waited how long.
-
-What to run is said by flags, by a scenario file (or a folder with a scenario.yaml), or by both: a flag overrides the file. The same scenario and seed give the
-same result, byte for byte.`,
-		Example: `  yardmaster simulate --workload jobs.parquet --cluster 600x6/30 --scheduler fair
-  yardmaster simulate --workload FB-2010_samples_24_times_1hr_0.tsv --cluster 600x6/30 --scheduler ./capacity-scheduler.xml --queues etl,adhoc --out run1 --report run1.html
-  yardmaster simulate mycluster
-  yardmaster simulate scenario.yaml --seed 7 --json`,
-		Args: oneScenario,
+		Args:  oneScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := flags.scenario(args)
 			if err != nil {
@@ -59,8 +51,7 @@ same result, byte for byte.`,
 	flags.add(cmd, func(t *scenario.Setting) bool { return t.Name != "seeds" })
 	cmd.Flags().StringVar(&dir, "out", "", "write jobs.parquet, timeline.parquet and result.json into folder `DIR`")
 	cmd.Flags().StringVar(&log, "steer-log", "", "write the decisions of the steering policy to `FILE`, a line each")
-	setGroup(cmd.Flags(), "out", headings[3])
-	setGroup(cmd.Flags(), "steer-log", headings[3])
+	setGroup(cmd.Flags(), headings[3], "out", "steer-log")
 	out.add(cmd)
 	return cmd
 }

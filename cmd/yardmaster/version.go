@@ -13,10 +13,9 @@ import (
 func newVersion() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:     "version",
-		Short:   "Say which build this is",
-		Example: "  yardmaster version\n  yardmaster version --json",
-		Args:    exactly(),
+		Use:   "version",
+		Short: "Say which build this is",
+		Args:  exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asJSON {
 				e := json.NewEncoder(cmd.OutOrStdout())

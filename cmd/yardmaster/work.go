@@ -34,9 +34,7 @@ func (o *output) add(cmd *cobra.Command) {
 	fs.StringVar(&o.report, "report", "", "write an HTML report to `FILE`")
 	fs.BoolVar(&o.json, "json", false, "write the result as JSON to standard output, and nothing else there")
 	fs.StringVar(&o.timing, "timing", "", "write wall and processor seconds, peak memory and events as JSON to `FILE`")
-	for _, name := range []string{"report", "json", "timing"} {
-		setGroup(fs, name, headings[3])
-	}
+	setGroup(fs, headings[3], "report", "json", "timing")
 }
 
 // outputs are the files of a run, ready to be written.
@@ -125,7 +123,6 @@ func errIdle(under string) error {
 	return fmt.Errorf("no job finished under %s: there is nothing to measure", under)
 }
 
-// stopwatch measures what a run cost.
 type stopwatch struct{ begin time.Time }
 
 func startWatch() stopwatch { return stopwatch{time.Now()} }

@@ -16,13 +16,7 @@ func newYarn() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "yarn",
 		Short: "Steer a live YARN cluster",
-		Long: `Watch a live ResourceManager and move one of its settings as the load asks for, with a policy that was rehearsed in the simulator.
-
-Nothing is changed unless --act is given, and whatever was changed is put back when the steerer ends, however it ends.`,
-		Example: `  yardmaster yarn steer --rm http://rm:8088 --queue root.default --policy cbtws
-  yardmaster yarn steer --rm http://rm:8088 --queue root.default --policy cbtws --act
-  yardmaster yarn restore --rm http://rm:8088`,
-		Args: cobra.ArbitraryArgs,
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cmd.Help()
@@ -39,11 +33,6 @@ func newYarnPolicies() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policies [NAME]",
 		Short: "List the steering policies and their settings",
-		Long: `List what "yarn steer --policy" takes, and the settings of each; "yarn steer --set NAME=VALUE" changes one. Values are those of a batch on a
-Fair Scheduler: without --until-empty "yarn steer" has keep-found=yes and force-after=3, and on a Capacity Scheduler after-increase is 15s.
-
-SHARE is a number from 0 to 1, PERCENT a whole one from 0 to 100, TIME is 15s or 2m.`,
-		Example: "  yardmaster yarn policies\n  yardmaster yarn policies cbtwat",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return misuse("", "policies: too many arguments: %q", args[1])

@@ -73,7 +73,6 @@ func startGuard(dir string, args []string, stalled time.Duration, notice func(fo
 	return g, nil
 }
 
-// pid is the guard's process.
 func (g *guard) pid() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -44,9 +44,7 @@ func (k *knobFlags) add(cmd *cobra.Command) {
 	fs.StringVar(&k.refresh, "refresh-command", "", "`COMMAND` after a change of capacity-scheduler.xml: yarn rmadmin -refreshQueues")
 	fs.StringSliceVar(&k.zk, "zookeeper", nil, "`HOST:PORT` of ZooKeeper, to keep steerers on other machines away; several with commas between")
 	fs.StringVar(&k.journal, "journal", "", "folder `DIR` of what was changed; else yardmaster/steer/CLUSTER_QUEUE in $XDG_STATE_HOME or ~/.local/state")
-	for _, name := range []string{"rm", "queue", "actuator", "file", "refresh-command", "journal", "zookeeper"} {
-		setGroup(fs, name, headings[9])
-	}
+	setGroup(fs, headings[9], "rm", "queue", "actuator", "file", "refresh-command", "journal", "zookeeper")
 	complete(cmd, "actuator", yard.Actuators, cobra.ShellCompDirectiveNoFileComp)
 }
 
@@ -151,7 +149,6 @@ func inTime(ctx context.Context, step func(context.Context) error) error {
 	return err
 }
 
-// stateDir is where journals are kept.
 func stateDir() (string, error) {
 	base := os.Getenv("XDG_STATE_HOME")
 	if base == "" || !filepath.IsAbs(base) {
@@ -199,7 +196,6 @@ type how struct {
 	Args []string `json:"args"`
 }
 
-// noteHow writes down how to restore.
 func noteHow(dir string, args []string) error {
 	text, err := json.Marshal(how{args})
 	if err == nil {

@@ -32,15 +32,6 @@ func newYarnRestore() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore [--journal DIR] [--rm URL]",
 		Short: "Put back what a steerer changed and left",
-		Long: `Put back, from the journal of "yarn steer --act", what a steerer changed and could not put back itself because it and its guard were killed, or because
-the ResourceManager was away. A steerer that is still at work is not disturbed: end it, and it restores by itself.
-
-Where the ResourceManager is and how the setting is changed is remembered beside the journal; flags that are given here come first. Without --journal, all
-journals of this account are looked through; that there is none is an error, because another account may have one. A value that somebody else has set
-since is left as it is, unless --force is given.`,
-		Example: `  yardmaster yarn restore --list
-  yardmaster yarn restore
-  yardmaster yarn restore --journal /var/lib/yardmaster/steer --rm http://rm:8088`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return misuse("See \""+cmd.CommandPath()+" --help\".", "yarn restore: %q is not a flag", args[0])

@@ -145,8 +145,7 @@ func (s *session) serve(ctx context.Context) (end func(), address string) {
 }
 
 func reasonOfListen(err error) error {
-	var op *net.OpError
-	if errors.As(err, &op) && op.Addr != nil {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Addr != nil {
 		return fmt.Errorf("cannot listen on %s: %w", op.Addr, op.Err)
 	}
 	return err

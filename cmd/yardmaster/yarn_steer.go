@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os/signal"
 	"strings"
@@ -50,30 +49,9 @@ func newYarnSteer() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "steer --rm URL --queue QUEUE --policy POLICY [--act]",
 		Short: "Let a policy set the share of a queue that application masters may take",
-		Long: `Watch a queue and move the share of it that application masters may take (maxAMShare of the Fair Scheduler, maximum-am-resource-percent of the
-Capacity Scheduler): too low and jobs wait while processors idle, too high and masters crowd out their own tasks.
-
-Without --act nothing is changed: each decision is written to standard output, one line a look, as what would be done. With --act, every change is written
-down in the journal before it is made and checked afterwards, and the value that was found comes back when the command ends: by itself, by a signal, or by a
-crash, for which a second process stands guard. If the ResourceManager is out of sight for a while, the value is put back, too. When even the guard was
-killed, the next "yarn steer --act" or "yarn restore" puts it back.
-
-The policies are:
-` + policyList() + `
-"yardmaster yarn policies" lists their settings, which --set changes.`,
-		Example: `  yardmaster yarn steer --rm http://rm:8088 --queue root.default --policy cbtws
-  yardmaster yarn steer --rm http://rm1:8088,http://rm2:8088 --queue root.batch --policy ahead --cpu rm --act
-  yardmaster yarn steer --rm http://rm:8088 --queue root.default --policy static --set value=0.25 --file /etc/hadoop/conf/fair-scheduler.xml --for 8h --act`,
-		Args: func(cmd *cobra.Command, args []string) error { return f.check(cmd, args) },
+		Args:  func(cmd *cobra.Command, args []string) error { return f.check(cmd, args) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := yarnSteer(cmd, &f); err != nil {
-				var u *usageError
-				if errors.As(err, &u) {
-					return err
-				}
-				return fmt.Errorf("steer: %w", err)
-			}
-			return nil
+			return labelled("steer", yarnSteer(cmd, &f))
 		},
 	}
 	f.add(cmd)
@@ -97,14 +75,8 @@ The policies are:
 	fs.BoolVar(&f.changes, "changes-only", false, "leave out the looks that come to nothing")
 	fs.DurationVar(&f.stalled, "stalled-after", stalledAfter, "the guard kills a steerer that gives no sign of life for this `TIME`")
 	hide(fs, "stalled-after")
-	for heading, names := range map[string][]string{
-		headings[10]: {"policy", "set", "min", "max", "slots", "until-empty", "cpu", "ask-masters"},
-		headings[3]:  {"listen", "log-format", "changes-only"},
-	} {
-		for _, name := range names {
-			setGroup(fs, name, heading)
-		}
-	}
+	setGroup(fs, headings[10], "policy", "set", "min", "max", "slots", "until-empty", "cpu", "ask-masters")
+	setGroup(fs, headings[3], "listen", "log-format", "changes-only")
 	f.addWho(cmd)
 	complete(cmd, "policy", policyWords, cobra.ShellCompDirectiveNoFileComp)
 	complete(cmd, "cpu", func() []string {
@@ -251,7 +223,6 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 	})
 }
 
-// bound keeps a share within bounds.
 func bound(least, most float64) func(drive.Knob, float64) (float64, string) {
 	return func(_ drive.Knob, v float64) (float64, string) {
 		switch {

@@ -8,7 +8,6 @@ import (
 	"github.com/yardmaster/yardmaster/experiment"
 )
 
-// experiments are all of the study.
 func experiments() []experiment.Experiment {
 	all := sensitivityExperiments()
 	for _, v := range validations() {
@@ -74,7 +73,7 @@ func sensitivityExperiments() []experiment.Experiment {
 		e.ID, e.Group, e.Title, e.Run = fmt.Sprintf("S%02d", i+1), "sensitivity, five real nodes", l.title, p.run
 		e.Setup = append(p.on.pairs(), experiment.Pair{Name: "work", Value: work + "; reduces a job: " + strconv.FormatInt(l.reduces, 10)})
 		e.Setup = append(e.Setup, l.s.pairs()...)
-		for q, v := range sensitivity[i] {
+		for q, v := range paper().Sensitivity[i] {
 			if !math.IsNaN(v) {
 				name := strconv.Itoa(q + 1)
 				e.Reported = append(e.Reported, experiment.Reported{
@@ -123,13 +122,13 @@ func (v validationRun) experiment() experiment.Experiment {
 			Value: "users 1 and 2 in queue 1, 3 and 4 in queue 2: TeraSort of 2 GB (users 2 and 4: 5 s later), Sort of 1 GB " +
 				"when it is done",
 		}), v.s.pairs()...),
-		Reported: []experiment.Reported{{Metric: "stragglers", What: "Slow maps in a run", Paper: realStragglers[v.name][v.slots-1] / 10,
+		Reported: []experiment.Reported{{Metric: "stragglers", What: "Slow maps in a run", Paper: paper().Stragglers[v.name][v.slots-1] / 10,
 			Note: "real; the source counts ten runs together"}},
 	}
-	if runs, ok := pairedRuns[e.ID]; ok {
+	if runs, ok := paper().Paired[e.ID]; ok {
 		for i, job := range validationJobs {
 			e.Reported = append(e.Reported, experiment.Reported{Metric: "paired/" + job, What: "Runs in which " + job + "'s reduce shared its node",
-				Unit: "%", Paper: 10 * float64(runs.real[i]), Note: fmt.Sprintf("real; the source's simulator: %d %%", 10*runs.simulated[i])})
+				Unit: "%", Paper: 10 * float64(runs.Real[i]), Note: fmt.Sprintf("real; the source's simulator: %d %%", 10*runs.Simulated[i])})
 		}
 	}
 	return e

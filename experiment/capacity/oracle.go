@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	x "github.com/yardmaster/yardmaster/experiment"
 )
@@ -19,17 +18,23 @@ func rackLocalShare(maps int64, nodes, copies int) float64 {
 	return q * (1 - math.Pow(q, float64(maps))) / ((1 - q) * float64(maps))
 }
 
-// printedRange is the smallest and the largest share of rack-local maps that the source prints for a short type, over all experiments.
-func printedRange(t int) (low, high float64) {
-	low, high = math.Inf(1), math.Inf(-1)
-	for _, table := range tables {
-		for _, by := range table.rackLocal {
+// printedShares are the shares of rack-local maps that the source prints for a type, by block and queue.
+func printedShares(t int) (rows [][8]float64) {
+	for _, table := range paper().Blocks {
+		for _, by := range table.RackLocal {
 			if row, ok := by[t]; ok {
-				for _, v := range row {
-					low, high = math.Min(low, v), math.Max(high, v)
-				}
+				rows = append(rows, row)
 			}
 		}
+	}
+	return rows
+}
+
+// printedRange is the smallest and the largest of them, over all experiments.
+func printedRange(t int) (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, row := range printedShares(t) {
+		low, high = min(low, slices.Min(row[:])), max(high, slices.Max(row[:]))
 	}
 	return low, high
 }
@@ -53,53 +58,25 @@ func all(metric string) x.Quantity {
 	return x.MeanOf(qs...)
 }
 
-// localityChecks hold the simulated study against the oracle: as a whole, which is how the source's means compare with it, and, more
+// localityJudges hold the simulated study against the oracle: as a whole, which is how the source's means compare with it, and, more
 // strictly, block by block. Single cells lie outside in the source as well (type 4: 2.4 % in E08).
-func localityChecks() []x.Check {
+func localityJudges() map[string]x.Judge {
 	inside := func(types []int, of func(metric string) x.Quantity) x.Judge {
 		return perType(types, func(t int) x.Judge {
 			low, high := localityBounds(t)
 			return x.Within(of(by("rack-local", t, "")), low, high)
 		})
 	}
-	bounds := ranges(longTypes, localityBounds)
-	checks := []x.Check{
-		{
-			ID: "locality-short", Strength: x.A,
-			Text:  "Rack-local maps of short types follow from the number of maps: within the source's range, mean of E01 to E32",
-			Paper: ranges(shortTypes, printedRange),
-			Judge: inside(shortTypes, all),
-		},
-		{
-			ID: "locality-long", Strength: x.A,
-			Text:  "Rack-local maps of long types follow from the number of maps: between L(M) and 2 L(M) (" + bounds + "), mean of E01 to E32",
-			Paper: ranges(longTypes, printedRange),
-			Judge: inside(longTypes, all),
-		},
+	judges := map[string]x.Judge{
+		"locality-short": inside(shortTypes, all),
+		"locality-long":  inside(longTypes, all),
 	}
 	for _, b := range blocks {
 		of := func(metric string) x.Quantity { return b.mean(every, metric) }
-		checks = append(checks,
-			x.Check{
-				ID: b.id(0) + "-locality", Strength: x.B,
-				Text:  "Rack-local maps follow from the number of maps: all types within those bounds, mean of " + b.id(0) + " to " + b.id(7) + " alone",
-				Paper: ranges(allTypes, printedRange),
-				Judge: inside(allTypes, of),
-				Why: "with MULP 25 a long job may hold a quarter of its queue's slots (9 of 36 in a 30 % queue); a slot that " +
-					"it frees comes back to it, so it stays on " +
-					"few nodes and uses up the blocks there",
-			},
-			x.Check{
-				ID: b.id(0) + "-locality-settings", Strength: x.A,
-				Text: "Locality does not depend on settings: no type's share of rack-local maps differs by more between two of " + b.id(0) + " to " + b.id(7) +
-					" than it does at most in the source",
-				Paper: spreads(),
-				Judge: perType(allTypes, func(t int) x.Judge { return spread(b, t, printedSpread(t)) }),
-				Why: "with MULP 25 a long job may hold a quarter of its queue's slots and stays on few nodes, whose blocks it uses up (see " + b.id(0) +
-					"-locality); short types have few maps, and their means over ten seeds vary by chance",
-			})
+		judges[b.id(0)+"-locality"] = inside(allTypes, of)
+		judges[b.id(0)+"-locality-settings"] = perType(allTypes, func(t int) x.Judge { return spread(b, t, printedSpread(t)) })
 	}
-	return checks
+	return judges
 }
 
 // spread holds when the means of a type's share of rack-local maps over a block's experiments lie no more than so many points apart.
@@ -118,32 +95,9 @@ func spread(b block, t int, most float64) x.Judge {
 }
 
 // printedSpread is how far apart, at most, the source's shares of rack-local maps of a type are in one block and queue, in points.
-func printedSpread(t int) float64 {
-	most := 0.0
-	for _, table := range tables {
-		for _, by := range table.rackLocal {
-			if row, ok := by[t]; ok {
-				most = math.Max(most, slices.Max(row[:])-slices.Min(row[:]))
-			}
-		}
+func printedSpread(t int) (most float64) {
+	for _, row := range printedShares(t) {
+		most = max(most, slices.Max(row[:])-slices.Min(row[:]))
 	}
 	return most
-}
-
-func spreads() string {
-	var all []string
-	for _, t := range allTypes {
-		all = append(all, fmt.Sprintf("type %d %s", t, x.Number(printedSpread(t))))
-	}
-	return strings.Join(all, ", ") + " points"
-}
-
-// ranges lists the range of each type.
-func ranges(types []int, of func(t int) (low, high float64)) string {
-	var all []string
-	for _, t := range types {
-		low, high := of(t)
-		all = append(all, fmt.Sprintf("type %d %s to %s %%", t, x.Number(low), x.Number(high)))
-	}
-	return strings.Join(all, ", ")
 }

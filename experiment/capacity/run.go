@@ -49,7 +49,6 @@ func (m machines) model() mapreduce.Model {
 	return p
 }
 
-// play is one run.
 func (s setup) play(ctx context.Context, seed uint64) (*trace, error) {
 	newPolicy := s.policy
 	if newPolicy == nil {
@@ -89,7 +88,6 @@ func (s setup) play(ctx context.Context, seed uint64) (*trace, error) {
 	return t, nil
 }
 
-// run is one run's figures.
 func (s setup) run(ctx context.Context, seed uint64) (experiment.Metrics, error) {
 	t, err := s.play(ctx, seed)
 	if err != nil {

@@ -65,20 +65,10 @@ func (b block) queuesApart() []string {
 	return []string{""}
 }
 
-// factorialSection tells what each setting does.
 func factorialSection(r *x.Runs, b block) x.Section {
 	d := b.design()
-	s := x.Section{
-		Title: fmt.Sprintf("What each setting does: %s (%s to %s)", b.name, b.id(0), b.id(7)),
-		Text: []string{fmt.Sprintf("A full factorial of three settings at two levels: maximum-capacity (-1, then equal to "+
-			"the capacity), user-limit-factor (1, then 2), "+
-			"minimum-user-limit-percent (100, then 25), %d seeds. An effect is the mean of the four experiments at a "+
-			"setting's second level less that "+
-			"of the four at its first, as a share of the mean of all eight, with its 95 %% interval over seeds; an "+
-			"interaction is half the difference between a "+
-			"setting's effects at the two levels of another. The last column is the part of the variation between the eight "+
-			"that MULP alone explains.", len(r.Seeds()))},
-	}
+	s := texts().Section("factorial", len(r.Seeds()))
+	s.Title += fmt.Sprintf("%s (%s to %s)", b.name, b.id(0), b.id(7))
 	s.Text = append(s.Text, b.summary(r, d))
 	for _, q := range b.queuesApart() {
 		of := ""
@@ -186,7 +176,7 @@ func (b block) ratioChart(r *x.Runs, queue string) x.Chart {
 		paper := x.Series{Name: typed(n) + ", source", Paper: true}
 		for i := range rows {
 			ours.Points = append(ours.Points, r.Point(b.id(i), by("ratio", n, queue)))
-			v := b.published().ratio[queue][n][i]
+			v := b.published().Ratio[queue][n][i]
 			paper.Points = append(paper.Points, x.Point{Mean: v, Lo: v, Hi: v})
 		}
 		c.Series = append(c.Series, ours, paper)
@@ -194,4 +184,4 @@ func (b block) ratioChart(r *x.Runs, queue string) x.Chart {
 	return c
 }
 
-func (b block) published() *published { return &tables[(b.first-1)/8] }
+func (b block) published() *published { return &paper().Blocks[(b.first-1)/8] }

@@ -6,11 +6,7 @@ import (
 
 // answerSection puts the three settings side by side, each alone, for short and for long jobs.
 func answerSection(r *x.Runs) (x.Section, bool) {
-	s := x.Section{
-		Title: "Short jobs behind long ones: which setting helps",
-		Text: []string{"Each setting alone against the defaults (no maximum-capacity, ULF 1, MULP 100), and the two that the study recommends together, for several ways " +
-			"in which the same hundred jobs come. Elapsed time is from submission to finish; short jobs have at most ten maps, long ones a hundred and more."},
-	}
+	s := texts().Section("answer")
 	alone := []struct {
 		name string
 		row  int

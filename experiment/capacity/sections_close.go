@@ -11,14 +11,7 @@ import (
 
 // closeSection tells how far our figures are from the source's, table by table.
 func closeSection(r *x.Runs) (x.Section, bool) {
-	s := x.Section{
-		Title: "How close the figures are",
-		Text: []string{"Relative errors of our means against what the source prints, without regard to sign. The source says " +
-			"of its own simulator that it is 10 to 40 % off the real cluster. " +
-			"E01's makespan and S07's reduce were used to set the disk, S05's second makespan as a bound for WordCount; " +
-			"nothing else was used. Unequal queues without a maximum-capacity (E09, E11, E12, E15, E25, E27, E28, E31) stand " +
-			"apart: what the source prints of them does not follow from the rule it describes."},
-	}
+	s := texts().Section("close")
 	t := x.Table{Caption: "Relative errors", Columns: []string{"figures", "number", "median error", "within 10 %", "within 40 %", "furthest"}}
 	recorded := map[string]bool{}
 	for _, b := range unequal {

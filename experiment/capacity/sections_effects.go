@@ -8,25 +8,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// delayedSection counts delayed map execution.
 func delayedSection(r *x.Runs) (x.Section, bool) {
-	s := x.Section{
-		Title: "Delayed map execution, counted",
-		Text: []string{"A job L meets it behind a job A that comes before it in their queue if A started its first map " +
-			"before L did and its last one after L's first; " +
-			"L had by then started k of its n maps, 0 < k < n; between L's k-th map and the next A started more than k maps, " +
-			"its last among them; and that gap is longer " +
-			"than two of L's maps take on average. The first few maps make L's waiting look short; its maps and its reduce, " +
-			"which slow-start has started, then take long.",
-			"As written, the scheduler serves the queue with the lowest running/capacity before every start, so two queues " +
-				"with maps to start are each held at their capacity, and no slot " +
-				"is left while the head job's user is at its limit. The source's simulator meets the effect all the same, " +
-				"its real cluster in one run of ten. One reading of the order of queues " +
-				"gives it: queues sorted once a heartbeat (names that end in s). A node with two free slots then offers both " +
-				"to one queue; the head job's user takes the first, is at its limit, " +
-				"and the second goes to the job behind. A maximum-capacity or ULF 2 removes it there, as the source says. " +
-				"Experiments of E01 to E32 that are not listed have none, under any order that was played."},
-	}
+	s := texts().Section("delayed")
 	t := x.Table{Caption: "Jobs that met it, in a run (mean over seeds)",
 		Columns: []string{"experiment", "jobs", "runs with it", "of type 3, %", "of type 4, %"}}
 	list := []string{"S01", "S03", "S04", "V1-Q2", "V1-MAXCAP", "V2-Q2", "V2-MAXCAP"}
@@ -68,7 +51,7 @@ func delayedSection(r *x.Runs) (x.Section, bool) {
 	if ids := []string{"E01", "E02", "E03", "E01s", "E02s", "E03s"}; r.Has(ids...) {
 		ratios := x.Table{Caption: "What it does to response ratios", Columns: []string{"", "E01", "E02 (capped)", "E03 (ULF 2)"}}
 		for _, n := range []int{3, 4} {
-			printed := blocks[0].published().ratio[""][n]
+			printed := blocks[0].published().Ratio[""][n]
 			ratios.Rows = append(ratios.Rows, []string{typed(n) + ", source", x.Number(printed[0]), x.Number(printed[1]), x.Number(printed[2])})
 			for k, name := range []string{", as written", ", sorted once a heartbeat"} {
 				row := []string{typed(n) + name}
@@ -85,13 +68,7 @@ func delayedSection(r *x.Runs) (x.Section, bool) {
 
 // pairedSection counts isolated and paired reduces as the source's tables 5.2 and 5.3 do.
 func pairedSection(r *x.Runs) (x.Section, bool) {
-	s := x.Section{
-		Title: "Reduces alone and paired on a node",
-		Text: []string{"Runs in which a job's reduce had its node to itself, and those in which it shared it, at any time, " +
-			"with another job's reduce: with two reduce slots a node the scheduler " +
-			"never looks at how busy a node is. The source's simulator pairs reduces about twice as often as its real " +
-			"cluster did."},
-	}
+	s := texts().Section("paired")
 	t := x.Table{Caption: "Alone - paired", Columns: append(append([]string{"experiment", ""}, validationJobs[:]...), "paired")}
 	for _, id := range []string{"V2-Q2", "V2-MAXCAP", "V2-MULP", "V2-MSJ"} {
 		if !r.Has(id) {
@@ -104,8 +81,8 @@ func pairedSection(r *x.Runs) (x.Section, bool) {
 			}
 			t.Rows = append(t.Rows, append(row, fmt.Sprintf("%.1f %%", 100*float64(sum)/float64(8*of))))
 		}
-		line("real cluster", pairedRuns[id].real, 10)
-		line("source's simulator", pairedRuns[id].simulated, 10)
+		line("real cluster", paper().Paired[id].Real, 10)
+		line("source's simulator", paper().Paired[id].Simulated, 10)
 		var ours [8]int
 		for i, job := range validationJobs {
 			for _, v := range r.Values(id, "paired/"+job) {
@@ -143,7 +120,7 @@ func pairedSection(r *x.Runs) (x.Section, bool) {
 			}
 			row = append(row, cell)
 		}
-		byPairs.Rows = append(byPairs.Rows, append(row, x.Number(sensitivity[5+i][0])))
+		byPairs.Rows = append(byPairs.Rows, append(row, x.Number(paper().Sensitivity[5+i][0])))
 	}
 	if len(byPairs.Rows) > 0 {
 		s.Tables = append(s.Tables, byPairs)

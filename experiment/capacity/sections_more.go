@@ -5,22 +5,12 @@ import (
 	"math"
 
 	x "github.com/yardmaster/yardmaster/experiment"
+	"gonum.org/v1/gonum/stat"
 )
 
 // localitySection holds shares of rack-local maps against the oracle.
 func localitySection(r *x.Runs) (x.Section, bool) {
-	s := x.Section{
-		Title: "Locality against its closed form",
-		Text: []string{fmt.Sprintf("With one rack of %d workers, %d copies of a block placed at random and node-local maps "+
-			"preferred, "+
-			"a job with M maps has an expected share of rack-local maps of L(M) = q (1 - q^M) / ((1 - q) M), q = 1 - %d/%d, "+
-			"if every heartbeat came from a "+
-			"node drawn at random. Short types are held against the range that the source prints, long types against L(M) "+
-			"and 2 L(M), in the mean of all experiments; single ones, "+
-			"the source's too (type 4: 2.4 %%), lie outside. Maps of a job that may hold few slots at a time (MULP 25) find "+
-			"a local block a little less often, "+
-			"here as in the source. A job of one map is local or not: 0 or 100 %% in a run.", workers, replication, replication, workers)},
-	}
+	s := texts().Section("locality", workers, replication, replication, workers)
 	t := x.Table{Caption: "Rack-local maps, %", Columns: []string{
 		"type", "maps", "L(M)", "must lie in", "source: mean", "source: range", "ours: mean", "ours: smallest", "ours: largest", "",
 	}}
@@ -64,31 +54,16 @@ func localitySection(r *x.Runs) (x.Section, bool) {
 
 // printedMean is the mean of a type over all cells that the source prints.
 func printedMean(t int) float64 {
-	var sum float64
-	var n int
-	for _, table := range tables {
-		for _, by := range table.rackLocal {
-			if row, ok := by[t]; ok {
-				for _, v := range row {
-					sum, n = sum+v, n+1
-				}
-			}
-		}
+	var all []float64
+	for _, row := range printedShares(t) {
+		all = append(all, row[:]...)
 	}
-	return sum / float64(n)
+	return stat.Mean(all, nil)
 }
 
 // variationSection tells how far execution times vary from run to run.
 func variationSection(r *x.Runs) (x.Section, bool) {
-	s := x.Section{
-		Title: "How far execution times vary",
-		Text: []string{"Coefficient of variation of the execution time: standard deviation over mean, all jobs of a type (in " +
-			"a queue) and all seeds as one sample. " +
-			"In brackets, that of each job over the seeds, then the mean over the jobs, which leaves out what differs " +
-			"between the jobs of a type. " +
-			"After the stroke, the source's. Its table for separate queues repeats the one for interleaved ones and counts " +
-			"as missing."},
-	}
+	s := texts().Section("variation")
 	if len(r.Seeds()) < 2 {
 		return s, false
 	}
@@ -109,7 +84,7 @@ func variationSection(r *x.Runs) (x.Section, bool) {
 				for i := range rows {
 					pooled, ofRuns := variation(r, b, i, n, q)
 					cell := fmt.Sprintf("%.2f (%.2f)", pooled, ofRuns)
-					if p, ok := b.published().variation[q][n]; ok {
+					if p, ok := b.published().Variation[q][n]; ok {
 						cell += fmt.Sprintf(" / %g", p[i])
 					}
 					row = append(row, cell)

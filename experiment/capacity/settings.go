@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -20,19 +21,8 @@ type settings struct {
 	activeTasks, activeOfOne int // maximum-initialized-active-tasks, and per user; 0: the default
 }
 
-func (s settings) userLimitFactor() float64 {
-	if s.factor == 0 {
-		return 1
-	}
-	return s.factor
-}
-
-func (s settings) userLimitPercent() float64 {
-	if s.percent == 0 {
-		return 100
-	}
-	return s.percent
-}
+func (s settings) userLimitFactor() float64  { return cmp.Or(s.factor, 1) }
+func (s settings) userLimitPercent() float64 { return cmp.Or(s.percent, 100) }
 
 // pairs say what was set, for people.
 func (s settings) pairs() []experiment.Pair {

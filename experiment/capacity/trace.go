@@ -31,7 +31,6 @@ type task struct {
 	start, end unit.Time
 }
 
-// recorder collects a trace.
 type recorder struct {
 	bySeq   map[int64]*played
 	refused []string

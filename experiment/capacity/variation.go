@@ -3,6 +3,7 @@ package capacity
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	x "github.com/yardmaster/yardmaster/experiment"
 	"gonum.org/v1/gonum/stat"
@@ -75,14 +76,11 @@ func meanVariation(r *x.Runs, b block, rows []int, t int, queue string, ofRuns b
 }
 
 func names(b block, rows []int) string {
-	s := ""
-	for i, r := range rows {
-		if i > 0 {
-			s += ", "
-		}
-		s += b.id(r)
+	var ids []string
+	for _, r := range rows {
+		ids = append(ids, b.id(r))
 	}
-	return s
+	return strings.Join(ids, ", ")
 }
 
 // figure is a judgement on a figure that has no interval.
@@ -97,41 +95,11 @@ func figure(v float64, holds bool) x.Judgement {
 // every is the rows of a block.
 var every = []int{0, 1, 2, 3, 4, 5, 6, 7}
 
-// What the source says of E01 to E08.
-var (
-	shortVariance = variance{b: blocks[0], rows: every, types: shortTypes, low: 0.1, high: 0.5}
-	longVariance  = variance{b: blocks[0], rows: every, types: longTypes, high: 0.1}
-)
-
-// variationChecks are the three that the source makes of E01 to E08.
-func variationChecks(b block) []x.Check {
-	return []x.Check{
-		{
-			ID: "L50-cv-short", Strength: x.B,
-			Text:  "The execution of short jobs varies by 0.1 to 0.5 from run to run (mean of E01 to E08)",
-			Paper: "0.1 to 0.5",
-			Judge: shortVariance.judge(),
-		},
-		{
-			ID: "L50-cv-mulp", Strength: x.B,
-			Text:  "The execution of short jobs varies more with MULP 25",
-			Paper: "higher",
-			Judge: perType(shortTypes, func(t int) x.Judge { return variesMore(b, t, "", false) }),
-		},
-		{
-			ID: "L50-cv-long", Strength: x.B,
-			Text:  "The execution of long jobs varies by less than 0.1 from run to run (mean of E01 to E08)",
-			Paper: "below 0.1",
-			Judge: longVariance.judge(),
-		},
-	}
-}
-
 // variesMore holds when the variation of a type is larger with MULP 25 than with 100, in the mean over the rows of each.
-func variesMore(b block, t int, queue string, ofRuns bool) x.Judge {
-	rule := fmt.Sprintf("variation of exec/%d over the seeds%s in %s > in %s %s", t, jobwise(ofRuns), names(b, shared), names(b, strict), queue)
+func variesMore(b block, t int, ofRuns bool) x.Judge {
+	rule := fmt.Sprintf("variation of exec/%d over the seeds%s in %s > in %s ", t, jobwise(ofRuns), names(b, shared), names(b, strict))
 	return x.Judge{Rule: rule, Of: func(r *x.Runs) x.Judgement {
-		from, to := meanVariation(r, b, strict, t, queue, ofRuns), meanVariation(r, b, shared, t, queue, ofRuns)
+		from, to := meanVariation(r, b, strict, t, "", ofRuns), meanVariation(r, b, shared, t, "", ofRuns)
 		j := figure(to-from, to > from)
 		if j.Note == "" {
 			j.Ours = x.Number(from) + " to " + x.Number(to)
@@ -140,27 +108,11 @@ func variesMore(b block, t int, queue string, ofRuns bool) x.Judge {
 	}}
 }
 
-// variationRecords ask the same of E09 to E24, of which the source prints tables and says nothing: they are recorded only.
-func variationRecords(name string, b block) []x.Check {
-	where := b.id(0) + " to " + b.id(7)
-	return []x.Check{
-		{
-			ID: name + "-cv-short", Strength: x.R,
-			Text:  "The execution of short jobs varies by 0.1 to 0.5 from run to run (mean of " + where + ")",
-			Paper: "said of E01 to E08",
-			Judge: variance{b: b, rows: every, types: shortTypes, low: 0.1, high: 0.5}.judge(),
-		},
-		{
-			ID: name + "-cv-mulp", Strength: x.R,
-			Text:  "The execution of short jobs varies more with MULP 25 (" + where + ")",
-			Paper: "said of E01 to E08",
-			Judge: perType(shortTypes, func(t int) x.Judge { return variesMore(b, t, "", false) }),
-		},
-		{
-			ID: name + "-cv-long", Strength: x.R,
-			Text:  "The execution of long jobs varies by less than 0.1 from run to run (mean of " + where + ")",
-			Paper: "said of E01 to E08",
-			Judge: variance{b: b, rows: every, types: longTypes, high: 0.1}.judge(),
-		},
+// variationJudges ask of a block what the source says of E01 to E08. Of E09 to E24 it prints tables and says nothing: they are recorded only.
+func variationJudges(name string, b block, ofRuns bool) map[string]x.Judge {
+	return map[string]x.Judge{
+		name + "-cv-short": variance{b: b, rows: every, types: shortTypes, low: 0.1, high: 0.5, ofRuns: ofRuns}.judge(),
+		name + "-cv-mulp":  perType(shortTypes, func(t int) x.Judge { return variesMore(b, t, ofRuns) }),
+		name + "-cv-long":  variance{b: b, rows: every, types: longTypes, high: 0.1, ofRuns: ofRuns}.judge(),
 	}
 }

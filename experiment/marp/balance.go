@@ -59,16 +59,8 @@ func balanced() runner {
 	return func(ctx context.Context, seed uint64, m x.Metrics) error {
 		for i := range balances {
 			h := &balances[i]
-			play := func(n int, under, name string) error {
-				o, err := h.batch(n, seed).under(under, Fair).play(ctx, seed)
-				if err != nil {
-					return fmt.Errorf("%s, %s: %w", h.name, name, err)
-				}
-				m["makespan/"+h.id+"/"+name] = o.Makespan
-				return nil
-			}
 			for _, name := range append([]string{"prj", "ahead"}, steered...) {
-				if err := play(six, name, name); err != nil {
+				if err := h.batch(six, seed).under(name, Fair).time(ctx, seed, m, h.id+"/"+name); err != nil {
 					return err
 				}
 			}
@@ -76,7 +68,7 @@ func balanced() runner {
 				if h.experiment != "E7" {
 					continue
 				}
-				if err := play(4, name, "four-"+name); err != nil {
+				if err := h.batch(4, seed).under(name, Fair).time(ctx, seed, m, h.id+"/four-"+name); err != nil {
 					return err
 				}
 			}
@@ -85,26 +77,7 @@ func balanced() runner {
 	}
 }
 
-func balanceChecks() []x.Check {
-	var parts []x.Judge
-	for i := range balances {
-		id := balances[i].id
-		if balances[i].otherJobs {
-			continue
-		}
-		parts = append(parts, x.Labelled(balances[i].name, x.All(
-			x.Less(span("E22", id+"/cbtws"), span("E22", id+"/prj")), x.Less(span("E22", id+"/cbtws"), span("E22", id+"/cbt")))))
-	}
-	return []x.Check{{
-		ID: "E22-order", Strength: x.R, Paper: "CBTwS before CBT before PRJ", Judge: x.Any(parts...),
-		Text: "On some host that six at once cannot tell from the study's, CBTwS beats both PRJ and CBT",
-	}}
-}
-
-func balanceSection(r *x.Runs) (x.Section, bool) {
-	if !r.Has("E22") {
-		return x.Section{}, false
-	}
+func balanceSection(r *x.Runs, s *x.Section) {
 	t := x.Table{
 		Caption: "Improvement over PRJ, %, and the four jobs of E2, s",
 		Columns: []string{"benchmark, cycles; the disk moves at a time", "PRJ, s", "CBT", "CBTwS", "CBTwAT", "ahead", "four, FIFO", "four, PRJ"},
@@ -119,19 +92,11 @@ func balanceSection(r *x.Runs) (x.Section, bool) {
 		t.Rows = append(t.Rows, append(row, seconds(v("four-fifo")), seconds(v("four-prj"))))
 	}
 	for _, b := range benches() {
-		source, fifo, prj := sourceGains[b.experiment], "-", "-"
+		source, fifo, prj := paper().Gains[b.experiment], "-", "-"
 		if b.experiment == "E7" {
 			fifo, prj = "697", "442"
 		}
 		t.Rows = append(t.Rows, []string{b.name + ", source", seconds(b.batch6), seconds(source["cbt"][0]), seconds(source["cbtws"][0]), seconds(source["cbtwat"][0]), "-", fifo, prj})
 	}
-	return x.Section{
-		Title: "What the gain depends on (E22)",
-		Text: []string{"Six at once take the same time on hosts whose tasks compute much or little, and whose disk suffers little or much from several streams; what controllers gain on them differs. The first three " +
-			"rows are the study's host. Those after them have the cycles of MRPERF, which the study took before it had its own, with reduces that compute as much as MRPERF says, half and a quarter of it, " +
-			"and with a disk that moves less at a time. Each was set by the mean of six at once, and by nothing else. The more a reduce that is alone is held up by its processor, the longer the disk " +
-			"stands still while other jobs are held back, and the more they are missed. The last rows are not the source's jobs; they were played to find out what takes the gain from WordCount and Sort: several reduces of a job, and " +
-			"several copies of what they write on one disk, crowd the disk by themselves, so that holding other jobs back saves little. No verdict of this page but E22-order uses anything but the first three rows."},
-		Tables: []x.Table{t},
-	}, true
+	s.Tables = []x.Table{t}
 }

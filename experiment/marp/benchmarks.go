@@ -3,7 +3,6 @@ package marp
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/yardmaster/yardmaster/sim/mapreduce"
 	"github.com/yardmaster/yardmaster/sim/node"
@@ -85,8 +84,6 @@ func times(f float64, b unit.Bytes) unit.Bytes { return unit.Bytes(f * float64(b
 
 func benches() []*bench { return []*bench{&teraSort, &wordCount, &sortB} }
 
-func (b *bench) work(n int) string { return fmt.Sprintf("%d x %s", n, b.title) }
-
 // The source's host.
 const (
 	hertz      = 2.13e9
@@ -133,34 +130,6 @@ func hostModel() mapreduce.Model {
 	m.Cached.Map = mapCached
 	m.RunNoise = runNoise
 	return m
-}
-
-// hostFacts are the model's numbers and where each is from.
-func hostFacts() []string {
-	d := hostModel().Machine.Disk.Efficiency
-	var measured []string
-	for _, b := range benches() {
-		c := &b.cycles
-		text := fmt.Sprintf("%s %.2fe9 for a process, %.1f a byte that a map reads and sorts, %.1f a byte brought to a reduce", b.name, c.process/1e9, c.mapByte, c.reduceByte)
-		if c.reduceStart > 0 {
-			text += fmt.Sprintf(" and %.3fe9 more for the reduce itself", c.reduceStart/1e9)
-		}
-		measured = append(measured, text)
-	}
-	return []string{
-		fmt.Sprintf("Processors: %.2f GHz, %d threads on %d cores (the host's), of which two threads of a core do %.1f times the work of one (Intel's figure for servers). "+
-			"Cycles were measured with the examples of Hadoop 3.4.2 (docs/studies/cycles.md): %s. A newer processor does more in a cycle than the source's of 2010; nothing was added for that.",
-			hertz/1e9, processors, processors/2, threadGain, strings.Join(measured, "; ")),
-		fmt.Sprintf("Disk: %.0f MB/s for one stream and %.1f ms to go to another (data sheets of 15,000 rpm disks: 3.4 ms for the heads, 2.0 ms for half a turn), in requests of %.0f kB, which "+
-			"lie between Linux's read-ahead and the largest request it makes. So of its speed %.0f %% is left with 2 streams, %.0f %% with 6 and %.0f %% with 24; nothing was set by results.",
-			diskRate/1e6, diskSeek*1e3, diskRequest/1e3, 100*d(2), 100*d(6), 100*d(24)),
-		fmt.Sprintf("Memory: 74 GB hold most of what a batch reads again. Six jobs read one input file, and maps merge their spills before Linux writes them, so %.0f %% of what maps read and write never reaches the "+
-			"disk (maps keep the processors busy, as the source saw). Of what reduces read and write a share does not, and that share is the one number fitted for each benchmark.", 100*mapCached),
-		fmt.Sprintf("Disk space: %.0f GB, of which %.1f GB are taken before a batch: the 50 GB that the source saw after one of PRJ, less its output.", diskSize/1e9, diskFilled/1e9),
-		fmt.Sprintf("Hadoop 2.7.5's defaults: a heartbeat of 1 s, in which a node gets one container under the Fair Scheduler; a sort buffer of 100 MB that is spilled at 80 %%; %v of a reduce's memory; 10 runs merged at once; "+
-			"5 copiers; reduces that may start after 5 %% of the maps. A reduce reads, computes and writes %v at a time.", hostModel().MemorySpace, hostModel().ReducePiece),
-		fmt.Sprintf("WordCount's maps pass on %.2f times what they read, and its reduces write %.2f times, as measured: of TeraGen's rows, what is not text becomes three bytes a byte.", wordCountPasses, wordCountWrites),
-	}
 }
 
 func (b *bench) model() mapreduce.Model {

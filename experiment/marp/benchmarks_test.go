@@ -81,7 +81,8 @@ func (b *bench) fitLonger(ctx context.Context, seeds uint64) (float64, error) {
 func (b *bench) prj(ctx context.Context, seeds uint64) (float64, error) {
 	sum := 0.0
 	for seed := range seeds {
-		o, err := b.batch(six, seed+1).under("prj", Fair).play(ctx, seed+1)
+		batch := b.batch(six, seed+1).under("prj", Fair)
+		o, err := batch.Play(ctx, seed+1)
 		if err != nil {
 			return 0, err
 		}

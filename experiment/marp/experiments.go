@@ -1,6 +1,7 @@
 package marp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -51,100 +52,28 @@ func each(b *bench, n int, on Scheduler, names []string, take func(name string, 
 	}
 }
 
-// experiments are E0 to E20 as the source numbers what it did, and E21 and E22 of our own.
-func experiments() []x.Experiment {
-	var all []x.Experiment
-	add := func(id, group, title, work string, run runner, more ...x.Reported) {
-		all = append(all, x.Experiment{
-			ID: id, Group: group, Title: title, Run: run.run, Reported: more,
-			Setup: []x.Pair{{Name: "work", Value: work}},
-		})
+// runners play E0 to E20 as the source numbers what it did, and E21 and E22 of our own.
+func runners() map[string]runner {
+	terasorts := func(n int, names []string, take func(name string, b *Batch, o *Outcome, m x.Metrics)) runner {
+		return each(&teraSort, n, Fair, names, take)
 	}
-	const (
-		profiles   = "one job, or all at once"
-		patterns   = "how jobs are let in"
-		results    = "batch times"
-		resources  = "progress, disk, delay"
-		variations = "other settings"
-		needs      = "what the gain needs"
-	)
-	paper := func(metric, what, unit string, v float64) x.Reported {
-		return x.Reported{Metric: metric, What: what, Unit: unit, Paper: v}
+	all := map[string]runner{
+		"E0": singleJob(&teraSort), "E1": terasorts(six, []string{"fifo", "prj"}, nil), "E2": terasorts(4, []string{"fifo", "prj"}, nil), "E3": aloneAndSix(&teraSort), "E4": sweep(),
+		"E5": terasorts(six, []string{"cbt"}, traced), "E6": smoothing(&teraSort),
+		"E10": terasorts(six, sourceNames, func(name string, _ *Batch, o *Outcome, m x.Metrics) { curve(m, "curve/"+name, o.rates()) }),
+		"E11": pageCache(&teraSort),
+		"E12": terasorts(six, sourceNames, func(name string, _ *Batch, o *Outcome, m x.Metrics) {
+			curve(m, "disk-curve/"+name, o.sampled(func(s *Second) float64 { return s.Disk / 1e9 }))
+			m["disk-end/"+name] = o.Seconds[len(o.Seconds)-1].Disk / 1e9
+		}),
+		"E13": zeroDelay(), "E14": terasorts(six, []string{"cbt"}, states), "E15": terasorts(8, []string{"prj", "cbtws"}, nil), "E16": onCapacity(),
+		"E17": terasorts(six, append([]string{"prj", "prj-2", "prj-3"}, steered...), nil), "E18": terasorts(six, []string{"cbtws", "cbtwat"}, traced),
+		"E19": delays(), "E20": sensitivity(), "E21": processorsOnly(), "E22": balanced(),
 	}
-	nan := math.NaN()
-
-	add("E0", profiles, "profile of one job", "one TeraSort of 3 GB, share 0.05", singleJob(&teraSort),
-		paper("start-up", "Start to first map", "s", 13), paper("progress", "Progress when the maps are done", "%", 50),
-		paper("idle-map", "Idle processors while it maps", "%", nan), paper("idle-reduce", "Idle processors while it reduces", "%", nan))
-	add("E1", profiles, "idle processors, FIFO and PRJ", "6 TeraSorts of 3 GB", each(&teraSort, six, Fair, []string{"fifo", "prj"}, nil),
-		paper("idle/fifo", "Idle, FIFO", "s of the host", nan), paper("idle/prj", "Idle, PRJ", "s of the host", nan))
-	add("E2", profiles, "FIFO and PRJ", "4 TeraSorts of 3 GB", each(&teraSort, 4, Fair, []string{"fifo", "prj"}, nil),
-		paper("makespan/fifo", "Batch time, FIFO", "s", 697), paper("makespan/prj", "Batch time, PRJ", "s", 442))
-	add("E3", profiles, "progress alone and among six", "1 and 6 TeraSorts of 3 GB, share 0.25", aloneAndSix(&teraSort),
-		paper("slower", "Samples in which one of six is slower", "%", nan), paper("slower-map", "and while the job alone maps", "%", nan))
-	add("E4", variations, "fixed shares", "24 TeraSorts of 1 GB, and 6 of 3 GB", sweep(), sweepReported()...)
-	add("E5", patterns, "pattern of CBT", "6 TeraSorts of 3 GB", each(&teraSort, six, Fair, []string{"cbt"}, traced),
-		paper("gap/cbt", "From an admission to the job's first map", "s", 30), paper("gap-busy/cbt", "Busy processors meanwhile", "%", 25))
-	add("E6", patterns, "moving average or difference", "6 TeraSorts of 3 GB under CBTwS", smoothing(&teraSort),
-		paper("var/ema", "Variance of the moving average's rise", "points²", nan), paper("var/sma", "Variance of the plain difference", "points²", nan))
 	for _, b := range benches() {
-		all = append(all, x.Experiment{
-			ID: b.experiment, Group: results, Title: b.title, Run: each(b, six, Fair, compared, nil).run, Reported: b.reported(),
-			Setup: []x.Pair{{Name: "work", Value: b.work(six)}, {Name: "reduces a job", Value: fmt.Sprint(b.reduces)}},
-		})
-	}
-	add("E10", resources, "curves of throughput", "6 TeraSorts of 3 GB", each(&teraSort, six, Fair, sourceNames, func(name string, _ *Batch, o *Outcome, m x.Metrics) {
-		curve(m, "curve/"+name, o.rates())
-	}), reportedOf("rate/", "Progress of a running job in 10 s", "points", sourceNames)...)
-	add("E11", profiles, "effect of the page cache", "4 TeraSorts of 3 GB, all at once; input from the disk, and from memory", pageCache(&teraSort),
-		paper("makespan/cleared", "Batch time, cache cleared", "s", nan), paper("makespan/kept", "Batch time, input in the cache", "s", nan))
-	add("E12", resources, "use of the disk", "6 TeraSorts of 3 GB", each(&teraSort, six, Fair, sourceNames, func(name string, _ *Batch, o *Outcome, m x.Metrics) {
-		curve(m, "disk-curve/"+name, o.sampled(func(s *Second) float64 { return s.Disk / 1e9 }))
-		m["disk-end/"+name] = o.Seconds[len(o.Seconds)-1].Disk / 1e9
-	}), append([]x.Reported{paper("disk-end/prj", "At the end, PRJ", "GB", 50)}, diskReported()...)...)
-	add("E13", resources, "no delay of changes", "6 jobs of each benchmark under CBT", zeroDelay())
-	add("E14", patterns, "states of the processors", "6 TeraSorts of 3 GB under CBT", each(&teraSort, six, Fair, []string{"cbt"}, states),
-		paper("wait-map", "Waiting for the disk before the first reduce works", "%", nan), paper("wait-reduce", "and from then on", "%", nan))
-	add("E15", resources, "two jobs more", "8 TeraSorts of 3 GB", each(&teraSort, 8, Fair, []string{"prj", "cbtws"}, nil),
-		paper("disk/prj", "Most on the disk, PRJ", "GB", nan), paper("disk/cbtws", "Most on the disk, CBTwS", "GB", nan))
-	add("E16", variations, "Capacity Scheduler", "6 TeraSorts of 3 GB", onCapacity(), reportedOf("makespan/", "Batch time", "s", append([]string{"prj"}, steered...))...)
-	add("E17", variations, "mini-batches", "6 TeraSorts of 3 GB", each(&teraSort, six, Fair, append([]string{"prj", "prj-2", "prj-3"}, steered...), nil),
-		reportedOf("makespan/", "Batch time", "s", append([]string{"prj", "prj-2", "prj-3"}, steered...))...)
-	add("E18", patterns, "CBTwS and CBTwAT", "6 TeraSorts of 3 GB", each(&teraSort, six, Fair, []string{"cbtws", "cbtwat"}, traced))
-	add("E19", patterns, "delay of one change", "2 TeraSorts of 3 GB, one change of the share", delays(),
-		paper("latency/fair", "Until in force, Fair", "s", 12.5), paper("latency/capacity", "Until in force, Capacity", "s", nan),
-		paper("room/idle", "From in force to the job's first map, idle cluster", "s", nan), paper("room/busy", "the same, busy cluster", "s", nan))
-	add("E20", variations, "parameters halved, doubled", "6 TeraSorts of 3 GB", sensitivity())
-	add("E21", needs, "an infinitely fast disk", "6 jobs of each benchmark", processorsOnly())
-	add("E22", needs, "other hosts", "6 jobs of each benchmark, and 4 TeraSorts", balanced())
-	return all
-}
-
-// reportedOf are figures of several variants that the source does not print.
-func reportedOf(metric, what, unit string, names []string) []x.Reported {
-	all := make([]x.Reported, len(names))
-	for i, name := range names {
-		all[i] = x.Reported{Metric: metric + name, What: what + ", " + title(name), Unit: unit, Paper: math.NaN()}
+		all[b.experiment] = each(b, six, Fair, compared, nil)
 	}
 	return all
-}
-
-func diskReported() []x.Reported {
-	all := reportedOf("disk/", "Most on the disk", "GB", sourceNames)
-	all[0].Paper = 80
-	return all
-}
-
-// reported are the means of a benchmark's batch times, and where the processors' time went.
-func (b *bench) reported() []x.Reported {
-	all := reportedOf("makespan/", "Batch time", "s", compared)
-	for i, name := range compared {
-		if p, ok := sourceTables[b.experiment][name]; ok {
-			all[i].Paper = p.mean
-		}
-	}
-	all = append(all, reportedOf("wait/", "Waiting for the disk", "s of the host", sourceNames)...)
-	return append(all, reportedOf("idle/", "Idle processors", "s of the host", sourceNames)...)
 }
 
 // traced keeps how jobs were let in, and the first seeds' pictures.
@@ -237,11 +166,9 @@ func pageCache(b *bench) runner {
 			if name == "kept" {
 				batch.Model.Cached.Map = 1
 			}
-			o, err := batch.Play(ctx, seed)
-			if err != nil {
+			if err := batch.time(ctx, seed, m, name); err != nil {
 				return err
 			}
-			m["makespan/"+name] = o.Makespan
 		}
 		return nil
 	}
@@ -260,28 +187,13 @@ func sweep() runner {
 				b = &smallSort
 			}
 			for _, s := range control.Sweep() {
-				batch := b.batch(n, seed).under(fmt.Sprintf("share-%.1f", s.Value), Fair)
-				o, err := batch.Play(ctx, seed)
-				if err != nil {
-					return fmt.Errorf("%d jobs, %s: %w", n, s.Name, err)
+				if err := b.batch(n, seed).under(fmt.Sprintf("share-%.1f", s.Value), Fair).time(ctx, seed, m, sweepName(n, s.Value)); err != nil {
+					return err
 				}
-				m["makespan/"+sweepName(n, s.Value)] = o.Makespan
 			}
 		}
 		return nil
 	}
-}
-
-func sweepReported() []x.Reported {
-	var all []x.Reported
-	for _, n := range sweepCounts {
-		for _, s := range control.Sweep() {
-			all = append(all, x.Reported{
-				Metric: "makespan/" + sweepName(n, s.Value), What: fmt.Sprintf("Batch time, %d jobs at %.1f", n, s.Value), Unit: "s", Paper: math.NaN(),
-			})
-		}
-	}
-	return all
 }
 
 // smoothing puts one run's series of means through both ways of smoothing.
@@ -351,10 +263,9 @@ func onCapacity() runner {
 			if name == "prj" {
 				continue
 			}
-			if o, err = teraSort.quicker(name, seed).play(ctx, seed); err != nil {
+			if err := teraSort.quicker(name, seed).time(ctx, seed, m, name+"-15"); err != nil {
 				return err
 			}
-			m["makespan/"+name+"-15"] = o.Makespan
 		}
 		return nil
 	}
@@ -364,8 +275,15 @@ func (b *bench) quicker(name string, seed uint64) Batch {
 	return b.batch(six, seed).under(name, Capacity).with(func(s *control.Settings) { *s = s.On(control.Capacity) })
 }
 
-// play is Play of a value.
-func (b Batch) play(ctx context.Context, seed uint64) (*Outcome, error) { return b.Play(ctx, seed) }
+// time plays a batch and notes how long it took.
+func (b Batch) time(ctx context.Context, seed uint64, m x.Metrics, name string) error {
+	o, err := b.Play(ctx, seed)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	m["makespan/"+name] = o.Makespan
+	return nil
+}
 
 // once writes one value at an instant.
 type once struct {
@@ -420,57 +338,41 @@ func micro(seconds float64) float64 { return math.Round(1e6*seconds) / 1e6 }
 
 // parameter is one of the controllers' numbers.
 type parameter struct {
-	name string
-	of   []string // controllers
-	// set gives it a value: halved or doubled, as far as it can be.
+	name, values string   // before: halved, doubled, as far as it can be
+	of           []string // controllers
 	half, double func(*control.Settings)
-	values       string // before: halved, doubled
+}
+
+func scaled[T ~int | ~int64 | ~float64](name, values string, of []string, field func(*control.Settings) *T) parameter {
+	return parameter{name, values, of, func(s *control.Settings) { *field(s) /= 2 }, func(s *control.Settings) { *field(s) *= 2 }}
 }
 
 func parameters() []parameter {
-	times := func(of func(*control.Settings) *unit.Time) (half, double func(*control.Settings)) {
-		return func(s *control.Settings) { *of(s) /= 2 }, func(s *control.Settings) { *of(s) *= 2 }
+	return []parameter{
+		scaled("start share", "0.05: 0.025, 0.1", steered, func(s *control.Settings) *float64 { return &s.Steps.Start }),
+		scaled("increase", "0.04: 0.02, 0.08", steered, func(s *control.Settings) *float64 { return &s.Steps.Inc }),
+		scaled("decrease", "0.03: 0.015, 0.06", steered, func(s *control.Settings) *float64 { return &s.Steps.Dec }),
+		scaled("idle above", "15 %: 7, 30", steered, func(s *control.Settings) *int { return &s.IdleAbove }),
+		{"almost done from", "96 (CBT), 90 %: halved, 99", steered,
+			func(s *control.Settings) { s.DropFrom /= 2 }, func(s *control.Settings) { s.DropFrom = 99 }},
+		{"counts from", "1 %: 0, 2", steered[1:],
+			func(s *control.Settings) { s.CountFrom = 0 }, func(s *control.Settings) { s.CountFrom = 2 }},
+		{"weight of the newest", "0.4: 0.2, 0.8", steered[1:],
+			func(s *control.Settings) { s.Current, s.Previous = 0.2, 0.8 }, func(s *control.Settings) { s.Current, s.Previous = 0.8, 0.2 }},
+		{"thresholds", "3: 1, 4", steered[2:],
+			func(s *control.Settings) { s.Thresholds = 1 }, func(s *control.Settings) { s.Thresholds = 4 }},
+		{"highest threshold", "4: 3, 8", steered[2:],
+			func(s *control.Settings) { s.Highest = 3 }, func(s *control.Settings) { s.Highest = 8 }},
+		{"samples per threshold", "3: 1, 6", steered[2:],
+			func(s *control.Settings) { s.SamplesPerThreshold = 1 }, func(s *control.Settings) { s.SamplesPerThreshold = 6 }},
+		scaled("epsilon", "10 %: 5, 20", steered[2:], func(s *control.Settings) *int { return &s.Epsilon }),
+		scaled("wait after an increase", "30 s: 15, 60", steered, func(s *control.Settings) *unit.Time { return &s.AfterIncrease }),
+		scaled("look", "1 s: 0.5, 2", steered, func(s *control.Settings) *unit.Time { return &s.Look }),
+		scaled("lockout", "15 s: 7.5, 30", steered[1:], func(s *control.Settings) *unit.Time { return &s.Lockout }),
+		scaled("wait when nothing waits", "20 s: 10, 40", steered[1:], func(s *control.Settings) *unit.Time { return &s.NothingWaits }),
+		scaled("first wait", "5 s: 2.5, 10", steered, func(s *control.Settings) *unit.Time { return &s.Settle }),
+		scaled("second wait", "10 s (CBTwAT 5): halved, doubled", steered, func(s *control.Settings) *unit.Time { return &s.Warm }),
 	}
-	p := []parameter{
-		{name: "start share", of: steered, values: "0.05: 0.025, 0.1",
-			half: func(s *control.Settings) { s.Steps.Start /= 2 }, double: func(s *control.Settings) { s.Steps.Start *= 2 }},
-		{name: "increase", of: steered, values: "0.04: 0.02, 0.08",
-			half: func(s *control.Settings) { s.Steps.Inc /= 2 }, double: func(s *control.Settings) { s.Steps.Inc *= 2 }},
-		{name: "decrease", of: steered, values: "0.03: 0.015, 0.06",
-			half: func(s *control.Settings) { s.Steps.Dec /= 2 }, double: func(s *control.Settings) { s.Steps.Dec *= 2 }},
-		{name: "idle above", of: steered, values: "15 %: 7, 30",
-			half: func(s *control.Settings) { s.IdleAbove /= 2 }, double: func(s *control.Settings) { s.IdleAbove *= 2 }},
-		{name: "almost done from", of: steered, values: "96 (CBT), 90 %: halved, 99",
-			half: func(s *control.Settings) { s.DropFrom /= 2 }, double: func(s *control.Settings) { s.DropFrom = 99 }},
-		{name: "counts from", of: steered[1:], values: "1 %: 0, 2",
-			half: func(s *control.Settings) { s.CountFrom = 0 }, double: func(s *control.Settings) { s.CountFrom = 2 }},
-		{name: "weight of the newest", of: steered[1:], values: "0.4: 0.2, 0.8",
-			half: func(s *control.Settings) { s.Current, s.Previous = 0.2, 0.8 }, double: func(s *control.Settings) { s.Current, s.Previous = 0.8, 0.2 }},
-		{name: "thresholds", of: steered[2:], values: "3: 1, 4",
-			half: func(s *control.Settings) { s.Thresholds = 1 }, double: func(s *control.Settings) { s.Thresholds = 4 }},
-		{name: "highest threshold", of: steered[2:], values: "4: 3, 8",
-			half: func(s *control.Settings) { s.Highest = 3 }, double: func(s *control.Settings) { s.Highest = 8 }},
-		{name: "samples per threshold", of: steered[2:], values: "3: 1, 6",
-			half: func(s *control.Settings) { s.SamplesPerThreshold = 1 }, double: func(s *control.Settings) { s.SamplesPerThreshold = 6 }},
-		{name: "epsilon", of: steered[2:], values: "10 %: 5, 20",
-			half: func(s *control.Settings) { s.Epsilon /= 2 }, double: func(s *control.Settings) { s.Epsilon *= 2 }},
-	}
-	for _, t := range []struct {
-		name, values string
-		of           []string
-		field        func(*control.Settings) *unit.Time
-	}{
-		{"wait after an increase", "30 s: 15, 60", steered, func(s *control.Settings) *unit.Time { return &s.AfterIncrease }},
-		{"look", "1 s: 0.5, 2", steered, func(s *control.Settings) *unit.Time { return &s.Look }},
-		{"lockout", "15 s: 7.5, 30", steered[1:], func(s *control.Settings) *unit.Time { return &s.Lockout }},
-		{"wait when nothing waits", "20 s: 10, 40", steered[1:], func(s *control.Settings) *unit.Time { return &s.NothingWaits }},
-		{"first wait", "5 s: 2.5, 10", steered, func(s *control.Settings) *unit.Time { return &s.Settle }},
-		{"second wait", "10 s (CBTwAT 5): halved, doubled", steered, func(s *control.Settings) *unit.Time { return &s.Warm }},
-	} {
-		half, double := times(t.field)
-		p = append(p, parameter{name: t.name, of: t.of, values: t.values, half: half, double: double})
-	}
-	return p
 }
 
 // sensitivity plays each controller with each of its numbers halved and doubled.
@@ -481,12 +383,7 @@ func sensitivity() runner {
 			if name != "" && batch.Settings.Steps.Start != control.SourceSteps().Start {
 				batch.Share = batch.Settings.Steps.Start
 			}
-			o, err := batch.Play(ctx, seed)
-			if err != nil {
-				return fmt.Errorf("%s, %s: %w", controller, name, err)
-			}
-			m["makespan/"+controller+name] = o.Makespan
-			return nil
+			return batch.time(ctx, seed, m, controller+name)
 		}
 		for _, c := range steered {
 			if err := play(c, "", func(*control.Settings) {}); err != nil {
@@ -495,10 +392,7 @@ func sensitivity() runner {
 		}
 		for _, p := range parameters() {
 			for _, c := range p.of {
-				if err := play(c, "/"+p.name+"/half", p.half); err != nil {
-					return err
-				}
-				if err := play(c, "/"+p.name+"/double", p.double); err != nil {
+				if err := cmp.Or(play(c, "/"+p.name+"/half", p.half), play(c, "/"+p.name+"/double", p.double)); err != nil {
 					return err
 				}
 			}
@@ -517,11 +411,9 @@ func processorsOnly() runner {
 				of   *bench
 			}{{"plain", b.diskless(1)}, {"long", b.diskless(b.longer)}} {
 				for _, name := range append([]string{"prj", "ahead"}, steered...) {
-					o, err := kind.of.batch(six, seed).under(name, Fair).play(ctx, seed)
-					if err != nil {
-						return fmt.Errorf("%s under %s: %w", b.name, name, err)
+					if err := kind.of.batch(six, seed).under(name, Fair).time(ctx, seed, m, b.short+"/"+kind.name+"/"+name); err != nil {
+						return err
 					}
-					m["makespan/"+b.short+"/"+kind.name+"/"+name] = o.Makespan
 				}
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/yardmaster/yardmaster/sim/mapreduce"
-	"github.com/yardmaster/yardmaster/sim/node"
 	"github.com/yardmaster/yardmaster/steer"
 	control "github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/unit"
@@ -15,11 +14,7 @@ import (
 
 // Prediction is a batch that is run for real elsewhere, as far as it was measured.
 type Prediction struct {
-	// The one machine that carries all nodes.
-	Cores     int
-	DiskRead  float64 // bytes a second; 0: the disk takes no time
-	DiskWrite float64 // the same; 0: as DiskRead
-	DiskFalls float64 // how the disk's speed falls with n streams: 1/(1+DiskFalls*(n-1)); 0: it does not
+	Cores int // of the one machine that carries all nodes, whose disk takes no time
 
 	Nodes int
 	Node  unit.Resources // that each offers
@@ -78,16 +73,7 @@ func (p *Prediction) batch() (*Batch, error) {
 	}
 	b.Model.PerMachine = p.Nodes
 	b.Model.Machine.Hertz, b.Model.Machine.Cores = cycle, p.Cores
-	if d := &b.Model.Machine.Disk; p.DiskRead > 0 {
-		if d.Read, d.Write = p.DiskRead, p.DiskWrite; d.Write == 0 {
-			d.Write = d.Read
-		}
-		if p.DiskFalls > 0 {
-			d.Efficiency = node.Falling(p.DiskFalls)
-		}
-	} else {
-		b.Model = b.Model.AllCached()
-	}
+	b.Model = b.Model.AllCached()
 	if p.Noise > 0 {
 		b.Model.Noise, b.Model.ReduceNoise = p.Noise, p.Noise
 	}

@@ -13,10 +13,19 @@ import (
 // sections are the study's own tables and charts.
 func sections(r *x.Runs) []x.Section {
 	var all []x.Section
-	for _, one := range []func(*x.Runs) (x.Section, bool){
-		resultSection, ganttSection, curveSection, diskSection, sweepSection, delaySection, sensitivitySection, processorSection, balanceSection,
+	for _, one := range []struct {
+		name  string
+		needs string // "": it looks itself
+		fill  func(r *x.Runs, s *x.Section)
+	}{
+		{"results", "", resultSection}, {"gantt", "", ganttSection}, {"curves", "E10", curveSection}, {"disk", "E12", diskSection}, {"sweep", "E4", sweepSection},
+		{"delay", "E13", delaySection}, {"sensitivity", "E20", sensitivitySection}, {"processors", "E21", processorSection}, {"balance", "E22", balanceSection},
 	} {
-		if s, ok := one(r); ok {
+		s := texts().Section(one.name)
+		if one.needs == "" || r.Has(one.needs) {
+			one.fill(r, &s)
+		}
+		if len(s.Tables)+len(s.Charts) > 0 {
 			all = append(all, s)
 		}
 	}
@@ -41,13 +50,8 @@ func boxes(r *x.Runs, e string) map[string]*box {
 }
 
 // resultSection is the three benchmarks beside the source's tables.
-func resultSection(r *x.Runs) (x.Section, bool) {
-	s := x.Section{
-		Title: "Batch times beside the source's",
-		Text: []string{fmt.Sprintf("Ours over %d seeds, the source's over 40 batches (20 of Sort). Extremes leave outliers out (beyond one and a half times the range between the "+
-			"quartiles). The model was set by PRJ's mean alone; all other columns are predictions. Improvements are 1 - t/PRJ in percent. No order is claimed between CBTwS and CBTwAT: in the "+
-			"source, too, their intervals overlap.", len(r.Seeds()))},
-	}
+func resultSection(r *x.Runs, s *x.Section) {
+	s.Text[0] = fmt.Sprintf(s.Text[0], len(r.Seeds()))
 	gainChart := x.Chart{Title: "Improvement over PRJ, means", Unit: "%", Kind: x.Effects}
 	for _, b := range benches() {
 		e := b.experiment
@@ -57,19 +61,20 @@ func resultSection(r *x.Runs) (x.Section, bool) {
 		all := boxes(r, e)
 		s.Tables = append(s.Tables, boxTable(b, all), gainTable(b, all), oursTable(b, all))
 		s.Charts = append(s.Charts, boxChart(b, all))
-		ours, paper := x.Series{Name: b.name}, x.Series{Name: b.name + ", source", Paper: true}
+		ours, theirs := x.Series{Name: b.name}, x.Series{Name: b.name + ", source", Paper: true}
 		gainChart.Categories = nil
 		for _, name := range steered {
 			gainChart.Categories = append(gainChart.Categories, title(name))
 			j := x.Changes(x.Of(e, "makespan/prj"), x.Of(e, "makespan/"+name), -1, 1).Of(r)
 			ours.Points = append(ours.Points, x.Point{Mean: -100 * j.Value, Lo: -100 * j.Hi, Hi: -100 * j.Lo})
-			v := sourceGains[e][name][0]
-			paper.Points = append(paper.Points, x.Point{Mean: v, Lo: v, Hi: v})
+			v := paper().Gains[e][name][0]
+			theirs.Points = append(theirs.Points, x.Point{Mean: v, Lo: v, Hi: v})
 		}
-		gainChart.Series = append(gainChart.Series, ours, paper)
+		gainChart.Series = append(gainChart.Series, ours, theirs)
 	}
-	s.Charts = append(s.Charts, gainChart)
-	return s, len(s.Tables) > 0
+	if len(s.Tables) > 0 {
+		s.Charts = append(s.Charts, gainChart)
+	}
 }
 
 // boxTable is a benchmark's box plots, the source's beside ours.
@@ -80,12 +85,12 @@ func boxTable(b *bench, all map[string]*box) x.Table {
 		t.Rows = append(t.Rows, []string{row})
 	}
 	for _, name := range sourceNames {
-		o, p := all[name], sourceTables[b.experiment][name]
+		o, p := all[name], paper().Tables[b.experiment][name]
 		t.Columns = append(t.Columns, title(name), "source")
 		for i, cell := range [][2]string{
-			{seconds(o.lower), seconds(p.lower)}, {seconds(o.upper), seconds(p.upper)}, {seconds(o.iqr()), seconds(p.iqr)}, {seconds(o.lowExtreme), seconds(p.lowExtreme)},
-			{seconds(o.highExtreme), seconds(p.highExtreme)}, {seconds(o.median), seconds(p.median)},
-			{seconds(o.mean.Mean) + " ± " + seconds(o.mean.Half()), seconds(p.mean) + " ± " + fmt.Sprint(p.half)}, {o.outlierText(), p.outliers},
+			{seconds(o.lower), seconds(p.Lower)}, {seconds(o.upper), seconds(p.Upper)}, {seconds(o.iqr()), seconds(p.IQR)}, {seconds(o.lowExtreme), seconds(p.LowExtreme)},
+			{seconds(o.highExtreme), seconds(p.HighExtreme)}, {seconds(o.median), seconds(p.Median)},
+			{seconds(o.mean.Mean) + " ± " + seconds(o.mean.Half()), seconds(p.Mean) + " ± " + fmt.Sprint(p.Half)}, {o.outlierText(), p.Outliers},
 		} {
 			t.Rows[i] = append(t.Rows[i], cell[0], cell[1])
 		}
@@ -93,7 +98,6 @@ func boxTable(b *bench, all map[string]*box) x.Table {
 	return t
 }
 
-// gainTable is the improvements over PRJ.
 func gainTable(b *bench, all map[string]*box) x.Table {
 	t := x.Table{Caption: fmt.Sprintf("%s %s: improvement over PRJ, %%", b.experiment, b.title), Columns: []string{""}}
 	for _, row := range gainNames {
@@ -101,7 +105,7 @@ func gainTable(b *bench, all map[string]*box) x.Table {
 	}
 	for _, name := range append(slices.Clone(steered), "ahead", "kalman-mem") {
 		t.Columns = append(t.Columns, title(name))
-		paper, known := sourceGains[b.experiment][name]
+		paper, known := paper().Gains[b.experiment][name]
 		if known {
 			t.Columns = append(t.Columns, "source")
 		}
@@ -131,29 +135,26 @@ func oursTable(b *bench, all map[string]*box) x.Table {
 // boxChart shows box plots, ours and the source's.
 func boxChart(b *bench, all map[string]*box) x.Chart {
 	c := x.Chart{Title: b.title + ": batch times", Unit: "s", Kind: x.Boxes}
-	ours, paper := x.Series{Name: "ours"}, x.Series{Name: "source"}
+	ours, theirs := x.Series{Name: "ours"}, x.Series{Name: "source"}
 	for _, name := range compared {
 		o := all[name]
 		c.Categories = append(c.Categories, title(name))
 		ours.Points = append(ours.Points, x.Point{Mean: o.median, Lo: o.lower, Hi: o.upper})
 		ours.Reach = append(ours.Reach, x.Point{Mean: o.median, Lo: o.lowExtreme, Hi: o.highExtreme})
-		p, ok := sourceTables[b.experiment][name]
+		p, ok := paper().Tables[b.experiment][name]
 		if !ok {
 			nan := math.NaN()
-			p = published{median: nan, lower: nan, upper: nan, lowExtreme: nan, highExtreme: nan}
+			p = published{Median: nan, Lower: nan, Upper: nan, LowExtreme: nan, HighExtreme: nan}
 		}
-		paper.Points = append(paper.Points, x.Point{Mean: p.median, Lo: p.lower, Hi: p.upper})
-		paper.Reach = append(paper.Reach, x.Point{Mean: p.median, Lo: p.lowExtreme, Hi: p.highExtreme})
+		theirs.Points = append(theirs.Points, x.Point{Mean: p.Median, Lo: p.Lower, Hi: p.Upper})
+		theirs.Reach = append(theirs.Reach, x.Point{Mean: p.Median, Lo: p.LowExtreme, Hi: p.HighExtreme})
 	}
-	c.Series = []x.Series{ours, paper}
+	c.Series = []x.Series{ours, theirs}
 	return c
 }
 
 // ganttSection shows when jobs ran, and the share, with the first seed.
-func ganttSection(r *x.Runs) (x.Section, bool) {
-	s := x.Section{Title: "When jobs run (E5, E18)", Text: []string{
-		"One batch, the first seed: a bar a job from the start of its master to its end, darker until it shows 50 % of progress. Patterns differ from seed to seed, as they do in the source.",
-	}}
+func ganttSection(r *x.Runs, s *x.Section) {
 	value := func(e, metric string) float64 {
 		if vs := r.Values(e, metric); len(vs) > 0 {
 			return vs[0]
@@ -179,10 +180,8 @@ func ganttSection(r *x.Runs) (x.Section, bool) {
 		s.Charts = append(s.Charts, c, firstCurve(r, e, "share/"+name, title(name)+": share in force", ""))
 		s.Tables = append(s.Tables, t)
 	}
-	return s, len(s.Charts) > 0
 }
 
-// firstCurve is the first seed's curve.
 func firstCurve(r *x.Runs, e, metric, title, unit string) x.Chart {
 	c := x.Chart{Title: title, Unit: unit, Kind: x.Lines}
 	line := x.Series{Name: "share"}
@@ -235,33 +234,15 @@ func meanCurves(r *x.Runs, e, metric, heading, unit string, names []string) x.Ch
 	return c
 }
 
-func curveSection(r *x.Runs) (x.Section, bool) {
-	if !r.Has("E10") {
-		return x.Section{}, false
-	}
-	return x.Section{
-		Title:  "Throughput (E10)",
-		Text:   []string{"Progress that a running job makes in 10 s, in the mean over the jobs that run and over seeds, against the time since the start in seconds."},
-		Charts: []x.Chart{meanCurves(r, "E10", "curve/", "Progress of a running job in 10 s", "points", sourceNames)},
-	}, true
+func curveSection(r *x.Runs, s *x.Section) {
+	s.Charts = []x.Chart{meanCurves(r, "E10", "curve/", "Progress of a running job in 10 s", "points", sourceNames)}
 }
 
-func diskSection(r *x.Runs) (x.Section, bool) {
-	if !r.Has("E12") {
-		return x.Section{}, false
-	}
-	return x.Section{
-		Title:  "Use of the disk (E12)",
-		Text:   []string{"What lies on the one disk, in the mean over seeds, against the time since the start in seconds."},
-		Charts: []x.Chart{meanCurves(r, "E12", "disk-curve/", "On the disk", "GB", sourceNames)},
-	}, true
+func diskSection(r *x.Runs, s *x.Section) {
+	s.Charts = []x.Chart{meanCurves(r, "E12", "disk-curve/", "On the disk", "GB", sourceNames)}
 }
 
-func sweepSection(r *x.Runs) (x.Section, bool) {
-	if !r.Has("E4") {
-		return x.Section{}, false
-	}
-	s := x.Section{Title: "Fixed shares (E4)", Text: []string{"Batch times at fixed shares. The source draws a curve that is high at 0.1 and 0.2, least at 0.3 and rises from there, and does not say of how many jobs."}}
+func sweepSection(r *x.Runs, s *x.Section) {
 	for _, n := range sweepCounts {
 		c := x.Chart{Title: fmt.Sprintf("%d jobs", n), Unit: "s", Kind: x.Points}
 		line := x.Series{Name: "batch time"}
@@ -272,13 +253,9 @@ func sweepSection(r *x.Runs) (x.Section, bool) {
 		c.Series = []x.Series{line}
 		s.Charts = append(s.Charts, c)
 	}
-	return s, true
 }
 
-func delaySection(r *x.Runs) (x.Section, bool) {
-	if !r.Has("E13") {
-		return x.Section{}, false
-	}
+func delaySection(r *x.Runs, s *x.Section) {
 	t := x.Table{Caption: "CBT: batch times, s", Columns: []string{"", "PRJ", "with the delay", "without", "without, and 15 s instead of 30 after an increase", "saved, points of PRJ", "source's estimate",
 		"on a disk that takes no time: with the delay", "without"}}
 	estimate := map[string]string{"E7": "19.2", "E8": "16.3", "E9": "17.6"}
@@ -287,18 +264,10 @@ func delaySection(r *x.Runs) (x.Section, bool) {
 		t.Rows = append(t.Rows, []string{b.title, seconds(v("prj")), seconds(v("cbt")), seconds(v("zero")), seconds(v("zero-15")),
 			fmt.Sprintf("%.1f", 100*(v("cbt")-v("zero"))/v("prj")), estimate[b.experiment], seconds(v("fast-cbt")), seconds(v("fast-zero"))})
 	}
-	return x.Section{
-		Title: "Without the delay (E13)",
-		Text: []string{"The source estimates that each of five admissions costs 30 s. Here the share takes effect at once instead of 5 to 15 s later; a master must still be started, and processors that idle " +
-			"meanwhile are used by the jobs that run. Jobs that are let in sooner also meet sooner at the disk, which then loses more than is saved; on a disk that takes no time (last columns) a change that is in force at once does save."},
-		Tables: []x.Table{t},
-	}, true
+	s.Tables = []x.Table{t}
 }
 
-func sensitivitySection(r *x.Runs) (x.Section, bool) {
-	if !r.Has("E20") {
-		return x.Section{}, false
-	}
+func sensitivitySection(r *x.Runs, s *x.Section) {
 	t := x.Table{Caption: "Change of the mean batch time, % (halved, doubled)", Columns: []string{"parameter", "value: halved, doubled"}}
 	for _, c := range steered {
 		t.Columns = append(t.Columns, title(c))
@@ -319,22 +288,10 @@ func sensitivitySection(r *x.Runs) (x.Section, bool) {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	return x.Section{
-		Title:  "Each parameter halved and doubled (E20)",
-		Text:   []string{"TeraSort, one parameter at a time, the others as in the source. Numbers that cannot be halved or doubled within their range go as far as they can."},
-		Tables: []x.Table{t},
-	}, true
+	s.Tables = []x.Table{t}
 }
 
-func processorSection(r *x.Runs) (x.Section, bool) {
-	if !r.Has("E21") {
-		return x.Section{}, false
-	}
-	s := x.Section{
-		Title: "Without a disk there is nothing to gain (E21)",
-		Text: []string{"The same batches on a disk that takes no time. Processors are then the only thing that jobs share, and they are shared without loss: whoever waits to let a job in only adds idle " +
-			"time. A simulator that has no disk cannot show the source's gain."},
-	}
+func processorSection(r *x.Runs, s *x.Section) {
 	for _, kind := range [][2]string{{"plain", "as they are"}, {"long", "reduces compute for so long that PRJ takes as long as the source's"}} {
 		t := x.Table{Caption: "Batch times, s (against PRJ, %): " + kind[1], Columns: []string{"", "PRJ"}}
 		names := append(slices.Clone(steered), "ahead")
@@ -352,5 +309,4 @@ func processorSection(r *x.Runs) (x.Section, bool) {
 		}
 		s.Tables = append(s.Tables, t)
 	}
-	return s, true
 }

@@ -1,26 +1,68 @@
 package marp
 
 import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
 	x "github.com/yardmaster/yardmaster/experiment"
 )
 
+//go:embed study.yaml
+var studyFile []byte
+
+// texts are the words of the study, with the model's numbers.
+var texts = sync.OnceValue(func() *x.Texts {
+	t := x.Decode[x.Texts](studyFile)
+	var measured []string
+	var calibrated [7][]any
+	for i, b := range benches() {
+		c := &b.cycles
+		text := fmt.Sprintf("%s %.2fe9 for a process, %.1f a byte that a map reads and sorts, %.1f a byte brought to a reduce", b.name, c.process/1e9, c.mapByte, c.reduceByte)
+		if c.reduceStart > 0 {
+			text += fmt.Sprintf(" and %.3fe9 more for the reduce itself", c.reduceStart/1e9)
+		}
+		measured = append(measured, text)
+		calibrated[i], calibrated[4+i] = []any{b.cached, b.batch6}, []any{b.longer}
+	}
+	calibrated[3] = []any{100 * runNoise}
+	for i, args := range calibrated {
+		t.Calibrated[i] = fmt.Sprintf(t.Calibrated[i], args...)
+	}
+	host := hostModel()
+	left := host.Machine.Disk.Efficiency
+	for i, args := range map[int][]any{
+		0:  {hertz / 1e9, processors, processors / 2, threadGain, strings.Join(measured, "; ")},
+		1:  {diskRate / 1e6, diskSeek * 1e3, diskRequest / 1e3, 100 * left(2), 100 * left(6), 100 * left(24)},
+		2:  {100 * mapCached},
+		3:  {diskSize / 1e9, diskFilled / 1e9},
+		4:  {host.MemorySpace, host.ReducePiece},
+		5:  {wordCountPasses, wordCountWrites},
+		13: {clientStart, clientStart + 1, masterStart},
+	} {
+		t.Assumptions[i] = fmt.Sprintf(t.Assumptions[i], args...)
+	}
+	for i := range t.Experiments {
+		for k := range t.Experiments[i].Reported {
+			r := &t.Experiments[i].Reported[k]
+			if p, ok := paper().Tables[t.Experiments[i].ID][strings.TrimPrefix(r.Metric, "makespan/")]; ok {
+				r.Paper = p.Mean
+			}
+		}
+	}
+	return t
+})
+
 // Study is the study as data. Twenty seeds are enough to judge it by.
 func Study() *x.Study {
-	return &x.Study{
-		Name:  "marp",
-		Title: "Moving the share of application masters while a batch runs",
-		Source: "A master's thesis on adaptive self-balancing of job throughput and parallelism in Hadoop MapReduce batches (Hadoop 2.7.5, " +
-			"Fair Scheduler, one host)",
-		About: "The study runs batches of six like MapReduce jobs on one host that carries three nodes and one disk, and moves the share of the queue that application " +
-			"masters may take while a batch runs: CBT lets one more job in when processors idle, CBTwS only while smoothed progress grows, CBTwAT only when it grows by a " +
-			"threshold that is learned. The baseline, PRJ, runs all six at once; PRJ-n runs n at a time, FIFO one. The share is called MARP there, after maximum-am-resource-percent. All of it is played again here with the controllers that steer a live cluster, the schedulers as " +
-			"Hadoop's source has them, and a model of tasks that share processors and one disk. Beside the source's controllers stand ahead (our own), kalman-mem (an " +
-			"earlier controller that goes by memory) and fixed numbers of jobs at once. E21 and E22 are ours: what is left of the gain without a disk, and what it depends on.",
-		Assumptions: assumptions(),
-		Calibrated:  calibrated(),
-		Experiments: experiments(),
-		ProbeSeeds:  4, // thresholds decide in every other run or fewer
-		Checks:      checks(),
-		Sections:    sections,
+	s := texts().Study
+	s.Experiments, s.Checks, s.Sections = slices.Clone(s.Experiments), texts().Judged(judges(), nil), sections
+	play := runners()
+	for i := range s.Experiments {
+		s.Experiments[i].Run = play[s.Experiments[i].ID].run
 	}
+	s.ProbeSeeds = 4 // thresholds decide in every other run or fewer
+	return &s
 }

@@ -166,14 +166,14 @@ func TestBox(t *testing.T) {
 // The improvements that the source prints follow from its own box plots, but for its rounding: so do ours, by the same formulas.
 func TestGainsOfTheSource(t *testing.T) {
 	of := func(p published) *box {
-		b := &box{median: p.median, lowExtreme: p.lowExtreme, highExtreme: p.highExtreme}
-		b.mean.Mean = p.mean
+		b := &box{median: p.Median, lowExtreme: p.LowExtreme, highExtreme: p.HighExtreme}
+		b.mean.Mean = p.Mean
 		return b
 	}
-	for e, table := range sourceTables {
+	for e, table := range paper().Tables {
 		for _, name := range steered {
 			for i, g := range gains(of(table["prj"]), of(table[name])) {
-				if want := sourceGains[e][name][i]; math.Abs(100*g-want) > 0.16 {
+				if want := paper().Gains[e][name][i]; math.Abs(100*g-want) > 0.16 {
 					t.Errorf("%s %s, %s: %.2f, the source prints %v", e, name, gainNames[i], 100*g, want)
 				}
 			}

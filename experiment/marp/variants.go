@@ -67,7 +67,6 @@ func (b Batch) under(name string, on Scheduler) Batch {
 	return b
 }
 
-// with changes the controller's settings.
 func (b Batch) with(change func(*control.Settings)) Batch {
 	change(&b.Settings)
 	return b

@@ -216,7 +216,7 @@ func answers(t *testing.T) []reader {
 		{"nodes", 256, JSON(size, "nodes.node"), all(c.Nodes(ctx))},
 		{"applications", 256, JSON(size, "apps.app"), all(c.Apps(ctx, rest.AppFilter{}))},
 		{"application", 128, JSON(size, "app"), func([]byte) { _, _ = c.App(ctx, "application_1_0001") }},
-		{"containers", 256, JSON(size, "container"), all(c.Containers(ctx, "application_1_0001", "appattempt_1_0001_000001"))},
+		{"nodes without the object around them", 256, JSON(size, "node"), all(c.Nodes(ctx))},
 		{"conf", 256, properties, func([]byte) { _, _ = c.Conf(ctx) }},
 		{"scheduler-conf", 256, properties, func([]byte) { _, _ = c.SchedulerConf(ctx) }},
 		{"history jobs", 256, JSON(size, "jobs.job"), all(c.History().Jobs(ctx, rest.JobFilter{}))},

@@ -54,7 +54,6 @@ func (t *Table) draw(widths []int) string {
 	return out.String()
 }
 
-// widths are those of the columns.
 func (t *Table) widths() []int {
 	var widths []int
 	measure := func(cells []string) {

@@ -2,6 +2,7 @@ package yamlfile
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,12 +34,7 @@ func (n *Node) excerpt() string {
 }
 
 func printable(s string) bool {
-	for _, r := range s {
-		if !strconv.IsPrint(r) {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) })
 }
 
 // Keys are what a mapping may hold: each key with what takes its value.
@@ -70,12 +66,7 @@ func (n *Node) Read(what string, order []string, keys Keys) error {
 
 // Has says whether a mapping has a key.
 func (n *Node) Has(key string) bool {
-	for _, f := range n.Fields {
-		if f.Key == key {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.Fields, func(f Field) bool { return f.Key == key })
 }
 
 // Value returns a scalar's text.

@@ -129,8 +129,7 @@ func Parse(name string, data []byte) (root *Node, err error) {
 
 // syntax turns the library's error into ours.
 func (f *file) syntax(err error) error {
-	var e yaml.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[yaml.Error](err); ok {
 		n := &Node{file: f, line: 1, col: 1}
 		if tk := e.GetToken(); tk != nil && tk.Position != nil {
 			n.line, n.col = tk.Position.Line, tk.Position.Column

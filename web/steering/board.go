@@ -1,6 +1,7 @@
 package steering
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -99,7 +100,6 @@ type Kept struct {
 	Original string `json:"original"`
 }
 
-// point is what the charts draw.
 type point struct {
 	at                  time.Time
 	share, wanted, idle float64
@@ -239,9 +239,7 @@ func sameQueue(a, b string) bool {
 func (b *Board) decided(e *drive.Event) {
 	n := &b.now
 	n.Decision, n.Why = textOf(e.Attrs, "decision"), textOf(e.Attrs, "why")
-	if n.Decision == "" {
-		n.Decision = "wait"
-	}
+	n.Decision = cmp.Or(n.Decision, "wait")
 	l := Line{At: e.At, Decision: n.Decision, Why: n.Why, Idle: n.Idle, Pending: n.Pending, Running: n.Running, Share: n.InForce, Times: 1}
 	if v, ok := numberOf(e.Attrs, "new"); ok {
 		n.Wanted, l.Share = Number(v), Number(v)
@@ -260,9 +258,7 @@ func (b *Board) decided(e *drive.Event) {
 
 func (b *Board) add(w Write) {
 	w.Knob = w.key.String()
-	if w.Seconds == 0 {
-		w.Seconds = Number(math.NaN())
-	}
+	w.Seconds = cmp.Or(w.Seconds, Number(math.NaN()))
 	if b.writes = append(b.writes, w); len(b.writes) > maxWrites {
 		b.writes = b.writes[len(b.writes)-maxWrites:]
 	}
@@ -292,10 +288,7 @@ func (b *Board) outcome(e *drive.Event, how string) {
 			return
 		}
 	}
-	note := said(e.Err)
-	if note == "" {
-		note = textOf(e.Attrs, "why")
-	}
+	note := cmp.Or(said(e.Err), textOf(e.Attrs, "why"))
 	b.add(Write{At: e.At, Outcome: how, Old: Number(e.Old), New: Number(e.New), Seconds: Number(e.Latency.Seconds()), key: e.Knob, Note: note})
 }
 

@@ -1,8 +1,12 @@
 package steering
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/yardmaster/yardmaster/steer/drive"
 )
@@ -19,6 +23,10 @@ const (
 	foreign       = "foreign" // somebody else's value was found
 )
 
+var outcomes = map[drive.EventKind]string{
+	drive.Taken: taken, drive.Refused: refused, drive.Unverified: unverified, drive.Restored: restored, drive.RestoreFailed: restoreFailed, drive.Foreign: foreign,
+}
+
 // metrics are the instruments of one steerer, in a registry of their own.
 type metrics struct {
 	registry *prometheus.Registry
@@ -33,37 +41,28 @@ type metrics struct {
 
 func newMetrics(about *About, age func() float64) *metrics {
 	m := &metrics{registry: prometheus.NewRegistry()}
+	register := promauto.With(m.registry)
 	gauge := func(name, help string) prometheus.Gauge {
-		g := prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + name, Help: help})
-		m.registry.MustRegister(g)
-		return g
+		return register.NewGauge(prometheus.GaugeOpts{Name: prefix + name, Help: help})
 	}
 	counter := func(name, help string) prometheus.Counter {
-		c := prometheus.NewCounter(prometheus.CounterOpts{Name: prefix + name, Help: help})
-		m.registry.MustRegister(c)
-		return c
+		return register.NewCounter(prometheus.CounterOpts{Name: prefix + name, Help: help})
 	}
 	counters := func(name, help, label string, values ...string) *prometheus.CounterVec {
-		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, []string{label})
-		m.registry.MustRegister(c)
+		c := register.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, []string{label})
 		for _, v := range values { // a rate needs a zero to start from
 			c.WithLabelValues(v)
 		}
 		return c
 	}
 	histogram := func(name, help string, buckets ...float64) prometheus.Histogram {
-		h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: prefix + name, Help: help, Buckets: buckets})
-		m.registry.MustRegister(h)
-		return h
+		return register.NewHistogram(prometheus.HistogramOpts{Name: prefix + name, Help: help, Buckets: buckets})
 	}
-	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "info", Help: "What this steerer is.", ConstLabels: prometheus.Labels{
+	register.NewGauge(prometheus.GaugeOpts{Name: prefix + "info", Help: "What this steerer is.", ConstLabels: prometheus.Labels{
 		"version": about.Version, "scheduler": about.Scheduler, "queue": about.Queue, "policy": about.Policy, "actuator": about.Actuator, "cpu": about.CPU,
-	}})
-	info.Set(1)
-	m.registry.MustRegister(info)
+	}}).Set(1)
 	m.up = gauge("up", "1 while the last look at the scheduler was good, 0 while it was not.")
-	m.mode = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "mode", Help: "1 for the mode the steerer is in, 0 for those it was in before."}, []string{"mode"})
-	m.registry.MustRegister(m.mode)
+	m.mode = register.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "mode", Help: "1 for the mode the steerer is in, 0 for those it was in before."}, []string{"mode"})
 	m.inForce = gauge("share_in_force", "Share of the queue that masters may take, as the scheduler goes by it; -1: no limit.")
 	m.wanted = gauge("share_wanted", "Share that the policy wants.")
 	m.original = gauge("share_original", "Share that comes back when the steerer ends.")
@@ -71,7 +70,7 @@ func newMetrics(about *About, age func() float64) *metrics {
 	m.pending = gauge("jobs_pending", "Jobs of the queue that wait for their master.")
 	m.running = gauge("jobs_running", "Jobs of the queue that run.")
 	m.decisions = counters("decisions_total", "Looks, by what was decided.", "kind", "wait", "refuse", "raise", "lower", "set", "restore")
-	m.writes = counters("writes_total", "Changes of the scheduler's configuration, by what became of them.", "outcome", taken, refused, unverified, restored, restoreFailed, foreign)
+	m.writes = counters("writes_total", "Changes of the scheduler's configuration, by what became of them.", "outcome", slices.Collect(maps.Values(outcomes))...)
 	m.actuation = histogram("actuation_seconds", "Time from a write until the scheduler went by it.", .05, .1, .25, .5, 1, 2.5, 5, 7.5, 10, 12.5, 15, 20, 30, 60)
 	m.snapshot = histogram("snapshot_seconds", "Time that a look at the scheduler took.", .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30)
 	m.requests = counter("requests_total", "Requests sent to the ResourceManagers.")
@@ -79,36 +78,24 @@ func newMetrics(about *About, age func() float64) *metrics {
 	m.blind = counter("blind_looks_total", "Looks that showed nothing that may be acted on.")
 	m.deadMan = counter("dead_man_total", "Times that everything was put back because the scheduler was out of sight.")
 	m.open = gauge("open_knobs", "Settings that are changed now and would be put back at the end.")
-	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: prefix + "snapshot_age_seconds",
-		Help: "Time since the last good look at the scheduler, or since the start."}, age))
+	register.NewGaugeFunc(prometheus.GaugeOpts{Name: prefix + "snapshot_age_seconds", Help: "Time since the last good look at the scheduler, or since the start."}, age)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
 // take notes an event. The board has brought its own picture up to date already.
 func (m *metrics) take(e *drive.Event, now *Now) {
-	switch e.Kind {
-	case drive.Decided:
+	if outcome := outcomes[e.Kind]; outcome != "" {
+		m.writes.WithLabelValues(outcome).Inc()
+	}
+	switch {
+	case e.Kind == drive.Decided:
 		m.decisions.WithLabelValues(now.Decision).Inc()
-	case drive.Taken:
-		m.writes.WithLabelValues(taken).Inc()
+	case e.Kind == drive.Taken, e.Kind == drive.Restored && e.Latency > 0:
 		m.actuation.Observe(e.Latency.Seconds())
-	case drive.Refused:
-		m.writes.WithLabelValues(refused).Inc()
-	case drive.Unverified:
-		m.writes.WithLabelValues(unverified).Inc()
-	case drive.Restored:
-		m.writes.WithLabelValues(restored).Inc()
-		if e.Latency > 0 {
-			m.actuation.Observe(e.Latency.Seconds())
-		}
-	case drive.RestoreFailed:
-		m.writes.WithLabelValues(restoreFailed).Inc()
-	case drive.Foreign:
-		m.writes.WithLabelValues(foreign).Inc()
-	case drive.Blind:
+	case e.Kind == drive.Blind:
 		m.blind.Inc()
-	case drive.DeadMan:
+	case e.Kind == drive.DeadMan:
 		m.deadMan.Inc()
 	}
 	m.up.Set(0)

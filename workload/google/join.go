@@ -54,7 +54,6 @@ type counts struct {
 	tasks, taskCut, retried, missing, tooLarge, late                       int64
 }
 
-// join turns events into jobs.
 type join struct {
 	opt    Options
 	open   map[int64]*job

@@ -1,16 +1,17 @@
 package google
 
 import (
-	"container/heap"
+	"cmp"
 	"fmt"
 
+	"github.com/yardmaster/yardmaster/internal/heap"
 	"github.com/yardmaster/yardmaster/workload/input"
 )
 
 // merge walks the events of all parts in the order of time. A part is looked at once at the start, for its table and
 // first time, and is opened for good only when the walk comes to it: a thousand parts need few open files.
 type merge struct {
-	heap   cursors
+	heap   heap.Heap[*cursor]
 	at     *cursor // whose event was returned last
 	tables [tables]int64
 	events [tables]int64
@@ -29,7 +30,7 @@ type cursor struct {
 }
 
 func newMerge(parts []Part) (*merge, error) {
-	m := &merge{}
+	m := &merge{heap: heap.Heap[*cursor]{Before: (*cursor).before}}
 	for i, p := range parts {
 		c, err := newCursor(p, i)
 		if err != nil {
@@ -42,9 +43,8 @@ func newMerge(parts []Part) (*merge, error) {
 			continue
 		}
 		m.tables[c.table]++
-		m.heap = append(m.heap, c)
+		m.heap.Push(c)
 	}
-	heap.Init(&m.heap)
 	return m, nil
 }
 
@@ -95,15 +95,15 @@ func (m *merge) next() (*event, bool, error) {
 		case err != nil:
 			return nil, false, err
 		case more:
-			heap.Fix(&m.heap, 0)
+			m.heap.Fix()
 		default:
 			_ = c.file.Close()
 			c.file = nil
-			heap.Pop(&m.heap)
+			m.heap.Pop()
 		}
 	}
-	for len(m.heap) > 0 {
-		c := m.heap[0]
+	for len(m.heap.Items) > 0 {
+		c := m.heap.Items[0]
 		if c.file == nil {
 			f, err := input.Open(c.path)
 			if err != nil {
@@ -117,7 +117,7 @@ func (m *merge) next() (*event, bool, error) {
 			if !more {
 				return nil, false, fmt.Errorf("%s changed while it was read", c.name)
 			}
-			heap.Fix(&m.heap, 0)
+			m.heap.Fix()
 			continue
 		}
 		m.at = c
@@ -158,7 +158,7 @@ func (c *cursor) advance() (bool, error) {
 }
 
 func (m *merge) close() {
-	for _, c := range m.heap {
+	for _, c := range m.heap.Items {
 		if c.file != nil {
 			_ = c.file.Close()
 			c.file = nil
@@ -174,25 +174,7 @@ func closeAll(parts []Part) {
 	}
 }
 
-// cursors is a heap by time; at equal times jobs before tasks, then in the order the parts were given.
-type cursors []*cursor
-
-func (c cursors) Len() int { return len(c) }
-func (c cursors) Less(a, b int) bool {
-	x, y := c[a], c[b]
-	switch {
-	case x.e.time != y.e.time:
-		return x.e.time < y.e.time
-	case x.table != y.table:
-		return x.table < y.table
-	}
-	return x.order < y.order
-}
-func (c cursors) Swap(a, b int) { c[a], c[b] = c[b], c[a] }
-func (c *cursors) Push(x any)   { *c = append(*c, x.(*cursor)) }
-func (c *cursors) Pop() any {
-	old := *c
-	last := old[len(old)-1]
-	*c = old[:len(old)-1]
-	return last
+// before orders cursors by time; at equal times jobs before tasks, then in the order the parts were given.
+func (c *cursor) before(other *cursor) bool {
+	return cmp.Or(cmp.Compare(c.e.time, other.e.time), cmp.Compare(c.table, other.table), cmp.Compare(c.order, other.order)) < 0
 }

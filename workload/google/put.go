@@ -2,6 +2,7 @@ package google
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -17,12 +18,7 @@ func (n *join) finish() []*workload.Job {
 		n.put(j)
 	}
 	n.ending = nil
-	left := make([]*job, 0, len(n.open))
-	for _, j := range n.open {
-		left = append(left, j)
-	}
-	slices.SortFunc(left, func(a, b *job) int { return cmp.Compare(a.id, b.id) })
-	for _, j := range left {
+	for _, j := range slices.SortedFunc(maps.Values(n.open), func(a, b *job) int { return cmp.Compare(a.id, b.id) }) {
 		switch {
 		case !j.hasEvents && len(j.tasks) == 0 && j.runs > 0:
 			j.ended, j.end = j.lastTask, finish // only its tasks are known, and all of them ended
@@ -42,7 +38,6 @@ func (n *join) finish() []*workload.Job {
 	return n.done
 }
 
-// put puts an ended job away.
 func (n *join) put(j *job) {
 	delete(n.open, j.id)
 	n.gone[j.id] = struct{}{}
@@ -53,11 +48,7 @@ func (n *join) put(j *job) {
 		return
 	}
 	seen := j.lastTask != unknown || open > 0
-	left := make([]int64, 0, open)
-	for number := range j.tasks {
-		left = append(left, number)
-	}
-	slices.Sort(left)
+	left := slices.Sorted(maps.Keys(j.tasks))
 	tasks := j.runs + int64(open) // those that only waited count as tasks like the others
 	for _, number := range left {
 		switch t := j.tasks[number]; {

@@ -24,6 +24,32 @@ func (j *JSON) Text() (string, error) {
 	return strings.ToValidUTF8(string(b), "\uFFFD"), nil
 }
 
+// Fields read the members of an object by their names. Others are passed over.
+type Fields map[string]func() error
+
+// Read reads a member, for Object.
+func (f Fields) Read(name []byte) error {
+	if read := f[string(name)]; read != nil {
+		return read()
+	}
+	return nil
+}
+
+// TextTo reads a string into s.
+func (j *JSON) TextTo(s *string) func() error {
+	return func() (err error) { *s, err = j.Text(); return err }
+}
+
+// IntTo reads a whole number from least to most into v; null is 0.
+func (j *JSON) IntTo(v *int64, least, most int64) func() error {
+	return func() (err error) { *v, _, err = j.Int(least, most); return err }
+}
+
+// ArrayTo reads an array of at most most elements.
+func (j *JSON) ArrayTo(most int, element func(i int) error) func() error {
+	return func() error { return j.Array(most, element) }
+}
+
 // Float reads a number; a number in quotes will do, as it does for Hadoop's readers. It is false for null.
 func (j *JSON) Float() (float64, bool, error) {
 	ok, err := j.number()

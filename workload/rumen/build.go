@@ -31,9 +31,7 @@ func (r *Reader) build() (*workload.Job, error) {
 	if j.ID == "" {
 		return nil, r.js.Errorf("the job has no jobID")
 	}
-	if j.Queue == "" {
-		j.Queue = "default"
-	}
+	j.Queue = cmp.Or(j.Queue, "default")
 	early := j.Submit < 0
 	if early {
 		j.Submit = 0

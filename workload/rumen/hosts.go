@@ -49,14 +49,6 @@ func (p *parser) readHost(int) error {
 	return nil
 }
 
-func (p *parser) locationField(name []byte) error {
-	if string(name) == "layers" {
-		p.layers = p.layers[:0]
-		return p.js.Array(maxLayers, p.eachLayer)
-	}
-	return nil
-}
-
 func (p *parser) readLayer(int) error {
 	s, err := place(p.js)
 	if s != "" {

@@ -6,7 +6,6 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// counts is what Notes tells.
 type counts struct {
 	jobs, kept, maps, reduces                  int64
 	noSubmit, noTasks, failed, failedDropped   int64

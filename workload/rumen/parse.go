@@ -99,8 +99,45 @@ func (s *bytesSum) add(v int64) {
 func (p *parser) init(js *input.JSON) {
 	p.js = js
 	p.intern = map[string]string{}
-	p.onJob, p.onTask, p.onAttempt, p.onLocation = p.jobField, p.taskField, p.attemptField, p.locationField
 	p.eachTask, p.eachAttempt, p.eachHost, p.eachLayer = p.readTask, p.readAttempt, p.readHost, p.readLayer
+	instant := func(t *int64) func() error { return func() error { return p.instant(t) } }
+	amount := func(v *int64) func() error { return js.IntTo(v, math.MinInt64, math.MaxInt64) } // negative: unknown; Hadoop's own counters overflowed now and then
+	tasks := func(kind byte) func() error {
+		return func() error {
+			p.kind = kind
+			return js.Array(MaxTasks, p.eachTask)
+		}
+	}
+	p.onJob = input.Fields{
+		"jobID": js.TextTo(&p.id), "jobName": js.TextTo(&p.name), "user": js.TextTo(&p.user), "queue": js.TextTo(&p.queue), "outcome": js.TextTo(&p.outcome),
+		"priority": func() error {
+			s, err := js.Text()
+			p.priority = priority(s)
+			return err
+		},
+		"submitTime": instant(&p.submit), "launchTime": instant(&p.launch), "finishTime": instant(&p.finish),
+		"totalMaps": js.IntTo(&p.totalMaps, -1, math.MaxInt32), "jobMapMB": js.IntTo(&p.mapMB, -1, cluster.MaxRoom), "jobReduceMB": js.IntTo(&p.reduceMB, -1, cluster.MaxRoom),
+		"mapTasks": tasks('m'), "reduceTasks": tasks('r'), "otherTasks": tasks('o'),
+	}.Read
+	p.onTask = input.Fields{
+		"taskID": js.TextTo(&p.t.id), "taskType": js.TextTo(&p.t.typ), "startTime": instant(&p.t.start), "finishTime": instant(&p.t.end), "inputBytes": amount(&p.t.in),
+		"attempts": js.ArrayTo(0, p.eachAttempt),
+		"preferredLocations": func() error {
+			if p.kind != 'm' {
+				return nil
+			}
+			return js.Array(0, p.eachHost)
+		},
+	}.Read
+	p.onAttempt = input.Fields{
+		"result": js.TextTo(&p.a.result), "startTime": instant(&p.a.start), "finishTime": instant(&p.a.finish), "shuffleFinished": instant(&p.a.shuffleEnd),
+		"hdfsBytesRead": amount(&p.a.read), "hdfsBytesWritten": amount(&p.a.written), "mapInputBytes": amount(&p.a.mapIn), "mapOutputBytes": amount(&p.a.mapOut),
+		"reduceShuffleBytes": amount(&p.a.reduceShuffle),
+	}.Read
+	p.onLocation = input.Fields{"layers": func() error {
+		p.layers = p.layers[:0]
+		return js.Array(maxLayers, p.eachLayer)
+	}}.Read
 }
 
 // job reads a whole record. The slices of tasks are used again; hosts and near are new, as the job built of them keeps them.
@@ -114,47 +151,6 @@ func (p *parser) job() error {
 	return p.js.Object(p.onJob)
 }
 
-func (p *parser) jobField(name []byte) (err error) {
-	switch string(name) {
-	case "jobID":
-		p.id, err = p.js.Text()
-	case "jobName":
-		p.name, err = p.js.Text()
-	case "user":
-		p.user, err = p.js.Text()
-	case "queue":
-		p.queue, err = p.js.Text()
-	case "outcome":
-		p.outcome, err = p.js.Text()
-	case "priority":
-		var s string
-		s, err = p.js.Text()
-		p.priority = priority(s)
-	case "submitTime":
-		err = p.instant(&p.submit)
-	case "launchTime":
-		err = p.instant(&p.launch)
-	case "finishTime":
-		err = p.instant(&p.finish)
-	case "totalMaps":
-		p.totalMaps, _, err = p.js.Int(-1, math.MaxInt32)
-	case "jobMapMB":
-		p.mapMB, _, err = p.js.Int(-1, cluster.MaxRoom)
-	case "jobReduceMB":
-		p.reduceMB, _, err = p.js.Int(-1, cluster.MaxRoom)
-	case "mapTasks":
-		p.kind = 'm'
-		err = p.js.Array(MaxTasks, p.eachTask)
-	case "reduceTasks":
-		p.kind = 'r'
-		err = p.js.Array(MaxTasks, p.eachTask)
-	case "otherTasks":
-		p.kind = 'o'
-		err = p.js.Array(MaxTasks, p.eachTask)
-	}
-	return err
-}
-
 // instant reads a time; 0 and -1 are unknown.
 func (p *parser) instant(t *int64) error {
 	v, ok, err := p.js.Int(-1, maxInstant)
@@ -162,12 +158,6 @@ func (p *parser) instant(t *int64) error {
 		v = none
 	}
 	*t = v
-	return err
-}
-
-// amount reads a counter, any negative value of which is unknown: Hadoop's own counters overflowed now and then.
-func (p *parser) amount(v *int64) (err error) {
-	*v, _, err = p.js.Int(math.MinInt64, math.MaxInt64)
 	return err
 }
 
@@ -204,28 +194,6 @@ func (p *parser) readTask(int) error {
 	return nil
 }
 
-func (p *parser) taskField(name []byte) (err error) {
-	switch string(name) {
-	case "taskID":
-		p.t.id, err = p.js.Text()
-	case "taskType":
-		p.t.typ, err = p.js.Text()
-	case "startTime":
-		err = p.instant(&p.t.start)
-	case "finishTime":
-		err = p.instant(&p.t.end)
-	case "inputBytes":
-		err = p.amount(&p.t.in)
-	case "attempts":
-		err = p.js.Array(0, p.eachAttempt)
-	case "preferredLocations":
-		if p.kind == 'm' {
-			err = p.js.Array(0, p.eachHost)
-		}
-	}
-	return err
-}
-
 func (p *parser) readAttempt(int) error {
 	p.a = attempt{start: none, finish: none, shuffleEnd: none}
 	if err := p.js.Object(p.onAttempt); err != nil {
@@ -256,30 +224,6 @@ func (p *parser) readAttempt(int) error {
 		p.written.add(a.written)
 	}
 	return nil
-}
-
-func (p *parser) attemptField(name []byte) (err error) {
-	switch string(name) {
-	case "result":
-		p.a.result, err = p.js.Text()
-	case "startTime":
-		err = p.instant(&p.a.start)
-	case "finishTime":
-		err = p.instant(&p.a.finish)
-	case "shuffleFinished":
-		err = p.instant(&p.a.shuffleEnd)
-	case "hdfsBytesRead":
-		err = p.amount(&p.a.read)
-	case "hdfsBytesWritten":
-		err = p.amount(&p.a.written)
-	case "mapInputBytes":
-		err = p.amount(&p.a.mapIn)
-	case "mapOutputBytes":
-		err = p.amount(&p.a.mapOut)
-	case "reduceShuffleBytes":
-		err = p.amount(&p.a.reduceShuffle)
-	}
-	return err
 }
 
 // length is the time between two instants of one clock, none where it cannot be.

@@ -29,6 +29,7 @@ package rumen
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/unit"
@@ -81,10 +82,8 @@ func ParseMissing(s string) (Missing, error) {
 }
 
 func choice(s string, names []string) (int, error) {
-	for i, n := range names {
-		if n == s {
-			return i, nil
-		}
+	if i := slices.Index(names, s); i >= 0 {
+		return i, nil
 	}
 	return 0, fmt.Errorf("%q is not one of %v", s, names)
 }

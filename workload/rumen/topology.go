@@ -1,6 +1,7 @@
 package rumen
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -14,7 +15,7 @@ import (
 // ReadTopology reads a Rumen topology: one tree of names whose leaves are nodes. A node's rack is the path to it without
 // the root, joined by slashes. A topology says nothing about sizes: every node has room.
 func ReadTopology(r io.Reader, name string, room unit.Resources) (*cluster.Cluster, error) {
-	t := &topology{js: input.NewJSON(r, name), room: room, c: &cluster.Cluster{}, racks: map[string]int{}}
+	t := &topology{js: input.NewJSON(r, name), room: room, c: &cluster.Cluster{}, racks: cluster.RackIndex{}}
 	ok, err := t.js.Record()
 	if err != nil {
 		return nil, err
@@ -46,7 +47,7 @@ type topology struct {
 	js     *input.JSON
 	room   unit.Resources
 	c      *cluster.Cluster
-	racks  map[string]int
+	racks  cluster.RackIndex
 	names  []string // of places, by number
 	parent []int32  // of places; -1: the root
 	leaves []int32
@@ -91,7 +92,6 @@ func (t *topology) node(parent int32, depth int) error {
 	return nil
 }
 
-// place turns the leaves into nodes.
 func (t *topology) place() {
 	var layers []string
 	for _, leaf := range t.leaves {
@@ -100,17 +100,8 @@ func (t *topology) place() {
 			layers = append(layers, t.names[at])
 		}
 		slices.Reverse(layers)
-		rack := strings.Join(layers, "/")
-		if rack == "" {
-			rack = "default-rack"
-		}
-		id, ok := t.racks[rack]
-		if !ok {
-			id = len(t.c.Racks)
-			t.racks[rack] = id
-			t.c.Racks = append(t.c.Racks, rack)
-		}
-		t.c.Nodes = append(t.c.Nodes, cluster.Node{Name: t.names[leaf], Rack: id, Room: t.room})
+		rack := cmp.Or(strings.Join(layers, "/"), "default-rack")
+		t.c.Nodes = append(t.c.Nodes, cluster.Node{Name: t.names[leaf], Rack: t.racks.Of(t.c, rack), Room: t.room})
 	}
 }
 

@@ -27,7 +27,7 @@ func ReadNodes(r io.Reader, name string) (*cluster.Cluster, error) {
 // SLS trace (num.nodes, num.racks) or out of a SYNTH description (num_nodes, nodes_per_rack), as SLS does: where only
 // numbers are given, node i stands in rack i mod racks. Nodes without a size have room.
 func ReadNodesWith(r io.Reader, name string, room unit.Resources) (*cluster.Cluster, []workload.Note, error) {
-	n := &nodeFile{js: input.NewJSON(r, name), room: room, c: &cluster.Cluster{}, racks: map[string]int{}}
+	n := &nodeFile{js: input.NewJSON(r, name), room: room, c: &cluster.Cluster{}, racks: cluster.RackIndex{}}
 	for {
 		ok, err := n.js.Record()
 		if err != nil {
@@ -62,7 +62,7 @@ type nodeFile struct {
 	js    *input.JSON
 	room  unit.Resources
 	c     *cluster.Cluster
-	racks map[string]int
+	racks cluster.RackIndex
 
 	count, rackCount, perRack int64 // from a header
 	labelled, sized, nameless int64
@@ -97,21 +97,11 @@ func (n *nodeFile) record() error {
 	if n.bytes += len(rack); n.bytes > maxNameBytes {
 		return n.tooMany()
 	}
-	k := n.rack(rack)
+	k := n.racks.Of(n.c, rack)
 	for i := first; i < len(n.c.Nodes); i++ {
 		n.c.Nodes[i].Rack = k
 	}
 	return nil
-}
-
-func (n *nodeFile) rack(name string) int {
-	k, ok := n.racks[name]
-	if !ok {
-		k = len(n.c.Racks)
-		n.racks[name] = k
-		n.c.Racks = append(n.c.Racks, name)
-	}
-	return k
 }
 
 // maxNameBytes bounds the names of all nodes and racks of a file together.
@@ -176,7 +166,7 @@ func (n *nodeFile) number() {
 	racks = min(max(racks, 1), n.count)
 	for i := range n.count {
 		n.c.Nodes = append(n.c.Nodes, cluster.Node{
-			Name: fmt.Sprintf("node%d", i), Rack: n.rack(fmt.Sprintf("rack%d", i%racks)), Room: n.room,
+			Name: fmt.Sprintf("node%d", i), Rack: n.racks.Of(n.c, fmt.Sprintf("rack%d", i%racks)), Room: n.room,
 		})
 	}
 }

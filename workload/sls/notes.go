@@ -6,7 +6,6 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// counts is what Notes tells.
 type counts struct {
 	headers, jobs, kept, tasks         int64
 	noTasks, noQueue, early, unsorted  int64

@@ -63,53 +63,56 @@ type taskFields struct {
 func (p *parser) job() error {
 	*p = parser{js: p.js, ask: p.ask, onJob: p.onJob, onTask: p.onTask, eachTask: p.eachTask, count: 1}
 	if p.onJob == nil {
-		p.onJob, p.onTask, p.eachTask = p.jobField, p.taskField, p.readTask
+		p.init()
 	}
 	return p.js.Object(p.onJob)
 }
 
-func (p *parser) jobField(name []byte) (err error) {
-	if bytes.HasPrefix(name, []byte("job.")) {
-		p.isJob = true
+// init says how the members of a job and of a task are read.
+func (p *parser) init() {
+	js := p.js
+	size := func(v *int64) func() error { return func() error { return p.size(v) } }
+	instant := func(v *int64) func() error { return func() error { return p.instant(v) } }
+	atLeast1 := func(v *int64, most int64) func() error {
+		return func() (err error) {
+			*v, _, err = js.Int(0, most)
+			*v = max(*v, 1)
+			return err
+		}
 	}
-	switch string(name) {
-	case "num.nodes":
-		p.nodes, _, err = p.js.Int(1, maxNodes)
-	case "num.racks":
-		p.racks, _, err = p.js.Int(1, maxNodes)
-	case "yarn.sls.am.type":
-		p.amType, err = p.text()
-	case "am.type":
-		p.oldType, err = p.text()
-	case "am.memory-mb":
-		p.amMem, _, err = p.js.Int(0, cluster.MaxRoom)
-	case "am.vcores":
-		p.amCores, _, err = p.js.Int(0, cluster.MaxRoom)
-	case "job.start.ms":
-		p.start, _, err = p.js.Int(0, maxInstant)
-	case "job.end.ms":
-		p.end, _, err = p.js.Int(-1, maxInstant)
-	case "job.count":
-		p.count, _, err = p.js.Int(0, MaxCopies)
-		p.count = max(p.count, 1)
-	case "job.queue.name":
-		p.queue, err = p.text()
-	case "job.id":
-		p.id, err = p.text()
-	case "job.user":
-		p.user, err = p.text()
-	case "job.label.expression":
-		var s string
-		s, err = p.text()
-		p.labelled = s != ""
-	case "job.tasks":
-		err = p.js.Array(MaxTasks, p.eachTask)
+	p.eachTask = p.readTask
+	job := input.Fields{
+		"num.nodes": js.IntTo(&p.nodes, 1, maxNodes), "num.racks": js.IntTo(&p.racks, 1, maxNodes), "yarn.sls.am.type": nameTo(js, &p.amType), "am.type": nameTo(js, &p.oldType),
+		"am.memory-mb": js.IntTo(&p.amMem, 0, cluster.MaxRoom), "am.vcores": js.IntTo(&p.amCores, 0, cluster.MaxRoom),
+		"job.start.ms": js.IntTo(&p.start, 0, maxInstant), "job.end.ms": js.IntTo(&p.end, -1, maxInstant), "job.count": atLeast1(&p.count, MaxCopies),
+		"job.queue.name": nameTo(js, &p.queue), "job.id": nameTo(js, &p.id), "job.user": nameTo(js, &p.user),
+		"job.label.expression": func() error {
+			s, err := name(js)
+			p.labelled = s != ""
+			return err
+		},
+		"job.tasks": js.ArrayTo(MaxTasks, p.eachTask),
 	}
-	return err
+	p.onJob = func(member []byte) error {
+		p.isJob = p.isJob || bytes.HasPrefix(member, []byte("job."))
+		return job.Read(member)
+	}
+	t := &p.t
+	p.onTask = input.Fields{
+		"container.type": nameTo(js, &t.typ), "container.host": nameTo(js, &t.host), "container.memory-mb": size(&t.ask.Mem), "container.vcores": size(&t.ask.Cores),
+		"count": atLeast1(&t.count, MaxCount), "container.start.ms": instant(&t.start), "container.end.ms": instant(&t.end),
+		"container.duration.ms": instant(&t.duration), "duration.ms": instant(&t.duration2), "container.request.delay": js.IntTo(&t.delay, -1, maxInstant),
+		"container.execution.type": func() error {
+			s, err := name(js)
+			t.opportunistic = s == "OPPORTUNISTIC"
+			return err
+		},
+	}.Read
 }
 
-// text reads a name. SLS takes numbers for most of them as well.
-func (p *parser) text() (string, error) { return name(p.js) }
+func nameTo(js *input.JSON, s *string) func() error {
+	return func() (err error) { *s, err = name(js); return err }
+}
 
 func name(js *input.JSON) (string, error) {
 	c, err := js.Kind()
@@ -124,38 +127,6 @@ func name(js *input.JSON) (string, error) {
 		err = js.Errorf("a name of %d bytes; at most %d are taken", len(s), maxName)
 	}
 	return s, err
-}
-
-func (p *parser) taskField(name []byte) (err error) {
-	t := &p.t
-	switch string(name) {
-	case "container.type":
-		t.typ, err = p.text()
-	case "container.host":
-		t.host, err = p.text()
-	case "container.memory-mb":
-		err = p.size(&t.ask.Mem)
-	case "container.vcores":
-		err = p.size(&t.ask.Cores)
-	case "count":
-		t.count, _, err = p.js.Int(0, MaxCount)
-		t.count = max(t.count, 1)
-	case "container.start.ms":
-		err = p.instant(&t.start)
-	case "container.end.ms":
-		err = p.instant(&t.end)
-	case "container.duration.ms":
-		err = p.instant(&t.duration)
-	case "duration.ms":
-		err = p.instant(&t.duration2)
-	case "container.request.delay":
-		t.delay, _, err = p.js.Int(-1, maxInstant)
-	case "container.execution.type":
-		var s string
-		s, err = p.text()
-		t.opportunistic = s == "OPPORTUNISTIC"
-	}
-	return err
 }
 
 // size reads a size and leaves the default where there is none.

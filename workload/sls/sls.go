@@ -11,6 +11,7 @@
 package sls
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -161,9 +162,7 @@ func (r *Reader) build() error {
 		j.Queue = "default"
 		c.noQueue++
 	}
-	if j.User == "" {
-		j.User = "default"
-	}
+	j.User = cmp.Or(j.User, "default")
 	if j.Submit < 0 {
 		j.Submit = 0
 		c.early++

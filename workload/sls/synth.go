@@ -51,7 +51,6 @@ type synthCounts struct {
 	made, tasks, noTasks, deadlines, streams, opportune int64
 }
 
-// synthJob is a job to come.
 type synthJob struct {
 	submit   int32 // seconds
 	number   int32 // in the order in which they were drawn

@@ -1,6 +1,7 @@
 package sls
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -39,7 +40,6 @@ func (s *small) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// synthTrace is a SYNTH description.
 type synthTrace struct {
 	jobs, nodes, perRack, seed int64
 	workloads                  []synthWorkload
@@ -80,22 +80,15 @@ func readSynth(js *input.JSON, scale unit.Time) (*synthTrace, error) {
 		return nil, js.Errorf("empty; a SYNTH description is one JSON object")
 	}
 	t := &synthTrace{jobs: -1, perRack: 1}
-	err = js.Object(func(member []byte) (err error) {
-		switch string(member) {
-		case "num_jobs":
-			t.jobs, _, err = js.Int(0, MaxJobs)
-		case "num_nodes":
-			t.nodes, _, err = js.Int(0, maxNodes)
-		case "nodes_per_rack":
+	err = js.Object(input.Fields{
+		"num_jobs": js.IntTo(&t.jobs, 0, MaxJobs), "num_nodes": js.IntTo(&t.nodes, 0, maxNodes), "rand_seed": js.IntTo(&t.seed, math.MinInt64, math.MaxInt64),
+		"nodes_per_rack": func() (err error) {
 			t.perRack, _, err = js.Int(0, maxNodes)
 			t.perRack = max(t.perRack, 1)
-		case "rand_seed":
-			t.seed, _, err = js.Int(math.MinInt64, math.MaxInt64)
-		case "workloads":
-			err = js.Array(maxWorkloads, func(int) error { return t.workload(js, scale) })
-		}
-		return err
-	})
+			return err
+		},
+		"workloads": js.ArrayTo(maxWorkloads, func(int) error { return t.workload(js, scale) }),
+	}.Read)
 	switch {
 	case err != nil:
 		return nil, err
@@ -116,28 +109,21 @@ func readSynth(js *input.JSON, scale unit.Time) (*synthTrace, error) {
 func (t *synthTrace) workload(js *input.JSON, scale unit.Time) error {
 	w := synthWorkload{queue: "default"}
 	weight := 0.0
-	err := js.Object(func(member []byte) (err error) {
-		switch string(member) {
-		case "workload_name":
-			w.name, err = name(js)
-		case "queue_name":
-			if w.queue, err = name(js); w.queue == "" {
-				w.queue = "default"
+	err := js.Object(input.Fields{
+		"workload_name": nameTo(js, &w.name), "workload_weight": func() error { return number(js, &weight, 1e12) },
+		"queue_name": func() (err error) {
+			w.queue, err = name(js)
+			w.queue = cmp.Or(w.queue, "default")
+			return err
+		},
+		"job_classes": js.ArrayTo(maxWorkloads, func(int) error { return w.class(js, scale) }),
+		"time_distribution": js.ArrayTo(maxBuckets, func(int) error {
+			if t.buckets++; t.buckets > maxBuckets {
+				return js.Errorf("more than %d entries in time distributions: refused", maxBuckets)
 			}
-		case "workload_weight":
-			err = number(js, &weight, 1e12)
-		case "job_classes":
-			err = js.Array(maxWorkloads, func(int) error { return w.class(js, scale) })
-		case "time_distribution":
-			err = js.Array(maxBuckets, func(int) error {
-				if t.buckets++; t.buckets > maxBuckets {
-					return js.Errorf("more than %d entries in time distributions: refused", maxBuckets)
-				}
-				return w.bucket(js)
-			})
-		}
-		return err
-	})
+			return w.bucket(js)
+		}),
+	}.Read)
 	w.classWheel, w.timeWheel = newWheel(w.classWeights), newWheel(w.timeWeights)
 	for i := range w.classes {
 		t.tasks += len(w.classes[i].tasks)
@@ -160,15 +146,7 @@ func (t *synthTrace) workload(js *input.JSON, scale unit.Time) error {
 func (w *synthWorkload) bucket(js *input.JSON) error {
 	var at int64
 	weight := 0.0
-	err := js.Object(func(member []byte) (err error) {
-		switch string(member) {
-		case "time":
-			at, _, err = js.Int(0, maxSeconds)
-		case "weight":
-			err = number(js, &weight, 1e12)
-		}
-		return err
-	})
+	err := js.Object(input.Fields{"time": js.IntTo(&at, 0, maxSeconds), "weight": func() error { return number(js, &weight, 1e12) }}.Read)
 	w.times, w.timeWeights = append(w.times, at), append(w.timeWeights, weight)
 	return err
 }
@@ -263,23 +241,11 @@ func (c *synthClass) oldNumber(old []synthTask, key string) (v *float64, most fl
 
 func (c *synthClass) task(js *input.JSON) error {
 	t := synthTask{typ: mapType}
-	err := js.Object(func(member []byte) (err error) {
-		switch string(member) {
-		case "type":
-			t.typ, err = name(js)
-		case "count":
-			err = t.count.read(js, MaxCount)
-		case "time":
-			err = t.time.read(js, maxTaskTime)
-		case "max_memory":
-			err = t.memory.read(js, cluster.MaxRoom)
-		case "max_vcores":
-			err = t.cores.read(js, cluster.MaxRoom)
-		case "execution_type":
-			err = execution(js, &t)
-		}
-		return err
-	})
+	read := func(s *sample, most float64) func() error { return func() error { return s.read(js, most) } }
+	err := js.Object(input.Fields{
+		"type": nameTo(js, &t.typ), "count": read(&t.count, MaxCount), "time": read(&t.time, maxTaskTime), "max_memory": read(&t.memory, cluster.MaxRoom),
+		"max_vcores": read(&t.cores, cluster.MaxRoom), "execution_type": func() error { return execution(js, &t) },
+	}.Read)
 	c.tasks = append(c.tasks, t)
 	return err
 }
@@ -296,15 +262,7 @@ func (s *sample) sort() {
 	for i := range at {
 		at[i] = i
 	}
-	slices.SortStableFunc(at, func(a, b int) int {
-		switch {
-		case s.discrete[a] < s.discrete[b]:
-			return -1
-		case s.discrete[a] > s.discrete[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(at, func(a, b int) int { return cmp.Compare(s.discrete[a], s.discrete[b]) })
 	values, weights := make([]float64, len(at)), make([]float64, len(at))
 	for i, k := range at {
 		values[i], weights[i] = s.discrete[k], s.weights[k]

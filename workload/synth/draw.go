@@ -1,6 +1,7 @@
 package synth
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -70,10 +71,7 @@ func (c *Count) draw(u float64, before int64) int64 {
 		if m <= 0 {
 			return c.Min
 		}
-		most := c.Max
-		if most == 0 {
-			most = maxCount
-		}
+		most := cmp.Or(c.Max, maxCount)
 		return c.keep(float64(c.Min)+math.Floor(math.Log(1-u)/math.Log(m/(1+m))), c.Min, most)
 	case BoundedPareto:
 		// The inverse of F(x) = (1 - (lo/x)^a) / (1 - (lo/hi)^a), with hi one past Max because of the rounding down.

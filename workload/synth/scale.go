@@ -1,11 +1,12 @@
 package synth
 
 import (
-	"container/heap"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
 
+	"github.com/yardmaster/yardmaster/internal/heap"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
@@ -30,8 +31,8 @@ type Scaled struct {
 	opt    ScaleOptions
 	round  int64
 	at     int // next of base in this round
-	made   uint64
-	wait   copies
+	made   int64
+	wait   heap.Heap[workload.Held]
 	rounds int64     // full ones
 	rest   unit.Time // of the last, partial one
 }
@@ -42,15 +43,9 @@ var _ workload.Source = (*Scaled)(nil)
 // name, all others get new ones. A load of 2.3 is two copies of every job and a third of three in ten; a load below 1 thins out.
 // Task lengths of copies differ wherever they are drawn from a distribution, since a run draws them by arrival.
 func Scale(base workload.Slice, opt ScaleOptions) (*Scaled, error) {
-	if opt.Load == 0 {
-		opt.Load = 1
-	}
-	if opt.Length == 0 {
-		opt.Length = 1
-	}
-	if opt.Shift == 0 {
-		opt.Shift = 5 * unit.Minute
-	}
+	opt.Load = cmp.Or(opt.Load, 1)
+	opt.Length = cmp.Or(opt.Length, 1)
+	opt.Shift = cmp.Or(opt.Shift, 5*unit.Minute)
 	if !(opt.Load > 0 && opt.Load <= 1e6) || !(opt.Length > 0 && opt.Length <= 1e6) || opt.Shift < 0 || opt.Period < 0 {
 		return nil, fmt.Errorf("scale a workload %v times in load and %v times in length: want positive factors up to a million", opt.Load, opt.Length)
 	}
@@ -62,7 +57,7 @@ func Scale(base workload.Slice, opt ScaleOptions) (*Scaled, error) {
 	if opt.Period == 0 {
 		opt.Period = Period(base)
 	}
-	s := &Scaled{base: base, opt: opt, rounds: int64(opt.Length)}
+	s := &Scaled{base: base, opt: opt, rounds: int64(opt.Length), wait: heap.Heap[workload.Held]{Before: workload.Held.Before}}
 	s.rest = unit.Time((opt.Length - math.Floor(opt.Length)) * float64(opt.Period))
 	if float64(opt.Period)*(opt.Length+1) > float64(unit.Never)/2 {
 		return nil, fmt.Errorf("scale a workload of %v to %v times its length: too long", opt.Period, opt.Length)
@@ -87,8 +82,8 @@ func (s *Scaled) Next() (*workload.Job, error) {
 	for {
 		job, start, more := s.peek()
 		// Whatever is still to be made comes no earlier than the next job of the original.
-		if len(s.wait) > 0 && (!more || s.wait[0].job.Submit <= start+job.Submit) {
-			return heap.Pop(&s.wait).(copied).job, nil
+		if len(s.wait.Items) > 0 && (!more || s.wait.Items[0].Job.Submit <= start+job.Submit) {
+			return s.wait.Pop().Job, nil
 		}
 		if !more {
 			return nil, io.EOF
@@ -133,7 +128,7 @@ func (s *Scaled) copy(job *workload.Job, start unit.Time) {
 			j.ID = fmt.Sprintf("%s.%d.%d", job.ID, s.round+1, c+1)
 			j.Observed = nil // what happened then did not happen to a copy
 		}
-		heap.Push(&s.wait, copied{&j, s.made})
+		s.wait.Push(workload.Held{Job: &j, N: s.made})
 		s.made++
 	}
 }
@@ -145,28 +140,4 @@ func (s *Scaled) Assumptions() []string {
 	}
 	return []string{fmt.Sprintf("workload scaled up: %.4g times the load (copies shifted by up to %v), %.4g times the length (repeated each %v), seed %d",
 		s.opt.Load, s.opt.Shift, s.opt.Length, s.opt.Period, s.opt.Seed)}
-}
-
-type copied struct {
-	job *workload.Job
-	n   uint64 // breaks ties: in the order they were made
-}
-
-type copies []copied
-
-func (c copies) Len() int { return len(c) }
-func (c copies) Less(a, b int) bool {
-	if c[a].job.Submit != c[b].job.Submit {
-		return c[a].job.Submit < c[b].job.Submit
-	}
-	return c[a].n < c[b].n
-}
-func (c copies) Swap(a, b int) { c[a], c[b] = c[b], c[a] }
-func (c *copies) Push(x any)   { *c = append(*c, x.(copied)) }
-func (c *copies) Pop() any {
-	old := *c
-	last := old[len(old)-1]
-	old[len(old)-1] = copied{}
-	*c = old[:len(old)-1]
-	return last
 }

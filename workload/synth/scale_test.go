@@ -130,8 +130,8 @@ func TestScaleIsFairOnAverage(t *testing.T) {
 		if got := float64(len(jobs)) / float64(len(base)) / 1.5; math.Abs(got-load) > 0.02*load {
 			t.Errorf("load %v: %v times the jobs", load, got)
 		}
-		if len(s.wait) > 0 {
-			t.Errorf("%d jobs left", len(s.wait))
+		if len(s.wait.Items) > 0 {
+			t.Errorf("%d jobs left", len(s.wait.Items))
 		}
 	}
 	for _, opt := range []ScaleOptions{{Load: -1}, {Length: math.NaN()}, {Load: 1e9}, {Length: 1e6, Period: unit.Never / 10}} {

@@ -7,6 +7,7 @@
 package synth
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -210,10 +211,7 @@ func (s *Source) Next() (*workload.Job, error) {
 
 // Assumptions says, for a person, what the workload is.
 func (s *Source) Assumptions() []string {
-	name := s.c.Name
-	if name == "" {
-		name = "own classes"
-	}
+	name := cmp.Or(s.c.Name, "own classes")
 	return []string{fmt.Sprintf("synthetic workload (%s, %d classes of jobs, seed %d): no real cluster behind it", name, len(s.c.Classes), s.c.Seed)}
 }
 
@@ -237,9 +235,7 @@ func (s *Source) job(st *stream) *workload.Job {
 		ID: fmt.Sprintf("job%06d", s.n+1), Name: fmt.Sprintf("%s-%d", k.Name, st.k+1), User: k.Name, Queue: k.Queue, Class: k.Name,
 		Submit: st.next, Priority: k.Priority, Master: k.Master,
 	}
-	if j.Queue == "" {
-		j.Queue = "default"
-	}
+	j.Queue = cmp.Or(j.Queue, "default")
 	if n := len(k.Users); n > 0 {
 		j.User = k.Users[int(u(drawUser)*float64(n))]
 	}

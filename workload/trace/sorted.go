@@ -1,11 +1,12 @@
 package trace
 
 import (
-	"container/heap"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 
+	"github.com/yardmaster/yardmaster/internal/heap"
 	"github.com/yardmaster/yardmaster/workload"
 )
 
@@ -17,17 +18,15 @@ const DefaultWindow = 100_000
 // error. A job that lists the lengths or hosts of many tasks, or has a very long name, counts as several, so that the
 // window bounds memory whatever the jobs are like. name is what the error calls the workload.
 func Sorted(src workload.Source, window int, name string) workload.Source {
-	if window == 0 {
-		window = DefaultWindow
-	}
-	return &sorter{src: src, window: window, name: name}
+	window = cmp.Or(window, DefaultWindow)
+	return &sorter{src: src, window: window, name: name, held: heap.Heap[workload.Held]{Before: workload.Held.Before}}
 }
 
 type sorter struct {
 	src    workload.Source
 	window int
 	name   string
-	held   jobHeap
+	held   heap.Heap[workload.Held]
 	room   int // taken, in jobs
 	n      int64
 	err    error // of src: io.EOF at its end
@@ -46,7 +45,7 @@ func (s *sorter) Next() (*workload.Job, error) {
 				s.name, j.ID, j.Submit, s.last.ID, s.window)
 			break
 		}
-		heap.Push(&s.held, heldJob{j, s.n})
+		s.held.Push(workload.Held{Job: j, N: s.n})
 		s.room += room(j)
 		s.n++
 	}
@@ -54,10 +53,10 @@ func (s *sorter) Next() (*workload.Job, error) {
 	if s.err != nil && !errors.Is(s.err, io.EOF) {
 		return nil, s.err
 	}
-	if len(s.held) == 0 {
+	if len(s.held.Items) == 0 {
 		return nil, s.err
 	}
-	s.last = heap.Pop(&s.held).(heldJob).job
+	s.last = s.held.Pop().Job
 	s.room -= room(s.last)
 	return s.last, nil
 }
@@ -80,12 +79,12 @@ func Merged(sources ...workload.Source) workload.Source {
 	if len(sources) == 1 {
 		return sources[0]
 	}
-	return &merger{sources: sources}
+	return &merger{sources: sources, held: heap.Heap[workload.Held]{Before: workload.Held.Before}}
 }
 
 type merger struct {
 	sources []workload.Source
-	held    jobHeap // one job of each source that has more; n is the source's number
+	held    heap.Heap[workload.Held] // one job of each source that has more; N is the source's number
 	started bool
 	err     error
 }
@@ -103,44 +102,20 @@ func (m *merger) Next() (*workload.Job, error) {
 	if m.err != nil {
 		return nil, m.err
 	}
-	if len(m.held) == 0 {
+	if len(m.held.Items) == 0 {
 		return nil, io.EOF
 	}
-	h := heap.Pop(&m.held).(heldJob)
-	m.pull(h.n)
-	return h.job, nil
+	h := m.held.Pop()
+	m.pull(h.N)
+	return h.Job, nil
 }
 
 func (m *merger) pull(i int64) {
 	j, err := m.sources[i].Next()
 	switch {
 	case err == nil:
-		heap.Push(&m.held, heldJob{j, i})
+		m.held.Push(workload.Held{Job: j, N: i})
 	case !errors.Is(err, io.EOF):
 		m.err = err
 	}
-}
-
-type heldJob struct {
-	job *workload.Job
-	n   int64 // breaks ties
-}
-
-type jobHeap []heldJob
-
-func (h jobHeap) Len() int { return len(h) }
-func (h jobHeap) Less(a, b int) bool {
-	if h[a].job.Submit != h[b].job.Submit {
-		return h[a].job.Submit < h[b].job.Submit
-	}
-	return h[a].n < h[b].n
-}
-func (h jobHeap) Swap(a, b int) { h[a], h[b] = h[b], h[a] }
-func (h *jobHeap) Push(x any)   { *h = append(*h, x.(heldJob)) }
-func (h *jobHeap) Pop() any {
-	old := *h
-	last := old[len(old)-1]
-	old[len(old)-1] = heldJob{}
-	*h = old[:len(old)-1]
-	return last
 }

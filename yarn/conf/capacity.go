@@ -187,9 +187,7 @@ type capacityReader struct {
 }
 
 func (b *capacityReader) warn(format string, pos Pos, args ...any) {
-	p := Properties{Warnings: b.c.Warnings}
-	p.warn(pos, format, args...)
-	b.c.Warnings = p.Warnings
+	warn(&b.c.Warnings, pos, format, args...)
 }
 
 // global reads what belongs to no queue.

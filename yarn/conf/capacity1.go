@@ -47,26 +47,16 @@ type Capacity1Queue struct {
 
 // Settings of a queue and of the scheduler as a whole, without their prefixes, and what becomes of them.
 var (
-	queueSettings1 = []struct {
-		name string
-		as   meaning
-	}{
-		{"capacity", modelled}, {"maximum-capacity", modelled}, {"minimum-user-limit-percent", modelled}, {"user-limit-factor", modelled},
-		{"supports-priority", modelled}, {"maximum-initialized-active-tasks", modelled},
-		{"maximum-initialized-active-tasks-per-user", modelled}, {"init-accept-jobs-factor", modelled},
-		{"maximum-initialized-jobs-per-user", notModelled}, {"reclaim-time-limit", notModelled}, {"guaranteed-capacity", notModelled},
+	queueSettings1 = settings{
+		modelled: `capacity maximum-capacity minimum-user-limit-percent user-limit-factor supports-priority maximum-initialized-active-tasks
+			maximum-initialized-active-tasks-per-user init-accept-jobs-factor`,
+		notModelled: `maximum-initialized-jobs-per-user reclaim-time-limit guaranteed-capacity`,
 	}
-	schedulerSettings1 = []struct {
-		name string
-		as   meaning
-	}{
-		{"maximum-system-jobs", modelled}, {"init-poll-interval", modelled}, {"init-worker-threads", modelled},
-		{"maximum-tasks-per-heartbeat", modelled}, {"maximum-tasks-after-offswitch", modelled},
-		{"default-supports-priority", modelled}, {"default-minimum-user-limit-percent", modelled}, {"default-user-limit-factor", modelled},
-		{"default-maximum-active-tasks-per-queue", modelled}, {"default-maximum-active-tasks-per-user", modelled},
-		{"default-init-accept-jobs-factor", modelled},
-		{"default-maximum-initialized-jobs-per-user", notModelled}, {"default-reclaim-time-limit", notModelled},
-		{"reclaimCapacity.interval", notModelled}, {"task.*", notModelled},
+	schedulerSettings1 = settings{
+		modelled: `maximum-system-jobs init-poll-interval init-worker-threads maximum-tasks-per-heartbeat maximum-tasks-after-offswitch
+			default-supports-priority default-minimum-user-limit-percent default-user-limit-factor default-maximum-active-tasks-per-queue
+			default-maximum-active-tasks-per-user default-init-accept-jobs-factor`,
+		notModelled: `default-maximum-initialized-jobs-per-user default-reclaim-time-limit reclaimCapacity.interval task.*`,
 	}
 )
 
@@ -109,13 +99,6 @@ type capacity1Reader struct {
 	otherwise Capacity1Queue // what queues have that say nothing
 }
 
-func (b *capacity1Reader) warn(pos Pos, format string, args ...any) {
-	p := Properties{Warnings: b.c.Warnings}
-	p.warn(pos, format, args...)
-	b.c.Warnings = p.Warnings
-}
-
-// queues finds the names.
 func (b *capacity1Reader) queues() error {
 	add := func(name string, p *Property) error {
 		if len(b.c.Queues) >= MaxQueues {
@@ -145,7 +128,7 @@ func (b *capacity1Reader) queues() error {
 	}
 	for _, p := range b.props.List {
 		name, setting, ok := splitQueue1(p.Name)
-		if _, known := b.at[name]; !ok || known || lookUp(queueSettings1, setting) == unheard {
+		if _, known := b.at[name]; !ok || known || queueSettings1.of(setting) == unheard {
 			continue
 		}
 		if err := add(name, p); err != nil {
@@ -181,8 +164,8 @@ func (b *capacity1Reader) scheduler() {
 	c.TasksAfterOffSwitch = b.whole(Prefix1+"maximum-tasks-after-offswitch", 0, 0)
 	b.otherwise = Capacity1Queue{
 		MaxCapacity:             -1,
-		MinimumUserLimitPercent: b.percent(Prefix1+"default-minimum-user-limit-percent", 100),
-		UserLimitFactor:         b.factor(Prefix1+"default-user-limit-factor", 1),
+		MinimumUserLimitPercent: b.above0(Prefix1+"default-minimum-user-limit-percent", 100, 100),
+		UserLimitFactor:         b.above0(Prefix1+"default-user-limit-factor", 1, maxFactor),
 		SupportsPriority:        b.truth(Prefix1+"default-supports-priority", false),
 		MaxActiveTasks:          b.whole(Prefix1+"default-maximum-active-tasks-per-queue", 200_000, 1),
 		MaxActiveTasksPerUser:   b.whole(Prefix1+"default-maximum-active-tasks-per-user", 100_000, 1),
@@ -202,8 +185,8 @@ func (b *capacity1Reader) queue(q *Capacity1Queue) {
 			q.MaxCapacity = -1 // as Hadoop takes it
 		}
 	}
-	q.MinimumUserLimitPercent = b.percent(key("minimum-user-limit-percent"), o.MinimumUserLimitPercent)
-	q.UserLimitFactor = b.factor(key("user-limit-factor"), o.UserLimitFactor)
+	q.MinimumUserLimitPercent = b.above0(key("minimum-user-limit-percent"), o.MinimumUserLimitPercent, 100)
+	q.UserLimitFactor = b.above0(key("user-limit-factor"), o.UserLimitFactor, maxFactor)
 	q.SupportsPriority = b.truth(key("supports-priority"), o.SupportsPriority)
 	q.MaxActiveTasks = b.whole(key("maximum-initialized-active-tasks"), o.MaxActiveTasks, 1)
 	perUser := key("maximum-initialized-active-tasks-per-user")
@@ -214,25 +197,13 @@ func (b *capacity1Reader) queue(q *Capacity1Queue) {
 	q.AcceptFactor = b.whole(key("init-accept-jobs-factor"), o.AcceptFactor, 1)
 }
 
-// percent reads a share of users: above 0 and at most 100.
-func (b *capacity1Reader) percent(name string, otherwise float64) float64 {
+// above0 reads a number above 0 and at most most.
+func (b *capacity1Reader) above0(name string, otherwise, most float64) float64 {
 	p := b.props.Get(name)
 	if p == nil {
 		return otherwise
 	}
-	v := b.between(p, 0, 100)
-	if v == 0 {
-		b.fail(p.Pos.Errorf("%s is %s: it must be above 0", p.Name, shorten(p.Value)))
-	}
-	return v
-}
-
-func (b *capacity1Reader) factor(name string, otherwise float64) float64 {
-	p := b.props.Get(name)
-	if p == nil {
-		return otherwise
-	}
-	v := b.between(p, 0, maxFactor)
+	v := b.between(p, 0, most)
 	if v == 0 {
 		b.fail(p.Pos.Errorf("%s is %s: it must be above 0", p.Name, shorten(p.Value)))
 	}
@@ -309,17 +280,17 @@ func (b *capacity1Reader) classify(p *Property) {
 	name, setting, ofQueue := splitQueue1(p.Name)
 	if ofQueue {
 		rest, table = setting, queueSettings1
-		if _, there := b.at[name]; !there && lookUp(table, setting) != unheard {
-			b.warn(p.Pos, "%s has no effect: there is no queue %s in %s", shorten(p.Name), shorten(name), queueNames1)
+		if _, there := b.at[name]; !there && table.of(setting) != unheard {
+			warn(&c.Warnings, p.Pos, "%s has no effect: there is no queue %s in %s", shorten(p.Name), shorten(name), queueNames1)
 			return
 		}
 	}
-	switch lookUp(table, rest) {
+	switch table.of(rest) {
 	case notModelled:
 		c.NotModelled = note(c.NotModelled, p.String()+" is not modelled")
 	case unheard:
 		if len(c.Warnings) <= maxNotes {
-			b.warn(p.Pos, "%s is not a known setting%s", shorten(p.Name), didYouMean(rest, listed(table)))
+			warn(&c.Warnings, p.Pos, "%s is not a known setting%s", shorten(p.Name), didYouMean(rest, table.names()))
 		}
 	}
 }

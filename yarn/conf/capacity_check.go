@@ -81,7 +81,6 @@ func (b *capacityReader) checkChildren(q *Queue) error {
 	return nil
 }
 
-// names lists queues for an error.
 func names(queues []*Queue) string {
 	var list []string
 	for i, q := range queues {

@@ -17,78 +17,61 @@ const (
 	harmless            // nothing that changes who runs when
 )
 
+// settings are names by what becomes of them, with blanks between.
+type settings map[meaning]string
+
 // Settings of a queue, without the queue's path. A name that ends in * stands for all that start so.
-var queueSettings = []struct {
-	name string
-	as   meaning
-}{
-	{"queues", modelled}, {"capacity", modelled}, {"maximum-capacity", modelled}, {"state", modelled},
-	{"ordering-policy", modelled}, {"priority", modelled},
-	{"minimum-user-limit-percent", leafOnly}, {"user-limit-factor", leafOnly}, {"maximum-am-resource-percent", leafOnly},
-	{"maximum-applications", leafOnly}, {"default-application-priority", leafOnly},
-	{"ordering-policy.fair.enable-size-based-weight", leafOnly},
-	{"acl_submit_applications", notModelled}, {"acl_administer_queue", notModelled}, {"acl_administer_jobs", notModelled},
-	{"acl_list_applications", notModelled}, {"acl_application_max_priority", notModelled}, {"acl_administer_reservations", notModelled},
-	{"acl_list_reservations", notModelled}, {"acl_submit_reservations", notModelled},
-	{"maximum-allocation", notModelled}, {"maximum-allocation-mb", notModelled}, {"maximum-allocation-vcores", notModelled},
-	{"max-parallel-apps", notModelled}, {"maximum-application-lifetime", notModelled}, {"default-application-lifetime", notModelled},
-	{"disable_preemption", ifHeartbeat}, {"intra-queue-preemption.disable_preemption", notModelled},
-	{"accessible-node-labels", notModelled}, {"accessible-node-labels.*", notModelled}, {"default-node-label-expression", notModelled},
-	{"reservable", notModelled}, {"reservation-*", notModelled}, {"average-capacity", notModelled}, {"instantaneous-max-capacity", notModelled},
-	{"show-reservations-as-queues", harmless}, {"configurable", notModelled},
-	{"user-settings.*", notModelled}, {"auto-create-child-queue.*", notModelled}, {"auto-queue-creation-v2.*", notModelled},
-	{"leaf-queue-template.*", notModelled}, {"multi-node-sorting.policy", notModelled}, {"ordering-policy.exclusive-enforced-partitions", notModelled},
-	{"allow-zero-capacity-sum", notModelled}, {"unmanaged-am.*", notModelled},
+var queueSettings = settings{
+	modelled: `queues capacity maximum-capacity state ordering-policy priority`,
+	leafOnly: `minimum-user-limit-percent user-limit-factor maximum-am-resource-percent maximum-applications default-application-priority
+		ordering-policy.fair.enable-size-based-weight`,
+	notModelled: `acl_submit_applications acl_administer_queue acl_administer_jobs acl_list_applications acl_application_max_priority
+		acl_administer_reservations acl_list_reservations acl_submit_reservations maximum-allocation maximum-allocation-mb
+		maximum-allocation-vcores max-parallel-apps maximum-application-lifetime default-application-lifetime
+		intra-queue-preemption.disable_preemption accessible-node-labels accessible-node-labels.* default-node-label-expression reservable
+		reservation-* average-capacity instantaneous-max-capacity configurable user-settings.* auto-create-child-queue.*
+		auto-queue-creation-v2.* leaf-queue-template.* multi-node-sorting.policy ordering-policy.exclusive-enforced-partitions
+		allow-zero-capacity-sum unmanaged-am.*`,
+	ifHeartbeat: `disable_preemption`,
+	harmless:    `show-reservations-as-queues`,
 }
 
 // Settings of the scheduler as a whole, without the prefix.
-var schedulerSettings = []struct {
-	name string
-	as   meaning
-}{
-	{"maximum-applications", modelled}, {"maximum-am-resource-percent", modelled}, {"resource-calculator", modelled},
-	{"minimum-user-limit-percent", modelled}, {"user-limit-factor", modelled}, {"global-queue-max-application", modelled},
-	{"allow-zero-capacity-sum", modelled},
-	{"per-node-heartbeat.multiple-assignments-enabled", ifHeartbeat}, {"per-node-heartbeat.maximum-container-assignments", ifHeartbeat},
-	{"per-node-heartbeat.maximum-offswitch-assignments", ifHeartbeat}, {"node-locality-delay", ifHeartbeat},
-	{"rack-locality-additional-delay", ifHeartbeat}, {"rack-locality-full-reset", ifHeartbeat},
-	{"reservations-continue-look-all-nodes", ifHeartbeat},
-	{"queue-mappings", notModelled}, {"queue-mappings-override.enable", notModelled}, {"app-name.queue-mappings*", notModelled},
-	{"mapping-rule-*", notModelled}, {"workflow-priority-mappings*", notModelled}, {"application.fail-fast", harmless},
-	{"schedule-asynchronously.*", notModelled}, {"multi-node-placement-enabled", notModelled}, {"multi-node-sorting.*", notModelled},
-	{"lazy-preemption-enabled", notModelled}, {"legacy-queue-mode.enabled", notModelled}, {"max-parallel-apps", notModelled},
-	{"user.*", notModelled}, {"maximum-application-lifetime", notModelled}, {"default-application-lifetime", notModelled},
-	{"user-metrics.enable", harmless}, {"configuration.*", notModelled}, {"queue-management-policy*", notModelled},
-	{"max-queue-depth", notModelled}, {"skip-allocate-on-nodes-with-reserved-containers", notModelled}, {"assign-multiple.*", notModelled},
-	{"auto-create-child-queue.*", notModelled}, {"autoqueue.*", notModelled},
+var schedulerSettings = settings{
+	modelled: `maximum-applications maximum-am-resource-percent resource-calculator minimum-user-limit-percent user-limit-factor
+		global-queue-max-application allow-zero-capacity-sum`,
+	ifHeartbeat: `per-node-heartbeat.multiple-assignments-enabled per-node-heartbeat.maximum-container-assignments
+		per-node-heartbeat.maximum-offswitch-assignments node-locality-delay rack-locality-additional-delay rack-locality-full-reset
+		reservations-continue-look-all-nodes`,
+	notModelled: `queue-mappings queue-mappings-override.enable app-name.queue-mappings* mapping-rule-* workflow-priority-mappings*
+		schedule-asynchronously.* multi-node-placement-enabled multi-node-sorting.* lazy-preemption-enabled legacy-queue-mode.enabled
+		max-parallel-apps user.* maximum-application-lifetime default-application-lifetime configuration.* queue-management-policy*
+		max-queue-depth skip-allocate-on-nodes-with-reserved-containers assign-multiple.* auto-create-child-queue.* autoqueue.*`,
+	harmless: `application.fail-fast user-metrics.enable`,
 }
 
 // Settings of yarn-site.xml that are read when they stand in the same file.
 var siteSettings = []string{"yarn.cluster.max-application-priority", "yarn.scheduler.minimum-allocation-mb", "yarn.scheduler.minimum-allocation-vcores"}
 
-func lookUp(table []struct {
-	name string
-	as   meaning
-}, name string) meaning {
-	for _, s := range table {
-		if prefix, open := strings.CutSuffix(s.name, "*"); open && strings.HasPrefix(name, prefix) || s.name == name {
-			return s.as
+// of says what becomes of a setting. No name is in two of the lists.
+func (t settings) of(name string) meaning {
+	for as, list := range t {
+		for known := range strings.FieldsSeq(list) {
+			if prefix, open := strings.CutSuffix(known, "*"); open && strings.HasPrefix(name, prefix) || known == name {
+				return as
+			}
 		}
 	}
 	return unheard
 }
 
-func listed(table []struct {
-	name string
-	as   meaning
-}) []string {
-	var all []string
-	for _, s := range table {
-		if !strings.HasSuffix(s.name, "*") {
-			all = append(all, s.name)
-		}
+// names are those that stand for themselves only, sorted.
+func (t settings) names() (all []string) {
+	for _, list := range t {
+		all = append(all, strings.Fields(list)...)
 	}
-	return all
+	slices.Sort(all)
+	return slices.DeleteFunc(all, func(name string) bool { return strings.HasSuffix(name, "*") })
 }
 
 // classify notes a setting that has no effect, or is not known at all.
@@ -105,14 +88,14 @@ func (b *capacityReader) classify(p *Property) {
 		b.classifyQueue(p, rest)
 		return
 	}
-	switch lookUp(schedulerSettings, rest) {
+	switch schedulerSettings.of(rest) {
 	case ifHeartbeat:
 		c.HeartbeatOnly = note(c.HeartbeatOnly, p.String()+" is not modelled without node heartbeats")
 	case notModelled:
 		c.NotModelled = note(c.NotModelled, p.String()+" is not modelled")
 	case unheard:
 		if len(c.Warnings) <= maxNotes {
-			b.warn("%s is not a known setting%s", p.Pos, shorten(p.Name), didYouMean(rest, listed(schedulerSettings)))
+			b.warn("%s is not a known setting%s", p.Pos, shorten(p.Name), didYouMean(rest, schedulerSettings.names()))
 		}
 	}
 }
@@ -127,7 +110,7 @@ func (b *capacityReader) classifyQueue(p *Property, rest string) {
 		}
 		q, name = k, tail
 	}
-	switch lookUp(queueSettings, name) {
+	switch queueSettings.of(name) {
 	case leafOnly:
 		if !q.Leaf() {
 			b.warn("%s has no effect on the parent queue %s: set it on its leaves", p.Pos, p.Name, q.Path)
@@ -143,7 +126,7 @@ func (b *capacityReader) classifyQueue(p *Property, rest string) {
 				continue
 			}
 			dots++
-			if lookUp(queueSettings, name[i+1:]) == unheard {
+			if queueSettings.of(name[i+1:]) == unheard {
 				continue
 			}
 			var known []string
@@ -154,6 +137,6 @@ func (b *capacityReader) classifyQueue(p *Property, rest string) {
 			b.warn("%s has no effect: there is no queue %s%s", p.Pos, shorten(p.Name), shorten(q.Path+"."+name[:i]), didYouMean(first, known))
 			return
 		}
-		b.warn("%s is not a known setting%s", p.Pos, shorten(p.Name), didYouMean(name, listed(queueSettings)))
+		b.warn("%s is not a known setting%s", p.Pos, shorten(p.Name), didYouMean(name, queueSettings.names()))
 	}
 }

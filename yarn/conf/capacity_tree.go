@@ -1,6 +1,7 @@
 package conf
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -157,11 +158,9 @@ func (b *capacityReader) ordering(q *Queue, p *Property) error {
 	if p == nil {
 		return nil
 	}
-	for _, k := range known {
-		if p.Value == k {
-			q.Ordering = k
-			return nil
-		}
+	if slices.Contains(known, p.Value) {
+		q.Ordering = p.Value
+		return nil
 	}
 	return p.Pos.Errorf("%s is %q: an ordering policy of %s %s is %s%s", p.Name, shorten(p.Value), what, q.Path,
 		strings.Join(known, ", "), didYouMean(p.Value, known))

@@ -1,6 +1,7 @@
 package conf
 
 import (
+	"cmp"
 	"io"
 	"math"
 	"strconv"
@@ -278,9 +279,7 @@ func (f *fairReader) placement(e *Element) error {
 		switch rule.Name {
 		case "specified", "user", "reject":
 		case "default":
-			if rule.Queue == "" {
-				rule.Queue = "root.default"
-			}
+			rule.Queue = cmp.Or(rule.Queue, "root.default")
 		case "":
 			return c.Pos().Errorf("<rule> without a name: write <rule name=\"specified\"/>")
 		default:

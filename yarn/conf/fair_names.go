@@ -1,25 +1,23 @@
 package conf
 
+import "strings"
+
 // Settings of a queue that are read and have no effect, and why.
-var fairInert = map[string]string{
-	"minSharePreemptionTimeout":           "preemption is not modelled",
-	"fairSharePreemptionTimeout":          "preemption is not modelled",
-	"fairSharePreemptionThreshold":        "preemption is not modelled",
-	"allowPreemptionFrom":                 "preemption is not modelled",
-	"defaultMinSharePreemptionTimeout":    "preemption is not modelled",
-	"defaultFairSharePreemptionTimeout":   "preemption is not modelled",
-	"defaultFairSharePreemptionThreshold": "preemption is not modelled",
-	"aclSubmitApps":                       "access lists are not modelled",
-	"aclAdministerApps":                   "access lists are not modelled",
-	"aclAdministerReservations":           "access lists are not modelled",
-	"aclListReservations":                 "access lists are not modelled",
-	"aclSubmitReservations":               "access lists are not modelled",
-	"reservation":                         "reservations of capacity are not modelled",
-	"reservation-agent":                   "reservations of capacity are not modelled",
-	"reservation-policy":                  "reservations of capacity are not modelled",
-	"reservation-planner":                 "reservations of capacity are not modelled",
-	"maxContainerAllocation":              "the largest container of a queue is not modelled",
-}
+var fairInert = func() map[string]string {
+	why := map[string]string{}
+	for reason, names := range map[string]string{
+		"preemption is not modelled": "minSharePreemptionTimeout fairSharePreemptionTimeout fairSharePreemptionThreshold allowPreemptionFrom " +
+			"defaultMinSharePreemptionTimeout defaultFairSharePreemptionTimeout defaultFairSharePreemptionThreshold",
+		"access lists are not modelled":                    "aclSubmitApps aclAdministerApps aclAdministerReservations aclListReservations aclSubmitReservations",
+		"reservations of capacity are not modelled":        "reservation reservation-agent reservation-policy reservation-planner",
+		"the largest container of a queue is not modelled": "maxContainerAllocation",
+	} {
+		for name := range strings.FieldsSeq(names) {
+			why[name] = reason
+		}
+	}
+	return why
+}()
 
 var (
 	fairQueueWords = []string{"queue", "pool", "weight", "minResources", "maxResources", "maxChildResources", "maxRunningApps",

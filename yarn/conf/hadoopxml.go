@@ -136,8 +136,7 @@ func longTag(data []byte, name string) error {
 }
 
 func syntaxError(name string, line int, err error) error {
-	var se *xml.SyntaxError
-	if errors.As(err, &se) {
+	if se, ok := errors.AsType[*xml.SyntaxError](err); ok {
 		return Pos{name, se.Line}.Errorf("not well-formed XML: %s", se.Msg)
 	}
 	return Pos{name, line}.Errorf("not well-formed XML: %s", strings.TrimPrefix(err.Error(), "xml: "))

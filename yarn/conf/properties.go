@@ -60,7 +60,11 @@ func ReadProperties(r io.Reader, name string) (*Properties, error) {
 }
 
 func (p *Properties) warn(pos Pos, format string, args ...any) {
-	p.Warnings = note(p.Warnings, pos.String()+": "+fmt.Sprintf(format, args...))
+	warn(&p.Warnings, pos, format, args...)
+}
+
+func warn(list *[]string, pos Pos, format string, args ...any) {
+	*list = note(*list, pos.String()+": "+fmt.Sprintf(format, args...))
 }
 
 // maxNotes bounds each list of warnings: nobody reads more, and a damaged file could make millions.

@@ -51,12 +51,8 @@ func (b *builder) mapReduce(h *jhist.Job, conf jobConf, app *app, t *tally) *wor
 			j.MasterStart = unit.Time(start) * unit.Millisecond
 		}
 	}
-	if j.Master.Mem == 0 {
-		j.Master.Mem = cmp.Or(b.master.Mem, defaultMasterMem)
-	}
-	if j.Master.Cores == 0 {
-		j.Master.Cores = cmp.Or(b.master.Cores, 1)
-	}
+	j.Master.Mem = cmp.Or(j.Master.Mem, b.master.Mem, defaultMasterMem)
+	j.Master.Cores = cmp.Or(j.Master.Cores, b.master.Cores, 1)
 	// An application's life is counted from its submission: that its master has to be given a container and started first is
 	// part of what a simulated YARN does too.
 	j.Observed = &workload.Observed{Launch: j.Submit, Finish: instant(h.Finish), Outcome: h.Status}

@@ -87,7 +87,6 @@ func askOf(j *workload.Job, k workload.Kind) int64 {
 	return 0
 }
 
-// calibrate makes medians of samples.
 func calibrate(s *samples) Calibration {
 	ms := func(v int64) unit.Time { return unit.Time(v) * unit.Millisecond }
 	c := Calibration{

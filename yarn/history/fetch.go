@@ -13,7 +13,6 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/jhist"
 )
 
-// importer is one call at work.
 type importer struct {
 	Options
 	store *store
@@ -36,24 +35,14 @@ type importer struct {
 // fetch reads all sources into the store.
 func (im *importer) fetch(ctx context.Context) error {
 	im.build.names = im.names
-	if im.RM {
-		if err := im.askManager(ctx); err != nil {
-			return err
-		}
-	}
-	if im.Files != nil {
-		if err := im.readFiles(ctx); err != nil {
-			return err
-		}
-	}
-	if im.History {
-		if err := im.askHistory(ctx); err != nil {
-			return err
-		}
-	}
-	if im.RM {
-		if err := im.takeOthers(); err != nil {
-			return err
+	for _, source := range []struct {
+		asked bool
+		read  func(context.Context) error
+	}{{im.RM, im.askManager}, {im.Files != nil, im.readFiles}, {im.History, im.askHistory}, {im.RM, im.takeOthers}} {
+		if source.asked {
+			if err := source.read(ctx); err != nil {
+				return err
+			}
 		}
 	}
 	im.tellDamaged()

@@ -20,23 +20,22 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/workload/jobfile"
-	"github.com/yardmaster/yardmaster/yarn/jhist/jhisttest"
 )
 
 // recorded are history files of a real cluster: a sleep (JSON form), a word count and one that failed.
-func recorded(t testing.TB) []*jhisttest.File {
+func recorded(t testing.TB) []*Recording {
 	t.Helper()
 	paths, err := filepath.Glob("../jhist/testdata/recorded/*.jhist")
 	if err != nil || len(paths) != 3 {
 		t.Fatalf("%d recorded histories: %v", len(paths), err)
 	}
-	var out []*jhisttest.File
+	var out []*Recording
 	for _, p := range paths {
 		data, err := os.ReadFile(p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := jhisttest.Read(filepath.Base(p), data)
+		f, err := ReadRecording(filepath.Base(p), data)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/workload/jobfile"
-	"github.com/yardmaster/yardmaster/yarn/jhist/jhisttest"
+	"github.com/yardmaster/yardmaster/yarn/history"
 )
 
 // These tests bring real daemons up and run real jobs. They run when YARDMASTER_LAB_TESTS is set, as CI does. YARDMASTER_SCALE is the number of
@@ -400,7 +400,7 @@ func multiply(t *testing.T, c *hadoop.Cluster, n int) {
 	t.Helper()
 	local := filepath.Join(t.TempDir(), "real")
 	shell(t, c, "-get", doneDir(t, c), local)
-	var recorded []*jhisttest.File
+	var recorded []*history.Recording
 	var confs []string
 	err := filepath.Walk(local, func(path string, info os.FileInfo, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".jhist") {
@@ -410,7 +410,7 @@ func multiply(t *testing.T, c *hadoop.Cluster, n int) {
 		if err != nil {
 			return err
 		}
-		f, err := jhisttest.Read(info.Name(), data)
+		f, err := history.ReadRecording(info.Name(), data)
 		if err != nil {
 			return err
 		}

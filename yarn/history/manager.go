@@ -130,7 +130,7 @@ func (im *importer) list(ctx context.Context, f rest.AppFilter, into *map[key]*a
 const lateHistory = 10 * time.Minute
 
 // takeOthers makes jobs of the applications of which no history was found.
-func (im *importer) takeOthers() error {
+func (im *importer) takeOthers(context.Context) error {
 	late, idle := 0, 0
 	for k, a := range im.apps {
 		if im.store.has(k) {

@@ -94,7 +94,6 @@ func (m *merged) advance(i int) error {
 	return err
 }
 
-// first is the earliest submission.
 func (m *merged) first() unit.Time {
 	first := unit.Never
 	for _, h := range m.heads {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -231,11 +232,7 @@ func (im *importer) writeCluster(w io.Writer) error {
 		k := like{rackName(im.names.rack(n.Rack)), unit.Resources{Mem: t.Memory, Cores: t.VCores}}
 		groups[k] = append(groups[k], im.nodeName(n, seen))
 	}
-	keys := make([]like, 0, len(groups))
-	for k := range groups {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(a, b like) int {
+	keys := slices.SortedFunc(maps.Keys(groups), func(a, b like) int {
 		return cmp.Or(strings.Compare(a.rack, b.rack), cmp.Compare(a.room.Mem, b.room.Mem), cmp.Compare(a.room.Cores, b.room.Cores))
 	})
 	var b strings.Builder

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,9 +122,7 @@ func (im *importer) overREST(ctx context.Context, server *rest.MapReduce, r *res
 		ID: r.ID, Name: r.Name, User: r.User, Queue: r.Queue, Submit: jhist.Millis(max(r.SubmitTime, 0)), Launch: jhist.Millis(max(r.StartTime, 0)),
 		Finish: jhist.Millis(max(r.FinishTime, 0)), Status: r.State, Uber: r.Uberized,
 	}
-	if h.Submit == 0 {
-		h.Submit = h.Launch
-	}
+	h.Submit = cmp.Or(h.Submit, h.Launch)
 	tasks := 0
 	for t, err := range server.Tasks(ctx, r.ID) {
 		if err != nil {

@@ -301,7 +301,6 @@ func (s *store) add(j *workload.Job, t *tally) (bool, error) {
 	return j != nil, nil
 }
 
-// flush writes what is pending.
 func (s *store) flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

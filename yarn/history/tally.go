@@ -88,7 +88,6 @@ func (t *tally) counts() []counted {
 	}
 }
 
-// notes tells a person.
 func (t *tally) notes() []workload.Note {
 	notes := []workload.Note{{Text: fmt.Sprintf("YARN: %d MapReduce jobs with %d maps and %d reduces, and %d other applications", t.MapReduce, t.Maps, t.Reduces, t.FromRM)}}
 	if all := t.Near + t.InRack + t.Far; all > 0 {

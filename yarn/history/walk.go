@@ -15,7 +15,6 @@ import (
 // The history server keeps finished files in yyyy/mm/dd/NNNNNN, by the day on which the job finished there, a thousand jobs to a
 // folder. Files that somebody put together otherwise are found too.
 
-// ref is one history file.
 type ref struct {
 	path string
 	name jhist.FileName

@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// fold makes a Job of events.
 type fold struct {
 	p        *Parser
 	job      *Job
@@ -79,10 +78,7 @@ func (f *fold) jobEvent(kind string, e record) error {
 
 // or is a, unless nobody knows it.
 func or(a, b Millis) Millis {
-	if a == 0 {
-		return b
-	}
-	return a
+	return cmp.Or(a, b)
 }
 
 func (f *fold) taskEvent(kind string, e record) error {

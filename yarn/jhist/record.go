@@ -1,6 +1,7 @@
 package jhist
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 )
@@ -79,9 +80,7 @@ func (r record) counters(field string) Counters {
 			}
 		}
 	}
-	if c.MapOutput == 0 {
-		c.MapOutput = max(plainOutput, 0)
-	}
+	c.MapOutput = cmp.Or(c.MapOutput, max(plainOutput, 0))
 	return c
 }
 
@@ -92,34 +91,25 @@ func (c *Counters) Set(name string, value int64) {
 	}
 }
 
+var counterNames = map[string]func(*Counters) *int64{
+	"HDFS_BYTES_READ":               func(c *Counters) *int64 { return &c.HDFSRead },
+	"HDFS_BYTES_WRITTEN":            func(c *Counters) *int64 { return &c.HDFSWritten },
+	"MAP_OUTPUT_MATERIALIZED_BYTES": func(c *Counters) *int64 { return &c.MapOutput }, //nolint:misspell // Hadoop's spelling
+	"REDUCE_SHUFFLE_BYTES":          func(c *Counters) *int64 { return &c.Shuffled },
+	"DATA_LOCAL_MAPS":               func(c *Counters) *int64 { return &c.DataLocalMaps },
+	"RACK_LOCAL_MAPS":               func(c *Counters) *int64 { return &c.RackLocalMaps },
+	"OTHER_LOCAL_MAPS":              func(c *Counters) *int64 { return &c.OtherLocal },
+	"MB_MILLIS_MAPS":                func(c *Counters) *int64 { return &c.MemoryMillisMaps },
+	"MB_MILLIS_REDUCES":             func(c *Counters) *int64 { return &c.MemoryMillisReduces },
+	"VCORES_MILLIS_MAPS":            func(c *Counters) *int64 { return &c.CoreMillisMaps },
+	"VCORES_MILLIS_REDUCES":         func(c *Counters) *int64 { return &c.CoreMillisReduces },
+	"MILLIS_MAPS":                   func(c *Counters) *int64 { return &c.SlotMillisMaps },
+	"MILLIS_REDUCES":                func(c *Counters) *int64 { return &c.SlotMillisReduces },
+}
+
 func (c *Counters) named(name string) *int64 {
-	switch name {
-	case "HDFS_BYTES_READ":
-		return &c.HDFSRead
-	case "HDFS_BYTES_WRITTEN":
-		return &c.HDFSWritten
-	case "MAP_OUTPUT_MATERIALIZED_BYTES": //nolint:misspell // Hadoop's spelling
-		return &c.MapOutput
-	case "REDUCE_SHUFFLE_BYTES":
-		return &c.Shuffled
-	case "DATA_LOCAL_MAPS":
-		return &c.DataLocalMaps
-	case "RACK_LOCAL_MAPS":
-		return &c.RackLocalMaps
-	case "OTHER_LOCAL_MAPS":
-		return &c.OtherLocal
-	case "MB_MILLIS_MAPS":
-		return &c.MemoryMillisMaps
-	case "MB_MILLIS_REDUCES":
-		return &c.MemoryMillisReduces
-	case "VCORES_MILLIS_MAPS":
-		return &c.CoreMillisMaps
-	case "VCORES_MILLIS_REDUCES":
-		return &c.CoreMillisReduces
-	case "MILLIS_MAPS":
-		return &c.SlotMillisMaps
-	case "MILLIS_REDUCES":
-		return &c.SlotMillisReduces
+	if of := counterNames[name]; of != nil {
+		return of(c)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package krb
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"os"
@@ -46,12 +47,7 @@ var _ rest.Auth = (*Auth)(nil)
 
 // New reads krb5.conf and checks that the keytab or the cache can be read; the KDC is asked at the first request, or by Login.
 func New(o Options) (*Auth, error) {
-	if o.Config == "" {
-		o.Config = os.Getenv("KRB5_CONFIG")
-	}
-	if o.Config == "" {
-		o.Config = "/etc/krb5.conf"
-	}
+	o.Config = cmp.Or(o.Config, os.Getenv("KRB5_CONFIG"), "/etc/krb5.conf")
 	if o.Service == nil {
 		o.Service = func(host string) string { return "HTTP/" + strings.ToLower(host) }
 	}

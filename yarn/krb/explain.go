@@ -1,7 +1,9 @@
 package krb
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/yardmaster/yardmaster/yarn/rest"
@@ -11,17 +13,9 @@ import (
 func (a *Auth) explain(err error, service string) error {
 	text := err.Error()
 	has := func(parts ...string) bool {
-		for _, p := range parts {
-			if !strings.Contains(text, p) {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(text, p) })
 	}
-	who := a.o.Principal
-	if who == "" {
-		who = "the cache's principal"
-	}
+	who := cmp.Or(a.o.Principal, "the cache's principal")
 	_, realm := a.principal()
 	e := &rest.AuthError{Err: err}
 	switch {

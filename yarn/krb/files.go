@@ -1,6 +1,7 @@
 package krb
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -55,9 +56,7 @@ func caught(err *error, what string) {
 }
 
 func cachePath(given string) (string, error) {
-	if given == "" {
-		given = os.Getenv("KRB5CCNAME")
-	}
+	given = cmp.Or(given, os.Getenv("KRB5CCNAME"))
 	if given == "" {
 		return fmt.Sprintf("/tmp/krb5cc_%d", os.Getuid()), nil
 	}

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,8 +79,7 @@ func (c *Client) retry(ctx context.Context, k *call, try func() error) error {
 		if err == nil {
 			return nil
 		}
-		var fate *UnknownFateError
-		if errors.As(err, &fate) {
+		if _, ok := errors.AsType[*UnknownFateError](err); ok {
 			return err
 		}
 		if ctx.Err() != nil {
@@ -144,12 +144,10 @@ func (c *Client) once(ctx context.Context, k *call) (*answer, error) {
 
 // elsewhere reports whether another address may know better.
 func elsewhere(err error) bool {
-	var fate *UnknownFateError
-	if errors.As(err, &fate) {
+	if _, ok := errors.AsType[*UnknownFateError](err); ok {
 		return false
 	}
-	var s *StatusError
-	if errors.As(err, &s) && s.standby() {
+	if s, ok := errors.AsType[*StatusError](err); ok && s.standby() {
 		return true
 	}
 	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrNoActive)
@@ -159,8 +157,7 @@ func elsewhere(err error) bool {
 // the options name it.
 func (c *Client) follow(ctx context.Context, k *call, u *url.URL) (*answer, error) {
 	fail := func(u *url.URL, err error) error {
-		var fate *UnknownFateError
-		if errors.As(err, &fate) {
+		if _, ok := errors.AsType[*UnknownFateError](err); ok {
 			return err
 		}
 		return &CallError{k.what, plain(u), err}
@@ -211,10 +208,7 @@ func (c *Client) hop(ctx context.Context, k *call, u *url.URL, client *http.Clie
 		GetConn: func(string) { sent.Store(false) },
 		GotConn: func(httptrace.GotConnInfo) { sent.Store(true) },
 	})
-	method := k.method
-	if method == "" {
-		method = http.MethodGet
-	}
+	method := cmp.Or(k.method, http.MethodGet)
 	var body io.Reader
 	if k.body != nil {
 		body = bytes.NewReader(k.body)

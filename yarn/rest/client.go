@@ -99,7 +99,6 @@ func (s *server) candidates() []*url.URL {
 	return slices.Clone(s.bases)
 }
 
-// prefer remembers who answered.
 func (s *server) prefer(u *url.URL) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

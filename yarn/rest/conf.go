@@ -2,6 +2,7 @@ package rest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"encoding/xml"
@@ -130,9 +131,7 @@ func readProperties(data []byte, name string) (*conf.Properties, error) {
 	var b bytes.Buffer
 	b.WriteString("<configuration>")
 	for _, p := range all {
-		if p.Name == "" {
-			p.Name = p.Key
-		}
+		p.Name = cmp.Or(p.Name, p.Key)
 		if p.Name == "" {
 			continue
 		}

@@ -132,12 +132,10 @@ func (e *silenceError) Is(target error) bool { return target == ErrUnavailable }
 
 // again reports whether a read that failed so may succeed a little later.
 func again(err error) bool {
-	var fate *UnknownFateError
-	if errors.As(err, &fate) {
+	if _, ok := errors.AsType[*UnknownFateError](err); ok {
 		return false
 	}
-	var cut *FormatError
-	if errors.As(err, &cut) {
+	if cut, ok := errors.AsType[*FormatError](err); ok {
 		return cut.cut
 	}
 	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrNoActive)

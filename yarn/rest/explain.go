@@ -16,8 +16,7 @@ import (
 
 // explain turns what net/http says into one clear line.
 func explain(err error, u *url.URL, sent bool, timeout time.Duration) error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err // it repeats method and address
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) && !isTimeout(err) {

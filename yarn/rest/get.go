@@ -10,9 +10,15 @@ import (
 	"time"
 )
 
-// get reads an answer whole and fills v with what lies under the keys.
-func (c *Client) get(ctx context.Context, k *call, v any, keys ...string) error {
+// fill reads an answer whole and fills v with what lies under the keys.
+func (c *Client) fill(ctx context.Context, k *call, v any, keys ...string) error {
 	return c.whole(ctx, k, func(data []byte) error { return decodeWhole(data, v, keys...) })
+}
+
+// get reads an answer whole and returns what lies under the keys.
+func get[T any](ctx context.Context, c *Client, k *call, keys ...string) (v T, err error) {
+	err = c.fill(ctx, k, &v, keys...)
+	return v, err
 }
 
 // whole reads an answer whole; a page in place of data is refused.

@@ -166,30 +166,11 @@ func labMaster(t *testing.T, c *rest.Client, app, job string) {
 	if err != nil || len(tasks) != 3 {
 		t.Fatal(tasks, err)
 	}
-	task := ""
-	for _, x := range tasks {
-		if x.Type == "MAP" {
-			task = x.ID
-		}
-	}
-	if x, err := all(m.Attempts(ctx, job, task)); err != nil || len(x) != 1 || x[0].Container == "" {
-		t.Error(x, err)
-	}
 	if x, err := m.Counters(ctx, job); err != nil || len(x) == 0 {
 		t.Error(x, err)
 	}
 	if x, err := m.JobConf(ctx, job); err != nil || x.Get("mapreduce.job.queuename").Value != "prod" {
 		t.Error(err)
-	}
-	if x, err := all(m.JobAttempts(ctx, job)); err != nil || len(x) != 1 {
-		t.Error(x, err)
-	}
-	attempts, err := all(c.AppAttempts(ctx, app))
-	if err != nil || len(attempts) != 1 || attempts[0].ContainerID == "" {
-		t.Fatal(attempts, err)
-	}
-	if x, err := all(c.Containers(ctx, app, attempts[0].AttemptID)); err != nil || len(x) < 2 {
-		t.Error(x, err)
 	}
 }
 
@@ -279,14 +260,7 @@ func labHistory(t *testing.T, c *rest.Client, job string) {
 		t.Fatal(tasks, err)
 	}
 	for _, x := range tasks {
-		a, err := all(h.Attempts(ctx, job, x.ID))
-		if err != nil || len(a) == 0 || a[0].Rack == "" {
-			t.Error(a, err)
-		}
 		if g, err := h.TaskCounters(ctx, job, x.ID); err != nil || len(g) == 0 {
-			t.Error(g, err)
-		}
-		if g, err := h.AttemptCounters(ctx, job, x.ID, a[0].ID); err != nil || len(g) == 0 || len(g[0].Counters) == 0 {
 			t.Error(g, err)
 		}
 	}
@@ -302,13 +276,9 @@ func labHistory(t *testing.T, c *rest.Client, job string) {
 
 func labFiles(t *testing.T, c *rest.Client, job string) {
 	f := c.Files()
-	path, size := find(t.Context(), t, f, "/history/done", job)
+	path, _ := find(t.Context(), t, f, "/history/done", job)
 	if path == "" {
 		t.Fatal("no history file of", job)
-	}
-	st, err := f.Stat(t.Context(), path)
-	if err != nil || st.Length != size || st.IsDir() {
-		t.Error(st, err)
 	}
 	for offset, want := range map[int64]string{0: "Avro-Binary", 5: "Binary"} {
 		r, err := f.Open(t.Context(), path, offset)

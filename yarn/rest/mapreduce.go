@@ -36,26 +36,21 @@ func (m *MapReduce) call(what, path string) *call {
 
 // Info says how old and which version the history server is.
 func (m *MapReduce) Info(ctx context.Context) (HistoryInfo, error) {
-	var v HistoryInfo
 	if m.server == m.c.history {
-		err := m.c.get(ctx, m.call("ask the history server who it is", "/info"), &v, "historyInfo")
-		return v, err
+		return get[HistoryInfo](ctx, m.c, m.call("ask the history server who it is", "/info"), "historyInfo")
 	}
-	err := m.c.get(ctx, m.call("ask the master who it is", "/mapreduce/info"), &v, "info")
-	return v, err
+	return get[HistoryInfo](ctx, m.c, m.call("ask the master who it is", "/mapreduce/info"), "info")
 }
 
 // JobFilter says which jobs of the history are wanted; zero fields do not matter.
 type JobFilter struct {
-	User, State, Queue          string
-	StartedFrom, StartedUntil   time.Time
+	User, State                 string
 	FinishedFrom, FinishedUntil time.Time
 	Limit                       int
 }
 
 func (f *JobFilter) query() url.Values {
-	a := AppFilter{User: f.User, Queue: f.Queue, StartedFrom: f.StartedFrom, StartedUntil: f.StartedUntil,
-		FinishedFrom: f.FinishedFrom, FinishedUntil: f.FinishedUntil, Limit: f.Limit, Requests: true}
+	a := AppFilter{User: f.User, FinishedFrom: f.FinishedFrom, FinishedUntil: f.FinishedUntil, Limit: f.Limit, Requests: true}
 	q := a.query()
 	if f.State != "" {
 		q.Set("state", f.State)
@@ -74,14 +69,7 @@ func jobPath(id, rest string) string { return "/mapreduce/jobs/" + url.PathEscap
 
 // Job reads one job.
 func (m *MapReduce) Job(ctx context.Context, id string) (Job, error) {
-	var v Job
-	err := m.c.get(ctx, m.call("read "+id, jobPath(id, "")), &v, "job")
-	return v, err
-}
-
-// JobAttempts lists the runs of the job's master.
-func (m *MapReduce) JobAttempts(ctx context.Context, id string) iter.Seq2[JobAttempt, error] {
-	return list[JobAttempt](ctx, m.c, m.call("list master's attempts of "+id, jobPath(id, "/jobattempts")), "jobAttempts", "jobAttempt")
+	return get[Job](ctx, m.c, m.call("read "+id, jobPath(id, "")), "job")
 }
 
 // Tasks lists the maps and reduces of a job.
@@ -89,18 +77,12 @@ func (m *MapReduce) Tasks(ctx context.Context, id string) iter.Seq2[Task, error]
 	return list[Task](ctx, m.c, m.call("list tasks of "+id, jobPath(id, "/tasks")), "tasks", "task")
 }
 
-// Attempts lists the tries of a task.
-func (m *MapReduce) Attempts(ctx context.Context, job, task string) iter.Seq2[TaskAttempt, error] {
-	k := m.call("list attempts of "+task, jobPath(job, "/tasks/"+url.PathEscape(task)+"/attempts"))
-	return list[TaskAttempt](ctx, m.c, k, "taskAttempts", "taskAttempt")
-}
-
 // Counters reads a job's counters.
 func (m *MapReduce) Counters(ctx context.Context, job string) ([]CounterGroup, error) {
 	var v struct {
 		Groups []CounterGroup `json:"counterGroup"`
 	}
-	err := m.c.get(ctx, m.call("read counters of "+job, jobPath(job, "/counters")), &v, "jobCounters")
+	err := m.c.fill(ctx, m.call("read counters of "+job, jobPath(job, "/counters")), &v, "jobCounters")
 	return v.Groups, err
 }
 
@@ -109,17 +91,7 @@ func (m *MapReduce) TaskCounters(ctx context.Context, job, task string) ([]Count
 	var v struct {
 		Groups []CounterGroup `json:"taskCounterGroup"`
 	}
-	err := m.c.get(ctx, m.call("read counters of "+task, jobPath(job, "/tasks/"+url.PathEscape(task)+"/counters")), &v, "jobTaskCounters")
-	return v.Groups, err
-}
-
-// AttemptCounters reads an attempt's counters.
-func (m *MapReduce) AttemptCounters(ctx context.Context, job, task, attempt string) ([]CounterGroup, error) {
-	var v struct {
-		Groups []CounterGroup `json:"taskAttemptCounterGroup"`
-	}
-	path := "/tasks/" + url.PathEscape(task) + "/attempts/" + url.PathEscape(attempt) + "/counters"
-	err := m.c.get(ctx, m.call("read counters of "+attempt, jobPath(job, path)), &v, "jobTaskAttemptCounters")
+	err := m.c.fill(ctx, m.call("read counters of "+task, jobPath(job, "/tasks/"+url.PathEscape(task)+"/counters")), &v, "jobTaskCounters")
 	return v.Groups, err
 }
 

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -58,9 +59,7 @@ func (o *Options) defaults() {
 	case o.Retries < 0:
 		o.Retries = 0
 	}
-	if o.RMRate == 0 {
-		o.RMRate = 2
-	}
+	o.RMRate = cmp.Or(o.RMRate, 2)
 	if o.Parallel <= 0 {
 		o.Parallel = 4
 	}
@@ -70,9 +69,7 @@ func (o *Options) defaults() {
 	if o.MaxList <= 0 {
 		o.MaxList = 16 << 30
 	}
-	if o.UserAgent == "" {
-		o.UserAgent = "yardmaster"
-	}
+	o.UserAgent = cmp.Or(o.UserAgent, "yardmaster")
 }
 
 // address reads a web address as people write it: the scheme may be missing, a path of a gateway may follow.

@@ -100,10 +100,8 @@ func TestClusterReads(t *testing.T) {
 		"/ws/v1/cluster/metrics": `{"clusterMetrics":{"activeNodes":"3","totalMB":24576,"availableMB":24576,"unknown":{"x":[1]}}}`,
 		"/ws/v1/cluster/nodes": `{"nodes":{"node":{"rack":"/rack-a","state":"RUNNING","id":"h1:8041","nodeHostName":"h1","usedMemoryMB":1024,"availMemoryMB":7168,
 			"usedVirtualCores":1,"availableVirtualCores":31,"nodeLabels":["gpu"]}}}`,
-		"/ws/v1/cluster/apps/application_1_0001":                                                 `{"app":{"id":"application_1_0001","state":"RUNNING"}}`,
-		"/ws/v1/cluster/apps/application_1_0001/appattempts":                                     `{"appAttempts":{"appAttempt":[{"id":1,"startTime":5,"containerId":"container_1_0001_01_000001","appAttemptId":"appattempt_1_0001_000001"}]}}`,
-		"/ws/v1/cluster/apps/application_1_0001/appattempts/appattempt_1_0001_000001/containers": `{"container":[{"containerId":"c","allocatedMB":256}]}`,
-		"/ws/v1/cluster/scheduler-conf/version":                                                  `{"versionID":"7"}`,
+		"/ws/v1/cluster/apps/application_1_0001": `{"app":{"id":"application_1_0001","state":"RUNNING"}}`,
+		"/ws/v1/cluster/scheduler-conf/version":  `{"versionID":"7"}`,
 	}}
 	c := client(t, quick(serve(t, p.ServeHTTP).URL))
 	ctx := t.Context()
@@ -120,12 +118,6 @@ func TestClusterReads(t *testing.T) {
 	if a, err := c.App(ctx, "application_1_0001"); err != nil || a.State != "RUNNING" {
 		t.Error(a, err)
 	}
-	if a, err := all(c.AppAttempts(ctx, "application_1_0001")); err != nil || len(a) != 1 || a[0].StartTime != 5 {
-		t.Error(a, err)
-	}
-	if a, err := all(c.Containers(ctx, "application_1_0001", "appattempt_1_0001_000001")); err != nil || len(a) != 1 || a[0].AllocatedMB != 256 {
-		t.Error(a, err)
-	}
 	if v, err := c.SchedulerConfVersion(ctx); err != nil || v != 7 {
 		t.Error(v, err)
 	}
@@ -139,12 +131,9 @@ func TestMapReduce(t *testing.T) {
 		j := base + "/mapreduce/jobs"
 		by[j] = `{"jobs":{"job":[{"submitTime":1,"startTime":2,"finishTime":3,"id":"job_1_0016","queue":"root.prod","mapsTotal":4}]}}`
 		by[j+"/job_1_0016"] = `{"job":{"id":"job_1_0016","avgMapTime":5182,"uberized":false}}`
-		by[j+"/job_1_0016/jobattempts"] = `{"jobAttempts":{"jobAttempt":[{"id":1,"startTime":2}]}}`
 		by[j+"/job_1_0016/tasks"] = `{"tasks":{"task":[{"id":"task_1_0016_m_000001","type":"MAP","elapsedTime":5211},{"id":"task_1_0016_r_000000","type":"REDUCE"}]}}`
-		by[j+"/job_1_0016/tasks/task_1_0016_m_000001/attempts"] = `{"taskAttempts":{"taskAttempt":[{"id":"attempt_1_0016_m_000001_0","rack":"/a","elapsedTime":5211}]}}`
 		by[j+"/job_1_0016/counters"] = `{"jobCounters":{"id":"job_1_0016","counterGroup":[{"counterGroupName":"F","counter":[{"name":"HDFS_BYTES_READ","totalCounterValue":192,"mapCounterValue":192}]}]}}`
 		by[j+"/job_1_0016/tasks/task_1_0016_m_000001/counters"] = `{"jobTaskCounters":{"taskCounterGroup":{"counterGroupName":"T","counter":{"name":"SPILLED_RECORDS","value":"10"}}}}`
-		by[j+"/job_1_0016/tasks/task_1_0016_m_000001/attempts/attempt_1_0016_m_000001_0/counters"] = `{"jobTaskAttemptCounters":{"taskAttemptCounterGroup":[{"counterGroupName":"T","counter":[{"name":"X","value":10}]}]}}`
 		by[j+"/job_1_0016/conf"] = `{"conf":{"path":"hdfs://x","property":[{"name":"mapreduce.job.queuename","value":"prod","source":["job.xml"]},{"name":"a.b","value":"<${mapreduce.job.queuename}>"}]}}`
 	}
 	s := serve(t, (&pages{t: t, by: by}).ServeHTTP)
@@ -163,22 +152,13 @@ func TestMapReduce(t *testing.T) {
 		if x, err := m.Job(ctx, job); err != nil || x.AvgMapTime != 5182 {
 			t.Error(x, err)
 		}
-		if x, err := all(m.JobAttempts(ctx, job)); err != nil || len(x) != 1 {
-			t.Error(x, err)
-		}
 		if x, err := all(m.Tasks(ctx, job)); err != nil || len(x) != 2 || x[1].Type != "REDUCE" {
-			t.Error(x, err)
-		}
-		if x, err := all(m.Attempts(ctx, job, task)); err != nil || len(x) != 1 || x[0].Rack != "/a" {
 			t.Error(x, err)
 		}
 		if x, err := m.Counters(ctx, job); err != nil || len(x) != 1 || x[0].Counters[0].Total != 192 {
 			t.Error(x, err)
 		}
 		if x, err := m.TaskCounters(ctx, job, task); err != nil || len(x) != 1 || x[0].Counters[0].Value != 10 {
-			t.Error(x, err)
-		}
-		if x, err := m.AttemptCounters(ctx, job, task, "attempt_1_0016_m_000001_0"); err != nil || len(x) != 1 {
 			t.Error(x, err)
 		}
 		if x, err := m.JobConf(ctx, job); err != nil || x.Get("a.b").Value != "<prod>" {

@@ -16,9 +16,7 @@ func (c *Client) Info(ctx context.Context) (Info, error) { return c.infoOf(ctx, 
 
 func (c *Client) infoOf(ctx context.Context, k *call) (Info, error) {
 	k.what, k.path, k.stray = "ask the ResourceManager who it is", cluster+"/info", true
-	var v Info
-	err := c.get(ctx, k, &v, "clusterInfo")
-	return v, err
+	return get[Info](ctx, c, k, "clusterInfo")
 }
 
 // Metrics reads the cluster's counts from the active ResourceManager. After a failover they are those of an empty cluster until the nodes
@@ -35,7 +33,7 @@ func (c *Client) Metrics(ctx context.Context) (Metrics, error) {
 
 func (c *Client) metrics(ctx context.Context) (Metrics, error) {
 	v := Metrics{UtilizedMBPercent: -1, UtilizedCoresPercent: -1}
-	err := c.get(ctx, &call{what: "read the cluster's metrics", server: c.rm, path: cluster + "/metrics"}, &v, "clusterMetrics")
+	err := c.fill(ctx, &call{what: "read the cluster's metrics", server: c.rm, path: cluster + "/metrics"}, &v, "clusterMetrics")
 	return v, err
 }
 
@@ -51,9 +49,7 @@ func (c *Client) Nodes(ctx context.Context, states ...string) iter.Seq2[Node, er
 // AppFilter says which applications are wanted; zero fields do not matter.
 type AppFilter struct {
 	States        []string // NEW, NEW_SAVING, SUBMITTED, ACCEPTED, RUNNING, FINISHED, FAILED, KILLED
-	FinalStatus   string
 	User, Queue   string
-	Types, Tags   []string
 	StartedFrom   time.Time
 	StartedUntil  time.Time
 	FinishedFrom  time.Time
@@ -75,11 +71,8 @@ func (f *AppFilter) query() url.Values {
 		}
 	}
 	text("states", strings.Join(f.States, ","))
-	text("finalStatus", f.FinalStatus)
 	text("user", f.User)
 	text("queue", f.Queue)
-	text("applicationTypes", strings.Join(f.Types, ","))
-	text("applicationTags", strings.Join(f.Tags, ","))
 	instant("startedTimeBegin", f.StartedFrom)
 	instant("startedTimeEnd", f.StartedUntil)
 	instant("finishedTimeBegin", f.FinishedFrom)
@@ -101,21 +94,7 @@ func (c *Client) Apps(ctx context.Context, f AppFilter) iter.Seq2[App, error] {
 
 // App reads one application.
 func (c *Client) App(ctx context.Context, id string) (App, error) {
-	var v App
-	err := c.get(ctx, &call{what: "read " + id, server: c.rm, path: appPath(id, "")}, &v, "app")
-	return v, err
-}
-
-// AppAttempts lists the runs of an application's master.
-func (c *Client) AppAttempts(ctx context.Context, id string) iter.Seq2[AppAttempt, error] {
-	k := &call{what: "list attempts of " + id, server: c.rm, path: appPath(id, "/appattempts")}
-	return list[AppAttempt](ctx, c, k, "appAttempts", "appAttempt")
-}
-
-// Containers lists the live containers of an attempt; since 3.0.
-func (c *Client) Containers(ctx context.Context, app, attempt string) iter.Seq2[Container, error] {
-	k := &call{what: "list containers of " + attempt, server: c.rm, path: appPath(app, "/appattempts/"+url.PathEscape(attempt)+"/containers")}
-	return list[Container](ctx, c, k, "containers", "container")
+	return get[App](ctx, c, &call{what: "read " + id, server: c.rm, path: appPath(id, "")}, "app")
 }
 
 func appPath(id, rest string) string { return cluster + "/apps/" + url.PathEscape(id) + rest }

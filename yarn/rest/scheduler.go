@@ -19,63 +19,56 @@ type Scheduler struct {
 type Queue struct {
 	Name     string   `json:"queueName"` // the last part; the whole path for the FairScheduler
 	Path     string   `json:"queuePath"` // always set, also where the version does not say it
-	Type     string   `json:"type"`
 	State    string   `json:"state"`
 	Children []*Queue `json:"-"`
 
 	// CapacityScheduler.
-	Capacity              float64  `json:"capacity"`
-	MaxCapacity           float64  `json:"maxCapacity"`
-	UsedCapacity          float64  `json:"usedCapacity"`
-	AbsoluteCapacity      float64  `json:"absoluteCapacity"`
-	AbsoluteMaxCapacity   float64  `json:"absoluteMaxCapacity"`
-	AbsoluteUsedCapacity  float64  `json:"absoluteUsedCapacity"`
-	Weight                float64  `json:"weight"` // -1: not in weight mode
-	Mode                  string   `json:"mode"`   // percentage, weight, absolute
-	OrderingPolicy        string   `json:"orderingPolicyInfo"`
-	Priority              int64    `json:"queuePriority"`
-	UserLimit             float64  `json:"userLimit"`
-	UserLimitFactor       float64  `json:"userLimitFactor"`
-	MaxApplications       int64    `json:"maxApplications"`
-	MaxApplicationsByUser int64    `json:"maxApplicationsPerUser"`
-	MaxParallelApps       int64    `json:"maxParallelApps"`
-	MaxAMPercent          float64  `json:"configuredMaxAMResourceLimit" nan:"keep"` // a fraction; not told by every version
-	AMLimit               Resource `json:"AMResourceLimit"`
-	UsedAM                Resource `json:"usedAMResource"`
-	UserAMLimit           Resource `json:"userAMResourceLimit"`
-	PreemptionDisabled    bool     `json:"preemptionDisabled"`
-	DefaultPriority       int64    `json:"defaultPriority"`
-	Used                  Resource `json:"resourcesUsed"`
-	MinEffective          Resource `json:"minEffectiveCapacity"`
-	MaxEffective          Resource `json:"maxEffectiveCapacity"`
-	NumApplications       int64    `json:"numApplications"`
-	NumContainers         int64    `json:"numContainers"`
-	NumActive             int64    `json:"numActiveApplications"`
-	NumPending            int64    `json:"numPendingApplications"`
-	Capacities            struct {
+	Capacity            float64  `json:"capacity"`
+	MaxCapacity         float64  `json:"maxCapacity"`
+	UsedCapacity        float64  `json:"usedCapacity"`
+	AbsoluteCapacity    float64  `json:"absoluteCapacity"`
+	AbsoluteMaxCapacity float64  `json:"absoluteMaxCapacity"`
+	Weight              float64  `json:"weight"` // -1: not in weight mode
+	Mode                string   `json:"mode"`   // percentage, weight, absolute
+	OrderingPolicy      string   `json:"orderingPolicyInfo"`
+	Priority            int64    `json:"queuePriority"`
+	UserLimit           float64  `json:"userLimit"`
+	UserLimitFactor     float64  `json:"userLimitFactor"`
+	MaxApplications     int64    `json:"maxApplications"`
+	MaxAMPercent        float64  `json:"configuredMaxAMResourceLimit" nan:"keep"` // a fraction; not told by every version
+	AMLimit             Resource `json:"AMResourceLimit"`
+	UsedAM              Resource `json:"usedAMResource"`
+	UserAMLimit         Resource `json:"userAMResourceLimit"`
+	PreemptionDisabled  bool     `json:"preemptionDisabled"`
+	DefaultPriority     int64    `json:"defaultPriority"`
+	Used                Resource `json:"resourcesUsed"`
+	MinEffective        Resource `json:"minEffectiveCapacity"`
+	MaxEffective        Resource `json:"maxEffectiveCapacity"`
+	NumApplications     int64    `json:"numApplications"`
+	NumContainers       int64    `json:"numContainers"`
+	NumActive           int64    `json:"numActiveApplications"`
+	NumPending          int64    `json:"numPendingApplications"`
+	Capacities          struct {
 		Partitions []PartitionCapacity `json:"queueCapacitiesByPartition"`
 	} `json:"capacities"` // since 2.8
 
 	// FairScheduler.
-	Policy          string   `json:"schedulingPolicy"`
-	MaxApps         int64    `json:"maxApps"`
-	MinResources    Resource `json:"minResources"`
-	MaxResources    Resource `json:"maxResources"`
-	UsedResources   Resource `json:"usedResources"`
-	DemandResources Resource `json:"demandResources"`
-	SteadyFair      Resource `json:"steadyFairResources"`
-	Fair            Resource `json:"fairResources"`
-	AMUsed          Resource `json:"amUsedResources"`
-	AMMax           Resource `json:"amMaxResources"`
-	NumActiveApps   int64    `json:"numActiveApps"`
-	NumPendingApps  int64    `json:"numPendingApps"`
-	Preemptable     bool     `json:"preemptable"`
+	Policy         string   `json:"schedulingPolicy"`
+	MaxApps        int64    `json:"maxApps"`
+	MinResources   Resource `json:"minResources"`
+	MaxResources   Resource `json:"maxResources"`
+	UsedResources  Resource `json:"usedResources"`
+	SteadyFair     Resource `json:"steadyFairResources"`
+	Fair           Resource `json:"fairResources"`
+	AMUsed         Resource `json:"amUsedResources"`
+	AMMax          Resource `json:"amMaxResources"`
+	NumActiveApps  int64    `json:"numActiveApps"`
+	NumPendingApps int64    `json:"numPendingApps"`
 
 	// Both.
 	Counted             bool  `json:"-"` // the answer has the numbers of active and pending applications
 	AllocatedContainers int64 `json:"allocatedContainers"`
 	PendingContainers   int64 `json:"pendingContainers"`
-	ReservedContainers  int64 `json:"reservedContainers"`
 }
 
 // PartitionCapacity is a queue's part of the nodes with one label; "" are those without.

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -95,10 +96,7 @@ func (l *lister[T]) descend(i int) error {
 }
 
 func orAnswer(path string) string {
-	if path == "" {
-		return "the answer"
-	}
-	return path
+	return cmp.Or(path, "the answer")
 }
 
 // object looks for keys[i]; its absence means an empty list, but not at the top: there it is another kind of answer.

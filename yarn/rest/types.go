@@ -4,12 +4,8 @@ import "strings"
 
 // Info is what a ResourceManager says of itself; a standby answers it too.
 type Info struct {
-	ID                     int64  `json:"id"`
-	StartedOn              int64  `json:"startedOn"` // ms since the epoch
 	State                  string `json:"state"`
 	HAState                string `json:"haState"` // ACTIVE, STANDBY
-	HAZooKeeper            string `json:"haZooKeeperConnectionState"`
-	StateStore             string `json:"rmStateStoreName"`
 	ResourceManagerVersion string `json:"resourceManagerVersion"`
 	HadoopVersion          string `json:"hadoopVersion"`
 }
@@ -17,25 +13,13 @@ type Info struct {
 // Metrics are the cluster's counts. Sizes are in MB as YARN writes them.
 type Metrics struct {
 	AppsSubmitted         int64 `json:"appsSubmitted"`
-	AppsCompleted         int64 `json:"appsCompleted"`
 	AppsPending           int64 `json:"appsPending"`
 	AppsRunning           int64 `json:"appsRunning"`
-	AppsFailed            int64 `json:"appsFailed"`
-	AppsKilled            int64 `json:"appsKilled"`
-	ReservedMB            int64 `json:"reservedMB"`
-	AvailableMB           int64 `json:"availableMB"`
 	AllocatedMB           int64 `json:"allocatedMB"`
-	PendingMB             int64 `json:"pendingMB"`
 	TotalMB               int64 `json:"totalMB"`
-	ReservedVirtualCores  int64 `json:"reservedVirtualCores"`
-	AvailableVirtualCores int64 `json:"availableVirtualCores"`
 	AllocatedVirtualCores int64 `json:"allocatedVirtualCores"`
-	PendingVirtualCores   int64 `json:"pendingVirtualCores"`
 	TotalVirtualCores     int64 `json:"totalVirtualCores"`
 	ContainersAllocated   int64 `json:"containersAllocated"`
-	ContainersReserved    int64 `json:"containersReserved"`
-	ContainersPending     int64 `json:"containersPending"`
-	TotalNodes            int64 `json:"totalNodes"`
 	ActiveNodes           int64 `json:"activeNodes"`
 	LostNodes             int64 `json:"lostNodes"`
 	UnhealthyNodes        int64 `json:"unhealthyNodes"`
@@ -49,20 +33,10 @@ type Metrics struct {
 	UtilizedCoresPercent float64 `json:"utilizedVirtualCoresPercent" nan:"keep"`
 }
 
-// Resource is an amount of memory (MB), cores and, since Hadoop 3, anything else a site counts.
+// Resource is an amount of memory (MB) and cores.
 type Resource struct {
-	Memory       int64 `json:"memory"`
-	VCores       int64 `json:"vCores"`
-	Informations struct {
-		List []ResourceInformation `json:"resourceInformation"`
-	} `json:"resourceInformations"`
-}
-
-// ResourceInformation is one kind of resource with its value.
-type ResourceInformation struct {
-	Name  string `json:"name"`
-	Units string `json:"units"`
-	Value int64  `json:"value"`
+	Memory int64 `json:"memory"`
+	VCores int64 `json:"vCores"`
 }
 
 // Node is a NodeManager as the ResourceManager sees it.
@@ -71,11 +45,6 @@ type Node struct {
 	Rack                  string   `json:"rack"`
 	State                 string   `json:"state"`
 	HostName              string   `json:"nodeHostName"`
-	HTTPAddress           string   `json:"nodeHTTPAddress"`
-	Version               string   `json:"version"`
-	LastHealthUpdate      int64    `json:"lastHealthUpdate"`
-	HealthReport          string   `json:"healthReport"`
-	NumContainers         int64    `json:"numContainers"`
 	UsedMemoryMB          int64    `json:"usedMemoryMB"`
 	AvailMemoryMB         int64    `json:"availMemoryMB"`
 	UsedVirtualCores      int64    `json:"usedVirtualCores"`
@@ -103,44 +72,28 @@ func (n *Node) Total() Resource {
 // App is an application. Times are ms since the epoch, 0 where it has not happened yet; with ACLs on, a caller who may not
 // see the application gets its times as 0 as well, so callers should authenticate.
 type App struct {
-	ID                         string  `json:"id"`
-	User                       string  `json:"user"`
-	Name                       string  `json:"name"`
-	Queue                      string  `json:"queue"` // a full path since 3.3, before that the last part of it for the CapacityScheduler
-	State                      string  `json:"state"`
-	FinalStatus                string  `json:"finalStatus"`
-	Progress                   float64 `json:"progress" nan:"keep"`
-	TrackingUI                 string  `json:"trackingUI"`
-	TrackingURL                string  `json:"trackingUrl"`
-	Diagnostics                string  `json:"diagnostics"`
-	ClusterID                  int64   `json:"clusterId"`
-	Type                       string  `json:"applicationType"`
-	Tags                       string  `json:"applicationTags"` // separated by commas
-	Priority                   int64   `json:"priority"`
-	StartedTime                int64   `json:"startedTime"`
-	LaunchTime                 int64   `json:"launchTime"` // of the first attempt; since 3.1
-	FinishedTime               int64   `json:"finishedTime"`
-	ElapsedTime                int64   `json:"elapsedTime"`
-	AMContainerLogs            string  `json:"amContainerLogs"`
-	AMHostHTTPAddress          string  `json:"amHostHttpAddress"`
-	MasterNodeID               string  `json:"masterNodeId"`
-	AllocatedMB                int64   `json:"allocatedMB"` // -1: the application has ended
-	AllocatedVCores            int64   `json:"allocatedVCores"`
-	ReservedMB                 int64   `json:"reservedMB"`
-	ReservedVCores             int64   `json:"reservedVCores"`
-	RunningContainers          int64   `json:"runningContainers"`
-	MemorySeconds              int64   `json:"memorySeconds"`
-	VCoreSeconds               int64   `json:"vcoreSeconds"`
-	PreemptedResourceMB        int64   `json:"preemptedResourceMB"`
-	PreemptedResourceVCores    int64   `json:"preemptedResourceVCores"`
-	NumNonAMContainerPreempted int64   `json:"numNonAMContainerPreempted"`
-	NumAMContainerPreempted    int64   `json:"numAMContainerPreempted"`
-	PreemptedMemorySeconds     int64   `json:"preemptedMemorySeconds"`
-	PreemptedVCoreSeconds      int64   `json:"preemptedVcoreSeconds"`
-	Unmanaged                  bool    `json:"unmanagedApplication"`
-	AppNodeLabel               string  `json:"appNodeLabelExpression"`
-	AMNodeLabel                string  `json:"amNodeLabelExpression"`
-	Requests                   []Ask   `json:"resourceRequests"` // what it waits for; a list leaves them out unless AppFilter.Requests is set
+	ID                string  `json:"id"`
+	User              string  `json:"user"`
+	Name              string  `json:"name"`
+	Queue             string  `json:"queue"` // a full path since 3.3, before that the last part of it for the CapacityScheduler
+	State             string  `json:"state"`
+	FinalStatus       string  `json:"finalStatus"`
+	Progress          float64 `json:"progress" nan:"keep"`
+	Diagnostics       string  `json:"diagnostics"`
+	Type              string  `json:"applicationType"`
+	Tags              string  `json:"applicationTags"` // separated by commas
+	Priority          int64   `json:"priority"`
+	StartedTime       int64   `json:"startedTime"`
+	LaunchTime        int64   `json:"launchTime"` // of the first attempt; since 3.1
+	FinishedTime      int64   `json:"finishedTime"`
+	ElapsedTime       int64   `json:"elapsedTime"`
+	AllocatedMB       int64   `json:"allocatedMB"` // -1: the application has ended
+	AllocatedVCores   int64   `json:"allocatedVCores"`
+	RunningContainers int64   `json:"runningContainers"`
+	MemorySeconds     int64   `json:"memorySeconds"`
+	VCoreSeconds      int64   `json:"vcoreSeconds"`
+	Unmanaged         bool    `json:"unmanagedApplication"`
+	Requests          []Ask   `json:"resourceRequests"` // what it waits for; a list leaves them out unless AppFilter.Requests is set
 }
 
 // Ask is a number of like containers that an application waits for.
@@ -168,29 +121,3 @@ func (a *App) Ended() bool {
 
 // JobID is the id under which MapReduce and its history server know the application.
 func (a *App) JobID() string { return "job_" + strings.TrimPrefix(a.ID, "application_") }
-
-// AppAttempt is one run of an application's master.
-type AppAttempt struct {
-	ID           int64  `json:"id"`
-	StartTime    int64  `json:"startTime"`
-	FinishedTime int64  `json:"finishedTime"`
-	ContainerID  string `json:"containerId"`
-	NodeHTTP     string `json:"nodeHttpAddress"`
-	NodeID       string `json:"nodeId"`
-	LogsLink     string `json:"logsLink"`
-	AttemptID    string `json:"appAttemptId"`
-	State        string `json:"appAttemptState"` // since 3.0
-}
-
-// Container is a container of a running attempt; the ResourceManager forgets it when it has ended.
-type Container struct {
-	ID              string `json:"containerId"`
-	AllocatedMB     int64  `json:"allocatedMB"`
-	AllocatedVCores int64  `json:"allocatedVCores"`
-	NodeID          string `json:"assignedNodeId"`
-	Priority        int64  `json:"priority"`
-	StartedTime     int64  `json:"startedTime"`
-	FinishedTime    int64  `json:"finishedTime"`
-	ElapsedTime     int64  `json:"elapsedTime"`
-	State           string `json:"containerState"`
-}

@@ -27,13 +27,6 @@ func (f *Files) List(ctx context.Context, folder string) iter.Seq2[FileStatus, e
 	return list[FileStatus](ctx, f.c, f.call("list", folder, "LISTSTATUS"), "FileStatuses", "FileStatus")
 }
 
-// Stat looks at one file or folder.
-func (f *Files) Stat(ctx context.Context, name string) (FileStatus, error) {
-	var v FileStatus
-	err := f.c.get(ctx, f.call("look at", name, "GETFILESTATUS"), &v, "FileStatus")
-	return v, err
-}
-
 // Open reads a file from the offset on. The caller closes it soon: it holds one of the few places at the file system.
 func (f *Files) Open(ctx context.Context, name string, offset int64) (io.ReadCloser, error) {
 	k := f.call("read", name, "OPEN")

@@ -56,8 +56,7 @@ func (c *Client) send(ctx context.Context, k *call) (Result, error) {
 		return nil
 	})
 	res.Answered = time.Now()
-	var s *StatusError
-	if errors.As(err, &s) {
+	if s, ok := errors.AsType[*StatusError](err); ok {
 		res.Status, res.Answer = s.Status, s.Message
 	}
 	return res, err

@@ -291,8 +291,7 @@ func (p *prometheus) idle(ctx context.Context, _ *steer.Snapshot, _ *rest.Metric
 	r.Header.Set("Accept", "application/json")
 	resp, err := p.http.Do(r)
 	if err != nil {
-		var wrapped *url.Error
-		if errors.As(err, &wrapped) {
+		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err
 		}
 		return fail("%w", err)

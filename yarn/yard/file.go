@@ -340,7 +340,6 @@ func (f *editedFile) open() (*opened, error) {
 	}
 }
 
-// read is the content at present.
 func (o *opened) read() ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(o.File, 0, conf.MaxFile+1))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -177,12 +178,7 @@ func atLeastOne(r unit.Resources) unit.Resources {
 }
 
 func holds(q, x *rest.Queue) bool {
-	for _, c := range q.Children {
-		if c == x || holds(c, x) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(q.Children, func(c *rest.Queue) bool { return c == x || holds(c, x) })
 }
 
 // fairOf is the queue's fair share. An idle queue has none: then it is what it may grow to, as the scheduler takes it too. Under the policy

@@ -120,8 +120,7 @@ func (l *Lock) Acquire(ctx context.Context) error {
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		var held *HeldError
-		if errors.As(err, &held) {
+		if held, ok := errors.AsType[*HeldError](err); ok {
 			return held
 		}
 		return fmt.Errorf("ZooKeeper at %s: %w", strings.Join(l.o.Servers, ","), err)

@@ -1,23 +1,27 @@
-// Package jhisttest multiplies real job history files for tests of scale: the same events under another job's id and at another time.
-package jhisttest
+package history
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/twmb/avro"
 
 	"github.com/yardmaster/yardmaster/yarn/jhist"
 )
 
-// File is a history file that was read to be copied.
-type File struct {
+// Recording is a real job history file that was read to be copied, for tests of scale: the same events under another job's id and at another time.
+type Recording struct {
 	name   jhist.FileName
 	id     string // 1700000000000_0007
 	header []byte
@@ -26,17 +30,17 @@ type File struct {
 	events []any
 }
 
-// Read takes a finished history file apart.
-func Read(name string, data []byte) (*File, error) {
+// ReadRecording takes a finished history file apart.
+func ReadRecording(name string, data []byte) (*Recording, error) {
 	parsed, err := jhist.ParseFileName(name)
 	if err != nil {
 		return nil, err
 	}
-	f := &File{name: parsed, id: strings.TrimPrefix(parsed.JobID, "job_")}
+	f := &Recording{name: parsed, id: strings.TrimPrefix(parsed.JobID, "job_")}
 	first := bytes.IndexByte(data, '\n')
 	second := first + 1 + bytes.IndexByte(data[first+1:], '\n')
 	if first < 0 || second <= first {
-		return nil, errors.New("jhisttest: the file has no header")
+		return nil, errors.New("recording: the file has no header")
 	}
 	f.header = data[:second+1]
 	f.asJSON = strings.TrimSpace(string(data[:first])) == "Avro-Json"
@@ -67,17 +71,17 @@ func Read(name string, data []byte) (*File, error) {
 }
 
 // Submit is when the job was submitted.
-func (f *File) Submit() time.Time { return time.UnixMilli(int64(f.name.Submit)) }
+func (f *Recording) Submit() time.Time { return time.UnixMilli(int64(f.name.Submit)) }
 
 // Finish is when it finished.
-func (f *File) Finish() time.Time { return time.UnixMilli(int64(f.name.Finish)) }
+func (f *Recording) Finish() time.Time { return time.UnixMilli(int64(f.name.Finish)) }
 
 // JobID is its id.
-func (f *File) JobID() string { return f.name.JobID }
+func (f *Recording) JobID() string { return f.name.JobID }
 
 // Copy is the file of the same job under another id (CLUSTER_NUMBER) and so much later. It returns where a history server would keep it, below its done
 // directory, and its content.
-func (f *File) Copy(id string, later time.Duration) (where string, data []byte, err error) {
+func (f *Recording) Copy(id string, later time.Duration) (where string, data []byte, err error) {
 	shift := later.Milliseconds()
 	data = append([]byte(nil), f.header...)
 	for _, e := range f.events {
@@ -91,7 +95,7 @@ func (f *File) Copy(id string, later time.Duration) (where string, data []byte, 
 			b, err = f.schema.Encode(v)
 		}
 		if err != nil {
-			return "", nil, fmt.Errorf("jhisttest: %w", err)
+			return "", nil, fmt.Errorf("recording: %w", err)
 		}
 		data = append(data, b...)
 	}
@@ -111,7 +115,7 @@ func (f *File) Copy(id string, later time.Duration) (where string, data []byte, 
 }
 
 // changed copies a value with other ids and times.
-func (f *File) changed(v any, key, id string, shift int64) any {
+func (f *Recording) changed(v any, key, id string, shift int64) any {
 	switch v := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
@@ -137,4 +141,46 @@ func (f *File) changed(v any, key, id string, shift int64) any {
 		}
 	}
 	return v
+}
+
+// A copy says the same of the job as the file it is made from, under its own id and time.
+func TestRecordingCopy(t *testing.T) {
+	paths, err := filepath.Glob("../jhist/testdata/recorded/*.jhist")
+	if err != nil || len(paths) == 0 {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := ReadRecording(filepath.Base(path), data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		where, made, err := f.Copy("1700000000000_12345", 36*time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, err := jhist.ParseFileName(filepath.Base(where))
+		if err != nil {
+			t.Fatal(err)
+		}
+		was, err := new(jhist.Parser).Parse(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		is, err := new(jhist.Parser).Parse(bytes.NewReader(made))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const later = jhist.Millis(36 * 3600 * 1000)
+		if is.ID != "job_1700000000000_12345" || is.Submit != was.Submit+later || is.Finish != name.Finish || is.User != name.User || is.Name != name.JobName {
+			t.Errorf("%s: %+v", where, is)
+		}
+		moved := cmp.Comparer(func(a, b jhist.Millis) bool { return a == b || a+later == b || b+later == a })
+		if diff := cmp.Diff(was, is, moved, cmpopts.IgnoreFields(jhist.Job{}, "ID", "Diagnostics"), cmpopts.IgnoreFields(jhist.Master{}, "Container")); diff != "" {
+			t.Error(diff)
+		}
+	}
 }
