@@ -136,7 +136,7 @@ func (p *pool) pass() policy.Verdict {
 func (e *engine) start(p *pool, j *job, n *policy.Node, near policy.Near, number int64) {
 	v := &j.views[p.id]
 	ask, front := v.Ask, v.Front
-	n.Free = n.Free.Sub(ask)
+	n.Free, p.free = n.Free.Sub(ask), p.free.Sub(ask)
 	p.rooms.touch(n.Index)
 	p.changed()
 	v.Pending--

@@ -192,6 +192,7 @@ func (e *engine) lose(i int) {
 		return
 	}
 	for _, p := range e.pools {
+		p.free = p.free.Sub(p.nodes[n].Free)
 		p.nodes[n].Total, p.nodes[n].Free = unit.Resources{}, unit.Resources{}
 		p.rooms.touch(n)
 		p.resized()
@@ -248,6 +249,7 @@ func (e *engine) back(i int) {
 	for k, p := range e.pools {
 		p.nodes[n].Total = e.roomOf(k, int(n))
 		p.nodes[n].Free = p.nodes[n].Total
+		p.free = p.free.Add(p.nodes[n].Free)
 		p.rooms.touch(n)
 		p.resized()
 		p.due = true

@@ -17,6 +17,7 @@ type pool struct {
 	place   policy.Place
 	nodes   []policy.Node
 	rooms   *rooms
+	free    unit.Resources   // of all nodes
 	cursor  int32            // where the next search for a node starts: work is spread round
 	waiting int64            // jobs that want a container here
 	asks    asks             // of the jobs that wait
@@ -70,6 +71,7 @@ func (e *engine) newPool(k int, p policy.Policy) *pool {
 		n, room := &c.Nodes[i], e.roomOf(k, i)
 		pl.nodes[i] = policy.Node{Index: int32(i), Rack: int32(n.Rack), Name: n.Name, Kind: n.Kind, Total: room, Free: room}
 		pl.empty = pl.empty && room.IsZero()
+		pl.free = pl.free.Add(room)
 	}
 	pl.rooms = newRooms(pl.nodes)
 	pl.onNode = pl.tryOnNode

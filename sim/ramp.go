@@ -14,7 +14,7 @@ const callEvery = unit.Second
 // them. The headroom is the free room of the cluster, as FifoScheduler has it. A start changes neither the job's limit nor what it
 // wants, so only ends need a look.
 func (e *engine) ramp(j *job) (hangs bool, kill int64) {
-	s := am.State{Cores: true, Started: true, Headroom: e.pools[0].rooms.free()}
+	s := am.State{Cores: true, Started: true, Headroom: e.pools[0].free}
 	for i := range j.stages {
 		switch st := &j.stages[i]; {
 		case len(st.after) == 0:
