@@ -50,7 +50,7 @@ func (e *engine) again(j *job, i int, a again) {
 	default:
 		e.want(j, s.pool, 1)
 		if j.ramps {
-			e.callAt(j, e.now)
+			e.call(j, true)
 		}
 	}
 }

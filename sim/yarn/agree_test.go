@@ -111,7 +111,11 @@ func TestClocksAgree(t *testing.T) {
 		} {
 			for k, load := range w.loads {
 				var ideal, old, hadoop []sim.JobRecord
-				for seed := range uint64([]int{10, 4}[k]) {
+				seeds := uint64(3)
+				if p.name == "fair" && w.slowStart == 0.05 { // a kill more or less changes what comes after it
+					seeds = []uint64{20, 6}[k]
+				}
+				for seed := range seeds {
 					jobs := stream(seed, load, w.slowStart, w.reduces)
 					for _, j := range jobs {
 						j.Master = w.am
