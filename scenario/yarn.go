@@ -233,7 +233,7 @@ func exact(name string, text []byte, site conf.Site) (fresh func() (rm.Scheduler
 func (y *Yarn) assumptions(t *yarn.Timing) []string {
 	out := []string{
 		fmt.Sprintf("cluster: nodes report every %v, each with its own phase; a container is given only then", t.NodeHeartbeat),
-		fmt.Sprintf("cluster: masters call every %v; a job without a master's container is unmanaged: it holds what it is given, and no process starts", t.MasterHeartbeat),
+		fmt.Sprintf("cluster: masters call every %v; a job without a master's container and without reduces is unmanaged: it holds what it is given, and no process starts", t.MasterHeartbeat),
 	}
 	if y.Clock == SLS {
 		return append(out, "cluster: masters and containers are those of Hadoop's scheduler load simulator: they start at once, an answer is acted on one call later, no reduce is asked for before the last map is counted")

@@ -142,7 +142,7 @@ func (p *pool) pass() policy.Verdict {
 func (e *engine) start(p *pool, j *job, front int, n *policy.Node, near policy.Near, number int64) {
 	v := &j.view
 	ask := v.Ask // which all stages share that have tasks to start in slots
-	n.Free = n.Free.Sub(ask)
+	n.Free, p.free = n.Free.Sub(ask), p.free.Sub(ask)
 	p.rooms.touch(n.Index)
 	p.changed()
 	v.Want(p.id, -1)

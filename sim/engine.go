@@ -6,11 +6,13 @@
 // task is an event, so memory grows with the cluster and with the jobs present, not with the tasks.
 //
 // What a task does: it takes a container on a node with room, needs Model.StartUp to begin, waits (holding the container)
-// until all stages that its stage needs are complete, works for its length, and gives the container back. A stage may take
-// containers when the share of its predecessors' tasks that its slow-start names are done and all of them have at least
-// been started; so the tasks that a waiting task waits for are always running, and no mix of slow-starts can hang a
-// cluster. (Reduces with slots of their own may start before all maps have. After failures, waiting tasks give way: see
-// unblock.) docs/design/0007-one-loop.md says more.
+// until all stages that its stage needs are complete, works for its length, and gives the container back.
+//
+// How a job asks for containers is its application model. A MapReduce job has Hadoop's AM (package am): reduces ramp up while maps
+// still wait, and are killed for maps that hang. Any other stage may take containers when the share of its predecessors' tasks that
+// its slow-start names are done and all of them have at least been started; so the tasks that a waiting task waits for are always
+// running. (Reduces with slots of their own may start before all maps have. After failures, waiting tasks give way: see
+// unblock.) docs/design/0007-one-loop.md and 0012-one-application-model.md say more.
 package sim
 
 import (
@@ -262,7 +264,7 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 		case evSpeculate:
 			e.spec.look()
 		case evCall:
-			e.call(e.jobs[arg], int64(ev.Start))
+			e.called(e.jobs[arg], int64(ev.Start))
 		}
 		if first.due || len(e.pools) > 1 {
 			e.dispatch()

@@ -50,7 +50,7 @@ func (e *engine) again(j *job, i int, a again) {
 	default:
 		e.want(j, s.Slot, 1)
 		if j.ramps {
-			e.callAt(j, e.now)
+			e.call(j, true)
 		}
 	}
 }
@@ -196,6 +196,7 @@ func (e *engine) lose(i int) {
 		return
 	}
 	for _, p := range e.pools {
+		p.free = p.free.Sub(p.nodes[n].Free)
 		p.nodes[n].Total, p.nodes[n].Free = unit.Resources{}, unit.Resources{}
 		p.rooms.touch(n)
 	}
@@ -252,6 +253,7 @@ func (e *engine) back(i int) {
 	for k, p := range e.pools {
 		p.nodes[n].Total = e.roomOf(k, int(n))
 		p.nodes[n].Free = p.nodes[n].Total
+		p.free = p.free.Add(p.nodes[n].Free)
 		p.rooms.touch(n)
 		p.due = true
 	}

@@ -28,7 +28,7 @@ type job struct {
 	gone   bool
 	plain  bool // its running tasks need no records
 	ramps  bool // it is MapReduce with Hadoop's AM, which holds reduces back while maps wait
-	calls  bool // its AM will look again: see callSoon
+	calls  bool // its AM will look again: see call
 	kept   *kept
 	rec    JobRecord
 }

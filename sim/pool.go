@@ -15,6 +15,7 @@ type pool struct {
 	e       *engine
 	nodes   []policy.Node
 	rooms   *rooms
+	free    unit.Resources   // of all nodes
 	cursor  int32            // where the next search for a node starts: work is spread round
 	waiting int64            // jobs that want a container here
 	asks    asks             // of the jobs that wait
@@ -69,6 +70,7 @@ func (e *engine) newPool(k uint8) *pool {
 		n, room := &c.Nodes[i], e.roomOf(int(k), i)
 		pl.nodes[i] = policy.Node{Index: int32(i), Rack: int32(n.Rack), Name: n.Name, Kind: n.Kind, Total: room, Free: room}
 		pl.empty = pl.empty && room.IsZero()
+		pl.free = pl.free.Add(room)
 	}
 	pl.rooms = newRooms(pl.nodes)
 	pl.onNode = pl.tryOnNode

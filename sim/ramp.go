@@ -6,15 +6,15 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// callEvery is how often an AM whose maps hang, and that sees room for one, looks again: Hadoop's interval of calls. At all other
-// times the job's own events say when what it asks for changes.
+// callEvery is how often an AM whose maps hang looks again where it has to wait: it sees room for one, or nodes report at intervals. It is
+// Hadoop's interval of calls. At all other times the job's own events say when what it asks for changes.
 const callEvery = unit.Second
 
 // ramp changes how many reduces a job asks for, as its AM would. It returns whether maps hang and how many reduces the AM would kill for
 // them. The headroom is the free room of the cluster, as FifoScheduler has it. A start changes neither the job's limit nor what it
 // wants, so only ends need a look.
 func (e *engine) ramp(j *job) (hangs bool, kill int64) {
-	s := am.State{Cores: true, Started: true, Headroom: e.pools[0].rooms.free()}
+	s := am.State{Cores: true, Started: true, Headroom: e.pools[0].free}
 	for i := range j.stages {
 		switch st := &j.stages[i]; {
 		case len(st.After) == 0:
@@ -65,27 +65,28 @@ func (j *job) mapsWait(s *stage) bool {
 	return false
 }
 
-// callAt lets a job's AM look again.
-func (e *engine) callAt(j *job, at unit.Time) {
-	if !j.calls {
-		j.calls = true
-		e.q.Push(at, evCall|uint64(j.index), unit.Time(j.rec.Seq))
+// call lets a job's AM look again: at once, when what is free has been handed out, or after a while.
+func (e *engine) call(j *job, atOnce bool) {
+	if j.calls {
+		return
 	}
+	j.calls = true
+	at := e.now
+	if !atOnce || e.phase != nil {
+		at += callEvery
+	}
+	e.q.Push(at, evCall|uint64(j.index), unit.Time(j.rec.Seq))
 }
 
-// call lets an AM kill reduces for maps that hang, those started last first: all of them wait for maps still. What is free has been
-// handed out before.
-func (e *engine) call(j *job, seq int64) {
+// called lets an AM kill reduces for maps that hang, those started last first: all of them wait for maps still.
+func (e *engine) called(j *job, seq int64) {
 	if j == nil || j.rec.Seq != seq {
 		return
 	}
 	j.calls = false
 	hangs, kill := e.ramp(j)
-	switch {
-	case kill > 0:
-		e.callAt(j, e.now)
-	case hangs:
-		e.callAt(j, e.now+callEvery)
+	if hangs {
+		e.call(j, kill > 0)
 	}
 	for i := len(j.stages) - 1; i >= 0; i-- {
 		for s := &j.stages[i]; kill > 0 && s.waits >= 0; kill-- {

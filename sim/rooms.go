@@ -13,7 +13,6 @@ import (
 type rooms struct {
 	nodes   []policy.Node
 	levels  [][]unit.Resources // levels[0][i] is what the tree knows of node i; each next level has maxima of eight
-	sum     unit.Resources     // of levels[0]
 	dirty   []int32
 	isDirty []bool
 }
@@ -25,7 +24,6 @@ func newRooms(nodes []policy.Node) *rooms {
 	level := make([]unit.Resources, len(nodes))
 	for i := range nodes {
 		level[i] = nodes[i].Free
-		r.sum = r.sum.Add(level[i])
 	}
 	r.levels = append(r.levels, level)
 	for len(level) > 1 {
@@ -58,7 +56,6 @@ func (r *rooms) settle() {
 		if r.levels[0][i] == free {
 			continue
 		}
-		r.sum = r.sum.Add(free).Sub(r.levels[0][i])
 		r.levels[0][i] = free
 		k := int(i)
 		for l := 1; l < len(r.levels); l++ {
@@ -75,12 +72,6 @@ func (r *rooms) settle() {
 		}
 	}
 	r.dirty = r.dirty[:0]
-}
-
-// free is the free room of all nodes.
-func (r *rooms) free() unit.Resources {
-	r.settle()
-	return r.sum
 }
 
 // largest is a bound on the free room of any one node.

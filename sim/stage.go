@@ -86,7 +86,7 @@ func (e *engine) refresh(j *job) {
 	}
 	if j.ramps {
 		if hangs, _ := e.ramp(j); hangs {
-			e.callAt(j, e.now)
+			e.call(j, true)
 		}
 	}
 }

@@ -193,7 +193,7 @@ func (e *engine) giveBack(j *job, stage int, ask unit.Resources, k uint8, node i
 	v := &j.view
 	n := &p.nodes[node]
 	if !n.Total.IsZero() {
-		n.Free = n.Free.Add(ask)
+		n.Free, p.free = n.Free.Add(ask), p.free.Add(ask)
 		p.rooms.touch(node)
 	}
 	v.Yield(e.now, start, ask)

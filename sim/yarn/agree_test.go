@@ -10,8 +10,8 @@ import (
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/capacity"
 	"github.com/yardmaster/yardmaster/policy/fair"
-	fifopolicy "github.com/yardmaster/yardmaster/policy/fifo"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	fairrm "github.com/yardmaster/yardmaster/policy/rm/fair"
 	"github.com/yardmaster/yardmaster/sim"
@@ -79,13 +79,14 @@ func TestClocksAgree(t *testing.T) {
 	if testing.Short() {
 		t.Skip("half a minute")
 	}
-	fairFile, err := conf.ReadFair(strings.NewReader(`<allocations><queue name="default"><maxAMShare>-1.0</maxAMShare></queue></allocations>`), "fair-scheduler.xml")
+	fairFile, err := conf.ReadFair(strings.NewReader(`<allocations><queueMaxAMShareDefault>0.25</queueMaxAMShareDefault></allocations>`), "fair-scheduler.xml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	site := conf.DefaultSite()
 	site.Fair.UpdateInterval = 20 * ms
-	c := cluster.Uniform(10, 2, gb.Times(8))
+	one := []string{"root.queues", "default", "root.default.capacity", "100", "maximum-am-resource-percent", "0.25"}
+	c := cluster.Uniform(10, 2, unit.Resources{Mem: 8 * 1024, Cores: 32}) // FairScheduler holds AMs back when few cores are free
 	for _, p := range []struct {
 		name   string
 		within float64
@@ -94,8 +95,7 @@ func TestClocksAgree(t *testing.T) {
 	}{
 		{"fair", 0.05, func() (policy.Policy, error) { return fair.FromConf(fairFile) }, func() (rm.Scheduler, error) { return fairrm.New(fairFile, site) }},
 		// A CapacityScheduler with one queue and one user is first in, first out.
-		{"fifo", 0.08, func() (policy.Policy, error) { return policy.Policy{Order: fifopolicy.New()}, nil }, capacityOf(t, site,
-			"root.queues", "default", "root.default.capacity", "100", "maximum-am-resource-percent", "1")},
+		{"fifo", 0.08, func() (policy.Policy, error) { return capacity.New(readCapacity(t, one...)) }, capacityOf(t, site, one...)},
 	} {
 		for _, w := range []struct {
 			name      string
@@ -111,7 +111,11 @@ func TestClocksAgree(t *testing.T) {
 		} {
 			for k, load := range w.loads {
 				var ideal, old, hadoop []sim.JobRecord
-				for seed := range uint64([]int{10, 4}[k]) {
+				seeds := uint64(3)
+				if p.name == "fair" && w.slowStart == 0.05 { // a kill more or less changes what comes after it
+					seeds = []uint64{20, 6}[k]
+				}
+				for seed := range seeds {
 					jobs := stream(seed, load, w.slowStart, w.reduces)
 					for _, j := range jobs {
 						j.Master = w.am

@@ -21,6 +21,12 @@ import (
 // capacityOf makes a CapacityScheduler of settings below yarn.scheduler.capacity., name and value in turn.
 func capacityOf(t testing.TB, site conf.Site, settings ...string) func() (rm.Scheduler, error) {
 	t.Helper()
+	c := readCapacity(t, settings...)
+	return func() (rm.Scheduler, error) { return capacityrm.New(c, site) }
+}
+
+func readCapacity(t testing.TB, settings ...string) *conf.Capacity {
+	t.Helper()
 	var b strings.Builder
 	b.WriteString("<configuration>")
 	for i := 0; i < len(settings); i += 2 {
@@ -31,7 +37,7 @@ func capacityOf(t testing.TB, site conf.Site, settings ...string) func() (rm.Sch
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func() (rm.Scheduler, error) { return capacityrm.New(c, site) }
+	return c
 }
 
 // busy is ten minutes of a cluster: 100 jobs of 30 containers.
