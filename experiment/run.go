@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // Plan is what to run.
@@ -55,10 +57,7 @@ func Run(ctx context.Context, plan Plan) (*Findings, error) {
 			jobs = append(jobs, j)
 		}
 	}
-	workers := plan.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
+	workers := unit.Positive(plan.Workers, runtime.GOMAXPROCS(0))
 	playAll(ctx, jobs, min(workers, len(jobs)), plan.Progress)
 
 	f := &Findings{Version: plan.Version, Command: plan.Command, Seeds: plan.Seeds, Planned: len(jobs)}

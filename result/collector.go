@@ -53,9 +53,7 @@ var _ sim.Sink = (*Collector)(nil)
 
 // NewCollector returns an empty Collector.
 func NewCollector(opt Options) *Collector {
-	if opt.ExactLimit <= 0 {
-		opt.ExactLimit = defaultExactLimit
-	}
+	opt.ExactLimit = unit.Positive(opt.ExactLimit, defaultExactLimit)
 	return &Collector{opt: opt, exact: true, reasons: map[string]int64{}}
 }
 

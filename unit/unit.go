@@ -3,6 +3,7 @@
 package unit
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -225,4 +226,12 @@ func (r Resources) String() string {
 		s = ""
 	}
 	return fmt.Sprintf("%d MiB, %d vcore%s", r.Mem, r.Cores, s)
+}
+
+// Positive is v, or otherwise where v is not above 0.
+func Positive[T cmp.Ordered](v, otherwise T) T {
+	if none := *new(T); v > none {
+		return v
+	}
+	return otherwise
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/yarn"
+	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
 
@@ -133,10 +134,7 @@ func Compare(ctx context.Context, p Plan) (*Comparison, error) {
 	type task struct{ scheduler, seed int }
 	tasks := make(chan task)
 	var wg sync.WaitGroup
-	workers := p.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
+	workers := unit.Positive(p.Workers, runtime.GOMAXPROCS(0))
 	for range min(workers, len(p.Schedulers)*len(p.Seeds)) {
 		wg.Go(func() {
 			for t := range tasks {

@@ -33,10 +33,13 @@ func (b block) of(row int, metric string) x.Quantity { return x.Of(b.id(row), me
 func typed(t int) string { return fmt.Sprintf("type %d", t) }
 
 // perType judges types, each labelled.
-func perType(types []int, judge func(t int) x.Judge) x.Judge {
-	judges := make([]x.Judge, len(types))
-	for i, t := range types {
-		judges[i] = x.Labelled(typed(t), judge(t))
+func perType(types []int, judge func(t int) x.Judge) x.Judge { return labelled(types, typed, judge) }
+
+// labelled judges things one by one.
+func labelled(things []int, name func(int) string, judge func(int) x.Judge) x.Judge {
+	judges := make([]x.Judge, len(things))
+	for i, t := range things {
+		judges[i] = x.Labelled(name(t), judge(t))
 	}
 	return x.All(judges...)
 }
@@ -51,11 +54,7 @@ func by(metric string, t int, queue string) string {
 
 // rowsEach judges rows one by one.
 func (b block) rowsEach(rows []int, judge func(row int) x.Judge) x.Judge {
-	judges := make([]x.Judge, len(rows))
-	for i, r := range rows {
-		judges[i] = x.Labelled(b.id(r), judge(r))
-	}
-	return x.All(judges...)
+	return labelled(rows, b.id, judge)
 }
 
 // mulpFalls holds when a figure falls for types from MULP 100 to 25, in the mean of the four pairs.

@@ -3,6 +3,8 @@ package capacity
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	x "github.com/yardmaster/yardmaster/experiment"
 	"gonum.org/v1/gonum/stat"
@@ -95,4 +97,132 @@ func variationSection(r *x.Runs) (x.Section, bool) {
 		}
 	}
 	return s, len(s.Tables) > 0
+}
+
+// answerSection puts the three settings side by side, each alone, for short and for long jobs.
+func answerSection(r *x.Runs) (x.Section, bool) {
+	s := texts().Section("answer")
+	alone := []struct {
+		name string
+		row  int
+	}{{"defaults", 0}, {"maximum-capacity", 1}, {"ULF 2", 2}, {"MULP 25", 3}, {"maximum-capacity and MULP 25", 5}}
+	for _, group := range lengths {
+		c := x.Chart{Title: "Elapsed time of " + group + " jobs, mean", Unit: "s", Kind: x.Bars}
+		t := x.Table{Caption: c.Title + ", s", Columns: []string{"jobs come"}}
+		for _, a := range alone {
+			c.Series = append(c.Series, x.Series{Name: a.name})
+			t.Columns = append(t.Columns, a.name)
+		}
+		for _, b := range blocks {
+			var needs []string
+			for _, a := range alone {
+				needs = append(needs, b.id(a.row))
+			}
+			if !r.Has(needs...) {
+				continue
+			}
+			c.Categories = append(c.Categories, b.name)
+			row := []string{b.name}
+			for i, a := range alone {
+				c.Series[i].Points = append(c.Series[i].Points, r.Point(b.id(a.row), "elapsed/"+group))
+				row = append(row, x.Interval(r.Estimate(b.id(a.row), "elapsed/"+group)))
+			}
+			t.Rows = append(t.Rows, row)
+		}
+		if len(t.Rows) == 0 {
+			return s, false
+		}
+		// Short jobs are the question: their chart comes first.
+		s.Charts = append([]x.Chart{c}, s.Charts...)
+		s.Tables = append([]x.Table{t}, s.Tables...)
+	}
+	return s, true
+}
+
+// closeSection tells how far our figures are from the source's, table by table.
+func closeSection(r *x.Runs) (x.Section, bool) {
+	s := texts().Section("close")
+	t := x.Table{Caption: "Relative errors", Columns: []string{"figures", "number", "median error", "within 10 %", "within 40 %", "furthest"}}
+	recorded := map[string]bool{}
+	for _, b := range unequal {
+		for _, i := range open {
+			recorded[b.id(i)] = true
+		}
+	}
+	all := experiments()
+	for _, g := range []struct {
+		name, prefix, metric string
+		recorded             bool
+	}{
+		{"makespans, S01 to S16", "S", "makespan/", false},
+		{"makespans, E01 to E32", "E", "makespan/", false},
+		{"response ratios, E01 to E32", "E", "ratio/", false},
+		{"rack-local maps, E01 to E32", "E", "rack-local/", false},
+		{"makespans, unequal queues without a maximum", "E", "makespan/", true},
+		{"response ratios, unequal queues without a maximum", "E", "ratio/", true},
+	} {
+		var errs []float64
+		furthest, at := -1.0, ""
+		for i := range all {
+			e := &all[i]
+			if !strings.HasPrefix(e.ID, g.prefix) || len(e.ID) != 3 || recorded[e.ID] != g.recorded || !r.Has(e.ID) {
+				continue
+			}
+			for _, cell := range e.Reported {
+				if !strings.HasPrefix(cell.Metric, g.metric) {
+					continue
+				}
+				ours := r.Estimate(e.ID, cell.Metric).Mean
+				off := math.Abs(ours/cell.Paper - 1)
+				if errs = append(errs, off); off > furthest {
+					furthest, at = off, fmt.Sprintf("%s %s: %s, here %s", e.ID, cell.What, x.Number(cell.Paper), x.Number(ours))
+				}
+			}
+		}
+		if len(errs) == 0 {
+			continue
+		}
+		slices.Sort(errs)
+		within := func(bound float64) string {
+			n, _ := slices.BinarySearch(errs, bound)
+			return fmt.Sprintf("%d %%", 100*n/len(errs))
+		}
+		t.Rows = append(t.Rows, []string{g.name, fmt.Sprint(len(errs)), fmt.Sprintf("%.0f %%", 100*errs[len(errs)/2]), within(0.1), within(0.4), at})
+	}
+	s.Tables = []x.Table{t}
+	return s, len(t.Rows) > 0
+}
+
+// ordersSection shows which reading of the order of queues gives what.
+func ordersSection(r *x.Runs) (x.Section, bool) {
+	s := texts().Section("orders")
+	waits := x.Table{Caption: "Mean waiting time of short jobs, s", Columns: []string{"", "queue", "as written"}}
+	spans := x.Table{Caption: "Makespan, s", Columns: []string{"", "queue", "as written"}}
+	letters := []string{""}
+	for i := range orders {
+		letters = append(letters, orders[i].letter)
+		waits.Columns = append(waits.Columns, orders[i].name)
+		spans.Columns = append(spans.Columns, orders[i].name)
+	}
+	spans.Columns = append(spans.Columns, "source")
+	found := false
+	for _, b := range unequal {
+		for i, id := range b.ids() {
+			for q := range b.capacity {
+				name, label := fmt.Sprintf("q%d", q+1), fmt.Sprintf("%d (%.0f %%)", q+1, b.capacity[q])
+				wait, span := []string{id, label}, []string{id, label}
+				for _, letter := range letters {
+					found = found || letter != "" && r.Has(id+letter)
+					wait = append(wait, x.Interval(r.Estimate(id+letter, "wait/short/"+name)))
+					span = append(span, x.Interval(r.Estimate(id+letter, "makespan/"+name)))
+				}
+				spans.Rows = append(spans.Rows, append(span, x.Number(b.published().Makespan[name][i])))
+				if b.pattern != separate || q < 2 {
+					waits.Rows = append(waits.Rows, wait)
+				}
+			}
+		}
+	}
+	s.Tables = []x.Table{waits, spans}
+	return s, found
 }

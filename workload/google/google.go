@@ -44,12 +44,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Machine.Mem < 1 || o.Machine.Cores < 1 || o.Machine.Mem > cluster.MaxRoom || o.Machine.Cores > cluster.MaxRoom {
 		return o, fmt.Errorf("google trace: a largest machine of %v", o.Machine)
 	}
-	if o.MaxOpen <= 0 {
-		o.MaxOpen = 5_000_000
-	}
-	if o.MaxJobs <= 0 {
-		o.MaxJobs = 5_000_000
-	}
+	o.MaxOpen = unit.Positive(o.MaxOpen, 5_000_000)
+	o.MaxJobs = unit.Positive(o.MaxJobs, 5_000_000)
 	return o, nil
 }
 
@@ -80,16 +76,7 @@ type Reader struct {
 
 var _ workload.Source = (*Reader)(nil)
 
-// Open reads the parts at paths, in any order and of either table.
-func Open(paths []string, opt Options) (*Reader, error) {
-	parts := make([]Part, len(paths))
-	for i, p := range paths {
-		parts[i].Path = p
-	}
-	return OpenParts(parts, opt)
-}
-
-// OpenParts is Open for files of which some may be open already; it closes them in any case.
+// OpenParts reads parts in any order and of either table, of which some may be open already; it closes them in any case.
 func OpenParts(parts []Part, opt Options) (*Reader, error) {
 	o, err := opt.withDefaults()
 	if err != nil {

@@ -258,3 +258,12 @@ func FuzzGoogle(f *testing.F) {
 		}
 	})
 }
+
+// Open reads the parts at paths, in any order and of either table.
+func Open(paths []string, opt Options) (*Reader, error) {
+	parts := make([]Part, len(paths))
+	for i, p := range paths {
+		parts[i].Path = p
+	}
+	return OpenParts(parts, opt)
+}

@@ -29,15 +29,9 @@ func DefaultLimits() Limits { return Limits{Bytes: 64 * unit.GiB, Ratio: 200, Gr
 
 func (l Limits) withDefaults() Limits {
 	d := DefaultLimits()
-	if l.Bytes <= 0 {
-		l.Bytes = d.Bytes
-	}
-	if l.Ratio <= 0 {
-		l.Ratio = d.Ratio
-	}
-	if l.Grace <= 0 {
-		l.Grace = d.Grace
-	}
+	l.Bytes = unit.Positive(l.Bytes, d.Bytes)
+	l.Ratio = unit.Positive(l.Ratio, d.Ratio)
+	l.Grace = unit.Positive(l.Grace, d.Grace)
 	return l
 }
 

@@ -61,9 +61,7 @@ type synthJob struct {
 // NewSynthReader reads a SYNTH description from r; name is what errors call it.
 func NewSynthReader(r io.Reader, name string, opt SynthOptions) *SynthReader {
 	opt.Options = opt.Options.withDefaults()
-	if opt.TaskTime <= 0 {
-		opt.TaskTime = unit.Millisecond
-	}
+	opt.TaskTime = unit.Positive(opt.TaskTime, unit.Millisecond)
 	return &SynthReader{opt: opt, js: input.NewJSON(&small{r: r, name: name, left: maxSynth}, name)}
 }
 

@@ -78,9 +78,7 @@ type Summary struct {
 
 // Run imports. After an error or an end of ctx what was read so far is kept, and another call goes on from there.
 func Run(ctx context.Context, o Options) (*Summary, error) {
-	if o.Parallel <= 0 {
-		o.Parallel = 4
-	}
+	o.Parallel = unit.Positive(o.Parallel, 4)
 	if o.Now.IsZero() {
 		return nil, errors.New("history: the options do not say what time it is")
 	}

@@ -109,58 +109,36 @@ func capacityOf(root *rest.Queue) []pair {
 	var out []pair
 	var down func(q *rest.Queue)
 	down = func(q *rest.Queue) {
-		set := func(key, format string, v any) {
-			out = append(out, pair{conf.Prefix + q.Path + "." + key, fmt.Sprintf(format, v)})
+		set := func(given bool, key string, v any) {
+			if given {
+				out = append(out, pair{conf.Prefix + q.Path + "." + key, fmt.Sprint(v)})
+			}
 		}
 		var names []string
 		for _, c := range q.Children {
 			names = append(names, c.Path[strings.LastIndexByte(c.Path, '.')+1:])
 		}
-		if len(names) > 0 {
-			set("queues", "%s", strings.Join(names, ","))
+		capacity := fmt.Sprint(percent(q.Capacity))
+		switch {
+		case q.Mode == "weight" || q.Mode == "" && q.Weight > 0:
+			capacity = fmt.Sprintf("%vw", q.Weight)
+		case q.Mode == "absolute":
+			capacity = fmt.Sprintf("[memory=%d,vcores=%d]", q.MinEffective.Memory, q.MinEffective.VCores)
 		}
-		if q.Path != "root" {
-			switch {
-			case q.Mode == "weight" || q.Mode == "" && q.Weight > 0:
-				set("capacity", "%vw", q.Weight)
-			case q.Mode == "absolute":
-				set("capacity", "[memory=%s]", fmt.Sprintf("%d,vcores=%d", q.MinEffective.Memory, q.MinEffective.VCores))
-			default:
-				set("capacity", "%v", percent(q.Capacity))
-			}
-			if q.MaxCapacity > 0 && q.MaxCapacity < 100 {
-				set("maximum-capacity", "%v", percent(q.MaxCapacity))
-			}
-			if q.State != "" {
-				set("state", "%s", q.State)
-			}
-		}
-		if len(names) == 0 && q.Path != "root" {
-			if q.UserLimit > 0 {
-				set("minimum-user-limit-percent", "%v", percent(q.UserLimit))
-			}
-			if q.UserLimitFactor != 0 {
-				set("user-limit-factor", "%v", percent(q.UserLimitFactor))
-			}
-			if q.MaxAMPercent > 0 {
-				set("maximum-am-resource-percent", "%v", percent(q.MaxAMPercent))
-			}
-			if q.OrderingPolicy == "fifo" || q.OrderingPolicy == "fair" {
-				set("ordering-policy", "%s", q.OrderingPolicy)
-			}
-			if q.MaxApplications > 0 {
-				set("maximum-applications", "%d", q.MaxApplications)
-			}
-			if q.DefaultPriority > 0 {
-				set("default-application-priority", "%d", q.DefaultPriority)
-			}
-		}
-		if q.Priority > 0 {
-			set("priority", "%d", q.Priority)
-		}
-		if q.PreemptionDisabled {
-			set("disable_preemption", "%t", true)
-		}
+		below := q.Path != "root"
+		leaf := below && len(names) == 0
+		set(len(names) > 0, "queues", strings.Join(names, ","))
+		set(below, "capacity", capacity)
+		set(below && q.MaxCapacity > 0 && q.MaxCapacity < 100, "maximum-capacity", percent(q.MaxCapacity))
+		set(below && q.State != "", "state", q.State)
+		set(leaf && q.UserLimit > 0, "minimum-user-limit-percent", percent(q.UserLimit))
+		set(leaf && q.UserLimitFactor != 0, "user-limit-factor", percent(q.UserLimitFactor))
+		set(leaf && q.MaxAMPercent > 0, "maximum-am-resource-percent", percent(q.MaxAMPercent))
+		set(leaf && (q.OrderingPolicy == "fifo" || q.OrderingPolicy == "fair"), "ordering-policy", q.OrderingPolicy)
+		set(leaf && q.MaxApplications > 0, "maximum-applications", q.MaxApplications)
+		set(leaf && q.DefaultPriority > 0, "default-application-priority", q.DefaultPriority)
+		set(q.Priority > 0, "priority", q.Priority)
+		set(q.PreemptionDisabled, "disable_preemption", true)
 		for _, c := range q.Children {
 			down(c)
 		}
@@ -223,27 +201,22 @@ func fairOf(root *rest.Queue) *conf.Element {
 	if root == nil {
 		return nil
 	}
-	leaf := func(name, text string) *conf.Element { return &conf.Element{Name: name, Text: text} }
 	amount := func(r rest.Resource) string { return fmt.Sprintf("%d mb, %d vcores", r.Memory, r.VCores) }
 	var element func(q *rest.Queue, least int64) *conf.Element
 	element = func(q *rest.Queue, least int64) *conf.Element {
 		name := q.Path[strings.LastIndexByte(q.Path, '.')+1:]
 		e := &conf.Element{Name: "queue", Attrs: []xml.Attr{{Name: xml.Name{Local: "name"}, Value: name}}}
-		if q.MinResources.Memory > 0 || q.MinResources.VCores > 0 {
-			e.Children = append(e.Children, leaf("minResources", amount(q.MinResources)))
+		say := func(given bool, name, text string) {
+			if given {
+				e.Children = append(e.Children, &conf.Element{Name: name, Text: text})
+			}
 		}
-		if q.MaxResources.Memory > 0 && q.Path != "root" {
-			e.Children = append(e.Children, leaf("maxResources", amount(q.MaxResources)))
-		}
-		if q.MaxApps > 0 && q.MaxApps < conf.Unlimited {
-			e.Children = append(e.Children, leaf("maxRunningApps", fmt.Sprint(q.MaxApps)))
-		}
-		if least > 0 && q.SteadyFair.Memory > 0 {
-			e.Children = append(e.Children, leaf("weight", fmt.Sprintf("%.3g", float64(q.SteadyFair.Memory)/float64(least))))
-		}
-		if p := strings.ToLower(q.Policy); p == "fair" || p == "drf" || p == "fifo" {
-			e.Children = append(e.Children, leaf("schedulingPolicy", p))
-		}
+		policy := strings.ToLower(q.Policy)
+		say(q.MinResources.Memory > 0 || q.MinResources.VCores > 0, "minResources", amount(q.MinResources))
+		say(q.MaxResources.Memory > 0 && q.Path != "root", "maxResources", amount(q.MaxResources))
+		say(q.MaxApps > 0 && q.MaxApps < conf.Unlimited, "maxRunningApps", fmt.Sprint(q.MaxApps))
+		say(least > 0 && q.SteadyFair.Memory > 0, "weight", fmt.Sprintf("%.3g", float64(q.SteadyFair.Memory)/float64(least)))
+		say(policy == "fair" || policy == "drf" || policy == "fifo", "schedulingPolicy", policy)
 		var below int64
 		for _, c := range q.Children {
 			if m := c.SteadyFair.Memory; m > 0 && (below == 0 || m < below) {

@@ -12,6 +12,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // Options say where a cluster is and how to speak to it. The zero value of each field is its default.
@@ -46,13 +48,8 @@ type Auth interface {
 }
 
 func (o *Options) defaults() {
-	set := func(d *time.Duration, v time.Duration) {
-		if *d <= 0 {
-			*d = v
-		}
-	}
-	set(&o.Timeout, 60*time.Second)
-	set(&o.Backoff, 250*time.Millisecond)
+	o.Timeout = unit.Positive(o.Timeout, 60*time.Second)
+	o.Backoff = unit.Positive(o.Backoff, 250*time.Millisecond)
 	switch {
 	case o.Retries == 0:
 		o.Retries = 5
@@ -60,15 +57,9 @@ func (o *Options) defaults() {
 		o.Retries = 0
 	}
 	o.RMRate = cmp.Or(o.RMRate, 2)
-	if o.Parallel <= 0 {
-		o.Parallel = 4
-	}
-	if o.MaxAnswer <= 0 {
-		o.MaxAnswer = 64 << 20
-	}
-	if o.MaxList <= 0 {
-		o.MaxList = 16 << 30
-	}
+	o.Parallel = unit.Positive(o.Parallel, 4)
+	o.MaxAnswer = unit.Positive(o.MaxAnswer, 64<<20)
+	o.MaxList = unit.Positive(o.MaxList, 16<<30)
 	o.UserAgent = cmp.Or(o.UserAgent, "yardmaster")
 }
 

@@ -25,6 +25,7 @@ import (
 	zookeeper "github.com/go-zookeeper/zk"
 
 	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // Options say where ZooKeeper is and what is locked.
@@ -81,12 +82,8 @@ func New(o Options) (*Lock, error) {
 			o.Servers[i] = s + ":2181"
 		}
 	}
-	if o.Session <= 0 {
-		o.Session = 10 * time.Second
-	}
-	if o.Connect <= 0 {
-		o.Connect = 10 * time.Second
-	}
+	o.Session = unit.Positive(o.Session, 10*time.Second)
+	o.Connect = unit.Positive(o.Connect, 10*time.Second)
 	return &Lock{o: o, path: Root + "/" + url.PathEscape(o.Identity), lost: make(chan struct{})}, nil
 }
 
