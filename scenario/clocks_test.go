@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -71,6 +72,44 @@ func TestEveryPolicyOnEveryClock(t *testing.T) {
 	}
 }
 
+// With delays that tend to zero, the Hadoop clock and ideal time give the same elapsed times. Jobs have maps alone here: how a job asks
+// for reduces is not a question of the clock.
+func TestClocksAgree(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays millions of heartbeats")
+	}
+	for _, policy := range []string{"fifo", "fair", "capacity"} {
+		var mean, p95 [2]float64
+		for i, clock := range []string{Ideal, Hadoop} {
+			s := Default()
+			s.Workload, s.Cluster, s.Schedulers, s.Yarn.Clock = []string{"synth:demo"}, "12x6/3", []string{policy}, clock
+			setup, err := s.Resolve()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if y := setup.Timing; y != nil {
+				y.NodeHeartbeat, y.MasterHeartbeat = 100*unit.Millisecond, 100*unit.Millisecond
+				y.MasterStart, y.ContainerStart, y.ContainerExit, y.Commit, y.Linger = 0, 0, 0, 0, 0
+			}
+			jobs := slice(t, setup)
+			for _, j := range jobs {
+				j.Master, j.Stages = unit.Resources{}, j.Stages[:1]
+			}
+			got := &outcomes{t: t, name: policy}
+			playOn(t, setup, jobs, got)
+			slices.Sort(got.elapsed)
+			p95[i] = got.elapsed[len(got.elapsed)*95/100]
+			for _, e := range got.elapsed {
+				mean[i] += e / float64(len(got.elapsed))
+			}
+		}
+		t.Logf("%s: mean %.0f s in ideal time, %.0f s on the Hadoop clock; p95 %.0f s, %.0f s", policy, mean[0], mean[1], p95[0], p95[1])
+		if math.Abs(mean[1]/mean[0]-1) > 0.02 || math.Abs(p95[1]/p95[0]-1) > 0.02 {
+			t.Errorf("%s: the clocks differ by more than 2 %%", policy)
+		}
+	}
+}
+
 // slice is a part of the demo. Every other job has an ApplicationMaster.
 func slice(t *testing.T, s *Setup) workload.Slice {
 	src, err := s.Work.Open(s.Scenario.Seed)
@@ -116,6 +155,7 @@ type outcomes struct {
 	name     string
 	finished int64
 	service  unit.Time
+	elapsed  []float64 // seconds
 	held     []holding
 }
 
@@ -147,6 +187,7 @@ func (o *outcomes) Job(r *sim.JobRecord) {
 	o.service += r.Service
 	if r.Outcome == sim.Finished {
 		o.finished++
+		o.elapsed = append(o.elapsed, float64(r.Finish-r.Job.Submit)/float64(unit.Second))
 		return
 	}
 	o.t.Errorf("%s: job %d: %v: %s", o.name, r.Seq, r.Outcome, r.Reason)

@@ -94,8 +94,7 @@ func New(p policy.Policy) rm.Scheduler {
 // What the policy is told. The view is up to date before each call.
 
 func (s *scheduler) arrived(a *app, now unit.Time) error { return s.Order.Arrived(now, &a.job) }
-
-func (s *scheduler) changed(a *app, now unit.Time) { s.Order.Changed(now, &a.job) }
+func (s *scheduler) changed(a *app, now unit.Time)       { s.Order.Changed(now, &a.job) }
 
 func (s *scheduler) started(a *app, stage int, c *rm.Container) {
 	s.event = policy.Event{Now: s.offer.Now, Job: &a.job, Stage: stage, Node: &s.node.view, Size: c.Size}
@@ -139,7 +138,6 @@ func (s *scheduler) poll(now unit.Time) {
 	}
 }
 
-// NodeAdded implements rm.Scheduler.
 func (s *scheduler) NodeAdded(n *rm.Node, now unit.Time) {
 	if need := int(n.Index) + 1 - len(s.nodes); need > 0 {
 		s.nodes = append(s.nodes, make([]*node, need)...)
@@ -150,7 +148,6 @@ func (s *scheduler) NodeAdded(n *rm.Node, now unit.Time) {
 	s.resize(now)
 }
 
-// NodeRemoved implements rm.Scheduler.
 func (s *scheduler) NodeRemoved(n *rm.Node, now unit.Time) {
 	s.nodes[n.Index] = nil
 	s.free = s.free.Sub(n.Free)
@@ -168,7 +165,6 @@ func (s *scheduler) resize(now unit.Time) {
 	s.Order.Resized(now, s.cluster)
 }
 
-// Added implements rm.Scheduler.
 func (s *scheduler) Added(r *rm.App, now unit.Time) error {
 	s.poll(now)
 	a := &app{rm: r, least: nothing, job: policy.Job{
@@ -182,7 +178,6 @@ func (s *scheduler) Added(r *rm.App, now unit.Time) error {
 	return s.arrived(a, now)
 }
 
-// Asked implements rm.Scheduler.
 func (s *scheduler) Asked(r *rm.App, asks []rm.Ask, release []*rm.Container, now unit.Time) error {
 	a := s.apps[r.Index]
 	for i := range asks {
@@ -254,7 +249,6 @@ func (a *app) stage(priority int32) int {
 	return i
 }
 
-// Removed implements rm.Scheduler.
 func (s *scheduler) Removed(r *rm.App, now unit.Time) {
 	a := s.apps[r.Index]
 	for len(a.live) > 0 {
@@ -264,7 +258,6 @@ func (s *scheduler) Removed(r *rm.App, now unit.Time) {
 	s.apps[r.Index], s.stale = nil, true
 }
 
-// Ended implements rm.Scheduler.
 func (s *scheduler) Ended(c *rm.Container, now unit.Time) {
 	s.giveBack(c, now)
 	s.freed(c)
@@ -314,7 +307,6 @@ func (s *scheduler) freed(c *rm.Container) {
 	s.free = s.free.Add(c.Size)
 }
 
-// Beat implements rm.Scheduler.
 func (s *scheduler) Beat(n *rm.Node, now unit.Time) []*rm.Container {
 	s.poll(now)
 	s.granted = s.granted[:0]
@@ -387,13 +379,9 @@ func (s *scheduler) give(a *app, row *request.Row, stage int, near policy.Near) 
 	s.started(a, stage, c)
 }
 
-// Every implements rm.Scheduler: there are no rounds.
-func (s *scheduler) Every() unit.Time { return 0 }
-
-// Round implements rm.Scheduler.
+func (s *scheduler) Every() unit.Time          { return 0 }
 func (s *scheduler) Round(unit.Time) rm.Notice { return rm.Notice{} }
 
-// Headroom implements rm.Scheduler.
 func (s *scheduler) Headroom(r *rm.App) unit.Resources {
 	if h, ok := s.Order.(Headroomer); ok {
 		return h.Headroom(&s.apps[r.Index].job)
@@ -401,10 +389,8 @@ func (s *scheduler) Headroom(r *rm.App) unit.Resources {
 	return s.free
 }
 
-// Used implements rm.Scheduler.
 func (s *scheduler) Used(r *rm.App) unit.Resources { return s.apps[r.Index].job.Used }
 
-// Leaf implements rm.Scheduler.
 func (s *scheduler) Leaf(r *rm.App) string {
 	j := &s.apps[r.Index].job
 	if g, ok := s.Order.(policy.Gauges); ok {
@@ -413,19 +399,14 @@ func (s *scheduler) Leaf(r *rm.App) string {
 	return j.Queue
 }
 
-// Minimum implements rm.Scheduler: any size will do.
 func (s *scheduler) Minimum() unit.Resources { return unit.Resources{} }
-
-// Maximum implements rm.Scheduler.
 func (s *scheduler) Maximum() unit.Resources { return s.cluster.Max }
 
 // CountsCores tells ApplicationMasters that vcores limit them as memory does: a node gives no more than it has of either.
 func (s *scheduler) CountsCores() bool { return true }
 
-// NotModelled implements rm.Scheduler.
 func (s *scheduler) NotModelled() []string { return s.Policy.NotModelled }
 
-// Gauges implements rm.Gauges.
 func (s *scheduler) Gauges(to []policy.Gauge) []policy.Gauge {
 	if g, ok := s.Order.(policy.Gauges); ok {
 		return g.Gauges(to)
@@ -436,7 +417,6 @@ func (s *scheduler) Gauges(to []policy.Gauge) []policy.Gauge {
 // Active applications are those that have got a container.
 func (s *scheduler) Active(r *rm.App) bool { j := &s.apps[r.Index].job; return j.Running+j.Done > 0 }
 
-// MasterOf implements rm.Gauges.
 func (s *scheduler) MasterOf(r *rm.App) unit.Resources { return r.Master }
 
 // steerable is a policy whose order can be changed while it runs.
@@ -445,7 +425,6 @@ type steerable struct {
 	knobs policy.Knobs
 }
 
-// SetPriority implements rm.Knobs.
 func (s steerable) SetPriority(r *rm.App, priority int, _ unit.Time) {
 	j := &s.apps[r.Index].job
 	old := j.Priority
@@ -453,7 +432,6 @@ func (s steerable) SetPriority(r *rm.App, priority int, _ unit.Time) {
 	s.knobs.SetPriority(j, old)
 }
 
-// Move implements rm.Knobs.
 func (s steerable) Move(r *rm.App, queue string, _ unit.Time) error {
 	j := &s.apps[r.Index].job
 	if err := s.knobs.Move(j, queue); err != nil {
@@ -463,7 +441,6 @@ func (s steerable) Move(r *rm.App, queue string, _ unit.Time) error {
 	return nil
 }
 
-// SetQueue implements rm.Knobs.
 func (s steerable) SetQueue(queue, property string, value float64, _ unit.Time) (float64, error) {
 	return s.knobs.SetQueue(queue, property, value)
 }
