@@ -222,6 +222,11 @@ type Place interface {
 	Left(now unit.Time, j *Job)
 }
 
+// Choosy is implemented by places that never let tasks of some kind of slot wait: an engine need not offer those again in vain.
+type Choosy interface {
+	Waits(slot uint8) bool
+}
+
 // Knobs is implemented by orders that can be changed while they run, by a steering policy. Each returns the value that
 // stood before.
 type Knobs interface {

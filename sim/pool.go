@@ -76,7 +76,8 @@ func (e *engine) newPool(k uint8) *pool {
 	pl.onNode = pl.tryOnNode
 	pl.anyNode = pl.tryAnyNode
 	if e.phase != nil {
-		pl.beats = newBeats(e.model.Heartbeat, e.phase, e.place != nil)
+		choosy, some := e.place.(policy.Choosy)
+		pl.beats = newBeats(e.model.Heartbeat, e.phase, e.place != nil && (!some || choosy.Waits(k)))
 	}
 	return pl
 }

@@ -47,6 +47,9 @@ func (t seats) Placed(j *policy.Job, s int, n *policy.Node, near policy.Near) {
 	}
 }
 
+// Waits says whether tasks that take a kind of slot may be made to wait.
+func (t seats) Waits(slot uint8) bool { return slot == mapSlots || t.reduces != nil }
+
 // Left has nothing to forget: the order does it.
 func (seats) Left(unit.Time, *policy.Job) {}
 
