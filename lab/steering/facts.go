@@ -69,11 +69,17 @@ func (f *facts) against(arm, base string, of func(*Batch) float64) (absolute, re
 func median(list []float64) float64 { return result.Quantile(list, 0.5) }
 
 // busy is the processor time that the cluster used in a batch, in core-seconds: all but idle, nice and waiting.
-func (b *Batch) busy() float64 {
+func (b *Batch) busy() float64 { return b.spent(0, 2) }
+
+// idle is the processor time that was idle between the first job's coming and the last one's end, in core-seconds. Time of nice processes
+// counts as idle: they are not the cluster's. Waiting for a disk does not.
+func (b *Batch) idle() float64 { return b.spent(1, 3) }
+
+func (b *Batch) spent(one, other int) float64 {
 	sum := int64(0)
 	for _, c := range b.CPU {
 		if c.At > 0 && float64(c.At) <= b.span()*1000+500 {
-			sum += c.Spent[0] + c.Spent[2]
+			sum += c.Spent[one] + c.Spent[other]
 		}
 	}
 	return float64(sum) / 100

@@ -171,15 +171,3 @@ func (s *Study) round(ctx context.Context, bin, scheduler string, from int) erro
 	}
 	return nil
 }
-
-// idle is the processor time that was idle between the first job's coming and the last one's end, in core-seconds. Time of nice processes
-// counts as idle: they are not the cluster's. Waiting for a disk does not.
-func (b *Batch) idle() float64 {
-	sum := int64(0)
-	for _, c := range b.CPU {
-		if c.At > 0 && float64(c.At) <= b.span()*1000+500 {
-			sum += c.Spent[1] + c.Spent[3]
-		}
-	}
-	return float64(sum) / 100
-}
