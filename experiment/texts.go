@@ -3,24 +3,13 @@ package experiment
 import (
 	"fmt"
 	"slices"
-
-	"github.com/goccy/go-yaml"
 )
 
 // Texts are the words of a study, which stand in a file of their own: what it says of itself, what the source says (its checks, without their
-// judges) and the prose of its sections.
+// judges) and the prose of its sections. yamlfile.Decode reads them.
 type Texts struct {
 	Study `yaml:",inline"`
 	Prose map[string]Section
-}
-
-// Decode reads a file that is part of the program: what is wrong with it is a bug.
-func Decode[T any](file []byte) *T {
-	v := new(T)
-	if err := yaml.UnmarshalWithOptions(file, v, yaml.Strict()); err != nil {
-		panic("experiment: " + err.Error())
-	}
-	return v
 }
 
 // Section is a section without tables and charts; args stand in its first paragraph.

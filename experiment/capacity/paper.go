@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/yardmaster/yardmaster/experiment"
+	"github.com/yardmaster/yardmaster/internal/yamlfile"
 )
 
 // byType is one of the source's tables: for each type, the eight experiments of a block in order.
@@ -29,7 +30,7 @@ type printed struct {
 //go:embed paper.yaml
 var paperFile []byte
 
-var paper = sync.OnceValue(func() *printed { return experiment.Decode[printed](paperFile) })
+var paper = sync.OnceValue(func() *printed { return yamlfile.Decode[printed](paperFile) })
 
 var validationJobs = [8]string{"TSort1", "Sort1", "TSort2", "Sort2", "TSort3", "Sort3", "TSort4", "Sort4"}
 

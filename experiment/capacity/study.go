@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/yardmaster/yardmaster/experiment"
+	"github.com/yardmaster/yardmaster/internal/yamlfile"
 )
 
 //go:embed study.yaml
@@ -14,7 +15,7 @@ var studyFile []byte
 
 // texts are the words of the study.
 var texts = sync.OnceValue(func() *experiment.Texts {
-	t := experiment.Decode[experiment.Texts](studyFile)
+	t := yamlfile.Decode[experiment.Texts](studyFile)
 	for i, m := range []machines{studyCluster, sensitivityCluster} {
 		t.Calibrated[i] = fmt.Sprintf(t.Calibrated[i], m.slowDisk)
 	}

@@ -4,7 +4,7 @@ import (
 	_ "embed"
 	"sync"
 
-	x "github.com/yardmaster/yardmaster/experiment"
+	"github.com/yardmaster/yardmaster/internal/yamlfile"
 )
 
 // published is what the source prints of one benchmark under one variant.
@@ -23,7 +23,7 @@ type printed struct {
 //go:embed paper.yaml
 var paperFile []byte
 
-var paper = sync.OnceValue(func() *printed { return x.Decode[printed](paperFile) })
+var paper = sync.OnceValue(func() *printed { return yamlfile.Decode[printed](paperFile) })
 
 // The source's three controllers and its baseline, in its order.
 var sourceNames = []string{"prj", "cbt", "cbtws", "cbtwat"}

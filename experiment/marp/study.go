@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	x "github.com/yardmaster/yardmaster/experiment"
+	"github.com/yardmaster/yardmaster/internal/yamlfile"
 )
 
 //go:embed study.yaml
@@ -15,7 +16,7 @@ var studyFile []byte
 
 // texts are the words of the study, with the model's numbers.
 var texts = sync.OnceValue(func() *x.Texts {
-	t := x.Decode[x.Texts](studyFile)
+	t := yamlfile.Decode[x.Texts](studyFile)
 	var measured []string
 	var calibrated [7][]any
 	for i, b := range benches() {
