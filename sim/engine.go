@@ -12,7 +12,7 @@
 // still wait, and are killed for maps that hang. Any other stage may take containers when the share of its predecessors' tasks that
 // its slow-start names are done and all of them have at least been started; so the tasks that a waiting task waits for are always
 // running. (Reduces with slots of their own may start before all maps have. After failures, waiting tasks give way: see
-// unblock.) docs/design/0007-one-loop.md and 0012-one-application-model.md say more.
+// unblock.) docs/design/0007-one-loop.md and 0013-one-application-model.md say more.
 package sim
 
 import (

@@ -11,10 +11,14 @@ import (
 const callEvery = unit.Second
 
 // ramp changes how many reduces a job asks for, as its AM would. It returns whether maps hang and how many reduces the AM would kill for
-// them. The headroom is the free room of the cluster, as FifoScheduler has it. A start changes neither the job's limit nor what it
-// wants, so only ends need a look.
+// them. The headroom is the free room of the cluster, as FifoScheduler has it; with heartbeats none, since what is free is about to be
+// handed out (Hadoop's nodes report out of band, so little is). A start changes neither the job's limit nor what it wants, so only ends
+// need a look.
 func (e *engine) ramp(j *job) (hangs bool, kill int64) {
-	s := am.State{Cores: true, Started: true, Headroom: e.pools[0].free}
+	s := am.State{Cores: true, Started: true}
+	if e.phase == nil {
+		s.Headroom = e.pools[0].free
+	}
 	for i := range j.stages {
 		switch st := &j.stages[i]; {
 		case len(st.After) == 0:

@@ -12,8 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
-
+	"github.com/yardmaster/yardmaster/internal/yamlfile"
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/hadoop/sls"
 )
@@ -75,7 +74,7 @@ func Scenarios() []Scenario {
 		Racks, Nodes int
 		Mem, Cores   int64
 	}
-	var list []struct {
+	type form struct {
 		Name, About    string
 		Cluster        nodes
 		Mixes          []mix
@@ -84,11 +83,8 @@ func Scenarios() []Scenario {
 		Site, Capacity map[string]string
 		Fair           string
 	}
-	if err := yaml.UnmarshalWithOptions(scenariosText, &list, yaml.Strict()); err != nil {
-		panic(fmt.Sprintf("scenarios.yaml: %v", err)) // it is part of the program
-	}
 	var full, small []Scenario
-	for _, x := range list {
+	for _, x := range *yamlfile.Decode[[]form](scenariosText) {
 		made := func(n nodes, mixes []mix) Scenario {
 			rk := racks(n.Racks, n.Nodes, n.Mem, n.Cores)
 			s := Scenario{Name: x.Name, About: x.About, Racks: rk, Jobs: generate(x.Name, rk, mixes...), Site: x.Site, Fair: []byte(x.Fair)}

@@ -153,9 +153,9 @@ func Classes(ctx context.Context, version string, source fs.FS, root string) (st
 	return dir, nil
 }
 
-// Once makes a file or folder that is costly to make, unless it is there. It is there as a whole or not at all: make has a temporary folder
+// Once makes a file or folder that is costly to make, unless it is there. It is there as a whole or not at all: build has a temporary folder
 // to work in and puts what it makes at into, which then goes to its place.
-func Once(path string, make func(tmp, into string) error) error {
+func Once(path string, build func(tmp, into string) error) error {
 	if _, err := os.Stat(path); err == nil {
 		return nil
 	}
@@ -168,7 +168,7 @@ func Once(path string, make func(tmp, into string) error) error {
 	}
 	defer func() { _ = os.RemoveAll(tmp) }()
 	into := filepath.Join(tmp, "made")
-	if err := make(tmp, into); err != nil {
+	if err := build(tmp, into); err != nil {
 		return err
 	}
 	err = os.Rename(into, path)

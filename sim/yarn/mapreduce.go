@@ -77,7 +77,7 @@ func (m *mrMaster) call(a *app) {
 		m.ended(a, c)
 	}
 	m.assign(a, got)
-	if m.pending.n > 0 || len(m.asked) > 0 {
+	if m.pending.n > 0 || len(m.asked) > 0 || m.waiting.n > 0 && len(m.heldReduces) > 0 { // those that hold all of it may have to go
 		m.reduces(a, e.sched.Headroom(&a.rm))
 	}
 }
