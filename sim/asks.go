@@ -29,7 +29,7 @@ func (a *asks) add(r unit.Resources) {
 		}
 	}
 	a.list = append(a.list, askCount{r, 1})
-	a.least = unit.Resources{Mem: min(a.least.Mem, r.Mem), Cores: min(a.least.Cores, r.Cores)}
+	a.least = a.least.Min(r)
 }
 
 func (a *asks) remove(r unit.Resources) {
@@ -45,7 +45,7 @@ func (a *asks) remove(r unit.Resources) {
 		a.list = a.list[:last]
 		a.least = nothingWanted
 		for _, c := range a.list {
-			a.least = unit.Resources{Mem: min(a.least.Mem, c.ask.Mem), Cores: min(a.least.Cores, c.ask.Cores)}
+			a.least = a.least.Min(c.ask)
 		}
 		return
 	}

@@ -118,7 +118,7 @@ func (e *engine) resized() {
 		}
 		c.Nodes++
 		c.Total = c.Total.Add(node)
-		c.Max = larger(c.Max, node)
+		c.Max = c.Max.Max(node)
 	}
 	e.order.Resized(e.now, c)
 	for _, p := range e.pools {

@@ -29,16 +29,12 @@ func newRooms(nodes []policy.Node) *rooms {
 	for len(level) > 1 {
 		up := make([]unit.Resources, (len(level)+fan-1)/fan)
 		for i := range level {
-			up[i/fan] = larger(up[i/fan], level[i])
+			up[i/fan] = up[i/fan].Max(level[i])
 		}
 		r.levels = append(r.levels, up)
 		level = up
 	}
 	return r
-}
-
-func larger(a, b unit.Resources) unit.Resources {
-	return unit.Resources{Mem: max(a.Mem, b.Mem), Cores: max(a.Cores, b.Cores)}
 }
 
 // touch notes that node i's free room has changed.
@@ -63,7 +59,7 @@ func (r *rooms) settle() {
 			below := r.levels[l-1]
 			var m unit.Resources
 			for c := k * fan; c < min(k*fan+fan, len(below)); c++ {
-				m = larger(m, below[c])
+				m = m.Max(below[c])
 			}
 			if r.levels[l][k] == m {
 				break

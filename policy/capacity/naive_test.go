@@ -312,7 +312,7 @@ func (n *naive) visit(q *queue, lim unit.Resources, try func(*policy.Job) policy
 			return out, room
 		case limited:
 			result = limited
-			blocked = blocked.Add(unit.Resources{Mem: max(room.Mem, 0), Cores: max(room.Cores, 0)})
+			blocked = blocked.Add(room.Max(unit.Resources{}))
 		}
 	}
 	return result, blocked

@@ -45,7 +45,7 @@ func (o *Order) visit(q *queue, lim unit.Resources, try func(*policy.Job) policy
 			return false
 		case limited:
 			result = limited
-			blocked = blocked.Add(unit.Resources{Mem: max(k.room.Mem, 0), Cores: max(k.room.Cores, 0)})
+			blocked = blocked.Add(k.room.Max(unit.Resources{}))
 		}
 		return true
 	})

@@ -99,7 +99,7 @@ func (c *crowd) set(slot int32, a float64, b int64, ask unit.Resources) {
 	if c.heap.Len() == 0 {
 		c.least = ask
 	} else {
-		c.least = lesser(c.least, ask)
+		c.least = c.least.Min(ask)
 	}
 	c.heap.Set(slot, a, b)
 }
@@ -119,14 +119,6 @@ var (
 	_ policy.Knobs = (*Tree)(nil)
 )
 
-func lesser(a, b unit.Resources) unit.Resources {
-	return unit.Resources{Mem: min(a.Mem, b.Mem), Cores: min(a.Cores, b.Cores)}
-}
-
-func greater(a, b unit.Resources) unit.Resources {
-	return unit.Resources{Mem: max(a.Mem, b.Mem), Cores: max(a.Cores, b.Cores)}
-}
-
 // Resized works out all that depends on the cluster anew.
 func (t *Tree) Resized(_ unit.Time, c policy.Cluster) {
 	t.total = c.Total
@@ -134,7 +126,7 @@ func (t *Tree) Resized(_ unit.Time, c policy.Cluster) {
 		q.needy, q.sated = rank.Heap{}, rank.Heap{}
 		q.lane.master, q.lane.task, q.lane.stuck = crowd{}, crowd{}, false
 		q.min = q.minimum.Of(t.total)
-		q.max = greater(q.maximum.Of(t.total), q.min)
+		q.max = q.maximum.Of(t.total).Max(q.min)
 	}
 	for _, q := range t.queues {
 		q.classify()
@@ -240,7 +232,7 @@ func (t *Tree) place(q *queue) {
 	if p.needy.Len()+p.sated.Len() == 0 {
 		p.least = q.least
 	} else {
-		p.least = lesser(p.least, q.least)
+		p.least = p.least.Min(q.least)
 	}
 	needy, a, b := t.queueKey(p.kind, q)
 	if needy {
@@ -270,7 +262,7 @@ func (t *Tree) open(q *queue) bool {
 	}
 	switch {
 	case task && l.master.heap.Len() > 0:
-		q.least = lesser(l.task.least, l.master.least) // masters may open again unheard of
+		q.least = l.task.least.Min(l.master.least) // masters may open again unheard of
 	case task:
 		q.least = l.task.least
 	case master:

@@ -83,12 +83,12 @@ func (n *naive) below(q *conf.FairQueue) (jobs []*play.Job, used unit.Resources)
 }
 
 func (n *naive) limit(q *conf.FairQueue) unit.Resources {
-	return greater(q.Max.Of(n.total), q.Min.Of(n.total))
+	return q.Max.Of(n.total).Max(q.Min.Of(n.total))
 }
 
 func (n *naive) rank(q *conf.FairQueue, room, share unit.Resources) []*play.Job {
 	jobs, used := n.below(q)
-	room = lesser(room, n.limit(q).Sub(used))
+	room = room.Min(n.limit(q).Sub(used))
 	var out []*play.Job
 	if len(q.Children) == 0 {
 		slices.SortFunc(jobs, func(a, b *play.Job) int {

@@ -31,7 +31,7 @@ func (t *Tree) descend(q *queue, room unit.Resources, try func(*policy.Job) poli
 					break
 				}
 				kid := q.kids[slot]
-				left := lesser(room, kid.max.Sub(kid.used))
+				left := room.Min(kid.max.Sub(kid.used))
 				if !kid.least.Fits(left) || kid.lane.stuck && left.Fits(kid.lane.room) {
 					continue
 				}
@@ -61,7 +61,7 @@ func (t *Tree) serve(q *queue, room unit.Resources, try func(*policy.Job) policy
 	l.task.cur.Start(&l.task.heap)
 	masters := l.master.heap.Len() > 0
 	if masters {
-		masterRoom = lesser(room, t.masterLimit(q).Sub(q.masters))
+		masterRoom = room.Min(t.masterLimit(q).Sub(q.masters))
 		masters = l.master.least.Fits(masterRoom)
 		if masters {
 			l.master.cur.Start(&l.master.heap)
@@ -83,7 +83,7 @@ func (t *Tree) serve(q *queue, room unit.Resources, try func(*policy.Job) policy
 		}
 		j := l.jobs[slot]
 		t.looked++
-		from.tight = lesser(from.tight, j.Ask)
+		from.tight = from.tight.Min(j.Ask)
 		if j.Pending > 0 && j.Ask.Fits(mine) {
 			found = true
 			if v := try(j); v != policy.Pass {
@@ -117,7 +117,7 @@ func (t *Tree) tighten(q *queue) {
 				if first {
 					q.least, first = q.kids[slot].least, false
 				} else {
-					q.least = lesser(q.least, q.kids[slot].least)
+					q.least = q.least.Min(q.kids[slot].least)
 				}
 			}
 		}

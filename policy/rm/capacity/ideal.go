@@ -31,7 +31,7 @@ func (s *Scheduler) share(q *queue, allowed unit.Resources) {
 			}
 			x.ought = x.used
 			if s.calc.Compare(total, x.used, x.guaranteed) > 0 {
-				x.ought = unit.Resources{Mem: min(x.guaranteed.Mem, x.used.Mem), Cores: min(x.guaranteed.Cores, x.used.Cores)}.Add(x.untouchable)
+				x.ought = x.guaranteed.Min(x.used).Add(x.untouchable)
 			}
 			left = left.Sub(x.ought)
 			if s.calc.Compare(total, x.ought, x.used.Add(x.pending)) < 0 {
@@ -104,7 +104,7 @@ func (s *Scheduler) dealOut(must *needy, total, left unit.Resources, guaranteed 
 			if first {
 				first, after = false, left
 			}
-			left = unit.Resources{Mem: max(left.Mem, 0), Cores: max(left.Cores, 0)}
+			left = left.Max(unit.Resources{})
 		}
 	}
 	return after
@@ -149,7 +149,7 @@ func (s *Scheduler) portion(k *queue, of, left unit.Resources) unit.Resources {
 	if s.calc == arith.Default {
 		r = s.calc.MulUp(of, part[0], unit.Resources{Mem: 1, Cores: 1})
 	}
-	return unit.Resources{Mem: min(r.Mem, left.Mem), Cores: min(r.Cores, left.Cores)}
+	return r.Min(left)
 }
 
 // needier orders queues by how little of their guarantee they ought to have so far; by priority first where that counts.

@@ -145,7 +145,7 @@ func (s *Scheduler) demand(q *queue) (all, net unit.Resources) {
 		room, known := left[a.u]
 		if !known {
 			r := s.userLimit(q).Sub(a.u.used) // a leaf without activated applications is not asked for it
-			r = unit.Resources{Mem: max(r.Mem, 0), Cores: max(r.Cores, 0)}
+			r = r.Max(unit.Resources{})
 			room = [2]unit.Resources{r, r}
 		}
 		all = all.Add(take(&room[0], a.table.Pending()))
@@ -173,7 +173,7 @@ func (s *Scheduler) choose(q *queue, goal unit.Resources, allowed *unit.Resource
 			return false
 		}
 		positive := func(r unit.Resources) unit.Resources {
-			return unit.Resources{Mem: max(r.Mem, 0), Cores: max(r.Cores, 0)}
+			return r.Max(unit.Resources{})
 		}
 		if s.calc.Compare(s.cluster, positive(goal.Sub(size)), positive(goal)) >= 0 {
 			return false

@@ -124,10 +124,10 @@ func (s *Scheduler) resize() {
 	for _, n := range s.nodes {
 		if n != nil {
 			s.cluster = s.cluster.Add(n.Total)
-			largest = unit.Resources{Mem: max(largest.Mem, n.Total.Mem), Cores: max(largest.Cores, n.Total.Cores)}
+			largest = largest.Max(n.Total)
 		}
 	}
-	s.maxA = unit.Resources{Mem: min(s.most.Mem, largest.Mem), Cores: min(s.most.Cores, largest.Cores)}
+	s.maxA = s.most.Min(largest)
 	s.recompute()
 }
 

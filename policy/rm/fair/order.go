@@ -161,16 +161,8 @@ func part(v, total int64) float64 {
 	return float64(v) / float64(total)
 }
 
-func lesser(a, b unit.Resources) unit.Resources {
-	return unit.Resources{Mem: min(a.Mem, b.Mem), Cores: min(a.Cores, b.Cores)}
-}
-
-func greater(a, b unit.Resources) unit.Resources {
-	return unit.Resources{Mem: max(a.Mem, b.Mem), Cores: max(a.Cores, b.Cores)}
-}
-
 // less takes b from a, and stops at 0.
-func less(a, b unit.Resources) unit.Resources { return greater(a.Sub(b), unit.Resources{}) }
+func less(a, b unit.Resources) unit.Resources { return a.Sub(b).Max(unit.Resources{}) }
 
 // times cuts off after multiplying, up rounds up.
 func times(r unit.Resources, by float64) unit.Resources {

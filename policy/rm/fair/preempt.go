@@ -237,7 +237,7 @@ func (n *node) claimedBy(a *app) bool {
 func (n *node) fulfil(a *app, size unit.Resources) {
 	for i := range n.claims {
 		if c := &n.claims[i]; c.app == a {
-			met := lesser(c.room, size)
+			met := c.room.Min(size)
 			c.room, n.claimed = c.room.Sub(met), n.claimed.Sub(met)
 			if c.room.IsZero() {
 				n.claims = slices.Delete(n.claims, i, i+1)

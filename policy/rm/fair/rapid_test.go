@@ -111,7 +111,7 @@ func (w *world) step(t *rapid.T, step int) {
 				}
 				sum = sum.Add(a.demand)
 			}
-			if q.demand != lesser(sum, q.max) {
+			if q.demand != sum.Min(q.max) {
 				t.Fatalf("demand of %s is %v, want %v cut to %v", q.name, q.demand, sum, q.max)
 			}
 		}

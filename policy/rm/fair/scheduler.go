@@ -140,7 +140,7 @@ func (s *scheduler) resized(now unit.Time) {
 	s.largest = unit.Resources{}
 	for _, n := range s.nodes {
 		if n != nil {
-			s.largest = greater(s.largest, n.Total)
+			s.largest = s.largest.Max(n.Total)
 		}
 	}
 	for _, q := range s.queues {
@@ -219,13 +219,13 @@ func (s *scheduler) Asked(ref *rm.App, asks []rm.Ask, release []*rm.Container, n
 
 // normal rounds a size up to the increments, from the minimum to the maximum.
 func (s *scheduler) normal(size, most unit.Resources) unit.Resources {
-	size = greater(size, s.site.MinAllocation)
+	size = size.Max(s.site.MinAllocation)
 	step := s.site.Increment
 	size = unit.Resources{
 		Mem:   (size.Mem + step.Mem - 1) / step.Mem * step.Mem,
 		Cores: (size.Cores + step.Cores - 1) / step.Cores * step.Cores,
 	}
-	return lesser(size, most)
+	return size.Min(most)
 }
 
 func (s *scheduler) Removed(ref *rm.App, now unit.Time) {
@@ -291,12 +291,12 @@ func (s *scheduler) Every() unit.Time { return s.site.Fair.UpdateInterval }
 
 func (s *scheduler) Headroom(ref *rm.App) unit.Resources {
 	q := s.apps[ref.Index].queue
-	most := lesser(s.total.Sub(s.root.used), q.max.Sub(q.used))
+	most := s.total.Sub(s.root.used).Min(q.max.Sub(q.used))
 	rest := less(q.share, q.used)
 	if q.kind != drfKind {
 		rest.Cores = most.Cores
 	}
-	return lesser(most, rest) // negative when the queue is above its maximum, as in Hadoop
+	return most.Min(rest) // negative when the queue is above its maximum, as in Hadoop
 }
 
 func (s *scheduler) Used(a *rm.App) unit.Resources { return s.apps[a.Index].used }
@@ -312,7 +312,7 @@ func (s *scheduler) Maximum() unit.Resources {
 	if s.present == 0 {
 		return s.site.MaxAllocation
 	}
-	return lesser(s.site.MaxAllocation, s.largest)
+	return s.site.MaxAllocation.Min(s.largest)
 }
 
 func (s *scheduler) NotModelled() []string { return slices.Clone(s.notes) }

@@ -80,7 +80,7 @@ func (s *scheduler) isOwed(a *app) {
 // belowFair is what an application lacks of min(threshold x fair share, demand), once it has lacked it for long enough.
 func (s *scheduler) belowFair(a *app, now unit.Time) unit.Resources {
 	q := a.queue
-	entitled := lesser(times(a.share, q.threshold), a.demand)
+	entitled := times(a.share, q.threshold).Min(a.demand)
 	starved := q.kind.below(a.used, entitled, s.total)
 	if !starved {
 		a.atFair = now
@@ -94,7 +94,7 @@ func (s *scheduler) belowFair(a *app, now unit.Time) unit.Resources {
 
 // belowMin is what a leaf lacks of its minimum share, likewise.
 func (s *scheduler) belowMin(q *queue, now unit.Time) unit.Resources {
-	lack := less(lesser(q.min, q.demand), q.used)
+	lack := less(q.min.Min(q.demand), q.used)
 	if lack.IsZero() {
 		q.atMin = now
 	}

@@ -90,7 +90,7 @@ func single(v float64) float64 { return float64(float32(v)) }
 
 func (q *queue) resize(total unit.Resources) {
 	q.min = q.minimum.Of(total)
-	q.max = greater(q.maximum.Of(total), q.min)
+	q.max = q.maximum.Of(total).Max(q.min)
 }
 
 // find is the leaf with this full name, made if it may be; nil without an error: there is none.

@@ -75,7 +75,7 @@ func (s *scheduler) climb(q *queue) {
 // demand cuts what is wished for below q to its maximum, and says whether that changed anything.
 func (s *scheduler) demand(q *queue) bool {
 	was := q.demand
-	if q.demand = lesser(q.wish, q.max); q.demand == was {
+	if q.demand = q.wish.Min(q.max); q.demand == was {
 		return false
 	}
 	if q.parent != nil {
