@@ -199,21 +199,21 @@ const (
 
 func (n Near) String() string { return [...]string{"any", "off-rack", "rack-local", "node-local"}[n] }
 
-// Fit says how good a node is. Larger is better; negative means: not now.
-type Fit int8
+// Score says how good a node is. Larger is better; negative means: not now.
+type Score int8
 
-// Answers of Place.Fit. A policy may answer with any positive value to rank nodes.
+// Answers of Place.Score. A policy may answer with any positive value to rank nodes.
 const (
-	Never Fit = -2 // this node must not run the task
-	Wait  Fit = -1 // a better node is worth waiting for
-	Any   Fit = 0
+	Never Score = -2 // this node must not run the task
+	Wait  Score = -1 // a better node is worth waiting for
+	Any   Score = 0
 )
 
 // Place decides whether, and how well, a node suits the next task of a job. The engine has found already that there is
 // room, and says how near the best waiting task of stage s is to the node.
 type Place interface {
-	// Fit changes nothing: an engine may ask about many nodes for one task.
-	Fit(j *Job, s int, n *Node, near Near) Fit
+	// Score is pure and safe for concurrent use between two events: an engine may ask about many nodes for one task, at once.
+	Score(j *Job, s int, n *Node, near Near) Score
 	// Skipped says that the job let a chance go: it was its turn, and what it was offered did not fit.
 	Skipped(j *Job, s int)
 	// Placed says that a task was started on n.

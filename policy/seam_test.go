@@ -3,6 +3,7 @@ package policy_test
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/yardmaster/yardmaster/policy"
@@ -177,4 +178,44 @@ func most(held map[string][]int) string {
 		}
 	}
 	return best
+}
+
+// Many nodes are scored for one task at once, as a Kubernetes scheduler does; the answers are those of one after the other.
+func TestScoresAreConcurrent(t *testing.T) {
+	for _, entry := range all.Policies {
+		p, err := all.Policies.New(policy.Spec{Name: entry.Name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Place == nil {
+			continue
+		}
+		job := &policy.Job{ID: "j", Tasks: 1000, Stages: make([]policy.Stage, 1), Ask: one}
+		p.Order.Resized(0, policy.Cluster{Total: one.Times(192), Max: one.Times(3), Nodes: 64})
+		if err := p.Order.Arrived(0, job); err != nil {
+			t.Fatal(err)
+		}
+		scores := func() (got [64 * 4]policy.Score) {
+			var wg sync.WaitGroup
+			for i := range got {
+				wg.Go(func() {
+					n := policy.Node{Index: int32(i / 4), Total: one.Times(3), Free: one}
+					got[i] = p.Place.Score(job, 0, &n, policy.Near(i%4))
+				})
+			}
+			wg.Wait()
+			return got
+		}
+		first := scores()
+		for range 200 {
+			p.Place.Skipped(job, 0)
+		}
+		waited := scores()
+		if again := scores(); again != waited {
+			t.Errorf("%s: scores change while nothing happens", entry.Name)
+		}
+		if off := int(policy.OffRack); first[off] >= 0 || waited[off] < 0 {
+			t.Errorf("%s: off rack scores %d at first, %d after 200 chances let go", entry.Name, first[off], waited[off])
+		}
+	}
 }

@@ -66,7 +66,7 @@ func (p *pool) tryOnNode(v *policy.Job) policy.Verdict {
 		if st := &j.stages[s]; st.near != nil && st.Pending > st.back {
 			near, number = st.near.Best(n.Index, n.Rack)
 		}
-		if e.place != nil && e.place.Fit(v, s, n, near) < 0 {
+		if e.place != nil && e.place.Score(v, s, n, near) < 0 {
 			e.place.Skipped(v, s)
 			return p.pass()
 		}
@@ -105,7 +105,7 @@ func (p *pool) tryAnyNode(v *policy.Job) policy.Verdict {
 		return p.pass()
 	}
 	n := &p.nodes[at]
-	if e.place != nil && s >= 0 && e.place.Fit(v, s, n, near) < 0 {
+	if e.place != nil && s >= 0 && e.place.Score(v, s, n, near) < 0 {
 		e.place.Skipped(v, s)
 		return p.pass()
 	}

@@ -18,13 +18,13 @@ var _ policy.Place = seats{}
 
 func isReduce(j *policy.Job, s int) bool { return j.Stages[s].Slot == reduceSlots }
 
-// Fit asks the kind's own rule.
-func (t seats) Fit(j *policy.Job, s int, n *policy.Node, near policy.Near) policy.Fit {
+// Score asks the kind's own rule.
+func (t seats) Score(j *policy.Job, s int, n *policy.Node, near policy.Near) policy.Score {
 	switch {
 	case !isReduce(j, s):
-		return t.maps.Fit(j, s, n, near)
+		return t.maps.Score(j, s, n, near)
 	case t.reduces != nil:
-		return t.reduces.Fit(j, s, n, near)
+		return t.reduces.Score(j, s, n, near)
 	}
 	return policy.Any
 }
@@ -53,21 +53,21 @@ func (t seats) Waits(slot uint8) bool { return slot == mapSlots || t.reduces != 
 // Left has nothing to forget: the order does it.
 func (seats) Left(unit.Time, *policy.Job) {}
 
-// Fit takes a place that is near enough for the chances that the job has had. The one at hand counts.
-func (l locality) Fit(v *policy.Job, _ int, _ *policy.Node, near policy.Near) policy.Fit {
+// Score takes a place that is near enough for the chances that the job has had. The one at hand counts.
+func (l locality) Score(v *policy.Job, _ int, _ *policy.Node, near policy.Near) policy.Score {
 	chances := l.p.jobs[v.Index].chances + 1
 	switch near {
 	case policy.NoPreference:
 		return policy.Any
 	case policy.NodeLocal:
-		return policy.Fit(near)
+		return policy.Score(near)
 	case policy.RackLocal:
 		if chances > l.nodeDelay() {
-			return policy.Fit(near)
+			return policy.Score(near)
 		}
 	default:
 		if !l.p.beat.off && chances > l.nodeDelay() && l.anywhere(v, chances) {
-			return policy.Fit(near)
+			return policy.Score(near)
 		}
 	}
 	return policy.Wait
@@ -116,13 +116,15 @@ type pass struct {
 	beat  beat
 }
 
-// Fit prefers nodes that run no reduce.
-func (s *spread) Fit(_ *policy.Job, _ int, n *policy.Node, _ policy.Near) policy.Fit {
+// Score prefers nodes that run no reduce.
+func (s *spread) Score(_ *policy.Job, _ int, n *policy.Node, _ policy.Near) policy.Score {
 	if n.Free == n.Total {
 		return 1
 	}
-	if p := s.of(n.Index); p.spell == s.p.spell && (p.beat.node != s.p.beat.node || p.beat.now != s.p.beat.now) {
-		return policy.Any
+	if int(n.Index) < len(s.passed) {
+		if p := s.passed[n.Index]; p.spell == s.p.spell && (p.beat.node != s.p.beat.node || p.beat.now != s.p.beat.now) {
+			return policy.Any
+		}
 	}
 	return policy.Wait
 }

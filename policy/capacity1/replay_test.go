@@ -104,8 +104,8 @@ func (r recorded) Ranked(o *policy.Offer, try func(*policy.Job) policy.Verdict) 
 // seat records a place; it is a type of its own because both halves of the seam have a Left.
 type seat struct{ recorded }
 
-func (r seat) Fit(j *policy.Job, s int, n *policy.Node, near policy.Near) policy.Fit {
-	f := r.place.Fit(j, s, n, near)
+func (r seat) Score(j *policy.Job, s int, n *policy.Node, near policy.Near) policy.Score {
+	f := r.place.Score(j, s, n, near)
 	c := *n
 	r.add(note{what: "fit", job: *j, stage: s, node: &c, near: near, yes: f >= 0})
 	return f
@@ -182,7 +182,7 @@ func (r *replay) step() {
 		p.Order.Left(n.now, j)
 		delete(jobs, n.job.Seq)
 	case "fit":
-		if got := p.Place.Fit(j, n.stage, n.node, n.near) >= 0; got != n.yes {
+		if got := p.Place.Score(j, n.stage, n.node, n.near) >= 0; got != n.yes {
 			r.t.Fatalf("job %s on %s, %v: fits %v, the book says %v", j.ID, n.node.Name, n.near, got, n.yes)
 		}
 	case "skipped":

@@ -124,7 +124,7 @@ func (w *world) beat(kind, node int) []string {
 			if kind == mapSlots && w.near != nil {
 				near = w.near(j, node)
 			}
-			if p.Place.Fit(v, kind, n, near) < 0 {
+			if p.Place.Score(v, kind, n, near) < 0 {
 				p.Place.Skipped(v, kind)
 				return policy.Pass
 			}

@@ -104,21 +104,24 @@ func (d *Delay) of(j *policy.Job) *state {
 	return &d.jobs[j.Index]
 }
 
-// Fit takes a place that is near enough for how long the job has waited; nearer ones are better.
-func (d *Delay) Fit(j *policy.Job, _ int, _ *policy.Node, near policy.Near) policy.Fit {
-	s := d.of(j)
+// Score takes a place that is near enough for how long the job has waited; nearer ones are better.
+func (d *Delay) Score(j *policy.Job, _ int, _ *policy.Node, near policy.Near) policy.Score {
+	var s state
+	if int(j.Index) < len(d.jobs) {
+		s = d.jobs[j.Index]
+	}
 	switch near {
 	case policy.NoPreference:
 		return policy.Any
 	case policy.NodeLocal:
-		return policy.Fit(near)
+		return policy.Score(near)
 	case policy.RackLocal:
 		if s.level >= rackLevel || s.count >= d.node {
-			return policy.Fit(near)
+			return policy.Score(near)
 		}
 	default:
 		if s.level == anywhere || s.level == rackLevel && s.count >= d.rack || s.count >= d.node+d.rack {
-			return policy.Fit(near)
+			return policy.Score(near)
 		}
 	}
 	return policy.Wait

@@ -39,7 +39,7 @@ func TestScenarios(t *testing.T) {
 					continue
 				}
 				near := map[string]policy.Near{"node": policy.NodeLocal, "rack": policy.RackLocal, "off": policy.OffRack, "any": policy.NoPreference}[where]
-				switch fit := d.Fit(j, 0, nil, near); {
+				switch fit := d.Score(j, 0, nil, near); {
 				case fit == policy.Wait:
 					d.Skipped(j, 0)
 					fmt.Fprintf(&out, "%s waits\n", w)
@@ -66,7 +66,7 @@ func TestBoundedWait(t *testing.T) {
 		waits := 0
 		for i := range 10_000 {
 			near := policy.Near(1 + (i*i/7+i/3)%3)
-			if d.Fit(j, 0, nil, near) >= 0 {
+			if d.Score(j, 0, nil, near) >= 0 {
 				d.Placed(j, 0, nil, near)
 				waits = 0
 				continue
@@ -90,12 +90,12 @@ func TestParams(t *testing.T) {
 	}
 }
 
-func BenchmarkFit(b *testing.B) {
+func BenchmarkScore(b *testing.B) {
 	d, _ := New(40, 40)
 	j := &policy.Job{Index: 7}
 	b.ReportAllocs()
 	for b.Loop() {
-		if d.Fit(j, 0, nil, policy.OffRack) >= 0 {
+		if d.Score(j, 0, nil, policy.OffRack) >= 0 {
 			d.Placed(j, 0, nil, policy.NodeLocal)
 		} else {
 			d.Skipped(j, 0)

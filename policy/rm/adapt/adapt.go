@@ -7,7 +7,7 @@
 //	Job.Stages       one for each priority that it asks at, in the order of first use; their tasks as far as they are known
 //	Job.Pending      containers that it asks for, at all priorities
 //	Job.Front, Ask   stage and size of its most urgent request; a stage is a priority, numbered in the order of first use
-//	Place.Fit        how near the node is to the request's wishes
+//	Place.Score        how near the node is to the request's wishes
 //
 // If that request cannot be served on the node, the next ones are tried, as far as they are no larger: the order has agreed to
 // that much. A container ends for the policy when its application or its node gives it back, whichever comes first.
@@ -124,7 +124,7 @@ func (s *scheduler) left(a *app, now unit.Time) {
 
 // suits says whether the policy takes the node for a task of a stage.
 func (s *scheduler) suits(a *app, stage int, near policy.Near) bool {
-	if s.Place == nil || stage < 0 || s.Place.Fit(&a.job, stage, &s.node.view, near) >= 0 {
+	if s.Place == nil || stage < 0 || s.Place.Score(&a.job, stage, &s.node.view, near) >= 0 {
 		return true
 	}
 	s.Place.Skipped(&a.job, stage)
