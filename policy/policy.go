@@ -152,9 +152,10 @@ const (
 	Failed            // the task failed
 	Lost              // its node is gone
 	Taken             // it was taken away: to make room, or because the job was killed
+	Undone            // it never began: an engine that reserves first, then binds, could not bind it
 )
 
-func (e End) String() string { return [...]string{"done", "failed", "lost", "taken"}[e] }
+func (e End) String() string { return [...]string{"done", "failed", "lost", "taken", "undone"}[e] }
 
 // Order decides which job is next.
 //
@@ -216,10 +217,39 @@ type Place interface {
 	Score(j *Job, s int, n *Node, near Near) Score
 	// Skipped says that the job let a chance go: it was its turn, and what it was offered did not fit.
 	Skipped(j *Job, s int)
-	// Placed says that a task was started on n.
+	// Placed says that a task was started on n. An engine that reserves first calls it when the task is bound.
 	Placed(j *Job, s int, n *Node, near Near)
 	// Left says that the job is gone.
 	Left(now unit.Time, j *Job)
+}
+
+// Preemptor is implemented by orders that take containers from running jobs to make room for others.
+type Preemptor interface {
+	// Victims is asked after every Tick and appends what is to be taken away. The tasks wait for a container again.
+	Victims(now unit.Time, to []Claim) []Claim
+}
+
+// Claim is a number of containers of a stage that are taken from a job, those that started last first.
+type Claim struct {
+	Job   *Job
+	Stage int
+	Count int64
+}
+
+// Explainer is implemented by orders that can say why a job waits. It is asked on demand and may take its time.
+type Explainer interface {
+	// Why appends what holds back a job that has Pending > 0, the tightest first.
+	Why(now unit.Time, j *Job, to []Reason) []Reason
+}
+
+// Reason is what holds a job back: a limit, or others that come first.
+type Reason struct {
+	Limit string         // the setting that limits it, by its name in the scheduler's configuration; "": none, others are ahead
+	Queue string         // whose limit it is: a queue, a user, or "" for the whole cluster
+	Held  unit.Resources // what counts against the limit
+	Max   unit.Resources // the limit
+	Ahead int64          // waiting jobs that come first
+	Next  string         // the first of them
 }
 
 // Choosy is implemented by places that never let tasks of some kind of slot wait: an engine need not offer those again in vain.

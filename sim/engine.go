@@ -95,6 +95,8 @@ type engine struct {
 	fitter    Fitter       // nil: every node may get containers
 	spec      *speculation // nil: no task gets a copy
 	timer     policy.Timer
+	preemptor policy.Preemptor // nil: the policy takes nothing away
+	claims    []policy.Claim
 	idle      int             // ticks in a row at which nothing changed and nothing else was going to happen
 	looks     int             // events on the queue by which the timer, the steerer or speculation only looks again
 	coming    int             // of followers: those that are not submitted yet
@@ -162,6 +164,9 @@ func newEngine(c Config) (*engine, error) {
 		return nil, err
 	}
 	e.order, e.place, e.timer, e.sum.NotModelled = p.Order, p.Place, p.Timer, p.NotModelled
+	if e.preemptor, _ = p.Order.(policy.Preemptor); e.preemptor != nil {
+		e.careful = true
+	}
 	if err := e.setBeats(); err != nil {
 		return nil, err
 	}

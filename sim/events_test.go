@@ -133,3 +133,75 @@ func TestOutputByRack(t *testing.T) {
 		t.Errorf("output by rack: %v", output)
 	}
 }
+
+// urgent takes containers from jobs of low priority while one of high priority waits and holds nothing.
+type urgent struct {
+	policy.Order
+	jobs map[string]*policy.Job
+}
+
+func (u *urgent) Arrived(now unit.Time, j *policy.Job) error {
+	u.jobs[j.ID] = j
+	return u.Order.Arrived(now, j)
+}
+
+func (u *urgent) Tick(now unit.Time) (unit.Time, bool) { return now + 5*unit.Second, false }
+
+func (u *urgent) Victims(_ unit.Time, to []policy.Claim) []policy.Claim {
+	low, high := u.jobs["low"], u.jobs["high"]
+	if high != nil && high.Pending > 0 && high.Running == 0 && low.Running > 0 {
+		to = append(to, policy.Claim{Job: low, Stage: 0, Count: high.Pending})
+	}
+	return to
+}
+
+// A policy names victims; the engine takes the newest of them away, and their tasks run again.
+func TestVictims(t *testing.T) {
+	low, high := mapReduce("low", 0, 8, 1, 1), mapReduce("high", 12*unit.Second, 2, 1, 1)
+	low.Stages[0].Length = workload.Fixed(100 * unit.Second)
+	high.Priority = 5
+	u := &urgent{Order: fifo.New(), jobs: map[string]*policy.Job{}}
+	l, sum := runWith(t, mustParse(t, "1x4/1"), sim.Model{}, policy.Policy{Order: u, Timer: u}, low, high)
+	for _, r := range l.records {
+		switch {
+		case r.Job.ID == "high" && (r.Start != 15*unit.Second || r.Lost != 0):
+			t.Errorf("the urgent job starts at %v, %d lost", r.Start, r.Lost)
+		case r.Job.ID == "low" && r.Lost != 2:
+			t.Errorf("%d containers were taken", r.Lost)
+		}
+	}
+	if sum.Lost != 2 || sum.Tasks != 12 {
+		t.Errorf("%+v", sum)
+	}
+}
+
+// asker asks why job c waits when the first container comes back.
+type asker struct {
+	policy.Order
+	c   *policy.Job
+	why []policy.Reason
+}
+
+func (a *asker) Arrived(now unit.Time, j *policy.Job) error {
+	if j.ID == "c" {
+		a.c = j
+	}
+	return a.Order.Arrived(now, j)
+}
+
+func (a *asker) Ended(e *policy.Event) {
+	if e.Job.ID == "a" {
+		a.why = a.Order.(policy.Explainer).Why(e.Now, a.c, nil)
+	}
+	a.Order.Ended(e)
+}
+
+// A job that waits can be told who comes first.
+func TestWhy(t *testing.T) {
+	a := &asker{Order: fifo.New()}
+	runWith(t, mustParse(t, "1x1/1"), sim.Model{}, policy.Policy{Order: a},
+		mapReduce("a", 0, 1, 0, 1), mapReduce("b", unit.Second, 1, 0, 1), mapReduce("c", 2*unit.Second, 1, 0, 1))
+	if len(a.why) != 1 || a.why[0].Ahead != 1 || a.why[0].Next != "b" {
+		t.Errorf("c waits because of %+v", a.why)
+	}
+}

@@ -127,6 +127,22 @@ func (e *engine) held(match func(*task) bool) []int32 {
 	return list
 }
 
+// preempt takes away what the policy claims, and says whether there was anything.
+func (e *engine) preempt() bool {
+	if e.preemptor == nil {
+		return false
+	}
+	e.claims = e.preemptor.Victims(e.now, e.claims[:0])
+	for _, c := range e.claims {
+		j := e.jobs[c.Job.Index]
+		list := e.held(func(tk *task) bool { return tk.job == j.index && int(tk.stage) == c.Stage && tk.flags&taskInner == 0 })
+		for _, t := range slices.Backward(list[max(0, len(list)-int(c.Count)):]) {
+			e.kill(j, t, policy.Taken)
+		}
+	}
+	return len(e.claims) > 0
+}
+
 // killJob ends all that a job runs, and the job.
 func (e *engine) killJob(j *job) {
 	for _, t := range e.held(func(tk *task) bool { return tk.job == j.index && tk.stage >= 0 }) {

@@ -230,7 +230,7 @@ func (e *engine) tick() {
 	if e.idle++; changed || e.ahead() {
 		e.idle = 0
 	}
-	if changed {
+	if e.preempt() || changed {
 		for _, p := range e.pools {
 			p.changed()
 			p.due = true

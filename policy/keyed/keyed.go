@@ -27,6 +27,8 @@ type Order struct {
 var (
 	_ policy.Order = (*Order)(nil)
 	_ policy.Timer = (*Order)(nil)
+
+	_ policy.Explainer = (*Order)(nil)
 )
 
 // New makes an empty order. It serves one run.
@@ -105,6 +107,24 @@ func (o *Order) Ranked(_ *policy.Offer, try func(*policy.Job) policy.Verdict) bo
 		return v == policy.Pass
 	})
 	return took
+}
+
+// Why counts the waiting jobs with smaller keys.
+func (o *Order) Why(_ unit.Time, j *policy.Job, to []policy.Reason) []policy.Reason {
+	var r policy.Reason
+	o.heap.Walk(func(id int32) bool {
+		if id == j.Index {
+			return false
+		}
+		if r.Ahead++; r.Ahead == 1 {
+			r.Next = o.jobs[id].ID
+		}
+		return true
+	})
+	if r.Ahead == 0 {
+		return to
+	}
+	return append(to, r)
 }
 
 // Tick computes all keys anew. Nobody may start who could not before: only the order changes.
