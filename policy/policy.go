@@ -244,12 +244,11 @@ type Explainer interface {
 
 // Reason is what holds a job back: a limit, or others that come first.
 type Reason struct {
-	Limit string         // the setting that limits it, by its name in the scheduler's configuration; "": none, others are ahead
-	Queue string         // whose limit it is: a queue, a user, or "" for the whole cluster
-	Held  unit.Resources // what counts against the limit
-	Max   unit.Resources // the limit
-	Ahead int64          // waiting jobs that come first
-	Next  string         // the first of them
+	Limit       string         // the setting that limits it, by its name in the scheduler's configuration; "": others come first
+	Queue, User string         // whose limit it is; both empty: the cluster's
+	Held, Max   unit.Resources // what counts against the limit, and the limit
+	Ahead       int64          // waiting jobs that come first
+	Next        string         // the first of them
 }
 
 // Choosy is implemented by places that never let tasks of some kind of slot wait: an engine need not offer those again in vain.

@@ -6,7 +6,10 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-var _ policy.Gauges = (*Order)(nil)
+var (
+	_ policy.Gauges    = (*Order)(nil)
+	_ policy.Explainer = (*Order)(nil)
+)
 
 // QueueOf is the leaf that a job is in.
 func (o *Order) QueueOf(j *policy.Job) string { return o.users[o.apps[j.Index].user].q.path }
@@ -33,4 +36,33 @@ func (o *Order) ceiling(q *queue) unit.Resources {
 		return o.cluster
 	}
 	return q.EffMax.Min(o.ceiling(q.parent).Sub(q.parent.used).Add(q.used)).Max(unit.Resources{Mem: 1, Cores: 1})
+}
+
+// Why says which limits hold a job back: those on masters while it waits for activation, then its user's, its queue's and those above.
+func (o *Order) Why(_ unit.Time, j *policy.Job, to []policy.Reason) []policy.Reason {
+	a := &o.apps[j.Index]
+	u := &o.users[a.user]
+	q, first := u.q, len(to)
+	if a.state == waiting {
+		all, one := o.amLimits(q)
+		if !o.calc.Fits(q.amUsed.Add(j.Master), all) {
+			to = append(to, policy.Reason{Limit: "maximum-am-resource-percent", Queue: q.path, Held: q.amUsed, Max: all})
+		} else if !o.calc.Fits(u.am.Add(j.Master), one) {
+			to = append(to, policy.Reason{Limit: "maximum-am-resource-percent", Queue: q.path, User: j.User, Held: u.am, Max: one})
+		}
+	}
+	if limit := o.userLimit(q); o.calc.Compare(o.cluster, u.used, limit) > 0 {
+		to = append(to, policy.Reason{Limit: "user-limit-factor", Queue: q.path, User: j.User, Held: u.used, Max: limit})
+	}
+	for ; q != nil; q = q.parent {
+		if !o.calc.Fits(q.used.Add(j.Ask), q.EffMax) {
+			to = append(to, policy.Reason{Limit: "maximum-capacity", Queue: q.path, Held: q.used, Max: q.EffMax})
+		}
+	}
+	for i := range to[first:] {
+		if r := &to[first+i]; o.calc != arith.Dominant { // limits are of memory alone
+			r.Held.Cores, r.Max.Cores = 0, 0
+		}
+	}
+	return to
 }
