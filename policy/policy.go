@@ -42,7 +42,7 @@ type Job struct {
 	Pending int64          // tasks (or the master) that could start now
 	Waiting [Slots]int64   // the same by the kind of slot they take
 	Front   int            // stage whose task would start next; MasterStage for the master. Valid while Pending > 0
-	Ask     unit.Resources // what that task asks for. Valid while Pending > 0
+	Ask     unit.Resources // what that task asks for, or the gang that it starts with. Valid while Pending > 0
 	Running int64          // containers held
 	Used    unit.Resources // their room
 	Done    int64          // tasks finished
@@ -64,6 +64,7 @@ type Stage struct {
 
 	Ask    unit.Resources
 	Slot   uint8           // kind of slot that its tasks take
+	Gang   int64           // so many of its tasks start together or not at all; 0 or 1: each by itself
 	After  []workload.Edge // the stages it needs, and what passes from them to it
 	Worked unit.Time       // by its finished tasks, in sum
 }

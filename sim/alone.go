@@ -62,7 +62,7 @@ func (a *Alone) byWaves(src *workload.Job) (t unit.Time, ok bool) {
 	}
 	first := &src.Stages[0]
 	l1, ok := first.Length.IsConstant()
-	if !ok || len(first.After) > 0 || first.Tasks == 0 {
+	if !ok || len(first.After) > 0 || first.Tasks == 0 || first.Gang > 1 {
 		return 0, false
 	}
 	slots, known := a.slots[first.Ask]
@@ -88,7 +88,7 @@ func (a *Alone) byWaves(src *workload.Job) (t unit.Time, ok bool) {
 	}
 	second := &src.Stages[1]
 	l2, ok := second.Length.IsConstant()
-	if !ok || second.Ask != first.Ask || len(second.After) != 1 || second.Tasks == 0 {
+	if !ok || second.Ask != first.Ask || second.Gang > 1 || len(second.After) != 1 || second.Tasks == 0 {
 		return 0, false
 	}
 	// Containers left over by the last wave take tasks of the second stage early, if slow-start allows: their start-up is

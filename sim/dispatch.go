@@ -47,6 +47,9 @@ func (p *pool) tryOnNode(v *policy.Job) policy.Verdict {
 	if v.Waiting[p.id] <= 0 {
 		return policy.Pass // it waits for the other kind of slot
 	}
+	if e.gangs && e.jobs[v.Index].together(v.Front) > 1 {
+		return p.tryGang(v)
+	}
 	if !v.Ask.Fits(n.Free) {
 		return p.pass()
 	}
@@ -82,6 +85,9 @@ func (p *pool) tryAnyNode(v *policy.Job) policy.Verdict {
 	}
 	e := p.e
 	j := e.jobs[v.Index]
+	if e.gangs && j.together(v.Front) > 1 {
+		return p.tryGang(v)
+	}
 	near, number, at := policy.NoPreference, int64(-1), int32(-1)
 	s := v.Front
 	if e.cfg.Cluster.Slots {
@@ -114,6 +120,34 @@ func (p *pool) tryAnyNode(v *policy.Job) policy.Verdict {
 	return policy.Took
 }
 
+// tryGang starts as many tasks of the job's next stage as must start together, wherever there is room; or none.
+func (p *pool) tryGang(v *policy.Job) policy.Verdict {
+	e, j, stage := p.e, p.e.jobs[v.Index], v.Front
+	n, ask := j.together(stage), j.asks(stage)
+	p.gang = p.gang[:0]
+	for int64(len(p.gang)) < n {
+		at := p.rooms.find(ask, p.cursor)
+		if at < 0 || e.unfit(at) {
+			break
+		}
+		p.cursor = at + 1
+		p.gang = append(p.gang, at)
+		p.nodes[at].Free = p.nodes[at].Free.Sub(ask)
+		p.rooms.touch(at)
+	}
+	for _, at := range p.gang {
+		p.nodes[at].Free = p.nodes[at].Free.Add(ask)
+		p.rooms.touch(at)
+	}
+	if int64(len(p.gang)) < n {
+		return p.pass()
+	}
+	for _, at := range p.gang {
+		e.start(p, j, stage, &p.nodes[at], policy.NoPreference, -1)
+	}
+	return policy.Took
+}
+
 // findRoom is a node with room for ask; -1: none. Within one look at the pool room only shrinks, so what is no smaller than
 // an ask that failed fails too.
 func (p *pool) findRoom(ask unit.Resources) int32 {
@@ -141,7 +175,7 @@ func (p *pool) pass() policy.Verdict {
 // record of the task that it races.
 func (e *engine) start(p *pool, j *job, front int, n *policy.Node, near policy.Near, number int64) {
 	v := &j.view
-	ask := v.Ask // which all stages share that have tasks to start in slots
+	ask := j.asks(front)
 	n.Free, p.free = n.Free.Sub(ask), p.free.Sub(ask)
 	p.rooms.touch(n.Index)
 	p.changed()

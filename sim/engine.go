@@ -72,6 +72,7 @@ type engine struct {
 
 	tasks     []task
 	freeTask  int32 // head of the list of unused records; -1: none
+	gangs     bool  // there are stages whose tasks start together
 	careful   bool  // tasks can fail or be killed: each is a record
 	unblocked int64 // tasks done, plus one, when waiting tasks last gave way
 

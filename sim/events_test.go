@@ -6,6 +6,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/all"
 	"github.com/yardmaster/yardmaster/policy/fifo"
 	"github.com/yardmaster/yardmaster/policy/keyed"
 	"github.com/yardmaster/yardmaster/sim"
@@ -203,5 +204,63 @@ func TestWhy(t *testing.T) {
 		mapReduce("a", 0, 1, 0, 1), mapReduce("b", unit.Second, 1, 0, 1), mapReduce("c", 2*unit.Second, 1, 0, 1))
 	if len(a.why) != 1 || a.why[0].Ahead != 1 || a.why[0].Next != "b" {
 		t.Errorf("c waits because of %+v", a.why)
+	}
+}
+
+// GPUs are counted as memory is, under every order: tasks that ask for one run where there is one, and no more of them than there are.
+func TestGPUs(t *testing.T) {
+	for _, scheduler := range []string{"fifo", "fair", "fair:by=user", "fair:resource=drf", "capacity", "delay"} {
+		c := cluster.Uniform(4, 1, unit.Resources{Mem: 8192, Cores: 8000}) // thousandths of a core
+		c.Nodes[2].Room.Extra = unit.Extras(2, 0)
+		training, etl := mapReduce("training", 0, 6, 0, 1), mapReduce("etl", 0, 60, 0, 1)
+		training.Stages[0].Ask = unit.Resources{Mem: 512, Cores: 250, Extra: unit.Extras(1, 0)}
+		etl.Stages[0].Ask = unit.Resources{Mem: 512, Cores: 250}
+		l, _, err := play(t, c, sim.Model{}, scheduler, training, etl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range l.records {
+			if want := map[string]unit.Time{"training": 30 * unit.Second, "etl": 10 * unit.Second}[r.Job.ID]; scheduler != "delay" && r.Finish != want {
+				t.Errorf("%s: %s ends at %v, want %v", scheduler, r.Job.ID, r.Finish, want)
+			}
+		}
+	}
+	c := cluster.Uniform(2, 1, cluster.Unit)
+	job := mapReduce("a", 0, 1, 0, 1)
+	job.Stages[0].Ask.Extra = unit.Extras(1, 0)
+	if _, sum, err := play(t, c, sim.Model{}, "fifo", job); err != nil || sum.Refused != 1 {
+		t.Errorf("a cluster without GPUs takes it: %+v, %v", sum, err)
+	}
+}
+
+// The tasks of a gang start together or not at all; the room of the whole gang counts against a queue's maximum.
+func TestGangs(t *testing.T) {
+	for _, scheduler := range []string{"fifo", "fair", "capacity"} {
+		gang, small := mapReduce("gang", unit.Second, 8, 0, 1), mapReduce("small", 0, 3, 0, 1)
+		gang.Stages[0].Gang = 4
+		l := &lives{}
+		spec, _ := policy.ParseSpec(scheduler)
+		sum, err := sim.Run(context.Background(), sim.Config{
+			Cluster: mustParse(t, "3x2/1"), Source: workload.Slice{small, gang}.Source(), Seed: 1, Sink: l,
+			NewPolicy: func() (policy.Policy, error) { return all.Policies.New(spec) },
+		})
+		if err != nil || sum.Finished != 2 {
+			t.Fatalf("%+v, %v", sum, err)
+		}
+		starts := map[unit.Time]int{}
+		for _, r := range l.tasks {
+			if r.Job.ID == "gang" {
+				starts[r.Start]++
+			}
+		}
+		// Three of six containers are free at 1 s: not enough for four.
+		if len(starts) != 2 || starts[10*unit.Second] != 4 || starts[20*unit.Second] != 4 {
+			t.Errorf("%s: the gang's tasks start at %v", scheduler, starts)
+		}
+	}
+	large := mapReduce("a", 0, 8, 0, 1)
+	large.Stages[0].Gang = 7
+	if _, sum, err := play(t, mustParse(t, "3x2/1"), sim.Model{}, "fifo", large); err != nil || sum.Refused != 1 {
+		t.Errorf("seven at once in six containers: %+v, %v", sum, err)
 	}
 }

@@ -117,7 +117,8 @@ func (e *engine) newJob(src *workload.Job) *job {
 	j.shown = slices.Grow(j.shown, len(src.Stages))[:len(src.Stages)]
 	for i := range src.Stages {
 		s := &src.Stages[i]
-		j.shown[i] = policy.Stage{Tasks: s.Tasks, Pending: s.Tasks, Ask: s.Ask, After: s.After}
+		j.shown[i] = policy.Stage{Tasks: s.Tasks, Pending: s.Tasks, Ask: s.Ask, After: s.After, Gang: s.Gang}
+		e.gangs = e.gangs || s.Gang > 1
 		st := stage{Stage: &j.shown[i], seed: workload.Seed(j.seed, uint64(i)), length: &s.Length, back: s.Tasks, waits: -1, fixed: -1}
 		if l, ok := s.Length.IsConstant(); ok {
 			st.fixed = l
@@ -177,8 +178,12 @@ func (e *engine) tooLarge(j *job) error {
 		return nil
 	}
 	for i := range j.stages {
-		if s := &j.stages[i]; s.Tasks > 0 && !fits(s.Ask) {
+		s := &j.stages[i]
+		if s.Tasks > 0 && !fits(s.Ask) {
 			return fmt.Errorf("asks for containers of %v: no node is that large", s.Ask)
+		}
+		if room := e.cfg.Cluster.Containers(s.Ask); s.Gang > 1 && min(s.Gang, s.Tasks) > room {
+			return fmt.Errorf("asks for %d containers of %v at once: the cluster has room for %d", min(s.Gang, s.Tasks), s.Ask, room)
 		}
 	}
 	return nil

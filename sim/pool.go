@@ -19,6 +19,7 @@ type pool struct {
 	cursor  int32            // where the next search for a node starts: work is spread round
 	waiting int64            // jobs that want a container here
 	asks    asks             // of the jobs that wait
+	gang    []int32          // nodes for the gang at hand
 	failed  []unit.Resources // asks that found no node in the present look at the pool
 	offer   policy.Offer
 	refused int // jobs refused during the present offer

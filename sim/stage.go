@@ -101,7 +101,9 @@ func (e *engine) openStage(j *job, i int) {
 		e.wantKept(j)
 		return
 	}
-	s.near = e.newNearness(j, i)
+	if s.Gang <= 1 {
+		s.near = e.newNearness(j, i)
+	}
 	if j.ramps && len(s.After) > 0 {
 		return // the AM asks for its tasks: see ramp
 	}
@@ -145,6 +147,9 @@ func (p *pool) advance(j *job) {
 	if v.Pending > 0 {
 		v.Front = int(j.front[k])
 		v.Ask = j.asks(v.Front)
+		if n := j.together(v.Front); n > 1 {
+			v.Ask = v.Ask.Times(n)
+		}
 	}
 }
 
@@ -171,6 +176,15 @@ func (j *job) first(pool uint8) int {
 		return int(j.front[pool])
 	}
 	return found
+}
+
+// together is how many tasks of a stage must start at once.
+func (j *job) together(stage int) int64 {
+	if stage < 0 || j.stages[stage].Gang <= 1 {
+		return 1
+	}
+	s := &j.stages[stage]
+	return min(s.Gang, s.Pending-s.back)
 }
 
 // asks is the size of a container for a task of a stage, a master or one that is kept.

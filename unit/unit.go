@@ -164,30 +164,67 @@ func ParseBytes(s string) (Bytes, error) {
 // Resources is what a container asks for and what a node has.
 type Resources struct {
 	Mem   int64 // MiB
-	Cores int64 // virtual cores
+	Cores int64 // virtual cores, or whatever part of one the cluster counts in: Kubernetes has thousandths
+	Extra Extra
+}
+
+// Extra counts two further resources that a cluster has (GPUs, licences), less than 2^31 of each. Both are in one word: sums and
+// differences of the two are one operation, and a container that asks for none costs one comparison.
+type Extra int64
+
+// Extras makes one.
+func Extras(a, b int64) Extra { return Extra(a + b<<32) }
+
+// Of returns both counts.
+func (x Extra) Of() (a, b int64) {
+	a = int64(int32(x))
+	return a, (int64(x) - a) >> 32
+}
+
+func (x Extra) each(o Extra, f func(a, b int64) int64) Extra {
+	if x == o {
+		return x
+	}
+	a, b := x.Of()
+	c, d := o.Of()
+	return Extras(f(a, c), f(b, d))
+}
+
+func (x Extra) fits(room Extra) bool {
+	a, b := x.Of()
+	c, d := room.Of()
+	return a <= c && b <= d
 }
 
 // Add returns r + o.
-func (r Resources) Add(o Resources) Resources { return Resources{r.Mem + o.Mem, r.Cores + o.Cores} }
+func (r Resources) Add(o Resources) Resources {
+	return Resources{r.Mem + o.Mem, r.Cores + o.Cores, r.Extra + o.Extra}
+}
 
 // Sub returns r - o.
-func (r Resources) Sub(o Resources) Resources { return Resources{r.Mem - o.Mem, r.Cores - o.Cores} }
+func (r Resources) Sub(o Resources) Resources {
+	return Resources{r.Mem - o.Mem, r.Cores - o.Cores, r.Extra - o.Extra}
+}
 
 // Max is the greater of both, in each.
 func (r Resources) Max(o Resources) Resources {
-	return Resources{max(r.Mem, o.Mem), max(r.Cores, o.Cores)}
+	return Resources{max(r.Mem, o.Mem), max(r.Cores, o.Cores), r.Extra.each(o.Extra, func(a, b int64) int64 { return max(a, b) })}
 }
 
 // Min is the lesser of each component.
 func (r Resources) Min(o Resources) Resources {
-	return Resources{min(r.Mem, o.Mem), min(r.Cores, o.Cores)}
+	return Resources{min(r.Mem, o.Mem), min(r.Cores, o.Cores), r.Extra.each(o.Extra, func(a, b int64) int64 { return min(a, b) })}
 }
 
 // Times returns n such resources.
-func (r Resources) Times(n int64) Resources { return Resources{r.Mem * n, r.Cores * n} }
+func (r Resources) Times(n int64) Resources {
+	return Resources{r.Mem * n, r.Cores * n, r.Extra * Extra(n)}
+}
 
 // Fits says whether r can be taken out of room.
-func (r Resources) Fits(room Resources) bool { return r.Mem <= room.Mem && r.Cores <= room.Cores }
+func (r Resources) Fits(room Resources) bool {
+	return r.Mem <= room.Mem && r.Cores <= room.Cores && (r.Extra == 0 || r.Extra.fits(room.Extra))
+}
 
 // IsZero says whether r asks for nothing.
 func (r Resources) IsZero() bool { return r == Resources{} }
@@ -195,11 +232,12 @@ func (r Resources) IsZero() bool { return r == Resources{} }
 // Count returns how many containers of size ask fit into r; 0 for an ask of nothing.
 func (r Resources) Count(ask Resources) int64 {
 	n := int64(math.MaxInt64)
-	if ask.Mem > 0 {
-		n = min(n, r.Mem/ask.Mem)
-	}
-	if ask.Cores > 0 {
-		n = min(n, r.Cores/ask.Cores)
+	a, b := ask.Extra.Of()
+	c, d := r.Extra.Of()
+	for _, x := range [...][2]int64{{ask.Mem, r.Mem}, {ask.Cores, r.Cores}, {a, c}, {b, d}} {
+		if x[0] > 0 {
+			n = min(n, x[1]/x[0])
+		}
 	}
 	if n == math.MaxInt64 || n < 0 {
 		return 0
@@ -207,25 +245,31 @@ func (r Resources) Count(ask Resources) int64 {
 	return n
 }
 
-// DominantShare returns the larger of r's two shares of total.
+// DominantShare returns the largest of r's shares of total.
 func (r Resources) DominantShare(total Resources) float64 {
 	s := 0.0
-	if total.Mem > 0 {
-		s = float64(r.Mem) / float64(total.Mem)
-	}
-	if total.Cores > 0 {
-		s = max(s, float64(r.Cores)/float64(total.Cores))
+	a, b := r.Extra.Of()
+	c, d := total.Extra.Of()
+	for _, x := range [...][2]int64{{r.Mem, total.Mem}, {r.Cores, total.Cores}, {a, c}, {b, d}} {
+		if x[1] > 0 {
+			s = max(s, float64(x[0])/float64(x[1]))
+		}
 	}
 	return s
 }
 
-// String writes 1024 MiB, 1 vcore.
+// String writes 1024 MiB, 1 vcore; and the extra resources, if there are any.
 func (r Resources) String() string {
 	s := "s"
 	if r.Cores == 1 {
 		s = ""
 	}
-	return fmt.Sprintf("%d MiB, %d vcore%s", r.Mem, r.Cores, s)
+	text := fmt.Sprintf("%d MiB, %d vcore%s", r.Mem, r.Cores, s)
+	if r.Extra != 0 {
+		a, b := r.Extra.Of()
+		text += fmt.Sprintf(", %d and %d extra", a, b)
+	}
+	return text
 }
 
 // Positive is v, or otherwise where v is not above 0.

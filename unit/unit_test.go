@@ -44,17 +44,42 @@ func TestParse(t *testing.T) {
 }
 
 func TestResources(t *testing.T) {
-	r := Resources{10240, 8}
-	if n := r.Count(Resources{1024, 1}); n != 8 {
+	r := Resources{Mem: 10240, Cores: 8}
+	if n := r.Count(Resources{Mem: 1024, Cores: 1}); n != 8 {
 		t.Errorf("%d containers", n)
 	}
-	if n := r.Count(Resources{2048, 0}); n != 5 {
+	if n := r.Count(Resources{Mem: 2048, Cores: 0}); n != 5 {
 		t.Errorf("%d containers without cores", n)
 	}
 	if n := r.Count(Resources{}); n != 0 {
 		t.Errorf("%d containers of nothing", n)
 	}
-	if s := (Resources{1024, 4}).DominantShare(r); s != 0.5 {
+	if s := (Resources{Mem: 1024, Cores: 4}).DominantShare(r); s != 0.5 {
+		t.Errorf("dominant share %v", s)
+	}
+}
+
+func TestExtra(t *testing.T) {
+	node := Resources{Mem: 4096, Cores: 4000, Extra: Extras(2, 5)}
+	ask := Resources{Mem: 1024, Cores: 250, Extra: Extras(1, 0)}
+	if n := node.Count(ask); n != 2 {
+		t.Errorf("%d containers of one GPU on a node with two", n)
+	}
+	left := node.Sub(ask.Times(2))
+	if a, b := left.Extra.Of(); a != 0 || b != 5 || ask.Fits(left) || !(Resources{Mem: 1, Extra: Extras(0, 5)}).Fits(left) {
+		t.Errorf("%v is left", left)
+	}
+	below := left.Sub(ask)
+	if a, b := below.Extra.Of(); a != -1 || b != 5 || below.Add(ask) != left || !(Resources{}).Fits(below) {
+		t.Errorf("%v below: %d and %d", below, a, b)
+	}
+	if got := below.Max(Resources{}); got.Extra != Extras(0, 5) {
+		t.Errorf("at least nothing: %v", got)
+	}
+	if got := below.Min(ask); got.Extra != Extras(-1, 0) {
+		t.Errorf("at most %v: %v", ask, got)
+	}
+	if s := ask.DominantShare(node); s != 0.5 {
 		t.Errorf("dominant share %v", s)
 	}
 }

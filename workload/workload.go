@@ -59,6 +59,7 @@ type Stage struct {
 	Name   string
 	Kind   Kind
 	Tasks  int64
+	Gang   int64          // so many tasks start together or not at all; 0 or 1: each by itself
 	Ask    unit.Resources // one task's container; ignored when the job keeps its containers
 	Length Lengths
 	After  []Edge     // the stages it needs, by index; always smaller than its own
@@ -133,8 +134,8 @@ func (j *Job) Validate() error {
 	}
 	for i := range j.Stages {
 		s := &j.Stages[i]
-		if s.Tasks < 0 || s.Tasks > MaxTasks {
-			return fail("stage %d has %d tasks", i, s.Tasks)
+		if s.Tasks < 0 || s.Tasks > MaxTasks || s.Gang < 0 {
+			return fail("stage %d has %d tasks, %d at once", i, s.Tasks, s.Gang)
 		}
 		if j.Keep == nil && (s.Ask.Mem < 0 || s.Ask.Cores < 0 || s.Ask.IsZero()) {
 			return fail("stage %d asks for containers of %v", i, s.Ask)

@@ -127,6 +127,7 @@ func (t *Tree) Resized(_ unit.Time, c policy.Cluster) {
 		q.lane.master, q.lane.task, q.lane.stuck = crowd{}, crowd{}, false
 		q.min = q.minimum.Of(t.total)
 		q.max = q.maximum.Of(t.total).Max(q.min)
+		q.max.Extra = t.total.Extra // which no file limits
 	}
 	for _, q := range t.queues {
 		q.classify()

@@ -2,6 +2,7 @@ package yarn
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/workload"
@@ -11,6 +12,9 @@ import (
 func (e *engine) newMaster(a *app) error {
 	if a.src.Keep != nil {
 		return errors.New("it keeps containers for many tasks (executors), which is modelled in ideal time only")
+	}
+	if slices.ContainsFunc(a.src.Stages, func(s workload.Stage) bool { return s.Gang > 1 }) {
+		return errors.New("its tasks start together (a gang), which is modelled in ideal time only")
 	}
 	maps, reduces, ok := mapReduce(a.src)
 	unmanaged, like := a.rm.Master.IsZero(), e.timing.Masters
