@@ -16,6 +16,7 @@ type naive struct {
 	like   *Order
 	queues map[*queue]*nqueue // by the Order's queue
 	apps   []*napp            // by arrival
+	leaves *napp              // still asks while others are let in for it
 }
 
 type nqueue struct {
@@ -65,6 +66,10 @@ func (n *naive) Resized(unit.Time, policy.Cluster) { // the Order has been told 
 			}
 			x.curLimit = o.calc.Min(o.cluster, o.calc.Down(q.EffMax, o.minA), lim)
 			n.activate(x)
+			x.stale = true
+			if slices.ContainsFunc(n.apps, func(a *napp) bool { return a.q == x && a.active }) {
+				n.userLimit(x)
+			}
 		}
 		lim = o.calc.Min(o.cluster, lim, q.EffMax)
 		for _, k := range q.children {
@@ -135,7 +140,7 @@ func (n *naive) setAsking(a *napp, to bool) {
 }
 
 func (n *naive) activeUser(x *nqueue, user string) bool {
-	return slices.ContainsFunc(n.apps, func(a *napp) bool { return a.q == x && a.j.User == user && a.asking })
+	return slices.ContainsFunc(append(n.apps, n.leaves), func(a *napp) bool { return a != nil && a.q == x && a.j.User == user && a.asking })
 }
 
 func (n *naive) hold(a *napp, r unit.Resources) {
@@ -173,9 +178,11 @@ func (n *naive) Ended(e *policy.Event) {
 
 func (n *naive) Left(_ unit.Time, j *policy.Job) {
 	a := n.find(j)
-	n.setAsking(a, false)
 	n.apps = slices.DeleteFunc(n.apps, func(b *napp) bool { return b == a })
+	n.leaves = a
 	n.activate(a.q)
+	n.setAsking(a, false)
+	n.leaves = nil
 }
 
 func (n *naive) userLimit(x *nqueue) unit.Resources {
