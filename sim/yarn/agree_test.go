@@ -110,38 +110,41 @@ func TestClocksAgree(t *testing.T) {
 			{"the same, with AM", 0.05, true, gb, []float64{0.4, 0.7}},
 		} {
 			for k, load := range w.loads {
-				var ideal, old, hadoop []sim.JobRecord
-				seeds := uint64(3)
-				if p.name == "fair" && w.slowStart == 0.05 { // a kill more or less changes what comes after it
-					seeds = []uint64{10, 4}[k]
-				}
-				for seed := range seeds {
-					jobs := stream(seed, load, w.slowStart, w.reduces)
-					for _, j := range jobs {
-						j.Master = w.am
+				t.Run(fmt.Sprintf("%s, %s, load %.1f", p.name, w.name, load), func(t *testing.T) {
+					t.Parallel()
+					var ideal, old, hadoop []sim.JobRecord
+					seeds := uint64(3)
+					if p.name == "fair" && w.slowStart == 0.05 { // a kill more or less changes what comes after it
+						seeds = []uint64{10, 4}[k]
 					}
-					for model, to := range map[string]*[]sim.JobRecord{am.Hadoop: &ideal, am.MapsFirst: &old} {
-						out := &seen{}
-						if _, err := sim.Run(context.Background(), sim.Config{
-							Cluster: c, Source: jobs.Source(), NewPolicy: p.ideal, Model: sim.Model{Application: model}, Seed: seed, Sink: out, NoAlone: true,
-						}); err != nil {
+					for seed := range seeds {
+						jobs := stream(seed, load, w.slowStart, w.reduces)
+						for _, j := range jobs {
+							j.Master = w.am
+						}
+						for model, to := range map[string]*[]sim.JobRecord{am.Hadoop: &ideal, am.MapsFirst: &old} {
+							out := &seen{}
+							if _, err := sim.Run(context.Background(), sim.Config{
+								Cluster: c, Source: jobs.Source(), NewPolicy: p.ideal, Model: sim.Model{Application: model}, Seed: seed, Sink: out, NoAlone: true,
+							}); err != nil {
+								t.Fatal(err)
+							}
+							*to = append(*to, out.jobs...)
+						}
+						sched, err := p.hadoop()
+						if err != nil {
 							t.Fatal(err)
 						}
-						*to = append(*to, out.jobs...)
+						out, _ := play(t, Config{Cluster: c, Timing: quick(), Seed: seed}, sched, jobs...)
+						hadoop = append(hadoop, out.jobs...)
 					}
-					sched, err := p.hadoop()
-					if err != nil {
-						t.Fatal(err)
+					i, o, h := figuresOf(ideal), figuresOf(old), figuresOf(hadoop)
+					t.Logf("%s %-17s load %.1f, %4d jobs, ideal and Hadoop's clock: elapsed %4.0f, %4.0f s (%+4.1f %%), p95 %4.0f, %4.0f s (%+4.1f %%), wait %5.1f, %5.1f s, killed %3.0f, %3.0f; maps-first %4.0f s, p95 %4.0f s, wait %5.1f s",
+						p.name, w.name, load, len(ideal), i.elapsed, h.elapsed, 100*(i.elapsed/h.elapsed-1), i.p95, h.p95, 100*(i.p95/h.p95-1), i.wait, h.wait, i.lost, h.lost, o.elapsed, o.p95, o.wait)
+					if math.Abs(i.elapsed/h.elapsed-1) > p.within || math.Abs(i.p95/h.p95-1) > p.within {
+						t.Errorf("elapsed times differ by more than %.0f %%", 100*p.within)
 					}
-					out, _ := play(t, Config{Cluster: c, Timing: quick(), Seed: seed}, sched, jobs...)
-					hadoop = append(hadoop, out.jobs...)
-				}
-				i, o, h := figuresOf(ideal), figuresOf(old), figuresOf(hadoop)
-				t.Logf("%s %-17s load %.1f, %4d jobs, ideal and Hadoop's clock: elapsed %4.0f, %4.0f s (%+4.1f %%), p95 %4.0f, %4.0f s (%+4.1f %%), wait %5.1f, %5.1f s, killed %3.0f, %3.0f; maps-first %4.0f s, p95 %4.0f s, wait %5.1f s",
-					p.name, w.name, load, len(ideal), i.elapsed, h.elapsed, 100*(i.elapsed/h.elapsed-1), i.p95, h.p95, 100*(i.p95/h.p95-1), i.wait, h.wait, i.lost, h.lost, o.elapsed, o.p95, o.wait)
-				if math.Abs(i.elapsed/h.elapsed-1) > p.within || math.Abs(i.p95/h.p95-1) > p.within {
-					t.Errorf("%s, %s, load %.1f: elapsed times differ by more than %.0f %%", p.name, w.name, load, 100*p.within)
-				}
+				})
 			}
 		}
 	}
