@@ -57,8 +57,11 @@ type once struct {
 
 var _ policy.Order = (*once)(nil)
 
-// Ranked proposes jobs as the order inside does.
+// Ranked proposes jobs as the order inside does. A heartbeat brings one reduce, so only maps matter.
 func (w *once) Ranked(o *policy.Offer, try func(*policy.Job) policy.Verdict) bool {
+	if o.Slot != policy.MapSlot {
+		return w.Order.Ranked(o, try)
+	}
 	w.going = o.Node != nil && o.Node.Index == w.node && o.Now == w.now
 	if o.Node != nil {
 		w.now, w.node = o.Now, o.Node.Index
