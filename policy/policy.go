@@ -252,8 +252,8 @@ type Reason struct {
 	Next        string         // the first of them
 }
 
-// Choosy is implemented by places that never let tasks of some kind of slot wait: an engine need not offer those again in vain.
-type Choosy interface {
+// Waiter is implemented by places that make only tasks of some kinds of slots wait. The others are not offered again in vain.
+type Waiter interface {
 	Waits(slot uint8) bool
 }
 

@@ -135,9 +135,14 @@ func (e *engine) preempt() bool {
 	e.claims = e.preemptor.Victims(e.now, e.claims[:0])
 	for _, c := range e.claims {
 		j := e.jobs[c.Job.Index]
+		if j == nil {
+			continue // it ended with what was taken before
+		}
 		list := e.held(func(tk *task) bool { return tk.job == j.index && int(tk.stage) == c.Stage && tk.flags&taskInner == 0 })
 		for _, t := range slices.Backward(list[max(0, len(list)-int(c.Count)):]) {
-			e.kill(j, t, policy.Taken)
+			if e.kill(j, t, policy.Taken); j.gone {
+				break // its last task was done, only word of it was under way
+			}
 		}
 	}
 	return len(e.claims) > 0

@@ -182,8 +182,11 @@ func (e *engine) tooLarge(j *job) error {
 		if s.Tasks > 0 && !fits(s.Ask) {
 			return fmt.Errorf("asks for containers of %v: no node is that large", s.Ask)
 		}
-		if room := e.cfg.Cluster.Containers(s.Ask); s.Gang > 1 && min(s.Gang, s.Tasks) > room {
-			return fmt.Errorf("asks for %d containers of %v at once: the cluster has room for %d", min(s.Gang, s.Tasks), s.Ask, room)
+		if s.Gang <= 1 {
+			continue
+		}
+		if n, room := min(s.Gang, s.Tasks), e.cfg.Cluster.Containers(s.Ask); n > room {
+			return fmt.Errorf("asks for %d containers of %v at once: the cluster has room for %d", n, s.Ask, room)
 		}
 	}
 	return nil

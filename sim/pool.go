@@ -77,8 +77,8 @@ func (e *engine) newPool(k uint8) *pool {
 	pl.onNode = pl.tryOnNode
 	pl.anyNode = pl.tryAnyNode
 	if e.phase != nil {
-		choosy, some := e.place.(policy.Choosy)
-		pl.beats = newBeats(e.model.Heartbeat, e.phase, e.place != nil && (!some || choosy.Waits(k)))
+		waiter, some := e.place.(policy.Waiter)
+		pl.beats = newBeats(e.model.Heartbeat, e.phase, e.place != nil && (!some || waiter.Waits(k)))
 	}
 	return pl
 }

@@ -232,8 +232,11 @@ func (e *engine) giveBackRecord(j *job, t int32, why policy.End) {
 		e.notifyEnded(j, int(tk.stage), &e.pools[0].nodes[tk.node], unit.Resources{}, tk.start, 0, why)
 		return
 	}
-	ask, k := e.askOf(j, int(tk.stage))
-	e.giveBack(j, int(tk.stage), ask, k, tk.node, tk.start, why)
+	slot := uint8(policy.MapSlot)
+	if tk.stage >= 0 {
+		slot = j.stages[tk.stage].Slot
+	}
+	e.giveBack(j, int(tk.stage), j.asks(int(tk.stage)), slot, tk.node, tk.start, why)
 }
 
 func (e *engine) tellTask(j *job, tk *task, why policy.End) {
@@ -242,18 +245,6 @@ func (e *engine) tellTask(j *job, tk *task, why policy.End) {
 	r.Copy = tk.flags&taskCopy != 0
 	r.Node, r.Near, r.Start, r.End, r.Why = e.cfg.Cluster.Nodes[tk.node].Name, policy.Near(tk.near), tk.start, e.now, why
 	e.taskSink.Task(r)
-}
-
-// askOf is the size of a held container and the pool it is from.
-func (e *engine) askOf(j *job, stage int) (unit.Resources, uint8) {
-	switch {
-	case stage >= 0:
-		s := &j.stages[stage]
-		return s.Ask, s.Slot
-	case stage == policy.MasterStage:
-		return j.src.Master, 0
-	}
-	return j.kept.ask, 0
 }
 
 // up handles a master, or a container that is kept, that has started up.

@@ -227,10 +227,11 @@ func (e *engine) ahead() bool { return e.q.Len() > e.looks }
 func (e *engine) tick() {
 	e.looks--
 	again, changed := e.timer.Tick(e.now)
+	changed = e.preempt() || changed
 	if e.idle++; changed || e.ahead() {
 		e.idle = 0
 	}
-	if e.preempt() || changed {
+	if changed {
 		for _, p := range e.pools {
 			p.changed()
 			p.due = true

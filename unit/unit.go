@@ -181,13 +181,11 @@ func (x Extra) Of() (a, b int64) {
 	return a, (int64(x) - a) >> 32
 }
 
-func (x Extra) each(o Extra, f func(a, b int64) int64) Extra {
-	if x == o {
-		return x
-	}
+// ordered has the lesser of each count first. It is left out of the hot paths, where both are mostly alike.
+func (x Extra) ordered(o Extra) [2]Extra {
 	a, b := x.Of()
 	c, d := o.Of()
-	return Extras(f(a, c), f(b, d))
+	return [2]Extra{Extras(min(a, c), min(b, d)), Extras(max(a, c), max(b, d))}
 }
 
 func (x Extra) fits(room Extra) bool {
@@ -208,12 +206,18 @@ func (r Resources) Sub(o Resources) Resources {
 
 // Max is the greater of both, in each.
 func (r Resources) Max(o Resources) Resources {
-	return Resources{max(r.Mem, o.Mem), max(r.Cores, o.Cores), r.Extra.each(o.Extra, func(a, b int64) int64 { return max(a, b) })}
+	if r.Extra != o.Extra {
+		r.Extra = r.Extra.ordered(o.Extra)[1]
+	}
+	return Resources{max(r.Mem, o.Mem), max(r.Cores, o.Cores), r.Extra}
 }
 
 // Min is the lesser of each component.
 func (r Resources) Min(o Resources) Resources {
-	return Resources{min(r.Mem, o.Mem), min(r.Cores, o.Cores), r.Extra.each(o.Extra, func(a, b int64) int64 { return min(a, b) })}
+	if r.Extra != o.Extra {
+		r.Extra = r.Extra.ordered(o.Extra)[0]
+	}
+	return Resources{min(r.Mem, o.Mem), min(r.Cores, o.Cores), r.Extra}
 }
 
 // Times returns n such resources.

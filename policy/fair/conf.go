@@ -81,9 +81,7 @@ func (t *Tree) build(parent *queue, c *conf.FairQueue) error {
 // add makes a queue and gives it its place among its siblings.
 func (t *Tree) add(parent *queue, name string, l limits, leaf bool) *queue {
 	q := &queue{name: name, parent: parent, limits: l, kind: l.policy, leaf: leaf}
-	q.min = q.minimum.Of(t.total)
-	q.max = q.maximum.Of(t.total).Max(q.min)
-	q.max.Extra = t.total.Extra // which no file limits
+	q.limit(t.total)
 	q.classify()
 	t.floors = t.floors || q.minimum != conf.Share{}
 	t.queues, t.names[name] = append(t.queues, q), q

@@ -119,15 +119,20 @@ var (
 	_ policy.Knobs = (*Tree)(nil)
 )
 
+// limit works out what a queue gets at least and at most of a cluster.
+func (q *queue) limit(total unit.Resources) {
+	q.min = q.minimum.Of(total)
+	q.max = q.maximum.Of(total).Max(q.min)
+	q.max.Extra = total.Extra // which no file limits
+}
+
 // Resized works out all that depends on the cluster anew.
 func (t *Tree) Resized(_ unit.Time, c policy.Cluster) {
 	t.total = c.Total
 	for _, q := range t.queues {
 		q.needy, q.sated = rank.Heap{}, rank.Heap{}
 		q.lane.master, q.lane.task, q.lane.stuck = crowd{}, crowd{}, false
-		q.min = q.minimum.Of(t.total)
-		q.max = q.maximum.Of(t.total).Max(q.min)
-		q.max.Extra = t.total.Extra // which no file limits
+		q.limit(t.total)
 	}
 	for _, q := range t.queues {
 		q.classify()
