@@ -4,6 +4,7 @@
 package bare
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	_ "embed"
@@ -147,7 +148,8 @@ func (y *Yard) Listens(ctx context.Context, name string, port int) error {
 	})
 }
 
-// ZooKeeper starts an empty one and waits until it listens.
+// ZooKeeper starts an empty one and waits until it serves: it listens before that, and a session that is asked for meanwhile may
+// never be answered nor closed.
 func (y *Yard) ZooKeeper(ctx context.Context, port int) error {
 	data := filepath.Join(y.Dir, "zookeeper")
 	if err := os.RemoveAll(data); err != nil { // of an earlier run
@@ -162,5 +164,20 @@ func (y *Yard) ZooKeeper(ctx context.Context, port int) error {
 	if err := y.Start("zookeeper", 96, nil, "org.apache.zookeeper.server.ZooKeeperServerMain", filepath.Join(y.Conf(), "zoo.cfg")); err != nil {
 		return err
 	}
-	return y.Listens(ctx, "zookeeper", port)
+	return y.Until(ctx, "zookeeper", "zookeeper answers", func() error {
+		c, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", port), time.Second)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		c.SetDeadline(time.Now().Add(time.Second))
+		if _, err := io.WriteString(c, "srvr"); err != nil {
+			return err
+		}
+		answer, err := io.ReadAll(io.LimitReader(c, 1<<16))
+		if err == nil && !bytes.HasPrefix(answer, []byte("Zookeeper version")) {
+			err = fmt.Errorf("it says %q", answer)
+		}
+		return err
+	})
 }
