@@ -18,7 +18,7 @@ func (p *pool) dispatch() {
 	}
 	p.offer.Now, p.offer.Node = p.e.now, nil
 	p.failed = p.failed[:0]
-	for p.waiting > 0 && p.asks.least.Fits(p.rooms.largest()) {
+	for p.waiting > 0 && p.asks.least.Fits(p.free) && p.rooms.may(p.asks.least) {
 		p.refused = 0
 		if !p.e.order.Ranked(&p.offer, p.anyNode) {
 			break
@@ -221,8 +221,8 @@ func (e *engine) start(p *pool, j *job, front int, n *policy.Node, near policy.N
 	if e.place != nil && front >= 0 {
 		e.place.Placed(v, front, n, near)
 	}
-	if dry {
-		e.refresh(j) // the last task of a stage that is asked for has started: the next stage may open
+	if dry && j.stages[front].back == 0 {
+		e.refresh(j) // the last task of a stage has started: the next stage may open
 	}
 }
 

@@ -29,8 +29,10 @@ type job struct {
 	plain  bool // its running tasks need no records
 	ramps  bool // it is MapReduce with Hadoop's AM, which holds reduces back while maps wait
 	calls  bool // its AM will look again: see call
-	kept   *kept
-	rec    JobRecord
+	// Its AM looks when a map ends: some maps wait, and reduces may be asked for, withdrawn or killed.
+	watches bool
+	kept    *kept
+	rec     JobRecord
 }
 
 func (e *engine) arrive() {

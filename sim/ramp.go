@@ -34,10 +34,14 @@ func (e *engine) ramp(j *job) (hangs bool, kill int64) {
 			s.ReduceHeld += st.Running
 		}
 	}
+	j.watches = s.MapsWaiting > 0 && s.Pending+s.Asked+s.ReduceHeld > 0
 	config := am.Defaults()
 	d := config.Reduces(&s)
 	s.Asked += d.Ask
 	for i := range j.stages {
+		if d.Ask == 0 {
+			break
+		}
 		st := &j.stages[i]
 		switch open := st.open && len(st.After) > 0; {
 		case open && d.Ask > 0:
@@ -52,11 +56,16 @@ func (e *engine) ramp(j *job) (hangs bool, kill int64) {
 			if st.back += n; n > 0 {
 				e.want(j, st.Slot, -n)
 			}
-		case len(st.After) == 0 && s.MapsWaiting > 0 && s.Pending+s.Asked+s.ReduceHeld > 0:
-			st.mark = 0 // look again when the next map ends
 		}
 	}
 	return s.Hanging(), d.Kill
+}
+
+// look lets a job's AM change what it asks for.
+func (e *engine) look(j *job) {
+	if hangs, _ := e.ramp(j); hangs {
+		e.call(j, true)
+	}
 }
 
 // mapsWait says whether tasks that a stage depends on wait for a container.

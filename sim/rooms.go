@@ -8,8 +8,9 @@ import (
 // rooms finds a node with room for an ask: a tree of maxima with eight children a parent, over the nodes' free
 // resources. A search and a change cost O(log n).
 //
-// On a busy cluster most nodes that give a container back are filled again at once, so a change is only noted (touch)
-// and worked in before the next search, when it may have cancelled out.
+// On a busy cluster most nodes that give a container back are filled again at once, so a change is only noted (touch) and worked
+// in before the next search, when it may have cancelled out. A few nodes that have more room than the tree knows are left out of
+// it and searched beside it.
 type rooms struct {
 	nodes   []policy.Node
 	levels  [][]unit.Resources // levels[0][i] is what the tree knows of node i; each next level has maxima of eight
@@ -45,51 +46,88 @@ func (r *rooms) touch(i int32) {
 	}
 }
 
+// settle works changes in, and leaves at most a few nodes dirty: those with more room than the tree knows.
 func (r *rooms) settle() {
-	for _, i := range r.dirty {
-		r.isDirty[i] = false
-		free := r.nodes[i].Free
-		if r.levels[0][i] == free {
-			continue
-		}
-		r.levels[0][i] = free
-		k := int(i)
-		for l := 1; l < len(r.levels); l++ {
-			k /= fan
-			below := r.levels[l-1]
-			var m unit.Resources
-			for c := k * fan; c < min(k*fan+fan, len(below)); c++ {
-				m = m.Max(below[c])
-			}
-			if r.levels[l][k] == m {
-				break
-			}
-			r.levels[l][k] = m
-		}
+	r.workIn(false)
+	if len(r.dirty) > fan {
+		r.workIn(true)
 	}
-	r.dirty = r.dirty[:0]
 }
 
-// largest is a bound on the free room of any one node.
-func (r *rooms) largest() unit.Resources {
+func (r *rooms) workIn(all bool) {
+	kept := 0
+	for _, i := range r.dirty {
+		free, known := &r.nodes[i].Free, &r.levels[0][i]
+		if *free != *known {
+			if !all && known.Fits(*free) {
+				r.dirty[kept] = i
+				kept++
+				continue
+			}
+			*known = *free
+			r.raise(int(i))
+		}
+		r.isDirty[i] = false
+	}
+	r.dirty = r.dirty[:kept]
+}
+
+// raise brings the maxima above node k up to date.
+func (r *rooms) raise(k int) {
+	for l := 1; l < len(r.levels); l++ {
+		k /= fan
+		below := r.levels[l-1]
+		var m unit.Resources
+		for c := k * fan; c < min(k*fan+fan, len(below)); c++ {
+			m = m.Max(below[c])
+		}
+		if r.levels[l][k] == m {
+			break
+		}
+		r.levels[l][k] = m
+	}
+}
+
+// may says whether a node may have room for ask: there is enough of each component on some node.
+func (r *rooms) may(ask unit.Resources) bool {
 	r.settle()
-	return r.levels[len(r.levels)-1][0]
+	return ask.Fits(r.levels[len(r.levels)-1][0]) || r.beside(ask, 0) >= 0
 }
 
 // find returns the first node at or after from, going around, that has room for ask; -1 when none has.
 func (r *rooms) find(ask unit.Resources, from int32) int32 {
 	r.settle()
-	top := len(r.levels) - 1
-	if !ask.Fits(r.levels[top][0]) {
-		return -1
-	}
 	if int(from) >= len(r.nodes) {
 		from = 0
 	}
-	if i := r.search(top, 0, ask, int(from)); i >= 0 || from == 0 {
-		return i
+	top := len(r.levels) - 1
+	at := r.search(top, 0, ask, int(from))
+	if at < 0 && from > 0 {
+		at = r.search(top, 0, ask, 0)
 	}
-	return r.search(top, 0, ask, 0)
+	if other := r.beside(ask, from); at < 0 || other >= 0 && r.ahead(other, from) < r.ahead(at, from) {
+		return other
+	}
+	return at
+}
+
+// beside is find among the dirty nodes.
+func (r *rooms) beside(ask unit.Resources, from int32) int32 {
+	found := int32(-1)
+	for _, i := range r.dirty {
+		if ask.Fits(r.nodes[i].Free) && (found < 0 || r.ahead(i, from) < r.ahead(found, from)) {
+			found = i
+		}
+	}
+	return found
+}
+
+// ahead is how far node i is from another, going around.
+func (r *rooms) ahead(i, from int32) int32 {
+	if i < from {
+		return i - from + int32(len(r.nodes))
+	}
+	return i - from
 }
 
 // search looks below entry k of level l for a node numbered from or higher.

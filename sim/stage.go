@@ -85,9 +85,7 @@ func (e *engine) refresh(j *job) {
 		e.fillKept(j)
 	}
 	if j.ramps {
-		if hangs, _ := e.ramp(j); hangs {
-			e.call(j, true)
-		}
+		e.look(j)
 	}
 }
 
@@ -130,14 +128,19 @@ func (e *engine) want(j *job, pool uint8, n int64) {
 // advance books what the job wants next of the pool, after a change.
 func (p *pool) advance(j *job) {
 	k, v := p.id, &j.view
-	if j.booked[k] {
-		p.asks.remove(j.asks(int(j.front[k])))
-		p.waiting--
-	}
+	booked, before := j.booked[k], j.front[k]
 	if j.booked[k] = v.Waiting[k] > 0; j.booked[k] {
 		j.front[k] = int16(j.first(k))
-		p.asks.add(j.asks(int(j.front[k])))
-		p.waiting++
+	}
+	if booked != j.booked[k] || booked && before != j.front[k] && j.asks(int(before)) != j.asks(int(j.front[k])) {
+		if booked {
+			p.asks.remove(j.asks(int(before)))
+			p.waiting--
+		}
+		if j.booked[k] {
+			p.asks.add(j.asks(int(j.front[k])))
+			p.waiting++
+		}
 	}
 	if v.Waiting[policy.MapSlot] == 0 {
 		k = policy.ReduceSlot

@@ -166,10 +166,13 @@ func (e *engine) count(j *job, s *stage) {
 
 // progress looks at what a task's end means for its job.
 func (e *engine) progress(j *job, s *stage, failed bool) {
-	if j.left == 0 {
+	switch {
+	case j.left == 0:
 		e.done(j, Finished)
-	} else if s.Done >= s.mark || failed {
+	case s.Done >= s.mark || failed:
 		e.refresh(j)
+	case j.watches:
+		e.look(j)
 	}
 }
 
@@ -183,7 +186,19 @@ func (e *engine) after(j *job, s *stage, node int32, failed bool) {
 		p.nodeFreed(node)
 	case !p.due:
 		p.offerNode(&p.nodes[node])
+	case p.only(node):
+		free := p.free
+		if p.offerNode(&p.nodes[node]); p.free != free {
+			p.cursor = node + 1
+		}
+		p.due = false
 	}
+}
+
+// only says whether the whole pool's room is on one node, and no node is nearer to anything: a look at the pool would find that node.
+func (p *pool) only(node int32) bool {
+	e := p.e
+	return p.free == p.nodes[node].Free && len(e.pools) == 1 && e.place == nil && e.spec == nil && e.files == nil && e.hosts == nil
 }
 
 // giveBack returns the container of a task (or master, or one that was kept) to its node and tells the policy.

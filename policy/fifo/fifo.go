@@ -39,7 +39,14 @@ func New() FIFO {
 	return FIFO{keyed.New(func(j *policy.Job, _ unit.Time) float64 { return -float64(j.Priority) })}
 }
 
-// Ended is ignored: the order does not depend on usage.
+// Started takes out a job that waits no more: the order does not depend on usage.
+func (f FIFO) Started(e *policy.Event) {
+	if e.Job.Pending == 0 {
+		f.Rank(e.Now, e.Job)
+	}
+}
+
+// Ended is ignored.
 func (FIFO) Ended(*policy.Event) {}
 
 // SetPriority puts a waiting job where its new priority belongs.

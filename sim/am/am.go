@@ -98,9 +98,10 @@ func (c *Settings) Reduces(s *State) Decision {
 	}
 	limit := s.limit()
 	room := times(limit, min(done, float32(c.RampUpLimit)))
-	forMaps, wantMaps := limit.Sub(room), s.MapsWaiting+s.MapsHeld
-	if s.containers(forMaps, s.Map) >= wantMaps { // maps do not need all of their part
-		room = room.Add(forMaps.Sub(s.Map.Times(wantMaps)))
+	forMaps := limit.Sub(room)
+	want := s.Map.Times(s.MapsWaiting + s.MapsHeld)
+	if (want.Mem == 0 || want.Mem <= forMaps.Mem) && (!s.Cores || want.Cores == 0 || want.Cores <= forMaps.Cores) {
+		room = room.Add(forMaps.Sub(want)) // maps do not need all of their part
 	}
 	n := s.containers(room.Sub(s.Reduce.Times(s.Asked+s.ReduceHeld)), s.Reduce)
 	return Decision{Ask: min(max(n, -s.Asked), s.Pending)}
@@ -140,12 +141,20 @@ func times(r unit.Resources, by float32) unit.Resources {
 func (s *State) containers(room, size unit.Resources) int64 {
 	n := int64(math.MaxInt32)
 	if size.Mem > 0 {
-		n = room.Mem / size.Mem
+		n = div(room.Mem, size.Mem)
 	}
 	if s.Cores && size.Cores > 0 {
-		n = min(n, room.Cores/size.Cores)
+		n = min(n, div(room.Cores, size.Cores))
 	}
 	return n
+}
+
+// div is a / b, without a division where it is 0, as it is mostly.
+func div(a, b int64) int64 {
+	if -b < a && a < b {
+		return 0
+	}
+	return a / b
 }
 
 // IsMapReduce says whether a job is maps, which depend on nothing, and reduces, which depend on maps only.
