@@ -47,7 +47,8 @@ var noTask = task{stage: NoStage, num: -1}
 func (e *engine) allocated(rc *rm.Container) {
 	a := e.apps[rc.App.Index]
 	e.serial++
-	c := &cont{
+	c := e.conts.New()
+	*c = cont{
 		rc: rc, app: a, node: &e.nodes[rc.Node.Index], serial: e.serial, task: noTask, near: rc.Near, size: rc.Size, priority: rc.Priority,
 		allocated: e.now, acquired: -1, started: -1, ended: -1, end: unit.Never,
 	}

@@ -27,6 +27,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/yardmaster/yardmaster/internal/slab"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/internal/radix"
@@ -82,6 +83,7 @@ type engine struct {
 	apps   []*app // by index; nil: free
 	spare  []int32
 
+	conts     slab.Slab[cont]
 	slots     []*cont // containers whose room is not free yet
 	freeSlots []int32
 	serial    int64 // of containers and of events that may be overtaken

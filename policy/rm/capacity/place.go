@@ -177,7 +177,8 @@ func (s *Scheduler) number(from *reservation) int64 {
 // allocate gives a container and takes its request down. Whether queues and user are charged is for the caller to say.
 func (s *Scheduler) allocate(a *app, row *request.Row, n *node, size unit.Resources, near policy.Near, id int64, now unit.Time) {
 	was := a.table.Pending()
-	c := &rm.Container{
+	c := s.containers.New()
+	*c = rm.Container{
 		App: a.App, Node: n.Node, ID: id, Priority: row.Priority, Size: size, Near: near, At: now,
 		Master: !a.hasAM && !a.Master.IsZero() && row.Priority == rm.MasterPriority, Slot: int32(len(a.live)),
 	}

@@ -29,6 +29,7 @@ type queue struct {
 	pending  unit.Resources // asked for below, by activated and waiting applications alike
 
 	sorted []*queue // children as they are walked; kept from walk to walk
+	limits limits   // of the present walk
 	*leaf
 }
 

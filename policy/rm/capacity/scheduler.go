@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/internal/slab"
 	"github.com/yardmaster/yardmaster/policy/capacity/arith"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/policy/rm/request"
@@ -19,6 +20,8 @@ type Scheduler struct {
 	site conf.Site
 	calc arith.Calculator
 	beat conf.Heartbeat
+
+	containers slab.Slab[rm.Container]
 
 	minA    unit.Resources
 	most    unit.Resources // configured maximum allocation

@@ -83,8 +83,9 @@ func (s *Scheduler) ask(q *queue, n *node, l *limits, now unit.Time) grant {
 	var last grant
 	for _, k := range s.sort(q) {
 		l.most = s.calc.Min(s.cluster, l.most, q.EffMax)
-		own := limits{most: s.calc.Down(l.most.Sub(l.blocked).Sub(q.used).Add(k.used), s.minA)}
-		g := s.ask(k, n, &own, now)
+		own := &k.limits
+		*own = limits{most: s.calc.Down(l.most.Sub(l.blocked).Sub(q.used).Add(k.used), s.minA)}
+		g := s.ask(k, n, own, now)
 		if g.got() {
 			return g
 		}

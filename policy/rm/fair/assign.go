@@ -97,7 +97,8 @@ func (s *scheduler) give(a *app, r *request.Row, n *node, near policy.Near, agai
 		s.unreserve(n)
 	}
 	s.nextID++
-	c := &rm.Container{
+	c := s.containers.New()
+	*c = rm.Container{
 		App: a.app, Node: n.Node, ID: s.nextID, Priority: r.Priority, Size: size, Near: told, At: s.now,
 		Slot: int32(len(a.live)),
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/yardmaster/yardmaster/internal/slab"
 	"github.com/yardmaster/yardmaster/policy/fair"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/policy/rm/request"
@@ -28,13 +29,14 @@ type scheduler struct {
 	largest   unit.Resources // node, by component
 	enough    unit.Resources // requests below are not worth a reservation
 
-	now     unit.Time
-	dirty   []*app   // their demand may have changed since the last update
-	leavers []*queue // leaves that applications left since then
-	stale   bool     // fair shares may have changed
-	classes []fair.Class
-	granted []*rm.Container // by the present beat
-	nextID  int64
+	now        unit.Time
+	dirty      []*app   // their demand may have changed since the last update
+	leavers    []*queue // leaves that applications left since then
+	stale      bool     // fair shares may have changed
+	classes    []fair.Class
+	granted    []*rm.Container // by the present beat
+	containers slab.Slab[rm.Container]
+	nextID     int64
 
 	starved []*app
 	doomed  []doom
