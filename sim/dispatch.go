@@ -221,7 +221,11 @@ func (e *engine) start(p *pool, j *job, front int, n *policy.Node, near policy.N
 	if e.place != nil && front >= 0 {
 		e.place.Placed(v, front, n, near)
 	}
-	if dry && j.stages[front].back == 0 {
+	switch {
+	case !dry:
+	case j.stages[front].back > 0:
+		e.look(j) // the AM may ask for another reduce
+	default:
 		e.refresh(j) // the last task of a stage has started: the next stage may open
 	}
 }
