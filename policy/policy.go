@@ -252,6 +252,14 @@ type Reason struct {
 	Next        string         // the first of them
 }
 
+// Append appends the reason, unless it says nothing.
+func (r Reason) Append(to []Reason) []Reason {
+	if r == (Reason{}) {
+		return to
+	}
+	return append(to, r)
+}
+
 // Waiter is implemented by places that make only tasks of some kinds of slots wait. The others are not offered again in vain.
 type Waiter interface {
 	Waits(slot uint8) bool

@@ -46,8 +46,8 @@ func fromConf(c *conf.Fair, v2 bool) (policy.Policy, error) {
 }
 
 func limitsOf(q *conf.FairQueue) (limits, error) {
-	l := limits{weight: single(q.Weight), minimum: q.Min, maximum: q.Max, maxChild: q.MaxChild,
-		maxApps: q.MaxApps, amShare: single(q.MaxAMShare)}
+	l := limits{weight: Single(q.Weight), minimum: q.Min, maximum: q.Max, maxChild: q.MaxChild,
+		maxApps: q.MaxApps, amShare: Single(q.MaxAMShare)}
 	switch q.Policy {
 	case "fair":
 		l.policy = fairKind
@@ -61,8 +61,8 @@ func limitsOf(q *conf.FairQueue) (limits, error) {
 	return l, nil
 }
 
-// single rounds to the precision in which Hadoop keeps weights and AM shares: ceil(10240 x 0.1) is 1025 there.
-func single(v float64) float64 { return float64(float32(v)) }
+// Single rounds to the precision in which Hadoop keeps weights and AM shares: ceil(10240 x 0.1) is 1025 there.
+func Single(v float64) float64 { return float64(float32(v)) }
 
 func (t *Tree) build(parent *queue, c *conf.FairQueue) error {
 	l, err := limitsOf(c)

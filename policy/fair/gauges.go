@@ -2,10 +2,15 @@ package fair
 
 import (
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/keyed"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-var _ policy.Gauges = (*Tree)(nil)
+var (
+	_ policy.Gauges    = (*Tree)(nil)
+	_ policy.Explainer = (*Tree)(nil)
+	_ policy.Explainer = (*byGroup)(nil)
+)
 
 // QueueOf is the leaf that the placement rules, or a move, put a job into.
 func (t *Tree) QueueOf(j *policy.Job) string { return t.apps[j.Index].queue.name }
@@ -35,4 +40,53 @@ func (t *Tree) usable(q *queue) unit.Resources {
 		s.Cores = min(t.total.Cores, q.max.Cores)
 	}
 	return s
+}
+
+// Why says which limits hold a job back: those on running jobs while it is parked, then its leaf's on masters, and the maximum of its
+// leaf and of those above; then how many jobs of its leaf come first.
+func (t *Tree) Why(_ unit.Time, j *policy.Job, to []policy.Reason) []policy.Reason {
+	a := &t.apps[j.Index]
+	if a.parked && a.user.running >= a.user.most {
+		to = append(to, policy.Reason{Limit: "maxRunningApps", User: j.User})
+	}
+	l := &a.queue.lane
+	heap := &l.task.heap
+	if j.Front == policy.MasterStage {
+		heap = &l.master.heap
+		if limit := t.masterLimit(a.queue); !a.queue.masters.Add(j.Ask).Fits(limit) {
+			to = append(to, policy.Reason{Limit: "maxAMShare", Queue: a.queue.name, Held: a.queue.masters, Max: limit})
+		}
+	}
+	for q := a.queue; q != nil; q = q.parent {
+		if a.parked && q.runnable >= q.maxApps {
+			to = append(to, policy.Reason{Limit: "maxRunningApps", Queue: q.name})
+		}
+		if !q.used.Add(j.Ask).Fits(q.max) {
+			to = append(to, policy.Reason{Limit: "maxResources", Queue: q.name, Held: q.used, Max: q.max})
+		}
+	}
+	if a.parked {
+		return to
+	}
+	var first policy.Reason
+	keyed.Ahead(&first, heap, a.slot, l.jobs)
+	return first.Append(to)
+}
+
+// Why counts the jobs of groups that come first, and those of its own that do.
+func (f *byGroup) Why(_ unit.Time, j *policy.Job, to []policy.Reason) []policy.Reason {
+	var r policy.Reason
+	m, more := f.jobs[j.Index], true
+	before := func(id int32) bool {
+		g, slot := f.groups[id], int32(-1)
+		if more = id != m.group; !more {
+			slot = m.slot
+		}
+		keyed.Ahead(&r, &g.heap, slot, g.jobs)
+		return more
+	}
+	if f.needy.Walk(before); more {
+		f.sated.Walk(before)
+	}
+	return r.Append(to)
 }

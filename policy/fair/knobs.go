@@ -3,7 +3,6 @@ package fair
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/unit"
@@ -54,42 +53,50 @@ func (t *Tree) shift(q *queue, used, masters unit.Resources) {
 	}
 }
 
-// SetQueue sets weight, maxAMShare (also as maximum-am-resource-percent, a share) or maxRunningApps of a queue.
-func (t *Tree) SetQueue(name, property string, value float64) (old float64, err error) {
-	fail := func(why string) (float64, error) {
-		return 0, fmt.Errorf("set %s of queue %s to %v: %s", property, name, value, why)
-	}
+// SetQueue sets a queue's property: see SetProperty.
+func (t *Tree) SetQueue(name, property string, value float64) (float64, error) {
 	q := t.names[FullName(name)]
 	if q == nil {
-		return fail("there is no such queue")
+		return 0, fmt.Errorf("set %s of queue %s to %v: there is no such queue", property, name, value)
 	}
-	if math.IsNaN(value) || math.IsInf(value, 0) {
-		return fail("it is not a number")
+	old, err := SetProperty(name, property, value, &q.weight, &q.amShare, &q.maxApps)
+	if err != nil {
+		return 0, err
 	}
-	switch property {
-	case "weight":
-		if value < 0 {
-			return fail("it must not be negative")
-		}
-		old, q.weight = q.weight, single(value)
-		if q.parent != nil {
-			q.parent.classify()
-		}
-	case "maxAMShare", "maximum-am-resource-percent":
-		if value < 0 && value != -1 {
-			return fail("it must be between 0 and 1, or -1 for no limit")
-		}
-		old, q.amShare = q.amShare, single(min(value, 1))
-	case "maxRunningApps":
-		if value < 0 || value != math.Trunc(value) {
-			return fail("it must be a whole number that is not negative")
-		}
-		old, q.maxApps = float64(q.maxApps), int(min(value, conf.Unlimited))
-		t.release()
-	default:
-		return fail("fair has " + strings.Join([]string{"weight", "maxAMShare", "maxRunningApps"}, ", "))
+	if q.parent != nil {
+		q.parent.classify()
 	}
+	t.release()
 	t.changed()
 	t.climb(q)
 	return old, nil
+}
+
+// SetProperty sets weight, maxAMShare (also as maximum-am-resource-percent, a share) or maxRunningApps of a queue and returns the
+// value before.
+func SetProperty(queue, property string, value float64, weight, amShare *float64, maxApps *int) (old float64, err error) {
+	why := ""
+	switch property {
+	case "weight":
+		if old = *weight; value >= 0 && !math.IsInf(value, 1) {
+			*weight = Single(value)
+			return old, nil
+		}
+		why = "it must be a number that is not negative"
+	case "maxAMShare", "maximum-am-resource-percent":
+		if old = *amShare; value >= 0 && !math.IsInf(value, 1) || value == -1 {
+			*amShare = Single(min(value, 1))
+			return old, nil
+		}
+		why = "it must be between 0 and 1, or -1 for no limit"
+	case "maxRunningApps":
+		if old = float64(*maxApps); value >= 0 && value == math.Trunc(value) && !math.IsInf(value, 1) {
+			*maxApps = int(min(value, conf.Unlimited))
+			return old, nil
+		}
+		why = "it must be a whole number that is not negative"
+	default:
+		why = "FairScheduler has weight, maxAMShare and maxRunningApps"
+	}
+	return 0, fmt.Errorf("set %s of queue %s to %v: %s", property, queue, value, why)
 }

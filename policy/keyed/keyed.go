@@ -112,19 +112,21 @@ func (o *Order) Ranked(_ *policy.Offer, try func(*policy.Job) policy.Verdict) bo
 // Why counts the waiting jobs with smaller keys.
 func (o *Order) Why(_ unit.Time, j *policy.Job, to []policy.Reason) []policy.Reason {
 	var r policy.Reason
-	o.heap.Walk(func(id int32) bool {
-		if id == j.Index {
+	Ahead(&r, &o.heap, j.Index, o.jobs)
+	return r.Append(to)
+}
+
+// Ahead adds the jobs that come before one in a heap, all of them if it is not there, to a reason.
+func Ahead(r *policy.Reason, heap *rank.Heap, id int32, jobs []*policy.Job) {
+	heap.Walk(func(k int32) bool {
+		if k == id {
 			return false
 		}
 		if r.Ahead++; r.Ahead == 1 {
-			r.Next = o.jobs[id].ID
+			r.Next = jobs[k].ID
 		}
 		return true
 	})
-	if r.Ahead == 0 {
-		return to
-	}
-	return append(to, r)
 }
 
 // Tick computes all keys anew. Nobody may start who could not before: only the order changes.

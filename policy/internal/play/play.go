@@ -231,6 +231,10 @@ func (e *Engine) line(out *strings.Builder, words []string) {
 		fmt.Fprintf(out, "%s\n", strings.Join(got, " "))
 	case "rank":
 		fmt.Fprintf(out, "[%s]\n", strings.Join(e.Ranking(), " "))
+	case "why":
+		for _, r := range e.Order.(policy.Explainer).Why(0, &e.Jobs[arg(1)].Job, nil) {
+			fmt.Fprintf(out, "%+v\n", r)
+		}
 	case "end":
 		if arg(2) == "master" {
 			e.End(e.Jobs[arg(1)], true)

@@ -7,7 +7,6 @@ import (
 	"github.com/yardmaster/yardmaster/policy/fair"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/unit"
-	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
 // SetPriority is taken and has no effect: FairScheduler gives every application the same priority.
@@ -54,38 +53,19 @@ func (s *scheduler) Move(ref *rm.App, name string, now unit.Time) error {
 	return nil
 }
 
-// SetQueue sets weight, maxAMShare (also as maximum-am-resource-percent, a share) or maxRunningApps of a queue.
-func (s *scheduler) SetQueue(name, property string, value float64, now unit.Time) (old float64, err error) {
+// SetQueue sets a queue's property: see fair.SetProperty.
+func (s *scheduler) SetQueue(name, property string, value float64, now unit.Time) (float64, error) {
 	s.now = now
-	fail := func(why string) (float64, error) {
-		return 0, fmt.Errorf("set %s of queue %s to %v: %s", property, name, value, why)
-	}
 	q := s.names[fair.FullName(name)]
 	if q == nil {
-		return fail("there is no such queue")
+		return 0, fmt.Errorf("set %s of queue %s to %v: there is no such queue", property, name, value)
 	}
-	if math.IsNaN(value) || math.IsInf(value, 0) {
-		return fail("it is not a number")
+	old, err := fair.SetProperty(name, property, value, &q.weight, &q.amShare, &q.maxApps)
+	if err != nil {
+		return 0, err
 	}
-	switch property {
-	case "weight":
-		if value < 0 {
-			return fail("it must not be negative")
-		}
-		old, q.weight = q.weight, single(value)
-	case "maxAMShare", "maximum-am-resource-percent":
-		if value < 0 && value != -1 {
-			return fail("it must be between 0 and 1, or -1 for no limit")
-		}
-		old, q.amShare = q.amShare, single(min(value, 1))
-	case "maxRunningApps":
-		if value < 0 || value != math.Trunc(value) {
-			return fail("it must be a whole number that is not negative")
-		}
-		old, q.maxApps = float64(q.maxApps), int(min(value, conf.Unlimited))
+	if property == "maxRunningApps" {
 		s.releaseFrom(s.root.waiting(nil), math.MaxInt)
-	default:
-		return fail("FairScheduler has weight, maxAMShare and maxRunningApps")
 	}
 	s.stale = true
 	return old, nil

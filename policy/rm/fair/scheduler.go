@@ -92,7 +92,7 @@ func New(f *conf.Fair, site conf.Site) (rm.Scheduler, error) {
 	s := &scheduler{
 		site: site, rules: fair.PlacementOf(f), defaults: f.Default, names: map[string]*queue{},
 		users:  users{byName: map[string]*user{}, most: f.MaxAppsOf},
-		enough: times(site.Increment, single(site.Fair.ReservationMultiple)),
+		enough: times(site.Increment, fair.Single(site.Fair.ReservationMultiple)),
 	}
 	if err := s.build(nil, f.Root); err != nil {
 		return nil, err

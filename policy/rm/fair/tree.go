@@ -60,11 +60,11 @@ func (s *scheduler) build(parent *queue, c *conf.FairQueue) error {
 func (s *scheduler) add(parent *queue, name string, c *conf.FairQueue, leaf bool) *queue {
 	q := &queue{
 		parent: parent, leaf: leaf, kind: kinds[c.Policy],
-		minimum: c.Min, maximum: c.Max, maxChild: c.MaxChild, maxApps: c.MaxApps, amShare: single(c.MaxAMShare),
-		minPatience: c.MinShareTimeout, fairPatience: c.FairShareTimeout, threshold: single(c.FairShareThreshold),
+		minimum: c.Min, maximum: c.Max, maxChild: c.MaxChild, maxApps: c.MaxApps, amShare: fair.Single(c.MaxAMShare),
+		minPatience: c.MinShareTimeout, fairPatience: c.FairShareTimeout, threshold: fair.Single(c.FairShareThreshold),
 		keep: c.KeepContainers, atMin: s.now,
 	}
-	q.name, q.weight = name, single(c.Weight)
+	q.name, q.weight = name, fair.Single(c.Weight)
 	q.resize(s.total)
 	s.queues, s.names[name] = append(s.queues, q), q
 	if parent == nil {
@@ -84,9 +84,6 @@ func (s *scheduler) add(parent *queue, name string, c *conf.FairQueue, leaf bool
 	q.keep = q.keep || parent.keep
 	return q
 }
-
-// single rounds to the precision in which Hadoop keeps weights, shares and thresholds.
-func single(v float64) float64 { return float64(float32(v)) }
 
 func (q *queue) resize(total unit.Resources) {
 	q.min = q.minimum.Of(total)

@@ -33,7 +33,7 @@ func (s *scheduler) update(now unit.Time) {
 		s.lift(a)
 		a.demand = now
 		if a.weighed {
-			a.weight = single(math.Log1p(float64(now.Mem)) / math.Ln2)
+			a.weight = fair.Single(math.Log1p(float64(now.Mem)) / math.Ln2)
 			s.stale = true
 		}
 		s.settle(a)
