@@ -224,6 +224,18 @@ type Place interface {
 	Left(now unit.Time, j *Job)
 }
 
+// Network is what an engine that plays one shows of it.
+type Network interface {
+	// Uplink is the share of their capacity that a rack's links from and to the rest of the network carry.
+	Uplink(rack int32) (in, out float64)
+}
+
+// Networked is implemented by places that look at the network. An engine without one refuses them.
+type Networked interface {
+	// Watch hands the network over, before the first job.
+	Watch(n Network)
+}
+
 // Preemptor is implemented by orders that take containers from running jobs to make room for others.
 type Preemptor interface {
 	// Victims is asked after every Tick and appends what is to be taken away. The tasks wait for a container again.

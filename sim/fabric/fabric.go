@@ -174,6 +174,20 @@ func (f *Fabric) Up(rack int32) []flow.Link { return f.up[rack] }
 // Down are the links that lead into a rack.
 func (f *Fabric) Down(rack int32) []flow.Link { return f.down[rack] }
 
+// Uplink is the share of its capacity that a rack's way from and to the others carries now; 0 where there is no such link.
+func (f *Fabric) Uplink(rack int32) (in, out float64) { return f.share(f.down[rack]), f.share(f.up[rack]) }
+
+func (f *Fabric) share(links []flow.Link) float64 {
+	load, capacity := 0.0, 0.0
+	for _, l := range links {
+		load, capacity = load+f.net.Load(l), capacity+f.net.Capacity(l)
+	}
+	if capacity == 0 {
+		return 0
+	}
+	return load / capacity
+}
+
 // Rack is the rack of a node.
 func (f *Fabric) Rack(node int32) int32 { return f.rack[node] }
 

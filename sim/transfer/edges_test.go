@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/fifo"
 	"github.com/yardmaster/yardmaster/policy/all"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/transfer"
@@ -77,5 +78,50 @@ func TestKeptContainersReadBlocks(t *testing.T) {
 	r, sum := play(t, on(t, "2x1/1", "star:8Mbit"), sim.Model{}, "fifo", transfer.New(transfer.Options{}), j)
 	if got := r.jobs[0].Finish.Seconds(); math.Abs(got-12) > 1e-3 || sum.Traffic.Read != 2e6 {
 		t.Errorf("one of two blocks of 2 MB lies on the other node: done after %v s, %v bytes read", got, sum.Traffic.Read)
+	}
+}
+
+// quiet places tasks in racks whose uplinks are not busy.
+type quiet struct {
+	policy.Network
+	most, first float64
+}
+
+func (q *quiet) Watch(n policy.Network) { q.Network, q.first = n, -1 }
+func (q *quiet) Score(_ *policy.Job, _ int, n *policy.Node, _ policy.Near) policy.Score {
+	in, out := q.Uplink(n.Rack)
+	if q.first < 0 {
+		q.first = in + out
+	}
+	q.most = max(q.most, in, out)
+	if in > 0.5 {
+		return policy.Wait
+	}
+	return policy.Any
+}
+func (q *quiet) Skipped(*policy.Job, int)                           {}
+func (q *quiet) Placed(*policy.Job, int, *policy.Node, policy.Near) {}
+func (q *quiet) Left(unit.Time, *policy.Job)                        {}
+
+// A place sees the load of the racks' uplinks, and is refused where no network is played.
+func TestPlacesSeeUplinks(t *testing.T) {
+	c := on(t, "10x1/2", "racks:node=80Mbit,uplink=8Mbit")
+	first, second := mapReduce(8, 8, 0, 20e6), mapReduce(8, 0, 0, 0)
+	second.ID, second.Submit = "second", 11*unit.Second
+	q := &quiet{}
+	config := sim.Config{
+		Cluster: c, Source: workload.Slice{first, second}.Source(), Sink: &records{}, Worker: transfer.New(transfer.Options{}), Model: sim.Model{Heartbeat: unit.Second},
+		NewPolicy: func() (policy.Policy, error) { return policy.Policy{Order: fifo.New(), Place: q}, nil },
+	}
+	sum, err := sim.Run(t.Context(), config)
+	if err != nil || sum.Finished != 2 {
+		t.Fatal(sum, err)
+	}
+	if q.first != 0 || q.most < 0.99 {
+		t.Errorf("loads from %v to %v: want from 0 to 1", q.first, q.most)
+	}
+	config.Worker = nil
+	if _, err := sim.Run(t.Context(), config); err == nil {
+		t.Error("a policy that looks at the network was given none")
 	}
 }

@@ -99,6 +99,9 @@ func (w *Worker) Traffic() *sim.Traffic {
 	return &w.traffic
 }
 
+// Uplink implements policy.Network.
+func (w *Worker) Uplink(rack int32) (in, out float64) { return w.fab.Uplink(rack) }
+
 // Bind builds the network.
 func (w *Worker) Bind(h sim.Host) error {
 	if w.h != nil {
