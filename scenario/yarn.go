@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/all"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/policy/rm/adapt"
@@ -202,6 +203,9 @@ func loadYarn(name string, site conf.Site) (NamedPolicy, error) {
 		made, err := p.New()
 		if err != nil {
 			return nil, err
+		}
+		if _, looks := made.Place.(policy.Networked); looks {
+			return nil, fmt.Errorf("%s places tasks by the load of the network, which this clock does not play: use --clock ideal", name)
 		}
 		return adapt.New(made), nil
 	}
