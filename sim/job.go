@@ -19,16 +19,21 @@ type job struct {
 	seed   uint64
 	view   policy.Job // what the policy sees
 	stages []stage
-	shown  []policy.Stage      // of the stages, in the view
-	front  [policy.Slots]int16 // by pool: what it wants next
-	booked [policy.Slots]bool  // it does want something
-	left   int64               // tasks that are not done
-	master int32               // its task record; -1: none
-	ready  bool                // the master is up (or there is none): stages may take containers
+	shown  []policy.Stage               // of the stages, in the view
+	front  [policy.Slots]int16          // by pool: what it wants next
+	booked [policy.Slots]bool           // it does want something
+	least  [policy.Slots]unit.Resources // of that, by component
+	left   int64                        // tasks that are not done
+	master int32                        // its task record; -1: none
+	ready  bool                         // the master is up (or there is none): stages may take containers
 	gone   bool
 	plain  bool // its running tasks need no records
 	ramps  bool // it is MapReduce with Hadoop's AM, which holds reduces back while maps wait
 	calls  bool // its AM will look again: see call
+	mixed  bool // its stages ask for containers of several sizes
+	parked bool // it waits for a node that is nearer than floor: see parking
+	floor  policy.Near
+	again  unit.Time // when it is asked again
 	kept   *kept
 	rec    JobRecord
 }
@@ -117,9 +122,9 @@ func (e *engine) newJob(src *workload.Job) *job {
 	j.shown = slices.Grow(j.shown, len(src.Stages))[:len(src.Stages)]
 	for i := range src.Stages {
 		s := &src.Stages[i]
-		j.shown[i] = policy.Stage{Tasks: s.Tasks, Pending: s.Tasks, Ask: s.Ask, After: s.After, Gang: s.Gang}
+		j.shown[i] = policy.Stage{Tasks: s.Tasks, Pending: s.Tasks, Later: s.Tasks, Ask: s.Ask, After: s.After, Gang: s.Gang}
 		e.gangs = e.gangs || s.Gang > 1
-		st := stage{Stage: &j.shown[i], seed: workload.Seed(j.seed, uint64(i)), length: &s.Length, back: s.Tasks, waits: -1, fixed: -1}
+		st := stage{Stage: &j.shown[i], seed: workload.Seed(j.seed, uint64(i)), length: &s.Length, waits: -1, fixed: -1}
 		if l, ok := s.Length.IsConstant(); ok {
 			st.fixed = l
 		}
@@ -129,6 +134,7 @@ func (e *engine) newJob(src *workload.Job) *job {
 				st.Slot = policy.ReduceSlot
 			}
 		}
+		j.mixed = j.mixed || st.Ask != j.shown[0].Ask
 		j.left += s.Tasks
 		input += s.Input
 		j.stages = append(j.stages, st)
@@ -136,6 +142,7 @@ func (e *engine) newJob(src *workload.Job) *job {
 	if src.Keep != nil && !slots {
 		j.kept = &kept{ask: src.Keep.Ask, slots: src.Keep.Slots, want: src.Keep.Max}
 	}
+	j.mixed = j.mixed && j.kept == nil
 	j.ramps = e.model.Application != am.MapsFirst && !slots && src.Keep == nil && len(src.Stages) > 1 && am.IsMapReduce(src)
 	j.ready = src.Master.IsZero() || slots // Hadoop 1 has no masters
 	j.plain = !e.careful && j.kept == nil && j.index < 1<<jobBits
@@ -254,6 +261,11 @@ func (e *engine) done(j *job, o Outcome) {
 func (e *engine) drop(j *job) {
 	if e.steering != nil && e.steering.byID[j.src.ID] == j {
 		delete(e.steering.byID, j.src.ID)
+	}
+	for i := range j.stages {
+		if n := j.stages[i].near; n != nil {
+			n.j = nil
+		}
 	}
 	clear(j.stages) // with what they point to
 	*j = job{index: j.index, gone: j.gone, stages: j.stages[:0], shown: j.shown[:0]}

@@ -11,6 +11,7 @@ import (
 type nearness struct {
 	*near.Tasks
 	e *engine
+	j *job // of the stage, while the stage is in the index of parked jobs
 }
 
 // newNearness builds it for stage i of a job; nil where the input lies nowhere in particular.
@@ -36,7 +37,7 @@ func (e *engine) newNearness(j *job, i int) *nearness {
 	if len(where) == 0 {
 		return nil
 	}
-	return &nearness{near.New(where, e.nodeRack, src.Tasks), e}
+	return &nearness{Tasks: near.New(where, e.nodeRack, src.Tasks), e: e}
 }
 
 // tries bounds how many places are looked at for one container.

@@ -12,11 +12,10 @@ import (
 //
 // Invariants: Done + Running + Pending == Tasks before redo is counted: a lost task becomes pending again.
 // open implies that the stages it needs are done as far as slow-start says, and settled unless they are in another pool or an AM holds
-// its tasks back. 0 <= back <= Pending; the job asks for Pending - back of its tasks.
+// its tasks back. 0 <= Later <= Pending; the job asks for the other pending tasks.
 type stage struct {
 	*policy.Stage // its counts and its ask, which the policy sees
 
-	back     int64     // pending tasks that are not asked for
 	mark     int64     // done count at which a later stage may change state
 	next     int64     // number of the next task that was never started
 	open     bool      // may take containers
@@ -107,7 +106,7 @@ func (e *engine) openStage(j *job, i int) {
 	if j.ramps && len(s.After) > 0 {
 		return // the AM asks for its tasks: see ramp
 	}
-	s.back = 0
+	s.Later = 0
 	e.want(j, s.Slot, s.Pending)
 }
 
@@ -130,13 +129,21 @@ func (e *engine) want(j *job, pool uint8, n int64) {
 // advance books what the job wants next of the pool, after a change.
 func (p *pool) advance(j *job) {
 	k, v := p.id, &j.view
+	p.unpark(j)
 	if j.booked[k] {
-		p.asks.remove(j.asks(int(j.front[k])))
+		p.asks.remove(j.least[k])
 		p.waiting--
 	}
 	if j.booked[k] = v.Waiting[k] > 0; j.booked[k] {
-		j.front[k] = int16(j.first(k))
-		p.asks.add(j.asks(int(j.front[k])))
+		f := j.first(k)
+		j.front[k], j.least[k] = int16(f), j.asks(f)
+		for i := 0; j.mixed && f >= 0; i++ {
+			if i = j.beside(f, i, j.asks(f)); i < 0 {
+				break
+			}
+			j.least[k] = j.least[k].Min(j.stages[i].Ask)
+		}
+		p.asks.add(j.least[k])
 		p.waiting++
 	}
 	if v.Waiting[policy.MapSlot] == 0 {
@@ -165,7 +172,7 @@ func (j *job) first(pool uint8) int {
 	found := -1
 	for i := range j.stages {
 		s := &j.stages[i]
-		if s.Slot != pool || s.Pending == s.back && !s.copies.asked() || found >= 0 && len(s.After) == 0 {
+		if s.Slot != pool || s.Open() == 0 && !s.copies.asked() || found >= 0 && len(s.After) == 0 {
 			continue
 		}
 		if found = i; !j.ramps || len(s.After) > 0 {
@@ -184,7 +191,7 @@ func (j *job) together(stage int) int64 {
 		return 1
 	}
 	s := &j.stages[stage]
-	return min(s.Gang, s.Pending-s.back)
+	return min(s.Gang, s.Open())
 }
 
 // asks is the size of a container for a task of a stage, a master or one that is kept.

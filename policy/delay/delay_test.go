@@ -39,9 +39,9 @@ func TestScenarios(t *testing.T) {
 					continue
 				}
 				near := map[string]policy.Near{"node": policy.NodeLocal, "rack": policy.RackLocal, "off": policy.OffRack, "any": policy.NoPreference}[where]
-				switch fit := d.Score(j, 0, nil, near); {
+				switch fit := d.Score(0, j, 0, nil, near); {
 				case fit == policy.Wait:
-					d.Skipped(j, 0)
+					d.Skipped(0, j, 0)
 					fmt.Fprintf(&out, "%s waits\n", w)
 				case fit < 0:
 					fmt.Fprintf(&out, "%s refuses\n", w)
@@ -66,12 +66,12 @@ func TestBoundedWait(t *testing.T) {
 		waits := 0
 		for i := range 10_000 {
 			near := policy.Near(1 + (i*i/7+i/3)%3)
-			if d.Score(j, 0, nil, near) >= 0 {
+			if d.Score(0, j, 0, nil, near) >= 0 {
 				d.Placed(j, 0, nil, near)
 				waits = 0
 				continue
 			}
-			d.Skipped(j, 0)
+			d.Skipped(0, j, 0)
 			if waits++; near == policy.NodeLocal || waits > c.node+c.rack {
 				t.Fatalf("%+v: %d chances let go, the last one %v", c, waits, near)
 			}
@@ -95,10 +95,10 @@ func BenchmarkScore(b *testing.B) {
 	j := &policy.Job{Index: 7}
 	b.ReportAllocs()
 	for b.Loop() {
-		if d.Score(j, 0, nil, policy.OffRack) >= 0 {
+		if d.Score(0, j, 0, nil, policy.OffRack) >= 0 {
 			d.Placed(j, 0, nil, policy.NodeLocal)
 		} else {
-			d.Skipped(j, 0)
+			d.Skipped(0, j, 0)
 		}
 	}
 }

@@ -102,6 +102,12 @@ func Level(on, rackOf []int32, node int32) policy.Near {
 	return level
 }
 
+// From is the first place numbered p or higher, going around.
+func (r *Runs) From(p int32) int {
+	k, _ := slices.BinarySearch(r.Place, p)
+	return k % len(r.Place)
+}
+
 // FirstAt is the first free task at a place; -1: none.
 func (n *Tasks) FirstAt(r *Runs, place int32) int64 {
 	k, ok := slices.BinarySearch(r.Place, place)

@@ -1,0 +1,232 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// parking is what a pool knows of jobs that wait for a nearer node.
+//
+// Where free room is known at once, a job that waits until an instant is parked: it is asked again at that instant, when it changes, and
+// when a node has room that is nearer to its input than what it refuses. While all waiting jobs are parked, a freed node that none of
+// them may take is not offered to the order.
+//
+// An index finds those jobs: the stages whose input lies on a node or in a rack. A stage is entered when its job is first parked, and
+// leaves a place when none of its waiting tasks has input there, so the index costs no more than the replicas of the stage.
+type parking struct {
+	parked  int64         // jobs
+	wide    int64         // of those: the ones that would take a node in a rack with their input
+	wanting [][]*nearness // by node, then by rack
+	freed   []int32       // nodes that got room since the last offer, while jobs were parked
+	asked   []int32       // nodes scored for the task at hand
+}
+
+// choice is the best node so far for a task; where none will do, the nearest one that the job refuses because it waits.
+type choice struct {
+	score  policy.Score
+	near   policy.Near
+	number int64
+	at     int32
+}
+
+// Candidates for a task: nodes that hold input of its stage, in the rack of such input, and others.
+const (
+	nearCandidates = 8
+	rackCandidates = 4
+	freeCandidates = 4
+)
+
+// refused stands for a node where there is room, and none that the job would take.
+const refused int32 = -2
+
+// best asks the place about some nodes with room for a task of a stage, none twice, and takes the one with the highest score, the first
+// among equals; -1: there is no room.
+func (p *pool) best(j *job, s int) (policy.Near, int64, int32) {
+	c := choice{score: policy.Never, at: -1}
+	p.asked = p.asked[:0]
+	ask, n := j.stages[s].Ask, j.stages[s].near
+	if n != nil {
+		k, left := n.Nodes.From(p.cursor), tries
+		for i := 0; i < len(n.Nodes.Place) && left > 0 && len(p.asked) < nearCandidates; i++ {
+			if t := n.First(&n.Nodes, k); t >= 0 {
+				if at := n.Nodes.Place[k]; ask.Fits(p.nodes[at].Free) {
+					p.consider(&c, j, s, at, policy.NodeLocal, t)
+				}
+				left--
+			}
+			if k++; k == len(n.Nodes.Place) {
+				k = 0
+			}
+		}
+		most := len(p.asked) + rackCandidates
+		left = tries
+		for k := 0; k < len(n.Racks.Place) && left > 0; k++ {
+			if n.First(&n.Racks, k) < 0 {
+				continue
+			}
+			for _, at := range p.e.rackNodes[n.Racks.Place[k]] {
+				if ask.Fits(p.nodes[at].Free) {
+					p.considerBest(&c, j, s, at)
+				}
+				if left--; len(p.asked) == most {
+					left = 0
+				}
+				if left <= 0 {
+					break
+				}
+			}
+		}
+	}
+	first := int32(-1)
+	for from, left := p.cursor, freeCandidates; left > 0; {
+		at := p.rooms.find(ask, from)
+		if at < 0 || at == first {
+			break
+		}
+		if first < 0 {
+			first = at
+		}
+		if from = at + 1; p.considerBest(&c, j, s, at) != policy.Never {
+			left--
+		}
+	}
+	switch {
+	case c.score >= 0:
+		return c.near, c.number, c.at
+	case len(p.asked) > 0:
+		p.skip(j, s, c)
+		return policy.NoPreference, -1, refused
+	}
+	return policy.NoPreference, -1, -1
+}
+
+// considerBest considers a node for the task whose input is nearest to it.
+func (p *pool) considerBest(c *choice, j *job, s int, at int32) policy.Score {
+	if n := j.stages[s].near; n != nil {
+		near, number := n.Best(at, p.nodes[at].Rack)
+		return p.consider(c, j, s, at, near, number)
+	}
+	return p.consider(c, j, s, at, policy.NoPreference, -1)
+}
+
+func (p *pool) consider(c *choice, j *job, s int, at int32, near policy.Near, number int64) policy.Score {
+	if slices.Contains(p.asked, at) {
+		return policy.Any
+	}
+	if p.e.unfit(at) {
+		return policy.Never
+	}
+	p.asked = append(p.asked, at)
+	score := p.e.place.Score(p.e.now, &j.view, s, &p.nodes[at], near)
+	if score > c.score || score == policy.Wait && c.score == policy.Wait && near > c.near {
+		*c = choice{score, near, number, at}
+	}
+	return score
+}
+
+// suits asks the place about the one node at hand.
+func (p *pool) suits(j *job, s int, n *policy.Node, near policy.Near) bool {
+	c := choice{score: p.e.place.Score(p.e.now, &j.view, s, n, near), near: near, at: n.Index}
+	if c.score < 0 {
+		p.skip(j, s, c)
+	}
+	return c.score >= 0
+}
+
+// skip notes that a job refuses what is at hand, and parks it if it waits until an instant. A job with several asks is not parked: a
+// node that is too small for one may do for another.
+func (p *pool) skip(j *job, s int, c choice) {
+	e := p.e
+	again := e.place.Skipped(e.now, &j.view, s)
+	if again <= e.now || again == unit.Never {
+		return
+	}
+	if again != j.again {
+		j.again = again
+		e.q.Push(again, evAsk|uint64(j.index), unit.Time(j.rec.Seq))
+	}
+	if c.score != policy.Wait || e.phase != nil || e.cfg.Cluster.Slots || j.mixed || j.stages[s].Open() == 0 {
+		return
+	}
+	p.unpark(j)
+	j.parked, j.floor = true, max(c.near, policy.OffRack)
+	for j.floor < policy.NodeLocal && e.place.Score(e.now, &j.view, s, &p.nodes[c.at], j.floor+1) == policy.Wait {
+		j.floor++
+	}
+	p.parked++
+	if j.floor == policy.OffRack {
+		p.wide++
+	}
+	if n := j.stages[s].near; n != nil && n.j == nil {
+		n.j = j
+		p.list(n, n.Nodes.Place, n.Racks.Place)
+	}
+}
+
+// unpark makes a job one that is asked at every node with room.
+func (p *pool) unpark(j *job) {
+	if !j.parked {
+		return
+	}
+	j.parked = false
+	p.parked--
+	if j.floor == policy.OffRack {
+		p.wide--
+	}
+}
+
+// list enters a stage in the index.
+func (p *pool) list(n *nearness, nodes, racks []int32) {
+	if p.wanting == nil {
+		p.wanting = make([][]*nearness, len(p.nodes)+len(p.e.rackNodes))
+	}
+	for _, i := range nodes {
+		p.wanting[i] = append(p.wanting[i], n)
+	}
+	for _, i := range racks {
+		at := len(p.nodes) + int(i)
+		p.wanting[at] = append(p.wanting[at], n)
+	}
+}
+
+// wanted says whether a parked job may take a node that has room.
+func (p *pool) wanted(n *policy.Node) bool {
+	wants := func(at, place int32, floor policy.Near) bool {
+		list := p.wanting[at]
+		for i := 0; i < len(list); {
+			w := list[i]
+			runs := &w.Nodes
+			if floor == policy.OffRack {
+				runs = &w.Racks
+			}
+			switch {
+			case w.j == nil || w.FirstAt(runs, place) < 0:
+				last := len(list) - 1
+				list[i], list[last] = list[last], nil
+				list = list[:last]
+				p.wanting[at] = list
+			case w.j.parked && w.j.floor <= floor:
+				return true
+			default:
+				i++
+			}
+		}
+		return false
+	}
+	return p.wanting != nil && (wants(n.Index, n.Index, policy.RackLocal) || p.wide > 0 && wants(int32(len(p.nodes))+n.Rack, n.Rack, policy.OffRack))
+}
+
+// askAgain handles the instant from which a job may take what it refused.
+func (e *engine) askAgain(j *job, seq int64) {
+	if j == nil || j.rec.Seq != seq || j.again != e.now {
+		return
+	}
+	j.again = 0
+	for _, p := range e.pools {
+		p.unpark(j)
+		p.changed()
+		p.due = true
+	}
+}
