@@ -13,6 +13,8 @@
 package policy
 
 import (
+	"math"
+
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
@@ -215,6 +217,7 @@ const (
 	Never Score = -2 // this node must not run the task
 	Wait  Score = -1 // a nearer node is worth waiting for: nodes as far as this one or farther are out until the job may be asked again
 	Any   Score = 0
+	Best  Score = math.MaxInt8 // no node can be better: the engine need not ask about others
 )
 
 // Place decides whether, and how well, a node suits the next task of a job. The engine has found already that there is

@@ -48,39 +48,13 @@ func (p *pool) best(j *job, s int) (policy.Near, int64, int32) {
 	p.asked = p.asked[:0]
 	ask, n := j.stages[s].Ask, j.stages[s].near
 	if n != nil {
-		k, left := n.Nodes.From(p.cursor), tries
-		for i := 0; i < len(n.Nodes.Place) && left > 0 && len(p.asked) < nearCandidates; i++ {
-			if t := n.First(&n.Nodes, k); t >= 0 {
-				if at := n.Nodes.Place[k]; ask.Fits(p.nodes[at].Free) {
-					p.consider(&c, j, s, at, policy.NodeLocal, t)
-				}
-				left--
-			}
-			if k++; k == len(n.Nodes.Place) {
-				k = 0
-			}
-		}
-		most := len(p.asked) + rackCandidates
-		left = tries
-		for k := 0; k < len(n.Racks.Place) && left > 0; k++ {
-			if n.First(&n.Racks, k) < 0 {
-				continue
-			}
-			for _, at := range p.e.rackNodes[n.Racks.Place[k]] {
-				if ask.Fits(p.nodes[at].Free) {
-					p.considerBest(&c, j, s, at)
-				}
-				if left--; len(p.asked) == most {
-					left = 0
-				}
-				if left <= 0 {
-					break
-				}
-			}
-		}
+		from, _ := n.Nodes.Find(p.cursor)
+		left := p.inPlaces(&c, j, s, from, len(n.Nodes.Place), tries)
+		p.inPlaces(&c, j, s, 0, from, left)
+		p.inRacks(&c, j, s, len(p.asked)+rackCandidates)
 	}
 	first := int32(-1)
-	for from, left := p.cursor, freeCandidates; left > 0; {
+	for from, left := p.cursor, freeCandidates; left > 0 && c.score < policy.Best; {
 		at := p.rooms.find(ask, from)
 		if at < 0 || at == first {
 			break
@@ -100,6 +74,36 @@ func (p *pool) best(j *job, s int) (policy.Near, int64, int32) {
 		return policy.NoPreference, -1, refused
 	}
 	return policy.NoPreference, -1, -1
+}
+
+// inPlaces considers nodes that hold input of the stage, from one place to another.
+func (p *pool) inPlaces(c *choice, j *job, s, from, to, left int) int {
+	n := j.stages[s].near
+	for k, t := n.Next(&n.Nodes, from); t >= 0 && k < to && left > 0; k, t = n.Next(&n.Nodes, k+1) {
+		if len(p.asked) == nearCandidates || c.score == policy.Best {
+			return 0
+		}
+		if at := n.Nodes.Place[k]; j.stages[s].Ask.Fits(p.nodes[at].Free) {
+			p.consider(c, j, s, at, policy.NodeLocal, t)
+		}
+		left--
+	}
+	return left
+}
+
+// inRacks considers nodes in racks that hold input of the stage.
+func (p *pool) inRacks(c *choice, j *job, s, most int) {
+	n, left := j.stages[s].near, tries
+	for k, t := n.Next(&n.Racks, 0); t >= 0; k, t = n.Next(&n.Racks, k+1) {
+		for _, at := range p.e.rackNodes[n.Racks.Place[k]] {
+			if left--; left < 0 || len(p.asked) == most || c.score == policy.Best {
+				return
+			}
+			if j.stages[s].Ask.Fits(p.nodes[at].Free) {
+				p.considerBest(c, j, s, at)
+			}
+		}
+	}
 }
 
 // considerBest considers a node for the task whose input is nearest to it.

@@ -141,7 +141,7 @@ func (d *Delay) Score(now unit.Time, j *policy.Job, _ int, _ *policy.Node, near 
 	case policy.NoPreference:
 		return policy.Any
 	case policy.NodeLocal:
-		return policy.Score(near)
+		return policy.Best
 	case policy.RackLocal:
 		if s.level >= rackLevel || waited >= d.node {
 			return policy.Score(near)

@@ -47,7 +47,7 @@ func TestScenarios(t *testing.T) {
 					fmt.Fprintf(&out, "%s refuses\n", w)
 				default:
 					d.Placed(j, 0, nil, near)
-					fmt.Fprintf(&out, "%s starts (%d)\n", w, fit)
+					fmt.Fprintf(&out, "%s starts (%d)\n", w, near)
 				}
 			}
 			return out.String()
