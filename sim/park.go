@@ -62,7 +62,7 @@ func (p *pool) best(j *job, s int) (policy.Near, int64, int32) {
 		if first < 0 {
 			first = at
 		}
-		if from = at + 1; p.considerBest(&c, j, s, at) != policy.Never {
+		if from = at + 1; p.considerBest(&c, j, s, at) {
 			left--
 		}
 	}
@@ -107,7 +107,7 @@ func (p *pool) inRacks(c *choice, j *job, s, most int) {
 }
 
 // considerBest considers a node for the task whose input is nearest to it.
-func (p *pool) considerBest(c *choice, j *job, s int, at int32) policy.Score {
+func (p *pool) considerBest(c *choice, j *job, s int, at int32) bool {
 	if n := j.stages[s].near; n != nil {
 		near, number := n.Best(at, p.nodes[at].Rack)
 		return p.consider(c, j, s, at, near, number)
@@ -115,19 +115,17 @@ func (p *pool) considerBest(c *choice, j *job, s int, at int32) policy.Score {
 	return p.consider(c, j, s, at, policy.NoPreference, -1)
 }
 
-func (p *pool) consider(c *choice, j *job, s int, at int32, near policy.Near, number int64) policy.Score {
-	if slices.Contains(p.asked, at) {
-		return policy.Any
-	}
-	if p.e.unfit(at) {
-		return policy.Never
+// consider asks the place about a node, and says whether it is a candidate: one that was not asked about before and may run the task.
+func (p *pool) consider(c *choice, j *job, s int, at int32, near policy.Near, number int64) bool {
+	if slices.Contains(p.asked, at) || p.e.unfit(at) {
+		return false
 	}
 	p.asked = append(p.asked, at)
 	score := p.e.place.Score(p.e.now, &j.view, s, &p.nodes[at], near)
 	if score > c.score || score == policy.Wait && c.score == policy.Wait && near > c.near {
 		*c = choice{score, near, number, at}
 	}
-	return score
+	return score > policy.Never
 }
 
 // suits asks the place about the one node at hand.

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // The script is a list of chances: NAME near, where near is node, rack, off or any. Each is printed with what the job does.
@@ -79,10 +80,52 @@ func TestBoundedWait(t *testing.T) {
 	}
 }
 
+// Waits in time: what a job takes t seconds after it first let a chance go, and when it wants to be asked again.
+func TestTimed(t *testing.T) {
+	d, err := Timed(3*unit.Second, 4*unit.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := &policy.Job{}
+	at := func(s unit.Time) unit.Time { return (100 + s) * unit.Second }
+	check := func(s unit.Time, rack, off bool, again unit.Time) {
+		t.Helper()
+		got := [3]bool{}
+		for i, near := range []policy.Near{policy.NodeLocal, policy.RackLocal, policy.OffRack} {
+			got[i] = d.Score(at(s), j, 0, nil, near) >= 0
+		}
+		if want := [3]bool{true, rack, off}; got != want {
+			t.Errorf("after %d s: takes %v, want %v", s, got, want)
+		}
+		if got := d.Skipped(at(s), j, 0); !off && got != at(again) {
+			t.Errorf("after %d s: asked again at %v, want %v", s, got, at(again))
+		}
+	}
+	check(0, false, false, 3)
+	check(2, false, false, 3)
+	check(3, true, false, 7)
+	check(7, true, true, 0)
+	d.Placed(j, 0, nil, policy.RackLocal)
+	check(8, true, false, 12)
+	check(12, true, true, 0)
+	d.Placed(j, 0, nil, policy.NodeLocal)
+	check(13, false, false, 16)
+	d.Left(0, j)
+	check(20, false, false, 23)
+	if n, r := d.Score(at(30), j, 0, nil, policy.NodeLocal), d.Score(at(30), j, 0, nil, policy.RackLocal); n <= r {
+		t.Errorf("a node scores %d, a rack %d", n, r)
+	}
+}
+
 func TestParams(t *testing.T) {
-	for _, p := range []policy.Params{{"node": "-1"}, {"rack": "x"}, {"node": "9999999999"}, {"by": "x"}} {
+	for _, p := range []policy.Params{{"node": "-1"}, {"rack": "x"}, {"node": "9999999999"}, {"by": "x"}, {"node": "3s", "rack": "40"}, {"node": "-3s"}, {"rack": "800d"}} {
 		if _, err := Entry.New(p); err == nil {
 			t.Errorf("%v is taken", p)
+		}
+	}
+	for _, p := range []policy.Params{{"node": "3s"}, {"rack": "3s"}, {"node": "3s", "rack": "3s"}} {
+		if got, err := Entry.New(p); err != nil || fmt.Sprintf("%+v", got.Place) != fmt.Sprintf("%+v", &Delay{node: 3 * unit.Second, rack: 3 * unit.Second, timed: true}) {
+			t.Errorf("%v: %+v, %v", p, got.Place, err)
 		}
 	}
 	if p, err := Entry.New(policy.Params{"by": "user", "node": "2"}); err != nil || p.Place == nil || p.Order == nil {
