@@ -115,6 +115,29 @@ func TestAskedAgainAtAnInstant(t *testing.T) {
 	}
 }
 
+// A job whose node comes free begins to wait for its next task at once.
+func TestTheNextWaitBeginsAtAStart(t *testing.T) {
+	d, err := delay.Timed(5*unit.Second, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &taskLedger{}
+	_, err = sim.Run(context.Background(), sim.Config{
+		Cluster: cluster.Uniform(6, 2, cluster.Unit), Sink: l,
+		Source:    workload.Slice{on("node1", oneStage("long", 0, 1, 3*unit.Second)), on("node1", oneStage("j", 0, 2, 10*unit.Second))}.Source(),
+		NewPolicy: func() (policy.Policy, error) { return policy.Policy{Order: fifo.New(), Place: d}, nil },
+	})
+	var starts []unit.Time
+	for _, r := range l.tasks {
+		if r.Job.ID == "j" {
+			starts = append(starts, r.Start)
+		}
+	}
+	if err != nil || len(starts) != 2 || starts[0] != 3*unit.Second || starts[1] != 8*unit.Second {
+		t.Errorf("started at %v, want 3 s and 8 s: %v", starts, err)
+	}
+}
+
 // Jobs that wait for one node each get every container that comes free there, at once; and they are not asked about any other node, but
 // when they begin to wait and when they change.
 func TestParkedJobsGetTheirNode(t *testing.T) {
