@@ -19,13 +19,12 @@ type job struct {
 	seed   uint64
 	view   policy.Job // what the policy sees
 	stages []stage
-	shown  []policy.Stage               // of the stages, in the view
-	front  [policy.Slots]int16          // by pool: what it wants next
-	booked [policy.Slots]bool           // it does want something
-	least  [policy.Slots]unit.Resources // of that, by component
-	left   int64                        // tasks that are not done
-	master int32                        // its task record; -1: none
-	ready  bool                         // the master is up (or there is none): stages may take containers
+	shown  []policy.Stage      // of the stages, in the view
+	front  [policy.Slots]int16 // by pool: what it wants next
+	booked [policy.Slots]bool  // it does want something
+	left   int64               // tasks that are not done
+	master int32               // its task record; -1: none
+	ready  bool                // the master is up (or there is none): stages may take containers
 	gone   bool
 	plain  bool // its running tasks need no records
 	ramps  bool // it is MapReduce with Hadoop's AM, which holds reduces back while maps wait
@@ -33,7 +32,8 @@ type job struct {
 	mixed  bool // its stages ask for containers of several sizes
 	parked bool // it waits for a node that is nearer than floor: see parking
 	floor  policy.Near
-	again  unit.Time // when it is asked again
+	again  unit.Time      // when it is asked again
+	least  unit.Resources // of what it wants next, by component, if it is mixed
 	kept   *kept
 	rec    JobRecord
 }

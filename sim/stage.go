@@ -131,19 +131,15 @@ func (p *pool) advance(j *job) {
 	k, v := p.id, &j.view
 	p.unpark(j)
 	if j.booked[k] {
-		p.asks.remove(j.least[k])
+		p.asks.remove(j.booking(k))
 		p.waiting--
 	}
 	if j.booked[k] = v.Waiting[k] > 0; j.booked[k] {
-		f := j.first(k)
-		j.front[k], j.least[k] = int16(f), j.asks(f)
-		for i := 0; j.mixed && f >= 0; i++ {
-			if i = j.beside(f, i, j.asks(f)); i < 0 {
-				break
-			}
-			j.least[k] = j.least[k].Min(j.stages[i].Ask)
+		j.front[k] = int16(j.first(k))
+		if j.mixed {
+			j.least = j.smallest(int(j.front[k]))
 		}
-		p.asks.add(j.least[k])
+		p.asks.add(j.booking(k))
 		p.waiting++
 	}
 	if v.Waiting[policy.MapSlot] == 0 {
@@ -158,6 +154,26 @@ func (p *pool) advance(j *job) {
 			v.Ask = v.Ask.Times(n)
 		}
 	}
+}
+
+// booking is the least that the job can use of a pool, as it was booked.
+func (j *job) booking(pool uint8) unit.Resources {
+	if j.mixed {
+		return j.least
+	}
+	return j.asks(int(j.front[pool]))
+}
+
+// smallest is the least, by component, that the front stage and those that may start in its place ask for.
+func (j *job) smallest(front int) unit.Resources {
+	least := j.asks(front)
+	if front < 0 {
+		return least
+	}
+	for i := j.beside(front, 0, least); i >= 0; i = j.beside(front, i+1, j.stages[front].Ask) {
+		least = least.Min(j.stages[i].Ask)
+	}
+	return least
 }
 
 // first is what the job wants next of a pool: its master, a container to keep, or a task of the first stage that has one to start.
