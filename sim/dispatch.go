@@ -56,7 +56,7 @@ func (p *pool) tryOnNode(v *policy.Job) policy.Verdict {
 	}
 	j, s := e.jobs[v.Index], v.Front
 	if !v.Ask.Fits(n.Free) {
-		if !j.mixed || s < 0 {
+		if !j.mixed || !j.least.Fits(n.Free) {
 			return p.pass()
 		}
 		if s = j.beside(s, 0, n.Free); s < 0 {
@@ -123,7 +123,7 @@ func (p *pool) tryAnyNode(v *policy.Job) policy.Verdict {
 	} else {
 		near, number, at = p.seek(j, s)
 	}
-	for i, front := 0, s; at == -1 && j.mixed && front >= 0; i++ {
+	for i, front := 0, s; at == -1 && j.mixed && j.least != v.Ask; i++ {
 		if i = j.beside(front, i, v.Ask); i < 0 {
 			break
 		}

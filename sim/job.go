@@ -264,7 +264,7 @@ func (e *engine) drop(j *job) {
 	}
 	for i := range j.stages {
 		if n := j.stages[i].near; n != nil {
-			n.j = nil
+			*n = nearness{} // it may be in an index still
 		}
 	}
 	clear(j.stages) // with what they point to

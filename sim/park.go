@@ -51,7 +51,10 @@ func (p *pool) best(j *job, s int) (policy.Near, int64, int32) {
 		from, _ := n.Nodes.Find(p.cursor)
 		left := p.inPlaces(&c, j, s, from, len(n.Nodes.Place), tries)
 		p.inPlaces(&c, j, s, 0, from, left)
-		p.inRacks(&c, j, s, len(p.asked)+rackCandidates)
+		most := len(p.asked) + rackCandidates
+		from, _ = n.Racks.Find(p.e.nodeRack[int(p.cursor)%len(p.nodes)])
+		left = p.inRacks(&c, j, s, from, len(n.Racks.Place), tries, most)
+		p.inRacks(&c, j, s, 0, from, left, most)
 	}
 	first := int32(-1)
 	for from, left := p.cursor, freeCandidates; left > 0 && c.score < policy.Best; {
@@ -91,19 +94,21 @@ func (p *pool) inPlaces(c *choice, j *job, s, from, to, left int) int {
 	return left
 }
 
-// inRacks considers nodes in racks that hold input of the stage.
-func (p *pool) inRacks(c *choice, j *job, s, most int) {
-	n, left := j.stages[s].near, tries
-	for k, t := n.Next(&n.Racks, 0); t >= 0; k, t = n.Next(&n.Racks, k+1) {
+// inRacks considers nodes in racks that hold input of the stage, likewise.
+func (p *pool) inRacks(c *choice, j *job, s, from, to, left, most int) int {
+	n := j.stages[s].near
+	for k, t := n.Next(&n.Racks, from); t >= 0 && k < to; k, t = n.Next(&n.Racks, k+1) {
 		for _, at := range p.e.rackNodes[n.Racks.Place[k]] {
-			if left--; left < 0 || len(p.asked) == most || c.score == policy.Best {
-				return
+			if left <= 0 || len(p.asked) == most || c.score == policy.Best {
+				return 0
 			}
 			if j.stages[s].Ask.Fits(p.nodes[at].Free) {
 				p.considerBest(c, j, s, at)
 			}
+			left--
 		}
 	}
+	return left
 }
 
 // considerBest considers a node for the task whose input is nearest to it.
@@ -184,40 +189,42 @@ func (p *pool) list(n *nearness, nodes, racks []int32) {
 	if p.wanting == nil {
 		p.wanting = make([][]*nearness, len(p.nodes)+len(p.e.rackNodes))
 	}
+	enter := func(at int) {
+		list := p.wanting[at]
+		if len(list) == cap(list) { // drop jobs that are gone, then double
+			list = slices.Grow(slices.DeleteFunc(list, func(w *nearness) bool { return w.j == nil }), len(list)+1)
+		}
+		p.wanting[at] = append(list, n)
+	}
 	for _, i := range nodes {
-		p.wanting[i] = append(p.wanting[i], n)
+		enter(int(i))
 	}
 	for _, i := range racks {
-		at := len(p.nodes) + int(i)
-		p.wanting[at] = append(p.wanting[at], n)
+		enter(len(p.nodes) + int(i))
 	}
 }
 
 // wanted says whether a parked job may take a node that has room.
 func (p *pool) wanted(n *policy.Node) bool {
-	wants := func(at, place int32, floor policy.Near) bool {
+	return p.wanting != nil && (p.wantedAt(int(n.Index), n.Index, policy.RackLocal) || p.wide > 0 && p.wantedAt(len(p.nodes)+int(n.Rack), n.Rack, policy.OffRack))
+}
+
+// wantedAt is wanted for one list of the index, by jobs that refuse nothing nearer than floor.
+func (p *pool) wantedAt(at int, place int32, floor policy.Near) bool {
+	for i := 0; i < len(p.wanting[at]); {
 		list := p.wanting[at]
-		for i := 0; i < len(list); {
-			w := list[i]
-			runs := &w.Nodes
-			if floor == policy.OffRack {
-				runs = &w.Racks
-			}
-			switch {
-			case w.j == nil || w.FirstAt(runs, place) < 0:
-				last := len(list) - 1
-				list[i], list[last] = list[last], nil
-				list = list[:last]
-				p.wanting[at] = list
-			case w.j.parked && w.j.floor <= floor:
-				return true
-			default:
-				i++
-			}
+		w := list[i]
+		switch last := len(list) - 1; {
+		case w.j == nil || floor == policy.RackLocal && w.FirstAt(&w.Nodes, place) < 0 || floor == policy.OffRack && w.FirstAt(&w.Racks, place) < 0:
+			list[i], list[last] = list[last], nil
+			p.wanting[at] = list[:last]
+		case w.j.parked && w.j.floor <= floor:
+			return true
+		default:
+			i++
 		}
-		return false
 	}
-	return p.wanting != nil && (wants(n.Index, n.Index, policy.RackLocal) || p.wide > 0 && wants(int32(len(p.nodes))+n.Rack, n.Rack, policy.OffRack))
+	return false
 }
 
 // askAgain handles the instant from which a job may take what it refused.
