@@ -76,6 +76,9 @@ func (p *pool) tryOnNode(v *policy.Job) policy.Verdict {
 			}
 		}
 		if st := &j.stages[s]; st.near != nil && st.Open() > 0 {
+			if j.parked && j.floor >= policy.RackLocal && st.near.FirstAt(&st.near.Nodes, n.Index) < 0 {
+				return policy.Pass
+			}
 			near, number = st.near.Best(n.Index, n.Rack)
 		}
 		if e.place != nil {
