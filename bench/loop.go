@@ -46,8 +46,8 @@ var loopLoads = []struct {
 	{"single-stage", Load{Jobs: 200, Tasks: 25_000, Nodes: 600, Each: 6}, Schedulers},
 	{"MapReduce", Load{Jobs: 1_000, Tasks: 2_500, Nodes: 600, Each: 6, Reduces: 500}, Schedulers},
 	// Fair beside delay, which adds placement to its order.
-	{"replicas", Load{Jobs: 200, Tasks: 2_500, Nodes: 600, Each: 6, Replicas: 3}, []string{"fair", "delay"}},
-	{"replicas, half load", Load{Jobs: 500, Tasks: 1_000, Nodes: 600, Each: 6, Replicas: 3, Over: 2_800}, []string{"fair", "delay"}},
+	{"replicas", Load{Jobs: 200, Tasks: 2_500, Nodes: 600, Each: 6, Replicas: 3}, []string{"fair", "delay", "delay:node=3s"}},
+	{"replicas, half load", Load{Jobs: 500, Tasks: 1_000, Nodes: 600, Each: 6, Replicas: 3, Over: 2_800}, []string{"fair", "delay", "delay:node=3s"}},
 }
 
 // Loop measures. Each round plays the simulator and the bare loop one after the other, so that both meet the same

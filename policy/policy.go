@@ -13,6 +13,8 @@
 package policy
 
 import (
+	"math"
+
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
@@ -39,10 +41,12 @@ type Job struct {
 	Input     unit.Bytes // read from storage in all stages
 	Stages    []Stage
 
-	Pending int64          // tasks (or the master) that could start now
-	Waiting [Slots]int64   // the same by the kind of slot they take
-	Front   int            // stage whose task would start next; MasterStage for the master. Valid while Pending > 0
-	Ask     unit.Resources // what that task asks for, or the gang that it starts with. Valid while Pending > 0
+	Pending int64        // tasks (or the master) that could start now
+	Waiting [Slots]int64 // the same by the kind of slot they take
+	// Front is the stage whose task would start next, or MasterStage for the master; Ask is what that task asks for, or the gang that it
+	// starts with. Where it does not fit, the engine may start a task of another open stage that asks for no more. Valid while Pending > 0.
+	Front   int
+	Ask     unit.Resources
 	Running int64          // containers held
 	Used    unit.Resources // their room
 	Done    int64          // tasks finished
@@ -61,6 +65,7 @@ const (
 // Stage is what a scheduler may know of a stage of a job.
 type Stage struct {
 	Tasks, Pending, Running, Done int64 // Pending: not started, whether or not they may start yet
+	Later                         int64 // pending tasks that may not start yet, or that the job does not ask for yet
 
 	Ask    unit.Resources
 	Slot   uint8           // kind of slot that its tasks take
@@ -68,6 +73,9 @@ type Stage struct {
 	After  []workload.Edge // the stages it needs, and what passes from them to it
 	Worked unit.Time       // by its finished tasks, in sum
 }
+
+// Open is how many of its tasks could start now. A job may have several such stages, each with its own Ask.
+func (s *Stage) Open() int64 { return s.Pending - s.Later }
 
 // Attained is the container-time that the job has received up to an instant, containers it still holds included.
 func (j *Job) Attained(now unit.Time) unit.Time { return j.held + unit.Time(j.Running)*now - j.starts }
@@ -207,17 +215,21 @@ type Score int8
 // Answers of Place.Score. A policy may answer with any positive value to rank nodes.
 const (
 	Never Score = -2 // this node must not run the task
-	Wait  Score = -1 // a better node is worth waiting for
+	Wait  Score = -1 // a nearer node is worth waiting for: nodes as far as this one or farther are out until the job may be asked again
 	Any   Score = 0
+	Best  Score = math.MaxInt8 // no node can be better: the engine need not ask about others
 )
 
 // Place decides whether, and how well, a node suits the next task of a job. The engine has found already that there is
 // room, and says how near the best waiting task of stage s is to the node.
 type Place interface {
-	// Score is pure and safe for concurrent use between two events: an engine may ask about many nodes for one task, at once.
-	Score(j *Job, s int, n *Node, near Near) Score
-	// Skipped says that the job let a chance go: it was its turn, and what it was offered did not fit.
-	Skipped(j *Job, s int)
+	// Score is pure and safe for concurrent use between two events: an engine may ask about many nodes for one task, at once, and
+	// what the answer would be if the node were nearer. It takes the best it hears of.
+	Score(now unit.Time, j *Job, s int, n *Node, near Near) Score
+	// Skipped says that the job let a chance go: it was its turn, and what it was offered did not fit. It returns the instant from
+	// which the job may take what it refuses now; unit.Never: that does not depend on time. An engine asks again then, and before that
+	// when the job changes or a nearer node has room.
+	Skipped(now unit.Time, j *Job, s int) (again unit.Time)
 	// Placed says that a task was started on n. An engine that reserves first calls it when the task is bound.
 	Placed(j *Job, s int, n *Node, near Near)
 	// Left says that the job is gone.
@@ -272,9 +284,11 @@ func (r Reason) Append(to []Reason) []Reason {
 	return append(to, r)
 }
 
-// Waiter is implemented by places that make only tasks of some kinds of slots wait. The others are not offered again in vain.
-type Waiter interface {
-	Waits(slot uint8) bool
+// Counter is implemented by places that may count the chances that a job lets go. For them nodes have to report again and again: an
+// engine without heartbeats draws some.
+type Counter interface {
+	// Counts says whether it does so for tasks that take a kind of slot.
+	Counts(slot uint8) bool
 }
 
 // Knobs is implemented by orders that can be changed while they run, by a steering policy. Each returns the value that

@@ -200,7 +200,7 @@ func TestScoresAreConcurrent(t *testing.T) {
 			for i := range got {
 				wg.Go(func() {
 					n := policy.Node{Index: int32(i / 4), Total: one.Times(3), Free: one}
-					got[i] = p.Place.Score(job, 0, &n, policy.Near(i%4))
+					got[i] = p.Place.Score(0, job, 0, &n, policy.Near(i%4))
 				})
 			}
 			wg.Wait()
@@ -208,7 +208,7 @@ func TestScoresAreConcurrent(t *testing.T) {
 		}
 		first := scores()
 		for range 200 {
-			p.Place.Skipped(job, 0)
+			p.Place.Skipped(0, job, 0)
 		}
 		waited := scores()
 		if again := scores(); again != waited {

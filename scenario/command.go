@@ -64,7 +64,7 @@ func (s *Scenario) Assumptions() []string {
 	if m.Heartbeat > 0 {
 		say("cluster: a free container is known at its node's next heartbeat, every ", m.Heartbeat.String(), ", each node with its own phase")
 	} else {
-		say("cluster: a free container is known at once (no heartbeat); a scheduler that waits for a better node gets heartbeats of 1 s")
+		say("cluster: a free container is known at once (no heartbeat); a scheduler that counts the chances a job lets go gets heartbeats of 1 s")
 	}
 	if m.PerBeat > 0 {
 		say("cluster: a node is given at most ", strconv.Itoa(m.PerBeat), " containers a heartbeat")

@@ -60,11 +60,12 @@ func (c *copies) remove(t int32) {
 	c.wants = slices.DeleteFunc(c.wants, func(w int32) bool { return w == t })
 }
 
-// beside is a stage after i that has a task for a container of the same size and kind, for a job whose copies find no place; -1: none.
-func (j *job) beside(i int) int {
-	front := &j.stages[i]
-	for k := i + 1; k < len(j.stages); k++ {
-		if s := &j.stages[k]; s.Pending > s.back && s.Slot == front.Slot && s.Ask == front.Ask {
+// beside is the first stage from k on, other than the front one, that has a task for a container of the same kind, no larger than what
+// the front asks for, and that fits into room; -1: none.
+func (j *job) beside(front, k int, room unit.Resources) int {
+	f := &j.stages[front]
+	for ; k < len(j.stages); k++ {
+		if s := &j.stages[k]; k != front && s.Open() > 0 && s.Slot == f.Slot && s.Gang <= 1 && s.Ask.Fits(f.Ask) && s.Ask.Fits(room) {
 			return k
 		}
 	}

@@ -9,6 +9,10 @@ import (
 // With heartbeats it only makes sure that the next free node will be heard.
 func (p *pool) dispatch() {
 	p.due = false
+	for _, i := range p.freed {
+		p.offerNode(&p.nodes[i]) // parked jobs are not asked below
+	}
+	p.freed = p.freed[:0]
 	if p.waiting == 0 {
 		return
 	}
@@ -18,7 +22,7 @@ func (p *pool) dispatch() {
 	}
 	p.offer.Now, p.offer.Node = p.e.now, nil
 	p.failed = p.failed[:0]
-	for p.waiting > 0 && p.asks.least.Fits(p.free) && p.rooms.may(p.asks.least) {
+	for p.waiting > p.parked && p.asks.least.Fits(p.free) && p.rooms.may(p.asks.least) {
 		p.refused = 0
 		if !p.e.order.Ranked(&p.offer, p.anyNode) {
 			break
@@ -29,7 +33,7 @@ func (p *pool) dispatch() {
 
 // offerNode hands out the free room of one node.
 func (p *pool) offerNode(n *policy.Node) {
-	if p.e.unfit(n.Index) {
+	if p.e.unfit(n.Index) || p.parked == p.waiting && !p.wanted(n) {
 		return
 	}
 	p.offer.Now, p.offer.Node = p.e.now, n
@@ -50,28 +54,40 @@ func (p *pool) tryOnNode(v *policy.Job) policy.Verdict {
 	if e.gangs && e.jobs[v.Index].together(v.Front) > 1 {
 		return p.tryGang(v)
 	}
-	if !v.Ask.Fits(n.Free) {
-		return p.pass()
-	}
 	j, s := e.jobs[v.Index], v.Front
+	if !v.Ask.Fits(n.Free) {
+		if !j.mixed || !j.least.Fits(n.Free) {
+			return p.pass()
+		}
+		if s = j.beside(s, 0, n.Free); s < 0 {
+			return p.pass()
+		}
+	}
 	if e.cfg.Cluster.Slots {
 		s = int(j.front[p.id])
 	}
 	near, number := policy.NoPreference, int64(-1)
 	if s >= 0 {
-		if j.stages[s].Pending == j.stages[s].back {
+		if j.stages[s].Open() == 0 {
 			if near, number = e.spec.copyFor(j, s, n.Index); number < 0 {
-				if s = j.beside(s); s < 0 {
+				if s = j.beside(s, s+1, n.Free); s < 0 {
 					return p.pass()
 				}
 			}
 		}
-		if st := &j.stages[s]; st.near != nil && st.Pending > st.back {
+		if st := &j.stages[s]; st.near != nil && st.Open() > 0 {
+			if j.parked && j.floor >= policy.RackLocal && st.near.FirstAt(&st.near.Nodes, n.Index) < 0 {
+				return policy.Pass
+			}
 			near, number = st.near.Best(n.Index, n.Rack)
 		}
-		if e.place != nil && e.place.Score(v, s, n, near) < 0 {
-			e.place.Skipped(v, s)
-			return p.pass()
+		if e.place != nil {
+			if j.parked && near <= j.floor {
+				return policy.Pass
+			}
+			if !p.suits(j, s, n, near) {
+				return p.pass()
+			}
 		}
 	}
 	e.start(p, j, s, n, near, number)
@@ -85,6 +101,9 @@ func (p *pool) tryAnyNode(v *policy.Job) policy.Verdict {
 	}
 	e := p.e
 	j := e.jobs[v.Index]
+	if j.parked {
+		return policy.Pass
+	}
 	if e.gangs && j.together(v.Front) > 1 {
 		return p.tryGang(v)
 	}
@@ -93,31 +112,45 @@ func (p *pool) tryAnyNode(v *policy.Job) policy.Verdict {
 	if e.cfg.Cluster.Slots {
 		s = int(j.front[p.id])
 	}
-	if s >= 0 && j.stages[s].Pending == j.stages[s].back {
+	if s >= 0 && j.stages[s].Open() == 0 {
 		if near, number, at = e.spec.copyAnywhere(p, j, s); at < 0 {
-			if s = j.beside(s); s < 0 {
+			if s = j.beside(s, s+1, v.Ask); s < 0 {
 				return p.pass()
 			}
 		}
 	}
-	switch {
-	case at >= 0: // a copy
-	case s >= 0 && j.stages[s].near != nil:
-		near, number, at = j.stages[s].near.choose(p, v.Ask)
-	default:
-		at = p.findRoom(v.Ask)
+	if at >= 0 { // a copy
+		if e.place != nil && !p.suits(j, s, &p.nodes[at], near) {
+			return p.pass()
+		}
+	} else {
+		near, number, at = p.seek(j, s)
+	}
+	for i, front := 0, s; at == -1 && j.mixed && j.least != v.Ask; i++ {
+		if i = j.beside(front, i, v.Ask); i < 0 {
+			break
+		}
+		s = i
+		near, number, at = p.seek(j, s)
 	}
 	if at < 0 || e.unfit(at) {
 		return p.pass()
 	}
-	n := &p.nodes[at]
-	if e.place != nil && s >= 0 && e.place.Score(v, s, n, near) < 0 {
-		e.place.Skipped(v, s)
-		return p.pass()
-	}
 	p.cursor = at + 1
-	e.start(p, j, s, n, near, number)
+	e.start(p, j, s, &p.nodes[at], near, number)
 	return policy.Took
+}
+
+// seek finds a node for a task of a stage, or for what a job wants before its stages: where the place likes it best, or else the
+// nearest to its input that has room.
+func (p *pool) seek(j *job, s int) (policy.Near, int64, int32) {
+	switch {
+	case s >= 0 && p.e.place != nil:
+		return p.best(j, s)
+	case s >= 0 && j.stages[s].near != nil:
+		return j.stages[s].near.choose(p, j.stages[s].Ask)
+	}
+	return policy.NoPreference, -1, p.findRoom(j.asks(s))
 }
 
 // tryGang starts as many tasks of the job's next stage as must start together, wherever there is room; or none.
@@ -175,6 +208,10 @@ func (p *pool) pass() policy.Verdict {
 // record of the task that it races.
 func (e *engine) start(p *pool, j *job, front int, n *policy.Node, near policy.Near, number int64) {
 	v := &j.view
+	if j.parked {
+		p.unpark(j)
+		p.due = true // it may begin to wait for its next one now
+	}
 	ask := j.asks(front)
 	n.Free, p.free = n.Free.Sub(ask), p.free.Sub(ask)
 	p.rooms.touch(n.Index)
@@ -193,14 +230,14 @@ func (e *engine) start(p *pool, j *job, front int, n *policy.Node, near policy.N
 	q.Pending--
 	dry, copied := false, false
 	switch {
-	case front >= 0 && j.stages[front].Pending == j.stages[front].back:
+	case front >= 0 && j.stages[front].Open() == 0:
 		copied = true
 		e.spec.start(j, front, n.Index, near, int32(number))
 	case front >= 0:
 		s := &j.stages[front]
 		number, attempt := s.take(number)
 		j.rec.Near[near]++
-		dry = s.Pending == s.back
+		dry = s.Open() == 0
 		if s.released && j.plain {
 			e.work(j, front, n.Index, e.now, number)
 		} else {
@@ -223,7 +260,7 @@ func (e *engine) start(p *pool, j *job, front int, n *policy.Node, near policy.N
 	}
 	switch {
 	case !dry:
-	case j.stages[front].back > 0:
+	case j.stages[front].Later > 0:
 		e.look(j) // the AM may ask for another reduce
 	default:
 		e.refresh(j) // the last task of a stage has started: the next stage may open

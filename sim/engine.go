@@ -50,6 +50,7 @@ const (
 	evTick
 	evSpeculate
 	evCall // an AM whose maps may hang looks again
+	evAsk  // a job may take what it refused before
 
 	kindMask = uint64(0xff) << 56
 )
@@ -271,6 +272,8 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 			e.spec.look()
 		case evCall:
 			e.called(e.jobs[arg], int64(ev.Start))
+		case evAsk:
+			e.askAgain(e.jobs[arg], int64(ev.Start))
 		}
 		if first.due || len(e.pools) > 1 {
 			e.dispatch()

@@ -231,6 +231,10 @@ func TestLocality(t *testing.T) {
 	if delay <= fair {
 		t.Errorf("delay scheduling starts %.2f of the tasks on their node, fair %.2f", delay, fair)
 	}
+	m.Heartbeat = 0
+	if timed, fair := near("delay:node=10s", m), near("fair", m); timed <= fair {
+		t.Errorf("without heartbeats: delay scheduling starts %.2f of the tasks on their node, fair %.2f", timed, fair)
+	}
 }
 
 // A run that is cut off says so and still reports every job.

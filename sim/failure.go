@@ -42,11 +42,17 @@ func (e *engine) again(j *job, i int, a again) {
 	s.redo = append(s.redo, a)
 	if s.near != nil {
 		s.near.Put(a.number)
+		if s.near.j != nil {
+			for _, n := range e.replicas(j, i, a.number, nil) {
+				e.pools[0].list(s.near, []int32{n}, []int32{e.nodeRack[n]})
+			}
+		}
 	}
 	switch {
 	case j.kept != nil:
+		s.Later++
 	case j.ramps && j.mapsWait(s):
-		s.back++
+		s.Later++
 	default:
 		e.want(j, s.Slot, 1)
 		if j.ramps {
@@ -276,6 +282,9 @@ func (e *engine) back(i int) {
 		p.nodes[n].Free = p.nodes[n].Total
 		p.free = p.free.Add(p.nodes[n].Free)
 		p.rooms.touch(n)
+		if p.parked > 0 {
+			p.freed = append(p.freed, n)
+		}
 		p.due = true
 	}
 	e.resized()

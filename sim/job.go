@@ -29,6 +29,11 @@ type job struct {
 	plain  bool // its running tasks need no records
 	ramps  bool // it is MapReduce with Hadoop's AM, which holds reduces back while maps wait
 	calls  bool // its AM will look again: see call
+	mixed  bool // its stages ask for containers of several sizes
+	parked bool // it waits for a node that is nearer than floor: see parking
+	floor  policy.Near
+	again  unit.Time      // when it is asked again
+	least  unit.Resources // of what it wants next, by component, if it is mixed
 	// Its AM looks when a map ends: some maps wait, and reduces may be asked for, withdrawn or killed.
 	watches bool
 	kept    *kept
@@ -119,9 +124,9 @@ func (e *engine) newJob(src *workload.Job) *job {
 	j.shown = slices.Grow(j.shown, len(src.Stages))[:len(src.Stages)]
 	for i := range src.Stages {
 		s := &src.Stages[i]
-		j.shown[i] = policy.Stage{Tasks: s.Tasks, Pending: s.Tasks, Ask: s.Ask, After: s.After, Gang: s.Gang}
+		j.shown[i] = policy.Stage{Tasks: s.Tasks, Pending: s.Tasks, Later: s.Tasks, Ask: s.Ask, After: s.After, Gang: s.Gang}
 		e.gangs = e.gangs || s.Gang > 1
-		st := stage{Stage: &j.shown[i], seed: workload.Seed(j.seed, uint64(i)), length: &s.Length, back: s.Tasks, waits: -1, fixed: -1}
+		st := stage{Stage: &j.shown[i], seed: workload.Seed(j.seed, uint64(i)), length: &s.Length, waits: -1, fixed: -1}
 		if l, ok := s.Length.IsConstant(); ok {
 			st.fixed = l
 		}
@@ -131,6 +136,7 @@ func (e *engine) newJob(src *workload.Job) *job {
 				st.Slot = policy.ReduceSlot
 			}
 		}
+		j.mixed = j.mixed || st.Ask != j.shown[0].Ask
 		j.left += s.Tasks
 		input += s.Input
 		j.stages = append(j.stages, st)
@@ -138,6 +144,7 @@ func (e *engine) newJob(src *workload.Job) *job {
 	if src.Keep != nil && !slots {
 		j.kept = &kept{ask: src.Keep.Ask, slots: src.Keep.Slots, want: src.Keep.Max}
 	}
+	j.mixed = j.mixed && j.kept == nil
 	j.ramps = e.model.Application != am.MapsFirst && !slots && src.Keep == nil && len(src.Stages) > 1 && am.IsMapReduce(src)
 	j.ready = src.Master.IsZero() || slots // Hadoop 1 has no masters
 	j.plain = !e.careful && j.kept == nil && j.index < 1<<jobBits
@@ -256,6 +263,11 @@ func (e *engine) done(j *job, o Outcome) {
 func (e *engine) drop(j *job) {
 	if e.steering != nil && e.steering.byID[j.src.ID] == j {
 		delete(e.steering.byID, j.src.ID)
+	}
+	for i := range j.stages {
+		if n := j.stages[i].near; n != nil {
+			*n = nearness{} // it may be in an index still
+		}
 	}
 	clear(j.stages) // with what they point to
 	*j = job{index: j.index, gone: j.gone, stages: j.stages[:0], shown: j.shown[:0]}

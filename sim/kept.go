@@ -58,6 +58,7 @@ func (e *engine) fillKept(j *job) {
 			in := k.free[len(k.free)-1]
 			k.free = k.free[:len(k.free)-1]
 			number, attempt := s.take(-1)
+			s.Later = s.Pending
 			j.rec.Near[policy.NoPreference]++
 			t := e.newRecord(j.index, e.tasks[in].node, int16(i))
 			e.tasks[t].in = in

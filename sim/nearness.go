@@ -11,6 +11,7 @@ import (
 type nearness struct {
 	*near.Tasks
 	e *engine
+	j *job // of the stage, while the stage is in the index of parked jobs
 }
 
 // newNearness builds it for stage i of a job; nil where the input lies nowhere in particular.
@@ -36,7 +37,7 @@ func (e *engine) newNearness(j *job, i int) *nearness {
 	if len(where) == 0 {
 		return nil
 	}
-	return &nearness{near.New(where, e.nodeRack, src.Tasks), e}
+	return &nearness{Tasks: near.New(where, e.nodeRack, src.Tasks), e: e}
 }
 
 // tries bounds how many places are looked at for one container.
@@ -45,32 +46,21 @@ const tries = 32
 // choose finds a node with room for one of the waiting tasks, near its input if possible.
 func (n *nearness) choose(p *pool, ask unit.Resources) (policy.Near, int64, int32) {
 	left := tries
-	for k, node := range n.Nodes.Place {
-		if t := n.First(&n.Nodes, k); t >= 0 {
-			if ask.Fits(p.nodes[node].Free) {
-				return policy.NodeLocal, t, node
-			}
-			if left--; left == 0 {
-				break
-			}
+	for k, t := n.Next(&n.Nodes, 0); t >= 0 && left > 0; k, t = n.Next(&n.Nodes, k+1) {
+		if node := n.Nodes.Place[k]; ask.Fits(p.nodes[node].Free) {
+			return policy.NodeLocal, t, node
 		}
+		left--
 	}
 	left = tries
-	for k, rack := range n.Racks.Place {
-		t := n.First(&n.Racks, k)
-		if t < 0 {
-			continue
-		}
-		for _, node := range n.e.rackNodes[rack] {
+	for k, t := n.Next(&n.Racks, 0); t >= 0 && left > 0; k, t = n.Next(&n.Racks, k+1) {
+		for _, node := range n.e.rackNodes[n.Racks.Place[k]] {
 			if ask.Fits(p.nodes[node].Free) {
 				return policy.RackLocal, t, node
 			}
 			if left--; left == 0 {
 				break
 			}
-		}
-		if left <= 0 {
-			break
 		}
 	}
 	at := p.rooms.find(ask, p.cursor)

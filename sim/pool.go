@@ -28,12 +28,20 @@ type pool struct {
 	beats   *beats
 	empty   bool // it has no container at all
 	due     bool // something changed that makes a look at the whole pool worth while
+
+	parking
+}
+
+// counts says whether the policy counts the chances that jobs let go of a kind of slot.
+func (e *engine) counts(slot uint8) bool {
+	c, ok := e.place.(policy.Counter)
+	return ok && c.Counts(slot)
 }
 
 // setBeats draws the nodes' heartbeats, if the model has them.
 func (e *engine) setBeats() error {
-	if e.place != nil && e.model.Heartbeat == 0 {
-		e.model.Heartbeat = unit.Second // a placement that waits counts the offers it lets pass
+	if e.model.Heartbeat == 0 && (e.counts(policy.MapSlot) || e.counts(policy.ReduceSlot)) {
+		e.model.Heartbeat = unit.Second
 	}
 	if h := e.model.Heartbeat; h < 0 || h > 0 && h < unit.Time(2*len(e.cfg.Cluster.Nodes)) {
 		return fmt.Errorf("a heartbeat of %v is too short for %d nodes", h, len(e.cfg.Cluster.Nodes))
@@ -77,8 +85,7 @@ func (e *engine) newPool(k uint8) *pool {
 	pl.onNode = pl.tryOnNode
 	pl.anyNode = pl.tryAnyNode
 	if e.phase != nil {
-		waiter, some := e.place.(policy.Waiter)
-		pl.beats = newBeats(e.model.Heartbeat, e.phase, e.place != nil && (!some || waiter.Waits(k)))
+		pl.beats = newBeats(e.model.Heartbeat, e.phase, e.counts(k))
 	}
 	return pl
 }

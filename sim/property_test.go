@@ -297,7 +297,7 @@ func genModel(t *rapid.T, c *cluster.Cluster) sim.Model {
 }
 
 // specs are all policies there are, and some with parameters.
-var specs = append(all.Policies.Names(), "fair:by=user", "fair:by=pool", "fair:resource=drf", "capacity:ordering=fair")
+var specs = append(all.Policies.Names(), "fair:by=user", "fair:by=pool", "fair:resource=drf", "capacity:ordering=fair", "delay:node=4s")
 
 func genSpec(t *rapid.T) policy.Spec {
 	spec, err := policy.ParseSpec(rapid.SampledFrom(specs).Draw(t, "scheduler"))

@@ -29,8 +29,8 @@ func (e *engine) ramp(j *job) (hangs bool, kill int64) {
 			s.MapsHeld += st.Running
 		case st.open:
 			s.Reduce = st.Ask
-			s.Pending += st.back
-			s.Asked += st.Pending - st.back
+			s.Pending += st.Later
+			s.Asked += st.Open()
 			s.ReduceHeld += st.Running
 		}
 	}
@@ -45,15 +45,15 @@ func (e *engine) ramp(j *job) (hangs bool, kill int64) {
 		st := &j.stages[i]
 		switch open := st.open && len(st.After) > 0; {
 		case open && d.Ask > 0:
-			n := min(d.Ask, st.back)
+			n := min(d.Ask, st.Later)
 			d.Ask -= n
-			if st.back -= n; n > 0 {
+			if st.Later -= n; n > 0 {
 				e.want(j, st.Slot, n)
 			}
 		case open && d.Ask < 0:
-			n := min(-d.Ask, st.Pending-st.back)
+			n := min(-d.Ask, st.Open())
 			d.Ask += n
-			if st.back += n; n > 0 {
+			if st.Later += n; n > 0 {
 				e.want(j, st.Slot, -n)
 			}
 		}

@@ -12,11 +12,10 @@ import (
 //
 // Invariants: Done + Running + Pending == Tasks before redo is counted: a lost task becomes pending again.
 // open implies that the stages it needs are done as far as slow-start says, and settled unless they are in another pool or an AM holds
-// its tasks back. 0 <= back <= Pending; the job asks for Pending - back of its tasks.
+// its tasks back. 0 <= Later <= Pending; the job asks for the other pending tasks.
 type stage struct {
 	*policy.Stage // its counts and its ask, which the policy sees
 
-	back     int64     // pending tasks that are not asked for
 	mark     int64     // done count at which a later stage may change state
 	next     int64     // number of the next task that was never started
 	open     bool      // may take containers
@@ -105,7 +104,7 @@ func (e *engine) openStage(j *job, i int) {
 	if j.ramps && len(s.After) > 0 {
 		return // the AM asks for its tasks: see ramp
 	}
-	s.back = 0
+	s.Later = 0
 	e.want(j, s.Slot, s.Pending)
 }
 
@@ -128,19 +127,25 @@ func (e *engine) want(j *job, pool uint8, n int64) {
 // advance books what the job wants next of the pool, after a change.
 func (p *pool) advance(j *job) {
 	k, v := p.id, &j.view
-	booked, before := j.booked[k], j.front[k]
+	p.unpark(j)
+	booked, old, next := j.booked[k], unit.Resources{}, unit.Resources{}
+	if booked {
+		old = j.booking(k)
+	}
 	if j.booked[k] = v.Waiting[k] > 0; j.booked[k] {
 		j.front[k] = int16(j.first(k))
+		if j.mixed {
+			j.least = j.smallest(int(j.front[k]))
+		}
+		next = j.booking(k)
 	}
-	if booked != j.booked[k] || booked && before != j.front[k] && j.asks(int(before)) != j.asks(int(j.front[k])) {
-		if booked {
-			p.asks.remove(j.asks(int(before)))
-			p.waiting--
-		}
-		if j.booked[k] {
-			p.asks.add(j.asks(int(j.front[k])))
-			p.waiting++
-		}
+	if booked && (!j.booked[k] || next != old) {
+		p.asks.remove(old)
+		p.waiting--
+	}
+	if j.booked[k] && (!booked || next != old) {
+		p.asks.add(next)
+		p.waiting++
 	}
 	if v.Waiting[policy.MapSlot] == 0 {
 		k = policy.ReduceSlot
@@ -156,6 +161,26 @@ func (p *pool) advance(j *job) {
 	}
 }
 
+// booking is the least that the job can use of a pool, as it was booked.
+func (j *job) booking(pool uint8) unit.Resources {
+	if j.mixed {
+		return j.least
+	}
+	return j.asks(int(j.front[pool]))
+}
+
+// smallest is the least, by component, that the front stage and those that may start in its place ask for.
+func (j *job) smallest(front int) unit.Resources {
+	least := j.asks(front)
+	if front < 0 {
+		return least
+	}
+	for i := j.beside(front, 0, least); i >= 0; i = j.beside(front, i+1, j.stages[front].Ask) {
+		least = least.Min(j.stages[i].Ask)
+	}
+	return least
+}
+
 // first is what the job wants next of a pool: its master, a container to keep, or a task of the first stage that has one to start.
 // Reduces that an AM asks for outrank maps.
 func (j *job) first(pool uint8) int {
@@ -168,7 +193,7 @@ func (j *job) first(pool uint8) int {
 	found := -1
 	for i := range j.stages {
 		s := &j.stages[i]
-		if s.Slot != pool || s.Pending == s.back && !s.copies.asked() || found >= 0 && len(s.After) == 0 {
+		if s.Slot != pool || s.Open() == 0 && !s.copies.asked() || found >= 0 && len(s.After) == 0 {
 			continue
 		}
 		if found = i; !j.ramps || len(s.After) > 0 {
@@ -187,7 +212,7 @@ func (j *job) together(stage int) int64 {
 		return 1
 	}
 	s := &j.stages[stage]
-	return min(s.Gang, s.Pending-s.back)
+	return min(s.Gang, s.Open())
 }
 
 // asks is the size of a container for a task of a stage, a master or one that is kept.

@@ -185,6 +185,7 @@ func (e *engine) after(j *job, s *stage, node int32, failed bool) {
 	case p.beats != nil:
 		p.nodeFreed(node)
 	case !p.due:
+		p.freed = p.freed[:0]
 		p.offerNode(&p.nodes[node])
 	case p.only(node):
 		free := p.free
@@ -210,6 +211,9 @@ func (e *engine) giveBack(j *job, stage int, ask unit.Resources, k uint8, node i
 	if !n.Total.IsZero() {
 		n.Free, p.free = n.Free.Add(ask), p.free.Add(ask)
 		p.rooms.touch(node)
+		if p.parked > 0 {
+			p.freed = append(p.freed, node)
+		}
 	}
 	v.Yield(e.now, start, ask)
 	e.line.Queues[j.queue].Yield(e.now-e.line.From, ask.Mem)

@@ -23,7 +23,7 @@ func (c *crew) deterministic(ctx context.Context) bool {
 		if s.Steer != nil {
 			return false
 		}
-		if made, err := s.New(); err != nil || made.Place != nil { // a placement that waits gets heartbeats
+		if made, err := s.New(); err != nil || made.Place != nil { // it may get heartbeats
 			return false
 		}
 	}

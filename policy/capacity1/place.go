@@ -19,23 +19,24 @@ var _ policy.Place = seats{}
 func isReduce(j *policy.Job, s int) bool { return j.Stages[s].Slot == reduceSlots }
 
 // Score asks the kind's own rule.
-func (t seats) Score(j *policy.Job, s int, n *policy.Node, near policy.Near) policy.Score {
+func (t seats) Score(now unit.Time, j *policy.Job, s int, n *policy.Node, near policy.Near) policy.Score {
 	switch {
 	case !isReduce(j, s):
-		return t.maps.Score(j, s, n, near)
+		return t.maps.Score(now, j, s, n, near)
 	case t.reduces != nil:
-		return t.reduces.Score(j, s, n, near)
+		return t.reduces.Score(now, j, s, n, near)
 	}
 	return policy.Any
 }
 
 // Skipped notes a chance let go.
-func (t seats) Skipped(j *policy.Job, s int) {
+func (t seats) Skipped(_ unit.Time, j *policy.Job, s int) unit.Time {
 	if isReduce(j, s) {
-		t.reduces.Skipped(j, s)
+		t.reduces.skipped()
 	} else {
-		t.maps.Skipped(j, s)
+		t.maps.p.jobs[j.Index].chances++
 	}
+	return unit.Never
 }
 
 // Placed notes a start.
@@ -47,14 +48,14 @@ func (t seats) Placed(j *policy.Job, s int, n *policy.Node, near policy.Near) {
 	}
 }
 
-// Waits says whether tasks that take a kind of slot may be made to wait.
-func (t seats) Waits(slot uint8) bool { return slot == mapSlots || t.reduces != nil }
+// Counts says whether tasks that take a kind of slot may be made to wait.
+func (t seats) Counts(slot uint8) bool { return slot == mapSlots || t.reduces != nil }
 
 // Left has nothing to forget: the order does it.
 func (seats) Left(unit.Time, *policy.Job) {}
 
 // Score takes a place that is near enough for the chances that the job has had. The one at hand counts.
-func (l locality) Score(v *policy.Job, _ int, _ *policy.Node, near policy.Near) policy.Score {
+func (l locality) Score(_ unit.Time, v *policy.Job, _ int, _ *policy.Node, near policy.Near) policy.Score {
 	chances := l.p.jobs[v.Index].chances + 1
 	switch near {
 	case policy.NoPreference:
@@ -88,9 +89,6 @@ func (l locality) anywhere(v *policy.Job, chances int64) bool {
 	return chances > l.p.nodes
 }
 
-// Skipped counts a chance.
-func (l locality) Skipped(v *policy.Job, _ int) { l.p.jobs[v.Index].chances++ }
-
 // Placed starts the count anew, unless the task is off switch: then the next one may be too, in another heartbeat.
 func (l locality) Placed(v *policy.Job, _ int, _ *policy.Node, near policy.Near) {
 	j := &l.p.jobs[v.Index]
@@ -117,7 +115,7 @@ type pass struct {
 }
 
 // Score prefers nodes that run no reduce.
-func (s *spread) Score(_ *policy.Job, _ int, n *policy.Node, _ policy.Near) policy.Score {
+func (s *spread) Score(_ unit.Time, _ *policy.Job, _ int, n *policy.Node, _ policy.Near) policy.Score {
 	if n.Free == n.Total {
 		return 1
 	}
@@ -136,8 +134,8 @@ func (s *spread) of(node int32) *pass {
 	return &s.passed[node]
 }
 
-// Skipped notes that the node at hand was passed over.
-func (s *spread) Skipped(*policy.Job, int) {
+// skipped notes that the node at hand was passed over.
+func (s *spread) skipped() {
 	if n := s.p.beat.node; n != none {
 		if p := s.of(n); p.spell != s.p.spell {
 			*p = pass{spell: s.p.spell, beat: s.p.beat}

@@ -104,17 +104,19 @@ func (r recorded) Ranked(o *policy.Offer, try func(*policy.Job) policy.Verdict) 
 // seat records a place; it is a type of its own because both halves of the seam have a Left.
 type seat struct{ recorded }
 
-func (r seat) Score(j *policy.Job, s int, n *policy.Node, near policy.Near) policy.Score {
-	f := r.place.Score(j, s, n, near)
+func (r seat) Score(now unit.Time, j *policy.Job, s int, n *policy.Node, near policy.Near) policy.Score {
+	f := r.place.Score(now, j, s, n, near)
 	c := *n
-	r.add(note{what: "fit", job: *j, stage: s, node: &c, near: near, yes: f >= 0})
+	r.add(note{what: "fit", job: *j, stage: s, node: &c, near: near, yes: f >= 0, now: now})
 	return f
 }
 
-func (r seat) Skipped(j *policy.Job, s int) {
-	r.add(note{what: "skipped", job: *j, stage: s})
-	r.place.Skipped(j, s)
+func (r seat) Skipped(now unit.Time, j *policy.Job, s int) unit.Time {
+	r.add(note{what: "skipped", job: *j, stage: s, now: now})
+	return r.place.Skipped(now, j, s)
 }
+
+func (r seat) Counts(uint8) bool { return true }
 
 func (r seat) Placed(j *policy.Job, s int, n *policy.Node, near policy.Near) {
 	c := *n
@@ -182,11 +184,11 @@ func (r *replay) step() {
 		p.Order.Left(n.now, j)
 		delete(jobs, n.job.Seq)
 	case "fit":
-		if got := p.Place.Score(j, n.stage, n.node, n.near) >= 0; got != n.yes {
+		if got := p.Place.Score(n.now, j, n.stage, n.node, n.near) >= 0; got != n.yes {
 			r.t.Fatalf("job %s on %s, %v: fits %v, the book says %v", j.ID, n.node.Name, n.near, got, n.yes)
 		}
 	case "skipped":
-		p.Place.Skipped(j, n.stage)
+		p.Place.Skipped(n.now, j, n.stage)
 	case "placed":
 		p.Place.Placed(j, n.stage, n.node, n.near)
 	case "ranked":

@@ -124,8 +124,8 @@ func (w *world) beat(kind, node int) []string {
 			if kind == mapSlots && w.near != nil {
 				near = w.near(j, node)
 			}
-			if p.Place.Score(v, kind, n, near) < 0 {
-				p.Place.Skipped(v, kind)
+			if p.Place.Score(w.now, v, kind, n, near) < 0 {
+				p.Place.Skipped(w.now, v, kind)
 				return policy.Pass
 			}
 			w.start(j, kind, node, near)

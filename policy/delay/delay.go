@@ -1,8 +1,8 @@
 // Package delay is delay scheduling: a job whose turn it is, but whose input is not on the node at hand, lets a few
 // chances go by before it takes a worse place. Nodes come free often, so a short wait buys much locality.
 //
-// Each job has a level (node, rack or anywhere) and a count of chances let go since its last start. With D1 (node) and
-// D2 (rack) the lengths of the waits:
+// Each job has a level (node, rack or anywhere) and a count of chances let go since its last start; or, where the waits are given in
+// time, the time since the first of them. With D1 (node) and D2 (rack) the lengths of the waits:
 //
 //	node-local   always taken;                                                    then level = node, count = 0
 //	rack-local   taken at level rack or above, or when count >= D1;               then level = rack, count = 0
@@ -13,13 +13,14 @@
 //
 // Source: M. Zaharia et al., Delay Scheduling: A Simple Technique for Achieving Locality and Fairness in Cluster
 // Scheduling, EuroSys 2010: the skip counts of its simple algorithm, with the two levels that its Hadoop Fair Scheduler adds for
-// racks. What differs: the latter measures its waits in time; a policy here has no clock, so both waits are counts of chances.
+// racks. What differs: the latter adds up only the time between offers that it lets go.
 //
 // A chance is let go when it is the job's turn and what is at hand is refused: the engine says so with Skipped, once an
 // offer, however many nodes it asked about.
 package delay
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 
@@ -34,15 +35,7 @@ var Entry = policy.Entry{
 	Title:  "fair shares; a job waits for a node near its input",
 	Params: params(),
 	New: func(p policy.Params) (policy.Policy, error) {
-		node, err := p.Int("node", DefaultNode)
-		if err != nil {
-			return policy.Policy{}, err
-		}
-		rack, err := p.Int("rack", DefaultRack)
-		if err != nil {
-			return policy.Policy{}, err
-		}
-		place, err := New(node, rack)
+		place, err := read(p)
 		if err != nil {
 			return policy.Policy{}, err
 		}
@@ -62,9 +55,25 @@ const (
 
 func params() map[string]string {
 	p := maps.Clone(fair.Entry.Params)
-	p["node"] = "chances a job lets go for a node that holds its input (default 40)"
-	p["rack"] = "further chances it lets go for a rack that holds its input (default 40)"
+	p["node"] = "chances a job lets go for a node that holds its input (default 40), or how long it waits for one (3s)"
+	p["rack"] = "further chances it lets go for a rack that holds its input (default 40), or how long it waits for one (default: as for a node)"
 	return p
+}
+
+// read makes the place part that is asked for: both waits are chances, or both are times.
+func read(p policy.Params) (*Delay, error) {
+	node, notNode := p.Int("node", DefaultNode)
+	rack, notRack := p.Int("rack", DefaultRack)
+	if notNode == nil && notRack == nil {
+		return New(node, rack)
+	}
+	first, second := cmp.Or(p["node"], p["rack"]), cmp.Or(p["rack"], p["node"])
+	nodeTime, err := unit.ParseTime(first)
+	rackTime, err2 := unit.ParseTime(second)
+	if err != nil || err2 != nil || len(p["node"])*len(p["rack"]) > 0 && (notNode == nil || notRack == nil) {
+		return nil, fmt.Errorf("node=%s, rack=%s: want two numbers of chances, or two times such as 3s", first, second)
+	}
+	return Timed(nodeTime, rackTime)
 }
 
 type level uint8
@@ -77,16 +86,21 @@ const (
 
 type state struct {
 	level level
-	count int32
+	waits bool      // it has let a chance go since its last start
+	since unit.Time // the first of them; or their number
 }
 
 // Delay is the place part. It serves one run.
 type Delay struct {
-	node, rack int32
+	node, rack unit.Time // or numbers of chances
+	timed      bool
 	jobs       []state // by Index
 }
 
-var _ policy.Place = (*Delay)(nil)
+var (
+	_ policy.Place   = (*Delay)(nil)
+	_ policy.Counter = (*Delay)(nil)
+)
 
 // New makes a place part that waits for node chances, then for rack more.
 func New(node, rack int) (*Delay, error) {
@@ -94,8 +108,20 @@ func New(node, rack int) (*Delay, error) {
 	if node < 0 || rack < 0 || node > most || rack > most {
 		return nil, fmt.Errorf("node=%d, rack=%d: waits must be between 0 and %d chances", node, rack, most)
 	}
-	return &Delay{node: int32(node), rack: int32(rack)}, nil
+	return &Delay{node: unit.Time(node), rack: unit.Time(rack)}, nil
 }
+
+// Timed makes a place part that waits for a node for some time, then for a rack.
+func Timed(node, rack unit.Time) (*Delay, error) {
+	const most = 365 * unit.Day
+	if node < 0 || rack < 0 || node > most || rack > most {
+		return nil, fmt.Errorf("node=%v, rack=%v: waits must be between 0 and %v", node, rack, most)
+	}
+	return &Delay{node: node, rack: rack, timed: true}, nil
+}
+
+// Counts says that nodes have to report again and again, unless the waits are times.
+func (d *Delay) Counts(uint8) bool { return !d.timed }
 
 func (d *Delay) of(j *policy.Job) *state {
 	if int(j.Index) >= len(d.jobs) {
@@ -105,30 +131,55 @@ func (d *Delay) of(j *policy.Job) *state {
 }
 
 // Score takes a place that is near enough for how long the job has waited; nearer ones are better.
-func (d *Delay) Score(j *policy.Job, _ int, _ *policy.Node, near policy.Near) policy.Score {
+func (d *Delay) Score(now unit.Time, j *policy.Job, _ int, _ *policy.Node, near policy.Near) policy.Score {
 	var s state
 	if int(j.Index) < len(d.jobs) {
 		s = d.jobs[j.Index]
 	}
+	waited := d.waited(now, s)
 	switch near {
 	case policy.NoPreference:
 		return policy.Any
 	case policy.NodeLocal:
-		return policy.Score(near)
+		return policy.Best
 	case policy.RackLocal:
-		if s.level >= rackLevel || s.count >= d.node {
+		if s.level >= rackLevel || waited >= d.node {
 			return policy.Score(near)
 		}
 	default:
-		if s.level == anywhere || s.level == rackLevel && s.count >= d.rack || s.count >= d.node+d.rack {
+		if s.level == anywhere || s.level == rackLevel && waited >= d.rack || waited >= d.node+d.rack {
 			return policy.Score(near)
 		}
 	}
 	return policy.Wait
 }
 
-// Skipped counts a chance let go.
-func (d *Delay) Skipped(j *policy.Job, _ int) { d.of(j).count++ }
+// waited is for how long, or for how many chances, a job has waited.
+func (d *Delay) waited(now unit.Time, s state) unit.Time {
+	if d.timed && s.waits {
+		return now - s.since
+	}
+	return s.since
+}
+
+// Skipped counts a chance let go, or names the instant at which the job will take a worse place.
+func (d *Delay) Skipped(now unit.Time, j *policy.Job, _ int) unit.Time {
+	s := d.of(j)
+	if !d.timed {
+		s.since++
+		return unit.Never
+	}
+	if !s.waits {
+		s.waits, s.since = true, now
+	}
+	switch {
+	case s.level == rackLevel:
+		return s.since + d.rack
+	case now-s.since < d.node:
+		return s.since + d.node
+	}
+	return s.since + d.node + d.rack
+}
 
 // Placed starts the next wait at the level the job has come to.
 func (d *Delay) Placed(j *policy.Job, _ int, _ *policy.Node, near policy.Near) {

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // The script is a list of chances: NAME near, where near is node, rack, off or any. Each is printed with what the job does.
@@ -39,15 +40,15 @@ func TestScenarios(t *testing.T) {
 					continue
 				}
 				near := map[string]policy.Near{"node": policy.NodeLocal, "rack": policy.RackLocal, "off": policy.OffRack, "any": policy.NoPreference}[where]
-				switch fit := d.Score(j, 0, nil, near); {
+				switch fit := d.Score(0, j, 0, nil, near); {
 				case fit == policy.Wait:
-					d.Skipped(j, 0)
+					d.Skipped(0, j, 0)
 					fmt.Fprintf(&out, "%s waits\n", w)
 				case fit < 0:
 					fmt.Fprintf(&out, "%s refuses\n", w)
 				default:
 					d.Placed(j, 0, nil, near)
-					fmt.Fprintf(&out, "%s starts (%d)\n", w, fit)
+					fmt.Fprintf(&out, "%s starts (%d)\n", w, near)
 				}
 			}
 			return out.String()
@@ -66,12 +67,12 @@ func TestBoundedWait(t *testing.T) {
 		waits := 0
 		for i := range 10_000 {
 			near := policy.Near(1 + (i*i/7+i/3)%3)
-			if d.Score(j, 0, nil, near) >= 0 {
+			if d.Score(0, j, 0, nil, near) >= 0 {
 				d.Placed(j, 0, nil, near)
 				waits = 0
 				continue
 			}
-			d.Skipped(j, 0)
+			d.Skipped(0, j, 0)
 			if waits++; near == policy.NodeLocal || waits > c.node+c.rack {
 				t.Fatalf("%+v: %d chances let go, the last one %v", c, waits, near)
 			}
@@ -79,10 +80,52 @@ func TestBoundedWait(t *testing.T) {
 	}
 }
 
+// Waits in time: what a job takes t seconds after it first let a chance go, and when it wants to be asked again.
+func TestTimed(t *testing.T) {
+	d, err := Timed(3*unit.Second, 4*unit.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := &policy.Job{}
+	at := func(s unit.Time) unit.Time { return (100 + s) * unit.Second }
+	check := func(s unit.Time, rack, off bool, again unit.Time) {
+		t.Helper()
+		got := [3]bool{}
+		for i, near := range []policy.Near{policy.NodeLocal, policy.RackLocal, policy.OffRack} {
+			got[i] = d.Score(at(s), j, 0, nil, near) >= 0
+		}
+		if want := [3]bool{true, rack, off}; got != want {
+			t.Errorf("after %d s: takes %v, want %v", s, got, want)
+		}
+		if got := d.Skipped(at(s), j, 0); !off && got != at(again) {
+			t.Errorf("after %d s: asked again at %v, want %v", s, got, at(again))
+		}
+	}
+	check(0, false, false, 3)
+	check(2, false, false, 3)
+	check(3, true, false, 7)
+	check(7, true, true, 0)
+	d.Placed(j, 0, nil, policy.RackLocal)
+	check(8, true, false, 12)
+	check(12, true, true, 0)
+	d.Placed(j, 0, nil, policy.NodeLocal)
+	check(13, false, false, 16)
+	d.Left(0, j)
+	check(20, false, false, 23)
+	if n, r := d.Score(at(30), j, 0, nil, policy.NodeLocal), d.Score(at(30), j, 0, nil, policy.RackLocal); n <= r {
+		t.Errorf("a node scores %d, a rack %d", n, r)
+	}
+}
+
 func TestParams(t *testing.T) {
-	for _, p := range []policy.Params{{"node": "-1"}, {"rack": "x"}, {"node": "9999999999"}, {"by": "x"}} {
+	for _, p := range []policy.Params{{"node": "-1"}, {"rack": "x"}, {"node": "9999999999"}, {"by": "x"}, {"node": "3s", "rack": "40"}, {"node": "-3s"}, {"rack": "800d"}} {
 		if _, err := Entry.New(p); err == nil {
 			t.Errorf("%v is taken", p)
+		}
+	}
+	for _, p := range []policy.Params{{"node": "3s"}, {"rack": "3s"}, {"node": "3s", "rack": "3s"}} {
+		if got, err := Entry.New(p); err != nil || fmt.Sprintf("%+v", got.Place) != fmt.Sprintf("%+v", &Delay{node: 3 * unit.Second, rack: 3 * unit.Second, timed: true}) {
+			t.Errorf("%v: %+v, %v", p, got.Place, err)
 		}
 	}
 	if p, err := Entry.New(policy.Params{"by": "user", "node": "2"}); err != nil || p.Place == nil || p.Order == nil {
@@ -95,10 +138,10 @@ func BenchmarkScore(b *testing.B) {
 	j := &policy.Job{Index: 7}
 	b.ReportAllocs()
 	for b.Loop() {
-		if d.Score(j, 0, nil, policy.OffRack) >= 0 {
+		if d.Score(0, j, 0, nil, policy.OffRack) >= 0 {
 			d.Placed(j, 0, nil, policy.NodeLocal)
 		} else {
-			d.Skipped(j, 0)
+			d.Skipped(0, j, 0)
 		}
 	}
 }

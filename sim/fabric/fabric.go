@@ -175,7 +175,9 @@ func (f *Fabric) Up(rack int32) []flow.Link { return f.up[rack] }
 func (f *Fabric) Down(rack int32) []flow.Link { return f.down[rack] }
 
 // Uplink is the share of its capacity that a rack's way from and to the others carries now; 0 where there is no such link.
-func (f *Fabric) Uplink(rack int32) (in, out float64) { return f.share(f.down[rack]), f.share(f.up[rack]) }
+func (f *Fabric) Uplink(rack int32) (in, out float64) {
+	return f.share(f.down[rack]), f.share(f.up[rack])
+}
 
 func (f *Fabric) share(links []flow.Link) float64 {
 	load, capacity := 0.0, 0.0

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/policy"
-	"github.com/yardmaster/yardmaster/policy/fifo"
 	"github.com/yardmaster/yardmaster/policy/all"
+	"github.com/yardmaster/yardmaster/policy/fifo"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/transfer"
 	"github.com/yardmaster/yardmaster/unit"
@@ -88,7 +88,7 @@ type quiet struct {
 }
 
 func (q *quiet) Watch(n policy.Network) { q.Network, q.first = n, -1 }
-func (q *quiet) Score(_ *policy.Job, _ int, n *policy.Node, _ policy.Near) policy.Score {
+func (q *quiet) Score(_ unit.Time, _ *policy.Job, _ int, n *policy.Node, _ policy.Near) policy.Score {
 	in, out := q.Uplink(n.Rack)
 	if q.first < 0 {
 		q.first = in + out
@@ -99,9 +99,9 @@ func (q *quiet) Score(_ *policy.Job, _ int, n *policy.Node, _ policy.Near) polic
 	}
 	return policy.Any
 }
-func (q *quiet) Skipped(*policy.Job, int)                           {}
-func (q *quiet) Placed(*policy.Job, int, *policy.Node, policy.Near) {}
-func (q *quiet) Left(unit.Time, *policy.Job)                        {}
+func (q *quiet) Skipped(now unit.Time, _ *policy.Job, _ int) unit.Time { return now + unit.Second }
+func (q *quiet) Placed(*policy.Job, int, *policy.Node, policy.Near)    {}
+func (q *quiet) Left(unit.Time, *policy.Job)                           {}
 
 // A place sees the load of the racks' uplinks, and is refused where no network is played.
 func TestPlacesSeeUplinks(t *testing.T) {

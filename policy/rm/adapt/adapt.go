@@ -124,10 +124,10 @@ func (s *scheduler) left(a *app, now unit.Time) {
 
 // suits says whether the policy takes the node for a task of a stage.
 func (s *scheduler) suits(a *app, stage int, near policy.Near) bool {
-	if s.Place == nil || stage < 0 || s.Place.Score(&a.job, stage, &s.node.view, near) >= 0 {
+	if s.Place == nil || stage < 0 || s.Place.Score(s.offer.Now, &a.job, stage, &s.node.view, near) >= 0 {
 		return true
 	}
-	s.Place.Skipped(&a.job, stage)
+	s.Place.Skipped(s.offer.Now, &a.job, stage)
 	return false
 }
 

@@ -23,7 +23,10 @@ type Runs struct {
 	Place []int32 // distinct, rising
 	start []int32 // into task, of each place; one more at the end
 	at    []int32 // first entry of each place that may still be free
+	skip  []int32 // from each place that has none: so many places on there may be one
 	task  []int32
+
+	missing int // numbers below the last place that are none
 }
 
 // At says that the input of a task lies at a place.
@@ -36,13 +39,15 @@ func newRuns(pairs []At) Runs {
 	pairs = slices.Compact(sorted(pairs))
 	r := Runs{task: make([]int32, len(pairs))}
 	for i, p := range pairs {
+		r.missing = int(p.Place)
 		if i == 0 || p.Place != pairs[i-1].Place {
 			r.Place = append(r.Place, p.Place)
 			r.start = append(r.start, int32(i))
 		}
 		r.task[i] = p.Task
 	}
-	r.at = slices.Clone(r.start)
+	r.missing -= len(r.Place) - 1
+	r.at, r.skip = slices.Clone(r.start), make([]int32, len(r.start))
 	r.start = append(r.start, int32(len(pairs)))
 	return r
 }
@@ -102,9 +107,33 @@ func Level(on, rackOf []int32, node int32) policy.Near {
 	return level
 }
 
+// Find is where a place is, or would be.
+func (r *Runs) Find(place int32) (k int, ok bool) {
+	// Places are distinct numbers from 0 on: as many as precede this one precede it here, but for those that are missing.
+	low, high := min(max(0, int(place)-r.missing), len(r.Place)), min(int(place)+1, len(r.Place))
+	k, ok = slices.BinarySearch(r.Place[low:high], place)
+	return low + k, ok
+}
+
+// Next is the first free task of the k-th place or the next one that has any, and the number of that; -1: no task.
+func (n *Tasks) Next(r *Runs, k int) (at int, t int64) {
+	for k < len(r.Place) {
+		if t = n.First(r, k); t >= 0 {
+			return k, t
+		}
+		from := k
+		k += int(max(1, r.skip[k]))
+		if k < len(r.Place) && r.skip[k] > 0 {
+			k += int(r.skip[k])
+		}
+		r.skip[from] = int32(k - from)
+	}
+	return k, -1
+}
+
 // FirstAt is the first free task at a place; -1: none.
 func (n *Tasks) FirstAt(r *Runs, place int32) int64 {
-	k, ok := slices.BinarySearch(r.Place, place)
+	k, ok := r.Find(place)
 	if !ok {
 		return -1
 	}
@@ -153,4 +182,6 @@ func (n *Tasks) Put(t int64) {
 	n.next = min(n.next, t)
 	copy(n.Nodes.at, n.Nodes.start)
 	copy(n.Racks.at, n.Racks.start)
+	clear(n.Nodes.skip)
+	clear(n.Racks.skip)
 }

@@ -1,0 +1,106 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/sim/internal/near"
+)
+
+// choice is the best node so far for a task; where none will do, the nearest one that the job refuses because it waits.
+type choice struct {
+	score  policy.Score
+	near   policy.Near
+	number int64
+	at     int32
+}
+
+// Candidates for a task: nodes that hold input of its stage, in the rack of such input, and others.
+const (
+	nearCandidates = 8
+	rackCandidates = 4
+	freeCandidates = 4
+)
+
+// refused stands for a node where there is room, and none that the job would take.
+const refused int32 = -2
+
+// best asks the place about some nodes with room for a task of a stage, none twice, and takes the one with the highest score, the first
+// among equals; -1: there is no room.
+func (p *pool) best(j *job, s int) (policy.Near, int64, int32) {
+	c := choice{score: policy.Never, at: -1}
+	p.asked = p.asked[:0]
+	if n := j.stages[s].near; n != nil {
+		p.among(&c, j, s, &n.Nodes, p.cursor, nearCandidates)
+		p.among(&c, j, s, &n.Racks, p.e.nodeRack[int(p.cursor)%len(p.nodes)], len(p.asked)+rackCandidates)
+	}
+	first := int32(-1)
+	for from, left := p.cursor, freeCandidates; left > 0 && c.score < policy.Best; {
+		at := p.rooms.find(j.stages[s].Ask, from)
+		if at < 0 || at == first {
+			break
+		}
+		if first < 0 {
+			first = at
+		}
+		if from = at + 1; p.consider(&c, j, s, at) {
+			left--
+		}
+	}
+	switch {
+	case c.score >= 0:
+		return c.near, c.number, c.at
+	case len(p.asked) > 0:
+		p.skip(j, s, c)
+		return policy.NoPreference, -1, refused
+	}
+	return policy.NoPreference, -1, -1
+}
+
+// among considers nodes at the places, or in the racks, that hold input of the stage, going around from one of them.
+func (p *pool) among(c *choice, j *job, s int, r *near.Runs, from int32, most int) {
+	n, left := j.stages[s].near, tries
+	first, _ := r.Find(from)
+	for _, from := range [...]int{first, 0} {
+		for k, t := n.Next(r, from); t >= 0; k, t = n.Next(r, k+1) {
+			nodes := r.Place[k : k+1]
+			if r == &n.Racks {
+				nodes = p.e.rackNodes[r.Place[k]]
+			}
+			for _, at := range nodes {
+				if left == 0 || len(p.asked) == most || c.score == policy.Best {
+					return
+				}
+				if left--; j.stages[s].Ask.Fits(p.nodes[at].Free) {
+					p.consider(c, j, s, at)
+				}
+			}
+		}
+	}
+}
+
+// consider asks the place about a node, and says whether it is a candidate: one that was not asked about before and may run the task.
+func (p *pool) consider(c *choice, j *job, s int, at int32) bool {
+	if slices.Contains(p.asked, at) || p.e.unfit(at) {
+		return false
+	}
+	how, number := policy.NoPreference, int64(-1)
+	if n := j.stages[s].near; n != nil {
+		how, number = n.Best(at, p.nodes[at].Rack)
+	}
+	p.asked = append(p.asked, at)
+	score := p.e.place.Score(p.e.now, &j.view, s, &p.nodes[at], how)
+	if score > c.score || score == policy.Wait && c.score == policy.Wait && how > c.near {
+		*c = choice{score, how, number, at}
+	}
+	return score > policy.Never
+}
+
+// suits asks the place about the one node at hand.
+func (p *pool) suits(j *job, s int, n *policy.Node, near policy.Near) bool {
+	c := choice{score: p.e.place.Score(p.e.now, &j.view, s, n, near), near: near, at: n.Index}
+	if c.score < 0 {
+		p.skip(j, s, c)
+	}
+	return c.score >= 0
+}
