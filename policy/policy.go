@@ -214,8 +214,8 @@ type Score int8
 
 // Answers of Place.Score. A policy may answer with any positive value to rank nodes.
 const (
-	Never Score = -2 // this node must not run the task
-	Wait  Score = -1 // a nearer node is worth waiting for: nodes as far as this one or farther are out until the job may be asked again
+	Never Score = -2 // not on this node; it says nothing of others
+	Wait  Score = -1 // a nearer node is worth waiting for: no node as far or farther will do before the instant that Skipped names
 	Any   Score = 0
 	Best  Score = math.MaxInt8 // no node can be better: the engine need not ask about others
 )
@@ -284,8 +284,8 @@ func (r Reason) Append(to []Reason) []Reason {
 	return append(to, r)
 }
 
-// Counter is implemented by places that may count the chances that a job lets go. For them nodes have to report again and again: an
-// engine without heartbeats draws some.
+// Counter is implemented by places that know whether they count the chances that a job lets go. If so, nodes have to report again
+// and again, and an engine without heartbeats draws some; if not, nodes are not offered again in vain.
 type Counter interface {
 	// Counts says whether it does so for tasks that take a kind of slot.
 	Counts(slot uint8) bool

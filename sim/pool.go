@@ -32,15 +32,9 @@ type pool struct {
 	parking
 }
 
-// counts says whether the policy counts the chances that jobs let go of a kind of slot.
-func (e *engine) counts(slot uint8) bool {
-	c, ok := e.place.(policy.Counter)
-	return ok && c.Counts(slot)
-}
-
 // setBeats draws the nodes' heartbeats, if the model has them.
 func (e *engine) setBeats() error {
-	if e.model.Heartbeat == 0 && (e.counts(policy.MapSlot) || e.counts(policy.ReduceSlot)) {
+	if c, ok := e.place.(policy.Counter); ok && e.model.Heartbeat == 0 && (c.Counts(policy.MapSlot) || c.Counts(policy.ReduceSlot)) {
 		e.model.Heartbeat = unit.Second
 	}
 	if h := e.model.Heartbeat; h < 0 || h > 0 && h < unit.Time(2*len(e.cfg.Cluster.Nodes)) {
@@ -85,7 +79,8 @@ func (e *engine) newPool(k uint8) *pool {
 	pl.onNode = pl.tryOnNode
 	pl.anyNode = pl.tryAnyNode
 	if e.phase != nil {
-		pl.beats = newBeats(e.model.Heartbeat, e.phase, e.counts(k))
+		counter, says := e.place.(policy.Counter)
+		pl.beats = newBeats(e.model.Heartbeat, e.phase, e.place != nil && (!says || counter.Counts(k)))
 	}
 	return pl
 }
