@@ -75,7 +75,7 @@ func (t *Tree) SetQueue(name, property string, value float64) (float64, error) {
 // SetProperty sets weight, maxAMShare (also as maximum-am-resource-percent, a share) or maxRunningApps of a queue and returns the
 // value before.
 func SetProperty(queue, property string, value float64, weight, amShare *float64, maxApps *int) (old float64, err error) {
-	why := ""
+	var why string
 	switch property {
 	case "weight":
 		if old = *weight; value >= 0 && !math.IsInf(value, 1) {
