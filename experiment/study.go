@@ -81,6 +81,7 @@ type Check struct {
 	// ByConstruction: it follows from numbers that the model was set by, so that it shows nothing.
 	ByConstruction bool
 	Judge          Judge
+	Written        any    `yaml:"rule"` // Judge as a study's file has it: see Rules
 	Why            string // the known reason for a miss (or, of an R check, for a difference); shown only then
 	// Revised is set where the rule was changed after results had been seen; nil: it never was.
 	Revised *Revision
@@ -88,9 +89,10 @@ type Check struct {
 
 // Revision is what a rule was before results had been seen. The first rule is judged beside today's, so that a reader may take either.
 type Revision struct {
-	First Judge      // without Of where it cannot be judged any more
-	Gave  *Judgement // what it gave when it was judged last, where it cannot be any more
-	Why   string     // it was changed
+	First   Judge      // without Of where it cannot be judged any more
+	Written any        `yaml:"rule"` // First as a study's file has it
+	Gave    *Judgement // what it gave when it was judged last, where it cannot be any more
+	Why     string     // it was changed
 }
 
 // Judge says whether a check holds: by which rule, and what comes of it. The judges of this package write their own rules; a study

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Texts are the words of a study, which stand in a file of their own: what it says of itself, what the source says (its checks, without their
-// judges) and the prose of its sections. yamlfile.Decode reads them.
+// Texts are the words of a study, which stand in a file of their own: what it says of itself, what the source says (its checks with their rules) and the prose of its sections. yamlfile.Decode reads them.
 type Texts struct {
 	Study `yaml:",inline"`
 	Prose map[string]Section
+	Words map[string]string // that stand in rules
 }
 
 // Section is a section without tables and charts; args stand in its first paragraph.
@@ -25,18 +25,16 @@ func (t *Texts) Section(name string, args ...any) Section {
 	return s
 }
 
-// Judged are the checks with their judges; first has those of checks that were revised, as they were at first.
-func (t *Texts) Judged(judges, first map[string]Judge) []Check {
+// Judged are the checks with the judges that their rules tell; own has the study's own judges.
+func (t *Texts) Judged(own map[string]func(words []string, q []Quantity) Judge) []Check {
+	rules := Rules{Words: t.Words, Own: own}
 	checks := slices.Clone(t.Checks)
 	for i := range checks {
 		c := &checks[i]
-		c.Judge = judges[c.ID]
-		if rule, ok := first[c.ID]; ok {
-			c.Revised = &Revision{First: rule, Why: c.Revised.Why}
+		c.Judge = rules.Judge(c.Written)
+		if c.Revised != nil && c.Revised.Written != nil {
+			c.Revised = &Revision{First: rules.Judge(c.Revised.Written), Why: c.Revised.Why}
 		}
-	}
-	if len(judges) != len(checks) {
-		panic(fmt.Sprintf("experiment: %d judges for the %d checks of %s", len(judges), len(checks), t.Name))
 	}
 	return checks
 }

@@ -40,7 +40,7 @@ func (tr *trace) metrics() experiment.Metrics {
 			"reduce":     p.reduceTime().Seconds(),
 			"ratio":      p.responseRatio(),
 			"rack-local": 100 * p.rackLocal(),
-			"delayed":    100 * number(delayed[p]),
+			"delayed":    100 * one(delayed[p]),
 		} {
 			for _, group := range groups {
 				m.add(name+"/"+group, v)
@@ -51,10 +51,10 @@ func (tr *trace) metrics() experiment.Metrics {
 			}
 		}
 		if !ofMix {
-			out["paired/"+p.job.ID] = 100 * number(paired[p])
+			out["paired/"+p.job.ID] = 100 * one(paired[p])
 		}
-		pairs += number(paired[p])
-		delays += number(delayed[p])
+		pairs += one(paired[p])
+		delays += one(delayed[p])
 		out["makespan/"+queue] = math.Max(out["makespan/"+queue], p.finish.Seconds())
 		out["makespan"] = math.Max(out["makespan"], p.finish.Seconds())
 		if name := "at-once/" + queue; out[name] == 0 {
@@ -100,7 +100,7 @@ func (m means) add(name string, v float64) {
 	s.n++
 }
 
-func number(b bool) float64 {
+func one(b bool) float64 {
 	if b {
 		return 1
 	}

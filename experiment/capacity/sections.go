@@ -30,6 +30,18 @@ func sections(r *x.Runs) []x.Section {
 	return all
 }
 
+func typed(t int) string { return fmt.Sprintf("type %d", t) }
+
+// by is the name of a type's figure, in one queue or in all.
+func by(metric string, t int, queue string) string {
+	if queue == "" {
+		return fmt.Sprintf("%s/%d", metric, t)
+	}
+	return fmt.Sprintf("%s/%d/%s", metric, t, queue)
+}
+
+var twoQueues = []string{"q1", "q2"}
+
 // factors of the design, as column heads.
 var factors = []string{"maximum-capacity", "ULF", "MULP"}
 

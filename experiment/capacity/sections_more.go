@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	x "github.com/yardmaster/yardmaster/experiment"
@@ -84,7 +85,7 @@ func variationSection(r *x.Runs) (x.Section, bool) {
 			for _, n := range allTypes {
 				row := []string{fmt.Sprint(n)}
 				for i := range rows {
-					pooled, ofRuns := variation(r, b, i, n, q)
+					pooled, ofRuns := variation(r, b.id(i), strconv.Itoa(n), q)
 					cell := fmt.Sprintf("%.2f (%.2f)", pooled, ofRuns)
 					if p, ok := b.published().Variation[q][n]; ok {
 						cell += fmt.Sprintf(" / %g", p[i])
@@ -106,7 +107,7 @@ func answerSection(r *x.Runs) (x.Section, bool) {
 		name string
 		row  int
 	}{{"defaults", 0}, {"maximum-capacity", 1}, {"ULF 2", 2}, {"MULP 25", 3}, {"maximum-capacity and MULP 25", 5}}
-	for _, group := range lengths {
+	for _, group := range []string{"long", "short"} {
 		c := x.Chart{Title: "Elapsed time of " + group + " jobs, mean", Unit: "s", Kind: x.Bars}
 		t := x.Table{Caption: c.Title + ", s", Columns: []string{"jobs come"}}
 		for _, a := range alone {
@@ -145,7 +146,7 @@ func closeSection(r *x.Runs) (x.Section, bool) {
 	t := x.Table{Caption: "Relative errors", Columns: []string{"figures", "number", "median error", "within 10 %", "within 40 %", "furthest"}}
 	recorded := map[string]bool{}
 	for _, b := range unequal {
-		for _, i := range open {
+		for _, i := range []int{0, 2, 3, 6} { // without a maximum-capacity
 			recorded[b.id(i)] = true
 		}
 	}

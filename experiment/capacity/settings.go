@@ -93,3 +93,9 @@ func (b block) ids() []string {
 func (b block) settings(i int) settings {
 	return settings{capacity: b.capacity, capped: rows[i].capped, factor: rows[i].factor, percent: rows[i].percent}
 }
+
+// blockOf is the block of an experiment, by its name.
+func blockOf(id string) block {
+	n, _ := strconv.Atoi(id[1:3])
+	return blocks[(n-1)/8]
+}

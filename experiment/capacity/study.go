@@ -3,7 +3,6 @@ package capacity
 import (
 	_ "embed"
 	"fmt"
-	"maps"
 	"sync"
 
 	"github.com/yardmaster/yardmaster/experiment"
@@ -24,15 +23,8 @@ var texts = sync.OnceValue(func() *experiment.Texts {
 
 // Study is the study as data.
 func Study() *experiment.Study {
-	judges := map[string]experiment.Judge{}
-	for _, part := range []map[string]experiment.Judge{
-		sensitivityJudges(), validationJudges(), longFirstJudges(), unequalJudges(), interleavedJudges(), separateJudges(), localityJudges(), readingJudges(),
-		variationJudges("L50", blocks[0], false), variationJudges("L70", blocks[1], false), variationJudges("I50", blocks[2], false),
-	} {
-		maps.Copy(judges, part)
-	}
 	s := texts().Study
-	s.Experiments, s.Probes, s.Checks, s.Sections = experiments(), probes, texts().Judged(judges, firstJudges()), sections
+	s.Experiments, s.Probes, s.Checks, s.Sections = experiments(), probes, texts().Judged(ownJudges()), sections
 	return &s
 }
 

@@ -17,7 +17,6 @@ type published struct {
 type printed struct {
 	Tables map[string]map[string]published
 	Gains  map[string]map[string][6]float64
-	Bands  map[string][2]float64
 }
 
 //go:embed paper.yaml

@@ -59,7 +59,7 @@ var texts = sync.OnceValue(func() *x.Texts {
 // Study is the study as data. Twenty seeds are enough to judge it by.
 func Study() *x.Study {
 	s := texts().Study
-	s.Experiments, s.Checks, s.Sections = slices.Clone(s.Experiments), texts().Judged(judges(), nil), sections
+	s.Experiments, s.Checks, s.Sections = slices.Clone(s.Experiments), texts().Judged(ownJudges), sections
 	play := runners()
 	for i := range s.Experiments {
 		s.Experiments[i].Run = play[s.Experiments[i].ID].run
