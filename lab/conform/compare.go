@@ -130,9 +130,9 @@ func compare(ctx context.Context, s *Scenario, runs []evidence.Run, recs []*sls.
 	return row, nil
 }
 
-// phased and exact are the means over the runs.
-func (r *Row) phased() Distance { return r.mean(func(x *RunResult) Distance { return x.Phases }) }
-func (r *Row) exact() Distance  { return r.mean(func(x *RunResult) Distance { return x.Instants }) }
+// Phased and Exact are the means over the runs.
+func (r *Row) Phased() Distance { return r.mean(func(x *RunResult) Distance { return x.Phases }) }
+func (r *Row) Exact() Distance  { return r.mean(func(x *RunResult) Distance { return x.Instants }) }
 
 func (r *Row) mean(of func(*RunResult) Distance) Distance {
 	ds := make([]Distance, len(r.Runs))
@@ -142,7 +142,8 @@ func (r *Row) mean(of func(*RunResult) Distance) Distance {
 	return mean(ds)
 }
 
-func (d *Distance) passes() bool {
+// Passes says whether the bar is reached.
+func (d Distance) Passes() bool {
 	return d.Missing == 0 && d.Median <= mostError && d.P95 <= mostError && d.Within5 >= leastWithin
 }
 
@@ -150,14 +151,14 @@ func (d *Distance) passes() bool {
 func (r *Row) judge() {
 	r.Met, r.Why = true, "by the bar"
 	for i := range r.Runs {
-		if !r.Runs[i].Phases.passes() {
+		if !r.Runs[i].Phases.Passes() {
 			r.Met = false
 		}
 	}
 	if r.Met {
 		return
 	}
-	d, s := r.phased(), &r.Spread
+	d, s := r.Phased(), &r.Spread
 	switch {
 	case d.Missing > 0:
 		r.Why = fmt.Sprintf("%d jobs did not end in both", d.Missing)

@@ -25,9 +25,9 @@ import (
 )
 
 // cost is what a simulation took.
-type cost struct{ wall, cpu time.Duration }
+type cost struct{ Wall, CPU time.Duration }
 
-func (c cost) plus(o cost) cost { return cost{c.wall + o.wall, c.cpu + o.cpu} }
+func (c cost) plus(o cost) cost { return cost{c.Wall + o.Wall, c.CPU + o.CPU} }
 
 // simulate runs the scenario through the simulator with the phases of a record, or with all of its instants.
 func simulate(ctx context.Context, s *Scenario, rec *sls.Record, instants bool) (*Outcome, cost, error) {

@@ -27,7 +27,8 @@ func TestScenarios(t *testing.T) {
 			names[s.Name] = true
 			check(t, s)
 		})
-		jobs, containers := s.Counted()
+		n := s.Counted()
+		jobs, containers := int(n[0]), n[1]
 		if s.Small {
 			small++
 		} else {
