@@ -16,6 +16,7 @@ import (
 func Page(text, file string, data any, own template.FuncMap) (string, error) {
 	funcs := template.FuncMap{
 		"percent": func(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }, "join": strings.Join, "inc": func(i int) int { return i + 1 },
+		"signed": func(share float64) string { return fmt.Sprintf("%+.1f %%", 100*share) }, "times": func(a, b float64) float64 { return a * b }, "over": func(a, b float64) float64 { return a / b },
 		"quantile": func(v []float64, p float64) float64 { return result.Quantile(v, p) },
 	}
 	maps.Copy(funcs, own)

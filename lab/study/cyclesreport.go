@@ -1,13 +1,14 @@
 package study
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
+	"text/template"
 
 	"github.com/yardmaster/yardmaster/lab/evidence"
 )
@@ -45,6 +46,9 @@ func ReadCycles(dir string) ([]evidence.Run, CyclesRecords, error) {
 	}
 	return runs, list, nil
 }
+
+//go:embed cycles.md.tmpl
+var cyclesPage string
 
 var benchmarks = []string{"TeraSort", "WordCount", "Sort"}
 
@@ -106,32 +110,13 @@ func (s *Cycles) Report() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var costLines, runLines, tasks []string
-	for _, name := range benchmarks {
-		c := costs[name]
-		costLines = append(costLines, fmt.Sprintf("| %s | %.2f | %.1f | %.2f | %.1f | %.3f | %.3f |\n", name, c.MapStart/1e9, c.Map, c.ReduceStart/1e9, c.Reduce, c.Passed, c.Written))
-	}
 	options := map[string]bool{}
-	for i, r := range list {
-		runLines = append(runLines, fmt.Sprintf("| %d | %s UTC | %s | %.1f | %d of %s | %.0f | %s | %d |\n", runs[i].Number(), r.At.Format("2006-01-02 15:04"), runs[i].ProgramText(), r.Load, r.Count, r.Processor, r.MHz,
-			r.Hadoop, r.Java))
+	for _, r := range list {
 		for _, j := range r.Jobs {
 			options["`"+j.Options+"`"] = true
-			for _, t := range j.Tasks {
-				kind := "map"
-				if t.Reduce {
-					kind = "reduce"
-				}
-				tasks = append(tasks, fmt.Sprintf("| %d | %s | %s | %s | %d | %d | %d | %d | %.2f | %.2f |\n", runs[i].Number(), j.Benchmark, strings.TrimPrefix(j.ID, "job_"), kind, t.In, t.Out, t.Records, t.Spilled,
-					float64(t.CPU)/1e3, float64(t.GC)/1e3))
-			}
 		}
 	}
-	times := fmt.Sprintf("%d runs", len(list))
-	if len(list) == 1 {
-		times = "One run"
-	}
-	return writePage("cycles", s.Page, map[string]any{
-		"Dir": filepath.Base(s.Dir), "Newest": list[len(list)-1], "Options": strings.Join(slices.Sorted(maps.Keys(options)), ", "), "Costs": costLines, "Times": times, "Runs": runLines, "Tasks": tasks,
-	})
+	return evidence.Page(cyclesPage, s.Page, map[string]any{
+		"Dir": filepath.Base(s.Dir), "Newest": list[len(list)-1], "Options": slices.Sorted(maps.Keys(options)), "Benchmarks": benchmarks, "Costs": costs, "Kept": runs, "Records": list,
+	}, template.FuncMap{"giga": func(v float64) float64 { return v / 1e9 }, "seconds": func(ms int64) float64 { return float64(ms) / 1e3 }})
 }

@@ -43,6 +43,9 @@ func (t *times) of(name string) float64    { return t.job[name] / t.n }
 func (t *times) mean(queue string) float64 { return t.queue[queue] / t.n }
 func (t *times) span() float64             { return t.makespan / t.n }
 
+// QueueOf is a job's queue.
+func (t *times) QueueOf(name string) string { return t.queueOf[name] }
+
 // oneRun is the times of the jobs of one run, and its length.
 type oneRun struct {
 	times    map[string]float64
