@@ -3,6 +3,7 @@ package experiment
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/yardmaster/yardmaster/result"
 )
@@ -111,6 +112,21 @@ func Always(q Quantity, low, high float64) Judge {
 		}
 		if inside < n {
 			j.Note = fmt.Sprintf("in %d of %d seeds", inside, n)
+		}
+		return j
+	}}
+}
+
+// Wider holds when a's standard deviation over the seeds is larger than b's.
+func Wider(a, b Quantity) Judge {
+	return Judge{Rule: "standard deviation over seeds of " + a.Name + " > of " + b.Name, Of: func(r *Runs) Judgement {
+		deviation := func(q Quantity) float64 {
+			return math.Sqrt(result.Variance(slices.DeleteFunc(slices.Clone(q.Values(r)), math.IsNaN)))
+		}
+		da, db := deviation(a), deviation(b)
+		j := Judgement{Holds: da > db, Ours: fmt.Sprintf("%s against %s", Number(da), Number(db)), Value: da - db, Lo: math.NaN(), Hi: math.NaN()}
+		if math.IsNaN(da - db) {
+			j.Note = "one seed: no deviation"
 		}
 		return j
 	}}

@@ -38,6 +38,15 @@ func Rejudge(kept *Findings, studies []*Study) (*Findings, error) {
 	return &f, nil
 }
 
+// Found judges figures that were measured elsewhere; the study needs no experiments of its own.
+func (s *Study) Found(runs *Runs) StudyFinding {
+	all := Selection{Study: s}
+	for id := range runs.metrics {
+		all.Experiments = append(all.Experiments, id)
+	}
+	return found(all, runs)
+}
+
 // runs are the figures of an experiment by the place of their seed; nil where it was not run.
 func (e *ExperimentFinding) runs(seeds []uint64) []Metrics {
 	out := make([]Metrics, len(seeds))

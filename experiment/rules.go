@@ -156,6 +156,7 @@ var judgesByName = map[string]struct {
 	"rises":   {2, 0, func(q []Quantity, _ []float64) Judge { return Rises(q[0], q[1]) }},
 	"falls":   {2, 0, func(q []Quantity, _ []float64) Judge { return Falls(q[0], q[1]) }},
 	"less":    {2, 0, func(q []Quantity, _ []float64) Judge { return Less(q[0], q[1]) }},
+	"wider":   {2, 0, func(q []Quantity, _ []float64) Judge { return Wider(q[0], q[1]) }},
 	"changes": {2, 2, func(q []Quantity, n []float64) Judge { return Changes(q[0], q[1], n[0], n[1]) }},
 	"equal":   {2, 1, func(q []Quantity, n []float64) Judge { return AboutEqual(q[0], q[1], n[0]) }},
 	"within":  {1, 2, func(q []Quantity, n []float64) Judge { return Within(q[0], n[0], n[1]) }},

@@ -47,11 +47,6 @@ func boxOf(values []float64) box {
 	return b
 }
 
-// deviation is the standard deviation of a sample; NaN is left out.
-func deviation(values []float64) float64 {
-	return math.Sqrt(result.Variance(slices.DeleteFunc(slices.Clone(values), math.IsNaN)))
-}
-
 func (b *box) outlierText() string {
 	if len(b.outliers) == 0 {
 		return "-"

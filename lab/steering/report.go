@@ -1,7 +1,7 @@
 package steering
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -13,6 +13,8 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/yardmaster/yardmaster/experiment"
+	"github.com/yardmaster/yardmaster/lab/evidence"
 	"github.com/yardmaster/yardmaster/result"
 )
 
@@ -96,36 +98,27 @@ var titles = map[string]string{"fair": "Fair Scheduler", "capacity": "Capacity S
 //go:embed marp-live.md.tmpl
 var pageText string
 
-var pageTemplate = template.Must(template.New("marp-live").Parse(pageText))
-
 func (s *Study) writePage(all []*told) error {
 	z := s.Size
-	var waits []string
+	type wait struct{ Policy, Scheduler, Waits string }
+	var waits []wait
 	for _, a := range z.arms(false) {
-		if a.Policy == "" {
-			continue
-		}
 		for _, scheduler := range []string{"fair", "capacity"} {
-			w := z.waits(a.Policy, scheduler)
 			var list []string
+			w := z.waits(a.Policy, scheduler)
 			for _, name := range slices.Sorted(maps.Keys(w)) {
 				list = append(list, fmt.Sprintf("%s %v", name, w[name]))
 			}
-			if len(list) == 0 {
-				list = []string{"none: it has no such number"}
+			if a.Policy != "" {
+				waits = append(waits, wait{a.Policy, titles[scheduler], cmp.Or(strings.Join(list, ", "), "none: it has no such number")})
 			}
-			waits = append(waits, fmt.Sprintf("| %s | %s | %s |\n", a.Policy, titles[scheduler], strings.Join(list, ", ")))
 		}
 	}
-	var b bytes.Buffer
-	err := pageTemplate.Execute(&b, map[string]any{
+	_, err := evidence.Page(pageText, s.Page, map[string]any{
 		"All": all, "Hadoop": all[0].all()[0].Hadoop, "Size": z, "Seed": Seed, "Seeds": seeds, "Queue": queue, "Fit": z.QueueMB() / z.ContainerMB, "MasterShare": z.master(),
 		"PerCore": (z.QueueMB()/z.ContainerMB - z.Jobs) / cores, "Alone": z.QueueMB()/z.ContainerMB - 1, "KiB": z.Bytes >> 10, "Archive": archiveText, "Fraction": fmt.Sprintf("1/%.0f", 1/z.Scale), "Waits": waits,
-	})
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(s.Page, b.Bytes(), 0o644)
+	}, template.FuncMap{"spread": spread, "cell": experiment.Cell})
+	return err
 }
 
 // Title is the scheduler's name, Scheduler how files are named after it.
@@ -165,61 +158,85 @@ func (t *told) Short() string {
 	return strings.Join(parts, "; ")
 }
 
-// VerdictLines are the lines of the verdicts.
-func (t *told) VerdictLines() (lines string) {
-	for _, v := range t.verdicts() {
-		lines += fmt.Sprintf("| %s | %s | %s | %s | %s |\n", v.name, titles[v.where], v.asks, v.shows, v.says)
-	}
-	return lines
+// line is an arm's line of the page. Columns that compare with prj or the simulator are empty where there is nothing to compare.
+type line struct {
+	Arm
+	Times                       []float64
+	Mean, Against, Idle, Writes string
+	AtOnce                      int
+	Simulated, SimulatedAgainst string
 }
 
-// ArmLines are the lines of the arms.
-func (t *told) ArmLines() (lines string) {
+// Lines are the lines of the arms.
+func (t *told) Lines() (lines []line) {
 	for _, a := range t.arms {
 		v := t.each(a.Name, (*Batch).span)
-		against := "-"
+		l := line{Arm: a, Times: v, Mean: interval(result.Mean(v), 1), Against: "-", Simulated: "-", SimulatedAgainst: "-", Idle: fmt.Sprintf("%.0f", result.Mean(t.each(a.Name, (*Batch).idle)).Mean)}
 		if d, r := t.facts.against(a.Name, "prj", (*Batch).span); a.Name != "prj" && d.N > 0 {
-			against = fmt.Sprintf("%s s, %s", interval(d, 1), percent(r))
+			l.Against = fmt.Sprintf("%s s, %s", interval(d, 1), percent(r))
 		}
-		most, writes := 0, 0.0
+		writes := 0.0
 		for _, b := range t.of[a.Name] {
-			most = max(most, b.mostAtOnce(t.size.ContainerMB))
-			writes += float64(len(b.Writes)) / float64(len(v))
+			l.AtOnce, writes = max(l.AtOnce, b.mostAtOnce(t.size.ContainerMB)), writes+float64(len(b.Writes))/float64(len(v))
 		}
-		sim, simAgainst := "-", "-"
+		l.Writes = fmt.Sprintf("%.1f", writes)
 		if e, ok := t.predicted[a.Name]; ok {
-			sim = interval(e, 1) + " s"
+			l.Simulated = interval(e, 1) + " s"
 			if r, ok := t.against[a.Name]; ok && a.Name != "prj" {
-				simAgainst = percent(r)
+				l.SimulatedAgainst = percent(r)
 			}
 		}
-		lines += fmt.Sprintf("| %s | %s | %d | %s s | %.1f s | %.1f to %.1f s | %s | %.0f | %d | %.1f | %s | %s |\n", a.Name, text(a.Share), len(v), interval(result.Mean(v), 1), median(v), result.Quantile(v, 0), result.Quantile(v, 1), against,
-			result.Mean(t.each(a.Name, (*Batch).idle)).Mean, most, writes, sim, simAgainst)
+		lines = append(lines, l)
 	}
 	return lines
 }
 
-// Programs are the lines of the versions that the batches ran with.
-func (t *told) Programs() (lines string) {
-	of := map[string][]*Batch{} // in the order in which they ran
-	var programs []string
+// Delays are those of all changes.
+func (t *told) Delays() delays { return t.changed(0) }
+
+// version is the batches that one version of the program ran.
+type version struct {
+	Program      string
+	Batches      []*Batch
+	Load, Others []float64 // of the computer before a batch; share of the processors that other work took
+}
+
+// Programs are the versions that the batches ran with, in the order in which they ran.
+func (t *told) Programs() (list []*version) {
 	for _, b := range t.all() {
-		if of[b.Program] == nil {
-			programs = append(programs, b.Program)
+		i := slices.IndexFunc(list, func(v *version) bool { return v.Program == cmp.Or(b.Program, "unknown") })
+		if i < 0 {
+			i, list = len(list), append(list, &version{Program: cmp.Or(b.Program, "unknown")})
 		}
-		of[b.Program] = append(of[b.Program], b)
+		v := list[i]
+		v.Batches, v.Load, v.Others = append(v.Batches, b), append(v.Load, b.Load), append(v.Others, b.others())
 	}
-	for _, program := range programs {
-		list := of[program]
-		var load, others []float64
-		for _, b := range list {
-			load, others = append(load, b.Load), append(others, b.others())
-		}
-		if program == "" {
-			program = "unknown"
-		}
-		lines += fmt.Sprintf("| %s | %s | %d | %s | %s | %.1f to %.1f | %.1f %% (at most %.1f %%) |\n", t.Title(), program, len(list), list[0].At.Format("2006-01-02 15:04"), list[len(list)-1].At.Format("15:04"),
-			result.Quantile(load, 0), result.Quantile(load, 1), 100*result.Mean(others).Mean, 100*result.Quantile(others, 1))
+	return list
+}
+
+// Last is the last of the batches.
+func (v *version) Last() *Batch { return v.Batches[len(v.Batches)-1] }
+
+// MeanOthers is the mean share of other work.
+func (v *version) MeanOthers() float64 { return result.Mean(v.Others).Mean }
+
+func spread(list []float64) string {
+	if len(list) == 0 {
+		return "-"
 	}
-	return lines
+	return fmt.Sprintf("%.1f (%.1f to %.1f)", median(list), result.Quantile(list, 0), result.Quantile(list, 1))
+}
+
+func interval(e result.Estimate, digits int) string {
+	if !e.Known {
+		return fmt.Sprintf("%.*f", digits, e.Mean)
+	}
+	return fmt.Sprintf("%.*f ± %.*f", digits, e.Mean, digits, e.Half())
+}
+
+func percent(e result.Estimate) string {
+	if !e.Known {
+		return fmt.Sprintf("%+.1f %%", 100*e.Mean)
+	}
+	return fmt.Sprintf("%+.1f ± %.1f %%", 100*e.Mean, 100*e.Half())
 }
