@@ -25,7 +25,7 @@ func TestPageIsCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := r.page(); err != nil || got != string(want) {
+	if got, err := r.page(""); err != nil || got != string(want) {
 		t.Errorf("run: go run ./lab endure --offline (%v)\n%s", err, got)
 	}
 	if n := len(r.verdicts()); n != len(Parts()) {
@@ -56,7 +56,7 @@ func TestRunsAreAddedNeverReplaced(t *testing.T) {
 		t.Errorf("%+v\n%+v", r.Kills[0], a)
 	}
 	r, _ = read(dir)
-	page, err := r.page()
+	page, err := r.page("")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,14 +2,14 @@ package yardstick
 
 // packetFacts is how far packets and fluid are apart on one shuffle. The fluid's links carry what Ethernet and TCP leave of them.
 type packetFacts struct {
-	run int // its number
+	Run int // its number
 	*PacketRun
-	whole, fluid, packets          float64   // when the last flow ended: fluid with all of the links, with what headers leave, packets
-	ends                           []float64 // by flow: when it ended in packets, over the fluid's
-	untimed                        []float64 // the same, of the flows that never waited for a timer
-	waited, unheard, undone        int       // flows that did wait; those of them whose first packet was lost; flows that never ended
-	receivers                      float64   // mean over the receivers of when their last flow ended, over the fluid's
-	fairnessFluid, fairnessPackets float64   // Jain's index of the rates of a receiver's flows, mean over receivers
+	Whole, FluidEnd, Packets       float64   // when the last flow ended: fluid with all of the links, with what headers leave, packets
+	Ends                           []float64 // by flow: when it ended in packets, over the fluid's
+	Untimed                        []float64 // the same, of the flows that never waited for a timer
+	Waited, Unheard, Undone        int       // flows that did wait; those of them whose first packet was lost; flows that never ended
+	Receivers                      float64   // mean over the receivers of when their last flow ended, over the fluid's
+	FairnessFluid, FairnessPackets float64   // Jain's index of the rates of a receiver's flows, mean over receivers
 	fluidSpans                     []Span
 }
 
@@ -17,23 +17,23 @@ type packetFacts struct {
 const firstTimer = 1.0
 
 func newPacketFacts(r *PacketRun) packetFacts {
-	f := packetFacts{PacketRun: r, whole: latest(r.Fluid(1)), packets: latest(r.Spans)}
+	f := packetFacts{PacketRun: r, Whole: latest(r.Fluid(1)), Packets: latest(r.Spans)}
 	f.fluidSpans = r.Fluid(float64(segment) / onTheWire)
-	f.fluid = latest(f.fluidSpans)
+	f.FluidEnd = latest(f.fluidSpans)
 	for i, s := range r.Spans {
 		if s.End < 0 {
-			f.undone++
+			f.Undone++
 			continue
 		}
 		ratio := s.End / f.fluidSpans[i].End
-		f.ends = append(f.ends, ratio)
+		f.Ends = append(f.Ends, ratio)
 		if f.lostFirst(i) {
-			f.unheard++
+			f.Unheard++
 		}
 		if f.metTimer(i) {
-			f.waited++
+			f.Waited++
 		} else {
-			f.untimed = append(f.untimed, ratio)
+			f.Untimed = append(f.Untimed, ratio)
 		}
 	}
 	last := func(spans []Span) []float64 {
@@ -47,12 +47,12 @@ func newPacketFacts(r *PacketRun) packetFacts {
 	n := 0.0
 	for i := range a {
 		if b[i] > 0 {
-			f.receivers += a[i] / b[i]
+			f.Receivers += a[i] / b[i]
 			n++
 		}
 	}
-	f.receivers /= n
-	f.fairnessPackets, f.fairnessFluid = r.fairness(r.Spans), r.fairness(f.fluidSpans)
+	f.Receivers /= n
+	f.FairnessPackets, f.FairnessFluid = r.fairness(r.Spans), r.fairness(f.fluidSpans)
 	return f
 }
 

@@ -25,7 +25,7 @@ func drawPackets(facts []packetFacts) []byte {
 	for i := range facts {
 		f := &facts[i]
 		if at := (place{f.Racks, f.Copiers}); len(f.Flows) > 1 {
-			most[at] = max(most[at], f.packets, f.fluid)
+			most[at] = max(most[at], f.Packets, f.FluidEnd)
 		}
 	}
 	for _, late := range []bool{true, false} { // the smaller ports on top
@@ -42,7 +42,7 @@ func drawPackets(facts []packetFacts) []byte {
 			}
 			p := panel{x0: left + float64(n%2)*(side+gap), y0: top + float64(n/2)*(side+gap), side: side, most: most[at]}
 			if !drawn {
-				p.frame(&b, f.network()+", "+f.fetches())
+				p.frame(&b, f.Network()+", "+f.Fetched())
 			}
 			dots := map[string]*bytes.Buffer{plain: {}, waited: {}, roomy: {}}
 			for k, s := range f.Spans {
