@@ -145,8 +145,8 @@ func (b block) experiments() []experiment.Experiment {
 	for i := range rows {
 		p := b.setup(i)
 		e := &all[i]
-		e.ID, e.Group, e.Run, e.Reported = b.id(i), b.name, p.run, b.reported(i)
-		e.Title = b.name + ", " + rows[i].String()
+		e.ID, e.Group, e.Run, e.Reported = b.ID(i), b.Name, p.run, b.reported(i)
+		e.Title = b.Name + ", " + rows[i].String()
 		work := experiment.Pair{Name: "work", Value: "100 jobs of seven types, " + string(b.pattern)}
 		e.Setup = append(append(p.on.pairs(), work), p.settings.pairs()...)
 	}

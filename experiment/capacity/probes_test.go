@@ -24,7 +24,7 @@ func setups() map[string]setup {
 	}
 	for _, b := range blocks {
 		for i := range rows {
-			all[b.id(i)] = b.setup(i)
+			all[b.ID(i)] = b.setup(i)
 		}
 	}
 	for id, p := range maps.Clone(all) {

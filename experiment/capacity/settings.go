@@ -65,7 +65,7 @@ var rows = [8]row{
 
 // block is a full factorial over one way of submitting.
 type block struct {
-	name     string
+	Name     string
 	first    int // number of its first experiment
 	pattern  pattern
 	capacity []float64
@@ -80,12 +80,12 @@ var blocks = [4]block{
 }
 
 // id is the name of a row's experiment.
-func (b block) id(row int) string { return fmt.Sprintf("E%02d", b.first+row) }
+func (b block) ID(row int) string { return fmt.Sprintf("E%02d", b.first+row) }
 
-func (b block) ids() []string {
+func (b block) IDs() []string {
 	ids := make([]string, len(rows))
 	for i := range rows {
-		ids[i] = b.id(i)
+		ids[i] = b.ID(i)
 	}
 	return ids
 }

@@ -157,16 +157,16 @@ func TestBlocks(t *testing.T) {
 		for i := range rows {
 			c := b.settings(i).config()
 			if _, err := c.Complete(); err != nil {
-				t.Fatalf("%s: %v", b.id(i), err)
+				t.Fatalf("%s: %v", b.ID(i), err)
 			}
 			for k, q := range c.Queues {
 				if rows[i].capped && q.MaxCapacity != b.capacity[k] {
-					t.Errorf("%s: queue %s has maximum-capacity %v", b.id(i), q.Name, q.MaxCapacity)
+					t.Errorf("%s: queue %s has maximum-capacity %v", b.ID(i), q.Name, q.MaxCapacity)
 				}
 			}
 		}
 	}
-	if blocks[3].id(7) != "E32" || blocks[1].id(2) != "E11" {
+	if blocks[3].ID(7) != "E32" || blocks[1].ID(2) != "E11" {
 		t.Error("blocks are numbered wrongly")
 	}
 }
