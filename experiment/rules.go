@@ -164,3 +164,24 @@ var judgesByName = map[string]struct {
 	"atmost":  {1, 1, func(q []Quantity, n []float64) Judge { return AtMost(q[0], n[0]) }},
 	"always":  {1, 2, func(q []Quantity, n []float64) Judge { return Always(q[0], n[0], n[1]) }},
 }
+
+// Texts are the words of a study, which stand in a file of their own: what it says of itself and what the source says, its checks with their rules.
+// yamlfile.Decode reads them.
+type Texts struct {
+	Study `yaml:",inline"`
+	Words map[string]string // that stand in rules
+}
+
+// Judged are the checks with the judges that their rules tell; own has the study's own judges.
+func (t *Texts) Judged(own map[string]func(words []string, q []Quantity) Judge) []Check {
+	rules := Rules{Words: t.Words, Own: own}
+	checks := slices.Clone(t.Checks)
+	for i := range checks {
+		c := &checks[i]
+		c.Judge = rules.Judge(c.Written)
+		if c.Revised != nil && c.Revised.Written != nil {
+			c.Revised = &Revision{First: rules.Judge(c.Revised.Written), Why: c.Revised.Why}
+		}
+	}
+	return checks
+}

@@ -23,7 +23,7 @@ import (
 func Story(text string, r *Runs, own template.FuncMap) []Section {
 	t := template.New("sections").Funcs(template.FuncMap{
 		"seeds": func() int { return len(r.seeds) }, "has": func(ids ...string) bool { return r.Has(ids...) }, "list": func(words ...string) []string { return words },
-		"mean": func(id, metric string) float64 { return r.Estimate(id, metric).Mean }, "interval": func(id, metric string) string { return Interval(r.Estimate(id, metric)) },
+		"mean": func(id, metric string) float64 { return r.Point(id, metric).Mean }, "interval": func(id, metric string) string { return Interval(r.Estimate(id, metric)) },
 		"point": func(id, metric string) string { return r.Point(id, metric).String() }, "number": Number, "cat": func(words ...string) string { return strings.Join(words, "") },
 	}).Funcs(own)
 	var b strings.Builder

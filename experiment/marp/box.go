@@ -13,41 +13,43 @@ import (
 // what lies beyond is an outlier. Extremes are the whiskers' ends.
 type box struct {
 	n                       int
-	lower, median, upper    float64
-	lowExtreme, highExtreme float64
+	Lower, Median, Upper    float64
+	LowExtreme, HighExtreme float64
 	outliers                []float64
-	mean                    result.Estimate // Student's t, 95 %
+	Mean                    result.Estimate // Student's t, 95 %
 }
 
-func (b *box) iqr() float64 { return b.upper - b.lower }
+// IQR is the range between the quartiles.
+func (b *box) IQR() float64 { return b.Upper - b.Lower }
 
 // boxOf makes them; NaN is left out. Quartiles are interpolated between the order statistics (as R and numpy do by default).
 func boxOf(values []float64) box {
 	vs := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 	slices.Sort(vs)
-	b := box{n: len(vs), mean: result.Mean(vs)}
+	b := box{n: len(vs), Mean: result.Mean(vs)}
 	if b.n == 0 {
 		nan := math.NaN()
-		b.lower, b.median, b.upper, b.lowExtreme, b.highExtreme = nan, nan, nan, nan, nan
+		b.Lower, b.Median, b.Upper, b.LowExtreme, b.HighExtreme = nan, nan, nan, nan, nan
 		return b
 	}
-	b.lower, b.median, b.upper = result.Quantile(vs, 0.25), result.Quantile(vs, 0.5), result.Quantile(vs, 0.75)
-	from, to := b.lower-1.5*b.iqr(), b.upper+1.5*b.iqr()
-	b.lowExtreme, b.highExtreme = math.NaN(), math.NaN()
+	b.Lower, b.Median, b.Upper = result.Quantile(vs, 0.25), result.Quantile(vs, 0.5), result.Quantile(vs, 0.75)
+	from, to := b.Lower-1.5*b.IQR(), b.Upper+1.5*b.IQR()
+	b.LowExtreme, b.HighExtreme = math.NaN(), math.NaN()
 	for _, v := range vs {
 		switch {
 		case v < from || v > to:
 			b.outliers = append(b.outliers, v)
-		case math.IsNaN(b.lowExtreme):
-			b.lowExtreme, b.highExtreme = v, v
+		case math.IsNaN(b.LowExtreme):
+			b.LowExtreme, b.HighExtreme = v, v
 		default:
-			b.highExtreme = v
+			b.HighExtreme = v
 		}
 	}
 	return b
 }
 
-func (b *box) outlierText() string {
+// OutlierText lists the outliers.
+func (b *box) OutlierText() string {
 	if len(b.outliers) == 0 {
 		return "-"
 	}
@@ -62,8 +64,8 @@ func (b *box) outlierText() string {
 func gains(base, b *box) [6]float64 {
 	g := func(t, of float64) float64 { return 1 - t/of }
 	return [6]float64{
-		g(b.mean.Mean, base.mean.Mean), g(b.median, base.median), g(b.highExtreme, base.highExtreme), g(b.lowExtreme, base.lowExtreme),
-		g(b.lowExtreme, base.highExtreme), g(b.highExtreme, base.lowExtreme),
+		g(b.Mean.Mean, base.Mean.Mean), g(b.Median, base.Median), g(b.HighExtreme, base.HighExtreme), g(b.LowExtreme, base.LowExtreme),
+		g(b.LowExtreme, base.HighExtreme), g(b.HighExtreme, base.LowExtreme),
 	}
 }
 

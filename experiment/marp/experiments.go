@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	x "github.com/yardmaster/yardmaster/experiment"
 	"github.com/yardmaster/yardmaster/result"
@@ -41,7 +42,7 @@ func each(b *bench, n int, on Scheduler, names []string, take func(name string, 
 			batch := b.batch(n, seed).under(name, on)
 			o, err := batch.Play(ctx, seed)
 			if err != nil {
-				return fmt.Errorf("%s under %s: %w", b.name, name, err)
+				return fmt.Errorf("%s under %s: %w", b.Name, name, err)
 			}
 			o.figures(m, name)
 			if take != nil {
@@ -71,7 +72,7 @@ func runners() map[string]runner {
 		"E19": delays(), "E20": sensitivity(), "E21": processorsOnly(), "E22": balanced(),
 	}
 	for _, b := range benches() {
-		all[b.experiment] = each(b, six, Fair, compared, nil)
+		all[b.Experiment] = each(b, six, Fair, compared, nil)
 	}
 	return all
 }
@@ -228,9 +229,9 @@ func zeroDelay() runner {
 				if err != nil {
 					return err
 				}
-				m["makespan/"+b.short+"/"+name] = o.Makespan
+				m["makespan/"+b.Short+"/"+name] = o.Makespan
 				if name == "cbt" {
-					m["admitted/"+b.short] = float64(len(o.admissions()))
+					m["admitted/"+b.Short] = float64(len(o.admissions()))
 				}
 			}
 		}
@@ -338,10 +339,13 @@ func micro(seconds float64) float64 { return math.Round(1e6*seconds) / 1e6 }
 
 // parameter is one of the controllers' numbers.
 type parameter struct {
-	name, values string   // before: halved, doubled, as far as it can be
+	Name, Values string   // before: halved, doubled, as far as it can be
 	of           []string // controllers
 	half, double func(*control.Settings)
 }
+
+// Has says whether a controller has it.
+func (p parameter) Has(controller string) bool { return slices.Contains(p.of, controller) }
 
 func scaled[T ~int | ~int64 | ~float64](name, values string, of []string, field func(*control.Settings) *T) parameter {
 	return parameter{name, values, of, func(s *control.Settings) { *field(s) /= 2 }, func(s *control.Settings) { *field(s) *= 2 }}
@@ -392,7 +396,7 @@ func sensitivity() runner {
 		}
 		for _, p := range parameters() {
 			for _, c := range p.of {
-				if err := cmp.Or(play(c, "/"+p.name+"/half", p.half), play(c, "/"+p.name+"/double", p.double)); err != nil {
+				if err := cmp.Or(play(c, "/"+p.Name+"/half", p.half), play(c, "/"+p.Name+"/double", p.double)); err != nil {
 					return err
 				}
 			}
@@ -411,7 +415,7 @@ func processorsOnly() runner {
 				of   *bench
 			}{{"plain", b.diskless(1)}, {"long", b.diskless(b.longer)}} {
 				for _, name := range append([]string{"prj", "ahead"}, steered...) {
-					if err := kind.of.batch(six, seed).under(name, Fair).time(ctx, seed, m, b.short+"/"+kind.name+"/"+name); err != nil {
+					if err := kind.of.batch(six, seed).under(name, Fair).time(ctx, seed, m, b.Short+"/"+kind.name+"/"+name); err != nil {
 						return err
 					}
 				}

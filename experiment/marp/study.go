@@ -21,12 +21,12 @@ var texts = sync.OnceValue(func() *x.Texts {
 	var calibrated [7][]any
 	for i, b := range benches() {
 		c := &b.cycles
-		text := fmt.Sprintf("%s %.2fe9 for a process, %.1f a byte that a map reads and sorts, %.1f a byte brought to a reduce", b.name, c.process/1e9, c.mapByte, c.reduceByte)
+		text := fmt.Sprintf("%s %.2fe9 for a process, %.1f a byte that a map reads and sorts, %.1f a byte brought to a reduce", b.Name, c.process/1e9, c.mapByte, c.reduceByte)
 		if c.reduceStart > 0 {
 			text += fmt.Sprintf(" and %.3fe9 more for the reduce itself", c.reduceStart/1e9)
 		}
 		measured = append(measured, text)
-		calibrated[i], calibrated[4+i] = []any{b.cached, b.batch6}, []any{b.longer}
+		calibrated[i], calibrated[4+i] = []any{b.cached, b.Batch6}, []any{b.longer}
 	}
 	calibrated[3] = []any{100 * runNoise}
 	for i, args := range calibrated {
