@@ -8,12 +8,16 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/evidence"
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/host"
 	"github.com/yardmaster/yardmaster/lab/steerer"
+	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/workload/jobfile"
 )
 
 // MapReduce is a study of MapReduce jobs.
@@ -181,4 +185,168 @@ func predicted(ctx context.Context, bin, run string, p *Phase, queues string) (*
 		}
 	}
 	return t, nil
+}
+
+// times are the times of jobs, s, by name; means where several runs were added.
+type times struct {
+	job, queue map[string]float64 // sums over runs; of a queue: means of its jobs
+	makespan   float64
+	n          float64
+	queueOf    map[string]string
+}
+
+func newTimes() *times {
+	return &times{job: map[string]float64{}, queue: map[string]float64{}, queueOf: map[string]string{}}
+}
+
+// add counts one run.
+func (t *times) add(one map[string]float64, makespan float64) {
+	jobs := map[string]float64{}
+	for name, s := range one {
+		t.job[name] += s
+		jobs[t.queueOf[name]]++
+	}
+	for name, s := range one {
+		t.queue[t.queueOf[name]] += s / jobs[t.queueOf[name]]
+	}
+	t.makespan += makespan
+	t.n++
+}
+
+func (t *times) of(name string) float64    { return t.job[name] / t.n }
+func (t *times) mean(queue string) float64 { return t.queue[queue] / t.n }
+func (t *times) span() float64             { return t.makespan / t.n }
+
+// QueueOf is a job's queue.
+func (t *times) QueueOf(name string) string { return t.queueOf[name] }
+
+// oneRun is the times of the jobs of one run, and its length.
+type oneRun struct {
+	times    map[string]float64
+	from, to float64
+}
+
+func (o *oneRun) add(t *times, name, queue string, submit, finish float64) {
+	if len(o.times) == 0 {
+		o.times, o.from = map[string]float64{}, submit
+	}
+	t.queueOf[name], o.times[name] = short(queue), finish-submit
+	o.from, o.to = min(o.from, submit), max(o.to, finish)
+}
+
+func (t *times) addResult(file string, p *Phase) error {
+	rows, err := result.OpenJobs(file)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // it was only read
+	var one oneRun
+	for {
+		r, err := rows.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		name, ok := p.Names[r.ID]
+		if !ok || r.Finish < 0 {
+			return fmt.Errorf("job %s did not end in the simulation, or did not run on the cluster", r.ID)
+		}
+		one.add(t, name, r.Queue, r.Submit, r.Finish)
+	}
+	t.add(one.times, one.to-one.from)
+	return nil
+}
+
+// measured has what the cluster did, as the import tells it.
+func measured(run string, p *Phase) (*times, error) {
+	r, err := jobfile.Open(filepath.Join(imported(run, p.Name), "jobs.parquet"))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }() // it was only read
+	all, err := workload.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	t := newTimes()
+	var one oneRun
+	for _, j := range all {
+		name, ok := p.Names[j.ID]
+		if !ok || j.Observed == nil {
+			return nil, fmt.Errorf("the import has job %s, which the study does not know, or not its times", j.ID)
+		}
+		one.add(t, name, j.Queue, j.Submit.Seconds(), j.Observed.Finish.Seconds())
+	}
+	t.add(one.times, one.to-one.from)
+	return t, nil
+}
+
+func short(queue string) string { return queue[strings.LastIndexByte(queue, '.')+1:] }
+
+// mapreduceQueues are the settings before (b is false) and after the change: the larger shares go to another queue, fewer masters may
+// run at once, and a user may no longer take twice his queue's share.
+func mapreduceQueues(b bool) string {
+	m := map[string]string{
+		"root.queues": "prod,batch,adhoc", "maximum-am-resource-percent": "0.3",
+		"root.prod.capacity": "50", "root.prod.maximum-capacity": "100", "root.prod.user-limit-factor": "2",
+		"root.batch.capacity": "30", "root.batch.maximum-capacity": "70", "root.batch.user-limit-factor": "2",
+		"root.adhoc.capacity": "20", "root.adhoc.maximum-capacity": "60", "root.adhoc.user-limit-factor": "3",
+	}
+	if b {
+		for k, v := range map[string]string{
+			"maximum-am-resource-percent": "0.2", "root.prod.capacity": "25", "root.prod.maximum-capacity": "50", "root.prod.user-limit-factor": "1.5",
+			"root.batch.capacity": "55", "root.batch.maximum-capacity": "100", "root.batch.minimum-user-limit-percent": "50",
+			"root.adhoc.maximum-capacity": "40", "root.adhoc.user-limit-factor": "1",
+		} {
+			m[k] = v
+		}
+	}
+	return hadoop.Properties("yarn.scheduler.capacity.", m)
+}
+
+// The nodes of the study of MapReduce: nine containers in all, of which some are masters. A computer with two processors cannot
+// start more at a time without all of them becoming slow.
+const (
+	mapreduceNodes = 3
+	mapreduceMB    = 1536
+	taskMB         = 512
+)
+
+// mapreduceJobs is the list of jobs: mostly sleep, whose tasks take as long as they are told and need the processor only to start,
+// with some that count words and some that compute.
+func mapreduceJobs(small bool) []hadoop.Job {
+	type job struct {
+		at            float64
+		kind          string
+		queue, user   string
+		maps, reduces int
+		mapS, reduceS float64
+	}
+	list := []job{
+		{0, "sleep", "prod", "ann", 3, 1, 20, 8},
+		{14, "sleep", "batch", "ben", 3, 0, 22, 0},
+		{28, "sleep", "adhoc", "eva", 2, 1, 16, 6},
+		{42, "wordcount", "prod", "cem", 2, 1, 0, 0},
+		{56, "sleep", "batch", "dora", 2, 1, 24, 8},
+		{70, "sleep", "prod", "ann", 4, 0, 18, 0},
+		{84, "pi", "adhoc", "finn", 2, 1, 0, 0},
+		{98, "sleep", "batch", "ben", 3, 1, 16, 8},
+		{112, "sleep", "prod", "cem", 2, 1, 26, 6},
+		{126, "sleep", "adhoc", "eva", 2, 0, 20, 0},
+		{140, "wordcount", "batch", "dora", 2, 1, 0, 0},
+		{154, "sleep", "prod", "ann", 2, 1, 14, 8},
+	}
+	if small {
+		list = []job{{0, "sleep", "prod", "ann", 2, 1, 3, 2}, {2, "sleep", "batch", "ben", 2, 0, 4, 0}}
+	}
+	jobs := make([]hadoop.Job, len(list))
+	for i, j := range list {
+		jobs[i] = hadoop.Job{
+			ID: fmt.Sprintf("%s-%02d", j.kind, i+1), Kind: j.kind, User: j.user, Queue: j.queue, Submit: hadoop.Millis(j.at * 1000), Maps: j.maps, Reduces: j.reduces,
+			MapTime: hadoop.Millis(j.mapS * 1000), ReduceTime: hadoop.Millis(j.reduceS * 1000), Bytes: 1 << 18, Points: 200_000, MapMB: taskMB, ReduceMB: taskMB, MasterMB: taskMB,
+		}
+	}
+	return jobs
 }
