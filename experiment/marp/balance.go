@@ -55,26 +55,24 @@ var balances = func() []balance {
 const smallRequest = 128 << 10
 
 // balanced plays six jobs on each of these hosts and, of TeraSort, the four of E2.
-func balanced() runner {
-	return func(ctx context.Context, seed uint64, m x.Metrics) error {
-		for i := range balances {
-			h := &balances[i]
-			for _, name := range append([]string{"prj", "ahead"}, steered...) {
-				if err := h.batch(six, seed).under(name, Fair).time(ctx, seed, m, h.ID+"/"+name); err != nil {
-					return err
-				}
-			}
-			for _, name := range []string{"fifo", "prj"} {
-				if h.Experiment != "E7" {
-					continue
-				}
-				if err := h.batch(4, seed).under(name, Fair).time(ctx, seed, m, h.ID+"/four-"+name); err != nil {
-					return err
-				}
+func balanced(ctx context.Context, seed uint64, m x.Metrics) error {
+	for i := range balances {
+		h := &balances[i]
+		for _, name := range append([]string{"prj", "ahead"}, steered...) {
+			if err := h.batch(six, seed).under(name, Fair).time(ctx, seed, m, h.ID+"/"+name); err != nil {
+				return err
 			}
 		}
-		return nil
+		for _, name := range []string{"fifo", "prj"} {
+			if h.Experiment != "E7" {
+				continue
+			}
+			if err := h.batch(4, seed).under(name, Fair).time(ctx, seed, m, h.ID+"/four-"+name); err != nil {
+				return err
+			}
+		}
 	}
+	return nil
 }
 
 // span is the makespan of an experiment's variant.

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/conform"
@@ -306,36 +305,10 @@ func newCrowd(rm, user string) *crowd {
 // workers is how many submit at a time.
 const workers = 8
 
-// each calls f for 0 to n-1, several at a time, and answers the first error.
-func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	next := make(chan int)
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Go(func() {
-			for i := range next {
-				if err := f(ctx, i); err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
-	for i := 0; i < n && ctx.Err() == nil; i++ {
-		select {
-		case next <- i:
-		case <-ctx.Done():
-		}
-	}
-	close(next)
-	wg.Wait()
-	return context.Cause(ctx)
-}
-
 // submit adds n applications to a queue and waits until all are known.
 func (c *crowd) submit(ctx context.Context, queue string, n int) error {
 	ids := make([]string, n)
-	err := each(ctx, n, func(ctx context.Context, i int) error {
+	err := host.Each(ctx, n, workers, func(ctx context.Context, i int) error {
 		var id struct {
 			ID string `json:"application-id"`
 		}
@@ -361,7 +334,7 @@ func (c *crowd) end(ctx context.Context, n int) error {
 	n = min(n, len(c.ids))
 	old := c.ids[:n]
 	c.ids = c.ids[n:]
-	err := each(ctx, n, func(ctx context.Context, i int) error {
+	err := host.Each(ctx, n, workers, func(ctx context.Context, i int) error {
 		return c.ask(ctx, http.MethodPut, "/ws/v1/cluster/apps/"+old[i]+"/state", map[string]string{"state": "KILLED"}, nil)
 	})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"text/template"
 
 	"github.com/yardmaster/yardmaster/lab/evidence"
+	"gonum.org/v1/gonum/stat"
 )
 
 // Cost is what a benchmark's tasks take of a processor: a line through the tasks of all its jobs.
@@ -56,26 +57,28 @@ var benchmarks = []string{"TeraSort", "WordCount", "Sort"}
 func (l CyclesRecords) Costs() (map[string]Cost, error) {
 	all := map[string]Cost{}
 	for _, name := range benchmarks {
-		var maps, reduces [][2]float64
 		var read, passed, written float64
+		var in, cycles [2][]float64 // of maps and of reduces
 		for _, r := range l {
 			for _, j := range r.Jobs {
 				for _, t := range j.Tasks {
-					at := [2]float64{float64(t.In), float64(t.CPU) / 1e3 * r.MHz * 1e6}
+					k := 0
 					switch {
 					case j.Benchmark != name:
+						continue
 					case t.Reduce:
-						reduces, written = append(reduces, at), written+float64(t.Out)
+						k, written = 1, written+float64(t.Out)
 					default:
-						maps, read, passed = append(maps, at), read+float64(t.In), passed+float64(t.Out)
+						read, passed = read+float64(t.In), passed+float64(t.Out)
 					}
+					in[k], cycles[k] = append(in[k], float64(t.In)), append(cycles[k], float64(t.CPU)/1e3*r.MHz*1e6)
 				}
 			}
 		}
 		c := Cost{Passed: passed / read, Written: written / read}
 		var okM, okR bool
-		c.MapStart, c.Map, okM = line(maps)
-		c.ReduceStart, c.Reduce, okR = line(reduces)
+		c.MapStart, c.Map, okM = line(in[0], cycles[0])
+		c.ReduceStart, c.Reduce, okR = line(in[1], cycles[1])
 		if !okM || !okR {
 			return nil, fmt.Errorf("%s: maps and reduces of two sizes are needed", name)
 		}
@@ -85,19 +88,9 @@ func (l CyclesRecords) Costs() (map[string]Cost, error) {
 }
 
 // line is the straight line through points by least squares. It needs two that differ.
-func line(points [][2]float64) (at0, slope float64, ok bool) {
-	var x, y, xx, xy float64
-	n := float64(len(points))
-	for _, p := range points {
-		x, y = x+p[0]/n, y+p[1]/n
-	}
-	for _, p := range points {
-		xx, xy = xx+(p[0]-x)*(p[0]-x), xy+(p[0]-x)*(p[1]-y)
-	}
-	if xx == 0 {
-		return 0, 0, false
-	}
-	return y - xy/xx*x, xy / xx, true
+func line(x, y []float64) (at0, slope float64, ok bool) {
+	at0, slope = stat.LinearRegression(x, y, nil, false)
+	return at0, slope, len(x) > 0 && slices.Min(x) < slices.Max(x)
 }
 
 // Report writes the page from the records.

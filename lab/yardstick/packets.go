@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/evidence"
+	"github.com/yardmaster/yardmaster/lab/host"
 )
 
 //go:embed ns3/shuffle.cpp
@@ -65,30 +65,23 @@ func RecordPackets(ctx context.Context, dir string, most time.Duration, log io.W
 		return err
 	}
 	began := evidence.Begin(evidence.Here())
-	runs, failed := make([]PacketRun, len(list)), make([]error, len(list))
-	var all sync.WaitGroup
-	free := make(chan struct{}, runtime.NumCPU())
+	runs := make([]PacketRun, len(list))
 	told := sync.Mutex{}
-	for i, f := range list {
-		free <- struct{}{}
-		all.Go(func() {
-			defer func() { <-free }()
-			within, cancel := context.WithTimeout(ctx, most)
-			defer cancel()
-			if runs[i], failed[i] = Packets(within, f); failed[i] != nil {
-				return
-			}
-			told.Lock()
-			defer told.Unlock()
-			fmt.Fprintf(log, "%-28s %9d events, %6.1f s of processor time: the last flow ended at %.3f s\n",
-				f.Name, runs[i].Events, runs[i].Took, latest(runs[i].Spans))
-		})
-	}
-	all.Wait()
-	if err := errors.Join(failed...); err != nil {
+	err := host.Each(ctx, len(list), runtime.NumCPU(), func(ctx context.Context, i int) (err error) {
+		within, cancel := context.WithTimeout(ctx, most)
+		defer cancel()
+		if runs[i], err = Packets(within, list[i]); err != nil {
+			return err
+		}
+		told.Lock()
+		defer told.Unlock()
+		_, err = fmt.Fprintf(log, "%-28s %9d events, %6.1f s of processor time: the last flow ended at %.3f s\n", list[i].Name, runs[i].Events, runs[i].Took, latest(runs[i].Spans))
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	_, err := began.KeepJSON(dir, packetsSeries, runs)
+	_, err = began.KeepJSON(dir, packetsSeries, runs)
 	return err
 }
 
