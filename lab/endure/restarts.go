@@ -120,11 +120,11 @@ func (s *Study) gap(ctx context.Context, g *Gap, p *steerer.Process, w *watcher,
 	if err := blow(); err != nil {
 		return err
 	}
-	if !proc.Await(ctx, 2*time.Minute, 20*time.Millisecond, func() bool { return w.whole(fell) }) {
+	if !proc.Await(ctx, 2*time.Minute, 20*time.Millisecond, func() bool { return w.since(fell).whole }) {
 		g.Miss = "the nodes are not back after two minutes"
 	}
-	away, empty := w.gap(fell)
-	g.Away, g.Empty = away.Milliseconds(), empty.Milliseconds()
+	seen := w.since(fell)
+	g.Away, g.Empty = seen.away.Milliseconds(), seen.empty.Milliseconds()
 	g.After, _ = set.read(ctx)
 	acted := p.Count("asked")
 	g.Acted = -1
@@ -133,7 +133,6 @@ func (s *Study) gap(ctx context.Context, g *Gap, p *steerer.Process, w *watcher,
 	} else if g.Miss == "" {
 		g.Miss = "the steerer has changed nothing in the two minutes after it: " + p.Last()
 	}
-	missing := w.missing(fell)
 	for _, l := range p.Fresh() {
 		switch l.Kind() {
 		case "decided":
@@ -141,13 +140,13 @@ func (s *Study) gap(ctx context.Context, g *Gap, p *steerer.Process, w *watcher,
 		case "blind":
 			g.Looks++
 			g.Blind++
-			if g.Why == "" || l.At.After(fell.Add(away)) {
+			if g.Why == "" || l.At.After(fell.Add(seen.away)) {
 				g.Why = l.Field("why")
 			}
 		case "restored":
 			g.Restored++
 		case "asked":
-			if l.At.After(fell) && l.At.Before(missing) {
+			if l.At.After(fell) && l.At.Before(seen.missing) {
 				g.Writes++
 				g.Miss = "it wrote while nodes were missing: " + l.Text
 			}
@@ -330,59 +329,36 @@ func (w *watcher) end() {
 	<-w.done
 }
 
-// gap is how long nothing answered after the blow, and how long nodes were missing from the first answer on.
-func (w *watcher) gap(fell time.Time) (away, empty time.Duration) {
+// seen is what became of the ResourceManager after a blow.
+type seen struct {
+	away, empty time.Duration // nothing answered, and from the first answer on nodes were missing
+	missing     time.Time     // the last moment at which nodes are known to have been missing: while a reading lasts they may have come back
+	whole       bool          // it has been away and has all its nodes again
+}
+
+func (w *watcher) since(fell time.Time) (s seen) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	gone := false
 	for _, l := range w.looks {
+		if l.at.Before(fell) {
+			continue
+		}
+		if l.nodes < w.nodes && !l.from.Before(fell) {
+			s.missing = l.from
+		}
 		switch {
-		case l.at.Before(fell):
 		case l.nodes < 0:
-			gone, away = true, 0
-		case gone && away == 0:
-			away = l.at.Sub(fell)
-			fallthrough
+			gone, s.away = true, 0
 		case gone:
-			empty = l.at.Sub(fell) - away
-			if l.nodes >= w.nodes {
-				return away, empty
+			if s.away == 0 {
+				s.away = l.at.Sub(fell)
+			}
+			s.empty = l.at.Sub(fell) - s.away
+			if s.whole = l.nodes >= w.nodes; s.whole {
+				return s
 			}
 		}
 	}
-	return away, empty
-}
-
-// missing is the last moment after the blow at which nodes are known to have been missing: while a reading lasts they may have come back.
-func (w *watcher) missing(fell time.Time) (last time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	gone := false
-	for _, l := range w.looks {
-		switch {
-		case l.from.Before(fell):
-		case l.nodes < w.nodes:
-			gone, last = true, l.from
-		case gone:
-			return last
-		}
-	}
-	return last
-}
-
-// whole says whether the ResourceManager has been away since the blow and has all its nodes again.
-func (w *watcher) whole(fell time.Time) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	gone := false
-	for _, l := range w.looks {
-		if l.at.After(fell) {
-			if l.nodes < 0 {
-				gone = true
-			} else if gone && l.nodes >= w.nodes {
-				return true
-			}
-		}
-	}
-	return false
+	return s
 }

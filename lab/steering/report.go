@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,10 +41,9 @@ func (s *Study) Report(ctx context.Context) error {
 		return errors.New("there are no records; run the study without --report first")
 	}
 	for _, t := range all {
-		for name, picture := range map[string][]byte{"boxes": t.boxes(t.predicted), "gantt": t.gantt(t.Shown())} {
-			if err := os.WriteFile(filepath.Join(s.Dir, name+"-"+t.scheduler+".svg"), picture, 0o644); err != nil {
-				return err
-			}
+		of := func(name string) string { return filepath.Join(s.Dir, name+"-"+t.scheduler+".svg") }
+		if err := errors.Join(t.boxes(of("boxes")), t.gantt(t.Shown(), of("gantt"))); err != nil {
+			return err
 		}
 	}
 	return s.writePage(all)

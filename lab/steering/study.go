@@ -281,12 +281,7 @@ func fairFile(share float64) string {
 }
 
 func capacityFile(share float64) string {
-	s := `<?xml version="1.0"?>` + "\n<configuration>\n"
-	for _, p := range [][2]string{
-		{"root.queues", "default"}, {"root.default.capacity", "100"}, {"root.default.maximum-am-resource-percent", text(share)},
-		{"root.acl_administer_queue", "*"}, {"node-locality-delay", "-1"},
-	} {
-		s += "  <property><name>yarn.scheduler.capacity." + p[0] + "</name><value>" + p[1] + "</value></property>\n"
-	}
-	return s + "</configuration>\n"
+	return hadoop.Properties("yarn.scheduler.capacity.", map[string]string{
+		"root.queues": "default", "root.default.capacity": "100", "root.default.maximum-am-resource-percent": text(share), "root.acl_administer_queue": "*", "node-locality-delay": "-1",
+	})
 }

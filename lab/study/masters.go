@@ -3,8 +3,10 @@ package study
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -227,19 +229,23 @@ func jobs(apps []hadoop.Application) (workload.Slice, error) {
 
 func millis(m hadoop.Millis) unit.Time { return unit.Time(m) * unit.Millisecond }
 
-// mastersQueues is the scheduler's configuration in the study of masters: shares, limits of users and of masters all bind.
-func mastersQueues() string {
-	return hadoop.Properties("yarn.scheduler.capacity.", map[string]string{
-		"root.queues": "prod,batch,adhoc", "maximum-am-resource-percent": "0.06",
-		"per-node-heartbeat.maximum-offswitch-assignments": "5",
-		"root.prod.capacity": "50", "root.prod.maximum-capacity": "80",
-		"root.prod.minimum-user-limit-percent": "34", "root.prod.user-limit-factor": "1.2",
-		"root.batch.capacity": "30", "root.batch.maximum-capacity": "60",
-		"root.batch.minimum-user-limit-percent": "50", "root.batch.user-limit-factor": "1.5",
-		"root.adhoc.capacity": "20", "root.adhoc.maximum-capacity": "40",
-		"root.adhoc.minimum-user-limit-percent": "25", "root.adhoc.user-limit-factor": "1",
-	})
+//go:embed queues.conf
+var queuesText string
+
+// queues is a capacity-scheduler.xml of parts of queues.conf, later ones over earlier ones.
+func queues(parts ...string) string {
+	all, err := hadoop.Settings(queuesText, nil)
+	if err != nil {
+		panic("study: " + err.Error()) // a file of this package
+	}
+	m := map[string]string{}
+	for _, part := range parts {
+		maps.Copy(m, all[part])
+	}
+	return hadoop.Properties("yarn.scheduler.capacity.", m)
 }
+
+func mastersQueues() string { return queues("masters") }
 
 // site is what a yarn-site.xml says to the scheduler, for a lab whose nodes have so much memory.
 func site(nodeMB, minMB int) map[string]string {

@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"text/template"
@@ -24,27 +23,24 @@ func verdict(met bool) string {
 
 // WritePage computes the study's page and its picture from the records in dir. The page lies beside dir and has its name.
 func WritePage(dir string) (string, error) {
-	text, picture, err := page(dir, dir+".md")
-	if err != nil {
-		return "", err
-	}
-	return text, os.WriteFile(filepath.Join(dir, pictureName), picture, 0o644)
+	text, _, err := page(dir, dir+".md", filepath.Join(dir, pictureName))
+	return text, err
 }
 
 const pictureName = "packets.svg"
 
 // page is what WritePage writes.
-func page(dir, file string) (text string, picture []byte, err error) {
+func page(dir, file, pictureFile string) (text, picture string, err error) {
 	flowRuns, flows, err := evidence.ReadSeries[FlowRecord](dir, flowsSeries)
 	if err != nil {
-		return "", nil, err
+		return "", "", err
 	}
 	packetRuns, packets, err := evidence.ReadSeries[[]PacketRun](dir, packetsSeries)
 	if err != nil {
-		return "", nil, err
+		return "", "", err
 	}
 	if len(flows) == 0 || len(packets) == 0 {
-		return "", nil, fmt.Errorf("%s has %d records of SimGrid and %d of ns-3: run both once without --offline first", dir, len(flows), len(packets))
+		return "", "", fmt.Errorf("%s has %d records of SimGrid and %d of ns-3: run both once without --offline first", dir, len(flows), len(packets))
 	}
 	var facts []packetFacts
 	newest := 0 // the first of the last run
@@ -67,7 +63,10 @@ func page(dir, file string) (text string, picture []byte, err error) {
 			return fmt.Sprintf("%.3f (%.3f to %.3f)", median(v), quantile(v, 0.05), quantile(v, 0.95))
 		},
 	})
-	return text, drawPackets(facts[newest:]), err
+	if err == nil {
+		picture, err = drawPackets(facts[newest:], pictureFile)
+	}
+	return text, picture, err
 }
 
 // addSum adds what the comparisons with SimGrid come to.
