@@ -238,15 +238,6 @@ func Any(judges ...Judge) Judge {
 	}}
 }
 
-// Each is All over a list: one judge for each item, labelled with it.
-func Each[T any](items []T, judge func(T) Judge) Judge {
-	judges := make([]Judge, len(items))
-	for i, item := range items {
-		judges[i] = Labelled(fmt.Sprint(item), judge(item))
-	}
-	return All(judges...)
-}
-
 func rules(judges []Judge, between string) string {
 	texts := make([]string, len(judges))
 	for i, judge := range judges {

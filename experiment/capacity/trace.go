@@ -195,30 +195,20 @@ func (tr *trace) metrics() experiment.Metrics {
 	out["delayed"] = delays
 	out["paired"] = 100 * pairs / float64(len(tr.jobs))
 	out["stragglers"] = float64(tr.stragglers())
-	for name, s := range m {
-		out[name] = s.sum / float64(s.n)
+	for name, values := range m {
+		sum := 0.0
+		for _, v := range values {
+			sum += v
+		}
+		out[name] = sum / float64(len(values))
 	}
 	return out
 }
 
 // means gathers values by name. The jobs come in order, so a sum does not depend on how a map is walked.
-type means map[string]*struct {
-	sum float64
-	n   int
-}
+type means map[string][]float64
 
-func (m means) add(name string, v float64) {
-	s := m[name]
-	if s == nil {
-		s = &struct {
-			sum float64
-			n   int
-		}{}
-		m[name] = s
-	}
-	s.sum += v
-	s.n++
-}
+func (m means) add(name string, v float64) { m[name] = append(m[name], v) }
 
 func one(b bool) float64 {
 	if b {

@@ -141,15 +141,9 @@ func (b *Batch) policy() (policy.Policy, error) {
 		}
 		return fair.FromConfV2(file)
 	}
-	var xml strings.Builder
-	xml.WriteString("<configuration>")
-	for _, p := range [][2]string{
-		{"root.queues", "default"}, {"root.default.capacity", "100"}, {"root.default.maximum-am-resource-percent", share},
-	} {
-		fmt.Fprintf(&xml, "<property><name>%s%s</name><value>%s</value></property>", conf.Prefix, p[0], p[1])
-	}
-	xml.WriteString("</configuration>")
-	file, err := conf.ReadCapacity(strings.NewReader(xml.String()), "capacity-scheduler.xml")
+	property := "<property><name>" + conf.Prefix + "%s</name><value>%s</value></property>"
+	file, err := conf.ReadCapacity(strings.NewReader(fmt.Sprintf("<configuration>"+strings.Repeat(property, 3)+"</configuration>",
+		"root.queues", "default", "root.default.capacity", "100", "root.default.maximum-am-resource-percent", share)), "capacity-scheduler.xml")
 	if err != nil {
 		return policy.Policy{}, err
 	}

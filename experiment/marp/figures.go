@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 
 	x "github.com/yardmaster/yardmaster/experiment"
@@ -54,15 +55,8 @@ const sampling = 10.0
 
 // at is what was seen at an instant: the last look that is not later.
 func (o *Outcome) at(t float64) *Second {
-	lo, hi := 0, len(o.Seconds)
-	for lo < hi {
-		if mid := (lo + hi) / 2; o.Seconds[mid].At <= t {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return &o.Seconds[max(lo-1, 0)]
+	n := sort.Search(len(o.Seconds), func(i int) bool { return o.Seconds[i].At > t })
+	return &o.Seconds[max(n-1, 0)]
 }
 
 // rates are the points of progress that a running job made in each sample, in the mean over the jobs that ran at its end or ended in
@@ -111,13 +105,7 @@ func (o *Outcome) gantt(m x.Metrics, name string) {
 
 // raises are the changes that let jobs in.
 func (o *Outcome) raises() []Change {
-	var all []Change
-	for _, c := range o.Changes {
-		if c.New > c.Old {
-			all = append(all, c)
-		}
-	}
-	return all
+	return slices.DeleteFunc(slices.Clone(o.Changes), func(c Change) bool { return c.New <= c.Old })
 }
 
 // admission is a job that a raised share let in.
