@@ -43,29 +43,6 @@ func (f *facts) all() []*Batch {
 	return list
 }
 
-// each is a number of every batch of an arm.
-func (f *facts) each(arm string, of func(*Batch) float64) []float64 {
-	var list []float64
-	for _, b := range f.of[arm] {
-		list = append(list, of(b))
-	}
-	return list
-}
-
-// against is the difference of two arms, repetition by repetition; relative to the base.
-func (f *facts) against(arm, base string, of func(*Batch) float64) (absolute, relative result.Estimate) {
-	var d, r []float64
-	for _, b := range f.of[arm] {
-		for _, c := range f.of[base] {
-			if b.Repetition == c.Repetition {
-				d = append(d, of(b)-of(c))
-				r = append(r, of(b)/of(c)-1)
-			}
-		}
-	}
-	return result.Mean(d), result.Mean(r)
-}
-
 func median(list []float64) float64 { return result.Quantile(list, 0.5) }
 
 // busy is the processor time that the cluster used in a batch, in core-seconds: all but idle, nice and waiting.

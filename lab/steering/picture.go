@@ -101,7 +101,10 @@ func (t *told) boxes(file string) error {
 	var rows []line
 	most := 0.0
 	for i, a := range t.arms {
-		rows = append(rows, line{a.Name, 20 + 34*(float64(i)+0.5), t.each(a.Name, (*Batch).span), t.predicted[a.Name].Mean})
+		rows = append(rows, line{Name: a.Name, Y: 20 + 34*(float64(i)+0.5), Times: t.Measured.Of(a.Name, "span")})
+		if t.Simulated.Runs != nil {
+			rows[i].Predicted = t.Simulated.Estimate(a.Name, "span").Mean
+		}
 		for _, v := range append(rows[i].Times, rows[i].Predicted) {
 			most = max(most, v)
 		}

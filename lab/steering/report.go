@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,7 +29,8 @@ func (s *Study) Report(ctx context.Context) error {
 		if len(list) == 0 {
 			continue
 		}
-		t := &told{facts: newFacts(s.Size, scheduler, list), predicted: map[string]result.Estimate{}, against: map[string]result.Estimate{}}
+		t := &told{facts: newFacts(s.Size, scheduler, list)}
+		t.Measured = figures{t.runs()}
 		if t.Model, err = t.calibrate(ctx); err == nil {
 			err = t.predict(ctx)
 		}
@@ -52,31 +54,51 @@ func (s *Study) Report(ctx context.Context) error {
 // told is what the report says of a scheduler.
 type told struct {
 	*facts
-	Model     *model
-	predicted map[string]result.Estimate // times, by arm
-	against   map[string]result.Estimate // relative to prj, seed by seed
-	Unsaid    error                      // why there is no prediction
+	Model               *model
+	Measured, Simulated figures // by arm and repetition, or seed
+	Unsaid              error   // why there is no prediction
 }
 
 func (t *told) predict(ctx context.Context) error {
-	times := map[string][]float64{}
+	metrics := map[string][]experiment.Metrics{}
 	for _, a := range t.arms {
-		var err error
-		if times[a.Name], err = t.facts.predicted(ctx, t.Model, a); err != nil {
+		times, err := t.facts.predicted(ctx, t.Model, a)
+		if err != nil {
 			return err
 		}
-		t.predicted[a.Name] = result.Mean(times[a.Name])
-	}
-	for name, list := range times {
-		if base := times["prj"]; len(base) == len(list) {
-			r := make([]float64, len(list))
-			for i := range list {
-				r[i] = list[i]/base[i] - 1
-			}
-			t.against[name] = result.Mean(r)
+		for _, v := range times {
+			metrics[a.Name] = append(metrics[a.Name], experiment.Metrics{"span": v})
 		}
 	}
+	t.Simulated = figures{experiment.NewRuns(experiment.Seeds(1, seeds), metrics)}
 	return nil
+}
+
+// figures are those of the arms.
+type figures struct{ *experiment.Runs }
+
+// Of are the values of a figure that there are.
+func (f figures) Of(arm, metric string) []float64 {
+	if f.Runs == nil {
+		return nil
+	}
+	return slices.DeleteFunc(f.Values(arm, metric), math.IsNaN)
+}
+
+// Interval is the mean of a figure with its interval.
+func (f figures) Interval(arm, metric string) string {
+	if f.Runs == nil {
+		return "-"
+	}
+	return experiment.Interval(f.Estimate(arm, metric))
+}
+
+// Against is what changes from all jobs at once to an arm, and how sure that is: above 0, it is slower.
+func (f figures) Against(arm string) experiment.Judgement {
+	if f.Runs == nil || arm == "prj" || !f.Has(arm, "prj") {
+		return experiment.Judgement{Ours: "-"}
+	}
+	return experiment.Changes(experiment.Of("prj", "span"), experiment.Of(arm, "span"), -1, 1).Of(f.Runs)
 }
 
 // Shown is the repetition that pictures show: the first that has every arm, else the first.
@@ -128,66 +150,32 @@ func (t *told) Behind() float64 { return behind(t.of["fifo"]) }
 
 // Short is the answer in a few words, from the numbers.
 func (t *told) Short() string {
-	var faster, slower, even []string
+	of := map[string][]string{}
 	for _, a := range t.arms {
-		if a.Policy == "" {
-			continue
-		}
-		d, r := t.facts.against(a.Name, "prj", (*Batch).span)
-		text := fmt.Sprintf("%s (%s)", a.Name, percent(r))
+		j := t.Measured.Against(a.Name)
+		_, change, _ := strings.Cut(j.Ours, ", ")
+		which := "not told apart from it"
 		switch {
-		case d.Known && d.High < 0:
-			faster = append(faster, text)
-		case d.Known && d.Low > 0:
-			slower = append(slower, text)
-		default:
-			even = append(even, text)
+		case a.Policy == "":
+			continue
+		case j.Hi < 0:
+			which = "faster than all jobs at once"
+		case j.Lo > 0:
+			which = "slower"
 		}
+		of[which] = append(of[which], a.Name+" "+change)
 	}
 	var parts []string
-	for _, l := range []struct {
-		what string
-		arms []string
-	}{{"faster than all jobs at once", faster}, {"slower", slower}, {"not told apart from it", even}} {
-		if len(l.arms) > 0 {
-			parts = append(parts, l.what+": "+strings.Join(l.arms, ", "))
+	for _, which := range []string{"faster than all jobs at once", "slower", "not told apart from it"} {
+		if len(of[which]) > 0 {
+			parts = append(parts, which+": "+strings.Join(of[which], ", "))
 		}
 	}
 	return strings.Join(parts, "; ")
 }
 
-// line is an arm's line of the page. Columns that compare with prj or the simulator are empty where there is nothing to compare.
-type line struct {
-	Arm
-	Times                       []float64
-	Mean, Against, Idle, Writes string
-	AtOnce                      int
-	Simulated, SimulatedAgainst string
-}
-
-// Lines are the lines of the arms.
-func (t *told) Lines() (lines []line) {
-	for _, a := range t.arms {
-		v := t.each(a.Name, (*Batch).span)
-		l := line{Arm: a, Times: v, Mean: interval(result.Mean(v), 1), Against: "-", Simulated: "-", SimulatedAgainst: "-", Idle: fmt.Sprintf("%.0f", result.Mean(t.each(a.Name, (*Batch).idle)).Mean)}
-		if d, r := t.facts.against(a.Name, "prj", (*Batch).span); a.Name != "prj" && d.N > 0 {
-			l.Against = fmt.Sprintf("%s s, %s", interval(d, 1), percent(r))
-		}
-		writes := 0.0
-		for _, b := range t.of[a.Name] {
-			l.AtOnce, writes = max(l.AtOnce, b.mostAtOnce(t.size.ContainerMB)), writes+float64(len(b.Writes))/float64(len(v))
-		}
-		l.Writes = fmt.Sprintf("%.1f", writes)
-		if e, ok := t.predicted[a.Name]; ok {
-			l.Simulated = interval(e, 1) + " s"
-			if r, ok := t.against[a.Name]; ok && a.Name != "prj" {
-				l.SimulatedAgainst = percent(r)
-			}
-		}
-		lines = append(lines, l)
-	}
-	return lines
-}
+// Arms are those that have records.
+func (t *told) Arms() []Arm { return t.arms }
 
 // Delays are those of all changes.
 func (t *told) Delays() delays { return t.changed(0) }
@@ -223,18 +211,4 @@ func spread(list []float64) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.1f (%.1f to %.1f)", median(list), result.Quantile(list, 0), result.Quantile(list, 1))
-}
-
-func interval(e result.Estimate, digits int) string {
-	if !e.Known {
-		return fmt.Sprintf("%.*f", digits, e.Mean)
-	}
-	return fmt.Sprintf("%.*f ± %.*f", digits, e.Mean, digits, e.Half())
-}
-
-func percent(e result.Estimate) string {
-	if !e.Known {
-		return fmt.Sprintf("%+.1f %%", 100*e.Mean)
-	}
-	return fmt.Sprintf("%+.1f ± %.1f %%", 100*e.Mean, 100*e.Half())
 }

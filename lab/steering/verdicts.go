@@ -25,6 +25,11 @@ func (f *facts) Checks() []experiment.CheckFinding {
 	for i := range t.Checks {
 		t.Checks[i].Text = strings.NewReplacer("$low", t.Words["low"], "$high", t.Words["high"]).Replace(t.Checks[i].Text)
 	}
+	return t.Found(f.runs()).Checks
+}
+
+// runs are the figures of the arms, and of all of them together, by repetition.
+func (f *facts) runs() *experiment.Runs {
 	var seeds []uint64
 	for _, b := range f.all() {
 		if r := uint64(b.Repetition); !slices.Contains(seeds, r) {
@@ -42,17 +47,18 @@ func (f *facts) Checks() []experiment.CheckFinding {
 		}
 		i := slices.Index(seeds, uint64(b.Repetition))
 		metrics[b.Arm][i] = b.figures()
+		metrics[b.Arm][i]["at-once"] = float64(b.mostAtOnce(f.size.ContainerMB))
 		in, over := b.overs()
 		metrics["all"][i]["in"] += float64(in)
 		metrics["all"][i]["over"] += float64(over)
 	}
-	return t.Found(experiment.NewRuns(seeds, metrics)).Checks
+	return experiment.NewRuns(seeds, metrics)
 }
 
 // figures are those of a batch: how long it took and what was idle, in (core-)seconds; of a controller, how many jobs ran before the first was let in, the least time
 // between two that were, and the middle one from a decision to the first map.
 func (b *Batch) figures() experiment.Metrics {
-	m := experiment.Metrics{"span": b.span(), "idle": b.idle(), "first": 0, "spacing": math.Inf(1), "gap": math.NaN()}
+	m := experiment.Metrics{"span": b.span(), "idle": b.idle(), "writes": float64(len(b.Writes)), "first": 0, "spacing": math.Inf(1), "gap": math.NaN()}
 	in := b.admitted()
 	for _, j := range b.Jobs {
 		if len(in) > 0 && j.Launched >= 0 && j.Launched < in[0] {
