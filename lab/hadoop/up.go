@@ -133,7 +133,7 @@ func (c *Cluster) plan(o Options) {
 		at("rm-web", "/ws/v1/cluster/info")})
 	for i := range o.Nodes {
 		name, url := fmt.Sprintf("nodemanager-%d", i+1), fmt.Sprintf("http://%s:%d", host(i), c.Ports["nm-web"])
-		c.Daemons = append(c.Daemons, daemon{name, "org.apache.hadoop.yarn.server.nodemanager.NodeManager", o.NMHeapMB, host(i),
+		c.Daemons = append(c.Daemons, daemon{name, nodeManager, o.NMHeapMB, host(i),
 			url + "/ws/v1/node/info"})
 		c.Nodes = append(c.Nodes, Node{Name: name, ID: fmt.Sprintf("%s:%d", host(i), c.Ports["nm"]), Rack: rack(i, o.Nodes), URL: url})
 	}
@@ -195,7 +195,10 @@ var (
 		rmPackage + "scheduler.fair.FSSchedulerNode"}
 )
 
-const rmPackage = "org.apache.hadoop.yarn.server.resourcemanager."
+const (
+	rmPackage   = "org.apache.hadoop.yarn.server.resourcemanager."
+	nodeManager = "org.apache.hadoop.yarn.server.nodemanager.NodeManager"
+)
 
 // maxNodes is how many loopback addresses are used at most; a machine is full long before.
 const maxNodes = 200
