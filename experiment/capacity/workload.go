@@ -45,11 +45,7 @@ func typeOf(j *workload.Job) (t int, ok bool) {
 	return t, err == nil
 }
 
-var (
-	longTypes  = []int{1, 2, 3, 4}
-	shortTypes = []int{5, 6, 7}
-	allTypes   = []int{1, 2, 3, 4, 5, 6, 7}
-)
+var allTypes = []int{1, 2, 3, 4, 5, 6, 7}
 
 // pattern is how the jobs of the mix are submitted, one a second in each stream. Two streams are alike and run at once.
 type pattern string

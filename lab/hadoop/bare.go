@@ -130,11 +130,13 @@ func (y *Yard) Listens(ctx context.Context, name string, port int, ask, answer s
 		if err != nil {
 			return err
 		}
-		defer c.Close()
+		defer func() { _ = c.Close() }() // it was only asked
 		if ask == "" {
 			return nil
 		}
-		c.SetDeadline(time.Now().Add(time.Second))
+		if err := c.SetDeadline(time.Now().Add(time.Second)); err != nil {
+			return err
+		}
 		if _, err := io.WriteString(c, ask); err != nil {
 			return err
 		}
