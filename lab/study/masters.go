@@ -18,8 +18,6 @@ import (
 	"github.com/yardmaster/yardmaster/lab/evidence"
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/host"
-	"github.com/yardmaster/yardmaster/policy/rm"
-	capacityrm "github.com/yardmaster/yardmaster/policy/rm/capacity"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/yarn/conf"
@@ -256,19 +254,6 @@ func site(nodeMB, minMB int) map[string]string {
 		"yarn.cluster.max-application-priority":                   "10",
 		"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "1000",
 	}
-}
-
-// scheduler reads the XML that the ResourceManager got.
-func scheduler(queues, siteXML string) (func() (rm.Scheduler, error), error) {
-	s, err := conf.ReadSite(strings.NewReader(siteXML), "yarn-site.xml")
-	if err != nil {
-		return nil, err
-	}
-	c, err := conf.ReadCapacity(strings.NewReader(queues), "capacity-scheduler.xml")
-	if err != nil {
-		return nil, err
-	}
-	return func() (rm.Scheduler, error) { return capacityrm.New(c, s) }, nil
 }
 
 // sameSite makes sure that what the simulator reads is what the daemons have.

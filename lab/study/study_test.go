@@ -93,7 +93,7 @@ func TestJudge(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	for _, xml := range []string{mastersQueues(), mapreduceQueues(false), mapreduceQueues(true)} {
-		fresh, err := scheduler(xml, hadoop.Properties("", site(4096, 512)))
+		fresh, err := conform.Scheduler(hadoop.Properties("", site(4096, 512)), xml, "")
 		if err != nil {
 			t.Fatal(err)
 		}
