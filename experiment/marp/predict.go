@@ -6,28 +6,16 @@ import (
 	"fmt"
 
 	"github.com/yardmaster/yardmaster/sim/mapreduce"
-	"github.com/yardmaster/yardmaster/steer"
-	control "github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// Prediction is a batch that is run for real elsewhere, as far as it was measured.
+// Prediction is a batch that is run for real elsewhere, as far as it was measured: on one machine that carries all nodes, whose disk takes no time. Its
+// Model and Jobs are made of the rest.
 type Prediction struct {
-	Cores int // of the one machine that carries all nodes, whose disk takes no time
-
-	Nodes int
-	Node  unit.Resources // that each offers
-
-	Jobs      []Work
-	Scheduler Scheduler
-	Share     float64        // for masters, as configured when the batch begins
-	Least     unit.Resources // the Capacity Scheduler's minimum allocation; zero: 1024 MB and a core
-
-	Controller string // one of steer/marp's; "": the share stays
-	Settings   control.Settings
-	Delays     *steer.Delays // nil: those of the scheduler
-
+	Batch
+	Cores int
+	Work  []Work
 	Noise float64 // sigma of the logarithm of each piece of work; 0: 0.1
 }
 
@@ -64,24 +52,22 @@ func Predict(ctx context.Context, p Prediction, seeds []uint64) ([]*Outcome, err
 const cycle = 1e9
 
 func (p *Prediction) batch() (*Batch, error) {
-	if len(p.Jobs) == 0 {
+	if len(p.Work) == 0 {
 		return nil, errors.New("a prediction needs jobs")
 	}
-	b := &Batch{
-		Nodes: p.Nodes, Node: p.Node, Scheduler: p.Scheduler, Share: p.Share, Least: p.Least, Delays: p.Delays, Controller: p.Controller, Settings: p.Settings,
-		Model: mapreduce.MRPERF2010(),
-	}
+	b := p.Batch
+	b.Model = mapreduce.MRPERF2010()
 	b.Model.PerMachine = p.Nodes
 	b.Model.Machine.Hertz, b.Model.Machine.Cores = cycle, p.Cores
 	b.Model = b.Model.AllCached()
 	if p.Noise > 0 {
 		b.Model.Noise, b.Model.ReduceNoise = p.Noise, p.Noise
 	}
-	first := p.Jobs[0].Process
+	first := p.Work[0].Process
 	b.Model.JVMCycles = first * cycle
 	b.Model.SortCycles, b.Model.MergeCycles, b.Model.ReduceSortCycles = 0, 0, 0 // they are in what was measured
-	for i := range p.Jobs {
-		w := &p.Jobs[i]
+	for i := range p.Work {
+		w := &p.Work[i]
 		if w.Process != first {
 			return nil, fmt.Errorf("job %d: processes start in %v s, those of the first job in %v: one time holds for all", i+1, w.Process, first)
 		}
@@ -90,7 +76,7 @@ func (p *Prediction) batch() (*Batch, error) {
 		}
 		b.Jobs = append(b.Jobs, w.job(i))
 	}
-	return b, b.Check()
+	return &b, b.Check()
 }
 
 func (w *Work) job(i int) *workload.Job {

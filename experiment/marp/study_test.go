@@ -188,7 +188,7 @@ func TestPredict(t *testing.T) {
 		Maps: 4, Reduces: 1, Input: unit.GiB, Shuffle: unit.MiB, Output: unit.MiB, Process: 1, Map: 9, Reduce: 5,
 	}
 	p := Prediction{
-		Cores: 2, Nodes: 2, Node: unit.Resources{Mem: 4096, Cores: 8}, Jobs: []Work{work}, Scheduler: Capacity, Share: 0.5, Noise: 1e-9,
+		Batch: Batch{Nodes: 2, Node: unit.Resources{Mem: 4096, Cores: 8}, Scheduler: Capacity, Share: 0.5}, Cores: 2, Work: []Work{work}, Noise: 1e-9,
 	}
 	all, err := Predict(context.Background(), p, []uint64{1, 2, 3})
 	if err != nil {
@@ -200,13 +200,13 @@ func TestPredict(t *testing.T) {
 			t.Errorf("seed %d: %v s", i+1, o.Makespan)
 		}
 	}
-	p.Jobs = append(p.Jobs, work)
+	p.Work = append(p.Work, work)
 	p.Controller, p.Settings = "cbtws", control.Defaults("cbtws", Queue).On(control.Capacity)
 	p.Share, p.Delays = 0.13, &steer.Delays{}
 	if all, err = Predict(context.Background(), p, []uint64{1}); err != nil || len(all[0].Jobs) != 2 {
 		t.Errorf("%v", err)
 	}
-	p.Jobs[1].Maps = 0
+	p.Work[1].Maps = 0
 	if _, err := Predict(context.Background(), p, []uint64{1}); err == nil {
 		t.Error("a job without maps was taken")
 	}

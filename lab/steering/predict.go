@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/yardmaster/yardmaster/experiment"
 	predict "github.com/yardmaster/yardmaster/experiment/marp"
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/steer"
@@ -72,33 +73,25 @@ func (f *facts) armOf(name string) Arm {
 // predicted are the simulated times of a batch under an arm, in seconds.
 func (f *facts) predicted(ctx context.Context, m *model, a Arm) ([]float64, error) {
 	s := f.size
-	p := predict.Prediction{
-		Cores: cores, Nodes: s.Nodes, Node: unit.Resources{Mem: int64(s.NodeMB), Cores: int64(s.NodeVcores)}, Share: a.Share, Controller: a.Policy,
-		Scheduler: predict.Fair3, Least: unit.Resources{Mem: int64(s.LeastMB), Cores: 1},
-	}
-	if f.scheduler == "capacity" {
-		p.Scheduler = predict.Capacity
-	}
+	p := predict.Prediction{Cores: cores, Batch: predict.Batch{
+		Nodes: s.Nodes, Node: unit.Resources{Mem: int64(s.NodeMB), Cores: int64(s.NodeVcores)}, Share: a.Share, Controller: a.Policy, Scheduler: predict.Capacity, Least: unit.Resources{Mem: int64(s.LeastMB), Cores: 1},
+	}}
 	if f.scheduler == "fair" {
 		d := steer.FairFile()
 		d.Spacing = steer.FileSpacing
-		p.Delays = &d
+		p.Scheduler, p.Delays = predict.Fair3, &d
 	}
 	if a.Policy != "" {
 		p.Settings = s.settings(a.Policy, f.scheduler, p.Scheduler.Rule())
 	}
 	one := unit.Resources{Mem: int64(s.ContainerMB), Cores: 1}
 	for range s.Jobs {
-		p.Jobs = append(p.Jobs, predict.Work{
+		p.Work = append(p.Work, predict.Work{
 			Master: one, Task: one, MasterStart: m.Start, Maps: int64(s.Maps), Reduces: int64(s.Reduces), Input: unit.Bytes(s.Bytes * int64(s.Maps)),
 			Shuffle: unit.Bytes(s.Bytes), Output: unit.Bytes(s.Bytes), Map: m.Map, Reduce: m.Reduce,
 		})
 	}
-	var list []uint64
-	for i := range seeds {
-		list = append(list, uint64(i+1))
-	}
-	all, err := predict.Predict(ctx, p, list)
+	all, err := predict.Predict(ctx, p, experiment.Seeds(1, seeds))
 	if err != nil {
 		return nil, fmt.Errorf("simulating %s: %w", a.Name, err)
 	}
