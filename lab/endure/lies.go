@@ -97,7 +97,7 @@ func (s *Study) tell(ctx context.Context, y *yard, x *Proxy, c tale) (Told, erro
 	if c.first {
 		x.Tell(&c.lie)
 	}
-	p, err := s.steer(y, x.URL, lively("300ms"))
+	p, err := y.steer(s.Binary, x.URL, nil, lively("300ms")...)
 	if err != nil {
 		return row, err
 	}

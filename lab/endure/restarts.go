@@ -73,7 +73,7 @@ func (s *Study) restartsOf(ctx context.Context, store string, times int, t *shee
 		return err
 	}
 	defer l.cancel()
-	p, err := s.steer(y, y.RM(), lively("300ms"))
+	p, err := y.steer(s.Binary, "", nil, lively("300ms")...)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (s *Study) restartsOf(ctx context.Context, store string, times int, t *shee
 		}
 		add(t, g)
 	}
-	return s.leave(ctx, t, p, y.set, l, y.rm, "store "+store)
+	return s.leave(ctx, t, p, y, l, "store "+store)
 }
 
 // add takes a row, and its miss.
@@ -160,7 +160,8 @@ func (s *Study) gap(ctx context.Context, g *Gap, p *steerer.Process, w *watcher,
 }
 
 // leave ends the steerer politely, looks at the setting and lets the applications end.
-func (s *Study) leave(ctx context.Context, t *sheet[Gap], p *steerer.Process, set *setting, l *load, rm *rest.Client, name string) error {
+func (s *Study) leave(ctx context.Context, t *sheet[Gap], p *steerer.Process, y *yard, l *load, name string) error {
+	set := y.set
 	took, ok := p.Stop(40 * time.Second)
 	same, obeyed := set.original(ctx), proc.Await(ctx, 5*time.Second, 50*time.Millisecond, func() bool { return set.obeyed(ctx) })
 	text := fmt.Sprintf("%s: ended %.1f s after SIGTERM, as found %v, in force %v", name, took.Seconds(), same, obeyed)
@@ -175,7 +176,7 @@ func (s *Study) leave(ctx context.Context, t *sheet[Gap], p *steerer.Process, se
 	if err != nil {
 		return err
 	}
-	all, other, err := ended(ctx, rm)
+	all, other, err := ended(ctx, y.rm)
 	if all != f.Submitted || len(other) > 0 {
 		f.Other = append(append(f.Other, fmt.Sprintf("the ResourceManager lists %d", all)), other...)
 	}
@@ -199,20 +200,12 @@ func (s *Study) failovers(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = lab.Down() }()
-	rm, err := dial(rest.User(ha.Admin), lab.URLs()...)
+	pair := &yard{Cluster: lab.Cluster, queue: "root.batch", address: strings.Join(lab.URLs(), ","), login: []string{"--user", ha.Admin}, journal: filepath.Join(dir, "journal")}
+	y, err := pair.look(ctx, rest.User(ha.Admin), "")
 	if err != nil {
 		return err
 	}
-	const steered = "root.batch"
-	set, err := newSetting(ctx, rm, steered, "")
-	if err != nil {
-		return err
-	}
-	c, err := hadoop.Clients(ctx, lab.Dir, nil)
-	if err != nil {
-		return err
-	}
-	props, err := rm.Conf(ctx)
+	props, err := y.rm.Conf(ctx)
 	if err != nil {
 		return err
 	}
@@ -220,7 +213,7 @@ func (s *Study) failovers(ctx context.Context) error {
 	if lock == nil {
 		return fmt.Errorf("the pair does not say where ZooKeeper is")
 	}
-	w := watch(ctx, rm, 1)
+	w := watch(ctx, y.rm, 1)
 	defer w.end()
 	locked := max(1, s.Failovers/3)
 	for _, round := range []struct {
@@ -234,19 +227,18 @@ func (s *Study) failovers(ctx context.Context) error {
 		if round.n == 0 {
 			continue
 		}
-		l := &load{c: c, queue: steered, apps: 24, hold: 5000, mb: 128, runs: true}
-		if err := l.begin(ctx, rm); err != nil {
+		l := &load{c: y.Cluster, queue: y.queue, apps: 24, hold: 5000, mb: 128, runs: true}
+		if err := l.begin(ctx, y.rm); err != nil {
 			return err
 		}
-		args := append(append(lively("300ms"), "--actuator", "rest"), round.args...)
-		p, err := steerer.Start(s.Binary, lab.Dir, nil, steerArgs(strings.Join(lab.URLs(), ","), steered, filepath.Join(dir, "journal"), args...)...)
+		p, err := y.steer(s.Binary, "", nil, append(lively("300ms"), round.args...)...)
 		if err != nil {
 			l.cancel()
 			return err
 		}
-		err = s.failoversOf(ctx, &t, lab, p, w, set, round.n, round.name)
+		err = s.failoversOf(ctx, &t, lab, p, w, y.set, round.n, round.name)
 		if err == nil {
-			err = s.leave(ctx, &t, p, set, l, rm, "lock: "+round.name)
+			err = s.leave(ctx, &t, p, y, l, "lock: "+round.name)
 		}
 		p.End()
 		l.cancel()
@@ -254,7 +246,7 @@ func (s *Study) failovers(ctx context.Context) error {
 			return err
 		}
 		// Back to what was found, for the next round.
-		if err := set.clear(ctx); err != nil {
+		if err := y.set.clear(ctx); err != nil {
 			return err
 		}
 	}

@@ -76,10 +76,12 @@ func (s *Study) size(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = sls.Down(live.Dir) }()
-	rm, err := dial(rest.User(who), live.URL)
+	large := &yard{Cluster: &hadoop.Cluster{Dir: live.Dir}, queue: "root.batch", address: live.URL, login: []string{"--user", who}, journal: filepath.Join(dir, "journal")}
+	y, err := large.look(ctx, rest.User(who), "")
 	if err != nil {
 		return err
 	}
+	rm := y.rm
 	if !proc.Await(ctx, 90*time.Second, 200*time.Millisecond, func() bool {
 		m, err := rm.Metrics(ctx)
 		return err == nil && m.ActiveNodes == int64(s.Nodes) && m.AppsRunning >= int64(s.Nodes/5)
@@ -92,10 +94,6 @@ func (s *Study) size(ctx context.Context) error {
 		return err
 	}
 	defer x.Close()
-	set, err := newSetting(ctx, rm, "root.batch", "")
-	if err != nil {
-		return err
-	}
 	c := newCrowd(live.URL, "carol")
 	ended := newCrowd(live.URL, "erin")
 	before := 0
@@ -118,7 +116,7 @@ func (s *Study) size(ctx context.Context) error {
 			return fmt.Errorf("%d applications do not come", n)
 		}
 		for _, mode := range []string{"observe", "act"} {
-			row, err := s.cycle(ctx, x, rm, set, mode, filepath.Join(dir, "journal"), live.Dir)
+			row, err := s.cycle(ctx, x, *y, mode)
 			if err != nil {
 				return err
 			}
@@ -132,21 +130,18 @@ func (s *Study) size(ctx context.Context) error {
 }
 
 // cycle runs the steerer through some looks and measures them from outside.
-func (s *Study) cycle(ctx context.Context, x *Proxy, rm *rest.Client, set *setting, mode, journal, run string) (Size, error) {
+func (s *Study) cycle(ctx context.Context, x *Proxy, y yard, mode string) (Size, error) {
 	row := Size{Mode: mode}
-	m, err := rm.Metrics(ctx)
+	m, err := y.rm.Metrics(ctx)
 	if err != nil {
 		return row, err
 	}
 	row.Nodes, row.Listed = m.ActiveNodes, m.AppsSubmitted
 	x.Asked()
-	args := steerArgs(x.URL, "root.batch", journal, "--actuator", "rest", "--policy", "cbt", "--cpu", "allocation", "--set", "look=1s",
-		"--set", "after-increase=1s", "--set", "settle=0s", "--set", "warm=0s", "--min", "0.05", "--max", "0.9")
 	if mode == "observe" {
-		i := slices.Index(args, "--act")
-		args = slices.Replace(args, i, i+3, "--observe") // without a journal
+		y.journal = ""
 	}
-	p, err := steerer.Start(s.Binary, run, nil, args...)
+	p, err := y.steer(s.Binary, x.URL, nil, "--policy", "cbt", "--cpu", "allocation", "--set", "look=1s", "--set", "after-increase=1s", "--set", "settle=0s", "--set", "warm=0s", "--min", "0.05", "--max", "0.9")
 	if err != nil {
 		return row, err
 	}
@@ -165,7 +160,7 @@ func (s *Study) cycle(ctx context.Context, x *Proxy, rm *rest.Client, set *setti
 	if st := p.State(); st != nil {
 		row.CPU = (st.UserTime() + st.SystemTime()).Seconds()
 	}
-	if mode == "act" && (!set.original(ctx) || !set.obeyed(ctx)) {
+	if mode == "act" && (!y.set.original(ctx) || !y.set.obeyed(ctx)) {
 		row.Miss = "the setting is not as found"
 	}
 	row.measure(lines, asked)

@@ -5,12 +5,16 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
@@ -23,9 +27,24 @@ import (
 // yard is a small real cluster with one queue to steer.
 type yard struct {
 	*hadoop.Cluster
+	queue   string   // full path
+	address string   // of the ResourceManager, or of both, as the command takes it
+	login   []string // and who asks
 	set     *setting
 	rm      *rest.Client
 	journal string
+}
+
+// look reads the setting as it is found, past everything; file is the FairScheduler's, if it is in one. A yard that does not answer is taken down.
+func (y *yard) look(ctx context.Context, auth rest.Auth, file string) (*yard, error) {
+	var err error
+	if y.rm, err = dial(auth, strings.Split(y.address, ",")...); err == nil {
+		y.set, err = newSetting(ctx, y.rm, y.queue, file)
+	}
+	if err != nil {
+		return nil, errors.Join(err, y.Down())
+	}
+	return y, nil
 }
 
 // queue is the one that is steered in it; who is its administrator.
@@ -77,26 +96,21 @@ func (s *Study) open(ctx context.Context, name string, o hadoop.Options) (*yard,
 	if err != nil {
 		return nil, err
 	}
-	y := &yard{Cluster: c, journal: filepath.Join(dir, "journal")}
-	if y.rm, err = dial(rest.User(who), c.RM()); err != nil {
-		_ = c.Down()
-		return nil, err
-	}
 	file := ""
 	if c.Scheduler == "fair" {
 		file = filepath.Join(c.Conf(), "fair-scheduler.xml")
 	}
-	if y.set, err = newSetting(ctx, y.rm, queue, file); err != nil {
-		_ = c.Down()
-		return nil, err
-	}
-	return y, nil
+	y := &yard{Cluster: c, queue: queue, address: c.RM(), login: []string{"--user", who}, journal: filepath.Join(dir, "journal")}
+	return y.look(ctx, rest.User(who), file)
 }
 
-// steerArgs are the command for a queue of a ResourceManager.
-func steerArgs(rm, queue, journal string, more ...string) []string {
-	return append([]string{"yarn", "steer", "--rm", rm, "--user", who, "--queue", queue, "--act", "--journal", journal, "--log-format", "json",
-		"--listen", "off", "--per-hour", "100000"}, more...)
+// steer runs the command on the yard's queue as an account, seen through some address or else the yard's own. Without a journal it only observes.
+func (y *yard) steer(bin, address string, as *syscall.Credential, more ...string) (*steerer.Process, error) {
+	args, mode := []string{"yarn", "steer", "--rm", cmp.Or(address, y.address), "--queue", y.queue, "--log-format", "json", "--listen", "off", "--per-hour", "100000"}, []string{"--observe"}
+	if y.journal != "" {
+		mode = []string{"--act", "--journal", y.journal}
+	}
+	return steerer.Start(bin, y.Dir, as, slices.Concat(args, mode, y.login, more, y.actuator())...)
 }
 
 // lively makes a controller that writes as often as it may: it looks all the time and lets a job in at each look.
@@ -120,14 +134,8 @@ func (y *yard) actuator() []string {
 
 // restore puts back as an operator does.
 func (y *yard) restore(ctx context.Context, bin string) error {
-	args := append([]string{"yarn", "restore", "--rm", y.RM(), "--user", who, "--journal", y.journal}, y.actuator()...)
-	_, err := steerer.Run(ctx, bin, y.Dir, args...)
+	_, err := steerer.Run(ctx, bin, y.Dir, slices.Concat([]string{"yarn", "restore", "--rm", y.address, "--journal", y.journal}, y.login, y.actuator())...)
 	return err
-}
-
-// steer runs the command on the yard's queue, seen through some address.
-func (s *Study) steer(y *yard, rm string, controller []string) (*steerer.Process, error) {
-	return steerer.Start(s.Binary, y.Dir, nil, steerArgs(rm, queue, y.journal, append(controller, y.actuator()...)...)...)
 }
 
 // openJournal says that a journal is open, or cannot be read; empty if it is neither.
