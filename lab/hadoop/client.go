@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -57,22 +58,13 @@ func (c *Cluster) client(ctx context.Context, name string, heapMB int, class str
 	if err != nil {
 		return Cost{}, err
 	}
-	defer in.Close()
-	if err := list(in); err != nil {
+	base := strings.TrimSuffix(in.Name(), ".in")
+	log, err1 := os.Create(base + ".log")
+	out, err2 := os.Create(base + ".out")
+	defer func() { _, _, _ = in.Close(), log.Close(), out.Close() }()
+	if err := errors.Join(err1, err2, list(in)); err != nil {
 		return Cost{}, fmt.Errorf("writing the list for %s: %w", class, err)
 	}
-	base := in.Name()[:len(in.Name())-len(".in")]
-	log, err := os.Create(base + ".log")
-	if err != nil {
-		return Cost{}, err
-	}
-	defer log.Close()
-	out, err := os.Create(base + ".out")
-	if err != nil {
-		return Cost{}, err
-	}
-	defer out.Close()
-
 	cmd := c.javaWith(ctx, heapMB, classes, class, append([]string{in.Name()}, args...)...)
 	cmd.Stderr = log
 	cmd.WaitDelay = 5 * time.Second

@@ -91,7 +91,7 @@ func (n *bench) batch(ctx context.Context, a Arm, repetition, place int) (*Batch
 			return nil, fmt.Errorf("job %s: %s %s", j.ID, j.State, j.Why)
 		}
 	}
-	if err := until(ctx, 30*time.Second, "waiting for the ResourceManager to show all jobs as ended", func() (bool, error) { return w.ended() == len(res), nil }); err != nil {
+	if err := until(ctx, 30*time.Second, 200*time.Millisecond, "waiting for the ResourceManager to show all jobs as ended", func() (bool, error) { return w.ended() == len(res), nil }); err != nil {
 		return nil, err
 	}
 	over := time.Now()
@@ -140,7 +140,7 @@ func (n *bench) jobs() []hadoop.Job {
 
 // empty waits until the masters of the batch before are gone: they stay some seconds after the end of their jobs.
 func (n *bench) empty(ctx context.Context) error {
-	return until(ctx, time.Minute, "waiting for an empty cluster", func() (bool, error) {
+	return until(ctx, time.Minute, 200*time.Millisecond, "waiting for an empty cluster", func() (bool, error) {
 		m, err := n.rm.Metrics(ctx)
 		if err != nil {
 			return false, err
@@ -170,7 +170,7 @@ func (n *bench) tasks(ctx context.Context, b *Batch) error {
 	for i := range b.Jobs {
 		j := &b.Jobs[i]
 		id := (&rest.App{ID: j.ID}).JobID()
-		err := until(ctx, 30*time.Second, "waiting for the history of "+id, func() (bool, error) {
+		err := until(ctx, 30*time.Second, 200*time.Millisecond, "waiting for the history of "+id, func() (bool, error) {
 			j.Tasks = nil
 			for t, err := range n.rm.History().Tasks(ctx, id) {
 				if err != nil {

@@ -249,31 +249,18 @@ func set(ctx context.Context, c *hadoop.Cluster, rm *rest.Client, before, share 
 			return nil, err
 		}
 	}
-	for time.Since(began) < 40*time.Second {
+	return w, until(ctx, 40*time.Second, 50*time.Millisecond, fmt.Sprintf("changing the share from %v to %v", before, share), func() (bool, error) {
 		if c.Scheduler == "fair" { // its limit is worked out only when a waiting application is looked at
 			list, err := reloads(c.RMLog(), began)
-			if err != nil {
-				return nil, err
-			}
 			if len(list) > 0 {
 				w.Took = list[0].Sub(began).Milliseconds()
-				return w, nil
 			}
-		} else {
-			is, err := limit(ctx, rm)
-			if err != nil {
-				return nil, err
-			}
-			if is.MB != was.MB {
-				w.Took = time.Since(began).Milliseconds()
-				return w, nil
-			}
+			return len(list) > 0, err
 		}
-		if err := pause(ctx, 50*time.Millisecond); err != nil {
-			return nil, err
-		}
-	}
-	return nil, fmt.Errorf("the limit of masters is still %d MB, 40 s after the share was changed from %v to %v", was.MB, before, share)
+		is, err := limit(ctx, rm)
+		w.Took = time.Since(began).Milliseconds()
+		return err == nil && is.MB != was.MB, err
+	})
 }
 
 // reloads are the instants at which the Fair Scheduler read its file again, by the ResourceManager's log.
@@ -308,9 +295,9 @@ func pause(ctx context.Context, d time.Duration) error {
 }
 
 // until looks again and again.
-func until(ctx context.Context, most time.Duration, what string, f func() (bool, error)) error {
+func until(ctx context.Context, most, every time.Duration, what string, f func() (bool, error)) error {
 	last := errors.New("it did not come")
-	if proc.Await(ctx, most, 200*time.Millisecond, func() bool {
+	if proc.Await(ctx, most, every, func() bool {
 		ok, err := f()
 		last = cmp.Or(err, last)
 		return ok
