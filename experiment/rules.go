@@ -29,7 +29,11 @@ type Rules struct {
 }
 
 // Judge reads one rule. What is wrong with it is a bug of the study.
-func (r *Rules) Judge(rule any) Judge { return r.judge(rule.(map[string]any), r.Words) }
+func (r *Rules) Judge(rule any) Judge {
+	words := map[string]string{}
+	maps.Copy(words, r.Words)
+	return r.judge(rule.(map[string]any), words)
+}
 
 func (r *Rules) judge(rule map[string]any, env map[string]string) Judge {
 	rest := maps.Clone(rule)

@@ -16,6 +16,9 @@ func TestRules(t *testing.T) {
 			t.Errorf("%v: %s, want %s", rule, got, want)
 		}
 	}
+	if got := (&Rules{}).Judge(map[string]any{"each": "e in E1", "atmost": of("$e a", 1)}).Rule; got != "E1: E1 a: at most 1" {
+		t.Error(got)
+	}
 	for _, wrong := range []map[string]any{{"near": of("E1 a")}, {"less": of("E1 a")}, {"less": of("E1 $no", "E2 a")}} {
 		func() {
 			defer func() { _ = recover() }()
