@@ -103,6 +103,9 @@ func (c Console) checks(w io.Writer, s *StudyFinding) {
 
 const columnGap = "  "
 
+// Cell is our figure with what must be said beside it, for a table of Markdown.
+func Cell(f CheckFinding) string { return strings.ReplaceAll(plainText(ours(&f)), "|", `\|`) }
+
 // ours is our figure with what must be said beside it.
 func ours(f *CheckFinding) string {
 	s := f.Ours

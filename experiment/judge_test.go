@@ -110,7 +110,11 @@ func TestAllAnyEach(t *testing.T) {
 	r := of([]float64{10, 20, 30}, []float64{15, 30, 45})
 	yes, no := Rises(a, b), Falls(a, b)
 	each := func(judges ...Judge) Judge {
-		return Each([]int{1, 2, 3, 4, 5}, func(i int) Judge { return judges[i%len(judges)] })
+		var each []Judge
+		for i := 1; i <= 5; i++ {
+			each = append(each, Labelled(fmt.Sprint(i), judges[i%len(judges)]))
+		}
+		return All(each...)
 	}
 	for _, c := range []struct {
 		name  string

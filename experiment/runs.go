@@ -2,7 +2,9 @@ package experiment
 
 import (
 	"math"
+	"math/bits"
 	"slices"
+	"strings"
 
 	"github.com/yardmaster/yardmaster/result"
 )
@@ -114,4 +116,170 @@ func (r *Runs) only(experiments []string) *Runs {
 // estimate is the mean of the values that are there.
 func estimate(values []float64) result.Estimate {
 	return result.Mean(slices.DeleteFunc(slices.Clone(values), math.IsNaN))
+}
+
+// Quantity is a figure that a check looks at: one value for each seed.
+type Quantity struct {
+	Name   string                  // the formula: "E01 ratio/5", "max(E01 makespan/q1, E01 makespan/q2)"
+	Values func(r *Runs) []float64 // in the order of r.Seeds(); NaN where there is none
+}
+
+// Of is a figure of an experiment.
+func Of(experiment, metric string) Quantity {
+	return Quantity{
+		Name:   experiment + " " + metric,
+		Values: func(r *Runs) []float64 { return r.Values(experiment, metric) },
+	}
+}
+
+// MeanOf is the mean of several quantities, seed by seed.
+func MeanOf(qs ...Quantity) Quantity {
+	return fold("mean", qs, func(vs []float64) float64 { return sum(vs) / float64(len(vs)) })
+}
+
+// MaxOf is the largest of several quantities, seed by seed.
+func MaxOf(qs ...Quantity) Quantity {
+	return fold("max", qs, slices.Max[[]float64])
+}
+
+// MinOf is the smallest of several quantities, seed by seed.
+func MinOf(qs ...Quantity) Quantity {
+	return fold("min", qs, slices.Min[[]float64])
+}
+
+// Quotient is a over b, seed by seed.
+func Quotient(a, b Quantity) Quantity {
+	return infix(" / ", a, b, func(vs []float64) float64 { return vs[0] / vs[1] })
+}
+
+// Difference is a less b, seed by seed.
+func Difference(a, b Quantity) Quantity {
+	return infix(" - ", a, b, func(vs []float64) float64 { return vs[0] - vs[1] })
+}
+
+// fold combines quantities seed by seed; one that is missing leaves the seed out.
+func fold(name string, qs []Quantity, of func([]float64) float64) Quantity {
+	names := make([]string, len(qs))
+	for i, q := range qs {
+		names[i] = q.Name
+	}
+	return Quantity{Name: name + "(" + strings.Join(names, ", ") + ")", Values: func(r *Runs) []float64 {
+		columns := make([][]float64, len(qs))
+		for i, q := range qs {
+			columns[i] = q.Values(r)
+		}
+		values := make([]float64, len(r.seeds))
+		row := make([]float64, len(qs))
+		for s := range values {
+			for i := range qs {
+				row[i] = columns[i][s]
+			}
+			if values[s] = of(row); math.IsInf(values[s], 0) {
+				values[s] = math.NaN()
+			}
+		}
+		return values
+	}}
+}
+
+// infix is a fold of two whose name is written between them.
+func infix(name string, a, b Quantity, of func([]float64) float64) Quantity {
+	q := fold("", []Quantity{a, b}, of)
+	q.Name = "(" + a.Name + name + b.Name + ")"
+	return q
+}
+
+func sum(vs []float64) float64 {
+	var s float64
+	for _, v := range vs {
+		s += v
+	}
+	return s
+}
+
+// Design is a full factorial design: every combination of k factors at two levels, one experiment each.
+type Design struct {
+	Factors []string
+	// Cells are the experiments in standard order: bit i of a cell's place says whether factor i is at its second level.
+	Cells []string
+}
+
+// Effect is what a factor, or an interaction of several, does to a figure. Of a factor it is the mean of the cells at the second level
+// less that of the cells at the first; of an interaction of two, half the difference between one's effects at the two levels of the other.
+type Effect struct {
+	Name string // "MULP", "ULF x MULP"
+	// Estimate is the change with its 95 % interval: the contrast is taken seed by seed, so that what a seed does to all cells cancels.
+	result.Estimate
+	// Relative is the change as a share of the mean over all cells.
+	Relative result.Estimate
+	// Share is this effect's part of the variation between the means of the cells; the shares of all effects add up to 1.
+	Share float64
+}
+
+// Effects are the main effects in the order of the factors, then the interactions of two, of three and so on. It gives none when a cell
+// is missing. Source: Box, Hunter and Hunter, Statistics for Experimenters, chapter 5.
+func (d *Design) Effects(r *Runs, metric string) []Effect {
+	if len(d.Cells) != 1<<len(d.Factors) || !r.Has(d.Cells...) {
+		return nil
+	}
+	part := r.only(d.Cells)
+	cells := make([][]float64, len(d.Cells))
+	for i, cell := range d.Cells {
+		cells[i] = part.Values(cell, metric)
+	}
+	overall := make([]float64, len(part.seeds))
+	for s := range overall {
+		overall[s] = contrast(cells, 0, s) / 2
+	}
+	var effects []Effect
+	var squares float64
+	for order := 1; order <= len(d.Factors); order++ {
+		for of := uint(1); of < 1<<len(d.Factors); of++ {
+			if bits.OnesCount(of) != order {
+				continue
+			}
+			changes := make([]float64, len(part.seeds))
+			for s := range changes {
+				changes[s] = contrast(cells, of, s)
+			}
+			e := Effect{Name: d.name(of), Estimate: estimate(changes)}
+			if mean := estimate(overall); mean.N > 0 && mean.Mean != 0 {
+				e.Relative = e.Estimate
+				e.Relative.Mean, e.Relative.Low, e.Relative.High = e.Mean/mean.Mean, e.Low/mean.Mean, e.High/mean.Mean
+			}
+			squares += e.Mean * e.Mean
+			effects = append(effects, e)
+		}
+	}
+	for i := range effects {
+		if squares > 0 {
+			effects[i].Share = effects[i].Mean * effects[i].Mean / squares
+		}
+	}
+	return effects
+}
+
+// contrast is the mean of the cells where the product of the factors' signs is +1 less the mean of those where it is -1; for no factor,
+// twice the mean of all.
+func contrast(cells [][]float64, of uint, seed int) float64 {
+	var total float64
+	order := bits.OnesCount(of)
+	for cell, values := range cells {
+		if at := bits.OnesCount(uint(cell) & of); (order-at)%2 == 0 { //nolint:gosec // a place in a slice
+			total += values[seed]
+		} else {
+			total -= values[seed]
+		}
+	}
+	return total / (float64(len(cells)) / 2)
+}
+
+func (d *Design) name(of uint) string {
+	var names []string
+	for i, f := range d.Factors {
+		if of&(1<<i) != 0 {
+			names = append(names, f)
+		}
+	}
+	return strings.Join(names, " x ")
 }

@@ -143,11 +143,9 @@ func sectionPart(s *Section) report.SheetPart {
 			out.Columns = append(out.Columns, report.SheetColumn{Text: c, Figures: t.figures(k)})
 		}
 		for _, row := range t.Rows {
-			cells := make([]report.SheetCell, len(t.Columns))
-			for k := range cells {
-				if k < len(row) {
-					cells[k].Text = row[k]
-				}
+			var cells []report.SheetCell
+			for _, text := range row {
+				cells = append(cells, report.SheetCell{Text: text})
 			}
 			out.Rows = append(out.Rows, cells)
 		}
@@ -158,12 +156,8 @@ func sectionPart(s *Section) report.SheetPart {
 		chart := report.SheetChart{Title: c.Title, Unit: c.Unit, Kind: string(c.Kind), Log: c.Log, Categories: c.Categories}
 		for _, series := range c.Series {
 			out := report.SheetSeries{Name: series.Name, Paper: series.Paper}
-			for k := range c.Categories {
-				point := report.SheetPoint{math.NaN(), math.NaN(), math.NaN()}
-				if k < len(series.Points) {
-					point = report.SheetPoint{series.Points[k].Mean, series.Points[k].Lo, series.Points[k].Hi}
-				}
-				out.Points = append(out.Points, point)
+			for _, v := range series.Points {
+				out.Points = append(out.Points, report.SheetPoint{v.Mean, v.Lo, v.Hi})
 			}
 			for _, r := range series.Reach {
 				out.Reach = append(out.Reach, report.SheetPoint{r.Mean, r.Lo, r.Hi})

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -96,15 +94,8 @@ func runConform(ctx context.Context, args []string, out io.Writer) error {
 		if err != nil {
 			return "", "", err
 		}
-		var text bytes.Buffer
-		if err := conform.Write(&text, rows); err != nil {
-			return "", "", err
-		}
-		conform.WriteSpeed(&text, rows)
-		if *doc != "" {
-			err = os.WriteFile(*doc, text.Bytes(), 0o644)
-		}
-		return text.String(), *doc, err
+		text, err := conform.Page(rows, *doc)
+		return text, *doc, err
 	})
 }
 

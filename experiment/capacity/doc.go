@@ -7,7 +7,7 @@
 // come long jobs first, interleaved, or into queues of their own. E09e and the like are the same under another order of queues.
 //
 // A run is the engine with policy/capacity1 and the phases of sim/mapreduce; everything that the thesis measures is taken from the record of
-// every task (trace, metrics, effects). Its tables are in paper.go, its statements in the files named check_*, each as strong as it is: what
+// every task (trace, metrics, effects). Its tables are in paper.yaml, its statements in study.yaml, each as strong as it is: what
 // follows from the algorithm, what it reports as a trend, and what it reports although it cannot follow.
 //
 // One number for each set of machines was set by figures of the thesis (machines.slowDisk); see Study for which, and for what the

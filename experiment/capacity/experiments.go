@@ -116,7 +116,7 @@ func (v validationRun) setup() setup {
 func (v validationRun) experiment() experiment.Experiment {
 	p := v.setup()
 	e := experiment.Experiment{
-		ID: reduceSlots[v.slots-1] + "-" + v.name, Group: "validation, four real nodes", Title: v.title, Run: p.run,
+		ID: fmt.Sprintf("V%d-%s", v.slots, v.name), Group: "validation, four real nodes", Title: v.title, Run: p.run,
 		Setup: append(append(p.on.pairs(), experiment.Pair{
 			Name: "work",
 			Value: "users 1 and 2 in queue 1, 3 and 4 in queue 2: TeraSort of 2 GB (users 2 and 4: 5 s later), Sort of 1 GB " +
@@ -145,8 +145,8 @@ func (b block) experiments() []experiment.Experiment {
 	for i := range rows {
 		p := b.setup(i)
 		e := &all[i]
-		e.ID, e.Group, e.Run, e.Reported = b.id(i), b.name, p.run, b.reported(i)
-		e.Title = b.name + ", " + rows[i].String()
+		e.ID, e.Group, e.Run, e.Reported = b.ID(i), b.Name, p.run, b.reported(i)
+		e.Title = b.Name + ", " + rows[i].String()
 		work := experiment.Pair{Name: "work", Value: "100 jobs of seven types, " + string(b.pattern)}
 		e.Setup = append(append(p.on.pairs(), work), p.settings.pairs()...)
 	}

@@ -20,11 +20,11 @@ func setups() map[string]setup {
 		all[fmt.Sprintf("S%02d", i+1)] = sensitivitySetup(i)
 	}
 	for _, v := range validations() {
-		all[reduceSlots[v.slots-1]+"-"+v.name] = v.setup()
+		all[fmt.Sprintf("V%d-%s", v.slots, v.name)] = v.setup()
 	}
 	for _, b := range blocks {
 		for i := range rows {
-			all[b.id(i)] = b.setup(i)
+			all[b.ID(i)] = b.setup(i)
 		}
 	}
 	for id, p := range maps.Clone(all) {

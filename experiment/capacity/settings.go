@@ -2,11 +2,14 @@ package capacity
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/yardmaster/yardmaster/experiment"
+	"github.com/yardmaster/yardmaster/internal/yamlfile"
 )
 
 // settings are those of the Capacity Scheduler that an experiment changes; the others have their documented defaults.
@@ -65,7 +68,7 @@ var rows = [8]row{
 
 // block is a full factorial over one way of submitting.
 type block struct {
-	name     string
+	Name     string
 	first    int // number of its first experiment
 	pattern  pattern
 	capacity []float64
@@ -80,16 +83,77 @@ var blocks = [4]block{
 }
 
 // id is the name of a row's experiment.
-func (b block) id(row int) string { return fmt.Sprintf("E%02d", b.first+row) }
+func (b block) ID(row int) string { return fmt.Sprintf("E%02d", b.first+row) }
 
-func (b block) ids() []string {
+func (b block) IDs() []string {
 	ids := make([]string, len(rows))
 	for i := range rows {
-		ids[i] = b.id(i)
+		ids[i] = b.ID(i)
 	}
 	return ids
 }
 
 func (b block) settings(i int) settings {
 	return settings{capacity: b.capacity, capped: rows[i].capped, factor: rows[i].factor, percent: rows[i].percent}
+}
+
+// blockOf is the block of an experiment, by its name.
+func blockOf(id string) block {
+	n, _ := strconv.Atoi(id[1:3])
+	return blocks[(n-1)/8]
+}
+
+// byType is one of the source's tables: for each type, the eight experiments of a block in order.
+type byType map[int][8]float64
+
+// published is what the source prints of a block.
+type published struct {
+	RackLocal, Ratio, Variation map[string]byType // by queue
+	Makespan                    map[string][8]float64
+}
+
+// printed is what the source prints; NaN: it has no such cell.
+type printed struct {
+	Blocks      [4]published // in the order of blocks
+	Sensitivity [16][3]float64
+	Paired      map[string]struct{ Real, Simulated [8]int }
+	Stragglers  map[string][2]float64
+}
+
+//go:embed paper.yaml
+var paperFile []byte
+
+var paper = sync.OnceValue(func() *printed { return yamlfile.Decode[printed](paperFile) })
+
+var validationJobs = [8]string{"TSort1", "Sort1", "TSort2", "Sort2", "TSort3", "Sort3", "TSort4", "Sort4"}
+
+// reported are the cells of the source's tables for one experiment of the factorial.
+func (b block) reported(i int) []experiment.Reported {
+	t := b.published()
+	var cells []experiment.Reported
+	for q := range b.capacity {
+		name := "q" + strconv.Itoa(q+1)
+		if row, ok := t.Makespan[name]; ok {
+			cells = append(cells, experiment.Reported{Metric: "makespan/" + name, What: "Makespan, queue " + name[1:], Unit: "s", Paper: row[i]})
+		}
+	}
+	table := func(metric, what, unit string, by map[string]byType) {
+		for _, n := range allTypes {
+			for _, queue := range []string{"", "q1", "q2", "q3", "q4"} {
+				row, ok := by[queue][n]
+				if !ok {
+					continue
+				}
+				c := experiment.Reported{Metric: fmt.Sprintf("%s/%d", metric, n), What: fmt.Sprintf("%s, type %d", what, n), Unit: unit, Paper: row[i]}
+				if queue != "" {
+					c.Metric += "/" + queue
+					c.What += ", queue " + queue[1:]
+				}
+				cells = append(cells, c)
+			}
+		}
+	}
+	table("ratio", "Response ratio", "", t.Ratio)
+	table("rack-local", "Rack-local maps", "%", t.RackLocal)
+	return cells
 }

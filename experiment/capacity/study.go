@@ -1,13 +1,21 @@
 package capacity
 
 import (
+	"context"
 	_ "embed"
+	"errors"
 	"fmt"
-	"maps"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/yardmaster/yardmaster/experiment"
 	"github.com/yardmaster/yardmaster/internal/yamlfile"
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/capacity1"
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/mapreduce"
+	"github.com/yardmaster/yardmaster/workload"
 )
 
 //go:embed study.yaml
@@ -24,19 +32,94 @@ var texts = sync.OnceValue(func() *experiment.Texts {
 
 // Study is the study as data.
 func Study() *experiment.Study {
-	judges := map[string]experiment.Judge{}
-	for _, part := range []map[string]experiment.Judge{
-		sensitivityJudges(), validationJudges(), longFirstJudges(), unequalJudges(), interleavedJudges(), separateJudges(), localityJudges(), readingJudges(),
-		variationJudges("L50", blocks[0], false), variationJudges("L70", blocks[1], false), variationJudges("I50", blocks[2], false),
-	} {
-		maps.Copy(judges, part)
-	}
 	s := texts().Study
-	s.Experiments, s.Probes, s.Checks, s.Sections = experiments(), probes, texts().Judged(judges, firstJudges()), sections
+	s.Experiments, s.Probes, s.Checks, s.Sections = experiments(), probes, texts().Judged(ownJudges()), sections
 	return &s
 }
 
 // probes have every cluster, every way of submitting, every setting where it has an effect, and every order of queues.
 var probes = []string{
 	"S02", "S05", "S08", "S11", "S12", "S13", "S15", "V1-MULP", "V1-MSJ", "E01", "E12", "E14", "E22", "E30", "V2-Q2a", "E09e", "E25m", "V1-Q2s",
+}
+
+// setup is one experiment: machines, settings and work.
+type setup struct {
+	on       machines
+	settings settings
+	jobs     workload.Slice
+	then     map[string]*workload.Job                      // jobs that follow others, by the ID of those
+	policy   func(capacity1.Config) (policy.Policy, error) // nil: the scheduler as written
+}
+
+// config is the settings as the scheduler takes them.
+func (s settings) config() capacity1.Config {
+	c := capacity1.Config{MaxSystemJobs: s.systemJobs, PollInterval: poll}
+	for i, share := range s.capacity {
+		q := capacity1.Queue{
+			Name: "q" + strconv.Itoa(i+1), Capacity: share,
+			MinimumUserLimitPercent: s.userLimitPercent(), UserLimitFactor: s.userLimitFactor(), SupportsPriority: s.priority,
+			MaxActiveTasks: s.activeTasks, MaxActiveTasksPerUser: s.activeOfOne,
+		}
+		if s.capped {
+			q.MaxCapacity = share
+		}
+		c.Queues = append(c.Queues, q)
+	}
+	return c
+}
+
+// model is the phase model on the machines.
+func (m machines) model() mapreduce.Model {
+	p := mapreduce.MRPERF2010()
+	p.Machine.Hertz, p.Machine.Cores = m.hertz, m.cores
+	p.Machine.Disk.Read /= m.slowDisk
+	p.Machine.Disk.Write /= m.slowDisk
+	return p
+}
+
+func (s setup) play(ctx context.Context, seed uint64) (*trace, error) {
+	newPolicy := s.policy
+	if newPolicy == nil {
+		newPolicy = capacity1.New
+	}
+	worker, err := mapreduce.New(s.on.model())
+	if err != nil {
+		return nil, err
+	}
+	rec := newRecorder()
+	summary, err := sim.Run(ctx, sim.Config{
+		Cluster:   s.on.cluster(),
+		Source:    s.jobs.Source(),
+		NewPolicy: func() (policy.Policy, error) { return newPolicy(s.settings.config()) },
+		Model:     sim.Model{Heartbeat: heartbeat, Replicas: replication},
+		Seed:      seed,
+		Sink:      rec,
+		NoAlone:   true,
+		Worker:    worker,
+		Follow: func(r *sim.JobRecord) []*workload.Job {
+			if j := s.then[r.Job.ID]; j != nil {
+				return []*workload.Job{j}
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if summary.Partial {
+		return nil, context.Cause(ctx)
+	}
+	t := rec.trace()
+	if len(t.refused) > 0 {
+		return nil, errors.New("not all jobs finished: " + strings.Join(t.refused, "; "))
+	}
+	return t, nil
+}
+
+func (s setup) run(ctx context.Context, seed uint64) (experiment.Metrics, error) {
+	t, err := s.play(ctx, seed)
+	if err != nil {
+		return nil, err
+	}
+	return t.metrics(), nil
 }

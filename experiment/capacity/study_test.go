@@ -99,7 +99,7 @@ func invented(s *x.Study, seeds int) *x.Runs {
 					for _, class := range []string{"1", "2", "3", "4", "5", "6", "7", "short", "long"} {
 						m[name+"/"+class], m[name+"/"+class+"/"+q] = 1, float64(seed+2)
 					}
-					for _, job := range slices.Concat(submitted, fourSorts) {
+					for _, job := range []string{"Sort", "TeraSort", "WordCount", "TeraSort1", "TeraSort2", "TeraSort3", "TeraSort4"} {
 						m[name+"/"+q+"/"+job] = 1
 					}
 					for _, job := range validationJobs {

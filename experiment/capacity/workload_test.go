@@ -3,6 +3,8 @@ package capacity
 import (
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/yardmaster/yardmaster/unit"
@@ -127,30 +129,44 @@ func TestBlocks(t *testing.T) {
 	if len(seen) != 8 {
 		t.Fatalf("%d different rows", len(seen))
 	}
-	for i := range 4 {
-		a, b := rows[strict[i]], rows[shared[i]]
-		if a.percent != 100 || b.percent != 25 || a.capped != b.capped || a.factor != b.factor {
-			t.Errorf("%v and %v do not differ in MULP alone", a, b)
+	set := func(name string) (list []row) {
+		for id := range strings.SplitSeq(texts().Words[name], "+") {
+			n, err := strconv.Atoi(id[1:])
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, rows[(n-1)%8])
 		}
-		a, b = rows[open[i]], rows[capped[i]]
-		if a.capped || !b.capped || a.percent != b.percent || a.factor != b.factor {
-			t.Errorf("%v and %v do not differ in maximum-capacity alone", a, b)
+		return list
+	}
+	for _, block := range []string{"L", "U", "I"} {
+		for i, a := range set(block + "strict") {
+			if b := set(block + "shared")[i]; a.percent != 100 || b.percent != 25 || a.capped != b.capped || a.factor != b.factor {
+				t.Errorf("%v and %v do not differ in MULP alone", a, b)
+			}
+		}
+	}
+	for _, block := range []string{"U", "S"} {
+		for i, a := range set(block + "open") {
+			if b := set(block + "capped")[i]; a.capped || !b.capped || a.percent != b.percent || a.factor != b.factor {
+				t.Errorf("%v and %v do not differ in maximum-capacity alone", a, b)
+			}
 		}
 	}
 	for _, b := range blocks {
 		for i := range rows {
 			c := b.settings(i).config()
 			if _, err := c.Complete(); err != nil {
-				t.Fatalf("%s: %v", b.id(i), err)
+				t.Fatalf("%s: %v", b.ID(i), err)
 			}
 			for k, q := range c.Queues {
 				if rows[i].capped && q.MaxCapacity != b.capacity[k] {
-					t.Errorf("%s: queue %s has maximum-capacity %v", b.id(i), q.Name, q.MaxCapacity)
+					t.Errorf("%s: queue %s has maximum-capacity %v", b.ID(i), q.Name, q.MaxCapacity)
 				}
 			}
 		}
 	}
-	if blocks[3].id(7) != "E32" || blocks[1].id(2) != "E11" {
+	if blocks[3].ID(7) != "E32" || blocks[1].ID(2) != "E11" {
 		t.Error("blocks are numbered wrongly")
 	}
 }

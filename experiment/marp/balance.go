@@ -10,7 +10,7 @@ import (
 // balance is a host on which tasks compute more or less, or the disk suffers more from several streams, than on the study's. Each was
 // set by the mean of six jobs at once alone, as the study's host was.
 type balance struct {
-	id, name string
+	ID, Host string
 	*bench
 	otherJobs bool // not the source's: shown to find a reason, not judged
 }
@@ -23,14 +23,14 @@ var balances = func() []balance {
 		c := b.mrperf(reduceByte, cached)
 		c.request = request
 		all = append(all, balance{
-			fmt.Sprintf("%s-%.0f-%.0f", b.short, reduceByte, request/1e3),
-			fmt.Sprintf("%s, MRPERF's, %g a byte of a reduce, %.0f kB", b.name, reduceByte, request/1e3), c, false,
+			fmt.Sprintf("%s-%.0f-%.0f", b.Short, reduceByte, request/1e3),
+			fmt.Sprintf("%s, MRPERF's, %g a byte of a reduce, %.0f kB", b.Name, reduceByte, request/1e3), c, false,
 		})
 	}
 	other := func(b *bench, what string, reduces, copies int64, cached float64) {
 		c := *b
 		c.reduces, c.replication, c.cached = reduces, copies, cached
-		all = append(all, balance{fmt.Sprintf("%s-%d-%d", b.short, reduces, copies), fmt.Sprintf("%s, as measured, but %s", b.name, what), &c, true})
+		all = append(all, balance{fmt.Sprintf("%s-%d-%d", b.Short, reduces, copies), fmt.Sprintf("%s, as measured, but %s", b.Name, what), &c, true})
 	}
 	mrperf(&teraSort, 90, diskRequest, 0.434)
 	mrperf(&wordCount, 90, diskRequest, 0.625)
@@ -55,48 +55,39 @@ var balances = func() []balance {
 const smallRequest = 128 << 10
 
 // balanced plays six jobs on each of these hosts and, of TeraSort, the four of E2.
-func balanced() runner {
-	return func(ctx context.Context, seed uint64, m x.Metrics) error {
-		for i := range balances {
-			h := &balances[i]
-			for _, name := range append([]string{"prj", "ahead"}, steered...) {
-				if err := h.batch(six, seed).under(name, Fair).time(ctx, seed, m, h.id+"/"+name); err != nil {
-					return err
-				}
-			}
-			for _, name := range []string{"fifo", "prj"} {
-				if h.experiment != "E7" {
-					continue
-				}
-				if err := h.batch(4, seed).under(name, Fair).time(ctx, seed, m, h.id+"/four-"+name); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	}
-}
-
-func balanceSection(r *x.Runs, s *x.Section) {
-	t := x.Table{
-		Caption: "Improvement over PRJ, %, and the four jobs of E2, s",
-		Columns: []string{"benchmark, cycles; the disk moves at a time", "PRJ, s", "CBT", "CBTwS", "CBTwAT", "ahead", "four, FIFO", "four, PRJ"},
-	}
+func balanced(ctx context.Context, seed uint64, m x.Metrics) error {
 	for i := range balances {
 		h := &balances[i]
-		v := func(name string) float64 { return r.Point("E22", "makespan/"+h.id+"/"+name).Mean }
-		row := []string{h.name, seconds(v("prj"))}
-		for _, name := range append(append([]string{}, steered...), "ahead") {
-			row = append(row, fmt.Sprintf("%.1f", 100*(1-v(name)/v("prj"))))
+		for _, name := range append([]string{"prj", "ahead"}, steered...) {
+			if err := h.batch(six, seed).under(name, Fair).time(ctx, seed, m, h.ID+"/"+name); err != nil {
+				return err
+			}
 		}
-		t.Rows = append(t.Rows, append(row, seconds(v("four-fifo")), seconds(v("four-prj"))))
-	}
-	for _, b := range benches() {
-		source, fifo, prj := paper().Gains[b.experiment], "-", "-"
-		if b.experiment == "E7" {
-			fifo, prj = "697", "442"
+		for _, name := range []string{"fifo", "prj"} {
+			if h.Experiment != "E7" {
+				continue
+			}
+			if err := h.batch(4, seed).under(name, Fair).time(ctx, seed, m, h.ID+"/four-"+name); err != nil {
+				return err
+			}
 		}
-		t.Rows = append(t.Rows, []string{b.name + ", source", seconds(b.batch6), seconds(source["cbt"][0]), seconds(source["cbtws"][0]), seconds(source["cbtwat"][0]), "-", fifo, prj})
 	}
-	s.Tables = []x.Table{t}
+	return nil
+}
+
+// span is the makespan of an experiment's variant.
+func span(experiment, name string) x.Quantity { return x.Of(experiment, "makespan/"+name) }
+
+// ownJudges are those that the rules of the checks name beside the experiment package's.
+var ownJudges = map[string]func(words []string, q []x.Quantity) x.Judge{
+	// balances holds when on one of the hosts CBTwS is faster than all at once and than CBT.
+	"balances": func([]string, []x.Quantity) x.Judge {
+		var parts []x.Judge
+		for _, b := range balances {
+			if !b.otherJobs {
+				parts = append(parts, x.Labelled(b.Host, x.All(x.Less(span("E22", b.ID+"/cbtws"), span("E22", b.ID+"/prj")), x.Less(span("E22", b.ID+"/cbtws"), span("E22", b.ID+"/cbt")))))
+			}
+		}
+		return x.Any(parts...)
+	},
 }

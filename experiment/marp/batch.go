@@ -141,15 +141,9 @@ func (b *Batch) policy() (policy.Policy, error) {
 		}
 		return fair.FromConfV2(file)
 	}
-	var xml strings.Builder
-	xml.WriteString("<configuration>")
-	for _, p := range [][2]string{
-		{"root.queues", "default"}, {"root.default.capacity", "100"}, {"root.default.maximum-am-resource-percent", share},
-	} {
-		fmt.Fprintf(&xml, "<property><name>%s%s</name><value>%s</value></property>", conf.Prefix, p[0], p[1])
-	}
-	xml.WriteString("</configuration>")
-	file, err := conf.ReadCapacity(strings.NewReader(xml.String()), "capacity-scheduler.xml")
+	property := "<property><name>" + conf.Prefix + "%s</name><value>%s</value></property>"
+	file, err := conf.ReadCapacity(strings.NewReader(fmt.Sprintf("<configuration>"+strings.Repeat(property, 3)+"</configuration>",
+		"root.queues", "default", "root.default.capacity", "100", "root.default.maximum-am-resource-percent", share)), "capacity-scheduler.xml")
 	if err != nil {
 		return policy.Policy{}, err
 	}
@@ -171,4 +165,170 @@ func (b *Batch) Check() error {
 		return fmt.Errorf("a share of %v for masters: it lies between 0 and 1", b.Share)
 	}
 	return b.Model.Validate()
+}
+
+// The source's cluster: three nodes on one host, and masters of 1536 MB that are given 2 GiB.
+const sourceNodes = 3
+
+var (
+	sourceNode   = unit.Resources{Mem: 17 * 1024, Cores: 17}
+	sourceMaster = unit.Resources{Mem: 2048, Cores: 1}
+	sourceTask   = unit.Resources{Mem: 1024, Cores: 1}
+	sourceLeast  = unit.Resources{Mem: 1024, Cores: 1}
+)
+
+// masterShare is what one master takes of all memory.
+func masterShare() float64 { return float64(sourceMaster.Mem) / float64(sourceNodes*sourceNode.Mem) }
+
+// batch is n jobs of a benchmark on the source's cluster, with a share that is not set yet.
+func (b *bench) batch(n int, seed uint64) Batch {
+	return Batch{Nodes: sourceNodes, Node: sourceNode, Model: b.model(), Jobs: b.jobs(n, seed)}
+}
+
+// under sets what a batch is played under: fifo, prj, prj-K, share-S or a controller's name, on a scheduler.
+//
+// Controllers begin from the source's 0.050 and move by its steps; kalman-mem begins from its own 0.1.
+func (b Batch) under(name string, on Scheduler) Batch {
+	b.Scheduler = on
+	kind, arg, _ := strings.Cut(name, "-")
+	switch {
+	case name == "fifo":
+		b.Share = control.SourceFIFO
+	case name == "prj":
+		if b.Share = control.SourcePRJ; len(b.Jobs) > 6 {
+			b.Share = control.PRJ(masterShare(), len(b.Jobs))
+		}
+	case kind == "prj":
+		k, err := strconv.ParseInt(arg, 10, 64)
+		if err != nil {
+			panic("marp: " + name)
+		}
+		b.Share = control.SlotShare(masterShare(), k)
+	case kind == "share":
+		share, err := strconv.ParseFloat(arg, 64)
+		if err != nil {
+			panic("marp: " + name)
+		}
+		b.Share = share
+	default:
+		b.Controller, b.Settings = name, control.Defaults(name, Queue)
+		b.Settings.Rule, b.Settings.Master, b.Settings.Least = on.Rule(), sourceMaster, sourceLeast
+		b.Settings.Headroom = false // as published: it goes by the processors of the cluster, which is one queue
+		b.Share = control.SourceFIFO
+		if name == "kalman-mem" {
+			b.Share = b.Settings.Min
+		} else {
+			b.Settings.Steps = control.SourceSteps()
+		}
+	}
+	return b
+}
+
+func (b Batch) with(change func(*control.Settings)) Batch {
+	change(&b.Settings)
+	return b
+}
+
+// undelayed takes a new share at once.
+func (b Batch) undelayed() Batch {
+	b.Delays = &steer.Delays{}
+	return b
+}
+
+// title is a variant's name for people.
+func title(name string) string {
+	if t, ok := map[string]string{"fifo": "FIFO", "prj": "PRJ", "cbt": "CBT", "cbtws": "CBTwS", "cbtwat": "CBTwAT"}[name]; ok {
+		return t
+	}
+	if k, ok := strings.CutPrefix(name, "prj-"); ok {
+		return fmt.Sprintf("PRJ-%s", k)
+	}
+	return name
+}
+
+// Prediction is a batch that is run for real elsewhere, as far as it was measured: on one machine that carries all nodes, whose disk takes no time. Its
+// Model and Jobs are made of the rest.
+type Prediction struct {
+	Batch
+	Cores int
+	Work  []Work
+	Noise float64 // sigma of the logarithm of each piece of work; 0: 0.1
+}
+
+// Work is one job. Seconds are of one core, as measured on the machine while nothing else ran.
+type Work struct {
+	Submit          unit.Time // after the clients were started
+	Master, Task    unit.Resources
+	MasterStart     unit.Time // from the master's container to its first request
+	Maps, Reduces   int64
+	Input           unit.Bytes // of all maps
+	Shuffle, Output unit.Bytes // of all maps and of all reduces
+	Process         float64    // seconds to start a task's process
+	Map, Reduce     float64    // seconds of one map and one reduce beyond that
+}
+
+// Predict plays the batch with each seed.
+func Predict(ctx context.Context, p Prediction, seeds []uint64) ([]*Outcome, error) {
+	b, err := p.batch()
+	if err != nil {
+		return nil, err
+	}
+	all := make([]*Outcome, 0, len(seeds))
+	for _, seed := range seeds {
+		o, err := b.Play(ctx, seed)
+		if err != nil {
+			return nil, fmt.Errorf("seed %d: %w", seed, err)
+		}
+		all = append(all, o)
+	}
+	return all, nil
+}
+
+// cycle is the speed of a core in a prediction: work is given in seconds.
+const cycle = 1e9
+
+func (p *Prediction) batch() (*Batch, error) {
+	if len(p.Work) == 0 {
+		return nil, errors.New("a prediction needs jobs")
+	}
+	b := p.Batch
+	b.Model = mapreduce.MRPERF2010()
+	b.Model.PerMachine = p.Nodes
+	b.Model.Machine.Hertz, b.Model.Machine.Cores = cycle, p.Cores
+	b.Model = b.Model.AllCached()
+	if p.Noise > 0 {
+		b.Model.Noise, b.Model.ReduceNoise = p.Noise, p.Noise
+	}
+	first := p.Work[0].Process
+	b.Model.JVMCycles = first * cycle
+	b.Model.SortCycles, b.Model.MergeCycles, b.Model.ReduceSortCycles = 0, 0, 0 // they are in what was measured
+	for i := range p.Work {
+		w := &p.Work[i]
+		if w.Process != first {
+			return nil, fmt.Errorf("job %d: processes start in %v s, those of the first job in %v: one time holds for all", i+1, w.Process, first)
+		}
+		if w.Maps < 1 || w.Input < 1 || w.Reduces > 0 && w.Shuffle < 1 {
+			return nil, fmt.Errorf("job %d: it needs maps with input, and reduces need something to reduce", i+1)
+		}
+		b.Jobs = append(b.Jobs, w.job(i))
+	}
+	return &b, b.Check()
+}
+
+func (w *Work) job(i int) *workload.Job {
+	j := &workload.Job{
+		ID: fmt.Sprintf("job-%d", i+1), User: "batch", Queue: "default", Submit: w.Submit, Master: w.Master, MasterStart: w.MasterStart,
+		Stages: []workload.Stage{{
+			Name: "map", Kind: workload.Map, Tasks: w.Maps, Ask: w.Task, Length: workload.Fixed(unit.Second), Input: w.Input,
+			CyclesPerByte: w.Map * cycle * float64(w.Maps) / float64(w.Input),
+		}},
+	}
+	if w.Reduces > 0 {
+		j.Stages = append(j.Stages, workload.Stage{
+			Name: "reduce", Kind: workload.Reduce, Tasks: w.Reduces, Ask: w.Task, Length: workload.Fixed(unit.Second), Output: w.Output,
+			CyclesPerByte: w.Reduce * cycle * float64(w.Reduces) / float64(w.Shuffle),
+			After:         []workload.Edge{{From: 0, Shuffle: w.Shuffle, SlowStart: 0.05}},
+		})
+	}
+	return j
 }

@@ -12,13 +12,14 @@ import (
 
 // bench is one of the source's benchmarks, as far as the phase model needs to know it.
 type bench struct {
-	name, short, title, experiment string
+	Name, Short, Title, Experiment string
 	maps, reduces                  int64
 	input, shuffle, output         unit.Bytes // of a job
 	replication                    int64      // of its output
 	cycles                         cycles
-	batch6                         float64 // seconds of the source's batches of six at once: the mean, which cached is set by
+	Batch6                         float64 // seconds of the source's batches of six at once: the mean, which cached is set by
 	cached                         float64 // share of what reduces read and write that stays in memory: the one number that is fitted
+	Estimate                       string  // of the source: what the delay costs, in points of PRJ
 	longer                         float64 // without a disk: so many times the cycles of reduces give the same batch6
 	noDisk                         bool
 	request                        float64 // bytes that the disk moves for a stream before it turns to another; 0: diskRequest
@@ -45,23 +46,23 @@ const (
 // maps and through reduces of several sizes. A reduce's start beyond that of a map is reduceStart.
 var (
 	teraSort = bench{
-		name: "TeraSort", short: "terasort", title: "TeraSort, 3 GB", experiment: "E7", maps: 24, reduces: 1,
+		Name: "TeraSort", Short: "terasort", Title: "TeraSort, 3 GB", Experiment: "E7", maps: 24, reduces: 1,
 		input: 3 * unit.GiB, shuffle: 3 * unit.GiB, output: 3 * unit.GiB, replication: 1, cycles: cycles{process: 3.66e9, mapByte: 108.7, reduceByte: 45.4},
-		batch6: 782.5, cached: 0.468, longer: 9.35,
+		Batch6: 782.5, Estimate: "19.2", cached: 0.468, longer: 9.35,
 	}
 	wordCount = bench{
-		name: "WordCount", short: "wordcount", title: "WordCount, 2 GB", experiment: "E8", maps: 16, reduces: 1,
+		Name: "WordCount", Short: "wordcount", Title: "WordCount, 2 GB", Experiment: "E8", maps: 16, reduces: 1,
 		input: 2 * unit.GiB, shuffle: times(wordCountPasses, 2*unit.GiB), output: times(wordCountWrites, 2*unit.GiB), replication: 3, cycles: cycles{process: 4.30e9, mapByte: 135.7, reduceByte: 31.1},
-		batch6: 920.3, cached: 0.501, longer: 20.2,
+		Batch6: 920.3, Estimate: "16.3", cached: 0.501, longer: 20.2,
 	}
 	sortB = bench{
-		name: "Sort", short: "sort", title: "Sort, 2.5 GB", experiment: "E9", maps: 20, reduces: 5,
+		Name: "Sort", Short: "sort", Title: "Sort, 2.5 GB", Experiment: "E9", maps: 20, reduces: 5,
 		input: 2560 * unit.MiB, shuffle: 2560 * unit.MiB, output: 2560 * unit.MiB, replication: 3, cycles: cycles{process: 2.34e9, mapByte: 25.4, reduceStart: 0.785e9, reduceByte: 19.1},
-		batch6: 856.2, cached: 0.518, longer: 57.1,
+		Batch6: 856.2, Estimate: "17.6", cached: 0.518, longer: 57.1,
 	}
 	// smallSort is a third of teraSort, for batches of many jobs.
 	smallSort = bench{
-		name: "TeraSort", short: "terasort", title: "TeraSort, 1 GB", experiment: "E4", maps: 8, reduces: 1,
+		Name: "TeraSort", Short: "terasort", Title: "TeraSort, 1 GB", Experiment: "E4", maps: 8, reduces: 1,
 		input: unit.GiB, shuffle: unit.GiB, output: unit.GiB, replication: 1, cycles: teraSort.cycles,
 		cached: teraSort.cached, longer: teraSort.longer,
 	}
@@ -157,7 +158,7 @@ func (b *bench) diskless(longer float64) *bench {
 func (b *bench) jobs(n int, seed uint64) (all workload.Slice) {
 	for i := range n {
 		all = append(all, &workload.Job{
-			ID: fmt.Sprintf("%s-%d", b.short, i+1), User: "batch", Queue: "default", Master: sourceMaster, MasterStart: masterStart,
+			ID: fmt.Sprintf("%s-%d", b.Short, i+1), User: "batch", Queue: "default", Master: sourceMaster, MasterStart: masterStart,
 			Submit: unit.FromSeconds(clientStart + workload.Uniform01(workload.Seed(seed, 0x636c69), uint64(i))),
 			Stages: []workload.Stage{
 				{Name: "map", Kind: workload.Map, Tasks: b.maps, Ask: sourceTask, Input: b.input, CyclesPerByte: b.cycles.mapByte, Length: workload.Fixed(unit.Second)},

@@ -16,8 +16,8 @@ func TestBenchmarksAreSetByPRJ(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if off := mean/b.batch6 - 1; math.Abs(off) > 0.02 {
-				t.Errorf("%s (no disk: %v): %.1f s, the source's is %.1f: %+.1f %%", b.name, c.noDisk, mean, b.batch6, 100*off)
+			if off := mean/b.Batch6 - 1; math.Abs(off) > 0.02 {
+				t.Errorf("%s (no disk: %v): %.1f s, the source's is %.1f: %+.1f %%", b.Name, c.noDisk, mean, b.Batch6, 100*off)
 			}
 		}
 	}
@@ -31,11 +31,11 @@ func TestFitFindsTheRecordedValue(t *testing.T) {
 	for _, b := range benches() {
 		v, err := b.fitCached(context.Background(), 20)
 		if err != nil || math.Abs(v-b.cached) > 0.01 {
-			t.Errorf("%s: %v is found, %v is recorded, %v", b.name, v, b.cached, err)
+			t.Errorf("%s: %v is found, %v is recorded, %v", b.Name, v, b.cached, err)
 		}
 		v, err = b.fitLonger(context.Background(), 20)
 		if err != nil || math.Abs(v/b.longer-1) > 0.02 {
-			t.Errorf("%s without a disk: %v is found, %v is recorded, %v", b.name, v, b.longer, err)
+			t.Errorf("%s without a disk: %v is found, %v is recorded, %v", b.Name, v, b.longer, err)
 		}
 	}
 }
@@ -46,7 +46,7 @@ func (b *bench) fit(ctx context.Context, lo, hi float64, seeds uint64, set func(
 		c := *b
 		set(&c, v)
 		mean, err := c.prj(ctx, seeds)
-		return mean - b.batch6, err
+		return mean - b.Batch6, err
 	}
 	below, err := off(lo)
 	if err != nil {

@@ -18,12 +18,12 @@ func TestCyclesAreMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, b := range benches() {
-		m, c := costs[b.name], &b.cycles
+		m, c := costs[b.Name], &b.cycles
 		for what, v := range map[string][2]float64{
 			"process": {c.process, m.MapStart}, "map": {c.mapByte, m.Map}, "reduce": {c.reduceByte, m.Reduce}, "reduce's start": {c.reduceStart, max(0, m.ReduceStart-m.MapStart)},
 		} {
 			if math.Abs(v[0]-v[1]) > 0.005*v[1] {
-				t.Errorf("%s, %s: %v cycles, measured were %v", b.name, what, v[0], v[1])
+				t.Errorf("%s, %s: %v cycles, measured were %v", b.Name, what, v[0], v[1])
 			}
 		}
 	}

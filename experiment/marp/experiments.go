@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	x "github.com/yardmaster/yardmaster/experiment"
 	"github.com/yardmaster/yardmaster/result"
@@ -41,7 +42,7 @@ func each(b *bench, n int, on Scheduler, names []string, take func(name string, 
 			batch := b.batch(n, seed).under(name, on)
 			o, err := batch.Play(ctx, seed)
 			if err != nil {
-				return fmt.Errorf("%s under %s: %w", b.name, name, err)
+				return fmt.Errorf("%s under %s: %w", b.Name, name, err)
 			}
 			o.figures(m, name)
 			if take != nil {
@@ -58,20 +59,20 @@ func runners() map[string]runner {
 		return each(&teraSort, n, Fair, names, take)
 	}
 	all := map[string]runner{
-		"E0": singleJob(&teraSort), "E1": terasorts(six, []string{"fifo", "prj"}, nil), "E2": terasorts(4, []string{"fifo", "prj"}, nil), "E3": aloneAndSix(&teraSort), "E4": sweep(),
-		"E5": terasorts(six, []string{"cbt"}, traced), "E6": smoothing(&teraSort),
+		"E0": singleJob, "E1": terasorts(six, []string{"fifo", "prj"}, nil), "E2": terasorts(4, []string{"fifo", "prj"}, nil), "E3": aloneAndSix, "E4": sweep,
+		"E5": terasorts(six, []string{"cbt"}, traced), "E6": smoothing,
 		"E10": terasorts(six, sourceNames, func(name string, _ *Batch, o *Outcome, m x.Metrics) { curve(m, "curve/"+name, o.rates()) }),
-		"E11": pageCache(&teraSort),
+		"E11": pageCache,
 		"E12": terasorts(six, sourceNames, func(name string, _ *Batch, o *Outcome, m x.Metrics) {
 			curve(m, "disk-curve/"+name, o.sampled(func(s *Second) float64 { return s.Disk / 1e9 }))
 			m["disk-end/"+name] = o.Seconds[len(o.Seconds)-1].Disk / 1e9
 		}),
-		"E13": zeroDelay(), "E14": terasorts(six, []string{"cbt"}, states), "E15": terasorts(8, []string{"prj", "cbtws"}, nil), "E16": onCapacity(),
+		"E13": zeroDelay, "E14": terasorts(six, []string{"cbt"}, states), "E15": terasorts(8, []string{"prj", "cbtws"}, nil), "E16": onCapacity,
 		"E17": terasorts(six, append([]string{"prj", "prj-2", "prj-3"}, steered...), nil), "E18": terasorts(six, []string{"cbtws", "cbtwat"}, traced),
-		"E19": delays(), "E20": sensitivity(), "E21": processorsOnly(), "E22": balanced(),
+		"E19": delays, "E20": sensitivity, "E21": processorsOnly, "E22": balanced,
 	}
 	for _, b := range benches() {
-		all[b.experiment] = each(b, six, Fair, compared, nil)
+		all[b.Experiment] = each(b, six, Fair, compared, nil)
 	}
 	return all
 }
@@ -84,94 +85,88 @@ func traced(name string, _ *Batch, o *Outcome, m x.Metrics) {
 }
 
 // singleJob is the profile of one job.
-func singleJob(b *bench) runner {
-	return func(ctx context.Context, seed uint64, m x.Metrics) error {
-		batch := b.batch(1, seed).under("fifo", Fair)
-		o, err := batch.Play(ctx, seed)
-		if err != nil {
-			return err
-		}
-		o.figures(m, "one")
-		j := &o.Jobs[0]
-		m["start-up"] = j.FirstMap - j.Start
-		m["maps"], m["reduces"] = j.LastMap-j.FirstMap, j.End-j.LastMap
-		m["idle-map"], m["idle-reduce"] = 100*o.idleShare(j.FirstMap, j.LastMap), 100*o.idleShare(j.LastMap, j.End)
-		m["progress"] = o.at(math.Ceil(j.LastMap)).Progress[0]
-		above := func(from, to float64) float64 { // share of the looks in a phase that saw more than 15 % idle
-			n, all := 0.0, 0.0
-			for i := range o.Seconds {
-				if s := &o.Seconds[i]; s.At > from && s.At <= to {
-					if all++; s.CPU.Idle > 0.15 {
-						n++
-					}
+func singleJob(ctx context.Context, seed uint64, m x.Metrics) error {
+	batch := teraSort.batch(1, seed).under("fifo", Fair)
+	o, err := batch.Play(ctx, seed)
+	if err != nil {
+		return err
+	}
+	o.figures(m, "one")
+	j := &o.Jobs[0]
+	m["start-up"] = j.FirstMap - j.Start
+	m["maps"], m["reduces"] = j.LastMap-j.FirstMap, j.End-j.LastMap
+	m["idle-map"], m["idle-reduce"] = 100*o.idleShare(j.FirstMap, j.LastMap), 100*o.idleShare(j.LastMap, j.End)
+	m["progress"] = o.at(math.Ceil(j.LastMap)).Progress[0]
+	above := func(from, to float64) float64 { // share of the looks in a phase that saw more than 15 % idle
+		n, all := 0.0, 0.0
+		for i := range o.Seconds {
+			if s := &o.Seconds[i]; s.At > from && s.At <= to {
+				if all++; s.CPU.Idle > 0.15 {
+					n++
 				}
 			}
-			return 100 * n / all
 		}
-		m["reduce-above"] = above(j.LastMap, j.End)
-		curve(m, "idle-curve", o.sampled(func(s *Second) float64 { return 100 * s.CPU.Idle }))
-		return nil
+		return 100 * n / all
 	}
+	m["reduce-above"] = above(j.LastMap, j.End)
+	curve(m, "idle-curve", o.sampled(func(s *Second) float64 { return 100 * s.CPU.Idle }))
+	return nil
 }
 
 // aloneAndSix compares a job's progress in each 10 s, alone and as the mean of six that run at once, from the first map on until the
 // job that is alone has ended.
-func aloneAndSix(b *bench) runner {
-	return func(ctx context.Context, seed uint64, m x.Metrics) error {
-		var rates [2][]float64
-		maps := 0 // samples until the maps of the job that is alone are done
-		for i, n := range []int{1, six} {
-			batch := b.batch(n, seed).under("prj", Fair)
-			o, err := batch.Play(ctx, seed)
-			if err != nil {
-				return err
-			}
-			first := math.Inf(1)
-			for _, j := range o.Jobs {
-				first = min(first, j.FirstMap)
-			}
-			for t := first; t+sampling <= o.Makespan; t += sampling {
-				a, z := o.at(t), o.at(t+sampling)
-				sum := 0.0
-				for k := range z.Progress {
-					sum += z.Progress[k] - a.Progress[k]
-				}
-				rates[i] = append(rates[i], sum/float64(n))
-			}
-			if n == 1 {
-				maps = min(int((o.Jobs[0].LastMap-first)/sampling)+1, len(rates[0]))
-			}
-			curve(m, fmt.Sprintf("curve/%d", n), rates[i])
+func aloneAndSix(ctx context.Context, seed uint64, m x.Metrics) error {
+	var rates [2][]float64
+	maps := 0 // samples until the maps of the job that is alone are done
+	for i, n := range []int{1, six} {
+		batch := teraSort.batch(n, seed).under("prj", Fair)
+		o, err := batch.Play(ctx, seed)
+		if err != nil {
+			return err
 		}
-		count := func(from, to int) float64 {
-			slower := 0.0
-			for i := from; i < to; i++ {
-				if rates[1][i] < rates[0][i] {
-					slower++
-				}
-			}
-			return 100 * slower / float64(to-from)
+		first := math.Inf(1)
+		for _, j := range o.Jobs {
+			first = min(first, j.FirstMap)
 		}
-		m["slower"], m["slower-map"], m["slower-reduce"] = count(0, len(rates[0])), count(0, maps), count(maps, len(rates[0]))
-		return nil
+		for t := first; t+sampling <= o.Makespan; t += sampling {
+			a, z := o.at(t), o.at(t+sampling)
+			sum := 0.0
+			for k := range z.Progress {
+				sum += z.Progress[k] - a.Progress[k]
+			}
+			rates[i] = append(rates[i], sum/float64(n))
+		}
+		if n == 1 {
+			maps = min(int((o.Jobs[0].LastMap-first)/sampling)+1, len(rates[0]))
+		}
+		curve(m, fmt.Sprintf("curve/%d", n), rates[i])
 	}
+	count := func(from, to int) float64 {
+		slower := 0.0
+		for i := from; i < to; i++ {
+			if rates[1][i] < rates[0][i] {
+				slower++
+			}
+		}
+		return 100 * slower / float64(to-from)
+	}
+	m["slower"], m["slower-map"], m["slower-reduce"] = count(0, len(rates[0])), count(0, maps), count(maps, len(rates[0]))
+	return nil
 }
 
 // pageCache plays a batch whose input lies on the disk, and one whose maps never wait for it: the nearest that the model has to a cache
 // that still holds the input of the batch before.
-func pageCache(b *bench) runner {
-	return func(ctx context.Context, seed uint64, m x.Metrics) error {
-		for _, name := range []string{"cleared", "kept"} {
-			batch := b.batch(4, seed).under("prj", Fair)
-			if name == "kept" {
-				batch.Model.Cached.Map = 1
-			}
-			if err := batch.time(ctx, seed, m, name); err != nil {
-				return err
-			}
+func pageCache(ctx context.Context, seed uint64, m x.Metrics) error {
+	for _, name := range []string{"cleared", "kept"} {
+		batch := teraSort.batch(4, seed).under("prj", Fair)
+		if name == "kept" {
+			batch.Model.Cached.Map = 1
 		}
-		return nil
+		if err := batch.time(ctx, seed, m, name); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // The sweep: enough jobs to fill the masters' room at every share, and the source's number.
@@ -179,63 +174,57 @@ var sweepCounts = []int{24, six}
 
 func sweepName(n int, share float64) string { return fmt.Sprintf("%d/%.1f", n, share) }
 
-func sweep() runner {
-	return func(ctx context.Context, seed uint64, m x.Metrics) error {
-		for _, n := range sweepCounts {
-			b := &teraSort
-			if n > six {
-				b = &smallSort
-			}
-			for _, s := range control.Sweep() {
-				if err := b.batch(n, seed).under(fmt.Sprintf("share-%.1f", s.Value), Fair).time(ctx, seed, m, sweepName(n, s.Value)); err != nil {
-					return err
-				}
+func sweep(ctx context.Context, seed uint64, m x.Metrics) error {
+	for _, n := range sweepCounts {
+		b := &teraSort
+		if n > six {
+			b = &smallSort
+		}
+		for _, s := range control.Sweep() {
+			if err := b.batch(n, seed).under(fmt.Sprintf("share-%.1f", s.Value), Fair).time(ctx, seed, m, sweepName(n, s.Value)); err != nil {
+				return err
 			}
 		}
-		return nil
 	}
+	return nil
 }
 
 // smoothing puts one run's series of means through both ways of smoothing.
-func smoothing(b *bench) runner {
-	return func(ctx context.Context, seed uint64, m x.Metrics) error {
-		batch := b.batch(six, seed).under("cbtws", Fair)
-		o, err := batch.Play(ctx, seed)
-		if err != nil {
-			return err
-		}
-		ema, sma := smoothed(o.series(), &batch.Settings)
-		m["samples"] = float64(len(ema))
-		if len(ema) > 1 {
-			m["var/ema"], m["var/sma"] = result.Variance(ema), result.Variance(sma)
-		}
-		return nil
+func smoothing(ctx context.Context, seed uint64, m x.Metrics) error {
+	batch := teraSort.batch(six, seed).under("cbtws", Fair)
+	o, err := batch.Play(ctx, seed)
+	if err != nil {
+		return err
 	}
+	ema, sma := smoothed(o.series(), &batch.Settings)
+	m["samples"] = float64(len(ema))
+	if len(ema) > 1 {
+		m["var/ema"], m["var/sma"] = result.Variance(ema), result.Variance(sma)
+	}
+	return nil
 }
 
 // zeroDelay plays CBT with and without the delay between a change and its effect, and without the wait that covers it; and with and without
 // the delay on a disk that takes no time.
-func zeroDelay() runner {
-	return func(ctx context.Context, seed uint64, m x.Metrics) error {
-		for _, b := range benches() {
-			cbt := b.batch(six, seed).under("cbt", Fair)
-			fast := b.diskless(1).batch(six, seed).under("cbt", Fair)
-			for name, batch := range map[string]Batch{
-				"prj": b.batch(six, seed).under("prj", Fair), "cbt": cbt, "zero": cbt.undelayed(), "fast-cbt": fast, "fast-zero": fast.undelayed(),
-				"zero-15": cbt.undelayed().with(func(s *control.Settings) { *s = s.On(control.Capacity); s.Rule = control.FairV2 }),
-			} {
-				o, err := batch.Play(ctx, seed)
-				if err != nil {
-					return err
-				}
-				m["makespan/"+b.short+"/"+name] = o.Makespan
-				if name == "cbt" {
-					m["admitted/"+b.short] = float64(len(o.admissions()))
-				}
+func zeroDelay(ctx context.Context, seed uint64, m x.Metrics) error {
+	for _, b := range benches() {
+		cbt := b.batch(six, seed).under("cbt", Fair)
+		fast := b.diskless(1).batch(six, seed).under("cbt", Fair)
+		for name, batch := range map[string]Batch{
+			"prj": b.batch(six, seed).under("prj", Fair), "cbt": cbt, "zero": cbt.undelayed(), "fast-cbt": fast, "fast-zero": fast.undelayed(),
+			"zero-15": cbt.undelayed().with(func(s *control.Settings) { *s = s.On(control.Capacity); s.Rule = control.FairV2 }),
+		} {
+			o, err := batch.Play(ctx, seed)
+			if err != nil {
+				return err
+			}
+			m["makespan/"+b.Short+"/"+name] = o.Makespan
+			if name == "cbt" {
+				m["admitted/"+b.Short] = float64(len(o.admissions()))
 			}
 		}
-		return nil
 	}
+	return nil
 }
 
 // states keeps where the processors' time went before and after the first job's maps were done.
@@ -248,27 +237,25 @@ func states(name string, _ *Batch, o *Outcome, m x.Metrics) {
 }
 
 // onCapacity repeats E7 on the other scheduler, with the source's wait after an increase and with half of it.
-func onCapacity() runner {
-	return func(ctx context.Context, seed uint64, m x.Metrics) error {
-		for _, name := range append([]string{"prj"}, steered...) {
-			batch := teraSort.batch(six, seed).under(name, Capacity)
-			o, err := batch.Play(ctx, seed)
-			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			o.figures(m, name)
-			o.pattern(m, name)
-			m["over/"+name] = o.over(&batch)
-			m["jobs/"+name] = float64(len(o.Jobs))
-			if name == "prj" {
-				continue
-			}
-			if err := teraSort.quicker(name, seed).time(ctx, seed, m, name+"-15"); err != nil {
-				return err
-			}
+func onCapacity(ctx context.Context, seed uint64, m x.Metrics) error {
+	for _, name := range append([]string{"prj"}, steered...) {
+		batch := teraSort.batch(six, seed).under(name, Capacity)
+		o, err := batch.Play(ctx, seed)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
 		}
-		return nil
+		o.figures(m, name)
+		o.pattern(m, name)
+		m["over/"+name] = o.over(&batch)
+		m["jobs/"+name] = float64(len(o.Jobs))
+		if name == "prj" {
+			continue
+		}
+		if err := teraSort.quicker(name, seed).time(ctx, seed, m, name+"-15"); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 func (b *bench) quicker(name string, seed uint64) Batch {
@@ -302,35 +289,33 @@ func (o *once) Step(seen *steer.Snapshot) ([]steer.Action, unit.Time) {
 }
 
 // delays measures one change: on an idle cluster, whose share lets no master start before it, and while a job maps.
-func delays() runner {
-	return func(ctx context.Context, seed uint64, m x.Metrics) error {
-		for _, c := range []struct {
-			name, latency string
-			on            Scheduler
-			from, to      float64
-			at            unit.Time
-		}{
-			{"idle", "fair", Fair, 0.02, 0.05, 30 * unit.Second},
-			{"busy", "fair-busy", Fair, 0.05, 0.09, 40 * unit.Second},
-			{"capacity", "capacity", Capacity, 0.05, 0.09, 40 * unit.Second},
-		} {
-			batch := teraSort.batch(2, seed)
-			batch.Scheduler, batch.Share = c.on, c.from
-			batch.Steerer = func() steer.Steerer { return &once{at: c.at, value: c.to, rule: c.on.Rule()} }
-			o, err := batch.Play(ctx, seed)
-			if err != nil {
-				return err
-			}
-			change := o.Changes[0]
-			m["latency/"+c.latency] = change.InForce - change.Asked
-			j := &o.Jobs[0]
-			if c.from > 0.04 {
-				j = &o.Jobs[1]
-			}
-			m["room/"+c.name], m["delay/"+c.name] = micro(j.FirstMap-change.InForce), micro(j.FirstMap-change.Asked)
+func delays(ctx context.Context, seed uint64, m x.Metrics) error {
+	for _, c := range []struct {
+		name, latency string
+		on            Scheduler
+		from, to      float64
+		at            unit.Time
+	}{
+		{"idle", "fair", Fair, 0.02, 0.05, 30 * unit.Second},
+		{"busy", "fair-busy", Fair, 0.05, 0.09, 40 * unit.Second},
+		{"capacity", "capacity", Capacity, 0.05, 0.09, 40 * unit.Second},
+	} {
+		batch := teraSort.batch(2, seed)
+		batch.Scheduler, batch.Share = c.on, c.from
+		batch.Steerer = func() steer.Steerer { return &once{at: c.at, value: c.to, rule: c.on.Rule()} }
+		o, err := batch.Play(ctx, seed)
+		if err != nil {
+			return err
 		}
-		return nil
+		change := o.Changes[0]
+		m["latency/"+c.latency] = change.InForce - change.Asked
+		j := &o.Jobs[0]
+		if c.from > 0.04 {
+			j = &o.Jobs[1]
+		}
+		m["room/"+c.name], m["delay/"+c.name] = micro(j.FirstMap-change.InForce), micro(j.FirstMap-change.Asked)
 	}
+	return nil
 }
 
 // micro rounds to the simulator's clock: differences of instants carry the noise of floating point.
@@ -338,10 +323,13 @@ func micro(seconds float64) float64 { return math.Round(1e6*seconds) / 1e6 }
 
 // parameter is one of the controllers' numbers.
 type parameter struct {
-	name, values string   // before: halved, doubled, as far as it can be
+	Name, Values string   // before: halved, doubled, as far as it can be
 	of           []string // controllers
 	half, double func(*control.Settings)
 }
+
+// Has says whether a controller has it.
+func (p parameter) Has(controller string) bool { return slices.Contains(p.of, controller) }
 
 func scaled[T ~int | ~int64 | ~float64](name, values string, of []string, field func(*control.Settings) *T) parameter {
 	return parameter{name, values, of, func(s *control.Settings) { *field(s) /= 2 }, func(s *control.Settings) { *field(s) *= 2 }}
@@ -376,47 +364,43 @@ func parameters() []parameter {
 }
 
 // sensitivity plays each controller with each of its numbers halved and doubled.
-func sensitivity() runner {
-	return func(ctx context.Context, seed uint64, m x.Metrics) error {
-		play := func(controller, name string, change func(*control.Settings)) error {
-			batch := teraSort.batch(six, seed).under(controller, Fair).with(change)
-			if name != "" && batch.Settings.Steps.Start != control.SourceSteps().Start {
-				batch.Share = batch.Settings.Steps.Start
-			}
-			return batch.time(ctx, seed, m, controller+name)
+func sensitivity(ctx context.Context, seed uint64, m x.Metrics) error {
+	play := func(controller, name string, change func(*control.Settings)) error {
+		batch := teraSort.batch(six, seed).under(controller, Fair).with(change)
+		if name != "" && batch.Settings.Steps.Start != control.SourceSteps().Start {
+			batch.Share = batch.Settings.Steps.Start
 		}
-		for _, c := range steered {
-			if err := play(c, "", func(*control.Settings) {}); err != nil {
+		return batch.time(ctx, seed, m, controller+name)
+	}
+	for _, c := range steered {
+		if err := play(c, "", func(*control.Settings) {}); err != nil {
+			return err
+		}
+	}
+	for _, p := range parameters() {
+		for _, c := range p.of {
+			if err := cmp.Or(play(c, "/"+p.Name+"/half", p.half), play(c, "/"+p.Name+"/double", p.double)); err != nil {
 				return err
 			}
 		}
-		for _, p := range parameters() {
-			for _, c := range p.of {
-				if err := cmp.Or(play(c, "/"+p.name+"/half", p.half), play(c, "/"+p.name+"/double", p.double)); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
 	}
+	return nil
 }
 
 // processorsOnly plays the benchmarks with a disk that takes no time: as they are then, and with reduces that work so much longer that
 // the batch takes as long as the source's.
-func processorsOnly() runner {
-	return func(ctx context.Context, seed uint64, m x.Metrics) error {
-		for _, b := range benches() {
-			for _, kind := range []struct {
-				name string
-				of   *bench
-			}{{"plain", b.diskless(1)}, {"long", b.diskless(b.longer)}} {
-				for _, name := range append([]string{"prj", "ahead"}, steered...) {
-					if err := kind.of.batch(six, seed).under(name, Fair).time(ctx, seed, m, b.short+"/"+kind.name+"/"+name); err != nil {
-						return err
-					}
+func processorsOnly(ctx context.Context, seed uint64, m x.Metrics) error {
+	for _, b := range benches() {
+		for _, kind := range []struct {
+			name string
+			of   *bench
+		}{{"plain", b.diskless(1)}, {"long", b.diskless(b.longer)}} {
+			for _, name := range append([]string{"prj", "ahead"}, steered...) {
+				if err := kind.of.batch(six, seed).under(name, Fair).time(ctx, seed, m, b.Short+"/"+kind.name+"/"+name); err != nil {
+					return err
 				}
 			}
 		}
-		return nil
 	}
+	return nil
 }

@@ -38,7 +38,7 @@ func TestProbesFeelEverySetting(t *testing.T) {
 			seed++
 			for _, bench := range benches() {
 				for _, name := range names {
-					key := fmt.Sprint(bench.experiment, name, seed)
+					key := fmt.Sprint(bench.Experiment, name, seed)
 					if as[key] == nil {
 						as[key] = figures(bench.batch(six, seed).under(name, Fair), name, seed)
 					}
@@ -55,13 +55,13 @@ func TestProbesFeelEverySetting(t *testing.T) {
 		t.Errorf("%s: E7 to E9 would have the same figures if it did something else", what)
 	}
 	for _, p := range parameters() {
-		switch p.name {
+		switch p.Name {
 		case "start share": // it is what is in force when the controller comes
-			felt(p.name, p.of, func(b *Batch) { p.double(&b.Settings); b.Share = b.Settings.Steps.Start })
+			felt(p.Name, p.of, func(b *Batch) { p.double(&b.Settings); b.Share = b.Settings.Steps.Start })
 		case "epsilon": // twice as many random choices may all fall as before
-			felt(p.name, p.of, func(b *Batch) { b.Settings.Epsilon = 100 })
+			felt(p.Name, p.of, func(b *Batch) { b.Settings.Epsilon = 100 })
 		default:
-			felt(p.name, p.of, func(b *Batch) { p.half(&b.Settings) }, func(b *Batch) { p.double(&b.Settings) })
+			felt(p.Name, p.of, func(b *Batch) { p.half(&b.Settings) }, func(b *Batch) { p.double(&b.Settings) })
 		}
 	}
 	for what, c := range map[string]struct {

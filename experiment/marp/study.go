@@ -21,12 +21,12 @@ var texts = sync.OnceValue(func() *x.Texts {
 	var calibrated [7][]any
 	for i, b := range benches() {
 		c := &b.cycles
-		text := fmt.Sprintf("%s %.2fe9 for a process, %.1f a byte that a map reads and sorts, %.1f a byte brought to a reduce", b.name, c.process/1e9, c.mapByte, c.reduceByte)
+		text := fmt.Sprintf("%s %.2fe9 for a process, %.1f a byte that a map reads and sorts, %.1f a byte brought to a reduce", b.Name, c.process/1e9, c.mapByte, c.reduceByte)
 		if c.reduceStart > 0 {
 			text += fmt.Sprintf(" and %.3fe9 more for the reduce itself", c.reduceStart/1e9)
 		}
 		measured = append(measured, text)
-		calibrated[i], calibrated[4+i] = []any{b.cached, b.batch6}, []any{b.longer}
+		calibrated[i], calibrated[4+i] = []any{b.cached, b.Batch6}, []any{b.longer}
 	}
 	calibrated[3] = []any{100 * runNoise}
 	for i, args := range calibrated {
@@ -59,7 +59,7 @@ var texts = sync.OnceValue(func() *x.Texts {
 // Study is the study as data. Twenty seeds are enough to judge it by.
 func Study() *x.Study {
 	s := texts().Study
-	s.Experiments, s.Checks, s.Sections = slices.Clone(s.Experiments), texts().Judged(judges(), nil), sections
+	s.Experiments, s.Checks, s.Sections = slices.Clone(s.Experiments), texts().Judged(ownJudges), sections
 	play := runners()
 	for i := range s.Experiments {
 		s.Experiments[i].Run = play[s.Experiments[i].ID].run
@@ -67,3 +67,23 @@ func Study() *x.Study {
 	s.ProbeSeeds = 4 // thresholds decide in every other run or fewer
 	return &s
 }
+
+// published is what the source prints of one benchmark under one variant.
+type published struct {
+	Lower, Upper, IQR, LowExtreme, HighExtreme, Median, Mean, Half float64
+	Outliers                                                       string
+}
+
+// printed is what the source prints, by experiment and variant.
+type printed struct {
+	Tables map[string]map[string]published
+	Gains  map[string]map[string][6]float64
+}
+
+//go:embed paper.yaml
+var paperFile []byte
+
+var paper = sync.OnceValue(func() *printed { return yamlfile.Decode[printed](paperFile) })
+
+// The source's three controllers and its baseline, in its order.
+var sourceNames = []string{"prj", "cbt", "cbtws", "cbtwat"}

@@ -155,10 +155,10 @@ func TestBatches(t *testing.T) {
 
 func TestBox(t *testing.T) {
 	b := boxOf([]float64{7, 1, 3, math.NaN(), 2, 100, 4, 5, 6, 8})
-	if b.n != 9 || b.lower != 3 || b.median != 5 || b.upper != 7 || b.lowExtreme != 1 || b.highExtreme != 8 || !slices.Equal(b.outliers, []float64{100}) {
+	if b.n != 9 || b.Lower != 3 || b.Median != 5 || b.Upper != 7 || b.LowExtreme != 1 || b.HighExtreme != 8 || !slices.Equal(b.outliers, []float64{100}) {
 		t.Errorf("%+v", b)
 	}
-	if e := boxOf(nil); !math.IsNaN(e.median) || e.n != 0 {
+	if e := boxOf(nil); !math.IsNaN(e.Median) || e.n != 0 {
 		t.Errorf("%+v", e)
 	}
 }
@@ -166,8 +166,8 @@ func TestBox(t *testing.T) {
 // The improvements that the source prints follow from its own box plots, but for its rounding: so do ours, by the same formulas.
 func TestGainsOfTheSource(t *testing.T) {
 	of := func(p published) *box {
-		b := &box{median: p.Median, lowExtreme: p.LowExtreme, highExtreme: p.HighExtreme}
-		b.mean.Mean = p.Mean
+		b := &box{Median: p.Median, LowExtreme: p.LowExtreme, HighExtreme: p.HighExtreme}
+		b.Mean.Mean = p.Mean
 		return b
 	}
 	for e, table := range paper().Tables {
@@ -188,7 +188,7 @@ func TestPredict(t *testing.T) {
 		Maps: 4, Reduces: 1, Input: unit.GiB, Shuffle: unit.MiB, Output: unit.MiB, Process: 1, Map: 9, Reduce: 5,
 	}
 	p := Prediction{
-		Cores: 2, Nodes: 2, Node: unit.Resources{Mem: 4096, Cores: 8}, Jobs: []Work{work}, Scheduler: Capacity, Share: 0.5, Noise: 1e-9,
+		Batch: Batch{Nodes: 2, Node: unit.Resources{Mem: 4096, Cores: 8}, Scheduler: Capacity, Share: 0.5}, Cores: 2, Work: []Work{work}, Noise: 1e-9,
 	}
 	all, err := Predict(context.Background(), p, []uint64{1, 2, 3})
 	if err != nil {
@@ -200,13 +200,13 @@ func TestPredict(t *testing.T) {
 			t.Errorf("seed %d: %v s", i+1, o.Makespan)
 		}
 	}
-	p.Jobs = append(p.Jobs, work)
+	p.Work = append(p.Work, work)
 	p.Controller, p.Settings = "cbtws", control.Defaults("cbtws", Queue).On(control.Capacity)
 	p.Share, p.Delays = 0.13, &steer.Delays{}
 	if all, err = Predict(context.Background(), p, []uint64{1}); err != nil || len(all[0].Jobs) != 2 {
 		t.Errorf("%v", err)
 	}
-	p.Jobs[1].Maps = 0
+	p.Work[1].Maps = 0
 	if _, err := Predict(context.Background(), p, []uint64{1}); err == nil {
 		t.Error("a job without maps was taken")
 	}
@@ -219,8 +219,8 @@ func TestBalances(t *testing.T) {
 	}
 	for i := range balances {
 		mean, err := balances[i].prj(context.Background(), 20)
-		if off := mean/balances[i].batch6 - 1; err != nil || math.Abs(off) > 0.02 {
-			t.Errorf("%s: %.1f s, %v", balances[i].name, mean, err)
+		if off := mean/balances[i].Batch6 - 1; err != nil || math.Abs(off) > 0.02 {
+			t.Errorf("%s: %.1f s, %v", balances[i].Host, mean, err)
 		}
 	}
 }

@@ -59,7 +59,7 @@ func missedUnderSLS(ctx context.Context, t *testing.T, scenarios []Scenario, par
 	}
 	for i := range rows {
 		r := &rows[i].Runs[0]
-		t.Logf("%s: phases %s, instants %s; first difference: %s", rows[i].Scenario.Name, errorsOf(&r.Phases), errorsOf(&r.Instants), firstOf(&r.Instants))
+		t.Logf("%s: phases %s, instants %s; first difference: %s", rows[i].Scenario.Name, r.Phases, r.Instants, r.Instants.Differs())
 		if err := sameDecisions(r); err != nil {
 			t.Logf("%s: %v", rows[i].Scenario.Name, err)
 			missed = append(missed, scenarios[i])

@@ -21,7 +21,7 @@ func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
 func TestMeasureSame(t *testing.T) {
 	d := Measure(made(10_000, 20_000, 30_000), made(10_000, 20_000, 30_000))
-	if d.Median != 0 || d.P95 != 0 || d.Within5 != 1 || d.MeanAbs != 0 || d.Order != 3 || d.Tau != 1 || d.Placed != 1 || d.First != -1 || !d.passes() {
+	if d.Median != 0 || d.P95 != 0 || d.Within5 != 1 || d.MeanAbs != 0 || d.Order != 3 || d.Tau != 1 || d.Placed != 1 || d.First != -1 || !d.Passes() {
 		t.Errorf("%+v", d)
 	}
 }
@@ -35,7 +35,7 @@ func TestMeasure(t *testing.T) {
 	if d.Order != 2 || !near(d.Tau, 2./3) {
 		t.Errorf("order %d, tau %v", d.Order, d.Tau)
 	}
-	if d.passes() {
+	if d.Passes() {
 		t.Error("passes")
 	}
 	d = Measure(made(10_000, 20_000), made(10_000, 23_000))

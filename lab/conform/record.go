@@ -61,36 +61,26 @@ func Record(ctx context.Context, scenarios []Scenario, r Recording) error {
 		}
 	}
 	sort.SliceStable(tasks, func(a, b int) bool { return tasks[a].run < tasks[b].run }) // every scenario once before any a second time
-	var (
-		wg    sync.WaitGroup
-		mu    sync.Mutex
-		fails []error
-		slots = make(chan struct{}, r.Parallel)
-	)
-	for i, t := range tasks {
-		if ctx.Err() != nil {
-			break
-		}
-		slots <- struct{}{}
-		if i > 0 {
+	var turn, mu sync.Mutex
+	var fails []error
+	err = host.Each(ctx, len(tasks), r.Parallel, func(ctx context.Context, i int) error {
+		if turn.Lock(); i > 0 {
 			select {
 			case <-time.After(r.Stagger):
 			case <-ctx.Done():
 			}
 		}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			err := record(ctx, t, &r, program, filepath.Join(work, fmt.Sprintf("%s-%d", t.s.Name, t.run)), &mu)
-			if err != nil {
-				mu.Lock()
-				fails = append(fails, err)
-				fmt.Fprintf(r.Log, "%s run %d: %v\n", t.s.Name, t.run, err)
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	return errors.Join(append(fails, ctx.Err())...)
+		turn.Unlock()
+		t := tasks[i]
+		if err := record(ctx, t, &r, program, filepath.Join(work, fmt.Sprintf("%s-%d", t.s.Name, t.run)), &mu); err != nil {
+			mu.Lock()
+			defer mu.Unlock()
+			fails = append(fails, err)
+			fmt.Fprintf(r.Log, "%s run %d: %v\n", t.s.Name, t.run, err)
+		}
+		return nil
+	})
+	return errors.Join(append(fails, err)...)
 }
 
 func record(ctx context.Context, t task, r *Recording, program, dir string, mu *sync.Mutex) error {

@@ -25,9 +25,9 @@ import (
 )
 
 // cost is what a simulation took.
-type cost struct{ wall, cpu time.Duration }
+type cost struct{ Wall, CPU time.Duration }
 
-func (c cost) plus(o cost) cost { return cost{c.wall + o.wall, c.cpu + o.cpu} }
+func (c cost) plus(o cost) cost { return cost{c.Wall + o.Wall, c.CPU + o.CPU} }
 
 // simulate runs the scenario through the simulator with the phases of a record, or with all of its instants.
 func simulate(ctx context.Context, s *Scenario, rec *sls.Record, instants bool) (*Outcome, cost, error) {
@@ -52,7 +52,7 @@ func replay(ctx context.Context, s *Scenario, rec *sls.Record, instants bool) (*
 	if err != nil {
 		return nil, err
 	}
-	newScheduler, err := s.scheduler()
+	newScheduler, err := Scheduler(hadoop.Properties("", s.Site), string(s.Capacity), string(s.Fair))
 	if err != nil {
 		return nil, err
 	}
@@ -89,24 +89,18 @@ func (s *Scenario) workload() (workload.Slice, error) {
 	return all, nil
 }
 
-// scheduler reads the very XML that SLS gets.
-func (s *Scenario) scheduler() (func() (rm.Scheduler, error), error) {
-	site, err := conf.ReadSite(strings.NewReader(hadoop.Properties("", s.Site)), s.Name+" yarn-site.xml")
+// Scheduler reads the very XML that a ResourceManager gets: its yarn-site.xml and a capacity-scheduler.xml or a fair-scheduler.xml.
+func Scheduler(siteXML, capacity, fair string) (func() (rm.Scheduler, error), error) {
+	site, err := conf.ReadSite(strings.NewReader(siteXML), "yarn-site.xml")
 	if err != nil {
 		return nil, err
 	}
-	if s.Fair != nil {
-		f, err := conf.ReadFair(bytes.NewReader(s.Fair), s.Name+" fair-scheduler.xml")
-		if err != nil {
-			return nil, err
-		}
-		return func() (rm.Scheduler, error) { return fairrm.New(f, site) }, nil
+	if fair != "" {
+		f, err := conf.ReadFair(strings.NewReader(fair), "fair-scheduler.xml")
+		return func() (rm.Scheduler, error) { return fairrm.New(f, site) }, err
 	}
-	c, err := conf.ReadCapacity(bytes.NewReader(s.Capacity), s.Name+" capacity-scheduler.xml")
-	if err != nil {
-		return nil, err
-	}
-	return func() (rm.Scheduler, error) { return capacityrm.New(c, site) }, nil
+	c, err := conf.ReadCapacity(strings.NewReader(capacity), "capacity-scheduler.xml")
+	return func() (rm.Scheduler, error) { return capacityrm.New(c, site) }, err
 }
 
 // phases are one interval before the first heartbeats: a node's first step does nothing.

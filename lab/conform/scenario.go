@@ -48,15 +48,14 @@ func (s *Scenario) digest() string {
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
-// Counted is how many jobs count: all but the one that warms SLS up.
-func (s *Scenario) Counted() (jobs int, containers int64) {
+// Counted is how many jobs and containers count: all but those of the job that warms SLS up.
+func (s *Scenario) Counted() (n [2]int64) {
 	for i := range s.Jobs {
 		if s.Jobs[i].ID != warmUp {
-			jobs++
-			containers += s.Jobs[i].Containers()
+			n[0], n[1] = n[0]+1, n[1]+s.Jobs[i].Containers()
 		}
 	}
-	return jobs, containers
+	return n
 }
 
 const (

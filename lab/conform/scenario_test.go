@@ -27,7 +27,8 @@ func TestScenarios(t *testing.T) {
 			names[s.Name] = true
 			check(t, s)
 		})
-		jobs, containers := s.Counted()
+		n := s.Counted()
+		jobs, containers := int(n[0]), n[1]
 		if s.Small {
 			small++
 		} else {
@@ -89,7 +90,7 @@ func check(t *testing.T, s *Scenario) {
 			t.Errorf("job %s: %d hosts are missing", k.ID, hosts)
 		}
 	}
-	if _, err := s.scheduler(); err != nil {
+	if _, err := Scheduler(hadoop.Properties("", s.Site), string(s.Capacity), string(s.Fair)); err != nil {
 		t.Error(err)
 	}
 	if _, err := conf.ReadSite(strings.NewReader(hadoop.Properties("", s.Site)), "site"); err != nil {

@@ -25,7 +25,7 @@ func TestPageIsCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := r.page(); err != nil || got != string(want) {
+	if got, err := r.page(""); err != nil || got != string(want) {
 		t.Errorf("run: go run ./lab endure --offline (%v)\n%s", err, got)
 	}
 	if n := len(r.verdicts()); n != len(Parts()) {
@@ -56,7 +56,7 @@ func TestRunsAreAddedNeverReplaced(t *testing.T) {
 		t.Errorf("%+v\n%+v", r.Kills[0], a)
 	}
 	r, _ = read(dir)
-	page, err := r.page()
+	page, err := r.page("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestProxyLies(t *testing.T) {
 func TestMissing(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
 	w := &watcher{nodes: 2, looks: []look{{at(0), at(1), 2}, {at(3), at(4), -1}, {at(4), at(6), 1}, {at(6), at(7), 2}, {at(8), at(9), -1}}}
-	if got := w.missing(at(2)); got != at(4) {
+	if got := w.since(at(2)).missing; got != at(4) {
 		t.Errorf("missing until %v", got.Unix())
 	}
 }

@@ -80,7 +80,7 @@ func (f *filer) try(ctx context.Context, c fileCase, taken bool) (Told, error) {
 	} else if err := give(nil, f.y.journal); err != nil {
 		return row, err
 	}
-	p, err := steerer.Start(f.s.Binary, f.y.Dir, as, steerArgs(f.y.RM(), queue, f.y.journal, append(still(0.3), f.y.actuator()...)...)...)
+	p, err := f.y.steer(f.s.Binary, "", as, still(0.3)...)
 	if err != nil {
 		return row, err
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/yardmaster/yardmaster/lab/hadoop/secure"
 	"github.com/yardmaster/yardmaster/lab/proc"
-	"github.com/yardmaster/yardmaster/lab/steerer"
 )
 
 // Secured is one run against a ResourceManager under Kerberos.
@@ -40,26 +39,18 @@ func (s *Study) kerberos(ctx context.Context) error {
 		return err
 	}
 	defer auth.Close()
-	rm, err := dial(auth, lab.RM)
-	if err != nil {
-		return err
-	}
-	const steered = "root.batch"
-	set, err := newSetting(ctx, rm, steered, "")
-	if err != nil {
-		return err
-	}
-	journal := filepath.Join(dir, "journal")
 	login := func(who string) []string {
-		return []string{"--rm", lab.RM, "--keytab", lab.KDC.Keytab(who), "--principal", who, "--krb5-conf", lab.KDC.Config(), "--journal", journal}
+		return []string{"--keytab", lab.KDC.Keytab(who), "--principal", who, "--krb5-conf", lab.KDC.Config()}
 	}
-	steer := func(who string) (*steerer.Process, error) {
-		args := append([]string{"yarn", "steer", "--queue", steered, "--act", "--log-format", "json", "--listen", "off", "--actuator", "rest"}, still(0.3)...)
-		return steerer.Start(s.Binary, lab.Dir, nil, append(args, login(who)...)...)
+	secured := &yard{Cluster: lab.Cluster, queue: "root.batch", address: lab.RM, login: login("admin"), journal: filepath.Join(dir, "journal")}
+	y, err := secured.look(ctx, auth, "")
+	if err != nil {
+		return err
 	}
+	set := y.set
 	for _, c := range []string{"SIGTERM", "kill -9", "kill -9, the guard too"} {
 		row := Secured{Case: c, As: "admin", Back: -1}
-		p, err := steer("admin")
+		p, err := y.steer(s.Binary, "", nil, still(0.3)...)
 		if err != nil {
 			return err
 		}
@@ -81,8 +72,7 @@ func (s *Study) kerberos(ctx context.Context) error {
 		default:
 			row.By = "restore"
 			p.End(guards...)
-			args := append(append([]string{"yarn", "restore"}, login("admin")...), "--actuator", "rest")
-			if _, err := steerer.Run(ctx, s.Binary, lab.Dir, args...); err != nil {
+			if err := y.restore(ctx, s.Binary); err != nil {
 				row.Miss = err.Error()
 			}
 		}
@@ -91,12 +81,13 @@ func (s *Study) kerberos(ctx context.Context) error {
 		}
 		row.Back = time.Since(fell).Milliseconds()
 		proc.Await(ctx, 30*time.Second, 10*time.Millisecond, func() bool { return proc.Gone(guards...) })
-		row.Miss = cmp.Or(row.Miss, openJournal(journal))
+		row.Miss = cmp.Or(row.Miss, openJournal(y.journal))
 		s.say("%s: %s, back after %d ms %s", c, row.Value, row.Back, row.Miss)
 		t.Rows = append(t.Rows, row)
 	}
 	row := Secured{Case: "no permission", As: "alice", Back: -1}
-	p, err := steer("alice")
+	y.login = login("alice")
+	p, err := y.steer(s.Binary, "", nil, still(0.3)...)
 	if err != nil {
 		return err
 	}

@@ -163,7 +163,7 @@ func (k *killer) blow(ctx context.Context, n int) error {
 	}
 	row := Kill{N: n + len(k.wait), Scheduler: k.scheduler, Original: k.original, Policy: policy, After: after.Milliseconds(), Back: -1}
 	before, _, _ := drive.ReadJournal(k.y.journal) // none yet: no entries
-	p, err := k.s.steer(k.y, k.y.RM(), args)
+	p, err := k.y.steer(k.s.Binary, "", nil, args...)
 	if err != nil {
 		return err
 	}

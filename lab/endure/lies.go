@@ -1,9 +1,14 @@
 package endure
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,7 +97,7 @@ func (s *Study) tell(ctx context.Context, y *yard, x *Proxy, c tale) (Told, erro
 	if c.first {
 		x.Tell(&c.lie)
 	}
-	p, err := s.steer(y, x.URL, lively("300ms"))
+	p, err := y.steer(s.Binary, x.URL, nil, lively("300ms")...)
 	if err != nil {
 		return row, err
 	}
@@ -177,4 +182,145 @@ func telling(list []steerer.Line) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// tale is one lie and what may come of it.
+type tale struct {
+	name  string
+	lie   Lie
+	first bool          // it is told from the start on
+	long  time.Duration // how long it is told; 4 s, in CI 2 s
+	brief bool          // among the few of CI
+}
+
+// at says whether a path is one of some of the ResourceManager's answers.
+func at(path string, names ...string) bool {
+	name, ok := strings.CutPrefix(path, "/ws/v1/cluster/")
+	return ok && slices.Contains(names, name)
+}
+
+// every calls f for each object below x, x included.
+func every(x any, f func(m map[string]any)) {
+	switch x := x.(type) {
+	case map[string]any:
+		f(x)
+		for _, v := range x {
+			every(v, f)
+		}
+	case []any:
+		for _, v := range x {
+			every(v, f)
+		}
+	}
+}
+
+// put sets fields wherever they are; nil takes them away.
+func put(value any, names ...string) func(x map[string]any) {
+	return func(x map[string]any) {
+		every(x, func(m map[string]any) {
+			for _, n := range names {
+				if _, ok := m[n]; ok && value != nil {
+					m[n] = value
+				} else {
+					delete(m, n)
+				}
+			}
+		})
+	}
+}
+
+// fields changes an answer's fields.
+func fields(answer string, change ...func(x map[string]any)) Lie {
+	return Lie{JSON: func(path string, x map[string]any) {
+		if at(path, answer) {
+			for _, f := range change {
+				f(x)
+			}
+		}
+	}}
+}
+
+// numbers puts a text in place of every number of some answers.
+func numbers(text string, answers ...string) Lie {
+	number := regexp.MustCompile(`:\s*-?[0-9.]+(E-?[0-9]+)?([,}])`)
+	return Lie{Text: func(path string, b []byte) []byte {
+		if at(path, answers...) {
+			return number.ReplaceAll(b, []byte(":"+text+"$2"))
+		}
+		return b
+	}}
+}
+
+var counts = []string{"numApplications", "numActiveApplications", "numPendingApplications", "numPendingApps", "numActiveApps", "numContainers"}
+
+// tales are the lies over REST.
+func tales() []tale {
+	status := func(put bool, code int, text string) Lie {
+		return Lie{Status: func(r *http.Request) (int, string) {
+			if put && r.Method != http.MethodPut {
+				return 0, ""
+			}
+			return code, text
+		}}
+	}
+	replaced := func(text string) Lie { return Lie{Text: func(string, []byte) []byte { return []byte(text) }} }
+	noNodes := Lie{JSON: func(path string, x map[string]any) {
+		if at(path, "metrics") {
+			put(json.Number("0"), "activeNodes", "totalNodes", "totalMB", "totalVirtualCores", "availableMB", "availableVirtualCores")(x)
+		}
+		if at(path, "nodes") {
+			x["nodes"] = nil
+		}
+	}}
+	broken := status(false, 500, "java.lang.NullPointerException")
+	return []tale{
+		{name: "every count of the queue is negative", brief: true, lie: fields("scheduler", put(json.Number("-7"), counts...))},
+		{name: "the cluster's counts are negative", lie: fields("metrics",
+			put(json.Number("-1"), "appsPending", "appsRunning", "totalMB", "allocatedMB", "totalVirtualCores", "allocatedVirtualCores", "activeNodes"))},
+		{name: "every number is NaN", brief: true, lie: numbers("NaN", "scheduler", "metrics", "apps")},
+		{name: "every number is 1e300", lie: numbers("1e300", "scheduler", "metrics")},
+		{name: "every number is 99999999999999999999", lie: numbers("99999999999999999999", "scheduler", "metrics")},
+		{name: "10^9 applications wait in the queue", brief: true, lie: fields("scheduler", put(json.Number("1000000000"), "numPendingApplications", "numPendingApps"))},
+		{name: "500 more wait than are listed", lie: fields("scheduler", put(json.Number("500"), "numPendingApplications", "numPendingApps"))},
+		{name: "the list of applications is empty", lie: fields("apps", func(x map[string]any) { x["apps"] = nil })},
+		{name: "progress is 10^9 %", lie: fields("apps", put(json.Number("1000000000"), "progress"))},
+		{name: "progress is -50 %", lie: fields("apps", put(json.Number("-50"), "progress"))},
+		{name: "applications have no progress, state or queue", lie: fields("apps", put(nil, "progress", "state", "queue"))},
+		{name: "applications have no id", lie: fields("apps", put(nil, "id"))},
+		{name: "the queue is not in the tree", lie: fields("scheduler", put("elsewhere", "queueName"), put("root.elsewhere", "queuePath"))},
+		{name: "the queue has no counts and no sizes", lie: fields("scheduler", put(nil, counts...),
+			put(nil, "AMResourceLimit", "usedAMResource", "configuredMaxAMResourceLimit", "resourcesUsed", "absoluteMaxCapacity", "absoluteCapacity"))},
+		{name: "the cluster has no counts", lie: fields("metrics", func(x map[string]any) { x["clusterMetrics"] = map[string]any{} })},
+		{name: "no nodes", brief: true, lie: noNodes},
+		{name: "no nodes, from the start", first: true, lie: noNodes},
+		{name: "half of each answer", lie: Lie{Text: func(_ string, b []byte) []byte { return b[:len(b)/2] }}},
+		{name: "a login page instead of each answer", lie: replaced("<html><head><title>Sign in</title></head><body></body></html>")},
+		{name: "an empty object instead of each answer", lie: replaced("{}")},
+		{name: "500 for everything", brief: true, lie: broken},
+		{name: "500 for everything, from the start", first: true, lie: broken},
+		{name: "500 for changes", lie: status(true, 500, "java.lang.NullPointerException")},
+		{name: "400 for changes", brief: true, lie: status(true, 400, "Illegal value of maximumAMResource Percent")},
+		{name: "403 for changes", lie: status(true, 403, "Only admins can carry out this operation.")},
+		{name: "changes are answered 200 and not made", lie: status(true, 200, ""), long: 45 * time.Second},
+		{name: "nothing listens", brief: true, lie: Lie{Refuse: true}},
+		{name: "nothing listens, from the start", first: true, lie: Lie{Refuse: true}},
+		{name: "each answer takes 30 s", lie: Lie{Stall: 30 * time.Second}, long: 35 * time.Second},
+		{name: "nothing listens for 80 s", lie: Lie{Refuse: true}, long: 80 * time.Second},
+	}
+}
+
+// values finds the shares that changes would set: the value beside the knob's name, or none for one that unsets it.
+func values(list []Request) (all []string) {
+	find := regexp.MustCompile(amPercent + `</key>\s*(<value>([^<]*)</value>)?`)
+	for _, r := range list {
+		if r.Method != http.MethodPut {
+			continue
+		}
+		if m := find.FindStringSubmatch(r.Body); m != nil {
+			all = append(all, m[2])
+		} else if bytes.Contains([]byte(r.Body), []byte(amPercent)) {
+			all = append(all, r.Body)
+		}
+	}
+	return all
 }

@@ -1,15 +1,15 @@
 package endure
 
 import (
-	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"text/template"
+
+	"github.com/yardmaster/yardmaster/lab/evidence"
 )
 
 // Misses are all that did not hold in the newest run of each part.
@@ -101,48 +101,31 @@ func (r *records) verdicts() []verdict {
 //go:embed endurance.md.tmpl
 var pageText string
 
-var pageTemplate = template.Must(template.New("endurance").Funcs(template.FuncMap{
-	"kills": countKills, "spread": spread, "seconds": seconds, "said": said, "asked": asked, "oneLine": oneLine, "short": short, "cell": cell, "join": strings.Join, "trim": strings.TrimSpace,
-}).Parse(pageText))
-
 // Report writes the page from the raw data.
 func Report(dir, page string) (string, error) {
 	r, err := read(dir)
 	if err != nil {
 		return "", err
 	}
-	text, err := r.page()
-	if err != nil {
-		return "", err
-	}
-	if err := os.MkdirAll(filepath.Dir(page), 0o755); err != nil {
-		return "", err
-	}
-	return text, os.WriteFile(page, []byte(text), 0o644)
+	return r.page(page)
 }
 
-func (r *records) page() (string, error) {
+func (r *records) page(file string) (string, error) {
 	fates := r.Kills.fates()
 	fates.Fate = r.Lies.fates().Fate
 	var paths []string
 	if rows := r.Size.rows(); len(rows) > 1 {
 		paths = rows[len(rows)-2].Paths
 	}
-	var b bytes.Buffer
-	err := pageTemplate.Execute(&b, struct {
+	return evidence.Page(pageText, file, struct {
 		*records
 		Verdicts []verdict
 		Fates    Sum
 		Paths    []string
-	}{r, r.verdicts(), fates, paths})
-	return b.String(), err
+	}{r, r.verdicts(), fates, paths}, template.FuncMap{
+		"kills": countKills, "spread": spread, "seconds": seconds, "said": said, "asked": asked, "oneLine": oneLine, "short": short, "cell": cell, "trim": strings.TrimSpace, "mb": func(bytes int64) int64 { return bytes >> 20 },
+	})
 }
-
-// KB is what was answered a look.
-func (s Size) KB() string { return fmt.Sprintf("%.0f", s.Bytes/1e3) }
-
-// MB is the most memory that it held.
-func (s Size) MB() int64 { return s.RSS >> 20 }
 
 // said are up to four things that the steerer said while the ResourceManager was away.
 func said(l series[Gap]) (list []string) {
@@ -212,12 +195,9 @@ func asked(list []string) string {
 	if len(list) == 0 {
 		return "none"
 	}
-	var words []string
-	for _, v := range list {
-		if v == "" {
-			v = "unset"
-		}
-		words = append(words, v)
+	words := make([]string, len(list))
+	for i, v := range list {
+		words[i] = cmp.Or(v, "unset")
 	}
 	if len(words) > 4 {
 		return fmt.Sprintf("%s ... (%d)", strings.Join(words[:3], ", "), len(words))

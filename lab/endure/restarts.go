@@ -73,7 +73,7 @@ func (s *Study) restartsOf(ctx context.Context, store string, times int, t *shee
 		return err
 	}
 	defer l.cancel()
-	p, err := s.steer(y, y.RM(), lively("300ms"))
+	p, err := y.steer(s.Binary, "", nil, lively("300ms")...)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (s *Study) restartsOf(ctx context.Context, store string, times int, t *shee
 		}
 		add(t, g)
 	}
-	return s.leave(ctx, t, p, y.set, l, y.rm, "store "+store)
+	return s.leave(ctx, t, p, y, l, "store "+store)
 }
 
 // add takes a row, and its miss.
@@ -120,11 +120,11 @@ func (s *Study) gap(ctx context.Context, g *Gap, p *steerer.Process, w *watcher,
 	if err := blow(); err != nil {
 		return err
 	}
-	if !proc.Await(ctx, 2*time.Minute, 20*time.Millisecond, func() bool { return w.whole(fell) }) {
+	if !proc.Await(ctx, 2*time.Minute, 20*time.Millisecond, func() bool { return w.since(fell).whole }) {
 		g.Miss = "the nodes are not back after two minutes"
 	}
-	away, empty := w.gap(fell)
-	g.Away, g.Empty = away.Milliseconds(), empty.Milliseconds()
+	seen := w.since(fell)
+	g.Away, g.Empty = seen.away.Milliseconds(), seen.empty.Milliseconds()
 	g.After, _ = set.read(ctx)
 	acted := p.Count("asked")
 	g.Acted = -1
@@ -133,7 +133,6 @@ func (s *Study) gap(ctx context.Context, g *Gap, p *steerer.Process, w *watcher,
 	} else if g.Miss == "" {
 		g.Miss = "the steerer has changed nothing in the two minutes after it: " + p.Last()
 	}
-	missing := w.missing(fell)
 	for _, l := range p.Fresh() {
 		switch l.Kind() {
 		case "decided":
@@ -141,13 +140,13 @@ func (s *Study) gap(ctx context.Context, g *Gap, p *steerer.Process, w *watcher,
 		case "blind":
 			g.Looks++
 			g.Blind++
-			if g.Why == "" || l.At.After(fell.Add(away)) {
+			if g.Why == "" || l.At.After(fell.Add(seen.away)) {
 				g.Why = l.Field("why")
 			}
 		case "restored":
 			g.Restored++
 		case "asked":
-			if l.At.After(fell) && l.At.Before(missing) {
+			if l.At.After(fell) && l.At.Before(seen.missing) {
 				g.Writes++
 				g.Miss = "it wrote while nodes were missing: " + l.Text
 			}
@@ -161,7 +160,8 @@ func (s *Study) gap(ctx context.Context, g *Gap, p *steerer.Process, w *watcher,
 }
 
 // leave ends the steerer politely, looks at the setting and lets the applications end.
-func (s *Study) leave(ctx context.Context, t *sheet[Gap], p *steerer.Process, set *setting, l *load, rm *rest.Client, name string) error {
+func (s *Study) leave(ctx context.Context, t *sheet[Gap], p *steerer.Process, y *yard, l *load, name string) error {
+	set := y.set
 	took, ok := p.Stop(40 * time.Second)
 	same, obeyed := set.original(ctx), proc.Await(ctx, 5*time.Second, 50*time.Millisecond, func() bool { return set.obeyed(ctx) })
 	text := fmt.Sprintf("%s: ended %.1f s after SIGTERM, as found %v, in force %v", name, took.Seconds(), same, obeyed)
@@ -176,7 +176,7 @@ func (s *Study) leave(ctx context.Context, t *sheet[Gap], p *steerer.Process, se
 	if err != nil {
 		return err
 	}
-	all, other, err := ended(ctx, rm)
+	all, other, err := ended(ctx, y.rm)
 	if all != f.Submitted || len(other) > 0 {
 		f.Other = append(append(f.Other, fmt.Sprintf("the ResourceManager lists %d", all)), other...)
 	}
@@ -200,20 +200,12 @@ func (s *Study) failovers(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = lab.Down() }()
-	rm, err := dial(rest.User(ha.Admin), lab.URLs()...)
+	pair := &yard{Cluster: lab.Cluster, queue: "root.batch", address: strings.Join(lab.URLs(), ","), login: []string{"--user", ha.Admin}, journal: filepath.Join(dir, "journal")}
+	y, err := pair.look(ctx, rest.User(ha.Admin), "")
 	if err != nil {
 		return err
 	}
-	const steered = "root.batch"
-	set, err := newSetting(ctx, rm, steered, "")
-	if err != nil {
-		return err
-	}
-	c, err := hadoop.Clients(ctx, lab.Dir, nil)
-	if err != nil {
-		return err
-	}
-	props, err := rm.Conf(ctx)
+	props, err := y.rm.Conf(ctx)
 	if err != nil {
 		return err
 	}
@@ -221,7 +213,7 @@ func (s *Study) failovers(ctx context.Context) error {
 	if lock == nil {
 		return fmt.Errorf("the pair does not say where ZooKeeper is")
 	}
-	w := watch(ctx, rm, 1)
+	w := watch(ctx, y.rm, 1)
 	defer w.end()
 	locked := max(1, s.Failovers/3)
 	for _, round := range []struct {
@@ -235,19 +227,18 @@ func (s *Study) failovers(ctx context.Context) error {
 		if round.n == 0 {
 			continue
 		}
-		l := &load{c: c, queue: steered, apps: 24, hold: 5000, mb: 128, runs: true}
-		if err := l.begin(ctx, rm); err != nil {
+		l := &load{c: y.Cluster, queue: y.queue, apps: 24, hold: 5000, mb: 128, runs: true}
+		if err := l.begin(ctx, y.rm); err != nil {
 			return err
 		}
-		args := append(append(lively("300ms"), "--actuator", "rest"), round.args...)
-		p, err := steerer.Start(s.Binary, lab.Dir, nil, steerArgs(strings.Join(lab.URLs(), ","), steered, filepath.Join(dir, "journal"), args...)...)
+		p, err := y.steer(s.Binary, "", nil, append(lively("300ms"), round.args...)...)
 		if err != nil {
 			l.cancel()
 			return err
 		}
-		err = s.failoversOf(ctx, &t, lab, p, w, set, round.n, round.name)
+		err = s.failoversOf(ctx, &t, lab, p, w, y.set, round.n, round.name)
 		if err == nil {
-			err = s.leave(ctx, &t, p, set, l, rm, "lock: "+round.name)
+			err = s.leave(ctx, &t, p, y, l, "lock: "+round.name)
 		}
 		p.End()
 		l.cancel()
@@ -255,7 +246,7 @@ func (s *Study) failovers(ctx context.Context) error {
 			return err
 		}
 		// Back to what was found, for the next round.
-		if err := set.clear(ctx); err != nil {
+		if err := y.set.clear(ctx); err != nil {
 			return err
 		}
 	}
@@ -330,59 +321,36 @@ func (w *watcher) end() {
 	<-w.done
 }
 
-// gap is how long nothing answered after the blow, and how long nodes were missing from the first answer on.
-func (w *watcher) gap(fell time.Time) (away, empty time.Duration) {
+// seen is what became of the ResourceManager after a blow.
+type seen struct {
+	away, empty time.Duration // nothing answered, and from the first answer on nodes were missing
+	missing     time.Time     // the last moment at which nodes are known to have been missing: while a reading lasts they may have come back
+	whole       bool          // it has been away and has all its nodes again
+}
+
+func (w *watcher) since(fell time.Time) (s seen) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	gone := false
 	for _, l := range w.looks {
+		if l.at.Before(fell) {
+			continue
+		}
+		if l.nodes < w.nodes && !l.from.Before(fell) {
+			s.missing = l.from
+		}
 		switch {
-		case l.at.Before(fell):
 		case l.nodes < 0:
-			gone, away = true, 0
-		case gone && away == 0:
-			away = l.at.Sub(fell)
-			fallthrough
+			gone, s.away = true, 0
 		case gone:
-			empty = l.at.Sub(fell) - away
-			if l.nodes >= w.nodes {
-				return away, empty
+			if s.away == 0 {
+				s.away = l.at.Sub(fell)
+			}
+			s.empty = l.at.Sub(fell) - s.away
+			if s.whole = l.nodes >= w.nodes; s.whole {
+				return s
 			}
 		}
 	}
-	return away, empty
-}
-
-// missing is the last moment after the blow at which nodes are known to have been missing: while a reading lasts they may have come back.
-func (w *watcher) missing(fell time.Time) (last time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	gone := false
-	for _, l := range w.looks {
-		switch {
-		case l.from.Before(fell):
-		case l.nodes < w.nodes:
-			gone, last = true, l.from
-		case gone:
-			return last
-		}
-	}
-	return last
-}
-
-// whole says whether the ResourceManager has been away since the blow and has all its nodes again.
-func (w *watcher) whole(fell time.Time) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	gone := false
-	for _, l := range w.looks {
-		if l.at.After(fell) {
-			if l.nodes < 0 {
-				gone = true
-			} else if gone && l.nodes >= w.nodes {
-				return true
-			}
-		}
-	}
-	return false
+	return s
 }

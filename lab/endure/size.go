@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/conform"
@@ -77,10 +76,12 @@ func (s *Study) size(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = sls.Down(live.Dir) }()
-	rm, err := dial(rest.User(who), live.URL)
+	large := &yard{Cluster: &hadoop.Cluster{Dir: live.Dir}, queue: "root.batch", address: live.URL, login: []string{"--user", who}, journal: filepath.Join(dir, "journal")}
+	y, err := large.look(ctx, rest.User(who), "")
 	if err != nil {
 		return err
 	}
+	rm := y.rm
 	if !proc.Await(ctx, 90*time.Second, 200*time.Millisecond, func() bool {
 		m, err := rm.Metrics(ctx)
 		return err == nil && m.ActiveNodes == int64(s.Nodes) && m.AppsRunning >= int64(s.Nodes/5)
@@ -93,10 +94,6 @@ func (s *Study) size(ctx context.Context) error {
 		return err
 	}
 	defer x.Close()
-	set, err := newSetting(ctx, rm, "root.batch", "")
-	if err != nil {
-		return err
-	}
 	c := newCrowd(live.URL, "carol")
 	ended := newCrowd(live.URL, "erin")
 	before := 0
@@ -119,7 +116,7 @@ func (s *Study) size(ctx context.Context) error {
 			return fmt.Errorf("%d applications do not come", n)
 		}
 		for _, mode := range []string{"observe", "act"} {
-			row, err := s.cycle(ctx, x, rm, set, mode, filepath.Join(dir, "journal"), live.Dir)
+			row, err := s.cycle(ctx, x, *y, mode)
 			if err != nil {
 				return err
 			}
@@ -133,21 +130,18 @@ func (s *Study) size(ctx context.Context) error {
 }
 
 // cycle runs the steerer through some looks and measures them from outside.
-func (s *Study) cycle(ctx context.Context, x *Proxy, rm *rest.Client, set *setting, mode, journal, run string) (Size, error) {
+func (s *Study) cycle(ctx context.Context, x *Proxy, y yard, mode string) (Size, error) {
 	row := Size{Mode: mode}
-	m, err := rm.Metrics(ctx)
+	m, err := y.rm.Metrics(ctx)
 	if err != nil {
 		return row, err
 	}
 	row.Nodes, row.Listed = m.ActiveNodes, m.AppsSubmitted
 	x.Asked()
-	args := steerArgs(x.URL, "root.batch", journal, "--actuator", "rest", "--policy", "cbt", "--cpu", "allocation", "--set", "look=1s",
-		"--set", "after-increase=1s", "--set", "settle=0s", "--set", "warm=0s", "--min", "0.05", "--max", "0.9")
 	if mode == "observe" {
-		i := slices.Index(args, "--act")
-		args = slices.Replace(args, i, i+3, "--observe") // without a journal
+		y.journal = ""
 	}
-	p, err := steerer.Start(s.Binary, run, nil, args...)
+	p, err := y.steer(s.Binary, x.URL, nil, "--policy", "cbt", "--cpu", "allocation", "--set", "look=1s", "--set", "after-increase=1s", "--set", "settle=0s", "--set", "warm=0s", "--min", "0.05", "--max", "0.9")
 	if err != nil {
 		return row, err
 	}
@@ -166,7 +160,7 @@ func (s *Study) cycle(ctx context.Context, x *Proxy, rm *rest.Client, set *setti
 	if st := p.State(); st != nil {
 		row.CPU = (st.UserTime() + st.SystemTime()).Seconds()
 	}
-	if mode == "act" && (!set.original(ctx) || !set.obeyed(ctx)) {
+	if mode == "act" && (!y.set.original(ctx) || !y.set.obeyed(ctx)) {
 		row.Miss = "the setting is not as found"
 	}
 	row.measure(lines, asked)
@@ -306,36 +300,10 @@ func newCrowd(rm, user string) *crowd {
 // workers is how many submit at a time.
 const workers = 8
 
-// each calls f for 0 to n-1, several at a time, and answers the first error.
-func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	next := make(chan int)
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Go(func() {
-			for i := range next {
-				if err := f(ctx, i); err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
-	for i := 0; i < n && ctx.Err() == nil; i++ {
-		select {
-		case next <- i:
-		case <-ctx.Done():
-		}
-	}
-	close(next)
-	wg.Wait()
-	return context.Cause(ctx)
-}
-
 // submit adds n applications to a queue and waits until all are known.
 func (c *crowd) submit(ctx context.Context, queue string, n int) error {
 	ids := make([]string, n)
-	err := each(ctx, n, func(ctx context.Context, i int) error {
+	err := host.Each(ctx, n, workers, func(ctx context.Context, i int) error {
 		var id struct {
 			ID string `json:"application-id"`
 		}
@@ -361,7 +329,7 @@ func (c *crowd) end(ctx context.Context, n int) error {
 	n = min(n, len(c.ids))
 	old := c.ids[:n]
 	c.ids = c.ids[n:]
-	err := each(ctx, n, func(ctx context.Context, i int) error {
+	err := host.Each(ctx, n, workers, func(ctx context.Context, i int) error {
 		return c.ask(ctx, http.MethodPut, "/ws/v1/cluster/apps/"+old[i]+"/state", map[string]string{"state": "KILLED"}, nil)
 	})
 	if err != nil {

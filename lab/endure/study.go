@@ -152,48 +152,34 @@ const recordExt = ".jsonl"
 
 // save keeps it beside the part's earlier runs.
 func (t *sheet[R]) save(dir string) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	if err := enc.Encode(t.Head); err != nil {
-		return err
-	}
+	lines := []any{t.Head}
 	for i := range t.Rows {
-		if err := enc.Encode(t.Rows[i]); err != nil {
-			return err
-		}
+		lines = append(lines, t.Rows[i])
 	}
-	if err := enc.Encode(t.Sum); err != nil {
+	var b bytes.Buffer
+	err := hadoop.WriteLines(&b, append(lines, t.Sum))
+	if err != nil {
 		return err
 	}
-	var err error
 	t.Head.Run, err = t.Head.Run.Keep(dir, t.Head.Part, recordExt, b.Bytes())
 	return err
 }
 
 // load reads one record.
-func (t *sheet[R]) load(file string) (err error) {
+func (t *sheet[R]) load(file string) error {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	all := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
+	all := bytes.Split(bytes.TrimSuffix(b, []byte("\n")), []byte("\n"))
 	if len(all) < 2 {
 		return fmt.Errorf("reading %s: it is cut short", file)
 	}
-	read := func(i int, v any) {
-		if err == nil {
-			if err = json.Unmarshal([]byte(all[i]), v); err != nil {
-				err = fmt.Errorf("%s, line %d: %w", file, i+1, err)
-			}
-		}
+	last := len(all) - 1
+	if err := json.Unmarshal(fmt.Appendf(nil, `{"Head":%s,"Rows":[%s],"Sum":%s}`, all[0], bytes.Join(all[1:last], []byte(",")), all[last]), t); err != nil {
+		return fmt.Errorf("reading %s: %w", file, err)
 	}
-	read(0, &t.Head)
-	t.Rows = make([]R, len(all)-2)
-	for i := range t.Rows {
-		read(i+1, &t.Rows[i])
-	}
-	read(len(all)-1, &t.Sum)
-	return err
+	return nil
 }
 
 // series is every run of a part, in the order of their numbers.

@@ -5,12 +5,17 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
@@ -23,9 +28,24 @@ import (
 // yard is a small real cluster with one queue to steer.
 type yard struct {
 	*hadoop.Cluster
+	queue   string   // full path
+	address string   // of the ResourceManager, or of both, as the command takes it
+	login   []string // and who asks
 	set     *setting
 	rm      *rest.Client
 	journal string
+}
+
+// look reads the setting as it is found, past everything; file is the FairScheduler's, if it is in one. A yard that does not answer is taken down.
+func (y *yard) look(ctx context.Context, auth rest.Auth, file string) (*yard, error) {
+	var err error
+	if y.rm, err = dial(auth, strings.Split(y.address, ",")...); err == nil {
+		y.set, err = newSetting(ctx, y.rm, y.queue, file)
+	}
+	if err != nil {
+		return nil, errors.Join(err, y.Down())
+	}
+	return y, nil
 }
 
 // queue is the one that is steered in it; who is its administrator.
@@ -77,26 +97,21 @@ func (s *Study) open(ctx context.Context, name string, o hadoop.Options) (*yard,
 	if err != nil {
 		return nil, err
 	}
-	y := &yard{Cluster: c, journal: filepath.Join(dir, "journal")}
-	if y.rm, err = dial(rest.User(who), c.RM()); err != nil {
-		_ = c.Down()
-		return nil, err
-	}
 	file := ""
 	if c.Scheduler == "fair" {
 		file = filepath.Join(c.Conf(), "fair-scheduler.xml")
 	}
-	if y.set, err = newSetting(ctx, y.rm, queue, file); err != nil {
-		_ = c.Down()
-		return nil, err
-	}
-	return y, nil
+	y := &yard{Cluster: c, queue: queue, address: c.RM(), login: []string{"--user", who}, journal: filepath.Join(dir, "journal")}
+	return y.look(ctx, rest.User(who), file)
 }
 
-// steerArgs are the command for a queue of a ResourceManager.
-func steerArgs(rm, queue, journal string, more ...string) []string {
-	return append([]string{"yarn", "steer", "--rm", rm, "--user", who, "--queue", queue, "--act", "--journal", journal, "--log-format", "json",
-		"--listen", "off", "--per-hour", "100000"}, more...)
+// steer runs the command on the yard's queue as an account, seen through some address or else the yard's own. Without a journal it only observes.
+func (y *yard) steer(bin, address string, as *syscall.Credential, more ...string) (*steerer.Process, error) {
+	args, mode := []string{"yarn", "steer", "--rm", cmp.Or(address, y.address), "--queue", y.queue, "--log-format", "json", "--listen", "off", "--per-hour", "100000"}, []string{"--observe"}
+	if y.journal != "" {
+		mode = []string{"--act", "--journal", y.journal}
+	}
+	return steerer.Start(bin, y.Dir, as, slices.Concat(args, mode, y.login, more, y.actuator())...)
 }
 
 // lively makes a controller that writes as often as it may: it looks all the time and lets a job in at each look.
@@ -120,14 +135,8 @@ func (y *yard) actuator() []string {
 
 // restore puts back as an operator does.
 func (y *yard) restore(ctx context.Context, bin string) error {
-	args := append([]string{"yarn", "restore", "--rm", y.RM(), "--user", who, "--journal", y.journal}, y.actuator()...)
-	_, err := steerer.Run(ctx, bin, y.Dir, args...)
+	_, err := steerer.Run(ctx, bin, y.Dir, slices.Concat([]string{"yarn", "restore", "--rm", y.address, "--journal", y.journal}, y.login, y.actuator())...)
 	return err
-}
-
-// steer runs the command on the yard's queue, seen through some address.
-func (s *Study) steer(y *yard, rm string, controller []string) (*steerer.Process, error) {
-	return steerer.Start(s.Binary, y.Dir, nil, steerArgs(rm, queue, y.journal, append(controller, y.actuator()...)...)...)
 }
 
 // openJournal says that a journal is open, or cannot be read; empty if it is neither.
@@ -254,4 +263,102 @@ func (s *setting) wide() string {
 		text = bytes.ReplaceAll(text, []byte(">"+share+"<"), []byte(">1.0<"))
 	}
 	return string(text)
+}
+
+// load keeps applications coming into a queue while the steerer has its troubles, one wave of unmanaged masters after another.
+type load struct {
+	c     *hadoop.Cluster
+	queue string
+	apps  int  // of a wave
+	hold  int  // milliseconds that a container is held, at most twice that
+	mb    int  // of each container; 512
+	runs  bool // a process runs in each container, which then outlives its ResourceManager
+
+	cancel context.CancelFunc
+	stop   chan struct{}
+	done   chan struct{}
+
+	mu   sync.Mutex
+	all  []hadoop.AppResult
+	err  error
+	wave int
+}
+
+// begin starts the waves and waits until applications run and others wait.
+func (l *load) begin(outer context.Context, rm *rest.Client) error {
+	ctx, cancel := context.WithCancel(outer)
+	l.cancel = cancel
+	l.stop, l.done = make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(l.done)
+		for {
+			select {
+			case <-l.stop:
+				return
+			case <-ctx.Done():
+				return
+			default:
+			}
+			l.wave++
+			res, err := l.c.Masters(ctx, l.workload(), hadoop.MastersOptions{Start: l.runs, Threads: 16, HeapMB: 256})
+			l.mu.Lock()
+			l.all = append(l.all, res.Apps...)
+			if err == nil && len(res.Apps) != l.apps {
+				err = fmt.Errorf("of %d applications %d have come back", l.apps, len(res.Apps))
+			}
+			l.err = errors.Join(l.err, err)
+			l.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	if !proc.Await(ctx, 2*time.Minute, 100*time.Millisecond, func() bool { m, err := rm.Metrics(ctx); return err == nil && m.AppsRunning > 0 && m.AppsPending > 0 }) {
+		cancel()
+		return errors.New("the applications do not come")
+	}
+	return nil
+}
+
+// workload is one wave: all are there at once, so that some always wait for room among the masters.
+func (l *load) workload() []hadoop.Application {
+	list := make([]hadoop.Application, l.apps)
+	for i := range list {
+		hold := hadoop.Millis(l.hold + (i*7919+l.wave*104729)%l.hold)
+		list[i] = hadoop.Application{ID: fmt.Sprintf("wave-%d-%03d", l.wave, i), User: "alice", Queue: l.queue, Submit: hadoop.Millis(50 * i),
+			Containers: []hadoop.Group{{Count: 1, MB: cmp.Or(l.mb, 512), Hold: hadoop.Holds{hold}}}}
+	}
+	return list
+}
+
+// Fate is what became of the applications.
+type Fate struct {
+	Submitted int      `json:"submitted"`
+	Succeeded int      `json:"succeeded"`
+	Other     []string `json:"other,omitempty"` // those that did not, and why
+}
+
+// lost says whether an application did not end well, or none was there.
+func (f *Fate) lost() bool { return f.Submitted == 0 || f.Succeeded != f.Submitted }
+
+// end lets the wave that runs come to its end and tells what became of all.
+func (l *load) end(ctx context.Context) (Fate, error) {
+	close(l.stop)
+	select {
+	case <-l.done:
+	case <-ctx.Done():
+	}
+	l.cancel()
+	<-l.done
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f := Fate{Submitted: len(l.all)}
+	for _, a := range l.all {
+		if a.State == "SUCCEEDED" {
+			f.Succeeded++
+		} else {
+			f.Other = append(f.Other, a.App+" "+a.State+": "+a.Why)
+		}
+	}
+	return f, l.err
 }

@@ -74,6 +74,11 @@ func writeConf(o Options, dir, lib string, p ports) error {
 	for _, w := range []string{"hdfs", "datanode", "secondary"} {
 		files["webapps/"+w+"/WEB-INF/web.xml"] = `<web-app version="2.4" xmlns="http://java.sun.com/xml/ns/j2ee"/>` + "\n"
 	}
+	return writeFiles(conf, files)
+}
+
+// writeFiles writes files of a configuration folder.
+func writeFiles(conf string, files map[string]string) error {
 	for name, text := range files {
 		path := filepath.Join(conf, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

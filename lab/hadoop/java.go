@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -67,23 +68,14 @@ func FindJava(ctx context.Context, version string) (Java, error) {
 }
 
 // javaVersion reads the first number of `openjdk version "17.0.15" ...`, and 8 of "1.8.0_392". 0: not understood.
-func javaVersion(out string) int {
-	_, rest, ok := strings.Cut(out, ` version "`)
-	if !ok {
-		return 0
-	}
-	rest, _, _ = strings.Cut(rest, `"`)
-	rest = strings.TrimPrefix(rest, "1.")
-	i := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
-	if i >= 0 {
-		rest = rest[:i]
-	}
-	n, err := strconv.Atoi(rest)
-	if err != nil {
-		return 0
+func javaVersion(out string) (n int) {
+	if f := javaVersions.FindStringSubmatch(out); f != nil {
+		n, _ = strconv.Atoi(f[1])
 	}
 	return n
 }
+
+var javaVersions = regexp.MustCompile(` version "(?:1\.)?(\d+)`)
 
 // opened are the packages of Java's own that Hadoop reaches into.
 var opened = []string{"java.lang", "java.util", "java.util.concurrent", "java.net", "java.nio", "java.io", "java.lang.reflect",

@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -101,4 +103,23 @@ func Program(ctx context.Context, given string) (path string, remove func(), err
 		return "", nil, err
 	}
 	return path, remove, nil
+}
+
+// Each calls f for 0 to n-1, some at a time, until one fails, and answers the first error.
+func Each(ctx context.Context, n, atOnce int, f func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range min(n, atOnce) {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				if err := f(ctx, i); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	return context.Cause(ctx)
 }

@@ -1,18 +1,20 @@
 package steering
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
 	"fmt"
 	"maps"
-	"os"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
 	"text/template"
 
+	"github.com/yardmaster/yardmaster/experiment"
+	"github.com/yardmaster/yardmaster/lab/evidence"
 	"github.com/yardmaster/yardmaster/result"
 )
 
@@ -27,7 +29,8 @@ func (s *Study) Report(ctx context.Context) error {
 		if len(list) == 0 {
 			continue
 		}
-		t := &told{facts: newFacts(s.Size, scheduler, list), predicted: map[string]result.Estimate{}, against: map[string]result.Estimate{}}
+		t := &told{facts: newFacts(s.Size, scheduler, list)}
+		t.Measured = figures{t.runs()}
 		if t.Model, err = t.calibrate(ctx); err == nil {
 			err = t.predict(ctx)
 		}
@@ -40,10 +43,9 @@ func (s *Study) Report(ctx context.Context) error {
 		return errors.New("there are no records; run the study without --report first")
 	}
 	for _, t := range all {
-		for name, picture := range map[string][]byte{"boxes": t.boxes(t.predicted), "gantt": t.gantt(t.Shown())} {
-			if err := os.WriteFile(filepath.Join(s.Dir, name+"-"+t.scheduler+".svg"), picture, 0o644); err != nil {
-				return err
-			}
+		of := func(name string) string { return filepath.Join(s.Dir, name+"-"+t.scheduler+".svg") }
+		if err := errors.Join(t.boxes(of("boxes")), t.gantt(t.Shown(), of("gantt"))); err != nil {
+			return err
 		}
 	}
 	return s.writePage(all)
@@ -52,31 +54,51 @@ func (s *Study) Report(ctx context.Context) error {
 // told is what the report says of a scheduler.
 type told struct {
 	*facts
-	Model     *model
-	predicted map[string]result.Estimate // times, by arm
-	against   map[string]result.Estimate // relative to prj, seed by seed
-	Unsaid    error                      // why there is no prediction
+	Model               *model
+	Measured, Simulated figures // by arm and repetition, or seed
+	Unsaid              error   // why there is no prediction
 }
 
 func (t *told) predict(ctx context.Context) error {
-	times := map[string][]float64{}
+	metrics := map[string][]experiment.Metrics{}
 	for _, a := range t.arms {
-		var err error
-		if times[a.Name], err = t.facts.predicted(ctx, t.Model, a); err != nil {
+		times, err := t.facts.predicted(ctx, t.Model, a)
+		if err != nil {
 			return err
 		}
-		t.predicted[a.Name] = result.Mean(times[a.Name])
-	}
-	for name, list := range times {
-		if base := times["prj"]; len(base) == len(list) {
-			r := make([]float64, len(list))
-			for i := range list {
-				r[i] = list[i]/base[i] - 1
-			}
-			t.against[name] = result.Mean(r)
+		for _, v := range times {
+			metrics[a.Name] = append(metrics[a.Name], experiment.Metrics{"span": v})
 		}
 	}
+	t.Simulated = figures{experiment.NewRuns(experiment.Seeds(1, seeds), metrics)}
 	return nil
+}
+
+// figures are those of the arms.
+type figures struct{ *experiment.Runs }
+
+// Of are the values of a figure that there are.
+func (f figures) Of(arm, metric string) []float64 {
+	if f.Runs == nil {
+		return nil
+	}
+	return slices.DeleteFunc(f.Values(arm, metric), math.IsNaN)
+}
+
+// Interval is the mean of a figure with its interval.
+func (f figures) Interval(arm, metric string) string {
+	if f.Runs == nil {
+		return "-"
+	}
+	return experiment.Interval(f.Estimate(arm, metric))
+}
+
+// Against is what changes from all jobs at once to an arm, and how sure that is: above 0, it is slower.
+func (f figures) Against(arm string) experiment.Judgement {
+	if f.Runs == nil || arm == "prj" || !f.Has(arm, "prj") {
+		return experiment.Judgement{Ours: "-"}
+	}
+	return experiment.Changes(experiment.Of("prj", "span"), experiment.Of(arm, "span"), -1, 1).Of(f.Runs)
 }
 
 // Shown is the repetition that pictures show: the first that has every arm, else the first.
@@ -96,36 +118,27 @@ var titles = map[string]string{"fair": "Fair Scheduler", "capacity": "Capacity S
 //go:embed marp-live.md.tmpl
 var pageText string
 
-var pageTemplate = template.Must(template.New("marp-live").Parse(pageText))
-
 func (s *Study) writePage(all []*told) error {
 	z := s.Size
-	var waits []string
+	type wait struct{ Policy, Scheduler, Waits string }
+	var waits []wait
 	for _, a := range z.arms(false) {
-		if a.Policy == "" {
-			continue
-		}
 		for _, scheduler := range []string{"fair", "capacity"} {
-			w := z.waits(a.Policy, scheduler)
 			var list []string
+			w := z.waits(a.Policy, scheduler)
 			for _, name := range slices.Sorted(maps.Keys(w)) {
 				list = append(list, fmt.Sprintf("%s %v", name, w[name]))
 			}
-			if len(list) == 0 {
-				list = []string{"none: it has no such number"}
+			if a.Policy != "" {
+				waits = append(waits, wait{a.Policy, titles[scheduler], cmp.Or(strings.Join(list, ", "), "none: it has no such number")})
 			}
-			waits = append(waits, fmt.Sprintf("| %s | %s | %s |\n", a.Policy, titles[scheduler], strings.Join(list, ", ")))
 		}
 	}
-	var b bytes.Buffer
-	err := pageTemplate.Execute(&b, map[string]any{
+	_, err := evidence.Page(pageText, s.Page, map[string]any{
 		"All": all, "Hadoop": all[0].all()[0].Hadoop, "Size": z, "Seed": Seed, "Seeds": seeds, "Queue": queue, "Fit": z.QueueMB() / z.ContainerMB, "MasterShare": z.master(),
 		"PerCore": (z.QueueMB()/z.ContainerMB - z.Jobs) / cores, "Alone": z.QueueMB()/z.ContainerMB - 1, "KiB": z.Bytes >> 10, "Archive": archiveText, "Fraction": fmt.Sprintf("1/%.0f", 1/z.Scale), "Waits": waits,
-	})
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(s.Page, b.Bytes(), 0o644)
+	}, template.FuncMap{"spread": spread, "cell": experiment.Cell})
+	return err
 }
 
 // Title is the scheduler's name, Scheduler how files are named after it.
@@ -137,89 +150,65 @@ func (t *told) Behind() float64 { return behind(t.of["fifo"]) }
 
 // Short is the answer in a few words, from the numbers.
 func (t *told) Short() string {
-	var faster, slower, even []string
+	of := map[string][]string{}
 	for _, a := range t.arms {
-		if a.Policy == "" {
-			continue
-		}
-		d, r := t.facts.against(a.Name, "prj", (*Batch).span)
-		text := fmt.Sprintf("%s (%s)", a.Name, percent(r))
+		j := t.Measured.Against(a.Name)
+		_, change, _ := strings.Cut(j.Ours, ", ")
+		which := "not told apart from it"
 		switch {
-		case d.Known && d.High < 0:
-			faster = append(faster, text)
-		case d.Known && d.Low > 0:
-			slower = append(slower, text)
-		default:
-			even = append(even, text)
+		case a.Policy == "":
+			continue
+		case j.Hi < 0:
+			which = "faster than all jobs at once"
+		case j.Lo > 0:
+			which = "slower"
 		}
+		of[which] = append(of[which], a.Name+" "+change)
 	}
 	var parts []string
-	for _, l := range []struct {
-		what string
-		arms []string
-	}{{"faster than all jobs at once", faster}, {"slower", slower}, {"not told apart from it", even}} {
-		if len(l.arms) > 0 {
-			parts = append(parts, l.what+": "+strings.Join(l.arms, ", "))
+	for _, which := range []string{"faster than all jobs at once", "slower", "not told apart from it"} {
+		if len(of[which]) > 0 {
+			parts = append(parts, which+": "+strings.Join(of[which], ", "))
 		}
 	}
 	return strings.Join(parts, "; ")
 }
 
-// VerdictLines are the lines of the verdicts.
-func (t *told) VerdictLines() (lines string) {
-	for _, v := range t.verdicts() {
-		lines += fmt.Sprintf("| %s | %s | %s | %s | %s |\n", v.name, titles[v.where], v.asks, v.shows, v.says)
-	}
-	return lines
+// Arms are those that have records.
+func (t *told) Arms() []Arm { return t.arms }
+
+// Delays are those of all changes.
+func (t *told) Delays() delays { return t.changed(0) }
+
+// version is the batches that one version of the program ran.
+type version struct {
+	Program      string
+	Batches      []*Batch
+	Load, Others []float64 // of the computer before a batch; share of the processors that other work took
 }
 
-// ArmLines are the lines of the arms.
-func (t *told) ArmLines() (lines string) {
-	for _, a := range t.arms {
-		v := t.each(a.Name, (*Batch).span)
-		against := "-"
-		if d, r := t.facts.against(a.Name, "prj", (*Batch).span); a.Name != "prj" && d.N > 0 {
-			against = fmt.Sprintf("%s s, %s", interval(d, 1), percent(r))
-		}
-		most, writes := 0, 0.0
-		for _, b := range t.of[a.Name] {
-			most = max(most, b.mostAtOnce(t.size.ContainerMB))
-			writes += float64(len(b.Writes)) / float64(len(v))
-		}
-		sim, simAgainst := "-", "-"
-		if e, ok := t.predicted[a.Name]; ok {
-			sim = interval(e, 1) + " s"
-			if r, ok := t.against[a.Name]; ok && a.Name != "prj" {
-				simAgainst = percent(r)
-			}
-		}
-		lines += fmt.Sprintf("| %s | %s | %d | %s s | %.1f s | %.1f to %.1f s | %s | %.0f | %d | %.1f | %s | %s |\n", a.Name, text(a.Share), len(v), interval(result.Mean(v), 1), median(v), result.Quantile(v, 0), result.Quantile(v, 1), against,
-			result.Mean(t.each(a.Name, (*Batch).idle)).Mean, most, writes, sim, simAgainst)
-	}
-	return lines
-}
-
-// Programs are the lines of the versions that the batches ran with.
-func (t *told) Programs() (lines string) {
-	of := map[string][]*Batch{} // in the order in which they ran
-	var programs []string
+// Programs are the versions that the batches ran with, in the order in which they ran.
+func (t *told) Programs() (list []*version) {
 	for _, b := range t.all() {
-		if of[b.Program] == nil {
-			programs = append(programs, b.Program)
+		i := slices.IndexFunc(list, func(v *version) bool { return v.Program == cmp.Or(b.Program, "unknown") })
+		if i < 0 {
+			i, list = len(list), append(list, &version{Program: cmp.Or(b.Program, "unknown")})
 		}
-		of[b.Program] = append(of[b.Program], b)
+		v := list[i]
+		v.Batches, v.Load, v.Others = append(v.Batches, b), append(v.Load, b.Load), append(v.Others, b.others())
 	}
-	for _, program := range programs {
-		list := of[program]
-		var load, others []float64
-		for _, b := range list {
-			load, others = append(load, b.Load), append(others, b.others())
-		}
-		if program == "" {
-			program = "unknown"
-		}
-		lines += fmt.Sprintf("| %s | %s | %d | %s | %s | %.1f to %.1f | %.1f %% (at most %.1f %%) |\n", t.Title(), program, len(list), list[0].At.Format("2006-01-02 15:04"), list[len(list)-1].At.Format("15:04"),
-			result.Quantile(load, 0), result.Quantile(load, 1), 100*result.Mean(others).Mean, 100*result.Quantile(others, 1))
+	return list
+}
+
+// Last is the last of the batches.
+func (v *version) Last() *Batch { return v.Batches[len(v.Batches)-1] }
+
+// MeanOthers is the mean share of other work.
+func (v *version) MeanOthers() float64 { return result.Mean(v.Others).Mean }
+
+func spread(list []float64) string {
+	if len(list) == 0 {
+		return "-"
 	}
-	return lines
+	return fmt.Sprintf("%.1f (%.1f to %.1f)", median(list), result.Quantile(list, 0), result.Quantile(list, 1))
 }

@@ -182,7 +182,7 @@ func TestReportIsMadeFromRecordsAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(b)
-	for _, want := range []string{"| E1 | Fair Scheduler |", "| E2 |", "| E4 | Capacity Scheduler |", "| E5 |", "| E7-small |", "| E16 |", "| E19 idle cluster |", "| E19 busy cluster |", "after-increase 15s", "| kalman-mem |"} {
+	for _, want := range []string{"| E1 | Fair Scheduler |", "| E2-faster |", "| E2-varies |", "| E4 | Capacity Scheduler |", "| E5 |", "| E7-small |", "| E16 |", "| E19-idle |", "| E19-busy |", "after-increase 15s", "| kalman-mem |"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not have %q", want)
 		}

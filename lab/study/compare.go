@@ -31,7 +31,7 @@ type comparison struct {
 }
 
 // twoTimes are the distances in the times of applications to their ends and to their first containers.
-type twoTimes struct{ end, first conform.Distance }
+type twoTimes struct{ End, First conform.Distance }
 
 type pair struct {
 	a, b int
@@ -104,16 +104,16 @@ func middle(all []*conform.Outcome) *conform.Outcome {
 func (c *comparison) judge() {
 	var own conform.Distance
 	for i := range c.spread {
-		d := &c.spread[i].end
+		d := &c.spread[i].End
 		own.Median, own.P95 = max(own.Median, d.Median), max(own.P95, d.P95)
 	}
 	c.met = true
 	for i := range c.ours[phases] {
-		v := verdict(&c.ours[phases][i].end, &own)
+		v := verdict(&c.ours[phases][i].End, &own)
 		c.verdicts = append(c.verdicts, v)
 		c.met = c.met && strings.HasPrefix(v, "met")
 	}
-	c.overall = verdict(&c.mean[phases].end, &own)
+	c.overall = verdict(&c.mean[phases].End, &own)
 }
 
 func verdict(d, own *conform.Distance) string {
@@ -131,7 +131,7 @@ func verdict(d, own *conform.Distance) string {
 }
 
 // cloud is what simulations of one run do whose masters begin a few milliseconds earlier or later.
-type cloud struct{ mean, median, p95 []float64 } // relative errors, with their sign
+type cloud struct{ Mean, Median, P95 []float64 } // relative errors, with their sign
 
 const nudges = 20
 
@@ -144,9 +144,9 @@ func (c *comparison) clouds(ctx context.Context) error {
 				return err
 			}
 			truth, ours := elapsed(c.truths[i]), elapsed(o)
-			x.mean = append(x.mean, off(average(ours), average(truth)))
-			x.median = append(x.median, off(result.Quantile(ours, 0.5), result.Quantile(truth, 0.5)))
-			x.p95 = append(x.p95, off(result.Quantile(ours, 0.95), result.Quantile(truth, 0.95)))
+			x.Mean = append(x.Mean, off(average(ours), average(truth)))
+			x.Median = append(x.Median, off(result.Quantile(ours, 0.5), result.Quantile(truth, 0.5)))
+			x.P95 = append(x.P95, off(result.Quantile(ours, 0.95), result.Quantile(truth, 0.95)))
 		}
 		c.nudged = append(c.nudged, x)
 	}
@@ -197,10 +197,10 @@ func (r *Record) why(d *conform.Distance) string {
 		case l.Kind == "pass":
 			n++
 		case n == pass && l.Kind == "moved" && l.At <= last:
-			return fmt.Sprintf("a call of %s came in the middle of that pass", r.Workload[l.Of].ID)
+			return fmt.Sprintf(": a call of %s came in the middle of that pass", r.Workload[l.Of].ID)
 		case n == pass && l.Kind == "added" && l.At <= last:
-			return fmt.Sprintf("%s was admitted in the middle of that pass", r.Workload[l.Of].ID)
+			return fmt.Sprintf(": %s was admitted in the middle of that pass", r.Workload[l.Of].ID)
 		}
 	}
-	return "the log does not tell why"
+	return ": the log does not tell why"
 }

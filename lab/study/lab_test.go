@@ -53,10 +53,10 @@ func mastersOnce(ctx context.Context, t *testing.T) (missed string) {
 		t.Fatal(err)
 	}
 	t.Logf("%s%s", log.String(), text)
-	if d := c.ours[instants][0].end; d.Missing > 0 || d.Median > mostError || d.P95 > mostError || d.Within5 < 0.95 {
+	if d := c.ours[instants][0].End; d.Missing > 0 || d.Median > mostError || d.P95 > mostError || d.Within5 < 0.95 {
 		return fmt.Sprintf("with the instants of the log: %+v", d)
 	}
-	if d := c.ours[phases][0].end; d.Missing > 0 || d.MeanAbs > 0.15 {
+	if d := c.ours[phases][0].End; d.Missing > 0 || d.MeanAbs > 0.15 {
 		return fmt.Sprintf("with the phases of the heartbeats: %+v", d)
 	}
 	return ""
@@ -80,9 +80,9 @@ func TestLabMapReduce(t *testing.T) {
 	}
 	t.Logf("%s%s", log.String(), text)
 	f := all[0]
-	for _, j := range f.jobs { // the machine is busy with other tests: what is wanted is that the chain holds
-		if e := off(f.simA.of(j), f.a.of(j)); math.Abs(e) > 0.5 {
-			t.Errorf("%s: simulated %.1f s, measured %.1f s", j, f.simA.of(j), f.a.of(j))
+	for _, j := range f.Jobs { // the machine is busy with other tests: what is wanted is that the chain holds
+		if e := off(f.SimA.of(j), f.A.of(j)); math.Abs(e) > 0.5 {
+			t.Errorf("%s: simulated %.1f s, measured %.1f s", j, f.SimA.of(j), f.A.of(j))
 		}
 	}
 }

@@ -130,34 +130,24 @@ func (r *Record) readLog(c *hadoop.Cluster, zero time.Time, byApp, numbers map[s
 			return nil
 		}
 		app, ours := byApp[e.App]
-		switch e.Kind {
-		case rmlog.Pass:
-			if n, ok := nodes[e.Node]; ok {
-				r.Log = append(r.Log, Line{"pass", at, n})
-				passes++
-			}
-		case rmlog.Added:
-			if ours {
-				r.Apps[app].Added = at
-				r.Log = append(r.Log, Line{"added", at, app})
-			}
-		case rmlog.Activated:
-			if ours {
-				r.Apps[app].Activated = at
-			}
-		case rmlog.Tick:
-			if ours {
-				r.Log = append(r.Log, Line{"call", at, app})
-			}
-		case rmlog.Placed:
-			if i, ok := numbers[e.Container]; ok && e.Size != "" {
-				r.Containers[i].Node = nodes[e.Node]
-			}
-		case rmlog.Container:
-			if i, ok := numbers[e.Container]; ok {
-				r.transition(&r.Containers[i], e.To, at, passes)
-				r.note(&r.Containers[i], e.To, at)
-			}
+		node, isNode := nodes[e.Node]
+		i, isContainer := numbers[e.Container]
+		switch {
+		case e.Kind == rmlog.Pass && isNode:
+			r.Log = append(r.Log, Line{"pass", at, node})
+			passes++
+		case e.Kind == rmlog.Added && ours:
+			r.Apps[app].Added = at
+			r.Log = append(r.Log, Line{"added", at, app})
+		case e.Kind == rmlog.Activated && ours:
+			r.Apps[app].Activated = at
+		case e.Kind == rmlog.Tick && ours:
+			r.Log = append(r.Log, Line{"call", at, app})
+		case e.Kind == rmlog.Placed && isContainer && e.Size != "":
+			r.Containers[i].Node = node
+		case e.Kind == rmlog.Container && isContainer:
+			r.transition(&r.Containers[i], e.To, at, passes)
+			r.note(&r.Containers[i], e.To, at)
 		}
 		return nil
 	})

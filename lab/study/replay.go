@@ -32,7 +32,7 @@ func nudged(ctx context.Context, r *Record, k knowledge, nudge uint64) (*conform
 	if err != nil {
 		return nil, err
 	}
-	newScheduler, err := scheduler(r.Queues, r.Site)
+	newScheduler, err := conform.Scheduler(r.Site, r.Queues, "")
 	if err != nil {
 		return nil, err
 	}

@@ -1,34 +1,20 @@
 package study
 
 import (
-	"bytes"
 	"context"
-	"embed"
+	_ "embed"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"text/template"
 
-	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/lab/evidence"
+	"github.com/yardmaster/yardmaster/sim/yarn"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
-//go:embed *.md.tmpl
-var pageTexts embed.FS
-
-var pages = template.Must(template.New("").Funcs(template.FuncMap{"inc": func(i int) int { return i + 1 }}).ParseFS(pageTexts, "*"))
-
-// writePage writes the page of a study to a file and returns its text.
-func writePage(name, file string, data any) (string, error) {
-	var b bytes.Buffer
-	if err := pages.ExecuteTemplate(&b, name+".md.tmpl", data); err != nil {
-		return "", err
-	}
-	if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
-		return "", fmt.Errorf("writing the report: %w", err)
-	}
-	return b.String(), nil
-}
+//go:embed masters.md.tmpl
+var mastersPage string
 
 // Report compares the records with the simulator, writes report.md beside them and returns its text.
 func (m *Masters) Report(ctx context.Context) (string, error) {
@@ -53,46 +39,36 @@ func (c *comparison) write(file string) (string, error) {
 	if len(c.records) == 1 {
 		c.overall = ""
 	}
-	rows := slices.Concat(c.rows("phases", phases), c.rows("nothing", nothing), c.rows("instants", instants))
-	for i := range c.spread {
-		p := &c.spread[i]
-		rows = append(rows, row(fmt.Sprintf("daemons: run %d against run %d", p.a, p.b), &p.twoTimes, ""))
+	type line struct {
+		Name, Differs string
+		twoTimes
+		Mean bool
 	}
-	cell := func(v []float64) string {
-		return fmt.Sprintf("%+.1f %% (%+.1f to %+.1f %%)", 100*average(v), 100*slices.Min(v), 100*slices.Max(v))
-	}
-	var chance []string
-	for i, x := range c.nudged {
-		chance = append(chance, fmt.Sprintf("| %d | %s | %s | %s |\n", i+1, cell(x.mean), cell(x.median), cell(x.p95)))
-	}
-	times := elapsed(c.truths[0])
-	return writePage("masters", file, map[string]any{
-		"Hadoop": r.Hadoop, "Nodes": len(r.Nodes), "Apps": len(r.Workload), "Containers": len(r.Containers), "Sizes": len(sizes), "Queues": len(queues), "Users": len(users),
-		"Last": last, "Pressure": c.pressure(), "Met": c.met, "Verdicts": c.verdicts, "Overall": c.overall, "Rows": rows, "Nudges": nudges, "Chance": chance,
-		"Below": result.Quantile(times, 0.45) / 1000, "Above": result.Quantile(times, 0.55) / 1000, "Runs": c.runs(), "XML": r.Queues,
-	})
-}
-
-// rows are those of all runs with some knowledge, and of their mean.
-func (c *comparison) rows(name string, k knowledge) (list []string) {
-	for i := range c.ours[k] {
-		differs := ""
-		if d := &c.ours[k][i].end; k == instants && d.First < 0 {
-			differs = fmt.Sprintf("none of %d", d.Total)
-		} else if k == instants {
-			differs = fmt.Sprintf("after %d of %d, %.1f s: %s", d.First, d.Total, d.FirstAt, c.records[i].why(d))
+	var lines []line
+	for _, of := range []struct {
+		name string
+		k    knowledge
+	}{{"phases", phases}, {"nothing", nothing}, {"instants", instants}} {
+		for i, d := range c.ours[of.k] {
+			l := line{Name: fmt.Sprintf("%s, run %d", of.name, i+1), twoTimes: d}
+			if of.k == instants {
+				l.Differs = d.End.Differs() + c.records[i].why(&d.End)
+			}
+			lines = append(lines, l)
 		}
-		list = append(list, row(fmt.Sprintf("%s, run %d", name, i+1), &c.ours[k][i], differs))
+		if len(c.records) > 1 {
+			lines = append(lines, line{Name: of.name + ", mean of runs", twoTimes: c.mean[of.k], Mean: true})
+		}
 	}
-	if len(c.records) > 1 {
-		d := &c.mean[k]
-		list = append(list, fmt.Sprintf("| %s, mean of runs | %s | %s | | | |\n", name, d.end, d.first))
+	for _, p := range c.spread {
+		lines = append(lines, line{Name: fmt.Sprintf("daemons: run %d against run %d", p.a, p.b), twoTimes: p.twoTimes})
 	}
-	return list
-}
-
-func row(name string, d *twoTimes, differs string) string {
-	return fmt.Sprintf("| %s | %s | %s | %d/%d %.2f | %.1f %% | %s |\n", name, d.end, d.first, d.end.Order, d.end.Jobs, d.end.Tau, 100*d.end.Placed, differs)
+	return evidence.Page(mastersPage, file, map[string]any{
+		"First": r, "Sizes": len(sizes), "Queues": len(queues), "Users": len(users), "Last": last, "Pressure": c.pressure(), "Met": c.met, "Verdicts": c.verdicts, "Overall": c.overall, "Lines": lines,
+		"Nudges": nudges, "Chance": c.nudged, "Times": elapsed(c.truths[0]), "Kept": c.kept, "Runs": c.runs(),
+	}, template.FuncMap{"spread": func(v []float64) string {
+		return fmt.Sprintf("%+.1f %% (%+.1f to %+.1f %%)", 100*average(v), 100*slices.Min(v), 100*slices.Max(v))
+	}, "s": func(ms float64) float64 { return ms / 1000 }, "ms": func(t unit.Time) float64 { return 1000 * t.Seconds() }})
 }
 
 // pressure says how much the limits bound.
@@ -131,31 +107,35 @@ func (r *Record) fullest() float64 {
 	return float64(most) / float64(total)
 }
 
-func (c *comparison) runs() (list []string) {
-	for i, r := range c.records {
-		t, _ := r.timing()
-		var times, took, late []float64
-		end := 0.0
+// mastersRun is a run's line of the page: times in s, intervals in ms.
+type mastersRun struct {
+	*Record
+	Timing            yarn.Timing
+	End               float64
+	Times, Late, Took []float64
+}
+
+func (c *comparison) runs() (list []mastersRun) {
+	for _, r := range c.records {
+		x := mastersRun{Record: r}
+		x.Timing, _ = r.timing()
 		for k, a := range r.Apps {
-			times = append(times, float64(a.Unregister-int64(r.Workload[k].Submit))/1000)
-			end = max(end, float64(a.End)/1000)
-			for _, x := range a.Took {
-				took = append(took, float64(x))
+			x.Times = append(x.Times, float64(a.Unregister-int64(r.Workload[k].Submit))/1000)
+			x.End = max(x.End, float64(a.End)/1000)
+			for _, ms := range a.Took {
+				x.Took = append(x.Took, float64(ms))
 			}
 		}
 		last := map[int32]int64{}
 		for _, l := range r.Log {
 			if l.Kind == "pass" {
 				if at, ok := last[l.Of]; ok {
-					late = append(late, float64(l.At-at-1000))
+					x.Late = append(x.Late, float64(l.At-at-1000))
 				}
 				last[l.Of] = l.At
 			}
 		}
-		q := result.Quantile
-		list = append(list, fmt.Sprintf("| %d | %s | %s | %.1f, %.1f | %.0f s | %.1f s, %.1f s | %.1f ms | %.1f ms | %.0f, %.0f ms | %.0f, %.0f ms |\n", i+1, r.At.Format("2006-01-02 15:04"), c.kept[i].ProgramText(),
-			r.Load[0], r.Load[1], end, q(times, 0.5), q(times, 0.95), 1000*t.NodeHeartbeat.Seconds(), 1000*t.MasterHeartbeat.Seconds(),
-			q(late, 0.95), q(late, 1), q(took, 0.5), q(took, 0.95)))
+		list = append(list, x)
 	}
 	return list
 }

@@ -63,7 +63,7 @@ func TestScript(t *testing.T) {
 
 func TestJudge(t *testing.T) {
 	d := func(median, p95 float64) twoTimes {
-		return twoTimes{end: conform.Distance{Median: median, P95: p95}}
+		return twoTimes{End: conform.Distance{Median: median, P95: p95}}
 	}
 	for name, x := range map[string]struct {
 		runs   []twoTimes
@@ -75,7 +75,7 @@ func TestJudge(t *testing.T) {
 		"one not":     {[]twoTimes{d(0.03, 0.01), d(0, 0)}, nil, false, "met"},
 		"its p95 not": {[]twoTimes{d(0, 0), d(0, 0.04)}, []twoTimes{d(0.05, 0.01)}, false, "missed: p95 4.0 %"},
 		"spread":      {[]twoTimes{d(0.03, 0.01), d(0.04, 0)}, []twoTimes{d(0.05, 0), d(0.02, 0)}, true, "met within the daemons' own spread"},
-		"missing":     {[]twoTimes{{end: conform.Distance{Missing: 2}}}, nil, false, "missed: 2 applications did not end in both"},
+		"missing":     {[]twoTimes{{End: conform.Distance{Missing: 2}}}, nil, false, "missed: 2 applications did not end in both"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := comparison{}
@@ -93,7 +93,7 @@ func TestJudge(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	for _, xml := range []string{mastersQueues(), mapreduceQueues(false), mapreduceQueues(true)} {
-		fresh, err := scheduler(xml, hadoop.Properties("", site(4096, 512)))
+		fresh, err := conform.Scheduler(hadoop.Properties("", site(4096, 512)), xml, "")
 		if err != nil {
 			t.Fatal(err)
 		}

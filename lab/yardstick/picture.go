@@ -1,37 +1,52 @@
 package yardstick
 
 import (
-	"bytes"
+	_ "embed"
 	"fmt"
 	"math"
+
+	"github.com/yardmaster/yardmaster/lab/evidence"
 )
 
-// drawPackets plots the end of each flow in packets against its end in the fluid, a panel for each network and way to fetch.
-func drawPackets(facts []packetFacts) []byte {
-	const side, gap, left, top = 260.0, 70.0, 60.0, 60.0
+//go:embed packets.svg.tmpl
+var pictureText string
+
+// panel is one plot with the same scale both ways.
+type panel struct{ x0, y0, Most float64 }
+
+// X and Y are the places of a value, moved by so much.
+func (p panel) X(v, by float64) string { return fmt.Sprintf("%.1f", p.x0+v/p.Most*260+by) }
+func (p panel) Y(v, by float64) string { return fmt.Sprintf("%.1f", p.y0+260-v/p.Most*260+by) }
+
+// Half is the middle of the axes.
+func (p panel) Half() float64 { return p.Most / 2 }
+
+// shuffleDots are a shuffle's flows in its panel; the first shuffle of a panel draws its frame.
+type shuffleDots struct {
+	panel
+	Title string // "": the frame is there
+	Ticks []float64
+	Dots  []struct{ Ink, Path string } // lines of no length with round ends
+}
+
+// Panel is the panel itself.
+func (s shuffleDots) Panel() panel { return s.panel }
+
+// drawPackets plots the end of each flow in packets against its end in the fluid, a panel for each network and way to fetch, and writes that to a file, if one is named.
+func drawPackets(facts []packetFacts, file string) (string, error) {
 	type place struct{ racks, copiers int }
-	panels := map[place]int{}
-	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" font-family="sans-serif" font-size="12">`+"\n",
-		left+2*side+gap+20, top+2*(side+gap)-20, left+2*side+gap+20)
-	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" fill="#fff"/>`+"\n")
-	legend := func(x float64, mark, text string) {
-		fmt.Fprintf(&b, `<circle cx="%.0f" cy="18" r="3.5" fill="%s"/><text x="%.0f" y="22">%s</text>`+"\n", x, mark, x+8, text)
-	}
-	legend(left, plain, "100 packets a port")
-	legend(left+150, waited, "the same, met a timer")
-	legend(left+310, roomy, "1,000 packets a port")
-	most := map[place]float64{}
+	most, panels := map[place]float64{}, map[place]int{}
 	for i := range facts {
 		f := &facts[i]
 		if at := (place{f.Racks, f.Copiers}); len(f.Flows) > 1 {
-			most[at] = max(most[at], f.packets, f.fluid)
+			most[at] = max(most[at], f.Packets, f.FluidEnd)
 		}
 	}
-	for _, late := range []bool{true, false} { // the smaller ports on top
+	var all []shuffleDots
+	for _, roomy := range []bool{true, false} { // the smaller ports on top
 		for i := range facts {
 			f := &facts[i]
-			if len(f.Flows) == 1 || late != (f.Queue > 100) {
+			if len(f.Flows) == 1 || roomy != (f.Queue > 100) {
 				continue
 			}
 			at := place{f.Racks, f.Copiers}
@@ -40,59 +55,37 @@ func drawPackets(facts []packetFacts) []byte {
 				n = len(panels)
 				panels[at] = n
 			}
-			p := panel{x0: left + float64(n%2)*(side+gap), y0: top + float64(n/2)*(side+gap), side: side, most: most[at]}
+			s := shuffleDots{panel: panel{60 + float64(n%2)*330, 60 + float64(n/2)*330, most[at]}}
 			if !drawn {
-				p.frame(&b, f.network()+", "+f.fetches())
-			}
-			dots := map[string]*bytes.Buffer{plain: {}, waited: {}, roomy: {}}
-			for k, s := range f.Spans {
-				if s.End < 0 {
-					continue
+				s.Title = f.Network() + ", " + f.Fetched()
+				step := math.Pow(10, math.Floor(math.Log10(s.Most)))
+				for s.Most/step < 4 {
+					step /= 2
 				}
-				mark := plain
+				for v := 0.0; v <= s.Most; v += step {
+					s.Ticks = append(s.Ticks, v)
+				}
+			}
+			paths := map[string]string{}
+			for k, x := range f.Spans {
+				ink := "#1f6fb2"
 				switch {
-				case late:
-					mark = roomy
+				case x.End < 0:
+					continue
+				case roomy:
+					ink = "#b8b8b8"
 				case f.metTimer(k):
-					mark = waited
+					ink = "#d1540f"
 				}
-				fmt.Fprintf(dots[mark], "M%.1f %.1fh0", p.x(f.fluidSpans[k].End), p.y(s.End))
+				paths[ink] += "M" + s.X(f.fluidSpans[k].End, 0) + " " + s.Y(x.End, 0) + "h0"
 			}
-			for _, mark := range []string{roomy, waited, plain} {
-				if dots[mark].Len() > 0 { // a line of no length with round ends is a dot
-					fmt.Fprintf(&b, `<path d="%s" stroke="%s" stroke-width="4.4" stroke-linecap="round"/>`+"\n", dots[mark], mark)
+			for _, ink := range []string{"#b8b8b8", "#d1540f", "#1f6fb2"} {
+				if paths[ink] != "" {
+					s.Dots = append(s.Dots, struct{ Ink, Path string }{ink, paths[ink]})
 				}
 			}
+			all = append(all, s)
 		}
 	}
-	fmt.Fprintln(&b, "</svg>")
-	return b.Bytes()
-}
-
-const (
-	plain  = "#1f6fb2"
-	waited = "#d1540f"
-	roomy  = "#b8b8b8"
-)
-
-// panel is one plot with the same scale both ways.
-type panel struct{ x0, y0, side, most float64 }
-
-func (p panel) x(v float64) float64 { return p.x0 + v/p.most*p.side }
-func (p panel) y(v float64) float64 { return p.y0 + p.side - v/p.most*p.side }
-
-func (p *panel) frame(b *bytes.Buffer, title string) {
-	step := math.Pow(10, math.Floor(math.Log10(p.most)))
-	for p.most/step < 4 {
-		step /= 2
-	}
-	fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="middle" font-weight="bold">%s</text>`+"\n", p.x(p.most/2), p.y0-8, title)
-	for v := 0.0; v <= p.most; v += step {
-		fmt.Fprintf(b, `<path d="M%.1f %.1fV%.1fM%.1f %.1fH%.1f" stroke="#e4e4e4"/>`, p.x(v), p.y(0), p.y(p.most), p.x(0), p.y(v), p.x(p.most))
-		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="middle">%.4g</text><text x="%.1f" y="%.1f" text-anchor="end">%.4g</text>`+"\n",
-			p.x(v), p.y(0)+15, v, p.x(0)-5, p.y(v)+4, v)
-	}
-	fmt.Fprintf(b, `<path d="M%.1f %.1fL%.1f %.1f" stroke="#666"/>`+"\n", p.x(0), p.y(0), p.x(p.most), p.y(p.most))
-	fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="middle">end in the fluid, s</text>`, p.x(p.most/2), p.y(0)+32)
-	fmt.Fprintf(b, `<text transform="translate(%.1f %.1f) rotate(-90)" text-anchor="middle">end in packets, s</text>`+"\n", p.x0-40, p.y(p.most/2))
+	return evidence.Page(pictureText, file, all, nil)
 }

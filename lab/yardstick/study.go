@@ -82,9 +82,9 @@ type SpeedRecord struct {
 }
 
 // Ratio is how many times as fast as SimGrid we are: the middle one of the rounds.
-func (s SpeedRecord) Ratio() float64 { return median(s.ratios()) }
+func (s SpeedRecord) Ratio() float64 { return median(s.Ratios()) }
 
-func (s SpeedRecord) ratios() []float64 {
+func (s SpeedRecord) Ratios() []float64 {
 	ratios := make([]float64, len(s.Ours))
 	for i := range s.Ours {
 		ratios[i] = s.Theirs[i] / s.Ours[i]
@@ -215,10 +215,10 @@ func measure(ctx context.Context, l List, rounds int) (SpeedRecord, error) {
 }
 
 func (s SpeedRecord) String() string {
-	return fmt.Sprintf("SimGrid %.0f flows/s, ours %.0f: %.1f times", s.perSecond(s.Theirs), s.perSecond(s.Ours), s.Ratio())
+	return fmt.Sprintf("SimGrid %.0f flows/s, ours %.0f: %.1f times", s.PerSecond(s.Theirs), s.PerSecond(s.Ours), s.Ratio())
 }
 
-func (s SpeedRecord) perSecond(took []float64) float64 { return float64(s.Ends) / median(took) }
+func (s SpeedRecord) PerSecond(took []float64) float64 { return float64(s.Ends) / median(took) }
 
 // Met says whether every end is near enough and, where it was measured, whether we are fast enough.
 func (r *FlowRecord) Met() (ends, speed bool) {

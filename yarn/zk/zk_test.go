@@ -14,7 +14,6 @@ import (
 	zookeeper "github.com/go-zookeeper/zk"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
-	"github.com/yardmaster/yardmaster/lab/hadoop/bare"
 	"github.com/yardmaster/yardmaster/lab/proc"
 	"github.com/yardmaster/yardmaster/yarn/zk"
 )
@@ -162,9 +161,9 @@ func eventually(t *testing.T, within time.Duration, f func() error) {
 	}
 }
 
-func zooKeeper(t *testing.T) (*bare.Yard, string) {
+func zooKeeper(t *testing.T) (*hadoop.Yard, string) {
 	t.Helper()
-	y, err := bare.New(t.Context(), filepath.Join(t.TempDir(), "run"), nil)
+	y, err := hadoop.NewYard(t.Context(), filepath.Join(t.TempDir(), "run"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
-	"github.com/yardmaster/yardmaster/lab/hadoop/bare"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -26,7 +25,7 @@ var settings string
 
 // Lab is the pair.
 type Lab struct {
-	*bare.Yard
+	*hadoop.Yard
 	web map[string]string
 }
 
@@ -40,7 +39,7 @@ type Options struct {
 // Up brings the pair up in the folder and waits until one is active and has its node. What fails is taken down; the logs stay.
 func Up(ctx context.Context, dir string, o Options) (*Lab, error) {
 	o.Session, o.Pause = cmp.Or(o.Session, 4*time.Second), cmp.Or(o.Pause, time.Second)
-	y, err := bare.New(ctx, dir, o.Log)
+	y, err := hadoop.NewYard(ctx, dir, o.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +59,7 @@ func (l *Lab) up(ctx context.Context, o Options) error {
 	own := map[string][]int{}
 	for i, name := range Names {
 		own[name] = ports[1+5*i:]
-		l.web[name] = "http://" + bare.Local(own[name][0])
+		l.web[name] = "http://" + hadoop.Local(own[name][0])
 	}
 	if err := l.Configure(settings, map[string]any{"ZooKeeper": ports[0], "Ports": own, "Names": Names, "Admin": Admin, "Session": o.Session, "Pause": o.Pause}); err != nil {
 		return err
@@ -73,7 +72,7 @@ func (l *Lab) up(ctx context.Context, o Options) error {
 			return err
 		}
 	}
-	if err := l.Start("nodemanager", 256, nil, bare.NodeManager); err != nil {
+	if err := l.StartNode(); err != nil {
 		return err
 	}
 	for _, name := range Names {
@@ -97,7 +96,7 @@ func (l *Lab) up(ctx context.Context, o Options) error {
 
 func (l *Lab) start(name string) error {
 	// Both are on one host, so that neither can tell from the addresses which one it is.
-	return l.Start(name, 384, []string{"YARDMASTER_RM=" + name}, bare.ResourceManager)
+	return l.Yard.StartRM(name, "YARDMASTER_RM="+name)
 }
 
 // StartRM starts a ResourceManager that was killed or stopped, and waits until it answers.

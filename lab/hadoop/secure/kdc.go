@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
-	"github.com/yardmaster/yardmaster/lab/hadoop/bare"
 	"github.com/yardmaster/yardmaster/lab/proc"
 )
 
@@ -27,7 +26,7 @@ var (
 
 // KDC is a private MIT Kerberos server on loopback with files of its own: no system service, no root.
 type KDC struct {
-	yard *bare.Yard
+	yard *hadoop.Yard
 	dir  string
 	port int
 	// the programs
@@ -62,7 +61,7 @@ func program(name string) (string, error) {
 }
 
 // newKDC writes the files, makes the database and starts the server.
-func newKDC(ctx context.Context, y *bare.Yard) (*KDC, error) {
+func newKDC(ctx context.Context, y *hadoop.Yard) (*KDC, error) {
 	if err := Missing(); err != nil {
 		return nil, err
 	}
@@ -101,7 +100,7 @@ func (k *KDC) Start(ctx context.Context) error {
 	if _, err := proc.Start(k.yard.Dir, proc.Command{Name: "kdc", Path: k.kdc, Args: []string{"-r", Realm, "-n"}, Env: k.env()}); err != nil {
 		return err
 	}
-	return k.yard.Listens(ctx, "kdc", k.port)
+	return k.yard.Listens(ctx, "kdc", k.port, "", "")
 }
 
 func (k *KDC) env() []string {

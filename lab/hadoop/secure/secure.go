@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
-	"github.com/yardmaster/yardmaster/lab/hadoop/bare"
 	"github.com/yardmaster/yardmaster/yarn/krb"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
@@ -23,7 +22,7 @@ var settings string
 
 // Lab is the secured cluster.
 type Lab struct {
-	*bare.Yard
+	*hadoop.Yard
 	KDC *KDC
 	RM  string // its web address
 }
@@ -36,7 +35,7 @@ const (
 
 // Up brings it up in the folder and waits until the node is active. What fails is taken down; the logs stay.
 func Up(ctx context.Context, dir string, log io.Writer) (*Lab, error) {
-	y, err := bare.New(ctx, dir, log)
+	y, err := hadoop.NewYard(ctx, dir, log)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +70,7 @@ func (l *Lab) up(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.RM = "http://" + bare.Local(ports[0])
+	l.RM = "http://" + hadoop.Local(ports[0])
 	if err := l.Configure(settings, map[string]any{
 		"Ports": ports, "Realm": Realm, "Web": webPrincipal, "WebKeys": l.KDC.Keytab(webPrincipal), "Daemon": daemonPrincipal, "DaemonKeys": l.KDC.Keytab(daemonPrincipal), "Secret": l.secret(),
 	}); err != nil {
@@ -81,7 +80,7 @@ func (l *Lab) up(ctx context.Context) error {
 	if err := l.StartRM(ctx); err != nil {
 		return err
 	}
-	if err := l.Start("nodemanager", 256, nil, bare.NodeManager); err != nil {
+	if err := l.StartNode(); err != nil {
 		return err
 	}
 	return l.awaitNode(ctx)
@@ -89,7 +88,7 @@ func (l *Lab) up(ctx context.Context) error {
 
 // StartRM starts the ResourceManager, also after a Stop or Kill of "resourcemanager".
 func (l *Lab) StartRM(ctx context.Context) error {
-	if err := l.Start("resourcemanager", 384, nil, bare.ResourceManager); err != nil {
+	if err := l.Yard.StartRM("resourcemanager"); err != nil {
 		return err
 	}
 	return l.Answers(ctx, "resourcemanager", l.RM+"/ws/v1/cluster/info")

@@ -99,90 +99,68 @@ func num(s string) int64 {
 const longest = 8
 
 func (p *parser) watch(ms int64, f []string) {
-	switch f[0] {
-	case "base":
+	rec, word := p.rec, f[0]
+	node, isNode := p.nodes[f[1]]
+	app, isApp := p.jobs[num(f[1])]
+	container, isContainer := p.containers[key{num(f[1]), num(f[2])}]
+	j := &JobRecord{}
+	if isApp {
+		j = &rec.Jobs[app]
+	}
+	switch {
+	case word == "base":
 		p.base = num(f[1])
-	case "node":
-		if i, ok := p.nodes[f[1]]; ok {
-			p.rec.Nodes[i].Port = num(f[2])
-		}
-	case "zero":
+	case word == "zero":
 		p.zero, p.based = num(f[1])-p.base, true
-	case "job":
-		if f[3] == "" {
-			return
-		}
-		p.jobs[num(f[1])] = int32(len(p.rec.Jobs))
-		p.rec.Jobs = append(p.rec.Jobs, JobRecord{
-			ID: f[2], Priority: int(num(f[3])), Submit: ms, Added: -1, Asked: -1, Master: -1, Launched: -1, End: -1, Removed: -1,
-		})
-	case "beat", "pass":
-		i, ok := p.nodes[f[1]]
-		if !ok {
-			return
-		}
-		if f[0] == "beat" {
-			p.note(Beat, ms, i)
-			p.beats[i] = append(p.beats[i], ms)
-		} else {
-			p.note(Pass, ms, i)
-			p.serving = i
-		}
-	case "unordered":
-		p.rec.Machine.Unordered++
-	case "round":
+	case word == "job" && f[3] != "":
+		p.jobs[num(f[1])] = int32(len(rec.Jobs))
+		rec.Jobs = append(rec.Jobs, JobRecord{ID: f[2], Priority: int(num(f[3])), Submit: ms, Added: -1, Asked: -1, Master: -1, Launched: -1, End: -1, Removed: -1})
+	case word == "unordered":
+		rec.Machine.Unordered++
+	case word == "round":
 		p.note(Round, ms, 0)
-	case "mark", "kill":
-		if i, ok := p.containers[key{num(f[1]), num(f[2])}]; ok {
-			p.rec.Kills = append(p.rec.Kills, Kill{At: ms, Container: i, Taken: f[0] == "kill"})
-		}
-	case "got":
-		p.got(f)
-	case "lost":
-		// FINISHING is no loss: the master has unregistered, its node has only not told yet.
-		if j, ok := p.jobs[num(f[1])]; ok && f[2] != "" && f[2] != "FINISHING" {
-			p.rec.Lost = append(p.rec.Lost, p.rec.Jobs[j].ID+" "+f[2])
-		}
-	case "all":
+	case word == "all":
 		p.ended = true
-		p.rec.Machine.CPU = float64(max(num(f[3]), 0)) / 1000
-	default:
-		p.app(ms, f)
-	}
-}
-
-// app takes what concerns one application.
-func (p *parser) app(ms int64, f []string) {
-	i, ok := p.jobs[num(f[1])]
-	if !ok {
-		return
-	}
-	j := &p.rec.Jobs[i]
-	switch f[0] {
-	case "add":
+		rec.Machine.CPU = float64(max(num(f[3]), 0)) / 1000
+	case word == "node" && isNode:
+		rec.Nodes[node].Port = num(f[2])
+	case word == "beat" && isNode:
+		p.note(Beat, ms, node)
+		p.beats[node] = append(p.beats[node], ms)
+	case word == "pass" && isNode:
+		p.note(Pass, ms, node)
+		p.serving = node
+	case (word == "mark" || word == "kill") && isContainer:
+		rec.Kills = append(rec.Kills, Kill{At: ms, Container: container, Taken: word == "kill"})
+	case word == "got" && isContainer && f[6] != "": // got APP CONTAINER NODE PRIORITY MB VCORES
+		c := &rec.Containers[container]
+		if n, ok := p.nodes[f[3]]; ok {
+			c.Node = n
+		}
+		c.Priority, c.Mem, c.Cores = int32(num(f[4])), num(f[5]), num(f[6])
+	case !isApp: // the rest concerns one application
+	case word == "lost" && f[2] != "" && f[2] != "FINISHING": // that is no loss: the master has unregistered, its node has only not told yet
+		rec.Lost = append(rec.Lost, j.ID+" "+f[2])
+	case word == "add":
 		j.Added = ms
-		p.note(Added, ms, i)
-	case "ask":
-		if num(f[2]) > 0 && j.Asked < 0 {
-			j.Asked = ms
-			p.note(Asked, ms, i)
-		}
-	case "am":
+		p.note(Added, ms, app)
+	case word == "ask" && num(f[2]) > 0 && j.Asked < 0:
+		j.Asked = ms
+		p.note(Asked, ms, app)
+	case word == "am":
 		j.Launched = ms
-	case "tick":
-		p.note(Tick, ms, i)
-	case "call":
-		if num(f[2]) > 0 {
-			p.note(Change, ms, i)
-		} else {
-			p.note(Call, ms, i)
-		}
-	case "end":
+	case word == "tick":
+		p.note(Tick, ms, app)
+	case word == "call" && num(f[2]) > 0:
+		p.note(Change, ms, app)
+	case word == "call":
+		p.note(Call, ms, app)
+	case word == "end":
 		j.End = ms
-		p.note(Ended, ms, i)
-	case "rem":
+		p.note(Ended, ms, app)
+	case word == "rem":
 		j.Removed = ms
-		p.note(Gone, ms, i)
+		p.note(Gone, ms, app)
 	}
 }
 
@@ -190,19 +168,6 @@ func (p *parser) note(kind byte, ms int64, of int32) {
 	p.kinds.WriteByte(kind)
 	p.at = append(p.at, ms)
 	p.rec.Log.Of = append(p.rec.Log.Of, of)
-}
-
-// got takes "got APP CONTAINER NODE PRIORITY MB VCORES".
-func (p *parser) got(f []string) {
-	i, ok := p.containers[key{num(f[1]), num(f[2])}]
-	if !ok || f[6] == "" {
-		return
-	}
-	c := &p.rec.Containers[i]
-	if n, ok := p.nodes[f[3]]; ok {
-		c.Node = n
-	}
-	c.Priority, c.Mem, c.Cores = int32(num(f[4])), num(f[5]), num(f[6])
 }
 
 var (

@@ -1,0 +1,277 @@
+package study
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/yardmaster/yardmaster/lab/evidence"
+	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/lab/host"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/yarn/conf"
+)
+
+// Masters is a study of masters.
+type Masters struct {
+	Size Size
+	Runs int    // beside those that are kept
+	Dir  string // of the records and the report
+	Work string // of the daemons; "": a temporary folder
+	Log  io.Writer
+}
+
+// Record runs the workload on real daemons and keeps a record of each run.
+func (m *Masters) Record(ctx context.Context) error {
+	end, _ := host.First(-18) // where it is not allowed all run as others do
+	defer end()
+	apps := m.Size.made()
+	settings := site(m.Size.NodeMB, 512)
+	c, down, err := bring(ctx, m.Work, hadoop.Options{
+		SchedulerXML: mastersQueues(), ConfStore: "file", Nodes: m.Size.Nodes, NodeMB: m.Size.NodeMB, NodeVcores: 1024, Site: settings,
+		Debug: append(append([]string{}, hadoop.DebugBeats...), hadoop.DebugTicks...), RMHeapMB: 768, Log: m.Log,
+	})
+	if err != nil {
+		return err
+	}
+	defer down()
+	siteXML := hadoop.Properties("", settings)
+	if err := sameSite(c, siteXML); err != nil {
+		return err
+	}
+	fmt.Fprintf(m.Log, "a few applications to warm the daemons up\n")
+	if _, err := c.Masters(ctx, warm(), hadoop.MastersOptions{}); err != nil {
+		return err
+	}
+	program := evidence.Here()
+	for run := 1; run <= m.Runs; run++ {
+		began := evidence.Begin(program)
+		res, err := c.Masters(ctx, apps, hadoop.MastersOptions{})
+		if err != nil {
+			return err
+		}
+		rec := &Record{
+			Hadoop: c.Version, At: time.Now().UTC().Truncate(time.Second), Load: [2]float64{began.Load[0], host.LoadAverage(host.OneMinute)}, Site: siteXML, Queues: mastersQueues(), Workload: apps,
+		}
+		for _, n := range c.Nodes {
+			name, port, _ := strings.Cut(n.ID, ":")
+			p, err := strconv.Atoi(port)
+			if err != nil {
+				return fmt.Errorf("the id of node %s: %w", n.ID, err)
+			}
+			rec.Nodes = append(rec.Nodes, NodeRecord{Name: name, Port: int32(p), Rack: n.Rack, MB: m.Size.NodeMB})
+		}
+		if err := rec.fill(c, &res); err != nil {
+			return fmt.Errorf("run %d: %w", run, err)
+		}
+		if _, err := began.KeepJSON(m.Dir, mastersSeries, rec); err != nil {
+			return err
+		}
+		fmt.Fprintf(m.Log, "run %d: %d applications, %d containers in %.0f s; load %.1f\n", run, len(rec.Apps), len(rec.Containers),
+			res.Cost.Wall.Seconds(), rec.Load[1])
+	}
+	return nil
+}
+
+// mastersSeries is what the records are called.
+const mastersSeries = "run"
+
+// warm is a workload that makes the daemons compile what they need.
+func warm() []hadoop.Application {
+	s := Mini
+	s.Apps, s.Containers, s.Over, s.Hold = 20, 120, 4000, [2]hadoop.Millis{500, 2500}
+	return s.made()
+}
+
+// bring brings a lab up, in a temporary folder unless one is named.
+func bring(ctx context.Context, work string, o hadoop.Options) (c *hadoop.Cluster, down func(), err error) {
+	dir, clean, err := host.Folder(work, "study")
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Dir = dir
+	c, err = hadoop.Up(ctx, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, func() {
+		if err := c.Down(); err != nil {
+			fmt.Fprintln(o.Log, "taking the lab down:", err)
+			return
+		}
+		clean()
+	}, nil
+}
+
+// processors answers how large a share of the processors' time anybody used from now on; 0 where that is not told.
+func processors() func() float64 {
+	look := func() (used, all int64) {
+		spent, _ := host.Ticks() // not told: nothing
+		for i, v := range spent {
+			if all += v; i != 3 && i != 4 { // idle, and waiting for a disk
+				used += v
+			}
+		}
+		return used, all
+	}
+	u, a := look()
+	return func() float64 {
+		v, b := look()
+		if b <= a {
+			return 0
+		}
+		return float64(v-u) / float64(b-a)
+	}
+}
+
+// Size says how large a study of masters is.
+type Size struct {
+	Apps, Containers int
+	Over             hadoop.Millis    // arrivals
+	Hold             [2]hadoop.Millis // of containers: least and most
+	Nodes, NodeMB    int
+}
+
+// Sizes of the study and of its miniature.
+var (
+	Full = Size{Apps: 200, Containers: 2000, Over: 200_000, Hold: [2]hadoop.Millis{5000, 40_000}, Nodes: 4, NodeMB: 88 << 10}
+	Mini = Size{Apps: 24, Containers: 200, Over: 12_000, Hold: [2]hadoop.Millis{2000, 8000}, Nodes: 3, NodeMB: 40 << 10}
+)
+
+// sizes of containers, MB, with how often they come of a hundred.
+var sizes = []struct{ mb, often int }{{512, 25}, {1024, 35}, {2048, 25}, {4096, 10}, {12 << 10, 5}}
+
+// made is the workload of a size; it is the same every time.
+func (s Size) made() []hadoop.Application {
+	random := rand.New(rand.NewPCG(2024, uint64(s.Apps)))
+	queues := []string{"prod", "prod", "prod", "batch", "batch", "adhoc"}
+	users := map[string][]string{"prod": {"ann", "ben", "eva"}, "batch": {"ben", "cem", "dora"}, "adhoc": {"ann", "cem", "eva", "finn"}}
+	submits := make([]hadoop.Millis, s.Apps)
+	for i := range submits {
+		submits[i] = hadoop.Millis(random.Int64N(int64(s.Over)))
+	}
+	sort.Slice(submits, func(i, k int) bool { return submits[i] < submits[k] })
+	apps := make([]hadoop.Application, s.Apps)
+	left := s.Containers
+	for i := range apps {
+		q := queues[random.IntN(len(queues))]
+		a := hadoop.Application{ID: fmt.Sprintf("app-%03d", i), Queue: q, User: users[q][random.IntN(len(users[q]))], Submit: submits[i]}
+		mean := left / (s.Apps - i)
+		n := min(left-(s.Apps-i-1), max(1, mean/3+random.IntN(max(1, mean*4/3+1))))
+		if i == s.Apps-1 {
+			n = left
+		}
+		left -= n
+		first := n
+		if n > 1 && random.IntN(2) == 0 { // two sizes
+			first = 1 + random.IntN(n-1)
+		}
+		for p, count := range []int{first, n - first} {
+			if count == 0 {
+				continue
+			}
+			g := hadoop.Group{Count: count, MB: pick(random), Priority: p + 1}
+			for range count {
+				g.Hold = append(g.Hold, s.Hold[0]+hadoop.Millis(random.Int64N(int64(s.Hold[1]-s.Hold[0]))))
+			}
+			a.Containers = append(a.Containers, g)
+		}
+		apps[i] = a
+	}
+	return apps
+}
+
+func pick(random *rand.Rand) int {
+	x := random.IntN(100)
+	for _, s := range sizes {
+		if x -= s.often; x < 0 {
+			return s.mb
+		}
+	}
+	return sizes[0].mb
+}
+
+// jobs is the same workload for the simulator: a stage for each group. Its stages ask at priorities 1, 2, ..., as the groups do.
+func jobs(apps []hadoop.Application) (workload.Slice, error) {
+	all := make(workload.Slice, len(apps))
+	for i, a := range apps {
+		j := &workload.Job{ID: a.ID, User: a.User, Queue: a.Queue, Priority: a.Priority, Submit: millis(a.Submit)}
+		for k, g := range a.Containers {
+			if g.Priority != k+1 {
+				return nil, fmt.Errorf("application %s: group %d has priority %d; the simulator counts them from 1", a.ID, k+1, g.Priority)
+			}
+			s := workload.Stage{
+				Kind: workload.Other, Tasks: int64(g.Count), Ask: unit.Resources{Mem: int64(g.MB), Cores: int64(max(1, g.Vcores))},
+				Length: workload.Lengths{Kind: workload.List},
+			}
+			for n := range g.Count {
+				s.Length.Values = append(s.Length.Values, millis(g.Hold[n%len(g.Hold)]))
+			}
+			j.Stages = append(j.Stages, s)
+		}
+		all[i] = j
+	}
+	return all, nil
+}
+
+func millis(m hadoop.Millis) unit.Time { return unit.Time(m) * unit.Millisecond }
+
+//go:embed queues.conf
+var queuesText string
+
+// queues is a capacity-scheduler.xml of parts of queues.conf, later ones over earlier ones.
+func queues(parts ...string) string {
+	all, err := hadoop.Settings(queuesText, nil)
+	if err != nil {
+		panic("study: " + err.Error()) // a file of this package
+	}
+	m := map[string]string{}
+	for _, part := range parts {
+		maps.Copy(m, all[part])
+	}
+	return hadoop.Properties("yarn.scheduler.capacity.", m)
+}
+
+func mastersQueues() string { return queues("masters") }
+
+// site is what a yarn-site.xml says to the scheduler, for a lab whose nodes have so much memory.
+func site(nodeMB, minMB int) map[string]string {
+	return map[string]string{
+		"yarn.scheduler.minimum-allocation-mb":                    fmt.Sprint(minMB),
+		"yarn.scheduler.maximum-allocation-mb":                    fmt.Sprint(nodeMB),
+		"yarn.scheduler.maximum-allocation-vcores":                "1024",
+		"yarn.cluster.max-application-priority":                   "10",
+		"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "1000",
+	}
+}
+
+// sameSite makes sure that what the simulator reads is what the daemons have.
+func sameSite(c *hadoop.Cluster, siteXML string) error {
+	b, err := os.ReadFile(filepath.Join(c.Conf(), "yarn-site.xml"))
+	if err != nil {
+		return err
+	}
+	theirs, err := conf.ReadSite(bytes.NewReader(b), "the lab's yarn-site.xml")
+	if err != nil {
+		return err
+	}
+	ours, err := conf.ReadSite(strings.NewReader(siteXML), "the study's yarn-site.xml")
+	if err != nil {
+		return err
+	}
+	if theirs != ours {
+		return fmt.Errorf("the lab's yarn-site.xml says %+v to the scheduler, the study's %+v", theirs, ours)
+	}
+	return nil
+}
