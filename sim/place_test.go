@@ -122,9 +122,10 @@ func TestTheNextWaitBeginsAtAStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := &taskLedger{}
+	long := on("node1", taking("long", 0, 3, 100)) // it goes on: the end of a job is a reason to ask everybody
+	long.Stages[0].Hosts.Of = long.Stages[0].Hosts.Of[:1]
 	_, err = sim.Run(context.Background(), sim.Config{
-		Cluster: cluster.Uniform(6, 2, cluster.Unit), Sink: l,
-		Source:    workload.Slice{on("node1", oneStage("long", 0, 1, 3*unit.Second)), on("node1", oneStage("j", 0, 2, 10*unit.Second))}.Source(),
+		Cluster: cluster.Uniform(6, 2, cluster.Unit), Sink: l, Source: workload.Slice{long, on("node1", oneStage("j", 0, 2, 10*unit.Second))}.Source(),
 		NewPolicy: func() (policy.Policy, error) { return policy.Policy{Order: fifo.New(), Place: d}, nil },
 	})
 	var starts []unit.Time
