@@ -187,6 +187,9 @@ func TestReportIsMadeFromRecordsAlone(t *testing.T) {
 			t.Errorf("the page does not have %q", want)
 		}
 	}
+	if strings.Contains(page, "| PASS |") || strings.Contains(page, "| MISS |") || !strings.Contains(page, "| RECORD") {
+		t.Error("three repetitions are recorded, not judged")
+	}
 	for _, not := range []string{"NaN", "%!", "There is no prediction"} {
 		if i := strings.Index(page, not); i >= 0 {
 			t.Errorf("the page has %q: %s", not, page[max(0, i-80):min(len(page), i+200)])

@@ -2,16 +2,24 @@ package steering
 
 import (
 	_ "embed"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/yardmaster/yardmaster/experiment"
 	"github.com/yardmaster/yardmaster/internal/yamlfile"
+	"github.com/yardmaster/yardmaster/result"
 )
 
 //go:embed study.yaml
 var studyText []byte
+
+// A check is recorded and not judged on fewer repetitions, or changes, than these.
+const (
+	minRepetitions = 5
+	minChanges     = 10
+)
 
 // Checks are what the batches of the scheduler show.
 func (f *facts) Checks() []experiment.CheckFinding {
@@ -21,11 +29,42 @@ func (f *facts) Checks() []experiment.CheckFinding {
 	if f.scheduler == "capacity" {
 		t.Words["low"], t.Words["high"], only = "0", "3", []string{"E5-gap"}
 	}
-	t.Checks = slices.DeleteFunc(t.Judged(nil), func(c experiment.Check) bool { return slices.Contains(only, c.ID) })
+	own := map[string]func([]string, []experiment.Quantity) experiment.Judge{
+		"alike": func(_ []string, q []experiment.Quantity) experiment.Judge { return alike(q[0], q[1]) },
+	}
+	t.Checks = slices.DeleteFunc(t.Judged(own), func(c experiment.Check) bool { return slices.Contains(only, c.ID) })
 	for i := range t.Checks {
 		t.Checks[i].Text = strings.NewReplacer("$low", t.Words["low"], "$high", t.Words["high"]).Replace(t.Checks[i].Text)
 	}
-	return t.Found(f.runs()).Checks
+	checks, d := t.Found(f.runs()).Checks, f.changed(0)
+	changes := map[string]int{"E19-idle": len(d.Idle), "E19-busy": len(d.Busy) + d.Lost}
+	for i := range checks {
+		c := &checks[i]
+		n, counted := changes[c.ID]
+		if few := c.Seeds < minRepetitions || counted && n < minChanges; few && c.Verdict != experiment.NotRun {
+			c.Verdict = experiment.Record
+		}
+	}
+	return checks
+}
+
+// alike holds when two arms cannot be told apart and noise would not hide a tenth.
+func alike(a, b experiment.Quantity) experiment.Judge {
+	return experiment.Judge{Rule: "no significant difference between " + a.Name + " and " + b.Name + ", which noise of less than 10 % would hide", Of: func(r *experiment.Runs) experiment.Judgement {
+		var diffs, shares []float64
+		va, vb := a.Values(r), b.Values(r)
+		for i := range va {
+			if d := vb[i] - va[i]; !math.IsNaN(d) {
+				diffs, shares = append(diffs, d), append(shares, d/va[i])
+			}
+		}
+		d, s := result.Mean(diffs), result.Mean(shares)
+		j := experiment.Judgement{Value: d.Mean, Lo: d.Low, Hi: d.High, Ours: fmt.Sprintf("%+.1f s (%+.1f to %+.1f), %+.1f %%", d.Mean, d.Low, d.High, 100*s.Mean)}
+		if j.Holds = d.Low <= 0 && d.High >= 0 && s.Half() <= 0.1; s.Half() > 0.1 {
+			j.Note = "too much noise"
+		}
+		return j
+	}}
 }
 
 // runs are the figures of the arms, and of all of them together, by repetition.
@@ -52,13 +91,23 @@ func (f *facts) runs() *experiment.Runs {
 		metrics["all"][i]["in"] += float64(in)
 		metrics["all"][i]["over"] += float64(over)
 	}
+	var gaps []float64 // too few in one repetition
+	for _, b := range f.of["cbt"] {
+		_, work := b.gaps()
+		gaps = append(gaps, work...)
+	}
+	for _, m := range metrics["cbt"] {
+		if len(gaps) > 0 && m != nil {
+			m["gap"] = median(gaps)
+		}
+	}
 	return experiment.NewRuns(seeds, metrics)
 }
 
-// figures are those of a batch: how long it took and what was idle, in (core-)seconds; of a controller, how many jobs ran before the first was let in, the least time
-// between two that were, and the middle one from a decision to the first map.
+// figures are those of a batch: how long it took and what was idle, in (core-)seconds; of a controller, how many jobs ran before the first was let in, and the min
+// time between two that were.
 func (b *Batch) figures() experiment.Metrics {
-	m := experiment.Metrics{"span": b.span(), "idle": b.idle(), "writes": float64(len(b.Writes)), "first": 0, "spacing": math.Inf(1), "gap": math.NaN()}
+	m := experiment.Metrics{"span": b.span(), "idle": b.idle(), "writes": float64(len(b.Writes)), "first": 0, "spacing": math.Inf(1)}
 	in := b.admitted()
 	for _, j := range b.Jobs {
 		if len(in) > 0 && j.Launched >= 0 && j.Launched < in[0] {
@@ -67,9 +116,6 @@ func (b *Batch) figures() experiment.Metrics {
 	}
 	for i := 1; i < len(in); i++ {
 		m["spacing"] = min(m["spacing"], float64(in[i]-in[i-1])/1000)
-	}
-	if _, work := b.gaps(); len(work) > 0 {
-		m["gap"] = median(work)
 	}
 	return m
 }
