@@ -238,7 +238,7 @@ type Place interface {
 
 // Network is what an engine that plays one shows of it.
 type Network interface {
-	// Uplink is the share of their capacity that a rack's links from and to the rest of the network carry.
+	// Uplink is the load of the links into a rack and out of it, as a share of their capacity.
 	Uplink(rack int32) (in, out float64)
 }
 

@@ -38,10 +38,7 @@ func (e *engine) ramp(j *job) (hangs bool, kill int64) {
 	config := am.Defaults()
 	d := config.Reduces(&s)
 	s.Asked += d.Ask
-	for i := range j.stages {
-		if d.Ask == 0 {
-			break
-		}
+	for i := 0; i < len(j.stages) && d.Ask != 0; i++ {
 		st := &j.stages[i]
 		switch open := st.open && len(st.After) > 0; {
 		case open && d.Ask > 0:

@@ -161,8 +161,8 @@ func (h host) Done(id int32) {
 
 // bindWorker checks that the run asks for nothing that a worker cannot play.
 func (e *engine) bindWorker() error {
-	network, ok := e.cfg.Worker.(policy.Network)
-	if place, looks := e.place.(policy.Networked); looks && ok {
+	network, plays := e.cfg.Worker.(policy.Network)
+	if place, looks := e.place.(policy.Networked); looks && plays && e.described.Network != nil {
 		place.Watch(network)
 	} else if looks {
 		return errors.New("the policy places tasks by the load of the network, and none is played: describe one (network:)")

@@ -67,10 +67,11 @@ func read(p policy.Params) (*Delay, error) {
 	if notNode == nil && notRack == nil {
 		return New(node, rack)
 	}
+	mixed := p["node"] != "" && p["rack"] != "" && (notNode == nil || notRack == nil) // a number and a time
 	first, second := cmp.Or(p["node"], p["rack"]), cmp.Or(p["rack"], p["node"])
 	nodeTime, err := unit.ParseTime(first)
 	rackTime, err2 := unit.ParseTime(second)
-	if err != nil || err2 != nil || len(p["node"])*len(p["rack"]) > 0 && (notNode == nil || notRack == nil) {
+	if err != nil || err2 != nil || mixed {
 		return nil, fmt.Errorf("node=%s, rack=%s: want two numbers of chances, or two times such as 3s", first, second)
 	}
 	return Timed(nodeTime, rackTime)

@@ -174,7 +174,7 @@ func (f *Fabric) Up(rack int32) []flow.Link { return f.up[rack] }
 // Down are the links that lead into a rack.
 func (f *Fabric) Down(rack int32) []flow.Link { return f.down[rack] }
 
-// Uplink is the share of its capacity that a rack's way from and to the others carries now; 0 where there is no such link.
+// Uplink is the present load of the links into a rack and out of it, as a share of their capacity; 0 where there are none.
 func (f *Fabric) Uplink(rack int32) (in, out float64) {
 	return f.share(f.down[rack]), f.share(f.up[rack])
 }

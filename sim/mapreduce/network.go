@@ -112,13 +112,8 @@ func (n *network) share(ac *activity, now float64) float64 {
 	return min(1, max(0, 1-left/ac.bytes))
 }
 
-// Uplink implements policy.Network. Without a network it is idle.
-func (w *Worker) Uplink(rack int32) (in, out float64) {
-	if w.net == nil {
-		return 0, 0
-	}
-	return w.net.fabric.Uplink(rack)
-}
+// Uplink implements policy.Network. The cluster must describe a network.
+func (w *Worker) Uplink(rack int32) (in, out float64) { return w.net.fabric.Uplink(rack) }
 
 // Network is the network and its fabric, for counters; nil where the cluster describes none.
 func (w *Worker) Network() (*flow.Network, *fabric.Fabric) {

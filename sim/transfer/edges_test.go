@@ -124,4 +124,8 @@ func TestPlacesSeeUplinks(t *testing.T) {
 	if _, err := sim.Run(t.Context(), config); err == nil {
 		t.Error("a policy that looks at the network was given none")
 	}
+	config.Worker, config.Cluster = transfer.New(transfer.Options{}), on(t, "10x1/2", "")
+	if _, err := sim.Run(t.Context(), config); err == nil || !strings.Contains(err.Error(), "load of the network") {
+		t.Errorf("a policy that looks at the network, on a cluster that describes none: %v", err)
+	}
 }
