@@ -85,7 +85,7 @@ type failer interface {
 // steered plays jobs under a controller.
 type steered struct {
 	name   string
-	rule   marp.Rule
+	rule   steer.AMLimit
 	share  float64
 	delays steer.Delays
 	seed   uint64
@@ -96,6 +96,9 @@ type steered struct {
 
 func (c steered) play(t failer, ctx context.Context, jobs workload.Slice) (*recorder, sim.Summary) {
 	t.Helper()
+	if c.rule.Property == "" {
+		c.rule = steer.FairAM
+	}
 	set := marp.Defaults(c.name, "root.default").On(c.rule)
 	set.Seed, set.Value = c.seed, 0.25
 	if c.change != nil {
@@ -109,7 +112,7 @@ func (c steered) play(t failer, ctx context.Context, jobs workload.Slice) (*reco
 	sum, err := sim.Run(ctx, sim.Config{
 		Cluster: threeNodes(), Source: jobs.Source(), NoAlone: true, Model: c.model, Seed: c.seed, Steerer: r, Delays: c.delays, Worker: c.worker,
 		NewPolicy: func() (policy.Policy, error) {
-			if c.rule == marp.Capacity {
+			if c.rule == steer.CapacityAM {
 				return capacity.New(capacityWith(t, c.share))
 			}
 			return fair.FromConf(fairWith(t, c.share))
@@ -348,7 +351,7 @@ func TestPropertyControllersInTheYard(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := steered{
 			name:  rapid.SampledFrom(marp.Names()).Draw(t, "controller"),
-			rule:  rapid.SampledFrom([]marp.Rule{marp.Fair, marp.Capacity}).Draw(t, "rule"),
+			rule:  rapid.SampledFrom([]steer.AMLimit{steer.FairAM, steer.CapacityAM}).Draw(t, "rule"),
 			share: rapid.SampledFrom([]float64{0.05, 0.13, 0.5, 1}).Draw(t, "found"),
 			seed:  uint64(rapid.IntRange(0, 1000).Draw(t, "seed")),
 			model: sim.Model{Heartbeat: rapid.SampledFrom([]unit.Time{0, second}).Draw(t, "heartbeat"), StartUp: unit.Time(rapid.IntRange(0, 3).Draw(t, "start-up")) * second},
@@ -430,7 +433,7 @@ func TestDecisionLogs(t *testing.T) {
 		run  steered
 	}{
 		{"cbtws-fair-file", steered{name: "cbtws", share: 0.05, delays: steer.Delays{Sense: second, Poll: 10 * second, Age: 5 * second}, seed: 1, model: sim.Model{Heartbeat: second, StartUp: 2 * second}}},
-		{"cbt-at-once", steered{name: "cbt", rule: marp.Capacity, share: 0.05, delays: steer.Delays{Sense: second}, seed: 1, model: sim.Model{Heartbeat: second, StartUp: 2 * second}}},
+		{"cbt-at-once", steered{name: "cbt", rule: steer.CapacityAM, share: 0.05, delays: steer.Delays{Sense: second}, seed: 1, model: sim.Model{Heartbeat: second, StartUp: 2 * second}}},
 	} {
 		r, sum := c.run.play(t, context.Background(), sixJobs())
 		for _, got := range sum.Receipts {

@@ -9,6 +9,8 @@ package steer
 import (
 	"context"
 	"log/slog"
+	"strconv"
+	"strings"
 
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -139,6 +141,57 @@ func AtOnce() Delays { return Delays{} }
 // lower case; "decision" and "why" come last.
 type Explainer interface {
 	Explain() []slog.Attr
+}
+
+// Decisions are the words for what a policy decides that engines and reports know; others may follow. Refuse says that what was seen cannot be
+// acted on.
+var Decisions = []string{"wait", Refuse, "raise", "lower", "set", "restore"}
+
+// Refuse is the decision of a policy that cannot act on what it sees.
+const Refuse = "refuse"
+
+// Decided splits the last two pairs off what a policy explains.
+func Decided(attrs []slog.Attr) (decision, why string) {
+	for _, a := range attrs {
+		switch a.Key {
+		case "decision":
+			decision = a.Value.String()
+		case "why":
+			why = a.Value.String()
+		}
+	}
+	return decision, why
+}
+
+// Line is what a policy explains as one line of key=value pairs, after the time.
+func Line(now unit.Time, attrs []slog.Attr) string {
+	var b strings.Builder
+	b.WriteString("t=" + strconv.FormatFloat(now.Seconds(), 'f', -1, 64))
+	for _, a := range attrs {
+		b.WriteString(" " + a.Key + "=")
+		switch {
+		case a.Value.Kind() == slog.KindFloat64:
+			b.WriteString(strconv.FormatFloat(a.Value.Float64(), 'f', -1, 64))
+		case a.Key == "why":
+			b.WriteString(strconv.Quote(a.Value.String()))
+		default:
+			b.WriteString(a.Value.String())
+		}
+	}
+	return b.String()
+}
+
+// Describer is a Steerer that can tell a person, before it begins, what it found and what it keeps to.
+type Describer interface {
+	// Found describes the present value of the knob, from a queue as seen.
+	Found(q *Queue) string
+	// Bounds describes which values it may write.
+	Bounds() string
+}
+
+// Refuser is a Steerer that can tell whether its last step could not act on what it saw. For too long, and a driver puts everything back.
+type Refuser interface {
+	Refused() bool
 }
 
 // Restorer is a Steerer that knows how to put back what it found.

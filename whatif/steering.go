@@ -4,30 +4,23 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"log/slog"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/steer"
-	"github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Steer is a steering policy and the yard it is to find.
-type Steer struct {
-	Name   string
-	Queue  string
-	Delays steer.Delays
-	New    func(seed uint64) (marp.Controller, error)
-}
-
 // helm lets a controller steer a run and writes down what it sees and decides.
 type helm struct {
-	marp.Controller
-	who    *Steer
+	steer.Steerer
+	who    *steer.Rehearsal
 	log    io.Writer
-	kinds  [marp.Restore + 1]int64
+	kinds  map[string]int64
 	points []result.SteerPoint
 	every  unit.Time // points are not closer than that
 	next   unit.Time
@@ -39,8 +32,8 @@ type helm struct {
 }
 
 var (
-	_ steer.Steerer  = (*helm)(nil)
-	_ steer.Restorer = (*helm)(nil)
+	_ steer.Restorer  = (*helm)(nil)
+	_ steer.Corrector = (*helm)(nil)
 )
 
 // mostPoints are more than a picture has columns; mostChanges are more than anybody reads.
@@ -59,7 +52,7 @@ func (p *Plan) helm(scheduler, seed int) (*helm, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &helm{Controller: c, who: who}
+	h := &helm{Steerer: c, who: who, kinds: map[string]int64{}}
 	if p.SteerLog != nil {
 		h.log = p.SteerLog(scheduler, seed)
 	}
@@ -69,15 +62,34 @@ func (p *Plan) helm(scheduler, seed int) (*helm, error) {
 // Step implements steer.Steerer.
 func (h *helm) Step(seen *steer.Snapshot) ([]steer.Action, unit.Time) {
 	h.note(seen)
-	do, again := h.Controller.Step(seen)
-	d := h.Last()
-	if h.kinds[d.Kind]++; d.Kind == marp.Refuse {
-		h.blind = d.Why
+	do, again := h.Steerer.Step(seen)
+	var said []slog.Attr
+	if e, ok := h.Steerer.(steer.Explainer); ok {
+		said = e.Explain()
+	}
+	kind, why := steer.Decided(said)
+	if h.kinds[kind]++; kind == steer.Refuse {
+		h.blind = why
 	}
 	if h.log != nil && h.err == nil {
-		_, h.err = fmt.Fprintln(h.log, d.String())
+		_, h.err = fmt.Fprintln(h.log, steer.Line(seen.Now, said))
 	}
 	return do, again
+}
+
+// Restore implements steer.Restorer.
+func (h *helm) Restore() []steer.Action {
+	if r, ok := h.Steerer.(steer.Restorer); ok {
+		return r.Restore()
+	}
+	return nil
+}
+
+// NotMade implements steer.Corrector.
+func (h *helm) NotMade(a steer.Action) {
+	if c, ok := h.Steerer.(steer.Corrector); ok {
+		c.NotMade(a)
+	}
 }
 
 // note keeps what is seen of the queue, where it differs from what was seen before. When there is too much of it, every other point
@@ -136,9 +148,11 @@ func (h *helm) finish(receipts []steer.Receipt) (*result.Steering, error) {
 		Decisions: []result.SteerCount{}, Changes: []result.SteerChange{},
 		Found: h.found, Least: h.found, Most: h.found, Final: h.found, Blind: h.blind, Points: h.points,
 	}
-	for kind, n := range h.kinds {
-		if out.Looks += n; n > 0 {
-			out.Decisions = append(out.Decisions, result.SteerCount{Kind: marp.Kind(kind).String(), Count: n})
+	words := slices.Concat(steer.Decisions, slices.Sorted(maps.Keys(h.kinds)))
+	for i, kind := range words {
+		if n := h.kinds[kind]; n > 0 && slices.Index(words, kind) == i {
+			out.Looks += n
+			out.Decisions = append(out.Decisions, result.SteerCount{Kind: kind, Count: n})
 		}
 	}
 	for _, r := range receipts {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/internal/term"
 	"github.com/yardmaster/yardmaster/result"
-	"github.com/yardmaster/yardmaster/steer/marp"
+	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -28,7 +28,7 @@ func steeringLines(s *result.Steering) []string {
 	}
 	for _, k := range s.Decisions {
 		switch {
-		case k.Kind != marp.Refuse.String():
+		case k.Kind != steer.Refuse:
 		case k.Count == s.Looks:
 			lines = append(lines, "it could act on nothing it saw: "+s.Blind)
 		case 2*k.Count > s.Looks:

@@ -39,8 +39,8 @@ func (s Scheduler) String() string {
 }
 
 // Rule is the arithmetic by which it lets masters start.
-func (s Scheduler) Rule() control.Rule {
-	return [...]control.Rule{control.FairV2, control.Capacity, control.Fair}[s]
+func (s Scheduler) Rule() steer.AMLimit {
+	return [...]steer.AMLimit{steer.FairV2AM, steer.CapacityAM, steer.FairAM}[s]
 }
 
 // Delays are the times until a changed share is in force.

@@ -55,7 +55,7 @@ func (b Batch) under(name string, on Scheduler) Batch {
 		b.Share = share
 	default:
 		b.Controller, b.Settings = name, control.Defaults(name, Queue)
-		b.Settings.Rule, b.Settings.Master, b.Settings.Least = on.Rule(), sourceMaster, sourceLeast
+		b.Settings.Limit, b.Settings.Master, b.Settings.Least = on.Rule(), sourceMaster, sourceLeast
 		b.Settings.Headroom = false // as published: it goes by the processors of the cluster, which is one queue
 		b.Share = control.SourceFIFO
 		if name == "kalman-mem" {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/marp"
 )
 
@@ -68,7 +69,7 @@ func (s Size) arms(sweep bool) []Arm {
 func (s Size) waits(policy, scheduler string) map[string]time.Duration {
 	d := marp.Defaults(policy, queue)
 	if scheduler == "capacity" {
-		d = d.On(marp.Capacity)
+		d = d.On(steer.CapacityAM)
 	}
 	scaled := func(us int64) time.Duration {
 		return (time.Duration(float64(us)*s.Scale) * time.Microsecond).Round(100 * time.Millisecond)

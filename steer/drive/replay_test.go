@@ -87,7 +87,7 @@ func (r *replay) InForce(_ context.Context, _ drive.Knob, v drive.Value) (bool, 
 func controller(t *testing.T, name string) *recorder {
 	t.Helper()
 	s := marp.Defaults(name, "root.default")
-	s.Rule, s.Preset, s.Seed, s.Value = marp.Fair, true, 3, 0.25
+	s.Limit, s.Preset, s.Seed, s.Value = steer.FairAM, true, 3, 0.25
 	c, err := marp.New(name, s)
 	if err != nil {
 		t.Fatal(err)

@@ -121,11 +121,11 @@ func TestDrift(t *testing.T) {
 		if y.in != in {
 			t.Fatalf("step %d: %v, want %v", i, y.in, in)
 		}
-		if got, want := FairV2.Slots(sourceTotal, sourceMaster, unit.Resources{}, slots.in), int64(2-i%2); got != want {
+		if got, want := steer.FairV2AM.Slots(sourceTotal, sourceMaster, unit.Resources{}, slots.in), int64(2-i%2); got != want {
 			t.Fatalf("step %d: slots %d (share %v), want %d", i, got, slots.in, want)
 		}
 	}
-	if got := FairV2.Slots(sourceTotal, sourceMaster, unit.Resources{}, y.in); got != 2 {
+	if got := steer.FairV2AM.Slots(sourceTotal, sourceMaster, unit.Resources{}, y.in); got != 2 {
 		t.Errorf("after three jobs the share of %v lets %d in", y.in, got)
 	}
 	if slots.in != 0.049 {
@@ -277,13 +277,13 @@ func TestStartedFirst(t *testing.T) {
 
 // The Capacity Scheduler takes a share at once: half the wait will do. Its knob has another name.
 func TestOnCapacity(t *testing.T) {
-	y := newYard(t, "cbt", 3, func(s *Settings) { *s = s.On(Capacity) })
+	y := newYard(t, "cbt", 3, func(s *Settings) { *s = s.On(steer.CapacityAM) })
 	y.begin()
 	y.expect(Raise, 0.09, 16*sec)
 	if r := y.c.Restore(); len(r) != 1 || r[0].Property != "maximum-am-resource-percent" {
 		t.Errorf("%v", r)
 	}
-	if s := Defaults("cbt", "q"); s.On(Fair) != s {
+	if s := Defaults("cbt", "q"); s.On(steer.FairAM) != s {
 		t.Error("the Fair Scheduler is what the source used")
 	}
 }

@@ -201,7 +201,7 @@ func TestLearnsAnew(t *testing.T) {
 func TestCheck(t *testing.T) {
 	for i, spoil := range []func(*Settings){
 		func(s *Settings) { s.Queue = "" },
-		func(s *Settings) { s.Rule = 9 },
+		func(s *Settings) { s.Limit.Property = "" },
 		func(s *Settings) { s.Master.Mem = -1 },
 		func(s *Settings) { s.Steps = Steps{Start: 0.1} },
 		func(s *Settings) { s.Steps = Steps{Start: 0.1, Inc: math.NaN(), Dec: 0.1} },

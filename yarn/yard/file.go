@@ -17,8 +17,8 @@ import (
 
 	"github.com/yardmaster/yardmaster/internal/flock"
 	"github.com/yardmaster/yardmaster/internal/securefile"
+	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
-	"github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
@@ -36,7 +36,7 @@ type editedFile struct {
 	kind fileKind
 }
 
-func percentKey(queue string) string { return conf.Prefix + queue + "." + marp.Capacity.Property() }
+func percentKey(queue string) string { return conf.Prefix + queue + "." + steer.CapacityAM.Property }
 
 // find locates the setting of a queue.
 func (f *editedFile) find(data []byte, queue string) (root *node, p *place, err error) {
@@ -107,7 +107,7 @@ func readPercent(p *conf.Properties, queue string) (drive.Value, error) {
 		return drive.Value{}, gone("queue %s is not among the configured queues: %s", queue, list)
 	}
 	v := drive.Value{Number: otherwise}
-	for _, name := range []string{conf.Prefix + marp.Capacity.Property(), percentKey(queue)} {
+	for _, name := range []string{conf.Prefix + steer.CapacityAM.Property, percentKey(queue)} {
 		x := p.Get(name)
 		if x == nil || x.Value == "" {
 			continue

@@ -11,7 +11,6 @@ import (
 
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
-	"github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 	"github.com/yardmaster/yardmaster/yarn/rest"
@@ -55,8 +54,8 @@ func formatShare(x float64) string {
 
 // queueOf is the path of a knob's queue; other knobs are not there.
 func (y *Yard) queueOf(k drive.Knob) (string, error) {
-	if k.Kind != setQueue || k.Property != y.rule.Property() {
-		return "", fmt.Errorf("knob %q is not there: the one of this scheduler is %s of a queue", k.Property, y.rule.Property())
+	if k.Kind != setQueue || k.Property != y.limit.Property {
+		return "", fmt.Errorf("knob %q is not there: the one of this scheduler is %s of a queue", k.Property, y.limit.Property)
 	}
 	if k.Queue != y.path && "root."+k.Queue != y.path {
 		return "", fmt.Errorf("queue %s is not the one that is steered: that is %s", k.Queue, y.path)
@@ -123,7 +122,7 @@ func (y *Yard) writable(v drive.Value) bool {
 	if !v.Set {
 		return true
 	}
-	if math.IsNaN(x) || math.IsInf(x, 0) || x > 1e6 || x < 0 && (x != -1 || y.rule == marp.Capacity) {
+	if math.IsNaN(x) || math.IsInf(x, 0) || x > 1e6 || x < 0 && (x != -1 || y.capacity()) {
 		return false
 	}
 	_, overREST := y.act.(*restActuator)
@@ -162,7 +161,7 @@ func (y *Yard) InForce(ctx context.Context, k drive.Knob, v drive.Value) (bool, 
 	if err != nil {
 		return false, err
 	}
-	if y.rule == marp.Capacity {
+	if y.capacity() {
 		return y.capacityInForce(ctx, q, s.Root, v.Number)
 	}
 	if y.fair == nil {
@@ -221,7 +220,7 @@ const markName = "yardmaster.journal"
 
 // write sends the value and its mark as one change; an empty one takes the setting out.
 func (r *restActuator) write(ctx context.Context, queue string, _ *drive.Value, v drive.Value) error {
-	s := []rest.Setting{{Name: marp.Capacity.Property()}, {Name: markName, Value: v.Mark}}
+	s := []rest.Setting{{Name: steer.CapacityAM.Property}, {Name: markName, Value: v.Mark}}
 	if v.Set {
 		s[0].Value = v.Text
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/yardmaster/yardmaster/lab/hadoop/ha"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
-	"github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 	"github.com/yardmaster/yardmaster/yarn/yard"
 )
@@ -193,8 +192,8 @@ func TestLabYard(t *testing.T) {
 func labREST(t *testing.T, version string) {
 	b := up(t, hadoop.Options{Version: version, SchedulerXML: capacityXML})
 	b.open(yard.Options{CPU: "host"})
-	if b.y.Rule() != marp.Capacity || b.y.Least().Mem != 128 {
-		t.Error(b.y.Rule(), b.y.Least())
+	if b.y.Limit() != steer.CapacityAM || b.y.Least().Mem != 128 {
+		t.Error(b.y.Limit(), b.y.Least())
 	}
 	before, found := b.settings(), b.found()
 	if found.Set || found.Number != 0.5 {
@@ -314,8 +313,8 @@ func labFairFile(t *testing.T) {
 		t.Error(err)
 	}
 	b.open(yard.Options{CPU: "host:nice-idle", File: file})
-	if b.y.Rule() != marp.Fair || b.y.Spacing(b.y.Knob()) != 5*time.Second {
-		t.Error(b.y.Rule())
+	if b.y.Limit() != steer.FairAM || b.y.Spacing(b.y.Knob()) != 5*time.Second {
+		t.Error(b.y.Limit())
 	}
 	found := b.found()
 	b.submit(6, 1024)

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
-	"github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 	"github.com/yardmaster/yardmaster/yarn/rest"
@@ -49,7 +49,7 @@ type Yard struct {
 	o        Options
 	path     string   // of the queue
 	names    []string // of the queue in requests for applications
-	rule     marp.Rule
+	limit    steer.AMLimit
 	least    unit.Resources
 	dominant bool // the CapacityScheduler is known to count vcores
 	identity string
@@ -88,11 +88,11 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 	version := versionOf(info.HadoopVersion)
 	switch {
 	case s.Type == "capacityScheduler":
-		y.rule = marp.Capacity
+		y.limit = steer.CapacityAM
 	case s.Type == "fairScheduler" && version < 300:
-		y.rule = marp.FairV2
+		y.limit = steer.FairV2AM
 	case s.Type == "fairScheduler":
-		y.rule = marp.Fair
+		y.limit = steer.FairAM
 	default:
 		return nil, fmt.Errorf("the ResourceManager runs the %s: only the CapacityScheduler and the FairScheduler have a share for masters", s.Type)
 	}
@@ -104,7 +104,7 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 		return nil, err
 	}
 	y.path, y.names = q.Path, []string{q.Path}
-	if y.rule == marp.Capacity && version < 304 && q.Name != q.Path {
+	if y.capacity() && version < 304 && q.Name != q.Path {
 		y.names = []string{q.Name, q.Path} // compared with the name that the application gave; whole ones are unknown to older versions
 	}
 	props, err := y.c.Conf(ctx)
@@ -117,7 +117,7 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 		return nil, err
 	}
 	y.note("idle processors: %s", y.cpu.describe())
-	if user := q.UserAMLimit.Memory; y.rule == marp.Capacity && user > 0 && user < q.AMLimit.Memory {
+	if user := q.UserAMLimit.Memory; y.capacity() && user > 0 && user < q.AMLimit.Memory {
 		y.note("masters of one user may take %d MB and those of %s together %d MB: for a single user the former holds first", user, y.path, q.AMLimit.Memory)
 	}
 	if err := y.chooseActuator(props); err != nil {
@@ -128,8 +128,8 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 			y.dominant = strings.HasSuffix(text(set, conf.Prefix+"resource-calculator", ""), ".DominantResourceCalculator")
 		}
 	}
-	y.note("%s of %s: %s", y.rule.Property(), y.path, y.act.describe())
-	if y.rule != marp.Capacity && y.fair == nil {
+	y.note("%s of %s: %s", y.limit.Property, y.path, y.act.describe())
+	if !y.capacity() && y.fair == nil {
 		y.note("without the file, the share in force shows only while an application waits: until then it is not known")
 	}
 	return y, nil
@@ -141,8 +141,10 @@ func (y *Yard) Identity() string { return y.identity }
 // Queue is the full name of the queue.
 func (y *Yard) Queue() string { return y.path }
 
-// Rule is the arithmetic by which the scheduler lets masters start.
-func (y *Yard) Rule() marp.Rule { return y.rule }
+// Limit is how the scheduler limits AMs.
+func (y *Yard) Limit() steer.AMLimit { return y.limit }
+
+func (y *Yard) capacity() bool { return y.limit == steer.CapacityAM }
 
 // Least is the scheduler's minimum allocation.
 func (y *Yard) Least() unit.Resources { return y.least }
@@ -156,7 +158,7 @@ func (y *Yard) note(format string, args ...any) {
 
 // Knob is the queue's share for masters.
 func (y *Yard) Knob() drive.Knob {
-	return drive.Knob{Kind: setQueue, Queue: y.path, Property: y.rule.Property()}
+	return drive.Knob{Kind: setQueue, Queue: y.path, Property: y.limit.Property}
 }
 
 // CanAct says why the knob cannot be turned, as far as that can be known without turning it.
@@ -174,7 +176,7 @@ func (y *Yard) CanAct(ctx context.Context) error {
 // chooseActuator finds the way to turn the knob that fits the scheduler.
 func (y *Yard) chooseActuator(props *conf.Properties) error {
 	kind := y.o.Actuator
-	capacity := y.rule == marp.Capacity
+	capacity := y.capacity()
 	store := text(props, "yarn.scheduler.configuration.store.class", "file")
 	if kind == "" || kind == Auto {
 		switch {

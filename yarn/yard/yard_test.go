@@ -230,14 +230,14 @@ func TestSnapshotOfVersions(t *testing.T) {
 		version string
 		fair    bool
 		want    steer.Queue
-		rule    marp.Rule
+		rule    steer.AMLimit
 	}{
-		{"2.10.2", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 0.3}, marp.Capacity},
-		{"2.7.5", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 15872.0 / 51224}, marp.Capacity},
-		{"3.3.6", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 0.3}, marp.Capacity},
-		{"3.5.0", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 0.3}, marp.Capacity},
-		{"2.10.2", true, steer.Queue{Running: 2, Waiting: 1, Capacity: unit.Resources{Mem: 52224, Cores: 24}, Ceiling: unit.Resources{Mem: 52224, Cores: 24}}, marp.FairV2},
-		{"3.4.2", true, steer.Queue{Running: 2, Waiting: 1, Capacity: unit.Resources{Mem: 52224, Cores: 24}, Ceiling: unit.Resources{Mem: 52224, Cores: 24}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 15668.0 / 52224}, marp.Fair},
+		{"2.10.2", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 0.3}, steer.CapacityAM},
+		{"2.7.5", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 15872.0 / 51224}, steer.CapacityAM},
+		{"3.3.6", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 0.3}, steer.CapacityAM},
+		{"3.5.0", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 0.3}, steer.CapacityAM},
+		{"2.10.2", true, steer.Queue{Running: 2, Waiting: 1, Capacity: unit.Resources{Mem: 52224, Cores: 24}, Ceiling: unit.Resources{Mem: 52224, Cores: 24}}, steer.FairV2AM},
+		{"3.4.2", true, steer.Queue{Running: 2, Waiting: 1, Capacity: unit.Resources{Mem: 52224, Cores: 24}, Ceiling: unit.Resources{Mem: 52224, Cores: 24}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 15668.0 / 52224}, steer.FairAM},
 	} {
 		m := newManager(c.version, c.fair)
 		m.apps = threeApps()
@@ -252,8 +252,8 @@ func TestSnapshotOfVersions(t *testing.T) {
 		if got := s.Queues; len(got) != 1 || got[0] != c.want {
 			t.Errorf("%s, fair %v:\n%+v, want\n%+v", c.version, c.fair, got, c.want)
 		}
-		if y.Rule() != c.rule || y.Least() != (unit.Resources{Mem: 512, Cores: 1}) || y.Identity() != "yarn:rm.example:8088/root.default" {
-			t.Error(y.Rule(), y.Least(), y.Identity())
+		if y.Limit() != c.rule || y.Least() != (unit.Resources{Mem: 512, Cores: 1}) || y.Identity() != "yarn:rm.example:8088/root.default" {
+			t.Error(y.Limit(), y.Least(), y.Identity())
 		}
 		if s.Total != (unit.Resources{Mem: 52224, Cores: 24}) || s.Nodes != 3 || s.Now < unit.Time(before.UnixMicro()) || s.Age < 0 || s.Age > 5*unit.Second {
 			t.Errorf("%+v", s)
@@ -310,7 +310,7 @@ func TestLies(t *testing.T) {
 		if err != nil {
 			said = err.Error()
 		} else {
-			set := marp.Defaults("cbt", "root.default").On(y.Rule())
+			set := marp.Defaults("cbt", "root.default").On(y.Limit())
 			ctl, err := marp.New("cbt", set)
 			if err != nil {
 				t.Fatal(err)
