@@ -212,9 +212,11 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 		engine, clock = pulse{engine, s.guard.beat}, pulseClock{each: s.guard.each, beat: s.guard.beat}
 	}
 	return drive.Run(ctx, drive.Options{
-		Engine: engine, Clock: clock, Act: f.act, Journal: s.journal, Lock: s.lock, Spacing: f.gap, PerHour: f.perHour, Silence: f.blind,
-		New:   func() (steer.Steerer, error) { return steerpolicy.Policies.New(f.policy, setup) },
-		Bound: bound(f.min, f.max),
+		Engine: engine, Clock: clock, Lock: s.lock,
+		Rules: drive.Rules{
+			Act: f.act, Journal: s.journal, Bound: bound(f.min, f.max), Spacing: f.gap, PerHour: f.perHour, Silence: f.blind,
+			New: func() (steer.Steerer, error) { return steerpolicy.Policies.New(f.policy, setup) },
+		},
 		Observe: func(e drive.Event) {
 			s.board.Observe(e) // first: who reads the line finds the page up to date
 			s.log.event(&e)

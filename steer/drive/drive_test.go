@@ -580,7 +580,7 @@ func TestOtherKnobs(t *testing.T) {
 func TestOptionsAreChecked(t *testing.T) {
 	w := newWorld(t)
 	policy := func() (steer.Steerer, error) { return asks(sec), nil }
-	for _, o := range []Options{{}, {Engine: w}, {Engine: w, New: policy, Act: true}, {Engine: w, New: func() (steer.Steerer, error) { return nil, errAway }}} {
+	for _, o := range []Options{{}, {Engine: w}, {Engine: w, Rules: Rules{New: policy, Act: true}}, {Engine: w, Rules: Rules{New: func() (steer.Steerer, error) { return nil, errAway }}}} {
 		if Run(context.Background(), o) == nil {
 			t.Errorf("%+v is taken", o)
 		}
@@ -738,8 +738,7 @@ func TestMarksOfOneValue(t *testing.T) {
 
 func TestAMarkIsPlainText(t *testing.T) {
 	host, _ := os.Hostname()
-	j := &Journal{dir: "/état/${user}/a \xff\n "}
-	if got, want := j.mark(), host+":/?tat/?{user}/a????"; got != want {
+	if got, want := markOf("/état/${user}/a \xff\n "), host+":/?tat/?{user}/a????"; got != want {
 		t.Errorf("%q, not %q", got, want)
 	}
 }

@@ -357,7 +357,7 @@ func (w *world) drive(ctx context.Context, p steer.Steerer, change func(*Options
 	w.t.Helper()
 	j := w.journal()
 	defer j.Close()
-	o := Options{Engine: w, New: func() (steer.Steerer, error) { return p, nil }, Act: true, Journal: j, Observe: w.observe, Clock: w}
+	o := Options{Engine: w, Rules: Rules{New: func() (steer.Steerer, error) { return p, nil }, Act: true, Journal: j}, Observe: w.observe, Clock: w}
 	if change != nil {
 		change(&o)
 	}

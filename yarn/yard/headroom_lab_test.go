@@ -99,12 +99,12 @@ func (b *bench) decide(length time.Duration, headroom bool) (all []marp.Decision
 	defer cancel()
 	var c marp.Controller
 	err = drive.Run(ctx, drive.Options{
-		Engine: b.y, Act: true, Journal: j,
-		New: func() (steer.Steerer, error) {
+		Engine: b.y,
+		Rules: drive.Rules{Act: true, Journal: j, New: func() (steer.Steerer, error) {
 			var err error
 			c, err = marp.New("cbt", set)
 			return c, err
-		},
+		}},
 		Observe: func(e drive.Event) {
 			if e.Kind == drive.Decided && !strings.Contains(c.Last().Why, "too early") {
 				all = append(all, c.Last())
