@@ -109,5 +109,6 @@ func (e *Entry) ParamNames() []string {
 type Rehearsal struct {
 	Name, Queue string
 	Delays      Delays
+	Bounds      Bounds
 	New         func(seed uint64) (Steerer, error)
 }

@@ -1,13 +1,12 @@
 // Package steer holds the steering seam: a controller outside the engine that watches a running scheduler through its
 // sensors and moves its knobs.
 //
-// A Steerer is a pure step: what is seen goes in, what to do and when to look again comes out. The Yard (the simulator,
-// a real ResourceManager, a Kubernetes cluster) has the clock, the sensors, the actuators and their delays, and the
-// journal. The same Steerer value runs in virtual time and live.
+// A Steerer is a pure step: what is seen goes in, what to do and when to look again comes out. The engine (the simulator,
+// a real ResourceManager, a Kubernetes cluster) has the clock, the sensors, the actuators and their delays; steer/drive stands in between. The same
+// Steerer and the same driver run in virtual time and live.
 package steer
 
 import (
-	"context"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -88,6 +87,7 @@ type Receipt struct {
 	InForce  unit.Time // when it took effect
 	Old, New float64
 	OldQueue string
+	Back     bool  // the driver has put it back as it left; the policy did not ask for it
 	Err      error // refused: nothing was changed
 }
 
@@ -102,12 +102,6 @@ type Func func(seen *Snapshot) (do []Action, again unit.Time)
 
 // Step implements [Steerer].
 func (f Func) Step(seen *Snapshot) ([]Action, unit.Time) { return f(seen) }
-
-// Yard is a running scheduler as a steering policy's driver sees it: sensors and actuators.
-type Yard interface {
-	Snapshot(ctx context.Context) (Snapshot, error)
-	Apply(ctx context.Context, a Action) (Receipt, error)
-}
 
 // Delays are the times an engine takes between an action and its effect.
 type Delays struct {
@@ -194,9 +188,9 @@ type Refuser interface {
 	Refused() bool
 }
 
-// Restorer is a Steerer that knows how to put back what it found.
-type Restorer interface {
-	Restore() []Action
+// Renewer is a Steerer of which a fresh one can be made, for a rehearsal in which the driver has lost sight of the scheduler.
+type Renewer interface {
+	Renew() (Steerer, error)
 }
 
 // Corrector is a Steerer that wants to know when a change it asked for was not made, or has not come into force: what it takes for the

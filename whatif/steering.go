@@ -19,6 +19,7 @@ import (
 type helm struct {
 	steer.Steerer
 	who    *steer.Rehearsal
+	seed   uint64
 	log    io.Writer
 	kinds  map[string]int64
 	points []result.SteerPoint
@@ -32,7 +33,8 @@ type helm struct {
 }
 
 var (
-	_ steer.Restorer  = (*helm)(nil)
+	_ steer.Refuser   = (*helm)(nil)
+	_ steer.Renewer   = (*helm)(nil)
 	_ steer.Corrector = (*helm)(nil)
 )
 
@@ -52,7 +54,7 @@ func (p *Plan) helm(scheduler, seed int) (*helm, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &helm{Steerer: c, who: who, kinds: map[string]int64{}}
+	h := &helm{Steerer: c, who: who, seed: p.Seeds[seed], kinds: map[string]int64{}}
 	if p.SteerLog != nil {
 		h.log = p.SteerLog(scheduler, seed)
 	}
@@ -77,12 +79,16 @@ func (h *helm) Step(seen *steer.Snapshot) ([]steer.Action, unit.Time) {
 	return do, again
 }
 
-// Restore implements steer.Restorer.
-func (h *helm) Restore() []steer.Action {
-	if r, ok := h.Steerer.(steer.Restorer); ok {
-		return r.Restore()
-	}
-	return nil
+// Refused implements steer.Refuser.
+func (h *helm) Refused() bool {
+	r, ok := h.Steerer.(steer.Refuser)
+	return ok && r.Refused()
+}
+
+// Renew implements steer.Renewer: a fresh policy, in the same book.
+func (h *helm) Renew() (_ steer.Steerer, err error) {
+	h.Steerer, err = h.who.New(h.seed)
+	return h, err
 }
 
 // NotMade implements steer.Corrector.

@@ -298,7 +298,7 @@ func (p *Plan) play(ctx context.Context, who Scheduler, seed uint64, work *opene
 			Sample: p.Model.Sample, Progress: progress,
 		}
 		if at != nil {
-			c.Steerer, c.Delays = at, at.who.Delays
+			c.Steerer, c.Delays, c.Bounds = at, at.who.Delays, at.who.Bounds
 		}
 		return yarn.Run(ctx, c)
 	}
@@ -310,7 +310,7 @@ func (p *Plan) play(ctx context.Context, who Scheduler, seed uint64, work *opene
 		c.Worker = p.NewWorker()
 	}
 	if at != nil {
-		c.Steerer, c.Delays = at, at.who.Delays
+		c.Steerer, c.Delays, c.Bounds = at, at.who.Delays, at.who.Bounds
 	}
 	return sim.Run(ctx, c)
 }

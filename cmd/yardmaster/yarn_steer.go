@@ -214,7 +214,7 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 	return drive.Run(ctx, drive.Options{
 		Engine: engine, Clock: clock, Lock: s.lock,
 		Rules: drive.Rules{
-			Act: f.act, Journal: s.journal, Bound: bound(f.min, f.max), Spacing: f.gap, PerHour: f.perHour, Silence: f.blind,
+			Act: f.act, Journal: s.journal, Bound: drive.Within(f.min, f.max), Spacing: f.gap, PerHour: f.perHour, Silence: f.blind,
 			New: func() (steer.Steerer, error) { return steerpolicy.Policies.New(f.policy, setup) },
 		},
 		Observe: func(e drive.Event) {
@@ -222,16 +222,4 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 			s.log.event(&e)
 		},
 	})
-}
-
-func bound(least, most float64) func(drive.Knob, float64) (float64, string) {
-	return func(_ drive.Knob, v float64) (float64, string) {
-		switch {
-		case v < least:
-			return least, fmt.Sprintf("%.4g is below --min %.4g", v, least)
-		case v > most:
-			return most, fmt.Sprintf("%.4g is above --max %.4g", v, most)
-		}
-		return v, ""
-	}
 }

@@ -63,11 +63,15 @@ func (t *Tree) SetQueue(name, property string, value float64) (old float64, err 
 	if q == nil {
 		return fail("there is no such queue")
 	}
-	if math.IsNaN(value) || math.IsInf(value, 0) {
+	if math.IsInf(value, 0) {
 		return fail("it is not a number")
 	}
+	reads := math.IsNaN(value)
 	switch property {
 	case "weight":
+		if reads {
+			return q.weight, nil
+		}
 		if value < 0 {
 			return fail("it must not be negative")
 		}
@@ -76,11 +80,17 @@ func (t *Tree) SetQueue(name, property string, value float64) (old float64, err 
 			q.parent.classify()
 		}
 	case "maxAMShare", "maximum-am-resource-percent":
+		if reads {
+			return q.amShare, nil
+		}
 		if value < 0 && value != -1 {
 			return fail("it must be between 0 and 1, or -1 for no limit")
 		}
 		old, q.amShare = q.amShare, single(min(value, 1))
 	case "maxRunningApps":
+		if reads {
+			return float64(q.maxApps), nil
+		}
 		if value < 0 || value != math.Trunc(value) {
 			return fail("it must be a whole number that is not negative")
 		}

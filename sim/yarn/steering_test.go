@@ -206,7 +206,7 @@ func TestSteeringActions(t *testing.T) {
 		cfg := oneNode(10)
 		cfg.Steerer, cfg.Sample = l, s
 		out, sum := play(t, cfg, sharing(t, c.rule, 0.1), mr("a", 0, 3, 30*s, 1, 5*s), mr("b", 0, 3, 30*s, 1, 5*s))
-		if sum.Finished != 2 || len(sum.Receipts) != 6 {
+		if n := len(sum.Receipts); sum.Finished != 2 || n != 7 || sum.Receipts[6].New != 0.1 { // the last puts back; the jobs have ended
 			t.Fatalf("%+v", sum)
 		}
 		var got []string

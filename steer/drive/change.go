@@ -46,7 +46,7 @@ func (d *driver) want(a steer.Action) {
 	n.queued, n.since = &a, now
 	if free := d.free(n); now.Before(free) {
 		wait := free.Sub(now)
-		d.emit(Event{Kind: Queued, Knob: k, New: a.Value, Latency: wait}, slog.String("knob", k.String()), slog.Float64("new", a.Value),
+		d.emit(Event{Kind: Queued, Knob: k, Action: a, Since: now, New: a.Value, Latency: wait}, slog.String("knob", k.String()), slog.Float64("new", a.Value),
 			slog.Duration("wait", wait), slog.String("why", fmt.Sprintf("writes of a knob are at least %v apart", d.spacing(k))))
 		return
 	}
@@ -91,7 +91,11 @@ func (d *driver) notMade(a steer.Action) {
 }
 
 func (d *driver) tellRefused(k Knob, a steer.Action, err error) {
-	d.emit(Event{Kind: Refused, Knob: k, New: a.Value, Err: err}, slog.String("knob", k.String()), slog.Float64("new", a.Value),
+	e := Event{Kind: Refused, Knob: k, Action: a, Since: d.now(), New: a.Value, Err: err}
+	if n := d.knobs[k]; n != nil {
+		e.Since = n.since
+	}
+	d.emit(e, slog.String("knob", k.String()), slog.Float64("new", a.Value),
 		slog.String("why", err.Error()))
 }
 
@@ -134,7 +138,7 @@ func (d *driver) change(n *knob, a steer.Action) {
 	}
 	if held != nil {
 		original = *held.Original
-		if !same(k, present, original) && !held.wrote(present) {
+		if !Same(k, present, original) && !held.wrote(present) {
 			original = present
 			original.Mark = ""
 			d.emit(Event{Kind: Foreign, Knob: k, Old: held.New.Number, New: present.Number}, slog.String("knob", k.String()),
@@ -152,8 +156,8 @@ func (d *driver) change(n *knob, a steer.Action) {
 	if back {
 		v, note = original, ""
 	}
-	if same(k, v, present) && (held == nil || d.onItsWay(n, v)) {
-		d.emit(Event{Kind: Kept, Knob: k, Old: present.Number, New: v.Number}, slog.String("knob", k.String()),
+	if Same(k, v, present) && (held == nil || d.onItsWay(n, v)) {
+		d.emit(Event{Kind: Kept, Knob: k, Action: a, Since: n.since, Old: present.Number, New: v.Number}, slog.String("knob", k.String()),
 			slog.String("new", v.String()), slog.String("why", join(note, "it is there already")))
 		return
 	}
@@ -182,7 +186,7 @@ func join(note, why string) string {
 
 // onItsWay tells whether a value that is configured needs no further write.
 func (d *driver) onItsWay(n *knob, v Value) bool {
-	if n.check != nil && same(n.k, n.check.want, v) {
+	if n.check != nil && Same(n.k, n.check.want, v) {
 		return true
 	}
 	in, _ := d.inForce(n.k, v)
@@ -215,7 +219,7 @@ func (d *driver) put(n *knob, a steer.Action, original, old, v Value, note strin
 	if d.isLost() {
 		return // the line above is undone by the next holder: nothing was changed
 	}
-	err := d.write(k, v)
+	err := d.write(Request{Knob: k, Value: v, Entry: line, Since: n.since})
 	first := now // of the writes in a row that were not seen in force
 	if n.check != nil {
 		first = n.check.first
@@ -230,7 +234,7 @@ func (d *driver) put(n *knob, a steer.Action, original, old, v Value, note strin
 	noted := d.log(after)
 	switch {
 	case err == nil:
-		if same(k, v, original) && d.isBack(n, v) {
+		if Same(k, v, original) && d.isBack(n, v) {
 			noted = both(noted, d.close(n, "the policy has put it back"))
 		}
 	case after.Doubt: // read back and decide
@@ -240,7 +244,7 @@ func (d *driver) put(n *knob, a steer.Action, original, old, v Value, note strin
 		case failed != nil:
 			noted = both(both(err, failed), noted)
 			why = join(fmt.Sprintf("%v, and it cannot be read back: %v", err, failed), why)
-		case same(k, now, v):
+		case Same(k, now, v):
 			why = join(fmt.Sprintf("%v; it was, as it reads back", err), why)
 		default:
 			d.refuse(k, a, fmt.Errorf("%w; it was not: %v is configured", err, now))
@@ -274,7 +278,7 @@ func both(a, b error) error {
 // isBack tells whether a knob is certainly as it was found, and in force. If not it stays open: that harms nobody.
 func (d *driver) isBack(n *knob, original Value) bool {
 	now, err := d.read(n.k)
-	if err != nil || !same(n.k, now, original) || d.Journal.open.find(d.Scheme.Identity(), n.k).doubtful(n.written) {
+	if err != nil || !Same(n.k, now, original) || d.Journal.open.find(d.Scheme.Identity(), n.k).doubtful(n.written) {
 		return false
 	}
 	in, _ := d.inForce(n.k, original)

@@ -54,5 +54,9 @@ type Scheme interface {
 // ErrFate is an error of a write that may have been carried out. The knob has to be read back.
 var ErrFate = errors.New("it is not known whether the change was made")
 
-// ErrGone is an error of a knob that is not there any more: its job has ended, its queue was removed. There is nothing to put back.
+// ErrEnded is an error of a knob whose job has ended, for certain: there is nothing to put back.
+var ErrEnded = errors.New("the job has ended")
+
+// ErrGone is an error of a knob that is not there: its queue was removed, or a scheduler that has just started does not know it yet. If it stays
+// away there is nothing to put back.
 var ErrGone = errors.New("it is not there any more")

@@ -27,9 +27,12 @@ type Request struct {
 	Op    Op
 	Knob  Knob
 	Value Value
-	Entry Entry
+	Entry Entry // Log: the line. Write: the one that announces it, if the policy asked for it
 	Event Event
 	Until time.Time // Wait: when it is over. Others: when to give up
+	Next  time.Time // Wait: when the next sample is wanted; zero: not known
+	Quiet bool      // Wait: no write is due then
+	Since time.Time // Write: when the policy asked for it; zero: it is put back
 	Final bool      // it is to be carried out, or waited for, though the machine is told to stop
 }
 
@@ -129,7 +132,7 @@ const (
 	writing = 30 * time.Second // for a write: a command may have to be started for it
 )
 
-// wait lets time pass, and ends early when told to stop.
+// wait lets time pass before something is put back, and ends early when told to stop.
 func (p *port) wait(until time.Time) error {
 	if p.leaving() {
 		if until = earliest(until, p.until); !p.now().Before(until) {
@@ -144,8 +147,9 @@ func (p *port) read(k Knob) (Value, error) {
 	return a.Value, a.Err
 }
 
-func (p *port) write(k Knob, v Value) error {
-	return p.ask(Request{Op: Write, Knob: k, Value: v, Until: p.now().Add(writing), Final: true}).Err
+func (p *port) write(r Request) error {
+	r.Op, r.Until, r.Final = Write, p.now().Add(writing), true
+	return p.ask(r).Err
 }
 
 func (p *port) inForce(k Knob, v Value) (bool, error) {

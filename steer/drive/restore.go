@@ -141,12 +141,15 @@ func (r *recovery) once() (restored int, err error) {
 // more, or when it is not ours to put back. One reading is no proof that it is missing or somebody else's: that has to be seen several times.
 func (r *recovery) knob(h *Entry) (restored bool, err error) {
 	present, err := r.read(h.Knob)
-	if errors.Is(err, ErrGone) {
+	switch {
+	case errors.Is(err, ErrEnded):
+		return true, r.close(Restored, h, *h.Original, "its job has ended: there is nothing to put back")
+	case errors.Is(err, ErrGone):
 		return false, r.gone(h, err)
 	}
 	delete(r.missing, h.Knob)
 	foreign := func(v Value) bool {
-		return !r.force && (h.markedByOther(v) || !same(h.Knob, v, *h.Original) && !h.wrote(v))
+		return !r.force && (h.markedByOther(v) || !Same(h.Knob, v, *h.Original) && !h.wrote(v))
 	}
 	for n := 1; err == nil && foreign(present); n++ {
 		if n == confirms {
@@ -162,7 +165,7 @@ func (r *recovery) knob(h *Entry) (restored bool, err error) {
 			return false, err
 		}
 		seen := present
-		if present, err = r.read(h.Knob); err == nil && foreign(present) && !same(h.Knob, present, seen) {
+		if present, err = r.read(h.Knob); err == nil && foreign(present) && !Same(h.Knob, present, seen) {
 			return false, fmt.Errorf("%v is configured, and %v a moment before: somebody is changing it", present, seen)
 		}
 	}
@@ -170,7 +173,7 @@ func (r *recovery) knob(h *Entry) (restored bool, err error) {
 		return false, fmt.Errorf("what is configured cannot be read: %w", err)
 	}
 	why := "it was so already"
-	if !same(h.Knob, present, *h.Original) || present.Mark != "" || !r.isBack(h) {
+	if !Same(h.Knob, present, *h.Original) || present.Mark != "" || !r.isBack(h) {
 		if err := r.put(h, *h.Original); err != nil {
 			return false, err
 		}
@@ -195,7 +198,7 @@ func (r *recovery) knob(h *Entry) (restored bool, err error) {
 			return false, fmt.Errorf("what is configured cannot be read: %w", err)
 		case foreign(present):
 			return false, fmt.Errorf("%v is configured: somebody else has changed it while it was put back", present)
-		case !same(h.Knob, present, *h.Original):
+		case !Same(h.Knob, present, *h.Original):
 			if err := r.put(h, *h.Original); err != nil {
 				return false, err
 			}
@@ -224,11 +227,11 @@ func (r *recovery) put(h *Entry, v Value) error {
 	if r.isLost() {
 		return ErrLost
 	}
-	if err := r.write(h.Knob, v); err != nil && !(errors.Is(err, ErrFate) && r.isBack(h)) {
+	if err := r.write(Request{Knob: h.Knob, Value: v}); err != nil && !(errors.Is(err, ErrFate) && r.isBack(h)) {
 		return err
 	}
 	present, err := r.read(h.Knob)
-	if err == nil && !same(h.Knob, present, v) {
+	if err == nil && !Same(h.Knob, present, v) {
 		err = fmt.Errorf("%v was written, but %v is configured", v, present)
 	}
 	return err

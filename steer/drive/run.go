@@ -78,20 +78,20 @@ func (d *driver) loop() (why string, err error) {
 		if err != nil {
 			return "", err
 		}
-		_ = d.wait(d.next()) // the top of the loop sees why
+		until := d.next()
+		r := Request{Op: Wait, Until: until, Quiet: !slices.ContainsFunc(d.order, func(n *knob) bool { return n.queued != nil && !until.Before(d.free(n)) })}
+		if !d.done {
+			r.Next = d.sampling()
+		}
+		d.ask(r)
 	}
 }
 
 // next is when something is due.
 func (d *driver) next() time.Time {
-	at := d.look
-	switch {
-	case d.done:
+	at := d.sampling()
+	if d.done {
 		at = d.now().Add(d.Verify)
-	case d.mode == "wait":
-		at = d.away.next
-	default:
-		at = earliest(at, d.glance())
 	}
 	for _, k := range d.order {
 		if k.check != nil {
@@ -102,6 +102,14 @@ func (d *driver) next() time.Time {
 		}
 	}
 	return at
+}
+
+// sampling is when the scheduler is to be seen next.
+func (d *driver) sampling() time.Time {
+	if d.mode == "wait" {
+		return d.away.next
+	}
+	return earliest(d.look, d.glance())
 }
 
 func earliest(a, b time.Time) time.Time {

@@ -157,14 +157,8 @@ func TestRestoreAtTheEnd(t *testing.T) {
 	for _, name := range []string{"cbt", "cbtws", "cbtwat", "ahead", "static"} {
 		y := newYard(t, name, 2, func(s *Settings) { s.Preset = true })
 		y.in = 0.123
-		if y.c.Restore() != nil {
-			t.Fatal("something to put back before anything was written")
-		}
 		for range 8 {
 			y.step()
-		}
-		if r := y.c.Restore(); len(r) != 1 || r[0].Value != 0.123 {
-			t.Fatalf("%s: an early end puts back %v", name, r)
 		}
 		y.jobs = nil
 		d, again := y.step()
@@ -173,9 +167,7 @@ func TestRestoreAtTheEnd(t *testing.T) {
 		if d.Kind != Restore || y.in != 0.123 || again != 0 {
 			t.Fatalf("%s: %v, in force %v", name, d, y.in)
 		}
-		if y.expect(Wait, 0.123, 0); y.c.Restore() != nil {
-			t.Fatal("restored twice")
-		}
+		y.expect(Wait, 0.123, 0)
 	}
 }
 
@@ -280,9 +272,6 @@ func TestOnCapacity(t *testing.T) {
 	y := newYard(t, "cbt", 3, func(s *Settings) { *s = s.On(steer.CapacityAM) })
 	y.begin()
 	y.expect(Raise, 0.09, 16*sec)
-	if r := y.c.Restore(); len(r) != 1 || r[0].Property != "maximum-am-resource-percent" {
-		t.Errorf("%v", r)
-	}
 	if s := Defaults("cbt", "q"); s.On(steer.FairAM) != s {
 		t.Error("the Fair Scheduler is what the source used")
 	}

@@ -12,7 +12,7 @@ import (
 type Controller interface {
 	steer.Steerer
 	steer.Explainer
-	steer.Restorer
+	steer.Corrector
 	steer.Refuser
 	steer.Describer
 	// Last is what the last step saw and decided.

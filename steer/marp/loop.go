@@ -113,14 +113,6 @@ func New(name string, s Settings) (Controller, error) {
 
 func (c *loop) Last() Decision { return c.said }
 
-// Restore puts the value back that was found; nothing when nothing was changed.
-func (c *loop) Restore() []steer.Action {
-	if !c.wrote || !c.hasFound || c.value == c.found {
-		return nil
-	}
-	return []steer.Action{c.action(c.found, fmt.Sprintf("put back the value found (%v -> %v)", c.value, c.found))}
-}
-
 // Step implements steer.Steerer.
 func (c *loop) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time) {
 	if c.at == over {

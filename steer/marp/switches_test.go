@@ -129,9 +129,6 @@ func TestPreset(t *testing.T) {
 	y = newYard(t, "cbt", 6, func(s *Settings) { s.Preset = true })
 	y.in = -1 // no limit
 	y.expect(Set, 0.05, sec)
-	if r := y.c.Restore(); len(r) != 1 || r[0].Value != -1 {
-		t.Errorf("put back: %v", r)
-	}
 }
 
 func TestDropFrom(t *testing.T) {
