@@ -1,6 +1,7 @@
 package steer
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,10 +28,23 @@ type Param struct {
 	Help    string
 }
 
-// Needs are what a policy asks of an engine beyond queues and jobs. An engine without it refuses the policy at the start.
+// Needs are what a policy asks of an engine beyond its queue and the jobs there. An engine without it refuses the policy at the start, and a live
+// driver turns no knob that is not declared here.
 type Needs struct {
-	AMLimit bool // a share of the queue for ApplicationMasters that can be moved
-	Maps    bool // how far the maps of each job are, which an engine may have to ask each of them for
+	AMLimit    bool     // a share of the queue for ApplicationMasters that can be moved
+	Properties []string // others of the queue, by the names of the scheduler
+	Priority   bool     // the priorities of jobs
+	Queue      bool     // the queues of jobs
+	Maps       bool     // how far the maps of each job are, which an engine may have to ask each of them for
+}
+
+// Allow says why a knob of an engine with a limit for AMs may not be turned.
+func (n *Needs) Allow(kind Kind, property string, limit AMLimit) error {
+	switch {
+	case kind == SetQueue && (n.AMLimit && property == limit.Property || slices.Contains(n.Properties, property)), kind == SetPriority && n.Priority, kind == MoveJob && n.Queue:
+		return nil
+	}
+	return errors.New("the policy has not declared that it changes this: it is not done")
 }
 
 // Setup is what a policy is made for: the engine's side, and a person's.
@@ -108,6 +122,7 @@ func (e *Entry) ParamNames() []string {
 // Rehearsal is a steering policy for a simulated scheduler, ready to be made afresh.
 type Rehearsal struct {
 	Name, Queue string
+	Property    string // of the queue: its share for AMs; "": it has none
 	Delays      Delays
 	Bounds      Bounds
 	New         func(seed uint64) (Steerer, error)

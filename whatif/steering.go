@@ -161,12 +161,25 @@ func (h *helm) finish(receipts []steer.Receipt) (*result.Steering, error) {
 			out.Decisions = append(out.Decisions, result.SteerCount{Kind: kind, Count: n})
 		}
 	}
+	knobs := map[string][2]float64{} // of queues: the value found, and the last one
 	for _, r := range receipts {
-		c := result.SteerChange{Asked: r.Asked.Seconds(), InForce: r.InForce.Seconds(), Old: r.Old, New: r.New, Why: r.Action.Why}
+		c := result.SteerChange{Asked: r.Asked.Seconds(), InForce: r.InForce.Seconds(), Knob: knobName(&r.Action), Old: r.Old, New: r.New, Why: r.Action.Why}
 		if r.Err != nil {
 			c.Failed = r.Err.Error()
 		} else {
-			out.Least, out.Most, out.Final = min(out.Least, r.New), max(out.Most, r.New), r.New
+			was, turned := knobs[c.Knob]
+			if !turned {
+				was[0] = r.Old
+			}
+			if out.Series == "" && r.Action.Kind != steer.MoveJob {
+				out.Series, out.Found, out.Least, out.Most = c.Knob, r.Old, r.Old, r.Old
+			}
+			if was[1] = r.New; c.Knob == out.Series {
+				out.Least, out.Most, out.Final = min(out.Least, r.New), max(out.Most, r.New), r.New
+			}
+			if r.Action.Kind == steer.SetQueue {
+				knobs[c.Knob] = was
+			}
 		}
 		if len(out.Changes) < mostChanges {
 			out.Changes = append(out.Changes, c)
@@ -174,6 +187,22 @@ func (h *helm) finish(receipts []steer.Receipt) (*result.Steering, error) {
 			out.MoreChanges++
 		}
 	}
-	out.Restored = math.Abs(out.Final-out.Found) < 1e-9
+	out.Restored = true
+	for _, v := range knobs {
+		out.Restored = out.Restored && math.Abs(v[0]-v[1]) < 1e-9
+	}
+	if h.who.Property != "" && strings.HasSuffix(out.Series, " "+h.who.Property) {
+		out.Series = "" // the share
+	}
 	return out, nil
+}
+
+func knobName(a *steer.Action) string {
+	switch a.Kind {
+	case steer.SetPriority:
+		return "priority of " + a.Job
+	case steer.MoveJob:
+		return "queue of " + a.Job
+	}
+	return a.Queue + " " + a.Property
 }

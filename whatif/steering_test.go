@@ -37,6 +37,7 @@ func TestSteeringTellsWhatIsLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	share := steer.Action{Kind: steer.SetQueue, Queue: "root.default", Property: "maxAMShare"}
 	for _, c := range []struct {
 		name     string
 		receipts []steer.Receipt
@@ -44,9 +45,9 @@ func TestSteeringTellsWhatIsLeft(t *testing.T) {
 		restored bool
 	}{
 		{"nothing was changed", nil, 0.05, true},
-		{"put back", []steer.Receipt{{Old: 0.05, New: 0.09}, {Old: 0.09, New: 0.05}}, 0.05, true},
-		{"left as it was", []steer.Receipt{{Old: 0.05, New: 0.09}}, 0.09, false},
-		{"the last change failed", []steer.Receipt{{Old: 0.05, New: 0.09}, {New: 0.05, Err: errors.New("no")}}, 0.09, false},
+		{"put back", []steer.Receipt{{Action: share, Old: 0.05, New: 0.09}, {Action: share, Old: 0.09, New: 0.05}}, 0.05, true},
+		{"left as it was", []steer.Receipt{{Action: share, Old: 0.05, New: 0.09}}, 0.09, false},
+		{"the last change failed", []steer.Receipt{{Action: share, Old: 0.05, New: 0.09}, {Action: share, New: 0.05, Err: errors.New("no")}}, 0.09, false},
 	} {
 		h := &helm{Steerer: control, kinds: map[string]int64{}, who: &steer.Rehearsal{Name: "cbt", Queue: "root.default"}, found: 0.05}
 		got, err := h.finish(c.receipts)

@@ -21,7 +21,7 @@ func steeringLines(s *result.Steering) []string {
 	lines := []string{
 		fmt.Sprintf("%s on %s, %s looks: %s", s.Policy, s.Queue, count(s.Looks), strings.Join(kinds, ", ")),
 		"what it saw was " + unit.FormatSeconds(s.Delays.Sense) + " old; a change was in force " + steerDelay(s.Delays),
-		fmt.Sprintf("share of masters %s found, %s to %s, %s at the end", decimal(s.Found), decimal(s.Least), decimal(s.Most), decimal(s.Final)),
+		fmt.Sprintf("%s %s found, %s to %s, %s at the end", s.SeriesName(), decimal(s.Found), decimal(s.Least), decimal(s.Most), decimal(s.Final)),
 	}
 	if !s.Restored {
 		lines[2] += ": what was found was NOT put back"

@@ -63,7 +63,7 @@ func (s *session) prepare(ctx context.Context) (err error) {
 	if err := s.journal.Damage(); err != nil {
 		return err
 	}
-	if err := inTime(ctx, s.yard.CanAct); err != nil {
+	if err := inTime(ctx, s.yard.CanAct); err != nil && steerpolicy.Policies.Find(f.policy).Needs.AMLimit {
 		return fmt.Errorf("it cannot act: %w", err)
 	}
 	if s.lock, err = newLock(f.zk, s.yard.Identity(), func() { s.guard.say(hasLock) }); err != nil {

@@ -211,10 +211,12 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 	if s.guard != nil {
 		engine, clock = pulse{engine, s.guard.beat}, pulseClock{each: s.guard.each, beat: s.guard.beat}
 	}
+	needs := steerpolicy.Policies.Find(f.policy).Needs
 	return drive.Run(ctx, drive.Options{
 		Engine: engine, Clock: clock, Lock: s.lock,
 		Rules: drive.Rules{
-			Act: f.act, Journal: s.journal, Bound: drive.Within(f.min, f.max), Spacing: f.gap, PerHour: f.perHour, Silence: f.blind,
+			Allow: func(k drive.Knob) error { return needs.Allow(k.Kind, k.Property, y.Limit()) },
+			Act:   f.act, Journal: s.journal, Bound: drive.Within(f.min, f.max), Spacing: f.gap, PerHour: f.perHour, Silence: f.blind,
 			New: func() (steer.Steerer, error) { return steerpolicy.Policies.New(f.policy, setup) },
 		},
 		Observe: func(e drive.Event) {

@@ -5,10 +5,12 @@ import (
 	"slices"
 
 	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/steer/aging"
 	"github.com/yardmaster/yardmaster/steer/marp"
 )
 
 // Policies are the steering policies that can be named.
 var Policies = steer.Registry(slices.Concat(
 	marp.Entries(),
+	steer.Registry{aging.Entry},
 ))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/yardmaster/yardmaster/steer"
@@ -25,6 +26,12 @@ func (d *driver) want(a steer.Action) {
 	k, err := knobOf(a)
 	if err == nil && k.Kind != steer.MoveJob && (math.IsNaN(a.Value) || math.IsInf(a.Value, 0)) {
 		err = fmt.Errorf("%v is no value", a.Value)
+	}
+	if err == nil && d.Allow != nil {
+		err = d.Allow(k)
+	}
+	if err == nil && k.Job != "" && !slices.ContainsFunc(d.seen.Jobs, func(j steer.Job) bool { return j.ID == k.Job }) {
+		err = errors.New("it is not among the jobs that are seen")
 	}
 	if !d.Act {
 		return // the decision's line says what would be done

@@ -17,7 +17,9 @@ type Rules struct {
 	Journal *Journal                      // open and locked; nil only when !Act
 	// Bound keeps a value within what is allowed and says so in a few words; nil: anything goes. What was found at the start is
 	// always allowed.
-	Bound   func(Knob, float64) (float64, string)
+	Bound func(Knob, float64) (float64, string)
+	// Allow says why a knob must not be turned; nil: every one may be that the engine has. It does not hold for putting back.
+	Allow   func(Knob) error
 	Spacing time.Duration // least time between writes of a knob (the larger of this and the engine's)
 	PerHour int           // most writes in any hour; 0: 120. Putting back is not counted
 	Silence time.Duration // no snapshot, or none that the policy can use, for so long: restore and wait; 0: 60 s

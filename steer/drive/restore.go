@@ -60,6 +60,8 @@ type absence struct {
 	readings int
 }
 
+const endedWhy = "its job has ended: there is nothing to put back"
+
 const (
 	goneFor   = time.Minute
 	goneTimes = 4                // readings, at least
@@ -143,7 +145,7 @@ func (r *recovery) knob(h *Entry) (restored bool, err error) {
 	present, err := r.read(h.Knob)
 	switch {
 	case errors.Is(err, ErrEnded):
-		return true, r.close(Restored, h, *h.Original, "its job has ended: there is nothing to put back")
+		return true, r.close(Restored, h, *h.Original, endedWhy)
 	case errors.Is(err, ErrGone):
 		return false, r.gone(h, err)
 	}

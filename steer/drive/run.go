@@ -38,6 +38,7 @@ type driver struct {
 	*port
 	Rules
 	policy steer.Steerer
+	seen   steer.Snapshot // as the policy saw it last
 	mode   string
 	start  time.Time
 	look   time.Time // the next one
@@ -127,6 +128,8 @@ func (d *driver) step() error {
 		d.look = d.sight.retry(d.Silence)
 		return nil
 	}
+	d.seen = snap
+	d.tidy()
 	do, again, err := think(d.policy, &snap)
 	if err != nil {
 		return err
@@ -145,6 +148,28 @@ func (d *driver) step() error {
 		d.want(a)
 	}
 	return nil
+}
+
+// tidy closes knobs of jobs that have ended, a few at a time: there is nothing to put back.
+func (d *driver) tidy() {
+	const few = 8
+	if !d.Act {
+		return
+	}
+	asked := 0
+	for _, h := range d.Journal.Open() {
+		k := h.Knob
+		if k.Job == "" || slices.ContainsFunc(d.seen.Jobs, func(j steer.Job) bool { return j.ID == k.Job }) {
+			continue
+		}
+		if asked++; asked > few {
+			return
+		}
+		if _, err := d.read(k); errors.Is(err, ErrEnded) && d.recovery().close(Restored, &h, *h.Original, endedWhy) == nil {
+			d.order = slices.DeleteFunc(d.order, func(n *knob) bool { return n.k == k })
+			delete(d.knobs, k)
+		}
+	}
 }
 
 // span is a wait as the policy counts it.

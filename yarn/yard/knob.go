@@ -39,8 +39,11 @@ func (n noActuator) write(context.Context, string, *drive.Value, drive.Value) er
 	return n.why
 }
 
-// Value is what to write for a number: as many decimals as it has, up to twelve digits.
-func (y *Yard) Value(_ drive.Knob, number float64) drive.Value {
+// Value is what to write for a number: as many decimals as it has, up to twelve digits; of a priority none, and no more than the cluster's maximum.
+func (y *Yard) Value(k drive.Knob, number float64) drive.Value {
+	if k.Kind == steer.SetPriority {
+		number = math.Round(min(max(number, 0), float64(y.maxPriority)))
+	}
 	return drive.Value{Text: formatShare(number), Set: true, Number: number}
 }
 
@@ -65,6 +68,9 @@ func (y *Yard) queueOf(k drive.Knob) (string, error) {
 
 // Read tells how the knob is configured at present: not inherited, as the configuration spells it.
 func (y *Yard) Read(ctx context.Context, k drive.Knob) (drive.Value, error) {
+	if k.Kind != setQueue {
+		return y.readJob(ctx, k)
+	}
 	queue, err := y.queueOf(k)
 	if err == nil && y.o.Absent {
 		var s *rest.Scheduler
@@ -92,6 +98,9 @@ func (y *Yard) remember(v *drive.Value) {
 // Write changes the knob, or takes its setting out of the configuration. In a file, what somebody else has set since Read is not written over.
 // A driver's own value, which has a mark, is not written where what it replaces could not be put back.
 func (y *Yard) Write(ctx context.Context, k drive.Knob, v drive.Value) error {
+	if k.Kind != setQueue {
+		return y.writeJob(ctx, k, v)
+	}
 	queue, err := y.queueOf(k)
 	if err != nil {
 		return err
@@ -136,12 +145,21 @@ func means(text string, number float64) bool {
 }
 
 // Spacing is the least time between two writes: the FairScheduler does not read a file that is younger than five seconds.
-func (y *Yard) Spacing(drive.Knob) time.Duration { return y.act.spacing() }
+func (y *Yard) Spacing(k drive.Knob) time.Duration {
+	if k.Kind != setQueue {
+		return 0
+	}
+	return y.act.spacing()
+}
 
 // InForce tells whether the scheduler goes by a value. The FairScheduler shows it only while applications wait for their AMs; at other times a
 // value counts once the file is so old that it must have been read. Applications that maxRunningApps keeps back wait as well, and the limit shown
 // then stays an old one for as long as they do: one that disagrees only delays.
 func (y *Yard) InForce(ctx context.Context, k drive.Knob, v drive.Value) (bool, error) {
+	if k.Kind != setQueue {
+		now, err := y.readJob(ctx, k)
+		return err == nil && drive.Same(k, now, v), err
+	}
 	queue, err := y.queueOf(k)
 	if err != nil {
 		return false, err
@@ -225,11 +243,7 @@ func (r *restActuator) write(ctx context.Context, queue string, _ *drive.Value, 
 		s[0].Value = v.Text
 	}
 	_, err := r.y.c.ChangeScheduler(ctx, rest.SchedulerChange{Update: []rest.QueueChange{{Queue: queue, Settings: s}}})
-	var fate *rest.UnknownFateError
-	if errors.As(err, &fate) || errors.Is(err, rest.ErrFormat) { // a page in place of the answer: a gateway may have passed it on
-		return fmt.Errorf("%w: %w", drive.ErrFate, err)
-	}
-	return err
+	return fateOf(err)
 }
 
 // Actuator is the way by which the knob is turned: one of Actuators but auto, or "none".

@@ -45,19 +45,20 @@ type Options struct {
 
 // Yard is a ResourceManager with one queue that is watched and set. Its methods may be called from several goroutines.
 type Yard struct {
-	c        *rest.Client
-	o        Options
-	path     string   // of the queue
-	names    []string // of the queue in requests for applications
-	limit    steer.AMLimit
-	least    unit.Resources
-	dominant bool // the CapacityScheduler is known to count vcores
-	identity string
-	began    time.Time
-	cpu      source
-	act      actuator
-	fair     *fairFile // nil: no file
-	notes    []string
+	c           *rest.Client
+	o           Options
+	path        string   // of the queue
+	names       []string // of the queue in requests for applications
+	limit       steer.AMLimit
+	least       unit.Resources
+	maxPriority int64 // of an application
+	dominant    bool  // the CapacityScheduler is known to count vcores
+	identity    string
+	began       time.Time
+	cpu         source
+	act         actuator
+	fair        *fairFile // nil: no file
+	notes       []string
 
 	mu    sync.Mutex
 	was   *drive.Value // the knob when it was last read or written; nil: not known
@@ -112,6 +113,7 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 		return nil, err
 	}
 	y.least = unit.Resources{Mem: amount(props, "yarn.scheduler.minimum-allocation-mb", 1024), Cores: amount(props, "yarn.scheduler.minimum-allocation-vcores", 1)}
+	y.maxPriority = amount(props, "yarn.cluster.max-application-priority", 0)
 	y.identity = identity(props, o.Client) + "/" + y.path
 	if y.cpu, err = newSource(o.CPU, y); err != nil {
 		return nil, err

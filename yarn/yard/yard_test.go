@@ -151,7 +151,16 @@ func (m *manager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(map[string]any{"properties": list})
 	default:
 		if id, ok := strings.CutPrefix(path, "apps/"); ok {
+			id, what, _ := strings.Cut(id, "/")
 			i := slices.IndexFunc(m.apps, func(a map[string]any) bool { return a["id"] == id })
+			if i < 0 {
+				http.Error(w, `{"RemoteException":{"exception":"NotFoundException","message":"app with id not found"}}`, http.StatusNotFound)
+				return
+			}
+			if r.Method == http.MethodPut {
+				m.setApp(w, r, m.apps[i], what)
+				return
+			}
 			answer(map[string]any{"app": m.apps[i]})
 			return
 		}
