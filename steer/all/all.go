@@ -10,7 +10,7 @@ import (
 )
 
 // Policies are the steering policies that can be named.
-var Policies = steer.Registry(slices.Concat(
-	marp.Entries(),
+var Policies = slices.Concat(
+	steer.Registry(marp.Entries()),
 	steer.Registry{aging.Entry},
-))
+)

@@ -787,7 +787,9 @@ func TestOnlyWhatIsAllowed(t *testing.T) {
 	w.at(12*time.Second, func() { there, w.readErr = nil, func() error { return ErrEnded } })
 	w.at(17*time.Second, func() { w.readErr = nil })
 	needs := steer.Needs{Priority: true}
-	err := w.drive(w.until(20*time.Second), p, func(o *Options) { o.Allow = func(k Knob) error { return needs.Allow(k.Kind, k.Property, steer.FairAM) } })
+	err := w.drive(w.until(20*time.Second), p, func(o *Options) {
+		o.Allow = func(k Knob) error { return needs.Allow(k.Kind, k.Property, steer.FairAM) }
+	})
 	w.lastly(err, "")
 	w.wrote("5.000")
 	w.happened("started asked refused refused taken restored stopped")

@@ -238,7 +238,7 @@ func (y *Yard) fairShare(q *rest.Queue) float64 {
 	known := y.fair != nil
 	if known {
 		var err error
-		file, err = y.fair.look(y.path)
+		file, err = y.fair.look(y.Knob())
 		known = err == nil
 	}
 	switch {
@@ -248,7 +248,7 @@ func (y *Yard) fairShare(q *rest.Queue) float64 {
 	case !known:
 		return y.shown
 	case now && agrees(q, file.number), (!now || file.number < 0) && (file.taken || file.age >= reloadedBy): // nothing is worked out where there is no limit
-		y.fair.take()
+		y.fair.take(y.Knob())
 		return file.number
 	case file.hadBefore && (!now || agrees(q, file.before)):
 		return file.before

@@ -61,8 +61,8 @@ type Yard struct {
 	notes       []string
 
 	mu    sync.Mutex
-	was   *drive.Value // the knob when it was last read or written; nil: not known
-	shown float64      // share that the FairScheduler last showed while an application waited, where there is no file
+	was   map[drive.Knob]*drive.Value // knobs when they were last read or written; nil: not known
+	shown float64                     // share that the FairScheduler last showed while an application waited, where there is no file
 	nodes census
 	roll  roll
 	maps  masters
@@ -77,7 +77,7 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 	if o.Client == nil {
 		return nil, errors.New("a yard needs a client of the ResourceManager")
 	}
-	y := &Yard{c: o.Client, o: o, began: time.Now()}
+	y := &Yard{c: o.Client, o: o, was: map[drive.Knob]*drive.Value{}, began: time.Now()}
 	s, err := y.c.Scheduler(ctx)
 	if err != nil {
 		return nil, err

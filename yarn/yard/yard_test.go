@@ -651,7 +651,7 @@ func TestCapacityREST(t *testing.T) {
 	if err := y.Write(ctx, k, found); err != nil {
 		t.Fatal(err)
 	}
-	own := percentKey(k.Queue)
+	own := keyOf(k.Queue, k.Property)
 	m.settings[own] = "-1" // Write would not put that back
 	if _, err := y.Read(ctx, k); err != nil {
 		t.Fatal(err)
@@ -668,7 +668,7 @@ func TestCapacityREST(t *testing.T) {
 	if in, err := y.InForce(ctx, k, found); !in || err != nil {
 		t.Error(in, err)
 	}
-	for _, bad := range []drive.Knob{{Kind: steer.SetPriority, Job: "x"}, {Kind: steer.SetQueue, Queue: "root.other", Property: k.Property}, {Kind: steer.SetQueue, Queue: k.Queue, Property: "weight"}} {
+	for _, bad := range []drive.Knob{{Kind: steer.SetPriority, Job: "x"}, {Kind: steer.SetQueue, Queue: "root.other", Property: k.Property}, {Kind: steer.SetQueue, Queue: k.Queue, Property: "colour"}} {
 		if err := y.Write(ctx, bad, y.Value(k, 0.2)); err == nil {
 			t.Error(bad)
 		}
