@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -143,7 +144,7 @@ func (st *Steering) on(p NamedPolicy, name string) (*steer.Rehearsal, error) {
 		return nil, misuse("--steer moves the share of application masters, and %s has none: give a fair-scheduler.xml or a capacity-scheduler.xml", p.Name)
 	}
 	out := &steer.Rehearsal{Name: name, Delays: steer.AtOnce(), Bounds: st.Bounds, Property: limit.Property}
-	if !limit.AtOnce {
+	if limit.Property != "" && !limit.AtOnce {
 		out.Delays = steer.FairFile()
 	}
 	if out.Queue, err = st.queueOf(p.Name, limit, leaves); err != nil {
@@ -235,6 +236,8 @@ func (p *NamedPolicy) published() (limit steer.AMLimit, minimum unit.Resources, 
 func (st *Steering) queueOf(scheduler string, limit steer.AMLimit, leaves []string) (string, error) {
 	list := strings.Join(leaves, ", ")
 	switch {
+	case limit.Property == "" && len(leaves) == 0: // it has no queues: the names are those that jobs give
+		return cmp.Or(strings.TrimPrefix(st.Queue, "root."), "default"), nil
 	case st.Queue == "" && len(leaves) > 1:
 		return "", misuse("--steer: %s has several queues: choose one with --steer-queue: %s", scheduler, list)
 	case st.Queue == "" && len(leaves) == 1:

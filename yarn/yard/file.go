@@ -110,7 +110,7 @@ func (f *editedFile) meaning(data []byte, queue string) (drive.Value, error) {
 }
 
 // fairSetting is a property of a queue, and how to leave it out of a comparison.
-func fairSetting(q *conf.FairQueue, property string) (number float64, clear func()) {
+func fairSetting(q *conf.FairQueue, property string) (number float64, zero func()) {
 	switch property {
 	case "weight":
 		return q.Weight, func() { q.Weight = 0 }
@@ -279,8 +279,8 @@ func (f *editedFile) sameMeaning(old, changed []byte, queue string, v drive.Valu
 	}
 	for _, c := range []*conf.Fair{a, b} {
 		if q := fairQueue(c.Root, queue); q != nil {
-			_, clear := fairSetting(q, f.kind.property)
-			clear()
+			_, zero := fairSetting(q, f.kind.property)
+			zero()
 		}
 		placeless(c.Root)
 		c.NotModelled, c.Preemption = nil, nil // their lines may have moved; the elements were compared
