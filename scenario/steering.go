@@ -47,7 +47,7 @@ func nobodySteers() Steering {
 // steeringSettings are the keys under "steering:".
 func steeringSettings() []Setting {
 	names := append([]string{NoSteering}, steerpolicy.Policies.Names()...)
-	who := texts("steer", "steering", "POLICY", "let a policy move the share of application masters while jobs run: "+strings.Join(steerpolicy.Policies.Names(), ", ")+", or "+NoSteering+"; compare plays each scheduler under each",
+	who := texts("steer", "steering", "POLICY", "let a policy move settings of the scheduler while jobs run: "+strings.Join(steerpolicy.Policies.Names(), ", ")+", or "+NoSteering+"; compare plays each scheduler under each",
 		func(s *Scenario) *[]string { return &s.Steering.Policies })
 	add := who.Set
 	who.Set = func(s *Scenario, v string) error {

@@ -48,7 +48,7 @@ func newYarnSteer() *cobra.Command {
 	var f steerFlags
 	cmd := &cobra.Command{
 		Use:   "steer --rm URL --queue QUEUE --policy POLICY [--act]",
-		Short: "Let a policy set the share of a queue that application masters may take",
+		Short: "Let a policy steer a queue: its share for application masters, or the priorities of its jobs",
 		Args:  func(cmd *cobra.Command, args []string) error { return f.check(cmd, args) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return labelled("steer", yarnSteer(cmd, &f))
