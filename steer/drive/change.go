@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/yardmaster/yardmaster/steer"
@@ -30,7 +29,7 @@ func (d *driver) want(a steer.Action) {
 	if err == nil && d.Allow != nil {
 		err = d.Allow(k)
 	}
-	if err == nil && k.Job != "" && !slices.ContainsFunc(d.seen.Jobs, func(j steer.Job) bool { return j.ID == k.Job }) {
+	if err == nil && k.Job != "" && !d.isSeen(k.Job) {
 		err = errors.New("it is not among the jobs that are seen")
 	}
 	if !d.Act {

@@ -38,7 +38,8 @@ type driver struct {
 	*port
 	Rules
 	policy steer.Steerer
-	seen   steer.Snapshot // as the policy saw it last
+	seen   steer.Snapshot  // as the policy saw it last
+	jobs   map[string]bool // of it, by ID; nil: not needed yet
 	mode   string
 	start  time.Time
 	look   time.Time // the next one
@@ -128,7 +129,7 @@ func (d *driver) step() error {
 		d.look = d.sight.retry(d.Silence)
 		return nil
 	}
-	d.seen = snap
+	d.seen, d.jobs = snap, nil
 	d.tidy()
 	do, again, err := think(d.policy, &snap)
 	if err != nil {
@@ -150,26 +151,39 @@ func (d *driver) step() error {
 	return nil
 }
 
-// tidy closes knobs of jobs that have ended, a few at a time: there is nothing to put back.
+// isSeen tells whether a job was in the last snapshot.
+func (d *driver) isSeen(job string) bool {
+	if d.jobs == nil {
+		d.jobs = make(map[string]bool, len(d.seen.Jobs))
+		for i := range d.seen.Jobs {
+			d.jobs[d.seen.Jobs[i].ID] = true
+		}
+	}
+	return d.jobs[job]
+}
+
+// tidy closes knobs of jobs that have ended, a few at a time: there is nothing to put back. They are forgotten then.
 func (d *driver) tidy() {
 	const few = 8
 	if !d.Act {
 		return
 	}
-	asked := 0
-	for _, h := range d.Journal.Open() {
-		k := h.Knob
-		if k.Job == "" || slices.ContainsFunc(d.seen.Jobs, func(j steer.Job) bool { return j.ID == k.Job }) {
-			continue
+	id, asked := d.Scheme.Identity(), 0
+	d.order = slices.DeleteFunc(d.order, func(n *knob) bool {
+		if n.k.Job == "" || n.queued != nil || d.isSeen(n.k.Job) {
+			return false
 		}
-		if asked++; asked > few {
-			return
+		if h := d.Journal.open.find(id, n.k); h != nil {
+			if asked++; asked > few {
+				return false
+			}
+			if _, err := d.read(n.k); !errors.Is(err, ErrEnded) || d.recovery().close(Restored, h, *h.Original, endedWhy) != nil {
+				return false
+			}
 		}
-		if _, err := d.read(k); errors.Is(err, ErrEnded) && d.recovery().close(Restored, &h, *h.Original, endedWhy) == nil {
-			d.order = slices.DeleteFunc(d.order, func(n *knob) bool { return n.k == k })
-			delete(d.knobs, k)
-		}
-	}
+		delete(d.knobs, n.k)
+		return true
+	})
 }
 
 // span is a wait as the policy counts it.

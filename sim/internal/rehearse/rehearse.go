@@ -49,6 +49,7 @@ type Driver struct {
 	still   int  // samples in a row at which nothing else was going to happen
 
 	changes  []change // by number
+	latest   map[drive.Knob]int
 	receipts []steer.Receipt
 	file     file
 	over     bool      // the run has ended; what is put back takes time of its own
@@ -69,7 +70,7 @@ const patience = 1000
 
 // New begins to drive. The phase of a file's polls is drawn from seed.
 func New(e Engine, who steer.Steerer, d steer.Delays, b steer.Bounds, seed uint64) (*Driver, error) {
-	r := &Driver{e: e, delays: d, journal: drive.MemoryJournal("rehearsal")}
+	r := &Driver{e: e, delays: d, journal: drive.MemoryJournal("rehearsal"), latest: map[drive.Knob]int{}}
 	if d.Poll > 0 {
 		r.file.phase = unit.Time(workload.Uniform01(seed, 0) * float64(d.Poll))
 	}
@@ -252,13 +253,9 @@ func (r *Driver) value(k drive.Knob, number float64, queue string) drive.Value {
 
 // configured is how a knob was written last: it may not be in force yet.
 func (r *Driver) configured(k drive.Knob) (drive.Value, error) {
-	for i := len(r.changes) - 1; i >= 0; i-- {
-		if c := &r.changes[i]; c.knob == k {
-			if !c.over {
-				return r.value(k, c.New, c.text), nil
-			}
-			break
-		}
+	if i, ok := r.latest[k]; ok && !r.changes[i].over {
+		c := &r.changes[i]
+		return r.value(k, c.New, c.text), nil
 	}
 	number, queue, err := r.e.Get(k)
 	if err != nil {
@@ -284,6 +281,7 @@ func (r *Driver) write(q *drive.Request) (answered bool) {
 	}
 	i := len(r.changes)
 	r.changes = append(r.changes, change{knob: k, text: q.Value.Text, at: now + r.delays.Job, Receipt: steer.Receipt{Action: a, Asked: asked, Back: back, New: q.Value.Number}})
+	r.latest[k] = i
 	c := &r.changes[i]
 	switch {
 	case k.Kind != steer.SetQueue:
