@@ -208,12 +208,13 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 		defer stop()
 	}
 	var clock drive.Clock = drive.WallClock{}
+	var alive func()
 	if s.guard != nil {
-		engine, clock = pulse{engine, s.guard.beat}, pulseClock{each: s.guard.each, beat: s.guard.beat}
+		alive, clock = s.guard.beat, pulseClock{each: s.guard.each, beat: s.guard.beat}
 	}
 	needs := steerpolicy.Policies.Find(f.policy).Needs
 	return drive.Run(ctx, drive.Options{
-		Engine: engine, Clock: clock, Lock: s.lock,
+		Engine: engine, Clock: clock, Alive: alive, Lock: s.lock,
 		Rules: drive.Rules{
 			Allow: func(k drive.Knob) error { return needs.Allow(k.Kind, k.Property, y.Limit()) },
 			Act:   f.act, Journal: s.journal, Bound: drive.Within(f.min, f.max), Spacing: f.gap, PerHour: f.perHour, Silence: f.blind,

@@ -12,6 +12,7 @@ type live struct {
 	observe func(Event)
 	clock   Clock
 	lost    <-chan struct{}
+	alive   func()
 }
 
 // run steps a machine until it is done.
@@ -40,6 +41,10 @@ func (l *live) answer(ctx context.Context, a Answer) Answer {
 }
 
 func (l *live) do(ctx context.Context, r *Request) (a Answer) {
+	if l.alive != nil {
+		l.alive()
+		defer l.alive()
+	}
 	if r.Final {
 		ctx = context.WithoutCancel(ctx)
 	}
@@ -81,7 +86,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	l := &live{engine: o.Engine, journal: o.Journal, observe: o.Observe, clock: o.Clock}
+	l := &live{engine: o.Engine, journal: o.Journal, observe: o.Observe, clock: o.Clock, alive: o.Alive}
 	if o.Act && o.Lock != nil {
 		if err := o.Lock.Acquire(ctx); err != nil {
 			m.Abandon()

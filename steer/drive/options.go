@@ -37,6 +37,7 @@ type Options struct {
 	Lock    Lock
 	Observe func(Event) // one call an event, one at a time
 	Clock   Clock       // nil: the real one
+	Alive   func()      // called before and after everything that may hang; nil: nobody wants to know
 }
 
 // Lock keeps other drivers away from the same scheduler.
