@@ -143,7 +143,7 @@ func (st *Steering) on(p NamedPolicy, name string) (*steer.Rehearsal, error) {
 	if limit.Property == "" && steerpolicy.Policies.Find(name).Needs.AMLimit {
 		return nil, misuse("--steer moves the share of application masters, and %s has none: give a fair-scheduler.xml or a capacity-scheduler.xml", p.Name)
 	}
-	out := &steer.Rehearsal{Name: name, Delays: steer.AtOnce(), Bounds: st.Bounds, Property: limit.Property}
+	out := &steer.Rehearsal{Name: name, Delays: steer.AtOnce(), Bounds: st.Bounds, Property: limit.Property, Needs: steerpolicy.Policies.Find(name).Needs}
 	if limit.Property != "" && !limit.AtOnce {
 		out.Delays = steer.FairFile()
 	}

@@ -125,5 +125,6 @@ type Rehearsal struct {
 	Property    string // of the queue: its share for AMs; "": it has none
 	Delays      Delays
 	Bounds      Bounds
+	Needs       Needs
 	New         func(seed uint64) (Steerer, error)
 }

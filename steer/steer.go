@@ -193,6 +193,11 @@ type Renewer interface {
 	Renew() (Steerer, error)
 }
 
+// Declarer is a Steerer that knows which knobs were declared for it; a rehearsal refuses the others, as a live driver does.
+type Declarer interface {
+	Allow(kind Kind, property string) error
+}
+
 // Corrector is a Steerer that wants to know when a change it asked for was not made, or has not come into force: what it takes for the
 // present value is not.
 type Corrector interface {

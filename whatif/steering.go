@@ -35,6 +35,7 @@ type helm struct {
 var (
 	_ steer.Refuser   = (*helm)(nil)
 	_ steer.Renewer   = (*helm)(nil)
+	_ steer.Declarer  = (*helm)(nil)
 	_ steer.Corrector = (*helm)(nil)
 )
 
@@ -83,6 +84,11 @@ func (h *helm) Step(seen *steer.Snapshot) ([]steer.Action, unit.Time) {
 func (h *helm) Refused() bool {
 	r, ok := h.Steerer.(steer.Refuser)
 	return ok && r.Refused()
+}
+
+// Allow implements steer.Declarer.
+func (h *helm) Allow(kind steer.Kind, property string) error {
+	return h.who.Needs.Allow(kind, property, steer.AMLimit{Property: h.who.Property})
 }
 
 // Renew implements steer.Renewer: a fresh policy, in the same book.

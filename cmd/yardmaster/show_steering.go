@@ -58,11 +58,18 @@ func showChanges(w io.Writer, s *result.Steering, ink term.Ink) {
 	if s == nil || len(s.Changes) == 0 {
 		return
 	}
-	t := term.Table{Head: []string{"share asked at", "in force", "old", "new", "why"}, Left: 5, Ink: ink}
+	head := "share asked at"
+	if s.Series != "" {
+		head = "asked at"
+	}
+	t := term.Table{Head: []string{head, "in force", "old", "new", "why"}, Left: 5, Ink: ink}
 	for _, c := range s.Changes[:min(len(s.Changes), shownChanges)] {
 		force, old, why := unit.FormatSeconds(c.InForce), decimal(c.Old), c.Why
+		if s.Series != "" {
+			why = c.Knob + ": " + why
+		}
 		if c.Failed != "" {
-			force, old, why = "never", "", c.Why+"; "+c.Failed
+			force, old, why = "never", "", why+"; "+c.Failed
 		}
 		t.Add(unit.FormatSeconds(c.Asked), force, old, decimal(c.New), why)
 	}

@@ -83,6 +83,9 @@ func New(e Engine, who steer.Steerer, d steer.Delays, b steer.Bounds, seed uint6
 		}
 		return now, err
 	}
+	if a, ok := who.(steer.Declarer); ok {
+		rules.Allow = func(k drive.Knob) error { return a.Allow(k.Kind, k.Property) }
+	}
 	if d.PerHour <= 0 {
 		rules.PerHour = math.MaxInt
 	}
