@@ -410,7 +410,8 @@ func labPair(t *testing.T) {
 
 // A queue's properties, and a job's queue and priority, are changed by a driver and put back.
 func labKnobs(t *testing.T) {
-	b := up(t, hadoop.Options{SchedulerXML: capacityXML, Site: map[string]string{"yarn.cluster.max-application-priority": "10"}})
+	xml := strings.Replace(capacityXML, "</configuration>", "  <property><name>yarn.scheduler.capacity.root.batch.state</name><value>RUNNING</value></property>\n</configuration>", 1)
+	b := up(t, hadoop.Options{SchedulerXML: xml, Site: map[string]string{"yarn.cluster.max-application-priority": "10"}})
 	b.open(yard.Options{})
 	before := b.settings()
 	b.submit(1, 1024)

@@ -18,7 +18,7 @@ type queueProperty struct {
 }
 
 // capacityProperties are those of the CapacityScheduler. Capacities of siblings have to sum to 100 after every change: one alone can be moved only
-// among weights.
+// among weights. A queue whose state is taken out of the configuration stays as it is, stopped for one: it is changed only where the configuration has it.
 var capacityProperties = map[string]queueProperty{
 	steer.CapacityAM.Property:    {0.1, nil},
 	"capacity":                   {math.NaN(), func(q *rest.Queue) float64 { return q.Capacity }},
@@ -26,7 +26,7 @@ var capacityProperties = map[string]queueProperty{
 	"maximum-capacity":           {100, func(q *rest.Queue) float64 { return q.MaxCapacity }},
 	"user-limit-factor":          {1, func(q *rest.Queue) float64 { return q.UserLimitFactor }},
 	"minimum-user-limit-percent": {100, func(q *rest.Queue) float64 { return q.UserLimit }},
-	"state":                      {1, func(q *rest.Queue) float64 { return float64(slices.Index(states, q.State)) }},
+	"state":                      {math.NaN(), func(q *rest.Queue) float64 { return float64(slices.Index(states, q.State)) }},
 }
 
 // fairProperties are those of the FairScheduler's file.

@@ -34,7 +34,7 @@ func TestPropertiesOverREST(t *testing.T) {
 		{"capacity", "capacity", "60", 70, 60, "70", "capacity"},
 		{"user-limit-factor", "user-limit-factor", "", 2, 1, "2", "userLimitFactor"},
 		{"minimum-user-limit-percent", "minimum-user-limit-percent", "25", 50, 25, "50", "userLimit"},
-		{"state", "state", "", 0, 1, "STOPPED", "state"},
+		{"state", "state", "RUNNING", 0, 1, "STOPPED", "state"},
 	} {
 		m := newManager("3.4.2", false)
 		if c.was != "" {
@@ -53,7 +53,7 @@ func TestPropertiesOverREST(t *testing.T) {
 						n = c.found
 					}
 					if m.leaf[c.field] = n; c.property == "state" {
-						m.leaf[c.field] = states[1-len(e[2])/7]
+						m.leaf[c.field] = e[2]
 					}
 				}
 			}
@@ -91,6 +91,9 @@ func TestPropertiesOverREST(t *testing.T) {
 		}
 	}
 	m := newManager("3.4.2", false)
+	if _, err := m.open(t, Options{}).Read(t.Context(), knobOf("state")); err == nil {
+		t.Error("a state that is not configured could not be put back")
+	}
 	m.settings["yarn.scheduler.capacity.root.default.capacity"] = "[memory=1024,vcores=1]" // absolute amounts are left alone
 	y := m.open(t, Options{})
 	for _, p := range []string{"capacity", "weight"} {
