@@ -298,7 +298,7 @@ type Knobs interface {
 	SetPriority(j *Job, old int)
 	// Move takes a job to another queue. On error the job stays where it was.
 	Move(j *Job, queue string) error
-	// SetQueue sets a queue's named property ("capacity", "maximum-am-resource-percent", "weight") and returns its old value.
+	// SetQueue sets a queue's named property ("capacity", "maximum-am-resource-percent", "weight") and returns its old value. NaN changes nothing.
 	SetQueue(queue, property string, value float64) (old float64, err error)
 }
 

@@ -58,7 +58,7 @@ func newSteeringView(s *result.Steering, h head) steeringView {
 		kinds = append(kinds, commas(k.Count)+" "+k.Kind)
 	}
 	v.Lines = append(v.Lines, fmt.Sprintf("%s looks: %s", commas(s.Looks), strings.Join(kinds, ", ")),
-		fmt.Sprintf("share of masters: %s found, between %s and %s, %s at the end", plain(s.Found), plain(s.Least), plain(s.Most), plain(s.Final)))
+		fmt.Sprintf("%s: %s found, between %s and %s, %s at the end", s.SeriesName(), plain(s.Found), plain(s.Least), plain(s.Most), plain(s.Final)))
 	if !s.Restored {
 		v.Lines = append(v.Lines, "what was found was not put back")
 	}

@@ -1,5 +1,7 @@
 package result
 
+import "cmp"
+
 // Steering is what a steering policy did in a run. Times are seconds from the start of the run.
 type Steering struct {
 	Policy    string        `json:"policy"`
@@ -10,12 +12,14 @@ type Steering struct {
 	Changes   []SteerChange `json:"changes"`   // in the order in which they took effect; at most 10,000
 	// MoreChanges are those beyond.
 	MoreChanges int64 `json:"more_changes,omitempty"`
-	// Found, Least, Most and Final are values of the share: before the first change, between, and when all was over.
+	// Series is the knob that the figures below are of: the first one that was changed. Empty: the share of masters.
+	Series string `json:"series,omitempty"`
+	// Found, Least, Most and Final are its values: before the first change, between, and when all was over.
 	Found    float64 `json:"found"`
 	Least    float64 `json:"least"`
 	Most     float64 `json:"most"`
 	Final    float64 `json:"final"`
-	Restored bool    `json:"restored"`        // what was found stands again
+	Restored bool    `json:"restored"`        // what was found stands again, of every queue's property
 	Blind    string  `json:"blind,omitempty"` // why the last snapshot that could not be acted on could not be
 
 	Points []SteerPoint `json:"-"` // for a picture, in order of time
@@ -39,11 +43,15 @@ type SteerCount struct {
 type SteerChange struct {
 	Asked   float64 `json:"asked"`
 	InForce float64 `json:"in_force"` // when it took effect; of one that failed, when that was known
+	Knob    string  `json:"knob"`     // root.default maxAMShare, priority of JOB, queue of JOB
 	Old     float64 `json:"old"`
 	New     float64 `json:"new"`
 	Why     string  `json:"why"`
 	Failed  string  `json:"failed,omitempty"` // why it did not take effect
 }
+
+// SeriesName is what the figures are of, for people.
+func (s *Steering) SeriesName() string { return cmp.Or(s.Series, "share of masters") }
 
 // SteerPoint is what the policy saw at an instant.
 type SteerPoint struct {

@@ -2,6 +2,7 @@ package result
 
 import (
 	"cmp"
+
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
 )

@@ -19,6 +19,7 @@ import (
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/mapreduce"
 	"github.com/yardmaster/yardmaster/sim/yarn"
+	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/workload/jobfile"
 	"github.com/yardmaster/yardmaster/workload/synth"
@@ -43,7 +44,7 @@ type NamedPolicy struct {
 	New  func() (policy.Policy, error)
 	RM   func() (rm.Scheduler, error) // with a YARN clock; New is then nil for a scheduler that is no policy
 
-	Steer *Steer // who moves its settings while jobs run; nil: nobody
+	Steer *steer.Rehearsal // who moves its settings while jobs run; nil: nobody
 }
 
 // Title names the scheduler with who steers it.

@@ -13,7 +13,7 @@ import (
 	_ "github.com/yardmaster/yardmaster/internal/fixedseed"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/am"
-	"github.com/yardmaster/yardmaster/steer/marp"
+	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -105,7 +105,7 @@ func arbitrary(t *rapid.T) Scenario {
 	s.Steering.Queue = rapid.SampledFrom([]string{"", "root.default", "root.a.b"}).Draw(t, "steer-queue")
 	s.Steering.Delay = rapid.SampledFrom([]string{AutoDelay, FairFile, AtOnce, "2500ms"}).Draw(t, "steer-delay")
 	s.Steering.Sense = unit.Time(span.Draw(t, "steer-sense"))
-	s.Steering.Bounds = marp.Bounds{Min: rapid.SampledFrom([]float64{0, 0.05}).Draw(t, "steer-min"), Max: rapid.SampledFrom([]float64{0.5, 0.9}).Draw(t, "steer-max"),
+	s.Steering.Bounds = steer.Bounds{Min: rapid.SampledFrom([]float64{0, 0.05}).Draw(t, "steer-min"), Max: rapid.SampledFrom([]float64{0.5, 0.9}).Draw(t, "steer-max"),
 		UntilEmpty: rapid.Bool().Draw(t, "steer-until-empty"), Spacing: unit.Time(span.Draw(t, "steer-spacing"))}
 	s.Steering.PerHour = rapid.IntRange(1, 1000).Draw(t, "steer-per-hour")
 	s.Steering.Set = rapid.SliceOfN(rapid.SampledFrom([]string{"slots=yes", "value=0.25"}), 0, 2).Draw(t, "steer-set")

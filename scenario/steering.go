@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,17 +15,17 @@ import (
 	capacityrm "github.com/yardmaster/yardmaster/policy/rm/capacity"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/steer"
-	"github.com/yardmaster/yardmaster/steer/marp"
+	steerpolicy "github.com/yardmaster/yardmaster/steer/all"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
 // Steering says who moves the share of application masters while jobs run, and with which delays.
 type Steering struct {
-	Policies []string // of marp.Names, or NoSteering; none: nobody
+	Policies []string // of steer/all, or NoSteering; none: nobody
 	Queue    string   // full path; "": the only one that there is
 	Delay    string   // AutoDelay, FairFile, AtOnce or a time
 	Sense    unit.Time
-	Bounds   marp.Bounds
+	Bounds   steer.Bounds
 	PerHour  int      // most changes in any hour
 	Set      []string // settings of the policies, each as name=value
 }
@@ -39,13 +41,13 @@ const (
 )
 
 func nobodySteers() Steering {
-	return Steering{Delay: AutoDelay, Sense: unit.Second, Bounds: marp.DefaultBounds(), PerHour: steer.PerHour}
+	return Steering{Delay: AutoDelay, Sense: unit.Second, Bounds: steer.DefaultBounds(), PerHour: steer.PerHour}
 }
 
 // steeringSettings are the keys under "steering:".
 func steeringSettings() []Setting {
-	names := append([]string{NoSteering}, marp.Names()...)
-	who := texts("steer", "steering", "POLICY", "let a policy move the share of application masters while jobs run: "+strings.Join(marp.Names(), ", ")+", or "+NoSteering+"; compare plays each scheduler under each",
+	names := append([]string{NoSteering}, steerpolicy.Policies.Names()...)
+	who := texts("steer", "steering", "POLICY", "let a policy move settings of the scheduler while jobs run: "+strings.Join(steerpolicy.Policies.Names(), ", ")+", or "+NoSteering+"; compare plays each scheduler under each",
 		func(s *Scenario) *[]string { return &s.Steering.Policies })
 	add := who.Set
 	who.Set = func(s *Scenario, v string) error {
@@ -104,14 +106,6 @@ func steeringSettings() []Setting {
 	}
 }
 
-// Steer is a steering policy for a scheduler, ready to be made afresh.
-type Steer struct {
-	Name   string // of marp.Names
-	Queue  string
-	Delays steer.Delays
-	New    func(seed uint64) (marp.Controller, error)
-}
-
 // resolveSteering puts each scheduler under each steering policy.
 func (s *Scenario) resolveSteering(out *Setup) error {
 	st := &s.Steering
@@ -141,26 +135,20 @@ func (s *Scenario) resolveSteering(out *Setup) error {
 }
 
 // on fits a steering policy to a scheduler.
-func (st *Steering) on(p NamedPolicy, name string) (*Steer, error) {
-	rule, least, leaves, err := p.rule()
+func (st *Steering) on(p NamedPolicy, name string) (*steer.Rehearsal, error) {
+	limit, minimum, leaves, err := p.published()
 	if err != nil {
 		return nil, err
 	}
-	out := &Steer{Name: name, Delays: steer.AtOnce()}
-	switch rule {
-	case marp.Fair:
-		least = unit.Resources{} // sizes are shown as they are given
-		out.Delays = steer.FairFile()
-	case marp.Capacity:
-	default:
+	if limit.Property == "" && steerpolicy.Policies.Find(name).Needs.AMLimit {
 		return nil, misuse("--steer moves the share of application masters, and %s has none: give a fair-scheduler.xml or a capacity-scheduler.xml", p.Name)
 	}
-	if out.Queue, err = st.queueOf(p.Name, rule, leaves); err != nil {
-		return nil, err
+	out := &steer.Rehearsal{Name: name, Delays: steer.AtOnce(), Bounds: st.Bounds, Property: limit.Property, Needs: steerpolicy.Policies.Find(name).Needs}
+	if limit.Property != "" && !limit.AtOnce {
+		out.Delays = steer.FairFile()
 	}
-	settings := marp.Defaults(name, out.Queue).On(rule).Within(st.Bounds)
-	if rule == marp.Fair || !least.IsZero() {
-		settings.Least = least
+	if out.Queue, err = st.queueOf(p.Name, limit, leaves); err != nil {
+		return nil, err
 	}
 	switch st.Delay {
 	case AutoDelay:
@@ -179,97 +167,87 @@ func (st *Steering) on(p NamedPolicy, name string) (*Steer, error) {
 	if out.Delays.Poll > 0 {
 		out.Delays.Spacing = max(st.Bounds.Spacing, steer.FileSpacing) // as yarn steer has it
 	}
-	for _, pair := range st.Set {
-		key, value, _ := strings.Cut(pair, "=")
-		if err := setOne(&settings, name, key, value); err != nil {
-			return nil, misuse("--steer-set: %v", err)
-		}
+	setup := steer.Setup{Queue: out.Queue, Limit: limit, Minimum: minimum, Bounds: st.Bounds, Set: st.Set}
+	out.New = func(seed uint64) (steer.Steerer, error) {
+		su := setup
+		su.Seed = seed
+		return steerpolicy.Policies.New(name, &su)
 	}
-	if err := settings.Check(name); err != nil {
+	_, err = out.New(0)
+	var wrong *steer.SettingError
+	switch {
+	case errors.As(err, &wrong):
+		hint := ""
+		if names := steerpolicy.Policies.Find(name).ParamNames(); !slices.Contains(names, wrong.Name) {
+			hint = suggest.Hint(wrong.Name, names)
+		}
+		return nil, misuse("--steer-set: %v%s", err, hint)
+	case err != nil:
 		return nil, &MisuseError{fmt.Errorf("steer-set: %w", err)}
-	}
-	if v := settings.Value; name == "static" && (v < settings.Min || v > settings.Max) {
-		return nil, misuse("--steer-set value=%v: it lies outside --steer-min %v and --steer-max %v", v, settings.Min, settings.Max)
-	}
-	own := slices.ContainsFunc(st.Set, func(pair string) bool { return strings.HasPrefix(pair, "seed=") })
-	out.New = func(seed uint64) (marp.Controller, error) {
-		s := settings
-		if !own {
-			s.Seed = seed
-		}
-		return marp.New(name, s)
 	}
 	return out, nil
 }
 
-// noRule is that of schedulers without a share of masters.
-const noRule = marp.Rule(255)
-
-// rule is how a scheduler lets masters start; least is its smallest container, where it has one, and leaves are its queues.
-func (p *NamedPolicy) rule() (r marp.Rule, least unit.Resources, leaves []string, err error) {
-	r = noRule
+// published is what a simulated scheduler publishes to those who steer it: its limit for AMs, its minimum allocation and its queues.
+func (p *NamedPolicy) published() (limit steer.AMLimit, minimum unit.Resources, leaves []string, err error) {
 	var gauges []policy.Gauge
+	minimum = unit.Resources{Mem: 1024, Cores: 1} // where the scheduler does not say
 	if p.New == nil {
-		made, err := p.RM()
+		sched, err := p.RM()
 		if err != nil {
-			return r, least, nil, err
+			return limit, minimum, nil, err
 		}
-		r, least = marp.Fair, made.Minimum()
-		if _, ok := made.(*capacityrm.Scheduler); ok {
-			r = marp.Capacity
+		if least := sched.Minimum(); !least.IsZero() {
+			minimum = least
 		}
-		if tells, ok := made.(rm.Gauges); ok {
+		limit = steer.FairAM
+		if _, ok := sched.(*capacityrm.Scheduler); ok {
+			limit = steer.CapacityAM
+		}
+		if tells, ok := sched.(rm.Gauges); ok {
 			gauges = tells.Gauges(nil)
 		}
 	} else {
-		made, err := p.New()
+		one, err := p.New()
 		if err != nil {
-			return r, least, nil, err
+			return limit, minimum, nil, err
 		}
-		switch made.Order.(type) {
+		switch one.Order.(type) {
 		case *fair.Tree:
-			r = marp.Fair
+			limit = steer.FairAM
 		case *capacity.Order:
-			r = marp.Capacity
+			limit = steer.CapacityAM
 		}
-		if tells, ok := made.Order.(policy.Gauges); ok {
+		if tells, ok := one.Order.(policy.Gauges); ok {
 			gauges = tells.Gauges(nil)
 		}
+	}
+	if limit == steer.FairAM {
+		minimum = unit.Resources{} // sizes are shown as they are given
 	}
 	for i := range gauges {
 		leaves = append(leaves, gauges[i].Queue)
 	}
 	slices.Sort(leaves)
-	return r, least, leaves, nil
+	return limit, minimum, leaves, nil
 }
 
 // queueOf is the queue that is steered. That of a FairScheduler, or of a policy without a file, may come with its first job.
-func (st *Steering) queueOf(scheduler string, rule marp.Rule, leaves []string) (string, error) {
+func (st *Steering) queueOf(scheduler string, limit steer.AMLimit, leaves []string) (string, error) {
 	list := strings.Join(leaves, ", ")
 	switch {
+	case limit.Property == "" && len(leaves) == 0: // it has no queues: the names are those that jobs give
+		return cmp.Or(strings.TrimPrefix(st.Queue, "root."), "default"), nil
 	case st.Queue == "" && len(leaves) > 1:
 		return "", misuse("--steer: %s has several queues: choose one with --steer-queue: %s", scheduler, list)
 	case st.Queue == "" && len(leaves) == 1:
 		return leaves[0], nil
 	case st.Queue == "":
 		return fair.FullName("default"), nil
-	case rule == marp.Capacity && len(leaves) > 0 && !slices.Contains(leaves, st.Queue):
+	case limit == steer.CapacityAM && len(leaves) > 0 && !slices.Contains(leaves, st.Queue):
 		return "", misuse("--steer-queue: queue %s is not in %s: its queues are %s", st.Queue, scheduler, list)
 	}
 	return st.Queue, nil
-}
-
-// setOne gives a controller's setting a value as typed.
-func setOne(s *marp.Settings, controller, name, value string) error {
-	err := s.Set(controller, name, value)
-	var names []string
-	for _, p := range marp.Params() {
-		names = append(names, p.Name)
-	}
-	if err != nil && !slices.Contains(names, name) {
-		return fmt.Errorf("%w%s", err, suggest.Hint(name, names))
-	}
-	return err
 }
 
 // steeringAssumptions says what is taken for granted about sensors and actuators.

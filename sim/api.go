@@ -54,6 +54,7 @@ type Config struct {
 
 	Steerer steer.Steerer // nil: nobody steers
 	Delays  steer.Delays
+	Bounds  steer.Bounds // for whatever it writes; Max 0: none
 
 	// Progress, if set, is told now and then how far the run is. It must not block.
 	Progress func(Progress)

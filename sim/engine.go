@@ -191,7 +191,10 @@ func newEngine(c Config) (*engine, error) {
 		e.lookAt(0, evTick)
 	}
 	if c.Steerer != nil {
-		e.steering = newSteering(e, c.Steerer, c.Delays)
+		var err error
+		if e.steering, err = newSteering(e); err != nil {
+			return nil, err
+		}
 	}
 	return e, e.readAhead()
 }
@@ -256,12 +259,12 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 			e.back(int(arg))
 		case evSense:
 			e.looks--
-			e.steering.helm.Sense()
+			e.steering.driver.Sense()
 		case evSteer:
 			e.looks--
-			e.steering.helm.Step()
+			e.steering.driver.Wake()
 		case evAction:
-			e.steering.helm.Act(int(arg))
+			e.steering.driver.Act(int(arg))
 		case evWake:
 			e.cfg.Worker.Wake(arg)
 		case evFollow:

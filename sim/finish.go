@@ -19,7 +19,7 @@ func (e *engine) finish() {
 		e.cfg.Sink.Job(&j.rec)
 	}
 	if e.steering != nil {
-		e.sum.Receipts = e.steering.helm.Finish()
+		e.sum.Receipts = e.steering.driver.Finish()
 	}
 	if t, ok := e.cfg.Worker.(interface{ Traffic() *Traffic }); ok {
 		e.sum.Traffic = t.Traffic()

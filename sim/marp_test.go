@@ -85,7 +85,7 @@ type failer interface {
 // steered plays jobs under a controller.
 type steered struct {
 	name   string
-	rule   marp.Rule
+	rule   steer.AMLimit
 	share  float64
 	delays steer.Delays
 	seed   uint64
@@ -96,6 +96,9 @@ type steered struct {
 
 func (c steered) play(t failer, ctx context.Context, jobs workload.Slice) (*recorder, sim.Summary) {
 	t.Helper()
+	if c.rule.Property == "" {
+		c.rule = steer.FairAM
+	}
 	set := marp.Defaults(c.name, "root.default").On(c.rule)
 	set.Seed, set.Value = c.seed, 0.25
 	if c.change != nil {
@@ -109,7 +112,7 @@ func (c steered) play(t failer, ctx context.Context, jobs workload.Slice) (*reco
 	sum, err := sim.Run(ctx, sim.Config{
 		Cluster: threeNodes(), Source: jobs.Source(), NoAlone: true, Model: c.model, Seed: c.seed, Steerer: r, Delays: c.delays, Worker: c.worker,
 		NewPolicy: func() (policy.Policy, error) {
-			if c.rule == marp.Capacity {
+			if c.rule == steer.CapacityAM {
 				return capacity.New(capacityWith(t, c.share))
 			}
 			return fair.FromConf(fairWith(t, c.share))
@@ -254,7 +257,7 @@ func TestPollsOfAFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(sum.Receipts) != 1 || sum.Receipts[0].Old != 0.05 || sum.Receipts[0].New != 0.1 || sum.Receipts[0].Err != nil {
+		if len(sum.Receipts) != 2 || sum.Receipts[1].New != 0.05 || sum.Receipts[0].Old != 0.05 || sum.Receipts[0].New != 0.1 || sum.Receipts[0].Err != nil {
 			t.Fatalf("%+v", sum.Receipts)
 		}
 		r := sum.Receipts[0]
@@ -301,7 +304,7 @@ func TestWritesWait(t *testing.T) {
 		}
 		got = append(got, word)
 	}
-	if d := cmp.Diff([]string{"0.2 not, at 102", "0.3 not, at 103", "0.1 at 104", "0.4 at 110"}, got); d != "" {
+	if d := cmp.Diff([]string{"0.2 not, at 102", "0.3 not, at 103", "0.1 at 104", "0.4 at 110", "0.05 at 224"}, got); d != "" {
 		t.Error(d, sum.Receipts)
 	}
 	if end := l.Seen[len(l.Seen)-1].Queues[0].MasterShare; end != 0.4 {
@@ -326,7 +329,7 @@ func TestWritesOverWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, r := range sum.Receipts {
+	for _, r := range sum.Receipts[:4] {
 		late := r.InForce - 108*second
 		if r.Err == nil && (late <= 5*second || late > 6*second) {
 			t.Errorf("%+v: not at the first poll more than 5 s after the last write", r)
@@ -340,6 +343,9 @@ func TestWritesOverWrites(t *testing.T) {
 	if end := l.Seen[len(l.Seen)-1].Queues[0].MasterShare; end != 0.3 {
 		t.Errorf("%v is in force at the end", end)
 	}
+	if back := sum.Receipts[4:]; len(back) != 2 || back[0].New != 0.05 || back[1].New != 1 { // one after the other, as a live driver does
+		t.Errorf("put back: %+v", back)
+	}
 }
 
 // Whatever the controller, scheduler, batch and delays: all jobs finish, what was found stands again at the end, no value lies outside the
@@ -348,7 +354,7 @@ func TestPropertyControllersInTheYard(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := steered{
 			name:  rapid.SampledFrom(marp.Names()).Draw(t, "controller"),
-			rule:  rapid.SampledFrom([]marp.Rule{marp.Fair, marp.Capacity}).Draw(t, "rule"),
+			rule:  rapid.SampledFrom([]steer.AMLimit{steer.FairAM, steer.CapacityAM}).Draw(t, "rule"),
 			share: rapid.SampledFrom([]float64{0.05, 0.13, 0.5, 1}).Draw(t, "found"),
 			seed:  uint64(rapid.IntRange(0, 1000).Draw(t, "seed")),
 			model: sim.Model{Heartbeat: rapid.SampledFrom([]unit.Time{0, second}).Draw(t, "heartbeat"), StartUp: unit.Time(rapid.IntRange(0, 3).Draw(t, "start-up")) * second},
@@ -430,7 +436,7 @@ func TestDecisionLogs(t *testing.T) {
 		run  steered
 	}{
 		{"cbtws-fair-file", steered{name: "cbtws", share: 0.05, delays: steer.Delays{Sense: second, Poll: 10 * second, Age: 5 * second}, seed: 1, model: sim.Model{Heartbeat: second, StartUp: 2 * second}}},
-		{"cbt-at-once", steered{name: "cbt", rule: marp.Capacity, share: 0.05, delays: steer.Delays{Sense: second}, seed: 1, model: sim.Model{Heartbeat: second, StartUp: 2 * second}}},
+		{"cbt-at-once", steered{name: "cbt", rule: steer.CapacityAM, share: 0.05, delays: steer.Delays{Sense: second}, seed: 1, model: sim.Model{Heartbeat: second, StartUp: 2 * second}}},
 	} {
 		r, sum := c.run.play(t, context.Background(), sixJobs())
 		for _, got := range sum.Receipts {

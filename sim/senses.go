@@ -1,11 +1,10 @@
 package sim
 
 import (
-	"context"
 	"slices"
 
 	"github.com/yardmaster/yardmaster/policy"
-	"github.com/yardmaster/yardmaster/sim/internal/helm"
+	"github.com/yardmaster/yardmaster/sim/internal/senses"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -21,7 +20,7 @@ type eyes struct {
 }
 
 // Snapshot is what can be seen from outside now. It costs a step for each queue, job and running task.
-func (s *steering) Snapshot(context.Context) (steer.Snapshot, error) {
+func (s *steering) Snapshot() steer.Snapshot {
 	e := s.e
 	s.measure()
 	s.lookAtTasks()
@@ -56,8 +55,8 @@ func (s *steering) Snapshot(context.Context) (steer.Snapshot, error) {
 	} else if total := snap.Total.Cores; total > 0 {
 		snap.CPUIdle = max(0, 1-float64(snap.Used.Cores-masters)/float64(total)) // a scheduler may hand out more cores than there are
 	}
-	helm.ByName(snap.Queues)
-	return snap, nil
+	senses.ByName(snap.Queues)
+	return snap
 }
 
 // measure adds up the nodes, once for each change of them.
@@ -86,7 +85,7 @@ func (s *steering) queues() []steer.Queue {
 	if tells, ok := e.order.(policy.Gauges); ok {
 		s.eyes.gauges = tells.Gauges(s.eyes.gauges[:0])
 		for _, g := range s.eyes.gauges {
-			out = append(out, steer.Queue{Name: g.Queue, Capacity: g.Capacity, Ceiling: g.Ceiling, Masters: g.Masters, MasterShare: helm.Decimal(g.MasterShare)})
+			out = append(out, steer.Queue{Name: g.Queue, Capacity: g.Capacity, Ceiling: g.Ceiling, Masters: g.Masters, MasterShare: senses.Decimal(g.MasterShare)})
 		}
 	} else {
 		for i := range e.line.Queues {
@@ -122,7 +121,7 @@ func (s *steering) lookAtTasks() {
 }
 
 // side of a stage: maps or reduces.
-func (s *stage) side() int { return helm.Side(len(s.After)) }
+func (s *stage) side() int { return senses.Side(len(s.After)) }
 
 // progressOf is the share of a running task's work that is done.
 func (e *engine) progressOf(t int32) float64 {
@@ -159,5 +158,5 @@ func (s *steering) progress(j *job) (percent, maps float64) {
 		done[st.side()] += float64(st.Done)
 		total[st.side()] += st.Tasks
 	}
-	return helm.Progress(done, total)
+	return senses.Progress(done, total)
 }

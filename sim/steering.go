@@ -2,50 +2,53 @@ package sim
 
 import (
 	"cmp"
-	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/yardmaster/yardmaster/policy"
-	"github.com/yardmaster/yardmaster/sim/internal/helm"
+	"github.com/yardmaster/yardmaster/sim/internal/rehearse"
+	"github.com/yardmaster/yardmaster/sim/internal/senses"
 	"github.com/yardmaster/yardmaster/sim/internal/timeline"
 	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// steering is the simulated yard that a steering policy watches and changes.
+// steering is the simulated scheduler that a steering policy watches and changes.
 type steering struct {
-	e    *engine
-	helm *helm.Helm
-	byID map[string]*job // jobs present
-	eyes eyes
+	e      *engine
+	driver *rehearse.Driver
+	byID   map[string]*job // jobs present
+	eyes   eyes
 }
 
-var _ helm.Engine = (*steering)(nil)
+var _ rehearse.Engine = (*steering)(nil)
 
-func newSteering(e *engine, who steer.Steerer, d steer.Delays) *steering {
-	s := &steering{e: e, byID: map[string]*job{}}
-	s.helm = helm.New(s, who, d, workload.Seed(e.cfg.Seed, seedPolls))
-	return s
+func newSteering(e *engine) (s *steering, err error) {
+	c := &e.cfg
+	s = &steering{e: e, byID: map[string]*job{}}
+	s.driver, err = rehearse.New(s, c.Steerer, c.Delays, c.Bounds, workload.Seed(c.Seed, seedPolls))
+	return s, err
 }
 
-// Now implements helm.Engine.
+// Now implements rehearse.Engine.
 func (s *steering) Now() unit.Time { return s.e.now }
 
-// Over implements helm.Engine.
+// Over implements rehearse.Engine.
 func (s *steering) Over() bool { return s.e.present == 0 && s.e.next == nil && s.e.coming == 0 }
 
-// Ahead implements helm.Engine.
+// Ahead implements rehearse.Engine.
 func (s *steering) Ahead() bool { return s.e.ahead() }
 
-// LookAt implements helm.Engine.
-func (s *steering) LookAt(sense, step unit.Time) {
-	s.e.lookAt(sense, evSense)
-	s.e.lookAt(step, evSteer)
-}
+// SenseAt implements rehearse.Engine.
+func (s *steering) SenseAt(at unit.Time) { s.e.lookAt(at, evSense) }
 
-// ActAt implements helm.Engine.
+// WakeAt implements rehearse.Engine.
+func (s *steering) WakeAt(at unit.Time) { s.e.lookAt(at, evSteer) }
+
+// ActAt implements rehearse.Engine.
 func (s *steering) ActAt(at unit.Time, i int) { s.e.q.Push(at, evAction|uint64(i), 0) }
 
 // byArrival lists the jobs present in the order in which they came.
@@ -60,49 +63,55 @@ func (e *engine) byArrival() []*job {
 	return out
 }
 
-// Apply makes a change at once and says what stood before.
-func (s *steering) Apply(_ context.Context, a steer.Action) (steer.Receipt, error) {
-	r := steer.Receipt{Action: a, InForce: s.e.now, New: a.Value}
-	r.Err = s.apply(a, &r)
+// knob finds what a knob belongs to; the job is nil for a queue's property.
+func (s *steering) knob(k drive.Knob) (policy.Knobs, *job, error) {
+	knobs, ok := s.e.order.(policy.Knobs)
+	j := s.byID[k.Job]
+	switch {
+	case !ok:
+		return nil, nil, fmt.Errorf("this scheduler cannot be changed while it runs")
+	case k.Kind != steer.SetQueue && j == nil:
+		return nil, nil, fmt.Errorf("job %s is not there: %w", k.Job, drive.ErrEnded)
+	}
+	return knobs, j, nil
+}
+
+// Get implements rehearse.Engine.
+func (s *steering) Get(k drive.Knob) (number float64, queue string, err error) {
+	knobs, j, err := s.knob(k)
+	switch {
+	case err != nil:
+	case k.Kind == steer.SetQueue:
+		number, err = knobs.SetQueue(k.Queue, k.Property, math.NaN())
+		number = senses.Decimal(number)
+	case k.Kind == steer.SetPriority:
+		number = float64(j.view.Priority)
+	default:
+		queue = j.view.Queue
+	}
+	return number, queue, err
+}
+
+// Set implements rehearse.Engine.
+func (s *steering) Set(k drive.Knob, number float64, queue string) error {
+	knobs, j, err := s.knob(k)
+	switch {
+	case err != nil:
+	case k.Kind == steer.SetQueue:
+		_, err = knobs.SetQueue(k.Queue, k.Property, number)
+	case k.Kind == steer.SetPriority:
+		old := j.view.Priority
+		j.view.Priority = int(number)
+		knobs.SetPriority(&j.view, old)
+	default:
+		if err = knobs.Move(&j.view, queue); err == nil {
+			j.view.Queue = queue
+			s.e.moveCounts(j, s.e.line.Index(senses.AsBooked(&s.e.line, queue)))
+		}
+	}
 	for _, p := range s.e.pools {
 		p.due = true
 		p.changed()
-	}
-	return r, r.Err
-}
-
-func (s *steering) apply(a steer.Action, r *steer.Receipt) (err error) {
-	e := s.e
-	j := s.byID[a.Job]
-	switch {
-	case a.Kind > steer.KillJob:
-		return fmt.Errorf("action %d is not known", a.Kind)
-	case a.Kind != steer.SetQueue && j == nil:
-		return fmt.Errorf("job %s is not there (any more)", a.Job)
-	case a.Kind == steer.KillJob:
-		j.rec.Reason = "killed: " + a.Why
-		e.killJob(j)
-		return nil
-	}
-	knobs, ok := e.order.(policy.Knobs)
-	if !ok {
-		return fmt.Errorf("this scheduler cannot be changed while it runs")
-	}
-	switch a.Kind {
-	case steer.SetQueue:
-		r.Old, err = knobs.SetQueue(a.Queue, a.Property, a.Value)
-		r.Old = helm.Decimal(r.Old)
-	case steer.SetPriority:
-		old := j.view.Priority
-		r.Old = float64(old)
-		j.view.Priority = int(a.Value)
-		knobs.SetPriority(&j.view, old)
-	default:
-		r.OldQueue = j.view.Queue
-		if err = knobs.Move(&j.view, a.Queue); err == nil {
-			j.view.Queue = a.Queue
-			e.moveCounts(j, e.line.Index(helm.AsBooked(&e.line, a.Queue)))
-		}
 	}
 	return err
 }

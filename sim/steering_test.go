@@ -88,7 +88,8 @@ func TestSteeringWithDelays(t *testing.T) {
 	}
 }
 
-func TestSteeringMovesAndKills(t *testing.T) {
+// A job is moved; to kill one could not be undone, and is refused as it is live.
+func TestSteeringMoves(t *testing.T) {
 	jobs := workload.Slice{oneStage("a", 0, 10, 10*unit.Second), oneStage("b", 0, 10, 10*unit.Second)}
 	jobs[0].Queue, jobs[1].Queue = "left", "left"
 	n := 0
@@ -109,16 +110,17 @@ func TestSteeringMovesAndKills(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sum.Finished != 1 || sum.Failed != 1 {
-		t.Errorf("finished %d, failed %d", sum.Finished, sum.Failed)
+	if sum.Finished != 2 {
+		t.Errorf("%d finished", sum.Finished)
 	}
-	for _, r := range sum.Receipts {
-		if r.Err != nil {
-			t.Errorf("%+v", r)
-		}
+	if r := sum.Receipts; len(r) != 2 || r[0].Err != nil || r[0].OldQueue != "left" || r[1].Err == nil {
+		t.Errorf("%+v", r)
 	}
-	last := sink.samples[len(sink.samples)-1]
-	if len(last.Queues) != 2 || last.Queues[1].Name != "right" || last.Queues[1].Containers <= 0 || last.Queues[0].Containers != 0 {
-		t.Errorf("last sample %+v", last)
+	moved := false
+	for _, x := range sink.samples {
+		moved = moved || len(x.Queues) == 2 && x.Queues[1].Name == "right" && x.Queues[1].Containers > 0
+	}
+	if !moved {
+		t.Errorf("%+v", sink.samples)
 	}
 }

@@ -1,14 +1,15 @@
 // Package steer holds the steering seam: a controller outside the engine that watches a running scheduler through its
 // sensors and moves its knobs.
 //
-// A Steerer is a pure step: what is seen goes in, what to do and when to look again comes out. The Yard (the simulator,
-// a real ResourceManager, a Kubernetes cluster) has the clock, the sensors, the actuators and their delays, and the
-// journal. The same Steerer value runs in virtual time and live.
+// A Steerer is a pure step: what is seen goes in, what to do and when to look again comes out. The engine (the simulator,
+// a real ResourceManager, a Kubernetes cluster) has the clock, the sensors, the actuators and their delays; steer/drive stands in between. The same
+// Steerer and the same driver run in virtual time and live.
 package steer
 
 import (
-	"context"
 	"log/slog"
+	"strconv"
+	"strings"
 
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -86,6 +87,7 @@ type Receipt struct {
 	InForce  unit.Time // when it took effect
 	Old, New float64
 	OldQueue string
+	Back     bool  // the driver has put it back as it left; the policy did not ask for it
 	Err      error // refused: nothing was changed
 }
 
@@ -100,12 +102,6 @@ type Func func(seen *Snapshot) (do []Action, again unit.Time)
 
 // Step implements [Steerer].
 func (f Func) Step(seen *Snapshot) ([]Action, unit.Time) { return f(seen) }
-
-// Yard is a running scheduler as a steering policy's driver sees it: sensors and actuators.
-type Yard interface {
-	Snapshot(ctx context.Context) (Snapshot, error)
-	Apply(ctx context.Context, a Action) (Receipt, error)
-}
 
 // Delays are the times an engine takes between an action and its effect.
 type Delays struct {
@@ -141,9 +137,65 @@ type Explainer interface {
 	Explain() []slog.Attr
 }
 
-// Restorer is a Steerer that knows how to put back what it found.
-type Restorer interface {
-	Restore() []Action
+// Decisions are the words for what a policy decides that engines and reports know; others may follow. Refuse says that what was seen cannot be
+// acted on.
+var Decisions = []string{"wait", Refuse, "raise", "lower", "set", "restore"}
+
+// Refuse is the decision of a policy that cannot act on what it sees.
+const Refuse = "refuse"
+
+// Decided splits the last two pairs off what a policy explains.
+func Decided(attrs []slog.Attr) (decision, why string) {
+	for _, a := range attrs {
+		switch a.Key {
+		case "decision":
+			decision = a.Value.String()
+		case "why":
+			why = a.Value.String()
+		}
+	}
+	return decision, why
+}
+
+// Line is what a policy explains as one line of key=value pairs, after the time.
+func Line(now unit.Time, attrs []slog.Attr) string {
+	var b strings.Builder
+	b.WriteString("t=" + strconv.FormatFloat(now.Seconds(), 'f', -1, 64))
+	for _, a := range attrs {
+		b.WriteString(" " + a.Key + "=")
+		switch {
+		case a.Value.Kind() == slog.KindFloat64:
+			b.WriteString(strconv.FormatFloat(a.Value.Float64(), 'f', -1, 64))
+		case a.Key == "why":
+			b.WriteString(strconv.Quote(a.Value.String()))
+		default:
+			b.WriteString(a.Value.String())
+		}
+	}
+	return b.String()
+}
+
+// Describer is a Steerer that can tell a person, before it begins, what it found and what it keeps to.
+type Describer interface {
+	// Found describes the present value of the knob, from a queue as seen.
+	Found(q *Queue) string
+	// Bounds describes which values it may write.
+	Bounds() string
+}
+
+// Refuser is a Steerer that can tell whether its last step could not act on what it saw. For too long, and a driver puts everything back.
+type Refuser interface {
+	Refused() bool
+}
+
+// Renewer is a Steerer of which a fresh one can be made, for a rehearsal in which the driver has lost sight of the scheduler.
+type Renewer interface {
+	Renew() (Steerer, error)
+}
+
+// Declarer is a Steerer that knows which knobs were declared for it; a rehearsal refuses the others, as a live driver does.
+type Declarer interface {
+	Allow(kind Kind, property string) error
 }
 
 // Corrector is a Steerer that wants to know when a change it asked for was not made, or has not come into force: what it takes for the

@@ -4,30 +4,24 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"log/slog"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/steer"
-	"github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Steer is a steering policy and the yard it is to find.
-type Steer struct {
-	Name   string
-	Queue  string
-	Delays steer.Delays
-	New    func(seed uint64) (marp.Controller, error)
-}
-
 // helm lets a controller steer a run and writes down what it sees and decides.
 type helm struct {
-	marp.Controller
-	who    *Steer
+	steer.Steerer
+	who    *steer.Rehearsal
+	seed   uint64
 	log    io.Writer
-	kinds  [marp.Restore + 1]int64
+	kinds  map[string]int64
 	points []result.SteerPoint
 	every  unit.Time // points are not closer than that
 	next   unit.Time
@@ -39,8 +33,10 @@ type helm struct {
 }
 
 var (
-	_ steer.Steerer  = (*helm)(nil)
-	_ steer.Restorer = (*helm)(nil)
+	_ steer.Refuser   = (*helm)(nil)
+	_ steer.Renewer   = (*helm)(nil)
+	_ steer.Declarer  = (*helm)(nil)
+	_ steer.Corrector = (*helm)(nil)
 )
 
 // mostPoints are more than a picture has columns; mostChanges are more than anybody reads.
@@ -59,7 +55,7 @@ func (p *Plan) helm(scheduler, seed int) (*helm, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &helm{Controller: c, who: who}
+	h := &helm{Steerer: c, who: who, seed: p.Seeds[seed], kinds: map[string]int64{}}
 	if p.SteerLog != nil {
 		h.log = p.SteerLog(scheduler, seed)
 	}
@@ -69,15 +65,43 @@ func (p *Plan) helm(scheduler, seed int) (*helm, error) {
 // Step implements steer.Steerer.
 func (h *helm) Step(seen *steer.Snapshot) ([]steer.Action, unit.Time) {
 	h.note(seen)
-	do, again := h.Controller.Step(seen)
-	d := h.Last()
-	if h.kinds[d.Kind]++; d.Kind == marp.Refuse {
-		h.blind = d.Why
+	do, again := h.Steerer.Step(seen)
+	var said []slog.Attr
+	if e, ok := h.Steerer.(steer.Explainer); ok {
+		said = e.Explain()
+	}
+	kind, why := steer.Decided(said)
+	if h.kinds[kind]++; kind == steer.Refuse {
+		h.blind = why
 	}
 	if h.log != nil && h.err == nil {
-		_, h.err = fmt.Fprintln(h.log, d.String())
+		_, h.err = fmt.Fprintln(h.log, steer.Line(seen.Now, said))
 	}
 	return do, again
+}
+
+// Refused implements steer.Refuser.
+func (h *helm) Refused() bool {
+	r, ok := h.Steerer.(steer.Refuser)
+	return ok && r.Refused()
+}
+
+// Allow implements steer.Declarer.
+func (h *helm) Allow(kind steer.Kind, property string) error {
+	return h.who.Needs.Allow(kind, property, steer.AMLimit{Property: h.who.Property})
+}
+
+// Renew implements steer.Renewer: a fresh policy, in the same book.
+func (h *helm) Renew() (_ steer.Steerer, err error) {
+	h.Steerer, err = h.who.New(h.seed)
+	return h, err
+}
+
+// NotMade implements steer.Corrector.
+func (h *helm) NotMade(a steer.Action) {
+	if c, ok := h.Steerer.(steer.Corrector); ok {
+		c.NotMade(a)
+	}
 }
 
 // note keeps what is seen of the queue, where it differs from what was seen before. When there is too much of it, every other point
@@ -136,17 +160,32 @@ func (h *helm) finish(receipts []steer.Receipt) (*result.Steering, error) {
 		Decisions: []result.SteerCount{}, Changes: []result.SteerChange{},
 		Found: h.found, Least: h.found, Most: h.found, Final: h.found, Blind: h.blind, Points: h.points,
 	}
-	for kind, n := range h.kinds {
-		if out.Looks += n; n > 0 {
-			out.Decisions = append(out.Decisions, result.SteerCount{Kind: marp.Kind(kind).String(), Count: n})
+	words := slices.Concat(steer.Decisions, slices.Sorted(maps.Keys(h.kinds)))
+	for i, kind := range words {
+		if n := h.kinds[kind]; n > 0 && slices.Index(words, kind) == i {
+			out.Looks += n
+			out.Decisions = append(out.Decisions, result.SteerCount{Kind: kind, Count: n})
 		}
 	}
+	knobs := map[string][2]float64{} // of queues: the value found, and the last one
 	for _, r := range receipts {
-		c := result.SteerChange{Asked: r.Asked.Seconds(), InForce: r.InForce.Seconds(), Old: r.Old, New: r.New, Why: r.Action.Why}
+		c := result.SteerChange{Asked: r.Asked.Seconds(), InForce: r.InForce.Seconds(), Knob: knobName(&r.Action), Old: r.Old, New: r.New, Why: r.Action.Why}
 		if r.Err != nil {
 			c.Failed = r.Err.Error()
 		} else {
-			out.Least, out.Most, out.Final = min(out.Least, r.New), max(out.Most, r.New), r.New
+			was, turned := knobs[c.Knob]
+			if !turned {
+				was[0] = r.Old
+			}
+			if out.Series == "" && r.Action.Kind != steer.MoveJob {
+				out.Series, out.Found, out.Least, out.Most = c.Knob, r.Old, r.Old, r.Old
+			}
+			if was[1] = r.New; c.Knob == out.Series {
+				out.Least, out.Most, out.Final = min(out.Least, r.New), max(out.Most, r.New), r.New
+			}
+			if r.Action.Kind == steer.SetQueue {
+				knobs[c.Knob] = was
+			}
 		}
 		if len(out.Changes) < mostChanges {
 			out.Changes = append(out.Changes, c)
@@ -154,6 +193,22 @@ func (h *helm) finish(receipts []steer.Receipt) (*result.Steering, error) {
 			out.MoreChanges++
 		}
 	}
-	out.Restored = math.Abs(out.Final-out.Found) < 1e-9
+	out.Restored = true
+	for _, v := range knobs {
+		out.Restored = out.Restored && math.Abs(v[0]-v[1]) < 1e-9
+	}
+	if h.who.Property != "" && strings.HasSuffix(out.Series, " "+h.who.Property) {
+		out.Series = "" // the share
+	}
 	return out, nil
+}
+
+func knobName(a *steer.Action) string {
+	switch a.Kind {
+	case steer.SetPriority:
+		return "priority of " + a.Job
+	case steer.MoveJob:
+		return "queue of " + a.Job
+	}
+	return a.Queue + " " + a.Property
 }

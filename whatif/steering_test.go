@@ -13,7 +13,7 @@ import (
 
 // A month of looks leaves a bounded number of points, in order, from its first day to its last.
 func TestPointsOfALongRunStayFew(t *testing.T) {
-	h := &helm{who: &Steer{Queue: "root.default"}}
+	h := &helm{who: &steer.Rehearsal{Queue: "root.default"}}
 	const looks = 2_000_000
 	for i := range looks {
 		h.note(&steer.Snapshot{Now: unit.Time(i) * unit.Second, Queues: []steer.Queue{{Name: "root.default", Running: i % 7, MasterShare: 0.05}}})
@@ -37,6 +37,7 @@ func TestSteeringTellsWhatIsLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	share := steer.Action{Kind: steer.SetQueue, Queue: "root.default", Property: "maxAMShare"}
 	for _, c := range []struct {
 		name     string
 		receipts []steer.Receipt
@@ -44,18 +45,18 @@ func TestSteeringTellsWhatIsLeft(t *testing.T) {
 		restored bool
 	}{
 		{"nothing was changed", nil, 0.05, true},
-		{"put back", []steer.Receipt{{Old: 0.05, New: 0.09}, {Old: 0.09, New: 0.05}}, 0.05, true},
-		{"left as it was", []steer.Receipt{{Old: 0.05, New: 0.09}}, 0.09, false},
-		{"the last change failed", []steer.Receipt{{Old: 0.05, New: 0.09}, {New: 0.05, Err: errors.New("no")}}, 0.09, false},
+		{"put back", []steer.Receipt{{Action: share, Old: 0.05, New: 0.09}, {Action: share, Old: 0.09, New: 0.05}}, 0.05, true},
+		{"left as it was", []steer.Receipt{{Action: share, Old: 0.05, New: 0.09}}, 0.09, false},
+		{"the last change failed", []steer.Receipt{{Action: share, Old: 0.05, New: 0.09}, {Action: share, New: 0.05, Err: errors.New("no")}}, 0.09, false},
 	} {
-		h := &helm{Controller: control, who: &Steer{Name: "cbt", Queue: "root.default"}, found: 0.05}
+		h := &helm{Steerer: control, kinds: map[string]int64{}, who: &steer.Rehearsal{Name: "cbt", Queue: "root.default"}, found: 0.05}
 		got, err := h.finish(c.receipts)
 		if err != nil || got.Final != c.final || got.Restored != c.restored || len(got.Changes) != len(c.receipts) {
 			t.Errorf("%s: %+v, %v", c.name, got, err)
 		}
 	}
 	many := make([]steer.Receipt, mostChanges+5)
-	h := &helm{Controller: control, who: &Steer{}}
+	h := &helm{Steerer: control, kinds: map[string]int64{}, who: &steer.Rehearsal{}}
 	if got, err := h.finish(many); err != nil || len(got.Changes) != mostChanges || got.MoreChanges != 5 {
 		t.Errorf("%d changes and %d more, %v", len(got.Changes), got.MoreChanges, err)
 	}
@@ -67,7 +68,7 @@ func TestSteerLogFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &helm{Controller: control, who: &Steer{Queue: "root.default"}, log: broken{}}
+	h := &helm{Steerer: control, kinds: map[string]int64{}, who: &steer.Rehearsal{Queue: "root.default"}, log: broken{}}
 	h.Step(&steer.Snapshot{})
 	if _, err := h.finish(nil); err == nil || !strings.Contains(err.Error(), "steering log") {
 		t.Errorf("%v", err)

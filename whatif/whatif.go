@@ -25,6 +25,7 @@ import (
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/yarn"
+	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
@@ -35,7 +36,7 @@ type Scheduler struct {
 	New  func() (policy.Policy, error)
 	RM   func() (rm.Scheduler, error) // instead of New, when the plan has a Timing
 
-	Steer *Steer // who moves its settings while jobs run; nil: nobody
+	Steer *steer.Rehearsal // who moves its settings while jobs run; nil: nobody
 }
 
 // Plan is what to compare. The first scheduler is the one that the others are compared with.
@@ -297,7 +298,7 @@ func (p *Plan) play(ctx context.Context, who Scheduler, seed uint64, work *opene
 			Sample: p.Model.Sample, Progress: progress,
 		}
 		if at != nil {
-			c.Steerer, c.Delays = at, at.who.Delays
+			c.Steerer, c.Delays, c.Bounds = at, at.who.Delays, at.who.Bounds
 		}
 		return yarn.Run(ctx, c)
 	}
@@ -309,7 +310,7 @@ func (p *Plan) play(ctx context.Context, who Scheduler, seed uint64, work *opene
 		c.Worker = p.NewWorker()
 	}
 	if at != nil {
-		c.Steerer, c.Delays = at, at.who.Delays
+		c.Steerer, c.Delays, c.Bounds = at, at.who.Delays, at.who.Bounds
 	}
 	return sim.Run(ctx, c)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/yardmaster/yardmaster/internal/yamlfile"
 	"github.com/yardmaster/yardmaster/policy/all"
 	"github.com/yardmaster/yardmaster/scenario"
-	"github.com/yardmaster/yardmaster/steer/marp"
+	steerpolicy "github.com/yardmaster/yardmaster/steer/all"
 	"github.com/yardmaster/yardmaster/workload/input"
 	"github.com/yardmaster/yardmaster/workload/synth"
 	"github.com/yardmaster/yardmaster/workload/trace"
@@ -129,7 +129,7 @@ func (f *scenarioFlags) add(cmd *cobra.Command, want func(*scenario.Setting) boo
 		}
 		return names
 	}, cobra.ShellCompDirectiveDefault)
-	complete(cmd, "steer", marp.Names, cobra.ShellCompDirectiveNoFileComp)
+	complete(cmd, "steer", steerpolicy.Policies.Names, cobra.ShellCompDirectiveNoFileComp)
 	complete(cmd, "cluster", func() []string {
 		return []string{"40x8/4\t40 nodes of 8 containers in 4 racks", "600x6/30\t600 nodes of 6 containers in 30 racks", "3000x20/150\t3000 nodes of 20 containers in 150 racks"}
 	}, cobra.ShellCompDirectiveDefault)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/internal/term"
 	"github.com/yardmaster/yardmaster/result"
-	"github.com/yardmaster/yardmaster/steer/marp"
+	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -21,14 +21,14 @@ func steeringLines(s *result.Steering) []string {
 	lines := []string{
 		fmt.Sprintf("%s on %s, %s looks: %s", s.Policy, s.Queue, count(s.Looks), strings.Join(kinds, ", ")),
 		"what it saw was " + unit.FormatSeconds(s.Delays.Sense) + " old; a change was in force " + steerDelay(s.Delays),
-		fmt.Sprintf("share of masters %s found, %s to %s, %s at the end", decimal(s.Found), decimal(s.Least), decimal(s.Most), decimal(s.Final)),
+		fmt.Sprintf("%s %s found, %s to %s, %s at the end", s.SeriesName(), decimal(s.Found), decimal(s.Least), decimal(s.Most), decimal(s.Final)),
 	}
 	if !s.Restored {
 		lines[2] += ": what was found was NOT put back"
 	}
 	for _, k := range s.Decisions {
 		switch {
-		case k.Kind != marp.Refuse.String():
+		case k.Kind != steer.Refuse:
 		case k.Count == s.Looks:
 			lines = append(lines, "it could act on nothing it saw: "+s.Blind)
 		case 2*k.Count > s.Looks:
@@ -58,11 +58,18 @@ func showChanges(w io.Writer, s *result.Steering, ink term.Ink) {
 	if s == nil || len(s.Changes) == 0 {
 		return
 	}
-	t := term.Table{Head: []string{"share asked at", "in force", "old", "new", "why"}, Left: 5, Ink: ink}
+	head := "share asked at"
+	if s.Series != "" {
+		head = "asked at"
+	}
+	t := term.Table{Head: []string{head, "in force", "old", "new", "why"}, Left: 5, Ink: ink}
 	for _, c := range s.Changes[:min(len(s.Changes), shownChanges)] {
 		force, old, why := unit.FormatSeconds(c.InForce), decimal(c.Old), c.Why
+		if s.Series != "" {
+			why = c.Knob + ": " + why
+		}
 		if c.Failed != "" {
-			force, old, why = "never", "", c.Why+"; "+c.Failed
+			force, old, why = "never", "", why+"; "+c.Failed
 		}
 		t.Add(unit.FormatSeconds(c.Asked), force, old, decimal(c.New), why)
 	}

@@ -92,7 +92,7 @@ func compare(ctx context.Context, label string, setup *scenario.Setup, inMemory 
 	for i, name := range apart(setup.Policies) {
 		p := setup.Policies[i]
 		typed[name] = p
-		plan.Schedulers = append(plan.Schedulers, whatif.Scheduler{Name: name, New: p.New, RM: p.RM, Steer: (*whatif.Steer)(p.Steer)})
+		plan.Schedulers = append(plan.Schedulers, whatif.Scheduler{Name: name, New: p.New, RM: p.RM, Steer: p.Steer})
 	}
 	plan.Scenario = func(scheduler string, seed uint64) result.Scenario { return setup.Echo(typed[scheduler], seed) }
 	for i := range s.Seeds {

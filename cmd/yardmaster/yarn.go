@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -9,7 +10,8 @@ import (
 
 	"github.com/yardmaster/yardmaster/internal/suggest"
 	"github.com/yardmaster/yardmaster/internal/term"
-	"github.com/yardmaster/yardmaster/steer/marp"
+	"github.com/yardmaster/yardmaster/steer"
+	steerpolicy "github.com/yardmaster/yardmaster/steer/all"
 )
 
 func newYarn() *cobra.Command {
@@ -49,7 +51,7 @@ func newYarnPolicies() *cobra.Command {
 			return policyWords(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			names := marp.Names()
+			names := steerpolicy.Policies.Names()
 			if len(args) == 1 {
 				names = args
 			}
@@ -58,12 +60,10 @@ func newYarnPolicies() *cobra.Command {
 			}
 			t := term.Table{Left: 3}
 			for _, name := range names {
-				t.Add(name, "", marp.Title(name))
-				s := marp.Defaults(name, "")
-				for _, p := range marp.Params() {
-					if p.Concerns(name) {
-						t.Add("  "+p.Name, p.Get(&s), p.Help+" ("+p.Value+")")
-					}
+				e := steerpolicy.Policies.Find(name)
+				t.Add(name, "", e.Title)
+				for _, p := range e.Params {
+					t.Add("  "+p.Name, p.Default, p.Help+" ("+p.Value+")")
 				}
 			}
 			fmt.Fprint(cmd.OutOrStdout(), draw(t))
@@ -88,12 +88,10 @@ func policiesJSON(cmd *cobra.Command, names []string) error {
 	}
 	var entries []entry
 	for _, name := range names {
-		e := entry{Name: name, Title: marp.Title(name)}
-		s := marp.Defaults(name, "")
-		for _, p := range marp.Params() {
-			if p.Concerns(name) {
-				e.Settings = append(e.Settings, param{p.Name, p.Value, p.Get(&s), p.Help})
-			}
+		known := steerpolicy.Policies.Find(name)
+		e := entry{Name: name, Title: known.Title}
+		for _, p := range known.Params {
+			e.Settings = append(e.Settings, param(p))
 		}
 		entries = append(entries, e)
 	}
@@ -105,55 +103,44 @@ func policiesJSON(cmd *cobra.Command, names []string) error {
 // policyWords are the policies for a shell's completion.
 func policyWords() []string {
 	var words []string
-	for _, n := range marp.Names() {
-		words = append(words, n+"\t"+marp.Title(n))
+	for _, e := range steerpolicy.Policies {
+		words = append(words, e.Name+"\t"+e.Title)
 	}
 	return words
 }
 
 func knownPolicy(name string) error {
-	for _, n := range marp.Names() {
-		if n == name {
-			return nil
-		}
+	if steerpolicy.Policies.Find(name) != nil {
+		return nil
 	}
-	return misuse("The policies are "+strings.Join(marp.Names(), ", ")+"; \"yardmaster yarn policies\" explains them.",
-		"there is no steering policy %q%s", name, suggest.Hint(name, marp.Names()))
+	return misuse("The policies are "+strings.Join(steerpolicy.Policies.Names(), ", ")+"; \"yardmaster yarn policies\" explains them.",
+		"there is no steering policy %q%s", name, suggest.Hint(name, steerpolicy.Policies.Names()))
 }
 
-// settingsOf lays NAME=VALUE pairs over a policy's settings.
-func settingsOf(policy string, s marp.Settings, pairs []string) (marp.Settings, error) {
-	see := "See \"yardmaster yarn policies " + policy + "\"."
-	var names []string
-	for _, p := range marp.Params() {
-		if p.Concerns(policy) {
-			names = append(names, p.Name)
-		}
-	}
+// newPolicy makes the policy that a person has asked for.
+func newPolicy(name string, setup *steer.Setup) (steer.Steerer, error) {
+	see := "See \"yardmaster yarn policies " + name + "\"."
 	seen := map[string]bool{}
-	for _, pair := range pairs {
-		name, value, ok := strings.Cut(pair, "=")
-		name = strings.TrimSpace(name)
+	for _, pair := range setup.Set {
+		key, _, ok := strings.Cut(pair, "=")
+		key = strings.TrimSpace(key)
 		switch {
 		case !ok:
-			return s, misuse(see, "--set %s: say NAME=VALUE", pair)
-		case seen[name]:
-			return s, misuse(see, "--set %s is given twice", name)
+			return nil, misuse(see, "--set %s: say NAME=VALUE", pair)
+		case seen[key]:
+			return nil, misuse(see, "--set %s is given twice", key)
 		}
-		seen[name] = true
-		if err := s.Set(policy, name, value); err != nil {
-			next := see
-			if c, ok := suggest.Closest(name, names); ok && c != name {
-				next = "Did you mean " + c + "? " + see
-			}
-			return s, misuse(next, "--set: %v", err)
+		seen[key] = true
+	}
+	p, err := steerpolicy.Policies.New(name, setup)
+	if wrong, ok := errors.AsType[*steer.SettingError](err); ok {
+		if c, ok := suggest.Closest(wrong.Name, steerpolicy.Policies.Find(name).ParamNames()); ok && c != wrong.Name {
+			see = "Did you mean " + c + "? " + see
 		}
+		err = fmt.Errorf("--set: %w", err)
 	}
-	if policy == "static" && !seen["value"] {
-		return s, misuse("", "static needs the share it is to write: --set value=0.25")
+	if err != nil {
+		return nil, misuse(see, "%v", err)
 	}
-	if err := s.Check(policy); err != nil {
-		return s, misuse(see, "%v", err)
-	}
-	return s, nil
+	return p, nil
 }

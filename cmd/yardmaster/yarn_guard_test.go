@@ -42,8 +42,8 @@ func leftBehind(t *testing.T) (rm *steeredRM, dir string) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	err = drive.Run(ctx, drive.Options{Engine: y, Act: true, Journal: j, Restore: time.Millisecond,
-		New: func() (steer.Steerer, error) { return &once{y.Knob()}, nil },
+	err = drive.Run(ctx, drive.Options{Engine: y, Rules: drive.Rules{Act: true, Journal: j, Restore: time.Millisecond,
+		New: func() (steer.Steerer, error) { return &once{y.Knob()}, nil }},
 		Observe: func(e drive.Event) {
 			if e.Kind == drive.Taken {
 				rm.set(func() { rm.down = true }) // so that it stays

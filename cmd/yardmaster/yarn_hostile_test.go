@@ -104,11 +104,11 @@ func TestStartEnds(t *testing.T) {
 		y, c, _, err := f.open(t.Context(), yard.Options{})
 		if err == nil { // then it is the first sample that does not end
 			defer c.CloseIdle()
-			set, e := f.settings(y.Rule())
+			set, e := newPolicy(f.policy, f.setup(y.Limit()))
 			if e != nil {
 				t.Fatal(e)
 			}
-			facts, _ := (&session{f: f, yard: y}).look(t.Context(), &set)
+			facts, _ := (&session{f: f, yard: y}).look(t.Context(), set)
 			for _, fact := range facts {
 				if fact.Label == "seen" {
 					err = errors.New(fact.Value)

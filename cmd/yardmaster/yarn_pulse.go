@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
 )
 
@@ -15,40 +14,6 @@ const (
 	stalledAfter = time.Minute // without a sign of life; one call takes half of that at most
 	beatsWithin  = 10          // signs of life in that time
 )
-
-// pulse is an engine whose callers show that they are alive.
-type pulse struct {
-	drive.Engine
-	beat func()
-}
-
-// Snapshot implements drive.Engine.
-func (p pulse) Snapshot(ctx context.Context) (steer.Snapshot, error) {
-	p.beat()
-	defer p.beat()
-	return p.Engine.Snapshot(ctx)
-}
-
-// Read implements drive.Engine.
-func (p pulse) Read(ctx context.Context, k drive.Knob) (drive.Value, error) {
-	p.beat()
-	defer p.beat()
-	return p.Engine.Read(ctx, k)
-}
-
-// Write implements drive.Engine.
-func (p pulse) Write(ctx context.Context, k drive.Knob, v drive.Value) error {
-	p.beat()
-	defer p.beat()
-	return p.Engine.Write(ctx, k, v)
-}
-
-// InForce implements drive.Engine.
-func (p pulse) InForce(ctx context.Context, k drive.Knob, v drive.Value) (bool, error) {
-	p.beat()
-	defer p.beat()
-	return p.Engine.InForce(ctx, k, v)
-}
 
 // pulseClock is a clock whose waiters show that they are alive.
 type pulseClock struct {

@@ -12,9 +12,8 @@ import (
 
 	"github.com/yardmaster/yardmaster/internal/build"
 	"github.com/yardmaster/yardmaster/steer"
+	steerpolicy "github.com/yardmaster/yardmaster/steer/all"
 	"github.com/yardmaster/yardmaster/steer/drive"
-	"github.com/yardmaster/yardmaster/steer/marp"
-	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/web/steering"
 	"github.com/yardmaster/yardmaster/yarn/yard"
 )
@@ -64,7 +63,7 @@ func (s *session) prepare(ctx context.Context) (err error) {
 	if err := s.journal.Damage(); err != nil {
 		return err
 	}
-	if err := inTime(ctx, s.yard.CanAct); err != nil {
+	if err := inTime(ctx, s.yard.CanAct); err != nil && steerpolicy.Policies.Find(f.policy).Needs.AMLimit {
 		return fmt.Errorf("it cannot act: %w", err)
 	}
 	if s.lock, err = newLock(f.zk, s.yard.Identity(), func() { s.guard.say(hasLock) }); err != nil {
@@ -152,10 +151,11 @@ func reasonOfListen(err error) error {
 }
 
 // look finds out what there is, for the person who started this.
-func (s *session) look(ctx context.Context, set *marp.Settings) ([]steering.Fact, steering.About) {
+func (s *session) look(ctx context.Context, policy steer.Steerer) ([]steering.Fact, steering.About) {
 	f, y := s.f, s.yard
+	tells, _ := policy.(steer.Describer)
 	about := steering.About{
-		Version: build.Version(), Cluster: strings.Join(f.rm, ", "), Scheduler: ruleText(y.Rule()), Queue: y.Queue(), Policy: f.policy, Actuator: y.Actuator(),
+		Version: build.Version(), Cluster: strings.Join(f.rm, ", "), Scheduler: y.Limit().Scheduler, Queue: y.Queue(), Policy: f.policy, Actuator: y.Actuator(),
 		CPU: sourceName(f.cpu), Act: f.act, Started: time.Now(),
 	}
 	if f.act {
@@ -169,20 +169,15 @@ func (s *session) look(ctx context.Context, set *marp.Settings) ([]steering.Fact
 	if err := inTime(ctx, func(in context.Context) (err error) { snap, err = y.Snapshot(in); return err }); err != nil {
 		add("seen", "no good look yet: %v", err)
 	} else {
-		s.describe(add, &snap, set)
+		s.describe(add, &snap, tells)
 	}
 	for _, n := range y.Notes() {
 		add("note", "%s", n)
 	}
-	add("policy", "%s: %s", f.policy, marp.Title(f.policy))
-	bounds := fmt.Sprintf("%.4g to %.4g", set.Min, set.Max)
-	switch {
-	case f.policy == "static":
-		bounds = fmt.Sprintf("%.4g, whatever is found", set.Value)
-	case set.Min == 0 && set.KeepFound:
-		bounds = fmt.Sprintf("the share found to %.4g", set.Max)
-	case set.Min == 0:
-		bounds = fmt.Sprintf("one master's share to %.4g", set.Max)
+	add("policy", "%s: %s", f.policy, steerpolicy.Policies.Find(f.policy).Title)
+	bounds := fmt.Sprintf("%.4g to %.4g", f.min, f.max)
+	if tells != nil {
+		bounds = tells.Bounds()
 	}
 	add("bounds", "%s, at most %d changes an hour", bounds, f.perHour)
 	if f.act {
@@ -201,49 +196,18 @@ func sourceName(cpu string) string {
 }
 
 // describe tells what a snapshot shows of the queue.
-func (s *session) describe(add func(label, format string, args ...any), snap *steer.Snapshot, set *marp.Settings) {
-	master := set.Master
+func (s *session) describe(add func(label, format string, args ...any), snap *steer.Snapshot, tells steer.Describer) {
 	for i := range snap.Queues {
 		q := &snap.Queues[i]
-		if q.Name != set.Queue {
+		if q.Name != s.yard.Queue() {
 			continue
 		}
-		if n := int64(q.Running); master.IsZero() && n > 0 {
-			master = unit.Resources{Mem: (q.Masters.Mem + n - 1) / n, Cores: (q.Masters.Cores + n - 1) / n}
+		if tells != nil {
+			add("share", "%s", tells.Found(q))
 		}
-		share := "not known yet"
-		switch {
-		case q.MasterShare < 0:
-			share = "no limit"
-		case q.MasterShare > 0:
-			share = fmt.Sprintf("%.4g", q.MasterShare)
-		}
-		switch {
-		case q.MasterShare <= 0 || q.Capacity.IsZero():
-		case master.IsZero():
-			share += fmt.Sprintf(" of %v; how many jobs that lets in shows when there is a job", q.Capacity)
-		default:
-			n := set.Rule.Slots(q.Capacity, master, set.Least, q.MasterShare)
-			masters := "masters"
-			if n == 1 {
-				masters = "master"
-			}
-			share += fmt.Sprintf(" of %v: room for %d %s of %v", q.Capacity, n, masters, master)
-		}
-		add("share", "%s", share)
 		add("jobs", "%d run, %d wait", q.Running, q.Waiting)
 	}
 	if snap.CPUIdle >= 0 {
 		add("idle", "%.0f %% of the processors", snap.CPUIdle*100)
 	}
-}
-
-func ruleText(r marp.Rule) string {
-	switch r {
-	case marp.Capacity:
-		return "Capacity Scheduler"
-	case marp.FairV2:
-		return "Fair Scheduler of Hadoop 2"
-	}
-	return "Fair Scheduler"
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/yardmaster/yardmaster/steer"
+	steerpolicy "github.com/yardmaster/yardmaster/steer/all"
 	"github.com/yardmaster/yardmaster/steer/drive"
-	"github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/web/steering"
 	"github.com/yardmaster/yardmaster/yarn/yard"
@@ -48,7 +48,7 @@ func newYarnSteer() *cobra.Command {
 	var f steerFlags
 	cmd := &cobra.Command{
 		Use:   "steer --rm URL --queue QUEUE --policy POLICY [--act]",
-		Short: "Let a policy set the share of a queue that application masters may take",
+		Short: "Let a policy steer a queue: its share for application masters, or the priorities of its jobs",
 		Args:  func(cmd *cobra.Command, args []string) error { return f.check(cmd, args) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return labelled("steer", yarnSteer(cmd, &f))
@@ -56,10 +56,10 @@ func newYarnSteer() *cobra.Command {
 	}
 	f.add(cmd)
 	fs := cmd.Flags()
-	fs.StringVar(&f.policy, "policy", "", "`NAME` of the policy: "+strings.Join(marp.Names(), ", "))
+	fs.StringVar(&f.policy, "policy", "", "`NAME` of the policy: "+strings.Join(steerpolicy.Policies.Names(), ", "))
 	fs.StringArrayVar(&f.set, "set", nil, "a setting of the policy as `NAME=VALUE` (repeatable)")
 	fs.Float64Var(&f.min, "min", 0, "least `SHARE` ever written; 0: the one found at the start (with --until-empty: one master's)")
-	fs.Float64Var(&f.max, "max", marp.DefaultBounds().Max, "greatest `SHARE` ever written")
+	fs.Float64Var(&f.max, "max", steer.DefaultBounds().Max, "greatest `SHARE` ever written")
 	fs.BoolVar(&f.slots, "slots", false, "hold a whole number of masters instead of adding steps")
 	fs.BoolVar(&f.untilEmpty, "until-empty", false, "end when the queue, once it had jobs, has none left")
 	fs.StringVar(&f.cpu, "cpu", "", "`WHERE` idle processors are read: host, host:nice-idle, rm, rm:cores=N, prometheus=URL?QUERY, allocation, none (default allocation)")
@@ -92,8 +92,8 @@ func newYarnSteer() *cobra.Command {
 
 func policyList() string {
 	var out strings.Builder
-	for _, n := range marp.Names() {
-		fmt.Fprintf(&out, "  %-10s %s\n", n, marp.Title(n))
+	for _, e := range steerpolicy.Policies {
+		fmt.Fprintf(&out, "  %-10s %s\n", e.Name, e.Title)
 	}
 	return out.String()
 }
@@ -109,7 +109,7 @@ func (f *steerFlags) check(cmd *cobra.Command, args []string) error {
 	case f.queue == "":
 		return misuse(see, "yarn steer: say which queue with --queue root.default")
 	case f.policy == "":
-		return misuse(see, "yarn steer: say how with --policy, one of %s", strings.Join(marp.Names(), ", "))
+		return misuse(see, "yarn steer: say how with --policy, one of %s", strings.Join(steerpolicy.Policies.Names(), ", "))
 	case f.act && f.observe:
 		return misuse("", "yarn steer: --act and --observe are opposites: give one")
 	case !f.act && f.journal != "":
@@ -142,22 +142,20 @@ func (f *steerFlags) check(cmd *cobra.Command, args []string) error {
 			return misuse("", "--%s: %s is too short", t.flag, t.text)
 		}
 	}
-	_, err := f.settings(marp.Fair) // what is wrong on one scheduler is wrong on any
+	_, err := newPolicy(f.policy, f.setup(steer.FairAM)) // what is wrong on one scheduler is wrong on any
 	return err
 }
 
-// settings are those of the policy, on a scheduler with the given rule.
-func (f *steerFlags) settings(rule marp.Rule) (marp.Settings, error) {
-	s := marp.Defaults(f.policy, f.queue).On(rule).Within(marp.Bounds{Min: f.min, Max: f.max, UntilEmpty: f.untilEmpty, Spacing: unit.Time(f.gap.Microseconds())})
-	if !f.act {
-		s.TakeOver = unit.Millisecond // what would be done never comes into force: every look begins from what is
+// setup is what the policy is made for, on a scheduler with the given limit.
+func (f *steerFlags) setup(limit steer.AMLimit) *steer.Setup {
+	s := &steer.Setup{
+		Queue: f.queue, Limit: limit, Observe: !f.act, Set: f.set,
+		Bounds: steer.Bounds{Min: f.min, Max: f.max, UntilEmpty: f.untilEmpty, Spacing: unit.Time(f.gap.Microseconds())},
 	}
 	if f.slots {
-		if s.Slots = true; f.policy == "static" || f.policy == "kalman-mem" {
-			return s, misuse("", "--slots: %s does not count masters", f.policy)
-		}
+		s.Set = append([]string{"slots=yes"}, s.Set...)
 	}
-	return settingsOf(f.policy, s, f.set)
+	return s
 }
 
 func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
@@ -168,16 +166,17 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 		defer stop()
 	}
 	notice := noticesTo(cmd.ErrOrStderr())
-	y, client, count, err := f.open(ctx, yard.Options{CPU: f.cpu, Masters: f.masters || f.policy == "ahead" && !cmd.Flags().Changed("ask-masters")})
+	y, client, count, err := f.open(ctx, yard.Options{CPU: f.cpu, Masters: f.masters || steerpolicy.Policies.Find(f.policy).Needs.Maps && !cmd.Flags().Changed("ask-masters")})
 	if err != nil {
 		return err
 	}
 	defer client.CloseIdle()
-	set, err := f.settings(y.Rule())
+	setup := f.setup(y.Limit())
+	setup.Queue, setup.Minimum = y.Queue(), y.Least()
+	policy, err := newPolicy(f.policy, setup)
 	if err != nil {
 		return err
 	}
-	set.Queue, set.Least = y.Queue(), y.Least()
 
 	s := &session{f: f, yard: y, notice: notice, log: newLog(cmd.OutOrStdout(), f.format, f.changes)}
 	defer s.log.end()
@@ -187,7 +186,7 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 		}
 		defer s.leave()
 	}
-	found, about := s.look(ctx, &set)
+	found, about := s.look(ctx, policy)
 	s.board = steering.New(about, s.kept)
 	engine := s.board.Measure(y, count.sent.Load)
 	pageEnds, page := s.serve(ctx)
@@ -209,28 +208,21 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 		defer stop()
 	}
 	var clock drive.Clock = drive.WallClock{}
+	var alive func()
 	if s.guard != nil {
-		engine, clock = pulse{engine, s.guard.beat}, pulseClock{each: s.guard.each, beat: s.guard.beat}
+		alive, clock = s.guard.beat, pulseClock{each: s.guard.each, beat: s.guard.beat}
 	}
+	needs := steerpolicy.Policies.Find(f.policy).Needs
 	return drive.Run(ctx, drive.Options{
-		Engine: engine, Clock: clock, Act: f.act, Journal: s.journal, Lock: s.lock, Spacing: f.gap, PerHour: f.perHour, Silence: f.blind,
-		New:   func() (steer.Steerer, error) { return marp.New(f.policy, set) },
-		Bound: bound(f.min, f.max),
+		Engine: engine, Clock: clock, Alive: alive, Lock: s.lock,
+		Rules: drive.Rules{
+			Allow: func(k drive.Knob) error { return needs.Allow(k.Kind, k.Property, y.Limit()) },
+			Act:   f.act, Journal: s.journal, Bound: drive.Within(f.min, f.max), Spacing: f.gap, PerHour: f.perHour, Silence: f.blind,
+			New: func() (steer.Steerer, error) { return steerpolicy.Policies.New(f.policy, setup) },
+		},
 		Observe: func(e drive.Event) {
 			s.board.Observe(e) // first: who reads the line finds the page up to date
 			s.log.event(&e)
 		},
 	})
-}
-
-func bound(least, most float64) func(drive.Knob, float64) (float64, string) {
-	return func(_ drive.Knob, v float64) (float64, string) {
-		switch {
-		case v < least:
-			return least, fmt.Sprintf("%.4g is below --min %.4g", v, least)
-		case v > most:
-			return most, fmt.Sprintf("%.4g is above --max %.4g", v, most)
-		}
-		return v, ""
-	}
 }

@@ -39,8 +39,8 @@ func (s Scheduler) String() string {
 }
 
 // Rule is the arithmetic by which it lets masters start.
-func (s Scheduler) Rule() control.Rule {
-	return [...]control.Rule{control.FairV2, control.Capacity, control.Fair}[s]
+func (s Scheduler) Rule() steer.AMLimit {
+	return [...]steer.AMLimit{steer.FairV2AM, steer.CapacityAM, steer.FairAM}[s]
 }
 
 // Delays are the times until a changed share is in force.
@@ -212,7 +212,7 @@ func (b Batch) under(name string, on Scheduler) Batch {
 		b.Share = share
 	default:
 		b.Controller, b.Settings = name, control.Defaults(name, Queue)
-		b.Settings.Rule, b.Settings.Master, b.Settings.Least = on.Rule(), sourceMaster, sourceLeast
+		b.Settings.Limit, b.Settings.Master, b.Settings.Least = on.Rule(), sourceMaster, sourceLeast
 		b.Settings.Headroom = false // as published: it goes by the processors of the cluster, which is one queue
 		b.Share = control.SourceFIFO
 		if name == "kalman-mem" {

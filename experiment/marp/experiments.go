@@ -212,7 +212,7 @@ func zeroDelay(ctx context.Context, seed uint64, m x.Metrics) error {
 		fast := b.diskless(1).batch(six, seed).under("cbt", Fair)
 		for name, batch := range map[string]Batch{
 			"prj": b.batch(six, seed).under("prj", Fair), "cbt": cbt, "zero": cbt.undelayed(), "fast-cbt": fast, "fast-zero": fast.undelayed(),
-			"zero-15": cbt.undelayed().with(func(s *control.Settings) { *s = s.On(control.Capacity); s.Rule = control.FairV2 }),
+			"zero-15": cbt.undelayed().with(func(s *control.Settings) { *s = s.On(steer.CapacityAM); s.Limit = steer.FairV2AM }),
 		} {
 			o, err := batch.Play(ctx, seed)
 			if err != nil {
@@ -259,7 +259,7 @@ func onCapacity(ctx context.Context, seed uint64, m x.Metrics) error {
 }
 
 func (b *bench) quicker(name string, seed uint64) Batch {
-	return b.batch(six, seed).under(name, Capacity).with(func(s *control.Settings) { *s = s.On(control.Capacity) })
+	return b.batch(six, seed).under(name, Capacity).with(func(s *control.Settings) { *s = s.On(steer.CapacityAM) })
 }
 
 // time plays a batch and notes how long it took.
@@ -276,14 +276,14 @@ func (b Batch) time(ctx context.Context, seed uint64, m x.Metrics, name string) 
 type once struct {
 	at    unit.Time
 	value float64
-	rule  control.Rule
+	rule  steer.AMLimit
 	done  bool
 }
 
 func (o *once) Step(seen *steer.Snapshot) ([]steer.Action, unit.Time) {
 	if !o.done && seen.Now >= o.at {
 		o.done = true
-		return []steer.Action{{Kind: steer.SetQueue, Queue: Queue, Property: o.rule.Property(), Value: o.value, Why: "one change"}}, unit.Minute
+		return []steer.Action{{Kind: steer.SetQueue, Queue: Queue, Property: o.rule.Property, Value: o.value, Why: "one change"}}, unit.Minute
 	}
 	return nil, max(o.at-seen.Now, unit.Second)
 }

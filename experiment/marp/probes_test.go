@@ -69,7 +69,7 @@ func TestProbesFeelEverySetting(t *testing.T) {
 		change func(*Batch)
 	}{
 		"share":              {[]string{"prj"}, func(b *Batch) { b.Share = control.SlotShare(masterShare(), 3) }},
-		"scheduler":          {steered, func(b *Batch) { b.Scheduler, b.Settings.Rule = Capacity, control.Capacity }},
+		"scheduler":          {steered, func(b *Batch) { b.Scheduler, b.Settings.Limit = Capacity, steer.CapacityAM }},
 		"delay of changes":   {steered, func(b *Batch) { b.Delays = &steer.Delays{} }},
 		"nodes":              {compared, func(b *Batch) { b.Nodes-- }},
 		"memory of a node":   {compared, func(b *Batch) { b.Node.Mem /= 2 }},

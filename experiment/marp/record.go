@@ -179,11 +179,13 @@ func (r *recorder) outcome(sum *sim.Summary) (*Outcome, error) {
 	o.Jobs = r.spans
 	slices.SortStableFunc(o.Jobs, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
 	for _, c := range sum.Receipts {
-		if c.Err != nil {
+		switch {
+		case c.Back: // no controller's doing
+		case c.Err != nil:
 			o.Lost++
-			continue
+		default:
+			o.Changes = append(o.Changes, Change{Asked: c.Asked.Seconds(), InForce: c.InForce.Seconds(), Old: c.Old, New: c.New})
 		}
-		o.Changes = append(o.Changes, Change{Asked: c.Asked.Seconds(), InForce: c.InForce.Seconds(), Old: c.Old, New: c.New})
 	}
 	return o, nil
 }

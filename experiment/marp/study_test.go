@@ -201,7 +201,7 @@ func TestPredict(t *testing.T) {
 		}
 	}
 	p.Work = append(p.Work, work)
-	p.Controller, p.Settings = "cbtws", control.Defaults("cbtws", Queue).On(control.Capacity)
+	p.Controller, p.Settings = "cbtws", control.Defaults("cbtws", Queue).On(steer.CapacityAM)
 	p.Share, p.Delays = 0.13, &steer.Delays{}
 	if all, err = Predict(context.Background(), p, []uint64{1}); err != nil || len(all[0].Jobs) != 2 {
 		t.Errorf("%v", err)

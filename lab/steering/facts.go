@@ -297,7 +297,7 @@ func (f *facts) predicted(ctx context.Context, m *model, a Arm) ([]float64, erro
 }
 
 // settings are a controller's for the simulator: the same numbers that the command is given.
-func (s Size) settings(policy, scheduler string, rule marp.Rule) marp.Settings {
+func (s Size) settings(policy, scheduler string, rule steer.AMLimit) marp.Settings {
 	d := marp.Defaults(policy, queue).On(rule)
 	d.Least = unit.Resources{Mem: int64(s.LeastMB), Cores: 1}
 	d.Max = 0.9

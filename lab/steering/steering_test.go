@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/evidence"
-	"github.com/yardmaster/yardmaster/steer/marp"
+	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -107,9 +107,9 @@ func TestArmsLetInWhatTheySay(t *testing.T) {
 	one, least := unit.Resources{Mem: int64(Full.ContainerMB), Cores: 1}, unit.Resources{Mem: int64(Full.LeastMB), Cores: 1}
 	want := map[string]int64{"fifo": 1, "prj-2": 2, "prj": 6, "0.9": 10, "cbt": 1, "cbtws": 1, "cbtwat": 1, "ahead": 1, "kalman-mem": 1}
 	for _, a := range Full.arms(true) {
-		for _, rule := range []marp.Rule{marp.Fair, marp.FairV2, marp.Capacity} {
+		for _, rule := range []steer.AMLimit{steer.FairAM, steer.FairV2AM, steer.CapacityAM} {
 			if n := rule.Slots(q, one, least, a.Share); n != want[a.Name] && (a.Name != "0.9" || n < int64(Full.Jobs)) {
-				t.Errorf("%s, rule %d: %d masters, want %d", a.Name, rule, n, want[a.Name])
+				t.Errorf("%s, %s: %d masters, want %d", a.Name, rule.Scheduler, n, want[a.Name])
 			}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/yardmaster/yardmaster/lab/evidence"
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/host"
+	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
@@ -233,7 +234,7 @@ func (s Size) arms(sweep bool) []Arm {
 func (s Size) waits(policy, scheduler string) map[string]time.Duration {
 	d := marp.Defaults(policy, queue)
 	if scheduler == "capacity" {
-		d = d.On(marp.Capacity)
+		d = d.On(steer.CapacityAM)
 	}
 	scaled := func(us int64) time.Duration {
 		return (time.Duration(float64(us)*s.Scale) * time.Microsecond).Round(100 * time.Millisecond)

@@ -73,7 +73,7 @@ func (o *Order) SetQueue(name, property string, value float64) (float64, error) 
 	bad := func(want string) (float64, error) {
 		return 0, fmt.Errorf("queue %s: %s cannot be set to %v: %s", q.path, property, value, want)
 	}
-	if math.IsNaN(value) || math.IsInf(value, 0) {
+	if math.IsInf(value, 0) {
 		return bad("it is not a number")
 	}
 	v := float32(value)
@@ -133,6 +133,9 @@ func (o *Order) setMaximum(q *queue, v float32, bad func(string) (float64, error
 	if q.Maximum.Kind == conf.Percent {
 		old = q.Maximum.Value
 	}
+	if v != v { // NaN: it is only read
+		return float64(old), nil
+	}
 	q.Maximum = conf.QueueShare{Kind: conf.Percent, Value: v}
 	if v == -1 {
 		q.Maximum = conf.QueueShare{}
@@ -144,8 +147,10 @@ func (o *Order) setMaximum(q *queue, v float32, bad func(string) (float64, error
 // swap sets a number, puts it in force and returns the old one.
 func (o *Order) swap(at *float32, v float32) float64 {
 	old := *at
-	*at = v
-	o.recompute()
+	if v == v { // NaN: it is only read
+		*at = v
+		o.recompute()
+	}
 	return float64(old)
 }
 

@@ -2,6 +2,7 @@ package capacity1
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/yardmaster/yardmaster/policy"
 )
@@ -23,6 +24,9 @@ func (s *state) SetQueue(name, property string, value float64) (float64, error) 
 			name, property)
 	}
 	old := *at
+	if math.IsNaN(value) {
+		return old, nil
+	}
 	*at = value
 	if err := set.check(); err != nil {
 		return 0, fmt.Errorf("queue %s: %w", name, err)

@@ -201,7 +201,7 @@ func (f *byGroup) Move(j *policy.Job, queue string) error {
 
 // SetQueue sets the weight or the minimum share (MiB) of a pool or user.
 func (f *byGroup) SetQueue(queue, property string, value float64) (float64, error) {
-	if math.IsNaN(value) || math.IsInf(value, 0) || value < 0 || value == 0 && property == "weight" {
+	if math.IsInf(value, 0) || value < 0 || value == 0 && property == "weight" {
 		return 0, fmt.Errorf("set %s of %s to %v: it must be a positive number", property, queue, value)
 	}
 	var knob *float64
@@ -215,6 +215,9 @@ func (f *byGroup) SetQueue(queue, property string, value float64) (float64, erro
 		return 0, fmt.Errorf("set %s of %s: fair has weight and min", property, queue)
 	}
 	old := *knob
+	if math.IsNaN(value) {
+		return old, nil
+	}
 	*knob = value
 	if property == "min" && value == 0 {
 		f.needy.Remove(id) // place looks there only while there is a minimum

@@ -73,7 +73,7 @@ func (t *Tree) SetQueue(name, property string, value float64) (float64, error) {
 }
 
 // SetProperty sets weight, maxAMShare (also as maximum-am-resource-percent, a share) or maxRunningApps of a queue and returns the
-// value before.
+// value before. NaN changes nothing.
 func SetProperty(queue, property string, value float64, weight, amShare *float64, maxApps *int) (old float64, err error) {
 	var why string
 	switch property {
@@ -96,7 +96,10 @@ func SetProperty(queue, property string, value float64, weight, amShare *float64
 		}
 		why = "it must be a whole number that is not negative"
 	default:
-		why = "FairScheduler has weight, maxAMShare and maxRunningApps"
+		return 0, fmt.Errorf("set %s of queue %s to %v: FairScheduler has weight, maxAMShare and maxRunningApps", property, queue, value)
+	}
+	if math.IsNaN(value) {
+		return old, nil
 	}
 	return 0, fmt.Errorf("set %s of queue %s to %v: %s", property, queue, value, why)
 }

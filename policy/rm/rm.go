@@ -152,7 +152,7 @@ type Scheduler interface {
 type Knobs interface {
 	SetPriority(a *App, priority int, now unit.Time)
 	Move(a *App, queue string, now unit.Time) error
-	// SetQueue sets a queue's named property and returns its old value.
+	// SetQueue sets a queue's named property and returns its old value. NaN changes nothing.
 	SetQueue(queue, property string, value float64, now unit.Time) (old float64, err error)
 }
 

@@ -36,7 +36,7 @@ func (e *engine) finish() {
 		}
 	}
 	if e.steering != nil {
-		e.sum.Receipts = e.steering.helm.Finish()
+		e.sum.Receipts = e.steering.driver.Finish()
 	}
 	e.report()
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // ceiling is a scheduler whose queue "default" may grow to half of 24 GiB and 24 vcores, and not beyond.
-func ceiling(t testing.TB, rule marp.Rule, share float64) rm.Scheduler {
+func ceiling(t testing.TB, rule steer.AMLimit, share float64) rm.Scheduler {
 	t.Helper()
 	return scheduler(t, rule, fmt.Sprintf(`<configuration>
 <property><name>yarn.scheduler.capacity.root.queues</name><value>default,other</value></property>
@@ -31,9 +31,9 @@ func ceiling(t testing.TB, rule marp.Rule, share float64) rm.Scheduler {
 // run. Over random batches no controller makes them slower on average by more than chance does; with the published sensor each of them does.
 func TestNoHarmAtACeiling(t *testing.T) {
 	const batches = 20
-	for _, rule := range []marp.Rule{marp.Capacity, marp.Fair} {
+	for _, rule := range []steer.AMLimit{steer.CapacityAM, steer.FairAM} {
 		delays := steer.AtOnce()
-		if rule == marp.Fair {
+		if rule == steer.FairAM {
 			delays = steer.FairFile()
 		}
 		slower := map[string]float64{} // mean makespan over that of the batch unsteered
@@ -65,12 +65,12 @@ func TestNoHarmAtACeiling(t *testing.T) {
 		}
 		for _, name := range marp.Names() {
 			with, without := slower[name+"true"], slower[name+"false"]
-			t.Logf("rule %d, %-10s %.3f of the makespan unsteered; published sensor: %.3f", rule, name, with, without)
+			t.Logf("%s, %-10s %.3f of the makespan unsteered; published sensor: %.3f", rule.Scheduler, name, with, without)
 			if with > 1.05 {
-				t.Errorf("%s under rule %d makes batches %.1f %% slower", name, rule, 100*(with-1))
+				t.Errorf("%s under the %s makes batches %.1f %% slower", name, rule.Scheduler, 100*(with-1))
 			}
 			if name != "static" && without <= with {
-				t.Errorf("%s under rule %d: the batches do not show what the published sensor does", name, rule)
+				t.Errorf("%s under the %s: the batches do not show what the published sensor does", name, rule.Scheduler)
 			}
 		}
 	}

@@ -2,12 +2,11 @@ package yarn
 
 import (
 	"cmp"
-	"context"
 	"slices"
 
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/rm"
-	"github.com/yardmaster/yardmaster/sim/internal/helm"
+	"github.com/yardmaster/yardmaster/sim/internal/senses"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -24,7 +23,7 @@ type eyes struct {
 func (a *app) listed() bool { return a.life == accepted || a.life == running }
 
 // Snapshot is what a ResourceManager would show now. It costs a step for each queue, application and container.
-func (s *steering) Snapshot(context.Context) (steer.Snapshot, error) {
+func (s *steering) Snapshot() steer.Snapshot {
 	e := s.e
 	snap := steer.Snapshot{Now: e.now, Nodes: len(e.nodes), CPUIdle: -1}
 	for i := range e.nodes {
@@ -74,8 +73,8 @@ func (s *steering) Snapshot(context.Context) (steer.Snapshot, error) {
 	if total := snap.Total.Cores; total > 0 {
 		snap.CPUIdle = max(0, 1-float64(tasks)/float64(total)) // a scheduler may hand out more cores than there are
 	}
-	helm.ByName(snap.Queues)
-	return snap, nil
+	senses.ByName(snap.Queues)
+	return snap
 }
 
 // queues lists the queues that the scheduler tells of.
@@ -87,7 +86,7 @@ func (s *steering) queues(snap *steer.Snapshot, tells rm.Gauges) {
 	s.eyes.gauges = tells.Gauges(s.eyes.gauges[:0])
 	for _, g := range s.eyes.gauges {
 		q := s.queue(snap, g.Queue)
-		q.Capacity, q.Ceiling, q.Masters, q.MasterShare = g.Capacity, g.Ceiling, g.Masters, helm.Decimal(g.MasterShare)
+		q.Capacity, q.Ceiling, q.Masters, q.MasterShare = g.Capacity, g.Ceiling, g.Masters, senses.Decimal(g.MasterShare)
 	}
 }
 
@@ -123,14 +122,14 @@ func (e *engine) progressOf(a *app) (percent, maps float64) {
 	var total [2]int64
 	for i := range a.stages {
 		st := &a.stages[i]
-		side := helm.Side(len(st.src.After))
+		side := senses.Side(len(st.src.After))
 		done[side] += float64(st.done)
 		total[side] += st.src.Tasks
 	}
 	add := func(list []*cont) {
 		for _, c := range list {
 			if c.task.stage >= 0 && !c.worked && !c.killed {
-				done[helm.Side(len(a.stages[c.task.stage].src.After))] += e.workOf(a, c)
+				done[senses.Side(len(a.stages[c.task.stage].src.After))] += e.workOf(a, c)
 			}
 		}
 	}
@@ -139,7 +138,7 @@ func (e *engine) progressOf(a *app) (percent, maps float64) {
 		add(a.told)
 		add(m.told)
 	}
-	return helm.Progress(done, total)
+	return senses.Progress(done, total)
 }
 
 // workOf is the share of a task's work that is done.

@@ -1,60 +1,66 @@
 package yarn
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/yardmaster/yardmaster/policy/rm"
-	"github.com/yardmaster/yardmaster/sim/internal/helm"
+	"github.com/yardmaster/yardmaster/sim/internal/rehearse"
+	"github.com/yardmaster/yardmaster/sim/internal/senses"
 	"github.com/yardmaster/yardmaster/sim/internal/timeline"
 	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
 
 // steering is the simulated ResourceManager that a steering policy watches and changes.
 type steering struct {
-	e     *engine
-	helm  *helm.Helm
-	looks int // events on the queue by which it only looks
-	eyes  eyes
+	e      *engine
+	driver *rehearse.Driver
+	looks  int // events on the queue by which it only looks
+	eyes   eyes
 }
 
-var _ helm.Engine = (*steering)(nil)
+var _ rehearse.Engine = (*steering)(nil)
 
 const seedPolls = 0x79a2
 
-// steer begins the looks of a steering policy, if there is one.
-func (e *engine) steer() error {
+// steer begins to steer, if there is a policy.
+func (e *engine) steer() (err error) {
 	d := &e.cfg.Delays
 	if min(d.Sense, d.Job, d.Queue, d.Poll, d.Age) < 0 {
 		return fmt.Errorf("delays of %+v: none may be negative", *d)
 	}
 	if e.cfg.Steerer != nil {
 		e.steering = &steering{e: e}
-		e.steering.helm = helm.New(e.steering, e.cfg.Steerer, *d, workload.Seed(e.cfg.Seed, seedPolls))
+		e.steering.driver, err = rehearse.New(e.steering, e.cfg.Steerer, *d, e.cfg.Bounds, workload.Seed(e.cfg.Seed, seedPolls))
 	}
-	return nil
+	return err
 }
 
-// Now implements helm.Engine.
+// Now implements rehearse.Engine.
 func (s *steering) Now() unit.Time { return s.e.now }
 
-// Over implements helm.Engine.
+// Over implements rehearse.Engine.
 func (s *steering) Over() bool { return s.e.present == 0 && s.e.next == nil }
 
-// Ahead implements helm.Engine.
+// Ahead implements rehearse.Engine.
 func (s *steering) Ahead() bool { return s.e.q.Len() > s.looks }
 
-// LookAt implements helm.Engine.
-func (s *steering) LookAt(sense, step unit.Time) {
-	s.looks += 2
-	s.e.push(sense, thenLooks, evSense, 0)
-	s.e.push(step, thenLooks, evSteer, 0)
+// SenseAt implements rehearse.Engine.
+func (s *steering) SenseAt(at unit.Time) { s.lookAt(at, evSense) }
+
+// WakeAt implements rehearse.Engine.
+func (s *steering) WakeAt(at unit.Time) { s.lookAt(at, evSteer) }
+
+func (s *steering) lookAt(at unit.Time, what uint64) {
+	s.looks++
+	s.e.push(at, thenLooks, what, 0)
 }
 
-// ActAt implements helm.Engine.
+// ActAt implements rehearse.Engine.
 func (s *steering) ActAt(at unit.Time, i int) { s.e.push(at, thenLooks, evAction|uint64(i), 0) }
 
 // take handles an event of its own.
@@ -62,52 +68,63 @@ func (s *steering) take(kind, arg uint64) {
 	switch kind {
 	case evSense:
 		s.looks--
-		s.helm.Sense()
+		s.driver.Sense()
 	case evSteer:
 		s.looks--
-		s.helm.Step()
+		s.driver.Wake()
 	case evAction:
-		s.helm.Act(int(arg))
+		s.driver.Act(int(arg))
 	}
 }
 
-// Apply makes a change at once and says what stood before.
-func (s *steering) Apply(_ context.Context, a steer.Action) (steer.Receipt, error) {
-	r := steer.Receipt{Action: a, InForce: s.e.now, New: a.Value}
-	r.Err = s.apply(a, &r)
-	return r, r.Err
+// knob finds what a knob belongs to; the job is nil for a queue's property.
+func (s *steering) knob(k drive.Knob) (knobs rm.Knobs, a *app, err error) {
+	knobs, ok := s.e.sched.(rm.Knobs)
+	if !ok {
+		return nil, nil, errors.New("this scheduler cannot be changed while it runs")
+	}
+	if k.Kind != steer.SetQueue {
+		if a = s.find(k.Job); a == nil {
+			return nil, nil, fmt.Errorf("job %s is not there: %w", k.Job, drive.ErrEnded)
+		}
+	}
+	return knobs, a, nil
 }
 
-func (s *steering) apply(do steer.Action, r *steer.Receipt) (err error) {
-	e := s.e
-	knobs, ok := e.sched.(rm.Knobs)
+// Get implements rehearse.Engine.
+func (s *steering) Get(k drive.Knob) (number float64, queue string, err error) {
+	knobs, a, err := s.knob(k)
 	switch {
-	case !ok:
-		return errors.New("this scheduler cannot be changed while it runs")
-	case do.Kind == steer.SetQueue:
-		r.Old, err = knobs.SetQueue(do.Queue, do.Property, do.Value, e.now)
-		r.Old = helm.Decimal(r.Old)
-		return err
-	case do.Kind != steer.SetPriority && do.Kind != steer.MoveJob:
-		return errors.New("a YARN clock has queues to set, and priorities and queues of jobs: other changes are played in ideal time")
+	case err != nil:
+	case k.Kind == steer.SetQueue:
+		number, err = knobs.SetQueue(k.Queue, k.Property, math.NaN(), s.e.now)
+		number = senses.Decimal(number)
+	case k.Kind == steer.SetPriority:
+		number = float64(a.rm.Priority)
+	default:
+		queue = s.e.sched.Leaf(&a.rm)
 	}
-	a := s.find(do.Job)
-	if a == nil {
-		return fmt.Errorf("job %s is not there (any more)", do.Job)
-	}
-	if do.Kind == steer.SetPriority {
-		r.Old = float64(a.rm.Priority)
-		a.rm.Priority = int(do.Value)
+	return number, queue, err
+}
+
+// Set implements rehearse.Engine.
+func (s *steering) Set(k drive.Knob, number float64, queue string) error {
+	e := s.e
+	knobs, a, err := s.knob(k)
+	switch {
+	case err != nil:
+	case k.Kind == steer.SetQueue:
+		_, err = knobs.SetQueue(k.Queue, k.Property, number, e.now)
+	case k.Kind == steer.SetPriority:
+		a.rm.Priority = int(number)
 		knobs.SetPriority(&a.rm, a.rm.Priority, e.now)
-		return nil
+	default:
+		if err = knobs.Move(&a.rm, queue, e.now); err == nil {
+			a.rm.Queue = queue // for another attempt
+			e.moveCounts(a, e.line.Index(senses.AsBooked(&e.line, queue)))
+		}
 	}
-	r.OldQueue = e.sched.Leaf(&a.rm)
-	if err := knobs.Move(&a.rm, do.Queue, e.now); err != nil {
-		return err
-	}
-	a.rm.Queue = do.Queue // for another attempt
-	e.moveCounts(a, e.line.Index(helm.AsBooked(&e.line, do.Queue)))
-	return nil
+	return err
 }
 
 // find is a job that is there, as a ResourceManager lists it.

@@ -2,7 +2,6 @@ package drive
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,10 +21,16 @@ type knob struct {
 }
 
 // want takes an action of the policy: it is written now, waits its turn, or is refused.
-func (d *driver) want(ctx context.Context, a steer.Action) {
+func (d *driver) want(a steer.Action) {
 	k, err := knobOf(a)
 	if err == nil && k.Kind != steer.MoveJob && (math.IsNaN(a.Value) || math.IsInf(a.Value, 0)) {
 		err = fmt.Errorf("%v is no value", a.Value)
+	}
+	if err == nil && d.Allow != nil {
+		err = d.Allow(k)
+	}
+	if err == nil && k.Job != "" && !d.isSeen(k.Job) {
+		err = errors.New("it is not among the jobs that are seen")
 	}
 	if !d.Act {
 		return // the decision's line says what would be done
@@ -43,18 +48,18 @@ func (d *driver) want(ctx context.Context, a steer.Action) {
 	if q := n.queued; q != nil && (q.Value != a.Value || q.Queue != a.Queue) {
 		d.tellRefused(k, *q, errors.New("the policy has changed its mind before it could be written"))
 	}
-	now := d.Clock.Now()
+	now := d.now()
 	n.queued, n.since = &a, now
 	if free := d.free(n); now.Before(free) {
 		wait := free.Sub(now)
-		d.emit(Event{Kind: Queued, Knob: k, New: a.Value, Latency: wait}, slog.String("knob", k.String()), slog.Float64("new", a.Value),
+		d.emit(Event{Kind: Queued, Knob: k, Action: a, Since: now, New: a.Value, Latency: wait}, slog.String("knob", k.String()), slog.Float64("new", a.Value),
 			slog.Duration("wait", wait), slog.String("why", fmt.Sprintf("writes of a knob are at least %v apart", d.spacing(k))))
 		return
 	}
-	d.flush(ctx, now)
+	d.flush(now)
 }
 
-func (d *driver) spacing(k Knob) time.Duration { return max(d.Spacing, d.Engine.Spacing(k)) }
+func (d *driver) spacing(k Knob) time.Duration { return max(d.Spacing, d.Scheme.Spacing(k)) }
 
 // free is when a knob may be written again.
 func (d *driver) free(n *knob) time.Time {
@@ -65,7 +70,7 @@ func (d *driver) free(n *knob) time.Time {
 }
 
 // flush writes what has waited long enough.
-func (d *driver) flush(ctx context.Context, now time.Time) {
+func (d *driver) flush(now time.Time) {
 	for _, n := range d.order {
 		if n.queued == nil || now.Before(d.free(n)) {
 			continue
@@ -73,7 +78,7 @@ func (d *driver) flush(ctx context.Context, now time.Time) {
 		a := *n.queued
 		n.queued = nil
 		if !d.isLost() {
-			d.change(ctx, n, a)
+			d.change(n, a)
 		}
 	}
 }
@@ -92,7 +97,11 @@ func (d *driver) notMade(a steer.Action) {
 }
 
 func (d *driver) tellRefused(k Knob, a steer.Action, err error) {
-	d.emit(Event{Kind: Refused, Knob: k, New: a.Value, Err: err}, slog.String("knob", k.String()), slog.Float64("new", a.Value),
+	e := Event{Kind: Refused, Knob: k, Action: a, Since: d.now(), New: a.Value, Err: err}
+	if n := d.knobs[k]; n != nil {
+		e.Since = n.since
+	}
+	d.emit(e, slog.String("knob", k.String()), slog.Float64("new", a.Value),
 		slog.String("why", err.Error()))
 }
 
@@ -105,7 +114,7 @@ func (d *driver) value(k Knob, a steer.Action) (v Value, note string) {
 	if d.Bound != nil {
 		number, note = d.Bound(k, number)
 	}
-	return d.Engine.Value(k, number), note
+	return d.Scheme.Value(k, number), note
 }
 
 // goesBack tells whether an action asks for what was found.
@@ -117,10 +126,10 @@ func goesBack(k Knob, a steer.Action, original Value) bool {
 }
 
 // change writes one knob: read, write down, write.
-func (d *driver) change(ctx context.Context, n *knob, a steer.Action) {
+func (d *driver) change(n *knob, a steer.Action) {
 	k := n.k
-	present, err := d.read(ctx, k)
-	if err != nil && ctx.Err() != nil {
+	present, err := d.read(k)
+	if err != nil && d.ended() {
 		return // told to stop meanwhile
 	}
 	if err != nil {
@@ -128,33 +137,33 @@ func (d *driver) change(ctx context.Context, n *knob, a steer.Action) {
 		return
 	}
 	original := present
-	held := d.Journal.open.find(d.Engine.Identity(), k)
+	held := d.Journal.open.find(d.Scheme.Identity(), k)
 	if held == nil && present.Mark != "" || held != nil && held.markedByOther(present) {
 		d.refuse(k, a, MarkedError(present.Mark))
 		return
 	}
 	if held != nil {
 		original = *held.Original
-		if !same(k, present, original) && !held.wrote(present) {
+		if !Same(k, present, original) && !held.wrote(present) {
 			original = present
 			original.Mark = ""
 			d.emit(Event{Kind: Foreign, Knob: k, Old: held.New.Number, New: present.Number}, slog.String("knob", k.String()),
 				slog.String("old", held.New.String()), slog.String("new", present.String()),
 				slog.String("why", "somebody else has changed it: this is what will be put back"))
-			if d.Clock.Now().Sub(n.since) > time.Second { // it was meant for another value
+			if d.now().Sub(n.since) > time.Second { // it was meant for another value
 				d.refuse(k, a, errors.New("somebody else has changed it while this waited"))
 				return
 			}
 		}
 	}
 	v, note := d.value(k, a)
-	v.Mark = d.Journal.mark()
+	v.Mark = d.Journal.mark
 	back := goesBack(k, a, original)
 	if back {
 		v, note = original, ""
 	}
-	if same(k, v, present) && (held == nil || d.onItsWay(ctx, n, v)) {
-		d.emit(Event{Kind: Kept, Knob: k, Old: present.Number, New: v.Number}, slog.String("knob", k.String()),
+	if Same(k, v, present) && (held == nil || d.onItsWay(n, v)) {
+		d.emit(Event{Kind: Kept, Knob: k, Action: a, Since: n.since, Old: present.Number, New: v.Number}, slog.String("knob", k.String()),
 			slog.String("new", v.String()), slog.String("why", join(note, "it is there already")))
 		return
 	}
@@ -162,7 +171,7 @@ func (d *driver) change(ctx context.Context, n *knob, a steer.Action) {
 		d.refuse(k, a, err)
 		return
 	}
-	d.write(ctx, n, a, original, present, v, note)
+	d.put(n, a, original, present, v, note)
 }
 
 // MarkedError says that a value is that of another driver, or of an earlier one whose journal is lost: what was there before it is not known here. It
@@ -182,18 +191,12 @@ func join(note, why string) string {
 }
 
 // onItsWay tells whether a value that is configured needs no further write.
-func (d *driver) onItsWay(ctx context.Context, n *knob, v Value) bool {
-	if n.check != nil && same(n.k, n.check.want, v) {
+func (d *driver) onItsWay(n *knob, v Value) bool {
+	if n.check != nil && Same(n.k, n.check.want, v) {
 		return true
 	}
-	return d.inForce(ctx, n.k, v)
-}
-
-func (d *driver) inForce(ctx context.Context, k Knob, v Value) bool {
-	in, cancel := context.WithTimeout(ctx, sensing)
-	defer cancel()
-	ok, err := d.Engine.InForce(in, k, v)
-	return ok && err == nil
+	in, _ := d.inForce(n.k, v)
+	return in
 }
 
 // tooMany refuses writes beyond those of an hour.
@@ -203,58 +206,51 @@ func (d *driver) tooMany() error {
 		return nil
 	}
 	next := recent[len(recent)-d.PerHour].Add(time.Hour)
-	if !d.Clock.Now().Before(next) {
+	if !d.now().Before(next) {
 		return nil
 	}
 	return fmt.Errorf("%d writes in an hour are enough; the next one may come at %s", d.PerHour, next.Format(time.TimeOnly))
 }
 
-func (d *driver) read(ctx context.Context, k Knob) (Value, error) {
-	in, cancel := context.WithTimeout(ctx, sensing)
-	defer cancel()
-	return d.Engine.Read(in, k)
-}
-
-// write writes a change down, makes it, and writes down what became of it.
-func (d *driver) write(ctx context.Context, n *knob, a steer.Action, original, old, v Value, note string) {
-	k, id := n.k, d.Engine.Identity()
+// put writes a change down, makes it, and writes down what became of it.
+func (d *driver) put(n *knob, a steer.Action, original, old, v Value, note string) {
+	k, id := n.k, d.Scheme.Identity()
 	opened := d.Journal.open.find(id, k) == nil
-	now := d.Clock.Now()
+	now := d.now()
 	line := Entry{At: now, What: Before, Engine: id, Knob: k, Original: &original, Old: &old, New: &v, Why: join(note, a.Why)}
-	if err := d.Journal.append(line); err != nil {
+	if err := d.log(line); err != nil {
 		d.refuse(k, a, fmt.Errorf("it cannot be written down, so it is not done: %w", err))
 		return
 	}
 	if d.isLost() {
 		return // the line above is undone by the next holder: nothing was changed
 	}
-	out, cancel := context.WithTimeout(context.WithoutCancel(ctx), writing)
-	err := d.Engine.Write(out, k, v)
-	cancel()
+	err := d.write(Request{Knob: k, Value: v, Entry: line, Since: n.since})
 	first := now // of the writes in a row that were not seen in force
 	if n.check != nil {
 		first = n.check.first
 	}
-	n.written, n.check = d.Clock.Now(), nil
+	n.written, n.check = d.now(), nil
 	after := Entry{At: n.written, What: After, Engine: id, Knob: k, New: &v}
 	why := join(note, a.Why)
 	if err != nil {
 		after.Err = err.Error()
 		after.Doubt = errors.Is(err, ErrFate)
 	}
-	noted := d.Journal.append(after)
+	noted := d.log(after)
 	switch {
 	case err == nil:
-		if same(k, v, original) && d.isBack(ctx, n, v) {
+		if Same(k, v, original) && d.isBack(n, v) {
 			noted = both(noted, d.close(n, "the policy has put it back"))
 		}
 	case after.Doubt: // read back and decide
-		now, failed := d.read(context.WithoutCancel(ctx), k)
+		got := d.ask(Request{Op: Read, Knob: k, Until: d.within(), Final: true})
+		now, failed := got.Value, got.Err
 		switch {
 		case failed != nil:
 			noted = both(both(err, failed), noted)
 			why = join(fmt.Sprintf("%v, and it cannot be read back: %v", err, failed), why)
-		case same(k, now, v):
+		case Same(k, now, v):
 			why = join(fmt.Sprintf("%v; it was, as it reads back", err), why)
 		default:
 			d.refuse(k, a, fmt.Errorf("%w; it was not: %v is configured", err, now))
@@ -274,7 +270,7 @@ func (d *driver) write(ctx context.Context, n *knob, a steer.Action, original, o
 }
 
 func (d *driver) close(n *knob, why string) error {
-	return d.Journal.append(Entry{At: n.written, What: Closed, Engine: d.Engine.Identity(), Knob: n.k, Why: why})
+	return d.log(Entry{At: n.written, What: Closed, Engine: d.Scheme.Identity(), Knob: n.k, Why: why})
 }
 
 // both is two errors in one line.
@@ -286,8 +282,11 @@ func both(a, b error) error {
 }
 
 // isBack tells whether a knob is certainly as it was found, and in force. If not it stays open: that harms nobody.
-func (d *driver) isBack(ctx context.Context, n *knob, original Value) bool {
-	now, err := d.read(ctx, n.k)
-	return err == nil && same(n.k, now, original) && !d.Journal.open.find(d.Engine.Identity(), n.k).doubtful(n.written) &&
-		d.inForce(ctx, n.k, original)
+func (d *driver) isBack(n *knob, original Value) bool {
+	now, err := d.read(n.k)
+	if err != nil || !Same(n.k, now, original) || d.Journal.open.find(d.Scheme.Identity(), n.k).doubtful(n.written) {
+		return false
+	}
+	in, _ := d.inForce(n.k, original)
+	return in
 }

@@ -12,6 +12,6 @@
 //   - No snapshot, or none that the policy can use, for a while: everything goes back, and a fresh policy begins when the
 //     scheduler has been seen well for some time.
 //
-// A driver is one goroutine: what waits for its effect is looked at between the policy's looks. The policy is the same value that
-// runs in the simulator.
+// The driver is a step machine (Machine) without clock and I/O: Run steps it on a live scheduler, package sim in virtual time. What waits for its
+// effect is looked at between the policy's looks. Policy and driver are the same values, live and in a rehearsal.
 package drive

@@ -557,6 +557,7 @@ func TestOtherKnobs(t *testing.T) {
 	queue, prio := Knob{Kind: steer.MoveJob, Job: "job_1"}, Knob{Kind: steer.SetPriority, Job: "job_2"}
 	w.conf[queue] = Value{Text: "root.a", Set: true}
 	w.conf[prio] = Value{Text: "1", Set: true, Number: 1}
+	w.snap = func(s *steer.Snapshot) { s.Jobs = []steer.Job{{ID: "job_1"}, {ID: "job_2"}} }
 	n := 0
 	p := steer.Func(func(*steer.Snapshot) ([]steer.Action, unit.Time) {
 		n++
@@ -580,7 +581,7 @@ func TestOtherKnobs(t *testing.T) {
 func TestOptionsAreChecked(t *testing.T) {
 	w := newWorld(t)
 	policy := func() (steer.Steerer, error) { return asks(sec), nil }
-	for _, o := range []Options{{}, {Engine: w}, {Engine: w, New: policy, Act: true}, {Engine: w, New: func() (steer.Steerer, error) { return nil, errAway }}} {
+	for _, o := range []Options{{}, {Engine: w}, {Engine: w, Rules: Rules{New: policy, Act: true}}, {Engine: w, Rules: Rules{New: func() (steer.Steerer, error) { return nil, errAway }}}} {
 		if Run(context.Background(), o) == nil {
 			t.Errorf("%+v is taken", o)
 		}
@@ -738,8 +739,7 @@ func TestMarksOfOneValue(t *testing.T) {
 
 func TestAMarkIsPlainText(t *testing.T) {
 	host, _ := os.Hostname()
-	j := &Journal{dir: "/état/${user}/a \xff\n "}
-	if got, want := j.mark(), host+":/?tat/?{user}/a????"; got != want {
+	if got, want := markOf("/état/${user}/a \xff\n "), host+":/?tat/?{user}/a????"; got != want {
 		t.Errorf("%q, not %q", got, want)
 	}
 }
@@ -765,4 +765,36 @@ func TestAnotherDriversMark(t *testing.T) {
 			w.happened("started asked taken refused foreign stopped")
 		})
 	}
+}
+
+// A knob that a policy has not declared, and a job that is not seen, are left alone; a job that has ended is closed as soon as it is gone.
+func TestOnlyWhatIsAllowed(t *testing.T) {
+	w := newWorld(t)
+	prio, ghost := Knob{Kind: steer.SetPriority, Job: "job_1"}, Knob{Kind: steer.SetPriority, Job: "job_2"}
+	w.conf[prio], w.conf[ghost] = Value{Text: "1", Set: true, Number: 1}, Value{Text: "1", Set: true, Number: 1}
+	there := []steer.Job{{ID: "job_1"}}
+	w.snap = func(s *steer.Snapshot) { s.Jobs = there }
+	n := 0
+	p := steer.Func(func(*steer.Snapshot) ([]steer.Action, unit.Time) {
+		if n++; n > 1 {
+			return nil, 5 * sec
+		}
+		return []steer.Action{
+			{Kind: steer.SetPriority, Job: "job_1", Value: 5}, {Kind: steer.SetPriority, Job: "job_2", Value: 5},
+			{Kind: steer.SetQueue, Queue: share.Queue, Property: share.Property, Value: 0.5},
+		}, 5 * sec
+	})
+	w.at(12*time.Second, func() { there, w.readErr = nil, func() error { return ErrEnded } })
+	w.at(17*time.Second, func() { w.readErr = nil })
+	needs := steer.Needs{Priority: true}
+	err := w.drive(w.until(20*time.Second), p, func(o *Options) {
+		o.Allow = func(k Knob) error { return needs.Allow(k.Kind, k.Property, steer.FairAM) }
+	})
+	w.lastly(err, "")
+	w.wrote("5.000")
+	w.happened("started asked refused refused taken restored stopped")
+	if at := w.event(Restored).At.Sub(w.told[0].At); at != 15*time.Second {
+		t.Errorf("closed after %v", at)
+	}
+	w.mustBe(found)
 }

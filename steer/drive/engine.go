@@ -29,19 +29,24 @@ type Value struct {
 // Engine is a running scheduler that can be watched and changed: sensors, and knobs that can be read, written and put back as they
 // were. Its calls give up when their context ends.
 type Engine interface {
-	// Identity names the scheduler: two drivers of the same one, wherever they run, get the same text.
-	Identity() string
+	Scheme
 	// Snapshot is what is seen now. Its Now counts from the Unix epoch. What a sensor cannot tell is left as unknown; an error
 	// means that nothing in it may be acted on.
 	Snapshot(ctx context.Context) (steer.Snapshot, error)
-	// Value is what to write for an action.
-	Value(k Knob, number float64) Value
 	// Read tells how a knob is configured at present. A knob that is not there any more gives ErrGone.
 	Read(ctx context.Context, k Knob) (Value, error)
 	// Write changes one knob. On an error that is ErrFate it may or may not have been changed; on any other it was not.
 	Write(ctx context.Context, k Knob, v Value) error
 	// InForce tells whether the scheduler goes by a value already: configured and taken over may lie seconds apart.
 	InForce(ctx context.Context, k Knob, v Value) (bool, error)
+}
+
+// Scheme is what a driver has to know of a scheduler beforehand.
+type Scheme interface {
+	// Identity names the scheduler: two drivers of the same one, wherever they run, get the same text.
+	Identity() string
+	// Value is what to write for an action.
+	Value(k Knob, number float64) Value
 	// Spacing is the least time between two writes of a knob.
 	Spacing(k Knob) time.Duration
 }
@@ -49,5 +54,9 @@ type Engine interface {
 // ErrFate is an error of a write that may have been carried out. The knob has to be read back.
 var ErrFate = errors.New("it is not known whether the change was made")
 
-// ErrGone is an error of a knob that is not there any more: its job has ended, its queue was removed. There is nothing to put back.
+// ErrEnded is an error of a knob whose job has ended, for certain: there is nothing to put back.
+var ErrEnded = errors.New("the job has ended")
+
+// ErrGone is an error of a knob that is not there: its queue was removed, or a scheduler that has just started does not know it yet. If it stays
+// away there is nothing to put back.
 var ErrGone = errors.New("it is not there any more")

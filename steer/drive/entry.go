@@ -142,7 +142,7 @@ func (l *ledger) add(e *Entry) {
 			*l = append(*l, h)
 		}
 		if e.Old != nil && !h.doubtful(e.At) { // what stood before this write is all that can still be there of the earlier ones
-			h.Ours = slices.DeleteFunc(h.Ours, func(o Value) bool { return !same(e.Knob, o, *e.Old) })
+			h.Ours = slices.DeleteFunc(h.Ours, func(o Value) bool { return !Same(e.Knob, o, *e.Old) })
 		}
 		h.Original, h.New = e.Original, e.New
 		h.Seq, h.At, h.Why = e.Seq, e.At, e.Why
@@ -164,7 +164,7 @@ func (l *ledger) add(e *Entry) {
 
 // wrote tells whether a value was written to an open knob.
 func (e *Entry) wrote(v Value) bool {
-	return slices.ContainsFunc(e.Ours, func(o Value) bool { return same(e.Knob, o, v) })
+	return slices.ContainsFunc(e.Ours, func(o Value) bool { return Same(e.Knob, o, v) })
 }
 
 // marked tells whether a mark is one of those that were written to an open knob: a driver may have moved to a machine of another name since.

@@ -58,6 +58,8 @@ type Event struct {
 	Attrs    []slog.Attr
 	Snapshot *steer.Snapshot // Decided: what was seen; not to be changed
 	Knob     Knob            // Asked to Unverified, Foreign, Restored, RestoreFailed
+	Action   steer.Action    // Queued, Kept, Refused: what the policy asked for
+	Since    time.Time       // the same: when
 	Old, New float64         // of the knob; Old is what was configured
 	Latency  time.Duration   // Taken: between write and effect. Decided: how long the snapshot took. Blind: how long without one
 	Err      error

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,6 +34,7 @@ const (
 // removed that copy. When the file has grown, a new one is begun with what is open, and the old one kept beside it.
 type Journal struct {
 	dir    string
+	mark   string // what is left beside a value of a driver's own: see markOf
 	lock   *os.File
 	file   disk
 	wrap   func(disk) disk // for tests
@@ -60,6 +62,19 @@ type disk interface {
 func OpenJournal(dir string) (*Journal, error) {
 	return openJournal(dir, func(d disk) disk { return d })
 }
+
+// MemoryJournal is a journal that does not outlive the process: that of a rehearsal.
+func MemoryJournal(name string) *Journal {
+	return &Journal{dir: name, mark: name, file: nowhere{}, limit: math.MaxInt64, rebased: true}
+}
+
+// nowhere is a disk that keeps nothing.
+type nowhere struct{}
+
+func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
+func (nowhere) Sync() error                 { return nil }
+func (nowhere) Truncate(int64) error        { return nil }
+func (nowhere) Close() error                { return nil }
 
 func openJournal(dir string, wrap func(disk) disk) (_ *Journal, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -110,7 +125,7 @@ func (j *Journal) load() error {
 			return err
 		}
 	}
-	j.damage = damageOf(j.dir, p.damage)
+	j.damage, j.mark = damageOf(j.dir, p.damage), markOf(j.dir)
 	return errors.Join(j.file.Sync(), securefile.SyncDir(j.dir))
 }
 
@@ -153,13 +168,13 @@ func (j *Journal) path(name string) string { return filepath.Join(j.dir, name) }
 // Dir is the journal's folder.
 func (j *Journal) Dir() string { return j.dir }
 
-// mark says whose a value is: the journal from which it is put back. It has to come back from the scheduler as it was written, or it would be taken for
+// markOf says whose a value is: the journal from which it is put back. It has to come back from the scheduler as it was written, or it would be taken for
 // another driver's: so there is no blank in it, which might be trimmed, no variable and nothing but ASCII.
-func (j *Journal) mark() string {
+func markOf(folder string) string {
 	host, _ := os.Hostname() // empty will do
-	dir, err := filepath.Abs(j.dir)
+	dir, err := filepath.Abs(folder)
 	if err != nil {
-		dir = j.dir
+		dir = folder
 	}
 	plain := func(r rune) rune {
 		if r <= ' ' || r > '~' || r == '$' {
@@ -212,8 +227,8 @@ func (j *Journal) rebase(now time.Time) {
 	}
 }
 
-// append writes one line and sees it to the disk.
-func (j *Journal) append(e Entry) error {
+// Append writes one line and sees it to the disk.
+func (j *Journal) Append(e Entry) error {
 	if j.broken != nil {
 		return j.broken
 	}

@@ -38,7 +38,7 @@ func mustOpen(t *testing.T, dir string) *Journal {
 func mustAppend(t *testing.T, j *Journal, entries ...Entry) {
 	t.Helper()
 	for _, e := range entries {
-		if err := j.append(e); err != nil {
+		if err := j.Append(e); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -354,7 +354,7 @@ func TestADiskThatFails(t *testing.T) {
 	defer j.Close()
 	mustAppend(t, j, before(0.09))
 	f.short = 30
-	if err := j.append(before(0.13)); err == nil || !strings.Contains(err.Error(), "no space left") {
+	if err := j.Append(before(0.13)); err == nil || !strings.Contains(err.Error(), "no space left") {
 		t.Error(err)
 	}
 	f.short = 0
@@ -364,17 +364,17 @@ func TestADiskThatFails(t *testing.T) {
 	}
 	infinite, unreadable := before(inf()), before(0.1)
 	unreadable.Original = &Value{Text: "\n", Set: true}
-	if j.append(infinite) == nil || j.append(unreadable) == nil {
+	if j.Append(infinite) == nil || j.Append(unreadable) == nil {
 		t.Error("what cannot be read again was written down")
 	}
 	f.short, f.trunc = 30, errors.New("I/O error")
-	_ = j.append(before(0.21))
+	_ = j.Append(before(0.21))
 	f.short, f.trunc = 0, nil
-	if err := j.append(before(0.25)); err == nil || !strings.Contains(err.Error(), "cannot be written any more") {
+	if err := j.Append(before(0.25)); err == nil || !strings.Contains(err.Error(), "cannot be written any more") {
 		t.Errorf("it goes on after half a line: %v", err)
 	}
 	j.broken, f.sync = nil, errors.New("I/O error")
-	if j.append(before(0.29)) == nil || j.append(before(0.33)) == nil {
+	if j.Append(before(0.29)) == nil || j.Append(before(0.33)) == nil {
 		t.Error("it goes on after a failed sync")
 	}
 }
@@ -390,8 +390,8 @@ func TestNoJournalNoWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	err = Run(w.until(25*time.Second), Options{Engine: w, New: func() (steer.Steerer, error) { return asks(10*sec, 0.09, 0.13), nil },
-		Act: true, Journal: j, Observe: w.observe, Clock: w})
+	err = Run(w.until(25*time.Second), Options{Engine: w, Rules: Rules{New: func() (steer.Steerer, error) { return asks(10*sec, 0.09, 0.13), nil },
+		Act: true, Journal: j}, Observe: w.observe, Clock: w})
 	w.lastly(err, "")
 	w.wrote()
 	w.happened("started refused refused stopped")
@@ -412,8 +412,8 @@ func TestAJournalThatFailsAfterAWrite(t *testing.T) {
 	w.synced = 1 << 20
 	w.writeErr = func() error { f.short = 10; return nil }
 	w.at(30*time.Second, func() { f.short, w.writeErr = 0, nil })
-	err = Run(w.until(20*time.Second), Options{Engine: w, New: func() (steer.Steerer, error) { return asks(10*sec, 0.09), nil },
-		Act: true, Journal: j, Observe: w.observe, Clock: w})
+	err = Run(w.until(20*time.Second), Options{Engine: w, Rules: Rules{New: func() (steer.Steerer, error) { return asks(10*sec, 0.09), nil },
+		Act: true, Journal: j}, Observe: w.observe, Clock: w})
 	w.lastly(err, "")
 	w.mustBe(found)
 	if e := w.event(Asked); e.Err == nil {

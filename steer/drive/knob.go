@@ -72,8 +72,8 @@ func (v Value) String() string {
 	return fmt.Sprintf("unset (%v)", v.Number)
 }
 
-// same tells whether two settings of a knob are one: a number may be written in several ways.
-func same(k Knob, a, b Value) bool {
+// Same tells whether two settings of a knob are one: a number may be written in several ways.
+func Same(k Knob, a, b Value) bool {
 	switch {
 	case a.Set != b.Set:
 		return false
@@ -81,6 +81,20 @@ func same(k Knob, a, b Value) bool {
 		return true
 	}
 	return k.Kind != steer.MoveJob && near(a.Number, b.Number)
+}
+
+// Within keeps values to what a person allows.
+func Within(least, most float64) func(Knob, float64) (float64, string) {
+	return func(k Knob, v float64) (float64, string) {
+		switch {
+		case k.Kind != steer.SetQueue:
+		case v < least:
+			return least, fmt.Sprintf("%.4g is below --min %.4g", v, least)
+		case v > most:
+			return most, fmt.Sprintf("%.4g is above --max %.4g", v, most)
+		}
+		return v, ""
+	}
 }
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a)) }

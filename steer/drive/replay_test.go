@@ -87,7 +87,7 @@ func (r *replay) InForce(_ context.Context, _ drive.Knob, v drive.Value) (bool, 
 func controller(t *testing.T, name string) *recorder {
 	t.Helper()
 	s := marp.Defaults(name, "root.default")
-	s.Rule, s.Preset, s.Seed, s.Value = marp.Fair, true, 3, 0.25
+	s.Limit, s.Preset, s.Seed, s.Value = steer.FairAM, true, 3, 0.25
 	c, err := marp.New(name, s)
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func drives(t *testing.T, e *replay, name string, act bool) (c *recorder, events
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		err = drive.Run(ctx, drive.Options{
-			Engine: e, New: func() (steer.Steerer, error) { return c, nil }, Act: act, Journal: j, PerHour: 10_000,
+			Engine: e, Rules: drive.Rules{New: func() (steer.Steerer, error) { return c, nil }, Act: act, Journal: j, PerHour: 10_000},
 			Observe: func(ev drive.Event) {
 				if events = append(events, ev); ev.Kind == drive.Decided && e.at >= len(e.looks) {
 					cancel()

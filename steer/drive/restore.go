@@ -30,9 +30,27 @@ type Recovery struct {
 	Gone    time.Duration // a knob that is missing from every reading for so long counts as removed; 0: a minute
 	Observe func(Event)
 	Clock   Clock // nil: the real one
+}
 
-	lost    func() bool // the right to change anything
-	until   time.Time   // when to give up; zero: when the context ends
+// Run tries until everything is put back or the context ends.
+func (r Recovery) Run(ctx context.Context) (restored int, err error) {
+	m := machine(func(p *port) error {
+		r.Journal.rebase(p.now())
+		restored, err = (&recovery{port: p, id: r.Engine.Identity(), journal: r.Journal, force: r.Force, goneFor: cmp.Or(r.Gone, goneFor), missing: map[Knob]absence{}}).run()
+		return err
+	})
+	l := &live{engine: r.Engine, journal: r.Journal, observe: r.Observe, clock: r.Clock}
+	err = l.run(ctx, m)
+	return restored, err
+}
+
+// recovery is one that is under way.
+type recovery struct {
+	*port
+	id      string // of the engine
+	journal *Journal
+	force   bool
+	goneFor time.Duration
 	missing map[Knob]absence
 }
 
@@ -42,6 +60,8 @@ type absence struct {
 	readings int
 }
 
+const endedWhy = "its job has ended: there is nothing to put back"
+
 const (
 	goneFor   = time.Minute
 	goneTimes = 4                // readings, at least
@@ -49,8 +69,8 @@ const (
 	settles   = 20 * time.Second // how long one try waits for the scheduler to go by what was put back
 )
 
-func (d *driver) recovery() Recovery {
-	return Recovery{Engine: d.Engine, Journal: d.Journal, Observe: d.Observe, Clock: d.Clock, lost: d.isLost, missing: d.missing}
+func (d *driver) recovery() *recovery {
+	return &recovery{port: d.port, id: d.Scheme.Identity(), journal: d.Journal, goneFor: goneFor, missing: d.missing}
 }
 
 // OpenError says what could not be put back.
@@ -71,36 +91,26 @@ func (e *OpenError) Error() string {
 
 func (e *OpenError) Unwrap() error { return e.Err }
 
-// Run tries until everything is put back or the context ends.
-func (r Recovery) Run(ctx context.Context) (restored int, err error) {
-	if r.Clock == nil {
-		r.Clock = WallClock{}
-	}
-	if r.Observe == nil {
-		r.Observe = func(Event) {}
-	}
-	r.Journal.rebase(r.Clock.Now())
-	if r.missing == nil {
-		r.missing = map[Knob]absence{}
-	}
+// run tries until everything is put back, or it is time to leave.
+func (r *recovery) run() (restored int, err error) {
 	var last error
 	for try := 0; ; try++ {
-		n, err := r.once(ctx)
+		n, err := r.once()
 		restored += n
 		if err == nil {
 			return restored, nil
 		}
-		if last != nil && ctx.Err() != nil { // that the time is over says less than what kept it so long
+		if last != nil && (r.ended() || r.leaving() && !r.now().Before(r.until)) { // that the time is over says less than what kept it so long
 			err = last
 		}
 		last = err
 		wait := backOff(try)
-		end := ctx.Err() != nil || errors.Is(err, ErrLost) || errors.Is(err, errOther)
-		if !r.until.IsZero() && r.Clock.Now().Add(wait).After(r.until) {
+		end := r.ended() || errors.Is(err, ErrLost) || errors.Is(err, errOther)
+		if r.leaving() && r.now().Add(wait).After(r.until) {
 			end = true
 		}
-		if end || r.Clock.Wait(ctx, wait) != nil {
-			return restored, &OpenError{Dir: r.Journal.dir, Open: r.Journal.Open(), Err: err}
+		if end || r.wait(r.now().Add(wait)) != nil {
+			return restored, &OpenError{Dir: r.journal.dir, Open: r.journal.Open(), Err: err}
 		}
 	}
 }
@@ -108,13 +118,12 @@ func (r Recovery) Run(ctx context.Context) (restored int, err error) {
 var errOther = errors.New("it belongs to another scheduler")
 
 // once tries every open knob once.
-func (r Recovery) once(ctx context.Context) (restored int, err error) {
-	id := r.Engine.Identity()
-	for _, h := range r.Journal.Open() {
+func (r *recovery) once() (restored int, err error) {
+	for _, h := range r.journal.Open() {
 		var back bool
-		failed := fmt.Errorf("%w: %s, not %s", errOther, h.Engine, id)
-		if h.Engine == id {
-			back, failed = r.knob(ctx, &h)
+		failed := fmt.Errorf("%w: %s, not %s", errOther, h.Engine, r.id)
+		if h.Engine == r.id {
+			back, failed = r.knob(&h)
 		}
 		switch {
 		case failed != nil:
@@ -132,30 +141,33 @@ func (r Recovery) once(ctx context.Context) (restored int, err error) {
 
 // knob puts back one knob. It is closed in the journal when the scheduler goes by the value that was found and no write of ours can come in any
 // more, or when it is not ours to put back. One reading is no proof that it is missing or somebody else's: that has to be seen several times.
-func (r Recovery) knob(ctx context.Context, h *Entry) (restored bool, err error) {
-	present, err := r.read(ctx, h.Knob)
-	if errors.Is(err, ErrGone) {
+func (r *recovery) knob(h *Entry) (restored bool, err error) {
+	present, err := r.read(h.Knob)
+	switch {
+	case errors.Is(err, ErrEnded):
+		return true, r.close(Restored, h, *h.Original, endedWhy)
+	case errors.Is(err, ErrGone):
 		return false, r.gone(h, err)
 	}
 	delete(r.missing, h.Knob)
 	foreign := func(v Value) bool {
-		return !r.Force && (h.markedByOther(v) || !same(h.Knob, v, *h.Original) && !h.wrote(v))
+		return !r.force && (h.markedByOther(v) || !Same(h.Knob, v, *h.Original) && !h.wrote(v))
 	}
 	for n := 1; err == nil && foreign(present); n++ {
 		if n == confirms {
 			if h.marked(present.Mark) { // it is not ours any more
 				present.Mark = ""
-				if err := r.write(ctx, h, present); err != nil {
+				if err := r.put(h, present); err != nil {
 					return false, err
 				}
 			}
 			return false, r.close(Foreign, h, present, "somebody else has changed it since: it stays so")
 		}
-		if err := r.Clock.Wait(ctx, pollEach); err != nil {
+		if err := r.wait(r.now().Add(pollEach)); err != nil {
 			return false, err
 		}
 		seen := present
-		if present, err = r.read(ctx, h.Knob); err == nil && foreign(present) && !same(h.Knob, present, seen) {
+		if present, err = r.read(h.Knob); err == nil && foreign(present) && !Same(h.Knob, present, seen) {
 			return false, fmt.Errorf("%v is configured, and %v a moment before: somebody is changing it", present, seen)
 		}
 	}
@@ -163,15 +175,15 @@ func (r Recovery) knob(ctx context.Context, h *Entry) (restored bool, err error)
 		return false, fmt.Errorf("what is configured cannot be read: %w", err)
 	}
 	why := "it was so already"
-	if !same(h.Knob, present, *h.Original) || present.Mark != "" || !r.inForce(ctx, h) {
-		if err := r.write(ctx, h, *h.Original); err != nil {
+	if !Same(h.Knob, present, *h.Original) || present.Mark != "" || !r.isBack(h) {
+		if err := r.put(h, *h.Original); err != nil {
 			return false, err
 		}
 		why = "put back"
 	}
-	for until := r.Clock.Now().Add(settles); ; {
-		in := r.inForce(ctx, h)
-		now := r.Clock.Now()
+	for until := r.now().Add(settles); ; {
+		in := r.isBack(h)
+		now := r.now()
 		doubtful := h.doubtful(now) // a write on its way may still come in
 		switch {
 		case in && !doubtful:
@@ -179,17 +191,17 @@ func (r Recovery) knob(ctx context.Context, h *Entry) (restored bool, err error)
 		case !doubtful && !now.Before(until):
 			return false, errors.New("the value that was found is configured again, but the scheduler does not go by it yet")
 		}
-		if err := r.Clock.Wait(ctx, linger/20); err != nil {
+		if err := r.wait(r.now().Add(linger / 20)); err != nil {
 			return false, err
 		}
-		present, err := r.read(ctx, h.Knob)
+		present, err := r.read(h.Knob)
 		switch {
 		case err != nil:
 			return false, fmt.Errorf("what is configured cannot be read: %w", err)
 		case foreign(present):
 			return false, fmt.Errorf("%v is configured: somebody else has changed it while it was put back", present)
-		case !same(h.Knob, present, *h.Original):
-			if err := r.write(ctx, h, *h.Original); err != nil {
+		case !Same(h.Knob, present, *h.Original):
+			if err := r.put(h, *h.Original); err != nil {
 				return false, err
 			}
 			why = "put back, again: a write came in late"
@@ -198,53 +210,42 @@ func (r Recovery) knob(ctx context.Context, h *Entry) (restored bool, err error)
 }
 
 // gone closes a knob that has been missing from all readings for long enough.
-func (r Recovery) gone(h *Entry, err error) error {
-	now := r.Clock.Now()
+func (r *recovery) gone(h *Entry, err error) error {
+	now := r.now()
 	a := r.missing[h.Knob]
 	if a.readings == 0 {
 		a.since = now
 	}
 	a.readings++
 	r.missing[h.Knob] = a
-	if within := cmp.Or(r.Gone, goneFor); a.readings < goneTimes || now.Sub(a.since) < within {
+	if within := r.goneFor; a.readings < goneTimes || now.Sub(a.since) < within {
 		return fmt.Errorf("%w; it counts as removed when it is missing for %v", err, within)
 	}
 	return r.close(Restored, h, *h.Original, fmt.Sprintf("it is not there any more, in %d readings: there is nothing to put back", a.readings))
 }
 
-// write writes a value and makes sure of it.
-func (r Recovery) write(ctx context.Context, h *Entry, v Value) error {
-	if r.lost != nil && r.lost() {
+// put writes a value and makes sure of it.
+func (r *recovery) put(h *Entry, v Value) error {
+	if r.isLost() {
 		return ErrLost
 	}
-	in, cancel := context.WithTimeout(context.WithoutCancel(ctx), writing)
-	err := r.Engine.Write(in, h.Knob, v)
-	cancel()
-	if err != nil && !(errors.Is(err, ErrFate) && r.inForce(ctx, h)) {
+	if err := r.write(Request{Knob: h.Knob, Value: v}); err != nil && !(errors.Is(err, ErrFate) && r.isBack(h)) {
 		return err
 	}
-	present, err := r.read(ctx, h.Knob)
-	if err == nil && !same(h.Knob, present, v) {
+	present, err := r.read(h.Knob)
+	if err == nil && !Same(h.Knob, present, v) {
 		err = fmt.Errorf("%v was written, but %v is configured", v, present)
 	}
 	return err
 }
 
-func (r Recovery) read(ctx context.Context, k Knob) (Value, error) {
-	in, cancel := context.WithTimeout(ctx, sensing)
-	defer cancel()
-	return r.Engine.Read(in, k)
+func (r *recovery) isBack(h *Entry) bool {
+	in, _ := r.inForce(h.Knob, *h.Original)
+	return in
 }
 
-func (r Recovery) inForce(ctx context.Context, h *Entry) bool {
-	in, cancel := context.WithTimeout(ctx, sensing)
-	defer cancel()
-	ok, err := r.Engine.InForce(in, h.Knob, *h.Original)
-	return ok && err == nil
-}
-
-func (r Recovery) close(kind EventKind, h *Entry, present Value, why string) error {
-	err := r.Journal.append(Entry{At: r.Clock.Now(), What: Closed, Engine: h.Engine, Knob: h.Knob, New: &present, Why: why})
+func (r *recovery) close(kind EventKind, h *Entry, present Value, why string) error {
+	err := r.log(Entry{At: r.now(), What: Closed, Engine: h.Engine, Knob: h.Knob, New: &present, Why: why})
 	if err != nil {
 		return fmt.Errorf("%s, but the journal does not take it: %w", why, err)
 	}
@@ -252,9 +253,9 @@ func (r Recovery) close(kind EventKind, h *Entry, present Value, why string) err
 	return nil
 }
 
-func (r Recovery) emit(kind EventKind, h *Entry, now Value, err error, why string) {
-	r.Observe(Event{
-		At: r.Clock.Now(), Kind: kind, Knob: h.Knob, Old: h.New.Number, New: now.Number, Err: err, Open: len(r.Journal.open), Mode: "restore",
+func (r *recovery) emit(kind EventKind, h *Entry, now Value, err error, why string) {
+	r.tell(Event{
+		At: r.now(), Kind: kind, Knob: h.Knob, Old: h.New.Number, New: now.Number, Err: err, Open: len(r.journal.open), Mode: "restore",
 		Attrs: []slog.Attr{slog.String("knob", h.Knob.String()), slog.String("original", h.Original.String()),
 			slog.String("new", now.String()), slog.String("why", why)},
 	})

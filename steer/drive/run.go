@@ -1,7 +1,6 @@
 package drive
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,65 +12,40 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-const (
-	sensing  = 15 * time.Second // how long one reading may take
-	writing  = 30 * time.Second // how long one write may take: a command may have to be started for it
-	pollEach = time.Second      // between looks whether a write is in force
-)
+const pollEach = time.Second // between looks whether a write is in force
 
-// Run drives until the context ends or the policy is done, and puts everything back before it returns. What an earlier driver left
-// behind is put back first. An error tells what could not be put back; the journal stays open for that.
-func Run(ctx context.Context, o Options) (err error) {
-	o, err = o.withDefaults()
-	if err != nil {
-		return err
-	}
-	d := &driver{Options: o, start: o.Clock.Now(), mode: "observe", knobs: map[Knob]*knob{}, missing: map[Knob]absence{}}
-	if o.Act {
+// run drives from the first look to the last.
+func (d *driver) run() (err error) {
+	if d.Act {
 		d.mode = "act"
-		o.Journal.rebase(d.start)
-		if o.Lock != nil {
-			if err := o.Lock.Acquire(ctx); err != nil {
-				return fmt.Errorf("the lock was not given: %w", err)
-			}
-			defer func() { err = both(err, o.Lock.Release()) }()
-			d.lost = o.Lock.Lost()
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithCancel(ctx)
-			defer cancel()
-			go func(ctx context.Context) {
-				select {
-				case <-d.lost:
-					cancel() // ends waits and readings
-				case <-ctx.Done():
-				}
-			}(ctx)
-		}
-		if len(o.Journal.open) > 0 {
-			if _, err := d.recovery().Run(ctx); err != nil {
+		d.Journal.rebase(d.start)
+		if len(d.Journal.open) > 0 {
+			if _, err := d.recovery().run(); err != nil {
 				return err
 			}
 		}
 	}
-	if d.policy, err = o.New(); err != nil {
+	if d.policy, err = d.New(); err != nil {
 		return err
 	}
-	d.emit(Event{Kind: Started}, slog.String("engine", o.Engine.Identity()), slog.String("mode", d.mode))
-	why, err := d.loop(ctx)
-	return d.leave(ctx, why, err)
+	d.emit(Event{Kind: Started}, slog.String("engine", d.Scheme.Identity()), slog.String("mode", d.mode))
+	why, err := d.loop()
+	return d.leave(why, err)
 }
 
-// driver is one run. It is one goroutine.
+// driver is one run.
 type driver struct {
-	Options
+	*port
+	Rules
 	policy steer.Steerer
-	lost   <-chan struct{}
+	seen   steer.Snapshot  // as the policy saw it last
+	jobs   map[string]bool // of it, by ID; nil: not needed yet
 	mode   string
 	start  time.Time
 	look   time.Time // the next one
 	done   bool      // the policy wants no further look
 	sight  sight
-	wait   pause
+	away   pause
 	knobs  map[Knob]*knob
 	order  []*knob // of knobs, as first turned
 
@@ -79,49 +53,47 @@ type driver struct {
 }
 
 // loop does what is due and sleeps until the next thing is.
-func (d *driver) loop(ctx context.Context) (why string, err error) {
+func (d *driver) loop() (why string, err error) {
 	d.sight.seen, d.sight.used = d.start, d.start
-	d.look = d.Clock.Now()
+	d.look = d.now()
 	for {
 		switch {
 		case d.isLost():
 			return "the lock is lost", ErrLost
-		case ended(ctx):
+		case d.ended():
 			return "told to stop", nil
 		case d.done && !slices.ContainsFunc(d.order, func(k *knob) bool { return k.check != nil }):
 			return "the policy is done", nil
 		}
-		now := d.Clock.Now()
-		d.flush(ctx, now)
-		d.verify(ctx, now)
+		now := d.now()
+		d.flush(now)
+		d.verify(now)
 		switch {
 		case d.done:
 		case d.mode == "wait":
-			err = d.await(ctx, now)
+			err = d.await(now)
 		case !now.Before(d.look):
-			err = d.step(ctx)
+			err = d.step()
 		case !now.Before(d.glance()):
-			d.see(ctx)
+			d.see()
 		}
 		if err != nil {
 			return "", err
 		}
-		_ = d.Clock.Wait(ctx, d.next().Sub(d.Clock.Now())) // the top of the loop sees why
+		until := d.next()
+		r := Request{Op: Wait, Until: until, Quiet: !slices.ContainsFunc(d.order, func(n *knob) bool { return n.queued != nil && !until.Before(d.free(n)) })}
+		if !d.done {
+			r.Next = d.sampling()
+		}
+		d.ask(r)
 	}
 }
 
-func ended(ctx context.Context) bool { return ctx.Err() != nil }
-
 // next is when something is due.
 func (d *driver) next() time.Time {
-	at := d.look
-	switch {
-	case d.done:
-		at = d.Clock.Now().Add(d.Verify)
-	case d.mode == "wait":
-		at = d.wait.next
-	default:
-		at = earliest(at, d.glance())
+	at := d.sampling()
+	if d.done {
+		at = d.now().Add(d.Verify)
 	}
 	for _, k := range d.order {
 		if k.check != nil {
@@ -134,6 +106,14 @@ func (d *driver) next() time.Time {
 	return at
 }
 
+// sampling is when the scheduler is to be seen next.
+func (d *driver) sampling() time.Time {
+	if d.mode == "wait" {
+		return d.away.next
+	}
+	return earliest(d.look, d.glance())
+}
+
 func earliest(a, b time.Time) time.Time {
 	if b.Before(a) {
 		return b
@@ -142,20 +122,22 @@ func earliest(a, b time.Time) time.Time {
 }
 
 // step shows the policy what is seen and does what it answers.
-func (d *driver) step(ctx context.Context) error {
-	snap, took, ok := d.see(ctx)
-	now := d.Clock.Now()
+func (d *driver) step() error {
+	snap, took, ok := d.see()
+	now := d.now()
 	if !ok {
 		d.look = d.sight.retry(d.Silence)
 		return nil
 	}
+	d.seen, d.jobs = snap, nil
+	d.tidy()
 	do, again, err := think(d.policy, &snap)
 	if err != nil {
 		return err
 	}
 	d.look, d.done = now.Add(span(again)), again <= 0
 	d.emit(Event{Kind: Decided, Snapshot: &snap, Latency: took}, d.explain(do)...)
-	if r, can := d.policy.(interface{ Refused() bool }); can && r.Refused() {
+	if r, can := d.policy.(steer.Refuser); can && r.Refused() {
 		if d.isOpen() && now.Sub(d.sight.used) >= d.Silence {
 			d.deadMan(fmt.Sprintf("the policy could use nothing it saw for %v", now.Sub(d.sight.used).Round(time.Second)))
 			return nil
@@ -164,9 +146,44 @@ func (d *driver) step(ctx context.Context) error {
 		d.sight.used = now
 	}
 	for _, a := range do {
-		d.want(ctx, a)
+		d.want(a)
 	}
 	return nil
+}
+
+// isSeen tells whether a job was in the last snapshot.
+func (d *driver) isSeen(job string) bool {
+	if d.jobs == nil {
+		d.jobs = make(map[string]bool, len(d.seen.Jobs))
+		for i := range d.seen.Jobs {
+			d.jobs[d.seen.Jobs[i].ID] = true
+		}
+	}
+	return d.jobs[job]
+}
+
+// tidy closes knobs of jobs that have ended, a few at a time: there is nothing to put back. They are forgotten then.
+func (d *driver) tidy() {
+	const few = 8
+	if !d.Act {
+		return
+	}
+	id, asked := d.Scheme.Identity(), 0
+	d.order = slices.DeleteFunc(d.order, func(n *knob) bool {
+		if n.k.Job == "" || n.queued != nil || d.isSeen(n.k.Job) {
+			return false
+		}
+		if h := d.Journal.open.find(id, n.k); h != nil {
+			if asked++; asked > few {
+				return false
+			}
+			if _, err := d.read(n.k); !errors.Is(err, ErrEnded) || d.recovery().close(Restored, h, *h.Original, endedWhy) != nil {
+				return false
+			}
+		}
+		delete(d.knobs, n.k)
+		return true
+	})
 }
 
 // span is a wait as the policy counts it.
@@ -227,39 +244,27 @@ func (d *driver) describe(a steer.Action) string {
 }
 
 // leave puts back what is open, as long as that takes within reason.
-func (d *driver) leave(ctx context.Context, why string, err error) error {
+func (d *driver) leave(why string, err error) error {
 	if why == "" && err != nil {
 		why = err.Error()
 	}
 	if d.isOpen() && !errors.Is(err, ErrLost) {
-		out, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.Restore)
-		defer cancel()
-		r := d.recovery()
-		r.until = d.Clock.Now().Add(d.Restore)
-		_, failed := r.Run(out)
+		d.until = d.now().Add(d.Restore)
+		_, failed := d.recovery().run()
 		err = both(err, failed)
 	}
 	d.emit(Event{Kind: Stopped, Err: err}, slog.String("why", why))
 	return err
 }
 
-func (d *driver) isLost() bool {
-	select {
-	case <-d.lost:
-		return true
-	default:
-		return false
-	}
-}
-
 func (d *driver) isOpen() bool { return d.Act && len(d.Journal.open) > 0 }
 
 // emit tells of an event.
 func (d *driver) emit(e Event, attrs ...slog.Attr) {
-	e.At, e.Mode = d.Clock.Now(), d.mode
+	e.At, e.Mode = d.now(), d.mode
 	if d.Act {
 		e.Open = len(d.Journal.open)
 	}
 	e.Attrs = attrs
-	d.Observe(e)
+	d.tell(e)
 }

@@ -28,19 +28,18 @@ func (s *sight) retry(silence time.Duration) time.Time {
 }
 
 // see takes a snapshot. When there has been none for too long, that is the end of acting.
-func (d *driver) see(ctx context.Context) (snap steer.Snapshot, took time.Duration, ok bool) {
-	began := d.Clock.Now()
-	in, cancel := context.WithTimeout(ctx, sensing)
-	snap, err := d.Engine.Snapshot(in)
-	cancel()
-	now := d.Clock.Now()
+func (d *driver) see() (snap steer.Snapshot, took time.Duration, ok bool) {
+	began := d.now()
+	a := d.ask(Request{Op: Sample, Until: began.Add(sensing)})
+	snap, err := a.Snapshot, a.Err
+	now := d.now()
 	s := &d.sight
 	s.tried = now
 	switch {
 	case err == nil:
 		s.seen, s.bad = now, 0
 		return snap, now.Sub(began), true
-	case ctx.Err() != nil: // told to stop meanwhile
+	case d.ended(): // told to stop meanwhile
 		return snap, 0, false
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -77,7 +76,7 @@ type pause struct {
 
 // deadMan gives up acting: everything goes back, and the policy is forgotten.
 func (d *driver) deadMan(why string) {
-	now := d.Clock.Now()
+	now := d.now()
 	for _, k := range d.order {
 		k.queued, k.check = nil, nil
 	}
@@ -86,32 +85,31 @@ func (d *driver) deadMan(why string) {
 		then = "everything is put back"
 	}
 	d.mode = "wait"
-	d.wait = pause{next: now, restore: now}
+	d.away = pause{next: now, restore: now}
 	d.emit(Event{Kind: DeadMan}, slog.String("why", why+": "+then+"; waiting for good snapshots"))
 }
 
 // await puts back what is open and watches until snapshots have been good for a while. Then a fresh policy begins.
-func (d *driver) await(ctx context.Context, now time.Time) error {
-	if d.isOpen() && !now.Before(d.wait.restore) {
-		r := d.recovery()
-		if _, err := r.once(ctx); err != nil {
-			d.wait.restore = d.Clock.Now().Add(backOff(d.wait.tries))
-			d.wait.tries++
+func (d *driver) await(now time.Time) error {
+	if d.isOpen() && !now.Before(d.away.restore) {
+		if _, err := d.recovery().once(); err != nil {
+			d.away.restore = d.now().Add(backOff(d.away.tries))
+			d.away.tries++
 		}
 	}
 	each := min(2*time.Second, max(d.Settle/4, time.Millisecond))
-	if _, _, ok := d.see(ctx); !ok {
-		d.wait.good = time.Time{}
-		d.wait.next = d.sight.retry(d.Silence)
+	if _, _, ok := d.see(); !ok {
+		d.away.good = time.Time{}
+		d.away.next = d.sight.retry(d.Silence)
 		return nil
 	}
-	now = d.Clock.Now()
-	d.wait.next = now.Add(each)
-	if d.wait.good.IsZero() {
-		d.wait.good = now
-		d.wait.restore, d.wait.tries = now, 0 // the scheduler is there: worth a try
+	now = d.now()
+	d.away.next = now.Add(each)
+	if d.away.good.IsZero() {
+		d.away.good = now
+		d.away.restore, d.away.tries = now, 0 // the scheduler is there: worth a try
 	}
-	if now.Sub(d.wait.good) < d.Settle || d.isOpen() {
+	if now.Sub(d.away.good) < d.Settle || d.isOpen() {
 		return nil
 	}
 	var err error
@@ -124,7 +122,7 @@ func (d *driver) await(ctx context.Context, now time.Time) error {
 	}
 	d.sight.used, d.look = now, now
 	d.emit(Event{Kind: Back},
-		slog.Duration("good", now.Sub(d.wait.good).Round(time.Millisecond)), slog.String("why", "a fresh policy begins"))
+		slog.Duration("good", now.Sub(d.away.good).Round(time.Millisecond)), slog.String("why", "a fresh policy begins"))
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package drive
 
 import (
-	"context"
 	"log/slog"
 	"time"
 
@@ -19,24 +18,22 @@ type check struct {
 }
 
 // verify looks whether writes are in force.
-func (d *driver) verify(ctx context.Context, now time.Time) {
+func (d *driver) verify(now time.Time) {
 	for _, n := range d.order {
 		c := n.check
 		if c == nil || now.Before(c.next) {
 			continue
 		}
-		in, cancel := context.WithTimeout(ctx, sensing)
-		ok, err := d.Engine.InForce(in, n.k, c.want)
-		cancel()
-		now := d.Clock.Now()
+		ok, err := d.inForce(n.k, c.want)
+		now := d.now()
 		took := now.Sub(c.since)
 		e := Event{Knob: n.k, Old: c.old.Number, New: c.want.Number, Latency: took, Err: err}
 		attrs := []slog.Attr{slog.String("knob", n.k.String()), slog.String("new", c.want.String()),
 			slog.Duration("latency", took.Round(time.Millisecond))}
 		switch {
-		case ctx.Err() != nil:
+		case d.ended():
 			return
-		case ok && err == nil:
+		case ok:
 			n.check = nil
 			e.Kind = Taken
 			d.emit(e, attrs...)

@@ -208,7 +208,7 @@ func (w *world) InForce(_ context.Context, k Knob, v Value) (bool, error) {
 	if since, ok := w.since[k]; ok && w.now.Before(since.Add(w.delay)) {
 		in = w.old[k]
 	}
-	return same(k, in, v), nil
+	return Same(k, in, v), nil
 }
 
 // mustBeWrittenDown checks that what is on disk for certain would put this write back.
@@ -223,10 +223,10 @@ func (w *world) mustBeWrittenDown(k Knob, v Value) {
 		l.add(&p.entries[i])
 	}
 	h := l.find(w.id, k)
-	if h != nil && v.Mark == "" && same(k, w.conf[k], v) {
+	if h != nil && v.Mark == "" && Same(k, w.conf[k], v) {
 		return // the mark goes from a value that is there
 	}
-	if h == nil || !h.wrote(v) && !same(k, *h.Original, v) {
+	if h == nil || !h.wrote(v) && !Same(k, *h.Original, v) {
 		w.t.Fatalf("%v is written to %v, but the journal on disk does not know: %+v", v, k, h)
 	}
 }
@@ -357,7 +357,7 @@ func (w *world) drive(ctx context.Context, p steer.Steerer, change func(*Options
 	w.t.Helper()
 	j := w.journal()
 	defer j.Close()
-	o := Options{Engine: w, New: func() (steer.Steerer, error) { return p, nil }, Act: true, Journal: j, Observe: w.observe, Clock: w}
+	o := Options{Engine: w, Rules: Rules{New: func() (steer.Steerer, error) { return p, nil }, Act: true, Journal: j}, Observe: w.observe, Clock: w}
 	if change != nil {
 		change(&o)
 	}

@@ -25,6 +25,7 @@ import (
 //
 // The numbers below are limits for when things do not happen at all; no cluster needs others.
 type ahead struct {
+	Forecasting
 	courses map[string]*course
 	held    bool // the number that run was taken as the first target
 	lead    unit.Time
@@ -45,7 +46,9 @@ const (
 	evidence = 2           // looks in a row: one reading is none
 )
 
-func newAhead() *ahead { return &ahead{courses: map[string]*course{}, patient: patience} }
+func newAhead(f Forecasting) *ahead {
+	return &ahead{Forecasting: f, courses: map[string]*course{}, patient: patience}
+}
 
 // begin keeps what was learned about the lead and the jobs' sizes from the batches before.
 func (a *ahead) begin(*loop, *view) {
@@ -59,7 +62,7 @@ func (a *ahead) look(c *loop, v *view) (m move, again unit.Time) {
 	f := a.forecast(v)
 	c.said.Forecast, c.said.Lead = f, a.lead
 	starting := a.starting(v)
-	if a.above++; f <= c.set.IdleTarget || starting > 0 { // what idles while a job starts is not idle for long
+	if a.above++; f <= a.IdleTarget || starting > 0 { // what idles while a job starts is not idle for long
 		a.above = 0
 	}
 	m.why = fmt.Sprintf("%.0f %% idle expected in %v", 100*f, a.lead)
@@ -70,7 +73,7 @@ func (a *ahead) look(c *loop, v *view) (m move, again unit.Time) {
 	m.down = c.almostDone(v, true, func(j *steer.Job) bool { return a.courses[j.ID].ends(a.lead) })
 	if m.down > 0 {
 		m.why += fmt.Sprintf(", %d %s done by then", m.down, plural(m.down, "job is", "jobs are"))
-		if starting > 0 && v.pending > 0 && f > c.set.IdleTarget { // to lower now would undo the raise that is still to be felt
+		if starting > 0 && v.pending > 0 && f > a.IdleTarget { // to lower now would undo the raise that is still to be felt
 			m.why += plural(m.down, ": the next takes its room", ": the next take their room")
 			m.down = 0
 		}
@@ -95,7 +98,7 @@ func (a *ahead) look(c *loop, v *view) (m move, again unit.Time) {
 	case a.failed >= enough && c.k > int64(v.running):
 		m.why += fmt.Sprintf(": room for %d masters and %d run; something else holds jobs back", c.k, v.running)
 	default:
-		m.up = min(a.fit(f-c.set.IdleTarget, v), v.pending)
+		m.up = min(a.fit(f-a.IdleTarget, v), v.pending)
 		m.why += fmt.Sprintf(", %d waiting: %d more", v.pending, m.up)
 		a.flight, a.asked, a.above = m.up, v.now, 0
 		a.timed = m.up > m.down // otherwise they wait for others to end

@@ -10,7 +10,7 @@ import (
 // meanwhile; from then on the best is used, but for a share epsilon of the samples, which use any one. Scores are not
 // learned any more then.
 type arms struct {
-	set    *Settings
+	set    *Learning
 	thetas []int
 	scores []int
 	draws  uint64
@@ -20,7 +20,7 @@ type arms struct {
 	best   int // threshold; 0 while exploring
 }
 
-func newArms(s *Settings) *arms { return &arms{set: s} }
+func newArms(s *Learning) *arms { return &arms{set: s} }
 
 // uniform is the next whole number in 1..n.
 func (a *arms) uniform(n int) int {

@@ -12,7 +12,7 @@ func learned(seed uint64, change func(*Settings), scores map[int]float64) *arms 
 	if change != nil {
 		change(&s)
 	}
-	a := newArms(&s)
+	a := newArms(&s.Learning)
 	a.begin()
 	for range s.Thresholds * s.SamplesPerThreshold {
 		a.score(scores[a.choose()])
@@ -51,7 +51,7 @@ func TestThresholdsAreDistinct(t *testing.T) {
 	for seed := range uint64(2000) {
 		s := Defaults("cbtwat", "q")
 		s.Seed = seed
-		a := newArms(&s)
+		a := newArms(&s.Learning)
 		a.begin()
 		sorted := slices.Sorted(slices.Values(a.thetas))
 		if len(sorted) != 3 || sorted[0] < 1 || sorted[2] > 4 || len(slices.Compact(sorted)) != 3 {
@@ -68,7 +68,7 @@ func TestThresholdsAreDistinct(t *testing.T) {
 
 func TestExploration(t *testing.T) {
 	s := Defaults("cbtwat", "q")
-	a := newArms(&s)
+	a := newArms(&s.Learning)
 	a.begin()
 	for i := range 9 {
 		if a.best != 0 {

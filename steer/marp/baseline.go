@@ -7,7 +7,7 @@ import (
 )
 
 // static writes its value once and leaves it.
-type static struct{}
+type static struct{ Fixed }
 
 func (static) sizeless()          {}
 func (static) begin(*loop, *view) {}

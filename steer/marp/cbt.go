@@ -9,19 +9,19 @@ import (
 
 // cbt lets a job in whenever processors idle, and gives shares back while they are busy. Shares are given back early on
 // purpose: lowered only after a job's end, the freed room would be handed to the next job before the lower value holds.
-type cbt struct{}
+type cbt struct{ *Idling }
 
 func (cbt) begin(*loop, *view) {}
 
-func (cbt) look(c *loop, v *view) (m move, again unit.Time) {
+func (l cbt) look(c *loop, v *view) (m move, again unit.Time) {
 	again = c.set.Look
-	if v.idle <= c.set.IdleAbove {
-		return c.giveBack(v), again
+	if v.idle <= l.IdleAbove {
+		return c.giveBack(v, l.Idling), again
 	}
 	switch {
 	case v.pending == 0:
 		m.why = fmt.Sprintf("%d %% idle, nothing waits", v.idle)
-	case c.held(v):
+	case l.held(v):
 		m.why = fmt.Sprintf("%d %% idle, but a started job has yet to get to work", v.idle)
 	default:
 		m = move{up: 1, why: fmt.Sprintf("%d %% idle, %d waiting: one more", v.idle, v.pending)}
@@ -42,8 +42,8 @@ func (c *loop) forget(v *view, m move) move {
 }
 
 // giveBack lowers the share for jobs that are almost done, all in one step.
-func (c *loop) giveBack(v *view) (m move) {
-	m.down = c.almostDone(v, false, func(j *steer.Job) bool { return int(j.Progress) >= c.set.DropFrom })
+func (c *loop) giveBack(v *view, set *Idling) (m move) {
+	m.down = c.almostDone(v, false, func(j *steer.Job) bool { return int(j.Progress) >= set.DropFrom })
 	if m.down > 0 {
 		m.why = fmt.Sprintf("%d %s done or almost", m.down, plural(m.down, "job is", "jobs are"))
 	} else {
@@ -53,8 +53,8 @@ func (c *loop) giveBack(v *view) (m move) {
 }
 
 // held tells whether a started job has yet to get to work, where that is asked for.
-func (c *loop) held(v *view) bool {
-	if !c.set.StartedFirst {
+func (set *Idling) held(v *view) bool {
+	if !set.StartedFirst {
 		return false
 	}
 	for _, j := range v.jobs {

@@ -121,11 +121,11 @@ func TestDrift(t *testing.T) {
 		if y.in != in {
 			t.Fatalf("step %d: %v, want %v", i, y.in, in)
 		}
-		if got, want := FairV2.Slots(sourceTotal, sourceMaster, unit.Resources{}, slots.in), int64(2-i%2); got != want {
+		if got, want := steer.FairV2AM.Slots(sourceTotal, sourceMaster, unit.Resources{}, slots.in), int64(2-i%2); got != want {
 			t.Fatalf("step %d: slots %d (share %v), want %d", i, got, slots.in, want)
 		}
 	}
-	if got := FairV2.Slots(sourceTotal, sourceMaster, unit.Resources{}, y.in); got != 2 {
+	if got := steer.FairV2AM.Slots(sourceTotal, sourceMaster, unit.Resources{}, y.in); got != 2 {
 		t.Errorf("after three jobs the share of %v lets %d in", y.in, got)
 	}
 	if slots.in != 0.049 {
@@ -157,14 +157,8 @@ func TestRestoreAtTheEnd(t *testing.T) {
 	for _, name := range []string{"cbt", "cbtws", "cbtwat", "ahead", "static"} {
 		y := newYard(t, name, 2, func(s *Settings) { s.Preset = true })
 		y.in = 0.123
-		if y.c.Restore() != nil {
-			t.Fatal("something to put back before anything was written")
-		}
 		for range 8 {
 			y.step()
-		}
-		if r := y.c.Restore(); len(r) != 1 || r[0].Value != 0.123 {
-			t.Fatalf("%s: an early end puts back %v", name, r)
 		}
 		y.jobs = nil
 		d, again := y.step()
@@ -173,9 +167,7 @@ func TestRestoreAtTheEnd(t *testing.T) {
 		if d.Kind != Restore || y.in != 0.123 || again != 0 {
 			t.Fatalf("%s: %v, in force %v", name, d, y.in)
 		}
-		if y.expect(Wait, 0.123, 0); y.c.Restore() != nil {
-			t.Fatal("restored twice")
-		}
+		y.expect(Wait, 0.123, 0)
 	}
 }
 
@@ -277,13 +269,10 @@ func TestStartedFirst(t *testing.T) {
 
 // The Capacity Scheduler takes a share at once: half the wait will do. Its knob has another name.
 func TestOnCapacity(t *testing.T) {
-	y := newYard(t, "cbt", 3, func(s *Settings) { *s = s.On(Capacity) })
+	y := newYard(t, "cbt", 3, func(s *Settings) { *s = s.On(steer.CapacityAM) })
 	y.begin()
 	y.expect(Raise, 0.09, 16*sec)
-	if r := y.c.Restore(); len(r) != 1 || r[0].Property != "maximum-am-resource-percent" {
-		t.Errorf("%v", r)
-	}
-	if s := Defaults("cbt", "q"); s.On(Fair) != s {
+	if s := Defaults("cbt", "q"); s.On(steer.FairAM) != s {
 		t.Error("the Fair Scheduler is what the source used")
 	}
 }

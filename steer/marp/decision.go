@@ -3,8 +3,6 @@ package marp
 import (
 	"log/slog"
 	"math"
-	"strconv"
-	"strings"
 
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
@@ -14,11 +12,11 @@ import (
 type Controller interface {
 	steer.Steerer
 	steer.Explainer
-	steer.Restorer
+	steer.Corrector
+	steer.Refuser
+	steer.Describer
 	// Last is what the last step saw and decided.
 	Last() Decision
-	// Refused tells whether the last step could not act on what it saw.
-	Refused() bool
 }
 
 // Kind says what a decision was.
@@ -35,7 +33,7 @@ const (
 )
 
 func (k Kind) String() string {
-	return [...]string{"wait", "refuse", "raise", "lower", "set", "restore"}[k]
+	return steer.Decisions[k]
 }
 
 // Decision is one look: its readings, its outcome, its reason. Readings that do not apply are NaN (Theta: 0).
@@ -86,22 +84,7 @@ func (d Decision) Attrs() []slog.Attr {
 }
 
 // String is the decision as one line of key=value pairs, after the time.
-func (d Decision) String() string {
-	var b strings.Builder
-	b.WriteString("t=" + strconv.FormatFloat(d.Now.Seconds(), 'f', -1, 64))
-	for _, a := range d.Attrs() {
-		b.WriteString(" " + a.Key + "=")
-		switch {
-		case a.Value.Kind() == slog.KindFloat64:
-			b.WriteString(strconv.FormatFloat(a.Value.Float64(), 'f', -1, 64))
-		case a.Key == "why":
-			b.WriteString(strconv.Quote(a.Value.String()))
-		default:
-			b.WriteString(a.Value.String())
-		}
-	}
-	return b.String()
-}
+func (d Decision) String() string { return steer.Line(d.Now, d.Attrs()) }
 
 // Explain implements steer.Explainer with the last decision.
 func (c *loop) Explain() []slog.Attr { return c.said.Attrs() }

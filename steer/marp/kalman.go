@@ -14,6 +14,7 @@ import (
 // One thing differs from the published artefact: it acts on a count of waiting jobs that may be ten seconds old; here
 // something must wait now as well.
 type kalman struct {
+	Band
 	x, p    float64
 	rounds  int
 	pending int
@@ -27,7 +28,7 @@ const (
 )
 
 func (*kalman) sizeless()            {}
-func (k *kalman) begin(*loop, *view) { *k = kalman{} }
+func (k *kalman) begin(*loop, *view) { *k = kalman{Band: k.Band} }
 func march(distance float64) float64 { return max(smallestMarch, math.Sqrt(distance*100)/100) }
 func (k *kalman) filter(z float64) float64 {
 	gain := k.p / (k.p + readingNoise)
@@ -42,7 +43,7 @@ func (k *kalman) look(c *loop, v *view) (m move, again unit.Time) {
 		k.pending = v.pending
 	}
 	u := k.filter(min(float64(v.queue.Used.Mem)/float64(v.total.Mem), 1))
-	if k.rounds++; u >= c.set.BandLow && k.rounds < kalmanRounds {
+	if k.rounds++; u >= k.BandLow && k.rounds < kalmanRounds {
 		m.why = fmt.Sprintf("memory %.3f in use, not low: reading %d of %d", u, k.rounds, kalmanRounds)
 		return m, again
 	}
@@ -51,11 +52,11 @@ func (k *kalman) look(c *loop, v *view) (m move, again unit.Time) {
 	switch {
 	case min(k.pending, v.pending) == 0:
 		m.why += ": nothing waits"
-	case u < c.set.BandLow:
-		m.to = roundTo(c.value+march(c.set.BandLow-u), 6)
+	case u < k.BandLow:
+		m.to = roundTo(c.value+march(k.BandLow-u), 6)
 		m.why += ": below the band"
-	case u > c.set.High:
-		m.to = max(roundTo(c.value-march(u-c.set.High), 6), c.least)
+	case u > k.High:
+		m.to = max(roundTo(c.value-march(u-k.High), 6), c.least)
 		m.why += ": above the band"
 	default:
 		m.why += ": within the band"

@@ -89,17 +89,17 @@ func TestLateIsNotForeign(t *testing.T) {
 func TestSlotSharesOfCapacity(t *testing.T) {
 	for _, parts := range []int64{1, 2, 3, 4, 8, 16, 32, 64, 256} {
 		for _, queue := range []int64{8 << 10, 52224, 3 << 20, 400 << 20} {
-			s := Defaults("ahead", "q").On(Capacity)
+			s := Defaults("ahead", "q").On(steer.CapacityAM)
 			s.Least = unit.Resources{Mem: 6144 / parts, Cores: 1}
 			master := unit.Resources{Mem: s.Least.Mem * parts, Cores: 1}
-			v := &view{capacity: unit.Resources{Mem: queue, Cores: 1000}, master: master, share: Capacity.of(unit.Resources{Mem: queue}, master)}
+			v := &view{capacity: unit.Resources{Mem: queue, Cores: 1000}, master: master, share: steer.CapacityAM.Of(unit.Resources{Mem: queue}, master)}
 			c := &loop{set: s}
 			for k := int64(1); k*master.Mem < queue-master.Mem && k <= 40; k++ {
-				if got := Capacity.Slots(v.capacity, master, s.Least, c.slotShare(v, k)); got != k {
+				if got := steer.CapacityAM.Slots(v.capacity, master, s.Least, c.slotShare(v, k)); got != k {
 					t.Errorf("minimum allocation 1/%d of a master, queue of %d MiB: %d masters wanted, %d let in", parts, queue, k, got)
 				}
 			}
-			if c.measure(v); Capacity.Slots(v.capacity, master, s.Least, c.first(v)) != 1 {
+			if c.measure(v); steer.CapacityAM.Slots(v.capacity, master, s.Least, c.first(v)) != 1 {
 				t.Errorf("minimum allocation 1/%d of a master, queue of %d MiB: it begins with %v", parts, queue, c.first(v))
 			}
 		}
@@ -131,7 +131,7 @@ func TestBelowOneMaster(t *testing.T) {
 		for y.now < unit.Minute && y.in == 0.02 {
 			y.step()
 		}
-		if FairV2.Slots(sourceTotal, sourceMaster, unit.Resources{}, y.in) != 1 {
+		if steer.FairV2AM.Slots(sourceTotal, sourceMaster, unit.Resources{}, y.in) != 1 {
 			t.Errorf("%s: %v in force: %v", name, y.in, y.c.Last())
 		}
 	}

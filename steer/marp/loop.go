@@ -75,7 +75,7 @@ type sizes struct{ capacity, master unit.Resources }
 // count finds the number of masters that a share lets in.
 func (c *loop) count(v *view, share float64) {
 	c.sizes = sizes{v.capacity, v.master}
-	c.k = c.set.Rule.Slots(v.capacity, v.master, c.set.Least, share)
+	c.k = c.set.Limit.Slots(v.capacity, v.master, c.set.Least, share)
 }
 
 // mark is a job of the batch.
@@ -96,30 +96,22 @@ func New(name string, s Settings) (Controller, error) {
 	c := &loop{set: s, steps: s.Steps, jobs: map[string]*mark{}, said: blank(0), digits: 3}
 	switch name {
 	case "cbt":
-		c.law, c.cpu = cbt{}, true
+		c.law, c.cpu = cbt{&c.set.Idling}, true
 	case "cbtws":
-		c.law, c.cpu = &sampler{}, true
+		c.law, c.cpu = &sampler{Idling: &c.set.Idling, Sampling: &c.set.Sampling}, true
 	case "cbtwat":
-		c.law, c.cpu = &sampler{arms: newArms(&c.set)}, true
+		c.law, c.cpu = &sampler{Idling: &c.set.Idling, Sampling: &c.set.Sampling, arms: newArms(&c.set.Learning)}, true
 	case "ahead":
-		c.law = newAhead()
+		c.law = newAhead(s.Forecasting)
 	case "kalman-mem":
-		c.law = &kalman{}
+		c.law = &kalman{Band: s.Band}
 	case "static":
-		c.law = static{}
+		c.law = static{s.Fixed}
 	}
 	return c, nil
 }
 
 func (c *loop) Last() Decision { return c.said }
-
-// Restore puts the value back that was found; nothing when nothing was changed.
-func (c *loop) Restore() []steer.Action {
-	if !c.wrote || !c.hasFound || c.value == c.found {
-		return nil
-	}
-	return []steer.Action{c.action(c.found, fmt.Sprintf("put back the value found (%v -> %v)", c.value, c.found))}
-}
 
 // Step implements steer.Steerer.
 func (c *loop) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time) {
@@ -224,7 +216,7 @@ func (c *loop) pass(v *view) ([]steer.Action, unit.Time) {
 	if c.set.Service {
 		c.enlist(v)
 	}
-	if _, plain := c.law.(sizeless); !plain && v.running == 0 && v.pending > 0 && v.share > 0 && c.set.Rule.Slots(v.capacity, v.master, c.set.Least, c.value) == 0 {
+	if _, plain := c.law.(sizeless); !plain && v.running == 0 && v.pending > 0 && v.share > 0 && c.set.Limit.Slots(v.capacity, v.master, c.set.Least, c.value) == 0 {
 		if first := c.first(v); first > c.value {
 			c.count(v, first)
 			return c.write(v, Raise, first, fmt.Sprintf("nothing runs, %d waiting, and there is no room for any master: one more", v.pending)), c.set.Look + c.set.AfterIncrease
@@ -303,13 +295,13 @@ func (c *loop) finish(v *view) ([]steer.Action, unit.Time) {
 
 // start is the value with which the controller begins where it does not take the one it finds.
 func (c *loop) start(v *view) float64 {
-	if _, ok := c.law.(static); ok {
-		return c.set.Value
+	if l, ok := c.law.(static); ok {
+		return l.Value
 	}
 	if _, plain := c.law.(sizeless); plain && c.steps == (Steps{}) {
 		return c.least
 	}
-	if c.set.Slots || c.set.Rule == Capacity && c.set.Steps == (Steps{}) && v.share > 0 {
+	if c.set.Slots || c.set.Limit.Whole && c.set.Steps == (Steps{}) && v.share > 0 {
 		return c.slotShare(v, 1)
 	}
 	return c.steps.Start
@@ -326,7 +318,7 @@ func (c *loop) first(v *view) float64 {
 // slotShare is the share that lets k masters run.
 func (c *loop) slotShare(v *view, k int64) float64 {
 	spare := spareRoom
-	if c.set.Rule == Capacity && v.master.Mem > 0 { // it rounds up to whole minimum allocations itself
+	if c.set.Limit.Whole && v.master.Mem > 0 { // it rounds up to whole minimum allocations itself
 		spare = min(spare, 0.75-float64(c.set.Least.Mem)/float64(v.master.Mem))
 	}
 	return slotShare(v.share, k, spare)

@@ -6,40 +6,33 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Param is a setting by name, for a person who types it.
-type Param struct {
-	Name  string
-	Value string // what is typed: SHARE, PERCENT, TIME, N, MIB, yes|no, or the words to choose from
-	Help  string
-	For   []string // the controllers that read it; nil: all
+// param is a setting by name. Those that an engine knows (queue, limit, minimum allocation) have none.
+type param struct {
+	steer.Param
+	of []string // the controllers that read it; nil: all
 
 	get func(*Settings) string
 	set func(*Settings, string) error
 }
 
-// Params lists the settings that have a name, in the order of help. Those that a yard knows (queue, rule, least) have none.
-func Params() []Param { return slices.Clone(params) }
-
-// Get is a parameter's value as it is typed.
-func (p *Param) Get(s *Settings) string { return p.get(s) }
-
-// Concerns tells whether a controller reads the parameter.
-func (p *Param) Concerns(controller string) bool {
-	return len(p.For) == 0 || slices.Contains(p.For, controller)
+// concerns tells whether a controller reads the parameter.
+func (p *param) concerns(controller string) bool {
+	return len(p.of) == 0 || slices.Contains(p.of, controller)
 }
 
 // Set gives the named setting of a controller a value as typed. What only other controllers read is refused.
 func (s *Settings) Set(controller, name, value string) error {
-	i := slices.IndexFunc(params, func(p Param) bool { return p.Name == name })
+	i := slices.IndexFunc(params, func(p param) bool { return p.Name == name })
 	if i < 0 {
 		return fmt.Errorf("there is no setting %q; \"yardmaster yarn policies\" lists them, and bounds such as the minimum and maximum have flags of their own", name)
 	}
 	p := &params[i]
-	if !p.Concerns(controller) {
-		return fmt.Errorf("%s: %s does not read it; %s", name, controller, readers(p.For))
+	if !p.concerns(controller) {
+		return fmt.Errorf("%s: %s does not read it; %s", name, controller, readers(p.of))
 	}
 	if err := p.set(s, strings.TrimSpace(value)); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -62,7 +55,7 @@ var (
 	moving   = []string{"cbt", "cbtws", "cbtwat", "ahead", "kalman-mem"}
 )
 
-var params = []Param{
+var params = []param{
 	number("value", "SHARE", "the share to write; needed", []string{"static"}, func(s *Settings) *float64 { return &s.Value }),
 	number("idle-target", "SHARE", "share of idle processors to leave", []string{"ahead"}, func(s *Settings) *float64 { return &s.IdleTarget }),
 	whole("idle-above", "PERCENT", "more idle processor time than this counts as idle", stepping, func(s *Settings) *int { return &s.IdleAbove }),
@@ -77,7 +70,7 @@ var params = []Param{
 	number("start", "SHARE", "share that lets exactly one job run; 0: derived from the sizes of masters and queue", stepping, func(s *Settings) *float64 { return &s.Steps.Start }),
 	number("inc", "SHARE", "share added to let one job in; 0: derived", stepping, func(s *Settings) *float64 { return &s.Steps.Inc }),
 	number("dec", "SHARE", "share given back for a job that is almost done; 0: derived", stepping, func(s *Settings) *float64 { return &s.Steps.Dec }),
-	{Name: "master", Value: "MIB", Help: "memory of a master, with one core; 0: as seen, the largest",
+	{Param: steer.Param{Name: "master", Value: "MIB", Help: "memory of a master, with one core; 0: as seen, the largest"},
 		get: func(s *Settings) string { return strconv.FormatInt(s.Master.Mem, 10) },
 		set: func(s *Settings, v string) error {
 			n, err := strconv.ParseInt(v, 10, 32)
@@ -98,7 +91,7 @@ var params = []Param{
 	whole("highest", "N", "greatest threshold", learning, func(s *Settings) *int { return &s.Highest }),
 	whole("samples", "N", "samples for each threshold while exploring", learning, func(s *Settings) *int { return &s.SamplesPerThreshold }),
 	whole("epsilon", "PERCENT", "choices that are random", learning, func(s *Settings) *int { return &s.Epsilon }),
-	{Name: "seed", Value: "N", Help: "of the draws", For: learning,
+	{Param: steer.Param{Name: "seed", Value: "N", Help: "of the draws"}, of: learning,
 		get: func(s *Settings) string { return strconv.FormatUint(s.Seed, 10) },
 		set: func(s *Settings, v string) (err error) {
 			if s.Seed, err = strconv.ParseUint(v, 10, 64); err != nil {
@@ -126,7 +119,7 @@ var params = []Param{
 }
 
 // and does something more once the value is set.
-func (p Param) and(more func(*Settings)) Param {
+func (p param) and(more func(*Settings)) param {
 	set := p.set
 	p.set = func(s *Settings, v string) error {
 		err := set(s, v)
@@ -138,8 +131,8 @@ func (p Param) and(more func(*Settings)) Param {
 	return p
 }
 
-func number(name, value, help string, of []string, at func(*Settings) *float64) Param {
-	return Param{Name: name, Value: value, Help: help, For: of,
+func number(name, value, help string, of []string, at func(*Settings) *float64) param {
+	return param{Param: steer.Param{Name: name, Value: value, Help: help}, of: of,
 		get: func(s *Settings) string { return strconv.FormatFloat(*at(s), 'g', -1, 64) },
 		set: func(s *Settings, v string) error {
 			x, err := strconv.ParseFloat(v, 64)
@@ -151,8 +144,8 @@ func number(name, value, help string, of []string, at func(*Settings) *float64) 
 		}}
 }
 
-func whole(name, value, help string, of []string, at func(*Settings) *int) Param {
-	return Param{Name: name, Value: value, Help: help, For: of,
+func whole(name, value, help string, of []string, at func(*Settings) *int) param {
+	return param{Param: steer.Param{Name: name, Value: value, Help: help}, of: of,
 		get: func(s *Settings) string { return strconv.Itoa(*at(s)) },
 		set: func(s *Settings, v string) error {
 			x, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(v, "%")), 10, 32)
@@ -164,8 +157,8 @@ func whole(name, value, help string, of []string, at func(*Settings) *int) Param
 		}}
 }
 
-func length(name, help string, of []string, at func(*Settings) *unit.Time) Param {
-	return Param{Name: name, Value: "TIME", Help: help, For: of,
+func length(name, help string, of []string, at func(*Settings) *unit.Time) param {
+	return param{Param: steer.Param{Name: name, Value: "TIME", Help: help}, of: of,
 		get: func(s *Settings) string { return strconv.FormatFloat(at(s).Seconds(), 'f', -1, 64) + "s" },
 		set: func(s *Settings, v string) error {
 			x, err := unit.ParseTime(v)
@@ -177,8 +170,8 @@ func length(name, help string, of []string, at func(*Settings) *unit.Time) Param
 		}}
 }
 
-func toggle(name, help string, of []string, at func(*Settings) *bool) Param {
-	return Param{Name: name, Value: "yes|no", Help: help, For: of,
+func toggle(name, help string, of []string, at func(*Settings) *bool) param {
+	return param{Param: steer.Param{Name: name, Value: "yes|no", Help: help}, of: of,
 		get: func(s *Settings) string {
 			if *at(s) {
 				return "yes"
@@ -198,8 +191,8 @@ func toggle(name, help string, of []string, at func(*Settings) *bool) Param {
 		}}
 }
 
-func choice(name, help string, of, words []string, at func(*Settings) int, put func(*Settings, int)) Param {
-	return Param{Name: name, Value: strings.Join(words, "|"), Help: help, For: of,
+func choice(name, help string, of, words []string, at func(*Settings) int, put func(*Settings, int)) param {
+	return param{Param: steer.Param{Name: name, Value: strings.Join(words, "|"), Help: help}, of: of,
 		get: func(s *Settings) string { return words[at(s)] },
 		set: func(s *Settings, v string) error {
 			i := slices.Index(words, v)
@@ -209,16 +202,4 @@ func choice(name, help string, of, words []string, at func(*Settings) int, put f
 			put(s, i)
 			return nil
 		}}
-}
-
-// Title is a controller in one line; empty for an unknown one.
-func Title(name string) string {
-	return map[string]string{
-		"cbt":        "processors idle: let one more job in; busy: give back the share of jobs that are almost done",
-		"cbtws":      "as cbt, but lets a job in only while the smoothed progress grows",
-		"cbtwat":     "as cbtws, but the growth must reach a threshold that is learned",
-		"ahead":      "forecasts from the jobs' progress what will idle, and acts before it does",
-		"kalman-mem": "holds the memory in use within a band; for comparison",
-		"static":     "writes one value and leaves it",
-	}[name]
 }

@@ -1,6 +1,7 @@
 package marp
 
 import (
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -9,15 +10,15 @@ import (
 // What a parameter says it holds, typed again, changes nothing; so every reading and writing meet in the same field.
 func TestParamsReadBackWhatTheySay(t *testing.T) {
 	for _, controller := range Names() {
-		for _, p := range Params() {
+		for _, p := range params {
 			s := Defaults(controller, "root.default")
-			if !p.Concerns(controller) {
-				if err := s.Set(controller, p.Name, p.Get(&s)); err == nil {
+			if !p.concerns(controller) {
+				if err := s.Set(controller, p.Name, p.get(&s)); err == nil {
 					t.Errorf("%s takes %s, which it does not read", controller, p.Name)
 				}
 				continue
 			}
-			if err := s.Set(controller, p.Name, p.Get(&s)); err != nil {
+			if err := s.Set(controller, p.Name, p.get(&s)); err != nil {
 				t.Errorf("%s: %v", controller, err)
 			}
 			if d := Defaults(controller, "root.default"); s != d {
@@ -29,22 +30,22 @@ func TestParamsReadBackWhatTheySay(t *testing.T) {
 
 // Every field of the settings has a parameter, except those that the yard or the command gives.
 func TestEverySettingHasAName(t *testing.T) {
-	given := map[string]bool{"Queue": true, "Rule": true, "Least": true, "Min": true, "Max": true, "Service": true}
+	given := map[string]bool{"Queue": true, "Limit": true, "Least": true, "Min": true, "Max": true, "Service": true}
 	other := map[string]string{"value": "0.3", "idle-target": "0.3", "start": "0.3", "inc": "0.3", "dec": "0.3", "weight-current": "0.3", "band-low": "0.3", "band-high": "0.3",
 		"smoothing": "sma", "ties": "latest", "master": "7"}
 	for i := range params {
 		p := &params[i]
 		controller := "cbt"
-		if len(p.For) > 0 {
-			controller = p.For[0]
+		if len(p.of) > 0 {
+			controller = p.of[0]
 		}
 		s := Defaults(controller, "")
-		before := reflect.ValueOf(s)
+		before := fields(s)
 		v, ok := other[p.Name]
 		switch {
 		case ok:
 		case p.Value == "yes|no":
-			if v = "yes"; p.Get(&s) == "yes" {
+			if v = "yes"; p.get(&s) == "yes" {
 				v = "no"
 			}
 		case p.Value == "TIME":
@@ -55,17 +56,30 @@ func TestEverySettingHasAName(t *testing.T) {
 		if err := s.Set(controller, p.Name, v); err != nil {
 			t.Fatal(err)
 		}
-		for f := range before.NumField() {
-			if !reflect.DeepEqual(before.Field(f).Interface(), reflect.ValueOf(s).Field(f).Interface()) {
-				given[before.Type().Field(f).Name] = true
+		for name, v := range fields(s) {
+			if before[name] != v {
+				given[name] = true
 			}
 		}
 	}
-	for f := range reflect.TypeFor[Settings]().Fields() {
-		if !given[f.Name] {
-			t.Errorf("%s cannot be set by name", f.Name)
+	for name := range fields(Settings{}) {
+		if !given[name] {
+			t.Errorf("%s cannot be set by name", name)
 		}
 	}
+}
+
+// fields are all settings by their fields' names, those of the embedded structs too.
+func fields(s any) map[string]any {
+	all := map[string]any{}
+	for f, v := range reflect.ValueOf(s).Fields() {
+		if !f.Anonymous {
+			all[f.Name] = v.Interface()
+			continue
+		}
+		maps.Copy(all, fields(v.Interface()))
+	}
+	return all
 }
 
 func TestParamsSayWhatIsWrong(t *testing.T) {

@@ -16,7 +16,7 @@ func anySettings(t *rapid.T) (string, Settings) {
 	name := rapid.SampledFrom(Names()).Draw(t, "controller")
 	s := Defaults(name, "root.default")
 	flag := func(what string) bool { return rapid.Bool().Draw(t, what) }
-	s.Rule = Rule(rapid.IntRange(0, 2).Draw(t, "rule"))
+	s.Limit = rapid.SampledFrom([]steer.AMLimit{steer.FairAM, steer.FairV2AM, steer.CapacityAM}).Draw(t, "rule")
 	s.Master, s.Seed, s.Value = sourceMaster, rapid.Uint64().Draw(t, "seed"), 0.25
 	s.Slots = s.Slots || flag("slots")
 	s.Service, s.Preset, s.StartedFirst, s.Strict = flag("service"), flag("preset"), flag("started first"), flag("strict")
@@ -44,7 +44,7 @@ func TestWhateverIsSeen(t *testing.T) {
 			t.Fatal(err)
 		}
 		b, _ := New(name, s)
-		share := s.Rule.of(sourceTotal, s.Master)
+		share := s.Limit.Of(sourceTotal, s.Master)
 		least := max(ceilTo(share, 3), s.Min)
 		y := &fakeYard{in: rapid.SampledFrom([]float64{0.05, 0.02, 0.25, 1, 0.049}).Draw(t, "found")}
 		found, n := y.in, 0
@@ -91,7 +91,7 @@ func TestWhateverIsSeen(t *testing.T) {
 					t.Fatalf("out of %v..%v: %v", least, s.Max, d)
 				case d.Kind == Restore && v != found:
 					t.Fatalf("puts back %v, found %v", v, found)
-				case act.Why != d.Why || act.Property != s.Rule.Property() || act.Queue != s.Queue:
+				case act.Why != d.Why || act.Property != s.Limit.Property || act.Queue != s.Queue:
 					t.Fatalf("%+v", act)
 				}
 				y.in = v
@@ -111,7 +111,7 @@ func TestSomebodyIsLetIn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"cbt", "cbtws", "cbtwat", "ahead", "kalman-mem"}).Draw(t, "controller")
 		s := Defaults(name, "root.default")
-		s.Rule, s.Master, s.Seed = FairV2, sourceMaster, rapid.Uint64().Draw(t, "seed")
+		s.Limit, s.Master, s.Seed = steer.FairV2AM, sourceMaster, rapid.Uint64().Draw(t, "seed")
 		runs := rapid.Bool().Draw(t, "one runs")
 		if runs {
 			s.ForceAfter = rapid.IntRange(1, 5).Draw(t, "force")

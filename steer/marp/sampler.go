@@ -10,6 +10,8 @@ import (
 // lies at least one pass of housekeeping, after a wait (the lockout), so that they are evenly spaced while the
 // processors stay idle: 17 s apart, 47 s after an increase, 37 s when nothing waits.
 type sampler struct {
+	*Idling
+	*Sampling
 	arms    *arms // nil: cbtws
 	lockout bool  // a sample was taken; housekeeping is due
 	resting bool  // the lockout's wait is over with this look
@@ -23,7 +25,7 @@ type sampler struct {
 }
 
 func (s *sampler) begin(c *loop, _ *view) {
-	*s = sampler{arms: s.arms}
+	*s = sampler{Idling: s.Idling, Sampling: s.Sampling, arms: s.arms}
 	if s.arms != nil {
 		s.arms.begin()
 	}
@@ -35,12 +37,12 @@ func (s *sampler) look(c *loop, v *view) (move, unit.Time) {
 		s.resting = false
 	case s.lockout:
 		s.lockout, s.resting = false, true
-		return move{why: "between samples"}, max(c.set.Lockout, unit.Millisecond)
-	case v.idle > c.set.IdleAbove:
+		return move{why: "between samples"}, max(s.Lockout, unit.Millisecond)
+	case v.idle > s.IdleAbove:
 		s.lockout = true
 		return s.sample(c, v)
 	}
-	m := c.giveBack(v)
+	m := c.giveBack(v, s.Idling)
 	for _, j := range v.jobs {
 		if k := c.jobs[j.ID]; k != nil && int(j.Progress) >= 100 {
 			k.mean = false
@@ -56,16 +58,16 @@ func (s *sampler) sample(c *loop, v *view) (m move, again unit.Time) {
 		m.why = fmt.Sprintf("%d %% idle, no job has made progress yet", v.idle)
 		if v.running == 0 && v.queue.Containers == 0 && v.pending > 0 { // a master that stays behind makes room for the next by itself
 			m.up, m.why = 1, fmt.Sprintf("nothing runs, %d waiting: one more", v.pending)
-		} else if v.pending > 0 && s.forced(c) && !c.held(v) {
+		} else if v.pending > 0 && s.forced() && !s.held(v) {
 			m.up, s.missed = 1, 0
-			m.why += fmt.Sprintf("; %d idle samples in a row let nobody in, %d waiting: one more", c.set.ForceAfter, v.pending)
+			m.why += fmt.Sprintf("; %d idle samples in a row let nobody in, %d waiting: one more", s.ForceAfter, v.pending)
 		}
 		return m, again
 	}
 	c.said.Sampled, c.said.Mean, c.said.Raw = true, mean, raw
 	d := raw
-	if c.set.Smoothing == EMA {
-		d = Smooth(raw, s.d, c.set.Current, c.set.Previous)
+	if s.Smoothing == EMA {
+		d = Smooth(raw, s.d, s.Current, s.Previous)
 	}
 	c.said.D = d
 	before, first := s.d, !s.any
@@ -80,14 +82,14 @@ func (s *sampler) sample(c *loop, v *view) (m move, again unit.Time) {
 	m.why = fmt.Sprintf("%d %% idle, smoothed progress %v after %v%s", v.idle, d, before, s.asked(c))
 	if v.pending == 0 {
 		m.why += ", nothing waits"
-		return m, again + c.set.NothingWaits
+		return m, again + s.NothingWaits
 	}
-	if s.forced(c) && !admit {
+	if s.forced() && !admit {
 		admit = true
 		m.why += fmt.Sprintf("; %d idle samples in a row let nobody in", s.missed)
 	}
 	switch {
-	case admit && c.held(v):
+	case admit && s.held(v):
 		m.why += ", but a started job has yet to get to work"
 	case admit:
 		m.up, s.missed = 1, 0
@@ -99,9 +101,9 @@ func (s *sampler) sample(c *loop, v *view) (m move, again unit.Time) {
 }
 
 // forced counts a sample with idle processors and jobs that wait, and tells whether so many have let nobody in that one must.
-func (s *sampler) forced(c *loop) bool {
+func (s *sampler) forced() bool {
 	s.missed++
-	return c.set.ForceAfter > 0 && s.missed >= c.set.ForceAfter
+	return s.ForceAfter > 0 && s.missed >= s.ForceAfter
 }
 
 // hit compares the growth with the threshold in use. The tracker counts hits less misses while nothing waits.
@@ -109,7 +111,7 @@ func (s *sampler) hit(c *loop, v *view, growth float64, first bool) (admit bool)
 	theta := s.arms.choose()
 	c.said.Theta = theta
 	switch t := float64(theta); {
-	case growth > t, growth == t && !c.set.Strict:
+	case growth > t, growth == t && !s.arms.set.Strict:
 		s.tracker++
 	case growth < 0:
 		s.tracker--
@@ -118,7 +120,7 @@ func (s *sampler) hit(c *loop, v *view, growth float64, first bool) (admit bool)
 		admit = s.tracker > 0
 		s.tracker = 0
 	}
-	if !first || !c.set.DiscardFirst {
+	if !first || !s.arms.set.DiscardFirst {
 		s.arms.score(growth)
 	}
 	return admit
@@ -137,7 +139,7 @@ func (s *sampler) measure(c *loop, v *view) (mean, raw float64, n int) {
 	var sum, own float64
 	both := 0
 	for _, j := range v.jobs {
-		if k := c.jobs[j.ID]; k == nil || !k.mean || int(j.Progress) < c.set.CountFrom {
+		if k := c.jobs[j.ID]; k == nil || !k.mean || int(j.Progress) < s.CountFrom {
 			continue
 		}
 		sum += j.Progress
@@ -152,26 +154,26 @@ func (s *sampler) measure(c *loop, v *view) (mean, raw float64, n int) {
 	}
 	mean = sum / float64(n)
 	raw = mean - s.mean
-	if c.set.PerJob && s.any {
+	if s.PerJob && s.any {
 		if both == 0 {
 			s.remember(c, v)
 			return 0, 0, 0
 		}
 		raw = own / float64(both)
 	}
-	if gap := v.now - s.at; c.set.PerSample > 0 && s.any && gap > 0 {
-		raw *= float64(c.set.PerSample) / float64(gap)
+	if gap := v.now - s.at; s.PerSample > 0 && s.any && gap > 0 {
+		raw *= float64(s.PerSample) / float64(gap)
 	}
 	return mean, raw, n
 }
 
 func (s *sampler) remember(c *loop, v *view) {
-	if !c.set.PerJob {
+	if !s.PerJob {
 		return
 	}
 	s.before = make(map[string]float64, len(v.jobs))
 	for _, j := range v.jobs {
-		if k := c.jobs[j.ID]; k != nil && k.mean && int(j.Progress) >= c.set.CountFrom {
+		if k := c.jobs[j.ID]; k != nil && k.mean && int(j.Progress) >= s.CountFrom {
 			s.before[j.ID] = j.Progress
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -18,75 +19,95 @@ const (
 	Latest // in the order in which they were drawn
 )
 
-// Settings are a controller's numbers and switches. Defaults gives those of the source, with Headroom; every switch is off there.
+// Settings are a controller's numbers and switches: those of the loop, which all controllers share, and those of each controller. Defaults gives the
+// source's, with Headroom; every switch is off there.
 type Settings struct {
 	Queue  string // the one queue that is watched and set
-	Rule   Rule
-	Master unit.Resources // size of a master; zero: as seen, the largest
-	Least  unit.Resources // the scheduler's minimum allocation: sizes of masters are rounded up to it
-	Steps  Steps          // zero: derived when the batch begins
-	Min    float64        // lower bound; 0: one master's share
+	Limit  steer.AMLimit
+	Least  unit.Resources // the scheduler's minimum allocation: sizes of AMs are rounded up to it
+	Master unit.Resources // size of an AM; zero: as seen, the largest
+	Min    float64        // lower bound; 0: one AM's share
 	Max    float64        // upper bound
 
-	IdleAbove int // percent of idle processor time, a whole number; more than this counts as idle
-	DropFrom  int // percent of progress, its whole part, from which a job is almost done
-	CountFrom int // percent of progress, its whole part, from which a job counts in the mean (cbtws, cbtwat)
-
-	Look          unit.Time // between looks: the time over which idle processors are measured
+	Look          unit.Time // between samples: the time over which idle processors are measured
 	AfterIncrease unit.Time // further wait after the share was raised, for the change to be felt
-	Lockout       unit.Time // wait between a sample and the housekeeping after it (cbtws, cbtwat)
-	NothingWaits  unit.Time // further wait when nothing waits (cbtws, cbtwat)
-	Settle, Warm  unit.Time // waits at the start: after the first job was seen, and before the first look that may act
-
-	Current, Previous float64 // weights of the moving average; they sum to 1
-
-	Thresholds          int    // how many are drawn (cbtwat)
-	Lowest, Highest     int    // of the thresholds, in points of progress
-	SamplesPerThreshold int    // while exploring
-	Epsilon             int    // percent of choices that are random
-	Seed                uint64 // of the draws
-
-	MaxAge   unit.Time // older snapshots are not acted on
-	TakeOver unit.Time // so long after a write, a value other than the one written is taken as somebody else's, and as ours from then on
+	Settle, Warm  unit.Time // waits at the start: after the first job was seen, and before the first sample that may act
+	MaxAge        unit.Time // older snapshots are not acted on
+	TakeOver      unit.Time // so long after a write, a value other than the one written is taken as somebody else's, and as ours from then on
 
 	// Headroom takes what idles for idle only as far as the queue can use it: nothing is raised while the queue has no room for another job, or
 	// while running jobs get nothing for their tasks, and the share that such jobs were let in with is given back. The source has no such rule:
 	// its one queue is the whole cluster.
 	Headroom bool
 
-	// Switches.
-	Slots         bool      // hold a whole number of masters instead of adding steps, which drift by Inc - Dec a job
-	Service       bool      // jobs that come later belong to the batch; at its end the controller waits for the next one
-	KeepFound     bool      // never less than the value found, or a person's since, unless Min says so
-	Preset        bool      // write Steps.Start first, if it lies within the bounds
-	StartedFirst  bool      // no further job while a started one has made less than 1 % of progress
-	Strict        bool      // cbtwat: the growth must exceed the threshold
-	ArmByIndex    bool      // cbtwat: the random threshold is an index (1, 2, 3), as a slip in the source's script has it
-	Ties          Tie       // cbtwat
-	DiscardFirst  bool      // cbtwat: the first sample, which grows from nothing, is not scored
-	PerSample     unit.Time // progress is scaled to this length between samples; 0: as it comes
-	PerJob        bool      // mean of each job's own progress over jobs that are in both samples, not difference of means
-	Smoothing     Smoothing
-	ForceAfter    int     // cbtws, cbtwat: let a job in after so many idle samples in a row that did not; 0: never
-	IdleTarget    float64 // ahead: share of idle processors to leave
-	Value         float64 // static: what to write
-	BandLow, High float64 // kalman-mem: band of the share of memory in use
+	Steps     Steps // zero: derived when the batch begins
+	Slots     bool  // hold a whole number of AMs instead of adding steps, which drift by Inc - Dec a job
+	Service   bool  // jobs that come later belong to the batch; at its end the controller waits for the next one
+	KeepFound bool  // never less than the value found, or a person's since, unless Min says so
+	Preset    bool  // write Steps.Start first, if it lies within the bounds
+
+	Idling
+	Sampling
+	Learning
+	Forecasting
+	Band
+	Fixed
 }
 
-// Names lists the controllers.
-func Names() []string { return []string{"cbt", "cbtws", "cbtwat", "ahead", "kalman-mem", "static"} }
+// Idling are the settings of cbt, cbtws and cbtwat, which act on idle processors.
+type Idling struct {
+	IdleAbove    int  // percent of idle processor time, a whole number; more than this counts as idle
+	DropFrom     int  // percent of progress, its whole part, from which a job is almost done
+	StartedFirst bool // no further job while a started one has made less than 1 % of progress
+}
+
+// Sampling are the settings of cbtws and cbtwat, which sample progress.
+type Sampling struct {
+	CountFrom         int       // percent of progress, its whole part, from which a job counts in the mean
+	Lockout           unit.Time // wait between a sample and the housekeeping after it
+	NothingWaits      unit.Time // further wait when nothing waits
+	Current, Previous float64   // weights of the moving average; they sum to 1
+	Smoothing         Smoothing
+	PerSample         unit.Time // progress is scaled to this length between samples; 0: as it comes
+	PerJob            bool      // mean of each job's own progress over jobs that are in both samples, not difference of means
+	ForceAfter        int       // let a job in after so many idle samples in a row that did not; 0: never
+}
+
+// Learning are the settings of cbtwat, which learns a threshold.
+type Learning struct {
+	Thresholds          int    // how many are drawn
+	Lowest, Highest     int    // of the thresholds, in points of progress
+	SamplesPerThreshold int    // while exploring
+	Epsilon             int    // percent of choices that are random
+	Seed                uint64 // of the draws
+	Strict              bool   // the growth must exceed the threshold
+	ArmByIndex          bool   // the random threshold is an index (1, 2, 3), as a slip in the source's script has it
+	Ties                Tie
+	DiscardFirst        bool // the first sample, which grows from nothing, is not scored
+}
+
+// Forecasting are the settings of ahead.
+type Forecasting struct {
+	IdleTarget float64 // share of idle processors to leave
+}
+
+// Band are the settings of kalman-mem: of the share of memory in use.
+type Band struct{ BandLow, High float64 }
+
+// Fixed are the settings of static.
+type Fixed struct{ Value float64 }
 
 // Defaults are the settings of the named controller for one queue; an unknown name has those of cbt.
 func Defaults(name, queue string) Settings {
 	s := Settings{
-		Queue: queue, Least: unit.Resources{Mem: 1024, Cores: 1}, Max: 1, Headroom: true,
-		IdleAbove: 15, DropFrom: 90, CountFrom: 1,
-		Look: unit.Second, AfterIncrease: 30 * unit.Second, Lockout: 15 * unit.Second, NothingWaits: 20 * unit.Second,
-		Settle: 5 * unit.Second, Warm: 10 * unit.Second,
-		Current: 0.40, Previous: 0.60,
-		Thresholds: 3, Lowest: 1, Highest: 4, SamplesPerThreshold: 3, Epsilon: 10,
+		Queue: queue, Limit: steer.FairAM, Least: unit.Resources{Mem: 1024, Cores: 1}, Max: 1, Headroom: true,
+		Look: unit.Second, AfterIncrease: 30 * unit.Second, Settle: 5 * unit.Second, Warm: 10 * unit.Second,
 		MaxAge: 10 * unit.Second, TakeOver: 30 * unit.Second,
-		IdleTarget: 0.15, BandLow: 0.90, High: 0.95,
+		Idling:      Idling{IdleAbove: 15, DropFrom: 90},
+		Sampling:    Sampling{CountFrom: 1, Lockout: 15 * unit.Second, NothingWaits: 20 * unit.Second, Current: 0.40, Previous: 0.60},
+		Learning:    Learning{Thresholds: 3, Lowest: 1, Highest: 4, SamplesPerThreshold: 3, Epsilon: 10},
+		Forecasting: Forecasting{IdleTarget: 0.15},
+		Band:        Band{BandLow: 0.90, High: 0.95},
 	}
 	switch name {
 	case "cbt":
@@ -96,7 +117,7 @@ func Defaults(name, queue string) Settings {
 	case "ahead":
 		s.Slots, s.Settle, s.Warm, s.AfterIncrease = true, 0, 0, 0
 	case "kalman-mem":
-		s.Rule, s.Min = Capacity, 0.1
+		s.Limit, s.Min = steer.CapacityAM, 0.1
 		s.Look, s.Settle, s.Warm, s.AfterIncrease = 1001*unit.Millisecond, 0, 0, 0
 	case "static":
 		s.Look, s.Settle, s.Warm, s.AfterIncrease = 10*unit.Second, 0, 0, 0
@@ -104,28 +125,17 @@ func Defaults(name, queue string) Settings {
 	return s
 }
 
-// On fits settings to a scheduler. The Capacity Scheduler takes a new share at once, so that after an increase only the
-// time to gather room for a master has to pass: 15 s instead of the source's 30.
-func (s Settings) On(rule Rule) Settings {
-	if s.Rule = rule; rule == Capacity && s.AfterIncrease > 15*unit.Second {
+// On fits settings to a scheduler. Where it takes a new share at once, only the time to gather room for an AM has to pass after an
+// increase: 15 s instead of the source's 30.
+func (s Settings) On(l steer.AMLimit) Settings {
+	if s.Limit = l; l.AtOnce && s.AfterIncrease > 15*unit.Second {
 		s.AfterIncrease = 15 * unit.Second
 	}
 	return s
 }
 
-// Bounds are what a person sets around a controller, live and in a rehearsal.
-type Bounds struct {
-	Min        float64 // least share ever written; 0: the one found (until empty: one master's)
-	Max        float64 // greatest share ever written
-	UntilEmpty bool    // the batch that is there, and no service
-	Spacing    unit.Time
-}
-
-// DefaultBounds are those of a person who sets none.
-func DefaultBounds() Bounds { return Bounds{Max: 0.9} }
-
 // Within puts settings into bounds.
-func (s Settings) Within(b Bounds) Settings {
+func (s Settings) Within(b steer.Bounds) Settings {
 	if !b.UntilEmpty {
 		s = s.AsService()
 	}
@@ -155,8 +165,8 @@ func (s *Settings) Check(name string) error {
 		return fmt.Errorf("there is no controller %q: choose one of %v", name, Names())
 	case s.Queue == "":
 		return bad("name the queue")
-	case s.Rule > Capacity:
-		return bad("rule %d is not known", s.Rule)
+	case s.Limit.Property == "":
+		return bad("the scheduler has no share for application masters that could be moved")
 	case s.Master.Mem < 0 || s.Master.Cores < 0 || s.Least.Mem < 0 || s.Least.Cores < 0:
 		return bad("a size is negative")
 	case s.Steps != Steps{} && !(s.Steps.Inc > 0 && s.Steps.Dec >= 0 && s.Steps.Start > 0 && share(s.Steps.Inc) && share(s.Steps.Dec) && share(s.Steps.Start)):

@@ -40,7 +40,7 @@ func TestInTheSimulator(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := marp.Defaults("ahead", "root.default")
-	s.Rule = marp.Fair
+	s.Limit = steer.FairAM
 	c, err := marp.New("ahead", s)
 	if err != nil {
 		t.Fatal(err)

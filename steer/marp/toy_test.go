@@ -50,7 +50,7 @@ func (y *toy) second() {
 		y.in = y.pending[0].Value
 		y.felt, y.pending = y.felt[1:], y.pending[1:]
 	}
-	slots := FairV2.Slots(sourceTotal, sourceMaster, unit.Resources{}, y.in)
+	slots := steer.FairV2AM.Slots(sourceTotal, sourceMaster, unit.Resources{}, y.in)
 	var running int64
 	for _, j := range y.jobs {
 		if j.started && !j.over {
@@ -160,7 +160,7 @@ func TestBatches(t *testing.T) {
 	for _, name := range Names() {
 		for seed := range uint64(3) {
 			s := Defaults(name, "root.default")
-			s.Master, s.Seed, s.Value, s.Rule = sourceMaster, seed, SourcePRJ, FairV2
+			s.Master, s.Seed, s.Value, s.Limit = sourceMaster, seed, SourcePRJ, steer.FairV2AM
 			run := func() (*toy, unit.Time, []string) {
 				c, err := New(name, s)
 				if err != nil {

@@ -12,7 +12,7 @@ func (c *loop) measure(v *view) (why string) {
 		c.master, c.told = v.master, !v.guessed
 	} else if c.master.Mem > 0 {
 		v.master = c.master
-		v.share = c.set.Rule.of(v.capacity, c.master)
+		v.share = c.set.Limit.Of(v.capacity, c.master)
 	}
 	// Steps stay for a batch, else what is given back would not be what was taken; not where another size makes nonsense of them.
 	if c.set.Steps == (Steps{}) && v.share > 0 && (c.at != acting || v.share > 2*c.stepped || v.share < c.stepped/2) {
@@ -24,7 +24,7 @@ func (c *loop) measure(v *view) (why string) {
 		return fmt.Sprintf("a master (%v) is larger than the queue (%v)", v.master, v.capacity)
 	case v.share > 0:
 		c.digits = digits(v.share)
-		if c.least = ceilTo(v.share, c.digits); c.set.Rule == Capacity {
+		if c.least = ceilTo(v.share, c.digits); c.set.Limit.Whole {
 			c.least = min(c.least, c.slotShare(v, 1)) // it rounds up itself
 		}
 	case (!plain && c.steps == Steps{} || c.set.Slots) && v.pending+v.running > 0:
@@ -39,7 +39,7 @@ func (c *loop) measure(v *view) (why string) {
 
 // grain is how finely the share in force is known: an old Capacity Scheduler tells the limit only, in whole minimum allocations.
 func (c *loop) grain(v *view) float64 {
-	if c.set.Rule != Capacity || v.capacity.Mem <= 0 {
+	if !c.set.Limit.Whole || v.capacity.Mem <= 0 {
 		return c.finest
 	}
 	return max(c.finest, float64(c.set.Least.Mem)/float64(v.capacity.Mem))

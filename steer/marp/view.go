@@ -123,7 +123,7 @@ func (v *view) size(s *Settings, seen *steer.Snapshot) {
 		}
 	}
 	if v.master.Mem > 0 {
-		v.master.Mem, v.master.Cores = roundUp(v.master.Mem, s.Least.Mem), max(v.master.Cores, s.Least.Cores)
-		v.share = s.Rule.of(v.capacity, v.master)
+		v.master.Mem, v.master.Cores = steer.RoundUp(v.master.Mem, s.Least.Mem), max(v.master.Cores, s.Least.Cores)
+		v.share = s.Limit.Of(v.capacity, v.master)
 	}
 }

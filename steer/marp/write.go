@@ -78,7 +78,7 @@ func (c *loop) write(v *view, kind Kind, want float64, why string) []steer.Actio
 }
 
 func (c *loop) action(value float64, why string) steer.Action {
-	return steer.Action{Kind: steer.SetQueue, Queue: c.set.Queue, Property: c.set.Rule.Property(), Value: value, Why: why}
+	return steer.Action{Kind: steer.SetQueue, Queue: c.set.Queue, Property: c.set.Limit.Property, Value: value, Why: why}
 }
 
 // NotMade implements steer.Corrector: the value in force counts again at the next look, and a first value is tried again.

@@ -29,7 +29,7 @@ type fakeYard struct {
 func newYard(t testing.TB, name string, jobs int, change func(*Settings)) *fakeYard {
 	t.Helper()
 	s := Defaults(name, "root.default")
-	s.Rule, s.Master, s.Seed = FairV2, sourceMaster, 7
+	s.Limit, s.Master, s.Seed = steer.FairV2AM, sourceMaster, 7
 	if name == "static" {
 		s.Value = SourcePRJ
 	}

@@ -32,20 +32,20 @@ func (c *capacityFile) check(ctx context.Context) error {
 	return c.file.check(ctx)
 }
 
-func (c *capacityFile) read(_ context.Context, queue string) (drive.Value, error) {
+func (c *capacityFile) read(_ context.Context, k drive.Knob) (drive.Value, error) {
 	data, _, err := c.file.read()
 	if err != nil {
 		return drive.Value{}, err
 	}
-	return c.file.value(data, queue)
+	return c.file.of(k.Property).value(data, k.Queue)
 }
 
 // write changes the file, and makes the ResourceManager read it. When the command says that it has failed, the file is put back; whether the
 // ResourceManager has taken anything over is then asked of itself.
-func (c *capacityFile) write(ctx context.Context, queue string, was *drive.Value, v drive.Value) error {
-	before, out, err := c.change(queue, was, v)
+func (c *capacityFile) write(ctx context.Context, k drive.Knob, was *drive.Value, v drive.Value) error {
+	before, out, err := c.change(k, was, v)
 	for try := 1; errors.Is(err, errChanged) && try < tries; try++ {
-		before, out, err = c.change(queue, was, v)
+		before, out, err = c.change(k, was, v)
 	}
 	if errors.Is(err, errChanged) {
 		err = fmt.Errorf("%s: not changed: %w, again and again", c.file.path, err)
@@ -53,7 +53,7 @@ func (c *capacityFile) write(ctx context.Context, queue string, was *drive.Value
 	if err != nil {
 		return err
 	}
-	old, err := c.file.value(before, queue)
+	old, err := c.file.of(k.Property).value(before, k.Queue)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (c *capacityFile) write(ctx context.Context, queue string, was *drive.Value
 			return fmt.Errorf("%w: %w; putting the file back: %w", drive.ErrFate, err, e)
 		}
 	}
-	switch in, e := c.y.InForce(ctx, c.y.Knob(), old); {
+	switch in, e := c.y.InForce(ctx, k, old); {
 	case e != nil || !in:
 		return fmt.Errorf("%w: %w", drive.ErrFate, err)
 	case same: // it was so in the file and at the ResourceManager before
@@ -84,13 +84,13 @@ func (c *capacityFile) write(ctx context.Context, queue string, was *drive.Value
 }
 
 // change changes the file and returns what was in it and what is.
-func (c *capacityFile) change(queue string, was *drive.Value, v drive.Value) (before, after []byte, err error) {
+func (c *capacityFile) change(k drive.Knob, was *drive.Value, v drive.Value) (before, after []byte, err error) {
 	o, err := c.file.open()
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { _ = o.Close() }() // synced before
-	out, err := c.file.change(o.data, queue, was, v)
+	out, err := c.file.of(k.Property).change(o.data, k.Queue, was, v)
 	if err == nil && string(out) != string(o.data) {
 		err = o.replace(out)
 	}

@@ -135,8 +135,8 @@ func property(root *node, key string) (*place, error) {
 	return p, err
 }
 
-// amShare finds the maxAMShare of a queue of an allocation file, given by its path.
-func amShare(root *node, path string) (*place, error) {
+// queueElement finds an element of a queue of an allocation file, given by its path.
+func queueElement(root *node, path, name string) (*place, error) {
 	at := []*node{root}
 	for _, q := range queuesOf(root) {
 		if strings.EqualFold(q.attr("name"), "root") {
@@ -144,11 +144,11 @@ func amShare(root *node, path string) (*place, error) {
 		}
 	}
 	parts := strings.Split(path, ".")
-	for _, name := range parts[1:] {
+	for _, part := range parts[1:] {
 		var next []*node
 		for _, n := range at {
 			for _, q := range queuesOf(n) {
-				if q.attr("name") == name {
+				if q.attr("name") == part {
 					next = append(next, q)
 				}
 			}
@@ -160,7 +160,7 @@ func amShare(root *node, path string) (*place, error) {
 	}
 	p := &place{in: at[len(at)-1]}
 	for _, n := range at {
-		if x := n.child("maxAMShare"); x != nil {
+		if x := n.child(name); x != nil {
 			p.in, p.elem, p.value = n, x, x
 		}
 	}

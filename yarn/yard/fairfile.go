@@ -23,12 +23,12 @@ const (
 type fairFile struct {
 	editedFile
 	mu   sync.Mutex
-	info fs.FileInfo
-	last fileShare
+	last map[drive.Knob]*fileShare
 }
 
 // fileShare is what the file says of a queue.
 type fileShare struct {
+	info      fs.FileInfo
 	number    float64
 	age       time.Duration // of the file
 	taken     bool          // the scheduler goes by it, or must have read it
@@ -42,51 +42,59 @@ func (f *fairFile) describe() string {
 
 func (f *fairFile) spacing() time.Duration { return youngest }
 
-// look reads the queue's share if the file has changed since.
-func (f *fairFile) look(queue string) (fileShare, error) {
+// look reads a queue's setting if the file has changed since.
+func (f *fairFile) look(k drive.Knob) (fileShare, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	data, info, err := f.editedFile.read()
 	if err != nil {
 		return fileShare{}, err
 	}
-	if f.info == nil || !info.ModTime().Equal(f.info.ModTime()) || info.Size() != f.info.Size() {
-		v, err := f.meaning(data, queue)
+	s := f.last[k]
+	if s == nil || !info.ModTime().Equal(s.info.ModTime()) || info.Size() != s.info.Size() {
+		v, err := f.of(k.Property).meaning(data, k.Queue)
 		if err != nil {
 			return fileShare{}, err
 		}
-		if f.info != nil && v.Number != f.last.number {
-			if f.last.taken || !f.last.hadBefore {
-				f.last.before, f.last.hadBefore = f.last.number, true
+		switch {
+		case s == nil:
+			s = &fileShare{}
+			if f.last == nil {
+				f.last = map[drive.Knob]*fileShare{}
 			}
-			f.last.taken = false
+			f.last[k] = s
+		case v.Number != s.number:
+			if s.taken || !s.hadBefore {
+				s.before, s.hadBefore = s.number, true
+			}
+			s.taken = false
 		}
-		f.info, f.last.number = info, v.Number
+		s.info, s.number = info, v.Number
 	}
-	s := f.last
-	s.age = max(time.Since(info.ModTime()), 0)
-	return s, nil
+	out := *s
+	out.age = max(time.Since(info.ModTime()), 0)
+	return out, nil
 }
 
 // take notes that the scheduler goes by what the file says.
-func (f *fairFile) take() {
+func (f *fairFile) take(k drive.Knob) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.last.taken = true
+	f.last[k].taken = true
 }
 
-func (f *fairFile) read(_ context.Context, queue string) (drive.Value, error) {
+func (f *fairFile) read(_ context.Context, k drive.Knob) (drive.Value, error) {
 	data, _, err := f.editedFile.read()
 	if err != nil {
 		return drive.Value{}, err
 	}
-	return f.value(data, queue)
+	return f.of(k.Property).value(data, k.Queue)
 }
 
 // write changes the file, no sooner than five seconds after its last change: another one would put off that it is read.
-func (f *fairFile) write(ctx context.Context, queue string, was *drive.Value, v drive.Value) error {
+func (f *fairFile) write(ctx context.Context, k drive.Knob, was *drive.Value, v drive.Value) error {
 	for changed := 1; ; {
-		wait, err := f.try(queue, was, v)
+		wait, err := f.try(k, was, v)
 		if errors.Is(err, errChanged) {
 			if changed++; changed > tries {
 				return fmt.Errorf("%s: not changed: %w, again and again", f.path, err)
@@ -104,13 +112,13 @@ func (f *fairFile) write(ctx context.Context, queue string, was *drive.Value, v 
 	}
 }
 
-func (f *fairFile) try(queue string, was *drive.Value, v drive.Value) (wait time.Duration, err error) {
+func (f *fairFile) try(k drive.Knob, was *drive.Value, v drive.Value) (wait time.Duration, err error) {
 	o, err := f.open()
 	if err != nil {
 		return 0, err
 	}
 	defer func() { _ = o.Close() }() // synced before
-	out, err := f.change(o.data, queue, was, v)
+	out, err := f.of(k.Property).change(o.data, k.Queue, was, v)
 	if err != nil {
 		return 0, err
 	}
@@ -121,7 +129,7 @@ func (f *fairFile) try(queue string, was *drive.Value, v drive.Value) (wait time
 	if age := time.Since(o.info.ModTime()); age < youngest && age > -youngest {
 		return youngest - max(age, 0), nil
 	}
-	if _, err := f.look(queue); err != nil { // so that it knows what was before
+	if _, err := f.look(k); err != nil { // so that it knows what was before
 		return 0, err
 	}
 	return 0, o.replace(out)

@@ -7,27 +7,30 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/yardmaster/yardmaster/internal/flock"
 	"github.com/yardmaster/yardmaster/internal/securefile"
+	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
-	"github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// fileKind says how a setting is written.
-type fileKind uint8
+// fileKind says which setting is changed, and how it is written.
+type fileKind struct {
+	fair     bool   // fair-scheduler.xml, not capacity-scheduler.xml
+	property string // of a queue
+}
 
-const (
-	propertyFile   fileKind = iota // capacity-scheduler.xml
-	allocationFile                 // fair-scheduler.xml
+var (
+	propertyFile   = fileKind{false, steer.CapacityAM.Property}
+	allocationFile = fileKind{true, steer.FairAM.Property}
 )
 
 // editedFile is a scheduler's file of which one setting is changed.
@@ -36,17 +39,24 @@ type editedFile struct {
 	kind fileKind
 }
 
-func percentKey(queue string) string { return conf.Prefix + queue + "." + marp.Capacity.Property() }
+// of is the file for another setting.
+func (f editedFile) of(property string) *editedFile {
+	f.kind.property = property
+	return &f
+}
+
+// keyOf is the name of a queue's property in the CapacityScheduler's configuration.
+func keyOf(queue, property string) string { return conf.Prefix + queue + "." + configured(property) }
 
 // find locates the setting of a queue.
 func (f *editedFile) find(data []byte, queue string) (root *node, p *place, err error) {
 	if root, err = parse(data); err != nil {
 		return nil, nil, err
 	}
-	if f.kind == propertyFile {
-		p, err = property(root, percentKey(queue))
+	if f.kind.fair {
+		p, err = queueElement(root, queue, f.kind.property)
 	} else {
-		p, err = amShare(root, queue)
+		p, err = property(root, keyOf(queue, f.kind.property))
 	}
 	return root, p, err
 }
@@ -54,10 +64,10 @@ func (f *editedFile) find(data []byte, queue string) (root *node, p *place, err 
 // element is the setting as it is put into a file that has none.
 func (f *editedFile) element(queue string) func(value string) string {
 	return func(value string) string {
-		if f.kind == propertyFile {
-			return "<property><name>" + percentKey(queue) + "</name><value>" + value + "</value></property>"
+		if f.kind.fair {
+			return "<" + f.kind.property + ">" + value + "</" + f.kind.property + ">"
 		}
-		return "<maxAMShare>" + value + "</maxAMShare>"
+		return "<property><name>" + keyOf(queue, f.kind.property) + "</name><value>" + value + "</value></property>"
 	}
 }
 
@@ -79,12 +89,12 @@ func (f *editedFile) value(data []byte, queue string) (drive.Value, error) {
 
 // meaning is what the setting amounts to.
 func (f *editedFile) meaning(data []byte, queue string) (drive.Value, error) {
-	if f.kind == propertyFile {
+	if !f.kind.fair {
 		props, err := conf.ReadProperties(bytes.NewReader(data), f.path)
 		if err != nil {
 			return drive.Value{}, err
 		}
-		v, err := readPercent(props, queue)
+		v, err := readProperty(props, queue, f.kind.property)
 		return drive.Value{Number: v.Number}, err
 	}
 	c, err := conf.ReadFair(bytes.NewReader(data), f.path)
@@ -93,30 +103,49 @@ func (f *editedFile) meaning(data []byte, queue string) (drive.Value, error) {
 	}
 	q := fairQueue(c.Root, queue)
 	if q == nil {
-		return drive.Value{Number: c.Default.MaxAMShare}, nil
+		q = &conf.FairQueue{Weight: 1, MaxApps: c.Default.MaxApps, MaxAMShare: c.Default.MaxAMShare}
 	}
-	return drive.Value{Number: q.MaxAMShare}, nil
+	number, _ := fairSetting(q, f.kind.property)
+	return drive.Value{Number: number}, nil
 }
 
-// readPercent reads the CapacityScheduler's setting of a queue, or what holds in its place.
-func readPercent(p *conf.Properties, queue string) (drive.Value, error) {
-	const otherwise = 0.1 // Hadoop's
+// fairSetting is a property of a queue, and how to leave it out of a comparison.
+func fairSetting(q *conf.FairQueue, property string) (number float64, zero func()) {
+	switch property {
+	case "weight":
+		return q.Weight, func() { q.Weight = 0 }
+	case "maxRunningApps":
+		return float64(q.MaxApps), func() { q.MaxApps = 0 }
+	}
+	return q.MaxAMShare, func() { q.MaxAMShare = 0 }
+}
+
+// readProperty reads the CapacityScheduler's setting of a queue, or what holds in its place.
+func readProperty(p *conf.Properties, queue, property string) (drive.Value, error) {
 	dot := strings.LastIndexByte(queue, '.')
 	if list := p.Get(conf.Prefix + queue[:max(dot, 0)] + ".queues"); list != nil && !slices.ContainsFunc(strings.Split(list.Value, ","),
 		func(name string) bool { return strings.TrimSpace(name) == queue[dot+1:] }) {
 		return drive.Value{}, gone("queue %s is not among the configured queues: %s", queue, list)
 	}
-	v := drive.Value{Number: otherwise}
-	for _, name := range []string{conf.Prefix + marp.Capacity.Property(), percentKey(queue)} {
+	own := keyOf(queue, property)
+	names := []string{own}
+	if property == steer.CapacityAM.Property {
+		names = []string{conf.Prefix + property, own}
+	}
+	v := drive.Value{Number: capacityProperties[property].otherwise}
+	for _, name := range names {
 		x := p.Get(name)
 		if x == nil || x.Value == "" {
 			continue
 		}
-		n, err := strconv.ParseFloat(x.Value, 64)
+		n, err := parseSetting(false, property, x.Value)
 		if err != nil {
 			return v, fmt.Errorf("%s is %q, not a number", name, oneLine(x.Value))
 		}
-		v = drive.Value{Number: n, Text: x.Value, Set: name == percentKey(queue)}
+		v = drive.Value{Number: n, Text: x.Value, Set: name == own}
+	}
+	if math.IsNaN(v.Number) {
+		return drive.Value{}, fmt.Errorf("%s is not set: what holds in its place cannot be told", own)
 	}
 	if !v.Set {
 		v.Text = ""
@@ -161,7 +190,7 @@ func (f *editedFile) edit(data []byte, queue string, v drive.Value) ([]byte, err
 	switch {
 	case !v.Set:
 		out = p.remove(data)
-	case p.in.self && f.kind == propertyFile:
+	case p.in.self && !f.kind.fair:
 		return fail(errors.New("there is nothing in it"))
 	default:
 		if out, err = p.set(data, v.Text, f.element(queue)); err != nil {
@@ -228,13 +257,13 @@ func (f *editedFile) sameMeaning(old, changed []byte, queue string, v drive.Valu
 	if v.Set && !strings.Contains(v.Text, "${") && !near(after.Number, v.Number) { // a variable may stand for something else by now
 		return fmt.Errorf("%s would count as %v, not %v", v.Text, after.Number, v.Number)
 	}
-	if f.kind == propertyFile {
+	if !f.kind.fair {
 		a, err1 := conf.ReadProperties(bytes.NewReader(old), f.path)
 		b, err2 := conf.ReadProperties(bytes.NewReader(changed), f.path)
 		if err := errors.Join(err1, err2); err != nil {
 			return err
 		}
-		if !reflect.DeepEqual(others(a, queue), others(b, queue)) {
+		if !reflect.DeepEqual(others(a, keyOf(queue, f.kind.property)), others(b, keyOf(queue, f.kind.property))) {
 			return errMeaning
 		}
 		if _, err := conf.ReadCapacity(bytes.NewReader(old), f.path); err == nil {
@@ -250,7 +279,8 @@ func (f *editedFile) sameMeaning(old, changed []byte, queue string, v drive.Valu
 	}
 	for _, c := range []*conf.Fair{a, b} {
 		if q := fairQueue(c.Root, queue); q != nil {
-			q.MaxAMShare = 0
+			_, zero := fairSetting(q, f.kind.property)
+			zero()
 		}
 		placeless(c.Root)
 		c.NotModelled, c.Preemption = nil, nil // their lines may have moved; the elements were compared
@@ -261,11 +291,11 @@ func (f *editedFile) sameMeaning(old, changed []byte, queue string, v drive.Valu
 	return nil
 }
 
-// others are all properties but the queue's own share.
-func others(p *conf.Properties, queue string) map[string]string {
+// others are all properties but one.
+func others(p *conf.Properties, key string) map[string]string {
 	m := map[string]string{}
 	for _, x := range p.List {
-		if x.Name != percentKey(queue) {
+		if x.Name != key {
 			m[x.Name] = fmt.Sprint(x.Value, x.Final)
 		}
 	}

@@ -88,7 +88,7 @@ func (b *bench) full() {
 // decide lets cbt act for a while and answers its decisions.
 func (b *bench) decide(length time.Duration, headroom bool) (all []marp.Decision) {
 	b.Helper()
-	set := marp.Defaults("cbt", b.y.Queue()).On(b.y.Rule()).AsService()
+	set := marp.Defaults("cbt", b.y.Queue()).On(b.y.Limit()).AsService()
 	set.Least, set.Max, set.Settle, set.Warm, set.AfterIncrease, set.Headroom = b.y.Least(), 0.9, unit.Second, unit.Second, 2*unit.Second, headroom
 	j, err := drive.OpenJournal(b.TempDir())
 	if err != nil {
@@ -99,12 +99,12 @@ func (b *bench) decide(length time.Duration, headroom bool) (all []marp.Decision
 	defer cancel()
 	var c marp.Controller
 	err = drive.Run(ctx, drive.Options{
-		Engine: b.y, Act: true, Journal: j,
-		New: func() (steer.Steerer, error) {
+		Engine: b.y,
+		Rules: drive.Rules{Act: true, Journal: j, New: func() (steer.Steerer, error) {
 			var err error
 			c, err = marp.New("cbt", set)
 			return c, err
-		},
+		}},
 		Observe: func(e drive.Event) {
 			if e.Kind == drive.Decided && !strings.Contains(c.Last().Why, "too early") {
 				all = append(all, c.Last())

@@ -1,6 +1,7 @@
 package yard_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,7 +16,7 @@ import (
 	"github.com/yardmaster/yardmaster/lab/hadoop/ha"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
-	"github.com/yardmaster/yardmaster/steer/marp"
+	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 	"github.com/yardmaster/yardmaster/yarn/yard"
 )
@@ -185,6 +186,7 @@ func TestLabYard(t *testing.T) {
 	for _, version := range []string{"3.4.2", "3.5.0"} {
 		t.Run("REST "+version, func(t *testing.T) { labREST(t, version) })
 	}
+	t.Run("jobs and properties", labKnobs)
 	t.Run("capacity-scheduler.xml", labCapacityFile)
 	t.Run("fair-scheduler.xml", labFairFile)
 	t.Run("two ResourceManagers", labPair)
@@ -193,8 +195,8 @@ func TestLabYard(t *testing.T) {
 func labREST(t *testing.T, version string) {
 	b := up(t, hadoop.Options{Version: version, SchedulerXML: capacityXML})
 	b.open(yard.Options{CPU: "host"})
-	if b.y.Rule() != marp.Capacity || b.y.Least().Mem != 128 {
-		t.Error(b.y.Rule(), b.y.Least())
+	if b.y.Limit() != steer.CapacityAM || b.y.Least().Mem != 128 {
+		t.Error(b.y.Limit(), b.y.Least())
 	}
 	before, found := b.settings(), b.found()
 	if found.Set || found.Number != 0.5 {
@@ -314,8 +316,8 @@ func labFairFile(t *testing.T) {
 		t.Error(err)
 	}
 	b.open(yard.Options{CPU: "host:nice-idle", File: file})
-	if b.y.Rule() != marp.Fair || b.y.Spacing(b.y.Knob()) != 5*time.Second {
-		t.Error(b.y.Rule())
+	if b.y.Limit() != steer.FairAM || b.y.Spacing(b.y.Knob()) != 5*time.Second {
+		t.Error(b.y.Limit())
 	}
 	found := b.found()
 	b.submit(6, 1024)
@@ -401,6 +403,61 @@ func labPair(t *testing.T) {
 	}
 	t.Logf("%s was killed: seen again after %.1f s; in between: %v", active, time.Since(began).Seconds(), blind)
 	b.write(found)
+	if after := b.settings(); after != before {
+		t.Errorf("settings differ:\n%s\n\n%s", before, after)
+	}
+}
+
+// A queue's properties, and a job's queue and priority, are changed by a driver and put back.
+func labKnobs(t *testing.T) {
+	xml := strings.Replace(capacityXML, "</configuration>", "  <property><name>yarn.scheduler.capacity.root.batch.state</name><value>RUNNING</value></property>\n</configuration>", 1)
+	b := up(t, hadoop.Options{SchedulerXML: xml, Site: map[string]string{"yarn.cluster.max-application-priority": "10"}})
+	b.open(yard.Options{})
+	before := b.settings()
+	b.submit(1, 1024)
+	job := b.seen(1, 0).Jobs[0].ID
+	set := func(property string, x float64) steer.Action {
+		return steer.Action{Kind: steer.SetQueue, Queue: b.y.Queue(), Property: property, Value: x, Why: "test"}
+	}
+	do := []steer.Action{
+		set("maximum-capacity", 80), set("user-limit-factor", 3), set("minimum-user-limit-percent", 50), set("maximum-am-resource-percent", 0.4), set("state", 0),
+		{Kind: steer.SetPriority, Job: job, Value: 4, Why: "test"}, {Kind: steer.MoveJob, Job: job, Queue: "root.other", Why: "test"},
+		set("capacity", 50), // the siblings do not sum to 100 then
+	}
+	j, err := drive.OpenJournal(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	taken, refused := 0, 0
+	err = drive.Run(ctx, drive.Options{
+		Engine: b.y,
+		Rules: drive.Rules{Act: true, Journal: j, New: func() (steer.Steerer, error) {
+			return steer.Func(func(*steer.Snapshot) (now []steer.Action, again unit.Time) {
+				now, do = do, nil
+				return now, unit.Second / 2
+			}), nil
+		}},
+		Observe: func(e drive.Event) {
+			if e.Kind != drive.Decided {
+				t.Log(e)
+			}
+			switch e.Kind {
+			case drive.Refused:
+				refused++
+			case drive.Taken:
+				if taken++; taken == 7 {
+					stop()
+				}
+			}
+		},
+	})
+	a, gone := b.c.App(t.Context(), job)
+	if err != nil || gone != nil || taken != 7 || refused != 1 || len(j.Open()) > 0 || a.Queue != "root.batch" || a.Priority != 0 {
+		t.Errorf("%v, %v; %d taken, %d refused, open %v; queue %s, priority %d", err, gone, taken, refused, j.Open(), a.Queue, a.Priority)
+	}
 	if after := b.settings(); after != before {
 		t.Errorf("settings differ:\n%s\n\n%s", before, after)
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/steer"
-	"github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
@@ -45,7 +44,7 @@ func (y *Yard) Snapshot(ctx context.Context) (steer.Snapshot, error) {
 	}
 	seen.Queues = []steer.Queue{y.queue(q, s.Root, seen.Total)}
 	parked := 0
-	if y.rule == marp.Capacity && q.NumApplications > 0 {
+	if y.capacity() && q.NumApplications > 0 {
 		parked = int(max(0, q.NumApplications-q.NumActive-q.NumPending))
 	}
 	jobs, gone, err := y.roll.look(ctx, y, int(q.NumActive+q.NumPending+q.NumActiveApps+q.NumPendingApps)+parked)
@@ -85,7 +84,7 @@ func size(r rest.Resource) unit.Resources { return unit.Resources{Mem: r.Memory,
 
 // queue reads the leaf.
 func (y *Yard) queue(q, root *rest.Queue, total unit.Resources) steer.Queue {
-	if y.rule == marp.Capacity {
+	if y.capacity() {
 		return steer.Queue{
 			Name: y.path, Used: size(q.Used), Containers: q.NumContainers,
 			Running: int(q.NumActive), Waiting: int(q.NumPending),
@@ -239,7 +238,7 @@ func (y *Yard) fairShare(q *rest.Queue) float64 {
 	known := y.fair != nil
 	if known {
 		var err error
-		file, err = y.fair.look(y.path)
+		file, err = y.fair.look(y.Knob())
 		known = err == nil
 	}
 	switch {
@@ -249,7 +248,7 @@ func (y *Yard) fairShare(q *rest.Queue) float64 {
 	case !known:
 		return y.shown
 	case now && agrees(q, file.number), (!now || file.number < 0) && (file.taken || file.age >= reloadedBy): // nothing is worked out where there is no limit
-		y.fair.take()
+		y.fair.take(y.Knob())
 		return file.number
 	case file.hadBefore && (!now || agrees(q, file.before)):
 		return file.before

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
-	"github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 	"github.com/yardmaster/yardmaster/yarn/rest"
@@ -45,23 +45,24 @@ type Options struct {
 
 // Yard is a ResourceManager with one queue that is watched and set. Its methods may be called from several goroutines.
 type Yard struct {
-	c        *rest.Client
-	o        Options
-	path     string   // of the queue
-	names    []string // of the queue in requests for applications
-	rule     marp.Rule
-	least    unit.Resources
-	dominant bool // the CapacityScheduler is known to count vcores
-	identity string
-	began    time.Time
-	cpu      source
-	act      actuator
-	fair     *fairFile // nil: no file
-	notes    []string
+	c           *rest.Client
+	o           Options
+	path        string   // of the queue
+	names       []string // of the queue in requests for applications
+	limit       steer.AMLimit
+	least       unit.Resources
+	maxPriority int64 // of an application
+	dominant    bool  // the CapacityScheduler is known to count vcores
+	identity    string
+	began       time.Time
+	cpu         source
+	act         actuator
+	fair        *fairFile // nil: no file
+	notes       []string
 
 	mu    sync.Mutex
-	was   *drive.Value // the knob when it was last read or written; nil: not known
-	shown float64      // share that the FairScheduler last showed while an application waited, where there is no file
+	was   map[drive.Knob]*drive.Value // knobs when they were last read or written; nil: not known
+	shown float64                     // share that the FairScheduler last showed while an application waited, where there is no file
 	nodes census
 	roll  roll
 	maps  masters
@@ -76,7 +77,7 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 	if o.Client == nil {
 		return nil, errors.New("a yard needs a client of the ResourceManager")
 	}
-	y := &Yard{c: o.Client, o: o, began: time.Now()}
+	y := &Yard{c: o.Client, o: o, was: map[drive.Knob]*drive.Value{}, began: time.Now()}
 	s, err := y.c.Scheduler(ctx)
 	if err != nil {
 		return nil, err
@@ -88,11 +89,11 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 	version := versionOf(info.HadoopVersion)
 	switch {
 	case s.Type == "capacityScheduler":
-		y.rule = marp.Capacity
+		y.limit = steer.CapacityAM
 	case s.Type == "fairScheduler" && version < 300:
-		y.rule = marp.FairV2
+		y.limit = steer.FairV2AM
 	case s.Type == "fairScheduler":
-		y.rule = marp.Fair
+		y.limit = steer.FairAM
 	default:
 		return nil, fmt.Errorf("the ResourceManager runs the %s: only the CapacityScheduler and the FairScheduler have a share for masters", s.Type)
 	}
@@ -104,7 +105,7 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 		return nil, err
 	}
 	y.path, y.names = q.Path, []string{q.Path}
-	if y.rule == marp.Capacity && version < 304 && q.Name != q.Path {
+	if y.capacity() && version < 304 && q.Name != q.Path {
 		y.names = []string{q.Name, q.Path} // compared with the name that the application gave; whole ones are unknown to older versions
 	}
 	props, err := y.c.Conf(ctx)
@@ -112,12 +113,13 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 		return nil, err
 	}
 	y.least = unit.Resources{Mem: amount(props, "yarn.scheduler.minimum-allocation-mb", 1024), Cores: amount(props, "yarn.scheduler.minimum-allocation-vcores", 1)}
+	y.maxPriority = amount(props, "yarn.cluster.max-application-priority", 0)
 	y.identity = identity(props, o.Client) + "/" + y.path
 	if y.cpu, err = newSource(o.CPU, y); err != nil {
 		return nil, err
 	}
 	y.note("idle processors: %s", y.cpu.describe())
-	if user := q.UserAMLimit.Memory; y.rule == marp.Capacity && user > 0 && user < q.AMLimit.Memory {
+	if user := q.UserAMLimit.Memory; y.capacity() && user > 0 && user < q.AMLimit.Memory {
 		y.note("masters of one user may take %d MB and those of %s together %d MB: for a single user the former holds first", user, y.path, q.AMLimit.Memory)
 	}
 	if err := y.chooseActuator(props); err != nil {
@@ -128,8 +130,8 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 			y.dominant = strings.HasSuffix(text(set, conf.Prefix+"resource-calculator", ""), ".DominantResourceCalculator")
 		}
 	}
-	y.note("%s of %s: %s", y.rule.Property(), y.path, y.act.describe())
-	if y.rule != marp.Capacity && y.fair == nil {
+	y.note("%s of %s: %s", y.limit.Property, y.path, y.act.describe())
+	if !y.capacity() && y.fair == nil {
 		y.note("without the file, the share in force shows only while an application waits: until then it is not known")
 	}
 	return y, nil
@@ -141,8 +143,10 @@ func (y *Yard) Identity() string { return y.identity }
 // Queue is the full name of the queue.
 func (y *Yard) Queue() string { return y.path }
 
-// Rule is the arithmetic by which the scheduler lets masters start.
-func (y *Yard) Rule() marp.Rule { return y.rule }
+// Limit is how the scheduler limits AMs.
+func (y *Yard) Limit() steer.AMLimit { return y.limit }
+
+func (y *Yard) capacity() bool { return y.limit == steer.CapacityAM }
 
 // Least is the scheduler's minimum allocation.
 func (y *Yard) Least() unit.Resources { return y.least }
@@ -156,7 +160,7 @@ func (y *Yard) note(format string, args ...any) {
 
 // Knob is the queue's share for masters.
 func (y *Yard) Knob() drive.Knob {
-	return drive.Knob{Kind: setQueue, Queue: y.path, Property: y.rule.Property()}
+	return drive.Knob{Kind: setQueue, Queue: y.path, Property: y.limit.Property}
 }
 
 // CanAct says why the knob cannot be turned, as far as that can be known without turning it.
@@ -174,7 +178,7 @@ func (y *Yard) CanAct(ctx context.Context) error {
 // chooseActuator finds the way to turn the knob that fits the scheduler.
 func (y *Yard) chooseActuator(props *conf.Properties) error {
 	kind := y.o.Actuator
-	capacity := y.rule == marp.Capacity
+	capacity := y.capacity()
 	store := text(props, "yarn.scheduler.configuration.store.class", "file")
 	if kind == "" || kind == Auto {
 		switch {

@@ -151,7 +151,16 @@ func (m *manager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(map[string]any{"properties": list})
 	default:
 		if id, ok := strings.CutPrefix(path, "apps/"); ok {
+			id, what, _ := strings.Cut(id, "/")
 			i := slices.IndexFunc(m.apps, func(a map[string]any) bool { return a["id"] == id })
+			if i < 0 {
+				http.Error(w, `{"RemoteException":{"exception":"NotFoundException","message":"app with id not found"}}`, http.StatusNotFound)
+				return
+			}
+			if r.Method == http.MethodPut {
+				m.setApp(w, r, m.apps[i], what)
+				return
+			}
 			answer(map[string]any{"app": m.apps[i]})
 			return
 		}
@@ -230,14 +239,14 @@ func TestSnapshotOfVersions(t *testing.T) {
 		version string
 		fair    bool
 		want    steer.Queue
-		rule    marp.Rule
+		rule    steer.AMLimit
 	}{
-		{"2.10.2", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 0.3}, marp.Capacity},
-		{"2.7.5", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 15872.0 / 51224}, marp.Capacity},
-		{"3.3.6", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 0.3}, marp.Capacity},
-		{"3.5.0", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 0.3}, marp.Capacity},
-		{"2.10.2", true, steer.Queue{Running: 2, Waiting: 1, Capacity: unit.Resources{Mem: 52224, Cores: 24}, Ceiling: unit.Resources{Mem: 52224, Cores: 24}}, marp.FairV2},
-		{"3.4.2", true, steer.Queue{Running: 2, Waiting: 1, Capacity: unit.Resources{Mem: 52224, Cores: 24}, Ceiling: unit.Resources{Mem: 52224, Cores: 24}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 15668.0 / 52224}, marp.Fair},
+		{"2.10.2", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 0.3}, steer.CapacityAM},
+		{"2.7.5", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 15872.0 / 51224}, steer.CapacityAM},
+		{"3.3.6", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 0.3}, steer.CapacityAM},
+		{"3.5.0", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 0.3}, steer.CapacityAM},
+		{"2.10.2", true, steer.Queue{Running: 2, Waiting: 1, Capacity: unit.Resources{Mem: 52224, Cores: 24}, Ceiling: unit.Resources{Mem: 52224, Cores: 24}}, steer.FairV2AM},
+		{"3.4.2", true, steer.Queue{Running: 2, Waiting: 1, Capacity: unit.Resources{Mem: 52224, Cores: 24}, Ceiling: unit.Resources{Mem: 52224, Cores: 24}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 15668.0 / 52224}, steer.FairAM},
 	} {
 		m := newManager(c.version, c.fair)
 		m.apps = threeApps()
@@ -252,8 +261,8 @@ func TestSnapshotOfVersions(t *testing.T) {
 		if got := s.Queues; len(got) != 1 || got[0] != c.want {
 			t.Errorf("%s, fair %v:\n%+v, want\n%+v", c.version, c.fair, got, c.want)
 		}
-		if y.Rule() != c.rule || y.Least() != (unit.Resources{Mem: 512, Cores: 1}) || y.Identity() != "yarn:rm.example:8088/root.default" {
-			t.Error(y.Rule(), y.Least(), y.Identity())
+		if y.Limit() != c.rule || y.Least() != (unit.Resources{Mem: 512, Cores: 1}) || y.Identity() != "yarn:rm.example:8088/root.default" {
+			t.Error(y.Limit(), y.Least(), y.Identity())
 		}
 		if s.Total != (unit.Resources{Mem: 52224, Cores: 24}) || s.Nodes != 3 || s.Now < unit.Time(before.UnixMicro()) || s.Age < 0 || s.Age > 5*unit.Second {
 			t.Errorf("%+v", s)
@@ -310,7 +319,7 @@ func TestLies(t *testing.T) {
 		if err != nil {
 			said = err.Error()
 		} else {
-			set := marp.Defaults("cbt", "root.default").On(y.Rule())
+			set := marp.Defaults("cbt", "root.default").On(y.Limit())
 			ctl, err := marp.New("cbt", set)
 			if err != nil {
 				t.Fatal(err)
@@ -642,7 +651,7 @@ func TestCapacityREST(t *testing.T) {
 	if err := y.Write(ctx, k, found); err != nil {
 		t.Fatal(err)
 	}
-	own := percentKey(k.Queue)
+	own := keyOf(k.Queue, k.Property)
 	m.settings[own] = "-1" // Write would not put that back
 	if _, err := y.Read(ctx, k); err != nil {
 		t.Fatal(err)
@@ -659,7 +668,7 @@ func TestCapacityREST(t *testing.T) {
 	if in, err := y.InForce(ctx, k, found); !in || err != nil {
 		t.Error(in, err)
 	}
-	for _, bad := range []drive.Knob{{Kind: steer.SetPriority, Job: "x"}, {Kind: steer.SetQueue, Queue: "root.other", Property: k.Property}, {Kind: steer.SetQueue, Queue: k.Queue, Property: "weight"}} {
+	for _, bad := range []drive.Knob{{Kind: steer.SetPriority, Job: "x"}, {Kind: steer.SetQueue, Queue: "root.other", Property: k.Property}, {Kind: steer.SetQueue, Queue: k.Queue, Property: "colour"}} {
 		if err := y.Write(ctx, bad, y.Value(k, 0.2)); err == nil {
 			t.Error(bad)
 		}

@@ -40,7 +40,7 @@ func (s *Scheduler) SetQueue(name, property string, value float64, _ unit.Time) 
 	if err != nil {
 		return fail(err.Error())
 	}
-	if math.IsNaN(value) || math.IsInf(value, 0) {
+	if math.IsInf(value, 0) {
 		return fail("it is not a number")
 	}
 	var at *float32
@@ -60,8 +60,10 @@ func (s *Scheduler) SetQueue(name, property string, value float64, _ unit.Time) 
 	default:
 		return fail("there are maximum-am-resource-percent, user-limit-factor and minimum-user-limit-percent; capacities change in ideal time only")
 	}
-	old, *at = float64(*at), float32(value)
-	s.recompute()
+	if old = float64(*at); !math.IsNaN(value) {
+		*at = float32(value)
+		s.recompute()
+	}
 	return old, nil
 }
 

@@ -48,7 +48,7 @@ func TestKnobsRefuse(t *testing.T) {
 		{"c", "maximum-am-resource-percent", 0.1, "no leaf queue"},
 		{"root", "maximum-am-resource-percent", 0.1, "no leaf queue"},
 		{"a", "maximum-am-resource-percent", 1.1, "between 0 and 1"},
-		{"a", "maximum-am-resource-percent", math.NaN(), "not a number"},
+		{"a", "maximum-am-resource-percent", math.Inf(1), "not a number"},
 		{"a", "user-limit-factor", -2, "must not be negative"},
 		{"a", "minimum-user-limit-percent", 101, "between 0 and 100"},
 		{"a", "capacity", 40, "capacities change in ideal time only"},

@@ -1,4 +1,5 @@
-package helm
+// Package senses has what the sensors of the engines have in common.
+package senses
 
 import (
 	"cmp"

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -11,12 +12,12 @@ func TestSlotTable(t *testing.T) {
 	shares := []float64{0.02, 0.03, 0.05, 0.06, 0.07, 0.08, 0.09, 0.10, 0.13, 0.17, 0.20, 0.21, 0.25, 0.30, 0.50, 0.90}
 	want := []int64{0, 0, 1, 1, 1, 2, 2, 2, 3, 4, 5, 5, 6, 7, 12, 22}
 	for i, s := range shares {
-		if got := FairV2.Slots(sourceTotal, sourceMaster, unit.Resources{}, s); got != want[i] {
+		if got := steer.FairV2AM.Slots(sourceTotal, sourceMaster, unit.Resources{}, s); got != want[i] {
 			t.Errorf("share %v: %d slots, want %d", s, got, want[i])
 		}
 	}
 	for i, s := range []float64{0.05, 0.09, 0.13, 0.17, 0.21, 0.25} { // the design points hold with decimal gigabytes too
-		if got := FairV2.Slots(unit.Resources{Mem: 51000, Cores: 51}, sourceMaster, unit.Resources{}, s); got != int64(i+1) {
+		if got := steer.FairV2AM.Slots(unit.Resources{Mem: 51000, Cores: 51}, sourceMaster, unit.Resources{}, s); got != int64(i+1) {
 			t.Errorf("share %v of 51000 MB: %d slots, want %d", s, got, i+1)
 		}
 	}
@@ -26,28 +27,28 @@ func TestSlotRules(t *testing.T) {
 	gib := unit.Resources{Mem: 1024, Cores: 1}
 	cases := []struct {
 		name  string
-		rule  Rule
+		rule  steer.AMLimit
 		q, a  unit.Resources
 		share float64
 		want  int64
 	}{
-		{"fair 3 counts vcores", Fair, unit.Resources{Mem: 102400, Cores: 20}, unit.Resources{Mem: 1024, Cores: 2}, 0.2, 2},
-		{"fair 3 rounds up", Fair, unit.Resources{Mem: 10001, Cores: 100}, unit.Resources{Mem: 1001, Cores: 1}, 0.1, 1},
-		{"fair 2 rounds down", FairV2, unit.Resources{Mem: 10001, Cores: 100}, unit.Resources{Mem: 1001, Cores: 1}, 0.1, 0},
-		{"fair has no exemption", Fair, sourceTotal, sourceMaster, 0.02, 0},
-		{"capacity lets one start", Capacity, sourceTotal, sourceMaster, 0.001, 1},
-		{"capacity rounds up to the allocation", Capacity, unit.Resources{Mem: 10240, Cores: 10}, gib, 0.11, 2},
-		{"no limit", Fair, sourceTotal, sourceMaster, 1, 25},
-		{"not a number", Fair, sourceTotal, sourceMaster, math.NaN(), 0},
-		{"no queue", Fair, unit.Resources{}, sourceMaster, 0.5, 0},
-		{"no master", Capacity, sourceTotal, unit.Resources{}, 0.5, 0},
+		{"fair 3 counts vcores", steer.FairAM, unit.Resources{Mem: 102400, Cores: 20}, unit.Resources{Mem: 1024, Cores: 2}, 0.2, 2},
+		{"fair 3 rounds up", steer.FairAM, unit.Resources{Mem: 10001, Cores: 100}, unit.Resources{Mem: 1001, Cores: 1}, 0.1, 1},
+		{"fair 2 rounds down", steer.FairV2AM, unit.Resources{Mem: 10001, Cores: 100}, unit.Resources{Mem: 1001, Cores: 1}, 0.1, 0},
+		{"fair has no exemption", steer.FairAM, sourceTotal, sourceMaster, 0.02, 0},
+		{"capacity lets one start", steer.CapacityAM, sourceTotal, sourceMaster, 0.001, 1},
+		{"capacity rounds up to the allocation", steer.CapacityAM, unit.Resources{Mem: 10240, Cores: 10}, gib, 0.11, 2},
+		{"no limit", steer.FairAM, sourceTotal, sourceMaster, 1, 25},
+		{"not a number", steer.FairAM, sourceTotal, sourceMaster, math.NaN(), 0},
+		{"no queue", steer.FairAM, unit.Resources{}, sourceMaster, 0.5, 0},
+		{"no master", steer.CapacityAM, sourceTotal, unit.Resources{}, 0.5, 0},
 	}
 	for _, c := range cases {
 		if got := c.rule.Slots(c.q, c.a, gib, c.share); got != c.want {
 			t.Errorf("%s: %d slots, want %d", c.name, got, c.want)
 		}
 	}
-	if Fair.Property() != "maxAMShare" || FairV2.Property() != "maxAMShare" || Capacity.Property() != "maximum-am-resource-percent" {
+	if steer.FairAM.Property != "maxAMShare" || steer.FairV2AM.Property != "maxAMShare" || steer.CapacityAM.Property != "maximum-am-resource-percent" {
 		t.Error("a knob has the wrong name")
 	}
 }
@@ -67,9 +68,9 @@ func TestDerive(t *testing.T) {
 	// On every size of cluster the start lets exactly one in and a step exactly one more; slots are exact throughout.
 	for _, mem := range []int64{4096, 5000, 16384, 52224, 102400, 999_999, 8_000_000, 500_000_000} {
 		q := unit.Resources{Mem: mem, Cores: mem / 1024}
-		s := FairV2.of(q, sourceMaster)
+		s := steer.FairV2AM.Of(q, sourceMaster)
 		d := Derive(s)
-		slots := func(x float64) int64 { return FairV2.Slots(q, sourceMaster, unit.Resources{}, x) }
+		slots := func(x float64) int64 { return steer.FairV2AM.Slots(q, sourceMaster, unit.Resources{}, x) }
 		if slots(d.Start) != 1 {
 			t.Errorf("%d MB: start %v lets %d in", mem, d.Start, slots(d.Start))
 		}
@@ -94,7 +95,7 @@ func TestBaselines(t *testing.T) {
 		t.Fatalf("%v", all)
 	}
 	for _, b := range all {
-		if got := FairV2.Slots(sourceTotal, sourceMaster, unit.Resources{}, b.Value); got != want[b.Name] {
+		if got := steer.FairV2AM.Slots(sourceTotal, sourceMaster, unit.Resources{}, b.Value); got != want[b.Name] {
 			t.Errorf("%s (%v) lets %d in, want %d", b.Name, b.Value, got, want[b.Name])
 		}
 	}

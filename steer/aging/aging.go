@@ -1,0 +1,133 @@
+// Package aging is a steering policy for jobs' priorities: a job that waits gets a higher one for every while that it has waited, and its own back
+// once it runs. So no job waits for ever behind those that keep coming with a higher priority.
+//
+//	priority = its own + step * floor(time waited / after), at most max
+//
+// It works where the scheduler goes by priorities: fifo and capacity in the simulator, the Capacity Scheduler of a real ResourceManager.
+package aging
+
+import (
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// Entry is the registry's line.
+var Entry = steer.Entry{
+	Name: "aging", Title: "raises the priority of jobs that wait too long, and puts it back when they run",
+	Params: []steer.Param{
+		{Name: "after", Value: "TIME", Default: "600s", Help: "the priority goes up each time a job has waited this long"},
+		{Name: "step", Value: "N", Default: "1", Help: "by this much"},
+		{Name: "max", Value: "N", Default: "10", Help: "and never above this"},
+		{Name: "look", Value: "TIME", Default: "10s", Help: "time between samples"},
+	},
+	Needs: steer.Needs{Priority: true},
+	New:   func(s *steer.Setup) (steer.Steerer, error) { return newAging(s) },
+}
+
+type aging struct {
+	queue       string
+	after, look unit.Time
+	step, max   int
+	own         map[string]int // priorities of jobs that were raised, as found
+	said        []slog.Attr
+}
+
+var (
+	_ steer.Explainer = (*aging)(nil)
+	_ steer.Corrector = (*aging)(nil)
+)
+
+func newAging(s *steer.Setup) (*aging, error) {
+	a := &aging{queue: s.Queue, after: 600 * unit.Second, look: 10 * unit.Second, step: 1, max: 10, own: map[string]int{}}
+	for _, pair := range s.Set {
+		name, value, _ := strings.Cut(pair, "=")
+		if err := a.set(strings.TrimSpace(name), strings.TrimSpace(value)); err != nil {
+			return nil, &steer.SettingError{Name: name, Err: err}
+		}
+	}
+	return a, nil
+}
+
+func (a *aging) set(name, value string) (err error) {
+	var n int
+	var t unit.Time
+	switch name {
+	case "after", "look":
+		if t, err = unit.ParseTime(value); err != nil || t < unit.Second || t > unit.Day {
+			return fmt.Errorf("%s: %q is not a time from a second to a day", name, value)
+		}
+	case "step", "max":
+		if n, err = strconv.Atoi(value); err != nil || n < 1 || n > 1000 {
+			return fmt.Errorf("%s: %q is not a whole number from 1 to 1000", name, value)
+		}
+	default:
+		return fmt.Errorf("there is no setting %q", name)
+	}
+	switch name {
+	case "after":
+		a.after = t
+	case "look":
+		a.look = t
+	case "step":
+		a.step = n
+	case "max":
+		a.max = n
+	}
+	return nil
+}
+
+// Step implements steer.Steerer.
+func (a *aging) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time) {
+	there := make(map[string]bool, len(seen.Jobs))
+	for i := range seen.Jobs {
+		j := &seen.Jobs[i]
+		if j.Queue != a.queue {
+			continue
+		}
+		there[j.ID] = true
+		own, raised := a.own[j.ID]
+		switch {
+		case j.Started && raised:
+			delete(a.own, j.ID)
+			if j.Priority != own {
+				do = append(do, action(j, own, "it runs"))
+			}
+		case !j.Started:
+			if !raised {
+				own = j.Priority
+			}
+			waited := seen.Now - j.Submitted
+			want := max(own, min(own+a.step*int(min(waited/a.after, unit.Time(a.max))), a.max))
+			if want > j.Priority {
+				a.own[j.ID] = own
+				do = append(do, action(j, want, fmt.Sprintf("it has waited %v", waited)))
+			}
+		}
+	}
+	for id := range a.own {
+		if !there[id] {
+			delete(a.own, id)
+		}
+	}
+	decision, why := "wait", fmt.Sprintf("nothing to change; %d above their own priority", len(a.own))
+	if len(do) > 0 {
+		decision, why = "set", fmt.Sprintf("%d to change", len(do))
+	}
+	a.said = []slog.Attr{slog.Int("jobs", len(there)), slog.Int("raised", len(a.own)), slog.String("decision", decision), slog.String("why", why)}
+	return do, a.look
+}
+
+func action(j *steer.Job, priority int, why string) steer.Action {
+	return steer.Action{Kind: steer.SetPriority, Job: j.ID, Value: float64(priority), Why: why}
+}
+
+// Explain implements steer.Explainer.
+func (a *aging) Explain() []slog.Attr { return a.said }
+
+// NotMade implements steer.Corrector: the next sample shows the priority as it is, and the change is asked for again.
+func (a *aging) NotMade(steer.Action) {}

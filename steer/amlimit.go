@@ -1,0 +1,69 @@
+package steer
+
+import (
+	"math"
+
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// AMLimit is how a scheduler limits the ApplicationMasters (AMs) of a queue to a share of it: the knob's name, and the arithmetic from a share to a
+// number of AMs. An engine publishes its own; a policy goes by it and never asks which scheduler it is on.
+type AMLimit struct {
+	Scheduler string // for people
+	Property  string // the knob: a property of a queue
+	Cores     bool   // vcores must fit as well as memory
+	Down      bool   // the limit is rounded down, not up
+	Whole     bool   // the limit is rounded up to whole minimum allocations, and one AM may always start
+	AtOnce    bool   // a change takes effect at once: no file is polled
+}
+
+// The limits of YARN's schedulers.
+var (
+	FairAM     = AMLimit{Scheduler: "Fair Scheduler", Property: "maxAMShare", Cores: true}
+	FairV2AM   = AMLimit{Scheduler: "Fair Scheduler of Hadoop 2", Property: "maxAMShare", Down: true}
+	CapacityAM = AMLimit{Scheduler: "Capacity Scheduler", Property: "maximum-am-resource-percent", Whole: true, AtOnce: true}
+)
+
+// Slots is the number of AMs of one size that may run at once in a queue that may use q, at the given share.
+// minimum is the scheduler's minimum allocation. What makes no sense gives none.
+func (l AMLimit) Slots(q, am, minimum unit.Resources, share float64) int64 {
+	if am.Mem <= 0 || q.Mem <= 0 || math.IsNaN(share) {
+		return 0
+	}
+	share = min(max(share, 0), 1)
+	limit := func(of int64) int64 {
+		x := float64(of) * share
+		if l.Down {
+			return int64(math.Floor(x))
+		}
+		return int64(math.Ceil(x - 1e-9*float64(of))) // a share such as 0.1 is not exact
+	}
+	mem := limit(q.Mem)
+	switch {
+	case l.Whole:
+		return max(1, RoundUp(mem, minimum.Mem)/am.Mem)
+	case l.Cores:
+		return unit.Resources{Mem: mem, Cores: limit(q.Cores)}.Count(am)
+	}
+	return mem / am.Mem
+}
+
+// Of is the share of a queue that one AM takes: the least value that lets one start where nothing is rounded.
+func (l AMLimit) Of(q, am unit.Resources) float64 {
+	if q.Mem <= 0 || am.Mem <= 0 {
+		return 0
+	}
+	share := float64(am.Mem) / float64(q.Mem)
+	if l.Cores && q.Cores > 0 {
+		share = max(share, float64(am.Cores)/float64(q.Cores))
+	}
+	return share
+}
+
+// RoundUp rounds up to a multiple of step.
+func RoundUp(x, step int64) int64 {
+	if step <= 1 {
+		return x
+	}
+	return (x + step - 1) / step * step
+}

@@ -1,0 +1,109 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+)
+
+// live carries out on a running scheduler what a machine asks for.
+type live struct {
+	engine  Engine
+	journal *Journal
+	observe func(Event)
+	clock   Clock
+	lost    <-chan struct{}
+	alive   func()
+}
+
+// run steps a machine until it is done.
+func (l *live) run(ctx context.Context, m *Machine) error {
+	defer m.Abandon()
+	if l.clock == nil {
+		l.clock = WallClock{}
+	}
+	for a := l.answer(ctx, Answer{}); ; {
+		r, more := m.Next(a)
+		if !more {
+			return m.Err()
+		}
+		a = l.answer(ctx, l.do(ctx, &r))
+	}
+}
+
+func (l *live) answer(ctx context.Context, a Answer) Answer {
+	select {
+	case <-l.lost:
+		a.Lost = true
+	default:
+	}
+	a.Now, a.Stop = l.clock.Now(), ctx.Err() != nil
+	return a
+}
+
+func (l *live) do(ctx context.Context, r *Request) (a Answer) {
+	if l.alive != nil {
+		l.alive()
+		defer l.alive()
+	}
+	if r.Final {
+		ctx = context.WithoutCancel(ctx)
+	}
+	switch r.Op {
+	case Wait:
+		a.Err = l.clock.Wait(ctx, r.Until.Sub(l.clock.Now()))
+		return a
+	case Log:
+		a.Err = l.journal.Append(r.Entry)
+		return a
+	case Tell:
+		if l.observe != nil {
+			l.observe(r.Event)
+		}
+		return a
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.Until.Sub(l.clock.Now()))
+	defer cancel()
+	switch r.Op {
+	case Sample:
+		a.Snapshot, a.Err = l.engine.Snapshot(ctx)
+	case Read:
+		a.Value, a.Err = l.engine.Read(ctx, r.Knob)
+	case Write:
+		a.Err = l.engine.Write(ctx, r.Knob, r.Value)
+	case Check:
+		a.InForce, a.Err = l.engine.InForce(ctx, r.Knob, r.Value)
+	}
+	return a
+}
+
+// Run drives until the context ends or the policy is done, and puts everything back before it returns. What an earlier driver left
+// behind is put back first. An error tells what could not be put back; the journal stays open for that.
+func Run(ctx context.Context, o Options) (err error) {
+	if o.Engine != nil { // not a nil pointer in an interface
+		o.Scheme = o.Engine
+	}
+	m, err := NewMachine(o.Rules)
+	if err != nil {
+		return err
+	}
+	l := &live{engine: o.Engine, journal: o.Journal, observe: o.Observe, clock: o.Clock, alive: o.Alive}
+	if o.Act && o.Lock != nil {
+		if err := o.Lock.Acquire(ctx); err != nil {
+			m.Abandon()
+			return fmt.Errorf("the lock was not given: %w", err)
+		}
+		defer func() { err = both(err, o.Lock.Release()) }()
+		l.lost = o.Lock.Lost()
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		go func(ctx context.Context) {
+			select {
+			case <-l.lost:
+				cancel() // ends waits and readings
+			case <-ctx.Done():
+			}
+		}(ctx)
+	}
+	return l.run(ctx, m)
+}

@@ -1,0 +1,95 @@
+package marp
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+var titles = []struct{ name, title string }{
+	{"cbt", "processors idle: let one more job in; busy: give back the share of jobs that are almost done"},
+	{"cbtws", "as cbt, but lets a job in only while the smoothed progress grows"},
+	{"cbtwat", "as cbtws, but the growth must reach a threshold that is learned"},
+	{"ahead", "forecasts from the jobs' progress what will idle, and acts before it does"},
+	{"kalman-mem", "holds the memory in use within a band; for comparison"},
+	{"static", "writes one value and leaves it"},
+}
+
+// Names lists the controllers.
+func Names() []string { return steer.Registry(Entries()).Names() }
+
+// Entries are the registry's lines.
+func Entries() (list []steer.Entry) {
+	for _, t := range titles {
+		e := steer.Entry{Name: t.name, Title: t.title, Needs: steer.Needs{AMLimit: true, Maps: t.name == "ahead"}}
+		e.New = func(su *steer.Setup) (steer.Steerer, error) { return newFor(t.name, su) }
+		d := Defaults(t.name, "")
+		for _, p := range params {
+			if p.concerns(t.name) {
+				p.Default = p.get(&d)
+				e.Params = append(e.Params, p.Param)
+			}
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+// newFor makes the named controller for an engine and a person.
+func newFor(name string, su *steer.Setup) (steer.Steerer, error) {
+	s := Defaults(name, su.Queue).On(su.Limit).Within(su.Bounds)
+	if s.Least, s.Seed = su.Minimum, su.Seed; su.Observe {
+		s.TakeOver = unit.Millisecond // what it asks for never comes into force: every sample begins from what is
+	}
+	for _, pair := range su.Set {
+		key, value, _ := strings.Cut(pair, "=")
+		key = strings.TrimSpace(key)
+		if err := s.Set(name, key, value); err != nil {
+			return nil, &steer.SettingError{Name: key, Err: err}
+		}
+	}
+	c, err := New(name, s)
+	if v := s.Value; err == nil && name == "static" && (v < s.Min || v > s.Max) {
+		return nil, &steer.SettingError{Name: "value", Err: fmt.Errorf("value=%v: it lies outside the bounds %v to %v", v, s.Min, s.Max)}
+	}
+	return c, err
+}
+
+// Found implements steer.Describer.
+func (c *loop) Found(q *steer.Queue) string {
+	am := c.set.Master
+	if n := int64(q.Running); am.IsZero() && n > 0 {
+		am = unit.Resources{Mem: (q.Masters.Mem + n - 1) / n, Cores: (q.Masters.Cores + n - 1) / n}
+	}
+	switch {
+	case q.MasterShare < 0:
+		return "no limit"
+	case q.MasterShare == 0:
+		return "not known yet"
+	}
+	share := fmt.Sprintf("%.4g", q.MasterShare)
+	switch {
+	case q.Capacity.IsZero():
+		return share
+	case am.IsZero():
+		return share + fmt.Sprintf(" of %v; how many jobs that lets in shows when there is a job", q.Capacity)
+	}
+	n := c.set.Limit.Slots(q.Capacity, am, c.set.Least, q.MasterShare)
+	return share + fmt.Sprintf(" of %v: room for %d %s of %v", q.Capacity, n, plural(int(n), "master", "masters"), am)
+}
+
+// Bounds implements steer.Describer.
+func (c *loop) Bounds() string {
+	if l, ok := c.law.(static); ok {
+		return fmt.Sprintf("%.4g, whatever is found", l.Value)
+	}
+	switch s := &c.set; {
+	case s.Min > 0:
+		return fmt.Sprintf("%.4g to %.4g", s.Min, s.Max)
+	case s.KeepFound:
+		return fmt.Sprintf("the share found to %.4g", s.Max)
+	}
+	return fmt.Sprintf("one master's share to %.4g", c.set.Max)
+}

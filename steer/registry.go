@@ -1,0 +1,130 @@
+package steer
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// Entry makes a steering policy known by name.
+type Entry struct {
+	Name   string
+	Title  string // one line for help: what it does
+	Params []Param
+	Needs  Needs
+	// New makes a fresh policy: one a run, and another one after a live driver has lost sight of its scheduler. What is wrong with one of the
+	// settings is a *SettingError.
+	New func(*Setup) (Steerer, error)
+}
+
+// Param is a setting of a policy, for a person who types it.
+type Param struct {
+	Name    string
+	Value   string // what is typed: SHARE, PERCENT, TIME, N, MIB, yes|no, or the words to choose from
+	Default string
+	Help    string
+}
+
+// Needs are what a policy asks of an engine beyond its queue and the jobs there. An engine without it refuses the policy at the start, and a live
+// driver turns no knob that is not declared here.
+type Needs struct {
+	AMLimit    bool     // a share of the queue for ApplicationMasters that can be moved
+	Properties []string // others of the queue, by the names of the scheduler
+	Priority   bool     // the priorities of jobs
+	Queue      bool     // the queues of jobs
+	Maps       bool     // how far the maps of each job are, which an engine may have to ask each of them for
+}
+
+// Allow says why a knob of an engine with a limit for AMs may not be turned.
+func (n *Needs) Allow(kind Kind, property string, limit AMLimit) error {
+	switch {
+	case kind == SetQueue && (n.AMLimit && property == limit.Property || slices.Contains(n.Properties, property)), kind == SetPriority && n.Priority, kind == MoveJob && n.Queue:
+		return nil
+	}
+	return errors.New("the policy has not declared that it changes this: it is not done")
+}
+
+// Setup is what a policy is made for: the engine's side, and a person's.
+type Setup struct {
+	Queue   string         // that is watched and set
+	Limit   AMLimit        // zero: the engine has none
+	Minimum unit.Resources // the scheduler's minimum allocation
+	Bounds  Bounds
+	Seed    uint64
+	Observe bool     // nothing that it asks for is done
+	Set     []string // settings, each as NAME=VALUE; the last one of a name holds
+}
+
+// Bounds are what a person sets around a policy, live and in a rehearsal.
+type Bounds struct {
+	Min        float64 // least value ever written; 0: the one found (until empty: what one job needs)
+	Max        float64 // greatest value ever written
+	UntilEmpty bool    // the batch that is there, and no service
+	Spacing    unit.Time
+}
+
+// DefaultBounds are those of a person who sets none.
+func DefaultBounds() Bounds { return Bounds{Max: 0.9} }
+
+// SettingError says what is wrong with a setting.
+type SettingError struct {
+	Name string
+	Err  error
+}
+
+func (e *SettingError) Error() string { return e.Err.Error() }
+func (e *SettingError) Unwrap() error { return e.Err }
+
+// Registry is a set of steering policies by name.
+type Registry []Entry
+
+// Find returns the entry of a name; nil: there is none.
+func (r Registry) Find(name string) *Entry {
+	if i := slices.IndexFunc(r, func(e Entry) bool { return e.Name == name }); i >= 0 {
+		return &r[i]
+	}
+	return nil
+}
+
+// Names lists the names in registry order.
+func (r Registry) Names() []string {
+	names := make([]string, len(r))
+	for i, e := range r {
+		names[i] = e.Name
+	}
+	return names
+}
+
+// New makes the named policy, if the engine has what it needs.
+func (r Registry) New(name string, s *Setup) (Steerer, error) {
+	e := r.Find(name)
+	switch {
+	case e == nil:
+		return nil, fmt.Errorf("there is no steering policy %q: want one of %s", name, strings.Join(r.Names(), ", "))
+	case e.Needs.AMLimit && s.Limit.Property == "":
+		return nil, fmt.Errorf("%s moves the share of application masters, and this scheduler has none", name)
+	}
+	return e.New(s)
+}
+
+// ParamNames lists the settings.
+func (e *Entry) ParamNames() []string {
+	names := make([]string, len(e.Params))
+	for i, p := range e.Params {
+		names[i] = p.Name
+	}
+	return names
+}
+
+// Rehearsal is a steering policy for a simulated scheduler, ready to be made afresh.
+type Rehearsal struct {
+	Name, Queue string
+	Property    string // of the queue: its share for AMs; "": it has none
+	Delays      Delays
+	Bounds      Bounds
+	Needs       Needs
+	New         func(seed uint64) (Steerer, error)
+}

@@ -1,0 +1,73 @@
+package yard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/yarn/rest"
+)
+
+// An application's queue and priority are set over REST, whatever the scheduler. There is no place for a mark.
+
+// readJob reads a knob of an application.
+func (y *Yard) readJob(ctx context.Context, k drive.Knob) (drive.Value, error) {
+	if k.Kind == steer.SetPriority && !y.capacity() {
+		return drive.Value{}, errors.New("the FairScheduler does not go by the priorities of applications")
+	}
+	a, err := y.c.App(ctx, k.Job)
+	switch {
+	case errors.Is(err, rest.ErrNotFound): // a ResourceManager that has just started may not know it yet
+		return drive.Value{}, gone("the ResourceManager does not know %s", k.Job)
+	case err != nil:
+		return drive.Value{}, err
+	case a.Ended():
+		return drive.Value{}, fmt.Errorf("%s: %w", k.Job, drive.ErrEnded)
+	case k.Kind == steer.SetPriority:
+		return y.Value(k, float64(a.Priority)), nil
+	}
+	if a.Queue == "" {
+		return drive.Value{}, fmt.Errorf("the ResourceManager does not tell the queue of %s", k.Job)
+	}
+	v := drive.Value{Text: a.Queue, Set: true}
+	if !strings.HasPrefix(v.Text, "root.") { // older versions tell the last part
+		s, err := y.c.Scheduler(ctx)
+		if err != nil {
+			return drive.Value{}, err
+		}
+		q, err := findLeaf(s.Root, a.Queue)
+		if err != nil {
+			return drive.Value{}, err
+		}
+		v.Text = q.Path
+	}
+	return v, nil
+}
+
+// writeJob sets a knob of an application. A priority above the cluster's maximum would be capped without a word, and then be taken for
+// somebody else's: it is refused.
+func (y *Yard) writeJob(ctx context.Context, k drive.Knob, v drive.Value) (err error) {
+	if k.Kind == steer.MoveJob {
+		_, err = y.c.MoveApp(ctx, k.Job, v.Text)
+		return fateOf(err)
+	}
+	n, err := strconv.Atoi(v.Text)
+	if err != nil || n < 0 || int64(n) > y.maxPriority {
+		return fmt.Errorf("%v: %q is not a whole number from 0 to the cluster's maximum of %d (yarn.cluster.max-application-priority): not written", k, v.Text, y.maxPriority)
+	}
+	_, err = y.c.SetPriority(ctx, k.Job, n)
+	return fateOf(err)
+}
+
+// fateOf is the error of a write as a driver knows it.
+func fateOf(err error) error {
+	var fate *rest.UnknownFateError
+	if errors.As(err, &fate) || errors.Is(err, rest.ErrFormat) { // a page in place of the answer: a gateway may have passed it on
+		return fmt.Errorf("%w: %w", drive.ErrFate, err)
+	}
+	return err
+}

@@ -1,0 +1,72 @@
+package yard
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/yarn/rest"
+)
+
+// queueProperty is a property of a queue that can be set.
+type queueProperty struct {
+	otherwise float64                   // what holds where the configuration has none; NaN: that depends
+	shown     func(*rest.Queue) float64 // what the ResourceManager goes by; nil: it is found out in another way
+}
+
+// capacityProperties are those of the CapacityScheduler. Capacities of siblings have to sum to 100 after every change: one alone can be moved only
+// among weights. A queue whose state is taken out of the configuration stays as it is, stopped for one: it is changed only where the configuration has it.
+var capacityProperties = map[string]queueProperty{
+	steer.CapacityAM.Property:    {0.1, nil},
+	"capacity":                   {math.NaN(), func(q *rest.Queue) float64 { return q.Capacity }},
+	"weight":                     {math.NaN(), func(q *rest.Queue) float64 { return q.Weight }},
+	"maximum-capacity":           {100, func(q *rest.Queue) float64 { return q.MaxCapacity }},
+	"user-limit-factor":          {1, func(q *rest.Queue) float64 { return q.UserLimitFactor }},
+	"minimum-user-limit-percent": {100, func(q *rest.Queue) float64 { return q.UserLimit }},
+	"state":                      {math.NaN(), func(q *rest.Queue) float64 { return float64(slices.Index(states, q.State)) }},
+}
+
+// fairProperties are those of the FairScheduler's file.
+var fairProperties = map[string]queueProperty{steer.FairAM.Property: {}, "weight": {}, "maxRunningApps": {}}
+
+func (y *Yard) properties() map[string]queueProperty {
+	if y.capacity() {
+		return capacityProperties
+	}
+	return fairProperties
+}
+
+// states of a queue, by number.
+var states = []string{"STOPPED", "RUNNING"}
+
+// configured is the name of a property in the CapacityScheduler's configuration: a weight is a capacity such as 4w.
+func configured(property string) string {
+	if property == "weight" {
+		return "capacity"
+	}
+	return property
+}
+
+// parseSetting reads a property's value, of a FairScheduler or not.
+func parseSetting(fair bool, property, text string) (float64, error) {
+	switch {
+	case fair:
+	case property == "state":
+		if i := slices.Index(states, text); i >= 0 {
+			return float64(i), nil
+		}
+		return 0, fmt.Errorf("%q is neither %s", text, strings.Join(states, " nor "))
+	case property == "weight":
+		weight, ok := strings.CutSuffix(text, "w")
+		if !ok {
+			return 0, fmt.Errorf("%q is not a weight", text)
+		}
+		text = weight
+	case property == "maximum-capacity" && text == "-1":
+		return 100, nil
+	}
+	return strconv.ParseFloat(text, 64)
+}
