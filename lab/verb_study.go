@@ -104,6 +104,7 @@ func endureVerb(ctx context.Context, args []string, out io.Writer) error {
 		"of it. With --offline it takes the records that are kept. Parts: "+strings.Join(endure.Parts(), ", ")+".")
 	s := endure.Study{Log: out, Apps: []int{100, 1000, 10000}}
 	f.IntVar(&s.Kills, "kills", 200, "of the steerer, over both schedulers")
+	f.IntVar(&s.Knobs, "knobs", 50, "kills with each scheduler while the steerer turns knobs of several queues and applications")
 	f.IntVar(&s.Restarts, "restarts", 5, "of the ResourceManager")
 	f.IntVar(&s.Failovers, "failovers", 5, "from one ResourceManager to the other")
 	f.IntVar(&s.Nodes, "nodes", 500, "of the large cluster")

@@ -25,7 +25,7 @@ func nobody() *syscall.Credential {
 
 // liesFile has a FairScheduler whose file, or its folder, cannot be written, or is written by somebody else at the same time.
 func (s *Study) liesFile(ctx context.Context, t *sheet[Told]) error {
-	y, err := s.open(ctx, "lies-file", hadoop.Options{Scheduler: "fair", SchedulerXML: fairQueues(named)})
+	y, err := s.open(ctx, "lies-file", queue, hadoop.Options{Scheduler: "fair", SchedulerXML: fairQueues(named)})
 	if err != nil {
 		return err
 	}

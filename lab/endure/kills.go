@@ -30,26 +30,49 @@ type Kill struct {
 	Back      int64  `json:"back_ms"`         // until it was as found again; -1: not seen by itself
 	By        string `json:"by"`              // what put it back: "guard", "restore", "next start"; "" when there was nothing to do
 	InForce   int64  `json:"in_force_ms,omitempty"`
-	Miss      string `json:"miss,omitempty"`
+	// Held counts the knobs that were open, where several kinds are turned: properties with their queue, priorities and queues of applications.
+	Held map[string]int `json:"held,omitempty"`
+	Miss string         `json:"miss,omitempty"`
 }
 
 // backWithin is how long the guard may take to put the setting back.
 const backWithin = 10 * time.Second
 
+// backWithin is longer for several knobs of one file, which is written every 5 s at most.
+func (k *killer) backWithin() time.Duration {
+	if k.y.set.homes != nil {
+		return 3 * backWithin
+	}
+	return backWithin
+}
+
 // kills takes turns: two thirds of the blows with the CapacityScheduler over REST, a third with the FairScheduler's file.
 func (s *Study) kills(ctx context.Context) error {
-	t := sheet[Kill]{Head: s.head("kills")}
-	random := rand.New(rand.NewPCG(s.Seed, 6))
 	fair := s.Kills / 3
+	return s.killed(ctx, "kills", map[string]int{"capacity": s.Kills - fair, "fair": fair}, []string{unnamed, named}, func(_ context.Context, k *killer) error {
+		k.policy = func() (string, []string) {
+			if k.random.IntN(4) == 0 {
+				return "static", still(0.2 + 0.6*k.random.Float64())
+			}
+			return "cbt", lively("50ms")
+		}
+		return nil
+	})
+}
+
+// killed kills steerers so many times with each scheduler. The applications come in waves all the time, and must all end well.
+func (s *Study) killed(ctx context.Context, part string, times map[string]int, originals []string, begin func(context.Context, *killer) error) error {
+	t := sheet[Kill]{Head: s.head(part)}
+	random := rand.New(rand.NewPCG(s.Seed, 6))
 	for _, half := range []struct {
 		scheduler string
-		n         int
 		fate      *Fate
-	}{{"capacity", s.Kills - fair, &t.Sum.Capacity}, {"fair", fair, &t.Sum.Fair}} {
-		if half.n == 0 {
+	}{{"capacity", &t.Sum.Capacity}, {"fair", &t.Sum.Fair}} {
+		n := times[half.scheduler]
+		if n == 0 {
 			continue
 		}
-		f, err := s.killsOf(ctx, half.scheduler, half.n, random, &t)
+		f, err := s.killsOf(ctx, &killer{s: s, bin: s.Binary, scheduler: half.scheduler, random: random, sum: &t.Sum}, n, originals, begin, &t)
 		if err != nil {
 			return err
 		}
@@ -61,31 +84,37 @@ func (s *Study) kills(ctx context.Context) error {
 	return t.save(s.Dir)
 }
 
-func (s *Study) killsOf(ctx context.Context, scheduler string, n int, random *rand.Rand, t *sheet[Kill]) (Fate, error) {
-	o := hadoop.Options{Scheduler: scheduler}
-	if scheduler == "fair" {
+func (s *Study) killsOf(ctx context.Context, k *killer, n int, originals []string, begin func(context.Context, *killer) error, t *sheet[Kill]) (Fate, error) {
+	queues, o := queue, hadoop.Options{Scheduler: k.scheduler}
+	switch {
+	case t.Head.Part == "knobs":
+		queues, o = knobQueues(k.scheduler)
+	case k.scheduler == "fair":
 		o.SchedulerXML = fairQueues(unnamed)
 	}
-	y, err := s.open(ctx, "kills-"+scheduler, o)
+	y, err := s.open(ctx, t.Head.Part+"-"+k.scheduler, queues, o)
 	if err != nil {
 		return Fate{}, err
 	}
 	defer func() { _ = y.Down() }()
-	l := &load{c: y.Cluster, queue: queue, apps: min(60, 4*n), hold: 3000}
+	k.y = y
+	if err := begin(ctx, k); err != nil {
+		return Fate{}, err
+	}
+	l := &load{c: y.Cluster, queue: y.set.queue, apps: min(60, 4*n), hold: 3000}
 	if err := l.begin(ctx, y.rm); err != nil {
 		return Fate{}, err
 	}
 	defer l.cancel()
-	for half, original := range []string{unnamed, named} {
-		count := n / 2
-		if half == 1 {
-			count = n - n/2
+	for i, original := range originals {
+		if i > 0 {
 			if err := y.rename(ctx); err != nil {
 				return Fate{}, err
 			}
 		}
-		k := &killer{s: s, y: y, scheduler: scheduler, original: original, random: random}
-		for range count {
+		k.original, k.n, k.seen = original, 0, 0
+		first := len(t.Rows)
+		for range (n + i) / len(originals) {
 			if err := k.blow(ctx, len(t.Rows)+1); err != nil {
 				return Fate{}, err
 			}
@@ -93,14 +122,15 @@ func (s *Study) killsOf(ctx context.Context, scheduler string, n int, random *ra
 			k.last = nil
 		}
 		t.Rows = append(t.Rows, k.settle(ctx)...)
-		t.Sum.Final = append(t.Sum.Final, k.final(ctx, &t.Sum))
-		for i := range t.Rows {
-			if t.Rows[i].Miss != "" && t.Rows[i].Scheduler == scheduler && t.Rows[i].Original == original {
-				t.Sum.miss("kill %d (%s, %s): %s", t.Rows[i].N, scheduler, original, t.Rows[i].Miss)
+		k.last = nil
+		t.Sum.Final = append(t.Sum.Final, k.final(ctx))
+		for _, r := range t.Rows[first:] {
+			if r.Miss != "" {
+				t.Sum.miss("kill %d (%s, %s): %s", r.N, r.Scheduler, r.Original, r.Miss)
 			}
 		}
 	}
-	// What is left may end: there is room for all masters now.
+	// What is left may end: there is room for all AMs now.
 	if err := y.set.set(ctx, y.set.wide()); err != nil {
 		return Fate{}, err
 	}
@@ -110,8 +140,7 @@ func (s *Study) killsOf(ctx context.Context, scheduler string, n int, random *ra
 	}
 	all, other, err := ended(ctx, y.rm)
 	if all != f.Submitted || len(other) > 0 {
-		f.Other = append(f.Other, fmt.Sprintf("the ResourceManager lists %d", all))
-		f.Other = append(f.Other, other...)
+		f.Other = append(append(f.Other, fmt.Sprintf("the ResourceManager lists %d", all)), other...)
 	}
 	return f, err
 }
@@ -138,9 +167,12 @@ func (y *yard) rename(ctx context.Context) error {
 // killer deals blows.
 type killer struct {
 	s                   *Study
+	bin                 string
 	y                   *yard
 	scheduler, original string
 	random              *rand.Rand
+	policy              func() (name string, args []string) // of the next steerer
+	sum                 *Sum
 	wait                []Kill // not put back yet
 	last                []Kill // done with
 	n, seen             int
@@ -157,13 +189,10 @@ func (k *killer) blow(ctx context.Context, n int) error {
 		longest = 8 * time.Second
 	}
 	after := 5*time.Millisecond + time.Duration(k.random.Int64N(int64(longest-5*time.Millisecond)))
-	policy, args := "cbt", lively("50ms")
-	if k.random.IntN(4) == 0 {
-		policy, args = "static", still(0.2+0.6*k.random.Float64())
-	}
+	policy, args := k.policy()
 	row := Kill{N: n + len(k.wait), Scheduler: k.scheduler, Original: k.original, Policy: policy, After: after.Milliseconds(), Back: -1}
 	before, _, _ := drive.ReadJournal(k.y.journal) // none yet: no entries
-	p, err := k.y.steer(k.s.Binary, "", nil, args...)
+	p, err := k.y.steer(k.bin, "", nil, args...)
 	if err != nil {
 		return err
 	}
@@ -197,7 +226,7 @@ func (k *killer) blow(ctx context.Context, n int) error {
 	if err != nil {
 		row.Miss = "the journal cannot be read: " + err.Error()
 	}
-	row.Entries, row.Open = len(entries)-len(before), len(open) > 0
+	row.Entries, row.Open, row.Held = len(entries)-len(before), len(open) > 0, heldKnobs(open, policy)
 	row.Between = len(entries) > 0 && entries[len(entries)-1].What == drive.Before // a change has no second entry
 	row.Changed = !k.y.set.original(ctx)
 	for _, g := range guards {
@@ -236,9 +265,8 @@ func (k *killer) done() {
 // byGuard waits until the guard has put the setting back.
 func (k *killer) byGuard(ctx context.Context, fell time.Time, guards []int) {
 	row := &k.wait[len(k.wait)-1]
-	if !proc.Await(ctx, backWithin, 20*time.Millisecond, func() bool { return k.y.set.original(ctx) }) {
-		now, err := k.y.set.read(ctx)
-		row.Miss = fmt.Sprintf("not put back within %v: %.60q, %v", backWithin, now, err)
+	if !proc.Await(ctx, k.backWithin(), 20*time.Millisecond, func() bool { return k.y.set.original(ctx) }) {
+		row.Miss = fmt.Sprintf("not put back within %v: %.300s", k.backWithin(), k.y.set.differs(ctx))
 		return
 	}
 	row.Back = time.Since(fell).Milliseconds()
@@ -270,13 +298,13 @@ func (k *killer) byGuard(ctx context.Context, fell time.Time, guards []int) {
 func (k *killer) byHand(ctx context.Context) {
 	row := &k.wait[len(k.wait)-1]
 	began := time.Now()
-	if err := k.y.restore(ctx, k.s.Binary); err != nil {
+	if err := k.y.restore(ctx, k.bin); err != nil {
 		row.Miss = "restore: " + err.Error()
 		return
 	}
 	row.Back = time.Since(began).Milliseconds()
-	if !k.y.set.original(ctx) {
-		row.Miss = "restore has ended and the setting is not as found"
+	if d := k.y.set.differs(ctx); d != "" {
+		row.Miss = "restore has ended and the setting is not as found: " + d
 	}
 	for i := range k.wait {
 		if k.wait[i].Open {
@@ -304,13 +332,13 @@ func (k *killer) settle(ctx context.Context) []Kill {
 }
 
 // final is the last look.
-func (k *killer) final(ctx context.Context, sum *Sum) string {
+func (k *killer) final(ctx context.Context) string {
 	same := k.y.set.original(ctx)
 	obeyed := proc.Await(ctx, k.patience(), 100*time.Millisecond, func() bool { return k.y.set.obeyed(ctx) })
 	_, open, err := drive.ReadJournal(k.y.journal)
 	text := fmt.Sprintf("%s, found %s: as found %v, in force %v, journal open %v", k.scheduler, k.original, same, obeyed, len(open) > 0)
 	if !same || !obeyed || len(open) > 0 || err != nil {
-		sum.Misses = append(sum.Misses, text)
+		k.sum.miss("%s", text)
 	}
 	return text
 }

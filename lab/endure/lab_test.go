@@ -78,6 +78,9 @@ func TestMain(m *testing.M) {
 // TestLabKill kills the steerer at random moments, with both schedulers.
 func TestLabKill(t *testing.T) { endured(t, Study{Only: []string{"kills"}, Kills: 9}) }
 
+// TestLabKnobs kills it while it turns properties of queues and the queues and priorities of applications.
+func TestLabKnobs(t *testing.T) { endured(t, Study{Only: []string{"knobs"}, Knobs: 5}) }
+
 // TestLabRestart restarts the ResourceManager under it.
 func TestLabRestart(t *testing.T) { endured(t, Study{Only: []string{"restarts"}, Restarts: 1}) }
 

@@ -48,7 +48,7 @@ func (s *Study) lies(ctx context.Context) error {
 }
 
 func (s *Study) liesREST(ctx context.Context, t *sheet[Told]) error {
-	y, err := s.open(ctx, "lies-rest", hadoop.Options{})
+	y, err := s.open(ctx, "lies-rest", queue, hadoop.Options{})
 	if err != nil {
 		return err
 	}

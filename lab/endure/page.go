@@ -29,7 +29,7 @@ func Misses(dir string) ([]string, error) {
 
 // records are the raw data of all parts, every run of each.
 type records struct {
-	Kills               series[Kill]
+	Kills, Knobs        series[Kill]
 	Restarts, Failovers series[Gap]
 	Kerberos            series[Secured]
 	Lies                series[Told]
@@ -39,7 +39,7 @@ type records struct {
 func read(dir string) (*records, error) {
 	r := &records{}
 	for name, load := range map[string]func(dir, part string) error{
-		"kills": r.Kills.load, "restarts": r.Restarts.load, "failovers": r.Failovers.load, "kerberos": r.Kerberos.load, "lies": r.Lies.load, "size": r.Size.load,
+		"kills": r.Kills.load, "knobs": r.Knobs.load, "restarts": r.Restarts.load, "failovers": r.Failovers.load, "kerberos": r.Kerberos.load, "lies": r.Lies.load, "size": r.Size.load,
 	} {
 		if err := load(dir, name); err != nil {
 			return nil, err
@@ -71,6 +71,7 @@ func (v verdict) Word() string {
 
 func (r *records) verdicts() []verdict {
 	k, killed := countKills(r.Kills, ""), r.Kills.fates()
+	turns, turnedApps := countKills(r.Knobs, ""), r.Knobs.fates()
 	var longest float64
 	var most int64
 	for _, s := range r.Size.rows() {
@@ -84,6 +85,8 @@ func (r *records) verdicts() []verdict {
 	}{
 		{"kills", r.Kills, fmt.Sprintf("%d times kill -9, %d of them with the guard: the value found is in place after each, and %d applications have all ended well.",
 			k.All, k.Both, killed.Capacity.Submitted+killed.Fair.Submitted)},
+		{"knobs", r.Knobs, fmt.Sprintf("%d times kill -9 while several knobs were turned, %d of them with the guard: every property of every queue and the queue and priority of every application are as found after each, and %d applications have all ended well.",
+			turns.All, turns.Both, turnedApps.Capacity.Submitted+turnedApps.Fair.Submitted)},
 		{"restarts", r.Restarts, fmt.Sprintf("%d restarts of the ResourceManager: nothing is written before all nodes are back, the steerer goes on, the value found is in place at the end, and %d applications have all ended well.",
 			len(r.Restarts.rows()), r.Restarts.fates().Fate.Submitted)},
 		{"failovers", r.Failovers, fmt.Sprintf("%d failovers: the same, with %d applications.", len(r.Failovers.rows()), r.Failovers.fates().Fate.Submitted)},

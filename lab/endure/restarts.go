@@ -63,7 +63,7 @@ func (s *Study) restarts(ctx context.Context) error {
 }
 
 func (s *Study) restartsOf(ctx context.Context, store string, times int, t *sheet[Gap]) error {
-	y, err := s.open(ctx, "restarts-"+store, hadoop.Options{ConfStore: store, Site: recovering(filepath.Join(s.Work, "restarts-"+store))})
+	y, err := s.open(ctx, "restarts-"+store, queue, hadoop.Options{ConfStore: store, Site: recovering(filepath.Join(s.Work, "restarts-"+store))})
 	if err != nil {
 		return err
 	}

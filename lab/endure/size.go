@@ -100,13 +100,13 @@ func (s *Study) size(ctx context.Context) error {
 	for _, n := range s.Apps {
 		more := n - before
 		before = n
-		if err := c.submit(ctx, "root.batch", more/5); err != nil {
+		if err := c.submit(ctx, "root.batch", more/5, 0); err != nil {
 			return err
 		}
-		if err := c.submit(ctx, "root.adhoc", more/5); err != nil {
+		if err := c.submit(ctx, "root.adhoc", more/5, 0); err != nil {
 			return err
 		}
-		if err := ended.submit(ctx, "root.adhoc", more-2*(more/5)); err != nil {
+		if err := ended.submit(ctx, "root.adhoc", more-2*(more/5), 0); err != nil {
 			return err
 		}
 		if err := ended.end(ctx, more); err != nil {
@@ -283,6 +283,8 @@ func judge(rows []Size) (misses []string) {
 	return misses
 }
 
+const crowdType = "CROWD"
+
 // crowd submits applications over REST. Their masters are unmanaged and never come: each waits for room among the masters of its
 // queue, or has it and shows as ACCEPTED until it is ended.
 type crowd struct {
@@ -301,7 +303,7 @@ func newCrowd(rm, user string) *crowd {
 const workers = 8
 
 // submit adds n applications to a queue and waits until all are known.
-func (c *crowd) submit(ctx context.Context, queue string, n int) error {
+func (c *crowd) submit(ctx context.Context, queue string, n, priority int) error {
 	ids := make([]string, n)
 	err := host.Each(ctx, n, workers, func(ctx context.Context, i int) error {
 		var id struct {
@@ -314,7 +316,7 @@ func (c *crowd) submit(ctx context.Context, queue string, n int) error {
 		return c.ask(ctx, http.MethodPost, "/ws/v1/cluster/apps", map[string]any{
 			"application-id": id.ID, "application-name": "crowd", "queue": queue, "unmanaged-AM": true, "max-app-attempts": 1,
 			"am-container-spec": map[string]any{"commands": map[string]string{"command": "true"}},
-			"resource":          map[string]int{"memory": 1024, "vCores": 1}, "application-type": "CROWD",
+			"resource":          map[string]int{"memory": 1024, "vCores": 1}, "application-type": crowdType, "priority": priority,
 		}, nil)
 	})
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 // Study is all of it, or some parts.
 type Study struct {
 	Kills     int      // of the steerer, over both schedulers; 200
+	Knobs     int      // kills with each scheduler while several knobs are turned; 50
 	Restarts  int      // of the ResourceManager; 5
 	Failovers int      // from one ResourceManager to the other; 5
 	Apps      []int    // applications in the ResourceManager's list, one size after another; 100, 1,000, 10,000
@@ -46,7 +47,7 @@ type part struct {
 
 // parts are in the order of the page.
 var parts = []part{
-	{"kills", (*Study).kills}, {"restarts", (*Study).restarts}, {"failovers", (*Study).failovers}, {"kerberos", (*Study).kerberos},
+	{"kills", (*Study).kills}, {"knobs", (*Study).knobs}, {"restarts", (*Study).restarts}, {"failovers", (*Study).failovers}, {"kerberos", (*Study).kerberos},
 	{"lies", (*Study).lies}, {"size", (*Study).size},
 }
 
@@ -140,6 +141,7 @@ type Sum struct {
 	Fate     Fate     `json:"fate,omitzero"`   // of lies
 	Fates    []Fate   `json:"fates,omitempty"` // of restarts and failovers
 	Final    []string `json:"final,omitempty"` // what the last looks found
+	Tried    []string `json:"tried,omitempty"` // of knobs: what a ResourceManager answers
 	Misses   []string `json:"misses"`
 }
 

@@ -28,7 +28,7 @@ import (
 // yard is a small real cluster with one queue to steer.
 type yard struct {
 	*hadoop.Cluster
-	queue   string   // full path
+	queue   string   // full path, or several with commas between
 	address string   // of the ResourceManager, or of both, as the command takes it
 	login   []string // and who asks
 	set     *setting
@@ -40,7 +40,8 @@ type yard struct {
 func (y *yard) look(ctx context.Context, auth rest.Auth, file string) (*yard, error) {
 	var err error
 	if y.rm, err = dial(auth, strings.Split(y.address, ",")...); err == nil {
-		y.set, err = newSetting(ctx, y.rm, y.queue, file)
+		first, _, _ := strings.Cut(y.queue, ",")
+		y.set, err = newSetting(ctx, y.rm, first, file)
 	}
 	if err != nil {
 		return nil, errors.Join(err, y.Down())
@@ -82,7 +83,7 @@ func fairQueues(original string) string {
 }
 
 // open brings a small cluster up. Masters count 512 MB each, 3 of them fit into the found share.
-func (s *Study) open(ctx context.Context, name string, o hadoop.Options) (*yard, error) {
+func (s *Study) open(ctx context.Context, name, queues string, o hadoop.Options) (*yard, error) {
 	dir, err := s.folder(name)
 	if err != nil {
 		return nil, err
@@ -101,7 +102,7 @@ func (s *Study) open(ctx context.Context, name string, o hadoop.Options) (*yard,
 	if c.Scheduler == "fair" {
 		file = filepath.Join(c.Conf(), "fair-scheduler.xml")
 	}
-	y := &yard{Cluster: c, queue: queue, address: c.RM(), login: []string{"--user", who}, journal: filepath.Join(dir, "journal")}
+	y := &yard{Cluster: c, queue: queues, address: c.RM(), login: []string{"--user", who}, journal: filepath.Join(dir, "journal")}
 	return y.look(ctx, rest.User(who), file)
 }
 
@@ -155,6 +156,9 @@ func ended(ctx context.Context, rm *rest.Client) (n int, other []string, err err
 			if err = e; e != nil {
 				return false
 			}
+			if a.Type == crowdType {
+				continue
+			}
 			n++
 			if a.State != "FINISHED" || a.FinalStatus != "SUCCEEDED" {
 				other = append(other, a.ID+" "+a.State+"/"+a.FinalStatus+" "+a.Diagnostics)
@@ -165,14 +169,23 @@ func ended(ctx context.Context, rm *rest.Client) (n int, other []string, err err
 	return n, other, err
 }
 
-// setting is the share of masters of one queue, as the daemons have it. It is read past the proxy and past the steerer.
+// setting is what the daemons are configured with: above all the share for AMs of one queue, but every property of every queue must be as it was found,
+// and so must the queue and priority of every application. It is read past the proxy and past the steerer.
 type setting struct {
 	rm    *rest.Client
-	queue string // full path
-	file  string // of the FairScheduler, in which it is configured; empty: in the ResourceManager, over REST
+	queue string          // full path
+	file  string          // of the FairScheduler, in which it is configured; empty: in the ResourceManager, over REST
+	homes map[string]home // of the applications that stay; nil: they are not looked at. Others belong to queue, without a priority
 
-	configured string // what was found: text, or "unset"; of a file all its bytes
+	configured string // the share as found: text, or "unset"; of a file all its bytes
+	found      string // all of the configuration
 	inForce    string
+}
+
+// home is where an application belongs.
+type home struct {
+	queue    string
+	priority int64
 }
 
 const amPercent = "maximum-am-resource-percent"
@@ -180,7 +193,7 @@ const amPercent = "maximum-am-resource-percent"
 func newSetting(ctx context.Context, rm *rest.Client, queue, file string) (*setting, error) {
 	s := &setting{rm: rm, queue: queue, file: file}
 	var err error
-	if s.configured, err = s.read(ctx); err != nil {
+	if s.configured, s.found, err = s.all(ctx); err != nil {
 		return nil, err
 	}
 	s.inForce, err = s.tree(ctx)
@@ -192,20 +205,32 @@ func dial(auth rest.Auth, urls ...string) (*rest.Client, error) {
 	return rest.New(rest.Options{RM: urls, Auth: auth, RMRate: -1, Retries: -1, Timeout: 10 * time.Second})
 }
 
-// read is how it is configured.
-func (s *setting) read(ctx context.Context) (string, error) {
+// all is the share and the whole configuration.
+func (s *setting) all(ctx context.Context) (share, all string, err error) {
 	if s.file != "" {
 		b, err := os.ReadFile(s.file)
-		return string(b), err
+		return string(b), string(b), err
 	}
 	p, err := s.rm.SchedulerConf(ctx)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
+	var lines []string
+	for _, x := range p.List {
+		lines = append(lines, x.Name+"="+x.Value)
+	}
+	slices.Sort(lines)
+	share = "unset"
 	if v := p.Get("yarn.scheduler.capacity." + s.queue + "." + amPercent); v != nil {
-		return v.Value, nil
+		share = v.Value
 	}
-	return "unset", nil
+	return share, strings.Join(lines, "\n"), nil
+}
+
+// read is how the share is configured.
+func (s *setting) read(ctx context.Context) (string, error) {
+	share, _, err := s.all(ctx)
+	return share, err
 }
 
 // tree is what the scheduler goes by.
@@ -215,20 +240,68 @@ func (s *setting) tree(ctx context.Context) (string, error) {
 		return "", err
 	}
 	q := t.Root.Find(s.queue)
-	if q == nil {
+	switch {
+	case q == nil:
 		return "", fmt.Errorf("there is no queue %s", s.queue)
-	}
-	if s.file != "" {
+	case s.homes != nil:
+		var b strings.Builder
+		for _, q := range t.Root.Children {
+			fmt.Fprintln(&b, q.Path, q.Capacity, q.MaxCapacity, q.Weight, q.UserLimitFactor, q.MaxAMPercent, q.SteadyFair.Memory, q.MaxApps)
+		}
+		return b.String(), nil
+	case s.file != "":
 		return strconv.FormatInt(q.AMMax.Memory, 10) + " MB", nil
 	}
 	return strconv.FormatFloat(q.MaxAMPercent, 'g', -1, 32), nil
 }
 
-// original says whether it is configured as it was found.
-func (s *setting) original(ctx context.Context) bool {
-	now, err := s.read(ctx)
-	return err == nil && now == s.configured
+// differs tells what is not configured as it was found; empty: nothing.
+func (s *setting) differs(ctx context.Context) string {
+	_, now, err := s.all(ctx)
+	if err != nil {
+		return err.Error()
+	}
+	if now != s.found {
+		return lineDiff(s.found, now)
+	}
+	if s.homes == nil {
+		return ""
+	}
+	var away []string
+	for a, err := range s.rm.Apps(ctx, rest.AppFilter{}) {
+		if err != nil {
+			return err.Error()
+		}
+		h, stays := s.homes[a.ID]
+		if !stays {
+			h.queue = s.queue
+		}
+		if now := (home{a.Queue, a.Priority}); !a.Ended() && now != h || a.Ended() && stays {
+			away = append(away, fmt.Sprintf("%s (%s) is %v, was %v", a.ID, a.State, now, h))
+		}
+	}
+	return strings.Join(away, "; ")
 }
+
+// lineDiff is the lines that only one of two texts has.
+func lineDiff(was, now string) string {
+	var out []string
+	a, b := strings.Split(was, "\n"), strings.Split(now, "\n")
+	for _, l := range a {
+		if !slices.Contains(b, l) {
+			out = append(out, "-"+strings.TrimSpace(l))
+		}
+	}
+	for _, l := range b {
+		if !slices.Contains(a, l) {
+			out = append(out, "+"+strings.TrimSpace(l))
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// original says whether all is configured as it was found.
+func (s *setting) original(ctx context.Context) bool { return s.differs(ctx) == "" }
 
 // obeyed says whether the scheduler goes by what was found.
 func (s *setting) obeyed(ctx context.Context) bool {

@@ -70,10 +70,11 @@ func First(nice int) (end func(), err error) {
 	}, nil
 }
 
-// Build makes the program in a folder, to be used as an operator would.
-func Build(ctx context.Context, dir string) (path string, err error) {
+// Build makes the program in a folder, to be used as an operator would. More flags of the build may be given.
+func Build(ctx context.Context, dir string, flags ...string) (path string, err error) {
 	path = filepath.Join(dir, "yardmaster")
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", path, "github.com/yardmaster/yardmaster/cmd/yardmaster").CombinedOutput()
+	args := append(append([]string{"build", "-o", path}, flags...), "github.com/yardmaster/yardmaster/cmd/yardmaster")
+	out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("building yardmaster: %w\n%s", err, out)
 	}

@@ -83,11 +83,11 @@ func Same(k Knob, a, b Value) bool {
 	return k.Kind != steer.MoveJob && near(a.Number, b.Number)
 }
 
-// Within keeps values to what a person allows.
-func Within(least, most float64) func(Knob, float64) (float64, string) {
+// Within keeps a property of queues, or with "" any, to what a person allows.
+func Within(property string, least, most float64) func(Knob, float64) (float64, string) {
 	return func(k Knob, v float64) (float64, string) {
 		switch {
-		case k.Kind != steer.SetQueue:
+		case k.Kind != steer.SetQueue || property != "" && k.Property != property:
 		case v < least:
 			return least, fmt.Sprintf("%.4g is below --min %.4g", v, least)
 		case v > most:

@@ -1,0 +1,167 @@
+package endure
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/lab/host"
+	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/yarn/rest"
+)
+
+// The steered queues, and one that is not. It has an application of its own and no room for another.
+const (
+	steered = "root.a"
+	foreign = "root.c"
+)
+
+// knobQueues are the queues of the knobs.
+func knobQueues(scheduler string) (queues string, o hadoop.Options) {
+	o = hadoop.Options{Scheduler: scheduler, Site: map[string]string{
+		"yarn.cluster.max-application-priority": "10", "yarn.am.liveness-monitor.expiry-interval-ms": "3600000", // nobody comes for those that stay
+	}}
+	o.SchedulerXML = hadoop.Properties("yarn.scheduler.capacity.", map[string]string{
+		"root.queues": "a,b,c", "root.a.capacity": "40", "root.b.capacity": "40.0", "root.c.capacity": "20", "root.b.maximum-capacity": "90",
+		"root.c.maximum-applications": "1", "maximum-am-resource-percent": "1", "root.acl_administer_queue": who,
+		"per-node-heartbeat.maximum-offswitch-assignments": "20",
+	})
+	if scheduler == "fair" {
+		o.SchedulerXML = `<?xml version="1.0"?>
+<allocations>
+	<queue name="a"><weight>1.50</weight> <!-- since the merger --></queue>
+	<queue name="b"><maxRunningApps>40</maxRunningApps></queue>
+	<queue name="c"><maxRunningApps>1</maxRunningApps></queue>
+	<queueMaxAMShareDefault>1.0</queueMaxAMShareDefault>
+</allocations>
+`
+	}
+	return steered, o
+}
+
+// turned are the knobs of each scheduler and the two values of each.
+var turned = map[string]map[string]string{
+	"capacity": {"maximum-capacity": "70:85", "user-limit-factor": "2:3", "priority": "4:7", "queue": "root.a:root.b"},
+	"fair":     {"weight": "2:3", "maxRunningApps": "30:50", "queue": "root.a:root.b"},
+}
+
+// knobs has steerers killed that turn properties of two queues and the priorities and queues of applications. Each blow has its own choice of them.
+func (s *Study) knobs(ctx context.Context) error {
+	bin, err := s.turner(ctx)
+	if err != nil {
+		return err
+	}
+	return s.killed(ctx, "knobs", map[string]int{"capacity": s.Knobs, "fair": s.Knobs}, []string{"mixed"}, func(ctx context.Context, k *killer) error {
+		k.bin = bin
+		names := slices.Sorted(maps.Keys(turned[k.scheduler]))
+		k.policy = func() (string, []string) {
+			args := []string{"--policy", "turn"}
+			k.random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+			for _, name := range names[:1+k.random.IntN(len(names))] {
+				args = append(args, "--set", name+"="+turned[k.scheduler][name])
+			}
+			return "turn", args
+		}
+		return k.settlers(ctx)
+	})
+}
+
+// settlers submits the applications that stay, notes where they belong, and tries by hand what the scheduler takes.
+func (k *killer) settlers(ctx context.Context) error {
+	c, set := newCrowd(k.y.RM(), "carol"), k.y.set
+	for i, q := range []string{steered, steered, "root.b", foreign} {
+		if err := c.submit(ctx, q, 1, i); err != nil {
+			return err
+		}
+	}
+	set.homes = map[string]home{}
+	for _, id := range c.ids {
+		a, err := set.rm.App(ctx, id)
+		if err != nil {
+			return err
+		}
+		set.homes[id] = home{a.Queue, a.Priority}
+	}
+	var err error
+	if set.inForce, err = set.tree(ctx); err != nil {
+		return err
+	}
+	for _, try := range []struct {
+		what string
+		do   func(h home) (rest.Result, error)
+	}{
+		{"priority 5", func(home) (rest.Result, error) { return set.rm.SetPriority(ctx, c.ids[0], 5) }},
+		{"its own priority again", func(h home) (rest.Result, error) { return set.rm.SetPriority(ctx, c.ids[0], int(h.priority)) }},
+		{"a move to another queue", func(home) (rest.Result, error) { return set.rm.MoveApp(ctx, c.ids[0], "root.b") }},
+		{"a move to a queue that has all the applications it may have", func(home) (rest.Result, error) { return set.rm.MoveApp(ctx, c.ids[0], foreign) }},
+		{"a move back", func(h home) (rest.Result, error) { return set.rm.MoveApp(ctx, c.ids[0], h.queue) }},
+	} {
+		_, err := try.do(set.homes[c.ids[0]])
+		a, lost := set.rm.App(ctx, c.ids[0])
+		if lost != nil {
+			return lost
+		}
+		answer := "taken"
+		if err != nil {
+			answer = "refused: " + oneLine(err.Error())
+		}
+		k.sum.Tried = append(k.sum.Tried, fmt.Sprintf("%s: %s: %s; the application is then in %s with priority %d", k.scheduler, try.what, strings.ReplaceAll(answer, c.ids[0], "ID"), a.Queue, a.Priority))
+	}
+	return nil
+}
+
+// turner builds the command with one more policy in its registry.
+func (s *Study) turner(ctx context.Context) (string, error) {
+	dir, err := s.folder("turner")
+	if err != nil {
+		return "", err
+	}
+	mod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("go env GOMOD: %w", err)
+	}
+	line, overlay := filepath.Join(dir, "turn.go"), filepath.Join(dir, "overlay.json")
+	at := filepath.Join(filepath.Dir(strings.TrimSpace(string(mod))), "steer", "all", "turn.go")
+	text, err := json.Marshal(map[string]any{"Replace": map[string]string{at: line}})
+	if err == nil {
+		err = os.WriteFile(overlay, text, 0o644)
+	}
+	if err == nil {
+		err = os.WriteFile(line, []byte(registryLine), 0o644)
+	}
+	if err != nil {
+		return "", err
+	}
+	return host.Build(ctx, dir, "-overlay", overlay)
+}
+
+const registryLine = `package all
+
+import "github.com/yardmaster/yardmaster/lab/endure/turn"
+
+func init() { Policies = append(Policies, turn.Entry) }
+`
+
+// heldKnobs counts open knobs by what they are.
+func heldKnobs(open []drive.Entry, policy string) map[string]int {
+	if policy != "turn" {
+		return nil
+	}
+	held := map[string]int{}
+	for _, e := range open {
+		name := map[steer.Kind]string{steer.SetPriority: "priority of an application", steer.MoveJob: "queue of an application"}[e.Knob.Kind]
+		if e.Knob.Kind == steer.SetQueue {
+			name = e.Knob.Property + " of " + e.Knob.Queue
+		}
+		held[name]++
+	}
+	return held
+}
