@@ -578,6 +578,29 @@ func TestOtherKnobs(t *testing.T) {
 	}
 }
 
+// Everything is written back before anything is waited for: a value that takes long to come into force keeps no other from its own.
+func TestAllAreWrittenBackFirst(t *testing.T) {
+	w := newWorld(t)
+	w.delay = 15 * time.Second
+	prio := Knob{Kind: steer.SetPriority, Job: "job_1"}
+	w.conf[prio] = Value{Text: "1", Set: true, Number: 1}
+	w.snap = func(s *steer.Snapshot) { s.Jobs = []steer.Job{{ID: "job_1"}} }
+	p := steer.Func(func(*steer.Snapshot) ([]steer.Action, unit.Time) {
+		return []steer.Action{{Kind: steer.SetQueue, Queue: share.Queue, Property: share.Property, Value: 0.2}, {Kind: steer.SetPriority, Job: "job_1", Value: 5}}, 100 * sec
+	})
+	w.survive(12, false, func() { _ = w.drive(w.until(25*time.Second), p, nil) })
+	if _, open, err := ReadJournal(w.dir); err != nil || len(open) != 2 {
+		t.Fatal(open, err)
+	}
+	_ = w.Wait(context.Background(), time.Minute)
+	ended := w.now
+	w.recover()
+	w.mustBe(found)
+	if at := w.since[prio]; w.conf[prio].Text != "1" || at.Sub(ended) > time.Second {
+		t.Errorf("%v, written after %v", w.conf[prio], at.Sub(ended))
+	}
+}
+
 func TestOptionsAreChecked(t *testing.T) {
 	w := newWorld(t)
 	policy := func() (steer.Steerer, error) { return asks(sec), nil }

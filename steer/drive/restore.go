@@ -117,92 +117,118 @@ func (r *recovery) run() (restored int, err error) {
 
 var errOther = errors.New("it belongs to another scheduler")
 
-// once tries every open knob once.
+// once tries every open knob once: first all are written, then each is waited for, so that none is kept from its value by one that takes long.
 func (r *recovery) once() (restored int, err error) {
-	for _, h := range r.journal.Open() {
-		var back bool
-		failed := fmt.Errorf("%w: %s, not %s", errOther, h.Engine, r.id)
-		if h.Engine == r.id {
-			back, failed = r.knob(&h)
+	open := r.journal.Open()
+	puts := make([]struct {
+		why  string
+		done bool
+	}, len(open))
+	fail := func(h *Entry, failed error) {
+		r.emit(RestoreFailed, h, *h.Original, failed, failed.Error())
+		// That it belongs to another one is worth telling, but not instead of what may be mended by another try.
+		if err == nil || errors.Is(err, errOther) {
+			err = failed
 		}
-		switch {
-		case failed != nil:
-			r.emit(RestoreFailed, &h, *h.Original, failed, failed.Error())
-			// That it belongs to another one is worth telling, but not instead of what may be mended by another try.
-			if err == nil || errors.Is(err, errOther) {
-				err = failed
-			}
-		case back:
+	}
+	for i := range open {
+		h, p := &open[i], &puts[i]
+		failed := fmt.Errorf("%w: %s, not %s", errOther, h.Engine, r.id)
+		back := false
+		if h.Engine == r.id {
+			p.why, back, failed = r.begin(h)
+		}
+		if p.done = p.why == ""; failed != nil {
+			fail(h, failed)
+		} else if back {
+			restored++
+		}
+	}
+	for i := range open {
+		if puts[i].done {
+			continue
+		}
+		if failed := r.finish(&open[i], puts[i].why); failed != nil {
+			fail(&open[i], failed)
+		} else {
 			restored++
 		}
 	}
 	return restored, err
 }
 
-// knob puts back one knob. It is closed in the journal when the scheduler goes by the value that was found and no write of ours can come in any
-// more, or when it is not ours to put back. One reading is no proof that it is missing or somebody else's: that has to be seen several times.
-func (r *recovery) knob(h *Entry) (restored bool, err error) {
+// foreign tells whether a value is neither what was found nor one that was written here.
+func (r *recovery) foreign(h *Entry, v Value) bool {
+	return !r.force && (h.markedByOther(v) || !Same(h.Knob, v, *h.Original) && !h.wrote(v))
+}
+
+// begin writes what was found, unless the knob is not ours to put back: then it is closed, and there is no why. One reading is no proof that it is
+// missing or somebody else's: that has to be seen several times.
+func (r *recovery) begin(h *Entry) (why string, back bool, err error) {
 	present, err := r.read(h.Knob)
 	switch {
 	case errors.Is(err, ErrEnded):
-		return true, r.close(Restored, h, *h.Original, endedWhy)
+		return "", true, r.close(Restored, h, *h.Original, endedWhy)
 	case errors.Is(err, ErrGone):
-		return false, r.gone(h, err)
+		return "", false, r.gone(h, err)
 	}
 	delete(r.missing, h.Knob)
-	foreign := func(v Value) bool {
-		return !r.force && (h.markedByOther(v) || !Same(h.Knob, v, *h.Original) && !h.wrote(v))
-	}
-	for n := 1; err == nil && foreign(present); n++ {
+	for n := 1; err == nil && r.foreign(h, present); n++ {
 		if n == confirms {
 			if h.marked(present.Mark) { // it is not ours any more
 				present.Mark = ""
 				if err := r.put(h, present); err != nil {
-					return false, err
+					return "", false, err
 				}
 			}
-			return false, r.close(Foreign, h, present, "somebody else has changed it since: it stays so")
+			return "", false, r.close(Foreign, h, present, "somebody else has changed it since: it stays so")
 		}
 		if err := r.wait(r.now().Add(pollEach)); err != nil {
-			return false, err
+			return "", false, err
 		}
 		seen := present
-		if present, err = r.read(h.Knob); err == nil && foreign(present) && !Same(h.Knob, present, seen) {
-			return false, fmt.Errorf("%v is configured, and %v a moment before: somebody is changing it", present, seen)
+		if present, err = r.read(h.Knob); err == nil && r.foreign(h, present) && !Same(h.Knob, present, seen) {
+			return "", false, fmt.Errorf("%v is configured, and %v a moment before: somebody is changing it", present, seen)
 		}
 	}
 	if err != nil {
-		return false, fmt.Errorf("what is configured cannot be read: %w", err)
+		return "", false, fmt.Errorf("what is configured cannot be read: %w", err)
 	}
-	why := "it was so already"
-	if !Same(h.Knob, present, *h.Original) || present.Mark != "" || !r.isBack(h) {
-		if err := r.put(h, *h.Original); err != nil {
-			return false, err
-		}
-		why = "put back"
+	if Same(h.Knob, present, *h.Original) && present.Mark == "" && r.isBack(h) {
+		return "it was so already", false, nil
 	}
+	if err := r.put(h, *h.Original); err != nil {
+		return "", false, err
+	}
+	return "put back", false, nil
+}
+
+// finish closes a knob in the journal once the scheduler goes by the value that was found and no write of ours can come in any more.
+func (r *recovery) finish(h *Entry, why string) error {
 	for until := r.now().Add(settles); ; {
 		in := r.isBack(h)
 		now := r.now()
 		doubtful := h.doubtful(now) // a write on its way may still come in
 		switch {
 		case in && !doubtful:
-			return true, r.close(Restored, h, *h.Original, why)
+			return r.close(Restored, h, *h.Original, why)
 		case !doubtful && !now.Before(until):
-			return false, errors.New("the value that was found is configured again, but the scheduler does not go by it yet")
+			return errors.New("the value that was found is configured again, but the scheduler does not go by it yet")
 		}
 		if err := r.wait(r.now().Add(linger / 20)); err != nil {
-			return false, err
+			return err
 		}
 		present, err := r.read(h.Knob)
 		switch {
+		case errors.Is(err, ErrEnded): // while others were waited for
+			return r.close(Restored, h, *h.Original, endedWhy)
 		case err != nil:
-			return false, fmt.Errorf("what is configured cannot be read: %w", err)
-		case foreign(present):
-			return false, fmt.Errorf("%v is configured: somebody else has changed it while it was put back", present)
+			return fmt.Errorf("what is configured cannot be read: %w", err)
+		case r.foreign(h, present):
+			return fmt.Errorf("%v is configured: somebody else has changed it while it was put back", present)
 		case !Same(h.Knob, present, *h.Original):
 			if err := r.put(h, *h.Original); err != nil {
-				return false, err
+				return err
 			}
 			why = "put back, again: a write came in late"
 		}
