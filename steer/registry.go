@@ -15,6 +15,8 @@ type Entry struct {
 	Title  string // one line for help: what it does
 	Params []Param
 	Needs  Needs
+	// Several says that one policy steers all queues of a Setup. Without it each queue gets one of its own.
+	Several bool
 	// New makes a fresh policy: one a run, and another one after a live driver has lost sight of its scheduler. What is wrong with one of the
 	// settings is a *SettingError.
 	New func(*Setup) (Steerer, error)
@@ -50,6 +52,7 @@ func (n *Needs) Allow(kind Kind, property string, limit AMLimit) error {
 // Setup is what a policy is made for: the engine's side, and a person's.
 type Setup struct {
 	Queue   string         // that is watched and set
+	Queues  []string       // of an Entry with Several: all of them
 	Limit   AMLimit        // zero: the engine has none
 	Minimum unit.Resources // the scheduler's minimum allocation
 	Bounds  Bounds
@@ -64,6 +67,12 @@ type Bounds struct {
 	Max        float64 // greatest value ever written
 	UntilEmpty bool    // the batch that is there, and no service
 	Spacing    unit.Time
+	Queues     []string // whose properties and jobs may be touched, and to which jobs may be moved; nil: all
+}
+
+// Has tells whether a queue may be touched.
+func (b *Bounds) Has(queue string) bool {
+	return b.Queues == nil || slices.ContainsFunc(b.Queues, func(q string) bool { return SameQueue(q, queue) })
 }
 
 // DefaultBounds are those of a person who sets none.
@@ -107,7 +116,10 @@ func (r Registry) New(name string, s *Setup) (Steerer, error) {
 	case e.Needs.AMLimit && s.Limit.Property == "":
 		return nil, fmt.Errorf("%s moves the share of application masters, and this scheduler has none", name)
 	}
-	return e.New(s)
+	if e.Several || len(s.Queues) < 2 {
+		return e.New(s)
+	}
+	return newEach(e, s)
 }
 
 // ParamNames lists the settings.

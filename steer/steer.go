@@ -22,6 +22,8 @@ type Snapshot struct {
 	Nodes  int
 	Queues []Queue // by name
 	Jobs   []Job   // present ones, by order of arrival
+	// Finished are the jobs that have ended since the sample before, as the policy saw it; none in its first.
+	Finished []Finished
 	// CPUIdle is the share of processor time that is idle, 0 to 1; negative when the yard has no such sensor.
 	CPUIdle float64
 	// Age is how old the oldest reading in it was when it was handed over; 0: of this instant.
@@ -57,6 +59,20 @@ type Job struct {
 	Progress        float64        // as the engine reports it, in percent; 0 until something is known
 	Maps            float64        // share of its maps' work that is done, 0 to 1; 0 until something is known
 	Master          unit.Resources // size of its application master, as allocated; zero: not known
+	Held            unit.Resources // by its containers now, the AM's included
+	Service         Service        // attained so far
+	Tags            []string       // as its user gave them ("deadline:1700000000", in seconds on the clock of Now): to be trusted no more than the user
+}
+
+// Service is container-time, weighed by what the containers hold, as YARN counts it.
+type Service struct{ MemSeconds, CoreSeconds int64 } // MiB-seconds, vcore-seconds
+
+// Finished is a job that has ended.
+type Finished struct {
+	ID, User, Queue string
+	Status          string    // as YARN has it: SUCCEEDED, FAILED, KILLED
+	Elapsed         unit.Time // since it was submitted
+	Service         Service
 }
 
 // Kind says what an Action does.
@@ -66,7 +82,7 @@ type Kind uint8
 const (
 	SetPriority Kind = iota // of Job, to Value
 	MoveJob                 // Job to Queue
-	SetQueue                // Property of Queue to Value
+	SetQueue                // Property of Queue to Value, or Capacities to Shares
 	KillJob                 // Job
 )
 
@@ -77,7 +93,40 @@ type Action struct {
 	Queue    string
 	Property string
 	Value    float64
-	Why      string // one line for the log
+	Shares   []Share // Property is Capacities
+	Why      string  // one line for the log
+}
+
+// Capacities is a property of a parent queue: the capacities, in percent, of the queues in it. A scheduler takes them only if they add up to what they
+// added up to before, so that they are changed together, and put back together.
+const Capacities = "capacities"
+
+// Share is the capacity of a queue.
+type Share struct {
+	Queue string
+	Value float64 // percent
+}
+
+// SetCapacities changes the capacities of some of the queues of one parent. Those that are not named stay as they are.
+func SetCapacities(why string, shares ...Share) Action {
+	a := Action{Kind: SetQueue, Property: Capacities, Shares: shares, Why: why}
+	if len(shares) > 0 {
+		a.Queue = Parent(shares[0].Queue)
+	}
+	return a
+}
+
+// Parent is the queue that a queue is in.
+func Parent(queue string) string {
+	if i := strings.LastIndexByte(queue, '.'); i >= 0 {
+		return queue[:i]
+	}
+	return "root"
+}
+
+// SameQueue tells whether two names mean one queue: the root may be left out.
+func SameQueue(a, b string) bool {
+	return strings.TrimPrefix(a, "root.") == strings.TrimPrefix(b, "root.")
 }
 
 // Receipt says what became of an action.

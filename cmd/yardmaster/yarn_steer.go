@@ -217,7 +217,7 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 		Engine: engine, Clock: clock, Alive: alive, Lock: s.lock,
 		Rules: drive.Rules{
 			Allow: func(k drive.Knob) error { return needs.Allow(k.Kind, k.Property, y.Limit()) },
-			Act:   f.act, Journal: s.journal, Bound: drive.Within(y.Limit().Property, f.min, f.max), Spacing: f.gap, PerHour: f.perHour, Silence: f.blind,
+			Act:   f.act, Journal: s.journal, Bound: drive.Within(f.min, f.max), Spacing: f.gap, PerHour: f.perHour, Silence: f.blind,
 			New: func() (steer.Steerer, error) { return steerpolicy.Policies.New(f.policy, setup) },
 		},
 		Observe: func(e drive.Event) {

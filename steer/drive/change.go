@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/yardmaster/yardmaster/steer"
@@ -29,8 +31,8 @@ func (d *driver) want(a steer.Action) {
 	if err == nil && d.Allow != nil {
 		err = d.Allow(k)
 	}
-	if err == nil && k.Job != "" && !d.isSeen(k.Job) {
-		err = errors.New("it is not among the jobs that are seen")
+	if err == nil {
+		err = d.permitted(k, a)
 	}
 	if !d.Act {
 		return // the decision's line says what would be done
@@ -45,7 +47,7 @@ func (d *driver) want(a steer.Action) {
 		d.knobs[k] = n
 		d.order = append(d.order, n)
 	}
-	if q := n.queued; q != nil && (q.Value != a.Value || q.Queue != a.Queue) {
+	if q := n.queued; q != nil && (q.Value != a.Value || q.Queue != a.Queue || !slices.Equal(q.Shares, a.Shares)) {
 		d.tellRefused(k, *q, errors.New("the policy has changed its mind before it could be written"))
 	}
 	now := d.now()
@@ -57,6 +59,33 @@ func (d *driver) want(a steer.Action) {
 		return
 	}
 	d.flush(now)
+}
+
+// permitted says why a queue or a job is not the policy's to touch.
+func (d *driver) permitted(k Knob, a steer.Action) error {
+	in := steer.Bounds{Queues: d.Queues}
+	queues := []string{a.Queue}
+	switch {
+	case k.Job != "":
+		queue, seen := d.jobQueue(k.Job)
+		if !seen {
+			return errors.New("it is not among the jobs that are seen")
+		}
+		if queues[0] = queue; k.Kind == steer.MoveJob {
+			queues = append(queues, a.Queue)
+		}
+	case k.Property == steer.Capacities:
+		queues = nil
+		for _, s := range a.Shares {
+			queues = append(queues, s.Queue)
+		}
+	}
+	for _, q := range queues {
+		if !in.Has(q) {
+			return fmt.Errorf("queue %s is not among those that may be steered: %s", q, strings.Join(d.Queues, ", "))
+		}
+	}
+	return nil
 }
 
 func (d *driver) spacing(k Knob) time.Duration { return max(d.Spacing, d.Scheme.Spacing(k)) }
@@ -106,21 +135,25 @@ func (d *driver) tellRefused(k Knob, a steer.Action, err error) {
 }
 
 // value is what to write for an action, within bounds; the note says what was done to it.
-func (d *driver) value(k Knob, a steer.Action) (v Value, note string) {
-	if k.Kind == steer.MoveJob {
-		return Value{Text: a.Queue, Set: true}, ""
+func (d *driver) value(k Knob, a steer.Action, present Value) (v Value, note string, err error) {
+	switch {
+	case k.Kind == steer.MoveJob:
+		return Value{Text: a.Queue, Set: true}, "", nil
+	case k.Property == steer.Capacities:
+		v, err = present.withShares(k.Queue, a.Shares)
+		return v, "", err
 	}
 	number := a.Value
 	if d.Bound != nil {
 		number, note = d.Bound(k, number)
 	}
-	return d.Scheme.Value(k, number), note
+	return d.Scheme.Value(k, number), note, nil
 }
 
-// goesBack tells whether an action asks for what was found.
-func goesBack(k Knob, a steer.Action, original Value) bool {
-	if k.Kind == steer.MoveJob {
-		return a.Queue == original.Text
+// goesBack tells whether an action asks for what was found; v is what would be written for it.
+func goesBack(k Knob, a steer.Action, v, original Value) bool {
+	if k.Kind == steer.MoveJob || k.Property == steer.Capacities {
+		return Same(k, v, original)
 	}
 	return near(a.Value, original.Number)
 }
@@ -156,9 +189,16 @@ func (d *driver) change(n *knob, a steer.Action) {
 			}
 		}
 	}
-	v, note := d.value(k, a)
+	v, note, err := d.value(k, a, present)
+	if err == nil && k.Kind == steer.MoveJob && !(&steer.Bounds{Queues: d.Queues}).Has(present.Text) {
+		err = fmt.Errorf("it is in queue %s now, which is not among those that may be steered", present.Text)
+	}
+	if err != nil {
+		d.refuse(k, a, err)
+		return
+	}
 	v.Mark = d.Journal.mark
-	back := goesBack(k, a, original)
+	back := goesBack(k, a, v, original)
 	if back {
 		v, note = original, ""
 	}

@@ -588,7 +588,7 @@ func TestAllAreWrittenBackFirst(t *testing.T) {
 	p := steer.Func(func(*steer.Snapshot) ([]steer.Action, unit.Time) {
 		return []steer.Action{{Kind: steer.SetQueue, Queue: share.Queue, Property: share.Property, Value: 0.2}, {Kind: steer.SetPriority, Job: "job_1", Value: 5}}, 100 * sec
 	})
-	w.survive(12, false, func() { _ = w.drive(w.until(25*time.Second), p, nil) })
+	w.survive(20, false, func() { _ = w.drive(w.until(25*time.Second), p, nil) })
 	if _, open, err := ReadJournal(w.dir); err != nil || len(open) != 2 {
 		t.Fatal(open, err)
 	}

@@ -12,7 +12,7 @@ import (
 // knobOf finds the knob that an action turns.
 func knobOf(a steer.Action) (Knob, error) {
 	switch {
-	case a.Kind == steer.SetQueue && a.Queue != "" && a.Property != "":
+	case a.Kind == steer.SetQueue && a.Queue != "" && a.Property != "" && (a.Property == steer.Capacities) == (len(a.Shares) > 0):
 		return Knob{Kind: a.Kind, Queue: a.Queue, Property: a.Property}, nil
 	case (a.Kind == steer.SetPriority || a.Kind == steer.MoveJob && a.Queue != "") && a.Job != "":
 		return Knob{Kind: a.Kind, Job: a.Job}, nil
@@ -80,14 +80,17 @@ func Same(k Knob, a, b Value) bool {
 	case !a.Set || a.Text == b.Text:
 		return true
 	}
+	if k.Kind == steer.SetQueue && k.Property == steer.Capacities {
+		return sameShares(a, b)
+	}
 	return k.Kind != steer.MoveJob && near(a.Number, b.Number)
 }
 
-// Within keeps a property of queues, or with "" any, to what a person allows.
-func Within(property string, least, most float64) func(Knob, float64) (float64, string) {
+// Within keeps shares for AMs to what a person allows.
+func Within(least, most float64) func(Knob, float64) (float64, string) {
 	return func(k Knob, v float64) (float64, string) {
 		switch {
-		case k.Kind != steer.SetQueue || property != "" && k.Property != property:
+		case k.Kind != steer.SetQueue || k.Property != steer.FairAM.Property && k.Property != steer.CapacityAM.Property:
 		case v < least:
 			return least, fmt.Sprintf("%.4g is below --min %.4g", v, least)
 		case v > most:

@@ -18,6 +18,8 @@ type Rules struct {
 	// Bound keeps a value within what is allowed and says so in a few words; nil: anything goes. What was found at the start is
 	// always allowed.
 	Bound func(Knob, float64) (float64, string)
+	// Queues are those whose properties and jobs may be touched, and to which jobs may be moved; nil: all. It does not hold for putting back.
+	Queues []string
 	// Allow says why a knob must not be turned; nil: every one may be that the engine has. It does not hold for putting back.
 	Allow   func(Knob) error
 	Spacing time.Duration // least time between writes of a knob (the larger of this and the engine's)

@@ -37,17 +37,18 @@ func (d *driver) run() (err error) {
 type driver struct {
 	*port
 	Rules
-	policy steer.Steerer
-	seen   steer.Snapshot  // as the policy saw it last
-	jobs   map[string]bool // of it, by ID; nil: not needed yet
-	mode   string
-	start  time.Time
-	look   time.Time // the next one
-	done   bool      // the policy wants no further look
-	sight  sight
-	away   pause
-	knobs  map[Knob]*knob
-	order  []*knob // of knobs, as first turned
+	policy   steer.Steerer
+	seen     steer.Snapshot    // as the policy saw it last
+	jobs     map[string]string // queues of its jobs, by ID; nil: not needed yet
+	finished []steer.Finished  // that the policy has not seen yet
+	mode     string
+	start    time.Time
+	look     time.Time // the next one
+	done     bool      // the policy wants no further look
+	sight    sight
+	away     pause
+	knobs    map[Knob]*knob
+	order    []*knob // of knobs, as first turned
 
 	missing map[Knob]absence // when put back
 }
@@ -129,6 +130,7 @@ func (d *driver) step() error {
 		d.look = d.sight.retry(d.Silence)
 		return nil
 	}
+	snap.Finished, d.finished = d.finished, nil
 	d.seen, d.jobs = snap, nil
 	d.tidy()
 	do, again, err := think(d.policy, &snap)
@@ -151,15 +153,16 @@ func (d *driver) step() error {
 	return nil
 }
 
-// isSeen tells whether a job was in the last snapshot.
-func (d *driver) isSeen(job string) bool {
+// jobQueue is the queue of a job in the last snapshot.
+func (d *driver) jobQueue(job string) (queue string, seen bool) {
 	if d.jobs == nil {
-		d.jobs = make(map[string]bool, len(d.seen.Jobs))
+		d.jobs = make(map[string]string, len(d.seen.Jobs))
 		for i := range d.seen.Jobs {
-			d.jobs[d.seen.Jobs[i].ID] = true
+			d.jobs[d.seen.Jobs[i].ID] = d.seen.Jobs[i].Queue
 		}
 	}
-	return d.jobs[job]
+	queue, seen = d.jobs[job]
+	return queue, seen
 }
 
 // tidy closes knobs of jobs that have ended, a few at a time: there is nothing to put back. They are forgotten then.
@@ -170,7 +173,7 @@ func (d *driver) tidy() {
 	}
 	id, asked := d.Scheme.Identity(), 0
 	d.order = slices.DeleteFunc(d.order, func(n *knob) bool {
-		if n.k.Job == "" || n.queued != nil || d.isSeen(n.k.Job) {
+		if _, seen := d.jobQueue(n.k.Job); seen || n.k.Job == "" || n.queued != nil {
 			return false
 		}
 		if h := d.Journal.open.find(id, n.k); h != nil {
@@ -236,7 +239,10 @@ func (d *driver) describe(a steer.Action) string {
 	if err != nil {
 		return "refuse: " + err.Error()
 	}
-	v, note := d.value(k, a)
+	if k.Property == steer.Capacities {
+		return fmt.Sprintf("set the capacities of %s: %v", k.Queue, a.Shares)
+	}
+	v, note, _ := d.value(k, a, Value{}) // only capacities can be wrong
 	if note != "" {
 		note = " (" + note + ")"
 	}

@@ -38,6 +38,9 @@ func (d *driver) see() (snap steer.Snapshot, took time.Duration, ok bool) {
 	switch {
 	case err == nil:
 		s.seen, s.bad = now, 0
+		if d.finished = append(d.finished, snap.Finished...); d.mode == "wait" { // a fresh policy begins afresh
+			d.finished = nil
+		}
 		return snap, now.Sub(began), true
 	case d.ended(): // told to stop meanwhile
 		return snap, 0, false

@@ -18,11 +18,12 @@ var Entry = steer.Entry{
 	Params: []steer.Param{
 		{Name: "priority", Value: "N:N", Help: "of every job, one step the first value, another step the second"},
 		{Name: "queue", Value: "QUEUE:QUEUE", Help: "of every job"},
-		{Name: "PROPERTY", Value: "X:X", Help: "of every queue, each by the name of the scheduler"},
+		{Name: "capacities", Value: "X:X", Help: "of the first two queues, which change places"},
+		{Name: "PROPERTY", Value: "X:X", Help: "of every queue, by the name of the scheduler"},
 	},
-	Needs: steer.Needs{Properties: properties, Priority: true, Queue: true},
+	Needs: steer.Needs{Properties: properties, Priority: true, Queue: true}, Several: true,
 	New: func(s *steer.Setup) (steer.Steerer, error) {
-		t := &turn{}
+		t := &turn{queues: s.Queues}
 		for _, pair := range s.Set {
 			name, values, _ := strings.Cut(pair, "=")
 			a, b, ok := strings.Cut(values, ":")
@@ -42,11 +43,12 @@ var Entry = steer.Entry{
 	},
 }
 
-var properties = []string{"maximum-capacity", "weight", "user-limit-factor", "maxRunningApps"}
+var properties = []string{steer.Capacities, "maximum-capacity", "weight", "user-limit-factor", "maxRunningApps"}
 
 type turn struct {
-	knobs []knob
-	n     int // steps so far
+	queues []string
+	knobs  []knob
+	n      int // steps so far
 }
 
 type knob struct {
@@ -63,9 +65,13 @@ func (t *turn) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time) {
 	}
 	k, side := t.knobs[t.n%len(t.knobs)], 1-t.n/len(t.knobs)%2
 	t.n++
-	if k.name != "priority" && k.name != "queue" {
-		for _, q := range seen.Queues {
-			do = append(do, steer.Action{Kind: steer.SetQueue, Queue: q.Name, Property: k.name, Value: k.value[side], Why: "its turn"})
+	switch k.name {
+	case steer.Capacities:
+		return []steer.Action{steer.SetCapacities("its turn", steer.Share{Queue: t.queues[0], Value: k.value[side]}, steer.Share{Queue: t.queues[1], Value: k.value[1-side]})}, again
+	case "priority", "queue":
+	default:
+		for _, q := range t.queues {
+			do = append(do, steer.Action{Kind: steer.SetQueue, Queue: q, Property: k.name, Value: k.value[side], Why: "its turn"})
 		}
 		return do, again
 	}

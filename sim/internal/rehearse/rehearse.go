@@ -90,7 +90,7 @@ func New(e Engine, who steer.Steerer, d steer.Delays, b steer.Bounds, seed uint6
 		rules.PerHour = math.MaxInt
 	}
 	if b.Max > 0 {
-		rules.Bound = drive.Within("", b.Min, b.Max)
+		rules.Bound = drive.Within(b.Min, b.Max)
 	}
 	var err error
 	if r.m, err = drive.NewMachine(rules); err != nil {
