@@ -588,9 +588,9 @@ func TestAllAreWrittenBackFirst(t *testing.T) {
 	p := steer.Func(func(*steer.Snapshot) ([]steer.Action, unit.Time) {
 		return []steer.Action{{Kind: steer.SetQueue, Queue: share.Queue, Property: share.Property, Value: 0.2}, {Kind: steer.SetPriority, Job: "job_1", Value: 5}}, 100 * sec
 	})
-	w.survive(20, false, func() { _ = w.drive(w.until(25*time.Second), p, nil) })
-	if _, open, err := ReadJournal(w.dir); err != nil || len(open) != 2 {
-		t.Fatal(open, err)
+	w.survive(24, false, func() { _ = w.drive(w.until(25*time.Second), p, nil) })
+	if _, open, err := ReadJournal(w.dir); err != nil || len(open) != 2 || w.conf[prio].Number != 5 {
+		t.Fatal(open, err, w.conf)
 	}
 	_ = w.Wait(context.Background(), time.Minute)
 	ended := w.now
