@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/lab/host"
 	"github.com/yardmaster/yardmaster/lab/proc"
 	"github.com/yardmaster/yardmaster/steer/drive"
 )
@@ -60,89 +61,79 @@ func (s *Study) kills(ctx context.Context) error {
 	})
 }
 
-// killed kills steerers so many times with each scheduler. The applications come in waves all the time, and must all end well.
+// killed kills steerers so many times with each scheduler, both at the same time.
 func (s *Study) killed(ctx context.Context, part string, times map[string]int, originals []string, begin func(context.Context, *killer) error) error {
 	t := sheet[Kill]{Head: s.head(part)}
-	random := rand.New(rand.NewPCG(s.Seed, 6))
-	for _, half := range []struct {
-		scheduler string
-		fate      *Fate
-	}{{"capacity", &t.Sum.Capacity}, {"fair", &t.Sum.Fair}} {
-		n := times[half.scheduler]
-		if n == 0 {
-			continue
+	schedulers := []string{"capacity", "fair"}
+	halves := make([]*killer, len(schedulers))
+	err := host.Each(ctx, len(schedulers), len(schedulers), func(ctx context.Context, i int) error {
+		k := &killer{s: s, bin: s.Binary, part: part, scheduler: schedulers[i], random: rand.New(rand.NewPCG(s.Seed, uint64(6+i)))}
+		halves[i] = k
+		if times[k.scheduler] == 0 {
+			return nil
 		}
-		f, err := s.killsOf(ctx, &killer{s: s, bin: s.Binary, scheduler: half.scheduler, random: random, sum: &t.Sum}, n, originals, begin, &t)
-		if err != nil {
-			return err
-		}
-		*half.fate = f
-		if f.lost() {
-			t.Sum.miss("%s: %d of %d applications have not ended well", half.scheduler, f.Submitted-f.Succeeded, f.Submitted)
-		}
+		return k.run(ctx, times[k.scheduler], originals, begin)
+	})
+	if err != nil {
+		return err
+	}
+	for i, fate := range []*Fate{&t.Sum.Capacity, &t.Sum.Fair} {
+		k := halves[i]
+		*fate = k.sum.Fate
+		t.Rows = append(t.Rows, k.done...)
+		t.Sum.Final, t.Sum.Tried, t.Sum.Misses = append(t.Sum.Final, k.sum.Final...), append(t.Sum.Tried, k.sum.Tried...), append(t.Sum.Misses, k.sum.Misses...)
 	}
 	return t.save(s.Dir)
 }
 
-func (s *Study) killsOf(ctx context.Context, k *killer, n int, originals []string, begin func(context.Context, *killer) error, t *sheet[Kill]) (Fate, error) {
+// run deals n blows, as many with each original. The applications come in waves all the time, and must all end well.
+func (k *killer) run(ctx context.Context, n int, originals []string, begin func(context.Context, *killer) error) error {
 	queues, o := queue, hadoop.Options{Scheduler: k.scheduler}
 	switch {
-	case t.Head.Part == "knobs":
+	case k.part == "knobs":
 		queues, o = knobQueues(k.scheduler)
 	case k.scheduler == "fair":
 		o.SchedulerXML = fairQueues(unnamed)
 	}
-	y, err := s.open(ctx, t.Head.Part+"-"+k.scheduler, queues, o)
+	y, err := k.s.open(ctx, k.part+"-"+k.scheduler, queues, o)
 	if err != nil {
-		return Fate{}, err
+		return err
 	}
 	defer func() { _ = y.Down() }()
 	k.y = y
 	if err := begin(ctx, k); err != nil {
-		return Fate{}, err
+		return err
 	}
 	l := &load{c: y.Cluster, queue: y.set.queue, apps: min(60, 4*n), hold: 3000}
 	if err := l.begin(ctx, y.rm); err != nil {
-		return Fate{}, err
+		return err
 	}
 	defer l.cancel()
 	for i, original := range originals {
 		if i > 0 {
 			if err := y.rename(ctx); err != nil {
-				return Fate{}, err
+				return err
 			}
 		}
 		k.original, k.n, k.seen = original, 0, 0
-		first := len(t.Rows)
 		for range (n + i) / len(originals) {
-			if err := k.blow(ctx, len(t.Rows)+1); err != nil {
-				return Fate{}, err
-			}
-			t.Rows = append(t.Rows, k.last...)
-			k.last = nil
-		}
-		t.Rows = append(t.Rows, k.settle(ctx)...)
-		k.last = nil
-		t.Sum.Final = append(t.Sum.Final, k.final(ctx))
-		for _, r := range t.Rows[first:] {
-			if r.Miss != "" {
-				t.Sum.miss("kill %d (%s, %s): %s", r.N, r.Scheduler, r.Original, r.Miss)
+			if err := k.blow(ctx); err != nil {
+				return err
 			}
 		}
+		if len(k.wait) > 0 {
+			k.byHand(ctx)
+		}
+		k.finish()
+		k.sum.Final = append(k.sum.Final, k.final(ctx))
 	}
-	// What is left may end: there is room for all AMs now.
-	if err := y.set.set(ctx, y.set.wide()); err != nil {
-		return Fate{}, err
+	for _, r := range k.done {
+		if r.Miss != "" {
+			k.sum.miss("kill %d (%s, %s): %s", r.N, r.Scheduler, r.Original, r.Miss)
+		}
 	}
-	f, err := l.end(ctx)
-	if err != nil {
-		return f, err
-	}
-	all, other, err := ended(ctx, y.rm)
-	if all != f.Submitted || len(other) > 0 {
-		f.Other = append(append(f.Other, fmt.Sprintf("the ResourceManager lists %d", all)), other...)
-	}
-	return f, err
+	k.sum.Fate, err = y.leave(ctx, l, &k.sum, k.scheduler)
+	return err
 }
 
 // rename gives the queue a share of its own to begin with.
@@ -167,19 +158,18 @@ func (y *yard) rename(ctx context.Context) error {
 // killer deals blows.
 type killer struct {
 	s                   *Study
-	bin                 string
+	bin, part           string
 	y                   *yard
 	scheduler, original string
 	random              *rand.Rand
 	policy              func() (name string, args []string) // of the next steerer
-	sum                 *Sum
-	wait                []Kill // not put back yet
-	last                []Kill // done with
+	sum                 Sum
+	wait, done          []Kill // not put back yet, and done with
 	n, seen             int
 }
 
 // blow starts a steerer, lets it work for a while and kills it.
-func (k *killer) blow(ctx context.Context, n int) error {
+func (k *killer) blow(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -190,7 +180,7 @@ func (k *killer) blow(ctx context.Context, n int) error {
 	}
 	after := 5*time.Millisecond + time.Duration(k.random.Int64N(int64(longest-5*time.Millisecond)))
 	policy, args := k.policy()
-	row := Kill{N: n + len(k.wait), Scheduler: k.scheduler, Original: k.original, Policy: policy, After: after.Milliseconds(), Back: -1}
+	row := Kill{N: 1 + len(k.done) + len(k.wait), Scheduler: k.scheduler, Original: k.original, Policy: policy, After: after.Milliseconds(), Back: -1}
 	before, _, _ := drive.ReadJournal(k.y.journal) // none yet: no entries
 	p, err := k.y.steer(k.bin, "", nil, args...)
 	if err != nil {
@@ -240,7 +230,7 @@ func (k *killer) blow(ctx context.Context, n int) error {
 		for i := range k.wait {
 			k.wait[i].By = "next start"
 		}
-		k.done()
+		k.finish()
 	}
 	k.wait = append(k.wait, row)
 	switch row.Guard {
@@ -248,7 +238,7 @@ func (k *killer) blow(ctx context.Context, n int) error {
 		k.byGuard(ctx, fell, guards)
 	case "killed", "none":
 		if !row.Open && !row.Changed {
-			k.done()
+			k.finish()
 		} else if k.random.IntN(2) == 0 {
 			k.byHand(ctx)
 		}
@@ -256,9 +246,13 @@ func (k *killer) blow(ctx context.Context, n int) error {
 	return nil
 }
 
-// done writes off what waits: the setting was seen, or must have been, as found.
-func (k *killer) done() {
-	k.last = append(k.last, k.wait...)
+// finish writes off what waits: the setting was seen, or must have been, as found.
+func (k *killer) finish() {
+	for i := range k.wait {
+		r := &k.wait[i]
+		k.s.say("%s %d: after %d ms, guard %s, open %v: back by %s after %d ms %s", r.Scheduler, r.N, r.After, r.Guard, r.Open, r.By, r.Back, r.Miss)
+	}
+	k.done = append(k.done, k.wait...)
 	k.wait = nil
 }
 
@@ -291,7 +285,7 @@ func (k *killer) byGuard(ctx context.Context, fell time.Time, guards []int) {
 	if open := openJournal(k.y.journal); open != "" {
 		row.Miss = "the setting is back and " + open
 	}
-	k.done()
+	k.finish()
 }
 
 // byHand puts the setting back as an operator does.
@@ -311,7 +305,7 @@ func (k *killer) byHand(ctx context.Context) {
 			k.wait[i].By = "restore"
 		}
 	}
-	k.done()
+	k.finish()
 }
 
 // patience is how long the scheduler may take to go by a setting.
@@ -320,15 +314,6 @@ func (k *killer) patience() time.Duration {
 		return 2 * backWithin
 	}
 	return backWithin
-}
-
-// settle puts back what still waits, and hands over the rows.
-func (k *killer) settle(ctx context.Context) []Kill {
-	if len(k.wait) > 0 {
-		k.byHand(ctx)
-	}
-	k.last = append(k.last, k.wait...)
-	return k.last
 }
 
 // final is the last look.

@@ -74,16 +74,8 @@ func (s *Study) liesREST(ctx context.Context, t *sheet[Told]) error {
 		s.say("%s: %s %s", row.Case, row.Line, row.Miss)
 		t.Rows = append(t.Rows, row)
 	}
-	if err := y.set.set(ctx, y.set.wide()); err != nil {
-		return err
-	}
-	if t.Sum.Fate, err = l.end(ctx); err != nil {
-		return err
-	}
-	if t.Sum.Fate.lost() {
-		t.Sum.miss("%d of %d applications have not ended well", t.Sum.Fate.Submitted-t.Sum.Fate.Succeeded, t.Sum.Fate.Submitted)
-	}
-	return nil
+	t.Sum.Fate, err = y.leave(ctx, l, &t.Sum, "REST")
+	return err
 }
 
 // tell tells one lie to a steerer that has begun to work, or is about to.

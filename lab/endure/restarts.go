@@ -169,21 +169,8 @@ func (s *Study) leave(ctx context.Context, t *sheet[Gap], p *steerer.Process, y 
 	if !ok || !same || !obeyed {
 		t.Sum.miss("%s; its last words: %s", text, p.Last())
 	}
-	if err := set.set(ctx, set.wide()); err != nil {
-		return err
-	}
-	f, err := l.end(ctx)
-	if err != nil {
-		return err
-	}
-	all, other, err := ended(ctx, y.rm)
-	if all != f.Submitted || len(other) > 0 {
-		f.Other = append(append(f.Other, fmt.Sprintf("the ResourceManager lists %d", all)), other...)
-	}
+	f, err := y.leave(ctx, l, &t.Sum, name)
 	t.Sum.Fates = append(t.Sum.Fates, f)
-	if f.lost() {
-		t.Sum.miss("%s: %d of %d applications have not ended well: %v", name, f.Submitted-f.Succeeded, f.Submitted, f.Other)
-	}
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -37,6 +38,7 @@ type Study struct {
 	Log    io.Writer
 
 	program string // the command's version
+	log     *log.Logger
 }
 
 // part is one trouble.
@@ -68,7 +70,7 @@ func (s *Study) Run(ctx context.Context) error {
 			return fmt.Errorf("there is no part %q: choose from %s", name, strings.Join(Parts(), ", "))
 		}
 	}
-	s.Log = cmp.Or(s.Log, io.Discard)
+	s.log = log.New(cmp.Or(s.Log, io.Discard), "", log.Ltime)
 	work, clean, err := host.Folder(s.Work, "endure")
 	if err != nil {
 		return err
@@ -97,9 +99,7 @@ func (s *Study) Run(ctx context.Context) error {
 	return nil
 }
 
-func (s *Study) say(format string, args ...any) {
-	fmt.Fprintf(s.Log, time.Now().Format("15:04:05 ")+format+"\n", args...)
-}
+func (s *Study) say(format string, args ...any) { s.log.Printf(format, args...) }
 
 // folder is a new one of the work folder.
 func (s *Study) folder(name string) (string, error) {

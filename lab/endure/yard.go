@@ -169,6 +169,25 @@ func ended(ctx context.Context, rm *rest.Client) (n int, other []string, err err
 	return n, other, err
 }
 
+// leave lets the applications end, with room for all their AMs, and tells what became of them.
+func (y *yard) leave(ctx context.Context, l *load, sum *Sum, name string) (Fate, error) {
+	if err := y.set.set(ctx, y.set.wide()); err != nil {
+		return Fate{}, err
+	}
+	f, err := l.end(ctx)
+	if err != nil {
+		return f, err
+	}
+	all, other, err := ended(ctx, y.rm)
+	if all != f.Submitted || len(other) > 0 {
+		f.Other = append(append(f.Other, fmt.Sprintf("the ResourceManager lists %d", all)), other...)
+	}
+	if f.lost() {
+		sum.miss("%s: %d of %d applications have not ended well: %v", name, f.Submitted-f.Succeeded, f.Submitted, f.Other)
+	}
+	return f, err
+}
+
 // setting is what the daemons are configured with: above all the share for AMs of one queue, but every property of every queue must be as it was found,
 // and so must the queue and priority of every application. It is read past the proxy and past the steerer.
 type setting struct {
