@@ -61,7 +61,9 @@ type Job struct {
 	Master          unit.Resources // size of its application master, as allocated; zero: not known
 	Held            unit.Resources // by its containers now, the AM's included
 	Service         Service        // attained so far
-	Tags            []string       // as its user gave them ("deadline:1700000000", in seconds on the clock of Now): to be trusted no more than the user
+	// Tags are what its user has given it, separated by commas, such as deadline:1700000000 (in seconds, as Now). They say nothing that the user could
+	// not make up.
+	Tags string
 }
 
 // Service is container-time, weighed by what the containers hold, as YARN counts it.

@@ -15,6 +15,9 @@ type Metrics struct {
 	AppsSubmitted         int64 `json:"appsSubmitted"`
 	AppsPending           int64 `json:"appsPending"`
 	AppsRunning           int64 `json:"appsRunning"`
+	AppsCompleted         int64 `json:"appsCompleted"`
+	AppsFailed            int64 `json:"appsFailed"`
+	AppsKilled            int64 `json:"appsKilled"`
 	AllocatedMB           int64 `json:"allocatedMB"`
 	TotalMB               int64 `json:"totalMB"`
 	AllocatedVirtualCores int64 `json:"allocatedVirtualCores"`

@@ -52,7 +52,7 @@ func TestLyingAMs(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.CloseIdle)
-	y, err := New(t.Context(), Options{Client: c, Queue: "root.default", Masters: true})
+	y, err := New(t.Context(), Options{Client: c, Queues: []string{"root.default"}, Masters: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package yard
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,11 +28,12 @@ import (
 type fileKind struct {
 	fair     bool   // fair-scheduler.xml, not capacity-scheduler.xml
 	property string // of a queue
+	part     bool   // one of several edits: the whole is judged after the last one
 }
 
 var (
-	propertyFile   = fileKind{false, steer.CapacityAM.Property}
-	allocationFile = fileKind{true, steer.FairAM.Property}
+	propertyFile   = fileKind{property: steer.CapacityAM.Property}
+	allocationFile = fileKind{fair: true, property: steer.FairAM.Property}
 )
 
 // editedFile is a scheduler's file of which one setting is changed.
@@ -73,6 +76,13 @@ func (f *editedFile) element(queue string) func(value string) string {
 
 // value reads the setting of a queue from the file's content.
 func (f *editedFile) value(data []byte, queue string) (drive.Value, error) {
+	if f.kind.property == steer.Capacities {
+		p, err := conf.ReadProperties(bytes.NewReader(data), f.path)
+		if err != nil {
+			return drive.Value{}, err
+		}
+		return readCapacities(p, queue, func(child string) (drive.Value, error) { return f.of("capacity").value(data, child) })
+	}
 	v, err := f.meaning(data, queue)
 	if err != nil {
 		return drive.Value{}, err
@@ -153,6 +163,24 @@ func readProperty(p *conf.Properties, queue, property string) (drive.Value, erro
 	return v, nil
 }
 
+// readCapacities reads the capacities of the queues in a queue.
+func readCapacities(p *conf.Properties, parent string, read func(queue string) (drive.Value, error)) (drive.Value, error) {
+	list := p.Get(conf.Prefix + parent + ".queues")
+	if list == nil {
+		return drive.Value{}, gone("queue %s is not configured with queues in it", parent)
+	}
+	texts := map[string]string{}
+	for name := range strings.SplitSeq(list.Value, ",") {
+		name = strings.TrimSpace(name)
+		v, err := read(parent + "." + name)
+		if err != nil {
+			return drive.Value{}, err
+		}
+		texts[name] = v.Text // empty: it is not set, and refused
+	}
+	return drive.Capacities(texts)
+}
+
 // goneError is about a queue that the configuration does not name, or names no longer.
 type goneError string
 
@@ -219,6 +247,9 @@ func (f *editedFile) change(data []byte, queue string, was *drive.Value, v drive
 	if err := f.expect(data, queue, was); err != nil {
 		return nil, err
 	}
+	if f.kind.property == steer.Capacities {
+		return f.changeCapacities(data, queue, v)
+	}
 	out, err := f.edit(data, queue, v)
 	if err != nil || v.Mark == "" {
 		return out, err
@@ -231,6 +262,44 @@ func (f *editedFile) change(data []byte, queue string, was *drive.Value, v drive
 		return nil, fmt.Errorf("%v could not be put back: %w", found, err)
 	}
 	return out, nil
+}
+
+// changeCapacities edits the capacities of the queues in a queue, all in one content.
+func (f *editedFile) changeCapacities(data []byte, parent string, v drive.Value) ([]byte, error) {
+	found, err := f.value(data, parent)
+	if err != nil {
+		return nil, err
+	}
+	out, err := f.editCapacities(data, parent, found, v)
+	if err == nil && f.sound(data) == nil {
+		err = f.sound(out)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: not changed: %w", f.path, err)
+	}
+	if back, err := f.editCapacities(out, parent, v, found); v.Mark != "" && (err != nil || !bytes.Equal(back, data)) {
+		return nil, fmt.Errorf("%v could not be put back: %w", found, cmp.Or(err, errMeaning))
+	}
+	return out, nil
+}
+
+func (f *editedFile) editCapacities(data []byte, parent string, from, to drive.Value) ([]byte, error) {
+	one := f.of("capacity")
+	one.kind.part = true
+	changed, err := changedCapacities(&from, to)
+	for name, text := range changed {
+		if err == nil {
+			number, _ := strconv.ParseFloat(text, 64) // it was read before
+			data, err = one.edit(data, parent+"."+name, drive.Value{Text: text, Set: true, Number: number})
+		}
+	}
+	return data, err
+}
+
+// sound says what is wrong with the file as a whole.
+func (f *editedFile) sound(data []byte) error {
+	_, err := conf.ReadCapacity(bytes.NewReader(data), f.path)
+	return err
 }
 
 // expect fails if the setting is not what it was when it was read last: somebody else has set it since, and that must not be written over
@@ -266,9 +335,8 @@ func (f *editedFile) sameMeaning(old, changed []byte, queue string, v drive.Valu
 		if !reflect.DeepEqual(others(a, keyOf(queue, f.kind.property)), others(b, keyOf(queue, f.kind.property))) {
 			return errMeaning
 		}
-		if _, err := conf.ReadCapacity(bytes.NewReader(old), f.path); err == nil {
-			_, err = conf.ReadCapacity(bytes.NewReader(changed), f.path)
-			return err
+		if !f.kind.part && f.sound(old) == nil {
+			return f.sound(changed)
 		}
 		return nil
 	}

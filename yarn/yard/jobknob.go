@@ -48,9 +48,21 @@ func (y *Yard) readJob(ctx context.Context, k drive.Knob) (drive.Value, error) {
 	return v, nil
 }
 
-// writeJob sets a knob of an application. A priority above the cluster's maximum would be capped without a word, and then be taken for
+// writeJob sets a knob of an application. A driver's own value, which has a mark, is for one in a queue that may be set, and takes it to no other.
+// A priority above the cluster's maximum would be capped without a word, and then be taken for
 // somebody else's: it is refused.
 func (y *Yard) writeJob(ctx context.Context, k drive.Knob, v drive.Value) (err error) {
+	if v.Mark != "" {
+		in, err := y.readJob(ctx, drive.Knob{Kind: steer.MoveJob, Job: k.Job})
+		if err != nil {
+			return err
+		}
+		for _, queue := range []string{in.Text, v.Text} {
+			if !y.may(queue) && (k.Kind == steer.MoveJob || queue == in.Text) {
+				return fmt.Errorf("%v: queue %s is not one that is steered: not written", k, queue)
+			}
+		}
+	}
 	if k.Kind == steer.MoveJob {
 		_, err = y.c.MoveApp(ctx, k.Job, v.Text)
 		return fateOf(err)

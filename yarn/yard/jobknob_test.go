@@ -106,7 +106,7 @@ func (p *mover) Step(s *steer.Snapshot) (do []steer.Action, again unit.Time) {
 func TestJobKnobsArePutBack(t *testing.T) {
 	m := withJob("3.4.2", false)
 	m.leaf["numActiveApplications"], m.leaf["numPendingApplications"] = 1, 0
-	y := m.open(t, Options{})
+	y := m.open(t, Options{Queues: []string{"root.default", "root.other"}})
 	j, err := drive.OpenJournal(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -132,5 +132,37 @@ func TestJobKnobsArePutBack(t *testing.T) {
 	})
 	if err != nil || taken != 2 || len(j.Open()) > 0 || m.apps[0]["queue"] != "root.default" || m.apps[0]["priority"] != 2.0 {
 		t.Errorf("%v; %d taken, %v, %v", err, taken, j.Open(), m.apps[0])
+	}
+}
+
+// A driver's own change is for applications in the queues that an operator has named, and takes them to no other; putting back is for all.
+func TestJobsOfOtherQueuesAreLeftAlone(t *testing.T) {
+	m := withJob("3.4.2", false)
+	m.apps = append(m.apps, map[string]any{"id": "application_1_0002", "user": "eve", "queue": "root.other", "state": "RUNNING", "priority": 2, "startedTime": 1001, "runningContainers": 1,
+		"name": "root.default", "applicationTags": "root.default,queue:root.default"})
+	y := m.open(t, Options{})
+	for _, c := range []struct {
+		kind  steer.Kind
+		job   string
+		value string
+		ok    bool
+	}{
+		{steer.SetPriority, "1", "5", true},
+		{steer.SetPriority, "2", "5", false},
+		{steer.MoveJob, "1", "root.other", false},
+		{steer.MoveJob, "2", "root.default", false},
+		{steer.MoveJob, "1", "default", false}, // not by the name that the ResourceManager shows
+	} {
+		k := drive.Knob{Kind: c.kind, Job: "application_1_000" + c.job}
+		v := drive.Value{Text: c.value, Set: true, Mark: "host:/journal"}
+		if err := y.Write(t.Context(), k, v); (err == nil) != c.ok || errors.Is(err, drive.ErrFate) {
+			t.Errorf("%v to %s: %v", k, c.value, err)
+		}
+		if v.Mark = ""; c.value != "default" && y.Write(t.Context(), k, v) != nil {
+			t.Errorf("%v cannot be put back to %s", k, c.value)
+		}
+		m.mu.Lock()
+		m.apps[0]["queue"], m.apps[1]["queue"] = "root.default", "root.other"
+		m.mu.Unlock()
 	}
 }

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"iter"
 	"maps"
 	"math"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -22,17 +20,26 @@ type roll struct {
 	waiting map[string]*listed
 	newest  int64                     // start of the latest one known, ms since the epoch
 	masters map[string]unit.Resources // of those that run, once seen
-	asked   *listed                   // one of those that wait, which was asked for its master's size
+	asked   map[string]*listed        // by queue, one of those that wait, which was asked for its AM's size
 	hidden  map[string]bool           // kept out by max-parallel-apps, at the last look
 	shown   map[string]bool           // waiting, and not hidden
 	listed  time.Time                 // when all were listed
-	differs bool                      // at the last look, from the queue's own count
+	differs bool                      // at the last look, from a queue's own count
+	ends    ends
+}
+
+// ends are the applications that have finished.
+type ends struct {
+	counted int64           // by the ResourceManager, when they were last listed
+	newest  int64           // ms since the epoch
+	told    map[string]bool // of the last moments; nil: none was listed yet
 }
 
 const (
 	shortList = 200              // so few are listed at every look
 	relist    = 30 * time.Second // least time between two whole lists of more
 	few       = 100              // one in so many may be missing, or one too many
+	settled   = 30 * time.Second // an application that has finished is listed by then
 )
 
 // listed is an application as it was last listed.
@@ -43,11 +50,11 @@ type listed struct {
 }
 
 // forget makes the next look list all.
-func (r *roll) forget() { *r = roll{} }
+func (r *roll) forget() { *r = roll{ends: r.ends} }
 
-// look lists the applications of the queue in the order of their arrival, and tells what more the queue counts although it has
-// ended: a master stays some seconds after its application. Two requests for each of the queue's names, whatever their number, and a third while some end.
-func (r *roll) look(ctx context.Context, y *Yard, counted int) (jobs []*listed, gone ending, err error) {
+// look lists the applications in the order of their arrival, and tells what more each queue that may be set counts although it has
+// ended: an AM stays some seconds after its application. Two requests, whatever their number, and a third while some end.
+func (r *roll) look(ctx context.Context, y *Yard, at *leafMap, counted map[string]int) (jobs []*listed, gone map[string]ending, err error) {
 	now := time.Now()
 	whole := len(r.waiting) <= shortList || r.differs && now.Sub(r.listed) >= relist
 	f := rest.AppFilter{States: []string{"ACCEPTED"}}
@@ -59,20 +66,20 @@ func (r *roll) look(ctx context.Context, y *Yard, counted int) (jobs []*listed, 
 	}
 	var fresh []*listed
 	newest := r.newest
-	for a, err := range y.apps(ctx, f) {
+	for a, err := range y.c.Apps(ctx, f) {
 		if err = anonymous(&a, err); err != nil {
 			return nil, gone, err
 		}
-		fresh = append(fresh, y.listed(&a))
+		fresh = append(fresh, newListed(&a, at))
 		newest = max(newest, a.StartedTime)
 	}
 	var all []*listed
 	f.States, f.StartedFrom = []string{"RUNNING"}, time.Time{} // after the waiting: one that starts meanwhile is seen twice, not never
-	for a, err := range y.apps(ctx, f) {
+	for a, err := range y.c.Apps(ctx, f) {
 		if err = anonymous(&a, err); err != nil {
 			return nil, gone, err
 		}
-		all = append(all, y.listed(&a))
+		all = append(all, newListed(&a, at))
 	}
 	masters := map[string]unit.Resources{}
 	for _, a := range all {
@@ -95,14 +102,20 @@ func (r *roll) look(ctx context.Context, y *Yard, counted int) (jobs []*listed, 
 		r.listed = now
 	}
 	// In a long list a few that differ do not matter, and looking for them would cost more than all the rest.
-	some := len(all) / few
-	if counted-len(all) > some {
-		if gone, err = y.ending(ctx, now); err != nil {
+	have := map[string]int{}
+	for _, a := range all {
+		have[a.Queue]++
+	}
+	if slices.ContainsFunc(y.paths, func(q string) bool { return counted[q]-have[q] > have[q]/few }) {
+		if gone, err = y.ending(ctx, at, now); err != nil {
 			return nil, gone, err
 		}
 	}
-	missed := counted - gone.n - len(all)
-	r.differs = max(missed, -missed) > some
+	r.differs = false
+	for q, n := range counted {
+		missed := n - gone[q].n - have[q]
+		r.differs = r.differs || max(missed, -missed) > have[q]/few
+	}
 	slices.SortFunc(all, func(a, b *listed) int {
 		return cmp.Or(cmp.Compare(a.Submitted, b.Submitted), cmp.Compare(a.ID, b.ID))
 	})
@@ -111,55 +124,24 @@ func (r *roll) look(ctx context.Context, y *Yard, counted int) (jobs []*listed, 
 
 // hide leaves out applications that wait because of max-parallel-apps: no share of masters lets them in. Which they are is not told, only how many.
 // They are let in by age, so that the youngest are taken for them; one that was shown stays so, or it would seem to have ended.
-func (r *roll) hide(jobs []*listed, parked int) []*listed {
-	hidden, shown := map[string]bool{}, map[string]bool{}
+func (r *roll) hide(jobs []*listed, parked map[string]int) []*listed {
+	hidden, shown, n := map[string]bool{}, map[string]bool{}, map[string]int{}
 	for _, may := range []func(id string) bool{func(id string) bool { return r.hidden[id] }, func(id string) bool { return !r.shown[id] }} {
 		for _, j := range slices.Backward(jobs) {
-			if len(hidden) < parked && !j.Started && may(j.ID) {
+			if n[j.Queue] < parked[j.Queue] && !j.Started && !hidden[j.ID] && may(j.ID) {
 				hidden[j.ID] = true
+				n[j.Queue]++
 			}
 		}
 	}
 	jobs = slices.DeleteFunc(jobs, func(j *listed) bool { return hidden[j.ID] })
-	if parked > 0 {
-		for _, j := range jobs {
+	for _, j := range jobs {
+		if parked[j.Queue] > 0 {
 			shown[j.ID] = !j.Started
 		}
 	}
 	r.hidden, r.shown = hidden, shown
 	return jobs
-}
-
-// apps lists applications of the queue under each of its names. One that the ResourceManager does not know is not asked for again.
-func (y *Yard) apps(ctx context.Context, f rest.AppFilter) iter.Seq2[rest.App, error] {
-	return func(yield func(rest.App, error) bool) {
-		seen := map[string]bool{}
-		var unknown []string
-		var refused error
-		names := y.names
-		for _, name := range names {
-			f.Queue = name
-			for a, err := range y.c.Apps(ctx, f) {
-				var status *rest.StatusError
-				switch {
-				case errors.As(err, &status) && status.Status == http.StatusBadRequest && len(names) > 1:
-					unknown, refused = append(unknown, name), err
-				case err == nil && len(names) > 1 && seen[a.ID]:
-				default:
-					if !yield(a, err) {
-						return
-					}
-				}
-				seen[a.ID] = true
-			}
-		}
-		switch {
-		case len(unknown) == len(names):
-			yield(rest.App{}, refused)
-		case len(unknown) > 0: // it knows another
-			y.names = slices.DeleteFunc(slices.Clone(names), func(s string) bool { return slices.Contains(unknown, s) })
-		}
-	}
 }
 
 // size finds out how large the master is that one of the waiting applications waits for. Where nothing runs nobody else can tell. One more request,
@@ -169,7 +151,7 @@ func (y *Yard) size(ctx context.Context, jobs []*listed) {
 		if !j.Master.IsZero() {
 			return
 		}
-		if a := y.roll.asked; a != nil && a.ID == j.ID {
+		if a := y.roll.asked[j.Queue]; a != nil && a.ID == j.ID {
 			j.Master = a.Master
 			return
 		}
@@ -189,7 +171,10 @@ func (y *Yard) size(ctx context.Context, jobs []*listed) {
 			}
 		}
 		if !j.Master.IsZero() {
-			y.roll.asked = j
+			if y.roll.asked == nil {
+				y.roll.asked = map[string]*listed{}
+			}
+			y.roll.asked[j.Queue] = j
 			return
 		}
 		if asked++; asked >= mostAsked { // they may not have come so far as to ask for it
@@ -212,30 +197,68 @@ func anonymous(a *rest.App, err error) error {
 // stays is how long after its end an application's master is looked for.
 const stays = 5 * time.Minute
 
-// ending is the applications of the queue that have ended and still hold a container, which is their master's.
+// ending is the applications of a queue that have ended and still hold a container, which is their master's.
 type ending struct {
 	n    int
 	held unit.Resources
 }
 
-func (y *Yard) ending(ctx context.Context, now time.Time) (e ending, err error) {
-	for a, err := range y.apps(ctx, rest.AppFilter{States: []string{"FINISHED", "FAILED", "KILLED"}, FinishedFrom: now.Add(-stays)}) {
+var endStates = []string{"FINISHED", "FAILED", "KILLED"}
+
+func (y *Yard) ending(ctx context.Context, at *leafMap, now time.Time) (map[string]ending, error) {
+	gone := map[string]ending{}
+	for a, err := range y.c.Apps(ctx, rest.AppFilter{States: endStates, FinishedFrom: now.Add(-stays)}) {
 		if err != nil {
-			return ending{}, err
+			return nil, err
 		}
 		if a.AllocatedMB > 0 || a.RunningContainers > 0 {
+			e := gone[at.path(a.Queue)]
 			e.n++
 			e.held = e.held.Add(unit.Resources{Mem: max(a.AllocatedMB, 0), Cores: max(a.AllocatedVCores, 0)})
+			gone[at.path(a.Queue)] = e
 		}
 	}
-	return e, nil
+	return gone, nil
 }
 
-func (y *Yard) listed(a *rest.App) *listed {
+// finished lists the applications that have ended since the last look: one request, and only when the ResourceManager counts others than before.
+func (r *roll) finished(ctx context.Context, y *Yard, at *leafMap, counted int64) (out []steer.Finished, err error) {
+	e := &r.ends
+	first := e.told == nil
+	if !first && counted == e.counted {
+		return nil, nil
+	}
+	if first {
+		e.newest = time.Now().UnixMilli()
+	}
+	from, newest, told := e.newest-settled.Milliseconds(), e.newest, map[string]bool{}
+	for a, err := range y.c.Apps(ctx, rest.AppFilter{States: endStates, FinishedFrom: time.UnixMilli(from)}) {
+		if err = anonymous(&a, err); err != nil {
+			return nil, err
+		}
+		newest = max(newest, a.FinishedTime)
+		if told[a.ID] = true; first || e.told[a.ID] {
+			continue
+		}
+		out = append(out, steer.Finished{
+			ID: a.ID, User: a.User, Queue: at.path(a.Queue), Status: a.FinalStatus,
+			Elapsed: unit.Time(max(a.FinishedTime-a.StartedTime, 0)) * unit.Millisecond, Service: serviceOf(&a),
+		})
+	}
+	r.ends = ends{counted: counted, newest: newest, told: told}
+	return out, nil
+}
+
+func serviceOf(a *rest.App) steer.Service {
+	return steer.Service{MemSeconds: max(a.MemorySeconds, 0), CoreSeconds: max(a.VCoreSeconds, 0)}
+}
+
+func newListed(a *rest.App, at *leafMap) *listed {
 	running := a.State == "RUNNING"
 	x := &listed{mapReduce: running && a.Type == "MAPREDUCE", Job: steer.Job{
-		ID: a.ID, User: a.User, Queue: y.path, Priority: int(a.Priority), Submitted: unit.Time(a.StartedTime) * unit.Millisecond,
+		ID: a.ID, User: a.User, Queue: at.path(a.Queue), Priority: int(a.Priority), Submitted: unit.Time(a.StartedTime) * unit.Millisecond,
 		Started: running || a.RunningContainers > 0 || a.AllocatedMB > 0, Progress: a.Progress,
+		Held: unit.Resources{Mem: max(a.AllocatedMB, 0), Cores: max(a.AllocatedVCores, 0)}, Service: serviceOf(a), Tags: a.Tags,
 	}}
 	if a.RunningContainers != -1 { // -1: it has no attempt at this moment
 		x.Running = a.RunningContainers
@@ -336,8 +359,8 @@ type asks struct {
 // asksALook is how many applications are asked about in one look.
 const asksALook = 8
 
-// ask asks about some of them in turn; about none while the queue waits for nothing.
-func (a *asks) ask(ctx context.Context, c *rest.Client, jobs []*listed, q *rest.Queue) {
+// ask asks about some of them in turn.
+func (a *asks) ask(ctx context.Context, c *rest.Client, jobs []*listed) {
 	var ids []string
 	present := map[string]int64{}
 	for _, j := range jobs {
@@ -348,10 +371,7 @@ func (a *asks) ask(ctx context.Context, c *rest.Client, jobs []*listed, q *rest.
 			}
 		}
 	}
-	if a.told = present; q.AllocatedContainers > 0 && q.PendingContainers == 0 {
-		clear(a.told)
-		return
-	}
+	a.told = present
 	for range min(asksALook, len(ids)) {
 		id := ids[a.next%len(ids)]
 		a.next++

@@ -73,11 +73,17 @@ func (y *Yard) queueOf(k drive.Knob) (drive.Knob, error) {
 	if _, known := y.properties()[k.Property]; k.Kind != setQueue || !known {
 		return k, fmt.Errorf("knob %q is not there: those of this scheduler are %s", k.Property, strings.Join(slices.Sorted(maps.Keys(y.properties())), ", "))
 	}
-	if k.Queue != y.path && "root."+k.Queue != y.path {
-		return k, fmt.Errorf("queue %s is not the one that is steered: that is %s", k.Queue, y.path)
+	for _, path := range y.paths {
+		own := path
+		if k.Property == steer.Capacities {
+			own = steer.Parent(path)
+		}
+		if steer.SameQueue(k.Queue, own) {
+			k.Queue = own
+			return k, nil
+		}
 	}
-	k.Queue = y.path
-	return k, nil
+	return k, fmt.Errorf("queue %s is not one that is steered: %s", k.Queue, strings.Join(y.paths, ", "))
 }
 
 // Read tells how the knob is configured at present: not inherited, as the configuration spells it.
@@ -89,7 +95,7 @@ func (y *Yard) Read(ctx context.Context, k drive.Knob) (drive.Value, error) {
 	if err == nil && y.o.Absent {
 		var s *rest.Scheduler
 		if s, err = y.c.Scheduler(ctx); err == nil {
-			_, err = findLeaf(s.Root, y.path)
+			_, err = findQueue(s.Root, k)
 		}
 	}
 	if err != nil {
@@ -125,6 +131,11 @@ func (y *Yard) Write(ctx context.Context, k drive.Knob, v drive.Value) error {
 	y.mu.Lock()
 	was := y.was[k]
 	y.mu.Unlock()
+	if k.Property == steer.Capacities {
+		if was, err = y.ownCapacities(ctx, k, was, v); err != nil {
+			return err
+		}
+	}
 	if v.Mark != "" && was != nil && !y.writable(k, *was) {
 		return fmt.Errorf("%s of %s is %q: not changed, because that could not be put back: set it to a share first", k.Property, k.Queue, was.Text)
 	}
@@ -138,12 +149,50 @@ func (y *Yard) Write(ctx context.Context, k drive.Knob, v drive.Value) error {
 	return err
 }
 
+// ownCapacities is what is configured. It fails if a driver's own value would change the capacity of a queue that may not be set.
+func (y *Yard) ownCapacities(ctx context.Context, k drive.Knob, was *drive.Value, v drive.Value) (*drive.Value, error) {
+	if was == nil {
+		now, err := y.act.read(ctx, k)
+		if err != nil {
+			return nil, err
+		}
+		was = &now
+	}
+	changed, err := changedCapacities(was, v)
+	for name := range changed {
+		if v.Mark != "" && !y.may(k.Queue+"."+name) {
+			err = errors.Join(err, fmt.Errorf("queue %s.%s is not one that is steered: %s", k.Queue, name, strings.Join(y.paths, ", ")))
+		}
+	}
+	return was, err
+}
+
+// changedCapacities are the capacities that differ, by the last part of the queue's name.
+func changedCapacities(was *drive.Value, v drive.Value) (map[string]string, error) {
+	old, _, err := was.Shares()
+	list, texts, err2 := v.Shares()
+	if err = errors.Join(err, err2); err != nil {
+		return nil, err
+	}
+	changed := map[string]string{}
+	for i, s := range list {
+		if !slices.Contains(old, s) {
+			changed[s.Queue] = texts[i]
+		}
+	}
+	return changed, nil
+}
+
 // writable tells whether Write takes a value, which may come from a journal. What a text means inside a file is for the file's edit to judge: a
 // variable is a share there, too.
 func (y *Yard) writable(k drive.Knob, v drive.Value) bool {
 	x := v.Number
 	if !v.Set {
 		return true
+	}
+	if k.Property == steer.Capacities {
+		_, _, err := v.Shares()
+		return err == nil
 	}
 	if math.IsNaN(x) || math.IsInf(x, 0) || x > 1e6 && k.Property == y.limit.Property || x > math.MaxInt32 || x < 0 && (x != -1 || y.capacity()) {
 		return false
@@ -181,7 +230,7 @@ func (y *Yard) InForce(ctx context.Context, k drive.Knob, v drive.Value) (bool, 
 	if err != nil {
 		return false, err
 	}
-	if !v.Set || !y.means(k, v.Text, v.Number) { // what holds then, or what a variable stands for, may have changed since
+	if k.Property != steer.Capacities && (!v.Set || !y.means(k, v.Text, v.Number)) { // what holds then, or what a variable stands for, may have changed since
 		now, err := y.act.read(ctx, k)
 		if err != nil || now.Set != v.Set || now.Set && now.Text != v.Text {
 			return false, err
@@ -192,9 +241,12 @@ func (y *Yard) InForce(ctx context.Context, k drive.Knob, v drive.Value) (bool, 
 	if err != nil {
 		return false, err
 	}
-	q, err := findLeaf(s.Root, y.path)
+	q, err := findQueue(s.Root, k)
 	if err != nil {
 		return false, err
+	}
+	if k.Property == steer.Capacities {
+		return capacitiesInForce(q, v)
 	}
 	if shown := y.properties()[k.Property].shown; y.capacity() && shown != nil {
 		return near(shown(q), v.Number), nil
@@ -216,6 +268,32 @@ func (y *Yard) InForce(ctx context.Context, k drive.Knob, v drive.Value) (bool, 
 		return agrees(q, v.Number) || file.age >= shownBy, nil
 	}
 	return file.taken || file.age >= reloadedBy, nil
+}
+
+// findQueue finds the queue that a knob belongs to, in any state.
+func findQueue(root *rest.Queue, k drive.Knob) (*rest.Queue, error) {
+	if k.Property != steer.Capacities {
+		return findLeaf(root, k.Queue)
+	}
+	for q := range tree(root) {
+		if q.Path == k.Queue && !q.Leaf() {
+			return q, nil
+		}
+	}
+	return nil, gone("queue %s is not there, or has no queues in it", k.Queue)
+}
+
+func capacitiesInForce(parent *rest.Queue, v drive.Value) (bool, error) {
+	list, _, err := v.Shares()
+	if err != nil {
+		return false, err
+	}
+	for _, s := range list {
+		if !slices.ContainsFunc(parent.Children, func(q *rest.Queue) bool { return lastPart(q.Path) == s.Queue && near(q.Capacity, s.Value) }) {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 func (y *Yard) capacityInForce(ctx context.Context, q, root *rest.Queue, share float64) (bool, error) {
@@ -248,7 +326,12 @@ func (r *restActuator) read(ctx context.Context, k drive.Knob) (drive.Value, err
 	if err != nil {
 		return drive.Value{}, err
 	}
-	v, err := readProperty(p, k.Queue, k.Property)
+	var v drive.Value
+	if k.Property == steer.Capacities {
+		v, err = readCapacities(p, k.Queue, func(queue string) (drive.Value, error) { return readProperty(p, queue, "capacity") })
+	} else {
+		v, err = readProperty(p, k.Queue, k.Property)
+	}
 	v.Mark = text(p, conf.Prefix+k.Queue+"."+markOf(k.Property), "")
 	return v, err
 }
@@ -264,12 +347,26 @@ func markOf(property string) string {
 }
 
 // write sends the value and its mark as one change; an empty one takes the setting out.
-func (r *restActuator) write(ctx context.Context, k drive.Knob, _ *drive.Value, v drive.Value) error {
-	s := []rest.Setting{{Name: configured(k.Property)}, {Name: markOf(k.Property), Value: v.Mark}}
-	if v.Set {
-		s[0].Value = v.Text
+func (r *restActuator) write(ctx context.Context, k drive.Knob, was *drive.Value, v drive.Value) error {
+	mark := rest.Setting{Name: markOf(k.Property), Value: v.Mark}
+	var change rest.SchedulerChange
+	if k.Property == steer.Capacities {
+		changed, err := changedCapacities(was, v)
+		if err != nil {
+			return err
+		}
+		for _, name := range slices.Sorted(maps.Keys(changed)) {
+			change.Update = append(change.Update, rest.QueueChange{Queue: k.Queue + "." + name, Settings: []rest.Setting{{Name: "capacity", Value: changed[name]}}})
+		}
+		change.Update = append(change.Update, rest.QueueChange{Queue: k.Queue, Settings: []rest.Setting{mark}})
+	} else {
+		s := rest.Setting{Name: configured(k.Property)}
+		if v.Set {
+			s.Value = v.Text
+		}
+		change.Update = []rest.QueueChange{{Queue: k.Queue, Settings: []rest.Setting{s, mark}}}
 	}
-	_, err := r.y.c.ChangeScheduler(ctx, rest.SchedulerChange{Update: []rest.QueueChange{{Queue: k.Queue, Settings: s}}})
+	_, err := r.y.c.ChangeScheduler(ctx, change)
 	return fateOf(err)
 }
 

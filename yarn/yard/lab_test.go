@@ -68,7 +68,10 @@ func up(t *testing.T, o hadoop.Options) *bench {
 
 func (b *bench) open(o yard.Options) {
 	b.Helper()
-	o.Client, o.Queue = b.c, "batch"
+	o.Client = b.c
+	if o.Queues == nil {
+		o.Queues = []string{"batch"}
+	}
 	var err error
 	if b.y, err = yard.New(b.Context(), o); err != nil {
 		b.Fatal(err)
@@ -234,7 +237,7 @@ func labREST(t *testing.T, version string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y, err := yard.New(t.Context(), yard.Options{Client: stranger, Queue: "root.batch", CPU: "rm"})
+	y, err := yard.New(t.Context(), yard.Options{Client: stranger, Queues: []string{"root.batch"}, CPU: "rm"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,7 +311,7 @@ func labFairFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unnamed, err := yard.New(t.Context(), yard.Options{Client: b.c, Queue: "batch"})
+	unnamed, err := yard.New(t.Context(), yard.Options{Client: b.c, Queues: []string{"batch"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -417,7 +420,7 @@ func labKnobs(t *testing.T) {
 	b.submit(1, 1024)
 	job := b.seen(1, 0).Jobs[0].ID
 	set := func(property string, x float64) steer.Action {
-		return steer.Action{Kind: steer.SetQueue, Queue: b.y.Queue(), Property: property, Value: x, Why: "test"}
+		return steer.Action{Kind: steer.SetQueue, Queue: b.y.Queues()[0], Property: property, Value: x, Why: "test"}
 	}
 	do := []steer.Action{
 		set("maximum-capacity", 80), set("user-limit-factor", 3), set("minimum-user-limit-percent", 50), set("maximum-am-resource-percent", 0.4), set("state", 0),

@@ -17,11 +17,10 @@ type queueProperty struct {
 	shown     func(*rest.Queue) float64 // what the ResourceManager goes by; nil: it is found out in another way
 }
 
-// capacityProperties are those of the CapacityScheduler. Capacities of siblings have to sum to 100 after every change: one alone can be moved only
-// among weights. A queue whose state is taken out of the configuration stays as it is, stopped for one: it is changed only where the configuration has it.
+// capacityProperties are those of the CapacityScheduler. Capacities in percent are set together, those in weights each by itself. A queue whose state is taken out of the configuration stays as it is, stopped for one: it is changed only where the configuration has it.
 var capacityProperties = map[string]queueProperty{
 	steer.CapacityAM.Property:    {0.1, nil},
-	"capacity":                   {math.NaN(), func(q *rest.Queue) float64 { return q.Capacity }},
+	steer.Capacities:             {math.NaN(), nil},
 	"weight":                     {math.NaN(), func(q *rest.Queue) float64 { return q.Weight }},
 	"maximum-capacity":           {100, func(q *rest.Queue) float64 { return q.MaxCapacity }},
 	"user-limit-factor":          {1, func(q *rest.Queue) float64 { return q.UserLimitFactor }},

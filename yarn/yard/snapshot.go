@@ -1,6 +1,7 @@
 package yard
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -13,7 +14,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// Snapshot is what is seen now. Counts, list and metrics are read one after the other.
+// Snapshot is what is seen now, of all queues and their applications. Counts, list and metrics are read one after the other.
 func (y *Yard) Snapshot(ctx context.Context) (steer.Snapshot, error) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -22,12 +23,17 @@ func (y *Yard) Snapshot(ctx context.Context) (steer.Snapshot, error) {
 	if err != nil {
 		return steer.Snapshot{}, err
 	}
-	q, err := findLeaf(s.Root, y.path)
-	if err != nil {
-		return steer.Snapshot{}, err
+	at, there := newLeafMap(s.Root), false
+	for _, path := range y.paths {
+		q := at.byPath[path]
+		if q != nil && !q.Counted {
+			return steer.Snapshot{}, fmt.Errorf("the ResourceManager does not tell how many applications of %s run and wait", path)
+		}
+		there = there || q != nil
 	}
-	if !q.Counted {
-		return steer.Snapshot{}, fmt.Errorf("the ResourceManager does not tell how many applications of %s run and wait", y.path)
+	if !there {
+		_, err := findLeaf(s.Root, y.paths[0])
+		return steer.Snapshot{}, err
 	}
 	m, err := y.c.Metrics(ctx)
 	if err != nil {
@@ -42,23 +48,43 @@ func (y *Yard) Snapshot(ctx context.Context) (steer.Snapshot, error) {
 		Used:  unit.Resources{Mem: m.AllocatedMB, Cores: m.AllocatedVirtualCores},
 		Nodes: int(m.ActiveNodes),
 	}
-	seen.Queues = []steer.Queue{y.queue(q, s.Root, seen.Total)}
-	parked := 0
-	if y.capacity() && q.NumApplications > 0 {
-		parked = int(max(0, q.NumApplications-q.NumActive-q.NumPending))
+	counted, parked := map[string]int{}, map[string]int{}
+	for _, q := range at.leaves {
+		seen.Queues = append(seen.Queues, y.queue(q, s.Root, seen.Total))
+		if y.capacity() && q.NumApplications > 0 {
+			parked[q.Path] = int(max(0, q.NumApplications-q.NumActive-q.NumPending))
+		}
+		if q.Counted {
+			counted[q.Path] = int(q.NumActive+q.NumPending+q.NumActiveApps+q.NumPendingApps) + parked[q.Path]
+		}
 	}
-	jobs, gone, err := y.roll.look(ctx, y, int(q.NumActive+q.NumPending+q.NumActiveApps+q.NumPendingApps)+parked)
+	jobs, gone, err := y.roll.look(ctx, y, at, counted)
 	if err != nil {
 		return steer.Snapshot{}, err
 	}
+	if seen.Finished, err = y.roll.finished(ctx, y, at, m.AppsCompleted+m.AppsFailed+m.AppsKilled); err != nil {
+		return steer.Snapshot{}, err
+	}
 	jobs = y.roll.hide(jobs, parked)
-	if q := &seen.Queues[0]; q.Running <= gone.n && q.Waiting > 0 {
-		y.size(ctx, jobs)
+	ours := map[string][]*listed{}
+	var asked, waiting []*listed
+	for _, j := range jobs {
+		if y.may(j.Queue) {
+			ours[j.Queue], asked = append(ours[j.Queue], j), append(asked, j)
+			if q := at.byPath[j.Queue]; q != nil && (q.AllocatedContainers <= 0 || q.PendingContainers != 0) { // else the queue waits for nothing
+				waiting = append(waiting, j)
+			}
+		}
+	}
+	for i := range seen.Queues {
+		if q := &seen.Queues[i]; q.Running <= gone[q.Name].n && q.Waiting > 0 {
+			y.size(ctx, ours[q.Name])
+		}
 	}
 	if y.o.Masters {
-		y.maps.ask(ctx, y.c, jobs)
+		y.maps.ask(ctx, y.c, asked)
 	}
-	y.asks.ask(ctx, y.c, jobs, q)
+	y.asks.ask(ctx, y.c, waiting)
 	seen.Jobs = make([]steer.Job, len(jobs))
 	for i, j := range jobs {
 		seen.Jobs[i] = j.Job
@@ -69,9 +95,12 @@ func (y *Yard) Snapshot(ctx context.Context) (steer.Snapshot, error) {
 	if err != nil {
 		return steer.Snapshot{}, fmt.Errorf("idle processors: %w", err)
 	}
-	if q := &seen.Queues[0]; q.Running >= gone.n { // not before: those that stay behind do not compute
-		q.Running -= gone.n
-		q.Masters = q.Masters.Sub(gone.held).Max(unit.Resources{})
+	for i := range seen.Queues {
+		q := &seen.Queues[i]
+		if gone := gone[q.Name]; q.Running >= gone.n { // not before: those that stay behind do not compute
+			q.Running -= gone.n
+			q.Masters = q.Masters.Sub(gone.held).Max(unit.Resources{})
+		}
 	}
 	now := time.Now()
 	seen.CPUIdle = idle
@@ -80,19 +109,47 @@ func (y *Yard) Snapshot(ctx context.Context) (steer.Snapshot, error) {
 	return seen, nil
 }
 
+// leafMap finds the queue of an application. Older versions tell the name that it gave: the last part will do.
+type leafMap struct {
+	leaves []*rest.Queue // by name
+	byPath map[string]*rest.Queue
+	byPart map[string]string // paths by last part; "": there are several
+}
+
+func newLeafMap(root *rest.Queue) *leafMap {
+	m := &leafMap{leaves: leaves(root), byPath: map[string]*rest.Queue{}, byPart: map[string]string{}}
+	slices.SortFunc(m.leaves, func(a, b *rest.Queue) int { return cmp.Compare(a.Path, b.Path) })
+	for _, q := range m.leaves {
+		path := q.Path
+		if _, twice := m.byPart[lastPart(path)]; twice {
+			path = ""
+		}
+		m.byPart[lastPart(q.Path)], m.byPath[q.Path] = path, q
+	}
+	return m
+}
+
+// path is the full name of a queue. One that is not known, or that is not the only one of its name, stays as it is: it is none of those that may be set.
+func (m *leafMap) path(name string) string {
+	if m.byPath[name] != nil {
+		return name
+	}
+	return cmp.Or(m.byPart[name], name)
+}
+
 func size(r rest.Resource) unit.Resources { return unit.Resources{Mem: r.Memory, Cores: r.VCores} }
 
 // queue reads the leaf.
 func (y *Yard) queue(q, root *rest.Queue, total unit.Resources) steer.Queue {
 	if y.capacity() {
 		return steer.Queue{
-			Name: y.path, Used: size(q.Used), Containers: q.NumContainers,
+			Name: q.Path, Used: size(q.Used), Containers: q.NumContainers,
 			Running: int(q.NumActive), Waiting: int(q.NumPending),
 			Capacity: capacityOf(q, root, total), Ceiling: y.capacityCeiling(q, root, total), Masters: size(q.UsedAM), MasterShare: y.percent(q, root, total),
 		}
 	}
 	return steer.Queue{
-		Name: y.path, Used: size(q.UsedResources), Containers: q.AllocatedContainers,
+		Name: q.Path, Used: size(q.UsedResources), Containers: q.AllocatedContainers,
 		Running: int(q.NumActiveApps), Waiting: int(q.NumPendingApps),
 		Capacity: fairOf(q, total), Ceiling: atLeastOne(fairLimit(q, root, total)), Masters: size(q.AMUsed), MasterShare: y.fairShare(q),
 	}
@@ -235,20 +292,20 @@ func single(x float64) float64 {
 func (y *Yard) fairShare(q *rest.Queue) float64 {
 	now := fresh(q)
 	var file fileShare
-	known := y.fair != nil
+	known := y.fair != nil && y.may(q.Path)
 	if known {
 		var err error
-		file, err = y.fair.look(y.Knob())
+		file, err = y.fair.look(y.amShare(q.Path))
 		known = err == nil
 	}
 	switch {
 	case !known && now:
-		y.shown = float64(q.AMMax.Memory) / float64(q.Fair.Memory)
-		return y.shown
+		y.shown[q.Path] = float64(q.AMMax.Memory) / float64(q.Fair.Memory)
+		return y.shown[q.Path]
 	case !known:
-		return y.shown
+		return y.shown[q.Path]
 	case now && agrees(q, file.number), (!now || file.number < 0) && (file.taken || file.age >= reloadedBy): // nothing is worked out where there is no limit
-		y.fair.take(y.Knob())
+		y.fair.take(y.amShare(q.Path))
 		return file.number
 	case file.hadBefore && (!now || agrees(q, file.before)):
 		return file.before

@@ -2,8 +2,10 @@ package yard
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"iter"
 	"net"
 	"os"
 	"path/filepath"
@@ -34,26 +36,28 @@ func Actuators() []string { return []string{Auto, REST, CapacityFile, FairFile} 
 // Options say what to watch and how to change it.
 type Options struct {
 	Client   *rest.Client
-	Queue    string   // a leaf: root.default, or default where that is the only one
+	Queues   []string // leaves that may be set: root.default, or default where that is the only one; All: all that are there
 	Actuator string   // one of Actuators; "": auto
 	File     string   // the scheduler's file, as this machine sees it
 	Refresh  []string // command that makes the ResourceManager read capacity-scheduler.xml: yarn rmadmin -refreshQueues
 	CPU      string   // where idle processors are read, see Sources; "": allocation
 	Masters  bool     // ask the masters of MapReduce jobs how far their maps are, at most eight of them a look
-	Absent   bool     // the queue, by its full name, need not be there now: Read says each time whether it is
+	Absent   bool     // the queues, by their full names, need not be there now: Read says each time whether they are
 }
 
-// Yard is a ResourceManager with one queue that is watched and set. Its methods may be called from several goroutines.
+// All stands for all queues.
+const All = "all"
+
+// Yard is a ResourceManager that is watched, and some queues of it that are set. Its methods may be called from several goroutines.
 type Yard struct {
 	c           *rest.Client
 	o           Options
-	path        string   // of the queue
-	names       []string // of the queue in requests for applications
+	paths       []string // of the queues that may be set, by name
 	limit       steer.AMLimit
 	least       unit.Resources
-	maxPriority int64 // of an application
-	dominant    bool  // the CapacityScheduler is known to count vcores
-	identity    string
+	maxPriority int64  // of an application
+	dominant    bool   // the CapacityScheduler is known to count vcores
+	cluster     string // its identity
 	began       time.Time
 	cpu         source
 	act         actuator
@@ -62,7 +66,7 @@ type Yard struct {
 
 	mu    sync.Mutex
 	was   map[drive.Knob]*drive.Value // knobs when they were last read or written; nil: not known
-	shown float64                     // share that the FairScheduler last showed while an application waited, where there is no file
+	shown map[string]float64          // by queue, share that the FairScheduler last showed while an application waited, where there is no file
 	nodes census
 	roll  roll
 	maps  masters
@@ -77,7 +81,7 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 	if o.Client == nil {
 		return nil, errors.New("a yard needs a client of the ResourceManager")
 	}
-	y := &Yard{c: o.Client, o: o, was: map[drive.Knob]*drive.Value{}, began: time.Now()}
+	y := &Yard{c: o.Client, o: o, was: map[drive.Knob]*drive.Value{}, shown: map[string]float64{}, began: time.Now()}
 	s, err := y.c.Scheduler(ctx)
 	if err != nil {
 		return nil, err
@@ -97,16 +101,9 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 	default:
 		return nil, fmt.Errorf("the ResourceManager runs the %s: only the CapacityScheduler and the FairScheduler have a share for masters", s.Type)
 	}
-	q, err := findLeaf(s.Root, o.Queue)
-	if errors.Is(err, drive.ErrGone) && o.Absent {
-		q, err = &rest.Queue{Path: o.Queue, Name: o.Queue}, nil
-	}
+	queues, err := y.choose(s.Root)
 	if err != nil {
 		return nil, err
-	}
-	y.path, y.names = q.Path, []string{q.Path}
-	if y.capacity() && version < 304 && q.Name != q.Path {
-		y.names = []string{q.Name, q.Path} // compared with the name that the application gave; whole ones are unknown to older versions
 	}
 	props, err := y.c.Conf(ctx)
 	if err != nil {
@@ -114,13 +111,15 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 	}
 	y.least = unit.Resources{Mem: amount(props, "yarn.scheduler.minimum-allocation-mb", 1024), Cores: amount(props, "yarn.scheduler.minimum-allocation-vcores", 1)}
 	y.maxPriority = amount(props, "yarn.cluster.max-application-priority", 0)
-	y.identity = identity(props, o.Client) + "/" + y.path
+	y.cluster = identity(props, o.Client)
 	if y.cpu, err = newSource(o.CPU, y); err != nil {
 		return nil, err
 	}
 	y.note("idle processors: %s", y.cpu.describe())
-	if user := q.UserAMLimit.Memory; y.capacity() && user > 0 && user < q.AMLimit.Memory {
-		y.note("masters of one user may take %d MB and those of %s together %d MB: for a single user the former holds first", user, y.path, q.AMLimit.Memory)
+	for _, q := range queues {
+		if user := q.UserAMLimit.Memory; y.capacity() && user > 0 && user < q.AMLimit.Memory {
+			y.note("masters of one user may take %d MB and those of %s together %d MB: for a single user the former holds first", user, q.Path, q.AMLimit.Memory)
+		}
 	}
 	if err := y.chooseActuator(props); err != nil {
 		return nil, err
@@ -130,18 +129,68 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 			y.dominant = strings.HasSuffix(text(set, conf.Prefix+"resource-calculator", ""), ".DominantResourceCalculator")
 		}
 	}
-	y.note("%s of %s: %s", y.limit.Property, y.path, y.act.describe())
+	y.note("%s of %s: %s", y.limit.Property, strings.Join(y.paths, ", "), y.act.describe())
 	if !y.capacity() && y.fair == nil {
 		y.note("without the file, the share in force shows only while an application waits: until then it is not known")
 	}
 	return y, nil
 }
 
-// Identity names the scheduler and the queue: its cluster id, or its address as it knows it itself.
-func (y *Yard) Identity() string { return y.identity }
+// choose finds the queues that may be set.
+func (y *Yard) choose(root *rest.Queue) (queues []*rest.Queue, err error) {
+	names := y.o.Queues
+	if slices.Equal(names, []string{All}) {
+		names = nil
+		for _, q := range leaves(root) {
+			names = append(names, q.Path)
+		}
+	}
+	if len(names) == 0 {
+		return nil, errors.New("name the queue")
+	}
+	for _, name := range names {
+		q, err := findLeaf(root, name)
+		if errors.Is(err, drive.ErrGone) && y.o.Absent {
+			q, err = &rest.Queue{Path: name}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		queues = append(queues, q)
+		y.paths = append(y.paths, q.Path)
+	}
+	slices.Sort(y.paths)
+	y.paths = slices.Compact(y.paths)
+	return queues, nil
+}
 
-// Queue is the full name of the queue.
-func (y *Yard) Queue() string { return y.path }
+// Identity names the scheduler, by its cluster id or its address as it knows it itself, and the queues that may be set. It is that of a journal: what
+// keeps other drivers away is Identities.
+func (y *Yard) Identity() string {
+	const longest = 512
+	names := strings.Join(y.paths, ",")
+	if len(names) > longest {
+		names = fmt.Sprintf("%d-%x", len(y.paths), sha256.Sum256([]byte(names)))
+	}
+	return y.cluster + "/" + names
+}
+
+// Identities name the scheduler and each queue that may be set, by name.
+func (y *Yard) Identities() (out []string) {
+	for _, q := range y.paths {
+		out = append(out, y.cluster+"/"+q)
+	}
+	return out
+}
+
+// Queues are the full names of the queues that may be set.
+func (y *Yard) Queues() []string { return slices.Clone(y.paths) }
+
+// may tells whether a queue may be set.
+func (y *Yard) may(queue string) bool {
+	_, ok := slices.BinarySearch(y.paths, queue)
+	return ok
+}
 
 // Limit is how the scheduler limits AMs.
 func (y *Yard) Limit() steer.AMLimit { return y.limit }
@@ -158,19 +207,24 @@ func (y *Yard) note(format string, args ...any) {
 	y.notes = append(y.notes, fmt.Sprintf(format, args...))
 }
 
-// Knob is the queue's share for masters.
-func (y *Yard) Knob() drive.Knob {
-	return drive.Knob{Kind: setQueue, Queue: y.path, Property: y.limit.Property}
+// Knob is the first queue's share for AMs.
+func (y *Yard) Knob() drive.Knob { return y.amShare(y.paths[0]) }
+
+func (y *Yard) amShare(queue string) drive.Knob {
+	return drive.Knob{Kind: setQueue, Queue: queue, Property: y.limit.Property}
 }
 
-// CanAct says why the knob cannot be turned, as far as that can be known without turning it.
+// CanAct says why the shares for AMs cannot be changed, as far as that can be known without changing them.
 func (y *Yard) CanAct(ctx context.Context) error {
-	v, err := y.Read(ctx, y.Knob())
-	if err != nil {
-		return err
-	}
-	if v.Mark != "" {
-		return fmt.Errorf("%v: %w (setting %s of the queue)", y.Knob(), drive.MarkedError(v.Mark), markName)
+	for _, q := range y.paths {
+		k := y.amShare(q)
+		v, err := y.Read(ctx, k)
+		if err != nil {
+			return err
+		}
+		if v.Mark != "" {
+			return fmt.Errorf("%v: %w (setting %s of the queue)", k, drive.MarkedError(v.Mark), markName)
+		}
 	}
 	return y.act.check(ctx)
 }
@@ -255,22 +309,14 @@ func findLeaf(root *rest.Queue, name string) (*rest.Queue, error) {
 	}
 	var found []*rest.Queue
 	var leaves []string
-	var walk func(q *rest.Queue)
-	walk = func(q *rest.Queue) {
-		if q == nil {
-			return
-		}
-		if q.Path == name || q.Path == "root."+name || q.Path[strings.LastIndexByte(q.Path, '.')+1:] == name {
+	for q := range tree(root) {
+		if q.Path == name || q.Path == "root."+name || lastPart(q.Path) == name {
 			found = append(found, q)
 		}
 		if q.Leaf() {
 			leaves = append(leaves, q.Path)
 		}
-		for _, c := range q.Children {
-			walk(c)
-		}
 	}
-	walk(root)
 	for _, q := range found {
 		if q.Path == name || q.Path == "root."+name {
 			found = []*rest.Queue{q}
@@ -291,6 +337,27 @@ func findLeaf(root *rest.Queue, name string) (*rest.Queue, error) {
 		return nil, fmt.Errorf("queue %s has queues inside it: masters run in leaves, such as %s", found[0].Path, firstLeaf(found[0]))
 	}
 	return found[0], nil
+}
+
+func lastPart(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
+
+// tree is a queue and all that are in it.
+func tree(q *rest.Queue) iter.Seq[*rest.Queue] {
+	return func(yield func(*rest.Queue) bool) { walk(q, yield) }
+}
+
+func walk(q *rest.Queue, yield func(*rest.Queue) bool) bool {
+	return q == nil || yield(q) && !slices.ContainsFunc(q.Children, func(c *rest.Queue) bool { return !walk(c, yield) })
+}
+
+// leaves are those of a tree.
+func leaves(root *rest.Queue) (out []*rest.Queue) {
+	for q := range tree(root) {
+		if q.Leaf() && q != root {
+			out = append(out, q)
+		}
+	}
+	return out
 }
 
 func firstLeaf(q *rest.Queue) string {

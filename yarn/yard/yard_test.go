@@ -40,8 +40,7 @@ type manager struct {
 	conf     map[string]string
 	put      func(w http.ResponseWriter, body string) bool // true: it has answered
 	requests map[string]int
-	listed   int  // applications in all answers
-	given    bool // applications are known by the name of the queue that they gave
+	listed   int // applications in all answers
 }
 
 func newManager(version string, fair bool) *manager {
@@ -63,7 +62,7 @@ func mb(mem, cores int) map[string]any { return map[string]any{"memory": mem, "v
 func (m *manager) scheduler() any {
 	v := versionOf(m.version)
 	leaf := map[string]any{"queueName": "default", "state": "RUNNING"}
-	other := map[string]any{"queueName": "other", "resourcesUsed": mb(1000, 1), "absoluteCapacity": 40.0, "absoluteMaxCapacity": 100.0}
+	other := map[string]any{"queueName": "other", "numActiveApplications": 0, "numPendingApplications": 0, "resourcesUsed": mb(1000, 1), "absoluteCapacity": 40.0, "absoluteMaxCapacity": 100.0}
 	if m.fair {
 		maps.Copy(leaf, map[string]any{"type": "fairSchedulerLeafQueueInfo", "queueName": "root.default", "schedulingPolicy": "fair", "usedResources": mb(6144, 5),
 			"fairResources": mb(52224, 0), "steadyFairResources": mb(26112, 0), "maxResources": mb(52224, 24), "numActiveApps": 2, "numPendingApps": 1})
@@ -108,22 +107,10 @@ func (m *manager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "nodes":
 		answer(map[string]any{"nodes": map[string]any{"node": m.nodes}})
 	case "apps":
-		want := "root.default"
-		if !m.fair && versionOf(m.version) < 303 {
-			want = "default"
-		}
-		q := r.URL.Query().Get("queue")
-		if m.given && (q == "default" || q == "root.default") {
-			want = q
-		}
-		if q != want {
-			http.Error(w, `{"RemoteException":{"exception":"BadRequestException","message":"unknown queue `+q+`"}}`, http.StatusBadRequest)
-			return
-		}
 		from, _ := strconv.ParseInt(r.URL.Query().Get("startedTimeBegin"), 10, 64)
 		list := []map[string]any{}
 		for _, a := range m.apps {
-			if slices.Contains(strings.Split(r.URL.Query().Get("states"), ","), a["state"].(string)) && int64(a["startedTime"].(int)) >= from && (!m.given || a["queue"] == q) {
+			if slices.Contains(strings.Split(r.URL.Query().Get("states"), ","), a["state"].(string)) && int64(a["startedTime"].(int)) >= from {
 				list = append(list, a)
 			}
 		}
@@ -199,7 +186,7 @@ func (m *manager) change(w http.ResponseWriter, r *http.Request) {
 
 func app(i int, state string, more map[string]any) map[string]any {
 	a := map[string]any{"id": fmt.Sprintf("application_1_%05d", i), "user": "u", "state": state, "startedTime": 1_700_000_000_000 + i, "applicationType": "MAPREDUCE", "progress": 0.0,
-		"runningContainers": -1, "allocatedMB": -1, "priority": 0}
+		"runningContainers": -1, "allocatedMB": -1, "priority": 0, "queue": "root.default"}
 	maps.Copy(a, more)
 	return a
 }
@@ -227,8 +214,8 @@ func (m *manager) try(t *testing.T, o Options) (*Yard, error) {
 	}
 	t.Cleanup(c.CloseIdle)
 	o.Client = c
-	if o.Queue == "" {
-		o.Queue = "root.default"
+	if o.Queues == nil {
+		o.Queues = []string{"root.default"}
 	}
 	return New(t.Context(), o)
 }
@@ -250,7 +237,7 @@ func TestSnapshotOfVersions(t *testing.T) {
 	} {
 		m := newManager(c.version, c.fair)
 		m.apps = threeApps()
-		y := m.open(t, Options{Queue: "default"})
+		y := m.open(t, Options{Queues: []string{"default"}})
 		before := time.Now()
 		s, err := y.Snapshot(t.Context())
 		if err != nil {
@@ -258,7 +245,7 @@ func TestSnapshotOfVersions(t *testing.T) {
 			continue
 		}
 		c.want.Name, c.want.Used = "root.default", unit.Resources{Mem: 6144, Cores: 5}
-		if got := s.Queues; len(got) != 1 || got[0] != c.want {
+		if got := s.Queues; len(got) != 2 || got[0] != c.want || got[1].Name != "root.other" {
 			t.Errorf("%s, fair %v:\n%+v, want\n%+v", c.version, c.fair, got, c.want)
 		}
 		if y.Limit() != c.rule || y.Least() != (unit.Resources{Mem: 512, Cores: 1}) || y.Identity() != "yarn:rm.example:8088/root.default" {
@@ -268,8 +255,8 @@ func TestSnapshotOfVersions(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		want := []steer.Job{
-			{ID: "application_1_00001", User: "u", Queue: "root.default", Submitted: 1_700_000_000_001 * unit.Millisecond, Started: true, Running: 4, Progress: 27.5, Maps: 0.5},
-			{ID: "application_1_00002", User: "u", Queue: "root.default", Submitted: 1_700_000_000_002 * unit.Millisecond, Started: true, Running: 1},
+			{ID: "application_1_00001", User: "u", Queue: "root.default", Submitted: 1_700_000_000_001 * unit.Millisecond, Started: true, Running: 4, Progress: 27.5, Maps: 0.5, Held: unit.Resources{Mem: 5120}},
+			{ID: "application_1_00002", User: "u", Queue: "root.default", Submitted: 1_700_000_000_002 * unit.Millisecond, Started: true, Running: 1, Held: unit.Resources{Mem: 2048}},
 			{ID: "application_1_00003", User: "u", Queue: "root.default", Submitted: 1_700_000_000_003 * unit.Millisecond},
 		}
 		if !slices.Equal(s.Jobs, want) {
@@ -913,8 +900,8 @@ func TestNew(t *testing.T) {
 		want  string // "" and act: it can be watched only
 		act   string
 	}{
-		"no queue":               {want: "queue nope is not there: the queues are root.default, root.other", o: Options{Queue: "nope"}},
-		"a parent":               {want: "queue root has queues inside it: masters run in leaves, such as root.default", o: Options{Queue: "root"}},
+		"no queue":               {want: "queue nope is not there: the queues are root.default, root.other", o: Options{Queues: []string{"nope"}}},
+		"a parent":               {want: "queue root has queues inside it: masters run in leaves, such as root.default", o: Options{Queues: []string{"root"}}},
 		"wrong actuator":         {want: "there is no actuator \"magic\"", o: Options{Actuator: "magic"}},
 		"fair for capacity":      {want: "runs the CapacityScheduler", o: Options{Actuator: FairFile, File: file}},
 		"rest for fair":          {want: "runs the FairScheduler", fair: true, o: Options{Actuator: REST}},
@@ -975,31 +962,23 @@ func TestFairShareWithoutTheFile(t *testing.T) {
 	}
 }
 
-// Before Hadoop 3.4 applications of a CapacityScheduler are found by the name of the queue that they gave, long or short; still older versions
-// do not know long ones.
+// Before Hadoop 3.4 applications of a CapacityScheduler are known by the name of the queue that they gave, long or short.
 func TestNamesOfAQueue(t *testing.T) {
-	for _, c := range []struct {
-		version string
-		given   bool
-		looks   map[string]int
-	}{
-		{"2.10.2", false, map[string]int{"scheduler ": 2, "metrics ": 2, "apps ACCEPTED": 3, "apps RUNNING": 2}},
-		{"3.3.6", true, map[string]int{"scheduler ": 2, "metrics ": 2, "apps ACCEPTED": 4, "apps RUNNING": 4}},
-		{"3.4.2", false, map[string]int{"scheduler ": 2, "metrics ": 2, "apps ACCEPTED": 2, "apps RUNNING": 2}},
-	} {
-		m := newManager(c.version, false)
-		m.given = c.given
+	looks := map[string]int{"scheduler ": 2, "metrics ": 2, "apps ACCEPTED": 2, "apps RUNNING": 2, "apps FINISHED,FAILED,KILLED": 1}
+	for _, version := range []string{"2.10.2", "3.3.6", "3.4.2"} {
+		m := newManager(version, false)
 		m.apps = threeApps()
 		m.apps[0]["queue"], m.apps[1]["queue"], m.apps[2]["queue"] = "default", "root.default", "default"
 		y := m.open(t, Options{CPU: "none"})
 		clear(m.requests)
 		for range 2 {
-			if s, err := y.Snapshot(t.Context()); err != nil || len(s.Jobs) != 3 {
-				t.Errorf("%s: %d jobs, %v", c.version, len(s.Jobs), err)
+			s, err := y.Snapshot(t.Context())
+			if err != nil || len(s.Jobs) != 3 || slices.ContainsFunc(s.Jobs, func(j steer.Job) bool { return j.Queue != "root.default" }) {
+				t.Errorf("%s: %+v, %v", version, s.Jobs, err)
 			}
 		}
-		if !maps.Equal(m.requests, c.looks) {
-			t.Errorf("%s: %v", c.version, m.requests)
+		if !maps.Equal(m.requests, looks) {
+			t.Errorf("%s: %v", version, m.requests)
 		}
 	}
 }
