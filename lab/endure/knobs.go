@@ -18,9 +18,9 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// The steered queues, and one that is not. It has an application of its own and no room for another.
+// The steered queues, and one that is not. It has an application of its own and no room for another; the policy tries to turn its knobs, too.
 const (
-	steered = "root.a"
+	steered = "root.a,root.b"
 	foreign = "root.c"
 )
 
@@ -49,7 +49,7 @@ func knobQueues(scheduler string) (queues string, o hadoop.Options) {
 
 // turned are the knobs of each scheduler and the two values of each.
 var turned = map[string]map[string]string{
-	"capacity": {"maximum-capacity": "70:85", "user-limit-factor": "2:3", "priority": "4:7", "queue": "root.a:root.b"},
+	"capacity": {"capacities": "30:50", "maximum-capacity": "70:85", "user-limit-factor": "2:3", "priority": "4:7", "queue": "root.a:root.b"},
 	"fair":     {"weight": "2:3", "maxRunningApps": "30:50", "queue": "root.a:root.b"},
 }
 
@@ -77,7 +77,7 @@ func (s *Study) knobs(ctx context.Context) error {
 // settlers submits the applications that stay, notes where they belong, and tries by hand what the scheduler takes.
 func (k *killer) settlers(ctx context.Context) error {
 	c, set := newCrowd(k.y.RM(), "carol"), k.y.set
-	for i, q := range []string{steered, steered, "root.b", foreign} {
+	for i, q := range []string{"root.a", "root.a", "root.b", foreign} {
 		if err := c.submit(ctx, q, 1, i); err != nil {
 			return err
 		}

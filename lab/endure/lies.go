@@ -243,7 +243,7 @@ func numbers(text string, answers ...string) Lie {
 	}}
 }
 
-var counts = []string{"numApplications", "numActiveApplications", "numPendingApplications", "numPendingApps", "numActiveApps", "numContainers"}
+var countNames = []string{"numApplications", "numActiveApplications", "numPendingApplications", "numPendingApps", "numActiveApps", "numContainers"}
 
 // tales are the lies over REST.
 func tales() []tale {
@@ -266,7 +266,7 @@ func tales() []tale {
 	}}
 	broken := status(false, 500, "java.lang.NullPointerException")
 	return []tale{
-		{name: "every count of the queue is negative", brief: true, lie: fields("scheduler", put(json.Number("-7"), counts...))},
+		{name: "every count of the queue is negative", brief: true, lie: fields("scheduler", put(json.Number("-7"), countNames...))},
 		{name: "the cluster's counts are negative", lie: fields("metrics",
 			put(json.Number("-1"), "appsPending", "appsRunning", "totalMB", "allocatedMB", "totalVirtualCores", "allocatedVirtualCores", "activeNodes"))},
 		{name: "every number is NaN", brief: true, lie: numbers("NaN", "scheduler", "metrics", "apps")},
@@ -280,7 +280,7 @@ func tales() []tale {
 		{name: "applications have no progress, state or queue", lie: fields("apps", put(nil, "progress", "state", "queue"))},
 		{name: "applications have no id", lie: fields("apps", put(nil, "id"))},
 		{name: "the queue is not in the tree", lie: fields("scheduler", put("elsewhere", "queueName"), put("root.elsewhere", "queuePath"))},
-		{name: "the queue has no counts and no sizes", lie: fields("scheduler", put(nil, counts...),
+		{name: "the queue has no counts and no sizes", lie: fields("scheduler", put(nil, countNames...),
 			put(nil, "AMResourceLimit", "usedAMResource", "configuredMaxAMResourceLimit", "resourcesUsed", "absoluteMaxCapacity", "absoluteCapacity"))},
 		{name: "the cluster has no counts", lie: fields("metrics", func(x map[string]any) { x["clusterMetrics"] = map[string]any{} })},
 		{name: "no nodes", brief: true, lie: noNodes},

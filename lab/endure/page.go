@@ -4,6 +4,7 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -122,10 +123,11 @@ func (r *records) page(file string) (string, error) {
 	}
 	return evidence.Page(pageText, file, struct {
 		*records
-		Verdicts []verdict
-		Fates    Sum
-		Paths    []string
-	}{r, r.verdicts(), fates, paths}, template.FuncMap{
+		Verdicts         []verdict
+		Fates, KnobFates Sum
+		Paths            []string
+	}{r, r.verdicts(), fates, r.Knobs.fates(), paths}, template.FuncMap{
+		"list": func(all ...any) []any { return all }, "counts": counts, "lastOf": func(l series[Kill]) []string { return l[len(l)-1].Sum.Tried },
 		"kills": countKills, "spread": spread, "seconds": seconds, "said": said, "asked": asked, "oneLine": oneLine, "short": short, "cell": cell, "trim": strings.TrimSpace, "mb": func(bytes int64) int64 { return bytes >> 20 },
 	})
 }
@@ -143,13 +145,13 @@ func said(l series[Gap]) (list []string) {
 // killCount is what the blows have hit.
 type killCount struct {
 	All, Both, None, Open, Between, Changed int
-	By                                      map[string]int
+	By, Held                                map[string]int
 	Back, InForce                           []int64
 }
 
 // countKills counts those of all runs with a scheduler; "": with both.
 func countKills(list series[Kill], scheduler string) killCount {
-	c := killCount{By: map[string]int{}}
+	c := killCount{By: map[string]int{}, Held: map[string]int{}}
 	for _, k := range list.rows() {
 		if scheduler != "" && k.Scheduler != scheduler {
 			continue
@@ -163,6 +165,9 @@ func countKills(list series[Kill], scheduler string) killCount {
 		if k.By != "" {
 			c.By[k.By]++
 		}
+		for knob, n := range k.Held {
+			c.Held[knob] += n
+		}
 		if k.By == "guard" && k.Back >= 0 {
 			c.Back = append(c.Back, k.Back)
 		}
@@ -173,6 +178,15 @@ func countKills(list series[Kill], scheduler string) killCount {
 	slices.Sort(c.Back)
 	slices.Sort(c.InForce)
 	return c
+}
+
+// counts tells numbers by name.
+func counts(m map[string]int) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		all = append(all, fmt.Sprintf("%s %d", name, m[name]))
+	}
+	return strings.Join(all, ", ")
 }
 
 // spread is the middle and the end of sorted milliseconds.

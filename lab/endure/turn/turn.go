@@ -57,7 +57,7 @@ type knob struct {
 	value [2]float64
 }
 
-// Step implements steer.Steerer. Every step turns one knob of every queue, or of three jobs.
+// Step implements steer.Steerer. Every step turns one knob of every queue, or of three jobs: of any queue, as the driver has to keep it from others.
 func (t *turn) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time) {
 	again = 50 * unit.Millisecond
 	if len(t.knobs) == 0 {
