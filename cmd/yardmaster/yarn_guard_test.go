@@ -30,7 +30,7 @@ func leftBehind(t *testing.T) (rm *steeredRM, dir string) {
 	rm = newSteeredRM(t, "")
 	rm.conf = "0.3"
 	dir = t.TempDir()
-	k := &knobFlags{queue: "root.default"}
+	k := &knobFlags{queues: []string{"root.default"}}
 	k.rm, k.user = []string{rm.URL}, "u"
 	y, client, _, err := k.open(t.Context(), yard.Options{CPU: "none"})
 	if err != nil {
@@ -88,7 +88,7 @@ func TestGuardGoesByTheLockOfTheDead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k := &knobFlags{queue: "root.default", zk: []string{silent.Addr().String()}}
+		k := &knobFlags{queues: []string{"root.default"}, zk: []string{silent.Addr().String()}}
 		k.rm, k.user = []string{rm.URL}, "u"
 		var out strings.Builder
 		r := &recovery{k: k, j: j, log: newLog(&out, "text", false), notice: func(string, ...any) {}}
@@ -130,7 +130,7 @@ func TestGuardInheritsWhatTheNextSteererLeaves(t *testing.T) {
 		case <-time.After(1500 * time.Millisecond):
 		}
 		if restores {
-			k := &knobFlags{queue: "root.default"}
+			k := &knobFlags{queues: []string{"root.default"}}
 			k.rm, k.user = []string{rm.URL}, "u"
 			r := &recovery{k: k, j: next, log: newLog(&strings.Builder{}, "text", false), notice: t.Logf}
 			if err := r.run(t.Context(), false); err != nil {
@@ -219,7 +219,7 @@ func TestRestoreOfARemovedQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	k := &knobFlags{queue: "default"}
+	k := &knobFlags{queues: []string{"default"}}
 	k.rm, k.user = []string{rm.URL}, "u"
 	var out strings.Builder
 	r := &recovery{k: k, j: j, log: newLog(&out, "text", false), notice: t.Logf, removed: 500 * time.Millisecond}
@@ -485,9 +485,9 @@ func TestGuardOfASteererThatCannotEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &knobFlags{queue: "root.default"}
+	k := &knobFlags{queues: []string{"root.default"}}
 	k.rm, k.user = []string{rm.URL}, "u"
-	host, err := hostLock(t.Context(), stuck.Open()[0].Engine, holderLeaves)
+	host, err := hostLock(t.Context(), []string{stuck.Open()[0].Engine}, holderLeaves)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -514,7 +514,7 @@ func TestGuardTriesAgainWithoutTheJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	rm.set(func() { rm.down = true })
-	f := &restoreFlags{knobFlags: knobFlags{queue: "root.default", journal: dir}}
+	f := &restoreFlags{knobFlags: knobFlags{queues: []string{"root.default"}, journal: dir}}
 	f.rm, f.user = []string{rm.URL}, "u"
 	log := newLog(io.Discard, "text", false)
 	defer log.end()

@@ -100,7 +100,7 @@ func TestStartEnds(t *testing.T) {
 		defer s.Close()
 		began := time.Now()
 		f := &steerFlags{policy: "cbt", max: 0.9}
-		f.rm, f.user, f.queue = []string{s.URL}, "u", "root.default"
+		f.rm, f.user, f.queues = []string{s.URL}, "u", []string{"root.default"}
 		y, c, _, err := f.open(t.Context(), yard.Options{})
 		if err == nil { // then it is the first sample that does not end
 			defer c.CloseIdle()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/yardmaster/yardmaster/internal/hostlock"
@@ -16,33 +17,69 @@ import (
 // sessionEnds is how long ZooKeeper holds the lock of a process that has died, and a little more.
 const sessionEnds = 12 * time.Second
 
-// newLock is the further lock of a steerer, if one is asked for; held is told when it is taken.
-func newLock(servers []string, identity string, held func()) (drive.Lock, error) {
+// newLock is the further lock of a steerer, one for each of its queues, if one is asked for; held is told when all are taken.
+func newLock(servers, identities []string, held func()) (drive.Lock, error) {
 	if len(servers) == 0 {
 		return nil, nil
 	}
-	l, err := zk.New(zk.Options{Servers: servers, Identity: identity})
-	if err != nil {
-		return nil, err
+	all := &queueLocks{held: held, lost: make(chan struct{})}
+	for _, id := range identities {
+		l, err := zk.New(zk.Options{Servers: servers, Identity: id})
+		if err != nil {
+			return nil, err
+		}
+		all.locks = append(all.locks, patientLock{l})
 	}
-	return patientLock{l, held}, nil
+	return all, nil
+}
+
+// queueLocks are taken in the order of the queues' names, so that no two steerers wait for each other. One that is lost is all lost.
+type queueLocks struct {
+	locks []patientLock
+	held  func()
+	taken int
+	once  sync.Once
+	lost  chan struct{}
+}
+
+// Acquire implements drive.Lock.
+func (q *queueLocks) Acquire(ctx context.Context) error {
+	for _, l := range q.locks {
+		if err := l.Acquire(ctx); err != nil {
+			return errors.Join(err, q.Release())
+		}
+		q.taken++
+		lost := l.Lost()
+		go func() {
+			<-lost
+			q.once.Do(func() { close(q.lost) })
+		}()
+	}
+	q.held()
+	return nil
+}
+
+// Lost implements drive.Lock.
+func (q *queueLocks) Lost() <-chan struct{} { return q.lost }
+
+// Release implements drive.Lock.
+func (q *queueLocks) Release() (err error) {
+	for _, l := range q.locks[:q.taken] {
+		err = errors.Join(err, l.Release())
+	}
+	q.taken = 0
+	return err
 }
 
 // patientLock waits for a lock that was taken on this machine: the journal is ours, so that whoever took it has died, and it is free
 // when ZooKeeper has noticed. One that another machine has is refused at once.
-type patientLock struct {
-	*zk.Lock
-	held func()
-}
+type patientLock struct{ *zk.Lock }
 
 // Acquire implements drive.Lock.
 func (p patientLock) Acquire(ctx context.Context) error {
 	here, _ := os.Hostname() // not known: refused at once
 	for begin := time.Now(); ; {
 		err := p.Lock.Acquire(ctx)
-		if err == nil {
-			p.held()
-		}
 		var held *zk.HeldError
 		if !errors.As(err, &held) || held.Host != here || time.Since(begin) > sessionEnds {
 			return err
@@ -55,9 +92,30 @@ func (p patientLock) Acquire(ctx context.Context) error {
 	}
 }
 
-// hostLock keeps other steerers of this machine away from a queue, also those that keep another journal and run under another account: what one of
-// them found would be what the other has written. One that is held is waited for a moment.
-func hostLock(ctx context.Context, identity string, patience time.Duration) (io.Closer, error) {
+// hostLock keeps other steerers of this machine away from some queues, in the order of their names, also those that keep another journal and run under
+// another account: what one of them found would be what the other has written. One that is held is waited for a moment.
+func hostLock(ctx context.Context, identities []string, patience time.Duration) (io.Closer, error) {
+	var all closers
+	for _, id := range identities {
+		l, err := oneHostLock(ctx, id, patience)
+		if err != nil {
+			return nil, errors.Join(err, all.Close())
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+type closers []io.Closer
+
+func (all closers) Close() (err error) {
+	for _, c := range all {
+		err = errors.Join(err, c.Close())
+	}
+	return err
+}
+
+func oneHostLock(ctx context.Context, identity string, patience time.Duration) (io.Closer, error) {
 	var known *hostlock.HeldError
 	for begin := time.Now(); ; {
 		l, err := hostlock.Take(identity)

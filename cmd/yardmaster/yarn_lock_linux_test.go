@@ -26,7 +26,7 @@ func TestRestoreWhileAStrangerHasTheLock(t *testing.T) {
 			}
 			defer j.Close()
 			defer take(t, j.Open()[0].Engine).Close()
-			k := &knobFlags{queue: "root.default"}
+			k := &knobFlags{queues: []string{"root.default"}}
 			k.rm, k.user = []string{rm.URL}, "u"
 			var said strings.Builder
 			r := &recovery{k: k, j: j, log: newLog(io.Discard, "text", false), notice: noticesTo(&said)}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -23,10 +22,10 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/yard"
 )
 
-// knobFlags say which queue of which cluster is changed, and how.
+// knobFlags say which queues of which cluster are changed, and how.
 type knobFlags struct {
 	login
-	queue    string
+	queues   []string
 	actuator string
 	file     string
 	refresh  string
@@ -38,7 +37,7 @@ func (k *knobFlags) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	k.addRM(cmd)
-	fs.StringVar(&k.queue, "queue", "", "full `NAME` of the queue, root.default")
+	fs.StringSliceVar(&k.queues, "queue", nil, "full `NAME` of the queue, root.default; several with commas between; all: all that there are")
 	fs.StringVar(&k.actuator, "actuator", yard.Auto, "`HOW` to change the setting: "+strings.Join(yard.Actuators(), ", "))
 	fs.StringVar(&k.file, "file", "", "the ResourceManager's fair-scheduler.xml or capacity-scheduler.xml, as `FILE` of this machine")
 	fs.StringVar(&k.refresh, "refresh-command", "", "`COMMAND` after a change of capacity-scheduler.xml: yarn rmadmin -refreshQueues")
@@ -52,7 +51,7 @@ func (k *knobFlags) add(cmd *cobra.Command) {
 func (k *knobFlags) args() []string {
 	a := k.login.args()
 	for _, f := range []struct{ name, value string }{
-		{"queue", k.queue}, {"actuator", k.actuator}, {"file", absolute(k.file)}, {"refresh-command", found(k.refresh)}, {"zookeeper", strings.Join(k.zk, ",")},
+		{"queue", strings.Join(k.queues, ",")}, {"actuator", k.actuator}, {"file", absolute(k.file)}, {"refresh-command", found(k.refresh)}, {"zookeeper", strings.Join(k.zk, ",")},
 	} {
 		if f.value != "" {
 			a = append(a, "--"+f.name+"="+f.value)
@@ -108,7 +107,7 @@ type tripper func(*http.Request) (*http.Response, error)
 
 func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// open asks the ResourceManager what it is. The options are those that the flags do not say; without a queue it is the flags'.
+// open asks the ResourceManager what it is. The options are those that the flags do not say; without queues they are the flags'.
 func (k *knobFlags) open(ctx context.Context, o yard.Options) (*yard.Yard, *rest.Client, *counted, error) {
 	auth, err := k.auth()
 	if err != nil {
@@ -121,7 +120,9 @@ func (k *knobFlags) open(ctx context.Context, o yard.Options) (*yard.Yard, *rest
 		return nil, nil, nil, err
 	}
 	o.Client, o.Actuator, o.File, o.Refresh = c, k.actuator, k.file, strings.Fields(k.refresh)
-	o.Queue = cmp.Or(o.Queue, k.queue)
+	if o.Queues == nil {
+		o.Queues = k.queues
+	}
 	var y *yard.Yard
 	err = inTime(ctx, func(in context.Context) error {
 		var err error

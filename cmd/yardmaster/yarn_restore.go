@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -161,7 +162,7 @@ func (f *restoreFlags) with(cmd *cobra.Command, dir string, open []drive.Entry) 
 	}
 	given := *f
 	for name, copy := range map[string]func(){
-		"rm": func() { k.rm = given.rm }, "queue": func() { k.queue = given.queue }, "actuator": func() { k.actuator = given.actuator },
+		"rm": func() { k.rm = given.rm }, "queue": func() { k.queues = given.queues }, "actuator": func() { k.actuator = given.actuator },
 		"file": func() { k.file = given.file }, "refresh-command": func() { k.refresh = given.refresh }, "zookeeper": func() { k.zk = given.zk },
 		"user": func() { k.user = given.user }, "kerberos": func() { k.spnego = given.spnego }, "principal": func() { k.krb.Principal = given.krb.Principal },
 		"keytab": func() { k.krb.Keytab = given.krb.Keytab }, "krb5-conf": func() { k.krb.Config = given.krb.Config }, "ca": func() { k.tls.CAFile = given.tls.CAFile },
@@ -170,13 +171,18 @@ func (f *restoreFlags) with(cmd *cobra.Command, dir string, open []drive.Entry) 
 			copy()
 		}
 	}
-	if k.queue == "" && len(open) > 0 {
-		k.queue = open[0].Knob.Queue
+	if len(k.queues) == 0 && len(open) > 0 {
+		k.queues = queuesOf(&open[0])
 	}
 	if len(k.rm) == 0 {
 		return nil, misuse("", "yarn restore: say which cluster with --rm URL")
 	}
 	return &k, nil
+}
+
+// queuesOf are the queues of the steerer that made an entry, by their full names.
+func queuesOf(e *drive.Entry) []string {
+	return strings.Split(e.Engine[strings.LastIndexByte(e.Engine, '/')+1:], ",")
 }
 
 // restore puts back what one journal holds, and says what is damaged in it.
@@ -223,7 +229,7 @@ func (r *recovery) run(ctx context.Context, locked bool) error {
 	for pause := time.Second; ; pause = min(2*pause, 5*time.Second) {
 		y, client, _, err := r.k.open(ctx, yard.Options{CPU: "none"})
 		if left := r.j.Open(); errors.Is(err, drive.ErrGone) && len(left) > 0 {
-			y, client, _, err = r.k.open(ctx, yard.Options{CPU: "none", Queue: left[0].Knob.Queue, Absent: true})
+			y, client, _, err = r.k.open(ctx, yard.Options{CPU: "none", Queues: queuesOf(&left[0]), Absent: true})
 		}
 		if err == nil {
 			defer client.CloseIdle()
@@ -242,7 +248,7 @@ func (r *recovery) run(ctx context.Context, locked bool) error {
 
 func (r *recovery) with(ctx context.Context, y *yard.Yard, locked bool) error {
 	if !r.alone {
-		host, err := hostLock(ctx, y.Identity(), strangerWait)
+		host, err := hostLock(ctx, y.Identities(), strangerWait)
 		var held *hostlock.HeldError
 		switch {
 		case err == nil:
@@ -255,7 +261,7 @@ func (r *recovery) with(ctx context.Context, y *yard.Yard, locked bool) error {
 		}
 	}
 	if locked {
-		lock, err := newLock(r.k.zk, y.Identity(), func() {})
+		lock, err := newLock(r.k.zk, y.Identities(), func() {})
 		if err != nil {
 			return err
 		}

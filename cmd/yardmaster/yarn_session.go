@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,7 +49,7 @@ func (s *session) prepare(ctx context.Context) (err error) {
 			s.leave()
 		}
 	}()
-	if s.host, err = hostLock(ctx, s.yard.Identity(), holderLeaves); err != nil {
+	if s.host, err = hostLock(ctx, s.yard.Identities(), holderLeaves); err != nil {
 		return err
 	}
 	if open := s.journal.Open(); len(open) > 0 && len(f.zk) == 0 { // else when the lock is there: the driver does it first of all
@@ -60,22 +62,43 @@ func (s *session) prepare(ctx context.Context) (err error) {
 		}
 		s.notice("Put back: %s.", settingsWord(n))
 	}
-	if err := s.journal.Damage(); err != nil {
+	if err := errors.Join(s.journal.Damage(), leftElsewhere(dir, s.yard.Identities())); err != nil {
 		return err
 	}
 	if err := inTime(ctx, s.yard.CanAct); err != nil && steerpolicy.Policies.Find(f.policy).Needs.AMLimit {
 		return fmt.Errorf("it cannot act: %w", err)
 	}
-	if s.lock, err = newLock(f.zk, s.yard.Identity(), func() { s.guard.say(hasLock) }); err != nil {
+	if s.lock, err = newLock(f.zk, s.yard.Identities(), func() { s.guard.say(hasLock) }); err != nil {
 		return err
 	}
-	f.queue = s.yard.Queue()
 	args := f.args()
 	if err := noteHow(dir, args); err != nil {
 		return err
 	}
 	s.guard, err = startGuard(dir, append([]string{"yarn", "restore", "--guard", "--journal=" + dir}, args...), f.stalled, s.notice)
 	return err
+}
+
+// leftElsewhere fails if another journal of this account has something open of a queue: a steerer of other queues along with it may have left that, and what
+// is found now would be taken for what is to be put back.
+func leftElsewhere(own string, identities []string) error {
+	base, _ := stateDir() // without one there is no other journal
+	others, _ := filepath.Glob(filepath.Join(base, "*"))
+	for _, dir := range others {
+		if dir == own {
+			continue
+		}
+		_, open, _ := drive.ReadJournal(dir)
+		for i := range open {
+			cluster := open[i].Engine[:strings.LastIndexByte(open[i].Engine, '/')+1]
+			for _, q := range queuesOf(&open[i]) {
+				if slices.Contains(identities, cluster+q) {
+					return fmt.Errorf("%s: what a steerer left changed is in another journal: put it back first with yardmaster yarn restore --journal %s", q, dir)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // leave gives the journal back and lets the guard go, or to work.
@@ -155,13 +178,13 @@ func (s *session) look(ctx context.Context, policy steer.Steerer) ([]steering.Fa
 	f, y := s.f, s.yard
 	tells, _ := policy.(steer.Describer)
 	about := steering.About{
-		Version: build.Version(), Cluster: strings.Join(f.rm, ", "), Scheduler: y.Limit().Scheduler, Queue: y.Queue(), Policy: f.policy, Actuator: y.Actuator(),
+		Version: build.Version(), Cluster: strings.Join(f.rm, ", "), Scheduler: y.Limit().Scheduler, Queue: strings.Join(y.Queues(), ", "), Policy: f.policy, Actuator: y.Actuator(),
 		CPU: sourceName(f.cpu), Act: f.act, Started: time.Now(),
 	}
 	if f.act {
 		about.Journal = s.journal.Dir()
 	}
-	facts := []steering.Fact{{Label: "cluster", Value: about.Cluster + " (" + about.Scheduler + ")"}, {Label: "queue", Value: y.Queue()}}
+	facts := []steering.Fact{{Label: "cluster", Value: about.Cluster + " (" + about.Scheduler + ")"}, {Label: "queue", Value: about.Queue}}
 	add := func(label, format string, args ...any) {
 		facts = append(facts, steering.Fact{Label: label, Value: fmt.Sprintf(format, args...)})
 	}
@@ -177,7 +200,7 @@ func (s *session) look(ctx context.Context, policy steer.Steerer) ([]steering.Fa
 	add("policy", "%s: %s", f.policy, steerpolicy.Policies.Find(f.policy).Title)
 	bounds := fmt.Sprintf("%.4g to %.4g", f.min, f.max)
 	if tells != nil {
-		bounds = tells.Bounds()
+		bounds = cmp.Or(tells.Bounds(), bounds)
 	}
 	add("bounds", "%s, at most %d changes an hour", bounds, f.perHour)
 	if f.act {
@@ -199,13 +222,17 @@ func sourceName(cpu string) string {
 func (s *session) describe(add func(label, format string, args ...any), snap *steer.Snapshot, tells steer.Describer) {
 	for i := range snap.Queues {
 		q := &snap.Queues[i]
-		if q.Name != s.yard.Queue() {
+		if !slices.Contains(s.f.queues, q.Name) {
 			continue
 		}
-		if tells != nil {
-			add("share", "%s", tells.Found(q))
+		of := ""
+		if len(s.f.queues) > 1 {
+			of = q.Name + ": "
 		}
-		add("jobs", "%d run, %d wait", q.Running, q.Waiting)
+		if tells != nil && tells.Found(q) != "" {
+			add("share", "%s%s", of, tells.Found(q))
+		}
+		add("jobs", "%s%d run, %d wait", of, q.Running, q.Waiting)
 	}
 	if snap.CPUIdle >= 0 {
 		add("idle", "%.0f %% of the processors", snap.CPUIdle*100)

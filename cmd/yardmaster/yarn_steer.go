@@ -47,8 +47,8 @@ const defaultListen = "127.0.0.1:9099"
 func newYarnSteer() *cobra.Command {
 	var f steerFlags
 	cmd := &cobra.Command{
-		Use:   "steer --rm URL --queue QUEUE --policy POLICY [--act]",
-		Short: "Let a policy steer a queue: its share for application masters, or the priorities of its jobs",
+		Use:   "steer --rm URL --queue QUEUE[,QUEUE...] --policy POLICY [--act]",
+		Short: "Let a policy steer queues: their shares for application masters, or the priorities of their jobs",
 		Args:  func(cmd *cobra.Command, args []string) error { return f.check(cmd, args) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return labelled("steer", yarnSteer(cmd, &f))
@@ -106,7 +106,7 @@ func (f *steerFlags) check(cmd *cobra.Command, args []string) error {
 		return misuse(see, "yarn steer: %q is not a flag", args[0])
 	case len(f.rm) == 0:
 		return misuse(see, "yarn steer: say which cluster with --rm URL")
-	case f.queue == "":
+	case len(f.queues) == 0:
 		return misuse(see, "yarn steer: say which queue with --queue root.default")
 	case f.policy == "":
 		return misuse(see, "yarn steer: say how with --policy, one of %s", strings.Join(steerpolicy.Policies.Names(), ", "))
@@ -149,7 +149,7 @@ func (f *steerFlags) check(cmd *cobra.Command, args []string) error {
 // setup is what the policy is made for, on a scheduler with the given limit.
 func (f *steerFlags) setup(limit steer.AMLimit) *steer.Setup {
 	s := &steer.Setup{
-		Queue: f.queue, Limit: limit, Observe: !f.act, Set: f.set,
+		Queue: f.queues[0], Queues: f.queues, Limit: limit, Observe: !f.act, Set: f.set,
 		Bounds: steer.Bounds{Min: f.min, Max: f.max, UntilEmpty: f.untilEmpty, Spacing: unit.Time(f.gap.Microseconds())},
 	}
 	if f.slots {
@@ -171,8 +171,9 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 		return err
 	}
 	defer client.CloseIdle()
+	f.queues = y.Queues()
 	setup := f.setup(y.Limit())
-	setup.Queue, setup.Minimum = y.Queue(), y.Least()
+	setup.Minimum = y.Least()
 	policy, err := newPolicy(f.policy, setup)
 	if err != nil {
 		return err
@@ -216,8 +217,8 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 	return drive.Run(ctx, drive.Options{
 		Engine: engine, Clock: clock, Alive: alive, Lock: s.lock,
 		Rules: drive.Rules{
-			Allow: func(k drive.Knob) error { return needs.Allow(k.Kind, k.Property, y.Limit()) },
-			Act:   f.act, Journal: s.journal, Bound: drive.Within(f.min, f.max), Spacing: f.gap, PerHour: f.perHour, Silence: f.blind,
+			Allow:  func(k drive.Knob) error { return needs.Allow(k.Kind, k.Property, y.Limit()) },
+			Queues: y.Queues(), Act: f.act, Journal: s.journal, Bound: drive.Within(f.min, f.max), Spacing: f.gap, PerHour: f.perHour, Silence: f.blind,
 			New: func() (steer.Steerer, error) { return steerpolicy.Policies.New(f.policy, setup) },
 		},
 		Observe: func(e drive.Event) {

@@ -188,8 +188,8 @@ const mostAsked = 3
 
 // anonymous adds the error of an application that cannot be told from others, or not what it does.
 func anonymous(a *rest.App, err error) error {
-	if err == nil && (a.ID == "" || a.State == "") {
-		return errors.New("the ResourceManager lists an application without id or state")
+	if err == nil && (a.ID == "" || a.State == "" || a.Queue == "") {
+		return errors.New("the ResourceManager lists an application without id, state or queue")
 	}
 	return err
 }
