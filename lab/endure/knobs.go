@@ -1,6 +1,7 @@
 package endure
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -80,19 +81,19 @@ func (s *Study) knobs(ctx context.Context) error {
 
 // settlers submits the applications that stay, notes where they belong, and tries by hand what the scheduler takes.
 func (k *killer) settlers(ctx context.Context) error {
-	c, set := newCrowd(k.y.RM(), "carol"), k.y.set
-	for i, q := range []string{"root.a", "root.a", "root.b", foreign} {
-		if err := c.submit(ctx, q, 1, i); err != nil {
-			return err
-		}
-	}
+	set, first := k.y.set, ""
 	set.homes = map[string]home{}
-	for _, id := range c.ids {
-		a, err := set.rm.App(ctx, id)
+	for i, q := range []string{"root.a", "root.a", "root.b", foreign} {
+		id, err := k.y.submit(ctx, "carol", q, 1, i)
 		if err != nil {
 			return err
 		}
-		set.homes[id] = home{a.Queue, a.Priority}
+		a, err := set.rm.App(ctx, id[0])
+		if err != nil {
+			return err
+		}
+		set.homes[a.ID] = home{a.Queue, a.Priority}
+		first = cmp.Or(first, a.ID)
 	}
 	var err error
 	if set.inForce, err = set.tree(ctx); err != nil {
@@ -102,14 +103,14 @@ func (k *killer) settlers(ctx context.Context) error {
 		what string
 		do   func(h home) (rest.Result, error)
 	}{
-		{"priority 5", func(home) (rest.Result, error) { return set.rm.SetPriority(ctx, c.ids[0], 5) }},
-		{"its own priority again", func(h home) (rest.Result, error) { return set.rm.SetPriority(ctx, c.ids[0], int(h.priority)) }},
-		{"a move to another queue", func(home) (rest.Result, error) { return set.rm.MoveApp(ctx, c.ids[0], "root.b") }},
-		{"a move to a queue that has all the applications it may have", func(home) (rest.Result, error) { return set.rm.MoveApp(ctx, c.ids[0], foreign) }},
-		{"a move back", func(h home) (rest.Result, error) { return set.rm.MoveApp(ctx, c.ids[0], h.queue) }},
+		{"priority 5", func(home) (rest.Result, error) { return set.rm.SetPriority(ctx, first, 5) }},
+		{"its own priority again", func(h home) (rest.Result, error) { return set.rm.SetPriority(ctx, first, int(h.priority)) }},
+		{"a move to another queue", func(home) (rest.Result, error) { return set.rm.MoveApp(ctx, first, "root.b") }},
+		{"a move to a queue that has all the applications it may have", func(home) (rest.Result, error) { return set.rm.MoveApp(ctx, first, foreign) }},
+		{"a move back", func(h home) (rest.Result, error) { return set.rm.MoveApp(ctx, first, h.queue) }},
 	} {
-		_, err := try.do(set.homes[c.ids[0]])
-		a, lost := set.rm.App(ctx, c.ids[0])
+		_, err := try.do(set.homes[first])
+		a, lost := set.rm.App(ctx, first)
 		if lost != nil {
 			return lost
 		}
@@ -117,7 +118,7 @@ func (k *killer) settlers(ctx context.Context) error {
 		if err != nil {
 			answer = "refused: " + oneLine(err.Error())
 		}
-		k.sum.Tried = append(k.sum.Tried, fmt.Sprintf("%s: %s: %s; the application is then in %s with priority %d", k.scheduler, try.what, strings.ReplaceAll(answer, c.ids[0], "ID"), a.Queue, a.Priority))
+		k.sum.Tried = append(k.sum.Tried, fmt.Sprintf("%s: %s: %s; the application is then in %s with priority %d", k.scheduler, try.what, strings.ReplaceAll(answer, first, "ID"), a.Queue, a.Priority))
 	}
 	return nil
 }

@@ -21,22 +21,20 @@ type Proxy struct {
 
 	address string
 	target  *url.URL
-	mu      sync.Mutex
 	server  *http.Server
-	lie     *Lie
-	asked   []Request
+
+	mu    sync.Mutex
+	lie   *Lie
+	asked []Request
 }
 
 // Request is what was asked, and when it was answered.
 type Request struct {
-	At     time.Time     `json:"at"`
-	Took   time.Duration `json:"took"`
-	Method string        `json:"method"`
-	Path   string        `json:"path"`
-	Query  string        `json:"query,omitempty"`
-	Status int           `json:"status"`
-	Bytes  int64         `json:"bytes"`
-	Body   string        `json:"body,omitempty"` // of a change
+	At                  time.Time
+	Took                time.Duration
+	Method, Path, Query string
+	Bytes               int64  // answered
+	Body                string // of a change
 }
 
 // Lie is a way to answer wrongly. A zero field leaves that part alone.
@@ -54,7 +52,7 @@ func NewProxy(target string) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{target: u}
+	p := &Proxy{target: u, lie: &Lie{}}
 	return p, p.listen("127.0.0.1:0")
 }
 
@@ -73,9 +71,7 @@ func (p *Proxy) listen(address string) error {
 	p.address = l.Addr().String()
 	p.URL = "http://" + p.address
 	s := &http.Server{Handler: p, ReadHeaderTimeout: time.Minute}
-	p.mu.Lock()
 	p.server = s
-	p.mu.Unlock()
 	go func() { _ = s.Serve(l) }()
 	return nil
 }
@@ -85,18 +81,17 @@ func (p *Proxy) Close() { p.Tell(&Lie{Refuse: true}) }
 
 // Tell makes it lie from now on; nil: it is honest again.
 func (p *Proxy) Tell(l *Lie) {
+	if l == nil {
+		l = &Lie{}
+	}
 	p.mu.Lock()
 	old := p.lie
 	p.lie = l
-	server := p.server
 	p.mu.Unlock()
-	if l != nil && l.Refuse && server != nil {
-		_ = server.Close()
-		p.mu.Lock()
-		p.server = nil
-		p.mu.Unlock()
-	}
-	if old != nil && old.Refuse && (l == nil || !l.Refuse) {
+	switch {
+	case l.Refuse && !old.Refuse:
+		_ = p.server.Close()
+	case old.Refuse && !l.Refuse:
 		if err := p.listen(p.address); err != nil {
 			panic(fmt.Sprintf("listening again on %s: %v", p.address, err))
 		}
@@ -133,25 +128,22 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		told.Body = string(b)
 		r.Body = io.NopCloser(bytes.NewReader(b))
 	}
-	c := &counter{ResponseWriter: w}
 	defer func() {
-		told.Took, told.Status, told.Bytes = time.Since(told.At), c.status, c.n
+		told.Took = time.Since(told.At)
 		p.mu.Lock()
 		p.asked = append(p.asked, told)
 		p.mu.Unlock()
 	}()
-	if lie != nil && lie.Stall > 0 {
-		select {
-		case <-time.After(lie.Stall):
-		case <-r.Context().Done():
-			return
-		}
+	select {
+	case <-time.After(lie.Stall):
+	case <-r.Context().Done():
+		return
 	}
-	if lie != nil && lie.Status != nil {
+	if lie.Status != nil {
 		if code, text := lie.Status(r); code != 0 {
-			c.Header().Set("Content-Type", "text/plain")
-			c.WriteHeader(code)
-			_, _ = io.WriteString(c, text)
+			w.Header().Set("Content-Type", "text/plain")
+			w.WriteHeader(code)
+			_, _ = io.WriteString(w, text)
 			return
 		}
 	}
@@ -160,67 +152,39 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			pr.SetURL(p.target)
 			pr.Out.Header.Del("Accept-Encoding") // so that answers can be read here
 		},
-		ModifyResponse: func(a *http.Response) error { return alter(lie, a) },
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
-			// Nothing listens behind it: no answer, as without it.
-			if h, ok := c.ResponseWriter.(http.Hijacker); ok {
-				if conn, _, err := h.Hijack(); err == nil {
-					_ = conn.Close()
-					return
-				}
+		ModifyResponse: func(a *http.Response) error {
+			body, err := io.ReadAll(a.Body)
+			_ = a.Body.Close() // it is read
+			if err == nil && a.StatusCode == http.StatusOK {
+				body, err = lie.alter(r.URL.Path, a.Header.Get("Content-Type"), body)
 			}
-			w.WriteHeader(http.StatusBadGateway)
+			told.Bytes = int64(len(body))
+			a.Body, a.ContentLength = io.NopCloser(bytes.NewReader(body)), told.Bytes
+			a.Header.Set("Content-Length", strconv.FormatInt(told.Bytes, 10))
+			return err
 		},
+		// Nothing listens behind it: no answer, as without it.
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
-	pass.ServeHTTP(c, r)
-}
-
-type counter struct {
-	http.ResponseWriter
-	status int
-	n      int64
-}
-
-func (c *counter) WriteHeader(code int) {
-	c.status = code
-	c.ResponseWriter.WriteHeader(code)
-}
-
-func (c *counter) Write(b []byte) (int, error) {
-	if c.status == 0 {
-		c.status = http.StatusOK
-	}
-	c.n += int64(len(b))
-	return c.ResponseWriter.Write(b)
+	pass.ServeHTTP(w, r)
 }
 
 // alter changes an answer that has succeeded.
-func alter(l *Lie, a *http.Response) error {
-	if l == nil || l.JSON == nil && l.Text == nil || a.StatusCode != http.StatusOK {
-		return nil
-	}
-	body, err := io.ReadAll(a.Body)
-	if err != nil {
-		return err
-	}
-	_ = a.Body.Close()
-	path := a.Request.URL.Path
-	if l.JSON != nil && strings.Contains(a.Header.Get("Content-Type"), "json") {
+func (l *Lie) alter(path, kind string, body []byte) ([]byte, error) {
+	if l.JSON != nil && strings.Contains(kind, "json") {
 		d := json.NewDecoder(bytes.NewReader(body))
 		d.UseNumber()
 		var x map[string]any
 		if d.Decode(&x) == nil {
 			l.JSON(path, x)
+			var err error
 			if body, err = json.Marshal(x); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
 	if l.Text != nil {
 		body = l.Text(path, body)
 	}
-	a.Body = io.NopCloser(bytes.NewReader(body))
-	a.ContentLength = int64(len(body))
-	a.Header.Set("Content-Length", strconv.Itoa(len(body)))
-	return nil
+	return body, nil
 }

@@ -43,70 +43,88 @@ func recovering(dir string) map[string]string {
 	}
 }
 
+// outage is one steerer under which a ResourceManager goes away some times.
+type outage struct {
+	n      int
+	store  string   // of the scheduler's configuration
+	name   string   // in the last look
+	args   []string // more of the steerer's
+	load   load
+	strike func(i int) (kind string, err error)
+	mend   func() error // nil: nothing is left to do
+}
+
+// outages lets one happen and looks what became of it.
+func (s *Study) outages(ctx context.Context, t *sheet[Gap], y *yard, o *outage) error {
+	l := &o.load
+	l.c, l.queue, l.apps, l.hold, l.runs = y.Cluster, y.queue, 24, 5000, true
+	if err := l.begin(ctx, y.rm); err != nil {
+		return err
+	}
+	defer l.cancel()
+	p, err := y.steer(s.Binary, "", nil, append(lively("300ms"), o.args...)...)
+	if err != nil {
+		return err
+	}
+	defer p.End()
+	w := watch(ctx, y.rm, max(1, len(y.Nodes)))
+	defer w.end()
+	for i := range o.n {
+		g := Gap{N: i + 1, Store: o.store}
+		err := s.gap(ctx, &g, p, w, y.set, func() (err error) { g.Kind, err = o.strike(i); return err })
+		if err == nil && o.mend != nil {
+			err = o.mend()
+		}
+		if err != nil {
+			return err
+		}
+		t.Rows = append(t.Rows, g)
+		if g.Miss != "" {
+			t.Sum.miss("%s %d (%s): %s", g.Kind, g.N, g.Store, g.Miss)
+		}
+	}
+	took, ok := p.Stop(40 * time.Second)
+	same, obeyed := y.set.original(ctx), proc.Await(ctx, 5*time.Second, 50*time.Millisecond, func() bool { return y.set.obeyed(ctx) })
+	text := fmt.Sprintf("%s: ended %.1f s after SIGTERM, as found %v, in force %v", o.name, took.Seconds(), same, obeyed)
+	t.Sum.Final = append(t.Sum.Final, text)
+	if !ok || !same || !obeyed {
+		t.Sum.miss("%s; its last words: %s", text, p.Last())
+	}
+	f, err := y.leave(ctx, l, &t.Sum, o.name)
+	t.Sum.Fates = append(t.Sum.Fates, f)
+	return err
+}
+
 // restarts restarts the ResourceManager under a steerer, politely and with kill -9 in turn, first with a configuration that is
 // forgotten by it, then with one that is kept.
 func (s *Study) restarts(ctx context.Context) error {
 	t := sheet[Gap]{Head: s.head("restarts")}
-	forgotten := s.Restarts / 2
-	for _, r := range []struct {
-		store string
-		n     int
-	}{{"memory", forgotten}, {"fs", s.Restarts - forgotten}} {
-		if r.n == 0 {
-			continue
-		}
-		if err := s.restartsOf(ctx, r.store, r.n, &t); err != nil {
-			return err
+	for i, store := range []string{"memory", "fs"} {
+		if n := (s.Restarts + i) / 2; n > 0 {
+			if err := s.restartsOf(ctx, &t, store, n); err != nil {
+				return err
+			}
 		}
 	}
 	return t.save(s.Dir)
 }
 
-func (s *Study) restartsOf(ctx context.Context, store string, times int, t *sheet[Gap]) error {
+func (s *Study) restartsOf(ctx context.Context, t *sheet[Gap], store string, n int) error {
 	y, err := s.open(ctx, "restarts-"+store, queue, hadoop.Options{ConfStore: store, Site: recovering(filepath.Join(s.Work, "restarts-"+store))})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = y.Down() }()
-	l := &load{c: y.Cluster, queue: queue, apps: 24, hold: 5000, runs: true}
-	if err := l.begin(ctx, y.rm); err != nil {
-		return err
-	}
-	defer l.cancel()
-	p, err := y.steer(s.Binary, "", nil, lively("300ms")...)
-	if err != nil {
-		return err
-	}
-	defer p.End()
-	w := watch(ctx, y.rm, len(y.Nodes))
-	defer w.end()
-	for n := range times {
-		g := Gap{N: n + 1, Kind: "restart", Store: store}
-		if n%2 == 1 {
-			g.Kind = "kill -9 and start"
-		}
-		err := s.gap(ctx, &g, p, w, y.set, func() error {
-			if n%2 == 1 {
-				if err := y.Kill("resourcemanager"); err != nil {
-					return err
-				}
+	return s.outages(ctx, t, y, &outage{n: n, store: store, name: "store " + store, strike: func(i int) (string, error) {
+		kind := "restart"
+		if i%2 == 1 {
+			kind = "kill -9 and start"
+			if err := y.Kill("resourcemanager"); err != nil {
+				return kind, err
 			}
-			return y.Restart(ctx, "resourcemanager")
-		})
-		if err != nil {
-			return err
 		}
-		add(t, g)
-	}
-	return s.leave(ctx, t, p, y, l, "store "+store)
-}
-
-// add takes a row, and its miss.
-func add(t *sheet[Gap], g Gap) {
-	t.Rows = append(t.Rows, g)
-	if g.Miss != "" {
-		t.Sum.miss("%s %d (%s): %s", g.Kind, g.N, g.Store, g.Miss)
-	}
+		return kind, y.Restart(ctx, "resourcemanager")
+	}})
 }
 
 // gap waits until the steerer has changed something, deals the blow, and tells what the steerer did until it acted again.
@@ -159,21 +177,6 @@ func (s *Study) gap(ctx context.Context, g *Gap, p *steerer.Process, w *watcher,
 	return nil
 }
 
-// leave ends the steerer politely, looks at the setting and lets the applications end.
-func (s *Study) leave(ctx context.Context, t *sheet[Gap], p *steerer.Process, y *yard, l *load, name string) error {
-	set := y.set
-	took, ok := p.Stop(40 * time.Second)
-	same, obeyed := set.original(ctx), proc.Await(ctx, 5*time.Second, 50*time.Millisecond, func() bool { return set.obeyed(ctx) })
-	text := fmt.Sprintf("%s: ended %.1f s after SIGTERM, as found %v, in force %v", name, took.Seconds(), same, obeyed)
-	t.Sum.Final = append(t.Sum.Final, text)
-	if !ok || !same || !obeyed {
-		t.Sum.miss("%s; its last words: %s", text, p.Last())
-	}
-	f, err := y.leave(ctx, l, &t.Sum, name)
-	t.Sum.Fates = append(t.Sum.Fates, f)
-	return err
-}
-
 // failovers kills the active one of two ResourceManagers under a steerer, again and again. Applications and the scheduler's
 // configuration are in ZooKeeper, and so is, for the last of them, the steerer's lock.
 func (s *Study) failovers(ctx context.Context) error {
@@ -200,69 +203,39 @@ func (s *Study) failovers(ctx context.Context) error {
 	if lock == nil {
 		return fmt.Errorf("the pair does not say where ZooKeeper is")
 	}
-	w := watch(ctx, y.rm, 1)
-	defer w.end()
 	locked := max(1, s.Failovers/3)
-	for _, round := range []struct {
-		name string
-		n    int
-		args []string
-	}{
-		{"journal", s.Failovers - locked, nil},
-		{"journal and ZooKeeper", locked, []string{"--zookeeper", lock.Value}},
+	for _, o := range []outage{
+		{n: s.Failovers - locked, name: "journal"},
+		{n: locked, name: "journal and ZooKeeper", args: []string{"--zookeeper", lock.Value}},
 	} {
-		if round.n == 0 {
+		if o.n == 0 {
 			continue
 		}
-		l := &load{c: y.Cluster, queue: y.queue, apps: 24, hold: 5000, mb: 128, runs: true}
-		if err := l.begin(ctx, y.rm); err != nil {
+		var active string
+		o.store, o.name, o.load.mb = "zk, lock: "+o.name, "lock: "+o.name, 128
+		o.strike = func(int) (kind string, err error) {
+			if active, _, err = lab.Roles(ctx); err != nil {
+				return "", err
+			}
+			return "failover", lab.Kill(active)
+		}
+		o.mend = func() error {
+			if err := lab.StartRM(ctx, active); err != nil {
+				return err
+			}
+			if !proc.Await(ctx, time.Minute, 100*time.Millisecond, func() bool { _, _, err := lab.Roles(ctx); return err == nil }) {
+				return fmt.Errorf("no ResourceManager is active")
+			}
+			return nil
+		}
+		if err := s.outages(ctx, &t, y, &o); err != nil {
 			return err
 		}
-		p, err := y.steer(s.Binary, "", nil, append(lively("300ms"), round.args...)...)
-		if err != nil {
-			l.cancel()
-			return err
-		}
-		err = s.failoversOf(ctx, &t, lab, p, w, y.set, round.n, round.name)
-		if err == nil {
-			err = s.leave(ctx, &t, p, y, l, "lock: "+round.name)
-		}
-		p.End()
-		l.cancel()
-		if err != nil {
-			return err
-		}
-		// Back to what was found, for the next round.
-		if err := y.set.clear(ctx); err != nil {
+		if err := y.set.set(ctx, ""); err != nil { // back to what was found, for the next round
 			return err
 		}
 	}
 	return t.save(s.Dir)
-}
-
-func (s *Study) failoversOf(ctx context.Context, t *sheet[Gap], lab *ha.Lab, p *steerer.Process, w *watcher, set *setting, n int, name string) error {
-	for i := range n {
-		g := Gap{N: i + 1, Kind: "failover", Store: "zk, lock: " + name}
-		var active string
-		err := s.gap(ctx, &g, p, w, set, func() error {
-			var err error
-			if active, _, err = lab.Roles(ctx); err != nil {
-				return err
-			}
-			return lab.Kill(active)
-		})
-		if err != nil {
-			return err
-		}
-		add(t, g)
-		if err := lab.StartRM(ctx, active); err != nil {
-			return err
-		}
-		if !proc.Await(ctx, time.Minute, 100*time.Millisecond, func() bool { _, _, err := lab.Roles(ctx); return err == nil }) {
-			return fmt.Errorf("no ResourceManager is active")
-		}
-	}
-	return nil
 }
 
 // watcher looks at the ResourceManager all the time, past the steerer, so that it is known when it was away and when it had no nodes.

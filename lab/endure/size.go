@@ -94,22 +94,20 @@ func (s *Study) size(ctx context.Context) error {
 		return err
 	}
 	defer x.Close()
-	c := newCrowd(live.URL, "carol")
-	ended := newCrowd(live.URL, "erin")
 	before := 0
 	for _, n := range s.Apps {
 		more := n - before
 		before = n
-		if err := c.submit(ctx, "root.batch", more/5, 0); err != nil {
-			return err
+		for _, q := range []string{"root.batch", "root.adhoc"} {
+			if _, err := y.submit(ctx, "carol", q, more/5, 0); err != nil {
+				return err
+			}
 		}
-		if err := c.submit(ctx, "root.adhoc", more/5, 0); err != nil {
-			return err
+		ended, err := y.submit(ctx, "erin", "root.adhoc", more-2*(more/5), 0)
+		if err == nil {
+			err = host.Each(ctx, len(ended), 8, func(ctx context.Context, i int) error { _, err := rm.KillApp(ctx, ended[i]); return err })
 		}
-		if err := ended.submit(ctx, "root.adhoc", more-2*(more/5), 0); err != nil {
-			return err
-		}
-		if err := ended.end(ctx, more); err != nil {
+		if err != nil {
 			return err
 		}
 		if !proc.Await(ctx, 2*time.Minute, 100*time.Millisecond, func() bool { m, err := rm.Metrics(ctx); return err == nil && m.AppsSubmitted >= int64(n) }) {
@@ -285,61 +283,31 @@ func judge(rows []Size) (misses []string) {
 
 const crowdType = "CROWD"
 
-// crowd submits applications over REST. Their masters are unmanaged and never come: each waits for room among the masters of its
-// queue, or has it and shows as ACCEPTED until it is ended.
-type crowd struct {
-	rm   string // web address
-	web  *http.Client
-	ids  []string
-	user string
-}
-
-func newCrowd(rm, user string) *crowd {
-	t := &http.Transport{MaxIdleConnsPerHost: workers, MaxConnsPerHost: workers}
-	return &crowd{rm: rm, user: user, web: &http.Client{Timeout: time.Minute, Transport: t}}
-}
-
-// workers is how many submit at a time.
-const workers = 8
-
-// submit adds n applications to a queue and waits until all are known.
-func (c *crowd) submit(ctx context.Context, queue string, n, priority int) error {
-	ids := make([]string, n)
-	err := host.Each(ctx, n, workers, func(ctx context.Context, i int) error {
+// submit adds n applications of a user to a queue over REST. Their AMs are unmanaged and never come: each waits for room among the AMs of its queue, or
+// has it and shows as ACCEPTED until it is ended.
+func (y *yard) submit(ctx context.Context, user, queue string, n, priority int) (ids []string, err error) {
+	const workers = 8 // submit at a time
+	web := &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: workers, MaxConnsPerHost: workers}}
+	ask := func(ctx context.Context, path string, body, answer any) error {
+		return hadoop.Ask(ctx, web, http.MethodPost, y.address+"/ws/v1/cluster/apps"+path+"?user.name="+user, body, answer)
+	}
+	ids = make([]string, n)
+	err = host.Each(ctx, n, workers, func(ctx context.Context, i int) error {
 		var id struct {
 			ID string `json:"application-id"`
 		}
-		if err := c.ask(ctx, http.MethodPost, "/ws/v1/cluster/apps/new-application", nil, &id); err != nil {
+		if err := ask(ctx, "/new-application", nil, &id); err != nil {
 			return err
 		}
 		ids[i] = id.ID
-		return c.ask(ctx, http.MethodPost, "/ws/v1/cluster/apps", map[string]any{
+		return ask(ctx, "", map[string]any{
 			"application-id": id.ID, "application-name": "crowd", "queue": queue, "unmanaged-AM": true, "max-app-attempts": 1,
 			"am-container-spec": map[string]any{"commands": map[string]string{"command": "true"}},
 			"resource":          map[string]int{"memory": 1024, "vCores": 1}, "application-type": crowdType, "priority": priority,
 		}, nil)
 	})
 	if err != nil {
-		return fmt.Errorf("submitting applications to %s: %w", queue, err)
+		return nil, fmt.Errorf("submitting applications to %s: %w", queue, err)
 	}
-	c.ids = append(c.ids, ids...)
-	return nil
-}
-
-// end kills the oldest n applications that are left, and waits until the ResourceManager has it done.
-func (c *crowd) end(ctx context.Context, n int) error {
-	n = min(n, len(c.ids))
-	old := c.ids[:n]
-	c.ids = c.ids[n:]
-	err := host.Each(ctx, n, workers, func(ctx context.Context, i int) error {
-		return c.ask(ctx, http.MethodPut, "/ws/v1/cluster/apps/"+old[i]+"/state", map[string]string{"state": "KILLED"}, nil)
-	})
-	if err != nil {
-		return fmt.Errorf("ending applications: %w", err)
-	}
-	return nil
-}
-
-func (c *crowd) ask(ctx context.Context, method, path string, body, answer any) error {
-	return hadoop.Ask(ctx, c.web, method, c.rm+path+"?user.name="+c.user, body, answer)
+	return ids, nil
 }

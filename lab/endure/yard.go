@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -280,13 +279,15 @@ func (s *setting) differs(ctx context.Context) string {
 	if err != nil {
 		return err.Error()
 	}
+	var away []string
 	if now != s.found {
-		return lineDiff(s.found, now)
+		was := strings.Split(s.found, "\n")
+		away = slices.DeleteFunc(strings.Split(now, "\n"), func(line string) bool { return slices.Contains(was, line) })
+		return "the configuration differs: " + strings.Join(away, " ")
 	}
 	if s.homes == nil {
 		return ""
 	}
-	var away []string
 	for a, err := range s.rm.Apps(ctx, rest.AppFilter{}) {
 		if err != nil {
 			return err.Error()
@@ -302,23 +303,6 @@ func (s *setting) differs(ctx context.Context) string {
 	return strings.Join(away, "; ")
 }
 
-// lineDiff is the lines that only one of two texts has.
-func lineDiff(was, now string) string {
-	var out []string
-	a, b := strings.Split(was, "\n"), strings.Split(now, "\n")
-	for _, l := range a {
-		if !slices.Contains(b, l) {
-			out = append(out, "-"+strings.TrimSpace(l))
-		}
-	}
-	for _, l := range b {
-		if !slices.Contains(a, l) {
-			out = append(out, "+"+strings.TrimSpace(l))
-		}
-	}
-	return strings.Join(out, " ")
-}
-
 // original says whether all is configured as it was found.
 func (s *setting) original(ctx context.Context) bool { return s.differs(ctx) == "" }
 
@@ -328,20 +312,12 @@ func (s *setting) obeyed(ctx context.Context) bool {
 	return err == nil && now == s.inForce
 }
 
-// set changes it past everything: to try another original, or to let the rest of the applications end.
+// set changes it past everything, over REST with "" to unset: to try another original, or to let the rest of the applications end.
 func (s *setting) set(ctx context.Context, value string) error {
 	if s.file != "" {
 		return os.WriteFile(s.file, []byte(value), 0o644)
 	}
 	_, err := s.rm.ChangeScheduler(ctx, rest.SchedulerChange{Update: []rest.QueueChange{{Queue: s.queue, Settings: []rest.Setting{{Name: amPercent, Value: value}}}}})
-	return err
-}
-
-// clear takes the queue's own value away again; only over REST.
-func (s *setting) clear(ctx context.Context) error {
-	body := "<sched-conf><update-queue><queue-name>" + s.queue + "</queue-name><params><entry><key>" + amPercent +
-		"</key></entry></params></update-queue></sched-conf>"
-	_, err := s.rm.Put(ctx, "unset "+amPercent, "/ws/v1/cluster/scheduler-conf", "application/xml", []byte(body))
 	return err
 }
 
@@ -357,7 +333,7 @@ func (s *setting) wide() string {
 	return string(text)
 }
 
-// load keeps applications coming into a queue while the steerer has its troubles, one wave of unmanaged masters after another.
+// load keeps applications coming into a queue while the steerer has its troubles, one wave of unmanaged AMs after another.
 type load struct {
 	c     *hadoop.Cluster
 	queue string
@@ -366,11 +342,10 @@ type load struct {
 	mb    int  // of each container; 512
 	runs  bool // a process runs in each container, which then outlives its ResourceManager
 
-	cancel context.CancelFunc
-	stop   chan struct{}
-	done   chan struct{}
+	cancel     context.CancelFunc
+	stop, done chan struct{}
 
-	mu   sync.Mutex
+	// Once it is done.
 	all  []hadoop.AppResult
 	err  error
 	wave int
@@ -379,29 +354,20 @@ type load struct {
 // begin starts the waves and waits until applications run and others wait.
 func (l *load) begin(outer context.Context, rm *rest.Client) error {
 	ctx, cancel := context.WithCancel(outer)
-	l.cancel = cancel
-	l.stop, l.done = make(chan struct{}), make(chan struct{})
+	l.cancel, l.stop, l.done = cancel, make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(l.done)
-		for {
+		for l.err == nil {
 			select {
 			case <-l.stop:
-				return
-			case <-ctx.Done():
 				return
 			default:
 			}
 			l.wave++
 			res, err := l.c.Masters(ctx, l.workload(), hadoop.MastersOptions{Start: l.runs, Threads: 16, HeapMB: 256})
-			l.mu.Lock()
 			l.all = append(l.all, res.Apps...)
-			if err == nil && len(res.Apps) != l.apps {
-				err = fmt.Errorf("of %d applications %d have come back", l.apps, len(res.Apps))
-			}
-			l.err = errors.Join(l.err, err)
-			l.mu.Unlock()
-			if err != nil {
-				return
+			if l.err = err; err == nil && len(res.Apps) != l.apps {
+				l.err = fmt.Errorf("of %d applications %d have come back", l.apps, len(res.Apps))
 			}
 		}
 	}()
@@ -442,8 +408,6 @@ func (l *load) end(ctx context.Context) (Fate, error) {
 	}
 	l.cancel()
 	<-l.done
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	f := Fate{Submitted: len(l.all)}
 	for _, a := range l.all {
 		if a.State == "SUCCEEDED" {
