@@ -1,6 +1,7 @@
 package endure
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -62,22 +63,22 @@ type fileCase struct {
 // try starts a steerer and lets the case happen, if wanted after its first change.
 func (f *filer) try(ctx context.Context, c fileCase, taken bool) (Told, error) {
 	row := Told{Case: c.name, Where: "file", Again: -1}
+	defer func() { _ = f.modes(0o755, 0o644) }()
+	defer func() { _ = give(nil, f.folder) }()
 	var as *syscall.Credential
 	if c.nobody {
 		as = nobody()
-		defer func() { _ = f.modes(0o755, 0o644) }()
-		defer func() { _ = give(nil, f.folder) }()
-		if err := give(as, f.y.journal); err != nil {
-			return row, err
-		}
-		if taken { // it may write at first
-			if err := give(as, f.folder); err != nil {
-				return row, err
-			}
-		} else if err := f.modes(0o555, 0o444); err != nil {
-			return row, err
-		}
-	} else if err := give(nil, f.y.journal); err != nil {
+	}
+	owned, err := []string{f.y.journal}, error(nil)
+	if taken { // it may write at first
+		owned = append(owned, f.folder)
+	} else {
+		err = f.modes(0o555, 0o444)
+	}
+	if err == nil {
+		err = give(as, owned...)
+	}
+	if err != nil {
 		return row, err
 	}
 	p, err := f.y.steer(f.s.Binary, "", as, still(0.3)...)
@@ -173,10 +174,7 @@ func (f *filer) tell(p *steerer.Process, row *Told) {
 	p.Keep(filepath.Join(f.s.Work, "lie "+row.Case+".log"))
 	row.Ended = !p.Alive()
 	row.Looks = p.Count("decided", "blind")
-	if row.Line, _ = telling(p.Lines()); row.Line == "" {
-		row.Line = p.Last()
-	}
-	if row.Line == "(nothing)" {
+	if row.Line = cmp.Or(telling(p.Lines()), p.Last()); row.Line == "(nothing)" {
 		row.Miss = "no line tells of it"
 	}
 }
@@ -193,9 +191,7 @@ func (f *filer) elsewhere(_ context.Context, p *steerer.Process, row *Told) erro
 	}
 	time.Sleep(time.Second)
 	f.tell(p, row)
-	if row.Line, _ = telling(p.Lines()); row.Line == "" {
-		row.Line = "(none needed)"
-	}
+	row.Line = cmp.Or(telling(p.Lines()), "(none needed)")
 	p.Stop(40 * time.Second)
 	f.as(edit(f.y.set.configured), row)
 	return os.WriteFile(f.y.set.file, []byte(f.y.set.configured), 0o644)

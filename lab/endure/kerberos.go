@@ -92,8 +92,7 @@ func (s *Study) kerberos(ctx context.Context) error {
 		return err
 	}
 	proc.Await(ctx, 10*time.Second, 50*time.Millisecond, func() bool { return !p.Alive() || p.Count("refused") > 0 })
-	row.Line, _ = telling(p.Lines())
-	row.Line = cmp.Or(row.Line, p.Last())
+	row.Line = cmp.Or(telling(p.Lines()), p.Last())
 	p.Stop(20 * time.Second)
 	if row.Value, _ = set.read(ctx); row.Value != set.configured {
 		row.Miss = "it was changed"

@@ -3,6 +3,7 @@ package endure
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -25,25 +26,21 @@ const (
 	foreign = "root.c"
 )
 
+var (
+	//go:embed knobs-capacity.xml
+	knobCapacity string
+	//go:embed knobs-fair.xml
+	knobFair string
+)
+
 // knobQueues are the queues of the knobs.
 func knobQueues(scheduler string) (queues string, o hadoop.Options) {
 	o = hadoop.Options{Scheduler: scheduler, Site: map[string]string{
 		"yarn.cluster.max-application-priority": "10", "yarn.am.liveness-monitor.expiry-interval-ms": "3600000", // nobody comes for those that stay
 	}}
-	o.SchedulerXML = hadoop.Properties("yarn.scheduler.capacity.", map[string]string{
-		"root.queues": "a,b,c", "root.a.capacity": "40", "root.b.capacity": "40.0", "root.c.capacity": "20", "root.b.maximum-capacity": "90",
-		"root.c.maximum-applications": "1", "maximum-am-resource-percent": "1", "root.acl_administer_queue": who,
-		"per-node-heartbeat.maximum-offswitch-assignments": "20",
-	})
+	o.SchedulerXML = knobCapacity
 	if scheduler == "fair" {
-		o.SchedulerXML = `<?xml version="1.0"?>
-<allocations>
-	<queue name="a"><weight>1.50</weight> <!-- since the merger --></queue>
-	<queue name="b"><maxRunningApps>40</maxRunningApps></queue>
-	<queue name="c"><maxRunningApps>1</maxRunningApps></queue>
-	<queueMaxAMShareDefault>1.0</queueMaxAMShareDefault>
-</allocations>
-`
+		o.SchedulerXML = knobFair
 	}
 	return steered, o
 }

@@ -1,7 +1,6 @@
 package endure
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -119,7 +118,7 @@ func (s *Study) tell(ctx context.Context, y *yard, x *Proxy, c tale) (Told, erro
 			row.Looks++
 		}
 	}
-	row.Line, _ = telling(lines)
+	row.Line = telling(lines)
 	if row.Line == "" && row.Ended {
 		row.Line = p.Last()
 	}
@@ -158,7 +157,7 @@ func (s *Study) tell(ctx context.Context, y *yard, x *Proxy, c tale) (Told, erro
 }
 
 // telling is the first line that says what is wrong.
-func telling(list []steerer.Line) (string, bool) {
+func telling(list []steerer.Line) string {
 	for _, want := range [][]string{{"blind", "refused", "unverified", "foreign", "restore-failed", "dead-man"}, {"decided"}} {
 		for _, l := range list {
 			for _, k := range want {
@@ -169,11 +168,11 @@ func telling(list []steerer.Line) (string, bool) {
 				if e := l.Field("error"); e != "" && !strings.Contains(why, e) {
 					why += ": " + e
 				}
-				return k + ": " + strings.TrimPrefix(why, ": "), true
+				return k + ": " + strings.TrimPrefix(why, ": ")
 			}
 		}
 	}
-	return "", false
+	return ""
 }
 
 // tale is one lie and what may come of it.
@@ -305,12 +304,9 @@ func tales() []tale {
 func values(list []Request) (all []string) {
 	find := regexp.MustCompile(amPercent + `</key>\s*(<value>([^<]*)</value>)?`)
 	for _, r := range list {
-		if r.Method != http.MethodPut {
-			continue
-		}
 		if m := find.FindStringSubmatch(r.Body); m != nil {
 			all = append(all, m[2])
-		} else if bytes.Contains([]byte(r.Body), []byte(amPercent)) {
+		} else if strings.Contains(r.Body, amPercent) {
 			all = append(all, r.Body)
 		}
 	}

@@ -63,22 +63,16 @@ const (
 //go:embed capacity-scheduler.xml
 var capacityQueues string
 
+//go:embed fair-scheduler.xml
+var fairText string
+
 // fairQueues is written by a person: comments, spaces and a number with a zero too many must all be there in the end.
 func fairQueues(original string) string {
 	share := ""
 	if original != unnamed {
 		share = "\n\t\t<maxAMShare>" + original + "</maxAMShare> <!-- asked for by the night shift -->"
 	}
-	return `<?xml version="1.0"?>
-<!-- Queues of the lab. -->
-<allocations>
-	<queue name="default">` + share + `
-		<weight>1</weight>
-	</queue>
-
-	<queueMaxAMShareDefault>0.1</queueMaxAMShareDefault>
-</allocations>
-`
+	return fmt.Sprintf(fairText, share)
 }
 
 // open brings a small cluster up. Masters count 512 MB each, 3 of them fit into the found share.
