@@ -298,8 +298,10 @@ type Knobs interface {
 	SetPriority(j *Job, old int)
 	// Move takes a job to another queue. On error the job stays where it was.
 	Move(j *Job, queue string) error
-	// SetQueue sets a queue's named property ("capacity", "maximum-am-resource-percent", "weight") and returns its old value. NaN changes nothing.
+	// SetQueue sets a queue's named property ("capacity", "maximum-am-resource-percent", "weight") and returns its old value.
 	SetQueue(queue, property string, value float64) (old float64, err error)
+	// Property reads what SetQueue sets.
+	Property(queue, property string) (float64, error)
 }
 
 // Gauges is implemented by orders that can tell about their queues what a ResourceManager shows of them.

@@ -150,6 +150,7 @@ func (st *Steering) on(p NamedPolicy, name string) (*steer.Rehearsal, error) {
 	if out.Queue, err = st.queueOf(p.Name, limit, leaves); err != nil {
 		return nil, err
 	}
+	out.Bounds.Queues = []string{out.Queue}
 	switch st.Delay {
 	case AutoDelay:
 	case FairFile:

@@ -218,6 +218,9 @@ func (e *engine) start(p *pool, j *job, front int, n *policy.Node, near policy.N
 	p.changed()
 	v.Want(p.id, -1)
 	v.Hold(e.now, ask)
+	if e.steering != nil {
+		e.steering.book(j, -1, ask)
+	}
 	q := &e.line.Queues[j.queue]
 	q.Hold(e.now-e.line.From, ask.Mem)
 	e.sum.Decisions++

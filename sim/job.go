@@ -23,17 +23,19 @@ type job struct {
 	front  [policy.Slots]int16 // by pool: what it wants next
 	booked [policy.Slots]bool  // it does want something
 	left   int64               // tasks that are not done
-	master int32               // its task record; -1: none
-	ready  bool                // the master is up (or there is none): stages may take containers
-	gone   bool
-	plain  bool // its running tasks need no records
-	ramps  bool // it is MapReduce with Hadoop's AM, which holds reduces back while maps wait
-	calls  bool // its AM will look again: see call
-	mixed  bool // its stages ask for containers of several sizes
-	parked bool // it waits for a node that is nearer than floor: see parking
-	floor  policy.Near
-	again  unit.Time      // when it is asked again
-	least  unit.Resources // of what it wants next, by component, if it is mixed
+
+	attained unit.Resources // see steering.book
+	master   int32          // its task record; -1: none
+	ready    bool           // the master is up (or there is none): stages may take containers
+	gone     bool
+	plain    bool // its running tasks need no records
+	ramps    bool // it is MapReduce with Hadoop's AM, which holds reduces back while maps wait
+	calls    bool // its AM will look again: see call
+	mixed    bool // its stages ask for containers of several sizes
+	parked   bool // it waits for a node that is nearer than floor: see parking
+	floor    policy.Near
+	again    unit.Time      // when it is asked again
+	least    unit.Resources // of what it wants next, by component, if it is mixed
 	// Its AM looks when a map ends: some maps wait, and reduces may be asked for, withdrawn or killed.
 	watches bool
 	kept    *kept
@@ -115,7 +117,7 @@ func (e *engine) newJob(src *workload.Job) *job {
 	e.jobs[j.index] = j
 	seq := e.nextSeq
 	e.nextSeq++
-	j.src, j.master = src, -1
+	j.src, j.master, j.attained = src, -1, unit.Resources{}
 	j.seed = jobSeed(e.cfg.Seed, seq)
 	j.queue = e.line.Index(src.Queue)
 	j.rec = JobRecord{Job: src, Seq: seq, Start: -1, Finish: -1}
@@ -205,6 +207,9 @@ func (e *engine) tooLarge(j *job) error {
 func (e *engine) done(j *job, o Outcome) {
 	j.gone = true
 	j.rec.Outcome = o
+	if e.steering != nil {
+		e.steering.finish(j, o)
+	}
 	if o == Finished {
 		j.rec.Finish = e.now
 		if j.rec.Start < 0 { // it had no task to wait for

@@ -171,6 +171,7 @@ func TestCeiling(t *testing.T) {
 func TestWhatASteererSees(t *testing.T) {
 	l := &steertest.Looks{At: []unit.Time{second, 9 * second, 24 * second, 70 * second}}
 	other := batchJob("other", 0, 10, 0, 30*second, 0)
+	other.Deadline = 90 * second
 	if _, err := sim.Run(context.Background(), sim.Config{
 		Cluster: threeNodes(), Source: workload.Slice{batchJob("one", 0, 20, 2, 10*second, 40*second), other}.Source(), NoAlone: true,
 		Model: sim.Model{StartUp: 2 * second}, Steerer: l,
@@ -212,9 +213,40 @@ func TestWhatASteererSees(t *testing.T) {
 		if math.Abs(j.Progress-w.progress) > 1e-9 || math.Abs(j.Maps-w.maps) > 1e-9 || j.Master != master || j.Queue != "root.default" {
 			t.Errorf("at %v: %+v, want progress %v, maps %v", s.Now, j, w.progress, w.maps)
 		}
+		if tags := []string{"", "deadline:90"}[i/3]; j.Held != w.queue.Used || j.Tags != tags {
+			t.Errorf("at %v: it holds %v, %q", s.Now, j.Held, j.Tags)
+		}
 		if s.Used != w.queue.Used || s.Total != total || s.Nodes != 3 {
 			t.Errorf("at %v: %v of %v on %d nodes", s.Now, s.Used, s.Total, s.Nodes)
 		}
+	}
+}
+
+// Container-time is counted while containers run and after, and the end of a job is seen once.
+func TestServiceAndEnds(t *testing.T) {
+	l := &steertest.Looks{At: []unit.Time{5 * second, 25 * second, 50 * second, 100 * second}}
+	if _, err := sim.Run(context.Background(), sim.Config{
+		Cluster: threeNodes(), Source: workload.Slice{batchJob("one", 0, 20, 2, 10*second, 40*second), batchJob("two", 0, 1, 0, 70*second, 0)}.Source(), NoAlone: true, Steerer: l,
+		NewPolicy: func() (policy.Policy, error) { return fair.FromConf(fairWith(t, 0.5)) },
+	}); err != nil {
+		t.Fatal(err)
+	}
+	// The AM of 2048 MiB, 20 maps of 1024 MiB to 10 s, then two reduces.
+	for i, want := range []steer.Service{{}, {MemSeconds: 5 * (2048 + 20*1024), CoreSeconds: 5 * 21}, {MemSeconds: 25*2048 + (10*20+15*2)*1024, CoreSeconds: 25 + 10*20 + 15*2}} {
+		if i > 0 && l.Seen[i].Jobs[0].Service != want {
+			t.Errorf("at %v: %+v, want %+v", l.Seen[i].Now, l.Seen[i].Jobs[0].Service, want)
+		}
+	}
+	one := steer.Finished{ID: "one", User: l.Seen[1].Jobs[0].User, Queue: "root.default", Status: "SUCCEEDED", Elapsed: 50 * second,
+		Service: steer.Service{MemSeconds: 50*2048 + (10*20+40*2)*1024, CoreSeconds: 50 + 10*20 + 40*2}}
+	two := one
+	two.ID, two.Elapsed, two.Service = "two", 70*second, steer.Service{MemSeconds: 70 * 3072, CoreSeconds: 70 * 2}
+	var ended []steer.Finished
+	for _, s := range l.Seen {
+		ended = append(ended, s.Finished...)
+	}
+	if d := cmp.Diff([]steer.Finished{one, two}, ended); d != "" {
+		t.Error(d)
 	}
 }
 

@@ -24,17 +24,14 @@ func (s *steering) Snapshot() steer.Snapshot {
 	e := s.e
 	s.measure()
 	s.lookAtTasks()
-	snap := steer.Snapshot{Now: e.now, Total: s.eyes.total, Nodes: s.eyes.nodes, Queues: s.queues(), CPUIdle: -1}
-	tells, _ := e.order.(policy.Gauges)
+	snap := steer.Snapshot{Finished: s.ended, Now: e.now, Total: s.eyes.total, Nodes: s.eyes.nodes, Queues: s.queues(), CPUIdle: -1}
+	s.ended = nil
 	var masters int64
 	for _, j := range e.byArrival() {
-		name := e.line.Queues[j.queue].Name
-		if tells != nil {
-			name = tells.QueueOf(&j.view)
-		}
+		name := s.queueOf(j)
 		sj := steer.Job{
 			ID: j.src.ID, User: j.src.User, Queue: name, Priority: j.view.Priority,
-			Submitted: j.src.Submit, Started: j.rec.Start >= 0, Tasks: j.view.Tasks, Master: j.view.Master, Done: j.view.Done, Pending: j.view.Pending, Running: j.view.Running,
+			Held: j.view.Used, Service: s.service(j), Tags: senses.Tags(j.src), Submitted: j.src.Submit, Started: j.rec.Start >= 0, Tasks: j.view.Tasks, Master: j.view.Master, Done: j.view.Done, Pending: j.view.Pending, Running: j.view.Running,
 		}
 		q := &snap.Queues[s.eyes.index[name]]
 		q.Used = q.Used.Add(j.view.Used)
@@ -57,6 +54,32 @@ func (s *steering) Snapshot() steer.Snapshot {
 	}
 	senses.ByName(snap.Queues)
 	return snap
+}
+
+func (s *steering) queueOf(j *job) string {
+	if tells, ok := s.e.order.(policy.Gauges); ok {
+		return tells.QueueOf(&j.view)
+	}
+	return s.e.line.Queues[j.queue].Name
+}
+
+// book counts a container of a job from now on (-1), or no longer (1).
+func (s *steering) book(j *job, sign int64, size unit.Resources) {
+	t := sign * int64(s.e.now/unit.Millisecond)
+	j.attained.Mem += t * size.Mem
+	j.attained.Cores += t * size.Cores
+}
+
+// service is what a job has attained so far.
+func (s *steering) service(j *job) steer.Service {
+	t := int64(s.e.now / unit.Millisecond)
+	return steer.Service{MemSeconds: (j.attained.Mem + t*j.view.Used.Mem) / 1000, CoreSeconds: (j.attained.Cores + t*j.view.Used.Cores) / 1000}
+}
+
+// finish keeps a job that ends for the next sample.
+func (s *steering) finish(j *job, o Outcome) {
+	f := steer.Finished{ID: j.src.ID, User: j.src.User, Queue: s.queueOf(j), Status: senses.Status(o == Finished), Elapsed: s.e.now - j.src.Submit, Service: s.service(j)}
+	s.ended = append(s.ended, f)
 }
 
 // measure adds up the nodes, once for each change of them.

@@ -3,7 +3,6 @@ package sim
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/yardmaster/yardmaster/policy"
@@ -22,6 +21,7 @@ type steering struct {
 	driver *rehearse.Driver
 	byID   map[string]*job // jobs present
 	eyes   eyes
+	ended  []steer.Finished // since the last sample
 }
 
 var _ rehearse.Engine = (*steering)(nil)
@@ -81,8 +81,12 @@ func (s *steering) Get(k drive.Knob) (number float64, queue string, err error) {
 	knobs, j, err := s.knob(k)
 	switch {
 	case err != nil:
+	case k.Kind == steer.SetQueue && k.Property == steer.Capacities:
+		if tells, ok := s.e.order.(policy.Gauges); ok {
+			queue, err = senses.Capacities(tells.Gauges(nil), k.Queue, knobs.Property)
+		}
 	case k.Kind == steer.SetQueue:
-		number, err = knobs.SetQueue(k.Queue, k.Property, math.NaN())
+		number, err = knobs.Property(k.Queue, k.Property)
 		number = senses.Decimal(number)
 	case k.Kind == steer.SetPriority:
 		number = float64(j.view.Priority)
@@ -97,6 +101,8 @@ func (s *steering) Set(k drive.Knob, number float64, queue string) error {
 	knobs, j, err := s.knob(k)
 	switch {
 	case err != nil:
+	case k.Kind == steer.SetQueue && k.Property == steer.Capacities:
+		err = senses.SetCapacities(k.Queue, queue, knobs.SetQueue)
 	case k.Kind == steer.SetQueue:
 		_, err = knobs.SetQueue(k.Queue, k.Property, number)
 	case k.Kind == steer.SetPriority:

@@ -2,15 +2,18 @@ package sim_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/all"
+	"github.com/yardmaster/yardmaster/policy/capacity"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
 // impatient raises the priority of a job that has waited too long. It is a whole steering policy: a pure step from what is
@@ -122,5 +125,47 @@ func TestSteeringMoves(t *testing.T) {
 	}
 	if !moved {
 		t.Errorf("%+v", sink.samples)
+	}
+}
+
+// Capacities of siblings change together, in sum as before, in the queues that a person has named; at the end they are put back together.
+func TestSteeringCapacities(t *testing.T) {
+	jobs := workload.Slice{oneStage("a", 0, 10, 10*unit.Second), oneStage("b", 0, 10, 10*unit.Second)}
+	jobs[0].Queue, jobs[1].Queue = "x", "y"
+	shares := func(x, y float64) steer.Action {
+		return steer.SetCapacities("test", steer.Share{Queue: "root.x", Value: x}, steer.Share{Queue: "root.y", Value: y})
+	}
+	n := 0
+	s := steer.Func(func(s *steer.Snapshot) ([]steer.Action, unit.Time) {
+		n++
+		return map[int][]steer.Action{
+			2: {shares(70, 20)},
+			3: {shares(70, 40)}, // in sum more than before
+			4: {steer.SetCapacities("test", steer.Share{Queue: "root.x", Value: 60}, steer.Share{Queue: "root.z", Value: 20})}, // not named
+			5: {steer.SetCapacities("test", steer.Share{Queue: "root.x", Value: 60}, steer.Share{Queue: "root.x.y", Value: 30})},
+			6: {{Kind: steer.MoveJob, Job: "a", Queue: "root.z"}},
+		}[n], unit.Second
+	})
+	conf, err := conf.ReadCapacity(strings.NewReader(`<configuration><property><name>yarn.scheduler.capacity.root.queues</name><value>x,y,z</value></property>
+		<property><name>yarn.scheduler.capacity.root.x.capacity</name><value>50</value></property><property><name>yarn.scheduler.capacity.root.y.capacity</name><value>40</value></property>
+		<property><name>yarn.scheduler.capacity.root.z.capacity</name><value>10</value></property></configuration>`), "capacity-scheduler.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := sim.Run(context.Background(), sim.Config{
+		Cluster: cluster.Uniform(2, 1, cluster.Unit), Source: jobs.Source(), Sink: &ledger{}, Steerer: s, Bounds: steer.Bounds{Queues: []string{"root.x", "root.y"}},
+		NewPolicy: func() (policy.Policy, error) { return capacity.New(conf) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := sum.Receipts
+	if len(r) != 6 || r[0].Err != nil || r[0].OldQueue != "x=50,y=40,z=10" || !r[5].Back || r[5].OldQueue != "x=70,y=20,z=10" || r[5].Err != nil {
+		t.Fatalf("%+v", r)
+	}
+	for _, refused := range r[1:5] {
+		if refused.Err == nil {
+			t.Errorf("%+v", refused)
+		}
 	}
 }

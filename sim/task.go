@@ -216,6 +216,9 @@ func (e *engine) giveBack(j *job, stage int, ask unit.Resources, k uint8, node i
 		}
 	}
 	v.Yield(e.now, start, ask)
+	if e.steering != nil {
+		e.steering.book(j, 1, ask)
+	}
 	e.line.Queues[j.queue].Yield(e.now-e.line.From, ask.Mem)
 	p.changed()
 	e.notifyEnded(j, stage, n, ask, start, e.model.StartUp, why)

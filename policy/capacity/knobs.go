@@ -73,85 +73,97 @@ func (o *Order) SetQueue(name, property string, value float64) (float64, error) 
 	bad := func(want string) (float64, error) {
 		return 0, fmt.Errorf("queue %s: %s cannot be set to %v: %s", q.path, property, value, want)
 	}
-	if math.IsInf(value, 0) {
+	if math.IsNaN(value) || math.IsInf(value, 0) {
 		return bad("it is not a number")
+	}
+	at, why := q.knob(property)
+	if why != "" {
+		return bad(why)
 	}
 	v := float32(value)
 	switch property {
 	case "capacity", "weight":
-		if q.parent == nil {
-			return bad("the root always has 100")
-		}
-		if q.Capacity.Kind == conf.Absolute || property == "weight" && q.Capacity.Kind != conf.Weight {
-			return bad("the queue's capacity is " + q.Capacity.Kind.String())
-		}
 		if v < 0 || q.Capacity.Kind == conf.Percent && v > 100 {
 			return bad("want a percentage from 0 to 100, or a weight of at least 0")
 		}
 		if q.Capacity.Kind == conf.Percent && q.Maximum.Kind == conf.Percent && v > q.Maximum.Value {
 			return bad(fmt.Sprintf("it is above the queue's maximum-capacity %v", q.Maximum.Value))
 		}
-		return o.swap(&q.Capacity.Value, v), nil
 	case "maximum-capacity":
-		return o.setMaximum(q, v, bad)
-	}
-	if q.leaf == nil {
-		return bad("it is a property of leaf queues")
-	}
-	switch property {
+		if v != -1 && (v < 0 || v > 100) {
+			return bad("want a percentage from 0 to 100, or -1 for none")
+		}
+		if v != -1 && q.Capacity.Kind == conf.Percent && v < q.Capacity.Value {
+			return bad(fmt.Sprintf("it is below the queue's capacity %v", q.Capacity.Value))
+		}
 	case "maximum-am-resource-percent":
 		if v < 0 || v > 1 {
 			return bad("want a number from 0 to 1")
 		}
-		return o.swap(&q.amPercent, v), nil
 	case "user-limit-factor":
 		if v < 0 && v != -1 {
 			return bad("want a positive number, or -1 for no limit")
 		}
-		return o.swap(&q.userFactor, v), nil
 	case "minimum-user-limit-percent":
 		if v < 0 || v > 100 {
 			return bad("want a percentage from 0 to 100")
 		}
-		return o.swap(&q.userPercent, v), nil
 	}
-	return bad("there are capacity, weight, maximum-capacity, maximum-am-resource-percent, user-limit-factor, minimum-user-limit-percent")
-}
-
-func (o *Order) setMaximum(q *queue, v float32, bad func(string) (float64, error)) (float64, error) {
-	switch {
-	case q.parent == nil:
-		return bad("the root always has 100")
-	case q.Maximum.Kind == conf.Absolute || q.Capacity.Kind == conf.Absolute:
-		return bad("the queue's maximum is an absolute amount")
-	case v != -1 && (v < 0 || v > 100):
-		return bad("want a percentage from 0 to 100, or -1 for none")
-	case v != -1 && q.Capacity.Kind == conf.Percent && v < q.Capacity.Value:
-		return bad(fmt.Sprintf("it is below the queue's capacity %v", q.Capacity.Value))
-	}
-	old := float32(100)
-	if q.Maximum.Kind == conf.Percent {
-		old = q.Maximum.Value
-	}
-	if v != v { // NaN: it is only read
-		return float64(old), nil
-	}
-	q.Maximum = conf.QueueShare{Kind: conf.Percent, Value: v}
-	if v == -1 {
-		q.Maximum = conf.QueueShare{}
+	old := *at
+	if *at = v; property == "maximum-capacity" {
+		q.Maximum = conf.QueueShare{Kind: conf.Percent, Value: v}
+		if v == -1 {
+			q.Maximum = conf.QueueShare{}
+		}
 	}
 	o.recompute()
 	return float64(old), nil
 }
 
-// swap sets a number, puts it in force and returns the old one.
-func (o *Order) swap(at *float32, v float32) float64 {
-	old := *at
-	if v == v { // NaN: it is only read
-		*at = v
-		o.recompute()
+// Property reads what SetQueue sets.
+func (o *Order) Property(name, property string) (float64, error) {
+	q, err := o.find(name)
+	if err != nil {
+		return 0, err
 	}
-	return float64(old)
+	at, why := q.knob(property)
+	if why != "" {
+		return 0, fmt.Errorf("queue %s: %s: %s", q.path, property, why)
+	}
+	return float64(*at), nil
+}
+
+// knob is where a property is kept, or why the queue does not have it. A maximum may be none: it is then a copy that says 100.
+func (q *queue) knob(property string) (at *float32, why string) {
+	switch property {
+	case "capacity", "weight", "maximum-capacity":
+		switch {
+		case q.parent == nil:
+			return nil, "the root always has 100"
+		case property == "maximum-capacity" && (q.Maximum.Kind == conf.Absolute || q.Capacity.Kind == conf.Absolute):
+			return nil, "the queue's maximum is an absolute amount"
+		case property == "maximum-capacity" && q.Maximum.Kind != conf.Percent:
+			none := float32(100)
+			return &none, ""
+		case property == "maximum-capacity":
+			return &q.Maximum.Value, ""
+		case q.Capacity.Kind == conf.Absolute || property == "weight" && q.Capacity.Kind != conf.Weight:
+			return nil, "the queue's capacity is " + q.Capacity.Kind.String()
+		}
+		return &q.Capacity.Value, ""
+	}
+	if q.leaf == nil {
+		return nil, "it is a property of leaf queues"
+	}
+	switch property {
+	case "maximum-am-resource-percent":
+		return &q.amPercent, ""
+	case "user-limit-factor":
+		return &q.userFactor, ""
+	case "minimum-user-limit-percent":
+		return &q.userPercent, ""
+	}
+	return nil, "there are capacity, weight, maximum-capacity, maximum-am-resource-percent, user-limit-factor, minimum-user-limit-percent"
 }
 
 // find is a queue by name, parents included.

@@ -2,7 +2,6 @@ package capacity1
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/yardmaster/yardmaster/policy"
 )
@@ -10,9 +9,38 @@ import (
 // SetQueue sets a queue's capacity, maximum-capacity (-1: none), minimum-user-limit-percent or user-limit-factor. Whoever sets capacities
 // sees to it that they sum to at most 100 when it is done; in between they need not.
 func (s *state) SetQueue(name, property string, value float64) (float64, error) {
+	q, set, at, err := s.knob(name, property)
+	if err != nil {
+		return 0, err
+	}
+	old := *at
+	*at = value
+	if err := set.check(); err != nil {
+		return 0, fmt.Errorf("queue %s: %w", name, err)
+	}
+	q.set = *set
+	q.limits = set.Limits(s.cfg.MaxSystemJobs)
+	q.dirty = true
+	for k := range kinds {
+		s.size(k)
+	}
+	return old, nil
+}
+
+// Property reads what SetQueue sets.
+func (s *state) Property(name, property string) (float64, error) {
+	_, _, at, err := s.knob(name, property)
+	if err != nil {
+		return 0, err
+	}
+	return *at, nil
+}
+
+// knob is a property in a copy of a queue's settings.
+func (s *state) knob(name, property string) (*queue, *Queue, *float64, error) {
 	q, ok := s.byName[name]
 	if !ok {
-		return 0, fmt.Errorf("there is no queue %q", name)
+		return nil, nil, nil, fmt.Errorf("there is no queue %q", name)
 	}
 	set := q.set
 	at, ok := map[string]*float64{
@@ -20,24 +48,10 @@ func (s *state) SetQueue(name, property string, value float64) (float64, error) 
 		"minimum-user-limit-percent": &set.MinimumUserLimitPercent, "user-limit-factor": &set.UserLimitFactor,
 	}[property]
 	if !ok {
-		return 0, fmt.Errorf("queue %s: %s cannot be set while it runs: there are capacity, maximum-capacity, minimum-user-limit-percent, user-limit-factor",
+		return nil, nil, nil, fmt.Errorf("queue %s: %s cannot be set while it runs: there are capacity, maximum-capacity, minimum-user-limit-percent, user-limit-factor",
 			name, property)
 	}
-	old := *at
-	if math.IsNaN(value) {
-		return old, nil
-	}
-	*at = value
-	if err := set.check(); err != nil {
-		return 0, fmt.Errorf("queue %s: %w", name, err)
-	}
-	q.set = set
-	q.limits = set.Limits(s.cfg.MaxSystemJobs)
-	q.dirty = true
-	for k := range kinds {
-		s.size(k)
-	}
-	return old, nil
+	return q, &set, at, nil
 }
 
 // Move takes a job to another queue, with all it holds. An initialised one stays initialised, and counts there.

@@ -201,27 +201,38 @@ func (f *byGroup) Move(j *policy.Job, queue string) error {
 
 // SetQueue sets the weight or the minimum share (MiB) of a pool or user.
 func (f *byGroup) SetQueue(queue, property string, value float64) (float64, error) {
-	if math.IsInf(value, 0) || value < 0 || value == 0 && property == "weight" {
+	if !(value >= 0) || math.IsInf(value, 0) || value == 0 && property == "weight" {
 		return 0, fmt.Errorf("set %s of %s to %v: it must be a positive number", property, queue, value)
 	}
-	var knob *float64
-	id := f.group(Pool(queue))
-	switch g := f.groups[id]; property {
-	case "weight":
-		knob = &g.weight
-	case "min":
-		knob = &g.floor
-	default:
-		return 0, fmt.Errorf("set %s of %s: fair has weight and min", property, queue)
+	id, knob, err := f.knob(queue, property)
+	if err != nil {
+		return 0, err
 	}
 	old := *knob
-	if math.IsNaN(value) {
-		return old, nil
-	}
 	*knob = value
 	if property == "min" && value == 0 {
 		f.needy.Remove(id) // place looks there only while there is a minimum
 	}
 	f.place(id)
 	return old, nil
+}
+
+// Property reads what SetQueue sets.
+func (f *byGroup) Property(queue, property string) (float64, error) {
+	_, knob, err := f.knob(queue, property)
+	if err != nil {
+		return 0, err
+	}
+	return *knob, nil
+}
+
+func (f *byGroup) knob(queue, property string) (id int32, at *float64, err error) {
+	id = f.group(Pool(queue))
+	switch g := f.groups[id]; property {
+	case "weight":
+		return id, &g.weight, nil
+	case "min":
+		return id, &g.floor, nil
+	}
+	return id, nil, fmt.Errorf("set %s of %s: fair has weight and min", property, queue)
 }

@@ -62,5 +62,9 @@ func (f *byJob) SetPriority(*policy.Job, int) {}
 func (f *byJob) Move(*policy.Job, string) error { return nil }
 
 func (f *byJob) SetQueue(queue, property string, _ float64) (float64, error) {
+	return f.Property(queue, property)
+}
+
+func (f *byJob) Property(queue, property string) (float64, error) {
 	return 0, fmt.Errorf("set %s of queue %s: fair by job has no queues; use fair:by=pool", property, queue)
 }

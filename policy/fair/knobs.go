@@ -72,8 +72,30 @@ func (t *Tree) SetQueue(name, property string, value float64) (float64, error) {
 	return old, nil
 }
 
+// Property reads what SetQueue sets.
+func (t *Tree) Property(name, property string) (float64, error) {
+	q := t.names[FullName(name)]
+	if q == nil {
+		return 0, fmt.Errorf("%s of queue %s: there is no such queue", property, name)
+	}
+	return ReadProperty(name, property, q.weight, q.amShare, q.maxApps)
+}
+
+// ReadProperty reads what SetProperty sets.
+func ReadProperty(queue, property string, weight, amShare float64, maxApps int) (float64, error) {
+	switch property {
+	case "weight":
+		return weight, nil
+	case "maxAMShare", "maximum-am-resource-percent":
+		return amShare, nil
+	case "maxRunningApps":
+		return float64(maxApps), nil
+	}
+	return 0, fmt.Errorf("%s of queue %s: FairScheduler has weight, maxAMShare and maxRunningApps", property, queue)
+}
+
 // SetProperty sets weight, maxAMShare (also as maximum-am-resource-percent, a share) or maxRunningApps of a queue and returns the
-// value before. NaN changes nothing.
+// value before.
 func SetProperty(queue, property string, value float64, weight, amShare *float64, maxApps *int) (old float64, err error) {
 	var why string
 	switch property {
@@ -97,9 +119,6 @@ func SetProperty(queue, property string, value float64, weight, amShare *float64
 		why = "it must be a whole number that is not negative"
 	default:
 		return 0, fmt.Errorf("set %s of queue %s to %v: FairScheduler has weight, maxAMShare and maxRunningApps", property, queue, value)
-	}
-	if math.IsNaN(value) {
-		return old, nil
 	}
 	return 0, fmt.Errorf("set %s of queue %s to %v: %s", property, queue, value, why)
 }

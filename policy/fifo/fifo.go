@@ -60,6 +60,11 @@ func (FIFO) SetQueue(queue, property string, _ float64) (float64, error) {
 	return 0, &NoQueuesError{Queue: queue, Property: property}
 }
 
+// Property refuses: there are no queues.
+func (FIFO) Property(queue, property string) (float64, error) {
+	return 0, &NoQueuesError{Queue: queue, Property: property}
+}
+
 // NoQueuesError says that a queue's property was to be set where there are no queues.
 type NoQueuesError struct{ Queue, Property string }
 

@@ -152,8 +152,10 @@ type Scheduler interface {
 type Knobs interface {
 	SetPriority(a *App, priority int, now unit.Time)
 	Move(a *App, queue string, now unit.Time) error
-	// SetQueue sets a queue's named property and returns its old value. NaN changes nothing.
+	// SetQueue sets a queue's named property and returns its old value.
 	SetQueue(queue, property string, value float64, now unit.Time) (old float64, err error)
+	// Property reads what SetQueue sets.
+	Property(queue, property string) (float64, error)
 }
 
 // Gauges is implemented by schedulers that can tell what a ResourceManager shows of their queues and applications.

@@ -37,9 +37,10 @@ type app struct {
 
 	// What its next call will be told: containers that were allocated, and those whose end is known.
 	got, told []*cont
-	held      []*cont // whose tasks wait for other stages
-	logged    int64   // calls still to come from the script
-	pending   int64   // tasks that wait for a container
+	held      []*cont        // whose tasks wait for other stages
+	logged    int64          // calls still to come from the script
+	pending   int64          // tasks that wait for a container
+	booked    unit.Resources // by containers that it has given back, times milliseconds
 }
 
 // stage is what an application knows of one of its stages.

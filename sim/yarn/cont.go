@@ -138,6 +138,7 @@ func (e *engine) leave(c *cont) {
 	a.conts = a.conts[:last]
 	e.line.Queues[a.queue].Yield(e.now-e.line.From, c.size.Mem)
 	a.rec.Service += e.now - c.allocated
+	a.booked = a.booked.Add(c.service(e.now))
 }
 
 // freed closes a container's books: its room on the node is free.

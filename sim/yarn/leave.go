@@ -10,6 +10,9 @@ func (e *engine) over(a *app, o sim.Outcome, why string) {
 	a.life = ended
 	e.progress = e.now
 	a.rec.Outcome, a.rec.Reason = o, why
+	if e.steering != nil {
+		e.steering.finish(a, o == sim.Finished)
+	}
 	e.want(a, -a.pending)
 	if o == sim.Finished {
 		a.rec.Finish = e.now

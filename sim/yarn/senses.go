@@ -25,10 +25,11 @@ func (a *app) listed() bool { return a.life == accepted || a.life == running }
 // Snapshot is what a ResourceManager would show now. It costs a step for each queue, application and container.
 func (s *steering) Snapshot() steer.Snapshot {
 	e := s.e
-	snap := steer.Snapshot{Now: e.now, Nodes: len(e.nodes), CPUIdle: -1}
+	snap := steer.Snapshot{Finished: s.ended, Now: e.now, Nodes: len(e.nodes), CPUIdle: -1}
 	for i := range e.nodes {
 		snap.Total = snap.Total.Add(e.nodes[i].rm.Total)
 	}
+	s.ended = nil
 	tells, _ := e.sched.(rm.Gauges)
 	s.queues(&snap, tells)
 	var tasks int64 // cores
@@ -53,7 +54,7 @@ func (s *steering) Snapshot() steer.Snapshot {
 		}
 		j := steer.Job{
 			ID: a.src.ID, User: a.src.User, Queue: name, Priority: a.rm.Priority, Submitted: a.src.Submit, Started: a.life == running || len(a.conts) > 0,
-			Tasks: a.src.Tasks(), Pending: a.pending, Running: int64(len(a.conts)), Master: a.rm.Master,
+			Tasks: a.src.Tasks(), Pending: a.pending, Running: int64(len(a.conts)), Master: a.rm.Master, Service: s.service(a), Tags: senses.Tags(a.src),
 		}
 		active := j.Started
 		if tells != nil {
@@ -63,6 +64,9 @@ func (s *steering) Snapshot() steer.Snapshot {
 			q.Running++
 		} else {
 			q.Waiting++
+		}
+		for _, c := range a.conts {
+			j.Held = j.Held.Add(c.size)
 		}
 		for i := range a.stages {
 			j.Done += a.stages[i].done
@@ -75,6 +79,28 @@ func (s *steering) Snapshot() steer.Snapshot {
 	}
 	senses.ByName(snap.Queues)
 	return snap
+}
+
+// service is what an application has attained so far.
+func (s *steering) service(a *app) steer.Service {
+	sum := a.booked
+	for _, c := range a.conts {
+		sum = sum.Add(c.service(s.e.now))
+	}
+	return steer.Service{MemSeconds: sum.Mem / 1000, CoreSeconds: sum.Cores / 1000}
+}
+
+// service is the container's, in MiB and vcores times milliseconds.
+func (c *cont) service(now unit.Time) unit.Resources {
+	t := int64((now - c.allocated) / unit.Millisecond)
+	return unit.Resources{Mem: t * c.size.Mem, Cores: t * c.size.Cores}
+}
+
+// finish keeps an application that ends for the next sample.
+func (s *steering) finish(a *app, good bool) {
+	s.ended = append(s.ended, steer.Finished{
+		ID: a.src.ID, User: a.src.User, Queue: s.e.sched.Leaf(&a.rm), Status: senses.Status(good), Elapsed: s.e.now - a.src.Submit, Service: s.service(a),
+	})
 }
 
 // queues lists the queues that the scheduler tells of.

@@ -3,7 +3,6 @@ package yarn
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/sim/internal/rehearse"
@@ -21,6 +20,7 @@ type steering struct {
 	driver *rehearse.Driver
 	looks  int // events on the queue by which it only looks
 	eyes   eyes
+	ended  []steer.Finished // since the last sample
 }
 
 var _ rehearse.Engine = (*steering)(nil)
@@ -96,8 +96,12 @@ func (s *steering) Get(k drive.Knob) (number float64, queue string, err error) {
 	knobs, a, err := s.knob(k)
 	switch {
 	case err != nil:
+	case k.Kind == steer.SetQueue && k.Property == steer.Capacities:
+		if tells, ok := s.e.sched.(rm.Gauges); ok {
+			queue, err = senses.Capacities(tells.Gauges(nil), k.Queue, knobs.Property)
+		}
 	case k.Kind == steer.SetQueue:
-		number, err = knobs.SetQueue(k.Queue, k.Property, math.NaN(), s.e.now)
+		number, err = knobs.Property(k.Queue, k.Property)
 		number = senses.Decimal(number)
 	case k.Kind == steer.SetPriority:
 		number = float64(a.rm.Priority)
@@ -113,6 +117,8 @@ func (s *steering) Set(k drive.Knob, number float64, queue string) error {
 	knobs, a, err := s.knob(k)
 	switch {
 	case err != nil:
+	case k.Kind == steer.SetQueue && k.Property == steer.Capacities:
+		err = senses.SetCapacities(k.Queue, queue, func(q, property string, x float64) (float64, error) { return knobs.SetQueue(q, property, x, e.now) })
 	case k.Kind == steer.SetQueue:
 		_, err = knobs.SetQueue(k.Queue, k.Property, number, e.now)
 	case k.Kind == steer.SetPriority:

@@ -107,7 +107,8 @@ func TestSlotsOfAShare(t *testing.T) {
 }
 
 // What a ResourceManager shows of the job of TestMapReduceTimeline: its master is given at 1.3 s, registers at 5.3 s, its map works from 9.3 s
-// to 19.3 s and its reduce from 23.3 s to 28.3 s; it ends at 28.5 s, and its master stays until 33.5 s.
+// to 19.3 s and its reduce from 23.3 s to 28.3 s; it ends at 28.5 s, and its master stays until 33.5 s. Their containers are its own from 6.3 s to 19.5 s
+// and from 20.5 s to 28.5 s.
 func TestWhatASteererSees(t *testing.T) {
 	l := &steertest.Looks{At: []unit.Time{10 * ms, s, 3 * s, 8 * s, 14300 * ms, 22 * s, 25800 * ms, 30 * s, 40 * s}}
 	cfg := oneNode(10)
@@ -122,8 +123,11 @@ func TestWhatASteererSees(t *testing.T) {
 	job := func(containers, pending, done int64, progress, maps float64) []steer.Job {
 		return []steer.Job{{
 			ID: "j", User: "u", Queue: "root.default", Started: containers > 0, Tasks: 2, Done: done, Pending: pending, Running: containers,
-			Progress: progress, Maps: maps, Master: gb,
+			Progress: progress, Maps: maps, Master: gb, Held: gb.Times(containers),
 		}}
+	}
+	service := func(seconds float64) steer.Service {
+		return steer.Service{MemSeconds: int64(seconds * 1024), CoreSeconds: int64(seconds)}
 	}
 	for i, w := range []struct {
 		queue steer.Queue
@@ -142,7 +146,14 @@ func TestWhatASteererSees(t *testing.T) {
 		{queue(0, 0, 0), nil, 1},                            // nothing is left
 	} {
 		got := l.Seen[i]
-		want := steer.Snapshot{Now: got.Now, Total: gb.Times(10), Used: w.queue.Used, Nodes: 1, Queues: []steer.Queue{w.queue}, Jobs: w.jobs, CPUIdle: w.idle}
+		if len(w.jobs) > 0 {
+			w.jobs[0].Service = service([]float64{3: 1.7, 4: 8.4, 5: 21, 6: 35.4, 7: 43}[i])
+		}
+		var ended []steer.Finished
+		if i == 8 {
+			ended = []steer.Finished{{ID: "j", User: "u", Queue: "root.default", Status: "SUCCEEDED", Elapsed: 28500 * ms, Service: service(48.4)}}
+		}
+		want := steer.Snapshot{Finished: ended, Now: got.Now, Total: gb.Times(10), Used: w.queue.Used, Nodes: 1, Queues: []steer.Queue{w.queue}, Jobs: w.jobs, CPUIdle: w.idle}
 		if d := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < 1e-9 })); d != "" {
 			t.Errorf("at %v: %s", got.Now, d)
 		}

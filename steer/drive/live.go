@@ -13,6 +13,7 @@ type live struct {
 	clock   Clock
 	lost    <-chan struct{}
 	alive   func()
+	trace   func(Request, Answer)
 }
 
 // run steps a machine until it is done.
@@ -21,12 +22,14 @@ func (l *live) run(ctx context.Context, m *Machine) error {
 	if l.clock == nil {
 		l.clock = WallClock{}
 	}
-	for a := l.answer(ctx, Answer{}); ; {
-		r, more := m.Next(a)
-		if !more {
+	for r, a := (Request{}), l.answer(ctx, Answer{}); ; a = l.answer(ctx, l.do(ctx, &r)) {
+		if l.trace != nil {
+			l.trace(r, a)
+		}
+		var more bool
+		if r, more = m.Next(a); !more {
 			return m.Err()
 		}
-		a = l.answer(ctx, l.do(ctx, &r))
 	}
 }
 
@@ -86,7 +89,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	l := &live{engine: o.Engine, journal: o.Journal, observe: o.Observe, clock: o.Clock, alive: o.Alive}
+	l := &live{engine: o.Engine, journal: o.Journal, observe: o.Observe, clock: o.Clock, alive: o.Alive, trace: o.Trace}
 	if o.Act && o.Lock != nil {
 		if err := o.Lock.Acquire(ctx); err != nil {
 			m.Abandon()

@@ -40,6 +40,9 @@ type Options struct {
 	Observe func(Event) // one call an event, one at a time
 	Clock   Clock       // nil: the real one
 	Alive   func()      // called before and after everything that may hang; nil: nobody wants to know
+	// Trace is shown every request of the machine with its answer, at first none with the time at the start; nil: not kept. A machine that is given these
+	// answers asks the same again.
+	Trace func(Request, Answer)
 }
 
 // Lock keeps other drivers away from the same scheduler.

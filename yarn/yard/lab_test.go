@@ -411,57 +411,137 @@ func labPair(t *testing.T) {
 	}
 }
 
-// A queue's properties, and a job's queue and priority, are changed by a driver and put back.
+// script is a policy that does what is written, by the number of the sample. A job "*" is the first one that it saw.
+type script struct {
+	do map[int][]steer.Action
+	n  int
+	id string
+}
+
+func (p *script) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time) {
+	p.n++
+	for _, a := range p.do[p.n] {
+		if p.id == "" && len(seen.Jobs) > 0 {
+			p.id = seen.Jobs[0].ID
+		}
+		if a.Job == "*" {
+			a.Job = p.id
+		}
+		do = append(do, a)
+	}
+	return do, unit.Second / 2
+}
+
+// wall is a clock whose times can be written down.
+type wall struct{ drive.WallClock }
+
+func (w wall) Now() time.Time { return w.WallClock.Now().Round(0) }
+
+// Queues' properties and capacities, and a job's queue and priority, are changed by a driver of several queues and put back; what somebody else has changed
+// stays, and what is not allowed is not done. With YARDMASTER_RECORD the run is kept in that file, for the replay in package rehearse.
 func labKnobs(t *testing.T) {
-	xml := strings.Replace(capacityXML, "</configuration>", "  <property><name>yarn.scheduler.capacity.root.batch.state</name><value>RUNNING</value></property>\n</configuration>", 1)
+	xml := strings.Replace(capacityXML, "batch,other", "batch,other,third", 1)
+	xml = strings.Replace(xml, "<value>40</value>", "<value>30.0</value>", 1)
+	for _, p := range [][2]string{{"batch.state", "RUNNING"}, {"third.capacity", "10"}} {
+		xml = strings.Replace(xml, "</configuration>", "  <property><name>yarn.scheduler.capacity.root."+p[0]+"</name><value>"+p[1]+"</value></property>\n</configuration>", 1)
+	}
 	b := up(t, hadoop.Options{SchedulerXML: xml, Site: map[string]string{"yarn.cluster.max-application-priority": "10"}})
-	b.open(yard.Options{})
+	b.open(yard.Options{Queues: []string{"other", "batch"}})
 	before := b.settings()
 	b.submit(1, 1024)
 	job := b.seen(1, 0).Jobs[0].ID
 	set := func(property string, x float64) steer.Action {
-		return steer.Action{Kind: steer.SetQueue, Queue: b.y.Queues()[0], Property: property, Value: x, Why: "test"}
+		return steer.Action{Kind: steer.SetQueue, Queue: "root.batch", Property: property, Value: x, Why: "test"}
 	}
-	do := []steer.Action{
-		set("maximum-capacity", 80), set("user-limit-factor", 3), set("minimum-user-limit-percent", 50), set("maximum-am-resource-percent", 0.4), set("state", 0),
-		{Kind: steer.SetPriority, Job: job, Value: 4, Why: "test"}, {Kind: steer.MoveJob, Job: job, Queue: "root.other", Why: "test"},
-		set("capacity", 50), // the siblings do not sum to 100 then
+	shares := func(batch, other float64) steer.Action {
+		return steer.SetCapacities("test", steer.Share{Queue: "root.batch", Value: batch}, steer.Share{Queue: "root.other", Value: other})
+	}
+	do := map[int][]steer.Action{
+		1: {
+			set("maximum-capacity", 90), set("user-limit-factor", 3), set("minimum-user-limit-percent", 50), set("maximum-am-resource-percent", 0.4), set("state", 0),
+			shares(72.5, 17.5), {Kind: steer.SetPriority, Job: "*", Value: 4, Why: "test"}, {Kind: steer.MoveJob, Job: "*", Queue: "root.other", Why: "test"},
+			{Kind: steer.SetQueue, Queue: "root.other", Property: "maximum-am-resource-percent", Value: 0.9, Why: "above the maximum"},
+		},
+		3: {set("maximum-am-resource-percent", 0.45), {Kind: steer.SetPriority, Job: "*", Value: 40, Why: "more than there is"}, shares(60, 30)},
+		4: {
+			shares(70, 30), set("capacity", 50), {Kind: steer.MoveJob, Job: "*", Queue: "root.third"}, {Kind: steer.KillJob, Job: "*"}, {Kind: steer.SetPriority, Job: "application_1_1", Value: 1},
+			{Kind: steer.SetQueue, Queue: "root.third", Property: "maximum-capacity", Value: 50}, steer.SetCapacities("", steer.Share{Queue: "root.batch", Value: 65}, steer.Share{Queue: "root.third", Value: 5}),
+		},
+		6: {set("user-limit-factor", 4), shares(65, 25)},
 	}
 	j, err := drive.OpenJournal(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	record := newRecord(t, map[string]any{"identity": b.y.Identity(), "queues": b.y.Queues(), "do": do})
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
-	taken, refused := 0, 0
+	count, samples := map[drive.EventKind]int{}, 0
 	err = drive.Run(ctx, drive.Options{
-		Engine: b.y,
-		Rules: drive.Rules{Act: true, Journal: j, New: func() (steer.Steerer, error) {
-			return steer.Func(func(*steer.Snapshot) (now []steer.Action, again unit.Time) {
-				now, do = do, nil
-				return now, unit.Second / 2
-			}), nil
-		}},
+		Engine: b.y, Clock: wall{}, Trace: record,
+		Rules: drive.Rules{Act: true, Journal: j, Queues: b.y.Queues(), Bound: drive.Within(0.1, 0.8), New: func() (steer.Steerer, error) { return &script{do: do}, nil }},
 		Observe: func(e drive.Event) {
-			if e.Kind != drive.Decided {
+			count[e.Kind]++
+			switch {
+			case e.Kind != drive.Decided:
 				t.Log(e)
-			}
-			switch e.Kind {
-			case drive.Refused:
-				refused++
-			case drive.Taken:
-				if taken++; taken == 7 {
-					stop()
+			case samples == 5: // somebody else
+				_, err := b.c.ChangeScheduler(t.Context(), rest.SchedulerChange{Update: []rest.QueueChange{{Queue: "root.batch", Settings: []rest.Setting{{Name: "user-limit-factor", Value: "7"}}}}})
+				if err != nil {
+					t.Error(err)
 				}
+			case samples == 9:
+				stop()
+			}
+			if e.Kind == drive.Decided {
+				samples++
 			}
 		},
 	})
 	a, gone := b.c.App(t.Context(), job)
-	if err != nil || gone != nil || taken != 7 || refused != 1 || len(j.Open()) > 0 || a.Queue != "root.batch" || a.Priority != 0 {
-		t.Errorf("%v, %v; %d taken, %d refused, open %v; queue %s, priority %d", err, gone, taken, refused, j.Open(), a.Queue, a.Priority)
+	if err != nil || gone != nil || len(j.Open()) > 0 || a.Queue != "root.batch" || a.Priority != 0 {
+		t.Errorf("%v, %v; open %v; queue %s, priority %d", err, gone, j.Open(), a.Queue, a.Priority)
 	}
-	if after := b.settings(); after != before {
+	if count[drive.Asked] != 14 || count[drive.Taken] != 14 || count[drive.Refused] != 7 || count[drive.Foreign] != 1 {
+		t.Errorf("%v", count)
+	}
+	if after := b.settings(); after != strings.Replace(before, "root.batch.user-limit-factor=10", "root.batch.user-limit-factor=7", 1) {
 		t.Errorf("settings differ:\n%s\n\n%s", before, after)
+	}
+}
+
+// newRecord keeps a run in the file that YARDMASTER_RECORD names: what there is to know beforehand, then a line for every request and its answer.
+func newRecord(t *testing.T, head map[string]any) func(drive.Request, drive.Answer) {
+	name := os.Getenv("YARDMASTER_RECORD")
+	if name == "" {
+		return nil
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	out := json.NewEncoder(f)
+	write := func(x any) {
+		if err := out.Encode(x); err != nil {
+			t.Error(err)
+		}
+	}
+	write(head)
+	return func(r drive.Request, a drive.Answer) {
+		step := map[string]any{
+			"op": r.Op, "knob": r.Knob, "value": r.Value, "entry": r.Entry, "event": r.Event.String(), "until": r.Until, "next": r.Next, "quiet": r.Quiet, "since": r.Since, "final": r.Final,
+			"now": a.Now, "stop": a.Stop, "snapshot": a.Snapshot, "read": a.Value, "inForce": a.InForce,
+		}
+		if a.Err != nil {
+			step["error"] = a.Err.Error()
+			step["fate"], step["ended"], step["gone"] = errors.Is(a.Err, drive.ErrFate), errors.Is(a.Err, drive.ErrEnded), errors.Is(a.Err, drive.ErrGone)
+		}
+		write(step)
 	}
 }

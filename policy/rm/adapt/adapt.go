@@ -444,3 +444,7 @@ func (s steerable) Move(r *rm.App, queue string, _ unit.Time) error {
 func (s steerable) SetQueue(queue, property string, value float64, _ unit.Time) (float64, error) {
 	return s.knobs.SetQueue(queue, property, value)
 }
+
+func (s steerable) Property(queue, property string) (float64, error) {
+	return s.knobs.Property(queue, property)
+}

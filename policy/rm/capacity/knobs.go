@@ -1,6 +1,7 @@
 package capacityrm
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -36,35 +37,48 @@ func (s *Scheduler) SetQueue(name, property string, value float64, _ unit.Time) 
 	fail := func(why string) (float64, error) {
 		return 0, fmt.Errorf("set %s of queue %s to %v: %s", property, name, value, why)
 	}
+	at, err := s.knob(name, property)
+	switch {
+	case err != nil:
+		return fail(err.Error())
+	case math.IsNaN(value) || math.IsInf(value, 0):
+		return fail("it is not a number")
+	case property == "maximum-am-resource-percent" && (value < 0 || value > 1):
+		return fail("it must be between 0 and 1")
+	case property == "user-limit-factor" && value < 0 && value != -1:
+		return fail("it must not be negative, or -1 for no limit")
+	case property == "minimum-user-limit-percent" && (value < 0 || value > 100):
+		return fail("it must be between 0 and 100")
+	}
+	old = float64(*at)
+	*at = float32(value)
+	s.recompute()
+	return old, nil
+}
+
+// Property reads what SetQueue sets.
+func (s *Scheduler) Property(name, property string) (float64, error) {
+	at, err := s.knob(name, property)
+	if err != nil {
+		return 0, fmt.Errorf("%s of queue %s: %w", property, name, err)
+	}
+	return float64(*at), nil
+}
+
+func (s *Scheduler) knob(name, property string) (*float32, error) {
 	q, err := s.resolve(name)
 	if err != nil {
-		return fail(err.Error())
+		return nil, err
 	}
-	if math.IsInf(value, 0) {
-		return fail("it is not a number")
-	}
-	var at *float32
 	switch property {
 	case "maximum-am-resource-percent":
-		if at = &q.amPercent; value < 0 || value > 1 {
-			return fail("it must be between 0 and 1")
-		}
+		return &q.amPercent, nil
 	case "user-limit-factor":
-		if at = &q.userFactor; value < 0 && value != -1 {
-			return fail("it must not be negative, or -1 for no limit")
-		}
+		return &q.userFactor, nil
 	case "minimum-user-limit-percent":
-		if at = &q.userPercent; value < 0 || value > 100 {
-			return fail("it must be between 0 and 100")
-		}
-	default:
-		return fail("there are maximum-am-resource-percent, user-limit-factor and minimum-user-limit-percent; capacities change in ideal time only")
+		return &q.userPercent, nil
 	}
-	if old = float64(*at); !math.IsNaN(value) {
-		*at = float32(value)
-		s.recompute()
-	}
-	return old, nil
+	return nil, errors.New("there are maximum-am-resource-percent, user-limit-factor and minimum-user-limit-percent; capacities change in ideal time only")
 }
 
 // Gauges tells what the leaves' limits on masters are measured against, and what the masters of activated applications are charged.

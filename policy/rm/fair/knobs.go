@@ -70,3 +70,12 @@ func (s *scheduler) SetQueue(name, property string, value float64, now unit.Time
 	s.stale = true
 	return old, nil
 }
+
+// Property reads what SetQueue sets.
+func (s *scheduler) Property(name, property string) (float64, error) {
+	q := s.names[fair.FullName(name)]
+	if q == nil {
+		return 0, fmt.Errorf("%s of queue %s: there is no such queue", property, name)
+	}
+	return fair.ReadProperty(name, property, q.weight, q.amShare, q.maxApps)
+}

@@ -19,9 +19,9 @@ import (
 type Engine interface {
 	Now() unit.Time
 	Snapshot() steer.Snapshot
-	// Get reads a knob: a number, or a job's queue. A job that has ended gives drive.ErrEnded.
-	Get(k drive.Knob) (number float64, queue string, err error)
-	Set(k drive.Knob, number float64, queue string) error
+	// Get reads a knob: a number, or as text a job's queue or some capacities. A job that has ended gives drive.ErrEnded.
+	Get(k drive.Knob) (number float64, text string, err error)
+	Set(k drive.Knob, number float64, text string) error
 	// Over says that no job is there and none is to come.
 	Over() bool
 	// Ahead says whether anything is going to happen besides samples, which must not keep each other going.
@@ -60,7 +60,7 @@ type Driver struct {
 type change struct {
 	steer.Receipt
 	knob drive.Knob
-	text string    // the queue of a job
+	text string    // a job's queue, or capacities
 	at   unit.Time // when it takes effect, if nothing is written before
 	over bool      // nothing comes of it any more
 }
@@ -75,7 +75,7 @@ func New(e Engine, who steer.Steerer, d steer.Delays, b steer.Bounds, seed uint6
 		r.file.phase = unit.Time(workload.Uniform01(seed, 0) * float64(d.Poll))
 	}
 	fresh := func() (steer.Steerer, error) { return who, nil }
-	rules := drive.Rules{Scheme: r, Act: true, Journal: r.journal, PerHour: d.PerHour}
+	rules := drive.Rules{Scheme: r, Act: true, Queues: b.Queues, Journal: r.journal, PerHour: d.PerHour}
 	rules.New = func() (steer.Steerer, error) {
 		now, err := fresh()
 		if again, ok := now.(steer.Renewer); ok {
@@ -133,7 +133,9 @@ func (r *Driver) Sense() {
 	if r.sensed {
 		return
 	}
+	unseen := r.seen.Finished
 	r.seen, r.last, r.sensed = r.e.Snapshot(), r.e.Over(), true
+	r.seen.Finished = append(unseen, r.seen.Finished...)
 }
 
 // Wake goes on with the driver if its time has come.
@@ -238,8 +240,9 @@ func (r *Driver) sample(now unit.Time) drive.Answer {
 		r.still = 0
 	}
 	r.sensed, r.planned = false, -1
-	r.seen.Age = now - r.seen.Now
-	return drive.Answer{Snapshot: r.seen}
+	seen := r.seen
+	seen.Age, r.seen.Finished = now-seen.Now, nil
+	return drive.Answer{Snapshot: seen}
 }
 
 var (
@@ -247,9 +250,9 @@ var (
 	errWrittenOver = errors.New("written over before the scheduler read it")
 )
 
-func (r *Driver) value(k drive.Knob, number float64, queue string) drive.Value {
-	if k.Kind == steer.MoveJob {
-		return drive.Value{Text: queue, Set: true}
+func (r *Driver) value(k drive.Knob, number float64, text string) drive.Value {
+	if k.Kind == steer.MoveJob || k.Property == steer.Capacities {
+		return drive.Value{Text: text, Set: true, Number: number}
 	}
 	return r.Value(k, number)
 }
@@ -276,6 +279,8 @@ func (r *Driver) write(q *drive.Request) (answered bool) {
 	a := steer.Action{Kind: k.Kind, Job: k.Job, Queue: k.Queue, Property: k.Property, Value: q.Value.Number, Why: q.Entry.Why}
 	if k.Kind == steer.MoveJob {
 		a.Queue = q.Value.Text
+	} else if k.Property == steer.Capacities {
+		a.Shares, _, _ = q.Value.Shares() // the driver has read them
 	}
 	asked, back := virtual(q.Since), q.Since.IsZero()
 	if back {

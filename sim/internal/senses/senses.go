@@ -3,12 +3,16 @@ package senses
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/sim/internal/timeline"
 	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/workload"
 )
 
 // Sides of a job: what its progress is counted in.
@@ -56,6 +60,60 @@ func Decimal(x float64) float64 {
 	}
 	d, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', -1, 32), 64) // it was just made
 	return d
+}
+
+// Capacities reads the capacities of the leaves in a queue, as a live driver has them.
+func Capacities(gauges []policy.Gauge, parent string, property func(queue, property string) (float64, error)) (string, error) {
+	texts := map[string]string{}
+	for i := range gauges {
+		name := gauges[i].Queue
+		if !steer.SameQueue(steer.Parent(name), parent) {
+			continue
+		}
+		if _, err := property(name, "weight"); err == nil {
+			return "", fmt.Errorf("the capacity of queue %s is a weight, not a percentage", name)
+		}
+		x, err := property(name, "capacity")
+		if err != nil {
+			return "", err
+		}
+		texts[name[strings.LastIndexByte(name, '.')+1:]] = strconv.FormatFloat(Decimal(x), 'f', -1, 64)
+	}
+	v, err := drive.Capacities(texts)
+	return v.Text, err
+}
+
+// SetCapacities sets all or none of them.
+func SetCapacities(parent, text string, set func(queue, property string, value float64) (float64, error)) error {
+	shares, _, err := drive.Value{Text: text}.Shares()
+	for i := range shares {
+		s := &shares[i]
+		old, failed := set(parent+"."+s.Queue, "capacity", s.Value)
+		if err = failed; err != nil {
+			for _, done := range shares[:i] {
+				_, _ = set(parent+"."+done.Queue, "capacity", done.Value) // as it was
+			}
+			break
+		}
+		s.Value = old
+	}
+	return err
+}
+
+// Status of a job that has ended, in YARN's words.
+func Status(good bool) string {
+	if good {
+		return "SUCCEEDED"
+	}
+	return "FAILED"
+}
+
+// Tags are those that a job would have on a real cluster.
+func Tags(j *workload.Job) string {
+	if j.Deadline <= 0 {
+		return ""
+	}
+	return "deadline:" + strconv.FormatFloat(j.Deadline.Seconds(), 'f', -1, 64)
 }
 
 // ByName sorts the queues of a snapshot.
