@@ -95,7 +95,7 @@ func (s *Scenario) resolveData(out *Setup) error {
 	}
 	o := transfer.Options{Pairs: int64(s.Data.Pairs), Tolerance: s.Data.Tolerance}
 	o.Tolerance = cmp.Or(o.Tolerance, -1)
-	out.NewWorker = func() sim.Worker { return transfer.New(o) }
+	out.NewWorker = func() (sim.Worker, error) { return transfer.New(o), nil }
 	return nil
 }
 
@@ -116,20 +116,17 @@ func (s *Scenario) resolvePhases(out *Setup) error {
 	if err := out.Cluster.Validate(); err != nil {
 		return &MisuseError{err}
 	}
-	if _, err := mapreduce.New(m); err != nil {
+	out.phases, out.NoAlone = &m, true
+	out.NewWorker = func() (sim.Worker, error) { return mapreduce.New(m) }
+	if _, err := out.NewWorker(); err != nil {
 		return &MisuseError{err}
-	}
-	out.Phases = &m
-	out.NewWorker = func() sim.Worker {
-		w, _ := mapreduce.New(m) // it was made once already
-		return w
 	}
 	return nil
 }
 
 // assumptions says what is taken for granted about data.
 func (s *Setup) dataAssumptions() []string {
-	c, phases := s.Cluster, s.Phases
+	c, phases := s.Cluster, s.phases
 	network := "data travels in no time"
 	if c.Network != nil {
 		network = "network " + c.Network.String() + ", flows share links max-min"

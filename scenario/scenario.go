@@ -69,6 +69,16 @@ func (s *Scenario) said(name string) {
 	}
 }
 
+// without refuses settings of a section that were given, but for one, although what they belong to was not asked for.
+func (s *Scenario) without(in, but, belongs string) error {
+	for i := range Settings {
+		if set := &Settings[i]; set.In == in && set.Name != but && slices.Contains(s.Given, set.Name) {
+			return misuse("--%s belongs to %s, or leave it out", set.Name, belongs)
+		}
+	}
+	return nil
+}
+
 // FileName is what the scenario of a folder is called.
 const FileName = "scenario.yaml"
 

@@ -9,10 +9,8 @@ import (
 
 	"github.com/yardmaster/yardmaster/internal/suggest"
 	"github.com/yardmaster/yardmaster/policy"
-	"github.com/yardmaster/yardmaster/policy/capacity"
 	"github.com/yardmaster/yardmaster/policy/fair"
-	"github.com/yardmaster/yardmaster/policy/rm"
-	capacityrm "github.com/yardmaster/yardmaster/policy/rm/capacity"
+	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/steer"
 	steerpolicy "github.com/yardmaster/yardmaster/steer/all"
@@ -110,15 +108,10 @@ func steeringSettings() []Setting {
 func (s *Scenario) resolveSteering(out *Setup) error {
 	st := &s.Steering
 	if len(st.Policies) == 0 {
-		for i := range Settings {
-			if set := &Settings[i]; set.In == "steering" && slices.Contains(s.Given, set.Name) && set.Name != "steer" {
-				return misuse("--%s belongs to steering: add --steer cbtws (or another policy), or leave it out", set.Name)
-			}
-		}
-		return nil
+		return s.without("steering", "steer", "steering: add --steer cbtws (or another policy)")
 	}
-	var all []NamedPolicy
-	for _, p := range out.Policies {
+	var all []run.Scheduler
+	for _, p := range out.Schedulers {
 		for _, name := range st.Policies {
 			one := p
 			if name != NoSteering {
@@ -130,13 +123,13 @@ func (s *Scenario) resolveSteering(out *Setup) error {
 			all = append(all, one)
 		}
 	}
-	out.Policies = all
+	out.Schedulers = all
 	return nil
 }
 
 // on fits a steering policy to a scheduler.
-func (st *Steering) on(p NamedPolicy, name string) (*steer.Rehearsal, error) {
-	limit, minimum, leaves, err := p.published()
+func (st *Steering) on(p run.Scheduler, name string) (*steer.Rehearsal, error) {
+	limit, minimum, leaves, err := published(p)
 	if err != nil {
 		return nil, err
 	}
@@ -189,10 +182,10 @@ func (st *Steering) on(p NamedPolicy, name string) (*steer.Rehearsal, error) {
 }
 
 // published is what a simulated scheduler publishes to those who steer it: its limit for AMs, its minimum allocation and its queues.
-func (p *NamedPolicy) published() (limit steer.AMLimit, minimum unit.Resources, leaves []string, err error) {
-	var gauges []policy.Gauge
+func published(p run.Scheduler) (limit steer.AMLimit, minimum unit.Resources, leaves []string, err error) {
+	var by any
 	minimum = unit.Resources{Mem: 1024, Cores: 1} // where the scheduler does not say
-	if p.New == nil {
+	if p.RM != nil {
 		sched, err := p.RM()
 		if err != nil {
 			return limit, minimum, nil, err
@@ -200,33 +193,26 @@ func (p *NamedPolicy) published() (limit steer.AMLimit, minimum unit.Resources, 
 		if least := sched.Minimum(); !least.IsZero() {
 			minimum = least
 		}
-		limit = steer.FairAM
-		if _, ok := sched.(*capacityrm.Scheduler); ok {
-			limit = steer.CapacityAM
-		}
-		if tells, ok := sched.(rm.Gauges); ok {
-			gauges = tells.Gauges(nil)
-		}
+		by = sched
 	} else {
 		one, err := p.New()
 		if err != nil {
 			return limit, minimum, nil, err
 		}
-		switch one.Order.(type) {
-		case *fair.Tree:
-			limit = steer.FairAM
-		case *capacity.Order:
-			limit = steer.CapacityAM
-		}
-		if tells, ok := one.Order.(policy.Gauges); ok {
-			gauges = tells.Gauges(nil)
-		}
+		by = one.Order
+	}
+	if has, ok := by.(steer.AMLimited); ok {
+		limit = has.AMLimit()
 	}
 	if limit == steer.FairAM {
 		minimum = unit.Resources{} // sizes are shown as they are given
 	}
-	for i := range gauges {
-		leaves = append(leaves, gauges[i].Queue)
+	if tells, ok := by.(interface {
+		Gauges([]policy.Gauge) []policy.Gauge
+	}); ok {
+		for _, g := range tells.Gauges(nil) {
+			leaves = append(leaves, g.Queue)
+		}
 	}
 	slices.Sort(leaves)
 	return limit, minimum, leaves, nil
@@ -253,7 +239,7 @@ func (st *Steering) queueOf(scheduler string, limit steer.AMLimit, leaves []stri
 // steeringAssumptions says what is taken for granted about sensors and actuators.
 func (s *Setup) steeringAssumptions() []string {
 	var out []string
-	for _, p := range s.Policies {
+	for _, p := range s.Schedulers {
 		if p.Steer == nil {
 			continue
 		}
@@ -266,7 +252,8 @@ func (s *Setup) steeringAssumptions() []string {
 		return nil
 	}
 	if s.NewWorker != nil {
-		if _, ok := s.NewWorker().(sim.Idler); ok {
+		worker, _ := s.NewWorker() // it was made once already
+		if _, ok := worker.(sim.Idler); ok {
 			return append(out, "steering: idle processors are those of the model of the tasks, as far as the queue has headroom; waiting for a disk is not idle")
 		}
 	}

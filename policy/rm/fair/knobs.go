@@ -6,6 +6,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/policy/fair"
 	"github.com/yardmaster/yardmaster/policy/rm"
+	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -70,3 +71,6 @@ func (s *scheduler) SetQueue(name, property string, value float64, now unit.Time
 	s.stale = true
 	return old, nil
 }
+
+// AMLimit implements steer.AMLimited.
+func (*scheduler) AMLimit() steer.AMLimit { return steer.FairAM }
