@@ -50,24 +50,9 @@ func load(name string, site *conf.Site) (run.Scheduler, error) {
 	return s, err
 }
 
-// TraceOptions are the options to read traces with. What is said of all traces is said to each reader in its own words.
+// TraceOptions are the options to read traces with.
 func (s *Scenario) TraceOptions() trace.Options {
-	opt := s.Trace
-	opt.Google.FinishedOnly = opt.Rumen.DropFailed
-	if opt.SWIM.Ask != defaults.Trace.SWIM.Ask {
-		opt.Rumen.Ask, opt.SLS.Ask = opt.SWIM.Ask, opt.SWIM.Ask
-	}
-	if opt.SWIM.Master != defaults.Trace.SWIM.Master {
-		opt.Rumen.Master, opt.SLS.Master, opt.Synth.Master = opt.SWIM.Master, opt.SWIM.Master, opt.SWIM.Master
-	} else if slices.Contains(s.Given, "master") { // 0,0
-		opt.SLS.NoMaster, opt.Synth.NoMaster = true, true
-	}
-	if opt.SWIM.SlowStart != defaults.Trace.SWIM.SlowStart {
-		if opt.Rumen.SlowStart = opt.SWIM.SlowStart; opt.Rumen.SlowStart == 0 {
-			opt.Rumen.SlowStart = -1 // its way to say none
-		}
-	}
-	return opt
+	return s.Trace.ForAll(slices.Contains(s.Given, "master")) // 0,0
 }
 
 // CheckTrace refuses settings of the reading of traces that were given but cannot act on a workload of this format ("" when

@@ -143,13 +143,14 @@ func section(s *Scenario, name string) (yamlfile.Keys, []string) {
 			if !set.Many && n.Shape == yamlfile.List {
 				return n.Errorf("%s takes one value, not a list", set.Name)
 			}
-			set.reset(s)
+			if err := s.Apply(&set, nil); err != nil {
+				return n.Errorf("%s: %v", set.Name, err)
+			}
 			for _, v := range values {
 				if err := set.Set(s, v.Text); err != nil {
 					return v.Errorf("%s: %v", set.Name, err)
 				}
 			}
-			s.said(set.Name)
 			return nil
 		}
 	}
@@ -179,7 +180,7 @@ func (s *Scenario) from(dir string) {
 	if s.Cluster != "" && !shorthand.MatchString(s.Cluster) {
 		s.Cluster = join(dir, s.Cluster)
 	}
-	if s.Data.Phases != "" && s.Data.Phases != NoPhases && !slices.Contains(modelfile.Names(), s.Data.Phases) {
+	if s.Data.Phases != "" && s.Data.Phases != none && !slices.Contains(modelfile.Names(), s.Data.Phases) {
 		s.Data.Phases = join(dir, s.Data.Phases)
 	}
 	if s.Yarn.Site != "" {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/internal/setting"
 	"github.com/yardmaster/yardmaster/internal/suggest"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/fair"
@@ -45,7 +46,7 @@ func nobodySteers() Steering {
 // steeringSettings are the keys under "steering:".
 func steeringSettings() []Setting {
 	names := append([]string{NoSteering}, steerpolicy.Policies.Names()...)
-	who := texts("steer", "steering", "POLICY", "let a policy move settings of the scheduler while jobs run: "+strings.Join(steerpolicy.Policies.Names(), ", ")+", or "+NoSteering+"; compare plays each scheduler under each",
+	who := setting.Texts("steer", "steering", "POLICY", "let a policy move settings of the scheduler while jobs run: "+strings.Join(steerpolicy.Policies.Names(), ", ")+", or "+NoSteering+"; compare plays each scheduler under each",
 		func(s *Scenario) *[]string { return &s.Steering.Policies })
 	add := who.Set
 	who.Set = func(s *Scenario, v string) error {
@@ -54,7 +55,7 @@ func steeringSettings() []Setting {
 		}
 		return add(s, v)
 	}
-	set := list("steer-set", "steering", "NAME=VALUE", "settings of the policy, with commas between: slots=yes,idle-above=20 (\"yardmaster yarn policies\" lists them)",
+	set := setting.List("steer-set", "steering", "NAME=VALUE", "settings of the policy, with commas between: slots=yes,idle-above=20 (\"yardmaster yarn policies\" lists them)",
 		func(s *Scenario) *[]string { return &s.Steering.Set })
 	many := set.Set
 	set.Set = func(s *Scenario, v string) error {
@@ -67,39 +68,32 @@ func steeringSettings() []Setting {
 	}
 	return []Setting{
 		who,
-		{
-			Name: "steer-queue", In: "steering", Value: "QUEUE", Help: "the one queue that is watched and set; needed where there are several",
-			Set: func(s *Scenario, v string) error {
-				if s.Steering.Queue = ""; v != "" {
-					s.Steering.Queue = fair.FullName(v)
+		setting.Value("steer-queue", "steering", "QUEUE", "the one queue that is watched and set; needed where there are several", func(s *Scenario) *string { return &s.Steering.Queue },
+			func(v string) (string, error) {
+				if v != "" {
+					v = fair.FullName(v)
 				}
-				return nil
-			},
-			Get: func(s *Scenario) []string { return []string{s.Steering.Queue} },
-		},
-		{
-			Name: "steer-delay", In: "steering", Value: "DELAY",
-			Help: "until a change is in force: fair-file (polled every 10 s, read once it is 5 s old), at-once, a time, or auto: as the scheduler has it",
-			Set: func(s *Scenario, v string) error {
-				if v != AutoDelay && v != FairFile && v != AtOnce {
-					t, err := unit.ParseTime(v)
-					if err != nil || t < 0 || t > unit.Day {
-						return fmt.Errorf("%q is neither %s, %s, %s nor a time up to a day", v, AutoDelay, FairFile, AtOnce)
-					}
-					v = formatTime(t)
+				return v, nil
+			}, func(v string) string { return v }),
+		setting.Value("steer-delay", "steering", "DELAY",
+			"until a change is in force: fair-file (polled every 10 s, read once it is 5 s old), at-once, a time, or auto: as the scheduler has it",
+			func(s *Scenario) *string { return &s.Steering.Delay }, func(v string) (string, error) {
+				if v == AutoDelay || v == FairFile || v == AtOnce {
+					return v, nil
 				}
-				s.Steering.Delay = v
-				return nil
-			},
-			Get: func(s *Scenario) []string { return []string{s.Steering.Delay} },
-		},
-		duration("steer-sense", "steering", "age of what the policy sees", func(s *Scenario) *unit.Time { return &s.Steering.Sense }),
-		share("steer-min", "steering", "least share ever written; 0: the one found at the start (with --steer-until-empty: one master's)", false,
+				t, err := unit.ParseTime(v)
+				if err != nil || t < 0 || t > unit.Day {
+					return v, fmt.Errorf("%q is neither %s, %s, %s nor a time up to a day", v, AutoDelay, FairFile, AtOnce)
+				}
+				return setting.Time(t), nil
+			}, func(v string) string { return v }),
+		setting.Duration("steer-sense", "steering", "age of what the policy sees", func(s *Scenario) *unit.Time { return &s.Steering.Sense }),
+		setting.Share("steer-min", "steering", "least share ever written; 0: the one found at the start (with --steer-until-empty: one master's)", false,
 			func(s *Scenario) *float64 { return &s.Steering.Bounds.Min }),
-		share("steer-max", "steering", "greatest share ever written", false, func(s *Scenario) *float64 { return &s.Steering.Bounds.Max }),
-		yes("steer-until-empty", "steering", "steer the batch that is there until the queue is empty, and not whatever comes", func(s *Scenario) *bool { return &s.Steering.Bounds.UntilEmpty }),
-		duration("steer-spacing", "steering", "least time between two changes, if more than the scheduler needs", func(s *Scenario) *unit.Time { return &s.Steering.Bounds.Spacing }),
-		number("steer-per-hour", "steering", "N", "at most so many changes an hour", 1, 1_000_000, func(s *Scenario) *int { return &s.Steering.PerHour }),
+		setting.Share("steer-max", "steering", "greatest share ever written", false, func(s *Scenario) *float64 { return &s.Steering.Bounds.Max }),
+		setting.Yes("steer-until-empty", "steering", "steer the batch that is there until the queue is empty, and not whatever comes", func(s *Scenario) *bool { return &s.Steering.Bounds.UntilEmpty }),
+		setting.Duration("steer-spacing", "steering", "least time between two changes, if more than the scheduler needs", func(s *Scenario) *unit.Time { return &s.Steering.Bounds.Spacing }),
+		setting.Number("steer-per-hour", "steering", "at most so many changes an hour", 1, 1_000_000, func(s *Scenario) *int { return &s.Steering.PerHour }),
 		set,
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/yardmaster/yardmaster/internal/setting"
 	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/sim/yarn"
 	"github.com/yardmaster/yardmaster/unit"
@@ -43,33 +44,18 @@ func idealYarn() Yarn {
 // yarnSettings are the keys under "yarn:".
 func yarnSettings() []Setting {
 	override := func(name, help string, at func(*Yarn) *unit.Time) Setting {
-		t := duration(name, "yarn", help, func(s *Scenario) *unit.Time { return at(&s.Yarn) })
-		t.Get = func(s *Scenario) []string {
-			if v := *at(&s.Yarn); v >= 0 {
-				return []string{formatTime(v)}
-			}
-			return nil
-		}
-		return t
+		return setting.Duration(name, "yarn", help, func(s *Scenario) *unit.Time { return at(&s.Yarn) })
 	}
 	return []Setting{
-		{
-			Name: "clock", In: "yarn", Value: "CLOCK",
-			Help: "ideal, or play a YARN cluster with its heartbeats and delays: sls (Hadoop's scheduler load simulator) or hadoop (real daemons)",
-			Set: func(s *Scenario, v string) error {
+		setting.Text("clock", "yarn", "CLOCK", "ideal, or play a YARN cluster with its heartbeats and delays: sls (Hadoop's scheduler load simulator) or hadoop (real daemons)",
+			func(s *Scenario) *string { return &s.Yarn.Clock }, func(v string) error {
 				if v != Ideal && v != SLS && v != Hadoop {
 					return fmt.Errorf("%q is no clock: want %s, %s or %s", v, Ideal, SLS, Hadoop)
 				}
-				s.Yarn.Clock = v
 				return nil
-			},
-			Get: func(s *Scenario) []string { return []string{s.Yarn.Clock} },
-		},
-		{
-			Name: "yarn-site", In: "yarn", Value: "FILE", Help: "the cluster's yarn-site.xml: sizes of containers, heartbeat, preemption, settings of the FairScheduler",
-			Set: func(s *Scenario, v string) error { s.Yarn.Site = v; return nil },
-			Get: func(s *Scenario) []string { return given(s.Yarn.Site) },
-		},
+			}),
+		setting.Text("yarn-site", "yarn", "FILE", "the cluster's yarn-site.xml: sizes of containers, heartbeat, preemption, settings of the FairScheduler",
+			func(s *Scenario) *string { return &s.Yarn.Site }, nil),
 		override("node-heartbeat", "interval of a node's reports", func(y *Yarn) *unit.Time { return &y.NodeHeartbeat }),
 		override("master-heartbeat", "interval of a master's calls", func(y *Yarn) *unit.Time { return &y.MasterHeartbeat }),
 		override("master-start", "from a master's container to its registration", func(y *Yarn) *unit.Time { return &y.MasterStart }),

@@ -161,7 +161,7 @@ func (f *scenarioFlags) apply(s *scenario.Scenario) error {
 		if len(t.values) == 0 {
 			continue
 		}
-		if err := t.set.Apply(s, t.values); err != nil {
+		if err := s.Apply(t.set, t.values); err != nil {
 			return misuse("", "--%s: %v", t.set.Name, err)
 		}
 	}
