@@ -14,13 +14,11 @@ package whatif
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"sync"
 
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim"
-	"github.com/yardmaster/yardmaster/unit"
 )
 
 // Plan is what to compare: every variant is run with every seed. The first variant is the one that the others are compared with. A variant
@@ -105,32 +103,12 @@ func Compare(ctx context.Context, p Plan) (*Comparison, error) {
 	c.pictures = make([]Picture, len(p.Variants))
 
 	// Seed by seed, so that a seed's jobs and times on the empty cluster can be dropped once its runs are done.
-	type task struct{ variant, seed int }
-	tasks := make(chan task)
-	var wg sync.WaitGroup
-	workers := unit.Positive(p.Workers, runtime.GOMAXPROCS(0))
-	for range min(workers, len(c.progress)) {
-		wg.Go(func() {
-			for t := range tasks {
-				if err := c.run(ctx, t.variant, t.seed); err != nil {
-					c.fail(t.seed*len(p.Variants)+t.variant, err)
-					stop()
-				}
-			}
-		})
-	}
-feed:
-	for seed := range p.Seeds {
-		for variant := range p.Variants {
-			select {
-			case tasks <- task{variant, seed}:
-			case <-ctx.Done():
-				break feed
-			}
+	run.Each(ctx, len(c.progress), p.Workers, func(i int) {
+		if err := c.run(ctx, i%len(p.Variants), i/len(p.Variants)); err != nil {
+			c.fail(i, err)
+			stop()
 		}
-	}
-	close(tasks)
-	wg.Wait()
+	})
 	if c.err != nil {
 		return nil, c.err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -81,9 +80,7 @@ func newBench() *cobra.Command {
 				return fmt.Errorf("bench %s: %w", m.name, err)
 			}
 			if asJSON {
-				e := json.NewEncoder(cmd.OutOrStdout())
-				e.SetIndent("", "  ")
-				return e.Encode(r)
+				return writeJSON(cmd.OutOrStdout(), r)
 			}
 			table.Ink = term.InkFor(os.Stdout)
 			fmt.Fprint(cmd.OutOrStdout(), draw(table))

@@ -58,8 +58,8 @@ func newCompare() *cobra.Command {
 				fmt.Fprintln(w)
 				showComparison(w, c, true)
 			}
-			err = errors.Join(err, writeReport(files.report, comparisonTitle(c), s.Command("compare"), setup, c),
-				watch.write(files.timing, eventsOf(c)))
+			err = errors.Join(err, writeReport(files["report"], comparisonTitle(c), s.Command("compare"), setup, c),
+				watch.write(files["timing"], eventsOf(c)))
 			switch {
 			case err != nil:
 				return err

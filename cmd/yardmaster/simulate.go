@@ -74,16 +74,11 @@ func simulate(cmd *cobra.Command, s scenario.Scenario, out output, dir, log stri
 		}
 		defer folder.Discard()
 	}
-	files, err := out.prepare(ctx)
+	files, err := out.prepare(ctx, [2]string{"steer-log", log})
 	if err != nil {
 		return err
 	}
 	defer files.discard()
-	logFile, err := prepare(ctx, log)
-	if err != nil {
-		return fmt.Errorf("steer-log: %w", err)
-	}
-	defer logFile.discard()
 	var lines bytes.Buffer
 	setup.Workload.InMemory = cmp.Or(setup.Workload.InMemory, oneRun)
 	plan := whatif.Plan{Variants: setup.Runs(), Pictures: out.report != ""}
@@ -108,8 +103,8 @@ func simulate(cmd *cobra.Command, s scenario.Scenario, out output, dir, log stri
 		showRun(w, run, c.Headline)
 	}
 	err = errors.Join(err, writeFolder(folder, dir, run),
-		writeReport(files.report, "One run under "+run.Scenario.Scheduler, run.Scenario.Command, setup, c),
-		watch.write(files.timing, run.Events), writeSteerLog(logFile, &lines))
+		writeReport(files["report"], "One run under "+run.Scenario.Scheduler, run.Scenario.Command, setup, c),
+		watch.write(files["timing"], run.Events), writeSteerLog(files["steer-log"], &lines))
 	switch {
 	case err != nil:
 		return err

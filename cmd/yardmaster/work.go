@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -33,29 +32,9 @@ func (o *output) add(cmd *cobra.Command) {
 	setGroup(fs, headings[3], "report", "json", "timing")
 }
 
-// outputs are the files of a run, ready to be written.
-type outputs struct{ report, timing *outFile }
-
-// prepare finds out whether the files that are asked for can be written.
-func (o *output) prepare(ctx context.Context) (outputs, error) {
-	var out outputs
-	if o.report != "" && filepath.Clean(o.report) == filepath.Clean(o.timing) {
-		return out, misuse("", "--report and --timing name the same file: %s", o.report)
-	}
-	var err error
-	if out.report, err = prepare(ctx, o.report); err != nil {
-		return out, fmt.Errorf("report: %w", err)
-	}
-	if out.timing, err = prepare(ctx, o.timing); err != nil {
-		out.discard()
-		return out, fmt.Errorf("timing: %w", err)
-	}
-	return out, nil
-}
-
-func (o *outputs) discard() {
-	o.report.discard()
-	o.timing.discard()
+// prepare finds out whether the files that are asked for can be written, and those of more.
+func (o *output) prepare(ctx context.Context, more ...[2]string) (outFiles, error) {
+	return prepareAll(ctx, append([][2]string{{"report", o.report}, {"timing", o.timing}}, more...)...)
 }
 
 // errPartial says that what was printed is only a part.
@@ -92,9 +71,7 @@ func startWatch() stopwatch { return stopwatch{time.Now()} }
 func (w stopwatch) write(to *outFile, events int64) error {
 	err := to.write(func(f io.Writer) error {
 		cpu, rss := usage()
-		e := json.NewEncoder(f)
-		e.SetIndent("", "  ")
-		return e.Encode(struct {
+		return writeJSON(f, struct {
 			Wall   float64 `json:"wall_seconds"`
 			CPU    float64 `json:"cpu_seconds"`
 			RSS    int64   `json:"peak_rss_bytes"`

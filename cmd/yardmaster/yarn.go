@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -95,9 +94,7 @@ func policiesJSON(cmd *cobra.Command, names []string) error {
 		}
 		entries = append(entries, e)
 	}
-	enc := json.NewEncoder(cmd.OutOrStdout())
-	enc.SetIndent("", "  ")
-	return enc.Encode(entries)
+	return writeJSON(cmd.OutOrStdout(), entries)
 }
 
 // policyWords are the policies for a shell's completion.
