@@ -13,7 +13,6 @@ import (
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy/all"
-	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
@@ -81,7 +80,7 @@ func play(ctx context.Context, l Load, scheduler string) (time.Duration, sim.Sum
 	took, sum, err := timed(ctx, scheduler, run.Spec{
 		Cluster:  cluster.Uniform(l.Nodes, max(1, l.Nodes/20), cluster.Unit.Times(int64(l.Each))),
 		Workload: &run.Workload{Open: func(uint64) (workload.Source, error) { return &source{l: l, ids: ids, lengths: lengths()}, nil }},
-		Model:    sim.Model{Replicas: l.Replicas}, Sink: result.Tee(),
+		Model:    sim.Model{Replicas: l.Replicas},
 	})
 	if err == nil && sum.Tasks != l.Jobs*l.Tasks {
 		err = fmt.Errorf("%d of %d tasks finished", sum.Tasks, l.Jobs*l.Tasks)

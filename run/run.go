@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
@@ -90,6 +91,10 @@ func (s *Spec) play(ctx context.Context, src workload.Source) (sum sim.Summary, 
 	if err := s.refused(); err != nil {
 		return sum, err
 	}
+	sink := s.Sink
+	if sink == nil {
+		sink = result.Tee()
+	}
 	var steerer steer.Steerer
 	var delays steer.Delays
 	var bounds steer.Bounds
@@ -101,7 +106,7 @@ func (s *Spec) play(ctx context.Context, src workload.Source) (sum sim.Summary, 
 	}
 	if s.Timing != nil {
 		c := yarn.Config{
-			Cluster: s.Cluster, Source: src, NewScheduler: s.Scheduler.forYARN, Timing: *s.Timing, Seed: s.Seed, Sink: s.Sink, Alone: s.Alone, NoAlone: s.NoAlone,
+			Cluster: s.Cluster, Source: src, NewScheduler: s.Scheduler.forYARN, Timing: *s.Timing, Seed: s.Seed, Sink: sink, Alone: s.Alone, NoAlone: s.NoAlone,
 			Sample: s.Model.Sample, Containers: s.Containers, Progress: s.Progress, Steerer: steerer, Delays: delays, Bounds: bounds,
 		}
 		if s.Log != nil {
@@ -110,7 +115,7 @@ func (s *Spec) play(ctx context.Context, src workload.Source) (sum sim.Summary, 
 		sum, err = yarn.Run(ctx, c)
 	} else {
 		c := sim.Config{
-			Cluster: s.Cluster, Source: src, NewPolicy: s.Scheduler.New, Model: s.Model, Seed: s.Seed, Sink: s.Sink, Alone: s.Alone, NoAlone: s.NoAlone,
+			Cluster: s.Cluster, Source: src, NewPolicy: s.Scheduler.New, Model: s.Model, Seed: s.Seed, Sink: sink, Alone: s.Alone, NoAlone: s.NoAlone,
 			Follow: s.Follow, Progress: s.Progress, Steerer: steerer, Delays: delays, Bounds: bounds,
 		}
 		if s.NewWorker != nil {
@@ -173,4 +178,41 @@ func (s *Scheduler) forYARN() (rm.Scheduler, error) {
 		return nil, fmt.Errorf("%s places tasks by the load of the network, which this clock does not play: use --clock ideal", s.Name)
 	}
 	return adapt.New(made), nil
+}
+
+// Publishes is what the scheduler tells those who steer it: its limit for AMs, its minimum allocation and its leaf queues.
+func (s *Scheduler) Publishes() (limit steer.AMLimit, minimum unit.Resources, leaves []string, err error) {
+	var by any
+	minimum = unit.Resources{Mem: 1024, Cores: 1} // where the scheduler does not say
+	if s.RM != nil {
+		made, err := s.RM()
+		if err != nil {
+			return limit, minimum, nil, err
+		}
+		if least := made.Minimum(); !least.IsZero() {
+			minimum = least
+		}
+		by = made
+	} else {
+		one, err := s.New()
+		if err != nil {
+			return limit, minimum, nil, err
+		}
+		by = one.Order
+	}
+	if has, ok := by.(steer.AMLimited); ok {
+		limit = has.AMLimit()
+	}
+	if limit == steer.FairAM {
+		minimum = unit.Resources{} // sizes are shown as they are given
+	}
+	if tells, ok := by.(interface {
+		Gauges([]policy.Gauge) []policy.Gauge
+	}); ok {
+		for _, g := range tells.Gauges(nil) {
+			leaves = append(leaves, g.Queue)
+		}
+	}
+	slices.Sort(leaves)
+	return limit, minimum, leaves, nil
 }

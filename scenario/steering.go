@@ -9,7 +9,6 @@ import (
 
 	"github.com/yardmaster/yardmaster/internal/setting"
 	"github.com/yardmaster/yardmaster/internal/suggest"
-	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/fair"
 	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim"
@@ -123,7 +122,7 @@ func (s *Scenario) resolveSteering(out *Setup) error {
 
 // on fits a steering policy to a scheduler.
 func (st *Steering) on(p run.Scheduler, name string) (*steer.Rehearsal, error) {
-	limit, minimum, leaves, err := published(p)
+	limit, minimum, leaves, err := p.Publishes()
 	if err != nil {
 		return nil, err
 	}
@@ -173,43 +172,6 @@ func (st *Steering) on(p run.Scheduler, name string) (*steer.Rehearsal, error) {
 		return nil, &MisuseError{fmt.Errorf("steer-set: %w", err)}
 	}
 	return out, nil
-}
-
-// published is what a simulated scheduler publishes to those who steer it: its limit for AMs, its minimum allocation and its queues.
-func published(p run.Scheduler) (limit steer.AMLimit, minimum unit.Resources, leaves []string, err error) {
-	var by any
-	minimum = unit.Resources{Mem: 1024, Cores: 1} // where the scheduler does not say
-	if p.RM != nil {
-		sched, err := p.RM()
-		if err != nil {
-			return limit, minimum, nil, err
-		}
-		if least := sched.Minimum(); !least.IsZero() {
-			minimum = least
-		}
-		by = sched
-	} else {
-		one, err := p.New()
-		if err != nil {
-			return limit, minimum, nil, err
-		}
-		by = one.Order
-	}
-	if has, ok := by.(steer.AMLimited); ok {
-		limit = has.AMLimit()
-	}
-	if limit == steer.FairAM {
-		minimum = unit.Resources{} // sizes are shown as they are given
-	}
-	if tells, ok := by.(interface {
-		Gauges([]policy.Gauge) []policy.Gauge
-	}); ok {
-		for _, g := range tells.Gauges(nil) {
-			leaves = append(leaves, g.Queue)
-		}
-	}
-	slices.Sort(leaves)
-	return limit, minimum, leaves, nil
 }
 
 // queueOf is the queue that is steered. That of a FairScheduler, or of a policy without a file, may come with its first job.
