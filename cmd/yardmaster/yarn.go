@@ -99,11 +99,7 @@ func policiesJSON(cmd *cobra.Command, names []string) error {
 
 // policyWords are the policies for a shell's completion.
 func policyWords() []string {
-	var words []string
-	for _, e := range steerpolicy.Policies {
-		words = append(words, e.Name+"\t"+e.Title)
-	}
-	return words
+	return wordsOf(steerpolicy.Policies, func(e *steer.Entry) (string, string) { return e.Name, e.Title })
 }
 
 func knownPolicy(name string) error {
