@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/cluster"
-	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/all"
+	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
@@ -71,39 +71,35 @@ func (s *source) Next() (*workload.Job, error) {
 	return j, nil
 }
 
-type nowhere struct{}
-
-func (nowhere) Job(*sim.JobRecord) {}
-func (nowhere) Sample(*sim.Sample) {}
-
 // play runs a load once and returns how long it took and how many events were taken.
 func play(ctx context.Context, l Load, scheduler string) (time.Duration, sim.Summary, error) {
-	spec, err := policy.ParseSpec(scheduler)
-	if err != nil {
-		return 0, sim.Summary{}, err
-	}
 	ids := make([]string, 50)
 	for i := range ids {
 		ids[i] = fmt.Sprintf("u%02d", i)
 	}
-	runtime.GC()
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	begin := cpuTime()
-	sum, err := sim.Run(ctx, sim.Config{
-		Cluster: cluster.Uniform(l.Nodes, max(1, l.Nodes/20), cluster.Unit.Times(int64(l.Each))),
-		Source:  &source{l: l, ids: ids, lengths: lengths()}, Seed: 1, Sink: nowhere{}, NoAlone: true,
-		Model:     sim.Model{Replicas: l.Replicas},
-		NewPolicy: func() (policy.Policy, error) { return all.Policies.New(spec) },
+	took, sum, err := timed(ctx, scheduler, run.Spec{
+		Cluster:  cluster.Uniform(l.Nodes, max(1, l.Nodes/20), cluster.Unit.Times(int64(l.Each))),
+		Workload: &run.Workload{Open: func(uint64) (workload.Source, error) { return &source{l: l, ids: ids, lengths: lengths()}, nil }},
+		Model:    sim.Model{Replicas: l.Replicas},
 	})
-	took := cpuTime() - begin
-	if err == nil && sum.Partial {
-		err = context.Cause(ctx)
-	}
 	if err == nil && sum.Tasks != l.Jobs*l.Tasks {
 		err = fmt.Errorf("%d of %d tasks finished", sum.Tasks, l.Jobs*l.Tasks)
 	}
 	return took, sum, err
+}
+
+// timed plays a run under a scheduler and returns the processor time that it took.
+func timed(ctx context.Context, scheduler string, s run.Spec) (took time.Duration, sum sim.Summary, err error) {
+	if s.Scheduler.New, _, err = all.Load(scheduler); err != nil {
+		return 0, sum, err
+	}
+	s.Seed, s.NoAlone = 1, true
+	runtime.GC()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	begin := cpuTime()
+	sum, err = run.Play(ctx, &s)
+	return cpuTime() - begin, sum, err
 }
 
 func median(v []float64) float64 {

@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 
 	"github.com/yardmaster/yardmaster/cluster"
-	"github.com/yardmaster/yardmaster/policy"
-	"github.com/yardmaster/yardmaster/policy/all"
+	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/transfer"
 	"github.com/yardmaster/yardmaster/unit"
@@ -57,19 +55,10 @@ func Network(ctx context.Context, jobs int) (*NetworkResult, error) {
 		{"racks, 30 connections, tolerance 0.01", transfer.Options{Copiers: 30}},
 	} {
 		times := make(elapsed, jobs)
-		runtime.GC()
-		runtime.LockOSThread()
-		begin := cpuTime()
-		sum, err := sim.Run(ctx, sim.Config{
-			Cluster: c, Source: shuffling(jobs).Source(), Seed: 1, Sink: times, NoAlone: true, Model: sim.Model{Replicas: 3},
-			Worker:    transfer.New(way.opt),
-			NewPolicy: func() (policy.Policy, error) { return all.Policies.New(policy.Spec{Name: "fair"}) },
+		took, sum, err := timed(ctx, "fair", run.Spec{
+			Cluster: c, Workload: run.Jobs(shuffling(jobs)), Sink: times, Model: sim.Model{Replicas: 3},
+			NewWorker: func() (sim.Worker, error) { return transfer.New(way.opt), nil },
 		})
-		took := cpuTime() - begin
-		runtime.UnlockOSThread()
-		if err == nil && sum.Partial {
-			err = context.Cause(ctx)
-		}
 		if err != nil {
 			return nil, err
 		}

@@ -7,14 +7,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/run"
 )
 
 // Plan is what to run.
@@ -62,8 +60,16 @@ func Run(ctx context.Context, plan Plan) (*Findings, error) {
 			jobs = append(jobs, j)
 		}
 	}
-	workers := unit.Positive(plan.Workers, runtime.GOMAXPROCS(0))
-	playAll(ctx, jobs, min(workers, len(jobs)), plan.Progress)
+	var mu sync.Mutex
+	done := 0
+	run.Each(ctx, len(jobs), plan.Workers, func(i int) { // each writes to a place of its own
+		jobs[i].play(ctx)
+		mu.Lock()
+		defer mu.Unlock()
+		if done++; plan.Progress != nil {
+			plan.Progress(done, len(jobs))
+		}
+	})
 
 	f := &Findings{Version: plan.Version, Command: plan.Command, Seeds: plan.Seeds, Planned: len(jobs)}
 	for i := range jobs {
@@ -91,29 +97,6 @@ type job struct {
 	to    []Metrics // by seed
 	at    int       // the seed's place
 	err   error
-}
-
-// playAll plays jobs in their order, several at once. Each writes to a place of its own, so their order of ending does not matter.
-func playAll(ctx context.Context, jobs []job, workers int, progress func(done, total int)) {
-	var (
-		mu   sync.Mutex
-		done int
-		next atomic.Int64
-		wait sync.WaitGroup
-	)
-	for range workers {
-		wait.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(jobs)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				jobs[i].play(ctx)
-				mu.Lock()
-				if done++; progress != nil {
-					progress(done, len(jobs))
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	wait.Wait()
 }
 
 // play plays one run. A panic in it is an error of the run, so that it is told which one it was.

@@ -12,7 +12,7 @@ import (
 	"github.com/yardmaster/yardmaster/internal/term"
 )
 
-func run(t testing.TB, p Plan) *Findings {
+func play(t testing.TB, p Plan) *Findings {
 	t.Helper()
 	f, err := Run(context.Background(), p)
 	if err != nil {
@@ -33,7 +33,7 @@ func check(t testing.TB, f *Findings, id string) *CheckFinding {
 }
 
 func TestVerdicts(t *testing.T) {
-	f := run(t, plan(toy(), 10))
+	f := play(t, plan(toy(), 10))
 	for id, want := range map[string]string{
 		"cap-helps": "PASS", "cap-hurts": "MISS", "locality": "PASS", "noise": "MISS", "odd": "RECORD differs", "long": "RECORD as reported",
 	} {
@@ -61,7 +61,7 @@ func TestARevisedRuleKeepsItsFirstVerdict(t *testing.T) {
 	first := Less(Of("T01", "wait/short"), Of("T02", "wait/short")) // does not hold
 	s.Checks[0].Revised = &Revision{First: first, Why: "somebody wished it"}
 	s.Checks[1].Revised = &Revision{First: Judge{Rule: "long jobs wait forever"}, Gave: &Judgement{Holds: true, Ours: "forever"}, Why: "the model was mended"}
-	f := run(t, plan(s, 10))
+	f := play(t, plan(s, 10))
 	if c := check(t, f, "cap-helps"); c.Verdict != Pass || c.First == nil || c.First.Verdict != Miss || c.First.Rule != first.Rule || c.First.Ours == "" {
 		t.Errorf("%s, at first %+v", c.Verdict, c.First)
 	}
@@ -77,7 +77,7 @@ func TestARevisedRuleKeepsItsFirstVerdict(t *testing.T) {
 			t.Errorf("the page does not have %q", want)
 		}
 	}
-	if c := check(t, run(t, plan(s, 3, "T01")), "cap-helps"); c.First.Verdict != NotRun {
+	if c := check(t, play(t, plan(s, 3, "T01")), "cap-helps"); c.First.Verdict != NotRun {
 		t.Errorf("without its experiments the first rule is %s", c.First.Verdict)
 	}
 	for what, r := range map[string]Revision{"no first rule": {Why: "x"}, "nothing that it gives": {First: Judge{Rule: "x"}, Why: "x"}, "no reason": {First: first}} {
@@ -89,7 +89,7 @@ func TestARevisedRuleKeepsItsFirstVerdict(t *testing.T) {
 }
 
 func TestACheckNeedsAllItsExperiments(t *testing.T) {
-	f := run(t, plan(toy(), 3, "T01"))
+	f := play(t, plan(toy(), 3, "T01"))
 	if c := check(t, f, "cap-helps"); c.Verdict != NotRun || strings.Join(c.Lacks, " ") != "T02" {
 		t.Errorf("%s, lacks %v", c.Verdict, c.Lacks)
 	}
@@ -99,7 +99,7 @@ func TestACheckNeedsAllItsExperiments(t *testing.T) {
 	if !f.OK() {
 		t.Error("a check that was not judged counts as missed")
 	}
-	f = run(t, plan(toy(), 3, "T03"))
+	f = play(t, plan(toy(), 3, "T03"))
 	for _, c := range f.Studies[0].Checks {
 		if c.ID == "cap-helps" {
 			t.Error("a check that looks at none of the experiments is listed")
@@ -108,7 +108,7 @@ func TestACheckNeedsAllItsExperiments(t *testing.T) {
 }
 
 func TestOneSeedHasNoInterval(t *testing.T) {
-	f := run(t, plan(toy(), 1))
+	f := play(t, plan(toy(), 1))
 	if c := check(t, f, "cap-helps"); c.Verdict != Pass || c.Note != noteOneSeed || strings.Contains(c.Ours, "(") {
 		t.Errorf("%s %q %q", c.Verdict, c.Ours, c.Note)
 	}
@@ -121,7 +121,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 		p := plan(toy(), 6)
 		p.Workers = workers
 		var got bytes.Buffer
-		if err := run(t, p).WriteJSON(&got); err != nil {
+		if err := play(t, p).WriteJSON(&got); err != nil {
 			t.Fatal(err)
 		}
 		if want == nil {
@@ -134,7 +134,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 
 func TestAFailingRunIsNamed(t *testing.T) {
 	for name, how := range map[string]func(){"error": nil, "panic": func() { panic("the disk is full") }} {
-		f := run(t, plan(failing(3, how), 5))
+		f := play(t, plan(failing(3, how), 5))
 		if len(f.Failures) != 1 || f.Failures[0].Experiment != "toy/T02" || f.Failures[0].Seed != 3 || !strings.Contains(f.Failures[0].Error, "disk is full") {
 			t.Fatalf("%s: %+v", name, f.Failures)
 		}
@@ -187,7 +187,7 @@ func TestProgress(t *testing.T) {
 		}
 		last = done
 	}
-	if run(t, p); last != 12 {
+	if play(t, p); last != 12 {
 		t.Errorf("ended at %d", last)
 	}
 }
@@ -195,14 +195,14 @@ func TestProgress(t *testing.T) {
 func TestAFigureThatNoRunHas(t *testing.T) {
 	s := toy()
 	s.Checks[0].Judge = Falls(Of("T01", "wiat/short"), Of("T02", "wait/short"))
-	c := check(t, run(t, plan(s, 3)), "cap-helps")
+	c := check(t, play(t, plan(s, 3)), "cap-helps")
 	if c.Verdict != Miss || !strings.Contains(c.Note, "no run has the figure T01 wiat/short") {
 		t.Errorf("%s: %s", c.Verdict, c.Note)
 	}
 }
 
 func TestJSONThereAndBack(t *testing.T) {
-	f := run(t, plan(toy(), 4))
+	f := play(t, plan(toy(), 4))
 	var first bytes.Buffer
 	if err := f.WriteJSON(&first); err != nil {
 		t.Fatal(err)
@@ -258,8 +258,8 @@ func TestJSONThereAndBack(t *testing.T) {
 }
 
 func TestConsole(t *testing.T) {
-	f := run(t, plan(toy(), 10))
-	part := run(t, plan(toy(), 10, "T01"))
+	f := play(t, plan(toy(), 10))
+	part := play(t, plan(toy(), 10, "T01"))
 	var wide, narrow, few bytes.Buffer
 	Console{Ink: term.Ink{}}.Write(&wide, f)
 	Console{Width: 72}.Write(&narrow, f)
@@ -274,7 +274,7 @@ func TestConsole(t *testing.T) {
 
 func TestMarkdown(t *testing.T) {
 	var page bytes.Buffer
-	if err := run(t, plan(toy(), 10)).WriteMarkdown(&page, "yardmaster reproduce toy --seeds 10"); err != nil {
+	if err := play(t, plan(toy(), 10)).WriteMarkdown(&page, "yardmaster reproduce toy --seeds 10"); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "page.txt", page.String())
@@ -299,7 +299,7 @@ func golden(t *testing.T, name, got string) {
 
 func TestReport(t *testing.T) {
 	var a, b bytes.Buffer
-	f := run(t, plan(toy(), 10))
+	f := play(t, plan(toy(), 10))
 	if err := f.WriteReport(&a, "yardmaster reproduce toy"); err != nil {
 		t.Fatal(err)
 	}

@@ -152,7 +152,7 @@ func TestFingerprints(t *testing.T) {
 	ctx := context.Background()
 	s := toy()
 	var page strings.Builder
-	if err := run(t, plan(s, 4)).WriteMarkdown(&page, ""); err != nil {
+	if err := play(t, plan(s, 4)).WriteMarkdown(&page, ""); err != nil {
 		t.Fatal(err)
 	}
 	printed, err := PageFingerprints(strings.NewReader(page.String()))
@@ -185,7 +185,7 @@ func TestFingerprints(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if f := run(t, plan(toy(), 2, "T01")).Studies[0].Fingerprint; f.Probe != "" {
+	if f := play(t, plan(toy(), 2, "T01")).Studies[0].Fingerprint; f.Probe != "" {
 		t.Errorf("a part of a study has the probe %s", f.Probe)
 	}
 }

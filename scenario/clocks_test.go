@@ -11,6 +11,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy/all"
+	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/yarn"
 	"github.com/yardmaster/yardmaster/unit"
@@ -112,7 +113,7 @@ func TestClocksAgree(t *testing.T) {
 
 // slice is a part of the demo. Every other job has an ApplicationMaster.
 func slice(t *testing.T, s *Setup) workload.Slice {
-	src, err := s.Work.Open(s.Scenario.Seed)
+	src, err := s.Workload.Open(s.Scenario.Seed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,23 +131,16 @@ func slice(t *testing.T, s *Setup) workload.Slice {
 }
 
 func playOn(t *testing.T, s *Setup, jobs workload.Slice, got *outcomes) sim.Summary {
-	var sum sim.Summary
-	var err error
-	p := &s.Policies[0]
-	if s.Timing == nil {
-		sum, err = sim.Run(context.Background(), sim.Config{
-			Cluster: s.Cluster, Source: jobs.Source(), NewPolicy: p.New, Seed: s.Scenario.Seed, Sink: got, NoAlone: true,
-		})
-	} else {
-		sum, err = yarn.Run(context.Background(), yarn.Config{
-			Cluster: s.Cluster, Source: jobs.Source(), Timing: *s.Timing, Seed: s.Scenario.Seed, Sink: got, NoAlone: true,
-			NewScheduler: p.RM, Containers: got.container,
-		})
-		got.check(s.Cluster)
+	r := s.Runs()[0]
+	r.Workload, r.Seed, r.Sink, r.NoAlone = run.Jobs(jobs), s.Scenario.Seed, got, true
+	if s.Timing != nil {
+		r.Containers = got.container
 	}
+	sum, err := run.Play(context.Background(), &r)
 	if err != nil {
 		t.Fatal(err)
 	}
+	got.check(s.Cluster)
 	return sum
 }
 

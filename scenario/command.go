@@ -41,15 +41,10 @@ func quote(s string) string {
 func (s *Scenario) Changed() []string {
 	out := []string{}
 	for _, set := range Settings {
-		if values := set.Get(s); set.In != "" && !slices.Equal(values, set.Get(&defaults)) {
+		if values := set.Get(s); (set.In != "" || strings.HasPrefix(set.Name, "scale-")) && !slices.Equal(values, set.Get(&defaults)) {
 			for _, v := range values {
 				out = append(out, set.Name+"="+v)
 			}
-		}
-	}
-	for name, f := range map[string]float64{"scale-length": s.ScaleLength, "scale-load": s.ScaleLoad} {
-		if f != 1 {
-			out = append(out, name+"="+strconv.FormatFloat(f, 'g', -1, 64))
 		}
 	}
 	slices.Sort(out)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/internal/setting"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/hdfs"
 )
@@ -16,44 +17,24 @@ const none = "none"
 // copySettings are those of the copies of input blocks, and of slow tasks and their copies.
 func copySettings() []Setting {
 	return []Setting{
-		{
-			Name: "placement", In: "model", Value: "HOW", Help: "where the copies of input blocks lie (see replicas): " + strings.Join(hdfs.Names(), ", ") + "; " + hdfs.Default + " unless told",
-			Set: func(s *Scenario, v string) error {
-				if err := hdfs.Check(v); err != nil {
-					return err
-				}
-				s.Model.Placement = v
-				return nil
-			},
-			Get: func(s *Scenario) []string { return given(s.Model.Placement) },
-		},
-		{
-			Name: "stragglers", In: "model", Value: "SHARExFACTOR", Help: "tasks that take longer than they should: 2%x10, two in a hundred take ten times as long; none",
-			Set: func(s *Scenario, v string) (err error) {
-				s.Model.Stragglers, err = parseStragglers(v)
-				return err
-			},
-			Get: func(s *Scenario) []string {
-				g := s.Model.Stragglers
+		setting.Text("placement", "model", "HOW", "where the copies of input blocks lie (see replicas): "+strings.Join(hdfs.Names(), ", ")+"; "+hdfs.Default+" unless told",
+			func(s *Scenario) *string { return &s.Model.Placement }, hdfs.Check),
+		setting.Value("stragglers", "model", "SHARExFACTOR", "tasks that take longer than they should: 2%x10, two in a hundred take ten times as long; none",
+			func(s *Scenario) *sim.Stragglers { return &s.Model.Stragglers }, parseStragglers, func(g sim.Stragglers) string {
 				if g.Share == 0 {
-					return nil
+					return ""
 				}
-				return []string{strconv.FormatFloat(g.Share, 'g', -1, 64) + "x" + strconv.FormatFloat(g.Factor, 'g', -1, 64)}
-			},
-		},
-		{
-			Name: "speculate", In: "model", Value: "RULE", Help: "give slow tasks a copy on another node by the rule of Hadoop 1 (hadoop) or of Zaharia et al. (late); none",
-			Set: func(s *Scenario, v string) error {
+				return setting.Float(g.Share) + "x" + setting.Float(g.Factor)
+			}),
+		setting.Value("speculate", "model", "RULE", "give slow tasks a copy on another node by the rule of Hadoop 1 (hadoop) or of Zaharia et al. (late); none",
+			func(s *Scenario) *string { return &s.Model.Speculate }, func(v string) (string, error) {
 				if v == none {
-					v = ""
+					return "", nil
 				} else if !slices.Contains(sim.Speculations(), v) {
-					return fmt.Errorf("%q is no rule of speculation: want %s or %s", v, strings.Join(sim.Speculations(), ", "), none)
+					return "", fmt.Errorf("%q is no rule of speculation: want %s or %s", v, strings.Join(sim.Speculations(), ", "), none)
 				}
-				s.Model.Speculate = v
-				return nil
-			},
-			Get: func(s *Scenario) []string { return given(s.Model.Speculate) },
-		},
+				return v, nil
+			}, func(v string) string { return v }),
 	}
 }
 
@@ -67,11 +48,7 @@ func parseStragglers(v string) (sim.Stragglers, error) {
 	if !ok {
 		return sim.Stragglers{}, bad
 	}
-	part, percent := strings.CutSuffix(part, "%")
-	share, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
-	if percent {
-		share /= 100
-	}
+	share, err := setting.Percent(part)
 	if err != nil || !(share > 0 && share <= 1) {
 		return sim.Stragglers{}, bad
 	}

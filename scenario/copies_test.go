@@ -27,7 +27,7 @@ func TestCopySettings(t *testing.T) {
 	} {
 		s := Default()
 		set, _ := Find(c.name)
-		err := set.Apply(&s, []string{c.value})
+		err := s.Apply(set, []string{c.value})
 		if !c.ok {
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s: %s: %v", c.name, c.value, err)

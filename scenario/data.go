@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/internal/setting"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/mapreduce"
 	"github.com/yardmaster/yardmaster/sim/mapreduce/modelfile"
@@ -16,45 +17,30 @@ import (
 // Data says what happens to the data that tasks read and pass on.
 type Data struct {
 	Phases    string // name of a model of MapReduce's phases, or a file; "": tasks have the lengths of their stages
-	Network   string // as typed; "": that of the cluster's file, if it has one; NoNetwork: none
+	Network   string // as typed; "": that of the cluster's file, if it has one; none: there is none
 	Pairs     int    // tasks of a stage up to which a shuffle is played between nodes, beyond between racks; 0: the worker's own
 	Tolerance float64
 }
-
-// What puts aside the network of a cluster's file, and the phases of a scenario's.
-const (
-	NoNetwork = "none"
-	NoPhases  = "none"
-)
 
 // defaultTolerance is that of the network of a scenario: far below what a model of a network is worth.
 const defaultTolerance = 1e-2
 
 func dataSettings() []Setting {
 	return []Setting{
-		{
-			Name: "network", In: "model", Value: "NETWORK",
-			Help: "network over which tasks read and pass data, such as star:1Gbit (see docs/clusters.md), in place of the cluster file's; none: no network",
-			Set: func(s *Scenario, v string) error {
-				if v != NoNetwork {
-					if _, err := cluster.ParseNetwork(v); err != nil {
-						return err
-					}
+		setting.Text("network", "model", "NETWORK",
+			"network over which tasks read and pass data, such as star:1Gbit (see docs/clusters.md), in place of the cluster file's; none: no network",
+			func(s *Scenario) *string { return &s.Data.Network }, func(v string) (err error) {
+				if v != none {
+					_, err = cluster.ParseNetwork(v)
 				}
-				s.Data.Network = v
-				return nil
-			},
-			Get: func(s *Scenario) []string { return given(s.Data.Network) },
-		},
-		{
-			Name: "phases", In: "model", Value: "MODEL",
-			Help: "play the phases of maps and reduces on processors and disks, instead of task lengths: " + strings.Join(modelfile.Names(), ", ") + ", or a file (docs/phases.md); none: lengths",
-			Set:  func(s *Scenario, v string) error { s.Data.Phases = v; return nil },
-			Get:  func(s *Scenario) []string { return given(s.Data.Phases) },
-		},
-		number("pairs", "model", "N", "tasks of a stage up to which its output is fetched node by node, beyond that rack by rack; 0: 32", 0, 1<<30,
+				return err
+			}),
+		setting.Text("phases", "model", "MODEL",
+			"play the phases of maps and reduces on processors and disks, instead of task lengths: "+strings.Join(modelfile.Names(), ", ")+", or a file (docs/phases.md); none: lengths",
+			func(s *Scenario) *string { return &s.Data.Phases }, nil),
+		setting.Number("pairs", "model", "tasks of a stage up to which its output is fetched node by node, beyond that rack by rack; 0: 32", 0, 1<<30,
 			func(s *Scenario) *int { return &s.Data.Pairs }),
-		share("flow-tolerance", "model", "relative change of a link's share below which its neighbours are not told; 0: exact", true,
+		setting.Share("flow-tolerance", "model", "relative change of a link's share below which its neighbours are not told; 0: exact", true,
 			func(s *Scenario) *float64 { return &s.Data.Tolerance }),
 	}
 }
@@ -63,7 +49,7 @@ func dataSettings() []Setting {
 func (s *Scenario) resolveData(out *Setup) error {
 	switch s.Data.Network {
 	case "":
-	case NoNetwork:
+	case none:
 		out.Cluster.Network = nil
 	default:
 		n, err := cluster.ParseNetwork(s.Data.Network)
@@ -72,7 +58,7 @@ func (s *Scenario) resolveData(out *Setup) error {
 		}
 		out.Cluster.Network = n
 	}
-	phases := s.Data.Phases != "" && s.Data.Phases != NoPhases
+	phases := s.Data.Phases != "" && s.Data.Phases != none
 	if s.Model.FailTask > 0 && (phases || out.Cluster.Network != nil) {
 		return misuse("--fail-task is not played together with --network or --phases: leave out one of them")
 	}
@@ -95,7 +81,7 @@ func (s *Scenario) resolveData(out *Setup) error {
 	}
 	o := transfer.Options{Pairs: int64(s.Data.Pairs), Tolerance: s.Data.Tolerance}
 	o.Tolerance = cmp.Or(o.Tolerance, -1)
-	out.NewWorker = func() sim.Worker { return transfer.New(o) }
+	out.NewWorker = func() (sim.Worker, error) { return transfer.New(o), nil }
 	return nil
 }
 
@@ -116,20 +102,17 @@ func (s *Scenario) resolvePhases(out *Setup) error {
 	if err := out.Cluster.Validate(); err != nil {
 		return &MisuseError{err}
 	}
-	if _, err := mapreduce.New(m); err != nil {
+	out.phases, out.NoAlone = &m, true
+	out.NewWorker = func() (sim.Worker, error) { return mapreduce.New(m) }
+	if _, err := out.NewWorker(); err != nil {
 		return &MisuseError{err}
-	}
-	out.Phases = &m
-	out.NewWorker = func() sim.Worker {
-		w, _ := mapreduce.New(m) // it was made once already
-		return w
 	}
 	return nil
 }
 
 // assumptions says what is taken for granted about data.
 func (s *Setup) dataAssumptions() []string {
-	c, phases := s.Cluster, s.Phases
+	c, phases := s.Cluster, s.phases
 	network := "data travels in no time"
 	if c.Network != nil {
 		network = "network " + c.Network.String() + ", flows share links max-min"

@@ -4,12 +4,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
+
+	"github.com/yardmaster/yardmaster/run"
 )
 
 // otherSettings says why a run is not under the settings that its workload was observed under; "": it is. Only then does a difference
 // between simulated and observed times show an error of the simulator.
-func (s *Setup) otherSettings(p NamedPolicy) string {
-	was, sc := s.Work.Settings, &s.Scenario
+func (s *Setup) otherSettings(p run.Scheduler) string {
+	was, sc := s.observed, &s.Scenario
 	deal := sc.Trace.Deal()
 	switch {
 	case was.Scheduler == "" || was.Cluster == "":

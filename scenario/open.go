@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,47 +10,49 @@ import (
 
 	"github.com/yardmaster/yardmaster/internal/suggest"
 	"github.com/yardmaster/yardmaster/policy/all"
-	"github.com/yardmaster/yardmaster/workload"
-	"github.com/yardmaster/yardmaster/workload/jobfile"
+	rmall "github.com/yardmaster/yardmaster/policy/rm/all"
+	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/workload/trace"
+	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// loadPolicy finds a scheduler by what was typed. A name or parameter that is not known cannot be meant; a broken file is
-// a failure like any other.
-func loadPolicy(name string) (NamedPolicy, error) {
+// load finds a scheduler by what was typed. On a YARN clock, which has a site, the file of a YARN scheduler means that scheduler itself; all
+// else is the policy that it is in ideal time. A name or parameter that is not known is a misuse, a broken file a failure like any other.
+func load(name string, site *conf.Site) (run.Scheduler, error) {
+	s := run.Scheduler{Name: name}
 	if _, known := all.Policies.Find(name); !known {
 		if st, err := os.Stat(name); err == nil && st.IsDir() {
-			return NamedPolicy{}, fmt.Errorf("scheduler: %s is a folder: name the file in it", name)
+			return s, fmt.Errorf("scheduler: %s is a folder: name the file in it", name)
 		}
 	}
-	fresh, _, err := all.Load(name)
-	if err != nil {
-		if _, file := XML(name); file {
-			return NamedPolicy{}, err
+	if site != nil && all.IsFile(name) {
+		text, err := os.ReadFile(name)
+		if errors.Is(err, os.ErrNotExist) {
+			return s, fmt.Errorf("scheduler file %s does not exist%s", name, beside(name))
+		} else if err != nil {
+			return s, fmt.Errorf("scheduler: %w", err)
 		}
-		return NamedPolicy{}, &MisuseError{err}
+		if conf.Detect(text) != conf.Capacity1File {
+			if s.RM, err = rmall.Read(name, text, *site); err != nil {
+				return s, err
+			}
+			if _, err := s.RM(); err != nil {
+				return s, fmt.Errorf("scheduler %s: %w", name, err)
+			}
+			return s, nil
+		}
 	}
-	return NamedPolicy{Name: name, New: fresh}, nil
+	var err error
+	s.New, _, err = all.Load(name)
+	if _, file := XML(name); err != nil && !file {
+		return s, &MisuseError{err}
+	}
+	return s, err
 }
 
-// TraceOptions are the options to read traces with. What is said of all traces is said to each reader in its own words.
+// TraceOptions are the options to read traces with.
 func (s *Scenario) TraceOptions() trace.Options {
-	opt := s.Trace
-	opt.Google.FinishedOnly = opt.Rumen.DropFailed
-	if opt.SWIM.Ask != defaults.Trace.SWIM.Ask {
-		opt.Rumen.Ask, opt.SLS.Ask = opt.SWIM.Ask, opt.SWIM.Ask
-	}
-	if opt.SWIM.Master != defaults.Trace.SWIM.Master {
-		opt.Rumen.Master, opt.SLS.Master, opt.Synth.Master = opt.SWIM.Master, opt.SWIM.Master, opt.SWIM.Master
-	} else if slices.Contains(s.Given, "master") { // 0,0
-		opt.SLS.NoMaster, opt.Synth.NoMaster = true, true
-	}
-	if opt.SWIM.SlowStart != defaults.Trace.SWIM.SlowStart {
-		if opt.Rumen.SlowStart = opt.SWIM.SlowStart; opt.Rumen.SlowStart == 0 {
-			opt.Rumen.SlowStart = -1 // its way to say none
-		}
-	}
-	return opt
+	return s.Trace.ForAll(slices.Contains(s.Given, "master")) // 0,0
 }
 
 // CheckTrace refuses settings of the reading of traces that were given but cannot act on a workload of this format ("" when
@@ -69,29 +72,6 @@ func (s *Scenario) CheckTrace(format, name string) error {
 		return misuse("--%s acts on traces of the format %s, and %s is %s: leave it out", set.Name, strings.Join(set.For, " or "), name, format)
 	}
 	return nil
-}
-
-// trace opens the workload's files. They are the same for every seed.
-func (s *Scenario) trace(uint64) (workload.Source, error) {
-	return trace.Open(s.Workload, s.TraceOptions())
-}
-
-// count is the number of jobs of a workload, where that can be told without reading it; else 0.
-func (s *Scenario) count(src workload.Source) int64 {
-	w, ok := src.(*trace.Workload)
-	if !ok || w.Format != trace.Parquet {
-		return 0
-	}
-	var n int64
-	for _, path := range s.Workload {
-		f, err := jobfile.Open(path)
-		if err != nil {
-			return 0
-		}
-		n += f.Jobs()
-		_ = f.Close() // it was only looked at
-	}
-	return n
 }
 
 // beside names a file in the same folder that was perhaps meant.

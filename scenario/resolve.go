@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -13,13 +14,9 @@ import (
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/cluster/clusterfile"
-	"github.com/yardmaster/yardmaster/policy"
-	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/result"
-	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim/mapreduce"
-	"github.com/yardmaster/yardmaster/sim/yarn"
-	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/workload/jobfile"
 	"github.com/yardmaster/yardmaster/workload/synth"
@@ -28,44 +25,23 @@ import (
 
 // Setup is a scenario whose parts have been opened and found good.
 type Setup struct {
-	Scenario Scenario
-	Cluster  *cluster.Cluster
-	Policies []NamedPolicy
-	Timing   *yarn.Timing // of a YARN clock; nil: ideal time
-	Work     Work
+	Scenario   Scenario
+	run.Spec   // what all runs share
+	Schedulers []run.Scheduler
 
-	Phases    *mapreduce.Model  // of the phases of tasks; nil: they have lengths
-	NewWorker func() sim.Worker // what plays the tasks of a run; nil: the lengths of their stages
+	phases   *mapreduce.Model // of tasks; nil: they have lengths
+	observed jobfile.Settings // under which the jobs were observed, where the file says
 }
 
-// NamedPolicy is a scheduler as typed and how to make it afresh.
-type NamedPolicy struct {
-	Name string
-	New  func() (policy.Policy, error)
-	RM   func() (rm.Scheduler, error) // with a YARN clock; New is then nil for a scheduler that is no policy
-
-	Steer *steer.Rehearsal // who moves its settings while jobs run; nil: nobody
-}
-
-// Title names the scheduler with who steers it.
-func (p *NamedPolicy) Title() string {
-	if p.Steer == nil {
-		return p.Name
+// Runs are the runs of the scenario: one a scheduler and steering policy, each for any seed.
+func (s *Setup) Runs() []run.Spec {
+	all := make([]run.Spec, len(s.Schedulers))
+	for i, by := range s.Schedulers {
+		all[i] = s.Spec
+		all[i].Scheduler = by
+		all[i].About = func(seed uint64) result.Scenario { return s.echo(by, seed) }
 	}
-	return p.Name + " + " + p.Steer.Name
-}
-
-// Work is where the jobs come from.
-type Work struct {
-	Title       string // as typed
-	SHA256      string // of the file, when it is one
-	Jobs        int64  // 0 when nobody knows yet
-	Drawn       bool   // the jobs themselves depend on the seed
-	Once        bool   // they can be read only once: standard input, a pipe
-	Assumptions []string
-	Settings    jobfile.Settings // under which the jobs were observed, where the file says
-	// Open starts the workload afresh.
-	Open func(seed uint64) (workload.Source, error)
+	return all
 }
 
 // MisuseError says that what was asked for cannot be meant, as opposed to work that failed.
@@ -86,7 +62,7 @@ func (s Scenario) Resolve() (*Setup, error) {
 	case len(s.Schedulers) == 0:
 		return nil, misuse("no scheduler: give --scheduler fifo, or see \"yardmaster schedulers\"")
 	}
-	out := &Setup{Scenario: s}
+	out := &Setup{Scenario: s, Spec: run.Spec{Model: s.Model}}
 	var err error
 	if out.Cluster, err = clusterfile.Open(s.Cluster); errors.Is(err, clusterfile.ErrFile) {
 		return nil, err
@@ -99,25 +75,24 @@ func (s Scenario) Resolve() (*Setup, error) {
 	if err := s.resolveData(out); err != nil {
 		return nil, err
 	}
-	if err := s.resolveYarn(out); err != nil {
+	site, err := s.resolveYarn(out)
+	if err != nil {
 		return nil, err
 	}
 	for _, name := range s.Schedulers {
-		if out.Timing != nil {
-			break
-		}
-		p, err := loadPolicy(name)
+		p, err := load(name, site)
 		if err != nil {
 			return nil, err
 		}
-		out.Policies = append(out.Policies, p)
+		out.Schedulers = append(out.Schedulers, p)
 	}
 	if err := s.resolveSteering(out); err != nil {
 		return nil, err
 	}
-	if out.Work, err = s.work(); err != nil {
+	if err := s.work(out); err != nil {
 		return nil, err
 	}
+	out.Assumptions = out.assumptions()
 	return out, nil
 }
 
@@ -139,24 +114,26 @@ func (s *Scenario) checkLosses(c *cluster.Cluster) error {
 }
 
 // work finds out where the jobs come from.
-func (s *Scenario) work() (Work, error) {
+func (s *Scenario) work(out *Setup) error {
 	if err := s.Trace.SWIM.Validate(); err != nil {
-		return Work{}, &MisuseError{err}
+		return &MisuseError{err}
 	}
-	w := Work{Title: strings.Join(s.Workload, " ")}
-	if w.Title == "-" {
+	w := &run.Workload{Title: strings.Join(s.Workload, " ")}
+	if out.Workload = w; w.Title == "-" {
 		w.Title = "standard input"
 	}
-	if name, ok := strings.CutPrefix(s.Workload[0], "synth:"); ok {
-		if len(s.Workload) > 1 {
-			return w, misuse("workload: %s stands alone; it cannot be joined with files", s.Workload[0])
+	for _, path := range s.Workload {
+		if len(s.Workload) > 1 && strings.HasPrefix(path, "synth:") {
+			return misuse("workload: %s stands alone; it cannot be joined with files", path)
 		}
+	}
+	if name, ok := strings.CutPrefix(s.Workload[0], "synth:"); ok {
 		config, err := synth.Preset(name)
 		if err != nil {
-			return w, &MisuseError{fmt.Errorf("workload: %w", err)}
+			return &MisuseError{fmt.Errorf("workload: %w", err)}
 		}
 		if err := s.CheckTrace("", w.Title); err != nil {
-			return w, err
+			return err
 		}
 		w.Drawn = true
 		w.Open = func(seed uint64) (workload.Source, error) {
@@ -169,42 +146,34 @@ func (s *Scenario) work() (Work, error) {
 			return s.Trace.Deal().Source(src), nil
 		}
 	} else {
-		for _, path := range s.Workload {
-			if strings.HasPrefix(path, "synth:") {
-				return w, misuse("workload: %s stands alone; it cannot be joined with files", path)
-			}
-		}
 		var err error
 		if w.SHA256, err = hash(s.Workload); err != nil {
-			return w, err
+			return err
 		}
-		w.Open = s.trace
+		w.Open = func(uint64) (workload.Source, error) { return trace.Open(s.Workload, s.TraceOptions()) }
 	}
-	// Opening it once tells, before any work is done, that it can be opened, and what its reader assumes.
+	// Opening it once tells, before any work is done, that it can be opened.
 	src, err := w.Open(s.Seed)
 	if err != nil {
-		return w, err
+		return err
 	}
 	if t, ok := src.(*trace.Workload); ok {
 		if err := s.CheckTrace(t.Format, w.Title); err != nil {
 			closeSource(src)
-			return w, err
+			return err
 		}
-		w.Settings = t.Settings()
+		out.observed = t.Settings()
 	}
-	if w.Once = s.pipe(); w.Once {
-		w.Open = once(src)
+	if s.pipe() {
+		w.Open, w.InMemory = once(src), math.MaxInt // all runs share what was read
 	} else {
 		defer closeSource(src)
 	}
-	if a, ok := src.(interface{ Assumptions() []string }); ok {
-		w.Assumptions = a.Assumptions()
-	}
-	w.Jobs = s.count(src)
+	w.Jobs = run.Describe(src).Count
 	if s.ScaleLoad != 1 || s.ScaleLength != 1 {
-		s.scale(&w)
+		s.scale(w)
 	}
-	return w, nil
+	return nil
 }
 
 // pipe says whether a file of the workload cannot be opened a second time.
@@ -232,15 +201,12 @@ func once(src workload.Source) func(uint64) (workload.Source, error) {
 	}
 }
 
-// scale makes a workload heavier or longer. The original is kept in memory, the copies are not.
-func (s *Scenario) scale(w *Work) {
+// scale makes a workload heavier or longer. The original is kept in memory; the copies are cheaper to make again than to keep.
+func (s *Scenario) scale(w *run.Workload) {
 	open := w.Open
-	w.Drawn = true // copies are shifted at random
-	line := fmt.Sprintf("workload: scaled to %v times the load and %v times the length, alike in shape", s.ScaleLoad, s.ScaleLength)
-	w.Assumptions = append(w.Assumptions, line)
-	if w.Jobs > 0 {
-		w.Jobs = int64(float64(w.Jobs) * s.ScaleLoad * s.ScaleLength)
-	}
+	w.Drawn, w.InMemory = true, -1 // copies are shifted at random
+	times := func(jobs int64) int64 { return int64(float64(jobs) * s.ScaleLoad * s.ScaleLength) }
+	w.Jobs = times(w.Jobs)
 	w.Open = func(seed uint64) (workload.Source, error) {
 		src, err := open(seed)
 		if err != nil {
@@ -251,32 +217,13 @@ func (s *Scenario) scale(w *Work) {
 		if err != nil {
 			return nil, err
 		}
-		larger, err := synth.Scale(base, synth.ScaleOptions{Load: s.ScaleLoad, Length: s.ScaleLength, Seed: seed})
-		if err != nil {
-			return nil, err
-		}
-		out := &scaled{Source: larger, jobs: int64(float64(len(base)) * s.ScaleLoad * s.ScaleLength)}
-		if n, ok := src.(interface{ Notes() []workload.Note }); ok {
-			out.notes = n.Notes()
-		}
-		if a, ok := src.(interface{ Assumptions() []string }); ok {
-			out.assumptions = append(slices.Clone(a.Assumptions()), line)
-		}
-		return out, nil
+		out := run.Describe(src)
+		out.Source, err = synth.Scale(base, synth.ScaleOptions{Load: s.ScaleLoad, Length: s.ScaleLength, Seed: seed})
+		out.Count = times(int64(len(base)))
+		out.Assumed = append(out.Assumed, fmt.Sprintf("workload: scaled to %v times the load and %v times the length, alike in shape", s.ScaleLoad, s.ScaleLength))
+		return out, err
 	}
 }
-
-// scaled is a workload made larger that still says what its reader had to say, and about how many jobs it has.
-type scaled struct {
-	workload.Source
-	jobs        int64
-	notes       []workload.Note
-	assumptions []string
-}
-
-func (s *scaled) Jobs() int64            { return s.jobs }
-func (s *scaled) Notes() []workload.Note { return s.notes }
-func (s *scaled) Assumptions() []string  { return s.assumptions }
 
 func closeSource(src workload.Source) {
 	if c, ok := src.(io.Closer); ok {
@@ -307,8 +254,8 @@ func hash(paths []string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// Echo is what the result of a run says that it is of.
-func (s *Setup) Echo(p NamedPolicy, seed uint64) result.Scenario {
+// echo is what the result of a run says that it is of.
+func (s *Setup) echo(p run.Scheduler, seed uint64) result.Scenario {
 	one := s.Scenario
 	one.Schedulers, one.Seed, one.Seeds = []string{p.Name}, seed, 1
 	if one.Steering.Policies = nil; p.Steer != nil {
@@ -317,22 +264,21 @@ func (s *Setup) Echo(p NamedPolicy, seed uint64) result.Scenario {
 		one.Steering = nobodySteers()
 	}
 	return result.Scenario{
-		Workload: s.Work.Title, WorkloadSHA256: s.Work.SHA256,
+		Workload: s.Workload.Title, WorkloadSHA256: s.Workload.SHA256,
 		Cluster: s.Scenario.Cluster, ClusterTitle: s.Cluster.String(),
 		Scheduler: p.Title(), OtherSettings: s.otherSettings(p), Model: one.Changed(), Seed: seed,
 		Command: one.Command("simulate"),
 	}
 }
 
-// Assumptions are those of the workload's reader and those of the model.
-func (s *Setup) Assumptions() []string {
-	of := append([]string{}, s.Work.Assumptions...)
-	if s.Timing != nil {
-		of = append(of, s.Scenario.Yarn.assumptions(s.Timing)...)
-		if slices.ContainsFunc(s.Policies, func(p NamedPolicy) bool { return p.New != nil }) {
-			of = append(of, "scheduler: given by name, it fills each node that reports; there are no reservations and no preemption, sizes are not rounded, and a yarn-site.xml sets the heartbeat alone")
-		}
-		return append(of, s.steeringAssumptions()...)
+// assumptions are those of the model.
+func (s *Setup) assumptions() []string {
+	if s.Timing == nil {
+		return slices.Concat(s.Scenario.Assumptions(), s.dataAssumptions(), s.steeringAssumptions())
 	}
-	return slices.Concat(of, s.Scenario.Assumptions(), s.dataAssumptions(), s.steeringAssumptions())
+	of := s.Scenario.Yarn.assumptions(s.Timing)
+	if slices.ContainsFunc(s.Schedulers, func(p run.Scheduler) bool { return p.New != nil }) {
+		of = append(of, "scheduler: given by name, it fills each node that reports; there are no reservations and no preemption, sizes are not rounded, and a yarn-site.xml sets the heartbeat alone")
+	}
+	return append(of, s.steeringAssumptions()...)
 }

@@ -69,6 +69,16 @@ func (s *Scenario) said(name string) {
 	}
 }
 
+// without refuses settings of a section that were given, but for one, although what they belong to was not asked for.
+func (s *Scenario) without(in, but, belongs string) error {
+	for i := range Settings {
+		if set := &Settings[i]; set.In == in && set.Name != but && slices.Contains(s.Given, set.Name) {
+			return misuse("--%s belongs to %s, or leave it out", set.Name, belongs)
+		}
+	}
+	return nil
+}
+
 // FileName is what the scenario of a folder is called.
 const FileName = "scenario.yaml"
 
@@ -133,13 +143,14 @@ func section(s *Scenario, name string) (yamlfile.Keys, []string) {
 			if !set.Many && n.Shape == yamlfile.List {
 				return n.Errorf("%s takes one value, not a list", set.Name)
 			}
-			set.reset(s)
+			if err := s.Apply(&set, nil); err != nil {
+				return n.Errorf("%s: %v", set.Name, err)
+			}
 			for _, v := range values {
 				if err := set.Set(s, v.Text); err != nil {
 					return v.Errorf("%s: %v", set.Name, err)
 				}
 			}
-			s.said(set.Name)
 			return nil
 		}
 	}
@@ -169,7 +180,7 @@ func (s *Scenario) from(dir string) {
 	if s.Cluster != "" && !shorthand.MatchString(s.Cluster) {
 		s.Cluster = join(dir, s.Cluster)
 	}
-	if s.Data.Phases != "" && s.Data.Phases != NoPhases && !slices.Contains(modelfile.Names(), s.Data.Phases) {
+	if s.Data.Phases != "" && s.Data.Phases != none && !slices.Contains(modelfile.Names(), s.Data.Phases) {
 		s.Data.Phases = join(dir, s.Data.Phases)
 	}
 	if s.Yarn.Site != "" {

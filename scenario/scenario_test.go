@@ -154,7 +154,7 @@ func TestPropertySettingsReadBack(t *testing.T) {
 		for i := range Settings {
 			set := &Settings[i]
 			if values := set.Get(&s); len(values) > 0 {
-				if err := set.Apply(&back, values); err != nil {
+				if err := back.Apply(set, values); err != nil {
 					t.Fatalf("%s=%q: %v", set.Name, values, err)
 				}
 			}
@@ -189,7 +189,7 @@ func TestCheckTrace(t *testing.T) {
 	} {
 		s := Default()
 		set, _ := Find(c.setting)
-		if err := set.Apply(&s, []string{c.value}); err != nil {
+		if err := s.Apply(set, []string{c.value}); err != nil {
 			t.Fatal(err)
 		}
 		got := ""
@@ -251,7 +251,7 @@ func TestYarnSettings(t *testing.T) {
 		s.Workload, s.Cluster, s.Schedulers = []string{"synth:demo"}, "4x3", []string{"fair"}
 		for i := 0; i < len(pairs); i += 2 {
 			set, _ := Find(pairs[i])
-			if err := set.Apply(&s, []string{pairs[i+1]}); err != nil {
+			if err := s.Apply(set, []string{pairs[i+1]}); err != nil {
 				t.Fatal(err)
 			}
 		}

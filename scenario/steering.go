@@ -7,12 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/internal/setting"
 	"github.com/yardmaster/yardmaster/internal/suggest"
-	"github.com/yardmaster/yardmaster/policy"
-	"github.com/yardmaster/yardmaster/policy/capacity"
 	"github.com/yardmaster/yardmaster/policy/fair"
-	"github.com/yardmaster/yardmaster/policy/rm"
-	capacityrm "github.com/yardmaster/yardmaster/policy/rm/capacity"
+	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/steer"
 	steerpolicy "github.com/yardmaster/yardmaster/steer/all"
@@ -47,7 +45,7 @@ func nobodySteers() Steering {
 // steeringSettings are the keys under "steering:".
 func steeringSettings() []Setting {
 	names := append([]string{NoSteering}, steerpolicy.Policies.Names()...)
-	who := texts("steer", "steering", "POLICY", "let a policy move settings of the scheduler while jobs run: "+strings.Join(steerpolicy.Policies.Names(), ", ")+", or "+NoSteering+"; compare plays each scheduler under each",
+	who := setting.Texts("steer", "steering", "POLICY", "let a policy move settings of the scheduler while jobs run: "+strings.Join(steerpolicy.Policies.Names(), ", ")+", or "+NoSteering+"; compare plays each scheduler under each",
 		func(s *Scenario) *[]string { return &s.Steering.Policies })
 	add := who.Set
 	who.Set = func(s *Scenario, v string) error {
@@ -56,7 +54,7 @@ func steeringSettings() []Setting {
 		}
 		return add(s, v)
 	}
-	set := list("steer-set", "steering", "NAME=VALUE", "settings of the policy, with commas between: slots=yes,idle-above=20 (\"yardmaster yarn policies\" lists them)",
+	set := setting.List("steer-set", "steering", "NAME=VALUE", "settings of the policy, with commas between: slots=yes,idle-above=20 (\"yardmaster yarn policies\" lists them)",
 		func(s *Scenario) *[]string { return &s.Steering.Set })
 	many := set.Set
 	set.Set = func(s *Scenario, v string) error {
@@ -69,39 +67,32 @@ func steeringSettings() []Setting {
 	}
 	return []Setting{
 		who,
-		{
-			Name: "steer-queue", In: "steering", Value: "QUEUE", Help: "the one queue that is watched and set; needed where there are several",
-			Set: func(s *Scenario, v string) error {
-				if s.Steering.Queue = ""; v != "" {
-					s.Steering.Queue = fair.FullName(v)
+		setting.Value("steer-queue", "steering", "QUEUE", "the one queue that is watched and set; needed where there are several", func(s *Scenario) *string { return &s.Steering.Queue },
+			func(v string) (string, error) {
+				if v != "" {
+					v = fair.FullName(v)
 				}
-				return nil
-			},
-			Get: func(s *Scenario) []string { return []string{s.Steering.Queue} },
-		},
-		{
-			Name: "steer-delay", In: "steering", Value: "DELAY",
-			Help: "until a change is in force: fair-file (polled every 10 s, read once it is 5 s old), at-once, a time, or auto: as the scheduler has it",
-			Set: func(s *Scenario, v string) error {
-				if v != AutoDelay && v != FairFile && v != AtOnce {
-					t, err := unit.ParseTime(v)
-					if err != nil || t < 0 || t > unit.Day {
-						return fmt.Errorf("%q is neither %s, %s, %s nor a time up to a day", v, AutoDelay, FairFile, AtOnce)
-					}
-					v = formatTime(t)
+				return v, nil
+			}, func(v string) string { return v }),
+		setting.Value("steer-delay", "steering", "DELAY",
+			"until a change is in force: fair-file (polled every 10 s, read once it is 5 s old), at-once, a time, or auto: as the scheduler has it",
+			func(s *Scenario) *string { return &s.Steering.Delay }, func(v string) (string, error) {
+				if v == AutoDelay || v == FairFile || v == AtOnce {
+					return v, nil
 				}
-				s.Steering.Delay = v
-				return nil
-			},
-			Get: func(s *Scenario) []string { return []string{s.Steering.Delay} },
-		},
-		duration("steer-sense", "steering", "age of what the policy sees", func(s *Scenario) *unit.Time { return &s.Steering.Sense }),
-		share("steer-min", "steering", "least share ever written; 0: the one found at the start (with --steer-until-empty: one master's)", false,
+				t, err := unit.ParseTime(v)
+				if err != nil || t < 0 || t > unit.Day {
+					return v, fmt.Errorf("%q is neither %s, %s, %s nor a time up to a day", v, AutoDelay, FairFile, AtOnce)
+				}
+				return setting.Time(t), nil
+			}, func(v string) string { return v }),
+		setting.Duration("steer-sense", "steering", "age of what the policy sees", func(s *Scenario) *unit.Time { return &s.Steering.Sense }),
+		setting.Share("steer-min", "steering", "least share ever written; 0: the one found at the start (with --steer-until-empty: one master's)", false,
 			func(s *Scenario) *float64 { return &s.Steering.Bounds.Min }),
-		share("steer-max", "steering", "greatest share ever written", false, func(s *Scenario) *float64 { return &s.Steering.Bounds.Max }),
-		yes("steer-until-empty", "steering", "steer the batch that is there until the queue is empty, and not whatever comes", func(s *Scenario) *bool { return &s.Steering.Bounds.UntilEmpty }),
-		duration("steer-spacing", "steering", "least time between two changes, if more than the scheduler needs", func(s *Scenario) *unit.Time { return &s.Steering.Bounds.Spacing }),
-		number("steer-per-hour", "steering", "N", "at most so many changes an hour", 1, 1_000_000, func(s *Scenario) *int { return &s.Steering.PerHour }),
+		setting.Share("steer-max", "steering", "greatest share ever written", false, func(s *Scenario) *float64 { return &s.Steering.Bounds.Max }),
+		setting.Yes("steer-until-empty", "steering", "steer the batch that is there until the queue is empty, and not whatever comes", func(s *Scenario) *bool { return &s.Steering.Bounds.UntilEmpty }),
+		setting.Duration("steer-spacing", "steering", "least time between two changes, if more than the scheduler needs", func(s *Scenario) *unit.Time { return &s.Steering.Bounds.Spacing }),
+		setting.Number("steer-per-hour", "steering", "at most so many changes an hour", 1, 1_000_000, func(s *Scenario) *int { return &s.Steering.PerHour }),
 		set,
 	}
 }
@@ -110,15 +101,10 @@ func steeringSettings() []Setting {
 func (s *Scenario) resolveSteering(out *Setup) error {
 	st := &s.Steering
 	if len(st.Policies) == 0 {
-		for i := range Settings {
-			if set := &Settings[i]; set.In == "steering" && slices.Contains(s.Given, set.Name) && set.Name != "steer" {
-				return misuse("--%s belongs to steering: add --steer cbtws (or another policy), or leave it out", set.Name)
-			}
-		}
-		return nil
+		return s.without("steering", "steer", "steering: add --steer cbtws (or another policy)")
 	}
-	var all []NamedPolicy
-	for _, p := range out.Policies {
+	var all []run.Scheduler
+	for _, p := range out.Schedulers {
 		for _, name := range st.Policies {
 			one := p
 			if name != NoSteering {
@@ -130,13 +116,13 @@ func (s *Scenario) resolveSteering(out *Setup) error {
 			all = append(all, one)
 		}
 	}
-	out.Policies = all
+	out.Schedulers = all
 	return nil
 }
 
 // on fits a steering policy to a scheduler.
-func (st *Steering) on(p NamedPolicy, name string) (*steer.Rehearsal, error) {
-	limit, minimum, leaves, err := p.published()
+func (st *Steering) on(p run.Scheduler, name string) (*steer.Rehearsal, error) {
+	limit, minimum, leaves, err := p.Publishes()
 	if err != nil {
 		return nil, err
 	}
@@ -189,50 +175,6 @@ func (st *Steering) on(p NamedPolicy, name string) (*steer.Rehearsal, error) {
 	return out, nil
 }
 
-// published is what a simulated scheduler publishes to those who steer it: its limit for AMs, its minimum allocation and its queues.
-func (p *NamedPolicy) published() (limit steer.AMLimit, minimum unit.Resources, leaves []string, err error) {
-	var gauges []policy.Gauge
-	minimum = unit.Resources{Mem: 1024, Cores: 1} // where the scheduler does not say
-	if p.New == nil {
-		sched, err := p.RM()
-		if err != nil {
-			return limit, minimum, nil, err
-		}
-		if least := sched.Minimum(); !least.IsZero() {
-			minimum = least
-		}
-		limit = steer.FairAM
-		if _, ok := sched.(*capacityrm.Scheduler); ok {
-			limit = steer.CapacityAM
-		}
-		if tells, ok := sched.(rm.Gauges); ok {
-			gauges = tells.Gauges(nil)
-		}
-	} else {
-		one, err := p.New()
-		if err != nil {
-			return limit, minimum, nil, err
-		}
-		switch one.Order.(type) {
-		case *fair.Tree:
-			limit = steer.FairAM
-		case *capacity.Order:
-			limit = steer.CapacityAM
-		}
-		if tells, ok := one.Order.(policy.Gauges); ok {
-			gauges = tells.Gauges(nil)
-		}
-	}
-	if limit == steer.FairAM {
-		minimum = unit.Resources{} // sizes are shown as they are given
-	}
-	for i := range gauges {
-		leaves = append(leaves, gauges[i].Queue)
-	}
-	slices.Sort(leaves)
-	return limit, minimum, leaves, nil
-}
-
 // queueOf is the queue that is steered. That of a FairScheduler, or of a policy without a file, may come with its first job.
 func (st *Steering) queueOf(scheduler string, limit steer.AMLimit, leaves []string) (string, error) {
 	list := strings.Join(leaves, ", ")
@@ -254,7 +196,7 @@ func (st *Steering) queueOf(scheduler string, limit steer.AMLimit, leaves []stri
 // steeringAssumptions says what is taken for granted about sensors and actuators.
 func (s *Setup) steeringAssumptions() []string {
 	var out []string
-	for _, p := range s.Policies {
+	for _, p := range s.Schedulers {
 		if p.Steer == nil {
 			continue
 		}
@@ -267,7 +209,8 @@ func (s *Setup) steeringAssumptions() []string {
 		return nil
 	}
 	if s.NewWorker != nil {
-		if _, ok := s.NewWorker().(sim.Idler); ok {
+		worker, _ := s.NewWorker() // it was made once already
+		if _, ok := worker.(sim.Idler); ok {
 			return append(out, "steering: idle processors are those of the model of the tasks, as far as the queue has headroom; waiting for a disk is not idle")
 		}
 	}

@@ -1,19 +1,13 @@
 package scenario
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"slices"
 
-	"github.com/yardmaster/yardmaster/policy"
-	"github.com/yardmaster/yardmaster/policy/all"
-	"github.com/yardmaster/yardmaster/policy/rm"
-	"github.com/yardmaster/yardmaster/policy/rm/adapt"
-	capacityrm "github.com/yardmaster/yardmaster/policy/rm/capacity"
-	fairrm "github.com/yardmaster/yardmaster/policy/rm/fair"
+	"github.com/yardmaster/yardmaster/internal/setting"
 	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/sim/yarn"
 	"github.com/yardmaster/yardmaster/unit"
@@ -50,33 +44,18 @@ func idealYarn() Yarn {
 // yarnSettings are the keys under "yarn:".
 func yarnSettings() []Setting {
 	override := func(name, help string, at func(*Yarn) *unit.Time) Setting {
-		t := duration(name, "yarn", help, func(s *Scenario) *unit.Time { return at(&s.Yarn) })
-		t.Get = func(s *Scenario) []string {
-			if v := *at(&s.Yarn); v >= 0 {
-				return []string{formatTime(v)}
-			}
-			return nil
-		}
-		return t
+		return setting.Duration(name, "yarn", help, func(s *Scenario) *unit.Time { return at(&s.Yarn) })
 	}
 	return []Setting{
-		{
-			Name: "clock", In: "yarn", Value: "CLOCK",
-			Help: "ideal, or play a YARN cluster with its heartbeats and delays: sls (Hadoop's scheduler load simulator) or hadoop (real daemons)",
-			Set: func(s *Scenario, v string) error {
+		setting.Text("clock", "yarn", "CLOCK", "ideal, or play a YARN cluster with its heartbeats and delays: sls (Hadoop's scheduler load simulator) or hadoop (real daemons)",
+			func(s *Scenario) *string { return &s.Yarn.Clock }, func(v string) error {
 				if v != Ideal && v != SLS && v != Hadoop {
 					return fmt.Errorf("%q is no clock: want %s, %s or %s", v, Ideal, SLS, Hadoop)
 				}
-				s.Yarn.Clock = v
 				return nil
-			},
-			Get: func(s *Scenario) []string { return []string{s.Yarn.Clock} },
-		},
-		{
-			Name: "yarn-site", In: "yarn", Value: "FILE", Help: "the cluster's yarn-site.xml: sizes of containers, heartbeat, preemption, settings of the FairScheduler",
-			Set: func(s *Scenario, v string) error { s.Yarn.Site = v; return nil },
-			Get: func(s *Scenario) []string { return given(s.Yarn.Site) },
-		},
+			}),
+		setting.Text("yarn-site", "yarn", "FILE", "the cluster's yarn-site.xml: sizes of containers, heartbeat, preemption, settings of the FairScheduler",
+			func(s *Scenario) *string { return &s.Yarn.Site }, nil),
 		override("node-heartbeat", "interval of a node's reports", func(y *Yarn) *unit.Time { return &y.NodeHeartbeat }),
 		override("master-heartbeat", "interval of a master's calls", func(y *Yarn) *unit.Time { return &y.MasterHeartbeat }),
 		override("master-start", "from a master's container to its registration", func(y *Yarn) *unit.Time { return &y.MasterStart }),
@@ -132,105 +111,40 @@ func (y *Yarn) timing(site conf.Site) yarn.Timing {
 // idealOnly are the settings of the model that a YARN clock has no use for.
 var idealOnly = []string{"heartbeat", "per-beat", "end-on-beat", "start-up", "replicas", "placement", "stragglers", "speculate", "fail-task", "attempts", "lose-node", "lookahead"}
 
-// resolveYarn opens what a YARN clock needs; without one, it refuses what only such a clock has.
-func (s *Scenario) resolveYarn(out *Setup) error {
+// resolveYarn opens what a YARN clock needs; without one, it refuses what only such a clock has, and there is no site.
+func (s *Scenario) resolveYarn(out *Setup) (*conf.Site, error) {
 	if s.Yarn.Clock == Ideal && slices.Contains(s.Given, "clock") { // a person has put a file's clock aside
 		s.Yarn = idealYarn()
 		out.Scenario.Yarn = s.Yarn
-		return nil
+		return nil, nil
 	}
 	if s.Yarn.Clock == Ideal {
-		for i := range Settings {
-			if set := &Settings[i]; set.In == "yarn" && set.Name != "clock" && slices.Contains(s.Given, set.Name) {
-				return misuse("--%s belongs to a YARN clock: add --clock hadoop (or sls), or leave it out", set.Name)
-			}
-		}
-		return nil
+		return nil, s.without("yarn", "clock", "a YARN clock: add --clock hadoop (or sls)")
 	}
 	for _, name := range idealOnly {
 		if set, _ := Find(name); set != nil && !slices.Equal(set.Get(s), set.Get(&defaults)) {
-			return misuse("--%s acts in ideal time only: leave it out, or leave out --clock %s", name, s.Yarn.Clock)
+			return nil, misuse("--%s acts in ideal time only: leave it out, or leave out --clock %s", name, s.Yarn.Clock)
 		}
 	}
 	if out.Cluster.Slots {
-		return misuse("--clock %s: a YARN cluster has no fixed slots; give nodes with memory and cores, as 600x6/30", s.Yarn.Clock)
+		return nil, misuse("--clock %s: a YARN cluster has no fixed slots; give nodes with memory and cores, as 600x6/30", s.Yarn.Clock)
 	}
 	site, err := s.Yarn.site()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	timing := s.Yarn.timing(site)
 	if s.Model.Application == am.MapsFirst {
 		if s.Yarn.Clock == SLS {
-			return misuse("--application %s: SLS has an application model of its own; leave it out, or leave out --clock %s", am.MapsFirst, SLS)
+			return nil, misuse("--application %s: SLS has an application model of its own; leave it out, or leave out --clock %s", am.MapsFirst, SLS)
 		}
 		timing.Masters = yarn.PlainMasters
 	}
 	if err := timing.Validate(); err != nil {
-		return &MisuseError{err}
+		return nil, &MisuseError{err}
 	}
 	out.Timing = &timing
-	for _, name := range s.Schedulers {
-		p, err := loadYarn(name, site)
-		if err != nil {
-			return err
-		}
-		out.Policies = append(out.Policies, p)
-	}
-	return nil
-}
-
-// loadYarn finds a scheduler for a YARN clock by what was typed. The file of a YARN scheduler means that scheduler itself; all else
-// is the policy that it is in ideal time, presented to the ResourceManager.
-func loadYarn(name string, site conf.Site) (NamedPolicy, error) {
-	if all.IsFile(name) {
-		text, err := os.ReadFile(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			return NamedPolicy{}, fmt.Errorf("scheduler file %s does not exist%s", name, beside(name))
-		} else if err != nil {
-			return NamedPolicy{}, fmt.Errorf("scheduler: %w", err)
-		}
-		if conf.Detect(text) != conf.Capacity1File {
-			fresh, err := exact(name, text, site)
-			return NamedPolicy{Name: name, RM: fresh}, err
-		}
-	}
-	p, err := loadPolicy(name)
-	if err != nil {
-		return p, err
-	}
-	p.RM = func() (rm.Scheduler, error) {
-		made, err := p.New()
-		if err != nil {
-			return nil, err
-		}
-		if _, looks := made.Place.(policy.Networked); looks {
-			return nil, fmt.Errorf("%s places tasks by the load of the network, which this clock does not play: use --clock ideal", name)
-		}
-		return adapt.New(made), nil
-	}
-	return p, nil
-}
-
-// exact makes YARN's own scheduler of a file.
-func exact(name string, text []byte, site conf.Site) (fresh func() (rm.Scheduler, error), err error) {
-	if conf.Detect(text) == conf.FairFile {
-		c, err := conf.ReadFair(bytes.NewReader(text), name)
-		if err != nil {
-			return nil, err
-		}
-		fresh = func() (rm.Scheduler, error) { return fairrm.New(c, site) }
-	} else {
-		c, err := conf.ReadCapacity(bytes.NewReader(text), name)
-		if err != nil {
-			return nil, err
-		}
-		fresh = func() (rm.Scheduler, error) { return capacityrm.New(c, site) }
-	}
-	if _, err := fresh(); err != nil {
-		return nil, fmt.Errorf("scheduler %s: %w", name, err)
-	}
-	return fresh, nil
+	return &site, nil
 }
 
 // assumptions says, for a person, what is taken for granted about the delays of a YARN cluster.

@@ -24,6 +24,9 @@ var (
 	CapacityAM = AMLimit{Scheduler: "Capacity Scheduler", Property: "maximum-am-resource-percent", Whole: true, AtOnce: true}
 )
 
+// AMLimited is implemented by schedulers that have one.
+type AMLimited interface{ AMLimit() AMLimit }
+
 // Slots is the number of AMs of one size that may run at once in a queue that may use q, at the given share.
 // minimum is the scheduler's minimum allocation. What makes no sense gives none.
 func (l AMLimit) Slots(q, am, minimum unit.Resources, share float64) int64 {

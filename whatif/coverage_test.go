@@ -12,6 +12,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
@@ -20,7 +21,7 @@ import (
 func page(t *testing.T, c *Comparison) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := report.Write(&b, c.Report(plan(t, random, 1, "fifo").Cluster)); err != nil {
+	if err := report.Write(&b, c.Report(plan(t, random, 1, "fifo").Variants[0].Cluster)); err != nil {
 		t.Fatal(err)
 	}
 	html := b.String()
@@ -142,8 +143,8 @@ func TestEverySeedHasItsOwnAssumptions(t *testing.T) {
 	for _, inMemory := range []int{0, -1} {
 		p := plan(t, random, 3, "fifo", "fair")
 		s := jobsOf(random)
-		p.Workload = Workload{InMemory: inMemory, Open: func(seed uint64) (workload.Source, error) { return seeded{s.Source(), seed}, nil }}
-		p.Assumptions = []string{"made up with seed 1", "no task fails"}
+		work := &run.Workload{Drawn: true, InMemory: inMemory, Open: func(seed uint64) (workload.Source, error) { return seeded{s.Source(), seed}, nil }}
+		p.each(func(s *run.Spec) { s.Workload, s.Assumptions = work, []string{"no task fails"} })
 		c, err := Compare(context.Background(), p)
 		if err != nil {
 			t.Fatal(err)
@@ -156,7 +157,7 @@ func TestEverySeedHasItsOwnAssumptions(t *testing.T) {
 				}
 			}
 		}
-		d := c.Report(p.Cluster)
+		d := c.Report(p.Variants[0].Cluster)
 		if diff := cmp.Diff([]string{"made up with seed 1 (of the first seed; each has its own)", "no task fails"}, d.Assumptions); diff != "" {
 			t.Error(diff)
 		}

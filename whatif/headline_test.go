@@ -162,7 +162,7 @@ func TestHeadline(t *testing.T) {
 
 func TestHeadlineIsTheFirstVerdictOfAReport(t *testing.T) {
 	c := comparisonOf(1, seen{}, seen{wait: []float64{50}})
-	d := c.Report(plan(t, random, 1, "fifo").Cluster)
+	d := c.Report(plan(t, random, 1, "fifo").Variants[0].Cluster)
 	if len(d.Verdicts) != 1+len(c.Rows) || d.Verdicts[0] != c.Headline || !strings.HasPrefix(d.Verdicts[1], "median wait: ") {
 		t.Errorf("%q", d.Verdicts)
 	}
@@ -215,7 +215,7 @@ func TestHeadlineIsTheSameEverywhere(t *testing.T) {
 	if err := json.Unmarshal([]byte(b.String()), &j); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(c.Headline, "b raises the makespan") || j.Headline != c.Headline || c.Report(plan(t, random, 1, "fifo").Cluster).Verdicts[0] != c.Headline {
+	if !strings.HasPrefix(c.Headline, "b raises the makespan") || j.Headline != c.Headline || c.Report(plan(t, random, 1, "fifo").Variants[0].Cluster).Verdicts[0] != c.Headline {
 		t.Errorf("%q, in JSON %q", c.Headline, j.Headline)
 	}
 }

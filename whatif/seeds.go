@@ -13,22 +13,22 @@ const fixedNote = "nothing in this workload and model is random: only one seed i
 // deterministic says whether it is certain, before any run, that the seed makes no difference: no jobs, task lengths, heartbeats, block
 // places, failures or steering are drawn from it. What cannot be told cheaply, such as of a workload too large to keep, counts as
 // random; if its seeds then agree, the comparison says so.
-func (c *crew) deterministic(ctx context.Context) bool {
-	p := &c.plan
-	m := &p.Model
-	if p.Timing != nil || p.NewWorker != nil || m.Heartbeat > 0 || m.Replicas > 0 || m.FailTask > 0 || m.Stragglers.Share > 0 {
-		return false
-	}
-	for _, s := range p.Schedulers {
-		if s.Steer != nil {
+func (c *pool) deterministic(ctx context.Context) bool {
+	for i := range c.plan.Variants {
+		v := &c.plan.Variants[i]
+		m := &v.Model
+		if v.Timing != nil || v.NewWorker != nil || v.Scheduler.Steer != nil || v.Workload.Drawn || m.Heartbeat > 0 || m.Replicas > 0 || m.FailTask > 0 || m.Stragglers.Share > 0 {
 			return false
 		}
-		if made, err := s.New(); err != nil || made.Place != nil { // it may get heartbeats
+		if made, err := v.Scheduler.New(); err != nil || made.Place != nil { // it may get heartbeats
+			return false
+		}
+		jobs := c.cache.read(ctx, v.Workload, 0).kept // an error of the reader is told by the first run
+		if jobs == nil || slices.ContainsFunc(jobs, func(j *workload.Job) bool {
+			return slices.ContainsFunc(j.Stages, func(s workload.Stage) bool { return s.Length.Drawn() })
+		}) {
 			return false
 		}
 	}
-	jobs := c.lots.shared(ctx)
-	return jobs != nil && !slices.ContainsFunc(jobs, func(j *workload.Job) bool {
-		return slices.ContainsFunc(j.Stages, func(s workload.Stage) bool { return s.Length.Drawn() })
-	})
+	return true
 }

@@ -13,21 +13,13 @@ import (
 
 // compare makes the comparison from the runs that there are. Only seeds that ran to their end under every scheduler count: half
 // a run compared with a whole one says nothing. A single run is shown as far as it got.
-func (c *crew) compare() *Comparison {
-	out := &Comparison{Seeds: []uint64{}, read: c.read, drawn: !c.plan.Workload.Same, fixed: c.fixed}
+func (c *pool) compare() *Comparison {
+	out := &Comparison{Seeds: []uint64{}, read: c.read, drawn: c.plan.Variants[0].Workload.Drawn, Schedulers: c.names, fixed: c.fixed}
 	if c.plan.Pictures {
 		out.Pictures = c.pictures
 	}
-	for _, s := range c.plan.Schedulers {
-		out.Schedulers = append(out.Schedulers, s.Name)
-	}
 	out.Runs = make([][]*result.Run, len(c.runs))
 	for seed, number := range c.plan.Seeds {
-		for s := range c.runs {
-			if r := c.runs[s][seed]; r != nil && seed > 0 {
-				r.Assumptions = c.lots.ofSeed(r.Assumptions, seed)
-			}
-		}
 		whole := true
 		for s := range c.runs {
 			whole = whole && c.runs[s][seed] != nil && (len(c.runs) == 1 || !c.runs[s][seed].Partial)

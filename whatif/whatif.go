@@ -14,54 +14,20 @@ package whatif
 import (
 	"context"
 	"fmt"
-	"io"
-	"runtime"
-	"slices"
 	"sync"
 
-	"github.com/yardmaster/yardmaster/cluster"
-	"github.com/yardmaster/yardmaster/policy"
-	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim"
-	"github.com/yardmaster/yardmaster/sim/yarn"
-	"github.com/yardmaster/yardmaster/steer"
-	"github.com/yardmaster/yardmaster/unit"
-	"github.com/yardmaster/yardmaster/workload"
 )
 
-// Scheduler is one of those compared.
-type Scheduler struct {
-	Name string // as typed
-	New  func() (policy.Policy, error)
-	RM   func() (rm.Scheduler, error) // instead of New, when the plan has a Timing
-
-	Steer *steer.Rehearsal // who moves its settings while jobs run; nil: nobody
-}
-
-// Plan is what to compare. The first scheduler is the one that the others are compared with.
+// Plan is what to compare: every variant is run with every seed. The first variant is the one that the others are compared with. A variant
+// that has listeners of its own (Sink, SteerLog) is run with one seed.
 type Plan struct {
-	Schedulers []Scheduler
-	Seeds      []uint64
-	Cluster    *cluster.Cluster
-	Model      sim.Model
-	NewWorker  func() sim.Worker // what plays the tasks of a run; nil: the lengths of their stages
-	NoAlone    bool              // tasks have no length of their own: there are no slowdowns
-	Timing     *yarn.Timing      // set: a YARN cluster is played, under the schedulers' RM; of Model only Sample is used then
-	Workload   Workload
-
-	Version string
-	// Assumptions are those of the model and, as of the first seed, those of the workload. In the result of another seed the latter
-	// make room for what the source of that seed says of itself, if it has a method Assumptions.
-	Assumptions []string
-	// Scenario is what the result of one run says that it is of.
-	Scenario func(scheduler string, seed uint64) result.Scenario
+	Variants []run.Spec
+	Seeds    []uint64
 	// Pictures asks for what a report shows of the first seed's runs.
 	Pictures bool
-	// Watch, if set, returns one more sink for a run (or nil), such as a folder to write into.
-	Watch func(scheduler, seed int) sim.Sink
-	// SteerLog, if set, returns where the decisions of a steered run are written, a line each, or nil.
-	SteerLog func(scheduler, seed int) io.Writer
 	// Workers is the number of runs at once; 0: as many as there are processors.
 	Workers int
 	// Note, if set, is told before any work is done that less of it is needed than was asked for.
@@ -71,16 +37,17 @@ type Plan struct {
 	Progress func(done float64, jobs int64)
 }
 
-// Workload is where the jobs come from.
-type Workload struct {
-	// Open starts the workload afresh for a seed.
-	Open func(seed uint64) (workload.Source, error)
-	// Same says that every seed has the same jobs (task lengths may still be drawn).
-	Same bool
-	// Jobs is how many there are; 0 when nobody knows.
-	Jobs int64
-	// InMemory is the number of jobs up to which they are read once and shared by all runs; 0: 300,000; negative: never.
-	InMemory int
+// names are those of the variants; one that is given twice can be told from itself.
+func (p *Plan) names() []string {
+	seen := map[string]int{}
+	names := make([]string, len(p.Variants))
+	for i := range p.Variants {
+		names[i] = p.Variants[i].Scheduler.Title()
+		if seen[names[i]]++; seen[names[i]] > 1 {
+			names[i] = fmt.Sprintf("%s (%d)", names[i], seen[names[i]])
+		}
+	}
+	return names
 }
 
 // Comparison is the answer.
@@ -107,67 +74,52 @@ type Comparison struct {
 // Compare runs the plan. When ctx ends, it returns what there is with Partial set and no error; if not even one seed was
 // finished under every scheduler, there is nothing to compare and Rows is empty.
 func Compare(ctx context.Context, p Plan) (*Comparison, error) {
-	if len(p.Schedulers) == 0 || len(p.Seeds) == 0 {
+	if len(p.Variants) == 0 || len(p.Seeds) == 0 {
 		return nil, fmt.Errorf("compare: needs at least one scheduler and one seed")
 	}
-	for _, s := range p.Schedulers { // a scheduler that cannot be made is told before any work is done
-		if err := p.try(s); err != nil {
-			return nil, fmt.Errorf("%s: %w", s.Name, err)
+	c := &pool{plan: p, names: p.names(), cache: newCache(p)}
+	for i := range p.Variants { // a run that cannot be made is refused before any work is done
+		v := &p.Variants[i]
+		if err := v.Check(); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.names[i], err)
+		}
+		if len(p.Seeds) > 1 && (v.Sink != nil || v.SteerLog != nil) {
+			return nil, fmt.Errorf("%s: %d seeds cannot share one listener", c.names[i], len(p.Seeds))
 		}
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	c := &crew{plan: p, lots: newLots(p)}
 	if len(p.Seeds) > 1 && c.deterministic(ctx) {
 		p.Seeds = p.Seeds[:1]
 		if c.plan, c.fixed = p, true; p.Note != nil {
 			p.Note(fixedNote)
 		}
 	}
-	c.progress = make([]gauge, len(p.Schedulers)*len(p.Seeds))
-	c.runs = make([][]*result.Run, len(p.Schedulers))
+	c.progress = make([]gauge, len(p.Variants)*len(p.Seeds))
+	c.runs = make([][]*result.Run, len(p.Variants))
 	for i := range c.runs {
 		c.runs[i] = make([]*result.Run, len(p.Seeds))
 	}
-	c.pictures = make([]Picture, len(p.Schedulers))
+	c.pictures = make([]Picture, len(p.Variants))
 
 	// Seed by seed, so that a seed's jobs and times on the empty cluster can be dropped once its runs are done.
-	type task struct{ scheduler, seed int }
-	tasks := make(chan task)
-	var wg sync.WaitGroup
-	workers := unit.Positive(p.Workers, runtime.GOMAXPROCS(0))
-	for range min(workers, len(p.Schedulers)*len(p.Seeds)) {
-		wg.Go(func() {
-			for t := range tasks {
-				if err := c.run(ctx, t.scheduler, t.seed); err != nil {
-					c.fail(t.seed*len(p.Schedulers)+t.scheduler, err)
-					stop()
-				}
-			}
-		})
-	}
-feed:
-	for seed := range p.Seeds {
-		for scheduler := range p.Schedulers {
-			select {
-			case tasks <- task{scheduler, seed}:
-			case <-ctx.Done():
-				break feed
-			}
+	run.Each(ctx, len(c.progress), p.Workers, func(i int) {
+		if err := c.run(ctx, i%len(p.Variants), i/len(p.Variants)); err != nil {
+			c.fail(i, err)
+			stop()
 		}
-	}
-	close(tasks)
-	wg.Wait()
+	})
 	if c.err != nil {
 		return nil, c.err
 	}
 	return c.compare(), nil
 }
 
-// crew runs a plan.
-type crew struct {
-	plan Plan
-	lots *lots
+// pool runs a plan.
+type pool struct {
+	plan  Plan
+	names []string
+	cache *cache
 	// fixed says that seeds make no difference, so that one is run.
 	fixed bool
 	// Each of these is written by the goroutine that ran it.
@@ -181,7 +133,7 @@ type crew struct {
 	progress []gauge
 }
 
-func (c *crew) fail(at int, err error) {
+func (c *pool) fail(at int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err == nil || at < c.errAt {
@@ -190,7 +142,7 @@ func (c *crew) fail(at int, err error) {
 }
 
 // told notes how far one run is and tells how far all are.
-func (c *crew) told(at int, done float64, jobs int64) {
+func (c *pool) told(at int, done float64, jobs int64) {
 	if c.plan.Progress == nil {
 		return
 	}
@@ -219,100 +171,41 @@ type gauge struct {
 	jobs  int64
 }
 
-func (c *crew) run(ctx context.Context, scheduler, seed int) error {
-	p := &c.plan
-	who, number := p.Schedulers[scheduler], p.Seeds[seed]
-	wrap := func(err error) error { return fmt.Errorf("%s, seed %d: %w", who.Name, number, err) }
-	defer c.lots.done(seed)
+func (c *pool) run(ctx context.Context, variant, seed int) error {
+	p, s := &c.plan, c.plan.Variants[variant]
+	s.Seed = p.Seeds[seed]
+	defer c.cache.done(seed)
 	if ctx.Err() != nil {
 		return nil
 	}
-	work, err := c.lots.open(ctx, seed)
+	wrap := func(err error) error { return fmt.Errorf("%s, seed %d: %w", c.names[variant], s.Seed, err) }
+	total, err := c.cache.fill(ctx, &s, seed)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}
 		return wrap(err)
 	}
-	collector := result.NewCollector(result.Options{Version: p.Version, TotalMem: p.Cluster.Total().Mem})
-	sink := sim.Sink(collector)
 	var paint *painter
 	if p.Pictures && seed == 0 {
-		paint = newPainter(number)
-		sink = result.Tee(sink, paint.timeline, paint.jobs)
+		paint = newPainter(s.Seed)
+		s.Sink = result.Tee(paint.timeline, paint.jobs, s.Sink)
 	}
-	if p.Watch != nil {
-		if w := p.Watch(scheduler, seed); w != nil {
-			sink = result.Tee(sink, w)
-		}
-	}
-	at := seed*len(p.Schedulers) + scheduler
-	progress := func(g sim.Progress) { c.told(at, share(g.Finished, work.total), g.Finished) }
-	helm, err := p.helm(scheduler, seed)
+	at := seed*len(p.Variants) + variant
+	s.Progress = func(g sim.Progress) { c.told(at, share(g.Finished, total), g.Finished) }
+	got, err := run.Result(ctx, s)
 	if err != nil {
 		return wrap(err)
 	}
-	sum, err := p.play(ctx, who, number, work, sink, helm, progress)
-	notes := work.close()
-	assumptions := append(slices.Clone(p.Assumptions), notes...)
-	if err == nil && !sum.Partial {
-		err = helm.missed()
-	}
-	if err != nil {
-		return wrap(err)
-	}
-	var sc result.Scenario
-	if p.Scenario != nil {
-		sc = p.Scenario(who.Name, number)
-	}
-	run := collector.Finish(sum, sc, assumptions)
-	if run.Steering, err = helm.finish(sum.Receipts); err != nil {
-		return wrap(err)
-	}
-	c.runs[scheduler][seed] = run
-	if scheduler == 0 && seed == 0 {
-		c.read = notes
+	c.runs[variant][seed] = got.Run
+	if variant == 0 && seed == 0 {
+		c.read = got.Notes
 	}
 	if paint != nil {
-		c.pictures[scheduler] = paint.picture(collector.Curves())
+		c.pictures[variant] = paint.picture(got.Curves)
 	}
-	c.told(at, 1, sum.Finished)
+	c.told(at, 1, got.Jobs.Finished)
 	return nil
-}
-
-// try makes a scheduler for nothing.
-func (p *Plan) try(s Scheduler) (err error) {
-	if p.Timing != nil {
-		_, err = s.RM()
-	} else {
-		_, err = s.New()
-	}
-	return err
-}
-
-// play runs one scheduler with one seed in the engine that the plan asks for.
-func (p *Plan) play(ctx context.Context, who Scheduler, seed uint64, work *opened, sink sim.Sink, at *helm, progress func(sim.Progress)) (sim.Summary, error) {
-	if p.Timing != nil {
-		c := yarn.Config{
-			Cluster: p.Cluster, Source: work.src, NewScheduler: who.RM, Timing: *p.Timing, Seed: seed, Sink: sink, Alone: work.alone,
-			Sample: p.Model.Sample, Progress: progress,
-		}
-		if at != nil {
-			c.Steerer, c.Delays, c.Bounds = at, at.who.Delays, at.who.Bounds
-		}
-		return yarn.Run(ctx, c)
-	}
-	c := sim.Config{
-		Cluster: p.Cluster, Source: work.src, NewPolicy: who.New, Model: p.Model, Seed: seed, Sink: sink, Alone: work.alone, Progress: progress,
-		NoAlone: p.NoAlone,
-	}
-	if p.NewWorker != nil {
-		c.Worker = p.NewWorker()
-	}
-	if at != nil {
-		c.Steerer, c.Delays, c.Bounds = at, at.who.Delays, at.who.Bounds
-	}
-	return sim.Run(ctx, c)
 }
 
 // share is the part of total jobs that have finished; negative when nobody knows the total.

@@ -16,19 +16,20 @@ import (
 	"github.com/yardmaster/yardmaster/policy/all"
 	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-func schedulers(t testing.TB, names ...string) []Scheduler {
-	var out []Scheduler
+func schedulers(t testing.TB, names ...string) []run.Scheduler {
+	var out []run.Scheduler
 	for _, n := range names {
 		spec, err := policy.ParseSpec(n)
 		if err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, Scheduler{Name: n, New: func() (policy.Policy, error) { return all.Policies.New(spec) }})
+		out = append(out, run.Scheduler{Name: n, New: func() (policy.Policy, error) { return all.Policies.New(spec) }})
 	}
 	return out
 }
@@ -51,14 +52,23 @@ func jobsOf(length workload.Lengths) workload.Slice {
 
 func plan(t testing.TB, length workload.Lengths, seeds int, names ...string) Plan {
 	s := jobsOf(length)
-	p := Plan{
-		Schedulers: schedulers(t, names...), Cluster: cluster.Uniform(5, 1, cluster.Unit.Times(4)), Version: "test",
-		Workload: Workload{Same: true, Open: func(uint64) (workload.Source, error) { return s.Source(), nil }},
+	work := &run.Workload{Open: func(uint64) (workload.Source, error) { return s.Source(), nil }}
+	on := cluster.Uniform(5, 1, cluster.Unit.Times(4))
+	var p Plan
+	for _, who := range schedulers(t, names...) {
+		p.Variants = append(p.Variants, run.Spec{Scheduler: who, Cluster: on, Workload: work})
 	}
 	for i := range seeds {
 		p.Seeds = append(p.Seeds, uint64(i+1))
 	}
 	return p
+}
+
+// each changes every variant of a plan.
+func (p *Plan) each(change func(*run.Spec)) {
+	for i := range p.Variants {
+		change(&p.Variants[i])
+	}
 }
 
 var random = workload.Lengths{Kind: workload.Exponential, A: 10 * unit.Second}
@@ -98,7 +108,7 @@ func TestTheSameSchedulerTwiceIsTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, r := range c.Rows {
-		if r.Cells[1].Judgement != Same || !strings.Contains(c.Verdicts[i], "the same under fifo and fifo") {
+		if r.Cells[1].Judgement != Same || !strings.Contains(c.Verdicts[i], "the same under fifo and fifo (2)") {
 			t.Errorf("%s: %v, %q", r.Metric, r.Cells[1].Judgement, c.Verdicts[i])
 		}
 	}
@@ -112,7 +122,7 @@ func TestNoRandomnessTakesOneSeed(t *testing.T) {
 	p.Note = func(text string) {
 		before = append(before, fmt.Sprintf("after %d runs: %s", runs.Load(), text))
 	}
-	p.Watch = func(int, int) sim.Sink { runs.Add(1); return nil }
+	p.each(func(s *run.Spec) { s.About = func(uint64) result.Scenario { runs.Add(1); return result.Scenario{} } })
 	c, err := Compare(context.Background(), p)
 	if err != nil {
 		t.Fatal(err)
@@ -132,21 +142,21 @@ func TestRandomnessIsNotMissed(t *testing.T) {
 	fixed := workload.Fixed(10 * unit.Second)
 	for name, c := range map[string]struct {
 		length workload.Lengths
-		change func(*Plan)
+		change func(*run.Spec)
 		runs   int
 	}{
-		"nothing":    {fixed, func(*Plan) {}, 1},
-		"start-up":   {fixed, func(p *Plan) { p.Model.StartUp = unit.Second }, 1},
-		"lengths":    {random, func(*Plan) {}, 3},
-		"heartbeats": {fixed, func(p *Plan) { p.Model.Heartbeat = unit.Second }, 3},
-		"failures":   {fixed, func(p *Plan) { p.Model.FailTask = 0.1 }, 3},
-		"blocks":     {fixed, func(p *Plan) { p.Model.Replicas = 3 }, 3},
-		"stragglers": {fixed, func(p *Plan) { p.Model.Stragglers = sim.Stragglers{Share: 0.1, Factor: 3} }, 3},
-		"jobs":       {fixed, func(p *Plan) { p.Workload.Same = false }, 3},
-		"too many":   {fixed, func(p *Plan) { p.Workload.InMemory = -1 }, 3},
+		"nothing":    {fixed, func(*run.Spec) {}, 1},
+		"start-up":   {fixed, func(s *run.Spec) { s.Model.StartUp = unit.Second }, 1},
+		"lengths":    {random, func(*run.Spec) {}, 3},
+		"heartbeats": {fixed, func(s *run.Spec) { s.Model.Heartbeat = unit.Second }, 3},
+		"failures":   {fixed, func(s *run.Spec) { s.Model.FailTask = 0.1 }, 3},
+		"blocks":     {fixed, func(s *run.Spec) { s.Model.Replicas = 3 }, 3},
+		"stragglers": {fixed, func(s *run.Spec) { s.Model.Stragglers = sim.Stragglers{Share: 0.1, Factor: 3} }, 3},
+		"jobs":       {fixed, func(s *run.Spec) { s.Workload.Drawn = true }, 3},
+		"too many":   {fixed, func(s *run.Spec) { s.Workload.InMemory = -1 }, 3},
 	} {
 		p := plan(t, c.length, 3, "fifo", "fair")
-		c.change(&p)
+		p.each(c.change)
 		got, err := Compare(context.Background(), p)
 		if err != nil {
 			t.Fatal(err)
@@ -157,7 +167,7 @@ func TestRandomnessIsNotMissed(t *testing.T) {
 		if c.runs > 1 {
 			continue
 		}
-		p.Workload.InMemory = -1 // too many to look at: all seeds are run
+		p.Variants[0].Workload.InMemory = -1 // too many to look at: all seeds are run
 		if all, err := Compare(context.Background(), p); err != nil || len(all.Seeds) != 3 || !all.alike {
 			t.Errorf("%s: three seeds differ (%v)", name, err)
 		}
@@ -185,7 +195,7 @@ func TestWorkersDoNotMatter(t *testing.T) {
 	for _, workers := range []int{1, 2, 7} {
 		for _, inMemory := range []int{0, -1, 5} {
 			p := plan(t, random, 4, "fifo", "fair", "fifo")
-			p.Workers, p.Workload.InMemory, p.Pictures = workers, inMemory, true
+			p.Workers, p.Variants[0].Workload.InMemory, p.Pictures = workers, inMemory, true
 			c, err := Compare(context.Background(), p)
 			if err != nil {
 				t.Fatal(err)
@@ -194,7 +204,7 @@ func TestWorkersDoNotMatter(t *testing.T) {
 			if err := c.WriteJSON(&got); err != nil {
 				t.Fatal(err)
 			}
-			if err := report.Write(&got, c.Report(p.Cluster)); err != nil {
+			if err := report.Write(&got, c.Report(p.Variants[0].Cluster)); err != nil {
 				t.Fatal(err)
 			}
 			if want == nil {
@@ -216,7 +226,7 @@ func TestPicturesShowTheSameJobs(t *testing.T) {
 			Stages: []workload.Stage{{Kind: workload.Map, Tasks: int64(1 + i*7919%40), Ask: cluster.Unit, Length: workload.Fixed(unit.Second)}},
 		})
 	}
-	p.Pictures, p.Workload.Open = true, func(uint64) (workload.Source, error) { return s.Source(), nil }
+	p.Pictures, p.Variants[0].Workload.Open = true, func(uint64) (workload.Source, error) { return s.Source(), nil }
 	c, err := Compare(context.Background(), p)
 	if err != nil {
 		t.Fatal(err)
@@ -248,7 +258,7 @@ func TestCancelledIsPartial(t *testing.T) {
 
 func TestErrorsNameSchedulerAndSeed(t *testing.T) {
 	p := plan(t, random, 3, "fifo", "fair")
-	p.Schedulers[1].New = func() (policy.Policy, error) { return policy.Policy{}, errors.New("broken") }
+	p.Variants[1].Scheduler.New = func() (policy.Policy, error) { return policy.Policy{}, errors.New("broken") }
 	for _, workers := range []int{1, 4} {
 		p.Workers = workers
 		if _, err := Compare(context.Background(), p); err == nil || err.Error() != "fair: broken" {
@@ -256,7 +266,7 @@ func TestErrorsNameSchedulerAndSeed(t *testing.T) {
 		}
 	}
 	p = plan(t, random, 2, "fifo")
-	p.Workload.Open = func(uint64) (workload.Source, error) { return nil, errors.New("no such file") }
+	p.Variants[0].Workload.Open = func(uint64) (workload.Source, error) { return nil, errors.New("no such file") }
 	if _, err := Compare(context.Background(), p); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("%v", err)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -36,37 +35,26 @@ var measurements = []measurement{
 	{"network", "how far the short cuts of the network are from every pair of nodes, and what they save", benchNetwork},
 }
 
-func measurementNames() []string {
-	var names []string
-	for _, m := range measurements {
-		names = append(names, m.name)
-	}
-	return names
-}
-
-func measurementList() string {
-	var list strings.Builder
-	for _, m := range measurements {
-		fmt.Fprintf(&list, "  %-8s %s\n", m.name, m.about)
-	}
-	return list.String()
+func measurementWords() words {
+	return wordsOf(measurements, func(m *measurement) (string, string) { return m.name, m.about })
 }
 
 func newBench() *cobra.Command {
 	var asJSON bool
 	var opt benchOptions
+	names := measurementWords().names()
 	cmd := &cobra.Command{
-		Use:       "bench " + strings.Join(measurementNames(), "|"),
+		Use:       "bench " + strings.Join(names, "|"),
 		Short:     "Measure the simulator on this machine",
-		ValidArgs: measurementNames(),
+		ValidArgs: names,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if err := exactly("what to measure ("+strings.Join(measurementNames(), ", ")+")")(cmd, args); err != nil {
+			if err := exactly("what to measure ("+strings.Join(names, ", ")+")")(cmd, args); err != nil {
 				return err
 			}
-			if slices.Contains(measurementNames(), args[0]) {
+			if slices.Contains(names, args[0]) {
 				return nil
 			}
-			return misuse("There are "+strings.Join(measurementNames(), ", ")+".", "bench: there is no measurement %q%s", args[0], suggest.Hint(args[0], measurementNames()))
+			return misuse("There are "+strings.Join(names, ", ")+".", "bench: there is no measurement %q%s", args[0], suggest.Hint(args[0], names))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if opt.rounds < 0 {
@@ -75,15 +63,13 @@ func newBench() *cobra.Command {
 			if opt.maxTasks < leastTasks {
 				return misuse("", "--max-tasks: %d is less than %d, the least that growth measures", opt.maxTasks, leastTasks)
 			}
-			m := measurements[slices.Index(measurementNames(), args[0])]
+			m := measurements[slices.Index(names, args[0])]
 			r, table, err := m.run(cmd.Context(), opt)
 			if err != nil {
 				return fmt.Errorf("bench %s: %w", m.name, err)
 			}
 			if asJSON {
-				e := json.NewEncoder(cmd.OutOrStdout())
-				e.SetIndent("", "  ")
-				return e.Encode(r)
+				return writeJSON(cmd.OutOrStdout(), r)
 			}
 			table.Ink = term.InkFor(os.Stdout)
 			fmt.Fprint(cmd.OutOrStdout(), draw(table))

@@ -42,7 +42,7 @@ func newCompare() *cobra.Command {
 				return err
 			}
 			defer files.discard()
-			c, err := compare(cmd.Context(), "comparing", setup, 0, out.report != "", nil, nil)
+			c, err := compare(cmd.Context(), "comparing", setup, whatif.Plan{Variants: setup.Runs(), Pictures: out.report != ""})
 			if err != nil {
 				return err
 			}
@@ -54,12 +54,12 @@ func newCompare() *cobra.Command {
 			if out.json {
 				err = c.WriteJSON(w)
 			} else {
-				say(w, fmt.Sprintf("%s on %s, %s", setup.Work.Title, setup.Cluster, seedsTitle(c.Seeds)))
+				say(w, fmt.Sprintf("%s on %s, %s", setup.Workload.Title, setup.Cluster, seedsTitle(c.Seeds)))
 				fmt.Fprintln(w)
 				showComparison(w, c, true)
 			}
-			err = errors.Join(err, writeReport(files.report, comparisonTitle(c), s.Command("compare"), setup, c),
-				watch.write(files.timing, eventsOf(c)))
+			err = errors.Join(err, writeReport(files["report"], comparisonTitle(c), s.Command("compare"), setup, c),
+				watch.write(files["timing"], eventsOf(c)))
 			switch {
 			case err != nil:
 				return err

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/yardmaster/yardmaster/scenario"
+	"github.com/yardmaster/yardmaster/whatif"
 )
 
 // The demo's cluster is the one that its workload is made for.
@@ -42,7 +43,7 @@ func newDemo() *cobra.Command {
 			say(w, fmt.Sprintf("A made-up afternoon on %s, under three schedulers, %d seeds.", setup.Cluster, s.Seeds))
 			fmt.Fprintln(w)
 			show(w)
-			c, err := compare(cmd.Context(), "comparing", setup, 0, true, nil, nil)
+			c, err := compare(cmd.Context(), "comparing", setup, whatif.Plan{Variants: setup.Runs(), Pictures: true})
 			if err != nil {
 				return err
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/internal/suggest"
 	"github.com/yardmaster/yardmaster/internal/yamlfile"
+	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/all"
 	"github.com/yardmaster/yardmaster/scenario"
 	steerpolicy "github.com/yardmaster/yardmaster/steer/all"
@@ -123,22 +124,14 @@ func (f *scenarioFlags) add(cmd *cobra.Command, want func(*scenario.Setting) boo
 		f.flags = append(f.flags, t)
 	}
 	complete(cmd, "scheduler", func() []string {
-		var names []string
-		for _, e := range all.Policies {
-			names = append(names, e.Name+"\t"+e.Title)
-		}
-		return names
+		return wordsOf(all.Policies, func(e *policy.Entry) (string, string) { return e.Name, e.Title })
 	}, cobra.ShellCompDirectiveDefault)
 	complete(cmd, "steer", steerpolicy.Policies.Names, cobra.ShellCompDirectiveNoFileComp)
 	complete(cmd, "cluster", func() []string {
 		return []string{"40x8/4\t40 nodes of 8 containers in 4 racks", "600x6/30\t600 nodes of 6 containers in 30 racks", "3000x20/150\t3000 nodes of 20 containers in 150 racks"}
 	}, cobra.ShellCompDirectiveDefault)
 	complete(cmd, "workload", func() []string {
-		var names []string
-		for _, p := range synth.Presets() {
-			names = append(names, "synth:"+p.Name+"\t"+p.About)
-		}
-		return names
+		return wordsOf(synth.Presets(), func(p *struct{ Name, About string }) (string, string) { return "synth:" + p.Name, p.About })
 	}, cobra.ShellCompDirectiveDefault)
 }
 
@@ -161,7 +154,7 @@ func (f *scenarioFlags) apply(s *scenario.Scenario) error {
 		if len(t.values) == 0 {
 			continue
 		}
-		if err := t.set.Apply(s, t.values); err != nil {
+		if err := s.Apply(t.set, t.values); err != nil {
 			return misuse("", "--%s: %v", t.set.Name, err)
 		}
 	}

@@ -102,3 +102,32 @@ func writeUsage(out io.Writer, cmd *cobra.Command) {
 		fmt.Fprintf(out, "\nMore on a verb: %s VERB --help\n", cmd.CommandPath())
 	}
 }
+
+// words are names with what they stand for, as a shell completes them: "name\tabout".
+type words []string
+
+func wordsOf[T any](list []T, of func(*T) (name, about string)) (all words) {
+	for i := range list {
+		name, about := of(&list[i])
+		all = append(all, name+"\t"+about)
+	}
+	return all
+}
+
+func (w words) names() (names []string) {
+	for _, word := range w {
+		name, _, _ := strings.Cut(word, "\t")
+		names = append(names, name)
+	}
+	return names
+}
+
+// list has a line a word, for help.
+func (w words) list() string {
+	var out strings.Builder
+	for _, word := range w {
+		name, about, _ := strings.Cut(word, "\t")
+		fmt.Fprintf(&out, "  %-8s %s\n", name, about)
+	}
+	return out.String()
+}

@@ -30,12 +30,13 @@ func newImport() *cobra.Command {
 		Use:   "import FORMAT FILE... -o JOBS.parquet",
 		Short: "Turn a trace into the common form",
 		Args: func(cmd *cobra.Command, args []string) error {
+			names := append(formatWords().names(), "auto")
 			see := "See \"" + cmd.CommandPath() + " --help\"."
 			if len(args) == 0 {
-				return misuse(see, "import: the format is missing; it is one of %s", strings.Join(formatNames(), ", "))
+				return misuse(see, "import: the format is missing; it is one of %s", strings.Join(names, ", "))
 			}
-			if !slices.Contains(formatNames(), args[0]) {
-				return misuse("The formats are "+strings.Join(formatNames(), ", ")+".", "import: there is no format %q%s", args[0], suggest.Hint(args[0], formatNames()))
+			if !slices.Contains(names, args[0]) {
+				return misuse("The formats are "+strings.Join(names, ", ")+".", "import: there is no format %q%s", args[0], suggest.Hint(args[0], names))
 			}
 			if len(args) == 1 {
 				return misuse(see, "import: the files are missing")
@@ -49,13 +50,7 @@ func newImport() *cobra.Command {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveDefault
 			}
-			var names []string
-			for _, f := range trace.Formats() {
-				if f.Name != trace.Parquet {
-					names = append(names, f.Name+"\t"+f.About)
-				}
-			}
-			return append(names, "auto\trecognise the files by what is in them"), cobra.ShellCompDirectiveNoFileComp
+			return append(formatWords(), "auto\trecognise the files by what is in them"), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := scenario.Default()
@@ -75,25 +70,10 @@ func newImport() *cobra.Command {
 	return cmd
 }
 
-// formatNames are what import takes: Parquet is what it makes.
-func formatNames() []string {
-	var names []string
-	for _, f := range trace.Formats() {
-		if f.Name != trace.Parquet {
-			names = append(names, f.Name)
-		}
-	}
-	return append(names, "auto")
-}
-
-func formatList() string {
-	var out strings.Builder
-	for _, f := range trace.Formats() {
-		if f.Name != trace.Parquet {
-			fmt.Fprintf(&out, "  %-8s %s\n", f.Name, f.About)
-		}
-	}
-	return out.String()
+// formatWords are what import takes: Parquet is what it makes.
+func formatWords() words {
+	all := slices.DeleteFunc(trace.Formats(), func(f trace.Format) bool { return f.Name == trace.Parquet })
+	return wordsOf(all, func(f *trace.Format) (string, string) { return f.Name, f.About })
 }
 
 func importTrace(cmd *cobra.Command, s scenario.Scenario, format string, paths []string, file string) error {

@@ -50,6 +50,37 @@ func prepare(ctx context.Context, path string) (*outFile, error) {
 	return o, nil
 }
 
+// outFiles are the files that a verb will write, by the flag that names them.
+type outFiles map[string]*outFile
+
+// prepareAll makes ready to write files, each given as its flag and its path; "" is none.
+func prepareAll(ctx context.Context, files ...[2]string) (outFiles, error) {
+	out, seen := outFiles{}, map[string]string{}
+	for _, f := range files {
+		flag, path := f[0], f[1]
+		if path == "" {
+			continue
+		}
+		if other, taken := seen[filepath.Clean(path)]; taken {
+			out.discard()
+			return nil, misuse("", "--%s and --%s name the same file: %s", other, flag, path)
+		}
+		seen[filepath.Clean(path)] = flag
+		var err error
+		if out[flag], err = prepare(ctx, path); err != nil {
+			out.discard()
+			return nil, fmt.Errorf("%s: %w", flag, err)
+		}
+	}
+	return out, nil
+}
+
+func (o outFiles) discard() {
+	for _, f := range o {
+		f.discard()
+	}
+}
+
 // cannotWrite names the file that was asked for, not the one it is written under meanwhile.
 func cannotWrite(path string, err error) error {
 	if dir := filepath.Dir(path); errors.Is(err, fs.ErrNotExist) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -73,7 +72,11 @@ func (r *reproduction) run(cmd *cobra.Command, args []string) error {
 			return misuse(see, "%v", err)
 		}
 	}
-	files, err := r.prepare(cmd.Context())
+	json := r.json
+	if json == "-" {
+		json = ""
+	}
+	files, err := prepareAll(cmd.Context(), [2]string{"report", r.report}, [2]string{"json", json}, [2]string{"markdown", r.markdown})
 	if err != nil {
 		return err
 	}
@@ -95,9 +98,9 @@ func (r *reproduction) run(cmd *cobra.Command, args []string) error {
 		fmt.Fprintln(os.Stderr, pace(f))
 	}
 	err = errors.Join(err,
-		files.json.write(f.WriteJSON),
-		files.markdown.write(func(to io.Writer) error { return f.WriteMarkdown(to, f.Command) }),
-		files.report.write(func(to io.Writer) error { return f.WriteReport(to, f.Command) }))
+		files["json"].write(f.WriteJSON),
+		files["markdown"].write(func(to io.Writer) error { return f.WriteMarkdown(to, f.Command) }),
+		files["report"].write(func(to io.Writer) error { return f.WriteReport(to, f.Command) }))
 	switch {
 	case err != nil:
 		return err
@@ -175,39 +178,6 @@ func (r *reproduction) command(args []string) string {
 		words = append(words, "--seed", fmt.Sprint(r.first))
 	}
 	return strings.Join(words, " ")
-}
-
-// reproductionFiles are the files of the verb, ready to be written.
-type reproductionFiles struct{ report, json, markdown *outFile }
-
-func (r *reproduction) prepare(ctx context.Context) (reproductionFiles, error) {
-	var out reproductionFiles
-	seen := map[string]string{}
-	for _, f := range []struct {
-		flag, path string
-		to         **outFile
-	}{{"report", r.report, &out.report}, {"json", r.json, &out.json}, {"markdown", r.markdown, &out.markdown}} {
-		if f.path == "" || f.flag == "json" && f.path == "-" {
-			continue
-		}
-		if other, taken := seen[filepath.Clean(f.path)]; taken {
-			out.discard()
-			return out, misuse("", "--%s and --%s name the same file: %s", other, f.flag, f.path)
-		}
-		seen[filepath.Clean(f.path)] = f.flag
-		var err error
-		if *f.to, err = prepare(ctx, f.path); err != nil {
-			out.discard()
-			return out, fmt.Errorf("%s: %w", f.flag, err)
-		}
-	}
-	return out, nil
-}
-
-func (f *reproductionFiles) discard() {
-	f.report.discard()
-	f.json.discard()
-	f.markdown.discard()
 }
 
 // reproducible are the ids that a shell completes.

@@ -52,7 +52,7 @@ func newRoot() *cobra.Command {
 		}
 	}
 	refuseRepeats(root)
-	describe(root, strings.NewReplacer("{{formats}}", formatList(), "{{measurements}}", measurementList(), "{{policies}}", policyList()))
+	describe(root, strings.NewReplacer("{{formats}}", formatWords().list(), "{{measurements}}", measurementWords().list(), "{{policies}}", policyList()))
 	return root
 }
 

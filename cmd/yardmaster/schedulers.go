@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -33,9 +32,7 @@ func newSchedulers() *cobra.Command {
 				for _, e := range all.Policies {
 					entries = append(entries, entry{e.Name, e.Title, e.Params})
 				}
-				enc := json.NewEncoder(out)
-				enc.SetIndent("", "  ")
-				return enc.Encode(entries)
+				return writeJSON(out, entries)
 			}
 			t := term.Table{Left: 2}
 			for _, e := range all.Policies {

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/yardmaster/yardmaster/internal/term"
@@ -274,11 +274,12 @@ func showFiles(w io.Writer, dir, report string) {
 	}
 }
 
-// count writes a whole number with separators.
-func count(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+// writeJSON writes what a program reads.
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
 }
+
+// count writes a whole number with separators.
+func count(n int64) string { return report.Number(n) }

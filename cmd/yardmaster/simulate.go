@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/scenario"
-	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/whatif"
 )
 
 func newSimulate() *cobra.Command {
@@ -73,27 +74,21 @@ func simulate(cmd *cobra.Command, s scenario.Scenario, out output, dir, log stri
 		}
 		defer folder.Discard()
 	}
-	files, err := out.prepare(ctx)
+	files, err := out.prepare(ctx, [2]string{"steer-log", log})
 	if err != nil {
 		return err
 	}
 	defer files.discard()
-	logFile, err := prepare(ctx, log)
-	if err != nil {
-		return fmt.Errorf("steer-log: %w", err)
-	}
-	defer logFile.discard()
 	var lines bytes.Buffer
-	var decisions io.Writer
+	setup.Workload.InMemory = cmp.Or(setup.Workload.InMemory, oneRun)
+	plan := whatif.Plan{Variants: setup.Runs(), Pictures: out.report != ""}
 	if log != "" {
-		decisions = &lines
+		plan.Variants[0].SteerLog = &lines
 	}
-	c, err := compare(ctx, "simulating", setup, oneRun, out.report != "", func(int, int) sim.Sink {
-		if folder == nil {
-			return nil
-		}
-		return folder
-	}, decisions)
+	if folder != nil {
+		plan.Variants[0].Sink = folder
+	}
+	c, err := compare(ctx, "simulating", setup, plan)
 	if err != nil {
 		return err
 	}
@@ -108,8 +103,8 @@ func simulate(cmd *cobra.Command, s scenario.Scenario, out output, dir, log stri
 		showRun(w, run, c.Headline)
 	}
 	err = errors.Join(err, writeFolder(folder, dir, run),
-		writeReport(files.report, "One run under "+run.Scenario.Scheduler, run.Scenario.Command, setup, c),
-		watch.write(files.timing, run.Events), writeSteerLog(logFile, &lines))
+		writeReport(files["report"], "One run under "+run.Scenario.Scheduler, run.Scenario.Command, setup, c),
+		watch.write(files["timing"], run.Events), writeSteerLog(files["steer-log"], &lines))
 	switch {
 	case err != nil:
 		return err

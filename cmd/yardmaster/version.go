@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -18,9 +17,7 @@ func newVersion() *cobra.Command {
 		Args:  exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asJSON {
-				e := json.NewEncoder(cmd.OutOrStdout())
-				e.SetIndent("", "  ")
-				return e.Encode(build.Read())
+				return writeJSON(cmd.OutOrStdout(), build.Read())
 			}
 			showVersion(cmd.OutOrStdout())
 			return nil

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,12 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/yardmaster/yardmaster/internal/build"
 	"github.com/yardmaster/yardmaster/internal/term"
 	"github.com/yardmaster/yardmaster/report"
-	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/scenario"
-	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/whatif"
 )
 
@@ -37,85 +32,30 @@ func (o *output) add(cmd *cobra.Command) {
 	setGroup(fs, headings[3], "report", "json", "timing")
 }
 
-// outputs are the files of a run, ready to be written.
-type outputs struct{ report, timing *outFile }
-
-// prepare finds out whether the files that are asked for can be written.
-func (o *output) prepare(ctx context.Context) (outputs, error) {
-	var out outputs
-	if o.report != "" && filepath.Clean(o.report) == filepath.Clean(o.timing) {
-		return out, misuse("", "--report and --timing name the same file: %s", o.report)
-	}
-	var err error
-	if out.report, err = prepare(ctx, o.report); err != nil {
-		return out, fmt.Errorf("report: %w", err)
-	}
-	if out.timing, err = prepare(ctx, o.timing); err != nil {
-		out.discard()
-		return out, fmt.Errorf("timing: %w", err)
-	}
-	return out, nil
-}
-
-func (o *outputs) discard() {
-	o.report.discard()
-	o.timing.discard()
+// prepare finds out whether the files that are asked for can be written, and those of more.
+func (o *output) prepare(ctx context.Context, more ...[2]string) (outFiles, error) {
+	return prepareAll(ctx, append([][2]string{{"report", o.report}, {"timing", o.timing}}, more...)...)
 }
 
 // errPartial says that what was printed is only a part.
 var errPartial = fmt.Errorf("stopped before the end: the results are partial")
 
-// compare runs a scenario under its schedulers and seeds, with a progress line.
-func compare(ctx context.Context, label string, setup *scenario.Setup, inMemory int, pictures bool, watch func(scheduler, seed int) sim.Sink, steerLog io.Writer) (*whatif.Comparison, error) {
+// compare runs a plan of a scenario with its seeds, with a progress line.
+func compare(ctx context.Context, label string, setup *scenario.Setup, plan whatif.Plan) (*whatif.Comparison, error) {
 	line := term.NewProgress(os.Stderr, label)
 	defer line.End()
-	s := &setup.Scenario
-	plan := whatif.Plan{
-		Cluster: setup.Cluster, Model: s.Model, Timing: setup.Timing, NewWorker: setup.NewWorker, NoAlone: setup.Phases != nil, Version: build.Version(), Assumptions: setup.Assumptions(),
-		Pictures: pictures, Watch: watch,
-		Workload: whatif.Workload{Open: setup.Work.Open, Same: !setup.Work.Drawn, Jobs: setup.Work.Jobs, InMemory: inMemory},
-	}
-	if steerLog != nil {
-		plan.SteerLog = func(int, int) io.Writer { return steerLog }
-	}
-	if setup.Work.Once {
-		plan.Workload.InMemory = math.MaxInt // all runs share what was read
-	}
-	if s.ScaleLoad != 1 || s.ScaleLength != 1 {
-		plan.Workload.InMemory = -1 // copies are cheaper to make again than to keep
-	}
 	plan.Note = func(text string) { fmt.Fprintln(os.Stderr, "note: "+text) }
 	if line.Active() {
 		plan.Progress = func(done float64, jobs int64) { line.Set(done, count(jobs)+" jobs") }
 	}
-	typed := map[string]scenario.NamedPolicy{}
-	for i, name := range apart(setup.Policies) {
-		p := setup.Policies[i]
-		typed[name] = p
-		plan.Schedulers = append(plan.Schedulers, whatif.Scheduler{Name: name, New: p.New, RM: p.RM, Steer: p.Steer})
-	}
-	plan.Scenario = func(scheduler string, seed uint64) result.Scenario { return setup.Echo(typed[scheduler], seed) }
-	for i := range s.Seeds {
-		plan.Seeds = append(plan.Seeds, s.Seed+uint64(i))
+	for i := range setup.Scenario.Seeds {
+		plan.Seeds = append(plan.Seeds, setup.Scenario.Seed+uint64(i))
 	}
 	c, err := whatif.Compare(ctx, plan)
 	if err == nil && len(c.Seeds) > 0 && !c.Partial && c.Runs[0][0].Jobs.Submitted == 0 {
-		return nil, fmt.Errorf("workload %s holds no jobs: there is nothing to play", setup.Work.Title)
+		return nil, fmt.Errorf("workload %s holds no jobs: there is nothing to play", setup.Workload.Title)
 	}
 	return c, err
-}
-
-// apart names schedulers so that one that is given twice can be told from itself.
-func apart(policies []scenario.NamedPolicy) []string {
-	seen := map[string]int{}
-	names := make([]string, len(policies))
-	for i := range policies {
-		names[i] = policies[i].Title()
-		if seen[names[i]]++; seen[names[i]] > 1 {
-			names[i] = fmt.Sprintf("%s (%d)", names[i], seen[names[i]])
-		}
-	}
-	return names
 }
 
 // errIdle says that a run came to nothing.
@@ -131,9 +71,7 @@ func startWatch() stopwatch { return stopwatch{time.Now()} }
 func (w stopwatch) write(to *outFile, events int64) error {
 	err := to.write(func(f io.Writer) error {
 		cpu, rss := usage()
-		e := json.NewEncoder(f)
-		e.SetIndent("", "  ")
-		return e.Encode(struct {
+		return writeJSON(f, struct {
 			Wall   float64 `json:"wall_seconds"`
 			CPU    float64 `json:"cpu_seconds"`
 			RSS    int64   `json:"peak_rss_bytes"`
@@ -176,10 +114,10 @@ func writeReport(to *outFile, title, command string, setup *scenario.Setup, c *w
 	}
 	d := c.Report(setup.Cluster)
 	d.Title = title
-	d.Subtitle = baseNames(setup.Scenario.Workload, setup.Work.Title) + " on " + setup.Cluster.String()
-	d.Facts = []report.Fact{{Label: "workload", Value: setup.Work.Title}, {Label: "cluster", Value: setup.Scenario.Cluster + " (" + setup.Cluster.String() + ")"}}
-	if setup.Work.SHA256 != "" {
-		d.Facts = append(d.Facts, report.Fact{Label: "SHA-256 of the workload", Value: setup.Work.SHA256})
+	d.Subtitle = baseNames(setup.Scenario.Workload, setup.Workload.Title) + " on " + setup.Cluster.String()
+	d.Facts = []report.Fact{{Label: "workload", Value: setup.Workload.Title}, {Label: "cluster", Value: setup.Scenario.Cluster + " (" + setup.Cluster.String() + ")"}}
+	if setup.Workload.SHA256 != "" {
+		d.Facts = append(d.Facts, report.Fact{Label: "SHA-256 of the workload", Value: setup.Workload.SHA256})
 	}
 	for s, runs := range c.Runs {
 		if n := runs[0].Traffic; n != nil {

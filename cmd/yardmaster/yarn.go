@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -95,18 +94,12 @@ func policiesJSON(cmd *cobra.Command, names []string) error {
 		}
 		entries = append(entries, e)
 	}
-	enc := json.NewEncoder(cmd.OutOrStdout())
-	enc.SetIndent("", "  ")
-	return enc.Encode(entries)
+	return writeJSON(cmd.OutOrStdout(), entries)
 }
 
 // policyWords are the policies for a shell's completion.
 func policyWords() []string {
-	var words []string
-	for _, e := range steerpolicy.Policies {
-		words = append(words, e.Name+"\t"+e.Title)
-	}
-	return words
+	return wordsOf(steerpolicy.Policies, func(e *steer.Entry) (string, string) { return e.Name, e.Title })
 }
 
 func knownPolicy(name string) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/yardmaster/yardmaster/internal/yamlfile"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/capacity1"
+	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/mapreduce"
 	"github.com/yardmaster/yardmaster/workload"
@@ -82,20 +83,16 @@ func (s setup) play(ctx context.Context, seed uint64) (*trace, error) {
 	if newPolicy == nil {
 		newPolicy = capacity1.New
 	}
-	worker, err := mapreduce.New(s.on.model())
-	if err != nil {
-		return nil, err
-	}
 	rec := newRecorder()
-	summary, err := sim.Run(ctx, sim.Config{
+	_, err := run.Play(ctx, &run.Spec{
 		Cluster:   s.on.cluster(),
-		Source:    s.jobs.Source(),
-		NewPolicy: func() (policy.Policy, error) { return newPolicy(s.settings.config()) },
+		Workload:  run.Jobs(s.jobs),
+		Scheduler: run.Scheduler{New: func() (policy.Policy, error) { return newPolicy(s.settings.config()) }},
 		Model:     sim.Model{Heartbeat: heartbeat, Replicas: replication},
 		Seed:      seed,
 		Sink:      rec,
 		NoAlone:   true,
-		Worker:    worker,
+		NewWorker: func() (sim.Worker, error) { return mapreduce.New(s.on.model()) },
 		Follow: func(r *sim.JobRecord) []*workload.Job {
 			if j := s.then[r.Job.ID]; j != nil {
 				return []*workload.Job{j}
@@ -105,9 +102,6 @@ func (s setup) play(ctx context.Context, seed uint64) (*trace, error) {
 	})
 	if err != nil {
 		return nil, err
-	}
-	if summary.Partial {
-		return nil, context.Cause(ctx)
 	}
 	t := rec.trace()
 	if len(t.refused) > 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/capacity"
 	"github.com/yardmaster/yardmaster/policy/fair"
+	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/sim/mapreduce"
@@ -96,17 +97,15 @@ func (b *Batch) Play(ctx context.Context, seed uint64) (*Outcome, error) {
 		delays = *b.Delays
 	}
 	rec := newRecorder(b, worker, inner)
-	sum, err := sim.Run(ctx, sim.Config{
-		Cluster: b.cluster(), Source: b.Jobs.Source(), NewPolicy: b.policy, Seed: seed, Sink: rec, NoAlone: true, Worker: worker,
+	sum, err := run.Play(ctx, &run.Spec{
+		Cluster: b.cluster(), Workload: run.Jobs(b.Jobs), Seed: seed, Sink: rec, NoAlone: true,
+		Scheduler: run.Scheduler{New: b.policy, Steer: &steer.Rehearsal{Delays: delays, New: func(uint64) (steer.Steerer, error) { return rec, nil }}},
+		NewWorker: func() (sim.Worker, error) { return worker, nil },
 		// The study was calibrated with reduces that are asked for once every map has a container.
-		Model:   sim.Model{Heartbeat: unit.Second, PerBeat: b.Scheduler.perBeat(), Application: am.MapsFirst},
-		Steerer: rec, Delays: delays,
+		Model: sim.Model{Heartbeat: unit.Second, PerBeat: b.Scheduler.perBeat(), Application: am.MapsFirst},
 	})
 	if err != nil {
 		return nil, err
-	}
-	if sum.Partial {
-		return nil, context.Cause(ctx)
 	}
 	return rec.outcome(&sum)
 }

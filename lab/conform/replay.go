@@ -14,8 +14,8 @@ import (
 	"github.com/yardmaster/yardmaster/lab/host"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/rm"
-	capacityrm "github.com/yardmaster/yardmaster/policy/rm/capacity"
-	fairrm "github.com/yardmaster/yardmaster/policy/rm/fair"
+	rmall "github.com/yardmaster/yardmaster/policy/rm/all"
+	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/yarn"
 	"github.com/yardmaster/yardmaster/unit"
@@ -59,8 +59,9 @@ func replay(ctx context.Context, s *Scenario, rec *sls.Record, instants bool) (*
 	timing := yarn.SLS()
 	timing.NodeHeartbeat = unit.Time(rec.Beat) * unit.Millisecond
 	timing.MasterHeartbeat = timing.NodeHeartbeat
-	return Replay(ctx, yarn.Config{
-		Cluster: nodes, Source: jobs.Source(), NewScheduler: newScheduler, Timing: timing, Phases: phases(rec), Ports: ports(rec), Script: script(s, rec, instants),
+	return Replay(ctx, &run.Spec{
+		Cluster: nodes, Workload: run.Jobs(jobs), Scheduler: run.Scheduler{RM: newScheduler}, Timing: &timing,
+		Log: &run.Log{Phases: phases(rec), Ports: ports(rec), Script: script(s, rec, instants)},
 	}, true)
 }
 
@@ -96,11 +97,9 @@ func Scheduler(siteXML, capacity, fair string) (func() (rm.Scheduler, error), er
 		return nil, err
 	}
 	if fair != "" {
-		f, err := conf.ReadFair(strings.NewReader(fair), "fair-scheduler.xml")
-		return func() (rm.Scheduler, error) { return fairrm.New(f, site) }, err
+		return rmall.Read("fair-scheduler.xml", []byte(fair), site)
 	}
-	c, err := conf.ReadCapacity(strings.NewReader(capacity), "capacity-scheduler.xml")
-	return func() (rm.Scheduler, error) { return capacityrm.New(c, site) }, err
+	return rmall.Read("capacity-scheduler.xml", []byte(capacity), site)
 }
 
 // phases are one interval before the first heartbeats: a node's first step does nothing.
@@ -176,17 +175,17 @@ type visit struct {
 
 // Replay runs a simulation and has what it did. With masters, an application starts with its master's container, which is then one of those
 // that were placed.
-func Replay(ctx context.Context, c yarn.Config, masters bool) (*Outcome, error) {
+func Replay(ctx context.Context, s *run.Spec, masters bool) (*Outcome, error) {
 	got := &collector{NewOutcome(), masters, map[visit]int{}}
-	if c.Script != nil {
-		for i, x := range c.Script.Instants {
+	if s.Log.Script != nil {
+		for i, x := range s.Log.Script.Instants {
 			if x.Kind == yarn.Beat {
 				got.turns[visit{x.Node, x.At}] = i
 			}
 		}
 	}
-	c.Sink, c.Containers, c.NoAlone = got, got.container, true
-	if _, err := yarn.Run(ctx, c); err != nil {
+	s.Sink, s.Containers, s.NoAlone = got, got.container, true
+	if _, err := run.Play(ctx, s); err != nil {
 		return nil, err
 	}
 	got.Settle()

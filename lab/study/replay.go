@@ -8,6 +8,7 @@ import (
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/lab/conform"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim/yarn"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -36,16 +37,18 @@ func nudged(ctx context.Context, r *Record, k knowledge, nudge uint64) (*conform
 	if err != nil {
 		return nil, err
 	}
-	c := yarn.Config{Cluster: r.cluster(), Source: list.Source(), NewScheduler: newScheduler, Timing: yarn.Hadoop(), Ports: r.ports(), Seed: 1}
-	if k == phases {
-		c.Timing, c.Phases = r.timing()
-		c.Script = r.beginnings(nudge)
+	timing, log := yarn.Hadoop(), &run.Log{Ports: r.ports()}
+	switch k {
+	case phases:
+		timing, log.Phases = r.timing()
+		log.Script = r.beginnings(nudge)
+	case instants:
+		timing, _ = r.timing()
+		log.Script = r.script()
 	}
-	if k == instants {
-		c.Timing, _ = r.timing()
-		c.Script = r.script()
-	}
-	return conform.Replay(ctx, c, false)
+	return conform.Replay(ctx, &run.Spec{
+		Cluster: r.cluster(), Workload: run.Jobs(list), Scheduler: run.Scheduler{RM: newScheduler}, Timing: &timing, Log: log, Seed: 1,
+	}, false)
 }
 
 func (r *Record) cluster() *cluster.Cluster {

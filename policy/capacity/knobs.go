@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
@@ -188,3 +189,6 @@ func (o *Order) find(name string) (*queue, error) {
 	}
 	return nil, fmt.Errorf("there is no queue %q: there are %s", name, paths(o.leaves))
 }
+
+// AMLimit implements steer.AMLimited.
+func (*Order) AMLimit() steer.AMLimit { return steer.CapacityAM }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
@@ -122,3 +123,6 @@ func SetProperty(queue, property string, value float64, weight, amShare *float64
 	}
 	return 0, fmt.Errorf("set %s of queue %s to %v: %s", property, queue, value, why)
 }
+
+// AMLimit implements steer.AMLimited.
+func (*Tree) AMLimit() steer.AMLimit { return steer.FairAM }

@@ -141,6 +141,16 @@ func (w *Workload) Assumptions() []string {
 	return all
 }
 
+// Jobs is how many there are, where the files say so; 0: unknown.
+func (w *Workload) Jobs() (n int64) {
+	for _, r := range w.readers {
+		if f, ok := r.(*jobfile.Reader); ok {
+			n += f.Jobs()
+		}
+	}
+	return n
+}
+
 // Settings returns those under which the jobs were observed; none where the files do not say, or there are several.
 func (w *Workload) Settings() jobfile.Settings {
 	if len(w.readers) == 1 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/rm"
+	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -118,3 +119,6 @@ func (s *Scheduler) MasterOf(r *rm.App) unit.Resources {
 	}
 	return s.apps[r.Index].am
 }
+
+// AMLimit implements steer.AMLimited.
+func (*Scheduler) AMLimit() steer.AMLimit { return steer.CapacityAM }

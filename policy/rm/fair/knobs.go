@@ -6,6 +6,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/policy/fair"
 	"github.com/yardmaster/yardmaster/policy/rm"
+	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -79,3 +80,6 @@ func (s *scheduler) Property(name, property string) (float64, error) {
 	}
 	return fair.ReadProperty(name, property, q.weight, q.amShare, q.maxApps)
 }
+
+// AMLimit implements steer.AMLimited.
+func (*scheduler) AMLimit() steer.AMLimit { return steer.FairAM }

@@ -1,4 +1,4 @@
-package whatif
+package run
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/unit"
@@ -13,7 +14,7 @@ import (
 
 // A month of looks leaves a bounded number of points, in order, from its first day to its last.
 func TestPointsOfALongRunStayFew(t *testing.T) {
-	h := &helm{who: &steer.Rehearsal{Queue: "root.default"}}
+	h := &book{who: &steer.Rehearsal{Queue: "root.default"}}
 	const looks = 2_000_000
 	for i := range looks {
 		h.note(&steer.Snapshot{Now: unit.Time(i) * unit.Second, Queues: []steer.Queue{{Name: "root.default", Running: i % 7, MasterShare: 0.05}}})
@@ -49,15 +50,15 @@ func TestSteeringTellsWhatIsLeft(t *testing.T) {
 		{"left as it was", []steer.Receipt{{Action: share, Old: 0.05, New: 0.09}}, 0.09, false},
 		{"the last change failed", []steer.Receipt{{Action: share, Old: 0.05, New: 0.09}, {Action: share, New: 0.05, Err: errors.New("no")}}, 0.09, false},
 	} {
-		h := &helm{Steerer: control, kinds: map[string]int64{}, who: &steer.Rehearsal{Name: "cbt", Queue: "root.default"}, found: 0.05}
-		got, err := h.finish(c.receipts)
+		h := &book{Steerer: control, kinds: map[string]int64{}, who: &steer.Rehearsal{Name: "cbt", Queue: "root.default"}, found: 0.05}
+		got, err := h.finish(&sim.Summary{Receipts: c.receipts})
 		if err != nil || got.Final != c.final || got.Restored != c.restored || len(got.Changes) != len(c.receipts) {
 			t.Errorf("%s: %+v, %v", c.name, got, err)
 		}
 	}
 	many := make([]steer.Receipt, mostChanges+5)
-	h := &helm{Steerer: control, kinds: map[string]int64{}, who: &steer.Rehearsal{}}
-	if got, err := h.finish(many); err != nil || len(got.Changes) != mostChanges || got.MoreChanges != 5 {
+	h := &book{Steerer: control, kinds: map[string]int64{}, who: &steer.Rehearsal{}}
+	if got, err := h.finish(&sim.Summary{Receipts: many}); err != nil || len(got.Changes) != mostChanges || got.MoreChanges != 5 {
 		t.Errorf("%d changes and %d more, %v", len(got.Changes), got.MoreChanges, err)
 	}
 }
@@ -68,12 +69,12 @@ func TestSteerLogFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &helm{Steerer: control, kinds: map[string]int64{}, who: &steer.Rehearsal{Queue: "root.default"}, log: broken{}}
+	h := &book{Steerer: control, kinds: map[string]int64{}, who: &steer.Rehearsal{Queue: "root.default"}, log: broken{}}
 	h.Step(&steer.Snapshot{})
-	if _, err := h.finish(nil); err == nil || !strings.Contains(err.Error(), "steering log") {
+	if _, err := h.finish(&sim.Summary{}); err == nil || !strings.Contains(err.Error(), "steering log") {
 		t.Errorf("%v", err)
 	}
-	if got, err := (*helm)(nil).finish(nil); got != (*result.Steering)(nil) || err != nil {
+	if got, err := (*book)(nil).finish(&sim.Summary{}); got != (*result.Steering)(nil) || err != nil {
 		t.Errorf("nobody steers, and yet %v, %v", got, err)
 	}
 }

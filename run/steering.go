@@ -1,4 +1,4 @@
-package whatif
+package run
 
 import (
 	"cmp"
@@ -11,12 +11,13 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// helm lets a controller steer a run and writes down what it sees and decides.
-type helm struct {
+// book is a steering policy that writes down what it sees and decides.
+type book struct {
 	steer.Steerer
 	who    *steer.Rehearsal
 	seed   uint64
@@ -27,16 +28,16 @@ type helm struct {
 	next   unit.Time
 	found  float64
 	blind  string
-	there  bool     // the queue had a job at some look
+	there  bool     // the queue had a job in some sample
 	others []string // queues that had one
 	err    error    // of the log
 }
 
 var (
-	_ steer.Refuser   = (*helm)(nil)
-	_ steer.Renewer   = (*helm)(nil)
-	_ steer.Declarer  = (*helm)(nil)
-	_ steer.Corrector = (*helm)(nil)
+	_ steer.Refuser   = (*book)(nil)
+	_ steer.Renewer   = (*book)(nil)
+	_ steer.Declarer  = (*book)(nil)
+	_ steer.Corrector = (*book)(nil)
 )
 
 // mostPoints are more than a picture has columns; mostChanges are more than anybody reads.
@@ -45,130 +46,121 @@ const (
 	mostChanges = 10_000
 )
 
-// helm makes that of a run; nil: nobody steers it.
-func (p *Plan) helm(scheduler, seed int) (*helm, error) {
-	who := p.Schedulers[scheduler].Steer
+// keepBook puts a book before the steering policy of a run; nil: nobody steers it.
+func keepBook(s *Spec) *book {
+	who := s.Scheduler.Steer
 	if who == nil {
-		return nil, nil
+		return nil
 	}
-	c, err := who.New(p.Seeds[seed])
-	if err != nil {
-		return nil, err
-	}
-	h := &helm{Steerer: c, who: who, seed: p.Seeds[seed], kinds: map[string]int64{}}
-	if p.SteerLog != nil {
-		h.log = p.SteerLog(scheduler, seed)
-	}
-	return h, nil
+	b := &book{who: who, seed: s.Seed, log: s.SteerLog, kinds: map[string]int64{}}
+	kept := *who
+	kept.New = func(uint64) (steer.Steerer, error) { return b.Renew() }
+	s.Scheduler.Steer = &kept
+	return b
 }
 
 // Step implements steer.Steerer.
-func (h *helm) Step(seen *steer.Snapshot) ([]steer.Action, unit.Time) {
-	h.note(seen)
-	do, again := h.Steerer.Step(seen)
+func (b *book) Step(seen *steer.Snapshot) ([]steer.Action, unit.Time) {
+	b.note(seen)
+	do, again := b.Steerer.Step(seen)
 	var said []slog.Attr
-	if e, ok := h.Steerer.(steer.Explainer); ok {
+	if e, ok := b.Steerer.(steer.Explainer); ok {
 		said = e.Explain()
 	}
 	kind, why := steer.Decided(said)
-	if h.kinds[kind]++; kind == steer.Refuse {
-		h.blind = why
+	if b.kinds[kind]++; kind == steer.Refuse {
+		b.blind = why
 	}
-	if h.log != nil && h.err == nil {
-		_, h.err = fmt.Fprintln(h.log, steer.Line(seen.Now, said))
+	if b.log != nil && b.err == nil {
+		_, b.err = fmt.Fprintln(b.log, steer.Line(seen.Now, said))
 	}
 	return do, again
 }
 
 // Refused implements steer.Refuser.
-func (h *helm) Refused() bool {
-	r, ok := h.Steerer.(steer.Refuser)
+func (b *book) Refused() bool {
+	r, ok := b.Steerer.(steer.Refuser)
 	return ok && r.Refused()
 }
 
 // Allow implements steer.Declarer.
-func (h *helm) Allow(kind steer.Kind, property string) error {
-	return h.who.Needs.Allow(kind, property, steer.AMLimit{Property: h.who.Property})
+func (b *book) Allow(kind steer.Kind, property string) error {
+	return b.who.Needs.Allow(kind, property, steer.AMLimit{Property: b.who.Property})
 }
 
 // Renew implements steer.Renewer: a fresh policy, in the same book.
-func (h *helm) Renew() (_ steer.Steerer, err error) {
-	h.Steerer, err = h.who.New(h.seed)
-	return h, err
+func (b *book) Renew() (_ steer.Steerer, err error) {
+	b.Steerer, err = b.who.New(b.seed)
+	return b, err
 }
 
 // NotMade implements steer.Corrector.
-func (h *helm) NotMade(a steer.Action) {
-	if c, ok := h.Steerer.(steer.Corrector); ok {
+func (b *book) NotMade(a steer.Action) {
+	if c, ok := b.Steerer.(steer.Corrector); ok {
 		c.NotMade(a)
 	}
 }
 
 // note keeps what is seen of the queue, where it differs from what was seen before. When there is too much of it, every other point
 // goes and further ones are kept half as often.
-func (h *helm) note(seen *steer.Snapshot) {
+func (b *book) note(seen *steer.Snapshot) {
 	for i := range seen.Queues {
 		q := &seen.Queues[i]
 		busy := q.Running+q.Waiting > 0
-		if q.Name != h.who.Queue {
-			if busy && !h.there && !slices.Contains(h.others, q.Name) {
-				h.others = append(h.others, q.Name)
+		if q.Name != b.who.Queue {
+			if busy && !b.there && !slices.Contains(b.others, q.Name) {
+				b.others = append(b.others, q.Name)
 			}
 			continue
 		}
-		h.there = h.there || busy
-		h.found = cmp.Or(h.found, q.MasterShare)
+		b.there = b.there || busy
+		b.found = cmp.Or(b.found, q.MasterShare)
 		p := result.SteerPoint{At: seen.Now.Seconds(), Share: q.MasterShare, Running: q.Running, Waiting: q.Waiting}
-		if n := len(h.points); n > 0 {
-			last := h.points[n-1]
-			if last.At = p.At; last == p || seen.Now < h.next {
+		if n := len(b.points); n > 0 {
+			last := b.points[n-1]
+			if last.At = p.At; last == p || seen.Now < b.next {
 				return
 			}
 		}
-		h.points, h.next = append(h.points, p), seen.Now+h.every
-		if len(h.points) > mostPoints {
-			for k := range h.points[:mostPoints/2] {
-				h.points[k] = h.points[2*k]
+		b.points, b.next = append(b.points, p), seen.Now+b.every
+		if len(b.points) > mostPoints {
+			for k := range b.points[:mostPoints/2] {
+				b.points[k] = b.points[2*k]
 			}
-			h.points = h.points[:mostPoints/2]
-			h.every = max(2*h.every, unit.Second)
+			b.points = b.points[:mostPoints/2]
+			b.every = max(2*b.every, unit.Second)
 		}
 	}
 }
 
-// missed says that the wrong queue was steered: jobs were seen, and none of them in it.
-func (h *helm) missed() error {
-	if h == nil || h.there || len(h.others) == 0 {
-		return nil
-	}
-	slices.Sort(h.others)
-	return fmt.Errorf("steering: queue %s never had a job; choose one that did with --steer-queue: %s", h.who.Queue, strings.Join(h.others, ", "))
-}
-
-// finish says what became of it all.
-func (h *helm) finish(receipts []steer.Receipt) (*result.Steering, error) {
-	if h == nil {
+// finish says what became of it all. It is an error to have steered a queue that never had a job while others had.
+func (b *book) finish(sum *sim.Summary) (*result.Steering, error) {
+	if b == nil {
 		return nil, nil
 	}
-	if h.err != nil {
-		return nil, fmt.Errorf("steering log: %w", h.err)
+	if !sum.Partial && !b.there && len(b.others) > 0 {
+		slices.Sort(b.others)
+		return nil, fmt.Errorf("steering: queue %s never had a job; choose one that did with --steer-queue: %s", b.who.Queue, strings.Join(b.others, ", "))
 	}
-	d := h.who.Delays
+	if b.err != nil {
+		return nil, fmt.Errorf("steering log: %w", b.err)
+	}
+	d := b.who.Delays
 	out := &result.Steering{
-		Policy: h.who.Name, Queue: h.who.Queue,
+		Policy: b.who.Name, Queue: b.who.Queue,
 		Delays:    result.SteerDelays{Sense: d.Sense.Seconds(), Queue: d.Queue.Seconds(), Poll: d.Poll.Seconds(), Age: d.Age.Seconds()},
 		Decisions: []result.SteerCount{}, Changes: []result.SteerChange{},
-		Found: h.found, Least: h.found, Most: h.found, Final: h.found, Blind: h.blind, Points: h.points,
+		Found: b.found, Least: b.found, Most: b.found, Final: b.found, Blind: b.blind, Points: b.points,
 	}
-	words := slices.Concat(steer.Decisions, slices.Sorted(maps.Keys(h.kinds)))
+	words := slices.Concat(steer.Decisions, slices.Sorted(maps.Keys(b.kinds)))
 	for i, kind := range words {
-		if n := h.kinds[kind]; n > 0 && slices.Index(words, kind) == i {
+		if n := b.kinds[kind]; n > 0 && slices.Index(words, kind) == i {
 			out.Looks += n
 			out.Decisions = append(out.Decisions, result.SteerCount{Kind: kind, Count: n})
 		}
 	}
 	knobs := map[string][2]float64{} // of queues: the value found, and the last one
-	for _, r := range receipts {
+	for _, r := range sum.Receipts {
 		c := result.SteerChange{Asked: r.Asked.Seconds(), InForce: r.InForce.Seconds(), Knob: knobName(&r.Action), Old: r.Old, New: r.New, Why: r.Action.Why}
 		if r.Err != nil {
 			c.Failed = r.Err.Error()
@@ -197,7 +189,7 @@ func (h *helm) finish(receipts []steer.Receipt) (*result.Steering, error) {
 	for _, v := range knobs {
 		out.Restored = out.Restored && math.Abs(v[0]-v[1]) < 1e-9
 	}
-	if h.who.Property != "" && strings.HasSuffix(out.Series, " "+h.who.Property) {
+	if b.who.Property != "" && strings.HasSuffix(out.Series, " "+b.who.Property) {
 		out.Series = "" // the share
 	}
 	return out, nil

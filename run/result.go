@@ -1,0 +1,52 @@
+package run
+
+import (
+	"context"
+	"slices"
+
+	"github.com/yardmaster/yardmaster/internal/build"
+	"github.com/yardmaster/yardmaster/report"
+	"github.com/yardmaster/yardmaster/result"
+)
+
+// Record is what a run came to.
+type Record struct {
+	*result.Run
+	Notes  []string // of the workload's reader; they are among the assumptions, too
+	Curves result.Curves
+}
+
+// Result plays s into the figures that are shown of it. A run that ctx ended is shown as far as it got: its Partial is set.
+func Result(ctx context.Context, s Spec) (*Record, error) {
+	src, err := s.Workload.Open(s.Seed)
+	if err != nil {
+		return nil, err
+	}
+	defer closeSource(src)
+	assumptions := slices.Concat(Describe(src).Assumed, s.Assumptions)
+	collector := result.NewCollector(result.Options{Version: build.Version(), TotalMem: s.Cluster.Total().Mem})
+	s.Sink = result.Tee(collector, s.Sink)
+	book := keepBook(&s)
+	sum, err := s.play(ctx, src)
+	if err != nil && !sum.Partial {
+		return nil, err
+	}
+	out := &Record{Notes: []string{}}
+	for _, note := range Describe(src).Noted {
+		text := "workload: " + note.Text
+		if note.Count > 0 {
+			text += " (" + report.Number(note.Count) + ")"
+		}
+		out.Notes = append(out.Notes, text)
+	}
+	var about result.Scenario
+	if s.About != nil {
+		about = s.About(s.Seed)
+	}
+	out.Run = collector.Finish(sum, about, append(assumptions, out.Notes...))
+	out.Curves = collector.Curves()
+	if out.Steering, err = book.finish(&sum); err != nil {
+		return nil, err
+	}
+	return out, nil
+}

@@ -1,0 +1,218 @@
+// Package run is the one way to run a scenario. A Spec is everything that a run depends on: cluster, jobs, scheduler, clock, application
+// model, work model, steering and seed. Play plays it on the engine of its clock; Result plays it into the figures that are shown of it.
+//
+// A run is one goroutine and deterministic: the same Spec gives the same Summary and the same records, in the same order. Loops over seeds,
+// schedulers or settings (package whatif, the studies of package experiment, the benchmarks) are loops around Play and Result.
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/rm"
+	"github.com/yardmaster/yardmaster/policy/rm/adapt"
+	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/yarn"
+	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// Spec describes one run.
+type Spec struct {
+	Cluster   *cluster.Cluster
+	Workload  *Workload
+	Scheduler Scheduler
+	Seed      uint64
+	// Timing is the clock of a YARN cluster; nil: ideal time. Model is the application model and what ideal time assumes; on a YARN clock,
+	// whose Timing has its own application model, it sets the timeline's period alone.
+	Timing *yarn.Timing
+	Model  sim.Model
+	// NewWorker makes the work model; nil: tasks take the lengths of their stages. NoAlone leaves slowdowns out: nobody asks for them, or tasks
+	// have no length of their own.
+	NewWorker func() (sim.Worker, error)
+	NoAlone   bool
+	Alone     *sim.Alone                           // times on the empty cluster, shared by runs with the same seed, cluster and jobs; nil: made for this run
+	Follow    func(*sim.JobRecord) []*workload.Job // jobs submitted when one has finished; nil: none
+	Log       *Log                                 // instants of a real run to replay on a YARN clock; nil: none
+
+	// Listeners; nil: nobody listens.
+	Sink       sim.Sink
+	Containers func(*yarn.ContainerRecord) // on a YARN clock
+	Progress   func(sim.Progress)
+	SteerLog   io.Writer // the decisions of the steering policy, a line each; by Result
+
+	// About and Assumptions are what the result says of itself; by Result.
+	About       func(seed uint64) result.Scenario
+	Assumptions []string
+}
+
+// Scheduler is a scheduler and who steers it. Exactly one of New and RM is set: a policy runs on every clock, YARN's own schedulers on a YARN clock.
+type Scheduler struct {
+	Name  string // as typed
+	New   func() (policy.Policy, error)
+	RM    func() (rm.Scheduler, error)
+	Steer *steer.Rehearsal // nil: nobody steers
+}
+
+// Title names the scheduler and its steering policy.
+func (s *Scheduler) Title() string {
+	if s.Steer == nil {
+		return s.Name
+	}
+	return s.Name + " + " + s.Steer.Name
+}
+
+// Log is what is known of the instants of a real run; see yarn.Config.
+type Log struct {
+	Phases []unit.Time
+	Ports  []int32
+	Script *yarn.Script
+}
+
+// Play runs s on the engine of its clock. When ctx ends first, it returns what there is, with Partial set, and the cause as the error.
+func Play(ctx context.Context, s *Spec) (sim.Summary, error) {
+	src, err := s.Workload.Open(s.Seed)
+	if err != nil {
+		return sim.Summary{}, err
+	}
+	defer closeSource(src)
+	return s.play(ctx, src)
+}
+
+func (s *Spec) play(ctx context.Context, src workload.Source) (sum sim.Summary, err error) {
+	if err := s.refused(); err != nil {
+		return sum, err
+	}
+	sink := s.Sink
+	if sink == nil {
+		sink = result.Tee()
+	}
+	var steerer steer.Steerer
+	var delays steer.Delays
+	var bounds steer.Bounds
+	if by := s.Scheduler.Steer; by != nil {
+		if steerer, err = by.New(s.Seed); err != nil {
+			return sum, err
+		}
+		delays, bounds = by.Delays, by.Bounds
+	}
+	if s.Timing != nil {
+		c := yarn.Config{
+			Cluster: s.Cluster, Source: src, NewScheduler: s.Scheduler.forYARN, Timing: *s.Timing, Seed: s.Seed, Sink: sink, Alone: s.Alone, NoAlone: s.NoAlone,
+			Sample: s.Model.Sample, Containers: s.Containers, Progress: s.Progress, Steerer: steerer, Delays: delays, Bounds: bounds,
+		}
+		if s.Log != nil {
+			c.Phases, c.Ports, c.Script = s.Log.Phases, s.Log.Ports, s.Log.Script
+		}
+		sum, err = yarn.Run(ctx, c)
+	} else {
+		c := sim.Config{
+			Cluster: s.Cluster, Source: src, NewPolicy: s.Scheduler.New, Model: s.Model, Seed: s.Seed, Sink: sink, Alone: s.Alone, NoAlone: s.NoAlone,
+			Follow: s.Follow, Progress: s.Progress, Steerer: steerer, Delays: delays, Bounds: bounds,
+		}
+		if s.NewWorker != nil {
+			if c.Worker, err = s.NewWorker(); err != nil {
+				return sum, err
+			}
+		}
+		sum, err = sim.Run(ctx, c)
+	}
+	if err == nil && sum.Partial {
+		err = context.Cause(ctx)
+	}
+	return sum, err
+}
+
+// Check says why s cannot be played, as far as that shows before it is.
+func (s *Spec) Check() (err error) {
+	if err := s.refused(); err != nil {
+		return err
+	}
+	if s.Timing != nil {
+		_, err = s.Scheduler.forYARN()
+	} else {
+		_, err = s.Scheduler.New()
+	}
+	return err
+}
+
+// refused says which combination is not built.
+func (s *Spec) refused() error {
+	if s.Timing == nil {
+		if s.Scheduler.New == nil || s.Log != nil || s.Containers != nil {
+			return errors.New("ideal time takes a policy, and replays no log of a YARN cluster")
+		}
+		return nil
+	}
+	ideal := s.Model
+	ideal.Application, ideal.Sample = "", 0
+	switch {
+	case s.NewWorker != nil || s.Follow != nil || s.Cluster.Network != nil:
+		return errors.New("a YARN clock plays the lengths of tasks: no network, phases or jobs that follow others")
+	case s.Cluster.Slots:
+		return errors.New("a YARN cluster has no fixed slots")
+	case !reflect.DeepEqual(ideal, sim.Model{}):
+		return errors.New("a YARN clock has its own heartbeats and delays: the model of ideal time sets others")
+	}
+	return nil
+}
+
+// forYARN makes the scheduler for a YARN clock. A policy is presented as a ResourceManager's scheduler.
+func (s *Scheduler) forYARN() (rm.Scheduler, error) {
+	if s.RM != nil {
+		return s.RM()
+	}
+	made, err := s.New()
+	if err != nil {
+		return nil, err
+	}
+	if _, looks := made.Place.(policy.Networked); looks {
+		return nil, fmt.Errorf("%s places tasks by the load of the network, which this clock does not play: use --clock ideal", s.Name)
+	}
+	return adapt.New(made), nil
+}
+
+// Publishes is what the scheduler tells those who steer it: its limit for AMs, its minimum allocation and its leaf queues.
+func (s *Scheduler) Publishes() (limit steer.AMLimit, minimum unit.Resources, leaves []string, err error) {
+	var by any
+	minimum = unit.Resources{Mem: 1024, Cores: 1} // where the scheduler does not say
+	if s.RM != nil {
+		made, err := s.RM()
+		if err != nil {
+			return limit, minimum, nil, err
+		}
+		if least := made.Minimum(); !least.IsZero() {
+			minimum = least
+		}
+		by = made
+	} else {
+		one, err := s.New()
+		if err != nil {
+			return limit, minimum, nil, err
+		}
+		by = one.Order
+	}
+	if has, ok := by.(steer.AMLimited); ok {
+		limit = has.AMLimit()
+	}
+	if limit == steer.FairAM {
+		minimum = unit.Resources{} // sizes are shown as they are given
+	}
+	if tells, ok := by.(interface {
+		Gauges([]policy.Gauge) []policy.Gauge
+	}); ok {
+		for _, g := range tells.Gauges(nil) {
+			leaves = append(leaves, g.Queue)
+		}
+	}
+	slices.Sort(leaves)
+	return limit, minimum, leaves, nil
+}
