@@ -40,4 +40,6 @@ func (w *rowWriter[T]) wrap(err error) error {
 }
 
 // OpenJobs opens a jobs.parquet.
-func OpenJobs(path string) (*parq.Reader[JobRow], error) { return parq.Open[JobRow](path, parq.Limits{}) }
+func OpenJobs(path string) (*parq.Reader[JobRow], error) {
+	return parq.Open[JobRow](path, parq.Limits{})
+}
