@@ -36,37 +36,31 @@ func (l *Lines) Next() bool {
 		return false
 	}
 	l.line++
+	l.text = nil
 	part, err := l.r.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
 		l.long = l.long[:0]
-		for errors.Is(err, bufio.ErrBufferFull) {
+		for errors.Is(err, bufio.ErrBufferFull) && len(l.long) <= MaxLine {
 			l.long = append(l.long, part...)
-			if len(l.long) > MaxLine {
-				l.text, l.err = nil, l.Errorf("line longer than 1 MiB")
-				return false
-			}
 			part, err = l.r.ReadSlice('\n')
 		}
 		l.long = append(l.long, part...)
 		part = l.long
 	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		l.text, l.err = nil, err
-		return false
-	}
-	if err != nil && len(part) == 0 {
-		l.text, l.err = nil, io.EOF
+	over := err != nil && len(part) == 0
+	part = bytes.TrimSuffix(bytes.TrimSuffix(part, []byte{'\n'}), []byte{'\r'})
+	switch {
+	case len(part) > MaxLine:
+		l.err = l.Errorf("line longer than 1 MiB")
+	case err != nil && !errors.Is(err, io.EOF):
+		l.err = err
+	case over:
+		l.err = io.EOF
 		l.line--
-		return false
+	default:
+		l.text = part
 	}
-	part = bytes.TrimSuffix(part, []byte{'\n'})
-	part = bytes.TrimSuffix(part, []byte{'\r'})
-	if len(part) > MaxLine {
-		l.text, l.err = nil, l.Errorf("line longer than 1 MiB")
-		return false
-	}
-	l.text = part
-	return true
+	return l.err == nil
 }
 
 // Bytes is the current line without its end, valid until the next call of Next.
