@@ -17,7 +17,7 @@ func walk(r io.Reader) (out []string, err error) {
 	j := NewJSON(r, "f.json")
 	for {
 		err := j.Record()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return out, nil
 		}
 		if err != nil {
@@ -202,7 +202,7 @@ func FuzzJSON(f *testing.F) {
 		var err error
 		for {
 			if err = j.Record(); err != nil {
-				if err == io.EOF {
+				if errors.Is(err, io.EOF) {
 					err = nil
 				}
 				break
