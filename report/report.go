@@ -157,13 +157,17 @@ func Write(w io.Writer, d Data) error {
 			return fmt.Errorf("writing the report %q: %q has %d figures for %d runs", d.Title, row.Metric, len(row.Cells), len(d.Runs))
 		}
 	}
-	v := newView(d)
+	return execute(page, w, d.Title, newView(d))
+}
+
+func execute(t *template.Template, w io.Writer, title string, view any) error {
 	out := bufio.NewWriterSize(w, 1<<16)
-	if err := page.Execute(out, v); err != nil {
-		return fmt.Errorf("writing the report %q: %w", d.Title, err)
+	err := t.Execute(out, view)
+	if err == nil {
+		err = out.Flush()
 	}
-	if err := out.Flush(); err != nil {
-		return fmt.Errorf("writing the report %q: %w", d.Title, err)
+	if err != nil {
+		return fmt.Errorf("writing the report %q: %w", title, err)
 	}
 	return nil
 }
