@@ -226,8 +226,8 @@ func ReadAll(src Source) (Slice, error) {
 
 // Note is something a reader did to a workload that a person should know of: an assumption, or records dropped.
 type Note struct {
-	Text  string
-	Count int64 // records concerned; 0 when it concerns the whole workload
+	Text  string `json:"text"`
+	Count int64  `json:"count,omitempty"` // records concerned; 0 when it concerns the whole workload
 }
 
 // Notes is a list of notes in the making.

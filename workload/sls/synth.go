@@ -62,7 +62,8 @@ type synthJob struct {
 func NewSynthReader(r io.Reader, name string, opt SynthOptions) *SynthReader {
 	opt.Options = opt.Options.withDefaults()
 	opt.TaskTime = unit.Positive(opt.TaskTime, unit.Millisecond)
-	return &SynthReader{opt: opt, js: input.NewJSON(&small{r: r, name: name, left: maxSynth}, name)}
+	r = &input.Bounded{R: r, Left: maxSynth, Err: fmt.Errorf("%s is larger than %d bytes: no SYNTH description is", name, maxSynth)}
+	return &SynthReader{opt: opt, js: input.NewJSON(r, name)}
 }
 
 // Next returns the next job; io.EOF after the last.

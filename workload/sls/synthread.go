@@ -2,8 +2,6 @@ package sls
 
 import (
 	"cmp"
-	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -23,22 +21,6 @@ const (
 	maxSeconds   = 1 << 30 // submit times: 34 years
 	maxTaskTime  = 1e12
 )
-
-// small passes on a file that has no reason to be large.
-type small struct {
-	r    io.Reader
-	name string
-	left int
-}
-
-func (s *small) Read(p []byte) (int, error) {
-	if s.left <= 0 {
-		return 0, fmt.Errorf("%s is larger than %d bytes: no SYNTH description is", s.name, maxSynth)
-	}
-	n, err := s.r.Read(p[:min(len(p), s.left)])
-	s.left -= n
-	return n, err
-}
 
 type synthTrace struct {
 	jobs, nodes, perRack, seed int64

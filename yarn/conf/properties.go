@@ -1,8 +1,11 @@
 package conf
 
 import (
+	"bytes"
+	"encoding/xml"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/yardmaster/yardmaster/internal/suggest"
@@ -240,3 +243,22 @@ func near(written, name string) bool {
 	_, ok := suggest.Closest(written, []string{name})
 	return ok
 }
+
+// WriteProperties writes settings as a Hadoop configuration file, by name.
+func WriteProperties(w io.Writer, list []Property) error {
+	slices.SortStableFunc(list, func(a, b Property) int { return strings.Compare(a.Name, b.Name) })
+	var b bytes.Buffer
+	b.WriteString("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<configuration>\n")
+	for _, p := range list {
+		b.WriteString("  <property><name>") // one line each: such files are changed by people and by sed
+		escape(&b, p.Name)
+		b.WriteString("</name><value>")
+		escape(&b, p.Value)
+		b.WriteString("</value></property>\n")
+	}
+	b.WriteString("</configuration>\n")
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func escape(b *bytes.Buffer, s string) { _ = xml.EscapeText(b, []byte(s)) } // a buffer does not fail

@@ -215,9 +215,10 @@ func TestNames(t *testing.T) {
 		t.Error(n.rack("/east/r1"))
 	}
 	const p = conf.Prefix
-	kept, dropped := n.capacity([]pair{
-		{p + "root.queues", "a"}, {p + "root.a.capacity", "100"}, {p + "root.a.acl_submit_applications", "ann"}, {p + "queue-mappings", "u:ann:a"},
-		{p + "root.a.leaf-queue-template.acl_administer_queue", "ann"}, {p + "root.a.accessible-node-labels", "ann"},
+	kept, dropped := n.capacity([]conf.Property{
+		{Name: p + "root.queues", Value: "a"}, {Name: p + "root.a.capacity", Value: "100"}, {Name: p + "root.a.acl_submit_applications", Value: "ann"},
+		{Name: p + "queue-mappings", Value: "u:ann:a"}, {Name: p + "root.a.leaf-queue-template.acl_administer_queue", Value: "ann"},
+		{Name: p + "root.a.accessible-node-labels", Value: "ann"},
 	})
 	if len(kept) != 2 || strings.Contains(fmt.Sprint(kept, dropped), "ann") || len(dropped) != 4 {
 		t.Errorf("kept %v, left out %v", kept, dropped)
