@@ -38,9 +38,8 @@ type Data struct {
 	Notices []string
 
 	// Runs has one entry a scheduler. The first is the one that the others are compared with.
-	Runs []Run
-	// Comparison is the table of differences. When it is empty and there are several runs, it is made from their results.
-	Comparison []Row
+	Runs       []Run
+	Comparison []Row // the table of differences; needs several runs
 
 	// Facts are further lines of "what this rests on", such as workload and cluster, shown first and in this order.
 	Facts       []Fact

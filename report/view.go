@@ -126,13 +126,9 @@ func newView(d Data) *view {
 	if len(v.Notices) == 0 {
 		v.Notices = notices(d, names)
 	}
-	if v.Several {
-		rows := d.Comparison
-		if len(rows) == 0 {
-			rows = compareResults(d.Runs)
-		}
-		v.Compare = newComparison(rows, v.Runs, d.Ground)
-	} else if r := d.Runs[0].Result; r != nil {
+	if len(d.Comparison) > 0 {
+		v.Compare = newComparison(d.Comparison, v.Runs, d.Ground)
+	} else if r := d.Runs[0].Result; r != nil && !v.Several {
 		v.Figures = newFigures(r)
 	}
 	v.Curves = curveViews(d.Runs, names)
