@@ -88,7 +88,7 @@ func TestLocalityAndObserved(t *testing.T) {
 func TestASchedulerThatFinishedNothing(t *testing.T) {
 	d := sample(100, eightQueues, "fifo", "fair", "capacity")
 	d.Runs[1] = Run{Name: "fair", Result: &result.Run{Jobs: result.JobCounts{Submitted: 1, Refused: 1}, Refusals: []result.Refusal{{Reason: "no such queue", Jobs: 1}}}}
-	d.Comparison = nil
+	d.Comparison = compareResults(d.Runs)
 	html := body(t, d)
 	keep(t, "refused", write(t, d))
 	has(t, html, "fair: of 1 job: 1 refused (most often: no such queue)", "No job finished under fair, so there is no curve of it.", "(not judged)", "not judged, see above")

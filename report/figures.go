@@ -15,7 +15,7 @@ var nan = math.NaN()
 
 // figure writes v for a person. What is not a number is a dash.
 func figure(v float64, u Unit) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
+	if !finite(v) {
 		return "–"
 	}
 	var s string
@@ -105,14 +105,12 @@ func each(sentences []string, form func(string) string) []string {
 
 // change writes the difference of a cell against the first run's value.
 func change(c Cell, base float64, u Unit) (text, half string) {
-	if math.IsNaN(c.Change) || math.IsInf(c.Change, 0) {
+	if !finite(c.Change) {
 		d := c.Value - base
 		switch {
-		case math.IsNaN(d) || math.IsInf(d, 0):
-			return "–", ""
 		case d == 0:
 			return "±0", ""
-		case d > 0:
+		case d > 0 && finite(d):
 			return "+" + figure(d, u), ""
 		}
 		return figure(d, u), ""
@@ -168,7 +166,7 @@ func percent(p float64) string {
 
 // key writes a value that a table is sorted by: short, and nothing when it is not a number.
 func key(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
+	if !finite(v) {
 		return ""
 	}
 	return strconv.FormatFloat(v, 'g', 5, 64)

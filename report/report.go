@@ -38,9 +38,8 @@ type Data struct {
 	Notices []string
 
 	// Runs has one entry a scheduler. The first is the one that the others are compared with.
-	Runs []Run
-	// Comparison is the table of differences. When it is empty and there are several runs, it is made from their results.
-	Comparison []Row
+	Runs       []Run
+	Comparison []Row // the table of differences; needs several runs
 
 	// Facts are further lines of "what this rests on", such as workload and cluster, shown first and in this order.
 	Facts       []Fact
@@ -157,13 +156,17 @@ func Write(w io.Writer, d Data) error {
 			return fmt.Errorf("writing the report %q: %q has %d figures for %d runs", d.Title, row.Metric, len(row.Cells), len(d.Runs))
 		}
 	}
-	v := newView(d)
+	return execute(page, w, d.Title, newView(d))
+}
+
+func execute(t *template.Template, w io.Writer, title string, view any) error {
 	out := bufio.NewWriterSize(w, 1<<16)
-	if err := page.Execute(out, v); err != nil {
-		return fmt.Errorf("writing the report %q: %w", d.Title, err)
+	err := t.Execute(out, view)
+	if err == nil {
+		err = out.Flush()
 	}
-	if err := out.Flush(); err != nil {
-		return fmt.Errorf("writing the report %q: %w", d.Title, err)
+	if err != nil {
+		return fmt.Errorf("writing the report %q: %w", title, err)
 	}
 	return nil
 }

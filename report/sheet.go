@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -112,48 +111,28 @@ var sheetPage = template.Must(template.New("sheet.html").Funcs(template.FuncMap{
 
 // WriteSheet writes the report.
 func WriteSheet(w io.Writer, s Sheet) error {
-	v := &sheetView{
-		Sheet: s, SeedList: seedList(s.Seeds),
-		Charts: template.JS(chartBundle),                           //nolint:gosec // our own file, checked by its hash
-		Style:  template.CSS(read("page.css") + read("sheet.css")), //nolint:gosec // our own files
-	}
+	v := &sheetView{Sheet: s}
+	drawings := []drawn{} // none is [] to the page, not null
 	for i, p := range s.Parts {
 		part := sheetPart{SheetPart: p, ID: fmt.Sprintf("p%d", i)}
 		for k, c := range p.Charts {
 			if err := c.check(); err != nil {
 				return fmt.Errorf("writing the report %q: %w", s.Title, err)
 			}
-			c.Categories, c.Series = append([]string{}, c.Categories...), append([]SheetSeries{}, c.Series...) // none is [] to the page, not null
+			c.Categories, c.Series = append([]string{}, c.Categories...), append([]SheetSeries{}, c.Series...)
 			part.Drawn = append(part.Drawn, drawn{SheetChart: c, ID: fmt.Sprintf("e%d-%d", i, k), Height: c.height(), Aria: c.aria()})
 		}
 		v.Shown = append(v.Shown, part)
+		drawings = append(drawings, part.Drawn...)
 	}
-	for _, c := range s.Commands {
-		if c != "" {
-			v.Again = append(v.Again, again(c))
-		}
-	}
-	v.Script = scriptOf(sheetScripts)
-	v.Data = v.chartData()
-	out := bufio.NewWriterSize(w, 1<<16)
-	if err := sheetPage.Execute(out, v); err != nil {
-		return fmt.Errorf("writing the report %q: %w", s.Title, err)
-	}
-	if err := out.Flush(); err != nil {
-		return fmt.Errorf("writing the report %q: %w", s.Title, err)
-	}
-	return nil
+	v.shell = newShell(s.Commands, s.Seeds, []string{"page.css", "sheet.css"}, sheetScripts, script(map[string]any{"charts": drawings}))
+	return execute(sheetPage, w, s.Title, v)
 }
 
 type sheetView struct {
 	Sheet
-	Shown    []sheetPart
-	Again    [][]string
-	SeedList string
-	Style    template.CSS
-	Charts   template.JS
-	Script   template.JS
-	Data     template.JS
+	shell
+	Shown []sheetPart
 }
 
 type sheetPart struct {
@@ -208,17 +187,6 @@ func (c *SheetChart) aria() string {
 		return fmt.Sprintf("%s: %s over %s to %s.", c.Title, strings.Join(names, ", "), c.Categories[0], c.Categories[len(c.Categories)-1])
 	}
 	return fmt.Sprintf("%s: %s over %s.", c.Title, strings.Join(names, ", "), strings.Join(c.Categories, ", "))
-}
-
-// chartData writes what the charts draw as JSON.
-func (v *sheetView) chartData() template.JS {
-	all := struct {
-		Charts []drawn `json:"charts"`
-	}{[]drawn{}}
-	for _, p := range v.Shown {
-		all.Charts = append(all.Charts, p.Drawn...)
-	}
-	return script(all)
 }
 
 // MarshalJSON writes null where there is no mean.

@@ -11,14 +11,13 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// view is what the page's template reads.
+// view is what the page's template reads: Data in the form of print, and what is made of it.
 type view struct {
-	Title, Subtitle string
-	Size            string
-	Partial         bool
-	Headline        []span
-	Verdicts        [][]span
-	Notices         []string
+	Data
+	shell
+
+	Headline []span
+	Verdicts [][]span
 
 	Runs    []head
 	Several bool
@@ -33,19 +32,46 @@ type view struct {
 	Steering []steeringView
 	Locality *localityTable
 	Observed *observedView
+}
 
-	Facts       []Fact
-	Assumptions []string
-	NotModelled []string
-	Notes, Read []string
-	Commands    [][]string // by word, so that lines break between words only
-	Version     string
-	Seeds       string
+// shell is what every page has: see page/shell.html.
+type shell struct {
+	Again    [][]string // commands by word, so that lines break between words only
+	SeedList string
 
 	Style  template.CSS
-	Charts template.JS
+	Charts template.JS // that draws
 	Script template.JS
-	Data   template.JS
+	Chart  template.JS // what is drawn
+}
+
+// newShell takes styles and scripts from our own files.
+func newShell(commands []string, seeds []uint64, styles, scripts []string, chart template.JS) shell {
+	s := shell{
+		SeedList: seedList(seeds), Chart: chart,
+		Style:  template.CSS(read(styles...)), //nolint:gosec // our own files
+		Script: template.JS(read(scripts...)), //nolint:gosec // our own files
+		Charts: template.JS(chartBundle),      //nolint:gosec // our own file, checked by its hash
+	}
+	for _, c := range commands {
+		if c != "" {
+			s.Again = append(s.Again, again(c))
+		}
+	}
+	return s
+}
+
+// read joins files of the page. They are compiled in, so a missing one is a broken build.
+func read(names ...string) string {
+	var all []byte
+	for _, name := range names {
+		text, err := pageFiles.ReadFile("page/" + name)
+		if err != nil {
+			panic(err)
+		}
+		all = append(all, text...)
+	}
+	return string(all)
 }
 
 // head is a scheduler at the head of a column.
@@ -70,18 +96,13 @@ func newView(d Data) *view {
 	}
 	names := Labels(full)
 	v := &view{
-		Title: d.Title, Subtitle: unit.NoBreak(groupDigits(d.Subtitle)), Size: d.Size, Partial: d.Partial,
-		Several: len(d.Runs) > 1,
-		Facts:   slices.Clone(d.Facts), Assumptions: each(d.Assumptions, unit.NoBreak), NotModelled: d.NotModelled,
-		Notes: each(d.Notes, unit.NoBreak), Read: each(d.Read, func(s string) string { return unit.NoBreak(groupDigits(s)) }),
-		OneSeed: oneSeed(d.Seeds),
-		Version: d.Version, Seeds: seedList(d.Seeds),
-		Charts: template.JS(chartBundle), //nolint:gosec // our own file, checked by its hash
-		Data:   chartData(d, names),
+		Data: d, shell: newShell(d.Commands, d.Seeds, []string{"page.css"}, scripts, chartData(d, names)),
+		Several: len(d.Runs) > 1, OneSeed: oneSeed(d.Seeds),
 	}
-	for _, c := range d.Commands {
-		v.Commands = append(v.Commands, again(c))
-	}
+	v.Subtitle = unit.NoBreak(groupDigits(d.Subtitle))
+	v.Facts, v.Notices = slices.Clone(d.Facts), nil
+	v.Assumptions, v.Notes = each(d.Assumptions, unit.NoBreak), each(d.Notes, unit.NoBreak)
+	v.Read = each(d.Read, func(s string) string { return unit.NoBreak(groupDigits(s)) })
 	for i, n := range names {
 		v.Runs = append(v.Runs, head{Name: n, Full: full[i], Hue: i%8 + 1})
 		if v.Several && n != full[i] {
@@ -105,13 +126,9 @@ func newView(d Data) *view {
 	if len(v.Notices) == 0 {
 		v.Notices = notices(d, names)
 	}
-	if v.Several {
-		rows := d.Comparison
-		if len(rows) == 0 {
-			rows = compareResults(d.Runs)
-		}
-		v.Compare = newComparison(rows, v.Runs, d.Ground)
-	} else if r := d.Runs[0].Result; r != nil {
+	if len(d.Comparison) > 0 {
+		v.Compare = newComparison(d.Comparison, v.Runs, d.Ground)
+	} else if r := d.Runs[0].Result; r != nil && !v.Several {
 		v.Figures = newFigures(r)
 	}
 	v.Curves = curveViews(d.Runs, names)
@@ -123,27 +140,7 @@ func newView(d Data) *view {
 	v.Cluster = newClusterView(d.Runs, names)
 	v.Groups = groupTables(d.Runs, names)
 	v.Steering = steeringViews(d.Runs, v.Runs)
-	v.Style = template.CSS(read("page.css")) //nolint:gosec // our own file
-	v.Script = scriptOf(scripts)
 	return v
-}
-
-// scriptOf is several of our files as one script.
-func scriptOf(names []string) template.JS {
-	var all strings.Builder
-	for _, name := range names {
-		all.WriteString(read(name))
-	}
-	return template.JS(all.String()) //nolint:gosec // our own files
-}
-
-// read returns a file of the page. They are compiled in, so a missing one is a broken build.
-func read(name string) string {
-	text, err := pageFiles.ReadFile("page/" + name)
-	if err != nil {
-		panic(err)
-	}
-	return string(text)
 }
 
 // maxNotices are as many as a reader will read before the figures.

@@ -150,7 +150,8 @@ func (c *Collector) Finish(sum sim.Summary, sc Scenario, assumptions []string) *
 		r.Observed.OtherSettings = sc.OtherSettings
 	}
 	r.Refusals = c.refusals()
-	r.LeftOut = sorted(c.leftOut)
+	slices.Sort(c.leftOut) // by number of arrival
+	r.LeftOut = c.leftOut
 	return r
 }
 
@@ -174,21 +175,12 @@ func (c *Collector) refusals() []Refusal {
 		list = append(list, Refusal{reason, n})
 	}
 	slices.SortFunc(list, func(a, b Refusal) int {
-		if a.Jobs != b.Jobs {
-			if a.Jobs > b.Jobs {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a.Reason, b.Reason)
+		return cmp.Or(cmp.Compare(b.Jobs, a.Jobs), strings.Compare(a.Reason, b.Reason))
 	})
 	return list[:min(len(list), shownReasons)]
 }
 
 // names returns the queue, user and class that a job counts for.
 func names(r *sim.JobRecord) (queue, user, class string) {
-	or := func(s, empty string) string {
-		return cmp.Or(s, empty)
-	}
-	return or(r.Job.Queue, DefaultQueue), or(r.Job.User, None), or(r.Job.Class, None)
+	return cmp.Or(r.Job.Queue, DefaultQueue), cmp.Or(r.Job.User, None), cmp.Or(r.Job.Class, None)
 }

@@ -24,8 +24,8 @@ type Folder struct {
 	dir      string
 	jobs     *pendingFile
 	timeline *pendingFile
-	jw       *JobsWriter
-	tw       *TimelineWriter
+	jw       *rowWriter[JobRow]
+	tw       *rowWriter[TimeRow]
 	err      error
 	closed   bool
 }
@@ -46,22 +46,28 @@ func NewFolder(dir string) (*Folder, error) {
 		f.jobs.discard()
 		return nil, err
 	}
-	f.jw, f.tw = NewJobsWriter(f.jobs.w), NewTimelineWriter(f.timeline.w)
+	f.jw, f.tw = newRowWriter[JobRow](f.jobs.w, "jobs"), newRowWriter[TimeRow](f.timeline.w, "timeline")
 	return f, nil
 }
 
 // Job writes a row of jobs.parquet.
 func (f *Folder) Job(r *sim.JobRecord) {
 	if f.err == nil {
-		row := RowOf(r)
-		f.err = f.jw.Write(&row)
+		f.err = f.jw.write(RowOf(r))
 	}
 }
 
-// Sample writes rows of timeline.parquet.
+// Sample writes a row of timeline.parquet for every queue.
 func (f *Folder) Sample(s *sim.Sample) {
-	if f.err == nil {
-		f.err = f.tw.WriteSample(s)
+	for i := range s.Queues {
+		if f.err != nil {
+			return
+		}
+		q := &s.Queues[i]
+		f.err = f.tw.write(TimeRow{
+			From: s.From.Seconds(), To: s.To.Seconds(), Queue: q.Name,
+			Containers: round(q.Containers), Mem: round(q.Mem), Running: q.Running, Waiting: q.Waiting, Pending: q.Pending,
+		})
 	}
 }
 
@@ -72,7 +78,7 @@ func (f *Folder) Close() error {
 	}
 	f.closed = true
 	if f.err == nil {
-		f.err = errors.Join(f.jw.Close(), f.tw.Close())
+		f.err = errors.Join(f.jw.close(), f.tw.close())
 	}
 	if f.err == nil {
 		f.err = errors.Join(f.jobs.finish(), f.timeline.finish())

@@ -1,10 +1,6 @@
 package result
 
-import (
-	"slices"
-
-	"github.com/yardmaster/yardmaster/sim"
-)
+import "github.com/yardmaster/yardmaster/sim"
 
 // maxLeftOut bounds the list of jobs that did not finish; beyond it only their number is known.
 const maxLeftOut = 100_000
@@ -38,10 +34,4 @@ func (r *Run) Apart(other *Run) int64 {
 		}
 	}
 	return int64(len(a) + len(b) - 2*both)
-}
-
-// sorted returns the list by number of arrival.
-func sorted(seqs []int64) []int64 {
-	slices.Sort(seqs)
-	return seqs
 }

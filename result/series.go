@@ -13,8 +13,6 @@ const (
 	sketchStep   = 1e-4
 	sketchMax    = int64(10 * 365 * 86400 / sketchStep)
 	sketchDigits = 3
-	// SketchError bounds the relative error of a quantile from a sketch, beyond the step of 0.0001.
-	SketchError = 1.0 / 1000
 	// sketchWorth is the number of values that take as much memory as a sketch (about 270 KB).
 	sketchWorth = 34_000
 )

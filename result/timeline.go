@@ -7,26 +7,12 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Timeline is a run over time, thinned for a chart. Interval i is from Edges[i] to Edges[i+1]; the series hold a value
-// for each interval, by queue. Containers and memory are averages over the interval, jobs and tasks are counted at its end.
+// Timeline is a run over time, thinned for a chart. Interval i is from Edges[i] to Edges[i+1]; Containers holds, by queue, the average
+// number of containers in each interval.
 type Timeline struct {
-	Edges      []float64   `json:"edges"` // seconds
-	Queues     []string    `json:"queues"`
-	Containers [][]float64 `json:"containers"`
-	Mem        [][]float64 `json:"mem_mib"`
-	Running    [][]int64   `json:"running_jobs"`
-	Waiting    [][]int64   `json:"waiting_jobs"`
-	Pending    [][]int64   `json:"pending_tasks"`
-	Total      TimeTotal   `json:"total"`
-}
-
-// TimeTotal is the sum over all queues.
-type TimeTotal struct {
-	Containers []float64 `json:"containers"`
-	Mem        []float64 `json:"mem_mib"`
-	Running    []int64   `json:"running_jobs"`
-	Waiting    []int64   `json:"waiting_jobs"`
-	Pending    []int64   `json:"pending_tasks"`
+	Edges      []float64 // seconds
+	Queues     []string
+	Containers [][]float64
 }
 
 // maxTimelineQueues keeps charts and memory bounded; further queues are gathered in Others.
@@ -42,12 +28,7 @@ type TimelineSink struct {
 	start unit.Time
 	names []string
 	index map[string]int
-	cells [][]cell // by queue; rows may be shorter than ends: nothing happened since
-}
-
-type cell struct {
-	containers, mem           float64 // averages
-	running, waiting, pending int64   // at the end
+	cells [][]float64 // containers by queue; rows may be shorter than ends: nothing happened since
 }
 
 var _ sim.Sink = (*TimelineSink)(nil)
@@ -78,17 +59,11 @@ func (t *TimelineSink) Sample(s *sim.Sample) {
 		q := &s.Queues[i]
 		k := t.queue(q.Name)
 		for len(t.cells[k]) < n {
-			t.cells[k] = append(t.cells[k], cell{})
+			t.cells[k] = append(t.cells[k], 0)
 		}
-		c := &t.cells[k][n-1]
-		c.containers += q.Containers // several queues may share a cell
-		c.mem += q.Mem
-		c.running += q.Running
-		c.waiting += q.Waiting
-		c.pending += q.Pending
+		t.cells[k][n-1] += q.Containers // several queues may share a cell
 	}
 	t.width = cmp.Or(t.width, s.To-s.From)
-	t.width = max(t.width, 1)
 	t.join(max(0, n-2))
 	for len(t.ends) > 2*t.most {
 		t.widen()
@@ -131,7 +106,7 @@ func (t *TimelineSink) join(i int) {
 	n := len(t.ends)
 	for k, row := range t.cells {
 		for len(row) < n {
-			row = append(row, cell{})
+			row = append(row, 0)
 		}
 		t.cells[k] = row
 	}
@@ -148,10 +123,7 @@ func (t *TimelineSink) join(i int) {
 		}
 		la, lb := (t.ends[at] - begin).Seconds(), (t.ends[next] - t.ends[at]).Seconds()
 		for k := range t.cells {
-			a, b := t.cells[k][at], t.cells[k][next]
-			b.containers = (a.containers*la + b.containers*lb) / (la + lb)
-			b.mem = (a.mem*la + b.mem*lb) / (la + lb)
-			t.cells[k][at] = b
+			t.cells[k][at] = (t.cells[k][at]*la + t.cells[k][next]*lb) / (la + lb)
 		}
 		t.ends[at] = t.ends[next]
 	}
@@ -166,34 +138,18 @@ func (t *TimelineSink) Timeline() *Timeline {
 	for len(t.ends) > t.most {
 		t.widen()
 	}
-	n, q := len(t.ends), len(t.names)
-	out := &Timeline{
-		Edges: []float64{}, Queues: append([]string{}, t.names...),
-		Containers: make([][]float64, q), Mem: make([][]float64, q),
-		Running: make([][]int64, q), Waiting: make([][]int64, q), Pending: make([][]int64, q),
-		Total: TimeTotal{make([]float64, n), make([]float64, n), make([]int64, n), make([]int64, n), make([]int64, n)},
-	}
-	if n > 0 {
+	out := &Timeline{Edges: []float64{}, Queues: append([]string{}, t.names...), Containers: make([][]float64, len(t.names))}
+	if len(t.ends) > 0 {
 		out.Edges = append(out.Edges, t.start.Seconds())
 	}
 	for _, e := range t.ends {
 		out.Edges = append(out.Edges, e.Seconds())
 	}
-	for k := range t.names {
-		out.Containers[k], out.Mem[k] = make([]float64, n), make([]float64, n)
-		out.Running[k], out.Waiting[k], out.Pending[k] = make([]int64, n), make([]int64, n), make([]int64, n)
-		for i, c := range t.cells[k] {
-			out.Containers[k][i], out.Mem[k][i] = round(c.containers), round(c.mem)
-			out.Running[k][i], out.Waiting[k][i], out.Pending[k][i] = c.running, c.waiting, c.pending
-			out.Total.Containers[i] += c.containers
-			out.Total.Mem[i] += c.mem
-			out.Total.Running[i] += c.running
-			out.Total.Waiting[i] += c.waiting
-			out.Total.Pending[i] += c.pending
+	for k, row := range t.cells {
+		out.Containers[k] = make([]float64, len(t.ends))
+		for i, v := range row {
+			out.Containers[k][i] = round(v)
 		}
-	}
-	for i := range n {
-		out.Total.Containers[i], out.Total.Mem[i] = round(out.Total.Containers[i]), round(out.Total.Mem[i])
 	}
 	return out
 }

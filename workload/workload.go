@@ -226,8 +226,23 @@ func ReadAll(src Source) (Slice, error) {
 
 // Note is something a reader did to a workload that a person should know of: an assumption, or records dropped.
 type Note struct {
-	Text  string
-	Count int64 // records concerned; 0 when it concerns the whole workload
+	Text  string `json:"text"`
+	Count int64  `json:"count,omitempty"` // records concerned; 0 when it concerns the whole workload
+}
+
+// Notes is a list of notes in the making.
+type Notes []Note
+
+// Add notes what happened to some records; nothing if there are none.
+func (n *Notes) Add(count int64, format string, args ...any) {
+	if count > 0 {
+		*n = append(*n, Note{fmt.Sprintf(format, args...), count})
+	}
+}
+
+// Say notes what concerns the whole workload.
+func (n *Notes) Say(format string, args ...any) {
+	*n = append(*n, Note{Text: fmt.Sprintf(format, args...)})
 }
 
 // Held is a job that waits to be handed out by submission; N breaks ties.

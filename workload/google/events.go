@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/workload/input"
 )
 
 // table is which of the two tables a line is from.
@@ -75,7 +76,7 @@ func parse(line []byte, e *event) error {
 		}
 		v, bad := strconv.ParseInt(string(text), 10, 64)
 		if bad != nil {
-			err = fmt.Errorf("%s: %q is not a whole number", what, clip(text))
+			err = fmt.Errorf("%s: %q is not a whole number", what, input.Clip(text))
 		} else if v < least || v > most {
 			err = fmt.Errorf("%s: %d is not between %d and %d", what, v, least, most)
 		}
@@ -87,7 +88,7 @@ func parse(line []byte, e *event) error {
 		}
 		v, bad := strconv.ParseFloat(string(text), 64)
 		if bad != nil || math.IsNaN(v) || v < 0 {
-			err = fmt.Errorf("%s: %q is not a share of a machine", what, clip(text))
+			err = fmt.Errorf("%s: %q is not a share of a machine", what, input.Clip(text))
 		}
 		return v
 	}
@@ -126,32 +127,8 @@ func parse(line []byte, e *event) error {
 
 // Sniff says whether a file that starts with prefix looks like a part of either table.
 func Sniff(prefix []byte) bool {
-	line, ok := firstLine(prefix)
-	if !ok {
-		return false
-	}
 	var e event
-	return parse(line, &e) == nil
-}
-
-// firstLine is the first line of a prefix that is not empty.
-func firstLine(prefix []byte) ([]byte, bool) {
-	for len(prefix) > 0 {
-		line, rest, _ := bytes.Cut(prefix, []byte{'\n'})
-		line = bytes.TrimSuffix(line, []byte{'\r'})
-		if len(line) > 0 {
-			return line, true
-		}
-		prefix = rest
-	}
-	return nil, false
-}
-
-func clip(text []byte) string {
-	if len(text) > 40 {
-		return string(text[:40]) + "..."
-	}
-	return string(text)
+	return parse(input.FirstLine(prefix), &e) == nil
 }
 
 var errBackwards = errors.New("time goes back: the events of a part must be in order; sort it by its first column")

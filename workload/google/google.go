@@ -20,6 +20,7 @@ package google
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/unit"
@@ -157,11 +158,5 @@ func (r *Reader) Notes() []workload.Note {
 		{Text: "requests above the largest machine: taken as all of it", Count: n.tooLarge},
 		{Text: "events of jobs that had ended: ignored", Count: n.late},
 	}
-	var notes []workload.Note
-	for _, x := range all {
-		if x.Count > 0 {
-			notes = append(notes, x)
-		}
-	}
-	return notes
+	return slices.DeleteFunc(all, func(x workload.Note) bool { return x.Count == 0 })
 }

@@ -62,8 +62,8 @@ func newCursor(p Part, order int) (*cursor, error) {
 		_ = f.Close()
 		return nil, err
 	}
-	line, ok := firstLine(prefix)
-	if !ok {
+	line := input.FirstLine(prefix)
+	if len(line) == 0 {
 		return nil, f.Close()
 	}
 	c := &cursor{name: f.Name, path: p.Path, order: order}

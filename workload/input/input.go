@@ -168,3 +168,20 @@ func (g *guard) explain(err error) error {
 	}
 	return fmt.Errorf("read %s: %w", g.name, err)
 }
+
+// Bounded passes on Left bytes of a stream, and then fails with Err.
+type Bounded struct {
+	R    io.Reader
+	Left int
+	Err  error
+}
+
+// Read implements io.Reader.
+func (b *Bounded) Read(p []byte) (int, error) {
+	if b.Left <= 0 {
+		return 0, b.Err
+	}
+	n, err := b.R.Read(p[:min(len(p), b.Left)])
+	b.Left -= n
+	return n, err
+}

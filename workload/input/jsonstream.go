@@ -53,12 +53,6 @@ func NewJSON(r io.Reader, name string) *JSON {
 	}
 }
 
-// JSON reads the file as a stream of JSON values.
-func (f *File) JSON() *JSON { return NewJSON(f, f.Name) }
-
-// Line is where the stream stands, from 1.
-func (j *JSON) Line() int64 { return j.line }
-
 // Records is how many records were begun.
 func (j *JSON) Records() int64 { return j.record }
 
@@ -67,20 +61,20 @@ func (j *JSON) Errorf(format string, args ...any) error {
 	return fmt.Errorf("%s:%d: record %d: %w", j.name, j.line, j.record, fmt.Errorf(format, args...))
 }
 
-// Record moves to the next record; false at the end. A record that was not read is passed over.
-func (j *JSON) Record() (bool, error) {
+// Record moves to the next record; io.EOF itself after the last. A record that was not read is passed over.
+func (j *JSON) Record() error {
 	if j.unread {
 		if err := j.Skip(); err != nil {
-			return false, err
+			return err
 		}
 	}
 	for {
 		c, err := j.peek()
 		if err == io.EOF && !j.inArray { //nolint:errorlint // peek returns io.EOF itself
-			return false, nil
+			return io.EOF
 		}
 		if err != nil {
-			return false, j.cut(err)
+			return j.cut(err)
 		}
 		switch {
 		case !j.inArray && c == '[':
@@ -94,17 +88,38 @@ func (j *JSON) Record() (bool, error) {
 			continue
 		case j.inArray && j.elements:
 			if c != ',' {
-				return false, j.Errorf("%s where a comma or ] should be", show(c))
+				return j.Errorf("%s where a comma or ] should be", show(c))
 			}
 			j.pos++
 			if c, err = j.peek(); err != nil {
-				return false, j.cut(err)
+				return j.cut(err)
 			}
 		}
 		j.elements, j.unread = true, true
 		j.record++
-		return true, j.begins(c)
+		return j.begins(c)
 	}
+}
+
+// Only reads the one record that the stream holds; what is what it should be, for errors.
+func (j *JSON) Only(what string, read func() error) error {
+	err := j.Record()
+	if err == io.EOF { //nolint:errorlint // Record returns io.EOF itself
+		return fmt.Errorf("%s: empty; %s is one JSON object", j.name, what)
+	}
+	if err == nil {
+		err = read()
+	}
+	if err != nil {
+		return err
+	}
+	switch err = j.Record(); err {
+	case io.EOF: //nolint:errorlint // as above
+		return nil
+	case nil:
+		return j.Errorf("a second object: %s is one", what)
+	}
+	return err
 }
 
 // Object reads an object: field is called for each member with the member's name (valid during the call) and
@@ -262,7 +277,7 @@ func JSONKeys(prefix []byte) map[string]bool {
 	keys := map[string]bool{}
 	j := NewJSON(bytes.NewReader(prefix), "")
 	for {
-		if ok, err := j.Record(); !ok || err != nil {
+		if j.Record() != nil {
 			return keys
 		}
 		if c, err := j.Kind(); err != nil || c != '{' {

@@ -16,8 +16,11 @@ import (
 func walk(r io.Reader) (out []string, err error) {
 	j := NewJSON(r, "f.json")
 	for {
-		ok, err := j.Record()
-		if !ok || err != nil {
+		err := j.Record()
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
 			return out, err
 		}
 		if err := j.Object(func(name []byte) error {
@@ -198,8 +201,10 @@ func FuzzJSON(f *testing.F) {
 		var got []string
 		var err error
 		for {
-			var ok bool
-			if ok, err = j.Record(); !ok || err != nil {
+			if err = j.Record(); err != nil {
+				if errors.Is(err, io.EOF) {
+					err = nil
+				}
 				break
 			}
 			var c byte

@@ -36,50 +36,38 @@ func (l *Lines) Next() bool {
 		return false
 	}
 	l.line++
+	l.text = nil
 	part, err := l.r.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
 		l.long = l.long[:0]
-		for errors.Is(err, bufio.ErrBufferFull) {
+		for errors.Is(err, bufio.ErrBufferFull) && len(l.long) <= MaxLine {
 			l.long = append(l.long, part...)
-			if len(l.long) > MaxLine {
-				l.text, l.err = nil, l.Errorf("line longer than 1 MiB")
-				return false
-			}
 			part, err = l.r.ReadSlice('\n')
 		}
 		l.long = append(l.long, part...)
 		part = l.long
 	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		l.text, l.err = nil, err
-		return false
-	}
-	if err != nil && len(part) == 0 {
-		l.text, l.err = nil, io.EOF
+	over := err != nil && len(part) == 0
+	part = bytes.TrimSuffix(bytes.TrimSuffix(part, []byte{'\n'}), []byte{'\r'})
+	switch {
+	case len(part) > MaxLine:
+		l.err = l.Errorf("line longer than 1 MiB")
+	case err != nil && !errors.Is(err, io.EOF):
+		l.err = err
+	case over:
+		l.err = io.EOF
 		l.line--
-		return false
+	default:
+		l.text = part
 	}
-	part = bytes.TrimSuffix(part, []byte{'\n'})
-	part = bytes.TrimSuffix(part, []byte{'\r'})
-	if len(part) > MaxLine {
-		l.text, l.err = nil, l.Errorf("line longer than 1 MiB")
-		return false
-	}
-	l.text = part
-	return true
+	return l.err == nil
 }
 
 // Bytes is the current line without its end, valid until the next call of Next.
 func (l *Lines) Bytes() []byte { return l.text }
 
-// Text is the current line as a string.
-func (l *Lines) Text() string { return string(l.text) }
-
 // Line is the current line's number, from 1.
 func (l *Lines) Line() int64 { return l.line }
-
-// Name is what the stream is called in errors.
-func (l *Lines) Name() string { return l.name }
 
 // Err is what ended the walk; nil at the end of the input.
 func (l *Lines) Err() error {
@@ -92,4 +80,22 @@ func (l *Lines) Err() error {
 // Errorf makes an error that names the current line: FILE:LINE: what is wrong.
 func (l *Lines) Errorf(format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %w", l.name, l.line, fmt.Errorf(format, args...))
+}
+
+// FirstLine is the first line of a file's beginning that is not blank, without the space at its end; nil if there is none.
+func FirstLine(prefix []byte) []byte {
+	for line := range bytes.Lines(prefix) {
+		if line = bytes.TrimRight(line, " \t\r\n"); len(line) > 0 {
+			return line
+		}
+	}
+	return nil
+}
+
+// Clip is a field as an error shows it: not longer than a few words.
+func Clip(field []byte) string {
+	if len(field) > 40 {
+		return string(field[:40]) + "..."
+	}
+	return string(field)
 }

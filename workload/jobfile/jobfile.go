@@ -40,24 +40,21 @@ type Settings struct {
 }
 
 // Meta is the value of MetaSettings.
-func (s Settings) Meta() string {
-	text, err := json.Marshal(s)
+func (s Settings) Meta() string { return jsonOf(s) }
+
+// jsonOf writes strings and numbers, which always have a JSON form.
+func jsonOf(v any) string {
+	text, err := json.Marshal(v)
 	if err != nil {
-		panic("jobfile: strings have no JSON: " + err.Error())
+		panic("jobfile: " + err.Error())
 	}
 	return string(text)
 }
 
 // NewMeta puts together the metadata that every file should have.
 func NewMeta(tool, source string, assumptions []string) map[string]string {
-	if assumptions == nil {
-		assumptions = []string{}
-	}
-	list, err := json.Marshal(assumptions)
-	if err != nil {
-		panic("jobfile: a list of strings has no JSON: " + err.Error())
-	}
-	return map[string]string{MetaTool: tool, MetaSource: source, MetaAssumptions: string(list)}
+	list := append([]string{}, assumptions...) // none is [], not null
+	return map[string]string{MetaTool: tool, MetaSource: source, MetaAssumptions: jsonOf(list)}
 }
 
 // Limits of the format.
@@ -143,21 +140,7 @@ func (w *Writer) Write(j *workload.Job) error {
 // SetNotes stores what the trace's reader had to say, which is complete only when all jobs were read. It may be called
 // until Close.
 func (w *Writer) SetNotes(notes []workload.Note) {
-	list := make([]metaNote, len(notes))
-	for i, n := range notes {
-		list[i] = metaNote(n)
-	}
-	text, err := json.Marshal(list)
-	if err != nil {
-		panic("jobfile: a list of notes has no JSON: " + err.Error())
-	}
-	w.w.SetKey(prefix+MetaNotes, string(text))
-}
-
-// metaNote is a workload.Note as it stands in the file.
-type metaNote struct {
-	Text  string `json:"text"`
-	Count int64  `json:"count,omitempty"`
+	w.w.SetKey(prefix+MetaNotes, jsonOf(append([]workload.Note{}, notes...)))
 }
 
 // Close completes the file.
@@ -172,7 +155,7 @@ func (w *Writer) Close() error {
 type Reader struct {
 	r    *parq.Reader[jobRow]
 	name string
-	meta map[string]string
+	meta map[string]string // by the Meta keys
 	list []string
 	said []workload.Note
 	last unit.Time
@@ -220,21 +203,16 @@ func newReader(r *parq.Reader[jobRow], name string) (*Reader, error) {
 	if v := meta[MetaFormat]; v != Version {
 		return fail("its format is version %q and this program reads version %q: import the trace again", v, Version)
 	}
-	var list []string
-	if text := meta[MetaAssumptions]; text != "" {
-		if err := json.Unmarshal([]byte(text), &list); err != nil {
-			return fail("its list of assumptions cannot be read: %v", err)
+	out := &Reader{r: r, name: name, meta: meta}
+	for _, x := range []struct {
+		key, what string
+		into      any
+	}{{MetaAssumptions, "assumptions", &out.list}, {MetaNotes, "notes", &out.said}} { // files of earlier programs have no notes
+		if text := meta[x.key]; text != "" {
+			if err := json.Unmarshal([]byte(text), x.into); err != nil {
+				return fail("its list of %s cannot be read: %v", x.what, err)
+			}
 		}
-	}
-	var notes []metaNote
-	if text := meta[MetaNotes]; text != "" { // files of earlier programs have none
-		if err := json.Unmarshal([]byte(text), &notes); err != nil {
-			return fail("its list of notes cannot be read: %v", err)
-		}
-	}
-	out := &Reader{r: r, name: name, meta: meta, list: list}
-	for _, n := range notes {
-		out.said = append(out.said, workload.Note(n))
 	}
 	return out, nil
 }
@@ -260,9 +238,6 @@ func (r *Reader) Next() (*workload.Job, error) {
 	r.last = j.Submit
 	return j, nil
 }
-
-// Meta returns the file's metadata, by the Meta keys.
-func (r *Reader) Meta() map[string]string { return r.meta }
 
 // Settings returns those under which the jobs were observed; none where the file does not say.
 func (r *Reader) Settings() Settings {

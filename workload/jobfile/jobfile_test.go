@@ -105,7 +105,7 @@ func TestRoundTrip(t *testing.T) {
 	if diff := cmp.Diff([]string{"a task takes 10 s", "blocks of 64 MB"}, r.Assumptions()); diff != "" {
 		t.Error(diff)
 	}
-	if m := r.Meta(); m[MetaSource] != "made by hand" || m[MetaTool] != "v0-test" || m[MetaFormat] != Version {
+	if m := r.meta; m[MetaSource] != "made by hand" || m[MetaTool] != "v0-test" || m[MetaFormat] != Version {
 		t.Errorf("Meta() = %v", m)
 	}
 	got, err := workload.ReadAll(r)

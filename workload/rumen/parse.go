@@ -2,6 +2,7 @@ package rumen
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -248,17 +249,13 @@ func number(id string) (int32, byte) {
 }
 
 func priority(s string) int {
-	switch s {
-	case "VERY_HIGH":
-		return normal + 2
-	case "HIGH":
-		return normal + 1
-	case "LOW":
-		return normal - 1
-	case "VERY_LOW":
-		return normal - 2
+	if i := slices.Index(priorities, s); i >= 0 {
+		return i + 1
 	}
 	return normal
 }
+
+// priorities are Hadoop's, from 1 on.
+var priorities = []string{"VERY_LOW", "LOW", "NORMAL", "HIGH", "VERY_HIGH"}
 
 const normal = 3

@@ -27,6 +27,7 @@
 package rumen
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -57,10 +58,6 @@ const (
 	Full                             // all of it, waiting for maps included
 )
 
-var reduceLengthNames = []string{"own", "shuffle", "full"}
-
-func (l ReduceLength) String() string { return reduceLengthNames[l] }
-
 // Missing says what becomes of tasks without a successful attempt, of which failed jobs have many.
 type Missing uint8
 
@@ -77,15 +74,10 @@ func (m Missing) String() string { return missingNames[m] }
 
 // ParseMissing reads mean, observed or drop.
 func ParseMissing(s string) (Missing, error) {
-	i, err := choice(s, missingNames)
-	return Missing(i), err
-}
-
-func choice(s string, names []string) (int, error) {
-	if i := slices.Index(names, s); i >= 0 {
-		return i, nil
+	if i := slices.Index(missingNames, s); i >= 0 {
+		return Missing(i), nil
 	}
-	return 0, fmt.Errorf("%q is not one of %v", s, names)
+	return 0, fmt.Errorf("%q is not one of %v", s, missingNames)
 }
 
 // Options says how a trace is taken. The zero value is a sensible choice.
@@ -110,9 +102,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() (Options, error) {
-	if o.Ask.IsZero() {
-		o.Ask = cluster.Unit
-	}
+	o.Ask = cmp.Or(o.Ask, cluster.Unit)
 	switch {
 	case o.SlowStart == 0:
 		o.SlowStart = 0.05
@@ -122,7 +112,7 @@ func (o Options) withDefaults() (Options, error) {
 	if !(o.SlowStart <= 1) {
 		return o, fmt.Errorf("read Rumen trace: slow-start %v is more than 1", o.SlowStart)
 	}
-	if int(o.ReduceLength) >= len(reduceLengthNames) || int(o.Missing) >= len(missingNames) {
+	if o.ReduceLength > Full || o.Missing > Drop {
 		return o, fmt.Errorf("read Rumen trace: unknown ReduceLength %d or Missing %d", o.ReduceLength, o.Missing)
 	}
 	return o, nil
@@ -155,25 +145,18 @@ func NewReader(r io.Reader, name string, opt Options) *Reader {
 // Next returns the next job; io.EOF after the last.
 func (r *Reader) Next() (*workload.Job, error) {
 	for r.err == nil {
-		ok, err := r.js.Record()
-		if err == nil && !ok {
-			err = io.EOF
-		}
+		var j *workload.Job
+		err := r.js.Record()
 		if err == nil {
 			err = r.p.job()
 		}
-		if err != nil {
-			r.err = err
-			break
-		}
-		j, err := r.build()
-		if err != nil {
-			r.err = err
-			break
+		if err == nil {
+			j, err = r.build()
 		}
 		if j != nil {
 			return j, nil
 		}
+		r.err = err
 	}
 	return nil, r.err
 }
@@ -183,8 +166,11 @@ func Earliest(r io.Reader, name string) (int64, error) {
 	js := input.NewJSON(r, name)
 	var first int64
 	for {
-		ok, err := js.Record()
-		if !ok || err != nil {
+		err := js.Record()
+		if err == io.EOF { //nolint:errorlint // it returns io.EOF itself
+			return first, nil
+		}
+		if err != nil {
 			return first, err
 		}
 		err = js.Object(func(member []byte) error {

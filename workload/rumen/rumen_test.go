@@ -240,7 +240,7 @@ func TestTopology(t *testing.T) {
 		string(f[1:]): "should be an object, not text",
 		`{"children":[{"name":"a"},{"name":"a"}]}`:     `two nodes are named "a"`,
 		`{"children":[{"children":[]}]}`:               "has no name",
-		`{"children":[{"name":"a"}]} {}`:               "record 2: a second tree",
+		`{"children":[{"name":"a"}]} {}`:               "record 2: a second object",
 		string(f[:100]):                                "cut off",
 		strings.Repeat(`{"name":"a","children":[`, 40): "a tree more than 16 deep",
 	} {

@@ -16,20 +16,8 @@ import (
 // the root, joined by slashes. A topology says nothing about sizes: every node has room.
 func ReadTopology(r io.Reader, name string, room unit.Resources) (*cluster.Cluster, error) {
 	t := &topology{js: input.NewJSON(r, name), room: room, c: &cluster.Cluster{}, racks: cluster.RackIndex{}}
-	ok, err := t.js.Record()
-	if err != nil {
+	if err := t.js.Only("a Rumen topology", func() error { return t.node(-1, 0) }); err != nil {
 		return nil, err
-	}
-	if !ok {
-		return nil, fmt.Errorf("%s: empty; a Rumen topology is one JSON object", name)
-	}
-	if err := t.node(-1, 0); err != nil {
-		return nil, err
-	}
-	if more, err := t.js.Record(); err != nil {
-		return nil, err
-	} else if more {
-		return nil, t.js.Errorf("a second tree: a Rumen topology has one")
 	}
 	t.place()
 	if err := t.c.Validate(); err != nil {

@@ -29,14 +29,14 @@ func ReadNodes(r io.Reader, name string) (*cluster.Cluster, error) {
 func ReadNodesWith(r io.Reader, name string, room unit.Resources) (*cluster.Cluster, []workload.Note, error) {
 	n := &nodeFile{js: input.NewJSON(r, name), room: room, c: &cluster.Cluster{}, racks: cluster.RackIndex{}}
 	for {
-		ok, err := n.js.Record()
-		if err != nil {
-			return nil, nil, err
-		}
-		if !ok {
+		err := n.js.Record()
+		if err == io.EOF { //nolint:errorlint // it returns io.EOF itself
 			break
 		}
-		if err := n.record(); err != nil {
+		if err == nil {
+			err = n.record()
+		}
+		if err != nil {
 			return nil, nil, err
 		}
 	}
@@ -49,11 +49,11 @@ func ReadNodesWith(r io.Reader, name string, room unit.Resources) (*cluster.Clus
 	if err := n.c.Validate(); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
-	var notes notes
-	notes.say("SLS nodes: read %v", n.c)
-	notes.add(n.sized, "SLS nodes: nodes with their own size")
-	notes.add(n.nameless, "SLS nodes: nodes without a name left out")
-	notes.add(n.labelled, "SLS nodes: nodes with labels; labels are not modelled")
+	var notes workload.Notes
+	notes.Say("SLS nodes: read %v", n.c)
+	notes.Add(n.sized, "SLS nodes: nodes with their own size")
+	notes.Add(n.nameless, "SLS nodes: nodes without a name left out")
+	notes.Add(n.labelled, "SLS nodes: nodes with labels; labels are not modelled")
 	return n.c, notes, nil
 }
 

@@ -71,8 +71,17 @@ func (p *parser) job() error {
 // init says how the members of a job and of a task are read.
 func (p *parser) init() {
 	js := p.js
-	size := func(v *int64) func() error { return func() error { return p.size(v) } }
-	instant := func(v *int64) func() error { return func() error { return p.instant(v) } }
+	given := func(v *int64, least, most int64) func() error { // leaves the default where there is none
+		return func() error {
+			n, ok, err := js.Int(least, most)
+			if ok {
+				*v = n
+			}
+			return err
+		}
+	}
+	size := func(v *int64) func() error { return given(v, 0, cluster.MaxRoom) }
+	instant := func(v *int64) func() error { return given(v, -1, maxInstant) }
 	atLeast1 := func(v *int64, most int64) func() error {
 		return func() (err error) {
 			*v, _, err = js.Int(0, most)
@@ -127,23 +136,6 @@ func name(js *input.JSON) (string, error) {
 		err = js.Errorf("a name of %d bytes; at most %d are taken", len(s), maxName)
 	}
 	return s, err
-}
-
-// size reads a size and leaves the default where there is none.
-func (p *parser) size(v *int64) error {
-	n, ok, err := p.js.Int(0, cluster.MaxRoom)
-	if ok {
-		*v = n
-	}
-	return err
-}
-
-func (p *parser) instant(v *int64) error {
-	n, ok, err := p.js.Int(-1, maxInstant)
-	if ok {
-		*v = n
-	}
-	return err
 }
 
 func (p *parser) readTask(int) error {

@@ -47,12 +47,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Ask.IsZero() {
-		o.Ask = cluster.Unit
-	}
-	if o.Master.IsZero() {
-		o.Master = cluster.Unit
-	}
+	o.Ask, o.Master = cmp.Or(o.Ask, cluster.Unit), cmp.Or(o.Master, cluster.Unit)
 	return o
 }
 
@@ -67,7 +62,7 @@ type Reader struct {
 	last   unit.Time
 	counts counts
 
-	nodes, racks int64
+	nodes, racks int64 // what the trace itself says of the cluster ("num.nodes", "num.racks"); 0: nothing
 }
 
 // The file's order is kept, which need not be that of submit times: sort the jobs before a run.
@@ -80,19 +75,13 @@ func NewReader(r io.Reader, name string, opt Options) *Reader {
 	return rd
 }
 
-// Nodes returns what the trace itself says of the cluster ("num.nodes", "num.racks"), as far as it has been read; 0: nothing.
-func (r *Reader) Nodes() (nodes, racks int64) { return r.nodes, r.racks }
-
 // Next returns the next job; io.EOF after the last.
 func (r *Reader) Next() (*workload.Job, error) {
 	for r.err == nil {
 		if j := r.copy(); j != nil {
 			return j, nil
 		}
-		ok, err := r.js.Record()
-		if err == nil && !ok {
-			err = io.EOF
-		}
+		err := r.js.Record()
 		if err == nil {
 			err = r.p.job()
 		}
@@ -117,9 +106,7 @@ func (r *Reader) copy() *workload.Job {
 	}
 	r.p.left--
 	r.counts.kept++
-	for i := range j.Stages {
-		r.counts.tasks += j.Stages[i].Tasks
-	}
+	r.counts.tasks += j.Tasks()
 	return j
 }
 
@@ -130,8 +117,7 @@ func (r *Reader) build() error {
 		r.nodes, r.racks = p.nodes, max(p.racks, 1)
 	}
 	switch {
-	case !p.isJob && p.nodes > 0:
-		c.headers++
+	case !p.isJob && p.nodes > 0: // a header
 		return nil
 	case !p.isJob:
 		return r.js.Errorf("neither a job (job.tasks) nor a header (num.nodes): is this an SLS trace?")
@@ -190,12 +176,7 @@ func (r *Reader) master() unit.Resources {
 		return unit.Resources{}
 	}
 	m := r.opt.Master
-	if r.p.amMem > 0 {
-		m.Mem = r.p.amMem
-	}
-	if r.p.amCores > 0 {
-		m.Cores = r.p.amCores
-	}
+	m.Mem, m.Cores = cmp.Or(r.p.amMem, m.Mem), cmp.Or(r.p.amCores, m.Cores)
 	return m
 }
 

@@ -77,8 +77,8 @@ func TestJobs(t *testing.T) {
 	if d := cmp.Diff(want, jobs); d != "" {
 		t.Error(d)
 	}
-	if n, racks := r.Nodes(); n != 6 || racks != 2 {
-		t.Errorf("%d nodes in %d racks", n, racks)
+	if r.nodes != 6 || r.racks != 2 {
+		t.Errorf("%d nodes in %d racks", r.nodes, r.racks)
 	}
 	hasNotes(t, r.Notes(), "0 SLS: read 3 jobs, made 3 with 2000011 tasks", "1 SLS: jobs without tasks dropped", "1 SLS: jobs stand out of the order",
 		"1 SLS: jobs without a queue", "1 SLS: tasks with a request delay", "1 SLS: tasks of opportunistic", "1 SLS: jobs with a node label",

@@ -1,6 +1,7 @@
 package sls
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/yardmaster/yardmaster/unit"
@@ -12,47 +13,33 @@ const (
 	reduceType = "reduce"
 )
 
-// mapReduce says whether the job's master is that of MapReduce, which is also SLS's default. "am.type" is what SLS's
-// own description calls the setting, "yarn.sls.am.type" what its code looks for.
-func (p *parser) mapReduce() bool { return p.kind() == "mapreduce" }
-
-func (p *parser) kind() string {
-	switch {
-	case p.amType != "":
-		return p.amType
-	case p.oldType != "":
-		return p.oldType
-	}
-	return "mapreduce"
-}
+// kind is that of the job's master; without one it is that of MapReduce, SLS's default. "am.type" is what SLS's own description calls
+// the setting, "yarn.sls.am.type" what its code looks for.
+func (p *parser) kind() string { return cmp.Or(p.amType, p.oldType, "mapreduce") }
 
 // stages makes stages of the groups: maps, then whatever else there is, then reduces.
 func (p *parser) stages(c *counts) []workload.Stage {
 	var out []workload.Stage
 	var maps []int
-	for pass, want := range []func(string) bool{
-		func(t string) bool { return t == mapType },
-		func(t string) bool { return t != mapType && t != reduceType },
-		func(t string) bool { return t == reduceType },
-	} {
+	mapReduce := p.kind() == "mapreduce"
+	for _, kind := range []workload.Kind{workload.Map, workload.Other, workload.Reduce} {
 		n := 0
 		for i := range p.groups {
 			g := &p.groups[i]
-			if !want(g.typ) {
+			if kindOf(g.typ) != kind {
 				continue
 			}
-			s := workload.Stage{Name: g.typ, Kind: kindOf(g.typ), Tasks: g.tasks, Ask: g.ask}
+			s := workload.Stage{Name: g.typ, Kind: kind, Tasks: g.tasks, Ask: g.ask}
 			if n++; n > 1 {
 				s.Name = fmt.Sprintf("%s-%d", g.typ, n)
 			}
 			p.fill(&s, g)
-			if pass == 0 {
+			switch {
+			case kind == workload.Map:
 				maps = append(maps, len(out))
-			}
-			if pass == 1 && p.mapReduce() {
+			case kind == workload.Other && mapReduce:
 				c.stray += g.tasks
-			}
-			if pass == 2 && p.mapReduce() {
+			case kind == workload.Reduce && mapReduce:
 				s.After = after(maps)
 			}
 			out = append(out, s)
@@ -82,10 +69,6 @@ func kindOf(typ string) workload.Kind {
 
 // fill gives a stage its tasks' lengths and hosts. Like tasks are counted, others listed.
 func (p *parser) fill(s *workload.Stage, g *group) {
-	if len(g.runs) == 1 && g.runs[0].host < 0 {
-		s.Length = workload.Fixed(unit.Time(g.runs[0].ms) * unit.Millisecond)
-		return
-	}
 	same, hosts := true, false
 	for _, r := range g.runs {
 		same = same && r.ms == g.runs[0].ms

@@ -62,7 +62,8 @@ type synthJob struct {
 func NewSynthReader(r io.Reader, name string, opt SynthOptions) *SynthReader {
 	opt.Options = opt.Options.withDefaults()
 	opt.TaskTime = unit.Positive(opt.TaskTime, unit.Millisecond)
-	return &SynthReader{opt: opt, js: input.NewJSON(&small{r: r, name: name, left: maxSynth}, name)}
+	r = &input.Bounded{R: r, Left: maxSynth, Err: fmt.Errorf("%s is larger than %d bytes: no SYNTH description is", name, maxSynth)}
+	return &SynthReader{opt: opt, js: input.NewJSON(r, name)}
 }
 
 // Next returns the next job; io.EOF after the last.
@@ -170,31 +171,24 @@ func (s *SynthReader) job(i int) *workload.Job {
 	return j
 }
 
-// Nodes returns the cluster that the description counts (num_nodes, nodes_per_rack), once a job has been read; 0: nothing.
-func (s *SynthReader) Nodes() (nodes, perRack int64) {
-	if s.t == nil {
-		return 0, 0
-	}
-	return s.t.nodes, s.t.perRack
-}
-
 // Notes says what was made so far and how.
 func (s *SynthReader) Notes() []workload.Note {
 	c := &s.counts
-	n := notes{{Text: fmt.Sprintf("SYNTH: made %d jobs with %d tasks, like those of SLS in distribution, not number for number", c.made, c.tasks)}}
+	var n workload.Notes
+	n.Say("SYNTH: made %d jobs with %d tasks, like those of SLS in distribution, not number for number", c.made, c.tasks)
 	if s.t != nil {
-		n.say("SYNTH: rand_seed %d, seed %d", s.t.seed, s.opt.Seed)
+		n.Say("SYNTH: rand_seed %d, seed %d", s.t.seed, s.opt.Seed)
 		if s.t.nodes > 0 {
-			n.say("SYNTH: the description speaks of %d nodes, %d a rack", s.t.nodes, s.t.perRack)
+			n.Say("SYNTH: the description speaks of %d nodes, %d a rack", s.t.nodes, s.t.perRack)
 		}
 	}
-	n.say("SYNTH: task times are in units of %v", s.opt.TaskTime)
-	n.add(c.noTasks, "SYNTH: jobs that drew no tasks dropped")
-	n.add(c.deadlines, "SYNTH: jobs drew a deadline; reservations are not modelled")
-	n.add(c.streams, "SYNTH: stream jobs run each of their containers once")
-	n.add(c.opportune, "SYNTH: tasks of opportunistic containers run in guaranteed ones")
+	n.Say("SYNTH: task times are in units of %v", s.opt.TaskTime)
+	n.Add(c.noTasks, "SYNTH: jobs that drew no tasks dropped")
+	n.Add(c.deadlines, "SYNTH: jobs drew a deadline; reservations are not modelled")
+	n.Add(c.streams, "SYNTH: stream jobs run each of their containers once")
+	n.Add(c.opportune, "SYNTH: tasks of opportunistic containers run in guaranteed ones")
 	if !s.opt.NoMaster {
-		n.say("SYNTH: masters are of %v", s.opt.Master)
+		n.Say("SYNTH: masters are of %v", s.opt.Master)
 	}
 	return n
 }

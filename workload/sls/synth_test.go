@@ -122,7 +122,7 @@ func TestSynthErrors(t *testing.T) {
 		return `{"num_jobs":1,"workloads":[{"workload_weight":1,"time_distribution":[{"time":1,"weight":1}],"job_classes":[{"class_weight":1,` + s + `}]}]}`
 	}
 	for name, c := range map[string]struct{ in, want string }{
-		"empty":           {"", "f.json:1: record 0: empty"},
+		"empty":           {"", "f.json: empty"},
 		"cut off":         {`{"num_jobs":1,`, "f.json:1: record 1: the data ends inside a value"},
 		"no jobs":         {`{"workloads":[]}`, "num_jobs is missing"},
 		"absurd jobs":     {`{"num_jobs":1e12}`, `"num_jobs": 1000000000000 is not between 0 and 5000000`},

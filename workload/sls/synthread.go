@@ -2,8 +2,6 @@ package sls
 
 import (
 	"cmp"
-	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -23,22 +21,6 @@ const (
 	maxSeconds   = 1 << 30 // submit times: 34 years
 	maxTaskTime  = 1e12
 )
-
-// small passes on a file that has no reason to be large.
-type small struct {
-	r    io.Reader
-	name string
-	left int
-}
-
-func (s *small) Read(p []byte) (int, error) {
-	if s.left <= 0 {
-		return 0, fmt.Errorf("%s is larger than %d bytes: no SYNTH description is", s.name, maxSynth)
-	}
-	n, err := s.r.Read(p[:min(len(p), s.left)])
-	s.left -= n
-	return n, err
-}
 
 type synthTrace struct {
 	jobs, nodes, perRack, seed int64
@@ -72,15 +54,8 @@ type synthTask struct {
 
 // readSynth reads the one record of a SYNTH description.
 func readSynth(js *input.JSON, scale unit.Time) (*synthTrace, error) {
-	ok, err := js.Record()
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
-		return nil, js.Errorf("empty; a SYNTH description is one JSON object")
-	}
 	t := &synthTrace{jobs: -1, perRack: 1}
-	err = js.Object(input.Fields{
+	fields := input.Fields{
 		"num_jobs": js.IntTo(&t.jobs, 0, MaxJobs), "num_nodes": js.IntTo(&t.nodes, 0, maxNodes), "rand_seed": js.IntTo(&t.seed, math.MinInt64, math.MaxInt64),
 		"nodes_per_rack": func() (err error) {
 			t.perRack, _, err = js.Int(0, maxNodes)
@@ -88,7 +63,8 @@ func readSynth(js *input.JSON, scale unit.Time) (*synthTrace, error) {
 			return err
 		},
 		"workloads": js.ArrayTo(maxWorkloads, func(int) error { return t.workload(js, scale) }),
-	}.Read)
+	}
+	err := js.Only("a SYNTH description", func() error { return js.Object(fields.Read) })
 	switch {
 	case err != nil:
 		return nil, err
@@ -98,11 +74,6 @@ func readSynth(js *input.JSON, scale unit.Time) (*synthTrace, error) {
 		return nil, js.Errorf("no workload has a weight above 0")
 	}
 	t.wheel = newWheel(t.weights)
-	if more, err := js.Record(); err != nil {
-		return nil, err
-	} else if more {
-		return nil, js.Errorf("a second object: a SYNTH description is one")
-	}
 	return t, nil
 }
 
@@ -201,13 +172,7 @@ func (w *synthWorkload) class(js *input.JSON, scale unit.Time) error {
 }
 
 func rank(typ string) int {
-	switch typ {
-	case mapType:
-		return 0
-	case reduceType:
-		return 2
-	}
-	return 1
+	return map[workload.Kind]int{workload.Map: 0, workload.Other: 1, workload.Reduce: 2}[kindOf(typ)]
 }
 
 // oldNumber finds where a number of the old form goes.

@@ -124,20 +124,14 @@ func (r *Reader) count(j *workload.Job, size [3]unit.Bytes) {
 
 // Notes says what was read so far and how it was taken.
 func (r *Reader) Notes() []workload.Note {
-	notes := []workload.Note{
+	notes := workload.Notes{
 		{Text: "jobs read and kept", Count: r.jobs},
 		{Text: "map tasks by the model", Count: r.maps},
 		{Text: "reduce tasks by the model", Count: r.reduces},
 	}
-	for _, n := range []workload.Note{
-		{Text: "jobs without input bytes: kept, with one map of start-up time", Count: r.noInput},
-		{Text: "jobs without shuffle bytes: taken as map-only", Count: r.mapOnly},
-		{Text: "empty lines skipped", Count: r.blank},
-	} {
-		if n.Count > 0 {
-			notes = append(notes, n)
-		}
-	}
+	notes.Add(r.noInput, "jobs without input bytes: kept, with one map of start-up time")
+	notes.Add(r.mapOnly, "jobs without shuffle bytes: taken as map-only")
+	notes.Add(r.blank, "empty lines skipped")
 	return notes
 }
 
@@ -147,25 +141,16 @@ func (r *Reader) Assumptions() []string { return r.m.Assumptions() }
 // Sniff says whether a file that starts with prefix looks like SWIM: a first line of at least six tab-separated
 // fields of which the second to the sixth are numbers.
 func Sniff(prefix []byte) bool {
-	for len(prefix) > 0 {
-		line, rest, _ := bytes.Cut(prefix, []byte{'\n'})
-		prefix = rest
-		line = bytes.TrimRight(line, " \t\r")
-		if len(line) == 0 {
-			continue
-		}
-		var field [7][]byte
-		if n := split(line, field[:]); n < 6 {
+	var field [7][]byte
+	if n := split(input.FirstLine(prefix), field[:]); n < 6 {
+		return false
+	}
+	for _, f := range field[1:6] {
+		if _, err := strconv.ParseFloat(string(f), 64); err != nil {
 			return false
 		}
-		for _, f := range field[1:6] {
-			if _, err := strconv.ParseFloat(string(f), 64); err != nil {
-				return false
-			}
-		}
-		return true
 	}
-	return false
+	return true
 }
 
 // split cuts a line at tabs into at most len(into) fields, the last taking the rest, and returns how many there are.
@@ -188,11 +173,11 @@ func seconds(field []byte) (unit.Time, error) {
 	s, err := strconv.ParseFloat(string(field), 64)
 	switch {
 	case err != nil || math.IsNaN(s):
-		return 0, fmt.Errorf("%q is not a number of seconds", clip(field))
+		return 0, fmt.Errorf("%q is not a number of seconds", input.Clip(field))
 	case s < 0:
-		return 0, fmt.Errorf("%q is negative", clip(field))
+		return 0, fmt.Errorf("%q is negative", input.Clip(field))
 	case s > unit.Never.Seconds()/2:
-		return 0, fmt.Errorf("%q is too large", clip(field))
+		return 0, fmt.Errorf("%q is too large", input.Clip(field))
 	}
 	return unit.FromSeconds(s), nil
 }
@@ -201,19 +186,11 @@ func amount(field []byte) (unit.Bytes, error) {
 	n, err := strconv.ParseInt(string(field), 10, 64)
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("%q is not a whole number of bytes", clip(field))
+		return 0, fmt.Errorf("%q is not a whole number of bytes", input.Clip(field))
 	case n < 0:
 		return 0, fmt.Errorf("%d is negative", n)
 	case n > maxBytes:
 		return 0, fmt.Errorf("%d is more than an exbibyte", n)
 	}
 	return unit.Bytes(n), nil
-}
-
-// clip keeps errors short.
-func clip(field []byte) string {
-	if len(field) > 40 {
-		return string(field[:40]) + "..."
-	}
-	return string(field)
 }

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -9,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/yardmaster/yardmaster/cluster"
-	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/workload/google"
 	"github.com/yardmaster/yardmaster/workload/input"
@@ -142,11 +142,7 @@ func openRumen(w *Workload, files []*given, opt Options) error {
 		}
 		o.Base = base
 	}
-	ask := o.Ask
-	if ask.IsZero() {
-		ask = cluster.Unit
-	}
-	w.extra = []string{fmt.Sprintf("rumen: task lengths as observed in successful attempts; a task whose size the trace does not give asks for %v", ask)}
+	w.extra = []string{fmt.Sprintf("rumen: task lengths as observed in successful attempts; a task whose size the trace does not give asks for %v", cmp.Or(o.Ask, cluster.Unit))}
 	return w.each(files, opt, func(f *input.File, _ *given) (workload.Source, error) { return rumen.NewReader(f, f.Name, o), nil })
 }
 
@@ -162,17 +158,11 @@ func openSynth(w *Workload, files []*given, opt Options) error {
 }
 
 func slsAssumptions(o sls.Options) []string {
-	size := func(r unit.Resources) unit.Resources {
-		if r.IsZero() {
-			return cluster.Unit
-		}
-		return r
-	}
 	master := "no master containers"
 	if !o.NoMaster {
-		master = fmt.Sprintf("a master without a size asks for %v", size(o.Master))
+		master = fmt.Sprintf("a master without a size asks for %v", cmp.Or(o.Master, cluster.Unit))
 	}
-	return []string{fmt.Sprintf("sls: a task without a size asks for %v; %s", size(o.Ask), master)}
+	return []string{fmt.Sprintf("sls: a task without a size asks for %v; %s", cmp.Or(o.Ask, cluster.Unit), master)}
 }
 
 // earliest is the first submit time of all files, so that they share a clock and no job is before its start; 0 (the

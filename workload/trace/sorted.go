@@ -90,9 +90,6 @@ type merger struct {
 }
 
 func (m *merger) Next() (*workload.Job, error) {
-	if m.err != nil {
-		return nil, m.err
-	}
 	if !m.started {
 		m.started = true
 		for i := range m.sources {

@@ -4,8 +4,10 @@ package trace
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/yardmaster/yardmaster/workload"
@@ -123,22 +125,17 @@ func (w *Workload) Notes() []workload.Note {
 // Assumptions says what was made up because the files do not say.
 func (w *Workload) Assumptions() []string {
 	var all []string
-	seen := map[string]bool{}
-	add := func(lines []string) {
-		for _, l := range lines {
-			if !seen[l] {
-				seen[l] = true
-				all = append(all, l)
-			}
-		}
-	}
 	for _, r := range w.readers {
 		if a, ok := r.(interface{ Assumptions() []string }); ok {
-			add(a.Assumptions())
+			all = append(all, a.Assumptions()...)
 		}
 	}
-	add(w.extra)
-	return all
+	seen := map[string]bool{}
+	return slices.DeleteFunc(append(all, w.extra...), func(line string) bool {
+		twice := seen[line]
+		seen[line] = true
+		return twice
+	})
 }
 
 // Jobs is how many there are, where the files say so; 0: unknown.
@@ -163,14 +160,12 @@ func (w *Workload) Settings() jobfile.Settings {
 
 // Close closes the files.
 func (w *Workload) Close() error {
-	var first error
+	var all []error
 	for _, c := range w.close {
-		if err := c(); err != nil && first == nil {
-			first = err
-		}
+		all = append(all, c())
 	}
 	w.close = nil
-	return first
+	return errors.Join(all...)
 }
 
 // given is a file that a person named.

@@ -129,28 +129,9 @@ type Capacity struct {
 	GlobalQueueMaxApplications int // 0: not set
 	Heartbeat                  Heartbeat
 
-	// Warnings are about the file itself: settings given twice, queues that are not in the tree, names unheard of.
-	Warnings []string
-	// NotModelled are settings that were read, and understood, and have no effect anywhere in this project.
-	NotModelled []string
+	Remarks
 	// HeartbeatOnly are settings in the file that are kept in Heartbeat: an engine without heartbeats does not obey them.
 	HeartbeatOnly []string
-}
-
-// Leaves returns the queues that take applications, in the order of the file.
-func (c *Capacity) Leaves() []*Queue {
-	var all []*Queue
-	var walk func(q *Queue)
-	walk = func(q *Queue) {
-		if q.Leaf() {
-			all = append(all, q)
-		}
-		for _, k := range q.Children {
-			walk(k)
-		}
-	}
-	walk(c.Root)
-	return all
 }
 
 // ReadCapacity reads a capacity-scheduler.xml. The name is used in errors and warnings. Settings of yarn-site.xml that the
@@ -184,10 +165,6 @@ type capacityReader struct {
 
 	userLimitPercent, userLimitFactor, amPercent float32 // of queues that say nothing
 	allowZeroSum                                 bool
-}
-
-func (b *capacityReader) warn(format string, pos Pos, args ...any) {
-	warn(&b.c.Warnings, pos, format, args...)
 }
 
 // global reads what belongs to no queue.

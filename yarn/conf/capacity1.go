@@ -27,8 +27,7 @@ type Capacity1 struct {
 	TasksPerHeartbeat   int
 	TasksAfterOffSwitch int
 
-	Warnings    []string // about the file itself
-	NotModelled []string // understood, and without effect in this project
+	Remarks
 }
 
 // Capacity1Queue is one queue of it.
@@ -163,7 +162,6 @@ func (b *capacity1Reader) scheduler() {
 	c.TasksPerHeartbeat = b.whole(Prefix1+"maximum-tasks-per-heartbeat", math.MaxInt16, 1)
 	c.TasksAfterOffSwitch = b.whole(Prefix1+"maximum-tasks-after-offswitch", 0, 0)
 	b.otherwise = Capacity1Queue{
-		MaxCapacity:             -1,
 		MinimumUserLimitPercent: b.above0(Prefix1+"default-minimum-user-limit-percent", 100, 100),
 		UserLimitFactor:         b.above0(Prefix1+"default-user-limit-factor", 1, maxFactor),
 		SupportsPriority:        b.truth(Prefix1+"default-supports-priority", false),
@@ -176,14 +174,10 @@ func (b *capacity1Reader) scheduler() {
 func (b *capacity1Reader) queue(q *Capacity1Queue) {
 	key := func(s string) string { return queuePrefix1 + q.Name + "." + s }
 	o := &b.otherwise
-	if p := b.props.Get(key("capacity")); p != nil {
-		q.Capacity = b.between(p, 1, 100)
-	}
-	q.MaxCapacity = o.MaxCapacity
-	if p := b.props.Get(key("maximum-capacity")); p != nil {
-		if q.MaxCapacity = b.between(p, -1, 100); q.MaxCapacity <= 0 {
-			q.MaxCapacity = -1 // as Hadoop takes it
-		}
+	b.double(key("capacity"), &q.Capacity, 1, 100)
+	q.MaxCapacity = -1
+	if b.double(key("maximum-capacity"), &q.MaxCapacity, -1, 100); q.MaxCapacity <= 0 {
+		q.MaxCapacity = -1 // as Hadoop takes it
 	}
 	q.MinimumUserLimitPercent = b.above0(key("minimum-user-limit-percent"), o.MinimumUserLimitPercent, 100)
 	q.UserLimitFactor = b.above0(key("user-limit-factor"), o.UserLimitFactor, maxFactor)
@@ -199,28 +193,12 @@ func (b *capacity1Reader) queue(q *Capacity1Queue) {
 
 // above0 reads a number above 0 and at most most.
 func (b *capacity1Reader) above0(name string, otherwise, most float64) float64 {
-	p := b.props.Get(name)
-	if p == nil {
-		return otherwise
-	}
-	v := b.between(p, 0, most)
-	if v == 0 {
+	b.double(name, &otherwise, 0, most)
+	if otherwise == 0 {
+		p := b.props.Get(name)
 		b.fail(p.Pos.Errorf("%s is %s: it must be above 0", p.Name, shorten(p.Value)))
 	}
-	return v
-}
-
-func (b *capacity1Reader) between(p *Property, least, most float64) float64 {
-	f, err := parseDouble(p.Value)
-	switch {
-	case err != nil && strings.HasSuffix(p.Value, "%"):
-		b.fail(p.Pos.Errorf("%s is %q: write the percentage without the sign", p.Name, shorten(p.Value)))
-	case err != nil:
-		b.fail(p.Pos.Errorf("%s is %q, not a number", p.Name, shorten(p.Value)))
-	case f < least || f > most:
-		b.fail(p.Pos.Errorf("%s is %s: it must be between %v and %v", p.Name, shorten(p.Value), least, most))
-	}
-	return f
+	return otherwise
 }
 
 // shareRest gives queues without a capacity equal parts of what the others leave. It refuses capacities that together are more than the
@@ -272,7 +250,7 @@ func (b *capacity1Reader) classify(p *Property) {
 	rest, ours := strings.CutPrefix(p.Name, Prefix1)
 	if !ours {
 		if p.Name != queueNames1 {
-			c.NotModelled = note(c.NotModelled, p.String()+" is not modelled")
+			c.notModelled(p)
 		}
 		return
 	}
@@ -281,16 +259,14 @@ func (b *capacity1Reader) classify(p *Property) {
 	if ofQueue {
 		rest, table = setting, queueSettings1
 		if _, there := b.at[name]; !there && table.of(setting) != unheard {
-			warn(&c.Warnings, p.Pos, "%s has no effect: there is no queue %s in %s", shorten(p.Name), shorten(name), queueNames1)
+			c.warn(p.Pos, "%s has no effect: there is no queue %s in %s", shorten(p.Name), shorten(name), queueNames1)
 			return
 		}
 	}
 	switch table.of(rest) {
 	case notModelled:
-		c.NotModelled = note(c.NotModelled, p.String()+" is not modelled")
+		c.notModelled(p)
 	case unheard:
-		if len(c.Warnings) <= maxNotes {
-			warn(&c.Warnings, p.Pos, "%s is not a known setting%s", shorten(p.Name), didYouMean(rest, table.names()))
-		}
+		c.unknown(p, rest, table)
 	}
 }

@@ -31,16 +31,15 @@ func TestReadCapacity1Full(t *testing.T) {
 			{Name: "short", Pos: at, Capacity: 20, MaxCapacity: 20, MinimumUserLimitPercent: 25, UserLimitFactor: 2, SupportsPriority: true, MaxActiveTasks: 100, MaxActiveTasksPerUser: 100, AcceptFactor: 3},
 			{Name: "spare", Pos: at, Capacity: 20, MaxCapacity: -1, MinimumUserLimitPercent: 50, UserLimitFactor: 1.5, SupportsPriority: true, MaxActiveTasks: 5000, MaxActiveTasksPerUser: 2000, AcceptFactor: 4},
 		},
-		Warnings: []string{
+		Remarks: conf.Remarks{Warnings: []string{
 			"full.xml:31: mapred.capacity-scheduler.queue.shrt.capacity has no effect: there is no queue shrt in mapred.queue.names",
 			"full.xml:32: mapred.capacity-scheduler.queue.short.user-limit-facto is not a known setting; did you mean user-limit-factor?",
 			"full.xml:33: mapred.capacity-scheduler.maximum-system-job is not a known setting; did you mean maximum-system-jobs?",
-		},
-		NotModelled: []string{
+		}, NotModelled: []string{
 			"mapred.capacity-scheduler.queue.long.reclaim-time-limit = 300 (full.xml:28) is not modelled",
 			"mapred.capacity-scheduler.task.limit.maxpmem = -1 (full.xml:29) is not modelled",
 			"mapred.queue.long.acl-submit-job = * (full.xml:30) is not modelled",
-		},
+		}},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)

@@ -92,11 +92,9 @@ func (b *capacityReader) classify(p *Property) {
 	case ifHeartbeat:
 		c.HeartbeatOnly = note(c.HeartbeatOnly, p.String()+" is not modelled without node heartbeats")
 	case notModelled:
-		c.NotModelled = note(c.NotModelled, p.String()+" is not modelled")
+		c.notModelled(p)
 	case unheard:
-		if len(c.Warnings) <= maxNotes {
-			b.warn("%s is not a known setting%s", p.Pos, shorten(p.Name), didYouMean(rest, schedulerSettings.names()))
-		}
+		c.unknown(p, rest, schedulerSettings)
 	}
 }
 
@@ -113,10 +111,10 @@ func (b *capacityReader) classifyQueue(p *Property, rest string) {
 	switch queueSettings.of(name) {
 	case leafOnly:
 		if !q.Leaf() {
-			b.warn("%s has no effect on the parent queue %s: set it on its leaves", p.Pos, p.Name, q.Path)
+			b.c.warn(p.Pos, "%s has no effect on the parent queue %s: set it on its leaves", p.Name, q.Path)
 		}
 	case notModelled:
-		b.c.NotModelled = note(b.c.NotModelled, p.String()+" is not modelled")
+		b.c.notModelled(p)
 	case unheard:
 		if len(b.c.Warnings) > maxNotes {
 			return
@@ -134,9 +132,9 @@ func (b *capacityReader) classifyQueue(p *Property, rest string) {
 				known = append(known, k.Name)
 			}
 			first, _, _ := strings.Cut(name, ".")
-			b.warn("%s has no effect: there is no queue %s%s", p.Pos, shorten(p.Name), shorten(q.Path+"."+name[:i]), didYouMean(first, known))
+			b.c.warn(p.Pos, "%s has no effect: there is no queue %s%s", shorten(p.Name), shorten(q.Path+"."+name[:i]), didYouMean(first, known))
 			return
 		}
-		b.warn("%s is not a known setting%s", p.Pos, shorten(p.Name), didYouMean(name, queueSettings.names()))
+		b.c.unknown(p, name, queueSettings)
 	}
 }

@@ -112,7 +112,7 @@ func (b *capacityReader) settings(q *Queue) error {
 	q.UserLimitFactor = v.number(key("user-limit-factor"), b.userLimitFactor, -1, maxFactor)
 	if f := q.UserLimitFactor; f < 0 && f != -1 {
 		q.UserLimitFactor = -1
-		b.warn("user-limit-factor %v of queue %s is taken as -1: no limit", b.props.Get(key("user-limit-factor")).Pos, f, q.Path)
+		b.c.warn(b.props.Get(key("user-limit-factor")).Pos, "user-limit-factor %v of queue %s is taken as -1: no limit", f, q.Path)
 	}
 	q.MaximumAMPercent = v.number(key("maximum-am-resource-percent"), b.amPercent, 0, 1)
 	q.MaximumApplications = v.whole(key("maximum-applications"), -1, -1)

@@ -35,20 +35,33 @@ func (v *values) whole(name string, otherwise, least int) int {
 	return int(n)
 }
 
-func (v *values) number(name string, otherwise, least, most float32) float32 {
+// float reads a number from least to most that Hadoop holds in so many bits; what is not set stays.
+func (v *values) float(name string, bits int, into *float64, least, most float64) {
 	p := v.props.Get(name)
 	if p == nil {
-		return otherwise
+		return
 	}
-	f, err := parseNumber(p.Value)
-	if err != nil {
+	f, err := parseFloat(p.Value, bits)
+	switch {
+	case err != nil && strings.HasSuffix(p.Value, "%"):
+		v.fail(p.Pos.Errorf("%s is %q: write the percentage without the sign", p.Name, shorten(p.Value)))
+	case err != nil:
 		v.fail(p.Pos.Errorf("%s is %q, not a number", p.Name, shorten(p.Value)))
-		return otherwise
+	case f < least || f > most:
+		v.fail(p.Pos.Errorf("%s is %s: it must be between %v and %v", p.Name, shorten(p.Value), least, most))
+	default:
+		*into = f
 	}
-	if f < least || f > most {
-		v.fail(p.Pos.Errorf("%s is %s: it must be between %v and %v", p.Name, p.Value, least, most))
-	}
-	return f
+}
+
+func (v *values) double(name string, into *float64, least, most float64) {
+	v.float(name, 64, into, least, most)
+}
+
+func (v *values) number(name string, otherwise float32, least, most float64) float32 {
+	f := float64(otherwise)
+	v.float(name, 32, &f, least, most)
+	return float32(f)
 }
 
 func (v *values) truth(name string, otherwise bool) bool {
@@ -66,12 +79,12 @@ func (v *values) truth(name string, otherwise bool) bool {
 	return otherwise
 }
 
-func parseNumber(s string) (float32, error) {
-	f, err := strconv.ParseFloat(s, 32)
+func parseFloat(s string, bits int) (float64, error) {
+	f, err := strconv.ParseFloat(s, bits)
 	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
 		return 0, strconv.ErrSyntax
 	}
-	return float32(f), nil
+	return f, nil
 }
 
 // share reads a capacity: 40, 3w or [memory=20480,vcores=10].
@@ -85,7 +98,7 @@ func (b *capacityReader) share(p *Property) (QueueShare, error) {
 	if isWeight {
 		s.Kind = Weight
 	}
-	f, err := parseNumber(strings.TrimSpace(text))
+	f, err := parseFloat(strings.TrimSpace(text), 32)
 	switch {
 	case err != nil && strings.HasSuffix(text, "%"):
 		return s, p.Pos.Errorf("%s is %q: write the percentage without the sign", p.Name, shorten(p.Value))
@@ -99,13 +112,13 @@ func (b *capacityReader) share(p *Property) (QueueShare, error) {
 	case s.Kind == Weight && f > 1e9:
 		return s, p.Pos.Errorf("%s is %s: a weight is at most 1e9", p.Name, p.Value)
 	}
-	s.Value = f
+	s.Value = float32(f)
 	return s, nil
 }
 
 // maximum reads a maximum capacity: 80, -1 (as none) or an absolute amount.
 func (b *capacityReader) maximum(p *Property) (QueueShare, error) {
-	if f, err := parseNumber(p.Value); err == nil && f == -1 {
+	if f, err := parseFloat(p.Value, 32); err == nil && f == -1 {
 		return QueueShare{}, nil
 	}
 	s, err := b.share(p)
@@ -147,7 +160,7 @@ func (b *capacityReader) absolute(p *Property) (unit.Resources, error) {
 		case "vcores":
 			r.Cores = n
 		default:
-			b.warn("%s: resource %s is not modelled", p.Pos, p.Name, shorten(k))
+			b.c.warn(p.Pos, "%s: resource %s is not modelled", p.Name, shorten(k))
 		}
 	}
 	return r, nil
@@ -173,12 +186,4 @@ func absoluteAmount(text string, memory bool) (int64, bool) {
 		return 0, false
 	}
 	return int64(f), true
-}
-
-func parseDouble(s string) (float64, error) {
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-		return 0, strconv.ErrSyntax
-	}
-	return f, nil
 }

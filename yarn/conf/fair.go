@@ -177,8 +177,6 @@ func (f *fairReader) user(e *Element) error {
 	return nil
 }
 
-const maxFairQueues = 100_000
-
 func (f *fairReader) queue(e *Element, parent *FairQueue) error {
 	name, _ := e.Attr("name")
 	switch {
@@ -187,8 +185,8 @@ func (f *fairReader) queue(e *Element, parent *FairQueue) error {
 	case strings.Contains(name, "."):
 		return e.Pos().Errorf("queue name %q has a dot: write queues inside one another instead", name)
 	}
-	if len(f.names) >= maxFairQueues {
-		return e.Pos().Errorf("more than %d queues", maxFairQueues)
+	if len(f.names) >= MaxQueues {
+		return e.Pos().Errorf("more than %d queues", MaxQueues)
 	}
 	full := parent.Name + "." + name
 	q := f.names[full]
@@ -310,13 +308,13 @@ func fairPolicy(e *Element) (string, error) {
 	case "fifo", "fifopolicy":
 		return "fifo", nil
 	}
-	return "", e.Pos().Errorf("<%s> is %q: want fair, drf or fifo", e.Name, shortText(e.Value()))
+	return "", e.Pos().Errorf("<%s> is %q: want fair, drf or fifo", e.Name, shorten(e.Value()))
 }
 
 func number(e *Element) (float64, error) {
 	v, err := strconv.ParseFloat(e.Value(), 64)
 	if err != nil || !(v >= 0) || v > 1e12 {
-		return 0, e.Pos().Errorf("<%s> is %q: want a number that is not negative", e.Name, shortText(e.Value()))
+		return 0, e.Pos().Errorf("<%s> is %q: want a number that is not negative", e.Name, shorten(e.Value()))
 	}
 	return v, nil
 }
@@ -324,7 +322,7 @@ func number(e *Element) (float64, error) {
 func count(e *Element) (int, error) {
 	v, err := strconv.Atoi(e.Value())
 	if err != nil || v < 0 {
-		return 0, e.Pos().Errorf("<%s> is %q: want a whole number that is not negative", e.Name, shortText(e.Value()))
+		return 0, e.Pos().Errorf("<%s> is %q: want a whole number that is not negative", e.Name, shorten(e.Value()))
 	}
 	return min(v, Unlimited), nil
 }
@@ -333,16 +331,9 @@ func count(e *Element) (int, error) {
 func amShare(e *Element) (float64, error) {
 	v, err := strconv.ParseFloat(e.Value(), 64)
 	if err != nil || !(v >= 0 || v == -1) {
-		return 0, e.Pos().Errorf("<%s> is %q: want a share between 0 and 1, or -1 for no limit", e.Name, shortText(e.Value()))
+		return 0, e.Pos().Errorf("<%s> is %q: want a share between 0 and 1, or -1 for no limit", e.Name, shorten(e.Value()))
 	}
 	return min(v, 1), nil
-}
-
-func shortText(s string) string {
-	if len(s) > 60 {
-		return strings.ToValidUTF8(s[:60], "") + "..."
-	}
-	return s
 }
 
 // Settings of a queue that are read and have no effect, and why.

@@ -45,7 +45,7 @@ func (f *fairReader) seconds(e *Element) (unit.Time, error) {
 	f.preempts(e)
 	v, err := strconv.ParseInt(e.Value(), 10, 64)
 	if err != nil {
-		return 0, e.Pos().Errorf("<%s> is %q: want a whole number of seconds", e.Name, shortText(e.Value()))
+		return 0, e.Pos().Errorf("<%s> is %q: want a whole number of seconds", e.Name, shorten(e.Value()))
 	}
 	if v >= math.MaxInt64/int64(unit.Second) {
 		return unit.Never, nil
@@ -58,7 +58,7 @@ func (f *fairReader) part(e *Element) (float64, error) {
 	f.preempts(e)
 	v, err := strconv.ParseFloat(e.Value(), 32)
 	if err != nil || math.IsNaN(v) {
-		return 0, e.Pos().Errorf("<%s> is %q: want a number between 0 and 1", e.Name, shortText(e.Value()))
+		return 0, e.Pos().Errorf("<%s> is %q: want a number between 0 and 1", e.Name, shorten(e.Value()))
 	}
 	return max(min(v, 1), 0), nil
 }

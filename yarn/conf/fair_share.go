@@ -39,7 +39,7 @@ func (f *fairReader) share(e *Element, maximum bool) (Share, error) {
 	bad := func(why string) (Share, error) {
 		return Share{}, e.Pos().Errorf("<%s> is %q: %s; "+
 			"write \"1024 mb, 1 vcores\", \"50%% memory, 20%% cpu\" or \"memory-mb=1024, vcores=1\"",
-			e.Name, shortText(e.Value()), why)
+			e.Name, shorten(e.Value()), why)
 	}
 	if text == "" {
 		return bad("nothing is said")
@@ -70,7 +70,7 @@ func (f *fairReader) share(e *Element, maximum bool) (Share, error) {
 			}
 			v, ok := amount(rest)
 			if !ok || seen[i] {
-				return bad("\"" + shortText(p) + "\" is not an amount")
+				return bad("\"" + shorten(p) + "\" is not an amount")
 			}
 			seen[i] = true
 			if i == 0 {
@@ -119,13 +119,13 @@ func (f *fairReader) newShare(e *Element, text string, maximum bool, bad func(st
 		key, value, ok := strings.Cut(p, "=")
 		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 		if !ok || seen[key] {
-			return bad("\"" + shortText(strings.TrimSpace(p)) + "\" is not resource=amount, or comes twice")
+			return bad("\"" + shorten(strings.TrimSpace(p)) + "\" is not resource=amount, or comes twice")
 		}
 		seen[key] = true
 		rest, percent := strings.CutSuffix(value, "%")
 		v, ok := amount(rest)
 		if !ok || percent != s.Percent {
-			return bad("\"" + shortText(value) + "\" is not an amount (percentages and amounts cannot be mixed)")
+			return bad("\"" + shorten(value) + "\" is not an amount (percentages and amounts cannot be mixed)")
 		}
 		switch key {
 		case "memory-mb", "memory":
@@ -133,7 +133,7 @@ func (f *fairReader) newShare(e *Element, text string, maximum bool, bad func(st
 		case "vcores":
 			s.Cores = v
 		default:
-			f.warn(e, "resource "+shortText(key)+" in <"+e.Name+"> has no effect: only memory-mb and vcores are modelled")
+			f.warn(e, "resource "+shorten(key)+" in <"+e.Name+"> has no effect: only memory-mb and vcores are modelled")
 		}
 	}
 	return s, nil

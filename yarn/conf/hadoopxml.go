@@ -197,3 +197,35 @@ func (b *treeBuilder) take(tok xml.Token, line int) error {
 	}
 	return nil
 }
+
+// Write writes the element as a file of its own.
+func (e *Element) Write(w io.Writer) error {
+	var b bytes.Buffer
+	b.WriteString("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n")
+	var down func(e *Element, indent string)
+	down = func(e *Element, indent string) {
+		b.WriteString(indent + "<" + e.Name)
+		for _, a := range e.Attrs {
+			b.WriteString(" " + a.Name.Local + "=\"")
+			escape(&b, a.Value)
+			b.WriteString("\"")
+		}
+		switch {
+		case len(e.Children) > 0:
+			b.WriteString(">\n")
+			for _, c := range e.Children {
+				down(c, indent+"  ")
+			}
+			b.WriteString(indent + "</" + e.Name + ">\n")
+		case strings.TrimSpace(e.Text) != "":
+			b.WriteString(">")
+			escape(&b, strings.TrimSpace(e.Text))
+			b.WriteString("</" + e.Name + ">\n")
+		default:
+			b.WriteString("/>\n")
+		}
+	}
+	down(e, "")
+	_, err := w.Write(b.Bytes())
+	return err
+}

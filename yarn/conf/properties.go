@@ -1,8 +1,11 @@
 package conf
 
 import (
+	"bytes"
+	"encoding/xml"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/yardmaster/yardmaster/internal/suggest"
@@ -23,11 +26,11 @@ func (p *Property) String() string {
 
 // Properties is the content of a file in the form <configuration><property><name/><value/>.
 type Properties struct {
-	File     string
-	List     []*Property // in file order, one entry a name
-	Warnings []string
-	byName   map[string]*Property
-	grown    int // bytes that ${variables} have added
+	File   string
+	List   []*Property // in file order, one entry a name
+	byName map[string]*Property
+	grown  int // bytes that ${variables} have added
+	Remarks
 }
 
 // Get returns a setting, or nil.
@@ -61,12 +64,25 @@ func ReadProperties(r io.Reader, name string) (*Properties, error) {
 	return p, nil
 }
 
-func (p *Properties) warn(pos Pos, format string, args ...any) {
-	warn(&p.Warnings, pos, format, args...)
+// Remarks are what a reader has to say about a file.
+type Remarks struct {
+	Warnings    []string // about the file itself: settings given twice, queues that are not in the tree, names unheard of
+	NotModelled []string // settings that were read, and understood, and have no effect anywhere in this project
 }
 
-func warn(list *[]string, pos Pos, format string, args ...any) {
-	*list = note(*list, pos.String()+": "+fmt.Sprintf(format, args...))
+func (r *Remarks) warn(pos Pos, format string, args ...any) {
+	r.Warnings = note(r.Warnings, pos.String()+": "+fmt.Sprintf(format, args...))
+}
+
+func (r *Remarks) notModelled(p *Property) {
+	r.NotModelled = note(r.NotModelled, p.String()+" is not modelled")
+}
+
+// unknown warns of a setting that is not in the table under its name without prefixes.
+func (r *Remarks) unknown(p *Property, name string, table settings) {
+	if len(r.Warnings) <= maxNotes { // finding what was meant takes time
+		r.warn(p.Pos, "%s is not a known setting%s", shorten(p.Name), didYouMean(name, table.names()))
+	}
 }
 
 // maxNotes bounds each list of warnings: nobody reads more, and a damaged file could make millions.
@@ -227,3 +243,22 @@ func near(written, name string) bool {
 	_, ok := suggest.Closest(written, []string{name})
 	return ok
 }
+
+// WriteProperties writes settings as a Hadoop configuration file, by name.
+func WriteProperties(w io.Writer, list []Property) error {
+	slices.SortStableFunc(list, func(a, b Property) int { return strings.Compare(a.Name, b.Name) })
+	var b bytes.Buffer
+	b.WriteString("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<configuration>\n")
+	for _, p := range list {
+		b.WriteString("  <property><name>") // one line each: such files are changed by people and by sed
+		escape(&b, p.Name)
+		b.WriteString("</name><value>")
+		escape(&b, p.Value)
+		b.WriteString("</value></property>\n")
+	}
+	b.WriteString("</configuration>\n")
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func escape(b *bytes.Buffer, s string) { _ = xml.EscapeText(b, []byte(s)) } // a buffer does not fail

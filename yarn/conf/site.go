@@ -117,19 +117,3 @@ func SiteOf(props *Properties) (Site, error) {
 func (v *values) millis(name string, into *unit.Time) {
 	*into = unit.Time(v.whole(name, int(*into/unit.Millisecond), 0)) * unit.Millisecond
 }
-
-func (v *values) double(name string, into *float64, least, most float64) {
-	p := v.props.Get(name)
-	if p == nil {
-		return
-	}
-	f, err := parseDouble(p.Value)
-	switch {
-	case err != nil:
-		v.fail(p.Pos.Errorf("%s is %q, not a number", p.Name, shorten(p.Value)))
-	case f < least || f > most:
-		v.fail(p.Pos.Errorf("%s is %s: it must be between %v and %v", p.Name, p.Value, least, most))
-	default:
-		*into = f
-	}
-}

@@ -29,6 +29,14 @@ type builder struct {
 	fair   bool // the FairScheduler, which rounds by its own setting
 }
 
+// observed is how an application really ended, from its submission on.
+func observed(submit, finish unit.Time, status string) *workload.Observed {
+	if status == "SUCCEEDED" {
+		status = "SUCCESS"
+	}
+	return &workload.Observed{Launch: submit, Finish: finish, Outcome: status}
+}
+
 func instant(ms jhist.Millis) unit.Time { return unit.Time(ms) * unit.Millisecond }
 
 // mapReduce makes a job of a history file, its configuration and what the ResourceManager knows (both may be nil). It returns nil for a
@@ -55,10 +63,7 @@ func (b *builder) mapReduce(h *jhist.Job, conf jobConf, app *app, t *tally) *wor
 	j.Master.Cores = cmp.Or(j.Master.Cores, b.master.Cores, 1)
 	// An application's life is counted from its submission: that its master has to be given a container and started first is
 	// part of what a simulated YARN does too.
-	j.Observed = &workload.Observed{Launch: j.Submit, Finish: instant(h.Finish), Outcome: h.Status}
-	if h.Status == "SUCCEEDED" {
-		j.Observed.Outcome = "SUCCESS"
-	}
+	j.Observed = observed(j.Submit, instant(h.Finish), h.Status)
 	if h.Uber {
 		if !b.uber(j, h) {
 			t.NoTasks++
@@ -168,13 +173,7 @@ func sum(h *jhist.Job) bytesMoved {
 // count notes how the job and its attempts ended.
 func (b *builder) count(h *jhist.Job, conf jobConf, t *tally) {
 	t.MapReduce++
-	switch h.Status {
-	case "SUCCEEDED":
-	case "KILLED":
-		t.KilledJobs++
-	default:
-		t.FailedJobs++
-	}
+	t.ended(h.Status)
 	if conf == nil {
 		t.NoConf++
 	}

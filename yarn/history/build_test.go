@@ -189,16 +189,16 @@ func TestDays(t *testing.T) {
 		}
 		return d
 	}
-	d := days{from: day("2026-03-10 12:00"), until: day("2026-03-20 12:00")}
+	from := day("2026-03-10 12:00")
 	for path, want := range map[string]bool{
-		"2025": false, "2026": true, "2027": false, "2026/02": false, "2026/03": true, "2026/04": false,
-		"2026/03/07": false, "2026/03/09": true, "2026/03/15": true, "2026/03/22": false, "2026/03/15/000001": true, "logs": true, "job": true, "2026/xx": true,
+		"2025": false, "2026": true, "2027": true, "2026/02": false, "2026/03": true, "2026/04": true,
+		"2026/03/07": false, "2026/03/09": true, "2026/03/15": true, "2026/03/22": true, "2026/03/15/000001": true, "logs": true, "job": true, "2026/xx": true,
 	} {
-		if got := d.visit(path); got != want {
+		if got := visit(path, from); got != want {
 			t.Errorf("%s: %v", path, got)
 		}
 	}
-	if !(days{}).visit("1999/01/01") {
+	if !visit("1999/01/01", time.Time{}) {
 		t.Error("without bounds every day counts")
 	}
 }
@@ -215,9 +215,10 @@ func TestNames(t *testing.T) {
 		t.Error(n.rack("/east/r1"))
 	}
 	const p = conf.Prefix
-	kept, dropped := n.capacity([]pair{
-		{p + "root.queues", "a"}, {p + "root.a.capacity", "100"}, {p + "root.a.acl_submit_applications", "ann"}, {p + "queue-mappings", "u:ann:a"},
-		{p + "root.a.leaf-queue-template.acl_administer_queue", "ann"}, {p + "root.a.accessible-node-labels", "ann"},
+	kept, dropped := n.capacity([]conf.Property{
+		{Name: p + "root.queues", Value: "a"}, {Name: p + "root.a.capacity", Value: "100"}, {Name: p + "root.a.acl_submit_applications", Value: "ann"},
+		{Name: p + "queue-mappings", Value: "u:ann:a"}, {Name: p + "root.a.leaf-queue-template.acl_administer_queue", Value: "ann"},
+		{Name: p + "root.a.accessible-node-labels", Value: "ann"},
 	})
 	if len(kept) != 2 || strings.Contains(fmt.Sprint(kept, dropped), "ann") || len(dropped) != 4 {
 		t.Errorf("kept %v, left out %v", kept, dropped)

@@ -20,7 +20,7 @@ type importer struct {
 	build builder
 	apps  map[key]*app // that have ended
 	site  site
-	said  []workload.Note // of this call only: what could not be had now
+	said  workload.Notes // of this call only: what could not be had now
 	new   int64
 
 	running    map[key]*app
@@ -66,22 +66,21 @@ func (im *importer) within(ms int64) bool {
 // overlap is how far before the end of the last call a file may still have appeared: the history server moves files when it can.
 const overlap = 48 * time.Hour
 
-// wanted is the days to look into: all that were asked for, or only the newest when the others were covered by earlier calls.
-func (im *importer) wanted() days {
-	d := days{from: im.Since}
+// from is the first day to look into: all that were asked for, or only the newest when the others were covered by earlier calls.
+func (im *importer) from() time.Time {
 	st := &im.store.state
 	if st.Until > 0 && im.Since.UnixMilli() >= st.From && (st.From > 0 || !im.Since.IsZero()) || st.Until > 0 && st.From == 0 {
-		if from := time.UnixMilli(st.Until).Add(-overlap); from.After(d.from) {
-			d.from = from
+		if from := time.UnixMilli(st.Until).Add(-overlap); from.After(im.Since) {
+			return from
 		}
 	}
-	return d
+	return im.Since
 }
 
 // readFiles reads the history files that are new, a few at a time.
 func (im *importer) readFiles(ctx context.Context) error {
 	im.progress(-1, "looking for history files")
-	dirs, err := folders(ctx, im.Files, im.wanted())
+	dirs, err := folders(ctx, im.Files, im.from())
 	if err != nil {
 		if (closed(err) || gone(err)) && im.History {
 			im.tell("the history files cannot be read%s: the history server is asked for every job instead", im.because(err))
@@ -89,24 +88,12 @@ func (im *importer) readFiles(ctx context.Context) error {
 		}
 		return err
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	work := make(chan ref)
-	var wg sync.WaitGroup
-	for range im.Parallel {
-		wg.Go(func() {
-			var p jhist.Parser
-			for r := range work {
-				if err := im.readFile(ctx, &p, r); err != nil {
-					cancel(err)
-					return
-				}
-			}
-		})
+	reader := func() func(context.Context, ref) error {
+		var p jhist.Parser // keeps what files have in common
+		return func(ctx context.Context, r ref) error { return im.readFile(ctx, &p, r) }
 	}
 	odd := 0
-	err = func() error {
-		defer close(work)
+	err = parallel(ctx, im.Parallel, reader, func(do func(ref) bool) error {
 		for i, dir := range dirs {
 			list, n, err := files(ctx, im.Files, dir, im.want)
 			if err != nil {
@@ -114,22 +101,49 @@ func (im *importer) readFiles(ctx context.Context) error {
 			}
 			odd += n
 			for k, r := range list {
-				select {
-				case work <- r:
-				case <-ctx.Done():
-					return ctx.Err()
+				if !do(r) {
+					return nil
 				}
 				share := (float64(i) + float64(k)/float64(len(list))) / float64(len(dirs))
 				im.progress(share, fmt.Sprintf("%d jobs", im.store.count()))
 			}
 		}
 		return nil
-	}()
+	})
+	im.note(odd, "history files whose names do not say what they hold were read to find out")
+	return err
+}
+
+// parallel has n workers do what feed hands over. The first error ends it; do then returns false.
+func parallel[T any](ctx context.Context, n int, worker func() func(context.Context, T) error, feed func(do func(T) bool) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	queue := make(chan T)
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			work := worker()
+			for x := range queue {
+				if err := work(ctx, x); err != nil {
+					cancel(err)
+					return
+				}
+			}
+		})
+	}
+	err := feed(func(x T) bool {
+		select {
+		case queue <- x:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	})
+	close(queue)
 	wg.Wait()
 	if cause := context.Cause(ctx); cause != nil {
-		err = cause
+		return cause
 	}
-	im.note(odd, "history files whose names do not say what they hold were read to find out")
 	return err
 }
 
@@ -153,11 +167,7 @@ func (im *importer) readFile(ctx context.Context, p *jhist.Parser, r ref) error 
 		im.mu.Unlock()
 		return nil
 	case errors.Is(err, errDamaged):
-		im.mu.Lock()
-		if im.damaged++; im.first == nil {
-			im.first = fmt.Errorf("%s: %w", path.Base(r.path), err)
-		}
-		im.mu.Unlock()
+		im.leaveOut(path.Base(r.path), err)
 		return nil
 	case err != nil:
 		return err
@@ -175,6 +185,15 @@ func (im *importer) readFile(ctx context.Context, p *jhist.Parser, r ref) error 
 	}
 	var t tally
 	return im.take(im.build.mapReduce(h, conf, im.apps[k], &t), &t)
+}
+
+// leaveOut counts a job whose history cannot be had.
+func (im *importer) leaveOut(name string, err error) {
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	if im.damaged++; im.first == nil {
+		im.first = fmt.Errorf("%s: %w", name, err)
+	}
 }
 
 // errDamaged marks what is wrong with a file itself.
@@ -237,15 +256,11 @@ func (im *importer) progress(done float64, detail string) {
 
 // note says something about this call that concerns n records.
 func (im *importer) note(n int, format string, args ...any) {
-	if n > 0 {
-		im.said = append(im.said, noteOf(fmt.Sprintf(format, args...), n))
-	}
+	im.said.Add(int64(n), "YARN: "+format, args...)
 }
 
 // tell says something that concerns the whole.
-func (im *importer) tell(format string, args ...any) {
-	im.said = append(im.said, noteOf(fmt.Sprintf(format, args...), 0))
-}
+func (im *importer) tell(format string, args ...any) { im.said.Say("YARN: "+format, args...) }
 
 // because is what was wrong, in brackets. Errors name hosts, files and people, so an anonymised import keeps them to itself.
 func (im *importer) because(err error) string {
@@ -255,14 +270,8 @@ func (im *importer) because(err error) string {
 	return " (" + err.Error() + ")"
 }
 
-func noteOf(text string, n int) workload.Note {
-	return workload.Note{Text: "YARN: " + text, Count: int64(n)}
-}
-
 func (im *importer) tellDamaged() {
-	if im.damaged > 0 {
-		im.note(int(im.damaged), "jobs' histories could not be read or understood and are left out%s", im.because(im.first))
-	}
+	im.note(int(im.damaged), "jobs' histories could not be read or understood and are left out%s", im.because(im.first))
 	im.note(int(im.denied), "history files may not be read by this user: ask as a member of the history server's group")
 }
 

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -66,19 +67,11 @@ func (c jobConf) slowStart() float64 {
 
 // priority is a MapReduce priority as YARN counts it: see TypeConverter.toYarnApplicationPriority.
 func priority(text string) int {
-	switch strings.ToUpper(strings.TrimSpace(text)) {
-	case "VERY_HIGH":
-		return 5
-	case "HIGH":
-		return 4
-	case "NORMAL":
-		return 3
-	case "LOW":
-		return 2
-	case "VERY_LOW":
-		return 1
+	text = strings.ToUpper(strings.TrimSpace(text))
+	if i := slices.Index([]string{"VERY_LOW", "LOW", "NORMAL", "HIGH", "VERY_HIGH"}, text); i >= 0 {
+		return i + 1
 	}
-	n, err := strconv.Atoi(strings.TrimSpace(text))
+	n, err := strconv.Atoi(text)
 	if err != nil {
 		return 0
 	}

@@ -24,7 +24,6 @@ type app struct {
 
 // site is what the ResourceManager says of the cluster; see output.go.
 type site struct {
-	info      rest.Info
 	nodes     []rest.Node
 	away      int // nodes that are lost or taken out
 	conf      *conf.Properties
@@ -44,7 +43,7 @@ func (im *importer) askManager(ctx context.Context) error {
 	im.progress(-1, "asking the ResourceManager")
 	c, s := im.Client, &im.site
 	var err error
-	if s.info, err = c.Info(ctx); err != nil {
+	if _, err = c.Info(ctx); err != nil { // is it one, and does it answer?
 		return err
 	}
 	if s.scheduler, err = c.Scheduler(ctx); err != nil {
@@ -146,13 +145,7 @@ func (im *importer) takeOthers(context.Context) error {
 			continue
 		}
 		t := tally{FromRM: 1}
-		switch a.Status {
-		case "SUCCEEDED":
-		case "KILLED":
-			t.KilledJobs = 1
-		default:
-			t.FailedJobs = 1
-		}
+		t.ended(a.Status)
 		if err := im.take(j, &t); err != nil {
 			return err
 		}

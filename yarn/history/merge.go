@@ -3,7 +3,6 @@ package history
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -21,32 +20,21 @@ const mostOpen = 32
 func (s *store) compact() error {
 	for len(s.parts) > mostOpen {
 		old := slices.Clone(s.parts[:mostOpen])
-		var t tally
-		name := fmt.Sprintf("part-%06d.parquet", s.next)
-		err := replace(s.path(name), 0o644, func(f io.Writer) error {
-			w := jobfile.NewWriter(f, jobfile.NewMeta("", "part of an import", nil))
-			m, err := s.merge(old)
-			if err != nil {
-				return err
-			}
-			defer m.close()
-			if err := m.each(w.Write); err != nil {
-				return err
-			}
-			t = m.tally
-			w.SetNotes([]workload.Note{{Text: t.text()}})
-			return w.Close()
-		})
+		m, err := s.merge(old)
 		if err != nil {
 			return err
 		}
-		s.next++
+		err = s.writePart(m.each, &m.tally)
+		m.close()
+		if err != nil {
+			return err
+		}
 		for _, p := range old {
 			if err := os.Remove(s.path(p)); err != nil {
 				return err
 			}
 		}
-		s.parts = append(s.parts[mostOpen:], name)
+		s.parts = s.parts[mostOpen:]
 	}
 	return nil
 }

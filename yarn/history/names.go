@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base32"
+	"slices"
 	"strings"
 )
 
@@ -43,14 +44,10 @@ func (n *names) parts(path, between, kind string, kept ...string) string {
 		return path
 	}
 	parts := strings.Split(path, between)
-next:
 	for i, p := range parts {
-		for _, k := range kept {
-			if p == k {
-				continue next
-			}
+		if !slices.Contains(kept, p) {
+			parts[i] = n.short(kind, p)
 		}
-		parts[i] = n.short(kind, p)
 	}
 	return strings.Join(parts, between)
 }

@@ -9,10 +9,10 @@ import (
 
 // capacity renames the queues and users in settings of the CapacityScheduler. Settings that are about people, that name labels of nodes or that
 // place jobs by rules are left out, and named.
-func (n *names) capacity(list []pair) (out []pair, dropped []string) {
+func (n *names) capacity(list []conf.Property) (out []conf.Property, dropped []string) {
 	values := map[string]string{}
 	for _, p := range list {
-		values[p.name] = p.value
+		values[p.Name] = p.Value
 	}
 	// Queues have dots between their names, and so have settings: which is which, the tree tells.
 	paths := []string{"root"}
@@ -28,20 +28,20 @@ func (n *names) capacity(list []pair) (out []pair, dropped []string) {
 		known[p] = true
 	}
 	for _, p := range list {
-		rest := strings.TrimPrefix(p.name, conf.Prefix)
+		rest := strings.TrimPrefix(p.Name, conf.Prefix)
 		queue, key := split(rest, known)
 		switch {
 		case queue == "" && (strings.HasPrefix(rest, "root.") || strings.Contains(key, "mapping")), strings.Contains(key, "acl_"), strings.Contains(key, "node-label"):
-			dropped = append(dropped, shortName(p.name, queue, key))
+			dropped = append(dropped, shortName(p.Name, queue, key))
 			continue
 		case key == "queues":
 			var mapped []string
-			for child := range strings.SplitSeq(p.value, ",") {
+			for child := range strings.SplitSeq(p.Value, ",") {
 				if child = strings.TrimSpace(child); child != "" {
 					mapped = append(mapped, n.queue(child))
 				}
 			}
-			p.value = strings.Join(mapped, ",")
+			p.Value = strings.Join(mapped, ",")
 		case strings.HasPrefix(key, "user-settings."):
 			user, what, _ := strings.Cut(strings.TrimPrefix(key, "user-settings."), ".")
 			key = "user-settings." + n.user(user) + "." + what
@@ -49,7 +49,7 @@ func (n *names) capacity(list []pair) (out []pair, dropped []string) {
 		if queue != "" {
 			key = n.queue(queue) + "." + key
 		}
-		out = append(out, pair{conf.Prefix + key, p.value})
+		out = append(out, conf.Property{Name: conf.Prefix + key, Value: p.Value})
 	}
 	slices.Sort(dropped)
 	return out, slices.Compact(dropped)

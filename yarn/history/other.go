@@ -26,12 +26,7 @@ func (b *builder) other(a *app) *workload.Job {
 		Submit: unit.Time(a.Started) * unit.Millisecond, Priority: int(a.Priority),
 	}
 	if !a.Running {
-		j.Observed = &workload.Observed{
-			Launch: unit.Time(a.Started) * unit.Millisecond, Finish: unit.Time(a.Finished) * unit.Millisecond, Outcome: a.Status,
-		}
-		if a.Status == "SUCCEEDED" {
-			j.Observed.Outcome = "SUCCESS"
-		}
+		j.Observed = observed(j.Submit, unit.Time(a.Finished)*unit.Millisecond, a.Status)
 	}
 	all := held{mem: float64(a.MemorySeconds), cores: float64(a.CoreSeconds), ran: ran}
 	step := float64(b.step())

@@ -17,6 +17,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/workload/jobfile"
+	"github.com/yardmaster/yardmaster/yarn/conf"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -185,7 +186,7 @@ func (im *importer) writeSite(out *Summary) error {
 	}
 	im.note(s.away, "nodes are lost or taken out: they are not in %s", ClusterFile)
 	if s.conf != nil {
-		if err := write(SiteFile, func(w io.Writer) error { return writeProperties(w, siteProperties(s.conf)) }); err != nil {
+		if err := write(SiteFile, func(w io.Writer) error { return conf.WriteProperties(w, siteProperties(s.conf)) }); err != nil {
 			return err
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/yardmaster/yardmaster/unit"
@@ -37,10 +36,7 @@ func (im *importer) askHistory(ctx context.Context) error {
 		case im.Files != nil && im.Now.Sub(time.UnixMilli(j.FinishTime)) < lateHistory && im.denied+im.damaged == 0:
 			late++
 		default:
-			list = append(list, rest.Job{
-				ID: j.ID, Name: j.Name, User: j.User, Queue: j.Queue, State: j.State, SubmitTime: j.SubmitTime, StartTime: j.StartTime,
-				FinishTime: j.FinishTime, Uberized: j.Uberized, MapsTotal: j.MapsTotal, ReducesTotal: j.ReducesTotal,
-			})
+			list = append(list, j)
 		}
 	}
 	if listed == 0 {
@@ -56,32 +52,18 @@ func (im *importer) askHistory(ctx context.Context) error {
 	if err := im.oneConf(ctx, server, list); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	work := make(chan *rest.Job)
-	var wg sync.WaitGroup
-	for range im.Parallel {
-		wg.Go(func() {
-			for j := range work {
-				if err := im.overREST(ctx, server, j); err != nil {
-					cancel(err)
-					return
-				}
+	asker := func() func(context.Context, *rest.Job) error {
+		return func(ctx context.Context, j *rest.Job) error { return im.overREST(ctx, server, j) }
+	}
+	return parallel(ctx, im.Parallel, asker, func(do func(*rest.Job) bool) error {
+		for i := range list {
+			if !do(&list[i]) {
+				break
 			}
-		})
-	}
-feed:
-	for i := range list {
-		select {
-		case work <- &list[i]:
-		case <-ctx.Done():
-			break feed
+			im.progress(float64(i)/float64(len(list)), fmt.Sprintf("%d jobs", im.store.count()))
 		}
-		im.progress(float64(i)/float64(len(list)), fmt.Sprintf("%d jobs", im.store.count()))
-	}
-	close(work)
-	wg.Wait()
-	return context.Cause(ctx)
+		return nil
+	})
 }
 
 // oneConf reads the configuration of one job, for the size of masters that the server's other answers do not hold.
@@ -169,11 +151,7 @@ func (im *importer) skip(ctx context.Context, id string, err error) error {
 	if errors.Is(err, rest.ErrUnavailable) || errors.Is(err, rest.ErrUnauthenticated) {
 		return err
 	}
-	im.mu.Lock()
-	defer im.mu.Unlock()
-	if im.damaged++; im.first == nil {
-		im.first = fmt.Errorf("%s: %w", id, err)
-	}
+	im.leaveOut(id, err)
 	return nil
 }
 

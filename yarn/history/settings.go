@@ -1,23 +1,18 @@
 package history
 
 import (
-	"bytes"
 	"encoding/xml"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/yardmaster/yardmaster/internal/securefile"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
-
-// pair is a setting to be written.
-type pair struct{ name, value string }
 
 // siteSettings are the beginnings of the names that mean something to the simulated schedulers: see conf.SiteOf.
 var siteSettings = []string{
@@ -27,39 +22,21 @@ var siteSettings = []string{
 	"yarn.scheduler.fair.", "yarn.nodemanager.sleep-delay-before-sigkill.ms",
 }
 
-func siteProperties(p *conf.Properties) []pair {
-	var out []pair
+func siteProperties(p *conf.Properties) []conf.Property {
+	var out []conf.Property
 	for _, x := range p.List {
 		if x.Name == fairFileSetting || strings.Contains(x.Value, "${") {
 			continue
 		}
 		for _, prefix := range siteSettings {
 			if strings.HasPrefix(x.Name, prefix) {
-				out = append(out, pair{x.Name, x.Value})
+				out = append(out, *x)
 				break
 			}
 		}
 	}
 	return out
 }
-
-func writeProperties(w io.Writer, list []pair) error {
-	slices.SortFunc(list, func(a, b pair) int { return strings.Compare(a.name, b.name) })
-	var b bytes.Buffer
-	b.WriteString("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<configuration>\n")
-	for _, p := range list {
-		b.WriteString("  <property><name>") // one line each: such files are changed by people and by sed
-		escape(&b, p.name)
-		b.WriteString("</name><value>")
-		escape(&b, p.value)
-		b.WriteString("</value></property>\n")
-	}
-	b.WriteString("</configuration>\n")
-	_, err := w.Write(b.Bytes())
-	return err
-}
-
-func escape(b *bytes.Buffer, s string) { _ = xml.EscapeText(b, []byte(s)) } // a buffer does not fail
 
 // schedulerFile is the scheduler's own file: as it is in force, or put together from what the ResourceManager shows.
 func (im *importer) schedulerFile() (name string, text func(io.Writer) error, err error) {
@@ -80,7 +57,7 @@ func (im *importer) schedulerFile() (name string, text func(io.Writer) error, er
 			list, dropped = im.names.capacity(list)
 			im.note(len(dropped), "settings of the CapacityScheduler that name people, labels or rules are left out of the anonymised copy: %s", strings.Join(dropped, ", "))
 		}
-		return CapacityFile, func(w io.Writer) error { return writeProperties(w, list) }, nil
+		return CapacityFile, func(w io.Writer) error { return conf.WriteProperties(w, list) }, nil
 	case "fairScheduler":
 		return im.fairFile()
 	}
@@ -88,14 +65,14 @@ func (im *importer) schedulerFile() (name string, text func(io.Writer) error, er
 	return "", nil, nil
 }
 
-func capacitySettings(p *conf.Properties) []pair {
+func capacitySettings(p *conf.Properties) []conf.Property {
 	if p == nil || p.Get(conf.Prefix+"root.queues") == nil {
 		return nil
 	}
-	var out []pair
+	var out []conf.Property
 	for _, x := range p.List {
 		if strings.HasPrefix(x.Name, conf.Prefix) {
-			out = append(out, pair{x.Name, x.Value})
+			out = append(out, *x)
 		}
 	}
 	return out
@@ -105,13 +82,13 @@ func capacitySettings(p *conf.Properties) []pair {
 func percent(v float64) float64 { return math.Round(v*1000) / 1000 }
 
 // capacityOf puts settings together from queues.
-func capacityOf(root *rest.Queue) []pair {
-	var out []pair
+func capacityOf(root *rest.Queue) []conf.Property {
+	var out []conf.Property
 	var down func(q *rest.Queue)
 	down = func(q *rest.Queue) {
 		set := func(given bool, key string, v any) {
 			if given {
-				out = append(out, pair{conf.Prefix + q.Path + "." + key, fmt.Sprint(v)})
+				out = append(out, conf.Property{Name: conf.Prefix + q.Path + "." + key, Value: fmt.Sprint(v)})
 			}
 		}
 		var names []string
@@ -179,7 +156,7 @@ func (im *importer) fairFile() (string, func(io.Writer) error, error) {
 			im.note(n, "access lists are left out of the anonymised copy of the allocation file")
 		}
 	}
-	return FairFile, func(w io.Writer) error { return writeXML(w, root) }, nil
+	return FairFile, func(w io.Writer) error { return root.Write(w) }, nil
 }
 
 // readNamed reads an XML file that a server has named: that may be a device or a pipe, which never ends.
@@ -229,35 +206,4 @@ func fairOf(root *rest.Queue) *conf.Element {
 		return e
 	}
 	return &conf.Element{Name: "allocations", Children: []*conf.Element{element(root, 0)}}
-}
-
-func writeXML(w io.Writer, root *conf.Element) error {
-	var b bytes.Buffer
-	b.WriteString("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n")
-	var down func(e *conf.Element, indent string)
-	down = func(e *conf.Element, indent string) {
-		b.WriteString(indent + "<" + e.Name)
-		for _, a := range e.Attrs {
-			b.WriteString(" " + a.Name.Local + "=\"")
-			escape(&b, a.Value)
-			b.WriteString("\"")
-		}
-		switch {
-		case len(e.Children) > 0:
-			b.WriteString(">\n")
-			for _, c := range e.Children {
-				down(c, indent+"  ")
-			}
-			b.WriteString(indent + "</" + e.Name + ">\n")
-		case strings.TrimSpace(e.Text) != "":
-			b.WriteString(">")
-			escape(&b, strings.TrimSpace(e.Text))
-			b.WriteString("</" + e.Name + ">\n")
-		default:
-			b.WriteString("/>\n")
-		}
-	}
-	down(root, "")
-	_, err := w.Write(b.Bytes())
-	return err
 }

@@ -312,28 +312,41 @@ func (s *store) flushLocked() error {
 		return nil // counts without jobs come with the next part
 	}
 	slices.SortFunc(s.pending, bySubmit)
-	name := fmt.Sprintf("part-%06d.parquet", s.next)
-	err := replace(s.path(name), 0o644, func(f io.Writer) error {
-		w := jobfile.NewWriter(f, jobfile.NewMeta("", "part of an import", nil))
+	err := s.writePart(func(write func(*workload.Job) error) error {
 		for _, j := range s.pending {
-			if err := w.Write(j); err != nil {
+			if err := write(j); err != nil {
 				return err
 			}
 		}
-		w.SetNotes([]workload.Note{{Text: s.tally.text()}})
-		return w.Close()
-	})
+		return nil
+	}, &s.tally)
 	if err != nil {
 		return err
 	}
-	s.parts = append(s.parts, name)
-	s.next++
 	for _, j := range s.pending {
 		s.tasks += j.Tasks()
 	}
 	s.all.add(&s.tally)
 	s.pending, s.tally, s.weight = nil, tally{}, 0
 	return nil
+}
+
+// writePart adds a part with the jobs that each hands over.
+func (s *store) writePart(each func(write func(*workload.Job) error) error, t *tally) error {
+	name := fmt.Sprintf("part-%06d.parquet", s.next)
+	err := replace(s.path(name), 0o644, func(f io.Writer) error {
+		w := jobfile.NewWriter(f, jobfile.NewMeta("", "part of an import", nil))
+		if err := each(w.Write); err != nil {
+			return err
+		}
+		w.SetNotes([]workload.Note{{Text: t.text()}})
+		return w.Close()
+	})
+	if err == nil {
+		s.parts = append(s.parts, name)
+		s.next++
+	}
+	return err
 }
 
 func bySubmit(a, b *workload.Job) int {

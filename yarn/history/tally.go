@@ -2,7 +2,6 @@ package history
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/yardmaster/yardmaster/workload"
 )
@@ -42,6 +41,17 @@ const maxSamples = 500
 func sample(list *[]int64, ms int64) {
 	if ms >= 0 && len(*list) < maxSamples {
 		*list = append(*list, ms)
+	}
+}
+
+// ended counts how a job ended.
+func (t *tally) ended(status string) {
+	switch status {
+	case "SUCCEEDED":
+	case "KILLED":
+		t.KilledJobs++
+	default:
+		t.FailedJobs++
 	}
 }
 
@@ -88,16 +98,16 @@ func (t *tally) counts() []counted {
 	}
 }
 
-func (t *tally) notes() []workload.Note {
-	notes := []workload.Note{{Text: fmt.Sprintf("YARN: %d MapReduce jobs with %d maps and %d reduces, and %d other applications", t.MapReduce, t.Maps, t.Reduces, t.FromRM)}}
+func (t *tally) notes() workload.Notes {
+	var notes workload.Notes
+	notes.Say("YARN: %d MapReduce jobs with %d maps and %d reduces, and %d other applications", t.MapReduce, t.Maps, t.Reduces, t.FromRM)
 	if all := t.Near + t.InRack + t.Far; all > 0 {
 		share := func(n int64) float64 { return 100 * float64(n) / float64(all) }
-		notes = append(notes, workload.Note{Text: fmt.Sprintf("YARN: maps ran on a node with their input (%.0f %%), in its rack (%.0f %%) or elsewhere (%.0f %%)",
-			share(t.Near), share(t.InRack), share(t.Far))})
+		notes.Say("YARN: maps ran on a node with their input (%.0f %%), in its rack (%.0f %%) or elsewhere (%.0f %%)", share(t.Near), share(t.InRack), share(t.Far))
 	}
 	for _, c := range t.counts() {
-		if *c.n > 0 && c.text != "" {
-			notes = append(notes, workload.Note{Text: "YARN: " + c.text, Count: *c.n})
+		if c.text != "" {
+			notes.Add(*c.n, "YARN: %s", c.text)
 		}
 	}
 	return notes

@@ -21,16 +21,11 @@ type ref struct {
 	key  key
 }
 
-// span of days to look into; zero: no bound.
-type days struct{ from, until time.Time }
-
-// visit says whether a folder yyyy, yyyy/mm or yyyy/mm/dd can hold what is wanted. The server names days in its own time zone,
-// so there is a day's room on either side.
-func (d days) visit(p string) bool {
+// visit says whether a folder yyyy, yyyy/mm or yyyy/mm/dd can hold what finished after an instant; zero: no bound. The server names days in its
+// own time zone, so there is a day's room.
+func visit(p string, from time.Time) bool {
 	parts := strings.Split(p, "/")
-	if len(parts) > 3 {
-		parts = parts[:3]
-	}
+	parts = parts[:min(len(parts), 3)]
 	n := [3]int{0, 1, 1}
 	for i, part := range parts {
 		v, err := strconv.Atoi(part)
@@ -39,18 +34,9 @@ func (d days) visit(p string) bool {
 		}
 		n[i] = v
 	}
-	first := time.Date(n[0], time.Month(n[1]), n[2], 0, 0, 0, 0, time.UTC)
-	last := first
-	switch len(parts) {
-	case 1:
-		last = first.AddDate(1, 0, 0)
-	case 2:
-		last = first.AddDate(0, 1, 0)
-	case 3:
-		last = first.AddDate(0, 0, 1)
-	}
-	const room = 24 * time.Hour
-	return (d.from.IsZero() || last.Add(room).After(d.from)) && (d.until.IsZero() || first.Add(-room).Before(d.until))
+	n[len(parts)-1]++
+	end := time.Date(n[0], time.Month(n[1]), n[2], 0, 0, 0, 0, time.UTC)
+	return from.IsZero() || end.Add(24*time.Hour).After(from)
 }
 
 const (
@@ -59,7 +45,7 @@ const (
 )
 
 // folders lists all folders that may hold wanted files, in order.
-func folders(ctx context.Context, f Folder, d days) ([]string, error) {
+func folders(ctx context.Context, f Folder, from time.Time) ([]string, error) {
 	var all []string
 	var down func(p string, depth int) error
 	down = func(p string, depth int) error {
@@ -83,7 +69,7 @@ func folders(ctx context.Context, f Folder, d days) ([]string, error) {
 		}
 		slices.Sort(dirs)
 		for _, name := range dirs {
-			if sub := path.Join(p, name); d.visit(sub) {
+			if sub := path.Join(p, name); visit(sub, from) {
 				if err := down(sub, depth+1); err != nil {
 					return err
 				}
@@ -128,20 +114,14 @@ type key struct {
 }
 
 func parseKey(id string) (key, bool) {
-	rest, ok := strings.CutPrefix(id, "job_")
-	if !ok {
-		if rest, ok = strings.CutPrefix(id, "application_"); !ok {
-			return key{}, false
-		}
-	}
-	c, n, ok := strings.Cut(rest, "_")
-	if !ok {
+	parts := strings.Split(id, "_")
+	if len(parts) != 3 || parts[0] != "job" && parts[0] != "application" {
 		return key{}, false
 	}
-	cluster, err := strconv.ParseInt(c, 10, 64)
+	cluster, err := strconv.ParseInt(parts[1], 10, 64)
 	if err != nil {
 		return key{}, false
 	}
-	number, err := strconv.ParseInt(n, 10, 64)
+	number, err := strconv.ParseInt(parts[2], 10, 64)
 	return key{cluster, number}, err == nil
 }

@@ -61,8 +61,6 @@ const (
 	Killed
 )
 
-func (o Outcome) String() string { return [...]string{"unended", "succeeded", "failed", "killed"}[o] }
-
 // Attempt is one try of a task.
 type Attempt struct {
 	Number          int

@@ -53,9 +53,9 @@ func (f *fold) jobEvent(kind string, e record) error {
 		j.Name, j.User, j.Queue = f.p.name(e.text("jobName")), f.p.name(e.text("userName")), f.p.name(e.text("jobQueueName"))
 		j.Submit = e.millis("submitTime")
 	case "JOB_INFO_CHANGED":
-		j.Submit, j.Launch = or(e.millis("submitTime"), j.Submit), or(e.millis("launchTime"), j.Launch)
+		j.Submit, j.Launch = cmp.Or(e.millis("submitTime"), j.Submit), cmp.Or(e.millis("launchTime"), j.Launch)
 	case "JOB_INITED":
-		j.Launch, j.Uber = or(e.millis("launchTime"), j.Launch), e.truth("uberized")
+		j.Launch, j.Uber = cmp.Or(e.millis("launchTime"), j.Launch), e.truth("uberized")
 		j.TotalMaps, j.TotalReduces = e.number("totalMaps"), e.number("totalReduces")
 	case "JOB_PRIORITY_CHANGED":
 		j.Priority = f.p.name(e.text("priority"))
@@ -76,11 +76,6 @@ func (f *fold) jobEvent(kind string, e record) error {
 	return nil
 }
 
-// or is a, unless nobody knows it.
-func or(a, b Millis) Millis {
-	return cmp.Or(a, b)
-}
-
 func (f *fold) taskEvent(kind string, e record) error {
 	id := e.text("taskid")
 	typ := e.text("taskType")
@@ -90,7 +85,7 @@ func (f *fold) taskEvent(kind string, e record) error {
 		}
 		return nil
 	}
-	t, err := f.task(id, 4)
+	t, err := f.task(id)
 	if err != nil {
 		return err
 	}
@@ -117,20 +112,22 @@ func (f *fold) hosts(text string) []string {
 	return out
 }
 
-// task finds or makes the task that an id names: task_CLUSTER_JOB_m_NUMBER has its number in part 4.
-func (f *fold) task(id string, part int) (*Task, error) {
+// task finds or makes the task that an id names: task_CLUSTER_JOB_m_NUMBER, or an attempt's with a further part.
+func (f *fold) task(id string) (*Task, error) {
 	parts := strings.Split(cut(id, 200), "_")
-	if len(parts) <= part {
+	if len(parts) < 5 {
 		return nil, fmt.Errorf("%q is not the id of a task", cut(id, 60))
 	}
-	n, err := strconv.Atoi(parts[part])
+	n, err := strconv.Atoi(parts[4])
 	if err != nil || n < 0 {
 		return nil, fmt.Errorf("%q is not the id of a task", cut(id, 60))
 	}
 	list, index := &f.job.Maps, &f.maps
-	if parts[part-1] == "r" {
+	switch parts[3] {
+	case "m":
+	case "r":
 		list, index = &f.job.Reduces, &f.reduces
-	} else if parts[part-1] != "m" {
+	default:
 		return nil, fmt.Errorf("%q is not the id of a map or a reduce", cut(id, 60))
 	}
 	if *index == nil {
@@ -149,7 +146,7 @@ func (f *fold) task(id string, part int) (*Task, error) {
 
 func (f *fold) attemptEvent(kind string, e record) error {
 	id := e.text("attemptId")
-	t, err := f.task(id, 4)
+	t, err := f.task(id)
 	if err != nil {
 		return err
 	}

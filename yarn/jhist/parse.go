@@ -9,6 +9,8 @@ import (
 	"io"
 
 	"github.com/twmb/avro"
+
+	"github.com/yardmaster/yardmaster/workload/input"
 )
 
 // Parser reads history files, one after the other. It keeps the last schema, which is the same in all files of a cluster,
@@ -150,8 +152,8 @@ func (f *fold) binary(r io.Reader, text []byte) error {
 
 // json folds JSON objects.
 func (f *fold) json(r io.Reader) error {
-	meter := &meter{r: r, left: MaxRecord}
-	d := json.NewDecoder(meter)
+	one := &input.Bounded{R: r, Left: MaxRecord, Err: fmt.Errorf("an event of more than %d bytes", MaxRecord)}
+	d := json.NewDecoder(one)
 	d.UseNumber()
 	for {
 		var top map[string]any
@@ -162,26 +164,11 @@ func (f *fold) json(r io.Reader) error {
 		if err != nil {
 			return fmt.Errorf("it is damaged or cut off: %w", err)
 		}
-		meter.left = MaxRecord
+		one.Left = MaxRecord
 		if err := f.event(record(top)); err != nil {
 			return err
 		}
 	}
-}
-
-// meter bounds what may be read for one JSON object.
-type meter struct {
-	r    io.Reader
-	left int
-}
-
-func (m *meter) Read(p []byte) (int, error) {
-	if m.left <= 0 {
-		return 0, fmt.Errorf("an event of more than %d bytes", MaxRecord)
-	}
-	n, err := m.r.Read(p)
-	m.left -= n
-	return n, err
 }
 
 // name returns a copy of s that is shared with its equals.

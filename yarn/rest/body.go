@@ -52,7 +52,7 @@ func (p *patient) Read(b []byte) (int, error) {
 	most := streamWithin * p.timeout
 	if p.waited >= most {
 		p.cancel()
-		p.err = &silenceError{fmt.Sprintf("the answer was not complete after %s: is it overloaded, or is this a port of another service?", most), context.DeadlineExceeded}
+		p.err = incomplete(most)
 		return 0, p.err
 	}
 	t := time.AfterFunc(p.timeout, p.cancel)
@@ -74,6 +74,10 @@ func (p *patient) Read(b []byte) (int, error) {
 	return n, err
 }
 
+func incomplete(after time.Duration) error {
+	return &silenceError{fmt.Sprintf("the answer was not complete after %s: is it overloaded, or is this a port of another service?", after), context.DeadlineExceeded}
+}
+
 // cutHint is what to do about an answer that is cut.
 const cutHint = "try again; if it stays so, its log may say why, or a gateway in between cuts it"
 
@@ -92,7 +96,7 @@ type hurried struct {
 
 func (h *hurried) Read(b []byte) (int, error) {
 	if time.Now().After(h.until) {
-		return 0, &silenceError{fmt.Sprintf("the answer was not complete after %s: is it overloaded, or is this a port of another service?", h.after), context.DeadlineExceeded}
+		return 0, incomplete(h.after)
 	}
 	return h.body.Read(b)
 }

@@ -218,10 +218,7 @@ func (c *Client) hop(ctx context.Context, k *call, u *url.URL, client *http.Clie
 		cancel()
 		return nil, err
 	}
-	r.Header.Set("Accept", "application/json")
-	if k.accept != "" {
-		r.Header.Set("Accept", k.accept)
-	}
+	r.Header.Set("Accept", cmp.Or(k.accept, "application/json"))
 	if k.kind != "" {
 		r.Header.Set("Content-Type", k.kind)
 	}

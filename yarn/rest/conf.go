@@ -5,9 +5,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"encoding/xml"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/yardmaster/yardmaster/yarn/conf"
@@ -121,32 +121,20 @@ func readProperties(data []byte, name string) (*conf.Properties, error) {
 	if err := decodeWhole(text, &x); err != nil {
 		return nil, err
 	}
-	var all []pair
-	for _, l := range [][]pair{x.Property, x.Properties, x.Conf.Property, x.Conf.Properties} {
-		all = append(all, l...)
+	var list []conf.Property
+	for _, p := range slices.Concat(x.Property, x.Properties, x.Conf.Property, x.Conf.Properties) {
+		if p.Name = cmp.Or(p.Name, p.Key); p.Name != "" {
+			list = append(list, conf.Property{Name: p.Name, Value: p.Value})
+		}
 	}
-	if len(all) == 0 && !isObject(text) {
+	if len(list) == 0 && !isObject(text) {
 		return nil, malformed("no configuration: %s", short(string(text), 100))
 	}
 	var b bytes.Buffer
-	b.WriteString("<configuration>")
-	for _, p := range all {
-		p.Name = cmp.Or(p.Name, p.Key)
-		if p.Name == "" {
-			continue
-		}
-		b.WriteString("<property><name>")
-		_ = xml.EscapeText(&b, []byte(p.Name)) // a buffer does not fail
-		b.WriteString("</name><value>")
-		_ = xml.EscapeText(&b, []byte(p.Value))
-		b.WriteString("</value></property>\n")
+	if err := conf.WriteProperties(&b, list); err != nil {
+		return nil, err
 	}
-	b.WriteString("</configuration>")
-	p, err := conf.ReadProperties(&b, name)
-	if err != nil {
-		return nil, malformed("%s", short(err.Error(), 300))
-	}
-	return p, nil
+	return readProperties(b.Bytes(), name)
 }
 
 func isObject(text []byte) bool {

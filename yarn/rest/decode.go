@@ -198,8 +198,9 @@ func fillStruct(x any, v reflect.Value, path string) error {
 				if err := fill(y, v.Field(f.index), join(path, f.name)); err != nil {
 					return err
 				}
-				if f.nan && noNumber(y) {
-					v.Field(f.index).SetFloat(math.NaN())
+				// Java's NaN and Infinity stand for a division by an empty queue: most fields take them as 0.
+				if into := v.Field(f.index); into.Kind() == reflect.Float64 && !f.nan && math.IsNaN(into.Float()) {
+					into.SetFloat(0)
 				}
 			}
 		}
@@ -277,22 +278,15 @@ func wholeOf(x any) (int64, bool) {
 	return int64(f), true
 }
 
-// noNumber reports whether a value is Java's NaN or Infinity, which fill takes as 0.
-func noNumber(x any) bool {
-	s, ok := numberText(x)
-	f, err := strconv.ParseFloat(s, 64)
-	return ok && (err == nil || math.IsInf(f, 0)) && (math.IsNaN(f) || math.IsInf(f, 0))
-}
-
-// floatOf takes Java's NaN and Infinity, which stand for a division by an empty queue, as 0.
+// floatOf takes Infinity as NaN.
 func floatOf(x any) (float64, bool) {
 	s, ok := numberText(x)
 	if !ok || s == "" {
 		return 0, ok
 	}
 	f, err := strconv.ParseFloat(s, 64)
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return 0, true
+	if math.IsInf(f, 0) {
+		return math.NaN(), true
 	}
 	return f, err == nil
 }

@@ -4,10 +4,11 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"time"
+
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // fill reads an answer whole and fills v with what lies under the keys.
@@ -30,7 +31,7 @@ func (c *Client) whole(ctx context.Context, k *call, use func([]byte) error) err
 			return err
 		}
 		if int64(len(data)) > most {
-			return malformed("the answer is larger than %s", sizeText(most))
+			return malformed("the answer is larger than %v", unit.Bytes(most))
 		}
 		if title, page := pageTitle(data, a.Header.Get("Content-Type")); page {
 			return htmlError(title)
@@ -81,16 +82,4 @@ func list[T any](ctx context.Context, c *Client, k *call, keys ...string) iter.S
 			yield(zero, err)
 		}
 	}
-}
-
-func sizeText(n int64) string {
-	switch {
-	case n >= 1<<30:
-		return fmt.Sprintf("%d GiB", n>>30)
-	case n >= 1<<20:
-		return fmt.Sprintf("%d MiB", n>>20)
-	case n >= 1<<10:
-		return fmt.Sprintf("%d KiB", n>>10)
-	}
-	return fmt.Sprintf("%d bytes", n)
 }

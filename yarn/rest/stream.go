@@ -7,6 +7,8 @@ import (
 	"io"
 	"reflect"
 	"strings"
+
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // errStop ends a list whose reader wants no more.
@@ -23,9 +25,9 @@ func (b *budget) Read(p []byte) (int, error) {
 	room := min(b.left, b.total-b.read)
 	if room <= 0 {
 		if b.total <= b.read {
-			return 0, malformed("the answer is larger than %s", sizeText(b.total))
+			return 0, malformed("the answer is larger than %v", unit.Bytes(b.total))
 		}
-		return 0, malformed("one element of the answer is larger than %s", sizeText(b.each))
+		return 0, malformed("one element of the answer is larger than %v", unit.Bytes(b.each))
 	}
 	if int64(len(p)) > room {
 		p = p[:room]
@@ -80,7 +82,7 @@ func (l *lister[T]) descend(i int) error {
 		return nil
 	case json.Delim('['):
 		if i < len(l.keys)-1 {
-			return malformed("wrong in type: %s is a list where an object is expected", orAnswer(path))
+			return malformed("wrong in type: %s is a list where an object is expected", cmp.Or(path, "the answer"))
 		}
 		return l.elements(path)
 	case json.Delim('{'):
@@ -92,11 +94,7 @@ func (l *lister[T]) descend(i int) error {
 	if s, ok := t.(string); ok && strings.TrimSpace(s) == "" && i > 0 {
 		return nil
 	}
-	return wrongKind(t, orAnswer(path), "an object or a list")
-}
-
-func orAnswer(path string) string {
-	return cmp.Or(path, "the answer")
+	return wrongKind(t, cmp.Or(path, "the answer"), "an object or a list")
 }
 
 // object looks for keys[i]; its absence means an empty list, but not at the top: there it is another kind of answer.
