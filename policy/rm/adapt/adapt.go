@@ -389,8 +389,6 @@ func (s *scheduler) Headroom(r *rm.App) unit.Resources {
 	return s.free
 }
 
-func (s *scheduler) Used(r *rm.App) unit.Resources { return s.apps[r.Index].job.Used }
-
 func (s *scheduler) Leaf(r *rm.App) string {
 	j := &s.apps[r.Index].job
 	if g, ok := s.Order.(policy.Gauges); ok {
@@ -400,7 +398,6 @@ func (s *scheduler) Leaf(r *rm.App) string {
 }
 
 func (s *scheduler) Minimum() unit.Resources { return unit.Resources{} }
-func (s *scheduler) Maximum() unit.Resources { return s.cluster.Max }
 
 // CountsCores tells ApplicationMasters that vcores limit them as memory does: a node gives no more than it has of either.
 func (s *scheduler) CountsCores() bool { return true }

@@ -327,17 +327,11 @@ func (s *Scheduler) Headroom(r *rm.App) unit.Resources {
 	return unit.Resources{Mem: max(0, room.Mem), Cores: room.Cores}
 }
 
-// Used implements rm.Scheduler.
-func (s *Scheduler) Used(r *rm.App) unit.Resources { return s.apps[r.Index].used }
-
 // Leaf implements rm.Scheduler.
 func (s *Scheduler) Leaf(r *rm.App) string { return s.apps[r.Index].q.path }
 
 // Minimum implements rm.Scheduler.
 func (s *Scheduler) Minimum() unit.Resources { return s.minA }
-
-// Maximum implements rm.Scheduler.
-func (s *Scheduler) Maximum() unit.Resources { return s.maxA }
 
 // CountsCores says whether cores are counted as well as memory: masters are told so.
 func (s *Scheduler) CountsCores() bool { return s.calc == arith.Dominant }

@@ -199,7 +199,7 @@ func missing(ask, most unit.Resources) string {
 func (s *scheduler) Asked(ref *rm.App, asks []rm.Ask, release []*rm.Container, now unit.Time) error {
 	s.now = now
 	a := s.apps[ref.Index]
-	most := s.Maximum()
+	most := s.maximum()
 	for i := range asks {
 		size := asks[i].Size
 		if !size.Fits(most) {
@@ -301,8 +301,6 @@ func (s *scheduler) Headroom(ref *rm.App) unit.Resources {
 	return most.Min(rest) // negative when the queue is above its maximum, as in Hadoop
 }
 
-func (s *scheduler) Used(a *rm.App) unit.Resources { return s.apps[a.Index].used }
-
 func (s *scheduler) Leaf(a *rm.App) string { return s.apps[a.Index].queue.name }
 
 func (s *scheduler) Minimum() unit.Resources { return s.site.MinAllocation }
@@ -310,7 +308,8 @@ func (s *scheduler) Minimum() unit.Resources { return s.site.MinAllocation }
 // CountsCores says that cores are counted as well as memory, whatever the queues' policies: masters are told so.
 func (s *scheduler) CountsCores() bool { return true }
 
-func (s *scheduler) Maximum() unit.Resources {
+// maximum is the largest container that may be asked for.
+func (s *scheduler) maximum() unit.Resources {
 	if s.present == 0 {
 		return s.site.MaxAllocation
 	}
