@@ -38,7 +38,7 @@ func New(c *conf.Capacity, opt ...Option) (policy.Policy, error) {
 	if o.step.Mem < 1 || o.step.Cores < 1 {
 		return policy.Policy{}, fmt.Errorf("capacity: the minimum allocation is [%v]: it must be positive", o.step)
 	}
-	o.minA, o.calc = o.step, o.configured
+	o.minA, o.calc, o.frontier.Before = o.step, o.configured, o.readyApps.less
 	o.root = o.build(c.Root, nil)
 	o.recompute()
 	var notes []string
@@ -134,7 +134,7 @@ func newPlain(p policy.Params) (policy.Policy, error) {
 	if calculator == "dominant" {
 		o.configured = arith.Dominant
 	}
-	o.calc = o.configured
+	o.calc, o.frontier.Before = o.configured, o.readyApps.less
 	if err := o.shares(p["queues"]); err != nil {
 		return policy.Policy{}, err
 	}

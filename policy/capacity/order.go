@@ -3,6 +3,7 @@ package capacity
 import (
 	"math"
 
+	"github.com/yardmaster/yardmaster/internal/heap"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/capacity/arith"
 	"github.com/yardmaster/yardmaster/unit"
@@ -26,9 +27,9 @@ type Order struct {
 	apps  []app  // by policy.Job.Index
 	users []user // by slot
 
-	readyApps, waitingApps   forest // by Job.Index
-	readyUsers, waitingUsers forest // by user slot
-	frontier                 []int32
+	readyApps, waitingApps   forest           // by Job.Index
+	readyUsers, waitingUsers forest           // by user slot
+	frontier                 heap.Heap[int32] // of applications: see advance
 }
 
 var (

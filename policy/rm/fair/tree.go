@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/yardmaster/yardmaster/internal/heap"
 	"github.com/yardmaster/yardmaster/policy/fair"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/conf"
@@ -25,12 +26,12 @@ type queue struct {
 	threshold                 float64
 	keep                      bool // nothing is taken from here
 
-	max      unit.Resources // at least min
-	wish     unit.Resources // sum of the demands below, before it is cut to max
-	share    unit.Resources // instantaneous fair share, as of the last update
-	runnable int            // applications below that are not parked
-	hungry   int            // those of them whose demand differs from what they hold
-	order    heap           // kids during a descent
+	max      unit.Resources    // at least min
+	wish     unit.Resources    // sum of the demands below, before it is cut to max
+	share    unit.Resources    // instantaneous fair share, as of the last update
+	runnable int               // applications below that are not parked
+	hungry   int               // those of them whose demand differs from what they hold
+	order    heap.Heap[*queue] // kids during a descent, best first
 
 	// Leaves.
 	apps    []*app         // runnable, in the order in which they came
@@ -64,6 +65,7 @@ func (s *scheduler) add(parent *queue, name string, c *conf.FairQueue, leaf bool
 		minPatience: c.MinShareTimeout, fairPatience: c.FairShareTimeout, threshold: fair.Single(c.FairShareThreshold),
 		keep: c.KeepContainers, atMin: s.now,
 	}
+	q.order.Before = func(a, b *queue) bool { return q.kind.compare(&a.standing, &b.standing, s.total) < 0 }
 	q.name, q.weight = name, fair.Single(c.Weight)
 	q.resize(s.total)
 	s.queues, s.names[name] = append(s.queues, q), q
