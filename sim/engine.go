@@ -113,14 +113,6 @@ type engine struct {
 	err      error
 }
 
-func run(ctx context.Context, c Config) (Summary, error) {
-	e, err := newEngine(c)
-	if err != nil {
-		return Summary{}, err
-	}
-	return e.loop(ctx)
-}
-
 func newEngine(c Config) (*engine, error) {
 	if err := c.Cluster.Validate(); err != nil {
 		return nil, err
@@ -303,9 +295,5 @@ func (e *engine) report() {
 	if e.cfg.Progress == nil {
 		return
 	}
-	p := Progress{Now: e.now, Submitted: e.sum.Submitted, Finished: e.sum.Finished, Tasks: e.sum.Tasks}
-	if e.next != nil {
-		p.LastSubmission = e.next.Submit
-	}
-	e.cfg.Progress(p)
+	e.cfg.Progress(e.sum.Progress(e.now, e.next))
 }
