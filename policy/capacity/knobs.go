@@ -103,17 +103,17 @@ func (o *Order) SetQueue(name, property string, value float64) (float64, error) 
 		if v < 0 || v > 1 {
 			return bad("want a number from 0 to 1")
 		}
-		return o.swap(&q.amPercent, v), nil
+		return o.swap(&q.AMPercent, v), nil
 	case "user-limit-factor":
 		if v < 0 && v != -1 {
 			return bad("want a positive number, or -1 for no limit")
 		}
-		return o.swap(&q.userFactor, v), nil
+		return o.swap(&q.UserFactor, v), nil
 	case "minimum-user-limit-percent":
 		if v < 0 || v > 100 {
 			return bad("want a percentage from 0 to 100")
 		}
-		return o.swap(&q.userPercent, v), nil
+		return o.swap(&q.UserPercent, v), nil
 	}
 	return bad("there are capacity, weight, maximum-capacity, maximum-am-resource-percent, user-limit-factor, minimum-user-limit-percent")
 }

@@ -52,11 +52,7 @@ func (o *Order) build(c *conf.Queue, parent *queue) *queue {
 		stopped: c.Stopped, priority: c.Priority, byPriority: c.Ordering == "priority-utilization",
 	}
 	if c.Leaf() {
-		q.leaf = &leaf{
-			userPercent: c.MinimumUserLimitPercent, userFactor: c.UserLimitFactor, amPercent: c.MaximumAMPercent,
-			ownMaxApps: c.MaximumApplications, defaultPrio: c.DefaultApplicationPriority,
-			fair: c.Ordering == "fair", sizeWeight: c.SizeWeight, users: map[string]int32{},
-		}
+		q.leaf = &leaf{Leaf: arith.LeafOf(c), users: map[string]int32{}}
 		o.name(q)
 	}
 	for i, k := range c.Children {
@@ -67,18 +63,10 @@ func (o *Order) build(c *conf.Queue, parent *queue) *queue {
 	return q
 }
 
-// plain is the scheduler without a file: every queue that a job names appears below the root when it is first met.
-type plain struct {
-	userPercent, userFactor, amPercent float32
-	fair                               bool
-}
-
+// addLeaf makes a queue of the scheduler without a file, in which every queue that a job names appears below the root when it is first met.
 func (o *Order) addLeaf(name string, s conf.QueueShare) *queue {
-	p := o.plain
 	q := &queue{path: "root." + name, name: name, parent: o.root, index: int32(len(o.root.children)), Share: arith.Share{Capacity: s}}
-	q.leaf = &leaf{
-		userPercent: p.userPercent, userFactor: p.userFactor, amPercent: p.amPercent, ownMaxApps: -1, fair: p.fair, users: map[string]int32{},
-	}
+	q.leaf = &leaf{Leaf: *o.plain, users: map[string]int32{}}
 	o.root.children = append(o.root.children, q)
 	o.name(q)
 	return q
@@ -110,17 +98,18 @@ func newPlain(p policy.Params) (policy.Policy, error) {
 		return float32(v)
 	}
 	var err error
-	pl := &plain{
-		userPercent: number("minimum-user-limit-percent", 100, 0, 100, &err),
-		userFactor:  number("user-limit-factor", -1, -1, 1e6, &err),
-		amPercent:   number("am-percent", 0.5, 0, 1, &err),
+	pl := &arith.Leaf{
+		UserPercent: number("minimum-user-limit-percent", 100, 0, 100, &err),
+		UserFactor:  number("user-limit-factor", -1, -1, 1e6, &err),
+		AMPercent:   number("am-percent", 0.5, 0, 1, &err),
+		OwnMaxApps:  -1,
 	}
-	if pl.userFactor < 0 {
-		pl.userFactor = -1
+	if pl.UserFactor < 0 {
+		pl.UserFactor = -1
 	}
 	ordering, e := p.Choice("ordering", "fifo", "fair")
 	err = errors.Join(err, e)
-	pl.fair = ordering == "fair"
+	pl.Fair = ordering == "fair"
 	calculator, e := p.Choice("calculator", "default", "dominant")
 	err = errors.Join(err, e)
 	step := unit.Resources{Mem: int64(number("minimum-allocation-mb", 1, 1, 1<<30, &err)), Cores: 1}

@@ -56,7 +56,7 @@ func (o *Order) visit(q *queue, lim unit.Resources, try func(*policy.Job) policy
 // visitLeaf proposes the leaf's ready applications in order, those of users above the user limit left out, until one is
 // too large for the room the leaf has: then the whole leaf waits, so that the large one is not overtaken for ever.
 func (o *Order) visitLeaf(q *queue, lim unit.Resources, try func(*policy.Job) policy.Verdict) outcome {
-	if q.activeApps == 0 {
+	if q.ActiveApps == 0 {
 		return nothing
 	}
 	limit := o.calc.Min(o.cluster, q.EffMax, lim)
@@ -64,7 +64,7 @@ func (o *Order) visitLeaf(q *queue, lim unit.Resources, try func(*policy.Job) po
 		return nothing
 	}
 	q.room = limit.Sub(q.used)
-	q.curLimit = o.calc.Min(o.cluster, o.calc.Down(q.EffMax, o.minA), lim)
+	q.CurLimit = o.calc.Min(o.cluster, o.calc.Down(q.EffMax, o.minA), lim)
 	userLimit := o.userLimit(q)
 	bound := values{o.measure(userLimit)}
 	id := o.nextUser(o.readyUsers.first(q.ready, &bound), &bound, userLimit)
@@ -104,7 +104,7 @@ func (o *Order) fitsAbove(q *queue, ask unit.Resources) bool {
 
 // nextUser is the first user from id on that is within its limit.
 func (o *Order) nextUser(id int32, bound *values, limit unit.Resources) int32 {
-	for id != none && o.calc.Compare(o.cluster, o.users[id].used, limit) > 0 {
+	for id != none && o.calc.Compare(o.cluster, o.users[id].Used, limit) > 0 {
 		id = o.readyUsers.next(id, bound)
 	}
 	return id

@@ -46,15 +46,15 @@ func (s *Scheduler) SetQueue(name, property string, value float64, _ unit.Time) 
 	var at *float32
 	switch property {
 	case "maximum-am-resource-percent":
-		if at = &q.amPercent; value < 0 || value > 1 {
+		if at = &q.AMPercent; value < 0 || value > 1 {
 			return fail("it must be between 0 and 1")
 		}
 	case "user-limit-factor":
-		if at = &q.userFactor; value < 0 && value != -1 {
+		if at = &q.UserFactor; value < 0 && value != -1 {
 			return fail("it must not be negative, or -1 for no limit")
 		}
 	case "minimum-user-limit-percent":
-		if at = &q.userPercent; value < 0 || value > 100 {
+		if at = &q.UserPercent; value < 0 || value > 100 {
 			return fail("it must be between 0 and 100")
 		}
 	default:
@@ -70,7 +70,7 @@ func (s *Scheduler) SetQueue(name, property string, value float64, _ unit.Time) 
 // Gauges tells what the leaves' limits on masters are measured against, and what the masters of activated applications are charged.
 func (s *Scheduler) Gauges(to []policy.Gauge) []policy.Gauge {
 	for _, q := range s.leaves {
-		usable := q.curLimit
+		usable := q.CurLimit
 		if !s.calc.Fits(q.EffMin, usable) {
 			usable = q.EffMin
 		}
@@ -81,7 +81,7 @@ func (s *Scheduler) Gauges(to []policy.Gauge) []policy.Gauge {
 		if !s.CountsCores() {
 			ceiling.Cores = 0
 		}
-		to = append(to, policy.Gauge{Queue: q.path, Capacity: usable, Ceiling: ceiling, Masters: q.amUsed, MasterShare: float64(q.amPercent)})
+		to = append(to, policy.Gauge{Queue: q.path, Capacity: usable, Ceiling: ceiling, Masters: q.AMUsed, MasterShare: float64(q.AMPercent)})
 	}
 	return to
 }
