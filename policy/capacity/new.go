@@ -13,15 +13,8 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// Option changes what New builds.
-type Option func(*Order)
-
-// MinAllocation sets the step that limits are rounded to, where it is not in the file: yarn.scheduler.minimum-allocation-mb
-// and -vcores of yarn-site.xml.
-func MinAllocation(r unit.Resources) Option { return func(o *Order) { o.step = r } }
-
 // New builds the policy of a capacity-scheduler.xml.
-func New(c *conf.Capacity, opt ...Option) (policy.Policy, error) {
+func New(c *conf.Capacity) (policy.Policy, error) {
 	if c == nil || c.Root == nil {
 		return policy.Policy{}, errors.New("capacity: no queues are configured")
 	}
@@ -31,9 +24,6 @@ func New(c *conf.Capacity, opt ...Option) (policy.Policy, error) {
 	}
 	if c.Dominant {
 		o.configured = arith.Dominant
-	}
-	for _, f := range opt {
-		f(o)
 	}
 	if o.step.Mem < 1 || o.step.Cores < 1 {
 		return policy.Policy{}, fmt.Errorf("capacity: the minimum allocation is [%v]: it must be positive", o.step)
