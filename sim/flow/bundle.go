@@ -2,6 +2,7 @@ package flow
 
 import (
 	"math"
+	"slices"
 
 	"github.com/yardmaster/yardmaster/sim/internal/due"
 )
@@ -56,7 +57,7 @@ func (n *Network) bundleOf(c *class) int32 {
 	n.soughtHash = hash(sought, limit, 0)
 	return n.bundles.index.find(n.soughtHash, func(bi int32) bool {
 		b := &n.bundle[bi]
-		return b.limit == limit && same(n.legsOf(b), sought)
+		return b.limit == limit && slices.Equal(n.legsOf(b), sought)
 	})
 }
 

@@ -1,6 +1,10 @@
 package flow
 
-import "github.com/yardmaster/yardmaster/sim/internal/due"
+import (
+	"slices"
+
+	"github.com/yardmaster/yardmaster/sim/internal/due"
+)
 
 // class is the flows on one path with one weight and one limit: they have the same rate at all times. What each of them
 // has been served since the class began is therefore one number, and a flow is finished when that number reaches the one
@@ -32,10 +36,8 @@ func (n *Network) path(c *class) []int32 { return n.paths[c.hop : c.hop+c.length
 func (n *Network) classOf(path []Link, weight, limit float64) int32 {
 	sought := n.sought[:0]
 	for i, l := range path {
-		for _, m := range path[:i] {
-			if m == l {
-				panic("flow: a path that crosses " + n.Name(l) + " twice")
-			}
+		if slices.Contains(path[:i], l) {
+			panic("flow: a path that crosses " + n.Name(l) + " twice")
 		}
 		sought = append(sought, int32(l)+1)
 	}
@@ -43,7 +45,7 @@ func (n *Network) classOf(path []Link, weight, limit float64) int32 {
 	h := hash(sought, weight, limit)
 	if ci := n.classes.index.find(h, func(ci int32) bool {
 		c := &n.class[ci]
-		return c.weight == weight && c.limit == limit && same(n.path(c), sought)
+		return c.weight == weight && c.limit == limit && slices.Equal(n.path(c), sought)
 	}); ci >= 0 {
 		return ci
 	}
@@ -60,18 +62,6 @@ func (n *Network) classOf(path []Link, weight, limit float64) int32 {
 	copy(n.path(c), sought)
 	n.classes.index.add(h, ci)
 	return ci
-}
-
-func same(a, b []int32) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // numbers hands out the numbers of classes or of bundles. One that was given back is used again for a path as long as it had.
