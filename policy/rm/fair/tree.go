@@ -92,37 +92,17 @@ func (q *queue) resize(total unit.Resources) {
 	q.max = q.maximum.Of(total).Max(q.min)
 }
 
+func (q *queue) IsLeaf() bool { return q.leaf }
+
 // find is the leaf with this full name, made if it may be; nil without an error: there is none.
 func (s *scheduler) find(name string, create bool) (*queue, error) {
-	if q := s.names[name]; q != nil {
-		if !q.leaf {
-			return nil, fmt.Errorf("queue %s holds queues, not applications: name one inside it", name)
+	return fair.FindLeaf(s.names, name, create, "applications", func(above *queue, name string, leaf bool) *queue {
+		c := s.defaults
+		if above.maxChild != nil {
+			c.Max = *above.maxChild
 		}
-		return q, nil
-	}
-	if !create {
-		return nil, nil
-	}
-	ends, err := fair.NewQueues(name, len(s.queues))
-	if err != nil {
-		return nil, err
-	}
-	above := s.root
-	for _, at := range ends {
-		q := s.names[name[:at]]
-		if q == nil {
-			if above.leaf {
-				return nil, fmt.Errorf("queue %s cannot be made: %s holds applications", name, above.name)
-			}
-			c := s.defaults
-			if above.maxChild != nil {
-				c.Max = *above.maxChild
-			}
-			q = s.add(above, name[:at], &c, at == len(name))
-		}
-		above = q
-	}
-	return above, nil
+		return s.add(above, name, &c, leaf)
+	})
 }
 
 // fits says whether more fits the maximum of q and of every queue above it.
