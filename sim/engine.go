@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/sim/hdfs"
@@ -64,12 +65,12 @@ type engine struct {
 	now       unit.Time
 	q         radix.Queue
 
-	order policy.Order
-	place policy.Place // nil: any node with room
-	pools []*pool      // one; or one a kind of slot
-	jobs  []*job       // by index; nil: free
-	spare []int32      // free indices
-	old   []*job       // finished job records to use again
+	order   policy.Order
+	place   policy.Place  // nil: any node with room
+	pools   []*pool       // one; or one a kind of slot
+	jobs    []*job        // by index; nil: free
+	indices dense.Numbers // of jobs
+	old     []*job        // finished job records to use again
 
 	tasks     []task
 	freeTask  int32 // head of the list of unused records; -1: none

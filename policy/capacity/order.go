@@ -3,6 +3,7 @@ package capacity
 import (
 	"math"
 
+	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/internal/heap"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/capacity/arith"
@@ -80,10 +81,7 @@ func (o *Order) Arrived(_ unit.Time, j *policy.Job) error {
 	if err := o.admit(q, j); err != nil {
 		return err
 	}
-	for int(j.Index) >= len(o.apps) {
-		o.apps = append(o.apps, app{})
-	}
-	o.apps[j.Index] = app{job: j}
+	*dense.At(&o.apps, j.Index) = app{job: j}
 	o.enter(q, j.Index)
 	return nil
 }

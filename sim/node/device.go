@@ -21,6 +21,7 @@ package node
 import (
 	"math"
 
+	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/sim/internal/due"
 )
 
@@ -52,10 +53,10 @@ type Device struct {
 	speed   float64 // of the virtual clock: units a second that each task is given
 	serial  int64
 
-	tasks []task
-	pos   []int32 // by task: its place in heap; -1: not in use
-	free  []ID
-	heap  due.Heap // by finish on the virtual clock, then by start
+	tasks   []task
+	pos     []int32 // by task: its place in heap; -1: not in use
+	numbers dense.Numbers
+	heap    due.Heap // by finish on the virtual clock, then by start
 
 	worked float64
 	busy   float64
@@ -80,18 +81,13 @@ func (d *Device) Start(units float64, data uint64) ID {
 	if !(units > 0) {
 		units = 0
 	}
-	var id ID
-	if k := len(d.free); k > 0 {
-		id, d.free = d.free[k-1], d.free[:k-1]
-	} else {
-		id = ID(len(d.tasks))
-		d.tasks, d.pos = append(d.tasks, task{}), append(d.pos, -1)
-	}
+	id := d.numbers.Take()
+	*dense.At(&d.tasks, id) = task{units, data}
+	dense.At(&d.pos, id)
 	d.serial++
-	d.tasks[id] = task{units, data}
-	d.heap.Push(d.pos, due.Item{At: d.virtual + units, Tie: d.serial, ID: int32(id)})
+	d.heap.Push(d.pos, due.Item{At: d.virtual + units, Tie: d.serial, ID: id})
 	d.crowd()
-	return id
+	return ID(id)
 }
 
 // Stop takes a task off the device, now, and returns the units it had left.
@@ -183,7 +179,7 @@ func (d *Device) Advance(to float64, done func(id ID, data uint64)) {
 // remove takes a task out, wherever it is.
 func (d *Device) remove(id ID) {
 	d.heap.Remove(d.pos, d.pos[id])
-	d.free = append(d.free, id)
+	d.numbers.Give(int32(id))
 	d.crowd()
 }
 

@@ -27,6 +27,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/internal/slab"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/sim"
@@ -78,15 +79,15 @@ type engine struct {
 	key    unit.Time // of the event at hand: instant and class
 	q      radix.Queue
 
-	nodes  []node
-	places places
-	apps   []*app // by index; nil: free
-	spare  []int32
+	nodes   []node
+	places  places
+	apps    []*app        // by index; nil: free
+	indices dense.Numbers // of applications
 
-	conts     slab.Slab[cont]
-	slots     []*cont // containers whose room is not free yet
-	freeSlots []int32
-	serial    int64 // of containers and of events that may be overtaken
+	conts       slab.Slab[cont]
+	slots       []*cont // containers whose room is not free yet
+	slotNumbers dense.Numbers
+	serial      int64 // of containers and of events that may be overtaken
 
 	leaving []*app // whose master's end was told in this report
 	script  script

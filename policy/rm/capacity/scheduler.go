@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/internal/slab"
 	"github.com/yardmaster/yardmaster/policy/capacity/arith"
 	"github.com/yardmaster/yardmaster/policy/rm"
@@ -100,11 +101,8 @@ func New(c *conf.Capacity, site conf.Site) (rm.Scheduler, error) {
 
 // NodeAdded implements rm.Scheduler.
 func (s *Scheduler) NodeAdded(n *rm.Node, _ unit.Time) {
-	for int(n.Index) >= len(s.nodes) {
-		s.nodes = append(s.nodes, nil)
-	}
 	n.Free = n.Total
-	s.nodes[n.Index] = &node{Node: n, place: place(n)}
+	*dense.At(&s.nodes, n.Index) = &node{Node: n, place: place(n)}
 	s.alive++
 	s.resize()
 }
@@ -166,10 +164,7 @@ func (s *Scheduler) newApp(r *rm.App) *app {
 	}
 	a.table.Clear()
 	*a = app{App: r, table: a.table, live: a.live[:0], kept: a.kept[:0]}
-	for int(r.Index) >= len(s.apps) {
-		s.apps = append(s.apps, nil)
-	}
-	s.apps[r.Index] = a
+	*dense.At(&s.apps, r.Index) = a
 	return a
 }
 
