@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -50,9 +51,9 @@ func (n *Network) RackSize(c *Cluster) (int, error) {
 	case Star, Racks:
 		links = len(c.Nodes) + len(c.Racks)
 	case TwoRacks:
-		if len(c.Racks) != 2 || sizes[0] == 0 || sizes[1] == 0 {
+		if used := len(slices.DeleteFunc(slices.Clone(sizes), func(n int) bool { return n == 0 })); len(c.Racks) != 2 || used != 2 {
 			return 0, wrong("topology", "two-racks joins two racks, and the cluster has nodes in %s; write topology: racks for more, star for one",
-				plural(int64(used(sizes)), "rack"))
+				plural(int64(used), "rack"))
 		}
 		links = len(c.Nodes) + 1
 	case LeafSpine:
@@ -75,26 +76,8 @@ func (n *Network) RackSize(c *Cluster) (int, error) {
 	return size, nil
 }
 
-func used(sizes []int) int {
-	k := 0
-	for _, s := range sizes {
-		if s > 0 {
-			k++
-		}
-	}
-	return k
-}
-
 // largest is the rack with the most nodes.
-func largest(sizes []int) int {
-	at := 0
-	for i, s := range sizes {
-		if s > sizes[at] {
-			at = i
-		}
-	}
-	return at
-}
+func largest(sizes []int) int { return slices.Index(sizes, slices.Max(sizes)) }
 
 func (n *Network) fitFatTree(c *Cluster, sizes []int) (int, error) {
 	edge, pod := n.fatTree()

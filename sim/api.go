@@ -138,5 +138,20 @@ type Summary struct {
 	Partial                              bool  // cut off before the end
 }
 
+// Progress is how far a run is that has come to an instant. next is the next arrival, if there is one.
+func (s *Summary) Progress(now unit.Time, next *workload.Job) Progress {
+	p := Progress{Now: now, Submitted: s.Submitted, Finished: s.Finished, Tasks: s.Tasks}
+	if next != nil {
+		p.LastSubmission = next.Submit
+	}
+	return p
+}
+
 // Run simulates one workload under one policy. It returns early, with Partial set and no error, when ctx ends.
-func Run(ctx context.Context, c Config) (Summary, error) { return run(ctx, c) }
+func Run(ctx context.Context, c Config) (Summary, error) {
+	e, err := newEngine(c)
+	if err != nil {
+		return Summary{}, err
+	}
+	return e.loop(ctx)
+}

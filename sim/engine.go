@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/sim/hdfs"
@@ -64,12 +65,12 @@ type engine struct {
 	now       unit.Time
 	q         radix.Queue
 
-	order policy.Order
-	place policy.Place // nil: any node with room
-	pools []*pool      // one; or one a kind of slot
-	jobs  []*job       // by index; nil: free
-	spare []int32      // free indices
-	old   []*job       // finished job records to use again
+	order   policy.Order
+	place   policy.Place  // nil: any node with room
+	pools   []*pool       // one; or one a kind of slot
+	jobs    []*job        // by index; nil: free
+	indices dense.Numbers // of jobs
+	old     []*job        // finished job records to use again
 
 	tasks     []task
 	freeTask  int32 // head of the list of unused records; -1: none
@@ -111,14 +112,6 @@ type engine struct {
 	steering *steering
 	sum      Summary
 	err      error
-}
-
-func run(ctx context.Context, c Config) (Summary, error) {
-	e, err := newEngine(c)
-	if err != nil {
-		return Summary{}, err
-	}
-	return e.loop(ctx)
 }
 
 func newEngine(c Config) (*engine, error) {
@@ -303,9 +296,5 @@ func (e *engine) report() {
 	if e.cfg.Progress == nil {
 		return
 	}
-	p := Progress{Now: e.now, Submitted: e.sum.Submitted, Finished: e.sum.Finished, Tasks: e.sum.Tasks}
-	if e.next != nil {
-		p.LastSubmission = e.next.Submit
-	}
-	e.cfg.Progress(p)
+	e.cfg.Progress(e.sum.Progress(e.now, e.next))
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/unit"
@@ -108,13 +109,8 @@ func (e *engine) newJob(src *workload.Job) *job {
 	} else {
 		j = &job{}
 	}
-	if n := len(e.spare); n > 0 {
-		j.index, e.spare = e.spare[n-1], e.spare[:n-1]
-	} else {
-		j.index = int32(len(e.jobs))
-		e.jobs = append(e.jobs, nil)
-	}
-	e.jobs[j.index] = j
+	j.index = e.indices.Take()
+	*dense.At(&e.jobs, j.index) = j
 	seq := e.nextSeq
 	e.nextSeq++
 	j.src, j.master, j.attained = src, -1, unit.Resources{}
@@ -277,6 +273,6 @@ func (e *engine) drop(j *job) {
 	clear(j.stages) // with what they point to
 	*j = job{index: j.index, gone: j.gone, stages: j.stages[:0], shown: j.shown[:0]}
 	e.jobs[j.index] = nil
-	e.spare = append(e.spare, j.index)
+	e.indices.Give(j.index)
 	e.old = append(e.old, j)
 }

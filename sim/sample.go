@@ -1,21 +1,27 @@
 package sim
 
-import "github.com/yardmaster/yardmaster/unit"
+import (
+	"github.com/yardmaster/yardmaster/sim/internal/timeline"
+	"github.com/yardmaster/yardmaster/unit"
+)
 
 // sampled hands out the interval that ends at an instant.
-func (e *engine) sampled(to unit.Time) {
-	s, width := &e.sample, to-e.line.From
-	s.From, s.To = e.line.From, to
+func (e *engine) sampled(to unit.Time) { e.sample.Close(&e.line, to, &e.sum, e.cfg.Sink) }
+
+// Close is for engines: it makes s the interval of a timeline that ends at an instant, hands it out and books what was held in it.
+func (s *Sample) Close(line *timeline.Timeline, to unit.Time, sum *Summary, sink Sink) {
+	width := to - line.From
+	s.From, s.To = line.From, to
 	s.Queues = s.Queues[:0]
-	for i := range e.line.Queues {
-		q := &e.line.Queues[i]
+	for i := range line.Queues {
+		q := &line.Queues[i]
 		area, mem := q.Close(width)
 		s.Queues = append(s.Queues, QueueSample{
 			Name: q.Name, Containers: float64(area) / float64(width), Mem: mem / float64(width),
 			Running: q.Running, Waiting: q.Waiting, Pending: q.Pending,
 		})
-		e.sum.Busy += unit.Time(area)
-		e.sum.BusyMem += mem / float64(unit.Second)
+		sum.Busy += unit.Time(area)
+		sum.BusyMem += mem / float64(unit.Second)
 	}
-	e.cfg.Sink.Sample(s)
+	sink.Sample(s)
 }

@@ -146,11 +146,10 @@ func (b *Batch) policy() (policy.Policy, error) {
 	if err != nil {
 		return policy.Policy{}, err
 	}
-	least := b.Least
-	if least.IsZero() {
-		least = unit.Resources{Mem: 1024, Cores: 1}
+	if file.MinAllocation = b.Least; b.Least.IsZero() {
+		file.MinAllocation = unit.Resources{Mem: 1024, Cores: 1}
 	}
-	return capacity.New(file, capacity.MinAllocation(least))
+	return capacity.New(file)
 }
 
 // Check says what is wrong with a batch, without playing it.

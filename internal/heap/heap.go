@@ -1,7 +1,5 @@
-// Package heap is container/heap for values of one type.
+// Package heap is container/heap for values of one type: none is boxed, and equals move as they do there.
 package heap
-
-import "container/heap"
 
 // Heap holds values; Items[0] is the one that comes before all others.
 type Heap[T any] struct {
@@ -9,25 +7,52 @@ type Heap[T any] struct {
 	Before func(a, b T) bool
 }
 
+// Init brings Items in order.
+func (h *Heap[T]) Init() {
+	for i := len(h.Items)/2 - 1; i >= 0; i-- {
+		h.down(i)
+	}
+}
+
 // Push adds a value.
-func (h *Heap[T]) Push(v T) { heap.Push((*inner[T])(h), v) }
+func (h *Heap[T]) Push(v T) {
+	h.Items = append(h.Items, v)
+	for i := len(h.Items) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !h.Before(h.Items[i], h.Items[up]) {
+			return
+		}
+		h.Items[i], h.Items[up] = h.Items[up], h.Items[i]
+		i = up
+	}
+}
 
 // Pop takes the first value out.
-func (h *Heap[T]) Pop() T { return heap.Pop((*inner[T])(h)).(T) }
+func (h *Heap[T]) Pop() T {
+	var none T
+	first, last := h.Items[0], len(h.Items)-1
+	h.Items[0], h.Items[last] = h.Items[last], none
+	h.Items = h.Items[:last]
+	h.down(0)
+	return first
+}
 
 // Fix brings the heap in order after its first value has changed.
-func (h *Heap[T]) Fix() { heap.Fix((*inner[T])(h), 0) }
+func (h *Heap[T]) Fix() { h.down(0) }
 
-type inner[T any] Heap[T]
-
-func (h *inner[T]) Len() int           { return len(h.Items) }
-func (h *inner[T]) Less(a, b int) bool { return h.Before(h.Items[a], h.Items[b]) }
-func (h *inner[T]) Swap(a, b int)      { h.Items[a], h.Items[b] = h.Items[b], h.Items[a] }
-func (h *inner[T]) Push(x any)         { h.Items = append(h.Items, x.(T)) }
-func (h *inner[T]) Pop() any {
-	var none T
-	last := len(h.Items) - 1
-	v := h.Items[last]
-	h.Items[last], h.Items = none, h.Items[:last]
-	return v
+func (h *Heap[T]) down(i int) {
+	for {
+		k := 2*i + 1
+		if k >= len(h.Items) {
+			return
+		}
+		if k+1 < len(h.Items) && h.Before(h.Items[k+1], h.Items[k]) {
+			k++
+		}
+		if !h.Before(h.Items[k], h.Items[i]) {
+			return
+		}
+		h.Items[i], h.Items[k] = h.Items[k], h.Items[i]
+		i = k
+	}
 }

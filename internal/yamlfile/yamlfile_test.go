@@ -1,12 +1,9 @@
 package yamlfile
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/yardmaster/yardmaster/internal/hostile"
 )
 
 func read(t *testing.T, text string) (map[string]string, error) {
@@ -61,32 +58,6 @@ func TestErrorsSayWhere(t *testing.T) {
 			t.Errorf("%q:\n got %v\nwant %s", c.text, err, c.want)
 		}
 	}
-}
-
-// A file of any shape is read, or refused with its place, in memory in proportion to its bytes.
-func FuzzParse(f *testing.F) {
-	for _, s := range []string{"a: b\n", "- x\n- y: {z: 1}\n", "a: &x 1\nb: *x\n", "a: |\n  text\n", "\t", "? a\n: b\n", "a: [1, 2", "---\na: 1\n---\nb: 2\n", "<<: {a: 1}\n"} {
-		f.Add([]byte(s), uint16(1))
-		f.Add([]byte(s), uint16(2000))
-	}
-	for _, s := range hostile.YAML(64) {
-		f.Add([]byte(s), uint16(500))
-	}
-	f.Fuzz(func(t *testing.T, data []byte, times uint16) {
-		data = bytes.Repeat(data, min(int(times), 32<<10/max(len(data), 1)))
-		var n *Node
-		var err error
-		used := hostile.Allocated(func() { n, err = Parse("f.yaml", data) })
-		if most := int64(1<<20 + 1024*len(data)); used > most {
-			t.Fatalf("%d bytes make it allocate %d", len(data), used)
-		}
-		if (n == nil) == (err == nil) {
-			t.Fatalf("node %v and error %v", n, err)
-		}
-		if err != nil && !strings.HasPrefix(err.Error(), "f.yaml:") {
-			t.Fatalf("error without a place: %v", err)
-		}
-	})
 }
 
 // What would cost the parser more than its bytes is refused, and what people and programs write is not.

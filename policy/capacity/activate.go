@@ -13,9 +13,9 @@ import (
 
 // amLimits are what the masters of all activated applications of q may hold together, and those of one user.
 func (o *Order) amLimits(q *queue) (all, one unit.Resources) {
-	all = o.calc.AMLimit(q.curLimit, q.EffMin, q.amPercent, o.minA)
-	users := q.activeUsers + q.pendingCached
-	return all, o.calc.UserAMLimit(o.cluster, all, q.EffMin, q.amPercent, q.userPercent, q.userFactor, users, o.minA)
+	all = o.calc.AMLimit(q.CurLimit, q.EffMin, q.AMPercent, o.minA)
+	users := q.ActiveUsers + q.PendingCached
+	return all, o.calc.UserAMLimit(o.cluster, all, q.EffMin, q.AMPercent, q.UserPercent, q.UserFactor, users, o.minA)
 }
 
 // activate lets in as many waiting applications as the AM limits allow.
@@ -26,10 +26,10 @@ func (o *Order) activate(q *queue) {
 	limit, userLimit := o.amLimits(q) // once a call, as in Hadoop
 	for q.pending != 0 {
 		var id int32
-		if q.activeApps < 1 || o.calc.Compare(o.cluster, q.amUsed, unit.Resources{}) <= 0 {
+		if q.ActiveApps < 1 || o.calc.Compare(o.cluster, q.AMUsed, unit.Resources{}) <= 0 {
 			id = o.firstWaiting(q) // the first application always passes
 		} else {
-			id = o.firstFitting(q, limit.Sub(q.amUsed), userLimit)
+			id = o.firstFitting(q, limit.Sub(q.AMUsed), userLimit)
 		}
 		if id == none {
 			return
@@ -57,9 +57,9 @@ func (o *Order) firstFitting(q *queue, room, userLimit unit.Resources) int32 {
 			break
 		}
 		u := &o.users[id]
-		mine := values{min(room.Mem, userLimit.Mem-u.am.Mem), math.MaxInt64, math.MaxInt64, math.MaxInt64}
+		mine := values{min(room.Mem, userLimit.Mem-u.AM.Mem), math.MaxInt64, math.MaxInt64, math.MaxInt64}
 		if o.calc == arith.Dominant {
-			mine[1] = min(room.Cores, userLimit.Cores-u.am.Cores)
+			mine[1] = min(room.Cores, userLimit.Cores-u.AM.Cores)
 		}
 		app := o.waitingApps.first(u.waiting, &mine)
 		if app != none && (best == none || o.waitingApps.less(app, best)) {
@@ -76,8 +76,8 @@ func (o *Order) letIn(id int32) {
 	o.waitingApps.drop(&u.waiting, id)
 	a.state = active
 	a.am = a.job.Master
-	u.am = u.am.Add(a.am)
-	u.q.amUsed = u.q.amUsed.Add(a.am)
+	u.AM = u.AM.Add(a.am)
+	u.q.AMUsed = u.q.AMUsed.Add(a.am)
 	o.count(a.user, 1, -1)
 	o.rankPending(a.user)
 	if !a.wants {
@@ -105,8 +105,8 @@ func (o *Order) park(id int32) {
 // releaseMaster gives back the master's share of the AM limits.
 func (o *Order) releaseMaster(a *app) {
 	u := &o.users[a.user]
-	u.am = u.am.Sub(a.am)
-	u.q.amUsed = u.q.amUsed.Sub(a.am)
+	u.AM = u.AM.Sub(a.am)
+	u.q.AMUsed = u.q.AMUsed.Sub(a.am)
 	a.am = unit.Resources{}
 	o.rankPending(a.user)
 }

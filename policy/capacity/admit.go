@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/policy"
-	"github.com/yardmaster/yardmaster/policy/capacity/arith"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
@@ -54,28 +53,14 @@ func (o *Order) name(q *queue) {
 	}
 }
 
-// limitsOfCounts sets how many applications the leaf and each of its users may have.
-func (o *Order) limitsOfCounts(q *queue) {
-	q.maxApps = arith.MaxApplications(q.ownMaxApps, o.globalQueueMax, o.maxApps, q.AbsCap, q.Capacity.Kind == conf.Absolute)
-	q.maxUserApps = arith.MaxUserApplications(q.maxApps, q.userPercent, q.userFactor)
-}
-
 // admit refuses a job that Hadoop would reject at submission.
 func (o *Order) admit(q *queue, j *policy.Job) error {
-	l := q.leaf
+	if q.stopped {
+		return fmt.Errorf("queue %s is STOPPED and takes no applications", q.path)
+	}
 	var ofUser int
-	if slot, ok := l.users[j.User]; ok {
+	if slot, ok := q.users[j.User]; ok {
 		ofUser = o.users[slot].apps
 	}
-	switch {
-	case q.stopped:
-		return fmt.Errorf("queue %s is STOPPED and takes no applications", q.path)
-	case o.maxApps >= 0 && o.total >= o.maxApps:
-		return fmt.Errorf("there are %d applications already, the most that maximum-applications allows", o.total)
-	case l.maxApps >= 0 && l.apps >= l.maxApps:
-		return fmt.Errorf("queue %s has %d applications already, the most it takes", q.path, l.apps)
-	case l.maxUserApps >= 0 && ofUser >= l.maxUserApps:
-		return fmt.Errorf("user %s has %d applications in queue %s already, the most one user may have there", j.User, ofUser, q.path)
-	}
-	return nil
+	return q.Admit(q.path, j.User, ofUser, o.total, o.maxApps)
 }

@@ -17,7 +17,7 @@ func (o *Order) QueueOf(j *policy.Job) string { return o.users[o.apps[j.Index].u
 // Gauges tells what the leaves' AM limits are measured against, and what the masters of activated applications are charged.
 func (o *Order) Gauges(to []policy.Gauge) []policy.Gauge {
 	for _, q := range o.leaves {
-		usable := q.curLimit
+		usable := q.CurLimit
 		if !o.calc.Fits(q.EffMin, usable) {
 			usable = q.EffMin
 		}
@@ -25,7 +25,7 @@ func (o *Order) Gauges(to []policy.Gauge) []policy.Gauge {
 		if o.calc != arith.Dominant { // limits are of memory alone
 			ceiling.Cores = 0
 		}
-		to = append(to, policy.Gauge{Queue: q.path, Capacity: usable, Ceiling: ceiling, Masters: q.amUsed, MasterShare: float64(q.amPercent)})
+		to = append(to, policy.Gauge{Queue: q.path, Capacity: usable, Ceiling: ceiling, Masters: q.AMUsed, MasterShare: float64(q.AMPercent)})
 	}
 	return to
 }
@@ -45,14 +45,14 @@ func (o *Order) Why(_ unit.Time, j *policy.Job, to []policy.Reason) []policy.Rea
 	q, first := u.q, len(to)
 	if a.state == waiting {
 		all, one := o.amLimits(q)
-		if !o.calc.Fits(q.amUsed.Add(j.Master), all) {
-			to = append(to, policy.Reason{Limit: "maximum-am-resource-percent", Queue: q.path, Held: q.amUsed, Max: all})
-		} else if !o.calc.Fits(u.am.Add(j.Master), one) {
-			to = append(to, policy.Reason{Limit: "maximum-am-resource-percent", Queue: q.path, User: j.User, Held: u.am, Max: one})
+		if !o.calc.Fits(q.AMUsed.Add(j.Master), all) {
+			to = append(to, policy.Reason{Limit: "maximum-am-resource-percent", Queue: q.path, Held: q.AMUsed, Max: all})
+		} else if !o.calc.Fits(u.AM.Add(j.Master), one) {
+			to = append(to, policy.Reason{Limit: "maximum-am-resource-percent", Queue: q.path, User: j.User, Held: u.AM, Max: one})
 		}
 	}
-	if limit := o.userLimit(q); o.calc.Compare(o.cluster, u.used, limit) > 0 {
-		to = append(to, policy.Reason{Limit: "user-limit-factor", Queue: q.path, User: j.User, Held: u.used, Max: limit})
+	if limit := o.userLimit(q); o.calc.Compare(o.cluster, u.Used, limit) > 0 {
+		to = append(to, policy.Reason{Limit: "user-limit-factor", Queue: q.path, User: j.User, Held: u.Used, Max: limit})
 	}
 	for ; q != nil; q = q.parent {
 		if !o.calc.Fits(q.used.Add(j.Ask), q.EffMax) {

@@ -152,8 +152,8 @@ func (s *scenario) state() string {
 			saved := *l // looking must not bring a stale limit up to date
 			defer func() { *l = saved }()
 			all, one := s.o.amLimits(q)
-			fmt.Fprintf(&b, "; masters %d of %d, one user %d; user limit %d; active users %d\n", l.amUsed.Mem, all.Mem, one.Mem,
-				s.o.userLimit(q).Mem, l.activeUsers)
+			fmt.Fprintf(&b, "; masters %d of %d, one user %d; user limit %d; active users %d\n", l.AMUsed.Mem, all.Mem, one.Mem,
+				s.o.userLimit(q).Mem, l.ActiveUsers)
 			for _, j := range s.w.list {
 				if a := &s.o.apps[j.Index]; s.o.users[a.user].q == q {
 					fmt.Fprintf(&b, "%s  %s of %s: %s, holds %d MB, waits for %d\n", indent, j.ID, j.User,

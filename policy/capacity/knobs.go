@@ -158,11 +158,11 @@ func (q *queue) knob(property string) (at *float32, why string) {
 	}
 	switch property {
 	case "maximum-am-resource-percent":
-		return &q.amPercent, ""
+		return &q.AMPercent, ""
 	case "user-limit-factor":
-		return &q.userFactor, ""
+		return &q.UserFactor, ""
 	case "minimum-user-limit-percent":
-		return &q.userPercent, ""
+		return &q.UserPercent, ""
 	}
 	return nil, "there are capacity, weight, maximum-capacity, maximum-am-resource-percent, user-limit-factor, minimum-user-limit-percent"
 }

@@ -50,7 +50,7 @@ func TestEveryJobFinishes(t *testing.T) {
 			w.end(j, len(j.running)-1, false)
 		}
 		for _, q := range o.leaves {
-			if q.wants != 0 || q.activeApps != 0 || q.activeUsers != 0 || !q.used.IsZero() || !q.amUsed.IsZero() || q.onlyPending != 0 || q.apps != 0 {
+			if q.wants != 0 || q.ActiveApps != 0 || q.ActiveUsers != 0 || !q.used.IsZero() || !q.AMUsed.IsZero() || q.OnlyPending != 0 || q.Apps != 0 {
 				rt.Fatalf("queue %s is empty but not idle: %+v", q.path, *q.leaf)
 			}
 		}
@@ -95,8 +95,8 @@ func TestKnobsKeepTheBooks(t *testing.T) {
 						am = am.Add(a.am)
 					}
 				}
-				if apps != q.activeApps || am != q.amUsed {
-					rt.Fatalf("queue %s: %d active with masters of %v, counted %d and %v", q.path, apps, am, q.activeApps, q.amUsed)
+				if apps != q.ActiveApps || am != q.AMUsed {
+					rt.Fatalf("queue %s: %d active with masters of %v, counted %d and %v", q.path, apps, am, q.ActiveApps, q.AMUsed)
 				}
 			}
 		}

@@ -192,7 +192,7 @@ func (n *naive) userLimit(x *nqueue) unit.Resources {
 	x.stale = false
 	o := n.like
 	in := arith.UserLimitInput{
-		Cluster: o.cluster, EffMin: x.q.EffMin, EffMax: x.q.EffMax, MinA: o.minA, Ratio: x.ratio, Percent: x.q.userPercent, Factor: x.q.userFactor,
+		Cluster: o.cluster, EffMin: x.q.EffMin, EffMax: x.q.EffMax, MinA: o.minA, Ratio: x.ratio, Percent: x.q.UserPercent, Factor: x.q.UserFactor,
 	}
 	x.pendCached = 0
 	for name, u := range x.users {
@@ -221,17 +221,17 @@ func (n *naive) activate(x *nqueue) {
 	if !o.calc.Fits(x.q.EffMin, usable) {
 		usable = x.q.EffMin
 	}
-	amLimit := o.calc.MulUp(usable, float64(x.q.amPercent), o.minA)
+	amLimit := o.calc.MulUp(usable, float64(x.q.AMPercent), o.minA)
 	users := x.pendCached
 	for name := range x.users {
 		if n.activeUser(x, name) {
 			users++
 		}
 	}
-	uLim := o.calc.MulUp(x.q.EffMin, float64(x.q.amPercent), o.minA)
-	if x.q.userFactor != -1 {
-		e := min(max(x.q.userPercent/100, 1/float32(max(users, 1))), 1)
-		uLim = o.calc.MulUp(x.q.EffMin, float64(float32(float32(x.q.amPercent*e)*x.q.userFactor)), o.minA)
+	uLim := o.calc.MulUp(x.q.EffMin, float64(x.q.AMPercent), o.minA)
+	if x.q.UserFactor != -1 {
+		e := min(max(x.q.UserPercent/100, 1/float32(max(users, 1))), 1)
+		uLim = o.calc.MulUp(x.q.EffMin, float64(float32(float32(x.q.AMPercent*e)*x.q.UserFactor)), o.minA)
 	}
 	uLim = o.calc.Min(o.cluster, uLim, amLimit)
 	var pending []*napp
@@ -361,7 +361,7 @@ func (n *naive) visitLeaf(x *nqueue, lim unit.Resources, try func(*policy.Job) p
 		}
 	}
 	n.sortFIFO(list)
-	if q.fair {
+	if q.Fair {
 		sort.SliceStable(list, func(i, k int) bool {
 			if list[i].used.Mem != list[k].used.Mem {
 				return list[i].used.Mem < list[k].used.Mem

@@ -13,15 +13,8 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// Option changes what New builds.
-type Option func(*Order)
-
-// MinAllocation sets the step that limits are rounded to, where it is not in the file: yarn.scheduler.minimum-allocation-mb
-// and -vcores of yarn-site.xml.
-func MinAllocation(r unit.Resources) Option { return func(o *Order) { o.step = r } }
-
 // New builds the policy of a capacity-scheduler.xml.
-func New(c *conf.Capacity, opt ...Option) (policy.Policy, error) {
+func New(c *conf.Capacity) (policy.Policy, error) {
 	if c == nil || c.Root == nil {
 		return policy.Policy{}, errors.New("capacity: no queues are configured")
 	}
@@ -32,13 +25,10 @@ func New(c *conf.Capacity, opt ...Option) (policy.Policy, error) {
 	if c.Dominant {
 		o.configured = arith.Dominant
 	}
-	for _, f := range opt {
-		f(o)
-	}
 	if o.step.Mem < 1 || o.step.Cores < 1 {
 		return policy.Policy{}, fmt.Errorf("capacity: the minimum allocation is [%v]: it must be positive", o.step)
 	}
-	o.minA, o.calc = o.step, o.configured
+	o.minA, o.calc, o.frontier.Before = o.step, o.configured, o.readyApps.less
 	o.root = o.build(c.Root, nil)
 	o.recompute()
 	var notes []string
@@ -52,11 +42,7 @@ func (o *Order) build(c *conf.Queue, parent *queue) *queue {
 		stopped: c.Stopped, priority: c.Priority, byPriority: c.Ordering == "priority-utilization",
 	}
 	if c.Leaf() {
-		q.leaf = &leaf{
-			userPercent: c.MinimumUserLimitPercent, userFactor: c.UserLimitFactor, amPercent: c.MaximumAMPercent,
-			ownMaxApps: c.MaximumApplications, defaultPrio: c.DefaultApplicationPriority,
-			fair: c.Ordering == "fair", sizeWeight: c.SizeWeight, users: map[string]int32{},
-		}
+		q.leaf = &leaf{Leaf: arith.LeafOf(c), users: map[string]int32{}}
 		o.name(q)
 	}
 	for i, k := range c.Children {
@@ -67,18 +53,10 @@ func (o *Order) build(c *conf.Queue, parent *queue) *queue {
 	return q
 }
 
-// plain is the scheduler without a file: every queue that a job names appears below the root when it is first met.
-type plain struct {
-	userPercent, userFactor, amPercent float32
-	fair                               bool
-}
-
+// addLeaf makes a queue of the scheduler without a file, in which every queue that a job names appears below the root when it is first met.
 func (o *Order) addLeaf(name string, s conf.QueueShare) *queue {
-	p := o.plain
 	q := &queue{path: "root." + name, name: name, parent: o.root, index: int32(len(o.root.children)), Share: arith.Share{Capacity: s}}
-	q.leaf = &leaf{
-		userPercent: p.userPercent, userFactor: p.userFactor, amPercent: p.amPercent, ownMaxApps: -1, fair: p.fair, users: map[string]int32{},
-	}
+	q.leaf = &leaf{Leaf: *o.plain, users: map[string]int32{}}
 	o.root.children = append(o.root.children, q)
 	o.name(q)
 	return q
@@ -110,17 +88,18 @@ func newPlain(p policy.Params) (policy.Policy, error) {
 		return float32(v)
 	}
 	var err error
-	pl := &plain{
-		userPercent: number("minimum-user-limit-percent", 100, 0, 100, &err),
-		userFactor:  number("user-limit-factor", -1, -1, 1e6, &err),
-		amPercent:   number("am-percent", 0.5, 0, 1, &err),
+	pl := &arith.Leaf{
+		UserPercent: number("minimum-user-limit-percent", 100, 0, 100, &err),
+		UserFactor:  number("user-limit-factor", -1, -1, 1e6, &err),
+		AMPercent:   number("am-percent", 0.5, 0, 1, &err),
+		OwnMaxApps:  -1,
 	}
-	if pl.userFactor < 0 {
-		pl.userFactor = -1
+	if pl.UserFactor < 0 {
+		pl.UserFactor = -1
 	}
 	ordering, e := p.Choice("ordering", "fifo", "fair")
 	err = errors.Join(err, e)
-	pl.fair = ordering == "fair"
+	pl.Fair = ordering == "fair"
 	calculator, e := p.Choice("calculator", "default", "dominant")
 	err = errors.Join(err, e)
 	step := unit.Resources{Mem: int64(number("minimum-allocation-mb", 1, 1, 1<<30, &err)), Cores: 1}
@@ -134,7 +113,7 @@ func newPlain(p policy.Params) (policy.Policy, error) {
 	if calculator == "dominant" {
 		o.configured = arith.Dominant
 	}
-	o.calc = o.configured
+	o.calc, o.frontier.Before = o.configured, o.readyApps.less
 	if err := o.shares(p["queues"]); err != nil {
 		return policy.Policy{}, err
 	}

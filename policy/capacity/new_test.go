@@ -62,11 +62,13 @@ func TestNewListsWhatHasNoEffect(t *testing.T) {
 	if !slices.Equal(p.NotModelled, want) {
 		t.Errorf("not modelled: %q", p.NotModelled)
 	}
-	if _, err := New(c, MinAllocation(unit.Resources{})); err == nil {
+	c.MinAllocation = unit.Resources{}
+	if _, err := New(c); err == nil {
 		t.Error("a minimum allocation of nothing is taken")
 	}
-	if p, err := New(c, MinAllocation(mb(2048))); err != nil || p.Order.(*Order).step != mb(2048) {
-		t.Errorf("options: %v", err)
+	c.MinAllocation = mb(2048)
+	if p, err := New(c); err != nil || p.Order.(*Order).step != mb(2048) {
+		t.Errorf("minimum allocation: %v", err)
 	}
 }
 

@@ -3,6 +3,8 @@ package capacity
 import (
 	"math"
 
+	"github.com/yardmaster/yardmaster/internal/dense"
+	"github.com/yardmaster/yardmaster/internal/heap"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/capacity/arith"
 	"github.com/yardmaster/yardmaster/unit"
@@ -16,7 +18,7 @@ type Order struct {
 	maxPriority      int
 	maxApps          int // in the whole scheduler; -1: any number
 	globalQueueMax   int
-	plain            *plain // set: queues appear as they are met
+	plain            *arith.Leaf // set: queues appear as they are met, with these settings
 
 	root   *queue
 	leaves []*queue
@@ -26,9 +28,9 @@ type Order struct {
 	apps  []app  // by policy.Job.Index
 	users []user // by slot
 
-	readyApps, waitingApps   forest // by Job.Index
-	readyUsers, waitingUsers forest // by user slot
-	frontier                 []int32
+	readyApps, waitingApps   forest           // by Job.Index
+	readyUsers, waitingUsers forest           // by user slot
+	frontier                 heap.Heap[int32] // of applications: see advance
 }
 
 var (
@@ -79,10 +81,7 @@ func (o *Order) Arrived(_ unit.Time, j *policy.Job) error {
 	if err := o.admit(q, j); err != nil {
 		return err
 	}
-	for int(j.Index) >= len(o.apps) {
-		o.apps = append(o.apps, app{})
-	}
-	o.apps[j.Index] = app{job: j}
+	*dense.At(&o.apps, j.Index) = app{job: j}
 	o.enter(q, j.Index)
 	return nil
 }
@@ -100,7 +99,7 @@ func (o *Order) enter(q *queue, id int32) {
 	a.user = slot
 	a.priority = o.capped(q, a.job.Priority)
 	o.users[slot].apps++
-	q.apps++
+	q.Apps++
 	o.total++
 	if !a.used.IsZero() { // it was moved here
 		o.hold(slot, a.used)
@@ -127,7 +126,7 @@ func (o *Order) leave(id int32) *queue {
 		o.hold(a.user, unit.Resources{}.Sub(a.used))
 	}
 	u.apps--
-	q.apps--
+	q.Apps--
 	o.total--
 	a.state = absent
 	return q
@@ -135,7 +134,7 @@ func (o *Order) leave(id int32) *queue {
 
 func (o *Order) capped(q *queue, priority int) int {
 	if priority == 0 {
-		priority = q.defaultPrio
+		priority = q.DefaultPrio
 	}
 	return min(priority, o.maxPriority)
 }
@@ -194,7 +193,7 @@ func (o *Order) Left(_ unit.Time, j *policy.Job) {
 // moved takes notice of a change of what the job holds.
 func (o *Order) moved(id int32) {
 	o.heard(id)
-	if a := &o.apps[id]; o.users[a.user].q.fair && o.readyApps.has(id) {
+	if a := &o.apps[id]; o.users[a.user].q.Fair && o.readyApps.has(id) {
 		o.rankApp(id)
 	}
 }
@@ -211,7 +210,7 @@ func (o *Order) heard(id int32) {
 		u := &o.users[a.user]
 		o.want(u.q, 1)
 		// A request that comes while its user has no activated application does not make the user active.
-		if u.active > 0 {
+		if u.Active > 0 {
 			a.asking = true
 			o.ask(a.user, 1)
 		}
@@ -245,8 +244,8 @@ func (o *Order) rankApp(id int32) {
 	a := &o.apps[id]
 	u := &o.users[a.user]
 	key := float64(-a.priority)
-	if u.q.fair {
-		key = fairKey(a, u.q.sizeWeight)
+	if u.q.Fair {
+		key = fairKey(a, u.q.SizeWeight)
 	}
 	o.readyApps.put(&u.ready, id, key, a.job.Seq, values{})
 	o.rankReady(a.user)

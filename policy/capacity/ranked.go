@@ -56,7 +56,7 @@ func (o *Order) visit(q *queue, lim unit.Resources, try func(*policy.Job) policy
 // visitLeaf proposes the leaf's ready applications in order, those of users above the user limit left out, until one is
 // too large for the room the leaf has: then the whole leaf waits, so that the large one is not overtaken for ever.
 func (o *Order) visitLeaf(q *queue, lim unit.Resources, try func(*policy.Job) policy.Verdict) outcome {
-	if q.activeApps == 0 {
+	if q.ActiveApps == 0 {
 		return nothing
 	}
 	limit := o.calc.Min(o.cluster, q.EffMax, lim)
@@ -64,34 +64,31 @@ func (o *Order) visitLeaf(q *queue, lim unit.Resources, try func(*policy.Job) po
 		return nothing
 	}
 	q.room = limit.Sub(q.used)
-	q.curLimit = o.calc.Min(o.cluster, o.calc.Down(q.EffMax, o.minA), lim)
+	q.CurLimit = o.calc.Min(o.cluster, o.calc.Down(q.EffMax, o.minA), lim)
 	userLimit := o.userLimit(q)
 	bound := values{o.measure(userLimit)}
 	id := o.nextUser(o.readyUsers.first(q.ready, &bound), &bound, userLimit)
 	if id == none {
 		return nothing
 	}
-	f := append(o.frontier[:0], o.readyApps.first(o.users[id].ready, &anything))
-	for len(f) > 0 {
-		x := f[0]
+	f := &o.frontier
+	f.Items = append(f.Items[:0], o.readyApps.first(o.users[id].ready, &anything))
+	for len(f.Items) > 0 {
+		x := f.Items[0]
 		a := &o.apps[x]
 		if a.job.Pending > 0 {
 			if !o.calc.Fits(a.job.Ask, q.room) || !o.fitsAbove(q, a.job.Ask) {
-				o.frontier = f
 				return limited
 			}
 			switch try(a.job) {
 			case policy.Took:
-				o.frontier = f
 				return took
 			case policy.Enough:
-				o.frontier = f
 				return enough
 			}
 		}
-		f = o.advance(f, x, &bound, userLimit)
+		o.advance(x, &bound, userLimit)
 	}
-	o.frontier = f
 	return nothing
 }
 
@@ -107,7 +104,7 @@ func (o *Order) fitsAbove(q *queue, ask unit.Resources) bool {
 
 // nextUser is the first user from id on that is within its limit.
 func (o *Order) nextUser(id int32, bound *values, limit unit.Resources) int32 {
-	for id != none && o.calc.Compare(o.cluster, o.users[id].used, limit) > 0 {
+	for id != none && o.calc.Compare(o.cluster, o.users[id].Used, limit) > 0 {
 		id = o.readyUsers.next(id, bound)
 	}
 	return id
@@ -116,49 +113,15 @@ func (o *Order) nextUser(id int32, bound *values, limit unit.Resources) int32 {
 // advance takes application x, the best, off the frontier and puts its followers on: the next application of its user and,
 // if x was that user's first, the first application of the next user. So the applications of all users within their
 // limit come in order, and only as many are touched as are proposed.
-func (o *Order) advance(f []int32, x int32, bound *values, limit unit.Resources) []int32 {
-	last := len(f) - 1
-	f[0] = f[last]
-	f = f[:last]
-	o.sink(f, 0)
+func (o *Order) advance(x int32, bound *values, limit unit.Resources) {
+	o.frontier.Pop()
 	id := o.apps[x].user
 	if o.readyApps.first(o.users[id].ready, &anything) == x {
 		if id := o.nextUser(o.readyUsers.next(id, bound), bound, limit); id != none {
-			f = o.push(f, o.readyApps.first(o.users[id].ready, &anything))
+			o.frontier.Push(o.readyApps.first(o.users[id].ready, &anything))
 		}
 	}
 	if y := o.readyApps.next(x, &anything); y != none {
-		f = o.push(f, y)
-	}
-	return f
-}
-
-func (o *Order) push(f []int32, x int32) []int32 {
-	f = append(f, x)
-	for i := len(f) - 1; i > 0; {
-		p := (i - 1) / 2
-		if !o.readyApps.less(f[i], f[p]) {
-			break
-		}
-		f[i], f[p] = f[p], f[i]
-		i = p
-	}
-	return f
-}
-
-func (o *Order) sink(f []int32, i int) {
-	for {
-		c := 2*i + 1
-		if c >= len(f) {
-			return
-		}
-		if c+1 < len(f) && o.readyApps.less(f[c+1], f[c]) {
-			c++
-		}
-		if !o.readyApps.less(f[c], f[i]) {
-			return
-		}
-		f[i], f[c] = f[c], f[i]
-		i = c
+		o.frontier.Push(y)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/policy"
 )
 
@@ -52,8 +53,7 @@ func (s *state) arrived(v *policy.Job) error {
 	if err := q.admit(v); err != nil {
 		return err
 	}
-	j := s.job(v)
-	*j = job{view: v, tasks: v.Tasks, at: place{seq: v.Seq, id: v.Index}}
+	*dense.At(&s.jobs, v.Index) = job{view: v, tasks: v.Tasks, at: place{seq: v.Seq, id: v.Index}}
 	s.enter(q, v.Index, v.User)
 	return nil
 }

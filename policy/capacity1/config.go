@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
 // Defaults of settings that are left 0.
@@ -45,18 +46,8 @@ type Config struct {
 	Borrow              bool          // a queue may exceed its maximum by the capacities of queues that have no job
 }
 
-// Queue is one queue's settings. Fields that are 0 have Hadoop's default.
-type Queue struct {
-	Name                    string
-	Capacity                float64 // percent of the cluster's slots. 0: an equal part of what queues that say something leave
-	MaxCapacity             float64 // percent. 0 or -1: no limit
-	MinimumUserLimitPercent float64 // 0: 100
-	UserLimitFactor         float64 // 0: 1
-	SupportsPriority        bool
-	MaxActiveTasks          int // maximum-initialized-active-tasks. 0: 200000
-	MaxActiveTasksPerUser   int // 0: 100000, or the queue's if that is less
-	AcceptFactor            int // init-accept-jobs-factor. 0: 10
-}
+// Queue is one queue's settings. Fields that are 0 have Hadoop's default; a MaxCapacity of -1 is no limit.
+type Queue conf.Capacity1Queue
 
 // ActiveUsers says who counts as a user that competes for a queue's slots.
 type ActiveUsers uint8

@@ -212,11 +212,7 @@ func FromConf(f *conf.Capacity1) (policy.Policy, error) {
 		TasksPerHeartbeat: f.TasksPerHeartbeat, TasksAfterOffSwitch: f.TasksAfterOffSwitch,
 	}
 	for _, q := range f.Queues {
-		c.Queues = append(c.Queues, Queue{
-			Name: q.Name, Capacity: q.Capacity, MaxCapacity: q.MaxCapacity, MinimumUserLimitPercent: q.MinimumUserLimitPercent,
-			UserLimitFactor: q.UserLimitFactor, SupportsPriority: q.SupportsPriority, MaxActiveTasks: q.MaxActiveTasks,
-			MaxActiveTasksPerUser: q.MaxActiveTasksPerUser, AcceptFactor: q.AcceptFactor,
-		})
+		c.Queues = append(c.Queues, Queue(q))
 	}
 	p, err := New(c)
 	p.NotModelled = append(append(p.NotModelled, f.NotModelled...), f.Warnings...)

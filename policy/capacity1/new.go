@@ -21,6 +21,7 @@ func New(c Config) (policy.Policy, error) {
 	}
 	for k := range s.parts {
 		p := &part{state: s, kind: k, spell: 1, order: append([]*queue(nil), s.queues...), beat: beat{node: none}}
+		p.walk.heads.Before = func(a, b head) bool { return a.compare(b.place) < 0 }
 		s.parts[k] = p
 	}
 	s.parts[mapSlots].perBeat, s.parts[reduceSlots].perBeat = c.TasksPerHeartbeat, c.ReducesPerHeartbeat

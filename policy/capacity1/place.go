@@ -1,6 +1,7 @@
 package capacity1
 
 import (
+	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -127,12 +128,7 @@ func (s *spread) Score(_ unit.Time, _ *policy.Job, _ int, n *policy.Node, _ poli
 	return policy.Wait
 }
 
-func (s *spread) of(node int32) *pass {
-	for int(node) >= len(s.passed) {
-		s.passed = append(s.passed, pass{})
-	}
-	return &s.passed[node]
-}
+func (s *spread) of(node int32) *pass { return dense.At(&s.passed, node) }
 
 // skipped notes that the node at hand was passed over.
 func (s *spread) skipped() {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/rank"
 )
@@ -39,10 +40,10 @@ type queue struct {
 	waiting     []place
 	dirty       bool // something changed since the poller last looked
 
-	users  []user // by number
-	byUser map[string]int32
-	free   []int32 // numbers of users who are gone
-	use    [kinds]usage
+	users   []user // by number
+	byUser  map[string]int32
+	numbers dense.Numbers // of users
+	use     [kinds]usage
 }
 
 // usage is a queue's part of one kind of slot.
@@ -120,25 +121,12 @@ func (q *queue) level(priority int) int64 {
 	return -int64(min(max(priority, veryLow), veryHigh))
 }
 
-func (s *state) job(j *policy.Job) *job {
-	for int(j.Index) >= len(s.jobs) {
-		s.jobs = append(s.jobs, job{})
-	}
-	return &s.jobs[j.Index]
-}
-
 func (q *queue) user(name string) int32 {
 	if u, ok := q.byUser[name]; ok {
 		return u
 	}
-	var u int32
-	if n := len(q.free); n > 0 {
-		u, q.free = q.free[n-1], q.free[:n-1]
-	} else {
-		u = int32(len(q.users))
-		q.users = append(q.users, user{})
-	}
-	old := &q.users[u]
+	u := q.numbers.Take()
+	old := dense.At(&q.users, u)
 	for k := range old.ready {
 		old.ready[k] = old.ready[k][:0]
 	}
@@ -188,7 +176,7 @@ func (s *state) leave(id int32) {
 	q.dirty = true
 	if u.jobs--; u.jobs == 0 {
 		delete(q.byUser, u.name)
-		q.free = append(q.free, j.user)
+		q.numbers.Give(j.user)
 	}
 	if q.jobs == 0 {
 		s.lend()

@@ -1,6 +1,9 @@
 package capacity1
 
-import "github.com/yardmaster/yardmaster/policy/rank"
+import (
+	"github.com/yardmaster/yardmaster/internal/heap"
+	"github.com/yardmaster/yardmaster/policy/rank"
+)
 
 // walk goes through a queue's ready jobs in order and leaves out users who are at their limit, all jobs of one at once. It takes
 // the first job of every user from the queue's heap of users, and further jobs of a user only after the earlier ones were
@@ -9,7 +12,7 @@ type walk struct {
 	p     *part
 	q     *queue
 	users rank.Cursor
-	heads []head // a binary heap: the next job of every user whose first one was proposed
+	heads heap.Heap[head] // the next job of every user whose first one was proposed
 
 	need, limit int64 // the user limit for starts that need so many slots
 	room        int64 // slots that the queue may still take; -1: no limit
@@ -22,7 +25,7 @@ type head struct {
 
 func (w *walk) start(p *part, q *queue) {
 	use := &q.use[p.kind]
-	w.p, w.q, w.heads, w.need, w.room = p, q, w.heads[:0], -1, -1
+	w.p, w.q, w.heads.Items, w.need, w.room = p, q, w.heads.Items[:0], -1, -1
 	if use.maximum >= 0 {
 		w.room = max(use.maximum+p.idle-use.occupied, 0)
 	}
@@ -49,24 +52,22 @@ func (w *walk) within(user int32, need int64) bool {
 
 // job is the one whose turn it is; none: there are no more.
 func (w *walk) job() int32 {
-	if len(w.heads) == 0 {
+	if len(w.heads.Items) == 0 {
 		return none
 	}
-	return w.heads[0].id
+	return w.heads.Items[0].id
 }
 
 // next moves on to the job after.
 func (w *walk) next() {
-	h := &w.heads[0]
+	h := &w.heads.Items[0]
 	h.at++
 	if list := w.q.users[h.user].ready[w.p.kind]; int(h.at) < len(list) {
 		h.place = list[h.at]
+		w.heads.Fix()
 	} else {
-		last := len(w.heads) - 1
-		w.heads[0] = w.heads[last]
-		w.heads = w.heads[:last]
+		w.heads.Pop()
 	}
-	w.sink()
 	w.letIn()
 }
 
@@ -77,47 +78,13 @@ func (w *walk) letIn() {
 		if !ok {
 			return
 		}
-		if len(w.heads) > 0 {
-			first := place{level: int64(level), seq: seq}
-			if w.heads[0].compare(first) < 0 {
-				return
-			}
+		if first := (place{level: int64(level), seq: seq}); len(w.heads.Items) > 0 && w.heads.Items[0].compare(first) < 0 {
+			return
 		}
 		w.users.Next()
 		p := w.q.users[user].ready[w.p.kind][0]
 		if v := w.p.jobs[p.id].view; v.Waiting[w.p.kind] <= 0 || w.within(user, slotsOf(v.Front, v.Ask)) {
-			w.push(head{place: p, user: user})
+			w.heads.Push(head{place: p, user: user})
 		}
-	}
-}
-
-func (w *walk) push(h head) {
-	f := append(w.heads, h)
-	for i := len(f) - 1; i > 0; {
-		up := (i - 1) / 2
-		if f[up].compare(f[i].place) < 0 {
-			break
-		}
-		f[i], f[up] = f[up], f[i]
-		i = up
-	}
-	w.heads = f
-}
-
-func (w *walk) sink() {
-	f := w.heads
-	for i := 0; ; {
-		k := 2*i + 1
-		if k >= len(f) {
-			return
-		}
-		if k+1 < len(f) && f[k+1].compare(f[k].place) < 0 {
-			k++
-		}
-		if f[i].compare(f[k].place) < 0 {
-			return
-		}
-		f[i], f[k] = f[k], f[i]
-		i = k
 	}
 }

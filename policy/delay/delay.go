@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/fair"
 	"github.com/yardmaster/yardmaster/unit"
@@ -124,12 +125,7 @@ func Timed(node, rack unit.Time) (*Delay, error) {
 // Counts says that nodes have to report again and again, unless the waits are times.
 func (d *Delay) Counts(uint8) bool { return !d.timed }
 
-func (d *Delay) of(j *policy.Job) *state {
-	if int(j.Index) >= len(d.jobs) {
-		d.jobs = append(d.jobs, make([]state, int(j.Index)+1-len(d.jobs))...)
-	}
-	return &d.jobs[j.Index]
-}
+func (d *Delay) of(j *policy.Job) *state { return dense.At(&d.jobs, j.Index) }
 
 // Score takes a place that is near enough for how long the job has waited; nearer ones are better.
 func (d *Delay) Score(now unit.Time, j *policy.Job, _ int, _ *policy.Node, near policy.Near) policy.Score {

@@ -3,6 +3,7 @@ package fair
 import (
 	"slices"
 
+	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -81,11 +82,9 @@ func (t *Tree) Arrived(_ unit.Time, j *policy.Job) error {
 	if err != nil {
 		return err
 	}
-	if int(j.Index) >= len(t.apps) {
-		t.apps = append(t.apps, make([]app, int(j.Index)+1-len(t.apps))...)
-	}
-	t.apps[j.Index] = app{job: j, user: t.users.get(j.User)}
-	t.enter(&t.apps[j.Index], q)
+	a := dense.At(&t.apps, j.Index)
+	*a = app{job: j, user: t.users.get(j.User)}
+	t.enter(a, q)
 	return nil
 }
 
@@ -93,12 +92,8 @@ func (t *Tree) Arrived(_ unit.Time, j *policy.Job) error {
 func (t *Tree) enter(a *app, q *queue) {
 	l := &q.lane
 	a.queue = q
-	if n := len(l.free); n > 0 {
-		a.slot, l.free = l.free[n-1], l.free[:n-1]
-		l.jobs[a.slot] = a.job
-	} else {
-		a.slot, l.jobs = int32(len(l.jobs)), append(l.jobs, a.job)
-	}
+	a.slot = l.slots.Take()
+	*dense.At(&l.jobs, a.slot) = a.job
 	if a.parked = !t.mayRun(q, a.user); a.parked {
 		t.lanes.park(a)
 		t.refresh(a)
@@ -158,7 +153,8 @@ func (t *Tree) leave(a *app) {
 	}
 	l.master.heap.Remove(a.slot)
 	l.task.heap.Remove(a.slot)
-	l.jobs[a.slot], l.free = nil, append(l.free, a.slot)
+	l.jobs[a.slot] = nil
+	l.slots.Give(a.slot)
 	if a.parked {
 		t.lanes.unpark(a)
 	} else {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/rank"
 	"github.com/yardmaster/yardmaster/unit"
@@ -28,8 +29,8 @@ type group struct {
 	floor  float64 // minimum share, MiB
 	used   unit.Resources
 	jobs   []*policy.Job // by slot: numbers of its own keep a group's heap as small as the group
-	free   []int32       // slots
-	heap   rank.Heap     // of slots
+	slots  dense.Numbers
+	heap   rank.Heap // of slots
 }
 
 type member struct {
@@ -38,18 +39,15 @@ type member struct {
 }
 
 func (g *group) enter(j *policy.Job) (slot int32) {
-	if n := len(g.free); n > 0 {
-		slot, g.free = g.free[n-1], g.free[:n-1]
-		g.jobs[slot] = j
-		return slot
-	}
-	g.jobs = append(g.jobs, j)
-	return int32(len(g.jobs) - 1)
+	slot = g.slots.Take()
+	*dense.At(&g.jobs, slot) = j
+	return slot
 }
 
 func (g *group) leave(slot int32) {
 	g.heap.Remove(slot)
-	g.jobs[slot], g.free = nil, append(g.free, slot)
+	g.jobs[slot] = nil
+	g.slots.Give(slot)
 }
 
 var (
@@ -105,15 +103,12 @@ func (f *byGroup) place(id int32) {
 }
 
 func (f *byGroup) Arrived(now unit.Time, j *policy.Job) error {
-	if int(j.Index) >= len(f.jobs) {
-		f.jobs = append(f.jobs, make([]member, int(j.Index)+1-len(f.jobs))...)
-	}
 	name := Pool(j.Queue)
 	if f.user {
 		name = j.User
 	}
 	g := f.group(name)
-	f.jobs[j.Index] = member{j, g, f.groups[g].enter(j)}
+	*dense.At(&f.jobs, j.Index) = member{j, g, f.groups[g].enter(j)}
 	f.Changed(now, j)
 	return nil
 }

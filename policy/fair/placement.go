@@ -66,61 +66,48 @@ func FullName(name string) string {
 	return "root." + name
 }
 
-// leaf finds a leaf, or makes it if it may; nil without an error: there is none.
-func (t *Tree) leaf(name string, create bool) (*queue, error) {
-	name = FullName(name)
-	if q := t.names[name]; q != nil {
-		if !q.leaf {
-			return nil, fmt.Errorf("queue %s holds queues, not jobs: name one inside it", name)
-		}
-		return q, nil
-	}
-	if !create {
-		return nil, nil
-	}
-	return t.create(name)
-}
-
 const (
 	maxQueues = 200_000
 	maxDepth  = 32
 )
 
-// NewQueues checks the full name of a queue that the file does not name, and that there may be more queues beside those
-// that there are. It returns the length of the names of the queue's ancestors below the root and of its own.
-func NewQueues(name string, there int) ([]int, error) {
+// FindLeaf finds a leaf by its full name, or makes it and those above it that are missing, if it may; the zero Q without an error: there
+// is none. Members are what leaves hold.
+func FindLeaf[Q interface{ IsLeaf() bool }](names map[string]Q, name string, create bool, members string, add func(above Q, name string, leaf bool) Q) (none Q, err error) {
+	if q, there := names[name]; there && !q.IsLeaf() {
+		return none, fmt.Errorf("queue %s holds queues, not %s: name one inside it", name, members)
+	} else if there || !create {
+		return q, nil
+	}
 	parts := strings.Split(name, ".")
 	if slices.Contains(parts, "") || len(parts) > maxDepth {
-		return nil, fmt.Errorf("%q is not the name of a queue", name)
+		return none, fmt.Errorf("%q is not the name of a queue", name)
 	}
-	if there+len(parts) > maxQueues {
-		return nil, fmt.Errorf("queue %s is not made: there are %d queues already", name, there)
+	if len(names)+len(parts) > maxQueues {
+		return none, fmt.Errorf("queue %s is not made: there are %d queues already", name, len(names))
 	}
-	ends := make([]int, 0, len(parts)-1)
-	at := len(parts[0])
+	path := parts[0]
+	above := names[path]
 	for _, p := range parts[1:] {
-		at += 1 + len(p)
-		ends = append(ends, at)
+		up := path
+		path += "." + p
+		q, there := names[path]
+		if !there {
+			if above.IsLeaf() {
+				return none, fmt.Errorf("queue %s cannot be made: %s holds %s", name, up, members)
+			}
+			q = add(above, path, path == name)
+		}
+		above = q
 	}
-	return ends, nil
+	return above, nil
 }
 
-// create makes a queue that the file does not name, and those above it that are missing.
-func (t *Tree) create(name string) (*queue, error) {
-	ends, err := NewQueues(name, len(t.queues))
-	if err != nil {
-		return nil, err
-	}
-	up := t.root
-	for _, at := range ends {
-		q := t.names[name[:at]]
-		if q == nil {
-			if up.leaf {
-				return nil, fmt.Errorf("queue %s cannot be made: %s holds jobs", name, up.name)
-			}
-			q = t.add(up, name[:at], t.undeclared(up), at == len(name))
-		}
-		up = q
-	}
-	return up, nil
+func (q *queue) IsLeaf() bool { return q.leaf }
+
+// leaf finds a leaf, or makes it if it may; nil without an error: there is none.
+func (t *Tree) leaf(name string, create bool) (*queue, error) {
+	return FindLeaf(t.names, FullName(name), create, "jobs", func(above *queue, name string, leaf bool) *queue {
+		return t.add(above, name, t.undeclared(above), leaf)
+	})
 }

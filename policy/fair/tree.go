@@ -1,6 +1,7 @@
 package fair
 
 import (
+	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/rank"
 	"github.com/yardmaster/yardmaster/unit"
@@ -80,7 +81,7 @@ type queue struct {
 // leaf is what only leaves have: jobs, in two crowds so that a full share of masters hides all jobs that wait for theirs.
 type leaf struct {
 	jobs   []*policy.Job // by slot
-	free   []int32
+	slots  dense.Numbers
 	master crowd
 	task   crowd
 	fresh  bool           // a job changed since the last walk

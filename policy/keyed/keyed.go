@@ -8,6 +8,7 @@
 package keyed
 
 import (
+	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/rank"
 	"github.com/yardmaster/yardmaster/unit"
@@ -63,10 +64,7 @@ func (o *Order) Resized(unit.Time, policy.Cluster) {}
 
 // Arrived admits every job.
 func (o *Order) Arrived(now unit.Time, j *policy.Job) error {
-	if int(j.Index) >= len(o.jobs) {
-		o.jobs = append(o.jobs, make([]*policy.Job, int(j.Index)+1-len(o.jobs))...)
-	}
-	o.jobs[j.Index] = j
+	*dense.At(&o.jobs, j.Index) = j
 	o.Rank(now, j)
 	return nil
 }

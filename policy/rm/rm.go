@@ -137,13 +137,10 @@ type Scheduler interface {
 
 	// Headroom is what the application is told that it could still get.
 	Headroom(a *App) unit.Resources
-	// Used is what the application holds.
-	Used(a *App) unit.Resources
 	// Leaf is the full path of the queue that the application is in.
 	Leaf(a *App) string
-	// Minimum is the smallest container, and the step that sizes are rounded to; Maximum the largest that may be asked for.
+	// Minimum is the smallest container, and the step that sizes are rounded to.
 	Minimum() unit.Resources
-	Maximum() unit.Resources
 	// NotModelled lists settings that were read and have no effect.
 	NotModelled() []string
 }

@@ -19,46 +19,38 @@ func pick(h uint64, of int) int {
 	return int(hi)
 }
 
-// leafSpine is a leaf switch a rack, with a cable to every spine.
-type leafSpine struct {
-	spines   int
-	up, down []flow.Link // [rack*spines + spine]
-}
+// leafSpine is a leaf switch a rack, with a cable to every spine: Fabric.up and down of a rack have one for each.
+type leafSpine struct{ spines int }
 
 func (b *builder) leafSpine() *leafSpine {
 	names, rates := b.rackSwitches(), b.rackRates()
-	t := &leafSpine{spines: b.cluster.Network.Spines}
-	spine := make([]string, t.spines)
+	spine := make([]string, b.cluster.Network.Spines)
 	for s := range spine {
 		spine[s] = b.name("spine" + strconv.Itoa(s+1))
 	}
-	t.up = make([]flow.Link, len(names)*t.spines)
-	t.down = make([]flow.Link, len(names)*t.spines)
 	for r, name := range names {
 		if rates[r] == 0 {
 			continue // no node is in it, so no path takes it
 		}
-		at := r * t.spines
 		for s := range spine {
-			t.up[at+s], t.down[at+s] = b.cable(name, spine[s], b.uplink(rates[r], t.spines), RackLayer, r)
+			up, down := b.cable(name, spine[s], b.uplink(rates[r], len(spine)), RackLayer, r)
+			b.up[r], b.down[r] = append(b.up[r], up), append(b.down[r], down)
 		}
-		b.up[r] = t.up[at : at+t.spines : at+t.spines]
-		b.down[r] = t.down[at : at+t.spines : at+t.spines]
 	}
-	return t
+	return &leafSpine{len(spine)}
 }
 
 func (t *leafSpine) path(f *Fabric, from, to int32, key uint64, buf []flow.Link) []flow.Link {
 	if f.rack[from] == f.rack[to] {
 		return append(buf, f.out[from], f.in[to])
 	}
-	a, z := int(f.rack[from])*t.spines, int(f.rack[to])*t.spines
+	up, down := f.up[f.rack[from]], f.down[f.rack[to]]
 	h := hash(from, to, key)
 	s := pick(h, t.spines)
-	if f.failed > 0 && !f.whole(t.up[a+s], t.down[z+s]) {
-		s = choose(h, t.spines, s, func(s int) bool { return f.whole(t.up[a+s], t.down[z+s]) })
+	if f.failed > 0 && !f.whole(up[s], down[s]) {
+		s = choose(h, t.spines, s, func(s int) bool { return f.whole(up[s], down[s]) })
 	}
-	return append(buf, f.out[from], t.up[a+s], t.down[z+s], f.in[to])
+	return append(buf, f.out[from], up[s], down[s], f.in[to])
 }
 
 // choose is a choice among the ones that work, and the first choice where none does: what is sent then waits.

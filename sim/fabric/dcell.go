@@ -1,6 +1,10 @@
 package fabric
 
-import "github.com/yardmaster/yardmaster/sim/flow"
+import (
+	"strconv"
+
+	"github.com/yardmaster/yardmaster/sim/flow"
+)
 
 // dcell numbers its servers so that those of a cell stand together: the cell of level l that holds server p is p/t[l]. Of the cells
 // i < j of level l-1 in one of level l, server j-1 of cell i and server i of cell j are joined, so that every server has one cable
@@ -25,7 +29,7 @@ func (b *builder) dcell() *dcell {
 	name := func(p int32) string { return b.cluster.Nodes[t.node[p]].Name }
 	n := t.t[0]
 	for cell := range int32(len(t.place)) / n {
-		base := "cell" + itoa(cell+1)
+		base := "cell" + strconv.Itoa(int(cell)+1)
 		if b.size == int(n) {
 			base = b.cluster.Racks[cell]
 		}

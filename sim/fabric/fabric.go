@@ -47,9 +47,6 @@ type Fabric struct {
 	failed int // links that carry nothing now
 }
 
-// none stands where a topology has no such link.
-const none flow.Link = -1
-
 // Build adds the links of a cluster's network to n.
 func Build(c *cluster.Cluster, n *flow.Network) (*Fabric, error) {
 	if c.Network == nil {

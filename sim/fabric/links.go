@@ -1,12 +1,6 @@
 package fabric
 
-import (
-	"strconv"
-
-	"github.com/yardmaster/yardmaster/sim/flow"
-)
-
-func itoa(i int32) string { return strconv.Itoa(int(i)) }
+import "github.com/yardmaster/yardmaster/sim/flow"
 
 // Layer says what a link joins.
 type Layer uint8

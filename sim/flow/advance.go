@@ -13,16 +13,15 @@ func (n *Network) release(id ID) {
 		n.class[f.class].users--
 		n.touch(f.class)
 	}
-	f.pos = unused
+	n.pos[id] = unused
 	n.free = append(n.free, id)
 }
 
 // readyUp puts a flow among those that finish at the present instant.
 func (n *Network) readyUp(id ID) {
-	f := &n.flows[id]
-	f.pos = readied
+	n.pos[id] = readied
 	i := len(n.ready)
-	for i > n.told && n.flows[n.ready[i-1]].start > f.start {
+	for i > n.told && n.flows[n.ready[i-1]].start > n.flows[id].start {
 		i--
 	}
 	n.ready = slices.Insert(n.ready, i, id)
@@ -39,7 +38,7 @@ func (n *Network) Next() (at float64, ok bool) {
 		return n.now, true
 	}
 	n.settle()
-	at = n.due.first()
+	at = n.firstDue()
 	return max(at, n.now), !math.IsInf(at, 1)
 }
 
@@ -79,15 +78,15 @@ const sameInstant = 1e-14
 // collect moves every flow that finishes now from its class to ready.
 func (n *Network) collect() {
 	until := n.now + n.now*sameInstant
-	for n.due.first() <= until {
-		l := n.due.link[0]
+	for n.firstDue() <= until {
+		l := n.due[0].ID
 		p, level := &n.ports[l], n.links[l].level
-		limit := n.crews[p.heap[0]].due // rounding must not keep the first one waiting
+		limit := p.heap[0].At // rounding must not keep the first one waiting
 		if level > 0 {
 			limit = max(limit, p.clock+level*(until-p.since))
 		}
-		for len(p.heap) > 0 && n.crews[p.heap[0]].due <= limit {
-			n.collectBundle(p.heap[0], limit)
+		for len(p.heap) > 0 && p.heap[0].At <= limit {
+			n.collectBundle(p.heap[0].ID, limit)
 		}
 		n.redue(l)
 	}
@@ -98,19 +97,19 @@ func (n *Network) collect() {
 func (n *Network) collectBundle(bi int32, limit float64) {
 	w := &n.crews[bi]
 	limit = w.clock + w.times*(limit-w.from)
-	for first := true; first || n.class[w.classes[0]].due <= limit; first = false {
-		ci := w.classes[0]
+	for first := true; first || w.classes[0].At <= limit; first = false {
+		ci := w.classes[0].ID
 		c := &n.class[ci]
 		if len(c.members) == 0 {
 			break
 		}
 		n.tally(c)
 		served := c.base + c.weight*(limit-c.from)
-		for first := true; len(c.members) > 0 && (first || c.members[0].upTo <= served); first = false {
-			id := c.members[0].id
-			n.remove(c, 0)
+		for first := true; len(c.members) > 0 && (first || c.members[0].At <= served); first = false {
+			id := ID(c.members[0].ID)
+			c.members.Remove(n.pos, 0)
 			n.flows[id].left = 0
-			n.flows[id].pos = readied
+			n.pos[id] = readied
 			n.ready = append(n.ready, id)
 		}
 		n.touch(ci)

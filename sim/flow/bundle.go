@@ -1,6 +1,11 @@
 package flow
 
-import "math"
+import (
+	"math"
+	"slices"
+
+	"github.com/yardmaster/yardmaster/sim/internal/due"
+)
 
 // bundle is the classes that cross the same watched links and have the same limit on their level: they have the same level
 // at all times. This is the hot part: one line of the cache where few links are watched.
@@ -18,16 +23,14 @@ type bundle struct {
 // crew is the rest of a bundle.
 type crew struct {
 	hash    uint64
-	guard   float64 // the level that the bounds of loose links assume
-	classes []int32 // heap by due
+	guard   float64  // the level that the bounds of loose links assume
+	classes due.Heap // by what its clock shows when the first flow of each is finished
 	moved   bool
 
 	at    int32   // the link whose clock it follows; 0: that of its own limit; unplaced
-	heap  int32   // its place among that link's bundles by due
 	times float64 // its clock goes so many times as fast as the link's
 	clock float64 // integral of its level, when the link's clock stood at from
 	from  float64
-	due   float64 // what the link's clock shows when the first flow is finished
 }
 
 const unplaced = -1
@@ -54,7 +57,7 @@ func (n *Network) bundleOf(c *class) int32 {
 	n.soughtHash = hash(sought, limit, 0)
 	return n.bundles.index.find(n.soughtHash, func(bi int32) bool {
 		b := &n.bundle[bi]
-		return b.limit == limit && same(n.legsOf(b), sought)
+		return b.limit == limit && slices.Equal(n.legsOf(b), sought)
 	})
 }
 
@@ -64,6 +67,7 @@ func (n *Network) newBundle(c *class) int32 {
 	if fresh {
 		n.bundle = append(n.bundle, bundle{hop: int32(len(n.legs)), length: int32(len(n.sought))})
 		n.crews = append(n.crews, crew{})
+		n.heapPos = append(n.heapPos, -1)
 		n.legs = append(n.legs, n.sought...)
 		n.bundlePos = append(n.bundlePos, n.sought...)
 	}
@@ -71,7 +75,7 @@ func (n *Network) newBundle(c *class) int32 {
 	*b = bundle{limit: c.limit / c.weight, hop: b.hop, length: b.length}
 	copy(b.short[:], n.sought)
 	copy(n.legs[b.hop:b.hop+b.length], n.sought)
-	*w = crew{hash: n.soughtHash, classes: w.classes[:0], at: unplaced, heap: -1}
+	*w = crew{hash: n.soughtHash, classes: w.classes[:0], at: unplaced}
 	n.bundles.index.add(n.soughtHash, bi)
 	return bi
 }
@@ -168,9 +172,7 @@ func (n *Network) depart(bi int32) {
 func (n *Network) fit(ci, bi int32, served float64) {
 	c, w := &n.class[ci], &n.crews[bi]
 	c.bundle, c.base, c.from = bi, served, n.bundleClock(bi)
-	c.due = c.dueOf()
-	w.classes = append(w.classes, ci)
-	n.riseClass(w, len(w.classes)-1)
+	w.classes.Push(n.spot, due.Item{At: c.dueOf(), ID: ci})
 	n.reorderBundle(bi)
 }
 
@@ -179,17 +181,9 @@ func (n *Network) unfit(ci int32) {
 	c := &n.class[ci]
 	bi := c.bundle
 	w := &n.crews[bi]
-	i, last := int(c.spot), len(w.classes)-1
-	moved := w.classes[last]
-	w.classes = w.classes[:last]
-	if i != last {
-		w.classes[i] = moved
-		n.class[moved].spot = int32(i)
-		n.riseClass(w, i)
-		n.sinkClass(w, int(n.class[moved].spot))
-	}
+	w.classes.Remove(n.spot, n.spot[ci])
 	c.bundle = -1
-	if last == 0 {
+	if len(w.classes) == 0 {
 		n.depart(bi)
 	} else {
 		n.resize(bi, -c.all)

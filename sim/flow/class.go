@@ -1,5 +1,11 @@
 package flow
 
+import (
+	"slices"
+
+	"github.com/yardmaster/yardmaster/sim/internal/due"
+)
+
 // class is the flows on one path with one weight and one limit: they have the same rate at all times. What each of them
 // has been served since the class began is therefore one number, and a flow is finished when that number reaches the one
 // it was at when the flow joined plus the flow's bytes.
@@ -12,7 +18,6 @@ type class struct {
 	users   int32 // flows that hold it, those that finish at this instant included
 	place   int32 // in active; -1: not there
 	bundle  int32
-	spot    int32 // its place in the bundle's heap of classes
 	changed bool
 
 	all  float64 // weight of all its flows, as its bundle knows it
@@ -21,14 +26,8 @@ type class struct {
 
 	base float64 // what each flow was served when the bundle's clock stood at from
 	from float64
-	due  float64 // what the bundle's clock shows when the first flow is finished
 
-	members []member // heap by upTo, then start
-}
-
-type member struct {
-	upTo float64
-	id   ID
+	members due.Heap // its flows, by what each must have been served, then by start
 }
 
 func (n *Network) path(c *class) []int32 { return n.paths[c.hop : c.hop+c.length] }
@@ -37,10 +36,8 @@ func (n *Network) path(c *class) []int32 { return n.paths[c.hop : c.hop+c.length
 func (n *Network) classOf(path []Link, weight, limit float64) int32 {
 	sought := n.sought[:0]
 	for i, l := range path {
-		for _, m := range path[:i] {
-			if m == l {
-				panic("flow: a path that crosses " + n.Name(l) + " twice")
-			}
+		if slices.Contains(path[:i], l) {
+			panic("flow: a path that crosses " + n.Name(l) + " twice")
 		}
 		sought = append(sought, int32(l)+1)
 	}
@@ -48,12 +45,13 @@ func (n *Network) classOf(path []Link, weight, limit float64) int32 {
 	h := hash(sought, weight, limit)
 	if ci := n.classes.index.find(h, func(ci int32) bool {
 		c := &n.class[ci]
-		return c.weight == weight && c.limit == limit && same(n.path(c), sought)
+		return c.weight == weight && c.limit == limit && slices.Equal(n.path(c), sought)
 	}); ci >= 0 {
 		return ci
 	}
 	ci, fresh := n.classes.take(len(path))
 	if fresh {
+		n.spot = append(n.spot, -1)
 		n.class = append(n.class, class{hop: int32(len(n.paths)), length: int32(len(path))})
 		n.paths = append(n.paths, sought...)
 		n.classPos = append(n.classPos, sought...)
@@ -64,18 +62,6 @@ func (n *Network) classOf(path []Link, weight, limit float64) int32 {
 	copy(n.path(c), sought)
 	n.classes.index.add(h, ci)
 	return ci
-}
-
-func same(a, b []int32) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // numbers hands out the numbers of classes or of bundles. One that was given back is used again for a path as long as it had.
@@ -131,23 +117,20 @@ func (n *Network) join(id ID, bytes float64) {
 	f := &n.flows[id]
 	c := &n.class[f.class]
 	served := n.tally(c)
-	c.members = append(c.members, member{served + bytes, id})
-	n.up(c, len(c.members)-1)
+	c.members.Push(n.pos, due.Item{At: served + bytes, Tie: f.start, ID: int32(id)})
 	n.touch(f.class)
-	if f.pos == 0 {
+	if n.pos[id] == 0 {
 		n.reorder(f.class)
 	}
 }
 
 // lengthen gives a flow more to carry.
 func (n *Network) lengthen(id ID, bytes float64) {
-	f := &n.flows[id]
-	c := &n.class[f.class]
-	c.members[f.pos].upTo += bytes
-	first := f.pos == 0
-	n.down(c, int(f.pos))
-	if first {
-		n.reorder(f.class)
+	ci, i := n.flows[id].class, n.pos[id]
+	members := n.class[ci].members
+	members.Set(n.pos, i, members[i].At+bytes)
+	if i == 0 {
+		n.reorder(ci)
 	}
 }
 
@@ -155,25 +138,13 @@ func (n *Network) lengthen(id ID, bytes float64) {
 func (n *Network) leave(id ID) {
 	f := &n.flows[id]
 	c := &n.class[f.class]
-	first := f.pos == 0
+	first := n.pos[id] == 0
 	n.tally(c)
-	n.remove(c, int(f.pos))
+	c.members.Remove(n.pos, n.pos[id])
 	n.touch(f.class)
 	if first {
 		n.reorder(f.class)
 	}
-}
-
-func (n *Network) remove(c *class, i int) {
-	last := len(c.members) - 1
-	m := c.members[last]
-	c.members = c.members[:last]
-	if i == last {
-		return
-	}
-	c.members[i] = m
-	n.up(c, i)
-	n.down(c, int(n.flows[m.id].pos))
 }
 
 // enter puts a class on its links and into its bundle.

@@ -1,6 +1,14 @@
 package flow
 
-import "math"
+import (
+	"math"
+
+	"github.com/yardmaster/yardmaster/sim/internal/due"
+)
+
+// Finishes are found through heaps within heaps: the flows of a class by what each must have been served, the classes of a bundle by the
+// bundle's clock, the bundles that a link holds back by the link's clock, and the links by time. A rate that changes moves one link in
+// the last of them, however many flows have it.
 
 // clock is what a link's clock shows now.
 func (n *Network) clock(l int32) float64 {
@@ -61,9 +69,7 @@ func (n *Network) attach(bi int32) {
 	if l == 0 {
 		w.times = n.bundle[bi].limit
 	}
-	w.due = n.dueOf(w)
-	p.heap = append(p.heap, bi)
-	n.rise(p, len(p.heap)-1)
+	p.heap.Push(n.heapPos, due.Item{At: n.dueOf(w), ID: bi})
 	n.overdue(l)
 }
 
@@ -74,29 +80,20 @@ func (n *Network) detach(bi int32) {
 		return
 	}
 	n.wind(w.at)
-	p := &n.ports[w.at]
-	i, last := int(w.heap), len(p.heap)-1
-	moved := p.heap[last]
-	p.heap = p.heap[:last]
-	if i != last {
-		p.heap[i] = moved
-		n.crews[moved].heap = int32(i)
-		n.rise(p, i)
-		n.sink(p, int(n.crews[moved].heap))
-	}
+	n.ports[w.at].heap.Remove(n.heapPos, n.heapPos[bi])
 	n.overdue(w.at)
-	w.at, w.heap = unplaced, -1
+	w.at = unplaced
 }
 
 func (c *class) dueOf() float64 {
 	if len(c.members) == 0 {
 		return math.Inf(1)
 	}
-	return c.from + (c.members[0].upTo-c.base)/c.weight
+	return c.from + (c.members[0].At-c.base)/c.weight
 }
 
 func (n *Network) dueOf(w *crew) float64 {
-	return w.from + (n.class[w.classes[0]].due-w.clock)/w.times
+	return w.from + (w.classes[0].At-w.clock)/w.times
 }
 
 // reorder finds a class's place again after its first flow changed.
@@ -105,10 +102,7 @@ func (n *Network) reorder(ci int32) {
 	if c.bundle < 0 {
 		return
 	}
-	w := &n.crews[c.bundle]
-	c.due = c.dueOf()
-	n.riseClass(w, int(c.spot))
-	n.sinkClass(w, int(c.spot))
+	n.crews[c.bundle].classes.Set(n.spot, n.spot[ci], c.dueOf())
 	n.reorderBundle(c.bundle)
 }
 
@@ -118,14 +112,11 @@ func (n *Network) reorderBundle(bi int32) {
 	if w.at == unplaced {
 		return
 	}
-	due := n.dueOf(w)
-	if due == w.due {
+	heap, i, at := n.ports[w.at].heap, n.heapPos[bi], n.dueOf(w)
+	if heap[i].At == at {
 		return
 	}
-	w.due = due
-	p := &n.ports[w.at]
-	n.rise(p, int(w.heap))
-	n.sink(p, int(w.heap))
+	heap.Set(n.heapPos, i, at)
 	n.overdue(w.at)
 	n.unsettled = true
 }
@@ -136,11 +127,23 @@ func (n *Network) redue(l int32) {
 	p.stale = false
 	at := math.Inf(1)
 	if len(p.heap) > 0 {
-		if left := n.crews[p.heap[0]].due - p.clock; left <= 0 {
+		if left := p.heap[0].At - p.clock; left <= 0 {
 			at = p.since
 		} else if level := n.links[l].level; level > 0 {
 			at = p.since + left/level
 		}
 	}
-	n.due.set(n, l, at)
+	if i := n.duePos[l]; i >= 0 {
+		n.due.Set(n.duePos, i, at)
+	} else if !math.IsInf(at, 1) {
+		n.due.Push(n.duePos, due.Item{At: at, ID: l})
+	}
+}
+
+// firstDue is the instant of the first finish; +Inf: there is none.
+func (n *Network) firstDue() float64 {
+	if len(n.due) == 0 {
+		return math.Inf(1)
+	}
+	return n.due[0].At
 }

@@ -3,6 +3,8 @@ package flow
 import (
 	"fmt"
 	"math"
+
+	"github.com/yardmaster/yardmaster/sim/internal/due"
 )
 
 // Link is one direction of a cable or of a port, by its number of creation.
@@ -29,13 +31,15 @@ type Network struct {
 	ports []port // beside links
 
 	class    []class
+	spot     []int32 // by class: its place in the bundle's heap
 	classes  numbers
 	paths    []int32 // the links of all classes, one class's after the other's
 	classPos []int32 // beside paths: the class's place in the link's list
 	active   []int32 // classes that have a place on their links
 
 	bundle    []bundle
-	crews     []crew // beside bundle
+	crews     []crew  // beside bundle
+	heapPos   []int32 // beside bundle: its place in the heap of the link whose clock it follows
 	bundles   numbers
 	legs      []int32 // the watched links of all bundles
 	bundlePos []int32 // beside legs: the bundle's place in the link's list
@@ -44,20 +48,23 @@ type Network struct {
 	soughtHash uint64
 
 	flows  []flow
+	pos    []int32 // by flow: its place in its class's heap; or one of the states below
 	free   []ID
 	starts int64 // flows started so far: the order of ties
 	ready  []ID  // flows that carry nothing more, to be told at the present instant, in order of start
 	told   int   // how many of ready were told
 
 	unsettled bool
-	changed   []int32 // classes whose number of flows changed since rates were settled
-	work      work
-	wanted    []int32 // links to be watched
-	risen     []int32 // bundles over their guard
-	moved     []int32 // bundles that another link holds back now
-	over      []int32 // bundles a link takes
-	stale     []int32 // links whose first finish changed
-	due       dues
+	changed   []int32  // classes whose number of flows changed since rates were settled
+	work      due.Heap // links whose level must be found anew, the lowest first
+	workPos   []int32
+	wanted    []int32  // links to be watched
+	risen     []int32  // bundles over their guard
+	moved     []int32  // bundles that another link holds back now
+	over      []int32  // bundles a link takes
+	stale     []int32  // links whose first finish changed
+	due       due.Heap // links, by the instant of the first finish among the flows they hold back
+	duePos    []int32
 	idlers    []int32 // watched links that may hold nobody back
 	spare     []int32 // room for the next list of them
 
@@ -69,7 +76,6 @@ type Network struct {
 
 type flow struct {
 	class int32
-	pos   int32 // in its class's heap; or one of the states below
 	start int64
 	left  float64 // while it has no class
 	data  uint64
@@ -86,7 +92,7 @@ func New() *Network {
 	n.Threshold(1)
 	n.Tolerance(0)
 	n.links = append(n.links, link{capacity: math.Inf(1), level: 1})
-	n.ports = append(n.ports, port{due: -1})
+	n.ports, n.duePos, n.workPos = append(n.ports, port{}), append(n.duePos, -1), append(n.workPos, -1)
 	return n
 }
 
@@ -94,11 +100,11 @@ func New() *Network {
 func (n *Network) AddLink(name string, bytesPerSecond float64) Link {
 	checkCapacity(bytesPerSecond)
 	n.links = append(n.links, link{capacity: bytesPerSecond, level: math.Inf(1), seen: n.now})
-	p := port{name: name, since: n.now, resized: n.now, due: -1}
+	p := port{name: name, since: n.now, resized: n.now}
 	if n.window > 0 {
 		p.marked = math.Floor(n.now / n.window)
 	}
-	n.ports = append(n.ports, p)
+	n.ports, n.duePos, n.workPos = append(n.ports, p), append(n.duePos, -1), append(n.workPos, -1)
 	return Link(len(n.links) - 2)
 }
 
@@ -172,7 +178,7 @@ func (n *Network) Start(path []Link, bytes float64, o Options) ID {
 		id, n.free = n.free[k-1], n.free[:k-1]
 	} else {
 		id = ID(len(n.flows))
-		n.flows = append(n.flows, flow{})
+		n.flows, n.pos = append(n.flows, flow{}), append(n.pos, unused)
 	}
 	f := &n.flows[id]
 	*f = flow{class: -1, start: n.starts, data: o.Data}
@@ -197,7 +203,7 @@ func (n *Network) Add(id ID, bytes float64) {
 	f := n.flow(id)
 	switch {
 	case bytes == 0:
-	case f.pos != readied:
+	case n.pos[id] != readied:
 		n.lengthen(id, bytes)
 	case f.class < 0:
 		f.left += bytes
@@ -210,7 +216,7 @@ func (n *Network) Add(id ID, bytes float64) {
 // Stop ends a flow before it is finished and says what it had left to carry.
 func (n *Network) Stop(id ID) (left float64) {
 	f := n.flow(id)
-	if f.pos == readied {
+	if n.pos[id] == readied {
 		left = f.left
 		n.unready(id)
 	} else {
@@ -224,11 +230,11 @@ func (n *Network) Stop(id ID) (left float64) {
 // Left is what a flow has left to carry now.
 func (n *Network) Left(id ID) float64 {
 	f := n.flow(id)
-	if f.pos == readied {
+	if n.pos[id] == readied {
 		return f.left
 	}
 	c := &n.class[f.class]
-	return max(0, c.members[f.pos].upTo-n.served(c))
+	return max(0, c.members[n.pos[id]].At-n.served(c))
 }
 
 // Rate is a flow's present rate in bytes a second.
@@ -237,7 +243,7 @@ func (n *Network) Rate(id ID) float64 {
 	if f.class < 0 {
 		return math.Inf(1)
 	}
-	if f.pos == readied {
+	if n.pos[id] == readied {
 		return 0
 	}
 	n.settle()
@@ -249,13 +255,9 @@ func (n *Network) Rate(id ID) float64 {
 	return c.weight * b.level
 }
 
-// Data is what the flow was started with.
-func (n *Network) Data(id ID) uint64 { return n.flow(id).data }
-
 func (n *Network) flow(id ID) *flow {
-	f := &n.flows[id]
-	if f.pos == unused {
+	if n.pos[id] == unused {
 		panic(fmt.Sprintf("flow: flow %d is not under way", id))
 	}
-	return f
+	return &n.flows[id]
 }

@@ -1,5 +1,7 @@
 package flow
 
+import "github.com/yardmaster/yardmaster/sim/internal/due"
+
 // link is what settling rates needs of a link: one line of the cache, for most of the time goes into touching these.
 //
 // A link is watched or loose (see watch). Of the bundles that cross a watched one, it holds some back and the others pass it,
@@ -29,10 +31,9 @@ type port struct {
 
 	clock float64 // integral of the level, up to since
 	since float64
-	heap  []int32 // classes it holds back, by due
-	due   int32   // its place in Network.due; -1: none
-	stale bool    // due must be worked out anew
-	age   int32   // how often its sums were changed rather than made anew
+	heap  due.Heap // bundles it holds back, by what its clock shows when the first flow of each is finished
+	stale bool     // its first finish must be worked out anew
+	age   int32    // how often its sums were changed rather than made anew
 
 	wanted bool    // it is to be watched
 	idle   bool    // it may hold nobody back though it is watched

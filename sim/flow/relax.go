@@ -1,6 +1,10 @@
 package flow
 
-import "math"
+import (
+	"math"
+
+	"github.com/yardmaster/yardmaster/sim/internal/due"
+)
 
 // rounding is what the sums of a link may be off by, relative to its capacity, through rounding alone.
 const rounding = 1e-14
@@ -18,6 +22,19 @@ func (n *Network) check(l int32, k *link) {
 	if !k.queued && n.off(k) {
 		n.push(l, k)
 	}
+}
+
+// push puts a link among those whose level must be found anew.
+func (n *Network) push(l int32, k *link) {
+	if k.queued {
+		return
+	}
+	k.queued = true
+	key := 0.0
+	if k.held > 0 {
+		key = min(k.level, (k.capacity-k.passing)/k.weight)
+	}
+	n.work.Push(n.workPos, due.Item{At: key, ID: l})
 }
 
 // lose takes the weight of a bundle that was moved from among those a link holds back.

@@ -61,8 +61,9 @@ func (n *Network) iterate() {
 			l := n.wanted[last]
 			n.wanted = n.wanted[:last]
 			n.watch(l)
-		case len(n.work.key) > 0:
-			l := n.work.pop()
+		case len(n.work) > 0:
+			l := n.work[0].ID
+			n.work.Remove(n.workPos, 0)
 			k := &n.links[l]
 			k.queued = false
 			if n.off(k) || k.top > k.level {

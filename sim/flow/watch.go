@@ -58,8 +58,8 @@ func (n *Network) guard(bi int32) {
 	b.guard = min(b.limit, b.level*guarded)
 	more := b.guard - w.guard
 	w.guard = b.guard
-	for _, ci := range w.classes {
-		c := &n.class[ci]
+	for _, x := range w.classes {
+		c := &n.class[x.ID]
 		n.bound(c, c.all*more)
 	}
 }

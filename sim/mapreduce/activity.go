@@ -1,6 +1,7 @@
 package mapreduce
 
 import (
+	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/sim/node"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -45,14 +46,8 @@ type activity struct {
 }
 
 func (w *Worker) begin(t int32, p purpose) int32 {
-	var a int32
-	if k := len(w.freeActs); k > 0 {
-		a, w.freeActs = w.freeActs[k-1], w.freeActs[:k-1]
-	} else {
-		a = int32(len(w.acts))
-		w.acts = append(w.acts, activity{})
-	}
-	ac, tk := &w.acts[a], &w.tasks[t]
+	a := w.actNumbers.Take()
+	ac, tk := dense.At(&w.acts, a), &w.tasks[t]
 	*ac = activity{task: t, prev: -1, next: tk.acts, where: nowhere, serial: ac.serial, purpose: p, began: w.now}
 	if tk.acts >= 0 {
 		w.acts[tk.acts].prev = a
@@ -74,7 +69,7 @@ func (w *Worker) end(a int32) {
 	}
 	ac.serial++
 	ac.task = -1
-	w.freeActs = append(w.freeActs, a)
+	w.actNumbers.Give(a)
 }
 
 // cancel takes an activity away from wherever it is.

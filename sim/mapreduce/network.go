@@ -115,14 +115,6 @@ func (n *network) share(ac *activity, now float64) float64 {
 // Uplink implements policy.Network. The cluster must describe a network.
 func (w *Worker) Uplink(rack int32) (in, out float64) { return w.net.fabric.Uplink(rack) }
 
-// Network is the network and its fabric, for counters; nil where the cluster describes none.
-func (w *Worker) Network() (*flow.Network, *fabric.Fabric) {
-	if w.net == nil {
-		return nil, nil
-	}
-	return w.net.flows, w.net.fabric
-}
-
 // Traffic is what went over the network, for the run's summary; nil where the cluster describes none.
 func (w *Worker) Traffic() *sim.Traffic {
 	if w.net == nil {

@@ -44,6 +44,7 @@ package mapreduce
 import (
 	"errors"
 
+	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/node"
 	"github.com/yardmaster/yardmaster/unit"
@@ -104,8 +105,8 @@ type Worker struct {
 	spare []*job
 	tasks []task
 
-	acts     []activity
-	freeActs []int32
+	acts       []activity
+	actNumbers dense.Numbers
 
 	collect func(node.ID, uint64) // notes what finished on a device
 	over    []uint64              // activities that are over where they were, to be handled

@@ -18,7 +18,12 @@
 // Instants are float64 seconds. A device is driven by one goroutine.
 package node
 
-import "math"
+import (
+	"math"
+
+	"github.com/yardmaster/yardmaster/internal/dense"
+	"github.com/yardmaster/yardmaster/sim/internal/due"
+)
 
 // ID names a task on a device. It is used again after the task has finished or was stopped.
 type ID int32
@@ -34,11 +39,8 @@ type Spec struct {
 }
 
 type task struct {
-	finish float64 // on the virtual clock
-	units  float64
-	data   uint64
-	serial uint64 // order of starts
-	pos    int32  // in the heap; -1: not in use
+	units float64
+	data  uint64
 }
 
 // Device is a resource that tasks share equally.
@@ -49,11 +51,12 @@ type Device struct {
 	now     float64
 	virtual float64 // virtual clock at now
 	speed   float64 // of the virtual clock: units a second that each task is given
-	serial  uint64
+	serial  int64
 
-	tasks []task
-	free  []ID
-	heap  []ID // by (finish, serial)
+	tasks   []task
+	pos     []int32 // by task: its place in heap; -1: not in use
+	numbers dense.Numbers
+	heap    due.Heap // by finish on the virtual clock, then by start
 
 	worked float64
 	busy   float64
@@ -78,19 +81,13 @@ func (d *Device) Start(units float64, data uint64) ID {
 	if !(units > 0) {
 		units = 0
 	}
-	var id ID
-	if k := len(d.free); k > 0 {
-		id, d.free = d.free[k-1], d.free[:k-1]
-	} else {
-		id = ID(len(d.tasks))
-		d.tasks = append(d.tasks, task{})
-	}
+	id := d.numbers.Take()
+	*dense.At(&d.tasks, id) = task{units, data}
+	dense.At(&d.pos, id)
 	d.serial++
-	d.tasks[id] = task{finish: d.virtual + units, units: units, data: data, serial: d.serial, pos: int32(len(d.heap))}
-	d.heap = append(d.heap, id)
-	d.up(len(d.heap) - 1)
+	d.heap.Push(d.pos, due.Item{At: d.virtual + units, Tie: d.serial, ID: id})
 	d.crowd()
-	return id
+	return ID(id)
 }
 
 // Stop takes a task off the device, now, and returns the units it had left.
@@ -101,7 +98,15 @@ func (d *Device) Stop(id ID) (left float64) {
 }
 
 // Left is how many units a task has yet to be given.
-func (d *Device) Left(id ID) float64 { return max(0, d.tasks[id].finish-d.virtual) }
+func (d *Device) Left(id ID) float64 { return max(0, d.finish(id)-d.virtual) }
+
+// finish is when a task does, on the virtual clock.
+func (d *Device) finish(id ID) float64 {
+	if d.pos[id] < 0 {
+		panic("node: a task that is not on the device")
+	}
+	return d.heap[d.pos[id]].At
+}
 
 // Share is the part of a task's units that it will have been given at an instant, if nothing changes before; from 0 to 1. It does not
 // look beyond the next finish, which changes the speed, and reads the virtual clock as pass will set it: so it never falls, though
@@ -115,7 +120,7 @@ func (d *Device) Share(id ID, at float64) float64 {
 	if at = min(at, d.due()); at > d.now {
 		virtual += d.speed * (at - d.now)
 	}
-	return min(1, max(0, 1-(tk.finish-virtual)/tk.units))
+	return min(1, max(0, 1-(d.finish(id)-virtual)/tk.units))
 }
 
 // Speed is what each task is given now, in units a second.
@@ -145,7 +150,7 @@ func (d *Device) Next() (at float64, ok bool) {
 }
 
 func (d *Device) due() float64 {
-	return d.now + max(0, d.tasks[d.heap[0]].finish-d.virtual)/d.speed
+	return d.now + max(0, d.heap[0].At-d.virtual)/d.speed
 }
 
 // Advance moves the device's time to an instant that is not before its own, calling done for every task that finishes on the
@@ -156,11 +161,11 @@ func (d *Device) Advance(to float64, done func(id ID, data uint64)) {
 		if at > to {
 			break
 		}
-		id := d.heap[0]
-		tk := &d.tasks[id]
-		data, finish := tk.data, tk.finish
+		first := d.heap[0]
+		id := ID(first.ID)
+		data := d.tasks[id].data
 		d.pass(at)
-		d.virtual = max(d.virtual, finish) // exactly, so that tasks that finish together do
+		d.virtual = max(d.virtual, first.At) // exactly, so that tasks that finish together do
 		d.remove(id)
 		if done != nil {
 			done(id, data)
@@ -169,6 +174,13 @@ func (d *Device) Advance(to float64, done func(id ID, data uint64)) {
 	if to > d.now {
 		d.pass(to)
 	}
+}
+
+// remove takes a task out, wherever it is.
+func (d *Device) remove(id ID) {
+	d.heap.Remove(d.pos, d.pos[id])
+	d.numbers.Give(int32(id))
+	d.crowd()
 }
 
 // pass moves time on without a change of the crowd.

@@ -23,6 +23,7 @@ import (
 	"math"
 
 	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/fabric"
@@ -156,11 +157,8 @@ func (w *Worker) Left(seq int64) {
 
 // Started lets a task fetch what it needs, or work at once.
 func (w *Worker) Started(s *sim.Task) {
-	for int(s.ID) >= len(w.tasks) {
-		w.tasks = append(w.tasks, task{})
-	}
 	j := w.jobs[s.Job]
-	t := &w.tasks[s.ID]
+	t := dense.At(&w.tasks, s.ID)
 	t.job, t.stage, t.node = j, int32(s.Stage), s.Node
 	t.up, t.length, t.began, t.left, t.ready, t.at = w.h.Now()+s.StartUp, s.Length, -1, 0, 0, -1
 	t.number, t.fetches = s.Number, t.fetches[:0]

@@ -95,4 +95,10 @@ type ContainerRecord struct {
 const NoStage = -3
 
 // Run simulates one workload on a YARN cluster. It returns early, with Partial set and no error, when ctx ends.
-func Run(ctx context.Context, c Config) (sim.Summary, error) { return run(ctx, c) }
+func Run(ctx context.Context, c Config) (sim.Summary, error) {
+	e, err := newEngine(c)
+	if err != nil {
+		return sim.Summary{}, err
+	}
+	return e.loop(ctx)
+}

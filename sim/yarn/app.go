@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/sim"
@@ -89,13 +90,8 @@ func (e *engine) arrive() {
 func (e *engine) newApp(src *workload.Job) *app {
 	a := &app{src: src, rec: sim.JobRecord{Job: src, Seq: e.nextSeq, Start: -1, Finish: -1}}
 	e.nextSeq++
-	if n := len(e.spare); n > 0 {
-		a.rm.Index, e.spare = e.spare[n-1], e.spare[:n-1]
-	} else {
-		a.rm.Index = int32(len(e.apps))
-		e.apps = append(e.apps, nil)
-	}
-	e.apps[a.rm.Index] = a
+	a.rm.Index = e.indices.Take()
+	*dense.At(&e.apps, a.rm.Index) = a
 	e.serial++
 	a.serial = e.serial
 	a.queue = e.line.Index(src.Queue)

@@ -3,6 +3,7 @@ package yarn
 import (
 	"slices"
 
+	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/unit"
@@ -52,13 +53,8 @@ func (e *engine) allocated(rc *rm.Container) {
 		rc: rc, app: a, node: &e.nodes[rc.Node.Index], serial: e.serial, task: noTask, near: rc.Near, size: rc.Size, priority: rc.Priority,
 		allocated: e.now, acquired: -1, started: -1, ended: -1, end: unit.Never,
 	}
-	if n := len(e.freeSlots); n > 0 {
-		c.slot, e.freeSlots = e.freeSlots[n-1], e.freeSlots[:n-1]
-		e.slots[c.slot] = c
-	} else {
-		c.slot = int32(len(e.slots))
-		e.slots = append(e.slots, c)
-	}
+	c.slot = e.slotNumbers.Take()
+	*dense.At(&e.slots, c.slot) = c
 	c.at = len(a.conts)
 	a.conts = append(a.conts, c)
 	e.live++
@@ -145,7 +141,7 @@ func (e *engine) leave(c *cont) {
 func (e *engine) freed(c *cont) {
 	e.live--
 	e.slots[c.slot] = nil
-	e.freeSlots = append(e.freeSlots, c.slot)
+	e.slotNumbers.Give(c.slot)
 	e.record(c, e.now)
 }
 

@@ -27,6 +27,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/internal/slab"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/sim"
@@ -78,15 +79,15 @@ type engine struct {
 	key    unit.Time // of the event at hand: instant and class
 	q      radix.Queue
 
-	nodes  []node
-	places places
-	apps   []*app // by index; nil: free
-	spare  []int32
+	nodes   []node
+	places  places
+	apps    []*app        // by index; nil: free
+	indices dense.Numbers // of applications
 
-	conts     slab.Slab[cont]
-	slots     []*cont // containers whose room is not free yet
-	freeSlots []int32
-	serial    int64 // of containers and of events that may be overtaken
+	conts       slab.Slab[cont]
+	slots       []*cont // containers whose room is not free yet
+	slotNumbers dense.Numbers
+	serial      int64 // of containers and of events that may be overtaken
 
 	leaving []*app // whose master's end was told in this report
 	script  script
@@ -109,14 +110,6 @@ type engine struct {
 
 	wishes   wishes // scratch
 	giveBack []*rm.Container
-}
-
-func run(ctx context.Context, c Config) (sim.Summary, error) {
-	e, err := newEngine(c)
-	if err != nil {
-		return sim.Summary{}, err
-	}
-	return e.loop(ctx)
 }
 
 func newEngine(c Config) (*engine, error) {
@@ -253,9 +246,5 @@ func (e *engine) report() {
 	if e.cfg.Progress == nil {
 		return
 	}
-	p := sim.Progress{Now: e.now, Submitted: e.sum.Submitted, Finished: e.sum.Finished, Tasks: e.sum.Tasks}
-	if e.next != nil {
-		p.LastSubmission = e.next.Submit
-	}
-	e.cfg.Progress(p)
+	e.cfg.Progress(e.sum.Progress(e.now, e.next))
 }

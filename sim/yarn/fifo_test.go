@@ -40,9 +40,7 @@ func (f *fifo) NodeRemoved(*rm.Node, unit.Time)   {}
 func (f *fifo) Every() unit.Time                  { return f.every }
 func (f *fifo) Leaf(*rm.App) string               { return "root.default" }
 func (f *fifo) Minimum() unit.Resources           { return unit.Resources{Mem: 1, Cores: 1} }
-func (f *fifo) Maximum() unit.Resources           { return f.max }
 func (f *fifo) NotModelled() []string             { return nil }
-func (f *fifo) Used(a *rm.App) unit.Resources     { return f.find(a).used }
 func (f *fifo) Headroom(*rm.App) (r unit.Resources) { // what is free
 	for _, n := range f.nodes {
 		r = r.Add(n.Free)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // finish closes the books: the last, shorter sample, and the jobs that did not end.
@@ -40,6 +41,9 @@ func (e *engine) finish() {
 	}
 	e.report()
 }
+
+// sampled hands out the interval that ends at an instant.
+func (e *engine) sampled(to unit.Time) { e.sample.Close(&e.line, to, &e.sum, e.cfg.Sink) }
 
 // whyStuck guesses, for a person, what keeps a job from going on.
 func (e *engine) whyStuck(a *app) string {

@@ -55,7 +55,7 @@ func (e *engine) gone(a *app) {
 	e.handOut(a)
 	e.present--
 	e.apps[a.rm.Index] = nil
-	e.spare = append(e.spare, a.rm.Index)
+	e.indices.Give(a.rm.Index)
 }
 
 // handOut gives a job's record to the sink.

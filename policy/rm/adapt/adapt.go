@@ -24,6 +24,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/policy/rm/request"
@@ -139,11 +140,8 @@ func (s *scheduler) poll(now unit.Time) {
 }
 
 func (s *scheduler) NodeAdded(n *rm.Node, now unit.Time) {
-	if need := int(n.Index) + 1 - len(s.nodes); need > 0 {
-		s.nodes = append(s.nodes, make([]*node, need)...)
-	}
 	n.Free = n.Total
-	s.nodes[n.Index] = &node{n, policy.Node{Total: n.Total, Index: n.Index, Rack: n.Rack, Name: n.Name}}
+	*dense.At(&s.nodes, n.Index) = &node{n, policy.Node{Total: n.Total, Index: n.Index, Rack: n.Rack, Name: n.Name}}
 	s.free = s.free.Add(n.Total)
 	s.resize(now)
 }
@@ -171,10 +169,7 @@ func (s *scheduler) Added(r *rm.App, now unit.Time) error {
 		Seq: r.Seq, Index: r.Index, ID: r.ID, User: r.User, Queue: r.Queue, Priority: r.Priority, Submitted: r.Submitted,
 		Deadline: r.Deadline, Master: r.Master, Tasks: r.Tasks, Input: r.Input,
 	}}
-	if need := int(r.Index) + 1 - len(s.apps); need > 0 {
-		s.apps = append(s.apps, make([]*app, need)...)
-	}
-	s.apps[r.Index] = a
+	*dense.At(&s.apps, r.Index) = a
 	return s.arrived(a, now)
 }
 
@@ -389,8 +384,6 @@ func (s *scheduler) Headroom(r *rm.App) unit.Resources {
 	return s.free
 }
 
-func (s *scheduler) Used(r *rm.App) unit.Resources { return s.apps[r.Index].job.Used }
-
 func (s *scheduler) Leaf(r *rm.App) string {
 	j := &s.apps[r.Index].job
 	if g, ok := s.Order.(policy.Gauges); ok {
@@ -400,7 +393,6 @@ func (s *scheduler) Leaf(r *rm.App) string {
 }
 
 func (s *scheduler) Minimum() unit.Resources { return unit.Resources{} }
-func (s *scheduler) Maximum() unit.Resources { return s.cluster.Max }
 
 // CountsCores tells ApplicationMasters that vcores limit them as memory does: a node gives no more than it has of either.
 func (s *scheduler) CountsCores() bool { return true }

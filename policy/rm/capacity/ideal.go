@@ -2,10 +2,10 @@ package capacityrm
 
 import (
 	"cmp"
-	"container/heap"
 	"math"
 	"slices"
 
+	"github.com/yardmaster/yardmaster/internal/heap"
 	"github.com/yardmaster/yardmaster/policy/capacity/arith"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -17,13 +17,13 @@ func (s *Scheduler) share(q *queue, allowed unit.Resources) {
 	}
 	m := &s.monitor
 	total := m.of[q].ought
-	must := needy{cmp: func(a, b *queue) int { return s.needier(q, total, a, b) }}
+	must := needy{Before: func(a, b *queue) bool { return s.needier(q, total, a, b) < 0 }}
 	left := total
 	for _, guaranteed := range []bool{true, false} {
 		if !guaranteed && s.calc.Compare(total, left, unit.Resources{}) <= 0 {
 			break // queues without a guarantee ought to have nothing, whatever they have now
 		}
-		must.queues = must.queues[:0]
+		must.Items = must.Items[:0]
 		for _, k := range q.children {
 			x := m.of[k]
 			if (s.calc.Compare(total, x.guaranteed, unit.Resources{}) > 0) != guaranteed {
@@ -35,7 +35,7 @@ func (s *Scheduler) share(q *queue, allowed unit.Resources) {
 			}
 			left = left.Sub(x.ought)
 			if s.calc.Compare(total, x.ought, x.used.Add(x.pending)) < 0 {
-				heap.Push(&must, k)
+				must.Push(k)
 			}
 		}
 		left = s.dealOut(&must, total, left, guaranteed)
@@ -61,35 +61,20 @@ func (s *Scheduler) share(q *queue, allowed unit.Resources) {
 	}
 }
 
-// needy is a heap of queues that want more, the neediest first. Of equals any may come first, and what they get may differ by
-// rounding: java.util.PriorityQueue, which Hadoop uses, moves them as package heap does.
-type needy struct {
-	queues []*queue
-	cmp    func(a, b *queue) int
-}
-
-func (n *needy) Len() int           { return len(n.queues) }
-func (n *needy) Less(i, j int) bool { return n.cmp(n.queues[i], n.queues[j]) < 0 }
-func (n *needy) Swap(i, j int)      { n.queues[i], n.queues[j] = n.queues[j], n.queues[i] }
-func (n *needy) Push(q any)         { n.queues = append(n.queues, q.(*queue)) }
-
-func (n *needy) Pop() any {
-	last := len(n.queues) - 1
-	q := n.queues[last]
-	n.queues = n.queues[:last]
-	return q
-}
+// needy is the queues that want more, the neediest first. Of equals any may come first, and what they get may differ by rounding:
+// java.util.PriorityQueue, which Hadoop uses, moves them as this heap does.
+type needy = heap.Heap[*queue]
 
 // dealOut offers what is left to the queues that want more, the ones furthest below their guarantees first, until nobody
 // takes any or nothing is left. What it returns as left is what Hadoop goes on with: only the first queue's part is taken off
 // (AbstractPreemptableResourceCalculator goes on with a copy after that).
 func (s *Scheduler) dealOut(must *needy, total, left unit.Resources, guaranteed bool) (after unit.Resources) {
 	after = left
-	for first := true; must.Len() > 0 && s.calc.Compare(total, left, unit.Resources{}) > 0; {
-		s.parts(must.queues, guaranteed)
-		served := []*queue{heap.Pop(must).(*queue)}
-		for must.Len() > 0 && must.cmp(served[len(served)-1], must.queues[0]) >= 0 {
-			served = append(served, heap.Pop(must).(*queue))
+	for first := true; len(must.Items) > 0 && s.calc.Compare(total, left, unit.Resources{}) > 0; {
+		s.parts(must.Items, guaranteed)
+		served := []*queue{must.Pop()}
+		for len(must.Items) > 0 && !must.Before(served[len(served)-1], must.Items[0]) {
+			served = append(served, must.Pop())
 		}
 		offered := left
 		for _, k := range served {
@@ -98,7 +83,7 @@ func (s *Scheduler) dealOut(must *needy, total, left unit.Resources, guaranteed 
 			}
 			got := s.offer(k, s.portion(k, offered, left), total)
 			if s.calc.Compare(total, got, unit.Resources{}) > 0 {
-				heap.Push(must, k)
+				must.Push(k)
 			}
 			left = left.Sub(got)
 			if first {

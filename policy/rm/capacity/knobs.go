@@ -73,11 +73,11 @@ func (s *Scheduler) knob(name, property string) (*float32, error) {
 	}
 	switch property {
 	case "maximum-am-resource-percent":
-		return &q.amPercent, nil
+		return &q.AMPercent, nil
 	case "user-limit-factor":
-		return &q.userFactor, nil
+		return &q.UserFactor, nil
 	case "minimum-user-limit-percent":
-		return &q.userPercent, nil
+		return &q.UserPercent, nil
 	}
 	return nil, errors.New("there are maximum-am-resource-percent, user-limit-factor and minimum-user-limit-percent; capacities change in ideal time only")
 }
@@ -85,7 +85,7 @@ func (s *Scheduler) knob(name, property string) (*float32, error) {
 // Gauges tells what the leaves' limits on masters are measured against, and what the masters of activated applications are charged.
 func (s *Scheduler) Gauges(to []policy.Gauge) []policy.Gauge {
 	for _, q := range s.leaves {
-		usable := q.curLimit
+		usable := q.CurLimit
 		if !s.calc.Fits(q.EffMin, usable) {
 			usable = q.EffMin
 		}
@@ -96,7 +96,7 @@ func (s *Scheduler) Gauges(to []policy.Gauge) []policy.Gauge {
 		if !s.CountsCores() {
 			ceiling.Cores = 0
 		}
-		to = append(to, policy.Gauge{Queue: q.path, Capacity: usable, Ceiling: ceiling, Masters: q.amUsed, MasterShare: float64(q.amPercent)})
+		to = append(to, policy.Gauge{Queue: q.path, Capacity: usable, Ceiling: ceiling, Masters: q.AMUsed, MasterShare: float64(q.AMPercent)})
 	}
 	return to
 }

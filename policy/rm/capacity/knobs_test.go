@@ -28,7 +28,7 @@ func TestSetShareOfMasters(t *testing.T) {
 		active     int
 	}{{"default", 0.11, 0.1, 11}, {"root.default", 0.5, 0.11, 12}, {"root.default", 0.05, 0.5, 12}} {
 		old, err := w.s.SetQueue(c.queue, "maximum-am-resource-percent", c.value, 0)
-		if n := w.s.leaves[0].activeApps; err != nil || float32(old) != float32(c.old) || n != c.active {
+		if n := w.s.leaves[0].ActiveApps; err != nil || float32(old) != float32(c.old) || n != c.active {
 			t.Errorf("at %v: %v was there (%v), %d active; want %v and %d", c.value, old, err, n, c.old, c.active)
 		}
 		w.check()

@@ -9,28 +9,11 @@ import (
 
 // leaf is what only queues with applications have.
 type leaf struct {
-	userPercent, userFactor, amPercent float32
-	ownMaxApps, defaultPrio            int
-	fair, sizeWeight                   bool
+	arith.Leaf                // CurLimit is visited, as of the last visit that looked at an application: limits on masters go by it
+	visited    unit.Resources // what the leaf could reach at the last visit
 
-	maxApps, maxUserApps int // at which submissions are refused
-
-	apps, activeApps int
-	amUsed           unit.Resources
-
-	visited  unit.Resources // what the leaf could reach at the last visit
-	curLimit unit.Resources // the same, at the last visit that looked at an application: limits on masters go by this one
-
-	users       map[string]*user
-	list        []*user // the same, in order of first appearance
-	ratio       float32 // sum of users' shares of the cluster, kept as it changes
-	activeUsers int
-	activeUsed  unit.Resources
-	onlyPending int // users with waiting and no activated applications
-
-	stale         bool // the users' limit needs computing
-	limit         unit.Resources
-	pendingCached int // onlyPending when the limit was last computed
+	users map[string]*user
+	list  []*user // the same, in order of first appearance
 
 	active  rank.Heap // activated applications, in the order of the leaf
 	ready   rank.Heap // those of them that want something
@@ -42,38 +25,27 @@ type leaf struct {
 
 // user is one user of one leaf.
 type user struct {
-	q       *queue
-	name    string
-	used    unit.Resources // containers and reservations
-	am      unit.Resources // masters of activated applications
-	ratio   float32
-	active  int // activated applications
-	pending int // waiting ones
-	asking  int // applications that count as asking: more than none makes the user active
+	arith.User // what it holds is containers and reservations
+	q          *queue
+	name       string
 }
 
 func (s *Scheduler) resetLeaf(q *queue, lim unit.Resources) {
 	l := q.leaf
-	s.countLimits(q)
+	l.LimitCounts(s.conf.GlobalQueueMaxApplications, s.conf.MaximumApplications, q.AbsCap, q.Capacity.Kind == conf.Absolute)
 	q.visited = s.calc.Min(s.cluster, s.calc.Down(q.EffMax, s.minA), lim)
-	q.curLimit = q.visited
-	l.ratio = 0
+	q.CurLimit = q.visited
+	l.Ratio = 0
 	for _, u := range l.list {
-		u.ratio = s.calc.Ratio(u.used, s.cluster)
-		l.ratio += u.ratio
+		u.Ratio = s.calc.Ratio(u.Used, s.cluster)
+		l.Ratio += u.Ratio
 	}
 	s.activate(q)
-	l.stale = true
+	l.Stale = true
 	if q.active.Len() > 0 { // all are looked at
 		s.seenUpTo(q, nil)
 		s.userLimit(q)
 	}
-}
-
-// countLimits sets how many applications the leaf and each of its users may have.
-func (s *Scheduler) countLimits(q *queue) {
-	q.maxApps = arith.MaxApplications(q.ownMaxApps, s.conf.GlobalQueueMaxApplications, s.conf.MaximumApplications, q.AbsCap, q.Capacity.Kind == conf.Absolute)
-	q.maxUserApps = arith.MaxUserApplications(q.maxApps, q.userPercent, q.userFactor)
 }
 
 // userOf finds a user of the leaf, or makes one.
@@ -100,83 +72,31 @@ func (q *queue) drop(u *user) {
 
 // userLimit is what every user of q may hold before it gets no more.
 func (s *Scheduler) userLimit(q *queue) unit.Resources {
-	l := q.leaf
-	if !l.stale {
-		return l.limit
-	}
-	l.stale = false
-	l.pendingCached = l.onlyPending
-	in := s.userLimitInput(q)
-	l.limit = s.calc.UserLimit(&in)
-	return l.limit
-}
-
-func (s *Scheduler) userLimitInput(q *queue) arith.UserLimitInput {
-	return arith.UserLimitInput{
-		Cluster: s.cluster, EffMin: q.EffMin, EffMax: q.EffMax, MinA: s.minA,
-		Ratio: q.ratio, Active: float32(q.activeUsers), ActiveUsed: q.activeUsed, Percent: q.userPercent, Factor: q.userFactor,
-	}
+	return q.UserLimit(s.calc, s.cluster, s.minA, &q.Bounds)
 }
 
 // hold adds r (or takes it back) to what a user holds.
-func (s *Scheduler) hold(u *user, r unit.Resources) {
-	l := u.q.leaf
-	u.used = u.used.Add(r)
-	ratio := s.calc.Ratio(u.used, s.cluster)
-	l.ratio += ratio - u.ratio
-	u.ratio = ratio
-	l.stale = true
-	if u.asking > 0 {
-		l.activeUsed = l.activeUsed.Add(r)
-	}
-}
+func (s *Scheduler) hold(u *user, r unit.Resources) { u.q.Hold(s.calc, s.cluster, &u.User, r) }
 
 // asks counts an application among those that ask for something. An application whose user has no activated application
 // at that moment is not counted, and that is not made up for when one is activated.
 func (s *Scheduler) asks(a *app) {
-	u := a.u
-	if a.asking || u.active <= 0 {
-		return
-	}
-	a.asking = true
-	u.asking++
-	if u.asking == 1 {
-		l := u.q.leaf
-		l.activeUsers++
-		l.activeUsed = l.activeUsed.Add(u.used)
-		l.stale = true
+	if !a.asking && a.u.Active > 0 {
+		a.asking = true
+		a.q.Ask(&a.u.User, 1)
 	}
 }
 
 // asksNoMore undoes asks.
 func (s *Scheduler) asksNoMore(a *app) {
-	if !a.asking {
-		return
-	}
-	a.asking = false
-	u := a.u
-	u.asking--
-	if u.asking == 0 {
-		l := u.q.leaf
-		l.activeUsers--
-		l.activeUsed = l.activeUsed.Sub(u.used)
-		l.stale = true
+	if a.asking {
+		a.asking = false
+		a.q.Ask(&a.u.User, -1)
 	}
 }
 
 // count changes how many activated and waiting applications a user has.
-func (u *user) count(active, pending int) {
-	l := u.q.leaf
-	if u.active == 0 && u.pending > 0 {
-		l.onlyPending--
-	}
-	u.active += active
-	u.pending += pending
-	if u.active == 0 && u.pending > 0 {
-		l.onlyPending++
-	}
-	l.activeApps += active
-}
+func (u *user) count(active, pending int) { u.q.Count(&u.User, active, pending) }
 
 // activate lets in every waiting application, in their order, whose master fits the limits of the leaf and of its user.
 // Those that do not fit are passed over. The first application of a leaf always passes.
@@ -185,7 +105,7 @@ func (s *Scheduler) activate(q *queue) {
 	if l.waiting.Len() == 0 {
 		return
 	}
-	limit := s.calc.AMLimit(l.curLimit, q.EffMin, l.amPercent, s.minA)
+	limit := s.calc.AMLimit(l.CurLimit, q.EffMin, l.AMPercent, s.minA)
 	// The users' limit is taken once a call, at the first application that gets that far.
 	var userLimit unit.Resources
 	known := false
@@ -197,21 +117,21 @@ func (s *Scheduler) activate(q *queue) {
 			break
 		}
 		a := s.apps[id]
-		first := l.activeApps < 1 || s.calc.Compare(s.cluster, l.amUsed, unit.Resources{}) <= 0
-		if !first && !s.calc.Fits(l.amUsed.Add(a.am), limit) {
+		first := l.ActiveApps < 1 || s.calc.Compare(s.cluster, l.AMUsed, unit.Resources{}) <= 0
+		if !first && !s.calc.Fits(l.AMUsed.Add(a.am), limit) {
 			continue
 		}
 		if !known {
 			known = true
-			users := l.activeUsers + l.pendingCached
-			userLimit = s.calc.UserAMLimit(s.cluster, limit, q.EffMin, l.amPercent, l.userPercent, l.userFactor, users, s.minA)
+			users := l.ActiveUsers + l.PendingCached
+			userLimit = s.calc.UserAMLimit(s.cluster, limit, q.EffMin, l.AMPercent, l.UserPercent, l.UserFactor, users, s.minA)
 		}
-		if !first && !s.calc.Fits(a.u.am.Add(a.am), userLimit) {
+		if !first && !s.calc.Fits(a.u.AM.Add(a.am), userLimit) {
 			continue
 		}
 		a.active = true
-		l.amUsed = l.amUsed.Add(a.am)
-		a.u.am = a.u.am.Add(a.am)
+		l.AMUsed = l.AMUsed.Add(a.am)
+		a.u.AM = a.u.AM.Add(a.am)
 		a.u.count(1, -1)
 		in = append(in, id)
 	}
@@ -226,7 +146,7 @@ func (s *Scheduler) activate(q *queue) {
 // given out of a reservation does not move it: Hadoop's leaf is not told (LeafQueue.apply), and the application keeps the place
 // that its use had before.
 func (s *Scheduler) moved(a *app) {
-	if a.q.fair && !a.moved {
+	if a.q.Fair && !a.moved {
 		a.moved = true
 		a.q.toMove = append(a.q.toMove, a)
 	}
@@ -240,7 +160,7 @@ func (s *Scheduler) reorder(q *queue) {
 		}
 		a.moved = false
 		a.share = float64(a.used.Mem)
-		if q.sizeWeight {
+		if q.SizeWeight {
 			a.share = sizeWeighted(a.share, a)
 		}
 		s.rank(a)
@@ -250,7 +170,7 @@ func (s *Scheduler) reorder(q *queue) {
 
 // rank is an application's place in its leaf: a number, and one for ties.
 func (a *app) rank() (key float64, tie int64) {
-	if a.q.fair {
+	if a.q.Fair {
 		return a.share, a.Seq
 	}
 	return -float64(a.priority), a.Seq

@@ -154,7 +154,7 @@ func (s *Scheduler) granted(a *app, size unit.Resources, back *reservation) bool
 	if back != nil {
 		less = back.size
 	}
-	if s.calc.Compare(s.cluster, a.u.used.Sub(less), s.userLimit(a.q)) > 0 {
+	if s.calc.Compare(s.cluster, a.u.Used.Sub(less), s.userLimit(a.q)) > 0 {
 		return false
 	}
 	for q := a.q; q != nil; q = q.parent {

@@ -144,7 +144,7 @@ func (s *Scheduler) demand(q *queue) (all, net unit.Resources) {
 		a := s.apps[id]
 		room, known := left[a.u]
 		if !known {
-			r := s.userLimit(q).Sub(a.u.used) // a leaf without activated applications is not asked for it
+			r := s.userLimit(q).Sub(a.u.Used) // a leaf without activated applications is not asked for it
 			r = r.Max(unit.Resources{})
 			room = [2]unit.Resources{r, r}
 		}
@@ -211,7 +211,7 @@ func (s *Scheduler) choose(q *queue, goal unit.Resources, allowed *unit.Resource
 		}
 	}
 	for _, c := range masters {
-		if !open || s.calc.Compare(s.cluster, amSize, arith.MulFloor(q.EffMin, float64(q.amPercent))) <= 0 {
+		if !open || s.calc.Compare(s.cluster, amSize, arith.MulFloor(q.EffMin, float64(q.AMPercent))) <= 0 {
 			break
 		}
 		if try(c.Size) {

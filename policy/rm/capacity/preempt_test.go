@@ -126,7 +126,7 @@ func TestMastersAreSpared(t *testing.T) {
 	for _, c := range w.s.apps[0].live {
 		c.Master = true
 	}
-	w.s.leaves[0].amPercent = 1
+	w.s.leaves[0].AMPercent = 1
 	if n := w.s.Round(0); len(n.Warned) != 2 { // 102400 of masters, of 51200 that may be
 		t.Errorf("%d masters warned, want 2", len(n.Warned))
 	}

@@ -90,7 +90,7 @@ func TestBooks(t *testing.T) {
 			t.Fatalf("at the end %s has used %v, reserved %v, pending %v", q.path, q.used, q.reserved, q.pending)
 		}
 		for _, q := range w.s.leaves {
-			if q.apps+q.activeApps+q.activeUsers+q.onlyPending+len(q.list)+q.active.Len()+q.ready.Len()+q.unseen.Len()+q.waiting.Len() != 0 || q.amUsed != (unit.Resources{}) {
+			if q.Apps+q.ActiveApps+q.ActiveUsers+q.OnlyPending+len(q.list)+q.active.Len()+q.ready.Len()+q.unseen.Len()+q.waiting.Len() != 0 || q.AMUsed != (unit.Resources{}) {
 				t.Fatalf("at the end leaf %s is not empty: %+v", q.path, q.leaf)
 			}
 		}

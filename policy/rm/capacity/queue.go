@@ -65,11 +65,7 @@ func (s *Scheduler) build(c *conf.Queue, parent *queue) *queue {
 		noPreempt: c.DisablePreemption,
 	}
 	if c.Leaf() {
-		q.leaf = &leaf{
-			userPercent: c.MinimumUserLimitPercent, userFactor: c.UserLimitFactor, amPercent: c.MaximumAMPercent,
-			ownMaxApps: c.MaximumApplications, defaultPrio: c.DefaultApplicationPriority,
-			fair: c.Ordering == "fair", sizeWeight: c.SizeWeight, users: map[string]*user{},
-		}
+		q.leaf = &leaf{Leaf: arith.LeafOf(c), users: map[string]*user{}}
 		s.leaves = append(s.leaves, q)
 	}
 	for _, k := range c.Children {

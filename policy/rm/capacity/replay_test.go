@@ -231,9 +231,9 @@ func byName(list []*user) []*user {
 func (p *player) state(q *queue) {
 	p.say(" %s used=%s pending=%s kept=%s min=%s max=%s", q.path, vec(q.used), vec(q.pending), vec(q.reserved), vec(q.EffMin), vec(q.EffMax))
 	if q.leaf != nil {
-		p.say(" active=%d waiting=%d am=%s users=%d", q.active.Len(), q.waiting.Len(), vec(q.amUsed), q.activeUsers+q.pendingCached)
+		p.say(" active=%d waiting=%d am=%s users=%d", q.active.Len(), q.waiting.Len(), vec(q.AMUsed), q.ActiveUsers+q.PendingCached)
 		for _, u := range byName(q.list) {
-			p.say(" %s=%s/%s/%d/%d", u.name, vec(u.used), vec(u.am), u.active, u.pending)
+			p.say(" %s=%s/%s/%d/%d", u.name, vec(u.Used), vec(u.AM), u.Active, u.Pending)
 		}
 	}
 	p.say("\n")

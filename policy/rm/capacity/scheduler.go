@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/internal/slab"
 	"github.com/yardmaster/yardmaster/policy/capacity/arith"
 	"github.com/yardmaster/yardmaster/policy/rm"
@@ -100,11 +101,8 @@ func New(c *conf.Capacity, site conf.Site) (rm.Scheduler, error) {
 
 // NodeAdded implements rm.Scheduler.
 func (s *Scheduler) NodeAdded(n *rm.Node, _ unit.Time) {
-	for int(n.Index) >= len(s.nodes) {
-		s.nodes = append(s.nodes, nil)
-	}
 	n.Free = n.Total
-	s.nodes[n.Index] = &node{Node: n, place: place(n)}
+	*dense.At(&s.nodes, n.Index) = &node{Node: n, place: place(n)}
 	s.alive++
 	s.resize()
 }
@@ -147,12 +145,12 @@ func (s *Scheduler) Added(r *rm.App, _ unit.Time) error {
 	a.q = q
 	a.priority = min(max(r.Priority, 0), s.site.MaxApplicationPriority)
 	if r.Priority == 0 {
-		a.priority = min(q.defaultPrio, s.site.MaxApplicationPriority)
+		a.priority = min(q.DefaultPrio, s.site.MaxApplicationPriority)
 	}
 	a.am = s.calc.Normalise(r.Master, s.minA, s.maxA)
 	a.u = q.userOf(r.User)
 	a.u.count(0, 1)
-	q.apps++
+	q.Apps++
 	s.total++
 	q.waiting.Set(a.Index, -float64(a.priority), a.Seq)
 	s.activate(q)
@@ -166,10 +164,7 @@ func (s *Scheduler) newApp(r *rm.App) *app {
 	}
 	a.table.Clear()
 	*a = app{App: r, table: a.table, live: a.live[:0], kept: a.kept[:0]}
-	for int(r.Index) >= len(s.apps) {
-		s.apps = append(s.apps, nil)
-	}
-	s.apps[r.Index] = a
+	*dense.At(&s.apps, r.Index) = a
 	return a
 }
 
@@ -192,7 +187,7 @@ func (s *Scheduler) Asked(r *rm.App, asks []rm.Ask, release []*rm.Container, _ u
 	}
 	if len(asks) > 0 {
 		s.changed(a, was)
-		if a.q.sizeWeight {
+		if a.q.SizeWeight {
 			s.moved(a)
 		}
 	}
@@ -220,8 +215,8 @@ func (s *Scheduler) Removed(r *rm.App, _ unit.Time) {
 	a.q.want(unit.Resources{}.Sub(a.table.Pending()))
 	q, u := a.q, a.u
 	if a.active {
-		q.amUsed = q.amUsed.Sub(a.am)
-		u.am = u.am.Sub(a.am)
+		q.AMUsed = q.AMUsed.Sub(a.am)
+		u.AM = u.AM.Sub(a.am)
 		u.count(-1, 0)
 		q.active.Remove(a.Index)
 		q.ready.Remove(a.Index)
@@ -230,10 +225,10 @@ func (s *Scheduler) Removed(r *rm.App, _ unit.Time) {
 		u.count(0, -1)
 		q.waiting.Remove(a.Index)
 	}
-	if u.active+u.pending == 0 {
+	if u.Active+u.Pending == 0 {
 		q.drop(u)
 	}
-	q.apps--
+	q.Apps--
 	s.total--
 	s.apps[r.Index] = nil
 	s.old = append(s.old, a)
@@ -317,7 +312,7 @@ func (s *Scheduler) Headroom(r *rm.App) unit.Resources {
 	}
 	limit := s.userLimit(a.q)
 	left := func(of func(unit.Resources) int64) int64 {
-		return max(0, min(of(limit)-of(a.u.used), of(a.q.curLimit)-of(a.q.used)))
+		return max(0, min(of(limit)-of(a.u.Used), of(a.q.CurLimit)-of(a.q.used)))
 	}
 	mem := func(r unit.Resources) int64 { return r.Mem }
 	cores := func(r unit.Resources) int64 { return r.Cores }
@@ -327,17 +322,11 @@ func (s *Scheduler) Headroom(r *rm.App) unit.Resources {
 	return unit.Resources{Mem: max(0, room.Mem), Cores: room.Cores}
 }
 
-// Used implements rm.Scheduler.
-func (s *Scheduler) Used(r *rm.App) unit.Resources { return s.apps[r.Index].used }
-
 // Leaf implements rm.Scheduler.
 func (s *Scheduler) Leaf(r *rm.App) string { return s.apps[r.Index].q.path }
 
 // Minimum implements rm.Scheduler.
 func (s *Scheduler) Minimum() unit.Resources { return s.minA }
-
-// Maximum implements rm.Scheduler.
-func (s *Scheduler) Maximum() unit.Resources { return s.maxA }
 
 // CountsCores says whether cores are counted as well as memory: masters are told so.
 func (s *Scheduler) CountsCores() bool { return s.calc == arith.Dominant }
@@ -384,21 +373,14 @@ func (s *Scheduler) leafNames() string {
 
 // admit refuses an application that Hadoop would reject at submission.
 func (s *Scheduler) admit(q *queue, r *rm.App) error {
+	if q.stopped {
+		return fmt.Errorf("queue %s is STOPPED and takes no applications", q.path)
+	}
 	var ofUser int
 	if u := q.users[r.User]; u != nil {
-		ofUser = u.active + u.pending
+		ofUser = u.Active + u.Pending
 	}
-	switch {
-	case q.stopped:
-		return fmt.Errorf("queue %s is STOPPED and takes no applications", q.path)
-	case s.total >= s.conf.MaximumApplications:
-		return fmt.Errorf("there are %d applications already, the most that maximum-applications allows", s.total)
-	case q.apps >= q.maxApps:
-		return fmt.Errorf("queue %s has %d applications already, the most it takes", q.path, q.apps)
-	case ofUser >= q.maxUserApps:
-		return fmt.Errorf("user %s has %d applications in queue %s already, the most one user may have there", r.User, ofUser, q.path)
-	}
-	return nil
+	return q.Admit(q.path, r.User, ofUser, s.total, s.conf.MaximumApplications)
 }
 
 func sizeWeighted(used float64, a *app) float64 {

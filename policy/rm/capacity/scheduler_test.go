@@ -40,17 +40,17 @@ func TestMastersWait(t *testing.T) {
 	for i := range 12 {
 		w.submit(string(rune('a'+i)), "u", "default", mb(1024))
 	}
-	if n := w.s.leaves[0].activeApps; n != 10 {
+	if n := w.s.leaves[0].ActiveApps; n != 10 {
 		t.Fatalf("%d applications are active, want 10", n)
 	}
 	w.round()
 	w.round()
 	w.end("a")
-	if n := w.s.leaves[0].activeApps; n != 10 {
+	if n := w.s.leaves[0].ActiveApps; n != 10 {
 		t.Fatalf("%d applications are active after a container ended, want 10", n)
 	}
 	w.s.Removed(w.apps["a"], 0)
-	if n := w.s.leaves[0].activeApps; n != 10 || !w.s.apps[w.apps["k"].Index].active {
+	if n := w.s.leaves[0].ActiveApps; n != 10 || !w.s.apps[w.apps["k"].Index].active {
 		t.Fatalf("%d applications are active after one left, want 10 and the eleventh among them", n)
 	}
 }
@@ -78,7 +78,7 @@ func TestAMLimits(t *testing.T) {
 		}
 		var n int
 		for _, q := range w.s.leaves {
-			n += q.activeApps
+			n += q.ActiveApps
 		}
 		if n != c.want {
 			t.Errorf("%s: %d active, want %d", c.name, n, c.want)
@@ -228,8 +228,8 @@ func TestUserLimit(t *testing.T) {
 			w.round()
 		}
 		for i, u := range w.s.leaves[0].list {
-			if want := c.want + 1024 - 2048*int64(i); u.used.Mem != want {
-				t.Errorf("maximum %s: user %s holds %d, want %d", c.max, u.name, u.used.Mem, want)
+			if want := c.want + 1024 - 2048*int64(i); u.Used.Mem != want {
+				t.Errorf("maximum %s: user %s holds %d, want %d", c.max, u.name, u.Used.Mem, want)
 			}
 		}
 	}

@@ -132,7 +132,7 @@ func (s *Scheduler) askLeaf(q *queue, n *node, l *limits, now unit.Time) grant {
 			}
 			check = s.beat.ContinueLookingAtReserve && !a.reserved.IsZero()
 		}
-		q.curLimit = q.visited
+		q.CurLimit = q.visited
 		s.seenUpTo(q, a)
 		return true
 	}
@@ -186,11 +186,11 @@ func (s *Scheduler) seenUpTo(q *queue, a *app) {
 func (s *Scheduler) mayHold(a *app, l *limits) bool {
 	limit := s.userLimit(a.q)
 	l.owed = unit.Resources{}
-	if s.calc.Compare(s.cluster, a.u.used, limit) <= 0 {
+	if s.calc.Compare(s.cluster, a.u.Used, limit) <= 0 {
 		return true
 	}
-	if s.beat.ContinueLookingAtReserve && s.calc.Compare(s.cluster, a.u.used.Sub(a.reserved), limit) <= 0 {
-		l.owed = a.u.used.Sub(limit)
+	if s.beat.ContinueLookingAtReserve && s.calc.Compare(s.cluster, a.u.Used.Sub(a.reserved), limit) <= 0 {
+		l.owed = a.u.Used.Sub(limit)
 		return true
 	}
 	return false

@@ -69,10 +69,15 @@ func (s *scheduler) assign(q *queue, n *node) (unit.Resources, outcome) {
 		}
 		return unit.Resources{}, nothing
 	}
-	h := &q.order
-	h.fill(q, s.total)
-	for k := h.pop(); k != nil; k = h.pop() {
-		if size, what := s.assign(k, n); what != nothing {
+	h := &q.order // most descents need only the first of many
+	h.Items = h.Items[:0]
+	for _, k := range q.kids {
+		if k.hungry > 0 {
+			h.Items = append(h.Items, k)
+		}
+	}
+	for h.Init(); len(h.Items) > 0; {
+		if size, what := s.assign(h.Pop(), n); what != nothing {
 			return size, what
 		}
 	}

@@ -50,5 +50,5 @@ func (s *scheduler) MasterOf(ref *rm.App) unit.Resources {
 	case a.started:
 		return a.master
 	}
-	return s.normal(ref.Master, s.Maximum())
+	return s.normal(ref.Master, s.maximum())
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/internal/slab"
 	"github.com/yardmaster/yardmaster/policy/fair"
 	"github.com/yardmaster/yardmaster/policy/rm"
@@ -107,15 +108,9 @@ func New(f *conf.Fair, site conf.Site) (rm.Scheduler, error) {
 
 func (s *scheduler) NodeAdded(n *rm.Node, now unit.Time) {
 	s.now = now
-	if int(n.Index) >= len(s.nodes) {
-		s.nodes = append(s.nodes, make([]*node, int(n.Index)+1-len(s.nodes))...)
-	}
-	if int(n.Rack) >= len(s.inRack) {
-		s.inRack = append(s.inRack, make([]int, int(n.Rack)+1-len(s.inRack))...)
-	}
 	n.Free = n.Total
-	s.nodes[n.Index] = &node{Node: n}
-	s.inRack[n.Rack]++
+	*dense.At(&s.nodes, n.Index) = &node{Node: n}
+	*dense.At(&s.inRack, n.Rack)++
 	s.present++
 	s.total = s.total.Add(n.Total)
 	s.resized(now)
@@ -177,10 +172,7 @@ func (s *scheduler) Added(a *rm.App, now unit.Time) error {
 	if x.weighed {
 		x.weight = 0
 	}
-	if int(a.Index) >= len(s.apps) {
-		s.apps = append(s.apps, make([]*app, int(a.Index)+1-len(s.apps))...)
-	}
-	s.apps[a.Index] = x
+	*dense.At(&s.apps, a.Index) = x
 	s.enter(x)
 	return nil
 }
@@ -199,7 +191,7 @@ func missing(ask, most unit.Resources) string {
 func (s *scheduler) Asked(ref *rm.App, asks []rm.Ask, release []*rm.Container, now unit.Time) error {
 	s.now = now
 	a := s.apps[ref.Index]
-	most := s.Maximum()
+	most := s.maximum()
 	for i := range asks {
 		size := asks[i].Size
 		if !size.Fits(most) {
@@ -301,8 +293,6 @@ func (s *scheduler) Headroom(ref *rm.App) unit.Resources {
 	return most.Min(rest) // negative when the queue is above its maximum, as in Hadoop
 }
 
-func (s *scheduler) Used(a *rm.App) unit.Resources { return s.apps[a.Index].used }
-
 func (s *scheduler) Leaf(a *rm.App) string { return s.apps[a.Index].queue.name }
 
 func (s *scheduler) Minimum() unit.Resources { return s.site.MinAllocation }
@@ -310,7 +300,8 @@ func (s *scheduler) Minimum() unit.Resources { return s.site.MinAllocation }
 // CountsCores says that cores are counted as well as memory, whatever the queues' policies: masters are told so.
 func (s *scheduler) CountsCores() bool { return true }
 
-func (s *scheduler) Maximum() unit.Resources {
+// maximum is the largest container that may be asked for.
+func (s *scheduler) maximum() unit.Resources {
 	if s.present == 0 {
 		return s.site.MaxAllocation
 	}

@@ -135,13 +135,13 @@ func TestSizes(t *testing.T) {
 		s.MaxAllocation = r(8192, 5)
 	}))
 	w.addNodes(1, 1, r(6000, 16))
-	if w.s.Maximum() != r(6000, 5) {
-		t.Errorf("maximum %v", w.s.Maximum())
+	if w.s.maximum() != r(6000, 5) {
+		t.Errorf("maximum %v", w.s.maximum())
 	}
 	for _, c := range []struct{ ask, want unit.Resources }{
 		{r(1, 1), r(1024, 2)}, {r(1025, 3), r(1536, 4)}, {r(5900, 5), r(6000, 5)},
 	} {
-		if got := w.s.normal(c.ask, w.s.Maximum()); got != c.want {
+		if got := w.s.normal(c.ask, w.s.maximum()); got != c.want {
 			t.Errorf("%v becomes %v, want %v", c.ask, got, c.want)
 		}
 	}

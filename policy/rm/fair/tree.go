@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/yardmaster/yardmaster/internal/heap"
 	"github.com/yardmaster/yardmaster/policy/fair"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/conf"
@@ -25,12 +26,12 @@ type queue struct {
 	threshold                 float64
 	keep                      bool // nothing is taken from here
 
-	max      unit.Resources // at least min
-	wish     unit.Resources // sum of the demands below, before it is cut to max
-	share    unit.Resources // instantaneous fair share, as of the last update
-	runnable int            // applications below that are not parked
-	hungry   int            // those of them whose demand differs from what they hold
-	order    heap           // kids during a descent
+	max      unit.Resources    // at least min
+	wish     unit.Resources    // sum of the demands below, before it is cut to max
+	share    unit.Resources    // instantaneous fair share, as of the last update
+	runnable int               // applications below that are not parked
+	hungry   int               // those of them whose demand differs from what they hold
+	order    heap.Heap[*queue] // kids during a descent, best first
 
 	// Leaves.
 	apps    []*app         // runnable, in the order in which they came
@@ -64,6 +65,7 @@ func (s *scheduler) add(parent *queue, name string, c *conf.FairQueue, leaf bool
 		minPatience: c.MinShareTimeout, fairPatience: c.FairShareTimeout, threshold: fair.Single(c.FairShareThreshold),
 		keep: c.KeepContainers, atMin: s.now,
 	}
+	q.order.Before = func(a, b *queue) bool { return q.kind.compare(&a.standing, &b.standing, s.total) < 0 }
 	q.name, q.weight = name, fair.Single(c.Weight)
 	q.resize(s.total)
 	s.queues, s.names[name] = append(s.queues, q), q
@@ -90,37 +92,17 @@ func (q *queue) resize(total unit.Resources) {
 	q.max = q.maximum.Of(total).Max(q.min)
 }
 
+func (q *queue) IsLeaf() bool { return q.leaf }
+
 // find is the leaf with this full name, made if it may be; nil without an error: there is none.
 func (s *scheduler) find(name string, create bool) (*queue, error) {
-	if q := s.names[name]; q != nil {
-		if !q.leaf {
-			return nil, fmt.Errorf("queue %s holds queues, not applications: name one inside it", name)
+	return fair.FindLeaf(s.names, name, create, "applications", func(above *queue, name string, leaf bool) *queue {
+		c := s.defaults
+		if above.maxChild != nil {
+			c.Max = *above.maxChild
 		}
-		return q, nil
-	}
-	if !create {
-		return nil, nil
-	}
-	ends, err := fair.NewQueues(name, len(s.queues))
-	if err != nil {
-		return nil, err
-	}
-	above := s.root
-	for _, at := range ends {
-		q := s.names[name[:at]]
-		if q == nil {
-			if above.leaf {
-				return nil, fmt.Errorf("queue %s cannot be made: %s holds applications", name, above.name)
-			}
-			c := s.defaults
-			if above.maxChild != nil {
-				c.Max = *above.maxChild
-			}
-			q = s.add(above, name[:at], &c, at == len(name))
-		}
-		above = q
-	}
-	return above, nil
+		return s.add(above, name, &c, leaf)
+	})
 }
 
 // fits says whether more fits the maximum of q and of every queue above it.

@@ -32,7 +32,6 @@ type Table struct {
 	rows    []*Row // by priority number, smallest first; rows stay when nothing is wanted of them any more
 	pending unit.Resources
 	count   int64
-	wanting int
 }
 
 // Row holds the requests of one priority. A Row stays at its address, and its scheduler's fields keep their values, until
@@ -147,9 +146,6 @@ func (t *Table) Pending() unit.Resources { return t.pending }
 // Len is how many containers are wanted.
 func (t *Table) Len() int64 { return t.count }
 
-// Priorities is at how many priorities containers are wanted.
-func (t *Table) Priorities() int { return t.wanting }
-
 // First is the most urgent row that wants something, or nil.
 func (t *Table) First() *Row {
 	for _, r := range t.rows {
@@ -178,16 +174,9 @@ func (t *Table) row(priority int32) *Row {
 }
 
 func (t *Table) add(r *Row, by int64) {
-	was := r.anywhere.count
 	r.anywhere.count += by
 	t.count += by
 	t.pending = t.pending.Add(r.anywhere.size.Times(by))
-	switch is := r.anywhere.count; {
-	case was == 0 && is != 0:
-		t.wanting++
-	case was != 0 && is == 0:
-		t.wanting--
-	}
 }
 
 // Any is how many containers the row wants.

@@ -55,7 +55,7 @@ func read(root *yamlfile.Node) (mapreduce.Model, error) {
 				return n.Read("reduce", []string{"memory", "segments", "copiers", "fetch", "piece"}, yamlfile.Keys{
 					"memory": bytes(&m.MemorySpace, mapreduce.MinBuffer), "segments": yamlfile.Int(&m.MemorySegments, 1, 1<<40),
 					"copiers": intOr("nodes", &m.Copiers, 1, mapreduce.MaxCopiers), "fetch": fetch(&m.Fetch),
-					"piece": piece(&m.ReducePiece),
+					"piece": or("all", &m.ReducePiece, bytes(&m.ReducePiece, mapreduce.MinBuffer)),
 				})
 			},
 			"io-factor":   intOr("all", &m.IOFactor, 2, 1<<30),
@@ -63,7 +63,7 @@ func read(root *yamlfile.Node) (mapreduce.Model, error) {
 			"replication": yamlfile.Int(&m.Replication, 1, mapreduce.MaxReplication),
 			"noise": func(n *yamlfile.Node) error {
 				return n.Read("noise", []string{"device", "reduce", "run"}, yamlfile.Keys{
-					"device": percent(&m.Noise), "reduce": percent(&m.ReduceNoise), "run": percent(&m.RunNoise),
+					"device": noise(&m.Noise), "reduce": noise(&m.ReduceNoise), "run": noise(&m.RunNoise),
 				})
 			},
 		})
@@ -105,7 +105,7 @@ func machine(s *node.MachineSpec) func(*yamlfile.Node) error {
 		cores, disks := int64(s.Cores), int64(max(s.Disks, 1))
 		err := n.Read("a machine", []string{"cpu", "cores", "efficiency", "disks", "disk", "space", "memory"}, yamlfile.Keys{
 			"cpu": hertz(&s.Hertz), "cores": yamlfile.Int(&cores, 1, node.MaxCores), "disks": yamlfile.Int(&disks, 1, node.MaxDisks),
-			"memory": memory(&s.Memory), "efficiency": efficiency(&s.Efficiency), "space": space(&s.Space),
+			"memory": or("unlimited", &s.Memory, amount(&s.Memory, 1)), "efficiency": efficiency(&s.Efficiency), "space": space(&s.Space),
 			"disk": func(n *yamlfile.Node) error {
 				return n.Read("a disk", []string{"read", "write", "read-seek", "write-seek", "efficiency"}, yamlfile.Keys{
 					"read": rate(&s.Disk.Read), "write": rate(&s.Disk.Write), "read-seek": seconds(&s.Disk.ReadSeek), "write-seek": seconds(&s.Disk.WriteSeek),

@@ -109,34 +109,37 @@ func seconds(p *float64) func(*yamlfile.Node) error {
 	})
 }
 
-// memory reads an amount, or unlimited.
-func memory(p *float64) func(*yamlfile.Node) error {
-	return reader(func(n *yamlfile.Node, text string) error {
-		if text == "unlimited" {
-			*p = 0
-			return nil
-		}
-		var b unit.Bytes
-		if err := bytes(&b, 1)(n); err != nil {
-			return err
-		}
-		*p = float64(b)
-		return nil
-	})
-}
-
-// intOr reads a whole number, or a word that stands for 0.
-func intOr(word string, p *int64, lo, hi int64) func(*yamlfile.Node) error {
+// or reads a word that stands for 0, or what read reads.
+func or[T int64 | float64 | unit.Bytes](word string, p *T, read func(*yamlfile.Node) error) func(*yamlfile.Node) error {
 	return reader(func(n *yamlfile.Node, text string) error {
 		if text == word {
 			*p = 0
 			return nil
 		}
+		return read(n)
+	})
+}
+
+// amount reads bytes as a number.
+func amount(p *float64, least unit.Bytes) func(*yamlfile.Node) error {
+	return func(n *yamlfile.Node) error {
+		var b unit.Bytes
+		err := bytes(&b, least)(n)
+		if err == nil {
+			*p = float64(b)
+		}
+		return err
+	}
+}
+
+// intOr reads a whole number, or a word that stands for 0.
+func intOr(word string, p *int64, lo, hi int64) func(*yamlfile.Node) error {
+	return or(word, p, reader(func(n *yamlfile.Node, text string) error {
 		if _, err := strconv.ParseInt(text, 10, 64); err != nil {
 			return n.Errorf("%q is neither a whole number nor %q", text, word)
 		}
 		return yamlfile.Int(p, lo, hi)(n)
-	})
+	}))
 }
 
 func fetch(p *mapreduce.Fetch) func(*yamlfile.Node) error {
@@ -151,33 +154,29 @@ func fetch(p *mapreduce.Fetch) func(*yamlfile.Node) error {
 	})
 }
 
-// percent reads 10% as the logarithm of 1.10.
-func percent(p *float64) func(*yamlfile.Node) error {
+// percent reads 10% as what is made of 10, at most hi.
+func percent(p *float64, hi float64, of func(v float64) float64) func(*yamlfile.Node) error {
 	return reader(func(n *yamlfile.Node, text string) error {
 		body, ok := strings.CutSuffix(text, "%")
 		if !ok && text != "0" {
 			return n.Errorf("%q is not a percentage: write 10%%", text)
 		}
-		v, err := float(n, strings.TrimSpace(body), 0, 600)
-		if err != nil {
-			return err
+		v, err := float(n, strings.TrimSpace(body), 0, hi)
+		if err == nil {
+			*p = of(v)
 		}
-		*p = math.Log((100 + v) / 100)
-		return nil
+		return err
 	})
+}
+
+// noise reads 10% as the logarithm of 1.10.
+func noise(p *float64) func(*yamlfile.Node) error {
+	return percent(p, 600, func(v float64) float64 { return math.Log((100 + v) / 100) })
 }
 
 // share reads 10% as 0.1.
 func share(p *float64) func(*yamlfile.Node) error {
-	return reader(func(n *yamlfile.Node, text string) error {
-		body, ok := strings.CutSuffix(text, "%")
-		if !ok && text != "0" {
-			return n.Errorf("%q is not a percentage: write 10%%", text)
-		}
-		v, err := float(n, strings.TrimSpace(body), 0, 100)
-		*p = v / 100
-		return err
-	})
+	return percent(p, 100, func(v float64) float64 { return v / 100 })
 }
 
 // perMachine reads how many nodes share a machine, or all.
@@ -194,17 +193,6 @@ func perMachine(p *int) func(*yamlfile.Node) error {
 	}
 }
 
-// piece reads an amount, or all.
-func piece(p *unit.Bytes) func(*yamlfile.Node) error {
-	return reader(func(n *yamlfile.Node, text string) error {
-		if text == "all" {
-			*p = 0
-			return nil
-		}
-		return bytes(p, mapreduce.MinBuffer)(n)
-	})
-}
-
 // space reads the room on a machine's disks, or unlimited.
 func space(s *node.Space) func(*yamlfile.Node) error {
 	return func(n *yamlfile.Node) error {
@@ -217,16 +205,8 @@ func space(s *node.Space) func(*yamlfile.Node) error {
 				return nil
 			})(n)
 		}
-		amount := func(p *float64) func(*yamlfile.Node) error {
-			return func(n *yamlfile.Node) error {
-				var b unit.Bytes
-				err := bytes(&b, 0)(n)
-				*p = float64(b)
-				return err
-			}
-		}
 		return n.Read("space", []string{"capacity", "filled", "healthy"}, yamlfile.Keys{
-			"capacity": amount(&s.Capacity), "filled": amount(&s.Filled), "healthy": share(&s.Healthy),
+			"capacity": amount(&s.Capacity, 0), "filled": amount(&s.Filled, 0), "healthy": share(&s.Healthy),
 		})
 	}
 }

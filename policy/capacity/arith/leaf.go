@@ -1,0 +1,128 @@
+package arith
+
+import (
+	"fmt"
+
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/yarn/conf"
+)
+
+// Leaf is what the limits of a leaf go by: on its applications, its users and their masters.
+type Leaf struct {
+	UserPercent float32 // minimum-user-limit-percent
+	UserFactor  float32 // user-limit-factor
+	AMPercent   float32
+	OwnMaxApps  int // maximum-applications of the queue; -1: not set
+	DefaultPrio int
+	Fair        bool
+	SizeWeight  bool
+
+	MaxApps, MaxUserApps int // counts at which submissions are refused; see LimitCounts
+
+	Apps       int // present
+	ActiveApps int
+	AMUsed     unit.Resources
+
+	// CurLimit is what the queue could reach when it was last looked at. It is old while nobody looks, as in Hadoop.
+	CurLimit unit.Resources
+
+	Ratio       float32 // sum of the users' shares of the cluster, kept as it changes
+	ActiveUsers int
+	ActiveUsed  unit.Resources // held by active users
+	OnlyPending int            // users with waiting and no activated applications
+
+	Stale         bool // the users' limit needs computing
+	limit         unit.Resources
+	PendingCached int // OnlyPending when the limit was last computed
+}
+
+// User is one user of one leaf.
+type User struct {
+	Used    unit.Resources
+	AM      unit.Resources // of activated applications' masters
+	Ratio   float32        // Used as a share of the cluster
+	Active  int            // activated applications
+	Pending int            // applications that wait for activation
+	Asking  int            // applications that count as asking; > 0 makes the user active
+}
+
+// LeafOf is a leaf with the settings of a file.
+func LeafOf(c *conf.Queue) Leaf {
+	return Leaf{
+		UserPercent: c.MinimumUserLimitPercent, UserFactor: c.UserLimitFactor, AMPercent: c.MaximumAMPercent,
+		OwnMaxApps: c.MaximumApplications, DefaultPrio: c.DefaultApplicationPriority, Fair: c.Ordering == "fair", SizeWeight: c.SizeWeight,
+	}
+}
+
+// LimitCounts sets how many applications the leaf and each of its users may have, given the limit for every queue and for the scheduler.
+func (l *Leaf) LimitCounts(everyQueue, scheduler int, absCap float32, absolute bool) {
+	l.MaxApps = MaxApplications(l.OwnMaxApps, everyQueue, scheduler, absCap, absolute)
+	l.MaxUserApps = MaxUserApplications(l.MaxApps, l.UserPercent, l.UserFactor)
+}
+
+// Admit refuses an application that Hadoop would reject at submission: its user has so many here, and the scheduler total of most.
+func (l *Leaf) Admit(path, user string, ofUser, total, most int) error {
+	switch {
+	case most >= 0 && total >= most:
+		return fmt.Errorf("there are %d applications already, the most that maximum-applications allows", total)
+	case l.MaxApps >= 0 && l.Apps >= l.MaxApps:
+		return fmt.Errorf("queue %s has %d applications already, the most it takes", path, l.Apps)
+	case l.MaxUserApps >= 0 && ofUser >= l.MaxUserApps:
+		return fmt.Errorf("user %s has %d applications in queue %s already, the most one user may have there", user, ofUser, path)
+	}
+	return nil
+}
+
+// UserLimit is how much a user may hold before it gets no more. All users have it in common (they have weight 1). It is computed again
+// only after a container of the leaf started or ended or a user became active or inactive.
+func (l *Leaf) UserLimit(c Calculator, cluster, minA unit.Resources, b *Bounds) unit.Resources {
+	if l.Stale {
+		l.Stale, l.PendingCached = false, l.OnlyPending
+		l.limit = c.UserLimit(&UserLimitInput{
+			Cluster: cluster, EffMin: b.EffMin, EffMax: b.EffMax, MinA: minA,
+			Ratio: l.Ratio, Active: float32(l.ActiveUsers), ActiveUsed: l.ActiveUsed, Percent: l.UserPercent, Factor: l.UserFactor,
+		})
+	}
+	return l.limit
+}
+
+// Hold adds r (or takes it back) to what a user holds.
+func (l *Leaf) Hold(c Calculator, cluster unit.Resources, u *User, r unit.Resources) {
+	u.Used = u.Used.Add(r)
+	ratio := c.Ratio(u.Used, cluster)
+	l.Ratio += ratio - u.Ratio
+	u.Ratio = ratio
+	l.Stale = true
+	if u.Asking > 0 {
+		l.ActiveUsed = l.ActiveUsed.Add(r)
+	}
+}
+
+// Ask counts one more (or one less) asking application of a user; the first makes the user active.
+func (l *Leaf) Ask(u *User, n int) {
+	was := u.Asking > 0
+	u.Asking += n
+	switch is := u.Asking > 0; {
+	case is && !was:
+		l.ActiveUsers++
+		l.ActiveUsed = l.ActiveUsed.Add(u.Used)
+		l.Stale = true
+	case was && !is:
+		l.ActiveUsers--
+		l.ActiveUsed = l.ActiveUsed.Sub(u.Used)
+		l.Stale = true
+	}
+}
+
+// Count changes how many activated and waiting applications a user has.
+func (l *Leaf) Count(u *User, active, pending int) {
+	if u.Active == 0 && u.Pending > 0 {
+		l.OnlyPending--
+	}
+	u.Active += active
+	u.Pending += pending
+	l.ActiveApps += active
+	if u.Active == 0 && u.Pending > 0 {
+		l.OnlyPending++
+	}
+}
