@@ -323,15 +323,15 @@ func line(x, y []float64) (at0, slope float64, ok bool) {
 	return at0, slope, len(x) > 0 && slices.Min(x) < slices.Max(x)
 }
 
-// Report writes the page from the records.
-func (s *Cycles) Report() (string, error) {
+// Report writes the page from the records, and returns its text and its file.
+func (s *Cycles) Report(context.Context) (text, file string, err error) {
 	runs, list, err := ReadCycles(s.Dir)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	costs, err := list.Costs()
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	options := map[string]bool{}
 	for _, r := range list {
@@ -339,7 +339,8 @@ func (s *Cycles) Report() (string, error) {
 			options["`"+j.Options+"`"] = true
 		}
 	}
-	return evidence.Page(cyclesPage, s.Page, map[string]any{
+	text, err = evidence.Page(cyclesPage, s.Page, map[string]any{
 		"Dir": filepath.Base(s.Dir), "Newest": list[len(list)-1], "Options": slices.Sorted(maps.Keys(options)), "Benchmarks": benchmarks, "Costs": costs, "Kept": runs, "Records": list,
 	}, template.FuncMap{"giga": func(v float64) float64 { return v / 1e9 }, "seconds": func(ms int64) float64 { return float64(ms) / 1e3 }})
+	return text, s.Page, err
 }

@@ -34,13 +34,13 @@ type mapreduceFacts struct {
 	OwnBack    *times // the import of A's repetition under A's
 }
 
-// Report simulates, compares with what was measured, and writes report.md and pictures.
-func (m *MapReduce) Report(ctx context.Context) (string, error) {
+// Report simulates, compares with what was measured, and writes report.md and pictures. It returns the page's text and its file.
+func (m *MapReduce) Report(ctx context.Context) (text, file string, err error) {
 	all, err := m.facts(ctx)
-	if err != nil {
-		return "", err
+	if err == nil {
+		text, err = m.write(all)
 	}
-	return m.write(all)
+	return text, filepath.Join(m.Dir, "report.md"), err
 }
 
 func (m *MapReduce) write(all []*mapreduceFacts) (string, error) {

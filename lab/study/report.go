@@ -16,13 +16,14 @@ import (
 //go:embed masters.md.tmpl
 var mastersPage string
 
-// Report compares the records with the simulator, writes report.md beside them and returns its text.
-func (m *Masters) Report(ctx context.Context) (string, error) {
+// Report compares the records with the simulator, writes report.md beside them and returns its text and its file.
+func (m *Masters) Report(ctx context.Context) (text, file string, err error) {
 	c, err := m.compare(ctx)
-	if err != nil {
-		return "", err
+	if err == nil {
+		file = filepath.Join(m.Dir, "report.md")
+		text, err = c.write(file)
 	}
-	return c.write(filepath.Join(m.Dir, "report.md"))
+	return text, file, err
 }
 
 func (c *comparison) write(file string) (string, error) {
