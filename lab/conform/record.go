@@ -25,7 +25,6 @@ type Recording struct {
 	Dir      string        // records are kept here
 	Work     string        // folder for the runs' own files; "": a temporary one
 	Missing  bool          // only as many as lack to Runs
-	Lib      string        // Hadoop's jars; "": fetched
 	Log      io.Writer     // nil: silent
 }
 
@@ -85,9 +84,7 @@ func Record(ctx context.Context, scenarios []Scenario, r Recording) error {
 
 func record(ctx context.Context, t task, r *Recording, program, dir string, mu *sync.Mutex) error {
 	run := evidence.Begin(program)
-	o := t.s.Options(dir)
-	o.Lib = r.Lib
-	rec, err := sls.Run(ctx, o)
+	rec, err := sls.Run(ctx, t.s.Options(dir))
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func (c *Cluster) client(ctx context.Context, name string, heapMB int, class str
 		return cost, ctx.Err()
 	case err != nil:
 		b, _ := os.ReadFile(log.Name())
-		return cost, fmt.Errorf("running %s: %w; the last lines of %s:\n%s", class, err, log.Name(), lastLines(string(b), 12))
+		return cost, fmt.Errorf("running %s: %w; the last lines of %s:\n%s", class, err, log.Name(), LastLines(string(b), 12))
 	}
 	return cost, nil
 }

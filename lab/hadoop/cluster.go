@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/proc"
+	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
 // Cluster is a lab that was brought up, by this process or by another one.
@@ -28,10 +29,19 @@ type Cluster struct {
 	Daemons []daemon `json:"daemons"` // in the order of their start
 	Ports   ports    `json:"ports"`
 
-	// JavaOptions are given to every daemon, besides those that keep it small.
-	JavaOptions []string `json:"-"`
+	Auth rest.Auth `json:"-"` // proves who asks the ResourceManagers; nil: nobody
 
-	java Java
+	javaOptions []string
+	java        Java
+	log         io.Writer // may be nil
+	began       time.Time
+}
+
+// Say tells the log when something happened.
+func (c *Cluster) Say(format string, args ...any) {
+	if c.log != nil {
+		fmt.Fprintf(c.log, "%6.1f s  %s\n", time.Since(c.began).Seconds(), fmt.Sprintf(format, args...))
+	}
 }
 
 // Node is one NodeManager.
@@ -44,7 +54,8 @@ type Node struct {
 
 // daemon is one process: what to run, and what answers once it is up.
 type daemon struct {
-	Name   string `json:"name"`
+	Role   string `json:"role"`
+	Name   string `json:"name"` // its role, where there is only one
 	Main   string `json:"main"`
 	HeapMB int    `json:"heap_mb"`
 	Host   string `json:"host"`
@@ -71,14 +82,14 @@ func Open(ctx context.Context, dir string) (*Cluster, error) {
 	return c, err
 }
 
-// Clients is for clients (Masters, Java) of daemons that another package has configured and started in a run folder: conf in it is
+// Clients is for a ZooKeeper, or clients (Masters, Java) of daemons that somebody else has configured and started in a run folder: conf in it is
 // what they read. It has no daemons of its own. The log may be nil.
 func Clients(ctx context.Context, dir string, log io.Writer) (*Cluster, error) {
 	dir, err := proc.Folder(dir)
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{Dir: dir, Version: Default}
+	c := &Cluster{Dir: dir, Version: Default, log: log, began: time.Now()}
 	if c.Lib, err = Fetch(ctx, c.Version, log); err != nil {
 		return nil, err
 	}
@@ -119,6 +130,27 @@ func (c *Cluster) Down() error {
 
 // RM is the address of the ResourceManager's REST interface.
 func (c *Cluster) RM() string { return c.web("resourcemanager", "rm-web") }
+
+// RMs are the addresses of all ResourceManagers, by this machine's name.
+func (c *Cluster) RMs() (list []string) {
+	for _, d := range c.Daemons {
+		if d.Role == "resourcemanager" {
+			list = append(list, c.URL(d.Name))
+		}
+	}
+	return list
+}
+
+// URL is the address of one ResourceManager.
+func (c *Cluster) URL(name string) string { return "http://" + c.Ports.Local(webPort(name)) }
+
+// webPort is the name of the port of a ResourceManager's REST interface.
+func webPort(name string) string {
+	if name == "resourcemanager" {
+		return "rm-web"
+	}
+	return name + "-web"
+}
 
 // History is that of MapReduce's history server; empty without one.
 func (c *Cluster) History() string { return c.web("historyserver", "history-web") }
@@ -161,14 +193,30 @@ func (c *Cluster) Kill(name string) error {
 	return proc.Stop(c.Dir, name, 0)
 }
 
-// Start starts a class as a process of the run; env is added to its environment.
-func (c *Cluster) Start(name string, heapMB int, env []string, class string, args ...string) (*proc.Process, error) {
-	all := slices.Concat(c.java.Options(heapMB), c.JavaOptions, []string{"-Dproc_" + name, "-cp", c.classpath(""), class}, args)
-	return proc.Start(c.Dir, proc.Command{Name: name, Path: c.java.Java, Args: all, Env: append(c.env(), env...)})
+// JVM is a Java process to be started.
+type JVM struct {
+	Name    string
+	HeapMB  int
+	First   bool     // before other work on the computer, where that is allowed
+	Env     []string // added to its environment
+	Options []string // of the JVM, besides those that keep it small
+	Classes string   // folder before Hadoop's own; may be empty
+	Main    string
+	Args    []string
 }
 
-func (c *Cluster) start(d daemon) (*proc.Process, error) {
-	return c.Start(d.Name, d.HeapMB, []string{hostVariable + "=" + d.Host}, d.Main)
+// Start starts a process of the run.
+func (c *Cluster) Start(p JVM) (*proc.Process, error) {
+	path, args := c.java.Java, slices.Concat(c.java.Options(p.HeapMB), p.Options, []string{"-Dproc_" + p.Name, "-cp", c.classpath(p.Classes), p.Main}, p.Args)
+	if nice, err := exec.LookPath("nice"); err == nil && p.First {
+		path, args = nice, append([]string{"-n", "-20", path}, args...)
+	}
+	return proc.Start(c.Dir, proc.Command{Name: p.Name, Path: path, Args: args, Env: append(c.env(), p.Env...)})
+}
+
+func (c *Cluster) start(d daemon) error {
+	_, err := c.Start(JVM{Name: d.Name, HeapMB: d.HeapMB, Env: []string{hostVariable + "=" + d.Host, "YARDMASTER_RM=" + d.Name}, Options: c.javaOptions, Main: d.Main})
+	return err
 }
 
 // Restart ends a daemon, politely if it runs, starts it again with the same configuration and waits until it answers.
@@ -181,11 +229,10 @@ func (c *Cluster) Restart(ctx context.Context, name string) error {
 	if err := proc.Stop(c.Dir, name, 10*time.Second); err != nil {
 		return fmt.Errorf("restarting %s: %w", name, err)
 	}
-	p, err := c.start(d)
-	if err != nil {
+	if err := c.start(d); err != nil {
 		return err
 	}
-	return c.await(ctx, d, p)
+	return c.await(ctx, d)
 }
 
 // Java is a client of the lab to be run: a class of Hadoop's or of the lab's own, with the lab's configuration. It belongs

@@ -24,6 +24,12 @@ var (
 	log4j string
 	//go:embed files/site.conf
 	siteText string
+	//go:embed files/zoo.cfg
+	zooKeeperText string
+
+	// TwoQueues is a capacity-scheduler.xml with the queues prod and batch, which nobody administers but who administers YARN.
+	//go:embed files/two-queues.xml
+	TwoQueues string
 )
 
 const (
@@ -64,8 +70,16 @@ func writeConf(o Options, dir, lib string, p ports) error {
 	if err != nil {
 		return err
 	}
+	over, err := Settings(o.Over, struct {
+		ports
+		With any
+	}{p, o.With})
+	if err != nil {
+		return err
+	}
 	files := map[string]string{"log4j.properties": log4j + loggers.String(), "topology.table": table.String()}
 	for name, more := range map[string]map[string]string{"core-site.xml": o.Core, "yarn-site.xml": o.Site, "hdfs-site.xml": o.HDFSSite, "mapred-site.xml": o.Mapred} {
+		maps.Copy(site[name], over[name])
 		maps.Copy(site[name], more)
 		files[name] = Properties("", site[name])
 	}
@@ -74,13 +88,13 @@ func writeConf(o Options, dir, lib string, p ports) error {
 	for _, w := range []string{"hdfs", "datanode", "secondary"} {
 		files["webapps/"+w+"/WEB-INF/web.xml"] = `<web-app version="2.4" xmlns="http://java.sun.com/xml/ns/j2ee"/>` + "\n"
 	}
-	return writeFiles(conf, files)
+	return WriteFiles(conf, files)
 }
 
-// writeFiles writes files of a configuration folder.
-func writeFiles(conf string, files map[string]string) error {
+// WriteFiles writes files of a folder.
+func WriteFiles(dir string, files map[string]string) error {
 	for name, text := range files {
-		path := filepath.Join(conf, name)
+		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return fmt.Errorf("writing the lab's configuration: %w", err)
 		}
@@ -139,16 +153,14 @@ var portNames = []string{"rm-client", "rm-scheduler", "rm-tracker", "rm-admin", 
 type ports map[string]int
 
 // freePorts asks the kernel for as many ports as there are names, each free on every address, all different.
-func freePorts() (ports, error) {
-	list, err := Ports(len(portNames))
-	if err != nil {
-		return nil, err
-	}
+func freePorts(more ...string) (ports, error) {
+	names := slices.Concat(portNames, more)
+	list, err := Ports(len(names))
 	p := ports{}
-	for i, name := range portNames {
-		p[name] = list[i]
+	for i := range list {
+		p[names[i]] = list[i]
 	}
-	return p, nil
+	return p, err
 }
 
 // Ports asks the kernel for n different ports that are free on every address.
@@ -165,8 +177,9 @@ func Ports(n int) ([]int, error) {
 	return list, nil
 }
 
-// At is a port of the master's address, Here one of whichever node reads it.
-func (p ports) At(name string) string { return net.JoinHostPort(master, strconv.Itoa(p[name])) }
+// At is a port of the master's address, Local the same by its name, as Kerberos needs it, Here one of whichever node reads it.
+func (p ports) At(name string) string    { return net.JoinHostPort(master, strconv.Itoa(p[name])) }
+func (p ports) Local(name string) string { return "localhost:" + strconv.Itoa(p[name]) }
 func (p ports) Here(name string) string {
 	return "${env." + hostVariable + ":-" + master + "}:" + strconv.Itoa(p[name])
 }

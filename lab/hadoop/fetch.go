@@ -137,14 +137,14 @@ func resolve(ctx context.Context, mvn, dir, into string, log io.Writer) error {
 	fmt.Fprintf(log, "asking Maven for the jars; this takes some minutes and about 100 MB, once\n")
 	out, err := run()
 	if err != nil {
-		return fmt.Errorf("maven: %w; its last lines:\n%s", err, lastLines(out, 12))
+		return fmt.Errorf("maven: %w; its last lines:\n%s", err, LastLines(out, 12))
 	}
 	fmt.Fprintf(log, "jars fetched in %.1f s\n", time.Since(began).Seconds())
 	return nil
 }
 
-// lastLines is the end of a text.
-func lastLines(s string, n int) string {
+// LastLines is the end of a text.
+func LastLines(s string, n int) string {
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	if len(lines) > n {
 		lines = lines[len(lines)-n:]

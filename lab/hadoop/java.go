@@ -135,7 +135,7 @@ func Classes(ctx context.Context, version string, source fs.FS, root string) (st
 			args = append(args, file)
 		}
 		if out, err := exec.CommandContext(ctx, java.Javac, args...).CombinedOutput(); err != nil {
-			return fmt.Errorf("%w:\n%s", err, lastLines(string(out), 20))
+			return fmt.Errorf("%w:\n%s", err, LastLines(string(out), 20))
 		}
 		return nil
 	})

@@ -47,7 +47,7 @@ func Up(ctx context.Context, o Options) (*Cluster, error) {
 	// A port may be taken by somebody else between our choice and the daemon's start. Then all is begun anew.
 	const attempts = 3
 	for i := 1; ; i++ {
-		c := &Cluster{Dir: dir, Version: o.Version, Scheduler: o.Scheduler, Lib: lib, java: java}
+		c := &Cluster{Dir: dir, Version: o.Version, Scheduler: o.Scheduler, Lib: lib, java: java, javaOptions: o.JavaOptions, log: o.Log}
 		err := c.up(ctx, o)
 		if err == nil {
 			return c, nil
@@ -64,49 +64,41 @@ func Up(ctx context.Context, o Options) (*Cluster, error) {
 
 func (c *Cluster) up(ctx context.Context, o Options) error {
 	var err error
-	if c.Ports, err = freePorts(); err != nil {
+	if c.Ports, err = freePorts(o.Ports...); err != nil {
 		return err
+	}
+	c.began = time.Now()
+	if o.Prepare != nil {
+		if err := o.Prepare(ctx, c); err != nil {
+			return err
+		}
 	}
 	if err := writeConf(o, c.Dir, c.Lib, c.Ports); err != nil {
 		return err
+	}
+	if port := c.Ports["zookeeper"]; port > 0 {
+		if err := c.ZooKeeper(ctx, port); err != nil {
+			return err
+		}
 	}
 	c.plan(o)
 	if err := c.save(); err != nil {
 		return fmt.Errorf("bringing the lab up: %w", err)
 	}
-	began := time.Now()
-	say := func(what string) { fmt.Fprintf(o.Log, "%6.1f s  %s\n", time.Since(began).Seconds(), what) }
-	started := map[string]*proc.Process{}
-	start := func(d daemon) (err error) {
-		started[d.Name], err = c.start(d)
-		return err
-	}
-	await := func(d daemon) error {
-		err := c.await(ctx, d, started[d.Name])
-		if err == nil {
-			say(d.Name + " answers")
-		}
-		return err
-	}
-	active := func(daemon) error {
-		err := c.WaitNodes(ctx, len(c.Nodes))
-		if err == nil {
-			say(fmt.Sprintf("%d nodes active", len(c.Nodes)))
-		}
-		return err
-	}
+	await := func(d daemon) error { return c.await(ctx, d) }
+	active := func(d daemon) error { return c.WaitNodes(ctx, len(c.Nodes)) }
 	format := func(daemon) error { return c.format(ctx) }
 	prepare := func(daemon) error { return c.prepareHDFS(ctx) }
 	for _, step := range []struct {
-		of string // daemons by the beginning of their names; those that the lab does not have are passed over
-		do func(daemon) error
+		role string // those that the lab does not have are passed over
+		do   func(daemon) error
 	}{
-		{"resourcemanager", start}, {"namenode", format}, {"namenode", start}, {"timeline", start}, {"namenode", await}, {"datanode", start}, {"resourcemanager", await},
-		{"nodemanager", start}, {"datanode", await}, {"namenode", prepare}, {"historyserver", start}, {"nodemanager", await}, {"resourcemanager", active},
+		{"resourcemanager", c.start}, {"namenode", format}, {"namenode", c.start}, {"timeline", c.start}, {"namenode", await}, {"datanode", c.start}, {"resourcemanager", await},
+		{"nodemanager", c.start}, {"datanode", await}, {"namenode", prepare}, {"historyserver", c.start}, {"nodemanager", await}, {"resourcemanager", active},
 		{"historyserver", await}, {"timeline", await},
 	} {
 		for _, d := range c.Daemons {
-			if strings.HasPrefix(d.Name, step.of) {
+			if d.Role == step.role {
 				if err := step.do(d); err != nil {
 					return err
 				}
@@ -118,28 +110,29 @@ func (c *Cluster) up(ctx context.Context, o Options) error {
 
 // plan lists the daemons and nodes.
 func (c *Cluster) plan(o Options) {
-	at := func(port, path string) string { return "http://" + c.Ports.At(port) + path }
+	add := func(role, name, class string, heap int, host, port, path string) (url string) {
+		url = fmt.Sprintf("http://%s:%d", host, c.Ports[port])
+		c.Daemons = append(c.Daemons, daemon{role, name, class, heap, host, url + path})
+		return url
+	}
 	if o.HDFS {
-		c.Daemons = append(c.Daemons,
-			daemon{"namenode", "org.apache.hadoop.hdfs.server.namenode.NameNode", 256, master, at("namenode-web", "/jmx?qry=java.lang:type=Runtime")},
-			daemon{"datanode", "org.apache.hadoop.hdfs.server.datanode.DataNode", 192, host(0),
-				fmt.Sprintf("http://%s:%d/jmx?qry=java.lang:type=Runtime", host(0), c.Ports["datanode-web"])})
+		const path = "/jmx?qry=java.lang:type=Runtime"
+		add("namenode", "namenode", "org.apache.hadoop.hdfs.server.namenode.NameNode", 256, master, "namenode-web", path)
+		add("datanode", "datanode", "org.apache.hadoop.hdfs.server.datanode.DataNode", 192, host(0), "datanode-web", path)
 	}
 	if o.Timeline {
-		c.Daemons = append(c.Daemons, daemon{"timeline", "org.apache.hadoop.yarn.server.applicationhistoryservice.ApplicationHistoryServer",
-			256, master, at("timeline-web", "/ws/v1/applicationhistory/about")})
+		add("timeline", "timeline", "org.apache.hadoop.yarn.server.applicationhistoryservice.ApplicationHistoryServer", 256, master, "timeline-web", "/ws/v1/applicationhistory/about")
 	}
-	c.Daemons = append(c.Daemons, daemon{"resourcemanager", rmPackage + "ResourceManager", o.RMHeapMB, master,
-		at("rm-web", "/ws/v1/cluster/info")})
+	for _, name := range o.RMs {
+		add("resourcemanager", name, rmPackage+"ResourceManager", o.RMHeapMB, master, webPort(name), "/ws/v1/cluster/info")
+	}
 	for i := range o.Nodes {
-		name, url := fmt.Sprintf("nodemanager-%d", i+1), fmt.Sprintf("http://%s:%d", host(i), c.Ports["nm-web"])
-		c.Daemons = append(c.Daemons, daemon{name, nodeManager, o.NMHeapMB, host(i),
-			url + "/ws/v1/node/info"})
+		name := fmt.Sprintf("nodemanager-%d", i+1)
+		url := add("nodemanager", name, "org.apache.hadoop.yarn.server.nodemanager.NodeManager", o.NMHeapMB, host(i), "nm-web", "/ws/v1/node/info")
 		c.Nodes = append(c.Nodes, Node{Name: name, ID: fmt.Sprintf("%s:%d", host(i), c.Ports["nm"]), Rack: rack(i, o.Nodes), URL: url})
 	}
 	if o.History {
-		c.Daemons = append(c.Daemons, daemon{"historyserver", "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer", 256, master,
-			at("history-web", "/ws/v1/history/info")})
+		add("historyserver", "historyserver", "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer", 256, master, "history-web", "/ws/v1/history/info")
 	}
 }
 
@@ -154,7 +147,7 @@ func (c *Cluster) format(ctx context.Context) error {
 		err = e
 	}
 	if err != nil {
-		return fmt.Errorf("formatting the NameNode: %w; its last lines:\n%s", err, lastLines(string(out), 12))
+		return fmt.Errorf("formatting the NameNode: %w; its last lines:\n%s", err, LastLines(string(out), 12))
 	}
 	return nil
 }
@@ -183,6 +176,14 @@ type Options struct {
 	RMHeapMB int      // the ResourceManager's heap; 512
 	NMHeapMB int      // a NodeManager's heap; 256
 
+	// What a cluster out of the ordinary has: several ResourceManagers, Kerberos.
+	RMs         []string                                    // processes and YARN's ids of the ResourceManagers; "resourcemanager". Each has its name in YARDMASTER_RM
+	Ports       []string                                    // names of further ports; with "zookeeper" there is one
+	Over        string                                      // settings (see Settings) over those that the lab makes; it has the ports and With
+	With        any                                         // for Over
+	JavaOptions []string                                    // of every daemon, besides those that keep it small
+	Prepare     func(ctx context.Context, c *Cluster) error `json:"-"` // what is to be there before the configuration is written
+
 	Log io.Writer // told what happens; may be nil
 }
 
@@ -195,10 +196,7 @@ var (
 		rmPackage + "scheduler.fair.FSSchedulerNode"}
 )
 
-const (
-	rmPackage   = "org.apache.hadoop.yarn.server.resourcemanager."
-	nodeManager = "org.apache.hadoop.yarn.server.nodemanager.NodeManager"
-)
+const rmPackage = "org.apache.hadoop.yarn.server.resourcemanager."
 
 // maxNodes is how many loopback addresses are used at most; a machine is full long before.
 const maxNodes = 200
@@ -209,6 +207,9 @@ func (o Options) complete() (Options, error) {
 	o.Nodes, o.NodeMB, o.NodeVcores = cmp.Or(o.Nodes, 3), cmp.Or(o.NodeMB, 8192), cmp.Or(o.NodeVcores, 32)
 	o.RMHeapMB, o.NMHeapMB = cmp.Or(o.RMHeapMB, 512), cmp.Or(o.NMHeapMB, 256)
 	o.HDFS = o.HDFS || o.History
+	if o.RMs == nil {
+		o.RMs = []string{"resourcemanager"}
+	}
 	switch o.Scheduler {
 	case "capacity":
 		o.ConfStore, o.SchedulerXML = cmp.Or(o.ConfStore, "memory"), cmp.Or(o.SchedulerXML, capacityXML)

@@ -21,12 +21,13 @@ const (
 	OneMinute = iota
 	FiveMinutes
 	FifteenMinutes
+	Now // the threads that run now, this one among them
 )
 
-// LoadAverage is how many processes wanted to run at once, over the last minute or minutes; 0 where it is not told.
+// LoadAverage is how many threads wanted to run at once, over the last minute or minutes; 0 where it is not told.
 func LoadAverage(span int) float64 {
 	b, _ := os.ReadFile("/proc/loadavg") // not there: not told
-	f := strings.Fields(string(b))
+	f := strings.Fields(strings.ReplaceAll(string(b), "/", " "))
 	if span >= len(f) {
 		return 0
 	}

@@ -26,18 +26,15 @@ var (
 
 // KDC is a private MIT Kerberos server on loopback with files of its own: no system service, no root.
 type KDC struct {
-	yard *hadoop.Yard
-	dir  string
-	port int
-	// the programs
-	kdc, util, admin string
+	lab *hadoop.Cluster
+	dir string
 }
 
 // Missing says which programs are not there, and where to get them; nothing is installed.
 func Missing() error {
 	var no []string
 	for _, p := range []string{"krb5kdc", "kdb5_util", "kadmin.local", "kinit"} {
-		if _, err := program(p); err != nil {
+		if program(p) == "" {
 			no = append(no, p)
 		}
 	}
@@ -47,76 +44,58 @@ func Missing() error {
 	return fmt.Errorf("a private KDC needs %s; install them (Debian: apt install krb5-kdc krb5-admin-server krb5-user)", strings.Join(no, ", "))
 }
 
-// program finds a command, also where ordinary users do not look.
-func program(name string) (string, error) {
-	if p, err := exec.LookPath(name); err == nil {
-		return p, nil
-	}
-	for _, d := range []string{"/usr/sbin", "/usr/local/sbin", "/sbin"} {
+// program finds a command, also where ordinary users do not look; "": it is not there.
+func program(name string) string {
+	for _, d := range []string{"", "/usr/sbin", "/usr/local/sbin", "/sbin"} {
 		if p, err := exec.LookPath(filepath.Join(d, name)); err == nil {
-			return p, nil
+			return p
 		}
 	}
-	return "", fmt.Errorf("there is no %s", name)
+	return ""
 }
 
-// newKDC writes the files, makes the database and starts the server.
-func newKDC(ctx context.Context, y *hadoop.Yard) (*KDC, error) {
+// create writes the files, makes the database and starts the server.
+func (k *KDC) create(ctx context.Context, c *hadoop.Cluster) error {
 	if err := Missing(); err != nil {
-		return nil, err
+		return err
 	}
-	k := &KDC{yard: y, dir: filepath.Join(y.Dir, "kdc")}
-	for p, name := range map[*string]string{&k.kdc: "krb5kdc", &k.util: "kdb5_util", &k.admin: "kadmin.local"} {
-		var err error
-		if *p, err = program(name); err != nil {
-			return nil, err
-		}
+	k.lab = c
+	err := errors.Join(os.RemoveAll(k.dir), os.MkdirAll(k.dir, 0o700)) // of an earlier run
+	port := c.Ports["kdc"]
+	for name, text := range map[string]string{"krb5.conf": fmt.Sprintf(krb5Conf, Realm, port), "kdc.conf": fmt.Sprintf(kdcConf, Realm, port, k.dir), "acl": ""} {
+		err = errors.Join(err, os.WriteFile(filepath.Join(k.dir, name), []byte(text), 0o600))
 	}
-	ports, err := hadoop.Ports(1)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("making the KDC: %w", err)
 	}
-	k.port = ports[0]
-	if err := os.RemoveAll(k.dir); err != nil { // of an earlier run
-		return nil, fmt.Errorf("making the KDC: %w", err)
+	if err := k.run(ctx, "", "kdb5_util", "-r", Realm, "create", "-s", "-P", "master"); err != nil {
+		return err
 	}
-	if err := os.MkdirAll(k.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making the KDC: %w", err)
-	}
-	files := map[string]string{"krb5.conf": fmt.Sprintf(krb5Conf, Realm, k.port), "kdc.conf": fmt.Sprintf(kdcConf, Realm, k.port, k.dir), "acl": ""}
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(k.dir, name), []byte(text), 0o600); err != nil {
-			return nil, fmt.Errorf("making the KDC: %w", err)
-		}
-	}
-	if err := k.run(ctx, "", k.util, "-r", Realm, "create", "-s", "-P", "master"); err != nil {
-		return nil, err
-	}
-	return k, k.Start(ctx)
+	return k.Start(ctx)
 }
 
 // Start starts the server, or starts it again on the same database.
 func (k *KDC) Start(ctx context.Context) error {
-	if _, err := proc.Start(k.yard.Dir, proc.Command{Name: "kdc", Path: k.kdc, Args: []string{"-r", Realm, "-n"}, Env: k.env()}); err != nil {
+	if _, err := proc.Start(k.lab.Dir, proc.Command{Name: "kdc", Path: program("krb5kdc"), Args: []string{"-r", Realm, "-n"}, Env: k.env()}); err != nil {
 		return err
 	}
-	return k.yard.Listens(ctx, "kdc", k.port, "", "")
+	return k.lab.Listens(ctx, "kdc", k.lab.Ports["kdc"], "", "")
 }
 
 func (k *KDC) env() []string {
 	return []string{"KRB5_CONFIG=" + k.Config(), "KRB5_KDC_PROFILE=" + filepath.Join(k.dir, "kdc.conf")}
 }
 
-func (k *KDC) run(ctx context.Context, input, path string, args ...string) error {
-	cmd := exec.CommandContext(ctx, path, args...)
+func (k *KDC) run(ctx context.Context, input, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, program(name), args...)
 	cmd.Env = append(os.Environ(), k.env()...)
 	cmd.Stdin = strings.NewReader(input)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("%s: %w: %s", filepath.Base(path), err, out)
+		return fmt.Errorf("%s: %w: %s", name, err, out)
 	}
 	for line := range strings.Lines(string(out)) { // kadmin ends with 0 whatever its commands did
-		if path == k.admin && strings.Contains(line, " while ") && !strings.HasPrefix(line, "WARNING") {
+		if name == "kadmin.local" && strings.Contains(line, " while ") && !strings.HasPrefix(line, "WARNING") {
 			return errors.New("kadmin.local: " + strings.TrimSpace(line))
 		}
 	}
@@ -125,7 +104,7 @@ func (k *KDC) run(ctx context.Context, input, path string, args ...string) error
 
 // Admin runs commands of kadmin, one a line.
 func (k *KDC) Admin(ctx context.Context, commands ...string) error {
-	return k.run(ctx, strings.Join(commands, "\n")+"\n", k.admin, "-r", Realm)
+	return k.run(ctx, strings.Join(commands, "\n")+"\n", "kadmin.local", "-r", Realm)
 }
 
 // Config is the krb5.conf of the realm.

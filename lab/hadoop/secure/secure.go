@@ -13,8 +13,8 @@ import (
 	"path/filepath"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/lab/proc"
 	"github.com/yardmaster/yardmaster/yarn/krb"
-	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
 //go:embed secure.conf
@@ -22,7 +22,7 @@ var settings string
 
 // Lab is the secured cluster.
 type Lab struct {
-	*hadoop.Yard
+	*hadoop.Cluster
 	KDC *KDC
 	RM  string // its web address
 }
@@ -35,21 +35,28 @@ const (
 
 // Up brings it up in the folder and waits until the node is active. What fails is taken down; the logs stay.
 func Up(ctx context.Context, dir string, log io.Writer) (*Lab, error) {
-	y, err := hadoop.NewYard(ctx, dir, log)
+	dir, err := proc.Folder(dir)
 	if err != nil {
 		return nil, err
 	}
-	l := &Lab{Yard: y}
-	if err := l.up(ctx); err != nil {
-		_ = y.Down()
+	l := &Lab{KDC: &KDC{dir: filepath.Join(dir, "kdc")}}
+	l.Cluster, err = hadoop.Up(ctx, hadoop.Options{
+		Dir: dir, Nodes: 1, NodeMB: 4096, NodeVcores: 16, SchedulerXML: hadoop.TwoQueues, RMHeapMB: 384, Log: log, Ports: []string{"kdc"},
+		JavaOptions: []string{"-Djava.security.krb5.conf=" + l.KDC.Config()}, Prepare: l.prepare, Over: settings, With: map[string]string{
+			"Realm": Realm, "Web": webPrincipal, "WebKeys": l.KDC.Keytab(webPrincipal), "Daemon": daemonPrincipal, "DaemonKeys": l.KDC.Keytab(daemonPrincipal), "Secret": secret(dir),
+		},
+	})
+	if err != nil {
 		return nil, err
 	}
+	l.RM = l.RMs()[0]
 	return l, nil
 }
 
-func (l *Lab) up(ctx context.Context) error {
-	var err error
-	if l.KDC, err = newKDC(ctx, l.Yard); err != nil {
+// prepare starts the KDC and makes principals, keytabs and the cookies' secret.
+func (l *Lab) prepare(ctx context.Context, c *hadoop.Cluster) error {
+	l.Cluster = c
+	if err := l.KDC.create(ctx, c); err != nil {
 		return err
 	}
 	var commands []string
@@ -62,57 +69,17 @@ func (l *Lab) up(ctx context.Context) error {
 	if err := l.KDC.Admin(ctx, append(commands, "cpw -randkey stale")...); err != nil {
 		return err
 	}
-	l.Say("principals and keytabs made")
-	if err := l.NewCookieSecret(); err != nil {
-		return err
-	}
-	ports, err := hadoop.Ports(5)
-	if err != nil {
-		return err
-	}
-	l.RM = "http://" + hadoop.Local(ports[0])
-	if err := l.Configure(settings, map[string]any{
-		"Ports": ports, "Realm": Realm, "Web": webPrincipal, "WebKeys": l.KDC.Keytab(webPrincipal), "Daemon": daemonPrincipal, "DaemonKeys": l.KDC.Keytab(daemonPrincipal), "Secret": l.secret(),
-	}); err != nil {
-		return err
-	}
-	l.JavaOptions = []string{"-Djava.security.krb5.conf=" + l.KDC.Config()}
-	if err := l.StartRM(ctx); err != nil {
-		return err
-	}
-	if err := l.StartNode(); err != nil {
-		return err
-	}
-	return l.awaitNode(ctx)
-}
-
-// StartRM starts the ResourceManager, also after a Stop or Kill of "resourcemanager".
-func (l *Lab) StartRM(ctx context.Context) error {
-	if err := l.Yard.StartRM("resourcemanager"); err != nil {
-		return err
-	}
-	return l.Answers(ctx, "resourcemanager", l.RM+"/ws/v1/cluster/info")
-}
-
-func (l *Lab) awaitNode(ctx context.Context) error {
+	c.Say("principals and keytabs made")
 	auth, err := l.Auth("admin")
 	if err != nil {
 		return err
 	}
-	defer auth.Close()
-	c, err := rest.New(rest.Options{RM: []string{l.RM}, Auth: auth, RMRate: -1})
-	if err != nil {
-		return err
-	}
-	defer c.CloseIdle()
-	return l.Until(ctx, "nodemanager", "the node is active", func() error {
-		m, err := c.Metrics(ctx)
-		if err == nil && m.ActiveNodes < 1 {
-			err = fmt.Errorf("no node is active")
-		}
-		return err
-	})
+	c.Auth = auth
+	return l.NewCookieSecret()
 }
+
+// StartRM starts the ResourceManager, also after a Stop or Kill of "resourcemanager".
+func (l *Lab) StartRM(ctx context.Context) error { return l.Restart(ctx, "resourcemanager") }
 
 // Auth proves to be the principal by its keytab.
 func (l *Lab) Auth(principal string) (*krb.Auth, error) {
@@ -121,10 +88,10 @@ func (l *Lab) Auth(principal string) (*krb.Auth, error) {
 
 // NewCookieSecret replaces the secret that the web server signs its cookies with; a restarted one then knows none of the old.
 func (l *Lab) NewCookieSecret() error {
-	if err := os.WriteFile(l.secret(), []byte(rand.Text()), 0o600); err != nil {
+	if err := os.WriteFile(secret(l.Dir), []byte(rand.Text()), 0o600); err != nil {
 		return fmt.Errorf("writing the cookies' secret: %w", err)
 	}
 	return nil
 }
 
-func (l *Lab) secret() string { return filepath.Join(l.Dir, "http-secret") }
+func secret(dir string) string { return filepath.Join(dir, "http-secret") }

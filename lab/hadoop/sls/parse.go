@@ -19,7 +19,7 @@ const maxLine = 1 << 16
 func parse(r io.Reader, rec *Record) error {
 	p := &parser{
 		rec: rec, nodes: map[string]int32{}, jobs: map[int64]int32{}, containers: map[key]int32{},
-		near: map[int64]string{}, beats: make([][]int64, len(rec.Nodes)),
+		beats: make([][]int64, len(rec.Nodes)),
 	}
 	for i := range rec.Nodes {
 		p.nodes[rec.Nodes[i].Name] = int32(i)
@@ -51,7 +51,6 @@ type parser struct {
 	nodes      map[string]int32
 	jobs       map[int64]int32 // by application number
 	containers map[key]int32
-	near       map[int64]string // by application number: where its last allocation was
 	base, zero int64
 	based      bool
 	kinds      strings.Builder
@@ -79,10 +78,6 @@ func (p *parser) line(s string) {
 		p.watch(ms, append(strings.Fields(msg), make([]string, longest)...))
 	case "RMContainerImpl":
 		p.transition(ms, msg)
-	case "AbstractContainerAllocator":
-		p.locality(msg)
-	case "FiCaSchedulerApp":
-		p.givenUp(ms, msg)
 	}
 }
 
@@ -170,11 +165,7 @@ func (p *parser) note(kind byte, ms int64, of int32) {
 	p.rec.Log.Of = append(p.rec.Log.Of, of)
 }
 
-var (
-	transitions = regexp.MustCompile(`^container_(?:e\d+_)?\d+_(\d+)_\d+_(\d+) Container Transitioned from \w+ to (\w+)$`)
-	localities  = regexp.MustCompile(`^assignedContainer .*attempt=appattempt_\d+_(\d+)_\d+ .*type=(\w+)`)
-	unreserved  = regexp.MustCompile(`^Application application_\d+_(\d+) unreserved +on node host: ([^:]+):`)
-)
+var transitions = regexp.MustCompile(`^container_(?:e\d+_)?\d+_(\d+)_\d+_(\d+) Container Transitioned from \w+ to (\w+)$`)
 
 // transition takes "container_TS_APP_ATTEMPT_NUM Container Transitioned from A to B".
 func (p *parser) transition(ms int64, msg string) {
@@ -202,8 +193,6 @@ func (p *parser) transition(ms int64, msg string) {
 		c.Reserved, c.Node = ms, p.serving
 	case "ALLOCATED":
 		c.Allocated = ms
-		c.Near = p.near[k.app]
-		delete(p.near, k.app)
 		if p.rec.Jobs[job].Master < 0 {
 			p.rec.Jobs[job].Master = ms
 		}
@@ -213,25 +202,6 @@ func (p *parser) transition(ms int64, msg string) {
 		c.Running = ms
 	default:
 		c.Ended = ms
-	}
-}
-
-// locality takes the allocator's "assignedContainer application attempt=appattempt_TS_APP_N ... type=OFF_SWITCH ...".
-func (p *parser) locality(msg string) {
-	if f := localities.FindStringSubmatch(msg); f != nil {
-		p.near[num(f[1])] = f[2]
-	}
-}
-
-// givenUp takes "Application application_TS_APP unreserved on node host: HOST:PORT #containers=... ...".
-func (p *parser) givenUp(ms int64, msg string) {
-	f := unreserved.FindStringSubmatch(msg)
-	if f == nil {
-		return
-	}
-	job, ok := p.jobs[num(f[1])]
-	if node, known := p.nodes[f[2]]; ok && known {
-		p.rec.GivenUp = append(p.rec.GivenUp, GivenUp{ms, job, node})
 	}
 }
 
@@ -259,9 +229,6 @@ func (p *parser) finish() error {
 	}
 	for i := range r.Kills {
 		r.Kills[i].At -= p.zero
-	}
-	for i := range r.GivenUp {
-		r.GivenUp[i].At -= p.zero
 	}
 	r.Log.Kinds = p.kinds.String()
 	r.Log.At = make([]int64, len(p.at))

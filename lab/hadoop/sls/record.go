@@ -18,7 +18,6 @@ type Record struct {
 	Containers []ContainerRecord // in order of allocation
 	Log        Log
 	Kills      []Kill
-	GivenUp    []GivenUp
 	Lost       []string // applications that the RM did not see end well: jobs whose times mean nothing
 	Machine    Machine
 }
@@ -52,8 +51,7 @@ type ContainerRecord struct {
 	Priority  int32
 	Mem       int64
 	Cores     int64
-	Near      string `json:",omitempty"` // NODE_LOCAL, RACK_LOCAL, OFF_SWITCH, where the scheduler said so
-	Reserved  int64  // -1: never
+	Reserved  int64 // -1: never
 	Allocated int64
 	Acquired  int64
 	Running   int64 // its node had reported it
@@ -66,13 +64,6 @@ type Kill struct {
 	At        int64
 	Container int32 // index into Containers
 	Taken     bool
-}
-
-// GivenUp is a reservation that an application gave up for another.
-type GivenUp struct {
-	At   int64
-	Job  int32
-	Node int32
 }
 
 // Kinds of entries of a Log.
