@@ -64,10 +64,7 @@ func Record(ctx context.Context, scenarios []Scenario, r Recording) error {
 	var fails []error
 	err = host.Each(ctx, len(tasks), r.Parallel, func(ctx context.Context, i int) error {
 		if turn.Lock(); i > 0 {
-			select {
-			case <-time.After(r.Stagger):
-			case <-ctx.Done():
-			}
+			_ = host.Sleep(ctx, r.Stagger) // cut short: the run says so
 		}
 		turn.Unlock()
 		t := tasks[i]

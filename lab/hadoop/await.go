@@ -2,6 +2,7 @@ package hadoop
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,30 +67,19 @@ func Ask(ctx context.Context, web *http.Client, method, url string, body, answer
 	return json.Unmarshal(b, answer)
 }
 
-// Poll calls f until it succeeds, the context ends or patience does; then it tells f's last error.
-func Poll(ctx context.Context, what string, f func() (stop bool, err error)) error {
-	end := time.Now().Add(patience)
-	for {
-		stop, err := f()
-		switch {
-		case err == nil:
-			return nil
-		case stop:
-			return err
-		case time.Now().After(end):
-			return fmt.Errorf("%s: not within %v: %w", what, patience, err)
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%s: %w", what, ctx.Err())
-		case <-time.After(100 * time.Millisecond):
-		}
+// Poll calls f until it succeeds, f says stop, the context ends or the limit is reached; then it returns f's last error.
+func Poll(ctx context.Context, limit time.Duration, what string, f func() (stop bool, err error)) error {
+	var stop bool
+	var err error
+	if proc.Await(ctx, limit, 100*time.Millisecond, func() bool { stop, err = f(); return stop || err == nil }) {
+		return err
 	}
+	return fmt.Errorf("%s: not within %v: %w", what, limit, cmp.Or(ctx.Err(), err))
 }
 
 // until polls until f is content; it ends early when the daemon does.
 func (c *Cluster) until(ctx context.Context, name string, f func() error) error {
-	err := Poll(ctx, "waiting for "+name, func() (bool, error) {
+	err := Poll(ctx, patience, "waiting for "+name, func() (bool, error) {
 		err := f()
 		if r, e := proc.Find(c.Dir, name); err != nil && (e != nil || !r.Alive()) {
 			return true, c.died(name)
@@ -179,7 +169,7 @@ func (c *Cluster) WaitNodes(ctx context.Context, n int) error {
 		return err
 	}
 	defer client.CloseIdle()
-	err = Poll(ctx, "waiting for the nodes", func() (bool, error) {
+	err = Poll(ctx, patience, "waiting for the nodes", func() (bool, error) {
 		m, err := client.Metrics(ctx)
 		if err == nil && m.ActiveNodes < int64(n) {
 			err = fmt.Errorf("%d of %d nodes are active", m.ActiveNodes, n)
@@ -199,12 +189,12 @@ func (c *Cluster) prepareHDFS(ctx context.Context) error {
 		for _, op := range []string{"MKDIRS", "SETPERMISSION"} {
 			u := c.NameNode() + "/webhdfs/v1" + dir + "?" + url.Values{"op": {op}, "permission": {"1777"}, "user.name": {userName()}}.Encode()
 			// The NameNode is in safe mode for a moment after its start.
-			if err := Poll(ctx, "making "+dir+" in HDFS", func() (bool, error) { return false, Ask(ctx, web, http.MethodPut, u, nil, nil) }); err != nil {
+			if err := Poll(ctx, patience, "making "+dir+" in HDFS", func() (bool, error) { return false, Ask(ctx, web, http.MethodPut, u, nil, nil) }); err != nil {
 				return err
 			}
 		}
 	}
-	return Poll(ctx, "waiting for the DataNode", func() (bool, error) {
+	return Poll(ctx, patience, "waiting for the DataNode", func() (bool, error) {
 		var m struct {
 			Beans []struct{ NumLiveDataNodes int }
 		}

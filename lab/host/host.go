@@ -106,6 +106,16 @@ func Program(ctx context.Context, given string) (path string, remove func(), err
 	return path, remove, nil
 }
 
+// Sleep waits, or returns why the context ended.
+func Sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
 // Each calls f for 0 to n-1, some at a time, until one fails, and answers the first error.
 func Each(ctx context.Context, n, atOnce int, f func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/host"
+	"github.com/yardmaster/yardmaster/lab/proc"
 	"github.com/yardmaster/yardmaster/lab/steerer"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
@@ -91,8 +92,8 @@ func (n *bench) batch(ctx context.Context, a Arm, repetition, place int) (*Batch
 			return nil, fmt.Errorf("job %s: %s %s", j.ID, j.State, j.Why)
 		}
 	}
-	if err := until(ctx, 30*time.Second, 200*time.Millisecond, "waiting for the ResourceManager to show all jobs as ended", func() (bool, error) { return w.ended() == len(res), nil }); err != nil {
-		return nil, err
+	if !proc.Await(ctx, 30*time.Second, 200*time.Millisecond, func() bool { return w.ended() == len(res) }) {
+		return nil, errors.New("the ResourceManager does not show all jobs as ended within 30 s")
 	}
 	over := time.Now()
 	if p != nil {
@@ -140,15 +141,12 @@ func (n *bench) jobs() []hadoop.Job {
 
 // empty waits until the masters of the batch before are gone: they stay some seconds after the end of their jobs.
 func (n *bench) empty(ctx context.Context) error {
-	return until(ctx, time.Minute, 200*time.Millisecond, "waiting for an empty cluster", func() (bool, error) {
+	return hadoop.Poll(ctx, time.Minute, "waiting for an empty cluster", func() (bool, error) {
 		m, err := n.rm.Metrics(ctx)
-		if err != nil {
-			return false, err
+		if err == nil && m.ContainersAllocated+m.AppsRunning+m.AppsPending > 0 {
+			err = fmt.Errorf("%d containers, %d jobs running, %d waiting", m.ContainersAllocated, m.AppsRunning, m.AppsPending)
 		}
-		if m.ContainersAllocated > 0 || m.AppsRunning > 0 || m.AppsPending > 0 {
-			return false, fmt.Errorf("%d containers, %d jobs running, %d waiting", m.ContainersAllocated, m.AppsRunning, m.AppsPending)
-		}
-		return true, nil
+		return false, err
 	})
 }
 
@@ -162,7 +160,7 @@ func (n *bench) settled(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return pause(ctx, time.Until(info.ModTime().Add(n.size.FileWait+2*time.Second)))
+	return host.Sleep(ctx, time.Until(info.ModTime().Add(n.size.FileWait+2*time.Second)))
 }
 
 // tasks adds the jobs' tasks from the history server, which has a job some seconds after its end.
@@ -170,7 +168,7 @@ func (n *bench) tasks(ctx context.Context, b *Batch) error {
 	for i := range b.Jobs {
 		j := &b.Jobs[i]
 		id := (&rest.App{ID: j.ID}).JobID()
-		err := until(ctx, 30*time.Second, 200*time.Millisecond, "waiting for the history of "+id, func() (bool, error) {
+		err := hadoop.Poll(ctx, 30*time.Second, "waiting for the history of "+id, func() (bool, error) {
 			j.Tasks = nil
 			for t, err := range n.rm.History().Tasks(ctx, id) {
 				if err != nil {
@@ -181,7 +179,7 @@ func (n *bench) tasks(ctx context.Context, b *Batch) error {
 			if len(j.Tasks) != n.size.Maps+n.size.Reduces {
 				return false, fmt.Errorf("%d of %d tasks", len(j.Tasks), n.size.Maps+n.size.Reduces)
 			}
-			return true, nil
+			return false, nil
 		})
 		if err != nil {
 			return err

@@ -53,7 +53,7 @@ func (f *facts) gantt(repetition int, file string) error {
 	const left, width, row, strip, gap, head = 96.0, 780.0, 13.0, 34.0, 32.0, 46.0
 	height, most := row*float64(f.size.Jobs)+strip, 0.0
 	var panels []*panel
-	for _, a := range f.arms {
+	for _, a := range f.Arms {
 		for _, b := range f.of[a.Name] {
 			if b.Repetition == repetition {
 				top := head + float64(len(panels))*(height+gap)
@@ -100,7 +100,7 @@ func (t *told) boxes(file string) error {
 	}
 	var rows []line
 	most := 0.0
-	for i, a := range t.arms {
+	for i, a := range t.Arms {
 		rows = append(rows, line{Name: a.Name, Y: 20 + 34*(float64(i)+0.5), Times: t.Measured.Of(a.Name, "span")})
 		if t.Simulated.Runs != nil {
 			rows[i].Predicted = t.Simulated.Estimate(a.Name, "span").Mean
@@ -110,7 +110,7 @@ func (t *told) boxes(file string) error {
 		}
 	}
 	x := func(s float64) float64 { return 96 + s/(most*1.04)*620 }
-	_, err := evidence.Page(boxesText, file, map[string]any{"Rows": rows, "Ticks": ticks(most, most*1.04), "Height": 64 + 34*float64(len(t.arms))}, template.FuncMap{
+	_, err := evidence.Page(boxesText, file, map[string]any{"Rows": rows, "Ticks": ticks(most, most*1.04), "Height": 64 + 34*float64(len(t.Arms))}, template.FuncMap{
 		"x": func(s, by float64) string { return moved(x(s), by, 1) }, "y": moved, "wide": func(from, to float64) string { return moved(max(1, x(to)-x(from)), 0, 1) },
 	})
 	return err

@@ -32,7 +32,6 @@ type Batch struct {
 	Command []string      `json:"command,omitempty"` // arguments of the controller's process
 	Jobs    []Job         `json:"jobs"`              // in the order in which they reached the ResourceManager
 	CPU     []CPU         `json:"cpu"`               // one a second
-	Looks   []Look        `json:"looks"`             // one a second: what the ResourceManager told
 	Limits  []Limit       `json:"limits"`            // of masters, when it changed
 	Reloads []int64       `json:"reloads,omitempty"` // of the Fair Scheduler's file, by the ResourceManager's log
 	Writes  []Write       `json:"writes,omitempty"`  // by the controller
@@ -91,12 +90,6 @@ func (c CPU) MarshalJSON() ([]byte, error) {
 func (c *CPU) UnmarshalJSON(b []byte) error {
 	s := &c.Spent
 	return evidence.List(b, &c.At, &s[0], &s[1], &s[2], &s[3], &s[4], &s[5])
-}
-
-// Look is the progress of the jobs at an instant, in percent and in the order of Jobs: -2 not there yet, -1 waiting, 101 ended.
-type Look struct {
-	At       int64     `json:"t"`
-	Progress []float64 `json:"p"`
 }
 
 // Limit is what masters may take and hold together from an instant on.

@@ -43,7 +43,7 @@ func (s *Study) Report(ctx context.Context) error {
 		return errors.New("there are no records; run the study without --report first")
 	}
 	for _, t := range all {
-		of := func(name string) string { return filepath.Join(s.Dir, name+"-"+t.scheduler+".svg") }
+		of := func(name string) string { return filepath.Join(s.Dir, name+"-"+t.Scheduler+".svg") }
 		if err := errors.Join(t.boxes(of("boxes")), t.gantt(t.Shown(), of("gantt"))); err != nil {
 			return err
 		}
@@ -61,7 +61,7 @@ type told struct {
 
 func (t *told) predict(ctx context.Context) error {
 	metrics := map[string][]experiment.Metrics{}
-	for _, a := range t.arms {
+	for _, a := range t.Arms {
 		times, err := t.facts.predicted(ctx, t.Model, a)
 		if err != nil {
 			return err
@@ -104,7 +104,7 @@ func (f figures) Against(arm string) experiment.Judgement {
 // Shown is the repetition that pictures show: the first that has every arm, else the first.
 func (t *told) Shown() int {
 	for r := 1; r <= 100; r++ {
-		if !slices.ContainsFunc(t.arms, func(a Arm) bool {
+		if !slices.ContainsFunc(t.Arms, func(a Arm) bool {
 			return !slices.ContainsFunc(t.of[a.Name], func(b *Batch) bool { return b.Repetition == r })
 		}) {
 			return r
@@ -141,9 +141,8 @@ func (s *Study) writePage(all []*told) error {
 	return err
 }
 
-// Title is the scheduler's name, Scheduler how files are named after it.
-func (t *told) Title() string     { return titles[t.scheduler] }
-func (t *told) Scheduler() string { return t.scheduler }
+// Title is the scheduler's name.
+func (t *told) Title() string { return titles[t.Scheduler] }
 
 // Behind is the time that passes from a job's end to the launch of the next master, in a batch of one job at a time.
 func (t *told) Behind() float64 { return behind(t.of["fifo"]) }
@@ -151,7 +150,7 @@ func (t *told) Behind() float64 { return behind(t.of["fifo"]) }
 // Short is the answer in a few words, from the numbers.
 func (t *told) Short() string {
 	of := map[string][]string{}
-	for _, a := range t.arms {
+	for _, a := range t.Arms {
 		j := t.Measured.Against(a.Name)
 		_, change, _ := strings.Cut(j.Ours, ", ")
 		which := "not told apart from it"
@@ -173,9 +172,6 @@ func (t *told) Short() string {
 	}
 	return strings.Join(parts, "; ")
 }
-
-// Arms are those that have records.
-func (t *told) Arms() []Arm { return t.arms }
 
 // Delays are those of all changes.
 func (t *told) Delays() delays { return t.changed(0) }

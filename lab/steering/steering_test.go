@@ -24,7 +24,6 @@ func sample() *Batch {
 			{ID: "application_1_0002", Came: 300, Launched: 22_000, Ended: 40_000, State: "SUCCEEDED", Tasks: []Task{{false, 28_000, 30_000}, {true, 31_000, 36_000}}},
 		},
 		CPU:     []CPU{{At: 1000, Spent: [6]int64{100, 20, 10, 60, 5, 5}}, {At: 41_000, Spent: [6]int64{0, 0, 0, 1000, 0, 0}}},
-		Looks:   []Look{{At: 500, Progress: []float64{5, -1}}},
 		Limits:  []Limit{{At: -100, MB: 645}, {At: 150, MB: 645, UsedMB: 512}, {At: 21_000, MB: 1161, UsedMB: 512}, {At: 22_100, MB: 1161, UsedMB: 1024}},
 		Reloads: []int64{3000, 20_500}, Writes: []Write{{Asked: 12_000, Old: 0.105, New: 0.189, Said: 8800}},
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/host"
-	"github.com/yardmaster/yardmaster/lab/proc"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -28,16 +26,9 @@ type watch struct {
 	mu     sync.Mutex
 	cpu    []CPU
 	limits []Limit
-	looks  []sight
 	apps   map[string]rest.App // newest sight of each
 	err    error               // of the last look that failed
 	failed int                 // looks
-}
-
-// sight is one list of the jobs.
-type sight struct {
-	at       int64
-	progress map[string]float64
 }
 
 // The pauses between looks.
@@ -94,29 +85,14 @@ func (w *watch) lookCPU(context.Context) error {
 }
 
 func (w *watch) lookApps(ctx context.Context) error {
-	at := time.Now().UnixMilli()
-	seen := map[string]float64{}
-	var list []rest.App
 	for a, err := range w.rm.Apps(ctx, rest.AppFilter{StartedFrom: w.from.Add(-time.Second)}) {
 		if err != nil {
 			return err
 		}
-		list = append(list, a)
-		p := math.Round(a.Progress*10) / 10
-		switch {
-		case a.Ended():
-			p = 101
-		case a.State != "RUNNING":
-			p = -1
-		}
-		seen[a.ID] = p
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, a := range list {
+		w.mu.Lock()
 		w.apps[a.ID] = a
+		w.mu.Unlock()
 	}
-	w.looks = append(w.looks, sight{at, seen})
 	return nil
 }
 
@@ -171,19 +147,6 @@ func (w *watch) fill(b *Batch) error {
 		b.Jobs = append(b.Jobs, j)
 	}
 	end := int64(b.span()*1000) + 3000
-	for _, s := range w.looks {
-		if at := s.at - b.Zero; at >= -2000 && at <= end {
-			l := Look{At: at}
-			for _, a := range list {
-				p, ok := s.progress[a.ID]
-				if !ok {
-					p = -2
-				}
-				l.Progress = append(l.Progress, p)
-			}
-			b.Looks = append(b.Looks, l)
-		}
-	}
 	for i, c := range w.cpu {
 		if at := c.At - b.Zero; i > 0 && at > -2000 && at <= end {
 			d := CPU{At: at}
@@ -249,19 +212,25 @@ func set(ctx context.Context, c *hadoop.Cluster, rm *rest.Client, before, share 
 			return nil, err
 		}
 	}
-	return w, until(ctx, 40*time.Second, 50*time.Millisecond, fmt.Sprintf("changing the share from %v to %v", before, share), func() (bool, error) {
+	return w, hadoop.Poll(ctx, 40*time.Second, fmt.Sprintf("changing the share from %v to %v", before, share), func() (bool, error) {
 		if c.Scheduler == "fair" { // its limit is worked out only when a waiting application is looked at
 			list, err := reloads(c.RMLog(), began)
-			if len(list) > 0 {
-				w.Took = list[0].Sub(began).Milliseconds()
+			if len(list) == 0 {
+				return false, cmp.Or(err, errNotYet)
 			}
-			return len(list) > 0, err
+			w.Took = list[0].Sub(began).Milliseconds()
+			return false, nil
 		}
 		is, err := limit(ctx, rm)
+		if err == nil && is.MB == was.MB {
+			err = errNotYet
+		}
 		w.Took = time.Since(began).Milliseconds()
-		return err == nil && is.MB != was.MB, err
+		return false, err
 	})
 }
+
+var errNotYet = errors.New("it did not come")
 
 // reloads are the instants at which the Fair Scheduler read its file again, by the ResourceManager's log.
 func reloads(log string, from time.Time) ([]time.Time, error) {
@@ -282,27 +251,4 @@ func reload(line string) (time.Time, bool) {
 	}
 	at, err := time.Parse(layout, line[:len(layout)])
 	return at, err == nil
-}
-
-// pause waits.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
-}
-
-// until looks again and again.
-func until(ctx context.Context, most, every time.Duration, what string, f func() (bool, error)) error {
-	last := errors.New("it did not come")
-	if proc.Await(ctx, most, every, func() bool {
-		ok, err := f()
-		last = cmp.Or(err, last)
-		return ok
-	}) {
-		return nil
-	}
-	return fmt.Errorf("%s: not within %v: %w", what, most, cmp.Or(ctx.Err(), last))
 }

@@ -125,10 +125,8 @@ func (m *MapReduce) phase(ctx context.Context, bin, dir string, p *Phase) error 
 	if m.Small {
 		settled = 6 * time.Second
 	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(settled):
+	if err := host.Sleep(ctx, settled); err != nil {
+		return err
 	}
 	into, clean, err := host.Folder("", "import")
 	if err != nil {
