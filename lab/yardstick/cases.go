@@ -42,20 +42,24 @@ func Opened(l List, ends []float64) List {
 	return l
 }
 
-// Shuffle is all to all between 40 nodes in ten racks, as maps end: each source's flows start together, sources one after
-// another, sizes uneven.
-func Shuffle() List {
-	r := newRacks("shuffle", 10, 4, gbit, 2*gbit)
-	d := dice{seed: 11}
+// allToAll adds flows from each node to each other: those of a node start together, and of each pair are those that each adds.
+func (r *racks) allToAll(start func() float64, each func(add func(bytes uint64))) List {
 	for from := range r.nodes {
-		start := micro(30 * d.unit())
+		at := start()
 		for to := range r.nodes {
 			if to != from {
-				r.add(start, from, to, 1e6+uint64(d.exponential(100e6)))
+				each(func(bytes uint64) { r.add(at, from, to, bytes) })
 			}
 		}
 	}
 	return r.sorted()
+}
+
+// Shuffle is all to all between 40 nodes in ten racks, as maps end: each source's flows start together, sources one after
+// another, sizes uneven.
+func Shuffle() List {
+	d := dice{seed: 11}
+	return newRacks("shuffle", 10, 4, gbit, 2*gbit).allToAll(func() float64 { return micro(30 * d.unit()) }, func(add func(uint64)) { add(d.bytes(100e6)) })
 }
 
 // Bundles is a shuffle in which several like flows run between the same nodes from the same instant: those of several maps to
@@ -66,24 +70,22 @@ func Bundles() List { return bundledShuffle("bundles", true) }
 func UnevenBundles() List { return bundledShuffle("uneven-bundles", false) }
 
 func bundledShuffle(name string, even bool) List {
-	r := newRacks(name, 6, 4, gbit, 2*gbit)
 	d := dice{seed: 12}
-	for from := range r.nodes {
-		start := micro(20 * d.unit())
-		for to := range r.nodes {
-			if to == from {
-				continue
-			}
-			size := 1e6 + uint64(d.exponential(20e6))
-			for range d.between(1, 6) {
-				r.add(start, from, to, size)
-				if !even {
-					size = 1e6 + uint64(d.exponential(20e6))
-				}
+	return newRacks(name, 6, 4, gbit, 2*gbit).allToAll(func() float64 { return micro(20 * d.unit()) }, func(add func(uint64)) {
+		size := d.bytes(20e6)
+		for range d.between(1, 6) {
+			add(size)
+			if !even {
+				size = d.bytes(20e6)
 			}
 		}
-	}
-	return r.sorted()
+	})
+}
+
+// Ties is all to all in a tree of two tiers with equal sizes and a common start: nearly everything happens at the same
+// instants as something else.
+func Ties() List {
+	return newRacks("ties", 5, 6, gbit, 1.2*gbit).allToAll(func() float64 { return 0 }, func(add func(uint64)) { add(64 << 20) })
 }
 
 // Star is 24 nodes on one switch, with one node that half of the flows go to.
@@ -97,21 +99,7 @@ func Star() List {
 		if d.chance(0.5) {
 			to = d.other(from, r.nodes)
 		}
-		r.add(micro(now), from, to, 1e6+uint64(d.exponential(30e6)))
-	}
-	return r.sorted()
-}
-
-// Ties is all to all in a tree of two tiers with equal sizes and a common start: nearly everything happens at the same
-// instants as something else.
-func Ties() List {
-	r := newRacks("ties", 5, 6, gbit, 1.2*gbit)
-	for from := range r.nodes {
-		for to := range r.nodes {
-			if to != from {
-				r.add(0, from, to, 64<<20)
-			}
-		}
+		r.add(micro(now), from, to, d.bytes(30e6))
 	}
 	return r.sorted()
 }
@@ -141,7 +129,7 @@ func LeafSpine() List {
 			s := d.below(spines)
 			links = []int32{out[from], up[a][s], down[b][s], in[to]}
 		}
-		f := Flow{Start: now, Path: n.path(links...), Bytes: 1e6 + uint64(d.exponential(40e6))}
+		f := Flow{Start: now, Path: n.path(links...), Bytes: d.bytes(40e6)}
 		if d.chance(0.1) {
 			f.Cap = micro(gbit * (0.02 + 0.5*d.unit()))
 		}
@@ -221,6 +209,9 @@ func (d *dice) unit() float64 {
 	d.thrown++
 	return workload.Uniform01(d.seed, d.thrown)
 }
+
+// bytes is a size of at least 1 MB.
+func (d *dice) bytes(mean float64) uint64 { return 1e6 + uint64(d.exponential(mean)) }
 
 func (d *dice) below(n int) int               { return int(d.unit() * float64(n)) }
 func (d *dice) between(lo, hi int) int        { return lo + d.below(hi-lo+1) }

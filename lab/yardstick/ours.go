@@ -3,6 +3,7 @@ package yardstick
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/yardmaster/yardmaster/lab/host"
 	"github.com/yardmaster/yardmaster/result"
@@ -10,8 +11,12 @@ import (
 )
 
 // Ours plays a list in the simulator's own network.
-func Ours(l List) Play {
+func Ours(l List) Play { return play(l, nil) }
+
+// play plays a list of flows that weigh so much each; nil: 1.
+func play(l List, weights []int) Play {
 	o := newPlayer(l)
+	o.weights = weights
 	before := host.CPU()
 	if l.Alive > 0 {
 		o.keepAlive()
@@ -31,10 +36,7 @@ type player struct {
 }
 
 func newPlayer(l List) *player {
-	o := &player{List: l, net: flow.New(), ends: make([]float64, len(l.Flows))}
-	for i := range o.ends {
-		o.ends[i] = -1
-	}
+	o := &player{List: l, net: flow.New(), ends: slices.Repeat([]float64{-1}, len(l.Flows))}
 	for _, c := range l.Links {
 		o.net.AddLink("", c)
 	}
@@ -48,38 +50,40 @@ func newPlayer(l List) *player {
 	return o
 }
 
-func (o *player) startNext() {
-	f := &o.Flows[o.next]
-	weight := 1.0
+func (o *player) start(i int) {
+	f, weight := &o.Flows[i], 1.0
 	if o.weights != nil {
-		weight = float64(o.weights[o.next])
+		weight = float64(o.weights[i])
 	}
-	o.net.Start(o.paths[f.Path], float64(f.Bytes), flow.Options{Weight: weight, Cap: weight * f.Cap, Data: uint64(o.next)})
+	o.net.Start(o.paths[f.Path], float64(f.Bytes), flow.Options{Weight: weight, Cap: weight * f.Cap, Data: uint64(i)})
+}
+
+func (o *player) startNext() {
+	o.start(o.next)
 	o.next++
 }
 
-func (o *player) ended(_ flow.ID, data uint64) { o.ends[data] = o.net.Now() }
+func (o *player) ended(_ flow.ID, i uint64) { o.ends[i] = o.net.Now() }
 
 // byTheClock starts each flow at its second.
 func (o *player) byTheClock() {
-	changes := o.Changes
-	for o.next < len(o.Flows) {
-		at := o.Flows[o.next].Start
-		if len(changes) > 0 && changes[0].At <= at {
+	for changes := o.Changes; o.next < len(o.Flows) || len(changes) > 0; {
+		if o.next == len(o.Flows) || len(changes) > 0 && changes[0].At <= o.Flows[o.next].Start {
 			o.net.Advance(changes[0].At, o.ended)
 			o.net.SetCapacity(flow.Link(changes[0].Link), changes[0].Capacity)
 			changes = changes[1:]
 			continue
 		}
-		o.net.Advance(at, o.ended)
+		o.net.Advance(o.Flows[o.next].Start, o.ended)
 		o.startNext()
 	}
-	for _, c := range changes {
-		o.net.Advance(c.At, o.ended)
-		o.net.SetCapacity(flow.Link(c.Link), c.Capacity)
-	}
+	o.drain(o.ended)
+}
+
+// drain goes from end to end until nothing flows.
+func (o *player) drain(ended func(flow.ID, uint64)) {
 	for at, ok := o.net.Next(); ok; at, ok = o.net.Next() {
-		o.net.Advance(at, o.ended)
+		o.net.Advance(at, ended)
 	}
 }
 
@@ -106,18 +110,16 @@ func (o *player) keepAlive() {
 // a bundle keeps its weight to its end, which mostly comes earlier than that of its largest flow.
 func Bundled(l List) Play {
 	bundles, first := bundle(l)
-	o := newPlayer(bundles)
+	var weights []int
 	for i := range bundles.Flows {
-		o.weights = append(o.weights, first[i+1]-first[i])
+		weights = append(weights, first[i+1]-first[i])
 	}
-	before := host.CPU()
-	o.byTheClock()
-	p := Play{CPU: (host.CPU() - before).Seconds(), Ends: make([]float64, len(l.Flows))}
-	for i, end := range o.ends {
-		for k := first[i]; k < first[i+1]; k++ {
-			p.Ends[k] = end
-		}
+	p := play(bundles, weights)
+	var ends []float64
+	for i, end := range p.Ends {
+		ends = append(ends, slices.Repeat([]float64{end}, weights[i])...)
 	}
+	p.Ends = ends
 	return p
 }
 

@@ -3,6 +3,7 @@ package yardstick
 import (
 	"math"
 	"math/big"
+	"slices"
 )
 
 // precision is in bits: enough for what rounding does to be far below what a float64 can show.
@@ -14,12 +15,9 @@ func zero() *big.Float            { return new(big.Float).SetPrec(precision) }
 // Reference plays a list in the plainest way: at each event the rates of all flows are filled up from nothing, in numbers of 200
 // bits. It is slow, and it is the judge where two others differ. It does not know Alive.
 func Reference(l List) []float64 {
-	r := reference{List: l, capacity: make([]*big.Float, len(l.Links)), now: zero(), ends: make([]float64, len(l.Flows))}
+	r := reference{List: l, capacity: make([]*big.Float, len(l.Links)), now: zero(), ends: slices.Repeat([]float64{-1}, len(l.Flows))}
 	for i, c := range l.Links {
 		r.capacity[i] = number(c)
-	}
-	for i := range r.ends {
-		r.ends[i] = -1
 	}
 	for r.step() {
 	}
@@ -86,14 +84,14 @@ func (r *reference) step() bool {
 // fill is progressive filling: all rates rise together until a link is full or a flow has its cap; those that are held stay,
 // the others rise on.
 func (r *reference) fill() {
-	count := make([]int, len(r.Links))
-	left := make([]*big.Float, len(r.Links))
+	count, left := make([]int, len(r.Links)), make([]*big.Float, len(r.Links))
 	for i, c := range r.capacity {
 		left[i] = zero().Set(c)
 	}
+	path := func(f *running) []int32 { return r.Paths[r.Flows[f.flow].Path] }
 	for _, f := range r.running {
 		f.fixed = false
-		for _, k := range r.Paths[r.Flows[f.flow].Path] {
+		for _, k := range path(f) {
 			count[k]++
 		}
 	}
@@ -114,28 +112,19 @@ func (r *reference) fill() {
 			}
 		}
 		for _, f := range r.running {
-			if f.fixed || !r.held(f, level, at) {
+			held := slices.Contains(path(f), int32(at))
+			if c := r.Flows[f.flow].Cap; at < 0 {
+				held = c > 0 && number(c).Cmp(level) == 0
+			}
+			if f.fixed || !held {
 				continue
 			}
 			f.fixed, f.rate = true, level
 			open--
-			for _, k := range r.Paths[r.Flows[f.flow].Path] {
+			for _, k := range path(f) {
 				count[k]--
 				left[k].Sub(left[k], level)
 			}
 		}
 	}
-}
-
-func (r *reference) held(f *running, level *big.Float, at int) bool {
-	flow := &r.Flows[f.flow]
-	if at < 0 {
-		return flow.Cap > 0 && number(flow.Cap).Cmp(level) == 0
-	}
-	for _, k := range r.Paths[flow.Path] {
-		if int(k) == at {
-			return true
-		}
-	}
-	return false
 }

@@ -1,6 +1,7 @@
 package yardstick
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -101,42 +102,29 @@ type Span struct {
 // Fluid plays the shuffle in the simulator's network. share is how much of each link is data.
 func (f *Fetches) Fluid(share float64) []Span {
 	r := newRacks("", f.Racks, f.Nodes/f.Racks, f.Node/8*share, f.Uplink/8*share)
-	n := flow.New()
-	for _, c := range r.Links {
-		n.AddLink("", c)
-	}
-	spans := make([]Span, len(f.Flows))
 	waiting := make([][]int, f.Nodes) // by receiver
 	for i, x := range f.Flows {
+		r.add(0, x.From, x.To, x.Bytes)
 		waiting[x.To] = append(waiting[x.To], i)
 	}
+	o, spans := newPlayer(r.List), make([]Span, len(f.Flows))
 	start := func(to int) {
 		if len(waiting[to]) == 0 {
 			return
 		}
 		i := waiting[to][0]
 		waiting[to] = waiting[to][1:]
-		var path []flow.Link
-		for _, k := range r.Paths[r.between(f.Flows[i].From, to)] {
-			path = append(path, flow.Link(k))
-		}
-		spans[i].Start = n.Now()
-		n.Start(path, float64(f.Flows[i].Bytes), flow.Options{Data: uint64(i)})
+		spans[i].Start = o.net.Now()
+		o.start(i)
 	}
 	for to := range waiting {
-		many := len(waiting[to])
-		if f.Copiers > 0 {
-			many = f.Copiers
-		}
-		for range many {
+		for range cmp.Or(f.Copiers, len(waiting[to])) {
 			start(to)
 		}
 	}
-	for at, ok := n.Next(); ok; at, ok = n.Next() {
-		n.Advance(at, func(_ flow.ID, i uint64) {
-			spans[i].End = n.Now()
-			start(f.Flows[i].To)
-		})
-	}
+	o.drain(func(_ flow.ID, i uint64) {
+		spans[i].End = o.net.Now()
+		start(f.Flows[i].To)
+	})
 	return spans
 }

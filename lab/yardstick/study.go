@@ -4,10 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
-	"os"
-	"os/exec"
-	"runtime/pprof"
+	"strconv"
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/evidence"
@@ -51,7 +48,6 @@ type FlowRecord struct {
 	Cases   []CaseRecord
 	Precise []PreciseRecord
 	Speeds  []SpeedRecord
-	Profile string // of ours, where it was too slow
 }
 
 // CaseRecord is one list, or all the small ones together.
@@ -141,11 +137,6 @@ func CompareFlows(ctx context.Context, size Size, log io.Writer) (FlowRecord, er
 		}
 		fmt.Fprintf(log, "%-12s %s\n", fmt.Sprintf("%d alive", alive), s)
 		r.Speeds = append(r.Speeds, s)
-		if s.Alive == fastAlive && s.Ratio() < leastRatio {
-			if r.Profile, err = profile(ctx, Random(alive, alive+10*size.Timed[i], 2)); err != nil {
-				return r, err
-			}
-		}
 	}
 	return r, nil
 }
@@ -259,31 +250,6 @@ func RecordFlows(ctx context.Context, dir string, size Size, log io.Writer) erro
 
 // rounded keeps eleven digits of a number.
 func rounded(v float64) float64 {
-	if v <= 0 {
-		return v
-	}
-	scale := math.Pow(10, 10-math.Floor(math.Log10(v)))
-	return math.Round(v*scale) / scale
-}
-
-// profile tells where our time goes on a list, as go tool pprof -top does.
-func profile(ctx context.Context, l List) (string, error) {
-	file, err := os.CreateTemp("", "yardmaster-profile-")
-	if err != nil {
-		return "", fmt.Errorf("taking a profile: %w", err)
-	}
-	defer func() { _ = os.Remove(file.Name()) }()
-	if err := pprof.StartCPUProfile(file); err != nil {
-		return "", fmt.Errorf("taking a profile: %w", err)
-	}
-	Ours(l)
-	pprof.StopCPUProfile()
-	if err := file.Close(); err != nil {
-		return "", fmt.Errorf("taking a profile: %w", err)
-	}
-	out, err := exec.CommandContext(ctx, "go", "tool", "pprof", "-top", "-nodecount=20", file.Name()).Output()
-	if err != nil {
-		return "", fmt.Errorf("reading the profile: %w", err)
-	}
-	return string(out), nil
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'e', 10, 64), 64) // it is a number
+	return v
 }
