@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -288,16 +289,19 @@ func Packed(v any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Read reads a record of compressed JSON.
+// Read reads a record of JSON, compressed or not.
 func Read(file string, into any) error {
 	f, err := os.Open(file)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	z, err := gzip.NewReader(f)
+	var in io.Reader = f
+	if strings.HasSuffix(file, ".gz") {
+		in, err = gzip.NewReader(f)
+	}
 	if err == nil {
-		err = json.NewDecoder(z).Decode(into)
+		err = json.NewDecoder(in).Decode(into)
 	}
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", file, err)
@@ -307,7 +311,12 @@ func Read(file string, into any) error {
 
 // ReadSeries reads every record of a series that KeepJSON wrote, with its run.
 func ReadSeries[R any](dir, series string) (runs []Run, records []*R, err error) {
-	if runs, err = Series(dir, series, packed); err != nil {
+	return ReadRecords[R](dir, series, packed)
+}
+
+// ReadRecords reads every record of a series of JSON.
+func ReadRecords[R any](dir, series, ext string) (runs []Run, records []*R, err error) {
+	if runs, err = Series(dir, series, ext); err != nil {
 		return nil, nil, err
 	}
 	for i := range runs {

@@ -256,26 +256,11 @@ type CyclesRecords []*CyclesRecord
 
 // ReadCycles reads the records of a folder, with their lines of the ledger.
 func ReadCycles(dir string) ([]evidence.Run, CyclesRecords, error) {
-	runs, err := evidence.Series(dir, cyclesSeries, cyclesExt)
-	if err != nil {
-		return nil, nil, err
+	runs, list, err := evidence.ReadRecords[CyclesRecord](dir, cyclesSeries, cyclesExt)
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("no records in %s; run the study without --offline first", dir)
 	}
-	var list CyclesRecords
-	for i := range runs {
-		b, err := os.ReadFile(filepath.Join(dir, runs[i].File))
-		if err != nil {
-			return nil, nil, err
-		}
-		rec := &CyclesRecord{}
-		if err := json.Unmarshal(b, rec); err != nil {
-			return nil, nil, fmt.Errorf("reading %s: %w", runs[i].File, err)
-		}
-		list = append(list, rec)
-	}
-	if len(list) == 0 {
-		return nil, nil, fmt.Errorf("no records in %s; run the study without --offline first", dir)
-	}
-	return runs, list, nil
+	return runs, list, err
 }
 
 //go:embed cycles.md.tmpl
