@@ -187,9 +187,7 @@ func (r *Run) check(dir string) error {
 
 // number is a run's place in its series; 0: it is of another.
 func (r *Run) number(series, ext string) int {
-	rest, ok := strings.CutPrefix(r.File, series+"-")
-	middle, ended := strings.CutSuffix(rest, ext)
-	if n, err := strconv.Atoi(middle); ok && ended && err == nil {
+	if n := r.Number(); r.File == series+"-"+strconv.Itoa(n)+ext {
 		return n
 	}
 	return 0

@@ -85,18 +85,23 @@ func Open(ctx context.Context, dir string) (*Cluster, error) {
 // Clients is for a ZooKeeper, or clients (Masters, Java) of daemons that somebody else has configured and started in a run folder: conf in it is
 // what they read. It has no daemons of its own. The log may be nil.
 func Clients(ctx context.Context, dir string, log io.Writer) (*Cluster, error) {
-	dir, err := proc.Folder(dir)
-	if err != nil {
+	return newCluster(ctx, dir, Default, log)
+}
+
+// newCluster makes a run folder, and has the jars and a Java.
+func newCluster(ctx context.Context, dir, version string, log io.Writer) (*Cluster, error) {
+	c := &Cluster{Version: version, log: log, began: time.Now()}
+	var err error
+	if c.Lib, err = Fetch(ctx, version, log); err != nil {
 		return nil, err
 	}
-	c := &Cluster{Dir: dir, Version: Default, log: log, began: time.Now()}
-	if c.Lib, err = Fetch(ctx, c.Version, log); err != nil {
+	if c.java, err = FindJava(ctx, version); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(c.LogDir(), 0o755); err != nil {
-		return nil, fmt.Errorf("running clients in %s: %w", dir, err)
+	if err := os.MkdirAll(filepath.Join(dir, "log"), 0o755); err != nil {
+		return nil, fmt.Errorf("making the lab's folder: %w", err)
 	}
-	c.java, err = FindJava(ctx, c.Version)
+	c.Dir, err = proc.Folder(dir)
 	return c, err
 }
 
@@ -207,7 +212,7 @@ type JVM struct {
 
 // Start starts a process of the run.
 func (c *Cluster) Start(p JVM) (*proc.Process, error) {
-	path, args := c.java.Java, slices.Concat(c.java.Options(p.HeapMB), p.Options, []string{"-Dproc_" + p.Name, "-cp", c.classpath(p.Classes), p.Main}, p.Args)
+	path, args := c.java.Command("java"), slices.Concat(c.java.Options(p.HeapMB), p.Options, []string{"-Dproc_" + p.Name, "-cp", c.classpath(p.Classes), p.Main}, p.Args)
 	if nice, err := exec.LookPath("nice"); err == nil && p.First {
 		path, args = nice, append([]string{"-n", "-20", path}, args...)
 	}
@@ -243,7 +248,7 @@ func (c *Cluster) Java(ctx context.Context, heapMB int, class string, args ...st
 
 func (c *Cluster) javaWith(ctx context.Context, heapMB int, classes, class string, args ...string) *exec.Cmd {
 	all := append(c.java.Options(heapMB), "-cp", c.classpath(classes), class)
-	cmd := exec.CommandContext(ctx, c.java.Java, append(all, args...)...)
+	cmd := exec.CommandContext(ctx, c.java.Command("java"), append(all, args...)...)
 	cmd.Env = append(append(os.Environ(), c.env()...), proc.Variable+"="+c.Dir)
 	cmd.Dir = c.Dir
 	return cmd

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -20,10 +19,11 @@ import (
 // Java is a Java that fits.
 type Java struct {
 	Home    string // for JAVA_HOME
-	Java    string // the java command
-	Javac   string // the compiler; empty if there is none
 	Version int    // 17, 21, ...
 }
+
+// Command is one of its commands: java, javac.
+func (j Java) Command(name string) string { return filepath.Join(j.Home, "bin", name) }
 
 // FindJava finds the Java to run a version of Hadoop with: that of JAVA_HOME if it is set, else the one on the PATH.
 func FindJava(ctx context.Context, version string) (Java, error) {
@@ -33,36 +33,26 @@ func FindJava(ctx context.Context, version string) (Java, error) {
 	}
 	want := fmt.Sprintf("Hadoop %s needs Java %d to %d", version, v.minJava, v.maxJava)
 	j := Java{Home: os.Getenv("JAVA_HOME")}
-	if j.Home != "" {
-		j.Java = filepath.Join(j.Home, "bin", "java")
-	} else {
+	if j.Home == "" {
 		path, err := exec.LookPath("java")
-		if err != nil {
-			return Java{}, fmt.Errorf("%s, and there is no java on the PATH; install it (Debian: apt install openjdk-17-jdk-headless), "+
-				"or set JAVA_HOME", want)
+		if err == nil {
+			path, err = filepath.EvalSymlinks(path)
 		}
-		j.Java = path
-		if target, err := filepath.EvalSymlinks(path); err == nil {
-			path = target
+		if err != nil {
+			return j, fmt.Errorf("%s, and there is no java on the PATH; install it (Debian: apt install openjdk-17-jdk-headless), or set JAVA_HOME", want)
 		}
 		j.Home = filepath.Dir(filepath.Dir(path))
 	}
-	out, err := exec.CommandContext(ctx, j.Java, "-version").CombinedOutput()
-	if err != nil {
-		if errors.Is(ctx.Err(), context.Canceled) {
-			return Java{}, ctx.Err()
-		}
-		return Java{}, fmt.Errorf("%s; %s -version: %w", want, j.Java, err)
+	java := j.Command("java")
+	out, err := exec.CommandContext(ctx, java, "-version").CombinedOutput()
+	switch {
+	case ctx.Err() != nil:
+		return j, ctx.Err()
+	case err != nil:
+		return j, fmt.Errorf("%s; %s -version: %w", want, java, err)
 	}
-	j.Version = javaVersion(string(out))
-	if j.Version < v.minJava || j.Version > v.maxJava {
-		return Java{}, fmt.Errorf("%s; %s is version %d; set JAVA_HOME to another", want, j.Java, j.Version)
-	}
-	javac := filepath.Join(filepath.Dir(j.Java), "javac")
-	if _, err := os.Stat(javac); err == nil {
-		j.Javac = javac
-	} else if os.Getenv("JAVA_HOME") == "" {
-		j.Javac, _ = exec.LookPath("javac")
+	if j.Version = javaVersion(string(out)); j.Version < v.minJava || j.Version > v.maxJava {
+		return j, fmt.Errorf("%s; %s is version %d; set JAVA_HOME to another", want, java, j.Version)
 	}
 	return j, nil
 }
@@ -123,8 +113,8 @@ func Classes(ctx context.Context, version string, source fs.FS, root string) (st
 	}
 	dir := filepath.Join(filepath.Dir(lib), "classes-"+version+"-"+hex.EncodeToString(sum.Sum(nil))[:12])
 	err = Once(dir, func(tmp, into string) error {
-		if java.Javac == "" {
-			return fmt.Errorf("there is no javac beside %s; install a JDK (Debian: apt install openjdk-17-jdk-headless), or set JAVA_HOME", java.Java)
+		if _, err := os.Stat(java.Command("javac")); err != nil {
+			return fmt.Errorf("there is no javac beside %s; install a JDK (Debian: apt install openjdk-17-jdk-headless), or set JAVA_HOME", java.Command("java"))
 		}
 		args := []string{"-nowarn", "-proc:none", "-J-XX:TieredStopAtLevel=1", "-cp", filepath.Join(lib, "*"), "-d", into}
 		for name, text := range texts {
@@ -134,7 +124,7 @@ func Classes(ctx context.Context, version string, source fs.FS, root string) (st
 			}
 			args = append(args, file)
 		}
-		if out, err := exec.CommandContext(ctx, java.Javac, args...).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(ctx, java.Command("javac"), args...).CombinedOutput(); err != nil {
 			return fmt.Errorf("%w:\n%s", err, LastLines(string(out), 20))
 		}
 		return nil

@@ -42,16 +42,7 @@ func Shared(ctx context.Context, o Options, dir string) (c *Cluster, done func()
 	if err != nil {
 		return nil, nil, err
 	}
-	for {
-		if err = flock.Try(lock); !errors.Is(err, flock.ErrHeld) {
-			break
-		}
-		select {
-		case <-ctx.Done():
-			return nil, nil, errors.Join(ctx.Err(), lock.Close())
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
+	proc.Await(ctx, 24*time.Hour, 200*time.Millisecond, func() bool { err = flock.Try(lock); return !errors.Is(err, flock.ErrHeld) })
 	if err == nil {
 		if r, e := proc.Find(o.Dir, "resourcemanager"); e == nil && r.Alive() {
 			c, err = Open(ctx, o.Dir)

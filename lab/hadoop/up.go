@@ -23,36 +23,26 @@ func Up(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	lib, err := Fetch(ctx, o.Version, o.Log)
+	fresh, err := newCluster(ctx, o.Dir, o.Version, o.Log)
 	if err != nil {
 		return nil, err
 	}
-	java, err := FindJava(ctx, o.Version)
-	if err != nil {
-		return nil, err
+	fresh.Scheduler, fresh.javaOptions = o.Scheduler, o.JavaOptions
+	if r, err := proc.Find(fresh.Dir, o.RMs[0]); err == nil && r.Alive() {
+		return nil, fmt.Errorf("there is a lab up in %s; take it down first", fresh.Dir)
 	}
-	if err := os.MkdirAll(filepath.Join(o.Dir, "log"), 0o755); err != nil {
-		return nil, fmt.Errorf("bringing the lab up: %w", err)
-	}
-	dir, err := proc.Folder(o.Dir)
-	if err != nil {
-		return nil, err
-	}
-	if r, err := proc.Find(dir, "resourcemanager"); err == nil && r.Alive() {
-		return nil, fmt.Errorf("there is a lab up in %s; take it down first", dir)
-	}
-	if _, err := Down(dir); err != nil { // what a crash has left
+	if err := fresh.Down(); err != nil { // what a crash has left
 		return nil, err
 	}
 	// A port may be taken by somebody else between our choice and the daemon's start. Then all is begun anew.
 	const attempts = 3
 	for i := 1; ; i++ {
-		c := &Cluster{Dir: dir, Version: o.Version, Scheduler: o.Scheduler, Lib: lib, java: java, javaOptions: o.JavaOptions, log: o.Log}
+		c := *fresh
 		err := c.up(ctx, o)
 		if err == nil {
-			return c, nil
+			return &c, nil
 		}
-		if _, e := Down(dir); e != nil {
+		if e := c.Down(); e != nil {
 			return nil, errors.Join(err, e)
 		}
 		if i == attempts || !errors.Is(err, errPortTaken) {

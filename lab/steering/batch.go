@@ -258,7 +258,7 @@ func (n *bench) archive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	out, err := exec.CommandContext(ctx, java.Java, "-XX:+UseSerialGC", "-Xshare:dump", "-XX:SharedClassListFile="+all, "-XX:SharedArchiveFile="+made, "-cp", n.c.Lib+"/*").CombinedOutput()
+	out, err := exec.CommandContext(ctx, java.Command("java"), "-XX:+UseSerialGC", "-Xshare:dump", "-XX:SharedClassListFile="+all, "-XX:SharedArchiveFile="+made, "-cp", n.c.Lib+"/*").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("making the archive of classes: %w\n%s", err, out)
 	}
