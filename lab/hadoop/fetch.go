@@ -21,6 +21,8 @@ import (
 	"strings"
 	"text/template"
 	"time"
+
+	"github.com/yardmaster/yardmaster/internal/yamlfile"
 )
 
 // The versions that the lab knows. Default has every part; Second is a newer ResourceManager without examples and SLS, which
@@ -30,34 +32,18 @@ const (
 	Second  = "3.5.0"
 )
 
-//go:embed files/pom.xml
-var pomText string
+var (
+	//go:embed files/pom.xml
+	pomText string
+	//go:embed files/versions.yaml
+	versionsText []byte
 
-var pom = template.Must(template.New("pom").Parse(pomText))
-
-type part struct{ Name, Classifier string }
-
-// daemons are the parts that every version needs. The timeline service must be there even when it is off: the ResourceManager
-// does not start without its classes. The tests of the job client hold SleepJob.
-var daemons = []part{
-	{"hadoop-common", ""}, {"hadoop-hdfs", ""}, {"hadoop-hdfs-client", ""},
-	{"hadoop-yarn-client", ""}, {"hadoop-yarn-server-resourcemanager", ""}, {"hadoop-yarn-server-nodemanager", ""},
-	{"hadoop-yarn-server-applicationhistoryservice", ""}, {"hadoop-yarn-server-timelineservice", ""},
-	{"hadoop-mapreduce-client-app", ""}, {"hadoop-mapreduce-client-hs", ""}, {"hadoop-mapreduce-client-shuffle", ""},
-	{"hadoop-mapreduce-client-jobclient", ""}, {"hadoop-mapreduce-client-jobclient", "tests"},
-}
-
-// versions has the parts and the Java versions (from, up to and including) of each version of Hadoop. From Java 24 on the
-// security manager is gone and Hadoop 3.4 with it.
-var versions = map[string]struct {
-	parts   []part
-	minJava int
-	maxJava int
-}{
-	Default: {append(append([]part{}, daemons...),
-		part{"hadoop-mapreduce-examples", ""}, part{"hadoop-yarn-applications-distributedshell", ""}, part{"hadoop-sls", ""}), 17, 23},
-	Second: {daemons, 17, 25},
-}
+	pom      = template.Must(template.New("pom").Parse(pomText))
+	versions = *yamlfile.Decode[map[string]struct {
+		Java  [2]int
+		Parts [][]string
+	}](versionsText)
+)
 
 // Versions has the versions of Hadoop that Fetch knows.
 func Versions() []string {
@@ -105,10 +91,7 @@ func Fetch(ctx context.Context, version string, log io.Writer) (string, error) {
 	}
 	err = Once(lib, func(tmp, into string) error {
 		var text bytes.Buffer
-		if err := pom.Execute(&text, struct {
-			Version string
-			Parts   []part
-		}{version, v.parts}); err != nil {
+		if err := pom.Execute(&text, map[string]any{"Version": version, "Parts": v.Parts}); err != nil {
 			return err
 		}
 		if err := os.WriteFile(filepath.Join(tmp, "pom.xml"), text.Bytes(), 0o644); err != nil {
@@ -173,7 +156,7 @@ func FindJava(ctx context.Context, version string) (Java, error) {
 	if !ok {
 		return Java{}, fmt.Errorf("the lab does not know Hadoop %s; choose one of %s", version, strings.Join(Versions(), ", "))
 	}
-	want := fmt.Sprintf("Hadoop %s needs Java %d to %d", version, v.minJava, v.maxJava)
+	want := fmt.Sprintf("Hadoop %s needs Java %d to %d", version, v.Java[0], v.Java[1])
 	j := Java{Home: os.Getenv("JAVA_HOME")}
 	if j.Home == "" {
 		path, err := exec.LookPath("java")
@@ -193,7 +176,7 @@ func FindJava(ctx context.Context, version string) (Java, error) {
 	case err != nil:
 		return j, fmt.Errorf("%s; %s -version: %w", want, java, err)
 	}
-	if j.Version = javaVersion(string(out)); j.Version < v.minJava || j.Version > v.maxJava {
+	if j.Version = javaVersion(string(out)); j.Version < v.Java[0] || j.Version > v.Java[1] {
 		return j, fmt.Errorf("%s; %s is version %d; set JAVA_HOME to another", want, java, j.Version)
 	}
 	return j, nil

@@ -185,7 +185,7 @@ type Options struct {
 	History  bool // the history server of MapReduce; brings HDFS with it
 	Timeline bool // the timeline server, which keeps every container's times
 
-	Core, Site, HDFSSite, Mapred map[string]string // settings over those that the lab makes: core-, yarn-, hdfs- and mapred-site.xml
+	Site, Mapred map[string]string // settings over those that the lab makes: yarn-site.xml and mapred-site.xml
 
 	Debug    []string // loggers (classes or packages) at DEBUG, in every daemon
 	RMHeapMB int      // the ResourceManager's heap; 512
@@ -326,7 +326,7 @@ func writeConf(o Options, dir, lib string, p ports) error {
 		return err
 	}
 	files := map[string]string{"log4j.properties": log4j + loggers.String(), "topology.table": table.String()}
-	for name, more := range map[string]map[string]string{"core-site.xml": o.Core, "yarn-site.xml": o.Site, "hdfs-site.xml": o.HDFSSite, "mapred-site.xml": o.Mapred} {
+	for name, more := range map[string]map[string]string{"core-site.xml": nil, "yarn-site.xml": o.Site, "hdfs-site.xml": nil, "mapred-site.xml": o.Mapred} {
 		maps.Copy(site[name], over[name])
 		maps.Copy(site[name], more)
 		files[name] = Properties("", site[name])

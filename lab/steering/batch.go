@@ -174,7 +174,7 @@ func (n *bench) tasks(ctx context.Context, b *Batch) error {
 				if err != nil {
 					return false, err
 				}
-				j.Tasks = append(j.Tasks, Task{Reduce: t.Type == "REDUCE", Start: t.StartTime - b.Zero, End: t.FinishTime - b.Zero})
+				j.Tasks = append(j.Tasks, Task{map[string]int64{"REDUCE": 1}[t.Type], t.StartTime - b.Zero, t.FinishTime - b.Zero})
 			}
 			if len(j.Tasks) != n.size.Maps+n.size.Reduces {
 				return false, fmt.Errorf("%d of %d tasks", len(j.Tasks), n.size.Maps+n.size.Reduces)

@@ -148,8 +148,8 @@ func between(list []*Batch) float64 {
 func (j *Job) firstMap() int64 {
 	first := int64(-1)
 	for _, t := range j.Tasks {
-		if !t.Reduce && (first < 0 || t.Start < first) {
-			first = t.Start
+		if !t.Reduce() && (first < 0 || t.Start() < first) {
+			first = t.Start()
 		}
 	}
 	return first
@@ -228,7 +228,7 @@ func (f *facts) calibrate(ctx context.Context) (*model, error) {
 	for _, b := range list {
 		for i := range b.Jobs {
 			for _, t := range b.Jobs[i].Tasks {
-				if d := float64(t.End-t.Start) / 1000; t.Reduce {
+				if d := float64(t.End()-t.Start()) / 1000; t.Reduce() {
 					reduceS, reduces = reduceS+d, reduces+1
 				} else {
 					mapS, maps = mapS+d, maps+1

@@ -50,29 +50,12 @@ type Job struct {
 	Tasks    []Task `json:"tasks"`
 }
 
-// Task is one task of a job.
-type Task struct {
-	Reduce bool
-	Start  int64
-	End    int64
-}
+// Task is one task of a job: whether it is a reduce (1), its start and its end.
+type Task [3]int64
 
-// MarshalJSON writes a task as a short list.
-func (t Task) MarshalJSON() ([]byte, error) {
-	kind := 0
-	if t.Reduce {
-		kind = 1
-	}
-	return json.Marshal([]int64{int64(kind), t.Start, t.End})
-}
-
-// UnmarshalJSON reads it.
-func (t *Task) UnmarshalJSON(b []byte) error {
-	kind := 0
-	err := evidence.List(b, &kind, &t.Start, &t.End)
-	t.Reduce = kind == 1
-	return err
-}
+func (t Task) Reduce() bool { return t[0] == 1 }
+func (t Task) Start() int64 { return t[1] }
+func (t Task) End() int64   { return t[2] }
 
 // CPU is how the processors spent the time up to an instant, in hundredths of a second: user, nice, system, idle, waiting for a disk, and the
 // rest (interrupts, taken by a host).
