@@ -46,67 +46,62 @@ func WriteLines[T any](w io.Writer, list []T) error {
 	return nil
 }
 
-// client runs one of the lab's own classes with a list as its first argument, and calls line for each line of its output. Its
+// client runs one of the lab's own classes with a list as its first argument, and reads what it answers: JSON, a value a line. Its
 // log goes to log/NAME.log of the run; the list and the output are kept beside it.
-func (c *Cluster) client(ctx context.Context, name string, heapMB int, class string, list func(io.Writer) error, args []string,
-	line func([]byte) error,
-) (Cost, error) {
-	classes, err := c.own(ctx)
+func client[In, Out any](ctx context.Context, c *Cluster, name string, heapMB int, class string, list []In, args ...string) (answers []Out, cost Cost, err error) {
+	classes, err := Classes(ctx, c.Version, sources, "files/java")
 	if err != nil {
-		return Cost{}, err
+		return nil, cost, err
 	}
 	in, err := os.CreateTemp(filepath.Join(c.Dir, "log"), name+"-*.in")
 	if err != nil {
-		return Cost{}, err
+		return nil, cost, err
 	}
 	base := strings.TrimSuffix(in.Name(), ".in")
 	log, err1 := os.Create(base + ".log")
 	out, err2 := os.Create(base + ".out")
 	defer func() { _, _, _ = in.Close(), log.Close(), out.Close() }()
-	if err := errors.Join(err1, err2, list(in)); err != nil {
-		return Cost{}, fmt.Errorf("writing the list for %s: %w", class, err)
+	if err := errors.Join(err1, err2, WriteLines(in, list)); err != nil {
+		return nil, cost, fmt.Errorf("writing the list for %s: %w", class, err)
 	}
 	cmd := c.javaWith(ctx, heapMB, classes, class, append([]string{in.Name()}, args...)...)
 	cmd.Stderr = log
 	cmd.WaitDelay = 5 * time.Second
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {
-		return Cost{}, err
+		return nil, cost, err
 	}
 	began := time.Now()
 	if err := cmd.Start(); err != nil {
-		return Cost{}, fmt.Errorf("running %s: %w", class, err)
+		return nil, cost, fmt.Errorf("running %s: %w", class, err)
 	}
-	readErr := readLines(io.TeeReader(pipe, out), line)
-	if readErr != nil {
+	var readErr error
+	for d := json.NewDecoder(io.TeeReader(pipe, out)); readErr == nil; {
+		var v Out
+		if readErr = d.Decode(&v); readErr == nil {
+			answers = append(answers, v)
+		}
+	}
+	if errors.Is(readErr, io.EOF) {
+		readErr = nil
+	} else {
 		_ = cmd.Process.Kill()
 	}
 	err = cmd.Wait()
-	cost := Cost{Wall: time.Since(began), CPU: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
+	cost = Cost{Wall: time.Since(began), CPU: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
 	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		cost.RSS = u.Maxrss << 10
 	}
 	switch {
 	case readErr != nil:
-		return cost, fmt.Errorf("reading what %s tells: %w; see %s", class, readErr, base+".out")
+		return answers, cost, fmt.Errorf("reading what %s tells: %w; see %s", class, readErr, base+".out")
 	case err != nil && ctx.Err() != nil:
-		return cost, ctx.Err()
+		return answers, cost, ctx.Err()
 	case err != nil:
 		b, _ := os.ReadFile(log.Name())
-		return cost, fmt.Errorf("running %s: %w; the last lines of %s:\n%s", class, err, log.Name(), LastLines(string(b), 12))
+		return answers, cost, fmt.Errorf("running %s: %w; the last lines of %s:\n%s", class, err, log.Name(), LastLines(string(b), 12))
 	}
-	return cost, nil
-}
-
-func readLines(r io.Reader, f func([]byte) error) error {
-	s := bufio.NewScanner(r)
-	s.Buffer(nil, 64<<20)
-	for s.Scan() {
-		if err := f(s.Bytes()); err != nil {
-			return err
-		}
-	}
-	return s.Err()
+	return answers, cost, nil
 }
 
 // LogDir is where the logs of the lab's processes are.
@@ -173,15 +168,7 @@ func (c *Cluster) Jobs(ctx context.Context, jobs []Job, wait bool) ([]JobResult,
 	if wait {
 		mode = "wait"
 	}
-	var results []JobResult
-	_, err := c.client(ctx, "jobs", 256, "Jobs", func(w io.Writer) error { return WriteLines(w, list) }, []string{mode}, func(b []byte) error {
-		var r JobResult
-		if err := json.Unmarshal(b, &r); err != nil {
-			return err
-		}
-		results = append(results, r)
-		return nil
-	})
+	results, _, err := client[Job, JobResult](ctx, c, "jobs", 256, "Jobs", list, mode)
 	return results, err
 }
 
@@ -248,26 +235,23 @@ func (h *Holds) UnmarshalJSON(b []byte) error {
 // ReadWorkload reads a workload file and checks it.
 func ReadWorkload(r io.Reader) ([]Application, error) {
 	var list []Application
-	n := 0
-	err := readLines(r, func(b []byte) error {
-		n++
-		if len(b) == 0 {
-			return nil
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, 64<<20)
+	for n := 1; s.Scan(); n++ {
+		if len(s.Bytes()) == 0 {
+			continue
 		}
 		var a Application
-		if err := json.Unmarshal(b, &a); err != nil {
-			return fmt.Errorf("line %d: %w", n, err)
+		err := json.Unmarshal(s.Bytes(), &a)
+		if err == nil {
+			err = a.check()
 		}
-		if err := a.check(); err != nil {
-			return fmt.Errorf("line %d: %w", n, err)
+		if err != nil {
+			return nil, fmt.Errorf("reading the workload: line %d: %w", n, err)
 		}
 		list = append(list, a)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("reading the workload: %w", err)
 	}
-	return list, nil
+	return list, s.Err()
 }
 
 // WriteWorkload writes what ReadWorkload reads.
@@ -363,24 +347,19 @@ func (c *Cluster) Masters(ctx context.Context, apps []Application, o MastersOpti
 	if o.Start {
 		mode = "start"
 	}
-	args := []string{mode, or(o.Heartbeat, time.Second), or(o.Poll, 20*time.Millisecond), strconv.Itoa(cmp.Or(o.Threads, 32))}
-	var res MastersResult
-	var err error
-	res.Cost, err = c.client(ctx, "masters", cmp.Or(o.HeapMB, 512), "Masters", func(w io.Writer) error { return WriteWorkload(w, apps) }, args,
-		func(b []byte) error {
-			var line struct {
-				Zero Millis `json:"zero"`
-				AppResult
-			}
-			if err := json.Unmarshal(b, &line); err != nil {
-				return err
-			}
-			if line.Zero != 0 {
-				res.Zero = line.Zero
-				return nil
-			}
-			res.Apps = append(res.Apps, line.AppResult)
-			return nil
-		})
+	type line struct {
+		Zero Millis `json:"zero"` // in the first line, which has nothing else
+		AppResult
+	}
+	lines, cost, err := client[Application, line](ctx, c, "masters", cmp.Or(o.HeapMB, 512), "Masters", apps,
+		mode, or(o.Heartbeat, time.Second), or(o.Poll, 20*time.Millisecond), strconv.Itoa(cmp.Or(o.Threads, 32)))
+	res := MastersResult{Cost: cost}
+	for _, l := range lines {
+		if l.Zero != 0 {
+			res.Zero = l.Zero
+		} else {
+			res.Apps = append(res.Apps, l.AppResult)
+		}
+	}
 	return res, err
 }

@@ -284,8 +284,3 @@ func Once(path string, build func(tmp, into string) error) error {
 	}
 	return err
 }
-
-// own compiles the lab's own classes.
-func (c *Cluster) own(ctx context.Context) (string, error) {
-	return Classes(ctx, c.Version, sources, "files/java")
-}

@@ -5,7 +5,6 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -22,7 +21,6 @@ import (
 	"github.com/yardmaster/yardmaster/lab/evidence"
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/host"
-	"github.com/yardmaster/yardmaster/lab/proc"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -88,7 +86,7 @@ var cyclesOptions = []string{
 // Record runs the examples, unless they have run, and keeps their counters.
 func (s *Cycles) Record(ctx context.Context) error {
 	began := evidence.Begin(evidence.Here())
-	history := s.History
+	history, jobs := s.History, 0 // as many as there are
 	if history == "" {
 		c, down, err := bring(ctx, s.Work, hadoop.Options{
 			SchedulerXML: hadoop.Properties("yarn.scheduler.capacity.", map[string]string{"root.queues": "default", "root.default.capacity": "100", "maximum-am-resource-percent": "0.5"}),
@@ -101,14 +99,20 @@ func (s *Cycles) Record(ctx context.Context) error {
 		if err := s.examples(ctx, c); err != nil {
 			return err
 		}
-		history = c.History()
+		history, jobs = c.History(), len(cyclesNames)*len(cyclesInputs)
 	}
 	client, err := rest.New(rest.Options{History: history})
 	if err != nil {
 		return err
 	}
 	defer client.CloseIdle()
-	rec, err := readCycles(ctx, client.History())
+	var rec *CyclesRecord
+	err = hadoop.Poll(ctx, time.Minute, "waiting for the last job in the history", func() (stop bool, err error) {
+		if rec, err = readCycles(ctx, client.History()); err == nil && len(rec.Jobs) < jobs {
+			err = fmt.Errorf("%d of %d jobs", len(rec.Jobs), jobs)
+		}
+		return jobs == 0, err
+	})
 	if err != nil {
 		return err
 	}
@@ -138,22 +142,6 @@ func (s *Cycles) examples(ctx context.Context, c *hadoop.Cluster) error {
 				return fmt.Errorf("%s: %w\n%s", args[0], err, out)
 			}
 		}
-	}
-	return s.settle(ctx, c)
-}
-
-// settle waits until the last job is in the history.
-func (s *Cycles) settle(ctx context.Context, c *hadoop.Cluster) error {
-	client, err := rest.New(rest.Options{History: c.History()})
-	if err != nil {
-		return err
-	}
-	defer client.CloseIdle()
-	if !proc.Await(ctx, time.Minute, 2*time.Second, func() bool {
-		rec, err := readCycles(ctx, client.History())
-		return err == nil && len(rec.Jobs) == len(cyclesNames)*len(cyclesInputs)
-	}) {
-		return errors.New("the history server does not show all jobs after a minute")
 	}
 	return nil
 }
