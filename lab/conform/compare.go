@@ -95,7 +95,9 @@ func Record(ctx context.Context, scenarios []Scenario, r Recording) error {
 
 func record(ctx context.Context, t task, r *Recording, program, dir string, mu *sync.Mutex) error {
 	run := evidence.Begin(program)
-	rec, err := sls.Run(ctx, t.s.Options(dir))
+	o := t.s.Options
+	o.Dir = dir
+	rec, err := sls.Run(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -187,7 +189,7 @@ func belongs(s *Scenario, rec *sls.Record) error {
 			i++
 		}
 	}
-	if rec.Trace != s.digest() {
+	if rec.Trace != s.Digest() {
 		return fmt.Errorf("its trace or configuration is not that of the scenario")
 	}
 	return nil

@@ -186,8 +186,8 @@ func TestOptions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			err := c.o.withDefaults(true)
 			switch {
-			case c.want == "" && (err != nil || c.o.Limit.Seconds() != 300+60+30):
-				t.Errorf("got %v, limit %v", err, c.o.Limit)
+			case c.want == "" && (err != nil || c.o.limit().Seconds() != 300+60+30):
+				t.Errorf("got %v, limit %v", err, c.o.limit())
 			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 				t.Errorf("got %v", err)
 			}

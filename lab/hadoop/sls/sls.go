@@ -21,6 +21,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"maps"
 	"os"
@@ -42,19 +43,28 @@ var sources embed.FS
 // Options is one run.
 type Options struct {
 	Name  string // of the scenario; kept in the record
-	Trace string // a fingerprint of what is run; kept in the record
 	Jobs  []Job
 	Racks []Rack
 	// Capacity is a capacity-scheduler.xml, Fair a fair-scheduler.xml: give one.
 	Capacity, Fair []byte
 	Site           map[string]string // further properties of yarn-site.xml
-	Heartbeat      time.Duration     // of nodes and masters; 0: 1 s
 	Dir            string            // for configuration, log and output; must be empty or new
 	HeapMB         int               // 0: 384
-	// Limit ends a run that does not end by itself. 0: five minutes after the last submission, plus what the tasks take
-	// one after another on one container of every node.
-	Limit time.Duration
-	Log   io.Writer // progress; nil: silent
+	Log            io.Writer         // progress; nil: silent
+}
+
+// beat is how often nodes and masters call, in ms.
+const beat = 1000
+
+// Digest is a fingerprint of all that a run is given; it is kept in the record.
+func (o *Options) Digest() string {
+	h := fnv.New64a()
+	_ = WriteTrace(h, o.Jobs) // a hash does not fail
+	_ = WriteNodes(h, o.Racks)
+	_, _ = h.Write(o.Capacity)
+	_, _ = h.Write(o.Fair)
+	_, _ = io.WriteString(h, hadoop.Properties("", o.Site))
+	return fmt.Sprintf("%016x", h.Sum64())
 }
 
 func (o *Options) withDefaults(ends bool) error {
@@ -67,11 +77,13 @@ func (o *Options) withDefaults(ends bool) error {
 	if o.Dir == "" {
 		return fmt.Errorf("sls: a run needs a folder")
 	}
-	o.Heartbeat, o.HeapMB, o.Limit = cmp.Or(o.Heartbeat, time.Second), cmp.Or(o.HeapMB, 384), cmp.Or(o.Limit, limit(o))
+	o.HeapMB = cmp.Or(o.HeapMB, 384)
 	return nil
 }
 
-func limit(o *Options) time.Duration {
+// limit ends a run that does not end by itself: five minutes after the last submission, plus what the tasks take one after another on
+// one container of every node.
+func (o *Options) limit() time.Duration {
 	var last, work int64
 	for i := range o.Jobs {
 		last = max(last, o.Jobs[i].Start)
@@ -102,7 +114,7 @@ func Run(ctx context.Context, o Options) (*Record, error) {
 		return nil, err
 	}
 	wall := time.Since(began)
-	rec := &Record{Scenario: o.Name, Trace: o.Trace, Hadoop: hadoop.Default, Scheduler: o.scheduler(), Beat: o.Heartbeat.Milliseconds()}
+	rec := &Record{Scenario: o.Name, Trace: o.Digest(), Hadoop: hadoop.Default, Scheduler: o.scheduler(), Beat: beat}
 	for i := range o.Racks {
 		for _, n := range o.Racks[i].Nodes {
 			rec.Nodes = append(rec.Nodes, NodeRecord{Name: n.Name, Rack: o.Racks[i].Name, Phase: -1})
@@ -152,7 +164,7 @@ func start(ctx context.Context, o *Options, jobs int) (*proc.Process, error) {
 		Name: process, HeapMB: o.HeapMB, First: true, Classes: classes, Main: "yardmaster.Main",
 		Options: []string{
 			fmt.Sprintf("-Xms%dm", o.HeapMB), "-Xss512k", "-Djava.io.tmpdir=" + in("tmp"), fmt.Sprintf("-Dyard.jobs=%d", jobs),
-			fmt.Sprintf("-Dyard.linger=%d", 3*o.Heartbeat.Milliseconds()/2), "-Dyard.log=" + logFile(o.Dir),
+			fmt.Sprintf("-Dyard.linger=%d", 3*beat/2), "-Dyard.log=" + logFile(o.Dir),
 		},
 		Args: []string{"-tracetype", "SLS", "-tracelocation", in("trace.json"), "-nodes", in("nodes.json"), "-output", in("out")},
 	})
@@ -161,7 +173,7 @@ func start(ctx context.Context, o *Options, jobs int) (*proc.Process, error) {
 // wait waits for the end and samples how many threads of the computer run beside this one: the averages of the kernel look a minute
 // back, too far for a run of two.
 func wait(ctx context.Context, o *Options, p *proc.Process) (load []float64, err error) {
-	limit := time.NewTimer(o.Limit)
+	limit := time.NewTimer(o.limit())
 	defer limit.Stop()
 	every := time.NewTicker(2 * time.Second)
 	defer every.Stop()
@@ -175,7 +187,7 @@ func wait(ctx context.Context, o *Options, p *proc.Process) (load []float64, err
 			return load, nil
 		case <-every.C:
 		case <-limit.C:
-			return load, fmt.Errorf("sls: %s did not end within %v; its last words:\n%s", o.Name, o.Limit, lastWords(o.Dir))
+			return load, fmt.Errorf("sls: %s did not end within %v; its last words:\n%s", o.Name, o.limit(), lastWords(o.Dir))
 		case <-ctx.Done():
 			return load, ctx.Err()
 		}
@@ -206,8 +218,8 @@ func (o *Options) write() error {
 	}
 	site, err := hadoop.Settings(settings, struct {
 		*Options
-		Pool int
-	}{o, min(10+o.nodes()/10, 60)})
+		Beat, Pool int
+	}{o, beat, min(10+o.nodes()/10, 60)})
 	if err != nil {
 		return err
 	}
