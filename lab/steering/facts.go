@@ -21,6 +21,11 @@ type facts struct {
 	size      Size
 	Arms      []Arm // that have records
 	of        map[string][]*Batch
+
+	// What the report says.
+	Model               *model
+	Measured, Simulated figures // by arm and repetition, or seed
+	Unsaid              error   // why there is no prediction
 }
 
 func newFacts(s Size, scheduler string, list []*Batch) *facts {
@@ -302,9 +307,7 @@ func (s Size) settings(policy, scheduler string, rule steer.AMLimit) marp.Settin
 	d.Least = unit.Resources{Mem: int64(s.LeastMB), Cores: 1}
 	d.Max = 0.9
 	for name, w := range s.waits(policy, scheduler) {
-		*map[string]*unit.Time{
-			"settle": &d.Settle, "warm": &d.Warm, "lockout": &d.Lockout, "nothing-waits": &d.NothingWaits, "after-increase": &d.AfterIncrease,
-		}[name] = unit.Time(w.Microseconds())
+		*waitsOf(&d)[name] = unit.Time(w.Microseconds())
 	}
 	d = d.AsService()
 	d.ForceAfter, d.Headroom = 0, false // as the source has it

@@ -20,7 +20,7 @@ import (
 
 // Report writes the page and its pictures from the records that are there.
 func (s *Study) Report(ctx context.Context) error {
-	var all []*told
+	var all []*facts
 	for _, scheduler := range []string{"fair", "capacity"} {
 		list, err := kept(s.file(scheduler))
 		if err != nil {
@@ -29,7 +29,7 @@ func (s *Study) Report(ctx context.Context) error {
 		if len(list) == 0 {
 			continue
 		}
-		t := &told{facts: newFacts(s.Size, scheduler, list)}
+		t := newFacts(s.Size, scheduler, list)
 		t.Measured = figures{t.runs()}
 		if t.Model, err = t.calibrate(ctx); err == nil {
 			err = t.predict(ctx)
@@ -51,18 +51,10 @@ func (s *Study) Report(ctx context.Context) error {
 	return s.writePage(all)
 }
 
-// told is what the report says of a scheduler.
-type told struct {
-	*facts
-	Model               *model
-	Measured, Simulated figures // by arm and repetition, or seed
-	Unsaid              error   // why there is no prediction
-}
-
-func (t *told) predict(ctx context.Context) error {
+func (t *facts) predict(ctx context.Context) error {
 	metrics := map[string][]experiment.Metrics{}
 	for _, a := range t.Arms {
-		times, err := t.facts.predicted(ctx, t.Model, a)
+		times, err := t.predicted(ctx, t.Model, a)
 		if err != nil {
 			return err
 		}
@@ -102,7 +94,7 @@ func (f figures) Against(arm string) experiment.Judgement {
 }
 
 // Shown is the repetition that pictures show: the first that has every arm, else the first.
-func (t *told) Shown() int {
+func (t *facts) Shown() int {
 	for r := 1; r <= 100; r++ {
 		if !slices.ContainsFunc(t.Arms, func(a Arm) bool {
 			return !slices.ContainsFunc(t.of[a.Name], func(b *Batch) bool { return b.Repetition == r })
@@ -118,7 +110,7 @@ var titles = map[string]string{"fair": "Fair Scheduler", "capacity": "Capacity S
 //go:embed marp-live.md.tmpl
 var pageText string
 
-func (s *Study) writePage(all []*told) error {
+func (s *Study) writePage(all []*facts) error {
 	z := s.Size
 	type wait struct{ Policy, Scheduler, Waits string }
 	var waits []wait
@@ -142,13 +134,13 @@ func (s *Study) writePage(all []*told) error {
 }
 
 // Title is the scheduler's name.
-func (t *told) Title() string { return titles[t.Scheduler] }
+func (t *facts) Title() string { return titles[t.Scheduler] }
 
 // Behind is the time that passes from a job's end to the launch of the next master, in a batch of one job at a time.
-func (t *told) Behind() float64 { return behind(t.of["fifo"]) }
+func (t *facts) Behind() float64 { return behind(t.of["fifo"]) }
 
 // Short is the answer in a few words, from the numbers.
-func (t *told) Short() string {
+func (t *facts) Short() string {
 	of := map[string][]string{}
 	for _, a := range t.Arms {
 		j := t.Measured.Against(a.Name)
@@ -174,7 +166,7 @@ func (t *told) Short() string {
 }
 
 // Delays are those of all changes.
-func (t *told) Delays() delays { return t.changed(0) }
+func (t *facts) Delays() delays { return t.changed(0) }
 
 // version is the batches that one version of the program ran.
 type version struct {
@@ -184,7 +176,7 @@ type version struct {
 }
 
 // Programs are the versions that the batches ran with, in the order in which they ran.
-func (t *told) Programs() (list []*version) {
+func (t *facts) Programs() (list []*version) {
 	for _, b := range t.all() {
 		i := slices.IndexFunc(list, func(v *version) bool { return v.Program == cmp.Or(b.Program, "unknown") })
 		if i < 0 {
@@ -291,7 +283,7 @@ func (f *facts) gantt(repetition int, file string) error {
 }
 
 // boxes is a box plot of the batch times, with every batch as a point and the simulator's mean as a cross.
-func (t *told) boxes(file string) error {
+func (t *facts) boxes(file string) error {
 	type line struct {
 		Name      string
 		Y         float64

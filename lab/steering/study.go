@@ -24,6 +24,7 @@ import (
 	"github.com/yardmaster/yardmaster/lab/host"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/marp"
+	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -237,21 +238,21 @@ func (s Size) arms(sweep bool) []Arm {
 	return list
 }
 
+// waitsOf are the lengths of time among a controller's settings, by their names.
+func waitsOf(d *marp.Settings) map[string]*unit.Time {
+	return map[string]*unit.Time{"settle": &d.Settle, "warm": &d.Warm, "lockout": &d.Lockout, "nothing-waits": &d.NothingWaits, "after-increase": &d.AfterIncrease}
+}
+
 // waits are the controller's settings that differ from its defaults, as the command takes them.
 func (s Size) waits(policy, scheduler string) map[string]time.Duration {
 	d := marp.Defaults(policy, queue)
 	if scheduler == "capacity" {
 		d = d.On(steer.CapacityAM)
 	}
-	scaled := func(us int64) time.Duration {
-		return (time.Duration(float64(us)*s.Scale) * time.Microsecond).Round(100 * time.Millisecond)
-	}
 	m := map[string]time.Duration{}
-	for name, v := range map[string]int64{
-		"settle": int64(d.Settle), "warm": int64(d.Warm), "lockout": int64(d.Lockout), "nothing-waits": int64(d.NothingWaits), "after-increase": int64(d.AfterIncrease),
-	} {
-		if samples := name == "lockout" || name == "nothing-waits"; v > 0 && (!samples || policy == "cbtws" || policy == "cbtwat") {
-			m[name] = scaled(v)
+	for name, v := range waitsOf(&d) {
+		if samples := name == "lockout" || name == "nothing-waits"; *v > 0 && (!samples || policy == "cbtws" || policy == "cbtwat") {
+			m[name] = (time.Duration(float64(*v)*s.Scale) * time.Microsecond).Round(100 * time.Millisecond)
 		}
 	}
 	if v, ok := m["after-increase"]; ok && scheduler == "fair" {

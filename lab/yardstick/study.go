@@ -99,9 +99,12 @@ func (s SpeedRecord) Ratios() []float64 {
 
 // keptLists are those whose answers from SimGrid are kept, so that the ordinary tests can compare. They do not depend on our own
 // network.
-func keptLists() []List {
-	lists := []List{Star(), LeafSpine(), Ties(), Shuffle(), Bundles()}
-	for seed := range uint64(200) {
+func keptLists() []List { return append(namedLists(), smallLists(200)...) }
+
+func namedLists() []List { return []List{Star(), LeafSpine(), Ties(), Shuffle(), Bundles()} }
+
+func smallLists(n int) (lists []List) {
+	for seed := range uint64(n) {
 		lists = append(lists, Small(seed))
 	}
 	return lists
@@ -117,17 +120,14 @@ func CompareFlows(ctx context.Context, size Size, log io.Writer) (FlowRecord, er
 	if r.SimGrid, err = simgridVersion(ctx); err != nil {
 		return r, err
 	}
-	var small []List
-	for seed := range uint64(size.Small) {
-		small = append(small, Small(seed))
-	}
+	small := smallLists(size.Small)
 	if err := r.add(ctx, log, "small", small...); err != nil {
 		return r, err
 	}
 	if err := r.tryPrecisions(ctx, small); err != nil {
 		return r, err
 	}
-	for _, l := range []List{Star(), LeafSpine(), Ties(), Shuffle(), Bundles()} {
+	for _, l := range namedLists() {
 		if err := r.add(ctx, log, l.Name, l); err != nil {
 			return r, err
 		}
