@@ -22,7 +22,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sort"
 	"sync"
 	"time"
 
@@ -42,14 +41,6 @@ type Recording struct {
 	Log      io.Writer     // nil: silent
 }
 
-// recordExt is how the names of records end.
-const recordExt = ".json.gz"
-
-type task struct {
-	s   *Scenario
-	run int
-}
-
 // Record runs the scenarios under SLS and keeps their records, beside those that are there. It goes on after an error with the others.
 func Record(ctx context.Context, scenarios []Scenario, r Recording) error {
 	r.Runs, r.Parallel, r.Stagger, r.Log = cmp.Or(r.Runs, 2), cmp.Or(r.Parallel, 3), cmp.Or(r.Stagger, 8*time.Second), cmp.Or(r.Log, io.Discard)
@@ -58,22 +49,20 @@ func Record(ctx context.Context, scenarios []Scenario, r Recording) error {
 		return err
 	}
 	defer clean()
-	var tasks []task
-	program := evidence.Here()
-	for i := range scenarios {
-		have, err := evidence.Series(r.Dir, scenarios[i].Name, recordExt)
-		if err != nil {
-			return err
-		}
-		from, to := len(have)+1, len(have)+r.Runs
-		if r.Missing {
-			to = r.Runs
-		}
-		for run := from; run <= to; run++ {
-			tasks = append(tasks, task{&scenarios[i], run})
+	var tasks []sls.Options
+	for run := range r.Runs { // every scenario once before any a second time
+		for i := range scenarios {
+			o := scenarios[i].Options
+			have, err := evidence.Series(r.Dir, o.Name, ".json.gz")
+			if err != nil {
+				return err
+			}
+			if o.Dir = filepath.Join(work, fmt.Sprintf("%s-%d", o.Name, run)); !r.Missing || run >= len(have) {
+				tasks = append(tasks, o)
+			}
 		}
 	}
-	sort.SliceStable(tasks, func(a, b int) bool { return tasks[a].run < tasks[b].run }) // every scenario once before any a second time
+	program := evidence.Here()
 	var turn, mu sync.Mutex
 	var fails []error
 	err = host.Each(ctx, len(tasks), r.Parallel, func(ctx context.Context, i int) error {
@@ -81,39 +70,29 @@ func Record(ctx context.Context, scenarios []Scenario, r Recording) error {
 			_ = host.Sleep(ctx, r.Stagger) // cut short: the run says so
 		}
 		turn.Unlock()
-		t := tasks[i]
-		if err := record(ctx, t, &r, program, filepath.Join(work, fmt.Sprintf("%s-%d", t.s.Name, t.run)), &mu); err != nil {
-			mu.Lock()
-			defer mu.Unlock()
-			fails = append(fails, err)
-			fmt.Fprintf(r.Log, "%s run %d: %v\n", t.s.Name, t.run, err)
+		began := evidence.Begin(program)
+		rec, err := sls.Run(ctx, tasks[i])
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil {
+			err = r.keep(began, rec)
 		}
-		return nil
+		if err != nil {
+			fails = append(fails, err)
+			fmt.Fprintf(r.Log, "%s: %v\n", tasks[i].Name, err)
+			return nil
+		}
+		return os.RemoveAll(tasks[i].Dir)
 	})
 	return errors.Join(append(fails, err)...)
 }
 
-func record(ctx context.Context, t task, r *Recording, program, dir string, mu *sync.Mutex) error {
-	run := evidence.Begin(program)
-	o := t.s.Options
-	o.Dir = dir
-	rec, err := sls.Run(ctx, o)
-	if err != nil {
-		return err
-	}
-	mu.Lock()
-	defer mu.Unlock()
-	if _, err := run.KeepJSON(r.Dir, t.s.Name, rec); err != nil {
-		return err
-	}
+func (r *Recording) keep(began *evidence.Run, rec *sls.Record) error {
+	run, err := began.KeepJSON(r.Dir, rec.Scenario, rec)
 	m := &rec.Machine
-	fmt.Fprintf(r.Log, "%s run %d: %d jobs, %d containers in %.0f s (start-up %.0f s, %.1f s of CPU), heartbeats late by %d ms (p95) and %d ms (most)",
-		t.s.Name, t.run, len(rec.Jobs), len(rec.Containers), m.Wall, m.StartUp, m.CPU, m.SlipP95, m.SlipMax)
-	if len(rec.Lost) > 0 {
-		fmt.Fprintf(r.Log, "; lost: %v", rec.Lost)
-	}
-	fmt.Fprintln(r.Log)
-	return os.RemoveAll(dir)
+	fmt.Fprintf(r.Log, "%s run %d: %d jobs, %d containers in %.0f s (start-up %.0f s, %.1f s of CPU), heartbeats late by %d ms (p95) and %d ms (most); lost: %v\n",
+		rec.Scenario, run.Number(), len(rec.Jobs), len(rec.Containers), m.Wall, m.StartUp, m.CPU, m.SlipP95, m.SlipMax, rec.Lost)
+	return err
 }
 
 // Row is one scenario's result.

@@ -38,6 +38,7 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/yardmaster/yardmaster/lab/host"
 	"github.com/yardmaster/yardmaster/lab/proc"
 )
 
@@ -75,6 +76,26 @@ func Up(ctx context.Context, o Options) (*Cluster, error) {
 		}
 		fmt.Fprintln(o.Log, "a port was taken in the meantime; once more with other ports")
 	}
+}
+
+// UpIn brings a lab up in a folder, which stays, or else in a temporary one; down takes it down.
+func UpIn(ctx context.Context, work string, o Options) (c *Cluster, down func(), err error) {
+	dir, clean, err := host.Folder(work, "lab")
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Dir = dir
+	c, err = Up(ctx, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, func() {
+		if err := c.Down(); err != nil {
+			c.Say("taking the lab down: %v", err)
+			return
+		}
+		clean()
+	}, nil
 }
 
 func (c *Cluster) up(ctx context.Context, o Options) error {
@@ -133,7 +154,7 @@ func (c *Cluster) plan(o Options) {
 	if o.HDFS {
 		const path = "/jmx?qry=java.lang:type=Runtime"
 		add("namenode", "namenode", "org.apache.hadoop.hdfs.server.namenode.NameNode", 256, master, "namenode-web", path)
-		add("datanode", "datanode", "org.apache.hadoop.hdfs.server.datanode.DataNode", 192, host(0), "datanode-web", path)
+		add("datanode", "datanode", "org.apache.hadoop.hdfs.server.datanode.DataNode", 192, address(0), "datanode-web", path)
 	}
 	if o.Timeline {
 		add("timeline", "timeline", "org.apache.hadoop.yarn.server.applicationhistoryservice.ApplicationHistoryServer", 256, master, "timeline-web", "/ws/v1/applicationhistory/about")
@@ -143,8 +164,8 @@ func (c *Cluster) plan(o Options) {
 	}
 	for i := range o.Nodes {
 		name := fmt.Sprintf("nodemanager-%d", i+1)
-		url := add("nodemanager", name, "org.apache.hadoop.yarn.server.nodemanager.NodeManager", o.NMHeapMB, host(i), "nm-web", "/ws/v1/node/info")
-		c.Nodes = append(c.Nodes, Node{Name: name, ID: fmt.Sprintf("%s:%d", host(i), c.Ports["nm"]), Rack: rack(i, o.Nodes), URL: url})
+		url := add("nodemanager", name, "org.apache.hadoop.yarn.server.nodemanager.NodeManager", o.NMHeapMB, address(i), "nm-web", "/ws/v1/node/info")
+		c.Nodes = append(c.Nodes, Node{Name: name, ID: fmt.Sprintf("%s:%d", address(i), c.Ports["nm"]), Rack: rack(i, o.Nodes), URL: url})
 	}
 	if o.History {
 		add("historyserver", "historyserver", "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer", 256, master, "history-web", "/ws/v1/history/info")
@@ -285,8 +306,8 @@ const (
 	master       = "127.0.0.1"
 )
 
-// host is the address of node i.
-func host(i int) string { return fmt.Sprintf("127.0.0.%d", i+2) }
+// address is that of node i.
+func address(i int) string { return fmt.Sprintf("127.0.0.%d", i+2) }
 
 // rack is the rack of node i of n: the first half, and the rest.
 func rack(i, n int) string {
@@ -301,7 +322,7 @@ func writeConf(o Options, dir, lib string, p ports) error {
 	conf := filepath.Join(dir, "conf")
 	var table, loggers strings.Builder
 	for i := range o.Nodes {
-		fmt.Fprintf(&table, "%s %s\n", host(i), rack(i, o.Nodes))
+		fmt.Fprintf(&table, "%s %s\n", address(i), rack(i, o.Nodes))
 	}
 	for _, l := range o.Debug {
 		fmt.Fprintf(&loggers, "log4j.logger.%s=DEBUG\n", l)

@@ -30,7 +30,6 @@ type bench struct {
 	rm     *rest.Client
 	share  float64 // that stands
 	binary string
-	work   string // of journals
 	log    io.Writer
 	number int               // of batches
 	conf   map[string]string // of the jobs
@@ -236,7 +235,7 @@ func (n *bench) archive(ctx context.Context) error {
 	job.Conf = map[string]string{}
 	lists := []string{"master", "map", "reduce"}
 	for i, name := range []string{"yarn.app.mapreduce.am.command-opts", "mapreduce.map.java.opts", "mapreduce.reduce.java.opts"} {
-		lists[i] = filepath.Join(n.work, "classes-"+lists[i])
+		lists[i] = filepath.Join(n.c.Dir, "classes-"+lists[i])
 		job.Conf[name] = n.archived("-XX:DumpLoadedClassList=" + lists[i])[name]
 	}
 	res, err := n.c.Jobs(ctx, []hadoop.Job{job}, true)
@@ -249,7 +248,7 @@ func (n *bench) archive(ctx context.Context) error {
 	if err := n.empty(ctx); err != nil { // a process writes its list at its end
 		return err
 	}
-	all, err := union(lists, filepath.Join(n.work, "classes"))
+	all, err := union(lists, filepath.Join(n.c.Dir, "classes"))
 	if err != nil {
 		return err
 	}

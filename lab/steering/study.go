@@ -125,35 +125,28 @@ func (s *Study) round(ctx context.Context, bin, scheduler string, from int) erro
 	if len(list) == 0 {
 		return nil
 	}
-	if s.Work != "" {
+	work := s.Work
+	if work != "" { // a folder for each try
 		if err := os.MkdirAll(s.Work, 0o755); err != nil {
 			return err
 		}
-	}
-	work, err := os.MkdirTemp(s.Work, fmt.Sprintf("yardmaster-steering-%s-%d-", scheduler, from))
-	if err != nil {
-		return err
-	}
-	if s.Work == "" {
-		defer func() { _ = os.RemoveAll(work) }() // what stays is for the system to clear
+		if work, err = os.MkdirTemp(s.Work, fmt.Sprintf("%s-%d-", scheduler, from)); err != nil {
+			return err
+		}
 	}
 	all := marp.PRJ(s.Size.master(), s.Size.Jobs)
 	o := s.Size.options(scheduler, all)
-	o.Dir, o.Log = filepath.Join(work, "lab"), s.Log
-	c, err := hadoop.Up(ctx, o)
+	o.Log = s.Log
+	c, down, err := hadoop.UpIn(ctx, work, o)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err := c.Down(); err != nil {
-			fmt.Fprintln(s.Log, "taking the lab down:", err)
-		}
-	}()
+	defer down()
 	rm, err := rest.New(rest.Options{RM: []string{c.RM()}, History: c.History(), Auth: rest.User("yardmaster"), RMRate: -1})
 	if err != nil {
 		return err
 	}
-	n := &bench{size: s.Size, c: c, rm: rm, share: all, binary: bin, work: work, log: s.Log}
+	n := &bench{size: s.Size, c: c, rm: rm, share: all, binary: bin, log: s.Log}
 	if s.Size.Archive {
 		if err := n.archive(ctx); err != nil {
 			return err

@@ -262,7 +262,7 @@ func reload(line string) (time.Time, bool) {
 func (n *bench) steer(ctx context.Context, a Arm, repetition int) (*steerer.Process, []string, error) {
 	args := []string{
 		"yarn", "steer", "--rm", n.c.RM(), "--queue", queue, "--policy", a.Policy, "--act", "--user", "yardmaster", "--cpu", "host:nice-idle",
-		"--journal", filepath.Join(n.work, fmt.Sprintf("journal-%d", n.number)), "--listen", "off", "--log-format", "json", "--per-hour", "600",
+		"--journal", filepath.Join(n.c.Dir, fmt.Sprintf("journal-%d", n.number)), "--listen", "off", "--log-format", "json", "--per-hour", "600",
 	}
 	if n.c.Scheduler == "fair" {
 		args = append(args, "--actuator", "fair-file", "--file", filepath.Join(n.c.Conf(), "fair-scheduler.xml"))

@@ -88,7 +88,7 @@ func (s *Cycles) Record(ctx context.Context) error {
 	began := evidence.Begin(evidence.Here())
 	history, jobs := s.History, 0 // as many as there are
 	if history == "" {
-		c, down, err := bring(ctx, s.Work, hadoop.Options{
+		c, down, err := hadoop.UpIn(ctx, s.Work, hadoop.Options{
 			SchedulerXML: hadoop.Properties("yarn.scheduler.capacity.", map[string]string{"root.queues": "default", "root.default.capacity": "100", "maximum-am-resource-percent": "0.5"}),
 			NodeMB:       2048, History: true, Log: s.Log,
 		})

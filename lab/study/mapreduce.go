@@ -95,7 +95,7 @@ func (m *MapReduce) phase(ctx context.Context, bin, dir string, p *Phase) error 
 	if work != "" {
 		work = filepath.Join(work, p.Name)
 	}
-	c, down, err := bring(ctx, work, hadoop.Options{
+	c, down, err := hadoop.UpIn(ctx, work, hadoop.Options{
 		SchedulerXML: mapreduceQueues(p.Name == "b"), Nodes: mapreduceNodes, NodeMB: mapreduceMB, NodeVcores: 16, HDFS: true, History: true,
 		Site: map[string]string{"yarn.scheduler.minimum-allocation-mb": "256", "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms": "600000"},
 		Log:  m.Log,

@@ -46,7 +46,7 @@ func (m *Masters) Record(ctx context.Context) error {
 	end, _ := host.First(-18) // where it is not allowed all run as others do
 	defer end()
 	apps := m.Size.made()
-	c, down, err := bring(ctx, m.Work, hadoop.Options{
+	c, down, err := hadoop.UpIn(ctx, m.Work, hadoop.Options{
 		SchedulerXML: mastersQueues(), ConfStore: "file", Nodes: m.Size.Nodes, NodeMB: m.Size.NodeMB, NodeVcores: 1024, Site: site(m.Size.NodeMB, 512),
 		Debug: append(append([]string{}, hadoop.DebugBeats...), hadoop.DebugTicks...), RMHeapMB: 768, Log: m.Log,
 	})
@@ -100,26 +100,6 @@ func warm() []hadoop.Application {
 	s := Mini
 	s.Apps, s.Containers, s.Over, s.Hold = 20, 120, 4000, [2]hadoop.Millis{500, 2500}
 	return s.made()
-}
-
-// bring brings a lab up, in a temporary folder unless one is named.
-func bring(ctx context.Context, work string, o hadoop.Options) (c *hadoop.Cluster, down func(), err error) {
-	dir, clean, err := host.Folder(work, "study")
-	if err != nil {
-		return nil, nil, err
-	}
-	o.Dir = dir
-	c, err = hadoop.Up(ctx, o)
-	if err != nil {
-		return nil, nil, err
-	}
-	return c, func() {
-		if err := c.Down(); err != nil {
-			fmt.Fprintln(o.Log, "taking the lab down:", err)
-			return
-		}
-		clean()
-	}, nil
 }
 
 // processors answers how large a share of the processors' time anybody used from now on; 0 where that is not told.
