@@ -14,19 +14,21 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 )
 
-// verb is one thing that the command does. A file verb_NAME.go adds its own to verbs.
+// verb is one thing that the command does.
 type verb struct {
 	name  string // one or two words: "status", "up hadoop"
 	usage string // one line
-	run   func(ctx context.Context, args []string, out io.Writer) error
+	about string // told with its options
+	// setup adds the verb's options to f and returns what to do when they are read.
+	setup func(f *flag.FlagSet, out io.Writer) action
 }
 
-// verbs is what the command can do, in the order in which it is told. Only init functions change it.
-var verbs []verb
+type action func(ctx context.Context) error
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -42,6 +44,7 @@ func main() {
 
 // dispatch finds the verb with the most words that the arguments begin with.
 func dispatch(ctx context.Context, args []string, out io.Writer) error {
+	verbs := slices.Concat(clusters, studies)
 	for words := min(2, len(args)); words > 0; words-- {
 		for _, v := range verbs {
 			if v.name == strings.Join(args[:words], " ") {
@@ -49,28 +52,29 @@ func dispatch(ctx context.Context, args []string, out io.Writer) error {
 			}
 		}
 	}
-	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
-		usage(out)
-		return nil
+	help := len(args) == 0 || slices.Contains([]string{"help", "-h", "--help"}, args[0])
+	if !help {
+		out = os.Stderr
 	}
-	usage(os.Stderr)
-	return fmt.Errorf("there is no %q", args[0])
-}
-
-func usage(out io.Writer) {
-	fmt.Fprintln(out, "usage: go run ./lab VERB [options]     (VERB --help tells its options)")
-	fmt.Fprintln(out)
+	fmt.Fprintf(out, "usage: go run ./lab VERB [options]     (VERB --help tells its options)\n\n")
 	for _, v := range verbs {
 		fmt.Fprintf(out, "  %-14s %s\n", v.name, v.usage)
 	}
+	if !help {
+		return fmt.Errorf("there is no %q", args[0])
+	}
+	return nil
 }
 
-// flags makes a flag set that tells its verb when asked for help.
-func flags(name, about string) *flag.FlagSet {
-	f := flag.NewFlagSet(name, flag.ContinueOnError)
+func (v *verb) run(ctx context.Context, args []string, out io.Writer) error {
+	f := flag.NewFlagSet(v.name, flag.ContinueOnError)
 	f.Usage = func() {
-		fmt.Fprintf(f.Output(), "usage: go run ./lab %s [options]\n\n%s\n\n", name, about)
+		fmt.Fprintf(f.Output(), "usage: go run ./lab %s [options]\n\n%s\n\n", v.name, v.about)
 		f.PrintDefaults()
 	}
-	return f
+	do := v.setup(f, out)
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	return do(ctx)
 }

@@ -19,15 +19,16 @@ import (
 	"github.com/yardmaster/yardmaster/lab/proc"
 )
 
-func init() {
-	verbs = append(verbs,
-		verb{"up hadoop", "bring a ResourceManager, NodeManagers, HDFS and the history server up", upHadoop},
-		verb{"status", "what runs, what it takes and where it answers", status},
-		verb{"down", "end everything that was brought up", down},
-		verb{"fetch hadoop", "only fetch the jars", fetchHadoop},
-		verb{"masters", "run a workload file of unmanaged masters on a lab that is up", masters},
-		verb{"up sls", "bring a real ResourceManager with hundreds of simulated nodes up", upSLS},
-	)
+// clusters are the verbs that start and stop daemons.
+var clusters = []verb{
+	{"up hadoop", "bring a ResourceManager, NodeManagers, HDFS and the history server up", "Brings real Hadoop daemons up on loopback and returns when they answer.", upHadoop},
+	{"status", "what runs, what it takes and where it answers", "Says what runs, what it takes and where it answers.", status},
+	{"down", "end everything that was brought up", "Ends every process of the run, also after a crash. Logs and data stay unless --clean is given.", down},
+	{"fetch hadoop", "only fetch the jars", "Fetches the jars with Maven, unless they are there.", fetchHadoop},
+	{"masters", "run a workload file of unmanaged masters on a lab that is up", "Runs a workload on a lab that is up. A workload has one application a line:\n" +
+		`  {"id":"a","user":"alice","queue":"prod","submit":0,"containers":[{"count":3,"mb":512,"hold":[2000,3000]}]}`, masters},
+	{"up sls", "bring a real ResourceManager with hundreds of simulated nodes up", "Starts Hadoop's Scheduler Load Simulator: a real ResourceManager with simulated nodes, and a load of jobs if wanted.\n" +
+		"It answers REST, changes of its queues included, until it is taken down.", upSLS},
 }
 
 // settings are repeated options of the form name=value.
@@ -54,8 +55,7 @@ func runFolder(f *flag.FlagSet, name string) *string {
 	return f.String("dir", d, "run `folder`: configuration, logs, records, data")
 }
 
-func upHadoop(ctx context.Context, args []string, out io.Writer) error {
-	f := flags("up hadoop", "Brings real Hadoop daemons up on loopback and returns when they answer.")
+func upHadoop(f *flag.FlagSet, out io.Writer) action {
 	o := hadoop.Options{Log: out, Site: settings{}, Mapred: settings{}}
 	dir := runFolder(f, "run")
 	f.StringVar(&o.Version, "version", hadoop.Default, "of Hadoop: "+strings.Join(hadoop.Versions(), " or "))
@@ -72,38 +72,32 @@ func upHadoop(ctx context.Context, args []string, out io.Writer) error {
 	f.Var(settings(o.Site), "site", "`name=value` for yarn-site.xml; may be repeated")
 	f.Var(settings(o.Mapred), "mapred", "`name=value` for mapred-site.xml; may be repeated")
 	debug := f.String("debug", "", "`loggers` at DEBUG, with commas; beats, ticks and places stand for those of the ResourceManager")
-	if err := f.Parse(args); err != nil {
-		return err
-	}
-	o.Dir = *dir
-	o.History = o.History && o.HDFS
-	b, err := queuesOf(*xml)
-	if err != nil {
-		return err
-	}
-	o.SchedulerXML = string(b)
-	for name := range strings.SplitSeq(*debug, ",") {
-		switch name {
-		case "":
-		case "beats":
-			o.Debug = append(o.Debug, hadoop.DebugBeats...)
-		case "ticks":
-			o.Debug = append(o.Debug, hadoop.DebugTicks...)
-		case "places":
-			o.Debug = append(o.Debug, hadoop.DebugPlace...)
-		default:
-			o.Debug = append(o.Debug, name)
+	return func(ctx context.Context) error {
+		o.Dir = *dir
+		o.History = o.History && o.HDFS
+		b, err := queuesOf(*xml)
+		if err != nil {
+			return err
 		}
+		o.SchedulerXML = string(b)
+		sets := map[string][]string{"": nil, "beats": hadoop.DebugBeats, "ticks": hadoop.DebugTicks, "places": hadoop.DebugPlace}
+		for name := range strings.SplitSeq(*debug, ",") {
+			set, ok := sets[name]
+			if !ok {
+				set = []string{name}
+			}
+			o.Debug = append(o.Debug, set...)
+		}
+		began := time.Now()
+		c, err := hadoop.Up(ctx, o)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%6.1f s  up\n\n", time.Since(began).Seconds())
+		addresses(out, c)
+		fmt.Fprintf(out, "\ntake it down   go run ./lab down --dir %s\n", c.Dir)
+		return nil
 	}
-	began := time.Now()
-	c, err := hadoop.Up(ctx, o)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "%6.1f s  up\n\n", time.Since(began).Seconds())
-	addresses(out, c)
-	fmt.Fprintf(out, "\ntake it down   go run ./lab down --dir %s\n", c.Dir)
-	return nil
 }
 
 // queuesOf reads a scheduler's file, if one is named.
@@ -132,119 +126,109 @@ func addresses(out io.Writer, c *hadoop.Cluster) {
 	}
 }
 
-func status(ctx context.Context, args []string, out io.Writer) error {
-	f := flags("status", "Says what runs, what it takes and where it answers.")
+func status(f *flag.FlagSet, out io.Writer) action {
 	dir := runFolder(f, "run")
-	if err := f.Parse(args); err != nil {
-		return err
-	}
-	list, err := hadoop.Usages(*dir)
-	if err != nil {
-		return err
-	}
-	if len(list) == 0 {
-		fmt.Fprintf(out, "nothing is up in %s\n", *dir)
-		return nil
-	}
-	fmt.Fprintf(out, "%-18s %8s %10s %10s %10s\n", "process", "pid", "up", "memory", "cpu")
-	var total int64
-	for _, u := range list {
-		if !u.Alive {
-			fmt.Fprintf(out, "%-18s %8s   has ended; see %s\n", u.Name, "-", proc.Log(*dir, u.Name))
-			continue
+	return func(ctx context.Context) error {
+		list, err := hadoop.Usages(*dir)
+		if err != nil {
+			return err
 		}
-		total += u.RSS
-		fmt.Fprintf(out, "%-18s %8d %8.0f s %6d MiB %8.1f s\n", u.Name, u.PID, time.Since(u.Since).Seconds(), u.RSS>>20, u.CPU.Seconds())
-	}
-	fmt.Fprintf(out, "%-18s %8s %10s %6d MiB\n\n", "together", "", "", total>>20)
-	c, err := hadoop.Open(ctx, *dir)
-	if errors.Is(err, fs.ErrNotExist) { // something else than daemons of Hadoop
+		if len(list) == 0 {
+			fmt.Fprintf(out, "nothing is up in %s\n", *dir)
+			return nil
+		}
+		fmt.Fprintf(out, "%-18s %8s %10s %10s %10s\n", "process", "pid", "up", "memory", "cpu")
+		var total int64
+		for _, u := range list {
+			if !u.Alive {
+				fmt.Fprintf(out, "%-18s %8s   has ended; see %s\n", u.Name, "-", proc.Log(*dir, u.Name))
+				continue
+			}
+			total += u.RSS
+			fmt.Fprintf(out, "%-18s %8d %8.0f s %6d MiB %8.1f s\n", u.Name, u.PID, time.Since(u.Since).Seconds(), u.RSS>>20, u.CPU.Seconds())
+		}
+		fmt.Fprintf(out, "%-18s %8s %10s %6d MiB\n\n", "together", "", "", total>>20)
+		c, err := hadoop.Open(ctx, *dir)
+		if errors.Is(err, fs.ErrNotExist) { // something else than daemons of Hadoop
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		addresses(out, c)
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	addresses(out, c)
-	return nil
 }
 
-func down(_ context.Context, args []string, out io.Writer) error {
-	f := flags("down", "Ends every process of the run, also after a crash. Logs and data stay unless --clean is given.")
+func down(f *flag.FlagSet, out io.Writer) action {
 	dir := runFolder(f, "run")
 	clean := f.Bool("clean", false, "remove the run folder too")
-	if err := f.Parse(args); err != nil {
-		return err
+	return func(ctx context.Context) error {
+		began := time.Now()
+		n, err := hadoop.Down(*dir)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%6.1f s  %d processes ended\n", time.Since(began).Seconds(), n)
+		if *clean {
+			return os.RemoveAll(*dir)
+		}
+		return nil
 	}
-	began := time.Now()
-	n, err := hadoop.Down(*dir)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "%6.1f s  %d processes ended\n", time.Since(began).Seconds(), n)
-	if *clean {
-		return os.RemoveAll(*dir)
-	}
-	return nil
 }
 
-func fetchHadoop(ctx context.Context, args []string, out io.Writer) error {
-	f := flags("fetch hadoop", "Fetches the jars with Maven, unless they are there.")
+func fetchHadoop(f *flag.FlagSet, out io.Writer) action {
 	version := f.String("version", hadoop.Default, "of Hadoop: "+strings.Join(hadoop.Versions(), " or "))
-	if err := f.Parse(args); err != nil {
-		return err
+	return func(ctx context.Context) error {
+		began := time.Now()
+		lib, err := hadoop.Fetch(ctx, *version, out)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%6.1f s  %s\n", time.Since(began).Seconds(), lib)
+		return nil
 	}
-	began := time.Now()
-	lib, err := hadoop.Fetch(ctx, *version, out)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "%6.1f s  %s\n", time.Since(began).Seconds(), lib)
-	return nil
 }
 
-func masters(ctx context.Context, args []string, out io.Writer) error {
-	f := flags("masters", "Runs a workload on a lab that is up. A workload has one application a line:\n"+
-		`  {"id":"a","user":"alice","queue":"prod","submit":0,"containers":[{"count":3,"mb":512,"hold":[2000,3000]}]}`)
+func masters(f *flag.FlagSet, out io.Writer) action {
 	dir := runFolder(f, "run")
 	file := f.String("workload", "", "the workload's `file`")
 	var o hadoop.MastersOptions
 	f.BoolVar(&o.Start, "start", false, "start a process in each container")
 	f.DurationVar(&o.Heartbeat, "heartbeat", time.Second, "of the masters")
-	if err := f.Parse(args); err != nil {
-		return err
+	return func(ctx context.Context) error {
+		if *file == "" {
+			return errors.New("masters: say which workload: --workload FILE")
+		}
+		in, err := os.Open(*file)
+		if err != nil {
+			return fmt.Errorf("opening the workload: %w", err)
+		}
+		defer in.Close()
+		apps, err := hadoop.ReadWorkload(in)
+		if err != nil {
+			return err
+		}
+		c, err := hadoop.Open(ctx, *dir)
+		if err != nil {
+			return fmt.Errorf("%w; bring one up with: go run ./lab up hadoop", err)
+		}
+		res, err := c.Masters(ctx, apps, o)
+		if err != nil {
+			return err
+		}
+		sort.Slice(res.Apps, func(i, j int) bool { return res.Apps[i].App < res.Apps[j].App })
+		fmt.Fprintf(out, "%-34s %-10s %-10s %10s %10s %10s  %s\n", "application", "user", "queue", "submit", "containers", "end", "state")
+		for _, a := range res.Apps {
+			fmt.Fprintf(out, "%-34s %-10s %-10s %8.1f s %10d %8.1f s  %s %s\n", a.App, a.User, a.Queue, (a.Submit - res.Zero).Duration().Seconds(),
+				len(a.Containers), (a.End - res.Zero).Duration().Seconds(), a.State, a.Why)
+		}
+		fmt.Fprintf(out, "\n%.1f s, of them %.1f s of the clients' processor time\n", res.Cost.Wall.Seconds(), res.Cost.CPU.Seconds())
+		return nil
 	}
-	if *file == "" {
-		return errors.New("masters: say which workload: --workload FILE")
-	}
-	in, err := os.Open(*file)
-	if err != nil {
-		return fmt.Errorf("opening the workload: %w", err)
-	}
-	defer in.Close()
-	apps, err := hadoop.ReadWorkload(in)
-	if err != nil {
-		return err
-	}
-	c, err := hadoop.Open(ctx, *dir)
-	if err != nil {
-		return fmt.Errorf("%w; bring one up with: go run ./lab up hadoop", err)
-	}
-	res, err := c.Masters(ctx, apps, o)
-	if err != nil {
-		return err
-	}
-	sort.Slice(res.Apps, func(i, j int) bool { return res.Apps[i].App < res.Apps[j].App })
-	fmt.Fprintf(out, "%-34s %-10s %-10s %10s %10s %10s  %s\n", "application", "user", "queue", "submit", "containers", "end", "state")
-	for _, a := range res.Apps {
-		fmt.Fprintf(out, "%-34s %-10s %-10s %8.1f s %10d %8.1f s  %s %s\n", a.App, a.User, a.Queue, (a.Submit - res.Zero).Duration().Seconds(),
-			len(a.Containers), (a.End - res.Zero).Duration().Seconds(), a.State, a.Why)
-	}
-	fmt.Fprintf(out, "\n%.1f s, of them %.1f s of the clients' processor time\n", res.Cost.Wall.Seconds(), res.Cost.CPU.Seconds())
-	return nil
 }
-func upSLS(ctx context.Context, args []string, out io.Writer) error {
-	f := flags("up sls", "Starts Hadoop's Scheduler Load Simulator: a real ResourceManager with simulated nodes, and a load of jobs if wanted.\n"+
-		"It answers REST, changes of its queues included, until it is taken down.")
+
+func upSLS(f *flag.FlagSet, out io.Writer) action {
 	dir := runFolder(f, "run-sls")
 	nodes := f.Int("nodes", 500, "simulated nodes of 10 GB and 10 vcores, 25 in a rack")
 	jobs := f.Int("jobs", 0, "jobs to run, in the queues prod, batch and adhoc")
@@ -252,25 +236,24 @@ func upSLS(ctx context.Context, args []string, out io.Writer) error {
 	fair := f.Bool("fair", false, "FairScheduler")
 	queues := f.String("queues", "", "`file` with capacity-scheduler.xml or fair-scheduler.xml (default: prod, batch, adhoc)")
 	heap := f.Int("heap", 768, "of the JVM, in MB")
-	if err := f.Parse(args); err != nil {
-		return err
+	return func(ctx context.Context) error {
+		o := conform.Live(*nodes, *jobs, *over, *fair)
+		o.Dir, o.HeapMB, o.Log = *dir, *heap, out
+		b, err := queuesOf(*queues)
+		switch {
+		case err != nil:
+			return err
+		case b != nil && *fair:
+			o.Fair = b
+		case b != nil:
+			o.Capacity = b
+		}
+		began := time.Now()
+		live, err := sls.Up(ctx, o)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%6.1f s  up\n\nResourceManager  %s\ntake it down     go run ./lab down --dir %s\n", time.Since(began).Seconds(), live.URL, live.Dir)
+		return nil
 	}
-	o := conform.Live(*nodes, *jobs, *over, *fair)
-	o.Dir, o.HeapMB, o.Log = *dir, *heap, out
-	b, err := queuesOf(*queues)
-	switch {
-	case err != nil:
-		return err
-	case b != nil && *fair:
-		o.Fair = b
-	case b != nil:
-		o.Capacity = b
-	}
-	began := time.Now()
-	live, err := sls.Up(ctx, o)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "%6.1f s  up\n\nResourceManager  %s\ntake it down     go run ./lab down --dir %s\n", time.Since(began).Seconds(), live.URL, live.Dir)
-	return nil
 }

@@ -17,21 +17,36 @@ import (
 	"github.com/yardmaster/yardmaster/lab/yardstick"
 )
 
-func init() {
-	verbs = append(verbs,
-		verb{"conform", "hold the simulator against SLS, scenario by scenario", runConform},
-		verb{"endure", "kill, lie to and overload a steerer of real daemons, and look what it leaves", endureVerb},
-		verb{"flows", "hold the flow network against SimGrid: every end, and the speed", flowsVerb},
-		verb{"packets", "play a shuffle in ns-3, with packets, beside the flow network", packetsVerb},
-		verb{"study marp-live", "steer real MapReduce batches by every controller, measure, compare with the simulator", studyMarpLive},
-		verb{"study masters", "hold the simulator against real daemons with many unmanaged applications", studyMasters},
-		verb{"study mapreduce", "run MapReduce jobs, import, predict a change of settings, make it, compare", studyMapReduce},
-		verb{"study cycles", "measure the cycles that Hadoop's own examples take for a byte", studyCycles},
-	)
+// studies are the verbs that measure and report.
+var studies = []verb{
+	{"conform", "hold the simulator against SLS, scenario by scenario",
+		"Runs scenarios under Hadoop's Scheduler Load Simulator (the real ResourceManager and its scheduler; some minutes each),\n" +
+			"then through the simulator, and writes how far they are apart. With --offline it takes the records that are kept.", runConform},
+	{"endure", "kill, lie to and overload a steerer of real daemons, and look what it leaves",
+		"Runs the command `yarn steer --act` on real daemons and lets it be killed, lose its ResourceManager, be lied to and be refused; writes what came\n" +
+			"of it. With --offline it takes the records that are kept. Parts: " + strings.Join(endure.Parts(), ", ") + ".", endureVerb},
+	{"flows", "hold the flow network against SimGrid: every end, and the speed",
+		"Gives SimGrid and the flow network the same lists of flows, compares when each flow ends, measures the speed of both, and writes\n" +
+			"the study's page. With --offline it takes the records that are kept. Needs g++ and SimGrid (Debian: apt-get install g++ libsimgrid-dev).", flowsVerb},
+	{"packets", "play a shuffle in ns-3, with packets, beside the flow network",
+		"Plays shuffles of 20 nodes in ns-3, keeps when each flow ended, and writes the study's page, which has the flow network beside it.\n" +
+			"With --offline it takes the records that are kept. Needs g++ and ns-3 (Debian: apt-get install g++ libns3-dev).", packetsVerb},
+	{"study marp-live", "steer real MapReduce batches by every controller, measure, compare with the simulator",
+		"Runs batches of real MapReduce jobs under shares of masters that stand still and under every controller, in turn and several times, with the\n" +
+			"Fair and the Capacity Scheduler, and writes a report. Batches that have a record are not run again: ask for more repetitions.", studyMarpLive},
+	{"study masters", "hold the simulator against real daemons with many unmanaged applications",
+		"Runs a workload of unmanaged applications on real daemons, several times, and the same workload through the simulator;\n" +
+			"writes how far they are apart. With --offline it takes the records that are kept.", studyMasters},
+	{"study mapreduce", "run MapReduce jobs, import, predict a change of settings, make it, compare",
+		"Runs MapReduce jobs on real daemons, imports their history, predicts what other settings would do, runs the jobs under those settings\n" +
+			"and once more under the first, and writes how far prediction and cluster are apart. With --offline it takes the imports that are kept.", studyMapReduce},
+	{"study cycles", "measure the cycles that Hadoop's own examples take for a byte",
+		"Runs TeraSort, WordCount and Sort of Hadoop's examples on inputs of two sizes and writes the cycles that they take for a byte and for a process.\n" +
+			"With --offline it takes the records that are kept.", studyCycles},
 }
 
-// studies is the folder that a study's records are in, unless told otherwise.
-func studies(name string) string { return filepath.Join("docs", "studies", name) }
+// kept is the folder that a study's records are in, unless told otherwise.
+func kept(name string) string { return filepath.Join("docs", "studies", name) }
 
 // workFolders adds the folder of the daemons and, where it may be given, the program's file.
 func workFolders(f *flag.FlagSet, work, binary *string) {
@@ -49,7 +64,7 @@ func list(s string) []string {
 	return strings.Split(s, ",")
 }
 
-// recorded records a study, unless it is to take what is kept, and then tells the text of its report and where that was written.
+// recorded runs a study, unless it is to take what is kept, and then prints the text of its report and where that was written.
 func recorded(ctx context.Context, out io.Writer, offline bool, record func(context.Context) error, report func(context.Context) (text, file string, err error)) error {
 	if !offline {
 		if err := record(ctx); err != nil {
@@ -67,41 +82,36 @@ func recorded(ctx context.Context, out io.Writer, offline bool, record func(cont
 	return nil
 }
 
-func runConform(ctx context.Context, args []string, out io.Writer) error {
-	f := flags("conform", "Runs scenarios under Hadoop's Scheduler Load Simulator (the real ResourceManager and its scheduler; some minutes each),\n"+
-		"then through the simulator, and writes how far they are apart. With --offline it takes the records that are kept.")
+func runConform(f *flag.FlagSet, out io.Writer) action {
 	names := f.String("scenario", "", "`names` with commas; small: those of CI; all: those too (default: all that are not small)")
 	r := conform.Recording{Log: out}
 	f.IntVar(&r.Runs, "runs", 2, "of each scenario under SLS, beside those that are kept")
 	f.IntVar(&r.Parallel, "parallel", 3, "runs of SLS at the same time")
-	f.StringVar(&r.Dir, "record", studies("conformance"), "`folder` of the records")
+	f.StringVar(&r.Dir, "record", kept("conformance"), "`folder` of the records")
 	f.BoolVar(&r.Missing, "missing", false, "run only as many as lack to --runs")
 	offline := f.Bool("offline", false, "run nothing under SLS: take the records")
 	doc := f.String("doc", "", "`file` to write (default: docs/conformance.md when all scenarios are compared, else none)")
-	if err := f.Parse(args); err != nil {
-		return err
-	}
-	scenarios, err := conform.Named(*names)
-	if err != nil {
-		return err
-	}
-	if *doc == "" && *names == "" {
-		*doc = filepath.Join("docs", "conformance.md")
-	}
-	record := func(ctx context.Context) error { return conform.Record(ctx, scenarios, r) }
-	return recorded(ctx, out, *offline, record, func(ctx context.Context) (string, string, error) {
-		rows, err := conform.Compare(ctx, scenarios, r.Dir)
+	return func(ctx context.Context) error {
+		scenarios, err := conform.Named(*names)
 		if err != nil {
-			return "", "", err
+			return err
 		}
-		text, err := conform.Page(rows, *doc)
-		return text, *doc, err
-	})
+		if *doc == "" && *names == "" {
+			*doc = filepath.Join("docs", "conformance.md")
+		}
+		record := func(ctx context.Context) error { return conform.Record(ctx, scenarios, r) }
+		return recorded(ctx, out, *offline, record, func(ctx context.Context) (string, string, error) {
+			rows, err := conform.Compare(ctx, scenarios, r.Dir)
+			if err != nil {
+				return "", "", err
+			}
+			text, err := conform.Page(rows, *doc)
+			return text, *doc, err
+		})
+	}
 }
 
-func endureVerb(ctx context.Context, args []string, out io.Writer) error {
-	f := flags("endure", "Runs the command `yarn steer --act` on real daemons and lets it be killed, lose its ResourceManager, be lied to and be refused; writes what came\n"+
-		"of it. With --offline it takes the records that are kept. Parts: "+strings.Join(endure.Parts(), ", ")+".")
+func endureVerb(f *flag.FlagSet, out io.Writer) action {
 	s := endure.Study{Log: out, Apps: []int{100, 1000, 10000}}
 	f.IntVar(&s.Kills, "kills", 200, "of the steerer, over both schedulers")
 	f.IntVar(&s.Knobs, "knobs", 50, "kills with each scheduler while the steerer turns knobs of several queues and applications")
@@ -110,152 +120,117 @@ func endureVerb(ctx context.Context, args []string, out io.Writer) error {
 	f.IntVar(&s.Nodes, "nodes", 500, "of the large cluster")
 	f.Uint64Var(&s.Seed, "seed", 1, "of the moments at which blows fall")
 	only := f.String("only", "", "`parts`, with commas between (default: all)")
-	f.StringVar(&s.Dir, "out", studies("endure"), "`folder` of the records")
+	f.StringVar(&s.Dir, "out", kept("endure"), "`folder` of the records")
 	page := f.String("page", "", "`file` of the page (default: endurance.md beside the folder)")
 	workFolders(f, &s.Work, &s.Binary)
 	f.BoolVar(&s.Brief, "brief", false, "fewer lies and fewer looks, as in CI")
 	offline := f.Bool("offline", false, "take the records")
-	if err := f.Parse(args); err != nil {
+	return func(ctx context.Context) error {
+		s.Only = list(*only)
+		if *page == "" {
+			*page = filepath.Join(filepath.Dir(filepath.Clean(s.Dir)), "endurance.md")
+		}
+		err := recorded(ctx, out, *offline, s.Run, func(context.Context) (string, string, error) {
+			text, err := endure.Report(s.Dir, *page)
+			return text, *page, err
+		})
+		if err != nil {
+			return err
+		}
+		misses, err := endure.Misses(s.Dir)
+		if len(misses) > 0 {
+			return fmt.Errorf("%d things did not hold: see %s", len(misses), *page)
+		}
 		return err
-	}
-	s.Only = list(*only)
-	if *page == "" {
-		*page = filepath.Join(filepath.Dir(filepath.Clean(s.Dir)), "endurance.md")
-	}
-	err := recorded(ctx, out, *offline, s.Run, func(context.Context) (string, string, error) {
-		text, err := endure.Report(s.Dir, *page)
-		return text, *page, err
-	})
-	if err != nil {
-		return err
-	}
-	misses, err := endure.Misses(s.Dir)
-	if len(misses) > 0 {
-		return fmt.Errorf("%d things did not hold: see %s", len(misses), *page)
-	}
-	return err
-}
-
-// flowPage writes the page of the flow network's study.
-func flowPage(dir string) func(context.Context) (string, string, error) {
-	return func(context.Context) (string, string, error) {
-		text, err := yardstick.WritePage(dir)
-		return text, dir + ".md", err
 	}
 }
 
-func flowsVerb(ctx context.Context, args []string, out io.Writer) error {
-	f := flags("flows", "Gives SimGrid and the flow network the same lists of flows, compares when each flow ends, measures the speed of both, and writes\n"+
-		"the study's page. With --offline it takes the records that are kept. Needs g++ and SimGrid (Debian: apt-get install g++ libsimgrid-dev).")
-	dir := f.String("dir", studies("flow-network"), "`folder` of the records; the page is beside it")
+// flowNetwork is a verb of the flow network's study, whose page is beside the folder of its records.
+func flowNetwork(f *flag.FlagSet, out io.Writer, record func(ctx context.Context, dir string) error) action {
+	dir := f.String("dir", kept("flow-network"), "`folder` of the records; the page is beside it")
+	offline := f.Bool("offline", false, "take the records")
+	return func(ctx context.Context) error {
+		return recorded(ctx, out, *offline, func(ctx context.Context) error { return record(ctx, *dir) }, func(context.Context) (string, string, error) {
+			text, err := yardstick.WritePage(*dir)
+			return text, *dir + ".md", err
+		})
+	}
+}
+
+func flowsVerb(f *flag.FlagSet, out io.Writer) action {
 	small := f.Bool("small", false, "only compare what the tests do, and keep nothing")
-	offline := f.Bool("offline", false, "take the records")
-	if err := f.Parse(args); err != nil {
-		return err
+	study := flowNetwork(f, out, func(ctx context.Context, dir string) error {
+		return yardstick.RecordFlows(ctx, dir, yardstick.Full, out)
+	})
+	return func(ctx context.Context) error {
+		if *small {
+			_, err := yardstick.CompareFlows(ctx, yardstick.Mini, out)
+			return err
+		}
+		return study(ctx)
 	}
-	if *small {
-		_, err := yardstick.CompareFlows(ctx, yardstick.Mini, out)
-		return err
-	}
-	record := func(ctx context.Context) error { return yardstick.RecordFlows(ctx, *dir, yardstick.Full, out) }
-	return recorded(ctx, out, *offline, record, flowPage(*dir))
 }
 
-func packetsVerb(ctx context.Context, args []string, out io.Writer) error {
-	f := flags("packets", "Plays shuffles of 20 nodes in ns-3, keeps when each flow ended, and writes the study's page, which has the flow network beside it.\n"+
-		"With --offline it takes the records that are kept. Needs g++ and ns-3 (Debian: apt-get install g++ libns3-dev).")
-	dir := f.String("dir", studies("flow-network"), "`folder` of the records; the page is beside it")
+func packetsVerb(f *flag.FlagSet, out io.Writer) action {
 	most := f.Duration("most", 10*time.Minute, "time for each shuffle")
-	offline := f.Bool("offline", false, "take the records")
-	if err := f.Parse(args); err != nil {
-		return err
-	}
-	record := func(ctx context.Context) error { return yardstick.RecordPackets(ctx, *dir, *most, out) }
-	return recorded(ctx, out, *offline, record, flowPage(*dir))
+	return flowNetwork(f, out, func(ctx context.Context, dir string) error { return yardstick.RecordPackets(ctx, dir, *most, out) })
 }
 
-func studyMarpLive(ctx context.Context, args []string, out io.Writer) error {
-	f := flags("study marp-live", "Runs batches of real MapReduce jobs under shares of masters that stand still and under every controller, in turn and several times, with the\n"+
-		"Fair and the Capacity Scheduler, and writes a report. Batches that have a record are not run again: ask for more repetitions.")
+func studyMarpLive(f *flag.FlagSet, out io.Writer) action {
 	s := steering.Study{Size: steering.Full, Log: out}
-	f.StringVar(&s.Dir, "dir", studies("marp-live"), "`folder` of the records and pictures")
-	f.StringVar(&s.Page, "page", studies("marp-live.md"), "the report's `file`")
+	f.StringVar(&s.Dir, "dir", kept("marp-live"), "`folder` of the records and pictures")
+	f.StringVar(&s.Page, "page", kept("marp-live.md"), "the report's `file`")
 	workFolders(f, &s.Work, &s.Binary)
 	f.IntVar(&s.Repetitions, "repetitions", 5, "of every arm")
 	only := f.String("only", "", "`arms`, with commas: fifo, prj, prj-2, 0.9, cbt, cbtws, cbtwat, ahead, kalman-mem (default: all)")
 	scheduler := f.String("scheduler", "both", "fair, capacity or both")
 	f.BoolVar(&s.First, "first", false, "let daemons and jobs go before other work on the computer, where that is allowed")
 	report := f.Bool("report", false, "only write the report, from the records that are there")
-	if err := f.Parse(args); err != nil {
-		return err
+	return func(ctx context.Context) error {
+		switch *scheduler {
+		case "fair", "capacity":
+			s.Schedulers = []string{*scheduler}
+		case "both":
+			s.Schedulers = []string{"fair", "capacity"}
+		default:
+			return errors.New("study marp-live: --scheduler is fair, capacity or both")
+		}
+		s.Only = list(*only)
+		return recorded(ctx, out, *report, s.Record, func(ctx context.Context) (string, string, error) { return "", s.Page, s.Report(ctx) })
 	}
-	switch *scheduler {
-	case "fair", "capacity":
-		s.Schedulers = []string{*scheduler}
-	case "both":
-		s.Schedulers = []string{"fair", "capacity"}
-	default:
-		return errors.New("study marp-live: --scheduler is fair, capacity or both")
-	}
-	s.Only = list(*only)
-	return recorded(ctx, out, *report, s.Record, func(ctx context.Context) (string, string, error) { return "", s.Page, s.Report(ctx) })
 }
 
-func studyMasters(ctx context.Context, args []string, out io.Writer) error {
-	f := flags("study masters", "Runs a workload of unmanaged applications on real daemons, several times, and the same workload through the simulator;\n"+
-		"writes how far they are apart. With --offline it takes the records that are kept.")
+func studyMasters(f *flag.FlagSet, out io.Writer) action {
 	m := study.Masters{Size: study.Full, Log: out}
 	f.IntVar(&m.Runs, "runs", 3, "on the daemons, beside those that are kept")
-	f.StringVar(&m.Dir, "dir", studies("masters"), "`folder` of the records and the report")
+	f.StringVar(&m.Dir, "dir", kept("masters"), "`folder` of the records and the report")
 	workFolders(f, &m.Work, nil)
 	small := f.Bool("small", false, "the miniature that the tests run; needs --dir")
 	offline := f.Bool("offline", false, "take the records")
-	if err := f.Parse(args); err != nil {
-		return err
-	}
-	if *small {
-		if m.Size = study.Mini; m.Dir == studies("masters") {
-			return errors.New("study masters: --small needs a --dir of its own")
+	return func(ctx context.Context) error {
+		if *small {
+			if m.Size = study.Mini; m.Dir == kept("masters") {
+				return errors.New("study masters: --small needs a --dir of its own")
+			}
 		}
-	}
-	return recorded(ctx, out, *offline, m.Record, inFolder(m.Dir, m.Report))
-}
-
-// inFolder is a report that is written to report.md of a folder.
-func inFolder(dir string, report func(context.Context) (string, error)) func(context.Context) (string, string, error) {
-	return func(ctx context.Context) (string, string, error) {
-		text, err := report(ctx)
-		return text, filepath.Join(dir, "report.md"), err
+		return recorded(ctx, out, *offline, m.Record, m.Report)
 	}
 }
 
-func studyMapReduce(ctx context.Context, args []string, out io.Writer) error {
-	f := flags("study mapreduce", "Runs MapReduce jobs on real daemons, imports their history, predicts what other settings would do, runs the jobs under those settings\n"+
-		"and once more under the first, and writes how far prediction and cluster are apart. With --offline it takes the imports that are kept.")
+func studyMapReduce(f *flag.FlagSet, out io.Writer) action {
 	m := study.MapReduce{Log: out}
-	f.StringVar(&m.Dir, "dir", studies("mapreduce"), "`folder` of the imports and the report")
+	f.StringVar(&m.Dir, "dir", kept("mapreduce"), "`folder` of the imports and the report")
 	workFolders(f, &m.Work, &m.Binary)
 	offline := f.Bool("offline", false, "take the imports")
-	if err := f.Parse(args); err != nil {
-		return err
-	}
-	return recorded(ctx, out, *offline, m.Record, inFolder(m.Dir, m.Report))
+	return func(ctx context.Context) error { return recorded(ctx, out, *offline, m.Record, m.Report) }
 }
 
-func studyCycles(ctx context.Context, args []string, out io.Writer) error {
-	f := flags("study cycles", "Runs TeraSort, WordCount and Sort of Hadoop's examples on inputs of two sizes and writes the cycles that they take for a byte and for a process.\n"+
-		"With --offline it takes the records that are kept.")
+func studyCycles(f *flag.FlagSet, out io.Writer) action {
 	s := study.Cycles{Log: out}
-	f.StringVar(&s.Dir, "dir", studies("cycles"), "`folder` of the records")
-	f.StringVar(&s.Page, "page", studies("cycles.md"), "the report's `file`")
+	f.StringVar(&s.Dir, "dir", kept("cycles"), "`folder` of the records")
+	f.StringVar(&s.Page, "page", kept("cycles.md"), "the report's `file`")
 	workFolders(f, &s.Work, nil)
 	f.StringVar(&s.History, "history", "", "`address` of a history server that has the jobs already; nothing is run")
 	offline := f.Bool("offline", false, "take the records")
-	if err := f.Parse(args); err != nil {
-		return err
-	}
-	return recorded(ctx, out, *offline, s.Record, func(context.Context) (string, string, error) {
-		text, err := s.Report()
-		return text, s.Page, err
-	})
+	return func(ctx context.Context) error { return recorded(ctx, out, *offline, s.Record, s.Report) }
 }

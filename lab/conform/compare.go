@@ -1,14 +1,99 @@
+// Package conform holds the simulator against Hadoop's own scheduler, decision by decision.
+//
+// A Scenario is a trace, nodes and the XML files of a ResourceManager, made by seeded code. Record runs it under SLS, several times
+// (the real ResourceManager and scheduler with simulated nodes, package lab/hadoop/sls) and keeps what happened. Compare
+// feeds the same files to the simulator (sim/yarn) and says how far the two are apart, in two ways:
+//
+//   - with phases: the simulator is told when each node's first heartbeat was and when the scheduler's own timer (preemption
+//     monitor, update of fair shares) ran. Everything else is periodic, as it would be on an idle computer;
+//   - with instants: it is also told the logged instant of every scheduling pass, every call of a master and every admission.
+//     What the computer made late is late in both, and only the logic is compared.
+//
+// SLS does not repeat itself: heartbeat phases are drawn anew in each run, and the computer is never quite idle. How far two
+// runs of SLS are apart is therefore the measure of what can be asked.
 package conform
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
+	"sync"
+	"time"
 
 	"github.com/yardmaster/yardmaster/lab/evidence"
 	"github.com/yardmaster/yardmaster/lab/hadoop/sls"
+	"github.com/yardmaster/yardmaster/lab/host"
 )
+
+// Recording says how scenarios are run under SLS.
+type Recording struct {
+	Runs     int           // of each scenario, beside those that are kept; 0: 2
+	Parallel int           // at the same time; 0: 3
+	Stagger  time.Duration // between two starts; 0: 8 s: the start of a JVM must not fall into another's measurements more than need be
+	Dir      string        // records are kept here
+	Work     string        // folder for the runs' own files; "": a temporary one
+	Missing  bool          // only as many as lack to Runs
+	Log      io.Writer     // nil: silent
+}
+
+// Record runs the scenarios under SLS and keeps their records, beside those that are there. It goes on after an error with the others.
+func Record(ctx context.Context, scenarios []Scenario, r Recording) error {
+	r.Runs, r.Parallel, r.Stagger, r.Log = cmp.Or(r.Runs, 2), cmp.Or(r.Parallel, 3), cmp.Or(r.Stagger, 8*time.Second), cmp.Or(r.Log, io.Discard)
+	work, clean, err := host.Folder(r.Work, "conform")
+	if err != nil {
+		return err
+	}
+	defer clean()
+	var tasks []sls.Options
+	for run := range r.Runs { // every scenario once before any a second time
+		for i := range scenarios {
+			o := scenarios[i].Options
+			have, err := evidence.Series(r.Dir, o.Name, ".json.gz")
+			if err != nil {
+				return err
+			}
+			if o.Dir = filepath.Join(work, fmt.Sprintf("%s-%d", o.Name, run)); !r.Missing || run >= len(have) {
+				tasks = append(tasks, o)
+			}
+		}
+	}
+	program := evidence.Here()
+	var turn, mu sync.Mutex
+	var fails []error
+	err = host.Each(ctx, len(tasks), r.Parallel, func(ctx context.Context, i int) error {
+		if turn.Lock(); i > 0 {
+			_ = host.Sleep(ctx, r.Stagger) // cut short: the run says so
+		}
+		turn.Unlock()
+		began := evidence.Begin(program)
+		rec, err := sls.Run(ctx, tasks[i])
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil {
+			err = r.keep(began, rec)
+		}
+		if err != nil {
+			fails = append(fails, err)
+			fmt.Fprintf(r.Log, "%s: %v\n", tasks[i].Name, err)
+			return nil
+		}
+		return os.RemoveAll(tasks[i].Dir)
+	})
+	return errors.Join(append(fails, err)...)
+}
+
+func (r *Recording) keep(began *evidence.Run, rec *sls.Record) error {
+	run, err := began.KeepJSON(r.Dir, rec.Scenario, rec)
+	m := &rec.Machine
+	fmt.Fprintf(r.Log, "%s run %d: %d jobs, %d containers in %.0f s (start-up %.0f s, %.1f s of CPU), heartbeats late by %d ms (p95) and %d ms (most); lost: %v\n",
+		rec.Scenario, run.Number(), len(rec.Jobs), len(rec.Containers), m.Wall, m.StartUp, m.CPU, m.SlipP95, m.SlipMax, rec.Lost)
+	return err
+}
 
 // Row is one scenario's result.
 type Row struct {
@@ -83,7 +168,7 @@ func belongs(s *Scenario, rec *sls.Record) error {
 			i++
 		}
 	}
-	if rec.Trace != s.digest() {
+	if rec.Trace != s.Digest() {
 		return fmt.Errorf("its trace or configuration is not that of the scenario")
 	}
 	return nil

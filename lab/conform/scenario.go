@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"fmt"
 	"hash/fnv"
-	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -20,32 +19,9 @@ import (
 // Scenario is one experiment: a trace, nodes and the configuration files of a ResourceManager. The same bytes drive SLS and
 // the simulator.
 type Scenario struct {
-	Name  string
+	sls.Options
 	About string // what it tries, in a few words
 	Small bool   // short enough for every run of CI
-	Jobs  []sls.Job
-	Racks []sls.Rack
-	// Capacity is a capacity-scheduler.xml, Fair a fair-scheduler.xml; one is set.
-	Capacity, Fair []byte
-	Site           map[string]string // yarn-site.xml
-}
-
-// Options is the scenario as a run of SLS.
-func (s *Scenario) Options(dir string) sls.Options {
-	return sls.Options{
-		Name: s.Name, Trace: s.digest(), Jobs: s.Jobs, Racks: s.Racks, Capacity: s.Capacity, Fair: s.Fair, Site: s.Site, Heartbeat: time.Second, Dir: dir,
-	}
-}
-
-// digest is a fingerprint of all that the scenario gives to SLS.
-func (s *Scenario) digest() string {
-	h := fnv.New64a()
-	_ = sls.WriteTrace(h, s.Jobs) // a hash does not fail
-	_ = sls.WriteNodes(h, s.Racks)
-	_, _ = h.Write(s.Capacity)
-	_, _ = h.Write(s.Fair)
-	_, _ = io.WriteString(h, hadoop.Properties("", s.Site))
-	return fmt.Sprintf("%016x", h.Sum64())
 }
 
 // Counted is how many jobs and containers count: all but those of the job that warms SLS up.
@@ -86,7 +62,7 @@ func Scenarios() []Scenario {
 	for _, x := range *yamlfile.Decode[[]form](scenariosText) {
 		made := func(n nodes, mixes []mix) Scenario {
 			rk := racks(n.Racks, n.Nodes, n.Mem, n.Cores)
-			s := Scenario{Name: x.Name, About: x.About, Racks: rk, Jobs: generate(x.Name, rk, mixes...), Site: x.Site, Fair: []byte(x.Fair)}
+			s := Scenario{About: x.About, Options: sls.Options{Name: x.Name, Racks: rk, Jobs: generate(x.Name, rk, mixes...), Site: x.Site, Fair: []byte(x.Fair)}}
 			if x.Fair == "" {
 				s.Capacity, s.Fair = capacityXML(x.Capacity), nil
 			}

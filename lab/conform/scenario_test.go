@@ -18,7 +18,7 @@ func TestScenarios(t *testing.T) {
 	for i := range all {
 		s := &all[i]
 		t.Run(s.Name, func(t *testing.T) {
-			if s.digest() != again[i].digest() {
+			if s.Digest() != again[i].Digest() {
 				t.Error("not the same when made again")
 			}
 			if names[s.Name] {

@@ -9,7 +9,7 @@ import (
 )
 
 func TestWrite(t *testing.T) {
-	s := &Scenario{Name: "some", About: "something", Jobs: []sls.Job{{ID: warmUp}, {ID: "a", Tasks: []sls.Task{{Count: 4}}}}}
+	s := &Scenario{About: "something", Options: sls.Options{Name: "some", Jobs: []sls.Job{{ID: warmUp}, {ID: "a", Tasks: []sls.Task{{Count: 4}}}}}}
 	bad := Distance{Jobs: 1, Median: 0.031, P95: 0.02, MeanAbs: 0.02, Within5: 0.5, Order: 1, Tau: 1, Placed: 0.25, First: 3, FirstAt: 12.3, Total: 5}
 	good := Distance{Jobs: 1, Within5: 1, Order: 1, Tau: 1, Placed: 1, First: -1, Total: 5}
 	rows := []Row{{

@@ -12,17 +12,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"text/template"
 	"time"
 
 	"github.com/yardmaster/yardmaster/internal/build"
 	"github.com/yardmaster/yardmaster/lab/host"
+	"github.com/yardmaster/yardmaster/result"
 )
 
 // Ledger is the name of the file that lists a folder's runs.
@@ -186,9 +190,7 @@ func (r *Run) check(dir string) error {
 
 // number is a run's place in its series; 0: it is of another.
 func (r *Run) number(series, ext string) int {
-	rest, ok := strings.CutPrefix(r.File, series+"-")
-	middle, ended := strings.CutSuffix(rest, ext)
-	if n, err := strconv.Atoi(middle); ok && ended && err == nil {
+	if n := r.Number(); r.File == series+"-"+strconv.Itoa(n)+ext {
 		return n
 	}
 	return 0
@@ -288,16 +290,19 @@ func Packed(v any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Read reads a record of compressed JSON.
+// Read reads a record of JSON, compressed or not.
 func Read(file string, into any) error {
 	f, err := os.Open(file)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	z, err := gzip.NewReader(f)
+	var in io.Reader = f
+	if strings.HasSuffix(file, ".gz") {
+		in, err = gzip.NewReader(f)
+	}
 	if err == nil {
-		err = json.NewDecoder(z).Decode(into)
+		err = json.NewDecoder(in).Decode(into)
 	}
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", file, err)
@@ -307,7 +312,12 @@ func Read(file string, into any) error {
 
 // ReadSeries reads every record of a series that KeepJSON wrote, with its run.
 func ReadSeries[R any](dir, series string) (runs []Run, records []*R, err error) {
-	if runs, err = Series(dir, series, packed); err != nil {
+	return ReadRecords[R](dir, series, packed)
+}
+
+// ReadRecords reads every record of a series of JSON.
+func ReadRecords[R any](dir, series, ext string) (runs []Run, records []*R, err error) {
+	if runs, err = Series(dir, series, ext); err != nil {
 		return nil, nil, err
 	}
 	for i := range runs {
@@ -354,4 +364,31 @@ func named(i build.Info) string {
 		s += " with changes"
 	}
 	return s
+}
+
+// Page executes a study's template and writes the page to a file, if one is named. The template has own functions beside those that all pages share.
+func Page(text, file string, data any, own template.FuncMap) (string, error) {
+	funcs := template.FuncMap{
+		"percent": func(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }, "join": strings.Join, "inc": func(i int) int { return i + 1 },
+		"signed": func(share float64) string { return fmt.Sprintf("%+.1f %%", 100*share) }, "times": func(a, b float64) float64 { return a * b }, "over": func(a, b float64) float64 { return a / b },
+		"quantile": func(v []float64, p float64) float64 { return result.Quantile(v, p) },
+	}
+	maps.Copy(funcs, own)
+	t, err := template.New("page").Funcs(funcs).Parse(text)
+	if err != nil {
+		return "", err
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, data); err != nil {
+		return "", err
+	}
+	if file != "" {
+		if err = os.MkdirAll(filepath.Dir(file), 0o755); err == nil {
+			err = os.WriteFile(file, b.Bytes(), 0o644)
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("writing the report: %w", err)
+	}
+	return b.String(), nil
 }

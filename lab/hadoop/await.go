@@ -2,18 +2,22 @@ package hadoop
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/proc"
+	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
 // errPortTaken is why a daemon ended when another process was faster to take its port.
@@ -63,70 +67,119 @@ func Ask(ctx context.Context, web *http.Client, method, url string, body, answer
 	return json.Unmarshal(b, answer)
 }
 
-// Poll calls f until it succeeds, the context ends or patience does; then it tells f's last error.
-func Poll(ctx context.Context, what string, f func() (stop bool, err error)) error {
-	end := time.Now().Add(patience)
-	for {
-		stop, err := f()
-		switch {
-		case err == nil:
-			return nil
-		case stop:
-			return err
-		case time.Now().After(end):
-			return fmt.Errorf("%s: not within %v: %w", what, patience, err)
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%s: %w", what, ctx.Err())
-		case <-time.After(100 * time.Millisecond):
-		}
+// Poll calls f until it succeeds, f says stop, the context ends or the limit is reached; then it returns f's last error.
+func Poll(ctx context.Context, limit time.Duration, what string, f func() (stop bool, err error)) error {
+	var stop bool
+	var err error
+	if proc.Await(ctx, limit, 100*time.Millisecond, func() bool { stop, err = f(); return stop || err == nil }) {
+		return err
 	}
+	return fmt.Errorf("%s: not within %v: %w", what, limit, cmp.Or(ctx.Err(), err))
 }
 
-// await waits until a daemon answers, or has ended.
-func (c *Cluster) await(ctx context.Context, d daemon, p *proc.Process) error {
-	return Poll(ctx, "waiting for "+d.Name, func() (bool, error) {
-		err := get(ctx, d.Ready, nil)
-		if err == nil {
-			return false, nil
+// until polls until f is content; it ends early when the daemon does.
+func (c *Cluster) until(ctx context.Context, name string, f func() error) error {
+	err := Poll(ctx, patience, "waiting for "+name, func() (bool, error) {
+		err := f()
+		if r, e := proc.Find(c.Dir, name); err != nil && (e != nil || !r.Alive()) {
+			return true, c.died(name)
 		}
-		select {
-		case <-p.Done():
-			return true, c.died(d)
-		default:
-			return false, err
+		return false, err
+	})
+	if err == nil {
+		c.Say("%s answers", name)
+	}
+	return err
+}
+
+// await waits until a daemon answers. A secured one answers a stranger with 401.
+func (c *Cluster) await(ctx context.Context, d daemon) error {
+	return c.until(ctx, d.Name, func() error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.Ready, nil)
+		if err != nil {
+			return err
 		}
+		resp, err := web.Do(req)
+		if err == nil && resp.StatusCode/100 != 2 && resp.StatusCode != http.StatusUnauthorized {
+			err = errors.New(resp.Status)
+		}
+		if resp != nil {
+			_ = resp.Body.Close()
+		}
+		return err
 	})
 }
 
-func (c *Cluster) died(d daemon) error {
-	path := proc.Log(c.Dir, d.Name)
+// Listens waits until a process listens on a port and, if something is asked, answers it as wanted.
+func (c *Cluster) Listens(ctx context.Context, name string, port int, ask, answer string) error {
+	return c.until(ctx, name, func() error {
+		conn, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", port), time.Second)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = conn.Close() }() // it was only asked
+		if ask == "" {
+			return nil
+		}
+		_, err = io.WriteString(conn, ask)
+		if err := errors.Join(err, conn.SetDeadline(time.Now().Add(time.Second))); err != nil {
+			return err
+		}
+		b, err := io.ReadAll(io.LimitReader(conn, 1<<16))
+		if err == nil && !bytes.HasPrefix(b, []byte(answer)) {
+			err = fmt.Errorf("it says %q", b)
+		}
+		return err
+	})
+}
+
+// ZooKeeper starts an empty one and waits until it serves: it listens before that, and a session that is asked for meanwhile may
+// never be answered nor closed.
+func (c *Cluster) ZooKeeper(ctx context.Context, port int) error {
+	data := filepath.Join(c.Dir, "zookeeper")
+	if err := errors.Join(os.RemoveAll(data), os.MkdirAll(data, 0o755)); err != nil { // of an earlier run
+		return err
+	}
+	if err := WriteFiles(c.Conf(), map[string]string{"zoo.cfg": fmt.Sprintf(zooKeeperText, port, data)}); err != nil {
+		return err
+	}
+	if _, err := c.Start(JVM{Name: "zookeeper", HeapMB: 96, Main: "org.apache.zookeeper.server.ZooKeeperServerMain", Args: []string{filepath.Join(c.Conf(), "zoo.cfg")}}); err != nil {
+		return err
+	}
+	return c.Listens(ctx, "zookeeper", port, "srvr", "Zookeeper version")
+}
+
+func (c *Cluster) died(name string) error {
+	path := proc.Log(c.Dir, name)
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("%s ended: %w", d.Name, err)
+		return fmt.Errorf("%s ended: %w", name, err)
 	}
 	text := string(b)
 	if strings.Contains(text, "java.net.BindException") || strings.Contains(text, "Address already in use") {
-		return fmt.Errorf("%s ended: %w; see %s", d.Name, errPortTaken, path)
+		return fmt.Errorf("%s ended: %w; see %s", name, errPortTaken, path)
 	}
-	return fmt.Errorf("%s ended; the last lines of %s:\n%s", d.Name, path, lastLines(text, 12))
+	return fmt.Errorf("%s ended; the last lines of %s:\n%s", name, path, LastLines(text, 12))
 }
 
-// WaitNodes waits until the ResourceManager counts n active nodes.
+// WaitNodes waits until the active ResourceManager counts n active nodes.
 func (c *Cluster) WaitNodes(ctx context.Context, n int) error {
-	return Poll(ctx, "waiting for the nodes", func() (bool, error) {
-		var m struct {
-			ClusterMetrics struct{ ActiveNodes int }
+	client, err := rest.New(rest.Options{RM: c.RMs(), Auth: c.Auth, RMRate: -1, Retries: -1})
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdle()
+	err = Poll(ctx, patience, "waiting for the nodes", func() (bool, error) {
+		m, err := client.Metrics(ctx)
+		if err == nil && m.ActiveNodes < int64(n) {
+			err = fmt.Errorf("%d of %d nodes are active", m.ActiveNodes, n)
 		}
-		if err := get(ctx, c.RM()+"/ws/v1/cluster/metrics", &m); err != nil {
-			return false, err
-		}
-		if m.ClusterMetrics.ActiveNodes < n {
-			return false, fmt.Errorf("%d of %d nodes are active", m.ClusterMetrics.ActiveNodes, n)
-		}
-		return false, nil
+		return false, err
 	})
+	if err == nil {
+		c.Say("%d nodes active", n)
+	}
+	return err
 }
 
 // prepareHDFS makes the folders that every user writes to. It comes before the history server, which would make them for
@@ -136,12 +189,12 @@ func (c *Cluster) prepareHDFS(ctx context.Context) error {
 		for _, op := range []string{"MKDIRS", "SETPERMISSION"} {
 			u := c.NameNode() + "/webhdfs/v1" + dir + "?" + url.Values{"op": {op}, "permission": {"1777"}, "user.name": {userName()}}.Encode()
 			// The NameNode is in safe mode for a moment after its start.
-			if err := Poll(ctx, "making "+dir+" in HDFS", func() (bool, error) { return false, Ask(ctx, web, http.MethodPut, u, nil, nil) }); err != nil {
+			if err := Poll(ctx, patience, "making "+dir+" in HDFS", func() (bool, error) { return false, Ask(ctx, web, http.MethodPut, u, nil, nil) }); err != nil {
 				return err
 			}
 		}
 	}
-	return Poll(ctx, "waiting for the DataNode", func() (bool, error) {
+	return Poll(ctx, patience, "waiting for the DataNode", func() (bool, error) {
 		var m struct {
 			Beans []struct{ NumLiveDataNodes int }
 		}

@@ -2,6 +2,7 @@ package hadoop
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +15,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/yardmaster/yardmaster/internal/flock"
 	"github.com/yardmaster/yardmaster/lab/proc"
+	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
 // Cluster is a lab that was brought up, by this process or by another one.
@@ -28,10 +31,19 @@ type Cluster struct {
 	Daemons []daemon `json:"daemons"` // in the order of their start
 	Ports   ports    `json:"ports"`
 
-	// JavaOptions are given to every daemon, besides those that keep it small.
-	JavaOptions []string `json:"-"`
+	Auth rest.Auth `json:"-"` // proves who asks the ResourceManagers; nil: nobody
 
-	java Java
+	javaOptions []string
+	java        Java
+	log         io.Writer // may be nil
+	began       time.Time
+}
+
+// Say tells the log when something happened.
+func (c *Cluster) Say(format string, args ...any) {
+	if c.log != nil {
+		fmt.Fprintf(c.log, "%6.1f s  %s\n", time.Since(c.began).Seconds(), fmt.Sprintf(format, args...))
+	}
 }
 
 // Node is one NodeManager.
@@ -44,7 +56,8 @@ type Node struct {
 
 // daemon is one process: what to run, and what answers once it is up.
 type daemon struct {
-	Name   string `json:"name"`
+	Role   string `json:"role"`
+	Name   string `json:"name"` // its role, where there is only one
 	Main   string `json:"main"`
 	HeapMB int    `json:"heap_mb"`
 	Host   string `json:"host"`
@@ -71,21 +84,26 @@ func Open(ctx context.Context, dir string) (*Cluster, error) {
 	return c, err
 }
 
-// Clients is for clients (Masters, Java) of daemons that another package has configured and started in a run folder: conf in it is
+// Clients is for a ZooKeeper, or clients (Masters, Java) of daemons that somebody else has configured and started in a run folder: conf in it is
 // what they read. It has no daemons of its own. The log may be nil.
 func Clients(ctx context.Context, dir string, log io.Writer) (*Cluster, error) {
-	dir, err := proc.Folder(dir)
-	if err != nil {
+	return newCluster(ctx, dir, Default, log)
+}
+
+// newCluster makes a run folder, and has the jars and a Java.
+func newCluster(ctx context.Context, dir, version string, log io.Writer) (*Cluster, error) {
+	c := &Cluster{Version: version, log: log, began: time.Now()}
+	var err error
+	if c.Lib, err = Fetch(ctx, version, log); err != nil {
 		return nil, err
 	}
-	c := &Cluster{Dir: dir, Version: Default}
-	if c.Lib, err = Fetch(ctx, c.Version, log); err != nil {
+	if c.java, err = FindJava(ctx, version); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(c.LogDir(), 0o755); err != nil {
-		return nil, fmt.Errorf("running clients in %s: %w", dir, err)
+	if err := os.MkdirAll(filepath.Join(dir, "log"), 0o755); err != nil {
+		return nil, fmt.Errorf("making the lab's folder: %w", err)
 	}
-	c.java, err = FindJava(ctx, c.Version)
+	c.Dir, err = proc.Folder(dir)
 	return c, err
 }
 
@@ -119,6 +137,27 @@ func (c *Cluster) Down() error {
 
 // RM is the address of the ResourceManager's REST interface.
 func (c *Cluster) RM() string { return c.web("resourcemanager", "rm-web") }
+
+// RMs are the addresses of all ResourceManagers, by this machine's name.
+func (c *Cluster) RMs() (list []string) {
+	for _, d := range c.Daemons {
+		if d.Role == "resourcemanager" {
+			list = append(list, c.URL(d.Name))
+		}
+	}
+	return list
+}
+
+// URL is the address of one ResourceManager.
+func (c *Cluster) URL(name string) string { return "http://" + c.Ports.Local(webPort(name)) }
+
+// webPort is the name of the port of a ResourceManager's REST interface.
+func webPort(name string) string {
+	if name == "resourcemanager" {
+		return "rm-web"
+	}
+	return name + "-web"
+}
 
 // History is that of MapReduce's history server; empty without one.
 func (c *Cluster) History() string { return c.web("historyserver", "history-web") }
@@ -161,14 +200,30 @@ func (c *Cluster) Kill(name string) error {
 	return proc.Stop(c.Dir, name, 0)
 }
 
-// Start starts a class as a process of the run; env is added to its environment.
-func (c *Cluster) Start(name string, heapMB int, env []string, class string, args ...string) (*proc.Process, error) {
-	all := slices.Concat(c.java.Options(heapMB), c.JavaOptions, []string{"-Dproc_" + name, "-cp", c.classpath(""), class}, args)
-	return proc.Start(c.Dir, proc.Command{Name: name, Path: c.java.Java, Args: all, Env: append(c.env(), env...)})
+// JVM is a Java process to be started.
+type JVM struct {
+	Name    string
+	HeapMB  int
+	First   bool     // before other work on the computer, where that is allowed
+	Env     []string // added to its environment
+	Options []string // of the JVM, besides those that keep it small
+	Classes string   // folder before Hadoop's own; may be empty
+	Main    string
+	Args    []string
 }
 
-func (c *Cluster) start(d daemon) (*proc.Process, error) {
-	return c.Start(d.Name, d.HeapMB, []string{hostVariable + "=" + d.Host}, d.Main)
+// Start starts a process of the run.
+func (c *Cluster) Start(p JVM) (*proc.Process, error) {
+	path, args := c.java.Command("java"), slices.Concat(c.java.Options(p.HeapMB), p.Options, []string{"-Dproc_" + p.Name, "-cp", c.classpath(p.Classes), p.Main}, p.Args)
+	if nice, err := exec.LookPath("nice"); err == nil && p.First {
+		path, args = nice, append([]string{"-n", "-20", path}, args...)
+	}
+	return proc.Start(c.Dir, proc.Command{Name: p.Name, Path: path, Args: args, Env: append(c.env(), p.Env...)})
+}
+
+func (c *Cluster) start(d daemon) error {
+	_, err := c.Start(JVM{Name: d.Name, HeapMB: d.HeapMB, Env: []string{hostVariable + "=" + d.Host, "YARDMASTER_RM=" + d.Name}, Options: c.javaOptions, Main: d.Main})
+	return err
 }
 
 // Restart ends a daemon, politely if it runs, starts it again with the same configuration and waits until it answers.
@@ -181,11 +236,10 @@ func (c *Cluster) Restart(ctx context.Context, name string) error {
 	if err := proc.Stop(c.Dir, name, 10*time.Second); err != nil {
 		return fmt.Errorf("restarting %s: %w", name, err)
 	}
-	p, err := c.start(d)
-	if err != nil {
+	if err := c.start(d); err != nil {
 		return err
 	}
-	return c.await(ctx, d, p)
+	return c.await(ctx, d)
 }
 
 // Java is a client of the lab to be run: a class of Hadoop's or of the lab's own, with the lab's configuration. It belongs
@@ -196,7 +250,7 @@ func (c *Cluster) Java(ctx context.Context, heapMB int, class string, args ...st
 
 func (c *Cluster) javaWith(ctx context.Context, heapMB int, classes, class string, args ...string) *exec.Cmd {
 	all := append(c.java.Options(heapMB), "-cp", c.classpath(classes), class)
-	cmd := exec.CommandContext(ctx, c.java.Java, append(all, args...)...)
+	cmd := exec.CommandContext(ctx, c.java.Command("java"), append(all, args...)...)
 	cmd.Env = append(append(os.Environ(), c.env()...), proc.Variable+"="+c.Dir)
 	cmd.Dir = c.Dir
 	return cmd
@@ -240,4 +294,55 @@ func Usages(dir string) ([]Usage, error) {
 		list = append(list, u)
 	}
 	return list, nil
+}
+
+// SharedVariable names a folder in which labs stay up for the tests that come next, of this package or another. Whoever sets it takes
+// them down: go run ./lab down --dir FOLDER/NAME.
+const SharedVariable = "YARDMASTER_LAB_SHARED"
+
+// Shared is a lab for a test that leaves it as it was. With SharedVariable set, the first test that asks for these options brings it up
+// and one test at a time has it; otherwise it is the test's own, in dir. done gives it back.
+func Shared(ctx context.Context, o Options, dir string) (c *Cluster, done func() error, err error) {
+	home := os.Getenv(SharedVariable)
+	if home == "" {
+		o.Dir = dir
+		if c, err = Up(ctx, o); err != nil {
+			return nil, nil, err
+		}
+		return c, c.Down, nil
+	}
+	o.Dir, o.Log = "", nil
+	key, err := json.Marshal(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Dir = filepath.Join(home, fmt.Sprintf("%x", sha256.Sum256(key))[:8])
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return nil, nil, err
+	}
+	lock, err := os.OpenFile(filepath.Join(o.Dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, nil, err
+	}
+	proc.Await(ctx, 24*time.Hour, 200*time.Millisecond, func() bool { err = flock.Try(lock); return !errors.Is(err, flock.ErrHeld) })
+	if err == nil {
+		if r, e := proc.Find(o.Dir, "resourcemanager"); e == nil && r.Alive() {
+			c, err = Open(ctx, o.Dir)
+		} else {
+			c, err = Up(ctx, o)
+		}
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, lock.Close())
+	}
+	return c, lock.Close, nil
+}
+
+// SharedOptions are those that tests agree on, so that there is one lab for a version and a scheduler.
+func SharedOptions(version, scheduler string) Options {
+	o := Options{Version: version, Scheduler: scheduler, Nodes: 2, Heartbeat: 500 * time.Millisecond}
+	for _, list := range [][]string{DebugBeats, DebugTicks, DebugPlace} {
+		o.Debug = append(o.Debug, list...)
+	}
+	return o
 }

@@ -4,17 +4,25 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	_ "embed"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"text/template"
 	"time"
+
+	"github.com/yardmaster/yardmaster/internal/yamlfile"
 )
 
 // The versions that the lab knows. Default has every part; Second is a newer ResourceManager without examples and SLS, which
@@ -24,34 +32,18 @@ const (
 	Second  = "3.5.0"
 )
 
-//go:embed files/pom.xml
-var pomText string
+var (
+	//go:embed files/pom.xml
+	pomText string
+	//go:embed files/versions.yaml
+	versionsText []byte
 
-var pom = template.Must(template.New("pom").Parse(pomText))
-
-type part struct{ Name, Classifier string }
-
-// daemons are the parts that every version needs. The timeline service must be there even when it is off: the ResourceManager
-// does not start without its classes. The tests of the job client hold SleepJob.
-var daemons = []part{
-	{"hadoop-common", ""}, {"hadoop-hdfs", ""}, {"hadoop-hdfs-client", ""},
-	{"hadoop-yarn-client", ""}, {"hadoop-yarn-server-resourcemanager", ""}, {"hadoop-yarn-server-nodemanager", ""},
-	{"hadoop-yarn-server-applicationhistoryservice", ""}, {"hadoop-yarn-server-timelineservice", ""},
-	{"hadoop-mapreduce-client-app", ""}, {"hadoop-mapreduce-client-hs", ""}, {"hadoop-mapreduce-client-shuffle", ""},
-	{"hadoop-mapreduce-client-jobclient", ""}, {"hadoop-mapreduce-client-jobclient", "tests"},
-}
-
-// versions has the parts and the Java versions (from, up to and including) of each version of Hadoop. From Java 24 on the
-// security manager is gone and Hadoop 3.4 with it.
-var versions = map[string]struct {
-	parts   []part
-	minJava int
-	maxJava int
-}{
-	Default: {append(append([]part{}, daemons...),
-		part{"hadoop-mapreduce-examples", ""}, part{"hadoop-yarn-applications-distributedshell", ""}, part{"hadoop-sls", ""}), 17, 23},
-	Second: {daemons, 17, 25},
-}
+	pom      = template.Must(template.New("pom").Parse(pomText))
+	versions = *yamlfile.Decode[map[string]struct {
+		Java  [2]int
+		Parts [][]string
+	}](versionsText)
+)
 
 // Versions has the versions of Hadoop that Fetch knows.
 func Versions() []string {
@@ -99,10 +91,7 @@ func Fetch(ctx context.Context, version string, log io.Writer) (string, error) {
 	}
 	err = Once(lib, func(tmp, into string) error {
 		var text bytes.Buffer
-		if err := pom.Execute(&text, struct {
-			Version string
-			Parts   []part
-		}{version, v.parts}); err != nil {
+		if err := pom.Execute(&text, map[string]any{"Version": version, "Parts": v.Parts}); err != nil {
 			return err
 		}
 		if err := os.WriteFile(filepath.Join(tmp, "pom.xml"), text.Bytes(), 0o644); err != nil {
@@ -137,17 +126,161 @@ func resolve(ctx context.Context, mvn, dir, into string, log io.Writer) error {
 	fmt.Fprintf(log, "asking Maven for the jars; this takes some minutes and about 100 MB, once\n")
 	out, err := run()
 	if err != nil {
-		return fmt.Errorf("maven: %w; its last lines:\n%s", err, lastLines(out, 12))
+		return fmt.Errorf("maven: %w; its last lines:\n%s", err, LastLines(out, 12))
 	}
 	fmt.Fprintf(log, "jars fetched in %.1f s\n", time.Since(began).Seconds())
 	return nil
 }
 
-// lastLines is the end of a text.
-func lastLines(s string, n int) string {
+// LastLines is the end of a text.
+func LastLines(s string, n int) string {
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	if len(lines) > n {
 		lines = lines[len(lines)-n:]
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Java is a Java that fits.
+type Java struct {
+	Home    string // for JAVA_HOME
+	Version int    // 17, 21, ...
+}
+
+// Command is one of its commands: java, javac.
+func (j Java) Command(name string) string { return filepath.Join(j.Home, "bin", name) }
+
+// FindJava finds the Java to run a version of Hadoop with: that of JAVA_HOME if it is set, else the one on the PATH.
+func FindJava(ctx context.Context, version string) (Java, error) {
+	v, ok := versions[version]
+	if !ok {
+		return Java{}, fmt.Errorf("the lab does not know Hadoop %s; choose one of %s", version, strings.Join(Versions(), ", "))
+	}
+	want := fmt.Sprintf("Hadoop %s needs Java %d to %d", version, v.Java[0], v.Java[1])
+	j := Java{Home: os.Getenv("JAVA_HOME")}
+	if j.Home == "" {
+		path, err := exec.LookPath("java")
+		if err == nil {
+			path, err = filepath.EvalSymlinks(path)
+		}
+		if err != nil {
+			return j, fmt.Errorf("%s, and there is no java on the PATH; install it (Debian: apt install openjdk-17-jdk-headless), or set JAVA_HOME", want)
+		}
+		j.Home = filepath.Dir(filepath.Dir(path))
+	}
+	java := j.Command("java")
+	out, err := exec.CommandContext(ctx, java, "-version").CombinedOutput()
+	switch {
+	case ctx.Err() != nil:
+		return j, ctx.Err()
+	case err != nil:
+		return j, fmt.Errorf("%s; %s -version: %w", want, java, err)
+	}
+	if j.Version = javaVersion(string(out)); j.Version < v.Java[0] || j.Version > v.Java[1] {
+		return j, fmt.Errorf("%s; %s is version %d; set JAVA_HOME to another", want, java, j.Version)
+	}
+	return j, nil
+}
+
+// javaVersion reads the first number of `openjdk version "17.0.15" ...`, and 8 of "1.8.0_392". 0: not understood.
+func javaVersion(out string) (n int) {
+	if f := javaVersions.FindStringSubmatch(out); f != nil {
+		n, _ = strconv.Atoi(f[1])
+	}
+	return n
+}
+
+var javaVersions = regexp.MustCompile(` version "(?:1\.)?(\d+)`)
+
+// opened are the packages of Java's own that Hadoop reaches into.
+var opened = []string{"java.lang", "java.util", "java.util.concurrent", "java.net", "java.nio", "java.io", "java.lang.reflect",
+	"java.text", "sun.nio.ch"}
+
+// Options are the flags of a JVM that suit many small ones on one machine: a heap of at most heapMB, one thread for garbage,
+// no costly optimisation, no IPv6, instants in UTC, and the packages opened that Hadoop reaches into.
+func (j Java) Options(heapMB int) []string {
+	args := []string{"-Xmx" + strconv.Itoa(heapMB) + "m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+		"-Djava.net.preferIPv4Stack=true", "-Duser.timezone=UTC"}
+	for _, p := range opened {
+		args = append(args, "--add-opens=java.base/"+p+"=ALL-UNNAMED")
+	}
+	return args
+}
+
+//go:embed files/java/*.java
+var sources embed.FS
+
+// Classes compiles the Java sources below root of a file system against the jars of a version and answers the folder of the
+// classes. It is kept in Home by the sources' content, so that they are compiled once.
+func Classes(ctx context.Context, version string, source fs.FS, root string) (string, error) {
+	lib, err := Fetch(ctx, version, nil)
+	if err != nil {
+		return "", err
+	}
+	java, err := FindJava(ctx, version)
+	if err != nil {
+		return "", err
+	}
+	names, err := fs.Glob(source, path.Join(root, "*.java"))
+	if err != nil || len(names) == 0 {
+		return "", fmt.Errorf("compiling the lab's Java: no sources in %s", root)
+	}
+	sum := sha256.New()
+	fmt.Fprintf(sum, "Java %d\n", java.Version)
+	texts := make(map[string][]byte, len(names))
+	for _, n := range names { // Glob sorts them
+		b, err := fs.ReadFile(source, n)
+		if err != nil {
+			return "", fmt.Errorf("compiling the lab's Java: %w", err)
+		}
+		texts[path.Base(n)] = b
+		fmt.Fprintf(sum, "%s %d\n%s", path.Base(n), len(b), b)
+	}
+	dir := filepath.Join(filepath.Dir(lib), "classes-"+version+"-"+hex.EncodeToString(sum.Sum(nil))[:12])
+	err = Once(dir, func(tmp, into string) error {
+		if _, err := os.Stat(java.Command("javac")); err != nil {
+			return fmt.Errorf("there is no javac beside %s; install a JDK (Debian: apt install openjdk-17-jdk-headless), or set JAVA_HOME", java.Command("java"))
+		}
+		args := []string{"-nowarn", "-proc:none", "-J-XX:TieredStopAtLevel=1", "-cp", filepath.Join(lib, "*"), "-d", into}
+		for name, text := range texts {
+			file := filepath.Join(tmp, name)
+			if err := os.WriteFile(file, text, 0o644); err != nil {
+				return err
+			}
+			args = append(args, file)
+		}
+		if out, err := exec.CommandContext(ctx, java.Command("javac"), args...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%w:\n%s", err, LastLines(string(out), 20))
+		}
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("compiling the lab's Java: %w", err)
+	}
+	return dir, nil
+}
+
+// Once makes a file or folder that is costly to make, unless it is there. It is there as a whole or not at all: build has a temporary folder
+// to work in and puts what it makes at into, which then goes to its place.
+func Once(path string, build func(tmp, into string) error) error {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(path), "make-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(tmp) }()
+	into := filepath.Join(tmp, "made")
+	if err := build(tmp, into); err != nil {
+		return err
+	}
+	err = os.Rename(into, path)
+	if _, there := os.Stat(path); there == nil { // somebody else may have been faster
+		return nil
+	}
+	return err
 }

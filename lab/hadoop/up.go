@@ -1,18 +1,44 @@
+// Package hadoop runs real Hadoop daemons on this machine, for tests and for measurements: a ResourceManager with the
+// Capacity or the Fair scheduler, NodeManagers in two racks, and, if wanted, HDFS, the history server and the timeline server.
+//
+// There is no pretence in it. The jars are those that Apache publishes, fetched by Maven (Fetch); each daemon is a process of
+// its own with a small heap (Up); applications are real ones: MapReduce jobs (Cluster.Jobs), and unmanaged application
+// masters, many in one JVM, that ask for containers, hold them and give them back (Cluster.Masters). What the
+// ResourceManager decided stands in its log; package rmlog reads it.
+//
+// # How many nodes share one machine
+//
+// Node i has the loopback address 127.0.0.(i+2). All daemons read one configuration folder; what differs between nodes is the
+// address, which Hadoop's Configuration takes from the environment. Ports are chosen by the kernel, free on every address,
+// so that labs can run beside one another; should another process take one before the daemon does, Up begins anew.
+//
+// # Ending
+//
+// Everything runs under package proc: recorded by process id and start time, marked by the run folder, and ended by Down, from
+// any process, whatever became of the one that brought it up.
 package hadoop
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	_ "embed"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"net"
 	"os"
 	"os/user"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"text/template"
 	"time"
 
+	"github.com/yardmaster/yardmaster/lab/host"
 	"github.com/yardmaster/yardmaster/lab/proc"
 )
 
@@ -23,36 +49,26 @@ func Up(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	lib, err := Fetch(ctx, o.Version, o.Log)
+	fresh, err := newCluster(ctx, o.Dir, o.Version, o.Log)
 	if err != nil {
 		return nil, err
 	}
-	java, err := FindJava(ctx, o.Version)
-	if err != nil {
-		return nil, err
+	fresh.Scheduler, fresh.javaOptions = o.Scheduler, o.JavaOptions
+	if r, err := proc.Find(fresh.Dir, o.RMs[0]); err == nil && r.Alive() {
+		return nil, fmt.Errorf("there is a lab up in %s; take it down first", fresh.Dir)
 	}
-	if err := os.MkdirAll(filepath.Join(o.Dir, "log"), 0o755); err != nil {
-		return nil, fmt.Errorf("bringing the lab up: %w", err)
-	}
-	dir, err := proc.Folder(o.Dir)
-	if err != nil {
-		return nil, err
-	}
-	if r, err := proc.Find(dir, "resourcemanager"); err == nil && r.Alive() {
-		return nil, fmt.Errorf("there is a lab up in %s; take it down first", dir)
-	}
-	if _, err := Down(dir); err != nil { // what a crash has left
+	if err := fresh.Down(); err != nil { // what a crash has left
 		return nil, err
 	}
 	// A port may be taken by somebody else between our choice and the daemon's start. Then all is begun anew.
 	const attempts = 3
 	for i := 1; ; i++ {
-		c := &Cluster{Dir: dir, Version: o.Version, Scheduler: o.Scheduler, Lib: lib, java: java}
+		c := *fresh
 		err := c.up(ctx, o)
 		if err == nil {
-			return c, nil
+			return &c, nil
 		}
-		if _, e := Down(dir); e != nil {
+		if e := c.Down(); e != nil {
 			return nil, errors.Join(err, e)
 		}
 		if i == attempts || !errors.Is(err, errPortTaken) {
@@ -62,51 +78,63 @@ func Up(ctx context.Context, o Options) (*Cluster, error) {
 	}
 }
 
+// UpIn brings a lab up in a folder, which stays, or else in a temporary one; down takes it down.
+func UpIn(ctx context.Context, work string, o Options) (c *Cluster, down func(), err error) {
+	dir, clean, err := host.Folder(work, "lab")
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Dir = dir
+	c, err = Up(ctx, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, func() {
+		if err := c.Down(); err != nil {
+			c.Say("taking the lab down: %v", err)
+			return
+		}
+		clean()
+	}, nil
+}
+
 func (c *Cluster) up(ctx context.Context, o Options) error {
 	var err error
-	if c.Ports, err = freePorts(); err != nil {
+	if c.Ports, err = freePorts(o.Ports...); err != nil {
 		return err
+	}
+	c.began = time.Now()
+	if o.Prepare != nil {
+		if err := o.Prepare(ctx, c); err != nil {
+			return err
+		}
 	}
 	if err := writeConf(o, c.Dir, c.Lib, c.Ports); err != nil {
 		return err
+	}
+	if port := c.Ports["zookeeper"]; port > 0 {
+		if err := c.ZooKeeper(ctx, port); err != nil {
+			return err
+		}
 	}
 	c.plan(o)
 	if err := c.save(); err != nil {
 		return fmt.Errorf("bringing the lab up: %w", err)
 	}
-	began := time.Now()
-	say := func(what string) { fmt.Fprintf(o.Log, "%6.1f s  %s\n", time.Since(began).Seconds(), what) }
-	started := map[string]*proc.Process{}
-	start := func(d daemon) (err error) {
-		started[d.Name], err = c.start(d)
-		return err
-	}
-	await := func(d daemon) error {
-		err := c.await(ctx, d, started[d.Name])
-		if err == nil {
-			say(d.Name + " answers")
-		}
-		return err
-	}
-	active := func(daemon) error {
-		err := c.WaitNodes(ctx, len(c.Nodes))
-		if err == nil {
-			say(fmt.Sprintf("%d nodes active", len(c.Nodes)))
-		}
-		return err
-	}
+	await := func(d daemon) error { return c.await(ctx, d) }
+	active := func(d daemon) error { return c.WaitNodes(ctx, len(c.Nodes)) }
 	format := func(daemon) error { return c.format(ctx) }
 	prepare := func(daemon) error { return c.prepareHDFS(ctx) }
 	for _, step := range []struct {
-		of string // daemons by the beginning of their names; those that the lab does not have are passed over
-		do func(daemon) error
+		role string // those that the lab does not have are passed over
+		do   func(daemon) error
 	}{
-		{"resourcemanager", start}, {"namenode", format}, {"namenode", start}, {"timeline", start}, {"namenode", await}, {"datanode", start}, {"resourcemanager", await},
-		{"nodemanager", start}, {"datanode", await}, {"namenode", prepare}, {"historyserver", start}, {"nodemanager", await}, {"resourcemanager", active},
+		{"resourcemanager", c.start}, {"namenode", format}, {"namenode", c.start}, {"timeline", c.start}, {"namenode", await}, {"datanode", c.start}, {"resourcemanager", await},
+		{"nodemanager", c.start}, {"datanode", await}, {"namenode", prepare}, {"historyserver", c.start}, {"nodemanager", await}, {"resourcemanager", active},
 		{"historyserver", await}, {"timeline", await},
 	} {
 		for _, d := range c.Daemons {
-			if strings.HasPrefix(d.Name, step.of) {
+			if d.Role == step.role {
 				if err := step.do(d); err != nil {
 					return err
 				}
@@ -118,28 +146,29 @@ func (c *Cluster) up(ctx context.Context, o Options) error {
 
 // plan lists the daemons and nodes.
 func (c *Cluster) plan(o Options) {
-	at := func(port, path string) string { return "http://" + c.Ports.At(port) + path }
+	add := func(role, name, class string, heap int, host, port, path string) (url string) {
+		url = fmt.Sprintf("http://%s:%d", host, c.Ports[port])
+		c.Daemons = append(c.Daemons, daemon{role, name, class, heap, host, url + path})
+		return url
+	}
 	if o.HDFS {
-		c.Daemons = append(c.Daemons,
-			daemon{"namenode", "org.apache.hadoop.hdfs.server.namenode.NameNode", 256, master, at("namenode-web", "/jmx?qry=java.lang:type=Runtime")},
-			daemon{"datanode", "org.apache.hadoop.hdfs.server.datanode.DataNode", 192, host(0),
-				fmt.Sprintf("http://%s:%d/jmx?qry=java.lang:type=Runtime", host(0), c.Ports["datanode-web"])})
+		const path = "/jmx?qry=java.lang:type=Runtime"
+		add("namenode", "namenode", "org.apache.hadoop.hdfs.server.namenode.NameNode", 256, master, "namenode-web", path)
+		add("datanode", "datanode", "org.apache.hadoop.hdfs.server.datanode.DataNode", 192, address(0), "datanode-web", path)
 	}
 	if o.Timeline {
-		c.Daemons = append(c.Daemons, daemon{"timeline", "org.apache.hadoop.yarn.server.applicationhistoryservice.ApplicationHistoryServer",
-			256, master, at("timeline-web", "/ws/v1/applicationhistory/about")})
+		add("timeline", "timeline", "org.apache.hadoop.yarn.server.applicationhistoryservice.ApplicationHistoryServer", 256, master, "timeline-web", "/ws/v1/applicationhistory/about")
 	}
-	c.Daemons = append(c.Daemons, daemon{"resourcemanager", rmPackage + "ResourceManager", o.RMHeapMB, master,
-		at("rm-web", "/ws/v1/cluster/info")})
+	for _, name := range o.RMs {
+		add("resourcemanager", name, rmPackage+"ResourceManager", o.RMHeapMB, master, webPort(name), "/ws/v1/cluster/info")
+	}
 	for i := range o.Nodes {
-		name, url := fmt.Sprintf("nodemanager-%d", i+1), fmt.Sprintf("http://%s:%d", host(i), c.Ports["nm-web"])
-		c.Daemons = append(c.Daemons, daemon{name, nodeManager, o.NMHeapMB, host(i),
-			url + "/ws/v1/node/info"})
-		c.Nodes = append(c.Nodes, Node{Name: name, ID: fmt.Sprintf("%s:%d", host(i), c.Ports["nm"]), Rack: rack(i, o.Nodes), URL: url})
+		name := fmt.Sprintf("nodemanager-%d", i+1)
+		url := add("nodemanager", name, "org.apache.hadoop.yarn.server.nodemanager.NodeManager", o.NMHeapMB, address(i), "nm-web", "/ws/v1/node/info")
+		c.Nodes = append(c.Nodes, Node{Name: name, ID: fmt.Sprintf("%s:%d", address(i), c.Ports["nm"]), Rack: rack(i, o.Nodes), URL: url})
 	}
 	if o.History {
-		c.Daemons = append(c.Daemons, daemon{"historyserver", "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer", 256, master,
-			at("history-web", "/ws/v1/history/info")})
+		add("historyserver", "historyserver", "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer", 256, master, "history-web", "/ws/v1/history/info")
 	}
 }
 
@@ -154,7 +183,7 @@ func (c *Cluster) format(ctx context.Context) error {
 		err = e
 	}
 	if err != nil {
-		return fmt.Errorf("formatting the NameNode: %w; its last lines:\n%s", err, lastLines(string(out), 12))
+		return fmt.Errorf("formatting the NameNode: %w; its last lines:\n%s", err, LastLines(string(out), 12))
 	}
 	return nil
 }
@@ -177,11 +206,19 @@ type Options struct {
 	History  bool // the history server of MapReduce; brings HDFS with it
 	Timeline bool // the timeline server, which keeps every container's times
 
-	Core, Site, HDFSSite, Mapred map[string]string // settings over those that the lab makes: core-, yarn-, hdfs- and mapred-site.xml
+	Site, Mapred map[string]string // settings over those that the lab makes: yarn-site.xml and mapred-site.xml
 
 	Debug    []string // loggers (classes or packages) at DEBUG, in every daemon
 	RMHeapMB int      // the ResourceManager's heap; 512
 	NMHeapMB int      // a NodeManager's heap; 256
+
+	// What a cluster out of the ordinary has: several ResourceManagers, Kerberos.
+	RMs         []string                                    // processes and YARN's ids of the ResourceManagers; "resourcemanager". Each has its name in YARDMASTER_RM
+	Ports       []string                                    // names of further ports; with "zookeeper" there is one
+	Over        string                                      // settings (see Settings) over those that the lab makes; it has the ports and With
+	With        any                                         // for Over
+	JavaOptions []string                                    // of every daemon, besides those that keep it small
+	Prepare     func(ctx context.Context, c *Cluster) error `json:"-"` // what is to be there before the configuration is written
 
 	Log io.Writer // told what happens; may be nil
 }
@@ -195,10 +232,7 @@ var (
 		rmPackage + "scheduler.fair.FSSchedulerNode"}
 )
 
-const (
-	rmPackage   = "org.apache.hadoop.yarn.server.resourcemanager."
-	nodeManager = "org.apache.hadoop.yarn.server.nodemanager.NodeManager"
-)
+const rmPackage = "org.apache.hadoop.yarn.server.resourcemanager."
 
 // maxNodes is how many loopback addresses are used at most; a machine is full long before.
 const maxNodes = 200
@@ -209,6 +243,9 @@ func (o Options) complete() (Options, error) {
 	o.Nodes, o.NodeMB, o.NodeVcores = cmp.Or(o.Nodes, 3), cmp.Or(o.NodeMB, 8192), cmp.Or(o.NodeVcores, 32)
 	o.RMHeapMB, o.NMHeapMB = cmp.Or(o.RMHeapMB, 512), cmp.Or(o.NMHeapMB, 256)
 	o.HDFS = o.HDFS || o.History
+	if o.RMs == nil {
+		o.RMs = []string{"resourcemanager"}
+	}
 	switch o.Scheduler {
 	case "capacity":
 		o.ConfStore, o.SchedulerXML = cmp.Or(o.ConfStore, "memory"), cmp.Or(o.SchedulerXML, capacityXML)
@@ -245,4 +282,173 @@ func userName() string {
 		return "yardmaster" // Hadoop is told the same name, so that the two agree
 	}
 	return u.Username
+}
+
+var (
+	//go:embed files/capacity-scheduler.xml
+	capacityXML string
+	//go:embed files/fair-scheduler.xml
+	fairXML string
+	//go:embed files/log4j.properties
+	log4j string
+	//go:embed files/site.conf
+	siteText string
+	//go:embed files/zoo.cfg
+	zooKeeperText string
+
+	// TwoQueues is a capacity-scheduler.xml with the queues prod and batch, which nobody administers but who administers YARN.
+	//go:embed files/two-queues.xml
+	TwoQueues string
+)
+
+const (
+	hostVariable = "YARDMASTER_HOST" // carries a daemon's address; Configuration puts it in where the settings name it
+	master       = "127.0.0.1"
+)
+
+// address is that of node i.
+func address(i int) string { return fmt.Sprintf("127.0.0.%d", i+2) }
+
+// rack is the rack of node i of n: the first half, and the rest.
+func rack(i, n int) string {
+	if i < (n+1)/2 {
+		return "/rack-a"
+	}
+	return "/rack-b"
+}
+
+// writeConf fills the configuration folder.
+func writeConf(o Options, dir, lib string, p ports) error {
+	conf := filepath.Join(dir, "conf")
+	var table, loggers strings.Builder
+	for i := range o.Nodes {
+		fmt.Fprintf(&table, "%s %s\n", address(i), rack(i, o.Nodes))
+	}
+	for _, l := range o.Debug {
+		fmt.Fprintf(&loggers, "log4j.logger.%s=DEBUG\n", l)
+	}
+	class := rmPackage + "scheduler.capacity.CapacityScheduler"
+	if o.Scheduler == "fair" {
+		class = rmPackage + "scheduler.fair.FairScheduler"
+	}
+	site, err := Settings(siteText, struct {
+		Options
+		ports
+		Dir, Lib, Class, User string
+	}{o, p, dir, lib, class, userName()})
+	if err != nil {
+		return err
+	}
+	over, err := Settings(o.Over, struct {
+		ports
+		With any
+	}{p, o.With})
+	if err != nil {
+		return err
+	}
+	files := map[string]string{"log4j.properties": log4j + loggers.String(), "topology.table": table.String()}
+	for name, more := range map[string]map[string]string{"core-site.xml": nil, "yarn-site.xml": o.Site, "hdfs-site.xml": nil, "mapred-site.xml": o.Mapred} {
+		maps.Copy(site[name], over[name])
+		maps.Copy(site[name], more)
+		files[name] = Properties("", site[name])
+	}
+	files[o.Scheduler+"-scheduler.xml"] = o.SchedulerXML
+	// Maven's hadoop-hdfs has no web pages, and its daemons do not start without the folders. Their REST is not in there.
+	for _, w := range []string{"hdfs", "datanode", "secondary"} {
+		files["webapps/"+w+"/WEB-INF/web.xml"] = `<web-app version="2.4" xmlns="http://java.sun.com/xml/ns/j2ee"/>` + "\n"
+	}
+	return WriteFiles(conf, files)
+}
+
+// WriteFiles writes files of a folder.
+func WriteFiles(dir string, files map[string]string) error {
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return fmt.Errorf("writing the lab's configuration: %w", err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return fmt.Errorf("writing the lab's configuration: %w", err)
+		}
+	}
+	return nil
+}
+
+// Settings executes a template and answers its settings by file: "[FILE]" begins a file, any other line is a name and a value.
+func Settings(text string, data any) (map[string]map[string]string, error) {
+	t, err := template.New("settings").Option("missingkey=error").Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, data); err != nil {
+		return nil, err
+	}
+	all, file := map[string]map[string]string{}, ""
+	for line := range strings.Lines(b.String()) {
+		name, value, _ := strings.Cut(strings.TrimRight(line, "\n"), " ")
+		switch {
+		case name == "" || name[0] == '#':
+		case name[0] == '[':
+			file = strings.Trim(name, "[]")
+			all[file] = map[string]string{}
+		default:
+			all[file][name] = value
+		}
+	}
+	return all, nil
+}
+
+// Properties writes settings as Hadoop reads them, in the order of their names, which begin with prefix.
+func Properties(prefix string, m map[string]string) string {
+	var b bytes.Buffer
+	b.WriteString("<?xml version=\"1.0\"?>\n<configuration>\n")
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		b.WriteString("  <property><name>")
+		_ = xml.EscapeText(&b, []byte(prefix+k)) // a Buffer takes everything
+		b.WriteString("</name><value>")
+		_ = xml.EscapeText(&b, []byte(m[k]))
+		b.WriteString("</value></property>\n")
+	}
+	b.WriteString("</configuration>\n")
+	return b.String()
+}
+
+// portNames has every port that a configuration names. Nodes use the same number on different addresses.
+var portNames = []string{"rm-client", "rm-scheduler", "rm-tracker", "rm-admin", "rm-web", "nm", "nm-localizer", "nm-web",
+	"nm-collector", "namenode-rpc", "namenode-web", "datanode", "datanode-web", "datanode-ipc", "history-rpc", "history-admin",
+	"history-web", "timeline-rpc", "timeline-web"}
+
+type ports map[string]int
+
+// freePorts asks the kernel for as many ports as there are names, each free on every address, all different.
+func freePorts(more ...string) (ports, error) {
+	names := slices.Concat(portNames, more)
+	list, err := Ports(len(names))
+	p := ports{}
+	for i := range list {
+		p[names[i]] = list[i]
+	}
+	return p, err
+}
+
+// Ports asks the kernel for n different ports that are free on every address.
+func Ports(n int) ([]int, error) {
+	var list []int
+	for range n {
+		l, err := net.Listen("tcp4", "0.0.0.0:0")
+		if err != nil {
+			return nil, fmt.Errorf("asking for a free port: %w", err)
+		}
+		defer func() { _ = l.Close() }() // all are held until the last is found
+		list = append(list, l.Addr().(*net.TCPAddr).Port)
+	}
+	return list, nil
+}
+
+// At is a port of the master's address, Local the same by its name, as Kerberos needs it, Here one of whichever node reads it.
+func (p ports) At(name string) string    { return net.JoinHostPort(master, strconv.Itoa(p[name])) }
+func (p ports) Local(name string) string { return "localhost:" + strconv.Itoa(p[name]) }
+func (p ports) Here(name string) string {
+	return "${env." + hostVariable + ":-" + master + "}:" + strconv.Itoa(p[name])
 }

@@ -21,12 +21,13 @@ const (
 	OneMinute = iota
 	FiveMinutes
 	FifteenMinutes
+	Now // the threads that run now, this one among them
 )
 
-// LoadAverage is how many processes wanted to run at once, over the last minute or minutes; 0 where it is not told.
+// LoadAverage is how many threads wanted to run at once, over the last minute or minutes; 0 where it is not told.
 func LoadAverage(span int) float64 {
 	b, _ := os.ReadFile("/proc/loadavg") // not there: not told
-	f := strings.Fields(string(b))
+	f := strings.Fields(strings.ReplaceAll(string(b), "/", " "))
 	if span >= len(f) {
 		return 0
 	}
@@ -104,6 +105,16 @@ func Program(ctx context.Context, given string) (path string, remove func(), err
 		return "", nil, err
 	}
 	return path, remove, nil
+}
+
+// Sleep waits, or returns why the context ended.
+func Sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
 }
 
 // Each calls f for 0 to n-1, some at a time, until one fails, and answers the first error.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/host"
+	"github.com/yardmaster/yardmaster/lab/proc"
 	"github.com/yardmaster/yardmaster/lab/steerer"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
@@ -29,7 +30,6 @@ type bench struct {
 	rm     *rest.Client
 	share  float64 // that stands
 	binary string
-	work   string // of journals
 	log    io.Writer
 	number int               // of batches
 	conf   map[string]string // of the jobs
@@ -91,8 +91,8 @@ func (n *bench) batch(ctx context.Context, a Arm, repetition, place int) (*Batch
 			return nil, fmt.Errorf("job %s: %s %s", j.ID, j.State, j.Why)
 		}
 	}
-	if err := until(ctx, 30*time.Second, 200*time.Millisecond, "waiting for the ResourceManager to show all jobs as ended", func() (bool, error) { return w.ended() == len(res), nil }); err != nil {
-		return nil, err
+	if !proc.Await(ctx, 30*time.Second, 200*time.Millisecond, func() bool { return w.ended() == len(res) }) {
+		return nil, errors.New("the ResourceManager does not show all jobs as ended within 30 s")
 	}
 	over := time.Now()
 	if p != nil {
@@ -140,15 +140,12 @@ func (n *bench) jobs() []hadoop.Job {
 
 // empty waits until the masters of the batch before are gone: they stay some seconds after the end of their jobs.
 func (n *bench) empty(ctx context.Context) error {
-	return until(ctx, time.Minute, 200*time.Millisecond, "waiting for an empty cluster", func() (bool, error) {
+	return hadoop.Poll(ctx, time.Minute, "waiting for an empty cluster", func() (bool, error) {
 		m, err := n.rm.Metrics(ctx)
-		if err != nil {
-			return false, err
+		if err == nil && m.ContainersAllocated+m.AppsRunning+m.AppsPending > 0 {
+			err = fmt.Errorf("%d containers, %d jobs running, %d waiting", m.ContainersAllocated, m.AppsRunning, m.AppsPending)
 		}
-		if m.ContainersAllocated > 0 || m.AppsRunning > 0 || m.AppsPending > 0 {
-			return false, fmt.Errorf("%d containers, %d jobs running, %d waiting", m.ContainersAllocated, m.AppsRunning, m.AppsPending)
-		}
-		return true, nil
+		return false, err
 	})
 }
 
@@ -162,7 +159,7 @@ func (n *bench) settled(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return pause(ctx, time.Until(info.ModTime().Add(n.size.FileWait+2*time.Second)))
+	return host.Sleep(ctx, time.Until(info.ModTime().Add(n.size.FileWait+2*time.Second)))
 }
 
 // tasks adds the jobs' tasks from the history server, which has a job some seconds after its end.
@@ -170,18 +167,18 @@ func (n *bench) tasks(ctx context.Context, b *Batch) error {
 	for i := range b.Jobs {
 		j := &b.Jobs[i]
 		id := (&rest.App{ID: j.ID}).JobID()
-		err := until(ctx, 30*time.Second, 200*time.Millisecond, "waiting for the history of "+id, func() (bool, error) {
+		err := hadoop.Poll(ctx, 30*time.Second, "waiting for the history of "+id, func() (bool, error) {
 			j.Tasks = nil
 			for t, err := range n.rm.History().Tasks(ctx, id) {
 				if err != nil {
 					return false, err
 				}
-				j.Tasks = append(j.Tasks, Task{Reduce: t.Type == "REDUCE", Start: t.StartTime - b.Zero, End: t.FinishTime - b.Zero})
+				j.Tasks = append(j.Tasks, Task{map[string]int64{"REDUCE": 1}[t.Type], t.StartTime - b.Zero, t.FinishTime - b.Zero})
 			}
 			if len(j.Tasks) != n.size.Maps+n.size.Reduces {
 				return false, fmt.Errorf("%d of %d tasks", len(j.Tasks), n.size.Maps+n.size.Reduces)
 			}
-			return true, nil
+			return false, nil
 		})
 		if err != nil {
 			return err
@@ -238,7 +235,7 @@ func (n *bench) archive(ctx context.Context) error {
 	job.Conf = map[string]string{}
 	lists := []string{"master", "map", "reduce"}
 	for i, name := range []string{"yarn.app.mapreduce.am.command-opts", "mapreduce.map.java.opts", "mapreduce.reduce.java.opts"} {
-		lists[i] = filepath.Join(n.work, "classes-"+lists[i])
+		lists[i] = filepath.Join(n.c.Dir, "classes-"+lists[i])
 		job.Conf[name] = n.archived("-XX:DumpLoadedClassList=" + lists[i])[name]
 	}
 	res, err := n.c.Jobs(ctx, []hadoop.Job{job}, true)
@@ -251,7 +248,7 @@ func (n *bench) archive(ctx context.Context) error {
 	if err := n.empty(ctx); err != nil { // a process writes its list at its end
 		return err
 	}
-	all, err := union(lists, filepath.Join(n.work, "classes"))
+	all, err := union(lists, filepath.Join(n.c.Dir, "classes"))
 	if err != nil {
 		return err
 	}
@@ -260,7 +257,7 @@ func (n *bench) archive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	out, err := exec.CommandContext(ctx, java.Java, "-XX:+UseSerialGC", "-Xshare:dump", "-XX:SharedClassListFile="+all, "-XX:SharedArchiveFile="+made, "-cp", n.c.Lib+"/*").CombinedOutput()
+	out, err := exec.CommandContext(ctx, java.Command("java"), "-XX:+UseSerialGC", "-Xshare:dump", "-XX:SharedClassListFile="+all, "-XX:SharedArchiveFile="+made, "-cp", n.c.Lib+"/*").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("making the archive of classes: %w\n%s", err, out)
 	}

@@ -17,14 +17,19 @@ import (
 
 // facts are all records of a scheduler.
 type facts struct {
-	scheduler string
+	Scheduler string
 	size      Size
-	arms      []Arm // that have records
+	Arms      []Arm // that have records
 	of        map[string][]*Batch
+
+	// What the report says.
+	Model               *model
+	Measured, Simulated figures // by arm and repetition, or seed
+	Unsaid              error   // why there is no prediction
 }
 
 func newFacts(s Size, scheduler string, list []*Batch) *facts {
-	f := &facts{scheduler: scheduler, size: s, of: map[string][]*Batch{}}
+	f := &facts{Scheduler: scheduler, size: s, of: map[string][]*Batch{}}
 	for _, b := range list {
 		for i := range b.Writes {
 			b.Writes[i].Took = b.took(i)
@@ -34,7 +39,7 @@ func newFacts(s Size, scheduler string, list []*Batch) *facts {
 	for _, a := range s.arms(sweeps(scheduler)) {
 		if l := f.of[a.Name]; len(l) > 0 {
 			slices.SortFunc(l, func(x, y *Batch) int { return x.Repetition - y.Repetition })
-			f.arms = append(f.arms, a)
+			f.Arms = append(f.Arms, a)
 		}
 	}
 	return f
@@ -43,7 +48,7 @@ func newFacts(s Size, scheduler string, list []*Batch) *facts {
 // all are its batches, in the order in which they ran.
 func (f *facts) all() []*Batch {
 	var list []*Batch
-	for _, a := range f.arms {
+	for _, a := range f.Arms {
 		list = append(list, f.of[a.Name]...)
 	}
 	slices.SortFunc(list, func(x, y *Batch) int { return x.At.Compare(y.At) })
@@ -148,8 +153,8 @@ func between(list []*Batch) float64 {
 func (j *Job) firstMap() int64 {
 	first := int64(-1)
 	for _, t := range j.Tasks {
-		if !t.Reduce && (first < 0 || t.Start < first) {
-			first = t.Start
+		if !t.Reduce() && (first < 0 || t.Start() < first) {
+			first = t.Start()
 		}
 	}
 	return first
@@ -221,14 +226,14 @@ type model struct {
 func (f *facts) calibrate(ctx context.Context) (*model, error) {
 	list := f.of["fifo"]
 	if len(list) == 0 {
-		return nil, fmt.Errorf("%s: there is no batch of one job at a time to set the model by", f.scheduler)
+		return nil, fmt.Errorf("%s: there is no batch of one job at a time to set the model by", f.Scheduler)
 	}
 	var mapS, reduceS, busy, span float64
 	var maps, reduces int
 	for _, b := range list {
 		for i := range b.Jobs {
 			for _, t := range b.Jobs[i].Tasks {
-				if d := float64(t.End-t.Start) / 1000; t.Reduce {
+				if d := float64(t.End()-t.Start()) / 1000; t.Reduce() {
 					reduceS, reduces = reduceS+d, reduces+1
 				} else {
 					mapS, maps = mapS+d, maps+1
@@ -266,13 +271,13 @@ func (f *facts) predicted(ctx context.Context, m *model, a Arm) ([]float64, erro
 	p := predict.Prediction{Cores: cores, Batch: predict.Batch{
 		Nodes: s.Nodes, Node: unit.Resources{Mem: int64(s.NodeMB), Cores: int64(s.NodeVcores)}, Share: a.Share, Controller: a.Policy, Scheduler: predict.Capacity, Least: unit.Resources{Mem: int64(s.LeastMB), Cores: 1},
 	}}
-	if f.scheduler == "fair" {
+	if f.Scheduler == "fair" {
 		d := steer.FairFile()
 		d.Spacing = steer.FileSpacing
 		p.Scheduler, p.Delays = predict.Fair3, &d
 	}
 	if a.Policy != "" {
-		p.Settings = s.settings(a.Policy, f.scheduler, p.Scheduler.Rule())
+		p.Settings = s.settings(a.Policy, f.Scheduler, p.Scheduler.Rule())
 	}
 	one := unit.Resources{Mem: int64(s.ContainerMB), Cores: 1}
 	for range s.Jobs {
@@ -302,9 +307,7 @@ func (s Size) settings(policy, scheduler string, rule steer.AMLimit) marp.Settin
 	d.Least = unit.Resources{Mem: int64(s.LeastMB), Cores: 1}
 	d.Max = 0.9
 	for name, w := range s.waits(policy, scheduler) {
-		*map[string]*unit.Time{
-			"settle": &d.Settle, "warm": &d.Warm, "lockout": &d.Lockout, "nothing-waits": &d.NothingWaits, "after-increase": &d.AfterIncrease,
-		}[name] = unit.Time(w.Microseconds())
+		*waitsOf(&d)[name] = unit.Time(w.Microseconds())
 	}
 	d = d.AsService()
 	d.ForceAfter, d.Headroom = 0, false // as the source has it

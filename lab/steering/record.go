@@ -32,7 +32,6 @@ type Batch struct {
 	Command []string      `json:"command,omitempty"` // arguments of the controller's process
 	Jobs    []Job         `json:"jobs"`              // in the order in which they reached the ResourceManager
 	CPU     []CPU         `json:"cpu"`               // one a second
-	Looks   []Look        `json:"looks"`             // one a second: what the ResourceManager told
 	Limits  []Limit       `json:"limits"`            // of masters, when it changed
 	Reloads []int64       `json:"reloads,omitempty"` // of the Fair Scheduler's file, by the ResourceManager's log
 	Writes  []Write       `json:"writes,omitempty"`  // by the controller
@@ -51,29 +50,12 @@ type Job struct {
 	Tasks    []Task `json:"tasks"`
 }
 
-// Task is one task of a job.
-type Task struct {
-	Reduce bool
-	Start  int64
-	End    int64
-}
+// Task is one task of a job: whether it is a reduce (1), its start and its end.
+type Task [3]int64
 
-// MarshalJSON writes a task as a short list.
-func (t Task) MarshalJSON() ([]byte, error) {
-	kind := 0
-	if t.Reduce {
-		kind = 1
-	}
-	return json.Marshal([]int64{int64(kind), t.Start, t.End})
-}
-
-// UnmarshalJSON reads it.
-func (t *Task) UnmarshalJSON(b []byte) error {
-	kind := 0
-	err := evidence.List(b, &kind, &t.Start, &t.End)
-	t.Reduce = kind == 1
-	return err
-}
+func (t Task) Reduce() bool { return t[0] == 1 }
+func (t Task) Start() int64 { return t[1] }
+func (t Task) End() int64   { return t[2] }
 
 // CPU is how the processors spent the time up to an instant, in hundredths of a second: user, nice, system, idle, waiting for a disk, and the
 // rest (interrupts, taken by a host).
@@ -91,12 +73,6 @@ func (c CPU) MarshalJSON() ([]byte, error) {
 func (c *CPU) UnmarshalJSON(b []byte) error {
 	s := &c.Spent
 	return evidence.List(b, &c.At, &s[0], &s[1], &s[2], &s[3], &s[4], &s[5])
-}
-
-// Look is the progress of the jobs at an instant, in percent and in the order of Jobs: -2 not there yet, -1 waiting, 101 ended.
-type Look struct {
-	At       int64     `json:"t"`
-	Progress []float64 `json:"p"`
 }
 
 // Limit is what masters may take and hold together from an instant on.

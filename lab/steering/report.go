@@ -20,7 +20,7 @@ import (
 
 // Report writes the page and its pictures from the records that are there.
 func (s *Study) Report(ctx context.Context) error {
-	var all []*told
+	var all []*facts
 	for _, scheduler := range []string{"fair", "capacity"} {
 		list, err := kept(s.file(scheduler))
 		if err != nil {
@@ -29,7 +29,7 @@ func (s *Study) Report(ctx context.Context) error {
 		if len(list) == 0 {
 			continue
 		}
-		t := &told{facts: newFacts(s.Size, scheduler, list)}
+		t := newFacts(s.Size, scheduler, list)
 		t.Measured = figures{t.runs()}
 		if t.Model, err = t.calibrate(ctx); err == nil {
 			err = t.predict(ctx)
@@ -43,7 +43,7 @@ func (s *Study) Report(ctx context.Context) error {
 		return errors.New("there are no records; run the study without --report first")
 	}
 	for _, t := range all {
-		of := func(name string) string { return filepath.Join(s.Dir, name+"-"+t.scheduler+".svg") }
+		of := func(name string) string { return filepath.Join(s.Dir, name+"-"+t.Scheduler+".svg") }
 		if err := errors.Join(t.boxes(of("boxes")), t.gantt(t.Shown(), of("gantt"))); err != nil {
 			return err
 		}
@@ -51,18 +51,10 @@ func (s *Study) Report(ctx context.Context) error {
 	return s.writePage(all)
 }
 
-// told is what the report says of a scheduler.
-type told struct {
-	*facts
-	Model               *model
-	Measured, Simulated figures // by arm and repetition, or seed
-	Unsaid              error   // why there is no prediction
-}
-
-func (t *told) predict(ctx context.Context) error {
+func (t *facts) predict(ctx context.Context) error {
 	metrics := map[string][]experiment.Metrics{}
-	for _, a := range t.arms {
-		times, err := t.facts.predicted(ctx, t.Model, a)
+	for _, a := range t.Arms {
+		times, err := t.predicted(ctx, t.Model, a)
 		if err != nil {
 			return err
 		}
@@ -102,9 +94,9 @@ func (f figures) Against(arm string) experiment.Judgement {
 }
 
 // Shown is the repetition that pictures show: the first that has every arm, else the first.
-func (t *told) Shown() int {
+func (t *facts) Shown() int {
 	for r := 1; r <= 100; r++ {
-		if !slices.ContainsFunc(t.arms, func(a Arm) bool {
+		if !slices.ContainsFunc(t.Arms, func(a Arm) bool {
 			return !slices.ContainsFunc(t.of[a.Name], func(b *Batch) bool { return b.Repetition == r })
 		}) {
 			return r
@@ -118,7 +110,7 @@ var titles = map[string]string{"fair": "Fair Scheduler", "capacity": "Capacity S
 //go:embed marp-live.md.tmpl
 var pageText string
 
-func (s *Study) writePage(all []*told) error {
+func (s *Study) writePage(all []*facts) error {
 	z := s.Size
 	type wait struct{ Policy, Scheduler, Waits string }
 	var waits []wait
@@ -141,17 +133,16 @@ func (s *Study) writePage(all []*told) error {
 	return err
 }
 
-// Title is the scheduler's name, Scheduler how files are named after it.
-func (t *told) Title() string     { return titles[t.scheduler] }
-func (t *told) Scheduler() string { return t.scheduler }
+// Title is the scheduler's name.
+func (t *facts) Title() string { return titles[t.Scheduler] }
 
 // Behind is the time that passes from a job's end to the launch of the next master, in a batch of one job at a time.
-func (t *told) Behind() float64 { return behind(t.of["fifo"]) }
+func (t *facts) Behind() float64 { return behind(t.of["fifo"]) }
 
 // Short is the answer in a few words, from the numbers.
-func (t *told) Short() string {
+func (t *facts) Short() string {
 	of := map[string][]string{}
-	for _, a := range t.arms {
+	for _, a := range t.Arms {
 		j := t.Measured.Against(a.Name)
 		_, change, _ := strings.Cut(j.Ours, ", ")
 		which := "not told apart from it"
@@ -174,11 +165,8 @@ func (t *told) Short() string {
 	return strings.Join(parts, "; ")
 }
 
-// Arms are those that have records.
-func (t *told) Arms() []Arm { return t.arms }
-
 // Delays are those of all changes.
-func (t *told) Delays() delays { return t.changed(0) }
+func (t *facts) Delays() delays { return t.changed(0) }
 
 // version is the batches that one version of the program ran.
 type version struct {
@@ -188,7 +176,7 @@ type version struct {
 }
 
 // Programs are the versions that the batches ran with, in the order in which they ran.
-func (t *told) Programs() (list []*version) {
+func (t *facts) Programs() (list []*version) {
 	for _, b := range t.all() {
 		i := slices.IndexFunc(list, func(v *version) bool { return v.Program == cmp.Or(b.Program, "unknown") })
 		if i < 0 {
@@ -211,4 +199,111 @@ func spread(list []float64) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.1f (%.1f to %.1f)", median(list), result.Quantile(list, 0), result.Quantile(list, 1))
+}
+
+var (
+	//go:embed gantt.svg.tmpl
+	ganttText string
+	//go:embed boxes.svg.tmpl
+	boxesText string
+)
+
+// ticks are those of an axis that has about six of them.
+func ticks(most, to float64) (list []float64) {
+	step := math.Pow(10, math.Floor(math.Log10(most/6)))
+	for _, f := range []float64{1, 2, 5, 10} {
+		if most/(step*f) <= 7 {
+			step *= f
+			break
+		}
+	}
+	for v := 0.0; v <= to; v += step {
+		list = append(list, v)
+	}
+	return list
+}
+
+// moved is a place, moved by so much, with so many digits.
+func moved(at, by float64, digits int) string { return fmt.Sprintf("%.*f", digits, at+by) }
+
+// panel is a batch of a picture: its jobs in the order of their launches, and below them a strip that has how many masters were allowed to run at once.
+type panel struct {
+	*Batch
+	Top, Foot, Span float64
+	Jobs            []Job
+	Marks           []mark
+	Path            string
+}
+
+type mark struct {
+	Y       float64
+	Masters int
+}
+
+// gantt shows the batches of one repetition, an arm a panel: when each job waited, started, mapped and reduced, and how many masters were allowed to run at once.
+func (f *facts) gantt(repetition int, file string) error {
+	const left, width, row, strip, gap, head = 96.0, 780.0, 13.0, 34.0, 32.0, 46.0
+	height, most := row*float64(f.size.Jobs)+strip, 0.0
+	var panels []*panel
+	for _, a := range f.Arms {
+		for _, b := range f.of[a.Name] {
+			if b.Repetition == repetition {
+				top := head + float64(len(panels))*(height+gap)
+				panels = append(panels, &panel{Batch: b, Top: top, Foot: top + height, Span: b.span(), Jobs: b.byLaunch()})
+				most = max(most, b.span())
+			}
+		}
+	}
+	x := func(s float64) float64 { return left + s/most*width }
+	for _, p := range panels {
+		up := func(mb int64) float64 {
+			return p.Foot - math.Min(float64(mb)/float64(f.size.ContainerMB), float64(f.size.Jobs)+1)/float64(f.size.Jobs+1)*(strip-6)
+		}
+		for _, n := range []int{0, f.size.Jobs} {
+			p.Marks = append(p.Marks, mark{up(int64(n * f.size.ContainerMB)), n})
+		}
+		p.Path = fmt.Sprintf("M%.1f %.1f", x(0), up(int64(p.Preset*float64(f.size.QueueMB()))))
+		for _, l := range p.Limits { // those before the first job came are old: the Fair Scheduler works it out only for a job that waits
+			if s := float64(l.At) / 1000; s > 0 && s <= p.Span {
+				p.Path += fmt.Sprintf("H%.1fV%.1f", x(s), up(l.MB))
+			}
+		}
+	}
+	_, err := evidence.Page(ganttText, file, map[string]any{"Panels": panels, "Ticks": ticks(most, most), "Panel": moved(height, 0, 1), "Height": head + float64(len(panels))*(height+gap) + 20}, template.FuncMap{
+		"x": func(s float64) string { return moved(x(s), 0, 1) }, "y": moved, "row": func(top float64, k int) float64 { return top + row*float64(k) + 2 },
+		"bar": func(y float64, from, to int64, ink string, height float64) string {
+			if to <= from {
+				return ""
+			}
+			a, b := x(float64(from)/1000), x(float64(to)/1000)
+			return fmt.Sprintf(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>`, a, y+(9-height)/2, b-a, height, ink)
+		},
+	})
+	return err
+}
+
+// boxes is a box plot of the batch times, with every batch as a point and the simulator's mean as a cross.
+func (t *facts) boxes(file string) error {
+	type line struct {
+		Name      string
+		Y         float64
+		Times     []float64
+		Predicted float64
+	}
+	var rows []line
+	most := 0.0
+	for i, a := range t.Arms {
+		rows = append(rows, line{Name: a.Name, Y: 20 + 34*(float64(i)+0.5), Times: t.Measured.Of(a.Name, "span")})
+		if t.Simulated.Runs != nil {
+			rows[i].Predicted = t.Simulated.Estimate(a.Name, "span").Mean
+		}
+		for _, v := range append(rows[i].Times, rows[i].Predicted) {
+			most = max(most, v)
+		}
+	}
+	x := func(s float64) float64 { return 96 + s/(most*1.04)*620 }
+	_, err := evidence.Page(boxesText, file, map[string]any{"Rows": rows, "Ticks": ticks(most, most*1.04), "Height": 64 + 34*float64(len(t.Arms))}, template.FuncMap{
+		"x": func(s, by float64) string { return moved(x(s), by, 1) }, "y": moved, "wide": func(from, to float64) string { return moved(max(1, x(to)-x(from)), 0, 1) },
+	})
+	return err
 }

@@ -20,11 +20,10 @@ func sample() *Batch {
 	return &Batch{
 		Scheduler: "fair", Arm: "cbt", Repetition: 2, Place: 3, At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Zero: 1000, Hadoop: "3.4.2", Preset: 0.1, Set: &Write{Asked: -1, Old: 0.5, New: 0.1, Took: 7000, Said: -1},
 		Jobs: []Job{
-			{ID: "application_1_0001", Launched: 100, Ended: 18_000, State: "SUCCEEDED", Tasks: []Task{{false, 6000, 9000}, {false, 6100, 9100}, {true, 10_000, 15_000}}},
-			{ID: "application_1_0002", Came: 300, Launched: 22_000, Ended: 40_000, State: "SUCCEEDED", Tasks: []Task{{false, 28_000, 30_000}, {true, 31_000, 36_000}}},
+			{ID: "application_1_0001", Launched: 100, Ended: 18_000, State: "SUCCEEDED", Tasks: []Task{{0, 6000, 9000}, {0, 6100, 9100}, {1, 10_000, 15_000}}},
+			{ID: "application_1_0002", Came: 300, Launched: 22_000, Ended: 40_000, State: "SUCCEEDED", Tasks: []Task{{0, 28_000, 30_000}, {1, 31_000, 36_000}}},
 		},
 		CPU:     []CPU{{At: 1000, Spent: [6]int64{100, 20, 10, 60, 5, 5}}, {At: 41_000, Spent: [6]int64{0, 0, 0, 1000, 0, 0}}},
-		Looks:   []Look{{At: 500, Progress: []float64{5, -1}}},
 		Limits:  []Limit{{At: -100, MB: 645}, {At: 150, MB: 645, UsedMB: 512}, {At: 21_000, MB: 1161, UsedMB: 512}, {At: 22_100, MB: 1161, UsedMB: 1024}},
 		Reloads: []int64{3000, 20_500}, Writes: []Write{{Asked: 12_000, Old: 0.105, New: 0.189, Said: 8800}},
 	}
@@ -137,10 +136,10 @@ func made(size Size, scheduler string, a Arm, repetition, atOnce int) *Batch {
 		at := int64(i/atOnce) * (18_000 + int64(200*repetition))
 		j := Job{ID: "application_1_" + string(rune('1'+i)), Launched: at + 100, Ended: at + 15_000 + int64(i)*100, State: "SUCCEEDED"}
 		for range size.Maps {
-			j.Tasks = append(j.Tasks, Task{false, at + 6000, at + 8500})
+			j.Tasks = append(j.Tasks, Task{0, at + 6000, at + 8500})
 		}
 		b.Jobs = append(b.Jobs, j)
-		j.Tasks = append(j.Tasks, Task{true, at + 9000, at + 13_000})
+		j.Tasks = append(j.Tasks, Task{1, at + 9000, at + 13_000})
 		b.Jobs[i] = j
 	}
 	mb := int64(a.Share * float64(size.QueueMB()))

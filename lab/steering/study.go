@@ -1,3 +1,10 @@
+// Package steering runs the steering of a real ResourceManager as an experiment: batches of MapReduce jobs on real daemons, under shares of
+// application masters that stand still and under every controller of steer/marp, in turn and several times, with the Fair and with the
+// Capacity Scheduler.
+//
+// The controllers run as an operator runs them: the program's own "yarn steer --act", as a process of its own. What the cluster did is
+// measured beside it, by this package's own looks at the ResourceManager and at the kernel's counters, and kept: one record a
+// batch, so that a study which was broken off goes on where it was, and anybody can compute the report again without Hadoop.
 package steering
 
 import (
@@ -17,6 +24,7 @@ import (
 	"github.com/yardmaster/yardmaster/lab/host"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/marp"
+	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -117,35 +125,28 @@ func (s *Study) round(ctx context.Context, bin, scheduler string, from int) erro
 	if len(list) == 0 {
 		return nil
 	}
-	if s.Work != "" {
+	work := s.Work
+	if work != "" { // a folder for each try
 		if err := os.MkdirAll(s.Work, 0o755); err != nil {
 			return err
 		}
-	}
-	work, err := os.MkdirTemp(s.Work, fmt.Sprintf("yardmaster-steering-%s-%d-", scheduler, from))
-	if err != nil {
-		return err
-	}
-	if s.Work == "" {
-		defer func() { _ = os.RemoveAll(work) }() // what stays is for the system to clear
+		if work, err = os.MkdirTemp(s.Work, fmt.Sprintf("%s-%d-", scheduler, from)); err != nil {
+			return err
+		}
 	}
 	all := marp.PRJ(s.Size.master(), s.Size.Jobs)
 	o := s.Size.options(scheduler, all)
-	o.Dir, o.Log = filepath.Join(work, "lab"), s.Log
-	c, err := hadoop.Up(ctx, o)
+	o.Log = s.Log
+	c, down, err := hadoop.UpIn(ctx, work, o)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err := c.Down(); err != nil {
-			fmt.Fprintln(s.Log, "taking the lab down:", err)
-		}
-	}()
+	defer down()
 	rm, err := rest.New(rest.Options{RM: []string{c.RM()}, History: c.History(), Auth: rest.User("yardmaster"), RMRate: -1})
 	if err != nil {
 		return err
 	}
-	n := &bench{size: s.Size, c: c, rm: rm, share: all, binary: bin, work: work, log: s.Log}
+	n := &bench{size: s.Size, c: c, rm: rm, share: all, binary: bin, log: s.Log}
 	if s.Size.Archive {
 		if err := n.archive(ctx); err != nil {
 			return err
@@ -230,21 +231,21 @@ func (s Size) arms(sweep bool) []Arm {
 	return list
 }
 
+// waitsOf are the lengths of time among a controller's settings, by their names.
+func waitsOf(d *marp.Settings) map[string]*unit.Time {
+	return map[string]*unit.Time{"settle": &d.Settle, "warm": &d.Warm, "lockout": &d.Lockout, "nothing-waits": &d.NothingWaits, "after-increase": &d.AfterIncrease}
+}
+
 // waits are the controller's settings that differ from its defaults, as the command takes them.
 func (s Size) waits(policy, scheduler string) map[string]time.Duration {
 	d := marp.Defaults(policy, queue)
 	if scheduler == "capacity" {
 		d = d.On(steer.CapacityAM)
 	}
-	scaled := func(us int64) time.Duration {
-		return (time.Duration(float64(us)*s.Scale) * time.Microsecond).Round(100 * time.Millisecond)
-	}
 	m := map[string]time.Duration{}
-	for name, v := range map[string]int64{
-		"settle": int64(d.Settle), "warm": int64(d.Warm), "lockout": int64(d.Lockout), "nothing-waits": int64(d.NothingWaits), "after-increase": int64(d.AfterIncrease),
-	} {
-		if samples := name == "lockout" || name == "nothing-waits"; v > 0 && (!samples || policy == "cbtws" || policy == "cbtwat") {
-			m[name] = scaled(v)
+	for name, v := range waitsOf(&d) {
+		if samples := name == "lockout" || name == "nothing-waits"; *v > 0 && (!samples || policy == "cbtws" || policy == "cbtwat") {
+			m[name] = (time.Duration(float64(*v)*s.Scale) * time.Microsecond).Round(100 * time.Millisecond)
 		}
 	}
 	if v, ok := m["after-increase"]; ok && scheduler == "fair" {

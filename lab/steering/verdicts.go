@@ -24,9 +24,9 @@ const (
 // Checks are what the batches of the scheduler show.
 func (f *facts) Checks() []experiment.CheckFinding {
 	t := yamlfile.Decode[experiment.Texts](studyText)
-	t.Words = map[string]string{"wait": text(f.size.waits("cbt", f.scheduler)["after-increase"].Seconds()), "low": "4.95", "high": "15.05"} // the log's line is a moment later than the file
+	t.Words = map[string]string{"wait": text(f.size.waits("cbt", f.Scheduler)["after-increase"].Seconds()), "low": "4.95", "high": "15.05"} // the log's line is a moment later than the file
 	only := []string{"E4", "E16"}
-	if f.scheduler == "capacity" {
+	if f.Scheduler == "capacity" {
 		t.Words["low"], t.Words["high"], only = "0", "3", []string{"E5-gap"}
 	}
 	own := map[string]func([]string, []experiment.Quantity) experiment.Judge{
@@ -131,7 +131,7 @@ type delays struct {
 // changed are the delays of a repetition; 0: of all.
 func (f *facts) changed(repetition int) (d delays) {
 	high := int64(15_050)
-	if f.scheduler == "capacity" {
+	if f.Scheduler == "capacity" {
 		high = 3000
 	}
 	for _, b := range f.all() {
@@ -180,7 +180,7 @@ func (d delays) figures() experiment.Metrics {
 // limit is what the scheduler makes of a share.
 func (f *facts) limit(share float64) int {
 	mb := int(math.Ceil(share*float64(f.size.QueueMB()) - 1e-6))
-	if f.scheduler == "capacity" {
+	if f.Scheduler == "capacity" {
 		mb = (mb + f.size.LeastMB - 1) / f.size.LeastMB * f.size.LeastMB
 	}
 	return mb

@@ -10,13 +10,16 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/host"
 	"github.com/yardmaster/yardmaster/lab/proc"
+	"github.com/yardmaster/yardmaster/lab/steerer"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -28,16 +31,9 @@ type watch struct {
 	mu     sync.Mutex
 	cpu    []CPU
 	limits []Limit
-	looks  []sight
 	apps   map[string]rest.App // newest sight of each
 	err    error               // of the last look that failed
 	failed int                 // looks
-}
-
-// sight is one list of the jobs.
-type sight struct {
-	at       int64
-	progress map[string]float64
 }
 
 // The pauses between looks.
@@ -94,29 +90,14 @@ func (w *watch) lookCPU(context.Context) error {
 }
 
 func (w *watch) lookApps(ctx context.Context) error {
-	at := time.Now().UnixMilli()
-	seen := map[string]float64{}
-	var list []rest.App
 	for a, err := range w.rm.Apps(ctx, rest.AppFilter{StartedFrom: w.from.Add(-time.Second)}) {
 		if err != nil {
 			return err
 		}
-		list = append(list, a)
-		p := math.Round(a.Progress*10) / 10
-		switch {
-		case a.Ended():
-			p = 101
-		case a.State != "RUNNING":
-			p = -1
-		}
-		seen[a.ID] = p
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, a := range list {
+		w.mu.Lock()
 		w.apps[a.ID] = a
+		w.mu.Unlock()
 	}
-	w.looks = append(w.looks, sight{at, seen})
 	return nil
 }
 
@@ -171,19 +152,6 @@ func (w *watch) fill(b *Batch) error {
 		b.Jobs = append(b.Jobs, j)
 	}
 	end := int64(b.span()*1000) + 3000
-	for _, s := range w.looks {
-		if at := s.at - b.Zero; at >= -2000 && at <= end {
-			l := Look{At: at}
-			for _, a := range list {
-				p, ok := s.progress[a.ID]
-				if !ok {
-					p = -2
-				}
-				l.Progress = append(l.Progress, p)
-			}
-			b.Looks = append(b.Looks, l)
-		}
-	}
 	for i, c := range w.cpu {
 		if at := c.At - b.Zero; i > 0 && at > -2000 && at <= end {
 			d := CPU{At: at}
@@ -249,19 +217,25 @@ func set(ctx context.Context, c *hadoop.Cluster, rm *rest.Client, before, share 
 			return nil, err
 		}
 	}
-	return w, until(ctx, 40*time.Second, 50*time.Millisecond, fmt.Sprintf("changing the share from %v to %v", before, share), func() (bool, error) {
+	return w, hadoop.Poll(ctx, 40*time.Second, fmt.Sprintf("changing the share from %v to %v", before, share), func() (bool, error) {
 		if c.Scheduler == "fair" { // its limit is worked out only when a waiting application is looked at
 			list, err := reloads(c.RMLog(), began)
-			if len(list) > 0 {
-				w.Took = list[0].Sub(began).Milliseconds()
+			if len(list) == 0 {
+				return false, cmp.Or(err, errNotYet)
 			}
-			return len(list) > 0, err
+			w.Took = list[0].Sub(began).Milliseconds()
+			return false, nil
 		}
 		is, err := limit(ctx, rm)
+		if err == nil && is.MB == was.MB {
+			err = errNotYet
+		}
 		w.Took = time.Since(began).Milliseconds()
-		return err == nil && is.MB != was.MB, err
+		return false, err
 	})
 }
+
+var errNotYet = errors.New("it did not come")
 
 // reloads are the instants at which the Fair Scheduler read its file again, by the ResourceManager's log.
 func reloads(log string, from time.Time) ([]time.Time, error) {
@@ -284,25 +258,140 @@ func reload(line string) (time.Time, bool) {
 	return at, err == nil
 }
 
-// pause waits.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
+// steer starts the controller and returns, with its arguments, when it has begun to look.
+func (n *bench) steer(ctx context.Context, a Arm, repetition int) (*steerer.Process, []string, error) {
+	args := []string{
+		"yarn", "steer", "--rm", n.c.RM(), "--queue", queue, "--policy", a.Policy, "--act", "--user", "yardmaster", "--cpu", "host:nice-idle",
+		"--journal", filepath.Join(n.c.Dir, fmt.Sprintf("journal-%d", n.number)), "--listen", "off", "--log-format", "json", "--per-hour", "600",
+	}
+	if n.c.Scheduler == "fair" {
+		args = append(args, "--actuator", "fair-file", "--file", filepath.Join(n.c.Conf(), "fair-scheduler.xml"))
+	} else {
+		args = append(args, "--actuator", "rest")
+	}
+	waits := n.size.waits(a.Policy, n.c.Scheduler)
+	for _, name := range slices.Sorted(maps.Keys(waits)) {
+		args = append(args, "--set", name+"="+waits[name].String())
+	}
+	args = append(args, "--set", "headroom=no") // as the source has it
+	if a.Policy == "cbtws" || a.Policy == "cbtwat" {
+		args = append(args, "--set", "force-after=0") // likewise
+	}
+	if a.Policy == "cbtwat" {
+		args = append(args, "--set", "seed="+strconv.Itoa(repetition))
+	}
+	p, err := steerer.Start(n.binary, n.c.Dir, nil, args...)
+	if err != nil {
+		return nil, nil, err
+	}
+	proc.Await(ctx, time.Minute, 20*time.Millisecond, func() bool { return p.Count() > 0 || !p.Alive() })
+	if p.Count() == 0 || !p.Alive() {
+		p.End()
+		return nil, nil, fmt.Errorf("the controller did not begin within a minute, or ended at once: %v\n%s", p.State(), notes(p))
+	}
+	return p, args, nil
+}
+
+// notes are what it said on standard error.
+func notes(p *steerer.Process) string {
+	text := ""
+	for _, l := range p.Lines() {
+		if l.Err {
+			text += l.Text + "\n"
+		}
+	}
+	return text
+}
+
+// end asks the controller to end, as an operator does, and waits until it has put back what it found.
+func end(p *steerer.Process) error {
+	if !p.Alive() {
+		return fmt.Errorf("the controller ended before the batch: %v\n%s", p.State(), notes(p))
+	}
+	if _, ok := p.Stop(90 * time.Second); !ok {
+		return fmt.Errorf("the controller did not end within 90 s after it was asked to\n%s", notes(p))
+	}
+	if s := p.State(); s == nil || s.ExitCode() != 0 && s.ExitCode() != 128+int(syscall.SIGTERM) {
+		return fmt.Errorf("the controller: %v\n%s", s, notes(p))
+	}
+	return nil
+}
+
+// fill puts the log into a record: changes, and decisions that are not the one before over again.
+func (b *Batch) fill(p *steerer.Process) {
+	last := ""
+	number := func(l *steerer.Line, key string) float64 {
+		if x, ok := l.Number(key); ok {
+			return x
+		}
+		return -1
+	}
+	for _, l := range p.Lines() {
+		if l.Err {
+			b.Notes = append(b.Notes, strings.TrimSpace(l.Text))
+		}
+		if l.Err || l.JSON == nil {
+			continue
+		}
+		t, _ := time.Parse(time.RFC3339Nano, l.Field("time"))
+		at, kind, why := t.UnixMilli()-b.Zero, l.Kind(), l.Field("why")
+		switch kind {
+		case "asked":
+			b.Writes = append(b.Writes, Write{Asked: at, Old: number(&l, "old"), New: number(&l, "new"), Took: -1, Said: -1})
+		case "taken":
+			if n := len(b.Writes); n > 0 {
+				b.Writes[n-1].Said = latency(l.JSON["latency"])
+			}
+		case "decided":
+			if l.Field("decision") == "wait" && why == last {
+				continue
+			}
+			last = why
+		}
+		for _, k := range []string{"time", "msg", "level", "mode", "knob"} {
+			delete(l.JSON, k)
+		}
+		b.Lines = append(b.Lines, Decision{At: at, Kind: kind, Text: l.JSON})
+	}
+	for i := range b.Writes {
+		b.Writes[i].Took = b.took(i)
 	}
 }
 
-// until looks again and again.
-func until(ctx context.Context, most, every time.Duration, what string, f func() (bool, error)) error {
-	last := errors.New("it did not come")
-	if proc.Await(ctx, most, every, func() bool {
-		ok, err := f()
-		last = cmp.Or(err, last)
-		return ok
-	}) {
-		return nil
+// took is how long after the i-th write the ResourceManager had taken it over, as the study itself saw it, in ms; -1: not before the next one.
+func (b *Batch) took(i int) int64 {
+	asked, until := b.Writes[i].Asked, int64(math.MaxInt64)
+	if i+1 < len(b.Writes) {
+		until = b.Writes[i+1].Asked
 	}
-	return fmt.Errorf("%s: not within %v: %w", what, most, cmp.Or(ctx.Err(), last))
+	if b.Scheduler == "fair" {
+		for _, at := range b.Reloads {
+			if at >= asked && at < until {
+				return at - asked
+			}
+		}
+		return -1
+	}
+	for k, l := range b.Limits { // the line may be written when the change is made already
+		if k > 0 && l.At >= asked-sameMoment && l.At < until && l.MB != b.Limits[k-1].MB {
+			return max(l.At-asked, 0)
+		}
+	}
+	return -1
+}
+
+// sameMoment is how far apart the clocks of two processes and the writing of a line may set one event, in ms.
+const sameMoment = 50
+
+// latency reads a length of time as the log has it, in ms: nanoseconds or a text.
+func latency(x any) int64 {
+	switch x := x.(type) {
+	case float64:
+		return int64(x / 1e6)
+	case string:
+		if d, err := time.ParseDuration(x); err == nil {
+			return d.Milliseconds()
+		}
+	}
+	return -1
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -22,7 +21,6 @@ import (
 	"github.com/yardmaster/yardmaster/lab/evidence"
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/host"
-	"github.com/yardmaster/yardmaster/lab/proc"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -88,9 +86,9 @@ var cyclesOptions = []string{
 // Record runs the examples, unless they have run, and keeps their counters.
 func (s *Cycles) Record(ctx context.Context) error {
 	began := evidence.Begin(evidence.Here())
-	history := s.History
+	history, jobs := s.History, 0 // as many as there are
 	if history == "" {
-		c, down, err := bring(ctx, s.Work, hadoop.Options{
+		c, down, err := hadoop.UpIn(ctx, s.Work, hadoop.Options{
 			SchedulerXML: hadoop.Properties("yarn.scheduler.capacity.", map[string]string{"root.queues": "default", "root.default.capacity": "100", "maximum-am-resource-percent": "0.5"}),
 			NodeMB:       2048, History: true, Log: s.Log,
 		})
@@ -101,14 +99,20 @@ func (s *Cycles) Record(ctx context.Context) error {
 		if err := s.examples(ctx, c); err != nil {
 			return err
 		}
-		history = c.History()
+		history, jobs = c.History(), len(cyclesNames)*len(cyclesInputs)
 	}
 	client, err := rest.New(rest.Options{History: history})
 	if err != nil {
 		return err
 	}
 	defer client.CloseIdle()
-	rec, err := readCycles(ctx, client.History())
+	var rec *CyclesRecord
+	err = hadoop.Poll(ctx, time.Minute, "waiting for the last job in the history", func() (stop bool, err error) {
+		if rec, err = readCycles(ctx, client.History()); err == nil && len(rec.Jobs) < jobs {
+			err = fmt.Errorf("%d of %d jobs", len(rec.Jobs), jobs)
+		}
+		return jobs == 0, err
+	})
 	if err != nil {
 		return err
 	}
@@ -138,22 +142,6 @@ func (s *Cycles) examples(ctx context.Context, c *hadoop.Cluster) error {
 				return fmt.Errorf("%s: %w\n%s", args[0], err, out)
 			}
 		}
-	}
-	return s.settle(ctx, c)
-}
-
-// settle waits until the last job is in the history.
-func (s *Cycles) settle(ctx context.Context, c *hadoop.Cluster) error {
-	client, err := rest.New(rest.Options{History: c.History()})
-	if err != nil {
-		return err
-	}
-	defer client.CloseIdle()
-	if !proc.Await(ctx, time.Minute, 2*time.Second, func() bool {
-		rec, err := readCycles(ctx, client.History())
-		return err == nil && len(rec.Jobs) == len(cyclesNames)*len(cyclesInputs)
-	}) {
-		return errors.New("the history server does not show all jobs after a minute")
 	}
 	return nil
 }
@@ -256,26 +244,11 @@ type CyclesRecords []*CyclesRecord
 
 // ReadCycles reads the records of a folder, with their lines of the ledger.
 func ReadCycles(dir string) ([]evidence.Run, CyclesRecords, error) {
-	runs, err := evidence.Series(dir, cyclesSeries, cyclesExt)
-	if err != nil {
-		return nil, nil, err
+	runs, list, err := evidence.ReadRecords[CyclesRecord](dir, cyclesSeries, cyclesExt)
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("no records in %s; run the study without --offline first", dir)
 	}
-	var list CyclesRecords
-	for i := range runs {
-		b, err := os.ReadFile(filepath.Join(dir, runs[i].File))
-		if err != nil {
-			return nil, nil, err
-		}
-		rec := &CyclesRecord{}
-		if err := json.Unmarshal(b, rec); err != nil {
-			return nil, nil, fmt.Errorf("reading %s: %w", runs[i].File, err)
-		}
-		list = append(list, rec)
-	}
-	if len(list) == 0 {
-		return nil, nil, fmt.Errorf("no records in %s; run the study without --offline first", dir)
-	}
-	return runs, list, nil
+	return runs, list, err
 }
 
 //go:embed cycles.md.tmpl
@@ -323,15 +296,15 @@ func line(x, y []float64) (at0, slope float64, ok bool) {
 	return at0, slope, len(x) > 0 && slices.Min(x) < slices.Max(x)
 }
 
-// Report writes the page from the records.
-func (s *Cycles) Report() (string, error) {
+// Report writes the page from the records, and returns its text and its file.
+func (s *Cycles) Report(context.Context) (text, file string, err error) {
 	runs, list, err := ReadCycles(s.Dir)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	costs, err := list.Costs()
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	options := map[string]bool{}
 	for _, r := range list {
@@ -339,7 +312,8 @@ func (s *Cycles) Report() (string, error) {
 			options["`"+j.Options+"`"] = true
 		}
 	}
-	return evidence.Page(cyclesPage, s.Page, map[string]any{
+	text, err = evidence.Page(cyclesPage, s.Page, map[string]any{
 		"Dir": filepath.Base(s.Dir), "Newest": list[len(list)-1], "Options": slices.Sorted(maps.Keys(options)), "Benchmarks": benchmarks, "Costs": costs, "Kept": runs, "Records": list,
 	}, template.FuncMap{"giga": func(v float64) float64 { return v / 1e9 }, "seconds": func(ms int64) float64 { return float64(ms) / 1e3 }})
+	return text, s.Page, err
 }

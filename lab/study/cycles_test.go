@@ -16,7 +16,7 @@ import (
 func TestCyclesPageIsFresh(t *testing.T) {
 	kept := filepath.Join("..", "..", "docs", "studies")
 	s := Cycles{Dir: filepath.Join(kept, "cycles"), Page: filepath.Join(t.TempDir(), "cycles.md")}
-	text, err := s.Report()
+	text, _, err := s.Report(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

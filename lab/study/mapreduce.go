@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -92,7 +95,7 @@ func (m *MapReduce) phase(ctx context.Context, bin, dir string, p *Phase) error 
 	if work != "" {
 		work = filepath.Join(work, p.Name)
 	}
-	c, down, err := bring(ctx, work, hadoop.Options{
+	c, down, err := hadoop.UpIn(ctx, work, hadoop.Options{
 		SchedulerXML: mapreduceQueues(p.Name == "b"), Nodes: mapreduceNodes, NodeMB: mapreduceMB, NodeVcores: 16, HDFS: true, History: true,
 		Site: map[string]string{"yarn.scheduler.minimum-allocation-mb": "256", "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms": "600000"},
 		Log:  m.Log,
@@ -125,10 +128,8 @@ func (m *MapReduce) phase(ctx context.Context, bin, dir string, p *Phase) error 
 	if m.Small {
 		settled = 6 * time.Second
 	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(settled):
+	if err := host.Sleep(ctx, settled); err != nil {
+		return err
 	}
 	into, clean, err := host.Folder("", "import")
 	if err != nil {
@@ -173,92 +174,45 @@ func predicted(ctx context.Context, bin, run string, p *Phase, queues string) (*
 		return nil, err
 	}
 	defer clean()
-	t := newTimes()
-	for seed := 1; seed <= seeds; seed++ {
-		args := []string{"simulate", imported(run, p.Name), "--seed", strconv.Itoa(seed), "--out", filepath.Join(dir, strconv.Itoa(seed))}
+	var runs [seeds][]ended
+	for i := range runs {
+		out := filepath.Join(dir, strconv.Itoa(i))
+		args := []string{"simulate", imported(run, p.Name), "--seed", strconv.Itoa(i + 1), "--out", out}
 		if queues != "" {
 			args = append(args, "--scheduler", queues)
 		}
 		if _, err := steerer.Run(ctx, bin, "", args...); err != nil {
 			return nil, err
 		}
-		if err := t.addResult(filepath.Join(dir, strconv.Itoa(seed), "jobs.parquet"), p); err != nil {
+		if runs[i], err = simulated(filepath.Join(out, "jobs.parquet")); err != nil {
 			return nil, err
 		}
 	}
-	return t, nil
+	return newTimes(p, runs[:]...)
 }
 
-// times are the times of jobs, s, by name; means where several runs were added.
-type times struct {
-	job, queue map[string]float64 // sums over runs; of a queue: means of its jobs
-	makespan   float64
-	n          float64
-	queueOf    map[string]string
+// ended is a job that has run; instants in s.
+type ended struct {
+	id, queue      string
+	submit, finish float64 // finish is below 0 if it did not end
 }
 
-func newTimes() *times {
-	return &times{job: map[string]float64{}, queue: map[string]float64{}, queueOf: map[string]string{}}
-}
-
-// add counts one run.
-func (t *times) add(one map[string]float64, makespan float64) {
-	jobs := map[string]float64{}
-	for name, s := range one {
-		t.job[name] += s
-		jobs[t.queueOf[name]]++
-	}
-	for name, s := range one {
-		t.queue[t.queueOf[name]] += s / jobs[t.queueOf[name]]
-	}
-	t.makespan += makespan
-	t.n++
-}
-
-func (t *times) of(name string) float64    { return t.job[name] / t.n }
-func (t *times) mean(queue string) float64 { return t.queue[queue] / t.n }
-func (t *times) span() float64             { return t.makespan / t.n }
-
-// QueueOf is a job's queue.
-func (t *times) QueueOf(name string) string { return t.queueOf[name] }
-
-// oneRun is the times of the jobs of one run, and its length.
-type oneRun struct {
-	times    map[string]float64
-	from, to float64
-}
-
-func (o *oneRun) add(t *times, name, queue string, submit, finish float64) {
-	if len(o.times) == 0 {
-		o.times, o.from = map[string]float64{}, submit
-	}
-	t.queueOf[name], o.times[name] = short(queue), finish-submit
-	o.from, o.to = min(o.from, submit), max(o.to, finish)
-}
-
-func (t *times) addResult(file string, p *Phase) error {
+func simulated(file string) (list []ended, err error) {
 	rows, err := result.OpenJobs(file)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = rows.Close() }() // it was only read
-	var one oneRun
 	for {
 		r, err := rows.Next()
 		if errors.Is(err, io.EOF) {
-			break
+			return list, nil
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
-		name, ok := p.Names[r.ID]
-		if !ok || r.Finish < 0 {
-			return fmt.Errorf("job %s did not end in the simulation, or did not run on the cluster", r.ID)
-		}
-		one.add(t, name, r.Queue, r.Submit, r.Finish)
+		list = append(list, ended{r.ID, r.Queue, r.Submit, r.Finish})
 	}
-	t.add(one.times, one.to-one.from)
-	return nil
 }
 
 // measured has what the cluster did, as the import tells it.
@@ -272,18 +226,56 @@ func measured(run string, p *Phase) (*times, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := newTimes()
-	var one oneRun
+	var list []ended
 	for _, j := range all {
-		name, ok := p.Names[j.ID]
-		if !ok || j.Observed == nil {
-			return nil, fmt.Errorf("the import has job %s, which the study does not know, or not its times", j.ID)
+		if j.Observed == nil {
+			return nil, fmt.Errorf("the import has no times of job %s", j.ID)
 		}
-		one.add(t, name, j.Queue, j.Submit.Seconds(), j.Observed.Finish.Seconds())
+		list = append(list, ended{j.ID, j.Queue, j.Submit.Seconds(), j.Observed.Finish.Seconds()})
 	}
-	t.add(one.times, one.to-one.from)
+	return newTimes(p, list)
+}
+
+// times are the times of jobs by name, and the makespan, in s; means where there are several runs.
+type times struct {
+	job     map[string]float64
+	queueOf map[string]string
+	span    float64
+}
+
+func newTimes(p *Phase, runs ...[]ended) (*times, error) {
+	t, n := &times{job: map[string]float64{}, queueOf: map[string]string{}}, float64(len(runs))
+	for _, run := range runs {
+		from, to := math.Inf(1), 0.0
+		for _, j := range run {
+			name, ok := p.Names[j.id]
+			if !ok || j.finish < 0 {
+				return nil, fmt.Errorf("job %s did not end in the simulation, or did not run on the cluster", j.id)
+			}
+			t.queueOf[name] = short(j.queue)
+			t.job[name] += (j.finish - j.submit) / n
+			from, to = min(from, j.submit), max(to, j.finish)
+		}
+		t.span += (to - from) / n
+	}
 	return t, nil
 }
+
+func (t *times) of(name string) float64 { return t.job[name] }
+
+// mean is that of a queue's jobs; "": of all.
+func (t *times) mean(queue string) float64 {
+	var list []float64
+	for _, name := range slices.Sorted(maps.Keys(t.job)) {
+		if queue == "" || t.queueOf[name] == queue {
+			list = append(list, t.job[name])
+		}
+	}
+	return average(list)
+}
+
+// QueueOf is a job's queue.
+func (t *times) QueueOf(name string) string { return t.queueOf[name] }
 
 func short(queue string) string { return queue[strings.LastIndexByte(queue, '.')+1:] }
 

@@ -34,13 +34,13 @@ type mapreduceFacts struct {
 	OwnBack    *times // the import of A's repetition under A's
 }
 
-// Report simulates, compares with what was measured, and writes report.md and pictures.
-func (m *MapReduce) Report(ctx context.Context) (string, error) {
+// Report simulates, compares with what was measured, and writes report.md and pictures. It returns the page's text and its file.
+func (m *MapReduce) Report(ctx context.Context) (text, file string, err error) {
 	all, err := m.facts(ctx)
-	if err != nil {
-		return "", err
+	if err == nil {
+		text, err = m.write(all)
 	}
-	return m.write(all)
+	return text, filepath.Join(m.Dir, "report.md"), err
 }
 
 func (m *MapReduce) write(all []*mapreduceFacts) (string, error) {
@@ -122,7 +122,7 @@ func newMapreduceFacts(ctx context.Context, bin, dir string) (*mapreduceFacts, e
 			f.Back, f.OwnBack = seen, own
 		}
 	}
-	f.Jobs, f.Queues = slices.Collect(maps.Keys(f.A.job)), slices.Sorted(maps.Keys(f.A.queue))
+	f.Jobs, f.Queues = slices.Collect(maps.Keys(f.A.job)), slices.Compact(slices.Sorted(maps.Values(f.A.queueOf)))
 	slices.SortFunc(f.Jobs, func(x, y string) int { return strings.Compare(x[len(x)-2:], y[len(y)-2:]) }) // by their numbers
 	return f, nil
 }
@@ -147,8 +147,7 @@ func (f *mapreduceFacts) Summaries() (list []summary) {
 		if c.ours == nil {
 			continue
 		}
-		s := summary{Name: c.name, Span: off(c.ours.span(), c.truth.span())}
-		var sum, of float64
+		s := summary{Name: c.name, Span: off(c.ours.span, c.truth.span), Together: off(c.ours.mean(""), c.truth.mean(""))}
 		for _, j := range f.Jobs {
 			e := math.Abs(off(c.ours.of(j), c.truth.of(j)))
 			s.Errors = append(s.Errors, e)
@@ -156,9 +155,7 @@ func (f *mapreduceFacts) Summaries() (list []summary) {
 			if e <= 0.05 {
 				s.Within++
 			}
-			sum, of = sum+c.ours.of(j), of+c.truth.of(j)
 		}
-		s.Together = off(sum, of)
 		list = append(list, s)
 	}
 	return list
@@ -187,14 +184,8 @@ func (f *mapreduceFacts) Changes() (list []change) {
 	for _, q := range f.Queues {
 		row(q+", mean of jobs", func(t *times) float64 { return t.mean(q) })
 	}
-	row("all jobs, mean", func(t *times) float64 {
-		s := 0.0
-		for _, j := range f.Jobs {
-			s += t.of(j) / float64(len(f.Jobs))
-		}
-		return s
-	})
-	row("makespan", (*times).span)
+	row("all jobs, mean", func(t *times) float64 { return t.mean("") })
+	row("makespan", func(t *times) float64 { return t.span })
 	return list
 }
 

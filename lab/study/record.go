@@ -17,7 +17,7 @@ type Record struct {
 	Hadoop     string
 	At         time.Time
 	Load       [2]float64 // of the computer, one minute's mean: before and after
-	Site       string     // yarn-site.xml, as far as it concerns the scheduler
+	Site       string     // yarn-site.xml
 	Queues     string     // capacity-scheduler.xml
 	Workload   []hadoop.Application
 	Nodes      []NodeRecord

@@ -104,12 +104,17 @@ func TestSettings(t *testing.T) {
 }
 
 func TestTimes(t *testing.T) {
-	x := newTimes()
-	x.queueOf = map[string]string{"a": "q", "b": "q", "c": "p"}
-	x.add(map[string]float64{"a": 10, "b": 20, "c": 5}, 40)
-	x.add(map[string]float64{"a": 20, "b": 20, "c": 5}, 50)
-	if x.of("a") != 15 || x.mean("q") != 17.5 || x.mean("p") != 5 || x.span() != 45 {
-		t.Errorf("%+v", x)
+	p := &Phase{Names: map[string]string{"1": "a", "2": "b", "3": "c"}}
+	x, err := newTimes(p,
+		[]ended{{"1", "root.q", 0, 10}, {"2", "root.q", 20, 40}, {"3", "root.p", 30, 35}},
+		[]ended{{"1", "root.q", 5, 25}, {"2", "root.q", 35, 55}, {"3", "root.p", 30, 35}})
+	if err != nil || x.of("a") != 15 || x.mean("q") != 17.5 || x.mean("p") != 5 || x.mean("") != 40.0/3 || x.span != 45 {
+		t.Errorf("%+v, %v", x, err)
+	}
+	for name, bad := range map[string]ended{"unknown": {"4", "root.q", 0, 10}, "not ended": {"1", "root.q", 0, -1}} {
+		if _, err := newTimes(p, []ended{bad}); err == nil {
+			t.Errorf("%s: no error", name)
+		}
 	}
 	if short("root.prod.etl") != "etl" || short("x") != "x" {
 		t.Error("short names of queues")

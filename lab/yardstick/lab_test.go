@@ -43,7 +43,7 @@ func TestLabSimGrid(t *testing.T) {
 		}
 	}
 	if !speed {
-		t.Errorf("too slow:\n%s", r.Profile)
+		t.Errorf("too slow: %v", r.Speeds)
 	}
 }
 

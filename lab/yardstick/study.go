@@ -1,13 +1,19 @@
+// Package yardstick holds the flow network (sim/flow) against two others that the field trusts.
+//
+// SimGrid is the validated fluid network: with the settings in Settings it is plain max-min sharing, so that a list of flows
+// must end at the same instants in both. The same lists give the speed of both, in the same run. ns-3 has packets, queues and
+// TCP: a shuffle in both tells what a fluid network leaves out.
+//
+// A List is read by all sides from the same file. The programs for SimGrid and ns-3 are C++, embedded here and compiled into the
+// lab's folder; what they answered is kept under docs/studies, so that the study's page can be computed again and checked by the
+// ordinary tests without either.
 package yardstick
 
 import (
 	"context"
 	"fmt"
 	"io"
-	"math"
-	"os"
-	"os/exec"
-	"runtime/pprof"
+	"strconv"
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/evidence"
@@ -51,7 +57,6 @@ type FlowRecord struct {
 	Cases   []CaseRecord
 	Precise []PreciseRecord
 	Speeds  []SpeedRecord
-	Profile string // of ours, where it was too slow
 }
 
 // CaseRecord is one list, or all the small ones together.
@@ -94,9 +99,12 @@ func (s SpeedRecord) Ratios() []float64 {
 
 // keptLists are those whose answers from SimGrid are kept, so that the ordinary tests can compare. They do not depend on our own
 // network.
-func keptLists() []List {
-	lists := []List{Star(), LeafSpine(), Ties(), Shuffle(), Bundles()}
-	for seed := range uint64(200) {
+func keptLists() []List { return append(namedLists(), smallLists(200)...) }
+
+func namedLists() []List { return []List{Star(), LeafSpine(), Ties(), Shuffle(), Bundles()} }
+
+func smallLists(n int) (lists []List) {
+	for seed := range uint64(n) {
 		lists = append(lists, Small(seed))
 	}
 	return lists
@@ -112,17 +120,14 @@ func CompareFlows(ctx context.Context, size Size, log io.Writer) (FlowRecord, er
 	if r.SimGrid, err = simgridVersion(ctx); err != nil {
 		return r, err
 	}
-	var small []List
-	for seed := range uint64(size.Small) {
-		small = append(small, Small(seed))
-	}
+	small := smallLists(size.Small)
 	if err := r.add(ctx, log, "small", small...); err != nil {
 		return r, err
 	}
 	if err := r.tryPrecisions(ctx, small); err != nil {
 		return r, err
 	}
-	for _, l := range []List{Star(), LeafSpine(), Ties(), Shuffle(), Bundles()} {
+	for _, l := range namedLists() {
 		if err := r.add(ctx, log, l.Name, l); err != nil {
 			return r, err
 		}
@@ -141,11 +146,6 @@ func CompareFlows(ctx context.Context, size Size, log io.Writer) (FlowRecord, er
 		}
 		fmt.Fprintf(log, "%-12s %s\n", fmt.Sprintf("%d alive", alive), s)
 		r.Speeds = append(r.Speeds, s)
-		if s.Alive == fastAlive && s.Ratio() < leastRatio {
-			if r.Profile, err = profile(ctx, Random(alive, alive+10*size.Timed[i], 2)); err != nil {
-				return r, err
-			}
-		}
 	}
 	return r, nil
 }
@@ -259,31 +259,6 @@ func RecordFlows(ctx context.Context, dir string, size Size, log io.Writer) erro
 
 // rounded keeps eleven digits of a number.
 func rounded(v float64) float64 {
-	if v <= 0 {
-		return v
-	}
-	scale := math.Pow(10, 10-math.Floor(math.Log10(v)))
-	return math.Round(v*scale) / scale
-}
-
-// profile tells where our time goes on a list, as go tool pprof -top does.
-func profile(ctx context.Context, l List) (string, error) {
-	file, err := os.CreateTemp("", "yardmaster-profile-")
-	if err != nil {
-		return "", fmt.Errorf("taking a profile: %w", err)
-	}
-	defer func() { _ = os.Remove(file.Name()) }()
-	if err := pprof.StartCPUProfile(file); err != nil {
-		return "", fmt.Errorf("taking a profile: %w", err)
-	}
-	Ours(l)
-	pprof.StopCPUProfile()
-	if err := file.Close(); err != nil {
-		return "", fmt.Errorf("taking a profile: %w", err)
-	}
-	out, err := exec.CommandContext(ctx, "go", "tool", "pprof", "-top", "-nodecount=20", file.Name()).Output()
-	if err != nil {
-		return "", fmt.Errorf("reading the profile: %w", err)
-	}
-	return string(out), nil
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'e', 10, 64), 64) // it is a number
+	return v
 }

@@ -161,9 +161,9 @@ func eventually(t *testing.T, within time.Duration, f func() error) {
 	}
 }
 
-func zooKeeper(t *testing.T) (*hadoop.Yard, string) {
+func zooKeeper(t *testing.T) (*hadoop.Cluster, string) {
 	t.Helper()
-	y, err := hadoop.NewYard(t.Context(), filepath.Join(t.TempDir(), "run"), nil)
+	y, err := hadoop.Clients(t.Context(), filepath.Join(t.TempDir(), "run"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

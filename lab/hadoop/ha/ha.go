@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"fmt"
 	"io"
 	"time"
 
@@ -24,10 +23,7 @@ var Names = []string{"rm1", "rm2"}
 var settings string
 
 // Lab is the pair.
-type Lab struct {
-	*hadoop.Yard
-	web map[string]string
-}
+type Lab struct{ *hadoop.Cluster }
 
 // Options of a pair; the zero value of a field is its default.
 type Options struct {
@@ -38,86 +34,24 @@ type Options struct {
 
 // Up brings the pair up in the folder and waits until one is active and has its node. What fails is taken down; the logs stay.
 func Up(ctx context.Context, dir string, o Options) (*Lab, error) {
-	o.Session, o.Pause = cmp.Or(o.Session, 4*time.Second), cmp.Or(o.Pause, time.Second)
-	y, err := hadoop.NewYard(ctx, dir, o.Log)
-	if err != nil {
-		return nil, err
-	}
-	l := &Lab{y, map[string]string{}}
-	if err := l.up(ctx, o); err != nil {
-		_ = y.Down()
-		return nil, err
-	}
-	return l, nil
-}
-
-func (l *Lab) up(ctx context.Context, o Options) error {
-	ports, err := hadoop.Ports(1 + 5*len(Names))
-	if err != nil {
-		return err
-	}
-	own := map[string][]int{}
-	for i, name := range Names {
-		own[name] = ports[1+5*i:]
-		l.web[name] = "http://" + hadoop.Local(own[name][0])
-	}
-	if err := l.Configure(settings, map[string]any{"ZooKeeper": ports[0], "Ports": own, "Names": Names, "Admin": Admin, "Session": o.Session, "Pause": o.Pause}); err != nil {
-		return err
-	}
-	if err := l.ZooKeeper(ctx, ports[0]); err != nil {
-		return err
-	}
+	ports := []string{"zookeeper"}
 	for _, name := range Names {
-		if err := l.start(name); err != nil {
-			return err
+		for _, use := range []string{"web", "client", "scheduler", "tracker", "admin"} {
+			ports = append(ports, name+"-"+use)
 		}
 	}
-	if err := l.StartNode(); err != nil {
-		return err
-	}
-	for _, name := range Names {
-		if err := l.Answers(ctx, name, l.URL(name)+"/ws/v1/cluster/info"); err != nil {
-			return err
-		}
-	}
-	c, err := rest.New(rest.Options{RM: l.URLs(), RMRate: -1, Retries: -1, Auth: rest.User(Admin)})
-	if err != nil {
-		return err
-	}
-	defer c.CloseIdle()
-	return l.Until(ctx, "nodemanager", "one is active and has its node", func() error {
-		m, err := c.Metrics(ctx)
-		if err == nil && m.ActiveNodes < 1 {
-			err = fmt.Errorf("no node is active")
-		}
-		return err
+	c, err := hadoop.Up(ctx, hadoop.Options{
+		Dir: dir, Nodes: 1, NodeMB: 4096, NodeVcores: 16, SchedulerXML: hadoop.TwoQueues, ConfStore: "zk", RMHeapMB: 384, RMs: Names, Ports: ports, Log: o.Log,
+		Over: settings, With: map[string]any{"Names": Names, "Admin": Admin, "Session": cmp.Or(o.Session, 4*time.Second), "Pause": cmp.Or(o.Pause, time.Second)},
 	})
-}
-
-func (l *Lab) start(name string) error {
-	// Both are on one host, so that neither can tell from the addresses which one it is.
-	return l.Yard.StartRM(name, "YARDMASTER_RM="+name)
+	return &Lab{c}, err
 }
 
 // StartRM starts a ResourceManager that was killed or stopped, and waits until it answers.
-func (l *Lab) StartRM(ctx context.Context, name string) error {
-	if err := l.start(name); err != nil {
-		return err
-	}
-	return l.Answers(ctx, name, l.URL(name)+"/ws/v1/cluster/info")
-}
-
-// URL is the web address of one.
-func (l *Lab) URL(name string) string { return l.web[name] }
+func (l *Lab) StartRM(ctx context.Context, name string) error { return l.Restart(ctx, name) }
 
 // URLs are the web addresses of both.
-func (l *Lab) URLs() []string {
-	var list []string
-	for _, n := range Names {
-		list = append(list, l.URL(n))
-	}
-	return list
-}
+func (l *Lab) URLs() []string { return l.RMs() }
 
 // Roles are the names of the active and the other one; an error if none is active now.
 func (l *Lab) Roles(ctx context.Context) (active, other string, err error) {

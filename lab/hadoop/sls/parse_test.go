@@ -75,11 +75,10 @@ func TestParse(t *testing.T) {
 			ID: "j001", Priority: 3, Submit: 200, Added: 203, Asked: 204, Master: 313, Launched: 316, End: 3201, Removed: 3310,
 		}},
 		Containers: []ContainerRecord{
-			{Num: 1, Node: 1, Mem: 1024, Cores: 1, Near: "OFF_SWITCH", Reserved: -1, Allocated: 313, Acquired: 314, Running: -1, Ended: -1, State: "ACQUIRED"},
+			{Num: 1, Node: 1, Mem: 1024, Cores: 1, Reserved: -1, Allocated: 313, Acquired: 314, Running: -1, Ended: -1, State: "ACQUIRED"},
 			{Num: 2, Node: 0, Priority: 20, Mem: 2048, Cores: 1, Reserved: 1311, Allocated: 1902, Acquired: 2202, Running: -1, Ended: 2601, State: "KILLED"},
 		},
 		Kills:   []Kill{{At: 2501, Container: 1}, {At: 2600, Container: 1, Taken: true}},
-		GivenUp: []GivenUp{{2100, 0, 1}},
 		Lost:    []string{"j001 FAILED"},
 		Machine: Machine{StartUp: 1, CPU: 6.543, SlipP50: 0, SlipP95: 50, SlipMax: 50},
 	}
@@ -187,8 +186,8 @@ func TestOptions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			err := c.o.withDefaults(true)
 			switch {
-			case c.want == "" && (err != nil || c.o.Limit.Seconds() != 300+60+30):
-				t.Errorf("got %v, limit %v", err, c.o.Limit)
+			case c.want == "" && (err != nil || c.o.limit().Seconds() != 300+60+30):
+				t.Errorf("got %v, limit %v", err, c.o.limit())
 			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 				t.Errorf("got %v", err)
 			}

@@ -1,7 +1,13 @@
 package sls
 
 import (
+	"bufio"
+	"fmt"
 	"io"
+	"regexp"
+	"sort"
+	"strconv"
+	"strings"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 )
@@ -18,7 +24,6 @@ type Record struct {
 	Containers []ContainerRecord // in order of allocation
 	Log        Log
 	Kills      []Kill
-	GivenUp    []GivenUp
 	Lost       []string // applications that the RM did not see end well: jobs whose times mean nothing
 	Machine    Machine
 }
@@ -52,8 +57,7 @@ type ContainerRecord struct {
 	Priority  int32
 	Mem       int64
 	Cores     int64
-	Near      string `json:",omitempty"` // NODE_LOCAL, RACK_LOCAL, OFF_SWITCH, where the scheduler said so
-	Reserved  int64  // -1: never
+	Reserved  int64 // -1: never
 	Allocated int64
 	Acquired  int64
 	Running   int64 // its node had reported it
@@ -66,13 +70,6 @@ type Kill struct {
 	At        int64
 	Container int32 // index into Containers
 	Taken     bool
-}
-
-// GivenUp is a reservation that an application gave up for another.
-type GivenUp struct {
-	At   int64
-	Job  int32
-	Node int32
 }
 
 // Kinds of entries of a Log.
@@ -171,3 +168,262 @@ func WriteTrace(w io.Writer, jobs []Job) error { return hadoop.WriteLines(w, job
 
 // WriteNodes writes a node file.
 func WriteNodes(w io.Writer, racks []Rack) error { return hadoop.WriteLines(w, racks) }
+
+// maxLine bounds one line of a log; longer ones (a dump of a configuration) are of no interest.
+const maxLine = 1 << 16
+
+// parse turns the log of a run into a record. A line is "MS LOGGER MESSAGE", MS counted from the start of the JVM: those of
+// logger y are Watch's (see java/Watch.java), those of RMContainerImpl tell the life of each container. Lines of other
+// loggers and torn lines are passed over; Lost and counts tell when something is missing.
+func parse(r io.Reader, rec *Record) error {
+	p := &parser{
+		rec: rec, nodes: map[string]int32{}, jobs: map[int64]int32{}, containers: map[key]int32{},
+		beats: make([][]int64, len(rec.Nodes)),
+	}
+	for i := range rec.Nodes {
+		p.nodes[rec.Nodes[i].Name] = int32(i)
+	}
+	in := bufio.NewReaderSize(r, maxLine)
+	for {
+		line, long, err := in.ReadLine()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("reading the log of SLS: %w", err)
+		}
+		if !long {
+			p.line(string(line))
+		}
+		for long && err == nil {
+			_, long, err = in.ReadLine()
+		}
+	}
+	return p.finish()
+}
+
+// key is a container: its application's number and its own.
+type key struct{ app, num int64 }
+
+type parser struct {
+	rec        *Record
+	nodes      map[string]int32
+	jobs       map[int64]int32 // by application number
+	containers map[key]int32
+	base, zero int64
+	based      bool
+	kinds      strings.Builder
+	at         []int64 // absolute, on the log's clock
+	beats      [][]int64
+	serving    int32 // the node of the last pass
+	ended      bool
+}
+
+func (p *parser) line(s string) {
+	msText, rest, ok := strings.Cut(s, " ")
+	if !ok {
+		return
+	}
+	logger, msg, ok := strings.Cut(rest, " ")
+	if !ok {
+		return
+	}
+	ms, err := strconv.ParseInt(msText, 10, 64)
+	if err != nil {
+		return
+	}
+	switch logger {
+	case "y":
+		p.watch(ms, append(strings.Fields(msg), make([]string, longest)...))
+	case "RMContainerImpl":
+		p.transition(ms, msg)
+	}
+}
+
+// num reads a number; -1 when it is none.
+func num(s string) int64 {
+	v, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		return -1
+	}
+	return v
+}
+
+// longest is how many words a line of Watch's may have; words that are missing are empty.
+const longest = 8
+
+func (p *parser) watch(ms int64, f []string) {
+	rec, word := p.rec, f[0]
+	node, isNode := p.nodes[f[1]]
+	app, isApp := p.jobs[num(f[1])]
+	container, isContainer := p.containers[key{num(f[1]), num(f[2])}]
+	j := &JobRecord{}
+	if isApp {
+		j = &rec.Jobs[app]
+	}
+	switch {
+	case word == "base":
+		p.base = num(f[1])
+	case word == "zero":
+		p.zero, p.based = num(f[1])-p.base, true
+	case word == "job" && f[3] != "":
+		p.jobs[num(f[1])] = int32(len(rec.Jobs))
+		rec.Jobs = append(rec.Jobs, JobRecord{ID: f[2], Priority: int(num(f[3])), Submit: ms, Added: -1, Asked: -1, Master: -1, Launched: -1, End: -1, Removed: -1})
+	case word == "unordered":
+		rec.Machine.Unordered++
+	case word == "round":
+		p.note(Round, ms, 0)
+	case word == "all":
+		p.ended = true
+		rec.Machine.CPU = float64(max(num(f[3]), 0)) / 1000
+	case word == "node" && isNode:
+		rec.Nodes[node].Port = num(f[2])
+	case word == "beat" && isNode:
+		p.note(Beat, ms, node)
+		p.beats[node] = append(p.beats[node], ms)
+	case word == "pass" && isNode:
+		p.note(Pass, ms, node)
+		p.serving = node
+	case (word == "mark" || word == "kill") && isContainer:
+		rec.Kills = append(rec.Kills, Kill{At: ms, Container: container, Taken: word == "kill"})
+	case word == "got" && isContainer && f[6] != "": // got APP CONTAINER NODE PRIORITY MB VCORES
+		c := &rec.Containers[container]
+		if n, ok := p.nodes[f[3]]; ok {
+			c.Node = n
+		}
+		c.Priority, c.Mem, c.Cores = int32(num(f[4])), num(f[5]), num(f[6])
+	case !isApp: // the rest concerns one application
+	case word == "lost" && f[2] != "" && f[2] != "FINISHING": // that is no loss: the master has unregistered, its node has only not told yet
+		rec.Lost = append(rec.Lost, j.ID+" "+f[2])
+	case word == "add":
+		j.Added = ms
+		p.note(Added, ms, app)
+	case word == "ask" && num(f[2]) > 0 && j.Asked < 0:
+		j.Asked = ms
+		p.note(Asked, ms, app)
+	case word == "am":
+		j.Launched = ms
+	case word == "tick":
+		p.note(Tick, ms, app)
+	case word == "call" && num(f[2]) > 0:
+		p.note(Change, ms, app)
+	case word == "call":
+		p.note(Call, ms, app)
+	case word == "end":
+		j.End = ms
+		p.note(Ended, ms, app)
+	case word == "rem":
+		j.Removed = ms
+		p.note(Gone, ms, app)
+	}
+}
+
+func (p *parser) note(kind byte, ms int64, of int32) {
+	p.kinds.WriteByte(kind)
+	p.at = append(p.at, ms)
+	p.rec.Log.Of = append(p.rec.Log.Of, of)
+}
+
+var transitions = regexp.MustCompile(`^container_(?:e\d+_)?\d+_(\d+)_\d+_(\d+) Container Transitioned from \w+ to (\w+)$`)
+
+// transition takes "container_TS_APP_ATTEMPT_NUM Container Transitioned from A to B".
+func (p *parser) transition(ms int64, msg string) {
+	f := transitions.FindStringSubmatch(msg)
+	if f == nil {
+		return
+	}
+	k, to := key{num(f[1]), num(f[2])}, f[3]
+	job, ok := p.jobs[k.app]
+	if !ok {
+		return
+	}
+	i, ok := p.containers[k]
+	if !ok {
+		i = int32(len(p.rec.Containers))
+		p.containers[k] = i
+		p.rec.Containers = append(p.rec.Containers, ContainerRecord{
+			Job: job, Num: k.num, Node: -1, Priority: -1, Reserved: -1, Allocated: -1, Acquired: -1, Running: -1, Ended: -1,
+		})
+	}
+	c := &p.rec.Containers[i]
+	c.State = to
+	switch to {
+	case "RESERVED":
+		c.Reserved, c.Node = ms, p.serving
+	case "ALLOCATED":
+		c.Allocated = ms
+		if p.rec.Jobs[job].Master < 0 {
+			p.rec.Jobs[job].Master = ms
+		}
+	case "ACQUIRED":
+		c.Acquired = ms
+	case "RUNNING":
+		c.Running = ms
+	default:
+		c.Ended = ms
+	}
+}
+
+// finish moves all instants to the trace's clock.
+func (p *parser) finish() error {
+	r := p.rec
+	if !p.based {
+		return fmt.Errorf("the log of SLS has no start of the trace: it did not get that far")
+	}
+	r.Machine.StartUp = float64(p.zero) / 1000
+	shift := func(ts ...*int64) {
+		for _, t := range ts {
+			if *t >= 0 {
+				*t -= p.zero
+			}
+		}
+	}
+	for i := range r.Jobs {
+		j := &r.Jobs[i]
+		shift(&j.Submit, &j.Added, &j.Asked, &j.Master, &j.Launched, &j.End, &j.Removed)
+	}
+	for i := range r.Containers {
+		c := &r.Containers[i]
+		shift(&c.Reserved, &c.Allocated, &c.Acquired, &c.Running, &c.Ended)
+	}
+	for i := range r.Kills {
+		r.Kills[i].At -= p.zero
+	}
+	r.Log.Kinds = p.kinds.String()
+	r.Log.At = make([]int64, len(p.at))
+	last := p.zero
+	for i, t := range p.at {
+		r.Log.At[i], last = t-last, t
+	}
+	var slips []int64
+	for i := range r.Nodes {
+		r.Nodes[i].Phase = -1
+		if len(p.beats[i]) > 0 {
+			first, s := phase(p.beats[i], r.Beat)
+			r.Nodes[i].Phase = first - p.zero
+			slips = append(slips, s...)
+		}
+	}
+	sort.Slice(slips, func(a, b int) bool { return slips[a] < slips[b] })
+	if n := len(slips); n > 0 {
+		r.Machine.SlipP50, r.Machine.SlipP95, r.Machine.SlipMax = slips[n/2], slips[n*95/100], slips[n-1]
+	}
+	if !p.ended {
+		return fmt.Errorf("the log of SLS ends before its applications did")
+	}
+	return nil
+}
+
+// phase finds the grid that a node's heartbeats lie on: they come every period, late at times and never early. It returns
+// the first instant of the grid and how late each heartbeat was.
+func phase(beats []int64, period int64) (first int64, late []int64) {
+	first = beats[0]
+	for i, t := range beats {
+		first = min(first, t-int64(i)*period)
+	}
+	late = make([]int64, len(beats))
+	for i, t := range beats {
+		late[i] = t - int64(i)*period - first
+	}
+	return first, late
+}

@@ -15,25 +15,26 @@
 package sls
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"embed"
 	_ "embed"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/lab/host"
 	"github.com/yardmaster/yardmaster/lab/proc"
+	"github.com/yardmaster/yardmaster/result"
 )
 
 //go:embed java/*.java
@@ -42,20 +43,28 @@ var sources embed.FS
 // Options is one run.
 type Options struct {
 	Name  string // of the scenario; kept in the record
-	Trace string // a fingerprint of what is run; kept in the record
 	Jobs  []Job
 	Racks []Rack
 	// Capacity is a capacity-scheduler.xml, Fair a fair-scheduler.xml: give one.
 	Capacity, Fair []byte
 	Site           map[string]string // further properties of yarn-site.xml
-	Heartbeat      time.Duration     // of nodes and masters; 0: 1 s
 	Dir            string            // for configuration, log and output; must be empty or new
 	HeapMB         int               // 0: 384
-	Lib            string            // folder with Hadoop's jars; "": fetched
-	// Limit ends a run that does not end by itself. 0: five minutes after the last submission, plus what the tasks take
-	// one after another on one container of every node.
-	Limit time.Duration
-	Log   io.Writer // progress; nil: silent
+	Log            io.Writer         // progress; nil: silent
+}
+
+// beat is how often nodes and masters call, in ms.
+const beat = 1000
+
+// Digest is a fingerprint of all that a run is given; it is kept in the record.
+func (o *Options) Digest() string {
+	h := fnv.New64a()
+	_ = WriteTrace(h, o.Jobs) // a hash does not fail
+	_ = WriteNodes(h, o.Racks)
+	_, _ = h.Write(o.Capacity)
+	_, _ = h.Write(o.Fair)
+	_, _ = io.WriteString(h, hadoop.Properties("", o.Site))
+	return fmt.Sprintf("%016x", h.Sum64())
 }
 
 func (o *Options) withDefaults(ends bool) error {
@@ -68,11 +77,13 @@ func (o *Options) withDefaults(ends bool) error {
 	if o.Dir == "" {
 		return fmt.Errorf("sls: a run needs a folder")
 	}
-	o.Heartbeat, o.HeapMB, o.Log, o.Limit = cmp.Or(o.Heartbeat, time.Second), cmp.Or(o.HeapMB, 384), cmp.Or(o.Log, io.Discard), cmp.Or(o.Limit, limit(o))
+	o.HeapMB = cmp.Or(o.HeapMB, 384)
 	return nil
 }
 
-func limit(o *Options) time.Duration {
+// limit ends a run that does not end by itself: five minutes after the last submission, plus what the tasks take one after another on
+// one container of every node.
+func (o *Options) limit() time.Duration {
 	var last, work int64
 	for i := range o.Jobs {
 		last = max(last, o.Jobs[i].Start)
@@ -103,7 +114,7 @@ func Run(ctx context.Context, o Options) (*Record, error) {
 		return nil, err
 	}
 	wall := time.Since(began)
-	rec := &Record{Scenario: o.Name, Trace: o.Trace, Hadoop: hadoop.Default, Scheduler: o.scheduler(), Beat: o.Heartbeat.Milliseconds()}
+	rec := &Record{Scenario: o.Name, Trace: o.Digest(), Hadoop: hadoop.Default, Scheduler: o.scheduler(), Beat: beat}
 	for i := range o.Racks {
 		for _, n := range o.Racks[i].Nodes {
 			rec.Nodes = append(rec.Nodes, NodeRecord{Name: n.Name, Rack: o.Racks[i].Name, Phase: -1})
@@ -117,7 +128,7 @@ func Run(ctx context.Context, o Options) (*Record, error) {
 	if err := parse(f, rec); err != nil {
 		return nil, fmt.Errorf("sls: %s: %w; its last words:\n%s", o.Name, err, lastWords(o.Dir))
 	}
-	rec.Machine.Wall, rec.Machine.Load, rec.Machine.LoadMax = wall.Seconds(), load.mean(), load.max
+	rec.Machine.Wall, rec.Machine.Load, rec.Machine.LoadMax = wall.Seconds(), result.Mean(load).Mean, slices.Max(load)
 	if len(rec.Jobs) != len(o.Jobs) {
 		return nil, fmt.Errorf("sls: %s: %d of %d jobs were submitted; its last words:\n%s", o.Name, len(rec.Jobs), len(o.Jobs), lastWords(o.Dir))
 	}
@@ -133,20 +144,14 @@ func (o *Options) scheduler() string {
 
 func logFile(dir string) string { return filepath.Join(dir, "events.log") }
 
-// start writes the run's files and starts the JVM; jobs is how many applications it waits for, 0: it stays.
+// start writes the run's files and starts the JVM; jobs is how many applications it waits for, 0: it stays. The JVM needs little of the
+// processor, but at its instants.
 func start(ctx context.Context, o *Options, jobs int) (*proc.Process, error) {
-	java, err := hadoop.FindJava(ctx, hadoop.Default)
+	c, err := hadoop.Clients(ctx, o.Dir, o.Log)
 	if err != nil {
 		return nil, err
 	}
-	if o.Lib == "" {
-		if o.Lib, err = hadoop.Fetch(ctx, hadoop.Default, o.Log); err != nil {
-			return nil, err
-		}
-	}
-	if o.Dir, err = proc.Folder(o.Dir); err != nil {
-		return nil, err
-	}
+	o.Dir = c.Dir
 	classes, err := hadoop.Classes(ctx, hadoop.Default, sources, "java")
 	if err != nil {
 		return nil, err
@@ -154,30 +159,26 @@ func start(ctx context.Context, o *Options, jobs int) (*proc.Process, error) {
 	if err := o.write(); err != nil {
 		return nil, fmt.Errorf("sls: writing the run's files: %w", err)
 	}
-	conf := filepath.Join(o.Dir, "conf")
-	args := append(java.Options(o.HeapMB),
-		"-Xms"+fmt.Sprint(o.HeapMB)+"m", "-Xss512k", "-Djava.io.tmpdir="+filepath.Join(o.Dir, "tmp"),
-		fmt.Sprintf("-Dyard.jobs=%d", jobs), fmt.Sprintf("-Dyard.linger=%d", 3*o.Heartbeat.Milliseconds()/2),
-		"-Dyard.log="+logFile(o.Dir), "-cp", strings.Join([]string{conf, classes, filepath.Join(o.Lib, "*")}, string(filepath.ListSeparator)), "yardmaster.Main",
-		"-tracetype", "SLS", "-tracelocation", filepath.Join(o.Dir, "trace.json"), "-nodes", filepath.Join(o.Dir, "nodes.json"),
-		"-output", filepath.Join(o.Dir, "out"))
-	// It needs little of the processor, but at its instants: it goes before others where that is allowed. Its own priority
-	// stays if not.
-	path := java.Java
-	if nice, err := exec.LookPath("nice"); err == nil {
-		path, args = nice, append([]string{"-n", "-20", java.Java}, args...)
-	}
-	// HADOOP_CONF_DIR of the person who runs this must not reach it.
-	return proc.Start(o.Dir, proc.Command{Name: process, Path: path, Args: args, Env: []string{"HADOOP_CONF_DIR=" + conf}})
+	in := func(name string) string { return filepath.Join(o.Dir, name) }
+	return c.Start(hadoop.JVM{
+		Name: process, HeapMB: o.HeapMB, First: true, Classes: classes, Main: "yardmaster.Main",
+		Options: []string{
+			fmt.Sprintf("-Xms%dm", o.HeapMB), "-Xss512k", "-Djava.io.tmpdir=" + in("tmp"), fmt.Sprintf("-Dyard.jobs=%d", jobs),
+			fmt.Sprintf("-Dyard.linger=%d", 3*beat/2), "-Dyard.log=" + logFile(o.Dir),
+		},
+		Args: []string{"-tracetype", "SLS", "-tracelocation", in("trace.json"), "-nodes", in("nodes.json"), "-output", in("out")},
+	})
 }
 
-// wait waits for the end and watches the computer's load.
-func wait(ctx context.Context, o *Options, p *proc.Process) (load loads, err error) {
-	limit := time.NewTimer(o.Limit)
+// wait waits for the end and samples how many threads of the computer run beside this one: the averages of the kernel look a minute
+// back, too far for a run of two.
+func wait(ctx context.Context, o *Options, p *proc.Process) (load []float64, err error) {
+	limit := time.NewTimer(o.limit())
 	defer limit.Stop()
 	every := time.NewTicker(2 * time.Second)
 	defer every.Stop()
 	for {
+		load = append(load, max(host.LoadAverage(host.Now)-1, 0))
 		select {
 		case <-p.Done():
 			if err := p.Err(); err != nil {
@@ -185,9 +186,8 @@ func wait(ctx context.Context, o *Options, p *proc.Process) (load loads, err err
 			}
 			return load, nil
 		case <-every.C:
-			load.sample()
 		case <-limit.C:
-			return load, fmt.Errorf("sls: %s did not end within %v; its last words:\n%s", o.Name, o.Limit, lastWords(o.Dir))
+			return load, fmt.Errorf("sls: %s did not end within %v; its last words:\n%s", o.Name, o.limit(), lastWords(o.Dir))
 		case <-ctx.Done():
 			return load, ctx.Err()
 		}
@@ -196,12 +196,8 @@ func wait(ctx context.Context, o *Options, p *proc.Process) (load loads, err err
 
 // lastWords is the end of what the JVM wrote besides its events.
 func lastWords(dir string) string {
-	b, err := os.ReadFile(proc.Log(dir, process))
-	if err != nil || len(b) == 0 {
-		return "(none)"
-	}
-	lines := bytes.Split(bytes.TrimSpace(b), []byte("\n"))
-	return string(bytes.Join(lines[max(0, len(lines)-15):], []byte("\n")))
+	b, _ := os.ReadFile(proc.Log(dir, process)) // not there: it said nothing
+	return cmp.Or(hadoop.LastLines(string(b), 15), "(none)")
 }
 
 var (
@@ -210,45 +206,34 @@ var (
 	// log4j writes our events and the lives of containers to a file with milliseconds since the start of the JVM, and warnings
 	// of everything else to the console.
 	//go:embed log4j.properties
-	log4j []byte
+	log4j string
 )
 
 // write writes everything that the JVM reads.
 func (o *Options) write() error {
-	for _, d := range []string{"conf", "tmp", "out"} {
+	for _, d := range []string{"tmp", "out"} {
 		if err := os.MkdirAll(filepath.Join(o.Dir, d), 0o755); err != nil {
 			return err
 		}
 	}
 	site, err := hadoop.Settings(settings, struct {
 		*Options
-		Pool int
-	}{o, min(10+o.nodes()/10, 60)})
+		Beat, Pool int
+	}{o, beat, min(10+o.nodes()/10, 60)})
 	if err != nil {
 		return err
 	}
 	maps.Copy(site["yarn-site.xml"], o.Site)
-	files := map[string][]byte{"conf/log4j.properties": log4j, "conf/capacity-scheduler.xml": o.Capacity}
-	if o.Fair != nil {
-		files = map[string][]byte{"conf/log4j.properties": log4j, "conf/fair-scheduler.xml": o.Fair}
-	}
+	files := map[string]string{"conf/log4j.properties": log4j, "conf/" + o.scheduler() + "-scheduler.xml": string(slices.Concat(o.Capacity, o.Fair))}
 	for name, m := range site {
-		files["conf/"+name] = []byte(hadoop.Properties("", m))
+		files["conf/"+name] = hadoop.Properties("", m)
 	}
-	var trace, nodes bytes.Buffer
-	if err := WriteTrace(&trace, o.Jobs); err != nil {
+	var trace, nodes strings.Builder
+	if err := errors.Join(WriteTrace(&trace, o.Jobs), WriteNodes(&nodes, o.Racks)); err != nil {
 		return err
 	}
-	if err := WriteNodes(&nodes, o.Racks); err != nil {
-		return err
-	}
-	files["trace.json"], files["nodes.json"] = trace.Bytes(), nodes.Bytes()
-	for name, b := range files {
-		if err := os.WriteFile(filepath.Join(o.Dir, name), b, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
+	files["trace.json"], files["nodes.json"] = trace.String(), nodes.String()
+	return hadoop.WriteFiles(o.Dir, files)
 }
 
 // nodes counts the nodes.
@@ -281,7 +266,10 @@ func Up(ctx context.Context, o Options) (*Live, error) {
 	}
 	port := ""
 	proc.Await(ctx, 3*time.Minute, 200*time.Millisecond, func() bool {
-		port, err = webPort(logFile(o.Dir))
+		b, _ := os.ReadFile(logFile(o.Dir)) // not there yet
+		if f := webPort.FindSubmatch(b); f != nil {
+			port = string(f[1])
+		}
 		select {
 		case <-p.Done():
 			err = fmt.Errorf("the JVM ended: %w", cmp.Or(p.Err(), errors.New("without an error")))
@@ -302,49 +290,5 @@ func Down(dir string) error {
 	return err
 }
 
-// webPort finds where the RM answers REST; it is written when everything is up, and empty before.
-func webPort(log string) (string, error) {
-	b, err := os.ReadFile(log)
-	if errors.Is(err, os.ErrNotExist) {
-		return "", nil
-	}
-	if f := webPorts.FindSubmatch(b); f != nil {
-		return string(f[1]), err
-	}
-	return "", err
-}
-
-var webPorts = regexp.MustCompile(`(?m) y web (\d+)$`)
-
-// loads samples how busy the computer is.
-type loads struct {
-	sum, max float64
-	n        int
-}
-
-// sample takes the number of runnable threads of the whole computer (fourth field of /proc/loadavg), this one apart: the
-// averages of the kernel look a minute back, too far for a run of two.
-func (l *loads) sample() {
-	b, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return
-	}
-	f := strings.Fields(string(b))
-	if len(f) < 4 {
-		return
-	}
-	running, _, _ := strings.Cut(f[3], "/")
-	n, err := strconv.Atoi(running)
-	if err != nil {
-		return
-	}
-	v := float64(max(n-1, 0))
-	l.sum, l.max, l.n = l.sum+v, max(l.max, v), l.n+1
-}
-
-func (l *loads) mean() float64 {
-	if l.n == 0 {
-		return 0
-	}
-	return l.sum / float64(l.n)
-}
+// webPort is where the RM answers REST; it is written when everything is up.
+var webPort = regexp.MustCompile(`(?m) y web (\d+)$`)

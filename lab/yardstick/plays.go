@@ -3,6 +3,8 @@ package yardstick
 import (
 	"fmt"
 	"math"
+	"math/big"
+	"slices"
 
 	"github.com/yardmaster/yardmaster/lab/host"
 	"github.com/yardmaster/yardmaster/result"
@@ -10,8 +12,12 @@ import (
 )
 
 // Ours plays a list in the simulator's own network.
-func Ours(l List) Play {
+func Ours(l List) Play { return play(l, nil) }
+
+// play plays a list of flows that weigh so much each; nil: 1.
+func play(l List, weights []int) Play {
 	o := newPlayer(l)
+	o.weights = weights
 	before := host.CPU()
 	if l.Alive > 0 {
 		o.keepAlive()
@@ -31,10 +37,7 @@ type player struct {
 }
 
 func newPlayer(l List) *player {
-	o := &player{List: l, net: flow.New(), ends: make([]float64, len(l.Flows))}
-	for i := range o.ends {
-		o.ends[i] = -1
-	}
+	o := &player{List: l, net: flow.New(), ends: slices.Repeat([]float64{-1}, len(l.Flows))}
 	for _, c := range l.Links {
 		o.net.AddLink("", c)
 	}
@@ -48,38 +51,40 @@ func newPlayer(l List) *player {
 	return o
 }
 
-func (o *player) startNext() {
-	f := &o.Flows[o.next]
-	weight := 1.0
+func (o *player) start(i int) {
+	f, weight := &o.Flows[i], 1.0
 	if o.weights != nil {
-		weight = float64(o.weights[o.next])
+		weight = float64(o.weights[i])
 	}
-	o.net.Start(o.paths[f.Path], float64(f.Bytes), flow.Options{Weight: weight, Cap: weight * f.Cap, Data: uint64(o.next)})
+	o.net.Start(o.paths[f.Path], float64(f.Bytes), flow.Options{Weight: weight, Cap: weight * f.Cap, Data: uint64(i)})
+}
+
+func (o *player) startNext() {
+	o.start(o.next)
 	o.next++
 }
 
-func (o *player) ended(_ flow.ID, data uint64) { o.ends[data] = o.net.Now() }
+func (o *player) ended(_ flow.ID, i uint64) { o.ends[i] = o.net.Now() }
 
 // byTheClock starts each flow at its second.
 func (o *player) byTheClock() {
-	changes := o.Changes
-	for o.next < len(o.Flows) {
-		at := o.Flows[o.next].Start
-		if len(changes) > 0 && changes[0].At <= at {
+	for changes := o.Changes; o.next < len(o.Flows) || len(changes) > 0; {
+		if o.next == len(o.Flows) || len(changes) > 0 && changes[0].At <= o.Flows[o.next].Start {
 			o.net.Advance(changes[0].At, o.ended)
 			o.net.SetCapacity(flow.Link(changes[0].Link), changes[0].Capacity)
 			changes = changes[1:]
 			continue
 		}
-		o.net.Advance(at, o.ended)
+		o.net.Advance(o.Flows[o.next].Start, o.ended)
 		o.startNext()
 	}
-	for _, c := range changes {
-		o.net.Advance(c.At, o.ended)
-		o.net.SetCapacity(flow.Link(c.Link), c.Capacity)
-	}
+	o.drain(o.ended)
+}
+
+// drain goes from end to end until nothing flows.
+func (o *player) drain(ended func(flow.ID, uint64)) {
 	for at, ok := o.net.Next(); ok; at, ok = o.net.Next() {
-		o.net.Advance(at, o.ended)
+		o.net.Advance(at, ended)
 	}
 }
 
@@ -106,18 +111,16 @@ func (o *player) keepAlive() {
 // a bundle keeps its weight to its end, which mostly comes earlier than that of its largest flow.
 func Bundled(l List) Play {
 	bundles, first := bundle(l)
-	o := newPlayer(bundles)
+	var weights []int
 	for i := range bundles.Flows {
-		o.weights = append(o.weights, first[i+1]-first[i])
+		weights = append(weights, first[i+1]-first[i])
 	}
-	before := host.CPU()
-	o.byTheClock()
-	p := Play{CPU: (host.CPU() - before).Seconds(), Ends: make([]float64, len(l.Flows))}
-	for i, end := range o.ends {
-		for k := first[i]; k < first[i+1]; k++ {
-			p.Ends[k] = end
-		}
+	p := play(bundles, weights)
+	var ends []float64
+	for i, end := range p.Ends {
+		ends = append(ends, slices.Repeat([]float64{end}, weights[i])...)
 	}
+	p.Ends = ends
 	return p
 }
 
@@ -225,3 +228,126 @@ func quantile(values []float64, p float64) float64 {
 }
 
 func median(values []float64) float64 { return quantile(values, 0.5) }
+
+// precision is in bits: enough for what rounding does to be far below what a float64 can show.
+const precision = 200
+
+func number(v float64) *big.Float { return new(big.Float).SetPrec(precision).SetFloat64(v) }
+func zero() *big.Float            { return new(big.Float).SetPrec(precision) }
+
+// Reference plays a list in the plainest way: at each event the rates of all flows are filled up from nothing, in numbers of 200
+// bits. It is slow, and it is the judge where two others differ. It does not know Alive.
+func Reference(l List) []float64 {
+	r := reference{List: l, capacity: make([]*big.Float, len(l.Links)), now: zero(), ends: slices.Repeat([]float64{-1}, len(l.Flows))}
+	for i, c := range l.Links {
+		r.capacity[i] = number(c)
+	}
+	for r.step() {
+	}
+	return r.ends
+}
+
+type reference struct {
+	List
+	capacity      []*big.Float
+	now           *big.Float
+	begun, change int // flows that have started, changes that are made
+	running       []*running
+	ends          []float64
+}
+
+type running struct {
+	flow       int
+	left, rate *big.Float
+	fixed      bool
+}
+
+// step goes to the next event; false when there is none.
+func (r *reference) step() bool {
+	r.fill()
+	var next *big.Float
+	sooner := func(at *big.Float) {
+		if next == nil || at.Cmp(next) < 0 {
+			next = at
+		}
+	}
+	if r.begun < len(r.Flows) {
+		sooner(number(r.Flows[r.begun].Start))
+	}
+	if r.change < len(r.Changes) {
+		sooner(number(r.Changes[r.change].At))
+	}
+	for _, f := range r.running {
+		sooner(zero().Add(r.now, zero().Quo(f.left, f.rate)))
+	}
+	if next == nil {
+		return false
+	}
+	took := zero().Sub(next, r.now)
+	r.now = next
+	still := r.running[:0]
+	for _, f := range r.running {
+		f.left.Sub(f.left, zero().Mul(f.rate, took))
+		if f.left.Cmp(number(float64(r.Flows[f.flow].Bytes)*math.Exp2(-precision/2))) <= 0 {
+			r.ends[f.flow], _ = r.now.Float64()
+			continue
+		}
+		still = append(still, f)
+	}
+	r.running = still
+	for ; r.begun < len(r.Flows) && number(r.Flows[r.begun].Start).Cmp(r.now) <= 0; r.begun++ {
+		r.running = append(r.running, &running{flow: r.begun, left: number(float64(r.Flows[r.begun].Bytes)), rate: zero()})
+	}
+	for ; r.change < len(r.Changes) && number(r.Changes[r.change].At).Cmp(r.now) <= 0; r.change++ {
+		r.capacity[r.Changes[r.change].Link] = number(r.Changes[r.change].Capacity)
+	}
+	return true
+}
+
+// fill is progressive filling: all rates rise together until a link is full or a flow has its cap; those that are held stay,
+// the others rise on.
+func (r *reference) fill() {
+	count, left := make([]int, len(r.Links)), make([]*big.Float, len(r.Links))
+	for i, c := range r.capacity {
+		left[i] = zero().Set(c)
+	}
+	path := func(f *running) []int32 { return r.Paths[r.Flows[f.flow].Path] }
+	for _, f := range r.running {
+		f.fixed = false
+		for _, k := range path(f) {
+			count[k]++
+		}
+	}
+	for open := len(r.running); open > 0; {
+		var level *big.Float // at which the next flow is held
+		at := -1             // the link that holds it; -1: a cap
+		for i, n := range count {
+			if n == 0 {
+				continue
+			}
+			if share := zero().Quo(left[i], number(float64(n))); level == nil || share.Cmp(level) < 0 {
+				level, at = share, i
+			}
+		}
+		for _, f := range r.running {
+			if c := r.Flows[f.flow].Cap; !f.fixed && c > 0 && number(c).Cmp(level) < 0 {
+				level, at = number(c), -1
+			}
+		}
+		for _, f := range r.running {
+			held := slices.Contains(path(f), int32(at))
+			if c := r.Flows[f.flow].Cap; at < 0 {
+				held = c > 0 && number(c).Cmp(level) == 0
+			}
+			if f.fixed || !held {
+				continue
+			}
+			f.fixed, f.rate = true, level
+			open--
+			for _, k := range path(f) {
+				count[k]--
+				left[k].Sub(left[k], level)
+			}
+		}
+	}
+}

@@ -1,13 +1,139 @@
 package yardstick
 
 import (
+	"bufio"
 	"cmp"
 	"fmt"
+	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/yardmaster/yardmaster/workload"
 )
+
+// List is a network and the flows through it: what each side is given to play.
+type List struct {
+	Name    string // one word
+	Links   []float64
+	Paths   [][]int32 // links, none of them twice
+	Changes []Change  // in their order
+	Flows   []Flow    // in the order of their starts
+	// Alive flows are kept going, when it is not 0: starts do not count, each end starts the next flow, and the list is over when
+	// its last flow has started.
+	Alive int
+}
+
+// Change gives a link another capacity, in bytes per second. SimGrid lets no flow pass what its narrowest link carried when
+// it started, so a list may take capacity away but not give it.
+type Change struct {
+	At       float64
+	Link     int32
+	Capacity float64
+}
+
+// Flow is one transfer.
+type Flow struct {
+	Start float64
+	Path  int32
+	Bytes uint64
+	Cap   float64 // bytes per second; 0: none
+}
+
+// Write writes lists in the form that the C++ programs read. Numbers are written so that reading gives the same again.
+func Write(out io.Writer, lists ...List) error {
+	w := bufio.NewWriter(out) // keeps the first error for Flush
+	for i := range lists {
+		l := &lists[i]
+		fmt.Fprintf(w, "case %s\nlinks %d\n", l.Name, len(l.Links))
+		for _, c := range l.Links {
+			fmt.Fprintln(w, c)
+		}
+		fmt.Fprintf(w, "paths %d\n", len(l.Paths))
+		for _, p := range l.Paths {
+			fmt.Fprintln(w, len(p), strings.Trim(fmt.Sprint(p), "[]"))
+		}
+		fmt.Fprintf(w, "changes %d\n", len(l.Changes))
+		for _, c := range l.Changes {
+			fmt.Fprintln(w, c.At, c.Link, c.Capacity)
+		}
+		fmt.Fprintf(w, "flows %d %d\n", len(l.Flows), l.Alive)
+		for _, f := range l.Flows {
+			fmt.Fprintln(w, f.Start, f.Path, f.Bytes, f.Cap)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("writing lists of flows: %w", err)
+	}
+	return nil
+}
+
+// net builds a list's links and paths as they are asked for.
+type net struct {
+	List
+	known map[string]int32
+}
+
+func (n *net) link(bytesPerSecond float64) int32 {
+	n.Links = append(n.Links, bytesPerSecond)
+	return int32(len(n.Links) - 1)
+}
+
+// path is the number of a path, the same for the same links.
+func (n *net) path(links ...int32) int32 {
+	key := make([]byte, 0, 4*len(links))
+	for _, l := range links {
+		key = append(key, byte(l), byte(l>>8), byte(l>>16), byte(l>>24))
+	}
+	if p, ok := n.known[string(key)]; ok {
+		return p
+	}
+	if n.known == nil {
+		n.known = map[string]int32{}
+	}
+	p := int32(len(n.Paths))
+	n.Paths = append(n.Paths, append([]int32(nil), links...))
+	n.known[string(key)] = p
+	return p
+}
+
+// Bytes per second.
+const (
+	mbit = 1e6 / 8
+	gbit = 1e9 / 8
+)
+
+// racks is a tree of two tiers: nodes below racks below a core that bounds nothing. Each direction is a link of its own. One
+// rack is a star.
+type racks struct {
+	net
+	racks, nodes                      int // in all
+	nodeOut, nodeIn, rackUp, rackDown []int32
+}
+
+func newRacks(name string, count, nodesEach int, node, uplink float64) *racks {
+	r := &racks{racks: count, nodes: count * nodesEach}
+	r.Name = name
+	for range r.nodes {
+		r.nodeOut, r.nodeIn = append(r.nodeOut, r.link(node)), append(r.nodeIn, r.link(node))
+	}
+	for range count {
+		r.rackUp, r.rackDown = append(r.rackUp, r.link(uplink)), append(r.rackDown, r.link(uplink))
+	}
+	return r
+}
+
+func (r *racks) between(from, to int) int32 {
+	each := r.nodes / r.racks
+	if a, b := from/each, to/each; a != b {
+		return r.path(r.nodeOut[from], r.rackUp[a], r.rackDown[b], r.nodeIn[to])
+	}
+	return r.path(r.nodeOut[from], r.nodeIn[to])
+}
+
+func (r *racks) add(start float64, from, to int, bytes uint64) {
+	r.Flows = append(r.Flows, Flow{Start: start, Path: r.between(from, to), Bytes: bytes})
+}
 
 // Random is the list behind the speed figures and the largest comparisons: flows of 50 MB in the mean between random nodes of
 // 30 racks with 20 nodes each, 250 Mbit/s a node and 1 Gbit/s a rack, alive of them at any time.
@@ -42,20 +168,24 @@ func Opened(l List, ends []float64) List {
 	return l
 }
 
-// Shuffle is all to all between 40 nodes in ten racks, as maps end: each source's flows start together, sources one after
-// another, sizes uneven.
-func Shuffle() List {
-	r := newRacks("shuffle", 10, 4, gbit, 2*gbit)
-	d := dice{seed: 11}
+// allToAll adds flows from each node to each other: those of a node start together, and of each pair are those that each adds.
+func (r *racks) allToAll(start func() float64, each func(add func(bytes uint64))) List {
 	for from := range r.nodes {
-		start := micro(30 * d.unit())
+		at := start()
 		for to := range r.nodes {
 			if to != from {
-				r.add(start, from, to, 1e6+uint64(d.exponential(100e6)))
+				each(func(bytes uint64) { r.add(at, from, to, bytes) })
 			}
 		}
 	}
 	return r.sorted()
+}
+
+// Shuffle is all to all between 40 nodes in ten racks, as maps end: each source's flows start together, sources one after
+// another, sizes uneven.
+func Shuffle() List {
+	d := dice{seed: 11}
+	return newRacks("shuffle", 10, 4, gbit, 2*gbit).allToAll(func() float64 { return micro(30 * d.unit()) }, func(add func(uint64)) { add(d.bytes(100e6)) })
 }
 
 // Bundles is a shuffle in which several like flows run between the same nodes from the same instant: those of several maps to
@@ -66,24 +196,22 @@ func Bundles() List { return bundledShuffle("bundles", true) }
 func UnevenBundles() List { return bundledShuffle("uneven-bundles", false) }
 
 func bundledShuffle(name string, even bool) List {
-	r := newRacks(name, 6, 4, gbit, 2*gbit)
 	d := dice{seed: 12}
-	for from := range r.nodes {
-		start := micro(20 * d.unit())
-		for to := range r.nodes {
-			if to == from {
-				continue
-			}
-			size := 1e6 + uint64(d.exponential(20e6))
-			for range d.between(1, 6) {
-				r.add(start, from, to, size)
-				if !even {
-					size = 1e6 + uint64(d.exponential(20e6))
-				}
+	return newRacks(name, 6, 4, gbit, 2*gbit).allToAll(func() float64 { return micro(20 * d.unit()) }, func(add func(uint64)) {
+		size := d.bytes(20e6)
+		for range d.between(1, 6) {
+			add(size)
+			if !even {
+				size = d.bytes(20e6)
 			}
 		}
-	}
-	return r.sorted()
+	})
+}
+
+// Ties is all to all in a tree of two tiers with equal sizes and a common start: nearly everything happens at the same
+// instants as something else.
+func Ties() List {
+	return newRacks("ties", 5, 6, gbit, 1.2*gbit).allToAll(func() float64 { return 0 }, func(add func(uint64)) { add(64 << 20) })
 }
 
 // Star is 24 nodes on one switch, with one node that half of the flows go to.
@@ -97,21 +225,7 @@ func Star() List {
 		if d.chance(0.5) {
 			to = d.other(from, r.nodes)
 		}
-		r.add(micro(now), from, to, 1e6+uint64(d.exponential(30e6)))
-	}
-	return r.sorted()
-}
-
-// Ties is all to all in a tree of two tiers with equal sizes and a common start: nearly everything happens at the same
-// instants as something else.
-func Ties() List {
-	r := newRacks("ties", 5, 6, gbit, 1.2*gbit)
-	for from := range r.nodes {
-		for to := range r.nodes {
-			if to != from {
-				r.add(0, from, to, 64<<20)
-			}
-		}
+		r.add(micro(now), from, to, d.bytes(30e6))
 	}
 	return r.sorted()
 }
@@ -141,7 +255,7 @@ func LeafSpine() List {
 			s := d.below(spines)
 			links = []int32{out[from], up[a][s], down[b][s], in[to]}
 		}
-		f := Flow{Start: now, Path: n.path(links...), Bytes: 1e6 + uint64(d.exponential(40e6))}
+		f := Flow{Start: now, Path: n.path(links...), Bytes: d.bytes(40e6)}
 		if d.chance(0.1) {
 			f.Cap = micro(gbit * (0.02 + 0.5*d.unit()))
 		}
@@ -221,6 +335,9 @@ func (d *dice) unit() float64 {
 	d.thrown++
 	return workload.Uniform01(d.seed, d.thrown)
 }
+
+// bytes is a size of at least 1 MB.
+func (d *dice) bytes(mean float64) uint64 { return 1e6 + uint64(d.exponential(mean)) }
 
 func (d *dice) below(n int) int               { return int(d.unit() * float64(n)) }
 func (d *dice) between(lo, hi int) int        { return lo + d.below(hi-lo+1) }
