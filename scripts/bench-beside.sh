@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Two builds of yardmaster side by side: the rows of bench loop (thread CPU time) and whole runs of simulate (user CPU time), alternating old
-# and new. Prints medians, the median of the pairs' ratios new/old, the ratio of the least times (neighbours only ever add), and the range of
-# the pairs' ratios: the noise, when OLD is NEW.
-# bench-beside.sh OLD NEW [ROUNDS]: 5 rounds unless told. Rows of bench loop that OLD lacks are left out: the whole runs stand in for them.
+# Compares two builds of yardmaster: the rows of bench loop (thread CPU time) and whole runs of simulate (user CPU time), alternating old and
+# new. Prints medians, the median of the pairs' ratios new/old, the ratio of the minimum times (other load only ever adds), and the range of the
+# pairs' ratios, which is the noise if OLD is NEW.
+# bench-beside.sh OLD NEW [ROUNDS]: 5 rounds by default. Rows of bench loop that OLD lacks are left out; the whole runs cover them.
 #   EXTRA="--option value"  options for NEW's simulate in ideal time
-# FB-2010 is played where YARDMASTER_TRACES has it.
+# FB-2010 runs if YARDMASTER_TRACES has it.
 set -euo pipefail
 [ $# -ge 2 ] || { sed -n '2,7s/^# //p' "$0" >&2; exit 2; }
 declare -A bin=([old]=$(realpath "$1") [new]=$(realpath "$2")) more=([old]= [new]=${EXTRA:-})
@@ -13,13 +13,13 @@ export GOMAXPROCS=1 TIMEFORMAT=%U
 log=$(mktemp) took=$(mktemp)
 trap 'rm -f "$log" "$took"' EXIT
 
-# both ROUND COMMAND...: for each side, the side that goes first taking turns.
+# both ROUND COMMAND...: runs it for each side, alternating which side goes first.
 both() {
   for side in $( (($1 % 2)) && echo old new || echo new old); do "${@:2}" | sed "s/^/$side\t$1\t/" >>"$log"; done
 }
 loop() {
   "${bin[$side]}" bench loop --rounds 1 --json | jq -r '.schedulers[] |
-    "\(.jobs // "single-stage"), \(.scheduler), ns a task\t\(.nanoseconds_a_task // (1e9 / .sim_events_per_second))"'
+    "\(.jobs // "single-stage"), \(.scheduler), ns per task\t\(.nanoseconds_a_task // (1e9 / .sim_events_per_second))"'
 }
 # simulate NAME OPTIONS...
 simulate() {
@@ -42,7 +42,7 @@ awk -F'\t' '
   { if (!($3 in seen)) { seen[$3] = 1; rows[++n] = $3 } v[$1, $3, $2] = $4; if ($2 > rounds) rounds = $2 }
   function sorted(a, m,   i, j, t) { for (i = 2; i <= m; i++) for (j = i; j > 1 && a[j - 1] > a[j]; j--) { t = a[j]; a[j] = a[j - 1]; a[j - 1] = t } }
   END {
-    printf "%-44s %8s %8s %8s %8s   %s\n", "", "old", "new", "new/old", "by least", "range"
+    printf "%-44s %8s %8s %8s %8s   %s\n", "", "old", "new", "new/old", "by min", "range"
     for (k = 1; k <= n; k++) {
       m = 0
       for (i = 1; i <= rounds; i++) if ((("old", rows[k], i) in v) && (("new", rows[k], i) in v)) { m++; o[m] = v["old", rows[k], i] + 0; w[m] = v["new", rows[k], i] + 0; r[m] = w[m] / o[m] }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The demo takes less than ten seconds, and its report opens in Chromium without an error and with its charts drawn. It, the report of a
-# study and the status page of a steerer can be read on a phone.
-# ci-demo.sh YARDMASTER DIR
+# Checks that the demo takes less than ten seconds, that its report opens in Chromium without errors and draws its charts, and that the report,
+# a study's report and a steerer's status page are readable on a phone.
+# Usage: ci-demo.sh YARDMASTER DIR
 set -euo pipefail
 cd "$(dirname "$0")/.."
 yardmaster=$1 dir=$2
@@ -18,7 +18,7 @@ if ! command -v chromium >/dev/null; then
   fi
 fi
 if ! command -v chromium >/dev/null; then
-  echo "skipped: no Chromium to open the report in"
+  echo "skipped: needs Chromium to open the report"
   exit 75
 fi
 size=$(stat -c %s "$dir/demo.html")
@@ -27,13 +27,13 @@ echo "report: $size bytes"
 if command -v npm >/dev/null && { [ -d scripts/screenshot/node_modules ] || (cd scripts/screenshot && npm ci --ignore-scripts --no-audit --no-fund >/dev/null 2>&1); }; then
   node scripts/screenshot/check.mjs "$dir/demo.html"
   "$yardmaster" simulate --workload synth:demo --cluster 40x8/4 --scheduler fair --report "$dir/run.html" >/dev/null
-  "$yardmaster" reproduce capacity/E01 --seeds 2 --report "$dir/study.html" >/dev/null || [ -s "$dir/study.html" ] # its verdicts are judged elsewhere
+  "$yardmaster" reproduce capacity/E01 --seeds 2 --report "$dir/study.html" >/dev/null || [ -s "$dir/study.html" ] # other tests judge its verdicts
   YARDMASTER_PAGE=$(cd "$dir" && pwd)/steering.html go test -count=1 ./web/steering >/dev/null
   node scripts/screenshot/layout.mjs "$dir/run.html" "$dir/study.html" "$dir/steering.html"
   exit
 fi
 
-# Without Node.js: at least it opens, says no error and draws.
+# Without Node.js, check at least that it opens without errors and draws.
 for width in 1400 400; do
   timeout 120 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --enable-logging=stderr --v=0 --virtual-time-budget=8000 \
     --window-size="$width,2400" --dump-dom "file://$(cd "$dir" && pwd)/demo.html" >"$dir/dom-$width.html" 2>"$dir/log-$width.txt"

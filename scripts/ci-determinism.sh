@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The same scenario twice, and on one core and on two, gives the same bytes: result.json, jobs.parquet, timeline.parquet, the
-# report and the comparison. ci-determinism.sh YARDMASTER
+# Checks that repeated runs of a scenario, on different numbers of cores, are byte-identical: result.json, jobs.parquet, timeline.parquet,
+# the report and the comparison. Usage: ci-determinism.sh YARDMASTER
 set -euo pipefail
 cd "$(dirname "$0")/.."
 yardmaster=$1

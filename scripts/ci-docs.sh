@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The links between the pages hold, and every command of every page works as typed. (Those that speak to a cluster are in ci-hadoop.sh.)
+# Checks that links between pages work, and runs every command of every page. (ci-hadoop.sh runs the commands that need a cluster.)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bad=0
@@ -16,9 +16,9 @@ while IFS=: read -r file link; do
   fi
 done < <(grep -rnoE --include='*.md' --exclude-dir=node_modules --exclude-dir=.cache --exclude-dir=dist '\]\([^)]+\)' . | sed -E 's/^([^:]+):[0-9]+:/\1:/')
 [ "$bad" = 0 ] || exit 1
-echo "links hold"
+echo "links work"
 
-# What the pages presume beside yardmaster.
+# Tools that the pages use besides yardmaster.
 command -v jq >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends jq; } >/dev/null
 if ! command -v duckdb >/dev/null; then
   python3 -m venv .cache/duckdb
@@ -26,5 +26,5 @@ if ! command -v duckdb >/dev/null; then
   export PATH="$PWD/.cache/duckdb/bin:$PATH"
 fi
 
-# The test says each page's time.
+# The test prints each page's time.
 go test -count=1 -v -timeout 30m ./docs | grep -v -e '^=== ' -e '^PASS$'

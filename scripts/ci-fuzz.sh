@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs every fuzz test for a while, as many at a time as there are cores: exploration, which nothing can seed. What is known (the seed
-# corpora and testdata/fuzz) is replayed by go test. Each package is built once. Ends with 76 if an input was found that fails: it lies
-# under the package's testdata/fuzz, where go test replays it from then on, and a copy in .cache/found.
-# ci-fuzz.sh [TIME]: 5s a test unless told.
+# Runs every fuzz test for a while, one per core at a time. Fuzzing cannot be seeded, so this is exploration; go test replays the known inputs
+# (seed corpora and testdata/fuzz). Each package is built once. Exits with 76 if a failing input was found: it is kept under the package's
+# testdata/fuzz, where go test replays it from then on, and copied to .cache/found.
+# ci-fuzz.sh [TIME]: 5s per test by default.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 time=${1:-5s}
@@ -21,8 +21,8 @@ echo "built in $((SECONDS - start)) s"
 one() {
   local pkg=$1 name=$2 log
   log="$dir/$(echo "$pkg.$name" | tr / _).log"
-  # Each takes one worker, so that they run side by side. The engine reports a deadline that it hits while it starts or ends an input as
-  # a failure; that is not one.
+  # One worker each, so that they run in parallel. The fuzzing engine reports hitting its deadline while it starts or ends an input as a
+  # failure; ignore that.
   if (cd "$pkg" && "$(binary "$pkg")" -test.run '^$' -test.fuzz "^$name\$" -test.fuzztime "$time" -test.fuzzminimizetime 10x -test.parallel 1 \
     -test.fuzzcachedir "$dir/corpus/$pkg") >"$log" 2>&1; then
     echo "passed  $pkg $name  $(grep -o 'execs: [0-9]*' "$log" | tail -1)"
@@ -39,6 +39,6 @@ export -f one binary
 export dir found time
 
 echo "$targets" | xargs -P "$(nproc)" -L1 bash -c 'one "$0" "$1"' || {
-  echo "inputs that fail are in $found"
+  echo "failing inputs are in $found"
   exit 76
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The end-to-end tests against real Hadoop daemons: every test whose name starts with TestLab. A test that skips is a failure here.
-# (ci-yardstick.sh has those that need SimGrid.) First those that only want answers, two packages at a time, on labs that stay up for the
-# next test; then the others, one at a time. ci-hadoop.sh [--timed | --untimed | package...]: only those that compare a real scheduler's
-# timing with the simulator's, which need a quiet machine; all but those; these packages.
+# Runs the end-to-end tests against real Hadoop daemons: every test whose name starts with TestLab. A skipped test is a failure.
+# (ci-yardstick.sh runs those that need SimGrid.) Tests that only query daemons run first, two packages at a time, on shared labs; then the
+# others, one at a time. Usage: ci-hadoop.sh [--timed | --untimed | package...]. --timed: only tests that compare a real scheduler's timing with
+# the simulator's, which need a quiet machine; --untimed: all others.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,7 +25,7 @@ start=$SECONDS
 go build -o "$work/lab" ./lab
 "$work/lab" fetch hadoop --version 3.4.2
 "$work/lab" fetch hadoop --version 3.5.0
-echo "artefacts: $((SECONDS - start)) s"
+echo "downloads: $((SECONDS - start)) s"
 
 code=0
 down() {
@@ -36,7 +36,7 @@ down() {
 }
 trap 'down; rm -rf "$work"' EXIT
 
-# tests AT-A-TIME PACKAGE...: run their tests and say how long each package took.
+# tests PARALLEL PACKAGE...: runs their tests and records the time of each package.
 tests() {
   local n=$1 log=$work/log
   shift
@@ -47,7 +47,7 @@ tests() {
   [ "${PIPESTATUS[0]}" = 0 ] || code=1
   set -e
   if grep -q -e '^ *--- SKIP' "$log"; then
-    echo "a test was skipped: with the lab there, none may be"
+    echo "a test was skipped although the lab is available"
     code=1
   fi
   grep -q -e '^--- PASS: TestLab' "$log" || { echo "no test ran"; code=1; }
@@ -70,16 +70,16 @@ for p in "${packages[@]}"; do
 done
 start=$SECONDS
 tests 2 "${first[@]}"
-echo "$(find "$YARDMASTER_LAB_SHARED" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l) labs were shared"
+echo "$(find "$YARDMASTER_LAB_SHARED" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l) shared labs"
 down
-echo "two at a time: $((SECONDS - start)) s"
+echo "in pairs: $((SECONDS - start)) s"
 start=$SECONDS
 tests 1 "${second[@]}"
 echo "one at a time: $((SECONDS - start)) s"
 sort -t"$(printf '\t')" -k3 "$work/times" 2>/dev/null || true
 left=$(pgrep -f -- "java.*$YARDMASTER_LAB" || true)
 if [ -n "$left" ]; then
-  echo "processes are left over: $left"
+  echo "leftover processes: $left"
   code=1
 fi
 exit $code

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Real traces: the tests that need them, then a day of Facebook under each scheduler with its time and memory.
-# ci-traces.sh YARDMASTER DIR; the traces lie in YARDMASTER_TRACES.
+# Runs the tests that need real traces, then a day of Facebook under each scheduler, with its time and memory.
+# Usage: ci-traces.sh YARDMASTER DIR; YARDMASTER_TRACES names the folder of traces.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 yardmaster=$1 dir=$2
 mkdir -p "$dir"
 
-# The tests that read traces, by what they call. None may be skipped. (TestFacebookDay plays what the command plays below.)
+# Finds the tests that read traces by the functions they call. None may be skipped. (TestFacebookDay runs the same scenario as the command below.)
 tests=$(grep -rl --include='*_test.go' YARDMASTER_TRACES . | while read -r file; do
   awk -v pkg="$(dirname "$file")" '/^func /{ name = $2; sub(/\(.*/, "", name) }
     /YARDMASTER_TRACES|[^a-zA-Z.]traces\(t/ && name ~ /^Test/ { print pkg, name }' "$file"
@@ -17,7 +17,7 @@ go test -vet=off -count=1 -v -skip '^TestFacebookDay$' -run "^($(echo "$tests" |
   >"$dir/tests.log" 2>&1 || code=$?
 grep -E '^(ok|FAIL|panic)|^ *--- (FAIL|SKIP)|median error|trace_test.go|fb_test.go|mumak_test.go|_test.go.*: .*(want|got)' "$dir/tests.log" || true
 if grep -qE '^ *--- SKIP' "$dir/tests.log"; then
-  echo "a test was skipped: with the traces there, none may be"
+  echo "a test was skipped although the traces are available"
   code=1
 fi
 [ $code = 0 ] || exit 1
@@ -31,15 +31,15 @@ for cluster in 600x6/30 3000x20/150; do
     wall=$(number "$dir/timing.json" wall_seconds) rss=$(number "$dir/timing.json" peak_rss_bytes)
     printf '%-12s %-9s %6.1f s %6.0f MB\n' "$cluster" "$scheduler" "$wall" "$(awk "BEGIN{print $rss/1e6}")"
     [ "$(grep -o "\"finished\": *[0-9]*" "$dir/result.json" | grep -o "[0-9]*$" | head -2 | xargs)" = "24442 8357001" ] || { echo "not every job and task finished"; exit 1; }
-    # The aim is 10 s and 500 MB on a quiet machine; a shared one is given three times the time.
+    # The target is 10 s and 500 MB on a quiet machine; a shared one gets three times as long.
     awk "BEGIN{exit !($wall < 30 && $rss < 500e6)}" || { echo "too slow or too large"; exit 1; }
   done
 done
 
-# The same day with all that it reads and shuffles, on 250 Mbit/s a node and 1 Gbit/s a rack.
+# The same day with all its reads and shuffles, on 250 Mbit/s per node and 1 Gbit/s per rack.
 GOMAXPROCS=1 "$yardmaster" simulate --workload "$fb" --cluster 600x6/30 --scheduler fair --network racks:node=250Mbit,uplink=1Gbit --replicas 3 \
   --timing "$dir/timing.json" --json >"$dir/result.json"
 cpu=$(number "$dir/timing.json" cpu_seconds) wall=$(number "$dir/timing.json" wall_seconds) rss=$(number "$dir/timing.json" peak_rss_bytes)
 printf 'with a network: %.1f s of processor time, %.1f s, %.0f MB, %s flows\n' "$cpu" "$wall" "$(awk "BEGIN{print $rss/1e6}")" "$(number "$dir/result.json" flows)"
-# The aim is 120 s and 2 GB on a quiet core; a shared one is given twice the processor time.
+# The target is 120 s and 2 GB on a quiet core; a shared one gets twice the processor time.
 awk "BEGIN{exit !($cpu < 240 && $rss < 2e9)}" || { echo "too slow or too large"; exit 1; }

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Known vulnerabilities of what the program is built with, by the functions that it contains. The database is https://vuln.go.dev, or what
-# YARDMASTER_VULNDB names: another server, or a folder of OSV files (data/osv of golang.org/x/vulndb).
-# It fails when something is found, and when the database cannot be reached: no answer is not a good answer.
+# Checks the functions in the built binary for known vulnerabilities. The database is https://vuln.go.dev, or whatever YARDMASTER_VULNDB
+# names: another server, or a folder of OSV files (data/osv of golang.org/x/vulndb).
+# Fails if a vulnerability is found, and also if the database cannot be reached.
 set -eu
 cd "$(dirname "$0")/.."
 db=${YARDMASTER_VULNDB:-https://vuln.go.dev}

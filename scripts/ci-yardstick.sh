@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The flow network against SimGrid: every end of every flow, and the speed of both in the same run. Needs g++ and SimGrid, which
-# it installs when CI=true; elsewhere it says what to install and skips (75). A test that skips is a failure here.
+# Compares the flow network with SimGrid: the end of every flow, and the speed of both in the same run. Needs g++ and SimGrid, which
+# it installs if CI=true; otherwise it says what to install and skips (exit code 75). A skipped test is a failure.
 # Usage: ci-yardstick.sh [package...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -30,7 +30,7 @@ go test -count=1 -p 1 -v -run '^TestLabSimGrid' -timeout 20m "${packages[@]}" 2>
 code=${PIPESTATUS[0]}
 set -e
 if grep -q -e '^ *--- SKIP' "$log"; then
-  echo "a test was skipped: with SimGrid there, none may be"
+  echo "a test was skipped although SimGrid is installed"
   code=1
 fi
 grep -q -e '^--- PASS: TestLabSimGrid ' "$log" || { echo "the comparison did not run or failed"; code=1; }

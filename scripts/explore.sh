@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Random exploration, beside the tests with fixed seeds: every property with new seeds until CASES cases are in the log, the cheapest
-# first and one at a time. It may be interrupted: what is in the log counts the next time. The log has a line a run: package, test, seed,
-# cases, seconds, verdict. A failure is printed and kept by rapid under the package's testdata/rapid.
-# explore.sh [CASES [DIR]]: a million cases; logs and test binaries in .cache/explore. Remove DIR after the code has changed.
-# explore.sh --list: only the properties there are.
+# Random exploration, in addition to the tests with fixed seeds: runs every property with new seeds until the log has CASES cases, the cheapest
+# first and one at a time. You can interrupt it; it resumes from the log. The log has one line per run: package, test, seed, cases, seconds,
+# verdict. Failures are printed, and rapid keeps them under the package's testdata/rapid.
+# explore.sh [CASES [DIR]]: a million cases by default; logs and test binaries in .cache/explore. Remove DIR after the code has changed.
+# explore.sh --list: lists the properties.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# properties: package and test of each.
+# properties: prints the package and test of each property.
 properties() {
   grep -rl --include='*_test.go' --exclude-dir=fixedseed 'rapid\.Check(' . | sort | while read -r file; do
     awk -v pkg="$(dirname "$file")" '/^func /{ name = $2; sub(/\(.*/, "", name) } /rapid\.Check\(/{ print pkg, name }' "$file"
@@ -23,7 +23,7 @@ mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
 log=$dir/log
 touch "$log"
-budget=60 # seconds a run, about
+budget=60 # approximate seconds per run
 
 binary() { echo "$dir/$(echo "$1" | tr / _).test"; }
 
@@ -39,7 +39,7 @@ run() {
   [ $verdict = passed ] || { grep -v '\[rapid\] draw' "$dir/out" | cut -c1-400 | head -40; }
 }
 
-# next: the property with the least time left to CASES, and how many cases a run of it is to have.
+# next: prints the property that needs the least time to reach CASES, and the number of cases for its next run.
 next() {
   awk -v want="$cases" -v budget=$budget '
     NR == FNR { if ($6 == "passed") { done[$1 " " $2] += $4; took[$1 " " $2] += $5 } else failed[$1 " " $2] = 1; next }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the picture at the top of README.md from a run of the demo: docs/images/report.png.
-# It needs Go, Chromium and Node.js (see screenshot.sh).
+# Generates the screenshot at the top of README.md from a run of the demo: docs/images/report.png.
+# Needs Go, Chromium and Node.js (see screenshot.sh).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dir=$(mktemp -d)

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Writes the pages under docs/reproductions again, each from a run of its whole study.
+# Regenerates the pages under docs/reproductions, each from a run of its whole study.
 #
 #   scripts/reproductions.sh [--check]
 #
-# With --check it writes elsewhere and fails if a page differs. SEEDS is the number of seeds (else each study's own). Checks that miss do
-# not fail it: they are on the page.
+# With --check it writes to a temporary directory and fails if a page differs. SEEDS is the number of seeds (default: each study's own).
+# Checks that miss are shown on the page; they do not fail the script.
 set -eu
 cd "$(dirname "$0")/.."
 out=docs/reproductions

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Replays the same scenarios with a yardmaster built from a base commit and with one built from the working tree, and compares results: each
 # figure of the JSON (sentences are left out), per-job and timeline Parquet files, steering logs and the conformance table byte by byte.
-# unchanged.sh [BASE]: a commit; the merge base with origin/main (without one: main) unless given. All inputs are those of BASE.
-# Prints a line a scenario: same, differs (with the first differing lines), or expected, with its reason from scripts/unchanged.expected
-# ("SCENARIO REASON", a line each; SCENARIO may be a shell pattern). Exits 1 if any other scenario differs; outputs that differ stay in .cache/unchanged.
+# unchanged.sh [BASE]: a commit; default: the merge base with origin/main (or main). All inputs are those of BASE.
+# Prints one line per scenario: same, differs (with the first differing lines), or expected, with its reason from scripts/unchanged.expected
+# (one "SCENARIO REASON" per line; SCENARIO may be a shell pattern). Exits 1 if any other scenario differs; differing outputs stay in .cache/unchanged.
 #   EXTRA="--option value"  options for simulate and compare in the new tree, in ideal time only (say, to choose BASE's application model)
 #   ONLY='synth/*'          only these scenarios     FULL=1  FB-2010's whole day, not its first 3,000 jobs
-# FB-2010 and Mumak's trace lie in YARDMASTER_TRACES.
+# FB-2010 and Mumak's trace are read from YARDMASTER_TRACES.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 extra=${EXTRA:-}
@@ -31,12 +31,12 @@ yardmaster() {
   "$dir/bin/$side/yardmaster" "$@"
 }
 
-# What a result computes, without what it says in sentences and how it was asked.
+# The figures of a result, without its sentences and its command line.
 figures='def text: type == "string" and test(" "); walk(if type == "array" then map(select(text | not)) elif type == "object" then
   with_entries(select(.key | IN("version", "command", "model", "data") | not) | select(.value | text | not)) else . end)'
 failed=0
 
-# play NAME COMMAND...: on both sides, each in a folder of its own, and compares the files there.
+# play NAME COMMAND...: runs it on both sides, each in its own folder, and compares the files there.
 play() {
   local name=$1 side file a b reason verdict=same
   [[ $name == ${ONLY:-*} ]] || return 0
@@ -70,7 +70,7 @@ play() {
 }
 simulate() { play "$1" yardmaster simulate "${@:2}" --out .; }
 
-# The command's golden scripts: what they run, with the files they bring.
+# The command's golden scripts: the commands they run, with their files.
 script() {
   awk '/^-- .* --$/ { f = $2; d = f; if (sub("/[^/]*$", "", d)) system("mkdir -p " d); next } f { print >f }' "$1"
   local line n=0
@@ -83,7 +83,7 @@ script() {
 for file in "$tree"/cmd/yardmaster/testdata/script/*.txtar; do
   ! grep -qE '^exec yardmaster (simulate|compare|reproduce)' "$file" || play "golden/$(basename "$file" .txtar)" script "$file"
 done
-# Those of policies and of steering, which tests replay, must stay as they are.
+# The golden texts of policies and of steering, which tests replay, must not change.
 texts() { (cd "${root[$side]}" && sha256sum $(cd "$tree" && find policy sim -path '*/testdata/*' -type f | sort)) >texts.log 2>&1; }
 play golden/texts texts
 
@@ -133,4 +133,4 @@ fi
 conformance() { "$dir/bin/$side/lab" conform --offline --scenario all --record "$tree/docs/studies/conformance" --doc t >/dev/null && sed '/^## Speed/,$d' t >table.log; }
 play conformance conformance
 for study in capacity marp; do play reproduce/$study yardmaster reproduce $study --seeds 3 --json figures.json; done
-[ $failed = 0 ] || { echo "results differ from $(git rev-parse --short "$base"); list what is meant in scripts/unchanged.expected"; exit 1; }
+[ $failed = 0 ] || { echo "results differ from $(git rev-parse --short "$base"); list intended differences in scripts/unchanged.expected"; exit 1; }

@@ -1,5 +1,5 @@
-// Licences prints the licence texts of everything that is linked into yardmaster: Go's standard library and the modules of go.mod that the
-// command needs, on any of the systems it is built for. Its test compares them with THIRD_PARTY_LICENSES.
+// Licences prints the licence texts of everything linked into yardmaster on any supported system: Go's standard library and the modules of
+// go.mod that the command needs. Its test compares them with THIRD_PARTY_LICENSES.
 package main
 
 import (
@@ -22,17 +22,17 @@ func main() {
 	fmt.Print(text)
 }
 
-// systems are those that the command is built for: some packages are linked on one of them only.
+// systems are the supported ones: some packages are linked on only one of them.
 var systems = []string{"linux", "darwin", "windows"}
 
-// legal is the name of a file that must go with the program.
+// legal matches the names of files that must be distributed with the program.
 var legal = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([-.].*)?$`)
 
 const head = `yardmaster is linked with the following software. This file holds their licences and notices, each once, and the names of what it covers.
 It is made by "make licences", and a test compares it with go.mod.
 `
 
-// licences is the text for a command.
+// licences returns the licence texts of a command.
 func licences(command string) (string, error) {
 	covers := map[string][]string{} // by text
 	add := func(name, file string) error {
@@ -98,7 +98,7 @@ func licences(command string) (string, error) {
 	return head + line + strings.Join(parts, line), nil
 }
 
-// run is what the go command prints, for a system.
+// run returns the output of the go command for a system.
 func run(system string, args ...string) (string, error) {
 	cmd := exec.Command("go", args...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")

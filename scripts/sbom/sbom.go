@@ -1,5 +1,5 @@
-// Sbom prints a software bill of materials of a Go program (CycloneDX 1.5, JSON): what the program itself says it was built from.
-// The same program gives the same bytes.
+// Sbom prints a software bill of materials (CycloneDX 1.5, JSON) of a Go program, from the build information in its binary.
+// The output is deterministic.
 package main
 
 import (

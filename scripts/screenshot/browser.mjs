@@ -1,4 +1,4 @@
-// Starts the Chromium of this machine, quiet and without a profile.
+// Starts the installed Chromium, quiet and without a profile.
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { chromium } from "playwright-core";

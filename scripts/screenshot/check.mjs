@@ -1,9 +1,9 @@
-// Opens reports in headless Chromium and checks that they work as a reader would use them.
+// Opens reports in headless Chromium and checks that they work for a reader.
 //
 //   node check.mjs REPORT.html...
 //
-// Each must open from disk without an error, without asking for anything else and without scrolling sideways from 390 to 1400 pixels in
-// both themes; have no text over another (layout.mjs); draw its charts; show tooltips; zoom with wheel, keyboard and slider; sort its tables; and switch its theme.
+// Each must open from disk without errors, network requests or horizontal scrolling, from 390 to 1400 pixels wide in both themes;
+// have no overlapping text (layout.mjs); draw its charts; show tooltips; zoom with wheel, keyboard and slider; sort its tables; and switch its theme.
 import assert from "node:assert/strict";
 import { basename, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -16,7 +16,7 @@ if (!files.length) {
   process.exit(2);
 }
 
-// How many different colours a chart's canvas has: one that was not drawn has one.
+// colours counts the colours of a chart's canvas: a blank one has one.
 const colours = (page, id) => page.$eval(`#${id} canvas`, (canvas) => {
   const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
   const seen = new Set();
@@ -24,17 +24,17 @@ const colours = (page, id) => page.$eval(`#${id} canvas`, (canvas) => {
   return seen.size;
 });
 
-// What a chart looks like, to see whether an action changed it.
+// look is a chart's picture, to detect changes.
 const look = (page, id) => page.$eval(`#${id} canvas`, (canvas) => canvas.toDataURL());
 const settle = (page) => page.waitForTimeout(150);
 
-// changes waits until a chart looks different, up to ten seconds on a busy machine, and returns how it looks then.
+// changes waits until a chart looks different, for up to ten seconds, and returns its new picture.
 async function changes(page, id, before, wrong) {
   for (let tries = 0; tries < 66; tries++) {
     await settle(page);
     const now = await look(page, id);
     if (now !== before) {
-      await settle(page); // and let it come to rest
+      await settle(page); // let it settle
       return look(page, id);
     }
   }
@@ -44,7 +44,7 @@ async function changes(page, id, before, wrong) {
 async function open(browser, file, width, colorScheme) {
   const page = await browser.newPage({ viewport: { width, height: 1000 }, colorScheme });
   const wrong = [];
-  // The remark about reading canvases back is about this check's own reading.
+  // Ignore the warning about canvas readback: this check causes it.
   page.on("console", (m) => { if (["error", "warning"].includes(m.type()) && !m.text().includes("willReadFrequently")) wrong.push(m.text()); });
   page.on("pageerror", (e) => wrong.push(String(e.stack || e)));
   page.on("dialog", (d) => { wrong.push(`a dialog: ${d.message()}`); d.dismiss(); });
@@ -67,7 +67,7 @@ async function checkHover(page, id) {
   await page.locator(`#${id}`).scrollIntoViewIfNeeded();
   const box = await page.locator(`#${id}`).boundingBox();
   const shown = () => page.$$eval(`#${id} .tip`, (tips) => tips.some((t) => getComputedStyle(t.parentElement).visibility !== "hidden" && t.textContent.length > 10));
-  // Bars may be few and thin: point at places that have a colour.
+  // Bars may be few and thin: point at coloured pixels.
   const places = await page.$eval(`#${id} canvas`, (canvas) => {
     const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
     const out = [];
@@ -103,7 +103,7 @@ async function checkZoom(page, id) {
   await settle(page);
 }
 
-// A click into the containers moves the jobs there.
+// A click on the containers chart moves the jobs chart to that time.
 async function checkLink(page) {
   await page.locator("#chart-jobs").focus();
   await page.keyboard.press("0");
@@ -161,7 +161,7 @@ for (const file of files) {
       for (const id of full) assert.ok((await colours(page, id)) > 5, `${id} is empty`);
       if (width === 1400 && theme === "light") {
         for (const id of full) await checkHover(page, id);
-        for (const id of full.filter((id) => !/^chart-e\d/.test(id))) await checkZoom(page, id); // charts of estimates stay as they are
+        for (const id of full.filter((id) => !/^chart-e\d/.test(id))) await checkZoom(page, id); // charts of estimates do not zoom
         if (full.includes("chart-containers") && full.includes("chart-jobs")) await checkLink(page);
         const which = await page.$$("#which button");
         if (which.length > 1 && full.includes("chart-containers")) {
@@ -177,7 +177,7 @@ for (const file of files) {
       assert.deepEqual(wrong, [], "errors in the page");
       await page.close();
     }
-    console.log(`${basename(file)}: good`);
+    console.log(`${basename(file)}: ok`);
   } catch (e) {
     failed++;
     console.error(`${basename(file)}: ${e.message}`);

@@ -1,20 +1,20 @@
-// Opens pages in headless Chromium, on a phone and on a desk, and checks that they can be read.
+// Opens pages in headless Chromium, at phone and desktop sizes, and checks that they are readable.
 //
 //   node layout.mjs PAGE.html...
 //
-// No text lies over another or leaves the window; the texts of a table's row stand on one line; the line under a row goes all the way.
+// No text overlaps another or leaves the window; the cells of a table row share a baseline; the border under a row is unbroken.
 import assert from "node:assert/strict";
 import { basename, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { start } from "./browser.mjs";
 
-// What is wrong with the places of the texts that can be seen, as sentences.
+// Returns the layout problems of the visible texts, as sentences.
 const misplaced = () => {
   const wrong = [], boxes = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const range = document.createRange();
   const seen = (element) => element.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true }) && !element.closest(".hide, .chart, script, style, noscript");
-  // The part of the window that shows an element: every ancestor that scrolls or clips may cut some off.
+  // The visible part of an element: every ancestor that scrolls or clips may cut some off.
   const frame = (element) => {
     let [left, right, scrolls] = [-Infinity, Infinity, false];
     for (let at = element; at; at = at.parentElement) {
@@ -61,8 +61,8 @@ const misplaced = () => {
   return wrong;
 };
 
-// Whether a line is drawn under the first and under the second cell of each table's first row. Only the picture tells: Chromium leaves
-// out collapsed borders of cells that stick.
+// Whether a border is drawn under the first and the second cell of each table's first row. Only a screenshot tells: Chromium omits the
+// collapsed borders of sticky cells.
 async function lines(page) {
   const wrong = [];
   for (const row of await page.$$("table tbody tr:first-child:not(:only-child)")) {
@@ -90,7 +90,7 @@ async function lines(page) {
   return wrong;
 }
 
-// checkLayout fails with the first few things that are wrong with a page's layout.
+// checkLayout fails with the first few layout problems of a page.
 export async function checkLayout(page) {
   const wrong = [...await page.evaluate(misplaced), ...await lines(page)];
   assert.deepEqual(wrong.slice(0, 5), [], `${wrong.length} texts or lines are not where they can be read`);
@@ -116,6 +116,6 @@ if (process.argv[1] && import.meta.url === pathToFileURL(resolve(process.argv[1]
     }
   }
   await browser.close();
-  if (!failed) console.log("layout: good");
+  if (!failed) console.log("layout: ok");
   process.exit(failed ? 1 : 0);
 }

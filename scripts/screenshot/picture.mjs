@@ -13,11 +13,11 @@ try {
   const page = await browser.newPage({ viewport: { width: Number(width), height: 1000 }, colorScheme: theme, deviceScaleFactor: Number(process.env.SCALE || 1) });
   await page.goto(pathToFileURL(resolve(file)).href);
   await page.waitForTimeout(300);
-  const height = Number(process.env.HEIGHT || 0); // of the top part to take; 0: the whole page
+  const height = Number(process.env.HEIGHT || 0); // of the part to capture; 0: the whole page
   const top = process.env.SECTION ? await page.evaluate((text) => {
     const heading = [...document.querySelectorAll("h2, h3")].find((h) => h.textContent.startsWith(text));
     return heading ? heading.getBoundingClientRect().top + scrollY - 12 : -1;
-  }, process.env.SECTION) : 0; // where the picture begins
+  }, process.env.SECTION) : 0; // where the screenshot begins
   if (top < 0) throw new Error(`no heading begins with "${process.env.SECTION}"`);
   const clip = { x: 0, y: top, width: Number(width), height };
   await page.screenshot(height > 0 ? { path: out, fullPage: true, clip } : { path: out, fullPage: true });
