@@ -12,6 +12,7 @@ import (
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/proc"
 	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/drive/live"
 )
 
 // Kill is one blow.
@@ -162,7 +163,7 @@ func (k *killer) blow(ctx context.Context, n int) error {
 		policy, args = "static", still(0.2+0.6*k.random.Float64())
 	}
 	row := Kill{N: n + len(k.wait), Scheduler: k.scheduler, Original: k.original, Policy: policy, After: after.Milliseconds(), Back: -1}
-	before, _, _ := drive.ReadJournal(k.y.journal) // none yet: no entries
+	before, _, _ := live.ReadJournal(k.y.journal) // none yet: no entries
 	p, err := k.y.steer(k.s.Binary, "", nil, args...)
 	if err != nil {
 		return err
@@ -193,7 +194,7 @@ func (k *killer) blow(ctx context.Context, n int) error {
 		p.End()
 	}
 	fell := time.Now()
-	entries, open, err := drive.ReadJournal(k.y.journal)
+	entries, open, err := live.ReadJournal(k.y.journal)
 	if err != nil {
 		row.Miss = "the journal cannot be read: " + err.Error()
 	}
@@ -307,7 +308,7 @@ func (k *killer) settle(ctx context.Context) []Kill {
 func (k *killer) final(ctx context.Context, sum *Sum) string {
 	same := k.y.set.original(ctx)
 	obeyed := proc.Await(ctx, k.patience(), 100*time.Millisecond, func() bool { return k.y.set.obeyed(ctx) })
-	_, open, err := drive.ReadJournal(k.y.journal)
+	_, open, err := live.ReadJournal(k.y.journal)
 	text := fmt.Sprintf("%s, found %s: as found %v, in force %v, journal open %v", k.scheduler, k.original, same, obeyed, len(open) > 0)
 	if !same || !obeyed || len(open) > 0 || err != nil {
 		sum.Misses = append(sum.Misses, text)
