@@ -140,7 +140,7 @@ func TestSteeringCapacities(t *testing.T) {
 		n++
 		return map[int][]steer.Action{
 			2: {shares(70, 20)},
-			3: {shares(70, 40)}, // in sum more than before
+			3: {shares(70, 40)},                                                                                                // in sum more than before
 			4: {steer.SetCapacities("test", steer.Share{Queue: "root.x", Value: 60}, steer.Share{Queue: "root.z", Value: 20})}, // not named
 			5: {steer.SetCapacities("test", steer.Share{Queue: "root.x", Value: 60}, steer.Share{Queue: "root.x.y", Value: 30})},
 			6: {{Kind: steer.MoveJob, Job: "a", Queue: "root.z"}},

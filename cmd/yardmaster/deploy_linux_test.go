@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/drive/live"
 )
 
 const unitFile = "../../deploy/systemd/yardmaster-steer@.service"
@@ -236,7 +236,7 @@ func TestContainer(t *testing.T) {
 	if err := os.Chown(state, 0, 0); err != nil { // a volume of another account
 		t.Fatal(err)
 	}
-	if _, open, err := drive.ReadJournal(dirs[0]); err == nil || len(open) > 0 {
+	if _, open, err := live.ReadJournal(dirs[0]); err == nil || len(open) > 0 {
 		t.Errorf("root goes by the journal of the container's account: %v", open)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
-	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/drive/live"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -162,7 +162,7 @@ func TestLabHostileAM(t *testing.T) {
 	if got := share(); got != found {
 		t.Errorf("the real ResourceManager is left with %q, it had %q", got, found)
 	}
-	if _, open, err := drive.ReadJournal(journal); err != nil || len(open) > 0 {
+	if _, open, err := live.ReadJournal(journal); err != nil || len(open) > 0 {
 		t.Errorf("the journal: %v, %v", open, err)
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/internal/securefile"
 	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/drive/live"
 )
 
 // A guard is a second process that restores when the steerer ends without having done so. It reads a pipe whose other end only
@@ -209,11 +210,11 @@ func notePID(dir string, pid int) error {
 }
 
 // openJournal opens a journal. One that a guard has is waited for: the guard is putting things back, and ends.
-func openJournal(ctx context.Context, dir string, notice func(format string, args ...any)) (*drive.Journal, error) {
+func openJournal(ctx context.Context, dir string, notice func(format string, args ...any)) (*live.DiskJournal, error) {
 	begin, told := time.Now(), false
 	for {
-		j, err := drive.OpenJournal(dir)
-		var held *drive.HeldError
+		j, err := live.OpenJournal(dir)
+		var held *live.HeldError
 		if !errors.As(err, &held) {
 			return j, err
 		}
@@ -291,19 +292,19 @@ func standGuard(stalled time.Duration, tell func(format string, args ...any)) (w
 
 // inherit opens the journal of a steerer that has ended. Where the next steerer is there already, it puts back first: inherit waits until
 // it has, for as long as it is given, and takes over if it could not. Nothing is returned when there is nothing left to do.
-func inherit(ctx context.Context, dir string, within time.Duration, tell func(format string, args ...any)) (*drive.Journal, error) {
-	_, left, _ := drive.ReadJournal(dir) // damage is told when it is opened
+func inherit(ctx context.Context, dir string, within time.Duration, tell func(format string, args ...any)) (*live.DiskJournal, error) {
+	_, left, _ := live.ReadJournal(dir) // damage is told when it is opened
 	var last int64
 	for i := range left {
 		last = max(last, left[i].Seq)
 	}
 	for end := time.Now().Add(within); ; {
 		j, err := openJournal(ctx, dir, func(string, ...any) {})
-		var held *drive.HeldError
+		var held *live.HeldError
 		if !errors.As(err, &held) || ctx.Err() != nil {
 			return j, err
 		}
-		_, open, _ := drive.ReadJournal(dir)
+		_, open, _ := live.ReadJournal(dir)
 		put := !slices.ContainsFunc(open, func(e drive.Entry) bool { return e.Seq <= last })
 		if !put && time.Now().Before(end) {
 			continue

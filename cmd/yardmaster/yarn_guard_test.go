@@ -21,6 +21,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/drive/live"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/yard"
 )
@@ -42,7 +43,7 @@ func leftBehind(t *testing.T) (rm *steeredRM, dir string) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	err = drive.Run(ctx, drive.Options{Engine: y, Rules: drive.Rules{Act: true, Journal: j, Restore: time.Millisecond,
+	err = live.Run(ctx, live.Options{Engine: y, Rules: drive.Rules{Act: true, Journal: j.Journal, Restore: time.Millisecond,
 		New: func() (steer.Steerer, error) { return &once{y.Knob()}, nil }},
 		Observe: func(e drive.Event) {
 			if e.Kind == drive.Taken {
@@ -116,7 +117,7 @@ func TestGuardInheritsWhatTheNextSteererLeaves(t *testing.T) {
 			t.Fatal(err)
 		}
 		type heir struct {
-			j   *drive.Journal
+			j   *live.DiskJournal
 			err error
 		}
 		got := make(chan heir, 1)
@@ -370,7 +371,7 @@ func TestGuardNoticesAFrozenSteerer(t *testing.T) {
 			t.Errorf("written: %s", got)
 		}
 	})
-	if _, open, err := drive.ReadJournal(journal); err != nil || len(open) > 0 {
+	if _, open, err := live.ReadJournal(journal); err != nil || len(open) > 0 {
 		t.Errorf("the journal: %v, %v", open, err)
 	}
 }
@@ -394,7 +395,7 @@ func TestGuardWhoseMessagesNobodyReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
-		if _, open, err := drive.ReadJournal(journal); err == nil && len(open) == 0 && rm.setting() == "0.15" {
+		if _, open, err := live.ReadJournal(journal); err == nil && len(open) == 0 && rm.setting() == "0.15" {
 			break
 		}
 		if time.Since(began) > 20*time.Second {
@@ -481,7 +482,7 @@ func TestGuardOfASteererThatCannotEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stuck.Close()
-	j, err := drive.ViewJournal(dir)
+	j, err := live.ViewJournal(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -499,7 +500,7 @@ func TestGuardOfASteererThatCannotEnd(t *testing.T) {
 	if got := rm.setting(); got != "0.3" || err == nil {
 		t.Errorf("%q is set, %v", got, err)
 	}
-	if _, open, err := drive.ReadJournal(dir); err != nil || len(open) != 1 {
+	if _, open, err := live.ReadJournal(dir); err != nil || len(open) != 1 {
 		t.Errorf("the journal: %v, %v", open, err)
 	}
 }

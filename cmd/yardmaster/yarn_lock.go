@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/internal/hostlock"
-	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/drive/live"
 	"github.com/yardmaster/yardmaster/yarn/zk"
 )
 
@@ -18,7 +18,7 @@ import (
 const sessionEnds = 12 * time.Second
 
 // newLock is the further lock of a steerer, one for each of its queues, if one is asked for; held is told when all are taken.
-func newLock(servers, identities []string, held func()) (drive.Lock, error) {
+func newLock(servers, identities []string, held func()) (live.Lock, error) {
 	if len(servers) == 0 {
 		return nil, nil
 	}
@@ -42,7 +42,7 @@ type queueLocks struct {
 	lost  chan struct{}
 }
 
-// Acquire implements drive.Lock.
+// Acquire implements live.Lock.
 func (q *queueLocks) Acquire(ctx context.Context) error {
 	for _, l := range q.locks {
 		if err := l.Acquire(ctx); err != nil {
@@ -59,10 +59,10 @@ func (q *queueLocks) Acquire(ctx context.Context) error {
 	return nil
 }
 
-// Lost implements drive.Lock.
+// Lost implements live.Lock.
 func (q *queueLocks) Lost() <-chan struct{} { return q.lost }
 
-// Release implements drive.Lock.
+// Release implements live.Lock.
 func (q *queueLocks) Release() (err error) {
 	for _, l := range q.locks[:q.taken] {
 		err = errors.Join(err, l.Release())
@@ -75,7 +75,7 @@ func (q *queueLocks) Release() (err error) {
 // when ZooKeeper has noticed. One that another machine has is refused at once.
 type patientLock struct{ *zk.Lock }
 
-// Acquire implements drive.Lock.
+// Acquire implements live.Lock.
 func (p patientLock) Acquire(ctx context.Context) error {
 	here, _ := os.Hostname() // not known: refused at once
 	for begin := time.Now(); ; {
@@ -132,4 +132,4 @@ func oneHostLock(ctx context.Context, identity string, patience time.Duration) (
 	}
 }
 
-func wait(ctx context.Context, d time.Duration) error { return drive.WallClock{}.Wait(ctx, d) }
+func wait(ctx context.Context, d time.Duration) error { return live.WallClock{}.Wait(ctx, d) }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/drive/live"
 )
 
 // A steerer can stop without ending: by a signal, a debugger, a disk that hangs. Its driver therefore gives the guard a sign of life at every call of
@@ -17,12 +17,12 @@ const (
 
 // pulseClock is a clock whose waiters show that they are alive.
 type pulseClock struct {
-	drive.WallClock
+	live.WallClock
 	each time.Duration
 	beat func()
 }
 
-// Wait implements drive.Clock.
+// Wait implements live.Clock.
 func (p pulseClock) Wait(ctx context.Context, d time.Duration) error {
 	for end := p.Now().Add(d); ; {
 		p.beat()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/internal/hostlock"
 	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/drive/live"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/yard"
 )
@@ -77,8 +78,8 @@ func yarnRestore(cmd *cobra.Command, f *restoreFlags) error {
 		failed = fmt.Errorf("restore: %w", err)
 	}
 	for _, dir := range dirs {
-		_, open, err := drive.ReadJournal(dir)
-		var damaged *drive.DamagedError
+		_, open, err := live.ReadJournal(dir)
+		var damaged *live.DamagedError
 		if err != nil && !errors.As(err, &damaged) {
 			fail(err)
 			continue
@@ -189,7 +190,7 @@ func queuesOf(e *drive.Entry) []string {
 func (f *restoreFlags) restore(ctx context.Context, cmd *cobra.Command, dir string) error {
 	notice := noticesTo(cmd.ErrOrStderr())
 	j, err := openJournal(ctx, dir, notice)
-	var held *drive.HeldError
+	var held *live.HeldError
 	switch {
 	case errors.As(err, &held) && !guarded(dir, held.PID):
 		return fmt.Errorf("a steerer is at work: process %d on %s, since %s. End it, and it restores by itself", held.PID, held.Host, held.Since.Local().Format("2006-01-02 15:04:05"))
@@ -213,14 +214,14 @@ func (f *restoreFlags) restore(ctx context.Context, cmd *cobra.Command, dir stri
 // recovery puts back what a journal holds.
 type recovery struct {
 	k     *knobFlags
-	j     *drive.Journal
+	j     *live.DiskJournal
 	force bool
 	log   *eventLog
 	alone bool // whoever has the locks was killed, and only has not ended yet
 
 	notice  func(format string, args ...any)
 	warned  bool          // of a lock that somebody else has
-	removed time.Duration // how long a queue is looked for before it counts as removed; 0: drive.Recovery's
+	removed time.Duration // how long a queue is looked for before it counts as removed; 0: live.Recovery's
 }
 
 // run waits for the ResourceManager and puts back, until it is done or the time is over. A queue that is not there any more has nothing to be put
@@ -272,7 +273,7 @@ func (r *recovery) with(ctx context.Context, y *yard.Yard, locked bool) error {
 			defer func() { _ = lock.Release() }() // it goes with this process
 		}
 	}
-	_, err := drive.Recovery{Engine: y, Journal: r.j, Force: r.force, Gone: r.removed, Observe: func(e drive.Event) { r.log.event(&e) }}.Run(ctx)
+	_, err := live.Recovery{Engine: y, Journal: r.j.Journal, Force: r.force, Gone: r.removed, Observe: func(e drive.Event) { r.log.event(&e) }}.Run(ctx)
 	return err
 }
 
@@ -356,7 +357,7 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 
 // takeOver opens the journal of a steerer that has ended, or that was killed and does not end, stuck then being its process. Until the journal can be had,
 // what it has open is put back without it, again and again: the ResourceManager may be away, too. Nothing is returned when there is nothing left to do.
-func (f *restoreFlags) takeOver(ctx context.Context, log *eventLog, stuck int, tell func(format string, args ...any)) (*drive.Journal, error) {
+func (f *restoreFlags) takeOver(ctx context.Context, log *eventLog, stuck int, tell func(format string, args ...any)) (*live.DiskJournal, error) {
 	if stuck > 0 { // first of all: to open the journal may hang, too
 		f.withoutJournal(ctx, log, true, tell)
 	}
@@ -367,7 +368,7 @@ func (f *restoreFlags) takeOver(ctx context.Context, log *eventLog, stuck int, t
 		}
 		j, err := inherit(in, f.journal, heirWait, tell)
 		stop()
-		var held *drive.HeldError
+		var held *live.HeldError
 		switch {
 		case err == nil:
 			return j, nil
@@ -397,7 +398,7 @@ func (f *restoreFlags) takeOver(ctx context.Context, log *eventLog, stuck int, t
 // answer, and so has the journal still (alone: it will do nothing more with it), or because there is no room to write. What is open is put back at
 // once; that it is, is written down when the journal can be had.
 func (f *restoreFlags) withoutJournal(ctx context.Context, log *eventLog, alone bool, tell func(format string, args ...any)) {
-	j, err := drive.ViewJournal(f.journal)
+	j, err := live.ViewJournal(f.journal)
 	if err != nil || len(j.Open()) == 0 {
 		return
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/yardmaster/yardmaster/steer"
 	steerpolicy "github.com/yardmaster/yardmaster/steer/all"
 	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/drive/live"
 	"github.com/yardmaster/yardmaster/web/steering"
 	"github.com/yardmaster/yardmaster/yarn/yard"
 )
@@ -27,9 +28,9 @@ type session struct {
 	notice  func(format string, args ...any)
 	log     *eventLog
 	board   *steering.Board
-	journal *drive.Journal
+	journal *live.DiskJournal
 	host    io.Closer
-	lock    drive.Lock
+	lock    live.Lock
 	guard   *guard
 }
 
@@ -55,7 +56,7 @@ func (s *session) prepare(ctx context.Context) (err error) {
 	if open := s.journal.Open(); len(open) > 0 && len(f.zk) == 0 { // else when the lock is there: the driver does it first of all
 		s.notice("The journal says that a steerer left %s changed: putting back first.", settingsWord(len(open)))
 		within, stop := context.WithTimeout(ctx, 2*time.Minute)
-		n, err := drive.Recover(within, s.yard, s.journal, func(e drive.Event) { s.log.event(&e) })
+		n, err := live.Recover(within, s.yard, s.journal.Journal, func(e drive.Event) { s.log.event(&e) })
 		stop()
 		if err != nil {
 			return fmt.Errorf("what a steerer left behind cannot be put back: %w", err)
@@ -88,7 +89,7 @@ func leftElsewhere(own string, identities []string) error {
 		if dir == own {
 			continue
 		}
-		_, open, _ := drive.ReadJournal(dir)
+		_, open, _ := live.ReadJournal(dir)
 		for i := range open {
 			cluster := open[i].Engine[:strings.LastIndexByte(open[i].Engine, '/')+1]
 			for _, q := range queuesOf(&open[i]) {

@@ -13,6 +13,7 @@ import (
 	"github.com/yardmaster/yardmaster/steer"
 	steerpolicy "github.com/yardmaster/yardmaster/steer/all"
 	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/drive/live"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/web/steering"
 	"github.com/yardmaster/yardmaster/yarn/yard"
@@ -208,17 +209,21 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 		ctx, stop = context.WithTimeout(ctx, f.lasts)
 		defer stop()
 	}
-	var clock drive.Clock = drive.WallClock{}
+	var clock live.Clock = live.WallClock{}
 	var alive func()
 	if s.guard != nil {
 		alive, clock = s.guard.beat, pulseClock{each: s.guard.each, beat: s.guard.beat}
 	}
+	var journal *drive.Journal
+	if s.journal != nil {
+		journal = s.journal.Journal
+	}
 	needs := steerpolicy.Policies.Find(f.policy).Needs
-	return drive.Run(ctx, drive.Options{
+	return live.Run(ctx, live.Options{
 		Engine: engine, Clock: clock, Alive: alive, Lock: s.lock,
 		Rules: drive.Rules{
 			Allow:  func(k drive.Knob) error { return needs.Allow(k.Kind, k.Property, y.Limit()) },
-			Queues: y.Queues(), Act: f.act, Journal: s.journal, Bound: drive.Within(f.min, f.max), Spacing: f.gap, PerHour: f.perHour, Silence: f.blind,
+			Queues: y.Queues(), Act: f.act, Journal: journal, Bound: drive.Within(f.min, f.max), Spacing: f.gap, PerHour: f.perHour, Silence: f.blind,
 			New: func() (steer.Steerer, error) { return steerpolicy.Policies.New(f.policy, setup) },
 		},
 		Observe: func(e drive.Event) {

@@ -25,7 +25,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/drive/live"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -264,7 +264,7 @@ func TestSteerRestoresWhenToldTo(t *testing.T) {
 			if strings.Contains(c.err.String(), "guard") {
 				t.Errorf("the guard had something to say: %s", c.err)
 			}
-			if _, open, err := drive.ReadJournal(journal); err != nil || len(open) > 0 {
+			if _, open, err := live.ReadJournal(journal); err != nil || len(open) > 0 {
 				t.Errorf("the journal: %v, %v", open, err)
 			}
 		})
@@ -328,7 +328,7 @@ func TestGuardRestoresAfterAKill(t *testing.T) {
 	if text := c.err.String(); !strings.Contains(text, "guard: the steerer has ended without a word: putting back 1 setting") || !strings.Contains(text, "msg=restored") {
 		t.Errorf("%s", text)
 	}
-	if _, open, err := drive.ReadJournal(journal); err != nil || len(open) > 0 {
+	if _, open, err := live.ReadJournal(journal); err != nil || len(open) > 0 {
 		t.Errorf("the journal: %v, %v", open, err)
 	}
 }
@@ -535,7 +535,7 @@ func TestKilledAgainAndAgain(t *testing.T) {
 	if got := rm.setting(); got != "0.150" {
 		t.Errorf("left behind %q: %s", got, text)
 	}
-	if _, open, err := drive.ReadJournal(journal); err != nil || len(open) > 0 {
+	if _, open, err := live.ReadJournal(journal); err != nil || len(open) > 0 {
 		t.Errorf("the journal: %v, %v", open, err)
 	}
 }

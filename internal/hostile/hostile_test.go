@@ -21,7 +21,7 @@ import (
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/scenario"
 	"github.com/yardmaster/yardmaster/sim/mapreduce/modelfile"
-	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/drive/live"
 	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/workload/google"
 	"github.com/yardmaster/yardmaster/workload/input"
@@ -187,7 +187,7 @@ func journal(t *testing.T) func([]byte) {
 		if err := os.WriteFile(filepath.Join(dir, "journal.jsonl"), b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, _, _ = drive.ReadJournal(dir)
+		_, _, _ = live.ReadJournal(dir)
 	}
 }
 

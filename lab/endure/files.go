@@ -13,7 +13,7 @@ import (
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/proc"
 	"github.com/yardmaster/yardmaster/lab/steerer"
-	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/drive/live"
 )
 
 // nobody is an account that may write nothing of the lab's. Only root can become it; anybody else is refused by the modes alone.
@@ -139,7 +139,7 @@ func (f *filer) open() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	_, open, err := drive.ReadJournal(dir)
+	_, open, err := live.ReadJournal(dir)
 	return len(open), err
 }
 

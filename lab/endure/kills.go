@@ -13,6 +13,7 @@ import (
 	"github.com/yardmaster/yardmaster/lab/host"
 	"github.com/yardmaster/yardmaster/lab/proc"
 	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/drive/live"
 )
 
 // Kill is one blow.
@@ -181,7 +182,7 @@ func (k *killer) blow(ctx context.Context) error {
 	after := 5*time.Millisecond + time.Duration(k.random.Int64N(int64(longest-5*time.Millisecond)))
 	policy, args := k.policy()
 	row := Kill{N: 1 + len(k.done) + len(k.wait), Scheduler: k.scheduler, Original: k.original, Policy: policy, After: after.Milliseconds(), Back: -1}
-	before, _, _ := drive.ReadJournal(k.y.journal) // none yet: no entries
+	before, _, _ := live.ReadJournal(k.y.journal) // none yet: no entries
 	p, err := k.y.steer(k.bin, "", nil, args...)
 	if err != nil {
 		return err
@@ -212,7 +213,7 @@ func (k *killer) blow(ctx context.Context) error {
 		p.End()
 	}
 	fell := time.Now()
-	entries, open, err := drive.ReadJournal(k.y.journal)
+	entries, open, err := live.ReadJournal(k.y.journal)
 	if err != nil {
 		row.Miss = "the journal cannot be read: " + err.Error()
 	}
@@ -320,7 +321,7 @@ func (k *killer) patience() time.Duration {
 func (k *killer) final(ctx context.Context) string {
 	same := k.y.set.original(ctx)
 	obeyed := proc.Await(ctx, k.patience(), 100*time.Millisecond, func() bool { return k.y.set.obeyed(ctx) })
-	_, open, err := drive.ReadJournal(k.y.journal)
+	_, open, err := live.ReadJournal(k.y.journal)
 	text := fmt.Sprintf("%s, found %s: as found %v, in force %v, journal open %v", k.scheduler, k.original, same, obeyed, len(open) > 0)
 	if !same || !obeyed || len(open) > 0 || err != nil {
 		k.sum.miss("%s", text)

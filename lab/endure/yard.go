@@ -20,7 +20,7 @@ import (
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/proc"
 	"github.com/yardmaster/yardmaster/lab/steerer"
-	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/drive/live"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -135,7 +135,7 @@ func (y *yard) restore(ctx context.Context, bin string) error {
 
 // openJournal says that a journal is open, or cannot be read; empty if it is neither.
 func openJournal(dir string) string {
-	if _, open, err := drive.ReadJournal(dir); err != nil || len(open) > 0 {
+	if _, open, err := live.ReadJournal(dir); err != nil || len(open) > 0 {
 		return fmt.Sprintf("the journal is still open (%v)", err)
 	}
 	return ""

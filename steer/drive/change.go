@@ -170,14 +170,14 @@ func (d *driver) change(n *knob, a steer.Action) {
 		return
 	}
 	original := present
-	held := d.Journal.open.find(d.Scheme.Identity(), k)
-	if held == nil && present.Mark != "" || held != nil && held.markedByOther(present) {
+	held := d.Journal.open.Find(d.Scheme.Identity(), k)
+	if held == nil && present.Mark != "" || held != nil && held.MarkedByOther(present) {
 		d.refuse(k, a, MarkedError(present.Mark))
 		return
 	}
 	if held != nil {
 		original = *held.Original
-		if !Same(k, present, original) && !held.wrote(present) {
+		if !Same(k, present, original) && !held.Wrote(present) {
 			original = present
 			original.Mark = ""
 			d.emit(Event{Kind: Foreign, Knob: k, Old: held.New.Number, New: present.Number}, slog.String("knob", k.String()),
@@ -197,7 +197,7 @@ func (d *driver) change(n *knob, a steer.Action) {
 		d.refuse(k, a, err)
 		return
 	}
-	v.Mark = d.Journal.mark
+	v.Mark = d.Journal.Mark
 	back := goesBack(k, a, v, original)
 	if back {
 		v, note = original, ""
@@ -255,7 +255,7 @@ func (d *driver) tooMany() error {
 // put writes a change down, makes it, and writes down what became of it.
 func (d *driver) put(n *knob, a steer.Action, original, old, v Value, note string) {
 	k, id := n.k, d.Scheme.Identity()
-	opened := d.Journal.open.find(id, k) == nil
+	opened := d.Journal.open.Find(id, k) == nil
 	now := d.now()
 	line := Entry{At: now, What: Before, Engine: id, Knob: k, Original: &original, Old: &old, New: &v, Why: join(note, a.Why)}
 	if err := d.log(line); err != nil {
@@ -324,7 +324,7 @@ func both(a, b error) error {
 // isBack tells whether a knob is certainly as it was found, and in force. If not it stays open: that harms nobody.
 func (d *driver) isBack(n *knob, original Value) bool {
 	now, err := d.read(n.k)
-	if err != nil || !Same(n.k, now, original) || d.Journal.open.find(d.Scheme.Identity(), n.k).doubtful(n.written) {
+	if err != nil || !Same(n.k, now, original) || d.Journal.open.Find(d.Scheme.Identity(), n.k).doubtful(n.written) {
 		return false
 	}
 	in, _ := d.inForce(n.k, original)

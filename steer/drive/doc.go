@@ -1,4 +1,4 @@
-// Package drive runs a steering policy on a live scheduler, so that it can be left alone: it looks when the policy wants to
+// Package drive runs a steering policy on a scheduler, so that it can be left alone: it looks when the policy wants to
 // look, writes down every change before it makes it, checks that it was taken, keeps within bounds, and puts everything back when
 // it leaves, is told to, has crashed, or has lost sight of the scheduler.
 //
@@ -12,6 +12,6 @@
 //   - No snapshot, or none that the policy can use, for a while: everything goes back, and a fresh policy begins when the
 //     scheduler has been seen well for some time.
 //
-// The driver is a step machine (Machine) without clock and I/O: Run steps it on a live scheduler, package sim in virtual time. What waits for its
+// The driver is a step machine (Machine) without clock and I/O: package live steps it on a live scheduler, package sim in virtual time. What waits for its
 // effect is looked at between the policy's looks. Policy and driver are the same values, live and in a rehearsal.
 package drive

@@ -53,8 +53,8 @@ const (
 	sumLen  = len(sumHead) + 8 + len(sumTail)
 )
 
-// line is the entry as it stands in the file: an object whose last field is the checksum of the object without it.
-func (e *Entry) line() ([]byte, error) {
+// Line is the entry as it stands in the file: an object whose last field is the checksum of the object without it.
+func (e *Entry) Line() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -66,8 +66,8 @@ func (e *Entry) line() ([]byte, error) {
 	return fmt.Appendf(body[:len(body)-1], "%s%08x%s\n", sumHead, sum, sumTail), nil
 }
 
-// parseEntry reads a line without its end.
-func parseEntry(line []byte) (e Entry, err error) {
+// ParseEntry reads a line without its end.
+func ParseEntry(line []byte) (e Entry, err error) {
 	cut := len(line) - sumLen
 	if cut < 1 || !bytes.HasPrefix(line[cut:], []byte(sumHead)) || !bytes.HasSuffix(line, []byte(sumTail)) {
 		return e, errors.New("it is cut short")
@@ -80,6 +80,16 @@ func parseEntry(line []byte) (e Entry, err error) {
 		return e, err
 	}
 	return e, e.check()
+}
+
+// IsTorn tells whether a last line without an end is what a crash leaves of an append: the beginning of an entry, without the whole of its
+// checksum, and then at most zeros, where the file had grown before its content arrived.
+func IsTorn(line []byte) bool {
+	const begin = `{"seq":`
+	line = bytes.TrimRight(line, "\x00")
+	n := min(len(line), len(begin))
+	sum := bytes.LastIndex(line, []byte(sumHead))
+	return string(line[:n]) == begin[:n] && (sum < 0 || len(line)-sum < sumLen)
 }
 
 // check refuses what no driver has written: it must not reach a scheduler.
@@ -98,15 +108,15 @@ func (e *Entry) check() error {
 		texts = append(texts, v.Text, v.Mark)
 	}
 	for _, s := range texts {
-		if len(s) > longestText || !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		if len(s) > LongestText || !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
 			return fmt.Errorf("%.60q is no name and no value", s)
 		}
 	}
 	return nil
 }
 
-// longestText is more than any name or value that a scheduler takes.
-const longestText = 1024
+// LongestText is more than any name or value that a scheduler takes.
+const LongestText = 1024
 
 func deref(v *Value) Value {
 	if v == nil {
@@ -115,10 +125,11 @@ func deref(v *Value) Value {
 	return *v
 }
 
-// ledger is what a journal amounts to: the knobs that are open, in the order in which they were opened.
-type ledger []*Entry
+// Ledger is what a journal amounts to: the knobs that are open, in the order in which they were opened.
+type Ledger []*Entry
 
-func (l ledger) find(engine string, k Knob) *Entry {
+// Find is the entry of a knob that is open; nil: it is not.
+func (l Ledger) Find(engine string, k Knob) *Entry {
 	for _, h := range l {
 		if h.Engine == engine && h.Knob == k {
 			return h
@@ -127,9 +138,9 @@ func (l ledger) find(engine string, k Knob) *Entry {
 	return nil
 }
 
-// add takes an entry in.
-func (l *ledger) add(e *Entry) {
-	h := l.find(e.Engine, e.Knob)
+// Add takes an entry in.
+func (l *Ledger) Add(e *Entry) {
+	h := l.Find(e.Engine, e.Knob)
 	switch e.What {
 	case Held:
 		if h == nil {
@@ -162,8 +173,8 @@ func (l *ledger) add(e *Entry) {
 	}
 }
 
-// wrote tells whether a value was written to an open knob.
-func (e *Entry) wrote(v Value) bool {
+// Wrote tells whether a value was written to an open knob.
+func (e *Entry) Wrote(v Value) bool {
 	return slices.ContainsFunc(e.Ours, func(o Value) bool { return Same(e.Knob, o, v) })
 }
 
@@ -172,10 +183,11 @@ func (e *Entry) marked(mark string) bool {
 	return mark != "" && slices.ContainsFunc(e.Ours, func(o Value) bool { return o.Mark == mark })
 }
 
-// markedByOther tells whether a value is another driver's, even if it is one that was written here too.
-func (e *Entry) markedByOther(v Value) bool { return v.Mark != "" && !e.marked(v.Mark) }
+// MarkedByOther tells whether a value is another driver's, even if it is one that was written here too.
+func (e *Entry) MarkedByOther(v Value) bool { return v.Mark != "" && !e.marked(v.Mark) }
 
-func (l ledger) entries() []Entry {
+// Entries lists them.
+func (l Ledger) Entries() []Entry {
 	out := make([]Entry, len(l))
 	for i, h := range l {
 		out[i] = *h

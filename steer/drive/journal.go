@@ -1,208 +1,33 @@
 package drive
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
-	"math"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
-
-	"github.com/yardmaster/yardmaster/internal/securefile"
 )
 
-// A journal's folder holds the journal, the one before it, a file that is locked, and what was kept aside.
-const (
-	journalFile = "journal.jsonl"
-	formerFile  = "journal.1.jsonl"
-	tornFile    = "journal.torn.jsonl"       // the last line that a crash cut short
-	damagedFile = "journal.damaged.%s.jsonl" // copies of damaged journals; while there is one, the damage is not settled
-	lockFile    = "lock"
-	largest     = 1 << 30 // more is no journal
-)
-
-// Journal holds what has been changed and not put back. Every line is on disk before the call that wrote it returns.
-//
-// The file is JSON, one object a line, each with a checksum of itself; it can be read with less and jq. A last line that was cut short
-// by a crash is dropped: what it announced was not done yet. Any other line that cannot be read is damage: a change may have been made
-// that nobody knows of any more. The damaged file is kept aside before anything is rewritten, and Damage reports it until a person has
-// removed that copy. When the file has grown, a new one is begun with what is open, and the old one kept beside it.
+// Journal holds what has been changed and not put back. Where its lines are kept is for Store to say: package live has one on disk.
 type Journal struct {
-	dir    string
-	mark   string // what is left beside a value of a driver's own: see markOf
-	lock   *os.File
-	file   disk
-	wrap   func(disk) disk // for tests
-	size   int64           // of the lines that are whole
-	limit  int64           // a new file is begun beyond this
-	seq    int64
-	open   ledger
-	recent []time.Time // changes written in the last hour
-	damage error
+	Name string // where it is kept, for messages
+	Mark string // left beside a value of a driver's own: whose it is
+	// Store keeps a line for good before it returns; nil: the journal does not outlive the process.
+	Store func(line []byte) error
 
-	rebased bool  // what was read goes by the driver's clock
-	broken  error // the file cannot be relied on any more
-}
-
-// disk is the journal's file as far as it is needed.
-type disk interface {
-	Write(b []byte) (int, error)
-	Sync() error
-	Truncate(size int64) error
-	Close() error
-}
-
-// OpenJournal opens the journal of a folder, making it if need be, and locks it until Close. One that another process has gives a
-// *HeldError.
-func OpenJournal(dir string) (*Journal, error) {
-	return openJournal(dir, func(d disk) disk { return d })
+	seq     int64
+	open    Ledger
+	recent  []time.Time // changes written in the last hour
+	rebased bool        // what was read goes by the driver's clock
 }
 
 // MemoryJournal is a journal that does not outlive the process: that of a rehearsal.
-func MemoryJournal(name string) *Journal {
-	return &Journal{dir: name, mark: name, file: nowhere{}, limit: math.MaxInt64, rebased: true}
-}
-
-// nowhere is a disk that keeps nothing.
-type nowhere struct{}
-
-func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
-func (nowhere) Sync() error                 { return nil }
-func (nowhere) Truncate(int64) error        { return nil }
-func (nowhere) Close() error                { return nil }
-
-func openJournal(dir string, wrap func(disk) disk) (_ *Journal, err error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
-	}
-	if err := securefile.CheckDir(dir); err != nil { // who can write there can make us write anything to the scheduler
-		return nil, fmt.Errorf("journal: %w", err)
-	}
-	j := &Journal{dir: dir, wrap: wrap, limit: 4 << 20}
-	if j.lock, err = takeLock(dir); err != nil {
-		return nil, err
-	}
-	if err := j.load(); err != nil {
-		_ = j.Close() // the reason is the first error
-		return nil, fmt.Errorf("journal: %w", err)
-	}
-	return j, nil
-}
-
-// load reads the file, cuts off what a crash left behind and gets ready to append.
-func (j *Journal) load() error {
-	p, err := readFile(j.path(journalFile))
-	if err != nil {
-		return err
-	}
-	f, err := securefile.Open(j.path(journalFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	j.file = j.wrap(f)
-	for _, name := range glob(j.dir, ".journal*.tmp") { // of a crash while a new file was begun
-		_ = os.Remove(name) // it is in nobody's way
-	}
-	for i := range p.entries {
-		j.add(&p.entries[i])
-	}
-	j.size = p.good
-	switch {
-	case p.damage != nil:
-		if err := j.renew(j.asideName()); err != nil { // a copy is kept before anything is cut off
-			return fmt.Errorf("%w; it cannot be kept aside, so it is left as it is: %w", p.damage, err)
-		}
-	case len(p.torn) > 0:
-		if err := securefile.WriteFile(j.path(tornFile), p.torn, 0o600); err != nil {
-			return err
-		}
-		if err := j.file.Truncate(p.good); err != nil {
-			return err
-		}
-	}
-	j.damage, j.mark = damageOf(j.dir, p.damage), markOf(j.dir)
-	return errors.Join(j.file.Sync(), securefile.SyncDir(j.dir))
-}
-
-// asideName is the name under which a damaged journal is kept: one that is not taken, or has it already.
-func (j *Journal) asideName() string {
-	data, _ := securefile.ReadFile(j.path(journalFile), largest) // read a moment ago
-	for n := 1; ; n++ {
-		name := fmt.Sprintf(damagedFile, strconv.Itoa(n))
-		kept, err := securefile.ReadFile(j.path(name), largest)
-		if errors.Is(err, fs.ErrNotExist) || err == nil && bytes.Equal(kept, data) {
-			return name
-		}
-	}
-}
-
-// damageOf adds to what is damaged the copies that were kept aside: they are damage, too, until a person removes them.
-func damageOf(dir string, found *DamagedError) error {
-	aside := glob(dir, fmt.Sprintf(damagedFile, "*"))
-	if found == nil && len(aside) == 0 {
-		return nil
-	}
-	if found == nil {
-		found = &DamagedError{File: filepath.Join(dir, journalFile)}
-	}
-	found.Aside = aside
-	return found
-}
-
-// glob lists the files of a folder whose names match.
-func glob(dir, pattern string) []string {
-	names, _ := fs.Glob(os.DirFS(dir), pattern) // a folder that cannot be read has failed before
-	for i := range names {
-		names[i] = filepath.Join(dir, names[i])
-	}
-	return names
-}
-
-func (j *Journal) path(name string) string { return filepath.Join(j.dir, name) }
-
-// Dir is the journal's folder.
-func (j *Journal) Dir() string { return j.dir }
-
-// markOf says whose a value is: the journal from which it is put back. It has to come back from the scheduler as it was written, or it would be taken for
-// another driver's: so there is no blank in it, which might be trimmed, no variable and nothing but ASCII.
-func markOf(folder string) string {
-	host, _ := os.Hostname() // empty will do
-	dir, err := filepath.Abs(folder)
-	if err != nil {
-		dir = folder
-	}
-	plain := func(r rune) rune {
-		if r <= ' ' || r > '~' || r == '$' {
-			return '?'
-		}
-		return r
-	}
-	text := strings.Map(plain, host+":"+dir)
-	return text[:min(len(text), longestText/8)]
-}
+func MemoryJournal(name string) *Journal { return &Journal{Name: name, Mark: name, rebased: true} }
 
 // Open lists the knobs that are not as they were found, with all that is known of each.
-func (j *Journal) Open() []Entry { return j.open.entries() }
+func (j *Journal) Open() []Entry { return j.open.Entries() }
 
-// Damage is a *DamagedError when lines of the journal could not be read, now or earlier: what is open may not be all.
-func (j *Journal) Damage() error { return j.damage }
-
-// Close gives the journal back. What is open stays so.
-func (j *Journal) Close() error {
-	var err error
-	if j.file != nil {
-		err = j.file.Close()
-	}
-	return errors.Join(err, dropLock(j.lock))
-}
-
-func (j *Journal) add(e *Entry) {
-	j.open.add(e)
+// Load takes in an entry that was kept before.
+func (j *Journal) Load(e *Entry) {
+	j.open.Add(e)
 	j.seq = max(j.seq, e.Seq)
 	if e.What == Before {
 		hour := e.At.Add(-time.Hour)
@@ -210,7 +35,7 @@ func (j *Journal) add(e *Entry) {
 	}
 }
 
-// rebase makes the times that were read from the file ones of a driver's clock. That may have been set since: a time in the file can be later than
+// rebase makes the times that were kept ones of a driver's clock. That may have been set since: a time in the file can be later than
 // now, or longer ago than it seems. Within a process the clock cannot be set: it counts on.
 func (j *Journal) rebase(now time.Time) {
 	if j.rebased {
@@ -227,198 +52,21 @@ func (j *Journal) rebase(now time.Time) {
 	}
 }
 
-// Append writes one line and sees it to the disk.
+// Append keeps one entry.
 func (j *Journal) Append(e Entry) error {
-	if j.broken != nil {
-		return j.broken
-	}
-	if j.size > j.limit {
-		if err := j.renew(formerFile); j.broken != nil {
-			return j.broken
-		} else if err != nil {
-			j.limit *= 2 // the old file still does
-		}
-	}
 	e.Seq = j.seq + 1
-	line, err := e.line()
+	line, err := e.Line()
 	if err == nil {
 		err = e.check() // what could not be read again
 	}
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	if _, err := j.file.Write(line); err != nil {
-		if cut := j.file.Truncate(j.size); cut != nil {
-			j.broken = fmt.Errorf("journal %s cannot be written any more: %w", j.dir, err)
-		}
-		return fmt.Errorf("journal: %w", err)
-	}
-	if err := j.file.Sync(); err != nil { // what is on disk now cannot be known
-		j.broken = fmt.Errorf("journal %s cannot be relied on any more: %w", j.dir, err)
-		return j.broken
-	}
-	j.size += int64(len(line))
-	j.add(&e)
-	return nil
-}
-
-// renew begins a new file with the knobs that are open and keeps the old one under another name. At no moment is there none.
-func (j *Journal) renew(former string) error {
-	var lines []byte
-	for _, h := range j.open {
-		line, err := h.line()
-		if err != nil {
+	if j.Store != nil {
+		if err := j.Store(line); err != nil {
 			return err
 		}
-		lines = append(lines, line...)
 	}
-	old, err := securefile.ReadFile(j.path(journalFile), largest)
-	if err != nil {
-		return err
-	}
-	if err := securefile.WriteFile(j.path(former), old, 0o600); err != nil {
-		return err
-	}
-	err = securefile.WriteFile(j.path(journalFile), lines, 0o600)
-	if err != nil && !errors.Is(err, securefile.ErrNotDurable) {
-		return err
-	}
-	f, failed := securefile.Open(j.path(journalFile), os.O_WRONLY|os.O_APPEND, 0)
-	if err = errors.Join(err, failed); err != nil {
-		j.broken = fmt.Errorf("journal %s cannot be relied on any more: %w", j.dir, err)
-		return j.broken
-	}
-	_ = j.file.Close() // all of it is on disk
-	j.file, j.size = j.wrap(f), int64(len(lines))
+	j.Load(&e)
 	return nil
 }
-
-// ViewJournal is the journal of a folder whose owner cannot do anything any more, but has not let go of it. What is open can be put back with it, but
-// not closed.
-func ViewJournal(dir string) (*Journal, error) {
-	_, open, err := ReadJournal(dir)
-	var damaged *DamagedError
-	if err != nil && !errors.As(err, &damaged) {
-		return nil, err
-	}
-	j := &Journal{dir: dir, damage: err, broken: fmt.Errorf("journal %s: another process has it still", dir)}
-	for i := range open {
-		j.add(&open[i])
-	}
-	return j, nil
-}
-
-// ReadJournal reads the journal of a folder without locking it: all its entries, and the knobs that are open with all that is known
-// of each. With a *DamagedError the rest is there.
-func ReadJournal(dir string) (entries, open []Entry, err error) {
-	var p pages
-	if err = securefile.CheckDir(dir); err == nil {
-		p, err = readFile(filepath.Join(dir, journalFile))
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, fmt.Errorf("journal: %w", err)
-	}
-	var l ledger
-	for i := range p.entries {
-		l.add(&p.entries[i])
-	}
-	return p.entries, l.entries(), damageOf(dir, p.damage)
-}
-
-// pages is what a journal's file holds.
-type pages struct {
-	entries []Entry
-	good    int64  // bytes up to the end of the last whole line
-	torn    []byte // the last line, cut short by a crash
-	damage  *DamagedError
-}
-
-func readFile(path string) (p pages, err error) {
-	data, err := securefile.ReadFile(path, largest)
-	if errors.Is(err, fs.ErrNotExist) {
-		return p, nil
-	}
-	if err != nil {
-		return p, err
-	}
-	return parsePages(path, data), nil
-}
-
-// parsePages reads lines. One that cannot be read is damage, unless it is what a crash leaves of the last one.
-func parsePages(path string, data []byte) (p pages) {
-	for number, rest := 1, data; len(rest) > 0; number++ {
-		line, after, whole := bytes.Cut(rest, []byte("\n"))
-		rest = after
-		if !whole && isTorn(line) {
-			p.torn = line
-			break
-		}
-		e, err := parseEntry(line)
-		if err == nil && !whole {
-			err = errors.New("its end is missing")
-		}
-		if err != nil {
-			if p.damage == nil {
-				p.damage = &DamagedError{File: path, Err: err}
-			}
-			p.damage.Lines = append(p.damage.Lines, number)
-			continue
-		}
-		p.entries = append(p.entries, e)
-		p.good = int64(len(data) - len(after))
-	}
-	return p
-}
-
-// isTorn tells whether a last line without an end is what a crash leaves of an append: the beginning of an entry, without the whole of its
-// checksum, and then at most zeros, where the file had grown before its content arrived.
-func isTorn(line []byte) bool {
-	const begin = `{"seq":`
-	line = bytes.TrimRight(line, "\x00")
-	n := min(len(line), len(begin))
-	sum := bytes.LastIndex(line, []byte(sumHead))
-	return string(line[:n]) == begin[:n] && (sum < 0 || len(line)-sum < sumLen)
-}
-
-// HeldError says that another process has the journal.
-type HeldError struct {
-	Dir   string    `json:"-"`
-	PID   int       `json:"pid"` // 0: not known
-	Host  string    `json:"host"`
-	Since time.Time `json:"since"`
-}
-
-func (e *HeldError) Error() string {
-	who := "another process"
-	if e.PID > 0 {
-		who = fmt.Sprintf("process %d on %s since %s", e.PID, e.Host, e.Since.Format(time.RFC3339))
-	}
-	return fmt.Sprintf("journal %s is held by %s: only one may steer; end it, or give another queue a journal of its own", e.Dir, who)
-}
-
-// DamagedError says that lines of a journal cannot be read, now or when it was opened earlier. What the others say holds, but there may be
-// changes that nobody knows of any more.
-type DamagedError struct {
-	File  string
-	Lines []int    // none: all damage was found earlier
-	Err   error    // of the first
-	Aside []string // copies of damaged journals
-}
-
-func (e *DamagedError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "the journal %s is damaged", e.File)
-	if len(e.Lines) > 0 {
-		fmt.Fprintf(&b, ": line %d cannot be read: %v (%d in all)", e.Lines[0], e.Err, len(e.Lines))
-	}
-	b.WriteString("; a change may have been made that is not known any more. ")
-	look := e.File
-	if len(e.Aside) > 0 {
-		look = strings.Join(e.Aside, " and ")
-		fmt.Fprintf(&b, "It is kept in %s. ", look)
-	}
-	fmt.Fprintf(&b, "Compare the scheduler's setting with what %s still shows, correct it by hand if need be, and then remove %[1]s: nothing is steered before that", look)
-	return b.String()
-}
-
-func (e *DamagedError) Unwrap() error { return e.Err }

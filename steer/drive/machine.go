@@ -47,7 +47,7 @@ type Answer struct {
 	InForce  bool           // Check
 }
 
-// Machine is a driver, or a recovery, as a step machine: no clock, no I/O. It asks for one thing at a time, and goes by nothing but the answers. Run
+// Machine is a driver, or a recovery, as a step machine: no clock, no I/O. It asks for one thing at a time, and goes by nothing but the answers. Package live
 // carries its requests out on a live scheduler, the simulator in virtual time; the same answers give the same requests.
 //
 // Inside it is a coroutine, so that the driver's code reads in the order in which things happen. A machine that is not asked any further leaves
@@ -57,6 +57,8 @@ type Machine struct {
 	next func() (Request, bool)
 	stop func()
 	err  error
+
+	restored int
 }
 
 // NewMachine makes a driver. Answers are given to Next.
@@ -92,6 +94,9 @@ func (m *Machine) Next(a Answer) (Request, bool) {
 
 // Err is why a machine that is done has failed.
 func (m *Machine) Err() error { return m.err }
+
+// Restored is how many knobs a recovery that is done has put back.
+func (m *Machine) Restored() int { return m.restored }
 
 // Abandon frees a machine that is not asked any further.
 func (m *Machine) Abandon() { m.stop() }

@@ -2,7 +2,6 @@ package drive
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"time"
 
@@ -28,28 +27,6 @@ type Rules struct {
 	Settle  time.Duration // good snapshots for so long before acting again; 0: 15 s
 	Verify  time.Duration // a write must be in force after so long; 0: 20 s
 	Restore time.Duration // how long to try to put things back when leaving; 0: 30 s
-}
-
-// Options say what to drive live, and how.
-type Options struct {
-	Rules  // their Scheme is the engine's
-	Engine Engine
-	// Lock is a further lock for drivers that cannot see each other's journals; nil: none. When it is lost the driver stops at once,
-	// changes nothing any more and leaves its journal open.
-	Lock    Lock
-	Observe func(Event) // one call an event, one at a time
-	Clock   Clock       // nil: the real one
-	Alive   func()      // called before and after everything that may hang; nil: nobody wants to know
-	// Trace is shown every request of the machine with its answer, at first none with the time at the start; nil: not kept. A machine that is given these
-	// answers asks the same again.
-	Trace func(Request, Answer)
-}
-
-// Lock keeps other drivers away from the same scheduler.
-type Lock interface {
-	Acquire(ctx context.Context) error // waits until it is held
-	Lost() <-chan struct{}             // closed when it is not held any more
-	Release() error
 }
 
 // ErrLost is why a driver stops that has lost its lock.

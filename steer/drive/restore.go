@@ -2,7 +2,6 @@ package drive
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,31 +16,17 @@ func (e *Entry) doubtful(now time.Time) bool {
 	return !e.Doubted.IsZero() && now.Before(e.Doubted.Add(linger))
 }
 
-// Recover puts back all that the journal says is open and tells how many knobs that were. It tries until the context ends.
-func Recover(ctx context.Context, e Engine, j *Journal, observe func(Event)) (restored int, err error) {
-	return Recovery{Engine: e, Journal: j, Observe: observe}.Run(ctx)
-}
-
-// Recovery puts back what a driver has changed. It may be done again at any time, and from any point at which a driver ended.
-type Recovery struct {
-	Engine  Engine
-	Journal *Journal
-	Force   bool          // puts back also what somebody else has changed since
-	Gone    time.Duration // a knob that is missing from every reading for so long counts as removed; 0: a minute
-	Observe func(Event)
-	Clock   Clock // nil: the real one
-}
-
-// Run tries until everything is put back or the context ends.
-func (r Recovery) Run(ctx context.Context) (restored int, err error) {
-	m := machine(func(p *port) error {
-		r.Journal.rebase(p.now())
-		restored, err = (&recovery{port: p, id: r.Engine.Identity(), journal: r.Journal, force: r.Force, goneFor: cmp.Or(r.Gone, goneFor), missing: map[Knob]absence{}}).run()
+// NewRecovery makes a machine that puts back what the journal of a scheduler has open, until it is done or told to stop. With force it puts back also what
+// somebody else has changed since. A knob that is missing from every reading for the time gone counts as removed; 0: a minute.
+func NewRecovery(scheme Scheme, j *Journal, force bool, gone time.Duration) *Machine {
+	var m *Machine
+	m = machine(func(p *port) (err error) {
+		j.rebase(p.now())
+		r := &recovery{port: p, id: scheme.Identity(), journal: j, force: force, goneFor: cmp.Or(gone, goneFor), missing: map[Knob]absence{}}
+		m.restored, err = r.run()
 		return err
 	})
-	l := &live{engine: r.Engine, journal: r.Journal, observe: r.Observe, clock: r.Clock}
-	err = l.run(ctx, m)
-	return restored, err
+	return m
 }
 
 // recovery is one that is under way.
@@ -110,7 +95,7 @@ func (r *recovery) run() (restored int, err error) {
 			end = true
 		}
 		if end || r.wait(r.now().Add(wait)) != nil {
-			return restored, &OpenError{Dir: r.journal.dir, Open: r.journal.Open(), Err: err}
+			return restored, &OpenError{Dir: r.journal.Name, Open: r.journal.Open(), Err: err}
 		}
 	}
 }
@@ -159,7 +144,7 @@ func (r *recovery) once() (restored int, err error) {
 
 // foreign tells whether a value is neither what was found nor one that was written here.
 func (r *recovery) foreign(h *Entry, v Value) bool {
-	return !r.force && (h.markedByOther(v) || !Same(h.Knob, v, *h.Original) && !h.wrote(v))
+	return !r.force && (h.MarkedByOther(v) || !Same(h.Knob, v, *h.Original) && !h.Wrote(v))
 }
 
 // begin writes what was found, unless the knob is not ours to put back: then it is closed, and there is no why. One reading is no proof that it is

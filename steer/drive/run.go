@@ -176,7 +176,7 @@ func (d *driver) tidy() {
 		if _, seen := d.jobQueue(n.k.Job); seen || n.k.Job == "" || n.queued != nil {
 			return false
 		}
-		if h := d.Journal.open.find(id, n.k); h != nil {
+		if h := d.Journal.open.Find(id, n.k); h != nil {
 			if asked++; asked > few {
 				return false
 			}

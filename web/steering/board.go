@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -214,17 +215,20 @@ func said(err error) string {
 	return err.Error()
 }
 
-// see reads the steered queue out of a snapshot.
+// see reads the steered queues out of a snapshot: how many jobs run and wait in all of them, and the share of the first.
 func (b *Board) see(s *steer.Snapshot) {
 	n := &b.now
 	n.Idle = -1
 	if s.CPUIdle >= 0 {
 		n.Idle = Number(s.CPUIdle)
 	}
+	n.Pending, n.Running = 0, 0
+	names := strings.Split(b.about.Queue, ", ")
 	for i := range s.Queues {
-		if q := &s.Queues[i]; sameQueue(q.Name, b.about.Queue) {
-			n.Pending, n.Running = q.Waiting, q.Running
-			if q.MasterShare != 0 {
+		q := &s.Queues[i]
+		if slices.ContainsFunc(names, func(name string) bool { return sameQueue(q.Name, name) }) {
+			n.Pending, n.Running = n.Pending+q.Waiting, n.Running+q.Running
+			if q.MasterShare != 0 && sameQueue(q.Name, names[0]) {
 				n.InForce = Number(q.MasterShare)
 			}
 		}

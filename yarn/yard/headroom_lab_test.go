@@ -10,6 +10,7 @@ import (
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/drive/live"
 	"github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/yard"
@@ -90,7 +91,7 @@ func (b *bench) decide(length time.Duration, headroom bool) (all []marp.Decision
 	b.Helper()
 	set := marp.Defaults("cbt", b.y.Queues()[0]).On(b.y.Limit()).AsService()
 	set.Least, set.Max, set.Settle, set.Warm, set.AfterIncrease, set.Headroom = b.y.Least(), 0.9, unit.Second, unit.Second, 2*unit.Second, headroom
-	j, err := drive.OpenJournal(b.TempDir())
+	j, err := live.OpenJournal(b.TempDir())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -98,9 +99,9 @@ func (b *bench) decide(length time.Duration, headroom bool) (all []marp.Decision
 	ctx, cancel := context.WithTimeout(b.Context(), length)
 	defer cancel()
 	var c marp.Controller
-	err = drive.Run(ctx, drive.Options{
+	err = live.Run(ctx, live.Options{
 		Engine: b.y,
-		Rules: drive.Rules{Act: true, Journal: j, New: func() (steer.Steerer, error) {
+		Rules: drive.Rules{Act: true, Journal: j.Journal, New: func() (steer.Steerer, error) {
 			var err error
 			c, err = marp.New("cbt", set)
 			return c, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/drive/live"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -107,7 +108,7 @@ func TestJobKnobsArePutBack(t *testing.T) {
 	m := withJob("3.4.2", false)
 	m.leaf["numActiveApplications"], m.leaf["numPendingApplications"] = 1, 0
 	y := m.open(t, Options{Queues: []string{"root.default", "root.other"}})
-	j, err := drive.OpenJournal(t.TempDir())
+	j, err := live.OpenJournal(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,8 +116,8 @@ func TestJobKnobsArePutBack(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 	defer stop()
 	taken := 0
-	err = drive.Run(ctx, drive.Options{
-		Engine: y, Rules: drive.Rules{Act: true, Journal: j, New: func() (steer.Steerer, error) { return &mover{}, nil }},
+	err = live.Run(ctx, live.Options{
+		Engine: y, Rules: drive.Rules{Act: true, Journal: j.Journal, New: func() (steer.Steerer, error) { return &mover{}, nil }},
 		Observe: func(e drive.Event) {
 			if e.Kind == drive.Taken {
 				if taken++; taken == 2 {

@@ -16,6 +16,7 @@ import (
 	"github.com/yardmaster/yardmaster/lab/hadoop/ha"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/drive/live"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 	"github.com/yardmaster/yardmaster/yarn/yard"
@@ -433,7 +434,7 @@ func (p *script) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time)
 }
 
 // wall is a clock whose times can be written down.
-type wall struct{ drive.WallClock }
+type wall struct{ live.WallClock }
 
 func (w wall) Now() time.Time { return w.WallClock.Now().Round(0) }
 
@@ -469,7 +470,7 @@ func labKnobs(t *testing.T) {
 		},
 		6: {set("user-limit-factor", 4), shares(65, 25)},
 	}
-	j, err := drive.OpenJournal(t.TempDir())
+	j, err := live.OpenJournal(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -478,9 +479,9 @@ func labKnobs(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
 	count, samples := map[drive.EventKind]int{}, 0
-	err = drive.Run(ctx, drive.Options{
+	err = live.Run(ctx, live.Options{
 		Engine: b.y, Clock: wall{}, Trace: record,
-		Rules: drive.Rules{Act: true, Journal: j, Queues: b.y.Queues(), Bound: drive.Within(0.1, 0.8), New: func() (steer.Steerer, error) { return &script{do: do}, nil }},
+		Rules: drive.Rules{Act: true, Journal: j.Journal, Queues: b.y.Queues(), Bound: drive.Within(0.1, 0.8), New: func() (steer.Steerer, error) { return &script{do: do}, nil }},
 		Observe: func(e drive.Event) {
 			count[e.Kind]++
 			switch {

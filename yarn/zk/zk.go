@@ -1,4 +1,4 @@
-// Package zk keeps two steerers of one queue apart through ZooKeeper: a drive.Lock that is an ephemeral node.
+// Package zk keeps two steerers of one queue apart through ZooKeeper: a live.Lock that is an ephemeral node.
 //
 // The node goes away with the session of the one that holds it, so that a steerer that dies leaves no lock behind for longer than the session's
 // timeout. Kerberos towards ZooKeeper is not spoken, so that access lists cannot tell one client from another: they let everyone read a lock and
@@ -24,7 +24,7 @@ import (
 
 	zookeeper "github.com/go-zookeeper/zk"
 
-	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/drive/live"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -69,7 +69,7 @@ type Lock struct {
 	once sync.Once
 }
 
-var _ drive.Lock = (*Lock)(nil)
+var _ live.Lock = (*Lock)(nil)
 
 // New makes a lock; it does not connect yet.
 func New(o Options) (*Lock, error) {

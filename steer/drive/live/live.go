@@ -1,28 +1,33 @@
-package drive
+// Package live runs a driver on a live scheduler: the clock, the calls of the engine, the journal on disk and the locks that the step machine of package
+// drive does not have.
+package live
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"github.com/yardmaster/yardmaster/steer/drive"
 )
 
 // live carries out on a running scheduler what a machine asks for.
 type live struct {
-	engine  Engine
-	journal *Journal
-	observe func(Event)
+	engine  drive.Engine
+	journal *drive.Journal
+	observe func(drive.Event)
 	clock   Clock
 	lost    <-chan struct{}
 	alive   func()
-	trace   func(Request, Answer)
+	trace   func(drive.Request, drive.Answer)
 }
 
 // run steps a machine until it is done.
-func (l *live) run(ctx context.Context, m *Machine) error {
+func (l *live) run(ctx context.Context, m *drive.Machine) error {
 	defer m.Abandon()
 	if l.clock == nil {
 		l.clock = WallClock{}
 	}
-	for r, a := (Request{}), l.answer(ctx, Answer{}); ; a = l.answer(ctx, l.do(ctx, &r)) {
+	for r, a := (drive.Request{}), l.answer(ctx, drive.Answer{}); ; a = l.answer(ctx, l.do(ctx, &r)) {
 		if l.trace != nil {
 			l.trace(r, a)
 		}
@@ -33,7 +38,7 @@ func (l *live) run(ctx context.Context, m *Machine) error {
 	}
 }
 
-func (l *live) answer(ctx context.Context, a Answer) Answer {
+func (l *live) answer(ctx context.Context, a drive.Answer) drive.Answer {
 	select {
 	case <-l.lost:
 		a.Lost = true
@@ -43,7 +48,7 @@ func (l *live) answer(ctx context.Context, a Answer) Answer {
 	return a
 }
 
-func (l *live) do(ctx context.Context, r *Request) (a Answer) {
+func (l *live) do(ctx context.Context, r *drive.Request) (a drive.Answer) {
 	if l.alive != nil {
 		l.alive()
 		defer l.alive()
@@ -52,13 +57,13 @@ func (l *live) do(ctx context.Context, r *Request) (a Answer) {
 		ctx = context.WithoutCancel(ctx)
 	}
 	switch r.Op {
-	case Wait:
+	case drive.Wait:
 		a.Err = l.clock.Wait(ctx, r.Until.Sub(l.clock.Now()))
 		return a
-	case Log:
+	case drive.Log:
 		a.Err = l.journal.Append(r.Entry)
 		return a
-	case Tell:
+	case drive.Tell:
 		if l.observe != nil {
 			l.observe(r.Event)
 		}
@@ -67,13 +72,13 @@ func (l *live) do(ctx context.Context, r *Request) (a Answer) {
 	ctx, cancel := context.WithTimeout(ctx, r.Until.Sub(l.clock.Now()))
 	defer cancel()
 	switch r.Op {
-	case Sample:
+	case drive.Sample:
 		a.Snapshot, a.Err = l.engine.Snapshot(ctx)
-	case Read:
+	case drive.Read:
 		a.Value, a.Err = l.engine.Read(ctx, r.Knob)
-	case Write:
+	case drive.Write:
 		a.Err = l.engine.Write(ctx, r.Knob, r.Value)
-	case Check:
+	case drive.Check:
 		a.InForce, a.Err = l.engine.InForce(ctx, r.Knob, r.Value)
 	}
 	return a
@@ -85,7 +90,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if o.Engine != nil { // not a nil pointer in an interface
 		o.Scheme = o.Engine
 	}
-	m, err := NewMachine(o.Rules)
+	m, err := drive.NewMachine(o.Rules)
 	if err != nil {
 		return err
 	}
@@ -95,7 +100,7 @@ func Run(ctx context.Context, o Options) (err error) {
 			m.Abandon()
 			return fmt.Errorf("the lock was not given: %w", err)
 		}
-		defer func() { err = both(err, o.Lock.Release()) }()
+		defer func() { err = errors.Join(err, o.Lock.Release()) }()
 		l.lost = o.Lock.Lost()
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)

@@ -1,4 +1,4 @@
-package drive
+package live
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/steer"
+	. "github.com/yardmaster/yardmaster/steer/drive"
 )
 
 // step is a request and its answer.
@@ -16,7 +17,7 @@ type step struct {
 	got   Answer
 }
 
-func (r Request) text() string {
+func textOf(r Request) string {
 	return fmt.Sprint(r.Op, r.Knob, r.Value, r.Entry.What, r.Entry.Why, r.Event, r.Until, r.Final)
 }
 
@@ -33,7 +34,7 @@ func recorded(t *testing.T, w *world, ctx context.Context, rules Rules) (steps [
 			return steps, m.Err()
 		}
 		a = l.answer(ctx, l.do(ctx, &r))
-		steps = append(steps, step{r.text(), a})
+		steps = append(steps, step{textOf(r), a})
 	}
 }
 
@@ -57,13 +58,13 @@ func TestTheSameAnswersGiveTheSameRequests(t *testing.T) {
 	}
 	j := w.journal()
 	defer j.Close()
-	live, err := recorded(t, w, w.until(4*time.Minute), rules(j))
+	live, err := recorded(t, w, w.until(4*time.Minute), rules(j.Journal))
 	if err != nil || len(live) < 100 {
 		t.Fatal(len(live), err)
 	}
 	for _, cut := range []int{len(live), len(live) / 2, 7} {
 		again := MemoryJournal("again")
-		again.mark = j.mark
+		again.Mark = j.Mark
 		m, err := NewMachine(rules(again))
 		if err != nil {
 			t.Fatal(err)
@@ -71,8 +72,8 @@ func TestTheSameAnswersGiveTheSameRequests(t *testing.T) {
 		a := Answer{Now: started}
 		for i := range live[:cut] {
 			r, more := m.Next(a)
-			if !more || r.text() != live[i].asked {
-				t.Fatalf("request %d: %s, live: %s", i, r.text(), live[i].asked)
+			if !more || textOf(r) != live[i].asked {
+				t.Fatalf("request %d: %s, live: %s", i, textOf(r), live[i].asked)
 			}
 			if a = live[i].got; r.Op == Log && a.Err == nil {
 				if err := again.Append(r.Entry); err != nil {

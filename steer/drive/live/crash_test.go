@@ -1,4 +1,4 @@
-package drive
+package live
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	_ "github.com/yardmaster/yardmaster/internal/fixedseed"
 	"github.com/yardmaster/yardmaster/steer"
+	. "github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -52,7 +53,7 @@ var plays = []struct {
 		return w.drive(w.until(110*time.Second), asks(10*sec, 0.09), nil)
 	}},
 	{"a new file every few lines", func(w *world) error {
-		return w.drive(w.until(60*time.Second), asks(10*sec, 0.09, 0.13, 0.17, 0.21), func(o *Options) { o.Journal.limit = 700 })
+		return w.drive(w.until(60*time.Second), asks(10*sec, 0.09, 0.13, 0.17, 0.21), func(o *Options) { w.j.limit = 700 })
 	}},
 }
 
@@ -203,7 +204,7 @@ func TestAnythingMayHappen(t *testing.T) {
 				_ = w.drive(w.until(time.Duration(1+rnd.IntN(200))*time.Second), nil, func(o *Options) {
 					o.New = policy
 					o.PerHour = 1 + rnd.IntN(30)
-					o.Journal.limit = 1 + rnd.Int64N(4000)
+					w.j.limit = 1 + rnd.Int64N(4000)
 				})
 			})
 			_ = w.Wait(context.Background(), time.Duration(rnd.IntN(10))*time.Second)

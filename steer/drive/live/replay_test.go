@@ -1,4 +1,4 @@
-package drive_test
+package live_test
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/drive/live"
 	"github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
@@ -136,15 +137,15 @@ func drives(t *testing.T, e *replay, name string, act bool) (c *recorder, events
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		c = controller(t, name)
-		j, err := drive.OpenJournal(dir)
+		j, err := live.OpenJournal(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer j.Close()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		err = drive.Run(ctx, drive.Options{
-			Engine: e, Rules: drive.Rules{New: func() (steer.Steerer, error) { return c, nil }, Act: act, Journal: j, PerHour: 10_000},
+		err = live.Run(ctx, live.Options{
+			Engine: e, Rules: drive.Rules{New: func() (steer.Steerer, error) { return c, nil }, Act: act, Journal: j.Journal, PerHour: 10_000},
 			Observe: func(ev drive.Event) {
 				if events = append(events, ev); ev.Kind == drive.Decided && e.at >= len(e.looks) {
 					cancel()

@@ -1,4 +1,4 @@
-package drive
+package live
 
 import (
 	"context"

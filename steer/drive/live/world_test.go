@@ -1,4 +1,4 @@
-package drive
+package live
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/steer"
+	. "github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -41,7 +42,7 @@ type world struct {
 	tear          int           // bytes of a line that reach the disk when a write to it is cut short
 	flight        time.Duration // a write to the scheduler during which the driver is ended arrives so much later; 0: never
 	flying        int           // writes that are still to arrive
-	j             *Journal
+	j             *DiskJournal
 
 	snapErr, readErr, writeErr, forceErr func() error
 	fate                                 func() (made, told bool, late time.Duration) // nil: made and told
@@ -217,16 +218,16 @@ func (w *world) mustBeWrittenDown(k Knob, v Value) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	var l ledger
+	var l Ledger
 	p := parsePages("", data[:min(w.synced, int64(len(data)))])
 	for i := range p.entries {
-		l.add(&p.entries[i])
+		l.Add(&p.entries[i])
 	}
-	h := l.find(w.id, k)
+	h := l.Find(w.id, k)
 	if h != nil && v.Mark == "" && Same(k, w.conf[k], v) {
 		return // the mark goes from a value that is there
 	}
-	if h == nil || !h.wrote(v) && !Same(k, *h.Original, v) {
+	if h == nil || !h.Wrote(v) && !Same(k, *h.Original, v) {
 		w.t.Fatalf("%v is written to %v, but the journal on disk does not know: %+v", v, k, h)
 	}
 }
@@ -267,7 +268,7 @@ func (f watched) Truncate(n int64) error {
 	return f.File.Truncate(n)
 }
 
-func (w *world) journal() *Journal {
+func (w *world) journal() *DiskJournal {
 	w.t.Helper()
 	if err := os.MkdirAll(w.dir, 0o755); err != nil {
 		w.t.Fatal(err)
@@ -276,7 +277,8 @@ func (w *world) journal() *Journal {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.j = &Journal{dir: w.dir, lock: lock, limit: 4 << 20}
+	w.j = newJournal(w.dir, nil)
+	w.j.lock = lock
 	w.j.wrap = func(d disk) disk {
 		f := watched{d.(*os.File), w}
 		w.synced = f.size()
@@ -317,7 +319,7 @@ func (w *world) survive(killAt int, lose bool, do func()) (killed bool) {
 }
 
 func (w *world) recover() {
-	if _, err := (Recovery{Engine: w, Journal: w.journal(), Observe: w.observe, Clock: w}).Run(context.Background()); err != nil {
+	if _, err := (Recovery{Engine: w, Journal: w.journal().Journal, Observe: w.observe, Clock: w}).Run(context.Background()); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -357,7 +359,7 @@ func (w *world) drive(ctx context.Context, p steer.Steerer, change func(*Options
 	w.t.Helper()
 	j := w.journal()
 	defer j.Close()
-	o := Options{Engine: w, Rules: Rules{New: func() (steer.Steerer, error) { return p, nil }, Act: true, Journal: j}, Observe: w.observe, Clock: w}
+	o := Options{Engine: w, Rules: Rules{New: func() (steer.Steerer, error) { return p, nil }, Act: true, Journal: j.Journal}, Observe: w.observe, Clock: w}
 	if change != nil {
 		change(&o)
 	}

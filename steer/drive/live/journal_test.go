@@ -1,4 +1,4 @@
-package drive
+package live
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/internal/securefile"
 	"github.com/yardmaster/yardmaster/steer"
+	. "github.com/yardmaster/yardmaster/steer/drive"
 )
 
 var night = time.Date(2026, 11, 15, 3, 12, 45, 0, time.UTC)
@@ -25,7 +26,7 @@ func before(number float64) Entry {
 	return Entry{At: night, What: Before, Engine: "a", Knob: share, Original: &found, Old: &found, New: &v, Why: `55 % idle & 3 waiting: "one more"`}
 }
 
-func mustOpen(t *testing.T, dir string) *Journal {
+func mustOpen(t *testing.T, dir string) *DiskJournal {
 	t.Helper()
 	j, err := OpenJournal(dir)
 	if err != nil {
@@ -35,7 +36,7 @@ func mustOpen(t *testing.T, dir string) *Journal {
 	return j
 }
 
-func mustAppend(t *testing.T, j *Journal, entries ...Entry) {
+func mustAppend(t *testing.T, j *DiskJournal, entries ...Entry) {
 	t.Helper()
 	for _, e := range entries {
 		if err := j.Append(e); err != nil {
@@ -144,7 +145,7 @@ func TestATornLastLine(t *testing.T) {
 	var whole []byte
 	for i, e := range []Entry{before(0.09), before(0.13)} {
 		e.Seq = int64(i + 1)
-		line, err := e.line()
+		line, err := e.Line()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +184,7 @@ func TestATornLastLine(t *testing.T) {
 func TestEveryFlippedBitIsDamage(t *testing.T) {
 	e := before(0.09)
 	e.Seq = 1
-	line, err := e.line()
+	line, err := e.Line()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -391,7 +392,7 @@ func TestNoJournalNoWrite(t *testing.T) {
 	}
 	defer j.Close()
 	err = Run(w.until(25*time.Second), Options{Engine: w, Rules: Rules{New: func() (steer.Steerer, error) { return asks(10*sec, 0.09, 0.13), nil },
-		Act: true, Journal: j}, Observe: w.observe, Clock: w})
+		Act: true, Journal: j.Journal}, Observe: w.observe, Clock: w})
 	w.lastly(err, "")
 	w.wrote()
 	w.happened("started refused refused stopped")
@@ -413,7 +414,7 @@ func TestAJournalThatFailsAfterAWrite(t *testing.T) {
 	w.writeErr = func() error { f.short = 10; return nil }
 	w.at(30*time.Second, func() { f.short, w.writeErr = 0, nil })
 	err = Run(w.until(20*time.Second), Options{Engine: w, Rules: Rules{New: func() (steer.Steerer, error) { return asks(10*sec, 0.09), nil },
-		Act: true, Journal: j}, Observe: w.observe, Clock: w})
+		Act: true, Journal: j.Journal}, Observe: w.observe, Clock: w})
 	w.lastly(err, "")
 	w.mustBe(found)
 	if e := w.event(Asked); e.Err == nil {
@@ -427,7 +428,7 @@ func TestAJournalThatFailsAfterAWrite(t *testing.T) {
 func TestLinesThatAreNoEntries(t *testing.T) {
 	e := before(0.09)
 	e.New = nil
-	noNew, _ := e.line()
+	noNew, _ := e.Line()
 	lines := []string{"", "{}", `{"seq":1,"crc":"zzzzzzzz"}`, `{"seq":1,"crc":"00000000"}`, strings.TrimSpace(string(noNew))}
 	for _, change := range []func(*Entry){ // with a good checksum: somebody has written them
 		func(e *Entry) { e.What = "melt" },
@@ -441,14 +442,14 @@ func TestLinesThatAreNoEntries(t *testing.T) {
 	} {
 		e := before(0.09)
 		change(&e)
-		line, err := e.line()
+		line, err := e.Line()
 		if err != nil {
 			t.Fatal(err)
 		}
 		lines = append(lines, strings.TrimSuffix(string(line), "\n"))
 	}
 	for _, line := range lines {
-		if _, err := parseEntry([]byte(line)); err == nil {
+		if _, err := ParseEntry([]byte(line)); err == nil {
 			t.Errorf("%q is taken", line)
 		}
 	}
@@ -467,7 +468,7 @@ func TestLinesThatAreNoEntries(t *testing.T) {
 // Whatever stands in the file, it is read without harm, and what is found open can be written down again.
 func FuzzJournal(f *testing.F) {
 	e := before(0.09)
-	line, _ := e.line()
+	line, _ := e.Line()
 	f.Add(append(bytes.Clone(line), line...))
 	f.Add(append(bytes.Clone(line), "torn"...))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -475,16 +476,16 @@ func FuzzJournal(f *testing.F) {
 		if p.damage == nil && p.good+int64(len(p.torn)) != int64(len(data)) {
 			t.Fatalf("%d of %d bytes, torn %q, and no damage", p.good, len(data), p.torn)
 		}
-		var l ledger
+		var l Ledger
 		for i := range p.entries {
-			l.add(&p.entries[i])
+			l.Add(&p.entries[i])
 		}
 		for _, h := range l {
-			line, err := h.line()
+			line, err := h.Line()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := parseEntry(bytes.TrimSuffix(line, []byte("\n"))); err != nil {
+			if _, err := ParseEntry(bytes.TrimSuffix(line, []byte("\n"))); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,4 +1,4 @@
-package drive
+package live
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/steer"
+	. "github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -140,12 +141,12 @@ func TestWhatCannotBePutBackIsSaidAndKept(t *testing.T) {
 	w.writeErr = nil
 	j := w.journal()
 	defer j.Close()
-	n, err := Recovery{Engine: w, Journal: j, Observe: w.observe, Clock: w}.Run(context.Background())
+	n, err := Recovery{Engine: w, Journal: j.Journal, Observe: w.observe, Clock: w}.Run(context.Background())
 	if n != 1 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
 	w.mustBe(found)
-	if n, err := (Recovery{Engine: w, Journal: j, Clock: w}).Run(context.Background()); n != 0 || err != nil {
+	if n, err := (Recovery{Engine: w, Journal: j.Journal, Clock: w}).Run(context.Background()); n != 0 || err != nil {
 		t.Errorf("once more: %d, %v", n, err)
 	}
 }
@@ -387,7 +388,7 @@ func TestAChangeBySomebodyElse(t *testing.T) {
 		w.set(share, theirs)
 		j := w.journal()
 		defer j.Close()
-		n, err := Recovery{Engine: w, Journal: j, Force: true, Clock: w}.Run(context.Background())
+		n, err := Recovery{Engine: w, Journal: j.Journal, Force: true, Clock: w}.Run(context.Background())
 		if n != 1 || err != nil {
 			t.Errorf("%d, %v", n, err)
 		}
@@ -676,7 +677,7 @@ func TestRestoredMeansInForce(t *testing.T) {
 	w := left(t)
 	w.delay = time.Hour
 	w.survive(0, false, func() {
-		_, err := Recovery{Engine: w, Journal: w.journal(), Observe: w.observe, Clock: w}.Run(w.until(2 * time.Minute))
+		_, err := Recovery{Engine: w, Journal: w.journal().Journal, Observe: w.observe, Clock: w}.Run(w.until(2 * time.Minute))
 		w.lastly(err, "the scheduler does not go by it yet")
 	})
 	if _, open, err := ReadJournal(w.dir); err != nil || len(open) != 1 {
@@ -750,11 +751,11 @@ func TestMarks(t *testing.T) {
 
 // The machine may have been renamed between two writes of one value: both marks are ours.
 func TestMarksOfOneValue(t *testing.T) {
-	var l ledger
+	var l Ledger
 	for _, mark := range []string{"", "old:/journal", "new:/journal"} {
 		v := Value{Text: "0.4", Set: true, Number: 0.4, Mark: mark}
-		l.add(&Entry{What: Before, Engine: "a", Knob: share, Original: &found, New: &v})
-		if h := l.find("a", share); h.markedByOther(v) {
+		l.Add(&Entry{What: Before, Engine: "a", Knob: share, Original: &found, New: &v})
+		if h := l.Find("a", share); h.MarkedByOther(v) {
 			t.Errorf("%q is not known: %+v", mark, h.Ours)
 		}
 	}
