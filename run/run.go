@@ -27,6 +27,7 @@ import (
 
 // Spec describes one run.
 type Spec struct {
+	Name      string // of a variant among others; "": its scheduler's
 	Cluster   *cluster.Cluster
 	Workload  *Workload
 	Scheduler Scheduler

@@ -12,6 +12,7 @@
 package whatif
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -42,7 +43,7 @@ func (p *Plan) names() []string {
 	seen := map[string]int{}
 	names := make([]string, len(p.Variants))
 	for i := range p.Variants {
-		names[i] = p.Variants[i].Scheduler.Title()
+		names[i] = cmp.Or(p.Variants[i].Name, p.Variants[i].Scheduler.Title())
 		if seen[names[i]]++; seen[names[i]] > 1 {
 			names[i] = fmt.Sprintf("%s (%d)", names[i], seen[names[i]])
 		}

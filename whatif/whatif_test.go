@@ -11,6 +11,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/all"
@@ -241,6 +244,32 @@ func TestPicturesShowTheSameJobs(t *testing.T) {
 	a, b := ids(c.Pictures[0]), ids(c.Pictures[1])
 	if len(a) != pictureJobs || !slices.Equal(a, b) || c.Pictures[0].JobsTotal != int64(len(s)) {
 		t.Errorf("%d and %d jobs of %d", len(a), len(b), c.Pictures[0].JobsTotal)
+	}
+}
+
+// Each variant gives what it gives alone, whatever it shares with others.
+func TestVariantsMayDifferInAnything(t *testing.T) {
+	p := plan(t, random, 2, "fifo", "fair", "fifo", "fifo", "fifo")
+	p.Variants[2].Name, p.Variants[2].Cluster = "twice the nodes", cluster.Uniform(10, 1, cluster.Unit.Times(4))
+	p.Variants[3].Name, p.Variants[3].Workload = "fixed lengths", run.Jobs(jobsOf(workload.Fixed(10*unit.Second)))
+	p.Variants[4].Name, p.Variants[4].Model.StartUp = "slow starts", 5*unit.Second
+	together, err := Compare(context.Background(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := gocmp.Diff([]string{"fifo", "fair", "twice the nodes", "fixed lengths", "slow starts"}, together.Schedulers); d != "" {
+		t.Error(d)
+	}
+	for i, v := range p.Variants {
+		alone, err := Compare(context.Background(), Plan{Variants: []run.Spec{v}, Seeds: p.Seeds})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for s, r := range alone.Runs[0] {
+			if d := gocmp.Diff(r, together.Runs[i][s], cmpopts.IgnoreUnexported(result.Run{}), cmpopts.EquateNaNs()); d != "" {
+				t.Errorf("%s, seed %d: %s", together.Schedulers[i], p.Seeds[s], d)
+			}
+		}
 	}
 }
 

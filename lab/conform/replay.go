@@ -2,6 +2,7 @@ package conform
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,10 +97,7 @@ func Scheduler(siteXML, capacity, fair string) (func() (rm.Scheduler, error), er
 	if err != nil {
 		return nil, err
 	}
-	if fair != "" {
-		return rmall.Read("fair-scheduler.xml", []byte(fair), site)
-	}
-	return rmall.Read("capacity-scheduler.xml", []byte(capacity), site)
+	return rmall.Read("the scheduler's file", []byte(cmp.Or(fair, capacity)), site)
 }
 
 // phases are one interval before the first heartbeats: a node's first step does nothing.
