@@ -196,9 +196,6 @@ func (n *bench) clean(ctx context.Context) error {
 	return nil
 }
 
-// archiveText says in the report what archive does.
-const archiveText = "Masters and tasks start from a shared archive of Hadoop's classes, which halves the processor time that a process needs to start: otherwise that is nearly all of a job on two cores."
-
 // The heaps and the compiler's settings of the lab.
 const (
 	masterHeap = "-Xmx256m"

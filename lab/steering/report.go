@@ -128,7 +128,7 @@ func (s *Study) writePage(all []*facts) error {
 	}
 	_, err := evidence.Page(pageText, s.Page, map[string]any{
 		"All": all, "Hadoop": all[0].all()[0].Hadoop, "Size": z, "Seed": Seed, "Seeds": seeds, "Queue": queue, "Fit": z.QueueMB() / z.ContainerMB, "MasterShare": z.master(),
-		"PerCore": (z.QueueMB()/z.ContainerMB - z.Jobs) / cores, "Alone": z.QueueMB()/z.ContainerMB - 1, "KiB": z.Bytes >> 10, "Archive": archiveText, "Fraction": fmt.Sprintf("1/%.0f", 1/z.Scale), "Waits": waits,
+		"PerCore": (z.QueueMB()/z.ContainerMB - z.Jobs) / cores, "Alone": z.QueueMB()/z.ContainerMB - 1, "KiB": z.Bytes >> 10, "Fraction": fmt.Sprintf("1/%.0f", 1/z.Scale), "Waits": waits,
 	}, template.FuncMap{"spread": spread, "cell": experiment.Cell})
 	return err
 }

@@ -147,18 +147,14 @@ func (m *MapReduce) phase(ctx context.Context, bin, dir string, p *Phase) error 
 // imported is the folder of a run that holds what was imported after a phase.
 func imported(run, phase string) string { return filepath.Join(run, "import-"+phase) }
 
-// keepImport copies what a simulation needs.
+// keepImport moves what a simulation needs.
 func keepImport(from, to string) error {
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return err
 	}
 	for _, name := range []string{"jobs.parquet", "cluster.yaml", "yarn-site.xml", "capacity-scheduler.xml", "scenario.yaml"} {
-		b, err := os.ReadFile(filepath.Join(from, name))
-		if err != nil {
+		if err := os.Rename(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
 			return fmt.Errorf("the import has left out a file: %w", err)
-		}
-		if err := os.WriteFile(filepath.Join(to, name), b, 0o644); err != nil {
-			return err
 		}
 	}
 	return nil

@@ -203,11 +203,11 @@ type shuffleDots struct {
 	panel
 	Title string // "": the frame is there
 	Ticks []float64
-	Dots  []struct{ Ink, Path string } // lines of no length with round ends
+	Dots  []dots
 }
 
-// Panel is the panel itself.
-func (s shuffleDots) Panel() panel { return s.panel }
+// dots of a colour are lines of no length with round ends.
+type dots struct{ Ink, Path string }
 
 // drawPackets plots the end of each flow in packets against its end in the fluid, a panel for each network and way to fetch, and writes that to a file, if one is named.
 func drawPackets(facts []packetFacts, file string) (string, error) {
@@ -243,23 +243,18 @@ func drawPackets(facts []packetFacts, file string) (string, error) {
 					s.Ticks = append(s.Ticks, v)
 				}
 			}
-			paths := map[string]string{}
+			s.Dots = []dots{{Ink: "#b8b8b8"}, {Ink: "#d1540f"}, {Ink: "#1f6fb2"}}
 			for k, x := range f.Spans {
-				ink := "#1f6fb2"
+				at := &s.Dots[2]
 				switch {
 				case x.End < 0:
 					continue
 				case roomy:
-					ink = "#b8b8b8"
+					at = &s.Dots[0]
 				case f.metTimer(k):
-					ink = "#d1540f"
+					at = &s.Dots[1]
 				}
-				paths[ink] += "M" + s.X(f.fluidSpans[k].End, 0) + " " + s.Y(x.End, 0) + "h0"
-			}
-			for _, ink := range []string{"#b8b8b8", "#d1540f", "#1f6fb2"} {
-				if paths[ink] != "" {
-					s.Dots = append(s.Dots, struct{ Ink, Path string }{ink, paths[ink]})
-				}
+				at.Path += "M" + s.X(f.fluidSpans[k].End, 0) + " " + s.Y(x.End, 0) + "h0"
 			}
 			all = append(all, s)
 		}

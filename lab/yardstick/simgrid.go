@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
@@ -49,15 +50,10 @@ func SimGrid(ctx context.Context, lists ...List) ([]Play, error) {
 
 // simgridWith plays lists with one of the settings given anew.
 func simgridWith(ctx context.Context, setting string, lists ...List) ([]Play, error) {
-	var settings []string
-	name, _, _ := strings.Cut(setting, ":")
-	for _, s := range Settings {
-		if setting == "" || !strings.HasPrefix(s, name+":") {
-			settings = append(settings, s)
-		}
-	}
+	settings := Settings
 	if setting != "" {
-		settings = append(settings, setting)
+		name, _, _ := strings.Cut(setting, ":")
+		settings = append(slices.DeleteFunc(slices.Clone(Settings), func(s string) bool { return strings.HasPrefix(s, name+":") }), setting)
 	}
 	out, _, err := simgrid.run(ctx, settings, func(w io.Writer) error { return Write(w, lists...) })
 	if err != nil {
