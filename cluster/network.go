@@ -216,12 +216,8 @@ func (n *Network) Set(key, text string) error {
 		}
 		return wrong(key, "%s; it has %s", has, strings.Join(keys, ", "))
 	}
-	for i := range settings {
-		if settings[i].key == key {
-			if err := settings[i].set(n, strings.TrimSpace(text)); err != nil {
-				return wrong(key, "%v", err)
-			}
-		}
+	if err := settingOf(key).set(n, strings.TrimSpace(text)); err != nil {
+		return wrong(key, "%v", err)
 	}
 	return nil
 }
@@ -251,7 +247,7 @@ func (n *Network) Validate() error {
 			continue
 		}
 		for _, key := range shapes[i].needs {
-			if !again.gives(key) {
+			if settingOf(key).text(&again) == "" {
 				return wrong("", "%s needs %s: as in %s", n.Topology, key, examples[n.Topology])
 			}
 		}
@@ -277,11 +273,6 @@ func (n *Network) Validate() error {
 	return nil
 }
 
-func (n *Network) gives(key string) bool {
-	for i := range settings {
-		if settings[i].key == key {
-			return settings[i].text(n) != ""
-		}
-	}
-	return false
+func settingOf(key string) *setting {
+	return &settings[slices.IndexFunc(settings, func(s setting) bool { return s.key == key })]
 }

@@ -66,13 +66,8 @@ func (n *Network) String() string {
 		return n.Topology
 	}
 	for _, key := range keys {
-		for i := range settings {
-			if settings[i].key != key {
-				continue
-			}
-			if text := settings[i].text(n); text != "" {
-				parts = append(parts, key+"="+text)
-			}
+		if text := settingOf(key).text(n); text != "" {
+			parts = append(parts, key+"="+text)
 		}
 	}
 	if len(parts) == 0 {

@@ -58,17 +58,13 @@ func (b *builder) readNetwork(v *yamlfile.Node) error {
 
 // set reads one setting of a network.
 func set(n *cluster.Network, key string) func(*yamlfile.Node) error {
-	return func(v *yamlfile.Node) error {
-		text, err := v.Value()
-		if err != nil {
-			return err
-		}
+	return yamlfile.Value(func(v *yamlfile.Node, text string) error {
 		var e *cluster.NetworkError
 		if err := n.Set(key, text); errors.As(err, &e) {
 			return v.Errorf("%s", e.Reason)
 		}
 		return nil
-	}
+	})
 }
 
 // locate says err at the setting of the network that it is about, else at root. No error stays none.
@@ -91,14 +87,10 @@ func (b *builder) locate(root *yamlfile.Node, err error) error {
 
 // rate reads the rate of a link into p.
 func rate(p *float64) func(*yamlfile.Node) error {
-	return func(v *yamlfile.Node) error {
-		text, err := v.Value()
-		if err != nil {
-			return err
-		}
+	return yamlfile.Value(func(v *yamlfile.Node, text string) (err error) {
 		if *p, err = cluster.ParseRate(text); err != nil {
 			return v.Errorf("%v", err)
 		}
 		return nil
-	}
+	})
 }

@@ -94,12 +94,23 @@ func (n *Node) Values() ([]*Node, error) {
 	return n.Items, nil
 }
 
+// Value makes a reader of a value from one of its text.
+func Value(read func(n *Node, text string) error) func(*Node) error {
+	return func(n *Node) error {
+		text, err := n.Value()
+		if err != nil {
+			return err
+		}
+		return read(n, text)
+	}
+}
+
 // Str reads a text into p.
 func Str(p *string) func(*Node) error {
-	return func(n *Node) (err error) {
-		*p, err = n.Value()
-		return err
-	}
+	return Value(func(_ *Node, text string) error {
+		*p = text
+		return nil
+	})
 }
 
 // Strs reads a text or a list of texts into p.
@@ -118,11 +129,7 @@ func Strs(p *[]string) func(*Node) error {
 
 // Int reads a whole number between lo and hi into p.
 func Int(p *int64, lo, hi int64) func(*Node) error {
-	return func(n *Node) error {
-		s, err := n.Value()
-		if err != nil {
-			return err
-		}
+	return Value(func(n *Node, s string) error {
 		v, err := strconv.ParseInt(strings.ReplaceAll(s, "_", ""), 10, 64)
 		if err != nil {
 			return n.Errorf("%q is not a whole number", s)
@@ -132,16 +139,12 @@ func Int(p *int64, lo, hi int64) func(*Node) error {
 		}
 		*p = v
 		return nil
-	}
+	})
 }
 
 // Mem reads an amount of memory into p, in MiB. A bare number counts MiB, as YARN's settings do.
 func Mem(p *int64) func(*Node) error {
-	return func(n *Node) error {
-		s, err := n.Value()
-		if err != nil {
-			return err
-		}
+	return Value(func(n *Node, s string) error {
 		if v, err := strconv.ParseInt(s, 10, 64); err == nil {
 			if v < 0 {
 				return n.Errorf("%d MiB is less than nothing", v)
@@ -155,5 +158,5 @@ func Mem(p *int64) func(*Node) error {
 		}
 		*p = int64(b / unit.MiB)
 		return nil
-	}
+	})
 }

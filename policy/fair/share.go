@@ -69,10 +69,7 @@ func (t *Tree) share(q *queue) unit.Resources {
 	}
 	if p.shares.version != t.version {
 		all := t.share(p)
-		PourMemory(p.shares.classes, all.Mem)
-		if p.kind == drfKind {
-			PourCores(p.shares.classes, all.Cores)
-		}
+		Pour(p.shares.classes, all, p.kind == drfKind)
 		p.shares.version = t.version
 	}
 	if q.runnable == 0 {
@@ -84,11 +81,13 @@ func (t *Tree) share(q *queue) unit.Resources {
 func memory(r *unit.Resources) *int64 { return &r.Mem }
 func vcores(r *unit.Resources) *int64 { return &r.Cores }
 
-// PourMemory works out the shares of the memory that there is.
-func PourMemory(classes []Class, total int64) { pour(classes, total, memory) }
-
-// PourCores works out the shares of the vcores that there are.
-func PourCores(classes []Class, total int64) { pour(classes, total, vcores) }
+// Pour works out the shares of the memory that there is, and of the vcores where they are shared out too.
+func Pour(classes []Class, total unit.Resources, cores bool) {
+	pour(classes, total.Mem, memory)
+	if cores {
+		pour(classes, total.Cores, vcores)
+	}
+}
 
 // pour fills one component of the classes' shares.
 func pour(classes []Class, total int64, of func(*unit.Resources) *int64) {

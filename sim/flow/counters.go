@@ -15,20 +15,15 @@ func (n *Network) see(l int32, k *link) {
 	}
 	load := k.load()
 	if over := load >= n.threshold*k.capacity; over != k.over {
-		k.over = over
-		n.crossed(l, over)
+		if k.over = over; over {
+			n.ports[l].crossings++
+		}
 	}
 	if n.window > 0 {
 		n.look(l, k, load)
 	}
 	k.carried += load * (n.now - k.seen)
 	k.seen = n.now
-}
-
-func (n *Network) crossed(l int32, over bool) {
-	if over {
-		n.ports[l].crossings++
-	}
 }
 
 // look notes a link's sums at the ends of windows that were passed.

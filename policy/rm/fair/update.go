@@ -113,12 +113,7 @@ func (s *scheduler) pour(q *queue) {
 	}
 }
 
-func (s *scheduler) pourKind(q *queue) {
-	fair.PourMemory(s.classes, q.share.Mem)
-	if q.kind == drfKind {
-		fair.PourCores(s.classes, q.share.Cores)
-	}
-}
+func (s *scheduler) pourKind(q *queue) { fair.Pour(s.classes, q.share, q.kind == drfKind) }
 
 // unbounded is the maximum share of an application.
 var unbounded = unit.Resources{Mem: 1 << 60, Cores: 1 << 60}

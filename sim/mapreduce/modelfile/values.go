@@ -13,13 +13,7 @@ import (
 
 // reader makes a reader of a value from one of its text.
 func reader(read func(n *yamlfile.Node, text string) error) func(*yamlfile.Node) error {
-	return func(n *yamlfile.Node) error {
-		text, err := n.Value()
-		if err != nil {
-			return err
-		}
-		return read(n, strings.TrimSpace(text))
-	}
+	return yamlfile.Value(func(n *yamlfile.Node, text string) error { return read(n, strings.TrimSpace(text)) })
 }
 
 func float(n *yamlfile.Node, text string, lo, hi float64) (float64, error) {
