@@ -50,25 +50,25 @@ type Workload struct {
 var _ workload.Source = (*Workload)(nil)
 
 // Open opens the files of one workload. Several files must be of one format; their jobs are merged by submit time.
-func Open(paths []string, opt Options) (*Workload, error) {
+func Open(paths []string, opt Options) (_ *Workload, err error) {
 	if len(paths) == 0 {
 		return nil, fmt.Errorf("no workload given: name a file")
 	}
-	files := make([]*given, 0, len(paths))
-	release := func() {
-		for _, g := range files {
-			g.release()
+	var files []*given
+	defer func() {
+		if err != nil {
+			for _, g := range files {
+				g.release()
+			}
 		}
-	}
+	}()
 	for _, p := range paths {
 		g, err := look(p, opt.Format)
 		if err != nil {
-			release()
 			return nil, err
 		}
 		files = append(files, g)
 		if first := files[0]; g.format != first.format {
-			release()
 			return nil, fmt.Errorf("%s is %s and %s is %s: the files of a workload must be of one format",
 				first.name(), first.format.About, g.name(), g.format.About)
 		}
@@ -83,9 +83,6 @@ func open(files []*given, opt Options) (*Workload, error) {
 	}
 	if err := files[0].format.open(w, files, opt); err != nil {
 		_ = w.Close()
-		for _, g := range files {
-			g.release()
-		}
 		return nil, err
 	}
 	if d := opt.Deal(); w.Format != SWIM && !d.IsZero() {
@@ -204,29 +201,23 @@ func look(path, format string) (*given, error) {
 	if err != nil {
 		return nil, err
 	}
-	prefix, err := f.Peek(input.PeekSize)
-	if err != nil {
-		_ = f.Close()
-		return nil, err
-	}
 	g := &given{path: path}
-	if format != "" {
+	prefix, err := f.Peek(input.PeekSize)
+	switch {
+	case err != nil:
+	case format != "":
 		g.format, err = asked(format, prefix, f.Name)
-	} else {
+	default:
 		g.format, err = Recognise(prefix, f.Name)
 	}
 	if err == nil && g.format.Name == Parquet && f.Gzipped {
 		err = fmt.Errorf("%s is a gzipped Parquet file: unpack it first", f.Name)
 	}
-	if err != nil {
-		_ = f.Close()
-		return nil, err
-	}
-	if !regular(path) {
+	if err == nil && !regular(path) {
 		g.file = f
 		return g, nil
 	}
-	return g, f.Close()
+	return g, errors.Join(err, f.Close())
 }
 
 // regular says whether a file can be opened again with the same content; standard input and pipes cannot.

@@ -113,7 +113,7 @@ func (im *importer) overREST(ctx context.Context, server *rest.MapReduce, r *res
 		if tasks++; tasks > jhist.MaxTasks {
 			return im.skip(ctx, r.ID, fmt.Errorf("more than %d tasks", jhist.MaxTasks))
 		}
-		task := jhist.Task{Number: tasks - 1, Finish: jhist.Millis(max(t.FinishTime, 0)), Status: t.State}
+		task := jhist.Task{Number: tasks - 1}
 		if t.StartTime > 0 && t.FinishTime > 0 {
 			task.Attempts = []jhist.Attempt{{Start: jhist.Millis(t.StartTime), Finish: jhist.Millis(t.FinishTime), Outcome: outcome(t.State)}}
 		}

@@ -21,14 +21,10 @@ type Job struct {
 	Submit                Millis
 	Launch                Millis // when its master had made it ready to run (JobInited)
 	Finish                Millis
-	Status                string // SUCCEEDED, FAILED, KILLED, ERROR; "" when the file does not say how it ended
-	Diagnostics           string // the beginning
-	Uber                  bool   // its tasks ran inside its master
-	TotalMaps             int64
-	TotalReduces          int64
+	Status                string   // SUCCEEDED, FAILED, KILLED, ERROR; "" when the file does not say how it ended
+	Uber                  bool     // its tasks ran inside its master
 	Masters               []Master // one for every time that its master was started
 	Maps, Reduces         []Task   // by number
-	Others                int64    // set-up and clean-up tasks
 	Totals                Counters // of the whole job; zero when it did not succeed
 	Events                int64    // records in the file
 }
@@ -37,17 +33,13 @@ type Job struct {
 type Master struct {
 	Start     Millis // when its process began
 	Container string
-	Host      string
 }
 
 // Task is a map or a reduce.
 type Task struct {
-	Number    int
-	Scheduled Millis // when the master began to ask for a container
-	Finish    Millis
-	Status    string   // SUCCEEDED, FAILED, KILLED; "" when it did not end
-	Hosts     []string // where the input of a map lies
-	Attempts  []Attempt
+	Number   int
+	Hosts    []string // where the input of a map lies
+	Attempts []Attempt
 }
 
 // Outcome says how an attempt ended.
@@ -66,28 +58,23 @@ type Attempt struct {
 	Number          int
 	Start, Finish   Millis // from the launch of its container, the start of its process included
 	ShuffleFinished Millis // reduces
-	SortFinished    Millis // reduces
 	Outcome         Outcome
 	Locality        string // NODE_LOCAL, RACK_LOCAL, OFF_SWITCH; "" from older versions
-	Host, Rack      string
-	Container       string // its number within the application, as it stands at the end of the container's id
 	Moved           Moved
 }
 
 // Moved is the data, in bytes, that an attempt or a job handled.
 type Moved struct {
 	HDFSRead, HDFSWritten int64
-	MapOutput             int64 // as it was written to disk, or MAP_OUTPUT_BYTES where that is not counted
 	Shuffled              int64 // REDUCE_SHUFFLE_BYTES
 }
 
-// Counters are the few of MapReduce's counters that tell what a job moved, where it ran and how large its containers were.
+// Counters are the few of MapReduce's counters that tell what a job moved and how large its containers were.
 type Counters struct {
 	Moved
-	DataLocalMaps, RackLocalMaps, OtherLocal int64
-	MemoryMillisMaps, MemoryMillisReduces    int64 // MB_MILLIS_MAPS, MB_MILLIS_REDUCES: MiB times milliseconds
-	CoreMillisMaps, CoreMillisReduces        int64 // VCORES_MILLIS_MAPS, VCORES_MILLIS_REDUCES
-	SlotMillisMaps, SlotMillisReduces        int64 // MILLIS_MAPS, MILLIS_REDUCES
+	MemoryMillisMaps, MemoryMillisReduces int64 // MB_MILLIS_MAPS, MB_MILLIS_REDUCES: MiB times milliseconds
+	CoreMillisMaps, CoreMillisReduces     int64 // VCORES_MILLIS_MAPS, VCORES_MILLIS_REDUCES
+	SlotMillisMaps, SlotMillisReduces     int64 // MILLIS_MAPS, MILLIS_REDUCES
 }
 
 // Limits on what is taken for a history file.

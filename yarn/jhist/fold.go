@@ -56,7 +56,6 @@ func (f *fold) jobEvent(kind string, e record) error {
 		j.Submit, j.Launch = cmp.Or(e.millis("submitTime"), j.Submit), cmp.Or(e.millis("launchTime"), j.Launch)
 	case "JOB_INITED":
 		j.Launch, j.Uber = cmp.Or(e.millis("launchTime"), j.Launch), e.truth("uberized")
-		j.TotalMaps, j.TotalReduces = e.number("totalMaps"), e.number("totalReduces")
 	case "JOB_PRIORITY_CHANGED":
 		j.Priority = f.p.name(e.text("priority"))
 	case "JOB_QUEUE_CHANGED":
@@ -66,9 +65,8 @@ func (f *fold) jobEvent(kind string, e record) error {
 		j.Totals = e.counters("totalCounters")
 	case "JOB_FAILED", "JOB_KILLED", "JOB_ERROR":
 		j.Finish, j.Status = e.millis("finishTime"), strings.TrimPrefix(kind, "JOB_")
-		j.Diagnostics = strings.Clone(cut(e.text("diagnostics"), 400))
 	case "AM_STARTED":
-		m := Master{Start: e.millis("startTime"), Container: strings.Clone(cut(e.text("containerId"), 100)), Host: f.p.name(e.text("nodeManagerHost"))}
+		m := Master{Start: e.millis("startTime"), Container: strings.Clone(cut(e.text("containerId"), 100))}
 		if len(j.Masters) < 100 && !slices.Contains(j.Masters, m) {
 			j.Masters = append(j.Masters, m)
 		}
@@ -80,23 +78,14 @@ func (f *fold) taskEvent(kind string, e record) error {
 	id := e.text("taskid")
 	typ := e.text("taskType")
 	if typ != "MAP" && typ != "REDUCE" {
-		if kind == "TASK_STARTED" {
-			f.job.Others++
-		}
 		return nil
 	}
 	t, err := f.task(id)
 	if err != nil {
 		return err
 	}
-	switch kind {
-	case "TASK_STARTED":
-		t.Scheduled = e.millis("startTime")
-		if t.Hosts == nil {
-			t.Hosts = f.hosts(e.text("splitLocations"))
-		}
-	case "TASK_FINISHED", "TASK_FAILED":
-		t.Finish, t.Status = e.millis("finishTime"), f.p.name(e.text("status"))
+	if kind == "TASK_STARTED" && t.Hosts == nil {
+		t.Hosts = f.hosts(e.text("splitLocations"))
 	}
 	return nil
 }
@@ -166,17 +155,10 @@ func (f *fold) attemptEvent(kind string, e record) error {
 	if strings.HasSuffix(kind, "_STARTED") {
 		a.Start = e.millis("startTime")
 		a.Locality = f.p.name(e.text("locality"))
-		a.Host = f.p.name(e.text("trackerName"))
-		c := e.text("containerId")
-		a.Container = strings.Clone(cut(c[strings.LastIndexByte(c, '_')+1:], 20))
 		return nil
 	}
 	a.Finish = e.millis("finishTime")
-	a.ShuffleFinished, a.SortFinished = e.millis("shuffleFinishTime"), e.millis("sortFinishTime")
-	a.Rack = f.p.name(e.text("rackname"))
-	if h := e.text("hostname"); h != "" {
-		a.Host = f.p.name(h)
-	}
+	a.ShuffleFinished = e.millis("shuffleFinishTime")
 	a.Moved = e.counters("counters").Moved
 	switch {
 	case strings.HasSuffix(kind, "_FINISHED"):

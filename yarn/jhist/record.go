@@ -1,7 +1,6 @@
 package jhist
 
 import (
-	"cmp"
 	"encoding/json"
 	"strings"
 )
@@ -65,7 +64,6 @@ func (r record) record(field string) record {
 // counters takes the counters that matter from a JhCounters record.
 func (r record) counters(field string) Counters {
 	var c Counters
-	var plainOutput int64
 	groups, _ := r.record(field)["groups"].([]any)
 	for _, g := range groups {
 		group, _ := g.(map[string]any)
@@ -73,14 +71,11 @@ func (r record) counters(field string) Counters {
 		for _, one := range counts {
 			m, _ := one.(map[string]any)
 			name, _ := m["name"].(string)
-			if name == "MAP_OUTPUT_BYTES" {
-				plainOutput = record(m).number("value")
-			} else if into := c.named(name); into != nil {
+			if into := c.named(name); into != nil {
 				*into = max(record(m).number("value"), 0)
 			}
 		}
 	}
-	c.MapOutput = cmp.Or(c.MapOutput, max(plainOutput, 0))
 	return c
 }
 
@@ -92,19 +87,15 @@ func (c *Counters) Set(name string, value int64) {
 }
 
 var counterNames = map[string]func(*Counters) *int64{
-	"HDFS_BYTES_READ":               func(c *Counters) *int64 { return &c.HDFSRead },
-	"HDFS_BYTES_WRITTEN":            func(c *Counters) *int64 { return &c.HDFSWritten },
-	"MAP_OUTPUT_MATERIALIZED_BYTES": func(c *Counters) *int64 { return &c.MapOutput }, //nolint:misspell // Hadoop's spelling
-	"REDUCE_SHUFFLE_BYTES":          func(c *Counters) *int64 { return &c.Shuffled },
-	"DATA_LOCAL_MAPS":               func(c *Counters) *int64 { return &c.DataLocalMaps },
-	"RACK_LOCAL_MAPS":               func(c *Counters) *int64 { return &c.RackLocalMaps },
-	"OTHER_LOCAL_MAPS":              func(c *Counters) *int64 { return &c.OtherLocal },
-	"MB_MILLIS_MAPS":                func(c *Counters) *int64 { return &c.MemoryMillisMaps },
-	"MB_MILLIS_REDUCES":             func(c *Counters) *int64 { return &c.MemoryMillisReduces },
-	"VCORES_MILLIS_MAPS":            func(c *Counters) *int64 { return &c.CoreMillisMaps },
-	"VCORES_MILLIS_REDUCES":         func(c *Counters) *int64 { return &c.CoreMillisReduces },
-	"MILLIS_MAPS":                   func(c *Counters) *int64 { return &c.SlotMillisMaps },
-	"MILLIS_REDUCES":                func(c *Counters) *int64 { return &c.SlotMillisReduces },
+	"HDFS_BYTES_READ":       func(c *Counters) *int64 { return &c.HDFSRead },
+	"HDFS_BYTES_WRITTEN":    func(c *Counters) *int64 { return &c.HDFSWritten },
+	"REDUCE_SHUFFLE_BYTES":  func(c *Counters) *int64 { return &c.Shuffled },
+	"MB_MILLIS_MAPS":        func(c *Counters) *int64 { return &c.MemoryMillisMaps },
+	"MB_MILLIS_REDUCES":     func(c *Counters) *int64 { return &c.MemoryMillisReduces },
+	"VCORES_MILLIS_MAPS":    func(c *Counters) *int64 { return &c.CoreMillisMaps },
+	"VCORES_MILLIS_REDUCES": func(c *Counters) *int64 { return &c.CoreMillisReduces },
+	"MILLIS_MAPS":           func(c *Counters) *int64 { return &c.SlotMillisMaps },
+	"MILLIS_REDUCES":        func(c *Counters) *int64 { return &c.SlotMillisReduces },
 }
 
 func (c *Counters) named(name string) *int64 {

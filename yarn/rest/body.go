@@ -68,14 +68,14 @@ func (p *patient) Read(b []byte) (int, error) {
 		case errors.Is(err, io.ErrUnexpectedEOF):
 			text = "the answer is cut: the connection was closed in the middle: " + cutHint
 		}
-		p.err = &silenceError{text, err}
+		p.err = &silenceError{text, err, false}
 		return n, p.err
 	}
 	return n, err
 }
 
 func incomplete(after time.Duration) error {
-	return &silenceError{fmt.Sprintf("the answer was not complete after %s: is it overloaded, or is this a port of another service?", after), context.DeadlineExceeded}
+	return &silenceError{fmt.Sprintf("the answer was not complete after %s: is it overloaded, or is this a port of another service?", after), context.DeadlineExceeded, false}
 }
 
 // cutHint is what to do about an answer that is cut.

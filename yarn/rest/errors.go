@@ -76,16 +76,16 @@ func (e *UnknownFateError) Error() string {
 
 func (e *UnknownFateError) Unwrap() error { return e.Err }
 
-// connectError is a failure before anything was sent.
-type connectError struct {
+// silenceError is no connection, no answer or an answer that broke off.
+type silenceError struct {
 	text string
 	err  error
 	stay bool // another try would end the same way
 }
 
-func (e *connectError) Error() string { return e.text }
-func (e *connectError) Unwrap() error { return e.err }
-func (e *connectError) Is(target error) bool {
+func (e *silenceError) Error() string { return e.text }
+func (e *silenceError) Unwrap() error { return e.err }
+func (e *silenceError) Is(target error) bool {
 	return target == ErrUnavailable && !e.stay
 }
 
@@ -119,16 +119,6 @@ func (e *standbyError) Error() string {
 }
 
 func (e *standbyError) Is(target error) bool { return target == ErrNoActive }
-
-// silenceError is a failure after the request was, or may have been, sent.
-type silenceError struct {
-	text string
-	err  error
-}
-
-func (e *silenceError) Error() string        { return e.text }
-func (e *silenceError) Unwrap() error        { return e.err }
-func (e *silenceError) Is(target error) bool { return target == ErrUnavailable }
 
 // again reports whether a read that failed so may succeed a little later.
 func again(err error) bool {

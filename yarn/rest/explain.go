@@ -27,9 +27,9 @@ func explain(err error, u *url.URL, sent bool, timeout time.Duration) error {
 	}
 	var record tls.RecordHeaderError
 	if text := err.Error(); strings.Contains(text, "server gave HTTP response to HTTPS client") || errors.As(err, &record) {
-		return &connectError{"it speaks http, not https: write http://" + u.Host, err, true}
+		return &silenceError{"it speaks http, not https: write http://" + u.Host, err, true}
 	} else if strings.Contains(text, "malformed HTTP response") {
-		return &connectError{"it does not speak http: is it an https address, or a port of another service?", err, true}
+		return &silenceError{"it does not speak http: is it an https address, or a port of another service?", err, true}
 	}
 	var lookup *net.DNSError
 	var auth *AuthError
@@ -37,19 +37,19 @@ func explain(err error, u *url.URL, sent bool, timeout time.Duration) error {
 	case errors.As(err, &auth):
 		return auth
 	case errors.As(err, &lookup) && lookup.IsNotFound:
-		return &connectError{fmt.Sprintf("the name %s is not known: is it written right?", lookup.Name), err, true}
+		return &silenceError{fmt.Sprintf("the name %s is not known: is it written right?", lookup.Name), err, true}
 	case !sent && errors.Is(err, syscall.ECONNREFUSED):
-		return &connectError{"connection refused: nothing listens there; is it running, and is this its web address?", err, false}
+		return &silenceError{"connection refused: nothing listens there; is it running, and is this its web address?", err, false}
 	case !sent && isTimeout(err):
-		return &connectError{"no connection within the time allowed: is the host up, and is a firewall in between?", err, false}
+		return &silenceError{"no connection within the time allowed: is the host up, and is a firewall in between?", err, false}
 	case isTimeout(err):
-		return &silenceError{fmt.Sprintf("no answer within %s: is it overloaded, or is this a port of another service?", timeout), err}
+		return &silenceError{fmt.Sprintf("no answer within %s: is it overloaded, or is this a port of another service?", timeout), err, false}
 	case !sent:
-		return &connectError{"no connection: " + short(err.Error(), 160), err, false}
+		return &silenceError{"no connection: " + short(err.Error(), 160), err, false}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return &silenceError{"the connection was closed before an answer came", err}
+		return &silenceError{"the connection was closed before an answer came", err, false}
 	}
-	return &silenceError{"no answer: " + short(err.Error(), 160), err}
+	return &silenceError{"no answer: " + short(err.Error(), 160), err, false}
 }
 
 func isTimeout(err error) bool {
@@ -89,5 +89,5 @@ func trustError(err error, u *url.URL) error {
 		text = fmt.Sprintf("its certificate is valid from %s to %s, not now: is this machine's clock right?",
 			c.NotBefore.UTC().Format(time.DateOnly), c.NotAfter.UTC().Format(time.DateOnly))
 	}
-	return &connectError{text, err, true}
+	return &silenceError{text, err, true}
 }
