@@ -236,6 +236,9 @@ func (d *driver) explain(do []steer.Action) (out []slog.Attr) {
 // describe says what would be done.
 func (d *driver) describe(a steer.Action) string {
 	k, err := knobOf(a)
+	if err == nil {
+		err = d.permitted(k, a)
+	}
 	if err != nil {
 		return "refuse: " + err.Error()
 	}
