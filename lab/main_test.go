@@ -20,7 +20,7 @@ func TestDispatch(t *testing.T) {
 		"down of none":    {[]string{"down", "--dir", dir}, "0 processes ended", ""},
 		"wrong scheduler": {[]string{"up", "hadoop", "--dir", dir, "--scheduler", "lottery"}, "", "choose capacity or fair"},
 		"wrong version":   {[]string{"fetch", "hadoop", "--version", "1.0"}, "", "choose one of"},
-		"no workload":     {[]string{"masters", "--dir", dir}, "", "--workload FILE"},
+		"no workload":     {[]string{"unmanaged", "--dir", dir}, "", "--workload FILE"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer

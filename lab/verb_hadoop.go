@@ -25,8 +25,8 @@ var clusters = []verb{
 	{"status", "what runs, what it takes and where it answers", "Says what runs, what it takes and where it answers.", status},
 	{"down", "end everything that was brought up", "Ends every process of the run, also after a crash. Logs and data stay unless --clean is given.", down},
 	{"fetch hadoop", "only fetch the jars", "Fetches the jars with Maven, unless they are there.", fetchHadoop},
-	{"masters", "run a workload file of unmanaged masters on a lab that is up", "Runs a workload on a lab that is up. A workload has one application a line:\n" +
-		`  {"id":"a","user":"alice","queue":"prod","submit":0,"containers":[{"count":3,"mb":512,"hold":[2000,3000]}]}`, masters},
+	{"unmanaged", "run a workload file of unmanaged AMs on a lab that is up", "Runs a workload on a lab that is up. A workload has one application a line:\n" +
+		`  {"id":"a","user":"alice","queue":"prod","submit":0,"containers":[{"count":3,"mb":512,"hold":[2000,3000]}]}`, ams},
 	{"up sls", "bring a real ResourceManager with hundreds of simulated nodes up", "Starts Hadoop's Scheduler Load Simulator: a real ResourceManager with simulated nodes, and a load of jobs if wanted.\n" +
 		"It answers REST, changes of its queues included, until it is taken down.", upSLS},
 }
@@ -190,15 +190,15 @@ func fetchHadoop(f *flag.FlagSet, out io.Writer) action {
 	}
 }
 
-func masters(f *flag.FlagSet, out io.Writer) action {
+func ams(f *flag.FlagSet, out io.Writer) action {
 	dir := runFolder(f, "run")
 	file := f.String("workload", "", "the workload's `file`")
-	var o hadoop.MastersOptions
+	var o hadoop.AMsOptions
 	f.BoolVar(&o.Start, "start", false, "start a process in each container")
-	f.DurationVar(&o.Heartbeat, "heartbeat", time.Second, "of the masters")
+	f.DurationVar(&o.Heartbeat, "heartbeat", time.Second, "of the AMs")
 	return func(ctx context.Context) error {
 		if *file == "" {
-			return errors.New("masters: say which workload: --workload FILE")
+			return errors.New("unmanaged: say which workload: --workload FILE")
 		}
 		in, err := os.Open(*file)
 		if err != nil {
@@ -213,7 +213,7 @@ func masters(f *flag.FlagSet, out io.Writer) action {
 		if err != nil {
 			return fmt.Errorf("%w; bring one up with: go run ./lab up hadoop", err)
 		}
-		res, err := c.Masters(ctx, apps, o)
+		res, err := c.AMs(ctx, apps, o)
 		if err != nil {
 			return err
 		}

@@ -32,11 +32,11 @@ var studies = []verb{
 		"Plays shuffles of 20 nodes in ns-3, keeps when each flow ended, and writes the study's page, which has the flow network beside it.\n" +
 			"With --offline it takes the records that are kept. Needs g++ and ns-3 (Debian: apt-get install g++ libns3-dev).", packetsVerb},
 	{"study marp-live", "steer real MapReduce batches by every controller, measure, compare with the simulator",
-		"Runs batches of real MapReduce jobs under shares of masters that stand still and under every controller, in turn and several times, with the\n" +
+		"Runs batches of real MapReduce jobs under shares of AMs that stand still and under every controller, in turn and several times, with the\n" +
 			"Fair and the Capacity Scheduler, and writes a report. Batches that have a record are not run again: ask for more repetitions.", studyMarpLive},
-	{"study masters", "hold the simulator against real daemons with many unmanaged applications",
+	{"study unmanaged", "hold the simulator against real daemons with many unmanaged applications",
 		"Runs a workload of unmanaged applications on real daemons, several times, and the same workload through the simulator;\n" +
-			"writes how far they are apart. With --offline it takes the records that are kept.", studyMasters},
+			"writes how far they are apart. With --offline it takes the records that are kept.", studyAMs},
 	{"study mapreduce", "run MapReduce jobs, import, predict a change of settings, make it, compare",
 		"Runs MapReduce jobs on real daemons, imports their history, predicts what other settings would do, runs the jobs under those settings\n" +
 			"and once more under the first, and writes how far prediction and cluster are apart. With --offline it takes the imports that are kept.", studyMapReduce},
@@ -200,8 +200,8 @@ func studyMarpLive(f *flag.FlagSet, out io.Writer) action {
 	}
 }
 
-func studyMasters(f *flag.FlagSet, out io.Writer) action {
-	m := study.Masters{Size: study.Full, Log: out}
+func studyAMs(f *flag.FlagSet, out io.Writer) action {
+	m := study.AMs{Size: study.Full, Log: out}
 	f.IntVar(&m.Runs, "runs", 3, "on the daemons, beside those that are kept")
 	f.StringVar(&m.Dir, "dir", kept("masters"), "`folder` of the records and the report")
 	workFolders(f, &m.Work, nil)
@@ -210,7 +210,7 @@ func studyMasters(f *flag.FlagSet, out io.Writer) action {
 	return func(ctx context.Context) error {
 		if *small {
 			if m.Size = study.Mini; m.Dir == kept("masters") {
-				return errors.New("study masters: --small needs a --dir of its own")
+				return errors.New("study unmanaged: --small needs a --dir of its own")
 			}
 		}
 		return recorded(ctx, out, *offline, m.Record, m.Report)

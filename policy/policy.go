@@ -21,8 +21,8 @@ import (
 
 // Stage numbers of containers that are not a task of a stage.
 const (
-	MasterStage = -1 // the job's master
-	KeptStage   = -2 // a container that the job keeps and runs tasks in
+	AMStage   = -1 // the job's AM
+	KeptStage = -2 // a container that the job keeps and runs tasks in
 )
 
 // Job is what a scheduler may know of a job. The engine keeps it up to date and always updates it before it notifies the
@@ -36,14 +36,14 @@ type Job struct {
 	Priority  int // larger is more urgent
 	Submitted unit.Time
 	Deadline  unit.Time // 0: none
-	Master    unit.Resources
+	AM        unit.Resources
 	Tasks     int64      // in all stages
 	Input     unit.Bytes // read from storage in all stages
 	Stages    []Stage
 
-	Pending int64        // tasks (or the master) that could start now
+	Pending int64        // tasks (or the AM) that could start now
 	Waiting [Slots]int64 // the same by the kind of slot they take
-	// Front is the stage whose task would start next, or MasterStage for the master; Ask is what that task asks for, or the gang that it
+	// Front is the stage whose task would start next, or AMStage for the AM; Ask is what that task asks for, or the gang that it
 	// starts with. Where it does not fit, the engine may start a task of another open stage that asks for no more. Valid while Pending > 0.
 	Front   int
 	Ask     unit.Resources
@@ -106,12 +106,12 @@ func (j *Job) Yield(now, start unit.Time, size unit.Resources) {
 type Event struct {
 	Now   unit.Time
 	Job   *Job
-	Stage int // or MasterStage, KeptStage
+	Stage int // or AMStage, KeptStage
 	Node  *Node
 	Size  unit.Resources // of the container; zero for a task in a kept one, which holds no room of its own
 
 	// Of an end: how long the container was held (the task was in it, if it is kept), and how long the task did its own work:
-	// start-up and waiting for other stages left out. Worked is 0 for a master and for a kept container.
+	// start-up and waiting for other stages left out. Worked is 0 for an AM and for a kept container.
 	Held, Worked unit.Time
 	Why          End
 }
@@ -319,7 +319,7 @@ type Gauge struct {
 	// Ceiling is the most that it could hold now: its maximum and those above it, less what others hold of them; at least 1 in each
 	// component. Zero: the scheduler does not limit by that component.
 	Ceiling unit.Resources
-	Masters unit.Resources // held by application masters, or set aside for them
-	// MasterShare is the share of Capacity that masters may take, 0 to 1; negative: no limit.
-	MasterShare float64
+	AMs     unit.Resources // held by AMs, or set aside for them
+	// AMShare is the share of Capacity that AMs may take, 0 to 1; negative: no limit.
+	AMShare float64
 }

@@ -12,7 +12,7 @@ type Steering struct {
 	Changes   []SteerChange `json:"changes"`   // in the order in which they took effect; at most 10,000
 	// MoreChanges are those beyond.
 	MoreChanges int64 `json:"more_changes,omitempty"`
-	// Series is the knob that the figures below are of: the first one that was changed. Empty: the share of masters.
+	// Series is the knob that the figures below are of: the first one that was changed. Empty: the AM share.
 	Series string `json:"series,omitempty"`
 	// Found, Least, Most and Final are its values: before the first change, between, and when all was over.
 	Found    float64 `json:"found"`
@@ -51,7 +51,7 @@ type SteerChange struct {
 }
 
 // SeriesName is what the figures are of, for people.
-func (s *Steering) SeriesName() string { return cmp.Or(s.Series, "share of masters") }
+func (s *Steering) SeriesName() string { return cmp.Or(s.Series, "AM share") }
 
 // SteerPoint is what the policy saw at an instant.
 type SteerPoint struct {

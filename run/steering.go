@@ -114,8 +114,8 @@ func (b *book) note(seen *steer.Snapshot) {
 			continue
 		}
 		b.there = b.there || busy
-		b.found = cmp.Or(b.found, q.MasterShare)
-		p := result.SteerPoint{At: seen.Now.Seconds(), Share: q.MasterShare, Running: q.Running, Waiting: q.Waiting}
+		b.found = cmp.Or(b.found, q.AMShare)
+		p := result.SteerPoint{At: seen.Now.Seconds(), Share: q.AMShare, Running: q.Running, Waiting: q.Waiting}
 		if n := len(b.points); n > 0 {
 			last := b.points[n-1]
 			if last.At = p.At; last == p || seen.Now < b.next {

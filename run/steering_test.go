@@ -17,7 +17,7 @@ func TestPointsOfALongRunStayFew(t *testing.T) {
 	h := &book{who: &steer.Rehearsal{Queue: "root.default"}}
 	const looks = 2_000_000
 	for i := range looks {
-		h.note(&steer.Snapshot{Now: unit.Time(i) * unit.Second, Queues: []steer.Queue{{Name: "root.default", Running: i % 7, MasterShare: 0.05}}})
+		h.note(&steer.Snapshot{Now: unit.Time(i) * unit.Second, Queues: []steer.Queue{{Name: "root.default", Running: i % 7, AMShare: 0.05}}})
 	}
 	if n := len(h.points); n < mostPoints/8 || n > mostPoints {
 		t.Fatalf("%d points", n)

@@ -89,12 +89,12 @@ func TestClocksAgree(t *testing.T) {
 				t.Fatal(err)
 			}
 			if y := setup.Timing; y != nil {
-				y.NodeHeartbeat, y.MasterHeartbeat = 100*unit.Millisecond, 100*unit.Millisecond
-				y.MasterStart, y.ContainerStart, y.ContainerExit, y.Commit, y.Linger = 0, 0, 0, 0, 0
+				y.NodeHeartbeat, y.AMHeartbeat = 100*unit.Millisecond, 100*unit.Millisecond
+				y.AMStart, y.ContainerStart, y.ContainerExit, y.Commit, y.Linger = 0, 0, 0, 0, 0
 			}
 			jobs := slice(t, setup)
 			for _, j := range jobs {
-				j.Master, j.Stages = unit.Resources{}, j.Stages[:1]
+				j.AM, j.Stages = unit.Resources{}, j.Stages[:1]
 			}
 			got := &outcomes{t: t, name: policy}
 			playOn(t, setup, jobs, got)
@@ -124,7 +124,7 @@ func slice(t *testing.T, s *Setup) workload.Slice {
 	jobs = jobs[:300]
 	for i := range jobs {
 		if i%2 == 0 {
-			jobs[i].Master = unit.Resources{Mem: 1024, Cores: 1}
+			jobs[i].AM = unit.Resources{Mem: 1024, Cores: 1}
 		}
 	}
 	return jobs

@@ -52,7 +52,7 @@ func load(name string, site *conf.Site) (run.Scheduler, error) {
 
 // TraceOptions are the options to read traces with.
 func (s *Scenario) TraceOptions() trace.Options {
-	return s.Trace.ForAll(slices.Contains(s.Given, "master")) // 0,0
+	return s.Trace.ForAll(slices.Contains(s.Given, "am")) // 0,0
 }
 
 // CheckTrace refuses settings of the reading of traces that were given but cannot act on a workload of this format ("" when

@@ -154,8 +154,14 @@ func section(s *Scenario, name string) (yamlfile.Keys, []string) {
 			return nil
 		}
 	}
+	for old, name := range Renamed {
+		keys[old] = keys[name]
+	}
 	return keys, order
 }
+
+// Renamed are former names of settings, which files and flags may still use.
+var Renamed = map[string]string{"master": "am", "master-heartbeat": "am-heartbeat", "master-start": "am-start"}
 
 // misplaced refuses a key that belongs to another section.
 func misplaced(in string) func(*yamlfile.Node) error {

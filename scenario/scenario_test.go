@@ -99,7 +99,7 @@ func arbitrary(t *rapid.T) Scenario {
 	}
 	s.Yarn.Clock = rapid.SampledFrom([]string{Ideal, SLS, Hadoop}).Draw(t, "clock")
 	s.Yarn.Site = rapid.SampledFrom([]string{"", "conf/yarn-site.xml"}).Draw(t, "site")
-	s.Yarn.MasterStart = unit.Time(rapid.Int64Range(-1, int64(unit.Day)).Draw(t, "master-start"))
+	s.Yarn.AMStart = unit.Time(rapid.Int64Range(-1, int64(unit.Day)).Draw(t, "am-start"))
 	s.Yarn.Linger = unit.Time(rapid.Int64Range(-1, int64(unit.Day)).Draw(t, "linger"))
 	s.Steering.Policies = rapid.SliceOfN(rapid.SampledFrom([]string{NoSteering, "cbt", "static"}), 0, 3).Draw(t, "steer")
 	s.Steering.Queue = rapid.SampledFrom([]string{"", "root.default", "root.a.b"}).Draw(t, "steer-queue")

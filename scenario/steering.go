@@ -17,7 +17,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Steering says who moves the share of application masters while jobs run, and with which delays.
+// Steering says who moves the AM share while jobs run, and with which delays.
 type Steering struct {
 	Policies []string // of steer/all, or NoSteering; none: nobody
 	Queue    string   // full path; "": the only one that there is
@@ -87,7 +87,7 @@ func steeringSettings() []Setting {
 				return setting.Time(t), nil
 			}, func(v string) string { return v }),
 		setting.Duration("steer-sense", "steering", "age of what the policy sees", func(s *Scenario) *unit.Time { return &s.Steering.Sense }),
-		setting.Share("steer-min", "steering", "least share ever written; 0: the one found at the start (with --steer-until-empty: one master's)", false,
+		setting.Share("steer-min", "steering", "least share ever written; 0: the one found at the start (with --steer-until-empty: one AM's)", false,
 			func(s *Scenario) *float64 { return &s.Steering.Bounds.Min }),
 		setting.Share("steer-max", "steering", "greatest share ever written", false, func(s *Scenario) *float64 { return &s.Steering.Bounds.Max }),
 		setting.Yes("steer-until-empty", "steering", "steer the batch that is there until the queue is empty, and not whatever comes", func(s *Scenario) *bool { return &s.Steering.Bounds.UntilEmpty }),
@@ -127,7 +127,7 @@ func (st *Steering) on(p run.Scheduler, name string) (*steer.Rehearsal, error) {
 		return nil, err
 	}
 	if limit.Property == "" && steerpolicy.Policies.Find(name).Needs.AMLimit {
-		return nil, misuse("--steer moves the share of application masters, and %s has none: give a fair-scheduler.xml or a capacity-scheduler.xml", p.Name)
+		return nil, misuse("--steer moves the AM share, and %s has none: give a fair-scheduler.xml or a capacity-scheduler.xml", p.Name)
 	}
 	out := &steer.Rehearsal{Name: name, Delays: steer.AtOnce(), Bounds: st.Bounds, Property: limit.Property, Needs: steerpolicy.Policies.Find(name).Needs}
 	if limit.Property != "" && !limit.AtOnce {

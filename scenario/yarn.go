@@ -24,20 +24,20 @@ const (
 // Yarn says that a run plays a YARN cluster with its heartbeats and delays, and how long they are. A length of -1 is that
 // of the clock.
 type Yarn struct {
-	Clock           string
-	Site            string // a yarn-site.xml
-	NodeHeartbeat   unit.Time
-	MasterHeartbeat unit.Time
-	MasterStart     unit.Time
-	ContainerStart  unit.Time
-	ContainerExit   unit.Time
-	Commit          unit.Time
-	Linger          unit.Time
+	Clock          string
+	Site           string // a yarn-site.xml
+	NodeHeartbeat  unit.Time
+	AMHeartbeat    unit.Time
+	AMStart        unit.Time
+	ContainerStart unit.Time
+	ContainerExit  unit.Time
+	Commit         unit.Time
+	Linger         unit.Time
 }
 
 func idealYarn() Yarn {
 	return Yarn{
-		Clock: Ideal, NodeHeartbeat: -1, MasterHeartbeat: -1, MasterStart: -1, ContainerStart: -1, ContainerExit: -1, Commit: -1, Linger: -1,
+		Clock: Ideal, NodeHeartbeat: -1, AMHeartbeat: -1, AMStart: -1, ContainerStart: -1, ContainerExit: -1, Commit: -1, Linger: -1,
 	}
 }
 
@@ -57,12 +57,12 @@ func yarnSettings() []Setting {
 		setting.Text("yarn-site", "yarn", "FILE", "the cluster's yarn-site.xml: sizes of containers, heartbeat, preemption, settings of the FairScheduler",
 			func(s *Scenario) *string { return &s.Yarn.Site }, nil),
 		override("node-heartbeat", "interval of a node's reports", func(y *Yarn) *unit.Time { return &y.NodeHeartbeat }),
-		override("master-heartbeat", "interval of a master's calls", func(y *Yarn) *unit.Time { return &y.MasterHeartbeat }),
-		override("master-start", "from a master's container to its registration", func(y *Yarn) *unit.Time { return &y.MasterStart }),
-		override("container-start", "from a master's hearing of a container to its task's first instant", func(y *Yarn) *unit.Time { return &y.ContainerStart }),
+		override("am-heartbeat", "interval of an AM's heartbeats", func(y *Yarn) *unit.Time { return &y.AMHeartbeat }),
+		override("am-start", "from the launch of an AM's container to its registration", func(y *Yarn) *unit.Time { return &y.AMStart }),
+		override("container-start", "from an AM's hearing of a container to its task's first instant", func(y *Yarn) *unit.Time { return &y.ContainerStart }),
 		override("container-exit", "from a task's last instant to the exit of its process", func(y *Yarn) *unit.Time { return &y.ContainerExit }),
 		override("commit", "from the last task's end to the end of its job", func(y *Yarn) *unit.Time { return &y.Commit }),
-		override("linger", "from the end of a job to the exit of its master", func(y *Yarn) *unit.Time { return &y.Linger }),
+		override("linger", "from the end of a job to the exit of its AM", func(y *Yarn) *unit.Time { return &y.Linger }),
 	}
 }
 
@@ -98,7 +98,7 @@ func (y *Yarn) timing(site conf.Site) yarn.Timing {
 		to   *unit.Time
 		from unit.Time
 	}{
-		{&t.NodeHeartbeat, y.NodeHeartbeat}, {&t.MasterHeartbeat, y.MasterHeartbeat}, {&t.MasterStart, y.MasterStart},
+		{&t.NodeHeartbeat, y.NodeHeartbeat}, {&t.AMHeartbeat, y.AMHeartbeat}, {&t.AMStart, y.AMStart},
 		{&t.ContainerStart, y.ContainerStart}, {&t.ContainerExit, y.ContainerExit}, {&t.Commit, y.Commit}, {&t.Linger, y.Linger},
 	} {
 		if o.from >= 0 {
@@ -138,7 +138,7 @@ func (s *Scenario) resolveYarn(out *Setup) (*conf.Site, error) {
 		if s.Yarn.Clock == SLS {
 			return nil, misuse("--application %s: SLS has an application model of its own; leave it out, or leave out --clock %s", am.MapsFirst, SLS)
 		}
-		timing.Masters = yarn.PlainMasters
+		timing.AMs = yarn.PlainAMs
 	}
 	if err := timing.Validate(); err != nil {
 		return nil, &MisuseError{err}
@@ -151,14 +151,14 @@ func (s *Scenario) resolveYarn(out *Setup) (*conf.Site, error) {
 func (y *Yarn) assumptions(t *yarn.Timing) []string {
 	out := []string{
 		fmt.Sprintf("cluster: nodes report every %v, each with its own phase; a container is given only then", t.NodeHeartbeat),
-		fmt.Sprintf("cluster: masters call every %v; a job without a master's container and without reduces is unmanaged: it holds what it is given, and no process starts", t.MasterHeartbeat),
+		fmt.Sprintf("cluster: AMs call every %v; a job without an AM's container and without reduces is unmanaged: it holds what it is given, and no process starts", t.AMHeartbeat),
 	}
 	if y.Clock == SLS {
-		return append(out, "cluster: masters and containers are those of Hadoop's scheduler load simulator: they start at once, an answer is acted on one call later, no reduce is asked for before the last map is counted")
+		return append(out, "cluster: AMs and containers are those of Hadoop's scheduler load simulator: they start at once, an answer is acted on one call later, no reduce is asked for before the last map is counted")
 	}
-	return append(out, applications(t.Masters == yarn.PlainMasters),
-		fmt.Sprintf("cluster: a master registers %v after its container is given and stays %v after its job's end", t.MasterStart, t.Linger),
-		fmt.Sprintf("cluster: a task begins %v after its master hears of the container; its process exits %v after its end; a job commits in %v", t.ContainerStart, t.ContainerExit, t.Commit),
-		"cluster: no task fails of itself, none is run twice to be faster, no job runs inside its master",
+	return append(out, applications(t.AMs == yarn.PlainAMs),
+		fmt.Sprintf("cluster: an AM registers %v after its container is given and stays %v after its job's end", t.AMStart, t.Linger),
+		fmt.Sprintf("cluster: a task begins %v after its AM hears of the container; its process exits %v after its end; a job commits in %v", t.ContainerStart, t.ContainerExit, t.Commit),
+		"cluster: no task fails of itself, none is run twice to be faster, no job runs inside its AM",
 		"cluster: where a task's input lies, and the network, do not change how long it takes")
 }

@@ -70,8 +70,8 @@ func (a *Alone) byWaves(src *workload.Job) (t unit.Time, ok bool) {
 		slots = a.cluster.Containers(first.Ask)
 		a.slots[first.Ask] = slots
 	}
-	if !src.Master.IsZero() {
-		if src.Master != first.Ask {
+	if !src.AM.IsZero() {
+		if src.AM != first.Ask {
 			return 0, false
 		}
 		slots--
@@ -143,7 +143,7 @@ func (a *Alone) playAlone(src *workload.Job, seq int64) unit.Time {
 	e.q.Push(begin, evArrival, 0)
 	before := e.sum.Finished
 	if _, err := e.loop(context.Background()); err != nil || e.sum.Finished == before {
-		a.play = nil // e.g. its master sits where its only large task would have to go: there is no such time
+		a.play = nil // e.g. its AM sits where its only large task would have to go: there is no such time
 		return 0
 	}
 	return e.sum.LastFinish - begin

@@ -203,7 +203,7 @@ func (p *pool) pass() policy.Verdict {
 	return policy.Pass
 }
 
-// start gives the job a container: its master, one it keeps, or a task of a stage. number is the task chosen
+// start gives the job a container: its AM, one it keeps, or a task of a stage. number is the task chosen
 // for its nearness, or -1 for the next one. Where no task is left to start it is a copy that was asked for: number is then the
 // record of the task that it races.
 func (e *engine) start(p *pool, j *job, front int, n *policy.Node, near policy.Near, number int64) {
@@ -248,13 +248,13 @@ func (e *engine) start(p *pool, j *job, front int, n *policy.Node, near policy.N
 			e.tasks[t].near = uint8(near)
 			e.startRecorded(j, front, t, number, attempt, 0)
 		}
-	case front == policy.MasterStage:
-		j.master = e.newRecord(j.index, n.Index, int16(front))
-		e.q.Push(e.now+e.masterStart(j), evUp|uint64(j.master), 0)
+	case front == policy.AMStage:
+		j.am = e.newRecord(j.index, n.Index, int16(front))
+		e.q.Push(e.now+e.amStart(j), evUp|uint64(j.am), 0)
 	default:
 		e.startKept(j, e.newRecord(j.index, n.Index, int16(front)))
 	}
-	if v.Waiting[p.id] == 0 || dry || copied || front == policy.MasterStage || e.spec != nil {
+	if v.Waiting[p.id] == 0 || dry || copied || front == policy.AMStage || e.spec != nil {
 		p.advance(j)
 	}
 	e.started(v, front, n, ask)
@@ -277,11 +277,11 @@ func (e *engine) started(v *policy.Job, stage int, n *policy.Node, size unit.Res
 	e.order.Started(ev)
 }
 
-// masterStart is how long a job's master takes from its container to its first request. Where a worker plays the tasks, a job may
-// say it; otherwise a master starts as any container does.
-func (e *engine) masterStart(j *job) unit.Time {
-	if e.cfg.Worker != nil && j.src.MasterStart > 0 {
-		return j.src.MasterStart
+// amStart is how long a job's AM takes from its container to its first request. Where a worker plays the tasks, a job may
+// say it; otherwise an AM starts as any container does.
+func (e *engine) amStart(j *job) unit.Time {
+	if e.cfg.Worker != nil && j.src.AMStart > 0 {
+		return j.src.AMStart
 	}
 	return e.model.StartUp
 }

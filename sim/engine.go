@@ -38,7 +38,7 @@ const (
 	evPlainEnd uint64 = iota << 56
 	evTaskEnd
 	evTaskFail
-	evUp // a master or a kept container has started up
+	evUp // an AM or a kept container has started up
 	evArrival
 	evBeat
 	evLost

@@ -40,7 +40,7 @@ func mapReduce(id string, at unit.Time, maps, reduces int64, slowStart float64) 
 // What one job does on a small cluster, worked out by hand.
 func TestOneJob(t *testing.T) {
 	withMaster := mapReduce("master", 0, 4, 1, 0.05)
-	withMaster.Master = cluster.Unit
+	withMaster.AM = cluster.Unit
 	chain := &workload.Job{ID: "chain"}
 	for i := range 5 {
 		s := workload.Stage{Tasks: 2, Ask: cluster.Unit, Length: workload.Fixed(unit.Second)}
@@ -65,7 +65,7 @@ func TestOneJob(t *testing.T) {
 		{"early reduce holds its container", "2x2", sim.Model{}, mapReduce("j", 0, 5, 1, 0.05), 25 * unit.Second, 65 * unit.Second},
 		{"start-up", "2x2", sim.Model{StartUp: 2 * unit.Second}, mapReduce("j", 0, 4, 1, 1), 19 * unit.Second, 55 * unit.Second},
 		{"start-up of an early reduce is hidden", "2x2", sim.Model{StartUp: 2 * unit.Second}, mapReduce("j", 0, 5, 1, 0.05), 29 * unit.Second, 77 * unit.Second},
-		// A master of its own container: three are left, so two waves of maps; it is held to the end.
+		// An AM of its own container: three are left, so two waves of maps; it is held to the end.
 		{"master", "2x2", sim.Model{StartUp: unit.Second}, withMaster, 28 * unit.Second, 28*unit.Second + 4*11*unit.Second + 16*unit.Second},
 		{"five stages", "1x1", sim.Model{}, chain, 10 * unit.Second, 10 * unit.Second},
 		// Two executors of two slots run six maps in two waves, then two reduces; both are held throughout.
@@ -191,12 +191,12 @@ func TestRefusalsAndDeadlock(t *testing.T) {
 	var jobs []*workload.Job
 	for _, id := range []string{"a", "b", "c", "d"} {
 		j := oneStage(id, 0, 1, unit.Second)
-		j.Master = cluster.Unit
+		j.AM = cluster.Unit
 		jobs = append(jobs, j)
 	}
 	l, sum, err = play(t, cl, sim.Model{StartUp: unit.Second}, "fifo", jobs...)
-	if err != nil || sum.Stuck != 4 || !strings.Contains(l.records[0].Reason, "the masters of jobs hold 4096 of 4096 MiB") {
-		t.Errorf("four masters in four containers: %v, %d stuck, %q", err, sum.Stuck, l.records[0].Reason)
+	if err != nil || sum.Stuck != 4 || !strings.Contains(l.records[0].Reason, "the AMs of jobs hold 4096 of 4096 MiB") {
+		t.Errorf("four AMs in four containers: %v, %d stuck, %q", err, sum.Stuck, l.records[0].Reason)
 	}
 }
 

@@ -169,7 +169,7 @@ func (e *engine) killJob(j *job) {
 }
 
 // unblock is for a run that has come to a stop after failures: tasks that hold a container and wait for a task that was
-// lost may hold all the room that it needs. They give their containers back, as Hadoop's application master makes reduces
+// lost may hold all the room that it needs. They give their containers back, as Hadoop's AM makes reduces
 // do for maps that hang, and the earlier stages go first. It says whether there was anything to give back.
 func (e *engine) unblock() bool {
 	if !e.careful || e.unblocked == e.sum.Tasks+1 {
@@ -240,7 +240,7 @@ func (e *engine) lose(i int) {
 		case tk.stage == policy.KeptStage:
 			e.loseKept(j, t)
 		default:
-			e.loseMaster(j, t)
+			e.loseAM(j, t)
 		}
 	}
 	for _, j := range e.jobs {
@@ -253,10 +253,10 @@ func (e *engine) lose(i int) {
 	}
 }
 
-// loseMaster loses a job's master: another one is asked for. What runs goes on, as with work-preserving restart.
-func (e *engine) loseMaster(j *job, t int32) {
+// loseMaster loses a job's AM: another one is asked for. What runs goes on, as with work-preserving restart.
+func (e *engine) loseAM(j *job, t int32) {
 	e.giveBackRecord(j, t, policy.Lost)
-	j.master = -1
+	j.am = -1
 	e.endStarting(t)
 	e.want(j, 0, 1)
 }

@@ -9,12 +9,12 @@ import (
 // finish closes the books: the last, shorter sample, and the jobs that did not end.
 func (e *engine) finish() {
 	e.line.Rest(e.now, e.sampled)
-	masters, room := e.mastersHold()
+	ams, room := e.amsHold()
 	for _, j := range e.byArrival() {
 		j.rec.Outcome = Unfinished
 		if !e.sum.Partial {
 			e.sum.Stuck++
-			j.rec.Reason = "can never finish: nothing runs any more, and " + e.whyStuck(j, masters, room)
+			j.rec.Reason = "can never finish: nothing runs any more, and " + e.whyStuck(j, ams, room)
 		}
 		e.cfg.Sink.Job(&j.rec)
 	}
@@ -27,11 +27,11 @@ func (e *engine) finish() {
 	e.report()
 }
 
-// mastersHold is what masters hold at the end, and what there is.
-func (e *engine) mastersHold() (held, total unit.Resources) {
+// amsHold is what AMs hold at the end, and what there is.
+func (e *engine) amsHold() (held, total unit.Resources) {
 	for _, j := range e.jobs {
-		if j != nil && j.master >= 0 {
-			held = held.Add(j.src.Master)
+		if j != nil && j.am >= 0 {
+			held = held.Add(j.src.AM)
 		}
 	}
 	for i := range e.pools[0].nodes {
@@ -41,15 +41,15 @@ func (e *engine) mastersHold() (held, total unit.Resources) {
 }
 
 // whyStuck guesses, for a person, what keeps a job from going on.
-func (e *engine) whyStuck(j *job, masters, total unit.Resources) string {
+func (e *engine) whyStuck(j *job, ams, total unit.Resources) string {
 	v := &j.view
 	for k, p := range e.pools {
 		switch {
 		case v.Waiting[k] == 0:
 			continue
-		case 2*masters.Mem > total.Mem:
-			return fmt.Sprintf("the masters of jobs hold %d of %d MiB: limit them (maximum-am-resource-percent, maxAMShare), make them smaller, or add nodes",
-				masters.Mem, total.Mem)
+		case 2*ams.Mem > total.Mem:
+			return fmt.Sprintf("the AMs of jobs hold %d of %d MiB: limit them (maximum-am-resource-percent, maxAMShare), make them smaller, or add nodes",
+				ams.Mem, total.Mem)
 		case e.allUnfit():
 			return "no node may get a container: their disks hold more than they may"
 		case p.rooms.find(v.Ask, 0) < 0:

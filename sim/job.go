@@ -26,8 +26,8 @@ type job struct {
 	left   int64               // tasks that are not done
 
 	attained unit.Resources // see steering.book
-	master   int32          // its task record; -1: none
-	ready    bool           // the master is up (or there is none): stages may take containers
+	am       int32          // its task record; -1: none
+	ready    bool           // the AM is up (or there is none): stages may take containers
 	gone     bool
 	plain    bool // its running tasks need no records
 	ramps    bool // it is MapReduce with Hadoop's AM, which holds reduces back while maps wait
@@ -113,7 +113,7 @@ func (e *engine) newJob(src *workload.Job) *job {
 	*dense.At(&e.jobs, j.index) = j
 	seq := e.nextSeq
 	e.nextSeq++
-	j.src, j.master, j.attained = src, -1, unit.Resources{}
+	j.src, j.am, j.attained = src, -1, unit.Resources{}
 	j.seed = jobSeed(e.cfg.Seed, seq)
 	j.queue = e.line.Index(src.Queue)
 	j.rec = JobRecord{Job: src, Seq: seq, Start: -1, Finish: -1}
@@ -144,14 +144,14 @@ func (e *engine) newJob(src *workload.Job) *job {
 	}
 	j.mixed = j.mixed && j.kept == nil
 	j.ramps = e.model.Application != am.MapsFirst && !slots && src.Keep == nil && len(src.Stages) > 1 && am.IsMapReduce(src)
-	j.ready = src.Master.IsZero() || slots // Hadoop 1 has no masters
+	j.ready = src.AM.IsZero() || slots // Hadoop 1 has no AMs
 	j.plain = !e.careful && j.kept == nil && j.index < 1<<jobBits
 	j.view = policy.Job{
 		Seq: seq, Index: j.index, ID: src.ID, User: src.User, Queue: e.line.Queues[j.queue].Name, Priority: src.Priority,
-		Submitted: src.Submit, Deadline: src.Deadline, Master: src.Master, Tasks: j.left, Input: input, Stages: j.shown,
+		Submitted: src.Submit, Deadline: src.Deadline, AM: src.AM, Tasks: j.left, Input: input, Stages: j.shown,
 	}
 	if slots {
-		j.view.Master = unit.Resources{}
+		j.view.AM = unit.Resources{}
 	}
 	return j
 }
@@ -175,8 +175,8 @@ func (e *engine) tooLarge(j *job) error {
 		}
 		return false
 	}
-	if !j.ready && !fits(j.src.Master) {
-		return fmt.Errorf("its master asks for %v: no node is that large", j.src.Master)
+	if !j.ready && !fits(j.src.AM) {
+		return fmt.Errorf("its AM asks for %v: no node is that large", j.src.AM)
 	}
 	if j.kept != nil {
 		if !fits(j.kept.ask) {
@@ -228,10 +228,10 @@ func (e *engine) done(j *job, o Outcome) {
 	if j.kept != nil {
 		e.freeKept(j, why)
 	}
-	if j.master >= 0 {
-		e.giveBackRecord(j, j.master, why)
-		e.endStarting(j.master)
-		j.master = -1
+	if j.am >= 0 {
+		e.giveBackRecord(j, j.am, why)
+		e.endStarting(j.am)
+		j.am = -1
 	}
 	e.line.Queues[j.queue].Pending -= j.view.Pending
 	j.view.Pending, j.view.Waiting = 0, [policy.Slots]int64{}

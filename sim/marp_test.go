@@ -31,9 +31,9 @@ const second = unit.Second
 
 var thin = unit.Resources{Mem: 1024, Cores: 1}
 
-// batchJob is a MapReduce job with a master of 2 GiB.
+// batchJob is a MapReduce job with an AM of 2 GiB.
 func batchJob(id string, at unit.Time, maps, reduces int64, mapLength, reduceLength unit.Time) *workload.Job {
-	j := &workload.Job{ID: id, Submit: at, Queue: "default", Master: unit.Resources{Mem: 2048, Cores: 1}, Stages: []workload.Stage{
+	j := &workload.Job{ID: id, Submit: at, Queue: "default", AM: unit.Resources{Mem: 2048, Cores: 1}, Stages: []workload.Stage{
 		{Kind: workload.Map, Tasks: maps, Ask: thin, Length: workload.Fixed(mapLength)},
 	}}
 	if reduces > 0 {
@@ -166,7 +166,7 @@ func TestCeiling(t *testing.T) {
 	}
 }
 
-// What a ResourceManager would show of one job, worked out by hand: 20 maps of 10 s in 51 containers less its master's, then two reduces of
+// What a ResourceManager would show of one job, worked out by hand: 20 maps of 10 s in 51 containers less its AM's, then two reduces of
 // 40 s, with containers that take 2 s to start.
 func TestWhatASteererSees(t *testing.T) {
 	l := &steertest.Looks{At: []unit.Time{second, 9 * second, 24 * second, 70 * second}}
@@ -180,14 +180,14 @@ func TestWhatASteererSees(t *testing.T) {
 		t.Fatal(err)
 	}
 	total := unit.Resources{Mem: 51 * 1024, Cores: 51}
-	master := unit.Resources{Mem: 2048, Cores: 1}
+	am := unit.Resources{Mem: 2048, Cores: 1}
 	queue := func(running, waiting int, tasks int64) steer.Queue {
-		used, masters := thin.Times(tasks), unit.Resources{}
+		used, ams := thin.Times(tasks), unit.Resources{}
 		if running > 0 {
-			used, masters = used.Add(master), master
+			used, ams = used.Add(am), am
 			tasks++
 		}
-		return steer.Queue{Name: "root.default", Used: used, Containers: tasks, Running: running, Waiting: waiting, Capacity: total, Ceiling: total, Masters: masters, MasterShare: 0.05}
+		return steer.Queue{Name: "root.default", Used: used, Containers: tasks, Running: running, Waiting: waiting, Capacity: total, Ceiling: total, AMs: ams, AMShare: 0.05}
 	}
 	want := []struct {
 		now              unit.Time
@@ -196,7 +196,7 @@ func TestWhatASteererSees(t *testing.T) {
 		progress, maps   float64
 		second, tasksRun float64
 	}{
-		{now: second, queue: queue(1, 1, 0), idle: 1},                                                         // its master starts up
+		{now: second, queue: queue(1, 1, 0), idle: 1},                                                         // its AM starts up
 		{now: 9 * second, queue: queue(1, 1, 20), idle: 1 - 20.0/51, progress: 5 + 45*0.5, maps: 0.5},         // maps began at 4 s
 		{now: 24 * second, queue: queue(1, 1, 2), idle: 1 - 2.0/51, progress: 5 + 45 + 45*0.2, maps: 1},       // reduces began at 16 s
 		{now: 70 * second, queue: queue(1, 0, 10), idle: 1 - 10.0/51, progress: 5 + 90*10.0/30, maps: 1. / 3}, // the other one: maps began at 60 s
@@ -210,7 +210,7 @@ func TestWhatASteererSees(t *testing.T) {
 			t.Errorf("at %v: idle %v, want %v; %s", s.Now, s.CPUIdle, w.idle, d)
 		}
 		j := s.Jobs[0]
-		if math.Abs(j.Progress-w.progress) > 1e-9 || math.Abs(j.Maps-w.maps) > 1e-9 || j.Master != master || j.Queue != "root.default" {
+		if math.Abs(j.Progress-w.progress) > 1e-9 || math.Abs(j.Maps-w.maps) > 1e-9 || j.AM != am || j.Queue != "root.default" {
 			t.Errorf("at %v: %+v, want progress %v, maps %v", s.Now, j, w.progress, w.maps)
 		}
 		if tags := []string{"", "deadline:90"}[i/3]; j.Held != w.queue.Used || j.Tags != tags {
@@ -270,7 +270,7 @@ func TestSensorsOfAWorker(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	q := s.Queues[0]
-	if q.Name != "root.default" || q.MasterShare != 0.5 || q.Masters.Mem != 2048 || q.Capacity.Mem != 51*1024 {
+	if q.Name != "root.default" || q.AMShare != 0.5 || q.AMs.Mem != 2048 || q.Capacity.Mem != 51*1024 {
 		t.Errorf("%+v", q)
 	}
 }
@@ -339,7 +339,7 @@ func TestWritesWait(t *testing.T) {
 	if d := cmp.Diff([]string{"0.2 not, at 102", "0.3 not, at 103", "0.1 at 104", "0.4 at 110", "0.05 at 224"}, got); d != "" {
 		t.Error(d, sum.Receipts)
 	}
-	if end := l.Seen[len(l.Seen)-1].Queues[0].MasterShare; end != 0.4 {
+	if end := l.Seen[len(l.Seen)-1].Queues[0].AMShare; end != 0.4 {
 		t.Errorf("%v at the end", end)
 	}
 }
@@ -372,7 +372,7 @@ func TestWritesOverWrites(t *testing.T) {
 	if d := cmp.Diff([]string{"maxAMShare=0.1 " + over, "maxAMShare=0.2 " + over, "maxAMShare=0.3 <nil>", "weight=3 <nil>"}, got); d != "" {
 		t.Error(d)
 	}
-	if end := l.Seen[len(l.Seen)-1].Queues[0].MasterShare; end != 0.3 {
+	if end := l.Seen[len(l.Seen)-1].Queues[0].AMShare; end != 0.3 {
 		t.Errorf("%v is in force at the end", end)
 	}
 	if back := sum.Receipts[4:]; len(back) != 2 || back[0].New != 0.05 || back[1].New != 1 { // one after the other, as a live driver does
@@ -514,7 +514,7 @@ func TestQueuesHaveFullNames(t *testing.T) {
 			out = append(out, j.Queue)
 		}
 		for _, q := range s.Queues {
-			out = append(out, fmt.Sprintf("%s: %d, %v", q.Name, q.Running, q.MasterShare))
+			out = append(out, fmt.Sprintf("%s: %d, %v", q.Name, q.Running, q.AMShare))
 		}
 		return out
 	}

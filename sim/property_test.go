@@ -206,7 +206,7 @@ func genCluster(t *rapid.T) *cluster.Cluster {
 		return c
 	}
 	for i := range c.Nodes {
-		// A little more than the tasks can use, for masters: they must not crowd out all tasks, which is a true deadlock.
+		// A little more than the tasks can use, for AMs: they must not crowd out all tasks, which is a true deadlock.
 		c.Nodes[i].Room = unit.Resources{Mem: 1024*rapid.Int64Range(1, 6).Draw(t, "mem") + 64, Cores: rapid.Int64Range(1, 6).Draw(t, "cores")}
 	}
 	return c
@@ -239,7 +239,7 @@ func genJobs(t *rapid.T, c *cluster.Cluster) workload.Slice {
 			User: rapid.SampledFrom([]string{"ann", "bob", "eve"}).Draw(t, "user"), Queue: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "queue"),
 		}
 		if rapid.IntRange(0, 2).Draw(t, "master") == 0 {
-			j.Master = unit.Resources{Mem: 1}
+			j.AM = unit.Resources{Mem: 1}
 		}
 		for s := range rapid.IntRange(1, 5).Draw(t, "stages") {
 			n := rapid.Int64Range(0, 12).Draw(t, "tasks")

@@ -26,12 +26,12 @@ func (s *steering) Snapshot() steer.Snapshot {
 	s.lookAtTasks()
 	snap := steer.Snapshot{Finished: s.ended, Now: e.now, Total: s.eyes.total, Nodes: s.eyes.nodes, Queues: s.queues(), CPUIdle: -1}
 	s.ended = nil
-	var masters int64
+	var ams int64
 	for _, j := range e.byArrival() {
 		name := s.queueOf(j)
 		sj := steer.Job{
 			ID: j.src.ID, User: j.src.User, Queue: name, Priority: j.view.Priority,
-			Held: j.view.Used, Service: s.service(j), Tags: senses.Tags(j.src), Submitted: j.src.Submit, Started: j.rec.Start >= 0, Tasks: j.view.Tasks, Master: j.view.Master, Done: j.view.Done, Pending: j.view.Pending, Running: j.view.Running,
+			Held: j.view.Used, Service: s.service(j), Tags: senses.Tags(j.src), Submitted: j.src.Submit, Started: j.rec.Start >= 0, Tasks: j.view.Tasks, AM: j.view.AM, Done: j.view.Done, Pending: j.view.Pending, Running: j.view.Running,
 		}
 		q := &snap.Queues[s.eyes.index[name]]
 		q.Used = q.Used.Add(j.view.Used)
@@ -41,8 +41,8 @@ func (s *steering) Snapshot() steer.Snapshot {
 		} else {
 			q.Waiting++
 		}
-		if j.master >= 0 {
-			masters += j.src.Master.Cores
+		if j.am >= 0 {
+			ams += j.src.AM.Cores
 		}
 		sj.Progress, sj.Maps = s.progress(j)
 		snap.Jobs = append(snap.Jobs, sj)
@@ -50,7 +50,7 @@ func (s *steering) Snapshot() steer.Snapshot {
 	if w, ok := e.cfg.Worker.(Idler); ok {
 		snap.CPUIdle = w.CPUIdle()
 	} else if total := snap.Total.Cores; total > 0 {
-		snap.CPUIdle = max(0, 1-float64(snap.Used.Cores-masters)/float64(total)) // a scheduler may hand out more cores than there are
+		snap.CPUIdle = max(0, 1-float64(snap.Used.Cores-ams)/float64(total)) // a scheduler may hand out more cores than there are
 	}
 	senses.ByName(snap.Queues)
 	return snap
@@ -108,7 +108,7 @@ func (s *steering) queues() []steer.Queue {
 	if tells, ok := e.order.(policy.Gauges); ok {
 		s.eyes.gauges = tells.Gauges(s.eyes.gauges[:0])
 		for _, g := range s.eyes.gauges {
-			out = append(out, steer.Queue{Name: g.Queue, Capacity: g.Capacity, Ceiling: g.Ceiling, Masters: g.Masters, MasterShare: senses.Decimal(g.MasterShare)})
+			out = append(out, steer.Queue{Name: g.Queue, Capacity: g.Capacity, Ceiling: g.Ceiling, AMs: g.AMs, AMShare: senses.Decimal(g.AMShare)})
 		}
 	} else {
 		for i := range e.line.Queues {
@@ -169,7 +169,7 @@ func (e *engine) progressOf(t int32) float64 {
 	return min(1, float64(e.now-began)/float64(max(1, e.lengthOf(j, int(tk.stage), tk.number, tk.key()))))
 }
 
-// progress is a job's progress in percent and the share of its maps' work that is done. It is 0 until the job's master is up.
+// progress is a job's progress in percent and the share of its maps' work that is done. It is 0 until the job's AM is up.
 func (s *steering) progress(j *job) (percent, maps float64) {
 	if !j.ready || j.rec.Start < 0 {
 		return 0, 0

@@ -181,12 +181,12 @@ func (j *job) smallest(front int) unit.Resources {
 	return least
 }
 
-// first is what the job wants next of a pool: its master, a container to keep, or a task of the first stage that has one to start.
+// first is what the job wants next of a pool: its AM, a container to keep, or a task of the first stage that has one to start.
 // Reduces that an AM asks for outrank maps.
 func (j *job) first(pool uint8) int {
 	switch {
-	case !j.view.Master.IsZero() && j.master < 0:
-		return policy.MasterStage
+	case !j.view.AM.IsZero() && j.am < 0:
+		return policy.AMStage
 	case j.kept != nil:
 		return policy.KeptStage
 	}
@@ -215,13 +215,13 @@ func (j *job) together(stage int) int64 {
 	return min(s.Gang, s.Open())
 }
 
-// asks is the size of a container for a task of a stage, a master or one that is kept.
+// asks is the size of a container for a task of a stage, an AM or one that is kept.
 func (j *job) asks(stage int) unit.Resources {
 	switch {
 	case stage >= 0:
 		return j.stages[stage].Ask
-	case stage == policy.MasterStage:
-		return j.view.Master
+	case stage == policy.AMStage:
+		return j.view.AM
 	}
 	return j.kept.ask
 }

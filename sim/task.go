@@ -5,12 +5,12 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// task is the record of a container that is held: a master, a kept container, a task that waits for other stages or runs
+// task is the record of a container that is held: an AM, a kept container, a task that waits for other stages or runs
 // in a kept container; and, in a run in which tasks can fail or be killed, every running task.
 type task struct {
 	job     int32
 	node    int32
-	stage   int16 // or policy.MasterStage, policy.KeptStage
+	stage   int16 // or policy.AMStage, policy.KeptStage
 	attempt uint16
 	flags   uint8
 	near    uint8
@@ -24,7 +24,7 @@ const (
 	taskDead   uint8 = 1 << iota // killed; its record is used again when its event comes up
 	taskInner                    // runs inside a kept container: holds no room of its own
 	taskWaits                    // holds its container and waits for other stages; it has no event yet
-	taskUp                       // a master or kept container that has started up: it has no event any more
+	taskUp                       // an AM or kept container that has started up: it has no event any more
 	taskUnset                    // record is not in use
 	taskEnding                   // the worker has done it; its end is still to be handled
 	taskCopied                   // its task has or had a copy, or one is asked for: it gets no other
@@ -202,7 +202,7 @@ func (p *pool) only(node int32) bool {
 	return p.free == p.nodes[node].Free && len(e.pools) == 1 && e.place == nil && e.spec == nil && e.files == nil && e.hosts == nil
 }
 
-// giveBack returns the container of a task (or master, or one that was kept) to its node and tells the policy.
+// giveBack returns the container of a task (or AM, or one that was kept) to its node and tells the policy.
 func (e *engine) giveBack(j *job, stage int, ask unit.Resources, k uint8, node int32, start unit.Time, why policy.End) {
 	j.rec.Service += e.now - start
 	p := e.pools[k]
@@ -269,7 +269,7 @@ func (e *engine) tellTask(j *job, tk *task, why policy.End) {
 	e.taskSink.Task(r)
 }
 
-// up handles a master, or a container that is kept, that has started up.
+// up handles an AM, or a container that is kept, that has started up.
 func (e *engine) up(t int32) {
 	tk := &e.tasks[t]
 	if tk.flags&taskDead != 0 {
@@ -301,7 +301,7 @@ func (e *engine) newRecord(job, node int32, stage int16) int32 {
 	return t
 }
 
-// endStarting frees the record of a master or a kept container whose room is given back: at once, or when its start-up
+// endStarting frees the record of an AM or a kept container whose room is given back: at once, or when its start-up
 // event comes up.
 func (e *engine) endStarting(t int32) {
 	if tk := &e.tasks[t]; tk.flags&taskUp == 0 {

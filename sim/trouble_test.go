@@ -31,12 +31,12 @@ func sized(j *workload.Job, sizes ...int64) *workload.Job {
 	return j
 }
 
-// After a node is lost, tasks that wait for its tasks may hold all the room there is. They give way, whatever sizes, masters
+// After a node is lost, tasks that wait for its tasks may hold all the room there is. They give way, whatever sizes, AMs
 // and kinds of slots are in play, and the work is done in the end.
 func TestWaitingTasksGiveWayAfterALoss(t *testing.T) {
 	gone := sim.Model{Losses: []sim.Loss{{At: 5 * unit.Second, Node: "node1"}}}
 	other := mapReduce("b", unit.Second, 1, 1, 0)
-	other.Master = cluster.Unit
+	other.AM = cluster.Unit
 	slots, err := cluster.Parse("2x1+1")
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestWaitingTasksGiveWayAfterALoss(t *testing.T) {
 	}{
 		{"waiting task on the lost node", "fifo", ofSizes(2, 1), []*workload.Job{mapReduce("a", 0, 1, 2, 0)}},
 		{"one waiting task is not room enough", "fifo", ofSizes(3, 3), []*workload.Job{sized(mapReduce("a", 0, 1, 3, 0), 3, 1)}},
-		{"another job's master is quicker", "fair", ofSizes(1, 1, 1), []*workload.Job{mapReduce("a", 0, 1, 2, 0), other}},
+		{"another job's AM is quicker", "fair", ofSizes(1, 1, 1), []*workload.Job{mapReduce("a", 0, 1, 2, 0), other}},
 		{"two stages in reduce slots", "fifo", slots, []*workload.Job{chain}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestNothingWaitsForEver(t *testing.T) {
 	}
 }
 
-// What a job takes alone does not depend on which job was asked about before, and a job that cannot finish alone (its master
+// What a job takes alone does not depend on which job was asked about before, and a job that cannot finish alone (its AM
 // takes the only large node) has no such time.
 func TestAloneStandsAlone(t *testing.T) {
 	c := ofSizes(1, 3, 1)
@@ -96,7 +96,7 @@ func TestAloneStandsAlone(t *testing.T) {
 		t.Errorf("%v asked first, %v asked second", first, second)
 	}
 	crowded := sized(oneStage("c", 0, 1, unit.Second), 4)
-	crowded.Master = cluster.Unit
+	crowded.AM = cluster.Unit
 	if got := sim.NewAlone(ofSizes(4, 1), sim.Model{}, 1).Of(crowded, 0); got != 0 {
 		t.Errorf("a job that cannot finish alone takes %v", got)
 	}

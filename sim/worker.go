@@ -106,7 +106,7 @@ type TaskSink interface {
 type TaskRecord struct {
 	Job        *workload.Job
 	Seq        int64
-	Stage      int // or policy.MasterStage, policy.KeptStage
+	Stage      int // or policy.AMStage, policy.KeptStage
 	Number     int64
 	Attempt    int
 	Copy       bool // a copy of a slow task: see Model.Speculate

@@ -6,7 +6,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// AMLimit is how a scheduler limits the ApplicationMasters (AMs) of a queue to a share of it: the knob's name, and the arithmetic from a share to a
+// AMLimit is how a scheduler limits the AMs (AMs) of a queue to a share of it: the knob's name, and the arithmetic from a share to a
 // number of AMs. An engine publishes its own; a policy goes by it and never asks which scheduler it is on.
 type AMLimit struct {
 	Scheduler string // for people

@@ -33,7 +33,7 @@ type Param struct {
 // Needs are what a policy asks of an engine beyond its queue and the jobs there. An engine without it refuses the policy at the start, and a live
 // driver turns no knob that is not declared here.
 type Needs struct {
-	AMLimit    bool     // a share of the queue for ApplicationMasters that can be moved
+	AMLimit    bool     // a share of the queue for AMs that can be moved
 	Properties []string // others of the queue, by the names of the scheduler
 	Priority   bool     // the priorities of jobs
 	Queue      bool     // the queues of jobs
@@ -114,7 +114,7 @@ func (r Registry) New(name string, s *Setup) (Steerer, error) {
 	case e == nil:
 		return nil, fmt.Errorf("there is no steering policy %q: want one of %s", name, strings.Join(r.Names(), ", "))
 	case e.Needs.AMLimit && s.Limit.Property == "":
-		return nil, fmt.Errorf("%s moves the share of application masters, and this scheduler has none", name)
+		return nil, fmt.Errorf("%s moves the AM share, and this scheduler has none", name)
 	}
 	if e.Several || len(s.Queues) < 2 {
 		return e.New(s)

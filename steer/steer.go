@@ -42,9 +42,9 @@ type Queue struct {
 	// Ceiling is the most that the queue could hold now: its maximum and those above it, less what others hold of them; at least 1 in each
 	// component. Ceiling less Used is its headroom. Zero: the scheduler does not limit by that component, or it is not known.
 	Ceiling unit.Resources
-	Masters unit.Resources // held by the masters of jobs that have not ended; zero: none, or not known
-	// MasterShare is the share of Capacity that application masters may take, 0 to 1. Zero: not known; negative: no limit.
-	MasterShare float64
+	AMs     unit.Resources // held by the AMs of jobs that have not ended; zero: none, or not known
+	// AMShare is the share of Capacity that AMs may take, 0 to 1. Zero: not known; negative: no limit.
+	AMShare float64
 }
 
 // Job is a job as seen from outside.
@@ -58,7 +58,7 @@ type Job struct {
 	Running         int64
 	Progress        float64        // as the engine reports it, in percent; 0 until something is known
 	Maps            float64        // share of its maps' work that is done, 0 to 1; 0 until something is known
-	Master          unit.Resources // size of its application master, as allocated; zero: not known
+	AM              unit.Resources // size of its AM, as allocated; zero: not known
 	Held            unit.Resources // by its containers now, the AM's included
 	Service         Service        // attained so far
 	// Tags are what its user has given it, separated by commas, such as deadline:1700000000 (in seconds, as Now). They say nothing that the user could

@@ -46,12 +46,12 @@ type Job struct {
 	Submit   unit.Time
 	Priority int            // larger is more urgent
 	Deadline unit.Time      // instant by which it should finish; 0: none
-	Master   unit.Resources // the application master's container; zero: the job has none
-	// MasterStart is how long the master took from its container to its first request, where the trace says; 0: not known.
-	MasterStart unit.Time
-	Stages      []Stage
-	Keep        *Keep     // set: tasks run inside containers that the job keeps (Spark executors)
-	Observed    *Observed // what really happened, where the trace says; never shown to a policy
+	AM       unit.Resources // the AM's container; zero: the job has none
+	// AMStart is how long the AM took from its container to its first request, where the trace says; 0: not known.
+	AMStart  unit.Time
+	Stages   []Stage
+	Keep     *Keep     // set: tasks run inside containers that the job keeps (Spark executors)
+	Observed *Observed // what really happened, where the trace says; never shown to a policy
 }
 
 // Stage is a set of like tasks.
@@ -123,11 +123,11 @@ func (j *Job) Validate() error {
 	if j.Submit > MaxSubmit {
 		return fail("is submitted %v after the start: at most %v are taken", j.Submit, MaxSubmit)
 	}
-	if j.Master.Mem < 0 || j.Master.Cores < 0 {
-		return fail("its master asks for %v", j.Master)
+	if j.AM.Mem < 0 || j.AM.Cores < 0 {
+		return fail("its AM asks for %v", j.AM)
 	}
-	if j.MasterStart < 0 || j.MasterStart > MaxLength {
-		return fail("its master takes %v to start", j.MasterStart)
+	if j.AMStart < 0 || j.AMStart > MaxLength {
+		return fail("its AM takes %v to start", j.AMStart)
 	}
 	if k := j.Keep; k != nil && (k.Slots < 1 || k.Max < 1 || k.Ask.Mem < 0 || k.Ask.Cores < 0 || k.Ask.IsZero()) {
 		return fail("keeps containers of %v with %d slots, at most %d: all must be positive", k.Ask, k.Slots, k.Max)

@@ -46,7 +46,7 @@ func TestUnitRestoresWhenTheGroupIsKilled(t *testing.T) {
 	rm.set(func() { rm.conf = "0.15" })
 	state := t.TempDir()
 	env := map[string]string{"STATE_DIRECTORY": state,
-		"YARDMASTER_STEER": "--rm " + rm.URL + " --queue root.default --user u --policy static --set value=0.3 --set look=1s --listen off"}
+		"YARDMASTER_STEER": "--rm " + rm.URL + " --queue root.default --user u --policy static --set value=0.3 --set interval=1s --listen off"}
 	post := func() {
 		t.Helper()
 		if out, err := unitCommand(t, "ExecStopPost", env).CombinedOutput(); err != nil || rm.setting() != "0.15" {
@@ -170,7 +170,7 @@ func TestContainer(t *testing.T) {
 	start := func() *exec.Cmd {
 		t.Helper()
 		c := exec.Command(bin, "yarn", "steer", "--act", "--rm", rm.URL, "--queue", "root.default", "--user", "u", "--policy", "static",
-			"--set", "value=0.3", "--set", "look=1s", "--listen", "off")
+			"--set", "value=0.3", "--set", "interval=1s", "--listen", "off")
 		c.Env, c.Dir = []string{"HOME=" + state, "XDG_STATE_HOME=" + state}, "/"
 		c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID, Credential: &syscall.Credential{Uid: 65532, Gid: 65532}}
 		c.Stderr = &said{}

@@ -102,6 +102,9 @@ var sectionHeading = map[string]string{"": headings[0], "model": headings[1], "t
 func (f *scenarioFlags) add(cmd *cobra.Command, want func(*scenario.Setting) bool) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
+	fs.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		return pflag.NormalizedName(cmp.Or(scenario.Renamed[name], name))
+	})
 	plain := scenario.Default()
 	for i := range scenario.Settings {
 		set := &scenario.Settings[i]

@@ -86,7 +86,7 @@ func newImportYarn() *cobra.Command {
 	f.addWho(cmd)
 	fs.Float64Var(&f.rate, "rm-rate", 2, "`N` requests a second to the ResourceManager, at most")
 	fs.IntVar(&f.parallel, "parallel", 4, "`N` history files are read at a time")
-	fs.BoolVar(&f.noConf, "no-job-conf", false, "do not read the jobs' configurations (300 KB each): the size of masters and the slow-start are assumed")
+	fs.BoolVar(&f.noConf, "no-job-conf", false, "do not read the jobs' configurations (300 KB each): the size of AMs and the slow-start are assumed")
 	fs.BoolVar(&f.anonymise, "anonymise", false, "replace the names of users, queues, jobs and hosts by short ones that mean nothing")
 	fs.StringVar(&f.salt, "salt", "", "`TEXT` that makes the short names; the same gives the same names. Else one is drawn and kept")
 	fs.StringVarP(&f.output, "output", "o", "", "write into the folder `DIR`, or beside the workload DIR/NAME.parquet")
@@ -239,7 +239,7 @@ func writeScenario(ctx context.Context, o *history.Options, sum *history.Summary
 		value   unit.Time
 		samples int
 	}{
-		{&s.Yarn.MasterStart, c.MasterStart, c.MasterSamples},
+		{&s.Yarn.AMStart, c.AMStart, c.AMSamples},
 		{&s.Yarn.ContainerStart, c.ContainerStart, 1}, // what is assumed goes with how task lengths are counted
 		{&s.Yarn.ContainerExit, c.ContainerExit, c.ExitSamples},
 		{&s.Yarn.Commit, c.Commit, c.CommitSamples},

@@ -89,7 +89,7 @@ func TestLabHostileAM(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		_, err := lab.Masters(ctx, apps, hadoop.MastersOptions{})
+		_, err := lab.AMs(ctx, apps, hadoop.AMsOptions{})
 		ended <- err
 	}()
 	defer func() {
@@ -133,7 +133,7 @@ func TestLabHostileAM(t *testing.T) {
 	}()
 	found := share()
 	journal := t.TempDir()
-	y := started(t, "yarn", "steer", "--rm", lab.RM(), "--queue", "root.batch", "--policy", "static", "--set", "value=0.3", "--set", "look=1s", "--ask-masters",
+	y := started(t, "yarn", "steer", "--rm", lab.RM(), "--queue", "root.batch", "--policy", "static", "--set", "value=0.3", "--set", "interval=1s", "--ask-ams",
 		"--act", "--user", "yardmaster", "--journal", journal, "--listen", "off")
 	late := time.AfterFunc(time.Minute, func() { _ = y.Process.Kill() })
 	defer late.Stop()

@@ -68,7 +68,7 @@ func leftBehind(t *testing.T) (rm *steeredRM, dir string) {
 type once struct{ k drive.Knob }
 
 func (o *once) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time) {
-	if seen.Queues[0].MasterShare != 0.4 {
+	if seen.Queues[0].AMShare != 0.4 {
 		do = []steer.Action{{Kind: o.k.Kind, Queue: o.k.Queue, Property: o.k.Property, Value: 0.4}}
 	}
 	return do, 1_000_000
@@ -299,7 +299,7 @@ func TestOneSteererOfAQueueOnAMachine(t *testing.T) {
 	}
 	rm := newSteeredRM(t, "")
 	act := func(journal, value string) *command {
-		return steered(t, rm, "--policy", "static", "--set", "value="+value, "--set", "look=1s", "--act", "--journal", journal)
+		return steered(t, rm, "--policy", "static", "--set", "value="+value, "--set", "interval=1s", "--act", "--journal", journal)
 	}
 	mine := t.TempDir()
 	first := act(mine, "0.3")
@@ -351,7 +351,7 @@ func TestGuardNoticesAFrozenSteerer(t *testing.T) {
 	rm := newSteeredRM(t, "")
 	rm.set(func() { rm.conf = "0.15" })
 	journal := t.TempDir()
-	c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "look=1s", "--act", "--journal", journal, "--stalled-after", "2s")
+	c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "interval=1s", "--act", "--journal", journal, "--stalled-after", "2s")
 	c.until(t, "msg=taken")
 	if err := c.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -388,7 +388,7 @@ func TestGuardWhoseMessagesNobodyReads(t *testing.T) {
 	t.Cleanup(func() { r.Close(); w.Close() })
 	journal := t.TempDir()
 	c := startedTo(t, w, &said{}, "yarn", "steer", "--rm", rm.URL, "--queue", "root.default", "--listen", "off", "--user", "u",
-		"--policy", "static", "--set", "value=0.3", "--set", "look=1s", "--act", "--journal", journal, "--stalled-after", "2s")
+		"--policy", "static", "--set", "value=0.3", "--set", "interval=1s", "--act", "--journal", journal, "--stalled-after", "2s")
 	c.until(t, "msg=taken")
 	fill(w)
 	if err := c.Process.Signal(syscall.SIGSTOP); err != nil {
@@ -409,7 +409,7 @@ func TestGuardThatIsStopped(t *testing.T) {
 	t.Parallel()
 	rm := newSteeredRM(t, "")
 	journal := t.TempDir()
-	c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "look=1s", "--act", "--journal", journal)
+	c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "interval=1s", "--act", "--journal", journal)
 	c.until(t, "msg=taken")
 	pid, err := strconv.Atoi(strings.TrimSpace(readText(t, filepath.Join(journal, guardFile))))
 	if err != nil {
@@ -461,7 +461,7 @@ func fill(w *os.File) {
 func TestGuardLeavesAQuietSteererAlone(t *testing.T) {
 	t.Parallel()
 	rm := newSteeredRM(t, "")
-	c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "look=1h", "--act", "--journal", t.TempDir(), "--stalled-after", "2s")
+	c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "interval=1h", "--act", "--journal", t.TempDir(), "--stalled-after", "2s")
 	c.until(t, "msg=taken")
 	time.Sleep(5 * time.Second)
 	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
@@ -539,7 +539,7 @@ func TestGuardTriesAgainWithoutTheJournal(t *testing.T) {
 func TestGuardOutlivesTheGroup(t *testing.T) {
 	t.Parallel()
 	rm := newSteeredRM(t, "")
-	c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "look=1s", "--act", "--journal", t.TempDir())
+	c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "interval=1s", "--act", "--journal", t.TempDir())
 	c.until(t, "msg=taken")
 	if err := syscall.Kill(-c.Process.Pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)

@@ -28,7 +28,7 @@ type steerFlags struct {
 	slots        bool
 	untilEmpty   bool
 	cpu          string
-	masters      bool
+	ams          bool
 	observe, act bool
 	length       string
 	spacing      string
@@ -49,7 +49,7 @@ func newYarnSteer() *cobra.Command {
 	var f steerFlags
 	cmd := &cobra.Command{
 		Use:   "steer --rm URL --queue QUEUE[,QUEUE...] --policy POLICY [--act]",
-		Short: "Let a policy steer queues: their shares for application masters, or the priorities of their jobs",
+		Short: "Let a policy steer queues: their shares for AMs, or the priorities of their jobs",
 		Args:  func(cmd *cobra.Command, args []string) error { return f.check(cmd, args) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return labelled("steer", yarnSteer(cmd, &f))
@@ -59,12 +59,12 @@ func newYarnSteer() *cobra.Command {
 	fs := cmd.Flags()
 	fs.StringVar(&f.policy, "policy", "", "`NAME` of the policy: "+strings.Join(steerpolicy.Policies.Names(), ", "))
 	fs.StringArrayVar(&f.set, "set", nil, "a setting of the policy as `NAME=VALUE` (repeatable)")
-	fs.Float64Var(&f.min, "min", 0, "least `SHARE` ever written; 0: the one found at the start (with --until-empty: one master's)")
+	fs.Float64Var(&f.min, "min", 0, "least `SHARE` ever written; 0: the one found at the start (with --until-empty: one AM's)")
 	fs.Float64Var(&f.max, "max", steer.DefaultBounds().Max, "greatest `SHARE` ever written")
-	fs.BoolVar(&f.slots, "slots", false, "hold a whole number of masters instead of adding steps")
+	fs.BoolVar(&f.slots, "slots", false, "hold a whole number of AMs instead of adding steps")
 	fs.BoolVar(&f.untilEmpty, "until-empty", false, "end when the queue, once it had jobs, has none left")
 	fs.StringVar(&f.cpu, "cpu", "", "`WHERE` idle processors are read: host, host:nice-idle, rm, rm:cores=N, prometheus=URL?QUERY, allocation, none (default allocation)")
-	fs.BoolVar(&f.masters, "ask-masters", false, "ask the masters of MapReduce jobs how far their maps are, at most eight a look (default for ahead, which goes by that)")
+	fs.BoolVar(&f.ams, "ask-ams", false, "ask the AMs of MapReduce jobs how far their maps are, at most eight a look (default for ahead, which goes by that)")
 	fs.BoolVar(&f.observe, "observe", false, "decide and tell, change nothing: this is the default")
 	fs.BoolVar(&f.act, "act", false, "change the setting")
 	fs.StringVar(&f.length, "for", "", "end after this `TIME`: 8h, 30m")
@@ -76,7 +76,7 @@ func newYarnSteer() *cobra.Command {
 	fs.BoolVar(&f.changes, "changes-only", false, "leave out the looks that come to nothing")
 	fs.DurationVar(&f.stalled, "stalled-after", stalledAfter, "the guard kills a steerer that gives no sign of life for this `TIME`")
 	hide(fs, "stalled-after")
-	setGroup(fs, headings[10], "policy", "set", "min", "max", "slots", "until-empty", "cpu", "ask-masters")
+	setGroup(fs, headings[10], "policy", "set", "min", "max", "slots", "until-empty", "cpu", "ask-ams")
 	setGroup(fs, headings[3], "listen", "log-format", "changes-only")
 	f.addWho(cmd)
 	complete(cmd, "policy", policyWords, cobra.ShellCompDirectiveNoFileComp)
@@ -167,7 +167,7 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 		defer stop()
 	}
 	notice := noticesTo(cmd.ErrOrStderr())
-	y, client, count, err := f.open(ctx, yard.Options{CPU: f.cpu, Masters: f.masters || steerpolicy.Policies.Find(f.policy).Needs.Maps && !cmd.Flags().Changed("ask-masters")})
+	y, client, count, err := f.open(ctx, yard.Options{CPU: f.cpu, AMs: f.ams || steerpolicy.Policies.Find(f.policy).Needs.Maps && !cmd.Flags().Changed("ask-ams")})
 	if err != nil {
 		return err
 	}

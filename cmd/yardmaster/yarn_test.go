@@ -235,7 +235,7 @@ func TestSteerRestoresWhenToldTo(t *testing.T) {
 			t.Parallel()
 			rm := newSteeredRM(t, "")
 			journal := t.TempDir()
-			c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "look=1s", "--act", "--journal", journal)
+			c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "interval=1s", "--act", "--journal", journal)
 			c.until(t, "msg=taken")
 			if got := rm.setting(); got != "0.3" {
 				t.Errorf("while it acts: %q", got)
@@ -313,7 +313,7 @@ func TestGuardRestoresAfterAKill(t *testing.T) {
 	file := fairFile(t)
 	rm := newSteeredRM(t, file)
 	journal := t.TempDir()
-	c := steered(t, rm, "--policy", "static", "--set", "value=0.5", "--set", "look=1s", "--act", "--journal", journal, "--file", file)
+	c := steered(t, rm, "--policy", "static", "--set", "value=0.5", "--set", "interval=1s", "--act", "--journal", journal, "--file", file)
 	c.until(t, "msg=asked")
 	if data, _ := os.ReadFile(file); !strings.Contains(string(data), "<maxAMShare>0.5<") {
 		t.Errorf("while it acts:\n%s", data)
@@ -340,7 +340,7 @@ func TestRestoreByHand(t *testing.T) {
 	rm.set(func() { rm.conf = "0.15" })
 	journal := t.TempDir()
 	leave := func() {
-		c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "look=1s", "--act", "--journal", journal)
+		c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "interval=1s", "--act", "--journal", journal)
 		c.until(t, "msg=taken")
 		pid, err := strconv.Atoi(strings.TrimSpace(readText(t, filepath.Join(journal, guardFile))))
 		if err != nil {
@@ -376,7 +376,7 @@ func TestRestoreByHand(t *testing.T) {
 	}
 
 	leave()
-	c := steered(t, rm, "--policy", "static", "--set", "value=0.4", "--set", "look=1s", "--act", "--journal", journal, "--log-format", "json")
+	c := steered(t, rm, "--policy", "static", "--set", "value=0.4", "--set", "interval=1s", "--act", "--journal", journal, "--log-format", "json")
 	c.until(t, `"msg":"taken"`)
 	if !strings.Contains(c.err.String(), "a steerer left 1 setting changed: putting back first") {
 		t.Errorf("%s", c.err)
@@ -408,7 +408,7 @@ func TestGuardIsReplaced(t *testing.T) {
 	t.Parallel()
 	rm := newSteeredRM(t, "")
 	journal := t.TempDir()
-	c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "look=1s", "--act", "--journal", journal)
+	c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "interval=1s", "--act", "--journal", journal)
 	c.until(t, "msg=taken")
 	first := readText(t, filepath.Join(journal, guardFile))
 	pid, err := strconv.Atoi(strings.TrimSpace(first))
@@ -437,7 +437,7 @@ func TestGuardWaitsForTheResourceManager(t *testing.T) {
 	t.Parallel()
 	rm := newSteeredRM(t, "")
 	rm.set(func() { rm.conf = "0.15" })
-	c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "look=1s", "--act")
+	c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "interval=1s", "--act")
 	c.until(t, "msg=taken")
 	rm.set(func() { rm.down = true })
 	if err := c.Process.Kill(); err != nil {
@@ -455,7 +455,7 @@ func TestGuardWaitsForTheResourceManager(t *testing.T) {
 func TestObserveChangesNothing(t *testing.T) {
 	t.Parallel()
 	rm := newSteeredRM(t, "")
-	c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "look=1s", "--for", "3s")
+	c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "interval=1s", "--for", "3s")
 	if code := c.ends(t); code != 0 {
 		t.Errorf("it ended with %d: %s", code, c.err)
 	}
@@ -470,7 +470,7 @@ func TestObserveChangesNothing(t *testing.T) {
 			t.Errorf("no %q:\n%s", want, text)
 		}
 	}
-	for _, want := range []string{"observe. Nothing is changed", "add --act", "Capacity Scheduler", "room for 2 masters of 2048 MiB", "2 run, 3 wait"} {
+	for _, want := range []string{"observe. Nothing is changed", "add --act", "Capacity Scheduler", "room for 2 AMs of 2048 MiB", "2 run, 3 wait"} {
 		if !strings.Contains(c.err.String(), want) {
 			t.Errorf("no %q:\n%s", want, c.err)
 		}
@@ -514,7 +514,7 @@ func TestKilledAgainAndAgain(t *testing.T) {
 		rounds = 3
 	}
 	for i := range rounds {
-		c := steered(t, rm, "--policy", "kalman-mem", "--set", "look=50ms", "--spacing", "100ms", "--per-hour", "100000", "--act", "--journal", journal)
+		c := steered(t, rm, "--policy", "kalman-mem", "--set", "interval=50ms", "--spacing", "100ms", "--per-hour", "100000", "--act", "--journal", journal)
 		time.Sleep(time.Duration(20+i*i*13%400) * time.Millisecond)
 		if err := c.Process.Kill(); err != nil {
 			t.Fatal(err)

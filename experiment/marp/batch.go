@@ -22,7 +22,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// Scheduler is what lets masters start.
+// Scheduler is what lets AMs start.
 type Scheduler uint8
 
 // The schedulers.
@@ -39,7 +39,7 @@ func (s Scheduler) String() string {
 	return [...]string{"Fair Scheduler", "Capacity Scheduler", "Fair Scheduler of Hadoop 3"}[s]
 }
 
-// Rule is the arithmetic by which it lets masters start.
+// Rule is the arithmetic by which it lets AMs start.
 func (s Scheduler) Rule() steer.AMLimit {
 	return [...]steer.AMLimit{steer.FairV2AM, steer.CapacityAM, steer.FairAM}[s]
 }
@@ -72,7 +72,7 @@ type Batch struct {
 	Jobs      workload.Slice
 	Scheduler Scheduler
 	Delays    *steer.Delays // nil: those of the scheduler
-	// Share is the share for masters that the scheduler is configured with.
+	// Share is the share for AMs that the scheduler is configured with.
 	Share float64
 	Least unit.Resources // the Capacity Scheduler's minimum allocation; zero: 1024 MB and a core
 	// Controller is one of steer/marp's by its name; "": the share stays. Settings are its settings; Settings.Seed is set for each run.
@@ -160,23 +160,23 @@ func (b *Batch) Check() error {
 	case len(b.Jobs) == 0:
 		return errors.New("a batch needs jobs")
 	case !(b.Share > 0 && b.Share <= 1):
-		return fmt.Errorf("a share of %v for masters: it lies between 0 and 1", b.Share)
+		return fmt.Errorf("a share of %v for AMs: it lies between 0 and 1", b.Share)
 	}
 	return b.Model.Validate()
 }
 
-// The source's cluster: three nodes on one host, and masters of 1536 MB that are given 2 GiB.
+// The source's cluster: three nodes on one host, and AMs of 1536 MB that are given 2 GiB.
 const sourceNodes = 3
 
 var (
-	sourceNode   = unit.Resources{Mem: 17 * 1024, Cores: 17}
-	sourceMaster = unit.Resources{Mem: 2048, Cores: 1}
-	sourceTask   = unit.Resources{Mem: 1024, Cores: 1}
-	sourceLeast  = unit.Resources{Mem: 1024, Cores: 1}
+	sourceNode  = unit.Resources{Mem: 17 * 1024, Cores: 17}
+	sourceAM    = unit.Resources{Mem: 2048, Cores: 1}
+	sourceTask  = unit.Resources{Mem: 1024, Cores: 1}
+	sourceLeast = unit.Resources{Mem: 1024, Cores: 1}
 )
 
-// masterShare is what one master takes of all memory.
-func masterShare() float64 { return float64(sourceMaster.Mem) / float64(sourceNodes*sourceNode.Mem) }
+// amShare is what one AM takes of all memory.
+func amShare() float64 { return float64(sourceAM.Mem) / float64(sourceNodes*sourceNode.Mem) }
 
 // batch is n jobs of a benchmark on the source's cluster, with a share that is not set yet.
 func (b *bench) batch(n int, seed uint64) Batch {
@@ -194,14 +194,14 @@ func (b Batch) under(name string, on Scheduler) Batch {
 		b.Share = control.SourceFIFO
 	case name == "prj":
 		if b.Share = control.SourcePRJ; len(b.Jobs) > 6 {
-			b.Share = control.PRJ(masterShare(), len(b.Jobs))
+			b.Share = control.PRJ(amShare(), len(b.Jobs))
 		}
 	case kind == "prj":
 		k, err := strconv.ParseInt(arg, 10, 64)
 		if err != nil {
 			panic("marp: " + name)
 		}
-		b.Share = control.SlotShare(masterShare(), k)
+		b.Share = control.SlotShare(amShare(), k)
 	case kind == "share":
 		share, err := strconv.ParseFloat(arg, 64)
 		if err != nil {
@@ -210,7 +210,7 @@ func (b Batch) under(name string, on Scheduler) Batch {
 		b.Share = share
 	default:
 		b.Controller, b.Settings = name, control.Defaults(name, Queue)
-		b.Settings.Limit, b.Settings.Master, b.Settings.Least = on.Rule(), sourceMaster, sourceLeast
+		b.Settings.Limit, b.Settings.AM, b.Settings.Least = on.Rule(), sourceAM, sourceLeast
 		b.Settings.Headroom = false // as published: it goes by the processors of the cluster, which is one queue
 		b.Share = control.SourceFIFO
 		if name == "kalman-mem" {
@@ -256,8 +256,8 @@ type Prediction struct {
 // Work is one job. Seconds are of one core, as measured on the machine while nothing else ran.
 type Work struct {
 	Submit          unit.Time // after the clients were started
-	Master, Task    unit.Resources
-	MasterStart     unit.Time // from the master's container to its first request
+	AM, Task        unit.Resources
+	AMStart         unit.Time // from the AM's container to its first request
 	Maps, Reduces   int64
 	Input           unit.Bytes // of all maps
 	Shuffle, Output unit.Bytes // of all maps and of all reduces
@@ -315,7 +315,7 @@ func (p *Prediction) batch() (*Batch, error) {
 
 func (w *Work) job(i int) *workload.Job {
 	j := &workload.Job{
-		ID: fmt.Sprintf("job-%d", i+1), User: "batch", Queue: "default", Submit: w.Submit, Master: w.Master, MasterStart: w.MasterStart,
+		ID: fmt.Sprintf("job-%d", i+1), User: "batch", Queue: "default", Submit: w.Submit, AM: w.AM, AMStart: w.AMStart,
 		Stages: []workload.Stage{{
 			Name: "map", Kind: workload.Map, Tasks: w.Maps, Ask: w.Task, Length: workload.Fixed(unit.Second), Input: w.Input,
 			CyclesPerByte: w.Map * cycle * float64(w.Maps) / float64(w.Input),

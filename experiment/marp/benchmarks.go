@@ -106,7 +106,7 @@ const (
 	mapCached = 1 - 1.0/6/4
 
 	clientStart = 5.0              // seconds until a client has submitted its job; up to one more is drawn
-	masterStart = 10 * unit.Second // with a heartbeat and a process' start about 13 s to the first map's work
+	amStart     = 10 * unit.Second // with a heartbeat and a process' start about 13 s to the first map's work
 	// runNoise is that of the disk from run to run, set by the spread of PRJ's TeraSorts: the source's 8.64 s either side of the mean
 	// of 40 runs are a deviation of 27 s. Its few far outliers have no counterpart.
 	runNoise = 0.053
@@ -158,7 +158,7 @@ func (b *bench) diskless(longer float64) *bench {
 func (b *bench) jobs(n int, seed uint64) (all workload.Slice) {
 	for i := range n {
 		all = append(all, &workload.Job{
-			ID: fmt.Sprintf("%s-%d", b.Short, i+1), User: "batch", Queue: "default", Master: sourceMaster, MasterStart: masterStart,
+			ID: fmt.Sprintf("%s-%d", b.Short, i+1), User: "batch", Queue: "default", AM: sourceAM, AMStart: amStart,
 			Submit: unit.FromSeconds(clientStart + workload.Uniform01(workload.Seed(seed, 0x636c69), uint64(i))),
 			Stages: []workload.Stage{
 				{Name: "map", Kind: workload.Map, Tasks: b.maps, Ask: sourceTask, Input: b.input, CyclesPerByte: b.cycles.mapByte, Length: workload.Fixed(unit.Second)},

@@ -169,7 +169,7 @@ func pageCache(ctx context.Context, seed uint64, m x.Metrics) error {
 	return nil
 }
 
-// The sweep: enough jobs to fill the masters' room at every share, and the source's number.
+// The sweep: enough jobs to fill the AMs' room at every share, and the source's number.
 var sweepCounts = []int{24, six}
 
 func sweepName(n int, share float64) string { return fmt.Sprintf("%d/%.1f", n, share) }
@@ -288,7 +288,7 @@ func (o *once) Step(seen *steer.Snapshot) ([]steer.Action, unit.Time) {
 	return nil, max(o.at-seen.Now, unit.Second)
 }
 
-// delays measures one change: on an idle cluster, whose share lets no master start before it, and while a job maps.
+// delays measures one change: on an idle cluster, whose share lets no AM start before it, and while a job maps.
 func delays(ctx context.Context, seed uint64, m x.Metrics) error {
 	for _, c := range []struct {
 		name, latency string

@@ -177,7 +177,7 @@ func (o *Outcome) pattern(m x.Metrics, name string) {
 	m["gap/"+name], m["gap-busy/"+name], m["latency/"+name] = mean(gaps), mean(busy), mean(latency)
 }
 
-// over counts the jobs that started although the share in force did not let so many masters run.
+// over counts the jobs that started although the share in force did not let so many AMs run.
 func (o *Outcome) over(b *Batch) float64 {
 	n := 0
 	all := unit.Resources{Mem: b.Node.Mem * int64(b.Nodes), Cores: b.Node.Cores * int64(b.Nodes)}
@@ -195,7 +195,7 @@ func (o *Outcome) over(b *Batch) float64 {
 				running++
 			}
 		}
-		if running > b.Scheduler.Rule().Slots(all, b.Jobs[0].Master, sourceLeast, share) {
+		if running > b.Scheduler.Rule().Slots(all, b.Jobs[0].AM, sourceLeast, share) {
 			n++
 		}
 	}

@@ -68,19 +68,19 @@ func TestProbesFeelEverySetting(t *testing.T) {
 		of     []string
 		change func(*Batch)
 	}{
-		"share":              {[]string{"prj"}, func(b *Batch) { b.Share = control.SlotShare(masterShare(), 3) }},
+		"share":              {[]string{"prj"}, func(b *Batch) { b.Share = control.SlotShare(amShare(), 3) }},
 		"scheduler":          {steered, func(b *Batch) { b.Scheduler, b.Settings.Limit = Capacity, steer.CapacityAM }},
 		"delay of changes":   {steered, func(b *Batch) { b.Delays = &steer.Delays{} }},
 		"nodes":              {compared, func(b *Batch) { b.Nodes-- }},
 		"memory of a node":   {compared, func(b *Batch) { b.Node.Mem /= 2 }},
-		"size of a master":   {steered, func(b *Batch) { b.Settings.Master.Mem *= 2 }},
+		"size of an AM":   {steered, func(b *Batch) { b.Settings.AM.Mem *= 2 }},
 		"cores":              {compared, func(b *Batch) { b.Model.Machine.Cores-- }},
 		"clock rate":         {compared, func(b *Batch) { b.Model.Machine.Hertz *= 1.01 }},
 		"disk":               {compared, func(b *Batch) { b.Model.Machine.Disk.Read *= 1.01 }},
 		"disk, several":      {compared, func(b *Batch) { b.Model.Machine.Disk.Efficiency = nil }},
 		"start of a process": {compared, func(b *Batch) { b.Model.JVMCycles *= 1.01 }},
 		"noise":              {compared, func(b *Batch) { b.Model.Noise *= 1.01 }},
-		"start of a master":  {compared, func(b *Batch) { b.Jobs[0].MasterStart += unit.Second }},
+		"start of an AM":  {compared, func(b *Batch) { b.Jobs[0].AMStart += unit.Second }},
 		"ahead":              {[]string{"ahead"}, func(b *Batch) { b.Settings.IdleTarget += 0.2 }},
 		"kalman-mem":         {[]string{"kalman-mem"}, func(b *Batch) { b.Settings.BandLow, b.Settings.High = 0.3, 0.4 }},
 	} {

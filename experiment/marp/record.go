@@ -30,7 +30,7 @@ type Outcome struct {
 type Span struct {
 	ID        string
 	Submitted float64
-	Start     float64 // its master has a container
+	Start     float64 // its AM has a container
 	FirstMap  float64 // has a container
 	LastMap   float64 // has ended
 	Half      float64 // its progress was first seen at 50 % or more
@@ -124,7 +124,7 @@ func (r *recorder) note(seen *steer.Snapshot) {
 	}
 	for i := range seen.Queues {
 		if q := &seen.Queues[i]; q.Name == Queue || q.Name == "default" {
-			s.Running, s.Waiting, s.Share = q.Running, q.Waiting, q.MasterShare
+			s.Running, s.Waiting, s.Share = q.Running, q.Waiting, q.AMShare
 		}
 	}
 	for i := range seen.Jobs {
@@ -157,7 +157,7 @@ func (r *recorder) Sample(*sim.Sample) {}
 // Task implements sim.TaskSink.
 func (r *recorder) Task(t *sim.TaskRecord) {
 	s := &r.spans[r.number[t.Job.ID]]
-	if t.Stage == policy.MasterStage || t.Stage != 0 {
+	if t.Stage == policy.AMStage || t.Stage != 0 {
 		return
 	}
 	if start := t.Start.Seconds(); !(s.FirstMap <= start) {

@@ -41,7 +41,7 @@ var texts = sync.OnceValue(func() *x.Texts {
 		3:  {diskSize / 1e9, diskFilled / 1e9},
 		4:  {host.MemorySpace, host.ReducePiece},
 		5:  {wordCountPasses, wordCountWrites},
-		13: {clientStart, clientStart + 1, masterStart},
+		13: {clientStart, clientStart + 1, amStart},
 	} {
 		t.Assumptions[i] = fmt.Sprintf(t.Assumptions[i], args...)
 	}

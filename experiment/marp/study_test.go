@@ -184,7 +184,7 @@ func TestGainsOfTheSource(t *testing.T) {
 // What can be worked out by hand: no disk, no noise, maps that share two cores, one reduce.
 func TestPredict(t *testing.T) {
 	work := Work{
-		Submit: 2 * unit.Second, Master: unit.Resources{Mem: 1024, Cores: 1}, Task: unit.Resources{Mem: 512, Cores: 1}, MasterStart: 4 * unit.Second,
+		Submit: 2 * unit.Second, AM: unit.Resources{Mem: 1024, Cores: 1}, Task: unit.Resources{Mem: 512, Cores: 1}, AMStart: 4 * unit.Second,
 		Maps: 4, Reduces: 1, Input: unit.GiB, Shuffle: unit.MiB, Output: unit.MiB, Process: 1, Map: 9, Reduce: 5,
 	}
 	p := Prediction{
@@ -195,7 +195,7 @@ func TestPredict(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, o := range all {
-		// 2 s, up to a heartbeat each for master and maps, 4 s, 40 core-seconds of maps and 1 of the reduce's process on two cores, 5 s.
+		// 2 s, up to a heartbeat each for AM and maps, 4 s, 40 core-seconds of maps and 1 of the reduce's process on two cores, 5 s.
 		if least := 2 + 4 + 20 + 5.0; o.Makespan < least || o.Makespan > least+5 {
 			t.Errorf("seed %d: %v s", i+1, o.Makespan)
 		}

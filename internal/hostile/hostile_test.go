@@ -220,7 +220,7 @@ func answers(t *testing.T) []reader {
 		{"conf", 256, properties, func([]byte) { _, _ = c.Conf(ctx) }},
 		{"scheduler-conf", 256, properties, func([]byte) { _, _ = c.SchedulerConf(ctx) }},
 		{"history jobs", 256, JSON(size, "jobs.job"), all(c.History().Jobs(ctx, rest.JobFilter{}))},
-		{"master's tasks", 256, JSON(size, "tasks.task"), all(c.Master("application_1_0001").Tasks(ctx, "job_1_0001"))},
+		{"AM's tasks", 256, JSON(size, "tasks.task"), all(c.AM("application_1_0001").Tasks(ctx, "job_1_0001"))},
 		{"counters", 256, JSON(size, "jobCounters.counterGroup", "jobCounters.counterGroup.counter"), func([]byte) { _, _ = c.History().Counters(ctx, "job_1_0001") }},
 		{"files", 256, JSON(size, "FileStatuses.FileStatus"), all(c.Files().List(ctx, "/"))},
 	}

@@ -6,7 +6,7 @@
 //
 //   - with phases: the simulator is told when each node's first heartbeat was and when the scheduler's own timer (preemption
 //     monitor, update of fair shares) ran. Everything else is periodic, as it would be on an idle computer;
-//   - with instants: it is also told the logged instant of every scheduling pass, every call of a master and every admission.
+//   - with instants: it is also told the logged instant of every scheduling pass, every call of an AM and every admission.
 //     What the computer made late is late in both, and only the logic is compared.
 //
 // SLS does not repeat itself: heartbeat phases are drawn anew in each run, and the computer is never quite idle. How far two

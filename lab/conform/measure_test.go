@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// made is an outcome of jobs a, b, ... with the given ends, all submitted at 0, and masters in the order of the ends.
+// made is an outcome of jobs a, b, ... with the given ends, all submitted at 0, and AMs in the order of the ends.
 func made(ends ...int64) *Outcome {
 	o := NewOutcome()
 	for i, e := range ends {

@@ -22,7 +22,7 @@ type Placement struct {
 
 // Outcome is what a run did, in terms that the daemons, SLS and the simulator share. Instants are ms since time 0; -1: it did not happen.
 type Outcome struct {
-	Submit, Start, End map[string]int64 // by application; Start is the first container's, of SLS the master's
+	Submit, Start, End map[string]int64 // by application; Start is the first container's, of SLS the AM's
 	Placed             []Placement      // in order of allocation; see Settle
 }
 
@@ -47,7 +47,7 @@ func ofRecord(s *Scenario, rec *sls.Record) *Outcome {
 	for i := range rec.Jobs {
 		j := &rec.Jobs[i]
 		if _, ok := o.Submit[j.ID]; ok {
-			o.End[j.ID], o.Start[j.ID] = j.End, j.Master
+			o.End[j.ID], o.Start[j.ID] = j.End, j.AM
 		}
 	}
 	turn := served(rec)
@@ -173,7 +173,7 @@ func relative(truth, ours float64) float64 {
 	return math.Abs(ours-truth) / truth
 }
 
-// orders compares the order in which masters got their containers.
+// orders compares the order in which AMs got their containers.
 func orders(truth, ours *Outcome) (same int, tau float64) {
 	by := func(o *Outcome) []string {
 		var ids []string

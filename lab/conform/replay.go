@@ -59,7 +59,7 @@ func replay(ctx context.Context, s *Scenario, rec *sls.Record, instants bool) (*
 	}
 	timing := yarn.SLS()
 	timing.NodeHeartbeat = unit.Time(rec.Beat) * unit.Millisecond
-	timing.MasterHeartbeat = timing.NodeHeartbeat
+	timing.AMHeartbeat = timing.NodeHeartbeat
 	return Replay(ctx, &run.Spec{
 		Cluster: nodes, Workload: run.Jobs(jobs), Scheduler: run.Scheduler{RM: newScheduler}, Timing: &timing,
 		Log: &run.Log{Phases: phases(rec), Ports: ports(rec), Script: script(s, rec, instants)},
@@ -120,7 +120,7 @@ func ports(rec *sls.Record) []int32 {
 // script is what the simulator is told of the log: the scheduler's own timer, and with instants all that reached it.
 //
 // The order is that in which the scheduler worked. The cause lies before: a node looks which of its containers have ended
-// before its heartbeat is on its way, and a master starts what it was given before it calls again.
+// before its heartbeat is on its way, and an AM starts what it was given before it calls again.
 func script(s *Scenario, rec *sls.Record, instants bool) *yarn.Script {
 	seq := map[string]int64{}
 	for i := range s.Jobs {
@@ -130,7 +130,7 @@ func script(s *Scenario, rec *sls.Record, instants bool) *yarn.Script {
 		all  []yarn.Instant
 		last int64
 		beat = make([]int64, len(rec.Nodes)) // when each node last looked
-		woke = make([]int64, len(rec.Jobs))  // when each job's master last woke up
+		woke = make([]int64, len(rec.Jobs))  // when each job's AM last woke up
 	)
 	add := func(in yarn.Instant, at, cause int64) {
 		last = max(last, at) // a line's time is taken a little before it is its turn to be written
@@ -158,7 +158,7 @@ func script(s *Scenario, rec *sls.Record, instants bool) *yarn.Script {
 			woke[of] = at
 		case sls.Call, sls.Change:
 			add(yarn.Instant{Kind: yarn.Tick, Job: seq[rec.Jobs[of].ID]}, at, woke[of])
-		case sls.Ended: // the last tick of a master makes no call
+		case sls.Ended: // the last tick of an AM makes no call
 			add(yarn.Instant{Kind: yarn.Tick, Job: seq[rec.Jobs[of].ID]}, at, 0)
 		}
 	})
@@ -171,10 +171,10 @@ type visit struct {
 	at   unit.Time
 }
 
-// Replay runs a simulation and has what it did. With masters, an application starts with its master's container, which is then one of those
+// Replay runs a simulation and has what it did. With AMs, an application starts with its AM's container, which is then one of those
 // that were placed.
-func Replay(ctx context.Context, s *run.Spec, masters bool) (*Outcome, error) {
-	got := &collector{NewOutcome(), masters, map[visit]int{}}
+func Replay(ctx context.Context, s *run.Spec, ams bool) (*Outcome, error) {
+	got := &collector{NewOutcome(), ams, map[visit]int{}}
 	if s.Log.Script != nil {
 		for i, x := range s.Log.Script.Instants {
 			if x.Kind == yarn.Beat {
@@ -193,8 +193,8 @@ func Replay(ctx context.Context, s *run.Spec, masters bool) (*Outcome, error) {
 // collector takes what the simulator did.
 type collector struct {
 	*Outcome
-	masters bool
-	turns   map[visit]int // numbers of the passes: several may be at the same instant
+	ams   bool
+	turns map[visit]int // numbers of the passes: several may be at the same instant
 }
 
 var _ sim.Sink = (*collector)(nil)
@@ -210,7 +210,7 @@ func (c *collector) Job(r *sim.JobRecord) {
 	if r.Outcome == sim.Finished {
 		c.End[id] = ms(r.Finish)
 	}
-	if !c.masters {
+	if !c.ams {
 		if c.Start[id] = -1; r.Start >= 0 {
 			c.Start[id] = ms(r.Start)
 		}
@@ -220,11 +220,11 @@ func (c *collector) Job(r *sim.JobRecord) {
 func (c *collector) Sample(*sim.Sample) {}
 
 func (c *collector) container(r *yarn.ContainerRecord) {
-	master := r.Stage == policy.MasterStage
-	if r.Allocated < 0 || r.Job.ID == warmUp || master && !c.masters {
+	am := r.Stage == policy.AMStage
+	if r.Allocated < 0 || r.Job.ID == warmUp || am && !c.ams {
 		return
 	}
-	if master {
+	if am {
 		c.Start[r.Job.ID] = ms(r.Allocated)
 	}
 	c.Placed = append(c.Placed, Placement{r.Job.ID, r.Node, r.Priority, ms(r.Allocated), c.turns[visit{r.Node, r.Allocated}]})

@@ -70,7 +70,7 @@ func check(t *testing.T, s *Scenario) {
 	for i, j := range jobs {
 		k := &s.Jobs[i]
 		if j.User != k.User || j.Queue != k.Queue || j.Tasks()+1 != k.Containers() || j.Priority != k.Priority || ms(j.Submit) != k.Start ||
-			k.AMMem > 0 && j.Master.Mem != k.AMMem {
+			k.AMMem > 0 && j.AM.Mem != k.AMMem {
 			t.Errorf("job %s came back as %+v", k.ID, j)
 		}
 		hosts := 0

@@ -46,7 +46,7 @@ const (
 	mostMemory   = 100 << 20
 )
 
-// bigQueues steers batch, in which 153 masters of 1 GB fit into the found share.
+// bigQueues steers batch, in which 153 AMs of 1 GB fit into the found share.
 var bigQueues = map[string]string{
 	"root.queues": "prod,batch,adhoc", "maximum-am-resource-percent": "0.3", "maximum-applications": "100000",
 	"root.prod.capacity": "50", "root.batch.capacity": "30", "root.adhoc.capacity": "20",
@@ -139,7 +139,7 @@ func (s *Study) cycle(ctx context.Context, x *Proxy, y yard, mode string) (Size,
 	if mode == "observe" {
 		y.journal = ""
 	}
-	p, err := y.steer(s.Binary, x.URL, nil, "--policy", "cbt", "--cpu", "allocation", "--set", "look=1s", "--set", "after-increase=1s", "--set", "settle=0s", "--set", "warm=0s", "--min", "0.05", "--max", "0.9")
+	p, err := y.steer(s.Binary, x.URL, nil, "--policy", "cbt", "--cpu", "allocation", "--set", "interval=1s", "--set", "after-increase=1s", "--set", "settle=0s", "--set", "warm=0s", "--min", "0.05", "--max", "0.9")
 	if err != nil {
 		return row, err
 	}

@@ -75,7 +75,7 @@ func fairQueues(original string) string {
 	return fmt.Sprintf(fairText, share)
 }
 
-// open brings a small cluster up. Masters count 512 MB each, 3 of them fit into the found share.
+// open brings a small cluster up. AMs count 512 MB each, 3 of them fit into the found share.
 func (s *Study) open(ctx context.Context, name, queues string, o hadoop.Options) (*yard, error) {
 	dir, err := s.folder(name)
 	if err != nil {
@@ -110,7 +110,7 @@ func (y *yard) steer(bin, address string, as *syscall.Credential, more ...string
 
 // lively makes a controller that writes as often as it may: it looks all the time and lets a job in at each look.
 func lively(look string) []string {
-	return []string{"--policy", "cbt", "--cpu", "allocation", "--set", "look=" + look, "--set", "after-increase=0s", "--set", "settle=0s", "--set", "warm=0s",
+	return []string{"--policy", "cbt", "--cpu", "allocation", "--set", "interval=" + look, "--set", "after-increase=0s", "--set", "settle=0s", "--set", "warm=0s",
 		"--set", "idle-above=1", "--min", "0.05", "--max", "0.9"}
 }
 
@@ -315,7 +315,7 @@ func (s *setting) set(ctx context.Context, value string) error {
 	return err
 }
 
-// wide is the found file with room for every master.
+// wide is the found file with room for every AM.
 func (s *setting) wide() string {
 	if s.file == "" {
 		return "1"
@@ -358,7 +358,7 @@ func (l *load) begin(outer context.Context, rm *rest.Client) error {
 			default:
 			}
 			l.wave++
-			res, err := l.c.Masters(ctx, l.workload(), hadoop.MastersOptions{Start: l.runs, Threads: 16, HeapMB: 256})
+			res, err := l.c.AMs(ctx, l.workload(), hadoop.AMsOptions{Start: l.runs, Threads: 16, HeapMB: 256})
 			l.all = append(l.all, res.Apps...)
 			if l.err = err; err == nil && len(res.Apps) != l.apps {
 				l.err = fmt.Errorf("of %d applications %d have come back", l.apps, len(res.Apps))
@@ -372,7 +372,7 @@ func (l *load) begin(outer context.Context, rm *rest.Client) error {
 	return nil
 }
 
-// workload is one wave: all are there at once, so that some always wait for room among the masters.
+// workload is one wave: all are there at once, so that some always wait for room among the AMs.
 func (l *load) workload() []hadoop.Application {
 	list := make([]hadoop.Application, l.apps)
 	for i := range list {

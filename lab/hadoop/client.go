@@ -124,7 +124,7 @@ type Job struct {
 
 	MapMB    int `json:"-"` // sizes of containers; 0: the lab's own: 256, 256, 512
 	ReduceMB int `json:"-"`
-	MasterMB int `json:"-"`
+	AMMB     int `json:"-"`
 
 	Conf map[string]string `json:"conf,omitempty"` // further settings of the job
 }
@@ -179,7 +179,7 @@ func (j Job) withSizes() Job {
 		conf = map[string]string{}
 	}
 	for name, mb := range map[string]int{
-		"mapreduce.map.memory.mb": j.MapMB, "mapreduce.reduce.memory.mb": j.ReduceMB, "yarn.app.mapreduce.am.resource.mb": j.MasterMB,
+		"mapreduce.map.memory.mb": j.MapMB, "mapreduce.reduce.memory.mb": j.ReduceMB, "yarn.app.mapreduce.am.resource.mb": j.AMMB,
 	} {
 		if _, set := conf[name]; mb > 0 && !set {
 			conf[name] = strconv.Itoa(mb)
@@ -189,7 +189,7 @@ func (j Job) withSizes() Job {
 	return j
 }
 
-// Application is one application of a workload: an unmanaged master, which takes no container itself, and what it asks for.
+// Application is one application of a workload: an unmanaged AM, which takes no container itself, and what it asks for.
 // A workload file has one of them a line, as JSON.
 type Application struct {
 	ID         string  `json:"id"`
@@ -278,16 +278,16 @@ func (a Application) check() error {
 	return nil
 }
 
-// MastersOptions say how the masters behave. The zero value of a field is its default.
-type MastersOptions struct {
+// AMsOptions say how the AMs behave. The zero value of a field is its default.
+type AMsOptions struct {
 	Start     bool          // start a process (sleep) in each container; otherwise the room is only held
 	Heartbeat time.Duration // between the answer to a call and the next call; 1 s
-	Poll      time.Duration // between looks for the token that lets a master register; 20 ms
+	Poll      time.Duration // between looks for the token that lets an AM register; 20 ms
 	Threads   int           // 32
 	HeapMB    int           // 512
 }
 
-// AppResult is what a master did and saw. Instants are its own; what the ResourceManager did between them is in its log.
+// AppResult is what an AM did and saw. Instants are its own; what the ResourceManager did between them is in its log.
 type AppResult struct {
 	ID    string `json:"id"`
 	App   string `json:"app"` // application ids are in the order of the workload
@@ -308,7 +308,7 @@ type AppResult struct {
 	Took       []Millis          `json:"took"`  // until it was answered
 }
 
-// ContainerResult is one container as its master saw it.
+// ContainerResult is one container as its AM saw it.
 type ContainerResult struct {
 	ID       string `json:"id"`
 	Group    int    `json:"group"` // index of the last group of its priority
@@ -325,21 +325,21 @@ type ContainerResult struct {
 	Error    string `json:"error"`   // the NodeManager's refusal
 }
 
-// MastersResult is what came of a workload.
-type MastersResult struct {
+// AMsResult is what came of a workload.
+type AMsResult struct {
 	Zero Millis // the instant that submissions count from
 	Apps []AppResult
 	Cost Cost
 }
 
-// Masters runs a workload of unmanaged masters, all in one JVM, and returns when all have ended, in the order in which they
+// AMs runs a workload of unmanaged AMs, all in one JVM, and returns when all have ended, in the order in which they
 // did. Each submits itself in its time, registers, files all its requests with the first call, calls at a fixed delay,
 // holds each container from the answer that brought it, gives it back with the first call after its time, and unregisters
 // after the call that gave back the last.
-func (c *Cluster) Masters(ctx context.Context, apps []Application, o MastersOptions) (MastersResult, error) {
+func (c *Cluster) AMs(ctx context.Context, apps []Application, o AMsOptions) (AMsResult, error) {
 	for _, a := range apps {
 		if err := a.check(); err != nil {
-			return MastersResult{}, err
+			return AMsResult{}, err
 		}
 	}
 	or := func(d, def time.Duration) string { return strconv.FormatInt(max(1, cmp.Or(d, def).Milliseconds()), 10) }
@@ -353,7 +353,7 @@ func (c *Cluster) Masters(ctx context.Context, apps []Application, o MastersOpti
 	}
 	lines, cost, err := client[Application, line](ctx, c, "masters", cmp.Or(o.HeapMB, 512), "Masters", apps,
 		mode, or(o.Heartbeat, time.Second), or(o.Poll, 20*time.Millisecond), strconv.Itoa(cmp.Or(o.Threads, 32)))
-	res := MastersResult{Cost: cost}
+	res := AMsResult{Cost: cost}
 	for _, l := range lines {
 		if l.Zero != 0 {
 			res.Zero = l.Zero

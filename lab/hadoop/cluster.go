@@ -84,7 +84,7 @@ func Open(ctx context.Context, dir string) (*Cluster, error) {
 	return c, err
 }
 
-// Clients is for a ZooKeeper, or clients (Masters, Java) of daemons that somebody else has configured and started in a run folder: conf in it is
+// Clients is for a ZooKeeper, or clients (AMs, Java) of daemons that somebody else has configured and started in a run folder: conf in it is
 // what they read. It has no daemons of its own. The log may be nil.
 func Clients(ctx context.Context, dir string, log io.Writer) (*Cluster, error) {
 	return newCluster(ctx, dir, Default, log)

@@ -87,8 +87,8 @@ func crash(t *testing.T, dir string) {
 			time.Sleep(100 * time.Millisecond)
 		}
 	}()
-	_, _ = c.Masters(ctx, []hadoop.Application{{ID: "long", User: "alice", Queue: "prod",
-		Containers: []hadoop.Group{{Count: 3, MB: 128, Hold: hadoop.Holds{600_000}}}}}, hadoop.MastersOptions{Start: true})
+	_, _ = c.AMs(ctx, []hadoop.Application{{ID: "long", User: "alice", Queue: "prod",
+		Containers: []hadoop.Group{{Count: 3, MB: 128, Hold: hadoop.Holds{600_000}}}}}, hadoop.AMsOptions{Start: true})
 }
 
 // sleeping counts the containers' own processes that run.

@@ -119,10 +119,10 @@ func small(n int, hold hadoop.Millis) []hadoop.Application {
 	return list
 }
 
-// runMasters runs a workload and checks what its masters saw, against the log of the ResourceManager too.
-func runMasters(t *testing.T, c *hadoop.Cluster, apps []hadoop.Application, o hadoop.MastersOptions) hadoop.MastersResult {
+// runAMs runs a workload and checks what its AMs saw, against the log of the ResourceManager too.
+func runAMs(t *testing.T, c *hadoop.Cluster, apps []hadoop.Application, o hadoop.AMsOptions) hadoop.AMsResult {
 	t.Helper()
-	res, err := c.Masters(t.Context(), apps, o)
+	res, err := c.AMs(t.Context(), apps, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func checkCluster(t *testing.T, c *hadoop.Cluster, scheduler string, finished in
 func TestLabCapacity(t *testing.T) {
 	needLab(t)
 	c := up(t, hadoop.Options{HDFS: true, History: true, Heartbeat: 500 * time.Millisecond, Debug: debug()})
-	runMasters(t, c, small(20, 1500), hadoop.MastersOptions{Heartbeat: 500 * time.Millisecond})
+	runAMs(t, c, small(20, 1500), hadoop.AMsOptions{Heartbeat: 500 * time.Millisecond})
 
 	began := time.Now()
 	jobs, err := c.Jobs(t.Context(), []hadoop.Job{
@@ -341,14 +341,14 @@ func checkHistory(t *testing.T, c *hadoop.Cluster) {
 func TestLabFair(t *testing.T) {
 	needLab(t)
 	c := shared(t, hadoop.SharedOptions(hadoop.Default, "fair"))
-	runMasters(t, c, small(12, 1000), hadoop.MastersOptions{Heartbeat: 300 * time.Millisecond})
+	runAMs(t, c, small(12, 1000), hadoop.AMsOptions{Heartbeat: 300 * time.Millisecond})
 	checkCluster(t, c, "fairScheduler", 12)
 }
 
 func TestLabSecondVersion(t *testing.T) {
 	needLab(t)
 	c := shared(t, hadoop.SharedOptions(hadoop.Second, "capacity"))
-	runMasters(t, c, small(12, 1000), hadoop.MastersOptions{Heartbeat: 300 * time.Millisecond})
-	runMasters(t, c, small(3, 1000), hadoop.MastersOptions{Heartbeat: 300 * time.Millisecond, Start: true})
+	runAMs(t, c, small(12, 1000), hadoop.AMsOptions{Heartbeat: 300 * time.Millisecond})
+	runAMs(t, c, small(3, 1000), hadoop.AMsOptions{Heartbeat: 300 * time.Millisecond, Start: true})
 	checkCluster(t, c, "capacityScheduler", 15)
 }

@@ -47,7 +47,7 @@ func TestLabTwoHundred(t *testing.T) {
 		apps[i] = a
 	}
 	before := usage(t, c)
-	res := runMasters(t, c, apps, hadoop.MastersOptions{})
+	res := runAMs(t, c, apps, hadoop.AMsOptions{})
 	for name, cpu := range usage(t, c) {
 		t.Logf("%-16s %.1f s of processor time", name, (cpu - before[name]).Seconds())
 	}

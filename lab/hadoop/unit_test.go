@@ -273,7 +273,7 @@ func FuzzReadWorkload(f *testing.F) {
 }
 
 func TestJobSizes(t *testing.T) {
-	j := Job{MapMB: 300, MasterMB: 600, Conf: map[string]string{"mapreduce.map.memory.mb": "1"}}
+	j := Job{MapMB: 300, AMMB: 600, Conf: map[string]string{"mapreduce.map.memory.mb": "1"}}
 	got := j.withSizes().Conf
 	want := map[string]string{"mapreduce.map.memory.mb": "1", "yarn.app.mapreduce.am.resource.mb": "600"}
 	if !reflect.DeepEqual(got, want) || len(j.Conf) != 1 {

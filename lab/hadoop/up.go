@@ -3,7 +3,7 @@
 //
 // There is no pretence in it. The jars are those that Apache publishes, fetched by Maven (Fetch); each daemon is a process of
 // its own with a small heap (Up); applications are real ones: MapReduce jobs (Cluster.Jobs), and unmanaged application
-// masters, many in one JVM, that ask for containers, hold them and give them back (Cluster.Masters). What the
+// AMs, many in one JVM, that ask for containers, hold them and give them back (Cluster.AMs). What the
 // ResourceManager decided stands in its log; package rmlog reads it.
 //
 // # How many nodes share one machine
@@ -153,14 +153,14 @@ func (c *Cluster) plan(o Options) {
 	}
 	if o.HDFS {
 		const path = "/jmx?qry=java.lang:type=Runtime"
-		add("namenode", "namenode", "org.apache.hadoop.hdfs.server.namenode.NameNode", 256, master, "namenode-web", path)
+		add("namenode", "namenode", "org.apache.hadoop.hdfs.server.namenode.NameNode", 256, loopback, "namenode-web", path)
 		add("datanode", "datanode", "org.apache.hadoop.hdfs.server.datanode.DataNode", 192, address(0), "datanode-web", path)
 	}
 	if o.Timeline {
-		add("timeline", "timeline", "org.apache.hadoop.yarn.server.applicationhistoryservice.ApplicationHistoryServer", 256, master, "timeline-web", "/ws/v1/applicationhistory/about")
+		add("timeline", "timeline", "org.apache.hadoop.yarn.server.applicationhistoryservice.ApplicationHistoryServer", 256, loopback, "timeline-web", "/ws/v1/applicationhistory/about")
 	}
 	for _, name := range o.RMs {
-		add("resourcemanager", name, rmPackage+"ResourceManager", o.RMHeapMB, master, webPort(name), "/ws/v1/cluster/info")
+		add("resourcemanager", name, rmPackage+"ResourceManager", o.RMHeapMB, loopback, webPort(name), "/ws/v1/cluster/info")
 	}
 	for i := range o.Nodes {
 		name := fmt.Sprintf("nodemanager-%d", i+1)
@@ -168,7 +168,7 @@ func (c *Cluster) plan(o Options) {
 		c.Nodes = append(c.Nodes, Node{Name: name, ID: fmt.Sprintf("%s:%d", address(i), c.Ports["nm"]), Rack: rack(i, o.Nodes), URL: url})
 	}
 	if o.History {
-		add("historyserver", "historyserver", "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer", 256, master, "history-web", "/ws/v1/history/info")
+		add("historyserver", "historyserver", "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer", 256, loopback, "history-web", "/ws/v1/history/info")
 	}
 }
 
@@ -223,7 +223,7 @@ type Options struct {
 	Log io.Writer // told what happens; may be nil
 }
 
-// Loggers at DEBUG that make the ResourceManager's log tell every beat of a node and call of a master, and where each
+// Loggers at DEBUG that make the ResourceManager's log tell every beat of a node and call of an AM, and where each
 // container is; see package rmlog.
 var (
 	DebugBeats = []string{rmPackage + "rmnode.RMNodeImpl", rmPackage + "scheduler.AbstractYarnScheduler"}
@@ -303,7 +303,7 @@ var (
 
 const (
 	hostVariable = "YARDMASTER_HOST" // carries a daemon's address; Configuration puts it in where the settings name it
-	master       = "127.0.0.1"
+	loopback     = "127.0.0.1"
 )
 
 // address is that of node i.
@@ -446,9 +446,9 @@ func Ports(n int) ([]int, error) {
 	return list, nil
 }
 
-// At is a port of the master's address, Local the same by its name, as Kerberos needs it, Here one of whichever node reads it.
-func (p ports) At(name string) string    { return net.JoinHostPort(master, strconv.Itoa(p[name])) }
+// At is a port on the loopback address, Local the same by its name, as Kerberos needs it, Here one of whichever node reads it.
+func (p ports) At(name string) string    { return net.JoinHostPort(loopback, strconv.Itoa(p[name])) }
 func (p ports) Local(name string) string { return "localhost:" + strconv.Itoa(p[name]) }
 func (p ports) Here(name string) string {
-	return "${env." + hostVariable + ":-" + master + "}:" + strconv.Itoa(p[name])
+	return "${env." + hostVariable + ":-" + loopback + "}:" + strconv.Itoa(p[name])
 }

@@ -37,7 +37,7 @@ type bench struct {
 
 const user = "ann"
 
-// longest is after what time a batch is given up. Hadoop 3.4.2 sometimes loses a master: the container is allocated while the attempt is still on
+// longest is after what time a batch is given up. Hadoop 3.4.2 sometimes loses an AM: the container is allocated while the attempt is still on
 // its way to wait for it, and nobody launches anything in it.
 const longest = 5 * time.Minute
 
@@ -138,7 +138,7 @@ func (n *bench) jobs() []hadoop.Job {
 	return list
 }
 
-// empty waits until the masters of the batch before are gone: they stay some seconds after the end of their jobs.
+// empty waits until the AMs of the batch before are gone: they stay some seconds after the end of their jobs.
 func (n *bench) empty(ctx context.Context) error {
 	return hadoop.Poll(ctx, time.Minute, "waiting for an empty cluster", func() (bool, error) {
 		m, err := n.rm.Metrics(ctx)
@@ -198,9 +198,9 @@ func (n *bench) clean(ctx context.Context) error {
 
 // The heaps and the compiler's settings of the lab.
 const (
-	masterHeap = "-Xmx256m"
-	taskHeap   = "-Xmx96m"
-	smallJVM   = " -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+	amHeap   = "-Xmx256m"
+	taskHeap = "-Xmx96m"
+	smallJVM = " -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 )
 
 // archived are a job's settings with which its processes start from an archive of classes (class data sharing): Java loads and checks
@@ -211,7 +211,7 @@ func (n *bench) archived(options string) map[string]string {
 		return heap + smallJVM + " " + options + " -cp " + n.c.Lib + "/*:" + n.c.Conf() + ":$PWD"
 	}
 	return map[string]string{
-		"yarn.app.mapreduce.am.command-opts": with(masterHeap), "mapreduce.map.java.opts": with(taskHeap), "mapreduce.reduce.java.opts": with(taskHeap),
+		"yarn.app.mapreduce.am.command-opts": with(amHeap), "mapreduce.map.java.opts": with(taskHeap), "mapreduce.reduce.java.opts": with(taskHeap),
 	}
 }
 

@@ -89,7 +89,7 @@ func (b *Batch) others() float64 {
 	return float64(sum) / float64(all)
 }
 
-// mostAtOnce is how many masters were held at once.
+// mostAtOnce is how many AMs were held at once.
 func (b *Batch) mostAtOnce(containerMB int) int {
 	most := int64(0)
 	for _, l := range b.Limits {
@@ -187,7 +187,7 @@ func (b *Batch) gaps() (launch, work []float64) {
 // twoLooks at the limit, in ms: what lies closer together cannot be told apart.
 const twoLooks = int64(2 * limitEvery / time.Millisecond)
 
-// overs counts masters that were let in although the limit that was read did not allow it. Limit and use are read together; a use that grew
+// overs counts AMs that were let in although the limit that was read did not allow it. Limit and use are read together; a use that grew
 // may belong to the limit before or to the one after.
 func (b *Batch) overs() (in, over int) {
 	for i := 1; i < len(b.Limits); i++ {
@@ -212,13 +212,13 @@ const seeds = 20
 
 // model is the cluster and the jobs for the simulator, as the batches of one job at a time show them; nothing of the other arms is looked at.
 //
-// The simulator's masters take time to start but no processor, and are gone when their job ends. On this cluster a master takes several
+// The simulator's AMs take time to start but no processor, and are gone when their job ends. On this cluster an AM takes several
 // seconds of a processor and stays some seconds after its job. So all processor time of a job is put on its tasks, in proportion to
-// their lengths, and the rest of the time between two jobs is the master's start. What the daemons take all the time is no job's.
+// their lengths, and the rest of the time between two jobs is the AM's start. What the daemons take all the time is no job's.
 type model struct {
 	Daemons     float64   // processors that they keep busy
 	Map, Reduce float64   // core-seconds of one
-	Start       unit.Time // of a master
+	Start       unit.Time // of an AM
 	fifo        float64   // measured, which Start is set by
 }
 
@@ -282,7 +282,7 @@ func (f *facts) predicted(ctx context.Context, m *model, a Arm) ([]float64, erro
 	one := unit.Resources{Mem: int64(s.ContainerMB), Cores: 1}
 	for range s.Jobs {
 		p.Work = append(p.Work, predict.Work{
-			Master: one, Task: one, MasterStart: m.Start, Maps: int64(s.Maps), Reduces: int64(s.Reduces), Input: unit.Bytes(s.Bytes * int64(s.Maps)),
+			AM: one, Task: one, AMStart: m.Start, Maps: int64(s.Maps), Reduces: int64(s.Reduces), Input: unit.Bytes(s.Bytes * int64(s.Maps)),
 			Shuffle: unit.Bytes(s.Bytes), Output: unit.Bytes(s.Bytes), Map: m.Map, Reduce: m.Reduce,
 		})
 	}

@@ -32,7 +32,7 @@ func TestLabSteeringMini(t *testing.T) {
 					t.Errorf("%s: %v", b.Arm, err)
 				}
 				if _, over := b.overs(); over > 0 {
-					t.Errorf("%s: masters beyond the limit: %+v", b.Arm, b.Limits)
+					t.Errorf("%s: AMs beyond the limit: %+v", b.Arm, b.Limits)
 				}
 				if b.Arm != "cbt" {
 					continue
@@ -51,7 +51,7 @@ func TestLabSteeringMini(t *testing.T) {
 					}
 				}
 				if n := len(b.Limits); n > 0 && b.Limits[0].MB > 2*int64(Mini.ContainerMB) {
-					t.Errorf("cbt began with room for more than one master: %+v", b.Limits[0])
+					t.Errorf("cbt began with room for more than one AM: %+v", b.Limits[0])
 				}
 			}
 		})

@@ -32,7 +32,7 @@ type Batch struct {
 	Command []string      `json:"command,omitempty"` // arguments of the controller's process
 	Jobs    []Job         `json:"jobs"`              // in the order in which they reached the ResourceManager
 	CPU     []CPU         `json:"cpu"`               // one a second
-	Limits  []Limit       `json:"limits"`            // of masters, when it changed
+	Limits  []Limit       `json:"limits"`            // of AMs, when it changed
 	Reloads []int64       `json:"reloads,omitempty"` // of the Fair Scheduler's file, by the ResourceManager's log
 	Writes  []Write       `json:"writes,omitempty"`  // by the controller
 	Lines   []Decision    `json:"lines,omitempty"`   // of the controller's log, when it did something or thought otherwise than before
@@ -44,7 +44,7 @@ type Batch struct {
 type Job struct {
 	ID       string `json:"id"`
 	Came     int64  `json:"came"`     // the ResourceManager took it
-	Launched int64  `json:"launched"` // its master was launched
+	Launched int64  `json:"launched"` // its AM was launched
 	Ended    int64  `json:"ended"`
 	State    string `json:"state"`
 	Tasks    []Task `json:"tasks"`
@@ -75,7 +75,7 @@ func (c *CPU) UnmarshalJSON(b []byte) error {
 	return evidence.List(b, &c.At, &s[0], &s[1], &s[2], &s[3], &s[4], &s[5])
 }
 
-// Limit is what masters may take and hold together from an instant on.
+// Limit is what AMs may take and hold together from an instant on.
 type Limit struct {
 	At     int64 `json:"t"`
 	MB     int64 `json:"mb"`

@@ -127,7 +127,7 @@ func (s *Study) writePage(all []*facts) error {
 		}
 	}
 	_, err := evidence.Page(pageText, s.Page, map[string]any{
-		"All": all, "Hadoop": all[0].all()[0].Hadoop, "Size": z, "Seed": Seed, "Seeds": seeds, "Queue": queue, "Fit": z.QueueMB() / z.ContainerMB, "MasterShare": z.master(),
+		"All": all, "Hadoop": all[0].all()[0].Hadoop, "Size": z, "Seed": Seed, "Seeds": seeds, "Queue": queue, "Fit": z.QueueMB() / z.ContainerMB, "AMShare": z.am(),
 		"PerCore": (z.QueueMB()/z.ContainerMB - z.Jobs) / cores, "Alone": z.QueueMB()/z.ContainerMB - 1, "KiB": z.Bytes >> 10, "Fraction": fmt.Sprintf("1/%.0f", 1/z.Scale), "Waits": waits,
 	}, template.FuncMap{"spread": spread, "cell": experiment.Cell})
 	return err
@@ -136,7 +136,7 @@ func (s *Study) writePage(all []*facts) error {
 // Title is the scheduler's name.
 func (t *facts) Title() string { return titles[t.Scheduler] }
 
-// Behind is the time that passes from a job's end to the launch of the next master, in a batch of one job at a time.
+// Behind is the time that passes from a job's end to the launch of the next AM, in a batch of one job at a time.
 func (t *facts) Behind() float64 { return behind(t.of["fifo"]) }
 
 // Short is the answer in a few words, from the numbers.
@@ -226,7 +226,7 @@ func ticks(most, to float64) (list []float64) {
 // moved is a place, moved by so much, with so many digits.
 func moved(at, by float64, digits int) string { return fmt.Sprintf("%.*f", digits, at+by) }
 
-// panel is a batch of a picture: its jobs in the order of their launches, and below them a strip that has how many masters were allowed to run at once.
+// panel is a batch of a picture: its jobs in the order of their launches, and below them a strip that has how many AMs were allowed to run at once.
 type panel struct {
 	*Batch
 	Top, Foot, Span float64
@@ -236,11 +236,11 @@ type panel struct {
 }
 
 type mark struct {
-	Y       float64
-	Masters int
+	Y   float64
+	AMs int
 }
 
-// gantt shows the batches of one repetition, an arm a panel: when each job waited, started, mapped and reduced, and how many masters were allowed to run at once.
+// gantt shows the batches of one repetition, an arm a panel: when each job waited, started, mapped and reduced, and how many AMs were allowed to run at once.
 func (f *facts) gantt(repetition int, file string) error {
 	const left, width, row, strip, gap, head = 96.0, 780.0, 13.0, 34.0, 32.0, 46.0
 	height, most := row*float64(f.size.Jobs)+strip, 0.0

@@ -66,7 +66,7 @@ func TestBatchIsMeasuredFromFirstComingToLastEnd(t *testing.T) {
 	}
 	b.Limits[3].UsedMB = 1536
 	if _, over := b.overs(); over != 1 {
-		t.Errorf("a master beyond the limit was not counted")
+		t.Errorf("an AM beyond the limit was not counted")
 	}
 }
 
@@ -108,7 +108,7 @@ func TestArmsLetInWhatTheySay(t *testing.T) {
 	for _, a := range Full.arms(true) {
 		for _, rule := range []steer.AMLimit{steer.FairAM, steer.FairV2AM, steer.CapacityAM} {
 			if n := rule.Slots(q, one, least, a.Share); n != want[a.Name] && (a.Name != "0.9" || n < int64(Full.Jobs)) {
-				t.Errorf("%s, %s: %d masters, want %d", a.Name, rule.Scheduler, n, want[a.Name])
+				t.Errorf("%s, %s: %d AMs, want %d", a.Name, rule.Scheduler, n, want[a.Name])
 			}
 		}
 	}

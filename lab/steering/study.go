@@ -1,5 +1,5 @@
 // Package steering runs the steering of a real ResourceManager as an experiment: batches of MapReduce jobs on real daemons, under shares of
-// application masters that stand still and under every controller of steer/marp, in turn and several times, with the Fair and with the
+// AMs that stand still and under every controller of steer/marp, in turn and several times, with the Fair and with the
 // Capacity Scheduler.
 //
 // The controllers run as an operator runs them: the program's own "yarn steer --act", as a process of its own. What the cluster did is
@@ -134,7 +134,7 @@ func (s *Study) round(ctx context.Context, bin, scheduler string, from int) erro
 			return err
 		}
 	}
-	all := marp.PRJ(s.Size.master(), s.Size.Jobs)
+	all := marp.PRJ(s.Size.am(), s.Size.Jobs)
 	o := s.Size.options(scheduler, all)
 	o.Log = s.Log
 	c, down, err := hadoop.UpIn(ctx, work, o)
@@ -177,11 +177,11 @@ func (s *Study) round(ctx context.Context, bin, scheduler string, from int) erro
 
 // Size is the cluster and the batch.
 //
-// Masters and tasks are of one size, and the queue is the whole cluster: it holds twelve of them. All six jobs at once leave half of it to
+// AMs and tasks are of one size, and the queue is the whole cluster: it holds twelve of them. All six jobs at once leave half of it to
 // their tasks, three for each of two processors; one job alone leaves eleven.
 type Size struct {
 	Nodes, NodeMB, NodeVcores int
-	ContainerMB               int // of masters and tasks
+	ContainerMB               int // of AMs and tasks
 	LeastMB                   int // minimum allocation, and the Fair Scheduler's steps of it, which are 1024 by default
 	Jobs, Maps, Reduces       int
 	Bytes                     int64 // of each map's input
@@ -203,8 +203,8 @@ const queue = "root.default"
 // QueueMB is what the queue may use.
 func (s Size) QueueMB() int { return s.Nodes * s.NodeMB }
 
-// master is one master's share of the queue.
-func (s Size) master() float64 { return float64(s.ContainerMB) / float64(s.QueueMB()) }
+// AM is one AM's share of the queue.
+func (s Size) am() float64 { return float64(s.ContainerMB) / float64(s.QueueMB()) }
 
 // Arm is one way to run a batch.
 type Arm struct {
@@ -216,13 +216,13 @@ type Arm struct {
 
 // arms of a scheduler, the sweep's among them.
 func (s Size) arms(sweep bool) []Arm {
-	one, all := marp.Derive(s.master()).Start, marp.PRJ(s.master(), s.Jobs)
+	one, all := marp.Derive(s.am()).Start, marp.PRJ(s.am(), s.Jobs)
 	list := []Arm{
 		{"fifo", one, "", "one job at a time"},
 		{"prj", all, "", "all jobs at once"},
 	}
 	if sweep {
-		list = append(list, Arm{"prj-2", marp.SlotShare(s.master(), 2), "", "two jobs at a time"})
+		list = append(list, Arm{"prj-2", marp.SlotShare(s.am(), 2), "", "two jobs at a time"})
 		list = append(list, Arm{"0.9", 0.9, "", "more than all jobs need"})
 	}
 	for _, name := range []string{"cbt", "cbtws", "cbtwat", "ahead", "kalman-mem"} {

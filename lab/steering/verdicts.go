@@ -124,7 +124,7 @@ func (b *Batch) figures() experiment.Metrics {
 type delays struct {
 	Idle, Busy   []float64 // on an idle and on a busy cluster
 	Own          []float64 // as the controller itself measured it
-	Room         []float64 // from a decision to the launch of the next master
+	Room         []float64 // from a decision to the launch of the next AM
 	Unseen, Lost int       // written over, or the same when rounded, before they showed; never in force
 }
 

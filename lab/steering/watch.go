@@ -176,7 +176,7 @@ func (w *watch) fill(b *Batch) error {
 	return nil
 }
 
-// limit reads what masters may take and what they hold.
+// limit reads what AMs may take and what they hold.
 func limit(ctx context.Context, rm *rest.Client) (Limit, error) {
 	s, err := rm.Scheduler(ctx)
 	if err != nil {

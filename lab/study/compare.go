@@ -20,7 +20,7 @@ import (
 // The bar: the median and the 95th percentile of application times within two per cent, or within the daemons' own spread.
 const mostError = 0.02
 
-// comparison is what a study of masters has shown.
+// comparison is what a study of AMs has shown.
 type comparison struct {
 	kept    []evidence.Run // lines of the ledger, by run
 	records []*Record
@@ -52,10 +52,10 @@ func begun(o *conform.Outcome) *conform.Outcome {
 	return &conform.Outcome{Submit: o.Submit, Start: o.Start, End: o.Start, Placed: o.Placed}
 }
 
-func (m *Masters) compare(ctx context.Context) (*comparison, error) {
+func (m *AMs) compare(ctx context.Context) (*comparison, error) {
 	c := &comparison{}
 	var err error
-	if c.kept, c.records, err = evidence.ReadSeries[Record](m.Dir, mastersSeries); err != nil {
+	if c.kept, c.records, err = evidence.ReadSeries[Record](m.Dir, amsSeries); err != nil {
 		return nil, err
 	}
 	for _, r := range c.records {
@@ -135,7 +135,7 @@ func verdict(d, own *conform.Distance) string {
 	return "met"
 }
 
-// cloud is what simulations of one run do whose masters begin a few milliseconds earlier or later.
+// cloud is what simulations of one run do whose AMs begin a few milliseconds earlier or later.
 type cloud struct{ Mean, Median, P95 []float64 } // relative errors, with their sign
 
 const nudges = 20
@@ -211,10 +211,10 @@ func (r *Record) why(d *conform.Distance) string {
 }
 
 //go:embed masters.md.tmpl
-var mastersPage string
+var amsPage string
 
 // Report compares the records with the simulator, writes report.md beside them and returns its text and its file.
-func (m *Masters) Report(ctx context.Context) (text, file string, err error) {
+func (m *AMs) Report(ctx context.Context) (text, file string, err error) {
 	c, err := m.compare(ctx)
 	if err == nil {
 		file = filepath.Join(m.Dir, "report.md")
@@ -261,7 +261,7 @@ func (c *comparison) write(file string) (string, error) {
 	for _, p := range c.spread {
 		lines = append(lines, line{Name: fmt.Sprintf("daemons: run %d against run %d", p.a, p.b), twoTimes: p.twoTimes})
 	}
-	return evidence.Page(mastersPage, file, map[string]any{
+	return evidence.Page(amsPage, file, map[string]any{
 		"First": r, "Sizes": len(sizes), "Queues": len(queues), "Users": len(users), "Last": last, "Pressure": c.pressure(), "Met": c.met, "Verdicts": c.verdicts, "Overall": c.overall, "Lines": lines,
 		"Nudges": nudges, "Chance": c.nudged, "Times": elapsed(c.truths[0]), "Kept": c.kept, "Runs": c.runs(),
 	}, template.FuncMap{"spread": func(v []float64) string {
@@ -285,7 +285,7 @@ func (c *comparison) pressure() string {
 		}
 	}
 	n := len(c.records)
-	return fmt.Sprintf("on average, %d applications waited for the limit of masters, %d containers were reserved first, and at most %.0f %% of the memory was held",
+	return fmt.Sprintf("on average, %d applications waited for the limit of AMs, %d containers were reserved first, and at most %.0f %% of the memory was held",
 		waited/n, reserved/n, 100*c.records[0].fullest())
 }
 
@@ -305,17 +305,17 @@ func (r *Record) fullest() float64 {
 	return float64(most) / float64(total)
 }
 
-// mastersRun is a run's line of the page: times in s, intervals in ms.
-type mastersRun struct {
+// amsRun is a run's line of the page: times in s, intervals in ms.
+type amsRun struct {
 	*Record
 	Timing            yarn.Timing
 	End               float64
 	Times, Late, Took []float64
 }
 
-func (c *comparison) runs() (list []mastersRun) {
+func (c *comparison) runs() (list []amsRun) {
 	for _, r := range c.records {
-		x := mastersRun{Record: r}
+		x := amsRun{Record: r}
 		x.Timing, _ = r.timing()
 		for k, a := range r.Apps {
 			x.Times = append(x.Times, float64(a.Unregister-int64(r.Workload[k].Submit))/1000)

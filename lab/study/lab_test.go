@@ -21,14 +21,14 @@ func needLab(t *testing.T) context.Context {
 	return ctx
 }
 
-// TestLabMasters runs the miniature on real daemons. With the logged instants every decision must be right, or nearly: a release
+// TestLabAMs runs the miniature on real daemons. With the logged instants every decision must be right, or nearly: a release
 // that crosses with a pass in the same millisecond is not told apart by the log. On a busy computer there are more such crossings
 // than the bar allows, so a run that misses is made again; by chance alone no run agrees.
-func TestLabMasters(t *testing.T) {
+func TestLabAMs(t *testing.T) {
 	ctx := needLab(t)
 	var missed string
 	for range 3 {
-		if missed = mastersOnce(ctx, t); missed == "" {
+		if missed = amsOnce(ctx, t); missed == "" {
 			return
 		}
 		t.Log(missed)
@@ -36,11 +36,11 @@ func TestLabMasters(t *testing.T) {
 	t.Error(missed)
 }
 
-// mastersOnce says what one run of the miniature misses.
-func mastersOnce(ctx context.Context, t *testing.T) (missed string) {
+// amsOnce says what one run of the miniature misses.
+func amsOnce(ctx context.Context, t *testing.T) (missed string) {
 	t.Helper()
 	var log strings.Builder
-	m := Masters{Size: Mini, Runs: 1, Dir: t.TempDir(), Log: &log}
+	m := AMs{Size: Mini, Runs: 1, Dir: t.TempDir(), Log: &log}
 	if err := m.Record(ctx); err != nil {
 		t.Fatalf("%v\n%s", err, log.String())
 	}

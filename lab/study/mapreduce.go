@@ -123,7 +123,7 @@ func (m *MapReduce) phase(ctx context.Context, bin, dir string, p *Phase) error 
 		return fmt.Errorf("%d of %d jobs ended", len(res), len(jobs))
 	}
 	// Histories are moved to their place some seconds after the end, and the ResourceManager's sums are whole when the last
-	// master's container is gone; an import takes them fifteen seconds after the end.
+	// AM's container is gone; an import takes them fifteen seconds after the end.
 	settled := 18 * time.Second
 	if m.Small {
 		settled = 6 * time.Second
@@ -283,7 +283,7 @@ func mapreduceQueues(b bool) string {
 	return queues("a")
 }
 
-// The nodes of the study of MapReduce: nine containers in all, of which some are masters. A computer with two processors cannot
+// The nodes of the study of MapReduce: nine containers in all, of which some are AMs. A computer with two processors cannot
 // start more at a time without all of them becoming slow.
 const (
 	mapreduceNodes = 3
@@ -310,7 +310,7 @@ func mapreduceJobs(small bool) []hadoop.Job {
 	for i, j := range list {
 		jobs[i] = hadoop.Job{
 			ID: fmt.Sprintf("%s-%02d", j.Kind, i+1), Kind: j.Kind, User: j.User, Queue: j.Queue, Submit: hadoop.Millis(j.At * 1000), Maps: j.Maps, Reduces: j.Reduces,
-			MapTime: hadoop.Millis(j.Map * 1000), ReduceTime: hadoop.Millis(j.Reduce * 1000), Bytes: 1 << 18, Points: 200_000, MapMB: taskMB, ReduceMB: taskMB, MasterMB: taskMB,
+			MapTime: hadoop.Millis(j.Map * 1000), ReduceTime: hadoop.Millis(j.Reduce * 1000), Bytes: 1 << 18, Points: 200_000, MapMB: taskMB, ReduceMB: taskMB, AMMB: taskMB,
 		}
 	}
 	return jobs

@@ -1,7 +1,7 @@
 // Package study holds the simulator against real Hadoop daemons: not SLS, which has simulated nodes, but a ResourceManager and
 // NodeManagers as separate processes that talk over the network.
 //
-// There are two studies. In "masters", hundreds of unmanaged applications ask for thousands of real allocations; the same
+// There are two studies. In "AMs", hundreds of unmanaged applications ask for thousands of real allocations; the same
 // workload, the same XML and the phases of the nodes' heartbeats go to the simulator. In "mapreduce", MapReduce jobs run under
 // one set of settings, their history is imported as an operator would, the simulator predicts what other settings would
 // do, and the cluster then shows it.
@@ -32,8 +32,8 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// Masters is a study of masters.
-type Masters struct {
+// AMs is a study of AMs.
+type AMs struct {
 	Size Size
 	Runs int    // beside those that are kept
 	Dir  string // of the records and the report
@@ -42,12 +42,12 @@ type Masters struct {
 }
 
 // Record runs the workload on real daemons and keeps a record of each run.
-func (m *Masters) Record(ctx context.Context) error {
+func (m *AMs) Record(ctx context.Context) error {
 	end, _ := host.First(-18) // where it is not allowed all run as others do
 	defer end()
 	apps := m.Size.made()
 	c, down, err := hadoop.UpIn(ctx, m.Work, hadoop.Options{
-		SchedulerXML: mastersQueues(), ConfStore: "file", Nodes: m.Size.Nodes, NodeMB: m.Size.NodeMB, NodeVcores: 1024, Site: site(m.Size.NodeMB, 512),
+		SchedulerXML: amsQueues(), ConfStore: "file", Nodes: m.Size.Nodes, NodeMB: m.Size.NodeMB, NodeVcores: 1024, Site: site(m.Size.NodeMB, 512),
 		Debug: append(append([]string{}, hadoop.DebugBeats...), hadoop.DebugTicks...), RMHeapMB: 768, Log: m.Log,
 	})
 	if err != nil {
@@ -59,18 +59,18 @@ func (m *Masters) Record(ctx context.Context) error {
 		return err
 	}
 	fmt.Fprintf(m.Log, "a few applications to warm the daemons up\n")
-	if _, err := c.Masters(ctx, warm(), hadoop.MastersOptions{}); err != nil {
+	if _, err := c.AMs(ctx, warm(), hadoop.AMsOptions{}); err != nil {
 		return err
 	}
 	program := evidence.Here()
 	for run := 1; run <= m.Runs; run++ {
 		began := evidence.Begin(program)
-		res, err := c.Masters(ctx, apps, hadoop.MastersOptions{})
+		res, err := c.AMs(ctx, apps, hadoop.AMsOptions{})
 		if err != nil {
 			return err
 		}
 		rec := &Record{
-			Hadoop: c.Version, At: time.Now().UTC().Truncate(time.Second), Load: [2]float64{began.Load[0], host.LoadAverage(host.OneMinute)}, Site: string(siteXML), Queues: mastersQueues(), Workload: apps,
+			Hadoop: c.Version, At: time.Now().UTC().Truncate(time.Second), Load: [2]float64{began.Load[0], host.LoadAverage(host.OneMinute)}, Site: string(siteXML), Queues: amsQueues(), Workload: apps,
 		}
 		for _, n := range c.Nodes {
 			name, port, _ := strings.Cut(n.ID, ":")
@@ -83,7 +83,7 @@ func (m *Masters) Record(ctx context.Context) error {
 		if err := rec.fill(c, &res); err != nil {
 			return fmt.Errorf("run %d: %w", run, err)
 		}
-		if _, err := began.KeepJSON(m.Dir, mastersSeries, rec); err != nil {
+		if _, err := began.KeepJSON(m.Dir, amsSeries, rec); err != nil {
 			return err
 		}
 		fmt.Fprintf(m.Log, "run %d: %d applications, %d containers in %.0f s; load %.1f\n", run, len(rec.Apps), len(rec.Containers),
@@ -92,8 +92,8 @@ func (m *Masters) Record(ctx context.Context) error {
 	return nil
 }
 
-// mastersSeries is what the records are called.
-const mastersSeries = "run"
+// amsSeries is what the records are called.
+const amsSeries = "run"
 
 // warm is a workload that makes the daemons compile what they need.
 func warm() []hadoop.Application {
@@ -123,7 +123,7 @@ func processors() func() float64 {
 	}
 }
 
-// Size says how large a study of masters is.
+// Size says how large a study of AMs is.
 type Size struct {
 	Apps, Containers int
 	Over             hadoop.Millis    // arrivals
@@ -231,7 +231,7 @@ func queues(parts ...string) string {
 	return hadoop.Properties("yarn.scheduler.capacity.", m)
 }
 
-func mastersQueues() string { return queues("masters") }
+func amsQueues() string { return queues("masters") }
 
 // site is what a yarn-site.xml says to the scheduler, for a lab whose nodes have so much memory.
 func site(nodeMB, minMB int) map[string]string {

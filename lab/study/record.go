@@ -11,7 +11,7 @@ import (
 	"github.com/yardmaster/yardmaster/lab/hadoop/rmlog"
 )
 
-// Record is one run of a workload of masters on real daemons. All instants are ms since the workload's zero; -1: it did not
+// Record is one run of a workload of AMs on real daemons. All instants are ms since the workload's zero; -1: it did not
 // happen.
 type Record struct {
 	Hadoop     string
@@ -39,11 +39,11 @@ type AppRecord struct {
 	Submit     int64 // the submission was sent
 	Added      int64 // the scheduler heard of it
 	Activated  int64
-	Registered int64 // the master had registered
+	Registered int64 // the AM had registered
 	First      int64 // its first container was allocated
 	Unregister int64 // it had given everything back
 	End        int64
-	Calls      []int64 // when the master sent each call
+	Calls      []int64 // when the AM sent each call
 	Took       []int64 // until it was answered
 }
 
@@ -73,8 +73,8 @@ func (l *Line) UnmarshalJSON(b []byte) error {
 	return evidence.List(b, &l.Kind, &l.At, &l.Of)
 }
 
-// fill takes what the masters saw and what the ResourceManager's log tells of them.
-func (r *Record) fill(c *hadoop.Cluster, res *hadoop.MastersResult) error {
+// fill takes what the AMs saw and what the ResourceManager's log tells of them.
+func (r *Record) fill(c *hadoop.Cluster, res *hadoop.AMsResult) error {
 	byID, byApp := map[string]int32{}, map[string]int32{}
 	for i, a := range r.Workload {
 		byID[a.ID] = int32(i)

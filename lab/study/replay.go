@@ -18,7 +18,7 @@ type knowledge int
 
 const (
 	nothing  knowledge = iota // the timing profile of real daemons, as anybody gets it; phases drawn from a seed
-	phases                    // the first heartbeat of each node and the first call of each master, and the mean intervals
+	phases                    // the first heartbeat of each node and the first call of each AM, and the mean intervals
 	instants                  // every pass over a node, admission and call
 )
 
@@ -27,7 +27,7 @@ func simulate(ctx context.Context, r *Record, k knowledge) (*conform.Outcome, er
 	return nudged(ctx, r, k, 0)
 }
 
-// nudged is a simulation whose masters begin a few milliseconds earlier or later.
+// nudged is a simulation whose AMs begin a few milliseconds earlier or later.
 func nudged(ctx context.Context, r *Record, k knowledge, nudge uint64) (*conform.Outcome, error) {
 	list, err := jobs(r.Workload)
 	if err != nil {
@@ -72,7 +72,7 @@ func (r *Record) ports() []int32 {
 	return p
 }
 
-// timing is what the run shows of the daemons' own delays: real nodes and masters count their interval from the answer to
+// timing is what the run shows of the daemons' own delays: real nodes and AMs count their interval from the answer to
 // their last call, so that it is a few milliseconds longer than its setting. Phases are those of the nodes' first heartbeats,
 // one interval before.
 func (r *Record) timing() (yarn.Timing, []unit.Time) {
@@ -106,7 +106,7 @@ func (r *Record) timing() (yarn.Timing, []unit.Time) {
 		added = append(added, float64(a.Added)-float64(r.Workload[i].Submit))
 		start = append(start, float64(a.Calls[0]-a.Added))
 	}
-	t.MasterHeartbeat = unit.Time(between) * unit.Millisecond / unit.Time(max(1, calls))
+	t.AMHeartbeat = unit.Time(between) * unit.Millisecond / unit.Time(max(1, calls))
 	t.SubmitToAdded = unit.Time(max(0, result.Quantile(added, 0.5))) * unit.Millisecond
 	t.UnmanagedStart = unit.Time(max(0, result.Quantile(start, 0.5))) * unit.Millisecond
 	return t, p
@@ -128,7 +128,7 @@ func (r *Record) outcome() *conform.Outcome {
 	return o
 }
 
-// beginnings tells only when applications reached the scheduler and when their masters called for the first time. With a nudge other
+// beginnings tells only when applications reached the scheduler and when their AMs called for the first time. With a nudge other
 // than 0, first calls are moved by up to five milliseconds, differently for each nudge: as much as chance moves them in reality.
 func (r *Record) beginnings(nudge uint64) *yarn.Script {
 	s := &yarn.Script{}
@@ -156,9 +156,9 @@ type turn struct {
 // script is the log in the simulator's terms.
 //
 // Lines that announce a pass or a call are written before or after what they announce. A pass that gave something happened when
-// it gave it; a call that brought or took back something when the containers say so, and any other call between its master's sending
+// it gave it; a call that brought or took back something when the containers say so, and any other call between its AM's sending
 // it and having the answer, before a pass in the same millisecond: that one's containers it did not bring.
-// The cause of a call is the instant of its sending: that is when the master looked which containers it has held long enough.
+// The cause of a call is the instant of its sending: that is when the AM looked which containers it has held long enough.
 func (r *Record) script() *yarn.Script {
 	moved := make([][]int, len(r.Apps)) // lines, by application
 	at := make([]int64, len(r.Log))     // of lines: their order is true, their times are taken a little before

@@ -92,7 +92,7 @@ func TestJudge(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	for _, xml := range []string{mastersQueues(), mapreduceQueues(false), mapreduceQueues(true)} {
+	for _, xml := range []string{amsQueues(), mapreduceQueues(false), mapreduceQueues(true)} {
 		fresh, err := conform.Scheduler(hadoop.Properties("", site(4096, 512)), xml, "")
 		if err != nil {
 			t.Fatal(err)

@@ -7,11 +7,11 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// An application holds no container until it is activated, and activation charges the size of its master at once. This
+// An application holds no container until it is activated, and activation charges the size of its AM at once. This
 // file is LeafQueue.activateApplications. Hadoop walks all waiting applications each time; here the next one that fits is
 // found in O(log n), or it is found at once that there is none.
 
-// amLimits are what the masters of all activated applications of q may hold together, and those of one user.
+// amLimits are what the AMs of all activated applications of q may hold together, and those of one user.
 func (o *Order) amLimits(q *queue) (all, one unit.Resources) {
 	all = o.calc.AMLimit(q.CurLimit, q.EffMin, q.AMPercent, o.minA)
 	users := q.ActiveUsers + q.PendingCached
@@ -43,7 +43,7 @@ func (o *Order) firstWaiting(q *queue) int32 {
 	return o.waitingApps.first(o.users[u].waiting, &anything)
 }
 
-// firstFitting is the first waiting application whose master fits into the queue's room and its user's.
+// firstFitting is the first waiting application whose AM fits into the queue's room and its user's.
 func (o *Order) firstFitting(q *queue, room, userLimit unit.Resources) int32 {
 	bound := values{room.Mem, userLimit.Mem, math.MaxInt64, math.MaxInt64}
 	if o.calc == arith.Dominant {
@@ -75,7 +75,7 @@ func (o *Order) letIn(id int32) {
 	u := &o.users[a.user]
 	o.waitingApps.drop(&u.waiting, id)
 	a.state = active
-	a.am = a.job.Master
+	a.am = a.job.AM
 	u.AM = u.AM.Add(a.am)
 	u.q.AMUsed = u.q.AMUsed.Add(a.am)
 	o.count(a.user, 1, -1)
@@ -84,8 +84,8 @@ func (o *Order) letIn(id int32) {
 		return
 	}
 	o.rankApp(id)
-	if a.job.Master.IsZero() && !a.asking {
-		// A job without a master files its first request when it is let in.
+	if a.job.AM.IsZero() && !a.asking {
+		// A job without an AM files its first request when it is let in.
 		a.asking = true
 		o.ask(a.user, 1)
 	}
@@ -96,14 +96,14 @@ func (o *Order) park(id int32) {
 	a := &o.apps[id]
 	u := &o.users[a.user]
 	a.state = waiting
-	v := values{a.job.Master.Mem, a.job.Master.Cores}
+	v := values{a.job.AM.Mem, a.job.AM.Cores}
 	o.waitingApps.put(&u.waiting, id, float64(-a.priority), a.job.Seq, v)
 	o.count(a.user, 0, 1)
 	o.rankPending(a.user)
 }
 
-// releaseMaster gives back the master's share of the AM limits.
-func (o *Order) releaseMaster(a *app) {
+// releaseMaster gives back the AM's share of the AM limits.
+func (o *Order) releaseAM(a *app) {
 	u := &o.users[a.user]
 	u.AM = u.AM.Sub(a.am)
 	u.q.AMUsed = u.q.AMUsed.Sub(a.am)

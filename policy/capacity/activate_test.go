@@ -9,33 +9,33 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// How many applications are active at once, for masters of one size.
+// How many applications are active at once, for AMs of one size.
 func TestActivation(t *testing.T) {
 	quarter := "root.queues=a,b root.a.capacity=25 root.b.capacity=75"
 	for _, c := range []struct {
 		name, settings string
 		total          int64
-		master         int64
+		am             int64
 		users          []string
 		want           int
 	}{
 		{"a tenth of one queue", "root.queues=a root.a.capacity=100", 102400, 1024, rep("u", 20), 10},
-		{"masters of 1536 round up to 2048", "root.queues=a root.a.capacity=100", 102400, 1536, rep("u", 20), 5},
+		{"AMs of 1536 round up to 2048", "root.queues=a root.a.capacity=100", 102400, 1536, rep("u", 20), 5},
 		{"one user: a tenth of the guarantee", quarter, 102400, 1024, rep("u", 20), 3},
 		{"four users: the queue's limit", quarter, 102400, 1024, rep("u v w x", 20), 10},
 		{"user-limit-factor 4", quarter + " root.a.user-limit-factor=4", 102400, 1024, rep("u", 20), 10},
 		{"three nodes of 10240", "root.queues=a root.a.capacity=100", 30720, 1024, rep("u", 20), 3},
 		{"the first always passes", "root.queues=a root.a.capacity=100", 10240, 2048, rep("u", 20), 1},
-		{"no master, no limit", "root.queues=a root.a.capacity=100", 10240, 0, rep("u", 20), 20},
+		{"no AM, no limit", "root.queues=a root.a.capacity=100", 10240, 0, rep("u", 20), 20},
 	} {
 		o := fromSettings(t, strings.Fields(c.settings)...)
 		w := newWorld(mb(c.total), o)
-		master := unit.Resources{}
-		if c.master > 0 {
-			master = arith.Default.Normalise(mb(c.master), step, mb(8192))
+		am := unit.Resources{}
+		if c.am > 0 {
+			am = arith.Default.Normalise(mb(c.am), step, mb(8192))
 		}
 		for i, u := range c.users {
-			if err := w.arrive(fmt.Sprint(i), u, "a", 0, master, mb(1024), 1); err != nil {
+			if err := w.arrive(fmt.Sprint(i), u, "a", 0, am, mb(1024), 1); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -53,7 +53,7 @@ func rep(users string, n int) (list []string) {
 	return list
 }
 
-// With minimum-user-limit-percent 25 and four active users each may activate one master of 1024 in a quarter of 102400.
+// With minimum-user-limit-percent 25 and four active users each may activate one AM of 1024 in a quarter of 102400.
 func TestActivationOfFourActiveUsers(t *testing.T) {
 	o := fromSettings(t, "root.queues=a,b", "root.a.capacity=25", "root.b.capacity=75", "root.a.minimum-user-limit-percent=25")
 	w := newWorld(mb(102400), o)
@@ -73,7 +73,7 @@ func TestActivationOfFourActiveUsers(t *testing.T) {
 	}
 }
 
-// A smaller master behind one that does not fit may pass; the room of a finished job lets the next in.
+// A smaller AM behind one that does not fit may pass; the room of a finished job lets the next in.
 func TestActivationSkipsAndRefills(t *testing.T) {
 	o := fromSettings(t, "root.queues=a", "root.a.capacity=100")
 	w := newWorld(mb(40960), o) // limit 4096
@@ -93,14 +93,14 @@ func TestActivationSkipsAndRefills(t *testing.T) {
 	}
 	w.fill()
 	j := w.jobs["0"]
-	w.end(j, 1, false) // its only task; the master and the job follow
+	w.end(j, 1, false) // its only task; the AM and the job follow
 	if got := states(); got != "true true true " {
 		t.Fatalf("after the first job: active %s", got)
 	}
 }
 
-// A lost master sends its application back to wait for activation.
-func TestLostMaster(t *testing.T) {
+// A lost AM sends its application back to wait for activation.
+func TestLostAM(t *testing.T) {
 	o := fromSettings(t, "root.queues=a", "root.a.capacity=100")
 	w := newWorld(mb(10240), o)
 	for _, id := range []string{"1", "2"} {
@@ -113,10 +113,10 @@ func TestLostMaster(t *testing.T) {
 	}
 	w.end(w.jobs["1"], 0, true)
 	if o.apps[w.jobs["1"].Index].state != active {
-		t.Error("the only room for a master is free again: the first in order takes it")
+		t.Error("the only room for an AM is free again: the first in order takes it")
 	}
 	if got := w.once(); got != "1" || w.jobs["1"].running[1].stage != -1 {
-		t.Errorf("%q started next, want the master of 1", got)
+		t.Errorf("%q started next, want the AM of 1", got)
 	}
 }
 

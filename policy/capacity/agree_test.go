@@ -59,19 +59,19 @@ func agree(t *testing.T, rt *rapid.T, r *rand.Rand) {
 	for step, steps := 0, 20+r.IntN(150); step < steps; step++ {
 		switch k := r.IntN(20); {
 		case k < 6:
-			master := unit.Resources{Mem: 1024 * int64(r.IntN(3)), Cores: 1}
-			if master.Mem == 0 {
-				master = unit.Resources{}
+			am := unit.Resources{Mem: 1024 * int64(r.IntN(3)), Cores: 1}
+			if am.Mem == 0 {
+				am = unit.Resources{}
 			}
 			ask := unit.Resources{Mem: 512 * int64(1+r.IntN(8)), Cores: 1 + int64(r.IntN(3))}
 			id := fmt.Sprint("j", w.seq)
-			if err := w.arrive(id, string('u'+rune(r.IntN(4))), leaves[r.IntN(len(leaves))], r.IntN(5), master, ask, int64(1+r.IntN(8)), int64(r.IntN(4))); err != nil {
+			if err := w.arrive(id, string('u'+rune(r.IntN(4))), leaves[r.IntN(len(leaves))], r.IntN(5), am, ask, int64(1+r.IntN(8)), int64(r.IntN(4))); err != nil {
 				rt.Fatalf("refused: %v", err)
 			}
 		case k < 9 && len(w.list) > 0:
 			if j := w.list[r.IntN(len(w.list))]; len(j.running) > 0 {
 				i := r.IntN(len(j.running))
-				if lost := r.IntN(6) == 0; lost || j.running[i].stage != policy.MasterStage {
+				if lost := r.IntN(6) == 0; lost || j.running[i].stage != policy.AMStage {
 					w.end(j, i, lost)
 				}
 			}

@@ -20,7 +20,7 @@ type crowd struct {
 	took    *policy.Job
 }
 
-func newCrowd(t testing.TB, n int, master unit.Resources, settings ...string) *crowd {
+func newCrowd(t testing.TB, n int, am unit.Resources, settings ...string) *crowd {
 	o := fromSettings(t, append([]string{
 		"root.queues=a,b", "root.a.capacity=50", "root.b.capacity=50", "maximum-applications=1000000", "global-queue-max-application=1000000",
 	}, settings...)...)
@@ -29,7 +29,7 @@ func newCrowd(t testing.TB, n int, master unit.Resources, settings ...string) *c
 	for i := range c.jobs {
 		c.jobs[i] = policy.Job{
 			Seq: int64(i), Index: int32(i), User: fmt.Sprint("u", i%max(n/20, 5)), Queue: []string{"a", "b"}[i%2],
-			Pending: 1 << 40, Ask: c.ask, Master: master,
+			Pending: 1 << 40, Ask: c.ask, AM: am,
 		}
 		if err := o.Arrived(0, &c.jobs[i]); err != nil {
 			t.Fatal(err)
@@ -63,7 +63,7 @@ func (c *crowd) turn() {
 
 var crowds = []struct {
 	name     string
-	master   unit.Resources
+	am       unit.Resources
 	settings []string
 }{
 	{"fifo", unit.Resources{}, []string{"user-limit-factor=-1"}},
@@ -77,7 +77,7 @@ func BenchmarkDecision(b *testing.B) {
 	for _, kind := range crowds {
 		for _, n := range []int{100, 10_000, 100_000} {
 			b.Run(fmt.Sprintf("%s/jobs=%d", kind.name, n), func(b *testing.B) {
-				c := newCrowd(b, n, kind.master, kind.settings...)
+				c := newCrowd(b, n, kind.am, kind.settings...)
 				b.ReportAllocs()
 				for b.Loop() {
 					c.turn()
@@ -92,7 +92,7 @@ func BenchmarkArriveAndLeave(b *testing.B) {
 	for _, n := range []int{100, 10_000, 100_000} {
 		b.Run(fmt.Sprintf("jobs=%d", n), func(b *testing.B) {
 			c := newCrowd(b, n, mb(1024), "maximum-am-resource-percent=0.05")
-			j := policy.Job{Seq: int64(n), Index: int32(n), User: "u0", Queue: "a", Pending: 1, Front: policy.MasterStage, Ask: c.ask, Master: c.ask}
+			j := policy.Job{Seq: int64(n), Index: int32(n), User: "u0", Queue: "a", Pending: 1, Front: policy.AMStage, Ask: c.ask, AM: c.ask}
 			b.ReportAllocs()
 			for b.Loop() {
 				if err := c.o.Arrived(0, &j); err != nil {
@@ -107,7 +107,7 @@ func BenchmarkArriveAndLeave(b *testing.B) {
 
 func TestSteadyPathDoesNotAllocate(t *testing.T) {
 	for _, kind := range crowds {
-		c := newCrowd(t, 2000, kind.master, kind.settings...)
+		c := newCrowd(t, 2000, kind.am, kind.settings...)
 		for range 2000 {
 			c.turn()
 		}

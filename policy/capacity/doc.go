@@ -1,6 +1,6 @@
 // Package capacity is the order of YARN's CapacityScheduler: a tree of queues, each with a guaranteed share of its
 // parent and a maximum. The queue that uses the least of its guarantee goes first; inside a leaf jobs go in order of
-// arrival (or by least memory held), within limits on what one user may hold and on what masters may hold.
+// arrival (or by least memory held), within limits on what one user may hold and on what AMs may hold.
 //
 // # Formulas
 //
@@ -18,10 +18,10 @@
 //	current = guarantee, or use + one minimum allocation once use reaches the guarantee
 //	limit   = min(max(held by active users / active users, current * minimum-user-limit-percent), guarantee * user-limit-factor)
 //
-// A job is not proposed before it is activated. Activation charges the size of its master against
+// A job is not proposed before it is activated. Activation charges the size of its AM against
 // maximum-am-resource-percent of what the leaf could reach when it was last looked at, and against the user's part of
 // that percentage of the guarantee; the first application of a leaf always passes. It is tried when a job arrives, leaves, or
-// its master ends, and when the tree is computed anew. Files: package arith (resources, shares, limits), queue.go (tree and order of
+// its AM ends, and when the tree is computed anew. Files: package arith (resources, shares, limits), queue.go (tree and order of
 // queues), leaf.go (users), activate.go (AM limits), admit.go (refusals), ranked.go (the walk), forest.go (the structure
 // that makes a decision O(log n) in jobs and users).
 //
@@ -37,14 +37,14 @@
 // Asks are used as the engine gives them: Normalise is there for engines that round them as YARN does. With a file, limits
 // are rounded to the minimum allocation all the same, so asks that are not multiples of it can leave less than one step
 // unused in each queue. If the largest node is smaller than that step, the step is the node. All users have weight 1. A job
-// without a master has an AM size of nothing and counts as asking from its activation. Size-based weight takes as demand
+// without an AM has an AM size of nothing and counts as asking from its activation. Size-based weight takes as demand
 // what the job holds and the waiting tasks of its front stage. A priority of 0 stands for "none given" and takes the
 // queue's default. When siblings' absolute amounts shrink, maxima are compared by component. A job that no maximum above it has
 // room for is passed over; Hadoop may propose it, refuse it in a last check and leave the node idle. max-parallel-apps, preemption,
 // node labels, user weights, auto-created queues and asynchronous scheduling are not modelled, and are listed if set.
 //
 // Without a file (Entry) every queue that a job names appears when it is first met, with weight 1, no maximum and no limit
-// on a single user, half of it for masters (all of it could fill a cluster with masters that wait for ever), priorities as
+// on a single user, half of it for AMs (all of it could fill a cluster with AMs that wait for ever), priorities as
 // given, limits in steps of 1 MiB because asks are not rounded, and any number of applications. So "capacity" alone means:
 // queues share alike, first in first out inside each, and what one queue leaves idle others may use.
 package capacity

@@ -5,7 +5,7 @@ import "math"
 // forest holds many ordered trees over one set of small ids, each id in at most one tree: the applications of every user,
 // the users of every leaf. A tree is ordered by (a, b), and every node knows the least value of each kind below it, so
 // that "the first in order whose values are all within a bound" is found in O(log n): the next application of a user who
-// is within the user limit; the next one whose master fits. Nothing allocates once the nodes have grown to their number.
+// is within the user limit; the next one whose AM fits. Nothing allocates once the nodes have grown to their number.
 //
 // It is a treap: a search tree by key that is a heap by a hash of the id, hence balanced whatever the order of insertion.
 type forest struct{ nodes []node }

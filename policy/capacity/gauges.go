@@ -14,7 +14,7 @@ var (
 // QueueOf is the leaf that a job is in.
 func (o *Order) QueueOf(j *policy.Job) string { return o.users[o.apps[j.Index].user].q.path }
 
-// Gauges tells what the leaves' AM limits are measured against, and what the masters of activated applications are charged.
+// Gauges tells what the leaves' AM limits are measured against, and what the AMs of activated applications are charged.
 func (o *Order) Gauges(to []policy.Gauge) []policy.Gauge {
 	for _, q := range o.leaves {
 		usable := q.CurLimit
@@ -25,7 +25,7 @@ func (o *Order) Gauges(to []policy.Gauge) []policy.Gauge {
 		if o.calc != arith.Dominant { // limits are of memory alone
 			ceiling.Cores = 0
 		}
-		to = append(to, policy.Gauge{Queue: q.path, Capacity: usable, Ceiling: ceiling, Masters: q.AMUsed, MasterShare: float64(q.AMPercent)})
+		to = append(to, policy.Gauge{Queue: q.path, Capacity: usable, Ceiling: ceiling, AMs: q.AMUsed, AMShare: float64(q.AMPercent)})
 	}
 	return to
 }
@@ -38,16 +38,16 @@ func (o *Order) ceiling(q *queue) unit.Resources {
 	return q.EffMax.Min(o.ceiling(q.parent).Sub(q.parent.used).Add(q.used)).Max(unit.Resources{Mem: 1, Cores: 1})
 }
 
-// Why says which limits hold a job back: those on masters while it waits for activation, then its user's, its queue's and those above.
+// Why says which limits hold a job back: those on AMs while it waits for activation, then its user's, its queue's and those above.
 func (o *Order) Why(_ unit.Time, j *policy.Job, to []policy.Reason) []policy.Reason {
 	a := &o.apps[j.Index]
 	u := &o.users[a.user]
 	q, first := u.q, len(to)
 	if a.state == waiting {
 		all, one := o.amLimits(q)
-		if !o.calc.Fits(q.AMUsed.Add(j.Master), all) {
+		if !o.calc.Fits(q.AMUsed.Add(j.AM), all) {
 			to = append(to, policy.Reason{Limit: "maximum-am-resource-percent", Queue: q.path, Held: q.AMUsed, Max: all})
-		} else if !o.calc.Fits(u.AM.Add(j.Master), one) {
+		} else if !o.calc.Fits(u.AM.Add(j.AM), one) {
 			to = append(to, policy.Reason{Limit: "maximum-am-resource-percent", Queue: q.path, User: j.User, Held: u.AM, Max: one})
 		}
 	}

@@ -15,9 +15,9 @@ import (
 //
 //	config mem=N               settings as lines: a scheduler from a file, on a cluster of N GiB with as many vcores
 //	plain mem=N [args]         the scheduler without a file, with parameters as lines
-//	arrive ID user= queue= [tasks=] [gb=] [master=] [prio=]
+//	arrive ID user= queue= [tasks=] [gb=] [AM=] [prio=]
 //	offer [n=]                 so many free containers, or until nobody takes one; prints who takes each
-//	end ID [n=] [lost]         the job's oldest n containers (its master last) come back
+//	end ID [n=] [lost]         the job's oldest n containers (its AM last) come back
 //	set QUEUE PROPERTY VALUE | move ID QUEUE | priority ID N | resize mem=
 //	state                      queues, users and applications
 func TestScenarios(t *testing.T) {
@@ -72,7 +72,7 @@ func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
 		d.MaybeScanArgs(t, "queue", &queue)
 		d.MaybeScanArgs(t, "prio", &prio)
 		d.MaybeScanArgs(t, "tasks", &tasks)
-		return fail(s.w.arrive(d.CmdArgs[0].Key, user, queue, prio, gb("master", 0), gb("gb", 1), tasks))
+		return fail(s.w.arrive(d.CmdArgs[0].Key, user, queue, prio, gb("am", 0), gb("gb", 1), tasks))
 	case "offer":
 		n := 1000
 		d.MaybeScanArgs(t, "n", &n)
@@ -83,7 +83,7 @@ func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
 		j := s.w.jobs[d.CmdArgs[0].Key]
 		for ; n > 0 && len(j.running) > 0; n-- {
 			i := 0
-			if j.running[0].stage == policy.MasterStage && len(j.running) > 1 && !d.HasArg("master") {
+			if j.running[0].stage == policy.AMStage && len(j.running) > 1 && !d.HasArg("am") {
 				i = 1
 			}
 			s.w.end(j, i, d.HasArg("lost"))
@@ -152,7 +152,7 @@ func (s *scenario) state() string {
 			saved := *l // looking must not bring a stale limit up to date
 			defer func() { *l = saved }()
 			all, one := s.o.amLimits(q)
-			fmt.Fprintf(&b, "; masters %d of %d, one user %d; user limit %d; active users %d\n", l.AMUsed.Mem, all.Mem, one.Mem,
+			fmt.Fprintf(&b, "; AMs %d of %d, one user %d; user limit %d; active users %d\n", l.AMUsed.Mem, all.Mem, one.Mem,
 				s.o.userLimit(q).Mem, l.ActiveUsers)
 			for _, j := range s.w.list {
 				if a := &s.o.apps[j.Index]; s.o.users[a.user].q == q {

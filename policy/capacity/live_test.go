@@ -26,8 +26,8 @@ func TestEveryJobFinishes(t *testing.T) {
 			leaves = append(leaves, l.path)
 		}
 		for i := range 30 {
-			master := unit.Resources{Mem: 1024, Cores: 1}.Times(int64(r.IntN(2)))
-			if err := w.arrive(fmt.Sprint(i), fmt.Sprint("u", r.IntN(4)), leaves[r.IntN(len(leaves))], r.IntN(3), master,
+			am := unit.Resources{Mem: 1024, Cores: 1}.Times(int64(r.IntN(2)))
+			if err := w.arrive(fmt.Sprint(i), fmt.Sprint("u", r.IntN(4)), leaves[r.IntN(len(leaves))], r.IntN(3), am,
 				unit.Resources{Mem: 1024, Cores: 1}.Times(int64(1+r.IntN(3))), int64(1+r.IntN(20)), int64(r.IntN(5))); err != nil {
 				rt.Fatal(err)
 			}
@@ -36,7 +36,7 @@ func TestEveryJobFinishes(t *testing.T) {
 			took := w.fill()
 			var busy []*job
 			for _, j := range w.list {
-				if len(j.running) > 1 || len(j.running) == 1 && j.running[0].stage != policy.MasterStage {
+				if len(j.running) > 1 || len(j.running) == 1 && j.running[0].stage != policy.AMStage {
 					busy = append(busy, j)
 				}
 			}
@@ -96,7 +96,7 @@ func TestKnobsKeepTheBooks(t *testing.T) {
 					}
 				}
 				if apps != q.ActiveApps || am != q.AMUsed {
-					rt.Fatalf("queue %s: %d active with masters of %v, counted %d and %v", q.path, apps, am, q.ActiveApps, q.AMUsed)
+					rt.Fatalf("queue %s: %d active with AMs of %v, counted %d and %v", q.path, apps, am, q.ActiveApps, q.AMUsed)
 				}
 			}
 		}

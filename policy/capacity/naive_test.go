@@ -111,7 +111,7 @@ func (n *naive) Arrived(_ unit.Time, j *policy.Job) error {
 func (n *naive) Changed(_ unit.Time, j *policy.Job) {
 	a := n.find(j)
 	n.heard(a)
-	if j.Pending > 0 && j.Front != policy.MasterStage {
+	if j.Pending > 0 && j.Front != policy.AMStage {
 		n.userLimit(a.q)
 	}
 }
@@ -165,7 +165,7 @@ func (n *naive) Started(e *policy.Event) {
 func (n *naive) Ended(e *policy.Event) {
 	a := n.find(e.Job)
 	n.hold(a, unit.Resources{}.Sub(e.Size))
-	if e.Stage == policy.MasterStage && a.active {
+	if e.Stage == policy.AMStage && a.active {
 		a.am = unit.Resources{}
 		if e.Why != policy.Done {
 			n.setAsking(a, false)
@@ -254,15 +254,15 @@ func (n *naive) activate(x *nqueue) {
 			}
 		}
 		free := active < 1 || o.calc.Compare(o.cluster, am, unit.Resources{}) <= 0
-		if !free && !o.calc.Fits(am.Add(a.j.Master), amLimit) {
+		if !free && !o.calc.Fits(am.Add(a.j.AM), amLimit) {
 			continue
 		}
-		if !free && !o.calc.Fits(userAM.Add(a.j.Master), uLim) {
+		if !free && !o.calc.Fits(userAM.Add(a.j.AM), uLim) {
 			continue
 		}
 		a.active = true
-		a.am = a.j.Master
-		if a.wants && a.j.Master.IsZero() {
+		a.am = a.j.AM
+		if a.wants && a.j.AM.IsZero() {
 			n.setAsking(a, true)
 		}
 	}

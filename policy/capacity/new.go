@@ -70,7 +70,7 @@ var Entry = policy.Entry{
 		"queues":                     "shares of queues, as a:60;b:40; queues not named have share 1 (default: all equal)",
 		"user-limit-factor":          "most a user may hold, in multiples of the queue's guarantee; -1: no limit (default)",
 		"minimum-user-limit-percent": "least part of a queue that a user is sure of when users compete (default 100: first come, first served)",
-		"am-percent":                 "part of a queue that masters may hold, 0 to 1 (default 0.5)",
+		"am-percent":                 "part of a queue that AMs may hold, 0 to 1 (default 0.5)",
 		"ordering":                   "order of jobs in a queue: fifo (default) or fair",
 		"calculator":                 "what counts: default (memory) or dominant (the larger share of memory and vcores)",
 		"minimum-allocation-mb":      "step that limits are rounded to, in MiB (default 1; YARN's is 1024, to which it also rounds every ask)",

@@ -121,7 +121,7 @@ func (o *Order) leave(id int32) *queue {
 	} else {
 		o.count(a.user, 0, -1)
 	}
-	o.releaseMaster(a)
+	o.releaseAM(a)
 	if !a.used.IsZero() {
 		o.hold(a.user, unit.Resources{}.Sub(a.used))
 	}
@@ -143,7 +143,7 @@ func (o *Order) capped(q *queue, priority int) int {
 // the user limit up to date.
 func (o *Order) Changed(_ unit.Time, j *policy.Job) {
 	o.heard(j.Index)
-	if j.Pending > 0 && j.Front != policy.MasterStage {
+	if j.Pending > 0 && j.Front != policy.AMStage {
 		o.userLimit(o.users[o.apps[j.Index].user].q)
 	}
 }
@@ -156,15 +156,15 @@ func (o *Order) Started(e *policy.Event) {
 	o.moved(e.Job.Index)
 }
 
-// Ended says that a container came back. The end of a master frees its share of the AM limits; a lost one sends its
+// Ended says that a container came back. The end of an AM frees its share of the AM limits; a lost one sends its
 // application back among those that wait for activation.
 func (o *Order) Ended(e *policy.Event) {
 	id := e.Job.Index
 	a := &o.apps[id]
 	a.used = a.used.Sub(e.Size)
 	o.hold(a.user, unit.Resources{}.Sub(e.Size))
-	if e.Stage == policy.MasterStage && a.state == active {
-		o.releaseMaster(a)
+	if e.Stage == policy.AMStage && a.state == active {
+		o.releaseAM(a)
 		u := &o.users[a.user]
 		if e.Why != policy.Done {
 			o.withdraw(id)

@@ -13,7 +13,7 @@ func TestWhy(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		settings []string
-		master   unit.Resources
+		am       unit.Resources
 		want     policy.Reason
 	}{
 		{
@@ -32,7 +32,7 @@ func TestWhy(t *testing.T) {
 		o := fromSettings(t, append([]string{"root.queues=a,b", "root.a.capacity=50", "root.b.capacity=50"}, c.settings...)...)
 		w := newWorld(mb(10240), o)
 		for _, id := range []string{"j", "k"} {
-			if err := w.arrive(id, "ann", "a", 0, c.master, mb(1024), 20); err != nil {
+			if err := w.arrive(id, "ann", "a", 0, c.am, mb(1024), 20); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -53,7 +53,7 @@ type job struct {
 	stages  []int64 // tasks left to start
 	ask     unit.Resources
 	running []container
-	started bool // its master holds a container
+	started bool // its AM holds a container
 	gone    bool
 }
 
@@ -87,9 +87,9 @@ func (w *world) resize(total unit.Resources) {
 	}
 }
 
-func (w *world) arrive(id, user, queue string, priority int, master, ask unit.Resources, tasks ...int64) error {
+func (w *world) arrive(id, user, queue string, priority int, am, ask unit.Resources, tasks ...int64) error {
 	j := &job{stages: tasks, ask: ask}
-	j.ID, j.User, j.Queue, j.Priority, j.Master, j.Seq = id, user, queue, priority, master, w.seq
+	j.ID, j.User, j.Queue, j.Priority, j.AM, j.Seq = id, user, queue, priority, am, w.seq
 	w.seq++
 	if n := len(w.free); n > 0 {
 		j.Index, w.free = w.free[n-1], w.free[:n-1]
@@ -116,12 +116,12 @@ func (w *world) arrive(id, user, queue string, priority int, master, ask unit.Re
 	return nil
 }
 
-// offerWork sets Pending, Front and Ask: the master first, then stage after stage.
+// offerWork sets Pending, Front and Ask: the AM first, then stage after stage.
 func (j *job) offerWork() {
 	j.Pending = 0
 	switch {
-	case !j.started && !j.Master.IsZero():
-		j.Pending, j.Front, j.Ask = 1, policy.MasterStage, j.Master
+	case !j.started && !j.AM.IsZero():
+		j.Pending, j.Front, j.Ask = 1, policy.AMStage, j.AM
 	default:
 		for s, n := range j.stages {
 			if n > 0 {
@@ -147,7 +147,7 @@ func (j *job) busy(stage int) bool {
 // start gives the job's next task a container.
 func (w *world) start(j *job) {
 	s, ask := j.Front, j.Ask
-	if s == policy.MasterStage {
+	if s == policy.AMStage {
 		j.started = true
 		j.Pending = 0
 	} else {
@@ -160,7 +160,7 @@ func (w *world) start(j *job) {
 	for _, o := range w.orders {
 		o.Started(&policy.Event{Job: &j.Job, Stage: s, Size: ask})
 	}
-	if s == policy.MasterStage {
+	if s == policy.AMStage {
 		w.offer(j)
 	}
 }
@@ -183,7 +183,7 @@ func (w *world) end(j *job, i int, lost bool) {
 	j.Yield(0, 0, c.ask)
 	w.used = w.used.Sub(c.ask)
 	before := j.Pending
-	if lost && c.stage == policy.MasterStage {
+	if lost && c.stage == policy.AMStage {
 		j.started = false
 	} else if lost {
 		j.stages[c.stage]++
@@ -204,7 +204,7 @@ func (w *world) end(j *job, i int, lost bool) {
 			o.Changed(0, &j.Job)
 		}
 	}
-	if j.Pending == 0 && !j.gone && (len(j.running) == 0 || len(j.running) == 1 && j.running[0].stage == policy.MasterStage) {
+	if j.Pending == 0 && !j.gone && (len(j.running) == 0 || len(j.running) == 1 && j.running[0].stage == policy.AMStage) {
 		j.gone = true
 		if len(j.running) == 1 {
 			w.end(j, 0, false)

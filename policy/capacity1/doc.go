@@ -55,5 +55,5 @@
 //   - Defaults are those of the documentation: 3000 jobs and 5 s, where Hadoop's code has 5000 and 3 s for an absent setting.
 //   - Of the five priorities the engine's numbers are 1 (VERY_LOW) to 5 (VERY_HIGH), as its importers write them; 0 stands for
 //     none given and is NORMAL (3); numbers beyond either end count as that end.
-//   - On a cluster without fixed slots a virtual core counts as a slot, maps and reduces draw on one set, and masters count nothing.
+//   - On a cluster without fixed slots a virtual core counts as a slot, maps and reduces draw on one set, and AMs count nothing.
 package capacity1

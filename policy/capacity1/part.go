@@ -64,7 +64,7 @@ func (s *state) Changed(_ unit.Time, v *policy.Job) {
 
 // slotsOf is what a container counts. With fixed slots it is one.
 func slotsOf(stage int, ask unit.Resources) int64 {
-	if stage == policy.MasterStage {
+	if stage == policy.AMStage {
 		return 0
 	}
 	return ask.Cores

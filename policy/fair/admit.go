@@ -151,7 +151,7 @@ func (t *Tree) leave(a *app) {
 		}
 		a.asked.Mem, a.asked.Cores = 0, 0
 	}
-	l.master.heap.Remove(a.slot)
+	l.am.heap.Remove(a.slot)
 	l.task.heap.Remove(a.slot)
 	l.jobs[a.slot] = nil
 	l.slots.Give(a.slot)

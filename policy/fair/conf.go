@@ -22,7 +22,7 @@ type limits struct {
 // FromConf builds the queue tree of a fair-scheduler.xml. The file is only read: one can serve many runs.
 func FromConf(c *conf.Fair) (policy.Policy, error) { return fromConf(c, false) }
 
-// FromConfV2 is FromConf with the rule by which Hadoop 2 lets masters start: their memory alone counts, and the limit is rounded down.
+// FromConfV2 is FromConf with the rule by which Hadoop 2 lets AMs start: their memory alone counts, and the limit is rounded down.
 func FromConfV2(c *conf.Fair) (policy.Policy, error) { return fromConf(c, true) }
 
 func fromConf(c *conf.Fair, v2 bool) (policy.Policy, error) {

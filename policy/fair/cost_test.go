@@ -15,9 +15,9 @@ func TestClosedQueuesAreNotWalked(t *testing.T) {
 	const n = 20_000
 	const weighty = `<queue name="a"><weight>1000</weight><maxResources>`
 	for name, c := range map[string]struct {
-		text   string
-		master unit.Resources
-		task   func(i int) unit.Resources
+		text string
+		am   unit.Resources
+		task func(i int) unit.Resources
 	}{
 		"maximum": {weighty + `2048 mb, 2 vcores</maxResources></queue>`, unit.Resources{}, nil},
 		"parent":  {`<queue name="a"/><maxResources>2048 mb, 2 vcores</maxResources>`, unit.Resources{}, nil},
@@ -47,7 +47,7 @@ func TestClosedQueuesAreNotWalked(t *testing.T) {
 				if c.task != nil {
 					task = c.task(i)
 				}
-				if err := e.Arrive(&play.Job{Job: policy.Job{ID: fmt.Sprint("a", i), Queue: q, Master: c.master}}, 5, task); err != nil {
+				if err := e.Arrive(&play.Job{Job: policy.Job{ID: fmt.Sprint("a", i), Queue: q, AM: c.am}}, 5, task); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -89,8 +89,8 @@ func FuzzTree(f *testing.F) {
 		e := play.New(p.Order, unit.Resources{Mem: 16, Cores: 16})
 		var jobs []*play.Job
 		for i, q := range []string{"a", "p.a", "b", "", "a"} {
-			master := unit.Resources{Mem: int64(i % 2), Cores: int64(i % 2)}
-			j := &play.Job{Job: policy.Job{ID: fmt.Sprint(i), Queue: q, User: "u", Master: master}}
+			am := unit.Resources{Mem: int64(i % 2), Cores: int64(i % 2)}
+			j := &play.Job{Job: policy.Job{ID: fmt.Sprint(i), Queue: q, User: "u", AM: am}}
 			if e.Arrive(j, 4, unit.Resources{Mem: 1 + int64(i), Cores: 1}) == nil {
 				jobs = append(jobs, j)
 			}

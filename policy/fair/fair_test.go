@@ -66,7 +66,7 @@ func (w *world) step(t *rapid.T) {
 		j := &play.Job{Job: policy.Job{ID: fmt.Sprint("j", w.n), User: name.Draw(t, "user"), Queue: name.Draw(t, "queue")}}
 		ask := unit.Resources{Mem: rapid.Int64Range(1, 3).Draw(t, "mem"), Cores: rapid.Int64Range(1, 3).Draw(t, "cores")}
 		if rapid.Bool().Draw(t, "master") {
-			j.Master = unit.Resources{Mem: 1, Cores: 1}
+			j.AM = unit.Resources{Mem: 1, Cores: 1}
 		}
 		if err := w.Arrive(j, rapid.Int64Range(0, 5).Draw(t, "tasks"), ask); err != nil {
 			t.Fatal(err)

@@ -15,11 +15,11 @@ var (
 // QueueOf is the leaf that the placement rules, or a move, put a job into.
 func (t *Tree) QueueOf(j *policy.Job) string { return t.apps[j.Index].queue.name }
 
-// Gauges tells the leaves' fair shares, as they stand now, and what their masters hold. A leaf without runnable jobs has no share.
+// Gauges tells the leaves' fair shares, as they stand now, and what their AMs hold. A leaf without runnable jobs has no share.
 func (t *Tree) Gauges(to []policy.Gauge) []policy.Gauge {
 	for _, q := range t.queues {
 		if q.leaf {
-			to = append(to, policy.Gauge{Queue: q.name, Capacity: t.usable(q), Ceiling: t.ceiling(q), Masters: q.masters, MasterShare: q.amShare})
+			to = append(to, policy.Gauge{Queue: q.name, Capacity: t.usable(q), Ceiling: t.ceiling(q), AMs: q.ams, AMShare: q.amShare})
 		}
 	}
 	return to
@@ -42,7 +42,7 @@ func (t *Tree) usable(q *queue) unit.Resources {
 	return s
 }
 
-// Why says which limits hold a job back: those on running jobs while it is parked, then its leaf's on masters, and the maximum of its
+// Why says which limits hold a job back: those on running jobs while it is parked, then its leaf's on AMs, and the maximum of its
 // leaf and of those above; then how many jobs of its leaf come first.
 func (t *Tree) Why(_ unit.Time, j *policy.Job, to []policy.Reason) []policy.Reason {
 	a := &t.apps[j.Index]
@@ -51,10 +51,10 @@ func (t *Tree) Why(_ unit.Time, j *policy.Job, to []policy.Reason) []policy.Reas
 	}
 	l := &a.queue.lane
 	heap := &l.task.heap
-	if j.Front == policy.MasterStage {
-		heap = &l.master.heap
-		if limit := t.masterLimit(a.queue); !a.queue.masters.Add(j.Ask).Fits(limit) {
-			to = append(to, policy.Reason{Limit: "maxAMShare", Queue: a.queue.name, Held: a.queue.masters, Max: limit})
+	if j.Front == policy.AMStage {
+		heap = &l.am.heap
+		if limit := t.amLimit(a.queue); !a.queue.ams.Add(j.Ask).Fits(limit) {
+			to = append(to, policy.Reason{Limit: "maxAMShare", Queue: a.queue.name, Held: a.queue.ams, Max: limit})
 		}
 	}
 	for q := a.queue; q != nil; q = q.parent {

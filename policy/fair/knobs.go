@@ -39,16 +39,16 @@ func (t *Tree) Move(j *policy.Job, name string) error {
 		}
 	}
 	t.leave(a)
-	t.shift(from, unit.Resources{}.Sub(j.Used), unit.Resources{}.Sub(a.master))
-	t.shift(to, j.Used, a.master)
+	t.shift(from, unit.Resources{}.Sub(j.Used), unit.Resources{}.Sub(a.am))
+	t.shift(to, j.Used, a.am)
 	t.enter(a, to)
 	t.climb(from)
 	t.release()
 	return nil
 }
 
-func (t *Tree) shift(q *queue, used, masters unit.Resources) {
-	q.masters = q.masters.Add(masters)
+func (t *Tree) shift(q *queue, used, ams unit.Resources) {
+	q.ams = q.ams.Add(ams)
 	for ; q != nil; q = q.parent {
 		q.used = q.used.Add(used)
 	}

@@ -141,9 +141,9 @@ func pour(classes []Class, total int64, of func(*unit.Resources) *int64) {
 	}
 }
 
-// masterLimit is what the masters of a leaf may hold together. Where the fair share is 0 (vcores under policy fair), what
+// amLimit is what the AMs of a leaf may hold together. Where the fair share is 0 (vcores under policy fair), what
 // is free on the whole cluster stands in, within the leaf's maximum.
-func (t *Tree) masterLimit(q *queue) unit.Resources {
+func (t *Tree) amLimit(q *queue) unit.Resources {
 	if q.amShare < 0 {
 		return unit.Resources{Mem: math.MaxInt64 / 2, Cores: math.MaxInt64 / 2}
 	}
@@ -160,7 +160,7 @@ func (t *Tree) masterLimit(q *queue) unit.Resources {
 	return unit.Resources{Mem: t.memoryLimit(q, s.Mem), Cores: ceil(s.Cores, q.amShare)}
 }
 
-// memoryLimit is the masters' part of a leaf's memory.
+// memoryLimit is the AMs' part of a leaf's memory.
 func (t *Tree) memoryLimit(q *queue, share int64) int64 {
 	if t.v2 {
 		return int64(float64(share) * q.amShare)
@@ -170,18 +170,18 @@ func (t *Tree) memoryLimit(q *queue, share int64) int64 {
 
 func ceil(v int64, by float64) int64 { return int64(math.Ceil(float64(v) * by)) }
 
-// mastersFull says whether no waiting master fits the memory that the leaf's masters may hold, as long as the shares
+// amsFull says whether no waiting AM fits the memory that the leaf's AMs may hold, as long as the shares
 // stay as they are. (The vcores may depend on what is free at the moment: serve looks at them.)
-func (t *Tree) mastersFull(q *queue) bool {
+func (t *Tree) amsFull(q *queue) bool {
 	if q.amShare < 0 {
 		return false
 	}
 	s := t.share(q)
-	return s.Mem > 0 && q.masters.Mem+q.lane.master.least.Mem > t.memoryLimit(q, s.Mem)
+	return s.Mem > 0 && q.ams.Mem+q.lane.am.least.Mem > t.memoryLimit(q, s.Mem)
 }
 
-// recheckMasters looks again at the leaves that were full of masters.
-func (t *Tree) recheckMasters() {
+// recheckAMs looks again at the leaves that were full of AMs.
+func (t *Tree) recheckAMs() {
 	t.recheck = false
 	old := len(t.barred)
 	for i := range old {

@@ -16,7 +16,7 @@ import (
 //	fifo  by name; jobs by arrival
 //
 // Jobs have weight 1 and no minimum; equals go by arrival. A container is given only if usage + ask fits the maximum of
-// the leaf and of every queue above it, and a job's master only if the masters of its leaf together fit
+// the leaf and of every queue above it, and a job's AM only if the AMs of its leaf together fit
 // ceil(maxAMShare x the leaf's fair share), or floor of the memory alone as in Hadoop 2; see share.go. Jobs beyond maxRunningApps are parked; see admit.go.
 //
 // Source: Hadoop 3.4, FairScheduler (FairSharePolicy, DominantResourceFairnessPolicy, FifoPolicy, ComputeFairShares,
@@ -36,10 +36,10 @@ type Tree struct {
 	users       users
 	lanes       lanes
 
-	v2        bool     // masters are let in as by Hadoop 2
+	v2        bool     // AMs are let in as by Hadoop 2
 	floors    bool     // some queue has a minimum share: demand is kept
 	version   int64    // of the fair shares: rises when the set of active queues, a weight or the cluster changes
-	barred    []*queue // leaves out of their parent's heaps because their masters are at the limit
+	barred    []*queue // leaves out of their parent's heaps because their AMs are at the limit
 	recheck   bool     // the shares changed: look at barred again
 	fruitless []*queue // seen in vain during the present walk, children before parents
 	looked    int64    // jobs looked at: what walks cost, for tests
@@ -66,8 +66,8 @@ type queue struct {
 	limits
 	min, max unit.Resources // of the present cluster; max is at least min
 
-	used, asked, masters unit.Resources // asked: outstanding demand, kept only if there are minimum shares
-	runnable             int
+	used, asked, ams unit.Resources // asked: outstanding demand, kept only if there are minimum shares
+	runnable         int
 
 	needy, sated rank.Heap // kids, by slot, that could start something
 	cur          rank.Cursor
@@ -78,15 +78,15 @@ type queue struct {
 	barred       bool   // in Tree.barred
 }
 
-// leaf is what only leaves have: jobs, in two crowds so that a full share of masters hides all jobs that wait for theirs.
+// leaf is what only leaves have: jobs, in two crowds so that a full AM share hides all jobs that wait for theirs.
 type leaf struct {
-	jobs   []*policy.Job // by slot
-	slots  dense.Numbers
-	master crowd
-	task   crowd
-	fresh  bool           // a job changed since the last walk
-	stuck  bool           // the last walk found nothing although least fitted,
-	room   unit.Resources // in this room: nothing will fit a smaller one until a job changes
+	jobs  []*policy.Job // by slot
+	slots dense.Numbers
+	am    crowd
+	task  crowd
+	fresh bool           // a job changed since the last walk
+	stuck bool           // the last walk found nothing although least fitted,
+	room  unit.Resources // in this room: nothing will fit a smaller one until a job changes
 }
 
 type crowd struct {
@@ -111,7 +111,7 @@ type app struct {
 	user   *user
 	slot   int32
 	asked  unit.Resources // outstanding demand, as counted in its queues
-	master unit.Resources // its master's container, while it holds it
+	am     unit.Resources // its AM's container, while it holds it
 	parked bool
 }
 
@@ -132,7 +132,7 @@ func (t *Tree) Resized(_ unit.Time, c policy.Cluster) {
 	t.total = c.Total
 	for _, q := range t.queues {
 		q.needy, q.sated = rank.Heap{}, rank.Heap{}
-		q.lane.master, q.lane.task, q.lane.stuck = crowd{}, crowd{}, false
+		q.lane.am, q.lane.task, q.lane.stuck = crowd{}, crowd{}, false
 		q.limit(t.total)
 	}
 	for _, q := range t.queues {
@@ -168,9 +168,9 @@ func (t *Tree) held(j *policy.Job, s int, more unit.Resources) {
 	for q := a.queue; q != nil; q = q.parent {
 		q.used = q.used.Add(more)
 	}
-	if s == policy.MasterStage {
-		a.master = a.master.Add(more)
-		a.queue.masters = a.queue.masters.Add(more)
+	if s == policy.AMStage {
+		a.am = a.am.Add(more)
+		a.queue.ams = a.queue.ams.Add(more)
 	}
 	t.refresh(a)
 	t.climb(a.queue)
@@ -186,15 +186,15 @@ func (t *Tree) refresh(a *app) {
 	l.stuck, l.fresh = false, true
 	switch {
 	case a.parked || j.Pending <= 0:
-		l.master.heap.Remove(a.slot)
+		l.am.heap.Remove(a.slot)
 		l.task.heap.Remove(a.slot)
 		return
-	case j.Front == policy.MasterStage:
+	case j.Front == policy.AMStage:
 		l.task.heap.Remove(a.slot)
 		key, second := t.appKey(q.kind, j)
-		l.master.set(a.slot, key, second, j.Ask)
+		l.am.set(a.slot, key, second, j.Ask)
 	default:
-		l.master.heap.Remove(a.slot)
+		l.am.heap.Remove(a.slot)
 		key, second := t.appKey(q.kind, j)
 		l.task.set(a.slot, key, second, j.Ask)
 	}
@@ -259,21 +259,21 @@ func (t *Tree) open(q *queue) bool {
 	}
 	l := &q.lane
 	task := l.task.heap.Len() > 0 && l.task.least.Fits(room)
-	master := l.master.heap.Len() > 0 && l.master.least.Fits(room)
-	if master && t.mastersFull(q) {
-		master = false
+	am := l.am.heap.Len() > 0 && l.am.least.Fits(room)
+	if am && t.amsFull(q) {
+		am = false
 		if !task && !q.barred {
 			q.barred = true
 			t.barred = append(t.barred, q)
 		}
 	}
 	switch {
-	case task && l.master.heap.Len() > 0:
-		q.least = l.task.least.Min(l.master.least) // masters may open again unheard of
+	case task && l.am.heap.Len() > 0:
+		q.least = l.task.least.Min(l.am.least) // AMs may open again unheard of
 	case task:
 		q.least = l.task.least
-	case master:
-		q.least = l.master.least
+	case am:
+		q.least = l.am.least
 	}
-	return task || master
+	return task || am
 }

@@ -104,11 +104,11 @@ func (n *naive) rank(q *conf.FairQueue, room, share unit.Resources) []*play.Job 
 			}
 			return cmp.Or(by, cmp.Compare(a.Seq, b.Seq))
 		})
-		var masters unit.Resources
+		var ams unit.Resources
 		for _, j := range jobs {
-			if j.Front != policy.MasterStage || j.Pending == 0 {
+			if j.Front != policy.AMStage || j.Pending == 0 {
 				if j.Running > j.Held() {
-					masters = masters.Add(j.Master)
+					ams = ams.Add(j.AM)
 				}
 			}
 		}
@@ -126,8 +126,8 @@ func (n *naive) rank(q *conf.FairQueue, room, share unit.Resources) []*play.Job 
 		am := unit.Resources{Mem: up(share.Mem), Cores: up(share.Cores)}
 		for _, j := range jobs {
 			ok := j.Pending > 0 && j.Ask.Fits(room)
-			if ok && j.Front == policy.MasterStage && q.MaxAMShare >= 0 {
-				ok = masters.Add(j.Ask).Fits(am)
+			if ok && j.Front == policy.AMStage && q.MaxAMShare >= 0 {
+				ok = ams.Add(j.Ask).Fits(am)
 			}
 			if ok {
 				out = append(out, j)
@@ -225,7 +225,7 @@ func TestTreeAgainstNaive(t *testing.T) {
 			case op <= 6 || len(live) == 0:
 				j := &play.Job{Job: policy.Job{ID: fmt.Sprint("j", i), Queue: queues.Draw(t, "queue")}}
 				if rapid.Bool().Draw(t, "master") {
-					j.Master = unit.Resources{Mem: rapid.Int64Range(1, 2).Draw(t, "mm"), Cores: 1}
+					j.AM = unit.Resources{Mem: rapid.Int64Range(1, 2).Draw(t, "mm"), Cores: 1}
 				}
 				if err := e.Arrive(j, rapid.Int64Range(0, 5).Draw(t, "tasks"),
 					unit.Resources{Mem: rapid.Int64Range(1, 4).Draw(t, "mem"), Cores: rapid.Int64Range(1, 4).Draw(t, "cores")}); err != nil {

@@ -9,7 +9,7 @@ import (
 // Ranked descends from the root, best child first at every queue.
 func (t *Tree) Ranked(_ *policy.Offer, try func(*policy.Job) policy.Verdict) bool {
 	if t.recheck {
-		t.recheckMasters()
+		t.recheckAMs()
 	}
 	t.fruitless = t.fruitless[:0]
 	v, _ := t.descend(t.root, t.root.max.Sub(t.root.used), try)
@@ -56,26 +56,26 @@ func (t *Tree) serve(q *queue, room unit.Resources, try func(*policy.Job) policy
 	l := &q.lane
 	found := false
 	l.stuck, l.fresh = false, false
-	l.master.tight, l.task.tight = unit.Resources{Mem: lots, Cores: lots}, unit.Resources{Mem: lots, Cores: lots}
+	l.am.tight, l.task.tight = unit.Resources{Mem: lots, Cores: lots}, unit.Resources{Mem: lots, Cores: lots}
 	masterRoom := room
 	l.task.cur.Start(&l.task.heap)
-	masters := l.master.heap.Len() > 0
-	if masters {
-		masterRoom = room.Min(t.masterLimit(q).Sub(q.masters))
-		masters = l.master.least.Fits(masterRoom)
-		if masters {
-			l.master.cur.Start(&l.master.heap)
+	ams := l.am.heap.Len() > 0
+	if ams {
+		masterRoom = room.Min(t.amLimit(q).Sub(q.ams))
+		ams = l.am.least.Fits(masterRoom)
+		if ams {
+			l.am.cur.Start(&l.am.heap)
 		} else {
-			l.master.tight = l.master.least
+			l.am.tight = l.am.least
 		}
 	}
 	for {
 		slot, a, b, task := l.task.cur.Peek()
 		mine := room
 		from := &l.task
-		if masters {
-			if s, ma, mb, ok := l.master.cur.Peek(); ok && (!task || ma < a || ma == a && mb < b) {
-				slot, from, mine, task = s, &l.master, masterRoom, true
+		if ams {
+			if s, ma, mb, ok := l.am.cur.Peek(); ok && (!task || ma < a || ma == a && mb < b) {
+				slot, from, mine, task = s, &l.am, masterRoom, true
 			}
 		}
 		if !task {
@@ -92,7 +92,7 @@ func (t *Tree) serve(q *queue, room unit.Resources, try func(*policy.Job) policy
 		}
 		from.cur.Next()
 	}
-	if !found && l.master.heap.Len() == 0 {
+	if !found && l.am.heap.Len() == 0 {
 		l.stuck, l.room = true, room
 	}
 	return policy.Pass, found
@@ -105,7 +105,7 @@ func (t *Tree) tighten(q *queue) {
 		if q.lane.fresh {
 			return // what the walk saw is out of date
 		}
-		q.lane.master.least, q.lane.task.least = q.lane.master.tight, q.lane.task.tight
+		q.lane.am.least, q.lane.task.least = q.lane.am.tight, q.lane.task.tight
 	} else {
 		first := true
 		for _, h := range [...]*rank.Heap{&q.needy, &q.sated} {

@@ -3,7 +3,7 @@
 //
 // It is finer than policy.Order and policy.Place. Those ask "who is next?" at a free container and leave the rest to the
 // engine, which is fast and fits any engine; a ResourceManager's scheduler decides everything at once while it looks at one
-// node, and its answers (one off-switch container a heartbeat, a reservation, an application that waits for its master)
+// node, and its answers (one off-switch container a heartbeat, a reservation, an application that waits for its AM)
 // cannot be told apart from its order. Whoever wants the answers of the real one drives this.
 //
 // The one rule holds here too: a scheduler has no clock, no I/O, no goroutine and no randomness. It is told what happened,
@@ -49,8 +49,8 @@ type Ask struct {
 	Size     unit.Resources // before rounding; the scheduler rounds it as its configuration says
 }
 
-// MasterPriority is the priority of the request for an application's master.
-const MasterPriority int32 = 0
+// AMPriority is the priority of the request for an application's AM.
+const AMPriority int32 = 0
 
 // App is one application (one attempt of it).
 type App struct {
@@ -61,7 +61,7 @@ type App struct {
 	Queue     string
 	Priority  int            // larger is more urgent
 	Submitted unit.Time      // its start time
-	Master    unit.Resources // what its master asks for; zero: unmanaged, charged as the minimum allocation
+	AM        unit.Resources // what its AM asks for; zero: unmanaged, charged as the minimum allocation
 
 	// What its client says of it, for policies that go by it. YARN's own schedulers do not.
 	Deadline unit.Time  // 0: none
@@ -87,12 +87,12 @@ type Container struct {
 	Priority int32
 	Size     unit.Resources // after rounding
 	Near     policy.Near
-	Master   bool
+	AM       bool
 	At       unit.Time // allocated
 	// Launched is set by the engine when the node has told that it runs. The room of a launched container that is taken away
 	// or given back early returns only when its node reports the end.
 	Launched bool
-	// Acquired is set by the engine when the application's master has heard of it. A ResourceManager asks anew, by itself, for a container
+	// Acquired is set by the engine when the application's AM has heard of it. A ResourceManager asks anew, by itself, for a container
 	// that it takes away before that: the application does not know that it had it.
 	Acquired bool
 	Done     bool      // set by the engine when its work is done: it did not fail, and was not taken away
@@ -108,8 +108,8 @@ type Notice struct {
 	Killed []*Container // taken away now; already given back to the queue
 }
 
-// Scheduler decides. The engine calls Added and then Asked with the request for the master (unless it is unmanaged); Asked
-// at every call of the application's master; Ended as nodes report ends; Beat after them, once for each report; and Removed
+// Scheduler decides. The engine calls Added and then Asked with the request for the AM (unless it is unmanaged); Asked
+// at every call of the application's AM; Ended as nodes report ends; Beat after them, once for each report; and Removed
 // when the application is gone.
 type Scheduler interface {
 	// NodeAdded and NodeRemoved change the cluster. Containers on a removed node must have been Ended.
@@ -161,6 +161,6 @@ type Gauges interface {
 	Gauges(to []policy.Gauge) []policy.Gauge
 	// Active says whether an application is counted as active, and not as pending.
 	Active(a *App) bool
-	// MasterOf is the size that an application's master has, or will have, after rounding. Zero: it is unmanaged.
-	MasterOf(a *App) unit.Resources
+	// AMOf is the size that an application's AM has, or will have, after rounding. Zero: it is unmanaged.
+	AMOf(a *App) unit.Resources
 }

@@ -255,10 +255,10 @@ func TestRunNoiseIsOneFactor(t *testing.T) {
 	}
 }
 
-// TestMasterStart: a job's own time until its master is up holds where a worker plays its tasks.
-func TestMasterStart(t *testing.T) {
+// TestMasterStart: a job's own time until its AM is up holds where a worker plays its tasks.
+func TestAMStart(t *testing.T) {
 	j := mr("a", 1, 0, 4, 0, 0)
-	j.Master, j.MasterStart = j.Stages[0].Ask, 13*unit.Second
+	j.AM, j.AMStart = j.Stages[0].Ask, 13*unit.Second
 	x := bench{cluster: slots(t, "1x2"), model: round(), jobs: []*workload.Job{j}, engine: sim.Model{StartUp: unit.Second}}
 	b, _, _ := x.run(t)
 	b.want(t, "a", 0, 0, 13, 13+1+2+4+8)

@@ -24,8 +24,8 @@ import (
 // quick is Hadoop's clock with delays that tend to zero.
 func quick() Timing {
 	t := SLS()
-	t.Masters, t.OutOfBand, t.SubmitToAdded = MapReduceMasters, true, 0
-	t.NodeHeartbeat, t.MasterHeartbeat = 20*ms, 20*ms
+	t.AMs, t.OutOfBand, t.SubmitToAdded = MapReduceAMs, true, 0
+	t.NodeHeartbeat, t.AMHeartbeat = 20*ms, 20*ms
 	return t
 }
 
@@ -120,7 +120,7 @@ func TestClocksAgree(t *testing.T) {
 					for seed := range seeds {
 						jobs := stream(seed, load, w.slowStart, w.reduces)
 						for _, j := range jobs {
-							j.Master = w.am
+							j.AM = w.am
 						}
 						for model, to := range map[string]*[]sim.JobRecord{am.Hadoop: &ideal, am.MapsFirst: &old} {
 							out := &seen{}

@@ -52,7 +52,7 @@ type InstantKind uint8
 const (
 	Added InstantKind = iota // the scheduler was told of an application
 	Beat                     // a node's heartbeat was handled by the scheduler
-	Tick                     // an application's master called
+	Tick                     // an application's AM called
 	Round                    // the scheduler's monitor (or update thread) ran
 )
 
@@ -61,16 +61,16 @@ type Instant struct {
 	At   unit.Time
 	Kind InstantKind
 	Node int32 // of Beat: index in Cluster.Nodes
-	// Cause, if set, is before At: when the node looked which of its containers had ended, or the master woke up and started
+	// Cause, if set, is before At: when the node looked which of its containers had ended, or the AM woke up and started
 	// what it had been given. On a busy computer the scheduler hears of it only later.
 	Cause unit.Time
-	// Answer, if set, is after At: when an unmanaged master had the answer to its call. It holds what it was given from there on.
+	// Answer, if set, is after At: when an unmanaged AM had the answer to its call. It holds what it was given from there on.
 	Answer unit.Time
 	Job    int64 // of Added and Tick: the job's number in order of submission, from 0
 }
 
-// Script is what a log says about when things happened. A node, a master, a job's admission and the monitor follow it as
-// long as it speaks of them: after its last beat a node goes on at its interval, and so does a master after its last call.
+// Script is what a log says about when things happened. A node, an AM, a job's admission and the monitor follow it as
+// long as it speaks of them: after its last beat a node goes on at its interval, and so does an AM after its last call.
 type Script struct {
 	Instants []Instant // sorted by At; those at the same instant happen in this order
 }
@@ -79,11 +79,11 @@ type Script struct {
 type ContainerRecord struct {
 	Job   *workload.Job
 	Seq   int64
-	Stage int   // policy.MasterStage for the master; -3 for a container that its application never used
+	Stage int   // policy.AMStage for the AM; -3 for a container that its application never used
 	Task  int64 // -1: none
 	Node  int32
 	Near  policy.Near
-	// Allocated by the scheduler, Acquired (heard of by its master), Started (its work began), Ended (its work ended, or it
+	// Allocated by the scheduler, Acquired (heard of by its AM), Started (its work began), Ended (its work ended, or it
 	// was killed), Freed (its room on the node was free again).
 	Allocated, Acquired, Started, Ended, Freed unit.Time
 	Killed                                     bool

@@ -17,9 +17,9 @@ type life uint8
 
 const (
 	submitted life = iota // the scheduler has not heard of it
-	accepted              // it waits for its master, or the master starts
-	running               // the master calls
-	ended                 // the master has unregistered; its container is still there
+	accepted              // it waits for its AM, or the AM starts
+	running               // the AM calls
+	ended                 // the AM has unregistered; its container is still there
 )
 
 // app is an application that is present.
@@ -29,8 +29,8 @@ type app struct {
 	queue  int32
 	life   life
 	serial int64 // of this attempt
-	master *cont // nil: none, or not yet allocated
-	m      master
+	am     *cont // nil: none, or not yet allocated
+	m      model
 	stages []stage
 	left   int64 // tasks that are not done
 	conts  []*cont
@@ -58,8 +58,8 @@ func (a *app) length(t task) unit.Time {
 	return s.src.Length.Draw(t.num, s.seed)
 }
 
-// master decides what an application asks for.
-type master interface {
+// AM decides what an application asks for.
+type model interface {
 	// call is one call to the ResourceManager.
 	call(a *app)
 	// worked says that a task has told that its work is done.
@@ -96,7 +96,7 @@ func (e *engine) newApp(src *workload.Job) *app {
 	a.serial = e.serial
 	a.queue = e.line.Index(src.Queue)
 	a.rm.Seq, a.rm.ID, a.rm.User, a.rm.Queue = a.rec.Seq, src.ID, src.User, e.line.Queues[a.queue].Name
-	a.rm.Priority, a.rm.Submitted, a.rm.Master, a.rm.Deadline = src.Priority, src.Submit, src.Master, src.Deadline
+	a.rm.Priority, a.rm.Submitted, a.rm.AM, a.rm.Deadline = src.Priority, src.Submit, src.AM, src.Deadline
 	for i := range src.Stages {
 		a.left += src.Stages[i].Tasks
 		a.rm.Input += src.Stages[i].Input
@@ -118,11 +118,11 @@ func (e *engine) alive(index uint64, serial int64) *app {
 	return nil
 }
 
-// added shows an application to the scheduler and files the request for its master.
+// added shows an application to the scheduler and files the request for its AM.
 func (e *engine) added(a *app) {
 	a.life = accepted
 	e.progress = e.now
-	if err := e.newMaster(a); err != nil {
+	if err := e.newAM(a); err != nil {
 		e.refuse(a, err)
 		return
 	}
@@ -130,20 +130,20 @@ func (e *engine) added(a *app) {
 		e.refuse(a, err)
 		return
 	}
-	if a.rm.Master.IsZero() {
+	if a.rm.AM.IsZero() {
 		e.push(e.now+e.timing.UnmanagedStart, thenLives, evUp|uint64(a.rm.Index), a.serial)
 		return
 	}
-	ask := [1]rm.Ask{{Priority: rm.MasterPriority, Place: rm.Anywhere, Count: 1, Size: a.rm.Master}}
+	ask := [1]rm.Ask{{Priority: rm.AMPriority, Place: rm.Anywhere, Count: 1, Size: a.rm.AM}}
 	if err := e.sched.Asked(&a.rm, ask[:], nil, e.now); err != nil {
 		e.sched.Removed(&a.rm, e.now)
-		e.refuse(a, fmt.Errorf("its master asks for %v: %w", a.rm.Master, err))
+		e.refuse(a, fmt.Errorf("its AM asks for %v: %w", a.rm.AM, err))
 		return
 	}
 	e.want(a, 1)
 }
 
-// want adds to the number of tasks (or masters) of an application that wait for a container.
+// want adds to the number of tasks (or AMs) of an application that wait for a container.
 func (e *engine) want(a *app, n int64) {
 	a.pending += n
 	e.line.Queues[a.queue].Pending += n
@@ -156,16 +156,16 @@ func (e *engine) refuse(a *app, why error) {
 	e.gone(a)
 }
 
-func (e *engine) masterAllocated(a *app, c *cont) {
+func (e *engine) amAllocated(a *app, c *cont) {
 	e.want(a, -1)
-	a.master = c
-	c.task = task{stage: policy.MasterStage, num: -1}
+	a.am = c
+	c.task = task{stage: policy.AMStage, num: -1}
 	c.near = policy.NoPreference
 	c.acquired, c.rc.Acquired = e.now, true
 	e.launch(c)
-	start := e.timing.MasterStart
-	if a.src.MasterStart > 0 && e.timing.Masters != SLSMasters {
-		start = a.src.MasterStart
+	start := e.timing.AMStart
+	if a.src.AMStart > 0 && e.timing.AMs != SLSAMs {
+		start = a.src.AMStart
 	}
 	c.started = e.now + start
 	e.horizon = max(e.horizon, c.started)
@@ -176,7 +176,7 @@ func (e *engine) masterAllocated(a *app, c *cont) {
 	e.push(c.started, thenLives, evUp|uint64(a.rm.Index), a.serial)
 }
 
-// registered begins an application's calls. Those of SLS's masters lie on a grid that starts at the job's submission.
+// registered begins an application's calls. Those of SLS's AMs lie on a grid that starts at the job's submission.
 func (e *engine) registered(a *app) {
 	if a.life != accepted {
 		return
@@ -186,12 +186,12 @@ func (e *engine) registered(a *app) {
 	if a.logged > 0 {
 		return
 	}
-	next := e.now + e.timing.MasterHeartbeat
+	next := e.now + e.timing.AMHeartbeat
 	switch {
-	case a.master == nil: // it need not wait for anybody
+	case a.am == nil: // it need not wait for anybody
 		next = e.now
-	case e.timing.Masters == SLSMasters:
-		next = onGrid(a.src.Submit, e.timing.MasterHeartbeat, e.now+1)
+	case e.timing.AMs == SLSAMs:
+		next = onGrid(a.src.Submit, e.timing.AMHeartbeat, e.now+1)
 	}
 	e.nextTick(a, next)
 }
@@ -200,7 +200,7 @@ func (e *engine) nextTick(a *app, at unit.Time) {
 	e.push(at, thenCalls, evTick|uint64(a.rm.Index), a.serial)
 }
 
-// tick is one call of a master. again says that the next one is an interval away.
+// tick is one call of an AM. again says that the next one is an interval away.
 func (e *engine) tick(a *app, again bool) {
 	if a.life != running {
 		return
@@ -208,7 +208,7 @@ func (e *engine) tick(a *app, again bool) {
 	serial := a.serial
 	a.m.call(a)
 	if again && a.life == running && a.serial == serial {
-		e.nextTick(a, e.now+e.timing.MasterHeartbeat)
+		e.nextTick(a, e.now+e.timing.AMHeartbeat)
 	}
 }
 

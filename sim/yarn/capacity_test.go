@@ -68,7 +68,7 @@ func TestSLSTimelineUnderFair(t *testing.T) {
 	}
 	one := cluster.Uniform(1, 1, unit.Resources{Mem: 10240, Cores: 10})
 	out, _ := play(t, Config{Cluster: one, Timing: SLS(), Phases: []unit.Time{700 * ms}, RoundPhase: 100 * ms}, sched, mr("j", 0, 3, 10*s, 0, 0))
-	const want = "master 1.7 1.7 1.7 18 18.7\n" + "map 2.7 3 4 14 14.7\n" + "map 3.7 4 5 15 15.7\n" + "map 4.7 5 6 16 16.7\n"
+	const want = "AM 1.7 1.7 1.7 18 18.7\n" + "map 2.7 3 4 14 14.7\n" + "map 3.7 4 5 15 15.7\n" + "map 4.7 5 6 16 16.7\n"
 	if got := out.tell(); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
@@ -109,24 +109,24 @@ func TestOffSwitchLimit(t *testing.T) {
 	}
 }
 
-// Twelve masters of 1024 MiB in a queue of 102400: ten run, and the eleventh is given one when the first one's node has reported its end, at
+// Twelve AMs of 1024 MiB in a queue of 102400: ten run, and the eleventh is given one when the first one's node has reported its end, at
 // a later report.
-func TestMastersWaitForTheLimit(t *testing.T) {
+func TestAMsWaitForTheLimit(t *testing.T) {
 	var jobs []*workload.Job
 	for i := range 12 {
 		jobs = append(jobs, mr(fmt.Sprint("j", i), unit.Time(i)*ms, 1, 30*s+unit.Time(i)*s, 0, 0))
 	}
 	out, _ := play(t, Config{Cluster: nodes(10), Timing: SLS(), Seed: 3}, under(t, conf.DefaultSite(), append(oneQueue, "root.default.user-limit-factor", "2")...), jobs...)
-	var masters []ContainerRecord
+	var ams []ContainerRecord
 	for _, r := range out.conts {
-		if r.Stage == policy.MasterStage {
-			masters = append(masters, r)
+		if r.Stage == policy.AMStage {
+			ams = append(ams, r)
 		}
 	}
-	slices.SortFunc(masters, func(a, b ContainerRecord) int { return int(a.Allocated - b.Allocated) })
-	first := slices.MinFunc(masters, func(a, b ContainerRecord) int { return int(a.Freed - b.Freed) })
-	if masters[9].Allocated > 3*s || masters[10].Allocated <= first.Freed || masters[10].Allocated > first.Freed+s {
-		t.Errorf("the tenth master came at %v, the eleventh at %v; the first one's room was free at %v", masters[9].Allocated, masters[10].Allocated, first.Freed)
+	slices.SortFunc(ams, func(a, b ContainerRecord) int { return int(a.Allocated - b.Allocated) })
+	first := slices.MinFunc(ams, func(a, b ContainerRecord) int { return int(a.Freed - b.Freed) })
+	if ams[9].Allocated > 3*s || ams[10].Allocated <= first.Freed || ams[10].Allocated > first.Freed+s {
+		t.Errorf("the tenth AM came at %v, the eleventh at %v; the first one's room was free at %v", ams[9].Allocated, ams[10].Allocated, first.Freed)
 	}
 }
 

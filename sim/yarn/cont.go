@@ -68,8 +68,8 @@ func (e *engine) allocated(rc *rm.Container) {
 		q.Waiting--
 		q.Running++
 	}
-	if rc.Master {
-		e.masterAllocated(a, c)
+	if rc.AM {
+		e.amAllocated(a, c)
 		return
 	}
 	a.got = append(a.got, c)
@@ -78,7 +78,7 @@ func (e *engine) allocated(rc *rm.Container) {
 // launch starts a process in a container.
 func (e *engine) launch(c *cont) {
 	c.started = e.now
-	if c.gone { // its master has not heard yet
+	if c.gone { // its AM has not heard yet
 		return
 	}
 	c.onNode = true
@@ -96,7 +96,7 @@ func (e *engine) reported(c *cont) {
 	a := c.app
 	if !c.gone {
 		e.leave(c)
-		if c == a.master {
+		if c == a.am {
 			e.leaving = append(e.leaving, a)
 		} else {
 			a.told = append(a.told, c)
@@ -163,7 +163,7 @@ func (e *engine) record(c *cont, freed unit.Time) {
 func (e *engine) taken(killed []*rm.Container) {
 	for _, rc := range killed {
 		a := e.apps[rc.App.Index]
-		if a == nil { // its master was taken just before
+		if a == nil { // its AM was taken just before
 			continue
 		}
 		i := slices.IndexFunc(a.conts, func(c *cont) bool { return c.rc == rc })
@@ -177,8 +177,8 @@ func (e *engine) taken(killed []*rm.Container) {
 			a.rec.Lost++
 			e.sum.Lost++
 		}
-		if c == a.master {
-			e.masterLost(a)
+		if c == a.am {
+			e.amLost(a)
 			continue
 		}
 		if !remove(&a.got, c) || c.acquired >= 0 {

@@ -1,21 +1,21 @@
-// Package yarn plays a workload on a YARN cluster in virtual time: nodes that report at intervals of their own, masters that
+// Package yarn plays a workload on a YARN cluster in virtual time: nodes that report at intervals of their own, AMs that
 // call the ResourceManager at theirs, containers that take time to start and to go away. What is given to whom is decided by
 // a policy/rm.Scheduler and by nobody else.
 //
 // It is the slow and exact sister of package sim, with the same results (sim.Sink): sim asks who is next at every free
-// container; here nothing happens until a node or a master speaks, as on a real cluster.
+// container; here nothing happens until a node or an AM speaks, as on a real cluster.
 //
 // # What happens at a node's report
 //
 //	the node tells which containers have started since its last report and which have ended:    Scheduler.Ended
 //	it is handed the orders to kill that have come up since:                                    they end KillDelay later
 //	the scheduler serves the node:                                                              Scheduler.Beat
-//	applications whose master's end was told leave; one that takes their place waits for a later report:  Scheduler.Removed
+//	applications whose AM's end was told leave; one that takes their place waits for a later report:  Scheduler.Removed
 //
 // # Order of events
 //
 // Events are taken in the order of (instant, class, sequence). At one instant: ends of work and of processes; arrivals; what
-// happens to applications (added, registered, over); calls of masters; the scheduler's rounds; reports of nodes; looks and changes
+// happens to applications (added, registered, over); calls of AMs; the scheduler's rounds; reports of nodes; looks and changes
 // of a steering policy. So a call does not see what a report at the same instant brings, and a report serves the requests that a
 // call at the same instant made. What an event causes at its own instant comes after it. Instants of a Script have the class of calls and keep their own order.
 //
@@ -40,12 +40,12 @@ import (
 // What an event means. The argument in the lower bits is a container's slot, an application's index or a node; the event's third
 // word is a serial number, so that an event whose object is gone, or was overtaken, is told from a live one.
 const (
-	evDone   uint64 = iota << 56 // a task's work has ended, and its master hears of it from the task
+	evDone   uint64 = iota << 56 // a task's work has ended, and its AM hears of it from the task
 	evEnd                        // a container's process has ended on its node
 	evArrive                     // a client submits
 	evAdded                      // the scheduler hears of an application
-	evUp                         // a master has registered
-	evOver                       // a job has committed: its master unregisters
+	evUp                         // an AM has registered
+	evOver                       // a job has committed: its AM unregisters
 	evTick
 	evScript
 	evRound
@@ -89,7 +89,7 @@ type engine struct {
 	slotNumbers dense.Numbers
 	serial      int64 // of containers and of events that may be overtaken
 
-	leaving []*app // whose master's end was told in this report
+	leaving []*app // whose AM's end was told in this report
 	script  script
 	round   roundState
 
@@ -235,7 +235,7 @@ func (e *engine) take(kind, arg uint64, serial int64) {
 }
 
 // patience is how long nodes may report in vain, with nothing running and nothing to come, until a run is given up. Every delay that a
-// scheduler or a master knows is far shorter.
+// scheduler or an AM knows is far shorter.
 const patience = unit.Hour
 
 func (e *engine) stuck() bool {

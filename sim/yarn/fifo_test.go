@@ -170,7 +170,7 @@ func (f *fifo) one(n *rm.Node, now unit.Time) *rm.Container {
 		size := x.table.Take(r, near, n)
 		n.Free = n.Free.Sub(size)
 		f.ids++
-		c := &rm.Container{App: x.a, Node: n, ID: f.ids, Priority: r.Priority, Size: size, Near: near, Master: r.Priority == rm.MasterPriority, At: now}
+		c := &rm.Container{App: x.a, Node: n, ID: f.ids, Priority: r.Priority, Size: size, Near: near, AM: r.Priority == rm.AMPriority, At: now}
 		x.held = append(x.held, c)
 		x.used = x.used.Add(size)
 		return c

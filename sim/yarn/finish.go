@@ -48,10 +48,10 @@ func (e *engine) sampled(to unit.Time) { e.sample.Close(&e.line, to, &e.sum, e.c
 // whyStuck guesses, for a person, what keeps a job from going on.
 func (e *engine) whyStuck(a *app) string {
 	switch {
-	case a.life == accepted && a.master == nil:
-		return "its master gets no container (a limit on masters: maximum-am-resource-percent, maxAMShare; or no node has room for it)"
+	case a.life == accepted && a.am == nil:
+		return "its AM gets no container (a limit on AMs: maximum-am-resource-percent, maxAMShare; or no node has room for it)"
 	case a.pending > 0:
 		return "the scheduler gives it no container (a limit of its queue or user, or no node has room)"
 	}
-	return "its master waits for something that does not come"
+	return "its AM waits for something that does not come"
 }

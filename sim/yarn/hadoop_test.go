@@ -16,11 +16,11 @@ func oneNode(containers int64) Config {
 	return Config{Cluster: cluster.Uniform(1, 1, gb.Times(containers)), Timing: Hadoop(), Phases: []unit.Time{300 * ms}}
 }
 
-// A MapReduce job on one node, worked out by hand. The master is given at 1.3 s, registers at 5.3 s and calls at 6.3 s, 7.3 s, ...; the
+// A MapReduce job on one node, worked out by hand. The AM is given at 1.3 s, registers at 5.3 s and calls at 6.3 s, 7.3 s, ...; the
 // node reports at 1.3 s + k and out of band when a container ends, from where it counts anew.
 func TestMapReduceTimeline(t *testing.T) {
 	out, _ := play(t, oneNode(10), newFIFO(), mr("j", 0, 1, 10*s, 1, 5*s))
-	const want = "master 1.3 1.3 5.3 28.5 33.5\n" + // commits at 28.3 + 0.2, stays for 5 s
+	const want = "AM 1.3 1.3 5.3 28.5 33.5\n" + // commits at 28.3 + 0.2, stays for 5 s
 		"map 6.3 7.3 9.3 19.3 19.8\n" + // exits half a second after its end, told at once
 		"reduce 20.8 21.3 23.3 28.3 28.8\n" // wanted at 19.3, asked for at 20.3, given at 19.8 + 1
 	if got := out.tell(); got != want {
@@ -31,20 +31,20 @@ func TestMapReduceTimeline(t *testing.T) {
 	}
 }
 
-// A master whose start the workload knows takes that long, except under SLS.
-func TestMasterStartOfAJob(t *testing.T) {
+// An AM whose start the workload knows takes that long, except under SLS.
+func TestAMStartOfAJob(t *testing.T) {
 	for _, c := range []struct {
 		timing Timing
 		want   unit.Time
 	}{{Hadoop(), 8300 * ms}, {SLS(), 1300 * ms}} {
 		j := mr("j", 0, 1, 10*s, 0, 0)
-		j.MasterStart = 7 * s
+		j.AMStart = 7 * s
 		cfg := oneNode(10)
 		cfg.Timing = c.timing
 		out, _ := play(t, cfg, newFIFO(), j)
 		for _, r := range out.conts {
-			if r.Stage == policy.MasterStage && r.Started != c.want {
-				t.Errorf("the master registers at %v, want %v", r.Started, c.want)
+			if r.Stage == policy.AMStage && r.Started != c.want {
+				t.Errorf("the AM registers at %v, want %v", r.Started, c.want)
 			}
 		}
 	}
@@ -87,17 +87,17 @@ func TestReducesGiveWayToMaps(t *testing.T) {
 		}
 		return n
 	}
-	out, sum := play(t, oneNode(3), f, j) // the master and two more
+	out, sum := play(t, oneNode(3), f, j) // the AM and two more
 	if sum.Finished != 1 || out.jobs[0].Lost != 2 {
 		t.Errorf("%+v\n%s", out.jobs, out.tell())
 	}
 }
 
-// An unmanaged master asks with its first call, holds containers that never start a process and gives them back with the
+// An unmanaged AM asks with its first call, holds containers that never start a process and gives them back with the
 // first call after their time.
 func TestUnmanaged(t *testing.T) {
 	j := mr("j", 0, 2, 3300*ms, 0, 0)
-	j.Master = unit.Resources{}
+	j.AM = unit.Resources{}
 	out, _ := play(t, oneNode(10), newFIFO(), j) // calls at 0.12 s + k
 	const want = "map 1.3 2.12 2.12 6.12 6.12\n" + "map 2.3 3.12 3.12 7.12 7.12\n"
 	if got := out.tell(); got != want {
@@ -114,7 +114,7 @@ func TestTrouble(t *testing.T) {
 	closed := mr("closed", 0, 1, s, 0, 0)
 	closed.Queue = "closed"
 	wide := mr("wide", 0, 1, s, 0, 0)
-	wide.Stages[0].Ask = gb.Times(3) // allowed, and more than the node has beside the master
+	wide.Stages[0].Ask = gb.Times(3) // allowed, and more than the node has beside the AM
 	kept := mr("kept", 0, 1, s, 0, 0)
 	kept.Keep = &workload.Keep{Ask: gb, Slots: 1, Max: 1}
 	for _, c := range []struct {
@@ -181,8 +181,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// A master that is taken away starts its job over.
-func TestMasterLost(t *testing.T) {
+// An AM that is taken away starts its job over.
+func TestAMLost(t *testing.T) {
 	f := newFIFO()
 	f.every = 10 * s
 	f.round = func(now unit.Time) (n rm.Notice) {

@@ -83,8 +83,8 @@ func randomBatch(seed uint64) (jobs workload.Slice) {
 	for i := range 8 + r.IntN(10) {
 		at += upTo(8)
 		j := mr(fmt.Sprint("j", i), at, 4+int64(r.IntN(40)), 5*s+upTo(20), 1+int64(r.IntN(3)), 3*s+upTo(20))
-		j.Master = gb.Times(2)
-		j.Master.Cores = 1
+		j.AM = gb.Times(2)
+		j.AM.Cores = 1
 		jobs = append(jobs, j)
 	}
 	return jobs

@@ -2,7 +2,7 @@ package yarn
 
 import "github.com/yardmaster/yardmaster/sim"
 
-// over ends a job: its master unregisters and goes away after a while.
+// over ends a job: its AM unregisters and goes away after a while.
 func (e *engine) over(a *app, o sim.Outcome, why string) {
 	if a.life == ended {
 		return
@@ -21,12 +21,12 @@ func (e *engine) over(a *app, o sim.Outcome, why string) {
 	} else {
 		e.sum.Failed++
 	}
-	if a.master == nil {
+	if a.am == nil {
 		e.remove(a)
 		return
 	}
-	a.master.ended = e.now
-	e.endAt(a.master, e.now+e.timing.Linger)
+	a.am.ended = e.now
+	e.endAt(a.am, e.now+e.timing.Linger)
 }
 
 // remove takes an application away, with what it still holds.
@@ -41,7 +41,7 @@ func (e *engine) detach(a *app) {
 	for len(a.conts) > 0 {
 		e.giveUp(a.conts[len(a.conts)-1])
 	}
-	a.got, a.told, a.held, a.master = nil, nil, nil, nil
+	a.got, a.told, a.held, a.am = nil, nil, nil, nil
 }
 
 // gone hands out an application's record and forgets it.
@@ -71,9 +71,9 @@ func (e *engine) handOut(a *app) {
 	e.cfg.Sink.Job(&a.rec)
 }
 
-// masterLost begins a new attempt of an application whose master was taken away. What its tasks have done is lost: that a
-// MapReduce master finds in its history what the one before it has done is not modelled.
-func (e *engine) masterLost(a *app) {
+// amLost begins a new attempt of an application whose AM was taken away. What its tasks have done is lost: that a
+// MapReduce AM finds in its history what the one before it has done is not modelled.
+func (e *engine) amLost(a *app) {
 	if a.life == ended { // its work was done: the end comes a little earlier
 		e.remove(a)
 		return

@@ -5,7 +5,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// ledger is what a MapReduce master believes that it still wants (RMContainerRequestor's table): counts by priority and
+// ledger is what a MapReduce AM believes that it still wants (RMContainerRequestor's table): counts by priority and
 // place, and which of them have changed since its last call. It counts tasks, not what the ResourceManager has given
 // meanwhile. A count that is sent while containers are on their way therefore asks for some of them twice; they come as
 // surplus and are given back.

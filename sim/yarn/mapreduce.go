@@ -10,15 +10,15 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// mrMaster is Hadoop's MapReduce master (MRAppMaster, RMContainerAllocator).
+// mrAM is Hadoop's MapReduce AM (MRAppMaster, RMContainerAllocator).
 //
 // A call sends what has changed in its ledger, and what comes back is used in the same call: reduces take containers of
 // their priority, maps take those on their hosts, then in their racks, then any. Surplus is given back with the next call.
 // All maps are asked for at once; how many reduces are is decided after every call (reduces). The end of a task is known from
 // the task itself; its container counts as held until the ResourceManager tells its end.
 //
-// Not modelled: failures of tasks, speculation, jobs that run inside their master (uber).
-type mrMaster struct {
+// Not modelled: failures of tasks, speculation, jobs that run inside their AM (uber).
+type mapReduceAM struct {
 	e       *engine
 	ledger  ledger
 	surplus []*cont
@@ -38,8 +38,8 @@ type mrMaster struct {
 	started     bool // slow start has been reached
 }
 
-func newMRMaster(e *engine, a *app, maps, reduces []int32) *mrMaster {
-	m := &mrMaster{e: e, began: -1, maps: maps, pending: newPile(a, reduces)}
+func newMapReduceAM(e *engine, a *app, maps, reduces []int32) *mapReduceAM {
+	m := &mapReduceAM{e: e, began: -1, maps: maps, pending: newPile(a, reduces)}
 	m.waiting.init(e, a, maps)
 	m.totalMaps = m.waiting.n
 	if len(maps) > 0 {
@@ -56,7 +56,7 @@ func newMRMaster(e *engine, a *app, maps, reduces []int32) *mrMaster {
 	return m
 }
 
-func (m *mrMaster) call(a *app) {
+func (m *mapReduceAM) call(a *app) {
 	e := m.e
 	if a.left == 0 && a.src.Tasks() == 0 { // a job without tasks commits at once
 		e.over(a, sim.Finished, "")
@@ -83,7 +83,7 @@ func (m *mrMaster) call(a *app) {
 }
 
 // ended takes a container off the books; a task that was not done is wanted again.
-func (m *mrMaster) ended(a *app, c *cont) {
+func (m *mapReduceAM) ended(a *app, c *cont) {
 	if c.task.stage < 0 {
 		return
 	}
@@ -103,7 +103,7 @@ func (m *mrMaster) ended(a *app, c *cont) {
 }
 
 // assign gives the containers of one answer to tasks.
-func (m *mrMaster) assign(a *app, got []*cont) {
+func (m *mapReduceAM) assign(a *app, got []*cont) {
 	var forMaps []*cont
 	for _, c := range got {
 		switch {
@@ -136,10 +136,10 @@ func (m *mrMaster) assign(a *app, got []*cont) {
 	m.surplus = append(m.surplus, forMaps...)
 }
 
-func (m *mrMaster) worked(a *app, c *cont) { m.e.workDone(a, c) }
+func (m *mapReduceAM) worked(a *app, c *cont) { m.e.workDone(a, c) }
 
 // doneMaps is the number of maps that are done.
-func (m *mrMaster) doneMaps(a *app) (n int64) {
+func (m *mapReduceAM) doneMaps(a *app) (n int64) {
 	for _, i := range m.maps {
 		n += a.stages[i].done
 	}

@@ -9,15 +9,15 @@ import (
 // plainMaster asks for all tasks of a stage as soon as the stage may begin, each stage at a priority of its own, and for
 // those that were taken away once more; surplus is given back with the next call.
 //
-// With a container of its own it works as other engines do: a task tells when it is done. Without one (an unmanaged master) no
+// With a container of its own it works as other engines do: a task tells when it is done. Without one (an unmanaged AM) no
 // process is ever started: a container is held for its task's length from the call that brought it, and given back
 // with the first call after that; its room is free at once. The job ends with the call that gives back the last one.
-type plainMaster struct {
+type plainAM struct {
 	e         *engine
 	unmanaged bool
 	stages    []plainStage
 	surplus   []*cont
-	holding   []*cont // by an unmanaged master
+	holding   []*cont // by an unmanaged AM
 }
 
 type plainStage struct {
@@ -29,15 +29,15 @@ type plainStage struct {
 // priority of a stage's requests: earlier stages first.
 func plainPriority(stage int) int32 { return int32(stage) + 1 }
 
-func newPlainMaster(e *engine, a *app) *plainMaster {
-	m := &plainMaster{e: e, unmanaged: a.rm.Master.IsZero(), stages: make([]plainStage, len(a.stages))}
+func newPlainAM(e *engine, a *app) *plainAM {
+	m := &plainAM{e: e, unmanaged: a.rm.AM.IsZero(), stages: make([]plainStage, len(a.stages))}
 	for i := range m.stages {
 		m.stages[i].waiting = newPile(a, []int32{int32(i)})
 	}
 	return m
 }
 
-func (m *plainMaster) call(a *app) {
+func (m *plainAM) call(a *app) {
 	e := m.e
 	release := m.surplus
 	m.surplus = nil
@@ -65,7 +65,7 @@ func (m *plainMaster) call(a *app) {
 }
 
 // due adds to release what was held long enough. Its tasks are done.
-func (m *plainMaster) due(a *app, release []*cont) []*cont {
+func (m *plainAM) due(a *app, release []*cont) []*cont {
 	kept := m.holding[:0]
 	for _, c := range m.holding {
 		if c.end > m.e.cause() || c.gone { // or taken away just now: the answer will tell
@@ -82,7 +82,7 @@ func (m *plainMaster) due(a *app, release []*cont) []*cont {
 }
 
 // ask opens the stages that may begin and returns the requests of those of which more is wanted than before.
-func (m *plainMaster) ask(a *app) []rm.Ask {
+func (m *plainAM) ask(a *app) []rm.Ask {
 	var asks []rm.Ask
 	for i := range m.stages {
 		s := &m.stages[i]
@@ -103,7 +103,7 @@ func (m *plainMaster) ask(a *app) []rm.Ask {
 
 // mayOpen says whether a stage may take containers: those that it needs are done, or, for tasks that can wait in their
 // containers, as far as slow start says and with all their containers given.
-func (m *plainMaster) mayOpen(a *app, i int32) bool {
+func (m *plainAM) mayOpen(a *app, i int32) bool {
 	for _, edge := range a.stages[i].src.After {
 		from := &a.stages[edge.From]
 		switch {
@@ -116,7 +116,7 @@ func (m *plainMaster) mayOpen(a *app, i int32) bool {
 }
 
 // ended takes note of a container that is gone; a task that was not done is wanted again.
-func (m *plainMaster) ended(a *app, c *cont) {
+func (m *plainAM) ended(a *app, c *cont) {
 	if m.unmanaged {
 		remove(&m.holding, c)
 	}
@@ -129,7 +129,7 @@ func (m *plainMaster) ended(a *app, c *cont) {
 	m.e.want(a, 1)
 }
 
-func (m *plainMaster) start(a *app, c *cont, t task) {
+func (m *plainAM) start(a *app, c *cont, t task) {
 	e := m.e
 	near := c.near
 	if len(a.stages[t.stage].row(t.num)) == 0 {
@@ -147,4 +147,4 @@ func (m *plainMaster) start(a *app, c *cont, t task) {
 	m.holding = append(m.holding, c)
 }
 
-func (m *plainMaster) worked(a *app, c *cont) { m.e.workDone(a, c) }
+func (m *plainAM) worked(a *app, c *cont) { m.e.workDone(a, c) }

@@ -16,7 +16,7 @@ import (
 )
 
 // drawJobs makes jobs of all shapes.
-func drawJobs(t *rapid.T, nodes int, masters bool) []*workload.Job {
+func drawJobs(t *rapid.T, nodes int, ams bool) []*workload.Job {
 	var jobs []*workload.Job
 	at := unit.Time(0)
 	for i := range rapid.IntRange(1, 6).Draw(t, "jobs") {
@@ -26,8 +26,8 @@ func drawJobs(t *rapid.T, nodes int, masters bool) []*workload.Job {
 		}
 		j := &workload.Job{ID: fmt.Sprint("j", i), User: "u", Queue: "default", Submit: at}
 		shape := rapid.SampledFrom([]string{"map", "mapreduce", "dag", "unmanaged"}).Draw(t, "shape")
-		if shape != "unmanaged" && masters {
-			j.Master = gb
+		if shape != "unmanaged" && ams {
+			j.AM = gb
 		}
 		stages := map[string]int{"map": 1, "mapreduce": 2, "dag": 3, "unmanaged": 2}[shape]
 		for k := range stages {
@@ -59,7 +59,7 @@ func drawJobs(t *rapid.T, nodes int, masters bool) []*workload.Job {
 	return jobs
 }
 
-// Whatever the masters, the timing and the kills: every task is done exactly once, no node is over-committed, everything is
+// Whatever the AMs, the timing and the kills: every task is done exactly once, no node is over-committed, everything is
 // given back, and the same input gives the same output.
 func TestConservation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -79,9 +79,9 @@ func TestConservation(t *testing.T) {
 				}
 				k := left[0]
 				left = left[1:]
-				for _, x := range f.apps { // any container but a master, which would begin everything anew
+				for _, x := range f.apps { // any container but an AM, which would begin everything anew
 					for _, h := range x.held {
-						if k--; k == 0 && !h.Master {
+						if k--; k == 0 && !h.AM {
 							n.Killed = append(n.Killed, h)
 						}
 					}

@@ -5,12 +5,12 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// coresCount is implemented by schedulers that count cores as well as memory (DominantResourceCalculator, FairScheduler). A master learns it
+// coresCount is implemented by schedulers that count cores as well as memory (DominantResourceCalculator, FairScheduler). An AM learns it
 // when it registers.
 type coresCount interface{ CountsCores() bool }
 
 // reduces changes, after a call, how many reduces are asked for.
-func (m *mrMaster) reduces(a *app, headroom unit.Resources) {
+func (m *mapReduceAM) reduces(a *app, headroom unit.Resources) {
 	s, ok := m.e.sched.(coresCount)
 	state := am.State{
 		Map: m.mapSize, Reduce: m.reduceSize, Headroom: headroom, Cores: ok && s.CountsCores(),
@@ -25,7 +25,7 @@ func (m *mrMaster) reduces(a *app, headroom unit.Resources) {
 }
 
 // ramp asks for n reduces more, or withdraws those that were asked for first.
-func (m *mrMaster) ramp(a *app, n int64) {
+func (m *mapReduceAM) ramp(a *app, n int64) {
 	for range n {
 		t := m.pending.take()
 		m.asked = append(m.asked, t)
@@ -41,7 +41,7 @@ func (m *mrMaster) ramp(a *app, n int64) {
 }
 
 // kill makes room for maps: the reduce that started last has done least.
-func (m *mrMaster) kill(a *app, n int64) {
+func (m *mapReduceAM) kill(a *app, n int64) {
 	for k := len(m.heldReduces) - 1; k >= 0 && n > 0; k-- {
 		c := m.heldReduces[k]
 		if c.killed || c.worked || c.gone {

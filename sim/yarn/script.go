@@ -90,7 +90,7 @@ func (e *engine) scripted() {
 		s.calls[in.Job]--
 		if a := e.bySeq(in.Job); a != nil {
 			a.logged--
-			if a.life == accepted && (a.master != nil || a.rm.Master.IsZero()) {
+			if a.life == accepted && (a.am != nil || a.rm.AM.IsZero()) {
 				a.life = running // whoever calls has registered
 			}
 			e.tick(a, a.logged == 0)

@@ -18,7 +18,7 @@ import (
 type recorder struct {
 	rm.Scheduler
 	script Script
-	fresh  bool // the next request is that for a master
+	fresh  bool // the next request is that for an AM
 }
 
 func (r *recorder) note(kind InstantKind, at unit.Time, node int32, job int64) {
@@ -27,7 +27,7 @@ func (r *recorder) note(kind InstantKind, at unit.Time, node int32, job int64) {
 
 func (r *recorder) Added(a *rm.App, now unit.Time) error {
 	r.note(Added, now, 0, a.Seq)
-	r.fresh = !a.Master.IsZero()
+	r.fresh = !a.AM.IsZero()
 	return r.Scheduler.Added(a, now)
 }
 
@@ -128,7 +128,7 @@ func TestScriptIsChecked(t *testing.T) {
 	}
 }
 
-// An unmanaged master holds what it was given from the answer to its call on, and decides what to give back when it sends the next
+// An unmanaged AM holds what it was given from the answer to its call on, and decides what to give back when it sends the next
 // one: a log may tell both instants beside that at which the ResourceManager handled the call.
 func TestReplayOfUnmanaged(t *testing.T) {
 	for _, c := range []struct {
@@ -140,7 +140,7 @@ func TestReplayOfUnmanaged(t *testing.T) {
 		{2050 * ms, 1050 * ms, 2060 * ms},
 	} {
 		j := mr("j", 0, 1, s, 0, 0)
-		j.Master = unit.Resources{}
+		j.AM = unit.Resources{}
 		cfg := oneNode(4)
 		cfg.Script = &Script{Instants: []Instant{
 			{At: 50 * ms, Kind: Added}, {At: 100 * ms, Kind: Tick}, {At: 200 * ms, Kind: Beat}, {At: 1000 * ms, Kind: Tick, Answer: c.answer},

@@ -18,7 +18,7 @@ type eyes struct {
 	apps   []*app
 }
 
-// listed says whether a ResourceManager lists an application among those that wait or run. One that has ended is not, though its master
+// listed says whether a ResourceManager lists an application among those that wait or run. One that has ended is not, though its AM
 // may still hold a container and its place in the queue.
 func (a *app) listed() bool { return a.life == accepted || a.life == running }
 
@@ -41,24 +41,24 @@ func (s *steering) Snapshot() steer.Snapshot {
 		for _, c := range a.conts {
 			q.Used = q.Used.Add(c.size)
 			snap.Used = snap.Used.Add(c.size)
-			if c != a.master {
+			if c != a.am {
 				tasks += c.size.Cores
 			}
 		}
 		q.Containers += int64(len(a.conts))
 		if !a.listed() {
-			if a.master != nil { // it stays behind, and runs no job
-				q.Masters = q.Masters.Sub(a.master.size).Max(unit.Resources{})
+			if a.am != nil { // it stays behind, and runs no job
+				q.AMs = q.AMs.Sub(a.am.size).Max(unit.Resources{})
 			}
 			continue
 		}
 		j := steer.Job{
 			ID: a.src.ID, User: a.src.User, Queue: name, Priority: a.rm.Priority, Submitted: a.src.Submit, Started: a.life == running || len(a.conts) > 0,
-			Tasks: a.src.Tasks(), Pending: a.pending, Running: int64(len(a.conts)), Master: a.rm.Master, Service: s.service(a), Tags: senses.Tags(a.src),
+			Tasks: a.src.Tasks(), Pending: a.pending, Running: int64(len(a.conts)), AM: a.rm.AM, Service: s.service(a), Tags: senses.Tags(a.src),
 		}
 		active := j.Started
 		if tells != nil {
-			active, j.Master = tells.Active(&a.rm), tells.MasterOf(&a.rm)
+			active, j.AM = tells.Active(&a.rm), tells.AMOf(&a.rm)
 		}
 		if active {
 			q.Running++
@@ -112,7 +112,7 @@ func (s *steering) queues(snap *steer.Snapshot, tells rm.Gauges) {
 	s.eyes.gauges = tells.Gauges(s.eyes.gauges[:0])
 	for _, g := range s.eyes.gauges {
 		q := s.queue(snap, g.Queue)
-		q.Capacity, q.Ceiling, q.Masters, q.MasterShare = g.Capacity, g.Ceiling, g.Masters, senses.Decimal(g.MasterShare)
+		q.Capacity, q.Ceiling, q.AMs, q.AMShare = g.Capacity, g.Ceiling, g.AMs, senses.Decimal(g.AMShare)
 	}
 }
 
@@ -139,7 +139,7 @@ func (s *steering) byArrival() []*app {
 	return s.eyes.apps
 }
 
-// progressOf is a job's progress in percent and the share of its maps' work that is done. It is 0 until its master has registered.
+// progressOf is a job's progress in percent and the share of its maps' work that is done. It is 0 until its AM has registered.
 func (e *engine) progressOf(a *app) (percent, maps float64) {
 	if a.life != running {
 		return 0, 0
@@ -160,7 +160,7 @@ func (e *engine) progressOf(a *app) (percent, maps float64) {
 		}
 	}
 	add(a.conts)
-	if m, ok := a.m.(*slsMaster); ok { // what has ended and is not counted yet
+	if m, ok := a.m.(*slsAM); ok { // what has ended and is not counted yet
 		add(a.told)
 		add(m.told)
 	}

@@ -6,14 +6,14 @@ import (
 	"github.com/yardmaster/yardmaster/sim"
 )
 
-// slsMaster is the master of a mapreduce job under SLS (Hadoop's MRAMSimulator).
+// slsMaster is the AM of a mapreduce job under SLS (Hadoop's MRAMSimulator).
 //
 // A call acts on the answer of the call before it, then asks and keeps the new answer for the next one. All maps are asked
 // for in the first call, all reduces in the call that counts the last map. Containers go to waiting tasks in list order,
 // whatever their host and size. A task whose container was killed is asked for again together with all that wait; as
 // those for which a container is on its way are among them, more containers may come than there are tasks: they are
 // held, unused, until the job ends.
-type slsMaster struct {
+type slsAM struct {
 	e         *engine
 	maps      phase
 	reduces   phase
@@ -36,15 +36,15 @@ const (
 	mapPriority    int32 = 20
 )
 
-func newSLSMaster(e *engine, a *app, maps, reduces []int32) *slsMaster {
-	m := &slsMaster{e: e}
+func newSLSAM(e *engine, a *app, maps, reduces []int32) *slsAM {
+	m := &slsAM{e: e}
 	m.maps = phase{priority: mapPriority, waiting: newPile(a, maps)}
 	m.reduces = phase{priority: reducePriority, waiting: newPile(a, reduces)}
 	m.maps.total, m.reduces.total = m.maps.waiting.n, m.reduces.waiting.n
 	return m
 }
 
-func (m *slsMaster) call(a *app) {
+func (m *slsAM) call(a *app) {
 	if m.stored && m.handle(a) {
 		m.e.over(a, sim.Finished, "")
 		return
@@ -58,7 +58,7 @@ func (m *slsMaster) call(a *app) {
 }
 
 // handle acts on the stored answer and says whether the job is done.
-func (m *slsMaster) handle(a *app) bool {
+func (m *slsAM) handle(a *app) bool {
 	m.stored = false
 	for _, c := range m.told {
 		p := m.of(a, c.task)
@@ -87,7 +87,7 @@ func (m *slsMaster) handle(a *app) bool {
 	return false
 }
 
-func (m *slsMaster) of(a *app, t task) *phase {
+func (m *slsAM) of(a *app, t task) *phase {
 	switch {
 	case t.stage < 0:
 		return nil
@@ -98,7 +98,7 @@ func (m *slsMaster) of(a *app, t task) *phase {
 }
 
 // start runs a task in a container, from now on.
-func (m *slsMaster) start(a *app, c *cont, t task) {
+func (m *slsAM) start(a *app, c *cont, t task) {
 	e := m.e
 	c.task = t
 	if len(a.stages[t.stage].row(t.num)) == 0 {
@@ -113,7 +113,7 @@ func (m *slsMaster) start(a *app, c *cont, t task) {
 }
 
 // ask is what the call asks for: everything that waits, when something new does.
-func (m *slsMaster) ask(a *app) []rm.Ask {
+func (m *slsAM) ask(a *app) []rm.Ask {
 	p := &m.maps
 	if p.done == p.total {
 		if p = &m.reduces; p.done == p.total {
@@ -139,4 +139,4 @@ func (m *slsMaster) ask(a *app) []rm.Ask {
 }
 
 // worked is never told: only the ResourceManager's answer counts.
-func (m *slsMaster) worked(*app, *cont) {}
+func (m *slsAM) worked(*app, *cont) {}

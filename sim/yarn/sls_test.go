@@ -52,7 +52,7 @@ const (
 var gb = unit.Resources{Mem: 1024, Cores: 1}
 
 func mr(id string, at unit.Time, maps int64, mapLen unit.Time, reduces int64, reduceLen unit.Time, hosts ...string) *workload.Job {
-	j := &workload.Job{ID: id, User: "u", Queue: "default", Submit: at, Master: gb}
+	j := &workload.Job{ID: id, User: "u", Queue: "default", Submit: at, AM: gb}
 	st := workload.Stage{Name: "map", Kind: workload.Map, Tasks: maps, Ask: gb, Length: workload.Fixed(mapLen)}
 	if len(hosts) > 0 {
 		st.Hosts = &workload.Hosts{Names: hosts}
@@ -75,7 +75,7 @@ func (o *seen) tell() string {
 	slices.SortStableFunc(o.conts, func(a, b ContainerRecord) int { return int(a.Allocated - b.Allocated) })
 	var b strings.Builder
 	for _, c := range o.conts {
-		name := map[int]string{-1: "master", 0: "map", 1: "reduce", NoStage: "unused"}[c.Stage]
+		name := map[int]string{-1: "AM", 0: "map", 1: "reduce", NoStage: "unused"}[c.Stage]
 		fmt.Fprintf(&b, "%s %v %v %v %v %v\n", name, c.Allocated.Seconds(), c.Acquired.Seconds(), c.Started.Seconds(), c.Ended.Seconds(), c.Freed.Seconds())
 	}
 	return b.String()
@@ -91,27 +91,27 @@ func TestSLSTimelines(t *testing.T) {
 	}{
 		"one map": {
 			mr("j", 0, 1, 10*s, 0, 0), 16 * s,
-			"master 1.3 1.3 1.3 16 16.3\n" + "map 2.3 3 4 14 14.3\n",
+			"AM 1.3 1.3 1.3 16 16.3\n" + "map 2.3 3 4 14 14.3\n",
 		},
 		"map and reduce": {
 			mr("j", 0, 1, 10*s, 1, 5*s), 25 * s,
-			"master 1.3 1.3 1.3 25 25.3\n" + "map 2.3 3 4 14 14.3\n" + "reduce 16.3 17 18 23 23.3\n",
+			"AM 1.3 1.3 1.3 25 25.3\n" + "map 2.3 3 4 14 14.3\n" + "reduce 16.3 17 18 23 23.3\n",
 		},
 		"three maps anywhere": {
 			mr("j", 0, 3, 10*s, 0, 0), 18 * s,
-			"master 1.3 1.3 1.3 18 18.3\n" + "map 2.3 3 4 14 14.3\n" + "map 3.3 4 5 15 15.3\n" + "map 4.3 5 6 16 16.3\n",
+			"AM 1.3 1.3 1.3 18 18.3\n" + "map 2.3 3 4 14 14.3\n" + "map 3.3 4 5 15 15.3\n" + "map 4.3 5 6 16 16.3\n",
 		},
 		"three maps on the host": {
 			mr("j", 0, 3, 10*s, 0, 0, "/rack1/node1"), 16 * s,
-			"master 1.3 1.3 1.3 16 16.3\n" + "map 2.3 3 4 14 14.3\n" + "map 2.3 3 4 14 14.3\n" + "map 2.3 3 4 14 14.3\n",
+			"AM 1.3 1.3 1.3 16 16.3\n" + "map 2.3 3 4 14 14.3\n" + "map 2.3 3 4 14 14.3\n" + "map 2.3 3 4 14 14.3\n",
 		},
 		"three maps on the host, in a rack that is not known": {
 			mr("j", 0, 3, 10*s, 0, 0, "/elsewhere/node1"), 19 * s,
-			"master 1.3 1.3 1.3 19 19.3\n" + "map 3.3 4 5 15 15.3\n" + "map 4.3 5 6 16 16.3\n" + "map 5.3 6 7 17 17.3\n",
+			"AM 1.3 1.3 1.3 19 19.3\n" + "map 3.3 4 5 15 15.3\n" + "map 4.3 5 6 16 16.3\n" + "map 5.3 6 7 17 17.3\n",
 		},
 		"submitted later": {
 			mr("j", 100*s+700*ms, 1, 10*s, 0, 0), 115*s + 700*ms,
-			"master 101.3 101.3 101.3 115.7 116.3\n" + "map 102.3 102.7 103.7 113.7 114.3\n",
+			"AM 101.3 101.3 101.3 115.7 116.3\n" + "map 102.3 102.7 103.7 113.7 114.3\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,7 +27,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// sharing is a scheduler with one queue and a share for its masters.
+// sharing is a scheduler with one queue and a share for its AMs.
 func sharing(t rapid.TB, rule steer.AMLimit, share float64) rm.Scheduler {
 	t.Helper()
 	return scheduler(t, rule, fmt.Sprintf(`<configuration>
@@ -61,53 +61,53 @@ func scheduler(t rapid.TB, rule steer.AMLimit, capacityXML, fairXML string) (sch
 	return sched
 }
 
-// How many of 24 jobs run at once at each share, played: masters of 2048 MiB in a queue of 52,224 MiB. They register a minute after their
+// How many of 24 jobs run at once at each share, played: AMs of 2048 MiB in a queue of 52,224 MiB. They register a minute after their
 // start: until then nothing else wants room.
 func TestSlotsOfAShare(t *testing.T) {
-	total, master := unit.Resources{Mem: 52_224, Cores: 10_000}, unit.Resources{Mem: 2048, Cores: 1}
+	total, am := unit.Resources{Mem: 52_224, Cores: 10_000}, unit.Resources{Mem: 2048, Cores: 1}
 	for _, c := range []struct {
 		name  string
 		rule  steer.AMLimit
 		slots [16]int64
 	}{
 		{"fair", steer.FairAM, [16]int64{0, 0, 1, 1, 1, 2, 2, 2, 3, 4, 5, 5, 6, 7, 12, 22}},
-		// Rounded up to whole minimum allocations of 1024 MiB; one master may always start.
+		// Rounded up to whole minimum allocations of 1024 MiB; one AM may always start.
 		{"capacity", steer.CapacityAM, [16]int64{1, 1, 1, 2, 2, 2, 2, 3, 3, 4, 5, 5, 6, 8, 13, 23}},
 	} {
 		for i, share := range []float64{0.02, 0.03, 0.05, 0.06, 0.07, 0.08, 0.09, 0.10, 0.13, 0.17, 0.20, 0.21, 0.25, 0.30, 0.50, 0.90} {
 			var jobs workload.Slice
 			for k := range 24 {
 				j := mr(fmt.Sprint("j", k), 0, 1, 100*s, 0, 0)
-				j.Master = master
+				j.AM = am
 				jobs = append(jobs, j)
 			}
 			timing := Hadoop()
-			timing.MasterStart = unit.Minute
+			timing.AMStart = unit.Minute
 			l := &steertest.Looks{At: []unit.Time{50 * s}}
 			out, sum := play(t, Config{Cluster: cluster.Uniform(1, 1, total), Timing: timing, Seed: 1, Steerer: l}, sharing(t, c.rule, share), jobs...)
 			var got int64
 			for _, r := range out.conts {
-				if r.Stage == policy.MasterStage && r.Allocated < 50*s {
+				if r.Stage == policy.AMStage && r.Allocated < 50*s {
 					got++
 				}
 			}
 			want := c.slots[i]
 			if got != want || (want > 0) != (sum.Finished == 24) || (want > 0) == (sum.Stuck == 24) {
-				t.Errorf("%s at %v: %d masters at once, want %d; %d jobs finished, %d are stuck", c.name, share, got, want, sum.Finished, sum.Stuck)
+				t.Errorf("%s at %v: %d AMs at once, want %d; %d jobs finished, %d are stuck", c.name, share, got, want, sum.Finished, sum.Stuck)
 			}
-			if rule := c.rule.Slots(total, master, gb, share); rule != got {
-				t.Errorf("%s at %v: %d masters at once, and the controllers' arithmetic says %d", c.name, share, got, rule)
+			if rule := c.rule.Slots(total, am, gb, share); rule != got {
+				t.Errorf("%s at %v: %d AMs at once, and the controllers' arithmetic says %d", c.name, share, got, rule)
 			}
 			q := l.Seen[1].Queues[0]
-			if q.Name != "root.default" || q.MasterShare != share || int64(q.Running) != want || int64(q.Waiting) != 24-want || q.Masters != master.Times(want) || q.Capacity.Mem != total.Mem {
+			if q.Name != "root.default" || q.AMShare != share || int64(q.Running) != want || int64(q.Waiting) != 24-want || q.AMs != am.Times(want) || q.Capacity.Mem != total.Mem {
 				t.Errorf("%s at %v: it shows %+v", c.name, share, q)
 			}
 		}
 	}
 }
 
-// What a ResourceManager shows of the job of TestMapReduceTimeline: its master is given at 1.3 s, registers at 5.3 s, its map works from 9.3 s
-// to 19.3 s and its reduce from 23.3 s to 28.3 s; it ends at 28.5 s, and its master stays until 33.5 s. Their containers are its own from 6.3 s to 19.5 s
+// What a ResourceManager shows of the job of TestMapReduceTimeline: its AM is given at 1.3 s, registers at 5.3 s, its map works from 9.3 s
+// to 19.3 s and its reduce from 23.3 s to 28.3 s; it ends at 28.5 s, and its AM stays until 33.5 s. Their containers are its own from 6.3 s to 19.5 s
 // and from 20.5 s to 28.5 s.
 func TestWhatASteererSees(t *testing.T) {
 	l := &steertest.Looks{At: []unit.Time{10 * ms, s, 3 * s, 8 * s, 14300 * ms, 22 * s, 25800 * ms, 30 * s, 40 * s}}
@@ -117,13 +117,13 @@ func TestWhatASteererSees(t *testing.T) {
 	if sum.Finished != 1 || out.jobs[0].Finish != 28500*ms {
 		t.Fatalf("%+v", out.jobs)
 	}
-	queue := func(running int, containers int64, masters int64) steer.Queue {
-		return steer.Queue{Name: "root.default", Used: gb.Times(containers), Containers: containers, Running: running, Capacity: gb.Times(10), Ceiling: unit.Resources{Mem: 10 * 1024}, Masters: gb.Times(masters), MasterShare: 0.5}
+	queue := func(running int, containers int64, ams int64) steer.Queue {
+		return steer.Queue{Name: "root.default", Used: gb.Times(containers), Containers: containers, Running: running, Capacity: gb.Times(10), Ceiling: unit.Resources{Mem: 10 * 1024}, AMs: gb.Times(ams), AMShare: 0.5}
 	}
 	job := func(containers, pending, done int64, progress, maps float64) []steer.Job {
 		return []steer.Job{{
 			ID: "j", User: "u", Queue: "root.default", Started: containers > 0, Tasks: 2, Done: done, Pending: pending, Running: containers,
-			Progress: progress, Maps: maps, Master: gb, Held: gb.Times(containers),
+			Progress: progress, Maps: maps, AM: gb, Held: gb.Times(containers),
 		}}
 	}
 	service := func(seconds float64) steer.Service {
@@ -137,12 +137,12 @@ func TestWhatASteererSees(t *testing.T) {
 		{queue(0, 0, 0), nil, 1},                            // at 0
 		{queue(0, 0, 0), nil, 1},                            // the scheduler has not heard of it
 		{queue(1, 0, 1), job(0, 1, 0, 0, 0), 1},             // activated, and given nothing yet
-		{queue(1, 1, 1), job(1, 0, 0, 0, 0), 1},             // its master starts
+		{queue(1, 1, 1), job(1, 0, 0, 0, 0), 1},             // its AM starts
 		{queue(1, 2, 1), job(2, 0, 0, 5, 0), 0.9},           // its map's process starts
 		{queue(1, 2, 1), job(2, 0, 0, 5+45*0.5, 0.5), 0.9},  //
 		{queue(1, 2, 1), job(2, 0, 1, 5+45, 1), 0.9},        // its reduce's process starts
 		{queue(1, 2, 1), job(2, 0, 1, 5+45+45*0.5, 1), 0.9}, //
-		{queue(0, 1, 0), nil, 1},                            // it has ended; its master is still there, and no job runs by it
+		{queue(0, 1, 0), nil, 1},                            // it has ended; its AM is still there, and no job runs by it
 		{queue(0, 0, 0), nil, 1},                            // nothing is left
 	} {
 		got := l.Seen[i]
@@ -163,18 +163,18 @@ func TestWhatASteererSees(t *testing.T) {
 	}
 }
 
-// FairScheduler counts a job as pending until it has its master.
+// FairScheduler counts a job as pending until it has its AM.
 func TestPendingUnderFair(t *testing.T) {
 	l := &steertest.Looks{At: []unit.Time{s, 4 * s}}
 	cfg := oneNode(10)
 	cfg.Steerer = l
 	play(t, cfg, sharing(t, steer.FairAM, 0.5), mr("j", 0, 1, 10*s, 0, 0))
-	if a, b := l.Seen[1].Queues[0], l.Seen[2].Queues[0]; a.Waiting != 1 || a.Running != 0 || b.Waiting != 0 || b.Running != 1 || b.Masters != gb {
+	if a, b := l.Seen[1].Queues[0], l.Seen[2].Queues[0]; a.Waiting != 1 || a.Running != 0 || b.Waiting != 0 || b.Running != 1 || b.AMs != gb {
 		t.Errorf("%+v, then %+v", a, b)
 	}
 }
 
-// Masters of SLS tell no progress of their own: what has ended counts until they hear of it.
+// AMs of SLS tell no progress of their own: what has ended counts until they hear of it.
 func TestProgressNeverFalls(t *testing.T) {
 	for _, timing := range []Timing{SLS(), Hadoop()} {
 		var at []unit.Time
@@ -267,7 +267,7 @@ func TestSteeringActions(t *testing.T) {
 	cfg := oneNode(10)
 	cfg.Steerer = l
 	_, sum := play(t, cfg, newFIFO(), mr("a", 0, 3, 30*s, 1, 5*s))
-	if len(sum.Receipts) != 1 || sum.Receipts[0].Err == nil || l.Seen[1].Queues[0].Running != 1 || l.Seen[1].Queues[0].MasterShare != 0 {
+	if len(sum.Receipts) != 1 || sum.Receipts[0].Err == nil || l.Seen[1].Queues[0].Running != 1 || l.Seen[1].Queues[0].AMShare != 0 {
 		t.Errorf("%+v, %+v", sum.Receipts, l.Seen)
 	}
 	cfg.Delays.Poll = -1
@@ -327,7 +327,7 @@ func TestPropertyControllersOnAYARNClock(t *testing.T) {
 			at += unit.Time(rapid.IntRange(0, 60).Draw(t, "gap")) * s
 			j := mr(fmt.Sprint("j", i), at, int64(rapid.IntRange(1, 40).Draw(t, "maps")), unit.Time(rapid.IntRange(1, 60).Draw(t, "map"))*s,
 				int64(rapid.IntRange(0, 2).Draw(t, "reduces")), unit.Time(rapid.IntRange(1, 90).Draw(t, "reduce"))*s)
-			j.Master = unit.Resources{Mem: 2048, Cores: 1}
+			j.AM = unit.Resources{Mem: 2048, Cores: 1}
 			jobs = append(jobs, j)
 		}
 		run := func() (*recording, *seen, sim.Summary) {

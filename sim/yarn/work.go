@@ -5,7 +5,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// work starts a task in a container whose process tells its master at once when it is done (as MapReduce, Tez and Spark do).
+// work starts a task in a container whose process tells its AM at once when it is done (as MapReduce, Tez and Spark do).
 // It begins after the container's start, waits until all stages that it needs are complete, and works for its length.
 func (e *engine) work(a *app, c *cont, t task, near policy.Near) {
 	c.task, c.near = t, near

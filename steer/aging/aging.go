@@ -23,7 +23,7 @@ var Entry = steer.Entry{
 		{Name: "after", Value: "TIME", Default: "600s", Help: "the priority goes up each time a job has waited this long"},
 		{Name: "step", Value: "N", Default: "1", Help: "by this much"},
 		{Name: "max", Value: "N", Default: "10", Help: "and never above this"},
-		{Name: "look", Value: "TIME", Default: "10s", Help: "time between samples"},
+		{Name: "interval", Value: "TIME", Default: "10s", Help: "sampling interval"},
 	},
 	Needs: steer.Needs{Priority: true},
 	New:   func(s *steer.Setup) (steer.Steerer, error) { return newAging(s) },
@@ -57,7 +57,7 @@ func (a *aging) set(name, value string) (err error) {
 	var n int
 	var t unit.Time
 	switch name {
-	case "after", "look":
+	case "after", "interval":
 		if t, err = unit.ParseTime(value); err != nil || t < unit.Second || t > unit.Day {
 			return fmt.Errorf("%s: %q is not a time from a second to a day", name, value)
 		}
@@ -71,7 +71,7 @@ func (a *aging) set(name, value string) (err error) {
 	switch name {
 	case "after":
 		a.after = t
-	case "look":
+	case "interval":
 		a.look = t
 	case "step":
 		a.step = n

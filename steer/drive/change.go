@@ -275,7 +275,7 @@ func (d *driver) put(n *knob, a steer.Action, original, old, v Value, note strin
 	why := join(note, a.Why)
 	if err != nil {
 		after.Err = err.Error()
-		after.Doubt = errors.Is(err, ErrFate)
+		after.Doubt = errors.Is(err, ErrOutcomeUnknown)
 	}
 	noted := d.log(after)
 	switch {

@@ -35,7 +35,7 @@ type Engine interface {
 	Snapshot(ctx context.Context) (steer.Snapshot, error)
 	// Read tells how a knob is configured at present. A knob that is not there any more gives ErrGone.
 	Read(ctx context.Context, k Knob) (Value, error)
-	// Write changes one knob. On an error that is ErrFate it may or may not have been changed; on any other it was not.
+	// Write changes one knob. On an error that is ErrOutcomeUnknown it may or may not have been changed; on any other it was not.
 	Write(ctx context.Context, k Knob, v Value) error
 	// InForce tells whether the scheduler goes by a value already: configured and taken over may lie seconds apart.
 	InForce(ctx context.Context, k Knob, v Value) (bool, error)
@@ -51,8 +51,8 @@ type Scheme interface {
 	Spacing(k Knob) time.Duration
 }
 
-// ErrFate is an error of a write that may have been carried out. The knob has to be read back.
-var ErrFate = errors.New("it is not known whether the change was made")
+// ErrOutcomeUnknown is an error of a write that may have been carried out. The knob has to be read back.
+var ErrOutcomeUnknown = errors.New("it is not known whether the change was made")
 
 // ErrEnded is an error of a knob whose job has ended, for certain: there is nothing to put back.
 var ErrEnded = errors.New("the job has ended")

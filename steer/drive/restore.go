@@ -240,7 +240,7 @@ func (r *recovery) put(h *Entry, v Value) error {
 	if r.isLost() {
 		return ErrLost
 	}
-	if err := r.write(Request{Knob: h.Knob, Value: v}); err != nil && !(errors.Is(err, ErrFate) && r.isBack(h)) {
+	if err := r.write(Request{Knob: h.Knob, Value: v}); err != nil && !(errors.Is(err, ErrOutcomeUnknown) && r.isBack(h)) {
 		return err
 	}
 	present, err := r.read(h.Knob)

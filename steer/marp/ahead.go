@@ -9,7 +9,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// ahead lets jobs in on progress. A raised share is felt late: the scheduler has to notice it, gather room for the master,
+// ahead lets jobs in on progress. A raised share is felt late: the scheduler has to notice it, gather room for the AM,
 // start it, and the job has to get to work. So it measures that lead on its own raises, extrapolates the progress of the
 // running jobs by it, and asks how much would idle then:
 //
@@ -89,14 +89,14 @@ func (a *ahead) look(c *loop, v *view) (m move, again unit.Time) {
 		m.why += ", nothing waits"
 	case c.k == 0:
 		m.up = 1
-		m.why += fmt.Sprintf(", %d waiting and no room for any master", v.pending)
+		m.why += fmt.Sprintf(", %d waiting and no room for any AM", v.pending)
 		a.flight, a.asked, a.timed = 1, v.now, true
 	case starting > 0:
 		m.why += fmt.Sprintf(", %d %s yet to get to work", starting, plural(starting, "job has", "jobs have"))
 	case a.above < evidence:
 		m.why += ": no room"
 	case a.failed >= enough && c.k > int64(v.running):
-		m.why += fmt.Sprintf(": room for %d masters and %d run; something else holds jobs back", c.k, v.running)
+		m.why += fmt.Sprintf(": room for %d AMs and %d run; something else holds jobs back", c.k, v.running)
 	default:
 		m.up = min(a.fit(f-a.IdleTarget, v), v.pending)
 		m.why += fmt.Sprintf(", %d waiting: %d more", v.pending, m.up)

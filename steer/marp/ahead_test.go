@@ -120,7 +120,7 @@ func TestAheadHandsOver(t *testing.T) {
 			if kinds[d.Kind]++; d.Kind == Lower {
 				given = p
 			}
-			over = over || strings.Contains(d.Why, "stays at 2 masters")
+			over = over || strings.Contains(d.Why, "stays at 2 AMs")
 		}
 		y.end("a")
 		y.admit(1)
@@ -219,11 +219,11 @@ func TestAheadWithoutSensor(t *testing.T) {
 	y.expect(Raise, 0.088, sec)
 }
 
-// Before the first job nothing tells how large masters are: once it does, the share found lets one in, and a second is raised for.
+// Before the first job nothing tells how large AMs are: once it does, the share found lets one in, and a second is raised for.
 func TestAheadWaitedForTheFirstJob(t *testing.T) {
-	y := newYard(t, "ahead", 6, func(s *Settings) { *s = s.AsService(); s.Master = unit.Resources{} })
+	y := newYard(t, "ahead", 6, func(s *Settings) { *s = s.AsService(); s.AM = unit.Resources{} })
 	for i := range y.jobs {
-		y.jobs[i].Master = sourceMaster
+		y.jobs[i].AM = sourceAM
 	}
 	jobs := y.jobs
 	y.jobs = nil
@@ -234,7 +234,7 @@ func TestAheadWaitedForTheFirstJob(t *testing.T) {
 	y.expect(Raise, 0.088, sec)
 }
 
-// A share below one master lets nothing start on the Fair Scheduler: one is let in, however busy others keep the cluster.
+// A share below one AM lets nothing start on the Fair Scheduler: one is let in, however busy others keep the cluster.
 func TestAheadNoRoomAtAll(t *testing.T) {
 	y := newYard(t, "ahead", 3, nil)
 	y.in, y.idle = 0.02, 0

@@ -121,15 +121,15 @@ func TestDrift(t *testing.T) {
 		if y.in != in {
 			t.Fatalf("step %d: %v, want %v", i, y.in, in)
 		}
-		if got, want := steer.FairV2AM.Slots(sourceTotal, sourceMaster, unit.Resources{}, slots.in), int64(2-i%2); got != want {
+		if got, want := steer.FairV2AM.Slots(sourceTotal, sourceAM, unit.Resources{}, slots.in), int64(2-i%2); got != want {
 			t.Fatalf("step %d: slots %d (share %v), want %d", i, got, slots.in, want)
 		}
 	}
-	if got := steer.FairV2AM.Slots(sourceTotal, sourceMaster, unit.Resources{}, y.in); got != 2 {
+	if got := steer.FairV2AM.Slots(sourceTotal, sourceAM, unit.Resources{}, y.in); got != 2 {
 		t.Errorf("after three jobs the share of %v lets %d in", y.in, got)
 	}
 	if slots.in != 0.049 {
-		t.Errorf("slots hold %v for one master", slots.in)
+		t.Errorf("slots hold %v for one AM", slots.in)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestBounds(t *testing.T) {
 	y.begin()
 	y.idle = 0
 	y.jobs[0].Progress = 99
-	y.expect(Lower, 0.04, sec) // not 0.02, at which no master starts
+	y.expect(Lower, 0.04, sec) // not 0.02, at which no AM starts
 	y = newYard(t, "cbt", 3, func(s *Settings) { s.Max = 0.08 })
 	y.begin()
 	y.expect(Raise, 0.08, 31*sec)
@@ -277,18 +277,18 @@ func TestOnCapacity(t *testing.T) {
 	}
 }
 
-// A queue's masters tell their size where its jobs do not.
-func TestMasterOfTheQueue(t *testing.T) {
-	y := newYard(t, "cbt", 3, func(s *Settings) { s.Master = unit.Resources{} })
-	y.mend = func(s *steer.Snapshot) { s.Queues[1].Masters = unit.Resources{Mem: 2000, Cores: 1} }
+// A queue's AMs tell their size where its jobs do not.
+func TestAMOfTheQueue(t *testing.T) {
+	y := newYard(t, "cbt", 3, func(s *Settings) { s.AM = unit.Resources{} })
+	y.mend = func(s *steer.Snapshot) { s.Queues[1].AMs = unit.Resources{Mem: 2000, Cores: 1} }
 	y.begin()
 	y.expect(Raise, 0.09, 31*sec)
 	y.mend = nil // once known it is kept
 	y.expect(Raise, 0.13, 31*sec)
-	y.jobs[0].Master = sourceMaster
+	y.jobs[0].AM = sourceAM
 	y.expect(Raise, 0.17, 31*sec)
-	y.jobs[0].Master = unit.Resources{} // what a job has told counts for more than a mean
-	y.mend = func(s *steer.Snapshot) { s.Queues[1].Masters = unit.Resources{Mem: 9000, Cores: 4} }
+	y.jobs[0].AM = unit.Resources{} // what a job has told counts for more than a mean
+	y.mend = func(s *steer.Snapshot) { s.Queues[1].AMs = unit.Resources{Mem: 9000, Cores: 4} }
 	y.expect(Raise, 0.21, 31*sec)
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Controller steers one queue's share of masters.
+// Controller steers a queue's AM share.
 type Controller interface {
 	steer.Steerer
 	steer.Explainer

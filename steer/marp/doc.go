@@ -1,7 +1,7 @@
-// Package marp holds steering controllers for one knob: the share of a queue's resources that application masters may take
+// Package marp holds steering controllers for one knob: the share of a queue's resources that AMs may take
 // together (maxAMShare of the Fair Scheduler, maximum-am-resource-percent of the Capacity Scheduler; "MARP"). Every
-// running job needs one master, so the share says how many jobs run at once: too low and jobs wait while processors
-// idle, too high and masters crowd out their own tasks.
+// running job needs one AM, so the share says how many jobs run at once: too low and jobs wait while processors
+// idle, too high and AMs crowd out their own tasks.
 //
 // The controllers:
 //
@@ -14,14 +14,14 @@
 //     "Self-balancing job parallelism and throughput in Hadoop", DAIS 2016, as their published artefact does it).
 //   - static: writes one value; the baselines are values for it, see Baselines and Sweep.
 //
-// The first three follow a master's thesis on balancing job throughput and parallelism in batches of MapReduce jobs, whose
+// The first three follow an AM's thesis on balancing job throughput and parallelism in batches of MapReduce jobs, whose
 // scripts ran on a Fair Scheduler. Where its text and scripts differ the scripts are followed, except where they would stop
 // admitting for ever, divide by zero or leave the bounds. Each such reading is a switch or a comment in Settings.
 //
 // What holds for all of them:
 //
 //   - No clock and no randomness of their own: the same snapshots and the same seed give the same actions.
-//   - The value lies between one master's share and 1, whatever is seen. It is not raised to let jobs in while none waits.
+//   - The value lies between one AM's share and 1, whatever is seen. It is not raised to let jobs in while none waits.
 //   - Stale, missing or impossible readings mean no action, a reason (Last) and a later look.
 //   - What was found at the start comes back at the end of the batch; Restore tells a driver the same when it must leave early.
 package marp

@@ -27,7 +27,7 @@ func mapped(j *steer.Job) float64 {
 	return min(max((j.Progress-5)/45, 0), 1)
 }
 
-// atWork tells whether a job has tasks: more than its master's container, or something done.
+// atWork tells whether a job has tasks: more than its AM's container, or something done.
 func atWork(j *steer.Job) bool { return j.Running >= 2 || j.Done >= 1 || j.Progress >= 1 }
 
 // advance takes a new reading. A pace is the mean since the job got to work or left its maps, and once that is longer

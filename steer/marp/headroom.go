@@ -8,7 +8,7 @@ import (
 )
 
 // A controller that goes by idle processors of the cluster does harm in a queue that has a ceiling: at the ceiling every further ApplicationMaster
-// takes the place of a task, fewer tasks mean more idle processors, and the share goes up again. So, whatever the law:
+// takes the place of a task, fewer tasks mean more idle processors, and the share goes up again. So, whatever the controller:
 //
 //	idle = min(idle processors, (ceiling - used) / ceiling in memory, the same in vcores)
 //
@@ -52,25 +52,25 @@ func (v *view) fits(least unit.Resources) bool {
 	q := v.queue
 	task := least
 	if n := q.Containers - int64(v.running); n > 0 { // the mean of those that run
-		held := q.Used.Sub(q.Masters)
+		held := q.Used.Sub(q.AMs)
 		task = task.Max(unit.Resources{Mem: held.Mem / n, Cores: held.Cores / n})
 	}
-	need, room := v.master.Add(task), q.Ceiling.Sub(q.Used)
+	need, room := v.am.Add(task), q.Ceiling.Sub(q.Used)
 	return (q.Ceiling.Mem == 0 || need.Mem <= room.Mem) && (q.Ceiling.Cores == 0 || need.Cores <= room.Cores)
 }
 
 // unfed tells whether a running job asks for containers and has none but its AM's. One whose AM runs elsewhere may have to wait for its share.
 func unfed(j *steer.Job) bool {
-	return j.Started && j.Pending > 0 && j.Running == 1 && !j.Master.IsZero()
+	return j.Started && j.Pending > 0 && j.Running == 1 && !j.AM.IsZero()
 }
 
-// spare keeps what a law wishes from doing harm. A value that a person has chosen is left as it is.
+// spare keeps what a controller wishes from doing harm. A value that a person has chosen is left as it is.
 func (c *loop) spare(v *view, m move) move {
-	if _, fixed := c.law.(static); fixed || !c.set.Headroom {
+	if _, fixed := c.controller.(static); fixed || !c.set.Headroom {
 		return m
 	}
 	hungry := c.hungry(v)
-	_, plain := c.law.(sizeless)
+	_, plain := c.controller.(sizeless)
 	fits := v.fits(c.set.Least)
 	if !fits {
 		c.full, c.wasFull = v.now, true
@@ -91,7 +91,7 @@ func (c *loop) spare(v *view, m move) move {
 	if m.up > 0 || m.to > c.value {
 		m.up, m.to = 0, 0
 		m.why += "; not raised: " + bar
-		if l, ok := c.law.(corrected); ok {
+		if l, ok := c.controller.(corrected); ok {
 			l.notMade()
 		}
 	}

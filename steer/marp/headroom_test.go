@@ -17,7 +17,7 @@ func (y *fakeYard) at(ceiling, used unit.Resources) {
 	}
 }
 
-// steady lets the jobs that run make progress, so that every law that can be pleased is.
+// steady lets the jobs that run make progress, so that every controller that can be pleased is.
 func (y *fakeYard) steady(looks int) (raises int) {
 	for i := range looks {
 		for k := range y.jobs {
@@ -81,7 +81,7 @@ func TestStarvingJobsGiveBack(t *testing.T) {
 		}
 		high := y.in
 		y.admit(0)
-		y.jobs[1].Running, y.jobs[1].Pending, y.jobs[1].Master = 1, 20, sourceMaster
+		y.jobs[1].Running, y.jobs[1].Pending, y.jobs[1].AM = 1, 20, sourceAM
 		var lowered []float64
 		for end := y.now + unit.Minute; y.now < end; {
 			if d, _ := y.step(); d.Kind == Raise && d.Now > end-50*sec {
@@ -101,7 +101,7 @@ func TestStarvingJobsGiveBack(t *testing.T) {
 	y := service(t, "cbt", 4, nil)
 	y.in, y.idle = 0.5, 90
 	for i := range y.jobs {
-		y.jobs[i] = steer.Job{ID: y.jobs[i].ID, Queue: "root.default", Started: true, Running: 1, Pending: 9, Master: sourceMaster}
+		y.jobs[i] = steer.Job{ID: y.jobs[i].ID, Queue: "root.default", Started: true, Running: 1, Pending: 9, AM: sourceAM}
 	}
 	y.jobs = append(y.jobs, steer.Job{ID: "z", Queue: "root.default"})
 	for range 60 {
@@ -130,7 +130,7 @@ func TestStarvingKeepsTheValueFound(t *testing.T) {
 	y.begin()
 	y.expect(Raise, 0.09, 31*sec)
 	for i := range 3 {
-		y.jobs[i] = steer.Job{ID: y.jobs[i].ID, Queue: "root.default", Started: true, Running: 1, Pending: 9, Master: sourceMaster}
+		y.jobs[i] = steer.Job{ID: y.jobs[i].ID, Queue: "root.default", Started: true, Running: 1, Pending: 9, AM: sourceAM}
 	}
 	for range 30 {
 		y.step()

@@ -29,7 +29,7 @@ func (y *fakeYard) raises(looks int) (to []float64) {
 	return to
 }
 
-// A bound lets in another number of masters than was meant: that number counts from then on.
+// A bound lets in another number of AMs than was meant: that number counts from then on.
 func TestHeldValueIsCounted(t *testing.T) {
 	y := service(t, "cbt", 12, func(s *Settings) { s.Slots = true })
 	y.in, y.idle = 0.2, 60 // room for five
@@ -85,22 +85,22 @@ func TestLateIsNotForeign(t *testing.T) {
 	y.expect(Lower, 0.05, sec) // the value found
 }
 
-// The Capacity Scheduler rounds the limit up to whole minimum allocations, of which a master may be one.
+// The Capacity Scheduler rounds the limit up to whole minimum allocations, of which an AM may be one.
 func TestSlotSharesOfCapacity(t *testing.T) {
 	for _, parts := range []int64{1, 2, 3, 4, 8, 16, 32, 64, 256} {
 		for _, queue := range []int64{8 << 10, 52224, 3 << 20, 400 << 20} {
 			s := Defaults("ahead", "q").On(steer.CapacityAM)
 			s.Least = unit.Resources{Mem: 6144 / parts, Cores: 1}
-			master := unit.Resources{Mem: s.Least.Mem * parts, Cores: 1}
-			v := &view{capacity: unit.Resources{Mem: queue, Cores: 1000}, master: master, share: steer.CapacityAM.Of(unit.Resources{Mem: queue}, master)}
+			am := unit.Resources{Mem: s.Least.Mem * parts, Cores: 1}
+			v := &view{capacity: unit.Resources{Mem: queue, Cores: 1000}, am: am, share: steer.CapacityAM.Of(unit.Resources{Mem: queue}, am)}
 			c := &loop{set: s}
-			for k := int64(1); k*master.Mem < queue-master.Mem && k <= 40; k++ {
-				if got := steer.CapacityAM.Slots(v.capacity, master, s.Least, c.slotShare(v, k)); got != k {
-					t.Errorf("minimum allocation 1/%d of a master, queue of %d MiB: %d masters wanted, %d let in", parts, queue, k, got)
+			for k := int64(1); k*am.Mem < queue-am.Mem && k <= 40; k++ {
+				if got := steer.CapacityAM.Slots(v.capacity, am, s.Least, c.slotShare(v, k)); got != k {
+					t.Errorf("minimum allocation 1/%d of an AM, queue of %d MiB: %d AMs wanted, %d let in", parts, queue, k, got)
 				}
 			}
-			if c.measure(v); steer.CapacityAM.Slots(v.capacity, master, s.Least, c.first(v)) != 1 {
-				t.Errorf("minimum allocation 1/%d of a master, queue of %d MiB: it begins with %v", parts, queue, c.first(v))
+			if c.measure(v); steer.CapacityAM.Slots(v.capacity, am, s.Least, c.first(v)) != 1 {
+				t.Errorf("minimum allocation 1/%d of an AM, queue of %d MiB: it begins with %v", parts, queue, c.first(v))
 			}
 		}
 	}
@@ -122,8 +122,8 @@ func TestForcedWithoutProgress(t *testing.T) {
 	}
 }
 
-// A share below one master lets nothing start on the Fair Scheduler, however busy others keep the cluster; --min cannot mean less.
-func TestBelowOneMaster(t *testing.T) {
+// A share below one AM lets nothing start on the Fair Scheduler, however busy others keep the cluster; --min cannot mean less.
+func TestBelowOneAM(t *testing.T) {
 	for _, name := range []string{"cbt", "cbtws", "cbtwat", "ahead"} {
 		y := service(t, name, 3, func(s *Settings) { s.Min = 0.01 })
 		y.in, y.idle = 0.02, 0
@@ -131,7 +131,7 @@ func TestBelowOneMaster(t *testing.T) {
 		for y.now < unit.Minute && y.in == 0.02 {
 			y.step()
 		}
-		if steer.FairV2AM.Slots(sourceTotal, sourceMaster, unit.Resources{}, y.in) != 1 {
+		if steer.FairV2AM.Slots(sourceTotal, sourceAM, unit.Resources{}, y.in) != 1 {
 			t.Errorf("%s: %v in force: %v", name, y.in, y.c.Last())
 		}
 	}

@@ -8,14 +8,14 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// law is what one controller adds to the loop that all share. It is called only with readings that make sense, while jobs
+// controller is what one controller adds to the loop that all share. It is called only with readings that make sense, while jobs
 // are there. It answers what to move and how long to wait; the loop adds the wait after an increase.
-type law interface {
+type controller interface {
 	begin(c *loop, v *view)
 	look(c *loop, v *view) (m move, again unit.Time)
 }
 
-// move is a wish of a law. Nothing set: no change.
+// move is a wish of a controller. Nothing set: no change.
 type move struct {
 	up, down int     // jobs to let in, jobs whose share is given back
 	to       float64 // a value; 0: none
@@ -33,18 +33,18 @@ const (
 )
 
 // loop carries a controller through a batch: it waits for the jobs, reads the value found, keeps what it has written, lets
-// the law look, keeps to bounds and waits, and puts the value back.
+// the controller look, keeps to bounds and waits, and puts the value back.
 //
 // Invariants: while known, value is what was written last or read since; found is what was read first, or a person has set since.
 type loop struct {
-	set  Settings
-	law  law
-	cpu  bool // the law needs the processors' idle share
-	at   phase
-	due  unit.Time // looks before this change nothing
-	last unit.Time // latest instant seen
-	skew unit.Time // added to instants: by how much the clock was set back so far
-	bad  int       // looks in a row that could not be acted on
+	set        Settings
+	controller controller
+	cpu        bool // the controller needs the processors' idle share
+	at         phase
+	due        unit.Time // looks before this change nothing
+	last       unit.Time // latest instant seen
+	skew       unit.Time // added to instants: by how much the clock was set back so far
+	bad        int       // looks in a row that could not be acted on
 
 	found, value  float64
 	hasFound      bool
@@ -55,8 +55,8 @@ type loop struct {
 	unfinished    bool      // the batch is over, but the first value is not back
 	ours          []float64 // the last values written
 	steps         Steps
-	stepped       float64 // share of a master that steps were derived for
-	k             int64   // masters that value is meant for, when they are counted
+	stepped       float64 // share of an AM that steps were derived for
+	k             int64   // AMs that value is meant for, when they are counted
 	sizes         sizes   // for which k was counted
 	jobs          map[string]*mark
 	unfed         map[string]unit.Time // running jobs that get no task: since when
@@ -65,17 +65,17 @@ type loop struct {
 	said          Decision
 	least, finest float64 // lower bound, half the resolution
 	digits        int
-	master        unit.Resources // as last seen
+	am            unit.Resources // as last seen
 	told          bool           // by a job
 }
 
-// sizes are what a number of masters follows from, besides the share.
-type sizes struct{ capacity, master unit.Resources }
+// sizes are what a number of AMs follows from, besides the share.
+type sizes struct{ capacity, am unit.Resources }
 
-// count finds the number of masters that a share lets in.
+// count finds the number of AMs that a share lets in.
 func (c *loop) count(v *view, share float64) {
-	c.sizes = sizes{v.capacity, v.master}
-	c.k = c.set.Limit.Slots(v.capacity, v.master, c.set.Least, share)
+	c.sizes = sizes{v.capacity, v.am}
+	c.k = c.set.Limit.Slots(v.capacity, v.am, c.set.Least, share)
 }
 
 // mark is a job of the batch.
@@ -96,17 +96,17 @@ func New(name string, s Settings) (Controller, error) {
 	c := &loop{set: s, steps: s.Steps, jobs: map[string]*mark{}, said: blank(0), digits: 3}
 	switch name {
 	case "cbt":
-		c.law, c.cpu = cbt{&c.set.Idling}, true
+		c.controller, c.cpu = cbt{&c.set.Idling}, true
 	case "cbtws":
-		c.law, c.cpu = &sampler{Idling: &c.set.Idling, Sampling: &c.set.Sampling}, true
+		c.controller, c.cpu = &sampler{Idling: &c.set.Idling, Sampling: &c.set.Sampling}, true
 	case "cbtwat":
-		c.law, c.cpu = &sampler{Idling: &c.set.Idling, Sampling: &c.set.Sampling, arms: newArms(&c.set.Learning)}, true
+		c.controller, c.cpu = &sampler{Idling: &c.set.Idling, Sampling: &c.set.Sampling, arms: newArms(&c.set.Learning)}, true
 	case "ahead":
-		c.law = newAhead(s.Forecasting)
+		c.controller = newAhead(s.Forecasting)
 	case "kalman-mem":
-		c.law = &kalman{Band: s.Band}
+		c.controller = &kalman{Band: s.Band}
 	case "static":
-		c.law = static{s.Fixed}
+		c.controller = static{s.Fixed}
 	}
 	return c, nil
 }
@@ -167,14 +167,14 @@ func (c *loop) refuse(why string) ([]steer.Action, unit.Time) {
 
 // sets tells whether the controller begins by writing a value of its own.
 func (c *loop) sets() bool {
-	_, plain := c.law.(static)
+	_, plain := c.controller.(static)
 	return (c.set.Preset || plain) && !c.wrote
 }
 
-// sizeless is a law that needs no steps.
+// sizeless is a controller that needs no steps.
 type sizeless interface{ sizeless() }
 
-// corrected is a law that counts on its raises, and must hear of one that was not made.
+// corrected is a controller that counts on its raises, and must hear of one that was not made.
 type corrected interface{ notMade() }
 
 func (c *loop) pass(v *view) ([]steer.Action, unit.Time) {
@@ -207,7 +207,7 @@ func (c *loop) pass(v *view) ([]steer.Action, unit.Time) {
 		}
 		c.at = acting
 		c.enlist(v)
-		c.law.begin(c, v)
+		c.controller.begin(c, v)
 		if c.set.Warm > 0 {
 			c.said.Why += fmt.Sprintf("a batch of %d jobs begins", len(v.jobs))
 			return nil, c.set.Warm + c.set.Look
@@ -216,13 +216,13 @@ func (c *loop) pass(v *view) ([]steer.Action, unit.Time) {
 	if c.set.Service {
 		c.enlist(v)
 	}
-	if _, plain := c.law.(sizeless); !plain && v.running == 0 && v.pending > 0 && v.share > 0 && c.set.Limit.Slots(v.capacity, v.master, c.set.Least, c.value) == 0 {
+	if _, plain := c.controller.(sizeless); !plain && v.running == 0 && v.pending > 0 && v.share > 0 && c.set.Limit.Slots(v.capacity, v.am, c.set.Least, c.value) == 0 {
 		if first := c.first(v); first > c.value {
 			c.count(v, first)
-			return c.write(v, Raise, first, fmt.Sprintf("nothing runs, %d waiting, and there is no room for any master: one more", v.pending)), c.set.Look + c.set.AfterIncrease
+			return c.write(v, Raise, first, fmt.Sprintf("nothing runs, %d waiting, and there is no room for any AM: one more", v.pending)), c.set.Look + c.set.AfterIncrease
 		}
 	}
-	m, again := c.law.look(c, v)
+	m, again := c.controller.look(c, v)
 	do := c.apply(v, c.spare(v, m))
 	if c.said.Kind == Raise {
 		again += c.set.AfterIncrease
@@ -232,7 +232,7 @@ func (c *loop) pass(v *view) ([]steer.Action, unit.Time) {
 
 // enlist takes the jobs that are there into the batch.
 func (c *loop) enlist(v *view) {
-	if _, plain := c.law.(sizeless); plain {
+	if _, plain := c.controller.(sizeless); plain {
 		return // it does not look at single jobs
 	}
 	for _, j := range v.jobs {
@@ -274,7 +274,7 @@ func (c *loop) finish(v *view) ([]steer.Action, unit.Time) {
 	if c.set.Service {
 		c.at = waiting
 		first := c.first(v)
-		if _, plain := c.law.(sizeless); plain || c.value <= first {
+		if _, plain := c.controller.(sizeless); plain || c.value <= first {
 			c.said.Why += "the batch is over"
 			return nil, c.set.Look
 		}
@@ -295,10 +295,10 @@ func (c *loop) finish(v *view) ([]steer.Action, unit.Time) {
 
 // start is the value with which the controller begins where it does not take the one it finds.
 func (c *loop) start(v *view) float64 {
-	if l, ok := c.law.(static); ok {
+	if l, ok := c.controller.(static); ok {
 		return l.Value
 	}
-	if _, plain := c.law.(sizeless); plain && c.steps == (Steps{}) {
+	if _, plain := c.controller.(sizeless); plain && c.steps == (Steps{}) {
 		return c.least
 	}
 	if c.set.Slots || c.set.Limit.Whole && c.set.Steps == (Steps{}) && v.share > 0 {
@@ -309,17 +309,17 @@ func (c *loop) start(v *view) float64 {
 
 // first is the same within the bounds; what is to be written once and left is taken as it is.
 func (c *loop) first(v *view) float64 {
-	if _, ok := c.law.(static); ok {
+	if _, ok := c.controller.(static); ok {
 		return c.start(v)
 	}
 	return min(max(c.start(v), c.least), c.set.Max)
 }
 
-// slotShare is the share that lets k masters run.
+// slotShare is the share that lets k AMs run.
 func (c *loop) slotShare(v *view, k int64) float64 {
 	spare := spareRoom
-	if c.set.Limit.Whole && v.master.Mem > 0 { // it rounds up to whole minimum allocations itself
-		spare = min(spare, 0.75-float64(c.set.Least.Mem)/float64(v.master.Mem))
+	if c.set.Limit.Whole && v.am.Mem > 0 { // it rounds up to whole minimum allocations itself
+		spare = min(spare, 0.75-float64(c.set.Least.Mem)/float64(v.am.Mem))
 	}
 	return slotShare(v.share, k, spare)
 }

@@ -61,24 +61,24 @@ var params = []param{
 	whole("idle-above", "PERCENT", "more idle processor time than this counts as idle", stepping, func(s *Settings) *int { return &s.IdleAbove }),
 	whole("drop-from", "PERCENT", "progress from which a job is almost done", stepping, func(s *Settings) *int { return &s.DropFrom }),
 	whole("count-from", "PERCENT", "progress from which a job counts in the mean", sampling, func(s *Settings) *int { return &s.CountFrom }),
-	length("look", "time between looks, over which idle processors are measured", nil, func(s *Settings) *unit.Time { return &s.Look }),
+	length("interval", "sampling interval, over which idle processors are measured", nil, func(s *Settings) *unit.Time { return &s.Look }),
 	length("after-increase", "further wait after the share was raised, for the change to be felt", stepping, func(s *Settings) *unit.Time { return &s.AfterIncrease }),
 	length("lockout", "wait between a sample and the housekeeping after it", sampling, func(s *Settings) *unit.Time { return &s.Lockout }),
 	length("nothing-waits", "further wait when no job waits", sampling, func(s *Settings) *unit.Time { return &s.NothingWaits }),
 	length("settle", "wait after the first job was seen", nil, func(s *Settings) *unit.Time { return &s.Settle }),
 	length("warm", "wait before the first look that may act", nil, func(s *Settings) *unit.Time { return &s.Warm }),
-	number("start", "SHARE", "share that lets exactly one job run; 0: derived from the sizes of masters and queue", stepping, func(s *Settings) *float64 { return &s.Steps.Start }),
+	number("start", "SHARE", "share that lets exactly one job run; 0: derived from the sizes of AMs and queue", stepping, func(s *Settings) *float64 { return &s.Steps.Start }),
 	number("inc", "SHARE", "share added to let one job in; 0: derived", stepping, func(s *Settings) *float64 { return &s.Steps.Inc }),
 	number("dec", "SHARE", "share given back for a job that is almost done; 0: derived", stepping, func(s *Settings) *float64 { return &s.Steps.Dec }),
-	{Param: steer.Param{Name: "master", Value: "MIB", Help: "memory of a master, with one core; 0: as seen, the largest"},
-		get: func(s *Settings) string { return strconv.FormatInt(s.Master.Mem, 10) },
+	{Param: steer.Param{Name: "am", Value: "MIB", Help: "memory of an AM, with one core; 0: the largest seen"},
+		get: func(s *Settings) string { return strconv.FormatInt(s.AM.Mem, 10) },
 		set: func(s *Settings, v string) error {
 			n, err := strconv.ParseInt(v, 10, 32)
 			if err != nil || n < 0 {
 				return fmt.Errorf("%q is not a number of MiB", v)
 			}
-			if s.Master = (unit.Resources{}); n > 0 {
-				s.Master = unit.Resources{Mem: n, Cores: 1}
+			if s.AM = (unit.Resources{}); n > 0 {
+				s.AM = unit.Resources{Mem: n, Cores: 1}
 			}
 			return nil
 		}},
@@ -105,7 +105,7 @@ var params = []param{
 	toggle("arm-by-index", "the random threshold is an index, as a slip in the source's script has it", learning, func(s *Settings) *bool { return &s.ArmByIndex }),
 	toggle("discard-first", "the first sample, which grows from nothing, is not scored", learning, func(s *Settings) *bool { return &s.DiscardFirst }),
 	toggle("headroom", "raise only while the queue could run more tasks, and give back while running jobs get none; no: as published", moving, func(s *Settings) *bool { return &s.Headroom }),
-	toggle("slots", "hold a whole number of masters instead of adding steps", counting, func(s *Settings) *bool { return &s.Slots }),
+	toggle("slots", "hold a whole number of AMs instead of adding steps", counting, func(s *Settings) *bool { return &s.Slots }),
 	toggle("preset", "write the start value first, if it lies within the bounds", counting, func(s *Settings) *bool { return &s.Preset }),
 	toggle("keep-found", "never less than the value found, or a person's since", counting, func(s *Settings) *bool { return &s.KeepFound }),
 	toggle("started-first", "no further job while a started one has made less than 1 % of progress", stepping, func(s *Settings) *bool { return &s.StartedFirst }),

@@ -32,7 +32,7 @@ func TestParamsReadBackWhatTheySay(t *testing.T) {
 func TestEverySettingHasAName(t *testing.T) {
 	given := map[string]bool{"Queue": true, "Limit": true, "Least": true, "Min": true, "Max": true, "Service": true}
 	other := map[string]string{"value": "0.3", "idle-target": "0.3", "start": "0.3", "inc": "0.3", "dec": "0.3", "weight-current": "0.3", "band-low": "0.3", "band-high": "0.3",
-		"smoothing": "sma", "ties": "latest", "master": "7"}
+		"smoothing": "sma", "ties": "latest", "am": "7"}
 	for i := range params {
 		p := &params[i]
 		controller := "cbt"
@@ -89,10 +89,10 @@ func TestParamsSayWhatIsWrong(t *testing.T) {
 		{"ahead", "lockout", "5s", "lockout: ahead does not read it; cbtws and cbtwat do"},
 		{"static", "value", "half", `value: "half" is not a number`},
 		{"cbt", "idle-above", "1.5", `"1.5" is not a whole number`},
-		{"cbt", "look", "soon", `look: "soon" is not a length of time`},
+		{"cbt", "interval", "soon", `interval: "soon" is not a length of time`},
 		{"cbt", "slots", "maybe", `"maybe" is neither yes nor no`},
 		{"cbtwat", "ties", "first", `"first" is not one of smallest, largest, latest`},
-		{"cbt", "master", "-1", `"-1" is not a number of MiB`},
+		{"cbt", "am", "-1", `"-1" is not a number of MiB`},
 	} {
 		s := Defaults(c.controller, "root.default")
 		if err := s.Set(c.controller, c.name, c.value); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -17,7 +17,7 @@ func anySettings(t *rapid.T) (string, Settings) {
 	s := Defaults(name, "root.default")
 	flag := func(what string) bool { return rapid.Bool().Draw(t, what) }
 	s.Limit = rapid.SampledFrom([]steer.AMLimit{steer.FairAM, steer.FairV2AM, steer.CapacityAM}).Draw(t, "rule")
-	s.Master, s.Seed, s.Value = sourceMaster, rapid.Uint64().Draw(t, "seed"), 0.25
+	s.AM, s.Seed, s.Value = sourceAM, rapid.Uint64().Draw(t, "seed"), 0.25
 	s.Slots = s.Slots || flag("slots")
 	s.Service, s.Preset, s.StartedFirst, s.Strict = flag("service"), flag("preset"), flag("started first"), flag("strict")
 	s.ArmByIndex, s.DiscardFirst, s.PerJob = flag("by index"), flag("discard"), flag("per job")
@@ -44,7 +44,7 @@ func TestWhateverIsSeen(t *testing.T) {
 			t.Fatal(err)
 		}
 		b, _ := New(name, s)
-		share := s.Limit.Of(sourceTotal, s.Master)
+		share := s.Limit.Of(sourceTotal, s.AM)
 		least := max(ceilTo(share, 3), s.Min)
 		y := &fakeYard{in: rapid.SampledFrom([]float64{0.05, 0.02, 0.25, 1, 0.049}).Draw(t, "found")}
 		found, n := y.in, 0
@@ -106,12 +106,12 @@ func TestWhateverIsSeen(t *testing.T) {
 
 // While processors idle and jobs wait somebody is let in sooner or later. Acceleration may stall for ever: cbtws and
 // cbtwat promise it only where nothing runs, or with their guard on. It is so too where a service waited for the first job, which tells
-// how large masters are.
+// how large AMs are.
 func TestSomebodyIsLetIn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"cbt", "cbtws", "cbtwat", "ahead", "kalman-mem"}).Draw(t, "controller")
 		s := Defaults(name, "root.default")
-		s.Limit, s.Master, s.Seed = steer.FairV2AM, sourceMaster, rapid.Uint64().Draw(t, "seed")
+		s.Limit, s.AM, s.Seed = steer.FairV2AM, sourceAM, rapid.Uint64().Draw(t, "seed")
 		runs := rapid.Bool().Draw(t, "one runs")
 		if runs {
 			s.ForceAfter = rapid.IntRange(1, 5).Draw(t, "force")
@@ -119,7 +119,7 @@ func TestSomebodyIsLetIn(t *testing.T) {
 		s.Slots = s.Slots || rapid.Bool().Draw(t, "slots")
 		early := rapid.Bool().Draw(t, "before the first job")
 		if early {
-			s.Master, s.Service = unit.Resources{}, true
+			s.AM, s.Service = unit.Resources{}, true
 		}
 		c, err := New(name, s)
 		if err != nil {
@@ -127,7 +127,7 @@ func TestSomebodyIsLetIn(t *testing.T) {
 		}
 		y := &fakeYard{c: c, in: rapid.Float64Range(0.001, 0.5).Draw(t, "found"), idle: rapid.Float64Range(17, 100).Draw(t, "idle")}
 		for i := range rapid.IntRange(2, 8).Draw(t, "jobs") {
-			y.jobs = append(y.jobs, steer.Job{ID: string(rune('a' + i)), Queue: "root.default", Master: sourceMaster})
+			y.jobs = append(y.jobs, steer.Job{ID: string(rune('a' + i)), Queue: "root.default", AM: sourceAM})
 		}
 		if runs {
 			y.jobs[0].Started, y.jobs[0].Running = true, 2

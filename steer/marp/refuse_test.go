@@ -36,12 +36,12 @@ var impossible = []struct {
 	{"progress 1000", "impossible", func(s *steer.Snapshot) { s.Jobs[0].Progress = 1000 }},
 	{"maps NaN", "impossible", func(s *steer.Snapshot) { s.Jobs[0].Maps = math.NaN() }},
 	{"containers negative", "impossible", func(s *steer.Snapshot) { s.Jobs[0].Running = -1 }},
-	{"master negative", "impossible", func(s *steer.Snapshot) { s.Jobs[0].Master.Mem = -2048 }},
-	{"share NaN", "impossible", func(s *steer.Snapshot) { s.Queues[1].MasterShare = math.NaN() }},
-	{"share 25", "impossible", func(s *steer.Snapshot) { s.Queues[1].MasterShare = 25 }},
-	{"share inf", "impossible", func(s *steer.Snapshot) { s.Queues[1].MasterShare = math.Inf(1) }},
+	{"AM negative", "impossible", func(s *steer.Snapshot) { s.Jobs[0].AM.Mem = -2048 }},
+	{"share NaN", "impossible", func(s *steer.Snapshot) { s.Queues[1].AMShare = math.NaN() }},
+	{"share 25", "impossible", func(s *steer.Snapshot) { s.Queues[1].AMShare = 25 }},
+	{"share inf", "impossible", func(s *steer.Snapshot) { s.Queues[1].AMShare = math.Inf(1) }},
 	{"capacity negative", "impossible", func(s *steer.Snapshot) { s.Queues[1].Capacity.Mem = -1 }},
-	{"master larger than the queue", "larger", func(s *steer.Snapshot) { s.Queues[1].Capacity = unit.Resources{Mem: 1024, Cores: 1} }},
+	{"AM larger than the queue", "larger", func(s *steer.Snapshot) { s.Queues[1].Capacity = unit.Resources{Mem: 1024, Cores: 1} }},
 	{"negative time", "time", func(s *steer.Snapshot) { s.Now = -1 }},
 	{"no end of time", "time", func(s *steer.Snapshot) { s.Now = unit.Never }},
 }
@@ -87,7 +87,7 @@ func TestRefuses(t *testing.T) {
 
 // What a controller needs and is not told.
 func TestRefusesUnknown(t *testing.T) {
-	noSize := func(s *Settings) { s.Master = unit.Resources{} }
+	noSize := func(s *Settings) { s.AM = unit.Resources{} }
 	for _, c := range []struct {
 		who, why string
 		change   func(*Settings)
@@ -96,12 +96,12 @@ func TestRefusesUnknown(t *testing.T) {
 		{"cbt", "idle processors are not known", nil, func(s *steer.Snapshot) { s.CPUIdle = -1 }},
 		{"cbtws", "idle processors are not known", nil, func(s *steer.Snapshot) { s.CPUIdle = -1 }},
 		{"cbtwat", "idle processors are not known", nil, func(s *steer.Snapshot) { s.CPUIdle = -1 }},
-		{"cbt", "size of masters", noSize, func(*steer.Snapshot) {}},
-		{"ahead", "size of masters", noSize, func(*steer.Snapshot) {}},
-		{"cbt", "not known", nil, func(s *steer.Snapshot) { s.Queues[1].MasterShare = 0 }},
-		{"ahead", "not known", nil, func(s *steer.Snapshot) { s.Queues[1].MasterShare = 0 }},
-		{"kalman-mem", "not known", nil, func(s *steer.Snapshot) { s.Queues[1].MasterShare = 0 }},
-		{"cbt", "no limit", nil, func(s *steer.Snapshot) { s.Queues[1].MasterShare = -1 }},
+		{"cbt", "size of AMs", noSize, func(*steer.Snapshot) {}},
+		{"ahead", "size of AMs", noSize, func(*steer.Snapshot) {}},
+		{"cbt", "not known", nil, func(s *steer.Snapshot) { s.Queues[1].AMShare = 0 }},
+		{"ahead", "not known", nil, func(s *steer.Snapshot) { s.Queues[1].AMShare = 0 }},
+		{"kalman-mem", "not known", nil, func(s *steer.Snapshot) { s.Queues[1].AMShare = 0 }},
+		{"cbt", "no limit", nil, func(s *steer.Snapshot) { s.Queues[1].AMShare = -1 }},
 	} {
 		y := newYard(t, c.who, 6, c.change)
 		y.mend = c.spoil
@@ -119,7 +119,7 @@ func TestDecisionLine(t *testing.T) {
 	y.begin()
 	y.step()
 	got := y.c.Last().String()
-	theta := y.c.(*loop).law.(*sampler).arms.thetas[0]
+	theta := y.c.(*loop).controller.(*sampler).arms.thetas[0]
 	want := `t=11 idle=50 pending=5 running=1 progress=50 raw=50 smoothed=20 theta=` + string(rune('0'+theta)) +
 		` old=0.05 new=0.09 decision=raise why="50 % idle, smoothed progress 20 after 0 (threshold ` + string(rune('0'+theta)) + `), 5 waiting: one more (0.05 -> 0.09)"`
 	if got != want {

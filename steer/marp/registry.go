@@ -59,30 +59,30 @@ func newFor(name string, su *steer.Setup) (steer.Steerer, error) {
 
 // Found implements steer.Describer.
 func (c *loop) Found(q *steer.Queue) string {
-	am := c.set.Master
+	am := c.set.AM
 	if n := int64(q.Running); am.IsZero() && n > 0 {
-		am = unit.Resources{Mem: (q.Masters.Mem + n - 1) / n, Cores: (q.Masters.Cores + n - 1) / n}
+		am = unit.Resources{Mem: (q.AMs.Mem + n - 1) / n, Cores: (q.AMs.Cores + n - 1) / n}
 	}
 	switch {
-	case q.MasterShare < 0:
+	case q.AMShare < 0:
 		return "no limit"
-	case q.MasterShare == 0:
+	case q.AMShare == 0:
 		return "not known yet"
 	}
-	share := fmt.Sprintf("%.4g", q.MasterShare)
+	share := fmt.Sprintf("%.4g", q.AMShare)
 	switch {
 	case q.Capacity.IsZero():
 		return share
 	case am.IsZero():
 		return share + fmt.Sprintf(" of %v; how many jobs that lets in shows when there is a job", q.Capacity)
 	}
-	n := c.set.Limit.Slots(q.Capacity, am, c.set.Least, q.MasterShare)
-	return share + fmt.Sprintf(" of %v: room for %d %s of %v", q.Capacity, n, plural(int(n), "master", "masters"), am)
+	n := c.set.Limit.Slots(q.Capacity, am, c.set.Least, q.AMShare)
+	return share + fmt.Sprintf(" of %v: room for %d %s of %v", q.Capacity, n, plural(int(n), "AM", "AMs"), am)
 }
 
 // Bounds implements steer.Describer.
 func (c *loop) Bounds() string {
-	if l, ok := c.law.(static); ok {
+	if l, ok := c.controller.(static); ok {
 		return fmt.Sprintf("%.4g, whatever is found", l.Value)
 	}
 	switch s := &c.set; {
@@ -91,5 +91,5 @@ func (c *loop) Bounds() string {
 	case s.KeepFound:
 		return fmt.Sprintf("the share found to %.4g", s.Max)
 	}
-	return fmt.Sprintf("one master's share to %.4g", c.set.Max)
+	return fmt.Sprintf("one AM's share to %.4g", c.set.Max)
 }

@@ -56,7 +56,7 @@ func (s *sampler) sample(c *loop, v *view) (m move, again unit.Time) {
 	mean, raw, n := s.measure(c, v)
 	if n == 0 {
 		m.why = fmt.Sprintf("%d %% idle, no job has made progress yet", v.idle)
-		if v.running == 0 && v.queue.Containers == 0 && v.pending > 0 { // a master that stays behind makes room for the next by itself
+		if v.running == 0 && v.queue.Containers == 0 && v.pending > 0 { // an AM that stays behind makes room for the next by itself
 			m.up, m.why = 1, fmt.Sprintf("nothing runs, %d waiting: one more", v.pending)
 		} else if v.pending > 0 && s.forced() && !s.held(v) {
 			m.up, s.missed = 1, 0

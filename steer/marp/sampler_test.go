@@ -93,7 +93,7 @@ func TestCBTwAT(t *testing.T) {
 	y := newYard(t, "cbtwat", 6, nil)
 	y.jobs[0].Progress = 50
 	y.begin()
-	s := y.c.(*loop).law.(*sampler)
+	s := y.c.(*loop).controller.(*sampler)
 	for i := range 9 {
 		d, _ := y.gap()
 		if d.Theta != s.arms.thetas[i/3] {

@@ -22,12 +22,12 @@ const (
 // Settings are a controller's numbers and switches: those of the loop, which all controllers share, and those of each controller. Defaults gives the
 // source's, with Headroom; every switch is off there.
 type Settings struct {
-	Queue  string // the one queue that is watched and set
-	Limit  steer.AMLimit
-	Least  unit.Resources // the scheduler's minimum allocation: sizes of AMs are rounded up to it
-	Master unit.Resources // size of an AM; zero: as seen, the largest
-	Min    float64        // lower bound; 0: one AM's share
-	Max    float64        // upper bound
+	Queue string // the one queue that is watched and set
+	Limit steer.AMLimit
+	Least unit.Resources // the scheduler's minimum allocation: sizes of AMs are rounded up to it
+	AM    unit.Resources // size of an AM; zero: as seen, the largest
+	Min   float64        // lower bound; 0: one AM's share
+	Max   float64        // upper bound
 
 	Look          unit.Time // between samples: the time over which idle processors are measured
 	AfterIncrease unit.Time // further wait after the share was raised, for the change to be felt
@@ -166,8 +166,8 @@ func (s *Settings) Check(name string) error {
 	case s.Queue == "":
 		return bad("name the queue")
 	case s.Limit.Property == "":
-		return bad("the scheduler has no share for application masters that could be moved")
-	case s.Master.Mem < 0 || s.Master.Cores < 0 || s.Least.Mem < 0 || s.Least.Cores < 0:
+		return bad("the scheduler has no AM share that could be moved")
+	case s.AM.Mem < 0 || s.AM.Cores < 0 || s.Least.Mem < 0 || s.Least.Cores < 0:
 		return bad("a size is negative")
 	case s.Steps != Steps{} && !(s.Steps.Inc > 0 && s.Steps.Dec >= 0 && s.Steps.Start > 0 && share(s.Steps.Inc) && share(s.Steps.Dec) && share(s.Steps.Start)):
 		return bad("steps %v: each is a share from 0 to 1; give all or none", s.Steps)
@@ -194,7 +194,7 @@ func (s *Settings) Check(name string) error {
 	case name == "static" && !(s.Value > 0 && s.Value <= 1):
 		return bad("value %v: it needs the share to write, above 0 and at most 1: value=0.3", s.Value)
 	case name == "ahead" && !s.Slots:
-		return bad("it counts masters: slots cannot be switched off")
+		return bad("it counts AMs: slots cannot be switched off")
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func TestInTheSimulator(t *testing.T) {
 	var jobs workload.Slice
 	one := unit.Resources{Mem: 1024, Cores: 1}
 	for i := range 6 {
-		jobs = append(jobs, &workload.Job{ID: fmt.Sprint("j", i), Queue: "default", Master: unit.Resources{Mem: 2048, Cores: 1}, Stages: []workload.Stage{
+		jobs = append(jobs, &workload.Job{ID: fmt.Sprint("j", i), Queue: "default", AM: unit.Resources{Mem: 2048, Cores: 1}, Stages: []workload.Stage{
 			{Tasks: 24, Ask: one, Length: workload.Fixed(40 * unit.Second)},
 			{Tasks: 1, Ask: one, Length: workload.Fixed(100 * unit.Second), After: []workload.Edge{{From: 0, SlowStart: 1}}},
 		}})

@@ -5,28 +5,28 @@ import (
 	"strconv"
 )
 
-// Steps are the amounts by which the share is moved. The zero value means: derive them from the sizes of masters and queue.
+// Steps are the amounts by which the share is moved. The zero value means: derive them from the sizes of AMs and queue.
 type Steps struct {
 	Start float64 // lets exactly one job run
 	Inc   float64 // just enough for one more
 	Dec   float64 // given back for a job that is almost done: a little less than Inc
 }
 
-// SourceSteps are the values of the source's experiments (masters of 2 GiB in a queue of 51 GiB).
+// SourceSteps are the values of the source's experiments (AMs of 2 GiB in a queue of 51 GiB).
 func SourceSteps() Steps { return Steps{Start: 0.050, Inc: 0.040, Dec: 0.030} }
 
-// Derive finds the steps for masters that take the given share of the queue each. They are whole multiples of the
-// resolution: thousandths for shares from 1 % on, and finer where a thousandth would be several masters.
+// Derive finds the steps for AMs that take the given share of the queue each. They are whole multiples of the
+// resolution: thousandths for shares from 1 % on, and finer where a thousandth would be several AMs.
 func Derive(share float64) Steps {
 	d := digits(share)
 	inc := ceilTo(share, d)
 	return Steps{Start: min(roundTo(inc+share/4, d), 1), Inc: inc, Dec: roundTo(0.75*inc, d)}
 }
 
-// spareRoom is how much of a master is left to spare.
+// spareRoom is how much of an AM is left to spare.
 const spareRoom = 0.25
 
-// SlotShare is the share that lets exactly k masters run, with a quarter of a master to spare.
+// SlotShare is the share that lets exactly k AMs run, with a quarter of an AM to spare.
 func SlotShare(share float64, k int64) float64 { return slotShare(share, k, spareRoom) }
 
 func slotShare(share float64, k int64, spare float64) float64 {

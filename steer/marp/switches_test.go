@@ -98,7 +98,7 @@ func TestDiscardFirst(t *testing.T) {
 		y := newYard(t, "cbtwat", 20, func(s *Settings) { s.DiscardFirst = on })
 		y.jobs[0].Progress = 50
 		y.begin()
-		a := y.c.(*loop).law.(*sampler).arms
+		a := y.c.(*loop).controller.(*sampler).arms
 		n := 0
 		for ; a.best == 0; n++ {
 			if d, _ := y.gap(); n == 0 && d.Kind != Raise {
@@ -148,7 +148,7 @@ func TestDropFrom(t *testing.T) {
 	}
 }
 
-// Steps come from what is seen when they are not given, and the size of a master from whoever tells it.
+// Steps come from what is seen when they are not given, and the size of an AM from whoever tells it.
 func TestStepsAsSeen(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -156,9 +156,9 @@ func TestStepsAsSeen(t *testing.T) {
 		mend   func(*fakeYard)
 	}{
 		{"told", nil, nil},
-		{"rounded up", func(s *Settings) { s.Master = unit.Resources{Mem: 1536, Cores: 1} }, nil},
-		{"of a job", func(s *Settings) { s.Master = unit.Resources{} }, func(y *fakeYard) { y.jobs[0].Master = sourceMaster }},
-		{"given steps", func(s *Settings) { s.Master, s.Steps = unit.Resources{}, SourceSteps() }, nil},
+		{"rounded up", func(s *Settings) { s.AM = unit.Resources{Mem: 1536, Cores: 1} }, nil},
+		{"of a job", func(s *Settings) { s.AM = unit.Resources{} }, func(y *fakeYard) { y.jobs[0].AM = sourceAM }},
+		{"given steps", func(s *Settings) { s.AM, s.Steps = unit.Resources{}, SourceSteps() }, nil},
 	} {
 		y := newYard(t, "cbt", 6, c.change)
 		if c.mend != nil {
@@ -199,7 +199,7 @@ func TestCheck(t *testing.T) {
 	for i, spoil := range []func(*Settings){
 		func(s *Settings) { s.Queue = "" },
 		func(s *Settings) { s.Limit.Property = "" },
-		func(s *Settings) { s.Master.Mem = -1 },
+		func(s *Settings) { s.AM.Mem = -1 },
 		func(s *Settings) { s.Steps = Steps{Start: 0.1} },
 		func(s *Settings) { s.Steps = Steps{Start: 0.1, Inc: math.NaN(), Dec: 0.1} },
 		func(s *Settings) { s.Min = 0.9; s.Max = 0.5 },

@@ -50,7 +50,7 @@ func (y *toy) second() {
 		y.in = y.pending[0].Value
 		y.felt, y.pending = y.felt[1:], y.pending[1:]
 	}
-	slots := steer.FairV2AM.Slots(sourceTotal, sourceMaster, unit.Resources{}, y.in)
+	slots := steer.FairV2AM.Slots(sourceTotal, sourceAM, unit.Resources{}, y.in)
 	var running int64
 	for _, j := range y.jobs {
 		if j.started && !j.over {
@@ -102,7 +102,7 @@ func (y *toy) second() {
 
 func (y *toy) snapshot() *steer.Snapshot {
 	s := &steer.Snapshot{Now: y.now, Total: sourceTotal, Nodes: 3, CPUIdle: y.idle}
-	q := steer.Queue{Name: "root.default", MasterShare: y.in}
+	q := steer.Queue{Name: "root.default", AMShare: y.in}
 	for _, j := range y.jobs {
 		if j.over {
 			continue
@@ -160,7 +160,7 @@ func TestBatches(t *testing.T) {
 	for _, name := range Names() {
 		for seed := range uint64(3) {
 			s := Defaults(name, "root.default")
-			s.Master, s.Seed, s.Value, s.Limit = sourceMaster, seed, SourcePRJ, steer.FairV2AM
+			s.AM, s.Seed, s.Value, s.Limit = sourceAM, seed, SourcePRJ, steer.FairV2AM
 			run := func() (*toy, unit.Time, []string) {
 				c, err := New(name, s)
 				if err != nil {

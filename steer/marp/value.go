@@ -6,29 +6,29 @@ import (
 	"slices"
 )
 
-// measure finds steps and bounds from the size of a master: what a job tells, now or before, counts for more than the queue's mean.
+// measure finds steps and bounds from the size of an AM: what a job tells, now or before, counts for more than the queue's mean.
 func (c *loop) measure(v *view) (why string) {
 	if v.share > 0 && (!v.guessed || !c.told) {
-		c.master, c.told = v.master, !v.guessed
-	} else if c.master.Mem > 0 {
-		v.master = c.master
-		v.share = c.set.Limit.Of(v.capacity, c.master)
+		c.am, c.told = v.am, !v.guessed
+	} else if c.am.Mem > 0 {
+		v.am = c.am
+		v.share = c.set.Limit.Of(v.capacity, c.am)
 	}
 	// Steps stay for a batch, else what is given back would not be what was taken; not where another size makes nonsense of them.
 	if c.set.Steps == (Steps{}) && v.share > 0 && (c.at != acting || v.share > 2*c.stepped || v.share < c.stepped/2) {
 		c.steps, c.stepped = Derive(v.share), v.share
 	}
-	_, plain := c.law.(sizeless)
+	_, plain := c.controller.(sizeless)
 	switch {
 	case v.share > 1:
-		return fmt.Sprintf("a master (%v) is larger than the queue (%v)", v.master, v.capacity)
+		return fmt.Sprintf("an AM (%v) is larger than the queue (%v)", v.am, v.capacity)
 	case v.share > 0:
 		c.digits = digits(v.share)
 		if c.least = ceilTo(v.share, c.digits); c.set.Limit.Whole {
 			c.least = min(c.least, c.slotShare(v, 1)) // it rounds up itself
 		}
 	case (!plain && c.steps == Steps{} || c.set.Slots) && v.pending+v.running > 0:
-		return "the size of masters is not known: give it, or steps"
+		return "the size of AMs is not known: give it, or steps"
 	default:
 		c.digits, c.least = digits(c.steps.Inc), c.steps.Inc
 	}
@@ -60,7 +60,7 @@ func (c *loop) sync(v *view) (why string) {
 	mine := c.known && (v.present == 0 || near(c.value) || c.wrote && v.now-c.written < c.set.TakeOver)
 	switch {
 	case mine:
-		if c.sizes != (sizes{v.capacity, v.master}) { // the first job tells how large masters are; nodes come and go
+		if c.sizes != (sizes{v.capacity, v.am}) { // the first job tells how large AMs are; nodes come and go
 			c.count(v, c.value)
 		}
 	case v.present > 0:
@@ -74,7 +74,7 @@ func (c *loop) sync(v *view) (why string) {
 		c.count(v, v.present)
 	case c.sets():
 	case v.present < 0:
-		return "the queue has no limit for masters: set one, or let the controller preset its own"
+		return "the queue has no limit for AMs: set one, or let the controller preset its own"
 	default:
 		return "the share in force is not known: let the controller preset its own"
 	}

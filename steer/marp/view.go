@@ -18,9 +18,9 @@ type view struct {
 	present          float64      // share in force; 0: not known, negative: no limit
 	queue            *steer.Queue
 	capacity         unit.Resources // of the queue; the cluster's where the yard cannot tell
-	share            float64        // of one master; 0: not known
-	master           unit.Resources
-	guessed          bool           // master is a mean over the queue: no job tells its own
+	share            float64        // of one AM; 0: not known
+	am               unit.Resources
+	guessed          bool           // AM is a mean over the queue: no job tells its own
 	total, used      unit.Resources // of the cluster; of the queue where its headroom binds
 }
 
@@ -75,7 +75,7 @@ func (s *Settings) read(seen *steer.Snapshot, needCPU bool) (v view, why string)
 		switch {
 		case !(j.Progress >= 0 && j.Progress <= 100.5) || !(j.Maps >= 0 && j.Maps <= 1.005):
 			return v, fmt.Sprintf("job %s: progress of %v %% (maps %v) is impossible", j.ID, j.Progress, j.Maps)
-		case min(j.Running, j.Pending) < 0 || max(j.Running, j.Pending) > most || !sane(j.Master):
+		case min(j.Running, j.Pending) < 0 || max(j.Running, j.Pending) > most || !sane(j.AM):
 			return v, fmt.Sprintf("job %s: a count or size is impossible", j.ID)
 		}
 		v.jobs = append(v.jobs, j)
@@ -98,32 +98,32 @@ func (v *view) readQueue() string {
 	switch {
 	case q.Waiting < 0 || q.Running < 0 || q.Waiting > mostJobs || q.Running > mostJobs:
 		return fmt.Sprintf("%d jobs waiting and %d running is impossible", q.Waiting, q.Running)
-	case math.IsNaN(q.MasterShare) || math.IsInf(q.MasterShare, 0) || q.MasterShare > 1:
-		return fmt.Sprintf("a share of %v for masters is impossible", q.MasterShare)
-	case !sane(q.Capacity) || !sane(q.Ceiling) || !sane(q.Masters) || !sane(q.Used):
+	case math.IsNaN(q.AMShare) || math.IsInf(q.AMShare, 0) || q.AMShare > 1:
+		return fmt.Sprintf("a share of %v for AMs is impossible", q.AMShare)
+	case !sane(q.Capacity) || !sane(q.Ceiling) || !sane(q.AMs) || !sane(q.Used):
 		return "a size of the queue is impossible"
 	}
-	v.pending, v.running, v.present = q.Waiting, q.Running, q.MasterShare
+	v.pending, v.running, v.present = q.Waiting, q.Running, q.AMShare
 	return ""
 }
 
-// size finds out how large a master is and which share of the queue it takes.
+// size finds out how large an AM is and which share of the queue it takes.
 func (v *view) size(s *Settings, seen *steer.Snapshot) {
 	v.capacity = v.queue.Capacity
 	if v.capacity.Mem == 0 {
 		v.capacity = seen.Total
 	}
-	if v.master = s.Master; v.master.IsZero() {
+	if v.am = s.AM; v.am.IsZero() {
 		for _, j := range v.jobs {
-			v.master = v.master.Max(j.Master)
+			v.am = v.am.Max(j.AM)
 		}
-		if n := int64(v.running); v.master.IsZero() && n > 0 && v.queue.Masters.Mem > 0 {
-			v.master = unit.Resources{Mem: (v.queue.Masters.Mem + n - 1) / n, Cores: (v.queue.Masters.Cores + n - 1) / n}
+		if n := int64(v.running); v.am.IsZero() && n > 0 && v.queue.AMs.Mem > 0 {
+			v.am = unit.Resources{Mem: (v.queue.AMs.Mem + n - 1) / n, Cores: (v.queue.AMs.Cores + n - 1) / n}
 			v.guessed = true // of another moment than the count, perhaps
 		}
 	}
-	if v.master.Mem > 0 {
-		v.master.Mem, v.master.Cores = steer.RoundUp(v.master.Mem, s.Least.Mem), max(v.master.Cores, s.Least.Cores)
-		v.share = s.Limit.Of(v.capacity, v.master)
+	if v.am.Mem > 0 {
+		v.am.Mem, v.am.Cores = steer.RoundUp(v.am.Mem, s.Least.Mem), max(v.am.Cores, s.Least.Cores)
+		v.share = s.Limit.Of(v.capacity, v.am)
 	}
 }

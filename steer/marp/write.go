@@ -7,9 +7,9 @@ import (
 	"github.com/yardmaster/yardmaster/steer"
 )
 
-// apply turns a law's wish into at most one action within the bounds.
+// apply turns a controller's wish into at most one action within the bounds.
 func (c *loop) apply(v *view, m move) []steer.Action {
-	if m.up > 0 && v.pending == 0 { // laws see to it; this is the last gate
+	if m.up > 0 && v.pending == 0 { // controllers see to it; this is the last gate
 		m.up = 0
 	}
 	want, k, recount := c.value, c.k, false
@@ -23,11 +23,11 @@ func (c *loop) apply(v *view, m move) []steer.Action {
 		top := max(1, int64(1/v.share))
 		k = min(max(c.k+int64(m.up)-int64(m.down), min(c.k, 1)), top)
 		if k == c.k {
-			m.why += fmt.Sprintf("; stays at %d %s", k, plural(int(k), "master", "masters"))
+			m.why += fmt.Sprintf("; stays at %d %s", k, plural(int(k), "AM", "AMs"))
 			break
 		}
 		want = c.slotShare(v, k)
-		m.why += fmt.Sprintf("; room for %d %s", k, plural(int(k), "master", "masters"))
+		m.why += fmt.Sprintf("; room for %d %s", k, plural(int(k), "AM", "AMs"))
 	default:
 		want = roundTo(c.value+float64(m.up)*c.steps.Inc-float64(m.down)*c.steps.Dec, c.digits)
 	}
@@ -90,7 +90,7 @@ func (c *loop) NotMade(steer.Action) {
 		c.wrote = false
 	}
 	c.unfinished = c.at == waiting && c.did == Lower
-	if l, ok := c.law.(corrected); ok && c.did == Raise {
+	if l, ok := c.controller.(corrected); ok && c.did == Raise {
 		l.notMade()
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// The source's cluster: three nodes of 17 GiB and 17 vcores, masters of 2 GiB.
+// The source's cluster: three nodes of 17 GiB and 17 vcores, AMs of 2 GiB.
 var (
-	sourceTotal  = unit.Resources{Mem: 3 * 17 * 1024, Cores: 51}
-	sourceMaster = unit.Resources{Mem: 2048, Cores: 1}
+	sourceTotal = unit.Resources{Mem: 3 * 17 * 1024, Cores: 51}
+	sourceAM    = unit.Resources{Mem: 2048, Cores: 1}
 )
 
 const sourceShare = 2048.0 / 52224
@@ -29,7 +29,7 @@ type fakeYard struct {
 func newYard(t testing.TB, name string, jobs int, change func(*Settings)) *fakeYard {
 	t.Helper()
 	s := Defaults(name, "root.default")
-	s.Limit, s.Master, s.Seed = steer.FairV2AM, sourceMaster, 7
+	s.Limit, s.AM, s.Seed = steer.FairV2AM, sourceAM, 7
 	if name == "static" {
 		s.Value = SourcePRJ
 	}
@@ -48,7 +48,7 @@ func newYard(t testing.TB, name string, jobs int, change func(*Settings)) *fakeY
 }
 
 func (y *fakeYard) snapshot() *steer.Snapshot {
-	q := steer.Queue{Name: "root.default", MasterShare: y.in}
+	q := steer.Queue{Name: "root.default", AMShare: y.in}
 	s := &steer.Snapshot{Now: y.now, Total: sourceTotal, Nodes: 3, CPUIdle: y.idle / 100}
 	for _, j := range y.jobs {
 		if j.Started {

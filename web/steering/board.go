@@ -228,8 +228,8 @@ func (b *Board) see(s *steer.Snapshot) {
 		q := &s.Queues[i]
 		if slices.ContainsFunc(names, func(name string) bool { return sameQueue(q.Name, name) }) {
 			n.Pending, n.Running = n.Pending+q.Waiting, n.Running+q.Running
-			if q.MasterShare != 0 && sameQueue(q.Name, names[0]) {
-				n.InForce = Number(q.MasterShare)
+			if q.AMShare != 0 && sameQueue(q.Name, names[0]) {
+				n.InForce = Number(q.AMShare)
 			}
 		}
 	}

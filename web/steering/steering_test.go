@@ -42,7 +42,7 @@ func play(t testing.TB) *Board {
 		at = at.Add(5 * time.Second)
 		idle := 0.3 + 0.25*math.Sin(float64(at.Unix())/40)
 		b.Observe(drive.Event{At: at, Kind: drive.Decided, Mode: "act", Open: len(kept), Attrs: append(attrs, slog.String("decision", decision), slog.String("why", why)),
-			Snapshot: &steer.Snapshot{CPUIdle: idle, Queues: []steer.Queue{{Name: "root.other"}, {Name: "root.default", Waiting: pending, Running: running, MasterShare: share}}}})
+			Snapshot: &steer.Snapshot{CPUIdle: idle, Queues: []steer.Queue{{Name: "root.other"}, {Name: "root.default", Waiting: pending, Running: running, AMShare: share}}}})
 	}
 	b.Observe(drive.Event{At: at, Kind: drive.Started, Mode: "act"})
 	for range 20 {

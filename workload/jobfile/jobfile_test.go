@@ -53,7 +53,7 @@ func sample() workload.Slice {
 		{ID: "j1", Submit: 0, Stages: []workload.Stage{{Tasks: 3, Ask: ask, Length: workload.Fixed(unit.Second)}}},
 		{
 			ID: "j2", Name: "wörd count", User: "ann", Queue: "root.etl", Class: "small", Submit: 5, Priority: -3, Deadline: 99 * unit.Second,
-			Master: unit.Resources{Mem: 2048, Cores: 2},
+			AM: unit.Resources{Mem: 2048, Cores: 2},
 			Stages: []workload.Stage{
 				{
 					Name: "map", Kind: workload.Map, Tasks: 3, Ask: ask, Input: 64 * unit.MiB,
@@ -192,7 +192,7 @@ func drawJob(t *rapid.T, at unit.Time) *workload.Job {
 		ID: text.Draw(t, "id"), Name: text.Draw(t, "name"), User: text.Draw(t, "user"), Queue: text.Draw(t, "queue"),
 		Class: text.Draw(t, "class"), Submit: at, Priority: rapid.Int().Draw(t, "priority"),
 		Deadline: unit.Time(rapid.Int64().Draw(t, "deadline")),
-		Master:   unit.Resources{Mem: small.Draw(t, "mem"), Cores: small.Draw(t, "cores")},
+		AM:       unit.Resources{Mem: small.Draw(t, "mem"), Cores: small.Draw(t, "cores")},
 	}
 	if rapid.Bool().Draw(t, "keep") {
 		j.Keep = &workload.Keep{Ask: unit.Resources{Mem: 1}, Slots: 1 + small.Draw(t, "slots"), Max: 1 + small.Draw(t, "max")}

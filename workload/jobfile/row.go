@@ -10,20 +10,20 @@ import (
 // The rows of the file. Their fields, in this order, are the columns that docs/format.md documents.
 type (
 	jobRow struct {
-		ID          string       `parquet:"id"`
-		Name        string       `parquet:"name"`
-		User        string       `parquet:"user"`
-		Queue       string       `parquet:"queue"`
-		Class       string       `parquet:"class"`
-		Submit      int64        `parquet:"submit_us"`
-		Priority    int64        `parquet:"priority"`
-		Deadline    int64        `parquet:"deadline_us"`
-		MasterMem   int64        `parquet:"master_mem_mib"`
-		MasterCores int64        `parquet:"master_cores"`
-		MasterStart int64        `parquet:"master_start_us"`
-		Stages      []stageRow   `parquet:"stages,list"`
-		Keep        *keepRow     `parquet:"keep,optional"`
-		Observed    *observedRow `parquet:"observed,optional"`
+		ID       string       `parquet:"id"`
+		Name     string       `parquet:"name"`
+		User     string       `parquet:"user"`
+		Queue    string       `parquet:"queue"`
+		Class    string       `parquet:"class"`
+		Submit   int64        `parquet:"submit_us"`
+		Priority int64        `parquet:"priority"`
+		Deadline int64        `parquet:"deadline_us"`
+		AMMem    int64        `parquet:"master_mem_mib"`
+		AMCores  int64        `parquet:"master_cores"`
+		AMStart  int64        `parquet:"master_start_us"`
+		Stages   []stageRow   `parquet:"stages,list"`
+		Keep     *keepRow     `parquet:"keep,optional"`
+		Observed *observedRow `parquet:"observed,optional"`
 	}
 	stageRow struct {
 		Name   string    `parquet:"name"`
@@ -74,7 +74,7 @@ func toRow(j *workload.Job) (row jobRow, size, listed int) {
 	row = jobRow{
 		ID: j.ID, Name: j.Name, User: j.User, Queue: j.Queue, Class: j.Class,
 		Submit: int64(j.Submit), Priority: int64(j.Priority), Deadline: int64(j.Deadline),
-		MasterMem: j.Master.Mem, MasterCores: j.Master.Cores, MasterStart: int64(j.MasterStart),
+		AMMem: j.AM.Mem, AMCores: j.AM.Cores, AMStart: int64(j.AMStart),
 		Stages: make([]stageRow, len(j.Stages)),
 	}
 	size = 160 + len(j.ID) + len(j.Name) + len(j.User) + len(j.Queue) + len(j.Class)
@@ -123,7 +123,7 @@ func fromRow(row *jobRow) (*workload.Job, error) {
 	j := &workload.Job{
 		ID: row.ID, Name: row.Name, User: row.User, Queue: row.Queue, Class: row.Class,
 		Submit: unit.Time(row.Submit), Priority: int(row.Priority), Deadline: unit.Time(row.Deadline),
-		Master: unit.Resources{Mem: row.MasterMem, Cores: row.MasterCores}, MasterStart: unit.Time(row.MasterStart),
+		AM: unit.Resources{Mem: row.AMMem, Cores: row.AMCores}, AMStart: unit.Time(row.AMStart),
 		Stages: make([]workload.Stage, len(row.Stages)),
 	}
 	if k := row.Keep; k != nil {

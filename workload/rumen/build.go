@@ -26,7 +26,7 @@ func (r *Reader) build() (*workload.Job, error) {
 	}
 	j := &workload.Job{
 		ID: p.id, Name: p.name, User: p.user, Queue: p.queue, Priority: p.priority,
-		Master: r.opt.Master, Submit: r.since(p.submit), Observed: r.observed(),
+		AM: r.opt.AM, Submit: r.since(p.submit), Observed: r.observed(),
 	}
 	if j.ID == "" {
 		return nil, r.js.Errorf("the job has no jobID")

@@ -7,7 +7,7 @@
 //
 // # Two clocks
 //
-// A task's own startTime and finishTime are the job tracker's (or application master's) clock; all that an attempt says
+// A task's own startTime and finishTime are the job tracker's (or AM's) clock; all that an attempt says
 // is its node's clock. In the Mumak trace some node clocks are minutes off, so lengths within one attempt can be
 // trusted and instants of two nodes cannot be compared; those of two tasks can.
 //
@@ -84,7 +84,7 @@ func ParseMissing(s string) (Missing, error) {
 type Options struct {
 	Base      int64          // the instant, in milliseconds since 1970, that becomes 0; 0: when the first job was submitted
 	Ask       unit.Resources // container of a task where the trace gives no size; zero: cluster.Unit
-	Master    unit.Resources // container of each job's master; zero: none
+	AM        unit.Resources // container of each job's AM; zero: none
 	SlowStart float64        // share of maps that must be done before reduces take containers; 0: 0.05, negative: none
 
 	ReduceLength ReduceLength

@@ -138,9 +138,9 @@ func TestOptions(t *testing.T) {
 			}
 		})
 	}
-	jobs, _ := read(t, Options{Base: 990000, Ask: unit.Resources{Mem: 512, Cores: 2}, Master: cluster.Unit, SlowStart: -1, Others: true})
+	jobs, _ := read(t, Options{Base: 990000, Ask: unit.Resources{Mem: 512, Cores: 2}, AM: cluster.Unit, SlowStart: -1, Others: true})
 	a, b := jobs[0], jobs[1]
-	if a.Submit != 10*sec || b.Submit != 0 || a.Master != cluster.Unit || a.Stages[1].Ask != (unit.Resources{Mem: 2048, Cores: 2}) ||
+	if a.Submit != 10*sec || b.Submit != 0 || a.AM != cluster.Unit || a.Stages[1].Ask != (unit.Resources{Mem: 2048, Cores: 2}) ||
 		b.Stages[0].Ask.Mem != 512 || a.Stages[2].After[0].SlowStart != 0 || a.Stages[3].Kind != workload.Reduce || a.Stages[1].After[0].SlowStart != 1 {
 		t.Errorf("got %+v and %+v", a, b)
 	}

@@ -47,8 +47,8 @@ func (r *Reader) Notes() []workload.Note {
 	}
 	if c.kept > 0 {
 		n.Say("SLS: reduces start when all maps are done; containers without a size are of %v", r.opt.Ask)
-		if !r.opt.NoMaster {
-			n.Say("SLS: masters without a size are of %v", r.opt.Master)
+		if !r.opt.NoAM {
+			n.Say("SLS: AMs without a size are of %v", r.opt.AM)
 		}
 	}
 	return n

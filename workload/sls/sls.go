@@ -41,13 +41,13 @@ const (
 
 // Options says how a trace is taken. The zero value is what SLS does.
 type Options struct {
-	Ask      unit.Resources // container of a task without a size; zero: 1024 MiB, 1 vcore (yarn.sls.container.*)
-	Master   unit.Resources // container of a job's master without a size; zero: 1024 MiB, 1 vcore (yarn.sls.am.container.*)
-	NoMaster bool           // jobs have no master
+	Ask  unit.Resources // container of a task without a size; zero: 1024 MiB, 1 vcore (yarn.sls.container.*)
+	AM   unit.Resources // container of a job's AM without a size; zero: 1024 MiB, 1 vcore (yarn.sls.am.container.*)
+	NoAM bool           // jobs have no AM
 }
 
 func (o Options) withDefaults() Options {
-	o.Ask, o.Master = cmp.Or(o.Ask, cluster.Unit), cmp.Or(o.Master, cluster.Unit)
+	o.Ask, o.AM = cmp.Or(o.Ask, cluster.Unit), cmp.Or(o.AM, cluster.Unit)
 	return o
 }
 
@@ -139,7 +139,7 @@ func (r *Reader) build() error {
 	}
 	j := &workload.Job{
 		ID: p.id, User: p.user, Queue: p.queue, Submit: unit.Time(p.start-r.base) * unit.Millisecond,
-		Master: r.master(), Stages: p.stages(c),
+		AM: r.am(), Stages: p.stages(c),
 	}
 	if p.id == "" {
 		j.ID = fmt.Sprintf("job_%d", r.js.Records())
@@ -171,11 +171,11 @@ func (r *Reader) build() error {
 	return nil
 }
 
-func (r *Reader) master() unit.Resources {
-	if r.opt.NoMaster {
+func (r *Reader) am() unit.Resources {
+	if r.opt.NoAM {
 		return unit.Resources{}
 	}
-	m := r.opt.Master
+	m := r.opt.AM
 	m.Mem, m.Cores = cmp.Or(r.p.amMem, m.Mem), cmp.Or(r.p.amCores, m.Cores)
 	return m
 }

@@ -50,7 +50,7 @@ func TestJobs(t *testing.T) {
 	}
 	want := workload.Slice{
 		{
-			ID: "job_1", User: "ana", Queue: "etl", Submit: 1000 * ms, Master: unit.Resources{Mem: 2048, Cores: 1},
+			ID: "job_1", User: "ana", Queue: "etl", Submit: 1000 * ms, AM: unit.Resources{Mem: 2048, Cores: 1},
 			Observed: &workload.Observed{Launch: 1000 * ms, Finish: 95000 * ms},
 			Stages: []workload.Stage{
 				{
@@ -72,7 +72,7 @@ func TestJobs(t *testing.T) {
 		{Name: "reduce", Kind: workload.Reduce, Tasks: 1000000, Ask: cluster.Unit, Length: workload.Fixed(10 * ms)},
 	}
 	for _, id := range []string{"7_1", "7_2"} {
-		want = append(want, &workload.Job{ID: id, User: "default", Queue: "default", Submit: 500 * ms, Master: cluster.Unit, Stages: dag})
+		want = append(want, &workload.Job{ID: id, User: "default", Queue: "default", Submit: 500 * ms, AM: cluster.Unit, Stages: dag})
 	}
 	if d := cmp.Diff(want, jobs); d != "" {
 		t.Error(d)
@@ -85,9 +85,9 @@ func TestJobs(t *testing.T) {
 		"0 SLS: the trace speaks of 6 nodes in 2 racks")
 
 	r = NewReader(strings.NewReader(`{"job.start.ms":1371222054499,"am.type":"stream","job.tasks":[{"duration.ms":1,"container.type":"x"}]}
-		{"job.start.ms":1371222054000,"job.tasks":[{"duration.ms":1,"container.type":"x"}]}`), "f", Options{NoMaster: true})
+		{"job.start.ms":1371222054000,"job.tasks":[{"duration.ms":1,"container.type":"x"}]}`), "f", Options{NoAM: true})
 	jobs, err = workload.ReadAll(r)
-	if err != nil || jobs[0].Submit != 0 || jobs[1].Submit != 0 || jobs[0].ID != "job_1" || !jobs[0].Master.IsZero() {
+	if err != nil || jobs[0].Submit != 0 || jobs[1].Submit != 0 || jobs[0].ID != "job_1" || !jobs[0].AM.IsZero() {
 		t.Errorf("%+v, %v", jobs, err)
 	}
 	hasNotes(t, r.Notes(), "0 SLS: submit times count from 1970", "1 SLS: jobs submitted before", "1 SLS: stream jobs", "1 SLS: jobs name their kind", "1 SLS: tasks of a mapreduce")

@@ -13,7 +13,7 @@ const (
 	reduceType = "reduce"
 )
 
-// kind is that of the job's master; without one it is that of MapReduce, SLS's default. "am.type" is what SLS's own description calls
+// kind is that of the job's AM; without one it is that of MapReduce, SLS's default. "am.type" is what SLS's own description calls
 // the setting, "yarn.sls.am.type" what its code looks for.
 func (p *parser) kind() string { return cmp.Or(p.amType, p.oldType, "mapreduce") }
 

@@ -134,8 +134,8 @@ func (s *SynthReader) job(i int) *workload.Job {
 		ID: fmt.Sprintf("%s_%06d", cl.name, i), Name: wl.name, Class: cl.name, User: cl.user, Queue: wl.queue,
 		Submit: unit.Time(story.submit) * unit.Second,
 	}
-	if !s.opt.NoMaster {
-		j.Master = s.opt.Master
+	if !s.opt.NoAM {
+		j.AM = s.opt.AM
 	}
 	duration := math.Round(cl.duration.draw(d)) // seconds
 	reserved := d.uniform() <= cl.reservation.draw(d)
@@ -187,8 +187,8 @@ func (s *SynthReader) Notes() []workload.Note {
 	n.Add(c.deadlines, "SYNTH: jobs drew a deadline; reservations are not modelled")
 	n.Add(c.streams, "SYNTH: stream jobs run each of their containers once")
 	n.Add(c.opportune, "SYNTH: tasks of opportunistic containers run in guaranteed ones")
-	if !s.opt.NoMaster {
-		n.Say("SYNTH: masters are of %v", s.opt.Master)
+	if !s.opt.NoAM {
+		n.Say("SYNTH: AMs are of %v", s.opt.AM)
 	}
 	return n
 }

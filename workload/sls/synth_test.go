@@ -40,7 +40,7 @@ func TestSynthOldForm(t *testing.T) {
 		default:
 			t.Errorf("submitted at %v", s)
 		}
-		if j.Queue != "etl" || j.Master.Mem != 1024 {
+		if j.Queue != "etl" || j.AM.Mem != 1024 {
 			t.Errorf("%+v", j)
 		}
 		if j.Class != "big" {
@@ -75,7 +75,7 @@ func TestSynthOldForm(t *testing.T) {
 	if d := cmp.Diff(jobs, again); d != "" {
 		t.Error("the same seed gave other jobs", d)
 	}
-	others, _ := synth(t, "testdata/synth-old.json", SynthOptions{TaskTime: unit.Second, Options: Options{NoMaster: true}, Seed: 1})
+	others, _ := synth(t, "testdata/synth-old.json", SynthOptions{TaskTime: unit.Second, Options: Options{NoAM: true}, Seed: 1})
 	if cmp.Equal(jobs[0].Stages[0].Tasks, others[0].Stages[0].Tasks) && cmp.Equal(jobs[1].Stages[0].Tasks, others[1].Stages[0].Tasks) && jobs[2].Submit == others[2].Submit {
 		t.Error("another seed gave the same jobs")
 	}

@@ -35,7 +35,7 @@ type Model struct {
 	ReduceRate     float64        // bytes a second
 	SlowStart      float64        // share of a job's maps done before its reduces may take containers
 	Ask            unit.Resources // of every task
-	Master         unit.Resources // of a job's master; zero: none
+	AM             unit.Resources // of a job's AM; zero: none
 	Users          int            // jobs are dealt to this many users at random
 	Queues         []string       // each user keeps to one of these; empty: all in "default"
 	Seed           uint64
@@ -89,9 +89,9 @@ func (m Model) Assumptions() []string {
 	if n := len(m.Queues); n > 0 {
 		queues = fmt.Sprintf("each user in one of %d queues", n)
 	}
-	master := "no master container"
-	if !m.Master.IsZero() {
-		master = fmt.Sprintf("a master container of %v a job", m.Master)
+	am := "no AM container"
+	if !m.AM.IsZero() {
+		am = fmt.Sprintf("an AM container of %v a job", m.AM)
 	}
 	mib := float64(unit.MiB)
 	return []string{
@@ -99,7 +99,7 @@ func (m Model) Assumptions() []string {
 			m.Block, int64(m.BytesPerReduce), m.ReduceCap),
 		fmt.Sprintf("swim: map time = %v + input of the map at %.4g MiB/s; reduce time = %v + shuffle and output of the reduce at %.4g MiB/s; no stragglers, no failures",
 			m.StartUp, m.MapRate/mib, m.StartUp, m.ReduceRate/mib),
-		fmt.Sprintf("swim: every task asks for %v; %s; reduces may take containers once %.4g %% of the maps are done", m.Ask, master, m.SlowStart*100),
+		fmt.Sprintf("swim: every task asks for %v; %s; reduces may take containers once %.4g %% of the maps are done", m.Ask, am, m.SlowStart*100),
 		fmt.Sprintf("swim: jobs dealt at random to %d users (seed %d), %s", m.Users, m.Seed, queues),
 	}
 }

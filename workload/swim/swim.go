@@ -99,7 +99,7 @@ func (r *Reader) job(line []byte) (*workload.Job, error) {
 		Queue:  r.queue[user],
 		Class:  class(size[1]),
 		Submit: submit,
-		Master: r.m.Master,
+		AM:     r.m.AM,
 		Stages: r.m.stages(size[0], size[1], size[2]),
 	}
 	if err := j.Validate(); err != nil {

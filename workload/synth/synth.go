@@ -38,7 +38,7 @@ type Class struct {
 	Priority int
 	Stages   []Stage // a chain, each after the one before
 	Ask      unit.Resources
-	Master   unit.Resources
+	AM       unit.Resources
 	// Spread is the coefficient of variation of a lognormal factor with mean 1 that is drawn once a job and stretches
 	// all its task lengths: tasks of one job resemble each other more than those of another.
 	Spread float64
@@ -126,8 +126,8 @@ func (k *Class) validate() error {
 			return fmt.Errorf("stage %q: bytes a task must be between 0 and %v", s.Name, unit.Bytes(maxBytes))
 		}
 	}
-	if k.Ask.Mem < 0 || k.Ask.Cores < 0 || k.Ask.IsZero() || k.Master.Mem < 0 || k.Master.Cores < 0 {
-		return fmt.Errorf("containers of %v, master of %v", k.Ask, k.Master)
+	if k.Ask.Mem < 0 || k.Ask.Cores < 0 || k.Ask.IsZero() || k.AM.Mem < 0 || k.AM.Cores < 0 {
+		return fmt.Errorf("containers of %v, AM of %v", k.Ask, k.AM)
 	}
 	if k.Arrivals != nil {
 		return k.Arrivals.validate()
@@ -233,7 +233,7 @@ func (s *Source) job(st *stream) *workload.Job {
 	k := &s.c.Classes[st.classes[at]]
 	j := &workload.Job{
 		ID: fmt.Sprintf("job%06d", s.n+1), Name: fmt.Sprintf("%s-%d", k.Name, st.k+1), User: k.Name, Queue: k.Queue, Class: k.Name,
-		Submit: st.next, Priority: k.Priority, Master: k.Master,
+		Submit: st.next, Priority: k.Priority, AM: k.AM,
 	}
 	j.Queue = cmp.Or(j.Queue, "default")
 	if n := len(k.Users); n > 0 {

@@ -158,11 +158,11 @@ func openSynth(w *Workload, files []*given, opt Options) error {
 }
 
 func slsAssumptions(o sls.Options) []string {
-	master := "no master containers"
-	if !o.NoMaster {
-		master = fmt.Sprintf("a master without a size asks for %v", cmp.Or(o.Master, cluster.Unit))
+	am := "no AM containers"
+	if !o.NoAM {
+		am = fmt.Sprintf("an AM without a size asks for %v", cmp.Or(o.AM, cluster.Unit))
 	}
-	return []string{fmt.Sprintf("sls: a task without a size asks for %v; %s", cmp.Or(o.Ask, cluster.Unit), master)}
+	return []string{fmt.Sprintf("sls: a task without a size asks for %v; %s", cmp.Or(o.Ask, cluster.Unit), am)}
 }
 
 // earliest is the first submit time of all files, so that they share a clock and no job is before its start; 0 (the

@@ -30,7 +30,7 @@ func Settings() []setting.Of[Options] {
 			}),
 		setting.List("queues", "", "NAMES", "deal the users of any workload afresh to these queues, with commas between", func(o *Options) *[]string { return &o.Queues }),
 		setting.Container("container", "", "what a task asks for: memory,cores", func(o *Options) *unit.Resources { return &o.SWIM.Ask }).On(SWIM, Rumen, SLS),
-		setting.Container("master", "", "what a job's master asks for: memory,cores; 0,0: no master", func(o *Options) *unit.Resources { return &o.SWIM.Master }).On(SWIM, Rumen, SLS, Synth),
+		setting.Container("am", "", "container of a job's AM: memory,cores; 0,0: none", func(o *Options) *unit.Resources { return &o.SWIM.AM }).On(SWIM, Rumen, SLS, Synth),
 		setting.Yes("drop-failed", "", "leave out jobs that failed or were killed on the real cluster", func(o *Options) *bool { return &o.Rumen.DropFailed }).On(Rumen, Google),
 		setting.Yes("retried", "", "count Rumen attempts that ended before the successful one began into a task's length", func(o *Options) *bool { return &o.Rumen.Retried }).On(Rumen),
 		setting.Yes("other-tasks", "", "play the set-up and clean-up tasks of Rumen jobs too", func(o *Options) *bool { return &o.Rumen.Others }).On(Rumen),
@@ -41,16 +41,16 @@ func Settings() []setting.Of[Options] {
 }
 
 // ForAll says to each reader, in its own words, what is said of all traces. noMaster: jobs have none, if no size of it is set.
-func (o Options) ForAll(noMaster bool) Options {
+func (o Options) ForAll(noAM bool) Options {
 	plain := Defaults().SWIM
 	o.Google.FinishedOnly = o.Rumen.DropFailed
 	if o.SWIM.Ask != plain.Ask {
 		o.Rumen.Ask, o.SLS.Ask = o.SWIM.Ask, o.SWIM.Ask
 	}
-	if o.SWIM.Master != plain.Master {
-		o.Rumen.Master, o.SLS.Master, o.Synth.Master = o.SWIM.Master, o.SWIM.Master, o.SWIM.Master
-	} else if noMaster {
-		o.SLS.NoMaster, o.Synth.NoMaster = true, true
+	if o.SWIM.AM != plain.AM {
+		o.Rumen.AM, o.SLS.AM, o.Synth.AM = o.SWIM.AM, o.SWIM.AM, o.SWIM.AM
+	} else if noAM {
+		o.SLS.NoAM, o.Synth.NoAM = true, true
 	}
 	if o.SWIM.SlowStart != plain.SlowStart {
 		if o.Rumen.SlowStart = o.SWIM.SlowStart; o.Rumen.SlowStart == 0 {

@@ -17,16 +17,16 @@ const (
 	tableSteps = 1000
 	// Hadoop's defaults: mapreduce.map.memory.mb, yarn.app.mapreduce.am.resource.mb, mapreduce.job.reduce.slowstart.completedmaps.
 	defaultTaskMem   = 1024
-	defaultMasterMem = 1536
+	defaultAMMem     = 1536
 	defaultSlowStart = 0.05
 )
 
 // builder makes jobs of what was read. It only reads what it holds, so several goroutines may use it.
 type builder struct {
-	names  *names
-	master unit.Resources // of jobs that do not say; zero: Hadoop's default
-	site   conf.Site
-	fair   bool // the FairScheduler, which rounds by its own setting
+	names *names
+	am    unit.Resources // of jobs that do not say; zero: Hadoop's default
+	site  conf.Site
+	fair  bool // the FairScheduler, which rounds by its own setting
 }
 
 // observed is how an application really ended, from its submission on.
@@ -48,20 +48,20 @@ func (b *builder) mapReduce(h *jhist.Job, conf jobConf, app *app, t *tally) *wor
 	}
 	j := &workload.Job{
 		ID: h.ID, Name: b.names.job(h.Name), User: b.names.user(h.User), Queue: b.names.queue(h.Queue), Submit: instant(h.Submit),
-		Priority: priority(conf["mapreduce.job.priority"]), Master: conf.master(),
+		Priority: priority(conf["mapreduce.job.priority"]), AM: conf.am(),
 	}
 	if h.Priority != "" {
 		j.Priority = priority(h.Priority)
 	}
 	if app != nil {
 		j.Queue, j.Priority = b.names.queue(app.Queue), int(app.Priority)
-		if start := int64(h.Launch) - app.Launch; h.Launch > 0 && app.Launch > 0 && start > 0 && len(h.Masters) == 1 {
-			j.MasterStart = unit.Time(start) * unit.Millisecond
+		if start := int64(h.Launch) - app.Launch; h.Launch > 0 && app.Launch > 0 && start > 0 && len(h.AMs) == 1 {
+			j.AMStart = unit.Time(start) * unit.Millisecond
 		}
 	}
-	j.Master.Mem = cmp.Or(j.Master.Mem, b.master.Mem, defaultMasterMem)
-	j.Master.Cores = cmp.Or(j.Master.Cores, b.master.Cores, 1)
-	// An application's life is counted from its submission: that its master has to be given a container and started first is
+	j.AM.Mem = cmp.Or(j.AM.Mem, b.am.Mem, defaultAMMem)
+	j.AM.Cores = cmp.Or(j.AM.Cores, b.am.Cores, 1)
+	// An application's life is counted from its submission: that its AM has to be given a container and started first is
 	// part of what a simulated YARN does too.
 	j.Observed = observed(j.Submit, instant(h.Finish), h.Status)
 	if h.Uber {
@@ -81,17 +81,17 @@ func (b *builder) mapReduce(h *jhist.Job, conf jobConf, app *app, t *tally) *wor
 	return j
 }
 
-// uber makes the one task of a job that ran inside its master.
+// uber makes the one task of a job that ran inside its AM.
 func (b *builder) uber(j *workload.Job, h *jhist.Job) bool {
 	from := h.Launch
-	if n := len(h.Masters); n > 0 && h.Masters[n-1].Start > 0 {
-		from = h.Masters[n-1].Start
+	if n := len(h.AMs); n > 0 && h.AMs[n-1].Start > 0 {
+		from = h.AMs[n-1].Start
 	}
 	if from == 0 || h.Finish < from {
 		return false
 	}
-	j.Stages = []workload.Stage{{Name: "uber", Kind: workload.Other, Tasks: 1, Ask: j.Master, Length: workload.Fixed(span(from, h.Finish))}}
-	j.Master = unit.Resources{}
+	j.Stages = []workload.Stage{{Name: "uber", Kind: workload.Other, Tasks: 1, Ask: j.AM, Length: workload.Fixed(span(from, h.Finish))}}
+	j.AM = unit.Resources{}
 	return true
 }
 
@@ -180,7 +180,7 @@ func (b *builder) count(h *jhist.Job, conf jobConf, t *tally) {
 	if h.Uber {
 		t.Uber++
 	}
-	if len(h.Masters) > 1 {
+	if len(h.AMs) > 1 {
 		t.Restarted++
 	}
 	for _, list := range [][]jhist.Task{h.Maps, h.Reduces} {

@@ -154,7 +154,7 @@ func TestJobConf(t *testing.T) {
 		"yarn.app.mapreduce.am.resource.mb": "1024", "yarn.app.mapreduce.am.resource.memory-mb": "2Gi", "mapreduce.map.memory.mb": "x", "mapreduce.reduce.resource.vcores": "3",
 		"mapreduce.job.reduce.slowstart.completedmaps": " 0.75 ",
 	}
-	if got := c.master(); got != (unit.Resources{Mem: 2048}) {
+	if got := c.am(); got != (unit.Resources{Mem: 2048}) {
 		t.Error(got)
 	}
 	if c.task("map") != (unit.Resources{}) || c.task("reduce") != (unit.Resources{Cores: 3}) || c.slowStart() != 0.75 || jobConf(nil).slowStart() != defaultSlowStart {
@@ -168,15 +168,15 @@ func TestJobConf(t *testing.T) {
 }
 
 func TestCalibrate(t *testing.T) {
-	c := calibrate(&samples{MasterStart: []int64{3000, 5000, 4000}, QuietStart: []int64{1}, Commit: []int64{100}, Overhead: []int64{1500, 900, 2500}})
+	c := calibrate(&samples{AMStart: []int64{3000, 5000, 4000}, QuietStart: []int64{1}, Commit: []int64{100}, Overhead: []int64{1500, 900, 2500}})
 	want := Calibration{
-		MasterStart: 4 * unit.Second, MasterSamples: 3, MasterFrom: c.MasterFrom, ContainerStart: 500 * unit.Millisecond, ContainerExit: 500 * unit.Millisecond,
+		AMStart: 4 * unit.Second, AMSamples: 3, AMFrom: c.AMFrom, ContainerStart: 500 * unit.Millisecond, ContainerExit: 500 * unit.Millisecond,
 		ExitSamples: 3, Commit: 100 * unit.Millisecond, CommitSamples: 1,
 	}
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Error(diff)
 	}
-	if c := calibrate(&samples{QuietStart: []int64{9000, 2000, 3000, 8000, 7000}}); c.MasterStart != 2*unit.Second || !strings.Contains(c.MasterFrom, "decile") {
+	if c := calibrate(&samples{QuietStart: []int64{9000, 2000, 3000, 8000, 7000}}); c.AMStart != 2*unit.Second || !strings.Contains(c.AMFrom, "decile") {
 		t.Errorf("%+v", c)
 	}
 }

@@ -11,10 +11,10 @@ import (
 // Calibration is what the history tells of the cluster's own delays: medians, zero where it tells nothing. The names are those of
 // the simulated YARN's Timing.
 type Calibration struct {
-	MasterStart    unit.Time // launch of the master's container to its registration
-	MasterSamples  int
-	MasterFrom     string    // where it comes from, in words
-	ContainerStart unit.Time // from the master's hearing of a container to the launch that begins its task's length
+	AMStart        unit.Time // launch of the AM's container to its registration
+	AMSamples      int
+	AMFrom         string    // where it comes from, in words
+	ContainerStart unit.Time // from the AM's hearing of a container to the launch that begins its task's length
 	ContainerExit  unit.Time // from a task's end to the end of its container
 	ExitSamples    int
 	Commit         unit.Time // end of the last task to the end of the job
@@ -22,13 +22,13 @@ type Calibration struct {
 }
 
 const (
-	// startCall is the least that a master's call to start a container on a node takes. Hadoop's history does not hold it; this is
+	// startCall is the least that an AM's call to start a container on a node takes. Hadoop's history does not hold it; this is
 	// what a quiet cluster takes.
 	startCall = 60 * unit.Millisecond
-	// hearing is the mean time from a container's allocation to its master's hearing of it: half of a master's heartbeat
+	// hearing is the mean time from a container's allocation to its AM's hearing of it: half of an AM's heartbeat
 	// (yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms, 1000).
 	hearing = 500 // ms
-	// linger is how long a master's container stays after its application has ended for the ResourceManager: MRAppMaster sleeps for
+	// linger is how long an AM's container stays after its application has ended for the ResourceManager: MRAppMaster sleeps for
 	// 5 s, then stops its services and its process.
 	linger = 6000 // ms
 	// settled is how long after an application's end the ResourceManager's sums are taken to be whole.
@@ -37,14 +37,14 @@ const (
 
 // learn takes samples of the delays from one job.
 func learn(h *jhist.Job, a *app, j *workload.Job, t *tally) {
-	if h.Status != "SUCCEEDED" || h.Uber || len(h.Masters) > 1 {
+	if h.Status != "SUCCEEDED" || h.Uber || len(h.AMs) > 1 {
 		return
 	}
 	s := &t.Samples
 	if h.Launch > 0 {
 		sample(&s.QuietStart, int64(h.Launch-h.Submit))
 		if a != nil && a.Launch > 0 {
-			sample(&s.MasterStart, int64(h.Launch)-a.Launch)
+			sample(&s.AMStart, int64(h.Launch)-a.Launch)
 		}
 	}
 	var last jhist.Millis
@@ -68,12 +68,12 @@ func learn(h *jhist.Job, a *app, j *workload.Job, t *tally) {
 	if last > 0 && h.Finish >= last {
 		sample(&s.Commit, int64(h.Finish-last))
 	}
-	// What the ResourceManager counted beyond the tasks and the master is what containers are held besides.
+	// What the ResourceManager counted beyond the tasks and the AM is what containers are held besides.
 	if a == nil || a.Launch == 0 || a.Finished == 0 || containers == 0 || a.seen-a.Finished < settled {
 		return
 	}
-	master := j.Master.Mem * (a.Finished + linger - a.Launch)
-	if extra := (a.MemorySeconds*1000 - master - held) / containers; extra > -2000 && extra < 60_000 {
+	am := j.AM.Mem * (a.Finished + linger - a.Launch)
+	if extra := (a.MemorySeconds*1000 - am - held) / containers; extra > -2000 && extra < 60_000 {
 		sample(&s.Overhead, max(extra, 0))
 	}
 }
@@ -95,12 +95,12 @@ func calibrate(s *samples) Calibration {
 		ExitSamples: len(s.Overhead),
 	}
 	switch {
-	case len(s.MasterStart) > 0:
-		c.MasterStart, c.MasterSamples = ms(quantile(s.MasterStart, 0.5)), len(s.MasterStart)
-		c.MasterFrom = "from the launch of the master's container to its job's being ready, median"
+	case len(s.AMStart) > 0:
+		c.AMStart, c.AMSamples = ms(quantile(s.AMStart, 0.5)), len(s.AMStart)
+		c.AMFrom = "from the launch of the AM's container to its job's being ready, median"
 	case len(s.QuietStart) > 0:
-		c.MasterStart, c.MasterSamples = ms(quantile(s.QuietStart, 0.1)), len(s.QuietStart)
-		c.MasterFrom = "from submission to the job's being ready, lower decile: how long it takes when nothing has to be waited for"
+		c.AMStart, c.AMSamples = ms(quantile(s.QuietStart, 0.1)), len(s.QuietStart)
+		c.AMFrom = "from submission to the job's being ready, lower decile: how long it takes when nothing has to be waited for"
 	}
 	if len(s.Overhead) > 0 {
 		half := max(ms(quantile(s.Overhead, 0.5)-hearing), 0) / 2

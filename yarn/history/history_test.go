@@ -122,7 +122,7 @@ func TestFiles(t *testing.T) {
 	}
 	ms := func(n int) unit.Time { return unit.Time(n) * unit.Millisecond }
 	sleep := &workload.Job{
-		ID: "job_1700000000000_0000", Name: "Sleep job", User: "alice", Queue: "root.prod", Master: unit.Resources{Mem: 640, Cores: 1},
+		ID: "job_1700000000000_0000", Name: "Sleep job", User: "alice", Queue: "root.prod", AM: unit.Resources{Mem: 640, Cores: 1},
 		Observed: &workload.Observed{Launch: 0, Finish: ms(46802), Outcome: "SUCCESS"},
 		Stages: []workload.Stage{
 			{
@@ -152,7 +152,7 @@ func TestFiles(t *testing.T) {
 			t.Errorf("the notes do not say %q: %s", want, text)
 		}
 	}
-	if c := sum.Calibration; c.MasterSamples != 2 || c.MasterStart < ms(1000) || c.CommitSamples != 2 {
+	if c := sum.Calibration; c.AMSamples != 2 || c.AMStart < ms(1000) || c.CommitSamples != 2 {
 		t.Errorf("%+v", c)
 	}
 }

@@ -42,7 +42,7 @@ func (c jobConf) amount(names ...string) int64 {
 	return 0
 }
 
-func (c jobConf) master() unit.Resources {
+func (c jobConf) am() unit.Resources {
 	return unit.Resources{
 		Mem:   c.amount("yarn.app.mapreduce.am.resource.memory-mb", "yarn.app.mapreduce.am.resource.memory", "yarn.app.mapreduce.am.resource.mb"),
 		Cores: c.amount("yarn.app.mapreduce.am.resource.vcores", "yarn.app.mapreduce.am.resource.cpu-vcores"),

@@ -69,7 +69,7 @@ func jobList() []hadoop.Job {
 		{ID: "s3", Kind: "sleep", User: "bob", Queue: "batch", Submit: 14000, Maps: 2, MapTime: 2000, Conf: map[string]string{"mapreduce.jobhistory.jhist.format": "json"}},
 		{ID: "s4", Kind: "sleep", User: "carol", Queue: "adhoc", Submit: 20000, Maps: 3, Reduces: 1, MapTime: 800, ReduceTime: 800, Conf: map[string]string{"mapreduce.job.reduce.slowstart.completedmaps": "1.0"}},
 		{ID: "t1", Kind: "terasort", User: "alice", Queue: "prod", Submit: 24000, Maps: 2, Reduces: 2, Bytes: 1 << 20},
-		{ID: "s5", Kind: "sleep", User: "bob", Queue: "batch", Submit: 34000, Maps: 2, Reduces: 1, MapTime: 500, ReduceTime: 500, MasterMB: 768},
+		{ID: "s5", Kind: "sleep", User: "bob", Queue: "batch", Submit: 34000, Maps: 2, Reduces: 1, MapTime: 500, ReduceTime: 500, AMMB: 768},
 		{ID: "s6", Kind: "sleep", User: "carol", Queue: "prod", Submit: 40000, Maps: 3, Reduces: 1, MapTime: 1200, ReduceTime: 600},
 	}
 }
@@ -122,12 +122,12 @@ func TestLabReal(t *testing.T) {
 		if mem == 0 {
 			mem = 256
 		}
-		master := map[string]int64{"s5": 768}[r.ID]
-		if master == 0 {
-			master = 512
+		am := map[string]int64{"s5": 768}[r.ID]
+		if am == 0 {
+			am = 512
 		}
-		if j.Stages[0].Ask.Mem != mem || j.Master.Mem != master {
-			t.Errorf("%s: maps of %v and a master of %v", r.ID, j.Stages[0].Ask, j.Master)
+		if j.Stages[0].Ask.Mem != mem || j.AM.Mem != am {
+			t.Errorf("%s: maps of %v and an AM of %v", r.ID, j.Stages[0].Ask, j.AM)
 		}
 		if r.ID == "s4" && j.Stages[1].After[0].SlowStart != 1 {
 			t.Errorf("s4: slow-start %v", j.Stages[1].After[0].SlowStart)

@@ -37,12 +37,12 @@ func TestLabSums(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		_, err := c.Masters(ctx, []hadoop.Application{
+		_, err := c.AMs(ctx, []hadoop.Application{
 			{ID: "short", User: "alice", Queue: "prod", Containers: []hadoop.Group{
 				{Count: 3, MB: 384, Hold: hadoop.Holds{4000, 5500, 7000}}, {Count: 1, MB: 640, Vcores: 2, Priority: 2, Hold: hadoop.Holds{3300}},
 			}},
 			{ID: "long", User: "bob", Queue: "batch", Containers: []hadoop.Group{{Count: 2, MB: 256, Hold: hadoop.Holds{600_000}}}},
-		}, hadoop.MastersOptions{})
+		}, hadoop.AMsOptions{})
 		done <- err
 	}()
 	t.Cleanup(func() { cancel(); <-done })
@@ -85,7 +85,7 @@ func TestLabSums(t *testing.T) {
 		mem, cores := holds(j, 0)
 		t.Logf("%s: %.3f MiB-s and %.3f core-s; the ResourceManager says %d and %d, later %d and %d: %+v", user, mem, cores, before[user].MemorySeconds, before[user].VCoreSeconds,
 			after[user].MemorySeconds, after[user].VCoreSeconds, j.Stages)
-		if !j.Master.IsZero() || mem < float64(before[user].MemorySeconds)-1 || mem > float64(after[user].MemorySeconds)+1 ||
+		if !j.AM.IsZero() || mem < float64(before[user].MemorySeconds)-1 || mem > float64(after[user].MemorySeconds)+1 ||
 			cores < float64(before[user].VCoreSeconds)-1 || cores > float64(after[user].VCoreSeconds)+1 {
 			t.Errorf("%s holds %v MiB-s and %v core-s", user, mem, cores)
 		}

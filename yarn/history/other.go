@@ -35,7 +35,7 @@ func (b *builder) other(a *app) *workload.Job {
 		rest := all
 		rest.mem, rest.cores = all.mem-float64(am.Mem)*ran, all.cores-ran
 		if j.Stages = b.containers(a.Type, rest, step); j.Stages != nil {
-			j.Master = am
+			j.AM = am
 		}
 	}
 	if j.Stages == nil {

@@ -144,14 +144,14 @@ func assumptions(c *Calibration) []string {
 		"YARN: a reduce that was started early had copied part of its input by then; started later it would take as much longer, which is not in its length",
 		"YARN: a task takes as long wherever it runs; what an application asked for is what its counters or its configuration say",
 	}
-	if c.MasterSamples > 0 {
-		list = append(list, fmt.Sprintf("YARN: a master is ready after %v (%s; %d jobs)", c.MasterStart, c.MasterFrom, c.MasterSamples))
+	if c.AMSamples > 0 {
+		list = append(list, fmt.Sprintf("YARN: an AM is ready after %v (%s; %d jobs)", c.AMStart, c.AMFrom, c.AMSamples))
 	}
 	if c.ExitSamples > 0 {
-		return append(list, fmt.Sprintf("YARN: containers are held beyond their tasks, by the memory-seconds of %d jobs; half of that beyond a master's mean time of hearing, %v, is taken to "+
+		return append(list, fmt.Sprintf("YARN: containers are held beyond their tasks, by the memory-seconds of %d jobs; half of that beyond an AM's mean time of hearing, %v, is taken to "+
 			"lie before the task and half after its end: Hadoop's history does not hold when containers were allocated", c.ExitSamples, c.ContainerExit))
 	}
-	return append(list, fmt.Sprintf("YARN: a master's call to start a container takes %v: Hadoop's history does not hold when containers were allocated", c.ContainerStart))
+	return append(list, fmt.Sprintf("YARN: an AM's call to start a container takes %v: Hadoop's history does not hold when containers were allocated", c.ContainerStart))
 }
 
 // writeSite writes the nodes and the scheduler's settings.

@@ -179,7 +179,7 @@ func TestRecordingCopy(t *testing.T) {
 			t.Errorf("%s: %+v", where, is)
 		}
 		moved := cmp.Comparer(func(a, b jhist.Millis) bool { return a == b || a+later == b || b+later == a })
-		if diff := cmp.Diff(was, is, moved, cmpopts.IgnoreFields(jhist.Job{}, "ID"), cmpopts.IgnoreFields(jhist.Master{}, "Container")); diff != "" {
+		if diff := cmp.Diff(was, is, moved, cmpopts.IgnoreFields(jhist.Job{}, "ID"), cmpopts.IgnoreFields(jhist.AM{}, "Container")); diff != "" {
 			t.Error(diff)
 		}
 	}

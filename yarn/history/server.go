@@ -66,7 +66,7 @@ func (im *importer) askHistory(ctx context.Context) error {
 	})
 }
 
-// oneConf reads the configuration of one job, for the size of masters that the server's other answers do not hold.
+// oneConf reads the configuration of one job, for the size of AMs that the server's other answers do not hold.
 func (im *importer) oneConf(ctx context.Context, server *rest.MapReduce, list []rest.Job) error {
 	if im.NoConf {
 		return nil
@@ -75,8 +75,8 @@ func (im *importer) oneConf(ctx context.Context, server *rest.MapReduce, list []
 	c, err := jobConfOver(ctx, server, j.ID)
 	switch {
 	case err == nil:
-		if im.build.master = c.master(); im.build.master.Mem > 0 {
-			im.note(len(list), "jobs are taken to have masters of the size that %s had (%v)", j.ID, im.build.master)
+		if im.build.am = c.am(); im.build.am.Mem > 0 {
+			im.note(len(list), "jobs are taken to have AMs of the size that %s had (%v)", j.ID, im.build.am)
 		}
 	case ctx.Err() != nil:
 		return err
@@ -137,7 +137,7 @@ func (im *importer) overREST(ctx context.Context, server *rest.MapReduce, r *res
 	j := im.build.mapReduce(h, nil, im.apps[k], &t)
 	if j == nil {
 		t.OverREST = 0
-	} else if im.build.master != (unit.Resources{}) {
+	} else if im.build.am != (unit.Resources{}) {
 		t.NoConf = 0 // the size is that of another job, which is said
 	}
 	return im.take(j, &t)

@@ -69,7 +69,7 @@ func capacityAnswers() answers {
  {"name":"yarn.scheduler.capacity.queue-mappings","value":"u:dave:prod"},{"name":"yarn.scheduler.capacity.node-locality-delay","value":"40"}]}`,
 		"/ws/v1/cluster/apps": `{"apps":{"app":[` + strings.Join([]string{
 			app(1, "SPARK", "FINISHED", "SUCCEEDED", 0, 2000, 102_000, 1_100_000, 550), // 5.5 cores for 100 s
-			app(2, "YARN", "FINISHED", "SUCCEEDED", 1000, 2000, 52_000, 51_000, 50),    // its master only
+			app(2, "YARN", "FINISHED", "SUCCEEDED", 1000, 2000, 52_000, 51_000, 50),    // its AM only
 			app(3, "SPARK", "KILLED", "KILLED", 2000, 0, 3000, 0, 0),                   // never ran
 			app(4, "MAPREDUCE", "FINISHED", "SUCCEEDED", 3000, 4000, 60_000, 90_000, 90),
 			app(5, "MAPREDUCE", "FAILED", "FAILED", 3000, 4000, 60_000, 90_000, 90),
@@ -110,15 +110,15 @@ func TestServers(t *testing.T) {
 	}
 	ids(t, jobs, 4)
 	spark := byID["application_1700000000000_0001"]
-	if mem, cores := holds(spark, 100); math.Abs(mem-1_100_000) > 1 || math.Abs(cores-550) > 1 || spark.Master != (unit.Resources{Mem: 2048, Cores: 1}) || spark.Priority != 2 {
+	if mem, cores := holds(spark, 100); math.Abs(mem-1_100_000) > 1 || math.Abs(cores-550) > 1 || spark.AM != (unit.Resources{Mem: 2048, Cores: 1}) || spark.Priority != 2 {
 		t.Errorf("the Spark application holds %v MiB-s and %v core-s: %+v", mem, cores, spark)
 	}
 	alone := byID["application_1700000000000_0002"]
-	if mem, cores := holds(alone, 50); math.Abs(mem-51_000) > 1 || math.Abs(cores-50) > 1 || !alone.Master.IsZero() {
+	if mem, cores := holds(alone, 50); math.Abs(mem-51_000) > 1 || math.Abs(cores-50) > 1 || !alone.AM.IsZero() {
 		t.Errorf("the application that was its AM holds %v MiB-s and %v core-s: %+v", mem, cores, alone)
 	}
 	words := byID["job_1700000000000_0004"]
-	if words.Stages[0].Ask != (unit.Resources{Mem: 2048, Cores: 1}) || words.Stages[1].Ask != (unit.Resources{Mem: 4096, Cores: 2}) || words.Master.Mem != 768 ||
+	if words.Stages[0].Ask != (unit.Resources{Mem: 2048, Cores: 1}) || words.Stages[1].Ask != (unit.Resources{Mem: 4096, Cores: 2}) || words.AM.Mem != 768 ||
 		words.Stages[1].Length.Values[0] != 16*unit.Second || words.Stages[0].Input != 777 || words.Priority != 2 {
 		t.Errorf("the MapReduce job: %+v", words)
 	}
@@ -217,7 +217,7 @@ func TestKeepsWhatWasChanged(t *testing.T) {
 
 // holds is the memory-seconds and vcore-seconds of a job whose AM is held for some seconds.
 func holds(j *workload.Job, am float64) (mem, cores float64) {
-	mem, cores = float64(j.Master.Mem)*am, float64(j.Master.Cores)*am
+	mem, cores = float64(j.AM.Mem)*am, float64(j.AM.Cores)*am
 	for _, s := range j.Stages {
 		for i := range s.Tasks {
 			length := s.Length.Draw(i, 0).Seconds()

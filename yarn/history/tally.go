@@ -21,7 +21,7 @@ type tally struct {
 	OverREST                 int64 // jobs taken from the history server's answers
 	FromRM                   int64 // applications of which only the ResourceManager tells
 	Quantiles                int64 // stages with so many tasks that their lengths are a table
-	Restarted                int64 // jobs whose master was started more than once
+	Restarted                int64 // jobs whose AM was started more than once
 	Near, InRack, Far        int64 // attempts of maps by where their input was
 
 	Samples samples
@@ -29,10 +29,10 @@ type tally struct {
 
 // samples are lengths of time, in milliseconds, that the cluster's own delays are learned from.
 type samples struct {
-	MasterStart []int64 `json:",omitempty"` // launch of the master's container to its being ready
-	QuietStart  []int64 `json:",omitempty"` // submission to its being ready
-	Commit      []int64 `json:",omitempty"` // end of the last task to the end of the job
-	Overhead    []int64 `json:",omitempty"` // container time beyond task time, a container
+	AMStart    []int64 `json:"MasterStart,omitempty"` // launch of the AM's container to its being ready
+	QuietStart []int64 `json:",omitempty"`            // submission to its being ready
+	Commit     []int64 `json:",omitempty"`            // end of the last task to the end of the job
+	Overhead   []int64 `json:",omitempty"`            // container time beyond task time, a container
 }
 
 // maxSamples of each kind are kept of one part.
@@ -61,7 +61,7 @@ func (t *tally) add(o *tally) {
 	for i := range mine {
 		*mine[i].n += *theirs[i].n
 	}
-	t.Samples.MasterStart = append(t.Samples.MasterStart, o.Samples.MasterStart...)
+	t.Samples.AMStart = append(t.Samples.AMStart, o.Samples.AMStart...)
 	t.Samples.QuietStart = append(t.Samples.QuietStart, o.Samples.QuietStart...)
 	t.Samples.Commit = append(t.Samples.Commit, o.Samples.Commit...)
 	t.Samples.Overhead = append(t.Samples.Overhead, o.Samples.Overhead...)
@@ -84,14 +84,14 @@ func (t *tally) counts() []counted {
 		{&t.Observed, "tasks without a successful attempt take the length of their longest attempt"},
 		{&t.NeverRan, "tasks that were never started are left out"},
 		{&t.Early, "reduces were started before their job's last map ended: what they did after it counts"},
-		{&t.Uber, "jobs ran inside their master (uber mode): one task of the master's size"},
+		{&t.Uber, "jobs ran inside their AM (uber mode): one task of the AM's size"},
 		{&t.NoTasks, "jobs without a task whose length is known are left out"},
 		{&t.SizeAssumed, "jobs do not say how large their containers were: Hadoop's defaults are taken"},
-		{&t.NoConf, "jobs' own configurations were not read: the size of their master and their slow-start are assumed"},
+		{&t.NoConf, "jobs' own configurations were not read: the size of their AM and their slow-start are assumed"},
 		{&t.OverREST, "jobs were taken from the history server's answers: hosts, failed attempts and shuffle times are not known"},
 		{&t.FromRM, "applications are known to the ResourceManager only: containers that hold their memory-seconds and vcore-seconds"},
 		{&t.Quantiles, "stages have so many tasks that their lengths are kept as a table of quantiles, without hosts"},
-		{&t.Restarted, "jobs had their master started more than once: it is started once"},
+		{&t.Restarted, "jobs had their AM started more than once: it is started once"},
 		{&t.Near, ""},
 		{&t.InRack, ""},
 		{&t.Far, ""},

@@ -143,7 +143,7 @@ func encode(t testing.TB, text string, asJSON bool, events []happening) []byte {
 const base = 1_700_000_000_000
 
 // history is a job of two maps and one reduce with most of what can happen: a failed and a killed attempt, a queue move, a
-// second master that repeats what the first wrote.
+// second AM that repeats what the first wrote.
 func history(old bool) []happening {
 	const job, app = "job_1700000000000_0007", "1700000000000_0007"
 	type m = map[string]any
@@ -181,14 +181,14 @@ func history(old bool) []happening {
 		typ := map[byte]string{'m': "MAP", 'r': "REDUCE"}[kind]
 		return happening{"TASK_FINISHED", "TaskFinished", m{"taskid": task(kind, n), "taskType": typ, "finishTime": int64(base + at), "status": "SUCCEEDED", "counters": counters()}}
 	}
-	master := func(at int, host string) happening {
+	am := func(at int, host string) happening {
 		return happening{"AM_STARTED", "AMStarted", m{
 			"applicationAttemptId": "appattempt_" + app + "_000001", "startTime": int64(base + at),
 			"containerId": "container_e17_" + app + "_01_000001", "nodeManagerHost": host,
 		}}
 	}
 	return []happening{
-		master(1500, "n3"),
+		am(1500, "n3"),
 		{"JOB_SUBMITTED", "JobSubmitted", m{
 			"jobid": job, "jobName": "wörd-count", "userName": "ann", "submitTime": int64(base), "acls": m{"VIEW": "*"},
 			"jobQueueName": "etl", "workflowId": "",
@@ -202,8 +202,8 @@ func history(old bool) []happening {
 		started('m', 0, 0, 6000, "n1", "NODE_LOCAL", 2),
 		started('m', 1, 0, 6100, "n1", "RACK_LOCAL", 3),
 		lost("MAP_ATTEMPT_FAILED", 1, 0, 7000),
-		master(1500, "n3"), // a second master, with what it recovered
-		master(8000, "n2"),
+		am(1500, "n3"), // a second AM, with what it recovered
+		am(8000, "n2"),
 		{"JOB_PRIORITY_CHANGED", "JobPriorityChange", m{"jobid": job, "priority": "HIGH"}},
 		started('m', 1, 0, 6100, "n1", "RACK_LOCAL", 3),
 		lost("MAP_ATTEMPT_FAILED", 1, 0, 7000),

@@ -1,4 +1,4 @@
-// Package jhist reads the job history files that MapReduce application masters write (Hadoop 2.10 to 3.5).
+// Package jhist reads the job history files that MapReduce AMs write (Hadoop 2.10 to 3.5).
 //
 // A file is a line that names its format, a line with an Avro schema, and then one event after the other: bare Avro records
 // ("Avro-Binary", the default) or JSON objects ("Avro-Json", mapreduce.jobhistory.jhist.format=json). It is no Avro
@@ -8,7 +8,7 @@
 // The events of a job are folded into one Job as they pass. What is held is one record (at most MaxRecord bytes) and the
 // Job, whose attempts and hosts are counted: a file that is larger, damaged or made to do harm gives an error.
 //
-// A master that was started again repeats the events of its predecessor; they fall onto the same tasks and attempts.
+// An AM that was started again repeats the events of its predecessor; they fall onto the same tasks and attempts.
 package jhist
 
 // Millis is an instant in milliseconds since 1970, as Hadoop writes it; 0 where nobody knows.
@@ -19,18 +19,18 @@ type Job struct {
 	ID, Name, User, Queue string
 	Priority              string // as last changed while it ran; "" when it never was
 	Submit                Millis
-	Launch                Millis // when its master had made it ready to run (JobInited)
+	Launch                Millis // when its AM had made it ready to run (JobInited)
 	Finish                Millis
 	Status                string   // SUCCEEDED, FAILED, KILLED, ERROR; "" when the file does not say how it ended
-	Uber                  bool     // its tasks ran inside its master
-	Masters               []Master // one for every time that its master was started
+	Uber                  bool     // its tasks ran inside its AM
+	AMs                   []AM     // one for every time that its AM was started
 	Maps, Reduces         []Task   // by number
 	Totals                Counters // of the whole job; zero when it did not succeed
 	Events                int64    // records in the file
 }
 
-// Master is one start of the application master.
-type Master struct {
+// AM is one start of an ApplicationMaster.
+type AM struct {
 	Start     Millis // when its process began
 	Container string
 }

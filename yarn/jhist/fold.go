@@ -66,9 +66,9 @@ func (f *fold) jobEvent(kind string, e record) error {
 	case "JOB_FAILED", "JOB_KILLED", "JOB_ERROR":
 		j.Finish, j.Status = e.millis("finishTime"), strings.TrimPrefix(kind, "JOB_")
 	case "AM_STARTED":
-		m := Master{Start: e.millis("startTime"), Container: strings.Clone(cut(e.text("containerId"), 100))}
-		if len(j.Masters) < 100 && !slices.Contains(j.Masters, m) {
-			j.Masters = append(j.Masters, m)
+		m := AM{Start: e.millis("startTime"), Container: strings.Clone(cut(e.text("containerId"), 100))}
+		if len(j.AMs) < 100 && !slices.Contains(j.AMs, m) {
+			j.AMs = append(j.AMs, m)
 		}
 	}
 	return nil

@@ -26,7 +26,7 @@ func want(old bool) *Job {
 	return &Job{
 		ID: "job_1700000000000_0007", Name: "wörd-count", User: "ann", Queue: "root.etl", Priority: "HIGH", Submit: at(0), Launch: at(4000),
 		Finish: at(15050), Status: "SUCCEEDED", Events: 27,
-		Masters: []Master{
+		AMs: []AM{
 			{at(1500), "container_e17_1700000000000_0007_01_000001"},
 			{at(8000), "container_e17_1700000000000_0007_01_000001"},
 		},

@@ -61,8 +61,8 @@ func TestRecorded(t *testing.T) {
 		if j.Status == "SUCCEEDED" && (c.MemoryMillisMaps != 256*c.SlotMillisMaps || c.SlotMillisMaps == 0 || c.CoreMillisMaps != c.SlotMillisMaps) {
 			t.Errorf("%s: %+v", path, c)
 		}
-		if len(j.Masters) != 1 || j.Masters[0].Start <= j.Submit || j.Masters[0].Start >= j.Launch {
-			t.Errorf("%s: masters %+v", path, j.Masters)
+		if len(j.AMs) != 1 || j.AMs[0].Start <= j.Submit || j.AMs[0].Start >= j.Launch {
+			t.Errorf("%s: AMs %+v", path, j.AMs)
 		}
 	}
 }

@@ -226,7 +226,7 @@ func TestCredentialsStayHome(t *testing.T) {
 		if _, err := c.Scheduler(t.Context()); !errors.Is(err, rest.ErrNoActive) {
 			t.Error(err)
 		}
-		if _, err := c.Master("application_1_0001").Job(t.Context(), "job_1_0001"); err == nil {
+		if _, err := c.AM("application_1_0001").Job(t.Context(), "job_1_0001"); err == nil {
 			t.Error("no error")
 		}
 	}
@@ -292,7 +292,7 @@ func TestExplain(t *testing.T) {
 	}
 	a.o.Service = func(h string) string { return h }
 	_, err = c.KillApp(t.Context(), "application_1_0001")
-	var fate *rest.UnknownFateError
+	var fate *rest.OutcomeUnknownError
 	if !errors.Is(err, rest.ErrUnauthenticated) || errors.As(err, &fate) || !strings.HasSuffix(err.Error(), "the clocks of this machine and the KDC differ by more than five minutes") {
 		t.Error("without a proof nothing is sent:", err)
 	}

@@ -79,7 +79,7 @@ func (c *Client) retry(ctx context.Context, k *call, try func() error) error {
 		if err == nil {
 			return nil
 		}
-		if _, ok := errors.AsType[*UnknownFateError](err); ok {
+		if _, ok := errors.AsType[*OutcomeUnknownError](err); ok {
 			return err
 		}
 		if ctx.Err() != nil {
@@ -144,7 +144,7 @@ func (c *Client) once(ctx context.Context, k *call) (*answer, error) {
 
 // elsewhere reports whether another address may know better.
 func elsewhere(err error) bool {
-	if _, ok := errors.AsType[*UnknownFateError](err); ok {
+	if _, ok := errors.AsType[*OutcomeUnknownError](err); ok {
 		return false
 	}
 	if s, ok := errors.AsType[*StatusError](err); ok && s.standby() {
@@ -157,7 +157,7 @@ func elsewhere(err error) bool {
 // the options name it.
 func (c *Client) follow(ctx context.Context, k *call, u *url.URL) (*answer, error) {
 	fail := func(u *url.URL, err error) error {
-		if _, ok := errors.AsType[*UnknownFateError](err); ok {
+		if _, ok := errors.AsType[*OutcomeUnknownError](err); ok {
 			return err
 		}
 		return &CallError{k.what, plain(u), err}
@@ -228,7 +228,7 @@ func (c *Client) hop(ctx context.Context, k *call, u *url.URL, client *http.Clie
 		cancel()
 		err = explain(err, u, sent.Load(), c.o.Timeout)
 		if k.write() && sent.Load() {
-			return nil, &UnknownFateError{method, plain(u), err}
+			return nil, &OutcomeUnknownError{method, plain(u), err}
 		}
 		return nil, err
 	}

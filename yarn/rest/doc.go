@@ -1,5 +1,5 @@
 // Package rest reads and changes a Hadoop cluster over its web services: the ResourceManager's /ws/v1/cluster, a MapReduce
-// master's /ws/v1/mapreduce through the ResourceManager's proxy, the JobHistoryServer's /ws/v1/history and the reading half of
+// AM's /ws/v1/mapreduce through the ResourceManager's proxy, the JobHistoryServer's /ws/v1/history and the reading half of
 // WebHDFS.
 //
 // # Versions
@@ -17,7 +17,7 @@
 //
 // A read is repeated, with growing and randomly shortened pauses, when a server did not answer, answered that it is not the
 // active one or could not answer now. A list is not repeated once an element was handed out. A write is sent again only if it is sure that no
-// ResourceManager has seen it; when that is not sure, the error is an *UnknownFateError and the caller has to read back what
+// ResourceManager has seen it; when that is not sure, the error is an *OutcomeUnknownError and the caller has to read back what
 // became of it.
 //
 // # Whom it asks

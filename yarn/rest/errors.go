@@ -16,7 +16,7 @@ var (
 	ErrNoActive        = errors.New("no active ResourceManager")  // for the moment
 	ErrUnavailable     = errors.New("unavailable")                // nobody listens, 5xx, silence
 	ErrFormat          = errors.New("unexpected answer")          // see FormatError
-	ErrEnded           = errors.New("the application has ended")  // asked of a master that is gone
+	ErrEnded           = errors.New("the application has ended")  // asked of an AM that is gone
 	errNotConfigured   = errors.New("no address is given for it") // in the options
 	errNodesAway       = errors.New("the nodes have not come back yet")
 	errTooManyHops     = errors.New("a DataNode redirects again: is there a login page or a gateway in between?")
@@ -63,18 +63,18 @@ func (e *StatusError) Error() string {
 // Is answers for the Err... values.
 func (e *StatusError) Is(target error) bool { return target == e.kind }
 
-// UnknownFateError is a write that may or may not have taken effect. The caller reads back what it wanted to change, and only
+// OutcomeUnknownError is a write that may or may not have taken effect. The caller reads back what it wanted to change, and only
 // then decides whether to send it again.
-type UnknownFateError struct {
+type OutcomeUnknownError struct {
 	Method, URL string
 	Err         error
 }
 
-func (e *UnknownFateError) Error() string {
+func (e *OutcomeUnknownError) Error() string {
 	return fmt.Sprintf("%s %s: unknown fate: sent, but not confirmed (%v): read back before sending it again", e.Method, e.URL, e.Err)
 }
 
-func (e *UnknownFateError) Unwrap() error { return e.Err }
+func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 
 // silenceError is no connection, no answer or an answer that broke off.
 type silenceError struct {
@@ -122,7 +122,7 @@ func (e *standbyError) Is(target error) bool { return target == ErrNoActive }
 
 // again reports whether a read that failed so may succeed a little later.
 func again(err error) bool {
-	if _, ok := errors.AsType[*UnknownFateError](err); ok {
+	if _, ok := errors.AsType[*OutcomeUnknownError](err); ok {
 		return false
 	}
 	if cut, ok := errors.AsType[*FormatError](err); ok {

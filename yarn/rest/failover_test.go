@@ -206,7 +206,7 @@ func TestUnknownFate(t *testing.T) {
 		url, taken := dying(t, after)
 		c := client(t, quick(url, p.servers[0].URL))
 		_, err := c.MoveApp(t.Context(), "application_1_0001", "root.a")
-		var fate *rest.UnknownFateError
+		var fate *rest.OutcomeUnknownError
 		if !errors.As(err, &fate) || taken.Load() != 1 || len(p.bodies[0]) != 0 {
 			t.Errorf("%s: %v, taken %d times, the other took %d", name, err, taken.Load(), len(p.bodies[0]))
 		}
@@ -221,7 +221,7 @@ func TestUnknownFate(t *testing.T) {
 		n := 0
 		s := serve(t, func(w http.ResponseWriter, _ *http.Request) { n++; w.WriteHeader(status) })
 		_, err := client(t, quick(s.URL, p.servers[0].URL)).KillApp(t.Context(), "application_1_0001")
-		var fate *rest.UnknownFateError
+		var fate *rest.OutcomeUnknownError
 		if !errors.As(err, &fate) || n != 1 || len(p.bodies[0]) != 0 {
 			t.Errorf("%d: %v, sent %d times", status, err, n)
 		}
@@ -232,7 +232,7 @@ func TestUnknownFate(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	_, err := client(t, quick(s.URL)).KillApp(ctx, "application_1_0001")
-	var fate *rest.UnknownFateError
+	var fate *rest.OutcomeUnknownError
 	if !errors.As(err, &fate) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Error("given up by the caller:", err)
 	}

@@ -58,13 +58,13 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-func TestMasterGone(t *testing.T) {
+func TestAMGone(t *testing.T) {
 	for to, want := range map[string]string{
 		"http://jhs:19888/jobhistory/job/job_1_0001":    "the application has ended: its AM is gone, ask the history server (http://jhs:19888/jobhistory/job/job_1_0001)",
 		"http://rm:8088/cluster/app/application_1_0001": "the application has ended, or its AM is not there yet",
 	} {
 		s := serve(t, say(302, "", "", "Location", to))
-		_, err := client(t, quick(s.URL)).Master("application_1_0001").Job(t.Context(), "job_1_0001")
+		_, err := client(t, quick(s.URL)).AM("application_1_0001").Job(t.Context(), "job_1_0001")
 		if !errors.Is(err, rest.ErrEnded) || !strings.Contains(err.Error(), want) {
 			t.Error(err)
 		}

@@ -77,9 +77,9 @@ func TestLabCluster(t *testing.T) {
 		byID[j.ID] = j
 	}
 	watched, killed := byID["watched"], byID["killed"]
-	t.Run("a running master", func(t *testing.T) { labMaster(t, c, watched.App, watched.Job) })
+	t.Run("a running AM", func(t *testing.T) { labAM(t, c, watched.App, watched.Job) })
 	t.Run("changes", func(t *testing.T) { labChanges(t, c, killed.App) })
-	t.Run("the master is gone", func(t *testing.T) {
+	t.Run("the AM is gone", func(t *testing.T) {
 		eventually(t, "the end of "+watched.App, func() error {
 			a, err := c.App(ctx, watched.App)
 			if err == nil && !a.Ended() {
@@ -87,8 +87,8 @@ func TestLabCluster(t *testing.T) {
 			}
 			return err
 		})
-		eventually(t, "its master's absence", func() error { // the proxy learns of it a little later
-			_, err := c.Master(watched.App).Job(ctx, watched.Job)
+		eventually(t, "its AM's absence", func() error { // the proxy learns of it a little later
+			_, err := c.AM(watched.App).Job(ctx, watched.Job)
 			if errors.Is(err, rest.ErrEnded) {
 				return nil
 			}
@@ -145,9 +145,9 @@ func labRM(t *testing.T, c *rest.Client, nodes int) {
 	}
 }
 
-func labMaster(t *testing.T, c *rest.Client, app, job string) {
+func labAM(t *testing.T, c *rest.Client, app, job string) {
 	ctx := t.Context()
-	m := c.Master(app)
+	m := c.AM(app)
 	eventually(t, "a running map of "+app, func() error {
 		j, err := m.Job(ctx, job)
 		if err == nil && j.MapsRunning == 0 && j.MapsCompleted == 0 {

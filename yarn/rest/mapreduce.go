@@ -9,7 +9,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// MapReduce reads jobs, tasks and counters, which the history server and a running master answer in the same form.
+// MapReduce reads jobs, tasks and counters, which the history server and a running AM answer in the same form.
 type MapReduce struct {
 	c      *Client
 	server *server
@@ -22,10 +22,10 @@ func (c *Client) History() *MapReduce {
 	return &MapReduce{c, c.history, "/ws/v1/history", " in the history"}
 }
 
-// Master is the running MapReduce ApplicationMaster (AM) of an application, through the ResourceManager's proxy. When the application has
+// AM is the running MapReduce ApplicationMaster (AM) of an application, through the ResourceManager's proxy. When the application has
 // ended, errors are ErrEnded. Whoever owns the application writes the answers: they are no larger than maxRelayed, a redirect is an error, and
 // nothing in them changes whom the client asks next.
-func (c *Client) Master(app string) *MapReduce {
+func (c *Client) AM(app string) *MapReduce {
 	return &MapReduce{c, c.rm, "/proxy/" + url.PathEscape(app) + "/ws/v1", " of " + app}
 }
 
@@ -39,7 +39,7 @@ func (m *MapReduce) Info(ctx context.Context) (HistoryInfo, error) {
 	if m.server == m.c.history {
 		return get[HistoryInfo](ctx, m.c, m.call("ask the history server who it is", "/info"), "historyInfo")
 	}
-	return get[HistoryInfo](ctx, m.c, m.call("ask the master who it is", "/mapreduce/info"), "info")
+	return get[HistoryInfo](ctx, m.c, m.call("ask the AM who it is", "/mapreduce/info"), "info")
 }
 
 // JobFilter says which jobs of the history are wanted; zero fields do not matter.

@@ -6,7 +6,7 @@ type HistoryInfo struct {
 	HadoopVersion string `json:"hadoopVersion"`
 }
 
-// Job is a MapReduce job, from the history server or from its running master. AvgMapTime and SuccessfulMapAttempts are absent in lists.
+// Job is a MapReduce job, from the history server or from its running AM. AvgMapTime and SuccessfulMapAttempts are absent in lists.
 type Job struct {
 	ID                    string  `json:"id"`
 	Name                  string  `json:"name"`
@@ -18,7 +18,7 @@ type Job struct {
 	FinishTime            int64   `json:"finishTime"`
 	MapsTotal             int64   `json:"mapsTotal"`
 	MapsCompleted         int64   `json:"mapsCompleted"`
-	MapsPending           int64   `json:"mapsPending"` // this and the next two: of a running master
+	MapsPending           int64   `json:"mapsPending"` // this and the next two: of a running AM
 	MapsRunning           int64   `json:"mapsRunning"`
 	ReducesPending        int64   `json:"reducesPending"`
 	ReducesTotal          int64   `json:"reducesTotal"`

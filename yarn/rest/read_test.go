@@ -145,7 +145,7 @@ func TestMapReduce(t *testing.T) {
 		t.Error(i, err)
 	}
 	const job, task = "job_1_0016", "task_1_0016_m_000001"
-	for _, m := range []*rest.MapReduce{c.History(), c.Master("application_1_0016")} {
+	for _, m := range []*rest.MapReduce{c.History(), c.AM("application_1_0016")} {
 		if x, err := all(m.Jobs(ctx, rest.JobFilter{FinishedFrom: time.UnixMilli(1)})); err != nil || len(x) != 1 || x[0].MapsTotal != 4 {
 			t.Error(x, err)
 		}

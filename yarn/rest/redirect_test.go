@@ -63,7 +63,7 @@ func TestAMRedirects(t *testing.T) {
 			}
 		})
 		c := client(t, quick(rm.URL))
-		_, err := c.Master("application_1_0001").Job(t.Context(), "job_1_0001")
+		_, err := c.AM("application_1_0001").Job(t.Context(), "job_1_0001")
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%d to %s: an AM's redirects are not followed", status, evil.URL)) {
 			t.Errorf("%d: %v", status, err)
 		}
@@ -88,7 +88,7 @@ func TestAMTeachesNothing(t *testing.T) {
 	})
 	other := newStranger(t)
 	c := client(t, quick(active.URL, other.URL))
-	if _, err := c.Master("application_1_0001").Job(t.Context(), "job_1_0001"); err != nil {
+	if _, err := c.AM("application_1_0001").Job(t.Context(), "job_1_0001"); err != nil {
 		t.Fatal(err)
 	}
 	if m, err := c.Metrics(t.Context()); err != nil || m.ActiveNodes != 0 || len(other.log) != 1 {
@@ -101,7 +101,7 @@ func TestAMSendsALot(t *testing.T) {
 	rm := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"job":{"id":"`+strings.Repeat("x", 2<<20)+`"}}`)
 	})
-	_, err := client(t, quick(rm.URL)).Master("application_1_0001").Job(t.Context(), "job_1_0001")
+	_, err := client(t, quick(rm.URL)).AM("application_1_0001").Job(t.Context(), "job_1_0001")
 	if err == nil || !strings.Contains(err.Error(), "larger than 1 MiB") {
 		t.Error(err)
 	}
@@ -135,7 +135,7 @@ func TestServersRedirect(t *testing.T) {
 			if status == http.StatusTemporaryRedirect && what != "history" {
 				want = "it is standby for " + evil.URL + ", and neither --rm nor its configuration lists it: if it is right, add it to --rm"
 			}
-			var fate *rest.UnknownFateError
+			var fate *rest.OutcomeUnknownError
 			if err == nil || !strings.Contains(err.Error(), evil.URL) || !strings.Contains(err.Error(), want) || errors.As(err, &fate) {
 				t.Errorf("%d, %s: %v", status, what, err)
 			}

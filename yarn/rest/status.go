@@ -57,7 +57,7 @@ func (c *Client) statusError(k *call, a *answer) error {
 	if k.write() {
 		switch a.StatusCode {
 		case http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout: // it may have been done half or whole
-			return &UnknownFateError{k.method, plain(a.url), e}
+			return &OutcomeUnknownError{k.method, plain(a.url), e}
 		case http.StatusServiceUnavailable: // a scheduler's way to say that it cannot do such a thing
 			e.kind, e.Hint = ErrRefused, "the scheduler does not do that: its log may say why"
 		}

@@ -23,7 +23,7 @@ type Result struct {
 	Answer   string    `json:"answer"` // at most 64 KiB of it
 }
 
-// Put changes something at the ResourceManager; body is sent as it is. An error that is an *UnknownFateError leaves open whether
+// Put changes something at the ResourceManager; body is sent as it is. An error that is an *OutcomeUnknownError leaves open whether
 // the change was made; with any other it was not.
 func (c *Client) Put(ctx context.Context, what, path, kind string, body []byte) (Result, error) {
 	return c.send(ctx, &call{what: what, server: c.rm, method: http.MethodPut, path: path, kind: kind, body: body})

@@ -15,7 +15,7 @@ import (
 // An AM that hangs, drips, floods or says what cannot be loses its own values and no other's, and the sample is in time.
 func TestLyingAMs(t *testing.T) {
 	m := newManager("3.4.2", false)
-	m.masters = true
+	m.ams = true
 	for i := range 8 {
 		m.apps = append(m.apps, app(i, "RUNNING", map[string]any{"progress": 14.0}))
 	}
@@ -52,13 +52,13 @@ func TestLyingAMs(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.CloseIdle)
-	y, err := New(t.Context(), Options{Client: c, Queues: []string{"root.default"}, Masters: true})
+	y, err := New(t.Context(), Options{Client: c, Queues: []string{"root.default"}, AMs: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()
 	seen, err := y.Snapshot(t.Context())
-	if took := time.Since(began); err != nil || took > masterAnswers+time.Second {
+	if took := time.Since(began); err != nil || took > amAnswers+time.Second {
 		t.Errorf("after %v: %v", took, err)
 	}
 	for i, j := range seen.Jobs {

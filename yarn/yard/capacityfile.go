@@ -63,20 +63,20 @@ func (c *capacityFile) write(ctx context.Context, k drive.Knob, was *drive.Value
 	}
 	var exit *exec.ExitError
 	if ctx.Err() != nil || errors.As(err, &exit) && !exit.Exited() { // it was ended: nobody knows how far it came
-		return fmt.Errorf("%w: %w", drive.ErrFate, err)
+		return fmt.Errorf("%w: %w", drive.ErrOutcomeUnknown, err)
 	}
 	same := string(out) == string(before)
 	if _, e := c.y.c.Scheduler(ctx); e != nil { // it is away, and reads the file when it comes back
-		return fmt.Errorf("%w: %w", drive.ErrFate, err)
+		return fmt.Errorf("%w: %w", drive.ErrOutcomeUnknown, err)
 	}
 	if !same {
 		if e := c.putBack(out, before); e != nil {
-			return fmt.Errorf("%w: %w; putting the file back: %w", drive.ErrFate, err, e)
+			return fmt.Errorf("%w: %w; putting the file back: %w", drive.ErrOutcomeUnknown, err, e)
 		}
 	}
 	switch in, e := c.y.InForce(ctx, k, old); {
 	case e != nil || !in:
-		return fmt.Errorf("%w: %w", drive.ErrFate, err)
+		return fmt.Errorf("%w: %w", drive.ErrOutcomeUnknown, err)
 	case same: // it was so in the file and at the ResourceManager before
 		return nil
 	}

@@ -79,7 +79,7 @@ func (noSource) idle(context.Context, *steer.Snapshot, *rest.Metrics) (float64, 
 	return -1, 0, nil
 }
 
-// allocation takes a vcore that no task holds for idle. Masters hold theirs and hardly use them.
+// allocation takes a vcore that no task holds for idle. AMs hold theirs and hardly use them.
 type allocation struct{}
 
 func (allocation) describe() string {
@@ -90,7 +90,7 @@ func (allocation) idle(_ context.Context, seen *steer.Snapshot, _ *rest.Metrics)
 	if seen.Total.Cores <= 0 {
 		return 0, 0, errors.New("the ResourceManager counts no vcores")
 	}
-	tasks := max(0, seen.Used.Cores-seen.Queues[0].Masters.Cores) // unmanaged masters count there and hold nothing
+	tasks := max(0, seen.Used.Cores-seen.Queues[0].AMs.Cores) // unmanaged AMs count there and hold nothing
 	return max(0, 1-float64(tasks)/float64(seen.Total.Cores)), 0, nil
 }
 

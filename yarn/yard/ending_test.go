@@ -2,8 +2,8 @@ package yard
 
 import "testing"
 
-// A job that has ended is gone, although its master stays for some seconds and the queue counts it until then.
-func TestMastersThatStayAfterTheirJob(t *testing.T) {
+// A job that has ended is gone, although its AM stays for some seconds and the queue counts it until then.
+func TestAMsThatStayAfterTheirJob(t *testing.T) {
 	for name, fair := range map[string]bool{"capacity": false, "fair": true} {
 		m := newManager("3.4.2", fair)
 		m.apps = []map[string]any{

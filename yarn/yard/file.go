@@ -469,7 +469,7 @@ const tries = 10
 func (o *opened) replace(data []byte) error {
 	if !linked(o.info) {
 		err := o.swap(data)
-		if err == nil || errors.Is(err, drive.ErrFate) || !inPlace(err) {
+		if err == nil || errors.Is(err, drive.ErrOutcomeUnknown) || !inPlace(err) {
 			return err
 		}
 	}
@@ -485,7 +485,7 @@ var beforeSwap = func() {}
 // spare is the room that a file is given beyond its content: putting back may need more than the change did, when the disk is full.
 const spare = 4096
 
-// swap writes beside the file and puts that in its place. Its errors are from before that, but for ErrFate.
+// swap writes beside the file and puts that in its place. Its errors are from before that, but for ErrOutcomeUnknown.
 func (o *opened) swap(data []byte) error {
 	if o.held { // nobody else writes: these are of one that was killed
 		securefile.RemoveLeftovers(o.path)
@@ -518,13 +518,13 @@ func (o *opened) swap(data []byte) error {
 		err = securefile.SyncDir(filepath.Dir(o.path))
 	case errors.Is(err, errors.ErrUnsupported):
 		err = temp.Commit()
-	case errors.Is(err, drive.ErrFate): // what came out last may be the newest that somebody has saved
+	case errors.Is(err, drive.ErrOutcomeUnknown): // what came out last may be the newest that somebody has saved
 		if kept := o.path + ".kept"; os.Rename(temp.Name(), kept) == nil {
 			err = fmt.Errorf("%w; a version of it is kept as %s", err, kept)
 		}
 	}
 	if errors.Is(err, securefile.ErrNotDurable) {
-		err = fmt.Errorf("%w: %w", drive.ErrFate, err)
+		err = fmt.Errorf("%w: %w", drive.ErrOutcomeUnknown, err)
 	}
 	return err
 }
@@ -542,11 +542,11 @@ func (o *opened) exchange(temp *securefile.Temp) error {
 			if try == 0 {
 				return err
 			}
-			return fmt.Errorf("%w: %w", drive.ErrFate, err)
+			return fmt.Errorf("%w: %w", drive.ErrOutcomeUnknown, err)
 		}
 		out, err := os.Lstat(temp.Name())
 		if err != nil {
-			return fmt.Errorf("%w: %w", drive.ErrFate, err)
+			return fmt.Errorf("%w: %w", drive.ErrOutcomeUnknown, err)
 		}
 		if sameState(out, expected) && (try > 0 || o.sameContent()) {
 			if try > 0 {
@@ -556,7 +556,7 @@ func (o *opened) exchange(temp *securefile.Temp) error {
 		}
 		in, expected = out, in
 	}
-	return fmt.Errorf("%w: somebody else keeps changing %s", drive.ErrFate, o.path)
+	return fmt.Errorf("%w: somebody else keeps changing %s", drive.ErrOutcomeUnknown, o.path)
 }
 
 func sameState(a, b fs.FileInfo) bool {
@@ -594,7 +594,7 @@ func (o *opened) overwrite(data []byte) error {
 		return nil
 	}
 	if e := put(o.data); e != nil && !o.sameContent() {
-		return fmt.Errorf("%w: %w; putting the old content back: %w", drive.ErrFate, err, e)
+		return fmt.Errorf("%w: %w; putting the old content back: %w", drive.ErrOutcomeUnknown, err, e)
 	}
 	return fmt.Errorf("not changed: %w", err)
 }

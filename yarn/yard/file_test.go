@@ -52,7 +52,7 @@ func TestOperatorConfirmsTheFile(t *testing.T) {
 	m.conf[setting] = file
 	y := m.open(t, Options{})
 	for _, err := range []error{y.CanAct(t.Context()), y.Write(t.Context(), y.Knob(), y.Value(y.Knob(), 0.3))} {
-		if err == nil || errors.Is(err, drive.ErrFate) || !strings.Contains(err.Error(), "confirm it with --file "+file) {
+		if err == nil || errors.Is(err, drive.ErrOutcomeUnknown) || !strings.Contains(err.Error(), "confirm it with --file "+file) {
 			t.Error(err)
 		}
 	}
@@ -100,7 +100,7 @@ func TestFoldersThatOthersWriteAreRefused(t *testing.T) {
 		if err := y.CanAct(t.Context()); !errors.Is(err, securefile.ErrInsecure) {
 			t.Errorf("%v: %v", mode, err)
 		}
-		if err := y.Write(t.Context(), y.Knob(), y.Value(y.Knob(), 0.3)); !errors.Is(err, securefile.ErrInsecure) || !strings.Contains(err.Error(), "not changed: ") || errors.Is(err, drive.ErrFate) {
+		if err := y.Write(t.Context(), y.Knob(), y.Value(y.Knob(), 0.3)); !errors.Is(err, securefile.ErrInsecure) || !strings.Contains(err.Error(), "not changed: ") || errors.Is(err, drive.ErrOutcomeUnknown) {
 			t.Errorf("%v: %v", mode, err)
 		}
 		if content(t, file) != plainFair {
@@ -180,7 +180,7 @@ func TestAValueOfOthersIsNotWrittenOver(t *testing.T) {
 			when(file, func() { save(t, file, theirs) })
 			err := y.Write(t.Context(), y.Knob(), y.Value(y.Knob(), 0.3))
 			beforeSwap = func() {}
-			if err == nil || errors.Is(err, drive.ErrFate) || !strings.Contains(err.Error(), "somebody else has set it to 0.8") {
+			if err == nil || errors.Is(err, drive.ErrOutcomeUnknown) || !strings.Contains(err.Error(), "somebody else has set it to 0.8") {
 				t.Error(err)
 			}
 			if content(t, file) != theirs {
@@ -221,7 +221,7 @@ func TestEditsOfOthersStayInCapacityFile(t *testing.T) {
 		t.Errorf("after %d tries:\n%s", times, got)
 	}
 	atSwap(t, func() { save(t, file, content(t, file)+" ") })
-	if err := y.Write(t.Context(), y.Knob(), y.Value(y.Knob(), 0.5)); err == nil || errors.Is(err, drive.ErrFate) || !strings.Contains(err.Error(), "again and again") {
+	if err := y.Write(t.Context(), y.Knob(), y.Value(y.Knob(), 0.5)); err == nil || errors.Is(err, drive.ErrOutcomeUnknown) || !strings.Contains(err.Error(), "again and again") {
 		t.Error(err)
 	}
 	if got := content(t, file); !strings.Contains(got, "<value>0.25</value>") {
@@ -287,7 +287,7 @@ func TestWhatIsFoundCanBePutBack(t *testing.T) {
 				err = y.Write(ctx, k, ours)
 			}
 			if c.refused != "" {
-				if err == nil || errors.Is(err, drive.ErrFate) || !strings.Contains(err.Error(), c.refused) || content(t, file) != c.text {
+				if err == nil || errors.Is(err, drive.ErrOutcomeUnknown) || !strings.Contains(err.Error(), c.refused) || content(t, file) != c.text {
 					t.Errorf("%v\n%s", err, content(t, file))
 				}
 				return
@@ -299,7 +299,7 @@ func TestWhatIsFoundCanBePutBack(t *testing.T) {
 			if err := os.Chtimes(file, old, old); err != nil {
 				t.Fatal(err)
 			}
-			if err := y.Write(ctx, k, drive.Value{Text: "0.9", Set: true, Number: 0.2}); err == nil || errors.Is(err, drive.ErrFate) {
+			if err := y.Write(ctx, k, drive.Value{Text: "0.9", Set: true, Number: 0.2}); err == nil || errors.Is(err, drive.ErrOutcomeUnknown) {
 				t.Error("a text that is not its number:", err)
 			}
 			if err := y.Write(ctx, k, found); err != nil || content(t, file) != c.text {
@@ -369,7 +369,7 @@ func TestOverwriteThatFailsAtOnce(t *testing.T) {
 	}
 	defer f.Close()
 	o := &opened{File: f, path: file, data: []byte(plainFair)}
-	if err := o.overwrite([]byte("ours")); err == nil || errors.Is(err, drive.ErrFate) || !strings.Contains(err.Error(), "not changed: ") {
+	if err := o.overwrite([]byte("ours")); err == nil || errors.Is(err, drive.ErrOutcomeUnknown) || !strings.Contains(err.Error(), "not changed: ") {
 		t.Error(err)
 	}
 }

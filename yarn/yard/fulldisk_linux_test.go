@@ -91,7 +91,7 @@ func TestChangeOnAFullDisk(t *testing.T) {
 	fill(t, dir)
 	y := newManager("3.4.2", true).open(t, Options{File: file})
 	err := y.Write(t.Context(), y.Knob(), y.Value(y.Knob(), 0.5))
-	if !errors.Is(err, syscall.ENOSPC) || errors.Is(err, drive.ErrFate) || !strings.Contains(err.Error(), "not changed: ") {
+	if !errors.Is(err, syscall.ENOSPC) || errors.Is(err, drive.ErrOutcomeUnknown) || !strings.Contains(err.Error(), "not changed: ") {
 		t.Error(err)
 	}
 	if content(t, file) != text {

@@ -39,7 +39,7 @@ func TestLabNoRaiseAtACeiling(t *testing.T) {
 			apps = append(apps, hadoop.Application{ID: fmt.Sprint("job", i), User: "ann", Queue: "batch", Submit: hadoop.Millis(100 * i),
 				Containers: []hadoop.Group{{Count: 20, MB: 512, Hold: hadoop.Holds{120_000}}}})
 		}
-		_, _ = b.lab.Masters(ctx, apps, hadoop.MastersOptions{HeapMB: 128}) // it is cut off
+		_, _ = b.lab.AMs(ctx, apps, hadoop.AMsOptions{HeapMB: 128}) // it is cut off
 	}()
 	defer func() { stop(); <-over }()
 	b.full()

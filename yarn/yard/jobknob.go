@@ -77,9 +77,9 @@ func (y *Yard) writeJob(ctx context.Context, k drive.Knob, v drive.Value) (err e
 
 // fateOf is the error of a write as a driver knows it.
 func fateOf(err error) error {
-	var fate *rest.UnknownFateError
+	var fate *rest.OutcomeUnknownError
 	if errors.As(err, &fate) || errors.Is(err, rest.ErrFormat) { // a page in place of the answer: a gateway may have passed it on
-		return fmt.Errorf("%w: %w", drive.ErrFate, err)
+		return fmt.Errorf("%w: %w", drive.ErrOutcomeUnknown, err)
 	}
 	return err
 }

@@ -53,7 +53,7 @@ func TestJobKnobs(t *testing.T) {
 		if in, err := y.InForce(ctx, queue, drive.Value{Text: "root.other", Set: true}); err != nil || !in {
 			t.Error(in, err)
 		}
-		if err := y.Write(ctx, queue, drive.Value{Text: "root.nowhere", Set: true}); err == nil || errors.Is(err, drive.ErrFate) {
+		if err := y.Write(ctx, queue, drive.Value{Text: "root.nowhere", Set: true}); err == nil || errors.Is(err, drive.ErrOutcomeUnknown) {
 			t.Error(err)
 		}
 		v, err := y.Read(ctx, prio)
@@ -156,7 +156,7 @@ func TestJobsOfOtherQueuesAreLeftAlone(t *testing.T) {
 	} {
 		k := drive.Knob{Kind: c.kind, Job: "application_1_000" + c.job}
 		v := drive.Value{Text: c.value, Set: true, Mark: "host:/journal"}
-		if err := y.Write(t.Context(), k, v); (err == nil) != c.ok || errors.Is(err, drive.ErrFate) {
+		if err := y.Write(t.Context(), k, v); (err == nil) != c.ok || errors.Is(err, drive.ErrOutcomeUnknown) {
 			t.Errorf("%v to %s: %v", k, c.value, err)
 		}
 		if v.Mark = ""; c.value != "default" && y.Write(t.Context(), k, v) != nil {

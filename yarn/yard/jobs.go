@@ -19,7 +19,7 @@ import (
 type roll struct {
 	waiting map[string]*listed
 	newest  int64                     // start of the latest one known, ms since the epoch
-	masters map[string]unit.Resources // of those that run, once seen
+	ams     map[string]unit.Resources // of those that run, once seen
 	asked   map[string]*listed        // by queue, one of those that wait, which was asked for its AM's size
 	hidden  map[string]bool           // kept out by max-parallel-apps, at the last look
 	shown   map[string]bool           // waiting, and not hidden
@@ -45,7 +45,7 @@ const (
 // listed is an application as it was last listed.
 type listed struct {
 	steer.Job
-	mapReduce bool // its master can be asked
+	mapReduce bool // its AM can be asked
 	bare      bool // it runs, and its AM's is its only container
 }
 
@@ -81,13 +81,13 @@ func (r *roll) look(ctx context.Context, y *Yard, at *leafMap, counted map[strin
 		}
 		all = append(all, newListed(&a, at))
 	}
-	masters := map[string]unit.Resources{}
+	ams := map[string]unit.Resources{}
 	for _, a := range all {
-		if a.Master.IsZero() {
-			a.Master = r.masters[a.ID]
+		if a.AM.IsZero() {
+			a.AM = r.ams[a.ID]
 		}
-		if !a.Master.IsZero() {
-			masters[a.ID] = a.Master
+		if !a.AM.IsZero() {
+			ams[a.ID] = a.AM
 		}
 	}
 	for _, a := range fresh {
@@ -97,7 +97,7 @@ func (r *roll) look(ctx context.Context, y *Yard, at *leafMap, counted map[strin
 		delete(waiting, a.ID)
 	}
 	all = slices.AppendSeq(all, maps.Values(waiting))
-	r.waiting, r.masters, r.newest = waiting, masters, newest
+	r.waiting, r.ams, r.newest = waiting, ams, newest
 	if whole {
 		r.listed = now
 	}
@@ -122,7 +122,7 @@ func (r *roll) look(ctx context.Context, y *Yard, at *leafMap, counted map[strin
 	return all, gone, nil
 }
 
-// hide leaves out applications that wait because of max-parallel-apps: no share of masters lets them in. Which they are is not told, only how many.
+// hide leaves out applications that wait because of max-parallel-apps: no AM share lets them in. Which they are is not told, only how many.
 // They are let in by age, so that the youngest are taken for them; one that was shown stays so, or it would seem to have ended.
 func (r *roll) hide(jobs []*listed, parked map[string]int) []*listed {
 	hidden, shown, n := map[string]bool{}, map[string]bool{}, map[string]int{}
@@ -144,15 +144,15 @@ func (r *roll) hide(jobs []*listed, parked map[string]int) []*listed {
 	return jobs
 }
 
-// size finds out how large the master is that one of the waiting applications waits for. Where nothing runs nobody else can tell. One more request,
+// size finds out how large the AM is that one of the waiting applications waits for. Where nothing runs nobody else can tell. One more request,
 // and none while the same one waits.
 func (y *Yard) size(ctx context.Context, jobs []*listed) {
 	for _, j := range jobs {
-		if !j.Master.IsZero() {
+		if !j.AM.IsZero() {
 			return
 		}
 		if a := y.roll.asked[j.Queue]; a != nil && a.ID == j.ID {
-			j.Master = a.Master
+			j.AM = a.AM
 			return
 		}
 	}
@@ -166,11 +166,11 @@ func (y *Yard) size(ctx context.Context, jobs []*listed) {
 			return // it can be told otherwise, or the policy says what it lacks
 		}
 		for _, r := range a.Requests {
-			if r.Containers > 0 && r.Size.Memory > j.Master.Mem {
-				j.Master = unit.Resources{Mem: r.Size.Memory, Cores: max(r.Size.VCores, 1)}
+			if r.Containers > 0 && r.Size.Memory > j.AM.Mem {
+				j.AM = unit.Resources{Mem: r.Size.Memory, Cores: max(r.Size.VCores, 1)}
 			}
 		}
-		if !j.Master.IsZero() {
+		if !j.AM.IsZero() {
 			if y.roll.asked == nil {
 				y.roll.asked = map[string]*listed{}
 			}
@@ -194,10 +194,10 @@ func anonymous(a *rest.App, err error) error {
 	return err
 }
 
-// stays is how long after its end an application's master is looked for.
+// stays is how long after its end an application's AM is looked for.
 const stays = 5 * time.Minute
 
-// ending is the applications of a queue that have ended and still hold a container, which is their master's.
+// ending is the applications of a queue that have ended and still hold a container, which is their AM's.
 type ending struct {
 	n    int
 	held unit.Resources
@@ -263,8 +263,8 @@ func newListed(a *rest.App, at *leafMap) *listed {
 	if a.RunningContainers != -1 { // -1: it has no attempt at this moment
 		x.Running = a.RunningContainers
 	}
-	if a.RunningContainers == 1 && a.AllocatedMB > 0 && a.AllocatedVCores > 0 && !a.Unmanaged { // the first is the master's, and the last
-		x.Master = unit.Resources{Mem: a.AllocatedMB, Cores: a.AllocatedVCores}
+	if a.RunningContainers == 1 && a.AllocatedMB > 0 && a.AllocatedVCores > 0 && !a.Unmanaged { // the first is the AM's, and the last
+		x.AM = unit.Resources{Mem: a.AllocatedMB, Cores: a.AllocatedVCores}
 	}
 	x.bare = running && a.RunningContainers == 1 && !a.Unmanaged
 	if a.Type == "MAPREDUCE" {
@@ -282,20 +282,20 @@ func mapsOf(progress float64) float64 {
 	return min(max((progress-5)/45, 0), 1)
 }
 
-// masters asks the masters of MapReduce jobs in turn.
-type masters struct {
+// AMs asks the AMs of MapReduce jobs in turn.
+type ams struct {
 	told map[string]rest.Job
 	next int
 }
 
 const (
-	mastersALook  = 8
-	masterAnswers = 2 * time.Second
+	amsALook  = 8
+	amAnswers = 2 * time.Second
 )
 
 // ask asks some of the running ones, all at once: one that hangs keeps no other from being heard. One that does not answer, or whose answer is
 // impossible, is left as it was: its progress is known all the same.
-func (m *masters) ask(ctx context.Context, c *rest.Client, jobs []*listed) {
+func (m *ams) ask(ctx context.Context, c *rest.Client, jobs []*listed) {
 	var ids []string
 	present := map[string]rest.Job{}
 	for _, a := range jobs {
@@ -307,16 +307,16 @@ func (m *masters) ask(ctx context.Context, c *rest.Client, jobs []*listed) {
 		}
 	}
 	m.told = present
-	ctx, cancel := context.WithTimeout(ctx, masterAnswers)
+	ctx, cancel := context.WithTimeout(ctx, amAnswers)
 	defer cancel()
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	for range min(mastersALook, len(ids)) {
+	for range min(amsALook, len(ids)) {
 		id := ids[m.next%len(ids)]
 		m.next++
 		wg.Go(func() {
 			a := rest.App{ID: id}
-			if j, err := c.Master(id).Job(ctx, a.JobID()); err == nil && possible(&j) {
+			if j, err := c.AM(id).Job(ctx, a.JobID()); err == nil && possible(&j) {
 				mu.Lock()
 				m.told[id] = j
 				mu.Unlock()
@@ -339,8 +339,8 @@ func possible(j *rest.Job) bool {
 // mostTasks is more than any job has.
 const mostTasks = 1 << 40
 
-// tell puts in what a job's master has said.
-func (m *masters) tell(j *steer.Job) {
+// tell puts in what a job's AM has said.
+func (m *ams) tell(j *steer.Job) {
 	t, ok := m.told[j.ID]
 	if !ok {
 		return

@@ -143,7 +143,7 @@ func (y *Yard) Write(ctx context.Context, k drive.Knob, v drive.Value) error {
 	switch {
 	case err == nil:
 		y.remember(k, &v)
-	case errors.Is(err, drive.ErrFate):
+	case errors.Is(err, drive.ErrOutcomeUnknown):
 		y.remember(k, nil)
 	}
 	return err
@@ -306,7 +306,7 @@ func (y *Yard) capacityInForce(ctx context.Context, q, root *rest.Queue, share f
 	}
 	base := capacityOf(q, root, unit.Resources{Mem: m.TotalMB, Cores: m.TotalVirtualCores})
 	if base.Mem <= 0 {
-		return false, errors.New("the ResourceManager does not tell the queue's limit for masters")
+		return false, errors.New("the ResourceManager does not tell the queue's limit for AMs")
 	}
 	return math.Abs(float64(q.AMLimit.Memory)-share*float64(base.Mem)) <= float64(y.least.Mem)+1, nil
 }

@@ -83,7 +83,7 @@ func (b *bench) open(o yard.Options) {
 	b.Logf("%s: %s", b.y.Identity(), strings.Join(b.y.Notes(), "; "))
 }
 
-// submit starts applications of which only a master of the size runs.
+// submit starts applications of which only an AM of the size runs.
 func (b *bench) submit(n, mb int) {
 	b.Helper()
 	for range n {
@@ -185,7 +185,7 @@ func (b *bench) settings() string {
 	return strings.Join(all, "\n")
 }
 
-// The real ResourceManager in all three ways: the knob is turned, masters start, the setting goes out again and all is as it was.
+// The real ResourceManager in all three ways: the knob is turned, AMs start, the setting goes out again and all is as it was.
 func TestLabYard(t *testing.T) {
 	for _, version := range []string{"3.4.2", "3.5.0"} {
 		t.Run("REST "+version, func(t *testing.T) { labREST(t, version) })
@@ -209,7 +209,7 @@ func labREST(t *testing.T, version string) {
 	b.submit(6, 1024)
 	s := b.seen(4, 2)
 	q := s.Queues[0]
-	if q.MasterShare != 0.5 || q.Masters.Mem != 4096 || q.Capacity.Mem != 8192 || s.CPUIdle < 0 || s.CPUIdle > 1 || s.Nodes != 1 {
+	if q.AMShare != 0.5 || q.AMs.Mem != 4096 || q.Capacity.Mem != 8192 || s.CPUIdle < 0 || s.CPUIdle > 1 || s.Nodes != 1 {
 		t.Errorf("%+v", s)
 	}
 	marked := b.y.Value(b.y.Knob(), 0.625)
@@ -223,12 +223,12 @@ func labREST(t *testing.T, version string) {
 	}
 	b.seen(5, 1)
 	b.write(b.y.Value(b.y.Knob(), 0.0625)) // what runs stays
-	if s := b.seen(5, 1); s.Queues[0].MasterShare != 0.0625 {
-		t.Error(s.Queues[0].MasterShare)
+	if s := b.seen(5, 1); s.Queues[0].AMShare != 0.0625 {
+		t.Error(s.Queues[0].AMShare)
 	}
 	b.write(b.y.Value(b.y.Knob(), 0.00333))
-	if s := b.seen(5, 1); s.Queues[0].MasterShare != 0.00333 {
-		t.Error(s.Queues[0].MasterShare)
+	if s := b.seen(5, 1); s.Queues[0].AMShare != 0.00333 {
+		t.Error(s.Queues[0].AMShare)
 	}
 	b.write(found)
 	if after := b.settings(); after != before {
@@ -326,7 +326,7 @@ func labFairFile(t *testing.T) {
 	found := b.found()
 	b.submit(6, 1024)
 	s := b.seen(4, 2)
-	if q := s.Queues[0]; q.MasterShare != 0.5 || q.Masters.Mem != 4096 || q.Capacity.Mem != 8192 {
+	if q := s.Queues[0]; q.AMShare != 0.5 || q.AMs.Mem != 4096 || q.Capacity.Mem != 8192 {
 		t.Errorf("%+v", q)
 	}
 	var all []string
@@ -334,7 +334,7 @@ func labFairFile(t *testing.T) {
 		took := b.write(b.y.Value(b.y.Knob(), share))
 		all = append(all, fmt.Sprintf("%.1f s", took.Seconds()))
 		s := b.seen(5, 1)
-		if q := s.Queues[0]; q.MasterShare != share {
+		if q := s.Queues[0]; q.AMShare != share {
 			t.Errorf("write %d: %+v", i, q)
 		}
 		if took < 4*time.Second || took > 17*time.Second {
@@ -348,7 +348,7 @@ func labFairFile(t *testing.T) {
 	}
 }
 
-func errorsIsFate(err error) bool { return errors.Is(err, drive.ErrFate) }
+func errorsIsFate(err error) bool { return errors.Is(err, drive.ErrOutcomeUnknown) }
 
 // The settings are in ZooKeeper and outlive the one that took them; while the nodes are on their way to the other one nothing is seen.
 func labPair(t *testing.T) {
@@ -391,7 +391,7 @@ func labPair(t *testing.T) {
 	for {
 		s, err := b.y.Snapshot(t.Context())
 		if err == nil {
-			if s.Nodes != 1 || s.Queues[0].MasterShare != 0.125 {
+			if s.Nodes != 1 || s.Queues[0].AMShare != 0.125 {
 				t.Errorf("%+v", s)
 			}
 			break
@@ -541,7 +541,7 @@ func newRecord(t *testing.T, head map[string]any) func(drive.Request, drive.Answ
 		}
 		if a.Err != nil {
 			step["error"] = a.Err.Error()
-			step["fate"], step["ended"], step["gone"] = errors.Is(a.Err, drive.ErrFate), errors.Is(a.Err, drive.ErrEnded), errors.Is(a.Err, drive.ErrGone)
+			step["fate"], step["ended"], step["gone"] = errors.Is(a.Err, drive.ErrOutcomeUnknown), errors.Is(a.Err, drive.ErrEnded), errors.Is(a.Err, drive.ErrGone)
 		}
 		write(step)
 	}

@@ -85,7 +85,7 @@ func TestPropertiesOverREST(t *testing.T) {
 			t.Errorf("%s: %v, %v; %v", c.property, in, err, m.leaf)
 		}
 		for _, text := range []string{"", "x", "1</value>", "-5"} { // from a journal
-			if err := y.Write(ctx, k, drive.Value{Text: text, Set: true, Number: 1}); err == nil || errors.Is(err, drive.ErrFate) {
+			if err := y.Write(ctx, k, drive.Value{Text: text, Set: true, Number: 1}); err == nil || errors.Is(err, drive.ErrOutcomeUnknown) {
 				t.Errorf("%s is set to %q: %v", c.property, text, err)
 			}
 		}
@@ -194,7 +194,7 @@ func TestCapacitiesOverREST(t *testing.T) {
 		t.Error(now, err, m.settings)
 	}
 	for _, text := range []string{"default=50,other=34.5,third=15.5", "default=x,other=1,third=1", "", "default=-1,other=91,third=10"} {
-		if err := y.Write(ctx, capacities, drive.Value{Text: text, Set: true, Mark: "host:/journal"}); err == nil || errors.Is(err, drive.ErrFate) {
+		if err := y.Write(ctx, capacities, drive.Value{Text: text, Set: true, Mark: "host:/journal"}); err == nil || errors.Is(err, drive.ErrOutcomeUnknown) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -81,7 +81,7 @@ func (y *Yard) Snapshot(ctx context.Context) (steer.Snapshot, error) {
 			y.size(ctx, ours[q.Name])
 		}
 	}
-	if y.o.Masters {
+	if y.o.AMs {
 		y.maps.ask(ctx, y.c, asked)
 	}
 	y.asks.ask(ctx, y.c, waiting)
@@ -99,7 +99,7 @@ func (y *Yard) Snapshot(ctx context.Context) (steer.Snapshot, error) {
 		q := &seen.Queues[i]
 		if gone := gone[q.Name]; q.Running >= gone.n { // not before: those that stay behind do not compute
 			q.Running -= gone.n
-			q.Masters = q.Masters.Sub(gone.held).Max(unit.Resources{})
+			q.AMs = q.AMs.Sub(gone.held).Max(unit.Resources{})
 		}
 	}
 	now := time.Now()
@@ -145,13 +145,13 @@ func (y *Yard) queue(q, root *rest.Queue, total unit.Resources) steer.Queue {
 		return steer.Queue{
 			Name: q.Path, Used: size(q.Used), Containers: q.NumContainers,
 			Running: int(q.NumActive), Waiting: int(q.NumPending),
-			Capacity: capacityOf(q, root, total), Ceiling: y.capacityCeiling(q, root, total), Masters: size(q.UsedAM), MasterShare: y.percent(q, root, total),
+			Capacity: capacityOf(q, root, total), Ceiling: y.capacityCeiling(q, root, total), AMs: size(q.UsedAM), AMShare: y.percent(q, root, total),
 		}
 	}
 	return steer.Queue{
 		Name: q.Path, Used: size(q.UsedResources), Containers: q.AllocatedContainers,
 		Running: int(q.NumActiveApps), Waiting: int(q.NumPendingApps),
-		Capacity: fairOf(q, total), Ceiling: atLeastOne(fairLimit(q, root, total)), Masters: size(q.AMUsed), MasterShare: y.fairShare(q),
+		Capacity: fairOf(q, total), Ceiling: atLeastOne(fairLimit(q, root, total)), AMs: size(q.AMUsed), AMShare: y.fairShare(q),
 	}
 }
 
@@ -216,7 +216,7 @@ func limitOf(q, root *rest.Queue, total unit.Resources, tell func(*rest.Queue) (
 }
 
 // capacityCeiling is what the CapacityScheduler lets the queue hold now. It counts memory alone unless it was given another calculator, which shows
-// where its settings can be read, or in a limit of several vcores for masters: by memory alone that is always one.
+// where its settings can be read, or in a limit of several vcores for AMs: by memory alone that is always one.
 func (y *Yard) capacityCeiling(q, root *rest.Queue, total unit.Resources) unit.Resources {
 	c := atLeastOne(capacityLimit(q, root, total))
 	if !y.dominant && q.AMLimit.VCores <= 1 {

@@ -41,7 +41,7 @@ type Options struct {
 	File     string   // the scheduler's file, as this machine sees it
 	Refresh  []string // command that makes the ResourceManager read capacity-scheduler.xml: yarn rmadmin -refreshQueues
 	CPU      string   // where idle processors are read, see Sources; "": allocation
-	Masters  bool     // ask the masters of MapReduce jobs how far their maps are, at most eight of them a look
+	AMs      bool     // ask the AMs of MapReduce jobs how far their maps are, at most eight of them a look
 	Absent   bool     // the queues, by their full names, need not be there now: Read says each time whether they are
 }
 
@@ -69,7 +69,7 @@ type Yard struct {
 	shown map[string]float64          // by queue, share that the FairScheduler last showed while an application waited, where there is no file
 	nodes census
 	roll  roll
-	maps  masters
+	maps  ams
 	asks  asks
 }
 
@@ -99,7 +99,7 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 	case s.Type == "fairScheduler":
 		y.limit = steer.FairAM
 	default:
-		return nil, fmt.Errorf("the ResourceManager runs the %s: only the CapacityScheduler and the FairScheduler have a share for masters", s.Type)
+		return nil, fmt.Errorf("the ResourceManager runs the %s: only the CapacityScheduler and the FairScheduler have a share for AMs", s.Type)
 	}
 	queues, err := y.choose(s.Root)
 	if err != nil {
@@ -118,7 +118,7 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 	y.note("idle processors: %s", y.cpu.describe())
 	for _, q := range queues {
 		if user := q.UserAMLimit.Memory; y.capacity() && user > 0 && user < q.AMLimit.Memory {
-			y.note("masters of one user may take %d MB and those of %s together %d MB: for a single user the former holds first", user, q.Path, q.AMLimit.Memory)
+			y.note("AMs of one user may take %d MB and those of %s together %d MB: for a single user the former holds first", user, q.Path, q.AMLimit.Memory)
 		}
 	}
 	if err := y.chooseActuator(props); err != nil {
@@ -334,7 +334,7 @@ func findLeaf(root *rest.Queue, name string) (*rest.Queue, error) {
 	case len(found) > 1:
 		return nil, fmt.Errorf("queue %s: there are %s and %s: give the whole name", name, found[0].Path, found[1].Path)
 	case !found[0].Leaf():
-		return nil, fmt.Errorf("queue %s has queues inside it: masters run in leaves, such as %s", found[0].Path, firstLeaf(found[0]))
+		return nil, fmt.Errorf("queue %s has queues inside it: AMs run in leaves, such as %s", found[0].Path, firstLeaf(found[0]))
 	}
 	return found[0], nil
 }

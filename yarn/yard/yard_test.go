@@ -30,7 +30,7 @@ type manager struct {
 	mu       sync.Mutex
 	fair     bool
 	version  string
-	masters  bool           // those of running jobs answer
+	ams      bool           // those of running jobs answer
 	dumb     bool           // it does not count applications
 	leaf     map[string]any // fields of root.default over those of the version
 	metrics  map[string]any
@@ -151,7 +151,7 @@ func (m *manager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			answer(map[string]any{"app": m.apps[i]})
 			return
 		}
-		if id, ok := strings.CutPrefix(path, "/proxy/application_1_"); ok && m.masters {
+		if id, ok := strings.CutPrefix(path, "/proxy/application_1_"); ok && m.ams {
 			answer(map[string]any{"job": map[string]any{"id": "job_1_" + id[:5], "mapsTotal": 10, "mapsCompleted": 4, "mapsPending": 2, "reducesTotal": 2, "reducesPending": 2, "mapProgress": 62.5}})
 			return
 		}
@@ -228,12 +228,12 @@ func TestSnapshotOfVersions(t *testing.T) {
 		want    steer.Queue
 		rule    steer.AMLimit
 	}{
-		{"2.10.2", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 0.3}, steer.CapacityAM},
-		{"2.7.5", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 15872.0 / 51224}, steer.CapacityAM},
-		{"3.3.6", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 0.3}, steer.CapacityAM},
-		{"3.5.0", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 0.3}, steer.CapacityAM},
+		{"2.10.2", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, AMs: unit.Resources{Mem: 4096, Cores: 2}, AMShare: 0.3}, steer.CapacityAM},
+		{"2.7.5", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, AMs: unit.Resources{Mem: 4096, Cores: 2}, AMShare: 15872.0 / 51224}, steer.CapacityAM},
+		{"3.3.6", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, AMs: unit.Resources{Mem: 4096, Cores: 2}, AMShare: 0.3}, steer.CapacityAM},
+		{"3.5.0", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, AMs: unit.Resources{Mem: 4096, Cores: 2}, AMShare: 0.3}, steer.CapacityAM},
 		{"2.10.2", true, steer.Queue{Running: 2, Waiting: 1, Capacity: unit.Resources{Mem: 52224, Cores: 24}, Ceiling: unit.Resources{Mem: 52224, Cores: 24}}, steer.FairV2AM},
-		{"3.4.2", true, steer.Queue{Running: 2, Waiting: 1, Capacity: unit.Resources{Mem: 52224, Cores: 24}, Ceiling: unit.Resources{Mem: 52224, Cores: 24}, Masters: unit.Resources{Mem: 4096, Cores: 2}, MasterShare: 15668.0 / 52224}, steer.FairAM},
+		{"3.4.2", true, steer.Queue{Running: 2, Waiting: 1, Capacity: unit.Resources{Mem: 52224, Cores: 24}, Ceiling: unit.Resources{Mem: 52224, Cores: 24}, AMs: unit.Resources{Mem: 4096, Cores: 2}, AMShare: 15668.0 / 52224}, steer.FairAM},
 	} {
 		m := newManager(c.version, c.fair)
 		m.apps = threeApps()
@@ -262,7 +262,7 @@ func TestSnapshotOfVersions(t *testing.T) {
 		if !slices.Equal(s.Jobs, want) {
 			t.Errorf("%s: %+v", c.version, s.Jobs)
 		}
-		if got, want := s.CPUIdle, 1-float64(5-c.want.Masters.Cores)/24; math.Abs(got-want) > 1e-9 {
+		if got, want := s.CPUIdle, 1-float64(5-c.want.AMs.Cores)/24; math.Abs(got-want) > 1e-9 {
 			t.Error(c.version, got, want)
 		}
 	}
@@ -282,8 +282,8 @@ func TestLies(t *testing.T) {
 		"pending":         {func(m *manager) { m.leaf["numPendingApplications"] = 1_000_000_000 }, "1000000000 jobs waiting"},
 		"negative":        {func(m *manager) { m.leaf["numActiveApplications"] = -4 }, "-4 running is impossible"},
 		"no number":       {func(m *manager) { m.leaf["numActiveApplications"] = "NaN" }, "where a whole number is expected"},
-		"share":           {func(m *manager) { m.leaf["configuredMaxAMResourceLimit"] = "NaN" }, "a share of NaN for masters is impossible"},
-		"share above 1":   {func(m *manager) { m.leaf["configuredMaxAMResourceLimit"] = 1.7 }, "a share of 1.7 for masters is impossible"},
+		"share":           {func(m *manager) { m.leaf["configuredMaxAMResourceLimit"] = "NaN" }, "a share of NaN for AMs is impossible"},
+		"share above 1":   {func(m *manager) { m.leaf["configuredMaxAMResourceLimit"] = 1.7 }, "a share of 1.7 for AMs is impossible"},
 		"progress":        {func(m *manager) { m.apps[2]["progress"] = "NaN" }, "progress of NaN %"},
 		"progress below":  {func(m *manager) { m.apps[2]["progress"] = -3 }, "progress of -3 %"},
 		"memory":          {func(m *manager) { m.metrics["totalMB"] = -1 }, "no nodes are up"},
@@ -391,9 +391,9 @@ func TestRequestsOfALookAreConstant(t *testing.T) {
 	}
 }
 
-// A job that holds one container tells how large its master is, and that is kept while it runs; masters that stay behind after their jobs count
-// neither as running nor among the queue's masters.
-func TestSizesOfMasters(t *testing.T) {
+// A job that holds one container tells how large its AM is, and that is kept while it runs; AMs that stay behind after their jobs count
+// neither as running nor among the queue's AMs.
+func TestSizesOfAMs(t *testing.T) {
 	m := newManager("3.4.2", false)
 	one := map[string]any{"runningContainers": 1, "allocatedMB": 2048, "allocatedVCores": 1}
 	m.apps = []map[string]any{app(1, "RUNNING", one), app(2, "RUNNING", map[string]any{"runningContainers": 4, "allocatedMB": 8192, "allocatedVCores": 4})}
@@ -407,24 +407,24 @@ func TestSizesOfMasters(t *testing.T) {
 		}
 		var sizes []unit.Resources
 		for _, j := range s.Jobs {
-			sizes = append(sizes, j.Master)
+			sizes = append(sizes, j.AM)
 		}
 		return s.Queues[0], sizes
 	}
-	master := unit.Resources{Mem: 2048, Cores: 1}
-	if _, sizes := look(); !slices.Equal(sizes, []unit.Resources{master, {}}) {
-		t.Errorf("one alone with its master: %v", sizes)
+	am := unit.Resources{Mem: 2048, Cores: 1}
+	if _, sizes := look(); !slices.Equal(sizes, []unit.Resources{am, {}}) {
+		t.Errorf("one alone with its AM: %v", sizes)
 	}
 	m.mu.Lock()
 	maps.Copy(m.apps[0], map[string]any{"runningContainers": 3, "allocatedMB": 6144, "allocatedVCores": 3})
 	m.mu.Unlock()
-	if q, sizes := look(); !slices.Equal(sizes, []unit.Resources{master, {}}) || q.Running != 2 || q.Masters != (unit.Resources{Mem: 4096, Cores: 2}) {
+	if q, sizes := look(); !slices.Equal(sizes, []unit.Resources{am, {}}) || q.Running != 2 || q.AMs != (unit.Resources{Mem: 4096, Cores: 2}) {
 		t.Errorf("later: %v, %+v", sizes, q)
 	}
 	m.mu.Lock()
 	maps.Copy(m.apps[1], map[string]any{"state": "FINISHED", "runningContainers": 1, "allocatedMB": 2048, "allocatedVCores": 1})
 	m.mu.Unlock()
-	if q, sizes := look(); !slices.Equal(sizes, []unit.Resources{master}) || q.Running != 1 || q.Masters != master {
+	if q, sizes := look(); !slices.Equal(sizes, []unit.Resources{am}) || q.Running != 1 || q.AMs != am {
 		t.Errorf("one has ended: %v, %+v", sizes, q)
 	}
 }
@@ -503,14 +503,14 @@ func TestAsksOfApplicationsWithoutTasks(t *testing.T) {
 	}
 }
 
-// The masters are asked in turn, eight a look; those that do not answer are judged by their progress.
-func TestMasters(t *testing.T) {
+// The AMs are asked in turn, eight a look; those that do not answer are judged by their progress.
+func TestAMs(t *testing.T) {
 	m := newManager("3.4.2", false)
 	for i := range 11 {
 		m.apps = append(m.apps, app(i, "RUNNING", map[string]any{"progress": 14.0}))
 	}
 	m.leaf["numActiveApplications"], m.leaf["numPendingApplications"] = 11, 0
-	y := m.open(t, Options{Masters: true})
+	y := m.open(t, Options{AMs: true})
 	told := func() (n int) {
 		s, err := y.Snapshot(t.Context())
 		if err != nil {
@@ -529,7 +529,7 @@ func TestMasters(t *testing.T) {
 	if n := told(); n != 0 {
 		t.Error(n)
 	}
-	m.masters = true
+	m.ams = true
 	for _, want := range []int{8, 11, 11} {
 		if n := told(); n != want {
 			t.Error(n, want)
@@ -612,7 +612,7 @@ func TestCapacityREST(t *testing.T) {
 			return true
 		}
 		err := y.Write(ctx, k, y.Value(k, 0.5))
-		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") || errors.Is(err, drive.ErrFate) != c.fate || !maps.Equal(before, m.settings) {
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") || errors.Is(err, drive.ErrOutcomeUnknown) != c.fate || !maps.Equal(before, m.settings) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -626,12 +626,12 @@ func TestCapacityREST(t *testing.T) {
 	}
 	m.settings["yarn.scheduler.capacity.root.queues"] = all
 	for _, x := range []float64{math.NaN(), math.Inf(1), -0.1, -1} {
-		if err := y.Write(ctx, k, y.Value(k, x)); err == nil || errors.Is(err, drive.ErrFate) {
+		if err := y.Write(ctx, k, y.Value(k, x)); err == nil || errors.Is(err, drive.ErrOutcomeUnknown) {
 			t.Error(x, err)
 		}
 	}
 	for _, text := range []string{"", "0.9", "0.2</value>", "0.2\n", "20%", "ten"} { // from a journal: it must be the number that it claims to be
-		if err := y.Write(ctx, k, drive.Value{Text: text, Set: true, Number: 0.2}); err == nil || errors.Is(err, drive.ErrFate) {
+		if err := y.Write(ctx, k, drive.Value{Text: text, Set: true, Number: 0.2}); err == nil || errors.Is(err, drive.ErrOutcomeUnknown) {
 			t.Error(text, err)
 		}
 	}
@@ -645,7 +645,7 @@ func TestCapacityREST(t *testing.T) {
 	}
 	ours := y.Value(k, 0.2)
 	ours.Mark = "host:journal"
-	if err := y.Write(ctx, k, ours); err == nil || errors.Is(err, drive.ErrFate) || m.settings[own] != "-1" {
+	if err := y.Write(ctx, k, ours); err == nil || errors.Is(err, drive.ErrOutcomeUnknown) || m.settings[own] != "-1" {
 		t.Error(err, m.settings[own])
 	}
 	delete(m.settings, own)
@@ -709,7 +709,7 @@ func TestCapacityFile(t *testing.T) {
 	// A command that fails: the file is as it was. Where the ResourceManager shows something else, nobody knows.
 	y.o.Refresh = []string{"sh", "-c", "echo first; echo access denied >&2; exit 255"}
 	err = y.Write(ctx, k, y.Value(k, 0.25))
-	if err == nil || errors.Is(err, drive.ErrFate) || !strings.Contains(err.Error(), "access denied") || strings.Contains(err.Error(), "\n") {
+	if err == nil || errors.Is(err, drive.ErrOutcomeUnknown) || !strings.Contains(err.Error(), "access denied") || strings.Contains(err.Error(), "\n") {
 		t.Error(err)
 	} else {
 		t.Log(err)
@@ -719,7 +719,7 @@ func TestCapacityFile(t *testing.T) {
 		t.Error("nothing was to be changed, and nothing is:", err)
 	}
 	m.leaf["configuredMaxAMResourceLimit"] = 0.25
-	if err = y.Write(ctx, k, y.Value(k, 0.25)); !errors.Is(err, drive.ErrFate) {
+	if err = y.Write(ctx, k, y.Value(k, 0.25)); !errors.Is(err, drive.ErrOutcomeUnknown) {
 		t.Error(err)
 	}
 	y.o.Refresh = []string{filepath.Join(dir, "no-such-command")}
@@ -727,14 +727,14 @@ func TestCapacityFile(t *testing.T) {
 		t.Error("no such command")
 	}
 	m.leaf["configuredMaxAMResourceLimit"] = 0.3
-	if err = y.Write(ctx, k, y.Value(k, 0.25)); err == nil || errors.Is(err, drive.ErrFate) {
+	if err = y.Write(ctx, k, y.Value(k, 0.25)); err == nil || errors.Is(err, drive.ErrOutcomeUnknown) {
 		t.Error(err)
 	}
 	same("no command")
 	y.o.Refresh = []string{"sleep", "30"}
 	short, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	if err = y.Write(short, k, y.Value(k, 0.25)); !errors.Is(err, drive.ErrFate) {
+	if err = y.Write(short, k, y.Value(k, 0.25)); !errors.Is(err, drive.ErrOutcomeUnknown) {
 		t.Error(err)
 	}
 }
@@ -762,7 +762,7 @@ func TestFairFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s.Queues[0].MasterShare
+		return s.Queues[0].AMShare
 	}
 	inForce := func(v drive.Value) bool {
 		t.Helper()
@@ -846,7 +846,7 @@ func TestFairFile(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()
-	if err := y.Write(short, k, found); err == nil || errors.Is(err, drive.ErrFate) || !strings.Contains(err.Error(), "not changed") {
+	if err := y.Write(short, k, found); err == nil || errors.Is(err, drive.ErrOutcomeUnknown) || !strings.Contains(err.Error(), "not changed") {
 		t.Error(err)
 	}
 	age(-time.Hour) // the clock of a file server that is ahead: it must not keep the value from being put back
@@ -875,7 +875,7 @@ func TestFairFile(t *testing.T) {
 	if err := os.WriteFile(file, []byte("<allocations><queue"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := y.Write(ctx, k, v); err == nil || errors.Is(err, drive.ErrFate) || !strings.Contains(err.Error(), "not well-formed XML") {
+	if err := y.Write(ctx, k, v); err == nil || errors.Is(err, drive.ErrOutcomeUnknown) || !strings.Contains(err.Error(), "not well-formed XML") {
 		t.Error(err)
 	} else {
 		t.Log(err)
@@ -901,7 +901,7 @@ func TestNew(t *testing.T) {
 		act   string
 	}{
 		"no queue":               {want: "queue nope is not there: the queues are root.default, root.other", o: Options{Queues: []string{"nope"}}},
-		"a parent":               {want: "queue root has queues inside it: masters run in leaves, such as root.default", o: Options{Queues: []string{"root"}}},
+		"a parent":               {want: "queue root has queues inside it: AMs run in leaves, such as root.default", o: Options{Queues: []string{"root"}}},
 		"wrong actuator":         {want: "there is no actuator \"magic\"", o: Options{Actuator: "magic"}},
 		"fair for capacity":      {want: "runs the CapacityScheduler", o: Options{Actuator: FairFile, File: file}},
 		"rest for fair":          {want: "runs the FairScheduler", fair: true, o: Options{Actuator: REST}},
@@ -933,7 +933,7 @@ func TestNew(t *testing.T) {
 		if err := y.CanAct(t.Context()); err == nil || !strings.Contains(err.Error(), c.act) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := y.Write(t.Context(), y.Knob(), y.Value(y.Knob(), 0.2)); err == nil || errors.Is(err, drive.ErrFate) {
+		if err := y.Write(t.Context(), y.Knob(), y.Value(y.Knob(), 0.2)); err == nil || errors.Is(err, drive.ErrOutcomeUnknown) {
 			t.Errorf("%s: written: %v", name, err)
 		}
 		if _, err := y.Snapshot(t.Context()); err != nil {
@@ -956,7 +956,7 @@ func TestFairShareWithoutTheFile(t *testing.T) {
 		m.leaf["numPendingApps"], m.leaf["numActiveApps"] = c.waiting, 3-c.waiting
 		m.mu.Unlock()
 		s, err := y.Snapshot(t.Context())
-		if err != nil || s.Queues[0].MasterShare != c.want {
+		if err != nil || s.Queues[0].AMShare != c.want {
 			t.Error(i, s.Queues, err)
 		}
 	}
@@ -1001,8 +1001,8 @@ func TestParked(t *testing.T) {
 	}
 }
 
-// Where nothing runs, one that waits is asked how large its master will be, once.
-func TestSizeOfAWaitingMaster(t *testing.T) {
+// Where nothing runs, one that waits is asked how large its AM will be, once.
+func TestSizeOfAWaitingAM(t *testing.T) {
 	m := newManager("3.4.2", true)
 	m.leaf["numActiveApps"], m.leaf["numPendingApps"], m.leaf["amUsedResources"] = 0, 2, mb(0, 0)
 	ask := map[string]any{"resourceRequests": []any{map[string]any{"numContainers": 1, "capability": mb(1536, 1)}}}
@@ -1010,7 +1010,7 @@ func TestSizeOfAWaitingMaster(t *testing.T) {
 	y := m.open(t, Options{CPU: "none"})
 	for range 3 {
 		s, err := y.Snapshot(t.Context())
-		if err != nil || s.Jobs[0].Master != (unit.Resources{Mem: 1536, Cores: 1}) {
+		if err != nil || s.Jobs[0].AM != (unit.Resources{Mem: 1536, Cores: 1}) {
 			t.Fatal(s.Jobs, err)
 		}
 	}

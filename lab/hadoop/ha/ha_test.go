@@ -160,7 +160,7 @@ func failover(t *testing.T, lab *ha.Lab) {
 		w := dial(t, rest.Options{RM: lab.URLs(), Retries: 3, Backoff: 200 * time.Millisecond, Timeout: 10 * time.Second})
 		for n := 1; ctx.Err() == nil; n++ {
 			_, err := w.ChangeScheduler(t.Context(), note(n))
-			var fate *rest.UnknownFateError
+			var fate *rest.OutcomeUnknownError
 			switch {
 			case err == nil:
 				accepted = append(accepted, n)

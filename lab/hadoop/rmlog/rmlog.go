@@ -1,6 +1,6 @@
 // Package rmlog reads what a ResourceManager wrote about its decisions: every container's transitions, the states of
 // applications, attempts and nodes, and, where their loggers are at DEBUG, the beats of nodes, the calls of application
-// masters and the rounds of preemption.
+// AMs and the rounds of preemption.
 //
 // It reads the logs of a separate ResourceManager and of one inside SLS alike. A line is
 //
@@ -53,7 +53,7 @@ const (
 	Accepted Kind = "accepted"
 	// Added is an attempt that the scheduler knows from now on: App, Attempt, User, Queue.
 	Added Kind = "added"
-	// Activated is an application that may have its master (CapacityScheduler): App, User, Queue.
+	// Activated is an application that may have its AM (CapacityScheduler): App, User, Queue.
 	Activated Kind = "activated"
 	// Chosen is the scheduler's proposal to give a container to an application: App, Attempt, Queue, Near (NODE_LOCAL,
 	// RACK_LOCAL, OFF_SWITCH). It may still be rejected; the transition to ALLOCATED follows if not. CapacityScheduler only.
@@ -67,7 +67,7 @@ const (
 	Beat Kind = "beat"
 	// Pass is the scheduler's handling of a node's report, after the ends that it told: Node. DEBUG.
 	Pass Kind = "pass"
-	// Tick is a call of an application's master: App, Attempt. DEBUG.
+	// Tick is a call of an application's AM: App, Attempt. DEBUG.
 	Tick Kind = "tick"
 	// Round is the end of a round of the preemption monitor. DEBUG.
 	Round Kind = "round"

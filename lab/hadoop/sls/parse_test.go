@@ -11,7 +11,7 @@ import (
 	"github.com/yardmaster/yardmaster/lab/evidence"
 )
 
-// log is a short run of two nodes and one job: the master on node b, a map that was reserved first and a map that is taken
+// log is a short run of two nodes and one job: the AM on node b, a map that was reserved first and a map that is taken
 // away by the preemption monitor, with noise in between.
 const log = `0 y base 1000000
 800 y node 127.1.0.1 5
@@ -72,7 +72,7 @@ func TestParse(t *testing.T) {
 		Beat:  1000,
 		Nodes: []NodeRecord{{"127.1.0.1", "r", 5, 900}, {"127.1.0.2", "r", 0, 310}},
 		Jobs: []JobRecord{{
-			ID: "j001", Priority: 3, Submit: 200, Added: 203, Asked: 204, Master: 313, Launched: 316, End: 3201, Removed: 3310,
+			ID: "j001", Priority: 3, Submit: 200, Added: 203, Asked: 204, AM: 313, Launched: 316, End: 3201, Removed: 3310,
 		}},
 		Containers: []ContainerRecord{
 			{Num: 1, Node: 1, Mem: 1024, Cores: 1, Reserved: -1, Allocated: 313, Acquired: 314, Running: -1, Ended: -1, State: "ACQUIRED"},

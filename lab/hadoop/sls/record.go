@@ -18,7 +18,7 @@ type Record struct {
 	Hadoop     string // version
 	Scheduler  string // capacity or fair
 	Trace      string // what it was run on, as the caller calls it
-	Beat       int64  // heartbeat of nodes and masters
+	Beat       int64  // heartbeat of nodes and AMs
 	Nodes      []NodeRecord
 	Jobs       []JobRecord       // in order of application ids
 	Containers []ContainerRecord // in order of allocation
@@ -42,14 +42,14 @@ type JobRecord struct {
 	Priority int   `json:",omitempty"`
 	Submit   int64 // reached the RM
 	Added    int64 // its attempt reached the scheduler
-	Asked    int64 // the request for its master was filed
-	Master   int64 // its master's container was allocated
+	Asked    int64 // the request for its AM was filed
+	AM       int64 `json:"Master"` // its AM's container was allocated
 	Launched int64
-	End      int64 // its master had unregistered
+	End      int64 // its AM had unregistered
 	Removed  int64 // the scheduler dropped its attempt
 }
 
-// ContainerRecord is one container, a master's among them (Priority 0).
+// ContainerRecord is one container, an AM's among them (Priority 0).
 type ContainerRecord struct {
 	Job       int32 // index into Jobs
 	Num       int64 // number in its application's ids
@@ -76,12 +76,12 @@ type Kill struct {
 const (
 	Beat   = 'B' // a node has looked which of its containers have ended, and its heartbeat reached the RM
 	Pass   = 'P' // the scheduler began to serve a node
-	Tick   = 'T' // a master has started what it was given, and calls
+	Tick   = 'T' // an AM has started what it was given, and calls
 	Call   = 'C' // its allocate reached the scheduler
 	Change = 'A' // the same, with new requests
 	Added  = '+' // an attempt was added
-	Asked  = 'M' // the request for a master was filed
-	Ended  = 'E' // a master has unregistered, in a tick
+	Asked  = 'M' // the request for an AM was filed
+	Ended  = 'E' // an AM has unregistered, in a tick
 	Gone   = '-' // an attempt was removed
 	Round  = 'R' // preemption round, or update of the fair shares
 )
@@ -141,7 +141,7 @@ type Job struct {
 	Tasks    []Task `json:"job.tasks"`
 }
 
-// Containers counts the containers that the job needs, its master among them.
+// Containers counts the containers that the job needs, its AM among them.
 func (j *Job) Containers() int64 {
 	n := int64(1)
 	for i := range j.Tasks {
@@ -268,7 +268,7 @@ func (p *parser) watch(ms int64, f []string) {
 		p.zero, p.based = num(f[1])-p.base, true
 	case word == "job" && f[3] != "":
 		p.jobs[num(f[1])] = int32(len(rec.Jobs))
-		rec.Jobs = append(rec.Jobs, JobRecord{ID: f[2], Priority: int(num(f[3])), Submit: ms, Added: -1, Asked: -1, Master: -1, Launched: -1, End: -1, Removed: -1})
+		rec.Jobs = append(rec.Jobs, JobRecord{ID: f[2], Priority: int(num(f[3])), Submit: ms, Added: -1, Asked: -1, AM: -1, Launched: -1, End: -1, Removed: -1})
 	case word == "unordered":
 		rec.Machine.Unordered++
 	case word == "round":
@@ -293,7 +293,7 @@ func (p *parser) watch(ms int64, f []string) {
 		}
 		c.Priority, c.Mem, c.Cores = int32(num(f[4])), num(f[5]), num(f[6])
 	case !isApp: // the rest concerns one application
-	case word == "lost" && f[2] != "" && f[2] != "FINISHING": // that is no loss: the master has unregistered, its node has only not told yet
+	case word == "lost" && f[2] != "" && f[2] != "FINISHING": // that is no loss: the AM has unregistered, its node has only not told yet
 		rec.Lost = append(rec.Lost, j.ID+" "+f[2])
 	case word == "add":
 		j.Added = ms
@@ -352,8 +352,8 @@ func (p *parser) transition(ms int64, msg string) {
 		c.Reserved, c.Node = ms, p.serving
 	case "ALLOCATED":
 		c.Allocated = ms
-		if p.rec.Jobs[job].Master < 0 {
-			p.rec.Jobs[job].Master = ms
+		if p.rec.Jobs[job].AM < 0 {
+			p.rec.Jobs[job].AM = ms
 		}
 	case "ACQUIRED":
 		c.Acquired = ms
@@ -380,7 +380,7 @@ func (p *parser) finish() error {
 	}
 	for i := range r.Jobs {
 		j := &r.Jobs[i]
-		shift(&j.Submit, &j.Added, &j.Asked, &j.Master, &j.Launched, &j.End, &j.Removed)
+		shift(&j.Submit, &j.Added, &j.Asked, &j.AM, &j.Launched, &j.End, &j.Removed)
 	}
 	for i := range r.Containers {
 		c := &r.Containers[i]

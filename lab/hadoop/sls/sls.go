@@ -1,10 +1,10 @@
 // Package sls runs Hadoop's Scheduler Load Simulator: the real ResourceManager with its real scheduler in one JVM, nodes and
-// application masters simulated by timers. It is the second truth, besides real daemons, that the simulator is held against:
+// AMs simulated by timers. It is the second truth, besides real daemons, that the simulator is held against:
 // hundreds of nodes fit on a laptop, and everything that reaches the scheduler can be seen with its instant.
 //
 // SLS runs on the wall clock. A trace of two minutes takes two minutes, and what the computer does meanwhile shows: a
 // heartbeat that comes 50 ms late may change who gets the next container. So a run is returned as a Record of every
-// heartbeat, scheduling pass, call of a master, preemption round and container, together with how late heartbeats were.
+// heartbeat, scheduling pass, call of an AM, preemption round and container, together with how late heartbeats were.
 //
 // The stock runner of Hadoop 3.4 (SLSRunner) builds its ResourceManager without yarn-site.xml, cannot read its own traces,
 // loses applications in races and may never exit. The few classes in java/ start it around all that. They subclass the
@@ -53,7 +53,7 @@ type Options struct {
 	Log            io.Writer         // progress; nil: silent
 }
 
-// beat is how often nodes and masters call, in ms.
+// beat is how often nodes and AMs call, in ms.
 const beat = 1000
 
 // Digest is a fingerprint of all that a run is given; it is kept in the record.
@@ -251,7 +251,7 @@ type Live struct {
 }
 
 // Up starts SLS and leaves it running until Down, from this process or another. The jobs of the trace run from then on; none
-// are needed. Applications that come over REST get a container for their master and nothing is run in it. Unless Site says
+// are needed. Applications that come over REST get a container for their AM and nothing is run in it. Unless Site says
 // otherwise the queues can be changed over REST (their configuration is kept in memory).
 func Up(ctx context.Context, o Options) (*Live, error) {
 	if err := o.withDefaults(false); err != nil {

@@ -1,5 +1,5 @@
 // Package arith is the arithmetic of YARN's CapacityScheduler: how resources are compared, scaled and rounded, what part of
-// the cluster a queue has, what a user and the masters of a leaf may hold. The formulas are pure; Leaf and User keep what they go by.
+// the cluster a queue has, what a user and the AMs of a leaf may hold. The formulas are pure; Leaf and User keep what they go by.
 package arith
 
 import (

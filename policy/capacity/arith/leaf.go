@@ -7,7 +7,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// Leaf is what the limits of a leaf go by: on its applications, its users and their masters.
+// Leaf is what the limits of a leaf go by: on its applications, its users and their AMs.
 type Leaf struct {
 	UserPercent float32 // minimum-user-limit-percent
 	UserFactor  float32 // user-limit-factor
@@ -39,7 +39,7 @@ type Leaf struct {
 // User is one user of one leaf.
 type User struct {
 	Used    unit.Resources
-	AM      unit.Resources // of activated applications' masters
+	AM      unit.Resources // of activated applications' AMs
 	Ratio   float32        // Used as a share of the cluster
 	Active  int            // activated applications
 	Pending int            // applications that wait for activation

@@ -2,7 +2,7 @@ package arith
 
 import "github.com/yardmaster/yardmaster/unit"
 
-// Limits of users and of masters: the formulas that both the order of an ideal engine and the scheduler of a modelled
+// Limits of users and of AMs: the formulas that both the order of an ideal engine and the scheduler of a modelled
 // ResourceManager obey.
 
 // UserLimitInput is what a user's limit in a leaf depends on.
@@ -41,7 +41,7 @@ func (c Calculator) cap(in *UserLimitInput, guaranteed, current, equal unit.Reso
 	return c.MulDown(limit, 1, in.MinA)
 }
 
-// AMLimit is what the masters of all activated applications of a leaf may hold together. Current is what the leaf could
+// AMLimit is what the AMs of all activated applications of a leaf may hold together. Current is what the leaf could
 // reach when it was last looked at.
 func (c Calculator) AMLimit(current, effMin unit.Resources, percent float32, minA unit.Resources) unit.Resources {
 	if !c.Fits(effMin, current) {
@@ -50,7 +50,7 @@ func (c Calculator) AMLimit(current, effMin unit.Resources, percent float32, min
 	return c.MulUp(current, float64(percent), minA)
 }
 
-// UserAMLimit is what the masters of one user's activated applications may hold together, of the leaf's guarantee. Users
+// UserAMLimit is what the AMs of one user's activated applications may hold together, of the leaf's guarantee. Users
 // counts those that are active or have only waiting applications; userPercent and factor are the leaf's user limits.
 func (c Calculator) UserAMLimit(cluster, amLimit, effMin unit.Resources, percent, userPercent, factor float32, users int, minA unit.Resources) unit.Resources {
 	f := percent

@@ -2,11 +2,11 @@
 // and end tasks when told to.
 //
 //	cluster mem=10240 cores=10     tell the size of the cluster
-//	job NAME user=u queue=q pri=1 tasks=5 mem=1024 cores=1 master=1024
-//	                               a job arrives; with master=MB its master must start first
+//	job NAME user=u queue=q pri=1 tasks=5 mem=1024 cores=1 AM=1024
+//	                               a job arrives; with AM=MB its AM must start first
 //	start 3                        offer three containers; print who got them ("-": nobody)
 //	rank                           print the jobs in the order in which they are proposed
-//	end NAME 2                     two tasks of the job end; "master" instead of a number ends its master
+//	end NAME 2                     two tasks of the job end; "am" instead of a number ends its AM
 //	leave NAME                     the job is gone, after all it holds has ended
 //	move NAME QUEUE; priority NAME to=3; set QUEUE PROPERTY VALUE
 package play
@@ -34,11 +34,11 @@ type Engine struct {
 	seq         int64
 }
 
-// Job is a job of one master and like tasks.
+// Job is a job of one AM and like tasks.
 type Job struct {
 	policy.Job
-	task   unit.Resources
-	master bool // it holds its master
+	task unit.Resources
+	am   bool // it holds its AM
 }
 
 // New tells the order the size of the cluster.
@@ -65,8 +65,8 @@ func (e *Engine) Arrive(j *Job, tasks int64, task unit.Resources) error {
 		e.next++
 	}
 	j.Pending, j.Front, j.Ask = tasks, 0, task
-	if !j.Master.IsZero() {
-		j.Pending, j.Front, j.Ask = 1, policy.MasterStage, j.Master
+	if !j.AM.IsZero() {
+		j.Pending, j.Front, j.Ask = 1, policy.AMStage, j.AM
 	}
 	if err := e.Order.Arrived(0, &j.Job); err != nil {
 		e.free = append(e.free, j.Index)
@@ -98,10 +98,10 @@ func (e *Engine) Begin(j *Job) {
 	e.Used = e.Used.Add(ask)
 	e.event = policy.Event{Job: &j.Job, Stage: s, Size: ask}
 	e.Order.Started(&e.event)
-	if s != policy.MasterStage {
+	if s != policy.AMStage {
 		return
 	}
-	j.master = true
+	j.am = true
 	if j.Tasks > 0 {
 		j.Pending, j.Front, j.Ask = j.Tasks, 0, j.task
 		e.Order.Changed(0, &j.Job)
@@ -109,10 +109,10 @@ func (e *Engine) Begin(j *Job) {
 }
 
 // End ends one container of the job.
-func (e *Engine) End(j *Job, master bool) {
+func (e *Engine) End(j *Job, am bool) {
 	s, ask := 0, j.task
-	if master {
-		s, ask, j.master = policy.MasterStage, j.Master, false
+	if am {
+		s, ask, j.am = policy.AMStage, j.AM, false
 	} else {
 		j.Done++
 	}
@@ -122,9 +122,9 @@ func (e *Engine) End(j *Job, master bool) {
 	e.Order.Ended(&e.event)
 }
 
-// Held counts the tasks that run, the master left out.
+// Held counts the tasks that run, the AM left out.
 func (j *Job) Held() int64 {
-	if j.master {
+	if j.am {
 		return j.Running - 1
 	}
 	return j.Running
@@ -135,7 +135,7 @@ func (e *Engine) Leave(j *Job) {
 	for j.Held() > 0 {
 		e.End(j, false)
 	}
-	if j.master {
+	if j.am {
 		e.End(j, true)
 	}
 	e.Order.Left(0, &j.Job)
@@ -215,8 +215,8 @@ func (e *Engine) line(out *strings.Builder, words []string) {
 		e.Resize(unit.Resources{Mem: number("mem", 0), Cores: number("cores", 0)})
 	case "job":
 		j := &Job{Job: policy.Job{ID: arg(1), User: text("user"), Queue: text("queue"), Priority: int(number("pri", 0))}}
-		if m := number("master", 0); m > 0 {
-			j.Master = unit.Resources{Mem: m, Cores: 1}
+		if m := number("am", 0); m > 0 {
+			j.AM = unit.Resources{Mem: m, Cores: 1}
 		}
 		report(e.Arrive(j, number("tasks", 1), unit.Resources{Mem: number("mem", 1024), Cores: number("cores", 1)}))
 	case "start":
@@ -236,7 +236,7 @@ func (e *Engine) line(out *strings.Builder, words []string) {
 			fmt.Fprintf(out, "%+v\n", r)
 		}
 	case "end":
-		if arg(2) == "master" {
+		if arg(2) == "am" {
 			e.End(e.Jobs[arg(1)], true)
 			return
 		}

@@ -14,7 +14,7 @@
 //
 // # What differs from YARN's own schedulers
 //
-// There are no reservations and there is no preemption. Sizes are not rounded. ApplicationMasters are limited only if the order
+// There are no reservations and there is no preemption. Sizes are not rounded. AMs are limited only if the order
 // limits them. The headroom that applications see is the free room of the cluster, or what the order says (Headroomer). A timer
 // is polled at heartbeats.
 package adapt
@@ -167,7 +167,7 @@ func (s *scheduler) Added(r *rm.App, now unit.Time) error {
 	s.poll(now)
 	a := &app{rm: r, least: nothing, job: policy.Job{
 		Seq: r.Seq, Index: r.Index, ID: r.ID, User: r.User, Queue: r.Queue, Priority: r.Priority, Submitted: r.Submitted,
-		Deadline: r.Deadline, Master: r.Master, Tasks: r.Tasks, Input: r.Input,
+		Deadline: r.Deadline, AM: r.AM, Tasks: r.Tasks, Input: r.Input,
 	}}
 	*dense.At(&s.apps, r.Index) = a
 	return s.arrived(a, now)
@@ -232,8 +232,8 @@ func (s *scheduler) wanted(room unit.Resources) bool {
 
 // stage is the number of the stage that asks at a priority.
 func (a *app) stage(priority int32) int {
-	if priority == rm.MasterPriority && !a.rm.Master.IsZero() {
-		return policy.MasterStage
+	if priority == rm.AMPriority && !a.rm.AM.IsZero() {
+		return policy.AMStage
 	}
 	i := slices.Index(a.stages, priority)
 	if i < 0 {
@@ -361,7 +361,7 @@ func (s *scheduler) give(a *app, row *request.Row, stage int, near policy.Near) 
 	s.nextID++
 	c := &rm.Container{
 		App: a.rm, Node: n, ID: s.nextID, Priority: row.Priority, Size: size, Near: near, At: s.offer.Now,
-		Master: stage == policy.MasterStage, Slot: int32(len(a.live)),
+		AM: stage == policy.AMStage, Slot: int32(len(a.live)),
 	}
 	a.live = append(a.live, c)
 	s.granted = append(s.granted, c)
@@ -394,7 +394,7 @@ func (s *scheduler) Leaf(r *rm.App) string {
 
 func (s *scheduler) Minimum() unit.Resources { return unit.Resources{} }
 
-// CountsCores tells ApplicationMasters that vcores limit them as memory does: a node gives no more than it has of either.
+// CountsCores tells AMs that vcores limit them as memory does: a node gives no more than it has of either.
 func (s *scheduler) CountsCores() bool { return true }
 
 func (s *scheduler) NotModelled() []string { return s.Policy.NotModelled }
@@ -409,7 +409,7 @@ func (s *scheduler) Gauges(to []policy.Gauge) []policy.Gauge {
 // Active applications are those that have got a container.
 func (s *scheduler) Active(r *rm.App) bool { j := &s.apps[r.Index].job; return j.Running+j.Done > 0 }
 
-func (s *scheduler) MasterOf(r *rm.App) unit.Resources { return r.Master }
+func (s *scheduler) AMOf(r *rm.App) unit.Resources { return r.AM }
 
 // steerable is a policy whose order can be changed while it runs.
 type steerable struct {

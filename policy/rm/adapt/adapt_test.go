@@ -179,13 +179,13 @@ func TestKnobsAndGauges(t *testing.T) {
 	a := y.app()
 	knobs := y.Scheduler.(rm.Knobs)
 	if old, err := knobs.SetQueue("q", "maximum-am-resource-percent", 0.25, 0); err != nil || old != 0.5 {
-		t.Errorf("the share of AMs was %v, %v", old, err)
+		t.Errorf("the AM share was %v, %v", old, err)
 	}
 	if err := knobs.Move(a, "other", 0); err != nil || y.Leaf(a) != "root.other" {
 		t.Errorf("it is in %s, %v", y.Leaf(a), err)
 	}
 	gauges := y.Scheduler.(rm.Gauges)
-	if got := gauges.Gauges(nil); len(got) != 2 || got[0].Queue != "root.q" || got[0].MasterShare != 0.25 || gauges.Active(a) {
+	if got := gauges.Gauges(nil); len(got) != 2 || got[0].Queue != "root.q" || got[0].AMShare != 0.25 || gauges.Active(a) {
 		t.Errorf("gauges %+v", got)
 	}
 	knobs.SetPriority(a, 3, 0)

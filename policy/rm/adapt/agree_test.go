@@ -108,12 +108,12 @@ func (w *twins) addNode(total unit.Resources) {
 }
 
 // submit adds an application, with an AM or without.
-func (w *twins) submit(user, queue string, priority int, master unit.Resources) {
-	a := &twin{pending: map[int32]int64{}, size: map[int32]unit.Resources{}, up: master.IsZero()}
-	w.say("app %d of %s in %s, priority %d, AM %v", w.seq, user, queue, priority, master)
+func (w *twins) submit(user, queue string, priority int, am unit.Resources) {
+	a := &twin{pending: map[int32]int64{}, size: map[int32]unit.Resources{}, up: am.IsZero()}
+	w.say("app %d of %s in %s, priority %d, AM %v", w.seq, user, queue, priority, am)
 	var errs [2]error
 	w.both(func(side int, s rm.Scheduler) {
-		a.app[side] = &rm.App{Index: int32(w.seq), Seq: w.seq, ID: fmt.Sprint(w.seq), User: user, Queue: queue, Priority: priority, Master: master, Submitted: w.now()}
+		a.app[side] = &rm.App{Index: int32(w.seq), Seq: w.seq, ID: fmt.Sprint(w.seq), User: user, Queue: queue, Priority: priority, AM: am, Submitted: w.now()}
 		errs[side] = s.Added(a.app[side], w.now())
 	})
 	w.seq++
@@ -125,7 +125,7 @@ func (w *twins) submit(user, queue string, priority int, master unit.Resources) 
 	}
 	w.apps = append(w.apps, a)
 	if !a.up {
-		w.ask(a, rm.MasterPriority, 1, master)
+		w.ask(a, rm.AMPriority, 1, am)
 	}
 }
 
@@ -138,7 +138,7 @@ func (w *twins) ask(a *twin, priority int32, count int64, size unit.Resources) {
 		if err := s.Asked(a.app[side], []rm.Ask{{Priority: priority, Place: rm.Anywhere, Count: count, Size: size}}, nil, w.now()); err != nil {
 			w.fail("%v", err)
 		}
-		if priority != rm.MasterPriority {
+		if priority != rm.AMPriority {
 			s.Headroom(a.app[side]) // is part of the answer: YARN brings the user limit up to date for it
 		}
 	})
@@ -148,7 +148,7 @@ func (w *twins) end(a *twin, i int) {
 	c := a.held[i]
 	w.say("app %d ends container %d", a.app[0].Seq, c[0].ID)
 	a.held = append(a.held[:i:i], a.held[i+1:]...)
-	released := w.r.IntN(4) == 0 && !c[0].Master
+	released := w.r.IntN(4) == 0 && !c[0].AM
 	w.both(func(side int, s rm.Scheduler) {
 		if released {
 			if err := s.Asked(a.app[side], nil, []*rm.Container{c[side]}, w.now()); err != nil {
@@ -207,7 +207,7 @@ func (w *twins) beat(i int) {
 			if a.app[0] == c[0].App {
 				a.held = append(a.held, c)
 				a.pending[c[0].Priority]--
-				a.up = a.up || c[0].Master
+				a.up = a.up || c[0].AM
 			}
 		}
 	}
@@ -221,7 +221,7 @@ func (w *twins) draw() unit.Resources {
 	return unit.Resources{Mem: 1024 * mem, Cores: w.cores(mem)}
 }
 
-func (w *twins) master() unit.Resources {
+func (w *twins) am() unit.Resources {
 	if w.unmanaged && w.r.IntN(3) == 0 {
 		return unit.Resources{}
 	}
@@ -231,7 +231,7 @@ func (w *twins) master() unit.Resources {
 func (w *twins) step() {
 	switch k := w.r.IntN(20); {
 	case k < 3 || len(w.apps) == 0:
-		w.submit(fmt.Sprint("u", w.r.IntN(3)), w.queues[w.r.IntN(len(w.queues))], w.r.IntN(4), w.master())
+		w.submit(fmt.Sprint("u", w.r.IntN(3)), w.queues[w.r.IntN(len(w.queues))], w.r.IntN(4), w.am())
 	case k < 7:
 		a, p, count := w.apps[w.r.IntN(len(w.apps))], []int32{10, 20}[w.r.IntN(2)], w.r.Int64N(6)
 		if a.up && a.pending[p] != count {

@@ -1,13 +1,13 @@
 // Package capacityrm is YARN's CapacityScheduler as a ResourceManager runs it: told of requests, ends and heartbeats, it
 // allocates and reserves containers on the node that has just reported.
 //
-// Its formulas (shares, user limits, limits on masters) are those of policy/capacity/arith, which the order for ideal
+// Its formulas (shares, user limits, limits on AMs) are those of policy/capacity/arith, which the order for ideal
 // engines uses too. What is here is everything that makes a real cluster answer differently:
 //
 //   - One node is served at a time, when it reports. The tree is walked anew for every container, so the order of queues and
 //     applications is always that of the moment; at most one container a report goes to a request without a place
 //     (maximum-offswitch-assignments), and at most maximum-container-assignments in all.
-//   - An application waits for activation until its master's size fits the leaf's and its user's limit on masters. That is
+//   - An application waits for activation until its AM's size fits the leaf's and its user's limit on AMs. That is
 //     looked at only when an application comes or goes or the cluster changes, against what the leaf could reach when it
 //     was last visited: that may be old.
 //   - A request is looked at in the order of its priorities; locality is waited for by counting the turns that were let go.

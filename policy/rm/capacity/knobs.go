@@ -82,7 +82,7 @@ func (s *Scheduler) knob(name, property string) (*float32, error) {
 	return nil, errors.New("there are maximum-am-resource-percent, user-limit-factor and minimum-user-limit-percent; capacities change in ideal time only")
 }
 
-// Gauges tells what the leaves' limits on masters are measured against, and what the masters of activated applications are charged.
+// Gauges tells what the leaves' limits on AMs are measured against, and what the AMs of activated applications are charged.
 func (s *Scheduler) Gauges(to []policy.Gauge) []policy.Gauge {
 	for _, q := range s.leaves {
 		usable := q.CurLimit
@@ -96,7 +96,7 @@ func (s *Scheduler) Gauges(to []policy.Gauge) []policy.Gauge {
 		if !s.CountsCores() {
 			ceiling.Cores = 0
 		}
-		to = append(to, policy.Gauge{Queue: q.path, Capacity: usable, Ceiling: ceiling, Masters: q.AMUsed, MasterShare: float64(q.AMPercent)})
+		to = append(to, policy.Gauge{Queue: q.path, Capacity: usable, Ceiling: ceiling, AMs: q.AMUsed, AMShare: float64(q.AMPercent)})
 	}
 	return to
 }
@@ -112,9 +112,9 @@ func (s *Scheduler) ceiling(q *queue) unit.Resources {
 // Active applications are those that are activated, whether they have a container or not.
 func (s *Scheduler) Active(r *rm.App) bool { return s.apps[r.Index].active }
 
-// MasterOf implements rm.Gauges.
-func (s *Scheduler) MasterOf(r *rm.App) unit.Resources {
-	if r.Master.IsZero() {
+// AMOf implements rm.Gauges.
+func (s *Scheduler) AMOf(r *rm.App) unit.Resources {
+	if r.AM.IsZero() {
 		return unit.Resources{}
 	}
 	return s.apps[r.Index].am

@@ -9,18 +9,18 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// A higher share of masters lets in at once whoever fits now; a lower one sends nobody away.
-func TestSetShareOfMasters(t *testing.T) {
+// A higher AM share lets in at once whoever fits now; a lower one sends nobody away.
+func TestSetShareOfAMs(t *testing.T) {
 	w := build(t, nil, 10, mb(10240), "root.queues=default", "root.default.capacity=100", "maximum-am-resource-percent=0.1")
 	for i := range 12 {
 		w.submit(string(rune('a'+i)), "u", "default", mb(1000))
 	}
 	gauge := func() policy.Gauge { return w.s.Gauges(nil)[0] }
-	if g := gauge(); g.Queue != "root.default" || g.Capacity.Mem != 102400 || g.Masters.Mem != 10*1024 || float32(g.MasterShare) != 0.1 {
+	if g := gauge(); g.Queue != "root.default" || g.Capacity.Mem != 102400 || g.AMs.Mem != 10*1024 || float32(g.AMShare) != 0.1 {
 		t.Errorf("%+v", g)
 	}
-	if k := w.apps["k"]; w.s.Active(k) || w.s.MasterOf(k).Mem != 1024 {
-		t.Errorf("the eleventh: active %v, a master of %v", w.s.Active(k), w.s.MasterOf(k))
+	if k := w.apps["k"]; w.s.Active(k) || w.s.AMOf(k).Mem != 1024 {
+		t.Errorf("the eleventh: active %v, an AM of %v", w.s.Active(k), w.s.AMOf(k))
 	}
 	for _, c := range []struct {
 		queue      string
@@ -33,7 +33,7 @@ func TestSetShareOfMasters(t *testing.T) {
 		}
 		w.check()
 	}
-	if g := gauge(); g.Masters.Mem != 12*1024 || float32(g.MasterShare) != 0.05 {
+	if g := gauge(); g.AMs.Mem != 12*1024 || float32(g.AMShare) != 0.05 {
 		t.Errorf("%+v", g)
 	}
 }

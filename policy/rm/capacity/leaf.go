@@ -9,7 +9,7 @@ import (
 
 // leaf is what only queues with applications have.
 type leaf struct {
-	arith.Leaf                // CurLimit is visited, as of the last visit that looked at an application: limits on masters go by it
+	arith.Leaf                // CurLimit is visited, as of the last visit that looked at an application: limits on AMs go by it
 	visited    unit.Resources // what the leaf could reach at the last visit
 
 	users map[string]*user
@@ -98,7 +98,7 @@ func (s *Scheduler) asksNoMore(a *app) {
 // count changes how many activated and waiting applications a user has.
 func (u *user) count(active, pending int) { u.q.Count(&u.User, active, pending) }
 
-// activate lets in every waiting application, in their order, whose master fits the limits of the leaf and of its user.
+// activate lets in every waiting application, in their order, whose AM fits the limits of the leaf and of its user.
 // Those that do not fit are passed over. The first application of a leaf always passes.
 func (s *Scheduler) activate(q *queue) {
 	l := q.leaf

@@ -180,12 +180,12 @@ func (s *Scheduler) allocate(a *app, row *request.Row, n *node, size unit.Resour
 	c := s.containers.New()
 	*c = rm.Container{
 		App: a.App, Node: n.Node, ID: id, Priority: row.Priority, Size: size, Near: near, At: now,
-		Master: !a.hasAM && !a.Master.IsZero() && row.Priority == rm.MasterPriority, Slot: int32(len(a.live)),
+		AM: !a.hasAM && !a.AM.IsZero() && row.Priority == rm.AMPriority, Slot: int32(len(a.live)),
 	}
 	if row.Places() == 1 {
 		c.Near = policy.NoPreference
 	}
-	a.hasAM = a.hasAM || c.Master
+	a.hasAM = a.hasAM || c.AM
 	a.table.Take(row, near, n.Node)
 	a.live = append(a.live, c)
 	a.used = a.used.Add(size)

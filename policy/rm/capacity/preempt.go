@@ -155,8 +155,8 @@ func (s *Scheduler) demand(q *queue) (all, net unit.Resources) {
 }
 
 // choose picks containers of a leaf worth the goal, from the applications at the back of its order: first what they have
-// reserved (given up at once), then the least urgent and newest containers; masters last, and only those that are more
-// than the leaf's masters may hold.
+// reserved (given up at once), then the least urgent and newest containers; AMs last, and only those that are more
+// than the leaf's AMs may hold.
 func (s *Scheduler) choose(q *queue, goal unit.Resources, allowed *unit.Resources) {
 	m := &s.monitor
 	var apps []*app
@@ -182,7 +182,7 @@ func (s *Scheduler) choose(q *queue, goal unit.Resources, allowed *unit.Resource
 		open = s.above(goal)
 		return true
 	}
-	var masters []*rm.Container
+	var ams []*rm.Container
 	var amSize unit.Resources
 	for i := len(apps) - 1; i >= 0 && open; i-- {
 		a := apps[i]
@@ -202,15 +202,15 @@ func (s *Scheduler) choose(q *queue, goal unit.Resources, allowed *unit.Resource
 		for _, c := range live {
 			switch {
 			case !open:
-			case c.Master:
-				masters = append(masters, c)
+			case c.AM:
+				ams = append(ams, c)
 				amSize = amSize.Add(c.Size)
 			case try(c.Size):
 				m.chosen = append(m.chosen, c)
 			}
 		}
 	}
-	for _, c := range masters {
+	for _, c := range ams {
 		if !open || s.calc.Compare(s.cluster, amSize, arith.MulFloor(q.EffMin, float64(q.AMPercent))) <= 0 {
 			break
 		}

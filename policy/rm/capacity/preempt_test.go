@@ -59,7 +59,7 @@ func TestPreemption(t *testing.T) {
 	}
 }
 
-// What is taken away before the application's master has heard of it is asked for again, at the places that it was asked for.
+// What is taken away before the application's AM has heard of it is asked for again, at the places that it was asked for.
 func TestTakenUnheardOf(t *testing.T) {
 	for _, heard := range []bool{false, true} {
 		w := build(t, func(s *conf.Site) {
@@ -120,27 +120,27 @@ func TestNoPreemption(t *testing.T) {
 	}
 }
 
-// Masters are spared unless they are more than the leaf's masters may hold.
-func TestMastersAreSpared(t *testing.T) {
+// AMs are spared unless they are more than the leaf's AMs may hold.
+func TestAMsAreSpared(t *testing.T) {
 	w := halves(t)
 	for _, c := range w.s.apps[0].live {
-		c.Master = true
+		c.AM = true
 	}
 	w.s.leaves[0].AMPercent = 1
-	if n := w.s.Round(0); len(n.Warned) != 2 { // 102400 of masters, of 51200 that may be
-		t.Errorf("%d masters warned, want 2", len(n.Warned))
+	if n := w.s.Round(0); len(n.Warned) != 2 { // 102400 of AMs, of 51200 that may be
+		t.Errorf("%d AMs warned, want 2", len(n.Warned))
 	}
 	var kept []*rm.Container
 	for i, c := range w.s.apps[0].live {
-		c.Master = i < 40
-		if c.Master {
+		c.AM = i < 40
+		if c.AM {
 			kept = append(kept, c)
 		}
 	}
 	n := w.s.Round(60 * unit.Second)
 	for _, c := range n.Warned {
-		if c.Master {
-			t.Errorf("a master was warned, with %d of them in all", len(kept))
+		if c.AM {
+			t.Errorf("an AM was warned, with %d of them in all", len(kept))
 		}
 	}
 }

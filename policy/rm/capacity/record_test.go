@@ -183,7 +183,7 @@ func (g *script) submit() {
 
 func (g *script) ask(id string) {
 	a := g.p.s.apps[g.p.apps[id].Index]
-	if !a.Master.IsZero() && !a.hasAM {
+	if !a.AM.IsZero() && !a.hasAM {
 		return
 	}
 	pr, c, m, v := 1+g.IntN(3), g.IntN(8), 300+g.IntN(5000), 1+g.IntN(3)
@@ -220,7 +220,7 @@ func (g *script) beat(i int) {
 			continue
 		}
 		switch {
-		case c.Gone && g.IntN(2) == 0, !c.Gone && g.IntN(12) == 0 && (!c.Master || g.IntN(8) == 0):
+		case c.Gone && g.IntN(2) == 0, !c.Gone && g.IntN(12) == 0 && (!c.AM || g.IntN(8) == 0):
 			ended = append(ended, fmt.Sprint(k))
 		case !c.Gone && !c.Launched && g.IntN(2) == 0:
 			launched = append(launched, fmt.Sprint(k))
@@ -241,7 +241,7 @@ func (g *script) release() {
 	id := g.p.ids[g.IntN(len(g.p.ids))]
 	list := ""
 	for k, c := range g.p.all {
-		if c != nil && c.App.ID == id && !c.Gone && !c.Master && len(mine) < 2 {
+		if c != nil && c.App.ID == id && !c.Gone && !c.AM && len(mine) < 2 {
 			mine = append(mine, c)
 			list += fmt.Sprint(" ", k)
 		}

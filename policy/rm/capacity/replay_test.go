@@ -19,7 +19,7 @@ import (
 // A player carries out the calls of a script and writes the answers, in the words in which the class of Hadoop was made to
 // answer the same calls. Containers are numbered as they are told of.
 //
-//	time MS | node I RACK MEM VCORES | drop I | add ID QUEUE USER PRIORITY MEM VCORES (of the master; 0 0: unmanaged)
+//	time MS | node I RACK MEM VCORES | drop I | add ID QUEUE USER PRIORITY MEM VCORES (of the AM; 0 0: unmanaged)
 //	ask ID PRIORITY:PLACE:COUNT:MEM:VCORES ... | release ID K ... | remove ID
 //	beat I [L:K,...] [E:K,...] (launched, ended) | round | state | limits
 type player struct {
@@ -104,7 +104,7 @@ func (p *player) play(line string) {
 		p.seq++
 		a := &rm.App{
 			Index: int32(p.seq), Seq: p.seq, ID: f[1], Queue: f[2], User: f[3], Priority: int(p.num(f[4])),
-			Master: unit.Resources{Mem: p.num(f[5]), Cores: p.num(f[6])},
+			AM: unit.Resources{Mem: p.num(f[5]), Cores: p.num(f[6])},
 		}
 		if err := s.Added(a, p.now); err != nil {
 			p.say("refused %s\n", f[1])

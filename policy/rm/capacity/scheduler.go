@@ -67,11 +67,11 @@ type app struct {
 	q        *queue
 	u        *user
 	priority int
-	am       unit.Resources // charged against the limits on masters
+	am       unit.Resources // charged against the limits on AMs
 	active   bool
 	asking   bool
 	seen     bool    // a walk has looked at it
-	hasAM    bool    // its master holds a container
+	hasAM    bool    // its AM holds a container
 	moved    bool    // its place in a fair leaf is out of date
 	share    float64 // what its place in a fair leaf goes by
 	table    request.Table
@@ -147,7 +147,7 @@ func (s *Scheduler) Added(r *rm.App, _ unit.Time) error {
 	if r.Priority == 0 {
 		a.priority = min(q.DefaultPrio, s.site.MaxApplicationPriority)
 	}
-	a.am = s.calc.Normalise(r.Master, s.minA, s.maxA)
+	a.am = s.calc.Normalise(r.AM, s.minA, s.maxA)
 	a.u = q.userOf(r.User)
 	a.u.count(0, 1)
 	q.Apps++
@@ -277,7 +277,7 @@ func (s *Scheduler) free(c *rm.Container) {
 	c.Node.Free = c.Node.Free.Add(c.Size)
 }
 
-// askAgain asks by itself for a container that was taken away before its master had heard of it: nobody else will
+// askAgain asks by itself for a container that was taken away before its AM had heard of it: nobody else will
 // (AbstractYarnScheduler.recoverResourceRequestForContainer).
 func (s *Scheduler) askAgain(c *rm.Container) {
 	a := s.apps[c.App.Index]
@@ -288,7 +288,7 @@ func (s *Scheduler) askAgain(c *rm.Container) {
 		s.asks(a)
 	}
 	s.changed(a, was)
-	if c.Master {
+	if c.AM {
 		a.hasAM = false
 	}
 }
@@ -328,7 +328,7 @@ func (s *Scheduler) Leaf(r *rm.App) string { return s.apps[r.Index].q.path }
 // Minimum implements rm.Scheduler.
 func (s *Scheduler) Minimum() unit.Resources { return s.minA }
 
-// CountsCores says whether cores are counted as well as memory: masters are told so.
+// CountsCores says whether cores are counted as well as memory: AMs are told so.
 func (s *Scheduler) CountsCores() bool { return s.calc == arith.Dominant }
 
 // NotModelled implements rm.Scheduler.

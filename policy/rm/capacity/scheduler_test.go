@@ -34,8 +34,8 @@ func TestOffSwitchOncePerReport(t *testing.T) {
 	}
 }
 
-// Ten masters of 1024 fit a tenth of 102400; the eleventh waits for one to leave.
-func TestMastersWait(t *testing.T) {
+// Ten AMs of 1024 fit a tenth of 102400; the eleventh waits for one to leave.
+func TestAMsWait(t *testing.T) {
 	w := build(t, nil, 10, mb(10240), "root.queues=default", "root.default.capacity=100", "maximum-am-resource-percent=0.1")
 	for i := range 12 {
 		w.submit(string(rune('a'+i)), "u", "default", mb(1024))

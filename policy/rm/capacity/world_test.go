@@ -64,13 +64,13 @@ func build(t tb, site func(*conf.Site), nodes int, room unit.Resources, settings
 
 func (w *world) submit(id, user, queue string, am unit.Resources) {
 	w.t.Helper()
-	a := &rm.App{Index: int32(len(w.apps)), Seq: int64(len(w.apps)), ID: id, User: user, Queue: queue, Master: am}
+	a := &rm.App{Index: int32(len(w.apps)), Seq: int64(len(w.apps)), ID: id, User: user, Queue: queue, AM: am}
 	w.apps[id] = a
 	if err := w.s.Added(a, w.now); err != nil {
 		w.t.Fatal(err)
 	}
 	if !am.IsZero() {
-		w.ask(id, rm.Ask{Priority: rm.MasterPriority, Place: rm.Anywhere, Count: 1, Size: am})
+		w.ask(id, rm.Ask{Priority: rm.AMPriority, Place: rm.Anywhere, Count: 1, Size: am})
 	}
 }
 

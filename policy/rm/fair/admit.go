@@ -78,7 +78,7 @@ func (s *scheduler) leave(a *app) {
 	}
 	q.apps = without(q.apps, a)
 	if a.started {
-		q.masters = q.masters.Sub(a.master)
+		q.ams = q.ams.Sub(a.am)
 	}
 	s.count(a, -1)
 }

@@ -10,7 +10,7 @@ import (
 // serve looks for a request of a that n can take, most urgent first. The first that could be placed decides, even if there is
 // no room for it.
 func (s *scheduler) serve(a *app, n *node) (unit.Resources, outcome) {
-	if s.mastersFull(a) {
+	if s.amsFull(a) {
 		return unit.Resources{}, nothing
 	}
 	for _, r := range a.table.Rows() {
@@ -107,25 +107,25 @@ func (s *scheduler) give(a *app, r *request.Row, n *node, near policy.Near, agai
 	n.Free = n.Free.Sub(size)
 	n.fulfil(a, size)
 	if a.managed && !a.started {
-		a.started, a.master, c.Master = true, ask, true
-		a.queue.masters = a.queue.masters.Add(ask)
+		a.started, a.am, c.AM = true, ask, true
+		a.queue.ams = a.queue.ams.Add(ask)
 	}
 	s.hold(a, size)
 	s.granted = append(s.granted, c)
 }
 
-// mastersFull says whether a waits for its master and its leaf has as many as it may.
-func (s *scheduler) mastersFull(a *app) bool {
+// amsFull says whether a waits for its AM and its leaf has as many as it may.
+func (s *scheduler) amsFull(a *app) bool {
 	if a.started || !a.managed {
 		return false
 	}
 	r := a.table.First()
-	return r != nil && !a.queue.masters.Add(r.Size()).Fits(s.masterLimit(a.queue))
+	return r != nil && !a.queue.ams.Add(r.Size()).Fits(s.amLimit(a.queue))
 }
 
-// masterLimit is what the masters of a leaf may hold together. Where the fair share is 0 (vcores under policy fair), what is
+// amLimit is what the AMs of a leaf may hold together. Where the fair share is 0 (vcores under policy fair), what is
 // free on the cluster stands in, within the leaf's maximum.
-func (s *scheduler) masterLimit(q *queue) unit.Resources {
+func (s *scheduler) amLimit(q *queue) unit.Resources {
 	if q.amShare < 0 {
 		return unbounded
 	}

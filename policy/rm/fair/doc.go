@@ -11,12 +11,12 @@
 //     (dynamic.max.assign), or max.assign.
 //   - A request that does not fit the node may reserve it: if it is at least two increments large, its application is below
 //     its fair share, and the application does not keep too many nodes already. A reserved node serves nobody else as long as
-//     the request stands, fits its queues' maxima, and its master (if it waits for one) may run.
-//   - A master runs only if the masters of its leaf together fit ceil(maxAMShare x the leaf's fair share).
+//     the request stands, fits its queues' maxima, and its AM (if it waits for one) may run.
+//   - An AM runs only if the AMs of its leaf together fit ceil(maxAMShare x the leaf's fair share).
 //   - Applications beyond maxRunningApps of their queue, of one above it, or of their user are parked.
 //   - Preemption: an application below min(threshold x fair share, demand) for longer than its queue's timeout, or in a queue
 //     below its minimum share, has containers of others taken away: on the first node where those of applications that
-//     stay at or above their fair share make room, fewest masters first. They are warned, and killed later; what that frees
+//     stay at or above their fair share make room, fewest AMs first. They are warned, and killed later; what that frees
 //     goes to the starved application first.
 //
 // Where the file sits: tree.go the queues, order.go the three comparators, update.go demands and shares, beat.go a node's

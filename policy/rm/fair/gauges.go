@@ -8,7 +8,7 @@ import (
 
 var _ rm.Gauges = (*scheduler)(nil)
 
-// Gauges tells the leaves' fair shares, as of the last update, and what their masters hold. Where there is no share (of an idle leaf, or of
+// Gauges tells the leaves' fair shares, as of the last update, and what their AMs hold. Where there is no share (of an idle leaf, or of
 // vcores under policy fair) it is what the leaf may grow to.
 func (s *scheduler) Gauges(to []policy.Gauge) []policy.Gauge {
 	for _, q := range s.queues {
@@ -22,7 +22,7 @@ func (s *scheduler) Gauges(to []policy.Gauge) []policy.Gauge {
 		if usable.Cores == 0 {
 			usable.Cores = min(s.total.Cores, q.max.Cores)
 		}
-		to = append(to, policy.Gauge{Queue: q.name, Capacity: usable, Ceiling: s.ceiling(q), Masters: q.masters, MasterShare: q.amShare})
+		to = append(to, policy.Gauge{Queue: q.name, Capacity: usable, Ceiling: s.ceiling(q), AMs: q.ams, AMShare: q.amShare})
 	}
 	return to
 }
@@ -35,20 +35,20 @@ func (s *scheduler) ceiling(q *queue) unit.Resources {
 	return q.max.Min(s.ceiling(q.parent).Sub(q.parent.used).Add(q.used)).Max(unit.Resources{Mem: 1, Cores: 1})
 }
 
-// Active applications are those that have been given a container: a parked one, and one that waits for its master, is pending.
+// Active applications are those that have been given a container: a parked one, and one that waits for its AM, is pending.
 func (s *scheduler) Active(ref *rm.App) bool {
 	a := s.apps[ref.Index]
 	return a.runnable && (a.started || !a.managed && len(a.live) > 0)
 }
 
-// MasterOf implements rm.Gauges.
-func (s *scheduler) MasterOf(ref *rm.App) unit.Resources {
+// AMOf implements rm.Gauges.
+func (s *scheduler) AMOf(ref *rm.App) unit.Resources {
 	a := s.apps[ref.Index]
 	switch {
 	case !a.managed:
 		return unit.Resources{}
 	case a.started:
-		return a.master
+		return a.am
 	}
-	return s.normal(ref.Master, s.maximum())
+	return s.normal(ref.AM, s.maximum())
 }

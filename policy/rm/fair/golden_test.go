@@ -19,7 +19,7 @@ import (
 //
 //	config [multiple] [preemption] [reservable=F] [node=F rack=F]   the queues of a fair-scheduler.xml
 //	nodes n= gb= [cores=] [racks=]
-//	add ID [user=] [queue=] [master=GB]      0: unmanaged
+//	add ID [user=] [queue=] [AM=GB]      0: unmanaged
 //	ask ID n= [gb=] [cores=] [prio=] [on=(NODE,..)]
 //	at S                                     seconds: updates every half second until then
 //	beat NODE ...                            nodes report, without ends
@@ -73,12 +73,12 @@ func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
 		w.addNodes(int(whole("n", 1)), int(whole("racks", 1)), r(gb<<10, whole("cores", gb)))
 		return ""
 	case "add":
-		var master unit.Resources
-		if gb := whole("master", 0); gb > 0 {
-			master = mb(gb << 10)
+		var am unit.Resources
+		if gb := whole("am", 0); gb > 0 {
+			am = mb(gb << 10)
 		}
 		w.now += ms
-		return fail(w.add(d.CmdArgs[0].Key, text("user"), text("queue"), master))
+		return fail(w.add(d.CmdArgs[0].Key, text("user"), text("queue"), am))
 	case "ask":
 		return fail(s.ask(t, d, r(whole("gb", 1)<<10, whole("cores", 1)), whole("n", 1), int32(whole("prio", 20))))
 	case "at":
@@ -179,8 +179,8 @@ func (s *scenario) beats(args []datadriven.CmdArg) string {
 		fmt.Fprintf(&b, "%s:", a.Key)
 		for _, c := range s.w.beat(i) {
 			fmt.Fprintf(&b, " c%d %s %d GB %v", c.ID, c.App.ID, c.Size.Mem>>10, c.Near)
-			if c.Master {
-				b.WriteString(" (master)")
+			if c.AM {
+				b.WriteString(" (AM)")
 			}
 			b.WriteString(";")
 		}
@@ -209,7 +209,7 @@ func (s *scenario) state() string {
 	for _, q := range s.w.s.queues {
 		fmt.Fprintf(&b, "%s: %d MB used, demand %d, share %d", q.name, q.used.Mem, q.demand.Mem, q.share.Mem)
 		if q.leaf {
-			fmt.Fprintf(&b, "; masters %d of %d", q.masters.Mem, s.w.s.masterLimit(q).Mem)
+			fmt.Fprintf(&b, "; AMs %d of %d", q.ams.Mem, s.w.s.amLimit(q).Mem)
 		}
 		b.WriteString("\n")
 		for _, a := range q.apps {

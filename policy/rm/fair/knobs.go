@@ -46,7 +46,7 @@ func (s *scheduler) Move(ref *rm.App, name string, now unit.Time) error {
 	s.enter(a)
 	s.hold(a, used)
 	if a.started {
-		to.masters = to.masters.Add(a.master)
+		to.ams = to.ams.Add(a.am)
 	}
 	if ran {
 		s.release(from, a.user)

@@ -121,15 +121,15 @@ func (v visited) visit(s *scheduler, p rm.Place, size unit.Resources) bool {
 // victims are containers on one node that together make room.
 type victims struct {
 	containers []*rm.Container
-	masters    int
+	ams        int
 	ok         bool
 }
 
-// best looks for room for one container at the place that is wished for, or elsewhere if that would cost a master there.
+// best looks for room for one container at the place that is wished for, or elsewhere if that would cost an AM there.
 func (s *scheduler) best(w need) victims {
 	v := s.among(w, func(n *node) bool { return at(n, w.place) })
-	if w.place != rm.Anywhere && v.ok && v.masters > 0 {
-		if o := s.among(w, func(n *node) bool { return !at(n, w.place) }); o.ok && o.masters < v.masters {
+	if w.place != rm.Anywhere && v.ok && v.ams > 0 {
+		if o := s.among(w, func(n *node) bool { return !at(n, w.place) }); o.ok && o.ams < v.ams {
 			return o
 		}
 	}
@@ -140,7 +140,7 @@ func at(n *node, p rm.Place) bool {
 	return p == rm.Anywhere || p == rm.OnNode(n.Index) || p == rm.OnRack(n.Rack)
 }
 
-// among takes the first node that costs no master, or the one that costs fewest.
+// among takes the first node that costs no AM, or the one that costs fewest.
 func (s *scheduler) among(w need, in func(*node) bool) victims {
 	var v victims
 	for _, n := range s.nodes {
@@ -148,7 +148,7 @@ func (s *scheduler) among(w need, in func(*node) bool) victims {
 			continue
 		}
 		if o := s.victimsOn(n, w.size, v); o.ok {
-			if v = o; v.masters == 0 {
+			if v = o; v.ams == 0 {
 				break
 			}
 		}
@@ -156,23 +156,23 @@ func (s *scheduler) among(w need, in func(*node) bool) victims {
 	return v
 }
 
-// victimsOn chooses containers on n, newest first and masters last, whose applications keep their fair share without them,
-// until size fits; or none, if that takes as many masters as the best choice so far.
+// victimsOn chooses containers on n, newest first and AMs last, whose applications keep their fair share without them,
+// until size fits; or none, if that takes as many AMs as the best choice so far.
 func (s *scheduler) victimsOn(n *node, size unit.Resources, best victims) victims {
 	var v victims
 	room := less(n.Free, n.kept.size.Add(n.claimed))
-	for _, masters := range [...]bool{false, true} {
+	for _, ams := range [...]bool{false, true} {
 		for k := range n.held {
-			c := n.held[k] // masters are in the order of allocation
-			if !masters {
+			c := n.held[k] // AMs are in the order of allocation
+			if !ams {
 				c = n.held[len(n.held)-1-k]
 			}
-			if c.Master != masters || slices.Contains(n.marked, c) {
+			if c.AM != ams || slices.Contains(n.marked, c) {
 				continue
 			}
 			if s.mayTake(c, v.containers) {
-				if c.Master {
-					if v.masters++; best.ok && v.masters >= best.masters {
+				if c.AM {
+					if v.ams++; best.ok && v.ams >= best.ams {
 						return victims{}
 					}
 				}

@@ -71,11 +71,11 @@ func (w *world) step(t *rapid.T, step int) {
 	switch {
 	case what < 2 || len(ids) == 0:
 		queue := rapid.SampledFrom([]string{"a.x", "a.y", "b", "c", "d", "e"}).Draw(t, "queue")
-		master := unit.Resources{}
+		am := unit.Resources{}
 		if rapid.Bool().Draw(t, "managed") {
-			master = mb(1024)
+			am = mb(1024)
 		}
-		if err := w.add(fmt.Sprint("j", step), rapid.SampledFrom([]string{"u", "v"}).Draw(t, "user"), queue, master); err != nil {
+		if err := w.add(fmt.Sprint("j", step), rapid.SampledFrom([]string{"u", "v"}).Draw(t, "user"), queue, am); err != nil {
 			t.Fatalf("%v", err)
 		}
 	case what < 6:

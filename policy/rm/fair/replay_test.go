@@ -47,7 +47,7 @@ func (p *player) play(t tb, line string) {
 		w.seq++
 		a := &rm.App{Index: int32(w.seq), Seq: w.seq, ID: f[1], Queue: f[2], User: f[3]}
 		if f[4] == "1" {
-			a.Master = mb(1024)
+			a.AM = mb(1024)
 		}
 		if err := w.s.Added(a, w.now); err != nil {
 			t.Fatalf("%s: %v", line, err)

@@ -64,7 +64,7 @@ func (s *scheduler) unreserve(n *node) {
 // more and is gone.
 func (s *scheduler) serveReserved(n *node) bool {
 	k := n.kept
-	if !s.suits(k.app, k.row, n) || s.mastersFull(k.app) {
+	if !s.suits(k.app, k.row, n) || s.amsFull(k.app) {
 		s.unreserve(n)
 		return false
 	}

@@ -59,9 +59,9 @@ type app struct {
 	table    request.Table
 	weighed  bool // by size: weight follows demand
 	share    unit.Resources
-	managed  bool // its first container is its master
-	started  bool // it has its master
-	master   unit.Resources
+	managed  bool // its first container is its AM
+	started  bool // it has its AM
+	am       unit.Resources
 	runnable bool
 	stopped  bool
 	hungry   bool // counted in its queues
@@ -161,11 +161,11 @@ func (s *scheduler) Added(a *rm.App, now unit.Time) error {
 	if err != nil {
 		return err
 	}
-	if bad := missing(a.Master, q.max); bad != "" {
-		return fmt.Errorf("application %s: its master asks for %s, and queue %s may have none", a.ID, bad, q.name)
+	if bad := missing(a.AM, q.max); bad != "" {
+		return fmt.Errorf("application %s: its AM asks for %s, and queue %s may have none", a.ID, bad, q.name)
 	}
 	x := &app{
-		app: a, queue: q, user: s.users.get(a.User), managed: !a.Master.IsZero(), weighed: s.site.Fair.SizeBasedWeight,
+		app: a, queue: q, user: s.users.get(a.User), managed: !a.AM.IsZero(), weighed: s.site.Fair.SizeBasedWeight,
 		atFair: now,
 	}
 	x.name, x.start, x.weight = fmt.Sprintf("application_%04d", a.Seq), int64(now/unit.Millisecond), 1
@@ -297,7 +297,7 @@ func (s *scheduler) Leaf(a *rm.App) string { return s.apps[a.Index].queue.name }
 
 func (s *scheduler) Minimum() unit.Resources { return s.site.MinAllocation }
 
-// CountsCores says that cores are counted as well as memory, whatever the queues' policies: masters are told so.
+// CountsCores says that cores are counted as well as memory, whatever the queues' policies: AMs are told so.
 func (s *scheduler) CountsCores() bool { return true }
 
 // maximum is the largest container that may be asked for.

@@ -56,12 +56,12 @@ func TestVisibleAfterUpdate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := w.beat(0); len(got) != 0 {
-		t.Errorf("the master was given before the update: %v", names(got))
+		t.Errorf("the AM was given before the update: %v", names(got))
 	}
 	w.now = 500 * ms
 	w.s.Round(w.now)
 	got := w.beat(0)
-	if len(got) != 1 || !got[0].Master || got[0].Near != policy.NoPreference {
+	if len(got) != 1 || !got[0].AM || got[0].Near != policy.NoPreference {
 		t.Fatalf("after the update: %v", names(got))
 	}
 	w.s.Round(1000 * ms)
@@ -71,7 +71,7 @@ func TestVisibleAfterUpdate(t *testing.T) {
 	}
 	w.s.Round(1500 * ms)
 	for i := range 3 {
-		if got := w.beat(0); len(got) != 1 || got[0].Master {
+		if got := w.beat(0); len(got) != 1 || got[0].AM {
 			t.Errorf("beat %d gave %v", i, names(got))
 		}
 	}
@@ -146,12 +146,12 @@ func TestSizes(t *testing.T) {
 		}
 	}
 	if err := w.add("big", "u", "", r(6001, 1)); err == nil {
-		t.Error("a master that no node can hold was taken")
+		t.Error("an AM that no node can hold was taken")
 	}
 }
 
-// The masters of a leaf hold at most ceil(maxAMShare x fair share).
-func TestMasterShare(t *testing.T) {
+// The AMs of a leaf hold at most ceil(maxAMShare x fair share).
+func TestAMShare(t *testing.T) {
 	for _, c := range []struct {
 		share string
 		want  int
@@ -169,14 +169,14 @@ func TestMasterShare(t *testing.T) {
 			n += len(w.beat(0))
 		}
 		if n != c.want {
-			t.Errorf("maxAMShare %s: %d masters run, want %d", c.share, n, c.want)
+			t.Errorf("maxAMShare %s: %d AMs run, want %d", c.share, n, c.want)
 		}
 		w.check(t)
 	}
 }
 
 // Under policy fair a leaf's share has no vcores: half of what is free on the cluster stands in, as of the last beat.
-func TestMasterShareOfVcores(t *testing.T) {
+func TestAMShareOfVcores(t *testing.T) {
 	w := newWorld(t, `<queue name="a"/>`, site(nil))
 	w.addNodes(1, 1, r(102400, 8))
 	for i := range 8 {
@@ -190,7 +190,7 @@ func TestMasterShareOfVcores(t *testing.T) {
 		n += len(w.beat(0))
 	}
 	if n != 3 { // 1 <= 4, 2 <= ceil(3.5), 3 <= 3, 4 > ceil(2.5)
-		t.Errorf("%d masters run, want 3", n)
+		t.Errorf("%d AMs run, want 3", n)
 	}
 }
 

@@ -34,13 +34,13 @@ type queue struct {
 	order    heap.Heap[*queue] // kids during a descent, best first
 
 	// Leaves.
-	apps    []*app         // runnable, in the order in which they came
-	parked  []*app         // likewise
-	line    []*app         // hungry, in the policy's order
-	masters unit.Resources // what masters hold
-	gone    unit.Resources // demand of applications that left since the last update
-	leaver  bool           // in scheduler.leavers
-	atMin   unit.Time      // when it last had its minimum share
+	apps   []*app         // runnable, in the order in which they came
+	parked []*app         // likewise
+	line   []*app         // hungry, in the policy's order
+	ams    unit.Resources // what AMs hold
+	gone   unit.Resources // demand of applications that left since the last update
+	leaver bool           // in scheduler.leavers
+	atMin  unit.Time      // when it last had its minimum share
 }
 
 // build makes the tree of the file.

@@ -55,13 +55,13 @@ func (w *world) addNodes(n, racks int, total unit.Resources) {
 	}
 }
 
-func (w *world) add(id, user, queue string, master unit.Resources) error {
+func (w *world) add(id, user, queue string, am unit.Resources) error {
 	w.seq++
 	used := map[int32]bool{}
 	for _, a := range w.apps {
 		used[a.Index] = true
 	}
-	a := &rm.App{Seq: w.seq, ID: id, User: user, Queue: queue, Submitted: w.now, Master: master}
+	a := &rm.App{Seq: w.seq, ID: id, User: user, Queue: queue, Submitted: w.now, AM: am}
 	for used[a.Index] {
 		a.Index++
 	}
@@ -69,10 +69,10 @@ func (w *world) add(id, user, queue string, master unit.Resources) error {
 		return err
 	}
 	w.apps[id] = a
-	if master.IsZero() {
+	if am.IsZero() {
 		return nil
 	}
-	return w.ask(id, rm.Ask{Priority: rm.MasterPriority, Place: rm.Anywhere, Count: 1, Size: master})
+	return w.ask(id, rm.Ask{Priority: rm.AMPriority, Place: rm.Anywhere, Count: 1, Size: am})
 }
 
 func (w *world) ask(id string, asks ...rm.Ask) error {
@@ -133,7 +133,7 @@ func (w *world) check(t tb) {
 		}
 	}
 	used, hungry, runnable := map[*queue]unit.Resources{}, map[*queue]int{}, map[*queue]int{}
-	masters := map[*queue]unit.Resources{}
+	ams := map[*queue]unit.Resources{}
 	for id, ref := range w.apps {
 		a := s.apps[ref.Index]
 		if a.used != held[ref] {
@@ -143,7 +143,7 @@ func (w *world) check(t tb) {
 			t.Fatalf("application %s wants %d, want %d", id, a.table.Len(), w.asked[ref])
 		}
 		if a.runnable && a.started {
-			masters[a.queue] = masters[a.queue].Add(a.master)
+			ams[a.queue] = ams[a.queue].Add(a.am)
 		}
 		for _, n := range a.reserved {
 			if n.kept.app != a {
@@ -164,9 +164,9 @@ func (w *world) check(t tb) {
 		}
 	}
 	for _, q := range s.queues {
-		if q.used != used[q] || q.hungry != hungry[q] || q.runnable != runnable[q] || q.masters != masters[q] {
-			t.Fatalf("queue %s: %v used, %d hungry, %d runnable, masters %v; want %v, %d, %d, %v",
-				q.name, q.used, q.hungry, q.runnable, q.masters, used[q], hungry[q], runnable[q], masters[q])
+		if q.used != used[q] || q.hungry != hungry[q] || q.runnable != runnable[q] || q.ams != ams[q] {
+			t.Fatalf("queue %s: %v used, %d hungry, %d runnable, AMs %v; want %v, %d, %d, %v",
+				q.name, q.used, q.hungry, q.runnable, q.ams, used[q], hungry[q], runnable[q], ams[q])
 		}
 		if !q.used.Fits(q.max) {
 			t.Fatalf("queue %s holds %v of at most %v", q.name, q.used, q.max)

@@ -82,7 +82,7 @@ type kept struct{ s *step }
 
 func (e kept) Error() string { return e.s.Error }
 func (e kept) Is(target error) bool {
-	return target == drive.ErrFate && e.s.Fate || target == drive.ErrEnded && e.s.Ended || target == drive.ErrGone && e.s.Gone
+	return target == drive.ErrOutcomeUnknown && e.s.Fate || target == drive.ErrEnded && e.s.Ended || target == drive.ErrGone && e.s.Gone
 }
 
 func (s *step) answer() drive.Answer {

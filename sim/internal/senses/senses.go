@@ -29,7 +29,7 @@ func Side(needs int) int {
 	return ReduceSide
 }
 
-// Parts of a job's progress as MapReduce's master reports it, in percent. The last 5 are for the clean-up, after which the job is gone.
+// Parts of a job's progress as MapReduce's AM reports it, in percent. The last 5 are for the clean-up, after which the job is gone.
 const (
 	setUpPart = 5
 	tasksPart = 90

@@ -306,7 +306,7 @@ func TestFateOfAWrite(t *testing.T) {
 			w.Wait(context.Background(), time.Minute)
 			w.mustBe(found)
 			w.happened(c.kinds)
-			if c.err != (w.told[2].Kind == Asked && errors.Is(w.told[2].Err, ErrFate)) {
+			if c.err != (w.told[2].Kind == Asked && errors.Is(w.told[2].Err, ErrOutcomeUnknown)) {
 				t.Error(w.told[2])
 			}
 		})

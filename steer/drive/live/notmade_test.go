@@ -15,7 +15,7 @@ type climber struct{ value float64 }
 
 func (c *climber) Step(s *steer.Snapshot) ([]steer.Action, unit.Time) {
 	if c.value == 0 {
-		c.value = s.Queues[0].MasterShare
+		c.value = s.Queues[0].AMShare
 	}
 	c.value += 0.04
 	return []steer.Action{{Kind: steer.SetQueue, Queue: share.Queue, Property: share.Property, Value: c.value}}, 5 * sec

@@ -144,7 +144,7 @@ func (w *world) Snapshot(context.Context) (steer.Snapshot, error) {
 		return steer.Snapshot{}, err
 	}
 	s := steer.Snapshot{Now: unit.Time(w.now.UnixMicro()), Nodes: 3, CPUIdle: 0.5, Total: unit.Resources{Mem: 52224, Cores: 51}}
-	s.Queues = []steer.Queue{{Name: "root.default", MasterShare: w.conf[share].Number}}
+	s.Queues = []steer.Queue{{Name: "root.default", AMShare: w.conf[share].Number}}
 	if w.snap != nil {
 		w.snap(&s)
 	}
@@ -185,7 +185,7 @@ func (w *world) Write(_ context.Context, k Knob, v Value) error {
 	}
 	w.step()
 	if !told || late > 0 {
-		return fmt.Errorf("timeout: %w", ErrFate)
+		return fmt.Errorf("timeout: %w", ErrOutcomeUnknown)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ public class Recorder {
   }
   static CapacityScheduler cs; static ResourceManager rm; static RMContextImpl ctx; static PrintStream out; static String line;
   static Map<String, ApplicationAttemptId> apps; static Map<ApplicationId, String> names; static Map<Integer, RMNodeImpl> nodes;
-  static Map<String, Container> masters; static Set<String> managed, served;
+  static Map<String, Container> AMs; static Set<String> managed, served;
   static List<ContainerId> containers; static Map<ContainerId, Integer> numbers; static Map<ContainerId, Integer> at;
   static List<ContainerPreemptEvent> later = new ArrayList<>();
   static List<String> events = new ArrayList<>();
@@ -108,7 +108,7 @@ public class Recorder {
     Hand clock = new Hand();
     ProportionalCapacityPreemptionPolicy monitor = new ProportionalCapacityPreemptionPolicy(ctx, cs, clock);
     monitor.init(conf, ctx, cs);
-    apps = new LinkedHashMap<>(); names = new HashMap<>(); nodes = new TreeMap<>(); masters = new HashMap<>(); managed = new HashSet<>(); served = new HashSet<>();
+    apps = new LinkedHashMap<>(); names = new HashMap<>(); nodes = new TreeMap<>(); AMs = new HashMap<>(); managed = new HashSet<>(); served = new HashSet<>();
     containers = new ArrayList<>(); numbers = new HashMap<>(); at = new HashMap<>(); events.clear();
     containers.add(null);
     out = new PrintStream(new BufferedOutputStream(new FileOutputStream(new File(dir, "hadoop.log"))));
@@ -174,7 +174,7 @@ public class Recorder {
     for (RMNodeImpl n : nodes.values()) { cs.handle(new NodeRemovedSchedulerEvent(n)); ctx.getRMNodes().remove(n.getNodeID()); }
   }
 
-  /** add ID QUEUE USER PRIORITY MEM VCORES: an application and the size of its master; 0 0: it has none. */
+  /** add ID QUEUE USER PRIORITY MEM VCORES: an application and the size of its AM; 0 0: it has none. */
   static void add(String[] f, int seq) throws Exception {
     Thread.sleep(2); // a fair leaf goes by the time of submission where use is equal: no two must have the same
     ApplicationId id = ApplicationId.newInstance(1, seq);
@@ -184,14 +184,14 @@ public class Recorder {
     ApplicationSubmissionContext asc = ApplicationSubmissionContext.newInstance(id, f[1], f[2], Priority.newInstance(Integer.parseInt(f[4])),
         null, unmanaged, false, 1, size);
     asc.setUnmanagedAM(unmanaged);
-    List<ResourceRequest> master = new ArrayList<>();
-    if (!unmanaged) { managed.add(f[1]); master.add(ResourceRequest.newInstance(Priority.newInstance(0), ResourceRequest.ANY, size, 1)); }
+    List<ResourceRequest> AM = new ArrayList<>();
+    if (!unmanaged) { managed.add(f[1]); AM.add(ResourceRequest.newInstance(Priority.newInstance(0), ResourceRequest.ANY, size, 1)); }
     RMAppAttemptMetrics metrics = new RMAppAttemptMetrics(attempt, ctx);
     Object att = proxy(RMAppAttempt.class, (m, args) -> {
       switch (m) {
       case "getAppAttemptId": return attempt;
       case "getRMAppAttemptMetrics": return metrics;
-      case "getMasterContainer": return masters.get(f[1]);
+      case "getMasterContainer": return AMs.get(f[1]);
       case "getSubmissionContext": return asc;
       }
       return Recorder.class;
@@ -202,7 +202,7 @@ public class Recorder {
       case "getApplicationId": return id;
       case "getUser": return f[3];
       case "getQueue": return f[2];
-      case "getAMResourceRequests": return master;
+      case "getAMResourceRequests": return AM;
       case "getCurrentAppAttempt": return att;
       case "getApplicationPriority": return Priority.newInstance(Integer.parseInt(f[4]));
       case "hashCode": return id.hashCode();
@@ -262,8 +262,8 @@ public class Recorder {
         numbers.put(c.getContainerId(), containers.size());
         b.append(" " + containers.size() + "=" + e.getKey() + "/" + c.getNodeId().getHost() + "/" + v(c.getAllocatedResource()) + "/" + c.getContainer().getPriority().getPriority());
         containers.add(c.getContainerId());
-        if (managed.contains(e.getKey()) && !masters.containsKey(e.getKey())) {
-          masters.put(e.getKey(), c.getContainer());
+        if (managed.contains(e.getKey()) && !AMs.containsKey(e.getKey())) {
+          AMs.put(e.getKey(), c.getContainer());
           ((RMContainerImpl) c).setAMContainer(true);
         }
       }

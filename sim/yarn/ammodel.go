@@ -8,8 +8,8 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// newMaster gives an application the master that its stages and the timing call for.
-func (e *engine) newMaster(a *app) error {
+// newMaster gives an application the AM that its stages and the timing call for.
+func (e *engine) newAM(a *app) error {
 	if a.src.Keep != nil {
 		return errors.New("it keeps containers for many tasks (executors), which is modelled in ideal time only")
 	}
@@ -17,14 +17,14 @@ func (e *engine) newMaster(a *app) error {
 		return errors.New("its tasks start together (a gang), which is modelled in ideal time only")
 	}
 	maps, reduces, ok := mapReduce(a.src)
-	unmanaged, like := a.rm.Master.IsZero(), e.timing.Masters
+	unmanaged, like := a.rm.AM.IsZero(), e.timing.AMs
 	switch {
-	case !ok || like == PlainMasters || unmanaged && (len(reduces) == 0 || like == SLSMasters):
-		a.m = newPlainMaster(e, a)
-	case like == SLSMasters:
-		a.m = newSLSMaster(e, a, maps, reduces)
+	case !ok || like == PlainAMs || unmanaged && (len(reduces) == 0 || like == SLSAMs):
+		a.m = newPlainAM(e, a)
+	case like == SLSAMs:
+		a.m = newSLSAM(e, a, maps, reduces)
 	default: // one without a container of its own runs outside the cluster
-		a.m = newMRMaster(e, a, maps, reduces)
+		a.m = newMapReduceAM(e, a, maps, reduces)
 	}
 	return nil
 }
