@@ -29,7 +29,7 @@ type Size struct {
 	Cycles   int      `json:"cycles"`
 	Median   float64  `json:"median_ms"` // of the looks after it: from the first request to the last answer
 	Most     float64  `json:"most_ms"`
-	Requests float64  `json:"requests"` // a look, mean
+	Requests float64  `json:"requests"` // a look, mean, without those for applications that have ended
 	Greatest int      `json:"greatest"` // in one look
 	Bytes    float64  `json:"bytes"`    // answered a look, mean
 	Changes  int      `json:"changes"`
@@ -216,10 +216,12 @@ func (r *Size) measure(lines []steerer.Line, asked []Request) {
 			continue
 		}
 		took = append(took, ms)
-		requests += len(of)
 		most = max(most, len(of))
 		for _, q := range of {
 			bytes += q.Bytes
+			if !strings.Contains(q.Query, "FINISHED") { // those that have ended are listed only in a look after which some have
+				requests++
+			}
 		}
 	}
 	r.Changes = changes(asked)
@@ -271,6 +273,9 @@ func judge(rows []Size) (misses []string) {
 			}
 			if few == 0 {
 				few = r.Requests
+			}
+			if float64(r.Greatest) > few+2 {
+				misses = append(misses, fmt.Sprintf("%s%d requests in one look", name, r.Greatest))
 			}
 			many = r.Requests
 		}
