@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 type steeringView struct {
 	head
 	Policy, Queue        string
+	Series               string // the knob that the picture shows
 	Lines                []string
 	Share, Running, Wait string // paths
 	Ticks                []tick
@@ -28,8 +30,8 @@ type tick struct {
 }
 
 type changeLine struct {
-	Asked, InForce, Old, New, Why string
-	Failed                        bool
+	Asked, InForce, Knob, Old, New, Why string
+	Failed                              bool
 }
 
 // Places in the picture.
@@ -52,7 +54,7 @@ func steeringViews(runs []Run, heads []head) []steeringView {
 }
 
 func newSteeringView(s *result.Steering, h head) steeringView {
-	v := steeringView{head: h, Policy: s.Policy, Queue: s.Queue, More: s.MoreChanges}
+	v := steeringView{head: h, Policy: s.Policy, Queue: s.Queue, Series: s.SeriesName(), More: s.MoreChanges}
 	var kinds []string
 	for _, k := range s.Decisions {
 		kinds = append(kinds, commas(k.Count)+" "+k.Kind)
@@ -72,7 +74,7 @@ func newSteeringView(s *result.Steering, h head) steeringView {
 			v.More += int64(len(s.Changes) - i)
 			break
 		}
-		l := changeLine{Asked: write(c.Asked), InForce: write(c.InForce), Old: plain(c.Old), New: plain(c.New), Why: c.Why}
+		l := changeLine{Asked: write(c.Asked), InForce: write(c.InForce), Knob: c.Knob, Old: plain(c.Old), New: plain(c.New), Why: c.Why}
 		if c.Failed != "" {
 			l.Failed, l.InForce, l.Old, l.Why = true, "never", "", c.Why+"; "+c.Failed
 		}
@@ -94,7 +96,9 @@ func (v *steeringView) draw(s *result.Steering) {
 	for _, p := range s.Points {
 		share, jobs = max(share, p.Share), max(jobs, p.Running, p.Waiting)
 	}
-	share = min(1, max(s.Most, share)*1.1)
+	if share = min(1, max(s.Most, share)*1.1); s.Series != "" { // not the AM share
+		share = s.Most * 1.1
+	}
 	begin := s.Points[0].At
 	x := func(t float64) float64 {
 		return steerLeft + (steerRight-steerLeft)*(t-begin)/max(end-begin, 1e-9)
@@ -104,7 +108,7 @@ func (v *steeringView) draw(s *result.Steering) {
 	line := steps{}
 	line.to(x(begin), y(s.Found/max(share, 1e-9), shareTop, shareFoot))
 	for _, c := range s.Changes {
-		if c.Failed == "" {
+		if c.Failed == "" && c.Knob == cmp.Or(s.Series, s.Changes[0].Knob) {
 			line.to(x(c.InForce), y(c.New/max(share, 1e-9), shareTop, shareFoot))
 		}
 	}
