@@ -59,8 +59,11 @@ func newSteeringView(s *result.Steering, h head) steeringView {
 	for _, k := range s.Decisions {
 		kinds = append(kinds, commas(k.Count)+" "+k.Kind)
 	}
-	v.Lines = append(v.Lines, fmt.Sprintf("%s looks: %s", commas(s.Looks), strings.Join(kinds, ", ")),
+	v.Lines = append(v.Lines, fmt.Sprintf("%s samples: %s", commas(s.Looks), strings.Join(kinds, ", ")),
 		fmt.Sprintf("%s: %s found, between %s and %s, %s at the end", s.SeriesName(), plain(s.Found), plain(s.Least), plain(s.Most), plain(s.Final)))
+	if s.Series == result.JobKnobs {
+		v.Lines[1] = fmt.Sprintf("%s: %s changes made, %s refused", s.Series, commas(s.Made), commas(s.Refused))
+	}
 	if !s.Restored {
 		v.Lines = append(v.Lines, "what was found was not put back")
 	}
@@ -112,7 +115,9 @@ func (v *steeringView) draw(s *result.Steering) {
 			line.to(x(c.InForce), y(c.New/max(share, 1e-9), shareTop, shareFoot))
 		}
 	}
-	v.Share = line.end(x(end))
+	if s.Series != result.JobKnobs {
+		v.Share = line.end(x(end))
+	}
 	var running, waiting steps
 	for _, p := range s.Points {
 		running.to(x(p.At), y(float64(p.Running)/float64(jobs), jobsTop, jobsFoot))

@@ -12,7 +12,10 @@ type Steering struct {
 	Changes   []SteerChange `json:"changes"`   // in the order in which they took effect; at most 10,000
 	// MoreChanges are those beyond.
 	MoreChanges int64 `json:"more_changes,omitempty"`
-	// Series is the knob that the figures below are of: the first one that was changed. Empty: the AM share.
+	Made        int64 `json:"made"`    // changes that took effect
+	Refused     int64 `json:"refused"` // those that did not
+	// Series is the knob that the figures below are of: the first property of a queue that was changed. Empty: the AM share; JobKnobs: there are no
+	// figures.
 	Series string `json:"series,omitempty"`
 	// Found, Least, Most and Final are its values: before the first change, between, and when all was over.
 	Found    float64 `json:"found"`
@@ -49,6 +52,9 @@ type SteerChange struct {
 	Why     string  `json:"why"`
 	Failed  string  `json:"failed,omitempty"` // why it did not take effect
 }
+
+// JobKnobs is the series of a policy that changed only priorities and queues of jobs.
+const JobKnobs = "priorities and queues of jobs"
 
 // SeriesName is what the figures are of, for people.
 func (s *Steering) SeriesName() string { return cmp.Or(s.Series, "AM share") }

@@ -164,12 +164,14 @@ func (b *book) finish(sum *sim.Summary) (*result.Steering, error) {
 		c := result.SteerChange{Asked: r.Asked.Seconds(), InForce: r.InForce.Seconds(), Knob: knobName(&r.Action), Old: r.Old, New: r.New, Why: r.Action.Why}
 		if r.Err != nil {
 			c.Failed = r.Err.Error()
+			out.Refused++
 		} else {
+			out.Made++
 			was, turned := knobs[c.Knob]
 			if !turned {
 				was[0] = r.Old
 			}
-			if out.Series == "" && r.Action.Kind != steer.MoveJob {
+			if out.Series == "" && r.Action.Kind == steer.SetQueue {
 				out.Series, out.Found, out.Least, out.Most = c.Knob, r.Old, r.Old, r.Old
 			}
 			if was[1] = r.New; c.Knob == out.Series {
@@ -191,6 +193,8 @@ func (b *book) finish(sum *sim.Summary) (*result.Steering, error) {
 	}
 	if b.who.Property != "" && strings.HasSuffix(out.Series, " "+b.who.Property) {
 		out.Series = "" // the share
+	} else if out.Series == "" && out.Made > 0 {
+		out.Series = result.JobKnobs
 	}
 	return out, nil
 }

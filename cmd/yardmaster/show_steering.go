@@ -19,9 +19,12 @@ func steeringLines(s *result.Steering) []string {
 		kinds = append(kinds, count(k.Count)+" "+k.Kind)
 	}
 	lines := []string{
-		fmt.Sprintf("%s on %s, %s looks: %s", s.Policy, s.Queue, count(s.Looks), strings.Join(kinds, ", ")),
+		fmt.Sprintf("%s on %s, %s samples: %s", s.Policy, s.Queue, count(s.Looks), strings.Join(kinds, ", ")),
 		"what it saw was " + unit.FormatSeconds(s.Delays.Sense) + " old; a change was in force " + steerDelay(s.Delays),
 		fmt.Sprintf("%s %s found, %s to %s, %s at the end", s.SeriesName(), decimal(s.Found), decimal(s.Least), decimal(s.Most), decimal(s.Final)),
+	}
+	if s.Series == result.JobKnobs {
+		lines[2] = fmt.Sprintf("%s: %s changes made, %s refused", s.Series, count(s.Made), count(s.Refused))
 	}
 	if !s.Restored {
 		lines[2] += ": what was found was NOT put back"

@@ -30,11 +30,13 @@ var Entry = steer.Entry{
 }
 
 type aging struct {
-	queue       string
-	after, look unit.Time
-	step, max   int
-	own         map[string]int // priorities of jobs that were raised, as found
-	said        []slog.Attr
+	queue           string
+	after, interval unit.Time
+	step, max       int
+	own             map[string]int // priorities of jobs that were raised, as found
+	now, due        unit.Time      // the last sample; no raise before due
+	refused         int            // times in a row that raises were not made
+	said            []slog.Attr
 }
 
 var (
@@ -43,7 +45,7 @@ var (
 )
 
 func newAging(s *steer.Setup) (*aging, error) {
-	a := &aging{queue: s.Queue, after: 600 * unit.Second, look: 10 * unit.Second, step: 1, max: 10, own: map[string]int{}}
+	a := &aging{queue: s.Queue, after: 600 * unit.Second, interval: 10 * unit.Second, step: 1, max: 10, own: map[string]int{}}
 	for _, pair := range s.Set {
 		name, value, _ := strings.Cut(pair, "=")
 		if err := a.set(strings.TrimSpace(name), strings.TrimSpace(value)); err != nil {
@@ -72,7 +74,7 @@ func (a *aging) set(name, value string) (err error) {
 	case "after":
 		a.after = t
 	case "interval":
-		a.look = t
+		a.interval = t
 	case "step":
 		a.step = n
 	case "max":
@@ -83,6 +85,10 @@ func (a *aging) set(name, value string) (err error) {
 
 // Step implements steer.Steerer.
 func (a *aging) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time) {
+	if a.now >= a.due && a.due > 0 { // the raises of the last sample were made
+		a.refused, a.due = 0, 0
+	}
+	a.now = seen.Now
 	there := make(map[string]bool, len(seen.Jobs))
 	for i := range seen.Jobs {
 		j := &seen.Jobs[i]
@@ -97,7 +103,7 @@ func (a *aging) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time) 
 			if j.Priority != own {
 				do = append(do, action(j, own, "it runs"))
 			}
-		case !j.Started:
+		case !j.Started && seen.Now >= a.due:
 			if !raised {
 				own = j.Priority
 			}
@@ -119,7 +125,7 @@ func (a *aging) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time) 
 		decision, why = "set", fmt.Sprintf("%d to change", len(do))
 	}
 	a.said = []slog.Attr{slog.Int("jobs", len(there)), slog.Int("raised", len(a.own)), slog.String("decision", decision), slog.String("why", why)}
-	return do, a.look
+	return do, a.interval
 }
 
 func action(j *steer.Job, priority int, why string) steer.Action {
@@ -129,5 +135,10 @@ func action(j *steer.Job, priority int, why string) steer.Action {
 // Explain implements steer.Explainer.
 func (a *aging) Explain() []slog.Attr { return a.said }
 
-// NotMade implements steer.Corrector: the next sample shows the priority as it is, and the change is asked for again.
-func (a *aging) NotMade(steer.Action) {}
+// NotMade implements steer.Corrector: raises are retried with backoff, up to an hour.
+func (a *aging) NotMade(steer.Action) {
+	if a.due <= a.now {
+		a.refused++
+		a.due = a.now + min(a.interval<<min(a.refused, 20), unit.Hour)
+	}
+}
