@@ -23,7 +23,7 @@ func TestSteering(t *testing.T) {
 	}
 	html := write(t, d)
 	keep(t, "steered", html)
-	has(t, html, "What the steering did", "cbtws on root.default", "1,234 looks: 1,231 wait, 3 raise", "0.05 found, between 0.05 and 0.2, 0.05 at the end",
+	has(t, html, "What the steering did", "cbtws on root.default", "1,234 samples: 1,231 wait, 3 raise", "0.05 found, between 0.05 and 0.2, 0.05 at the end",
 		"&lt;b&gt;idle&lt;/b&gt;", "lost; written over",
 		// From 60 to 890 over 100 s; the top is 0.22, 100 points above the foot at 114.
 		`d="M60.0 91.3H267.5V68.5H475.0V23.1H890.0V91.3H890.0"`,
