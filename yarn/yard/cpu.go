@@ -90,8 +90,11 @@ func (allocation) idle(_ context.Context, seen *steer.Snapshot, _ *rest.Metrics)
 	if seen.Total.Cores <= 0 {
 		return 0, 0, errors.New("the ResourceManager counts no vcores")
 	}
-	tasks := max(0, seen.Used.Cores-seen.Queues[0].AMs.Cores) // unmanaged AMs count there and hold nothing
-	return max(0, 1-float64(tasks)/float64(seen.Total.Cores)), 0, nil
+	tasks := seen.Used.Cores
+	for i := range seen.Queues {
+		tasks -= seen.Queues[i].AMs.Cores
+	}
+	return max(0, 1-float64(max(0, tasks))/float64(seen.Total.Cores)), 0, nil // unmanaged AMs count in their queues and hold nothing
 }
 
 // hostCounters are this machine's, over the last second or two.

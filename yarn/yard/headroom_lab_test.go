@@ -75,7 +75,7 @@ func (b *bench) full() {
 	for end := time.Now().Add(time.Minute); ; time.Sleep(500 * time.Millisecond) {
 		s, err := b.y.Snapshot(b.Context())
 		if err == nil {
-			if q := s.Queues[0]; q.Used.Mem >= q.Ceiling.Mem && q.Ceiling.Mem == s.Total.Mem/2 && q.Waiting > 5 {
+			if q := b.queue(&s); q.Used.Mem >= q.Ceiling.Mem && q.Ceiling.Mem == s.Total.Mem/2 && q.Waiting > 5 {
 				b.Logf("%+v, %.0f %% idle", q, 100*s.CPUIdle)
 				return
 			}

@@ -121,7 +121,7 @@ func (b *bench) seen(running, waiting int) steer.Snapshot {
 				started++
 			}
 		}
-		if err == nil && s.Queues[0].Running == running && s.Queues[0].Waiting == waiting && started == running {
+		if err == nil && b.queue(&s).Running == running && b.queue(&s).Waiting == waiting && started == running {
 			if len(s.Jobs) != running+waiting {
 				b.Errorf("%d jobs are listed", len(s.Jobs))
 			}
@@ -131,6 +131,16 @@ func (b *bench) seen(running, waiting int) steer.Snapshot {
 			b.Fatalf("want %d running and %d waiting: %v %+v", running, waiting, err, s)
 		}
 	}
+}
+
+// queue is the first queue that is steered.
+func (b *bench) queue(s *steer.Snapshot) *steer.Queue {
+	for i := range s.Queues {
+		if s.Queues[i].Name == b.y.Queues()[0] {
+			return &s.Queues[i]
+		}
+	}
+	return &steer.Queue{}
 }
 
 // write changes the knob and waits until it is in force.
@@ -208,7 +218,7 @@ func labREST(t *testing.T, version string) {
 	}
 	b.submit(6, 1024)
 	s := b.seen(4, 2)
-	q := s.Queues[0]
+	q := b.queue(&s)
 	if q.AMShare != 0.5 || q.AMs.Mem != 4096 || q.Capacity.Mem != 8192 || s.CPUIdle < 0 || s.CPUIdle > 1 || s.Nodes != 1 {
 		t.Errorf("%+v", s)
 	}
@@ -223,12 +233,12 @@ func labREST(t *testing.T, version string) {
 	}
 	b.seen(5, 1)
 	b.write(b.y.Value(b.y.Knob(), 0.0625)) // what runs stays
-	if s := b.seen(5, 1); s.Queues[0].AMShare != 0.0625 {
-		t.Error(s.Queues[0].AMShare)
+	if s := b.seen(5, 1); b.queue(&s).AMShare != 0.0625 {
+		t.Error(b.queue(&s).AMShare)
 	}
 	b.write(b.y.Value(b.y.Knob(), 0.00333))
-	if s := b.seen(5, 1); s.Queues[0].AMShare != 0.00333 {
-		t.Error(s.Queues[0].AMShare)
+	if s := b.seen(5, 1); b.queue(&s).AMShare != 0.00333 {
+		t.Error(b.queue(&s).AMShare)
 	}
 	b.write(found)
 	if after := b.settings(); after != before {
@@ -326,7 +336,7 @@ func labFairFile(t *testing.T) {
 	found := b.found()
 	b.submit(6, 1024)
 	s := b.seen(4, 2)
-	if q := s.Queues[0]; q.AMShare != 0.5 || q.AMs.Mem != 4096 || q.Capacity.Mem != 8192 {
+	if q := b.queue(&s); q.AMShare != 0.5 || q.AMs.Mem != 4096 || q.Capacity.Mem != 8192 {
 		t.Errorf("%+v", q)
 	}
 	var all []string
@@ -334,7 +344,7 @@ func labFairFile(t *testing.T) {
 		took := b.write(b.y.Value(b.y.Knob(), share))
 		all = append(all, fmt.Sprintf("%.1f s", took.Seconds()))
 		s := b.seen(5, 1)
-		if q := s.Queues[0]; q.AMShare != share {
+		if q := b.queue(&s); q.AMShare != share {
 			t.Errorf("write %d: %+v", i, q)
 		}
 		if took < 4*time.Second || took > 17*time.Second {
@@ -391,7 +401,7 @@ func labPair(t *testing.T) {
 	for {
 		s, err := b.y.Snapshot(t.Context())
 		if err == nil {
-			if s.Nodes != 1 || s.Queues[0].AMShare != 0.125 {
+			if s.Nodes != 1 || b.queue(&s).AMShare != 0.125 {
 				t.Errorf("%+v", s)
 			}
 			break
