@@ -15,14 +15,14 @@ type Secured struct {
 	Case  string `json:"case"`
 	As    string `json:"as"`      // principal
 	Value string `json:"value"`   // configured while it steered
-	Back  int64  `json:"back_ms"` // until it was as found again
+	Back  int64  `json:"back_ms"` // until restored
 	By    string `json:"by"`
-	Line  string `json:"line,omitempty"` // what it said when it was refused
+	Line  string `json:"line,omitempty"` // its message on refusal
 	Miss  string `json:"miss,omitempty"`
 }
 
-// kerberos steers a secured ResourceManager with a keytab, ends the steerer politely, with kill -9, and with its guard, and tries an
-// account that may not.
+// kerberos steers a secured ResourceManager with a keytab, ends the steerer with SIGTERM, with kill -9, and together with its guard, and tries
+// an unauthorized account.
 func (s *Study) kerberos(ctx context.Context) error {
 	t := sheet[Secured]{Head: s.head("kerberos")}
 	dir, err := s.folder("kerberos")

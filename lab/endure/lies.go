@@ -16,19 +16,19 @@ import (
 	"github.com/yardmaster/yardmaster/lab/steerer"
 )
 
-// Told is one lie, or one refusal, and what came of it.
+// Told is the result of one fault: a wrong answer or a refusal.
 type Told struct {
 	Case   string   `json:"case"`
 	Where  string   `json:"where"`    // "REST", or "file"
-	Looks  int      `json:"looks"`    // while it lasted
-	Writes []string `json:"writes"`   // what was to be written in that time; "" stands for unset
-	Line   string   `json:"line"`     // the first line that tells of it
-	Ended  bool     `json:"ended"`    // the steerer ended by itself
-	Again  int64    `json:"again_ms"` // from its end to the next change; -1: none
+	Looks  int      `json:"looks"`    // samples while it lasted
+	Writes []string `json:"writes"`   // attempted writes meanwhile; "" is unset
+	Line   string   `json:"line"`     // the first line that reports it
+	Ended  bool     `json:"ended"`    // the steerer exited by itself
+	Again  int64    `json:"again_ms"` // from the fault's end to the next change; -1: none
 	Miss   string   `json:"miss,omitempty"`
 }
 
-// lies has the real ResourceManager's answers altered on their way, one way after another, and files that cannot be written.
+// lies injects faults into the real ResourceManager's answers, one after another, and makes files unwritable.
 func (s *Study) lies(ctx context.Context) error {
 	t := sheet[Told]{Head: s.head("lies")}
 	if err := s.liesREST(ctx, &t); err != nil {
@@ -38,7 +38,7 @@ func (s *Study) lies(ctx context.Context) error {
 		return err
 	}
 	for i, r := range t.Rows {
-		t.Rows[i].Line = strings.ReplaceAll(r.Line, s.Work, "WORK") // the records are kept
+		t.Rows[i].Line = strings.ReplaceAll(r.Line, s.Work, "WORK") // the records are published
 		if r.Miss != "" {
 			t.Sum.miss("%s: %s", r.Case, r.Miss)
 		}
@@ -77,7 +77,7 @@ func (s *Study) liesREST(ctx context.Context, t *sheet[Told]) error {
 	return err
 }
 
-// tell tells one lie to a steerer that has begun to work, or is about to.
+// tell injects one fault into a running steerer, or one about to start.
 func (s *Study) tell(ctx context.Context, y *yard, x *Proxy, c tale) (Told, error) {
 	row := Told{Case: c.name, Where: "REST", Again: -1}
 	miss := func(format string, a ...any) {
@@ -98,7 +98,7 @@ func (s *Study) tell(ctx context.Context, y *yard, x *Proxy, c tale) (Told, erro
 			miss("it changed nothing while all was well: %s", p.Last())
 		}
 		x.Tell(&c.lie)
-		time.Sleep(300 * time.Millisecond) // what was asked before has been answered
+		time.Sleep(300 * time.Millisecond) // drain requests in flight
 	}
 	p.Fresh()
 	x.Asked()
@@ -125,9 +125,9 @@ func (s *Study) tell(ctx context.Context, y *yard, x *Proxy, c tale) (Told, erro
 	if row.Line == "" {
 		miss("no line tells of it")
 	}
-	refused := c.lie.Status != nil && changes(asked) > 0 // it may ask for what is refused
+	refused := c.lie.Status != nil && changes(asked) > 0 // it may request what is refused
 	for _, v := range row.Writes {
-		if v != "" && v != y.set.configured && !refused { // otherwise it is put back
+		if v != "" && v != y.set.configured && !refused { // otherwise it is restored
 			miss("it changed something: %q", v)
 		}
 	}
@@ -156,7 +156,7 @@ func (s *Study) tell(ctx context.Context, y *yard, x *Proxy, c tale) (Told, erro
 	return row, nil
 }
 
-// telling is the first line that says what is wrong.
+// telling is the first line that reports the fault.
 func telling(list []steerer.Line) string {
 	for _, want := range [][]string{{"blind", "refused", "unverified", "foreign", "restore-failed", "dead-man"}, {"decided"}} {
 		for _, l := range list {
@@ -175,16 +175,16 @@ func telling(list []steerer.Line) string {
 	return ""
 }
 
-// tale is one lie and what may come of it.
+// tale is one fault and how it is injected.
 type tale struct {
 	name  string
 	lie   Lie
-	first bool          // it is told from the start on
-	long  time.Duration // how long it is told; 4 s, in CI 2 s
-	brief bool          // among the few of CI
+	first bool          // injected from the start
+	long  time.Duration // duration; 4 s, in CI 2 s
+	brief bool          // also run in CI
 }
 
-// at says whether a path is one of some of the ResourceManager's answers.
+// at reports whether a path is one of the ResourceManager's named answers.
 func at(path string, names ...string) bool {
 	name, ok := strings.CutPrefix(path, "/ws/v1/cluster/")
 	return ok && slices.Contains(names, name)
@@ -205,7 +205,7 @@ func every(x any, f func(m map[string]any)) {
 	}
 }
 
-// put sets fields wherever they are; nil takes them away.
+// put sets fields wherever they occur; nil deletes them.
 func put(value any, names ...string) func(x map[string]any) {
 	return func(x map[string]any) {
 		every(x, func(m map[string]any) {
@@ -220,7 +220,7 @@ func put(value any, names ...string) func(x map[string]any) {
 	}
 }
 
-// fields changes an answer's fields.
+// fields alters an answer's fields.
 func fields(answer string, change ...func(x map[string]any)) Lie {
 	return Lie{JSON: func(path string, x map[string]any) {
 		if at(path, answer) {
@@ -231,7 +231,7 @@ func fields(answer string, change ...func(x map[string]any)) Lie {
 	}}
 }
 
-// numbers puts a text in place of every number of some answers.
+// numbers replaces every number of some answers with a text.
 func numbers(text string, answers ...string) Lie {
 	number := regexp.MustCompile(`:\s*-?[0-9.]+(E-?[0-9]+)?([,}])`)
 	return Lie{Text: func(path string, b []byte) []byte {
@@ -244,7 +244,7 @@ func numbers(text string, answers ...string) Lie {
 
 var countNames = []string{"numApplications", "numActiveApplications", "numPendingApplications", "numPendingApps", "numActiveApps", "numContainers"}
 
-// tales are the lies over REST.
+// tales are the faults over REST.
 func tales() []tale {
 	status := func(put bool, code int, text string) Lie {
 		return Lie{Status: func(r *http.Request) (int, string) {
@@ -300,7 +300,7 @@ func tales() []tale {
 	}
 }
 
-// values finds the shares that changes would set: the value beside the knob's name, or none for one that unsets it.
+// values are the shares that the changes would set: the value beside the knob's name, or none for an unset.
 func values(list []Request) (all []string) {
 	find := regexp.MustCompile(amPercent + `</key>\s*(<value>([^<]*)</value>)?`)
 	for _, r := range list {

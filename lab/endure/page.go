@@ -13,7 +13,7 @@ import (
 	"github.com/yardmaster/yardmaster/lab/evidence"
 )
 
-// Misses are all that did not hold in the newest run of each part.
+// Misses are all misses of the newest run of each part.
 func Misses(dir string) ([]string, error) {
 	r, err := read(dir)
 	if err != nil {
@@ -28,7 +28,7 @@ func Misses(dir string) ([]string, error) {
 	return all, nil
 }
 
-// records are the raw data of all parts, every run of each.
+// records are the raw data of all runs of all parts.
 type records struct {
 	Kills, Knobs        series[Kill]
 	Restarts, Failovers series[Gap]
@@ -56,7 +56,7 @@ type verdict struct {
 	Misses     [][]string // by run
 }
 
-// Word says in which runs everything held.
+// Word says in which runs every check held.
 func (v verdict) Word() string {
 	var missed []string
 	for i := range v.Misses {
@@ -132,7 +132,7 @@ func (r *records) page(file string) (string, error) {
 	})
 }
 
-// said are up to four things that the steerer said while the ResourceManager was away.
+// said are up to four messages of the steerer while the ResourceManager was away.
 func said(l series[Gap]) (list []string) {
 	for _, g := range l.rows() {
 		if g.Why != "" && !slices.Contains(list, g.Why) && len(list) < 4 {
@@ -142,7 +142,7 @@ func said(l series[Gap]) (list []string) {
 	return list
 }
 
-// killCount is what the blows have hit.
+// killCount summarizes kills.
 type killCount struct {
 	All, Both, None, Open, Between, Changed int
 	By, Held                                map[string]int
@@ -180,7 +180,7 @@ func countKills(list series[Kill], scheduler string) killCount {
 	return c
 }
 
-// counts tells numbers by name.
+// counts formats numbers by name.
 func counts(m map[string]int) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(m)) {
@@ -189,7 +189,7 @@ func counts(m map[string]int) string {
 	return strings.Join(all, ", ")
 }
 
-// spread is the middle and the end of sorted milliseconds.
+// spread is the median and the maximum of sorted milliseconds.
 func spread(list []int64) string {
 	if len(list) == 0 {
 		return ""
@@ -207,7 +207,7 @@ func seconds(ms int64) string {
 	return fmt.Sprintf("%.1f s", float64(ms)/1000)
 }
 
-// asked tells changes in a few words.
+// asked formats changes briefly.
 func asked(list []string) string {
 	if len(list) == 0 {
 		return "none"
@@ -222,7 +222,7 @@ func asked(list []string) string {
 	return strings.Join(words, ", ")
 }
 
-// oneLine is a message on one line, with a name for what is the laboratory's own: the address of its ResourceManager and its folder.
+// oneLine is a message on one line, with placeholders for what is specific to the lab: the address of its ResourceManager and its folder.
 func oneLine(s string) string {
 	s = addresses.ReplaceAllString(s, "http://rm:8088")
 	return folders.ReplaceAllString(strings.Join(strings.Fields(s), " "), "")

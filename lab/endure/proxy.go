@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Proxy stands between a steerer and a real ResourceManager: it counts what is asked, and alters the answers if told to.
+// Proxy sits between a steerer and a real ResourceManager: it records requests and injects faults into the answers.
 type Proxy struct {
 	URL string
 
@@ -28,16 +28,16 @@ type Proxy struct {
 	asked []Request
 }
 
-// Request is what was asked, and when it was answered.
+// Request is one request, and when it was answered.
 type Request struct {
 	At                  time.Time
 	Took                time.Duration
 	Method, Path, Query string
-	Bytes               int64  // answered
+	Bytes               int64  // of the answer
 	Body                string // of a change
 }
 
-// Lie is a way to answer wrongly. A zero field leaves that part alone.
+// Lie is a fault of the answers. A zero field leaves that part alone.
 type Lie struct {
 	Refuse bool                                   // nothing listens
 	Stall  time.Duration                          // before any answer
@@ -59,7 +59,7 @@ func NewProxy(target string) (*Proxy, error) {
 func (p *Proxy) listen(address string) error {
 	var l net.Listener
 	var err error
-	for range 50 { // the port of a lie that has ended may be in use for a moment
+	for range 50 { // after a fault, the port may be in use for a moment
 		if l, err = net.Listen("tcp", address); err == nil {
 			break
 		}
@@ -76,10 +76,10 @@ func (p *Proxy) listen(address string) error {
 	return nil
 }
 
-// Close ends it.
+// Close stops listening.
 func (p *Proxy) Close() { p.Tell(&Lie{Refuse: true}) }
 
-// Tell makes it lie from now on; nil: it is honest again.
+// Tell injects a fault from now on; nil ends it.
 func (p *Proxy) Tell(l *Lie) {
 	if l == nil {
 		l = &Lie{}
@@ -98,7 +98,7 @@ func (p *Proxy) Tell(l *Lie) {
 	}
 }
 
-// Asked has what was asked since the last call of it.
+// Asked are the requests since its last call.
 func (p *Proxy) Asked() []Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,7 +117,7 @@ func changes(list []Request) (n int) {
 	return n
 }
 
-// ServeHTTP passes a request on.
+// ServeHTTP forwards a request.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	lie := p.lie
@@ -154,7 +154,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		},
 		ModifyResponse: func(a *http.Response) error {
 			body, err := io.ReadAll(a.Body)
-			_ = a.Body.Close() // it is read
+			_ = a.Body.Close() // already read
 			if err == nil && a.StatusCode == http.StatusOK {
 				body, err = lie.alter(r.URL.Path, a.Header.Get("Content-Type"), body)
 			}
@@ -163,13 +163,13 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			a.Header.Set("Content-Length", strconv.FormatInt(told.Bytes, 10))
 			return err
 		},
-		// Nothing listens behind it: no answer, as without it.
+		// Nothing listens behind the proxy: no answer, as without it.
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
 	pass.ServeHTTP(w, r)
 }
 
-// alter changes an answer that has succeeded.
+// alter changes a successful answer.
 func (l *Lie) alter(path, kind string, body []byte) ([]byte, error) {
 	if l.JSON != nil && strings.Contains(kind, "json") {
 		d := json.NewDecoder(bytes.NewReader(body))

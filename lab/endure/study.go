@@ -20,7 +20,7 @@ import (
 	"github.com/yardmaster/yardmaster/lab/host"
 )
 
-// Study is all of it, or some parts.
+// Study runs all or some of the parts.
 type Study struct {
 	Kills     int      // of the steerer, over both schedulers; 200
 	Knobs     int      // kills with each scheduler while several knobs are turned; 50
@@ -28,12 +28,12 @@ type Study struct {
 	Failovers int      // from one ResourceManager to the other; 5
 	Apps      []int    // applications in the ResourceManager's list, one size after another; 100, 1,000, 10,000
 	Nodes     int      // of the large cluster; 500
-	Brief     bool     // lies: only the few that need no waiting, each for a short time
+	Brief     bool     // faults: only the few that need no waiting, each for a short time
 	Only      []string // parts; all
-	Seed      uint64   // of the moments at which blows fall
+	Seed      uint64   // of the kill times
 
 	Dir    string // of the raw data
-	Work   string // of the daemons, which stays; "": a temporary one
+	Work   string // of the daemons, kept; "": a temporary one
 	Binary string // the command; "": it is built
 	Log    io.Writer
 
@@ -41,7 +41,7 @@ type Study struct {
 	log     *log.Logger
 }
 
-// part is one trouble.
+// part is one kind of fault.
 type part struct {
 	name string
 	run  func(s *Study, ctx context.Context) error
@@ -62,8 +62,8 @@ func Parts() []string {
 	return names
 }
 
-// Run runs the parts that are wanted, one after another, and writes down what happened. A part that shows a miss is no error; the
-// page and Misses tell.
+// Run runs the selected parts one after another and records what happened. A part with a miss is not an error; the
+// page and Misses report it.
 func (s *Study) Run(ctx context.Context) error {
 	for _, name := range s.Only {
 		if !slices.Contains(Parts(), name) {
@@ -76,7 +76,7 @@ func (s *Study) Run(ctx context.Context) error {
 		return err
 	}
 	defer clean()
-	if s.Work == "" { // a steerer of another account works in it
+	if s.Work == "" { // a steerer of another account uses it
 		if err := os.Chmod(work, 0o755); err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (s *Study) Run(ctx context.Context) error {
 
 func (s *Study) say(format string, args ...any) { s.log.Printf(format, args...) }
 
-// folder is a new one of the work folder.
+// folder makes a new folder in the work folder.
 func (s *Study) folder(name string) (string, error) {
 	dir := filepath.Join(s.Work, name)
 	if err := os.RemoveAll(dir); err != nil {
@@ -127,20 +127,20 @@ func (s *Study) head(part string) Head {
 	return Head{Part: part, At: run.At, Hadoop: hadoop.Default, Go: runtime.Version(), Cores: runtime.NumCPU(), Seed: s.Seed, Run: *run}
 }
 
-// sheet is the raw data of one run of a part: one JSON object a line, the head first and what it comes to last.
+// sheet is the raw data of one run of a part: one JSON object per line, the head first and the summary last.
 type sheet[R any] struct {
 	Head Head
 	Rows []R
 	Sum  Sum
 }
 
-// Sum is what the rows of a part come to.
+// Sum is the summary of a part's rows.
 type Sum struct {
 	Capacity Fate     `json:"capacity,omitzero"` // of kills
 	Fair     Fate     `json:"fair,omitzero"`
-	Fate     Fate     `json:"fate,omitzero"`   // of lies
+	Fate     Fate     `json:"fate,omitzero"`   // of faults
 	Fates    []Fate   `json:"fates,omitempty"` // of restarts and failovers
-	Final    []string `json:"final,omitempty"` // what the last looks found
+	Final    []string `json:"final,omitempty"` // results of the final checks
 	Tried    []string `json:"tried,omitempty"` // of knobs: what a ResourceManager answers
 	Misses   []string `json:"misses"`
 }
@@ -149,10 +149,10 @@ func (s *Sum) miss(format string, args ...any) {
 	s.Misses = append(s.Misses, fmt.Sprintf(format, args...))
 }
 
-// recordExt is how the names of records end.
+// recordExt is the file extension of records.
 const recordExt = ".jsonl"
 
-// save keeps it beside the part's earlier runs.
+// save stores it beside the part's earlier runs.
 func (t *sheet[R]) save(dir string) error {
 	lines := []any{t.Head}
 	for i := range t.Rows {
@@ -204,7 +204,7 @@ func (l *series[R]) load(dir, part string) error {
 	return nil
 }
 
-// rows are those of all runs.
+// rows are the rows of all runs.
 func (l series[R]) rows() (all []R) {
 	for i := range l {
 		all = append(all, l[i].Rows...)
@@ -220,7 +220,7 @@ func (l series[R]) held() (heads []Head, misses [][]string) {
 	return heads, misses
 }
 
-// fates has how many applications there were in all runs, and how many ended well; Fate has those of Fates, too.
+// fates totals the applications of all runs, and those that succeeded; Fate includes Fates.
 func (l series[R]) fates() (all Sum) {
 	for i := range l {
 		sum := &l[i].Sum
