@@ -332,7 +332,7 @@ type load struct {
 	c     *hadoop.Cluster
 	queue string
 	apps  int  // per wave
-	hold  int  // mean hold time of a container in milliseconds, at most twice that
+	hold  int  // min hold time of a container, ms; the max is twice that
 	mb    int  // of each container; 512
 	runs  bool // run a process in each container, so that it outlives its ResourceManager
 

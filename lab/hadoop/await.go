@@ -20,13 +20,13 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// errPortTaken is why a daemon ended when another process was faster to take its port.
+// errPortTaken: a daemon ended because another process took its port first.
 var errPortTaken = errors.New("a port was taken")
 
-// patience is how long a daemon may take to answer. A quiet machine needs some seconds, a very busy one a minute.
+// patience is the timeout for a daemon to answer. An idle machine needs some seconds, a very busy one a minute.
 const patience = 5 * time.Minute
 
-// web is how the lab looks at its own daemons: never for long, and never through a proxy.
+// web is the lab's client for its own daemons: short timeouts, no proxy.
 var web = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
 
 // get reads a small JSON answer; v may be nil.
@@ -77,7 +77,7 @@ func Poll(ctx context.Context, limit time.Duration, what string, f func() (stop 
 	return fmt.Errorf("%s: not within %v: %w", what, limit, cmp.Or(ctx.Err(), err))
 }
 
-// until polls until f is content; it ends early when the daemon does.
+// until polls until f succeeds; it returns early if the daemon ends.
 func (c *Cluster) until(ctx context.Context, name string, f func() error) error {
 	err := Poll(ctx, patience, "waiting for "+name, func() (bool, error) {
 		err := f()
@@ -92,7 +92,7 @@ func (c *Cluster) until(ctx context.Context, name string, f func() error) error 
 	return err
 }
 
-// await waits until a daemon answers. A secured one answers a stranger with 401.
+// await waits until a daemon answers. A secured one answers 401 without credentials.
 func (c *Cluster) await(ctx context.Context, d daemon) error {
 	return c.until(ctx, d.Name, func() error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.Ready, nil)
@@ -110,7 +110,7 @@ func (c *Cluster) await(ctx context.Context, d daemon) error {
 	})
 }
 
-// Listens waits until a process listens on a port and, if something is asked, answers it as wanted.
+// Listens waits until a process listens on a port and, if ask is not "", gives the wanted answer.
 func (c *Cluster) Listens(ctx context.Context, name string, port int, ask, answer string) error {
 	return c.until(ctx, name, func() error {
 		conn, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", port), time.Second)
@@ -133,7 +133,7 @@ func (c *Cluster) Listens(ctx context.Context, name string, port int, ask, answe
 	})
 }
 
-// ZooKeeper starts an empty one and waits until it serves: it listens before that, and a session that is asked for meanwhile may
+// ZooKeeper starts an empty one and waits until it serves: it listens before that, and a session requested meanwhile may
 // never be answered nor closed.
 func (c *Cluster) ZooKeeper(ctx context.Context, port int) error {
 	data := filepath.Join(c.Dir, "zookeeper")
@@ -182,7 +182,7 @@ func (c *Cluster) WaitNodes(ctx context.Context, n int) error {
 	return err
 }
 
-// prepareHDFS makes the folders that every user writes to. It comes before the history server, which would make them for
+// prepareHDFS makes the folders that every user writes to. It runs before the history server, which would make them for
 // its own user alone.
 func (c *Cluster) prepareHDFS(ctx context.Context) error {
 	for _, dir := range []string{"/tmp", "/user", "/staging", "/staging/history", "/history", "/history/tmp", "/history/done"} {
