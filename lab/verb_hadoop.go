@@ -31,7 +31,7 @@ var clusters = []verb{
 		"It answers REST, changes of its queues included, until it is taken down.", upSLS},
 }
 
-// settings are repeated options of the form name=value.
+// settings are repeated flags of the form name=value.
 type settings map[string]string
 
 func (s settings) String() string { return "" }
@@ -45,7 +45,7 @@ func (s settings) Set(v string) error {
 	return nil
 }
 
-// runFolder adds --dir, which says where the run is: a folder of the lab's home unless told otherwise. That of "up sls" is beside that of
+// runFolder adds --dir, the run folder, by default in the lab's home. That of "up sls" is beside that of
 // "up hadoop": both may be up.
 func runFolder(f *flag.FlagSet, name string) *string {
 	d := ""
@@ -149,7 +149,7 @@ func status(f *flag.FlagSet, out io.Writer) action {
 		}
 		fmt.Fprintf(out, "%-18s %8s %10s %6d MiB\n\n", "together", "", "", total>>20)
 		c, err := hadoop.Open(ctx, *dir)
-		if errors.Is(err, fs.ErrNotExist) { // something else than daemons of Hadoop
+		if errors.Is(err, fs.ErrNotExist) { // not Hadoop daemons
 			return nil
 		}
 		if err != nil {
@@ -198,7 +198,7 @@ func ams(f *flag.FlagSet, out io.Writer) action {
 	f.DurationVar(&o.Heartbeat, "heartbeat", time.Second, "of the AMs")
 	return func(ctx context.Context) error {
 		if *file == "" {
-			return errors.New("unmanaged: say which workload: --workload FILE")
+			return errors.New("unmanaged: --workload FILE is required")
 		}
 		in, err := os.Open(*file)
 		if err != nil {

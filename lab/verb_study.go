@@ -45,10 +45,10 @@ var studies = []verb{
 			"With --offline it takes the records that are kept.", studyCycles},
 }
 
-// kept is the folder that a study's records are in, unless told otherwise.
+// kept is the default folder of a study's records.
 func kept(name string) string { return filepath.Join("docs", "studies", name) }
 
-// workFolders adds the folder of the daemons and, where it may be given, the program's file.
+// workFolders adds the flags for the daemons' folder and, if binary is not nil, the program's file.
 func workFolders(f *flag.FlagSet, work, binary *string) {
 	f.StringVar(work, "work", "", "`folder` of the daemons, which stays (default: a temporary one)")
 	if binary != nil {
@@ -56,7 +56,7 @@ func workFolders(f *flag.FlagSet, work, binary *string) {
 	}
 }
 
-// list is an option's values, with commas between.
+// list splits a comma-separated flag.
 func list(s string) []string {
 	if s == "" {
 		return nil
@@ -64,7 +64,7 @@ func list(s string) []string {
 	return strings.Split(s, ",")
 }
 
-// recorded runs a study, unless it is to take what is kept, and then prints the text of its report and where that was written.
+// recorded runs a study, unless offline, and then prints the text of its report and its file.
 func recorded(ctx context.Context, out io.Writer, offline bool, record func(context.Context) error, report func(context.Context) (text, file string, err error)) error {
 	if !offline {
 		if err := record(ctx); err != nil {

@@ -58,7 +58,7 @@ func TestSeriesAreToldApart(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "locality-1.json.gz"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := ReadSeries[string](dir, "locality"); err == nil || !strings.Contains(err.Error(), "not the record that was kept") {
+	if _, _, err := ReadSeries[string](dir, "locality"); err == nil || !strings.Contains(err.Error(), "not the record that was stored") {
 		t.Errorf("a record that was replaced is read: %v", err)
 	}
 }
