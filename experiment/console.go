@@ -69,8 +69,8 @@ func (c Console) checks(w io.Writer, s *StudyFinding) {
 		add(row)
 		rows = append(rows, row)
 	}
-	const most = 44 // in a pipe, a longer source text shifts our figures on its own line only
-	widths[3] = min(widths[3], most)
+	const limit = 44 // in a pipe, a longer source text shifts our figures on its own line only
+	widths[3] = min(widths[3], limit)
 	if c.Width > 0 { // on a terminal, the source's text is narrowed before our figures
 		fixed := widths[0] + widths[1] + widths[2] + 4*len(columnGap)
 		widths[3] = max(10, min(widths[3], (c.Width-fixed)*2/5))

@@ -249,11 +249,11 @@ func (s *StudyFinding) unjudged() []string {
 }
 
 // brief lists some names, and how many more there are.
-func brief(names []string, most int) string {
-	if len(names) <= most+1 {
+func brief(names []string, limit int) string {
+	if len(names) <= limit+1 {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:limit], ", "), len(names)-limit)
 }
 
 func plural(n int, one string) string {

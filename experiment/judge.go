@@ -92,24 +92,24 @@ func AtMost(q Quantity, bound float64) Judge { return Within(q, math.Inf(-1), bo
 func Always(q Quantity, low, high float64) Judge {
 	rule := q.Name + ": " + bounds(low, high, Number, "") + " in every seed"
 	return Judge{Rule: rule, Of: func(r *Runs) Judgement {
-		least, most, n, inside := math.Inf(1), math.Inf(-1), 0, 0
+		smallest, largest, n, inside := math.Inf(1), math.Inf(-1), 0, 0
 		for _, v := range q.Values(r) {
 			if math.IsNaN(v) {
 				continue
 			}
 			n++
-			if least, most = math.Min(least, v), math.Max(most, v); v >= low && v <= high {
+			if smallest, largest = math.Min(smallest, v), math.Max(largest, v); v >= low && v <= high {
 				inside++
 			}
 		}
 		if n == 0 {
 			return nothing()
 		}
-		j := Judgement{Holds: inside == n, Value: (least + most) / 2, Lo: least, Hi: most}
-		if least == most {
-			j.Ours = Number(least) + " in every seed"
+		j := Judgement{Holds: inside == n, Value: (smallest + largest) / 2, Lo: smallest, Hi: largest}
+		if smallest == largest {
+			j.Ours = Number(smallest) + " in every seed"
 		} else {
-			j.Ours = fmt.Sprintf("%s to %s over the seeds", Number(least), Number(most))
+			j.Ours = fmt.Sprintf("%s to %s over the seeds", Number(smallest), Number(largest))
 		}
 		if inside < n {
 			j.Note = fmt.Sprintf("in %d of %d seeds", inside, n)
@@ -292,7 +292,7 @@ func combine(parts []Judgement, holds bool) Judgement {
 		return nothing()
 	}
 	notes := map[string]int{}
-	var told []string
+	var texts []string
 	for i := range parts {
 		if p := &parts[i]; p.Note != "" {
 			notes[p.Note]++
@@ -300,19 +300,19 @@ func combine(parts []Judgement, holds bool) Judgement {
 	}
 	for i := range parts {
 		if p := &parts[i]; len(parts) <= listed || !p.Holds {
-			told = append(told, p.tell(notes[p.Note] < len(parts)))
+			texts = append(texts, p.describe(notes[p.Note] < len(parts)))
 		}
 	}
 	switch {
 	case len(parts) <= listed:
-		j.Ours = strings.Join(told, "; ")
+		j.Ours = strings.Join(texts, "; ")
 	case held(parts) == len(parts):
 		j.Ours = fmt.Sprintf("all %d: %s", len(parts), span(parts))
 	default:
-		if more := len(told) - listed; more > 1 {
-			told = append(told[:listed], fmt.Sprintf("%d others", more))
+		if more := len(texts) - listed; more > 1 {
+			texts = append(texts[:listed], fmt.Sprintf("%d others", more))
 		}
-		j.Ours = fmt.Sprintf("%d of %d; not %s", held(parts), len(parts), strings.Join(told, "; not "))
+		j.Ours = fmt.Sprintf("%d of %d; not %s", held(parts), len(parts), strings.Join(texts, "; not "))
 	}
 	for note, n := range notes {
 		if n == len(parts) {
@@ -322,8 +322,8 @@ func combine(parts []Judgement, holds bool) Judgement {
 	return j
 }
 
-// tell writes a part for a list. A note that all parts share is written once, at the end.
-func (j *Judgement) tell(withNote bool) string {
+// describe writes a part for a list. A note that all parts share is written once, at the end.
+func (j *Judgement) describe(withNote bool) string {
 	s := j.Ours
 	if j.Label != "" {
 		s = j.Label + ": " + s
@@ -336,16 +336,16 @@ func (j *Judgement) tell(withNote bool) string {
 
 // span is the range from the smallest part to the largest.
 func span(parts []Judgement) string {
-	least, most := &parts[0], &parts[0]
+	smallest, largest := &parts[0], &parts[0]
 	for i := range parts {
-		if p := &parts[i]; p.Value < least.Value {
-			least = p
-		} else if p.Value > most.Value {
-			most = p
+		if p := &parts[i]; p.Value < smallest.Value {
+			smallest = p
+		} else if p.Value > largest.Value {
+			largest = p
 		}
 	}
-	if least == most {
-		return least.tell(false)
+	if smallest == largest {
+		return smallest.describe(false)
 	}
-	return least.tell(false) + " … " + most.tell(false)
+	return smallest.describe(false) + " … " + largest.describe(false)
 }

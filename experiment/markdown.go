@@ -222,9 +222,9 @@ func plainText(s string) string {
 }
 
 // clip truncates a long text.
-func clip(s string, most int) string {
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + " …"
+func clip(s string, limit int) string {
+	if r := []rune(s); len(r) > limit {
+		return string(r[:limit]) + " …"
 	}
 	return s
 }

@@ -56,12 +56,12 @@ func dispatch(ctx context.Context, args []string, out io.Writer) error {
 	if !help {
 		out = os.Stderr
 	}
-	fmt.Fprintf(out, "usage: go run ./lab VERB [options]     (VERB --help tells its options)\n\n")
+	fmt.Fprintf(out, "usage: go run ./lab VERB [options]     (VERB --help lists its options)\n\n")
 	for _, v := range verbs {
 		fmt.Fprintf(out, "  %-14s %s\n", v.name, v.usage)
 	}
 	if !help {
-		return fmt.Errorf("there is no %q", args[0])
+		return fmt.Errorf("unknown verb %q", args[0])
 	}
 	return nil
 }

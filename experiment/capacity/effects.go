@@ -107,12 +107,12 @@ func (t *trace) atOnce(queue string) int {
 	}
 	// At the same instant, finishes come before starts.
 	slices.SortFunc(changes, func(a, b change) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.by, b.by)) })
-	var now, most int
+	var now, largest int
 	for _, c := range changes {
 		now += c.by
-		most = max(most, now)
+		largest = max(largest, now)
 	}
-	return most
+	return largest
 }
 
 // stragglers counts maps that took more than twice the median of their job's maps.

@@ -84,18 +84,18 @@ func local(w []string, q []x.Quantity) x.Judge {
 // spread holds when the means of a type's share of rack-local maps over some experiments lie within a given number of points of each
 // other; by default, the source's own spread.
 func spread(w []string, _ []x.Quantity) x.Judge {
-	ids, most := strings.Split(w[0], "+"), printedSpread(int(number(w[1])))
+	ids, largest := strings.Split(w[0], "+"), printedSpread(int(number(w[1])))
 	if len(w) > 2 {
-		most = number(w[2])
+		largest = number(w[2])
 	}
-	rule := fmt.Sprintf("largest less smallest mean of rack-local/%s over %s to %s: at most %s points", w[1], ids[0], ids[len(ids)-1], x.Number(most))
+	rule := fmt.Sprintf("largest less smallest mean of rack-local/%s over %s to %s: at most %s points", w[1], ids[0], ids[len(ids)-1], x.Number(largest))
 	return x.Judge{Rule: rule, Of: func(r *x.Runs) x.Judgement {
 		low, high := math.Inf(1), math.Inf(-1)
 		for _, id := range ids {
 			v := r.Estimate(id, "rack-local/"+w[1]).Mean
 			low, high = math.Min(low, v), math.Max(high, v)
 		}
-		j := figure(high-low, high-low <= most+1e-9)
+		j := figure(high-low, high-low <= largest+1e-9)
 		j.Ours = x.Number(low) + " to " + x.Number(high) + " %"
 		return j
 	}}
@@ -183,9 +183,9 @@ func localityBounds(t int) (low, high float64) {
 }
 
 // printedSpread is the maximum spread, in points, of the source's shares of rack-local maps of a type in one block and queue.
-func printedSpread(t int) (most float64) {
+func printedSpread(t int) (largest float64) {
 	for _, row := range printedShares(t) {
-		most = max(most, slices.Max(row[:])-slices.Min(row[:]))
+		largest = max(largest, slices.Max(row[:])-slices.Min(row[:]))
 	}
-	return most
+	return largest
 }

@@ -73,8 +73,8 @@ type Batch struct {
 	Scheduler Scheduler
 	Delays    *steer.Delays // nil: those of the scheduler
 	// Share is the configured AM share.
-	Share float64
-	Least unit.Resources // the Capacity Scheduler's minimum allocation; zero: 1024 MB and a core
+	Share         float64
+	MinAllocation unit.Resources // the Capacity Scheduler's minimum allocation; zero: 1024 MB and a core
 	// Controller names one of steer/marp's controllers; "": the share stays fixed. Settings are its settings; Settings.Seed is set for each run.
 	Controller string
 	Settings   control.Settings
@@ -146,7 +146,7 @@ func (b *Batch) policy() (policy.Policy, error) {
 	if err != nil {
 		return policy.Policy{}, err
 	}
-	if file.MinAllocation = b.Least; b.Least.IsZero() {
+	if file.MinAllocation = b.MinAllocation; b.MinAllocation.IsZero() {
 		file.MinAllocation = unit.Resources{Mem: 1024, Cores: 1}
 	}
 	return capacity.New(file)
@@ -169,10 +169,10 @@ func (b *Batch) Check() error {
 const sourceNodes = 3
 
 var (
-	sourceNode  = unit.Resources{Mem: 17 * 1024, Cores: 17}
-	sourceAM    = unit.Resources{Mem: 2048, Cores: 1}
-	sourceTask  = unit.Resources{Mem: 1024, Cores: 1}
-	sourceLeast = unit.Resources{Mem: 1024, Cores: 1}
+	sourceNode = unit.Resources{Mem: 17 * 1024, Cores: 17}
+	sourceAM   = unit.Resources{Mem: 2048, Cores: 1}
+	sourceTask = unit.Resources{Mem: 1024, Cores: 1}
+	sourceMin  = unit.Resources{Mem: 1024, Cores: 1}
 )
 
 // amShare is one AM's share of the cluster's memory.
@@ -210,7 +210,7 @@ func (b Batch) under(name string, on Scheduler) Batch {
 		b.Share = share
 	default:
 		b.Controller, b.Settings = name, control.Defaults(name, Queue)
-		b.Settings.Limit, b.Settings.AM, b.Settings.Least = on.Rule(), sourceAM, sourceLeast
+		b.Settings.Limit, b.Settings.AM, b.Settings.Least = on.Rule(), sourceAM, sourceMin
 		b.Settings.Headroom = false // as published: it uses the processors of the whole cluster, which has one queue
 		b.Share = control.SourceFIFO
 		if name == "kalman-mem" {

@@ -195,7 +195,7 @@ func (o *Outcome) over(b *Batch) float64 {
 				running++
 			}
 		}
-		if running > b.Scheduler.Rule().Slots(all, b.Jobs[0].AM, sourceLeast, share) {
+		if running > b.Scheduler.Rule().Slots(all, b.Jobs[0].AM, sourceMin, share) {
 			n++
 		}
 	}

@@ -117,8 +117,8 @@ type RunResult struct {
 
 // The bar: errors of the median and of the 95th percentile of job times, and share of jobs within 5 %.
 const (
-	mostError   = 0.01
-	leastWithin = 0.95
+	maxError  = 0.01
+	minWithin = 0.95
 )
 
 // Compare reads the records of the scenarios in a folder and compares the simulator with them. Scenarios without a record
@@ -230,7 +230,7 @@ func (r *Row) mean(of func(*RunResult) Distance) Distance {
 
 // Passes reports whether the bar is met.
 func (d Distance) Passes() bool {
-	return d.Missing == 0 && d.Median <= mostError && d.P95 <= mostError && d.Within5 >= leastWithin
+	return d.Missing == 0 && d.Median <= maxError && d.P95 <= maxError && d.Within5 >= minWithin
 }
 
 // judge decides: every run meets the bar itself, or no measure that misses it is worse than SLS's own spread.
@@ -250,11 +250,11 @@ func (r *Row) judge() {
 		r.Why = fmt.Sprintf("%d jobs did not end in both", d.Missing)
 	case !r.Twice:
 		r.Why = "no second run to compare with"
-	case d.Median > max(mostError, s.Median):
+	case d.Median > max(maxError, s.Median):
 		r.Why = "median"
-	case d.P95 > max(mostError, s.P95):
+	case d.P95 > max(maxError, s.P95):
 		r.Why = "p95"
-	case d.Within5 < min(leastWithin, s.Within5):
+	case d.Within5 < min(minWithin, s.Within5):
 		r.Why = "jobs within 5 %"
 	case d.MeanAbs > s.MeanAbs:
 		r.Why = "mean error"

@@ -24,8 +24,8 @@ func nobody() *syscall.Credential {
 	return &syscall.Credential{Uid: 65534, Gid: 65534}
 }
 
-// liesFile tests a FairScheduler whose file or folder is not writable, or is written concurrently by someone else.
-func (s *Study) liesFile(ctx context.Context, t *sheet[Told]) error {
+// fileFaults tests a FairScheduler whose file or folder is not writable, or is written concurrently by someone else.
+func (s *Study) fileFaults(ctx context.Context, t *sheet[FaultResult]) error {
 	y, err := s.open(ctx, "lies-file", queue, hadoop.Options{Scheduler: "fair", SchedulerXML: fairQueues(named)})
 	if err != nil {
 		return err
@@ -57,12 +57,12 @@ func (s *Study) liesFile(ctx context.Context, t *sheet[Told]) error {
 type fileCase struct {
 	name   string
 	nobody bool
-	then   func(ctx context.Context, p *steerer.Process, row *Told) error
+	then   func(ctx context.Context, p *steerer.Process, row *FaultResult) error
 }
 
 // try starts a steerer and injects the fault; with taken, after its first change.
-func (f *filer) try(ctx context.Context, c fileCase, taken bool) (Told, error) {
-	row := Told{Case: c.name, Where: "file", Again: -1}
+func (f *filer) try(ctx context.Context, c fileCase, taken bool) (FaultResult, error) {
+	row := FaultResult{Case: c.name, Where: "file", Again: -1}
 	defer func() { _ = f.modes(0o755, 0o644) }()
 	defer func() { _ = give(nil, f.folder) }()
 	var as *syscall.Credential
@@ -152,7 +152,7 @@ func (f *filer) modes(folder, file os.FileMode) error {
 }
 
 // as reports a file that differs from want, or an open journal.
-func (f *filer) as(want string, row *Told) {
+func (f *filer) as(want string, row *FaultResult) {
 	if now, err := os.ReadFile(f.y.set.file); err != nil || string(now) != want {
 		row.Miss = fmt.Sprintf("the file is not as it must be (%v):\n%s", err, now)
 	}
@@ -162,25 +162,25 @@ func (f *filer) as(want string, row *Told) {
 }
 
 // readOnly tests a file that the steerer may not write.
-func (f *filer) readOnly(ctx context.Context, p *steerer.Process, row *Told) error {
+func (f *filer) readOnly(ctx context.Context, p *steerer.Process, row *FaultResult) error {
 	proc.Await(ctx, 15*time.Second, 50*time.Millisecond, func() bool { return !p.Alive() || p.Count("refused") > 0 })
-	f.tell(p, row)
+	f.report(p, row)
 	p.Stop(30 * time.Second)
 	f.as(f.y.set.configured, row)
 	return nil
 }
 
-func (f *filer) tell(p *steerer.Process, row *Told) {
+func (f *filer) report(p *steerer.Process, row *FaultResult) {
 	p.Keep(filepath.Join(f.s.Work, "lie "+row.Case+".log"))
 	row.Ended = !p.Alive()
-	row.Looks = p.Count("decided", "blind")
-	if row.Line = cmp.Or(telling(p.Lines()), p.Last()); row.Line == "(nothing)" {
+	row.Samples = p.Count("decided", "blind")
+	if row.Line = cmp.Or(firstReport(p.Lines()), p.Last()); row.Line == "(nothing)" {
 		row.Miss = "no line tells of it"
 	}
 }
 
 // elsewhere changes another part of the file concurrently: that change must survive.
-func (f *filer) elsewhere(_ context.Context, p *steerer.Process, row *Told) error {
+func (f *filer) elsewhere(_ context.Context, p *steerer.Process, row *FaultResult) error {
 	b, err := os.ReadFile(f.y.set.file)
 	if err != nil {
 		return err
@@ -190,15 +190,15 @@ func (f *filer) elsewhere(_ context.Context, p *steerer.Process, row *Told) erro
 		return err
 	}
 	time.Sleep(time.Second)
-	f.tell(p, row)
-	row.Line = cmp.Or(telling(p.Lines()), "(none needed)")
+	f.report(p, row)
+	row.Line = cmp.Or(firstReport(p.Lines()), "(none needed)")
 	p.Stop(40 * time.Second)
 	f.as(edit(f.y.set.configured), row)
 	return os.WriteFile(f.y.set.file, []byte(f.y.set.configured), 0o644)
 }
 
 // broken leaves the file half written, and repairs it later.
-func (f *filer) broken(ctx context.Context, p *steerer.Process, row *Told) error {
+func (f *filer) broken(ctx context.Context, p *steerer.Process, row *FaultResult) error {
 	ours, err := os.ReadFile(f.y.set.file)
 	if err != nil {
 		return err
@@ -218,19 +218,19 @@ func (f *filer) broken(ctx context.Context, p *steerer.Process, row *Told) error
 	mended := time.Now()
 	proc.Await(ctx, 60*time.Second, 50*time.Millisecond, func() bool { return !p.Alive() && f.y.set.original(ctx) })
 	row.Again = time.Since(mended).Milliseconds()
-	f.tell(p, row)
+	f.report(p, row)
 	f.as(f.y.set.configured, row)
 	return nil
 }
 
 // lostRight revokes write access: the steerer cannot restore, says so and leaves it to its guard or to yarn restore.
-func (f *filer) lostRight(ctx context.Context, p *steerer.Process, row *Told) error {
+func (f *filer) lostRight(ctx context.Context, p *steerer.Process, row *FaultResult) error {
 	if err := f.modes(0o555, 0o444); err != nil {
 		return err
 	}
 	guards := p.Guards()
 	p.Stop(60 * time.Second)
-	f.tell(p, row)
+	f.report(p, row)
 	if open, _ := f.open(); open == 0 {
 		row.Miss = "the journal does not say that something is left to do"
 	}

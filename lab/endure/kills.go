@@ -37,15 +37,15 @@ type Kill struct {
 	Miss string         `json:"miss,omitempty"`
 }
 
-// backWithin is the timeout for the guard to restore the setting.
-const backWithin = 10 * time.Second
+// restoreTimeout is the timeout for the guard to restore the setting.
+const restoreTimeout = 10 * time.Second
 
-// backWithin is longer for several knobs of one file, which is written at most every 5 s.
-func (k *killer) backWithin() time.Duration {
+// restoreTimeout is longer for several knobs of one file, which is written at most every 5 s.
+func (k *killer) restoreTimeout() time.Duration {
 	if k.y.set.homes != nil {
-		return 3 * backWithin
+		return 3 * restoreTimeout
 	}
-	return backWithin
+	return restoreTimeout
 }
 
 // kills runs two thirds of the kills with the CapacityScheduler over REST, a third with the FairScheduler's file.
@@ -78,9 +78,9 @@ func (s *Study) killed(ctx context.Context, part string, times map[string]int, o
 	if err != nil {
 		return err
 	}
-	for i, fate := range []*Fate{&t.Sum.Capacity, &t.Sum.Fair} {
+	for i, apps := range []*AppCounts{&t.Sum.Capacity, &t.Sum.Fair} {
 		k := halves[i]
-		*fate = k.sum.Fate
+		*apps = k.sum.Apps
 		t.Rows = append(t.Rows, k.done...)
 		t.Sum.Final, t.Sum.Tried, t.Sum.Misses = append(t.Sum.Final, k.sum.Final...), append(t.Sum.Tried, k.sum.Tried...), append(t.Sum.Misses, k.sum.Misses...)
 	}
@@ -118,7 +118,7 @@ func (k *killer) run(ctx context.Context, n int, originals []string, begin func(
 		}
 		k.original, k.n, k.seen = original, 0, 0
 		for range (n + i) / len(originals) {
-			if err := k.blow(ctx); err != nil {
+			if err := k.killOne(ctx); err != nil {
 				return err
 			}
 		}
@@ -133,7 +133,7 @@ func (k *killer) run(ctx context.Context, n int, originals []string, begin func(
 			k.sum.miss("kill %d (%s, %s): %s", r.N, r.Scheduler, r.Original, r.Miss)
 		}
 	}
-	k.sum.Fate, err = y.leave(ctx, l, &k.sum, k.scheduler)
+	k.sum.Apps, err = y.leave(ctx, l, &k.sum, k.scheduler)
 	return err
 }
 
@@ -169,8 +169,8 @@ type killer struct {
 	n, seen             int
 }
 
-// blow starts a steerer, lets it work for a while and kills it.
-func (k *killer) blow(ctx context.Context) error {
+// killOne starts a steerer, lets it work for a while and kills it.
+func (k *killer) killOne(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -260,8 +260,8 @@ func (k *killer) finish() {
 // byGuard waits until the guard has restored the setting.
 func (k *killer) byGuard(ctx context.Context, fell time.Time, guards []int) {
 	row := &k.wait[len(k.wait)-1]
-	if !proc.Await(ctx, k.backWithin(), 20*time.Millisecond, func() bool { return k.y.set.original(ctx) }) {
-		row.Miss = fmt.Sprintf("not put back within %v: %.300s", k.backWithin(), k.y.set.differs(ctx))
+	if !proc.Await(ctx, k.restoreTimeout(), 20*time.Millisecond, func() bool { return k.y.set.original(ctx) }) {
+		row.Miss = fmt.Sprintf("not put back within %v: %.300s", k.restoreTimeout(), k.y.set.differs(ctx))
 		return
 	}
 	row.Back = time.Since(fell).Milliseconds()
@@ -274,7 +274,7 @@ func (k *killer) byGuard(ctx context.Context, fell time.Time, guards []int) {
 	}
 	if k.scheduler != "fair" || row.Changed && k.seen < 6 { // slow with a file: not every time
 		k.seen++
-		if !proc.Await(ctx, k.patience(), 50*time.Millisecond, func() bool { return k.y.set.obeyed(ctx) }) {
+		if !proc.Await(ctx, k.settleTimeout(), 50*time.Millisecond, func() bool { return k.y.set.obeyed(ctx) }) {
 			now, err := k.y.set.tree(ctx)
 			row.Miss = fmt.Sprintf("put back, but the scheduler does not go by it: %s, %v", now, err)
 		}
@@ -309,18 +309,18 @@ func (k *killer) byHand(ctx context.Context) {
 	k.finish()
 }
 
-// patience is the timeout for the scheduler to apply a setting.
-func (k *killer) patience() time.Duration {
+// settleTimeout is the timeout for the scheduler to apply a setting.
+func (k *killer) settleTimeout() time.Duration {
 	if k.scheduler == "fair" {
-		return 2 * backWithin
+		return 2 * restoreTimeout
 	}
-	return backWithin
+	return restoreTimeout
 }
 
 // final is the final check.
 func (k *killer) final(ctx context.Context) string {
 	same := k.y.set.original(ctx)
-	obeyed := proc.Await(ctx, k.patience(), 100*time.Millisecond, func() bool { return k.y.set.obeyed(ctx) })
+	obeyed := proc.Await(ctx, k.settleTimeout(), 100*time.Millisecond, func() bool { return k.y.set.obeyed(ctx) })
 	_, open, err := live.ReadJournal(k.y.journal)
 	text := fmt.Sprintf("%s, found %s: as found %v, in force %v, journal open %v", k.scheduler, k.original, same, obeyed, len(open) > 0)
 	if !same || !obeyed || len(open) > 0 || err != nil {

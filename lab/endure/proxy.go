@@ -24,7 +24,7 @@ type Proxy struct {
 	server  *http.Server
 
 	mu    sync.Mutex
-	lie   *Lie
+	fault *Fault
 	asked []Request
 }
 
@@ -37,8 +37,8 @@ type Request struct {
 	Body                string // of a change
 }
 
-// Lie is a fault of the answers. A zero field leaves that part alone.
-type Lie struct {
+// Fault is a fault of the answers. A zero field leaves that part alone.
+type Fault struct {
 	Refuse bool                                   // nothing listens
 	Stall  time.Duration                          // before any answer
 	Status func(r *http.Request) (int, string)    // instead of an answer; 0: none
@@ -52,7 +52,7 @@ func NewProxy(target string) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{target: u, lie: &Lie{}}
+	p := &Proxy{target: u, fault: &Fault{}}
 	return p, p.listen("127.0.0.1:0")
 }
 
@@ -77,16 +77,16 @@ func (p *Proxy) listen(address string) error {
 }
 
 // Close stops listening.
-func (p *Proxy) Close() { p.Tell(&Lie{Refuse: true}) }
+func (p *Proxy) Close() { p.Inject(&Fault{Refuse: true}) }
 
-// Tell injects a fault from now on; nil ends it.
-func (p *Proxy) Tell(l *Lie) {
+// Inject injects a fault from now on; nil ends it.
+func (p *Proxy) Inject(l *Fault) {
 	if l == nil {
-		l = &Lie{}
+		l = &Fault{}
 	}
 	p.mu.Lock()
-	old := p.lie
-	p.lie = l
+	old := p.fault
+	p.fault = l
 	p.mu.Unlock()
 	switch {
 	case l.Refuse && !old.Refuse:
@@ -120,18 +120,18 @@ func changes(list []Request) (n int) {
 // ServeHTTP forwards a request.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
-	lie := p.lie
+	lie := p.fault
 	p.mu.Unlock()
-	told := Request{At: time.Now(), Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery}
+	req := Request{At: time.Now(), Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery}
 	if r.Method == http.MethodPut {
 		b, _ := io.ReadAll(io.LimitReader(r.Body, 1<<20))
-		told.Body = string(b)
+		req.Body = string(b)
 		r.Body = io.NopCloser(bytes.NewReader(b))
 	}
 	defer func() {
-		told.Took = time.Since(told.At)
+		req.Took = time.Since(req.At)
 		p.mu.Lock()
-		p.asked = append(p.asked, told)
+		p.asked = append(p.asked, req)
 		p.mu.Unlock()
 	}()
 	select {
@@ -158,9 +158,9 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			if err == nil && a.StatusCode == http.StatusOK {
 				body, err = lie.alter(r.URL.Path, a.Header.Get("Content-Type"), body)
 			}
-			told.Bytes = int64(len(body))
-			a.Body, a.ContentLength = io.NopCloser(bytes.NewReader(body)), told.Bytes
-			a.Header.Set("Content-Length", strconv.FormatInt(told.Bytes, 10))
+			req.Bytes = int64(len(body))
+			a.Body, a.ContentLength = io.NopCloser(bytes.NewReader(body)), req.Bytes
+			a.Header.Set("Content-Length", strconv.FormatInt(req.Bytes, 10))
 			return err
 		},
 		// Nothing listens behind the proxy: no answer, as without it.
@@ -170,7 +170,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // alter changes a successful answer.
-func (l *Lie) alter(path, kind string, body []byte) ([]byte, error) {
+func (l *Fault) alter(path, kind string, body []byte) ([]byte, error) {
 	if l.JSON != nil && strings.Contains(kind, "json") {
 		d := json.NewDecoder(bytes.NewReader(body))
 		d.UseNumber()

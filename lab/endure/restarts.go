@@ -24,7 +24,7 @@ type Gap struct {
 	After    string `json:"after"`    // and when it answered again
 	Away     int64  `json:"away_ms"`  // until it answered again
 	Empty    int64  `json:"empty_ms"` // from then until all nodes were back
-	Looks    int    `json:"looks"`    // samples of the steerer meanwhile
+	Samples  int    `json:"looks"`    // samples of the steerer meanwhile
 	Blind    int    `json:"blind"`    // samples without a snapshot
 	Writes   int    `json:"writes"`   // of the steerer from the fault until the nodes were back: must be 0
 	Acted    int64  `json:"acted_ms"` // from the fault to the next change; -1: none within two minutes
@@ -91,7 +91,7 @@ func (s *Study) outages(ctx context.Context, t *sheet[Gap], y *yard, o *outage) 
 		t.Sum.miss("%s; its last words: %s", text, p.Last())
 	}
 	f, err := y.leave(ctx, l, &t.Sum, o.name)
-	t.Sum.Fates = append(t.Sum.Fates, f)
+	t.Sum.AppsEach = append(t.Sum.AppsEach, f)
 	return err
 }
 
@@ -128,14 +128,14 @@ func (s *Study) restartsOf(ctx context.Context, t *sheet[Gap], store string, n i
 }
 
 // gap waits until the steerer has changed something, injects the fault, and records what the steerer did until it acted again.
-func (s *Study) gap(ctx context.Context, g *Gap, p *steerer.Process, w *watcher, set *setting, blow func() error) error {
+func (s *Study) gap(ctx context.Context, g *Gap, p *steerer.Process, w *watcher, set *setting, inject func() error) error {
 	if !p.Await(ctx, time.Minute, p.Count("taken"), "taken") {
 		g.Miss = "the steerer has changed nothing for a minute: " + p.Last()
 	}
 	p.Fresh()
 	g.Before, _ = set.read(ctx)
 	fell := time.Now()
-	if err := blow(); err != nil {
+	if err := inject(); err != nil {
 		return err
 	}
 	if !proc.Await(ctx, 2*time.Minute, 20*time.Millisecond, func() bool { return w.since(fell).whole }) {
@@ -154,9 +154,9 @@ func (s *Study) gap(ctx context.Context, g *Gap, p *steerer.Process, w *watcher,
 	for _, l := range p.Fresh() {
 		switch l.Kind() {
 		case "decided":
-			g.Looks++
+			g.Samples++
 		case "blind":
-			g.Looks++
+			g.Samples++
 			g.Blind++
 			if g.Why == "" || l.At.After(fell.Add(seen.away)) {
 				g.Why = l.Field("why")
@@ -191,7 +191,7 @@ func (s *Study) failovers(ctx context.Context) error {
 	}
 	defer func() { _ = lab.Down() }()
 	pair := &yard{Cluster: lab.Cluster, queue: "root.batch", address: strings.Join(lab.URLs(), ","), login: []string{"--user", ha.Admin}, journal: filepath.Join(dir, "journal")}
-	y, err := pair.look(ctx, rest.User(ha.Admin), "")
+	y, err := pair.readOriginal(ctx, rest.User(ha.Admin), "")
 	if err != nil {
 		return err
 	}
@@ -245,11 +245,11 @@ type watcher struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	mu    sync.Mutex
-	looks []look
+	mu      sync.Mutex
+	samples []sample
 }
 
-type look struct {
+type sample struct {
 	from, at time.Time
 	nodes    int64 // -1: no answer
 }
@@ -260,7 +260,7 @@ func watch(ctx context.Context, rm *rest.Client, nodes int) *watcher {
 	go func() {
 		defer close(w.done)
 		for ctx.Err() == nil {
-			l := look{from: time.Now(), nodes: -1}
+			l := sample{from: time.Now(), nodes: -1}
 			short, stop := context.WithTimeout(ctx, 2*time.Second)
 			if m, err := rm.Metrics(short); err == nil {
 				l.nodes = m.ActiveNodes
@@ -268,7 +268,7 @@ func watch(ctx context.Context, rm *rest.Client, nodes int) *watcher {
 			stop()
 			l.at = time.Now()
 			w.mu.Lock()
-			w.looks = append(w.looks, l)
+			w.samples = append(w.samples, l)
 			w.mu.Unlock()
 			time.Sleep(20 * time.Millisecond)
 		}
@@ -292,7 +292,7 @@ func (w *watcher) since(fell time.Time) (s seen) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	gone := false
-	for _, l := range w.looks {
+	for _, l := range w.samples {
 		if l.at.Before(fell) {
 			continue
 		}

@@ -77,7 +77,7 @@ func (s *Study) size(ctx context.Context) error {
 	}
 	defer func() { _ = sls.Down(live.Dir) }()
 	large := &yard{Cluster: &hadoop.Cluster{Dir: live.Dir}, queue: "root.batch", address: live.URL, login: []string{"--user", who}, journal: filepath.Join(dir, "journal")}
-	y, err := large.look(ctx, rest.User(who), "")
+	y, err := large.readOriginal(ctx, rest.User(who), "")
 	if err != nil {
 		return err
 	}
@@ -144,11 +144,11 @@ func (s *Study) cycle(ctx context.Context, x *Proxy, y yard, mode string) (Size,
 		return row, err
 	}
 	defer p.End()
-	looks := 21
+	samples := 21
 	if s.Brief {
-		looks = 8
+		samples = 8
 	}
-	proc.Await(ctx, 90*time.Second, 100*time.Millisecond, func() bool { return p.Count("decided") > looks || !p.Alive() })
+	proc.Await(ctx, 90*time.Second, 100*time.Millisecond, func() bool { return p.Count("decided") > samples || !p.Alive() })
 	row.RSS, row.Load = proc.Peak(p.Pid), host.LoadAverage(host.OneMinute)
 	lines := p.Lines()
 	asked := x.Asked()
@@ -162,7 +162,7 @@ func (s *Study) cycle(ctx context.Context, x *Proxy, y yard, mode string) (Size,
 		row.Miss = "the setting is not as found"
 	}
 	row.measure(lines, asked)
-	if row.Cycles < looks-1 {
+	if row.Cycles < samples-1 {
 		row.Miss = fmt.Sprintf("only %d looks: %s", row.Cycles, p.Last())
 	}
 	return row, nil

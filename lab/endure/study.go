@@ -50,7 +50,7 @@ type part struct {
 // parts are in the order of the page.
 var parts = []part{
 	{"kills", (*Study).kills}, {"knobs", (*Study).knobs}, {"restarts", (*Study).restarts}, {"failovers", (*Study).failovers}, {"kerberos", (*Study).kerberos},
-	{"lies", (*Study).lies}, {"size", (*Study).size},
+	{"lies", (*Study).faults}, {"size", (*Study).size},
 }
 
 // Parts are the names that Only may have.
@@ -136,13 +136,13 @@ type sheet[R any] struct {
 
 // Sum is the summary of a part's rows.
 type Sum struct {
-	Capacity Fate     `json:"capacity,omitzero"` // of kills
-	Fair     Fate     `json:"fair,omitzero"`
-	Fate     Fate     `json:"fate,omitzero"`   // of faults
-	Fates    []Fate   `json:"fates,omitempty"` // of restarts and failovers
-	Final    []string `json:"final,omitempty"` // results of the final checks
-	Tried    []string `json:"tried,omitempty"` // of knobs: what a ResourceManager answers
-	Misses   []string `json:"misses"`
+	Capacity AppCounts   `json:"capacity,omitzero"` // of kills
+	Fair     AppCounts   `json:"fair,omitzero"`
+	Apps     AppCounts   `json:"fate,omitzero"`   // of faults
+	AppsEach []AppCounts `json:"fates,omitempty"` // of restarts and failovers
+	Final    []string    `json:"final,omitempty"` // results of the final checks
+	Tried    []string    `json:"tried,omitempty"` // of knobs: what a ResourceManager answers
+	Misses   []string    `json:"misses"`
 }
 
 func (s *Sum) miss(format string, args ...any) {
@@ -220,19 +220,19 @@ func (l series[R]) held() (heads []Head, misses [][]string) {
 	return heads, misses
 }
 
-// fates totals the applications of all runs, and those that succeeded; Fate includes Fates.
-func (l series[R]) fates() (all Sum) {
+// appTotals counts the applications of all runs, and those that succeeded; Apps includes AppsEach.
+func (l series[R]) appTotals() (all Sum) {
 	for i := range l {
 		sum := &l[i].Sum
 		all.Capacity.add(sum.Capacity)
 		all.Fair.add(sum.Fair)
-		for _, f := range append(sum.Fates, sum.Fate) {
-			all.Fate.add(f)
+		for _, f := range append(sum.AppsEach, sum.Apps) {
+			all.Apps.add(f)
 		}
 	}
 	return all
 }
 
-func (f *Fate) add(o Fate) {
+func (f *AppCounts) add(o AppCounts) {
 	f.Submitted, f.Succeeded = f.Submitted+o.Submitted, f.Succeeded+o.Succeeded
 }

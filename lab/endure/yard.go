@@ -35,8 +35,8 @@ type yard struct {
 	journal string
 }
 
-// look reads the original setting directly; file is the FairScheduler's, if it is in one. A yard that does not answer is taken down.
-func (y *yard) look(ctx context.Context, auth rest.Auth, file string) (*yard, error) {
+// readOriginal reads the original setting directly; file is the FairScheduler's, if it is in one. A yard that does not answer is taken down.
+func (y *yard) readOriginal(ctx context.Context, auth rest.Auth, file string) (*yard, error) {
 	var err error
 	if y.rm, err = dial(auth, strings.Split(y.address, ",")...); err == nil {
 		first, _, _ := strings.Cut(y.queue, ",")
@@ -96,7 +96,7 @@ func (s *Study) open(ctx context.Context, name, queues string, o hadoop.Options)
 		file = filepath.Join(c.Conf(), "fair-scheduler.xml")
 	}
 	y := &yard{Cluster: c, queue: queues, address: c.RM(), login: []string{"--user", who}, journal: filepath.Join(dir, "journal")}
-	return y.look(ctx, rest.User(who), file)
+	return y.readOriginal(ctx, rest.User(who), file)
 }
 
 // steer runs the command on the yard's queue as an account, through the given address or else the yard's own. Without a journal it only observes.
@@ -109,8 +109,8 @@ func (y *yard) steer(bin, address string, as *syscall.Credential, more ...string
 }
 
 // lively makes a controller that writes as often as it may: it samples continuously and admits a job at each sample.
-func lively(look string) []string {
-	return []string{"--policy", "cbt", "--cpu", "allocation", "--set", "interval=" + look, "--set", "after-increase=0s", "--set", "settle=0s", "--set", "warm=0s",
+func lively(sample string) []string {
+	return []string{"--policy", "cbt", "--cpu", "allocation", "--set", "interval=" + sample, "--set", "after-increase=0s", "--set", "settle=0s", "--set", "warm=0s",
 		"--set", "idle-above=1", "--min", "0.05", "--max", "0.9"}
 }
 
@@ -163,9 +163,9 @@ func ended(ctx context.Context, rm *rest.Client) (n int, other []string, err err
 }
 
 // leave lets the applications end, with room for all their AMs, and returns their outcome.
-func (y *yard) leave(ctx context.Context, l *load, sum *Sum, name string) (Fate, error) {
+func (y *yard) leave(ctx context.Context, l *load, sum *Sum, name string) (AppCounts, error) {
 	if err := y.set.set(ctx, y.set.wide()); err != nil {
-		return Fate{}, err
+		return AppCounts{}, err
 	}
 	f, err := l.end(ctx)
 	if err != nil {
@@ -383,18 +383,18 @@ func (l *load) workload() []hadoop.Application {
 	return list
 }
 
-// Fate counts the applications and those that succeeded.
-type Fate struct {
+// AppCounts counts the applications and those that succeeded.
+type AppCounts struct {
 	Submitted int      `json:"submitted"`
 	Succeeded int      `json:"succeeded"`
 	Other     []string `json:"other,omitempty"` // those that failed, and why
 }
 
 // lost reports whether an application failed, or there was none.
-func (f *Fate) lost() bool { return f.Submitted == 0 || f.Succeeded != f.Submitted }
+func (f *AppCounts) lost() bool { return f.Submitted == 0 || f.Succeeded != f.Submitted }
 
 // end waits for the current wave and returns the outcome of all applications.
-func (l *load) end(ctx context.Context) (Fate, error) {
+func (l *load) end(ctx context.Context) (AppCounts, error) {
 	close(l.stop)
 	select {
 	case <-l.done:
@@ -402,7 +402,7 @@ func (l *load) end(ctx context.Context) (Fate, error) {
 	}
 	l.cancel()
 	<-l.done
-	f := Fate{Submitted: len(l.all)}
+	f := AppCounts{Submitted: len(l.all)}
 	for _, a := range l.all {
 		if a.State == "SUCCEEDED" {
 			f.Succeeded++

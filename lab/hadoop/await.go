@@ -23,8 +23,8 @@ import (
 // errPortTaken: a daemon ended because another process took its port first.
 var errPortTaken = errors.New("a port was taken")
 
-// patience is the timeout for a daemon to answer. An idle machine needs some seconds, a very busy one a minute.
-const patience = 5 * time.Minute
+// answerTimeout is the timeout for a daemon to answer. An idle machine needs some seconds, a very busy one a minute.
+const answerTimeout = 5 * time.Minute
 
 // web is the lab's client for its own daemons: short timeouts, no proxy.
 var web = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
@@ -79,7 +79,7 @@ func Poll(ctx context.Context, limit time.Duration, what string, f func() (stop 
 
 // until polls until f succeeds; it returns early if the daemon ends.
 func (c *Cluster) until(ctx context.Context, name string, f func() error) error {
-	err := Poll(ctx, patience, "waiting for "+name, func() (bool, error) {
+	err := Poll(ctx, answerTimeout, "waiting for "+name, func() (bool, error) {
 		err := f()
 		if r, e := proc.Find(c.Dir, name); err != nil && (e != nil || !r.Alive()) {
 			return true, c.died(name)
@@ -169,7 +169,7 @@ func (c *Cluster) WaitNodes(ctx context.Context, n int) error {
 		return err
 	}
 	defer client.CloseIdle()
-	err = Poll(ctx, patience, "waiting for the nodes", func() (bool, error) {
+	err = Poll(ctx, answerTimeout, "waiting for the nodes", func() (bool, error) {
 		m, err := client.Metrics(ctx)
 		if err == nil && m.ActiveNodes < int64(n) {
 			err = fmt.Errorf("%d of %d nodes are active", m.ActiveNodes, n)
@@ -189,12 +189,12 @@ func (c *Cluster) prepareHDFS(ctx context.Context) error {
 		for _, op := range []string{"MKDIRS", "SETPERMISSION"} {
 			u := c.NameNode() + "/webhdfs/v1" + dir + "?" + url.Values{"op": {op}, "permission": {"1777"}, "user.name": {userName()}}.Encode()
 			// The NameNode is in safe mode for a moment after its start.
-			if err := Poll(ctx, patience, "making "+dir+" in HDFS", func() (bool, error) { return false, Ask(ctx, web, http.MethodPut, u, nil, nil) }); err != nil {
+			if err := Poll(ctx, answerTimeout, "making "+dir+" in HDFS", func() (bool, error) { return false, Ask(ctx, web, http.MethodPut, u, nil, nil) }); err != nil {
 				return err
 			}
 		}
 	}
-	return Poll(ctx, patience, "waiting for the DataNode", func() (bool, error) {
+	return Poll(ctx, answerTimeout, "waiting for the DataNode", func() (bool, error) {
 		var m struct {
 			Beans []struct{ NumLiveDataNodes int }
 		}

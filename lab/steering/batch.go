@@ -37,9 +37,9 @@ type bench struct {
 
 const user = "ann"
 
-// longest is the timeout of a batch. Hadoop 3.4.2 sometimes loses an AM: the container is allocated before the attempt waits for
+// batchTimeout is the timeout of a batch. Hadoop 3.4.2 sometimes loses an AM: the container is allocated before the attempt waits for
 // it, and is never launched.
-const longest = 5 * time.Minute
+const batchTimeout = 5 * time.Minute
 
 var errStuck = errors.New("the batch timed out")
 
@@ -77,7 +77,7 @@ func (n *bench) batch(ctx context.Context, a Arm, repetition, place int) (*Batch
 		}
 		defer p.End()
 	}
-	inTime, cancel := context.WithTimeout(ctx, longest)
+	inTime, cancel := context.WithTimeout(ctx, batchTimeout)
 	defer cancel()
 	res, err := n.c.Jobs(inTime, n.jobs(), true)
 	if err != nil {

@@ -89,8 +89,8 @@ func (b *Batch) others() float64 {
 	return float64(sum) / float64(all)
 }
 
-// mostAtOnce is the maximum number of concurrent AMs.
-func (b *Batch) mostAtOnce(containerMB int) int {
+// maxAMs is the maximum number of concurrent AMs.
+func (b *Batch) maxAMs(containerMB int) int {
 	most := int64(0)
 	for _, l := range b.Limits {
 		most = max(most, l.UsedMB)
@@ -176,7 +176,7 @@ func (b *Batch) gaps() (launch, work []float64) {
 				next = j
 			}
 		}
-		if next != nil && next.firstMap() >= 0 && w.Took >= 0 && w.Asked+w.Took <= next.Launched+twoLooks {
+		if next != nil && next.firstMap() >= 0 && w.Took >= 0 && w.Asked+w.Took <= next.Launched+twoSamples {
 			launch = append(launch, float64(next.Launched-w.Asked)/1000)
 			work = append(work, float64(next.firstMap()-w.Asked)/1000)
 		}
@@ -184,8 +184,8 @@ func (b *Batch) gaps() (launch, work []float64) {
 	return launch, work
 }
 
-// twoLooks is two sampling intervals of the limit, in ms: events closer together cannot be distinguished.
-const twoLooks = int64(2 * limitEvery / time.Millisecond)
+// twoSamples is two sampling intervals of the limit, in ms: events closer together cannot be distinguished.
+const twoSamples = int64(2 * limitEvery / time.Millisecond)
 
 // overs counts AMs admitted although the limit that was read did not allow it. Limit and usage are read together; usage that grew
 // may belong to the limit before or to the one after.
@@ -197,7 +197,7 @@ func (b *Batch) overs() (in, over int) {
 		}
 		in++
 		most := max(l.MB, before.MB)
-		if i+1 < len(b.Limits) && b.Limits[i+1].At-l.At <= twoLooks {
+		if i+1 < len(b.Limits) && b.Limits[i+1].At-l.At <= twoSamples {
 			most = max(most, b.Limits[i+1].MB)
 		}
 		if l.UsedMB > most {
@@ -269,7 +269,7 @@ func (f *facts) armOf(name string) Arm {
 func (f *facts) predicted(ctx context.Context, m *model, a Arm) ([]float64, error) {
 	s := f.size
 	p := predict.Prediction{Cores: cores, Batch: predict.Batch{
-		Nodes: s.Nodes, Node: unit.Resources{Mem: int64(s.NodeMB), Cores: int64(s.NodeVcores)}, Share: a.Share, Controller: a.Policy, Scheduler: predict.Capacity, Least: unit.Resources{Mem: int64(s.LeastMB), Cores: 1},
+		Nodes: s.Nodes, Node: unit.Resources{Mem: int64(s.NodeMB), Cores: int64(s.NodeVcores)}, Share: a.Share, Controller: a.Policy, Scheduler: predict.Capacity, MinAllocation: unit.Resources{Mem: int64(s.MinMB), Cores: 1},
 	}}
 	if f.Scheduler == "fair" {
 		d := steer.FairFile()
@@ -304,7 +304,7 @@ func (f *facts) predicted(ctx context.Context, m *model, a Arm) ([]float64, erro
 // settings are a controller's settings for the simulator: the same numbers that the command gets.
 func (s Size) settings(policy, scheduler string, rule steer.AMLimit) marp.Settings {
 	d := marp.Defaults(policy, queue).On(rule)
-	d.Least = unit.Resources{Mem: int64(s.LeastMB), Cores: 1}
+	d.Least = unit.Resources{Mem: int64(s.MinMB), Cores: 1}
 	d.Max = 0.9
 	for name, w := range s.waits(policy, scheduler) {
 		*waitsOf(&d)[name] = unit.Time(w.Microseconds())

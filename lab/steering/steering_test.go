@@ -103,7 +103,7 @@ func TestEveryRepetitionHasEveryArmOnceInItsOwnOrder(t *testing.T) {
 // TestArmsLetInWhatTheySay holds the shares against the schedulers' rules.
 func TestArmsLetInWhatTheySay(t *testing.T) {
 	q := unit.Resources{Mem: int64(Full.QueueMB()), Cores: int64(Full.Nodes * Full.NodeVcores)}
-	one, least := unit.Resources{Mem: int64(Full.ContainerMB), Cores: 1}, unit.Resources{Mem: int64(Full.LeastMB), Cores: 1}
+	one, least := unit.Resources{Mem: int64(Full.ContainerMB), Cores: 1}, unit.Resources{Mem: int64(Full.MinMB), Cores: 1}
 	want := map[string]int64{"fifo": 1, "prj-2": 2, "prj": 6, "0.9": 10, "cbt": 1, "cbtws": 1, "cbtwat": 1, "ahead": 1, "kalman-mem": 1}
 	for _, a := range Full.arms(true) {
 		for _, rule := range []steer.AMLimit{steer.FairAM, steer.FairV2AM, steer.CapacityAM} {

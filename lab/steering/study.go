@@ -182,7 +182,7 @@ func (s *Study) round(ctx context.Context, bin, scheduler string, from int) erro
 type Size struct {
 	Nodes, NodeMB, NodeVcores int
 	ContainerMB               int // of AMs and tasks
-	LeastMB                   int // minimum allocation, and the Fair Scheduler's steps of it, which are 1024 by default
+	MinMB                     int // minimum allocation, and the Fair Scheduler's steps of it, which are 1024 by default
 	Jobs, Maps, Reduces       int
 	Bytes                     int64 // of each map's input
 	Archive                   bool  // start processes from a class archive, and warm the daemons up with a first batch
@@ -194,8 +194,8 @@ type Size struct {
 
 // Sizes of the study and of the miniature that tests run.
 var (
-	Full = Size{Archive: true, Nodes: 3, NodeMB: 2048, NodeVcores: 4, ContainerMB: 512, LeastMB: 128, Jobs: 6, Maps: 2, Reduces: 1, Bytes: 1 << 20, Scale: 1.0 / 4, FileWait: 15 * time.Second}
-	Mini = Size{Nodes: 2, NodeMB: 3072, NodeVcores: 6, ContainerMB: 512, LeastMB: 128, Jobs: 4, Maps: 1, Reduces: 1, Bytes: 1 << 14, Scale: 1.0 / 4, FileWait: 15 * time.Second}
+	Full = Size{Archive: true, Nodes: 3, NodeMB: 2048, NodeVcores: 4, ContainerMB: 512, MinMB: 128, Jobs: 6, Maps: 2, Reduces: 1, Bytes: 1 << 20, Scale: 1.0 / 4, FileWait: 15 * time.Second}
+	Mini = Size{Nodes: 2, NodeMB: 3072, NodeVcores: 6, ContainerMB: 512, MinMB: 128, Jobs: 4, Maps: 1, Reduces: 1, Bytes: 1 << 14, Scale: 1.0 / 4, FileWait: 15 * time.Second}
 )
 
 const queue = "root.default"
@@ -263,7 +263,7 @@ func (s Size) options(scheduler string, share float64) hadoop.Options {
 	mb := strconv.Itoa(s.ContainerMB)
 	return hadoop.Options{
 		Scheduler: scheduler, SchedulerXML: xml, Nodes: s.Nodes, NodeMB: s.NodeMB, NodeVcores: s.NodeVcores, HDFS: true, History: true,
-		Site: map[string]string{"yarn.scheduler.minimum-allocation-mb": strconv.Itoa(s.LeastMB), "yarn.scheduler.increment-allocation-mb": strconv.Itoa(s.LeastMB), "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms": "600000"},
+		Site: map[string]string{"yarn.scheduler.minimum-allocation-mb": strconv.Itoa(s.MinMB), "yarn.scheduler.increment-allocation-mb": strconv.Itoa(s.MinMB), "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms": "600000"},
 		Mapred: map[string]string{
 			"yarn.app.mapreduce.am.resource.mb": mb, "mapreduce.map.memory.mb": mb, "mapreduce.reduce.memory.mb": mb,
 		},

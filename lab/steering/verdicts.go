@@ -86,7 +86,7 @@ func (f *facts) runs() *experiment.Runs {
 		}
 		i := slices.Index(seeds, uint64(b.Repetition))
 		metrics[b.Arm][i] = b.figures()
-		metrics[b.Arm][i]["at-once"] = float64(b.mostAtOnce(f.size.ContainerMB))
+		metrics[b.Arm][i]["at-once"] = float64(b.maxAMs(f.size.ContainerMB))
 		in, over := b.overs()
 		metrics["all"][i]["in"] += float64(in)
 		metrics["all"][i]["over"] += float64(over)
@@ -181,7 +181,7 @@ func (d delays) figures() experiment.Metrics {
 func (f *facts) limit(share float64) int {
 	mb := int(math.Ceil(share*float64(f.size.QueueMB()) - 1e-6))
 	if f.Scheduler == "capacity" {
-		mb = (mb + f.size.LeastMB - 1) / f.size.LeastMB * f.size.LeastMB
+		mb = (mb + f.size.MinMB - 1) / f.size.MinMB * f.size.MinMB
 	}
 	return mb
 }

@@ -51,14 +51,14 @@ func newWatch(rm *rest.Client) *watch {
 func (w *watch) run(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, l := range []struct {
-		every time.Duration
-		look  func(context.Context) error
-	}{{cpuEvery, w.lookCPU}, {appsEvery, w.lookApps}, {limitEvery, w.lookLimit}} {
+		every  time.Duration
+		sample func(context.Context) error
+	}{{cpuEvery, w.sampleCPU}, {appsEvery, w.sampleApps}, {limitEvery, w.sampleLimit}} {
 		all.Go(func() {
 			t := time.NewTicker(l.every)
 			defer t.Stop()
 			for {
-				if err := l.look(ctx); err != nil && ctx.Err() == nil {
+				if err := l.sample(ctx); err != nil && ctx.Err() == nil {
 					w.mu.Lock()
 					w.err, w.failed = err, w.failed+1
 					w.mu.Unlock()
@@ -74,7 +74,7 @@ func (w *watch) run(ctx context.Context) {
 	all.Wait()
 }
 
-func (w *watch) lookCPU(context.Context) error {
+func (w *watch) sampleCPU(context.Context) error {
 	c := CPU{At: time.Now().UnixMilli()}
 	spent, err := host.Ticks()
 	if err != nil {
@@ -89,7 +89,7 @@ func (w *watch) lookCPU(context.Context) error {
 	return nil
 }
 
-func (w *watch) lookApps(ctx context.Context) error {
+func (w *watch) sampleApps(ctx context.Context) error {
 	for a, err := range w.rm.Apps(ctx, rest.AppFilter{StartedFrom: w.from.Add(-time.Second)}) {
 		if err != nil {
 			return err
@@ -101,7 +101,7 @@ func (w *watch) lookApps(ctx context.Context) error {
 	return nil
 }
 
-func (w *watch) lookLimit(ctx context.Context) error {
+func (w *watch) sampleLimit(ctx context.Context) error {
 	at := time.Now().UnixMilli()
 	l, err := limit(ctx, w.rm)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 // The bar: the median and the 95th percentile of application times within two percent, or within the daemons' own spread.
-const mostError = 0.02
+const maxError = 0.02
 
 // comparison is the result of a study of AMs.
 type comparison struct {
@@ -125,11 +125,11 @@ func verdict(d, own *conform.Distance) string {
 	switch {
 	case d.Missing > 0:
 		return fmt.Sprintf("missed: %d applications did not end in both", d.Missing)
-	case d.Median > max(mostError, own.Median):
+	case d.Median > max(maxError, own.Median):
 		return fmt.Sprintf("missed: median %.1f %%", 100*d.Median)
-	case d.P95 > max(mostError, own.P95):
+	case d.P95 > max(maxError, own.P95):
 		return fmt.Sprintf("missed: p95 %.1f %%", 100*d.P95)
-	case d.Median > mostError || d.P95 > mostError:
+	case d.Median > maxError || d.P95 > maxError:
 		return "met within the daemons' own spread"
 	}
 	return "met"

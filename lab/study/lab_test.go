@@ -53,7 +53,7 @@ func amsOnce(ctx context.Context, t *testing.T) (missed string) {
 		t.Fatal(err)
 	}
 	t.Logf("%s%s", log.String(), text)
-	if d := c.ours[instants][0].End; d.Missing > 0 || d.Median > mostError || d.P95 > mostError || d.Within5 < 0.95 {
+	if d := c.ours[instants][0].End; d.Missing > 0 || d.Median > maxError || d.P95 > maxError || d.Within5 < 0.95 {
 		return fmt.Sprintf("with the instants of the log: %+v", d)
 	}
 	if d := c.ours[phases][0].End; d.Missing > 0 || d.MeanAbs > 0.15 {

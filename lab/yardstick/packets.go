@@ -189,15 +189,15 @@ func RecordPackets(ctx context.Context, dir string, most time.Duration, log io.W
 	}
 	began := evidence.Begin(evidence.Here())
 	runs := make([]PacketRun, len(list))
-	told := sync.Mutex{}
+	mu := sync.Mutex{}
 	err := host.Each(ctx, len(list), runtime.NumCPU(), func(ctx context.Context, i int) (err error) {
 		within, cancel := context.WithTimeout(ctx, most)
 		defer cancel()
 		if runs[i], err = Packets(within, list[i]); err != nil {
 			return err
 		}
-		told.Lock()
-		defer told.Unlock()
+		mu.Lock()
+		defer mu.Unlock()
 		_, err = fmt.Fprintf(log, "%-28s %9d events, %6.1f s of processor time: the last flow ended at %.3f s\n", list[i].Name, runs[i].Events, runs[i].Took, latest(runs[i].Spans))
 		return err
 	})

@@ -53,7 +53,7 @@ func page(dir, file, pictureFile string) (text, picture string, err error) {
 		}
 	}
 	data := map[string]any{
-		"MostDifference": mostDifference, "LeastRatio": leastRatio, "FastAlive": fastAlive, "Settings": "    " + strings.Join(Settings, "\n    "), "Bundles": newBundling(UnevenBundles()),
+		"MostDifference": maxDifference, "LeastRatio": minRatio, "FastAlive": fastAlive, "Settings": "    " + strings.Join(Settings, "\n    "), "Bundles": newBundling(UnevenBundles()),
 		"Picture": filepath.Base(dir) + "/" + pictureName, "FlowRuns": flowRuns, "Flows": flows, "PacketRuns": packetRuns,
 	}
 	addSum(data, flows)

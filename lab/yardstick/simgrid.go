@@ -120,9 +120,9 @@ func (p program) built(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", missing()
 	}
-	look := exec.CommandContext(ctx, compiler, "-E", "-x", "c++", "-o", os.DevNull, "-")
-	look.Stdin = strings.NewReader("#include <" + p.header + ">\n")
-	if look.Run() != nil {
+	probe := exec.CommandContext(ctx, compiler, "-E", "-x", "c++", "-o", os.DevNull, "-")
+	probe.Stdin = strings.NewReader("#include <" + p.header + ">\n")
+	if probe.Run() != nil {
 		return "", errors.Join(missing(), ctx.Err())
 	}
 	sum := sha256.Sum256([]byte(p.source + strings.Join(p.options, " ")))

@@ -22,9 +22,9 @@ import (
 
 // The bars for the flow network.
 const (
-	mostDifference = 1e-6 // relative, of the end of any flow
-	leastRatio     = 20.0 // times SimGrid's speed, with fastAlive flows alive
-	fastAlive      = 5000
+	maxDifference = 1e-6 // relative, of the end of any flow
+	minRatio      = 20.0 // times SimGrid's speed, with fastAlive flows alive
+	fastAlive     = 5000
 )
 
 // Names of the records.
@@ -75,7 +75,7 @@ type PreciseRecord struct {
 	Off     Difference
 }
 
-// precisions are the precisions to test, the default first.
+// precisions are the precisions to test, defaults first.
 var precisions = []string{
 	"--cfg=surf/precision:1e-9", "--cfg=surf/precision:1e-6", "--cfg=surf/precision:1e-12", "--cfg=maxmin/precision:1e-5", "--cfg=maxmin/precision:1e-12",
 }
@@ -167,7 +167,7 @@ func (r *FlowRecord) add(ctx context.Context, log io.Writer, name string, lists 
 		}
 		c.Links, c.Paths = c.Links+len(l.Links), c.Paths+len(l.Paths)
 		c.Difference = c.Difference.and(d)
-		if len(l.Flows) > judgedFlows && d.End <= mostDifference && d.Missing == 0 {
+		if len(l.Flows) > judgedFlows && d.End <= maxDifference && d.Missing == 0 {
 			c.Judged = false
 			continue
 		}
@@ -224,10 +224,10 @@ func (s SpeedRecord) PerSecond(took []float64) float64 { return float64(s.Ends) 
 func (r *FlowRecord) Met() (ends, speed bool) {
 	ends = len(r.Cases) > 0
 	for _, c := range r.Cases {
-		ends = ends && c.Difference.End <= mostDifference && c.Difference.Missing == 0
+		ends = ends && c.Difference.End <= maxDifference && c.Difference.Missing == 0
 	}
 	for _, s := range r.Speeds {
-		speed = speed || s.Alive == fastAlive && s.Ratio() >= leastRatio
+		speed = speed || s.Alive == fastAlive && s.Ratio() >= minRatio
 	}
 	return ends, speed
 }

@@ -71,7 +71,7 @@ func TestPrecisionsAreAsThePageSays(t *testing.T) {
 	}
 	for _, r := range all {
 		for _, p := range r.Precise {
-			if bad := p.Off.End > mostDifference; bad != (p.Setting == "--cfg=surf/precision:1e-6") {
+			if bad := p.Off.End > maxDifference; bad != (p.Setting == "--cfg=surf/precision:1e-6") {
 				t.Errorf("%s: %s", p.Setting, p.Off)
 			}
 		}

@@ -104,7 +104,7 @@ func warm() []hadoop.Application {
 
 // processors returns a function that reports the total CPU utilisation from now on; 0 where unavailable.
 func processors() func() float64 {
-	look := func() (used, all int64) {
+	read := func() (used, all int64) {
 		spent, _ := host.Ticks() // unavailable: 0
 		for i, v := range spent {
 			if all += v; i != 3 && i != 4 { // idle, and waiting for a disk
@@ -113,9 +113,9 @@ func processors() func() float64 {
 		}
 		return used, all
 	}
-	u, a := look()
+	u, a := read()
 	return func() float64 {
-		v, b := look()
+		v, b := read()
 		if b <= a {
 			return 0
 		}

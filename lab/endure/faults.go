@@ -16,25 +16,25 @@ import (
 	"github.com/yardmaster/yardmaster/lab/steerer"
 )
 
-// Told is the result of one fault: a wrong answer or a refusal.
-type Told struct {
-	Case   string   `json:"case"`
-	Where  string   `json:"where"`    // "REST", or "file"
-	Looks  int      `json:"looks"`    // samples while it lasted
-	Writes []string `json:"writes"`   // attempted writes meanwhile; "" is unset
-	Line   string   `json:"line"`     // the first line that reports it
-	Ended  bool     `json:"ended"`    // the steerer exited by itself
-	Again  int64    `json:"again_ms"` // from the fault's end to the next change; -1: none
-	Miss   string   `json:"miss,omitempty"`
+// FaultResult is the result of one fault: a wrong answer or a refusal.
+type FaultResult struct {
+	Case    string   `json:"case"`
+	Where   string   `json:"where"`    // "REST", or "file"
+	Samples int      `json:"looks"`    // samples while it lasted
+	Writes  []string `json:"writes"`   // attempted writes meanwhile; "" is unset
+	Line    string   `json:"line"`     // the first line that reports it
+	Ended   bool     `json:"ended"`    // the steerer exited by itself
+	Again   int64    `json:"again_ms"` // from the fault's end to the next change; -1: none
+	Miss    string   `json:"miss,omitempty"`
 }
 
-// lies injects faults into the real ResourceManager's answers, one after another, and makes files unwritable.
-func (s *Study) lies(ctx context.Context) error {
-	t := sheet[Told]{Head: s.head("lies")}
-	if err := s.liesREST(ctx, &t); err != nil {
+// faults injects faults into the real ResourceManager's answers, one after another, and makes files unwritable.
+func (s *Study) faults(ctx context.Context) error {
+	t := sheet[FaultResult]{Head: s.head("lies")}
+	if err := s.restFaults(ctx, &t); err != nil {
 		return err
 	}
-	if err := s.liesFile(ctx, &t); err != nil {
+	if err := s.fileFaults(ctx, &t); err != nil {
 		return err
 	}
 	for i, r := range t.Rows {
@@ -46,7 +46,7 @@ func (s *Study) lies(ctx context.Context) error {
 	return t.save(s.Dir)
 }
 
-func (s *Study) liesREST(ctx context.Context, t *sheet[Told]) error {
+func (s *Study) restFaults(ctx context.Context, t *sheet[FaultResult]) error {
 	y, err := s.open(ctx, "lies-rest", queue, hadoop.Options{})
 	if err != nil {
 		return err
@@ -62,31 +62,31 @@ func (s *Study) liesREST(ctx context.Context, t *sheet[Told]) error {
 		return err
 	}
 	defer x.Close()
-	for _, c := range tales() {
+	for _, c := range faultCases() {
 		if s.Brief && !c.brief {
 			continue
 		}
-		row, err := s.tell(ctx, y, x, c)
+		row, err := s.inject(ctx, y, x, c)
 		if err != nil {
 			return err
 		}
 		s.say("%s: %s %s", row.Case, row.Line, row.Miss)
 		t.Rows = append(t.Rows, row)
 	}
-	t.Sum.Fate, err = y.leave(ctx, l, &t.Sum, "REST")
+	t.Sum.Apps, err = y.leave(ctx, l, &t.Sum, "REST")
 	return err
 }
 
-// tell injects one fault into a running steerer, or one about to start.
-func (s *Study) tell(ctx context.Context, y *yard, x *Proxy, c tale) (Told, error) {
-	row := Told{Case: c.name, Where: "REST", Again: -1}
+// inject injects one fault into a running steerer, or one about to start.
+func (s *Study) inject(ctx context.Context, y *yard, x *Proxy, c faultCase) (FaultResult, error) {
+	row := FaultResult{Case: c.name, Where: "REST", Again: -1}
 	miss := func(format string, a ...any) {
 		if row.Miss == "" {
 			row.Miss = fmt.Sprintf(format, a...)
 		}
 	}
 	if c.first {
-		x.Tell(&c.lie)
+		x.Inject(&c.fault)
 	}
 	p, err := y.steer(s.Binary, x.URL, nil, lively("300ms")...)
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Study) tell(ctx context.Context, y *yard, x *Proxy, c tale) (Told, erro
 		if !p.Await(ctx, 20*time.Second, 0, "taken") {
 			miss("it changed nothing while all was well: %s", p.Last())
 		}
-		x.Tell(&c.lie)
+		x.Inject(&c.fault)
 		time.Sleep(300 * time.Millisecond) // drain requests in flight
 	}
 	p.Fresh()
@@ -115,23 +115,23 @@ func (s *Study) tell(ctx context.Context, y *yard, x *Proxy, c tale) (Told, erro
 	row.Writes = values(asked)
 	for _, line := range lines {
 		if k := line.Kind(); k == "decided" || k == "blind" {
-			row.Looks++
+			row.Samples++
 		}
 	}
-	row.Line = telling(lines)
+	row.Line = firstReport(lines)
 	if row.Line == "" && row.Ended {
 		row.Line = p.Last()
 	}
 	if row.Line == "" {
 		miss("no line tells of it")
 	}
-	refused := c.lie.Status != nil && changes(asked) > 0 // it may request what is refused
+	refused := c.fault.Status != nil && changes(asked) > 0 // it may request what is refused
 	for _, v := range row.Writes {
 		if v != "" && v != y.set.configured && !refused { // otherwise it is restored
 			miss("it changed something: %q", v)
 		}
 	}
-	x.Tell(nil)
+	x.Inject(nil)
 	cleared := time.Now()
 	if !row.Ended {
 		if p.Await(ctx, 60*time.Second, p.Count("taken"), "taken") {
@@ -156,8 +156,8 @@ func (s *Study) tell(ctx context.Context, y *yard, x *Proxy, c tale) (Told, erro
 	return row, nil
 }
 
-// telling is the first line that reports the fault.
-func telling(list []steerer.Line) string {
+// firstReport is the first line that reports the fault.
+func firstReport(list []steerer.Line) string {
 	for _, want := range [][]string{{"blind", "refused", "unverified", "foreign", "restore-failed", "dead-man"}, {"decided"}} {
 		for _, l := range list {
 			for _, k := range want {
@@ -175,10 +175,10 @@ func telling(list []steerer.Line) string {
 	return ""
 }
 
-// tale is one fault and how it is injected.
-type tale struct {
+// faultCase is one fault and how it is injected.
+type faultCase struct {
 	name  string
-	lie   Lie
+	fault Fault
 	first bool          // injected from the start
 	long  time.Duration // duration; 4 s, in CI 2 s
 	brief bool          // also run in CI
@@ -221,8 +221,8 @@ func put(value any, names ...string) func(x map[string]any) {
 }
 
 // fields alters an answer's fields.
-func fields(answer string, change ...func(x map[string]any)) Lie {
-	return Lie{JSON: func(path string, x map[string]any) {
+func fields(answer string, change ...func(x map[string]any)) Fault {
+	return Fault{JSON: func(path string, x map[string]any) {
 		if at(path, answer) {
 			for _, f := range change {
 				f(x)
@@ -232,9 +232,9 @@ func fields(answer string, change ...func(x map[string]any)) Lie {
 }
 
 // numbers replaces every number of some answers with a text.
-func numbers(text string, answers ...string) Lie {
+func numbers(text string, answers ...string) Fault {
 	number := regexp.MustCompile(`:\s*-?[0-9.]+(E-?[0-9]+)?([,}])`)
-	return Lie{Text: func(path string, b []byte) []byte {
+	return Fault{Text: func(path string, b []byte) []byte {
 		if at(path, answers...) {
 			return number.ReplaceAll(b, []byte(":"+text+"$2"))
 		}
@@ -244,18 +244,18 @@ func numbers(text string, answers ...string) Lie {
 
 var countNames = []string{"numApplications", "numActiveApplications", "numPendingApplications", "numPendingApps", "numActiveApps", "numContainers"}
 
-// tales are the faults over REST.
-func tales() []tale {
-	status := func(put bool, code int, text string) Lie {
-		return Lie{Status: func(r *http.Request) (int, string) {
+// faultCases are the faults over REST.
+func faultCases() []faultCase {
+	status := func(put bool, code int, text string) Fault {
+		return Fault{Status: func(r *http.Request) (int, string) {
 			if put && r.Method != http.MethodPut {
 				return 0, ""
 			}
 			return code, text
 		}}
 	}
-	replaced := func(text string) Lie { return Lie{Text: func(string, []byte) []byte { return []byte(text) }} }
-	noNodes := Lie{JSON: func(path string, x map[string]any) {
+	replaced := func(text string) Fault { return Fault{Text: func(string, []byte) []byte { return []byte(text) }} }
+	noNodes := Fault{JSON: func(path string, x map[string]any) {
 		if at(path, "metrics") {
 			put(json.Number("0"), "activeNodes", "totalNodes", "totalMB", "totalVirtualCores", "availableMB", "availableVirtualCores")(x)
 		}
@@ -264,39 +264,39 @@ func tales() []tale {
 		}
 	}}
 	broken := status(false, 500, "java.lang.NullPointerException")
-	return []tale{
-		{name: "every count of the queue is negative", brief: true, lie: fields("scheduler", put(json.Number("-7"), countNames...))},
-		{name: "the cluster's counts are negative", lie: fields("metrics",
+	return []faultCase{
+		{name: "every count of the queue is negative", brief: true, fault: fields("scheduler", put(json.Number("-7"), countNames...))},
+		{name: "the cluster's counts are negative", fault: fields("metrics",
 			put(json.Number("-1"), "appsPending", "appsRunning", "totalMB", "allocatedMB", "totalVirtualCores", "allocatedVirtualCores", "activeNodes"))},
-		{name: "every number is NaN", brief: true, lie: numbers("NaN", "scheduler", "metrics", "apps")},
-		{name: "every number is 1e300", lie: numbers("1e300", "scheduler", "metrics")},
-		{name: "every number is 99999999999999999999", lie: numbers("99999999999999999999", "scheduler", "metrics")},
-		{name: "10^9 applications wait in the queue", brief: true, lie: fields("scheduler", put(json.Number("1000000000"), "numPendingApplications", "numPendingApps"))},
-		{name: "500 more wait than are listed", lie: fields("scheduler", put(json.Number("500"), "numPendingApplications", "numPendingApps"))},
-		{name: "the list of applications is empty", lie: fields("apps", func(x map[string]any) { x["apps"] = nil })},
-		{name: "progress is 10^9 %", lie: fields("apps", put(json.Number("1000000000"), "progress"))},
-		{name: "progress is -50 %", lie: fields("apps", put(json.Number("-50"), "progress"))},
-		{name: "applications have no progress, state or queue", lie: fields("apps", put(nil, "progress", "state", "queue"))},
-		{name: "applications have no id", lie: fields("apps", put(nil, "id"))},
-		{name: "the queue is not in the tree", lie: fields("scheduler", put("elsewhere", "queueName"), put("root.elsewhere", "queuePath"))},
-		{name: "the queue has no counts and no sizes", lie: fields("scheduler", put(nil, countNames...),
+		{name: "every number is NaN", brief: true, fault: numbers("NaN", "scheduler", "metrics", "apps")},
+		{name: "every number is 1e300", fault: numbers("1e300", "scheduler", "metrics")},
+		{name: "every number is 99999999999999999999", fault: numbers("99999999999999999999", "scheduler", "metrics")},
+		{name: "10^9 applications wait in the queue", brief: true, fault: fields("scheduler", put(json.Number("1000000000"), "numPendingApplications", "numPendingApps"))},
+		{name: "500 more wait than are listed", fault: fields("scheduler", put(json.Number("500"), "numPendingApplications", "numPendingApps"))},
+		{name: "the list of applications is empty", fault: fields("apps", func(x map[string]any) { x["apps"] = nil })},
+		{name: "progress is 10^9 %", fault: fields("apps", put(json.Number("1000000000"), "progress"))},
+		{name: "progress is -50 %", fault: fields("apps", put(json.Number("-50"), "progress"))},
+		{name: "applications have no progress, state or queue", fault: fields("apps", put(nil, "progress", "state", "queue"))},
+		{name: "applications have no id", fault: fields("apps", put(nil, "id"))},
+		{name: "the queue is not in the tree", fault: fields("scheduler", put("elsewhere", "queueName"), put("root.elsewhere", "queuePath"))},
+		{name: "the queue has no counts and no sizes", fault: fields("scheduler", put(nil, countNames...),
 			put(nil, "AMResourceLimit", "usedAMResource", "configuredMaxAMResourceLimit", "resourcesUsed", "absoluteMaxCapacity", "absoluteCapacity"))},
-		{name: "the cluster has no counts", lie: fields("metrics", func(x map[string]any) { x["clusterMetrics"] = map[string]any{} })},
-		{name: "no nodes", brief: true, lie: noNodes},
-		{name: "no nodes, from the start", first: true, lie: noNodes},
-		{name: "half of each answer", lie: Lie{Text: func(_ string, b []byte) []byte { return b[:len(b)/2] }}},
-		{name: "a login page instead of each answer", lie: replaced("<html><head><title>Sign in</title></head><body></body></html>")},
-		{name: "an empty object instead of each answer", lie: replaced("{}")},
-		{name: "500 for everything", brief: true, lie: broken},
-		{name: "500 for everything, from the start", first: true, lie: broken},
-		{name: "500 for changes", lie: status(true, 500, "java.lang.NullPointerException")},
-		{name: "400 for changes", brief: true, lie: status(true, 400, "Illegal value of maximumAMResource Percent")},
-		{name: "403 for changes", lie: status(true, 403, "Only admins can carry out this operation.")},
-		{name: "changes are answered 200 and not made", lie: status(true, 200, ""), long: 45 * time.Second},
-		{name: "nothing listens", brief: true, lie: Lie{Refuse: true}},
-		{name: "nothing listens, from the start", first: true, lie: Lie{Refuse: true}},
-		{name: "each answer takes 30 s", lie: Lie{Stall: 30 * time.Second}, long: 35 * time.Second},
-		{name: "nothing listens for 80 s", lie: Lie{Refuse: true}, long: 80 * time.Second},
+		{name: "the cluster has no counts", fault: fields("metrics", func(x map[string]any) { x["clusterMetrics"] = map[string]any{} })},
+		{name: "no nodes", brief: true, fault: noNodes},
+		{name: "no nodes, from the start", first: true, fault: noNodes},
+		{name: "half of each answer", fault: Fault{Text: func(_ string, b []byte) []byte { return b[:len(b)/2] }}},
+		{name: "a login page instead of each answer", fault: replaced("<html><head><title>Sign in</title></head><body></body></html>")},
+		{name: "an empty object instead of each answer", fault: replaced("{}")},
+		{name: "500 for everything", brief: true, fault: broken},
+		{name: "500 for everything, from the start", first: true, fault: broken},
+		{name: "500 for changes", fault: status(true, 500, "java.lang.NullPointerException")},
+		{name: "400 for changes", brief: true, fault: status(true, 400, "Illegal value of maximumAMResource Percent")},
+		{name: "403 for changes", fault: status(true, 403, "Only admins can carry out this operation.")},
+		{name: "changes are answered 200 and not made", fault: status(true, 200, ""), long: 45 * time.Second},
+		{name: "nothing listens", brief: true, fault: Fault{Refuse: true}},
+		{name: "nothing listens, from the start", first: true, fault: Fault{Refuse: true}},
+		{name: "each answer takes 30 s", fault: Fault{Stall: 30 * time.Second}, long: 35 * time.Second},
+		{name: "nothing listens for 80 s", fault: Fault{Refuse: true}, long: 80 * time.Second},
 	}
 }
 
