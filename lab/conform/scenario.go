@@ -95,7 +95,7 @@ func Named(names string) ([]Scenario, error) {
 			for _, s := range all {
 				list = append(list, s.Name)
 			}
-			return nil, fmt.Errorf("there is no scenario %q; choose from %s, or small, or all", name, strings.Join(list, ", "))
+			return nil, fmt.Errorf("unknown scenario %q; choose from %s, or small, or all", name, strings.Join(list, ", "))
 		}
 		some = append(some, all[i])
 	}

@@ -67,7 +67,7 @@ func Parts() []string {
 func (s *Study) Run(ctx context.Context) error {
 	for _, name := range s.Only {
 		if !slices.Contains(Parts(), name) {
-			return fmt.Errorf("there is no part %q: choose from %s", name, strings.Join(Parts(), ", "))
+			return fmt.Errorf("unknown part %q: choose from %s", name, strings.Join(Parts(), ", "))
 		}
 	}
 	s.log = log.New(cmp.Or(s.Log, io.Discard), "", log.Ltime)

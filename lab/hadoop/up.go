@@ -255,7 +255,7 @@ func (o Options) complete() (Options, error) {
 		}
 		o.ConfStore, o.SchedulerXML = "file", cmp.Or(o.SchedulerXML, fairXML)
 	default:
-		return o, fmt.Errorf("there is no scheduler %q; choose capacity or fair", o.Scheduler)
+		return o, fmt.Errorf("unknown scheduler %q; choose capacity or fair", o.Scheduler)
 	}
 	stores := []string{"memory", "file", "fs", "leveldb", "zk"}
 	switch {
@@ -264,7 +264,7 @@ func (o Options) complete() (Options, error) {
 	case strings.ContainsAny(o.Dir, ":,; \t\n*"):
 		return o, fmt.Errorf("the run folder %q has a character that Java's class path does not allow; choose another", o.Dir)
 	case !slices.Contains(stores, o.ConfStore):
-		return o, fmt.Errorf("there is no configuration store %q; choose one of %s", o.ConfStore, strings.Join(stores, ", "))
+		return o, fmt.Errorf("unknown configuration store %q; choose one of %s", o.ConfStore, strings.Join(stores, ", "))
 	case o.Nodes < 1 || o.Nodes > maxNodes:
 		return o, fmt.Errorf("%d nodes: want 1 to %d", o.Nodes, maxNodes)
 	case o.Heartbeat < 10*time.Millisecond:
