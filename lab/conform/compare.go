@@ -136,7 +136,7 @@ func Compare(ctx context.Context, scenarios []Scenario, dir string) ([]Row, erro
 		}
 		for k, rec := range recs {
 			if err := belongs(s, rec); err != nil {
-				return nil, fmt.Errorf("%s: %w; give the changed scenario a name of its own", filepath.Join(dir, runs[k].File), err)
+				return nil, fmt.Errorf("%s: %w; give the changed scenario its own name", filepath.Join(dir, runs[k].File), err)
 			}
 		}
 		row, err := compare(ctx, s, runs, recs)

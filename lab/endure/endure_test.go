@@ -14,7 +14,7 @@ import (
 	"github.com/yardmaster/yardmaster/lab/evidence"
 )
 
-// The kept page is what the kept records give.
+// The committed page is what the committed records give.
 func TestPageIsCurrent(t *testing.T) {
 	studies := filepath.Join("..", "..", "docs", "studies")
 	want, err := os.ReadFile(filepath.Join(studies, "endurance.md"))
@@ -33,7 +33,7 @@ func TestPageIsCurrent(t *testing.T) {
 	}
 }
 
-// A second run is kept beside the first, and both count.
+// A second run is stored beside the first, and both count.
 func TestRunsAreAddedNeverReplaced(t *testing.T) {
 	dir := t.TempDir()
 	a := sheet[Kill]{Head: Head{Part: "kills", Seed: 7}, Rows: []Kill{{N: 1, Scheduler: "capacity", Open: true}, {N: 2, Scheduler: "capacity", By: "guard"}}, Sum: Sum{Final: []string{"x"}, Misses: []string{"a miss"}}}
@@ -70,7 +70,7 @@ func TestRunsAreAddedNeverReplaced(t *testing.T) {
 	}
 }
 
-// Every lie changes what it is about, and nothing else gets through unseen.
+// Every fault changes what it is about, and every request is recorded.
 func TestProxyLies(t *testing.T) {
 	rm := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -133,7 +133,7 @@ func TestProxyLies(t *testing.T) {
 	}
 }
 
-// A write is held against a steerer only if nodes are known to have been missing then: not while a reading of the watcher lasted.
+// A write counts against a steerer only if nodes are known to have been missing then: not during a reading of the watcher.
 func TestMissing(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
 	w := &watcher{nodes: 2, samples: []sample{{at(0), at(1), 2}, {at(3), at(4), -1}, {at(4), at(6), 1}, {at(6), at(7), 2}, {at(8), at(9), -1}}}

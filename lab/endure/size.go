@@ -87,7 +87,7 @@ func (s *Study) size(ctx context.Context) error {
 		return err == nil && m.ActiveNodes == int64(s.Nodes) && m.AppsRunning >= int64(s.Nodes/5)
 	}) {
 		m, err := rm.Metrics(ctx)
-		return fmt.Errorf("the nodes, or the jobs on them, do not come: %+v, %v", m, err)
+		return fmt.Errorf("the nodes, or the jobs on them, did not start: %+v, %v", m, err)
 	}
 	x, err := NewProxy(live.URL)
 	if err != nil {
@@ -111,14 +111,14 @@ func (s *Study) size(ctx context.Context) error {
 			return err
 		}
 		if !proc.Await(ctx, 2*time.Minute, 100*time.Millisecond, func() bool { m, err := rm.Metrics(ctx); return err == nil && m.AppsSubmitted >= int64(n) }) {
-			return fmt.Errorf("%d applications do not come", n)
+			return fmt.Errorf("%d applications did not appear", n)
 		}
 		for _, mode := range []string{"observe", "act"} {
 			row, err := s.cycle(ctx, x, *y, mode)
 			if err != nil {
 				return err
 			}
-			s.say("%s, %d applications: first look %.0f ms, then %.0f (at most %.0f) ms, %.1f requests, %.0f KB, %d MB %s", mode, row.Listed,
+			s.say("%s, %d applications: first sample %.0f ms, then %.0f (at most %.0f) ms, %.1f requests, %.0f KB, %d MB %s", mode, row.Listed,
 				row.First, row.Median, row.Most, row.Requests, row.Bytes/1e3, row.RSS>>20, row.Miss)
 			t.Rows = append(t.Rows, row)
 		}

@@ -175,7 +175,7 @@ func (t *sheet[R]) load(file string) error {
 	}
 	all := bytes.Split(bytes.TrimSuffix(b, []byte("\n")), []byte("\n"))
 	if len(all) < 2 {
-		return fmt.Errorf("reading %s: it is cut short", file)
+		return fmt.Errorf("reading %s: truncated", file)
 	}
 	last := len(all) - 1
 	if err := json.Unmarshal(fmt.Appendf(nil, `{"Head":%s,"Rows":[%s],"Sum":%s}`, all[0], bytes.Join(all[1:last], []byte(",")), all[last]), t); err != nil {

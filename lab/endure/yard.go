@@ -361,13 +361,13 @@ func (l *load) begin(outer context.Context, rm *rest.Client) error {
 			res, err := l.c.AMs(ctx, l.workload(), hadoop.AMsOptions{Start: l.runs, Threads: 16, HeapMB: 256})
 			l.all = append(l.all, res.Apps...)
 			if l.err = err; err == nil && len(res.Apps) != l.apps {
-				l.err = fmt.Errorf("of %d applications %d have come back", l.apps, len(res.Apps))
+				l.err = fmt.Errorf("%[2]d of %[1]d applications returned", l.apps, len(res.Apps))
 			}
 		}
 	}()
 	if !proc.Await(ctx, 2*time.Minute, 100*time.Millisecond, func() bool { m, err := rm.Metrics(ctx); return err == nil && m.AppsRunning > 0 && m.AppsPending > 0 }) {
 		cancel()
-		return errors.New("the applications do not come")
+		return errors.New("the applications did not start")
 	}
 	return nil
 }

@@ -269,7 +269,7 @@ func List(b []byte, parts ...any) error {
 		return err
 	}
 	if len(parts) != n {
-		return fmt.Errorf("%s has not %d parts", b, n)
+		return fmt.Errorf("%s does not have %d parts", b, n)
 	}
 	return nil
 }

@@ -287,7 +287,7 @@ func (n *bench) steer(ctx context.Context, a Arm, repetition int) (*steerer.Proc
 	proc.Await(ctx, time.Minute, 20*time.Millisecond, func() bool { return p.Count() > 0 || !p.Alive() })
 	if p.Count() == 0 || !p.Alive() {
 		p.End()
-		return nil, nil, fmt.Errorf("the controller did not begin within a minute, or ended at once: %v\n%s", p.State(), notes(p))
+		return nil, nil, fmt.Errorf("the controller did not start within a minute, or exited immediately: %v\n%s", p.State(), notes(p))
 	}
 	return p, args, nil
 }

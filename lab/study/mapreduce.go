@@ -154,7 +154,7 @@ func keepImport(from, to string) error {
 	}
 	for _, name := range []string{"jobs.parquet", "cluster.yaml", "yarn-site.xml", "capacity-scheduler.xml", "scenario.yaml"} {
 		if err := os.Rename(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
-			return fmt.Errorf("the import has left out a file: %w", err)
+			return fmt.Errorf("the import lacks a file: %w", err)
 		}
 	}
 	return nil

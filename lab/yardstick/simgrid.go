@@ -84,7 +84,7 @@ func parsePlays(out []byte, lists []List) ([]Play, error) {
 		var ended int
 		var setup float64
 		if _, err := fmt.Fscanf(in, "case %s %d %g %g\n", &name, &ended, &plays[i].CPU, &setup); err != nil || name != lists[i].Name {
-			return nil, fmt.Errorf("SimGrid's answer has %q where %s should begin: %v", name, lists[i].Name, err)
+			return nil, fmt.Errorf("SimGrid's output has %q where %s should begin: %v", name, lists[i].Name, err)
 		}
 		plays[i].Ends = make([]float64, len(lists[i].Flows))
 		for k := range plays[i].Ends {
