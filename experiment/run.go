@@ -108,7 +108,7 @@ func (j *job) play(ctx context.Context) {
 	}()
 	metrics, err := j.of.Run(ctx, j.seed)
 	switch {
-	case err != nil && ctx.Err() != nil: // canceled
+	case err != nil && ctx.Err() != nil: // cancelled
 	case err != nil:
 		j.err = err
 	case metrics == nil:

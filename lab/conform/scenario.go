@@ -123,7 +123,7 @@ func (s span) draw(r *rand.Rand) int64 { return s[0] + r.Int64N(s[1]-s[0]+1) }
 type mix struct {
 	Jobs          int
 	Over          int64 // submission window, ms
-	After         int64 // start of the window, ms after the first submission
+	After         int64 // start of the window, ms after begin
 	Maps, Reduces span
 	Length        float64 // median of a task's length, ms
 	Sigma         float64 // of its logarithm
@@ -135,7 +135,7 @@ type mix struct {
 	Users         int
 	Prio          span
 	Hosted        float64 // share of jobs whose maps name hosts
-	Hosts         int     // number of hosts that such a job names; 0: random
+	Hosts         int     // max number of hosts that such a job names; 0: any
 }
 
 // generate draws the jobs of a scenario. It depends on its arguments only.

@@ -22,7 +22,7 @@ type Secured struct {
 }
 
 // kerberos steers a secured ResourceManager with a keytab, ends the steerer with SIGTERM, with kill -9, and together with its guard, and tries
-// an unauthorized account.
+// an account without permission.
 func (s *Study) kerberos(ctx context.Context) error {
 	t := sheet[Secured]{Head: s.head("kerberos")}
 	dir, err := s.folder("kerberos")

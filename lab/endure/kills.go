@@ -247,7 +247,7 @@ func (k *killer) killOne(ctx context.Context) error {
 	return nil
 }
 
-// finish completes the waiting rows: their setting was restored.
+// finish completes the waiting rows: their setting was seen, or must have been, restored.
 func (k *killer) finish() {
 	for i := range k.wait {
 		r := &k.wait[i]

@@ -142,7 +142,7 @@ func said(l series[Gap]) (list []string) {
 	return list
 }
 
-// killCount summarizes kills.
+// killCount counts kills by what they hit.
 type killCount struct {
 	All, Both, None, Open, Between, Changed int
 	By, Held                                map[string]int
