@@ -12,11 +12,11 @@ import (
 
 // Console writes findings for a person at a terminal, or for a pipe.
 type Console struct {
-	Width int // columns; 0: lines are as long as they are
+	Width int // columns; 0: no wrapping
 	Ink   term.Ink
 }
 
-// Write writes the findings: of every check one line with what the source says and what we found, then why, where that is known.
+// Write writes the findings: one line per check with what the source says and what we found, then the reason, where known.
 func (c Console) Write(w io.Writer, f *Findings) {
 	for i := range f.Studies {
 		if i > 0 {
@@ -69,9 +69,9 @@ func (c Console) checks(w io.Writer, s *StudyFinding) {
 		add(row)
 		rows = append(rows, row)
 	}
-	const most = 44 // in a pipe, longer words of the source push our figures aside on their own line only
-	widths[3] = min(widths[3], most)
-	if c.Width > 0 { // on a terminal, the source's words give way before our figures do
+	const limit = 44 // in a pipe, a longer source text shifts our figures on its own line only
+	widths[3] = min(widths[3], limit)
+	if c.Width > 0 { // on a terminal, the source's text is narrowed before our figures
 		fixed := widths[0] + widths[1] + widths[2] + 4*len(columnGap)
 		widths[3] = max(10, min(widths[3], (c.Width-fixed)*2/5))
 	}
@@ -103,10 +103,10 @@ func (c Console) checks(w io.Writer, s *StudyFinding) {
 
 const columnGap = "  "
 
-// Cell is our figure with what must be said beside it, for a table of Markdown.
+// Cell is our figure with its notes, for a Markdown table.
 func Cell(f CheckFinding) string { return strings.ReplaceAll(plainText(ours(&f)), "|", `\|`) }
 
-// ours is our figure with what must be said beside it.
+// ours is our figure with its notes.
 func ours(f *CheckFinding) string {
 	s := f.Ours
 	if f.Note != "" {
@@ -121,12 +121,12 @@ func ours(f *CheckFinding) string {
 	return s
 }
 
-// cell keeps a column that has nothing to say from closing up.
+// cell keeps an empty cell from collapsing its column.
 func cell(s string) string {
 	return cmp.Or(s, "-")
 }
 
-// row lays out a row: the last two columns go on below themselves where they do not fit.
+// row lays out a row; the last two columns wrap.
 func (c Console) row(cells [5]string, widths [5]int) []string {
 	before := 0
 	for _, width := range widths[:3] {

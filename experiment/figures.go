@@ -31,7 +31,7 @@ func (s *StudyFinding) groups() []groupFindings {
 	return out
 }
 
-// abreast is how many experiments stand side by side in a table that a person can still read.
+// abreast is the maximum number of experiments side by side in a readable table.
 const abreast = 8
 
 func (g *groupFindings) chunks() []groupFindings {
@@ -42,10 +42,10 @@ func (g *groupFindings) chunks() []groupFindings {
 	return out
 }
 
-// Folded says whether there are so many that they are shown on demand.
+// Folded reports whether there are so many that they are shown on demand.
 func (g groupFindings) Folded() bool { return len(g.Experiments) > 2*abreast }
 
-// about are the settings that all experiments share and, where no setting tells them apart, their titles.
+// about are the settings that all experiments share and, where no setting distinguishes them, their titles.
 func (g *groupFindings) about() (text []string) {
 	shared, names, _ := g.setup()
 	var pairs, titles []string
@@ -71,7 +71,7 @@ type reportedRow struct {
 	Notes []string
 }
 
-// reported puts the figures that the source prints side by side.
+// reported lists the figures that the source prints side by side.
 func (g *groupFindings) reported() []reportedRow {
 	var rows []reportedRow
 	for k, e := range g.Experiments {
@@ -95,7 +95,7 @@ func (g *groupFindings) reported() []reportedRow {
 	return rows
 }
 
-// setup are the settings of a group: those that all experiments share, and those that tell them apart, by experiment.
+// setup are the settings of a group: those that all experiments share, and those that differ, by experiment.
 func (g *groupFindings) setup() (shared []Pair, names []string, apart [][]string) {
 	var order []string
 	values := map[string][]string{}
@@ -119,7 +119,7 @@ func (g *groupFindings) setup() (shared []Pair, names []string, apart [][]string
 	return shared, names, apart
 }
 
-// short writes a point with half the width of its interval: "1190 ± 12". A width that is nothing in the places shown is left out.
+// short writes a point with the half-width of its interval: "1190 ± 12". A half-width that rounds to zero is omitted.
 func (p Point) short() string {
 	if math.IsNaN(p.Mean) {
 		return "-"
@@ -131,7 +131,7 @@ func (p Point) short() string {
 	return Number(p.Mean) + " ± " + half
 }
 
-// like writes a half width with as many places after the point as its mean has.
+// like writes a half-width with as many decimals as its mean has.
 func like(half, mean float64) string {
 	switch a := math.Abs(mean); {
 	case a >= 99.95:
@@ -155,7 +155,7 @@ func tallies(checks []CheckFinding) map[Strength]*tally {
 		c := &checks[i]
 		t := all[c.Strength]
 		if t == nil {
-			continue // from a file that somebody changed
+			continue // from an edited file
 		}
 		switch {
 		case c.Verdict == NotRun:
@@ -198,12 +198,12 @@ func (s *StudyFinding) Summary() string {
 	return strings.Join(parts, ". ") + "."
 }
 
-// built are the checks that follow from what the model was set by.
+// built are the checks that follow from calibrated numbers.
 func (s *StudyFinding) built() []string {
 	return s.list(func(c *CheckFinding) (string, bool) { return c.Text, c.ByConstruction })
 }
 
-// revised are the checks whose rule was changed after results had been seen.
+// revised are the checks whose rule was changed after results were seen.
 func (s *StudyFinding) revised() []string {
 	return s.list(func(c *CheckFinding) (string, bool) {
 		if c.First == nil {
@@ -213,7 +213,7 @@ func (s *StudyFinding) revised() []string {
 	})
 }
 
-// first tells what the first rule of a check gives, and why it is another today.
+// first says what the first rule of a check gives, and why it was changed.
 func (c *CheckFinding) first() string {
 	s := fmt.Sprintf("first rule, %s: %s", clip(c.First.Rule, 250), c.First.Verdict)
 	if c.First.Ours != "" {
@@ -222,7 +222,7 @@ func (c *CheckFinding) first() string {
 	return s + ". Changed because " + c.Revised
 }
 
-// list tells something of the checks that it holds for.
+// list collects a text for each check that has one.
 func (s *StudyFinding) list(of func(*CheckFinding) (text string, ok bool)) []string {
 	var out []string
 	for i := range s.Checks {
@@ -233,7 +233,7 @@ func (s *StudyFinding) list(of func(*CheckFinding) (text string, ok bool)) []str
 	return out
 }
 
-// unjudged are the checks that need experiments which were not run, with those they lack.
+// unjudged are the checks that need experiments which were not run, with the missing ones.
 func (s *StudyFinding) unjudged() []string {
 	var out []string
 	for i := range s.Checks {
@@ -249,11 +249,11 @@ func (s *StudyFinding) unjudged() []string {
 }
 
 // brief lists some names, and how many more there are.
-func brief(names []string, most int) string {
-	if len(names) <= most+1 {
+func brief(names []string, limit int) string {
+	if len(names) <= limit+1 {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:limit], ", "), len(names)-limit)
 }
 
 func plural(n int, one string) string {
@@ -274,7 +274,7 @@ func seedsText(seeds []uint64) string {
 	return fmt.Sprintf("%d seeds (%d to %d)", len(seeds), seeds[0], seeds[len(seeds)-1])
 }
 
-// Number writes a figure as exactly as a person wants to read it: three digits, or all before the point.
+// Number writes a figure with three significant digits, or all digits before the decimal point.
 func Number(v float64) string {
 	switch a := math.Abs(v); {
 	case math.IsNaN(v):
@@ -304,7 +304,7 @@ func Interval(e result.Estimate) string {
 }
 
 // Change writes the estimate of a ratio as a change with its interval: "+61.0 % (+58.2 to +63.9)", or "12.3 times (11.9 to 12.7)" where
-// a share says little.
+// a percentage says little.
 func Change(ratio result.Estimate) string {
 	if ratio.Mean >= many {
 		s := Number(ratio.Mean) + " times"
@@ -320,7 +320,7 @@ func Change(ratio result.Estimate) string {
 	return fmt.Sprintf("%s %% (%s to %s)", mean, low, high)
 }
 
-// many is the ratio from which a change is told as so many times.
+// many is the ratio from which a change is written as a multiple.
 const many = 10
 
 // percent is a share with its sign, in percent.

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// Findings are what came of a plan: all that console, page and report show. They can be written as JSON, read back and shown again, and
-// depend on the plan alone, except for Elapsed.
+// Findings are the results of a plan: everything that console, page and report show. They can be written as JSON, read back and shown
+// again, and depend on the plan alone, except for Elapsed.
 type Findings struct {
 	Version  string         `json:"version,omitempty"`
-	Command  string         `json:"command,omitempty"` // that makes them again
+	Command  string         `json:"command,omitempty"` // that reproduces them
 	Seeds    []uint64       `json:"seeds"`
 	Planned  int            `json:"planned_runs"`
 	Done     int            `json:"done_runs"`
@@ -24,14 +24,14 @@ type Findings struct {
 	Elapsed  time.Duration  `json:"-"`
 }
 
-// Failure is a run that came to nothing.
+// Failure is a failed run.
 type Failure struct {
 	Experiment string `json:"experiment"` // with its study: "capacity/E01"
 	Seed       uint64 `json:"seed"`
 	Error      string `json:"error"`
 }
 
-// StudyFinding is what came of a study.
+// StudyFinding is the result of a study.
 type StudyFinding struct {
 	Name        string              `json:"name"`
 	Title       string              `json:"title"`
@@ -46,7 +46,7 @@ type StudyFinding struct {
 	Sections    []Section           `json:"sections,omitempty"`
 }
 
-// ExperimentFinding is what came of an experiment.
+// ExperimentFinding is the result of an experiment.
 type ExperimentFinding struct {
 	ID       string            `json:"id"`
 	Group    string            `json:"group"`
@@ -74,7 +74,7 @@ type MetricFinding struct {
 	Values []Float `json:"values"` // by the experiment's seeds
 }
 
-// Verdict is what is said of a check.
+// Verdict is the verdict on a check.
 type Verdict string
 
 // The verdicts.
@@ -85,7 +85,7 @@ const (
 	NotRun Verdict = "NOT RUN" // it needs experiments that were not run
 )
 
-// CheckFinding is what came of a check.
+// CheckFinding is the result of a check.
 type CheckFinding struct {
 	ID             string        `json:"id"`
 	Text           string        `json:"text"`
@@ -94,27 +94,27 @@ type CheckFinding struct {
 	ByConstruction bool          `json:"by_construction,omitempty"`
 	Rule           string        `json:"rule"`
 	Needs          []string      `json:"needs"`
-	Lacks          []string      `json:"lacks,omitempty"` // of the needed experiments, those that were not run
+	Lacks          []string      `json:"lacks,omitempty"` // needed experiments that were not run
 	Verdict        Verdict       `json:"verdict"`
 	Holds          bool          `json:"holds"`
 	Ours           string        `json:"ours,omitempty"`
 	Note           string        `json:"note,omitempty"`
 	Value          Point         `json:"value"`
 	Parts          []PartFinding `json:"parts,omitempty"`
-	Seeds          int           `json:"seeds"` // that it was judged on
+	Seeds          int           `json:"seeds"` // it was judged on
 	Why            string        `json:"why,omitempty"`
-	Revised        string        `json:"revised,omitempty"` // why the rule was changed after results had been seen
-	First          *FirstFinding `json:"first,omitempty"`   // what the rule before that gives
+	Revised        string        `json:"revised,omitempty"` // why the rule was changed after results were seen
+	First          *FirstFinding `json:"first,omitempty"`   // the result of the original rule
 }
 
-// FirstFinding is what came of a check's first rule.
+// FirstFinding is the result of a check's original rule.
 type FirstFinding struct {
 	Rule    string  `json:"rule"`
 	Verdict Verdict `json:"verdict"` // whatever the check's strength
 	Ours    string  `json:"ours,omitempty"`
 }
 
-// PartFinding is a part of a check that has several.
+// PartFinding is one part of a check that has several.
 type PartFinding struct {
 	Label string `json:"label,omitempty"`
 	Holds bool   `json:"holds"`
@@ -134,7 +134,7 @@ func (c *CheckFinding) Outcome() string {
 	return string(Record) + " differs"
 }
 
-// Bad says whether the source and we do not agree.
+// Bad reports whether source and reproduction disagree.
 func (c *CheckFinding) Bad() bool { return c.Verdict == Miss || c.Verdict == Record && !c.Holds }
 
 func found(sel Selection, runs *Runs) StudyFinding {
@@ -239,7 +239,7 @@ func (r *Revision) found(runs *Runs) *FirstFinding {
 	return f
 }
 
-// OK says whether every check that must hold and was judged does, and every run came to its end.
+// OK reports whether every check that must hold and was judged holds, and every run completed.
 func (f *Findings) OK() bool {
 	for _, s := range f.Studies {
 		for i := range s.Checks {
@@ -259,7 +259,7 @@ func (f *Findings) WriteJSON(w io.Writer) error {
 	return nil
 }
 
-// ReadJSON reads findings that were written.
+// ReadJSON reads findings written by WriteJSON.
 func ReadJSON(r io.Reader) (*Findings, error) {
 	f := &Findings{}
 	if err := json.NewDecoder(r).Decode(f); err != nil {
@@ -274,7 +274,7 @@ func ReadJSON(r io.Reader) (*Findings, error) {
 // Float is a number that may be missing: NaN here, null in JSON, which has no NaN.
 type Float float64
 
-// MarshalJSON writes what is not a number as null.
+// MarshalJSON writes NaN and infinities as null.
 func (v Float) MarshalJSON() ([]byte, error) {
 	if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
 		return []byte("null"), nil

@@ -7,7 +7,7 @@ import (
 	"regexp"
 )
 
-// Fingerprint plays the study's probes, from a seed on.
+// Fingerprint runs the study's probes, starting at a seed.
 func (s *Study) Fingerprint(ctx context.Context, seed uint64) (Fingerprint, error) {
 	f, err := Run(ctx, Plan{Selected: []Selection{{s, s.probes()}}, Seeds: s.probeSeeds(seed)})
 	switch {
@@ -40,7 +40,7 @@ func PageFingerprints(page io.Reader) (map[string]Fingerprint, error) {
 	return found, nil
 }
 
-// Fresh says whether a page that carries this fingerprint is what the study would print today; if not, what differs.
+// Fresh reports whether a page with this fingerprint is what the study would print today; if not, what differs.
 func (s *Study) Fresh(ctx context.Context, printed Fingerprint) error {
 	now := Fingerprint{Data: s.dataHash()}
 	if now.Data != printed.Data {

@@ -9,7 +9,7 @@ import (
 	"github.com/yardmaster/yardmaster/result"
 )
 
-// What judges note.
+// Notes of judgements.
 const (
 	noteUnsure  = "not significant"
 	noteOneSeed = "one seed: no interval"
@@ -36,7 +36,7 @@ func direction(rule string, from, to Quantity, sign float64) Judge {
 		j := c.judgement()
 		right := sign*c.Diff.Mean > 0
 		low, high := c.Diff.Low, c.Diff.High
-		if c.relative && c.bothWays { // else a fall to nothing would be surer than the rise from it
+		if c.relative && c.bothWays { // else a fall to zero would be more significant than the rise from it
 			low, high = c.Ratio.Low-1, c.Ratio.High-1
 		}
 		switch {
@@ -51,7 +51,7 @@ func direction(rule string, from, to Quantity, sign float64) Judge {
 	}}
 }
 
-// Changes holds when the change from from to to, as a share of from, lies between low and high: Changes(a, b, -1, -0.75) is a fall by
+// Changes holds when the relative change from from to to lies between low and high: Changes(a, b, -1, -0.75) is a fall by
 // three quarters or more.
 func Changes(from, to Quantity, low, high float64) Judge {
 	rule := fmt.Sprintf("%s against %s: %s", to.Name, from.Name, bounds(100*low, 100*high, signed, " %"))
@@ -66,7 +66,7 @@ func Changes(from, to Quantity, low, high float64) Judge {
 	}}
 }
 
-// AboutEqual holds when b differs from a by no more than a share of a.
+// AboutEqual holds when b differs from a by at most the given share of a.
 func AboutEqual(a, b Quantity, tolerance float64) Judge { return Changes(a, b, -tolerance, tolerance) }
 
 // Within holds when the mean lies between low and high, bounds included.
@@ -92,24 +92,24 @@ func AtMost(q Quantity, bound float64) Judge { return Within(q, math.Inf(-1), bo
 func Always(q Quantity, low, high float64) Judge {
 	rule := q.Name + ": " + bounds(low, high, Number, "") + " in every seed"
 	return Judge{Rule: rule, Of: func(r *Runs) Judgement {
-		least, most, n, inside := math.Inf(1), math.Inf(-1), 0, 0
+		smallest, largest, n, inside := math.Inf(1), math.Inf(-1), 0, 0
 		for _, v := range q.Values(r) {
 			if math.IsNaN(v) {
 				continue
 			}
 			n++
-			if least, most = math.Min(least, v), math.Max(most, v); v >= low && v <= high {
+			if smallest, largest = math.Min(smallest, v), math.Max(largest, v); v >= low && v <= high {
 				inside++
 			}
 		}
 		if n == 0 {
 			return nothing()
 		}
-		j := Judgement{Holds: inside == n, Value: (least + most) / 2, Lo: least, Hi: most}
-		if least == most {
-			j.Ours = Number(least) + " in every seed"
+		j := Judgement{Holds: inside == n, Value: (smallest + largest) / 2, Lo: smallest, Hi: largest}
+		if smallest == largest {
+			j.Ours = Number(smallest) + " in every seed"
 		} else {
-			j.Ours = fmt.Sprintf("%s to %s over the seeds", Number(least), Number(most))
+			j.Ours = fmt.Sprintf("%s to %s over the seeds", Number(smallest), Number(largest))
 		}
 		if inside < n {
 			j.Note = fmt.Sprintf("in %d of %d seeds", inside, n)
@@ -165,15 +165,15 @@ func nothing() Judgement {
 type comparison struct {
 	result.Difference
 	n        int
-	relative bool // the change can be told as a share of the base: no value is below nothing, and the base is more
-	bothWays bool // the ratio has the same interval, turned round, the other way: neither is nothing but for one seed
+	relative bool // the change can be expressed relative to the base: no value is negative, and the base is positive
+	bothWays bool // the inverse ratio has the inverse interval: each side is positive in more than one seed
 }
 
 func compare(r *Runs, from, to Quantity) comparison {
 	var a, b []float64
 	f, t := from.Values(r), to.Values(r)
 	negative := false
-	var some, others int // that are more than nothing
+	var some, others int // positive values
 	for i := range f {
 		if math.IsNaN(f[i]) || math.IsNaN(t[i]) {
 			continue
@@ -194,7 +194,7 @@ func compare(r *Runs, from, to Quantity) comparison {
 	return c
 }
 
-// judgement says what changed: "1127 → 1911, +69.6 % (+65.1 to +74.0)", or by how much where there is no share to tell.
+// judgement says what changed: "1127 → 1911, +69.6 % (+65.1 to +74.0)", or the absolute change where there is no relative one.
 func (c *comparison) judgement() Judgement {
 	means := Number(c.Base.Mean) + " → " + Number(c.Other.Mean)
 	if c.relative {
@@ -267,7 +267,7 @@ func held(parts []Judgement) int {
 	return n
 }
 
-// flat puts the parts of an All in an All among its own.
+// flat inlines the parts of a nested All.
 func flat(parts []Judgement) []Judgement {
 	var out []Judgement
 	for _, p := range parts {
@@ -283,7 +283,7 @@ func flat(parts []Judgement) []Judgement {
 	return out
 }
 
-// listed is how many parts are told one by one; of more, only those that do not hold are.
+// listed is the maximum number of parts listed individually; of more, only those that do not hold are.
 const listed = 3
 
 func combine(parts []Judgement, holds bool) Judgement {
@@ -292,7 +292,7 @@ func combine(parts []Judgement, holds bool) Judgement {
 		return nothing()
 	}
 	notes := map[string]int{}
-	var told []string
+	var texts []string
 	for i := range parts {
 		if p := &parts[i]; p.Note != "" {
 			notes[p.Note]++
@@ -300,19 +300,19 @@ func combine(parts []Judgement, holds bool) Judgement {
 	}
 	for i := range parts {
 		if p := &parts[i]; len(parts) <= listed || !p.Holds {
-			told = append(told, p.tell(notes[p.Note] < len(parts)))
+			texts = append(texts, p.describe(notes[p.Note] < len(parts)))
 		}
 	}
 	switch {
 	case len(parts) <= listed:
-		j.Ours = strings.Join(told, "; ")
+		j.Ours = strings.Join(texts, "; ")
 	case held(parts) == len(parts):
 		j.Ours = fmt.Sprintf("all %d: %s", len(parts), span(parts))
 	default:
-		if more := len(told) - listed; more > 1 {
-			told = append(told[:listed], fmt.Sprintf("%d others", more))
+		if more := len(texts) - listed; more > 1 {
+			texts = append(texts[:listed], fmt.Sprintf("%d others", more))
 		}
-		j.Ours = fmt.Sprintf("%d of %d; not %s", held(parts), len(parts), strings.Join(told, "; not "))
+		j.Ours = fmt.Sprintf("%d of %d; not %s", held(parts), len(parts), strings.Join(texts, "; not "))
 	}
 	for note, n := range notes {
 		if n == len(parts) {
@@ -322,8 +322,8 @@ func combine(parts []Judgement, holds bool) Judgement {
 	return j
 }
 
-// tell is a part in a list. A note that all parts share stands once, at the end.
-func (j *Judgement) tell(withNote bool) string {
+// describe writes a part for a list. A note that all parts share is written once, at the end.
+func (j *Judgement) describe(withNote bool) string {
 	s := j.Ours
 	if j.Label != "" {
 		s = j.Label + ": " + s
@@ -334,18 +334,18 @@ func (j *Judgement) tell(withNote bool) string {
 	return s
 }
 
-// span is from the smallest part to the largest.
+// span is the range from the smallest part to the largest.
 func span(parts []Judgement) string {
-	least, most := &parts[0], &parts[0]
+	smallest, largest := &parts[0], &parts[0]
 	for i := range parts {
-		if p := &parts[i]; p.Value < least.Value {
-			least = p
-		} else if p.Value > most.Value {
-			most = p
+		if p := &parts[i]; p.Value < smallest.Value {
+			smallest = p
+		} else if p.Value > largest.Value {
+			largest = p
 		}
 	}
-	if least == most {
-		return least.tell(false)
+	if smallest == largest {
+		return smallest.describe(false)
 	}
-	return least.tell(false) + " … " + most.tell(false)
+	return smallest.describe(false) + " … " + largest.describe(false)
 }

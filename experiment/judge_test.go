@@ -43,7 +43,7 @@ func TestIntervalsAgainstStudent(t *testing.T) {
 	if !j.Holds || !near(j.Value, 1.58) || !near(j.Lo, 0.7001) || !near(j.Hi, 2.4599) {
 		t.Errorf("paired: %+v", j)
 	}
-	// Unpaired, Welch's interval holds zero: pairing is what makes the difference significant.
+	// Unpaired, Welch's interval contains zero: pairing is what makes the difference significant.
 	if j := Falls(a, b).Of(r); j.Holds || j.Note != "" {
 		t.Errorf("the other way: %+v", j)
 	}
@@ -186,7 +186,7 @@ func TestEffectsOfAPilotPlant(t *testing.T) {
 	var shares float64
 	effects := d.Effects(r, "yield")
 	for _, e := range effects {
-		if !near(e.Mean, want[e.Name]) || e.High-e.Low > 1e-9 { // the seeds move all cells alike, which cancels
+		if !near(e.Mean, want[e.Name]) || e.High-e.Low > 1e-9 { // the seeds shift all cells equally, which cancels
 			t.Errorf("%s: %v (%v to %v), want %v", e.Name, e.Mean, e.Low, e.High, want[e.Name])
 		}
 		shares += e.Share
@@ -199,7 +199,7 @@ func TestEffectsOfAPilotPlant(t *testing.T) {
 	}
 }
 
-// A direction never holds both ways, is the same seen from the other side, and does not depend on the unit; a change that is not sure
+// A direction never holds both ways, is symmetric, and does not depend on the unit; an insignificant change
 // holds neither way.
 func TestDirectionsAreConsistent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -19,8 +19,8 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"groups": func(s StudyFinding) []groupFindings { return s.groups() }, "group": groupTables, "ground": ground,
 }).Parse(pageText))
 
-// WriteMarkdown writes the findings as a page for people who want to know what of a study holds, what does not, and why. command is
-// what makes the page again; "" leaves it out. The page has nothing that changes from one run of the same command to the next.
+// WriteMarkdown writes the findings as a page for readers who want to know what of a study holds, what does not, and why. command
+// regenerates the page; "" omits it. The page has nothing that changes from one run of the same command to the next.
 func (f *Findings) WriteMarkdown(w io.Writer, command string) error {
 	if command != "" && !f.OK() {
 		command += "    # exits 1: checks that must hold miss"
@@ -78,7 +78,7 @@ func checkTables(s StudyFinding) [2]Table {
 	return [2]Table{t, rules}
 }
 
-// chartTable writes a chart's figures as a table: the picture is in the HTML report. Of curves some rows are enough; spans and boxes have a
+// chartTable writes a chart's figures as a table: the picture is in the HTML report. Curves are thinned; spans and boxes have a
 // table of their own.
 func chartTable(c Chart) string {
 	if c.Kind == Spans || c.Kind == Boxes {
@@ -110,7 +110,7 @@ func chartTable(c Chart) string {
 	return t.markdown(t.figures)
 }
 
-// curveRows is how many rows of a curve a page shows.
+// curveRows is the number of rows of a curve on a page.
 const curveRows = 16
 
 // groupTables writes the settings and figures of a group's experiments side by side.
@@ -163,7 +163,7 @@ func (r *ReportedFinding) beside() string {
 	return printed(r.Paper) + " / " + r.Ours.short()
 }
 
-// groundList is a part of what all this rests on.
+// groundList is a list of what the findings rest on.
 type groundList struct {
 	Title, Lead string
 	Items       []string
@@ -178,7 +178,7 @@ func ground(s StudyFinding) []groundList {
 	}, func(l groundList) bool { return len(l.Items) == 0 })
 }
 
-// markdown writes a table whose columns are set right where figures says so.
+// markdown writes a table; columns for which figures returns true are right-aligned.
 func (t *Table) markdown(figures func(column int) bool) string {
 	var b strings.Builder
 	if t.Caption != "" {
@@ -200,7 +200,7 @@ func (t *Table) markdown(figures func(column int) bool) string {
 	return b.String() + "\n"
 }
 
-// figures says whether all cells of a column are short figures.
+// figures reports whether all cells of a column are short figures.
 func (t *Table) figures(column int) bool {
 	some := false
 	for _, row := range t.Rows {
@@ -216,15 +216,15 @@ func (t *Table) figures(column int) bool {
 	return some && column > 0
 }
 
-// plainText keeps text from being read as markup.
+// plainText escapes markup.
 func plainText(s string) string {
 	return strings.NewReplacer("<", "&lt;", ">", "&gt;", "\n", " ", "_", `\_`).Replace(s)
 }
 
-// clip shortens a text that nobody reads to its end.
-func clip(s string, most int) string {
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + " …"
+// clip truncates a long text.
+func clip(s string, limit int) string {
+	if r := []rune(s); len(r) > limit {
+		return string(r[:limit]) + " …"
 	}
 	return s
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Every page under docs/reproductions carries the fingerprint of the study that it was printed from: its data and the figures of a few
-// cheap runs. A page that the code of today would print otherwise is stale.
+// cheap runs. A page that today's code would print differently is stale.
 func TestPagesAreFresh(t *testing.T) {
 	pages, err := filepath.Glob("../docs/reproductions/*.md")
 	if err != nil {
@@ -27,7 +27,7 @@ func TestPagesAreFresh(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer func() { _ = f.Close() }() // it was only read
+			defer func() { _ = f.Close() }() // read only
 			printed, err := experiment.PageFingerprints(f)
 			if err != nil {
 				t.Fatal(err)

@@ -9,26 +9,26 @@ import (
 	"strings"
 )
 
-// Rules are how a study's file writes down the judges of its checks:
+// Rules are the notation for judges in a study's file:
 //
 //	{falls: [S01 map/q1/Sort, S04 map/q1/Sort]}                  a judge of two quantities
-//	{changes: [S01 map/q1/Sort, S04 map/q1/Sort, -1, -0.5]}      some take numbers, too
+//	{changes: [S01 map/q1/Sort, S04 map/q1/Sort, -1, -0.5]}      some also take numbers
 //	{all: [A, B]}, {any: [A, B]}                                 of other judges
 //	{label: type 5, falls: [...]}                                with a label
-//	{each: q in q1 q2, falls: [S01 makespan/$q, ...]}            all of it with $q in turn, labelled with it
+//	{each: q in q1 q2, falls: [S01 makespan/$q, ...]}            all of it for each $q, labelled with it
 //	{each: a b in E01 E02 E03 E05, as: $a to $b, falls: [...]}   the same, two words at a time
 //	{each: "p in Sort WordCount; w in half double", ...}         the same for every pair, labelled with both
 //	{some: q in q1 q2, falls: [...]}                             any of them
 //
 // A quantity is an experiment and a figure; several experiments, E01+E02, stand for their mean. {max: [...]}, {min: [...]}, {mean: [...]},
-// {over: [a, b]} and {minus: [a, b]} make one of others. Words of a loop have commas between them where they hold spaces. $NAME is a loop's or one of
-// the study's own words.
+// {over: [a, b]} and {minus: [a, b]} combine quantities. A loop's words are separated by commas if they contain spaces. $NAME is a loop
+// variable or one of the study's own words.
 type Rules struct {
 	Words map[string]string
-	Own   map[string]func(words []string, q []Quantity) Judge // the study's own judges: all arguments as words, and those that are no numbers
+	Own   map[string]func(words []string, q []Quantity) Judge // the study's own judges: words has all arguments, q those that are not numbers
 }
 
-// Judge reads one rule. What is wrong with it is a bug of the study.
+// Judge parses one rule. It panics on a bad rule, which is a bug in the study.
 func (r *Rules) Judge(rule any) Judge {
 	words := map[string]string{}
 	maps.Copy(words, r.Words)
@@ -84,7 +84,7 @@ func (r *Rules) judge(rule map[string]any, env map[string]string) Judge {
 	panic(fmt.Sprintf("experiment: %v is not a rule", rule))
 }
 
-// each walks the loops, the first one slowest.
+// each expands the loops, the first one outermost.
 func (r *Rules) each(body map[string]any, as string, loops []string, env map[string]string, now []string) (all []Judge) {
 	if len(loops) == 0 {
 		if as == "" {
@@ -152,7 +152,7 @@ func quantity(x any, env map[string]string) Quantity {
 	panic(fmt.Sprintf("experiment: %v is not a quantity", x))
 }
 
-// judgesByName are the judges of this package, with how many quantities and numbers they take.
+// judgesByName are the judges of this package, with their numbers of quantities and numbers.
 var judgesByName = map[string]struct {
 	quantities, numbers int
 	of                  func(q []Quantity, n []float64) Judge
@@ -169,14 +169,14 @@ var judgesByName = map[string]struct {
 	"always":  {1, 2, func(q []Quantity, n []float64) Judge { return Always(q[0], n[0], n[1]) }},
 }
 
-// Texts are the words of a study, which stand in a file of their own: what it says of itself and what the source says, its checks with their rules.
+// Texts are the texts of a study, which are in a separate file: its description, the source's statements, and the checks with their rules.
 // yamlfile.Decode reads them.
 type Texts struct {
 	Study `yaml:",inline"`
-	Words map[string]string // that stand in rules
+	Words map[string]string // for use in rules
 }
 
-// Judged are the checks with the judges that their rules tell; own has the study's own judges.
+// Judged are the checks with the judges of their rules; own has the study's own judges.
 func (t *Texts) Judged(own map[string]func(words []string, q []Quantity) Judge) []Check {
 	rules := Rules{Words: t.Words, Own: own}
 	checks := slices.Clone(t.Checks)

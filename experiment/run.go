@@ -19,25 +19,25 @@ import (
 type Plan struct {
 	Selected []Selection
 	Seeds    []uint64
-	Workers  int    // runs at once; 0: as many as the Go scheduler uses processors (GOMAXPROCS)
-	Version  string // of the program, for those who read the findings
-	Command  string // that runs this plan, for them too
-	// Progress is told how many of all runs are behind us, from several goroutines, one at a time; nil: nobody wants to know.
+	Workers  int    // concurrent runs; 0: GOMAXPROCS
+	Version  string // of the program, shown with the findings
+	Command  string // that runs this plan, shown with the findings
+	// Progress, if not nil, is called after each run, from several goroutines but never concurrently.
 	Progress func(done, total int)
 }
 
-// Selection is a study and the experiments of it that are to be run, in the study's order.
+// Selection is a study and its experiments to run, in the study's order.
 type Selection struct {
 	Study       *Study
 	Experiments []string
 }
 
-// Run plays every selected experiment with every seed and judges the checks. When ctx is done it returns what there is by then, marked
-// partial: seeds go one after the other through all experiments, so that there is something to compare. A run that fails is named
-// among the failures; the others go on.
+// Run runs every selected experiment with every seed and judges the checks. When ctx is done it returns the results so far, marked
+// partial: each seed goes through all experiments before the next, so that there is something to compare. A failed run is listed
+// in Failures; the others continue.
 func Run(ctx context.Context, plan Plan) (*Findings, error) {
 	begin := time.Now()
-	var first []job // of the first seed; the others are like it
+	var first []job // of the first seed; the other seeds repeat it
 	runs := make([]*Runs, len(plan.Selected))
 	for i, sel := range plan.Selected {
 		if err := sel.Study.Validate(); err != nil {
@@ -62,7 +62,7 @@ func Run(ctx context.Context, plan Plan) (*Findings, error) {
 	}
 	var mu sync.Mutex
 	done := 0
-	run.Each(ctx, len(jobs), plan.Workers, func(i int) { // each writes to a place of its own
+	run.Each(ctx, len(jobs), plan.Workers, func(i int) { // each job writes to its own element
 		jobs[i].play(ctx)
 		mu.Lock()
 		defer mu.Unlock()
@@ -95,11 +95,11 @@ type job struct {
 	of    *Experiment
 	seed  uint64
 	to    []Metrics // by seed
-	at    int       // the seed's place
+	at    int       // the seed's index
 	err   error
 }
 
-// play plays one run. A panic in it is an error of the run, so that it is told which one it was.
+// play executes one run. A panic in it becomes an error of the run, so that the run is identified.
 func (j *job) play(ctx context.Context) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -108,7 +108,7 @@ func (j *job) play(ctx context.Context) {
 	}()
 	metrics, err := j.of.Run(ctx, j.seed)
 	switch {
-	case err != nil && ctx.Err() != nil: // it was told to stop
+	case err != nil && ctx.Err() != nil: // cancelled
 	case err != nil:
 		j.err = err
 	case metrics == nil:
@@ -127,7 +127,7 @@ func Seeds(first uint64, n int) []uint64 {
 	return seeds
 }
 
-// Rejudge judges figures that were kept by the checks of today: texts, rules and sections may have changed since, figures are taken as they
+// Rejudge applies today's checks to stored figures: texts, rules and sections may have changed since, figures are used as they
 // are. Experiments that a study no longer has are left out.
 func Rejudge(kept *Findings, studies []*Study) (*Findings, error) {
 	f := *kept
@@ -136,7 +136,7 @@ func Rejudge(kept *Findings, studies []*Study) (*Findings, error) {
 		old := &kept.Studies[i]
 		at := slices.IndexFunc(studies, func(s *Study) bool { return s.Name == old.Name })
 		if at < 0 {
-			return nil, fmt.Errorf("there is no study %s any more: its findings can be shown, not judged again", old.Name)
+			return nil, fmt.Errorf("study %s no longer exists: its findings can be shown, not judged again", old.Name)
 		}
 		s := studies[at]
 		if err := s.Validate(); err != nil {
@@ -168,7 +168,7 @@ func (s *Study) Found(runs *Runs) StudyFinding {
 	return found(all, runs)
 }
 
-// runs are the figures of an experiment by the place of their seed; nil where it was not run.
+// runs are the figures of an experiment by seed index; nil where it was not run.
 func (e *ExperimentFinding) runs(seeds []uint64) []Metrics {
 	out := make([]Metrics, len(seeds))
 	for k, seed := range e.Seeds {
@@ -186,16 +186,16 @@ func (e *ExperimentFinding) runs(seeds []uint64) []Metrics {
 	return out
 }
 
-// Fingerprint tells a printed page from one that the code of today would print, at the cost of a few runs: the study's data (texts, set-ups,
-// rules with their thresholds) and every figure of its probes, played with few seeds. What changes what a setting does changes some figure
-// of some probe.
+// Fingerprint tells whether a printed page is what today's code would print, at the cost of a few runs: it covers the study's data (texts,
+// set-ups, rules with their thresholds) and every figure of its probes, run with few seeds. A change in a setting's effect changes some
+// figure of some probe.
 type Fingerprint struct {
 	Data  string `json:"data"`
 	Probe string `json:"probe,omitempty"` // "" where not all probes were run with these seeds
 	Seed  uint64 `json:"seed"`            // the first
 }
 
-// probes are the experiments that are played for a fingerprint, in the study's order.
+// probes are the experiments that are run for a fingerprint, in the study's order.
 func (s *Study) probes() []string {
 	if s.Probes == nil {
 		return ids(s)
@@ -206,7 +206,7 @@ func (s *Study) probes() []string {
 // probeSeeds are the seeds of a fingerprint.
 func (s *Study) probeSeeds(first uint64) []uint64 { return Seeds(first, max(s.ProbeSeeds, 1)) }
 
-// fingerprint takes it from the runs of the first seeds.
+// fingerprint is computed from the runs of the first seeds.
 func (s *Study) fingerprint(runs *Runs) Fingerprint {
 	f := Fingerprint{Data: s.dataHash()}
 	if len(runs.seeds) > 0 {
@@ -224,7 +224,7 @@ func (s *Study) fingerprint(runs *Runs) Fingerprint {
 		for i := range seeds {
 			for _, name := range runs.Metrics(id) {
 				if v, ok := runs.metrics[id][i][name]; ok && !math.IsNaN(v) {
-					_, _ = fmt.Fprintf(h, "%s %d %s %.6g\n", id, i, name, v) // six digits: the last ones differ between processors
+					_, _ = fmt.Fprintf(h, "%s %d %s %.6g\n", id, i, name, v) // six digits: further ones differ between processors
 				}
 			}
 		}
@@ -233,7 +233,7 @@ func (s *Study) fingerprint(runs *Runs) Fingerprint {
 	return f
 }
 
-// dataHash is a hash of all that the study says about itself.
+// dataHash is a hash of the study's description, checks and set-ups.
 func (s *Study) dataHash() string {
 	h := sha256.New()
 	add := func(v any) {
@@ -262,7 +262,7 @@ func (s *Study) dataHash() string {
 
 func short(sum []byte) string { return hex.EncodeToString(sum[:8]) }
 
-// String is how a page carries its fingerprint.
+// String is the form printed on a page.
 func (f Fingerprint) String() string {
 	return fmt.Sprintf("data %s, probe %s, seed %d", f.Data, f.Probe, f.Seed)
 }

@@ -55,7 +55,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// A rule that was revised keeps the verdict of its first form beside it: judged on the same runs, or, where that is no longer possible, as it was.
+// A revised rule keeps the verdict of its first form: judged on the same runs or, where that is no longer possible, as recorded.
 func TestARevisedRuleKeepsItsFirstVerdict(t *testing.T) {
 	s := toy()
 	first := Less(Of("T01", "wait/short"), Of("T02", "wait/short")) // does not hold
@@ -141,7 +141,7 @@ func TestAFailingRunIsNamed(t *testing.T) {
 		if f.OK() || f.Done != 14 || f.Partial {
 			t.Errorf("%s: OK %v, %d done, partial %v", name, f.OK(), f.Done, f.Partial)
 		}
-		// The others go on, and the check is judged on the seeds that both have.
+		// The others continue, and the check is judged on the seeds that both have.
 		if c := check(t, f, "cap-helps"); c.Verdict != Pass || c.Seeds != 4 {
 			t.Errorf("%s: %s on %d seeds", name, c.Verdict, c.Seeds)
 		}
@@ -247,7 +247,7 @@ func TestJSONThereAndBack(t *testing.T) {
 	if rejudged, err = Rejudge(again, []*Study{other}); err != nil || check(t, rejudged, "cap-helps").Verdict != Miss {
 		t.Errorf("judged by another rule: %v", err)
 	}
-	if _, err := Rejudge(again, nil); err == nil || !strings.Contains(err.Error(), "no study toy any more") {
+	if _, err := Rejudge(again, nil); err == nil || !strings.Contains(err.Error(), "study toy no longer exists") {
 		t.Errorf("%v", err)
 	}
 	for _, bad := range []string{"", "[]", `{"seeds":[1]}`, `{"studies":"no"}`} {

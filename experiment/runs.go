@@ -13,16 +13,16 @@ import (
 type Runs struct {
 	seeds   []uint64
 	metrics map[string][]Metrics // by experiment, in the order of seeds; nil where a run is missing
-	asked   *asked               // what judges asked for; nil: nobody wants to know
+	asked   *asked               // what judges read; nil: not recorded
 }
 
-// asked notes what a judge looked at.
+// asked records what a judge read.
 type asked struct {
 	experiments []string
 	missing     []string // "E01 ratio/9": figures that no run has
 }
 
-// NewRuns makes runs of figures that are there already, for tests of checks: by experiment and, in it, by seed in the order of seeds.
+// NewRuns makes runs of existing figures, for tests of checks: by experiment and then by seed, in the order of seeds.
 func NewRuns(seeds []uint64, metrics map[string][]Metrics) *Runs {
 	return &Runs{seeds: seeds, metrics: metrics}
 }
@@ -30,7 +30,7 @@ func NewRuns(seeds []uint64, metrics map[string][]Metrics) *Runs {
 // Seeds are the seeds, in order.
 func (r *Runs) Seeds() []uint64 { return r.seeds }
 
-// Has says whether the experiments were run with at least one seed that they have in common.
+// Has reports whether the experiments have at least one seed in common.
 func (r *Runs) Has(experiments ...string) bool { return len(r.common(experiments)) > 0 }
 
 // Values are the values of a figure by seed, in the order of Seeds; NaN where a run does not have it.
@@ -61,7 +61,7 @@ func (r *Runs) Estimate(experiment, metric string) result.Estimate {
 	return estimate(r.Values(experiment, metric))
 }
 
-// Point is the same for a chart.
+// Point is Estimate for a chart.
 func (r *Runs) Point(experiment, metric string) Point { return point(r.Estimate(experiment, metric)) }
 
 func point(e result.Estimate) Point {
@@ -84,7 +84,7 @@ func (r *Runs) Metrics(experiment string) []string {
 	return names
 }
 
-// common are the places of the seeds that all the experiments have.
+// common are the indices of the seeds that all the experiments have.
 func (r *Runs) common(experiments []string) []int {
 	var at []int
 	for i := range r.seeds {
@@ -98,7 +98,7 @@ func (r *Runs) common(experiments []string) []int {
 	return at
 }
 
-// only is the part that the experiments have in common: what a judge gets to see.
+// only is the part with the seeds that the experiments have in common, as passed to a judge.
 func (r *Runs) only(experiments []string) *Runs {
 	at := r.common(experiments)
 	part := &Runs{metrics: map[string][]Metrics{}, asked: &asked{}}
@@ -113,12 +113,12 @@ func (r *Runs) only(experiments []string) *Runs {
 	return part
 }
 
-// estimate is the mean of the values that are there.
+// estimate is the mean of the values, ignoring NaN.
 func estimate(values []float64) result.Estimate {
 	return result.Mean(slices.DeleteFunc(slices.Clone(values), math.IsNaN))
 }
 
-// Quantity is a figure that a check looks at: one value for each seed.
+// Quantity is a figure that a check uses: one value per seed.
 type Quantity struct {
 	Name   string                  // the formula: "E01 ratio/5", "max(E01 makespan/q1, E01 makespan/q2)"
 	Values func(r *Runs) []float64 // in the order of r.Seeds(); NaN where there is none
@@ -152,12 +152,12 @@ func Quotient(a, b Quantity) Quantity {
 	return infix(" / ", a, b, func(vs []float64) float64 { return vs[0] / vs[1] })
 }
 
-// Difference is a less b, seed by seed.
+// Difference is a minus b, seed by seed.
 func Difference(a, b Quantity) Quantity {
 	return infix(" - ", a, b, func(vs []float64) float64 { return vs[0] - vs[1] })
 }
 
-// fold combines quantities seed by seed; one that is missing leaves the seed out.
+// fold combines quantities seed by seed; a seed with a missing value is NaN.
 func fold(name string, qs []Quantity, of func([]float64) float64) Quantity {
 	names := make([]string, len(qs))
 	for i, q := range qs {
@@ -182,7 +182,7 @@ func fold(name string, qs []Quantity, of func([]float64) float64) Quantity {
 	}}
 }
 
-// infix is a fold of two whose name is written between them.
+// infix is a fold of two quantities whose name is an infix operator.
 func infix(name string, a, b Quantity, of func([]float64) float64) Quantity {
 	q := fold("", []Quantity{a, b}, of)
 	q.Name = "(" + a.Name + name + b.Name + ")"
@@ -200,15 +200,15 @@ func sum(vs []float64) float64 {
 // Design is a full factorial design: every combination of k factors at two levels, one experiment each.
 type Design struct {
 	Factors []string
-	// Cells are the experiments in standard order: bit i of a cell's place says whether factor i is at its second level.
+	// Cells are the experiments in standard order: bit i of a cell's index says whether factor i is at its second level.
 	Cells []string
 }
 
-// Effect is what a factor, or an interaction of several, does to a figure. Of a factor it is the mean of the cells at the second level
-// less that of the cells at the first; of an interaction of two, half the difference between one's effects at the two levels of the other.
+// Effect is the effect of a factor, or of an interaction of several, on a figure. For a factor it is the mean of the cells at the second
+// level minus that of the cells at the first; for an interaction of two, half the difference between one's effects at the two levels of the other.
 type Effect struct {
 	Name string // "MULP", "ULF x MULP"
-	// Estimate is the change with its 95 % interval: the contrast is taken seed by seed, so that what a seed does to all cells cancels.
+	// Estimate is the change with its 95 % interval: the contrast is computed seed by seed, so that effects of a seed common to all cells cancel.
 	result.Estimate
 	// Relative is the change as a share of the mean over all cells.
 	Relative result.Estimate
@@ -216,7 +216,7 @@ type Effect struct {
 	Share float64
 }
 
-// Effects are the main effects in the order of the factors, then the interactions of two, of three and so on. It gives none when a cell
+// Effects are the main effects in the order of the factors, then the two-way interactions, three-way and so on; none if a cell
 // is missing. Source: Box, Hunter and Hunter, Statistics for Experimenters, chapter 5.
 func (d *Design) Effects(r *Runs, metric string) []Effect {
 	if len(d.Cells) != 1<<len(d.Factors) || !r.Has(d.Cells...) {
@@ -259,13 +259,13 @@ func (d *Design) Effects(r *Runs, metric string) []Effect {
 	return effects
 }
 
-// contrast is the mean of the cells where the product of the factors' signs is +1 less the mean of those where it is -1; for no factor,
+// contrast is the mean of the cells where the product of the factors' signs is +1 minus the mean of those where it is -1; for no factor,
 // twice the mean of all.
 func contrast(cells [][]float64, of uint, seed int) float64 {
 	var total float64
 	order := bits.OnesCount(of)
 	for cell, values := range cells {
-		if at := bits.OnesCount(uint(cell) & of); (order-at)%2 == 0 { //nolint:gosec // a place in a slice
+		if at := bits.OnesCount(uint(cell) & of); (order-at)%2 == 0 { //nolint:gosec // a slice index
 			total += values[seed]
 		} else {
 			total -= values[seed]

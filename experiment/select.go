@@ -9,16 +9,16 @@ import (
 	"github.com/yardmaster/yardmaster/internal/suggest"
 )
 
-// Select finds the experiments that words name, in the order of the studies:
+// Select finds the experiments named by words, in the order of the studies:
 //
 //	capacity              a whole study
 //	capacity/E01, E01     an experiment; without its study where only one study has it
-//	E01..E32              all from one to another, in the study's order
-//	E*, capacity/V2-*     those that match
+//	E01..E32              a range, in the study's order
+//	E*, capacity/V2-*     a pattern
 //	long-first            a group
 //	S03-slower            those that a check needs
 //
-// Case does not count.
+// Names are case-insensitive.
 func Select(studies []*Study, words []string) ([]Selection, error) {
 	chosen := make([]map[string]bool, len(studies))
 	for i := range chosen {
@@ -50,7 +50,7 @@ func Select(studies []*Study, words []string) ([]Selection, error) {
 	return selected, nil
 }
 
-// find is what one word names, by the place of the study.
+// find is what one word names, by study index.
 func find(studies []*Study, word string) (map[int][]string, error) {
 	if i := slices.IndexFunc(studies, func(s *Study) bool { return strings.EqualFold(s.Name, strings.TrimSuffix(word, "/")) }); i >= 0 {
 		return map[int][]string{i: ids(studies[i])}, nil
@@ -90,7 +90,7 @@ func find(studies []*Study, word string) (map[int][]string, error) {
 	return found, nil
 }
 
-// find is what a word names in a study: nothing, if it names nothing.
+// find is what a word names in a study; empty if nothing.
 func (s *Study) find(word string) ([]string, error) {
 	if e := s.at(word); e >= 0 {
 		return []string{s.Experiments[e].ID}, nil
@@ -127,7 +127,7 @@ func (s *Study) find(word string) ([]string, error) {
 	return found, nil
 }
 
-// between are the experiments from one to another.
+// between is a range of experiments.
 func (s *Study) between(from, to string) ([]string, error) {
 	if name, rest, cut := strings.Cut(to, "/"); cut && strings.EqualFold(name, s.Name) { // capacity/E01..capacity/E08
 		to = rest
@@ -146,7 +146,7 @@ func (s *Study) between(from, to string) ([]string, error) {
 	return ids(s)[a : b+1], nil
 }
 
-// at is the place of an experiment; -1: there is none.
+// at is the index of an experiment, or -1.
 func (s *Study) at(id string) int {
 	for i := range s.Experiments {
 		if strings.EqualFold(s.Experiments[i].ID, id) {
@@ -164,7 +164,7 @@ func ids(s *Study) []string {
 	return all
 }
 
-// unknown says that a word names nothing, and what may have been meant.
+// unknown reports that a word names nothing, with suggestions.
 func unknown(studies []*Study, word, where string) error {
 	var names []string
 	for _, s := range studies {

@@ -88,7 +88,7 @@ func named(selected []Selection) []string {
 	return names
 }
 
-// Whatever is typed names experiments that exist, each once and in order, or is an error with words.
+// Any input names existing experiments, each once and in order, or is an error with a message.
 func FuzzSelect(f *testing.F) {
 	for _, seed := range []string{"toy", "T01..T03", "toy/T*", "[", "toy/..", "a/b/c", "T01..", "..T02", "toy/plain", "*", "?"} {
 		f.Add(seed)

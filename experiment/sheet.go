@@ -9,7 +9,7 @@ import (
 	"github.com/yardmaster/yardmaster/report"
 )
 
-// WriteReport writes the findings as one HTML file with charts. command is what makes it again; "" leaves it out.
+// WriteReport writes the findings as one HTML file with charts. command regenerates it; "" omits it.
 func (f *Findings) WriteReport(w io.Writer, command string) error {
 	s := report.Sheet{
 		Title: "Reproduction", Partial: f.Partial, Version: f.Version, Seeds: f.Seeds, Commands: []string{command},
@@ -58,7 +58,7 @@ func (s *StudyFinding) parts() []report.SheetPart {
 		if len(part.Charts) == 0 || len(part.Tables) < 3 {
 			continue
 		}
-		// The charts tell it; the figures are there for who wants them.
+		// The charts show the result; the figures are for reference.
 		parts[len(parts)-1].Tables = nil
 		parts = append(parts, report.SheetPart{Title: "Figures", Note: plural(len(part.Tables), "table"), Folded: true, Tables: part.Tables})
 	}
@@ -188,7 +188,7 @@ func (g *groupFindings) part() report.SheetPart {
 	return p
 }
 
-// table puts experiments side by side: their settings, then their figures with the source's below.
+// table lists experiments side by side: their settings, then their figures with the source's below.
 func (g *groupFindings) table() (t report.SheetTable) {
 	_, names, apart := g.setup()
 	t.Columns = []report.SheetColumn{{Text: ""}}

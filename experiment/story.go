@@ -7,7 +7,7 @@ import (
 	"text/template"
 )
 
-// Story makes a study's sections of a template that is nearly Markdown:
+// Story makes a study's sections from a template that is nearly Markdown:
 //
 //	## Title of a section
 //	Paragraphs with an empty line between them.
@@ -18,8 +18,8 @@ import (
 //	|  | series | *series of the source's |
 //	| category | point | point |
 //
-// A point is its mean, or mean, low and high; of boxes also where the whiskers end. Beside own functions the template has those below. Tables without rows,
-// charts without categories and sections without both are left out.
+// A point is its mean, or mean, low and high; for boxes also the ends of the whiskers. The template has the functions below besides own.
+// Tables without rows, charts without categories and sections with neither are left out.
 func Story(text string, r *Runs, own template.FuncMap) []Section {
 	t := template.New("sections").Funcs(template.FuncMap{
 		"seeds": func() int { return len(r.seeds) }, "has": func(ids ...string) bool { return r.Has(ids...) }, "list": func(words ...string) []string { return words },

@@ -10,42 +10,42 @@ import (
 
 // Study is a published study as data.
 type Study struct {
-	Name   string // what the command calls it: "capacity"
+	Name   string // its name on the command line: "capacity"
 	Title  string
 	Source string // author, title, where and when
-	About  string // a paragraph for people: what the study did, and what is played again here
+	About  string // a paragraph for readers: what the study did, and what is rerun here
 
-	// Assumptions are what the source leaves open and how it was settled here; one sentence each.
+	// Assumptions are what the source leaves open and how we settled it; one sentence each.
 	Assumptions []string
-	// Calibrated are the numbers of the source that the model was set by. Checks that follow from them are ByConstruction.
+	// Calibrated are the numbers of the source on which the model was calibrated. Checks that follow from them are ByConstruction.
 	Calibrated []string
 
 	Experiments []Experiment
-	// Probes are the experiments whose figures a page's fingerprint holds, where all of them would take too long. Whatever a setting of the study
-	// does must show in one of them: a test of the study changes each setting and looks. nil: all.
+	// Probes are the experiments that a page's fingerprint covers, where all of them would take too long. Every effect of a setting of the
+	// study must show in one of them: a test of the study changes each setting and verifies that. nil: all.
 	Probes []string
-	// ProbeSeeds is how many seeds they are played with: more than one where some setting shows in few runs. 0: 1.
+	// ProbeSeeds is their number of seeds: more than one where the effect of some setting shows in few runs. 0: 1.
 	ProbeSeeds int
 	Checks     []Check
-	// Sections are the study's own tables and charts (a factorial plot, a comparison with an oracle), made from what was run; nil: none.
-	// Runs may hold some of the experiments only: leave out what it does not have.
+	// Sections are the study's own tables and charts (a factorial plot, a comparison with an oracle), made from the runs; nil: none.
+	// Runs may hold only some of the experiments: omit what is missing.
 	Sections func(*Runs) []Section
 }
 
-// Experiment is one set-up of a study.
+// Experiment is one configuration of a study.
 type Experiment struct {
 	ID    string // without the study: "E01"
-	Group string // experiments that are told apart by settings only: "long-first 50/50"
+	Group string // experiments that differ in settings only: "long-first 50/50"
 	Title string
-	Setup []Pair // for people
+	Setup []Pair // for display
 	// Reported are the figures that the source prints for this experiment; they are shown beside ours, and judged by checks only.
 	Reported []Reported
-	// Run plays one seed. Equal seeds give equal figures, and the same workload in every experiment that is compared with this one. It
-	// may be called from several goroutines at once, and gives up soon after ctx is done.
+	// Run runs one seed. Equal seeds give equal figures, and the same workload in every experiment that is compared with this one. It
+	// may be called concurrently and returns soon after ctx is done.
 	Run func(ctx context.Context, seed uint64) (Metrics, error)
 }
 
-// Pair is a name and its value, both as people read them.
+// Pair is a name and its value, both for display.
 type Pair struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -58,7 +58,7 @@ type Metrics map[string]float64
 // Reported is a figure that the source prints.
 type Reported struct {
 	Metric string  // the name of ours
-	What   string  // for people: "Makespan, queue 1"
+	What   string  // for display: "Makespan, queue 1"
 	Unit   string  // "s", "%", or nothing
 	Paper  float64 // NaN: the source has no figure here, ours is shown alone
 	Note   string  // for instance that the source's figure is a misprint
@@ -74,54 +74,54 @@ const (
 	R Strength = "R" // reported only: recorded
 )
 
-// Check is something that the source says and how to see whether it holds.
+// Check is a statement of the source and how to judge whether it holds.
 type Check struct {
 	ID    string // unique in the study: "S03-slower"
 	Text  string // what the source says, as a sentence without its full stop
 	Paper string // the source's value: "+61 % to +72 %"
 	// Strength is how far it has to hold.
 	Strength Strength
-	// Needs are the experiments that Judge looks at; it is judged only if all of them were run, on the seeds that all of them have. nil:
-	// found by asking Judge once, which does for every judge that asks for its values whatever they are, as those of this package do.
+	// Needs are the experiments that Judge reads; the check is judged only if all of them were run, on the seeds that all of them have. nil:
+	// found by a trial call of Judge, which suffices for a judge that reads the same values whatever they are, as those of this package do.
 	Needs []string
-	// ByConstruction: it follows from numbers that the model was set by, so that it shows nothing.
+	// ByConstruction: it follows from calibrated numbers, so it is no evidence.
 	ByConstruction bool
 	Judge          Judge
-	Written        any    `yaml:"rule"` // Judge as a study's file has it: see Rules
+	Written        any    `yaml:"rule"` // Judge in the notation of a study's file: see Rules
 	Why            string // the known reason for a miss (or, of an R check, for a difference); shown only then
-	// Revised is set where the rule was changed after results had been seen; nil: it never was.
+	// Revised is set where the rule was changed after results were seen; nil: never.
 	Revised *Revision
 }
 
-// Revision is what a rule was before results had been seen. The first rule is judged beside today's, so that a reader may take either.
+// Revision is a rule before results were seen. It is judged beside the current one, so that readers may use either.
 type Revision struct {
-	First   Judge      // without Of where it cannot be judged any more
-	Written any        `yaml:"rule"` // First as a study's file has it
-	Gave    *Judgement // what it gave when it was judged last, where it cannot be any more
-	Why     string     // it was changed
+	First   Judge      // without Of where it can no longer be judged
+	Written any        `yaml:"rule"` // First in the notation of a study's file
+	Gave    *Judgement // its last judgement, where it can no longer be judged
+	Why     string     // reason for the change
 }
 
-// Judge says whether a check holds: by which rule, and what comes of it. The judges of this package write their own rules; a study
-// that needs another makes one with its rule in words, thresholds included, since readers see it and a changed rule makes a printed
-// page stale: Judge{Rule: "...", Of: func(r *Runs) Judgement {...}}.
+// Judge decides whether a check holds: the rule in words and the function that applies it. The judges of this package write their own
+// rules; a study that needs another makes one with its rule in words, thresholds included, since readers see it and a changed rule makes a
+// printed page stale: Judge{Rule: "...", Of: func(r *Runs) Judgement {...}}.
 type Judge struct {
 	Rule string
 	Of   func(*Runs) Judgement // r has the experiments that the check needs, with equal seeds
 }
 
-// Judgement is what a Judge found.
+// Judgement is the result of a Judge.
 type Judgement struct {
 	Holds bool
 	Ours  string // our value with its interval, beside Check.Paper
 	Note  string // "not significant", "one seed: no interval"
-	// Value with its interval is what was judged, for charts and for reading by programs; NaN where there is no single figure.
+	// Value with its interval is what was judged, for charts and programs; NaN where there is no single figure.
 	Value, Lo, Hi float64
 	Parts         []Judgement // of All and Any
 	Label         string      // of a part: "type 5"
-	all           bool        // made by All: its parts may stand among those of another
+	all           bool        // made by All: its parts may be inlined in another's
 }
 
-// Section is a part of the study's own story, made from the runs.
+// Section is one of the study's own sections, made from the runs.
 type Section struct {
 	Title  string   `json:"title"`
 	Text   []string `json:"text,omitempty"` // paragraphs
@@ -129,7 +129,7 @@ type Section struct {
 	Charts []Chart  `json:"charts,omitempty"`
 }
 
-// Table is a table of texts. Columns whose cells begin with a digit or a sign are set right.
+// Table is a table of texts. Columns whose cells begin with a digit or a sign are right-aligned.
 type Table struct {
 	Caption string     `json:"caption"`
 	Columns []string   `json:"columns"`
@@ -143,7 +143,7 @@ type Chart struct {
 	Kind       ChartKind `json:"kind"`
 	Categories []string  `json:"categories"`
 	Series     []Series  `json:"series"`
-	Log        bool      `json:"log,omitempty"` // logarithmic values
+	Log        bool      `json:"log,omitempty"` // logarithmic axis
 }
 
 // ChartKind is how a chart's values are drawn, each with its interval.
@@ -151,15 +151,15 @@ type ChartKind string
 
 // The kinds of charts.
 const (
-	Bars    ChartKind = "bars"    // upright, from zero
-	Points  ChartKind = "points"  // upright, without a base
-	Effects ChartKind = "effects" // lying, one line a category, with a line at zero: effects of a factorial
+	Bars    ChartKind = "bars"    // vertical, from zero
+	Points  ChartKind = "points"  // vertical, without a base
+	Effects ChartKind = "effects" // horizontal, one row per category, with a line at zero: effects of a factorial
 	Lines   ChartKind = "lines"   // curves over many categories, without intervals
-	Boxes   ChartKind = "boxes"   // upright box plots: the median as Mean, the quartiles as Lo and Hi, and Reach
-	Spans   ChartKind = "spans"   // lying bars from Lo to Hi, one line a category, darker up to Mean: when jobs run
+	Boxes   ChartKind = "boxes"   // vertical box plots: the median as Mean, the quartiles as Lo and Hi, and Reach
+	Spans   ChartKind = "spans"   // horizontal bars from Lo to Hi, one row per category, darker up to Mean: when jobs run
 )
 
-// Series is a row of points of one chart.
+// Series is one series of a chart.
 type Series struct {
 	Name   string  `json:"name"`
 	Paper  bool    `json:"paper,omitempty"` // the source's own values: drawn as marks without an interval
@@ -170,7 +170,7 @@ type Series struct {
 // Point is a value with its interval. Lo and Hi equal Mean where there is no interval; a Mean of NaN is left out.
 type Point struct{ Mean, Lo, Hi float64 }
 
-// Validate says what is wrong with a study's data, all of it.
+// Validate reports every error in a study's data.
 func (s *Study) Validate() error {
 	var errs []error
 	wrong := func(format string, args ...any) {
@@ -182,7 +182,7 @@ func (s *Study) Validate() error {
 	if len(s.Experiments) == 0 {
 		wrong("it has no experiments")
 	}
-	seen := map[string]bool{} // case does not count where ids are typed
+	seen := map[string]bool{} // ids are typed case-insensitively
 	for _, e := range s.Experiments {
 		switch {
 		case e.ID == "" || strings.ContainsAny(e.ID, " /*?[]") || strings.Contains(e.ID, ".."):
@@ -232,7 +232,7 @@ func (s *Study) Validate() error {
 	return errors.Join(errs...)
 }
 
-// needs are the experiments that a check looks at: those it names or, if it names none, those that its judge asks for.
+// needs are the experiments that a check reads: Needs or, if nil, those that its judge reads.
 func (c *Check) needs() []string {
 	if c.Needs != nil {
 		return c.Needs
@@ -240,7 +240,7 @@ func (c *Check) needs() []string {
 	return c.Judge.needs()
 }
 
-// needs are the experiments that a judge asks for.
+// needs are the experiments that a judge reads.
 func (j Judge) needs() []string {
 	trace := &Runs{seeds: []uint64{0}, metrics: map[string][]Metrics{}, asked: &asked{}}
 	j.Of(trace)
@@ -258,7 +258,7 @@ func (s *Study) Groups() []string {
 	return groups
 }
 
-// Strengths counts, for each experiment, the checks of each strength that look at it.
+// Strengths counts, for each experiment, the checks of each strength that use it.
 func (s *Study) Strengths() map[string]map[Strength]int {
 	n := map[string]map[Strength]int{}
 	for i := range s.Checks {

@@ -1,5 +1,5 @@
-// Command lab is for those who work on Yardmaster: it brings real clusters up on this machine, looks at them and takes them
-// down again. It is no part of the product.
+// Command lab is for developers of Yardmaster: it brings real clusters up on this machine, inspects them and takes them
+// down again. It is not part of the product.
 //
 //	go run ./lab up hadoop --scheduler fair --nodes 3
 //	go run ./lab status
@@ -19,12 +19,12 @@ import (
 	"syscall"
 )
 
-// verb is one thing that the command does.
+// verb is one subcommand.
 type verb struct {
 	name  string // one or two words: "status", "up hadoop"
 	usage string // one line
-	about string // told with its options
-	// setup adds the verb's options to f and returns what to do when they are read.
+	about string // shown with its options
+	// setup adds the verb's flags to f and returns the action to run once they are parsed.
 	setup func(f *flag.FlagSet, out io.Writer) action
 }
 
@@ -42,7 +42,7 @@ func main() {
 	}
 }
 
-// dispatch finds the verb with the most words that the arguments begin with.
+// dispatch finds the verb with the most words that prefixes the arguments.
 func dispatch(ctx context.Context, args []string, out io.Writer) error {
 	verbs := slices.Concat(clusters, studies)
 	for words := min(2, len(args)); words > 0; words-- {
@@ -56,12 +56,12 @@ func dispatch(ctx context.Context, args []string, out io.Writer) error {
 	if !help {
 		out = os.Stderr
 	}
-	fmt.Fprintf(out, "usage: go run ./lab VERB [options]     (VERB --help tells its options)\n\n")
+	fmt.Fprintf(out, "usage: go run ./lab VERB [options]     (VERB --help lists its options)\n\n")
 	for _, v := range verbs {
 		fmt.Fprintf(out, "  %-14s %s\n", v.name, v.usage)
 	}
 	if !help {
-		return fmt.Errorf("there is no %q", args[0])
+		return fmt.Errorf("unknown verb %q", args[0])
 	}
 	return nil
 }

@@ -14,8 +14,8 @@ func TestDispatch(t *testing.T) {
 		want, err string
 	}{
 		"help":            {nil, "up hadoop ", ""},
-		"unknown":         {[]string{"fly"}, "", `there is no "fly"`},
-		"half a verb":     {[]string{"up"}, "", `there is no "up"`},
+		"unknown":         {[]string{"fly"}, "", `unknown verb "fly"`},
+		"half a verb":     {[]string{"up"}, "", `unknown verb "up"`},
 		"status of none":  {[]string{"status", "--dir", dir}, "nothing is up in " + dir, ""},
 		"down of none":    {[]string{"down", "--dir", dir}, "0 processes ended", ""},
 		"wrong scheduler": {[]string{"up", "hadoop", "--dir", dir, "--scheduler", "lottery"}, "", "choose capacity or fair"},
@@ -29,7 +29,7 @@ func TestDispatch(t *testing.T) {
 				t.Errorf("error %v, want %q", err, c.err)
 			}
 			if !strings.Contains(out.String(), c.want) {
-				t.Errorf("told %q, want %q", out.String(), c.want)
+				t.Errorf("printed %q, want %q", out.String(), c.want)
 			}
 		})
 	}

@@ -22,16 +22,16 @@ import (
 // clusters are the verbs that start and stop daemons.
 var clusters = []verb{
 	{"up hadoop", "bring a ResourceManager, NodeManagers, HDFS and the history server up", "Brings real Hadoop daemons up on loopback and returns when they answer.", upHadoop},
-	{"status", "what runs, what it takes and where it answers", "Says what runs, what it takes and where it answers.", status},
-	{"down", "end everything that was brought up", "Ends every process of the run, also after a crash. Logs and data stay unless --clean is given.", down},
-	{"fetch hadoop", "only fetch the jars", "Fetches the jars with Maven, unless they are there.", fetchHadoop},
-	{"unmanaged", "run a workload file of unmanaged AMs on a lab that is up", "Runs a workload on a lab that is up. A workload has one application a line:\n" +
+	{"status", "list processes, their resource usage and their addresses", "Lists processes, their resource usage and their addresses.", status},
+	{"down", "stop everything that was brought up", "Stops every process of the run, also after a crash. Logs and data stay unless --clean is given.", down},
+	{"fetch hadoop", "only fetch the jars", "Fetches the jars with Maven, unless they are already there.", fetchHadoop},
+	{"unmanaged", "run a workload file of unmanaged AMs on a lab that is up", "Runs a workload on a lab that is up. A workload has one application per line:\n" +
 		`  {"id":"a","user":"alice","queue":"prod","submit":0,"containers":[{"count":3,"mb":512,"hold":[2000,3000]}]}`, ams},
-	{"up sls", "bring a real ResourceManager with hundreds of simulated nodes up", "Starts Hadoop's Scheduler Load Simulator: a real ResourceManager with simulated nodes, and a load of jobs if wanted.\n" +
-		"It answers REST, changes of its queues included, until it is taken down.", upSLS},
+	{"up sls", "bring a real ResourceManager with hundreds of simulated nodes up", "Starts Hadoop's Scheduler Load Simulator: a real ResourceManager with simulated nodes, and optionally a load of jobs.\n" +
+		"It answers REST, including changes of its queues, until it is taken down.", upSLS},
 }
 
-// settings are repeated options of the form name=value.
+// settings are repeated flags of the form name=value.
 type settings map[string]string
 
 func (s settings) String() string { return "" }
@@ -45,7 +45,7 @@ func (s settings) Set(v string) error {
 	return nil
 }
 
-// runFolder adds --dir, which says where the run is: a folder of the lab's home unless told otherwise. That of "up sls" is beside that of
+// runFolder adds --dir, the run folder, by default in the lab's home. That of "up sls" is beside that of
 // "up hadoop": both may be up.
 func runFolder(f *flag.FlagSet, name string) *string {
 	d := ""
@@ -61,17 +61,17 @@ func upHadoop(f *flag.FlagSet, out io.Writer) action {
 	f.StringVar(&o.Version, "version", hadoop.Default, "of Hadoop: "+strings.Join(hadoop.Versions(), " or "))
 	f.StringVar(&o.Scheduler, "scheduler", "capacity", "capacity or fair")
 	xml := f.String("queues", "", "`file` with capacity-scheduler.xml or fair-scheduler.xml (default: prod, batch, adhoc)")
-	f.StringVar(&o.ConfStore, "store", "", "of the CapacityScheduler's configuration: memory, file, fs, leveldb or zk (default memory)")
-	f.IntVar(&o.Nodes, "nodes", 3, "NodeManagers")
-	f.IntVar(&o.NodeMB, "node-mb", 8192, "memory of each, in MB")
-	f.IntVar(&o.NodeVcores, "node-vcores", 32, "vcores of each")
-	f.DurationVar(&o.Heartbeat, "heartbeat", time.Second, "of the NodeManagers")
-	f.BoolVar(&o.HDFS, "hdfs", true, "a NameNode and a DataNode")
-	f.BoolVar(&o.History, "history", true, "the history server; only with HDFS")
-	f.BoolVar(&o.Timeline, "timeline", false, "the timeline server")
+	f.StringVar(&o.ConfStore, "store", "", "store of the CapacityScheduler's configuration: memory, file, fs, leveldb or zk (default memory)")
+	f.IntVar(&o.Nodes, "nodes", 3, "number of NodeManagers")
+	f.IntVar(&o.NodeMB, "node-mb", 8192, "memory per node, in MB")
+	f.IntVar(&o.NodeVcores, "node-vcores", 32, "vcores per node")
+	f.DurationVar(&o.Heartbeat, "heartbeat", time.Second, "heartbeat interval of the NodeManagers")
+	f.BoolVar(&o.HDFS, "hdfs", true, "start a NameNode and a DataNode")
+	f.BoolVar(&o.History, "history", true, "start the history server; only with HDFS")
+	f.BoolVar(&o.Timeline, "timeline", false, "start the timeline server")
 	f.Var(settings(o.Site), "site", "`name=value` for yarn-site.xml; may be repeated")
 	f.Var(settings(o.Mapred), "mapred", "`name=value` for mapred-site.xml; may be repeated")
-	debug := f.String("debug", "", "`loggers` at DEBUG, with commas; beats, ticks and places stand for those of the ResourceManager")
+	debug := f.String("debug", "", "comma-separated `loggers` at DEBUG; beats, ticks and places stand for those of the ResourceManager")
 	return func(ctx context.Context) error {
 		o.Dir = *dir
 		o.History = o.History && o.HDFS
@@ -149,7 +149,7 @@ func status(f *flag.FlagSet, out io.Writer) action {
 		}
 		fmt.Fprintf(out, "%-18s %8s %10s %6d MiB\n\n", "together", "", "", total>>20)
 		c, err := hadoop.Open(ctx, *dir)
-		if errors.Is(err, fs.ErrNotExist) { // something else than daemons of Hadoop
+		if errors.Is(err, fs.ErrNotExist) { // not Hadoop daemons
 			return nil
 		}
 		if err != nil {
@@ -195,10 +195,10 @@ func ams(f *flag.FlagSet, out io.Writer) action {
 	file := f.String("workload", "", "the workload's `file`")
 	var o hadoop.AMsOptions
 	f.BoolVar(&o.Start, "start", false, "start a process in each container")
-	f.DurationVar(&o.Heartbeat, "heartbeat", time.Second, "of the AMs")
+	f.DurationVar(&o.Heartbeat, "heartbeat", time.Second, "heartbeat interval of the AMs")
 	return func(ctx context.Context) error {
 		if *file == "" {
-			return errors.New("unmanaged: say which workload: --workload FILE")
+			return errors.New("unmanaged: --workload FILE is required")
 		}
 		in, err := os.Open(*file)
 		if err != nil {
@@ -232,10 +232,10 @@ func upSLS(f *flag.FlagSet, out io.Writer) action {
 	dir := runFolder(f, "run-sls")
 	nodes := f.Int("nodes", 500, "simulated nodes of 10 GB and 10 vcores, 25 in a rack")
 	jobs := f.Int("jobs", 0, "jobs to run, in the queues prod, batch and adhoc")
-	over := f.Duration("over", 10*time.Minute, "time within which they are submitted")
-	fair := f.Bool("fair", false, "FairScheduler")
+	over := f.Duration("over", 10*time.Minute, "period over which they are submitted")
+	fair := f.Bool("fair", false, "use the FairScheduler")
 	queues := f.String("queues", "", "`file` with capacity-scheduler.xml or fair-scheduler.xml (default: prod, batch, adhoc)")
-	heap := f.Int("heap", 768, "of the JVM, in MB")
+	heap := f.Int("heap", 768, "heap of the JVM, in MB")
 	return func(ctx context.Context) error {
 		o := conform.Live(*nodes, *jobs, *over, *fair)
 		o.Dir, o.HeapMB, o.Log = *dir, *heap, out

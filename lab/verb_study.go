@@ -19,36 +19,36 @@ import (
 
 // studies are the verbs that measure and report.
 var studies = []verb{
-	{"conform", "hold the simulator against SLS, scenario by scenario",
+	{"conform", "compare the simulator with SLS, scenario by scenario",
 		"Runs scenarios under Hadoop's Scheduler Load Simulator (the real ResourceManager and its scheduler; some minutes each),\n" +
-			"then through the simulator, and writes how far they are apart. With --offline it takes the records that are kept.", runConform},
-	{"endure", "kill, lie to and overload a steerer of real daemons, and look what it leaves",
-		"Runs the command `yarn steer --act` on real daemons and lets it be killed, lose its ResourceManager, be lied to and be refused; writes what came\n" +
-			"of it. With --offline it takes the records that are kept. Parts: " + strings.Join(endure.Parts(), ", ") + ".", endureVerb},
-	{"flows", "hold the flow network against SimGrid: every end, and the speed",
+			"then through the simulator, and reports the differences. With --offline it uses the stored records.", runConform},
+	{"endure", "inject faults into the steering of real daemons, and check what is left behind",
+		"Runs the command `yarn steer --act` on real daemons while it is killed, loses its ResourceManager, and gets wrong answers and refusals; writes\n" +
+			"a report. With --offline it uses the stored records. Parts: " + strings.Join(endure.Parts(), ", ") + ".", endureVerb},
+	{"flows", "compare the flow network with SimGrid: every end, and the speed",
 		"Gives SimGrid and the flow network the same lists of flows, compares when each flow ends, measures the speed of both, and writes\n" +
-			"the study's page. With --offline it takes the records that are kept. Needs g++ and SimGrid (Debian: apt-get install g++ libsimgrid-dev).", flowsVerb},
+			"the study's page. With --offline it uses the stored records. Needs g++ and SimGrid (Debian: apt-get install g++ libsimgrid-dev).", flowsVerb},
 	{"packets", "play a shuffle in ns-3, with packets, beside the flow network",
-		"Plays shuffles of 20 nodes in ns-3, keeps when each flow ended, and writes the study's page, which has the flow network beside it.\n" +
-			"With --offline it takes the records that are kept. Needs g++ and ns-3 (Debian: apt-get install g++ libns3-dev).", packetsVerb},
+		"Plays shuffles of 20 nodes in ns-3, records when each flow ended, and writes the study's page, which compares them with the flow network.\n" +
+			"With --offline it uses the stored records. Needs g++ and ns-3 (Debian: apt-get install g++ libns3-dev).", packetsVerb},
 	{"study marp-live", "steer real MapReduce batches by every controller, measure, compare with the simulator",
-		"Runs batches of real MapReduce jobs under shares of AMs that stand still and under every controller, in turn and several times, with the\n" +
-			"Fair and the Capacity Scheduler, and writes a report. Batches that have a record are not run again: ask for more repetitions.", studyMarpLive},
-	{"study unmanaged", "hold the simulator against real daemons with many unmanaged applications",
+		"Runs batches of real MapReduce jobs under fixed AM shares and under every controller, in turn and repeatedly, with the\n" +
+			"Fair and the Capacity Scheduler, and writes a report. Batches with a record are not rerun: raise --repetitions for more.", studyMarpLive},
+	{"study unmanaged", "compare the simulator with real daemons under many unmanaged applications",
 		"Runs a workload of unmanaged applications on real daemons, several times, and the same workload through the simulator;\n" +
-			"writes how far they are apart. With --offline it takes the records that are kept.", studyAMs},
+			"reports the differences. With --offline it uses the stored records.", studyAMs},
 	{"study mapreduce", "run MapReduce jobs, import, predict a change of settings, make it, compare",
 		"Runs MapReduce jobs on real daemons, imports their history, predicts what other settings would do, runs the jobs under those settings\n" +
-			"and once more under the first, and writes how far prediction and cluster are apart. With --offline it takes the imports that are kept.", studyMapReduce},
-	{"study cycles", "measure the cycles that Hadoop's own examples take for a byte",
-		"Runs TeraSort, WordCount and Sort of Hadoop's examples on inputs of two sizes and writes the cycles that they take for a byte and for a process.\n" +
-			"With --offline it takes the records that are kept.", studyCycles},
+			"and once more under the first, and compares prediction and cluster. With --offline it uses the stored imports.", studyMapReduce},
+	{"study cycles", "measure the CPU cycles per byte of Hadoop's own examples",
+		"Runs TeraSort, WordCount and Sort of Hadoop's examples on inputs of two sizes and reports their CPU cycles per byte and per process.\n" +
+			"With --offline it uses the stored records.", studyCycles},
 }
 
-// kept is the folder that a study's records are in, unless told otherwise.
+// kept is the default folder of a study's records.
 func kept(name string) string { return filepath.Join("docs", "studies", name) }
 
-// workFolders adds the folder of the daemons and, where it may be given, the program's file.
+// workFolders adds the flags for the daemons' folder and, if binary is not nil, the program's file.
 func workFolders(f *flag.FlagSet, work, binary *string) {
 	f.StringVar(work, "work", "", "`folder` of the daemons, which stays (default: a temporary one)")
 	if binary != nil {
@@ -56,7 +56,7 @@ func workFolders(f *flag.FlagSet, work, binary *string) {
 	}
 }
 
-// list is an option's values, with commas between.
+// list splits a comma-separated flag.
 func list(s string) []string {
 	if s == "" {
 		return nil
@@ -64,7 +64,7 @@ func list(s string) []string {
 	return strings.Split(s, ",")
 }
 
-// recorded runs a study, unless it is to take what is kept, and then prints the text of its report and where that was written.
+// recorded runs a study, unless offline, and then prints the text of its report and its file.
 func recorded(ctx context.Context, out io.Writer, offline bool, record func(context.Context) error, report func(context.Context) (text, file string, err error)) error {
 	if !offline {
 		if err := record(ctx); err != nil {
@@ -83,13 +83,13 @@ func recorded(ctx context.Context, out io.Writer, offline bool, record func(cont
 }
 
 func runConform(f *flag.FlagSet, out io.Writer) action {
-	names := f.String("scenario", "", "`names` with commas; small: those of CI; all: those too (default: all that are not small)")
+	names := f.String("scenario", "", "comma-separated `names`; small: those of CI; all: those too (default: all that are not small)")
 	r := conform.Recording{Log: out}
-	f.IntVar(&r.Runs, "runs", 2, "of each scenario under SLS, beside those that are kept")
-	f.IntVar(&r.Parallel, "parallel", 3, "runs of SLS at the same time")
+	f.IntVar(&r.Runs, "runs", 2, "number of runs of each scenario under SLS, besides those already stored")
+	f.IntVar(&r.Parallel, "parallel", 3, "concurrent runs of SLS")
 	f.StringVar(&r.Dir, "record", kept("conformance"), "`folder` of the records")
-	f.BoolVar(&r.Missing, "missing", false, "run only as many as lack to --runs")
-	offline := f.Bool("offline", false, "run nothing under SLS: take the records")
+	f.BoolVar(&r.Missing, "missing", false, "run only what is missing to reach --runs")
+	offline := f.Bool("offline", false, "do not run SLS: use the stored records")
 	doc := f.String("doc", "", "`file` to write (default: docs/conformance.md when all scenarios are compared, else none)")
 	return func(ctx context.Context) error {
 		scenarios, err := conform.Named(*names)
@@ -113,18 +113,18 @@ func runConform(f *flag.FlagSet, out io.Writer) action {
 
 func endureVerb(f *flag.FlagSet, out io.Writer) action {
 	s := endure.Study{Log: out, Apps: []int{100, 1000, 10000}}
-	f.IntVar(&s.Kills, "kills", 200, "of the steerer, over both schedulers")
-	f.IntVar(&s.Knobs, "knobs", 50, "kills with each scheduler while the steerer turns knobs of several queues and applications")
-	f.IntVar(&s.Restarts, "restarts", 5, "of the ResourceManager")
-	f.IntVar(&s.Failovers, "failovers", 5, "from one ResourceManager to the other")
-	f.IntVar(&s.Nodes, "nodes", 500, "of the large cluster")
-	f.Uint64Var(&s.Seed, "seed", 1, "of the moments at which blows fall")
-	only := f.String("only", "", "`parts`, with commas between (default: all)")
+	f.IntVar(&s.Kills, "kills", 200, "number of kills of the steerer, over both schedulers")
+	f.IntVar(&s.Knobs, "knobs", 50, "number of kills with each scheduler while the steerer turns knobs of several queues and applications")
+	f.IntVar(&s.Restarts, "restarts", 5, "number of restarts of the ResourceManager")
+	f.IntVar(&s.Failovers, "failovers", 5, "number of failovers from one ResourceManager to the other")
+	f.IntVar(&s.Nodes, "nodes", 500, "nodes of the large cluster")
+	f.Uint64Var(&s.Seed, "seed", 1, "seed of the kill times")
+	only := f.String("only", "", "comma-separated `parts` (default: all)")
 	f.StringVar(&s.Dir, "out", kept("endure"), "`folder` of the records")
 	page := f.String("page", "", "`file` of the page (default: endurance.md beside the folder)")
 	workFolders(f, &s.Work, &s.Binary)
-	f.BoolVar(&s.Brief, "brief", false, "fewer lies and fewer looks, as in CI")
-	offline := f.Bool("offline", false, "take the records")
+	f.BoolVar(&s.Brief, "brief", false, "fewer faults and fewer samples, as in CI")
+	offline := f.Bool("offline", false, "use the stored records")
 	return func(ctx context.Context) error {
 		s.Only = list(*only)
 		if *page == "" {
@@ -139,7 +139,7 @@ func endureVerb(f *flag.FlagSet, out io.Writer) action {
 		}
 		misses, err := endure.Misses(s.Dir)
 		if len(misses) > 0 {
-			return fmt.Errorf("%d things did not hold: see %s", len(misses), *page)
+			return fmt.Errorf("%d checks failed: see %s", len(misses), *page)
 		}
 		return err
 	}
@@ -148,7 +148,7 @@ func endureVerb(f *flag.FlagSet, out io.Writer) action {
 // flowNetwork is a verb of the flow network's study, whose page is beside the folder of its records.
 func flowNetwork(f *flag.FlagSet, out io.Writer, record func(ctx context.Context, dir string) error) action {
 	dir := f.String("dir", kept("flow-network"), "`folder` of the records; the page is beside it")
-	offline := f.Bool("offline", false, "take the records")
+	offline := f.Bool("offline", false, "use the stored records")
 	return func(ctx context.Context) error {
 		return recorded(ctx, out, *offline, func(ctx context.Context) error { return record(ctx, *dir) }, func(context.Context) (string, string, error) {
 			text, err := yardstick.WritePage(*dir)
@@ -158,7 +158,7 @@ func flowNetwork(f *flag.FlagSet, out io.Writer, record func(ctx context.Context
 }
 
 func flowsVerb(f *flag.FlagSet, out io.Writer) action {
-	small := f.Bool("small", false, "only compare what the tests do, and keep nothing")
+	small := f.Bool("small", false, "only compare what the tests do, and store nothing")
 	study := flowNetwork(f, out, func(ctx context.Context, dir string) error {
 		return yardstick.RecordFlows(ctx, dir, yardstick.Full, out)
 	})
@@ -172,7 +172,7 @@ func flowsVerb(f *flag.FlagSet, out io.Writer) action {
 }
 
 func packetsVerb(f *flag.FlagSet, out io.Writer) action {
-	most := f.Duration("most", 10*time.Minute, "time for each shuffle")
+	most := f.Duration("most", 10*time.Minute, "time limit for each shuffle")
 	return flowNetwork(f, out, func(ctx context.Context, dir string) error { return yardstick.RecordPackets(ctx, dir, *most, out) })
 }
 
@@ -181,11 +181,11 @@ func studyMarpLive(f *flag.FlagSet, out io.Writer) action {
 	f.StringVar(&s.Dir, "dir", kept("marp-live"), "`folder` of the records and pictures")
 	f.StringVar(&s.Page, "page", kept("marp-live.md"), "the report's `file`")
 	workFolders(f, &s.Work, &s.Binary)
-	f.IntVar(&s.Repetitions, "repetitions", 5, "of every arm")
-	only := f.String("only", "", "`arms`, with commas: fifo, prj, prj-2, 0.9, cbt, cbtws, cbtwat, ahead, kalman-mem (default: all)")
+	f.IntVar(&s.Repetitions, "repetitions", 5, "number of repetitions of every arm")
+	only := f.String("only", "", "comma-separated `arms`: fifo, prj, prj-2, 0.9, cbt, cbtws, cbtwat, ahead, kalman-mem (default: all)")
 	scheduler := f.String("scheduler", "both", "fair, capacity or both")
-	f.BoolVar(&s.First, "first", false, "let daemons and jobs go before other work on the computer, where that is allowed")
-	report := f.Bool("report", false, "only write the report, from the records that are there")
+	f.BoolVar(&s.First, "first", false, "raise the priority of daemons and jobs, where permitted")
+	report := f.Bool("report", false, "only write the report, from the stored records")
 	return func(ctx context.Context) error {
 		switch *scheduler {
 		case "fair", "capacity":
@@ -193,7 +193,7 @@ func studyMarpLive(f *flag.FlagSet, out io.Writer) action {
 		case "both":
 			s.Schedulers = []string{"fair", "capacity"}
 		default:
-			return errors.New("study marp-live: --scheduler is fair, capacity or both")
+			return errors.New("study marp-live: --scheduler must be fair, capacity or both")
 		}
 		s.Only = list(*only)
 		return recorded(ctx, out, *report, s.Record, func(ctx context.Context) (string, string, error) { return "", s.Page, s.Report(ctx) })
@@ -202,15 +202,15 @@ func studyMarpLive(f *flag.FlagSet, out io.Writer) action {
 
 func studyAMs(f *flag.FlagSet, out io.Writer) action {
 	m := study.AMs{Size: study.Full, Log: out}
-	f.IntVar(&m.Runs, "runs", 3, "on the daemons, beside those that are kept")
+	f.IntVar(&m.Runs, "runs", 3, "number of runs on the daemons, besides those already stored")
 	f.StringVar(&m.Dir, "dir", kept("masters"), "`folder` of the records and the report")
 	workFolders(f, &m.Work, nil)
 	small := f.Bool("small", false, "the miniature that the tests run; needs --dir")
-	offline := f.Bool("offline", false, "take the records")
+	offline := f.Bool("offline", false, "use the stored records")
 	return func(ctx context.Context) error {
 		if *small {
 			if m.Size = study.Mini; m.Dir == kept("masters") {
-				return errors.New("study unmanaged: --small needs a --dir of its own")
+				return errors.New("study unmanaged: --small needs its own --dir")
 			}
 		}
 		return recorded(ctx, out, *offline, m.Record, m.Report)
@@ -221,7 +221,7 @@ func studyMapReduce(f *flag.FlagSet, out io.Writer) action {
 	m := study.MapReduce{Log: out}
 	f.StringVar(&m.Dir, "dir", kept("mapreduce"), "`folder` of the imports and the report")
 	workFolders(f, &m.Work, &m.Binary)
-	offline := f.Bool("offline", false, "take the imports")
+	offline := f.Bool("offline", false, "use the stored imports")
 	return func(ctx context.Context) error { return recorded(ctx, out, *offline, m.Record, m.Report) }
 }
 
@@ -230,7 +230,7 @@ func studyCycles(f *flag.FlagSet, out io.Writer) action {
 	f.StringVar(&s.Dir, "dir", kept("cycles"), "`folder` of the records")
 	f.StringVar(&s.Page, "page", kept("cycles.md"), "the report's `file`")
 	workFolders(f, &s.Work, nil)
-	f.StringVar(&s.History, "history", "", "`address` of a history server that has the jobs already; nothing is run")
-	offline := f.Bool("offline", false, "take the records")
+	f.StringVar(&s.History, "history", "", "`address` of a history server that already has the jobs; runs nothing")
+	offline := f.Bool("offline", false, "use the stored records")
 	return func(ctx context.Context) error { return recorded(ctx, out, *offline, s.Record, s.Report) }
 }

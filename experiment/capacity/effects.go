@@ -7,7 +7,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// paired says of every job of a trace whether one of its reduces shared its node, at any time, with a reduce of another job: the
+// paired reports for each job of a trace whether one of its reduces ever shared its node with a reduce of another job: the
 // same-reduce-node effect. Intervals that only touch do not count.
 func (t *trace) paired() map[*played]bool {
 	type held struct {
@@ -37,17 +37,17 @@ func (t *trace) paired() map[*played]bool {
 	return together
 }
 
-// delayed says which jobs of a trace met delayed map execution: a job that was given a few map slots although a job ahead of it in its
-// queue had maps to start, and then nothing until that job had started them all, so that its waiting looks short and its maps long.
+// delayed reports which jobs of a trace met delayed map execution: a job got a few map slots although a job ahead of it in its
+// queue had maps to start, and then none until that job had started them all, so that its wait looks short and its maps long.
 //
 // A later job L met it behind a job A, which comes before L in the order of their queue, if
 //
 //  1. A started its first map before L did, and some map after L's first;
 //  2. L had started some of its maps, but not all, when A started its last one: k of n, 0 < k < n;
 //  3. between L's k-th map and the next one A started more maps than the k that L had, its last among them; and
-//  4. that gap is longer than two of L's maps take on average: L did not merely wait for a slot of its own to turn over.
+//  4. that gap is longer than twice the mean length of L's maps: L did not merely wait for a slot of its own to free up.
 //
-// A job of one map cannot meet it. Two jobs that share their queue by the user limit do not either: both go on starting maps.
+// A single-map job cannot meet it. Nor can two jobs that share their queue by the user limit: both keep starting maps.
 func (t *trace) delayed() map[*played]bool {
 	found := map[*played]bool{}
 	queues := map[string][]*played{}
@@ -79,7 +79,7 @@ func (p *played) delayedBehind(ahead *played) bool {
 	return between > k && to-from > 2*meanLength(p.maps)
 }
 
-// startedBefore counts the tasks, which are in order of their starts, that started before an instant.
+// startedBefore counts the tasks that started before an instant; tasks are sorted by start.
 func startedBefore(tasks []task, at unit.Time) int {
 	n, _ := slices.BinarySearchFunc(tasks, at, func(t task, at unit.Time) int { return cmp.Compare(t.start, at) })
 	return n
@@ -93,7 +93,7 @@ func meanLength(tasks []task) unit.Time {
 	return sum / unit.Time(len(tasks))
 }
 
-// atOnce is the largest number of a queue's jobs between their first map and their finish at one time.
+// atOnce is the maximum number of a queue's jobs that were between their first map and their finish at the same time.
 func (t *trace) atOnce(queue string) int {
 	type change struct {
 		at unit.Time
@@ -105,14 +105,14 @@ func (t *trace) atOnce(queue string) int {
 			changes = append(changes, change{p.maps[0].start, +1}, change{p.finish, -1})
 		}
 	}
-	// A finish comes before a start of the same instant.
+	// At the same instant, finishes come before starts.
 	slices.SortFunc(changes, func(a, b change) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.by, b.by)) })
-	var now, most int
+	var now, largest int
 	for _, c := range changes {
 		now += c.by
-		most = max(most, now)
+		largest = max(largest, now)
 	}
-	return most
+	return largest
 }
 
 // stragglers counts maps that took more than twice the median of their job's maps.

@@ -45,10 +45,10 @@ var sensitivityRuns = func() [16]sensitivityRun {
 type sensitivityRun struct {
 	title   string
 	s       settings
-	reduces int64 // a job
+	reduces int64 // per job
 }
 
-// sensitivitySetup is the set-up of one of them, by its place.
+// sensitivitySetup is the set-up of the i-th of them.
 func sensitivitySetup(i int) setup {
 	l := &sensitivityRuns[i]
 	p := setup{on: sensitivityCluster, settings: l.s}
@@ -88,11 +88,11 @@ func sensitivityExperiments() []experiment.Experiment {
 // validationRun is one of the V experiments.
 type validationRun struct {
 	name, title string
-	slots       int64 // for reduces, a node
+	slots       int64 // reduce slots per node
 	s           settings
 }
 
-// validations are V1-* with one reduce slot a node and V2-* with two.
+// validations are V1-* with one reduce slot per node and V2-* with two.
 func validations() []validationRun {
 	half := []float64{50, 50}
 	var all []validationRun
@@ -162,7 +162,7 @@ func (r row) String() string {
 	return fmt.Sprintf("%s, ULF %g, MULP %g", s, r.factor, r.percent)
 }
 
-// pairs say what the machines are, for people.
+// pairs describes the machines for the page.
 func (m machines) pairs() []experiment.Pair {
 	d := m.model().Machine.Disk
 	return []experiment.Pair{

@@ -12,9 +12,9 @@ import (
 	x "github.com/yardmaster/yardmaster/experiment"
 )
 
-// ownJudges are those that the rules of the checks name beside the experiment package's.
+// ownJudges are the judges that the study adds to those of package experiment.
 func ownJudges() map[string]func(words []string, q []x.Quantity) x.Judge {
-	varies := func(how string, jobwise bool) func([]string, []x.Quantity) x.Judge { // experiments, type, queue, least, most
+	varies := func(how string, jobwise bool) func([]string, []x.Quantity) x.Judge { // experiments, type, queue, min, max
 		return func(w []string, _ []x.Quantity) x.Judge {
 			ids, low, high := strings.Split(w[0], "+"), number(w[3]), number(w[4])
 			rule := fmt.Sprintf("variation of exec/%s over the seeds%s in %s %s: %g to %g", w[1], how, strings.Join(ids, ", "), w[2], low, high)
@@ -44,7 +44,7 @@ func ownJudges() map[string]func(words []string, q []x.Quantity) x.Judge {
 	}
 }
 
-// number is a number of a rule.
+// number parses a number of a rule.
 func number(word string) float64 {
 	v, err := strconv.ParseFloat(word, 64)
 	if err != nil {
@@ -53,7 +53,7 @@ func number(word string) float64 {
 	return v
 }
 
-// near holds when a makespan (from, to, queue) changes by about what the source prints: from half of that change to one and a half times it. It takes its
+// near holds when a makespan (from, to, queue) changes by roughly what the source prints: 0.5 to 1.5 times that change. It takes its
 // figures from the table of makespans.
 func near(w []string, _ []x.Quantity) x.Judge {
 	from, to, queue := int(number(w[0])), int(number(w[1])), int(number(w[2]))
@@ -66,7 +66,7 @@ func near(w []string, _ []x.Quantity) x.Judge {
 	return x.Changes(x.Of(fmt.Sprintf("S%02d", from), metric), x.Of(fmt.Sprintf("S%02d", to), metric), low, high)
 }
 
-// flat holds when the largest makespan of two queues in some experiments is no more than so many times the smallest.
+// flat holds when the largest makespan of two queues in some experiments is at most a given multiple of the smallest.
 func flat(w []string, _ []x.Quantity) x.Judge {
 	var cells []x.Quantity
 	for id := range strings.SplitSeq(w[0], "+") {
@@ -81,27 +81,27 @@ func local(w []string, q []x.Quantity) x.Judge {
 	return x.Within(q[0], low, high)
 }
 
-// spread holds when the means of a type's share of rack-local maps over some experiments lie no more than so many points apart; as far as the source's unless
-// it is said.
+// spread holds when the means of a type's share of rack-local maps over some experiments lie within a given number of points of each
+// other; by default, the source's own spread.
 func spread(w []string, _ []x.Quantity) x.Judge {
-	ids, most := strings.Split(w[0], "+"), printedSpread(int(number(w[1])))
+	ids, largest := strings.Split(w[0], "+"), printedSpread(int(number(w[1])))
 	if len(w) > 2 {
-		most = number(w[2])
+		largest = number(w[2])
 	}
-	rule := fmt.Sprintf("largest less smallest mean of rack-local/%s over %s to %s: at most %s points", w[1], ids[0], ids[len(ids)-1], x.Number(most))
+	rule := fmt.Sprintf("largest less smallest mean of rack-local/%s over %s to %s: at most %s points", w[1], ids[0], ids[len(ids)-1], x.Number(largest))
 	return x.Judge{Rule: rule, Of: func(r *x.Runs) x.Judgement {
 		low, high := math.Inf(1), math.Inf(-1)
 		for _, id := range ids {
 			v := r.Estimate(id, "rack-local/"+w[1]).Mean
 			low, high = math.Min(low, v), math.Max(high, v)
 		}
-		j := figure(high-low, high-low <= most+1e-9)
+		j := figure(high-low, high-low <= largest+1e-9)
 		j.Ours = x.Number(low) + " to " + x.Number(high) + " %"
 		return j
 	}}
 }
 
-// figure is a judgement on a figure that has no interval.
+// figure is a judgement on a figure without an interval.
 func figure(v float64, holds bool) x.Judgement {
 	j := x.Judgement{Holds: holds, Ours: x.Number(v), Value: v, Lo: v, Hi: v}
 	if math.IsNaN(v) {
@@ -111,8 +111,8 @@ func figure(v float64, holds bool) x.Judgement {
 }
 
 // variation is the coefficient of variation of execution time over repeated runs: standard deviation over mean. pooled takes all jobs of
-// the type and all seeds as one sample, as the source seems to; ofRuns is that of each job over the seeds, then the mean over the jobs, which
-// leaves out what differs between them. NaN with one seed.
+// the type and all seeds as one sample, as the source seems to; ofRuns is computed for each job over the seeds and then averaged over the
+// jobs, which excludes the differences between them. NaN with one seed.
 func variation(r *x.Runs, experiment, t, queue string) (pooled, ofRuns float64) {
 	var all []float64
 	var sum, jobs float64
@@ -141,8 +141,8 @@ func meanVariation(r *x.Runs, experiments []string, t, queue string, jobwise boo
 	return sum / float64(len(experiments))
 }
 
-// rackLocalShare is the expected share of a job's maps that find no copy of their block on the node they run on: one rack of nodes, so
-// many copies placed at random, one map for each heartbeat of a node drawn at random, node-local maps preferred. With m maps waiting the
+// rackLocalShare is the expected share of a job's maps that find no replica of their block on the node they run on: one rack of nodes,
+// replicas placed at random, one map for each heartbeat of a node drawn at random, node-local maps preferred. With m maps waiting the
 // next heartbeat finds none of them local with probability q^m, where q = 1 - copies/nodes is that of a single one; so
 //
 //	L(M) = (q + q^2 + ... + q^M) / M = q (1 - q^M) / ((1 - q) M)
@@ -163,7 +163,7 @@ func printedShares(t int) (rows [][8]float64) {
 	return rows
 }
 
-// printedRange is the smallest and the largest of them, over all experiments.
+// printedRange is the min and max of them over all experiments.
 func printedRange(t int) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, row := range printedShares(t) {
@@ -172,8 +172,8 @@ func printedRange(t int) (low, high float64) {
 	return low, high
 }
 
-// localityBounds are what a type's share of rack-local maps must lie between, in percent: the source's own range for the short types,
-// the oracle and twice the oracle for the long ones (a job near its end holds no choice of maps, and nodes are not drawn at random then).
+// localityBounds are the bounds for a type's share of rack-local maps, in percent: the source's own range for the short types, the
+// oracle and twice the oracle for the long ones (near its end a job has few maps to choose from, and nodes are not drawn at random then).
 func localityBounds(t int) (low, high float64) {
 	if long(t) {
 		l := 100 * rackLocalShare(types[t].maps, workers, replication)
@@ -182,10 +182,10 @@ func localityBounds(t int) (low, high float64) {
 	return printedRange(t)
 }
 
-// printedSpread is how far apart, at most, the source's shares of rack-local maps of a type are in one block and queue, in points.
-func printedSpread(t int) (most float64) {
+// printedSpread is the maximum spread, in points, of the source's shares of rack-local maps of a type in one block and queue.
+func printedSpread(t int) (largest float64) {
 	for _, row := range printedShares(t) {
-		most = max(most, slices.Max(row[:])-slices.Min(row[:]))
+		largest = max(largest, slices.Max(row[:])-slices.Min(row[:]))
 	}
-	return most
+	return largest
 }

@@ -8,8 +8,8 @@ import (
 	x "github.com/yardmaster/yardmaster/experiment"
 )
 
-// Checks that the study cannot miss show nothing. Each of these was once such a check: it held whether or not the scheduler did what it is about.
-// Here the scheduler, or the cluster, does something else, and the check has to notice.
+// A check that cannot fail shows nothing. Each of these was once such a check: it held whether or not the scheduler did what it is about.
+// Here the scheduler, or the cluster, is mutated, and the check has to notice.
 func TestChecksCanFail(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays some experiments")
@@ -26,7 +26,7 @@ func TestChecksCanFail(t *testing.T) {
 	sixSeeds := x.Seeds(1, 6)
 	for _, c := range []struct {
 		check  string
-		broken string // the experiment that is
+		broken string // the mutated experiment
 		by     func(setup) setup
 		seeds  []uint64
 		part   string // that has to notice; "": the whole

@@ -9,12 +9,12 @@ import (
 
 // order is another reading of which queue is served first.
 type order struct {
-	name, letter string // the letter ends the names of its experiments
+	name, letter string // letter is the suffix of its experiments' names
 	blocks       []block
 	policy       func(c capacity1.Config) (policy.Policy, error)
 }
 
-// Readings beside the one as written (by running over capacity, before every start).
+// Alternatives to the order as written (by running over capacity, re-sorted before every start).
 var orders = []order{
 	{"fewest running tasks first", "e", unequal, ranked(capacity1.EqualRunning)},
 	{"most loaded first", "m", unequal, ranked(capacity1.MostLoaded)},
@@ -31,13 +31,13 @@ func ranked(o capacity1.QueueOrder) func(capacity1.Config) (policy.Policy, error
 	}
 }
 
-// sortedOnce is the scheduler as written, except that queues are brought in order at the beginning of a heartbeat and stay so until it
-// is over, however many maps it hands out. Usage and limits are still counted after each.
+// sortedOnce is the scheduler as written, except that queues are sorted once at the beginning of a heartbeat and keep that order until
+// it is over, however many maps it assigns. Usage and limits are still updated after each.
 func sortedOnce(c capacity1.Config) (policy.Policy, error) {
 	w := &once{node: -1}
 	c.QueueOrder = func(u capacity1.Use) float64 {
 		if w.going {
-			return 0 // equals stay in the order they had
+			return 0 // stable for equals
 		}
 		return capacity1.LeastLoaded(u)
 	}
@@ -47,7 +47,7 @@ func sortedOnce(c capacity1.Config) (policy.Policy, error) {
 	return p, err
 }
 
-// once knows whether an offer belongs to the heartbeat of the one before.
+// once tells whether an offer belongs to the same heartbeat as the previous one.
 type once struct {
 	policy.Order
 	now   unit.Time
@@ -71,13 +71,13 @@ func (w *once) Ranked(o *policy.Offer, try func(*policy.Job) policy.Verdict) boo
 	return took
 }
 
-// avoiding is the scheduler with reduces that pass over a node which runs one already, while another has none.
+// avoiding is the scheduler with reduces that skip a node already running one while another node has none.
 func avoiding(c capacity1.Config) (policy.Policy, error) {
 	c.AvoidBusyNodes = true
 	return capacity1.New(c)
 }
 
-// avoidExperiments are those in which it matters whether reduces share a node, without it.
+// avoidExperiments are the experiments in which reduces sharing a node matters, run with avoiding.
 func avoidExperiments() []experiment.Experiment {
 	var all []experiment.Experiment
 	add := func(e experiment.Experiment, p setup) {
@@ -99,7 +99,7 @@ func avoidExperiments() []experiment.Experiment {
 	return all
 }
 
-// orderExperiments are those of E01 to E32 that the order of queues can change, and the two validations with two queues, under other orders.
+// orderExperiments are those of E01 to E32 that the queue order can change, and the two validations with two queues, under other orders.
 func orderExperiments() []experiment.Experiment {
 	var all []experiment.Experiment
 	for i := range orders {

@@ -38,7 +38,7 @@ func setups() map[string]setup {
 	return all
 }
 
-// scheduled lets the scheduler have other settings than the study says.
+// scheduled overrides the study's scheduler settings.
 func (s setup) scheduled(change func(*capacity1.Config)) setup {
 	inner := s.policy
 	if inner == nil {
@@ -52,8 +52,8 @@ func (s setup) scheduled(change func(*capacity1.Config)) setup {
 	return s
 }
 
-// Whatever the study sets, of the scheduler or of the machines: if it did something else than it does, some probe would have other figures,
-// and a printed page would be known to be stale.
+// For every setting of the study, of the scheduler or of the machines: if its effect changed, some probe would have other figures,
+// and a printed page would be detected as stale.
 func TestProbesFeelEverySetting(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays some experiments")
@@ -72,7 +72,7 @@ func TestProbesFeelEverySetting(t *testing.T) {
 	on := func(set func(*machines)) change {
 		return func(_ string, s setup) (setup, bool) { set(&s.on); return s, true }
 	}
-	ignored := func(letter string) change { // the experiments of another policy are played as they are without it
+	ignored := func(letter string) change { // run the experiments of another policy without it
 		return func(id string, s setup) (setup, bool) {
 			s.policy = nil
 			return s, strings.HasSuffix(id, letter)

@@ -17,7 +17,7 @@ import (
 //go:embed sections.tmpl
 var story string
 
-// measure is a figure whose effects are told, by type.
+// measure is a figure whose effects are reported by type.
 type measure struct{ Metric, Title string }
 
 // sections are the study's own tables and charts.
@@ -93,7 +93,7 @@ func inQueueTitle(queue string) string {
 	return ", queue " + queue[1:]
 }
 
-// design is a block as the factorial's arithmetic wants it: bit 0 of a cell's place is a maximum-capacity, bit 1 ULF 2, bit 2 MULP 25.
+// design is a block as a factorial design: bit 0 of a cell's index is a maximum-capacity, bit 1 ULF 2, bit 2 MULP 25.
 func (b block) design() x.Design {
 	cells := make([]string, len(rows))
 	for i, r := range rows {
@@ -135,7 +135,7 @@ func percentEffect(e x.Effect) string {
 	return s
 }
 
-// QueuesApart are the queues whose figures are told one by one: "" is all together. QueuesVaried are those of the source's variation.
+// QueuesApart are the queues whose figures are listed separately: "" is all together. QueuesVaried are those of the source's variation.
 func (b block) QueuesApart() []string {
 	if b.pattern == longFirst && b.capacity[0] != b.capacity[1] {
 		return []string{"q1", "q2"}
@@ -181,7 +181,7 @@ func (b block) Makespan(q, row int) float64 {
 
 func (b block) published() *published { return &paper().Blocks[(b.first-1)/8] }
 
-// closeness is how far our figures are from the source's in a part of its tables, as a row.
+// closeness is a row with the deviation of our figures from the source's in a part of its tables.
 func closeness(r *x.Runs, name, prefix, metric string, recorded bool) string {
 	var errs []float64
 	furthest, at := -1.0, ""
@@ -216,10 +216,10 @@ func closeness(r *x.Runs, name, prefix, metric string, recorded bool) string {
 type locality struct {
 	Type                                               int
 	Maps                                               int64
-	L, Low, High, Printed, From, To, Mean, Least, Most float64 // the closed form, what it must lie between, the source's mean and range, ours
+	L, Low, High, Printed, From, To, Mean, Least, Most float64 // the closed form, the bounds, the source's mean and range, ours
 }
 
-// Inside says whether the mean lies where it must.
+// Inside reports whether the mean lies within the bounds.
 func (l locality) Inside() bool { return l.Mean >= l.Low && l.Mean <= l.High }
 
 // localities are those of all types; none where nothing was run.
@@ -251,7 +251,7 @@ func localities(r *x.Runs) (all []locality) {
 	return all
 }
 
-// counted are the experiments whose delayed jobs are told: of E02 to E32 and their other orders only those that have some.
+// counted are the experiments whose delayed jobs are listed: of E02 to E32 and their other orders, only those that have some.
 func counted(r *x.Runs) []string {
 	list := []string{"S01", "S03", "S04", "V1-Q2", "V1-MAXCAP", "V2-Q2", "V2-MAXCAP"}
 	for _, b := range blocks {

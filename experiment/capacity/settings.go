@@ -12,7 +12,7 @@ import (
 	"github.com/yardmaster/yardmaster/internal/yamlfile"
 )
 
-// settings are those of the Capacity Scheduler that an experiment changes; the others have their documented defaults.
+// settings are the Capacity Scheduler settings that an experiment changes; the others keep their documented defaults.
 type settings struct {
 	capacity []float64 // of each queue, in percent
 	capped   bool      // maximum-capacity is each queue's capacity
@@ -27,7 +27,7 @@ type settings struct {
 func (s settings) userLimitFactor() float64  { return cmp.Or(s.factor, 1) }
 func (s settings) userLimitPercent() float64 { return cmp.Or(s.percent, 100) }
 
-// pairs say what was set, for people.
+// pairs describes the settings for the page.
 func (s settings) pairs() []experiment.Pair {
 	var shares []string
 	for _, c := range s.capacity {
@@ -66,7 +66,7 @@ var rows = [8]row{
 	{true, 2, 100}, {true, 1, 25}, {false, 2, 25}, {true, 2, 25},
 }
 
-// block is a full factorial over one way of submitting.
+// block is a full factorial over one submission pattern.
 type block struct {
 	Name     string
 	first    int // number of its first experiment

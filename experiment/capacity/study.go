@@ -22,7 +22,7 @@ import (
 //go:embed study.yaml
 var studyFile []byte
 
-// texts are the words of the study.
+// texts are the texts of the study.
 var texts = sync.OnceValue(func() *experiment.Texts {
 	t := yamlfile.Decode[experiment.Texts](studyFile)
 	for i, m := range []machines{studyCluster, sensitivityCluster} {
@@ -38,7 +38,7 @@ func Study() *experiment.Study {
 	return &s
 }
 
-// probes have every cluster, every way of submitting, every setting where it has an effect, and every order of queues.
+// probes cover every cluster, every submission pattern, every setting where it has an effect, and every queue order.
 var probes = []string{
 	"S02", "S05", "S08", "S11", "S12", "S13", "S15", "V1-MULP", "V1-MSJ", "E01", "E12", "E14", "E22", "E30", "V2-Q2a", "E09e", "E25m", "V1-Q2s",
 }
@@ -48,11 +48,11 @@ type setup struct {
 	on       machines
 	settings settings
 	jobs     workload.Slice
-	then     map[string]*workload.Job                      // jobs that follow others, by the ID of those
+	then     map[string]*workload.Job                      // follow-up jobs by the ID of their predecessor
 	policy   func(capacity1.Config) (policy.Policy, error) // nil: the scheduler as written
 }
 
-// config is the settings as the scheduler takes them.
+// config converts the settings for the scheduler.
 func (s settings) config() capacity1.Config {
 	c := capacity1.Config{MaxSystemJobs: s.systemJobs, PollInterval: poll}
 	for i, share := range s.capacity {

@@ -27,7 +27,7 @@ func TestStudy(t *testing.T) {
 	if n := len(s.Experiments); n != 16+10+32+6+2*16+32+4 {
 		t.Errorf("%d experiments", n)
 	}
-	// Every cell of the source's tables stands with its experiment: 2 makespans, 7 ratios and 7 shares, more where it prints more queues.
+	// Every cell of the source's tables is listed with its experiment: 2 makespans, 7 ratios and 7 shares, more where it prints more queues.
 	for id, want := range map[string]int{"E01": 2 + 7 + 7, "E12": 2 + 14 + 14, "E25": 4 + 7 + 7, "S03": 3, "S07": 1} {
 		if got := len(known[id].Reported); got != want {
 			t.Errorf("%s: %d reported figures, want %d", id, got, want)
@@ -35,7 +35,7 @@ func TestStudy(t *testing.T) {
 	}
 }
 
-// A few experiments from end to end: every figure that a check or a table asks for is there, and the same seed gives the same figures.
+// A few experiments from end to end: every figure that a check or a table needs exists, and the same seed gives the same figures.
 func TestMini(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs four experiments")
@@ -83,7 +83,7 @@ func TestMini(t *testing.T) {
 	}
 }
 
-// invented are runs whose figures are made up: enough to see that every check and every section can be told from them.
+// invented are runs with made-up figures: enough for every check and every section.
 func invented(s *x.Study, seeds int) *x.Runs {
 	all := map[string][]x.Metrics{}
 	list := make([]uint64, seeds)
@@ -170,7 +170,7 @@ func TestDesign(t *testing.T) {
 	}
 }
 
-// Queues that are sorted once a heartbeat let jobs meet delayed map execution, a maximum-capacity takes it away, and the rule as written
+// With queues sorted once per heartbeat jobs meet delayed map execution; a maximum-capacity prevents it, and the rule as written
 // has none of it.
 func TestSortedOnce(t *testing.T) {
 	count := func(id string) (jobs float64) {
@@ -202,7 +202,7 @@ func BenchmarkE01(b *testing.B) {
 	}
 }
 
-// The two figures that the disk was set by: a change of the model that moves them asks for a new factor.
+// The two figures on which the disk was calibrated: a model change that moves them needs a new factor.
 func TestCalibration(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the whole mix")

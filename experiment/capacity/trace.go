@@ -12,7 +12,7 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// trace is what happened in one run: every job with every task that was done, in order of arrival.
+// trace is what happened in one run: every job with every completed task, in order of arrival.
 type trace struct {
 	jobs    []*played
 	refused []string
@@ -51,7 +51,7 @@ func (r *recorder) of(j *workload.Job, seq int64) *played {
 	return p
 }
 
-// Task takes a task that ended. Attempts whose work was not done are none of the source's figures.
+// Task records a task that ended. The source's figures do not count attempts whose work was lost.
 func (r *recorder) Task(t *sim.TaskRecord) {
 	if t.Why != policy.Done || t.Stage < 0 {
 		return
@@ -65,7 +65,7 @@ func (r *recorder) Task(t *sim.TaskRecord) {
 	}
 }
 
-// Job takes a job that is gone.
+// Job records a finished job.
 func (r *recorder) Job(j *sim.JobRecord) {
 	if j.Outcome != sim.Finished {
 		r.refused = append(r.refused, j.Job.ID+": "+j.Outcome.String()+" "+j.Reason)
@@ -74,10 +74,10 @@ func (r *recorder) Job(j *sim.JobRecord) {
 	r.of(j.Job, j.Seq).finish = j.Finish
 }
 
-// Sample is not used.
+// Sample is a no-op.
 func (r *recorder) Sample(*sim.Sample) {}
 
-// trace puts what was collected in order.
+// trace sorts what was collected.
 func (r *recorder) trace() *trace {
 	t := &trace{refused: r.refused}
 	for _, p := range r.bySeq {
@@ -90,7 +90,7 @@ func (r *recorder) trace() *trace {
 	return t
 }
 
-// The times of a job, as the source defines them. Execution is elapsed less waiting, not map plus reduce: those overlap.
+// The times of a job, as the source defines them. Execution is elapsed minus waiting, not map plus reduce: those overlap.
 
 func (p *played) waiting() unit.Time   { return p.maps[0].start - p.job.Submit }
 func (p *played) elapsed() unit.Time   { return p.finish - p.job.Submit }
@@ -128,16 +128,16 @@ func lastEnd(tasks []task) unit.Time {
 
 // metrics are the figures of one run. Times are in seconds, shares in percent.
 //
-//	makespan/q1             when all jobs of the queue have finished, from instant 0
+//	makespan/q1             when the queue's last job finished, from instant 0
 //	wait, exec, elapsed, map, reduce, ratio
 //	  wait/5, wait/5/q1     means over the jobs of a class (a type, or a program), in all queues or in one
 //	  wait/short            of all short jobs of the mix, or all long ones
 //	  wait/q1/Sort          of one job, by its ID; of the mix exec only
 //	rack-local/5, .../q1    share of maps without a copy of their block on the node, mean over jobs
 
-// delayed, delayed/5, ... jobs that met delayed map execution: their number; by class, their share of the jobs
+// delayed, delayed/5, ... jobs that met delayed map execution: count; by class, share of the jobs
 // paired/ID, paired       whether a reduce of the job shared its node with another job's; their share of all jobs
-// at-once/q1              most jobs of the queue that executed at one time
+// at-once/q1              maximum number of the queue's jobs executing at one time
 // occupancy               mean time that a map holds its slot
 // stragglers              maps that took more than twice the median of their job's
 func (tr *trace) metrics() experiment.Metrics {
@@ -166,7 +166,7 @@ func (tr *trace) metrics() experiment.Metrics {
 				m.add(name+"/"+group, v)
 				m.add(name+"/"+group+"/"+queue, v)
 			}
-			if name == "exec" || !ofMix { // a hundred jobs, eight figures each, are more than anybody asks for
+			if name == "exec" || !ofMix { // a hundred jobs with eight figures each would be too many
 				out[name+"/"+p.job.ID] = v
 			}
 		}
@@ -205,7 +205,7 @@ func (tr *trace) metrics() experiment.Metrics {
 	return out
 }
 
-// means gathers values by name. The jobs come in order, so a sum does not depend on how a map is walked.
+// means gathers values by name. Jobs come in order, so sums do not depend on map iteration order.
 type means map[string][]float64
 
 func (m means) add(name string, v float64) { m[name] = append(m[name], v) }

@@ -22,7 +22,7 @@ type jobType struct {
 	queueCount                int // jobs of this type among the fifty of a queue
 	maps, reduces             int64
 	shuffle, output           float64 // map output over map input, reduce output over reduce input
-	mapCompute, reduceCompute float64 // read as cycles of the processor a byte
+	mapCompute, reduceCompute float64 // read as CPU cycles per byte
 }
 
 // types are the seven of the source's table, by number; types[0] is not used.
@@ -47,17 +47,17 @@ func typeOf(j *workload.Job) (t int, ok bool) {
 
 var allTypes = []int{1, 2, 3, 4, 5, 6, 7}
 
-// pattern is how the jobs of the mix are submitted, one a second in each stream. Two streams are alike and run at once.
+// pattern is how the jobs of the mix are submitted, one per second in each stream. The two streams are alike and run concurrently.
 type pattern string
 
 const (
 	longFirst   pattern = "long-first"  // all long jobs, then all short ones
 	interleaved pattern = "interleaved" // four short jobs, one long job, and again
-	separate    pattern = "separate"    // the instants of interleaved; short and long jobs have queues of their own
+	separate    pattern = "separate"    // the instants of interleaved; separate queues for short and long jobs
 )
 
-// order is the types of one stream's fifty jobs in order of submission. Inside the long and the short jobs the source names no order;
-// by number of type fits what it says (type 2 "early", type 4 "late", the short jobs are numbers 11 to 50).
+// order is the types of one stream's fifty jobs in order of submission. The source gives no order within the long and the short jobs;
+// ordering by type number fits what it says (type 2 "early", type 4 "late", the short jobs are numbers 11 to 50).
 func (p pattern) order() []int {
 	var longs, shorts []int
 	for _, t := range allTypes {
@@ -80,7 +80,7 @@ func (p pattern) order() []int {
 	return all
 }
 
-// queue is where a job of a stream (0 or 1) goes.
+// queue is the queue of a job of a stream (0 or 1).
 func (p pattern) queue(stream, t int) string {
 	if p == separate && long(t) {
 		return "q" + strconv.Itoa(stream+3)
@@ -104,7 +104,7 @@ func mix(p pattern) workload.Slice {
 	return jobs
 }
 
-// job is a job of the type; what it reads, passes on and writes follows from its maps.
+// job is a job of the type; its input, shuffle and output sizes follow from its number of maps.
 func (t jobType) job(id string) *workload.Job {
 	input := unit.Bytes(t.maps) * Block
 	passed := unit.Bytes(float64(input) * t.shuffle)
@@ -121,18 +121,18 @@ func (t jobType) job(id string) *workload.Job {
 	}}
 }
 
-// nominal is the length that a task has where no model plays what it does.
+// nominal is the length of a task where no model plays its phases.
 const nominal = 20 * unit.Second
 
 // program is one of the benchmark programs of the real clusters.
 type program struct {
 	name                      string
 	shuffle, output           float64
-	mapCompute, reduceCompute float64 // cycles a byte
+	mapCompute, reduceCompute float64 // cycles per byte
 }
 
-// The programs. For TeraSort the cycles a byte are those of the public MRPERF; Sort does the same to its records, so it gets the same.
-// WordCount splits its text into words, which takes some hundred cycles a byte in Java: 250, because the one map slot of queue 2 in S05
+// The programs. TeraSort's cycles per byte are those of the public MRPERF; Sort does the same to its records, so it gets the same.
+// WordCount splits its text into words, which takes a few hundred cycles per byte in Java: 250, because the one map slot of queue 2 in S05
 // does 225 maps in 2195 s, 9.7 s each at most. It combines: RandomTextWriter draws from a thousand words, so a map leaves at most a
 // thousand pairs, about 30 kB of its 64 MB.
 var (
@@ -221,7 +221,7 @@ const (
 	heartbeat   = 300 * unit.Millisecond // the source's default "for small clusters"
 	poll        = 5 * unit.Second        // the documented default of the initialization poller
 	replication = 3                      // the source's shares of rack-local maps fit three copies
-	gigabit     = 125e6                  // bytes a second, each way
+	gigabit     = 125e6                  // bytes per second, each way
 )
 
 // machines is a cluster of the source.
@@ -230,8 +230,8 @@ type machines struct {
 	mapSlots, reduceSlots int64
 	hertz                 float64
 	cores                 int
-	// slowDisk divides the disk's rates, which are otherwise those of the public MRPERF (280 MiB/s read, 75 MiB/s written). It is the one
-	// parameter that was set by figures of the source.
+	// slowDisk divides the disk's rates, which are otherwise those of the public MRPERF (280 MiB/s read, 75 MiB/s written). It is the only
+	// parameter calibrated on figures of the source.
 	slowDisk float64
 }
 

@@ -97,7 +97,7 @@ func TestPrograms(t *testing.T) {
 	if last.ID != "q3/WordCount" || last.User != "user9" || last.Submit != 2*unit.Second || last.Priority != veryHigh || last.Stages[1].Tasks != 2 {
 		t.Errorf("the last job is %+v", last)
 	}
-	// Two jobs must fit into 160 active tasks and one, but not two, into 100 with at most 80 a user.
+	// Two jobs must fit into 160 active tasks and one, but not two, into 100 with at most 80 per user.
 	for _, j := range threePrograms(2, 1, false) {
 		if n := j.Tasks(); n > 80 || 2*n > 160 || 2*n <= 100 {
 			t.Errorf("%s has %d tasks", j.ID, n)

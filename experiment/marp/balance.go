@@ -7,8 +7,8 @@ import (
 	x "github.com/yardmaster/yardmaster/experiment"
 )
 
-// balance is a host on which tasks compute more or less, or the disk suffers more from several streams, than on the study's. Each was
-// set by the mean of six jobs at once alone, as the study's host was.
+// balance is a host on which tasks compute more or less, or the disk suffers more from concurrent streams, than on the study's host. Like
+// the study's host, each was calibrated on nothing but the mean of six jobs at once.
 type balance struct {
 	ID, Host string
 	*bench
@@ -51,10 +51,10 @@ var balances = func() []balance {
 	return all
 }()
 
-// smallRequest is Linux's read-ahead, the least of what diskRequest may be.
+// smallRequest is Linux's read-ahead, the minimum of diskRequest.
 const smallRequest = 128 << 10
 
-// balanced plays six jobs on each of these hosts and, of TeraSort, the four of E2.
+// balanced runs six jobs on each of these hosts and, for TeraSort, the four of E2.
 func balanced(ctx context.Context, seed uint64, m x.Metrics) error {
 	for i := range balances {
 		h := &balances[i]
@@ -78,7 +78,7 @@ func balanced(ctx context.Context, seed uint64, m x.Metrics) error {
 // span is the makespan of an experiment's variant.
 func span(experiment, name string) x.Quantity { return x.Of(experiment, "makespan/"+name) }
 
-// ownJudges are those that the rules of the checks name beside the experiment package's.
+// ownJudges are the judges that the study adds to those of package experiment.
 var ownJudges = map[string]func(words []string, q []x.Quantity) x.Judge{
 	// balances holds when on one of the hosts CBTwS is faster than all at once and than CBT.
 	"balances": func([]string, []x.Quantity) x.Judge {

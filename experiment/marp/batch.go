@@ -22,16 +22,16 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// Scheduler is what lets AMs start.
+// Scheduler decides when AMs may start.
 type Scheduler uint8
 
 // The schedulers.
 const (
-	// Fair is the Fair Scheduler of Hadoop 2, whose file is polled.
+	// Fair is the Fair Scheduler of Hadoop 2, which polls its allocation file.
 	Fair Scheduler = iota
-	// Capacity is the Capacity Scheduler, which takes a new share at once.
+	// Capacity is the Capacity Scheduler, which applies a new share immediately.
 	Capacity
-	// Fair3 is Fair by the rule of Hadoop 3.
+	// Fair3 is Fair with the rule of Hadoop 3.
 	Fair3
 )
 
@@ -39,12 +39,12 @@ func (s Scheduler) String() string {
 	return [...]string{"Fair Scheduler", "Capacity Scheduler", "Fair Scheduler of Hadoop 3"}[s]
 }
 
-// Rule is the arithmetic by which it lets AMs start.
+// Rule is its AM limit.
 func (s Scheduler) Rule() steer.AMLimit {
 	return [...]steer.AMLimit{steer.FairV2AM, steer.CapacityAM, steer.FairAM}[s]
 }
 
-// Delays are the times until a changed share is in force.
+// Delays are the delays until a changed share takes effect.
 func (s Scheduler) Delays() steer.Delays {
 	if s == Capacity {
 		return steer.AtOnce()
@@ -52,8 +52,8 @@ func (s Scheduler) Delays() steer.Delays {
 	return steer.FairFile()
 }
 
-// perBeat is how many containers a node gets in one heartbeat by default: the Fair Scheduler gives one (assignmultiple is off), the
-// Capacity Scheduler of Hadoop 3 as many as there is room for.
+// perBeat is how many containers a node gets per heartbeat by default: one from the Fair Scheduler (assignmultiple is off), as many as
+// fit from the Capacity Scheduler of Hadoop 3.
 func (s Scheduler) perBeat() int {
 	if s == Capacity {
 		return 0
@@ -61,28 +61,28 @@ func (s Scheduler) perBeat() int {
 	return 1
 }
 
-// Queue is the one queue of a batch.
+// Queue is the only queue of a batch.
 const Queue = "root.default"
 
-// Batch is a set of jobs that are submitted together, and the cluster, the scheduler and the controller that they meet.
+// Batch is a set of jobs submitted together, with their cluster, scheduler and controller.
 type Batch struct {
 	Nodes     int
-	Node      unit.Resources // that each node offers to containers
+	Node      unit.Resources // capacity of each node
 	Model     mapreduce.Model
 	Jobs      workload.Slice
 	Scheduler Scheduler
 	Delays    *steer.Delays // nil: those of the scheduler
-	// Share is the share for AMs that the scheduler is configured with.
-	Share float64
-	Least unit.Resources // the Capacity Scheduler's minimum allocation; zero: 1024 MB and a core
-	// Controller is one of steer/marp's by its name; "": the share stays. Settings are its settings; Settings.Seed is set for each run.
+	// Share is the configured AM share.
+	Share         float64
+	MinAllocation unit.Resources // the Capacity Scheduler's minimum allocation; zero: 1024 MB and a core
+	// Controller names one of steer/marp's controllers; "": the share stays fixed. Settings are its settings; Settings.Seed is set for each run.
 	Controller string
 	Settings   control.Settings
-	// Steerer, if set, makes the steering policy instead.
+	// Steerer, if set, makes the steering policy instead and overrides Controller.
 	Steerer func() steer.Steerer
 }
 
-// Play runs the batch once. Equal seeds give equal outcomes, and meet jobs with the same noise.
+// Play runs the batch once. Equal seeds give equal outcomes and the same noise in the jobs.
 func (b *Batch) Play(ctx context.Context, seed uint64) (*Outcome, error) {
 	worker, err := mapreduce.New(b.Model)
 	if err != nil {
@@ -101,7 +101,7 @@ func (b *Batch) Play(ctx context.Context, seed uint64) (*Outcome, error) {
 		Cluster: b.cluster(), Workload: run.Jobs(b.Jobs), Seed: seed, Sink: rec, NoAlone: true,
 		Scheduler: run.Scheduler{New: b.policy, Steer: &steer.Rehearsal{Delays: delays, New: func(uint64) (steer.Steerer, error) { return rec, nil }}},
 		NewWorker: func() (sim.Worker, error) { return worker, nil },
-		// The study was calibrated with reduces that are asked for once every map has a container.
+		// The study was calibrated with reduces that are requested once every map has a container.
 		Model: sim.Model{Heartbeat: unit.Second, PerBeat: b.Scheduler.perBeat(), Application: am.MapsFirst},
 	})
 	if err != nil {
@@ -115,7 +115,7 @@ func (b *Batch) steerer(seed uint64) (steer.Steerer, error) {
 		return b.Steerer(), nil
 	}
 	if b.Controller == "" {
-		return nil, nil //nolint:nilnil // nobody steers
+		return nil, nil //nolint:nilnil // no steering
 	}
 	s := b.Settings
 	s.Seed = seed
@@ -146,13 +146,13 @@ func (b *Batch) policy() (policy.Policy, error) {
 	if err != nil {
 		return policy.Policy{}, err
 	}
-	if file.MinAllocation = b.Least; b.Least.IsZero() {
+	if file.MinAllocation = b.MinAllocation; b.MinAllocation.IsZero() {
 		file.MinAllocation = unit.Resources{Mem: 1024, Cores: 1}
 	}
 	return capacity.New(file)
 }
 
-// Check says what is wrong with a batch, without playing it.
+// Check validates a batch without running it.
 func (b *Batch) Check() error {
 	switch {
 	case b.Nodes < 1 || b.Node.Mem < 1 || b.Node.Cores < 1:
@@ -160,32 +160,32 @@ func (b *Batch) Check() error {
 	case len(b.Jobs) == 0:
 		return errors.New("a batch needs jobs")
 	case !(b.Share > 0 && b.Share <= 1):
-		return fmt.Errorf("a share of %v for AMs: it lies between 0 and 1", b.Share)
+		return fmt.Errorf("AM share %v is not between 0 and 1", b.Share)
 	}
 	return b.Model.Validate()
 }
 
-// The source's cluster: three nodes on one host, and AMs of 1536 MB that are given 2 GiB.
+// The source's cluster: three nodes on one host, and AMs of 1536 MB that are allocated 2 GiB.
 const sourceNodes = 3
 
 var (
-	sourceNode  = unit.Resources{Mem: 17 * 1024, Cores: 17}
-	sourceAM    = unit.Resources{Mem: 2048, Cores: 1}
-	sourceTask  = unit.Resources{Mem: 1024, Cores: 1}
-	sourceLeast = unit.Resources{Mem: 1024, Cores: 1}
+	sourceNode = unit.Resources{Mem: 17 * 1024, Cores: 17}
+	sourceAM   = unit.Resources{Mem: 2048, Cores: 1}
+	sourceTask = unit.Resources{Mem: 1024, Cores: 1}
+	sourceMin  = unit.Resources{Mem: 1024, Cores: 1}
 )
 
-// amShare is what one AM takes of all memory.
+// amShare is one AM's share of the cluster's memory.
 func amShare() float64 { return float64(sourceAM.Mem) / float64(sourceNodes*sourceNode.Mem) }
 
-// batch is n jobs of a benchmark on the source's cluster, with a share that is not set yet.
+// batch is n jobs of a benchmark on the source's cluster; the AM share is not set yet.
 func (b *bench) batch(n int, seed uint64) Batch {
 	return Batch{Nodes: sourceNodes, Node: sourceNode, Model: b.model(), Jobs: b.jobs(n, seed)}
 }
 
-// under sets what a batch is played under: fifo, prj, prj-K, share-S or a controller's name, on a scheduler.
+// under sets the variant of a batch: fifo, prj, prj-K, share-S or a controller's name, on a scheduler.
 //
-// Controllers begin from the source's 0.050 and move by its steps; kalman-mem begins from its own 0.1.
+// Controllers start at the source's 0.050 and move by its steps; kalman-mem starts at its own 0.1.
 func (b Batch) under(name string, on Scheduler) Batch {
 	b.Scheduler = on
 	kind, arg, _ := strings.Cut(name, "-")
@@ -210,8 +210,8 @@ func (b Batch) under(name string, on Scheduler) Batch {
 		b.Share = share
 	default:
 		b.Controller, b.Settings = name, control.Defaults(name, Queue)
-		b.Settings.Limit, b.Settings.AM, b.Settings.Least = on.Rule(), sourceAM, sourceLeast
-		b.Settings.Headroom = false // as published: it goes by the processors of the cluster, which is one queue
+		b.Settings.Limit, b.Settings.AM, b.Settings.Least = on.Rule(), sourceAM, sourceMin
+		b.Settings.Headroom = false // as published: it uses the processors of the whole cluster, which has one queue
 		b.Share = control.SourceFIFO
 		if name == "kalman-mem" {
 			b.Share = b.Settings.Min
@@ -227,13 +227,13 @@ func (b Batch) with(change func(*control.Settings)) Batch {
 	return b
 }
 
-// undelayed takes a new share at once.
+// undelayed applies a new share immediately.
 func (b Batch) undelayed() Batch {
 	b.Delays = &steer.Delays{}
 	return b
 }
 
-// title is a variant's name for people.
+// title is a variant's display name.
 func title(name string) string {
 	if t, ok := map[string]string{"fifo": "FIFO", "prj": "PRJ", "cbt": "CBT", "cbtws": "CBTwS", "cbtwat": "CBTwAT"}[name]; ok {
 		return t
@@ -244,16 +244,16 @@ func title(name string) string {
 	return name
 }
 
-// Prediction is a batch that is run for real elsewhere, as far as it was measured: on one machine that carries all nodes, whose disk takes no time. Its
-// Model and Jobs are made of the rest.
+// Prediction is a batch that runs live elsewhere, described by what was measured there: one machine that hosts all nodes, with a disk that
+// takes no time. Its Model and Jobs are derived from the other fields.
 type Prediction struct {
 	Batch
 	Cores int
 	Work  []Work
-	Noise float64 // sigma of the logarithm of each piece of work; 0: 0.1
+	Noise float64 // sigma of the logarithm of each work item; 0: 0.1
 }
 
-// Work is one job. Seconds are of one core, as measured on the machine while nothing else ran.
+// Work is one job. Seconds are of one core, measured on the otherwise idle machine.
 type Work struct {
 	Submit          unit.Time // after the clients were started
 	AM, Task        unit.Resources
@@ -265,7 +265,7 @@ type Work struct {
 	Map, Reduce     float64    // seconds of one map and one reduce beyond that
 }
 
-// Predict plays the batch with each seed.
+// Predict runs the batch with each seed.
 func Predict(ctx context.Context, p Prediction, seeds []uint64) ([]*Outcome, error) {
 	b, err := p.batch()
 	if err != nil {
@@ -299,14 +299,14 @@ func (p *Prediction) batch() (*Batch, error) {
 	}
 	first := p.Work[0].Process
 	b.Model.JVMCycles = first * cycle
-	b.Model.SortCycles, b.Model.MergeCycles, b.Model.ReduceSortCycles = 0, 0, 0 // they are in what was measured
+	b.Model.SortCycles, b.Model.MergeCycles, b.Model.ReduceSortCycles = 0, 0, 0 // included in the measurements
 	for i := range p.Work {
 		w := &p.Work[i]
 		if w.Process != first {
-			return nil, fmt.Errorf("job %d: processes start in %v s, those of the first job in %v: one time holds for all", i+1, w.Process, first)
+			return nil, fmt.Errorf("job %d: process start time %v s differs from the first job's %v s; all jobs share one", i+1, w.Process, first)
 		}
 		if w.Maps < 1 || w.Input < 1 || w.Reduces > 0 && w.Shuffle < 1 {
-			return nil, fmt.Errorf("job %d: it needs maps with input, and reduces need something to reduce", i+1)
+			return nil, fmt.Errorf("job %d: needs maps with input, and reduces need shuffle data", i+1)
 		}
 		b.Jobs = append(b.Jobs, w.job(i))
 	}

@@ -10,40 +10,40 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// bench is one of the source's benchmarks, as far as the phase model needs to know it.
+// bench is one of the source's benchmarks, as the phase model describes it.
 type bench struct {
 	Name, Short, Title, Experiment string
 	maps, reduces                  int64
 	input, shuffle, output         unit.Bytes // of a job
 	replication                    int64      // of its output
 	cycles                         cycles
-	Batch6                         float64 // seconds of the source's batches of six at once: the mean, which cached is set by
-	cached                         float64 // share of what reduces read and write that stays in memory: the one number that is fitted
+	Batch6                         float64 // seconds: mean of the source's batches of six at once, on which cached is calibrated
+	cached                         float64 // share of what reduces read and write that stays in memory: the only fitted number
 	Estimate                       string  // of the source: what the delay costs, in points of PRJ
-	longer                         float64 // without a disk: so many times the cycles of reduces give the same batch6
+	longer                         float64 // without a disk: the factor on reduce cycles that gives the same Batch6
 	noDisk                         bool
-	request                        float64 // bytes that the disk moves for a stream before it turns to another; 0: diskRequest
+	request                        float64 // bytes that the disk transfers for a stream before switching to another; 0: diskRequest
 }
 
-// cycles are what tasks take of a processor.
+// cycles are the CPU cycles of tasks.
 type cycles struct {
-	process     float64 // the start of a process
-	mapByte     float64 // a byte that a map reads
-	sortByte    float64 // a byte that a map passes on; 0: it is in mapByte
-	merge       float64 // each merge of what a reduce has in memory; 0: it is in reduceByte
-	reduceStart float64 // a reduce, besides its process
-	reduceByte  float64 // a byte that is brought to a reduce
+	process     float64 // per process start
+	mapByte     float64 // per byte of map input
+	sortByte    float64 // per byte of map output; 0: included in mapByte
+	merge       float64 // per in-memory merge of a reduce; 0: included in reduceByte
+	reduceStart float64 // per reduce, besides its process
+	reduceByte  float64 // per byte of reduce input
 }
 
-// What WordCount's maps pass on and its reduces write, for each byte of TeraGen's rows, as measured with Hadoop's own example: hardly a
-// word comes twice, so that combining saves nothing; bytes that are not text become three each, and every word has a count.
+// WordCount's map output and reduce output per byte of TeraGen's rows, as measured with Hadoop's own example: hardly a
+// word occurs twice, so combining saves nothing; bytes that are not text become three each, and every word has a count.
 const (
 	wordCountPasses = 1.26
 	wordCountWrites = 1.246
 )
 
-// The benchmarks. Cycles are those that Hadoop 3.4.2's own examples took on a computer of today (docs/studies/cycles.md): lines through
-// maps and through reduces of several sizes. A reduce's start beyond that of a map is reduceStart.
+// The benchmarks. Cycles are those that Hadoop 3.4.2's own examples took on current hardware (docs/studies/cycles.md): lines fitted to
+// maps and to reduces of several sizes. A reduce's start beyond that of a map is reduceStart.
 var (
 	teraSort = bench{
 		Name: "TeraSort", Short: "terasort", Title: "TeraSort, 3 GB", Experiment: "E7", maps: 24, reduces: 1,
@@ -68,8 +68,8 @@ var (
 	}
 )
 
-// mrperf is the benchmark with the cycles that MRPERF measured with TeraSort, which the study took before it had its own, and with the
-// value of cached that belongs to them. The 250 of WordCount's map are those of package experiment/capacity.
+// mrperf is the benchmark with the cycles that MRPERF measured with TeraSort, which the study used before it had its own, and with the
+// matching value of cached. The 250 of WordCount's map are those of package experiment/capacity.
 func (b *bench) mrperf(reduceByte, cached float64) *bench {
 	c, m := *b, mapreduce.MRPERF2010()
 	c.cycles = cycles{process: m.JVMCycles, mapByte: m.MapCycles, sortByte: m.SortCycles, merge: m.MergeCycles, reduceStart: m.ReduceSortCycles, reduceByte: reduceByte}
@@ -92,12 +92,12 @@ const (
 	// threadGain is what a core does with both threads at work: Intel's own figure for server work is up to 1.3.
 	threadGain = 1.3
 
-	diskRate    = 150e6  // bytes a second, one stream: a 15,000 rpm SAS disk of its time
-	diskSeek    = 0.0054 // seconds to another stream: 3.4 ms for the heads, 2.0 ms for half a turn
+	diskRate    = 150e6  // bytes per second, one stream: a 15,000 rpm SAS disk of its time
+	diskSeek    = 0.0054 // seconds to switch streams: 3.4 ms for the heads, 2.0 ms for half a turn
 	diskRequest = 512e3  // bytes: between Linux's read-ahead (128 KiB) and the largest request that it makes of several (1280 KiB)
 	diskSize    = 136e9  // bytes
 	diskHealthy = 0.9    // yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage
-	diskFilled  = 30.7e9 // bytes: the 50 GB that are left after a batch of PRJ, less its output
+	diskFilled  = 30.7e9 // bytes: the 50 GB left after a batch of PRJ, minus its output
 	diskLimit   = diskHealthy * diskSize
 
 	// mapCached is the share of what maps read and write that stays in memory: their spills are merged before Linux would write them
@@ -105,14 +105,14 @@ const (
 	// input, a sixth of one comes from the disk.
 	mapCached = 1 - 1.0/6/4
 
-	clientStart = 5.0              // seconds until a client has submitted its job; up to one more is drawn
-	amStart     = 10 * unit.Second // with a heartbeat and a process' start about 13 s to the first map's work
-	// runNoise is that of the disk from run to run, set by the spread of PRJ's TeraSorts: the source's 8.64 s either side of the mean
+	clientStart = 5.0              // seconds until a client has submitted its job, plus a random part of up to one second
+	amStart     = 10 * unit.Second // with a heartbeat and a process' start about 13 s until the first map works
+	// runNoise is the run-to-run noise of the disk, calibrated on the spread of PRJ's TeraSorts: the source's 8.64 s either side of the mean
 	// of 40 runs are a deviation of 27 s. Its few far outliers have no counterpart.
 	runNoise = 0.053
 )
 
-// hostModel is the source's host under Hadoop 2.7.5's defaults, without the cycles of a benchmark. What is not said here is MRPERF's.
+// hostModel is the source's host under Hadoop 2.7.5's defaults, without the cycles of a benchmark. Everything else is MRPERF's.
 func hostModel() mapreduce.Model {
 	m := mapreduce.MRPERF2010()
 	m.Name = "marp-source"
@@ -146,7 +146,7 @@ func (b *bench) model() mapreduce.Model {
 	return m
 }
 
-// diskless is the benchmark on a host whose disk takes no time, with reduces that work so many times as long.
+// diskless is the benchmark on a host whose disk takes no time, with reduce cycles multiplied by longer.
 func (b *bench) diskless(longer float64) *bench {
 	c := *b
 	c.noDisk = true
@@ -154,7 +154,7 @@ func (b *bench) diskless(longer float64) *bench {
 	return &c
 }
 
-// jobs are n of them, whose clients are started together.
+// jobs are n of them, whose clients start together.
 func (b *bench) jobs(n int, seed uint64) (all workload.Slice) {
 	for i := range n {
 		all = append(all, &workload.Job{

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestBenchmarksAreSetByPRJ: the one number that is fitted gives the source's mean of six at once, and so do reduces that work longer
+// TestBenchmarksAreSetByPRJ: the only fitted number gives the source's mean of six at once, and so do longer reduces
 // in place of a disk.
 func TestBenchmarksAreSetByPRJ(t *testing.T) {
 	ctx := context.Background()
@@ -23,7 +23,7 @@ func TestBenchmarksAreSetByPRJ(t *testing.T) {
 	}
 }
 
-// TestFitFindsTheRecordedValue: what is recorded is what the fit finds.
+// TestFitFindsTheRecordedValue: the recorded value is the fitted one.
 func TestFitFindsTheRecordedValue(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays some hundreds of batches")
@@ -67,12 +67,12 @@ func (b *bench) fit(ctx context.Context, lo, hi float64, seeds uint64, set func(
 	return (lo + hi) / 2, nil
 }
 
-// fitCached is cached as it is found from batches of six at once and from nothing else.
+// fitCached fits cached to batches of six at once and nothing else.
 func (b *bench) fitCached(ctx context.Context, seeds uint64) (float64, error) {
 	return b.fit(ctx, 0, 1, seeds, func(c *bench, v float64) { c.cached = v })
 }
 
-// fitLonger is longer, found in the same way.
+// fitLonger fits longer in the same way.
 func (b *bench) fitLonger(ctx context.Context, seeds uint64) (float64, error) {
 	return b.fit(ctx, 0.1, 100, seeds, func(c *bench, v float64) { *c = *b.diskless(v) })
 }

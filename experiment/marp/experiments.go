@@ -14,7 +14,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// The variants that experiments are played under. The first four are the source's.
+// The variants of the experiments. The first four are the source's.
 var (
 	steered  = []string{"cbt", "cbtws", "cbtwat"}
 	compared = []string{"prj", "cbt", "cbtws", "cbtwat", "ahead", "kalman-mem", "fifo", "prj-2", "prj-3", "prj-4", "prj-5"}
@@ -24,7 +24,7 @@ var (
 // six is the number of jobs of the source's batches.
 const six = 6
 
-// runner plays what an experiment needs of one seed.
+// runner runs one seed of an experiment.
 type runner func(ctx context.Context, seed uint64, m x.Metrics) error
 
 func (r runner) run(ctx context.Context, seed uint64) (x.Metrics, error) {
@@ -35,7 +35,7 @@ func (r runner) run(ctx context.Context, seed uint64) (x.Metrics, error) {
 	return m, nil
 }
 
-// each plays a batch under several variants and hands each outcome over.
+// each runs a batch under several variants and passes each outcome to take.
 func each(b *bench, n int, on Scheduler, names []string, take func(name string, b *Batch, o *Outcome, m x.Metrics)) runner {
 	return func(ctx context.Context, seed uint64, m x.Metrics) error {
 		for _, name := range names {
@@ -53,7 +53,7 @@ func each(b *bench, n int, on Scheduler, names []string, take func(name string, 
 	}
 }
 
-// runners play E0 to E20 as the source numbers what it did, and E21 and E22 of our own.
+// runners run E0 to E20, numbered as in the source, and our own E21 and E22.
 func runners() map[string]runner {
 	terasorts := func(n int, names []string, take func(name string, b *Batch, o *Outcome, m x.Metrics)) runner {
 		return each(&teraSort, n, Fair, names, take)
@@ -77,7 +77,7 @@ func runners() map[string]runner {
 	return all
 }
 
-// traced keeps how jobs were let in, and the first seeds' pictures.
+// traced records how jobs were admitted, and the first seeds' curves.
 func traced(name string, _ *Batch, o *Outcome, m x.Metrics) {
 	o.pattern(m, name)
 	o.gantt(m, name)
@@ -97,7 +97,7 @@ func singleJob(ctx context.Context, seed uint64, m x.Metrics) error {
 	m["maps"], m["reduces"] = j.LastMap-j.FirstMap, j.End-j.LastMap
 	m["idle-map"], m["idle-reduce"] = 100*o.idleShare(j.FirstMap, j.LastMap), 100*o.idleShare(j.LastMap, j.End)
 	m["progress"] = o.at(math.Ceil(j.LastMap)).Progress[0]
-	above := func(from, to float64) float64 { // share of the looks in a phase that saw more than 15 % idle
+	above := func(from, to float64) float64 { // share of the samples in a phase with more than 15 % idle
 		n, all := 0.0, 0.0
 		for i := range o.Seconds {
 			if s := &o.Seconds[i]; s.At > from && s.At <= to {
@@ -113,11 +113,11 @@ func singleJob(ctx context.Context, seed uint64, m x.Metrics) error {
 	return nil
 }
 
-// aloneAndSix compares a job's progress in each 10 s, alone and as the mean of six that run at once, from the first map on until the
-// job that is alone has ended.
+// aloneAndSix compares a job's progress per 10 s, alone and as the mean of six concurrent jobs, from the first map until the
+// single job has ended.
 func aloneAndSix(ctx context.Context, seed uint64, m x.Metrics) error {
 	var rates [2][]float64
-	maps := 0 // samples until the maps of the job that is alone are done
+	maps := 0 // samples until the single job's maps are done
 	for i, n := range []int{1, six} {
 		batch := teraSort.batch(n, seed).under("prj", Fair)
 		o, err := batch.Play(ctx, seed)
@@ -154,8 +154,8 @@ func aloneAndSix(ctx context.Context, seed uint64, m x.Metrics) error {
 	return nil
 }
 
-// pageCache plays a batch whose input lies on the disk, and one whose maps never wait for it: the nearest that the model has to a cache
-// that still holds the input of the batch before.
+// pageCache runs a batch whose input is read from disk, and one whose maps never wait for the disk: the model's closest match to a page
+// cache that still holds the input of the previous batch.
 func pageCache(ctx context.Context, seed uint64, m x.Metrics) error {
 	for _, name := range []string{"cleared", "kept"} {
 		batch := teraSort.batch(4, seed).under("prj", Fair)
@@ -169,7 +169,7 @@ func pageCache(ctx context.Context, seed uint64, m x.Metrics) error {
 	return nil
 }
 
-// The sweep: enough jobs to fill the AMs' room at every share, and the source's number.
+// The sweep: enough jobs to reach the AM limit at every share, and the source's number.
 var sweepCounts = []int{24, six}
 
 func sweepName(n int, share float64) string { return fmt.Sprintf("%d/%.1f", n, share) }
@@ -189,7 +189,7 @@ func sweep(ctx context.Context, seed uint64, m x.Metrics) error {
 	return nil
 }
 
-// smoothing puts one run's series of means through both ways of smoothing.
+// smoothing applies both smoothing methods to one run's series of means.
 func smoothing(ctx context.Context, seed uint64, m x.Metrics) error {
 	batch := teraSort.batch(six, seed).under("cbtws", Fair)
 	o, err := batch.Play(ctx, seed)
@@ -204,7 +204,7 @@ func smoothing(ctx context.Context, seed uint64, m x.Metrics) error {
 	return nil
 }
 
-// zeroDelay plays CBT with and without the delay between a change and its effect, and without the wait that covers it; and with and without
+// zeroDelay runs CBT with and without the actuation delay, and without the wait that covers it; and with and without
 // the delay on a disk that takes no time.
 func zeroDelay(ctx context.Context, seed uint64, m x.Metrics) error {
 	for _, b := range benches() {
@@ -227,7 +227,7 @@ func zeroDelay(ctx context.Context, seed uint64, m x.Metrics) error {
 	return nil
 }
 
-// states keeps where the processors' time went before and after the first job's maps were done.
+// states records CPU time by state before and after the first job's maps were done.
 func states(name string, _ *Batch, o *Outcome, m x.Metrics) {
 	first := &o.Jobs[0]
 	before, after := o.cpu(first.FirstMap, first.LastMap), o.cpu(first.LastMap, o.Makespan)
@@ -236,7 +236,7 @@ func states(name string, _ *Batch, o *Outcome, m x.Metrics) {
 	curve(m, "waits/"+name, o.sampled(func(s *Second) float64 { return 100 * s.CPU.Wait }))
 }
 
-// onCapacity repeats E7 on the other scheduler, with the source's wait after an increase and with half of it.
+// onCapacity repeats E7 on the Capacity Scheduler, with the source's wait after an increase and with half of it.
 func onCapacity(ctx context.Context, seed uint64, m x.Metrics) error {
 	for _, name := range append([]string{"prj"}, steered...) {
 		batch := teraSort.batch(six, seed).under(name, Capacity)
@@ -262,7 +262,7 @@ func (b *bench) quicker(name string, seed uint64) Batch {
 	return b.batch(six, seed).under(name, Capacity).with(func(s *control.Settings) { *s = s.On(steer.CapacityAM) })
 }
 
-// time plays a batch and notes how long it took.
+// time runs a batch and records its makespan.
 func (b Batch) time(ctx context.Context, seed uint64, m x.Metrics, name string) error {
 	o, err := b.Play(ctx, seed)
 	if err != nil {
@@ -288,7 +288,7 @@ func (o *once) Step(seen *steer.Snapshot) ([]steer.Action, unit.Time) {
 	return nil, max(o.at-seen.Now, unit.Second)
 }
 
-// delays measures one change: on an idle cluster, whose share lets no AM start before it, and while a job maps.
+// delays measures the delay of one change: on an idle cluster, whose share admits no AM before it, and while a job runs maps.
 func delays(ctx context.Context, seed uint64, m x.Metrics) error {
 	for _, c := range []struct {
 		name, latency string
@@ -318,17 +318,17 @@ func delays(ctx context.Context, seed uint64, m x.Metrics) error {
 	return nil
 }
 
-// micro rounds to the simulator's clock: differences of instants carry the noise of floating point.
+// micro rounds to the simulator's clock: differences of instants carry floating-point noise.
 func micro(seconds float64) float64 { return math.Round(1e6*seconds) / 1e6 }
 
-// parameter is one of the controllers' numbers.
+// parameter is a numeric setting of the controllers.
 type parameter struct {
-	Name, Values string   // before: halved, doubled, as far as it can be
+	Name, Values string   // before: halved, doubled, within its bounds
 	of           []string // controllers
 	half, double func(*control.Settings)
 }
 
-// Has says whether a controller has it.
+// Has reports whether a controller has it.
 func (p parameter) Has(controller string) bool { return slices.Contains(p.of, controller) }
 
 func scaled[T ~int | ~int64 | ~float64](name, values string, of []string, field func(*control.Settings) *T) parameter {
@@ -363,7 +363,7 @@ func parameters() []parameter {
 	}
 }
 
-// sensitivity plays each controller with each of its numbers halved and doubled.
+// sensitivity runs each controller with each of its parameters halved and doubled.
 func sensitivity(ctx context.Context, seed uint64, m x.Metrics) error {
 	play := func(controller, name string, change func(*control.Settings)) error {
 		batch := teraSort.batch(six, seed).under(controller, Fair).with(change)
@@ -387,8 +387,8 @@ func sensitivity(ctx context.Context, seed uint64, m x.Metrics) error {
 	return nil
 }
 
-// processorsOnly plays the benchmarks with a disk that takes no time: as they are then, and with reduces that work so much longer that
-// the batch takes as long as the source's.
+// processorsOnly runs the benchmarks with a disk that takes no time: unchanged, and with reduces slowed down until the batch takes as
+// long as the source's.
 func processorsOnly(ctx context.Context, seed uint64, m x.Metrics) error {
 	for _, b := range benches() {
 		for _, kind := range []struct {

@@ -13,13 +13,13 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// figures adds the figures of one run to those of its experiment, under a name:
+// figures adds the figures of one run to its experiment's, under a name:
 //
 //	makespan/NAME    seconds until the last client returns
-//	idle/NAME        seconds that all processors together would have idled; wait/NAME: waited for the disk
-//	disk/NAME        most on the disk, GB
-//	rate/NAME        progress of a running job in 10 s, in points: mean over the batch's samples
-//	raises/NAME      times that the share was raised
+//	idle/NAME        idle seconds, as if all processors idled together; wait/NAME: waiting for the disk
+//	disk/NAME        peak disk use, GB
+//	rate/NAME        progress of a running job per 10 s, in points: mean over the batch's samples
+//	raises/NAME      number of raises of the share
 func (o *Outcome) figures(m x.Metrics, name string) {
 	m["makespan/"+name] = o.Makespan
 	cpu := o.cpu(0, o.Makespan)
@@ -29,7 +29,7 @@ func (o *Outcome) figures(m x.Metrics, name string) {
 	m["raises/"+name] = float64(len(o.raises()))
 }
 
-// cpu is where the processors' time went between two instants, in seconds of all of them together.
+// cpu is CPU time by state between two instants, in seconds of all processors together.
 func (o *Outcome) cpu(from, to float64) (sum CPU) {
 	before := 0.0
 	for i := range o.Seconds {
@@ -44,22 +44,22 @@ func (o *Outcome) cpu(from, to float64) (sum CPU) {
 	return sum
 }
 
-// idleShare is the share of idle processor time between two instants.
+// idleShare is the idle share of CPU time between two instants.
 func (o *Outcome) idleShare(from, to float64) float64 {
 	c := o.cpu(from, to)
 	return c.Idle / (to - from)
 }
 
-// sampling is the interval of the source's curves.
+// sampling is the sampling interval of the source's curves.
 const sampling = 10.0
 
-// at is what was seen at an instant: the last look that is not later.
+// at is the last sample at or before an instant.
 func (o *Outcome) at(t float64) *Second {
 	n := sort.Search(len(o.Seconds), func(i int) bool { return o.Seconds[i].At > t })
 	return &o.Seconds[max(n-1, 0)]
 }
 
-// rates are the points of progress that a running job made in each sample, in the mean over the jobs that ran at its end or ended in
+// rates are the points of progress per job in each sample, averaged over the jobs that were running at its end or ended in
 // it; NaN in samples without any.
 func (o *Outcome) rates() []float64 {
 	var all []float64
@@ -86,7 +86,7 @@ func curve(m x.Metrics, name string, values []float64) {
 	}
 }
 
-// sampled is a reading at every sample.
+// sampled is a series of one reading.
 func (o *Outcome) sampled(of func(*Second) float64) []float64 {
 	var all []float64
 	for t := sampling; t <= o.Makespan+sampling/2; t += sampling {
@@ -103,19 +103,19 @@ func (o *Outcome) gantt(m x.Metrics, name string) {
 	}
 }
 
-// raises are the changes that let jobs in.
+// raises are the changes that raised the share.
 func (o *Outcome) raises() []Change {
 	return slices.DeleteFunc(slices.Clone(o.Changes), func(c Change) bool { return c.New <= c.Old })
 }
 
-// admission is a job that a raised share let in.
+// admission is a job that a raised share admitted.
 type admission struct {
 	Change
 	job *Span
 }
 
-// admissions match each job but the first to start with the last raise that was in force by then. Jobs that took the room of others
-// that had ended, with no raise since the job before them, are left out.
+// admissions match each job but the first to start with the last raise in effect by then. Jobs that took the room of others
+// that had ended, with no raise since the previous job, are left out.
 func (o *Outcome) admissions() []admission {
 	var all []admission
 	raises := o.raises()
@@ -133,13 +133,13 @@ func (o *Outcome) admissions() []admission {
 	return all
 }
 
-// pattern adds how jobs were let in:
+// pattern adds how jobs were admitted:
 //
-//	first/NAME      most jobs that ran before the first raise was in force
-//	spacing/NAME    least time between two raises, s
-//	gap/NAME        from a raise to the first map of the job that it let in, mean over the batch, s
-//	latency/NAME    from a raise to its being in force, s
-//	begun/NAME      how far the first job's progress was at the first raise, points
+//	first/NAME      maximum number of jobs running before the first raise took effect
+//	spacing/NAME    minimum time between two raises, s
+//	gap/NAME        from a raise to the first map of the job that it admitted, mean over the batch, s
+//	latency/NAME    from a raise until it takes effect, s
+//	begun/NAME      progress of the first job at the first raise, points
 //	gap-busy/NAME   busy processors in the gaps, percent
 func (o *Outcome) pattern(m x.Metrics, name string) {
 	raises := o.raises()
@@ -177,7 +177,7 @@ func (o *Outcome) pattern(m x.Metrics, name string) {
 	m["gap/"+name], m["gap-busy/"+name], m["latency/"+name] = mean(gaps), mean(busy), mean(latency)
 }
 
-// over counts the jobs that started although the share in force did not let so many AMs run.
+// over counts the jobs that started although the share in effect did not admit so many AMs.
 func (o *Outcome) over(b *Batch) float64 {
 	n := 0
 	all := unit.Resources{Mem: b.Node.Mem * int64(b.Nodes), Cores: b.Node.Cores * int64(b.Nodes)}
@@ -195,7 +195,7 @@ func (o *Outcome) over(b *Batch) float64 {
 				running++
 			}
 		}
-		if running > b.Scheduler.Rule().Slots(all, b.Jobs[0].AM, sourceLeast, share) {
+		if running > b.Scheduler.Rule().Slots(all, b.Jobs[0].AM, sourceMin, share) {
 			n++
 		}
 	}
@@ -212,7 +212,7 @@ func (o *Outcome) series() (means []float64) {
 	return means
 }
 
-// smoothed are what the two ways of smoothing compare with nothing, of one series of means: how much the moving average rose, and how
+// smoothed are the signals of the two smoothing methods for one series of means: by how much the moving average rose, and by how
 // much the last difference exceeds the one before.
 func smoothed(means []float64, s *control.Settings) (ema, sma []float64) {
 	var p, raw, d float64
@@ -226,7 +226,7 @@ func smoothed(means []float64, s *control.Settings) (ema, sma []float64) {
 	return ema, sma
 }
 
-// mean is that of the values that are there.
+// mean ignores NaN.
 func mean(vs []float64) float64 {
 	sum, n := 0.0, 0
 	for _, v := range vs {
@@ -238,8 +238,8 @@ func mean(vs []float64) float64 {
 	return sum / float64(n)
 }
 
-// box is the statistics of a box plot. Whiskers reach to the last values within one and a half times the range between the quartiles;
-// what lies beyond is an outlier. Extremes are the whiskers' ends.
+// box holds the statistics of a box plot. Whiskers reach to the last values within 1.5 times the interquartile range;
+// values beyond are outliers. Extremes are the whiskers' ends.
 type box struct {
 	n                       int
 	Lower, Median, Upper    float64
@@ -248,10 +248,10 @@ type box struct {
 	Mean                    result.Estimate // Student's t, 95 %
 }
 
-// IQR is the range between the quartiles.
+// IQR is the interquartile range.
 func (b *box) IQR() float64 { return b.Upper - b.Lower }
 
-// boxOf makes them; NaN is left out. Quartiles are interpolated between the order statistics (as R and numpy do by default).
+// boxOf computes them and ignores NaN. Quartiles are interpolated between the order statistics (as R and numpy do by default).
 func boxOf(values []float64) box {
 	vs := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 	slices.Sort(vs)

@@ -12,8 +12,8 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Whatever the study sets, of a controller, of the scheduler or of the host: if it did something else than it does, one of E7 to E9 would have other figures,
-// which are probes as all experiments are, so that a printed page would be known to be stale.
+// For every setting of the study, of a controller, of the scheduler or of the host: if its effect changed, one of E7 to E9 would have other figures.
+// All experiments are probes, so a printed page would be detected as stale.
 func TestProbesFeelEverySetting(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays some batches")
@@ -56,9 +56,9 @@ func TestProbesFeelEverySetting(t *testing.T) {
 	}
 	for _, p := range parameters() {
 		switch p.Name {
-		case "start share": // it is what is in force when the controller comes
+		case "start share": // it is in effect when the controller starts
 			felt(p.Name, p.of, func(b *Batch) { p.double(&b.Settings); b.Share = b.Settings.Steps.Start })
-		case "epsilon": // twice as many random choices may all fall as before
+		case "epsilon": // twice as many random choices may all turn out the same
 			felt(p.Name, p.of, func(b *Batch) { b.Settings.Epsilon = 100 })
 		default:
 			felt(p.Name, p.of, func(b *Batch) { p.half(&b.Settings) }, func(b *Batch) { p.double(&b.Settings) })

@@ -15,29 +15,29 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Outcome is what a batch's run looked like from outside. Instants are seconds from the start of the clients.
+// Outcome is a batch's run as observed from outside. Instants are seconds from the start of the clients.
 type Outcome struct {
 	Makespan  float64 // until the last client returns
 	Jobs      []Span  // by start
 	Seconds   []Second
-	Changes   []Change // of the share, in the order in which they were in force
-	Lost      int      // changes that never were: the file was written again before the scheduler read it
+	Changes   []Change // of the share, in the order in which they took effect
+	Lost      int      // changes that never took effect: the file was rewritten before the scheduler read it
 	Decisions []control.Decision
 	PeakDisk  float64 // bytes
 }
 
-// Span is the life of a job, as a bar of a Gantt chart.
+// Span is the lifetime of a job, as a bar of a Gantt chart.
 type Span struct {
 	ID        string
 	Submitted float64
-	Start     float64 // its AM has a container
-	FirstMap  float64 // has a container
-	LastMap   float64 // has ended
-	Half      float64 // its progress was first seen at 50 % or more
+	Start     float64 // AM container allocated
+	FirstMap  float64 // allocated
+	LastMap   float64 // finished
+	Half      float64 // first sample with a progress of 50 % or more
 	End       float64
 }
 
-// Second is what was seen at one look.
+// Second is one sample.
 type Second struct {
 	At       float64
 	CPU      CPU
@@ -46,10 +46,10 @@ type Second struct {
 	Progress []float64 // of each job by its number in the batch; 100 when it is over
 	Started  []bool
 	Disk     float64 // bytes on it
-	Share    float64 // in force
+	Share    float64 // in effect
 }
 
-// CPU is where the processors' time went since the look before, as shares.
+// CPU is CPU time by state since the previous sample, as shares.
 type CPU struct{ Idle, Wait, Busy float64 }
 
 // Change is a change of the share.
@@ -58,8 +58,8 @@ type Change struct {
 	Old, New       float64
 }
 
-// recorder looks every second, writes down what it sees, and lets the controller look when its time has come: what the controller is
-// told of the processors is then what they did in the last second, as a tool on the host would have it.
+// recorder samples every second, records what it sees, and steps the controller when it is due: the controller's CPU reading then
+// covers the last second, as it would from a tool on the host.
 type recorder struct {
 	batch   *Batch
 	worker  *mapreduce.Worker
@@ -68,7 +68,7 @@ type recorder struct {
 	done    bool
 	number  map[string]int
 	spans   []Span
-	before  mapreduce.Reading // at the last look
+	before  mapreduce.Reading // at the last sample
 	out     Outcome
 	trouble []string
 }
@@ -106,7 +106,7 @@ func (r *recorder) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Tim
 	return do, again
 }
 
-// note writes down what is seen, once a second.
+// note records a sample, once a second.
 func (r *recorder) note(seen *steer.Snapshot) {
 	n := len(r.spans)
 	now := r.worker.Read(seen.Now)
@@ -180,7 +180,7 @@ func (r *recorder) outcome(sum *sim.Summary) (*Outcome, error) {
 	slices.SortStableFunc(o.Jobs, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
 	for _, c := range sum.Receipts {
 		switch {
-		case c.Back: // no controller's doing
+		case c.Back: // not the controller's change
 		case c.Err != nil:
 			o.Lost++
 		default:

@@ -63,7 +63,7 @@ func seconds(v float64) string {
 	return fmt.Sprintf("%.1f", v)
 }
 
-// sample is a curve's value at an instant, in seconds; or those of several curves.
+// sample is a curve's value at an instant, in seconds; or the values of several curves.
 type sample struct {
 	At     string
 	Value  float64
@@ -82,7 +82,7 @@ func firstCurve(r *x.Runs, e, metric string) (all []sample) {
 	return all
 }
 
-// meanCurves are means over seeds of the source's variants, as long as half of the seeds are still at work.
+// meanCurves are means over seeds of the source's variants, while at least half of the seeds are still running.
 func meanCurves(r *x.Runs, e, metric string) (all []sample) {
 	for k, name := range sourceNames {
 		for _, m := range r.Metrics(e) {

@@ -14,7 +14,7 @@ import (
 //go:embed study.yaml
 var studyFile []byte
 
-// texts are the words of the study, with the model's numbers.
+// texts are the texts of the study, with the model's numbers filled in.
 var texts = sync.OnceValue(func() *x.Texts {
 	t := yamlfile.Decode[x.Texts](studyFile)
 	var measured []string
@@ -56,7 +56,7 @@ var texts = sync.OnceValue(func() *x.Texts {
 	return t
 })
 
-// Study is the study as data. Twenty seeds are enough to judge it by.
+// Study is the study as data. Twenty seeds suffice to judge it.
 func Study() *x.Study {
 	s := texts().Study
 	s.Experiments, s.Checks, s.Sections = slices.Clone(s.Experiments), texts().Judged(ownJudges), sections
@@ -64,7 +64,7 @@ func Study() *x.Study {
 	for i := range s.Experiments {
 		s.Experiments[i].Run = play[s.Experiments[i].ID].run
 	}
-	s.ProbeSeeds = 4 // thresholds decide in every other run or fewer
+	s.ProbeSeeds = 4 // thresholds matter in at most every other run
 	return &s
 }
 

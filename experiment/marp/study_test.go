@@ -31,12 +31,12 @@ func TestStudy(t *testing.T) {
 			t.Errorf("%s asserts an order of CBTwS and CBTwAT, which the source's intervals do not settle: %s", c.ID, c.Judge.Rule)
 		}
 	}
-	for _, c := range s.Checks { // what a simulator of the study has to meet to pass
+	for _, c := range s.Checks { // what a simulation of the study has to meet to pass
 		if (strings.HasSuffix(c.ID, "-band") || c.ID == "E2-varies" || c.ID == "E10-order") && c.Strength != x.A {
 			t.Errorf("%s is of strength %s", c.ID, c.Strength)
 		}
 	}
-	for _, j := range []x.Judge{ // it would be seen
+	for _, j := range []x.Judge{ // it would be detected
 		x.Less(span("E7", "cbtws"), span("E7", "cbtwat")), x.Changes(span("E8", "cbtwat"), span("E8", "cbtws"), -1, 0), x.All(x.Rises(span("E9", "cbtwat"), span("E9", "cbtws"))),
 	} {
 		if !ordersTheTwo.MatchString(j.Rule) {
@@ -48,7 +48,7 @@ func TestStudy(t *testing.T) {
 // ordersTheTwo finds a rule by which the batch time of one of CBTwS and CBTwAT is compared with the other's.
 var ordersTheTwo = regexp.MustCompile(`makespan/cbtw(?:s (?:against|<|>) E\d+ makespan/cbtwat|at (?:against|<|>) E\d+ makespan/cbtws)\b`)
 
-// One seed of everything, from end to end: every figure that a check or a section asks for is there, and the same seed gives the same.
+// One seed of everything, from end to end: every figure that a check or a section needs exists, and the same seed gives the same.
 func TestAllOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays every experiment")
@@ -114,8 +114,8 @@ func TestAllOnce(t *testing.T) {
 	}
 }
 
-// Whatever steers, on either scheduler: no job starts that the share in force does not admit, every job ends, time is accounted for, and
-// progress neither falls nor passes 100.
+// Under every controller and scheduler: no job starts that the share in effect does not admit, every job ends, time is accounted for, and
+// progress neither falls nor exceeds 100.
 func TestBatches(t *testing.T) {
 	seeds := []uint64{1, 2}
 	if testing.Short() {
@@ -181,7 +181,7 @@ func TestGainsOfTheSource(t *testing.T) {
 	}
 }
 
-// What can be worked out by hand: no disk, no noise, maps that share two cores, one reduce.
+// Computed by hand: no disk, no noise, maps that share two cores, one reduce.
 func TestPredict(t *testing.T) {
 	work := Work{
 		Submit: 2 * unit.Second, AM: unit.Resources{Mem: 1024, Cores: 1}, Task: unit.Resources{Mem: 512, Cores: 1}, AMStart: 4 * unit.Second,
@@ -212,7 +212,7 @@ func TestPredict(t *testing.T) {
 	}
 }
 
-// Every host of E22 takes as long as the source's for six at once: that is all it was set by.
+// Every host of E22 takes as long as the source's for six at once: that is all it was calibrated on.
 func TestBalances(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays a hundred batches")

@@ -1,16 +1,16 @@
-// Package conform holds the simulator against Hadoop's own scheduler, decision by decision.
+// Package conform compares the simulator with Hadoop's own scheduler, decision by decision.
 //
 // A Scenario is a trace, nodes and the XML files of a ResourceManager, made by seeded code. Record runs it under SLS, several times
-// (the real ResourceManager and scheduler with simulated nodes, package lab/hadoop/sls) and keeps what happened. Compare
-// feeds the same files to the simulator (sim/yarn) and says how far the two are apart, in two ways:
+// (the real ResourceManager and scheduler with simulated nodes, package lab/hadoop/sls), and stores what happened. Compare
+// feeds the same files to the simulator (sim/yarn) and reports the distance between the two, in two ways:
 //
-//   - with phases: the simulator is told when each node's first heartbeat was and when the scheduler's own timer (preemption
-//     monitor, update of fair shares) ran. Everything else is periodic, as it would be on an idle computer;
-//   - with instants: it is also told the logged instant of every scheduling pass, every call of an AM and every admission.
-//     What the computer made late is late in both, and only the logic is compared.
+//   - with phases: the simulator gets the time of each node's first heartbeat and of each tick of the scheduler's own timer (preemption
+//     monitor, update of fair shares). Everything else is periodic, as it would be on an idle computer;
+//   - with instants: it also gets the logged instant of every scheduling pass, every AM call and every admission.
+//     Delays caused by the computer are then in both, and only the logic is compared.
 //
-// SLS does not repeat itself: heartbeat phases are drawn anew in each run, and the computer is never quite idle. How far two
-// runs of SLS are apart is therefore the measure of what can be asked.
+// SLS is not deterministic: heartbeat phases are random in each run, and the computer is never quite idle. The distance between
+// two runs of SLS is therefore the yardstick.
 package conform
 
 import (
@@ -30,18 +30,18 @@ import (
 	"github.com/yardmaster/yardmaster/lab/host"
 )
 
-// Recording says how scenarios are run under SLS.
+// Recording configures how scenarios are run under SLS.
 type Recording struct {
-	Runs     int           // of each scenario, beside those that are kept; 0: 2
-	Parallel int           // at the same time; 0: 3
-	Stagger  time.Duration // between two starts; 0: 8 s: the start of a JVM must not fall into another's measurements more than need be
-	Dir      string        // records are kept here
+	Runs     int           // of each scenario, besides those already stored; 0: 2
+	Parallel int           // concurrent runs; 0: 3
+	Stagger  time.Duration // between two starts; 0: 8 s, to keep JVM starts out of other runs' measurements as far as possible
+	Dir      string        // folder of the records
 	Work     string        // folder for the runs' own files; "": a temporary one
-	Missing  bool          // only as many as lack to Runs
+	Missing  bool          // only the runs missing to reach Runs
 	Log      io.Writer     // nil: silent
 }
 
-// Record runs the scenarios under SLS and keeps their records, beside those that are there. It goes on after an error with the others.
+// Record runs the scenarios under SLS and adds their records to the existing ones. After an error it continues with the others.
 func Record(ctx context.Context, scenarios []Scenario, r Recording) error {
 	r.Runs, r.Parallel, r.Stagger, r.Log = cmp.Or(r.Runs, 2), cmp.Or(r.Parallel, 3), cmp.Or(r.Stagger, 8*time.Second), cmp.Or(r.Log, io.Discard)
 	work, clean, err := host.Folder(r.Work, "conform")
@@ -67,7 +67,7 @@ func Record(ctx context.Context, scenarios []Scenario, r Recording) error {
 	var fails []error
 	err = host.Each(ctx, len(tasks), r.Parallel, func(ctx context.Context, i int) error {
 		if turn.Lock(); i > 0 {
-			_ = host.Sleep(ctx, r.Stagger) // cut short: the run says so
+			_ = host.Sleep(ctx, r.Stagger) // cut short: the run reports it
 		}
 		turn.Unlock()
 		began := evidence.Begin(program)
@@ -99,13 +99,13 @@ func (r *Recording) keep(began *evidence.Run, rec *sls.Record) error {
 type Row struct {
 	Scenario *Scenario
 	Runs     []RunResult
-	Spread   Distance // of a run of SLS from an earlier one, mean over all pairs
+	Spread   Distance // distance of an SLS run from an earlier one, mean over all pairs
 	Twice    bool     // there is a second run
 	Met      bool
-	Why      string // in which sense it is met, or what is missed
+	Why      string // how the bar is met, or what is missed
 }
 
-// RunResult holds one run of SLS against the simulator.
+// RunResult compares one run of SLS with the simulator.
 type RunResult struct {
 	evidence.Run
 	Phases, Instants Distance
@@ -117,11 +117,11 @@ type RunResult struct {
 
 // The bar: errors of the median and of the 95th percentile of job times, and share of jobs within 5 %.
 const (
-	mostError   = 0.01
-	leastWithin = 0.95
+	maxError  = 0.01
+	minWithin = 0.95
 )
 
-// Compare reads the records of the scenarios in a folder and holds the simulator against them. Scenarios without any record
+// Compare reads the records of the scenarios in a folder and compares the simulator with them. Scenarios without a record
 // are left out.
 func Compare(ctx context.Context, scenarios []Scenario, dir string) ([]Row, error) {
 	var rows []Row
@@ -136,7 +136,7 @@ func Compare(ctx context.Context, scenarios []Scenario, dir string) ([]Row, erro
 		}
 		for k, rec := range recs {
 			if err := belongs(s, rec); err != nil {
-				return nil, fmt.Errorf("%s: %w; give the changed scenario a name of its own", filepath.Join(dir, runs[k].File), err)
+				return nil, fmt.Errorf("%s: %w; give the changed scenario its own name", filepath.Join(dir, runs[k].File), err)
 			}
 		}
 		row, err := compare(ctx, s, runs, recs)
@@ -151,7 +151,7 @@ func Compare(ctx context.Context, scenarios []Scenario, dir string) ([]Row, erro
 	return rows, nil
 }
 
-// belongs says whether a record is of the scenario as it is now.
+// belongs reports whether a record is of the current scenario.
 func belongs(s *Scenario, rec *sls.Record) error {
 	if l := &rec.Log; len(l.At) != len(l.Kinds) || len(l.Of) != len(l.Kinds) {
 		return fmt.Errorf("its log has %d kinds, %d instants, %d objects", len(l.Kinds), len(l.At), len(l.Of))
@@ -228,12 +228,12 @@ func (r *Row) mean(of func(*RunResult) Distance) Distance {
 	return mean(ds)
 }
 
-// Passes says whether the bar is reached.
+// Passes reports whether the bar is met.
 func (d Distance) Passes() bool {
-	return d.Missing == 0 && d.Median <= mostError && d.P95 <= mostError && d.Within5 >= leastWithin
+	return d.Missing == 0 && d.Median <= maxError && d.P95 <= maxError && d.Within5 >= minWithin
 }
 
-// judge decides: met by the bar itself, in every run; or no measure worse than SLS's own spread where the bar is not reached.
+// judge decides: every run meets the bar itself, or no measure that misses it is worse than SLS's own spread.
 func (r *Row) judge() {
 	r.Met, r.Why = true, "by the bar"
 	for i := range r.Runs {
@@ -250,11 +250,11 @@ func (r *Row) judge() {
 		r.Why = fmt.Sprintf("%d jobs did not end in both", d.Missing)
 	case !r.Twice:
 		r.Why = "no second run to compare with"
-	case d.Median > max(mostError, s.Median):
+	case d.Median > max(maxError, s.Median):
 		r.Why = "median"
-	case d.P95 > max(mostError, s.P95):
+	case d.P95 > max(maxError, s.P95):
 		r.Why = "p95"
-	case d.Within5 < min(leastWithin, s.Within5):
+	case d.Within5 < min(minWithin, s.Within5):
 		r.Why = "jobs within 5 %"
 	case d.MeanAbs > s.MeanAbs:
 		r.Why = "mean error"
@@ -266,8 +266,8 @@ func (r *Row) judge() {
 //go:embed conformance.md.tmpl
 var pageText string
 
-// Page is docs/conformance.md: what was compared and how, the table, what limits what is missed, and the speed, which is different each time. It is
-// written to a file, if one is named.
+// Page is docs/conformance.md: what was compared and how, the table, what limits the scenarios that miss, and the speed, which differs each
+// time. It is written to file unless that is "".
 func Page(rows []Row, file string) (string, error) {
 	var x struct {
 		Least, Most, Met, Runs               int // runs of a scenario, and of all
@@ -302,7 +302,7 @@ func (d Distance) String() string {
 	return s
 }
 
-// Orders are how many jobs start at the same place, and Kendall's τ.
+// Orders are the number of jobs with the same rank in the order of starts, and Kendall's τ.
 func (d Distance) Orders() string { return fmt.Sprintf("%d/%d %.2f", d.Order, d.Jobs, d.Tau) }
 
 // Differs is the first decision that differs.

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// sameDecisions says where, with the logged instants, the simulator did not do in a run what SLS did.
+// sameDecisions reports where, with the logged instants, the simulator's decisions in a run differ from those of SLS.
 func sameDecisions(r *RunResult) error {
 	switch d := &r.Instants; {
 	case len(r.Lost) > 0:
@@ -22,7 +22,7 @@ func sameDecisions(r *RunResult) error {
 	return nil
 }
 
-// One decision that differs is a difference, however near the times of jobs are.
+// One decision that differs is a difference, however close the job times are.
 func TestSameDecisions(t *testing.T) {
 	same := Distance{Jobs: 3, Within5: 1, First: -1, Total: 100}
 	for name, c := range map[string]struct {
@@ -45,7 +45,7 @@ func TestSameDecisions(t *testing.T) {
 	}
 }
 
-// The small scenarios that the lab plays: in the runs that are kept, every decision is the same with the logged instants.
+// The small scenarios that the lab plays: in the stored runs, every decision is the same with the logged instants.
 func TestKeptSmallRunsDecideAlike(t *testing.T) {
 	scenarios, err := Named("small")
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// TestLabSmallUnderSLS runs the small scenarios under the real scheduler and holds the simulator against them: every decision must be the
-// same once the computer's own delays are taken out, that is, with the logged instants. (The bar itself, with phases alone, is too narrow for
+// TestLabSmallUnderSLS runs the small scenarios under the real scheduler and compares the simulator with them: every decision must be the
+// same once the computer's own delays are excluded, that is, with the logged instants. (The bar itself, with phases alone, is too tight for
 // these: one tick of an ApplicationMaster is some percent of so short a job.)
 //
-// On a busy computer the log may not tell which of two events of a millisecond SLS took first, so a scenario that misses is run again, alone. That
-// weakens nothing: by chance a wrong simulator does not make all of a hundred decisions as SLS does.
+// On a busy computer the log may not show which of two events in a millisecond SLS handled first, so a scenario that misses is rerun, alone. That
+// weakens nothing: a wrong simulator does not match all of a hundred decisions by chance.
 func TestLabSmallUnderSLS(t *testing.T) {
 	if os.Getenv("YARDMASTER_LAB_TESTS") == "" {
 		t.Skip("needs Hadoop and two minutes; set YARDMASTER_LAB_TESTS=1")
@@ -39,7 +39,7 @@ func TestLabSmallUnderSLS(t *testing.T) {
 	}
 }
 
-// missedUnderSLS records and compares the scenarios once and answers those that do not hold.
+// missedUnderSLS records and compares the scenarios once and returns those that miss.
 func missedUnderSLS(ctx context.Context, t *testing.T, scenarios []Scenario, parallel int) (missed []Scenario) {
 	t.Helper()
 	dir := t.TempDir()

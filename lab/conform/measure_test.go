@@ -58,7 +58,7 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// The order of containers that one pass gives on one node is not known on both sides and does not count.
+// The order of containers that one pass allocates on one node is not known on both sides and is ignored.
 func TestSettle(t *testing.T) {
 	x := &Outcome{Placed: []Placement{{Job: "b", Node: 1, Priority: 20, At: 1002}, {Job: "a", Node: 1, Priority: 20, At: 1001}, {Job: "c", Node: 2, Priority: 20, At: 1003}, {Job: "a", Node: 1, Priority: 20, At: 2001}}}
 	x.Settle()

@@ -11,27 +11,27 @@ import (
 	"github.com/yardmaster/yardmaster/result"
 )
 
-// Placement is one container that was given to an application: the order of placements is the order of the scheduler's decisions.
+// Placement is one container allocated to an application: the order of placements is the order of the scheduler's decisions.
 type Placement struct {
 	Job      string
 	Node     int32
 	Priority int32
 	At       int64 // ms
-	Turn     int   // place of its pass over the node among all passes, for those at the same instant
+	Turn     int   // index of its pass over the node among all passes; orders those at the same instant
 }
 
-// Outcome is what a run did, in terms that the daemons, SLS and the simulator share. Instants are ms since time 0; -1: it did not happen.
+// Outcome is the result of a run, in terms that the daemons, SLS and the simulator share. Instants are ms since time 0; -1: it did not happen.
 type Outcome struct {
-	Submit, Start, End map[string]int64 // by application; Start is the first container's, of SLS the AM's
+	Submit, Start, End map[string]int64 // by application; Start is that of the first container; under SLS, of the AM
 	Placed             []Placement      // in order of allocation; see Settle
 }
 
-// NewOutcome is an empty one.
+// NewOutcome returns an empty outcome.
 func NewOutcome() *Outcome {
 	return &Outcome{Submit: map[string]int64{}, Start: map[string]int64{}, End: map[string]int64{}}
 }
 
-// ofRecord takes the outcome of a run of SLS. Jobs that it lost do not count, nor does the one that warms it up.
+// ofRecord is the outcome of a run of SLS, without the jobs that it lost and the warm-up job.
 func ofRecord(s *Scenario, rec *sls.Record) *Outcome {
 	o := NewOutcome()
 	lost := map[string]bool{warmUp: true}
@@ -60,7 +60,7 @@ func ofRecord(s *Scenario, rec *sls.Record) *Outcome {
 	return o
 }
 
-// served says in which pass, by its place in the log, a container was allocated: the last one over its node before.
+// served returns the pass in which a container was allocated, as a log index: the last one over its node before.
 func served(rec *sls.Record) func(c *sls.ContainerRecord) int {
 	type pass struct {
 		at    int64
@@ -88,7 +88,7 @@ func served(rec *sls.Record) func(c *sls.ContainerRecord) int {
 }
 
 // Settle sorts placements by time, and those of one pass over a node by job: the order within a pass is not recorded on
-// both sides. It is called once, when all are there.
+// both sides. Call it once, when all placements are in.
 func (o *Outcome) Settle() {
 	slices.SortStableFunc(o.Placed, func(a, b Placement) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Turn, b.Turn)) })
 	const pass = 500 // ms: a node is served about once a second
@@ -125,16 +125,16 @@ func has(m map[string]int64, id string) bool {
 	return ok
 }
 
-// Distance is how far one run is from another, the truth. Shares are of 1.
+// Distance is the distance of one run from another, the truth. Shares are fractions of 1.
 type Distance struct {
 	Jobs    int     // compared
-	Missing int     // that ended in one of the two only
+	Missing int     // ended in only one of the two
 	Median  float64 // of job times: relative error of the median
 	P95     float64 // and of the 95th percentile
 	Within5 float64 // share of jobs whose time is within 5 %
 	MeanAbs float64 // mean of the jobs' relative errors
 
-	Order   int     // jobs that start at the same place in the order of starts
+	Order   int     // jobs with the same rank in the order of starts
 	Tau     float64 // Kendall's rank correlation of the two orders
 	Placed  float64 // share of containers on the same node within half a second
 	First   int     // number of equal decisions before the first that differs; -1: none differs
@@ -215,7 +215,7 @@ func orders(truth, ours *Outcome) (same int, tau float64) {
 	return same, float64(up-down) / float64(up+down)
 }
 
-// placed is the share of the truth's containers that ours has for the same job, priority and node within half a second.
+// placed is the share of the truth's containers for which ours has one of the same job, priority and node within half a second.
 func placed(truth, ours *Outcome) float64 {
 	const near = 500 // ms
 	if len(truth.Placed) == 0 {

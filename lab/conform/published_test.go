@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The table that is published must be what the kept records and today's simulator say.
+// The published table must match the stored records and today's simulator.
 func TestPublishedTable(t *testing.T) {
 	docs := filepath.Join("..", "..", "docs")
 	scenarios, err := Named("")

@@ -25,12 +25,12 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// cost is what a simulation took.
+// cost is the time that a simulation took.
 type cost struct{ Wall, CPU time.Duration }
 
 func (c cost) plus(o cost) cost { return cost{c.Wall + o.Wall, c.CPU + o.CPU} }
 
-// simulate runs the scenario through the simulator with the phases of a record, or with all of its instants.
+// simulate runs the scenario through the simulator with a record's phases, or with all of its instants.
 func simulate(ctx context.Context, s *Scenario, rec *sls.Record, instants bool) (*Outcome, cost, error) {
 	wall, cpu := time.Now(), host.CPU()
 	o, err := replay(ctx, s, rec, instants)
@@ -66,7 +66,7 @@ func replay(ctx context.Context, s *Scenario, rec *sls.Record, instants bool) (*
 	}, true)
 }
 
-// workload reads the very trace that SLS gets. The format knows no priorities of jobs: they are put in afterwards, for both.
+// workload reads the same trace that SLS gets. The format has no job priorities: they are added afterwards, for both.
 func (s *Scenario) workload() (workload.Slice, error) {
 	var text bytes.Buffer
 	if err := sls.WriteTrace(&text, s.Jobs); err != nil {
@@ -91,7 +91,7 @@ func (s *Scenario) workload() (workload.Slice, error) {
 	return all, nil
 }
 
-// Scheduler reads the very XML that a ResourceManager gets: its yarn-site.xml and a capacity-scheduler.xml or a fair-scheduler.xml.
+// Scheduler reads the same XML that a ResourceManager gets: its yarn-site.xml and a capacity-scheduler.xml or a fair-scheduler.xml.
 func Scheduler(siteXML, capacity, fair string) (func() (rm.Scheduler, error), error) {
 	site, err := conf.ReadSite(strings.NewReader(siteXML), "yarn-site.xml")
 	if err != nil {
@@ -100,7 +100,7 @@ func Scheduler(siteXML, capacity, fair string) (func() (rm.Scheduler, error), er
 	return rmall.Read("the scheduler's file", []byte(cmp.Or(fair, capacity)), site)
 }
 
-// phases are one interval before the first heartbeats: a node's first step does nothing.
+// phases are one interval before the first heartbeats: a node's first step is a no-op.
 func phases(rec *sls.Record) []unit.Time {
 	p := make([]unit.Time, len(rec.Nodes))
 	for i := range rec.Nodes {
@@ -117,10 +117,10 @@ func ports(rec *sls.Record) []int32 {
 	return p
 }
 
-// script is what the simulator is told of the log: the scheduler's own timer, and with instants all that reached it.
+// script is what the simulator gets from the log: the scheduler's own timer, and with instants every event that reached it.
 //
-// The order is that in which the scheduler worked. The cause lies before: a node looks which of its containers have ended
-// before its heartbeat is on its way, and an AM starts what it was given before it calls again.
+// Events are in the order in which the scheduler handled them. Their causes are earlier: a node checks which of its containers have ended
+// before it sends its heartbeat, and an AM starts its new containers before its next call.
 func script(s *Scenario, rec *sls.Record, instants bool) *yarn.Script {
 	seq := map[string]int64{}
 	for i := range s.Jobs {
@@ -129,11 +129,11 @@ func script(s *Scenario, rec *sls.Record, instants bool) *yarn.Script {
 	var (
 		all  []yarn.Instant
 		last int64
-		beat = make([]int64, len(rec.Nodes)) // when each node last looked
+		beat = make([]int64, len(rec.Nodes)) // when each node last checked its containers
 		woke = make([]int64, len(rec.Jobs))  // when each job's AM last woke up
 	)
 	add := func(in yarn.Instant, at, cause int64) {
-		last = max(last, at) // a line's time is taken a little before it is its turn to be written
+		last = max(last, at) // a line's timestamp is taken slightly before the line is written
 		in.At, in.Cause = unit.Time(last)*unit.Millisecond, unit.Time(cause)*unit.Millisecond
 		all = append(all, in)
 	}
@@ -171,8 +171,8 @@ type visit struct {
 	at   unit.Time
 }
 
-// Replay runs a simulation and has what it did. With AMs, an application starts with its AM's container, which is then one of those
-// that were placed.
+// Replay runs a simulation and returns its outcome. With ams, an application starts with its AM's container, which then counts as
+// a placement.
 func Replay(ctx context.Context, s *run.Spec, ams bool) (*Outcome, error) {
 	got := &collector{NewOutcome(), ams, map[visit]int{}}
 	if s.Log.Script != nil {
@@ -190,11 +190,11 @@ func Replay(ctx context.Context, s *run.Spec, ams bool) (*Outcome, error) {
 	return got.Outcome, nil
 }
 
-// collector takes what the simulator did.
+// collector records the simulator's outcome.
 type collector struct {
 	*Outcome
 	ams   bool
-	turns map[visit]int // numbers of the passes: several may be at the same instant
+	turns map[visit]int // pass numbers: several passes may share an instant
 }
 
 var _ sim.Sink = (*collector)(nil)

@@ -20,11 +20,11 @@ import (
 // the simulator.
 type Scenario struct {
 	sls.Options
-	About string // what it tries, in a few words
-	Small bool   // short enough for every run of CI
+	About string // what it tests, in a few words
+	Small bool   // short enough for CI
 }
 
-// Counted is how many jobs and containers count: all but those of the job that warms SLS up.
+// Counted are the numbers of jobs and containers that count: all but those of the warm-up job.
 func (s *Scenario) Counted() (n [2]int64) {
 	for i := range s.Jobs {
 		if s.Jobs[i].ID != warmUp {
@@ -37,13 +37,13 @@ func (s *Scenario) Counted() (n [2]int64) {
 const (
 	warmUp = "warm-up"
 	begin  = 10_000 // ms: when the first job that counts is submitted; the JVM is slow before
-	gap    = 23     // ms: jobs are submitted at least this far apart, so that their order is never in doubt
+	gap    = 23     // ms: minimum distance between submissions, so that their order is unambiguous
 )
 
 //go:embed scenarios.yaml
 var scenariosText []byte
 
-// Scenarios makes all scenarios of scenarios.yaml, the small ones last. They are the same on every call.
+// Scenarios makes all scenarios of scenarios.yaml, the small ones last. Every call returns the same.
 func Scenarios() []Scenario {
 	type nodes struct {
 		Racks, Nodes int
@@ -95,14 +95,14 @@ func Named(names string) ([]Scenario, error) {
 			for _, s := range all {
 				list = append(list, s.Name)
 			}
-			return nil, fmt.Errorf("there is no scenario %q; choose from %s, or small, or all", name, strings.Join(list, ", "))
+			return nil, fmt.Errorf("unknown scenario %q; choose from %s, or small, or all", name, strings.Join(list, ", "))
 		}
 		some = append(some, all[i])
 	}
 	return some, nil
 }
 
-// racks makes nodes of a size in racks of equal length. Their names are loopback addresses: a name that resolves to
+// racks makes equal racks of nodes of one size. Node names are loopback addresses: a name that resolves to
 // something else would put the node into the default rack.
 func racks(n, nodes int, mem, cores int64) []sls.Rack {
 	all := make([]sls.Rack, n)
@@ -119,26 +119,26 @@ type span [2]int64
 
 func (s span) draw(r *rand.Rand) int64 { return s[0] + r.Int64N(s[1]-s[0]+1) }
 
-// mix describes jobs of one kind.
+// mix describes jobs of one class.
 type mix struct {
 	Jobs          int
-	Over          int64 // ms within which they are submitted
-	After         int64 // ms after the first moment
+	Over          int64 // submission window, ms
+	After         int64 // start of the window, ms after begin
 	Maps, Reduces span
 	Length        float64 // median of a task's length, ms
 	Sigma         float64 // of its logarithm
 	MapMem        span    // MiB, drawn per job, in steps of 512
-	RedMem        span    // that of the maps unless given
+	RedMem        span    // default: that of the maps
 	Cores         span
-	AMMem         span     // 1024 unless given
+	AMMem         span     // default: 1024
 	Queues        []string // drawn per job
 	Users         int
 	Prio          span
 	Hosted        float64 // share of jobs whose maps name hosts
-	Hosts         int     // hosts that such a job names; 0: any number
+	Hosts         int     // max number of hosts that such a job names; 0: any
 }
 
-// generate draws the jobs of a scenario. It depends on nothing but its arguments.
+// generate draws the jobs of a scenario. It depends on its arguments only.
 func generate(name string, rk []sls.Rack, mixes ...mix) []sls.Job {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name)) // cannot fail
@@ -204,7 +204,7 @@ func (m *mix) draw(r *rand.Rand, rk []sls.Rack) sls.Job {
 	return j
 }
 
-// nodeAt is the k-th node, counted around, as a trace names it.
+// nodeAt is the k-th node, modulo the number of nodes, as a trace names it.
 func nodeAt(rk []sls.Rack, k int) string {
 	var all []string
 	for i := range rk {
@@ -225,7 +225,7 @@ func capacityXML(m map[string]string) []byte {
 //go:embed live.xml
 var liveFair []byte
 
-// Live is a large cluster with a load of ordinary jobs, to be driven over REST.
+// Live is a large cluster with an ordinary load, to be driven over REST.
 func Live(nodes, jobs int, over time.Duration, fair bool) sls.Options {
 	o := sls.Options{Name: "live", Racks: racks((nodes+24)/25, nodes, 10240, 10)}
 	if jobs > 0 {

@@ -41,7 +41,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// check makes sure that the scenario is one that both sides understand in the same way.
+// check verifies that both sides interpret the scenario in the same way.
 func check(t *testing.T, s *Scenario) {
 	t.Helper()
 	last := int64(-gap)
@@ -53,7 +53,7 @@ func check(t *testing.T, s *Scenario) {
 		last = j.Start
 		size := map[string]sls.Task{}
 		for _, k := range j.Tasks {
-			// SLS asks for all tasks of a type in the size of the first.
+			// SLS requests all tasks of a type with the size of the first.
 			if f, ok := size[k.Type]; ok && (f.Mem != k.Mem || f.Cores != k.Cores) {
 				t.Errorf("job %s has %ss of different sizes", j.ID, k.Type)
 			}

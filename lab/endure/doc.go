@@ -1,9 +1,9 @@
-// Package endure shows what a steerer must survive, on real daemons: the command `yardmaster yarn steer --act` runs as a process of
-// its own, and is killed at random moments, loses its ResourceManager to restarts and failovers, is lied to, is refused, and is given
-// ten thousand applications to look at.
+// Package endure tests the steering command with fault injection on real daemons: `yardmaster yarn steer --act` runs as a separate
+// process and is killed at random moments, loses its ResourceManager to restarts and failovers, gets wrong answers and refusals, and
+// has to read ten thousand applications.
 //
-// Two things must hold whatever happens: the configuration that was found at the start is in place at the end, as text and as set or unset,
-// and no application is lost. Nothing here knows how the command works inside but for its journal, which is read to tell how many
-// blows have fallen between a change's two entries. For the kills under several knobs the command is built with one more policy in its registry
-// (package turn), as nobody would want that one otherwise.
+// Two invariants must hold under every fault: the configuration found at the start is restored at the end, including its exact text and
+// whether it was set at all, and no application is lost. The package treats the command as a black box except for its journal, which it reads to
+// count the kills that fell between the two entries of a change. For the kills under several knobs the command is built with one more policy in
+// its registry (package turn), which is of no other use.
 package endure

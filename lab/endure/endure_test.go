@@ -14,7 +14,7 @@ import (
 	"github.com/yardmaster/yardmaster/lab/evidence"
 )
 
-// The kept page is what the kept records give.
+// The committed page is what the committed records give.
 func TestPageIsCurrent(t *testing.T) {
 	studies := filepath.Join("..", "..", "docs", "studies")
 	want, err := os.ReadFile(filepath.Join(studies, "endurance.md"))
@@ -33,7 +33,7 @@ func TestPageIsCurrent(t *testing.T) {
 	}
 }
 
-// A second run is kept beside the first, and both count.
+// A second run is stored beside the first, and both count.
 func TestRunsAreAddedNeverReplaced(t *testing.T) {
 	dir := t.TempDir()
 	a := sheet[Kill]{Head: Head{Part: "kills", Seed: 7}, Rows: []Kill{{N: 1, Scheduler: "capacity", Open: true}, {N: 2, Scheduler: "capacity", By: "guard"}}, Sum: Sum{Final: []string{"x"}, Misses: []string{"a miss"}}}
@@ -48,8 +48,8 @@ func TestRunsAreAddedNeverReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Kills) != 2 || len(r.Lies) != 0 {
-		t.Fatalf("%d runs of kills and %d of lies", len(r.Kills), len(r.Lies))
+	if len(r.Kills) != 2 || len(r.Faults) != 0 {
+		t.Fatalf("%d runs of kills and %d of lies", len(r.Kills), len(r.Faults))
 	}
 	r.Kills[0].Head.Run, a.Head.Run = evidence.Run{}, evidence.Run{}
 	if !reflect.DeepEqual(r.Kills[0], a) || r.Kills[1].Head.Run.Program != "v2" {
@@ -70,7 +70,7 @@ func TestRunsAreAddedNeverReplaced(t *testing.T) {
 	}
 }
 
-// Every lie changes what it is about, and nothing else gets through unseen.
+// Every fault changes what it is about, and every request is recorded.
 func TestProxyLies(t *testing.T) {
 	rm := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -112,10 +112,10 @@ func TestProxyLies(t *testing.T) {
 	if n := len(p.Asked()); n != 6 {
 		t.Errorf("%d requests were counted, want 6", n)
 	}
-	for _, c := range tales() {
-		p.Tell(&c.lie)
+	for _, c := range faultCases() {
+		p.Inject(&c.fault)
 		web.Timeout = 10 * time.Second
-		if c.lie.Stall > 0 {
+		if c.fault.Stall > 0 {
 			web.Timeout = 200 * time.Millisecond
 		}
 		told := ask()
@@ -123,20 +123,20 @@ func TestProxyLies(t *testing.T) {
 		if told == honest {
 			t.Errorf("%s: the answers are the same", c.name)
 		}
-		if got := values(p.Asked()); !c.lie.Refuse && c.lie.Stall == 0 && (len(got) != 3 || got[0] != "0.5") {
+		if got := values(p.Asked()); !c.fault.Refuse && c.fault.Stall == 0 && (len(got) != 3 || got[0] != "0.5") {
 			t.Errorf("%s: changes %q", c.name, got)
 		}
-		p.Tell(nil)
+		p.Inject(nil)
 	}
 	if ask() != honest {
 		t.Error("it still lies")
 	}
 }
 
-// A write is held against a steerer only if nodes are known to have been missing then: not while a reading of the watcher lasted.
+// A write counts against a steerer only if nodes are known to have been missing then: not during a reading of the watcher.
 func TestMissing(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
-	w := &watcher{nodes: 2, looks: []look{{at(0), at(1), 2}, {at(3), at(4), -1}, {at(4), at(6), 1}, {at(6), at(7), 2}, {at(8), at(9), -1}}}
+	w := &watcher{nodes: 2, samples: []sample{{at(0), at(1), 2}, {at(3), at(4), -1}, {at(4), at(6), 1}, {at(6), at(7), 2}, {at(8), at(9), -1}}}
 	if got := w.since(at(2)).missing; got != at(4) {
 		t.Errorf("missing until %v", got.Unix())
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/yardmaster/yardmaster/steer/drive/live"
 )
 
-// nobody is an account that may write nothing of the lab's. Only root can become it; anybody else is refused by the modes alone.
+// nobody is an account without write access to the lab's files. Only root can become it; for others the file modes alone must refuse.
 func nobody() *syscall.Credential {
 	if os.Getuid() != 0 {
 		return nil
@@ -24,8 +24,8 @@ func nobody() *syscall.Credential {
 	return &syscall.Credential{Uid: 65534, Gid: 65534}
 }
 
-// liesFile has a FairScheduler whose file, or its folder, cannot be written, or is written by somebody else at the same time.
-func (s *Study) liesFile(ctx context.Context, t *sheet[Told]) error {
+// fileFaults tests a FairScheduler whose file or folder is not writable, or is written concurrently by someone else.
+func (s *Study) fileFaults(ctx context.Context, t *sheet[FaultResult]) error {
 	y, err := s.open(ctx, "lies-file", queue, hadoop.Options{Scheduler: "fair", SchedulerXML: fairQueues(named)})
 	if err != nil {
 		return err
@@ -53,16 +53,16 @@ func (s *Study) liesFile(ctx context.Context, t *sheet[Told]) error {
 	return nil
 }
 
-// fileCase is what happens to the file while a steerer, of nobody or of this account, is at work.
+// fileCase is a fault of the file while a steerer runs, as nobody or as this account.
 type fileCase struct {
 	name   string
 	nobody bool
-	then   func(ctx context.Context, p *steerer.Process, row *Told) error
+	then   func(ctx context.Context, p *steerer.Process, row *FaultResult) error
 }
 
-// try starts a steerer and lets the case happen, if wanted after its first change.
-func (f *filer) try(ctx context.Context, c fileCase, taken bool) (Told, error) {
-	row := Told{Case: c.name, Where: "file", Again: -1}
+// try starts a steerer and injects the fault; with taken, after its first change.
+func (f *filer) try(ctx context.Context, c fileCase, taken bool) (FaultResult, error) {
+	row := FaultResult{Case: c.name, Where: "file", Again: -1}
 	defer func() { _ = f.modes(0o755, 0o644) }()
 	defer func() { _ = give(nil, f.folder) }()
 	var as *syscall.Credential
@@ -70,7 +70,7 @@ func (f *filer) try(ctx context.Context, c fileCase, taken bool) (Told, error) {
 		as = nobody()
 	}
 	owned, err := []string{f.y.journal}, error(nil)
-	if taken { // it may write at first
+	if taken { // writable at first
 		owned = append(owned, f.folder)
 	} else {
 		err = f.modes(0o555, 0o444)
@@ -92,14 +92,14 @@ func (f *filer) try(ctx context.Context, c fileCase, taken bool) (Told, error) {
 	return row, c.then(ctx, p, &row)
 }
 
-// filer has the cases of files.
+// filer runs the file faults.
 type filer struct {
 	s      *Study
 	y      *yard
 	folder string
 }
 
-// give makes an account, or root, the owner of what it is to write: nobody goes by files that others can write.
+// give makes an account, or root, the owner of what it is to write: the steerer rejects files that others can write.
 func give(as *syscall.Credential, paths ...string) error {
 	if os.Getuid() != 0 {
 		return nil
@@ -122,7 +122,7 @@ func give(as *syscall.Credential, paths ...string) error {
 	return nil
 }
 
-// open tells how many settings the journal has open. It is read from a copy: it may be another account's.
+// open is the number of open settings in the journal. It reads a copy: the journal may belong to another account.
 func (f *filer) open() (int, error) {
 	dir, err := os.MkdirTemp("", "yardmaster-endure-journal-")
 	if err != nil {
@@ -143,7 +143,7 @@ func (f *filer) open() (int, error) {
 	return len(open), err
 }
 
-// modes lets only the owner write, or nobody, or again anybody.
+// modes sets the modes of the folder and the file.
 func (f *filer) modes(folder, file os.FileMode) error {
 	if err := os.Chmod(f.folder, folder); err != nil {
 		return err
@@ -151,8 +151,8 @@ func (f *filer) modes(folder, file os.FileMode) error {
 	return os.Chmod(f.y.set.file, file)
 }
 
-// as tells if the file is not as it must be, or the journal open.
-func (f *filer) as(want string, row *Told) {
+// as reports a file that differs from want, or an open journal.
+func (f *filer) as(want string, row *FaultResult) {
 	if now, err := os.ReadFile(f.y.set.file); err != nil || string(now) != want {
 		row.Miss = fmt.Sprintf("the file is not as it must be (%v):\n%s", err, now)
 	}
@@ -161,26 +161,26 @@ func (f *filer) as(want string, row *Told) {
 	}
 }
 
-// readOnly has a file that the steerer may not write.
-func (f *filer) readOnly(ctx context.Context, p *steerer.Process, row *Told) error {
+// readOnly tests a file that the steerer may not write.
+func (f *filer) readOnly(ctx context.Context, p *steerer.Process, row *FaultResult) error {
 	proc.Await(ctx, 15*time.Second, 50*time.Millisecond, func() bool { return !p.Alive() || p.Count("refused") > 0 })
-	f.tell(p, row)
+	f.report(p, row)
 	p.Stop(30 * time.Second)
 	f.as(f.y.set.configured, row)
 	return nil
 }
 
-func (f *filer) tell(p *steerer.Process, row *Told) {
+func (f *filer) report(p *steerer.Process, row *FaultResult) {
 	p.Keep(filepath.Join(f.s.Work, "lie "+row.Case+".log"))
 	row.Ended = !p.Alive()
-	row.Looks = p.Count("decided", "blind")
-	if row.Line = cmp.Or(telling(p.Lines()), p.Last()); row.Line == "(nothing)" {
+	row.Samples = p.Count("decided", "blind")
+	if row.Line = cmp.Or(firstReport(p.Lines()), p.Last()); row.Line == "(nothing)" {
 		row.Miss = "no line tells of it"
 	}
 }
 
-// elsewhere has somebody change another part of the file: that must stay.
-func (f *filer) elsewhere(_ context.Context, p *steerer.Process, row *Told) error {
+// elsewhere changes another part of the file concurrently: that change must survive.
+func (f *filer) elsewhere(_ context.Context, p *steerer.Process, row *FaultResult) error {
 	b, err := os.ReadFile(f.y.set.file)
 	if err != nil {
 		return err
@@ -190,15 +190,15 @@ func (f *filer) elsewhere(_ context.Context, p *steerer.Process, row *Told) erro
 		return err
 	}
 	time.Sleep(time.Second)
-	f.tell(p, row)
-	row.Line = cmp.Or(telling(p.Lines()), "(none needed)")
+	f.report(p, row)
+	row.Line = cmp.Or(firstReport(p.Lines()), "(none needed)")
 	p.Stop(40 * time.Second)
 	f.as(edit(f.y.set.configured), row)
 	return os.WriteFile(f.y.set.file, []byte(f.y.set.configured), 0o644)
 }
 
-// broken has somebody leave the file half written, and mend it later.
-func (f *filer) broken(ctx context.Context, p *steerer.Process, row *Told) error {
+// broken leaves the file half written, and repairs it later.
+func (f *filer) broken(ctx context.Context, p *steerer.Process, row *FaultResult) error {
 	ours, err := os.ReadFile(f.y.set.file)
 	if err != nil {
 		return err
@@ -207,7 +207,7 @@ func (f *filer) broken(ctx context.Context, p *steerer.Process, row *Told) error
 	if err := os.WriteFile(f.y.set.file, half, 0o644); err != nil {
 		return err
 	}
-	_ = p.Signal(syscall.SIGTERM) // it must put back into what it cannot read
+	_ = p.Signal(syscall.SIGTERM) // it must restore into a file that it cannot parse
 	time.Sleep(3 * time.Second)
 	if now, err := os.ReadFile(f.y.set.file); err != nil || string(now) != string(half) {
 		row.Miss = "it wrote over a file that it could not read"
@@ -218,19 +218,19 @@ func (f *filer) broken(ctx context.Context, p *steerer.Process, row *Told) error
 	mended := time.Now()
 	proc.Await(ctx, 60*time.Second, 50*time.Millisecond, func() bool { return !p.Alive() && f.y.set.original(ctx) })
 	row.Again = time.Since(mended).Milliseconds()
-	f.tell(p, row)
+	f.report(p, row)
 	f.as(f.y.set.configured, row)
 	return nil
 }
 
-// lostRight takes the right to write away: the steerer cannot put back, says so and leaves it to its guard or to restore.
-func (f *filer) lostRight(ctx context.Context, p *steerer.Process, row *Told) error {
+// lostRight revokes write access: the steerer cannot restore, says so and leaves it to its guard or to yarn restore.
+func (f *filer) lostRight(ctx context.Context, p *steerer.Process, row *FaultResult) error {
 	if err := f.modes(0o555, 0o444); err != nil {
 		return err
 	}
 	guards := p.Guards()
 	p.Stop(60 * time.Second)
-	f.tell(p, row)
+	f.report(p, row)
 	if open, _ := f.open(); open == 0 {
 		row.Miss = "the journal does not say that something is left to do"
 	}

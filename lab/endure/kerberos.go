@@ -15,14 +15,14 @@ type Secured struct {
 	Case  string `json:"case"`
 	As    string `json:"as"`      // principal
 	Value string `json:"value"`   // configured while it steered
-	Back  int64  `json:"back_ms"` // until it was as found again
+	Back  int64  `json:"back_ms"` // until restored
 	By    string `json:"by"`
-	Line  string `json:"line,omitempty"` // what it said when it was refused
+	Line  string `json:"line,omitempty"` // its message on refusal
 	Miss  string `json:"miss,omitempty"`
 }
 
-// kerberos steers a secured ResourceManager with a keytab, ends the steerer politely, with kill -9, and with its guard, and tries an
-// account that may not.
+// kerberos steers a secured ResourceManager with a keytab, ends the steerer with SIGTERM, with kill -9, and together with its guard, and tries
+// an account without permission.
 func (s *Study) kerberos(ctx context.Context) error {
 	t := sheet[Secured]{Head: s.head("kerberos")}
 	dir, err := s.folder("kerberos")
@@ -43,7 +43,7 @@ func (s *Study) kerberos(ctx context.Context) error {
 		return []string{"--keytab", lab.KDC.Keytab(who), "--principal", who, "--krb5-conf", lab.KDC.Config()}
 	}
 	secured := &yard{Cluster: lab.Cluster, queue: "root.batch", address: lab.RM, login: login("admin"), journal: filepath.Join(dir, "journal")}
-	y, err := secured.look(ctx, auth, "")
+	y, err := secured.readOriginal(ctx, auth, "")
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (s *Study) kerberos(ctx context.Context) error {
 				row.Miss = err.Error()
 			}
 		}
-		if !proc.Await(ctx, backWithin, 20*time.Millisecond, func() bool { return set.original(ctx) && set.obeyed(ctx) }) {
+		if !proc.Await(ctx, restoreTimeout, 20*time.Millisecond, func() bool { return set.original(ctx) && set.obeyed(ctx) }) {
 			row.Miss = "not put back: " + p.Last()
 		}
 		row.Back = time.Since(fell).Milliseconds()
@@ -92,7 +92,7 @@ func (s *Study) kerberos(ctx context.Context) error {
 		return err
 	}
 	proc.Await(ctx, 10*time.Second, 50*time.Millisecond, func() bool { return !p.Alive() || p.Count("refused") > 0 })
-	row.Line = cmp.Or(telling(p.Lines()), p.Last())
+	row.Line = cmp.Or(firstReport(p.Lines()), p.Last())
 	p.Stop(20 * time.Second)
 	if row.Value, _ = set.read(ctx); row.Value != set.configured {
 		row.Miss = "it was changed"

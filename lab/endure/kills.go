@@ -16,39 +16,39 @@ import (
 	"github.com/yardmaster/yardmaster/steer/drive/live"
 )
 
-// Kill is one blow.
+// Kill is one kill of the steerer.
 type Kill struct {
 	N         int    `json:"n"`
 	Scheduler string `json:"scheduler"`
 	Original  string `json:"original"` // "0.10" or "unset"
 	Policy    string `json:"policy"`
 	After     int64  `json:"after_ms"`        // after the start of the process
-	Aimed     bool   `json:"aimed,omitempty"` // it fell as soon as the journal had grown
+	Aimed     bool   `json:"aimed,omitempty"` // killed as soon as the journal had grown
 	Guard     string `json:"guard"`           // "lives", "killed" with it, or "none" yet
 	Entries   int    `json:"entries"`         // of the journal, by this process
-	Open      bool   `json:"open"`            // the journal said that something had to be put back
-	Between   bool   `json:"between"`         // the blow fell after a change's first entry and before its second
-	Changed   bool   `json:"changed"`         // the setting was not as found when the blow had fallen
-	Back      int64  `json:"back_ms"`         // until it was as found again; -1: not seen by itself
-	By        string `json:"by"`              // what put it back: "guard", "restore", "next start"; "" when there was nothing to do
+	Open      bool   `json:"open"`            // the journal had something to restore
+	Between   bool   `json:"between"`         // killed between the two entries of a change
+	Changed   bool   `json:"changed"`         // the setting differed from the original after the kill
+	Back      int64  `json:"back_ms"`         // until restored; -1: not observed separately
+	By        string `json:"by"`              // what restored it: "guard", "restore", "next start"; "" if there was nothing to do
 	InForce   int64  `json:"in_force_ms,omitempty"`
-	// Held counts the knobs that were open, where several kinds are turned: properties with their queue, priorities and queues of applications.
+	// Held counts the open knobs, where several kinds are turned: properties with their queue, priorities and queues of applications.
 	Held map[string]int `json:"held,omitempty"`
 	Miss string         `json:"miss,omitempty"`
 }
 
-// backWithin is how long the guard may take to put the setting back.
-const backWithin = 10 * time.Second
+// restoreTimeout is the timeout for the guard to restore the setting.
+const restoreTimeout = 10 * time.Second
 
-// backWithin is longer for several knobs of one file, which is written every 5 s at most.
-func (k *killer) backWithin() time.Duration {
+// restoreTimeout is longer for several knobs of one file, which is written at most every 5 s.
+func (k *killer) restoreTimeout() time.Duration {
 	if k.y.set.homes != nil {
-		return 3 * backWithin
+		return 3 * restoreTimeout
 	}
-	return backWithin
+	return restoreTimeout
 }
 
-// kills takes turns: two thirds of the blows with the CapacityScheduler over REST, a third with the FairScheduler's file.
+// kills runs two thirds of the kills with the CapacityScheduler over REST, a third with the FairScheduler's file.
 func (s *Study) kills(ctx context.Context) error {
 	fair := s.Kills / 3
 	return s.killed(ctx, "kills", map[string]int{"capacity": s.Kills - fair, "fair": fair}, []string{unnamed, named}, func(_ context.Context, k *killer) error {
@@ -62,7 +62,7 @@ func (s *Study) kills(ctx context.Context) error {
 	})
 }
 
-// killed kills steerers so many times with each scheduler, both at the same time.
+// killed kills steerers the given number of times with each scheduler, concurrently.
 func (s *Study) killed(ctx context.Context, part string, times map[string]int, originals []string, begin func(context.Context, *killer) error) error {
 	t := sheet[Kill]{Head: s.head(part)}
 	schedulers := []string{"capacity", "fair"}
@@ -78,16 +78,16 @@ func (s *Study) killed(ctx context.Context, part string, times map[string]int, o
 	if err != nil {
 		return err
 	}
-	for i, fate := range []*Fate{&t.Sum.Capacity, &t.Sum.Fair} {
+	for i, apps := range []*AppCounts{&t.Sum.Capacity, &t.Sum.Fair} {
 		k := halves[i]
-		*fate = k.sum.Fate
+		*apps = k.sum.Apps
 		t.Rows = append(t.Rows, k.done...)
 		t.Sum.Final, t.Sum.Tried, t.Sum.Misses = append(t.Sum.Final, k.sum.Final...), append(t.Sum.Tried, k.sum.Tried...), append(t.Sum.Misses, k.sum.Misses...)
 	}
 	return t.save(s.Dir)
 }
 
-// run deals n blows, as many with each original. The applications come in waves all the time, and must all end well.
+// run executes n kills, equally many per original. Applications arrive in waves throughout, and all must succeed.
 func (k *killer) run(ctx context.Context, n int, originals []string, begin func(context.Context, *killer) error) error {
 	queues, o := queue, hadoop.Options{Scheduler: k.scheduler}
 	switch {
@@ -118,7 +118,7 @@ func (k *killer) run(ctx context.Context, n int, originals []string, begin func(
 		}
 		k.original, k.n, k.seen = original, 0, 0
 		for range (n + i) / len(originals) {
-			if err := k.blow(ctx); err != nil {
+			if err := k.killOne(ctx); err != nil {
 				return err
 			}
 		}
@@ -133,11 +133,11 @@ func (k *killer) run(ctx context.Context, n int, originals []string, begin func(
 			k.sum.miss("kill %d (%s, %s): %s", r.N, r.Scheduler, r.Original, r.Miss)
 		}
 	}
-	k.sum.Fate, err = y.leave(ctx, l, &k.sum, k.scheduler)
+	k.sum.Apps, err = y.leave(ctx, l, &k.sum, k.scheduler)
 	return err
 }
 
-// rename gives the queue a share of its own to begin with.
+// rename starts the queue with its own share.
 func (y *yard) rename(ctx context.Context) error {
 	text := named
 	if y.set.file != "" {
@@ -146,7 +146,7 @@ func (y *yard) rename(ctx context.Context) error {
 	if err := y.set.set(ctx, text); err != nil {
 		return err
 	}
-	// The FairScheduler takes some seconds; its limit does not change by it.
+	// The FairScheduler takes some seconds; its limit stays the same.
 	set, err := newSetting(ctx, y.rm, queue, y.set.file)
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (y *yard) rename(ctx context.Context) error {
 	return nil
 }
 
-// killer deals blows.
+// killer kills steerers.
 type killer struct {
 	s                   *Study
 	bin, part           string
@@ -165,18 +165,18 @@ type killer struct {
 	random              *rand.Rand
 	policy              func() (name string, args []string) // of the next steerer
 	sum                 Sum
-	wait, done          []Kill // not put back yet, and done with
+	wait, done          []Kill // not restored yet, and complete
 	n, seen             int
 }
 
-// blow starts a steerer, lets it work for a while and kills it.
-func (k *killer) blow(ctx context.Context) error {
+// killOne starts a steerer, lets it work for a while and kills it.
+func (k *killer) killOne(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	k.n++
 	longest := 3 * time.Second
-	if k.scheduler == "fair" { // it may be written every 5 s only
+	if k.scheduler == "fair" { // written at most every 5 s
 		longest = 8 * time.Second
 	}
 	after := 5*time.Millisecond + time.Duration(k.random.Int64N(int64(longest-5*time.Millisecond)))
@@ -207,7 +207,7 @@ func (k *killer) blow(ctx context.Context) error {
 		p.End(guards...)
 	default:
 		row.Guard = "lives"
-		for _, g := range guards { // it is held for a moment, so that what the blow has left can be read
+		for _, g := range guards { // stopped for a moment, to read what the kill left behind
 			_ = syscall.Kill(g, syscall.SIGSTOP)
 		}
 		p.End()
@@ -218,7 +218,7 @@ func (k *killer) blow(ctx context.Context) error {
 		row.Miss = "the journal cannot be read: " + err.Error()
 	}
 	row.Entries, row.Open, row.Held = len(entries)-len(before), len(open) > 0, heldKnobs(open, policy)
-	row.Between = len(entries) > 0 && entries[len(entries)-1].What == drive.Before // a change has no second entry
+	row.Between = len(entries) > 0 && entries[len(entries)-1].What == drive.Before // a change lacks its second entry
 	row.Changed = !k.y.set.original(ctx)
 	for _, g := range guards {
 		_ = syscall.Kill(g, syscall.SIGCONT)
@@ -226,7 +226,7 @@ func (k *killer) blow(ctx context.Context) error {
 	if row.Changed && !row.Open {
 		row.Miss = "the setting was changed and the journal does not say so"
 	}
-	// A start that found an open journal has put that back before anything else.
+	// A start that finds an open journal restores first.
 	if p.Count("restored") > 0 {
 		for i := range k.wait {
 			k.wait[i].By = "next start"
@@ -247,7 +247,7 @@ func (k *killer) blow(ctx context.Context) error {
 	return nil
 }
 
-// finish writes off what waits: the setting was seen, or must have been, as found.
+// finish completes the waiting rows: their setting was seen, or must have been, restored.
 func (k *killer) finish() {
 	for i := range k.wait {
 		r := &k.wait[i]
@@ -257,11 +257,11 @@ func (k *killer) finish() {
 	k.wait = nil
 }
 
-// byGuard waits until the guard has put the setting back.
+// byGuard waits until the guard has restored the setting.
 func (k *killer) byGuard(ctx context.Context, fell time.Time, guards []int) {
 	row := &k.wait[len(k.wait)-1]
-	if !proc.Await(ctx, k.backWithin(), 20*time.Millisecond, func() bool { return k.y.set.original(ctx) }) {
-		row.Miss = fmt.Sprintf("not put back within %v: %.300s", k.backWithin(), k.y.set.differs(ctx))
+	if !proc.Await(ctx, k.restoreTimeout(), 20*time.Millisecond, func() bool { return k.y.set.original(ctx) }) {
+		row.Miss = fmt.Sprintf("not put back within %v: %.300s", k.restoreTimeout(), k.y.set.differs(ctx))
 		return
 	}
 	row.Back = time.Since(fell).Milliseconds()
@@ -272,9 +272,9 @@ func (k *killer) byGuard(ctx context.Context, fell time.Time, guards []int) {
 			}
 		}
 	}
-	if k.scheduler != "fair" || row.Changed && k.seen < 6 { // it takes long with a file: not every time
+	if k.scheduler != "fair" || row.Changed && k.seen < 6 { // slow with a file: not every time
 		k.seen++
-		if !proc.Await(ctx, k.patience(), 50*time.Millisecond, func() bool { return k.y.set.obeyed(ctx) }) {
+		if !proc.Await(ctx, k.settleTimeout(), 50*time.Millisecond, func() bool { return k.y.set.obeyed(ctx) }) {
 			now, err := k.y.set.tree(ctx)
 			row.Miss = fmt.Sprintf("put back, but the scheduler does not go by it: %s, %v", now, err)
 		}
@@ -289,7 +289,7 @@ func (k *killer) byGuard(ctx context.Context, fell time.Time, guards []int) {
 	k.finish()
 }
 
-// byHand puts the setting back as an operator does.
+// byHand restores the setting as an operator does.
 func (k *killer) byHand(ctx context.Context) {
 	row := &k.wait[len(k.wait)-1]
 	began := time.Now()
@@ -309,18 +309,18 @@ func (k *killer) byHand(ctx context.Context) {
 	k.finish()
 }
 
-// patience is how long the scheduler may take to go by a setting.
-func (k *killer) patience() time.Duration {
+// settleTimeout is the timeout for the scheduler to apply a setting.
+func (k *killer) settleTimeout() time.Duration {
 	if k.scheduler == "fair" {
-		return 2 * backWithin
+		return 2 * restoreTimeout
 	}
-	return backWithin
+	return restoreTimeout
 }
 
-// final is the last look.
+// final is the final check.
 func (k *killer) final(ctx context.Context) string {
 	same := k.y.set.original(ctx)
-	obeyed := proc.Await(ctx, k.patience(), 100*time.Millisecond, func() bool { return k.y.set.obeyed(ctx) })
+	obeyed := proc.Await(ctx, k.settleTimeout(), 100*time.Millisecond, func() bool { return k.y.set.obeyed(ctx) })
 	_, open, err := live.ReadJournal(k.y.journal)
 	text := fmt.Sprintf("%s, found %s: as found %v, in force %v, journal open %v", k.scheduler, k.original, same, obeyed, len(open) > 0)
 	if !same || !obeyed || len(open) > 0 || err != nil {
@@ -329,10 +329,10 @@ func (k *killer) final(ctx context.Context) string {
 	return text
 }
 
-// journalFile is the file of a journal that grows.
+// journalFile is the append-only file of a journal.
 const journalFile = "journal.jsonl"
 
-// growth returns the moment at which a file has grown, or after the given time.
+// growth returns once a file has grown, or after the limit.
 func growth(file string, limit time.Duration) {
 	size := func() int64 {
 		if st, err := os.Stat(file); err == nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// The steered queues, and one that is not. It has an application of its own and no room for another; the policy tries to turn its knobs, too.
+// The steered queues, and one that is not steered. That one has its own application and no room for another; the policy tries to turn its knobs, too.
 const (
 	steered = "root.a,root.b"
 	foreign = "root.c"
@@ -36,7 +36,7 @@ var (
 // knobQueues are the queues of the knobs.
 func knobQueues(scheduler string) (queues string, o hadoop.Options) {
 	o = hadoop.Options{Scheduler: scheduler, Site: map[string]string{
-		"yarn.cluster.max-application-priority": "10", "yarn.am.liveness-monitor.expiry-interval-ms": "3600000", // nobody comes for those that stay
+		"yarn.cluster.max-application-priority": "10", "yarn.am.liveness-monitor.expiry-interval-ms": "3600000", // the resident applications have no AM
 	}}
 	o.SchedulerXML = knobCapacity
 	if scheduler == "fair" {
@@ -45,13 +45,13 @@ func knobQueues(scheduler string) (queues string, o hadoop.Options) {
 	return steered, o
 }
 
-// turned are the knobs of each scheduler and the two values of each.
+// turned are the knobs of each scheduler, with two values each.
 var turned = map[string]map[string]string{
 	"capacity": {"capacities": "30:50", "maximum-capacity": "70:85", "user-limit-factor": "2:3", "priority": "4:7", "queue": "root.a:root.b"},
 	"fair":     {"weight": "2:3", "maxRunningApps": "30:50", "queue": "root.a:root.b"},
 }
 
-// knobs has steerers killed that turn properties of two queues and the priorities and queues of applications. Each blow has its own choice of them.
+// knobs kills steerers that turn properties of two queues and the priorities and queues of applications. Each kill has its own choice of knobs.
 func (s *Study) knobs(ctx context.Context) error {
 	bin, err := s.turner(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Study) knobs(ctx context.Context) error {
 			args := []string{"--policy", "turn"}
 			k.random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 			chosen := names[:1+k.random.IntN(len(names))]
-			if k.scheduler == "fair" && (k.n%2 == 0 || s.Brief && k.n > 3) { // properties of a file take 16 s to put back
+			if k.scheduler == "fair" && (k.n%2 == 0 || s.Brief && k.n > 3) { // restoring properties of a file takes 16 s
 				chosen = []string{"queue"}
 			}
 			for _, name := range chosen {
@@ -76,7 +76,7 @@ func (s *Study) knobs(ctx context.Context) error {
 	})
 }
 
-// settlers submits the applications that stay, notes where they belong, and tries by hand what the scheduler takes.
+// settlers submits the resident applications, records where they belong, and tries by hand what the scheduler accepts.
 func (k *killer) settlers(ctx context.Context) error {
 	set, first := k.y.set, ""
 	set.homes = map[string]home{}
@@ -120,7 +120,7 @@ func (k *killer) settlers(ctx context.Context) error {
 	return nil
 }
 
-// turner builds the command with one more policy in its registry.
+// turner builds the command with the policy turn in its registry.
 func (s *Study) turner(ctx context.Context) (string, error) {
 	dir, err := s.folder("turner")
 	if err != nil {
@@ -152,7 +152,7 @@ import "github.com/yardmaster/yardmaster/lab/endure/turn"
 func init() { Policies = append(Policies, turn.Entry) }
 `
 
-// heldKnobs counts open knobs by what they are.
+// heldKnobs counts open knobs by kind.
 func heldKnobs(open []drive.Entry, policy string) map[string]int {
 	if policy != "turn" {
 		return nil

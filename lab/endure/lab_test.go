@@ -11,7 +11,7 @@ import (
 	"github.com/yardmaster/yardmaster/lab/host"
 )
 
-// endured runs one part in miniature and fails on whatever did not hold.
+// endured runs one part in miniature and fails on every miss.
 func endured(t *testing.T, s Study) {
 	t.Helper()
 	for _, m := range missed(t, s) {
@@ -19,7 +19,7 @@ func endured(t *testing.T, s Study) {
 	}
 }
 
-// missed runs one part in miniature and tells what did not hold.
+// missed runs one part in miniature and returns its misses.
 func missed(t *testing.T, s Study) []string {
 	t.Helper()
 	if os.Getenv("YARDMASTER_LAB_TESTS") == "" {
@@ -84,16 +84,16 @@ func TestLabKnobs(t *testing.T) { endured(t, Study{Only: []string{"knobs"}, Knob
 // TestLabRestart restarts the ResourceManager under it.
 func TestLabRestart(t *testing.T) { endured(t, Study{Only: []string{"restarts"}, Restarts: 1}) }
 
-// TestLabFailover takes the active ResourceManager away.
+// TestLabFailover kills the active ResourceManager.
 func TestLabFailover(t *testing.T) { endured(t, Study{Only: []string{"failovers"}, Failovers: 1}) }
 
 // TestLabKerberos has it log in with a keytab.
 func TestLabKerberos(t *testing.T) { endured(t, Study{Only: []string{"kerberos"}}) }
 
-// TestLabLies has it lied to and refused.
+// TestLabLies injects wrong answers and refusals.
 func TestLabLies(t *testing.T) { endured(t, Study{Only: []string{"lies"}}) }
 
-// TestLabSize gives it a long list of applications. How long a look takes is the computer's affair as well: a miss is tried again.
+// TestLabSize gives it a long list of applications. The duration of a sample also depends on the computer: a miss is retried.
 func TestLabSize(t *testing.T) {
 	s := Study{Only: []string{"size"}, Nodes: 50, Apps: []int{100, 1000}}
 	if m := missed(t, s); len(m) > 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/yardmaster/yardmaster/lab/evidence"
 )
 
-// Misses are all that did not hold in the newest run of each part.
+// Misses are all misses of the newest run of each part.
 func Misses(dir string) ([]string, error) {
 	r, err := read(dir)
 	if err != nil {
@@ -28,19 +28,19 @@ func Misses(dir string) ([]string, error) {
 	return all, nil
 }
 
-// records are the raw data of all parts, every run of each.
+// records are the raw data of all runs of all parts.
 type records struct {
 	Kills, Knobs        series[Kill]
 	Restarts, Failovers series[Gap]
 	Kerberos            series[Secured]
-	Lies                series[Told]
+	Faults              series[FaultResult]
 	Size                series[Size]
 }
 
 func read(dir string) (*records, error) {
 	r := &records{}
 	for name, load := range map[string]func(dir, part string) error{
-		"kills": r.Kills.load, "knobs": r.Knobs.load, "restarts": r.Restarts.load, "failovers": r.Failovers.load, "kerberos": r.Kerberos.load, "lies": r.Lies.load, "size": r.Size.load,
+		"kills": r.Kills.load, "knobs": r.Knobs.load, "restarts": r.Restarts.load, "failovers": r.Failovers.load, "kerberos": r.Kerberos.load, "lies": r.Faults.load, "size": r.Size.load,
 	} {
 		if err := load(dir, name); err != nil {
 			return nil, err
@@ -56,7 +56,7 @@ type verdict struct {
 	Misses     [][]string // by run
 }
 
-// Word says in which runs everything held.
+// Word says in which runs every check held.
 func (v verdict) Word() string {
 	var missed []string
 	for i := range v.Misses {
@@ -71,8 +71,8 @@ func (v verdict) Word() string {
 }
 
 func (r *records) verdicts() []verdict {
-	k, killed := countKills(r.Kills, ""), r.Kills.fates()
-	turns, turnedApps := countKills(r.Knobs, ""), r.Knobs.fates()
+	k, killed := countKills(r.Kills, ""), r.Kills.appTotals()
+	turns, turnedApps := countKills(r.Knobs, ""), r.Knobs.appTotals()
 	var longest float64
 	var most int64
 	for _, s := range r.Size.rows() {
@@ -89,10 +89,10 @@ func (r *records) verdicts() []verdict {
 		{"knobs", r.Knobs, fmt.Sprintf("%d times kill -9 while several knobs were turned, %d of them with the guard: every property of every queue and the queue and priority of every application are as found after each, and %d applications have all ended well.",
 			turns.All, turns.Both, turnedApps.Capacity.Submitted+turnedApps.Fair.Submitted)},
 		{"restarts", r.Restarts, fmt.Sprintf("%d restarts of the ResourceManager: nothing is written before all nodes are back, the steerer goes on, the value found is in place at the end, and %d applications have all ended well.",
-			len(r.Restarts.rows()), r.Restarts.fates().Fate.Submitted)},
-		{"failovers", r.Failovers, fmt.Sprintf("%d failovers: the same, with %d applications.", len(r.Failovers.rows()), r.Failovers.fates().Fate.Submitted)},
+			len(r.Restarts.rows()), r.Restarts.appTotals().Apps.Submitted)},
+		{"failovers", r.Failovers, fmt.Sprintf("%d failovers: the same, with %d applications.", len(r.Failovers.rows()), r.Failovers.appTotals().Apps.Submitted)},
 		{"kerberos", r.Kerberos, fmt.Sprintf("%d cases on a secured ResourceManager, with a keytab: the value found is in place after each.", len(r.Kerberos.rows()))},
-		{"lies", r.Lies, fmt.Sprintf("%d lies and refusals: no harmful change, one clear line each.", len(r.Lies.rows()))},
+		{"lies", r.Faults, fmt.Sprintf("%d lies and refusals: no harmful change, one clear line each.", len(r.Faults.rows()))},
 		{"size", r.Size, fmt.Sprintf("one look under 1 s (the longest: %.0f ms), under 100 MB (the most: %d MB), as many requests with the longest list as with the shortest.", longest, most>>20)},
 	} {
 		if heads, misses := p.of.held(); len(heads) > 0 {
@@ -115,24 +115,24 @@ func Report(dir, page string) (string, error) {
 }
 
 func (r *records) page(file string) (string, error) {
-	fates := r.Kills.fates()
-	fates.Fate = r.Lies.fates().Fate
+	totals := r.Kills.appTotals()
+	totals.Apps = r.Faults.appTotals().Apps
 	var paths []string
 	if rows := r.Size.rows(); len(rows) > 1 {
 		paths = rows[len(rows)-2].Paths
 	}
 	return evidence.Page(pageText, file, struct {
 		*records
-		Verdicts         []verdict
-		Fates, KnobFates Sum
-		Paths            []string
-	}{r, r.verdicts(), fates, r.Knobs.fates(), paths}, template.FuncMap{
+		Verdicts           []verdict
+		Totals, KnobTotals Sum
+		Paths              []string
+	}{r, r.verdicts(), totals, r.Knobs.appTotals(), paths}, template.FuncMap{
 		"list": func(all ...any) []any { return all }, "counts": counts, "lastOf": func(l series[Kill]) []string { return l[len(l)-1].Sum.Tried },
 		"kills": countKills, "spread": spread, "seconds": seconds, "said": said, "asked": asked, "oneLine": oneLine, "short": short, "cell": cell, "trim": strings.TrimSpace, "mb": func(bytes int64) int64 { return bytes >> 20 },
 	})
 }
 
-// said are up to four things that the steerer said while the ResourceManager was away.
+// said are up to four messages of the steerer while the ResourceManager was away.
 func said(l series[Gap]) (list []string) {
 	for _, g := range l.rows() {
 		if g.Why != "" && !slices.Contains(list, g.Why) && len(list) < 4 {
@@ -142,7 +142,7 @@ func said(l series[Gap]) (list []string) {
 	return list
 }
 
-// killCount is what the blows have hit.
+// killCount counts kills by what they hit.
 type killCount struct {
 	All, Both, None, Open, Between, Changed int
 	By, Held                                map[string]int
@@ -180,7 +180,7 @@ func countKills(list series[Kill], scheduler string) killCount {
 	return c
 }
 
-// counts tells numbers by name.
+// counts formats numbers by name.
 func counts(m map[string]int) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(m)) {
@@ -189,7 +189,7 @@ func counts(m map[string]int) string {
 	return strings.Join(all, ", ")
 }
 
-// spread is the middle and the end of sorted milliseconds.
+// spread is the median and the maximum of sorted milliseconds.
 func spread(list []int64) string {
 	if len(list) == 0 {
 		return ""
@@ -207,7 +207,7 @@ func seconds(ms int64) string {
 	return fmt.Sprintf("%.1f s", float64(ms)/1000)
 }
 
-// asked tells changes in a few words.
+// asked formats changes briefly.
 func asked(list []string) string {
 	if len(list) == 0 {
 		return "none"
@@ -222,7 +222,7 @@ func asked(list []string) string {
 	return strings.Join(words, ", ")
 }
 
-// oneLine is a message on one line, with a name for what is the laboratory's own: the address of its ResourceManager and its folder.
+// oneLine is a message on one line, with placeholders for what is specific to the lab: the address of its ResourceManager and its folder.
 func oneLine(s string) string {
 	s = addresses.ReplaceAllString(s, "http://rm:8088")
 	return folders.ReplaceAllString(strings.Join(strings.Fields(s), " "), "")

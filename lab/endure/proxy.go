@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Proxy stands between a steerer and a real ResourceManager: it counts what is asked, and alters the answers if told to.
+// Proxy sits between a steerer and a real ResourceManager: it records requests and injects faults into the answers.
 type Proxy struct {
 	URL string
 
@@ -24,21 +24,21 @@ type Proxy struct {
 	server  *http.Server
 
 	mu    sync.Mutex
-	lie   *Lie
+	fault *Fault
 	asked []Request
 }
 
-// Request is what was asked, and when it was answered.
+// Request is one request, and when it was answered.
 type Request struct {
 	At                  time.Time
 	Took                time.Duration
 	Method, Path, Query string
-	Bytes               int64  // answered
+	Bytes               int64  // of the answer
 	Body                string // of a change
 }
 
-// Lie is a way to answer wrongly. A zero field leaves that part alone.
-type Lie struct {
+// Fault is a fault of the answers. A zero field leaves that part alone.
+type Fault struct {
 	Refuse bool                                   // nothing listens
 	Stall  time.Duration                          // before any answer
 	Status func(r *http.Request) (int, string)    // instead of an answer; 0: none
@@ -52,14 +52,14 @@ func NewProxy(target string) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{target: u, lie: &Lie{}}
+	p := &Proxy{target: u, fault: &Fault{}}
 	return p, p.listen("127.0.0.1:0")
 }
 
 func (p *Proxy) listen(address string) error {
 	var l net.Listener
 	var err error
-	for range 50 { // the port of a lie that has ended may be in use for a moment
+	for range 50 { // after a fault, the port may be in use for a moment
 		if l, err = net.Listen("tcp", address); err == nil {
 			break
 		}
@@ -76,17 +76,17 @@ func (p *Proxy) listen(address string) error {
 	return nil
 }
 
-// Close ends it.
-func (p *Proxy) Close() { p.Tell(&Lie{Refuse: true}) }
+// Close stops listening.
+func (p *Proxy) Close() { p.Inject(&Fault{Refuse: true}) }
 
-// Tell makes it lie from now on; nil: it is honest again.
-func (p *Proxy) Tell(l *Lie) {
+// Inject injects a fault from now on; nil ends it.
+func (p *Proxy) Inject(l *Fault) {
 	if l == nil {
-		l = &Lie{}
+		l = &Fault{}
 	}
 	p.mu.Lock()
-	old := p.lie
-	p.lie = l
+	old := p.fault
+	p.fault = l
 	p.mu.Unlock()
 	switch {
 	case l.Refuse && !old.Refuse:
@@ -98,7 +98,7 @@ func (p *Proxy) Tell(l *Lie) {
 	}
 }
 
-// Asked has what was asked since the last call of it.
+// Asked are the requests since its last call.
 func (p *Proxy) Asked() []Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,21 +117,21 @@ func changes(list []Request) (n int) {
 	return n
 }
 
-// ServeHTTP passes a request on.
+// ServeHTTP forwards a request.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
-	lie := p.lie
+	lie := p.fault
 	p.mu.Unlock()
-	told := Request{At: time.Now(), Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery}
+	req := Request{At: time.Now(), Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery}
 	if r.Method == http.MethodPut {
 		b, _ := io.ReadAll(io.LimitReader(r.Body, 1<<20))
-		told.Body = string(b)
+		req.Body = string(b)
 		r.Body = io.NopCloser(bytes.NewReader(b))
 	}
 	defer func() {
-		told.Took = time.Since(told.At)
+		req.Took = time.Since(req.At)
 		p.mu.Lock()
-		p.asked = append(p.asked, told)
+		p.asked = append(p.asked, req)
 		p.mu.Unlock()
 	}()
 	select {
@@ -154,23 +154,23 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		},
 		ModifyResponse: func(a *http.Response) error {
 			body, err := io.ReadAll(a.Body)
-			_ = a.Body.Close() // it is read
+			_ = a.Body.Close() // already read
 			if err == nil && a.StatusCode == http.StatusOK {
 				body, err = lie.alter(r.URL.Path, a.Header.Get("Content-Type"), body)
 			}
-			told.Bytes = int64(len(body))
-			a.Body, a.ContentLength = io.NopCloser(bytes.NewReader(body)), told.Bytes
-			a.Header.Set("Content-Length", strconv.FormatInt(told.Bytes, 10))
+			req.Bytes = int64(len(body))
+			a.Body, a.ContentLength = io.NopCloser(bytes.NewReader(body)), req.Bytes
+			a.Header.Set("Content-Length", strconv.FormatInt(req.Bytes, 10))
 			return err
 		},
-		// Nothing listens behind it: no answer, as without it.
+		// Nothing listens behind the proxy: no answer, as without it.
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
 	pass.ServeHTTP(w, r)
 }
 
-// alter changes an answer that has succeeded.
-func (l *Lie) alter(path, kind string, body []byte) ([]byte, error) {
+// alter changes a successful answer.
+func (l *Fault) alter(path, kind string, body []byte) ([]byte, error) {
 	if l.JSON != nil && strings.Contains(kind, "json") {
 		d := json.NewDecoder(bytes.NewReader(body))
 		d.UseNumber()

@@ -15,25 +15,25 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// Gap is one time that the ResourceManager, or its office, was away.
+// Gap is one outage of the ResourceManager, or of its active role.
 type Gap struct {
 	N        int    `json:"n"`
 	Kind     string `json:"kind"`     // what was done
 	Store    string `json:"store"`    // of the scheduler's configuration
-	Before   string `json:"before"`   // configured when the blow fell
+	Before   string `json:"before"`   // configured before the fault
 	After    string `json:"after"`    // and when it answered again
 	Away     int64  `json:"away_ms"`  // until it answered again
 	Empty    int64  `json:"empty_ms"` // from then until all nodes were back
-	Looks    int    `json:"looks"`    // of the steerer in all that time
-	Blind    int    `json:"blind"`    // of them without a snapshot
-	Writes   int    `json:"writes"`   // of the steerer from the blow until the nodes were back: none may be
-	Acted    int64  `json:"acted_ms"` // from the blow to the first change after it; -1: none within two minutes
-	Restored int    `json:"restored"` // dead-man's rule: put back in that time
-	Why      string `json:"why"`      // what the steerer said while it did not see
+	Samples  int    `json:"looks"`    // samples of the steerer meanwhile
+	Blind    int    `json:"blind"`    // samples without a snapshot
+	Writes   int    `json:"writes"`   // of the steerer from the fault until the nodes were back: must be 0
+	Acted    int64  `json:"acted_ms"` // from the fault to the next change; -1: none within two minutes
+	Restored int    `json:"restored"` // dead-man's rule: restored meanwhile
+	Why      string `json:"why"`      // what the steerer logged while blind
 	Miss     string `json:"miss,omitempty"`
 }
 
-// recovering lets a ResourceManager find its applications again, and nodes soon find it.
+// recovering configures a ResourceManager that recovers its applications, and nodes that reconnect quickly.
 func recovering(dir string) map[string]string {
 	return map[string]string{
 		"yarn.resourcemanager.recovery.enabled":                            "true",
@@ -43,18 +43,18 @@ func recovering(dir string) map[string]string {
 	}
 }
 
-// outage is one steerer under which a ResourceManager goes away some times.
+// outage is one steerer during several outages of its ResourceManager.
 type outage struct {
 	n      int
 	store  string   // of the scheduler's configuration
-	name   string   // in the last look
-	args   []string // more of the steerer's
+	name   string   // in the final check
+	args   []string // further arguments of the steerer
 	load   load
 	strike func(i int) (kind string, err error)
-	mend   func() error // nil: nothing is left to do
+	mend   func() error // nil: nothing to repair
 }
 
-// outages lets one happen and looks what became of it.
+// outages runs the outages and checks the outcome.
 func (s *Study) outages(ctx context.Context, t *sheet[Gap], y *yard, o *outage) error {
 	l := &o.load
 	l.c, l.queue, l.apps, l.hold, l.runs = y.Cluster, y.queue, 24, 5000, true
@@ -91,12 +91,12 @@ func (s *Study) outages(ctx context.Context, t *sheet[Gap], y *yard, o *outage) 
 		t.Sum.miss("%s; its last words: %s", text, p.Last())
 	}
 	f, err := y.leave(ctx, l, &t.Sum, o.name)
-	t.Sum.Fates = append(t.Sum.Fates, f)
+	t.Sum.AppsEach = append(t.Sum.AppsEach, f)
 	return err
 }
 
-// restarts restarts the ResourceManager under a steerer, politely and with kill -9 in turn, first with a configuration that is
-// forgotten by it, then with one that is kept.
+// restarts restarts the ResourceManager under a steerer, alternately with SIGTERM and kill -9, first with a configuration store that
+// forgets, then with a persistent one.
 func (s *Study) restarts(ctx context.Context) error {
 	t := sheet[Gap]{Head: s.head("restarts")}
 	for i, store := range []string{"memory", "fs"} {
@@ -127,15 +127,15 @@ func (s *Study) restartsOf(ctx context.Context, t *sheet[Gap], store string, n i
 	}})
 }
 
-// gap waits until the steerer has changed something, deals the blow, and tells what the steerer did until it acted again.
-func (s *Study) gap(ctx context.Context, g *Gap, p *steerer.Process, w *watcher, set *setting, blow func() error) error {
+// gap waits until the steerer has changed something, injects the fault, and records what the steerer did until it acted again.
+func (s *Study) gap(ctx context.Context, g *Gap, p *steerer.Process, w *watcher, set *setting, inject func() error) error {
 	if !p.Await(ctx, time.Minute, p.Count("taken"), "taken") {
 		g.Miss = "the steerer has changed nothing for a minute: " + p.Last()
 	}
 	p.Fresh()
 	g.Before, _ = set.read(ctx)
 	fell := time.Now()
-	if err := blow(); err != nil {
+	if err := inject(); err != nil {
 		return err
 	}
 	if !proc.Await(ctx, 2*time.Minute, 20*time.Millisecond, func() bool { return w.since(fell).whole }) {
@@ -154,9 +154,9 @@ func (s *Study) gap(ctx context.Context, g *Gap, p *steerer.Process, w *watcher,
 	for _, l := range p.Fresh() {
 		switch l.Kind() {
 		case "decided":
-			g.Looks++
+			g.Samples++
 		case "blind":
-			g.Looks++
+			g.Samples++
 			g.Blind++
 			if g.Why == "" || l.At.After(fell.Add(seen.away)) {
 				g.Why = l.Field("why")
@@ -177,7 +177,7 @@ func (s *Study) gap(ctx context.Context, g *Gap, p *steerer.Process, w *watcher,
 	return nil
 }
 
-// failovers kills the active one of two ResourceManagers under a steerer, again and again. Applications and the scheduler's
+// failovers kills the active one of two ResourceManagers under a steerer, repeatedly. Applications and the scheduler's
 // configuration are in ZooKeeper, and so is, for the last of them, the steerer's lock.
 func (s *Study) failovers(ctx context.Context) error {
 	t := sheet[Gap]{Head: s.head("failovers")}
@@ -191,7 +191,7 @@ func (s *Study) failovers(ctx context.Context) error {
 	}
 	defer func() { _ = lab.Down() }()
 	pair := &yard{Cluster: lab.Cluster, queue: "root.batch", address: strings.Join(lab.URLs(), ","), login: []string{"--user", ha.Admin}, journal: filepath.Join(dir, "journal")}
-	y, err := pair.look(ctx, rest.User(ha.Admin), "")
+	y, err := pair.readOriginal(ctx, rest.User(ha.Admin), "")
 	if err != nil {
 		return err
 	}
@@ -231,25 +231,25 @@ func (s *Study) failovers(ctx context.Context) error {
 		if err := s.outages(ctx, &t, y, &o); err != nil {
 			return err
 		}
-		if err := y.set.set(ctx, ""); err != nil { // back to what was found, for the next round
+		if err := y.set.set(ctx, ""); err != nil { // restore for the next round
 			return err
 		}
 	}
 	return t.save(s.Dir)
 }
 
-// watcher looks at the ResourceManager all the time, past the steerer, so that it is known when it was away and when it had no nodes.
+// watcher samples the ResourceManager directly, past the steerer, to know when it was away and when it had no nodes.
 type watcher struct {
 	rm     *rest.Client
 	nodes  int64
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	mu    sync.Mutex
-	looks []look
+	mu      sync.Mutex
+	samples []sample
 }
 
-type look struct {
+type sample struct {
 	from, at time.Time
 	nodes    int64 // -1: no answer
 }
@@ -260,7 +260,7 @@ func watch(ctx context.Context, rm *rest.Client, nodes int) *watcher {
 	go func() {
 		defer close(w.done)
 		for ctx.Err() == nil {
-			l := look{from: time.Now(), nodes: -1}
+			l := sample{from: time.Now(), nodes: -1}
 			short, stop := context.WithTimeout(ctx, 2*time.Second)
 			if m, err := rm.Metrics(short); err == nil {
 				l.nodes = m.ActiveNodes
@@ -268,7 +268,7 @@ func watch(ctx context.Context, rm *rest.Client, nodes int) *watcher {
 			stop()
 			l.at = time.Now()
 			w.mu.Lock()
-			w.looks = append(w.looks, l)
+			w.samples = append(w.samples, l)
 			w.mu.Unlock()
 			time.Sleep(20 * time.Millisecond)
 		}
@@ -281,18 +281,18 @@ func (w *watcher) end() {
 	<-w.done
 }
 
-// seen is what became of the ResourceManager after a blow.
+// seen is the state of the ResourceManager after a fault.
 type seen struct {
-	away, empty time.Duration // nothing answered, and from the first answer on nodes were missing
-	missing     time.Time     // the last moment at which nodes are known to have been missing: while a reading lasts they may have come back
-	whole       bool          // it has been away and has all its nodes again
+	away, empty time.Duration // no answer; then, from the first answer, nodes missing
+	missing     time.Time     // when nodes are last known to have been missing: they may have come back during a reading
+	whole       bool          // it was away and has all its nodes again
 }
 
 func (w *watcher) since(fell time.Time) (s seen) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	gone := false
-	for _, l := range w.looks {
+	for _, l := range w.samples {
 		if l.at.Before(fell) {
 			continue
 		}

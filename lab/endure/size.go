@@ -18,25 +18,25 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// Size is the steerer at one length of the ResourceManager's list.
+// Size measures the steerer at one length of the ResourceManager's list.
 type Size struct {
 	Mode     string   `json:"mode"` // observe or act
 	Nodes    int64    `json:"nodes"`
 	Listed   int64    `json:"listed"`  // applications that the ResourceManager knows
 	Waiting  int64    `json:"waiting"` // of them in the steered queue
 	Running  int64    `json:"running"`
-	First    float64  `json:"first_ms"` // the first look, which lists all that wait
+	First    float64  `json:"first_ms"` // the first sample, which lists all waiting applications
 	Cycles   int      `json:"cycles"`
-	Median   float64  `json:"median_ms"` // of the looks after it: from the first request to the last answer
+	Median   float64  `json:"median_ms"` // of the later samples: from the first request to the last answer
 	Most     float64  `json:"most_ms"`
-	Requests float64  `json:"requests"` // a look, mean, without those for applications that have ended
-	Greatest int      `json:"greatest"` // in one look
-	Bytes    float64  `json:"bytes"`    // answered a look, mean
+	Requests float64  `json:"requests"` // per sample, mean, without those for ended applications
+	Greatest int      `json:"greatest"` // maximum per sample
+	Bytes    float64  `json:"bytes"`    // of answers per sample, mean
 	Changes  int      `json:"changes"`
-	RSS      int64    `json:"rss"` // most, in bytes
+	RSS      int64    `json:"rss"` // peak, bytes
 	CPU      float64  `json:"cpu_s"`
-	Load     float64  `json:"load,omitempty"` // of the computer over the last minute, by everything on it
-	Paths    []string `json:"paths"`          // what was asked in the last look
+	Load     float64  `json:"load,omitempty"` // of the whole computer over the last minute
+	Paths    []string `json:"paths"`          // requests of the last sample
 	Miss     string   `json:"miss,omitempty"`
 }
 
@@ -46,7 +46,7 @@ const (
 	mostMemory   = 100 << 20
 )
 
-// bigQueues steers batch, in which 153 AMs of 1 GB fit into the found share.
+// bigQueues steers batch; 153 AMs of 1 GB fit into the original share.
 var bigQueues = map[string]string{
 	"root.queues": "prod,batch,adhoc", "maximum-am-resource-percent": "0.3", "maximum-applications": "100000",
 	"root.prod.capacity": "50", "root.batch.capacity": "30", "root.adhoc.capacity": "20",
@@ -54,7 +54,7 @@ var bigQueues = map[string]string{
 	"root.batch." + amPercent: "0.1",
 }
 
-// size gives the steerer a ResourceManager with hundreds of nodes under load and a longer and longer list of applications: a fifth
+// size gives the steerer a ResourceManager with hundreds of nodes under load and ever longer lists of applications: a fifth
 // waits in the steered queue, a fifth in another, the rest has ended.
 func (s *Study) size(ctx context.Context) error {
 	t := sheet[Size]{Head: s.head("size")}
@@ -65,7 +65,7 @@ func (s *Study) size(ctx context.Context) error {
 	o := conform.Live(s.Nodes, s.Nodes/2, 10*time.Minute, false)
 	o.Dir, o.HeapMB = filepath.Join(dir, "run"), 1536
 	o.Capacity = []byte(hadoop.Properties("yarn.scheduler.capacity.", bigQueues))
-	// Jobs that run in the steered queue all the time.
+	// Jobs that run in the steered queue throughout.
 	for i := range s.Nodes / 5 {
 		o.Jobs = append(o.Jobs, sls.Job{ID: fmt.Sprintf("long-%d", i), Type: "mapreduce", Start: int64(50 * i), Queue: "batch", User: "dave",
 			Tasks: []sls.Task{{Duration: 1_800_000, Type: "map", Mem: 1024, Cores: 1, Count: 4}}})
@@ -77,7 +77,7 @@ func (s *Study) size(ctx context.Context) error {
 	}
 	defer func() { _ = sls.Down(live.Dir) }()
 	large := &yard{Cluster: &hadoop.Cluster{Dir: live.Dir}, queue: "root.batch", address: live.URL, login: []string{"--user", who}, journal: filepath.Join(dir, "journal")}
-	y, err := large.look(ctx, rest.User(who), "")
+	y, err := large.readOriginal(ctx, rest.User(who), "")
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (s *Study) size(ctx context.Context) error {
 		return err == nil && m.ActiveNodes == int64(s.Nodes) && m.AppsRunning >= int64(s.Nodes/5)
 	}) {
 		m, err := rm.Metrics(ctx)
-		return fmt.Errorf("the nodes, or the jobs on them, do not come: %+v, %v", m, err)
+		return fmt.Errorf("the nodes, or the jobs on them, did not start: %+v, %v", m, err)
 	}
 	x, err := NewProxy(live.URL)
 	if err != nil {
@@ -111,14 +111,14 @@ func (s *Study) size(ctx context.Context) error {
 			return err
 		}
 		if !proc.Await(ctx, 2*time.Minute, 100*time.Millisecond, func() bool { m, err := rm.Metrics(ctx); return err == nil && m.AppsSubmitted >= int64(n) }) {
-			return fmt.Errorf("%d applications do not come", n)
+			return fmt.Errorf("%d applications did not appear", n)
 		}
 		for _, mode := range []string{"observe", "act"} {
 			row, err := s.cycle(ctx, x, *y, mode)
 			if err != nil {
 				return err
 			}
-			s.say("%s, %d applications: first look %.0f ms, then %.0f (at most %.0f) ms, %.1f requests, %.0f KB, %d MB %s", mode, row.Listed,
+			s.say("%s, %d applications: first sample %.0f ms, then %.0f (at most %.0f) ms, %.1f requests, %.0f KB, %d MB %s", mode, row.Listed,
 				row.First, row.Median, row.Most, row.Requests, row.Bytes/1e3, row.RSS>>20, row.Miss)
 			t.Rows = append(t.Rows, row)
 		}
@@ -127,7 +127,7 @@ func (s *Study) size(ctx context.Context) error {
 	return t.save(s.Dir)
 }
 
-// cycle runs the steerer through some looks and measures them from outside.
+// cycle runs the steerer through some samples and measures them from outside.
 func (s *Study) cycle(ctx context.Context, x *Proxy, y yard, mode string) (Size, error) {
 	row := Size{Mode: mode}
 	m, err := y.rm.Metrics(ctx)
@@ -144,11 +144,11 @@ func (s *Study) cycle(ctx context.Context, x *Proxy, y yard, mode string) (Size,
 		return row, err
 	}
 	defer p.End()
-	looks := 21
+	samples := 21
 	if s.Brief {
-		looks = 8
+		samples = 8
 	}
-	proc.Await(ctx, 90*time.Second, 100*time.Millisecond, func() bool { return p.Count("decided") > looks || !p.Alive() })
+	proc.Await(ctx, 90*time.Second, 100*time.Millisecond, func() bool { return p.Count("decided") > samples || !p.Alive() })
 	row.RSS, row.Load = proc.Peak(p.Pid), host.LoadAverage(host.OneMinute)
 	lines := p.Lines()
 	asked := x.Asked()
@@ -162,14 +162,14 @@ func (s *Study) cycle(ctx context.Context, x *Proxy, y yard, mode string) (Size,
 		row.Miss = "the setting is not as found"
 	}
 	row.measure(lines, asked)
-	if row.Cycles < looks-1 {
+	if row.Cycles < samples-1 {
 		row.Miss = fmt.Sprintf("only %d looks: %s", row.Cycles, p.Last())
 	}
 	return row, nil
 }
 
-// measure cuts the requests into looks: one begins with the queues and ends with the line that tells of it. What is read in between to
-// check a change is no part of one.
+// measure groups the requests into samples: one begins with the queues and ends with the line that reports it. Reads in between that
+// verify a change do not count.
 func (r *Size) measure(lines []steerer.Line, asked []Request) {
 	var took []float64
 	var last []Request
@@ -237,12 +237,12 @@ func (r *Size) measure(lines []steerer.Line, asked []Request) {
 	}
 }
 
-// sensor says whether a path is read to see, and not to check a change.
+// sensor reports whether a path is read by the sensor, and not to verify a change.
 func sensor(path string) bool {
 	return !strings.Contains(path, "scheduler-conf") && path != "/conf" && !strings.HasSuffix(path, "/info")
 }
 
-// states is the part of a query that says which applications are meant.
+// states is the part of a query that selects applications.
 func states(query string) string {
 	var keep []string
 	for _, part := range strings.Split(query, "&") {
@@ -253,7 +253,7 @@ func states(query string) string {
 	return strings.Join(keep, " ")
 }
 
-// judge holds the rows against the bars.
+// judge checks the rows against the bars.
 func judge(rows []Size) (misses []string) {
 	for _, mode := range []string{"observe", "act"} {
 		var few, many float64
@@ -288,10 +288,10 @@ func judge(rows []Size) (misses []string) {
 
 const crowdType = "CROWD"
 
-// submit adds n applications of a user to a queue over REST. Their AMs are unmanaged and never come: each waits for room among the AMs of its queue, or
-// has it and shows as ACCEPTED until it is ended.
+// submit adds n applications of a user to a queue over REST. Their AMs are unmanaged and never start: each waits for room in its queue's AM
+// limit, or has it and stays ACCEPTED until it is killed.
 func (y *yard) submit(ctx context.Context, user, queue string, n, priority int) (ids []string, err error) {
-	const workers = 8 // submit at a time
+	const workers = 8 // concurrent submissions
 	web := &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: workers, MaxConnsPerHost: workers}}
 	ask := func(ctx context.Context, path string, body, answer any) error {
 		return hadoop.Ask(ctx, web, http.MethodPost, y.address+"/ws/v1/cluster/apps"+path+"?user.name="+user, body, answer)

@@ -20,7 +20,7 @@ import (
 	"github.com/yardmaster/yardmaster/lab/host"
 )
 
-// Study is all of it, or some parts.
+// Study runs all or some of the parts.
 type Study struct {
 	Kills     int      // of the steerer, over both schedulers; 200
 	Knobs     int      // kills with each scheduler while several knobs are turned; 50
@@ -28,12 +28,12 @@ type Study struct {
 	Failovers int      // from one ResourceManager to the other; 5
 	Apps      []int    // applications in the ResourceManager's list, one size after another; 100, 1,000, 10,000
 	Nodes     int      // of the large cluster; 500
-	Brief     bool     // lies: only the few that need no waiting, each for a short time
+	Brief     bool     // faults: only the few that need no waiting, each for a short time
 	Only      []string // parts; all
-	Seed      uint64   // of the moments at which blows fall
+	Seed      uint64   // of the kill times
 
 	Dir    string // of the raw data
-	Work   string // of the daemons, which stays; "": a temporary one
+	Work   string // of the daemons, kept; "": a temporary one
 	Binary string // the command; "": it is built
 	Log    io.Writer
 
@@ -41,7 +41,7 @@ type Study struct {
 	log     *log.Logger
 }
 
-// part is one trouble.
+// part is one kind of fault.
 type part struct {
 	name string
 	run  func(s *Study, ctx context.Context) error
@@ -50,7 +50,7 @@ type part struct {
 // parts are in the order of the page.
 var parts = []part{
 	{"kills", (*Study).kills}, {"knobs", (*Study).knobs}, {"restarts", (*Study).restarts}, {"failovers", (*Study).failovers}, {"kerberos", (*Study).kerberos},
-	{"lies", (*Study).lies}, {"size", (*Study).size},
+	{"lies", (*Study).faults}, {"size", (*Study).size},
 }
 
 // Parts are the names that Only may have.
@@ -62,12 +62,12 @@ func Parts() []string {
 	return names
 }
 
-// Run runs the parts that are wanted, one after another, and writes down what happened. A part that shows a miss is no error; the
-// page and Misses tell.
+// Run runs the selected parts one after another and records what happened. A part with a miss is not an error; the
+// page and Misses report it.
 func (s *Study) Run(ctx context.Context) error {
 	for _, name := range s.Only {
 		if !slices.Contains(Parts(), name) {
-			return fmt.Errorf("there is no part %q: choose from %s", name, strings.Join(Parts(), ", "))
+			return fmt.Errorf("unknown part %q: choose from %s", name, strings.Join(Parts(), ", "))
 		}
 	}
 	s.log = log.New(cmp.Or(s.Log, io.Discard), "", log.Ltime)
@@ -76,7 +76,7 @@ func (s *Study) Run(ctx context.Context) error {
 		return err
 	}
 	defer clean()
-	if s.Work == "" { // a steerer of another account works in it
+	if s.Work == "" { // a steerer of another account uses it
 		if err := os.Chmod(work, 0o755); err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (s *Study) Run(ctx context.Context) error {
 
 func (s *Study) say(format string, args ...any) { s.log.Printf(format, args...) }
 
-// folder is a new one of the work folder.
+// folder makes a new folder in the work folder.
 func (s *Study) folder(name string) (string, error) {
 	dir := filepath.Join(s.Work, name)
 	if err := os.RemoveAll(dir); err != nil {
@@ -127,32 +127,32 @@ func (s *Study) head(part string) Head {
 	return Head{Part: part, At: run.At, Hadoop: hadoop.Default, Go: runtime.Version(), Cores: runtime.NumCPU(), Seed: s.Seed, Run: *run}
 }
 
-// sheet is the raw data of one run of a part: one JSON object a line, the head first and what it comes to last.
+// sheet is the raw data of one run of a part: one JSON object per line, the head first and the summary last.
 type sheet[R any] struct {
 	Head Head
 	Rows []R
 	Sum  Sum
 }
 
-// Sum is what the rows of a part come to.
+// Sum is the summary of a part's rows.
 type Sum struct {
-	Capacity Fate     `json:"capacity,omitzero"` // of kills
-	Fair     Fate     `json:"fair,omitzero"`
-	Fate     Fate     `json:"fate,omitzero"`   // of lies
-	Fates    []Fate   `json:"fates,omitempty"` // of restarts and failovers
-	Final    []string `json:"final,omitempty"` // what the last looks found
-	Tried    []string `json:"tried,omitempty"` // of knobs: what a ResourceManager answers
-	Misses   []string `json:"misses"`
+	Capacity AppCounts   `json:"capacity,omitzero"` // of kills
+	Fair     AppCounts   `json:"fair,omitzero"`
+	Apps     AppCounts   `json:"fate,omitzero"`   // of faults
+	AppsEach []AppCounts `json:"fates,omitempty"` // of restarts and failovers
+	Final    []string    `json:"final,omitempty"` // results of the final checks
+	Tried    []string    `json:"tried,omitempty"` // of knobs: what a ResourceManager answers
+	Misses   []string    `json:"misses"`
 }
 
 func (s *Sum) miss(format string, args ...any) {
 	s.Misses = append(s.Misses, fmt.Sprintf(format, args...))
 }
 
-// recordExt is how the names of records end.
+// recordExt is the file extension of records.
 const recordExt = ".jsonl"
 
-// save keeps it beside the part's earlier runs.
+// save stores it beside the part's earlier runs.
 func (t *sheet[R]) save(dir string) error {
 	lines := []any{t.Head}
 	for i := range t.Rows {
@@ -175,7 +175,7 @@ func (t *sheet[R]) load(file string) error {
 	}
 	all := bytes.Split(bytes.TrimSuffix(b, []byte("\n")), []byte("\n"))
 	if len(all) < 2 {
-		return fmt.Errorf("reading %s: it is cut short", file)
+		return fmt.Errorf("reading %s: truncated", file)
 	}
 	last := len(all) - 1
 	if err := json.Unmarshal(fmt.Appendf(nil, `{"Head":%s,"Rows":[%s],"Sum":%s}`, all[0], bytes.Join(all[1:last], []byte(",")), all[last]), t); err != nil {
@@ -204,7 +204,7 @@ func (l *series[R]) load(dir, part string) error {
 	return nil
 }
 
-// rows are those of all runs.
+// rows are the rows of all runs.
 func (l series[R]) rows() (all []R) {
 	for i := range l {
 		all = append(all, l[i].Rows...)
@@ -220,19 +220,19 @@ func (l series[R]) held() (heads []Head, misses [][]string) {
 	return heads, misses
 }
 
-// fates has how many applications there were in all runs, and how many ended well; Fate has those of Fates, too.
-func (l series[R]) fates() (all Sum) {
+// appTotals counts the applications of all runs, and those that succeeded; Apps includes AppsEach.
+func (l series[R]) appTotals() (all Sum) {
 	for i := range l {
 		sum := &l[i].Sum
 		all.Capacity.add(sum.Capacity)
 		all.Fair.add(sum.Fair)
-		for _, f := range append(sum.Fates, sum.Fate) {
-			all.Fate.add(f)
+		for _, f := range append(sum.AppsEach, sum.Apps) {
+			all.Apps.add(f)
 		}
 	}
 	return all
 }
 
-func (f *Fate) add(o Fate) {
+func (f *AppCounts) add(o AppCounts) {
 	f.Submitted, f.Succeeded = f.Submitted+o.Submitted, f.Succeeded+o.Succeeded
 }

@@ -27,16 +27,16 @@ import (
 // yard is a small real cluster with one queue to steer.
 type yard struct {
 	*hadoop.Cluster
-	queue   string   // full path, or several with commas between
-	address string   // of the ResourceManager, or of both, as the command takes it
-	login   []string // and who asks
+	queue   string   // full path, or several separated by commas
+	address string   // of the ResourceManager, or of both, in the command's syntax
+	login   []string // flags for authentication
 	set     *setting
 	rm      *rest.Client
 	journal string
 }
 
-// look reads the setting as it is found, past everything; file is the FairScheduler's, if it is in one. A yard that does not answer is taken down.
-func (y *yard) look(ctx context.Context, auth rest.Auth, file string) (*yard, error) {
+// readOriginal reads the original setting directly; file is the FairScheduler's, if it is in one. A yard that does not answer is taken down.
+func (y *yard) readOriginal(ctx context.Context, auth rest.Auth, file string) (*yard, error) {
 	var err error
 	if y.rm, err = dial(auth, strings.Split(y.address, ",")...); err == nil {
 		first, _, _ := strings.Cut(y.queue, ",")
@@ -48,13 +48,13 @@ func (y *yard) look(ctx context.Context, auth rest.Auth, file string) (*yard, er
 	return y, nil
 }
 
-// queue is the one that is steered in it; who is its administrator.
+// queue is the steered queue; who is its administrator.
 const (
 	queue = "root.default"
 	who   = "yardmaster"
 )
 
-// shares are the originals that are tried: the queue names its share, in a text that no program would write, or leaves it to the default.
+// shares are the originals to test: the queue sets its share, in a text that no program would write, or leaves it to the default.
 const (
 	named   = "0.10"
 	unnamed = "unset"
@@ -66,7 +66,7 @@ var capacityQueues string
 //go:embed fair-scheduler.xml
 var fairText string
 
-// fairQueues is written by a person: comments, spaces and a number with a zero too many must all be there in the end.
+// fairQueues is handwritten: comments, spaces and a number with a redundant zero must all survive.
 func fairQueues(original string) string {
 	share := ""
 	if original != unnamed {
@@ -75,7 +75,7 @@ func fairQueues(original string) string {
 	return fmt.Sprintf(fairText, share)
 }
 
-// open brings a small cluster up. AMs count 512 MB each, 3 of them fit into the found share.
+// open brings a small cluster up. Each AM counts 512 MB; 3 of them fit into the original share.
 func (s *Study) open(ctx context.Context, name, queues string, o hadoop.Options) (*yard, error) {
 	dir, err := s.folder(name)
 	if err != nil {
@@ -96,10 +96,10 @@ func (s *Study) open(ctx context.Context, name, queues string, o hadoop.Options)
 		file = filepath.Join(c.Conf(), "fair-scheduler.xml")
 	}
 	y := &yard{Cluster: c, queue: queues, address: c.RM(), login: []string{"--user", who}, journal: filepath.Join(dir, "journal")}
-	return y.look(ctx, rest.User(who), file)
+	return y.readOriginal(ctx, rest.User(who), file)
 }
 
-// steer runs the command on the yard's queue as an account, seen through some address or else the yard's own. Without a journal it only observes.
+// steer runs the command on the yard's queue as an account, through the given address or else the yard's own. Without a journal it only observes.
 func (y *yard) steer(bin, address string, as *syscall.Credential, more ...string) (*steerer.Process, error) {
 	args, mode := []string{"yarn", "steer", "--rm", cmp.Or(address, y.address), "--queue", y.queue, "--log-format", "json", "--listen", "off", "--per-hour", "100000"}, []string{"--observe"}
 	if y.journal != "" {
@@ -108,18 +108,18 @@ func (y *yard) steer(bin, address string, as *syscall.Credential, more ...string
 	return steerer.Start(bin, y.Dir, as, slices.Concat(args, mode, y.login, more, y.actuator())...)
 }
 
-// lively makes a controller that writes as often as it may: it looks all the time and lets a job in at each look.
-func lively(look string) []string {
-	return []string{"--policy", "cbt", "--cpu", "allocation", "--set", "interval=" + look, "--set", "after-increase=0s", "--set", "settle=0s", "--set", "warm=0s",
+// lively makes a controller that writes as often as it may: it samples continuously and admits a job at each sample.
+func lively(sample string) []string {
+	return []string{"--policy", "cbt", "--cpu", "allocation", "--set", "interval=" + sample, "--set", "after-increase=0s", "--set", "settle=0s", "--set", "warm=0s",
 		"--set", "idle-above=1", "--min", "0.05", "--max", "0.9"}
 }
 
-// still makes one that writes once.
+// still makes a controller that writes once.
 func still(value float64) []string {
 	return []string{"--policy", "static", "--set", fmt.Sprintf("value=%.2f", value), "--min", "0.05", "--max", "0.9"}
 }
 
-// actuator says how the yard's setting is changed.
+// actuator are the flags that select the actuator of the yard's setting.
 func (y *yard) actuator() []string {
 	if y.set.file == "" {
 		return []string{"--actuator", "rest"}
@@ -127,13 +127,13 @@ func (y *yard) actuator() []string {
 	return []string{"--actuator", "fair-file", "--file", y.set.file}
 }
 
-// restore puts back as an operator does.
+// restore restores as an operator does.
 func (y *yard) restore(ctx context.Context, bin string) error {
 	_, err := steerer.Run(ctx, bin, y.Dir, slices.Concat([]string{"yarn", "restore", "--rm", y.address, "--journal", y.journal}, y.login, y.actuator())...)
 	return err
 }
 
-// openJournal says that a journal is open, or cannot be read; empty if it is neither.
+// openJournal reports a journal that is open or unreadable; "" if neither.
 func openJournal(dir string) string {
 	if _, open, err := live.ReadJournal(dir); err != nil || len(open) > 0 {
 		return fmt.Sprintf("the journal is still open (%v)", err)
@@ -141,7 +141,7 @@ func openJournal(dir string) string {
 	return ""
 }
 
-// ended waits until the ResourceManager says that all applications have ended, and tells those that have not, or not well.
+// ended waits until the ResourceManager reports all applications as ended, and returns those that have not ended or not succeeded.
 func ended(ctx context.Context, rm *rest.Client) (n int, other []string, err error) {
 	proc.Await(ctx, 30*time.Second, 200*time.Millisecond, func() bool {
 		n, other, err = 0, nil, nil
@@ -162,10 +162,10 @@ func ended(ctx context.Context, rm *rest.Client) (n int, other []string, err err
 	return n, other, err
 }
 
-// leave lets the applications end, with room for all their AMs, and tells what became of them.
-func (y *yard) leave(ctx context.Context, l *load, sum *Sum, name string) (Fate, error) {
+// leave lets the applications end, with room for all their AMs, and returns their outcome.
+func (y *yard) leave(ctx context.Context, l *load, sum *Sum, name string) (AppCounts, error) {
 	if err := y.set.set(ctx, y.set.wide()); err != nil {
-		return Fate{}, err
+		return AppCounts{}, err
 	}
 	f, err := l.end(ctx)
 	if err != nil {
@@ -181,20 +181,20 @@ func (y *yard) leave(ctx context.Context, l *load, sum *Sum, name string) (Fate,
 	return f, err
 }
 
-// setting is what the daemons are configured with: above all the share for AMs of one queue, but every property of every queue must be as it was found,
-// and so must the queue and priority of every application. It is read past the proxy and past the steerer.
+// setting is the daemons' configuration: above all the AM share of one queue, but every property of every queue must be restored,
+// and so must the queue and priority of every application. It is read directly, past the proxy and the steerer.
 type setting struct {
 	rm    *rest.Client
 	queue string          // full path
-	file  string          // of the FairScheduler, in which it is configured; empty: in the ResourceManager, over REST
-	homes map[string]home // of the applications that stay; nil: they are not looked at. Others belong to queue, without a priority
+	file  string          // the FairScheduler's file; empty: configured over REST
+	homes map[string]home // of the resident applications; nil: not checked. Others belong to queue, without a priority
 
-	configured string // the share as found: text, or "unset"; of a file all its bytes
-	found      string // all of the configuration
+	configured string // the original share: text, or "unset"; of a file all its bytes
+	found      string // the original configuration
 	inForce    string
 }
 
-// home is where an application belongs.
+// home is an application's queue and priority.
 type home struct {
 	queue    string
 	priority int64
@@ -212,7 +212,7 @@ func newSetting(ctx context.Context, rm *rest.Client, queue, file string) (*sett
 	return s, err
 }
 
-// dial makes a client that does not wait and does not try again.
+// dial makes a client without waits and retries.
 func dial(auth rest.Auth, urls ...string) (*rest.Client, error) {
 	return rest.New(rest.Options{RM: urls, Auth: auth, RMRate: -1, Retries: -1, Timeout: 10 * time.Second})
 }
@@ -239,13 +239,13 @@ func (s *setting) all(ctx context.Context) (share, all string, err error) {
 	return share, strings.Join(lines, "\n"), nil
 }
 
-// read is how the share is configured.
+// read is the configured share.
 func (s *setting) read(ctx context.Context) (string, error) {
 	share, _, err := s.all(ctx)
 	return share, err
 }
 
-// tree is what the scheduler goes by.
+// tree is the setting that the scheduler uses.
 func (s *setting) tree(ctx context.Context) (string, error) {
 	t, err := s.rm.Scheduler(ctx)
 	if err != nil {
@@ -267,7 +267,7 @@ func (s *setting) tree(ctx context.Context) (string, error) {
 	return strconv.FormatFloat(q.MaxAMPercent, 'g', -1, 32), nil
 }
 
-// differs tells what is not configured as it was found; empty: nothing.
+// differs describes what differs from the original configuration; "": nothing.
 func (s *setting) differs(ctx context.Context) string {
 	_, now, err := s.all(ctx)
 	if err != nil {
@@ -297,16 +297,16 @@ func (s *setting) differs(ctx context.Context) string {
 	return strings.Join(away, "; ")
 }
 
-// original says whether all is configured as it was found.
+// original reports whether the configuration is the original one.
 func (s *setting) original(ctx context.Context) bool { return s.differs(ctx) == "" }
 
-// obeyed says whether the scheduler goes by what was found.
+// obeyed reports whether the scheduler uses the original setting.
 func (s *setting) obeyed(ctx context.Context) bool {
 	now, err := s.tree(ctx)
 	return err == nil && now == s.inForce
 }
 
-// set changes it past everything, over REST with "" to unset: to try another original, or to let the rest of the applications end.
+// set changes it directly, over REST with "" to unset: to test another original, or to let the remaining applications end.
 func (s *setting) set(ctx context.Context, value string) error {
 	if s.file != "" {
 		return os.WriteFile(s.file, []byte(value), 0o644)
@@ -315,7 +315,7 @@ func (s *setting) set(ctx context.Context, value string) error {
 	return err
 }
 
-// wide is the found file with room for every AM.
+// wide is the original file with room for every AM.
 func (s *setting) wide() string {
 	if s.file == "" {
 		return "1"
@@ -327,14 +327,14 @@ func (s *setting) wide() string {
 	return string(text)
 }
 
-// load keeps applications coming into a queue while the steerer has its troubles, one wave of unmanaged AMs after another.
+// load keeps applications coming into a queue during the faults, in waves of unmanaged AMs.
 type load struct {
 	c     *hadoop.Cluster
 	queue string
-	apps  int  // of a wave
-	hold  int  // milliseconds that a container is held, at most twice that
+	apps  int  // per wave
+	hold  int  // min hold time of a container, ms; the max is twice that
 	mb    int  // of each container; 512
-	runs  bool // a process runs in each container, which then outlives its ResourceManager
+	runs  bool // run a process in each container, so that it outlives its ResourceManager
 
 	cancel     context.CancelFunc
 	stop, done chan struct{}
@@ -345,7 +345,7 @@ type load struct {
 	wave int
 }
 
-// begin starts the waves and waits until applications run and others wait.
+// begin starts the waves and waits until some applications run and others wait.
 func (l *load) begin(outer context.Context, rm *rest.Client) error {
 	ctx, cancel := context.WithCancel(outer)
 	l.cancel, l.stop, l.done = cancel, make(chan struct{}), make(chan struct{})
@@ -361,18 +361,18 @@ func (l *load) begin(outer context.Context, rm *rest.Client) error {
 			res, err := l.c.AMs(ctx, l.workload(), hadoop.AMsOptions{Start: l.runs, Threads: 16, HeapMB: 256})
 			l.all = append(l.all, res.Apps...)
 			if l.err = err; err == nil && len(res.Apps) != l.apps {
-				l.err = fmt.Errorf("of %d applications %d have come back", l.apps, len(res.Apps))
+				l.err = fmt.Errorf("%[2]d of %[1]d applications returned", l.apps, len(res.Apps))
 			}
 		}
 	}()
 	if !proc.Await(ctx, 2*time.Minute, 100*time.Millisecond, func() bool { m, err := rm.Metrics(ctx); return err == nil && m.AppsRunning > 0 && m.AppsPending > 0 }) {
 		cancel()
-		return errors.New("the applications do not come")
+		return errors.New("the applications did not start")
 	}
 	return nil
 }
 
-// workload is one wave: all are there at once, so that some always wait for room among the AMs.
+// workload is one wave: all are submitted at once, so that some always wait for AM room.
 func (l *load) workload() []hadoop.Application {
 	list := make([]hadoop.Application, l.apps)
 	for i := range list {
@@ -383,18 +383,18 @@ func (l *load) workload() []hadoop.Application {
 	return list
 }
 
-// Fate is what became of the applications.
-type Fate struct {
+// AppCounts counts the applications and those that succeeded.
+type AppCounts struct {
 	Submitted int      `json:"submitted"`
 	Succeeded int      `json:"succeeded"`
-	Other     []string `json:"other,omitempty"` // those that did not, and why
+	Other     []string `json:"other,omitempty"` // those that failed, and why
 }
 
-// lost says whether an application did not end well, or none was there.
-func (f *Fate) lost() bool { return f.Submitted == 0 || f.Succeeded != f.Submitted }
+// lost reports whether an application failed, or there was none.
+func (f *AppCounts) lost() bool { return f.Submitted == 0 || f.Succeeded != f.Submitted }
 
-// end lets the wave that runs come to its end and tells what became of all.
-func (l *load) end(ctx context.Context) (Fate, error) {
+// end waits for the current wave and returns the outcome of all applications.
+func (l *load) end(ctx context.Context) (AppCounts, error) {
 	close(l.stop)
 	select {
 	case <-l.done:
@@ -402,7 +402,7 @@ func (l *load) end(ctx context.Context) (Fate, error) {
 	}
 	l.cancel()
 	<-l.done
-	f := Fate{Submitted: len(l.all)}
+	f := AppCounts{Submitted: len(l.all)}
 	for _, a := range l.all {
 		if a.State == "SUCCEEDED" {
 			f.Succeeded++

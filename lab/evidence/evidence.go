@@ -1,6 +1,6 @@
-// Package evidence keeps what studies have measured. A record, once kept, is never written again: a rerun gets the next number beside what
-// it repeats, or is appended to it. Each study's folder has a ledger, one line a run, which says what program ran, how busy the computer
-// was, and which bytes are the record, so that a record that was replaced shows.
+// Package evidence stores the measurements of studies. Records are append-only: a rerun gets the next number beside what
+// it repeats, or is appended to it. Each study's folder has a ledger, one line per run, with the program's version, the computer's load
+// and the record's checksum, so that a replaced record is detected.
 package evidence
 
 import (
@@ -29,27 +29,27 @@ import (
 	"github.com/yardmaster/yardmaster/result"
 )
 
-// Ledger is the name of the file that lists a folder's runs.
+// Ledger is the file that lists a folder's runs.
 const Ledger = "ledger.jsonl"
 
 // Run is one run of a study: a line of the ledger.
 type Run struct {
-	File    string    `json:"file"`           // the record, within the study's folder; a folder where it is several files
+	File    string    `json:"file"`           // the record, relative to the study's folder; a folder if it is several files
 	From    int64     `json:"from,omitempty"` // first byte of a record that was appended
 	Size    int64     `json:"size"`
 	SHA256  string    `json:"sha256"`
 	At      time.Time `json:"at,omitzero"`       // when it began
-	Program string    `json:"program,omitempty"` // its version; "": it was not written down
-	Commit  string    `json:"commit,omitempty"`  // that brought the record, where the version was not written down
-	Load    []float64 `json:"load,omitempty"`    // one-minute load average when it began and when it was kept; none: not written down
+	Program string    `json:"program,omitempty"` // its version; "": not recorded
+	Commit  string    `json:"commit,omitempty"`  // that added the record, where the version was not recorded
+	Load    []float64 `json:"load,omitempty"`    // one-minute load average at the start and when the record was stored; none: not recorded
 }
 
-// Begin opens a run of a program, as Here or Program name it.
+// Begin starts a run of a program, named as by Here or Program.
 func Begin(program string) *Run {
 	return &Run{At: time.Now().UTC().Truncate(time.Second), Program: program, Load: []float64{host.LoadAverage(host.OneMinute)}}
 }
 
-// Keep writes a record as the next one of its series: SERIES-N.EXT with the first number that is free.
+// Keep stores a record as the next one of its series: SERIES-N.EXT with the first free number.
 func (r Run) Keep(dir, series, ext string, record []byte) (Run, error) {
 	return r.next(dir, series, ext, func(path string) error {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
@@ -61,7 +61,7 @@ func (r Run) Keep(dir, series, ext string, record []byte) (Run, error) {
 	})
 }
 
-// KeepJSON is Keep of a value as compressed JSON, in SERIES-N.json.gz. ReadSeries reads it.
+// KeepJSON stores a value as compressed JSON in SERIES-N.json.gz. ReadSeries reads it.
 func (r Run) KeepJSON(dir, series string, v any) (Run, error) {
 	b, err := Packed(v)
 	if err != nil {
@@ -80,7 +80,7 @@ func (r Run) KeepTree(dir, series, from string) (Run, error) {
 	})
 }
 
-// next lets create make the record under the first number that is free, and enters it in the ledger.
+// next calls create with the first free number and adds the run to the ledger.
 func (r Run) next(dir, series, ext string, create func(path string) error) (Run, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return r, err
@@ -128,7 +128,7 @@ func (r *Run) enter(dir string) error {
 	return err
 }
 
-// add adds to the end of a file, and says where that was.
+// add appends to a file and returns the offset.
 func add(file string, b []byte) (from int64, err error) {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
@@ -162,7 +162,7 @@ func Runs(dir string) ([]Run, error) {
 	return runs, nil
 }
 
-// Series are the runs that were kept as SERIES-N.EXT, by their number. A record that is not as it was kept is an error.
+// Series are the runs stored as SERIES-N.EXT, by number. A record that was modified is an error.
 func Series(dir, series, ext string) ([]Run, error) {
 	all, err := Runs(dir)
 	if err != nil {
@@ -178,17 +178,17 @@ func Series(dir, series, ext string) ([]Run, error) {
 	return all, nil
 }
 
-// check says whether the record is as it was kept.
+// check verifies the record's checksum.
 func (r *Run) check(dir string) error {
 	path := filepath.Join(dir, r.File)
 	size, sum, err := digest(path, r.From, r.Size)
 	if err == nil && (size != r.Size || sum != r.SHA256) {
-		err = fmt.Errorf("%s is not the record that was kept: bring it back; records are never written again, a rerun is kept beside them", path)
+		err = fmt.Errorf("%s is not the record that was stored: restore it; records are append-only, a rerun is stored beside them", path)
 	}
 	return err
 }
 
-// number is a run's place in its series; 0: it is of another.
+// number is a run's number in its series; 0: it belongs to another.
 func (r *Run) number(series, ext string) int {
 	if n := r.Number(); r.File == series+"-"+strconv.Itoa(n)+ext {
 		return n
@@ -226,7 +226,7 @@ func (r *Run) LoadText() string {
 	return strings.Join(words, ", ")
 }
 
-// digest is the length and the checksum of a file's part, to its end if size is negative; of a folder: of its files, with their names.
+// digest is the length and the checksum of a part of a file, to its end if size is negative; for a folder, of its files with their names.
 func digest(path string, from, size int64) (int64, string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -262,19 +262,19 @@ func digest(path string, from, size int64) (int64, string, error) {
 	return total, hex.EncodeToString(h.Sum(nil)), err
 }
 
-// List reads a JSON list that stands for a value: its parts, in their order, all of them.
+// List decodes a JSON list into exactly the given parts, in order.
 func List(b []byte, parts ...any) error {
 	n := len(parts)
 	if err := json.Unmarshal(b, &parts); err != nil {
 		return err
 	}
 	if len(parts) != n {
-		return fmt.Errorf("%s has not %d parts", b, n)
+		return fmt.Errorf("%s does not have %d parts", b, n)
 	}
 	return nil
 }
 
-// packed is how the names of compressed JSON end.
+// packed is the extension of compressed JSON.
 const packed = ".json.gz"
 
 // Packed is a value as compressed JSON.
@@ -290,7 +290,7 @@ func Packed(v any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Read reads a record of JSON, compressed or not.
+// Read reads a JSON record, compressed or not.
 func Read(file string, into any) error {
 	f, err := os.Open(file)
 	if err != nil {
@@ -315,7 +315,7 @@ func ReadSeries[R any](dir, series string) (runs []Run, records []*R, err error)
 	return ReadRecords[R](dir, series, packed)
 }
 
-// ReadRecords reads every record of a series of JSON.
+// ReadRecords reads every record of a series of JSON files, with its run.
 func ReadRecords[R any](dir, series, ext string) (runs []Run, records []*R, err error) {
 	if runs, err = Series(dir, series, ext); err != nil {
 		return nil, nil, err
@@ -330,7 +330,7 @@ func ReadRecords[R any](dir, series, ext string) (runs []Run, records []*R, err 
 	return runs, records, nil
 }
 
-// Here names the program that is built from the working tree: by this binary's own stamp, or by Git where the build has none, as with go run.
+// Here names the program built from the working tree: by this binary's build stamp, or by Git where there is none, as with go run.
 func Here() string {
 	if i := build.Read(); i.Revision != "" {
 		return named(i)
@@ -343,7 +343,7 @@ func Here() string {
 	return named(build.Info{Version: "devel", Revision: strings.TrimSpace(string(revision)), Modified: err != nil || len(changed) > 0})
 }
 
-// Program names the program in a file; "": the one that is built from here.
+// Program names the program in a file; "": the one built from here.
 func Program(file string) string {
 	if file == "" {
 		return Here()
@@ -366,7 +366,7 @@ func named(i build.Info) string {
 	return s
 }
 
-// Page executes a study's template and writes the page to a file, if one is named. The template has own functions beside those that all pages share.
+// Page executes a study's template and writes the page to file unless that is "". own adds to the functions that all pages share.
 func Page(text, file string, data any, own template.FuncMap) (string, error) {
 	funcs := template.FuncMap{
 		"percent": func(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }, "join": strings.Join, "inc": func(i int) int { return i + 1 },

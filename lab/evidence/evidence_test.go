@@ -20,7 +20,7 @@ func TestKeepNeverOverwrites(t *testing.T) {
 			t.Fatalf("%+v, %v", r, err)
 		}
 	}
-	// One that somebody put there by hand is not overwritten either.
+	// A file put there by hand is not overwritten either.
 	if err := os.WriteFile(filepath.Join(dir, "kills-3.jsonl"), []byte("foreign"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -58,12 +58,12 @@ func TestSeriesAreToldApart(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "locality-1.json.gz"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := ReadSeries[string](dir, "locality"); err == nil || !strings.Contains(err.Error(), "not the record that was kept") {
+	if _, _, err := ReadSeries[string](dir, "locality"); err == nil || !strings.Contains(err.Error(), "not the record that was stored") {
 		t.Errorf("a record that was replaced is read: %v", err)
 	}
 }
 
-// What a ledger vouches for cannot be changed without being noticed.
+// Changes to what a ledger vouches for are detected.
 func TestVerify(t *testing.T) {
 	for name, c := range map[string]struct {
 		harm func(dir string) error
@@ -115,7 +115,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// Every record of every study is what its ledger says; a folder of records without a ledger is not allowed.
+// Every record of every study matches its ledger; a folder of records without a ledger is not allowed.
 func TestKeptRecordsAreUntouched(t *testing.T) {
 	studies := filepath.Join("..", "..", "docs", "studies")
 	entries, err := os.ReadDir(studies)
@@ -145,7 +145,7 @@ func TestKeptRecordsAreUntouched(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if n < 120 { // those of the day on which ledgers began; there can only be more
+	if n < 120 { // the number when ledgers were introduced; it can only grow
 		t.Errorf("%d runs: records were removed", n)
 	}
 }
@@ -170,7 +170,7 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// verify says what is wrong with a folder of records: one that is not what its ledger says, one that is missing, bytes that no run
+// verify reports errors in a folder of records: a record that does not match its ledger, a missing one, bytes that no run
 // accounts for. Files that derived names are computed from records and may change.
 func verify(dir string, derived func(name string) bool) error {
 	runs, err := Runs(dir)

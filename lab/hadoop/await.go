@@ -20,13 +20,13 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// errPortTaken is why a daemon ended when another process was faster to take its port.
+// errPortTaken: a daemon ended because another process took its port first.
 var errPortTaken = errors.New("a port was taken")
 
-// patience is how long a daemon may take to answer. A quiet machine needs some seconds, a very busy one a minute.
-const patience = 5 * time.Minute
+// answerTimeout is the timeout for a daemon to answer. An idle machine needs some seconds, a very busy one a minute.
+const answerTimeout = 5 * time.Minute
 
-// web is how the lab looks at its own daemons: never for long, and never through a proxy.
+// web is the lab's client for its own daemons: short timeouts, no proxy.
 var web = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
 
 // get reads a small JSON answer; v may be nil.
@@ -77,9 +77,9 @@ func Poll(ctx context.Context, limit time.Duration, what string, f func() (stop 
 	return fmt.Errorf("%s: not within %v: %w", what, limit, cmp.Or(ctx.Err(), err))
 }
 
-// until polls until f is content; it ends early when the daemon does.
+// until polls until f succeeds; it returns early if the daemon ends.
 func (c *Cluster) until(ctx context.Context, name string, f func() error) error {
-	err := Poll(ctx, patience, "waiting for "+name, func() (bool, error) {
+	err := Poll(ctx, answerTimeout, "waiting for "+name, func() (bool, error) {
 		err := f()
 		if r, e := proc.Find(c.Dir, name); err != nil && (e != nil || !r.Alive()) {
 			return true, c.died(name)
@@ -92,7 +92,7 @@ func (c *Cluster) until(ctx context.Context, name string, f func() error) error 
 	return err
 }
 
-// await waits until a daemon answers. A secured one answers a stranger with 401.
+// await waits until a daemon answers. A secured one answers 401 without credentials.
 func (c *Cluster) await(ctx context.Context, d daemon) error {
 	return c.until(ctx, d.Name, func() error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.Ready, nil)
@@ -110,7 +110,7 @@ func (c *Cluster) await(ctx context.Context, d daemon) error {
 	})
 }
 
-// Listens waits until a process listens on a port and, if something is asked, answers it as wanted.
+// Listens waits until a process listens on a port and, if ask is not "", gives the wanted answer.
 func (c *Cluster) Listens(ctx context.Context, name string, port int, ask, answer string) error {
 	return c.until(ctx, name, func() error {
 		conn, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", port), time.Second)
@@ -133,7 +133,7 @@ func (c *Cluster) Listens(ctx context.Context, name string, port int, ask, answe
 	})
 }
 
-// ZooKeeper starts an empty one and waits until it serves: it listens before that, and a session that is asked for meanwhile may
+// ZooKeeper starts an empty one and waits until it serves: it listens before that, and a session requested meanwhile may
 // never be answered nor closed.
 func (c *Cluster) ZooKeeper(ctx context.Context, port int) error {
 	data := filepath.Join(c.Dir, "zookeeper")
@@ -169,7 +169,7 @@ func (c *Cluster) WaitNodes(ctx context.Context, n int) error {
 		return err
 	}
 	defer client.CloseIdle()
-	err = Poll(ctx, patience, "waiting for the nodes", func() (bool, error) {
+	err = Poll(ctx, answerTimeout, "waiting for the nodes", func() (bool, error) {
 		m, err := client.Metrics(ctx)
 		if err == nil && m.ActiveNodes < int64(n) {
 			err = fmt.Errorf("%d of %d nodes are active", m.ActiveNodes, n)
@@ -182,19 +182,19 @@ func (c *Cluster) WaitNodes(ctx context.Context, n int) error {
 	return err
 }
 
-// prepareHDFS makes the folders that every user writes to. It comes before the history server, which would make them for
+// prepareHDFS makes the folders that every user writes to. It runs before the history server, which would make them for
 // its own user alone.
 func (c *Cluster) prepareHDFS(ctx context.Context) error {
 	for _, dir := range []string{"/tmp", "/user", "/staging", "/staging/history", "/history", "/history/tmp", "/history/done"} {
 		for _, op := range []string{"MKDIRS", "SETPERMISSION"} {
 			u := c.NameNode() + "/webhdfs/v1" + dir + "?" + url.Values{"op": {op}, "permission": {"1777"}, "user.name": {userName()}}.Encode()
 			// The NameNode is in safe mode for a moment after its start.
-			if err := Poll(ctx, patience, "making "+dir+" in HDFS", func() (bool, error) { return false, Ask(ctx, web, http.MethodPut, u, nil, nil) }); err != nil {
+			if err := Poll(ctx, answerTimeout, "making "+dir+" in HDFS", func() (bool, error) { return false, Ask(ctx, web, http.MethodPut, u, nil, nil) }); err != nil {
 				return err
 			}
 		}
 	}
-	return Poll(ctx, patience, "waiting for the DataNode", func() (bool, error) {
+	return Poll(ctx, answerTimeout, "waiting for the DataNode", func() (bool, error) {
 		var m struct {
 			Beans []struct{ NumLiveDataNodes int }
 		}

@@ -28,14 +28,14 @@ func (m Millis) Duration() time.Duration { return time.Duration(m) * time.Millis
 // Time is the instant, in UTC.
 func (m Millis) Time() time.Time { return time.UnixMilli(int64(m)).UTC() }
 
-// Cost is what a client took.
+// Cost is the resource usage of a client.
 type Cost struct {
 	Wall time.Duration
 	CPU  time.Duration
-	RSS  int64 // bytes, at most
+	RSS  int64 // bytes, peak
 }
 
-// WriteLines writes one JSON object a line.
+// WriteLines writes one JSON object per line.
 func WriteLines[T any](w io.Writer, list []T) error {
 	enc := json.NewEncoder(w)
 	for _, v := range list {
@@ -46,7 +46,7 @@ func WriteLines[T any](w io.Writer, list []T) error {
 	return nil
 }
 
-// client runs one of the lab's own classes with a list as its first argument, and reads what it answers: JSON, a value a line. Its
+// client runs one of the lab's own classes with a list as its first argument, and reads its output: JSON, one value per line. Its
 // log goes to log/NAME.log of the run; the list and the output are kept beside it.
 func client[In, Out any](ctx context.Context, c *Cluster, name string, heapMB int, class string, list []In, args ...string) (answers []Out, cost Cost, err error) {
 	classes, err := Classes(ctx, c.Version, sources, "files/java")
@@ -94,7 +94,7 @@ func client[In, Out any](ctx context.Context, c *Cluster, name string, heapMB in
 	}
 	switch {
 	case readErr != nil:
-		return answers, cost, fmt.Errorf("reading what %s tells: %w; see %s", class, readErr, base+".out")
+		return answers, cost, fmt.Errorf("reading the output of %s: %w; see %s", class, readErr, base+".out")
 	case err != nil && ctx.Err() != nil:
 		return answers, cost, ctx.Err()
 	case err != nil:
@@ -104,10 +104,10 @@ func client[In, Out any](ctx context.Context, c *Cluster, name string, heapMB in
 	return answers, cost, nil
 }
 
-// LogDir is where the logs of the lab's processes are.
+// LogDir is the folder of the logs of the lab's processes.
 func (c *Cluster) LogDir() string { return filepath.Dir(proc.Log(c.Dir, "x")) }
 
-// Job is a MapReduce job to be run.
+// Job is a MapReduce job to run.
 type Job struct {
 	ID      string `json:"id"`   // its name; unique in a list
 	Kind    string `json:"kind"` // sleep, wordcount, pi, teragen, terasort (which makes its input with a teragen first)
@@ -129,7 +129,7 @@ type Job struct {
 	Conf map[string]string `json:"conf,omitempty"` // further settings of the job
 }
 
-// JobResult is how a job went. There are two of them for a terasort: one for the job that makes its input.
+// JobResult is the outcome of a job. A terasort has two: one for the job that makes its input.
 type JobResult struct {
 	ID    string `json:"id"`
 	Kind  string `json:"kind"`
@@ -139,15 +139,15 @@ type JobResult struct {
 	Job   string `json:"job"`
 
 	Submit    Millis `json:"submit"`    // the client began
-	Submitted Millis `json:"submitted"` // the client knew it was accepted
+	Submitted Millis `json:"submitted"` // the client saw it accepted
 	Started   Millis `json:"started"`   // as the ResourceManager saw it; not without waiting
 	End       Millis `json:"end"`
-	State     string `json:"state"` // SUCCEEDED, FAILED, KILLED; REFUSED if it was never submitted; empty without waiting
+	State     string `json:"state"` // SUCCEEDED, FAILED, KILLED; REFUSED if submission failed; empty without waiting
 	Why       string `json:"why"`
 }
 
-// Jobs submits jobs in time, all from one JVM. With wait it returns when all have ended, in the order in which they did;
-// otherwise when all are submitted. A job that fails is no error; what comes back tells. Needs HDFS.
+// Jobs submits jobs on schedule, all from one JVM. With wait it returns when all have ended, in the order in which they did;
+// otherwise when all are submitted. A failed job is not an error; see its result. Needs HDFS.
 func (c *Cluster) Jobs(ctx context.Context, jobs []Job, wait bool) ([]JobResult, error) {
 	if c.NameNode() == "" {
 		return nil, errors.New("MapReduce jobs need HDFS; bring the lab up with it")
@@ -172,7 +172,7 @@ func (c *Cluster) Jobs(ctx context.Context, jobs []Job, wait bool) ([]JobResult,
 	return results, err
 }
 
-// withSizes puts the sizes where MapReduce looks for them. The heaps stay small: they are what the machine really gives.
+// withSizes sets the sizes as MapReduce properties. The heaps stay small: they are real memory.
 func (j Job) withSizes() Job {
 	conf := maps.Clone(j.Conf)
 	if conf == nil {
@@ -189,8 +189,8 @@ func (j Job) withSizes() Job {
 	return j
 }
 
-// Application is one application of a workload: an unmanaged AM, which takes no container itself, and what it asks for.
-// A workload file has one of them a line, as JSON.
+// Application is one application of a workload: an unmanaged AM, which takes no container itself, and its requests.
+// A workload file has one per line, as JSON.
 type Application struct {
 	ID         string  `json:"id"`
 	User       string  `json:"user"`
@@ -203,18 +203,18 @@ type Application struct {
 }
 
 // Group is a number of containers of one size and priority. All groups of an application at one priority have the same size:
-// a ResourceManager knows only one size at each.
+// a ResourceManager supports only one size per priority.
 type Group struct {
 	Count    int      `json:"count"`
 	MB       int      `json:"mb"`
 	Vcores   int      `json:"vcores,omitempty"`   // 1
 	Priority int      `json:"priority,omitempty"` // 1; smaller goes first
 	Hold     Holds    `json:"hold"`
-	Nodes    []string `json:"nodes,omitempty"` // addresses of nodes that it would like; their racks and any other will do too
+	Nodes    []string `json:"nodes,omitempty"` // addresses of preferred nodes, with relaxed locality
 }
 
-// Holds says how long containers are held, in the order in which they come: one length for all, or one for each, from the
-// start again when there are more containers. As JSON it is a number or a list.
+// Holds are the hold times of containers, in allocation order: one for all, or one for each, cycling
+// if there are more containers. In JSON it is a number or a list.
 type Holds []Millis
 
 // UnmarshalJSON reads a number or a list.
@@ -262,7 +262,7 @@ func (a Application) check() error {
 		return errors.New("id, user and queue must be given")
 	}
 	if len(a.Containers) == 0 || a.Submit < 0 {
-		return fmt.Errorf("application %s: it must ask for something, and not before the start", a.ID)
+		return fmt.Errorf("application %s: it needs containers and a submit time of at least 0", a.ID)
 	}
 	sizes := map[int][2]int{}
 	for _, g := range a.Containers {
@@ -271,23 +271,23 @@ func (a Application) check() error {
 		}
 		p, size := max(g.Priority, 1), [2]int{g.MB, max(g.Vcores, 1)}
 		if old, ok := sizes[p]; ok && old != size {
-			return fmt.Errorf("application %s: two sizes at priority %d; a ResourceManager knows only one at each", a.ID, p)
+			return fmt.Errorf("application %s: two sizes at priority %d; a ResourceManager supports only one per priority", a.ID, p)
 		}
 		sizes[p] = size
 	}
 	return nil
 }
 
-// AMsOptions say how the AMs behave. The zero value of a field is its default.
+// AMsOptions configure the AMs. The zero value of a field is its default.
 type AMsOptions struct {
-	Start     bool          // start a process (sleep) in each container; otherwise the room is only held
+	Start     bool          // start a process (sleep) in each container; otherwise containers are only held
 	Heartbeat time.Duration // between the answer to a call and the next call; 1 s
-	Poll      time.Duration // between looks for the token that lets an AM register; 20 ms
+	Poll      time.Duration // interval of polling for the AM's registration token; 20 ms
 	Threads   int           // 32
 	HeapMB    int           // 512
 }
 
-// AppResult is what an AM did and saw. Instants are its own; what the ResourceManager did between them is in its log.
+// AppResult is what an AM did and saw. Instants are on its own clock; what the ResourceManager did in between is in its log.
 type AppResult struct {
 	ID    string `json:"id"`
 	App   string `json:"app"` // application ids are in the order of the workload
@@ -298,7 +298,7 @@ type AppResult struct {
 	Submitted  Millis `json:"submitted"`  // and answered
 	Accepted   Millis `json:"accepted"`   // the token was seen
 	Registered Millis `json:"registered"` // the registration was answered
-	Unregister Millis `json:"unregister"` // the last call was answered, everything is given back
+	Unregister Millis `json:"unregister"` // the last call was answered, all containers released
 	End        Millis `json:"end"`
 	State      string `json:"state"` // SUCCEEDED, FAILED, KILLED
 	Why        string `json:"why"`
@@ -317,25 +317,25 @@ type ContainerResult struct {
 	Vcores   int    `json:"vcores"`
 	Hold     Millis `json:"hold"`
 	Seen     Millis `json:"seen"`     // the answer that brought it
-	Started  Millis `json:"started"`  // the NodeManager has taken it; only with Start
-	Released Millis `json:"released"` // the call that gave it back, or the answer that told its end
+	Started  Millis `json:"started"`  // the NodeManager has accepted it; only with Start
+	Released Millis `json:"released"` // the call that released it, or the answer that reported its end
 	Exit     int    `json:"exit"`
-	Lost     bool   `json:"lost"`    // taken away; another one was asked for
-	Surplus  bool   `json:"surplus"` // one more than was wanted; given back with the next call
+	Lost     bool   `json:"lost"`    // preempted or failed; a replacement was requested
+	Surplus  bool   `json:"surplus"` // over-allocated; released with the next call
 	Error    string `json:"error"`   // the NodeManager's refusal
 }
 
-// AMsResult is what came of a workload.
+// AMsResult is the result of a workload.
 type AMsResult struct {
-	Zero Millis // the instant that submissions count from
+	Zero Millis // time 0 of the submissions
 	Apps []AppResult
 	Cost Cost
 }
 
 // AMs runs a workload of unmanaged AMs, all in one JVM, and returns when all have ended, in the order in which they
-// did. Each submits itself in its time, registers, files all its requests with the first call, calls at a fixed delay,
-// holds each container from the answer that brought it, gives it back with the first call after its time, and unregisters
-// after the call that gave back the last.
+// did. Each submits itself on schedule, registers, sends all its requests with the first call, calls at a fixed delay,
+// holds each container from the answer that brought it, releases it with the first call after its hold time, and unregisters
+// after the call that released the last.
 func (c *Cluster) AMs(ctx context.Context, apps []Application, o AMsOptions) (AMsResult, error) {
 	for _, a := range apps {
 		if err := a.check(); err != nil {
@@ -348,7 +348,7 @@ func (c *Cluster) AMs(ctx context.Context, apps []Application, o AMsOptions) (AM
 		mode = "start"
 	}
 	type line struct {
-		Zero Millis `json:"zero"` // in the first line, which has nothing else
+		Zero Millis `json:"zero"` // in the first line, alone
 		AppResult
 	}
 	lines, cost, err := client[Application, line](ctx, c, "masters", cmp.Or(o.HeapMB, 512), "Masters", apps,

@@ -20,7 +20,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// Cluster is a lab that was brought up, by this process or by another one.
+// Cluster is a running lab, brought up by this process or another.
 type Cluster struct {
 	Dir       string `json:"dir"`
 	Version   string `json:"version"`
@@ -31,7 +31,7 @@ type Cluster struct {
 	Daemons []daemon `json:"daemons"` // in the order of their start
 	Ports   ports    `json:"ports"`
 
-	Auth rest.Auth `json:"-"` // proves who asks the ResourceManagers; nil: nobody
+	Auth rest.Auth `json:"-"` // authenticates to the ResourceManagers; nil: none
 
 	javaOptions []string
 	java        Java
@@ -39,7 +39,7 @@ type Cluster struct {
 	began       time.Time
 }
 
-// Say tells the log when something happened.
+// Say logs an event with its time.
 func (c *Cluster) Say(format string, args ...any) {
 	if c.log != nil {
 		fmt.Fprintf(c.log, "%6.1f s  %s\n", time.Since(c.began).Seconds(), fmt.Sprintf(format, args...))
@@ -54,7 +54,7 @@ type Node struct {
 	URL  string `json:"url"`
 }
 
-// daemon is one process: what to run, and what answers once it is up.
+// daemon is one process: its command line, and the URL that answers once it is up.
 type daemon struct {
 	Role   string `json:"role"`
 	Name   string `json:"name"` // its role, where there is only one
@@ -66,7 +66,7 @@ type daemon struct {
 
 const stateFile = "lab.json"
 
-// Open finds a lab that another process brought up. The error is fs.ErrNotExist if there is none in the folder.
+// Open opens a lab that another process brought up. The error is fs.ErrNotExist if there is none in the folder.
 func Open(ctx context.Context, dir string) (*Cluster, error) {
 	dir, err := proc.Folder(dir)
 	if err != nil {
@@ -84,13 +84,13 @@ func Open(ctx context.Context, dir string) (*Cluster, error) {
 	return c, err
 }
 
-// Clients is for a ZooKeeper, or clients (AMs, Java) of daemons that somebody else has configured and started in a run folder: conf in it is
-// what they read. It has no daemons of its own. The log may be nil.
+// Clients is for a ZooKeeper, or clients (AMs, Java) of daemons that were configured and started elsewhere in a run folder; they read
+// its conf. It has no daemons of its own. The log may be nil.
 func Clients(ctx context.Context, dir string, log io.Writer) (*Cluster, error) {
 	return newCluster(ctx, dir, Default, log)
 }
 
-// newCluster makes a run folder, and has the jars and a Java.
+// newCluster makes a run folder and finds the jars and a Java.
 func newCluster(ctx context.Context, dir, version string, log io.Writer) (*Cluster, error) {
 	c := &Cluster{Version: version, log: log, began: time.Now()}
 	var err error
@@ -115,10 +115,10 @@ func (c *Cluster) save() error {
 	return os.WriteFile(filepath.Join(c.Dir, stateFile), append(b, '\n'), 0o644)
 }
 
-// Down ends every process of the lab in dir, and whatever its containers have left, and answers how many they were. It
+// Down ends every process of the lab in dir, including what its containers left behind, and returns how many there were. It
 // works from any process, after a crash, and for a lab that is already down. Configuration, logs and data stay.
 func Down(dir string) (int, error) {
-	// A NodeManager with containers takes over ten seconds to end politely; nothing of it is needed any more.
+	// A NodeManager with containers takes over ten seconds to shut down gracefully; nothing of it is needed any more.
 	n, err := proc.Down(dir, 3*time.Second)
 	if err != nil {
 		return n, err
@@ -159,13 +159,13 @@ func webPort(name string) string {
 	return name + "-web"
 }
 
-// History is that of MapReduce's history server; empty without one.
+// History is the address of MapReduce's history server; empty without one.
 func (c *Cluster) History() string { return c.web("historyserver", "history-web") }
 
-// NameNode is that of WebHDFS; empty without one.
+// NameNode is the address of WebHDFS; empty without one.
 func (c *Cluster) NameNode() string { return c.web("namenode", "namenode-web") }
 
-// Timeline is that of the timeline server; empty without one.
+// Timeline is the address of the timeline server; empty without one.
 func (c *Cluster) Timeline() string { return c.web("timeline", "timeline-web") }
 
 func (c *Cluster) web(name, port string) string {
@@ -190,7 +190,7 @@ func (c *Cluster) daemon(name string) (daemon, bool) {
 	return daemon{}, false
 }
 
-// Kill ends a daemon at once, without a chance to say good-bye, as a crash would.
+// Kill kills a daemon with SIGKILL, as a crash would.
 func (c *Cluster) Kill(name string) error {
 	r, err := proc.Find(c.Dir, name)
 	if err != nil {
@@ -204,10 +204,10 @@ func (c *Cluster) Kill(name string) error {
 type JVM struct {
 	Name    string
 	HeapMB  int
-	First   bool     // before other work on the computer, where that is allowed
+	First   bool     // raised priority, where permitted
 	Env     []string // added to its environment
-	Options []string // of the JVM, besides those that keep it small
-	Classes string   // folder before Hadoop's own; may be empty
+	Options []string // of the JVM, besides those that limit its size
+	Classes string   // folder ahead of Hadoop's own on the class path; may be empty
 	Main    string
 	Args    []string
 }
@@ -226,8 +226,8 @@ func (c *Cluster) start(d daemon) error {
 	return err
 }
 
-// Restart ends a daemon, politely if it runs, starts it again with the same configuration and waits until it answers.
-// Whether nodes have come back to a new ResourceManager is for the caller to wait for: WaitNodes.
+// Restart stops a daemon, gracefully if it runs, starts it with the same configuration and waits until it answers.
+// Callers wait for nodes to rejoin a new ResourceManager with WaitNodes.
 func (c *Cluster) Restart(ctx context.Context, name string) error {
 	d, ok := c.daemon(name)
 	if !ok {
@@ -242,7 +242,7 @@ func (c *Cluster) Restart(ctx context.Context, name string) error {
 	return c.await(ctx, d)
 }
 
-// Java is a client of the lab to be run: a class of Hadoop's or of the lab's own, with the lab's configuration. It belongs
+// Java is a client of the lab to run: a class of Hadoop's or of the lab's own, with the lab's configuration. It belongs
 // to the run, so that Down ends it too.
 func (c *Cluster) Java(ctx context.Context, heapMB int, class string, args ...string) *exec.Cmd {
 	return c.javaWith(ctx, heapMB, "", class, args...)
@@ -256,7 +256,7 @@ func (c *Cluster) javaWith(ctx context.Context, heapMB int, classes, class strin
 	return cmd
 }
 
-// env is what daemons and clients have in their environment. Containers find Java by JAVA_HOME.
+// env is the environment of daemons and clients. Containers find Java by JAVA_HOME.
 func (c *Cluster) env() []string {
 	return []string{"HADOOP_CONF_DIR=" + c.Conf(), "HADOOP_USER_NAME=" + userName(), "JAVA_HOME=" + c.java.Home}
 }
@@ -269,7 +269,7 @@ func (c *Cluster) classpath(classes string) string {
 	return cp
 }
 
-// Usage is what a daemon takes.
+// Usage is the resource usage of a daemon.
 type Usage struct {
 	Name  string
 	PID   int
@@ -279,7 +279,7 @@ type Usage struct {
 	Since time.Time
 }
 
-// Usages has what every recorded process of the lab in dir takes, in the order of their start.
+// Usages are the resource usages of all recorded processes of the lab in dir, in the order of their start.
 func Usages(dir string) ([]Usage, error) {
 	records, err := proc.List(dir)
 	if err != nil {
@@ -289,19 +289,19 @@ func Usages(dir string) ([]Usage, error) {
 	for _, r := range records {
 		u := Usage{Name: r.Name, PID: r.PID, Alive: r.Alive(), Since: r.At}
 		if u.Alive {
-			u.RSS, u.CPU, _ = proc.Usage(r.PID) // it may end just now: then it takes nothing
+			u.RSS, u.CPU, _ = proc.Usage(r.PID) // it may just have ended: then 0
 		}
 		list = append(list, u)
 	}
 	return list, nil
 }
 
-// SharedVariable names a folder in which labs stay up for the tests that come next, of this package or another. Whoever sets it takes
+// SharedVariable names a folder in which labs stay up for later tests, of this package or another. Whoever sets it takes
 // them down: go run ./lab down --dir FOLDER/NAME.
 const SharedVariable = "YARDMASTER_LAB_SHARED"
 
-// Shared is a lab for a test that leaves it as it was. With SharedVariable set, the first test that asks for these options brings it up
-// and one test at a time has it; otherwise it is the test's own, in dir. done gives it back.
+// Shared is a lab for a test that leaves it unchanged. With SharedVariable set, the first test that requests these options brings it up
+// and one test at a time uses it; otherwise it is the test's own, in dir. done releases it.
 func Shared(ctx context.Context, o Options, dir string) (c *Cluster, done func() error, err error) {
 	home := os.Getenv(SharedVariable)
 	if home == "" {
@@ -338,7 +338,7 @@ func Shared(ctx context.Context, o Options, dir string) (c *Cluster, done func()
 	return c, lock.Close, nil
 }
 
-// SharedOptions are those that tests agree on, so that there is one lab for a version and a scheduler.
+// SharedOptions are the options that tests share, so that there is one lab per version and scheduler.
 func SharedOptions(version, scheduler string) Options {
 	o := Options{Version: version, Scheduler: scheduler, Nodes: 2, Heartbeat: 500 * time.Millisecond}
 	for _, list := range [][]string{DebugBeats, DebugTicks, DebugPlace} {

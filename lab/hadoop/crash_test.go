@@ -16,7 +16,7 @@ import (
 	"github.com/yardmaster/yardmaster/lab/proc"
 )
 
-// TestLabCrash kills the process that brought a lab up and has containers run in it. Another one must be able to clean up.
+// TestLabCrash kills the process that brought a lab up and runs containers in it. Another process must be able to clean up.
 func TestLabCrash(t *testing.T) {
 	if dir := os.Getenv("YARDMASTER_LAB_CRASH"); dir != "" {
 		crash(t, dir)
@@ -57,7 +57,7 @@ func TestLabCrash(t *testing.T) {
 	if n := sleeping(dir); len(list) != 2 || n != 3 {
 		t.Errorf("after the crash %d daemons are recorded and %d containers run, want 2 and 3", len(list), n)
 	}
-	// Without its NodeManager nobody but the lab is left to end a container.
+	// Without its NodeManager only the lab can end a container.
 	node, err := proc.Find(dir, "nodemanager-1")
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func crash(t *testing.T, dir string) {
 		Containers: []hadoop.Group{{Count: 3, MB: 128, Hold: hadoop.Holds{600_000}}}}}, hadoop.AMsOptions{Start: true})
 }
 
-// sleeping counts the containers' own processes that run.
+// sleeping counts the containers' running processes.
 func sleeping(dir string) int {
 	n := 0
 	for _, pid := range proc.Marked(dir) {

@@ -25,8 +25,8 @@ import (
 	"github.com/yardmaster/yardmaster/internal/yamlfile"
 )
 
-// The versions that the lab knows. Default has every part; Second is a newer ResourceManager without examples and SLS, which
-// nobody has published for it.
+// The supported versions. Default has every part; Second is a newer ResourceManager without examples and SLS, which
+// are not published for it.
 const (
 	Default = "3.4.2"
 	Second  = "3.5.0"
@@ -45,12 +45,12 @@ var (
 	}](versionsText)
 )
 
-// Versions has the versions of Hadoop that Fetch knows.
+// Versions are the versions of Hadoop that Fetch supports.
 func Versions() []string {
 	return slices.Sorted(maps.Keys(versions))
 }
 
-// Home is where the lab keeps what is costly to make: $YARDMASTER_LAB, or yardmaster-lab in the user's cache folder.
+// Home is the lab's cache of what is costly to make: $YARDMASTER_LAB, or yardmaster-lab in the user's cache folder.
 func Home() (string, error) {
 	if d := os.Getenv("YARDMASTER_LAB"); d != "" {
 		return filepath.Abs(d)
@@ -62,16 +62,16 @@ func Home() (string, error) {
 	return filepath.Join(d, "yardmaster-lab"), nil
 }
 
-// copyPlugin is pinned, so that the same artefacts are asked for everywhere.
+// copyPlugin is pinned, so that the same artefacts are requested everywhere.
 const copyPlugin = "org.apache.maven.plugins:maven-dependency-plugin:2.8:copy-dependencies"
 
-// Fetch makes sure that the jars of a version are in Home()/lib-VERSION and answers that folder. It is there as a whole or
-// not at all. Maven is asked without the network first, which takes seconds when it has been asked before; then with it,
+// Fetch makes sure that the jars of a version are in Home()/lib-VERSION and returns that folder. The folder is created atomically.
+// Maven is run offline first, which takes seconds if its cache is warm; then online,
 // which takes minutes. log may be nil.
 func Fetch(ctx context.Context, version string, log io.Writer) (string, error) {
 	v, ok := versions[version]
 	if !ok {
-		return "", fmt.Errorf("the lab does not know Hadoop %s; choose one of %s", version, strings.Join(Versions(), ", "))
+		return "", fmt.Errorf("the lab does not support Hadoop %s; choose one of %s", version, strings.Join(Versions(), ", "))
 	}
 	home, err := Home()
 	if err != nil {
@@ -141,7 +141,7 @@ func LastLines(s string, n int) string {
 	return strings.Join(lines, "\n")
 }
 
-// Java is a Java that fits.
+// Java is a suitable Java installation.
 type Java struct {
 	Home    string // for JAVA_HOME
 	Version int    // 17, 21, ...
@@ -150,11 +150,11 @@ type Java struct {
 // Command is one of its commands: java, javac.
 func (j Java) Command(name string) string { return filepath.Join(j.Home, "bin", name) }
 
-// FindJava finds the Java to run a version of Hadoop with: that of JAVA_HOME if it is set, else the one on the PATH.
+// FindJava finds the Java for a version of Hadoop: that of JAVA_HOME if set, else the one on the PATH.
 func FindJava(ctx context.Context, version string) (Java, error) {
 	v, ok := versions[version]
 	if !ok {
-		return Java{}, fmt.Errorf("the lab does not know Hadoop %s; choose one of %s", version, strings.Join(Versions(), ", "))
+		return Java{}, fmt.Errorf("the lab does not support Hadoop %s; choose one of %s", version, strings.Join(Versions(), ", "))
 	}
 	want := fmt.Sprintf("Hadoop %s needs Java %d to %d", version, v.Java[0], v.Java[1])
 	j := Java{Home: os.Getenv("JAVA_HOME")}
@@ -192,12 +192,12 @@ func javaVersion(out string) (n int) {
 
 var javaVersions = regexp.MustCompile(` version "(?:1\.)?(\d+)`)
 
-// opened are the packages of Java's own that Hadoop reaches into.
+// opened are the JDK packages that Hadoop reflects into.
 var opened = []string{"java.lang", "java.util", "java.util.concurrent", "java.net", "java.nio", "java.io", "java.lang.reflect",
 	"java.text", "sun.nio.ch"}
 
-// Options are the flags of a JVM that suit many small ones on one machine: a heap of at most heapMB, one thread for garbage,
-// no costly optimisation, no IPv6, instants in UTC, and the packages opened that Hadoop reaches into.
+// Options are the flags of a JVM that suit many small ones on one machine: a heap of at most heapMB, one garbage-collector thread,
+// no costly optimisation, no IPv6, UTC, and access to the JDK packages that Hadoop reflects into.
 func (j Java) Options(heapMB int) []string {
 	args := []string{"-Xmx" + strconv.Itoa(heapMB) + "m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
 		"-Djava.net.preferIPv4Stack=true", "-Duser.timezone=UTC"}
@@ -210,8 +210,8 @@ func (j Java) Options(heapMB int) []string {
 //go:embed files/java/*.java
 var sources embed.FS
 
-// Classes compiles the Java sources below root of a file system against the jars of a version and answers the folder of the
-// classes. It is kept in Home by the sources' content, so that they are compiled once.
+// Classes compiles the Java sources below root of a file system against the jars of a version and returns the folder of the
+// classes. It is cached in Home by the content of the sources.
 func Classes(ctx context.Context, version string, source fs.FS, root string) (string, error) {
 	lib, err := Fetch(ctx, version, nil)
 	if err != nil {
@@ -260,8 +260,8 @@ func Classes(ctx context.Context, version string, source fs.FS, root string) (st
 	return dir, nil
 }
 
-// Once makes a file or folder that is costly to make, unless it is there. It is there as a whole or not at all: build has a temporary folder
-// to work in and puts what it makes at into, which then goes to its place.
+// Once makes a file or folder that is costly to make, unless it exists. Creation is atomic: build gets a temporary folder
+// to work in and writes its result to into, which is then renamed to path.
 func Once(path string, build func(tmp, into string) error) error {
 	if _, err := os.Stat(path); err == nil {
 		return nil
@@ -279,7 +279,7 @@ func Once(path string, build func(tmp, into string) error) error {
 		return err
 	}
 	err = os.Rename(into, path)
-	if _, there := os.Stat(path); there == nil { // somebody else may have been faster
+	if _, there := os.Stat(path); there == nil { // another process may have been faster
 		return nil
 	}
 	return err

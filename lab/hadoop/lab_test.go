@@ -16,7 +16,7 @@ import (
 	"github.com/yardmaster/yardmaster/lab/proc"
 )
 
-// needLab skips tests that start real daemons unless they are asked for: they take minutes and gigabytes.
+// needLab skips tests that start real daemons unless requested: they take minutes and gigabytes.
 func needLab(t *testing.T) {
 	t.Helper()
 	if os.Getenv("YARDMASTER_LAB_TESTS") != "1" {
@@ -24,7 +24,7 @@ func needLab(t *testing.T) {
 	}
 }
 
-// up brings a lab up for one test, says what it took, and makes sure that nothing of it stays.
+// up brings a lab up for one test, logs its resource usage, and verifies that nothing of it is left.
 func up(t *testing.T, o hadoop.Options) *hadoop.Cluster {
 	t.Helper()
 	o.Dir = filepath.Join(t.TempDir(), "run")
@@ -52,7 +52,7 @@ func up(t *testing.T, o hadoop.Options) *hadoop.Cluster {
 	return c
 }
 
-// shared is a lab that other tests may have had before; only its own is taken down and looked after.
+// shared is a lab that other tests may have used before; only the test's own is taken down and checked.
 func shared(t *testing.T, o hadoop.Options) *hadoop.Cluster {
 	t.Helper()
 	if os.Getenv(hadoop.SharedVariable) == "" {
@@ -66,7 +66,7 @@ func shared(t *testing.T, o hadoop.Options) *hadoop.Cluster {
 	return c
 }
 
-// checkDown takes a lab down and looks for processes that are left, by the lab's own mark and by the folder in their arguments.
+// checkDown takes a lab down and checks for leftover processes, by the lab's own mark and by the folder in their arguments.
 func checkDown(t *testing.T, dir string) {
 	t.Helper()
 	began := time.Now()
@@ -160,7 +160,7 @@ func runAMs(t *testing.T, c *hadoop.Cluster, apps []hadoop.Application, o hadoop
 	return res
 }
 
-// checkLog wants each container to be in the ResourceManager's log: allocated, acquired, ended, and on the right node.
+// checkLog verifies that each container is in the ResourceManager's log: allocated, acquired, ended, and on the right node.
 func checkLog(t *testing.T, c *hadoop.Cluster, nodes map[string]string) {
 	t.Helper()
 	f, err := os.Open(c.RMLog())
@@ -184,7 +184,7 @@ func checkLog(t *testing.T, c *hadoop.Cluster, nodes map[string]string) {
 		t.Fatal(err)
 	}
 	for id, node := range nodes {
-		s := strings.TrimPrefix(steps[id], " RESERVED") // room was kept for it first
+		s := strings.TrimPrefix(steps[id], " RESERVED") // reserved first
 		if !strings.HasPrefix(s, " ALLOCATED ACQUIRED") || !strings.HasSuffix(s, "RELEASED") && !strings.HasSuffix(s, "COMPLETED") ||
 			placed[id] != node {
 			t.Errorf("%s on %s: the log has%s on %q", id, node, s, placed[id])
@@ -301,7 +301,7 @@ func TestLabCapacity(t *testing.T) {
 	}
 }
 
-// checkHistory waits for the history server to have all jobs: files are moved to it a second or two after the end.
+// checkHistory waits until the history server has all jobs: files are moved to it a second or two after the end.
 func checkHistory(t *testing.T, c *hadoop.Cluster) {
 	t.Helper()
 	var h struct {

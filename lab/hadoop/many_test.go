@@ -10,7 +10,7 @@ import (
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 )
 
-// queues lets a node be given several containers at each beat: with the default of one, three nodes at one beat a second
+// queues lets a node get several containers per heartbeat: with the default of one, three nodes at one heartbeat per second
 // take eleven minutes for two thousand.
 const queues = `<configuration>
   <property><name>yarn.scheduler.capacity.root.queues</name><value>prod,batch,adhoc</value></property>

@@ -25,8 +25,8 @@ func TestOptions(t *testing.T) {
 		"scheduler":     {Options{Dir: "x", Scheduler: "lottery"}, "choose capacity or fair"},
 		"store":         {Options{Dir: "x", ConfStore: "tape"}, "memory, file, fs, leveldb, zk"},
 		"store of fair": {Options{Dir: "x", Scheduler: "fair", ConfStore: "memory"}, "leave the store out"},
-		"nodes":         {Options{Dir: "x", Nodes: 201}, "from 1 to 200"},
-		"no nodes":      {Options{Dir: "x", Nodes: -1}, "from 1 to 200"},
+		"nodes":         {Options{Dir: "x", Nodes: 201}, "want 1 to 200"},
+		"no nodes":      {Options{Dir: "x", Nodes: -1}, "want 1 to 200"},
 		"heartbeat":     {Options{Dir: "x", Heartbeat: time.Millisecond}, "shorter than 10 ms"},
 		"memory":        {Options{Dir: "x", NodeMB: -1}, "memory and a vcore"},
 	} {
@@ -179,7 +179,7 @@ func TestFetchSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-// Maven is asked without the network first; what it made is there as a whole, and it is not asked again.
+// Maven is run offline first; its result appears atomically, and it is not run again.
 func TestFetch(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("YARDMASTER_LAB", filepath.Join(dir, "lab"))
@@ -241,8 +241,8 @@ func TestReadWorkload(t *testing.T) {
 	}
 	for line, want := range map[string]string{
 		`{`: "line 1", `[]`: "line 1", `{"id":"a"}`: "id, user and queue",
-		`{"id":"a","user":"u","queue":"q"}`: "must ask for something",
-		`{"id":"a","user":"u","queue":"q","submit":-1,"containers":[{"count":1,"mb":1,"hold":1}]}`:                 "not before the start",
+		`{"id":"a","user":"u","queue":"q"}`: "it needs containers",
+		`{"id":"a","user":"u","queue":"q","submit":-1,"containers":[{"count":1,"mb":1,"hold":1}]}`:                 "submit time of at least 0",
 		`{"id":"a","user":"u","queue":"q","containers":[{"count":1,"mb":1}]}`:                                      "count, mb and hold",
 		`{"id":"a","user":"u","queue":"q","containers":[{"count":1,"mb":1,"hold":"x"}]}`:                           "a number of milliseconds or a list",
 		`{"id":"a","user":"u","queue":"q","containers":[{"count":1,"mb":1,"hold":1},{"count":1,"mb":2,"hold":1}]}`: "two sizes at priority 1",
@@ -253,7 +253,7 @@ func TestReadWorkload(t *testing.T) {
 	}
 }
 
-// What is read can be written and read again, and is the same.
+// What is read can be written and read again unchanged.
 func FuzzReadWorkload(f *testing.F) {
 	f.Add([]byte(`{"id":"a","user":"u","queue":"q","submit":5,"containers":[{"count":2,"mb":128,"hold":[1,2],"nodes":["127.0.0.2"]}]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -1,21 +1,21 @@
 // Package hadoop runs real Hadoop daemons on this machine, for tests and for measurements: a ResourceManager with the
 // Capacity or the Fair scheduler, NodeManagers in two racks, and, if wanted, HDFS, the history server and the timeline server.
 //
-// There is no pretence in it. The jars are those that Apache publishes, fetched by Maven (Fetch); each daemon is a process of
-// its own with a small heap (Up); applications are real ones: MapReduce jobs (Cluster.Jobs), and unmanaged application
-// AMs, many in one JVM, that ask for containers, hold them and give them back (Cluster.AMs). What the
-// ResourceManager decided stands in its log; package rmlog reads it.
+// Nothing is mocked. The jars are those that Apache publishes, fetched by Maven (Fetch); each daemon is a separate process
+// with a small heap (Up); applications are real ones: MapReduce jobs (Cluster.Jobs), and unmanaged
+// AMs, many in one JVM, that request containers, hold them and release them (Cluster.AMs). The
+// ResourceManager's decisions are in its log; package rmlog parses it.
 //
 // # How many nodes share one machine
 //
-// Node i has the loopback address 127.0.0.(i+2). All daemons read one configuration folder; what differs between nodes is the
+// Node i has the loopback address 127.0.0.(i+2). All daemons read one configuration folder; nodes differ in their
 // address, which Hadoop's Configuration takes from the environment. Ports are chosen by the kernel, free on every address,
-// so that labs can run beside one another; should another process take one before the daemon does, Up begins anew.
+// so that labs can run beside one another; if another process takes one before the daemon does, Up starts over.
 //
 // # Ending
 //
 // Everything runs under package proc: recorded by process id and start time, marked by the run folder, and ended by Down, from
-// any process, whatever became of the one that brought it up.
+// any process, even if the one that brought it up is gone.
 package hadoop
 
 import (
@@ -42,8 +42,8 @@ import (
 	"github.com/yardmaster/yardmaster/lab/proc"
 )
 
-// Up brings a lab up and returns when all of it answers. If something fails, what was started is taken down again; the logs
-// stay. A folder that holds a lab which is still up is refused; what a crashed one has left is taken down first.
+// Up brings a lab up and returns when all of it answers. On failure everything started is taken down again; the logs
+// stay. A folder with a lab that is still up is refused; the remains of a crashed one are taken down first.
 func Up(ctx context.Context, o Options) (*Cluster, error) {
 	o, err := o.complete()
 	if err != nil {
@@ -57,10 +57,10 @@ func Up(ctx context.Context, o Options) (*Cluster, error) {
 	if r, err := proc.Find(fresh.Dir, o.RMs[0]); err == nil && r.Alive() {
 		return nil, fmt.Errorf("there is a lab up in %s; take it down first", fresh.Dir)
 	}
-	if err := fresh.Down(); err != nil { // what a crash has left
+	if err := fresh.Down(); err != nil { // remains of a crash
 		return nil, err
 	}
-	// A port may be taken by somebody else between our choice and the daemon's start. Then all is begun anew.
+	// Another process may take a port between our choice and the daemon's start. Then start over.
 	const attempts = 3
 	for i := 1; ; i++ {
 		c := *fresh
@@ -78,7 +78,7 @@ func Up(ctx context.Context, o Options) (*Cluster, error) {
 	}
 }
 
-// UpIn brings a lab up in a folder, which stays, or else in a temporary one; down takes it down.
+// UpIn brings a lab up in work, which is kept, or else in a temporary folder; down takes it down.
 func UpIn(ctx context.Context, work string, o Options) (c *Cluster, down func(), err error) {
 	dir, clean, err := host.Folder(work, "lab")
 	if err != nil {
@@ -126,7 +126,7 @@ func (c *Cluster) up(ctx context.Context, o Options) error {
 	format := func(daemon) error { return c.format(ctx) }
 	prepare := func(daemon) error { return c.prepareHDFS(ctx) }
 	for _, step := range []struct {
-		role string // those that the lab does not have are passed over
+		role string // roles that the lab does not have are skipped
 		do   func(daemon) error
 	}{
 		{"resourcemanager", c.start}, {"namenode", format}, {"namenode", c.start}, {"timeline", c.start}, {"namenode", await}, {"datanode", c.start}, {"resourcemanager", await},
@@ -172,7 +172,7 @@ func (c *Cluster) plan(o Options) {
 	}
 }
 
-// format makes an empty file system, unless the folder has one from an earlier run.
+// format creates an empty file system, unless the folder has one from an earlier run.
 func (c *Cluster) format(ctx context.Context) error {
 	if _, err := os.Stat(filepath.Join(c.Dir, "nn", "current")); err == nil {
 		return nil
@@ -206,25 +206,25 @@ type Options struct {
 	History  bool // the history server of MapReduce; brings HDFS with it
 	Timeline bool // the timeline server, which keeps every container's times
 
-	Site, Mapred map[string]string // settings over those that the lab makes: yarn-site.xml and mapred-site.xml
+	Site, Mapred map[string]string // override the lab's settings: yarn-site.xml and mapred-site.xml
 
 	Debug    []string // loggers (classes or packages) at DEBUG, in every daemon
 	RMHeapMB int      // the ResourceManager's heap; 512
 	NMHeapMB int      // a NodeManager's heap; 256
 
-	// What a cluster out of the ordinary has: several ResourceManagers, Kerberos.
+	// For special clusters: several ResourceManagers, Kerberos.
 	RMs         []string                                    // processes and YARN's ids of the ResourceManagers; "resourcemanager". Each has its name in YARDMASTER_RM
-	Ports       []string                                    // names of further ports; with "zookeeper" there is one
-	Over        string                                      // settings (see Settings) over those that the lab makes; it has the ports and With
+	Ports       []string                                    // names of further ports; "zookeeper" also starts one
+	Over        string                                      // template of settings (see Settings) that override the lab's; it gets the ports and With
 	With        any                                         // for Over
-	JavaOptions []string                                    // of every daemon, besides those that keep it small
-	Prepare     func(ctx context.Context, c *Cluster) error `json:"-"` // what is to be there before the configuration is written
+	JavaOptions []string                                    // of every daemon, besides those that limit its size
+	Prepare     func(ctx context.Context, c *Cluster) error `json:"-"` // called before the configuration is written
 
-	Log io.Writer // told what happens; may be nil
+	Log io.Writer // progress; may be nil
 }
 
-// Loggers at DEBUG that make the ResourceManager's log tell every beat of a node and call of an AM, and where each
-// container is; see package rmlog.
+// Loggers that, at DEBUG, make the ResourceManager log every heartbeat of a node and call of an AM, and the node of each
+// container; see package rmlog.
 var (
 	DebugBeats = []string{rmPackage + "rmnode.RMNodeImpl", rmPackage + "scheduler.AbstractYarnScheduler"}
 	DebugTicks = []string{rmPackage + "rmapp.attempt.RMAppAttemptImpl"}
@@ -234,10 +234,10 @@ var (
 
 const rmPackage = "org.apache.hadoop.yarn.server.resourcemanager."
 
-// maxNodes is how many loopback addresses are used at most; a machine is full long before.
+// maxNodes is the maximum number of loopback addresses; a machine is full long before.
 const maxNodes = 200
 
-// complete fills in the defaults and checks.
+// complete fills in the defaults and validates.
 func (o Options) complete() (Options, error) {
 	o.Version, o.Scheduler, o.Heartbeat, o.Log = cmp.Or(o.Version, Default), cmp.Or(o.Scheduler, "capacity"), cmp.Or(o.Heartbeat, time.Second), cmp.Or(o.Log, io.Discard)
 	o.Nodes, o.NodeMB, o.NodeVcores = cmp.Or(o.Nodes, 3), cmp.Or(o.NodeMB, 8192), cmp.Or(o.NodeVcores, 32)
@@ -255,7 +255,7 @@ func (o Options) complete() (Options, error) {
 		}
 		o.ConfStore, o.SchedulerXML = "file", cmp.Or(o.SchedulerXML, fairXML)
 	default:
-		return o, fmt.Errorf("there is no scheduler %q; choose capacity or fair", o.Scheduler)
+		return o, fmt.Errorf("unknown scheduler %q; choose capacity or fair", o.Scheduler)
 	}
 	stores := []string{"memory", "file", "fs", "leveldb", "zk"}
 	switch {
@@ -264,9 +264,9 @@ func (o Options) complete() (Options, error) {
 	case strings.ContainsAny(o.Dir, ":,; \t\n*"):
 		return o, fmt.Errorf("the run folder %q has a character that Java's class path does not allow; choose another", o.Dir)
 	case !slices.Contains(stores, o.ConfStore):
-		return o, fmt.Errorf("there is no configuration store %q; choose one of %s", o.ConfStore, strings.Join(stores, ", "))
+		return o, fmt.Errorf("unknown configuration store %q; choose one of %s", o.ConfStore, strings.Join(stores, ", "))
 	case o.Nodes < 1 || o.Nodes > maxNodes:
-		return o, fmt.Errorf("%d nodes: from 1 to %d are possible", o.Nodes, maxNodes)
+		return o, fmt.Errorf("%d nodes: want 1 to %d", o.Nodes, maxNodes)
 	case o.Heartbeat < 10*time.Millisecond:
 		return o, fmt.Errorf("a heartbeat of %v is shorter than 10 ms", o.Heartbeat)
 	case o.NodeMB < 1 || o.NodeVcores < 1:
@@ -275,11 +275,11 @@ func (o Options) complete() (Options, error) {
 	return o, nil
 }
 
-// userName is who the daemons run as, which makes them the superuser of HDFS and an administrator of YARN.
+// userName is the account of the daemons, which makes it the superuser of HDFS and an administrator of YARN.
 func userName() string {
 	u, err := user.Current()
 	if err != nil {
-		return "yardmaster" // Hadoop is told the same name, so that the two agree
+		return "yardmaster" // Hadoop gets the same name, so that the two agree
 	}
 	return u.Username
 }
@@ -296,20 +296,20 @@ var (
 	//go:embed files/zoo.cfg
 	zooKeeperText string
 
-	// TwoQueues is a capacity-scheduler.xml with the queues prod and batch, which nobody administers but who administers YARN.
+	// TwoQueues is a capacity-scheduler.xml with the queues prod and batch, administered only by YARN's administrators.
 	//go:embed files/two-queues.xml
 	TwoQueues string
 )
 
 const (
-	hostVariable = "YARDMASTER_HOST" // carries a daemon's address; Configuration puts it in where the settings name it
+	hostVariable = "YARDMASTER_HOST" // carries a daemon's address; Configuration substitutes it in the settings
 	loopback     = "127.0.0.1"
 )
 
-// address is that of node i.
+// address is the address of node i.
 func address(i int) string { return fmt.Sprintf("127.0.0.%d", i+2) }
 
-// rack is the rack of node i of n: the first half, and the rest.
+// rack is the rack of node i of n: one for the first half, one for the rest.
 func rack(i, n int) string {
 	if i < (n+1)/2 {
 		return "/rack-a"
@@ -317,7 +317,7 @@ func rack(i, n int) string {
 	return "/rack-b"
 }
 
-// writeConf fills the configuration folder.
+// writeConf writes the configuration folder.
 func writeConf(o Options, dir, lib string, p ports) error {
 	conf := filepath.Join(dir, "conf")
 	var table, loggers strings.Builder
@@ -360,7 +360,7 @@ func writeConf(o Options, dir, lib string, p ports) error {
 	return WriteFiles(conf, files)
 }
 
-// WriteFiles writes files of a folder.
+// WriteFiles writes files into a folder.
 func WriteFiles(dir string, files map[string]string) error {
 	for name, text := range files {
 		path := filepath.Join(dir, name)
@@ -374,7 +374,7 @@ func WriteFiles(dir string, files map[string]string) error {
 	return nil
 }
 
-// Settings executes a template and answers its settings by file: "[FILE]" begins a file, any other line is a name and a value.
+// Settings executes a template and returns its settings by file: "[FILE]" begins a file, any other line is a name and a value.
 func Settings(text string, data any) (map[string]map[string]string, error) {
 	t, err := template.New("settings").Option("missingkey=error").Parse(text)
 	if err != nil {
@@ -399,13 +399,13 @@ func Settings(text string, data any) (map[string]map[string]string, error) {
 	return all, nil
 }
 
-// Properties writes settings as Hadoop reads them, in the order of their names, which begin with prefix.
+// Properties writes settings as Hadoop XML, sorted by name, with prefix before each name.
 func Properties(prefix string, m map[string]string) string {
 	var b bytes.Buffer
 	b.WriteString("<?xml version=\"1.0\"?>\n<configuration>\n")
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		b.WriteString("  <property><name>")
-		_ = xml.EscapeText(&b, []byte(prefix+k)) // a Buffer takes everything
+		_ = xml.EscapeText(&b, []byte(prefix+k)) // a Buffer never fails
 		b.WriteString("</name><value>")
 		_ = xml.EscapeText(&b, []byte(m[k]))
 		b.WriteString("</value></property>\n")
@@ -414,7 +414,7 @@ func Properties(prefix string, m map[string]string) string {
 	return b.String()
 }
 
-// portNames has every port that a configuration names. Nodes use the same number on different addresses.
+// portNames are all ports of a configuration. Nodes use the same number on different addresses.
 var portNames = []string{"rm-client", "rm-scheduler", "rm-tracker", "rm-admin", "rm-web", "nm", "nm-localizer", "nm-web",
 	"nm-collector", "namenode-rpc", "namenode-web", "datanode", "datanode-web", "datanode-ipc", "history-rpc", "history-admin",
 	"history-web", "timeline-rpc", "timeline-web"}
@@ -440,13 +440,13 @@ func Ports(n int) ([]int, error) {
 		if err != nil {
 			return nil, fmt.Errorf("asking for a free port: %w", err)
 		}
-		defer func() { _ = l.Close() }() // all are held until the last is found
+		defer func() { _ = l.Close() }() // all stay open until the last is found
 		list = append(list, l.Addr().(*net.TCPAddr).Port)
 	}
 	return list, nil
 }
 
-// At is a port on the loopback address, Local the same by its name, as Kerberos needs it, Here one of whichever node reads it.
+// At is a port on the loopback address, Local the same by host name, as Kerberos needs it, Here one on the address of the node that reads it.
 func (p ports) At(name string) string    { return net.JoinHostPort(loopback, strconv.Itoa(p[name])) }
 func (p ports) Local(name string) string { return "localhost:" + strconv.Itoa(p[name]) }
 func (p ports) Here(name string) string {

@@ -1,4 +1,4 @@
-// Package host is what studies ask of the computer they run on: how busy it is, to go before others, and the program to be tried.
+// Package host is the studies' interface to the computer they run on: its load, process priority, and building the program under test.
 package host
 
 import (
@@ -24,9 +24,9 @@ const (
 	Now // the threads that run now, this one among them
 )
 
-// LoadAverage is how many threads wanted to run at once, over the last minute or minutes; 0 where it is not told.
+// LoadAverage is the number of runnable threads, averaged over the last minutes; 0 where unavailable.
 func LoadAverage(span int) float64 {
-	b, _ := os.ReadFile("/proc/loadavg") // not there: not told
+	b, _ := os.ReadFile("/proc/loadavg") // not there: unavailable
 	f := strings.Fields(strings.ReplaceAll(string(b), "/", " "))
 	if span >= len(f) {
 		return 0
@@ -35,8 +35,8 @@ func LoadAverage(span int) float64 {
 	return v
 }
 
-// Ticks are how the processors have spent their time since the computer was started, in hundredths of a second: user, nice, system, idle, waiting for
-// a disk, and what interrupts and a host took, in three parts.
+// Ticks are the processors' times by state since boot, in hundredths of a second: user, nice, system, idle, iowait,
+// irq, softirq and steal.
 func Ticks() (spent [8]int64, err error) {
 	b, err := os.ReadFile("/proc/stat")
 	if err == nil {
@@ -48,7 +48,7 @@ func Ticks() (spent [8]int64, err error) {
 	return spent, nil
 }
 
-// CPU is the processor time that this process has used, its collector of garbage included.
+// CPU is the CPU time that this process has used, including garbage collection.
 func CPU() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -57,8 +57,8 @@ func CPU() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// First lets what this goroutine starts go before others, by a nice value below zero: daemons need little of the processor, but at
-// their instants. It answers how to end that, also where it is not allowed and all run as others do.
+// First raises the priority of what this goroutine starts, by a negative nice value: daemons need little CPU, but on
+// time. It returns how to end that, also where it is not permitted and priorities stay unchanged.
 func First(nice int) (end func(), err error) {
 	runtime.LockOSThread()
 	if err := syscall.Setpriority(syscall.PRIO_PROCESS, 0, nice); err != nil {
@@ -71,7 +71,7 @@ func First(nice int) (end func(), err error) {
 	}, nil
 }
 
-// Build makes the program in a folder, to be used as an operator would. More flags of the build may be given.
+// Build builds the program into a folder, for use as an operator would. flags are further build flags.
 func Build(ctx context.Context, dir string, flags ...string) (path string, err error) {
 	path = filepath.Join(dir, "yardmaster")
 	args := append(append([]string{"build", "-o", path}, flags...), "github.com/yardmaster/yardmaster/cmd/yardmaster")
@@ -82,16 +82,16 @@ func Build(ctx context.Context, dir string, flags ...string) (path string, err e
 	return path, nil
 }
 
-// Folder is the given folder, which stays, or else a temporary one until remove is called.
+// Folder is the given folder, which is kept, or else a temporary one until remove is called.
 func Folder(given, name string) (dir string, remove func(), err error) {
 	if given != "" {
 		return given, func() {}, os.MkdirAll(given, 0o755)
 	}
 	dir, err = os.MkdirTemp("", "yardmaster-"+name+"-")
-	return dir, func() { _ = os.RemoveAll(dir) }, err // what stays is for the system to clear
+	return dir, func() { _ = os.RemoveAll(dir) }, err // leftovers are for the system to clean up
 }
 
-// Program is the given file, or else the program as it is built from here, in a temporary folder until remove is called.
+// Program is the given file, or else the program built from here, in a temporary folder until remove is called.
 func Program(ctx context.Context, given string) (path string, remove func(), err error) {
 	if given != "" {
 		return given, func() {}, nil
@@ -107,7 +107,7 @@ func Program(ctx context.Context, given string) (path string, remove func(), err
 	return path, remove, nil
 }
 
-// Sleep waits, or returns why the context ended.
+// Sleep waits, or returns the context's error.
 func Sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -117,7 +117,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Each calls f for 0 to n-1, some at a time, until one fails, and answers the first error.
+// Each calls f for 0 to n-1, at most atOnce concurrently, until one fails, and returns the first error.
 func Each(ctx context.Context, n, atOnce int, f func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

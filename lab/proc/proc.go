@@ -1,12 +1,12 @@
-// Package proc starts the processes of a lab, and ends them whatever has happened in between.
+// Package proc starts the processes of a lab and ends them reliably.
 //
-// A lab has a run folder. Every process is started in a process group of its own (so that an interrupt at the keyboard
-// reaches only the command), writes to log/NAME.log and is recorded in pid/NAME: its process id together with the instant at
-// which the kernel started it, so that a number which meanwhile belongs to somebody else is never signalled.
+// A lab has a run folder. Every process starts in its own process group (so that an interrupt at the keyboard
+// reaches only the command), writes to log/NAME.log and is recorded in pid/NAME: its process id together with its kernel
+// start time, so that a reused process id is never signalled.
 //
-// Processes also carry the run folder in the environment variable YARDMASTER_RUN. What they start in turn inherits it, or
-// works in a folder below RUN/work; both are looked for when a run is taken down, so that a grandchild, or a child whose record
-// could not be written any more, is found too. Down therefore works from another process and after a crash. Linux only: it
+// Processes also carry the run folder in the environment variable YARDMASTER_RUN. Their children inherit it, or
+// work in a folder below RUN/work; Down searches for both, so that it also finds a grandchild, or a child whose record
+// could not be written. Down therefore works from another process and after a crash. Linux only: it
 // reads /proc.
 package proc
 
@@ -41,7 +41,7 @@ type Command struct {
 	Output *os.File
 }
 
-// Record is what is kept of a started process.
+// Record is the stored record of a started process.
 type Record struct {
 	Name  string    `json:"name"`
 	PID   int       `json:"pid"`
@@ -49,7 +49,7 @@ type Record struct {
 	At    time.Time `json:"at"`
 }
 
-// Process is a process that this one has started.
+// Process is a process started by this one.
 type Process struct {
 	Record
 	done chan struct{}
@@ -59,13 +59,13 @@ type Process struct {
 // Done is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err is how it ended, once it has.
+// Err is its exit error, once it has ended.
 func (p *Process) Err() error {
 	<-p.done
 	return p.err
 }
 
-// Folder makes a path absolute and free of symbolic links, as it must be to be compared with what /proc says.
+// Folder makes a path absolute and free of symbolic links, for comparison with /proc.
 func Folder(run string) (string, error) {
 	abs, err := filepath.Abs(run)
 	if err != nil {
@@ -77,10 +77,10 @@ func Folder(run string) (string, error) {
 	return abs, nil
 }
 
-// Log is where the output of a process goes.
+// Log is the file of a process's output.
 func Log(run, name string) string { return filepath.Join(run, "log", name+".log") }
 
-// Start starts a process and records it. A process of that name must not be running.
+// Start starts a process and records it. No process of that name may be running.
 func Start(run string, c Command) (*Process, error) {
 	run, err := Folder(run)
 	if err != nil {
@@ -92,7 +92,7 @@ func Start(run string, c Command) (*Process, error) {
 		}
 	}
 	if old, err := Find(run, c.Name); err == nil && old.Alive() {
-		return nil, fmt.Errorf("starting %s: it is running already, as process %d", c.Name, old.PID)
+		return nil, fmt.Errorf("starting %s: already running as process %d", c.Name, old.PID)
 	}
 	cmd := exec.Command(c.Path, c.Args...)
 	cmd.Env = append(append(os.Environ(), c.Env...), Variable+"="+run)
@@ -131,16 +131,16 @@ func Start(run string, c Command) (*Process, error) {
 	return p, nil
 }
 
-// Alive says whether the very process that was recorded still runs.
+// Alive reports whether exactly the recorded process still runs.
 func (r Record) Alive() bool {
 	st, err := stat(r.PID)
 	return err == nil && st.ticks == r.Ticks && !st.ended()
 }
 
-// Signal sends a signal to the process's whole group, if the process is still the one that was recorded.
+// Signal signals the process's whole group, if the process is still the recorded one.
 func (r Record) Signal(s syscall.Signal) {
 	if r.PID > 1 && r.Alive() {
-		_ = syscall.Kill(-r.PID, s) // gone in the meantime is as good
+		_ = syscall.Kill(-r.PID, s) // already gone is fine
 	}
 }
 
@@ -161,7 +161,7 @@ func Find(run, name string) (Record, error) {
 	return r, nil
 }
 
-// List has the records of a run, in the order in which the processes were started. A run that does not exist has none.
+// List are the records of a run, in start order. A run that does not exist has none.
 func List(run string) ([]Record, error) {
 	run, err := Folder(run)
 	if err != nil {
@@ -189,7 +189,7 @@ func List(run string) ([]Record, error) {
 	return list, nil
 }
 
-// write replaces the record as a whole, so that it is never seen half written.
+// write replaces the record atomically.
 func write(run string, r Record) error {
 	b, err := json.Marshal(r)
 	if err != nil {
@@ -202,7 +202,7 @@ func write(run string, r Record) error {
 	return os.Rename(path+"~", path)
 }
 
-// status is what /proc/PID/stat says, as far as it matters here.
+// status is the part of /proc/PID/stat that matters here.
 type status struct {
 	state  byte
 	parent int
@@ -212,7 +212,7 @@ type status struct {
 	pages  int64  // resident
 }
 
-// ended is true for a process that is only waited for by its parent.
+// ended reports a zombie or dead process.
 func (s status) ended() bool { return s.state == 'Z' || s.state == 'X' }
 
 func stat(pid int) (status, error) {
@@ -247,10 +247,10 @@ func parseStat(s string) (status, error) {
 	return st, err
 }
 
-// tick is the kernel's unit of time towards processes, USER_HZ: 100 a second on every Linux that Go runs on.
+// tick is the kernel's unit of process times, USER_HZ: 100 per second on every Linux that Go runs on.
 const tick = 10 * time.Millisecond
 
-// Usage is the memory that a process holds now, in bytes, and the processor time that it has used.
+// Usage is a process's resident memory in bytes, and the CPU time that it has used.
 func Usage(pid int) (rss int64, cpu time.Duration, err error) {
 	st, err := stat(pid)
 	if err != nil {
@@ -259,16 +259,16 @@ func Usage(pid int) (rss int64, cpu time.Duration, err error) {
 	return st.pages * int64(os.Getpagesize()), time.Duration(st.utime+st.stime) * tick, nil
 }
 
-// Peak is the most memory that a living process has held, in bytes; 0 if that is not known.
+// Peak is the peak resident memory of a living process, in bytes; 0 if unknown.
 func Peak(pid int) (bytes int64) {
 	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	_, rest, _ := strings.Cut(string(b), "VmHWM:")
-	_, _ = fmt.Sscanf(rest, "%d kB", &bytes) // not there: not known
+	_, _ = fmt.Sscanf(rest, "%d kB", &bytes) // not there: unknown
 	return bytes << 10
 }
 
-// Stop asks one process to end, waits for it as long as grace says, then kills it, and removes its record. One that is not
-// recorded is no error.
+// Stop sends SIGTERM to one process, waits for grace, then kills it, and removes its record. One that is not
+// recorded is a no-op.
 func Stop(run, name string, grace time.Duration) error {
 	r, err := Find(run, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -280,8 +280,8 @@ func Stop(run, name string, grace time.Duration) error {
 	return stop(run, []Record{r}, grace)
 }
 
-// Down ends everything that belongs to a run: the recorded processes, politely first, then whatever carries its mark.
-// It answers how many processes it ended.
+// Down ends everything that belongs to a run: the recorded processes, gracefully first, then whatever carries its mark.
+// It returns how many processes it ended.
 func Down(run string, grace time.Duration) (int, error) {
 	run, err := Folder(run)
 	if err != nil {
@@ -304,7 +304,7 @@ func Down(run string, grace time.Duration) (int, error) {
 	return n + left, err
 }
 
-// often is how often it is looked whether a process has ended.
+// often is the interval of polling for ended processes.
 const often = 20 * time.Millisecond
 
 func stop(run string, list []Record, grace time.Duration) error {
@@ -324,7 +324,7 @@ func stop(run string, list []Record, grace time.Duration) error {
 		r.Signal(syscall.SIGKILL)
 	}
 	if !Await(context.Background(), 10*time.Second, often, func() bool { return len(alive()) == 0 }) {
-		return fmt.Errorf("process %d (%s) does not end although it was killed", alive()[0].PID, alive()[0].Name)
+		return fmt.Errorf("process %d (%s) did not end after SIGKILL", alive()[0].PID, alive()[0].Name)
 	}
 	for _, r := range list {
 		if err := os.Remove(filepath.Join(run, "pid", r.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -334,7 +334,7 @@ func stop(run string, list []Record, grace time.Duration) error {
 	return nil
 }
 
-// reap kills what carries the run's mark until nothing does: a process may have started another in the meantime.
+// reap kills what carries the run's mark until nothing does: a process may have forked meanwhile.
 func reap(run string) (int, error) {
 	killed := map[int]bool{}
 	gone := Await(context.Background(), 10*time.Second, often, func() bool {
@@ -346,13 +346,13 @@ func reap(run string) (int, error) {
 		return len(list) == 0
 	})
 	if !gone {
-		return len(killed), fmt.Errorf("processes %v of %s do not end although they were killed", Marked(run), run)
+		return len(killed), fmt.Errorf("processes %v of %s did not end after SIGKILL", Marked(run), run)
 	}
 	return len(killed), nil
 }
 
-// Marked has the ids of all living processes that belong to the run by their environment, or by working below RUN/work.
-// This process and those that it descends from are never among them.
+// Marked are the ids of all living processes that belong to the run by their environment, or by working below RUN/work,
+// except this process and its ancestors.
 func Marked(run string) []int {
 	run, err := Folder(run)
 	if err != nil {
@@ -366,17 +366,17 @@ func Marked(run string) []int {
 	})
 }
 
-// Children has the ids of all living processes that a process has started.
+// Children are the ids of all living children of a process.
 func Children(pid int) []int {
 	return living(func(_ int, s status) bool { return s.parent == pid })
 }
 
-// Gone says whether processes have ended.
+// Gone reports whether all processes have ended.
 func Gone(pids ...int) bool {
 	return len(living(func(pid int, _ status) bool { return slices.Contains(pids, pid) })) == 0
 }
 
-// living has the ids of the living processes that f picks.
+// living are the ids of the living processes that f selects.
 func living(f func(pid int, s status) bool) (list []int) {
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
@@ -403,13 +403,13 @@ func ancestors() map[int]bool {
 	kin := map[int]bool{}
 	for pid := os.Getpid(); pid > 0 && !kin[pid]; {
 		kin[pid] = true
-		st, _ := stat(pid) // not there: the last
+		st, _ := stat(pid) // not there: the root
 		pid = st.parent
 	}
 	return kin
 }
 
-// Await polls until f says so; it is false when the time is over or the context ends before.
+// Await polls until f returns true; false on timeout or when the context ends first.
 func Await(ctx context.Context, limit, every time.Duration, f func() bool) bool {
 	for end := time.Now().Add(limit); ; {
 		if f() {

@@ -48,7 +48,7 @@ func TestStartAndStop(t *testing.T) {
 	}
 }
 
-// What ignores SIGTERM, what has left its group and lost its parent, and what has lost its record must all end.
+// A process that ignores SIGTERM, one that has left its group and lost its parent, and one that has lost its record must all end.
 func TestDown(t *testing.T) {
 	run := t.TempDir()
 	work := filepath.Join(run, "work", "node")

@@ -1,4 +1,4 @@
-// Package steerer runs the product's own command `yarn steer` as a process, as an operator does, and reads what it says.
+// Package steerer runs the product's own command `yarn steer` as a process, as an operator does, and reads its output.
 package steerer
 
 import (
@@ -29,10 +29,10 @@ type Process struct {
 
 	mu    sync.Mutex
 	said  []Line
-	stamp int // lines before this were looked at
+	stamp int // lines before this were returned by Fresh
 }
 
-// Line is one line that it said.
+// Line is one line of output.
 type Line struct {
 	At   time.Time
 	Text string
@@ -40,10 +40,10 @@ type Line struct {
 	JSON map[string]any // a structured one's fields
 }
 
-// Kind is what a structured line tells.
+// Kind is the message of a structured line.
 func (l *Line) Kind() string { s, _ := l.JSON["msg"].(string); return s }
 
-// Field is the text of a field; empty if it is not there.
+// Field is the text of a field; empty if absent.
 func (l *Line) Field(key string) string {
 	switch v := l.JSON[key].(type) {
 	case string:
@@ -54,14 +54,14 @@ func (l *Line) Field(key string) string {
 	return ""
 }
 
-// Number is a field that is one, or begins with one, or NaN's text; ok says whether it is there.
+// Number is a field that is a number, or begins with one, or NaN's text; ok reports whether it is present.
 func (l *Line) Number(key string) (x float64, ok bool) {
 	first, _, _ := strings.Cut(l.Field(key), " ")
 	x, err := strconv.ParseFloat(first, 64)
 	return x, err == nil
 }
 
-// Start runs the command. What it starts in turn carries the run folder's mark, so that the lab's end is its end.
+// Start runs the command. Its children carry the run folder's mark, so that they end with the lab.
 func Start(bin, run string, as *syscall.Credential, args ...string) (*Process, error) {
 	cmd := exec.Command(bin, args...)
 	cmd.Env = append(os.Environ(), proc.Variable+"="+run)
@@ -79,7 +79,7 @@ func Start(bin, run string, as *syscall.Credential, args ...string) (*Process, e
 		return nil, fmt.Errorf("starting the steerer: %w", err)
 	}
 	s.Process = cmd.Process
-	// A guard that outlives its steerer may hold the pipes: the process's end is not theirs.
+	// A guard that outlives its steerer may keep the pipes open: do not wait for them to detect the process's end.
 	go s.read(out, false)
 	go s.read(errs, true)
 	go func() {
@@ -95,7 +95,7 @@ func (s *Process) read(r io.Reader, isErr bool) {
 	for in.Scan() {
 		l := Line{At: time.Now(), Text: in.Text(), Err: isErr}
 		if strings.HasPrefix(l.Text, "{") {
-			_ = json.Unmarshal([]byte(l.Text), &l.JSON) // what is none has no fields
+			_ = json.Unmarshal([]byte(l.Text), &l.JSON) // other lines have no fields
 		}
 		s.mu.Lock()
 		s.said = append(s.said, l)
@@ -103,14 +103,14 @@ func (s *Process) read(r io.Reader, isErr bool) {
 	}
 }
 
-// Lines are all that it has said so far.
+// Lines are all lines so far.
 func (s *Process) Lines() []Line {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.said)
 }
 
-// Fresh are the lines since the last call of it.
+// Fresh are the lines since its last call.
 func (s *Process) Fresh() []Line {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +119,7 @@ func (s *Process) Fresh() []Line {
 	return l
 }
 
-// Last is the last thing that it said.
+// Last is the last line.
 func (s *Process) Last() string {
 	l := s.Lines()
 	if len(l) == 0 {
@@ -128,7 +128,7 @@ func (s *Process) Last() string {
 	return l[len(l)-1].Text
 }
 
-// Count has how many lines of some kinds there are; without kinds, how many structured ones.
+// Count is the number of lines of some kinds; without kinds, of structured lines.
 func (s *Process) Count(kinds ...string) (n int) {
 	for _, l := range s.Lines() {
 		if slices.Contains(kinds, l.Kind()) || len(kinds) == 0 && l.JSON != nil {
@@ -138,12 +138,12 @@ func (s *Process) Count(kinds ...string) (n int) {
 	return n
 }
 
-// Await waits until more than n lines of a kind were said.
+// Await waits until there are more than n lines of a kind.
 func (s *Process) Await(ctx context.Context, limit time.Duration, n int, kinds ...string) bool {
 	return proc.Await(ctx, limit, 20*time.Millisecond, func() bool { return s.Count(kinds...) > n })
 }
 
-// Alive says whether it has not ended.
+// Alive reports whether it is still running.
 func (s *Process) Alive() bool {
 	select {
 	case <-s.done:
@@ -153,10 +153,10 @@ func (s *Process) Alive() bool {
 	}
 }
 
-// Guards are the processes that it has started.
+// Guards are its child processes.
 func (s *Process) Guards() []int { return proc.Children(s.Pid) }
 
-// End ends it at once, and the given guards with it.
+// End kills it, and the given guards with it.
 func (s *Process) End(guards ...int) {
 	_ = s.Kill()
 	for _, pid := range guards {
@@ -165,7 +165,7 @@ func (s *Process) End(guards ...int) {
 	<-s.done
 }
 
-// Stop asks it to end, and says how long that took. One that does not is killed.
+// Stop sends SIGTERM and returns how long the end took. After the limit it is killed.
 func (s *Process) Stop(limit time.Duration) (took time.Duration, ok bool) {
 	began := time.Now()
 	_ = s.Signal(syscall.SIGTERM)
@@ -178,22 +178,22 @@ func (s *Process) Stop(limit time.Duration) (took time.Duration, ok bool) {
 	}
 }
 
-// State is how it ended, once it has; nil if that is not known.
+// State is its exit state, once it has ended; nil if unknown.
 func (s *Process) State() *os.ProcessState {
 	<-s.done
 	return s.state
 }
 
-// Keep writes all that it said to a file, to be looked at when something did not hold.
+// Keep writes all output to a file, for debugging.
 func (s *Process) Keep(file string) {
 	var b strings.Builder
 	for _, l := range s.Lines() {
 		fmt.Fprintln(&b, l.At.Format("15:04:05.000"), l.Text)
 	}
-	_ = os.WriteFile(file, []byte(b.String()), 0o644) // only a help
+	_ = os.WriteFile(file, []byte(b.String()), 0o644) // best effort
 }
 
-// Run runs another verb of the command to its end.
+// Run runs another verb of the command to completion.
 func Run(ctx context.Context, bin, run string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, bin, args...)
 	cmd.Env = append(os.Environ(), proc.Variable+"="+run)

@@ -23,12 +23,12 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// bench is a cluster that batches run on.
+// bench is the cluster that batches run on.
 type bench struct {
 	size   Size
 	c      *hadoop.Cluster
 	rm     *rest.Client
-	share  float64 // that stands
+	share  float64 // configured AM share
 	binary string
 	log    io.Writer
 	number int               // of batches
@@ -37,13 +37,13 @@ type bench struct {
 
 const user = "ann"
 
-// longest is after what time a batch is given up. Hadoop 3.4.2 sometimes loses an AM: the container is allocated while the attempt is still on
-// its way to wait for it, and nobody launches anything in it.
-const longest = 5 * time.Minute
+// batchTimeout is the timeout of a batch. Hadoop 3.4.2 sometimes loses an AM: the container is allocated before the attempt waits for
+// it, and is never launched.
+const batchTimeout = 5 * time.Minute
 
-var errStuck = errors.New("the batch does not end")
+var errStuck = errors.New("the batch timed out")
 
-// batch runs one batch and answers its record.
+// batch runs one batch and returns its record.
 func (n *bench) batch(ctx context.Context, a Arm, repetition, place int) (*Batch, error) {
 	n.number++
 	b := &Batch{
@@ -77,7 +77,7 @@ func (n *bench) batch(ctx context.Context, a Arm, repetition, place int) (*Batch
 		}
 		defer p.End()
 	}
-	inTime, cancel := context.WithTimeout(ctx, longest)
+	inTime, cancel := context.WithTimeout(ctx, batchTimeout)
 	defer cancel()
 	res, err := n.c.Jobs(inTime, n.jobs(), true)
 	if err != nil {
@@ -127,7 +127,7 @@ func (n *bench) batch(ctx context.Context, a Arm, repetition, place int) (*Batch
 	return b, b.whole(n.size.Jobs)
 }
 
-// jobs are the batch's: all alike, all at once, of one user.
+// jobs are the batch's: identical, submitted together by one user.
 func (n *bench) jobs() []hadoop.Job {
 	list := make([]hadoop.Job, n.size.Jobs)
 	for i := range list {
@@ -138,7 +138,7 @@ func (n *bench) jobs() []hadoop.Job {
 	return list
 }
 
-// empty waits until the AMs of the batch before are gone: they stay some seconds after the end of their jobs.
+// empty waits until the AMs of the previous batch are gone: they stay some seconds after the end of their jobs.
 func (n *bench) empty(ctx context.Context) error {
 	return hadoop.Poll(ctx, time.Minute, "waiting for an empty cluster", func() (bool, error) {
 		m, err := n.rm.Metrics(ctx)
@@ -149,7 +149,7 @@ func (n *bench) empty(ctx context.Context) error {
 	})
 }
 
-// settled waits until the Fair Scheduler must have read its file, whoever wrote it last: a controller that ended has put the share back and
+// settled waits until the Fair Scheduler must have read its file, whoever wrote it last: a controller that ended has restored the share and
 // does not wait for it.
 func (n *bench) settled(ctx context.Context) error {
 	if n.c.Scheduler != "fair" {
@@ -162,7 +162,7 @@ func (n *bench) settled(ctx context.Context) error {
 	return host.Sleep(ctx, time.Until(info.ModTime().Add(n.size.FileWait+2*time.Second)))
 }
 
-// tasks adds the jobs' tasks from the history server, which has a job some seconds after its end.
+// tasks adds the jobs' tasks from the history server, which lists a job some seconds after its end.
 func (n *bench) tasks(ctx context.Context, b *Batch) error {
 	for i := range b.Jobs {
 		j := &b.Jobs[i]
@@ -203,9 +203,9 @@ const (
 	smallJVM = " -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 )
 
-// archived are a job's settings with which its processes start from an archive of classes (class data sharing): Java loads and checks
-// thousands of classes at each start, and the archive has them ready. An archive is good for a class path that begins with the
-// one it was made for, so that the jars come first and the configuration and the container's own folder after them.
+// archived are a job's settings with which its processes start from a class archive (class data sharing): Java loads and verifies
+// thousands of classes at each start, and the archive has them ready. An archive is valid for a class path that begins with the
+// one it was made for, so the jars come first and the configuration and the container's own folder after them.
 func (n *bench) archived(options string) map[string]string {
 	with := func(heap string) string {
 		return heap + smallJVM + " " + options + " -cp " + n.c.Lib + "/*:" + n.c.Conf() + ":$PWD"
@@ -215,7 +215,7 @@ func (n *bench) archived(options string) map[string]string {
 	}
 }
 
-// archive makes the archive, unless an earlier run has left it: one job tells which classes it loads.
+// archive makes the archive, unless an earlier run has left it: one job lists the classes it loads.
 func (n *bench) archive(ctx context.Context) error {
 	home, err := hadoop.Home()
 	if err != nil {
@@ -240,9 +240,9 @@ func (n *bench) archive(ctx context.Context) error {
 		return err
 	}
 	if len(res) != 1 || res[0].State != "SUCCEEDED" {
-		return fmt.Errorf("the job that tells its classes: %+v", res)
+		return fmt.Errorf("the job that lists its classes: %+v", res)
 	}
-	if err := n.empty(ctx); err != nil { // a process writes its list at its end
+	if err := n.empty(ctx); err != nil { // a process writes its list at exit
 		return err
 	}
 	all, err := union(lists, filepath.Join(n.c.Dir, "classes"))
@@ -261,7 +261,7 @@ func (n *bench) archive(ctx context.Context) error {
 	return os.Rename(made, file)
 }
 
-// union writes the names of all classes in the lists, each once. Lines that describe generated classes are left out.
+// union writes the names of all classes in the lists, without duplicates and without the lines that describe generated classes.
 func union(lists []string, to string) (string, error) {
 	seen := map[string]bool{}
 	for _, l := range lists {

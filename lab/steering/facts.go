@@ -22,10 +22,10 @@ type facts struct {
 	Arms      []Arm // that have records
 	of        map[string][]*Batch
 
-	// What the report says.
+	// For the report.
 	Model               *model
 	Measured, Simulated figures // by arm and repetition, or seed
-	Unsaid              error   // why there is no prediction
+	Unsaid              error   // error that prevented the prediction
 }
 
 func newFacts(s Size, scheduler string, list []*Batch) *facts {
@@ -57,10 +57,10 @@ func (f *facts) all() []*Batch {
 
 func median(list []float64) float64 { return result.Quantile(list, 0.5) }
 
-// busy is the processor time that the cluster used in a batch, in core-seconds: all but idle, nice and waiting.
+// busy is the CPU time that the cluster used in a batch, in core-seconds: all but idle, nice and iowait.
 func (b *Batch) busy() float64 { return b.spent(0, 2) }
 
-// idle is the processor time that was idle between the first job's coming and the last one's end, in core-seconds. Time of nice processes
+// idle is the idle CPU time between the first job's arrival and the last one's end, in core-seconds. Time of nice processes
 // counts as idle: they are not the cluster's. Waiting for a disk does not.
 func (b *Batch) idle() float64 { return b.spent(1, 3) }
 
@@ -74,7 +74,7 @@ func (b *Batch) spent(one, other int) float64 {
 	return float64(sum) / 100
 }
 
-// others is the share of the processors' time that nice processes took: other work on the computer.
+// others is the share of CPU time that nice processes took: other work on the computer.
 func (b *Batch) others() float64 {
 	sum, all := int64(0), int64(0)
 	for _, c := range b.CPU {
@@ -89,8 +89,8 @@ func (b *Batch) others() float64 {
 	return float64(sum) / float64(all)
 }
 
-// mostAtOnce is how many AMs were held at once.
-func (b *Batch) mostAtOnce(containerMB int) int {
+// maxAMs is the maximum number of concurrent AMs.
+func (b *Batch) maxAMs(containerMB int) int {
 	most := int64(0)
 	for _, l := range b.Limits {
 		most = max(most, l.UsedMB)
@@ -98,12 +98,12 @@ func (b *Batch) mostAtOnce(containerMB int) int {
 	return int(most) / containerMB
 }
 
-// raises are the writes that let jobs in.
+// raises are the writes that raised the share.
 func (b *Batch) raises() []Write {
 	return slices.DeleteFunc(slices.Clone(b.Writes), func(w Write) bool { return w.New <= w.Old })
 }
 
-// admitted is when the controller decided to let a job in. The write may come later: it waits its turn.
+// admitted are the instants at which the controller decided to admit a job. The write may come later: it waits its turn.
 func (b *Batch) admitted() (at []int64) {
 	for _, l := range b.Lines {
 		if word, _ := l.Text["decision"].(string); l.Kind == "decided" && word == "raise" {
@@ -113,7 +113,7 @@ func (b *Batch) admitted() (at []int64) {
 	return at
 }
 
-// behind is the time from the end of a job to the launch of the next, in a batch that runs one at a time, in seconds.
+// behind is the time from the end of a job to the launch of the next in a sequential batch, in seconds.
 func behind(list []*Batch) float64 {
 	var each []float64
 	for _, b := range list {
@@ -129,8 +129,8 @@ func (b *Batch) byLaunch() []Job {
 	return slices.SortedFunc(slices.Values(b.Jobs), func(x, y Job) int { return int(x.Launched - y.Launched) })
 }
 
-// between is the processor time a second that the cluster used between two jobs of a batch that runs one at a time: what the daemons take. It is
-// the median of whole seconds, so that what else the computer does now and then is not in it.
+// between is the CPU time per second that the cluster used between two jobs of a sequential batch: the daemons' load. It is
+// the median of whole seconds, to exclude occasional other work on the computer.
 func between(list []*Batch) float64 {
 	var each []float64
 	for _, b := range list {
@@ -160,9 +160,9 @@ func (j *Job) firstMap() int64 {
 	return first
 }
 
-// gaps are the times from each decision to let a job in to the launch of the next job and to its first map, in seconds. A decision after
-// which no further job came, or the next decision came first, has none; nor has one that was not in force when the job came: that took the room
-// of another.
+// gaps are the times from each decision to admit a job to the launch of the next job and to its first map, in seconds. A decision
+// without a further job, or with the next decision first, has none; nor has one that was not in effect when the job started: that job took the
+// room of another.
 func (b *Batch) gaps() (launch, work []float64) {
 	rs := b.raises()
 	for i, w := range rs {
@@ -176,7 +176,7 @@ func (b *Batch) gaps() (launch, work []float64) {
 				next = j
 			}
 		}
-		if next != nil && next.firstMap() >= 0 && w.Took >= 0 && w.Asked+w.Took <= next.Launched+twoLooks {
+		if next != nil && next.firstMap() >= 0 && w.Took >= 0 && w.Asked+w.Took <= next.Launched+twoSamples {
 			launch = append(launch, float64(next.Launched-w.Asked)/1000)
 			work = append(work, float64(next.firstMap()-w.Asked)/1000)
 		}
@@ -184,10 +184,10 @@ func (b *Batch) gaps() (launch, work []float64) {
 	return launch, work
 }
 
-// twoLooks at the limit, in ms: what lies closer together cannot be told apart.
-const twoLooks = int64(2 * limitEvery / time.Millisecond)
+// twoSamples is two sampling intervals of the limit, in ms: events closer together cannot be distinguished.
+const twoSamples = int64(2 * limitEvery / time.Millisecond)
 
-// overs counts AMs that were let in although the limit that was read did not allow it. Limit and use are read together; a use that grew
+// overs counts AMs admitted although the limit that was read did not allow it. Limit and usage are read together; usage that grew
 // may belong to the limit before or to the one after.
 func (b *Batch) overs() (in, over int) {
 	for i := 1; i < len(b.Limits); i++ {
@@ -197,7 +197,7 @@ func (b *Batch) overs() (in, over int) {
 		}
 		in++
 		most := max(l.MB, before.MB)
-		if i+1 < len(b.Limits) && b.Limits[i+1].At-l.At <= twoLooks {
+		if i+1 < len(b.Limits) && b.Limits[i+1].At-l.At <= twoSamples {
 			most = max(most, b.Limits[i+1].MB)
 		}
 		if l.UsedMB > most {
@@ -210,23 +210,23 @@ func (b *Batch) overs() (in, over int) {
 // seeds of the simulations.
 const seeds = 20
 
-// model is the cluster and the jobs for the simulator, as the batches of one job at a time show them; nothing of the other arms is looked at.
+// model is the cluster and the jobs for the simulator, calibrated on the sequential batches alone; the other arms are not used.
 //
-// The simulator's AMs take time to start but no processor, and are gone when their job ends. On this cluster an AM takes several
-// seconds of a processor and stays some seconds after its job. So all processor time of a job is put on its tasks, in proportion to
-// their lengths, and the rest of the time between two jobs is the AM's start. What the daemons take all the time is no job's.
+// The simulator's AMs take time to start but no CPU, and are gone when their job ends. On this cluster an AM takes several
+// CPU-seconds and stays some seconds after its job. So all CPU time of a job is attributed to its tasks, in proportion to
+// their lengths, and the rest of the time between two jobs is the AM's start. The daemons' constant load belongs to no job.
 type model struct {
-	Daemons     float64   // processors that they keep busy
-	Map, Reduce float64   // core-seconds of one
+	Daemons     float64   // processors kept busy by the daemons
+	Map, Reduce float64   // core-seconds per task
 	Start       unit.Time // of an AM
-	fifo        float64   // measured, which Start is set by
+	fifo        float64   // measured; Start is calibrated on it
 }
 
 // calibrate makes the model.
 func (f *facts) calibrate(ctx context.Context) (*model, error) {
 	list := f.of["fifo"]
 	if len(list) == 0 {
-		return nil, fmt.Errorf("%s: there is no batch of one job at a time to set the model by", f.Scheduler)
+		return nil, fmt.Errorf("%s: no sequential batch to calibrate the model on", f.Scheduler)
 	}
 	var mapS, reduceS, busy, span float64
 	var maps, reduces int
@@ -269,7 +269,7 @@ func (f *facts) armOf(name string) Arm {
 func (f *facts) predicted(ctx context.Context, m *model, a Arm) ([]float64, error) {
 	s := f.size
 	p := predict.Prediction{Cores: cores, Batch: predict.Batch{
-		Nodes: s.Nodes, Node: unit.Resources{Mem: int64(s.NodeMB), Cores: int64(s.NodeVcores)}, Share: a.Share, Controller: a.Policy, Scheduler: predict.Capacity, Least: unit.Resources{Mem: int64(s.LeastMB), Cores: 1},
+		Nodes: s.Nodes, Node: unit.Resources{Mem: int64(s.NodeMB), Cores: int64(s.NodeVcores)}, Share: a.Share, Controller: a.Policy, Scheduler: predict.Capacity, MinAllocation: unit.Resources{Mem: int64(s.MinMB), Cores: 1},
 	}}
 	if f.Scheduler == "fair" {
 		d := steer.FairFile()
@@ -301,16 +301,16 @@ func (f *facts) predicted(ctx context.Context, m *model, a Arm) ([]float64, erro
 	return times, nil
 }
 
-// settings are a controller's for the simulator: the same numbers that the command is given.
+// settings are a controller's settings for the simulator: the same numbers that the command gets.
 func (s Size) settings(policy, scheduler string, rule steer.AMLimit) marp.Settings {
 	d := marp.Defaults(policy, queue).On(rule)
-	d.Least = unit.Resources{Mem: int64(s.LeastMB), Cores: 1}
+	d.Least = unit.Resources{Mem: int64(s.MinMB), Cores: 1}
 	d.Max = 0.9
 	for name, w := range s.waits(policy, scheduler) {
 		*waitsOf(&d)[name] = unit.Time(w.Microseconds())
 	}
 	d = d.AsService()
-	d.ForceAfter, d.Headroom = 0, false // as the source has it
+	d.ForceAfter, d.Headroom = 0, false // as in the source
 	return d
 }
 

@@ -41,7 +41,7 @@ func TestLabSteeringMini(t *testing.T) {
 					t.Errorf("cbt let nobody in: %+v", b.Lines)
 				}
 				for i, w := range b.Writes {
-					// As the ResourceManager tells it. A file that is written again, or back at the end, within 15 s may never be read.
+					// According to the ResourceManager. A file that is rewritten, or restored at the end, within 15 s may never be read.
 					until := int64(b.span() * 1000)
 					if i+1 < len(b.Writes) {
 						until = b.Writes[i+1].Asked

@@ -15,7 +15,7 @@ import (
 	"github.com/yardmaster/yardmaster/lab/evidence"
 )
 
-// Batch is one batch as it was measured. Instants are ms since Zero.
+// Batch is the record of one batch. Instants are ms since Zero.
 type Batch struct {
 	Scheduler  string    `json:"scheduler"`
 	Arm        string    `json:"arm"`
@@ -24,41 +24,41 @@ type Batch struct {
 	At         time.Time `json:"at"`
 	Zero       int64     `json:"zero"` // ms since 1970: the first job reached the ResourceManager
 	Hadoop     string    `json:"hadoop"`
-	Program    string    `json:"program,omitempty"` // the version that steered and measured; "": not written down
-	Load       float64   `json:"load"`              // of the computer before, one minute's mean
+	Program    string    `json:"program,omitempty"` // the version that steered and measured; "": not recorded
+	Load       float64   `json:"load"`              // of the computer before the batch, one-minute mean
 
-	Preset  float64       `json:"preset"`            // the share that stood when the jobs came
-	Set     *Write        `json:"set,omitempty"`     // its change, on the idle cluster; nil: it stood already
+	Preset  float64       `json:"preset"`            // the share configured when the jobs were submitted
+	Set     *Write        `json:"set,omitempty"`     // its change, on the idle cluster; nil: already set
 	Command []string      `json:"command,omitempty"` // arguments of the controller's process
 	Jobs    []Job         `json:"jobs"`              // in the order in which they reached the ResourceManager
-	CPU     []CPU         `json:"cpu"`               // one a second
+	CPU     []CPU         `json:"cpu"`               // one per second
 	Limits  []Limit       `json:"limits"`            // of AMs, when it changed
 	Reloads []int64       `json:"reloads,omitempty"` // of the Fair Scheduler's file, by the ResourceManager's log
 	Writes  []Write       `json:"writes,omitempty"`  // by the controller
-	Lines   []Decision    `json:"lines,omitempty"`   // of the controller's log, when it did something or thought otherwise than before
+	Lines   []Decision    `json:"lines,omitempty"`   // of the controller's log, where it acted or its reasoning changed
 	Notes   []string      `json:"notes,omitempty"`   // of the controller's standard error
-	After   time.Duration `json:"after,omitempty"`   // from the end of the last job to the end of the controller's process, its value put back
+	After   time.Duration `json:"after,omitempty"`   // from the end of the last job to the exit of the controller's process, with the value restored
 }
 
 // Job is one job of a batch.
 type Job struct {
 	ID       string `json:"id"`
-	Came     int64  `json:"came"`     // the ResourceManager took it
+	Came     int64  `json:"came"`     // accepted by the ResourceManager
 	Launched int64  `json:"launched"` // its AM was launched
 	Ended    int64  `json:"ended"`
 	State    string `json:"state"`
 	Tasks    []Task `json:"tasks"`
 }
 
-// Task is one task of a job: whether it is a reduce (1), its start and its end.
+// Task is one task of a job: 1 for a reduce, start, end.
 type Task [3]int64
 
 func (t Task) Reduce() bool { return t[0] == 1 }
 func (t Task) Start() int64 { return t[1] }
 func (t Task) End() int64   { return t[2] }
 
-// CPU is how the processors spent the time up to an instant, in hundredths of a second: user, nice, system, idle, waiting for a disk, and the
-// rest (interrupts, taken by a host).
+// CPU is the processors' time by state up to an instant, in hundredths of a second: user, nice, system, idle, iowait, and the
+// rest (interrupts, steal).
 type CPU struct {
 	At    int64
 	Spent [6]int64
@@ -75,7 +75,7 @@ func (c *CPU) UnmarshalJSON(b []byte) error {
 	return evidence.List(b, &c.At, &s[0], &s[1], &s[2], &s[3], &s[4], &s[5])
 }
 
-// Limit is what AMs may take and hold together from an instant on.
+// Limit is the AM limit and usage from an instant on.
 type Limit struct {
 	At     int64 `json:"t"`
 	MB     int64 `json:"mb"`
@@ -87,7 +87,7 @@ type Write struct {
 	Asked int64   `json:"asked"` // -1: before the batch, on the idle cluster
 	Old   float64 `json:"old"`
 	New   float64 `json:"new"`
-	Took  int64   `json:"took"` // ms until the file was read again, or the limit that the ResourceManager shows was another; -1: not seen
+	Took  int64   `json:"took"` // ms until the file was reloaded, or the limit shown by the ResourceManager changed; -1: not observed
 	Said  int64   `json:"said"` // ms, as the controller measured it; -1: it did not
 	Kind  string  `json:"kind,omitempty"`
 }
@@ -99,7 +99,7 @@ type Decision struct {
 	Text map[string]any `json:"x,omitempty"`
 }
 
-// span is how long the batch took: from the first job's coming to the last one's end, in seconds.
+// span is the makespan of the batch: from the first job's arrival to the last one's end, in seconds.
 func (b *Batch) span() float64 {
 	last := int64(0)
 	for _, j := range b.Jobs {
@@ -108,7 +108,7 @@ func (b *Batch) span() float64 {
 	return float64(last) / 1000
 }
 
-// whole says why a batch is not one to count.
+// whole returns an error if a batch is incomplete.
 func (b *Batch) whole(jobs int) error {
 	if len(b.Jobs) != jobs {
 		return fmt.Errorf("%d of %d jobs were seen", len(b.Jobs), jobs)
@@ -121,7 +121,7 @@ func (b *Batch) whole(jobs int) error {
 	return nil
 }
 
-// keep appends a record to a file, as a line of JSON in a gzip member of its own: a file that was cut loses its last record only.
+// keep appends a record to a file, as a line of JSON in its own gzip member: a truncated file loses its last record only.
 func keep(file string, b *Batch, run *evidence.Run) error {
 	member, err := evidence.Packed(b)
 	if err != nil {

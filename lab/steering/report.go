@@ -18,7 +18,7 @@ import (
 	"github.com/yardmaster/yardmaster/result"
 )
 
-// Report writes the page and its pictures from the records that are there.
+// Report writes the page and its pictures from the existing records.
 func (s *Study) Report(ctx context.Context) error {
 	var all []*facts
 	for _, scheduler := range []string{"fair", "capacity"} {
@@ -66,10 +66,10 @@ func (t *facts) predict(ctx context.Context) error {
 	return nil
 }
 
-// figures are those of the arms.
+// figures are the figures of the arms.
 type figures struct{ *experiment.Runs }
 
-// Of are the values of a figure that there are.
+// Of are the known values of a figure.
 func (f figures) Of(arm, metric string) []float64 {
 	if f.Runs == nil {
 		return nil
@@ -85,7 +85,7 @@ func (f figures) Interval(arm, metric string) string {
 	return experiment.Interval(f.Estimate(arm, metric))
 }
 
-// Against is what changes from all jobs at once to an arm, and how sure that is: above 0, it is slower.
+// Against is the change from all jobs at once to an arm, and its significance: above 0, the arm is slower.
 func (f figures) Against(arm string) experiment.Judgement {
 	if f.Runs == nil || arm == "prj" || !f.Has(arm, "prj") {
 		return experiment.Judgement{Ours: "-"}
@@ -136,10 +136,10 @@ func (s *Study) writePage(all []*facts) error {
 // Title is the scheduler's name.
 func (t *facts) Title() string { return titles[t.Scheduler] }
 
-// Behind is the time that passes from a job's end to the launch of the next AM, in a batch of one job at a time.
+// Behind is the time from a job's end to the launch of the next AM, in a sequential batch.
 func (t *facts) Behind() float64 { return behind(t.of["fifo"]) }
 
-// Short is the answer in a few words, from the numbers.
+// Short is the result in a few words, from the numbers.
 func (t *facts) Short() string {
 	of := map[string][]string{}
 	for _, a := range t.Arms {
@@ -165,7 +165,7 @@ func (t *facts) Short() string {
 	return strings.Join(parts, "; ")
 }
 
-// Delays are those of all changes.
+// Delays are the delays of all changes.
 func (t *facts) Delays() delays { return t.changed(0) }
 
 // version is the batches that one version of the program ran.
@@ -208,7 +208,7 @@ var (
 	boxesText string
 )
 
-// ticks are those of an axis that has about six of them.
+// ticks are about six ticks of an axis.
 func ticks(most, to float64) (list []float64) {
 	step := math.Pow(10, math.Floor(math.Log10(most/6)))
 	for _, f := range []float64{1, 2, 5, 10} {
@@ -223,10 +223,10 @@ func ticks(most, to float64) (list []float64) {
 	return list
 }
 
-// moved is a place, moved by so much, with so many digits.
+// moved is a coordinate plus an offset, with the given number of digits.
 func moved(at, by float64, digits int) string { return fmt.Sprintf("%.*f", digits, at+by) }
 
-// panel is a batch of a picture: its jobs in the order of their launches, and below them a strip that has how many AMs were allowed to run at once.
+// panel is a batch of a picture: its jobs in launch order, and below them a strip with the AM limit.
 type panel struct {
 	*Batch
 	Top, Foot, Span float64
@@ -240,7 +240,7 @@ type mark struct {
 	AMs int
 }
 
-// gantt shows the batches of one repetition, an arm a panel: when each job waited, started, mapped and reduced, and how many AMs were allowed to run at once.
+// gantt shows the batches of one repetition, one panel per arm: when each job waited, started, mapped and reduced, and the AM limit.
 func (f *facts) gantt(repetition int, file string) error {
 	const left, width, row, strip, gap, head = 96.0, 780.0, 13.0, 34.0, 32.0, 46.0
 	height, most := row*float64(f.size.Jobs)+strip, 0.0
@@ -263,7 +263,7 @@ func (f *facts) gantt(repetition int, file string) error {
 			p.Marks = append(p.Marks, mark{up(int64(n * f.size.ContainerMB)), n})
 		}
 		p.Path = fmt.Sprintf("M%.1f %.1f", x(0), up(int64(p.Preset*float64(f.size.QueueMB()))))
-		for _, l := range p.Limits { // those before the first job came are old: the Fair Scheduler works it out only for a job that waits
+		for _, l := range p.Limits { // those before the first job are stale: the Fair Scheduler computes the limit only for a waiting job
 			if s := float64(l.At) / 1000; s > 0 && s <= p.Span {
 				p.Path += fmt.Sprintf("H%.1fV%.1f", x(s), up(l.MB))
 			}

@@ -100,10 +100,10 @@ func TestEveryRepetitionHasEveryArmOnceInItsOwnOrder(t *testing.T) {
 	}
 }
 
-// TestArmsLetInWhatTheySay holds the shares against the schedulers' rules.
+// TestArmsLetInWhatTheySay checks the shares against the schedulers' rules.
 func TestArmsLetInWhatTheySay(t *testing.T) {
 	q := unit.Resources{Mem: int64(Full.QueueMB()), Cores: int64(Full.Nodes * Full.NodeVcores)}
-	one, least := unit.Resources{Mem: int64(Full.ContainerMB), Cores: 1}, unit.Resources{Mem: int64(Full.LeastMB), Cores: 1}
+	one, least := unit.Resources{Mem: int64(Full.ContainerMB), Cores: 1}, unit.Resources{Mem: int64(Full.MinMB), Cores: 1}
 	want := map[string]int64{"fifo": 1, "prj-2": 2, "prj": 6, "0.9": 10, "cbt": 1, "cbtws": 1, "cbtwat": 1, "ahead": 1, "kalman-mem": 1}
 	for _, a := range Full.arms(true) {
 		for _, rule := range []steer.AMLimit{steer.FairAM, steer.FairV2AM, steer.CapacityAM} {
@@ -128,7 +128,7 @@ func TestWaitsAreScaledButNotBelowTheFile(t *testing.T) {
 	}
 }
 
-// made is a batch of an arm, as if measured: so many jobs at a time, each alike.
+// made is a batch of an arm, as if measured: the given number of identical jobs at a time.
 func made(size Size, scheduler string, a Arm, repetition, atOnce int) *Batch {
 	b := &Batch{Scheduler: scheduler, Arm: a.Name, Repetition: repetition, At: time.Date(2026, 1, 2, 3, repetition, len(a.Name), 0, time.UTC), Hadoop: "3.4.2", Preset: a.Share,
 		Set: &Write{Asked: -1, Old: 0.5, New: a.Share, Took: 7000 + 100*int64(repetition), Said: -1}}
@@ -157,7 +157,7 @@ func made(size Size, scheduler string, a Arm, repetition, atOnce int) *Batch {
 	return b
 }
 
-// TestReportIsMadeFromRecordsAlone makes the page and its pictures of made-up records, the simulator's part included.
+// TestReportIsMadeFromRecordsAlone makes the page and its pictures from made-up records, including the simulator's part.
 func TestReportIsMadeFromRecordsAlone(t *testing.T) {
 	dir := t.TempDir()
 	s := Study{Size: Full, Dir: dir, Page: filepath.Join(dir, "page.md")}

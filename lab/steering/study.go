@@ -1,10 +1,10 @@
-// Package steering runs the steering of a real ResourceManager as an experiment: batches of MapReduce jobs on real daemons, under shares of
-// AMs that stand still and under every controller of steer/marp, in turn and several times, with the Fair and with the
+// Package steering runs the steering of a real ResourceManager as an experiment: batches of MapReduce jobs on real daemons, under fixed
+// AM shares and under every controller of steer/marp, in turn and repeatedly, with the Fair and with the
 // Capacity Scheduler.
 //
-// The controllers run as an operator runs them: the program's own "yarn steer --act", as a process of its own. What the cluster did is
-// measured beside it, by this package's own looks at the ResourceManager and at the kernel's counters, and kept: one record a
-// batch, so that a study which was broken off goes on where it was, and anybody can compute the report again without Hadoop.
+// The controllers run as an operator runs them: the program's own "yarn steer --act", as a separate process. The cluster's behaviour is
+// measured independently, by this package's own samples of the ResourceManager and of the kernel's counters, and stored: one record per
+// batch, so that an interrupted study resumes, and anybody can recompute the report without Hadoop.
 package steering
 
 import (
@@ -38,7 +38,7 @@ type Study struct {
 	Schedulers  []string // fair, capacity
 	Only        []string // arms; empty: all
 	Repetitions int
-	First       bool // the daemons and their jobs go before other work on the computer, where that is allowed
+	First       bool // raise the priority of the daemons and their jobs, where permitted
 	Log         io.Writer
 
 	program string // its version
@@ -47,10 +47,10 @@ type Study struct {
 // Seed of the orders in which the arms of a repetition run.
 const Seed = 6
 
-// sweeps says with which scheduler the static shares between one job and all are run.
+// sweeps reports whether a scheduler also runs the fixed shares between one job and all.
 func sweeps(scheduler string) bool { return scheduler == "capacity" }
 
-// Record runs the batches that have no record yet.
+// Record runs the batches without a record.
 func (s *Study) Record(ctx context.Context) error {
 	bin, remove, err := host.Program(ctx, s.Binary)
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *Study) Record(ctx context.Context) error {
 	return nil
 }
 
-// round is how many repetitions run before it is the other scheduler's turn, with new daemons.
+// round is how many repetitions run before switching to the other scheduler, with new daemons.
 const round = 2
 
 // todo is one batch to run.
@@ -89,7 +89,7 @@ type todo struct {
 	repetition, place int
 }
 
-// plan is all batches of a scheduler in their order: every arm once in each repetition, shuffled anew for each.
+// plan is all batches of a scheduler in order: every arm once per repetition, reshuffled for each.
 func (s *Study) plan(scheduler string) []todo {
 	var list []todo
 	for r := 1; r <= s.Repetitions; r++ {
@@ -113,7 +113,7 @@ func (s *Study) file(scheduler string) string {
 	return filepath.Join(s.Dir, scheduler+".jsonl.gz")
 }
 
-// round runs what is missing of some repetitions, on daemons of its own.
+// round runs the missing batches of some repetitions, on its own daemons.
 func (s *Study) round(ctx context.Context, bin, scheduler string, from int) error {
 	have, err := kept(s.file(scheduler))
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *Study) round(ctx context.Context, bin, scheduler string, from int) erro
 		return nil
 	}
 	work := s.Work
-	if work != "" { // a folder for each try
+	if work != "" { // one folder per attempt
 		if err := os.MkdirAll(s.Work, 0o755); err != nil {
 			return err
 		}
@@ -178,24 +178,24 @@ func (s *Study) round(ctx context.Context, bin, scheduler string, from int) erro
 // Size is the cluster and the batch.
 //
 // AMs and tasks are of one size, and the queue is the whole cluster: it holds twelve of them. All six jobs at once leave half of it to
-// their tasks, three for each of two processors; one job alone leaves eleven.
+// their tasks, three per processor; one job alone leaves eleven.
 type Size struct {
 	Nodes, NodeMB, NodeVcores int
 	ContainerMB               int // of AMs and tasks
-	LeastMB                   int // minimum allocation, and the Fair Scheduler's steps of it, which are 1024 by default
+	MinMB                     int // minimum allocation, and the Fair Scheduler's steps of it, which are 1024 by default
 	Jobs, Maps, Reduces       int
 	Bytes                     int64 // of each map's input
-	Archive                   bool  // processes start from an archive of classes, and a first batch warms the daemons up
-	// Scale is by how much shorter the controllers' waits are than in the source, whose jobs took about 130 s each when alone.
+	Archive                   bool  // start processes from a class archive, and warm the daemons up with a first batch
+	// Scale is the ratio of the controllers' waits to the source's, whose jobs took about 130 s each when alone.
 	Scale float64
-	// FileWait is the least wait after an increase with the Fair Scheduler, whose file takes up to 15 s.
+	// FileWait is the min wait after an increase with the Fair Scheduler, which takes up to 15 s to reload its file.
 	FileWait time.Duration
 }
 
 // Sizes of the study and of the miniature that tests run.
 var (
-	Full = Size{Archive: true, Nodes: 3, NodeMB: 2048, NodeVcores: 4, ContainerMB: 512, LeastMB: 128, Jobs: 6, Maps: 2, Reduces: 1, Bytes: 1 << 20, Scale: 1.0 / 4, FileWait: 15 * time.Second}
-	Mini = Size{Nodes: 2, NodeMB: 3072, NodeVcores: 6, ContainerMB: 512, LeastMB: 128, Jobs: 4, Maps: 1, Reduces: 1, Bytes: 1 << 14, Scale: 1.0 / 4, FileWait: 15 * time.Second}
+	Full = Size{Archive: true, Nodes: 3, NodeMB: 2048, NodeVcores: 4, ContainerMB: 512, MinMB: 128, Jobs: 6, Maps: 2, Reduces: 1, Bytes: 1 << 20, Scale: 1.0 / 4, FileWait: 15 * time.Second}
+	Mini = Size{Nodes: 2, NodeMB: 3072, NodeVcores: 6, ContainerMB: 512, MinMB: 128, Jobs: 4, Maps: 1, Reduces: 1, Bytes: 1 << 14, Scale: 1.0 / 4, FileWait: 15 * time.Second}
 )
 
 const queue = "root.default"
@@ -209,12 +209,12 @@ func (s Size) am() float64 { return float64(s.ContainerMB) / float64(s.QueueMB()
 // Arm is one way to run a batch.
 type Arm struct {
 	Name   string
-	Share  float64 // that stands when the jobs come
-	Policy string  // the controller; "": the share stands still
+	Share  float64 // configured when the jobs are submitted
+	Policy string  // the controller; "": the share is fixed
 	What   string
 }
 
-// arms of a scheduler, the sweep's among them.
+// arms of a scheduler, including the sweep.
 func (s Size) arms(sweep bool) []Arm {
 	one, all := marp.Derive(s.am()).Start, marp.PRJ(s.am(), s.Jobs)
 	list := []Arm{
@@ -231,12 +231,12 @@ func (s Size) arms(sweep bool) []Arm {
 	return list
 }
 
-// waitsOf are the lengths of time among a controller's settings, by their names.
+// waitsOf are the durations among a controller's settings, by name.
 func waitsOf(d *marp.Settings) map[string]*unit.Time {
 	return map[string]*unit.Time{"settle": &d.Settle, "warm": &d.Warm, "lockout": &d.Lockout, "nothing-waits": &d.NothingWaits, "after-increase": &d.AfterIncrease}
 }
 
-// waits are the controller's settings that differ from its defaults, as the command takes them.
+// waits are the controller's settings that differ from its defaults, in the command's syntax.
 func (s Size) waits(policy, scheduler string) map[string]time.Duration {
 	d := marp.Defaults(policy, queue)
 	if scheduler == "capacity" {
@@ -254,7 +254,7 @@ func (s Size) waits(policy, scheduler string) map[string]time.Duration {
 	return m
 }
 
-// options bring the cluster up.
+// options configure the cluster.
 func (s Size) options(scheduler string, share float64) hadoop.Options {
 	xml := fairFile(share)
 	if scheduler == "capacity" {
@@ -263,7 +263,7 @@ func (s Size) options(scheduler string, share float64) hadoop.Options {
 	mb := strconv.Itoa(s.ContainerMB)
 	return hadoop.Options{
 		Scheduler: scheduler, SchedulerXML: xml, Nodes: s.Nodes, NodeMB: s.NodeMB, NodeVcores: s.NodeVcores, HDFS: true, History: true,
-		Site: map[string]string{"yarn.scheduler.minimum-allocation-mb": strconv.Itoa(s.LeastMB), "yarn.scheduler.increment-allocation-mb": strconv.Itoa(s.LeastMB), "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms": "600000"},
+		Site: map[string]string{"yarn.scheduler.minimum-allocation-mb": strconv.Itoa(s.MinMB), "yarn.scheduler.increment-allocation-mb": strconv.Itoa(s.MinMB), "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms": "600000"},
 		Mapred: map[string]string{
 			"yarn.app.mapreduce.am.resource.mb": mb, "mapreduce.map.memory.mb": mb, "mapreduce.reduce.memory.mb": mb,
 		},

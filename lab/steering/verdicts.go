@@ -15,16 +15,16 @@ import (
 //go:embed study.yaml
 var studyText []byte
 
-// A check is recorded and not judged on fewer repetitions, or changes, than these.
+// With fewer repetitions, or changes, a check is recorded and not judged.
 const (
 	minRepetitions = 5
 	minChanges     = 10
 )
 
-// Checks are what the batches of the scheduler show.
+// Checks are the checks of the scheduler's batches.
 func (f *facts) Checks() []experiment.CheckFinding {
 	t := yamlfile.Decode[experiment.Texts](studyText)
-	t.Words = map[string]string{"wait": text(f.size.waits("cbt", f.Scheduler)["after-increase"].Seconds()), "low": "4.95", "high": "15.05"} // the log's line is a moment later than the file
+	t.Words = map[string]string{"wait": text(f.size.waits("cbt", f.Scheduler)["after-increase"].Seconds()), "low": "4.95", "high": "15.05"} // the log line comes a moment after the file
 	only := []string{"E4", "E16"}
 	if f.Scheduler == "capacity" {
 		t.Words["low"], t.Words["high"], only = "0", "3", []string{"E5-gap"}
@@ -48,7 +48,7 @@ func (f *facts) Checks() []experiment.CheckFinding {
 	return checks
 }
 
-// alike holds when two arms cannot be told apart and noise would not hide a tenth.
+// alike holds when two arms do not differ significantly and noise would not hide a difference of a tenth.
 func alike(a, b experiment.Quantity) experiment.Judge {
 	return experiment.Judge{Rule: "no significant difference between " + a.Name + " and " + b.Name + ", which noise of less than 10 % would hide", Of: func(r *experiment.Runs) experiment.Judgement {
 		var diffs, shares []float64
@@ -86,7 +86,7 @@ func (f *facts) runs() *experiment.Runs {
 		}
 		i := slices.Index(seeds, uint64(b.Repetition))
 		metrics[b.Arm][i] = b.figures()
-		metrics[b.Arm][i]["at-once"] = float64(b.mostAtOnce(f.size.ContainerMB))
+		metrics[b.Arm][i]["at-once"] = float64(b.maxAMs(f.size.ContainerMB))
 		in, over := b.overs()
 		metrics["all"][i]["in"] += float64(in)
 		metrics["all"][i]["over"] += float64(over)
@@ -104,8 +104,8 @@ func (f *facts) runs() *experiment.Runs {
 	return experiment.NewRuns(seeds, metrics)
 }
 
-// figures are those of a batch: how long it took and what was idle, in (core-)seconds; of a controller, how many jobs ran before the first was let in, and the min
-// time between two that were.
+// figures are the figures of a batch: makespan and idle time, in (core-)seconds; for a controller, how many jobs ran before the first admission, and
+// the min time between two admissions.
 func (b *Batch) figures() experiment.Metrics {
 	m := experiment.Metrics{"span": b.span(), "idle": b.idle(), "writes": float64(len(b.Writes)), "first": 0, "spacing": math.Inf(1)}
 	in := b.admitted()
@@ -120,12 +120,12 @@ func (b *Batch) figures() experiment.Metrics {
 	return m
 }
 
-// delays are how long changes took until they were in force, in seconds.
+// delays are the times until changes took effect, in seconds.
 type delays struct {
 	Idle, Busy   []float64 // on an idle and on a busy cluster
 	Own          []float64 // as the controller itself measured it
 	Room         []float64 // from a decision to the launch of the next AM
-	Unseen, Lost int       // written over, or the same when rounded, before they showed; never in force
+	Unseen, Lost int       // overwritten, or the same when rounded, before they showed; never in effect
 }
 
 // changed are the delays of a repetition; 0: of all.
@@ -142,7 +142,7 @@ func (f *facts) changed(repetition int) (d delays) {
 			d.Idle = append(d.Idle, float64(b.Set.Took)/1000)
 		}
 		for i, w := range b.Writes {
-			until := int64(b.span() * 1000) // when nobody looks any more, or it is written over
+			until := int64(b.span() * 1000) // when sampling ends, or it is overwritten
 			if w.Asked > until {
 				continue
 			}
@@ -177,11 +177,11 @@ func (d delays) figures() experiment.Metrics {
 	return m
 }
 
-// limit is what the scheduler makes of a share.
+// limit is the scheduler's limit for a share.
 func (f *facts) limit(share float64) int {
 	mb := int(math.Ceil(share*float64(f.size.QueueMB()) - 1e-6))
 	if f.Scheduler == "capacity" {
-		mb = (mb + f.size.LeastMB - 1) / f.size.LeastMB * f.size.LeastMB
+		mb = (mb + f.size.MinMB - 1) / f.size.MinMB * f.size.MinMB
 	}
 	return mb
 }

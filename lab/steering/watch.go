@@ -23,7 +23,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// watch is what looks at a batch from outside: at the ResourceManager and at the kernel's counters.
+// watch samples a batch from outside: the ResourceManager and the kernel's counters.
 type watch struct {
 	rm   *rest.Client
 	from time.Time
@@ -31,12 +31,12 @@ type watch struct {
 	mu     sync.Mutex
 	cpu    []CPU
 	limits []Limit
-	apps   map[string]rest.App // newest sight of each
-	err    error               // of the last look that failed
-	failed int                 // looks
+	apps   map[string]rest.App // latest state of each
+	err    error               // of the last failed sample
+	failed int                 // samples
 }
 
-// The pauses between looks.
+// The sampling intervals.
 const (
 	cpuEvery   = time.Second
 	appsEvery  = time.Second
@@ -47,18 +47,18 @@ func newWatch(rm *rest.Client) *watch {
 	return &watch{rm: rm, from: time.Now(), apps: map[string]rest.App{}}
 }
 
-// run looks until the context ends.
+// run samples until the context ends.
 func (w *watch) run(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, l := range []struct {
-		every time.Duration
-		look  func(context.Context) error
-	}{{cpuEvery, w.lookCPU}, {appsEvery, w.lookApps}, {limitEvery, w.lookLimit}} {
+		every  time.Duration
+		sample func(context.Context) error
+	}{{cpuEvery, w.sampleCPU}, {appsEvery, w.sampleApps}, {limitEvery, w.sampleLimit}} {
 		all.Go(func() {
 			t := time.NewTicker(l.every)
 			defer t.Stop()
 			for {
-				if err := l.look(ctx); err != nil && ctx.Err() == nil {
+				if err := l.sample(ctx); err != nil && ctx.Err() == nil {
 					w.mu.Lock()
 					w.err, w.failed = err, w.failed+1
 					w.mu.Unlock()
@@ -74,7 +74,7 @@ func (w *watch) run(ctx context.Context) {
 	all.Wait()
 }
 
-func (w *watch) lookCPU(context.Context) error {
+func (w *watch) sampleCPU(context.Context) error {
 	c := CPU{At: time.Now().UnixMilli()}
 	spent, err := host.Ticks()
 	if err != nil {
@@ -89,7 +89,7 @@ func (w *watch) lookCPU(context.Context) error {
 	return nil
 }
 
-func (w *watch) lookApps(ctx context.Context) error {
+func (w *watch) sampleApps(ctx context.Context) error {
 	for a, err := range w.rm.Apps(ctx, rest.AppFilter{StartedFrom: w.from.Add(-time.Second)}) {
 		if err != nil {
 			return err
@@ -101,7 +101,7 @@ func (w *watch) lookApps(ctx context.Context) error {
 	return nil
 }
 
-func (w *watch) lookLimit(ctx context.Context) error {
+func (w *watch) sampleLimit(ctx context.Context) error {
 	at := time.Now().UnixMilli()
 	l, err := limit(ctx, w.rm)
 	if err != nil {
@@ -116,7 +116,7 @@ func (w *watch) lookLimit(ctx context.Context) error {
 	return nil
 }
 
-// ended counts the jobs that have come to their end.
+// ended counts the jobs that have ended.
 func (w *watch) ended() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -129,7 +129,7 @@ func (w *watch) ended() int {
 	return n
 }
 
-// fill puts what was seen into a record.
+// fill adds the samples to a record.
 func (w *watch) fill(b *Batch) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -176,7 +176,7 @@ func (w *watch) fill(b *Batch) error {
 	return nil
 }
 
-// limit reads what AMs may take and what they hold.
+// limit reads the AM limit and usage.
 func limit(ctx context.Context, rm *rest.Client) (Limit, error) {
 	s, err := rm.Scheduler(ctx)
 	if err != nil {
@@ -192,8 +192,8 @@ func limit(ctx context.Context, rm *rest.Client) (Limit, error) {
 	return Limit{MB: q.AMLimit.Memory, UsedMB: q.UsedAM.Memory}, nil
 }
 
-// set writes the share, as the scheduler takes it, and waits until the ResourceManager's limit is another one. The product's own
-// actuators are not used for it: what is measured here stands beside what they measure.
+// set writes the share, in the scheduler's own way, and waits until the ResourceManager's limit changes. It does not use the product's own
+// actuators: this measurement is independent of theirs.
 func set(ctx context.Context, c *hadoop.Cluster, rm *rest.Client, before, share float64) (*Write, error) {
 	was, err := limit(ctx, rm)
 	if err != nil {
@@ -218,7 +218,7 @@ func set(ctx context.Context, c *hadoop.Cluster, rm *rest.Client, before, share 
 		}
 	}
 	return w, hadoop.Poll(ctx, 40*time.Second, fmt.Sprintf("changing the share from %v to %v", before, share), func() (bool, error) {
-		if c.Scheduler == "fair" { // its limit is worked out only when a waiting application is looked at
+		if c.Scheduler == "fair" { // its limit is computed only when it considers a waiting application
 			list, err := reloads(c.RMLog(), began)
 			if len(list) == 0 {
 				return false, cmp.Or(err, errNotYet)
@@ -235,9 +235,9 @@ func set(ctx context.Context, c *hadoop.Cluster, rm *rest.Client, before, share 
 	})
 }
 
-var errNotYet = errors.New("it did not come")
+var errNotYet = errors.New("not yet")
 
-// reloads are the instants at which the Fair Scheduler read its file again, by the ResourceManager's log.
+// reloads are the instants at which the Fair Scheduler reloaded its file, by the ResourceManager's log.
 func reloads(log string, from time.Time) ([]time.Time, error) {
 	b, err := os.ReadFile(log)
 	var list []time.Time
@@ -258,7 +258,7 @@ func reload(line string) (time.Time, bool) {
 	return at, err == nil
 }
 
-// steer starts the controller and returns, with its arguments, when it has begun to look.
+// steer starts the controller and returns, with its arguments, once it has begun to sample.
 func (n *bench) steer(ctx context.Context, a Arm, repetition int) (*steerer.Process, []string, error) {
 	args := []string{
 		"yarn", "steer", "--rm", n.c.RM(), "--queue", queue, "--policy", a.Policy, "--act", "--user", "yardmaster", "--cpu", "host:nice-idle",
@@ -273,7 +273,7 @@ func (n *bench) steer(ctx context.Context, a Arm, repetition int) (*steerer.Proc
 	for _, name := range slices.Sorted(maps.Keys(waits)) {
 		args = append(args, "--set", name+"="+waits[name].String())
 	}
-	args = append(args, "--set", "headroom=no") // as the source has it
+	args = append(args, "--set", "headroom=no") // as in the source
 	if a.Policy == "cbtws" || a.Policy == "cbtwat" {
 		args = append(args, "--set", "force-after=0") // likewise
 	}
@@ -287,12 +287,12 @@ func (n *bench) steer(ctx context.Context, a Arm, repetition int) (*steerer.Proc
 	proc.Await(ctx, time.Minute, 20*time.Millisecond, func() bool { return p.Count() > 0 || !p.Alive() })
 	if p.Count() == 0 || !p.Alive() {
 		p.End()
-		return nil, nil, fmt.Errorf("the controller did not begin within a minute, or ended at once: %v\n%s", p.State(), notes(p))
+		return nil, nil, fmt.Errorf("the controller did not start within a minute, or exited immediately: %v\n%s", p.State(), notes(p))
 	}
 	return p, args, nil
 }
 
-// notes are what it said on standard error.
+// notes are its lines on standard error.
 func notes(p *steerer.Process) string {
 	text := ""
 	for _, l := range p.Lines() {
@@ -303,13 +303,13 @@ func notes(p *steerer.Process) string {
 	return text
 }
 
-// end asks the controller to end, as an operator does, and waits until it has put back what it found.
+// end stops the controller with SIGTERM, as an operator does, and waits until it has restored the original value.
 func end(p *steerer.Process) error {
 	if !p.Alive() {
 		return fmt.Errorf("the controller ended before the batch: %v\n%s", p.State(), notes(p))
 	}
 	if _, ok := p.Stop(90 * time.Second); !ok {
-		return fmt.Errorf("the controller did not end within 90 s after it was asked to\n%s", notes(p))
+		return fmt.Errorf("the controller did not end within 90 s of SIGTERM\n%s", notes(p))
 	}
 	if s := p.State(); s == nil || s.ExitCode() != 0 && s.ExitCode() != 128+int(syscall.SIGTERM) {
 		return fmt.Errorf("the controller: %v\n%s", s, notes(p))
@@ -317,7 +317,7 @@ func end(p *steerer.Process) error {
 	return nil
 }
 
-// fill puts the log into a record: changes, and decisions that are not the one before over again.
+// fill adds the log to a record: changes, and decisions that differ from the previous one.
 func (b *Batch) fill(p *steerer.Process) {
 	last := ""
 	number := func(l *steerer.Line, key string) float64 {
@@ -358,7 +358,7 @@ func (b *Batch) fill(p *steerer.Process) {
 	}
 }
 
-// took is how long after the i-th write the ResourceManager had taken it over, as the study itself saw it, in ms; -1: not before the next one.
+// took is the time from the i-th write until the ResourceManager applied it, as the study itself observed it, in ms; -1: not before the next one.
 func (b *Batch) took(i int) int64 {
 	asked, until := b.Writes[i].Asked, int64(math.MaxInt64)
 	if i+1 < len(b.Writes) {
@@ -372,7 +372,7 @@ func (b *Batch) took(i int) int64 {
 		}
 		return -1
 	}
-	for k, l := range b.Limits { // the line may be written when the change is made already
+	for k, l := range b.Limits { // the line may be written after the change was made
 		if k > 0 && l.At >= asked-sameMoment && l.At < until && l.MB != b.Limits[k-1].MB {
 			return max(l.At-asked, 0)
 		}
@@ -380,10 +380,10 @@ func (b *Batch) took(i int) int64 {
 	return -1
 }
 
-// sameMoment is how far apart the clocks of two processes and the writing of a line may set one event, in ms.
+// sameMoment is the tolerance for the timestamps of one event in two processes, in ms.
 const sameMoment = 50
 
-// latency reads a length of time as the log has it, in ms: nanoseconds or a text.
+// latency parses a duration of the log, in ms: nanoseconds or a text.
 func latency(x any) int64 {
 	switch x := x.(type) {
 	case float64:

@@ -17,10 +17,10 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// The bar: the median and the 95th percentile of application times within two per cent, or within the daemons' own spread.
-const mostError = 0.02
+// The bar: the median and the 95th percentile of application times within two percent, or within the daemons' own spread.
+const maxError = 0.02
 
-// comparison is what a study of AMs has shown.
+// comparison is the result of a study of AMs.
 type comparison struct {
 	kept    []evidence.Run // lines of the ledger, by run
 	records []*Record
@@ -35,7 +35,7 @@ type comparison struct {
 	overall  string   // of the mean of the runs
 }
 
-// twoTimes are the distances in the times of applications to their ends and to their first containers.
+// twoTimes are the distances in the times of applications until their ends and until their first containers.
 type twoTimes struct{ End, First conform.Distance }
 
 type pair struct {
@@ -85,7 +85,7 @@ func (m *AMs) compare(ctx context.Context) (*comparison, error) {
 	return c, c.clouds(ctx)
 }
 
-// middle has for each application the means of its instants; containers are the first run's.
+// middle averages the instants of each application; containers are the first run's.
 func middle(all []*conform.Outcome) *conform.Outcome {
 	o := conform.NewOutcome()
 	o.Placed = all[0].Placed
@@ -104,8 +104,8 @@ func middle(all []*conform.Outcome) *conform.Outcome {
 	return o
 }
 
-// judge holds the simulations that know the phases against the bar, run by run: a measure may be as far off as the bar, or as the two
-// runs of the daemons that differ most.
+// judge compares the simulations that know the phases with the bar, run by run: each measure must be within the bar, or within the distance
+// of the two daemon runs that differ most.
 func (c *comparison) judge() {
 	var own conform.Distance
 	for i := range c.spread {
@@ -125,17 +125,17 @@ func verdict(d, own *conform.Distance) string {
 	switch {
 	case d.Missing > 0:
 		return fmt.Sprintf("missed: %d applications did not end in both", d.Missing)
-	case d.Median > max(mostError, own.Median):
+	case d.Median > max(maxError, own.Median):
 		return fmt.Sprintf("missed: median %.1f %%", 100*d.Median)
-	case d.P95 > max(mostError, own.P95):
+	case d.P95 > max(maxError, own.P95):
 		return fmt.Sprintf("missed: p95 %.1f %%", 100*d.P95)
-	case d.Median > mostError || d.P95 > mostError:
+	case d.Median > maxError || d.P95 > maxError:
 		return "met within the daemons' own spread"
 	}
 	return "met"
 }
 
-// cloud is what simulations of one run do whose AMs begin a few milliseconds earlier or later.
+// cloud are the results of simulations of one run whose AMs begin a few milliseconds earlier or later.
 type cloud struct{ Mean, Median, P95 []float64 } // relative errors, with their sign
 
 const nudges = 20
@@ -178,7 +178,7 @@ func average(v []float64) float64 {
 	return sum / float64(len(v))
 }
 
-// why tells what the log has at the first decision that differs with all instants given.
+// why says what the log has at the first decision that differs with all instants given.
 func (r *Record) why(d *conform.Distance) string {
 	if d.First < 0 {
 		return ""
@@ -269,7 +269,7 @@ func (c *comparison) write(file string) (string, error) {
 	}, "s": func(ms float64) float64 { return ms / 1000 }, "ms": func(t unit.Time) float64 { return 1000 * t.Seconds() }})
 }
 
-// pressure says how much the limits bound.
+// pressure says how tight the limits were.
 func (c *comparison) pressure() string {
 	var waited, reserved int
 	for _, r := range c.records {
@@ -289,7 +289,7 @@ func (c *comparison) pressure() string {
 		waited/n, reserved/n, 100*c.records[0].fullest())
 }
 
-// fullest is the largest share of the memory that was held at a time.
+// fullest is the peak share of memory in use.
 func (r *Record) fullest() float64 {
 	held := map[int64]int64{}
 	var most, total int64

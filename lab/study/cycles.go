@@ -24,12 +24,12 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// Cycles measures how many cycles of a processor Hadoop's own examples take for a byte, and for the start of a process.
+// Cycles measures the CPU cycles of Hadoop's own examples per byte and per process start.
 type Cycles struct {
 	Dir     string // of the records
 	Page    string // the report's file
 	Work    string // folder of the daemons; "": a temporary one
-	History string // address of a history server that has the jobs already; "": they are run
+	History string // address of a history server that already has the jobs; "": run them
 	Log     io.Writer
 }
 
@@ -39,7 +39,7 @@ const (
 	cyclesExt    = ".json"
 )
 
-// CyclesRecord is what one run of the study measured.
+// CyclesRecord is the record of one run of the study.
 type CyclesRecord struct {
 	Hadoop    string      `json:"hadoop"`
 	Java      int         `json:"java"`
@@ -59,31 +59,31 @@ type CyclesJob struct {
 	Tasks     []CyclesTask `json:"tasks"`
 }
 
-// CyclesTask is a task's counters. In is what a map read, or what was brought to a reduce; Out what it passed on, or wrote.
+// CyclesTask is a task's counters. In is a map's or reduce's input, Out its output.
 type CyclesTask struct {
 	Reduce  bool  `json:"reduce,omitempty"`
 	In      int64 `json:"in"`
 	Out     int64 `json:"out"`
 	CPU     int64 `json:"cpu_ms"`
-	GC      int64 `json:"gc_ms"` // by the clock
+	GC      int64 `json:"gc_ms"` // wall clock
 	Records int64 `json:"records"`
 	Spilled int64 `json:"spilled"` // records
 }
 
-// cyclesNames are the benchmarks by the names that the examples give their jobs.
+// cyclesNames are the benchmarks by the job names that the examples use.
 var cyclesNames = map[string]string{"TeraSort": "TeraSort", "word count": "WordCount", "sorter": "Sort"}
 
-// Sizes of the inputs, in rows of 100 bytes, and the files that each is made of. A block is 128 MiB, so that the large input has maps of
+// Sizes of the inputs, in rows of 100 bytes, and their numbers of files. A block is 128 MiB, so that the large input has maps of
 // two lengths and the small one has a third.
 var cyclesInputs = []struct{ rows, files int64 }{{3_000_000, 2}, {750_000, 1}}
 
-// cyclesOptions are those of every job: the tasks' JVMs have a heap and nothing else said to them.
+// cyclesOptions are the options of every job: the tasks' JVMs have a heap size and no other flags.
 var cyclesOptions = []string{
 	"-Dmapreduce.map.java.opts=-Xmx200m", "-Dmapreduce.reduce.java.opts=-Xmx200m", "-Dmapreduce.map.memory.mb=512", "-Dmapreduce.reduce.memory.mb=512",
 	"-Dmapreduce.task.io.sort.mb=100", "-Dmapreduce.job.ubertask.enable=false", "-Dmapreduce.job.queuename=default", "-Ddfs.blocksize=134217728", "-Ddfs.replication=1",
 }
 
-// Record runs the examples, unless they have run, and keeps their counters.
+// Record runs the examples, unless they have run already, and stores their counters.
 func (s *Cycles) Record(ctx context.Context) error {
 	began := evidence.Begin(evidence.Here())
 	history, jobs := s.History, 0 // as many as there are
@@ -214,7 +214,7 @@ func taskCycles(reduce bool, groups []rest.CounterGroup) CyclesTask {
 	return t
 }
 
-// machine notes what the computer says of itself.
+// machine records the computer's description.
 func (r *CyclesRecord) machine() {
 	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		for line := range bytes.Lines(b) {
@@ -232,11 +232,11 @@ func (r *CyclesRecord) machine() {
 	r.Load = host.LoadAverage(host.FifteenMinutes)
 }
 
-// Cost is what a benchmark's tasks take of a processor: a line through the tasks of all its jobs.
+// Cost is the CPU cost of a benchmark's tasks: a line fitted to the tasks of all its jobs.
 type Cost struct {
-	MapStart, Map       float64 // cycles: of a map's process, and of each byte that it reads; sorting, spilling and merging are in it
-	ReduceStart, Reduce float64 // the same of a reduce, whose bytes are those that are brought to it
-	Passed, Written     float64 // bytes that maps pass on, and that reduces write, for each byte of input
+	MapStart, Map       float64 // cycles: per map process, and per byte of input; includes sorting, spilling and merging
+	ReduceStart, Reduce float64 // the same for a reduce and its input
+	Passed, Written     float64 // map output and reduce output, in bytes per byte of input
 }
 
 // CyclesRecords are all runs of the study.
@@ -256,7 +256,7 @@ var cyclesPage string
 
 var benchmarks = []string{"TeraSort", "WordCount", "Sort"}
 
-// Costs are the benchmarks' by their names, over the tasks of all runs.
+// Costs are the costs of the benchmarks by name, over the tasks of all runs.
 func (l CyclesRecords) Costs() (map[string]Cost, error) {
 	all := map[string]Cost{}
 	for _, name := range benchmarks {
@@ -290,7 +290,7 @@ func (l CyclesRecords) Costs() (map[string]Cost, error) {
 	return all, nil
 }
 
-// line is the straight line through points by least squares. It needs two that differ.
+// line is the least-squares line through points. It needs two that differ.
 func line(x, y []float64) (at0, slope float64, ok bool) {
 	at0, slope = stat.LinearRegression(x, y, nil, false)
 	return at0, slope, len(x) > 0 && slices.Min(x) < slices.Max(x)

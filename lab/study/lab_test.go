@@ -21,9 +21,9 @@ func needLab(t *testing.T) context.Context {
 	return ctx
 }
 
-// TestLabAMs runs the miniature on real daemons. With the logged instants every decision must be right, or nearly: a release
-// that crosses with a pass in the same millisecond is not told apart by the log. On a busy computer there are more such crossings
-// than the bar allows, so a run that misses is made again; by chance alone no run agrees.
+// TestLabAMs runs the miniature on real daemons. With the logged instants every decision must be right, or nearly: the log does not
+// order a release and a pass in the same millisecond. On a busy computer there are more such races
+// than the bar allows, so a run that misses is repeated; no run agrees by chance alone.
 func TestLabAMs(t *testing.T) {
 	ctx := needLab(t)
 	var missed string
@@ -36,7 +36,7 @@ func TestLabAMs(t *testing.T) {
 	t.Error(missed)
 }
 
-// amsOnce says what one run of the miniature misses.
+// amsOnce returns the misses of one run of the miniature.
 func amsOnce(ctx context.Context, t *testing.T) (missed string) {
 	t.Helper()
 	var log strings.Builder
@@ -53,7 +53,7 @@ func amsOnce(ctx context.Context, t *testing.T) (missed string) {
 		t.Fatal(err)
 	}
 	t.Logf("%s%s", log.String(), text)
-	if d := c.ours[instants][0].End; d.Missing > 0 || d.Median > mostError || d.P95 > mostError || d.Within5 < 0.95 {
+	if d := c.ours[instants][0].End; d.Missing > 0 || d.Median > maxError || d.P95 > maxError || d.Within5 < 0.95 {
 		return fmt.Sprintf("with the instants of the log: %+v", d)
 	}
 	if d := c.ours[phases][0].End; d.Missing > 0 || d.MeanAbs > 0.15 {
@@ -80,7 +80,7 @@ func TestLabMapReduce(t *testing.T) {
 	}
 	t.Logf("%s%s", log.String(), text)
 	f := all[0]
-	for _, j := range f.Jobs { // the machine is busy with other tests: what is wanted is that the chain holds
+	for _, j := range f.Jobs { // the machine is busy with other tests: only the chain is tested
 		if e := off(f.SimA.of(j), f.A.of(j)); math.Abs(e) > 0.5 {
 			t.Errorf("%s: simulated %.1f s, measured %.1f s", j, f.SimA.of(j), f.A.of(j))
 		}

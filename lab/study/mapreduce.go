@@ -34,28 +34,28 @@ type MapReduce struct {
 	Log    io.Writer
 }
 
-// Phase is one time that the jobs ran.
+// Phase is one run of the jobs.
 type Phase struct {
 	Name   string // "a", "b", "again"
 	At     time.Time
 	Load   [2]float64
-	Busy   float64           // share of all processors that was in use, by anybody
+	Busy   float64           // total CPU utilisation
 	Hadoop string            // version
 	Names  map[string]string // of jobs, by MapReduce's own id
 	Kinds  map[string]string // by name
 }
 
-// Names of the records: a folder for each time that the study ran, and its files.
+// Names of the records: one folder per run of the study, and its files.
 const (
 	mapreduceSeries = "run"
 	measuredFile    = "measured.json.gz"
 	queuesFile      = "queues-b.xml"
 )
 
-// Record runs the jobs three times: under one set of settings, under another and under the first again. Each time begins with
+// Record runs the jobs three times: under one set of settings, under another and under the first again. Each run starts with
 // new daemons and ends with an import.
 func (m *MapReduce) Record(ctx context.Context) error {
-	end, _ := host.First(-18) // where it is not allowed all run as others do
+	end, _ := host.First(-18) // where not permitted, priorities stay unchanged
 	defer end()
 	bin, remove, err := host.Program(ctx, m.Binary)
 	if err != nil {
@@ -89,7 +89,7 @@ func (m *MapReduce) Record(ctx context.Context) error {
 	return err
 }
 
-// phase runs the jobs once and puts what was imported into a folder of dir.
+// phase runs the jobs once and stores the import in a folder of dir.
 func (m *MapReduce) phase(ctx context.Context, bin, dir string, p *Phase) error {
 	work := m.Work
 	if work != "" {
@@ -122,8 +122,8 @@ func (m *MapReduce) phase(ctx context.Context, bin, dir string, p *Phase) error 
 	if len(res) != len(jobs) {
 		return fmt.Errorf("%d of %d jobs ended", len(res), len(jobs))
 	}
-	// Histories are moved to their place some seconds after the end, and the ResourceManager's sums are whole when the last
-	// AM's container is gone; an import takes them fifteen seconds after the end.
+	// Histories are moved to their final folder some seconds after the end, and the ResourceManager's totals are complete when the last
+	// AM's container is gone; an import accepts them fifteen seconds after the end.
 	settled := 18 * time.Second
 	if m.Small {
 		settled = 6 * time.Second
@@ -144,26 +144,26 @@ func (m *MapReduce) phase(ctx context.Context, bin, dir string, p *Phase) error 
 	return keepImport(into, imported(dir, p.Name))
 }
 
-// imported is the folder of a run that holds what was imported after a phase.
+// imported is the folder of a run with the import of a phase.
 func imported(run, phase string) string { return filepath.Join(run, "import-"+phase) }
 
-// keepImport moves what a simulation needs.
+// keepImport moves the files that a simulation needs.
 func keepImport(from, to string) error {
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return err
 	}
 	for _, name := range []string{"jobs.parquet", "cluster.yaml", "yarn-site.xml", "capacity-scheduler.xml", "scenario.yaml"} {
 		if err := os.Rename(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
-			return fmt.Errorf("the import has left out a file: %w", err)
+			return fmt.Errorf("the import lacks a file: %w", err)
 		}
 	}
 	return nil
 }
 
-// seeds of the simulations: phases of heartbeats are drawn anew with each, and means are reported.
+// seeds of the simulations: each draws new heartbeat phases, and means are reported.
 const seeds = 5
 
-// predicted simulates an import under its own settings, or under a scheduler file, and has the mean time of each job and the mean makespan.
+// predicted simulates an import under its own settings, or under a scheduler file, and returns the mean time of each job and the mean makespan.
 func predicted(ctx context.Context, bin, run string, p *Phase, queues string) (*times, error) {
 	dir, clean, err := host.Folder("", "simulate")
 	if err != nil {
@@ -187,7 +187,7 @@ func predicted(ctx context.Context, bin, run string, p *Phase, queues string) (*
 	return newTimes(p, runs[:]...)
 }
 
-// ended is a job that has run; instants in s.
+// ended is a completed job; instants in s.
 type ended struct {
 	id, queue      string
 	submit, finish float64 // finish is below 0 if it did not end
@@ -198,7 +198,7 @@ func simulated(file string) (list []ended, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = rows.Close() }() // it was only read
+	defer func() { _ = rows.Close() }() // read only
 	for {
 		r, err := rows.Next()
 		if errors.Is(err, io.EOF) {
@@ -211,13 +211,13 @@ func simulated(file string) (list []ended, err error) {
 	}
 }
 
-// measured has what the cluster did, as the import tells it.
+// measured is the cluster's result, according to the import.
 func measured(run string, p *Phase) (*times, error) {
 	r, err := jobfile.Open(filepath.Join(imported(run, p.Name), "jobs.parquet"))
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = r.Close() }() // it was only read
+	defer func() { _ = r.Close() }() // read only
 	all, err := workload.ReadAll(r)
 	if err != nil {
 		return nil, err
@@ -232,7 +232,7 @@ func measured(run string, p *Phase) (*times, error) {
 	return newTimes(p, list)
 }
 
-// times are the times of jobs by name, and the makespan, in s; means where there are several runs.
+// times are job times by name, and the makespan, in s; means over several runs.
 type times struct {
 	job     map[string]float64
 	queueOf map[string]string
@@ -259,7 +259,7 @@ func newTimes(p *Phase, runs ...[]ended) (*times, error) {
 
 func (t *times) of(name string) float64 { return t.job[name] }
 
-// mean is that of a queue's jobs; "": of all.
+// mean is the mean over a queue's jobs; "": over all.
 func (t *times) mean(queue string) float64 {
 	var list []float64
 	for _, name := range slices.Sorted(maps.Keys(t.job)) {
@@ -283,8 +283,8 @@ func mapreduceQueues(b bool) string {
 	return queues("a")
 }
 
-// The nodes of the study of MapReduce: nine containers in all, of which some are AMs. A computer with two processors cannot
-// start more at a time without all of them becoming slow.
+// The nodes of the study of MapReduce: nine containers in all, including AMs. A computer with two processors cannot
+// start more at a time without slowing all of them down.
 const (
 	mapreduceNodes = 3
 	mapreduceMB    = 1536

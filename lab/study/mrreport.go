@@ -21,7 +21,7 @@ var mapreducePage string
 //go:embed predicted.svg.tmpl
 var mapreducePicture string
 
-// mapreduceFacts are what one run of the study of MapReduce has shown. Where the cluster ran only once, the rest is nil.
+// mapreduceFacts are the results of one run of the study of MapReduce. Where the cluster ran only once, the rest is nil.
 type mapreduceFacts struct {
 	evidence.Run
 	Phases     []Phase
@@ -34,7 +34,7 @@ type mapreduceFacts struct {
 	OwnBack    *times // the import of A's repetition under A's
 }
 
-// Report simulates, compares with what was measured, and writes report.md and pictures. It returns the page's text and its file.
+// Report simulates, compares with the measurements, and writes report.md and pictures. It returns the page's text and its file.
 func (m *MapReduce) Report(ctx context.Context) (text, file string, err error) {
 	all, err := m.facts(ctx)
 	if err == nil {
@@ -69,7 +69,7 @@ func (m *MapReduce) write(all []*mapreduceFacts) (string, error) {
 // Picture is the name of the run's picture.
 func (f *mapreduceFacts) Picture() string { return fmt.Sprintf("predicted-%d.svg", f.Number()) }
 
-// facts are those of every run that is kept.
+// facts are the facts of every stored run.
 func (m *MapReduce) facts(ctx context.Context) ([]*mapreduceFacts, error) {
 	runs, err := evidence.Series(m.Dir, mapreduceSeries, "")
 	if err != nil {
@@ -127,7 +127,7 @@ func newMapreduceFacts(ctx context.Context, bin, dir string) (*mapreduceFacts, e
 	return f, nil
 }
 
-// summary is how far simulated times are from measured ones, as shares.
+// summary is the error of simulated times against measured ones, as shares.
 type summary struct {
 	Name                 string
 	Errors               []float64 // by job
@@ -169,10 +169,10 @@ type change struct {
 	A, Back, B, SimA, SimB float64
 }
 
-// Turned says that the simulated change goes the other way.
+// Turned reports whether the simulated change has the wrong sign.
 func (c change) Turned() bool { return (c.SimB-c.SimA)*(c.B-c.A) < 0 }
 
-// Changes are what going from A to B does, as predicted and as it was.
+// Changes are the effects of going from A to B, as predicted and as measured.
 func (f *mapreduceFacts) Changes() (list []change) {
 	row := func(name string, of func(*times) float64) {
 		c := change{name, of(f.A), math.NaN(), of(f.B), of(f.SimA), of(f.SimB)}
@@ -212,6 +212,6 @@ func newPlot(f *mapreduceFacts) *plot {
 	return p
 }
 
-// x and y are a share of the axes, moved by so much.
+// x and y are coordinates of a value, plus an offset.
 func (p *plot) x(v, by float64) string { return fmt.Sprintf("%.1f", 60+v/p.Most*420+by) }
 func (p *plot) y(v, by float64) string { return fmt.Sprintf("%.1f", 450-v/p.Most*420+by) }

@@ -37,11 +37,11 @@ type NodeRecord struct {
 // AppRecord is one application.
 type AppRecord struct {
 	Submit     int64 // the submission was sent
-	Added      int64 // the scheduler heard of it
+	Added      int64 // it reached the scheduler
 	Activated  int64
 	Registered int64 // the AM had registered
 	First      int64 // its first container was allocated
-	Unregister int64 // it had given everything back
+	Unregister int64 // it had released everything
 	End        int64
 	Calls      []int64 // when the AM sent each call
 	Took       []int64 // until it was answered
@@ -57,8 +57,8 @@ type ContainerRecord struct {
 	Line                                    int32 // number of passes logged before it was allocated
 }
 
-// Line is an instant of the log: a pass over a node begins, it gives its first container, an application reaches the scheduler, a call
-// is announced, a call brings or takes back a container.
+// Line is an event of the log: a pass over a node begins, it allocates its first container, an application reaches the scheduler, a call
+// is announced, a call delivers or releases a container.
 type Line struct {
 	Kind string // "pass", "gave", "added", "call", "moved"
 	At   int64
@@ -73,7 +73,7 @@ func (l *Line) UnmarshalJSON(b []byte) error {
 	return evidence.List(b, &l.Kind, &l.At, &l.Of)
 }
 
-// fill takes what the AMs saw and what the ResourceManager's log tells of them.
+// fill adds what the AMs saw and what the ResourceManager's log says about them.
 func (r *Record) fill(c *hadoop.Cluster, res *hadoop.AMsResult) error {
 	byID, byApp := map[string]int32{}, map[string]int32{}
 	for i, a := range r.Workload {
@@ -126,7 +126,7 @@ func (r *Record) readLog(c *hadoop.Cluster, zero time.Time, byApp, numbers map[s
 	}
 	return rmlog.Read(f, func(e rmlog.Event) error {
 		at := e.At.Sub(zero).Milliseconds()
-		if at < -3000 || at > end+1000 { // another run's
+		if at < -3000 || at > end+1000 { // from another run
 			return nil
 		}
 		app, ours := byApp[e.App]
@@ -169,7 +169,7 @@ func (r *Record) transition(c *ContainerRecord, to string, at int64, passes int3
 	}
 }
 
-// note adds what containers tell of when passes and calls happened: lines that announce them are written by other threads.
+// note adds what containers reveal about the times of passes and calls: the lines that announce those are written by other threads.
 func (r *Record) note(c *ContainerRecord, to string, at int64) {
 	l := Line{"moved", at, c.App}
 	switch to {

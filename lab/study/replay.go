@@ -13,11 +13,11 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// knowledge says what the simulator is told of a run on the daemons.
+// knowledge is what the simulator gets from a run on the daemons.
 type knowledge int
 
 const (
-	nothing  knowledge = iota // the timing profile of real daemons, as anybody gets it; phases drawn from a seed
+	nothing  knowledge = iota // the timing profile of real daemons, as shipped; phases drawn from a seed
 	phases                    // the first heartbeat of each node and the first call of each AM, and the mean intervals
 	instants                  // every pass over a node, admission and call
 )
@@ -72,8 +72,8 @@ func (r *Record) ports() []int32 {
 	return p
 }
 
-// timing is what the run shows of the daemons' own delays: real nodes and AMs count their interval from the answer to
-// their last call, so that it is a few milliseconds longer than its setting. Phases are those of the nodes' first heartbeats,
+// timing are the daemons' own delays in the run: real nodes and AMs count their interval from the answer to
+// their last call, so that it is a few milliseconds longer than configured. Phases are those of the nodes' first heartbeats,
 // one interval before.
 func (r *Record) timing() (yarn.Timing, []unit.Time) {
 	t := yarn.Hadoop()
@@ -112,7 +112,7 @@ func (r *Record) timing() (yarn.Timing, []unit.Time) {
 	return t, p
 }
 
-// outcome is what the daemons did.
+// outcome is the daemons' outcome.
 func (r *Record) outcome() *conform.Outcome {
 	o := conform.NewOutcome()
 	for i, a := range r.Workload {
@@ -128,8 +128,8 @@ func (r *Record) outcome() *conform.Outcome {
 	return o
 }
 
-// beginnings tells only when applications reached the scheduler and when their AMs called for the first time. With a nudge other
-// than 0, first calls are moved by up to five milliseconds, differently for each nudge: as much as chance moves them in reality.
+// beginnings scripts only when applications reached the scheduler and when their AMs first called. With a nudge other
+// than 0, first calls are shifted by up to five milliseconds, differently for each nudge: as much as they vary in reality.
 func (r *Record) beginnings(nudge uint64) *yarn.Script {
 	s := &yarn.Script{}
 	random := rand.New(rand.NewPCG(nudge, 5))
@@ -147,21 +147,21 @@ func (r *Record) beginnings(nudge uint64) *yarn.Script {
 	return s
 }
 
-// turn is an instant with its place among those of the same millisecond.
+// turn is an instant with its rank among those of the same millisecond.
 type turn struct {
 	yarn.Instant
 	place int
 }
 
-// script is the log in the simulator's terms.
+// script is the log as a simulator script.
 //
-// Lines that announce a pass or a call are written before or after what they announce. A pass that gave something happened when
-// it gave it; a call that brought or took back something when the containers say so, and any other call between its AM's sending
-// it and having the answer, before a pass in the same millisecond: that one's containers it did not bring.
-// The cause of a call is the instant of its sending: that is when the AM looked which containers it has held long enough.
+// Lines that announce a pass or a call are written before or after the event. A pass that allocated something happened when
+// it did; a call that delivered or released something when the containers say so, and any other call between its AM's sending
+// it and receiving the answer, before a pass in the same millisecond: it did not deliver that pass's containers.
+// The cause of a call is the instant of its sending: that is when the AM checked which containers it has held long enough.
 func (r *Record) script() *yarn.Script {
 	moved := make([][]int, len(r.Apps)) // lines, by application
-	at := make([]int64, len(r.Log))     // of lines: their order is true, their times are taken a little before
+	at := make([]int64, len(r.Log))     // of lines: their order is correct, their timestamps are slightly early
 	for i, l := range r.Log {
 		if at[i] = l.At; i > 0 {
 			at[i] = max(at[i], at[i-1])
@@ -225,7 +225,7 @@ func (r *Record) script() *yarn.Script {
 	return s
 }
 
-// during is the first of the lines whose instant is from one to another.
+// during is the first of the lines with an instant in a range.
 func during(lines []int, log []Line, from, to int64) (int, bool) {
 	k := sort.Search(len(lines), func(i int) bool { return log[lines[i]].At >= from })
 	if k < len(lines) && log[lines[k]].At <= to {

@@ -35,10 +35,10 @@ func TestLabSimGrid(t *testing.T) {
 		t.Fatalf("%v\n%s", err, log.String())
 	}
 	ends, speed := r.Met()
-	t.Logf("SimGrid %s; ends within %.0e: %s; %.0f times as fast at %d: %s\n%s", r.SimGrid, mostDifference, verdict(ends),
-		leastRatio, fastAlive, verdict(speed), log.String())
+	t.Logf("SimGrid %s; ends within %.0e: %s; %.0f times as fast at %d: %s\n%s", r.SimGrid, maxDifference, verdict(ends),
+		minRatio, fastAlive, verdict(speed), log.String())
 	for _, c := range r.Cases {
-		if c.Difference.End > mostDifference || c.Difference.Missing > 0 {
+		if c.Difference.End > maxDifference || c.Difference.Missing > 0 {
 			t.Errorf("%s: %s; from the exact ends SimGrid is off by %.1e, ours by %.1e", c.Name, c.Difference, c.TheirsOff, c.OursOff)
 		}
 	}

@@ -12,20 +12,20 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// List is a network and the flows through it: what each side is given to play.
+// List is a network and the flows through it: the input of every player.
 type List struct {
 	Name    string // one word
 	Links   []float64
 	Paths   [][]int32 // links, none of them twice
 	Changes []Change  // in their order
 	Flows   []Flow    // in the order of their starts
-	// Alive flows are kept going, when it is not 0: starts do not count, each end starts the next flow, and the list is over when
+	// Alive, if not 0, is the number of flows kept alive: starts are ignored, each end starts the next flow, and the list is over when
 	// its last flow has started.
 	Alive int
 }
 
-// Change gives a link another capacity, in bytes per second. SimGrid lets no flow pass what its narrowest link carried when
-// it started, so a list may take capacity away but not give it.
+// Change gives a link another capacity, in bytes per second. SimGrid lets no flow exceed the capacity of its narrowest link at its
+// start, so a list may reduce capacity but not add it.
 type Change struct {
 	At       float64
 	Link     int32
@@ -40,7 +40,7 @@ type Flow struct {
 	Cap   float64 // bytes per second; 0: none
 }
 
-// Write writes lists in the form that the C++ programs read. Numbers are written so that reading gives the same again.
+// Write writes lists in the format of the C++ programs. Numbers round-trip exactly.
 func Write(out io.Writer, lists ...List) error {
 	w := bufio.NewWriter(out) // keeps the first error for Flush
 	for i := range lists {
@@ -68,7 +68,7 @@ func Write(out io.Writer, lists ...List) error {
 	return nil
 }
 
-// net builds a list's links and paths as they are asked for.
+// net builds a list's links and paths on demand.
 type net struct {
 	List
 	known map[string]int32
@@ -103,7 +103,7 @@ const (
 	gbit = 1e9 / 8
 )
 
-// racks is a tree of two tiers: nodes below racks below a core that bounds nothing. Each direction is a link of its own. One
+// racks is a two-tier tree: nodes below racks below a non-blocking core. Each direction is a separate link. One
 // rack is a star.
 type racks struct {
 	net
@@ -135,8 +135,8 @@ func (r *racks) add(start float64, from, to int, bytes uint64) {
 	r.Flows = append(r.Flows, Flow{Start: start, Path: r.between(from, to), Bytes: bytes})
 }
 
-// Random is the list behind the speed figures and the largest comparisons: flows of 50 MB in the mean between random nodes of
-// 30 racks with 20 nodes each, 250 Mbit/s a node and 1 Gbit/s a rack, alive of them at any time.
+// Random is the list for the speed figures and the largest comparisons: flows of 50 MB on average between random nodes of
+// 30 racks with 20 nodes each, 250 Mbit/s per node and 1 Gbit/s per rack, alive of them at any time.
 func Random(alive, flows int, seed uint64) List {
 	r := newRacks(fmt.Sprintf("racks-%d", alive), 30, 20, 250*mbit, gbit)
 	d := dice{seed: seed}
@@ -149,9 +149,9 @@ func Random(alive, flows int, seed uint64) List {
 	return r.List
 }
 
-// Opened makes a list that keeps flows alive one whose starts are given: those that ends, of another play of it, made. They are
-// rounded to microseconds, so that a start is near an end but not at the same instant. Flows that the other play did not see
-// ending may start; they run to their ends here.
+// Opened turns a list that keeps flows alive into one with explicit starts: those that resulted from ends, of another play of it. They are
+// rounded to microseconds, so that a start is near an end but not at the same instant. Flows that did not end in the other play
+// may start; they run to their ends here.
 func Opened(l List, ends []float64) List {
 	var at []float64
 	for _, e := range ends {
@@ -168,7 +168,7 @@ func Opened(l List, ends []float64) List {
 	return l
 }
 
-// allToAll adds flows from each node to each other: those of a node start together, and of each pair are those that each adds.
+// allToAll adds flows from each node to each other: a node's flows start together, and each adds the flows of a pair.
 func (r *racks) allToAll(start func() float64, each func(add func(bytes uint64))) List {
 	for from := range r.nodes {
 		at := start()
@@ -181,18 +181,18 @@ func (r *racks) allToAll(start func() float64, each func(add func(bytes uint64))
 	return r.sorted()
 }
 
-// Shuffle is all to all between 40 nodes in ten racks, as maps end: each source's flows start together, sources one after
+// Shuffle is all-to-all between 40 nodes in ten racks, as maps end: each source's flows start together, sources one after
 // another, sizes uneven.
 func Shuffle() List {
 	d := dice{seed: 11}
 	return newRacks("shuffle", 10, 4, gbit, 2*gbit).allToAll(func() float64 { return micro(30 * d.unit()) }, func(add func(uint64)) { add(d.bytes(100e6)) })
 }
 
-// Bundles is a shuffle in which several like flows run between the same nodes from the same instant: those of several maps to
-// several reduces. Together they are one flow with a weight, which is how the simulator carries them.
+// Bundles is a shuffle in which several identical flows run between the same nodes from the same instant: those of several maps to
+// several reduces. Together they are one flow with a weight, which is how the simulator models them.
 func Bundles() List { return bundledShuffle("bundles", true) }
 
-// UnevenBundles is the same with flows of a size each.
+// UnevenBundles is the same with individual sizes.
 func UnevenBundles() List { return bundledShuffle("uneven-bundles", false) }
 
 func bundledShuffle(name string, even bool) List {
@@ -208,8 +208,8 @@ func bundledShuffle(name string, even bool) List {
 	})
 }
 
-// Ties is all to all in a tree of two tiers with equal sizes and a common start: nearly everything happens at the same
-// instants as something else.
+// Ties is all-to-all in a two-tier tree with equal sizes and a common start: nearly every event coincides with
+// another.
 func Ties() List {
 	return newRacks("ties", 5, 6, gbit, 1.2*gbit).allToAll(func() float64 { return 0 }, func(add func(uint64)) { add(64 << 20) })
 }
@@ -271,20 +271,20 @@ func LeafSpine() List {
 	return n.sorted()
 }
 
-// sorted puts a list into the order of its starts and of its changes.
+// sorted sorts a list by its starts and its changes.
 func (n *net) sorted() List {
 	slices.SortStableFunc(n.Flows, func(a, b Flow) int { return cmp.Compare(a.Start, b.Start) })
 	slices.SortStableFunc(n.Changes, func(a, b Change) int { return cmp.Compare(a.At, b.At) })
 	return n.List
 }
 
-// Small is a small network drawn from a seed, meant to have what large ones have seldom: flows that start at the same instant,
+// Small is a small network drawn from a seed, designed for cases that are rare in large ones: flows that start at the same instant,
 // equal sizes and capacities, caps, links that lose capacity, flows that share several links, flows with the network to
 // themselves.
 func Small(seed uint64) List {
 	d := dice{seed: seed}
 	n := net{List: List{Name: fmt.Sprintf("small-%d", seed)}}
-	even := d.chance(0.5) // few sizes and capacities, so that much is equal
+	even := d.chance(0.5) // few sizes and capacities, for many ties
 	amount := func(least, most float64) float64 {
 		if even {
 			return least * float64(int(1)<<d.below(4))
@@ -328,7 +328,7 @@ func Small(seed uint64) List {
 	return n.sorted()
 }
 
-// dice are random numbers that are the same for ever: a list is known by its seed.
+// dice are random numbers that never change: a list is identified by its seed.
 type dice struct{ seed, thrown uint64 }
 
 func (d *dice) unit() float64 {
@@ -344,7 +344,7 @@ func (d *dice) between(lo, hi int) int        { return lo + d.below(hi-lo+1) }
 func (d *dice) chance(p float64) bool         { return d.unit() < p }
 func (d *dice) exponential(m float64) float64 { return -m * math.Log1p(-d.unit()) }
 
-// other is below n and not the given one.
+// other is a number below n other than than.
 func (d *dice) other(than, n int) int {
 	i := d.below(n - 1)
 	if i >= than {
@@ -353,5 +353,5 @@ func (d *dice) other(than, n int) int {
 	return i
 }
 
-// micro rounds a time to microseconds, which is what the simulator's clock knows.
+// micro rounds a time to microseconds, the simulator's resolution.
 func micro(s float64) float64 { return math.Round(s*1e6) / 1e6 }

@@ -17,13 +17,13 @@ import (
 	"github.com/yardmaster/yardmaster/sim/flow"
 )
 
-// Fetches is a shuffle as packets and fluid play it: who fetches what from whom, and how many at a time.
+// Fetches is a shuffle for the packet and the fluid model: who fetches what from whom, and how many at a time.
 type Fetches struct {
 	Name         string
 	Nodes, Racks int
-	Copiers      int     // flows that a receiver has at a time; 0: all of them
+	Copiers      int     // concurrent flows per receiver; 0: all of them
 	Node, Uplink float64 // bits per second, each way
-	Queue        int     // packets, of each port of a switch
+	Queue        int     // packets, per switch port
 	Flows        []Fetch
 }
 
@@ -42,7 +42,7 @@ const (
 )
 
 // Shuffles are the shuffles of the study: 20 nodes on one switch, or in two racks with an uplink of a fifth of what their nodes
-// can send; everything at once, or five copiers, which is Hadoop's default; ports with little or much room.
+// can send; everything at once, or five copiers, which is Hadoop's default; switch ports with small or large buffers.
 func Shuffles() []Fetches {
 	var all []Fetches
 	for _, racks := range []int{1, 2} {
@@ -65,7 +65,7 @@ func Single(bytes uint64) Fetches {
 	}
 }
 
-// allToAll is a flow from each node to each other. A receiver asks the others in an order of its own, as Hadoop's does.
+// allToAll is a flow from each node to each other. Each receiver fetches in its own order, as Hadoop's does.
 func allToAll() []Fetch {
 	var flows []Fetch
 	d := dice{seed: 21}
@@ -87,7 +87,7 @@ func allToAll() []Fetch {
 	return flows
 }
 
-// write writes the shuffle in the form that the program for ns-3 reads.
+// write writes the shuffle in the format of the ns-3 program.
 func (f *Fetches) write(out io.Writer, limit float64) error {
 	_, err := fmt.Fprintf(out, "nodes %d racks %d copiers %d\nnode %.0f uplink %.0f\nqueue %d\nlimit %g\nflows %d\n",
 		f.Nodes, f.Racks, f.Copiers, f.Node, f.Uplink, f.Queue, limit, len(f.Flows))
@@ -102,13 +102,13 @@ func (f *Fetches) write(out io.Writer, limit float64) error {
 	return nil
 }
 
-// Span is when a flow went and, in packets, what hindered it.
+// Span is a flow's start and end and, with packets, what delayed it.
 type Span struct {
 	Start, End           float64
 	Timeouts, Recoveries int
 }
 
-// Fluid plays the shuffle in the simulator's network. share is how much of each link is data.
+// Fluid plays the shuffle in the simulator's network. share is the part of each link available for data.
 func (f *Fetches) Fluid(share float64) []Span {
 	r := newRacks("", f.Racks, f.Nodes/f.Racks, f.Node/8*share, f.Uplink/8*share)
 	waiting := make([][]int, f.Nodes) // by receiver
@@ -149,7 +149,7 @@ var ns3 = program{
 // simulatedLimit is in seconds: a flow that has not ended by then will not.
 const simulatedLimit = 30
 
-// PacketRun is a shuffle that ns-3 has played.
+// PacketRun is a shuffle played by ns-3.
 type PacketRun struct {
 	Fetches
 	Events, Drops int64
@@ -180,7 +180,7 @@ func Packets(ctx context.Context, f Fetches) (PacketRun, error) {
 	return run, nil
 }
 
-// RecordPackets plays the study's shuffles in ns-3, each for at most the given time, and keeps them in dir. They run side by side,
+// RecordPackets plays the study's shuffles in ns-3, each for at most the given time, and stores them in dir. They run concurrently,
 // as many as there are processors.
 func RecordPackets(ctx context.Context, dir string, most time.Duration, log io.Writer) error {
 	list := append([]Fetches{Single(1e5), Single(1e6), Single(1e7), Single(1e8)}, Shuffles()...)
@@ -189,15 +189,15 @@ func RecordPackets(ctx context.Context, dir string, most time.Duration, log io.W
 	}
 	began := evidence.Begin(evidence.Here())
 	runs := make([]PacketRun, len(list))
-	told := sync.Mutex{}
+	mu := sync.Mutex{}
 	err := host.Each(ctx, len(list), runtime.NumCPU(), func(ctx context.Context, i int) (err error) {
 		within, cancel := context.WithTimeout(ctx, most)
 		defer cancel()
 		if runs[i], err = Packets(within, list[i]); err != nil {
 			return err
 		}
-		told.Lock()
-		defer told.Unlock()
+		mu.Lock()
+		defer mu.Unlock()
 		_, err = fmt.Fprintf(log, "%-28s %9d events, %6.1f s of processor time: the last flow ended at %.3f s\n", list[i].Name, runs[i].Events, runs[i].Took, latest(runs[i].Spans))
 		return err
 	})
@@ -208,20 +208,20 @@ func RecordPackets(ctx context.Context, dir string, most time.Duration, log io.W
 	return err
 }
 
-// packetFacts is how far packets and fluid are apart on one shuffle. The fluid's links carry what Ethernet and TCP leave of them.
+// packetFacts is the distance between packets and fluid on one shuffle. The fluid's links have the capacity left after Ethernet and TCP headers.
 type packetFacts struct {
 	Run int // its number
 	*PacketRun
 	Whole, FluidEnd, Packets       float64   // when the last flow ended: fluid with all of the links, with what headers leave, packets
 	Ends                           []float64 // by flow: when it ended in packets, over the fluid's
 	Untimed                        []float64 // the same, of the flows that never waited for a timer
-	Waited, Unheard, Undone        int       // flows that did wait; those of them whose first packet was lost; flows that never ended
+	Waited, Unheard, Undone        int       // flows that did wait; of those, flows whose first packet was lost; flows that never ended
 	Receivers                      float64   // mean over the receivers of when their last flow ended, over the fluid's
 	FairnessFluid, FairnessPackets float64   // Jain's index of the rates of a receiver's flows, mean over receivers
 	fluidSpans                     []Span
 }
 
-// firstTimer is how long TCP waits for an answer to the first packet of a connection, in seconds.
+// firstTimer is TCP's initial retransmission timeout for a connection's first packet, in seconds.
 const firstTimer = 1.0
 
 func newPacketFacts(r *PacketRun) packetFacts {
@@ -264,8 +264,8 @@ func newPacketFacts(r *PacketRun) packetFacts {
 	return f
 }
 
-// lostFirst says that a flow's connection lost its first packet. ns-3 does not count that timer, but it shows: the flow took longer
-// than the timer, and longer than the fluid, without having lost anything else. Those that lost more are not found.
+// lostFirst reports whether a flow's connection lost its first packet. ns-3 does not count that timer, but it shows: the flow took longer
+// than the timer, and longer than the fluid, without other losses. Flows with further losses are not detected.
 func (f *packetFacts) lostFirst(i int) bool {
 	s := f.Spans[i]
 	took := s.End - s.Start

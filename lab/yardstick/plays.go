@@ -14,7 +14,7 @@ import (
 // Ours plays a list in the simulator's own network.
 func Ours(l List) Play { return play(l, nil) }
 
-// play plays a list of flows that weigh so much each; nil: 1.
+// play plays a list of flows with weights; nil: 1 each.
 func play(l List, weights []int) Play {
 	o := newPlayer(l)
 	o.weights = weights
@@ -66,7 +66,7 @@ func (o *player) startNext() {
 
 func (o *player) ended(_ flow.ID, i uint64) { o.ends[i] = o.net.Now() }
 
-// byTheClock starts each flow at its second.
+// byTheClock starts each flow at its time.
 func (o *player) byTheClock() {
 	for changes := o.Changes; o.next < len(o.Flows) || len(changes) > 0; {
 		if o.next == len(o.Flows) || len(changes) > 0 && changes[0].At <= o.Flows[o.next].Start {
@@ -81,7 +81,7 @@ func (o *player) byTheClock() {
 	o.drain(o.ended)
 }
 
-// drain goes from end to end until nothing flows.
+// drain advances from end to end until nothing flows.
 func (o *player) drain(ended func(flow.ID, uint64)) {
 	for at, ok := o.net.Next(); ok; at, ok = o.net.Next() {
 		o.net.Advance(at, ended)
@@ -103,11 +103,11 @@ func (o *player) keepAlive() {
 	}
 }
 
-// Bundled plays a list with each run of flows that are alike (start, path and cap, side by side in the list) as one flow: its weight
-// is their number, its bytes are theirs together. The end of a bundle is that of all of its flows.
+// Bundled plays a list with each run of identical flows (start, path and cap, adjacent in the list) as one flow: its weight
+// is their number, its bytes are their sum. The end of a bundle is that of all of its flows.
 //
-// With equal sizes that changes nothing: alike flows have the same rate, so they end together. With unequal sizes it approximates:
-// flow by flow, the weight falls each time that a small one ends, and what it leaves goes to all who are held back with it;
+// With equal sizes that changes nothing: identical flows have the same rate, so they end together. With unequal sizes it approximates:
+// flow by flow, the weight falls each time a small one ends, and its share goes to all flows limited with it;
 // a bundle keeps its weight to its end, which mostly comes earlier than that of its largest flow.
 func Bundled(l List) Play {
 	bundles, first := bundle(l)
@@ -124,7 +124,7 @@ func Bundled(l List) Play {
 	return p
 }
 
-// bundle puts flows together; first has the number of the first flow of each bundle, and of the one after the last.
+// bundle groups flows; first has the index of the first flow of each bundle, and of the one after the last.
 func bundle(l List) (bundles List, first []int) {
 	bundles = l
 	bundles.Flows = nil
@@ -141,7 +141,7 @@ func bundle(l List) (bundles List, first []int) {
 	return bundles, append(first, len(l.Flows))
 }
 
-// bundling is how far bundles of unequal flows are from the flows one by one.
+// bundling is the distance between bundles of unequal flows and the individual flows.
 type bundling struct {
 	Flows, Bundles int
 	Last           []float64 // by bundle: its end over that of its last flow, as lengths from their common start
@@ -174,10 +174,10 @@ func newBundling(l List) bundling {
 	return b
 }
 
-// Difference is how far two plays of the same list are apart.
+// Difference is the distance between two plays of the same list.
 type Difference struct {
-	Flows   int     // that were compared
-	Missing int     // that ended on one side only
+	Flows   int     // compared
+	Missing int     // ended on one side only
 	End     float64 // the largest relative difference of the instants at which a flow ended
 	Length  float64 // the largest relative difference of the time that a flow took
 	Worst   int     // the flow with the largest difference of its end
@@ -208,7 +208,7 @@ func Compare(l List, a, b []float64) Difference {
 	return d
 }
 
-// and is the larger of two differences, over the flows of both.
+// and combines two differences: the larger one, over the flows of both.
 func (d Difference) and(o Difference) Difference {
 	d.Flows += o.Flows
 	d.Missing += o.Missing
@@ -229,14 +229,14 @@ func quantile(values []float64, p float64) float64 {
 
 func median(values []float64) float64 { return quantile(values, 0.5) }
 
-// precision is in bits: enough for what rounding does to be far below what a float64 can show.
+// precision is in bits: enough to keep rounding errors far below a float64's resolution.
 const precision = 200
 
 func number(v float64) *big.Float { return new(big.Float).SetPrec(precision).SetFloat64(v) }
 func zero() *big.Float            { return new(big.Float).SetPrec(precision) }
 
-// Reference plays a list in the plainest way: at each event the rates of all flows are filled up from nothing, in numbers of 200
-// bits. It is slow, and it is the judge where two others differ. It does not know Alive.
+// Reference plays a list in the simplest way: at each event the rates of all flows are filled up from zero, in 200-bit
+// arithmetic. It is slow, and it arbitrates where two others differ. It does not support Alive.
 func Reference(l List) []float64 {
 	r := reference{List: l, capacity: make([]*big.Float, len(l.Links)), now: zero(), ends: slices.Repeat([]float64{-1}, len(l.Flows))}
 	for i, c := range l.Links {
@@ -262,7 +262,7 @@ type running struct {
 	fixed      bool
 }
 
-// step goes to the next event; false when there is none.
+// step advances to the next event; false when there is none.
 func (r *reference) step() bool {
 	r.fill()
 	var next *big.Float
@@ -304,8 +304,8 @@ func (r *reference) step() bool {
 	return true
 }
 
-// fill is progressive filling: all rates rise together until a link is full or a flow has its cap; those that are held stay,
-// the others rise on.
+// fill is progressive filling: all rates rise together until a link is full or a flow reaches its cap; flows so limited keep their
+// rate, the others rise on.
 func (r *reference) fill() {
 	count, left := make([]int, len(r.Links)), make([]*big.Float, len(r.Links))
 	for i, c := range r.capacity {
@@ -319,8 +319,8 @@ func (r *reference) fill() {
 		}
 	}
 	for open := len(r.running); open > 0; {
-		var level *big.Float // at which the next flow is held
-		at := -1             // the link that holds it; -1: a cap
+		var level *big.Float // at which the next flow is limited
+		at := -1             // the link that limits it; -1: a cap
 		for i, n := range count {
 			if n == 0 {
 				continue

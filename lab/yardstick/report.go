@@ -21,7 +21,7 @@ func verdict(met bool) string {
 	return "MISSED"
 }
 
-// WritePage computes the study's page and its picture from the records in dir. The page lies beside dir and has its name.
+// WritePage computes the study's page and its picture from the records in dir. The page is beside dir and has its name.
 func WritePage(dir string) (string, error) {
 	text, _, err := page(dir, dir+".md", filepath.Join(dir, pictureName))
 	return text, err
@@ -53,7 +53,7 @@ func page(dir, file, pictureFile string) (text, picture string, err error) {
 		}
 	}
 	data := map[string]any{
-		"MostDifference": mostDifference, "LeastRatio": leastRatio, "FastAlive": fastAlive, "Settings": "    " + strings.Join(Settings, "\n    "), "Bundles": newBundling(UnevenBundles()),
+		"MostDifference": maxDifference, "LeastRatio": minRatio, "FastAlive": fastAlive, "Settings": "    " + strings.Join(Settings, "\n    "), "Bundles": newBundling(UnevenBundles()),
 		"Picture": filepath.Base(dir) + "/" + pictureName, "FlowRuns": flowRuns, "Flows": flows, "PacketRuns": packetRuns,
 	}
 	addSum(data, flows)
@@ -69,7 +69,7 @@ func page(dir, file, pictureFile string) (text, picture string, err error) {
 	return text, picture, err
 }
 
-// addSum adds what the comparisons with SimGrid come to.
+// addSum adds the summary of the comparisons with SimGrid.
 func addSum(data map[string]any, flows []*FlowRecord) {
 	ends, fast, worst, lists, ratio := true, true, Difference{}, 0, math.Inf(1)
 	for _, r := range flows {
@@ -96,7 +96,7 @@ var caseTexts = map[string]string{
 	"bundles":    "a shuffle with one to six like flows between each two nodes; ours once flow by flow, once as one flow with a weight",
 }
 
-// What the case is.
+// What describes the case.
 func (c *CaseRecord) What() string {
 	what := caseTexts[c.Name]
 	if n, ok := strings.CutPrefix(c.Name, "racks-"); ok {
@@ -108,11 +108,11 @@ func (c *CaseRecord) What() string {
 	return what
 }
 
-// addPackets adds the shuffles, and in numbers what the page says of them in words.
+// addPackets adds the shuffles, and the numbers that the page's text refers to.
 func addPackets(data map[string]any, facts []packetFacts) {
 	type bounds struct{ Least, Most float64 }
 	var x struct {
-		Tight, Roomy          float64 // flows that met a timer, of those with little and much room at the ports, in percent
+		Tight, Roomy          float64 // flows that met a timer, with small and with large buffers at the ports, in percent
 		Unheard, Undone       int
 		Last, Middle, Untimed bounds
 		Below, Above          float64 // of Jain's index
@@ -170,7 +170,7 @@ func (f *packetFacts) MeanMB() (mean float64) {
 func (f *packetFacts) Ratio() float64  { return f.Packets / f.FluidEnd }
 func (f *packetFacts) Longer() float64 { return 100 * (f.Ratio() - 1) }
 
-// Network and Fetched are what was played.
+// Network and Fetched describe what was played.
 func (f *packetFacts) Network() string {
 	if f.Racks > 1 {
 		return "two racks"
@@ -188,28 +188,28 @@ func (f *packetFacts) Fetched() string {
 //go:embed packets.svg.tmpl
 var pictureText string
 
-// panel is one plot with the same scale both ways.
+// panel is one plot with the same scale on both axes.
 type panel struct{ x0, y0, Most float64 }
 
-// X and Y are the places of a value, moved by so much.
+// X and Y are the coordinates of a value, plus an offset.
 func (p panel) X(v, by float64) string { return fmt.Sprintf("%.1f", p.x0+v/p.Most*260+by) }
 func (p panel) Y(v, by float64) string { return fmt.Sprintf("%.1f", p.y0+260-v/p.Most*260+by) }
 
 // Half is the middle of the axes.
 func (p panel) Half() float64 { return p.Most / 2 }
 
-// shuffleDots are a shuffle's flows in its panel; the first shuffle of a panel draws its frame.
+// shuffleDots are a shuffle's flows in its panel; the first shuffle of a panel also draws the frame.
 type shuffleDots struct {
 	panel
-	Title string // "": the frame is there
+	Title string // "": the frame exists
 	Ticks []float64
 	Dots  []dots
 }
 
-// dots of a colour are lines of no length with round ends.
+// dots of a colour are zero-length lines with round caps.
 type dots struct{ Ink, Path string }
 
-// drawPackets plots the end of each flow in packets against its end in the fluid, a panel for each network and way to fetch, and writes that to a file, if one is named.
+// drawPackets plots the end of each flow in packets against its end in the fluid, one panel per network and fetch mode, and writes that to file unless it is "".
 func drawPackets(facts []packetFacts, file string) (string, error) {
 	type place struct{ racks, copiers int }
 	most, panels := map[place]float64{}, map[place]int{}

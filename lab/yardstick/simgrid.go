@@ -25,11 +25,11 @@ var simgrid = program{
 	name: "simgrid", source: simgridSource, header: "simgrid/s4u.hpp", packages: "g++ libsimgrid-dev", options: []string{"-lsimgrid"},
 }
 
-// Settings make SimGrid's network plain max-min sharing, together with links that have no latency.
+// Settings reduce SimGrid's network to plain max-min sharing, together with zero-latency links.
 var Settings = []string{
 	"--cfg=network/model:CM02",
-	"--cfg=network/TCP-gamma:0",        // no window that bounds a flow
-	"--cfg=network/bandwidth-factor:1", // all of a link's capacity is for data
+	"--cfg=network/TCP-gamma:0",        // no window limit per flow
+	"--cfg=network/bandwidth-factor:1", // the full capacity of a link is for data
 	"--cfg=network/latency-factor:1",
 	"--cfg=network/weight-S:0",     // a share does not depend on latency
 	"--cfg=network/crosstraffic:0", // no acknowledgements of 5 % on the way back
@@ -37,10 +37,10 @@ var Settings = []string{
 	"--log=root.thres:critical",
 }
 
-// Play is what came of a list.
+// Play is the result of a list.
 type Play struct {
 	Ends []float64 // by flow, in seconds; -1: it did not end
-	CPU  float64   // seconds of processor time, without what comes before the first flow
+	CPU  float64   // CPU seconds, excluding setup before the first flow
 }
 
 // SimGrid plays lists in SimGrid.
@@ -48,7 +48,7 @@ func SimGrid(ctx context.Context, lists ...List) ([]Play, error) {
 	return simgridWith(ctx, "", lists...)
 }
 
-// simgridWith plays lists with one of the settings given anew.
+// simgridWith plays lists with one setting overridden.
 func simgridWith(ctx context.Context, setting string, lists ...List) ([]Play, error) {
 	settings := Settings
 	if setting != "" {
@@ -75,7 +75,7 @@ func simgridVersion(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// parsePlays reads what the program for SimGrid writes.
+// parsePlays parses the output of the SimGrid program.
 func parsePlays(out []byte, lists []List) ([]Play, error) {
 	in := bufio.NewReader(bytes.NewReader(out))
 	plays := make([]Play, len(lists))
@@ -84,7 +84,7 @@ func parsePlays(out []byte, lists []List) ([]Play, error) {
 		var ended int
 		var setup float64
 		if _, err := fmt.Fscanf(in, "case %s %d %g %g\n", &name, &ended, &plays[i].CPU, &setup); err != nil || name != lists[i].Name {
-			return nil, fmt.Errorf("SimGrid's answer has %q where %s should begin: %v", name, lists[i].Name, err)
+			return nil, fmt.Errorf("SimGrid's output has %q where %s should begin: %v", name, lists[i].Name, err)
 		}
 		plays[i].Ends = make([]float64, len(lists[i].Flows))
 		for k := range plays[i].Ends {
@@ -96,18 +96,18 @@ func parsePlays(out []byte, lists []List) ([]Play, error) {
 	return plays, nil
 }
 
-// ErrMissing says that a compiler or a library is not on this computer; the error's text says what to install.
+// ErrMissing: a compiler or a library is not installed; the error's text says what to install.
 var ErrMissing = errors.New("it is not installed")
 
 // program is C++ that is compiled on first use.
 type program struct {
 	name, source string
-	header       string // that tells whether the library is there
+	header       string // whose presence shows that the library is installed
 	packages     string // of Debian
 	options      []string
 }
 
-// built compiles the program into the lab's folder unless it is there, and answers its file.
+// built compiles the program into the lab's folder unless it exists, and returns its file.
 func (p program) built(ctx context.Context) (string, error) {
 	home, err := hadoop.Home()
 	if err != nil {
@@ -120,9 +120,9 @@ func (p program) built(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", missing()
 	}
-	look := exec.CommandContext(ctx, compiler, "-E", "-x", "c++", "-o", os.DevNull, "-")
-	look.Stdin = strings.NewReader("#include <" + p.header + ">\n")
-	if look.Run() != nil {
+	probe := exec.CommandContext(ctx, compiler, "-E", "-x", "c++", "-o", os.DevNull, "-")
+	probe.Stdin = strings.NewReader("#include <" + p.header + ">\n")
+	if probe.Run() != nil {
 		return "", errors.Join(missing(), ctx.Err())
 	}
 	sum := sha256.Sum256([]byte(p.source + strings.Join(p.options, " ")))
@@ -143,7 +143,7 @@ func (p program) built(ctx context.Context) (string, error) {
 	return file, nil
 }
 
-// run gives a program its input in a file, and answers what it writes and the seconds of processor time that it took.
+// run passes a program its input in a file, and returns its output and its CPU seconds.
 func (p program) run(ctx context.Context, args []string, input func(io.Writer) error) (out []byte, took float64, err error) {
 	file, err := p.built(ctx)
 	if err != nil {

@@ -1,11 +1,11 @@
-// Package yardstick holds the flow network (sim/flow) against two others that the field trusts.
+// Package yardstick validates the flow network (sim/flow) against two established simulators.
 //
 // SimGrid is the validated fluid network: with the settings in Settings it is plain max-min sharing, so that a list of flows
 // must end at the same instants in both. The same lists give the speed of both, in the same run. ns-3 has packets, queues and
-// TCP: a shuffle in both tells what a fluid network leaves out.
+// TCP: a shuffle in both shows what a fluid network leaves out.
 //
-// A List is read by all sides from the same file. The programs for SimGrid and ns-3 are C++, embedded here and compiled into the
-// lab's folder; what they answered is kept under docs/studies, so that the study's page can be computed again and checked by the
+// All sides read a List from the same file. The programs for SimGrid and ns-3 are C++, embedded here and compiled into the
+// lab's folder; their output is stored under docs/studies, so that the study's page can be recomputed and checked by the
 // ordinary tests without either.
 package yardstick
 
@@ -20,40 +20,40 @@ import (
 	"github.com/yardmaster/yardmaster/lab/host"
 )
 
-// The bars that the flow network is held to.
+// The bars for the flow network.
 const (
-	mostDifference = 1e-6 // relative, of the end of any flow
-	leastRatio     = 20.0 // times SimGrid's speed, with fastAlive flows under way
-	fastAlive      = 5000
+	maxDifference = 1e-6 // relative, of the end of any flow
+	minRatio      = 20.0 // times SimGrid's speed, with fastAlive flows alive
+	fastAlive     = 5000
 )
 
-// What the records are called.
+// Names of the records.
 const (
 	flowsSeries   = "flows"
 	answersSeries = "simgrid"
 	packetsSeries = "packets"
 )
 
-// Size is how large a comparison is.
+// Size is the size of a comparison.
 type Size struct {
 	Small  int   // networks drawn from seeds
-	Alive  []int // flows kept going in each of the largest lists
-	Ends   []int // flows that end while they are kept going, in the comparison
+	Alive  []int // flows kept alive in each of the largest lists
+	Ends   []int // flows that end in a list kept alive, in the comparison
 	Timed  []int // and in each round of the speed's measurement
 	Rounds int
 }
 
-// Full is for a person who has some minutes, Mini for tests.
+// Full takes some minutes; Mini is for tests.
 var (
 	Full = Size{Small: 1000, Alive: []int{100, 1000, 5000}, Ends: []int{5000, 5000, 2000}, Timed: []int{20000, 4000, 1000}, Rounds: 3}
 	Mini = Size{Small: 200, Alive: []int{100, 1000, 5000}, Ends: []int{1000, 500, 100}, Timed: []int{2000, 500, 200}, Rounds: 3}
 )
 
-// FlowRecord is what a comparison with SimGrid gave.
+// FlowRecord is the record of a comparison with SimGrid.
 type FlowRecord struct {
 	SimGrid string // its version
 	At      time.Time
-	Load    float64 // of the computer, one minute's mean
+	Load    float64 // of the computer, one-minute mean
 	Cases   []CaseRecord
 	Precise []PreciseRecord
 	Speeds  []SpeedRecord
@@ -66,27 +66,27 @@ type CaseRecord struct {
 	Links, Paths       int
 	Difference         Difference // between SimGrid and us
 	Judged             bool       // by Reference
-	TheirsOff, OursOff float64    // relative differences of ends from Reference's, the largest
+	TheirsOff, OursOff float64    // max relative differences of ends from Reference's
 }
 
-// PreciseRecord is what one of SimGrid's precisions does: how far its ends of the small lists are from the exact ones.
+// PreciseRecord is the effect of one of SimGrid's precisions: the distance of its ends of the small lists from the exact ones.
 type PreciseRecord struct {
 	Setting string
 	Off     Difference
 }
 
-// precisions are those that are tried, with the defaults first.
+// precisions are the precisions to test, defaults first.
 var precisions = []string{
 	"--cfg=surf/precision:1e-9", "--cfg=surf/precision:1e-6", "--cfg=surf/precision:1e-12", "--cfg=maxmin/precision:1e-5", "--cfg=maxmin/precision:1e-12",
 }
 
-// SpeedRecord is the speed of both at the same number of flows under way, in seconds of processor time for each round.
+// SpeedRecord is the speed of both with the same number of flows alive, in CPU seconds per round.
 type SpeedRecord struct {
 	Alive, Ends  int
 	Theirs, Ours []float64
 }
 
-// Ratio is how many times as fast as SimGrid we are: the middle one of the rounds.
+// Ratio is our speed relative to SimGrid's: the median of the rounds.
 func (s SpeedRecord) Ratio() float64 { return median(s.Ratios()) }
 
 func (s SpeedRecord) Ratios() []float64 {
@@ -97,7 +97,7 @@ func (s SpeedRecord) Ratios() []float64 {
 	return ratios
 }
 
-// keptLists are those whose answers from SimGrid are kept, so that the ordinary tests can compare. They do not depend on our own
+// keptLists are the lists whose SimGrid results are stored, so that the ordinary tests can compare. They do not depend on our own
 // network.
 func keptLists() []List { return append(namedLists(), smallLists(200)...) }
 
@@ -110,10 +110,10 @@ func smallLists(n int) (lists []List) {
 	return lists
 }
 
-// judgedFlows is how long a list may be for Reference to play it unasked.
+// judgedFlows is the maximum length of a list that Reference plays by default.
 const judgedFlows = 1000
 
-// CompareFlows holds our network against SimGrid.
+// CompareFlows compares our network with SimGrid.
 func CompareFlows(ctx context.Context, size Size, log io.Writer) (FlowRecord, error) {
 	r := FlowRecord{At: time.Now().UTC().Truncate(time.Second), Load: host.LoadAverage(host.OneMinute)}
 	var err error
@@ -150,7 +150,7 @@ func CompareFlows(ctx context.Context, size Size, log io.Writer) (FlowRecord, er
 	return r, nil
 }
 
-// add compares lists and keeps them as one case.
+// add compares lists and records them as one case.
 func (r *FlowRecord) add(ctx context.Context, log io.Writer, name string, lists ...List) error {
 	plays, err := SimGrid(ctx, lists...)
 	if err != nil {
@@ -160,14 +160,14 @@ func (r *FlowRecord) add(ctx context.Context, log io.Writer, name string, lists 
 	for i, l := range lists {
 		ours := Ours(l).Ends
 		d := Compare(l, plays[i].Ends, ours)
-		if name == "bundles" { // one flow with a weight in place of several: the farther one counts
+		if name == "bundles" { // one weighted flow in place of several: the larger difference counts
 			if b := Compare(l, plays[i].Ends, Bundled(l).Ends); b.End > d.End || b.Missing > 0 {
 				d = b
 			}
 		}
 		c.Links, c.Paths = c.Links+len(l.Links), c.Paths+len(l.Paths)
 		c.Difference = c.Difference.and(d)
-		if len(l.Flows) > judgedFlows && d.End <= mostDifference && d.Missing == 0 {
+		if len(l.Flows) > judgedFlows && d.End <= maxDifference && d.Missing == 0 {
 			c.Judged = false
 			continue
 		}
@@ -180,7 +180,7 @@ func (r *FlowRecord) add(ctx context.Context, log io.Writer, name string, lists 
 	return nil
 }
 
-// tryPrecisions tells what SimGrid's precisions do to its ends.
+// tryPrecisions records the effect of SimGrid's precisions on its ends.
 func (r *FlowRecord) tryPrecisions(ctx context.Context, lists []List) error {
 	truths := make([][]float64, len(lists))
 	for i, l := range lists {
@@ -200,7 +200,7 @@ func (r *FlowRecord) tryPrecisions(ctx context.Context, lists []List) error {
 	return nil
 }
 
-// measure has both play a list in turn.
+// measure times both on a list, alternately.
 func measure(ctx context.Context, l List, rounds int) (SpeedRecord, error) {
 	s := SpeedRecord{Alive: l.Alive, Ends: len(l.Flows) - l.Alive}
 	for range rounds {
@@ -220,19 +220,19 @@ func (s SpeedRecord) String() string {
 
 func (s SpeedRecord) PerSecond(took []float64) float64 { return float64(s.Ends) / median(took) }
 
-// Met says whether every end is near enough and, where it was measured, whether we are fast enough.
+// Met reports whether every end is close enough and, where measured, whether we are fast enough.
 func (r *FlowRecord) Met() (ends, speed bool) {
 	ends = len(r.Cases) > 0
 	for _, c := range r.Cases {
-		ends = ends && c.Difference.End <= mostDifference && c.Difference.Missing == 0
+		ends = ends && c.Difference.End <= maxDifference && c.Difference.Missing == 0
 	}
 	for _, s := range r.Speeds {
-		speed = speed || s.Alive == fastAlive && s.Ratio() >= leastRatio
+		speed = speed || s.Alive == fastAlive && s.Ratio() >= minRatio
 	}
 	return ends, speed
 }
 
-// RecordFlows compares and keeps, in dir, what came of it and what SimGrid answered to some of the lists.
+// RecordFlows compares and stores, in dir, the result and SimGrid's output for some of the lists.
 func RecordFlows(ctx context.Context, dir string, size Size, log io.Writer) error {
 	began := evidence.Begin(evidence.Here())
 	r, err := CompareFlows(ctx, size, log)

@@ -13,7 +13,7 @@ import (
 
 var records = filepath.Join("..", "..", "docs", "studies", "flow-network")
 
-// What SimGrid answered once is what our network must still answer.
+// Our network must still match SimGrid's stored results.
 func TestKeptAnswersOfSimGrid(t *testing.T) {
 	_, all, err := evidence.ReadSeries[[][]float64](records, answersSeries)
 	if err != nil || len(all) == 0 {
@@ -46,7 +46,7 @@ func sameAnswers(t *testing.T, answers [][]float64) {
 	}
 }
 
-// The page says what the records and today's flow network give.
+// The page matches the records and today's flow network.
 func TestPage(t *testing.T) {
 	text, picture, err := page(records, "", "")
 	if err != nil {
@@ -71,14 +71,14 @@ func TestPrecisionsAreAsThePageSays(t *testing.T) {
 	}
 	for _, r := range all {
 		for _, p := range r.Precise {
-			if bad := p.Off.End > mostDifference; bad != (p.Setting == "--cfg=surf/precision:1e-6") {
+			if bad := p.Off.End > maxDifference; bad != (p.Setting == "--cfg=surf/precision:1e-6") {
 				t.Errorf("%s: %s", p.Setting, p.Off)
 			}
 		}
 	}
 }
 
-// The shuffles that ns-3 played are those that the study has now.
+// The shuffles that ns-3 played are the study's current ones.
 func TestPacketsAreOfTheseShuffles(t *testing.T) {
 	_, all, err := evidence.ReadSeries[[]PacketRun](records, packetsSeries)
 	if err != nil || len(all) == 0 {

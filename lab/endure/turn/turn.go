@@ -1,5 +1,5 @@
-// Package turn is a steering policy for fault injection: it turns the knobs that it is given to and fro for as long as it lives, so that a steerer that
-// is killed at any moment leaves something to put back. It is registered in the lab's build of the command only.
+// Package turn is a steering policy for fault injection: it turns its knobs back and forth for as long as it runs, so that a steerer
+// killed at any moment leaves something to restore. It is registered only in the lab's build of the command.
 package turn
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Entry is the registry's line.
+// Entry is the registry entry.
 var Entry = steer.Entry{
 	Name: "turn", Title: "turns knobs to and fro",
 	Params: []steer.Param{
@@ -57,7 +57,7 @@ type knob struct {
 	value [2]float64
 }
 
-// Step implements steer.Steerer. Every step turns one knob of every queue, or of three jobs: of any queue, as the driver has to keep it from others.
+// Step implements steer.Steerer. Every step turns one knob of every queue, or of three jobs in any queue: the driver has to protect those of other queues.
 func (t *turn) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time) {
 	again = 50 * unit.Millisecond
 	if len(t.knobs) == 0 {

@@ -1,5 +1,5 @@
-// Package ha runs two ResourceManagers, of which one is active, with the ZooKeeper that elects it and a NodeManager, for tests.
-// Applications and the scheduler's configuration are kept in ZooKeeper, so that they outlive the one that took them.
+// Package ha runs two ResourceManagers, one of them active, with the ZooKeeper that elects it and a NodeManager, for tests.
+// Applications and the scheduler's configuration are stored in ZooKeeper, so that they survive a failover.
 package ha
 
 import (
@@ -16,7 +16,7 @@ import (
 // Admin is who may change the scheduler's configuration.
 const Admin = "yardmaster"
 
-// Names are the ResourceManagers', as the configuration and the processes are called.
+// Names are the names of the ResourceManagers, in the configuration and as processes.
 var Names = []string{"rm1", "rm2"}
 
 //go:embed ha.conf
@@ -27,12 +27,12 @@ type Lab struct{ *hadoop.Cluster }
 
 // Options of a pair; the zero value of a field is its default.
 type Options struct {
-	Session time.Duration // hadoop.zk.timeout-ms: a dead leader keeps its office for so long; 4 s, ZooKeeper's least here
-	Pause   time.Duration // of nodes between two tries to find the active one; 1 s (Hadoop's default: 30 s)
-	Log     io.Writer     // told what happens; may be nil
+	Session time.Duration // hadoop.zk.timeout-ms: how long a dead leader stays leader; 4 s, ZooKeeper's minimum here
+	Pause   time.Duration // of nodes between two attempts to find the active one; 1 s (Hadoop's default: 30 s)
+	Log     io.Writer     // progress; may be nil
 }
 
-// Up brings the pair up in the folder and waits until one is active and has its node. What fails is taken down; the logs stay.
+// Up brings the pair up in the folder and waits until one is active and has its node. On failure all is taken down; the logs stay.
 func Up(ctx context.Context, dir string, o Options) (*Lab, error) {
 	ports := []string{"zookeeper"}
 	for _, name := range Names {

@@ -23,7 +23,7 @@ func (l lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Two real ResourceManagers, of which the active one is killed twice.
+// Two real ResourceManagers, the active one is killed twice.
 func TestLabHA(t *testing.T) {
 	if os.Getenv("YARDMASTER_LAB_TESTS") == "" {
 		t.Skip("YARDMASTER_LAB_TESTS is not set")
@@ -51,7 +51,7 @@ func TestLabHA(t *testing.T) {
 	usage(t, lab.Dir)
 }
 
-// usage logs what the daemons take.
+// usage logs the daemons' resource usage.
 func usage(t *testing.T, dir string) {
 	t.Helper()
 	list, err := hadoop.Usages(dir)
@@ -119,12 +119,12 @@ func standbyFirst(t *testing.T, lab *ha.Lab) {
 	}
 }
 
-// note is a change that leaves a mark of its own in the configuration, and changes nothing else.
+// note is a change that leaves its own mark in the configuration, and changes nothing else.
 func note(n int) rest.SchedulerChange {
 	return rest.SchedulerChange{Update: []rest.QueueChange{{Queue: "root.batch", Settings: []rest.Setting{{Name: fmt.Sprintf("note-%d", n), Value: "set"}}}}}
 }
 
-// failover writes and reads all the time while the active one is killed, then counts what has become of each write.
+// failover writes and reads continuously while the active one is killed, then determines the outcome of each write.
 func failover(t *testing.T, lab *ha.Lab) {
 	active, other, err := lab.Roles(t.Context())
 	if err != nil {
@@ -156,15 +156,15 @@ func failover(t *testing.T, lab *ha.Lab) {
 	})
 	var accepted, unknown, refused []int
 	var gap error
-	wg.Go(func() { // the writer, without a pause, so that the blow falls into a write
+	wg.Go(func() { // the writer, without a pause, so that the kill hits a write
 		w := dial(t, rest.Options{RM: lab.URLs(), Retries: 3, Backoff: 200 * time.Millisecond, Timeout: 10 * time.Second})
 		for n := 1; ctx.Err() == nil; n++ {
 			_, err := w.ChangeScheduler(t.Context(), note(n))
-			var fate *rest.OutcomeUnknownError
+			var outcome *rest.OutcomeUnknownError
 			switch {
 			case err == nil:
 				accepted = append(accepted, n)
-			case errors.As(err, &fate):
+			case errors.As(err, &outcome):
 				unknown = append(unknown, n)
 				t.Logf("write %d: %v", n, err)
 			default:
@@ -192,7 +192,7 @@ func failover(t *testing.T, lab *ha.Lab) {
 	stop()
 	wg.Wait()
 
-	t.Logf("%d reads, the longest took %.1f s; %d writes accepted, %d of unknown fate, %d not taken (last: %v)",
+	t.Logf("%d reads, the longest took %.1f s; %d writes accepted, %d of unknown outcome, %d not taken (last: %v)",
 		reads, longest.Seconds(), len(accepted), len(unknown), len(refused), gap)
 	p, err := c.SchedulerConf(t.Context())
 	if err != nil {
@@ -206,7 +206,7 @@ func failover(t *testing.T, lab *ha.Lab) {
 	}
 	open := 0
 	for _, n := range unknown {
-		t.Logf("write %d of unknown fate: done %v", n, there(n))
+		t.Logf("write %d of unknown outcome: done %v", n, there(n))
 		if there(n) {
 			open++
 		}
@@ -216,16 +216,16 @@ func failover(t *testing.T, lab *ha.Lab) {
 			t.Errorf("write %d was done, and the client said that it was not", n)
 		}
 	}
-	// ZooKeeper gets the configuration and its version one after the other, so that a blow between the two leaves a write that
-	// is done and not counted. It must be one of unknown fate.
+	// ZooKeeper gets the configuration and its version one after the other, so that a kill between the two leaves a write that
+	// is done and not counted. It must be one of unknown outcome.
 	after, err := c.SchedulerConfVersion(t.Context())
 	if least := before + int64(len(accepted)); err != nil || after < least || after > least+int64(open) {
-		t.Errorf("version %d after %d, %d accepted writes and %d of unknown fate that were done (%v): was one lost, or done twice?",
+		t.Errorf("version %d after %d, %d accepted writes and %d of unknown outcome that were done (%v): was one lost, or done twice?",
 			after, before, len(accepted), open, err)
 	}
 	t.Logf("version %d -> %d", before, after)
 	if len(accepted) == 0 || len(unknown)+len(refused) == 0 {
-		t.Error("the blow has hit no write: nothing was shown")
+		t.Error("the kill hit no write: nothing was shown")
 	}
 	start := time.Now()
 	if err := lab.StartRM(t.Context(), active); err != nil {
@@ -234,7 +234,7 @@ func failover(t *testing.T, lab *ha.Lab) {
 	t.Logf("%s answers again after %.1f s", active, time.Since(start).Seconds())
 }
 
-// ready kills the active one and waits until the other has the nodes, which it shows later than itself.
+// ready kills the active one and waits until the other has the nodes, which register after it becomes active.
 func ready(t *testing.T, lab *ha.Lab) {
 	active, other, err := lab.Roles(t.Context())
 	if err != nil {

@@ -1,21 +1,21 @@
-// Package rmlog reads what a ResourceManager wrote about its decisions: every container's transitions, the states of
-// applications, attempts and nodes, and, where their loggers are at DEBUG, the beats of nodes, the calls of application
+// Package rmlog parses what a ResourceManager logs about its decisions: every container's transitions, the states of
+// applications, attempts and nodes, and, where their loggers are at DEBUG, the heartbeats of nodes, the calls of
 // AMs and the rounds of preemption.
 //
 // It reads the logs of a separate ResourceManager and of one inside SLS alike. A line is
 //
 //	2026-01-31 12:00:00,123 INFO [thread] rmcontainer.RMContainerImpl: container_... Container Transitioned from NEW to ALLOCATED
 //
-// where the thread may be missing and the class may be long or short: log4j's %d{ISO8601} %p [%t] %c: %m. Instants are taken
-// as UTC, so the JVM must run with -Duser.timezone=UTC (the lab's daemons do). Lines that say nothing of interest, stack
-// traces and broken lines are passed over: a log may be cut anywhere.
+// where the thread may be missing and the class may be long or short: log4j's %d{ISO8601} %p [%t] %c: %m. Instants are read
+// as UTC, so the JVM must run with -Duser.timezone=UTC (the lab's daemons do). Irrelevant lines, stack
+// traces and broken lines are skipped: a log may be truncated anywhere.
 //
 // What needs DEBUG, by logger (all under org.apache.hadoop.yarn.server.resourcemanager):
 //
 //	Beat      rmnode.RMNodeImpl
 //	Tick      rmapp.attempt.RMAppAttemptImpl
 //	Pass      scheduler.AbstractYarnScheduler
-//	Placed    scheduler.fair.FSSchedulerNode (node and size; the CapacityScheduler tells them at INFO),
+//	Placed    scheduler.fair.FSSchedulerNode (node and size; the CapacityScheduler logs them at INFO),
 //	          scheduler.common.fica.FiCaSchedulerApp and scheduler.fair.FSAppAttempt (Near, and the host without its port)
 //	Round     monitor.capacity.ProportionalCapacityPreemptionPolicy
 //
@@ -38,7 +38,7 @@ import (
 // Kind says what an event is about, in one lower-case word.
 type Kind string
 
-// The kinds of events, with the fields that each of them sets beside At, Logger and Kind.
+// The kinds of events, with the fields that each of them sets besides At, Logger and Kind.
 const (
 	// Container is a transition of a container: Container, App, From, To (NEW, RESERVED, ALLOCATED, ACQUIRED, RUNNING,
 	// COMPLETED, RELEASED, KILLED, EXPIRED).
@@ -49,13 +49,13 @@ const (
 	Attempt Kind = "attempt"
 	// Node is a change of a node's state: Node, From, To.
 	Node Kind = "node"
-	// Accepted is an application that the scheduler took: App, User, Queue.
+	// Accepted is an application that the scheduler accepted: App, User, Queue.
 	Accepted Kind = "accepted"
-	// Added is an attempt that the scheduler knows from now on: App, Attempt, User, Queue.
+	// Added is an attempt that was added to the scheduler: App, Attempt, User, Queue.
 	Added Kind = "added"
-	// Activated is an application that may have its AM (CapacityScheduler): App, User, Queue.
+	// Activated is an application whose AM may start (CapacityScheduler): App, User, Queue.
 	Activated Kind = "activated"
-	// Chosen is the scheduler's proposal to give a container to an application: App, Attempt, Queue, Near (NODE_LOCAL,
+	// Chosen is the scheduler's proposal to allocate a container to an application: App, Attempt, Queue, Near (NODE_LOCAL,
 	// RACK_LOCAL, OFF_SWITCH). It may still be rejected; the transition to ALLOCATED follows if not. CapacityScheduler only.
 	Chosen Kind = "chosen"
 	// Granted is the audit line of an allocation: Container, App, User, Queue, Size.
@@ -65,7 +65,7 @@ const (
 	Placed Kind = "placed"
 	// Beat is a node's report as it is handled by the node's own state machine: Node. DEBUG.
 	Beat Kind = "beat"
-	// Pass is the scheduler's handling of a node's report, after the ends that it told: Node. DEBUG.
+	// Pass is the scheduler's handling of a node's report, after the completed containers in it: Node. DEBUG.
 	Pass Kind = "pass"
 	// Tick is a call of an application's AM: App, Attempt. DEBUG.
 	Tick Kind = "tick"
@@ -73,7 +73,7 @@ const (
 	Round Kind = "round"
 )
 
-// Event is one line of the log that said something. Fields that a kind does not set are empty.
+// Event is one relevant line of the log. Fields that a kind does not set are empty.
 type Event struct {
 	At     time.Time
 	Kind   Kind
@@ -85,7 +85,7 @@ type Event struct {
 	Node      string // host:port, as the node registered
 
 	From, To string // states
-	Cause    string // the event that made the change
+	Cause    string // the event that caused the change
 	User     string
 	Queue    string // its last part or its whole path, as the line has it
 	Near     string // NODE_LOCAL, RACK_LOCAL, OFF_SWITCH
@@ -121,12 +121,12 @@ func Read(r io.Reader, f func(Event) error) error {
 }
 
 var (
-	// lines are log4j's, with or without a thread and a place after the class.
+	// lines are log4j's, with or without a thread and a source location after the class.
 	lines = regexp.MustCompile(`^([\d-]{10} [\d:,]{12}) +\S+ +(?:\[.*?\] )?(?:\S*\.)?(\w+)(?: \(\S+\))?: (.*)$`)
 	ids   = regexp.MustCompile(`^(?:application|(?:app)?attempt|container(?:_e\d+)?)_(\d+)_(\d+)(?:_\w+)?$`)
 )
 
-// rule is what to make of a message: the groups of its form are named after the fields of an Event.
+// rule parses a message: the groups of its pattern are named after the fields of an Event.
 type rule struct {
 	kind Kind
 	form *regexp.Regexp
@@ -164,7 +164,7 @@ func init() {
 	}
 }
 
-// Parse reads one line. It is false when the line says nothing of interest.
+// Parse parses one line; false if it is irrelevant.
 func Parse(line []byte) (Event, bool) {
 	l := lines.FindSubmatch(bytes.TrimRight(line, "\r\n"))
 	if l == nil || rules[string(l[2])] == nil {
@@ -192,7 +192,7 @@ func Parse(line []byte) (Event, bool) {
 	return Event{}, false
 }
 
-// AppOf is the application of a container or an attempt, by their ids; empty if it is not such an id.
+// AppOf is the application of a container or attempt id; empty for other ids.
 func AppOf(id string) string {
 	parts := ids.FindStringSubmatch(id)
 	if parts == nil {

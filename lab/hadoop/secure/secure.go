@@ -1,6 +1,6 @@
-// Package secure runs a ResourceManager and a NodeManager under Kerberos with a private KDC, for tests: both their remote
-// calls and their web pages ask for tickets. Principals of people: alice, bob, admin (who administers YARN), and stale, whose
-// keytab no longer fits.
+// Package secure runs a ResourceManager and a NodeManager under Kerberos with a private KDC, for tests: both their RPC
+// and their web endpoints require tickets. User principals: alice, bob, admin (who administers YARN), and stale, whose
+// keytab is outdated.
 package secure
 
 import (
@@ -36,7 +36,7 @@ const (
 	webPrincipal    = "HTTP/localhost"
 )
 
-// Up brings it up in the folder and waits until the node is active. What fails is taken down; the logs stay.
+// Up brings it up in the folder and waits until the node is active. On failure all is taken down; the logs stay.
 func Up(ctx context.Context, dir string, log io.Writer) (*Lab, error) {
 	dir, err := proc.Folder(dir)
 	if err != nil {
@@ -84,12 +84,12 @@ func (l *Lab) prepare(ctx context.Context, c *hadoop.Cluster) error {
 // StartRM starts the ResourceManager, also after a Stop or Kill of "resourcemanager".
 func (l *Lab) StartRM(ctx context.Context) error { return l.Restart(ctx, "resourcemanager") }
 
-// Auth proves to be the principal by its keytab.
+// Auth authenticates as the principal with its keytab.
 func (l *Lab) Auth(principal string) (*krb.Auth, error) {
 	return krb.New(krb.Options{Config: l.KDC.Config(), Keytab: l.KDC.Keytab(principal), Principal: principal})
 }
 
-// NewCookieSecret replaces the secret that the web server signs its cookies with; a restarted one then knows none of the old.
+// NewCookieSecret replaces the secret that signs the web server's cookies; after a restart the old ones are invalid.
 func (l *Lab) NewCookieSecret() error {
 	if err := os.WriteFile(secret(l.Dir), []byte(rand.Text()), 0o600); err != nil {
 		return fmt.Errorf("writing the cookies' secret: %w", err)
@@ -109,13 +109,13 @@ var (
 	kdcConf string // of a realm, a port and a folder
 )
 
-// KDC is a private MIT Kerberos server on loopback with files of its own: no system service, no root.
+// KDC is a private MIT Kerberos server on loopback with its own files: no system service, no root.
 type KDC struct {
 	lab *hadoop.Cluster
 	dir string
 }
 
-// Missing says which programs are not there, and where to get them; nothing is installed.
+// Missing reports which programs are missing, and how to install them.
 func Missing() error {
 	var no []string
 	for _, p := range []string{"krb5kdc", "kdb5_util", "kadmin.local", "kinit"} {
@@ -129,7 +129,7 @@ func Missing() error {
 	return fmt.Errorf("a private KDC needs %s; install them (Debian: apt install krb5-kdc krb5-admin-server krb5-user)", strings.Join(no, ", "))
 }
 
-// program finds a command, also where ordinary users do not look; "": it is not there.
+// program finds a command, also outside an ordinary user's PATH; "": not found.
 func program(name string) string {
 	for _, d := range []string{"", "/usr/sbin", "/usr/local/sbin", "/sbin"} {
 		if p, err := exec.LookPath(filepath.Join(d, name)); err == nil {
@@ -179,7 +179,7 @@ func (k *KDC) run(ctx context.Context, input, name string, args ...string) error
 	if err != nil {
 		return fmt.Errorf("%s: %w: %s", name, err, out)
 	}
-	for line := range strings.Lines(string(out)) { // kadmin ends with 0 whatever its commands did
+	for line := range strings.Lines(string(out)) { // kadmin exits 0 even if commands fail
 		if name == "kadmin.local" && strings.Contains(line, " while ") && !strings.HasPrefix(line, "WARNING") {
 			return errors.New("kadmin.local: " + strings.TrimSpace(line))
 		}
@@ -187,7 +187,7 @@ func (k *KDC) run(ctx context.Context, input, name string, args ...string) error
 	return nil
 }
 
-// Admin runs commands of kadmin, one a line.
+// Admin runs kadmin commands, one per line.
 func (k *KDC) Admin(ctx context.Context, commands ...string) error {
 	return k.run(ctx, strings.Join(commands, "\n")+"\n", "kadmin.local", "-r", Realm)
 }

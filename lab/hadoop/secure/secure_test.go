@@ -116,7 +116,7 @@ func TestLabSecure(t *testing.T) {
 	usage(t, lab.Dir)
 }
 
-// usage logs what the daemons take.
+// usage logs the daemons' resource usage.
 func usage(t *testing.T, dir string) {
 	t.Helper()
 	list, err := hadoop.Usages(dir)
@@ -173,7 +173,7 @@ func ticketCache(t *testing.T, lab *secure.Lab) {
 		t.Fatal(err)
 	}
 	time.Sleep(3100 * time.Millisecond)
-	fresh := func() *krb.Auth { // with no cookie to stand for the ticket
+	fresh := func() *krb.Auth { // without a cookie in place of the ticket
 		a, err := krb.New(o)
 		if err != nil {
 			t.Fatal(err)
@@ -274,12 +274,12 @@ func delegation(t *testing.T, lab *secure.Lab) string {
 }
 
 func rotation(t *testing.T, lab *secure.Lab) {
-	long := keytab(t, lab, "admin") // logged in all the time
+	long := keytab(t, lab, "admin") // logged in throughout
 	c := dial(t, lab.RM, long)
 	if _, err := c.Info(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := lab.NewCookieSecret(); err != nil { // else the cookie would do
+	if err := lab.NewCookieSecret(); err != nil { // else the cookie would suffice
 		t.Fatal(err)
 	}
 	rotateKey(t, lab)

@@ -11,8 +11,8 @@ import (
 	"github.com/yardmaster/yardmaster/lab/evidence"
 )
 
-// log is a short run of two nodes and one job: the AM on node b, a map that was reserved first and a map that is taken
-// away by the preemption monitor, with noise in between.
+// log is a short run of two nodes and one job: the AM on node b, a map that was reserved first and a map that is killed
+// by the preemption monitor, with noise in between.
 const log = `0 y base 1000000
 800 y node 127.1.0.1 5
 900 y round
@@ -139,7 +139,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// Whatever stands in a log, parsing it neither panics nor makes a record that points outside of itself.
+// Parsing any log neither panics nor makes a record with indices out of range.
 func FuzzParse(f *testing.F) {
 	f.Add(log)
 	f.Add(strings.ReplaceAll(log, "7", "-1"))

@@ -12,19 +12,19 @@ import (
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 )
 
-// Record is what one run of SLS did. All instants are milliseconds since time 0 of the trace; -1: it did not happen.
+// Record is one run of SLS. All instants are milliseconds since time 0 of the trace; -1: it did not happen.
 type Record struct {
 	Scenario   string
 	Hadoop     string // version
 	Scheduler  string // capacity or fair
-	Trace      string // what it was run on, as the caller calls it
+	Trace      string // name of the scenario
 	Beat       int64  // heartbeat of nodes and AMs
 	Nodes      []NodeRecord
 	Jobs       []JobRecord       // in order of application ids
 	Containers []ContainerRecord // in order of allocation
 	Log        Log
 	Kills      []Kill
-	Lost       []string // applications that the RM did not see end well: jobs whose times mean nothing
+	Lost       []string // applications that did not end properly for the RM: their times mean nothing
 	Machine    Machine
 }
 
@@ -33,7 +33,7 @@ type NodeRecord struct {
 	Name  string
 	Rack  string
 	Port  int64 // of its id; the RM keeps some lists of nodes in the order of a hash over name and port
-	Phase int64 // first heartbeat: later ones follow every Beat, plus what the machine slipped
+	Phase int64 // first heartbeat: later ones follow every Beat, plus the machine's slip
 }
 
 // JobRecord is one application.
@@ -53,7 +53,7 @@ type JobRecord struct {
 type ContainerRecord struct {
 	Job       int32 // index into Jobs
 	Num       int64 // number in its application's ids
-	Node      int32 // index into Nodes; -1: nobody was told
+	Node      int32 // index into Nodes; -1: unknown
 	Priority  int32
 	Mem       int64
 	Cores     int64
@@ -62,10 +62,10 @@ type ContainerRecord struct {
 	Acquired  int64
 	Running   int64 // its node had reported it
 	Ended     int64
-	State     string // the RM's last word: COMPLETED, KILLED, RELEASED
+	State     string // the RM's final state: COMPLETED, KILLED, RELEASED
 }
 
-// Kill is a container that the preemption monitor chose (Taken false) or took away.
+// Kill is a container that the preemption monitor selected (Taken false) or killed.
 type Kill struct {
 	At        int64
 	Container int32 // index into Containers
@@ -74,9 +74,9 @@ type Kill struct {
 
 // Kinds of entries of a Log.
 const (
-	Beat   = 'B' // a node has looked which of its containers have ended, and its heartbeat reached the RM
+	Beat   = 'B' // a node has checked which of its containers have ended, and its heartbeat reached the RM
 	Pass   = 'P' // the scheduler began to serve a node
-	Tick   = 'T' // an AM has started what it was given, and calls
+	Tick   = 'T' // an AM has started its new containers, and calls
 	Call   = 'C' // its allocate reached the scheduler
 	Change = 'A' // the same, with new requests
 	Added  = '+' // an attempt was added
@@ -86,7 +86,7 @@ const (
 	Round  = 'R' // preemption round, or update of the fair shares
 )
 
-// Log holds every event that moves the scheduler, in the order of the log: Kinds[i] happened At[0]+...+At[i] ms after
+// Log holds every event that drives the scheduler, in the order of the log: Kinds[i] happened At[0]+...+At[i] ms after
 // time 0 to node or job Of[i].
 type Log struct {
 	Kinds string
@@ -103,7 +103,7 @@ func (l *Log) Each(f func(kind byte, at int64, of int32)) {
 	}
 }
 
-// Machine says how fast the run was and how much the computer was in its way.
+// Machine says how fast the run was and how much the computer disturbed it.
 type Machine struct {
 	Wall    float64 // seconds from the start of the JVM to its end
 	StartUp float64 // of these, until time 0
@@ -113,11 +113,11 @@ type Machine struct {
 	SlipP50 int64 // how late heartbeats came, ms
 	SlipP95 int64
 	SlipMax int64
-	// Unordered counts events whose order in the log may not be that in which the scheduler took them in.
+	// Unordered counts events whose order in the log may differ from that in which the scheduler handled them.
 	Unordered int `json:",omitempty"`
 }
 
-// Task is one task, or Count like ones, of a Job.
+// Task is one task of a Job, or Count identical ones.
 type Task struct {
 	Host     string `json:"container.host,omitempty"` // "/rack/node"; "": anywhere
 	Duration int64  `json:"container.duration.ms"`
@@ -127,8 +127,8 @@ type Task struct {
 	Count    int64  `json:"count,omitempty"` // 0: 1
 }
 
-// Job is one job of a trace, in the form that hadoop-sls reads. Priority is our own addition: the stock simulator submits
-// everything with priority 0 and takes no notice of the field, ours submits with it.
+// Job is one job of a trace, in the format of hadoop-sls. Priority is our own addition: the stock simulator submits
+// everything with priority 0 and ignores the field, ours submits with it.
 type Job struct {
 	ID       string `json:"job.id"`
 	Type     string `json:"yarn.sls.am.type"` // mapreduce
@@ -141,7 +141,7 @@ type Job struct {
 	Tasks    []Task `json:"job.tasks"`
 }
 
-// Containers counts the containers that the job needs, its AM among them.
+// Containers counts the containers that the job needs, including its AM's.
 func (j *Job) Containers() int64 {
 	n := int64(1)
 	for i := range j.Tasks {
@@ -152,7 +152,7 @@ func (j *Job) Containers() int64 {
 
 // Node is one node of a node file.
 type Node struct {
-	Name  string `json:"node"` // a literal address: a name that resolves lands in /default-rack
+	Name  string `json:"node"` // a literal address: a name that resolves ends up in /default-rack
 	Mem   int64  `json:"memory-mb"`
 	Cores int64  `json:"vcores"`
 }
@@ -169,12 +169,12 @@ func WriteTrace(w io.Writer, jobs []Job) error { return hadoop.WriteLines(w, job
 // WriteNodes writes a node file.
 func WriteNodes(w io.Writer, racks []Rack) error { return hadoop.WriteLines(w, racks) }
 
-// maxLine bounds one line of a log; longer ones (a dump of a configuration) are of no interest.
+// maxLine bounds one line of a log; longer ones (a dump of a configuration) are irrelevant.
 const maxLine = 1 << 16
 
 // parse turns the log of a run into a record. A line is "MS LOGGER MESSAGE", MS counted from the start of the JVM: those of
-// logger y are Watch's (see java/Watch.java), those of RMContainerImpl tell the life of each container. Lines of other
-// loggers and torn lines are passed over; Lost and counts tell when something is missing.
+// logger y are Watch's (see java/Watch.java), those of RMContainerImpl are the transitions of each container. Lines of other
+// loggers and torn lines are skipped; Lost and counts reveal missing data.
 func parse(r io.Reader, rec *Record) error {
 	p := &parser{
 		rec: rec, nodes: map[string]int32{}, jobs: map[int64]int32{}, containers: map[key]int32{},
@@ -249,7 +249,7 @@ func num(s string) int64 {
 	return v
 }
 
-// longest is how many words a line of Watch's may have; words that are missing are empty.
+// longest is the maximum number of words in a line of Watch's; missing words are empty.
 const longest = 8
 
 func (p *parser) watch(ms int64, f []string) {
@@ -292,8 +292,8 @@ func (p *parser) watch(ms int64, f []string) {
 			c.Node = n
 		}
 		c.Priority, c.Mem, c.Cores = int32(num(f[4])), num(f[5]), num(f[6])
-	case !isApp: // the rest concerns one application
-	case word == "lost" && f[2] != "" && f[2] != "FINISHING": // that is no loss: the AM has unregistered, its node has only not told yet
+	case !isApp: // the rest is about one application
+	case word == "lost" && f[2] != "" && f[2] != "FINISHING": // FINISHING is not lost: the AM has unregistered, its node has just not reported yet
 		rec.Lost = append(rec.Lost, j.ID+" "+f[2])
 	case word == "add":
 		j.Added = ms
@@ -326,7 +326,7 @@ func (p *parser) note(kind byte, ms int64, of int32) {
 
 var transitions = regexp.MustCompile(`^container_(?:e\d+_)?\d+_(\d+)_\d+_(\d+) Container Transitioned from \w+ to (\w+)$`)
 
-// transition takes "container_TS_APP_ATTEMPT_NUM Container Transitioned from A to B".
+// transition parses "container_TS_APP_ATTEMPT_NUM Container Transitioned from A to B".
 func (p *parser) transition(ms int64, msg string) {
 	f := transitions.FindStringSubmatch(msg)
 	if f == nil {
@@ -364,7 +364,7 @@ func (p *parser) transition(ms int64, msg string) {
 	}
 }
 
-// finish moves all instants to the trace's clock.
+// finish converts all instants to the trace's clock.
 func (p *parser) finish() error {
 	r := p.rec
 	if !p.based {
@@ -414,7 +414,7 @@ func (p *parser) finish() error {
 	return nil
 }
 
-// phase finds the grid that a node's heartbeats lie on: they come every period, late at times and never early. It returns
+// phase finds the grid of a node's heartbeats: they come every period, sometimes late and never early. It returns
 // the first instant of the grid and how late each heartbeat was.
 func phase(beats []int64, period int64) (first int64, late []int64) {
 	first = beats[0]

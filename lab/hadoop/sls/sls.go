@@ -1,16 +1,16 @@
 // Package sls runs Hadoop's Scheduler Load Simulator: the real ResourceManager with its real scheduler in one JVM, nodes and
-// AMs simulated by timers. It is the second truth, besides real daemons, that the simulator is held against:
-// hundreds of nodes fit on a laptop, and everything that reaches the scheduler can be seen with its instant.
+// AMs simulated by timers. It is the second reference for the simulator, besides real daemons:
+// hundreds of nodes fit on a laptop, and every event that reaches the scheduler is logged with its instant.
 //
-// SLS runs on the wall clock. A trace of two minutes takes two minutes, and what the computer does meanwhile shows: a
+// SLS runs on the wall clock. A trace of two minutes takes two minutes, and other load on the computer shows: a
 // heartbeat that comes 50 ms late may change who gets the next container. So a run is returned as a Record of every
-// heartbeat, scheduling pass, call of an AM, preemption round and container, together with how late heartbeats were.
+// heartbeat, scheduling pass, AM call, preemption round and container, together with how late heartbeats were.
 //
 // The stock runner of Hadoop 3.4 (SLSRunner) builds its ResourceManager without yarn-site.xml, cannot read its own traces,
-// loses applications in races and may never exit. The few classes in java/ start it around all that. They subclass the
-// schedulers to write one line for each event that reaches them, and change nothing about what they decide.
+// loses applications in races and may never exit. The few classes in java/ work around all that. They subclass the
+// schedulers to write one line for each event that reaches them, and do not change their decisions.
 //
-// A run is warmed up: the first seconds of a JVM are slow, so a trace should begin with a throw-away job at 0 and the jobs
+// The first seconds of a JVM are slow, so a trace should begin with a throw-away warm-up job at 0 and the jobs
 // that count at 10 s or later.
 package sls
 
@@ -40,12 +40,12 @@ import (
 //go:embed java/*.java
 var sources embed.FS
 
-// Options is one run.
+// Options configure one run.
 type Options struct {
 	Name  string // of the scenario; kept in the record
 	Jobs  []Job
 	Racks []Rack
-	// Capacity is a capacity-scheduler.xml, Fair a fair-scheduler.xml: give one.
+	// Capacity is a capacity-scheduler.xml, Fair a fair-scheduler.xml: exactly one is required.
 	Capacity, Fair []byte
 	Site           map[string]string // further properties of yarn-site.xml
 	Dir            string            // for configuration, log and output; must be empty or new
@@ -56,7 +56,7 @@ type Options struct {
 // beat is how often nodes and AMs call, in ms.
 const beat = 1000
 
-// Digest is a fingerprint of all that a run is given; it is kept in the record.
+// Digest is a fingerprint of a run's input; it is stored in the record.
 func (o *Options) Digest() string {
 	h := fnv.New64a()
 	_ = WriteTrace(h, o.Jobs) // a hash does not fail
@@ -81,8 +81,8 @@ func (o *Options) withDefaults(ends bool) error {
 	return nil
 }
 
-// limit ends a run that does not end by itself: five minutes after the last submission, plus what the tasks take one after another on
-// one container of every node.
+// limit is the timeout of a run: five minutes after the last submission, plus the time of all tasks run sequentially on
+// one container per node.
 func (o *Options) limit() time.Duration {
 	var last, work int64
 	for i := range o.Jobs {
@@ -97,8 +97,8 @@ func (o *Options) limit() time.Duration {
 // process is the name under which the JVM is recorded in the run's folder.
 const process = "sls"
 
-// Run runs SLS to the end of all jobs and returns what happened. The JVM is gone when it returns, also on errors and when ctx
-// ends. Applications that SLS lost are in Record.Lost; that is no error.
+// Run runs SLS to the end of all jobs and returns the record. The JVM has ended when it returns, also on errors and when ctx
+// ends. Applications that SLS lost are in Record.Lost; that is not an error.
 func Run(ctx context.Context, o Options) (*Record, error) {
 	if err := o.withDefaults(true); err != nil {
 		return nil, err
@@ -144,8 +144,8 @@ func (o *Options) scheduler() string {
 
 func logFile(dir string) string { return filepath.Join(dir, "events.log") }
 
-// start writes the run's files and starts the JVM; jobs is how many applications it waits for, 0: it stays. The JVM needs little of the
-// processor, but at its instants.
+// start writes the run's files and starts the JVM; jobs is how many applications it waits for, 0: it keeps running. The JVM needs little
+// CPU, but on time.
 func start(ctx context.Context, o *Options, jobs int) (*proc.Process, error) {
 	c, err := hadoop.Clients(ctx, o.Dir, o.Log)
 	if err != nil {
@@ -170,8 +170,8 @@ func start(ctx context.Context, o *Options, jobs int) (*proc.Process, error) {
 	})
 }
 
-// wait waits for the end and samples how many threads of the computer run beside this one: the averages of the kernel look a minute
-// back, too far for a run of two.
+// wait waits for the end and samples the number of other runnable threads on the computer: the kernel's averages span a minute,
+// too long for a run of two.
 func wait(ctx context.Context, o *Options, p *proc.Process) (load []float64, err error) {
 	limit := time.NewTimer(o.limit())
 	defer limit.Stop()
@@ -194,16 +194,16 @@ func wait(ctx context.Context, o *Options, p *proc.Process) (load []float64, err
 	}
 }
 
-// lastWords is the end of what the JVM wrote besides its events.
+// lastWords is the end of the JVM's output other than its events.
 func lastWords(dir string) string {
-	b, _ := os.ReadFile(proc.Log(dir, process)) // not there: it said nothing
+	b, _ := os.ReadFile(proc.Log(dir, process)) // not there: no output
 	return cmp.Or(hadoop.LastLines(string(b), 15), "(none)")
 }
 
 var (
 	//go:embed sls.conf
 	settings string
-	// log4j writes our events and the lives of containers to a file with milliseconds since the start of the JVM, and warnings
+	// log4j writes our events and container transitions to a file with milliseconds since the start of the JVM, and warnings
 	// of everything else to the console.
 	//go:embed log4j.properties
 	log4j string
@@ -250,8 +250,8 @@ type Live struct {
 	Dir string
 }
 
-// Up starts SLS and leaves it running until Down, from this process or another. The jobs of the trace run from then on; none
-// are needed. Applications that come over REST get a container for their AM and nothing is run in it. Unless Site says
+// Up starts SLS and leaves it running until Down, from this process or another. The jobs of the trace run from then on; the trace may be
+// empty. Applications submitted over REST get a container for their AM and nothing runs in it. Unless Site says
 // otherwise the queues can be changed over REST (their configuration is kept in memory).
 func Up(ctx context.Context, o Options) (*Live, error) {
 	if err := o.withDefaults(false); err != nil {
@@ -290,5 +290,5 @@ func Down(dir string) error {
 	return err
 }
 
-// webPort is where the RM answers REST; it is written when everything is up.
+// webPort is the RM's REST port; it is written when everything is up.
 var webPort = regexp.MustCompile(`(?m) y web (\d+)$`)

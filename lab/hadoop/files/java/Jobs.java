@@ -38,18 +38,18 @@ import org.apache.hadoop.yarn.client.api.YarnClient;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 
 /**
- * Submits MapReduce jobs in time from one JVM, each as its user, and tells how they end.
+ * Submits MapReduce jobs on schedule from one JVM, each as its user, and reports how they end.
  *
  * <pre>Jobs LIST wait|submit</pre>
  *
- * LIST has one JSON object a line: id, kind (sleep, wordcount, pi, teragen, terasort), user, queue, submit (ms), maps,
+ * LIST has one JSON object per line: id, kind (sleep, wordcount, pi, teragen, terasort), user, queue, submit (ms), maps,
  * reduces, map_ms, reduce_ms, bytes (of input or output for each map), points (of pi, for each map), conf: {name: value}.
- * Standard output has one JSON object a line and application, as it ends or, without waiting, as it is submitted.
+ * Standard output has one JSON object per line and application, when it ends or, without waiting, when it is submitted.
  */
 public final class Jobs {
   static final ObjectMapper JSON = new ObjectMapper();
 
-  /** An application that was submitted and is watched. */
+  /** A submitted application that is being watched. */
   static final class Watched {
     final ObjectNode told;
     final ApplicationId app;
@@ -125,7 +125,7 @@ public final class Jobs {
     }
   }
 
-  /** Writes one file of words for each map. */
+  /** Writes one file of words per map. */
   static void words(JsonNode job, Configuration c, int maps) throws Exception {
     FileSystem fs = FileSystem.get(c);
     long bytes = job.path("bytes").asLong(1 << 16);
@@ -209,12 +209,12 @@ public final class Jobs {
         Thread.sleep(100);
       }
     }
-    if (wait || kind.equals("teragen")) { // a sort needs what was made before it
+    if (wait || kind.equals("teragen")) { // a sort needs its input
       runner.join();
     }
   }
 
-  /** Looks at all that run until each has ended. */
+  /** Polls all running applications until each has ended. */
   static void watch() throws Exception {
     while (unsubmitted.getCount() > 0 || !WATCHED.isEmpty()) {
       for (Watched w : new ArrayList<>(WATCHED)) {
@@ -234,7 +234,7 @@ public final class Jobs {
   }
 
   public static void main(String[] a) throws Exception {
-    System.setOut(System.err); // the examples talk
+    System.setOut(System.err); // the examples write to standard output
     wait = a[1].equals("wait");
     List<JsonNode> jobs = new ArrayList<>();
     try (BufferedReader in = Files.newBufferedReader(Path.of(a[0]))) {

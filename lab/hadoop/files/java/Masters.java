@@ -53,15 +53,15 @@ import org.apache.hadoop.yarn.util.RackResolver;
 import org.apache.hadoop.yarn.util.Records;
 
 /**
- * Many real applications in one JVM. Each is an unmanaged master: it submits itself, registers, files all its requests with
- * its first call, calls the ResourceManager at a fixed delay, holds every container for its time and gives it back, and
- * unregisters in the call that gives back the last one. It speaks the protocol itself: a client library would repeat and
- * correct requests on its own, and what was asked when must be known.
+ * Many real applications in one JVM. Each is an unmanaged AM: it submits itself, registers, sends all its requests with
+ * its first call, calls the ResourceManager at a fixed delay, holds every container for its time and releases it, and
+ * unregisters in the call that releases the last one. It speaks the protocol itself: a client library would retry and
+ * correct requests on its own, and we must know what was requested when.
  *
  * <pre>Masters WORKLOAD hold|start HEARTBEAT_MS POLL_MS THREADS</pre>
  *
- * WORKLOAD has one JSON object a line: id, user, queue, submit (ms), priority, type, tracking (URL), containers: [{count, mb, vcores, priority,
- * hold (ms, a number or a list), nodes: [host]}]. Standard output has one JSON object a line and application, as it ends.
+ * WORKLOAD has one JSON object per line: id, user, queue, submit (ms), priority, type, tracking (URL), containers: [{count, mb, vcores, priority,
+ * hold (ms, a number or a list), nodes: [host]}]. Standard output has one JSON object per line and application, when it ends.
  */
 public final class Masters {
   static final ObjectMapper JSON = new ObjectMapper();
@@ -75,16 +75,16 @@ public final class Masters {
   static long heartbeat;
   static long poll;
 
-  /** What is asked for at one priority. */
+  /** The requests at one priority. */
   static final class Group {
     int index;
     int priority;
     Resource size;
     List<String> nodes = new ArrayList<>();
-    ArrayDeque<Long> holds = new ArrayDeque<>(); // of containers that have not come yet
+    ArrayDeque<Long> holds = new ArrayDeque<>(); // of containers not allocated yet
   }
 
-  /** A container that was given to an application. */
+  /** A container allocated to an application. */
   static final class Held {
     final ObjectNode told;
     final Group group;
@@ -99,7 +99,7 @@ public final class Masters {
     }
   }
 
-  /** One application. Its steps follow one another in the pool; no two run at once. */
+  /** One application. Its steps run in the pool, one at a time. */
   static final class App {
     final JsonNode job;
     final String user;
@@ -140,7 +140,7 @@ public final class Masters {
       groups.values().forEach(this::ask);
     }
 
-    /** Sets the number of containers that are still wanted at a priority. */
+    /** Sets the number of outstanding containers at a priority. */
     void ask(Group g) {
       int n = g.holds.size();
       List<String> places = new ArrayList<>(g.nodes);
@@ -178,12 +178,12 @@ public final class Masters {
       step(this::token, 0);
     }
 
-    /** Waits for the token that lets the master register. */
+    /** Waits for the token that lets the AM register. */
     void token() throws Exception {
       ApplicationReport r;
       try {
         r = CLIENTS.get(user).getApplicationReport(GetApplicationReportRequest.newInstance(id)).getApplicationReport();
-      } catch (ApplicationNotFoundException e) { // taken and not kept: the ResourceManager went before it was written down
+      } catch (ApplicationNotFoundException e) { // accepted and lost: the ResourceManager went down before persisting it
         submit();
         return;
       }
@@ -221,9 +221,9 @@ public final class Masters {
     }
 
     /**
-     * Another ResourceManager, or the same one after a restart, knows the application but not its master: it registers again and
-     * asks again for what has not come. Containers in which nothing runs are unknown to the nodes, and so lost: at once those that are
-     * only held, and the others, whose start may have crossed with it, when their end is long overdue.
+     * Another ResourceManager, or the same one after a restart, knows the application but not its AM: it registers again and
+     * repeats its outstanding requests. Containers without a process are unknown to the nodes, and so lost: immediately if they are
+     * only held; the others, whose start may have raced with it, when their end is long overdue.
      */
     void again() throws Exception {
       register();
@@ -238,7 +238,7 @@ public final class Masters {
       step(this::call, 0);
     }
 
-    /** Gives up the containers whose end is overdue by so much, or all for 0, and wants others for the time that is left. */
+    /** Gives up the containers whose end is overdue by the given time, or all for 0, and requests replacements for the remaining time. */
     void giveUp(long overdue) {
       long now = now();
       held.entrySet().removeIf(e -> {
@@ -256,7 +256,7 @@ public final class Masters {
       });
     }
 
-    /** One call: gives back what has been held long enough, takes what is new. */
+    /** One call: releases what has been held long enough, accepts new containers. */
     void call() throws Exception {
       long sent = now();
       if (start && !known) {
@@ -306,7 +306,7 @@ public final class Masters {
 
     void allocated(Container c, long got) {
       Group g = groups.get(c.getPriority().getPriority());
-      if (g == null || g.holds.isEmpty()) { // more than was asked for: it crossed with a request
+      if (g == null || g.holds.isEmpty()) { // over-allocated: it raced with a request
         release.add(c.getId());
         containers.addObject().put("id", c.getId().toString()).put("node", c.getNodeId().toString()).put("seen", got).put("surplus", true);
         return;
@@ -339,12 +339,12 @@ public final class Masters {
     void completed(ContainerStatus s, long got) {
       Held h = held.remove(s.getContainerId());
       if (h == null) {
-        return; // given back by ourselves
+        return; // released by ourselves
       }
       synchronized (h.told) {
         h.told.put("released", got).put("exit", s.getExitStatus());
       }
-      if (s.getExitStatus() != 0) { // taken away: ask for another one
+      if (s.getExitStatus() != 0) { // preempted or failed: request another one
         h.told.put("lost", true);
         h.group.holds.add(h.hold);
         ask(h.group);

@@ -10,7 +10,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.SchedulerEvent;
 import org.apache.hadoop.yarn.sls.scheduler.SLSCapacityScheduler;
 
-/** The CapacityScheduler as it is, telling what reaches it. */
+/** The unchanged CapacityScheduler, logging each event that reaches it. */
 public class Capacity extends SLSCapacityScheduler {
   @Override
   public void handle(SchedulerEvent e) {

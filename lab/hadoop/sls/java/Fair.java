@@ -10,7 +10,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.SchedulerEvent;
 import org.apache.hadoop.yarn.sls.scheduler.SLSFairScheduler;
 
-/** The FairScheduler as it is, telling what reaches it and when it computes its shares. */
+/** The unchanged FairScheduler, logging each event that reaches it and when it computes its shares. */
 public class Fair extends SLSFairScheduler {
   @Override
   public void handle(SchedulerEvent e) {

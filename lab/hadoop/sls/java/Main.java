@@ -22,7 +22,7 @@ import org.apache.hadoop.yarn.sls.scheduler.TaskRunner;
 import org.apache.log4j.spi.LoggingEvent;
 
 /**
- * Runs Hadoop's Scheduler Load Simulator around what its stock runner of 3.4 gets wrong: it builds the RM out of a
+ * Runs Hadoop's Scheduler Load Simulator and works around the bugs of the stock runner of 3.4: it builds the RM from a
  * configuration without yarn-site.xml, cannot read its own trace format, loses applications to two races, may never exit.
  *
  * <p>Arguments are those of SLSRunner. System properties: yard.jobs is how many applications to wait for; 0 runs until killed.
@@ -30,7 +30,7 @@ import org.apache.log4j.spi.LoggingEvent;
 public final class Main {
   private Main() {}
 
-  /** Starts our RM with the configuration as it is: nothing is switched on behind the site file's back. */
+  /** Starts our RM with the unchanged configuration: nothing is enabled that the site file does not enable. */
   private static final class Rm extends RMRunner {
     private final Configuration conf;
     private final Manager rm;
@@ -78,7 +78,7 @@ public final class Main {
     Watch.say("base " + LoggingEvent.getStartTime());
     YarnConfiguration conf = new YarnConfiguration();
     conf.addResource("sls-runner.xml");
-    // The masters' class map is filled from this configuration.
+    // The AM class map is filled from this configuration.
     conf.set(SLSConfiguration.AM_TYPE_PREFIX + "mapreduce", Master.class.getName());
     SLSRunner sls = new SLSRunner(conf);
     TaskRunner tasks = (TaskRunner) field("runner").get(null);
@@ -96,7 +96,7 @@ public final class Main {
     while (jobs == 0 || !ended(rm.rm, jobs)) {
       Thread.sleep(100);
     }
-    // What has ended may still hold containers until its nodes report.
+    // Ended applications may still hold containers until their nodes report.
     Thread.sleep(Integer.getInteger("yard.linger", 1500));
     int failed = 0;
     for (RMApp a : rm.rm.getRMContext().getRMApps().values()) {
@@ -114,7 +114,7 @@ public final class Main {
     Collection<RMApp> apps = rm.getRMContext().getRMApps().values();
     int n = 0;
     for (RMApp a : apps) {
-      RMAppState s = a.getState(); // FINISHING is not over: its master's container is still there
+      RMAppState s = a.getState(); // FINISHING is not final: its AM's container is still there
       if (s == RMAppState.FINISHED || s == RMAppState.FAILED || s == RMAppState.KILLED) {
         n++;
       }

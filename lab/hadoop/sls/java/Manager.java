@@ -25,7 +25,7 @@ import org.apache.hadoop.yarn.sls.SLSRunner;
 import org.apache.hadoop.yarn.sls.resourcemanager.MockAMLauncher;
 import org.apache.hadoop.yarn.webapp.WebApp;
 
-/** The ResourceManager with simulated masters, telling when applications are submitted and nodes report. */
+/** The ResourceManager with simulated AMs, logging submissions and node heartbeats. */
 final class Manager extends ResourceManager {
   private final SLSRunner sls;
   private final Set<ApplicationId> ours = ConcurrentHashMap.newKeySet();
@@ -34,7 +34,7 @@ final class Manager extends ResourceManager {
     this.sls = sls;
   }
 
-  /** The port that the kernel gave to the web application. */
+  /** The port that the kernel assigned to the web application. */
   int port() throws ReflectiveOperationException {
     Field f = ResourceManager.class.getDeclaredField("webApp");
     f.setAccessible(true);
@@ -44,14 +44,14 @@ final class Manager extends ResourceManager {
   @Override
   protected ApplicationMasterLauncher createAMLauncher() {
     return new MockAMLauncher(sls, rmContext) {
-      // An application that came over REST has no simulated master; the stock launcher would take the RM down.
+      // An application submitted over REST has no simulated AM; the stock launcher would crash the RM.
       @Override
       public void handle(AMLauncherEvent e) {
         ApplicationId id = e.getAppAttempt().getAppAttemptId().getApplicationId();
         if (!ours.contains(id)) {
           return;
         }
-        // A master's container may be there before the thread that submitted it has noted its simulator.
+        // An AM's container may be allocated before the submitting thread has registered its simulator.
         for (int i = 0; i < 1000 && sls.getAMSimulatorByAppId(id) == null; i++) {
           pause();
         }

@@ -12,12 +12,12 @@ import org.apache.hadoop.yarn.sls.SLSRunner;
 import org.apache.hadoop.yarn.sls.appmaster.AMSimulator;
 import org.apache.hadoop.yarn.sls.appmaster.MRAMSimulator;
 
-/** The simulated MapReduce master as it is, telling when it wakes up, with the job's own id and priority at hand. */
+/** The unchanged simulated MapReduce AM, logging when it wakes up, with the job's own id and priority. */
 public class Master extends MRAMSimulator {
   /** Priorities of jobs by their id in the trace. */
   static final Map<String, Integer> PRIORITIES = new ConcurrentHashMap<>();
 
-  /** Who submits on this thread. */
+  /** The user who submits on this thread. */
   static final ThreadLocal<Master> SUBMITTING = new ThreadLocal<>();
 
   String job;
@@ -65,7 +65,7 @@ public class Master extends MRAMSimulator {
     }
   }
 
-  // Told here, when it has just started what it was given, rather than when it wakes up: writing the line may take a while.
+  // Logged here, right after it started its new containers, rather than on wake-up: writing the line may take a while.
   @Override
   protected void sendContainerRequest() throws YarnException, IOException, InterruptedException {
     if (launched) {
@@ -74,8 +74,8 @@ public class Master extends MRAMSimulator {
     super.sendContainerRequest();
   }
 
-  // The stock one first tells the node that the master's container is gone and then unregisters: when the node's heartbeat
-  // comes in between, the RM takes the application for failed. The node waits (see Manager) until this is done.
+  // The stock one first reports the AM's container as completed to the node and then unregisters: if the node's heartbeat
+  // comes in between, the RM considers the application failed. The node waits (see Manager) until this is done.
   @Override
   public void lastStep() throws Exception {
     Watch.LEAVING.add(appId);

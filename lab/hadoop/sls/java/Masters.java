@@ -17,7 +17,7 @@ import org.apache.hadoop.yarn.sls.AMRunner;
 import org.apache.hadoop.yarn.sls.SLSRunner;
 import org.apache.hadoop.yarn.sls.scheduler.TaskRunner;
 
-/** Reads the jobs of an SLS trace. The stock reader expects every value to be text and stumbles over the list of tasks. */
+/** Reads the jobs of an SLS trace. The stock reader expects every value to be a string and fails on the list of tasks. */
 final class Masters extends AMRunner {
   private final SLSRunner sls;
   private String[] traces = {};
@@ -65,7 +65,7 @@ final class Masters extends AMRunner {
     f.setInt(this, v);
   }
 
-  /** The same tree with every leaf as text, in the raw type that the factory takes. */
+  /** The same tree with every leaf as a string, in the raw type that the factory expects. */
   @SuppressWarnings({"unchecked", "rawtypes"})
   private static Map text(Map<String, Object> m) {
     Map out = new LinkedHashMap();

@@ -2,7 +2,7 @@ package yardmaster;
 
 import org.apache.hadoop.yarn.server.resourcemanager.monitor.capacity.ProportionalCapacityPreemptionPolicy;
 
-/** The preemption monitor as it is, telling when it looks. */
+/** The unchanged preemption monitor, logging its rounds. */
 public class Rounds extends ProportionalCapacityPreemptionPolicy {
   @Override
   public synchronized void editSchedule() {

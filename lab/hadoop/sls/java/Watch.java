@@ -18,41 +18,41 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What is written to the log, one short line for every event that moves the scheduler. The first word says what it is:
+ * Writes the log, one short line for every event that drives the scheduler. The first word is its kind:
  *
  * <pre>
  *   zero E         time 0 of the trace is epoch millisecond E; base E: the log's own clock started at E
  *   node HOST PORT a node has registered
  *   web PORT       where the RM answers REST
  *   job A ID P     application A is job ID of the trace, submitted now with priority P
- *   add A / rem A  the scheduler took / dropped the attempt of application A
- *   ask A N        the RM called the scheduler for A (its master's request when N is 1)
- *   tick A         the simulated master of A has started what it was given and calls; call A N: the call reached the
+ *   add A / rem A  the scheduler added / removed the attempt of application A
+ *   ask A N        the RM called the scheduler for A (the AM's request when N is 1)
+ *   tick A         the simulated AM of A has started its new containers and calls; call A N: the call reached the
  *                  scheduler, with N changed requests
  *   got A C NODE P MB V   an allocate of A was answered with container C on NODE
- *   am A           the master of A was launched
- *   beat NODE      a node has looked which of its containers have ended, and its heartbeat reached the RM
+ *   am A           the AM of A was launched
+ *   beat NODE      a node has checked which of its containers have ended, and its heartbeat reached the RM
  *   pass NODE      the scheduler began to serve it; done NODE: it has
- *   mark A C / kill A C  the preemption monitor chose container C of A / took it away
+ *   mark A C / kill A C  the preemption monitor selected / killed container C of A
  *   round / over   a round of the preemption monitor or of the fair shares began / ended
- *   unordered      what follows on this thread may fall into something else that the scheduler does
- *   end A          the master of A has unregistered
- *   all N F T      all N applications have ended, F of them not as they should; T ms of processor time were used
+ *   unordered      what follows on this thread may overlap with other work of the scheduler
+ *   end A          the AM of A has unregistered
+ *   all N F T      all N applications have ended, F of them abnormally; T ms of CPU time were used
  * </pre>
  */
 final class Watch {
   static final Logger LOG = LoggerFactory.getLogger("y");
 
-  /** The application whose master runs on this thread: tells its calls from those of the RM itself. */
+  /** The application whose AM runs on this thread: distinguishes its calls from those of the RM itself. */
   static final ThreadLocal<ApplicationId> TICKING = new ThreadLocal<>();
 
-  /** Masters that are unregistering: their node must not report their container gone before they are done. */
+  /** AMs that are unregistering: their node must not report their container as completed before they are done. */
   static final Set<ApplicationId> LEAVING = ConcurrentHashMap.newKeySet();
 
   /**
-   * Held while the scheduler serves a node, takes in an application, looks around or answers a master, so that the order of
+   * Held while the scheduler serves a node, adds an application, runs a round or answers an AM, so that the order of
    * the log is the order of its decisions: without it a request could become visible in the middle of a pass. Which of the
-   * two comes first is left to chance as before. Whoever does not get it soon goes on without it: nothing may hang on us.
+   * two comes first remains a race as before. Acquiring it times out and continues without it: we must not block the scheduler.
    */
   private static final ReentrantLock ORDER = new ReentrantLock(true);
 

@@ -1,14 +1,14 @@
-// Package study holds the simulator against real Hadoop daemons: not SLS, which has simulated nodes, but a ResourceManager and
+// Package study compares the simulator with real Hadoop daemons: not SLS, which has simulated nodes, but a ResourceManager and
 // NodeManagers as separate processes that talk over the network.
 //
-// There are two studies. In "AMs", hundreds of unmanaged applications ask for thousands of real allocations; the same
+// There are two such studies. In "AMs", hundreds of unmanaged applications request thousands of real allocations; the same
 // workload, the same XML and the phases of the nodes' heartbeats go to the simulator. In "mapreduce", MapReduce jobs run under
-// one set of settings, their history is imported as an operator would, the simulator predicts what other settings would
-// do, and the cluster then shows it.
+// one set of settings, their history is imported as an operator would, the simulator predicts the effect of other settings,
+// and the cluster then runs under those.
 //
-// A third, "cycles", measures what the simulator is fed with: the cycles that Hadoop's own examples take for a byte.
+// A third, "cycles", measures an input of the simulator: the cycles per byte of Hadoop's own examples.
 //
-// What the cluster did is kept as records, so that anybody can compute the report again without Hadoop.
+// All measurements are stored as records, so that anybody can recompute the report without Hadoop.
 package study
 
 import (
@@ -35,15 +35,15 @@ import (
 // AMs is a study of AMs.
 type AMs struct {
 	Size Size
-	Runs int    // beside those that are kept
+	Runs int    // besides those already stored
 	Dir  string // of the records and the report
 	Work string // of the daemons; "": a temporary folder
 	Log  io.Writer
 }
 
-// Record runs the workload on real daemons and keeps a record of each run.
+// Record runs the workload on real daemons and stores a record of each run.
 func (m *AMs) Record(ctx context.Context) error {
-	end, _ := host.First(-18) // where it is not allowed all run as others do
+	end, _ := host.First(-18) // where not permitted, priorities stay unchanged
 	defer end()
 	apps := m.Size.made()
 	c, down, err := hadoop.UpIn(ctx, m.Work, hadoop.Options{
@@ -92,20 +92,20 @@ func (m *AMs) Record(ctx context.Context) error {
 	return nil
 }
 
-// amsSeries is what the records are called.
+// amsSeries is the series name of the records.
 const amsSeries = "run"
 
-// warm is a workload that makes the daemons compile what they need.
+// warm is a warm-up workload for the daemons' JIT compilers.
 func warm() []hadoop.Application {
 	s := Mini
 	s.Apps, s.Containers, s.Over, s.Hold = 20, 120, 4000, [2]hadoop.Millis{500, 2500}
 	return s.made()
 }
 
-// processors answers how large a share of the processors' time anybody used from now on; 0 where that is not told.
+// processors returns a function that reports the total CPU utilisation from now on; 0 where unavailable.
 func processors() func() float64 {
-	look := func() (used, all int64) {
-		spent, _ := host.Ticks() // not told: nothing
+	read := func() (used, all int64) {
+		spent, _ := host.Ticks() // unavailable: 0
 		for i, v := range spent {
 			if all += v; i != 3 && i != 4 { // idle, and waiting for a disk
 				used += v
@@ -113,9 +113,9 @@ func processors() func() float64 {
 		}
 		return used, all
 	}
-	u, a := look()
+	u, a := read()
 	return func() float64 {
-		v, b := look()
+		v, b := read()
 		if b <= a {
 			return 0
 		}
@@ -123,11 +123,11 @@ func processors() func() float64 {
 	}
 }
 
-// Size says how large a study of AMs is.
+// Size is the size of a study of AMs.
 type Size struct {
 	Apps, Containers int
 	Over             hadoop.Millis    // arrivals
-	Hold             [2]hadoop.Millis // of containers: least and most
+	Hold             [2]hadoop.Millis // of containers: min and max
 	Nodes, NodeMB    int
 }
 
@@ -137,10 +137,10 @@ var (
 	Mini = Size{Apps: 24, Containers: 200, Over: 12_000, Hold: [2]hadoop.Millis{2000, 8000}, Nodes: 3, NodeMB: 40 << 10}
 )
 
-// sizes of containers, MB, with how often they come of a hundred.
+// sizes of containers, MB, with their frequencies in percent.
 var sizes = []struct{ mb, often int }{{512, 25}, {1024, 35}, {2048, 25}, {4096, 10}, {12 << 10, 5}}
 
-// made is the workload of a size; it is the same every time.
+// made is the workload of a size; deterministic.
 func (s Size) made() []hadoop.Application {
 	random := rand.New(rand.NewPCG(2024, uint64(s.Apps)))
 	queues := []string{"prod", "prod", "prod", "batch", "batch", "adhoc"}
@@ -190,7 +190,7 @@ func pick(random *rand.Rand) int {
 	return sizes[0].mb
 }
 
-// jobs is the same workload for the simulator: a stage for each group. Its stages ask at priorities 1, 2, ..., as the groups do.
+// jobs is the same workload for the simulator: one stage per group. Its stages request at priorities 1, 2, ..., as the groups do.
 func jobs(apps []hadoop.Application) (workload.Slice, error) {
 	all := make(workload.Slice, len(apps))
 	for i, a := range apps {
@@ -218,7 +218,7 @@ func millis(m hadoop.Millis) unit.Time { return unit.Time(m) * unit.Millisecond 
 //go:embed queues.conf
 var queuesText string
 
-// queues is a capacity-scheduler.xml of parts of queues.conf, later ones over earlier ones.
+// queues is a capacity-scheduler.xml from parts of queues.conf; later parts override earlier ones.
 func queues(parts ...string) string {
 	all, err := hadoop.Settings(queuesText, nil)
 	if err != nil {
@@ -233,7 +233,7 @@ func queues(parts ...string) string {
 
 func amsQueues() string { return queues("masters") }
 
-// site is what a yarn-site.xml says to the scheduler, for a lab whose nodes have so much memory.
+// site is the scheduler's part of yarn-site.xml, for a lab with nodes of that memory.
 func site(nodeMB, minMB int) map[string]string {
 	return map[string]string{
 		"yarn.scheduler.minimum-allocation-mb":                    fmt.Sprint(minMB),
