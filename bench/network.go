@@ -14,25 +14,26 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// NetworkResult says how far the short cuts of the network are from playing every pair of nodes exactly, and what they save.
+// NetworkResult reports the error of the network model's approximations against an exact simulation of every pair of nodes, and
+// their cost.
 type NetworkResult struct {
 	Jobs int          `json:"jobs"`
-	Rows []NetworkRow `json:"rows"` // the first is the yardstick
+	Rows []NetworkRow `json:"rows"` // the first is the baseline
 }
 
-// NetworkRow is one way of playing the same work.
+// NetworkRow is one set of approximations on the same workload.
 type NetworkRow struct {
 	Name     string  `json:"name"`
 	Seconds  float64 `json:"cpu_seconds"`
 	Flows    int64   `json:"flows"`
 	Makespan float64 `json:"makespan"`
-	// Differences of jobs' elapsed times from the yardstick's, relative.
-	MeanError   float64 `json:"mean_error"`   // mean of the differences with their sign
-	MedianError float64 `json:"median_error"` // of their sizes
+	// Relative differences of jobs' elapsed times from the baseline's.
+	MeanError   float64 `json:"mean_error"`   // mean of the signed differences
+	MedianError float64 `json:"median_error"` // of the absolute differences
 	P95Error    float64 `json:"p95_error"`
 }
 
-// Network plays a set of shuffling jobs on 600 nodes in 30 racks, 250 Mbit/s a node and 1 Gbit/s a rack.
+// Network plays shuffle-heavy jobs on 600 nodes in 30 racks, with 250 Mbit/s per node and 1 Gbit/s per rack.
 func Network(ctx context.Context, jobs int) (*NetworkResult, error) {
 	c, err := cluster.Parse("600x6/30")
 	if err != nil {
@@ -72,7 +73,7 @@ func Network(ctx context.Context, jobs int) (*NetworkResult, error) {
 	return out, nil
 }
 
-// elapsed keeps how long each job took, by its number.
+// elapsed records each job's elapsed time by arrival number.
 type elapsed []float64
 
 func (e elapsed) Job(r *sim.JobRecord) { e[r.Seq] = (r.Finish - r.Job.Submit).Seconds() }
@@ -89,8 +90,8 @@ func (r *NetworkRow) compare(times, yardstick []float64) {
 	r.MedianError, r.P95Error = sizes[len(sizes)/2], sizes[len(sizes)*95/100]
 }
 
-// shuffling makes jobs whose maps are spread over four orders of magnitude, as those of a large cluster are, and that pass on
-// between a tenth and twice what they read.
+// shuffling makes jobs whose map counts span three orders of magnitude, as on a large cluster, and that shuffle between a tenth
+// and twice their input.
 func shuffling(n int) workload.Slice {
 	var jobs workload.Slice
 	for i := range n {

@@ -36,7 +36,7 @@ type job struct {
 	parked   bool // it waits for a node that is nearer than floor: see parking
 	floor    policy.Near
 	again    unit.Time      // when it is asked again
-	least    unit.Resources // of what it wants next, by component, if it is mixed
+	minAsk   unit.Resources // of what it wants next, by component, if it is mixed
 	// Its AM looks when a map ends: some maps wait, and reduces may be asked for, withdrawn or killed.
 	watches bool
 	kept    *kept

@@ -128,7 +128,7 @@ func (e *engine) resized() {
 		p.changed()
 	}
 	if e.steering != nil {
-		e.steering.eyes.sized = false
+		e.steering.sensors.sized = false
 	}
 }
 

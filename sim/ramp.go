@@ -8,7 +8,7 @@ import (
 
 // callEvery is how often an AM whose maps hang looks again where it has to wait: it sees room for one, or nodes report at intervals. It is
 // Hadoop's interval of calls. At all other times the job's own events say when what it asks for changes.
-const callEvery = unit.Second
+const callInterval = unit.Second
 
 // ramp changes how many reduces a job asks for, as its AM would. It returns whether maps hang and how many reduces the AM would kill for
 // them. The headroom is the free room of the cluster, as FifoScheduler has it; with heartbeats none, since what is free is about to be
@@ -59,7 +59,7 @@ func (e *engine) ramp(j *job) (hangs bool, kill int64) {
 }
 
 // look lets a job's AM change what it asks for.
-func (e *engine) look(j *job) {
+func (e *engine) updateAM(j *job) {
 	if hangs, _ := e.ramp(j); hangs {
 		e.call(j, true)
 	}
@@ -83,7 +83,7 @@ func (e *engine) call(j *job, atOnce bool) {
 	j.calls = true
 	at := e.now
 	if !atOnce || e.phase != nil {
-		at += callEvery
+		at += callInterval
 	}
 	e.q.Push(at, evCall|uint64(j.index), unit.Time(j.rec.Seq))
 }

@@ -22,7 +22,7 @@ const (
 )
 
 const (
-	lookEvery    = 3 * unit.Second // as often as a node of a small Hadoop 1 cluster asks for work
+	scanInterval = 3 * unit.Second // as often as a node of a small Hadoop 1 cluster asks for work
 	copyAfter    = unit.Minute     // TaskInProgress.SPECULATIVE_LAG, and LATE's
 	copyGap      = 0.2             // TaskInProgress.SPECULATIVE_GAP
 	slowQuantile = 0.25            // LATE's SlowTaskThreshold and SlowNodeThreshold
@@ -37,7 +37,7 @@ type speculation struct {
 	e     *engine
 	late  bool
 	armed bool  // a look is on the queue
-	looks int64 // so far
+	scans int64 // so far
 	buf   []int32
 
 	groups []slowGroup
@@ -88,7 +88,7 @@ func (e *engine) setSpeculation() error {
 func (sp *speculation) arm() {
 	if !sp.armed {
 		sp.armed = true
-		sp.e.lookAt(sp.e.now+lookEvery, evSpeculate)
+		sp.e.pollAt(sp.e.now+scanInterval, evSpeculate)
 	}
 }
 
@@ -121,11 +121,11 @@ func (sp *speculation) of(j *job, t int32) float64 {
 }
 
 // look finds the tasks that should have a copy and asks for it.
-func (sp *speculation) look() {
+func (sp *speculation) scan() {
 	e := sp.e
 	sp.armed = false
-	e.looks--
-	sp.looks++
+	e.polls--
+	sp.scans++
 	var used [2]int64 // copies there are, by pool
 	working := false
 	sp.groups = sp.groups[:0]
@@ -143,8 +143,8 @@ func (sp *speculation) look() {
 			}
 			continue
 		}
-		if c := s.copies; c != nil && c.look != sp.looks && s.Pending == 0 && e.now-sp.since(tk, s) >= copyAfter {
-			c.look = sp.looks
+		if c := s.copies; c != nil && c.scan != sp.scans && s.Pending == 0 && e.now-sp.since(tk, s) >= copyAfter {
+			c.scan = sp.scans
 			sp.groups = append(sp.groups, slowGroup{job: j, stage: int(tk.stage)})
 		}
 	}
@@ -178,7 +178,7 @@ func (sp *speculation) measure() {
 		if s.copies == nil {
 			continue
 		}
-		mine := s.copies.look == sp.looks
+		mine := s.copies.scan == sp.scans
 		if !mine && !sp.late {
 			continue
 		}

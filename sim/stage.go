@@ -84,7 +84,7 @@ func (e *engine) refresh(j *job) {
 		e.fillKept(j)
 	}
 	if j.ramps {
-		e.look(j)
+		e.updateAM(j)
 	}
 }
 
@@ -135,7 +135,7 @@ func (p *pool) advance(j *job) {
 	if j.booked[k] = v.Waiting[k] > 0; j.booked[k] {
 		j.front[k] = int16(j.first(k))
 		if j.mixed {
-			j.least = j.smallest(int(j.front[k]))
+			j.minAsk = j.smallest(int(j.front[k]))
 		}
 		next = j.booking(k)
 	}
@@ -164,7 +164,7 @@ func (p *pool) advance(j *job) {
 // booking is the least that the job can use of a pool, as it was booked.
 func (j *job) booking(pool uint8) unit.Resources {
 	if j.mixed {
-		return j.least
+		return j.minAsk
 	}
 	return j.asks(int(j.front[pool]))
 }

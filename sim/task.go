@@ -46,7 +46,7 @@ func (e *engine) work(j *job, i int, node int32, start unit.Time, number int64) 
 	if e.model.Stragglers.Share > 0 {
 		length = e.lengthOf(j, i, number, uint64(number)<<16)
 	}
-	end := e.heard(s, node, max(start+e.model.StartUp, e.now)+length)
+	end := e.endKnown(s, node, max(start+e.model.StartUp, e.now)+length)
 	e.q.Push(end, evPlainEnd|uint64(j.index)<<(nodeBits+stageBits)|uint64(node)<<stageBits|uint64(i), start)
 }
 
@@ -96,7 +96,7 @@ func (e *engine) schedule(j *job, i int, t int32) {
 	if tk.flags&taskInner != 0 { // its container is up, and the job hears of it at once
 		end = max(tk.start, e.now) + length
 	} else {
-		end = e.heard(s, tk.node, max(tk.start+e.model.StartUp, e.now)+length)
+		end = e.endKnown(s, tk.node, max(tk.start+e.model.StartUp, e.now)+length)
 	}
 	e.q.Push(end, kind|uint64(t), 0)
 }
@@ -110,7 +110,7 @@ func (s *stage) lengthOf(number int64) unit.Time {
 }
 
 // heard is when the end of a task's work on a node is known: at once, or at the node's next heartbeat.
-func (e *engine) heard(s *stage, node int32, end unit.Time) unit.Time {
+func (e *engine) endKnown(s *stage, node int32, end unit.Time) unit.Time {
 	if e.model.EndOnBeat {
 		return e.pools[s.Slot].beats.atOrAfter(node, end)
 	}
@@ -172,7 +172,7 @@ func (e *engine) progress(j *job, s *stage, failed bool) {
 	case s.Done >= s.mark || failed:
 		e.refresh(j)
 	case j.watches:
-		e.look(j)
+		e.updateAM(j)
 	}
 }
 
@@ -247,7 +247,7 @@ func (e *engine) giveBackRecord(j *job, t int32, why policy.End) {
 		e.sum.Lost++
 	}
 	if e.taskSink != nil {
-		e.tellTask(j, tk, why)
+		e.notifyTask(j, tk, why)
 	}
 	if tk.flags&taskInner != 0 {
 		j.kept.free = append(j.kept.free, tk.in)
@@ -261,7 +261,7 @@ func (e *engine) giveBackRecord(j *job, t int32, why policy.End) {
 	e.giveBack(j, int(tk.stage), j.asks(int(tk.stage)), slot, tk.node, tk.start, why)
 }
 
-func (e *engine) tellTask(j *job, tk *task, why policy.End) {
+func (e *engine) notifyTask(j *job, tk *task, why policy.End) {
 	r := &e.taskRec
 	r.Job, r.Seq, r.Stage, r.Number, r.Attempt = j.src, j.rec.Seq, int(tk.stage), tk.number, int(tk.attempt)
 	r.Copy = tk.flags&taskCopy != 0

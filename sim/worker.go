@@ -150,7 +150,7 @@ func (h host) Done(id int32) {
 	tk.flags |= taskEnding
 	at := h.now
 	if tk.flags&taskInner == 0 {
-		at = h.heard(&h.jobs[tk.job].stages[tk.stage], tk.node, at)
+		at = h.endKnown(&h.jobs[tk.job].stages[tk.stage], tk.node, at)
 	}
 	if at == h.now {
 		h.ended = append(h.ended, id)
@@ -220,18 +220,18 @@ func (e *engine) submitFollower(i int) {
 }
 
 // lookAt puts an event on the queue by which nothing happens but that somebody looks again.
-func (e *engine) lookAt(at unit.Time, what uint64) {
-	e.looks++
+func (e *engine) pollAt(at unit.Time, what uint64) {
+	e.polls++
 	e.q.Push(at, what, 0)
 }
 
 // ahead says whether anything is going to happen besides such looks, which must not keep each other going.
-func (e *engine) ahead() bool { return e.q.Len() > e.looks }
+func (e *engine) ahead() bool { return e.q.Len() > e.polls }
 
 // tick lets the policy do what it does at intervals. When nothing else is going to happen and it changes nothing many times in a
 // row, it never will.
 func (e *engine) tick() {
-	e.looks--
+	e.polls--
 	again, changed := e.timer.Tick(e.now)
 	changed = e.preempt() || changed
 	if e.idle++; changed || e.ahead() {
@@ -243,10 +243,10 @@ func (e *engine) tick() {
 			p.due = true
 		}
 	}
-	if again <= e.now || again == unit.Never || e.idle >= patience {
+	if again <= e.now || again == unit.Never || e.idle >= maxIdleRounds {
 		return
 	}
 	if e.present > 0 || e.ahead() {
-		e.lookAt(again, evTick)
+		e.pollAt(again, evTick)
 	}
 }

@@ -21,20 +21,20 @@ func (n *Network) release(id ID) {
 func (n *Network) readyUp(id ID) {
 	n.pos[id] = readied
 	i := len(n.ready)
-	for i > n.told && n.flows[n.ready[i-1]].start > n.flows[id].start {
+	for i > n.notified && n.flows[n.ready[i-1]].start > n.flows[id].start {
 		i--
 	}
 	n.ready = slices.Insert(n.ready, i, id)
 }
 
 func (n *Network) unready(id ID) {
-	i := n.told + slices.Index(n.ready[n.told:], id)
+	i := n.notified + slices.Index(n.ready[n.notified:], id)
 	n.ready = slices.Delete(n.ready, i, i+1)
 }
 
 // Next is the earliest finish as things stand; not ok: no flow will finish unless something changes.
 func (n *Network) Next() (at float64, ok bool) {
-	if n.told < len(n.ready) {
+	if n.notified < len(n.ready) {
 		return n.now, true
 	}
 	n.settle()
@@ -54,19 +54,19 @@ func (n *Network) Advance(to float64, done func(id ID, data uint64)) {
 			break
 		}
 		n.goTo(at)
-		if n.told == len(n.ready) {
+		if n.notified == len(n.ready) {
 			n.collect()
 		}
-		for n.told < len(n.ready) {
-			id := n.ready[n.told]
-			n.told++
+		for n.notified < len(n.ready) {
+			id := n.ready[n.notified]
+			n.notified++
 			data := n.flows[id].data
 			n.release(id)
 			if done != nil {
 				done(id, data)
 			}
 		}
-		n.ready, n.told = n.ready[:0], 0
+		n.ready, n.notified = n.ready[:0], 0
 	}
 	n.goTo(to)
 }
@@ -95,7 +95,7 @@ func (n *Network) collect() {
 
 // collectBundle does so for a bundle up to a reading of its link's clock that it reaches now.
 func (n *Network) collectBundle(bi int32, limit float64) {
-	w := &n.crews[bi]
+	w := &n.bundlesCold[bi]
 	limit = w.clock + w.times*(limit-w.from)
 	for first := true; first || w.classes[0].At <= limit; first = false {
 		ci := w.classes[0].ID

@@ -21,7 +21,7 @@ type bundle struct {
 }
 
 // crew is the rest of a bundle.
-type crew struct {
+type bundleCold struct {
 	hash    uint64
 	guard   float64  // the level that the bounds of loose links assume
 	classes due.Heap // by what its clock shows when the first flow of each is finished
@@ -66,16 +66,16 @@ func (n *Network) newBundle(c *class) int32 {
 	bi, fresh := n.bundles.take(len(n.sought))
 	if fresh {
 		n.bundle = append(n.bundle, bundle{hop: int32(len(n.legs)), length: int32(len(n.sought))})
-		n.crews = append(n.crews, crew{})
+		n.bundlesCold = append(n.bundlesCold, bundleCold{})
 		n.heapPos = append(n.heapPos, -1)
 		n.legs = append(n.legs, n.sought...)
 		n.bundlePos = append(n.bundlePos, n.sought...)
 	}
-	b, w := &n.bundle[bi], &n.crews[bi]
+	b, w := &n.bundle[bi], &n.bundlesCold[bi]
 	*b = bundle{limit: c.limit / c.weight, hop: b.hop, length: b.length}
 	copy(b.short[:], n.sought)
 	copy(n.legs[b.hop:b.hop+b.length], n.sought)
-	*w = crew{hash: n.soughtHash, classes: w.classes[:0], at: unplaced}
+	*w = bundleCold{hash: n.soughtHash, classes: w.classes[:0], at: unplaced}
 	n.bundles.index.add(n.soughtHash, bi)
 	return bi
 }
@@ -107,7 +107,7 @@ func (n *Network) arrive(bi int32, weight float64) {
 	}
 	for i, l := range n.legsOf(b) {
 		k := &n.links[l]
-		n.see(l, k)
+		n.accrue(l, k)
 		if l != b.at {
 			k.passing += weight * b.level
 			k.top = max(k.top, b.level)
@@ -132,7 +132,7 @@ func (n *Network) resize(bi int32, more float64) {
 	b.weight += more
 	for _, l := range n.legsOf(b) {
 		k := &n.links[l]
-		n.see(l, k)
+		n.accrue(l, k)
 		if l == b.at {
 			k.weight += more
 		} else {
@@ -148,7 +148,7 @@ func (n *Network) depart(bi int32) {
 	b := &n.bundle[bi]
 	for i, l := range n.legsOf(b) {
 		k, p, pos := &n.links[l], &n.ports[l], &n.bundlePos[b.hop+int32(i)]
-		n.see(l, k)
+		n.accrue(l, k)
 		if l == b.at {
 			n.pass(l, *pos)
 			n.lose(l, k, b.weight)
@@ -165,12 +165,12 @@ func (n *Network) depart(bi int32) {
 	}
 	n.detach(bi)
 	b.level, b.guard = 0, math.Inf(1)
-	n.bundles.giveBack(n.crews[bi].hash, bi, b.length)
+	n.bundles.giveBack(n.bundlesCold[bi].hash, bi, b.length)
 }
 
 // fit puts a class into a bundle.
 func (n *Network) fit(ci, bi int32, served float64) {
-	c, w := &n.class[ci], &n.crews[bi]
+	c, w := &n.class[ci], &n.bundlesCold[bi]
 	c.bundle, c.base, c.from = bi, served, n.bundleClock(bi)
 	w.classes.Push(n.spot, due.Item{At: c.dueOf(), ID: ci})
 	n.reorderBundle(bi)
@@ -180,7 +180,7 @@ func (n *Network) fit(ci, bi int32, served float64) {
 func (n *Network) unfit(ci int32) {
 	c := &n.class[ci]
 	bi := c.bundle
-	w := &n.crews[bi]
+	w := &n.bundlesCold[bi]
 	w.classes.Remove(n.spot, n.spot[ci])
 	c.bundle = -1
 	if len(w.classes) == 0 {
@@ -199,8 +199,8 @@ func (n *Network) refit(ci int32) {
 	if bi < 0 {
 		bi = n.newBundle(c)
 		b, o := &n.bundle[bi], &n.bundle[old]
-		b.level, b.at, b.guard = o.level, o.at, n.crews[old].guard
-		n.crews[bi].guard = b.guard
+		b.level, b.at, b.guard = o.level, o.at, n.bundlesCold[old].guard
+		n.bundlesCold[bi].guard = b.guard
 		n.list(bi)
 		n.move(bi)
 		for i, l := range n.legsOf(b) {
@@ -212,7 +212,7 @@ func (n *Network) refit(ci int32) {
 			n.unguard(bi, b)
 		}
 	}
-	if more := n.crews[bi].guard - n.crews[old].guard; more != 0 {
+	if more := n.bundlesCold[bi].guard - n.bundlesCold[old].guard; more != 0 {
 		n.bound(c, c.all*more)
 	}
 	n.resize(bi, c.all)

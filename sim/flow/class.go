@@ -167,7 +167,7 @@ func (n *Network) enter(ci int32, weight float64) {
 		n.resize(bi, weight)
 	}
 	n.fit(ci, bi, 0)
-	n.bound(c, weight*n.crews[bi].guard)
+	n.bound(c, weight*n.bundlesCold[bi].guard)
 }
 
 // recount tells a class's bundle and its loose links that the weight of its flows changed.
@@ -176,7 +176,7 @@ func (n *Network) recount(ci int32, weight float64) {
 	more := weight - c.all
 	c.all = weight
 	n.resize(c.bundle, more)
-	n.bound(c, more*n.crews[c.bundle].guard)
+	n.bound(c, more*n.bundlesCold[c.bundle].guard)
 }
 
 // exit takes a class without flows off its links and out of its bundle.
@@ -187,7 +187,7 @@ func (n *Network) exit(ci int32) {
 	n.class[last].place = c.place
 	n.active = n.active[:len(n.active)-1]
 	c.place = -1
-	n.bound(c, -c.all*n.crews[c.bundle].guard)
+	n.bound(c, -c.all*n.bundlesCold[c.bundle].guard)
 	for i, l := range n.path(c) {
 		p := &n.ports[l]
 		pos, end := n.classPos[c.hop+int32(i)], len(p.crossed)-1
@@ -197,7 +197,7 @@ func (n *Network) exit(ci int32) {
 		p.crossed = p.crossed[:end]
 		p.gone += c.sum
 		if end == 0 {
-			p.most = 0
+			p.maxLoad = 0
 		}
 	}
 	n.unfit(ci)

@@ -45,7 +45,7 @@ func (n *Network) overdue(l int32) {
 
 // bundleClock is what a bundle's clock shows now.
 func (n *Network) bundleClock(bi int32) float64 {
-	w := &n.crews[bi]
+	w := &n.bundlesCold[bi]
 	if w.at == unplaced {
 		return w.clock
 	}
@@ -54,7 +54,7 @@ func (n *Network) bundleClock(bi int32) float64 {
 
 // attach makes a bundle follow the clock of the link that holds it back.
 func (n *Network) attach(bi int32) {
-	w, l := &n.crews[bi], n.bundle[bi].at
+	w, l := &n.bundlesCold[bi], n.bundle[bi].at
 	if w.at == l {
 		return
 	}
@@ -75,7 +75,7 @@ func (n *Network) attach(bi int32) {
 
 // detach takes a bundle from the clock it follows.
 func (n *Network) detach(bi int32) {
-	w := &n.crews[bi]
+	w := &n.bundlesCold[bi]
 	if w.at == unplaced {
 		return
 	}
@@ -92,7 +92,7 @@ func (c *class) dueOf() float64 {
 	return c.from + (c.members[0].At-c.base)/c.weight
 }
 
-func (n *Network) dueOf(w *crew) float64 {
+func (n *Network) dueOf(w *bundleCold) float64 {
 	return w.from + (w.classes[0].At-w.clock)/w.times
 }
 
@@ -102,13 +102,13 @@ func (n *Network) reorder(ci int32) {
 	if c.bundle < 0 {
 		return
 	}
-	n.crews[c.bundle].classes.Set(n.spot, n.spot[ci], c.dueOf())
+	n.bundlesCold[c.bundle].classes.Set(n.spot, n.spot[ci], c.dueOf())
 	n.reorderBundle(c.bundle)
 }
 
 // reorderBundle finds a bundle's place again after one of its classes changed.
 func (n *Network) reorderBundle(bi int32) {
-	w := &n.crews[bi]
+	w := &n.bundlesCold[bi]
 	if w.at == unplaced {
 		return
 	}

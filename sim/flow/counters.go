@@ -9,8 +9,8 @@ type mark struct{ carried, offered float64 }
 
 // see brings a link's sums up to now, before its load changes. Loads are constant between two looks, so every sum is exact
 // whatever the distance; and a load that was passed through while rates were being settled is never seen.
-func (n *Network) see(l int32, k *link) {
-	if k.seen == n.now {
+func (n *Network) accrue(l int32, k *link) {
+	if k.accrued == n.now {
 		return
 	}
 	load := k.load()
@@ -20,21 +20,21 @@ func (n *Network) see(l int32, k *link) {
 		}
 	}
 	if n.window > 0 {
-		n.look(l, k, load)
+		n.markWindows(l, k, load)
 	}
-	k.carried += load * (n.now - k.seen)
-	k.seen = n.now
+	k.carried += load * (n.now - k.accrued)
+	k.accrued = n.now
 }
 
 // look notes a link's sums at the ends of windows that were passed.
-func (n *Network) look(l int32, k *link, load float64) {
+func (n *Network) markWindows(l int32, k *link, load float64) {
 	p := &n.ports[l]
 	w := math.Floor(n.now / n.window)
 	if w <= p.marked {
 		return
 	}
 	sums := func(at float64) mark {
-		return mark{k.carried + load*(at-k.seen), p.offered + k.capacity*(at-p.resized)}
+		return mark{k.carried + load*(at-k.accrued), p.offered + k.capacity*(at-p.resized)}
 	}
 	before := p.marks[1]
 	if w > p.marked+1 {
@@ -50,17 +50,17 @@ func (n *Network) goTo(at float64) {
 		was, is := math.Floor(n.now/n.window), math.Floor(at/n.window)
 		if is > was+1 {
 			n.now = (is - 1) * n.window
-			n.lookLoose(is - 1)
+			n.markLoose(is - 1)
 		}
 		if is > was {
 			n.now = is * n.window
-			n.lookLoose(is)
+			n.markLoose(is)
 		}
 	}
 	n.now = at
 }
 
-func (n *Network) lookLoose(window float64) {
+func (n *Network) markLoose(window float64) {
 	for i := 1; i < len(n.links); i++ {
 		if k, p := &n.links[i], &n.ports[i]; !k.watched {
 			p.marks = [2]mark{p.marks[1], {n.looseSum(p), p.offered + k.capacity*(n.now-p.resized)}}
@@ -106,7 +106,7 @@ func (n *Network) Carried(l Link) float64 {
 	if !k.watched {
 		return n.looseSum(&n.ports[l+1])
 	}
-	n.see(int32(l)+1, k)
+	n.accrue(int32(l)+1, k)
 	return k.carried
 }
 
@@ -143,7 +143,7 @@ func (n *Network) Utilisation(l Link) float64 {
 func (n *Network) Crossings(l Link) int64 {
 	n.settle()
 	if k := &n.links[l+1]; k.watched {
-		n.see(int32(l)+1, k)
+		n.accrue(int32(l)+1, k)
 	}
 	return n.ports[l+1].crossings
 }

@@ -37,22 +37,22 @@ type Network struct {
 	classPos []int32 // beside paths: the class's place in the link's list
 	active   []int32 // classes that have a place on their links
 
-	bundle    []bundle
-	crews     []crew  // beside bundle
-	heapPos   []int32 // beside bundle: its place in the heap of the link whose clock it follows
-	bundles   numbers
-	legs      []int32 // the watched links of all bundles
-	bundlePos []int32 // beside legs: the bundle's place in the link's list
+	bundle      []bundle
+	bundlesCold []bundleCold // beside bundle
+	heapPos     []int32      // beside bundle: its place in the heap of the link whose clock it follows
+	bundles     numbers
+	legs        []int32 // the watched links of all bundles
+	bundlePos   []int32 // beside legs: the bundle's place in the link's list
 
 	sought     []int32 // the links of the class or bundle that is looked for
 	soughtHash uint64
 
-	flows  []flow
-	pos    []int32 // by flow: its place in its class's heap; or one of the states below
-	free   []ID
-	starts int64 // flows started so far: the order of ties
-	ready  []ID  // flows that carry nothing more, to be told at the present instant, in order of start
-	told   int   // how many of ready were told
+	flows    []flow
+	pos      []int32 // by flow: its place in its class's heap; or one of the states below
+	free     []ID
+	starts   int64 // flows started so far: the order of ties
+	ready    []ID  // flows that carry nothing more, to be told at the present instant, in order of start
+	notified int   // how many of ready were told
 
 	unsettled bool
 	changed   []int32  // classes whose number of flows changed since rates were settled
@@ -99,7 +99,7 @@ func New() *Network {
 // AddLink adds a link with its capacity in bytes a second.
 func (n *Network) AddLink(name string, bytesPerSecond float64) Link {
 	checkCapacity(bytesPerSecond)
-	n.links = append(n.links, link{capacity: bytesPerSecond, level: math.Inf(1), seen: n.now})
+	n.links = append(n.links, link{capacity: bytesPerSecond, level: math.Inf(1), accrued: n.now})
 	p := port{name: name, since: n.now, resized: n.now}
 	if n.window > 0 {
 		p.marked = math.Floor(n.now / n.window)
@@ -130,12 +130,12 @@ func (n *Network) SetCapacity(l Link, bytesPerSecond float64) {
 	p.resized = n.now
 	if !k.watched {
 		k.capacity = bytesPerSecond
-		if len(p.crossed) > 0 && p.most >= n.bar(int32(l)+1) {
+		if len(p.crossed) > 0 && p.maxLoad >= n.bar(int32(l)+1) {
 			n.want(int32(l) + 1)
 		}
 		return
 	}
-	n.see(int32(l)+1, k)
+	n.accrue(int32(l)+1, k)
 	k.capacity = bytesPerSecond
 	n.check(int32(l)+1, k)
 }

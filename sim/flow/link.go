@@ -15,7 +15,7 @@ type link struct {
 	weight   float64
 	passing  float64
 	top      float64 // no bundle that passes has a higher level than this
-	seen     float64 // the instant up to which carried goes
+	accrued  float64 // the instant up to which carried goes
 	carried  float64 // bytes, if it is watched
 	held     int32   // how many bundles it holds back: the first of port.on
 	watched  bool
@@ -35,10 +35,10 @@ type port struct {
 	stale bool     // its first finish must be worked out anew
 	age   int32    // how often its sums were changed rather than made anew
 
-	wanted bool    // it is to be watched
-	idle   bool    // it may hold nobody back though it is watched
-	most   float64 // if it is loose: what it carries at most while no bundle rises over its guard
-	gone   float64 // if it is loose: bytes carried beside those of the classes that cross it
+	wanted  bool    // it is to be watched
+	idle    bool    // it may hold nobody back though it is watched
+	maxLoad float64 // if it is loose: what it carries at most while no bundle rises over its guard
+	gone    float64 // if it is loose: bytes carried beside those of the classes that cross it
 
 	offered   float64 // bytes it could have carried up to resized
 	resized   float64

@@ -49,7 +49,7 @@ func (n *Network) lose(l int32, k *link, weight float64) {
 
 // move notes that a bundle is held back elsewhere now.
 func (n *Network) move(bi int32) {
-	if w := &n.crews[bi]; !w.moved {
+	if w := &n.bundlesCold[bi]; !w.moved {
 		w.moved = true
 		n.moved = append(n.moved, bi)
 	}
@@ -58,7 +58,7 @@ func (n *Network) move(bi int32) {
 // relax gives one link its level.
 func (n *Network) relax(l int32) {
 	k := &n.links[l]
-	n.see(l, k)
+	n.accrue(l, k)
 	p := &n.ports[l]
 	if p.age++; p.age > 100 || k.capacity == 0 {
 		n.resum(l, k)
@@ -129,8 +129,8 @@ func (n *Network) letGo(l int32, k *link) {
 					continue
 				}
 				m := &n.links[j]
-				if m.seen != now {
-					n.see(j, m)
+				if m.accrued != now {
+					n.accrue(j, m)
 				}
 				m.passing += more
 				if m.top < level {
@@ -150,7 +150,7 @@ func (n *Network) leaveTo(bi, l, to int32, level float64) {
 	more := b.weight * (level - b.level)
 	for i, j := range n.legsOf(b) {
 		m, pos := &n.links[j], n.bundlePos[b.hop+int32(i)]
-		n.see(j, m)
+		n.accrue(j, m)
 		switch j {
 		case l:
 			n.pass(l, pos)
@@ -235,13 +235,13 @@ func (n *Network) take(bi, l int32, k *link, level float64) {
 			n.hold(l, pos)
 			continue
 		case b.at:
-			n.see(j, m)
+			n.accrue(j, m)
 			n.pass(j, pos)
 			n.lose(j, m, b.weight)
 			m.passing += b.weight * level
 			m.top = max(m.top, level)
 		default:
-			n.see(j, m)
+			n.accrue(j, m)
 			m.passing += more
 		}
 		n.check(j, m)
@@ -269,8 +269,8 @@ func (n *Network) give(l int32, k *link, level float64) {
 				continue
 			}
 			m := &n.links[j]
-			if m.seen != now {
-				n.see(j, m)
+			if m.accrued != now {
+				n.accrue(j, m)
 			}
 			m.passing += more
 			if !m.queued && n.off(m) {

@@ -37,7 +37,7 @@ func (n *Network) settle() {
 	n.changed = n.changed[:0]
 	n.iterate()
 	for _, bi := range n.moved {
-		if w := &n.crews[bi]; len(w.classes) > 0 {
+		if w := &n.bundlesCold[bi]; len(w.classes) > 0 {
 			w.moved = false
 			n.attach(bi)
 		}

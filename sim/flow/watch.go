@@ -24,8 +24,8 @@ func (n *Network) bound(c *class, more float64) {
 			continue
 		}
 		p := &n.ports[l]
-		p.most += more
-		if p.most >= n.bar(l) {
+		p.maxLoad += more
+		if p.maxLoad >= n.bar(l) {
 			n.want(l)
 		}
 	}
@@ -47,7 +47,7 @@ func (n *Network) unguard(bi int32, b *bundle) {
 
 // guard gives a bundle that rose over its guard a higher one.
 func (n *Network) guard(bi int32) {
-	b, w := &n.bundle[bi], &n.crews[bi]
+	b, w := &n.bundle[bi], &n.bundlesCold[bi]
 	if len(w.classes) == 0 {
 		return
 	}
@@ -88,7 +88,7 @@ func (n *Network) watch(l int32) {
 	if k.watched {
 		return
 	}
-	k.carried, k.seen = n.looseSum(p), n.now
+	k.carried, k.accrued = n.looseSum(p), n.now
 	k.watched, k.over = true, false
 	n.idle(l)
 	for _, e := range p.crossed {
@@ -101,7 +101,7 @@ func (n *Network) watch(l int32) {
 // unwatch lets a link loose that holds nobody back.
 func (n *Network) unwatch(l int32) {
 	k, p := &n.links[l], &n.ports[l]
-	n.see(l, k)
+	n.accrue(l, k)
 	k.watched, k.over = false, false
 	p.gone = 0
 	p.gone = k.carried - n.looseSum(p)
@@ -131,9 +131,9 @@ func (n *Network) loosen() {
 		most := 0.0
 		for _, e := range p.crossed {
 			c := &n.class[e.item]
-			most += c.all * n.crews[c.bundle].guard
+			most += c.all * n.bundlesCold[c.bundle].guard
 		}
-		if p.most = most; most < calm*n.bar(l) {
+		if p.maxLoad = most; most < calm*n.bar(l) {
 			n.unwatch(l)
 			continue
 		}
@@ -145,17 +145,17 @@ func (n *Network) loosen() {
 // tighten lowers guards that are needlessly high, and makes the bounds of all loose links anew.
 func (n *Network) tighten() {
 	for i := range n.ports {
-		n.ports[i].most = 0
+		n.ports[i].maxLoad = 0
 	}
 	for _, ci := range n.active {
 		c := &n.class[ci]
-		b, w := &n.bundle[c.bundle], &n.crews[c.bundle]
+		b, w := &n.bundle[c.bundle], &n.bundlesCold[c.bundle]
 		if w.guard > lax*b.level {
 			w.guard = guarded * b.level
 			b.guard = w.guard
 		}
 		for _, l := range n.path(c) {
-			n.ports[l].most += c.all * w.guard
+			n.ports[l].maxLoad += c.all * w.guard
 		}
 	}
 }

@@ -104,7 +104,7 @@ func (b *base) more(buf []int32, r int, d *draws) []int32 {
 	most := int32((r-1)/len(b.runs) + 2)
 	for len(buf) < r {
 		var position int32
-		for range patience {
+		for range maxDraws {
 			if position = b.all().draw(buf, d); b.rackOf(position).among(buf) < most {
 				break
 			}
@@ -115,4 +115,4 @@ func (b *base) more(buf []int32, r int, d *draws) []int32 {
 }
 
 // patience is how often a further copy is drawn in hope of a rack that has not too many yet.
-const patience = 20
+const maxDraws = 20

@@ -114,7 +114,7 @@ func (w *Worker) pass() {
 }
 
 // tell notes what the processors of a machine do from now on.
-func (w *Worker) tell(b int32) {
+func (w *Worker) recount(b int32) {
 	x := &w.boxes[b]
 	waiting := 0
 	for _, d := range x.Disks {

@@ -189,7 +189,7 @@ func (w *Worker) leave() {
 	for _, d := range w.touched {
 		v := &w.devices[d]
 		v.touched = false
-		w.tell(v.box)
+		w.recount(v.box)
 		if at, ok := v.Next(); ok {
 			if t := w.instant(at); t < v.wake {
 				v.wake = t

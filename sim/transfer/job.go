@@ -111,7 +111,7 @@ func (w *Worker) steps(maps, reduces int64) int64 {
 	if maps > w.opt.Pairs {
 		places = int64(w.opt.Copiers)
 	}
-	return min(w.opt.Steps, mostPerJob/max(1, places*reduces))
+	return min(w.opt.Steps, maxFlowsPerShuffle/max(1, places*reduces))
 }
 
 func (st *stage) feed(to int32, tasks, steps int64) {

@@ -183,7 +183,7 @@ func (w *Worker) arrived(_ flow.ID, data uint64) {
 		t.ready++
 	}
 	w.turn(id, t)
-	w.look(id, t)
+	w.beginIfReady(id, t)
 }
 
 // made books the output of a task that is done, and lets those that fetch it look again after each step.

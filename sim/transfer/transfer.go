@@ -48,7 +48,7 @@ type Options struct {
 }
 
 // mostPerJob bounds the flows that steps add to one shuffle: large ones are fetched in fewer parts.
-const mostPerJob = 4096
+const maxFlowsPerShuffle = 4096
 
 // Worker is a sim.Worker. It serves one run.
 type Worker struct {
@@ -170,7 +170,7 @@ func (w *Worker) Started(s *sim.Task) {
 		w.more(s.ID, t, st)
 		st.running = append(st.running, s.ID)
 	}
-	w.look(s.ID, t)
+	w.beginIfReady(s.ID, t)
 }
 
 // Released says that all that a stage needs is made: its tasks fetch the rest.
@@ -180,12 +180,12 @@ func (w *Worker) Released(seq int64, stage int) {
 	for _, id := range st.running {
 		t := &w.tasks[id]
 		w.more(id, t, st)
-		w.look(id, t)
+		w.beginIfReady(id, t)
 	}
 }
 
 // look lets a task work when it has all it needs.
-func (w *Worker) look(id int32, t *task) {
+func (w *Worker) beginIfReady(id int32, t *task) {
 	if t.left > 0 || t.ready > 0 || t.began >= 0 || !t.job.stages[t.stage].released {
 		return
 	}

@@ -65,7 +65,7 @@ const (
 	thenCalls
 	thenRounds
 	thenBeats
-	thenLooks
+	thenSteering
 
 	classBits = 3
 )
@@ -236,10 +236,10 @@ func (e *engine) take(kind, arg uint64, serial int64) {
 
 // patience is how long nodes may report in vain, with nothing running and nothing to come, until a run is given up. Every delay that a
 // scheduler or an AM knows is far shorter.
-const patience = unit.Hour
+const stuckAfter = unit.Hour
 
 func (e *engine) stuck() bool {
-	return e.present > 0 && e.next == nil && e.now > max(e.progress, e.horizon)+patience
+	return e.present > 0 && e.next == nil && e.now > max(e.progress, e.horizon)+stuckAfter
 }
 
 func (e *engine) report() {

@@ -46,7 +46,7 @@ type Driver struct {
 	ready   unit.Time // when it may be seen
 	seen    steer.Snapshot
 	last    bool // when it was taken, no job was there and none was to come
-	still   int  // samples in a row at which nothing else was going to happen
+	idle    int  // samples in a row at which nothing else was going to happen
 
 	changes  []change // by number
 	latest   map[drive.Knob]int
@@ -66,7 +66,7 @@ type change struct {
 }
 
 // patience is how many samples there may be at which nothing else is going to happen.
-const patience = 1000
+const maxIdleSamples = 1000
 
 // New begins to drive. The phase of a file's polls is drawn from seed.
 func New(e Engine, who steer.Steerer, d steer.Delays, b steer.Bounds, seed uint64) (*Driver, error) {
@@ -185,7 +185,7 @@ func (r *Driver) do(q *drive.Request) (a drive.Answer, answered bool) {
 	case drive.Log:
 		a.Err = r.journal.Append(q.Entry)
 	case drive.Tell:
-		r.hear(&q.Event)
+		r.onEvent(&q.Event)
 	}
 	return a, true
 }
@@ -199,7 +199,7 @@ func (r *Driver) wait(q *drive.Request) (answered bool) {
 		return true
 	}
 	wake := until
-	if parked := r.last || r.still >= patience; parked && q.Quiet {
+	if parked := r.last || r.idle >= maxIdleSamples; parked && q.Quiet {
 		return false
 	} else if !parked && !q.Next.IsZero() {
 		if next := virtual(q.Next); next != r.planned {
@@ -236,8 +236,8 @@ func (r *Driver) take() (a drive.Answer, answered bool) {
 }
 
 func (r *Driver) sample(now unit.Time) drive.Answer {
-	if r.still++; r.e.Ahead() {
-		r.still = 0
+	if r.idle++; r.e.Ahead() {
+		r.idle = 0
 	}
 	r.sensed, r.planned = false, -1
 	seen := r.seen
@@ -347,7 +347,7 @@ func (r *Driver) drop(i int, err error) {
 }
 
 // hear keeps what the driver did not write.
-func (r *Driver) hear(e *drive.Event) {
+func (r *Driver) onEvent(e *drive.Event) {
 	if e.Kind == drive.Refused || e.Kind == drive.Kept {
 		r.receipts = append(r.receipts, steer.Receipt{Action: e.Action, Asked: virtual(e.Since), InForce: r.now(), Old: e.Old, New: e.New, Err: e.Err})
 	}

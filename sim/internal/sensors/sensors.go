@@ -1,5 +1,5 @@
-// Package senses has what the sensors of the engines have in common.
-package senses
+// Package sensors holds what the engines' sensors share.
+package sensors
 
 import (
 	"cmp"
