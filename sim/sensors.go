@@ -11,15 +11,15 @@ import (
 
 // sensorState is what the sensors keep between samples.
 type sensorState struct {
-	sized  bool // total and nodes are of the present cluster
+	sized  bool // total and nodes are up to date
 	total  unit.Resources
 	nodes  int
 	gauges []policy.Gauge
 	index  map[string]int // of the queues in a snapshot
-	parts  [][2]float64   // by job: what running tasks have done, in tasks, of maps and of reduces
+	parts  [][2]float64   // by job: work done by running maps and reduces, in tasks
 }
 
-// Snapshot is what can be seen from outside now. It costs a step for each queue, job and running task.
+// Snapshot reads the sensors. Its cost is linear in queues, jobs and running tasks.
 func (s *steering) Snapshot() steer.Snapshot {
 	e := s.e
 	s.measure()
@@ -50,7 +50,7 @@ func (s *steering) Snapshot() steer.Snapshot {
 	if w, ok := e.cfg.Worker.(Idler); ok {
 		snap.CPUIdle = w.CPUIdle()
 	} else if total := snap.Total.Cores; total > 0 {
-		snap.CPUIdle = max(0, 1-float64(snap.Used.Cores-ams)/float64(total)) // a scheduler may hand out more cores than there are
+		snap.CPUIdle = max(0, 1-float64(snap.Used.Cores-ams)/float64(total)) // a scheduler may overcommit cores
 	}
 	sensors.ByName(snap.Queues)
 	return snap
@@ -63,26 +63,26 @@ func (s *steering) queueOf(j *job) string {
 	return s.e.line.Queues[j.queue].Name
 }
 
-// book counts a container of a job from now on (-1), or no longer (1).
+// book starts (-1) or stops (1) accounting for a container of a job.
 func (s *steering) book(j *job, sign int64, size unit.Resources) {
 	t := sign * int64(s.e.now/unit.Millisecond)
 	j.attained.Mem += t * size.Mem
 	j.attained.Cores += t * size.Cores
 }
 
-// service is what a job has attained so far.
+// service is a job's attained service.
 func (s *steering) service(j *job) steer.Service {
 	t := int64(s.e.now / unit.Millisecond)
 	return steer.Service{MemSeconds: (j.attained.Mem + t*j.view.Used.Mem) / 1000, CoreSeconds: (j.attained.Cores + t*j.view.Used.Cores) / 1000}
 }
 
-// finish keeps a job that ends for the next sample.
+// finish keeps a finished job for the next sample.
 func (s *steering) finish(j *job, o Outcome) {
 	f := steer.Finished{ID: j.src.ID, User: j.src.User, Queue: s.queueOf(j), Status: sensors.Status(o == Finished), Elapsed: s.e.now - j.src.Submit, Service: s.service(j)}
 	s.ended = append(s.ended, f)
 }
 
-// measure adds up the nodes, once for each change of them.
+// measure sums the nodes, once per change.
 func (s *steering) measure() {
 	if s.sensors.sized {
 		return
@@ -101,7 +101,7 @@ func (s *steering) measure() {
 	}
 }
 
-// queues lists the queues as the scheduler knows them, or those that jobs have named.
+// queues lists the scheduler's queues, or else those that jobs have named.
 func (s *steering) queues() []steer.Queue {
 	e := s.e
 	var out []steer.Queue
@@ -122,7 +122,7 @@ func (s *steering) queues() []steer.Queue {
 	return out
 }
 
-// lookAtTasks adds up, by job, how far the running tasks are.
+// sumProgress sums the progress of running tasks by job.
 func (s *steering) sumProgress() {
 	e := s.e
 	s.sensors.parts = slices.Grow(s.sensors.parts[:0], len(e.jobs))[:len(e.jobs)]
@@ -143,7 +143,7 @@ func (s *steering) sumProgress() {
 	}
 }
 
-// side of a stage: maps or reduces.
+// side is the stage's side: maps or reduces.
 func (s *stage) side() int { return sensors.Side(len(s.After)) }
 
 // progressOf is the share of a running task's work that is done.
@@ -169,7 +169,7 @@ func (e *engine) progressOf(t int32) float64 {
 	return min(1, float64(e.now-began)/float64(max(1, e.lengthOf(j, int(tk.stage), tk.number, tk.key()))))
 }
 
-// progress is a job's progress in percent and the share of its maps' work that is done. It is 0 until the job's AM is up.
+// progress returns a job's progress in percent and the share of its maps' work that is done, both 0 until the job's AM is up.
 func (s *steering) progress(j *job) (percent, maps float64) {
 	if !j.ready || j.rec.Start < 0 {
 		return 0, 0

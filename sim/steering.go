@@ -15,7 +15,7 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// steering is the simulated scheduler that a steering policy watches and changes.
+// steering is the simulated scheduler that a steering policy senses and changes.
 type steering struct {
 	e       *engine
 	driver  *rehearse.Driver
@@ -51,7 +51,7 @@ func (s *steering) WakeAt(at unit.Time) { s.e.pollAt(at, evSteer) }
 // ActAt implements rehearse.Engine.
 func (s *steering) ActAt(at unit.Time, i int) { s.e.q.Push(at, evAction|uint64(i), 0) }
 
-// byArrival lists the jobs present in the order in which they came.
+// byArrival lists the jobs present in order of arrival.
 func (e *engine) byArrival() []*job {
 	out := make([]*job, 0, e.present)
 	for _, j := range e.jobs {
@@ -63,7 +63,7 @@ func (e *engine) byArrival() []*job {
 	return out
 }
 
-// knob finds what a knob belongs to; the job is nil for a queue's property.
+// knob resolves a knob; the job is nil for a queue's property.
 func (s *steering) knob(k drive.Knob) (policy.Knobs, *job, error) {
 	knobs, ok := s.e.order.(policy.Knobs)
 	j := s.byID[k.Job]
@@ -122,7 +122,7 @@ func (s *steering) Set(k drive.Knob, number float64, queue string) error {
 	return err
 }
 
-// moveCounts carries what a job holds and wants over to another queue's counters.
+// moveCounts moves what a job holds and wants to another queue's counters.
 func (e *engine) moveCounts(j *job, to int32) {
 	a, b := &e.line.Queues[j.queue], &e.line.Queues[to]
 	if a == b {
