@@ -18,11 +18,11 @@ type sensorState struct {
 	apps   []*app
 }
 
-// listed says whether a ResourceManager lists an application among those that wait or run. One that has ended is not, though its AM
-// may still hold a container and its place in the queue.
+// listed reports whether a ResourceManager lists an application as waiting or running. One that has ended is not, though its AM may
+// still hold a container and its position in the queue.
 func (a *app) listed() bool { return a.life == accepted || a.life == running }
 
-// Snapshot is what a ResourceManager would show now. It costs a step for each queue, application and container.
+// Snapshot is what a ResourceManager would report now. Its cost is linear in queues, applications and containers.
 func (s *steering) Snapshot() steer.Snapshot {
 	e := s.e
 	snap := steer.Snapshot{Finished: s.ended, Now: e.now, Nodes: len(e.nodes), CPUIdle: -1}
@@ -47,7 +47,7 @@ func (s *steering) Snapshot() steer.Snapshot {
 		}
 		q.Containers += int64(len(a.conts))
 		if !a.listed() {
-			if a.am != nil { // it stays behind, and runs no job
+			if a.am != nil { // it outlives its job
 				q.AMs = q.AMs.Sub(a.am.size).Max(unit.Resources{})
 			}
 			continue
@@ -75,13 +75,13 @@ func (s *steering) Snapshot() steer.Snapshot {
 		snap.Jobs = append(snap.Jobs, j)
 	}
 	if total := snap.Total.Cores; total > 0 {
-		snap.CPUIdle = max(0, 1-float64(tasks)/float64(total)) // a scheduler may hand out more cores than there are
+		snap.CPUIdle = max(0, 1-float64(tasks)/float64(total)) // a scheduler may overcommit cores
 	}
 	sensors.ByName(snap.Queues)
 	return snap
 }
 
-// service is what an application has attained so far.
+// service is an application's attained service.
 func (s *steering) service(a *app) steer.Service {
 	sum := a.booked
 	for _, c := range a.conts {
@@ -96,14 +96,14 @@ func (c *cont) service(now unit.Time) unit.Resources {
 	return unit.Resources{Mem: t * c.size.Mem, Cores: t * c.size.Cores}
 }
 
-// finish keeps an application that ends for the next sample.
+// finish keeps a finished application for the next sample.
 func (s *steering) finish(a *app, good bool) {
 	s.ended = append(s.ended, steer.Finished{
 		ID: a.src.ID, User: a.src.User, Queue: s.e.sched.Leaf(&a.rm), Status: sensors.Status(good), Elapsed: s.e.now - a.src.Submit, Service: s.service(a),
 	})
 }
 
-// queues lists the queues that the scheduler tells of.
+// queues lists the scheduler's queues.
 func (s *steering) queues(snap *steer.Snapshot, tells rm.Gauges) {
 	s.sensors.index = map[string]int{}
 	if tells == nil {
@@ -116,7 +116,7 @@ func (s *steering) queues(snap *steer.Snapshot, tells rm.Gauges) {
 	}
 }
 
-// queue is the one with a name in a snapshot. It is good until the next one.
+// queue returns a queue of a snapshot by name. It is valid until the next call.
 func (s *steering) queue(snap *steer.Snapshot, name string) *steer.Queue {
 	i, ok := s.sensors.index[name]
 	if !ok {
@@ -127,7 +127,7 @@ func (s *steering) queue(snap *steer.Snapshot, name string) *steer.Queue {
 	return &snap.Queues[i]
 }
 
-// byArrival lists the applications that the scheduler knows, in the order in which they came.
+// byArrival lists the applications that the scheduler knows, in order of arrival.
 func (s *steering) byArrival() []*app {
 	s.sensors.apps = s.sensors.apps[:0]
 	for _, a := range s.e.apps {
@@ -139,7 +139,7 @@ func (s *steering) byArrival() []*app {
 	return s.sensors.apps
 }
 
-// progressOf is a job's progress in percent and the share of its maps' work that is done. It is 0 until its AM has registered.
+// progressOf returns a job's progress in percent and the share of its maps' work that is done, both 0 until its AM has registered.
 func (e *engine) progressOf(a *app) (percent, maps float64) {
 	if a.life != running {
 		return 0, 0
@@ -160,7 +160,7 @@ func (e *engine) progressOf(a *app) (percent, maps float64) {
 		}
 	}
 	add(a.conts)
-	if m, ok := a.m.(*slsAM); ok { // what has ended and is not counted yet
+	if m, ok := a.m.(*slsAM); ok { // tasks ended but not counted yet
 		add(a.told)
 		add(m.told)
 	}

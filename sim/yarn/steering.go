@@ -14,11 +14,11 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// steering is the simulated ResourceManager that a steering policy watches and changes.
+// steering is the simulated ResourceManager that a steering policy senses and changes.
 type steering struct {
 	e       *engine
 	driver  *rehearse.Driver
-	polls   int // events on the queue by which it only looks
+	polls   int // queued events that only poll
 	sensors sensorState
 	ended   []steer.Finished // since the last sample
 }
@@ -27,7 +27,7 @@ var _ rehearse.Engine = (*steering)(nil)
 
 const seedPolls = 0x79a2
 
-// steer begins to steer, if there is a policy.
+// steer starts steering, if there is a policy.
 func (e *engine) steer() (err error) {
 	d := &e.cfg.Delays
 	if min(d.Sense, d.Job, d.Queue, d.Poll, d.Age) < 0 {
@@ -63,7 +63,7 @@ func (s *steering) pollAt(at unit.Time, what uint64) {
 // ActAt implements rehearse.Engine.
 func (s *steering) ActAt(at unit.Time, i int) { s.e.push(at, thenSteering, evAction|uint64(i), 0) }
 
-// take handles an event of its own.
+// take handles a steering event.
 func (s *steering) take(kind, arg uint64) {
 	switch kind {
 	case evSense:
@@ -77,7 +77,7 @@ func (s *steering) take(kind, arg uint64) {
 	}
 }
 
-// knob finds what a knob belongs to; the job is nil for a queue's property.
+// knob resolves a knob; the job is nil for a queue's property.
 func (s *steering) knob(k drive.Knob) (knobs rm.Knobs, a *app, err error) {
 	knobs, ok := s.e.sched.(rm.Knobs)
 	if !ok {
@@ -133,7 +133,7 @@ func (s *steering) Set(k drive.Knob, number float64, queue string) error {
 	return err
 }
 
-// find is a job that is there, as a ResourceManager lists it.
+// find returns a job that a ResourceManager would list.
 func (s *steering) find(id string) *app {
 	for _, a := range s.e.apps {
 		if a != nil && a.src.ID == id && a.listed() {
@@ -143,7 +143,7 @@ func (s *steering) find(id string) *app {
 	return nil
 }
 
-// moveCounts carries what an application holds and wants over to another queue's counters.
+// moveCounts moves what an application holds and wants to another queue's counters.
 func (e *engine) moveCounts(a *app, to int32) {
 	from, at := &e.line.Queues[a.queue], &e.line.Queues[to]
 	if from == at {
