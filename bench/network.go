@@ -43,7 +43,7 @@ func Network(ctx context.Context, jobs int) (*NetworkResult, error) {
 		return nil, err
 	}
 	out := &NetworkResult{Jobs: jobs}
-	var yardstick []float64
+	var baseline []float64
 	for _, way := range []struct {
 		name string
 		opt  transfer.Options
@@ -64,10 +64,10 @@ func Network(ctx context.Context, jobs int) (*NetworkResult, error) {
 			return nil, err
 		}
 		row := NetworkRow{Name: way.name, Seconds: took.Seconds(), Flows: sum.Traffic.Flows, Makespan: sum.LastFinish.Seconds()}
-		if yardstick == nil {
-			yardstick = times
+		if baseline == nil {
+			baseline = times
 		}
-		row.compare(times, yardstick)
+		row.compare(times, baseline)
 		out.Rows = append(out.Rows, row)
 	}
 	return out, nil
@@ -79,10 +79,10 @@ type elapsed []float64
 func (e elapsed) Job(r *sim.JobRecord) { e[r.Seq] = (r.Finish - r.Job.Submit).Seconds() }
 func (e elapsed) Sample(*sim.Sample)   {}
 
-func (r *NetworkRow) compare(times, yardstick []float64) {
+func (r *NetworkRow) compare(times, baseline []float64) {
 	var sizes []float64
 	for i := range times {
-		d := times[i]/yardstick[i] - 1
+		d := times[i]/baseline[i] - 1
 		r.MeanError += d / float64(len(times))
 		sizes = append(sizes, math.Abs(d))
 	}

@@ -68,7 +68,7 @@ func Check(name string) error {
 	if name == "" || slices.Contains(Names(), name) {
 		return nil
 	}
-	return fmt.Errorf("%q is no placement of blocks: want one of %s", name, strings.Join(Names(), ", "))
+	return fmt.Errorf("unknown block placement %q: want one of %s", name, strings.Join(Names(), ", "))
 }
 
 // New makes a placement by name on the nodes of a layout.

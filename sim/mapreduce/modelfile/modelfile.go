@@ -39,7 +39,7 @@ func Names() []string {
 // Text returns the file of a built-in model, as a starting point for one's own.
 func Text(name string) (string, error) {
 	if !slices.Contains(Names(), name) {
-		return "", fmt.Errorf("no model is named %q; there is %s", name, strings.Join(Names(), ", "))
+		return "", fmt.Errorf("unknown model %q: want one of %s", name, strings.Join(Names(), ", "))
 	}
 	data, err := built.ReadFile(name + ".yaml")
 	return string(data), err

@@ -144,7 +144,7 @@ func fetch(p *mapreduce.Fetch) func(*yamlfile.Node) error {
 				return nil
 			}
 		}
-		return n.Errorf("%q is no way to fetch: want host or map", text)
+		return n.Errorf("unknown way to fetch %q: want host or map", text)
 	})
 }
 
@@ -193,7 +193,7 @@ func space(s *node.Space) func(*yamlfile.Node) error {
 		if n.Shape != yamlfile.Mapping {
 			return reader(func(n *yamlfile.Node, text string) error {
 				if text != "unlimited" {
-					return n.Errorf("%q is no room on disks: write unlimited, or a mapping with a capacity", text)
+					return n.Errorf("invalid disk space %q: write unlimited, or a mapping with a capacity", text)
 				}
 				*s = node.Space{}
 				return nil
