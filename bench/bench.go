@@ -1,4 +1,4 @@
-// Package bench measures the simulator, always beside a yardstick in the same run: machines differ and are shared, so a
+// Package bench measures the simulator against a baseline in the same run: machines differ and are shared, so a
 // ratio says more than a time.
 package bench
 
@@ -19,17 +19,17 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// Schedulers are the ones measured.
+// Schedulers lists those measured.
 var Schedulers = []string{"fifo", "fair", "capacity"}
 
-// Load is a workload made for measuring: Jobs jobs that arrive evenly over Over seconds (0: one), each with Tasks tasks whose
-// lengths come from a quantile table, as those of an imported history do (here: exponential, ten seconds on average).
+// Load is a synthetic benchmark workload: Jobs jobs arrive evenly over Over seconds (0: one), each with Tasks tasks whose
+// lengths come from a quantile table, like those of an imported history (here: exponential, mean ten seconds).
 type Load struct {
 	Jobs     int64 `json:"jobs"`
 	Tasks    int64 `json:"tasks_a_job"`
 	Nodes    int   `json:"nodes"`
 	Each     int   `json:"containers_a_node"`
-	Reduces  int64 `json:"reduces_a_job,omitempty"` // so many of Tasks are reduces, with a slow-start of 5 %
+	Reduces  int64 `json:"reduces_a_job,omitempty"` // of Tasks; with a slow-start of 5 %
 	Replicas int   `json:"replicas,omitempty"`      // of each map's input block
 	Over     int64 `json:"arrive_over_seconds,omitempty"`
 }
@@ -42,7 +42,7 @@ func lengths() workload.Lengths {
 	return workload.Lengths{Kind: workload.Quantiles, Values: table}
 }
 
-// source streams the jobs: they are alike but for their numbers, users and queues.
+// source streams the jobs, which differ only in number, user and queue.
 type source struct {
 	l    Load
 	next int64
@@ -71,7 +71,7 @@ func (s *source) Next() (*workload.Job, error) {
 	return j, nil
 }
 
-// play runs a load once and returns how long it took and how many events were taken.
+// play runs a load once and returns its processor time and summary.
 func play(ctx context.Context, l Load, scheduler string) (time.Duration, sim.Summary, error) {
 	ids := make([]string, 50)
 	for i := range ids {
@@ -88,7 +88,7 @@ func play(ctx context.Context, l Load, scheduler string) (time.Duration, sim.Sum
 	return took, sum, err
 }
 
-// timed plays a run under a scheduler and returns the processor time that it took.
+// timed plays a run under a scheduler and returns its processor time.
 func timed(ctx context.Context, scheduler string, s run.Spec) (took time.Duration, sum sim.Summary, err error) {
 	if s.Scheduler.New, _, err = all.Load(scheduler); err != nil {
 		return 0, sum, err

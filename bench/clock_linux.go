@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// cpuTime is the processor time this thread has used. Unlike the wall clock it does not count what neighbours take.
+// cpuTime is this thread's processor time. Unlike the wall clock it excludes other processes' time.
 func cpuTime() time.Duration {
 	const thread = 1 // RUSAGE_THREAD
 	var u syscall.Rusage

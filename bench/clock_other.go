@@ -4,7 +4,7 @@ package bench
 
 import "time"
 
-// cpuTime falls back to the wall clock where a thread's processor time is not to be had.
+// cpuTime falls back to the wall clock where per-thread processor time is unavailable.
 func cpuTime() time.Duration { return time.Since(start) }
 
 var start = time.Now()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// GrowthResult says how the cost of a task grows with the size of the run, along one axis at a time.
+// GrowthResult reports how the cost per task grows with the size of the run, along one axis at a time.
 type GrowthResult struct {
 	Axes []Axis  `json:"axes"`
 	Aim  float64 `json:"aim"` // largest cost over smallest, along each axis
@@ -18,7 +18,7 @@ type Axis struct {
 	Name      string  `json:"name"`
 	Scheduler string  `json:"scheduler"`
 	Points    []Point `json:"points"`
-	Growth    float64 `json:"growth"` // largest cost a task over smallest
+	Growth    float64 `json:"growth"` // largest cost per task over smallest
 }
 
 // Point is one run.
@@ -29,14 +29,14 @@ type Point struct {
 	EventsPerTask float64 `json:"events_a_task"`
 }
 
-// GrowthOptions bounds what is measured.
+// GrowthOptions limits the measurement.
 type GrowthOptions struct {
-	MaxTasks int64 // 10^8 takes some minutes
-	Rounds   int   // the least of so many runs counts, for a machine that is shared
+	MaxTasks int64 // 10^8 takes a few minutes
+	Rounds   int   // runs per point; the minimum counts, since the machine may be shared
 	Progress func(done, total int, what string)
 }
 
-// Growth measures tasks 10^5 to MaxTasks, waiting jobs 10^2 to 10^5, and nodes 10^2 to 10^4.
+// Growth measures 10^5 to MaxTasks tasks, 10^2 to 10^5 waiting jobs and 10^2 to 10^4 nodes.
 func Growth(ctx context.Context, opt GrowthOptions) (*GrowthResult, error) {
 	type run struct {
 		size int64

@@ -9,10 +9,10 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// LoopResult compares the simulator with an event loop that does nothing else: the same number of events through the same
-// queue at the same length.
+// LoopResult compares the simulator with an empty event loop: the same number of events through the same queue at the
+// same length.
 type LoopResult struct {
-	Scheduler string `json:"scheduler"` // the headline figures are for it
+	Scheduler string `json:"scheduler"` // of the headline figures
 	// BareEventsPerSecond and SimEventsPerSecond are medians over the rounds.
 	BareEventsPerSecond float64   `json:"bare_events_per_second"`
 	SimEventsPerSecond  float64   `json:"sim_events_per_second"`
@@ -25,7 +25,7 @@ type LoopResult struct {
 	Met                 bool      `json:"met"`
 }
 
-// LoopRow is one kind of jobs under one scheduler.
+// LoopRow is one kind of job under one scheduler.
 type LoopRow struct {
 	Scheduler           string  `json:"scheduler"`
 	BareEventsPerSecond float64 `json:"bare_events_per_second"`
@@ -33,11 +33,11 @@ type LoopRow struct {
 	Ratio               float64 `json:"ratio"`
 	Jobs                string  `json:"jobs"`
 	Load                Load    `json:"load"`
-	// NanosPerTask compares builds: unlike the rates it does not depend on how many events, such as heartbeats, a build needs.
+	// NanosPerTask compares builds: unlike the rates it does not depend on a build's number of events, such as heartbeats.
 	NanosPerTask float64 `json:"nanoseconds_a_task"`
 }
 
-// loopLoads are what Loop plays. The first is the headline's.
+// loopLoads are the loads that Loop plays. The first gives the headline figures.
 var loopLoads = []struct {
 	jobs       string
 	load       Load
@@ -45,13 +45,13 @@ var loopLoads = []struct {
 }{
 	{"single-stage", Load{Jobs: 200, Tasks: 25_000, Nodes: 600, Each: 6}, Schedulers},
 	{"MapReduce", Load{Jobs: 1_000, Tasks: 2_500, Nodes: 600, Each: 6, Reduces: 500}, Schedulers},
-	// Fair beside delay, which adds placement to its order.
+	// Fair is the baseline for delay, which adds placement to the same order.
 	{"replicas", Load{Jobs: 200, Tasks: 2_500, Nodes: 600, Each: 6, Replicas: 3}, []string{"fair", "delay", "delay:node=3s"}},
 	{"replicas, half load", Load{Jobs: 500, Tasks: 1_000, Nodes: 600, Each: 6, Replicas: 3, Over: 2_800}, []string{"fair", "delay", "delay:node=3s"}},
 }
 
-// Loop measures. Each round plays the simulator and the bare loop one after the other, so that both meet the same
-// neighbours on a shared machine.
+// Loop measures event rates. Each round runs the simulator and then the bare loop, so that both see the same load on a
+// shared machine.
 func Loop(ctx context.Context, rounds int) (*LoopResult, error) {
 	first := loopLoads[0].load
 	length := first.Nodes * first.Each

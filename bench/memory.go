@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 )
 
-// MemoryResult says what a run keeps in memory: it must grow with the cluster and the jobs present, not with the tasks.
+// MemoryResult reports a run's memory: it must grow with the cluster and the jobs present, not with the tasks.
 type MemoryResult struct {
 	Rows []MemoryRow `json:"rows"`
 	// PerWaitingJob and PerContainer are bytes, from the differences between rows.
@@ -20,11 +20,11 @@ type MemoryResult struct {
 type MemoryRow struct {
 	Load      Load   `json:"load"`
 	Tasks     int64  `json:"tasks"`
-	Allocated uint64 `json:"allocated_bytes"` // in all, freed or not
-	Heap      uint64 `json:"heap_bytes"`      // of the process, after the run, before it was collected
+	Allocated uint64 `json:"allocated_bytes"` // total, including freed
+	Heap      uint64 `json:"heap_bytes"`      // of the process, after the run and before a collection
 }
 
-// Memory measures.
+// Memory measures memory per task, waiting job and container.
 func Memory(ctx context.Context) (*MemoryResult, error) {
 	loads := []Load{
 		{Jobs: 100, Tasks: 1_000, Nodes: 100, Each: 6},

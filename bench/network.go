@@ -14,25 +14,26 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// NetworkResult says how far the short cuts of the network are from playing every pair of nodes exactly, and what they save.
+// NetworkResult reports the error of the network model's approximations against an exact simulation of every pair of nodes, and
+// their cost.
 type NetworkResult struct {
 	Jobs int          `json:"jobs"`
-	Rows []NetworkRow `json:"rows"` // the first is the yardstick
+	Rows []NetworkRow `json:"rows"` // the first is the baseline
 }
 
-// NetworkRow is one way of playing the same work.
+// NetworkRow is one set of approximations on the same workload.
 type NetworkRow struct {
 	Name     string  `json:"name"`
 	Seconds  float64 `json:"cpu_seconds"`
 	Flows    int64   `json:"flows"`
 	Makespan float64 `json:"makespan"`
-	// Differences of jobs' elapsed times from the yardstick's, relative.
-	MeanError   float64 `json:"mean_error"`   // mean of the differences with their sign
-	MedianError float64 `json:"median_error"` // of their sizes
+	// Relative differences of jobs' elapsed times from the baseline's.
+	MeanError   float64 `json:"mean_error"`   // mean of the signed differences
+	MedianError float64 `json:"median_error"` // of the absolute differences
 	P95Error    float64 `json:"p95_error"`
 }
 
-// Network plays a set of shuffling jobs on 600 nodes in 30 racks, 250 Mbit/s a node and 1 Gbit/s a rack.
+// Network plays shuffle-heavy jobs on 600 nodes in 30 racks, with 250 Mbit/s per node and 1 Gbit/s per rack.
 func Network(ctx context.Context, jobs int) (*NetworkResult, error) {
 	c, err := cluster.Parse("600x6/30")
 	if err != nil {
@@ -42,7 +43,7 @@ func Network(ctx context.Context, jobs int) (*NetworkResult, error) {
 		return nil, err
 	}
 	out := &NetworkResult{Jobs: jobs}
-	var yardstick []float64
+	var baseline []float64
 	for _, way := range []struct {
 		name string
 		opt  transfer.Options
@@ -63,25 +64,25 @@ func Network(ctx context.Context, jobs int) (*NetworkResult, error) {
 			return nil, err
 		}
 		row := NetworkRow{Name: way.name, Seconds: took.Seconds(), Flows: sum.Traffic.Flows, Makespan: sum.LastFinish.Seconds()}
-		if yardstick == nil {
-			yardstick = times
+		if baseline == nil {
+			baseline = times
 		}
-		row.compare(times, yardstick)
+		row.compare(times, baseline)
 		out.Rows = append(out.Rows, row)
 	}
 	return out, nil
 }
 
-// elapsed keeps how long each job took, by its number.
+// elapsed records each job's elapsed time by arrival number.
 type elapsed []float64
 
 func (e elapsed) Job(r *sim.JobRecord) { e[r.Seq] = (r.Finish - r.Job.Submit).Seconds() }
 func (e elapsed) Sample(*sim.Sample)   {}
 
-func (r *NetworkRow) compare(times, yardstick []float64) {
+func (r *NetworkRow) compare(times, baseline []float64) {
 	var sizes []float64
 	for i := range times {
-		d := times[i]/yardstick[i] - 1
+		d := times[i]/baseline[i] - 1
 		r.MeanError += d / float64(len(times))
 		sizes = append(sizes, math.Abs(d))
 	}
@@ -89,8 +90,8 @@ func (r *NetworkRow) compare(times, yardstick []float64) {
 	r.MedianError, r.P95Error = sizes[len(sizes)/2], sizes[len(sizes)*95/100]
 }
 
-// shuffling makes jobs whose maps are spread over four orders of magnitude, as those of a large cluster are, and that pass on
-// between a tenth and twice what they read.
+// shuffling makes jobs whose map counts span three orders of magnitude, as on a large cluster, and that shuffle between a tenth
+// and twice their input.
 func shuffling(n int) workload.Slice {
 	var jobs workload.Slice
 	for i := range n {

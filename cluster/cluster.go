@@ -1,5 +1,5 @@
-// Package cluster describes the machines: nodes in racks, of one or several kinds, whose room is counted either in
-// resources (YARN) or in fixed map and reduce slots (Hadoop 1), and the network that joins them.
+// Package cluster describes the machines: nodes in racks, of one or several kinds, whose capacity is counted either in
+// resources (YARN) or in fixed map and reduce slots (Hadoop 1), and the network that connects them.
 package cluster
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Unit is the container that a shorthand such as 600x6 counts in, and what a trace without sizes asks for.
+// Unit is the container size of a shorthand such as 600x6 and of a trace without sizes.
 var Unit = unit.Resources{Mem: 1024, Cores: 1}
 
 // Node is one machine.
@@ -21,7 +21,7 @@ type Node struct {
 	Room unit.Resources
 	// Slots, when the cluster has fixed slots; Room is ignored then.
 	MapSlots, ReduceSlots int64
-	// NIC is the rate of the node's own network link, each way, in bytes per second; 0: Network.Node says it.
+	// NIC is the rate of the node's own network link, each way, in bytes per second; 0: Network.Node.
 	NIC float64
 }
 
@@ -30,11 +30,11 @@ type Cluster struct {
 	Nodes []Node
 	Racks []string
 	Slots bool // containers are fixed map and reduce slots
-	// Network is what joins the nodes; nil: none is modelled, and data is everywhere at once.
+	// Network connects the nodes; nil: none is modelled, and data moves instantly.
 	Network *Network
 }
 
-// Total is the room of all nodes together. With fixed slots it is their number, as containers of size Unit.
+// Total is the capacity of all nodes. With fixed slots it is their number, as containers of size Unit.
 func (c *Cluster) Total() unit.Resources {
 	var t unit.Resources
 	for i := range c.Nodes {
@@ -48,7 +48,7 @@ func (c *Cluster) Total() unit.Resources {
 	return t
 }
 
-// Containers is how many containers of size ask fit on an empty cluster; with fixed slots, how many slots there are.
+// Containers returns how many containers of size ask fit on an empty cluster; with fixed slots, the number of slots.
 func (c *Cluster) Containers(ask unit.Resources) int64 {
 	var k int64
 	for i := range c.Nodes {
@@ -83,10 +83,10 @@ func (c *Cluster) rooms() string {
 	return fmt.Sprintf("%s, %s GiB and %s", where, strconv.FormatFloat(float64(t.Mem)/1024, 'f', -1, 64), plural(t.Cores, "vcore"))
 }
 
-// RackIndex finds the racks of a cluster by their names.
+// RackIndex maps rack names to indices.
 type RackIndex map[string]int
 
-// Of is the number of a rack, which is added if it is not there.
+// Of returns the index of a rack, adding it if absent.
 func (x RackIndex) Of(c *Cluster, name string) int {
 	i, ok := x[name]
 	if !ok {
@@ -104,13 +104,13 @@ func plural(n int64, what string) string {
 	return strconv.FormatInt(n, 10) + " " + what
 }
 
-// Validate reports what is wrong with a cluster.
+// Validate reports the first error in a cluster.
 func (c *Cluster) Validate() error {
 	if len(c.Nodes) == 0 {
 		return fmt.Errorf("cluster has no nodes")
 	}
 	if len(c.Nodes) > MaxNodes {
-		return fmt.Errorf("cluster has %d nodes; at most %d are taken", len(c.Nodes), MaxNodes)
+		return fmt.Errorf("cluster has %d nodes; the limit is %d", len(c.Nodes), MaxNodes)
 	}
 	names := make(map[string]bool, len(c.Nodes))
 	for i := range c.Nodes {
@@ -143,13 +143,13 @@ func (c *Cluster) Validate() error {
 	return err
 }
 
-// Limits on what is taken for a cluster.
+// Limits on a cluster.
 const (
 	MaxNodes = 1_000_000
 	MaxRoom  = 1 << 40
 )
 
-// Uniform builds nodes alike, spread over racks in runs of equal length.
+// Uniform builds identical nodes, spread over racks in runs of equal length.
 func Uniform(nodes, racks int, room unit.Resources) *Cluster {
 	c := &Cluster{Nodes: make([]Node, nodes), Racks: make([]string, racks)}
 	for r := range c.Racks {
@@ -161,7 +161,7 @@ func Uniform(nodes, racks int, room unit.Resources) *Cluster {
 	return c
 }
 
-// Parse reads the shorthand NODESxCONTAINERS[/RACKS], for example 600x6/30: 600 nodes of 6 containers in 30 racks, or
+// Parse parses the shorthand NODESxCONTAINERS[/RACKS], for example 600x6/30: 600 nodes of 6 containers in 30 racks, or
 // NODESxMAPS+REDUCES[/RACKS] for fixed slots, for example 30x4+2/3.
 func Parse(s string) (*Cluster, error) {
 	bad := func(why string) error {
@@ -205,13 +205,13 @@ func Parse(s string) (*Cluster, error) {
 	return Uniform(int(nodes), int(racks), Unit.Times(k)), nil
 }
 
-func count(s string, most int64) (int64, error) {
+func count(s string, limit int64) (int64, error) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {
 		return 0, fmt.Errorf("%q is not a whole number", s)
 	}
-	if n < 1 || n > most {
-		return 0, fmt.Errorf("%d is not between 1 and %d", n, most)
+	if n < 1 || n > limit {
+		return 0, fmt.Errorf("%d is not between 1 and %d", n, limit)
 	}
 	return n, nil
 }

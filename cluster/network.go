@@ -12,25 +12,25 @@ import (
 
 // Topologies of a network.
 const (
-	Star      = "star"       // one switch that never blocks joins all nodes, whatever their racks
-	Racks     = "racks"      // a switch a rack, each with one uplink to a core that never blocks
-	TwoRacks  = "two-racks"  // two racks whose switches are joined by one link
-	LeafSpine = "leaf-spine" // a leaf switch a rack, joined to every spine; equal-cost paths by hash
+	Star      = "star"       // one non-blocking switch connects all nodes, whatever their racks
+	Racks     = "racks"      // one switch per rack, each with one uplink to a non-blocking core
+	TwoRacks  = "two-racks"  // two racks whose switches are connected by one link
+	LeafSpine = "leaf-spine" // one leaf switch per rack, connected to every spine; equal-cost paths by hash
 	FatTree   = "fat-tree"   // three levels of switches with k ports (Al-Fares, Loukissas, Vahdat, SIGCOMM 2008)
 	DCell     = "dcell"      // servers relay between small switches (Guo et al., SIGCOMM 2008)
 )
 
-// Network describes what joins the nodes of a cluster. Rates are bytes per second, and hold for each direction by itself.
-// A zero is a setting that was not given.
+// Network describes the network of a cluster. Rates are bytes per second and apply to each direction separately.
+// Zero means unset.
 type Network struct {
 	Topology string
 	Node     float64 // between a node and its switch, where the node has no NIC rate of its own
-	// Uplink is a rack's to the core (racks), the one between the racks (two-racks), that of a leaf to each spine
-	// (leaf-spine), every one between switches (fat-tree) or between servers of different cells (dcell). The last two take
-	// Node where it is not given.
+	// Uplink is the rate of a rack's link to the core (racks), of the link between the racks (two-racks), of a leaf's link to
+	// each spine (leaf-spine), of every link between switches (fat-tree) or between servers of different cells (dcell). The
+	// last two default to Node.
 	Uplink float64
-	// Oversubscription, in place of Uplink, is what a rack's nodes can send over what its uplinks can carry, together:
-	// 5 is 5:1. Of two racks joined by one link, the smaller one counts.
+	// Oversubscription, in place of Uplink, is the total rate of a rack's nodes over the total rate of its uplinks:
+	// 5 is 5:1. With two-racks, the smaller rack counts.
 	Oversubscription float64
 	Spines           int       // leaf-spine
 	K                int       // fat-tree: ports of a switch; even
@@ -39,7 +39,7 @@ type Network struct {
 	Latency          unit.Time // of one link, one way
 }
 
-// Limits on what is taken for a network.
+// Limits on a network.
 const (
 	MaxSpines = 4096
 	MaxPorts  = 256
@@ -47,7 +47,7 @@ const (
 	MaxLinks  = 1 << 24 // counting each direction
 )
 
-// NetworkError says what is wrong with a network, and which setting it is about: a key of Set, or "" for the whole.
+// NetworkError is an error in a network's setting Key (a key of Set), or in the network as a whole if Key is "".
 type NetworkError struct{ Key, Reason string }
 
 func (e *NetworkError) Error() string {
@@ -61,7 +61,7 @@ func wrong(key, format string, args ...any) error {
 	return &NetworkError{Key: key, Reason: fmt.Sprintf(format, args...)}
 }
 
-// setting is one key of a network: how it is read, and its text where it is given.
+// setting is one key of a network: its parser, and its text if set.
 type setting struct {
 	key  string
 	set  func(n *Network, text string) error
@@ -130,7 +130,7 @@ func countSetting(key string, lo, hi int64, at func(*Network) *int) setting {
 	}
 }
 
-// setRatio reads 5:1 or 5.
+// setRatio parses 5:1 or 5.
 func setRatio(n *Network, text string) error {
 	v, err := strconv.ParseFloat(strings.TrimSuffix(text, ":1"), 64)
 	if err != nil || !(v >= minRatio && v <= maxRatio) || strings.ContainsAny(text, "xX_pP") {
@@ -141,7 +141,7 @@ func setRatio(n *Network, text string) error {
 }
 
 const (
-	maxCell            = 999 // with one level above it, the most that MaxNodes has room for
+	maxCell            = 999 // the maximum for MaxNodes with one level above it
 	minRatio, maxRatio = 0.001, 1e6
 	maxLatency         = 10 * unit.Second
 )
@@ -158,7 +158,7 @@ func setLatency(n *Network, text string) error {
 	return nil
 }
 
-// shapes are what each topology can be told, and what it must be told.
+// shapes lists the settings of each topology, and which are required.
 var shapes = []struct {
 	topology     string
 	takes, needs []string
@@ -171,7 +171,7 @@ var shapes = []struct {
 	{DCell, []string{"n", "levels", "node", "uplink", "latency"}, []string{"n", "levels"}},
 }
 
-// Topologies lists the names that Network.Topology takes.
+// Topologies lists the valid values of Network.Topology.
 func Topologies() []string {
 	out := make([]string, len(shapes))
 	for i := range shapes {
@@ -180,7 +180,7 @@ func Topologies() []string {
 	return out
 }
 
-// Keys lists the settings that the network's topology has.
+// Keys lists the settings of the network's topology.
 func (n *Network) Keys() ([]string, error) {
 	for i := range shapes {
 		if shapes[i].topology == n.Topology {
@@ -197,8 +197,8 @@ func (n *Network) Keys() ([]string, error) {
 	return nil, wrong("topology", "there is no %q; it is one of %s", n.Topology, all)
 }
 
-// Set gives one setting by its key, as in the network: section of a cluster file. The topology comes first, since it says
-// which others there are.
+// Set sets one key, as in the network: section of a cluster file. The topology comes first, since it determines the
+// others.
 func (n *Network) Set(key, text string) error {
 	if key == "topology" {
 		n.Topology = text
@@ -222,8 +222,8 @@ func (n *Network) Set(key, text string) error {
 	return nil
 }
 
-// Validate reports what is wrong with a network by itself. Whether it suits a cluster's nodes and racks, Cluster.Validate
-// says.
+// Validate reports the first error in the network itself. Cluster.Validate checks that it fits the cluster's nodes and
+// racks.
 func (n *Network) Validate() error {
 	keys, err := n.Keys()
 	if err != nil {
@@ -238,7 +238,7 @@ func (n *Network) Validate() error {
 		if !slices.Contains(keys, s.key) {
 			return wrong(s.key, "%s has no such setting; it has %s", n.Topology, strings.Join(keys, ", "))
 		}
-		if err := again.Set(s.key, text); err != nil { // the same limits, however it was given
+		if err := again.Set(s.key, text); err != nil { // the same limits, whichever way it was set
 			return err
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// NIC is the rate of a node's own link, each way, in bytes per second: its own where it has one, else the network's.
+// NIC is the rate of a node's link, each way, in bytes per second: the node's own if set, else the network's.
 func (n *Network) NIC(node *Node) float64 {
 	if node.NIC != 0 {
 		return node.NIC
@@ -14,11 +14,11 @@ func (n *Network) NIC(node *Node) float64 {
 	return n.Node
 }
 
-// FatTree sizes: hosts on one edge switch, and in one pod of edge switches.
+// fatTree returns the number of hosts per edge switch and per pod.
 func (n *Network) fatTree() (edge, pod int) { return n.K / 2, n.K * n.K / 4 }
 
-// Cells are the servers in a cell of each level of a DCell, from its switches (N) to the whole: t[l] = (t[l-1]+1) t[l-1].
-// Levels with more servers than a cluster can have are left out.
+// Cells returns the number of servers in a cell of each level of a DCell, from one switch (N) to the whole:
+// t[l] = (t[l-1]+1) t[l-1]. Levels with more servers than a cluster can have are omitted.
 func (n *Network) Cells() []int {
 	t := []int{n.N}
 	for range n.Levels {
@@ -32,10 +32,10 @@ func (n *Network) Cells() []int {
 	return t
 }
 
-// RackSize says whether the network suits the nodes and racks of a cluster, and how many places of the topology one rack
-// takes: in a fat tree a rack is an edge switch (k/2 places) where its nodes fit on one, else a pod (k*k/4); in a DCell it
-// is a cell. Racks take them in the cluster's order, and so do the nodes of a rack. In the other topologies a rack is a
-// switch with as many ports as it has nodes, and the size is 0.
+// RackSize checks that the network fits the nodes and racks of a cluster, and returns how many positions of the topology
+// one rack takes: in a fat tree a rack is an edge switch (k/2 positions) if its nodes fit on one, else a pod (k*k/4); in a
+// DCell it is a cell. Racks take positions in the cluster's order, and so do the nodes of a rack. In the other topologies a
+// rack is a switch with as many ports as nodes, and the size is 0.
 func (n *Network) RackSize(c *Cluster) (int, error) {
 	sizes := make([]int, len(c.Racks))
 	for i := range c.Nodes {
@@ -71,12 +71,12 @@ func (n *Network) RackSize(c *Cluster) (int, error) {
 		links = len(c.Nodes) * (1 + n.Levels)
 	}
 	if links > MaxLinks/2 {
-		return 0, wrong("", "%s would have %d links; at most %d are taken", n.Topology, links, MaxLinks/2)
+		return 0, wrong("", "%s would have %d links; the limit is %d", n.Topology, links, MaxLinks/2)
 	}
 	return size, nil
 }
 
-// largest is the rack with the most nodes.
+// largest returns the rack with the most nodes.
 func largest(sizes []int) int { return slices.Index(sizes, slices.Max(sizes)) }
 
 func (n *Network) fitFatTree(c *Cluster, sizes []int) (int, error) {
@@ -113,7 +113,7 @@ func (n *Network) fitDCell(c *Cluster, sizes []int) (int, error) {
 		return 0, wrong("", "a DCell of n=%d, levels=%d joins exactly %d servers, and the cluster has %d nodes%s", n.N, n.Levels, all, len(c.Nodes), cellHint(len(c.Nodes)))
 	}
 	big := largest(sizes)
-	// A rack of all servers would call every one near, which the cells are there to tell apart.
+	// One rack of all servers would make every node rack-local, and hide the cells.
 	for _, t := range cells[:n.Levels] {
 		if sizes[big] == t && len(c.Racks) == all/t {
 			return t, nil
@@ -123,10 +123,10 @@ func (n *Network) fitDCell(c *Cluster, sizes []int) (int, error) {
 		n.N, n.Levels, all/n.N, n.N, plural(int64(len(c.Racks)), "rack"), sizes[big], c.Racks[big], all/n.N)
 }
 
-// cellHint names the DCells whose size is nearest below and above a number of nodes.
+// cellHint names the DCells of the nearest sizes below and above a number of nodes.
 func cellHint(nodes int) string {
 	var below, above Network
-	var least, most int
+	var lo, hi int
 	for levels := 1; levels <= MaxLevels; levels++ {
 		for size := 2; size <= maxCell; size++ {
 			d := Network{N: size, Levels: levels}
@@ -137,10 +137,10 @@ func cellHint(nodes int) string {
 			switch all := t[levels]; {
 			case all == nodes:
 				return "; write n: " + strconv.Itoa(size) + " and levels: " + strconv.Itoa(levels)
-			case all < nodes && all > least:
-				below, least = d, all
-			case all > nodes && (most == 0 || all < most):
-				above, most = d, all
+			case all < nodes && all > lo:
+				below, lo = d, all
+			case all > nodes && (hi == 0 || all < hi):
+				above, hi = d, all
 			}
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// examples are one line of each topology, for messages.
+// examples has one line per topology, for error messages.
 var examples = map[string]string{
 	Star:      "star:1Gbit",
 	Racks:     "racks:node=250Mbit,uplink=1Gbit",
@@ -16,8 +16,8 @@ var examples = map[string]string{
 	DCell:     "dcell:n=4,levels=1,node=1Gbit",
 }
 
-// ParseNetwork reads a network from one line: a topology and its settings, as in racks:node=250Mbit,uplink=1Gbit. A rate
-// without a key is the nodes': star:1Gbit.
+// ParseNetwork parses one line: a topology and its settings, as in racks:node=250Mbit,uplink=1Gbit. A rate without a key
+// is that of the nodes: star:1Gbit.
 func ParseNetwork(s string) (*Network, error) {
 	n := &Network{}
 	topology, rest, more := strings.Cut(s, ":")
@@ -58,7 +58,7 @@ func ParseNetwork(s string) (*Network, error) {
 	return n, nil
 }
 
-// String is the line that ParseNetwork reads.
+// String returns the line that ParseNetwork parses.
 func (n *Network) String() string {
 	var parts []string
 	keys, err := n.Keys()

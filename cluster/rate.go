@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Rates that are taken for a link, in bytes per second: from one bit per second to 8 Pbit.
+// Limits on a link's rate, in bytes per second: from one bit per second to 8 Pbit.
 const (
 	MinRate = 0.125
 	MaxRate = 1e15
 )
 
-// rateUnits are what a rate is written in: the bytes per second of one, and the step of its prefixes. Networks count in powers
-// of ten, in bits as in bytes; KiB/s and the like are there for what a disk tool printed. A lone b is a bit, a B a byte.
+// rateUnits are the units of a rate: bytes per second of one, and the step between prefixes. Networks count in powers of ten,
+// in bits and in bytes; KiB/s and the like are for figures printed by disk tools. A lone b is a bit, a B a byte.
 var rateUnits = []struct {
 	suffix string
 	bytes  float64
@@ -23,7 +23,7 @@ var rateUnits = []struct {
 	{"bit/s", 1.0 / 8, 1000}, {"bit", 1.0 / 8, 1000}, {"b/s", 1.0 / 8, 1000}, {"bps", 1.0 / 8, 1000}, {"iB/s", 1, 1024}, {"B/s", 1, 1000},
 }
 
-// ParseRate reads 1Gbit, 250Mbit, 2.5Gb/s, 10Gbps or 100MB/s and returns bytes per second.
+// ParseRate parses 1Gbit, 250Mbit, 2.5Gb/s, 10Gbps or 100MB/s and returns bytes per second.
 func ParseRate(s string) (float64, error) {
 	bad := func() error {
 		return fmt.Errorf("%q is not a rate: write 1Gbit, 250Mbit or 100MB/s", s)
@@ -62,7 +62,7 @@ func ParseRate(s string) (float64, error) {
 	return 0, bad()
 }
 
-// FormatRate writes bytes per second so that ParseRate reads the same number back: 1Gbit, 250Mbit.
+// FormatRate formats bytes per second so that ParseRate returns the same number: 1Gbit, 250Mbit.
 func FormatRate(bytesPerSecond float64) string {
 	bits := bytesPerSecond * 8
 	for _, u := range []struct {

@@ -11,9 +11,9 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// Alone answers how long a job takes on an empty cluster, the yardstick of slowdown. It plays each job by itself, with
-// the same task lengths as in the run, free containers known at once and nothing failing. Answers do not depend on the
-// policy, so runs of the same workload and seed share one Alone; it may be used from several goroutines. It is 0 for a job
+// Alone computes a job's elapsed time on an empty cluster, the denominator of slowdown. It plays each job by itself, with
+// the same task lengths as in the run, free containers known at once and no failures. The times do not depend on the
+// policy, so runs of the same workload and seed share one Alone; it is safe for concurrent use. The time is 0 for a job
 // that does not finish alone.
 type Alone struct {
 	cluster *cluster.Cluster
@@ -26,7 +26,7 @@ type Alone struct {
 	play  *engine
 }
 
-// aloneKept bounds what is remembered: beyond it, answers are computed again.
+// aloneKept limits the cache: times beyond it are computed again.
 const aloneKept = 4 << 20
 
 // NewAlone makes an empty cache for one cluster, model and seed.
@@ -54,8 +54,8 @@ func (a *Alone) Of(src *workload.Job, seq int64) unit.Time {
 	return t
 }
 
-// byWaves computes the common simple case in closed form: at most one stage after the first, all task lengths constant,
-// one size of container. ok is false where the job has to be played.
+// byWaves computes the common simple case in closed form: at most one stage after the first, constant task lengths, one
+// container size. ok is false if the job has to be played.
 func (a *Alone) byWaves(src *workload.Job) (t unit.Time, ok bool) {
 	if src.Keep != nil || len(src.Stages) > 2 || a.cluster.Slots {
 		return 0, false
@@ -91,7 +91,7 @@ func (a *Alone) byWaves(src *workload.Job) (t unit.Time, ok bool) {
 	if !ok || second.Ask != first.Ask || second.Gang > 1 || len(second.After) != 1 || second.Tasks == 0 {
 		return 0, false
 	}
-	// Containers left over by the last wave take tasks of the second stage early, if slow-start allows: their start-up is
+	// Containers unused by the last wave take tasks of the second stage early, if slow-start allows: their start-up is
 	// hidden behind that wave.
 	spare := waves*slots - first.Tasks
 	doneBefore := (waves - 1) * slots
@@ -121,7 +121,7 @@ func (a *Alone) byWaves(src *workload.Job) (t unit.Time, ok bool) {
 	return t + unit.Time((n+slots-1)/slots)*(a.model.StartUp+l2), true
 }
 
-// playAlone runs the job through the engine itself.
+// playAlone runs the job through the engine.
 func (a *Alone) playAlone(src *workload.Job, seq int64) unit.Time {
 	if a.play == nil {
 		c := Config{
@@ -136,20 +136,20 @@ func (a *Alone) playAlone(src *workload.Job, seq int64) unit.Time {
 	}
 	e := a.play
 	for _, p := range e.pools {
-		p.cursor = 0 // an answer must not depend on the question before
+		p.cursor = 0 // a time must not depend on the call before
 	}
 	begin := e.now
 	e.next, e.nextSeq = src, seq
 	e.q.Push(begin, evArrival, 0)
 	before := e.sum.Finished
 	if _, err := e.loop(context.Background()); err != nil || e.sum.Finished == before {
-		a.play = nil // e.g. its AM sits where its only large task would have to go: there is no such time
+		a.play = nil // it never finishes, e.g. because its AM is on the only node large enough for its largest task
 		return 0
 	}
 	return e.sum.LastFinish - begin
 }
 
-// nowhere is a sink that drops everything.
+// nowhere is a sink that discards everything.
 type nowhere struct{}
 
 func (nowhere) Job(*JobRecord) {}

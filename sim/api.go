@@ -10,29 +10,29 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// Model is what a run assumes about the cluster beyond its size. The zero value is the fast, ideal one: a free container
-// is known at once, starts at once and never fails.
+// Model is a run's assumptions about the cluster beyond its size. The zero value is ideal and fast: a free container is
+// known at once, starts at once and never fails.
 type Model struct {
-	Heartbeat  unit.Time  // period after which a node reports free containers, each with its own phase; 0: at once
-	PerBeat    int        // containers that a node is given in one heartbeat; 0: all it has room for
+	Heartbeat  unit.Time  // interval at which a node reports free containers, each with its own phase; 0: at once
+	PerBeat    int        // max containers assigned to a node per heartbeat; 0: as many as fit
 	EndOnBeat  bool       // a task's end is known only at its node's next heartbeat, and its container is held until then (Hadoop 1, SLS)
 	StartUp    unit.Time  // between a container's start and its task's first instruction
-	Replicas   int        // copies of each input block where the trace names no hosts; 0: input lies nowhere in particular
-	Placement  string     // of those copies: one of hdfs.Names; "": hdfs.Default
-	FailTask   float64    // probability that an attempt of a task fails, somewhere in the middle
-	Attempts   int        // attempts of a task before the job fails, at most 65535; 0: 4
-	Stragglers Stragglers // attempts of tasks that take longer than they should
-	Speculate  string     // rule by which a slow task gets a copy, the first of the two to finish counting: "" (none), SpeculateHadoop, SpeculateLATE
-	Losses     []Loss     // nodes that go away, with what runs on them; the output of tasks that are done is not lost
-	// Application is how jobs ask for containers: am.Hadoop, am.MapsFirst; "": am.Hadoop. It acts on MapReduce jobs without fixed slots.
+	Replicas   int        // of each input block if the trace names no hosts; 0: input has no location
+	Placement  string     // of those replicas: one of hdfs.Names; "": hdfs.Default
+	FailTask   float64    // probability that a task attempt fails, at a random point of its work
+	Attempts   int        // failed attempts of a task before its job fails, at most 65535; 0: 4
+	Stragglers Stragglers // task attempts that are slower than normal
+	Speculate  string     // rule for speculative copies of slow tasks; the first attempt to finish counts: "" (none), SpeculateHadoop, SpeculateLATE
+	Losses     []Loss     // node losses; running containers are lost, the output of finished tasks is not
+	// Application is how jobs request containers: am.Hadoop, am.MapsFirst; "": am.Hadoop. It affects MapReduce jobs without fixed slots.
 	Application string
-	Lookahead   int       // jobs that are tried for one free container before it is left free; 0: 200
+	Lookahead   int       // max jobs tried for one free container before it stays free; 0: 200
 	Sample      unit.Time // period of the timeline; 0: 10 s
 }
 
-// Loss takes a node away at an instant, with all that runs on it, and brings it back.
+// Loss is a node failure: the node goes at an instant, with all that runs on it, and returns later.
 type Loss struct {
-	At, For unit.Time // For 0: it stays away
+	At, For unit.Time // For 0: for good
 	Node    string
 }
 
@@ -40,27 +40,27 @@ type Loss struct {
 type Config struct {
 	Cluster *cluster.Cluster
 	Source  workload.Source
-	// NewPolicy makes a fresh policy for the run.
+	// NewPolicy returns a new policy for the run.
 	NewPolicy func() (policy.Policy, error)
 	Model     Model
 	Seed      uint64
-	Sink      Sink   // nil: nobody listens
+	Sink      Sink   // nil: results are discarded
 	Alone     *Alone // times on an empty cluster, shared between runs of the same seed; nil: made for this run
-	NoAlone   bool   // leave JobRecord.Alone 0: nobody asks for slowdowns, or a worker plays tasks whose stages give no length
+	NoAlone   bool   // leave JobRecord.Alone 0: no slowdowns are needed, or a worker plays tasks whose stages have no length
 
-	Worker Worker // nil: a task works for the length that its stage gives it
-	// Follow, if set, names jobs that are submitted when one has finished; their Submit counts from then.
+	Worker Worker // nil: a task works for the length in its stage
+	// Follow, if set, returns jobs to submit when one has finished; their Submit is relative to that.
 	Follow func(r *JobRecord) []*workload.Job
 
-	Steerer steer.Steerer // nil: nobody steers
+	Steerer steer.Steerer // nil: no steering
 	Delays  steer.Delays
-	Bounds  steer.Bounds // for whatever it writes; Max 0: none
+	Bounds  steer.Bounds // on what it writes; Max 0: none
 
-	// Progress, if set, is told now and then how far the run is. It must not block.
+	// Progress, if set, is called occasionally with the run's progress. It must not block.
 	Progress func(Progress)
 }
 
-// Progress is how far a run is.
+// Progress is the progress of a run.
 type Progress struct {
 	Now            unit.Time
 	Submitted      int64
@@ -69,13 +69,13 @@ type Progress struct {
 	LastSubmission unit.Time
 }
 
-// Sink takes results as they happen. What it is handed is valid only during the call.
+// Sink receives results as they happen. Its arguments are valid only during the call.
 type Sink interface {
 	Job(r *JobRecord)
 	Sample(s *Sample)
 }
 
-// Outcome says how a job ended.
+// Outcome is how a job ended.
 type Outcome uint8
 
 // Outcomes.
@@ -90,13 +90,13 @@ func (o Outcome) String() string {
 	return [...]string{"finished", "refused", "failed", "unfinished"}[o]
 }
 
-// JobRecord is what became of one job.
+// JobRecord is the result of one job.
 type JobRecord struct {
 	Job     *workload.Job
 	Seq     int64
 	Outcome Outcome
 	Reason  string
-	// Start is when the job got its first container; Finish when its last task ended. -1: it did not happen.
+	// Start is when the job got its first container; Finish when its last task ended. -1: never.
 	Start, Finish unit.Time
 	Alone         unit.Time // elapsed time on an empty cluster
 	Service       unit.Time // container-time used, lost attempts included
@@ -105,23 +105,23 @@ type JobRecord struct {
 	Near          [4]int64  // task starts by policy.Near
 }
 
-// Sample is the state of the cluster between two instants.
+// Sample is the state of the cluster over an interval.
 type Sample struct {
 	From, To unit.Time
-	Queues   []QueueSample // in order of first appearance; a queue keeps its place
+	Queues   []QueueSample // in order of first appearance; a queue keeps its index
 }
 
-// QueueSample is one queue's part of a Sample. Containers and Mem are averages over the interval, jobs are counted at its end.
+// QueueSample is one queue's part of a Sample. Containers and Mem are averages over the interval; jobs are counted at its end.
 type QueueSample struct {
 	Name       string
 	Containers float64
 	Mem        float64 // MiB
-	Running    int64   // jobs that have started and are still there
-	Waiting    int64   // jobs that have not started
+	Running    int64   // jobs started and not finished
+	Waiting    int64   // jobs not started
 	Pending    int64   // tasks that could start
 }
 
-// Summary is what a run returns besides what its sink saw.
+// Summary is what a run returns besides the results passed to its sink.
 type Summary struct {
 	Submitted, Finished, Refused, Failed int64 // jobs
 	Tasks                                int64 // finished
@@ -131,14 +131,14 @@ type Summary struct {
 	BusyMem                              float64   // MiB x seconds
 	Events                               int64     // taken from the event queue
 	Decisions                            int64     // containers started
-	Traffic                              *Traffic  // of a worker that passes data over a network; nil: none
+	Traffic                              *Traffic  // of a worker that sends data over a network; nil: none
 	NotModelled                          []string
 	Receipts                             []steer.Receipt
-	Stuck                                int64 // jobs left when nothing could happen any more: their records say why
+	Stuck                                int64 // jobs left when no event could change anything any more: their records say why
 	Partial                              bool  // cut off before the end
 }
 
-// Progress is how far a run is that has come to an instant. next is the next arrival, if there is one.
+// Progress returns the progress of a run at now. next is the next arrival, or nil.
 func (s *Summary) Progress(now unit.Time, next *workload.Job) Progress {
 	p := Progress{Now: now, Submitted: s.Submitted, Finished: s.Finished, Tasks: s.Tasks}
 	if next != nil {

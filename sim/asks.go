@@ -6,10 +6,10 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// asks counts the sizes of containers that waiting jobs want next. There are few different ones, so a list serves.
+// asks counts the container sizes that waiting jobs want next. There are few distinct sizes, so a list suffices.
 type asks struct {
-	list  []askCount
-	least unit.Resources // by component, over all that are wanted; too large for any node when none is
+	list []askCount
+	min  unit.Resources // componentwise, over all wanted sizes; too large for any node when there are none
 }
 
 type askCount struct {
@@ -19,7 +19,7 @@ type askCount struct {
 
 var nothingWanted = unit.Resources{Mem: math.MaxInt64, Cores: math.MaxInt64}
 
-func newAsks() asks { return asks{least: nothingWanted} }
+func newAsks() asks { return asks{min: nothingWanted} }
 
 func (a *asks) add(r unit.Resources) {
 	for i := range a.list {
@@ -29,7 +29,7 @@ func (a *asks) add(r unit.Resources) {
 		}
 	}
 	a.list = append(a.list, askCount{r, 1})
-	a.least = a.least.Min(r)
+	a.min = a.min.Min(r)
 }
 
 func (a *asks) remove(r unit.Resources) {
@@ -43,11 +43,11 @@ func (a *asks) remove(r unit.Resources) {
 		last := len(a.list) - 1
 		a.list[i] = a.list[last]
 		a.list = a.list[:last]
-		a.least = nothingWanted
+		a.min = nothingWanted
 		for _, c := range a.list {
-			a.least = a.least.Min(c.ask)
+			a.min = a.min.Min(c.ask)
 		}
 		return
 	}
-	panic("sim: a size of container that nobody wanted is not wanted any more")
+	panic("sim: remove of a container size that is not counted")
 }

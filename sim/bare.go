@@ -5,9 +5,9 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// BareLoop is the yardstick of the simulator's speed: an event loop that does nothing. It keeps the queue at the given
-// length and takes and adds that many events, each new one later than the one taken by the next of delays, in turn. It
-// returns the instant of the last event, so that nothing can be left out.
+// BareLoop is the baseline for the simulator's speed: an empty event loop. It keeps the queue at the given length and pops
+// and pushes that many events, each later than the one popped by the next of delays, in turn. It returns the instant of the
+// last event, so that the compiler cannot drop the loop.
 func BareLoop(events int64, length int, delays []unit.Time) unit.Time {
 	var q radix.Queue
 	k := 0

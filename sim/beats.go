@@ -9,37 +9,37 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// beats are the instants at which nodes report free room: node i at phase[i] + k*period. The engine numbers its nodes in
-// the order of their phases (see inPhase), so the next node to be heard that has room is one search in the tree of rooms.
+// beats are the heartbeats of the nodes: node i reports free room at phase[i] + k*period. The engine numbers its nodes in
+// the order of their phases (see inPhase), so the next heartbeat of a node with room is one search in the tree of rooms.
 //
-// Only a beat that can change something is an event: the next one of a node with room, while a job waits. When every node
-// with room was heard once in vain and nothing has changed meanwhile, there are none until something does; a placement
-// that counts the chances it lets go gets many rounds first.
+// Only a heartbeat that can change something is an event: the next one of a node with room, while a job waits. When every
+// node with room has reported once without a start and nothing has changed, there are none until something does; a placement
+// policy that counts skipped scheduling opportunities gets many rounds first.
 type beats struct {
-	period unit.Time
-	phase  []unit.Time // rising
-	at     unit.Time   // of the beat that is on the queue; Never: none
-	node   int32
-	serial uint64 // of that beat: an earlier one that was overtaken is ignored
-	vain   int    // beats since something changed
-	most   int    // of those
+	period  unit.Time
+	phase   []unit.Time // rising
+	at      unit.Time   // of the queued beat; Never: none
+	node    int32
+	serial  uint64 // of the queued beat: superseded ones are ignored
+	idle    int    // beats since the last change
+	maxIdle int    // of idle
 
-	heard     unit.Time // when a node was heard last, and which
-	heardNode int32
+	lastBeat unit.Time // the last beat, and whose it was
+	lastNode int32
 }
 
-// patience is the number of rounds that a placement may let go by while nothing else happens.
-const patience = 1000
+// maxIdleRounds is how many rounds a placement policy may skip while nothing else happens.
+const maxIdleRounds = 1000
 
-func newBeats(period unit.Time, phase []unit.Time, patient bool) *beats {
-	b := &beats{period: period, phase: phase, at: unit.Never, most: len(phase), heard: -1}
-	if patient {
-		b.most *= patience
+func newBeats(period unit.Time, phase []unit.Time, manyRounds bool) *beats {
+	b := &beats{period: period, phase: phase, at: unit.Never, maxIdle: len(phase), lastBeat: -1}
+	if manyRounds {
+		b.maxIdle *= maxIdleRounds
 	}
 	return b
 }
 
-// inPhase draws a first phase for every node and returns the nodes in that order.
+// inPhase draws a phase for every node and returns the nodes in that order.
 func inPhase(c *cluster.Cluster, period unit.Time, seed uint64) (*cluster.Cluster, []unit.Time) {
 	n := len(c.Nodes)
 	draw := make([]unit.Time, n)
@@ -55,13 +55,13 @@ func inPhase(c *cluster.Cluster, period unit.Time, seed uint64) (*cluster.Cluste
 		sorted.Nodes[i] = c.Nodes[o]
 		phase[i] = draw[o]
 		if i > 0 {
-			phase[i] = max(phase[i], phase[i-1]+1) // no two at one instant, so that a search by time finds each
+			phase[i] = max(phase[i], phase[i-1]+1) // distinct, so that a search by time finds each
 		}
 	}
 	return sorted, phase
 }
 
-// after is the first beat of a node numbered i that comes later than an instant.
+// after returns the first beat of node i after t.
 func (b *beats) after(i int32, t unit.Time) unit.Time {
 	base := t - t%b.period
 	if b.phase[i] > t-base {
@@ -70,7 +70,7 @@ func (b *beats) after(i int32, t unit.Time) unit.Time {
 	return base + b.period + b.phase[i]
 }
 
-// atOrAfter is the first beat of a node that comes at an instant or later.
+// atOrAfter returns the first beat of node i at t or later.
 func (b *beats) atOrAfter(i int32, t unit.Time) unit.Time {
 	if t == 0 {
 		return b.phase[i]
@@ -78,15 +78,15 @@ func (b *beats) atOrAfter(i int32, t unit.Time) unit.Time {
 	return b.after(i, t-1)
 }
 
-// nextBeat puts the next beat that matters on the queue, if none as early is there.
+// nextBeat queues the next useful beat, unless one as early is queued.
 func (p *pool) nextBeat() {
 	b := p.beats
-	if p.waiting == 0 || b.vain >= b.most {
+	if p.waiting == 0 || b.idle >= b.maxIdle {
 		return
 	}
 	now := p.e.now
 	from, _ := slices.BinarySearch(b.phase, now%b.period+1)
-	if i := p.rooms.find(p.asks.least, int32(from)); i >= 0 {
+	if i := p.rooms.find(p.asks.min, int32(from)); i >= 0 {
 		if at := b.after(i, now); at < b.at {
 			p.putBeat(i, at)
 		}
@@ -100,14 +100,14 @@ func (p *pool) putBeat(i int32, at unit.Time) {
 	p.e.q.Push(at, evBeat|uint64(p.id)|b.serial<<1, 0)
 }
 
-// changed says that something happened which may make a beat worth while again.
+// changed notes a change that may make a beat useful again.
 func (p *pool) changed() {
 	if p.beats != nil {
-		p.beats.vain = 0
+		p.beats.idle = 0
 	}
 }
 
-// nodeFreed says that a node has room again: it may be heard before the beat that is on the queue.
+// nodeFreed notes that a node has room again: its beat may precede the queued one.
 func (p *pool) nodeFreed(i int32) {
 	p.changed()
 	if at := p.beats.atOrAfter(i, p.e.now); at < p.beats.at {
@@ -121,10 +121,10 @@ func (p *pool) beat(serial uint64) {
 		return
 	}
 	b.at = unit.Never
-	if b.heard != p.e.now || b.heardNode != b.node {
-		b.vain++ // a second time at one instant is the same heartbeat: a scheduler may have given all that it gives in one
+	if b.lastBeat != p.e.now || b.lastNode != b.node {
+		b.idle++ // a second beat of a node at one instant is the same heartbeat: the scheduler may have reached its limit per heartbeat
 	}
-	b.heard, b.heardNode = p.e.now, b.node
-	p.offerNode(&p.nodes[b.node]) // a start sets vain back
+	b.lastBeat, b.lastNode = p.e.now, b.node
+	p.offerNode(&p.nodes[b.node]) // a start resets idle
 	p.nextBeat()
 }

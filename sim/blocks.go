@@ -8,8 +8,8 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// layFiles sets how input is laid out where a trace does not say. c is the cluster as it was given: the engine may number
-// its nodes in the order of their heartbeats, and input must lie on the same machines all the same.
+// layFiles sets up the placement of input that the trace does not locate. c is the cluster as given: the engine may number its
+// nodes in the order of their heartbeats, and input must lie on the same machines regardless.
 func (e *engine) layFiles(c *cluster.Cluster) error {
 	if e.model.Replicas <= 0 {
 		return hdfs.Check(e.model.Placement)
@@ -27,13 +27,13 @@ func (e *engine) layFiles(c *cluster.Cluster) error {
 	return err
 }
 
-// placed says whether the model, not the trace, says where a stage's input lies.
+// placed reports whether the model, not the trace, determines where a stage's input lies.
 func (e *engine) placed(s *workload.Stage) bool {
 	return e.model.Replicas > 0 && s.Hosts == nil && s.Input > 0 && len(s.After) == 0
 }
 
-// replicas lists the nodes that hold the input of a task, each once; none where it lies nowhere in particular. It overwrites
-// buf and uses its memory if that suffices.
+// replicas lists the nodes that hold the input of a task, each once; none if it has no location. It overwrites buf and reuses
+// its memory if large enough.
 func (e *engine) replicas(j *job, stage int, task int64, buf []int32) []int32 {
 	s := &j.src.Stages[stage]
 	if e.placed(s) {
@@ -53,7 +53,7 @@ func (e *engine) replicas(j *job, stage int, task int64, buf []int32) []int32 {
 	return buf
 }
 
-// nameHosts makes the table of nodes by name and by rack/name.
+// nameHosts indexes nodes by name and by rack/name.
 func (e *engine) nameHosts() {
 	if e.hosts != nil {
 		return

@@ -21,7 +21,7 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// reader is a worker whose tasks take their length, and which looks where their input lies.
+// reader is a worker whose tasks take their length, and which checks where their input lies.
 type reader struct {
 	sim.Host
 	started func(t *sim.Task, copies []int32)
@@ -132,8 +132,8 @@ func TestUnknownPlacement(t *testing.T) {
 }
 
 // Jobs of M maps by themselves on one rack of 30 nodes that take one map a heartbeat have a share of maps that are not local
-// close to L(M) = q (1 - q^M) / ((1 - q) M), q = 1 - 3/30. (See hdfs for where it comes from. There nodes are heard at random;
-// here they are heard in turn, so that no node is heard twice before all others, and a little more is local.)
+// close to L(M) = q (1 - q^M) / ((1 - q) M), q = 1 - 3/30. (See hdfs for where it comes from. There nodes report at random;
+// here they report in turn, so that no node reports twice before all others, and a little more is local.)
 func TestOneRackLocality(t *testing.T) {
 	const nodes, replicas = 30, 3
 	for _, c := range []struct {

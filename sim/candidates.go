@@ -7,7 +7,7 @@ import (
 	"github.com/yardmaster/yardmaster/sim/internal/near"
 )
 
-// choice is the best node so far for a task; where none will do, the nearest one that the job refuses because it waits.
+// choice is the best node so far for a task; if none will do, the nearest one that the job refuses while it waits for locality.
 type choice struct {
 	score  policy.Score
 	near   policy.Near
@@ -22,11 +22,11 @@ const (
 	freeCandidates = 4
 )
 
-// refused stands for a node where there is room, and none that the job would take.
+// refused means that nodes have room but the job would take none of them.
 const refused int32 = -2
 
-// best asks the place about some nodes with room for a task of a stage, none twice, and takes the one with the highest score, the first
-// among equals; -1: there is no room.
+// best asks the placement policy about some nodes with room for a task of a stage, none twice, and returns the one with the highest
+// score, the first among equals; -1: no room.
 func (p *pool) best(j *job, s int) (policy.Near, int64, int32) {
 	c := choice{score: policy.Never, at: -1}
 	p.asked = p.asked[:0]
@@ -57,7 +57,7 @@ func (p *pool) best(j *job, s int) (policy.Near, int64, int32) {
 	return policy.NoPreference, -1, -1
 }
 
-// among considers nodes at the places, or in the racks, that hold input of the stage, going around from one of them.
+// among considers nodes that hold input of the stage, or in racks that do, in circular order from one of them.
 func (p *pool) among(c *choice, j *job, s int, r *near.Runs, from int32, most int) {
 	n, left := j.stages[s].near, tries
 	first, _ := r.Find(from)
@@ -79,7 +79,7 @@ func (p *pool) among(c *choice, j *job, s int, r *near.Runs, from int32, most in
 	}
 }
 
-// consider asks the place about a node, and says whether it is a candidate: one that was not asked about before and may run the task.
+// consider asks the placement policy about a node, and reports whether it is a candidate: not asked about before and able to run the task.
 func (p *pool) consider(c *choice, j *job, s int, at int32) bool {
 	if slices.Contains(p.asked, at) || p.e.unfit(at) {
 		return false
@@ -96,7 +96,7 @@ func (p *pool) consider(c *choice, j *job, s int, at int32) bool {
 	return score > policy.Never
 }
 
-// suits asks the place about the one node at hand.
+// suits asks the placement policy about the offered node.
 func (p *pool) suits(j *job, s int, n *policy.Node, near policy.Near) bool {
 	c := choice{score: p.e.place.Score(p.e.now, &j.view, s, n, near), near: near, at: n.Index}
 	if c.score < 0 {

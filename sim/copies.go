@@ -8,36 +8,36 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// copies is what a stage knows of the copies of its tasks. It exists only in runs with speculation, from the stage's release.
+// copies is a stage's state of speculative copies. It exists only in runs with speculation, from the stage's release.
 //
-// A task with a copy is one task: it is counted among the running ones once, and done once. Its two records point to each other
-// (task.in). The first to end well counts and the other is taken away; if one fails or is lost, the other goes on alone.
+// A task with a copy is one task: it counts once as running and once as done. Its two records point to each other (task.in). The
+// first to succeed counts and the other is killed; if one fails or is lost, the other continues alone.
 type copies struct {
-	since unit.Time // the stage's tasks could work
-	wants []int32   // records of tasks for which a copy is asked for, the most urgent first
-	took  []float64 // seconds that the tasks took which are done (LATE)
-	inRow int       // of those, the first that are in rising order
-	look  int64     // the last look that found one of its tasks old enough
-	group int32     // its number in that look
+	since unit.Time // when the stage's tasks could start work
+	wants []int32   // records of tasks with a requested copy, most urgent first
+	took  []float64 // durations of finished tasks, in seconds (LATE)
+	inRow int       // length of its sorted prefix
+	scan  int64     // the last scan that found one of its tasks old enough
+	group int32     // its number in that scan
 }
 
-// What task.in says of a task that was found slow, where it is not the record of the other attempt.
+// Values of task.in for a task found slow, other than the record of its other attempt.
 const (
-	copyAsked int32 = -1 // a copy is asked for
-	copyGone  int32 = -2 // there is no other attempt any more
+	copyAsked int32 = -1 // a copy is requested
+	copyGone  int32 = -2 // the other attempt is gone
 )
 
-// asked says whether a copy is waiting for a container.
+// asked reports whether a copy waits for a container.
 func (c *copies) asked() bool { return c != nil && len(c.wants) > 0 }
 
-// watch makes a released stage one whose tasks may get copies. Tasks in containers that a job keeps do not.
+// watch lets a released stage's tasks get copies. Tasks in containers that a job keeps do not.
 func (sp *speculation) watch(j *job, s *stage) {
 	if j.kept == nil {
 		s.copies = &copies{since: sp.e.now}
 	}
 }
 
-// ask asks the policy for a container for a copy of a running task.
+// ask requests a container from the policy for a copy of a running task.
 func (sp *speculation) ask(j *job, t int32) {
 	tk := &sp.e.tasks[t]
 	s := &j.stages[tk.stage]
@@ -47,7 +47,7 @@ func (sp *speculation) ask(j *job, t int32) {
 	sp.e.want(j, s.Slot, 1)
 }
 
-// withdraw takes such a wish back.
+// withdraw cancels such a request.
 func (sp *speculation) withdraw(j *job, t int32) {
 	tk := &sp.e.tasks[t]
 	s := &j.stages[tk.stage]
@@ -60,8 +60,8 @@ func (c *copies) remove(t int32) {
 	c.wants = slices.DeleteFunc(c.wants, func(w int32) bool { return w == t })
 }
 
-// beside is the first stage from k on, other than the front one, that has a task for a container of the same kind, no larger than what
-// the front asks for, and that fits into room; -1: none.
+// beside returns the first stage from k on, other than front, with a task for a container of the same kind, no larger than what front
+// asks for, that fits into room; -1: none.
 func (j *job) beside(front, k int, room unit.Resources) int {
 	f := &j.stages[front]
 	for ; k < len(j.stages); k++ {
@@ -72,8 +72,8 @@ func (j *job) beside(front, k int, room unit.Resources) int {
 	return -1
 }
 
-// copyFor is a task of stage i that may get its copy on a node, by its record, and how near its input is; -1: none. The two never
-// share a node.
+// copyFor returns the record of a task of stage i whose copy may run on a node, and how near its input is; -1: none. The two attempts
+// never share a node.
 func (sp *speculation) copyFor(j *job, i int, node int32) (policy.Near, int64) {
 	if sp.isSlow(node) {
 		return policy.NoPreference, -1
@@ -87,7 +87,7 @@ func (sp *speculation) copyFor(j *job, i int, node int32) (policy.Near, int64) {
 	return policy.NoPreference, -1
 }
 
-// copyAnywhere is like copyFor and finds the node.
+// copyAnywhere is copyFor on any node.
 func (sp *speculation) copyAnywhere(p *pool, j *job, i int) (how policy.Near, t int64, at int32) {
 	ask, first := j.stages[i].Ask, int32(-1)
 	for from := p.cursor; ; from = at + 1 {
@@ -115,7 +115,7 @@ func (sp *speculation) start(j *job, i int, node int32, how policy.Near, of int3
 	e.startRecorded(j, i, t, tk.number, tk.attempt, taskCopied|taskCopy)
 }
 
-// won says that an attempt has done its task: there is no use for another.
+// won handles the first finished attempt of a task: the other is cancelled.
 func (sp *speculation) won(j *job, t int32) {
 	e, tk := sp.e, &sp.e.tasks[t]
 	sp.note(j, t)
@@ -143,7 +143,7 @@ func (sp *speculation) won(j *job, t int32) {
 	}
 }
 
-// survives says whether a task whose attempt is lost goes on in its other attempt, alone.
+// survives reports whether a task whose attempt is lost continues in its other attempt, alone.
 func (sp *speculation) survives(j *job, t int32) bool {
 	tk := &sp.e.tasks[t]
 	other := tk.in
@@ -158,7 +158,7 @@ func (sp *speculation) survives(j *job, t int32) bool {
 	return true
 }
 
-// survivesFailure is like survives, for an attempt that failed: that counts against the task, as any failure does.
+// survivesFailure is survives for a failed attempt: it counts against the task, as any failure does.
 func (sp *speculation) survivesFailure(j *job, t int32) bool {
 	tk := &sp.e.tasks[t]
 	other, failures := tk.in, tk.attempt+1

@@ -5,8 +5,8 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// dispatch looks at the whole pool after something changed: work arrived, a stage opened, a job left its share to others.
-// With heartbeats it only makes sure that the next free node will be heard.
+// dispatch offers the whole pool after a change: work arrived, a stage opened, a job left its share to others.
+// With heartbeats it only queues the next beat of a free node.
 func (p *pool) dispatch() {
 	p.due = false
 	for _, i := range p.freed {
@@ -22,22 +22,22 @@ func (p *pool) dispatch() {
 	}
 	p.offer.Now, p.offer.Node = p.e.now, nil
 	p.failed = p.failed[:0]
-	for p.waiting > p.parked && p.asks.least.Fits(p.free) && p.rooms.may(p.asks.least) {
+	for p.waiting > p.parked && p.asks.min.Fits(p.free) && p.rooms.may(p.asks.min) {
 		p.refused = 0
 		if !p.e.order.Ranked(&p.offer, p.anyNode) {
 			break
 		}
 	}
-	p.due = false // starts may have set it; everything was offered just now
+	p.due = false // starts may have set it, but everything has just been offered
 }
 
-// offerNode hands out the free room of one node.
+// offerNode offers the free room of one node.
 func (p *pool) offerNode(n *policy.Node) {
 	if p.e.unfit(n.Index) || p.parked == p.waiting && !p.wanted(n) {
 		return
 	}
 	p.offer.Now, p.offer.Node = p.e.now, n
-	for given := 1; p.waiting > 0 && p.asks.least.Fits(n.Free); given++ {
+	for given := 1; p.waiting > 0 && p.asks.min.Fits(n.Free); given++ {
 		p.refused = 0
 		if !p.e.order.Ranked(&p.offer, p.onNode) || given == p.e.model.PerBeat {
 			break
@@ -56,7 +56,7 @@ func (p *pool) tryOnNode(v *policy.Job) policy.Verdict {
 	}
 	j, s := e.jobs[v.Index], v.Front
 	if !v.Ask.Fits(n.Free) {
-		if !j.mixed || !j.least.Fits(n.Free) {
+		if !j.mixed || !j.minAsk.Fits(n.Free) {
 			return p.pass()
 		}
 		if s = j.beside(s, 0, n.Free); s < 0 {
@@ -94,7 +94,7 @@ func (p *pool) tryOnNode(v *policy.Job) policy.Verdict {
 	return policy.Took
 }
 
-// tryAnyNode finds a node for the job's next task, the nearest to its input that has room.
+// tryAnyNode starts the job's next task on the node with room nearest to its input.
 func (p *pool) tryAnyNode(v *policy.Job) policy.Verdict {
 	if v.Waiting[p.id] <= 0 {
 		return policy.Pass
@@ -126,7 +126,7 @@ func (p *pool) tryAnyNode(v *policy.Job) policy.Verdict {
 	} else {
 		near, number, at = p.seek(j, s)
 	}
-	for i, front := 0, s; at == -1 && j.mixed && j.least != v.Ask; i++ {
+	for i, front := 0, s; at == -1 && j.mixed && j.minAsk != v.Ask; i++ {
 		if i = j.beside(front, i, v.Ask); i < 0 {
 			break
 		}
@@ -141,8 +141,8 @@ func (p *pool) tryAnyNode(v *policy.Job) policy.Verdict {
 	return policy.Took
 }
 
-// seek finds a node for a task of a stage, or for what a job wants before its stages: where the place likes it best, or else the
-// nearest to its input that has room.
+// seek finds a node for a task of a stage, or for what a job wants before its stages: the one that the placement policy scores highest,
+// or else the one with room nearest to its input.
 func (p *pool) seek(j *job, s int) (policy.Near, int64, int32) {
 	switch {
 	case s >= 0 && p.e.place != nil:
@@ -153,7 +153,7 @@ func (p *pool) seek(j *job, s int) (policy.Near, int64, int32) {
 	return policy.NoPreference, -1, p.findRoom(j.asks(s))
 }
 
-// tryGang starts as many tasks of the job's next stage as must start together, wherever there is room; or none.
+// tryGang starts the tasks of the job's next stage that must start together, wherever there is room; all or none.
 func (p *pool) tryGang(v *policy.Job) policy.Verdict {
 	e, j, stage := p.e, p.e.jobs[v.Index], v.Front
 	n, ask := j.together(stage), j.asks(stage)
@@ -181,8 +181,8 @@ func (p *pool) tryGang(v *policy.Job) policy.Verdict {
 	return policy.Took
 }
 
-// findRoom is a node with room for ask; -1: none. Within one look at the pool room only shrinks, so what is no smaller than
-// an ask that failed fails too.
+// findRoom returns a node with room for ask; -1: none. Within one dispatch room only shrinks, so an ask no smaller than a failed one
+// fails too.
 func (p *pool) findRoom(ask unit.Resources) int32 {
 	for _, f := range p.failed {
 		if f.Fits(ask) {
@@ -203,14 +203,14 @@ func (p *pool) pass() policy.Verdict {
 	return policy.Pass
 }
 
-// start gives the job a container: its AM, one it keeps, or a task of a stage. number is the task chosen
-// for its nearness, or -1 for the next one. Where no task is left to start it is a copy that was asked for: number is then the
-// record of the task that it races.
+// start gives the job a container: for its AM, one it keeps, or for a task of a stage. number is the task chosen for its locality,
+// or -1 for the next one. If no task is left to start, it is for a requested copy: number is then the record of the task that it
+// races.
 func (e *engine) start(p *pool, j *job, front int, n *policy.Node, near policy.Near, number int64) {
 	v := &j.view
 	if j.parked {
 		p.unpark(j)
-		p.due = true // it may begin to wait for its next one now
+		p.due = true // it may now begin to wait for its next one
 	}
 	ask := j.asks(front)
 	n.Free, p.free = n.Free.Sub(ask), p.free.Sub(ask)
@@ -264,21 +264,21 @@ func (e *engine) start(p *pool, j *job, front int, n *policy.Node, near policy.N
 	switch {
 	case !dry:
 	case j.stages[front].Later > 0:
-		e.look(j) // the AM may ask for another reduce
+		e.updateAM(j) // the AM may ask for another reduce
 	default:
 		e.refresh(j) // the last task of a stage has started: the next stage may open
 	}
 }
 
-// started notifies the policy of a container, or of a task in one that is kept.
+// started notifies the policy of a new container, or of a task in a kept one.
 func (e *engine) started(v *policy.Job, stage int, n *policy.Node, size unit.Resources) {
 	ev := &e.event
 	ev.Now, ev.Job, ev.Stage, ev.Node, ev.Size, ev.Held, ev.Worked, ev.Why = e.now, v, stage, n, size, 0, 0, policy.Done
 	e.order.Started(ev)
 }
 
-// amStart is how long a job's AM takes from its container to its first request. Where a worker plays the tasks, a job may
-// say it; otherwise an AM starts as any container does.
+// amStart is the time from the allocation of an AM's container to its first request. If a worker plays the tasks, the job may
+// set it; otherwise an AM starts as any container does.
 func (e *engine) amStart(j *job) unit.Time {
 	if e.cfg.Worker != nil && j.src.AMStart > 0 {
 		return j.src.AMStart
@@ -286,7 +286,7 @@ func (e *engine) amStart(j *job) unit.Time {
 	return e.model.StartUp
 }
 
-// take removes one task from those pending: the one that was chosen, one that must run again, or the next.
+// take removes one pending task: the chosen one, one that must run again, or the next.
 func (s *stage) take(chosen int64) (number int64, attempt uint16) {
 	s.Pending--
 	s.Running++

@@ -1,18 +1,18 @@
-// Package sim is the engine in virtual time: one event loop that plays a workload on a cluster and asks a policy at every
+// Package sim is a discrete-event simulator: one event loop plays a workload on a cluster and consults a policy for every
 // free container.
 //
-// A run is one goroutine and deterministic: events are taken in the order (time, sequence), every random number is a
-// function of the seed and of what it is for, and nothing iterates over a map. Pending tasks are counters and a running
-// task is an event, so memory grows with the cluster and with the jobs present, not with the tasks.
+// A run is single-threaded and deterministic: events are handled in the order (time, sequence), every random number is a
+// function of the seed and its purpose, and nothing iterates over a map. Pending tasks are counters and a running task is an
+// event, so memory grows with the cluster and the jobs present, not with the tasks.
 //
-// What a task does: it takes a container on a node with room, needs Model.StartUp to begin, waits (holding the container)
-// until all stages that its stage needs are complete, works for its length, and gives the container back.
+// A task takes a container on a node with room, needs Model.StartUp to begin, waits (holding the container) until all stages
+// that its stage depends on are complete, works for its length, and releases the container.
 //
-// How a job asks for containers is its application model. A MapReduce job has Hadoop's AM (package am): reduces ramp up while maps
-// still wait, and are killed for maps that hang. Any other stage may take containers when the share of its predecessors' tasks that
-// its slow-start names are done and all of them have at least been started; so the tasks that a waiting task waits for are always
-// running. (Reduces with slots of their own may start before all maps have. After failures, waiting tasks give way: see
-// unblock.) docs/design/0007-one-loop.md and 0013-one-application-model.md say more.
+// A job's application model determines how it requests containers. A MapReduce job has Hadoop's AM (package am): reduces ramp up
+// while maps still wait, and are killed for maps that hang. Any other stage may take containers once its slow-start share of its
+// predecessors' tasks is done and all of them have been started; so the tasks that a waiting task waits for are always running.
+// (Reduces with slots of their own may start before all maps have. After failures, waiting tasks give way: see unblock.)
+// See docs/design/0007-one-loop.md and 0013-one-application-model.md.
 package sim
 
 import (
@@ -33,7 +33,7 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// What an event means. The argument in the lower bits is a task record, a pool, a loss or an action.
+// Event kinds. The argument in the lower bits is a task record, a pool, a loss or an action.
 const (
 	evPlainEnd uint64 = iota << 56
 	evTaskEnd
@@ -50,7 +50,7 @@ const (
 	evFollow
 	evTick
 	evSpeculate
-	evCall // an AM whose maps may hang looks again
+	evCall // the next call of an AM whose maps may hang
 	evAsk  // a job may take what it refused before
 
 	kindMask = uint64(0xff) << 56
@@ -60,21 +60,21 @@ const (
 type engine struct {
 	cfg Config
 
-	described *cluster.Cluster // as it was given; cfg.Cluster has its nodes in the order of their heartbeats
+	described *cluster.Cluster // as given; cfg.Cluster has its nodes in the order of their heartbeats
 	model     Model
 	now       unit.Time
 	q         radix.Queue
 
 	order   policy.Order
 	place   policy.Place  // nil: any node with room
-	pools   []*pool       // one; or one a kind of slot
+	pools   []*pool       // one; or one per kind of slot
 	jobs    []*job        // by index; nil: free
 	indices dense.Numbers // of jobs
-	old     []*job        // finished job records to use again
+	old     []*job        // finished job records to reuse
 
 	tasks     []task
 	freeTask  int32 // head of the list of unused records; -1: none
-	gangs     bool  // there are stages whose tasks start together
+	gangs     bool  // some stages' tasks start together
 	careful   bool  // tasks can fail or be killed: each is a record
 	unblocked int64 // tasks done, plus one, when waiting tasks last gave way
 
@@ -83,31 +83,31 @@ type engine struct {
 
 	next    *workload.Job // the next arrival, read ahead
 	nextSeq int64
-	present int64 // jobs admitted and not gone
+	present int64 // jobs admitted and not ended
 
 	phase     []unit.Time      // of the nodes' heartbeats; nil: free room is known at once
-	hosts     map[string]int32 // nodes by name and by rack/name, made when a trace names hosts
-	files     hdfs.Placement   // of input that no trace lays out; nil: it lies nowhere in particular
+	hosts     map[string]int32 // nodes by name and by rack/name, built when a trace names hosts
+	files     hdfs.Placement   // of input that the trace does not locate; nil: it has no location
 	nodeRack  []int32
 	rackNodes [][]int32
-	lossOf    []int32 // losses that a node is under, by count
+	lossOf    []int32 // by node: losses in effect
 	shapes    []unit.Resources
 
-	handed    Task         // the one that is being handed to the worker
-	ended     []int32      // tasks that the worker has done at this instant; each ends before any other event
-	fitter    Fitter       // nil: every node may get containers
-	spec      *speculation // nil: no task gets a copy
+	handed    Task         // the one being passed to the worker
+	ended     []int32      // tasks the worker finished at this instant; each ends before any other event
+	fitter    Fitter       // nil: all nodes may get containers
+	spec      *speculation // nil: no speculation
 	timer     policy.Timer
-	preemptor policy.Preemptor // nil: the policy takes nothing away
+	preemptor policy.Preemptor // nil: no preemption
 	claims    []policy.Claim
-	idle      int             // ticks in a row at which nothing changed and nothing else was going to happen
-	looks     int             // events on the queue by which the timer, the steerer or speculation only looks again
-	coming    int             // of followers: those that are not submitted yet
-	followers []*workload.Job // jobs that came after others, in the order they were named
+	idle      int             // consecutive ticks without a change or any other pending event
+	polls     int             // queued events that only poll: of the timer, the steerer or speculation
+	coming    int             // followers not submitted yet
+	followers []*workload.Job // jobs returned by Config.Follow, in order
 	taskSink  TaskSink
 	taskRec   TaskRecord
 
-	event    policy.Event // the one that the policy is notified of
+	event    policy.Event // scratch for notifications of the policy
 	alone    *Alone
 	steering *steering
 	sum      Summary
@@ -181,7 +181,7 @@ func newEngine(c Config) (*engine, error) {
 		return nil, err
 	}
 	if e.timer != nil {
-		e.lookAt(0, evTick)
+		e.pollAt(0, evTick)
 	}
 	if c.Steerer != nil {
 		var err error
@@ -192,7 +192,7 @@ func newEngine(c Config) (*engine, error) {
 	return e, e.readAhead()
 }
 
-// readAhead fetches the next job and puts its arrival on the queue.
+// readAhead reads the next job and queues its arrival.
 func (e *engine) readAhead() (err error) {
 	if e.next, err = workload.Next(e.cfg.Source, e.now); err == nil && e.next != nil {
 		e.q.Push(e.next.Submit, evArrival, 0)
@@ -200,7 +200,7 @@ func (e *engine) readAhead() (err error) {
 	return err
 }
 
-// checkEvery is how many events pass between looks at the outside world.
+// checkEvery is the number of events between checks for cancellation and reports of progress.
 const checkEvery = 1 << 16
 
 func (e *engine) loop(ctx context.Context) (Summary, error) {
@@ -251,10 +251,10 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 		case evBack:
 			e.back(int(arg))
 		case evSense:
-			e.looks--
+			e.polls--
 			e.steering.driver.Sense()
 		case evSteer:
-			e.looks--
+			e.polls--
 			e.steering.driver.Wake()
 		case evAction:
 			e.steering.driver.Act(int(arg))
@@ -265,7 +265,7 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 		case evTick:
 			e.tick()
 		case evSpeculate:
-			e.spec.look()
+			e.spec.scan()
 		case evCall:
 			e.called(e.jobs[arg], int64(ev.Start))
 		case evAsk:
@@ -282,12 +282,12 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 	return e.sum, e.err
 }
 
-// dispatch looks at the pools in which something changed.
+// dispatch offers the pools in which something changed.
 func (e *engine) dispatch() {
 	for i := 0; i < len(e.pools); i++ {
 		if e.pools[i].due {
 			e.pools[i].dispatch()
-			i = -1 // what it started may have opened a stage in the other pool
+			i = -1 // its starts may have opened a stage in the other pool
 		}
 	}
 }

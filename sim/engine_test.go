@@ -113,7 +113,7 @@ func TestSlowStartIsRoundedUp(t *testing.T) {
 	}
 }
 
-// With heartbeats a job waits for a node to be heard, and never longer than a period for each step.
+// With heartbeats a job waits for a node's heartbeat, and never longer than a period for each step.
 func TestHeartbeats(t *testing.T) {
 	cl := cluster.Uniform(1, 1, cluster.Unit.Times(4))
 	m := sim.Model{Heartbeat: 10 * unit.Second}

@@ -197,7 +197,7 @@ func (a *asker) Ended(e *policy.Event) {
 	a.Order.Ended(e)
 }
 
-// A job that waits can be told who comes first.
+// A waiting job can be explained: which jobs come first.
 func TestWhy(t *testing.T) {
 	a := &asker{Order: fifo.New()}
 	runWith(t, mustParse(t, "1x1/1"), sim.Model{}, policy.Policy{Order: a},

@@ -10,8 +10,8 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// failsAt decides whether this attempt of a task fails and after which share of its work. The answer depends on the task
-// and the number of the attempt alone, so every policy meets the same failures.
+// failsAt decides whether this attempt of a task fails and after which share of its work. The result depends only on the task
+// and the attempt number, so every policy sees the same failures.
 func (e *engine) failsAt(j *job, i int, tk *task) (share float64, fails bool) {
 	seed := workload.Seed(workload.Seed(e.cfg.Seed, seedFailures), uint64(j.rec.Seq)<<16|uint64(i))
 	at := tk.key()
@@ -21,20 +21,20 @@ func (e *engine) failsAt(j *job, i int, tk *task) (share float64, fails bool) {
 	return workload.Uniform01(^seed, at), true
 }
 
-// retry puts a task that failed back among the pending ones. Its record is still valid; its container is given back.
+// retry makes a failed task pending again. Its record is still valid; its container is released.
 func (e *engine) retry(j *job, t int32) {
 	tk := &e.tasks[t]
 	i := int(tk.stage)
 	if int(tk.attempt)+1 >= e.model.Attempts {
 		j.rec.Reason = fmt.Sprintf("a task of stage %d failed %d times", i, e.model.Attempts)
-		tk.flags |= taskDead // its container is back already
+		tk.flags |= taskDead // its container is already released
 		e.killJob(j)
 		return
 	}
 	e.again(j, i, again{tk.number, tk.attempt + 1})
 }
 
-// again makes a task of stage i pending once more.
+// again makes a task of stage i pending again.
 func (e *engine) again(j *job, i int, a again) {
 	s := &j.stages[i]
 	s.Pending++
@@ -61,7 +61,7 @@ func (e *engine) again(j *job, i int, a again) {
 	}
 }
 
-// takeRedo removes a task from those to run again and returns the number of its attempt.
+// takeRedo removes a task from those to run again and returns its attempt number.
 func (s *stage) takeRedo(number int64) uint16 {
 	for i, r := range s.redo {
 		if r.number == number {
@@ -72,13 +72,13 @@ func (s *stage) takeRedo(number int64) uint16 {
 	return 0
 }
 
-// kill takes a recorded task's container away and makes the task pending again. The attempt does not count: the task is
-// not to blame.
+// kill takes a recorded task's container and makes the task pending again. The attempt does not count as a failure of the
+// task.
 func (e *engine) kill(j *job, t int32, why policy.End) {
 	tk := &e.tasks[t]
 	i, a := int(tk.stage), again{tk.number, tk.attempt}
 	s := &j.stages[i]
-	if tk.flags&taskEnding != 0 { // its work is done, only word of it is under way
+	if tk.flags&taskEnding != 0 { // its work is done, only the notification is pending
 		if e.spec != nil {
 			e.spec.won(j, t)
 		}
@@ -102,7 +102,7 @@ func (e *engine) kill(j *job, t int32, why policy.End) {
 	e.again(j, i, a)
 }
 
-// forget frees the record of a task whose container was taken away: at once, or when its event comes up.
+// forget frees the record of a task whose container was taken: at once, or when its event comes up.
 func (e *engine) forget(t int32) {
 	tk := &e.tasks[t]
 	switch {
@@ -116,8 +116,8 @@ func (e *engine) forget(t int32) {
 	}
 }
 
-// held lists the records in use that match, in the order in which they started. A record's place in memory depends on when others were
-// given back, and must decide nothing. Rare, so it visits every record.
+// held lists the matching records in use, in start order. A record's index depends on when others were freed, and must not affect
+// decisions. It is rare, so it scans every record.
 func (e *engine) held(match func(*task) bool) []int32 {
 	var list []int32
 	for t := range e.tasks {
@@ -133,7 +133,7 @@ func (e *engine) held(match func(*task) bool) []int32 {
 	return list
 }
 
-// preempt takes away what the policy claims, and says whether there was anything.
+// preempt kills what the policy claims, and reports whether there was anything.
 func (e *engine) preempt() bool {
 	if e.preemptor == nil {
 		return false
@@ -142,19 +142,19 @@ func (e *engine) preempt() bool {
 	for _, c := range e.claims {
 		j := e.jobs[c.Job.Index]
 		if j == nil {
-			continue // it ended with what was taken before
+			continue // it ended with a task killed before
 		}
 		list := e.held(func(tk *task) bool { return tk.job == j.index && int(tk.stage) == c.Stage && tk.flags&taskInner == 0 })
 		for _, t := range slices.Backward(list[max(0, len(list)-int(c.Count)):]) {
 			if e.kill(j, t, policy.Taken); j.gone {
-				break // its last task was done, only word of it was under way
+				break // its last task was done, only the notification was pending
 			}
 		}
 	}
 	return len(e.claims) > 0
 }
 
-// killJob ends all that a job runs, and the job.
+// killJob kills all of a job's containers, and the job.
 func (e *engine) killJob(j *job) {
 	for _, t := range e.held(func(tk *task) bool { return tk.job == j.index && tk.stage >= 0 }) {
 		if tk := &e.tasks[t]; tk.flags&taskCopied != 0 && tk.in >= 0 {
@@ -168,12 +168,12 @@ func (e *engine) killJob(j *job) {
 	e.done(j, Failed)
 }
 
-// unblock is for a run that has come to a stop after failures: tasks that hold a container and wait for a task that was
-// lost may hold all the room that it needs. They give their containers back, as Hadoop's AM makes reduces
-// do for maps that hang, and the earlier stages go first. It says whether there was anything to give back.
+// unblock resolves a deadlock after failures: tasks that hold containers while they wait for a lost task may hold all the room
+// that it needs. They release their containers, as Hadoop's AM makes reduces do for maps that hang, and the earlier stages go
+// first. It reports whether there was anything to release.
 func (e *engine) unblock() bool {
 	if !e.careful || e.unblocked == e.sum.Tasks+1 {
-		return false // the last time did not help
+		return false // the last attempt did not help
 	}
 	e.unblocked = e.sum.Tasks + 1
 	gave := false
@@ -194,10 +194,10 @@ func (e *engine) planLosses() error {
 	e.lossOf = make([]int32, len(e.cfg.Cluster.Nodes))
 	for i, l := range e.model.Losses {
 		if e.nodeByName(l.Node) < 0 {
-			return fmt.Errorf("node %q is to be lost and is not in the cluster", l.Node)
+			return fmt.Errorf("loss of node %q, which is not in the cluster", l.Node)
 		}
 		if l.At < 0 || l.For < 0 || l.At > workload.MaxSubmit || l.For > workload.MaxSubmit {
-			return fmt.Errorf("node %q is to be lost at %v for %v", l.Node, l.At, l.For)
+			return fmt.Errorf("loss of node %q at %v for %v: out of range", l.Node, l.At, l.For)
 		}
 		e.q.Push(l.At, evLost|uint64(i), 0)
 		if l.For > 0 {
@@ -216,7 +216,7 @@ func (e *engine) nodeByName(name string) int32 {
 	return -1
 }
 
-// lose takes a node away with all that runs on it.
+// lose removes a node with all that runs on it.
 func (e *engine) lose(i int) {
 	n := e.nodeByName(e.model.Losses[i].Node)
 	if e.lossOf[n]++; e.lossOf[n] > 1 {
@@ -232,7 +232,7 @@ func (e *engine) lose(i int) {
 	for _, t := range e.held(func(tk *task) bool { return tk.node == n && tk.flags&taskInner == 0 }) {
 		tk := &e.tasks[t]
 		if tk.node != n || tk.flags&(taskUnset|taskDead|taskInner) != 0 {
-			continue // it went with its job, whose last task was done, and may be another's by now
+			continue // it ended with its job, whose last task was done; the record may be reused by now
 		}
 		switch j := e.jobs[tk.job]; {
 		case tk.stage >= 0:
@@ -253,7 +253,7 @@ func (e *engine) lose(i int) {
 	}
 }
 
-// loseMaster loses a job's AM: another one is asked for. What runs goes on, as with work-preserving restart.
+// loseAM handles the loss of a job's AM: a new one is requested. Running tasks continue, as with work-preserving restart.
 func (e *engine) loseAM(j *job, t int32) {
 	e.giveBackRecord(j, t, policy.Lost)
 	j.am = -1
@@ -261,7 +261,7 @@ func (e *engine) loseAM(j *job, t int32) {
 	e.want(j, 0, 1)
 }
 
-// unlink takes a record out of a list.
+// unlink removes a record from a list.
 func (e *engine) unlink(head *int32, t int32) {
 	for p := head; *p >= 0; p = &e.tasks[*p].next {
 		if *p == t {
@@ -271,7 +271,7 @@ func (e *engine) unlink(head *int32, t int32) {
 	}
 }
 
-// back returns a node.
+// back restores a node.
 func (e *engine) back(i int) {
 	n := e.nodeByName(e.model.Losses[i].Node)
 	if e.lossOf[n]--; e.lossOf[n] > 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// finish closes the books: the last, shorter sample, and the jobs that did not end.
+// finish ends the run: it emits the last, shorter sample and the records of jobs that did not end.
 func (e *engine) finish() {
 	e.line.Rest(e.now, e.sampled)
 	ams, room := e.amsHold()
@@ -27,7 +27,7 @@ func (e *engine) finish() {
 	e.report()
 }
 
-// amsHold is what AMs hold at the end, and what there is.
+// amsHold returns what AMs hold at the end, and the total.
 func (e *engine) amsHold() (held, total unit.Resources) {
 	for _, j := range e.jobs {
 		if j != nil && j.am >= 0 {
@@ -40,7 +40,7 @@ func (e *engine) amsHold() (held, total unit.Resources) {
 	return held, total
 }
 
-// whyStuck guesses, for a person, what keeps a job from going on.
+// whyStuck guesses, for the user, why a job cannot proceed.
 func (e *engine) whyStuck(j *job, ams, total unit.Resources) string {
 	v := &j.view
 	for k, p := range e.pools {

@@ -20,10 +20,10 @@ type job struct {
 	seed   uint64
 	view   policy.Job // what the policy sees
 	stages []stage
-	shown  []policy.Stage      // of the stages, in the view
+	shown  []policy.Stage      // the stages in the view
 	front  [policy.Slots]int16 // by pool: what it wants next
-	booked [policy.Slots]bool  // it does want something
-	left   int64               // tasks that are not done
+	booked [policy.Slots]bool  // whether it wants anything
+	left   int64               // tasks not done
 
 	attained unit.Resources // see steering.book
 	am       int32          // its task record; -1: none
@@ -31,13 +31,13 @@ type job struct {
 	gone     bool
 	plain    bool // its running tasks need no records
 	ramps    bool // it is MapReduce with Hadoop's AM, which holds reduces back while maps wait
-	calls    bool // its AM will look again: see call
+	calls    bool // a call of its AM is queued: see call
 	mixed    bool // its stages ask for containers of several sizes
-	parked   bool // it waits for a node that is nearer than floor: see parking
+	parked   bool // it waits for a node nearer than floor: see parking
 	floor    policy.Near
-	again    unit.Time      // when it is asked again
-	least    unit.Resources // of what it wants next, by component, if it is mixed
-	// Its AM looks when a map ends: some maps wait, and reduces may be asked for, withdrawn or killed.
+	again    unit.Time      // when it is offered containers again
+	minAsk   unit.Resources // componentwise min of what it wants next, if mixed
+	// Its AM is updated when a map ends: maps wait, and reduces may be requested, withdrawn or killed.
 	watches bool
 	kept    *kept
 	rec     JobRecord
@@ -50,7 +50,7 @@ func (e *engine) arrive() {
 	}
 }
 
-// submit takes a job in and lets it begin.
+// submit admits a job and lets it begin.
 func (e *engine) submit(src *workload.Job) {
 	if e.sum.FirstSubmit < 0 {
 		e.sum.FirstSubmit = src.Submit
@@ -76,7 +76,7 @@ func (e *engine) begin(j *job) {
 	}
 }
 
-// admit makes the job's state and shows it to the policies; nil: it was refused.
+// admit creates the job's state and passes it to the policies; nil: refused.
 func (e *engine) admit(src *workload.Job) *job {
 	j := e.newJob(src)
 	why := e.tooLarge(j)
@@ -156,7 +156,7 @@ func (e *engine) newJob(src *workload.Job) *job {
 	return j
 }
 
-// tooLarge finds a container that no node could ever hold.
+// tooLarge reports a container that no node could ever hold.
 func (e *engine) tooLarge(j *job) error {
 	if e.cfg.Cluster.Slots {
 		for i := range j.stages {
@@ -199,7 +199,7 @@ func (e *engine) tooLarge(j *job) error {
 	return nil
 }
 
-// done ends a job's life.
+// done ends a job.
 func (e *engine) done(j *job, o Outcome) {
 	j.gone = true
 	j.rec.Outcome = o
@@ -260,14 +260,14 @@ func (e *engine) done(j *job, o Outcome) {
 	e.drop(j)
 }
 
-// drop frees a job's index and keeps its memory for the next one.
+// drop frees a job's index and keeps its memory for reuse.
 func (e *engine) drop(j *job) {
 	if e.steering != nil && e.steering.byID[j.src.ID] == j {
 		delete(e.steering.byID, j.src.ID)
 	}
 	for i := range j.stages {
 		if n := j.stages[i].near; n != nil {
-			*n = nearness{} // it may be in an index still
+			*n = nearness{} // it may still be in an index
 		}
 	}
 	clear(j.stages) // with what they point to

@@ -7,19 +7,19 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// kept is the state of a job that runs its tasks inside containers it keeps (Spark executors): it asks the cluster for
-// containers, and hands its tasks to their slots itself.
+// kept is the state of a job that runs its tasks inside containers it keeps (Spark executors): it requests containers from
+// the cluster and assigns its tasks to their slots itself.
 type kept struct {
 	ask   unit.Resources
-	slots int64   // a container
-	want  int64   // containers still to be asked for
-	asked bool    // the wish is known to the policy
+	slots int64   // per container
+	want  int64   // containers still to be requested
+	asked bool    // the policy knows of the request
 	all   []int32 // records of its containers, up or not
-	free  []int32 // a container's record for each free slot of those that are up
-	low   int     // every stage before it is complete
+	free  []int32 // by free slot: the record of its container, which is up
+	low   int     // every stage before this one is complete
 }
 
-// wantKept asks for the job's containers, once.
+// wantKept requests the job's containers, once.
 func (e *engine) wantKept(j *job) {
 	k := j.kept
 	if k.asked {
@@ -34,7 +34,7 @@ func (e *engine) startKept(j *job, t int32) {
 	k := j.kept
 	k.all = append(k.all, t)
 	k.want--
-	e.tasks[t].number = j.rec.Containers // it tells those apart that started at one instant
+	e.tasks[t].number = j.rec.Containers // distinguishes containers started at one instant
 	e.q.Push(e.now+e.model.StartUp, evUp|uint64(t), 0)
 }
 
@@ -65,13 +65,13 @@ func (e *engine) fillKept(j *job) {
 			e.startRecorded(j, i, t, number, attempt, taskInner)
 			e.started(&j.view, i, &e.pools[0].nodes[e.tasks[in].node], unit.Resources{})
 			if s.Pending == 0 {
-				e.refresh(j) // may come back here for the next stage
+				e.refresh(j) // may re-enter for the next stage
 			}
 		}
 	}
 }
 
-// freeKept gives all containers back when the job ends.
+// freeKept releases all containers when the job ends.
 func (e *engine) freeKept(j *job, why policy.End) {
 	for _, t := range j.kept.all {
 		e.giveBackRecord(j, t, why)
@@ -80,12 +80,12 @@ func (e *engine) freeKept(j *job, why policy.End) {
 	j.kept.all, j.kept.free = nil, nil
 }
 
-// loseKept loses a container that is kept, with the tasks in it. The job asks for another one.
+// loseKept handles the loss of a kept container, with the tasks in it. The job requests another one.
 func (e *engine) loseKept(j *job, t int32) {
 	k := j.kept
 	for _, inner := range e.held(func(tk *task) bool { return tk.flags&taskInner != 0 && tk.job == j.index && tk.in == t }) {
 		if e.kill(j, inner, policy.Lost); j.gone {
-			return // its last task was done, only word of it was under way
+			return // its last task was done, only the notification was pending
 		}
 	}
 	k.all = slices.DeleteFunc(k.all, func(x int32) bool { return x == t })

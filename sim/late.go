@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// chooseLate asks for copies of those tasks of a stage that will end last, among those that are slow.
+// chooseLate requests copies of a stage's slow tasks that will end last.
 func (sp *speculation) chooseLate(g *slowGroup, list []progress, used *int64) {
 	s := &g.job.stages[g.stage]
 	s.copies.order()
@@ -19,7 +19,7 @@ func (sp *speculation) chooseLate(g *slowGroup, list []progress, used *int64) {
 	if len(list) == 0 {
 		return
 	}
-	// The time that is left is (1 - done) / rate; compared without dividing, for a task that has done nothing has no rate.
+	// The time left is (1 - done) / rate; compared without dividing, since a task without progress has rate 0.
 	slices.SortStableFunc(list, func(a, b progress) int { return cmp.Compare((1-b.done)*a.rate, (1-a.done)*b.rate) })
 	most := max(int64(copyShare*float64(sp.containers(s))), 1)
 	for _, p := range list {
@@ -31,7 +31,7 @@ func (sp *speculation) chooseLate(g *slowGroup, list []progress, used *int64) {
 	}
 }
 
-// order puts the times of the tasks that are done into rising order. Those that came last are mostly the longest, so little moves.
+// order sorts the durations of finished tasks. The last ones are mostly the longest, so few elements move.
 func (c *copies) order() {
 	if len(c.took)-c.inRow > 32 {
 		slices.Sort(c.took)
@@ -46,7 +46,7 @@ func (c *copies) order() {
 	}
 }
 
-// pace is the progress a second that k of a stage's tasks stay below: those that are done, and others that are given in rising order.
+// pace returns the rate of progress that k of a stage's tasks stay below: the finished ones, and others given in ascending order.
 func (c *copies) pace(others []float64, k int) float64 {
 	for last := len(c.took) - 1; ; k-- {
 		var pace float64
@@ -62,7 +62,7 @@ func (c *copies) pace(others []float64, k int) float64 {
 	}
 }
 
-// containers counts those of a stage's size that the nodes which are there have room for.
+// containers counts how many containers of a stage's size the present nodes can hold.
 func (sp *speculation) containers(s *stage) int64 {
 	var n int64
 	nodes := sp.e.pools[s.Slot].nodes
@@ -72,7 +72,7 @@ func (sp *speculation) containers(s *stage) int64 {
 	return n
 }
 
-// rankNodes finds the nodes that have done less than three quarters of them.
+// rankNodes finds the slowest quarter of the nodes by work done.
 func (sp *speculation) rankNodes() {
 	sp.rates = append(sp.rates[:0], sp.work...)
 	slices.Sort(sp.rates)
@@ -82,10 +82,10 @@ func (sp *speculation) rankNodes() {
 	}
 }
 
-// isSlow says whether a node gets no copies.
+// isSlow reports whether a node is excluded from copies.
 func (sp *speculation) isSlow(node int32) bool { return sp.late && sp.isLow[node] }
 
-// note writes down what an attempt that has done its task says about its stage and its node.
+// note records a finished attempt in the statistics of its stage and its node.
 func (sp *speculation) note(j *job, t int32) {
 	tk := &sp.e.tasks[t]
 	s := &j.stages[tk.stage]

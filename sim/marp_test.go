@@ -202,7 +202,7 @@ func TestWhatASteererSees(t *testing.T) {
 		{now: 70 * second, queue: queue(1, 0, 10), idle: 1 - 10.0/51, progress: 5 + 90*10.0/30, maps: 1. / 3}, // the other one: maps began at 60 s
 	}
 	if len(l.Seen) < len(want)+1 || l.Seen[0].Now != 0 || l.Seen[0].CPUIdle != 1 || len(l.Seen[0].Jobs) != 0 || len(l.Seen[0].Queues) != 1 {
-		t.Fatalf("%d looks, the first %+v", len(l.Seen), l.Seen[0])
+		t.Fatalf("%d samples, the first %+v", len(l.Seen), l.Seen[0])
 	}
 	for i, w := range want {
 		s := l.Seen[i+1]

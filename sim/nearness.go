@@ -6,15 +6,15 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// nearness knows which of a stage's waiting tasks have their input on a node or in a rack. It exists only while the stage
-// runs and only where input lies somewhere: the trace names hosts, or the model places replicas.
+// nearness indexes a stage's waiting tasks by the nodes and racks of their input. It exists only while the stage runs and only
+// if input has a location: the trace names hosts, or the model places replicas.
 type nearness struct {
 	*near.Tasks
 	e *engine
 	j *job // of the stage, while the stage is in the index of parked jobs
 }
 
-// newNearness builds it for stage i of a job; nil where the input lies nowhere in particular.
+// newNearness builds the index for stage i of a job; nil if the input has no location.
 func (e *engine) newNearness(j *job, i int) *nearness {
 	src := &j.src.Stages[i]
 	tasks, copies := src.Tasks, e.model.Replicas
@@ -40,7 +40,7 @@ func (e *engine) newNearness(j *job, i int) *nearness {
 	return &nearness{Tasks: near.New(where, e.nodeRack, src.Tasks), e: e}
 }
 
-// tries bounds how many places are looked at for one container.
+// tries limits the positions examined for one container.
 const tries = 32
 
 // choose finds a node with room for one of the waiting tasks, near its input if possible.

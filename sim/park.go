@@ -7,24 +7,24 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// parking is what a pool knows of jobs that wait for a nearer node.
+// parking is a pool's state of jobs that wait for a nearer node.
 //
-// Where free room is known at once, a job that waits until an instant is parked: it is asked again at that instant, when it changes, and
-// when a node has room that is nearer to its input than what it refuses. While all waiting jobs are parked, a freed node that none of
-// them may take is not offered to the order.
+// If free room is known at once, a job that waits until a deadline is parked: it is offered containers again at that instant, when it
+// changes, and when a node has room that is nearer to its input than what it refuses. While all waiting jobs are parked, a freed node
+// that none of them may take is not offered to the order.
 //
-// An index finds those jobs: the stages whose input lies on a node or in a rack. A stage is entered when its job is first parked, and
-// leaves a place when none of its waiting tasks has input there, so the index costs no more than the replicas of the stage.
+// An index finds those jobs: the stages whose input lies on a node or in a rack. A stage is added when its job is first parked, and
+// removed from a node or rack when none of its waiting tasks has input there, so the index costs no more than the replicas of the stage.
 type parking struct {
 	parked  int64         // jobs
-	wide    int64         // of those: the ones that would take a node in a rack with their input
+	wide    int64         // of those: jobs that would take a node in a rack with their input
 	wanting [][]*nearness // by node, then by rack
 	freed   []int32       // nodes that got room since the last offer, while jobs were parked
-	asked   []int32       // nodes scored for the task at hand
+	asked   []int32       // nodes scored for the current task
 }
 
-// skip notes that a job refuses what is at hand, and parks it if it waits until an instant. A job with several asks is not parked: a
-// node that is too small for one may do for another.
+// skip notes that a job refuses an offer, and parks it if it waits until a deadline. A job with several container sizes is not parked:
+// a node too small for one may do for another.
 func (p *pool) skip(j *job, s int, c choice) {
 	e := p.e
 	again := e.place.Skipped(e.now, &j.view, s)
@@ -53,7 +53,7 @@ func (p *pool) skip(j *job, s int, c choice) {
 	}
 }
 
-// unpark makes a job one that is asked at every node with room.
+// unpark lets a job be offered every node with room again.
 func (p *pool) unpark(j *job) {
 	if !j.parked {
 		return
@@ -65,7 +65,7 @@ func (p *pool) unpark(j *job) {
 	}
 }
 
-// list enters a stage in the index.
+// list adds a stage to the index.
 func (p *pool) list(n *nearness, nodes, racks []int32) {
 	if p.wanting == nil {
 		p.wanting = make([][]*nearness, len(p.nodes)+len(p.e.rackNodes))
@@ -85,12 +85,12 @@ func (p *pool) list(n *nearness, nodes, racks []int32) {
 	}
 }
 
-// wanted says whether a parked job may take a node that has room.
+// wanted reports whether a parked job may take a node with room.
 func (p *pool) wanted(n *policy.Node) bool {
 	return p.wanting != nil && (p.wantedAt(int(n.Index), n.Index, policy.RackLocal) || p.wide > 0 && p.wantedAt(len(p.nodes)+int(n.Rack), n.Rack, policy.OffRack))
 }
 
-// wantedAt is wanted for one list of the index, by jobs that refuse nothing nearer than floor.
+// wantedAt is wanted for one list of the index, for jobs that refuse nothing nearer than floor.
 func (p *pool) wantedAt(at int, place int32, floor policy.Near) bool {
 	for i := 0; i < len(p.wanting[at]); {
 		list := p.wanting[at]
@@ -108,7 +108,7 @@ func (p *pool) wantedAt(at int, place int32, floor policy.Near) bool {
 	return false
 }
 
-// askAgain handles the instant from which a job may take what it refused.
+// askAgain handles the deadline after which a job may take what it refused.
 func (e *engine) askAgain(j *job, seq int64) {
 	if j == nil || j.rec.Seq != seq || j.again != e.now {
 		return

@@ -9,25 +9,25 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// pool is the room of one kind: all there is, or the slots of a kind.
+// pool is the capacity of one kind: all of it, or the slots of one kind.
 type pool struct {
 	id      uint8 // kind of slot
 	e       *engine
 	nodes   []policy.Node
 	rooms   *rooms
 	free    unit.Resources   // of all nodes
-	cursor  int32            // where the next search for a node starts: work is spread round
+	cursor  int32            // where the next search for a node starts, which spreads work round-robin
 	waiting int64            // jobs that want a container here
 	asks    asks             // of the jobs that wait
-	gang    []int32          // nodes for the gang at hand
-	failed  []unit.Resources // asks that found no node in the present look at the pool
+	gang    []int32          // nodes for the current gang
+	failed  []unit.Resources // asks that found no node in the current dispatch
 	offer   policy.Offer
-	refused int // jobs refused during the present offer
+	refused int // jobs refused during the current offer
 	onNode  func(*policy.Job) policy.Verdict
 	anyNode func(*policy.Job) policy.Verdict
 	beats   *beats
-	empty   bool // it has no container at all
-	due     bool // something changed that makes a look at the whole pool worth while
+	empty   bool // it has no capacity at all
+	due     bool // a change makes a dispatch of the whole pool worthwhile
 
 	parking
 }
@@ -41,7 +41,7 @@ func (e *engine) setBeats() error {
 		return fmt.Errorf("a heartbeat of %v is too short for %d nodes", h, len(e.cfg.Cluster.Nodes))
 	}
 	if e.model.Heartbeat == 0 && (e.model.EndOnBeat || e.model.PerBeat != 0) {
-		return fmt.Errorf("what happens on a heartbeat is set and there are no heartbeats")
+		return fmt.Errorf("settings of heartbeats without a heartbeat interval")
 	}
 	if e.model.PerBeat < 0 {
 		return fmt.Errorf("%d containers a heartbeat", e.model.PerBeat)
@@ -85,7 +85,7 @@ func (e *engine) newPool(k uint8) *pool {
 	return pl
 }
 
-// Seeds of the parts of a run. Each part draws from a stream of its own, so that switching one on leaves the others alone.
+// Seeds of the parts of a run. Each part draws from its own stream, so that enabling one does not affect the others.
 const (
 	seedBeats = iota
 	seedJobs
@@ -95,8 +95,8 @@ const (
 	seedPolls
 )
 
-// StageSeed is what the task lengths of a stage are drawn from in a run with a seed, for the job that arrives as number seq. Every
-// engine uses it, so that a workload's tasks take the same time in all of them.
+// StageSeed is the seed of a stage's task lengths in a run, for the job with arrival number seq. Every engine uses it, so that a
+// workload's tasks take the same time in all of them.
 func StageSeed(run uint64, seq int64, stage int) uint64 {
 	return workload.Seed(jobSeed(run, seq), uint64(stage))
 }
@@ -105,7 +105,7 @@ func jobSeed(run uint64, seq int64) uint64 {
 	return workload.Seed(workload.Seed(run, seedJobs), uint64(seq))
 }
 
-// resized tells the policy the size of the cluster.
+// resized notifies the policy of the cluster's size.
 func (e *engine) resized() {
 	var c policy.Cluster
 	for i := range e.cfg.Cluster.Nodes {
@@ -128,7 +128,7 @@ func (e *engine) resized() {
 		p.changed()
 	}
 	if e.steering != nil {
-		e.steering.eyes.sized = false
+		e.steering.sensors.sized = false
 	}
 }
 

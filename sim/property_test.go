@@ -19,7 +19,7 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// ledger is a sink that keeps everything, and the books of what a watched policy was told.
+// ledger is a sink that keeps everything, and a log of the events passed to a watched policy.
 type ledger struct {
 	records []sim.JobRecord
 	samples []sim.Sample
@@ -481,7 +481,7 @@ func TestPropertyDecisionsCanBeReplayed(t *testing.T) {
 	})
 }
 
-// replay tells an order what a log says and compares its proposals with those of the log.
+// replay passes the events of a log to an order and compares its proposals with those of the log.
 type replay struct {
 	t     *rapid.T
 	order policy.Order

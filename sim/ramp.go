@@ -6,14 +6,14 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// callEvery is how often an AM whose maps hang looks again where it has to wait: it sees room for one, or nodes report at intervals. It is
-// Hadoop's interval of calls. At all other times the job's own events say when what it asks for changes.
-const callEvery = unit.Second
+// callInterval is the interval of calls of an AM whose maps hang while it has to wait: it sees room for one, or nodes report at
+// intervals. It is Hadoop's AM heartbeat interval. At all other times the job's own events determine when its requests change.
+const callInterval = unit.Second
 
-// ramp changes how many reduces a job asks for, as its AM would. It returns whether maps hang and how many reduces the AM would kill for
-// them. The headroom is the free room of the cluster, as FifoScheduler has it; with heartbeats none, since what is free is about to be
-// handed out (Hadoop's nodes report out of band, so little is). A start changes neither the job's limit nor what it wants, so only ends
-// need a look.
+// ramp changes how many reduces a job requests, as its AM would. It returns whether maps hang and how many reduces the AM would kill for
+// them. The headroom is the free room of the cluster, as in FifoScheduler; with heartbeats it is zero, since free room is about to be
+// assigned (Hadoop's nodes report out of band, so there is little). A start changes neither the job's limit nor what it wants, so only
+// ends need an update.
 func (e *engine) ramp(j *job) (hangs bool, kill int64) {
 	s := am.State{Cores: true, Started: true}
 	if e.phase == nil {
@@ -58,14 +58,14 @@ func (e *engine) ramp(j *job) (hangs bool, kill int64) {
 	return s.Hanging(), d.Kill
 }
 
-// look lets a job's AM change what it asks for.
-func (e *engine) look(j *job) {
+// updateAM lets a job's AM change its requests.
+func (e *engine) updateAM(j *job) {
 	if hangs, _ := e.ramp(j); hangs {
 		e.call(j, true)
 	}
 }
 
-// mapsWait says whether tasks that a stage depends on wait for a container.
+// mapsWait reports whether tasks that a stage depends on wait for a container.
 func (j *job) mapsWait(s *stage) bool {
 	for _, edge := range s.After {
 		if j.stages[edge.From].Pending > 0 {
@@ -75,7 +75,7 @@ func (j *job) mapsWait(s *stage) bool {
 	return false
 }
 
-// call lets a job's AM look again: at once, when what is free has been handed out, or after a while.
+// call queues the next call of a job's AM: at once, after free room has been assigned, or after callInterval.
 func (e *engine) call(j *job, atOnce bool) {
 	if j.calls {
 		return
@@ -83,12 +83,12 @@ func (e *engine) call(j *job, atOnce bool) {
 	j.calls = true
 	at := e.now
 	if !atOnce || e.phase != nil {
-		at += callEvery
+		at += callInterval
 	}
 	e.q.Push(at, evCall|uint64(j.index), unit.Time(j.rec.Seq))
 }
 
-// called lets an AM kill reduces for maps that hang, those started last first: all of them wait for maps still.
+// called lets an AM kill reduces for maps that hang, those started last first: all of them still wait for maps.
 func (e *engine) called(j *job, seq int64) {
 	if j == nil || j.rec.Seq != seq {
 		return

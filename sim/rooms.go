@@ -5,12 +5,12 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// rooms finds a node with room for an ask: a tree of maxima with eight children a parent, over the nodes' free
-// resources. A search and a change cost O(log n).
+// rooms finds a node with room for an ask: a tree of maxima with eight children per parent, over the nodes' free
+// resources. A search and an update cost O(log n).
 //
-// On a busy cluster most nodes that give a container back are filled again at once, so a change is only noted (touch) and worked
-// in before the next search, when it may have cancelled out. A few nodes that have more room than the tree knows are left out of
-// it and searched beside it.
+// On a busy cluster most nodes that free a container are filled again at once, so a change is only noted (touch) and applied
+// before the next search, when it may have cancelled out. A few nodes with more room than the tree knows are kept out of it and
+// searched separately.
 type rooms struct {
 	nodes   []policy.Node
 	levels  [][]unit.Resources // levels[0][i] is what the tree knows of node i; each next level has maxima of eight
@@ -46,7 +46,7 @@ func (r *rooms) touch(i int32) {
 	}
 }
 
-// settle works changes in, and leaves at most a few nodes dirty: those with more room than the tree knows.
+// settle applies changes, and leaves at most a few nodes dirty: those with more room than the tree knows.
 func (r *rooms) settle() {
 	r.workIn(false)
 	if len(r.dirty) > fan {
@@ -72,7 +72,7 @@ func (r *rooms) workIn(all bool) {
 	r.dirty = r.dirty[:kept]
 }
 
-// raise brings the maxima above node k up to date.
+// raise updates the maxima above node k.
 func (r *rooms) raise(k int) {
 	for l := 1; l < len(r.levels); l++ {
 		k /= fan
@@ -88,13 +88,13 @@ func (r *rooms) raise(k int) {
 	}
 }
 
-// may says whether a node may have room for ask: there is enough of each component on some node.
+// may reports whether a node may have room for ask: each component fits on some node.
 func (r *rooms) may(ask unit.Resources) bool {
 	r.settle()
 	return ask.Fits(r.levels[len(r.levels)-1][0]) || r.beside(ask, 0) >= 0
 }
 
-// find returns the first node at or after from, going around, that has room for ask; -1 when none has.
+// find returns the first node at or after from, in circular order, with room for ask; -1: none.
 func (r *rooms) find(ask unit.Resources, from int32) int32 {
 	r.settle()
 	if int(from) >= len(r.nodes) {
@@ -122,7 +122,7 @@ func (r *rooms) beside(ask unit.Resources, from int32) int32 {
 	return found
 }
 
-// ahead is how far node i is from another, going around.
+// ahead is the circular distance of node i from another.
 func (r *rooms) ahead(i, from int32) int32 {
 	if i < from {
 		return i - from + int32(len(r.nodes))
@@ -130,7 +130,7 @@ func (r *rooms) ahead(i, from int32) int32 {
 	return i - from
 }
 
-// search looks below entry k of level l for a node numbered from or higher.
+// search finds a node numbered from or higher below entry k of level l.
 func (r *rooms) search(l, k int, ask unit.Resources, from int) int32 {
 	if !ask.Fits(r.levels[l][k]) {
 		return -1

@@ -5,10 +5,11 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// sampled hands out the interval that ends at an instant.
+// sampled emits the interval that ends at an instant.
 func (e *engine) sampled(to unit.Time) { e.sample.Close(&e.line, to, &e.sum, e.cfg.Sink) }
 
-// Close is for engines: it makes s the interval of a timeline that ends at an instant, hands it out and books what was held in it.
+// Close is for engines: it makes s the interval of a timeline that ends at an instant, passes it to sink and adds what was held in it
+// to sum.
 func (s *Sample) Close(line *timeline.Timeline, to unit.Time, sum *Summary, sink Sink) {
 	width := to - line.From
 	s.From, s.To = line.From, to

@@ -120,7 +120,7 @@ func TestCopiesDoNotHoldOthersBack(t *testing.T) {
 }
 
 // A scheduler that gives one reduce a heartbeat has nothing more to give to a node whose task ended in the heartbeat it began in. The
-// node is heard again all the same, be it the only one.
+// node still reports again, be it the only one.
 func TestOneNodeIsHeardAgain(t *testing.T) {
 	j := mapReduce("a", 0, 1, 6, 1)
 	j.Stages[1].Length = workload.Fixed(0)

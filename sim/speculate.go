@@ -8,42 +8,41 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Rules by which a slow task gets a copy on another node. Both look at a stage whose tasks have all been started, at tasks that
-// have run for a minute, and give a task one copy at most. What the copies need is asked of the policy like any other container.
+// Speculation rules: when a slow task gets a copy on another node. Both consider stages whose tasks have all been started and tasks
+// that have run for a minute, and give a task at most one copy. Containers for copies are requested from the policy like any other.
 const (
 	// SpeculateHadoop is the rule of Hadoop 1 (TaskInProgress.hasSpeculativeTask): a task whose progress is at least 20 points
-	// below the average of its stage, tasks that are done counting as 100.
+	// below the average of its stage, where finished tasks count as 100.
 	SpeculateHadoop = "hadoop"
 	// SpeculateLATE is the rule of M. Zaharia et al., "Improving MapReduce performance in heterogeneous environments", OSDI 2008:
-	// of the tasks whose progress a second is below that of three quarters of their stage's tasks, those that will end last,
-	// estimated by that progress; on no node that has done less than three quarters of the nodes; and no more copies at a time
-	// than a tenth of the containers there are.
+	// of the quarter of a stage's tasks with the lowest rate of progress, those that will end last, estimated by that rate; not
+	// on the quarter of the nodes that have done the least work; and at most a tenth of all containers run copies at a time.
 	SpeculateLATE = "late"
 )
 
 const (
-	lookEvery    = 3 * unit.Second // as often as a node of a small Hadoop 1 cluster asks for work
+	scanInterval = 3 * unit.Second // as often as a node of a small Hadoop 1 cluster asks for work
 	copyAfter    = unit.Minute     // TaskInProgress.SPECULATIVE_LAG, and LATE's
 	copyGap      = 0.2             // TaskInProgress.SPECULATIVE_GAP
 	slowQuantile = 0.25            // LATE's SlowTaskThreshold and SlowNodeThreshold
 	copyShare    = 0.1             // LATE's SpeculativeCap
 )
 
-// Speculations lists the rules there are; "" is none.
+// Speculations lists the rules; "" is none.
 func Speculations() []string { return []string{SpeculateHadoop, SpeculateLATE} }
 
-// speculation looks, at intervals while tasks work, for tasks that are slow.
+// speculation scans for slow tasks at intervals while tasks work.
 type speculation struct {
 	e     *engine
 	late  bool
-	armed bool  // a look is on the queue
-	looks int64 // so far
+	armed bool  // a scan is queued
+	scans int64 // so far
 	buf   []int32
 
 	groups []slowGroup
 	list   []progress
 	rates  []float64
-	work   []float64 // tasks done by each node, with the parts done of those that run (LATE)
+	work   []float64 // tasks done by each node, plus the progress of running ones (LATE)
 	done   []float64 // tasks done by each node
 	isLow  []bool    // nodes that have done little (LATE)
 }
@@ -55,13 +54,13 @@ type slowGroup struct {
 	sum   float64 // of the progress of its running tasks
 }
 
-// progress is how far a running task is.
+// progress is the progress of a running task.
 type progress struct {
 	group int32
 	task  int32 // its record
 	of    bool  // it may get a copy
 	done  float64
-	rate  float64 // progress a second
+	rate  float64 // progress per second
 }
 
 func (e *engine) setSpeculation() error {
@@ -70,7 +69,7 @@ func (e *engine) setSpeculation() error {
 		return nil
 	}
 	if !slices.Contains(Speculations(), m.Speculate) {
-		return fmt.Errorf("%q is no rule of speculation: want one of %v, or none", m.Speculate, Speculations())
+		return fmt.Errorf("unknown speculation rule %q: want one of %v, or none", m.Speculate, Speculations())
 	}
 	if m.Attempts >= 1<<15 {
 		return fmt.Errorf("%d attempts of a task with speculation: at most %d", m.Attempts, 1<<15-1)
@@ -84,21 +83,21 @@ func (e *engine) setSpeculation() error {
 	return nil
 }
 
-// arm makes sure that there will be a look. It is called when a task starts; looks go on while any works.
+// arm queues a scan unless one is queued. It is called when a task starts; scans continue while any task works.
 func (sp *speculation) arm() {
 	if !sp.armed {
 		sp.armed = true
-		sp.e.lookAt(sp.e.now+lookEvery, evSpeculate)
+		sp.e.pollAt(sp.e.now+scanInterval, evSpeculate)
 	}
 }
 
-// works says whether a record is that of a task which works: not one that waits for other stages, nor one that is done and only
-// word of it is under way.
+// works reports whether a record is of a working task: not one that waits for other stages, nor one that is done with only the
+// notification pending.
 func (tk *task) works() bool {
 	return tk.stage >= 0 && tk.flags&(taskDead|taskUnset|taskInner|taskWaits|taskEnding) == 0
 }
 
-// since is when a task began to run, as far as its progress goes.
+// since is when a task began to run, for its progress.
 func (sp *speculation) since(tk *task, s *stage) unit.Time {
 	if sp.e.cfg.Worker != nil {
 		return tk.start
@@ -106,7 +105,7 @@ func (sp *speculation) since(tk *task, s *stage) unit.Time {
 	return max(tk.start, s.copies.since)
 }
 
-// of is the progress of a task that works, from 0 to 1.
+// of is the progress of a working task, from 0 to 1.
 func (sp *speculation) of(j *job, t int32) float64 {
 	e, tk := sp.e, &sp.e.tasks[t]
 	if e.cfg.Worker != nil {
@@ -120,13 +119,13 @@ func (sp *speculation) of(j *job, t int32) float64 {
 	return max(done.Seconds()/length.Seconds(), 0)
 }
 
-// look finds the tasks that should have a copy and asks for it.
-func (sp *speculation) look() {
+// scan finds the tasks that should have a copy and requests it.
+func (sp *speculation) scan() {
 	e := sp.e
 	sp.armed = false
-	e.looks--
-	sp.looks++
-	var used [2]int64 // copies there are, by pool
+	e.polls--
+	sp.scans++
+	var used [2]int64 // copies by pool
 	working := false
 	sp.groups = sp.groups[:0]
 	for t := range e.tasks {
@@ -143,8 +142,8 @@ func (sp *speculation) look() {
 			}
 			continue
 		}
-		if c := s.copies; c != nil && c.look != sp.looks && s.Pending == 0 && e.now-sp.since(tk, s) >= copyAfter {
-			c.look = sp.looks
+		if c := s.copies; c != nil && c.scan != sp.scans && s.Pending == 0 && e.now-sp.since(tk, s) >= copyAfter {
+			c.scan = sp.scans
 			sp.groups = append(sp.groups, slowGroup{job: j, stage: int(tk.stage)})
 		}
 	}
@@ -157,7 +156,7 @@ func (sp *speculation) look() {
 	}
 }
 
-// measure finds how far the tasks are of the stages that were found.
+// measure reads the progress of the tasks of the stages found.
 func (sp *speculation) measure() {
 	e := sp.e
 	slices.SortFunc(sp.groups, func(a, b slowGroup) int {
@@ -178,7 +177,7 @@ func (sp *speculation) measure() {
 		if s.copies == nil {
 			continue
 		}
-		mine := s.copies.look == sp.looks
+		mine := s.copies.scan == sp.scans
 		if !mine && !sp.late {
 			continue
 		}
@@ -208,7 +207,7 @@ func (sp *speculation) measure() {
 	}
 }
 
-// choose asks for copies, one stage after the other.
+// choose requests copies, stage by stage.
 func (sp *speculation) choose(used *[2]int64) {
 	for from := 0; from < len(sp.list); {
 		to := from

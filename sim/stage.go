@@ -11,10 +11,10 @@ import (
 // stage is the state of one stage.
 //
 // Invariants: Done + Running + Pending == Tasks before redo is counted: a lost task becomes pending again.
-// open implies that the stages it needs are done as far as slow-start says, and settled unless they are in another pool or an AM holds
-// its tasks back. 0 <= Later <= Pending; the job asks for the other pending tasks.
+// open implies that the stages it needs are done as far as slow-start requires, and settled unless they are in another pool or an AM
+// holds its tasks back. 0 <= Later <= Pending; the job requests the other pending tasks.
 type stage struct {
-	*policy.Stage // its counts and its ask, which the policy sees
+	*policy.Stage // counts and ask, as the policy sees them
 
 	mark     int64     // done count at which a later stage may change state
 	next     int64     // number of the next task that was never started
@@ -23,9 +23,9 @@ type stage struct {
 	settled  bool      // it, and every stage it needs, has started all its tasks
 	freed    unit.Time // when it was released
 	waits    int32     // list of tasks that hold a container and wait for other stages; -1: none
-	fixed    unit.Time // task length, where all are alike; -1 otherwise
+	fixed    unit.Time // task length, if equal for all; -1 otherwise
 	near     *nearness
-	copies   *copies // of its tasks; nil: there can be none
+	copies   *copies // of its tasks; nil: no speculation
 	length   *workload.Lengths
 	seed     uint64
 	redo     []again
@@ -39,8 +39,8 @@ type again struct {
 
 func (s *stage) complete() bool { return s.released && s.Done == s.Tasks }
 
-// refresh works out which stages may now take containers and which waiting tasks may begin. It is called when a stage's
-// done count reaches its mark and when a stage has started its last task; both happen a few times in a job's life.
+// refresh determines which stages may now take containers and which waiting tasks may begin. It is called when a stage's
+// done count reaches its mark and when a stage has started its last task; both are rare in a job's life.
 func (e *engine) refresh(j *job) {
 	if !j.ready {
 		return
@@ -66,7 +66,7 @@ func (e *engine) refresh(j *job) {
 			}
 			if !up.settled {
 				settled = false
-				// A reduce in a slot of its own takes nothing from the maps it waits for, which wait for nobody.
+				// A reduce in its own kind of slot takes nothing from the maps it waits for, which wait for nothing.
 				open = open && (j.ramps || s.Slot == policy.ReduceSlot && up.Slot == policy.MapSlot && up.released)
 			}
 		}
@@ -84,7 +84,7 @@ func (e *engine) refresh(j *job) {
 		e.fillKept(j)
 	}
 	if j.ramps {
-		e.look(j)
+		e.updateAM(j)
 	}
 }
 
@@ -108,7 +108,7 @@ func (e *engine) openStage(j *job, i int) {
 	e.want(j, s.Slot, s.Pending)
 }
 
-// want adds n containers to what a job wants of a pool; a negative number withdraws as many.
+// want adds n containers to a job's requests in a pool; a negative n withdraws.
 func (e *engine) want(j *job, pool uint8, n int64) {
 	p, v := e.pools[pool], &j.view
 	waited, ask, front := v.Waiting[pool] > 0, v.Ask, v.Front
@@ -135,7 +135,7 @@ func (p *pool) advance(j *job) {
 	if j.booked[k] = v.Waiting[k] > 0; j.booked[k] {
 		j.front[k] = int16(j.first(k))
 		if j.mixed {
-			j.least = j.smallest(int(j.front[k]))
+			j.minAsk = j.smallest(int(j.front[k]))
 		}
 		next = j.booking(k)
 	}
@@ -161,15 +161,15 @@ func (p *pool) advance(j *job) {
 	}
 }
 
-// booking is the least that the job can use of a pool, as it was booked.
+// booking is the smallest ask of the job in a pool, as booked.
 func (j *job) booking(pool uint8) unit.Resources {
 	if j.mixed {
-		return j.least
+		return j.minAsk
 	}
 	return j.asks(int(j.front[pool]))
 }
 
-// smallest is the least, by component, that the front stage and those that may start in its place ask for.
+// smallest is the componentwise min of the asks of the front stage and those that may start in its place.
 func (j *job) smallest(front int) unit.Resources {
 	least := j.asks(front)
 	if front < 0 {
@@ -181,8 +181,8 @@ func (j *job) smallest(front int) unit.Resources {
 	return least
 }
 
-// first is what the job wants next of a pool: its AM, a container to keep, or a task of the first stage that has one to start.
-// Reduces that an AM asks for outrank maps.
+// first is what the job wants next from a pool: its AM, a container to keep, or a task of the first stage that has one to start.
+// Reduces that an AM requests outrank maps.
 func (j *job) first(pool uint8) int {
 	switch {
 	case !j.view.AM.IsZero() && j.am < 0:
@@ -206,7 +206,7 @@ func (j *job) first(pool uint8) int {
 	return found
 }
 
-// together is how many tasks of a stage must start at once.
+// together is the number of tasks of a stage that must start at once.
 func (j *job) together(stage int) int64 {
 	if stage < 0 || j.stages[stage].Gang <= 1 {
 		return 1
@@ -215,7 +215,7 @@ func (j *job) together(stage int) int64 {
 	return min(s.Gang, s.Open())
 }
 
-// asks is the size of a container for a task of a stage, an AM or one that is kept.
+// asks is the container size of a task of a stage, an AM or a kept container.
 func (j *job) asks(stage int) unit.Resources {
 	switch {
 	case stage >= 0:

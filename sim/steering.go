@@ -7,7 +7,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/sim/internal/rehearse"
-	"github.com/yardmaster/yardmaster/sim/internal/senses"
+	"github.com/yardmaster/yardmaster/sim/internal/sensors"
 	"github.com/yardmaster/yardmaster/sim/internal/timeline"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
@@ -15,13 +15,13 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// steering is the simulated scheduler that a steering policy watches and changes.
+// steering is the simulated scheduler that a steering policy senses and changes.
 type steering struct {
-	e      *engine
-	driver *rehearse.Driver
-	byID   map[string]*job // jobs present
-	eyes   eyes
-	ended  []steer.Finished // since the last sample
+	e       *engine
+	driver  *rehearse.Driver
+	byID    map[string]*job // jobs present
+	sensors sensorState
+	ended   []steer.Finished // since the last sample
 }
 
 var _ rehearse.Engine = (*steering)(nil)
@@ -43,15 +43,15 @@ func (s *steering) Over() bool { return s.e.present == 0 && s.e.next == nil && s
 func (s *steering) Ahead() bool { return s.e.ahead() }
 
 // SenseAt implements rehearse.Engine.
-func (s *steering) SenseAt(at unit.Time) { s.e.lookAt(at, evSense) }
+func (s *steering) SenseAt(at unit.Time) { s.e.pollAt(at, evSense) }
 
 // WakeAt implements rehearse.Engine.
-func (s *steering) WakeAt(at unit.Time) { s.e.lookAt(at, evSteer) }
+func (s *steering) WakeAt(at unit.Time) { s.e.pollAt(at, evSteer) }
 
 // ActAt implements rehearse.Engine.
 func (s *steering) ActAt(at unit.Time, i int) { s.e.q.Push(at, evAction|uint64(i), 0) }
 
-// byArrival lists the jobs present in the order in which they came.
+// byArrival lists the jobs present in order of arrival.
 func (e *engine) byArrival() []*job {
 	out := make([]*job, 0, e.present)
 	for _, j := range e.jobs {
@@ -63,7 +63,7 @@ func (e *engine) byArrival() []*job {
 	return out
 }
 
-// knob finds what a knob belongs to; the job is nil for a queue's property.
+// knob resolves a knob; the job is nil for a queue's property.
 func (s *steering) knob(k drive.Knob) (policy.Knobs, *job, error) {
 	knobs, ok := s.e.order.(policy.Knobs)
 	j := s.byID[k.Job]
@@ -83,11 +83,11 @@ func (s *steering) Get(k drive.Knob) (number float64, queue string, err error) {
 	case err != nil:
 	case k.Kind == steer.SetQueue && k.Property == steer.Capacities:
 		if tells, ok := s.e.order.(policy.Gauges); ok {
-			queue, err = senses.Capacities(tells.Gauges(nil), k.Queue, knobs.Property)
+			queue, err = sensors.Capacities(tells.Gauges(nil), k.Queue, knobs.Property)
 		}
 	case k.Kind == steer.SetQueue:
 		number, err = knobs.Property(k.Queue, k.Property)
-		number = senses.Decimal(number)
+		number = sensors.Decimal(number)
 	case k.Kind == steer.SetPriority:
 		number = float64(j.view.Priority)
 	default:
@@ -102,7 +102,7 @@ func (s *steering) Set(k drive.Knob, number float64, queue string) error {
 	switch {
 	case err != nil:
 	case k.Kind == steer.SetQueue && k.Property == steer.Capacities:
-		err = senses.SetCapacities(k.Queue, queue, knobs.SetQueue)
+		err = sensors.SetCapacities(k.Queue, queue, knobs.SetQueue)
 	case k.Kind == steer.SetQueue:
 		_, err = knobs.SetQueue(k.Queue, k.Property, number)
 	case k.Kind == steer.SetPriority:
@@ -112,7 +112,7 @@ func (s *steering) Set(k drive.Knob, number float64, queue string) error {
 	default:
 		if err = knobs.Move(&j.view, queue); err == nil {
 			j.view.Queue = queue
-			s.e.moveCounts(j, s.e.line.Index(senses.AsBooked(&s.e.line, queue)))
+			s.e.moveCounts(j, s.e.line.Index(sensors.AsBooked(&s.e.line, queue)))
 		}
 	}
 	for _, p := range s.e.pools {
@@ -122,7 +122,7 @@ func (s *steering) Set(k drive.Knob, number float64, queue string) error {
 	return err
 }
 
-// moveCounts carries what a job holds and wants over to another queue's counters.
+// moveCounts moves what a job holds and wants to another queue's counters.
 func (e *engine) moveCounts(j *job, to int32) {
 	a, b := &e.line.Queues[j.queue], &e.line.Queues[to]
 	if a == b {

@@ -19,15 +19,15 @@ import (
 // impatient raises the priority of a job that has waited too long. It is a whole steering policy: a pure step from what is
 // seen to what to do.
 type impatient struct {
-	patience unit.Time
-	raised   map[string]bool
-	seen     []steer.Snapshot
+	waitLimit unit.Time
+	raised    map[string]bool
+	seen      []steer.Snapshot
 }
 
 func (p *impatient) Step(s *steer.Snapshot) (do []steer.Action, again unit.Time) {
 	p.seen = append(p.seen, *s)
 	for _, j := range s.Jobs {
-		if !j.Started && s.Now-j.Submitted >= p.patience && !p.raised[j.ID] {
+		if !j.Started && s.Now-j.Submitted >= p.waitLimit && !p.raised[j.ID] {
 			p.raised[j.ID] = true
 			do = append(do, steer.Action{Kind: steer.SetPriority, Job: j.ID, Value: float64(j.Priority + 10), Why: "waited too long"})
 		}
@@ -62,7 +62,7 @@ func TestSteeringWithDelays(t *testing.T) {
 		t.Fatalf("without steering the short job starts at %v, want 1000 s", got)
 	}
 	// Looks at 0, 10, 20 s: at 20 s it has waited 15 s. With no delay it gets the container that ends at 20 s or 30 s.
-	p := &impatient{patience: 15 * unit.Second, raised: map[string]bool{}}
+	p := &impatient{waitLimit: 15 * unit.Second, raised: map[string]bool{}}
 	steered, sum := play(p, steer.Delays{})
 	if got := steered["short"].Start; got != 30*unit.Second {
 		t.Errorf("steered at once, the short job starts at %v, want 30 s", got)
@@ -71,7 +71,7 @@ func TestSteeringWithDelays(t *testing.T) {
 		t.Errorf("receipts %+v", sum.Receipts)
 	}
 	// What is seen is 12 s old and what is done takes 25 s more.
-	p = &impatient{patience: 15 * unit.Second, raised: map[string]bool{}}
+	p = &impatient{waitLimit: 15 * unit.Second, raised: map[string]bool{}}
 	late, sum := play(p, steer.Delays{Sense: 12 * unit.Second, Job: 25 * unit.Second})
 	if got, at := late["short"].Start, sum.Receipts[0].InForce; at != sum.Receipts[0].Asked+25*unit.Second || got < at || got > at+10*unit.Second {
 		t.Errorf("with delays: in force at %v, short job starts at %v", at, got)

@@ -7,12 +7,12 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// Stragglers are attempts of tasks that take longer than they should, for no reason that can be seen. Which ones depends on
-// the seed, the task and the number of the attempt alone, so every policy meets the same ones, and another attempt of the same
-// task is as likely to be one as any other.
+// Stragglers are task attempts that are slow for no observable reason. Which ones depends only on the seed, the task and the
+// attempt number, so every policy sees the same ones, and another attempt of the same task is as likely to be one as any
+// other.
 type Stragglers struct {
-	Share  float64 // of attempts, 0 to 1; 0: there are none
-	Factor float64 // times as long as they should
+	Share  float64 // of attempts, 0 to 1; 0: none
+	Factor float64 // slowdown of a straggler
 }
 
 // maxFactor keeps a straggler's length far from overflow.
@@ -28,7 +28,7 @@ func (s *Stragglers) validate() error {
 	return nil
 }
 
-// key names an attempt among all of its stage, for what is drawn by attempt. A copy is another attempt than the one it races.
+// key identifies an attempt within its stage, for per-attempt draws. A copy is a different attempt from the one it races.
 func (tk *task) key() uint64 {
 	k := uint64(tk.number)<<16 | uint64(tk.attempt)
 	if tk.flags&taskCopy != 0 {
@@ -37,7 +37,7 @@ func (tk *task) key() uint64 {
 	return k
 }
 
-// slowness is how many times as long as it should an attempt takes.
+// slowness is the slowdown factor of an attempt.
 func (e *engine) slowness(j *job, i int, key uint64) float64 {
 	if e.model.Stragglers.Share == 0 {
 		return 1

@@ -5,8 +5,8 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// task is the record of a container that is held: an AM, a kept container, a task that waits for other stages or runs
-// in a kept container; and, in a run in which tasks can fail or be killed, every running task.
+// task is the record of a held container: an AM, a kept container, a task that waits for other stages or runs in a kept
+// container; and, in a run in which tasks can fail or be killed, every running task.
 type task struct {
 	job     int32
 	node    int32
@@ -15,38 +15,38 @@ type task struct {
 	flags   uint8
 	near    uint8
 	next    int32 // in a list of waiting tasks, or of unused records
-	in      int32 // the kept container that it runs in; or the other attempt of a task that has a copy, or asked, or alone
+	in      int32 // the kept container that it runs in; or the other attempt of a task with a copy, copyAsked or copyGone
 	number  int64 // of the task in its stage
 	start   unit.Time
 }
 
 const (
-	taskDead   uint8 = 1 << iota // killed; its record is used again when its event comes up
+	taskDead   uint8 = 1 << iota // killed; its record is freed when its event comes up
 	taskInner                    // runs inside a kept container: holds no room of its own
 	taskWaits                    // holds its container and waits for other stages; it has no event yet
-	taskUp                       // an AM or kept container that has started up: it has no event any more
+	taskUp                       // an AM or kept container that has started up: it has no pending event
 	taskUnset                    // record is not in use
-	taskEnding                   // the worker has done it; its end is still to be handled
-	taskCopied                   // its task has or had a copy, or one is asked for: it gets no other
+	taskEnding                   // the worker has finished it; its end is still to be handled
+	taskCopied                   // its task has or had a copy, or one is requested: it gets no other
 	taskCopy                     // it is the copy
 )
 
-// A task whose stage is released and that can neither fail nor be killed is not a record at all: all that its end needs to
-// know is in the event. On a large cluster that saves a look at memory that is in no cache, the dearest step of a task.
+// A plain task, whose stage is released and that can neither fail nor be killed, has no record: its event holds all that its end
+// needs. On a large cluster that saves a cache miss, the most expensive step of a task.
 const (
 	nodeBits  = 20 // cluster.MaxNodes
 	stageBits = 10 // workload.MaxStages
 	jobBits   = 24 // a job with a larger index has records
 )
 
-// work puts the end of a plain task on the queue.
+// work queues the end of a plain task.
 func (e *engine) work(j *job, i int, node int32, start unit.Time, number int64) {
 	s := &j.stages[i]
 	length := s.lengthOf(number)
 	if e.model.Stragglers.Share > 0 {
 		length = e.lengthOf(j, i, number, uint64(number)<<16)
 	}
-	end := e.heard(s, node, max(start+e.model.StartUp, e.now)+length)
+	end := e.endKnown(s, node, max(start+e.model.StartUp, e.now)+length)
 	e.q.Push(end, evPlainEnd|uint64(j.index)<<(nodeBits+stageBits)|uint64(node)<<stageBits|uint64(i), start)
 }
 
@@ -78,7 +78,7 @@ func (e *engine) startRecorded(j *job, i int, t int32, number int64, attempt uin
 	}
 }
 
-// schedule puts the end of a recorded task's work on the queue. The stage must be released.
+// schedule queues the end of a recorded task's work. The stage must be released.
 func (e *engine) schedule(j *job, i int, t int32) {
 	s, tk := &j.stages[i], &e.tasks[t]
 	if j.plain {
@@ -93,10 +93,10 @@ func (e *engine) schedule(j *job, i int, t int32) {
 		}
 	}
 	var end unit.Time
-	if tk.flags&taskInner != 0 { // its container is up, and the job hears of it at once
+	if tk.flags&taskInner != 0 { // its container is up, and the job knows at once
 		end = max(tk.start, e.now) + length
 	} else {
-		end = e.heard(s, tk.node, max(tk.start+e.model.StartUp, e.now)+length)
+		end = e.endKnown(s, tk.node, max(tk.start+e.model.StartUp, e.now)+length)
 	}
 	e.q.Push(end, kind|uint64(t), 0)
 }
@@ -109,8 +109,8 @@ func (s *stage) lengthOf(number int64) unit.Time {
 	return s.length.Draw(number, s.seed)
 }
 
-// heard is when the end of a task's work on a node is known: at once, or at the node's next heartbeat.
-func (e *engine) heard(s *stage, node int32, end unit.Time) unit.Time {
+// endKnown is when the end of a task's work on a node becomes known: at once, or at the node's next heartbeat.
+func (e *engine) endKnown(s *stage, node int32, end unit.Time) unit.Time {
 	if e.model.EndOnBeat {
 		return e.pools[s.Slot].beats.atOrAfter(node, end)
 	}
@@ -155,7 +155,7 @@ func (e *engine) taskEnd(t int32, failed bool) {
 	}
 }
 
-// count books a task that is done.
+// count counts a finished task.
 func (e *engine) count(j *job, s *stage) {
 	s.Running--
 	s.Done++
@@ -164,7 +164,7 @@ func (e *engine) count(j *job, s *stage) {
 	e.sum.Tasks++
 }
 
-// progress looks at what a task's end means for its job.
+// progress updates a job after the end of a task.
 func (e *engine) progress(j *job, s *stage, failed bool) {
 	switch {
 	case j.left == 0:
@@ -172,11 +172,11 @@ func (e *engine) progress(j *job, s *stage, failed bool) {
 	case s.Done >= s.mark || failed:
 		e.refresh(j)
 	case j.watches:
-		e.look(j)
+		e.updateAM(j)
 	}
 }
 
-// after looks at what the end of a task in a container of its own means for its job, and offers the container.
+// after updates a job after the end of a task in a container of its own, and offers the container.
 func (e *engine) after(j *job, s *stage, node int32, failed bool) {
 	p := e.pools[s.Slot]
 	e.progress(j, s, failed)
@@ -196,13 +196,13 @@ func (e *engine) after(j *job, s *stage, node int32, failed bool) {
 	}
 }
 
-// only says whether the whole pool's room is on one node, and no node is nearer to anything: a look at the pool would find that node.
+// only reports whether all of the pool's free room is on one node and locality does not matter: a dispatch would find that node.
 func (p *pool) only(node int32) bool {
 	e := p.e
 	return p.free == p.nodes[node].Free && len(e.pools) == 1 && e.place == nil && e.spec == nil && e.files == nil && e.hosts == nil
 }
 
-// giveBack returns the container of a task (or AM, or one that was kept) to its node and tells the policy.
+// giveBack releases the container of a task (or AM, or a kept one) on its node and notifies the policy.
 func (e *engine) giveBack(j *job, stage int, ask unit.Resources, k uint8, node int32, start unit.Time, why policy.End) {
 	j.rec.Service += e.now - start
 	p := e.pools[k]
@@ -224,7 +224,7 @@ func (e *engine) giveBack(j *job, stage int, ask unit.Resources, k uint8, node i
 	e.notifyEnded(j, stage, n, ask, start, e.model.StartUp, why)
 }
 
-// notifyEnded tells the policy of the end of a container, or of a task in one that is kept.
+// notifyEnded notifies the policy of the end of a container, or of a task in a kept one.
 func (e *engine) notifyEnded(j *job, stage int, n *policy.Node, size unit.Resources, start, startUp unit.Time, why policy.End) {
 	ev := &e.event
 	ev.Now, ev.Job, ev.Stage, ev.Node, ev.Size, ev.Held, ev.Worked, ev.Why = e.now, &j.view, stage, n, size, e.now-start, 0, why
@@ -239,7 +239,7 @@ func (e *engine) notifyEnded(j *job, stage int, n *policy.Node, size unit.Resour
 	e.order.Ended(ev)
 }
 
-// giveBackRecord gives back what a record holds: a container, or a slot in one that the job keeps.
+// giveBackRecord releases what a record holds: a container, or a slot in a kept one.
 func (e *engine) giveBackRecord(j *job, t int32, why policy.End) {
 	tk := &e.tasks[t]
 	if why != policy.Done {
@@ -247,7 +247,7 @@ func (e *engine) giveBackRecord(j *job, t int32, why policy.End) {
 		e.sum.Lost++
 	}
 	if e.taskSink != nil {
-		e.tellTask(j, tk, why)
+		e.notifyTask(j, tk, why)
 	}
 	if tk.flags&taskInner != 0 {
 		j.kept.free = append(j.kept.free, tk.in)
@@ -261,7 +261,7 @@ func (e *engine) giveBackRecord(j *job, t int32, why policy.End) {
 	e.giveBack(j, int(tk.stage), j.asks(int(tk.stage)), slot, tk.node, tk.start, why)
 }
 
-func (e *engine) tellTask(j *job, tk *task, why policy.End) {
+func (e *engine) notifyTask(j *job, tk *task, why policy.End) {
 	r := &e.taskRec
 	r.Job, r.Seq, r.Stage, r.Number, r.Attempt = j.src, j.rec.Seq, int(tk.stage), tk.number, int(tk.attempt)
 	r.Copy = tk.flags&taskCopy != 0
@@ -269,7 +269,7 @@ func (e *engine) tellTask(j *job, tk *task, why policy.End) {
 	e.taskSink.Task(r)
 }
 
-// up handles an AM, or a container that is kept, that has started up.
+// up handles the end of start-up of an AM or a kept container.
 func (e *engine) up(t int32) {
 	tk := &e.tasks[t]
 	if tk.flags&taskDead != 0 {
@@ -285,8 +285,8 @@ func (e *engine) up(t int32) {
 	e.begin(j)
 }
 
-// newRecord takes a record for a container that starts now. (Field by field: a composite would be built and copied, which
-// costs as much as a policy's decision.)
+// newRecord allocates a record for a container that starts now. (Field by field: a composite literal would be built and
+// copied, which costs as much as a policy's decision.)
 func (e *engine) newRecord(job, node int32, stage int16) int32 {
 	t := e.freeTask
 	if t < 0 {
@@ -301,7 +301,7 @@ func (e *engine) newRecord(job, node int32, stage int16) int32 {
 	return t
 }
 
-// endStarting frees the record of an AM or a kept container whose room is given back: at once, or when its start-up
+// endStarting frees the record of an AM or a kept container whose room is released: at once, or when its start-up
 // event comes up.
 func (e *engine) endStarting(t int32) {
 	if tk := &e.tasks[t]; tk.flags&taskUp == 0 {

@@ -118,7 +118,7 @@ func TestKeptContainersLost(t *testing.T) {
 	}
 }
 
-// A steering policy sees what is exactly as old as the sensors are slow, however seldom or often it looks.
+// A steering policy sees what is exactly as old as the sensors are slow, however often it samples.
 func TestSensorsHaveAnAge(t *testing.T) {
 	for _, every := range []unit.Time{unit.Minute, unit.Second / 2} {
 		var seen []unit.Time

@@ -10,46 +10,46 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// Worker plays what tasks do while they hold a container, in place of the lengths of their stages: they read, compute, pass data
-// over a network. The engine decides with the policy who runs where and when a stage may begin; the worker says when a task is
-// done. It is driven by one goroutine and uses no randomness but what it derives from Host.Seed.
+// Worker simulates what tasks do in their containers, in place of the lengths of their stages: they read, compute, send data over
+// a network. The engine and the policy decide what runs where and when a stage may begin; the worker decides when a task is done.
+// It is called from one goroutine and derives all randomness from Host.Seed.
 //
-// A task that needs other stages is Started when it holds its container; it may fetch what is there already, and it is Done only
-// after Released said that all it needs is complete.
+// A task that needs other stages is Started when it holds its container; it may fetch output that is already there, and is Done
+// only after Released reported that all it needs is complete.
 type Worker interface {
-	// Bind hands over the engine, before the first event. Its cluster is in the engine's own order of nodes: heartbeats permute it.
+	// Bind passes the engine, before the first event. Its cluster has the engine's order of nodes, which heartbeats permute.
 	Bind(h Host) error
-	// Arrived says that a job was admitted. seq is its number of arrival and its name from now on.
+	// Arrived is called when a job is admitted. seq is its arrival number and identifies it from now on.
 	Arrived(j *workload.Job, seq int64)
-	// Released says that every stage which this one needs is complete. It is told of stages that need none, too.
+	// Released is called when every stage that this one needs is complete; also for stages that need none.
 	Released(seq int64, stage int)
-	// Started says that a task got its container, now.
+	// Started is called when a task gets its container.
 	Started(t *Task)
-	// Stopped says that a task's container was taken away before its work was done: its node is lost, its job was killed, or a
-	// copy of it was faster.
+	// Stopped is called when a task loses its container before its work is done: its node is lost, its job was killed, or its
+	// copy was faster.
 	Stopped(id int32)
-	// Left says that a job is gone; its tasks have been Done or Stopped.
+	// Left is called when a job has ended; its tasks have been Done or Stopped.
 	Left(seq int64)
-	// Wake says that an instant which was asked for has come.
+	// Wake is called at an instant requested with Host.At.
 	Wake(what uint64)
 	// Progress is the share of a running task's work that is done, from 0 to 1.
 	Progress(id int32) float64
 }
 
-// Idler is implemented by workers that know how busy the processors are.
+// Idler is implemented by workers that model CPU utilisation.
 type Idler interface {
 	// CPUIdle is the share of processor time that was idle over the last second, 0 to 1; waiting for a disk is not idle.
-	// Negative: not known.
+	// Negative: unknown.
 	CPUIdle() float64
 }
 
-// Fitter is implemented by workers that know of nodes that are to get no container for a time, as a NodeManager whose disks are
-// nearly full gets none. What runs there goes on.
+// Fitter is implemented by workers that model unhealthy nodes, which temporarily get no containers, as a NodeManager whose disks are
+// nearly full gets none. Running containers continue.
 type Fitter interface {
 	Fit(node int32) bool
 }
 
-// unfit says whether a node is to get no container now.
+// unfit reports whether a node may get no containers now.
 func (e *engine) unfit(node int32) bool { return e.fitter != nil && !e.fitter.Fit(node) }
 
 func (e *engine) allUnfit() bool {
@@ -61,9 +61,9 @@ func (e *engine) allUnfit() bool {
 	return true
 }
 
-// Task is a task that has got its container.
+// Task is a task that has its container.
 type Task struct {
-	ID      int32 // unique among those that run; used again after Done or Stopped
+	ID      int32 // unique among running tasks; reused after Done or Stopped
 	Stage   int
 	Attempt int
 	Node    int32
@@ -71,38 +71,38 @@ type Task struct {
 	Job     int64 // seq
 	Number  int64 // in its stage
 	StartUp unit.Time
-	Length  unit.Time // of its work as its stage has it, without StartUp and without passing data; a straggler's is longer already
-	Slow    float64   // times as long as it should this attempt works, for workers that do not go by Length: 1, or Stragglers.Factor
-	// Copy says that another attempt of the same task runs already. Both may even be Done, at one instant or before a node's
-	// heartbeat tells of the first; the first counts (see Host.Counts).
+	Length  unit.Time // of its work from its stage, without StartUp and data transfer; already includes a straggler's factor
+	Slow    float64   // slowdown of this attempt, for workers that do not use Length: 1, or Stragglers.Factor
+	// Copy means that another attempt of the same task is already running. Both may even be Done, at one instant or before a
+	// node's heartbeat reports the first; the first counts (see Host.Counts).
 	Copy bool
 }
 
-// Host is what the engine offers to a worker.
+// Host is the engine's interface for workers.
 type Host interface {
 	Now() unit.Time
-	// At asks for Wake(what) at an instant that is not over; what < 1<<56. Wakes at one instant come in the order they were asked for.
+	// At requests Wake(what) at an instant not in the past; what < 1<<56. Wakes at one instant come in the order of the requests.
 	At(at unit.Time, what uint64)
-	// Done says that a task's work is done now. Its container is given back after the present event and before the next, as if the task
+	// Done reports that a task's work is done now. Its container is released after the current event and before the next, as if the task
 	// had ended by its length in place of a Wake; or at its node's next heartbeat.
 	Done(id int32)
-	// Counts says whether what a running task leaves behind is to be kept: not if another attempt of the same task was Done before.
+	// Counts reports whether the output of a running task counts: not if another attempt of the same task was Done before.
 	Counts(id int32) bool
 	// Cluster is the cluster in the order in which tasks name nodes.
 	Cluster() *cluster.Cluster
-	// Described is the same cluster with its nodes in the order of its description, which is their place in the network.
+	// Described is the same cluster with its nodes in the order of its description, which determines their position in the network.
 	Described() *cluster.Cluster
-	// Replicas lists the nodes that hold the input of a running task; none: it lies nowhere in particular.
+	// Replicas lists the nodes that hold the input of a running task; none: it has no location.
 	Replicas(id int32, buf []int32) []int32
 	Seed() uint64
 }
 
-// TaskSink is implemented by sinks that want the life of every container as well.
+// TaskSink is implemented by sinks that also want a record of every container.
 type TaskSink interface {
 	Task(r *TaskRecord)
 }
 
-// TaskRecord is what became of one container. It is valid only during the call.
+// TaskRecord is the record of one container. It is valid only during the call.
 type TaskRecord struct {
 	Job        *workload.Job
 	Seq        int64
@@ -116,12 +116,12 @@ type TaskRecord struct {
 	Why        policy.End
 }
 
-// Traffic is what a worker passed over a network.
+// Traffic is what a worker sent over a network.
 type Traffic struct {
 	Flows     int64   // started
-	Settled   int64   // times that rates were worked out anew
-	Read      float64 // bytes of blocks that lay on other nodes
-	Shuffled  float64 // bytes passed from stage to stage between nodes
+	Settled   int64   // times that rates were recomputed
+	Read      float64 // bytes of blocks read from other nodes
+	Shuffled  float64 // bytes sent from stage to stage between nodes
 	CrossRack float64 // bytes of both that left their rack
 	Links     []flow.Use
 }
@@ -150,7 +150,7 @@ func (h host) Done(id int32) {
 	tk.flags |= taskEnding
 	at := h.now
 	if tk.flags&taskInner == 0 {
-		at = h.heard(&h.jobs[tk.job].stages[tk.stage], tk.node, at)
+		at = h.endKnown(&h.jobs[tk.job].stages[tk.stage], tk.node, at)
 	}
 	if at == h.now {
 		h.ended = append(h.ended, id)
@@ -159,7 +159,7 @@ func (h host) Done(id int32) {
 	h.q.Push(at, evTaskEnd|uint64(id), 0)
 }
 
-// bindWorker checks that the run asks for nothing that a worker cannot play.
+// bindWorker checks that the run uses nothing that a worker does not support.
 func (e *engine) bindWorker() error {
 	network, plays := e.cfg.Worker.(policy.Network)
 	if place, looks := e.place.(policy.Networked); looks && plays && e.described.Network != nil {
@@ -177,7 +177,7 @@ func (e *engine) bindWorker() error {
 	return e.cfg.Worker.Bind(host{e})
 }
 
-// hand gives a task that has its container to the worker.
+// hand passes a task that has its container to the worker.
 func (e *engine) hand(j *job, i int, t int32) {
 	tk, s := &e.tasks[t], &j.stages[i]
 	if !s.released {
@@ -194,7 +194,7 @@ func (e *engine) hand(j *job, i int, t int32) {
 	e.cfg.Worker.Started(w)
 }
 
-// follow submits the jobs that were waiting for one to end.
+// follow submits the jobs that follow a finished one.
 func (e *engine) follow(r *JobRecord) error {
 	if e.cfg.Follow == nil {
 		return nil
@@ -219,19 +219,18 @@ func (e *engine) submitFollower(i int) {
 	e.submit(src)
 }
 
-// lookAt puts an event on the queue by which nothing happens but that somebody looks again.
-func (e *engine) lookAt(at unit.Time, what uint64) {
-	e.looks++
+// pollAt queues an event that only polls.
+func (e *engine) pollAt(at unit.Time, what uint64) {
+	e.polls++
 	e.q.Push(at, what, 0)
 }
 
-// ahead says whether anything is going to happen besides such looks, which must not keep each other going.
-func (e *engine) ahead() bool { return e.q.Len() > e.looks }
+// ahead reports whether events other than polls are queued; polls must not keep each other going.
+func (e *engine) ahead() bool { return e.q.Len() > e.polls }
 
-// tick lets the policy do what it does at intervals. When nothing else is going to happen and it changes nothing many times in a
-// row, it never will.
+// tick runs the policy's periodic step. If no other event is pending and it changes nothing many times in a row, it never will.
 func (e *engine) tick() {
-	e.looks--
+	e.polls--
 	again, changed := e.timer.Tick(e.now)
 	changed = e.preempt() || changed
 	if e.idle++; changed || e.ahead() {
@@ -243,10 +242,10 @@ func (e *engine) tick() {
 			p.due = true
 		}
 	}
-	if again <= e.now || again == unit.Never || e.idle >= patience {
+	if again <= e.now || again == unit.Never || e.idle >= maxIdleRounds {
 		return
 	}
 	if e.present > 0 || e.ahead() {
-		e.lookAt(again, evTick)
+		e.pollAt(again, evTick)
 	}
 }

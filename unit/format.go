@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Count writes how many there are of something: "1 queue", "1,204 jobs".
+// Count formats a count with its noun: "1 queue", "1,204 jobs".
 func Count(n int64, what string) string {
 	if n != 1 {
 		what += "s"
@@ -15,7 +15,7 @@ func Count(n int64, what string) string {
 	return group(strconv.FormatInt(n, 10)) + " " + what
 }
 
-// group puts commas between the thousands of a whole number.
+// group adds thousands separators to an integer.
 func group(s string) string {
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
 		s = s[:i] + "," + s[i:]
@@ -25,10 +25,10 @@ func group(s string) string {
 
 var withUnit = regexp.MustCompile(`(\d) (ms|s|min|h|d|%|B|[KMGT]i?B)(\W|$)`)
 
-// NoBreak puts a no-break space between each number of a sentence and its unit.
+// NoBreak joins each number in s to its unit with a no-break space.
 func NoBreak(s string) string { return withUnit.ReplaceAllString(s, "$1\u00a0$2$3") }
 
-// Column is the unit that times to be compared are written in: those of a column, or of one metric.
+// Column is the common unit of times that are compared: those of a table column or of one metric.
 type Column struct {
 	name string
 	size float64 // seconds
@@ -36,21 +36,21 @@ type Column struct {
 
 var columns = []Column{{"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}}
 
-// ColumnOf chooses the unit in which a person would write the shortest of the times, or a larger one if the longest would have more than
-// five digits in it. Zeros, NaN and infinities have no say.
+// ColumnOf chooses the natural unit of the shortest time, or a larger one if the longest would need more than five digits.
+// Zeros, NaN and infinities are ignored.
 func ColumnOf(seconds []float64) Column {
-	least, most := math.Inf(1), 0.0
+	shortest, longest := math.Inf(1), 0.0
 	for _, s := range seconds {
 		if a := math.Abs(s); a > 0 && !math.IsInf(a, 0) {
-			least, most = min(least, a), max(most, a)
+			shortest, longest = min(shortest, a), max(longest, a)
 		}
 	}
-	if most == 0 {
+	if longest == 0 {
 		return columns[1]
 	}
-	_, name, _ := strings.Cut(FormatSeconds(least), " ")
+	_, name, _ := strings.Cut(FormatSeconds(shortest), " ")
 	for _, c := range columns {
-		if (c.name == name || name == "") && most/c.size < 99999.5 {
+		if (c.name == name || name == "") && longest/c.size < 99999.5 {
 			return c
 		}
 		if c.name == name { // too small for the longest
@@ -60,7 +60,7 @@ func ColumnOf(seconds []float64) Column {
 	return columns[len(columns)-1]
 }
 
-// Format writes a time in the column's unit: two decimals below 10, one below 100.
+// Format formats a time in the column's unit: two decimals below 10, one below 100.
 func (c Column) Format(seconds float64) string {
 	v := seconds / c.size
 	a := math.Abs(v)

@@ -1,5 +1,5 @@
-// Package unit holds the few quantities that every other package speaks in: virtual time, bytes and resource vectors.
-// They are integers, so that sums do not depend on the order in which they are taken.
+// Package unit defines the quantities that all other packages share: virtual time, bytes and resource vectors.
+// They are integers, so sums do not depend on the order of addition.
 package unit
 
 import (
@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Time is an instant (since the start of the run) or a length of virtual time, in microseconds.
+// Time is an instant (since the start of the run) or a duration of virtual time, in microseconds.
 type Time int64
 
-// Lengths of time.
+// Durations.
 const (
 	Microsecond Time = 1
 	Millisecond Time = 1000 * Microsecond
@@ -29,7 +29,7 @@ const (
 // Seconds returns t in seconds.
 func (t Time) Seconds() float64 { return float64(t) / float64(Second) }
 
-// CeilSeconds is the first Time that is not before s seconds, which are not negative; Never where that is later than a run can count with.
+// CeilSeconds rounds s >= 0 seconds up to a Time; Never if that is too large for a run.
 func CeilSeconds(s float64) Time {
 	us := math.Ceil(s * float64(Second))
 	if !(us < float64(Never/2)) {
@@ -56,10 +56,10 @@ func FromSeconds(s float64) Time {
 	return Time(us)
 }
 
-// String writes a time as a person would: 12 s, 3.4 min, 2.1 h.
+// String formats a time for people: 12 s, 3.4 min, 2.1 h.
 func (t Time) String() string { return FormatSeconds(t.Seconds()) }
 
-// FormatSeconds writes a number of seconds as a person would: 0.25 s, 12 s, 3.4 min, 2.1 h, 1.5 d.
+// FormatSeconds formats a number of seconds for people: 0.25 s, 12 s, 3.4 min, 2.1 h, 1.5 d.
 func FormatSeconds(s float64) string {
 	a := math.Abs(s)
 	switch {
@@ -89,7 +89,7 @@ func trim(v float64, digits int) string {
 	return s
 }
 
-// ParseTime reads "90s", "1.5h", "200ms", "2d" or a bare number of seconds.
+// ParseTime parses "90s", "1.5h", "200ms", "2d" or a bare number of seconds.
 func ParseTime(s string) (Time, error) {
 	text := strings.TrimSpace(s)
 	scale := Second
@@ -124,7 +124,7 @@ const (
 	TiB Bytes = 1 << 40
 )
 
-// String writes an amount with a binary unit.
+// String formats an amount with a binary unit.
 func (b Bytes) String() string {
 	v, a := float64(b), math.Abs(float64(b))
 	switch {
@@ -140,7 +140,7 @@ func (b Bytes) String() string {
 	return trim(v/float64(TiB), 1) + " TiB"
 }
 
-// ParseBytes reads "128MB", "1.5 GiB", "64k" or a bare number of bytes. Units are binary: in this field a block of 128 MB is 2^27 bytes.
+// ParseBytes parses "128MB", "1.5 GiB", "64k" or a bare number of bytes. Units are binary: in this field a block of 128 MB is 2^27 bytes.
 func ParseBytes(s string) (Bytes, error) {
 	text := strings.ToLower(strings.TrimSpace(s))
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "b"), "i")
@@ -161,27 +161,27 @@ func ParseBytes(s string) (Bytes, error) {
 	return Bytes(math.Round(v * float64(scale))), nil
 }
 
-// Resources is what a container asks for and what a node has.
+// Resources is a container's request or a node's capacity.
 type Resources struct {
 	Mem   int64 // MiB
-	Cores int64 // virtual cores, or whatever part of one the cluster counts in: Kubernetes has thousandths
+	Cores int64 // virtual cores, or the fraction of one that the cluster counts in: thousandths on Kubernetes
 	Extra Extra
 }
 
-// Extra counts two further resources that a cluster has (GPUs, licences), less than 2^31 of each. Both are in one word: sums and
-// differences of the two are one operation, and a container that asks for none costs one comparison.
+// Extra counts two further resources of a cluster (GPUs, licences), less than 2^31 of each. Both are packed into one word: adding or
+// subtracting them is one operation, and a container that requests none costs one comparison.
 type Extra int64
 
-// Extras makes one.
+// Extras packs two counts.
 func Extras(a, b int64) Extra { return Extra(a + b<<32) }
 
-// Of returns both counts.
+// Of unpacks both counts.
 func (x Extra) Of() (a, b int64) {
 	a = int64(int32(x))
 	return a, (int64(x) - a) >> 32
 }
 
-// ordered has the lesser of each count first. It is left out of the hot paths, where both are mostly alike.
+// ordered returns the componentwise min and max. Hot paths skip it: both are mostly equal there.
 func (x Extra) ordered(o Extra) [2]Extra {
 	a, b := x.Of()
 	c, d := o.Of()
@@ -204,7 +204,7 @@ func (r Resources) Sub(o Resources) Resources {
 	return Resources{r.Mem - o.Mem, r.Cores - o.Cores, r.Extra - o.Extra}
 }
 
-// Max is the greater of both, in each.
+// Max returns the componentwise maximum.
 func (r Resources) Max(o Resources) Resources {
 	if r.Extra != o.Extra {
 		r.Extra = r.Extra.ordered(o.Extra)[1]
@@ -212,7 +212,7 @@ func (r Resources) Max(o Resources) Resources {
 	return Resources{max(r.Mem, o.Mem), max(r.Cores, o.Cores), r.Extra}
 }
 
-// Min is the lesser of each component.
+// Min returns the componentwise minimum.
 func (r Resources) Min(o Resources) Resources {
 	if r.Extra != o.Extra {
 		r.Extra = r.Extra.ordered(o.Extra)[0]
@@ -220,20 +220,20 @@ func (r Resources) Min(o Resources) Resources {
 	return Resources{min(r.Mem, o.Mem), min(r.Cores, o.Cores), r.Extra}
 }
 
-// Times returns n such resources.
+// Times returns r * n.
 func (r Resources) Times(n int64) Resources {
 	return Resources{r.Mem * n, r.Cores * n, r.Extra * Extra(n)}
 }
 
-// Fits says whether r can be taken out of room.
+// Fits reports whether r fits into room.
 func (r Resources) Fits(room Resources) bool {
 	return r.Mem <= room.Mem && r.Cores <= room.Cores && (r.Extra == 0 || r.Extra.fits(room.Extra))
 }
 
-// IsZero says whether r asks for nothing.
+// IsZero reports whether all components are zero.
 func (r Resources) IsZero() bool { return r == Resources{} }
 
-// Count returns how many containers of size ask fit into r; 0 for an ask of nothing.
+// Count returns how many containers of size ask fit into r; 0 for an empty ask.
 func (r Resources) Count(ask Resources) int64 {
 	n := int64(math.MaxInt64)
 	a, b := ask.Extra.Of()
@@ -262,7 +262,7 @@ func (r Resources) DominantShare(total Resources) float64 {
 	return s
 }
 
-// String writes 1024 MiB, 1 vcore; and the extra resources, if there are any.
+// String formats r as "1024 MiB, 1 vcore", followed by any extra resources.
 func (r Resources) String() string {
 	s := "s"
 	if r.Cores == 1 {
@@ -276,7 +276,7 @@ func (r Resources) String() string {
 	return text
 }
 
-// Positive is v, or otherwise where v is not above 0.
+// Positive returns v if it is above 0, else otherwise.
 func Positive[T cmp.Ordered](v, otherwise T) T {
 	if none := *new(T); v > none {
 		return v

@@ -1,7 +1,7 @@
-// Package clusterfile opens whatever describes a cluster: the shorthand 600x6/30, a YAML file, a node file of YARN's
-// Scheduler Load Simulator, or a Rumen topology. Files are told apart by what is in them, not by their names.
+// Package clusterfile reads any description of a cluster: the shorthand 600x6/30, a YAML file, a node file of YARN's
+// Scheduler Load Simulator, or a Rumen topology. Files are recognised by content, not by name.
 //
-// A YAML file has groups of like nodes, or single nodes, or both:
+// A YAML file has groups of identical nodes, single nodes, or both:
 //
 //	groups:
 //	  - count: 500
@@ -16,11 +16,11 @@
 //	    memory: 8GB
 //	    cores: 4
 //
-// With map-slots and reduce-slots instead of memory and cores, containers are fixed slots as in Hadoop 1; one file uses
-// either the one or the other.
+// With map-slots and reduce-slots instead of memory and cores, containers are fixed slots as in Hadoop 1; a file cannot
+// mix the two.
 //
-// A network: section says what joins the nodes, key by key or as the line that a flag takes; nic: is the rate of a group's
-// or a node's own link where it differs.
+// A network: section describes the network, key by key or as the one line that the flag takes; nic: overrides the rate of a
+// group's or a node's own link.
 //
 //	network:
 //	  topology: racks
@@ -42,11 +42,11 @@ import (
 	"github.com/yardmaster/yardmaster/workload/input"
 )
 
-// shorthand is what is never taken for a file name.
+// shorthand matches what is never a file name.
 var shorthand = regexp.MustCompile(`^[0-9]+x[0-9]+(\+[0-9]+)?(/[0-9]+)?$`)
 
-// Open reads what a person wrote for a cluster: a shorthand or the path of a file. A file of nodes without sizes is followed
-// by what each has: topology.json:6 (containers) or topology.json:4+2 (map and reduce slots).
+// Open reads a cluster from a shorthand or a file path. A file without node sizes takes them as a suffix:
+// topology.json:6 (containers) or topology.json:4+2 (map and reduce slots).
 func Open(spec string) (*cluster.Cluster, error) {
 	if shorthand.MatchString(spec) {
 		return cluster.Parse(spec)
@@ -62,11 +62,11 @@ func Open(spec string) (*cluster.Cluster, error) {
 	}
 	if errors.Is(err, os.ErrNotExist) {
 		if looksLikeShorthand(spec) {
-			return cluster.Parse(spec) // its message says what is wrong with it
+			return cluster.Parse(spec) // for its error message
 		}
 		err := fmt.Errorf("cluster %q: no such file, and not a shorthand such as 600x6/30 (600 nodes of 6 containers in 30 racks)%s",
 			spec, hint(path))
-		if strings.ContainsAny(spec, "./") { // it was meant to be a file
+		if strings.ContainsAny(spec, "./") { // the user meant a file
 			err = &fileError{err}
 		}
 		return nil, err
@@ -92,7 +92,7 @@ func Open(spec string) (*cluster.Cluster, error) {
 	return parse(path, data, each)
 }
 
-// ErrFile is what errors are (errors.Is) that are about reaching a file, as opposed to what is in it.
+// ErrFile marks (errors.Is) errors in reaching a file, as opposed to errors in its content.
 var ErrFile = errors.New("the file cannot be reached")
 
 type fileError struct{ err error }
@@ -101,16 +101,16 @@ func (e *fileError) Error() string        { return e.err.Error() }
 func (e *fileError) Unwrap() error        { return e.err }
 func (e *fileError) Is(target error) bool { return target == ErrFile }
 
-// maxSize bounds a file of nodes: a million of them fit.
+// maxSize limits a cluster file: a million nodes fit.
 const maxSize = 128 << 20
 
-// looksLikeShorthand says that the start of a word can only be a shorthand.
+// looksLikeShorthand reports whether the start of s can only be a shorthand.
 func looksLikeShorthand(s string) bool {
 	nodes, rest, ok := strings.Cut(s, "x")
 	return ok && nodes != "" && rest != "" && strings.Trim(nodes, "0123456789") == "" && strings.Trim(rest, "0123456789+/") == ""
 }
 
-// hint names a file beside the missing one that was perhaps meant.
+// hint suggests a similarly named file in the same folder.
 func hint(spec string) string {
 	dir, name := ".", spec
 	if i := strings.LastIndexByte(spec, '/'); i >= 0 {
@@ -129,7 +129,7 @@ func hint(spec string) string {
 	return suggest.Hint(name, names)
 }
 
-// Parse reads a file that is in memory.
+// Parse parses the content of a file.
 func Parse(name string, data []byte) (*cluster.Cluster, error) { return parse(name, data, size{}) }
 
 func parse(name string, data []byte, each size) (*cluster.Cluster, error) {

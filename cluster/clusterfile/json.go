@@ -14,7 +14,7 @@ import (
 	"github.com/yardmaster/yardmaster/workload/sls"
 )
 
-// size is what stands behind a file that does not say how large its nodes are: topology.json:6 or topology.json:4+2.
+// size is the suffix of a file without node sizes: topology.json:6 or topology.json:4+2.
 type size struct {
 	containers, maps, reduces int64
 }
@@ -71,7 +71,7 @@ func parseJSON(name string, data []byte, s size) (*cluster.Cluster, error) {
 	return c, c.Validate()
 }
 
-// isJSON tells JSON from YAML, of which it is a part: our YAML files never start with a brace.
+// isJSON distinguishes JSON from YAML, its superset: our YAML files never start with a brace.
 func isJSON(data []byte) bool {
 	text := strings.TrimLeft(string(bytes.TrimPrefix(data[:min(len(data), 4096)], []byte("\xef\xbb\xbf"))), " \t\r\n")
 	return text != "" && (text[0] == '{' || text[0] == '[')

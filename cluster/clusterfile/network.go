@@ -7,8 +7,7 @@ import (
 	"github.com/yardmaster/yardmaster/internal/yamlfile"
 )
 
-// section is where a file describes its network, so that what is found out later (whether it suits the racks, say) can be
-// said there.
+// section is the position of the network in the file, for errors found later (whether it fits the racks, say).
 type section struct {
 	at   *yamlfile.Node
 	keys map[string]*yamlfile.Node
@@ -34,7 +33,7 @@ func (b *builder) readNetwork(v *yamlfile.Node) error {
 	for _, f := range v.Fields {
 		b.network.keys[f.Key] = f.Value
 	}
-	// The topology says which other keys there are, wherever it stands.
+	// The topology determines the other keys, wherever it stands.
 	if at := b.network.keys["topology"]; at != nil {
 		if err := set(n, "topology")(at); err != nil {
 			return err
@@ -67,7 +66,7 @@ func set(n *cluster.Network, key string) func(*yamlfile.Node) error {
 	})
 }
 
-// locate says err at the setting of the network that it is about, else at root. No error stays none.
+// locate reports err at the position of the network setting that it is about, else at root. nil stays nil.
 func (b *builder) locate(root *yamlfile.Node, err error) error {
 	if err == nil {
 		return nil

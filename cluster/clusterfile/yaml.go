@@ -9,7 +9,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// builder puts a cluster together from a YAML file.
+// builder builds a cluster from a YAML file.
 type builder struct {
 	c     *cluster.Cluster
 	racks cluster.RackIndex
@@ -19,7 +19,7 @@ type builder struct {
 	network *section
 }
 
-// roomKind says how room is counted; the first node decides for the file.
+// roomKind is how capacity is counted; the first node decides for the file.
 type roomKind uint8
 
 const (
@@ -28,7 +28,7 @@ const (
 	bySlots
 )
 
-// room is what a node or each node of a group has.
+// room is the capacity of a node, or of each node of a group.
 type room struct {
 	mem, cores, maps, reduces int64
 	nic                       float64
@@ -68,7 +68,7 @@ func parseYAML(root *yamlfile.Node) (*cluster.Cluster, error) {
 	return b.c, nil
 }
 
-// each hands the items of a list to read.
+// each calls read for each item of a list.
 func each(read func(*yamlfile.Node) error) func(*yamlfile.Node) error {
 	return func(n *yamlfile.Node) error {
 		if n.Shape != yamlfile.List {
@@ -128,7 +128,7 @@ func (b *builder) group(n *yamlfile.Node) error {
 	return nil
 }
 
-// number makes the names of a group of like nodes.
+// number makes the names of a group's nodes.
 func (b *builder) number(n *yamlfile.Node, pattern, kind string, count int) ([]string, error) {
 	names := make([]string, count)
 	from := 1
@@ -136,7 +136,7 @@ func (b *builder) number(n *yamlfile.Node, pattern, kind string, count int) ([]s
 		if pattern = "node{}"; kind != "" {
 			pattern = kind + "{}"
 		}
-		// Groups without a name of their own count on.
+		// Groups without a name continue the numbering.
 		for b.names[strings.ReplaceAll(pattern, "{}", strconv.Itoa(from))] != nil {
 			from++
 		}
@@ -150,7 +150,7 @@ func (b *builder) number(n *yamlfile.Node, pattern, kind string, count int) ([]s
 	return names, nil
 }
 
-// groupRacks reads a number of racks, which become the group's own, or a list of names.
+// groupRacks reads a number of racks, private to the group, or a list of names.
 func (b *builder) groupRacks(n *yamlfile.Node) ([]int, error) {
 	var out []int
 	if n.Shape == yamlfile.List {
@@ -216,7 +216,7 @@ func (b *builder) add(at *yamlfile.Node, name string, rack int, kind string, r r
 	return nil
 }
 
-// decide checks that room is given, in one way throughout the file.
+// decide checks that capacity is given, and in the same way throughout the file.
 func (b *builder) decide(at *yamlfile.Node, r room) error {
 	resources, slots := r.mem > 0 || r.cores > 0, r.maps > 0 || r.reduces > 0
 	want := byResources

@@ -1,9 +1,9 @@
-// Package am holds application models: how a job asks for containers, as a pure function of its state. An engine fills in a
-// State after the events of its clock, calls Reduces and carries out the Decision.
+// Package am holds application models: how a job requests containers, as a pure function of its state. An engine fills in a
+// State after its events, calls Reduces and carries out the Decision.
 //
-// The model is that of Hadoop's ApplicationMaster for MapReduce (RMContainerAllocator): all maps are asked for at once, and reduces
-// outrank them at the scheduler, so the AM holds reduces back instead. Other jobs ask for all tasks of a stage once every task that the
-// stage depends on has a container and slow-start allows it.
+// The model is that of Hadoop's ApplicationMaster for MapReduce (RMContainerAllocator): all maps are requested at once, and reduces
+// outrank them at the scheduler, so the AM holds reduces back instead. Other jobs request all tasks of a stage once every task that
+// the stage depends on has a container and slow-start allows it.
 package am
 
 import (
@@ -17,13 +17,13 @@ import (
 // Names of application models, for a run's settings.
 const (
 	Hadoop    = "hadoop"     // MapReduce jobs have Hadoop's AM
-	MapsFirst = "maps-first" // MapReduce jobs ask as others do: for reduces only once every map has a container
+	MapsFirst = "maps-first" // MapReduce jobs request containers as others do: reduces only once every map has a container
 )
 
 // Names lists them, the default first.
 func Names() []string { return []string{Hadoop, MapsFirst} }
 
-// Settings are those of the AM. (mapreduce.job.reduce.slowstart.completedmaps belongs to the workload: workload.Edge.SlowStart.)
+// Settings are the AM's settings. (mapreduce.job.reduce.slowstart.completedmaps belongs to the workload: workload.Edge.SlowStart.)
 type Settings struct {
 	// RampUpLimit is the max share of its room that a job gives to reduces while maps wait: yarn.app.mapreduce.am.job.reduce.rampup.limit.
 	RampUpLimit float64
@@ -32,7 +32,7 @@ type Settings struct {
 	PreemptionLimit float64
 	// PreemptDelay is how long maps must have waited before reduces are killed for them: mapreduce.job.reducer.preempt.delay.sec.
 	PreemptDelay unit.Time
-	// UnconditionalPreemptDelay is after how long they are killed whatever the headroom: mapreduce.job.reducer.unconditional-preempt.delay.sec.
+	// UnconditionalPreemptDelay is the wait after which they are killed whatever the headroom: mapreduce.job.reducer.unconditional-preempt.delay.sec.
 	UnconditionalPreemptDelay unit.Time
 }
 
@@ -52,37 +52,37 @@ func (s *Settings) Validate() error {
 	return nil
 }
 
-// State is what an AM knows when it decides.
+// State is the input of an AM's decision.
 type State struct {
 	Map, Reduce unit.Resources // sizes of containers
-	Headroom    unit.Resources // what the scheduler says the job could still get
+	Headroom    unit.Resources // what the job could still get, as reported by the scheduler
 	Cores       bool           // the scheduler counts cores as well as memory
 
 	Maps, MapsDone        int64
-	MapsWaiting, MapsHeld int64     // maps asked for; containers of maps
-	Waited                unit.Time // since maps were first asked for
+	MapsWaiting, MapsHeld int64     // maps requested; containers of maps
+	Waited                unit.Time // since maps were first requested
 
 	Started                    bool  // slow-start has been reached: see Reached
-	Pending, Asked, ReduceHeld int64 // reduces not asked for; asked for; containers of reduces
+	Pending, Asked, ReduceHeld int64 // reduces not requested; requested; containers of reduces
 }
 
-// Decision is how the AM changes what it asks for.
+// Decision is how the AM changes its requests.
 type Decision struct {
-	Ask  int64 // reduces to ask for; negative: to withdraw
+	Ask  int64 // reduces to request; negative: to withdraw
 	Kill int64 // containers of reduces to kill, those started last first
 }
 
-// Reached says whether slow-start lets reduces begin when done of a job's maps are done.
+// Reached reports whether slow-start lets reduces begin when done of a job's maps are done.
 func Reached(slowStart float64, done, maps int64) bool {
 	return done >= int64(math.Ceil(slowStart*float64(maps)))
 }
 
-// Hanging says whether all that the job holds or is about to get is reduces, and maps wait.
+// Hanging reports whether maps wait while all that the job holds or is about to get is reduces.
 func (s *State) Hanging() bool {
 	return s.MapsHeld == 0 && s.MapsWaiting > 0 && s.Asked+s.ReduceHeld > 0
 }
 
-// Reduces decides how many reduces are asked for (RMContainerAllocator.preemptReducesIfNeeded and scheduleReduces).
+// Reduces decides how many reduces to request (RMContainerAllocator.preemptReducesIfNeeded and scheduleReduces).
 func (c *Settings) Reduces(s *State) Decision {
 	switch {
 	case c.preempts(s):
@@ -101,13 +101,13 @@ func (c *Settings) Reduces(s *State) Decision {
 	forMaps := limit.Sub(room)
 	want := s.Map.Times(s.MapsWaiting + s.MapsHeld)
 	if (want.Mem == 0 || want.Mem <= forMaps.Mem) && (!s.Cores || want.Cores == 0 || want.Cores <= forMaps.Cores) {
-		room = room.Add(forMaps.Sub(want)) // maps do not need all of their part
+		room = room.Add(forMaps.Sub(want)) // maps do not need all of their share
 	}
 	n := s.containers(room.Sub(s.Reduce.Times(s.Asked+s.ReduceHeld)), s.Reduce)
 	return Decision{Ask: min(max(n, -s.Asked), s.Pending)}
 }
 
-// preempts says whether maps hang for want of the room that reduces hold or are about to get.
+// preempts reports whether maps hang because reduces hold, or are about to get, the room.
 func (c *Settings) preempts(s *State) bool {
 	if s.MapsHeld > 0 || s.MapsWaiting == 0 {
 		return false
@@ -131,13 +131,13 @@ func (s *State) limit() unit.Resources {
 	return s.Headroom.Add(s.Map.Times(s.MapsHeld)).Add(s.Reduce.Times(s.ReduceHeld))
 }
 
-// times multiplies in the arithmetic of Resources.multiply: towards zero, each part by itself.
+// times multiplies as Resources.multiply does: each component separately, rounded towards zero.
 func times(r unit.Resources, by float32) unit.Resources {
 	return unit.Resources{Mem: int64(float64(r.Mem) * float64(by)), Cores: int64(float64(r.Cores) * float64(by))}
 }
 
-// containers is how many containers of a size are in some room; negative where too many are there already. A part of which none is
-// asked for does not limit (ResourceCalculatorUtils.computeAvailableContainers).
+// containers is how many containers of a size fit into room; negative if it is overcommitted. A component with a zero size does not
+// limit (ResourceCalculatorUtils.computeAvailableContainers).
 func (s *State) containers(room, size unit.Resources) int64 {
 	n := int64(math.MaxInt32)
 	if size.Mem > 0 {
@@ -149,7 +149,7 @@ func (s *State) containers(room, size unit.Resources) int64 {
 	return n
 }
 
-// div is a / b, without a division where it is 0, as it is mostly.
+// div is a / b, without a division in the common case that the result is 0.
 func div(a, b int64) int64 {
 	if -b < a && a < b {
 		return 0
@@ -157,7 +157,7 @@ func div(a, b int64) int64 {
 	return a / b
 }
 
-// IsMapReduce says whether a job is maps, which depend on nothing, and reduces, which depend on maps only.
+// IsMapReduce reports whether a job consists of maps, which depend on nothing, and reduces, which depend only on maps.
 func IsMapReduce(j *workload.Job) bool {
 	for i := range j.Stages {
 		s := &j.Stages[i]

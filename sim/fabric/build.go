@@ -2,10 +2,10 @@ package fabric
 
 import "github.com/yardmaster/yardmaster/sim/flow"
 
-// builder is a Fabric whose links are being added.
+// builder is a Fabric under construction.
 type builder struct {
 	*Fabric
-	size     int // places of the topology that a rack takes, where it has places
+	size     int // positions of the topology per rack, if it has positions
 	switches map[string]bool
 }
 
@@ -19,18 +19,18 @@ func (b *builder) link(from, to string, rate float64, l Layer, up bool, owner in
 	return id
 }
 
-// cable adds both directions of one: up, from the owner's side, and down.
+// cable adds both directions of a cable: up, from the owner's side, and down.
 func (b *builder) cable(lower, upper string, rate float64, l Layer, owner int) (up, down flow.Link) {
 	return b.link(lower, upper, rate, l, true, owner), b.link(upper, lower, rate, l, false, owner)
 }
 
-// plug joins a node to a switch.
+// plug connects a node to a switch.
 func (b *builder) plug(node int, to string) {
 	n := &b.cluster.Nodes[node]
 	b.out[node], b.in[node] = b.cable(n.Name, to, b.cluster.Network.NIC(n), NodeLayer, node)
 }
 
-// name gives a switch a name that neither a node nor another switch has, so that the names of links are unique.
+// name makes a switch name that no node or other switch has, so that link names are unique.
 func (b *builder) name(name string) string {
 	for {
 		if _, node := b.nodes[name]; !node && !b.switches[name] {
@@ -41,7 +41,7 @@ func (b *builder) name(name string) string {
 	}
 }
 
-// rackSwitches names a switch for every rack and joins the rack's nodes to it.
+// rackSwitches adds a switch for every rack and connects the rack's nodes to it.
 func (b *builder) rackSwitches() []string {
 	names := make([]string, len(b.cluster.Racks))
 	for r, rack := range b.cluster.Racks {
@@ -53,7 +53,7 @@ func (b *builder) rackSwitches() []string {
 	return names
 }
 
-// rackRates is what the nodes of each rack can send together.
+// rackRates is the total rate of each rack's nodes.
 func (b *builder) rackRates() []float64 {
 	sum := make([]float64, len(b.up))
 	for i := range b.cluster.Nodes {
@@ -62,7 +62,7 @@ func (b *builder) rackRates() []float64 {
 	return sum
 }
 
-// uplink is the rate of each of so many cables out of a rack whose nodes send rackRate together.
+// uplink is the rate of each of the cables out of a rack with a total node rate of rackRate.
 func (b *builder) uplink(rackRate float64, cables int) float64 {
 	n := b.cluster.Network
 	if n.Uplink > 0 {
@@ -79,8 +79,8 @@ func (b *builder) between() float64 {
 	return b.cluster.Network.Uplink
 }
 
-// places is the place of every node in the topology: racks take size places each in the cluster's order, and nodes go by the
-// cluster's order inside their rack.
+// places is the position of every node in the topology: racks take size positions each in the cluster's order, and nodes follow
+// the cluster's order within their rack.
 func (b *builder) places() []int32 {
 	place := make([]int32, len(b.rack))
 	taken := make([]int32, len(b.up))

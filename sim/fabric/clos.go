@@ -8,18 +8,18 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// hash spreads transfers over equal paths: by key, and by the two ends, as switches hash addresses and ports.
+// hash spreads transfers over equal-cost paths, by key and both ends, as switches hash addresses and ports.
 func hash(from, to int32, key uint64) uint64 {
 	return workload.Seed(workload.Seed(key, uint64(uint32(from))), uint64(uint32(to)))
 }
 
-// pick is one of so many, each as likely.
+// pick maps a hash uniformly to 0..of-1.
 func pick(h uint64, of int) int {
 	hi, _ := bits.Mul64(h, uint64(of))
 	return int(hi)
 }
 
-// leafSpine is a leaf switch a rack, with a cable to every spine: Fabric.up and down of a rack have one for each.
+// leafSpine is one leaf switch per rack, with a cable to every spine: Fabric.up and down of a rack have one link per spine.
 type leafSpine struct{ spines int }
 
 func (b *builder) leafSpine() *leafSpine {
@@ -30,7 +30,7 @@ func (b *builder) leafSpine() *leafSpine {
 	}
 	for r, name := range names {
 		if rates[r] == 0 {
-			continue // no node is in it, so no path takes it
+			continue // it has no nodes, so no path uses it
 		}
 		for s := range spine {
 			up, down := b.cable(name, spine[s], b.uplink(rates[r], len(spine)), RackLayer, r)
@@ -53,7 +53,7 @@ func (t *leafSpine) path(f *Fabric, from, to int32, key uint64, buf []flow.Link)
 	return append(buf, f.out[from], up[s], down[s], f.in[to])
 }
 
-// choose is a choice among the ones that work, and the first choice where none does: what is sent then waits.
+// choose picks one that works, or first if none does: transfers then wait.
 func choose(h uint64, of, first int, works func(int) bool) int {
 	k := 0
 	for i := range of {
@@ -87,7 +87,7 @@ type fatTree struct {
 func (b *builder) fatTree() *fatTree {
 	t := &fatTree{half: b.cluster.Network.K / 2, place: b.places()}
 	h := t.half
-	pods := (len(b.up)*b.size + h*h - 1) / (h * h) // those that nodes are in
+	pods := (len(b.up)*b.size + h*h - 1) / (h * h) // pods with nodes
 	edges := make([]string, pods*h)
 	for e := range edges {
 		if b.size == h && e < len(b.cluster.Racks) {
@@ -132,7 +132,7 @@ func (b *builder) fatTree() *fatTree {
 	return t
 }
 
-// owner is the rack of a place, -1 where no rack takes it.
+// owner is the rack of a position; -1: none.
 func (b *builder) owner(place int) int {
 	if r := place / b.size; r < len(b.up) {
 		return r

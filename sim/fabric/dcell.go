@@ -6,13 +6,13 @@ import (
 	"github.com/yardmaster/yardmaster/sim/flow"
 )
 
-// dcell numbers its servers so that those of a cell stand together: the cell of level l that holds server p is p/t[l]. Of the cells
-// i < j of level l-1 in one of level l, server j-1 of cell i and server i of cell j are joined, so that every server has one cable
-// a level.
+// dcell numbers its servers so that those of a cell are contiguous: the cell of level l that holds server p is p/t[l]. For cells
+// i < j of level l-1 in one of level l, server j-1 of cell i and server i of cell j are connected, so that every server has one
+// cable per level.
 type dcell struct {
 	t       []int32 // servers in a cell of each level
-	place   []int32 // of each node
-	node    []int32 // at each place
+	place   []int32 // position of each node
+	node    []int32 // at each position
 	servers [][]flow.Link
 	// servers[l-1][p] leads from server p to its peer of level l.
 }
@@ -68,7 +68,7 @@ func (t *dcell) peer(p int32, l int) int32 {
 	return base + u*part + i - 1
 }
 
-// level is that of the smallest cell that holds both.
+// level is the level of the smallest cell that holds both.
 func (t *dcell) level(a, z int32) int {
 	l := 0
 	for a/t.t[l] != z/t.t[l] {

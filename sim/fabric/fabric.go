@@ -1,12 +1,12 @@
 // Package fabric turns a cluster's description of its network into the links of a flow network and the routes over them.
 //
-// Every cable is two links, one each way, named FROM>TO after the node or switch at either end. Switches forward without limit,
-// so what bounds a transfer are the links of its path. Topologies:
+// Every cable is two links, one each way, named FROM>TO after the node or switch at either end. Switches are non-blocking, so
+// only the links of its path limit a transfer. Topologies:
 //
 //   - star: one switch; a path is the sender's link and the receiver's.
-//   - racks: a switch a rack with one uplink to a core that never blocks; between racks a path also takes one link up and one down.
-//   - two-racks: the two racks' switches are joined by one cable.
-//   - leaf-spine: a leaf a rack, one cable to each spine. The spine is chosen by a hash (equal-cost multi-path, ECMP).
+//   - racks: one switch per rack with one uplink to a non-blocking core; between racks a path also takes one link up and one down.
+//   - two-racks: the two racks' switches are connected by one cable.
+//   - leaf-spine: one leaf per rack, with one cable to each spine. The spine is chosen by hash (equal-cost multi-path, ECMP).
 //   - fat-tree: k pods of k/2 edge and k/2 aggregation switches and k*k/4 cores, for k*k*k/4 nodes (M. Al-Fares, A. Loukissas,
 //     A. Vahdat, SIGCOMM 2008). Aggregation switch and core are chosen by hash among the equal ones; the paper's two-level tables
 //     are one such choice.
@@ -27,7 +27,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Fabric is the links and routes of one cluster.
+// Fabric holds the links and routes of one cluster.
 type Fabric struct {
 	net     *flow.Network
 	cluster *cluster.Cluster
@@ -39,12 +39,12 @@ type Fabric struct {
 	down    [][]flow.Link
 	routes  any // *star, *racks, *leafSpine, *fatTree or *dcell
 
-	first  flow.Link // the fabric's links are numbered on from here
+	first  flow.Link // the fabric's links are numbered from here
 	links  []state
-	byName map[string]flow.Link // made when first asked for
+	byName map[string]flow.Link // built on first use
 	failedNodes,
 	failedRacks []bool
-	failed int // links that carry nothing now
+	failed int // links failed now
 }
 
 // Build adds the links of a cluster's network to n.
@@ -90,14 +90,14 @@ func Build(c *cluster.Cluster, n *flow.Network) (*Fabric, error) {
 	return f, nil
 }
 
-// Path is the links that data takes between two nodes, written over buf where it has room; none where both are the same node. The
-// key chooses among paths of equal cost, and new paths avoid failed links where there is a choice.
+// Path returns the links between two nodes, in buf if it has room; none if both are the same node. The key chooses among
+// equal-cost paths, and new paths avoid failed links if there is a choice.
 func (f *Fabric) Path(from, to int32, key uint64, buf []flow.Link) []flow.Link {
 	buf = buf[:0]
 	if from == to {
 		return buf
 	}
-	// Not an interface: through one, a caller's buffer could not stay on its stack.
+	// Not an interface: it would make the caller's buffer escape to the heap.
 	switch r := f.routes.(type) {
 	case *star:
 		return append(buf, f.out[from], f.in[to])
@@ -113,7 +113,7 @@ func (f *Fabric) Path(from, to int32, key uint64, buf []flow.Link) []flow.Link {
 	return buf
 }
 
-// Hops is the number of links on a path between two nodes; all of equal cost have the same.
+// Hops is the number of links on a path between two nodes; the same for all equal-cost paths.
 func (f *Fabric) Hops(from, to int32) int {
 	if from == to {
 		return 0
@@ -136,7 +136,7 @@ func (f *Fabric) Hops(from, to int32) int {
 	return 2
 }
 
-// Latency is how long the first byte takes between two nodes, one way.
+// Latency is the one-way latency between two nodes.
 func (f *Fabric) Latency(from, to int32) unit.Time { return unit.Time(f.Hops(from, to)) * f.latency }
 
 // Node is the number of a node by its name.
@@ -145,7 +145,7 @@ func (f *Fabric) Node(name string) (int32, bool) {
 	return i, ok
 }
 
-// Numbers are the fabric's numbers of the nodes of c, which may be the same cluster in another order.
+// Numbers returns the fabric's numbers of the nodes of c, which may be the same cluster in another order.
 func (f *Fabric) Numbers(c *cluster.Cluster) ([]int32, error) {
 	out := make([]int32, len(c.Nodes))
 	for i := range c.Nodes {
@@ -164,14 +164,14 @@ func (f *Fabric) Out(node int32) flow.Link { return f.out[node] }
 // In is a node's own link from its switch.
 func (f *Fabric) In(node int32) flow.Link { return f.in[node] }
 
-// Up are the links that lead out of a rack: its uplinks; in a fat tree whose racks are pods, those to the cores; in a DCell the cables
-// of its servers to other racks. None in a star. The slice is the fabric's own.
+// Up returns the links out of a rack: its uplinks; in a fat tree whose racks are pods, those to the cores; in a DCell the cables of
+// its servers to other racks. None in a star. The caller must not modify the slice.
 func (f *Fabric) Up(rack int32) []flow.Link { return f.up[rack] }
 
-// Down are the links that lead into a rack.
+// Down returns the links into a rack.
 func (f *Fabric) Down(rack int32) []flow.Link { return f.down[rack] }
 
-// Uplink is the present load of the links into a rack and out of it, as a share of their capacity; 0 where there are none.
+// Uplink is the current load of the links into and out of a rack, as a share of their capacity; 0 if there are none.
 func (f *Fabric) Uplink(rack int32) (in, out float64) {
 	return f.share(f.down[rack]), f.share(f.up[rack])
 }

@@ -2,11 +2,11 @@ package fabric
 
 import "github.com/yardmaster/yardmaster/sim/flow"
 
-// A failed link carries nothing: flows on it stand still until it is restored or they are stopped, and new paths go round it where the
-// topology leaves a choice (another spine, another core). Failures have reasons of their own: a link that failed with its node and with
-// its rack is back when both are. Failing twice what is failed, or restoring what is not, changes nothing.
+// A failed link carries nothing: flows on it stall until it is restored or they are stopped, and new paths avoid it if the topology
+// leaves a choice (another spine, another core). Failures are counted by reason: a link that failed with its node and with its rack
+// works again when both do. Failing what is failed, or restoring what is not, is a no-op.
 
-// Failed says that a link carries nothing now.
+// Failed reports whether a link is failed.
 func (f *Fabric) Failed(l flow.Link) bool { return f.state(l).cuts > 0 }
 
 // FailLink fails one direction of a cable.
@@ -25,7 +25,7 @@ func (f *Fabric) RestoreLink(l flow.Link) {
 	}
 }
 
-// FailNode cuts a node off: every link to and from it, in a DCell also those by which it relays.
+// FailNode fails every link to and from a node; in a DCell also those over which it relays.
 func (f *Fabric) FailNode(node int32) {
 	if !f.failedNodes[node] {
 		f.failedNodes[node] = true
@@ -54,7 +54,7 @@ func (f *Fabric) eachOf(node int32, do func(flow.Link)) {
 	}
 }
 
-// FailRack cuts a rack off: its links up and down. Inside it data still moves. False: this network has no such links.
+// FailRack fails a rack's links up and down. Traffic inside it continues. False: this network has no such links.
 func (f *Fabric) FailRack(rack int32) bool {
 	if !f.failedRacks[rack] {
 		f.failedRacks[rack] = true

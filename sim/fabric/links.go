@@ -2,13 +2,13 @@ package fabric
 
 import "github.com/yardmaster/yardmaster/sim/flow"
 
-// Layer says what a link joins.
+// Layer is what a link connects.
 type Layer uint8
 
 // Layers.
 const (
 	NodeLayer Layer = iota // a node and its switch
-	RackLayer              // a rack's switch and what is above it, or the other rack's
+	RackLayer              // a rack's switch and the layer above it, or the other rack's
 	CoreLayer              // aggregation switch and core of a fat tree
 	CellLayer              // two servers of different cells
 )
@@ -21,16 +21,16 @@ type Link struct {
 	Name     string // FROM>TO
 	Layer    Layer
 	Up       bool    // away from its owner
-	Owner    int32   // number of the node (NodeLayer, CellLayer) or rack whose it is; -1: of no rack
+	Owner    int32   // the node (NodeLayer, CellLayer) or rack that owns it; -1: no rack
 	Capacity float64 // bytes per second when it works
 	Failed   bool
 }
 
-// state is what the fabric keeps of a link.
+// state is the fabric's state of a link.
 type state struct {
-	rate   float64 // what it carries when it works
+	rate   float64 // capacity when it works
 	owner  int32
-	cuts   uint16 // reasons why it does not: its own, a node's at either end, a rack's
+	cuts   uint16 // reasons for its failure: its own, a node's at either end, a rack's
 	byHand bool   // its own is one of them
 	layer  Layer
 	up     bool
@@ -38,7 +38,7 @@ type state struct {
 
 func (f *Fabric) state(l flow.Link) *state { return &f.links[l-f.first] }
 
-// Links are all links of the fabric in the order in which they were built: nodes first.
+// Links returns all links of the fabric in build order: nodes first.
 func (f *Fabric) Links() []Link {
 	out := make([]Link, len(f.links))
 	for i := range f.links {
@@ -61,11 +61,11 @@ func (f *Fabric) Link(name string) (flow.Link, bool) {
 	return l, ok
 }
 
-// Capacity is what a link carries when it works.
+// Capacity is a link's capacity when it works.
 func (f *Fabric) Capacity(l flow.Link) float64 { return f.state(l).rate }
 
-// SetCapacity changes what a link carries from now on, each direction by itself. On a failed link it shows when that is restored. 0
-// stops what crosses it, but unlike a failure paths are still laid over it.
+// SetCapacity changes the capacity of one direction of a cable from now on. On a failed link it takes effect when that is restored.
+// At 0 flows stall, but unlike with a failure new paths still use the link.
 func (f *Fabric) SetCapacity(l flow.Link, bytesPerSecond float64) {
 	s := f.state(l)
 	s.rate = bytesPerSecond
@@ -74,10 +74,10 @@ func (f *Fabric) SetCapacity(l flow.Link, bytesPerSecond float64) {
 	}
 }
 
-// whole says that neither of two links is failed.
+// whole reports that neither of two links is failed.
 func (f *Fabric) whole(a, b flow.Link) bool { return f.state(a).cuts == 0 && f.state(b).cuts == 0 }
 
-// cut adds a reason for a link to carry nothing.
+// cut adds a reason for a link's failure.
 func (f *Fabric) cut(l flow.Link) {
 	s := f.state(l)
 	if s.cuts++; s.cuts == 1 {
@@ -86,7 +86,7 @@ func (f *Fabric) cut(l flow.Link) {
 	}
 }
 
-// mend takes a reason away; with the last one the link has its capacity back.
+// mend removes a reason; with the last one the link's capacity is restored.
 func (f *Fabric) mend(l flow.Link) {
 	s := f.state(l)
 	if s.cuts--; s.cuts == 0 {
@@ -95,7 +95,7 @@ func (f *Fabric) mend(l flow.Link) {
 	}
 }
 
-// Uses is what has gone over each link, in the order of Links.
+// Uses returns the use of each link so far, in the order of Links.
 func (f *Fabric) Uses() []flow.Use {
 	uses := make([]flow.Use, 0, len(f.links))
 	for _, l := range f.Links() {

@@ -13,14 +13,14 @@ func (b *builder) star() *star {
 	return &star{}
 }
 
-// racks is a switch a rack and a core, or two switches joined by one cable.
-type racks struct{ hops int } // between racks: by way of a core there are four
+// racks is one switch per rack and a core, or two switches connected by one cable.
+type racks struct{ hops int } // between racks: four over a core
 
 func (b *builder) racks() *racks {
 	names, rates := b.rackSwitches(), b.rackRates()
 	core := b.name("core")
 	for r, name := range names {
-		if rates[r] > 0 { // else no node is in it
+		if rates[r] > 0 { // else it has no nodes
 			up, down := b.cable(name, core, b.uplink(rates[r], 1), RackLayer, r)
 			b.up[r], b.down[r] = []flow.Link{up}, []flow.Link{down}
 		}
@@ -30,7 +30,7 @@ func (b *builder) racks() *racks {
 
 func (b *builder) twoRacks() *racks {
 	names, rates := b.rackSwitches(), b.rackRates()
-	// What passes between the racks is bounded by the smaller one, so 1:1 never blocks.
+	// The smaller rack limits traffic between the racks, so 1:1 is non-blocking.
 	rate := b.uplink(min(rates[0], rates[1]), 1)
 	for r := range b.up {
 		l := b.link(names[r], names[1-r], rate, RackLayer, true, r)

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// release gives a flow's number back.
+// release frees a flow's ID.
 func (n *Network) release(id ID) {
 	f := &n.flows[id]
 	if f.class >= 0 {
@@ -17,24 +17,24 @@ func (n *Network) release(id ID) {
 	n.free = append(n.free, id)
 }
 
-// readyUp puts a flow among those that finish at the present instant.
+// readyUp adds a flow to those that finish at the current instant.
 func (n *Network) readyUp(id ID) {
 	n.pos[id] = readied
 	i := len(n.ready)
-	for i > n.told && n.flows[n.ready[i-1]].start > n.flows[id].start {
+	for i > n.notified && n.flows[n.ready[i-1]].start > n.flows[id].start {
 		i--
 	}
 	n.ready = slices.Insert(n.ready, i, id)
 }
 
 func (n *Network) unready(id ID) {
-	i := n.told + slices.Index(n.ready[n.told:], id)
+	i := n.notified + slices.Index(n.ready[n.notified:], id)
 	n.ready = slices.Delete(n.ready, i, i+1)
 }
 
-// Next is the earliest finish as things stand; not ok: no flow will finish unless something changes.
+// Next is the earliest finish at current rates; not ok: no flow will finish unless something changes.
 func (n *Network) Next() (at float64, ok bool) {
-	if n.told < len(n.ready) {
+	if n.notified < len(n.ready) {
 		return n.now, true
 	}
 	n.settle()
@@ -42,11 +42,11 @@ func (n *Network) Next() (at float64, ok bool) {
 	return max(at, n.now), !math.IsInf(at, 1)
 }
 
-// Advance moves to an instant and calls done for each flow that finishes up to then, in order of their finish and, at one
-// instant, of their start. In done, flows may be started, stopped and lengthened; a flow's ID is free before done hears of it.
+// Advance moves to an instant and calls done for each flow that finishes by then, in order of finish and, at one instant, of
+// start. done may start, stop and lengthen flows; a flow's ID is free before done is called for it.
 func (n *Network) Advance(to float64, done func(id ID, data uint64)) {
 	if to < n.now {
-		panic(fmt.Sprintf("flow: from instant %v back to %v", n.now, to))
+		panic(fmt.Sprintf("flow: advance from %v back to %v", n.now, to))
 	}
 	for {
 		at, ok := n.Next()
@@ -54,25 +54,25 @@ func (n *Network) Advance(to float64, done func(id ID, data uint64)) {
 			break
 		}
 		n.goTo(at)
-		if n.told == len(n.ready) {
+		if n.notified == len(n.ready) {
 			n.collect()
 		}
-		for n.told < len(n.ready) {
-			id := n.ready[n.told]
-			n.told++
+		for n.notified < len(n.ready) {
+			id := n.ready[n.notified]
+			n.notified++
 			data := n.flows[id].data
 			n.release(id)
 			if done != nil {
 				done(id, data)
 			}
 		}
-		n.ready, n.told = n.ready[:0], 0
+		n.ready, n.notified = n.ready[:0], 0
 	}
 	n.goTo(to)
 }
 
-// sameInstant is the relative distance at which two finishes count as one: what rounding can do to equal ones. Without it
-// flows that finish together would be settled one by one.
+// sameInstant is the relative distance within which two finishes count as simultaneous, to absorb rounding. Without it flows
+// that finish together would be settled one by one.
 const sameInstant = 1e-14
 
 // collect moves every flow that finishes now from its class to ready.
@@ -81,7 +81,7 @@ func (n *Network) collect() {
 	for n.firstDue() <= until {
 		l := n.due[0].ID
 		p, level := &n.ports[l], n.links[l].level
-		limit := p.heap[0].At // rounding must not keep the first one waiting
+		limit := p.heap[0].At // rounding must not delay the first one
 		if level > 0 {
 			limit = max(limit, p.clock+level*(until-p.since))
 		}
@@ -93,9 +93,9 @@ func (n *Network) collect() {
 	slices.SortFunc(n.ready, func(a, b ID) int { return int(n.flows[a].start - n.flows[b].start) })
 }
 
-// collectBundle does so for a bundle up to a reading of its link's clock that it reaches now.
+// collectBundle is collect for a bundle, up to a reading of its link's clock that is reached now.
 func (n *Network) collectBundle(bi int32, limit float64) {
-	w := &n.crews[bi]
+	w := &n.bundlesCold[bi]
 	limit = w.clock + w.times*(limit-w.from)
 	for first := true; first || w.classes[0].At <= limit; first = false {
 		ci := w.classes[0].ID

@@ -8,28 +8,28 @@ import (
 )
 
 // bundle is the classes that cross the same watched links and have the same limit on their level: they have the same level
-// at all times. This is the hot part: one line of the cache where few links are watched.
+// at all times. This is the hot part: one cache line if few links are watched.
 type bundle struct {
 	weight float64 // of all its flows
 	level  float64 // rate over weight
 	limit  float64 // the level of the flows' own limit
-	guard  float64 // the level above which its loose links must be looked at; +Inf: that is going to happen
+	guard  float64 // the level above which its loose links must be checked; +Inf: a check is pending
 	hop    int32   // where its links begin in Network.legs
 	length int32
 	at     int32 // the link that holds it back; 0: its own limit
 	short  [5]int32
 }
 
-// crew is the rest of a bundle.
-type crew struct {
+// bundleCold is the cold part of a bundle.
+type bundleCold struct {
 	hash    uint64
 	guard   float64  // the level that the bounds of loose links assume
-	classes due.Heap // by what its clock shows when the first flow of each is finished
+	classes due.Heap // by the clock's reading when the first flow of each finishes
 	moved   bool
 
 	at    int32   // the link whose clock it follows; 0: that of its own limit; unplaced
-	times float64 // its clock goes so many times as fast as the link's
-	clock float64 // integral of its level, when the link's clock stood at from
+	times float64 // speed of its clock relative to the link's
+	clock float64 // integral of its level, when the link's clock showed from
 	from  float64
 }
 
@@ -43,8 +43,8 @@ func (n *Network) legsOf(b *bundle) []int32 {
 	return n.legs[b.hop : b.hop+b.length]
 }
 
-// bundleOf finds the bundle that a class belongs to, as links are watched now; -1: there is none yet. In any case the
-// links are left in n.sought.
+// bundleOf finds the bundle of a class for the links watched now; -1: none yet. Either way it leaves the links in
+// n.sought.
 func (n *Network) bundleOf(c *class) int32 {
 	sought := n.sought[:0]
 	for _, l := range n.path(c) {
@@ -61,26 +61,26 @@ func (n *Network) bundleOf(c *class) int32 {
 	})
 }
 
-// newBundle makes the bundle that bundleOf did not find, without a place on its links.
+// newBundle makes the bundle that bundleOf did not find, not yet on its links.
 func (n *Network) newBundle(c *class) int32 {
 	bi, fresh := n.bundles.take(len(n.sought))
 	if fresh {
 		n.bundle = append(n.bundle, bundle{hop: int32(len(n.legs)), length: int32(len(n.sought))})
-		n.crews = append(n.crews, crew{})
+		n.bundlesCold = append(n.bundlesCold, bundleCold{})
 		n.heapPos = append(n.heapPos, -1)
 		n.legs = append(n.legs, n.sought...)
 		n.bundlePos = append(n.bundlePos, n.sought...)
 	}
-	b, w := &n.bundle[bi], &n.crews[bi]
+	b, w := &n.bundle[bi], &n.bundlesCold[bi]
 	*b = bundle{limit: c.limit / c.weight, hop: b.hop, length: b.length}
 	copy(b.short[:], n.sought)
 	copy(n.legs[b.hop:b.hop+b.length], n.sought)
-	*w = crew{hash: n.soughtHash, classes: w.classes[:0], at: unplaced}
+	*w = bundleCold{hash: n.soughtHash, classes: w.classes[:0], at: unplaced}
 	n.bundles.index.add(n.soughtHash, bi)
 	return bi
 }
 
-// list puts a bundle on the lists of its links.
+// list adds a bundle to its links' lists.
 func (n *Network) list(bi int32) {
 	b := &n.bundle[bi]
 	for i, l := range n.legsOf(b) {
@@ -90,7 +90,7 @@ func (n *Network) list(bi int32) {
 	}
 }
 
-// arrive puts a new bundle on its links and lets the one with the lowest level hold it back.
+// arrive adds a new bundle to its links; the one with the lowest level becomes its bottleneck.
 func (n *Network) arrive(bi int32, weight float64) {
 	n.list(bi)
 	b := &n.bundle[bi]
@@ -107,7 +107,7 @@ func (n *Network) arrive(bi int32, weight float64) {
 	}
 	for i, l := range n.legsOf(b) {
 		k := &n.links[l]
-		n.see(l, k)
+		n.accrue(l, k)
 		if l != b.at {
 			k.passing += weight * b.level
 			k.top = max(k.top, b.level)
@@ -126,13 +126,13 @@ func (n *Network) arrive(bi int32, weight float64) {
 	n.move(bi)
 }
 
-// resize gives a bundle more weight, or less.
+// resize changes a bundle's weight.
 func (n *Network) resize(bi int32, more float64) {
 	b := &n.bundle[bi]
 	b.weight += more
 	for _, l := range n.legsOf(b) {
 		k := &n.links[l]
-		n.see(l, k)
+		n.accrue(l, k)
 		if l == b.at {
 			k.weight += more
 		} else {
@@ -143,12 +143,12 @@ func (n *Network) resize(bi int32, more float64) {
 	}
 }
 
-// depart takes a bundle off its links and forgets it.
+// depart removes a bundle from its links and frees it.
 func (n *Network) depart(bi int32) {
 	b := &n.bundle[bi]
 	for i, l := range n.legsOf(b) {
 		k, p, pos := &n.links[l], &n.ports[l], &n.bundlePos[b.hop+int32(i)]
-		n.see(l, k)
+		n.accrue(l, k)
 		if l == b.at {
 			n.pass(l, *pos)
 			n.lose(l, k, b.weight)
@@ -165,22 +165,22 @@ func (n *Network) depart(bi int32) {
 	}
 	n.detach(bi)
 	b.level, b.guard = 0, math.Inf(1)
-	n.bundles.giveBack(n.crews[bi].hash, bi, b.length)
+	n.bundles.giveBack(n.bundlesCold[bi].hash, bi, b.length)
 }
 
-// fit puts a class into a bundle.
+// fit adds a class to a bundle.
 func (n *Network) fit(ci, bi int32, served float64) {
-	c, w := &n.class[ci], &n.crews[bi]
+	c, w := &n.class[ci], &n.bundlesCold[bi]
 	c.bundle, c.base, c.from = bi, served, n.bundleClock(bi)
 	w.classes.Push(n.spot, due.Item{At: c.dueOf(), ID: ci})
 	n.reorderBundle(bi)
 }
 
-// unfit takes a class out of its bundle.
+// unfit removes a class from its bundle.
 func (n *Network) unfit(ci int32) {
 	c := &n.class[ci]
 	bi := c.bundle
-	w := &n.crews[bi]
+	w := &n.bundlesCold[bi]
 	w.classes.Remove(n.spot, n.spot[ci])
 	c.bundle = -1
 	if len(w.classes) == 0 {
@@ -191,7 +191,7 @@ func (n *Network) unfit(ci int32) {
 	}
 }
 
-// refit moves a class to the bundle it belongs to since another set of links is watched. That has the same level.
+// refit moves a class to its bundle for the changed set of watched links. It has the same level.
 func (n *Network) refit(ci int32) {
 	c := &n.class[ci]
 	old := c.bundle
@@ -199,8 +199,8 @@ func (n *Network) refit(ci int32) {
 	if bi < 0 {
 		bi = n.newBundle(c)
 		b, o := &n.bundle[bi], &n.bundle[old]
-		b.level, b.at, b.guard = o.level, o.at, n.crews[old].guard
-		n.crews[bi].guard = b.guard
+		b.level, b.at, b.guard = o.level, o.at, n.bundlesCold[old].guard
+		n.bundlesCold[bi].guard = b.guard
 		n.list(bi)
 		n.move(bi)
 		for i, l := range n.legsOf(b) {
@@ -212,7 +212,7 @@ func (n *Network) refit(ci int32) {
 			n.unguard(bi, b)
 		}
 	}
-	if more := n.crews[bi].guard - n.crews[old].guard; more != 0 {
+	if more := n.bundlesCold[bi].guard - n.bundlesCold[old].guard; more != 0 {
 		n.bound(c, c.all*more)
 	}
 	n.resize(bi, c.all)

@@ -15,16 +15,16 @@ type class struct {
 	limit   float64 // of one flow
 	hop     int32   // where its path begins in Network.paths
 	length  int32
-	users   int32 // flows that hold it, those that finish at this instant included
-	place   int32 // in active; -1: not there
+	users   int32 // flows that hold it, including those that finish at this instant
+	place   int32 // index in active; -1: absent
 	bundle  int32
 	changed bool
 
 	all  float64 // weight of all its flows, as its bundle knows it
-	sum  float64 // bytes its flows have carried in all when each had been served last
+	sum  float64 // total bytes its flows had carried when each had been served last
 	last float64
 
-	base float64 // what each flow was served when the bundle's clock stood at from
+	base float64 // what each flow was served when the bundle's clock showed from
 	from float64
 
 	members due.Heap // its flows, by what each must have been served, then by start
@@ -64,7 +64,7 @@ func (n *Network) classOf(path []Link, weight, limit float64) int32 {
 	return ci
 }
 
-// numbers hands out the numbers of classes or of bundles. One that was given back is used again for a path as long as it had.
+// numbers allocates the numbers of classes or of bundles. A freed one is reused for a path of the same length.
 type numbers struct {
 	index index
 	idle  [][]int32
@@ -104,7 +104,7 @@ func (n *Network) served(c *class) float64 {
 	return c.base + c.weight*(n.bundleClock(c.bundle)-c.from)
 }
 
-// tally adds up what a class's flows have carried, before their number changes, and says what each has been served.
+// tally sums what a class's flows have carried, before their number changes, and returns what each has been served.
 func (n *Network) tally(c *class) float64 {
 	served := n.served(c)
 	c.sum += float64(len(c.members)) * (served - c.last)
@@ -112,7 +112,7 @@ func (n *Network) tally(c *class) float64 {
 	return served
 }
 
-// join puts a flow into its class.
+// join adds a flow to its class.
 func (n *Network) join(id ID, bytes float64) {
 	f := &n.flows[id]
 	c := &n.class[f.class]
@@ -124,7 +124,7 @@ func (n *Network) join(id ID, bytes float64) {
 	}
 }
 
-// lengthen gives a flow more to carry.
+// lengthen adds bytes to a flow.
 func (n *Network) lengthen(id ID, bytes float64) {
 	ci, i := n.flows[id].class, n.pos[id]
 	members := n.class[ci].members
@@ -134,7 +134,7 @@ func (n *Network) lengthen(id ID, bytes float64) {
 	}
 }
 
-// leave takes a flow out of its class before its end.
+// leave removes a flow from its class before its end.
 func (n *Network) leave(id ID) {
 	f := &n.flows[id]
 	c := &n.class[f.class]
@@ -147,7 +147,7 @@ func (n *Network) leave(id ID) {
 	}
 }
 
-// enter puts a class on its links and into its bundle.
+// enter adds a class to its links and its bundle.
 func (n *Network) enter(ci int32, weight float64) {
 	c := &n.class[ci]
 	c.all = weight
@@ -167,19 +167,19 @@ func (n *Network) enter(ci int32, weight float64) {
 		n.resize(bi, weight)
 	}
 	n.fit(ci, bi, 0)
-	n.bound(c, weight*n.crews[bi].guard)
+	n.bound(c, weight*n.bundlesCold[bi].guard)
 }
 
-// recount tells a class's bundle and its loose links that the weight of its flows changed.
+// recount updates a class's bundle and its loose links after a change of its flows' weight.
 func (n *Network) recount(ci int32, weight float64) {
 	c := &n.class[ci]
 	more := weight - c.all
 	c.all = weight
 	n.resize(c.bundle, more)
-	n.bound(c, more*n.crews[c.bundle].guard)
+	n.bound(c, more*n.bundlesCold[c.bundle].guard)
 }
 
-// exit takes a class without flows off its links and out of its bundle.
+// exit removes an empty class from its links and its bundle.
 func (n *Network) exit(ci int32) {
 	c := &n.class[ci]
 	last := n.active[len(n.active)-1]
@@ -187,7 +187,7 @@ func (n *Network) exit(ci int32) {
 	n.class[last].place = c.place
 	n.active = n.active[:len(n.active)-1]
 	c.place = -1
-	n.bound(c, -c.all*n.crews[c.bundle].guard)
+	n.bound(c, -c.all*n.bundlesCold[c.bundle].guard)
 	for i, l := range n.path(c) {
 		p := &n.ports[l]
 		pos, end := n.classPos[c.hop+int32(i)], len(p.crossed)-1
@@ -197,7 +197,7 @@ func (n *Network) exit(ci int32) {
 		p.crossed = p.crossed[:end]
 		p.gone += c.sum
 		if end == 0 {
-			p.most = 0
+			p.maxLoad = 0
 		}
 	}
 	n.unfit(ci)

@@ -6,11 +6,11 @@ import (
 	"github.com/yardmaster/yardmaster/sim/internal/due"
 )
 
-// Finishes are found through heaps within heaps: the flows of a class by what each must have been served, the classes of a bundle by the
-// bundle's clock, the bundles that a link holds back by the link's clock, and the links by time. A rate that changes moves one link in
-// the last of them, however many flows have it.
+// Finishes are found through nested heaps: the flows of a class by what each must have been served, the classes of a bundle by the
+// bundle's clock, the bundles that a link holds back by the link's clock, and the links by time. A change of a rate moves one link in
+// the last of them, however many flows have that rate.
 
-// clock is what a link's clock shows now.
+// clock is the current reading of a link's clock.
 func (n *Network) clock(l int32) float64 {
 	p := &n.ports[l]
 	if len(p.heap) == 0 || n.now == p.since {
@@ -35,7 +35,7 @@ func (n *Network) setLevel(l int32, level float64) {
 	n.overdue(l)
 }
 
-// overdue notes that the first finish at a link must be worked out anew.
+// overdue notes that the first finish at a link must be recomputed.
 func (n *Network) overdue(l int32) {
 	if p := &n.ports[l]; !p.stale {
 		p.stale = true
@@ -43,9 +43,9 @@ func (n *Network) overdue(l int32) {
 	}
 }
 
-// bundleClock is what a bundle's clock shows now.
+// bundleClock is the current reading of a bundle's clock.
 func (n *Network) bundleClock(bi int32) float64 {
-	w := &n.crews[bi]
+	w := &n.bundlesCold[bi]
 	if w.at == unplaced {
 		return w.clock
 	}
@@ -54,7 +54,7 @@ func (n *Network) bundleClock(bi int32) float64 {
 
 // attach makes a bundle follow the clock of the link that holds it back.
 func (n *Network) attach(bi int32) {
-	w, l := &n.crews[bi], n.bundle[bi].at
+	w, l := &n.bundlesCold[bi], n.bundle[bi].at
 	if w.at == l {
 		return
 	}
@@ -62,7 +62,7 @@ func (n *Network) attach(bi int32) {
 	n.detach(bi)
 	p := &n.ports[l]
 	if len(p.heap) == 0 && l != 0 {
-		p.clock = 0 // a young clock is a precise one
+		p.clock = 0 // a small reading is more precise
 	}
 	n.wind(l)
 	w.at, w.from, w.times = l, p.clock, 1
@@ -73,9 +73,9 @@ func (n *Network) attach(bi int32) {
 	n.overdue(l)
 }
 
-// detach takes a bundle from the clock it follows.
+// detach removes a bundle from the clock it follows.
 func (n *Network) detach(bi int32) {
-	w := &n.crews[bi]
+	w := &n.bundlesCold[bi]
 	if w.at == unplaced {
 		return
 	}
@@ -92,23 +92,23 @@ func (c *class) dueOf() float64 {
 	return c.from + (c.members[0].At-c.base)/c.weight
 }
 
-func (n *Network) dueOf(w *crew) float64 {
+func (n *Network) dueOf(w *bundleCold) float64 {
 	return w.from + (w.classes[0].At-w.clock)/w.times
 }
 
-// reorder finds a class's place again after its first flow changed.
+// reorder restores a class's heap position after its first flow changed.
 func (n *Network) reorder(ci int32) {
 	c := &n.class[ci]
 	if c.bundle < 0 {
 		return
 	}
-	n.crews[c.bundle].classes.Set(n.spot, n.spot[ci], c.dueOf())
+	n.bundlesCold[c.bundle].classes.Set(n.spot, n.spot[ci], c.dueOf())
 	n.reorderBundle(c.bundle)
 }
 
-// reorderBundle finds a bundle's place again after one of its classes changed.
+// reorderBundle restores a bundle's heap position after one of its classes changed.
 func (n *Network) reorderBundle(bi int32) {
-	w := &n.crews[bi]
+	w := &n.bundlesCold[bi]
 	if w.at == unplaced {
 		return
 	}
@@ -121,7 +121,7 @@ func (n *Network) reorderBundle(bi int32) {
 	n.unsettled = true
 }
 
-// redue works out when the first flow held back by a link is finished.
+// redue recomputes when the first flow held back by a link finishes.
 func (n *Network) redue(l int32) {
 	p := &n.ports[l]
 	p.stale = false
@@ -140,7 +140,7 @@ func (n *Network) redue(l int32) {
 	}
 }
 
-// firstDue is the instant of the first finish; +Inf: there is none.
+// firstDue is the instant of the first finish; +Inf: none.
 func (n *Network) firstDue() float64 {
 	if len(n.due) == 0 {
 		return math.Inf(1)

@@ -7,10 +7,10 @@ import (
 
 type mark struct{ carried, offered float64 }
 
-// see brings a link's sums up to now, before its load changes. Loads are constant between two looks, so every sum is exact
-// whatever the distance; and a load that was passed through while rates were being settled is never seen.
-func (n *Network) see(l int32, k *link) {
-	if k.seen == n.now {
+// accrue brings a link's sums up to now, before its load changes. Loads are constant between two calls, so every sum is exact
+// however far apart they are; transient loads while rates are being settled are never counted.
+func (n *Network) accrue(l int32, k *link) {
+	if k.accrued == n.now {
 		return
 	}
 	load := k.load()
@@ -20,21 +20,21 @@ func (n *Network) see(l int32, k *link) {
 		}
 	}
 	if n.window > 0 {
-		n.look(l, k, load)
+		n.markWindows(l, k, load)
 	}
-	k.carried += load * (n.now - k.seen)
-	k.seen = n.now
+	k.carried += load * (n.now - k.accrued)
+	k.accrued = n.now
 }
 
-// look notes a link's sums at the ends of windows that were passed.
-func (n *Network) look(l int32, k *link, load float64) {
+// markWindows records a link's sums at the ends of windows that have passed.
+func (n *Network) markWindows(l int32, k *link, load float64) {
 	p := &n.ports[l]
 	w := math.Floor(n.now / n.window)
 	if w <= p.marked {
 		return
 	}
 	sums := func(at float64) mark {
-		return mark{k.carried + load*(at-k.seen), p.offered + k.capacity*(at-p.resized)}
+		return mark{k.carried + load*(at-k.accrued), p.offered + k.capacity*(at-p.resized)}
 	}
 	before := p.marks[1]
 	if w > p.marked+1 {
@@ -44,23 +44,23 @@ func (n *Network) look(l int32, k *link, load float64) {
 	p.marked = w
 }
 
-// goTo moves time. The sums of loose links, whose loads nobody follows, are noted at the ends of windows that are passed.
+// goTo moves time. The sums of loose links, whose loads are not tracked, are recorded at the ends of windows that pass.
 func (n *Network) goTo(at float64) {
 	if n.window > 0 {
 		was, is := math.Floor(n.now/n.window), math.Floor(at/n.window)
 		if is > was+1 {
 			n.now = (is - 1) * n.window
-			n.lookLoose(is - 1)
+			n.markLoose(is - 1)
 		}
 		if is > was {
 			n.now = is * n.window
-			n.lookLoose(is)
+			n.markLoose(is)
 		}
 	}
 	n.now = at
 }
 
-func (n *Network) lookLoose(window float64) {
+func (n *Network) markLoose(window float64) {
 	for i := 1; i < len(n.links); i++ {
 		if k, p := &n.links[i], &n.ports[i]; !k.watched {
 			p.marks = [2]mark{p.marks[1], {n.looseSum(p), p.offered + k.capacity*(n.now-p.resized)}}
@@ -79,7 +79,7 @@ func (n *Network) looseSum(p *port) float64 {
 	return sum
 }
 
-// Window sets the length of the windows, laid end to end from instant 0, over which utilisation is told; 0, the default: none.
+// Window sets the length of the consecutive windows, from instant 0, over which utilisation is reported; 0, the default: none.
 // It must be set at instant 0.
 func (n *Network) Window(seconds float64) {
 	if !(seconds >= 0) || math.IsInf(seconds, 1) || n.now != 0 {
@@ -88,7 +88,7 @@ func (n *Network) Window(seconds float64) {
 	n.window = seconds
 }
 
-// Threshold sets the share of its capacity at which a link counts as congested (1 unless told). It must be set at instant 0.
+// Threshold sets the share of its capacity at which a link counts as congested (default 1). It must be set at instant 0.
 func (n *Network) Threshold(share float64) {
 	if !(share > 0 && share <= 1) || n.now != 0 {
 		panic(fmt.Sprintf("flow: a threshold of %v, set at instant %v", share, n.now))
@@ -96,21 +96,21 @@ func (n *Network) Threshold(share float64) {
 	n.threshold = share * (1 - 1e-9)
 }
 
-// Settled is how often rates were worked out anew.
+// Settled is how often rates were recomputed.
 func (n *Network) Settled() int { return n.settled }
 
-// Carried is how many bytes have crossed a link.
+// Carried is the number of bytes that have crossed a link.
 func (n *Network) Carried(l Link) float64 {
 	n.settle()
 	k := &n.links[l+1]
 	if !k.watched {
 		return n.looseSum(&n.ports[l+1])
 	}
-	n.see(int32(l)+1, k)
+	n.accrue(int32(l)+1, k)
 	return k.carried
 }
 
-// Load is a link's present load in bytes a second.
+// Load is a link's current load in bytes per second.
 func (n *Network) Load(l Link) float64 {
 	n.settle()
 	if k := &n.links[l+1]; k.watched {
@@ -124,8 +124,7 @@ func (n *Network) Load(l Link) float64 {
 	return load
 }
 
-// Utilisation is the share of what a link could carry that it did carry in the last whole window; without windows, since
-// the beginning.
+// Utilisation is a link's utilisation over the last complete window; without windows, since the start.
 func (n *Network) Utilisation(l Link) float64 {
 	m := mark{n.Carried(l), 0}
 	k, p := &n.links[l+1], &n.ports[l+1]
@@ -143,15 +142,15 @@ func (n *Network) Utilisation(l Link) float64 {
 func (n *Network) Crossings(l Link) int64 {
 	n.settle()
 	if k := &n.links[l+1]; k.watched {
-		n.see(int32(l)+1, k)
+		n.accrue(int32(l)+1, k)
 	}
 	return n.ports[l+1].crossings
 }
 
-// Use is what has gone over one link.
+// Use is the use of one link so far.
 type Use struct {
 	Name        string
 	Bytes       float64
-	Utilisation float64 // of the capacity that it has when it works, from the start until now
-	Crossings   int64   // times that its load rose above the share at which it counts as congested
+	Utilisation float64 // of its capacity when it works, from the start until now
+	Crossings   int64   // times that its load rose above the congestion threshold
 }

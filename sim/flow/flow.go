@@ -10,68 +10,68 @@ import (
 // Link is one direction of a cable or of a port, by its number of creation.
 type Link int32
 
-// ID names a flow from its start until it is finished or stopped; it is in use again afterwards.
+// ID identifies a flow from its start until it finishes or is stopped; it is reused afterwards.
 type ID int32
 
-// Options are what a flow may have beyond a path and bytes.
+// Options are a flow's settings beyond path and bytes.
 type Options struct {
-	Weight float64 // its share beside others is proportional to it; 0: 1
-	Cap    float64 // it never goes faster (bytes/s); 0: no limit of its own
+	Weight float64 // its share is proportional to it; 0: 1
+	Cap    float64 // max rate (bytes/s); 0: none
 	Data   uint64  // handed back when it finishes
 }
 
 // Network is a set of links and the flows on them at one instant.
 type Network struct {
 	now       float64
-	slack     float64 // how far a link may be from its capacity, relative to what it holds back
+	slack     float64 // allowed distance of a link from its capacity, relative to what it holds back
 	window    float64
 	threshold float64
 
 	links []link // 0 stands for the flows' own limits, with a level of 1; Link l is l+1
-	ports []port // beside links
+	ports []port // parallel to links
 
 	class    []class
-	spot     []int32 // by class: its place in the bundle's heap
+	spot     []int32 // by class: its position in the bundle's heap
 	classes  numbers
-	paths    []int32 // the links of all classes, one class's after the other's
-	classPos []int32 // beside paths: the class's place in the link's list
-	active   []int32 // classes that have a place on their links
+	paths    []int32 // the links of all classes, concatenated
+	classPos []int32 // parallel to paths: the class's position in the link's list
+	active   []int32 // classes on their links
 
-	bundle    []bundle
-	crews     []crew  // beside bundle
-	heapPos   []int32 // beside bundle: its place in the heap of the link whose clock it follows
-	bundles   numbers
-	legs      []int32 // the watched links of all bundles
-	bundlePos []int32 // beside legs: the bundle's place in the link's list
+	bundle      []bundle
+	bundlesCold []bundleCold // parallel to bundle
+	heapPos     []int32      // parallel to bundle: its position in the heap of the link whose clock it follows
+	bundles     numbers
+	legs        []int32 // the watched links of all bundles
+	bundlePos   []int32 // parallel to legs: the bundle's position in the link's list
 
-	sought     []int32 // the links of the class or bundle that is looked for
+	sought     []int32 // the links of the class or bundle searched for
 	soughtHash uint64
 
-	flows  []flow
-	pos    []int32 // by flow: its place in its class's heap; or one of the states below
-	free   []ID
-	starts int64 // flows started so far: the order of ties
-	ready  []ID  // flows that carry nothing more, to be told at the present instant, in order of start
-	told   int   // how many of ready were told
+	flows    []flow
+	pos      []int32 // by flow: its position in its class's heap; or one of the states below
+	free     []ID
+	starts   int64 // flows started so far, to break ties
+	ready    []ID  // finished flows, to be reported at the current instant, in order of start
+	notified int   // how many of ready were reported
 
 	unsettled bool
 	changed   []int32  // classes whose number of flows changed since rates were settled
-	work      due.Heap // links whose level must be found anew, the lowest first
+	work      due.Heap // links whose level must be recomputed, lowest first
 	workPos   []int32
 	wanted    []int32  // links to be watched
 	risen     []int32  // bundles over their guard
-	moved     []int32  // bundles that another link holds back now
+	moved     []int32  // bundles now held back by another link
 	over      []int32  // bundles a link takes
 	stale     []int32  // links whose first finish changed
 	due       due.Heap // links, by the instant of the first finish among the flows they hold back
 	duePos    []int32
-	idlers    []int32 // watched links that may hold nobody back
-	spare     []int32 // room for the next list of them
+	idlers    []int32 // watched links that may hold nothing back
+	spare     []int32 // memory for the next list of them
 
 	settled     int // how often rates were settled
 	loosenAfter int
 	tightenAt   int
-	manyIdlers  int // more of them than this, and links are let loose at once
+	manyIdlers  int // beyond this number, links are unwatched at once
 }
 
 type flow struct {
@@ -86,7 +86,7 @@ const (
 	readied
 )
 
-// New gives an empty network at instant 0.
+// New returns an empty network at instant 0.
 func New() *Network {
 	n := &Network{loosenAfter: 64}
 	n.Threshold(1)
@@ -96,10 +96,10 @@ func New() *Network {
 	return n
 }
 
-// AddLink adds a link with its capacity in bytes a second.
+// AddLink adds a link with its capacity in bytes per second.
 func (n *Network) AddLink(name string, bytesPerSecond float64) Link {
 	checkCapacity(bytesPerSecond)
-	n.links = append(n.links, link{capacity: bytesPerSecond, level: math.Inf(1), seen: n.now})
+	n.links = append(n.links, link{capacity: bytesPerSecond, level: math.Inf(1), accrued: n.now})
 	p := port{name: name, since: n.now, resized: n.now}
 	if n.window > 0 {
 		p.marked = math.Floor(n.now / n.window)
@@ -111,13 +111,13 @@ func (n *Network) AddLink(name string, bytesPerSecond float64) Link {
 // Links is the number of links.
 func (n *Network) Links() int { return len(n.links) - 1 }
 
-// Name is the name a link was given.
+// Name is a link's name.
 func (n *Network) Name(l Link) string { return n.ports[l+1].name }
 
-// Capacity is a link's present capacity.
+// Capacity is a link's current capacity.
 func (n *Network) Capacity(l Link) float64 { return n.links[l+1].capacity }
 
-// SetCapacity changes a link's capacity from now on. At 0 the flows that cross it stand still.
+// SetCapacity changes a link's capacity from now on. At 0 the flows that cross it stall.
 func (n *Network) SetCapacity(l Link, bytesPerSecond float64) {
 	checkCapacity(bytesPerSecond)
 	k, p := &n.links[l+1], &n.ports[l+1]
@@ -130,12 +130,12 @@ func (n *Network) SetCapacity(l Link, bytesPerSecond float64) {
 	p.resized = n.now
 	if !k.watched {
 		k.capacity = bytesPerSecond
-		if len(p.crossed) > 0 && p.most >= n.bar(int32(l)+1) {
+		if len(p.crossed) > 0 && p.maxLoad >= n.bar(int32(l)+1) {
 			n.want(int32(l) + 1)
 		}
 		return
 	}
-	n.see(int32(l)+1, k)
+	n.accrue(int32(l)+1, k)
 	k.capacity = bytesPerSecond
 	n.check(int32(l)+1, k)
 }
@@ -146,7 +146,7 @@ func checkCapacity(capacity float64) {
 	}
 }
 
-// Tolerance sets how far a level may be from its exact value before the change is passed on. 0, the default: every rate is exact.
+// Tolerance sets how far a level may be from its exact value before the change is propagated. 0, the default: every rate is exact.
 func (n *Network) Tolerance(eps float64) {
 	if !(eps >= 0 && eps < 1) {
 		panic(fmt.Sprintf("flow: a tolerance of %v", eps))
@@ -154,14 +154,14 @@ func (n *Network) Tolerance(eps float64) {
 	n.slack = max(eps, 1e-12)
 }
 
-// Now is the instant the network is at, in seconds.
+// Now is the network's current time, in seconds.
 func (n *Network) Now() float64 { return n.now }
 
-// Flows is the number of flows under way.
+// Flows is the number of active flows.
 func (n *Network) Flows() int { return len(n.flows) - len(n.free) }
 
-// Start adds a flow of so many bytes over a path that names no link twice. A flow with nothing to carry, or with neither
-// path nor limit, finishes at this instant: at the next Advance.
+// Start adds a flow over a path that names no link twice. A flow of 0 bytes, or with neither path nor limit, finishes at
+// this instant: at the next Advance.
 func (n *Network) Start(path []Link, bytes float64, o Options) ID {
 	if !(bytes >= 0) || !(o.Weight >= 0) || !(o.Cap >= 0) || math.IsInf(bytes, 1) || math.IsInf(o.Weight, 1) {
 		panic(fmt.Sprintf("flow: a flow of %v bytes, weight %v, at most %v bytes/s", bytes, o.Weight, o.Cap))
@@ -195,7 +195,7 @@ func (n *Network) Start(path []Link, bytes float64, o Options) ID {
 	return id
 }
 
-// Add gives a flow more to carry.
+// Add adds bytes to a flow.
 func (n *Network) Add(id ID, bytes float64) {
 	if !(bytes >= 0) || math.IsInf(bytes, 1) {
 		panic(fmt.Sprintf("flow: %v more bytes", bytes))
@@ -213,7 +213,7 @@ func (n *Network) Add(id ID, bytes float64) {
 	}
 }
 
-// Stop ends a flow before it is finished and says what it had left to carry.
+// Stop ends a flow before it finishes and returns the bytes it had left.
 func (n *Network) Stop(id ID) (left float64) {
 	f := n.flow(id)
 	if n.pos[id] == readied {
@@ -227,7 +227,7 @@ func (n *Network) Stop(id ID) (left float64) {
 	return left
 }
 
-// Left is what a flow has left to carry now.
+// Left is the number of bytes a flow has left.
 func (n *Network) Left(id ID) float64 {
 	f := n.flow(id)
 	if n.pos[id] == readied {
@@ -237,7 +237,7 @@ func (n *Network) Left(id ID) float64 {
 	return max(0, c.members[n.pos[id]].At-n.served(c))
 }
 
-// Rate is a flow's present rate in bytes a second.
+// Rate is a flow's current rate in bytes per second.
 func (n *Network) Rate(id ID) float64 {
 	f := n.flow(id)
 	if f.class < 0 {
@@ -257,7 +257,7 @@ func (n *Network) Rate(id ID) float64 {
 
 func (n *Network) flow(id ID) *flow {
 	if n.pos[id] == unused {
-		panic(fmt.Sprintf("flow: flow %d is not under way", id))
+		panic(fmt.Sprintf("flow: flow %d is not active", id))
 	}
 	return &n.flows[id]
 }

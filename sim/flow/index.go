@@ -2,7 +2,7 @@ package flow
 
 import "math"
 
-// index finds a class or a bundle by its links: a table with open addressing, for it is asked at every start.
+// index finds a class or a bundle by its links: a hash table with open addressing, since every start looks one up.
 type index struct {
 	slots []slot
 	used  int
@@ -23,7 +23,7 @@ func hash(links []int32, a, b float64) uint64 {
 	return h ^ h>>33
 }
 
-// find gives the item with this hash that is the one meant; -1: there is none.
+// find returns the item with this hash for which meant is true; -1: none.
 func (x *index) find(h uint64, meant func(item int32) bool) int32 {
 	if len(x.slots) == 0 {
 		return -1
@@ -67,7 +67,7 @@ func (x *index) remove(h uint64, item int32) {
 		i = (i + 1) & mask
 	}
 	x.used--
-	// Those behind it move up, so that every search still ends at an empty slot.
+	// Later entries move up, so that every search still ends at an empty slot.
 	for j := (i + 1) & mask; x.slots[j].item != 0; j = (j + 1) & mask {
 		if (j-x.slots[j].hash&mask)&mask >= (j-i)&mask {
 			x.slots[i] = x.slots[j]

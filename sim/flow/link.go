@@ -2,7 +2,7 @@ package flow
 
 import "github.com/yardmaster/yardmaster/sim/internal/due"
 
-// link is what settling rates needs of a link: one line of the cache, for most of the time goes into touching these.
+// link is the hot part of a link, for settling rates: one cache line, since touching these takes most of the time.
 //
 // A link is watched or loose (see watch). Of the bundles that cross a watched one, it holds some back and the others pass it,
 // held back elsewhere. Between two events
@@ -11,19 +11,19 @@ import "github.com/yardmaster/yardmaster/sim/internal/due"
 //	weight is the sum of the former's weights, passing the sum of the latter's rates.
 type link struct {
 	capacity float64
-	level    float64 // +Inf: it holds nobody back
+	level    float64 // +Inf: it holds nothing back
 	weight   float64
 	passing  float64
 	top      float64 // no bundle that passes has a higher level than this
-	seen     float64 // the instant up to which carried goes
+	accrued  float64 // the instant up to which carried counts
 	carried  float64 // bytes, if it is watched
 	held     int32   // how many bundles it holds back: the first of port.on
 	watched  bool
 	queued   bool
-	over     bool // its load was at the threshold when last looked at
+	over     bool // its load was at the threshold when last checked
 }
 
-// port is the rest of a link.
+// port is the cold part of a link.
 type port struct {
 	name    string
 	on      []entry // the bundles that cross it, if it is watched; those it holds back come first
@@ -31,29 +31,29 @@ type port struct {
 
 	clock float64 // integral of the level, up to since
 	since float64
-	heap  due.Heap // bundles it holds back, by what its clock shows when the first flow of each is finished
-	stale bool     // its first finish must be worked out anew
-	age   int32    // how often its sums were changed rather than made anew
+	heap  due.Heap // bundles it holds back, by the clock's reading when the first flow of each finishes
+	stale bool     // its first finish must be recomputed
+	age   int32    // updates of its sums since they were last recomputed
 
-	wanted bool    // it is to be watched
-	idle   bool    // it may hold nobody back though it is watched
-	most   float64 // if it is loose: what it carries at most while no bundle rises over its guard
-	gone   float64 // if it is loose: bytes carried beside those of the classes that cross it
+	wanted  bool    // it is to be watched
+	idle    bool    // it may hold nothing back though it is watched
+	maxLoad float64 // if it is loose: upper bound of its load while no bundle rises above its guard
+	gone    float64 // if it is loose: bytes carried besides those of the classes that cross it
 
 	offered   float64 // bytes it could have carried up to resized
 	resized   float64
-	marks     [2]mark // sums at the last two ends of a window
+	marks     [2]mark // sums at the last two window ends
 	marked    float64 // number of the window that starts at the second mark
 	crossings int64
 }
 
-// entry is a bundle or a class on a link, and where it notes its place in the link's list.
+// entry is a bundle or a class on a link, and where it records its position in the link's list.
 type entry struct {
 	item int32
 	hop  int32
 }
 
-// load is what goes over a watched link at present.
+// load is the current load of a watched link.
 func (k *link) load() float64 {
 	if k.held == 0 {
 		return k.passing
@@ -61,7 +61,7 @@ func (k *link) load() float64 {
 	return k.passing + k.weight*k.level
 }
 
-// swap changes the places of two bundles.
+// swap swaps two bundles.
 func (n *Network) swap(p *port, i, j int32) {
 	if i == j {
 		return
@@ -71,14 +71,14 @@ func (n *Network) swap(p *port, i, j int32) {
 	n.bundlePos[b.hop], n.bundlePos[a.hop] = i, j
 }
 
-// hold puts the bundle at pos among those the link holds back.
+// hold moves the bundle at pos to those the link holds back.
 func (n *Network) hold(l, pos int32) {
 	k := &n.links[l]
 	n.swap(&n.ports[l], pos, k.held)
 	k.held++
 }
 
-// pass puts the bundle at pos among those that pass.
+// pass moves the bundle at pos to those that pass.
 func (n *Network) pass(l, pos int32) {
 	k := &n.links[l]
 	k.held--

@@ -6,10 +6,10 @@ import (
 	"github.com/yardmaster/yardmaster/sim/internal/due"
 )
 
-// rounding is what the sums of a link may be off by, relative to its capacity, through rounding alone.
+// rounding is the rounding error of a link's sums, relative to its capacity.
 const rounding = 1e-14
 
-// off says whether a link is further from its capacity than it may be.
+// off reports whether a link is inconsistent: further from its capacity than allowed.
 func (n *Network) off(k *link) bool {
 	if k.held == 0 {
 		return k.passing-k.capacity > n.slack*k.passing+rounding*k.capacity
@@ -24,7 +24,7 @@ func (n *Network) check(l int32, k *link) {
 	}
 }
 
-// push puts a link among those whose level must be found anew.
+// push adds a link to those whose level must be recomputed.
 func (n *Network) push(l int32, k *link) {
 	if k.queued {
 		return
@@ -37,7 +37,7 @@ func (n *Network) push(l int32, k *link) {
 	n.work.Push(n.workPos, due.Item{At: key, ID: l})
 }
 
-// lose takes the weight of a bundle that was moved from among those a link holds back.
+// lose subtracts the weight of a moved bundle from those a link holds back.
 func (n *Network) lose(l int32, k *link, weight float64) {
 	k.weight -= weight
 	if k.held == 0 {
@@ -47,9 +47,9 @@ func (n *Network) lose(l int32, k *link, weight float64) {
 	}
 }
 
-// move notes that a bundle is held back elsewhere now.
+// move notes that a bundle is now held back elsewhere.
 func (n *Network) move(bi int32) {
-	if w := &n.crews[bi]; !w.moved {
+	if w := &n.bundlesCold[bi]; !w.moved {
 		w.moved = true
 		n.moved = append(n.moved, bi)
 	}
@@ -58,7 +58,7 @@ func (n *Network) move(bi int32) {
 // relax gives one link its level.
 func (n *Network) relax(l int32) {
 	k := &n.links[l]
-	n.see(l, k)
+	n.accrue(l, k)
 	p := &n.ports[l]
 	if p.age++; p.age > 100 || k.capacity == 0 {
 		n.resum(l, k)
@@ -79,7 +79,7 @@ func (n *Network) relax(l int32) {
 	}
 }
 
-// resum makes a link's sums anew, so that rounding does not pile up.
+// resum recomputes a link's sums, so that rounding errors do not accumulate.
 func (n *Network) resum(l int32, k *link) {
 	p := &n.ports[l]
 	p.age = 0
@@ -94,7 +94,7 @@ func (n *Network) resum(l int32, k *link) {
 	}
 }
 
-// letGo raises a link's level. Bundles that another link, or their limit, keeps below the new level are that one's now.
+// letGo raises a link's level. Bundles that another link, or their own limit, keeps below the new level move there.
 func (n *Network) letGo(l int32, k *link) {
 	on, now := n.ports[l].on, n.now
 	for again := true; again && k.held > 0; {
@@ -129,8 +129,8 @@ func (n *Network) letGo(l int32, k *link) {
 					continue
 				}
 				m := &n.links[j]
-				if m.seen != now {
-					n.see(j, m)
+				if m.accrued != now {
+					n.accrue(j, m)
 				}
 				m.passing += more
 				if m.top < level {
@@ -144,13 +144,13 @@ func (n *Network) letGo(l int32, k *link) {
 	}
 }
 
-// leaveTo hands a bundle that a link holds back to another one, or to its limit, for 0.
+// leaveTo moves a bundle from the link that holds it back to another one, or to its own limit if to is 0.
 func (n *Network) leaveTo(bi, l, to int32, level float64) {
 	b := &n.bundle[bi]
 	more := b.weight * (level - b.level)
 	for i, j := range n.legsOf(b) {
 		m, pos := &n.links[j], n.bundlePos[b.hop+int32(i)]
-		n.see(j, m)
+		n.accrue(j, m)
 		switch j {
 		case l:
 			n.pass(l, pos)
@@ -175,9 +175,9 @@ func (n *Network) leaveTo(bi, l, to int32, level float64) {
 	n.move(bi)
 }
 
-// local finds the level at which a link is full if every bundle that passes keeps what it has unless that is more, and takes
-// those that have more. It starts from a level that is not above the one sought and climbs (Newton's method on a concave,
-// piecewise linear function: it ends after finitely many steps).
+// local finds the level at which a link is full if every passing bundle keeps its level unless that is higher, and takes those
+// with a higher one. It starts from a level not above the solution and climbs (Newton's method on a concave, piecewise linear
+// function: it ends after finitely many steps).
 func (n *Network) local(l int32, k *link, level float64) float64 {
 	p := &n.ports[l]
 	passing, weight, top := 0.0, k.weight, 0.0
@@ -223,7 +223,7 @@ func (n *Network) local(l int32, k *link, level float64) float64 {
 	return level
 }
 
-// take makes a link hold back a bundle that passed it with more.
+// take makes a link hold back a bundle that passed it with a higher level.
 func (n *Network) take(bi, l int32, k *link, level float64) {
 	b := &n.bundle[bi]
 	more := b.weight * (level - b.level)
@@ -235,13 +235,13 @@ func (n *Network) take(bi, l int32, k *link, level float64) {
 			n.hold(l, pos)
 			continue
 		case b.at:
-			n.see(j, m)
+			n.accrue(j, m)
 			n.pass(j, pos)
 			n.lose(j, m, b.weight)
 			m.passing += b.weight * level
 			m.top = max(m.top, level)
 		default:
-			n.see(j, m)
+			n.accrue(j, m)
 			m.passing += more
 		}
 		n.check(j, m)
@@ -250,7 +250,7 @@ func (n *Network) take(bi, l int32, k *link, level float64) {
 	n.move(bi)
 }
 
-// give lowers a link's level and tells the other links of the bundles it holds back.
+// give lowers a link's level and updates the other links of the bundles it holds back.
 func (n *Network) give(l int32, k *link, level float64) {
 	if level == k.level {
 		return
@@ -269,8 +269,8 @@ func (n *Network) give(l int32, k *link, level float64) {
 				continue
 			}
 			m := &n.links[j]
-			if m.seen != now {
-				n.see(j, m)
+			if m.accrued != now {
+				n.accrue(j, m)
 			}
 			m.passing += more
 			if !m.queued && n.off(m) {

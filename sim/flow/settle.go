@@ -1,6 +1,6 @@
 package flow
 
-// settle works in all that changed since it was last called.
+// settle applies all changes since the last call.
 func (n *Network) settle() {
 	if !n.unsettled {
 		return
@@ -37,7 +37,7 @@ func (n *Network) settle() {
 	n.changed = n.changed[:0]
 	n.iterate()
 	for _, bi := range n.moved {
-		if w := &n.crews[bi]; len(w.classes) > 0 {
+		if w := &n.bundlesCold[bi]; len(w.classes) > 0 {
 			w.moved = false
 			n.attach(bi)
 		}
@@ -49,11 +49,11 @@ func (n *Network) settle() {
 	n.stale = n.stale[:0]
 }
 
-// iterate relaxes links until none is off and every loose link is one with certainty. Lowest first, a link is seldom relaxed
-// twice. Should rounding ever make two links pass the same sliver to and fro, what counts as off grows until they stop.
+// iterate relaxes links until none is inconsistent and every loose link certainly is one. Lowest first, a link is seldom relaxed
+// twice. Should rounding ever make two links exchange the same sliver forever, the tolerance grows until they stop.
 func (n *Network) iterate() {
 	slack := n.slack
-	patience := 1000 + 50*len(n.links)
+	maxTurns := 1000 + 50*len(n.links)
 	for turn := 1; ; turn++ {
 		switch {
 		case len(n.wanted) > 0:
@@ -78,7 +78,7 @@ func (n *Network) iterate() {
 			n.slack = slack
 			return
 		}
-		if turn%patience == 0 {
+		if turn%maxTurns == 0 {
 			n.slack *= 4
 		}
 	}

@@ -2,19 +2,19 @@ package flow
 
 import "math"
 
-// Most links of a big network are never full. To find rates, a link that certainly is not need not be looked at: it is loose,
-// and only the others are watched. Flows that cross the same watched links are alike, wherever else they go, and make one
-// bundle. So that a loose link is one with certainty, every bundle has a guard, somewhat above its level; a link is loose as
-// long as its flows, each at its bundle's guard, stay below its capacity (and below the threshold at which it would count as
-// congested). When a bundle rises over its guard, it gets a higher one, and loose links that then might be full are watched.
+// Most links of a large network are never full. A link that certainly is not full does not affect rates: it is loose, and only
+// the others are watched. Flows that cross the same watched links are equivalent, wherever else they go, and form one bundle.
+// To be certain that a loose link is not full, every bundle has a guard, somewhat above its level; a link is loose as long as
+// its flows, each at its bundle's guard, stay below its capacity (and below the congestion threshold). When a bundle rises
+// above its guard, it gets a higher one, and loose links that might then be full are watched.
 
 const (
 	guarded = 1.5  // a new guard, relative to the level
-	lax     = 2.25 // above this a guard is lowered in time
-	calm    = 0.8  // a link is let loose again when its bound is below this share of what it may be
+	lax     = 2.25 // above this a guard is eventually lowered
+	calm    = 0.8  // a link is unwatched when its bound is below this share of the limit
 )
 
-// bar is what a loose link's bound must stay below; a little less than could be, for bounds are kept by adding and subtracting.
+// bar is the limit of a loose link's bound, with a margin for rounding: bounds are updated incrementally.
 func (n *Network) bar(l int32) float64 { return n.links[l].capacity * n.threshold * 0.999 }
 
 // bound adds to the bounds of a class's loose links.
@@ -24,8 +24,8 @@ func (n *Network) bound(c *class, more float64) {
 			continue
 		}
 		p := &n.ports[l]
-		p.most += more
-		if p.most >= n.bar(l) {
+		p.maxLoad += more
+		if p.maxLoad >= n.bar(l) {
 			n.want(l)
 		}
 	}
@@ -47,7 +47,7 @@ func (n *Network) unguard(bi int32, b *bundle) {
 
 // guard gives a bundle that rose over its guard a higher one.
 func (n *Network) guard(bi int32) {
-	b, w := &n.bundle[bi], &n.crews[bi]
+	b, w := &n.bundle[bi], &n.bundlesCold[bi]
 	if len(w.classes) == 0 {
 		return
 	}
@@ -64,7 +64,7 @@ func (n *Network) guard(bi int32) {
 	}
 }
 
-// watchOne sees to it that something bounds a class's level: a limit, or a link that is watched.
+// watchOne ensures that something bounds a class's level: a limit, or a watched link.
 func (n *Network) watchOne(c *class) {
 	if !math.IsInf(c.limit, 1) {
 		return
@@ -81,14 +81,14 @@ func (n *Network) watchOne(c *class) {
 	n.watch(at)
 }
 
-// watch makes a loose link a watched one. The classes that cross it belong to other bundles then.
+// watch makes a loose link a watched one. The classes that cross it move to other bundles.
 func (n *Network) watch(l int32) {
 	k, p := &n.links[l], &n.ports[l]
 	p.wanted = false
 	if k.watched {
 		return
 	}
-	k.carried, k.seen = n.looseSum(p), n.now
+	k.carried, k.accrued = n.looseSum(p), n.now
 	k.watched, k.over = true, false
 	n.idle(l)
 	for _, e := range p.crossed {
@@ -98,10 +98,10 @@ func (n *Network) watch(l int32) {
 	}
 }
 
-// unwatch lets a link loose that holds nobody back.
+// unwatch makes a link loose that holds nothing back.
 func (n *Network) unwatch(l int32) {
 	k, p := &n.links[l], &n.ports[l]
-	n.see(l, k)
+	n.accrue(l, k)
 	k.watched, k.over = false, false
 	p.gone = 0
 	p.gone = k.carried - n.looseSum(p)
@@ -110,7 +110,7 @@ func (n *Network) unwatch(l int32) {
 	}
 }
 
-// idle notes that a watched link holds nobody back.
+// idle notes that a watched link holds nothing back.
 func (n *Network) idle(l int32) {
 	if p := &n.ports[l]; !p.idle {
 		p.idle = true
@@ -118,7 +118,7 @@ func (n *Network) idle(l int32) {
 	}
 }
 
-// loosen lets links loose that hold nobody back and are far from full.
+// loosen unwatches links that hold nothing back and are far from full.
 func (n *Network) loosen() {
 	idlers := n.idlers
 	n.idlers = n.spare[:0]
@@ -131,9 +131,9 @@ func (n *Network) loosen() {
 		most := 0.0
 		for _, e := range p.crossed {
 			c := &n.class[e.item]
-			most += c.all * n.crews[c.bundle].guard
+			most += c.all * n.bundlesCold[c.bundle].guard
 		}
-		if p.most = most; most < calm*n.bar(l) {
+		if p.maxLoad = most; most < calm*n.bar(l) {
 			n.unwatch(l)
 			continue
 		}
@@ -142,20 +142,20 @@ func (n *Network) loosen() {
 	n.spare = idlers
 }
 
-// tighten lowers guards that are needlessly high, and makes the bounds of all loose links anew.
+// tighten lowers needlessly high guards, and recomputes the bounds of all loose links.
 func (n *Network) tighten() {
 	for i := range n.ports {
-		n.ports[i].most = 0
+		n.ports[i].maxLoad = 0
 	}
 	for _, ci := range n.active {
 		c := &n.class[ci]
-		b, w := &n.bundle[c.bundle], &n.crews[c.bundle]
+		b, w := &n.bundle[c.bundle], &n.bundlesCold[c.bundle]
 		if w.guard > lax*b.level {
 			w.guard = guarded * b.level
 			b.guard = w.guard
 		}
 		for _, l := range n.path(c) {
-			n.ports[l].most += c.all * w.guard
+			n.ports[l].maxLoad += c.all * w.guard
 		}
 	}
 }

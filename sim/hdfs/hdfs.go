@@ -1,20 +1,20 @@
-// Package hdfs says where the blocks of a file lie: which nodes of a cluster hold the copies of block b.
+// Package hdfs places the blocks of files: which nodes of a cluster hold the replicas of block b.
 //
-// Nothing is stored. Every placement is a pure function of a seed, of the file's key and of the block's number, so the
-// eight million blocks that a day of a large cluster reads cost no memory, any of them is found in about a hundred
-// nanoseconds, and every run with a seed finds its input in the same places, whatever else is switched on.
+// Nothing is stored. Every placement is a pure function of the seed, the file's key and the block number, so the eight million
+// blocks that a large cluster reads in a day need no memory, a lookup takes about a hundred nanoseconds, and every run with the
+// same seed has its input on the same nodes, whatever else is enabled.
 //
-// The four placements are those of MRPERF (G. Wang et al., "A simulation approach to evaluating design decisions in
-// MapReduce setups", MASCOTS 2009), with HDFS's own rule for the fourth and MRPERF's reading of it as a fifth:
+// The first four placements are those of MRPERF (G. Wang et al., "A simulation approach to evaluating design decisions in
+// MapReduce setups", MASCOTS 2009), with HDFS's own rule for the fourth and MRPERF's version of it as a fifth:
 //
 //	linear       a file's blocks fill one node after the other
-//	round-robin  the copies of a file's blocks are dealt to the nodes in turn
-//	random       every block lies on nodes drawn afresh
-//	hadoop       one copy on the writer's node, or on any; two more on two nodes of one other rack (HDFS)
-//	mrperf       one copy on any node, one on another node of its rack, one on a node of another rack
+//	round-robin  the replicas of a file's blocks go to the nodes in turn
+//	random       every block is on independently drawn nodes
+//	hadoop       one replica on the writer's node, or on any; two more on two nodes of one other rack (HDFS)
+//	mrperf       one replica on any node, one on another node of its rack, one on a node of another rack
 //
-// Invariants: no two copies of a block are on one node; there are as many copies as asked for, or one on every node of a
-// smaller cluster; where there are two racks, hadoop uses at least two of them from two copies on, mrperf from three.
+// Invariants: no two replicas of a block are on one node; there are as many replicas as requested, or one on every node of a
+// smaller cluster; with two or more racks, hadoop uses at least two of them from two replicas on, mrperf from three.
 package hdfs
 
 import (
@@ -25,22 +25,22 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// Blocks is a file, as far as its placement goes.
+// Blocks is what placement needs to know of a file.
 type Blocks struct {
-	Key      uint64 // names the file: files with different keys lie independently of each other
-	Count    int64  // blocks that it has
-	Replicas int    // copies of each block; less than 1 counts as 1
+	Key      uint64 // identifies the file: files with different keys are placed independently
+	Count    int64  // number of blocks
+	Replicas int    // of each block; less than 1 counts as 1
 	Writer   int32  // the node whose task wrote it, plus one; 0: it came from outside the cluster
 }
 
-// Placement says which nodes hold a block.
+// Placement decides which nodes hold a block.
 type Placement interface {
-	// Place returns the nodes that hold block number block of a file, each once, in the order in which HDFS would pass the
-	// block on. It overwrites buf and uses its memory if that suffices.
+	// Place returns the nodes that hold block number block of a file, each once, in HDFS's pipeline order. It overwrites buf
+	// and reuses its memory if large enough.
 	Place(file Blocks, block int64, buf []int32) []int32
 }
 
-// Default is the placement that an empty name means.
+// Default is the placement for an empty name.
 const Default = "hadoop"
 
 var placements = []struct {
@@ -63,12 +63,12 @@ func Names() []string {
 	return names
 }
 
-// Check says whether a name is that of a placement. The empty name is: it means Default.
+// Check reports an unknown placement name. The empty name means Default.
 func Check(name string) error {
 	if name == "" || slices.Contains(Names(), name) {
 		return nil
 	}
-	return fmt.Errorf("%q is no placement of blocks: want one of %s", name, strings.Join(Names(), ", "))
+	return fmt.Errorf("unknown block placement %q: want one of %s", name, strings.Join(Names(), ", "))
 }
 
 // New makes a placement by name on the nodes of a layout.
@@ -84,10 +84,10 @@ func New(name string, l *Layout, seed uint64) (Placement, error) {
 			return placements[i].make(base{l, seed}), nil
 		}
 	}
-	panic("hdfs: a placement that is known cannot be made: " + name)
+	panic("hdfs: no constructor for placement " + name)
 }
 
-// base is what every placement has.
+// base is common to all placements.
 type base struct {
 	*Layout
 	seed uint64
@@ -111,12 +111,12 @@ func (d *draws) below(n int32) int32 {
 	return int32(u * float64(n))
 }
 
-// copies is how many copies of a block there can be.
+// copies is the number of replicas of a block, limited by the cluster size.
 func (b *base) copies(file *Blocks) int {
 	return min(max(file.Replicas, 1), len(b.node))
 }
 
-// start is the position at which a file begins, for the placements that go by turns. It is drawn from a stream of its own.
+// start is the position of a file's first block, for sequential placements. It is drawn from its own stream.
 func (b *base) start(file *Blocks) int64 {
 	d := draws{seed: ^workload.Seed(b.seed, file.Key)}
 	return int64(d.below(int32(len(b.node))))

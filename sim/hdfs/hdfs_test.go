@@ -38,7 +38,7 @@ func TestNames(t *testing.T) {
 		}
 		place(t, name, racks(3, 1), 1)
 	}
-	want := `"hadop" is no placement of blocks: want one of linear, round-robin, random, hadoop, mrperf`
+	want := `unknown block placement "hadop": want one of linear, round-robin, random, hadoop, mrperf`
 	if _, err := hdfs.New("hadop", hdfs.NewLayout(racks(3, 1), nil), 1); err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
@@ -268,7 +268,7 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// The yardstick of locality on one rack of N nodes with r copies: with m maps left, a node that is drawn at random holds
+// The expected locality on one rack of N nodes with r copies: with m maps left, a node that is drawn at random holds
 // the block of none of them with probability q^m, q = 1 - r/N. If each heartbeat starts one map, a local one if there is
 // any, the share of a job of M maps that is not local is L(M) = q (1 - q^M) / ((1 - q) M) on average.
 //

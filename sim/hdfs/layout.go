@@ -8,9 +8,8 @@ import (
 	"github.com/yardmaster/yardmaster/sim/internal/near"
 )
 
-// Layout is a set of nodes in racks. Placements number the nodes by position: rack after rack, and within a rack in the
-// order in which they were given, so that a rack is a run of positions and drawing a node of it, or of any other, is one
-// draw.
+// Layout is a set of nodes in racks. Placements number the nodes by position: rack by rack, and within a rack in the given
+// order, so that a rack is a run of positions, and drawing a node inside or outside of it is one draw.
 type Layout struct {
 	node  []int32 // by position
 	at    []int32 // position of each node
@@ -22,8 +21,8 @@ type Layout struct {
 // run is the positions from lo to hi-1.
 type run struct{ lo, hi int32 }
 
-// NewLayout takes the rack of each node, and the nodes in the order in which they stand (nil: as they are numbered). An
-// engine that numbers its nodes in an order of its own gives theirs here, so that blocks lie on the same machines all the same.
+// NewLayout takes the rack of each node, and the nodes in the order of the description (nil: as numbered). An engine that
+// renumbers its nodes passes that order here, so that blocks are on the same machines regardless.
 func NewLayout(rackOf, order []int32) *Layout {
 	l := &Layout{rack: slices.Clone(rackOf), at: make([]int32, len(rackOf)), runOf: make([]int32, len(rackOf))}
 	if order != nil {
@@ -46,7 +45,7 @@ func NewLayout(rackOf, order []int32) *Layout {
 	return l
 }
 
-// Near says how close a node is to a block with these copies.
+// Near returns the locality of a node for a block with these replicas.
 func (l *Layout) Near(copies []int32, node int32) policy.Near {
 	return near.Level(copies, l.rack, node)
 }
@@ -61,7 +60,7 @@ func (r run) among(taken []int32) (n int32) {
 	return n
 }
 
-// draw takes a position of r at random that is not in taken; -1: there is none.
+// draw draws a random position of r that is not in taken; -1: none.
 func (r run) draw(taken []int32, d *draws) int32 {
 	free := r.hi - r.lo - r.among(taken)
 	if free <= 0 {
@@ -82,7 +81,7 @@ func (r run) nth(x int32, taken []int32) int32 {
 	}
 }
 
-// outside draws a position that is not in the rack r; -1: there is none.
+// outside draws a position outside the rack r; -1: none.
 func (l *Layout) outside(r run, d *draws) int32 {
 	others := int32(len(l.node)) - (r.hi - r.lo)
 	if others == 0 {

@@ -1,7 +1,7 @@
 package hdfs
 
-// linear fills one node after the other, each with an equal run of the file's blocks. MRPERF's has no second copy; its
-// authors propose to divide the space into parts and to keep one copy in each, which is what happens here.
+// linear fills one node after the other, each with an equal run of the file's blocks. MRPERF's has no second replica; its
+// authors propose to divide the space into parts and keep one replica in each, as here.
 type linear struct{ base }
 
 func (p linear) Place(file Blocks, block int64, buf []int32) []int32 {
@@ -15,7 +15,7 @@ func (p linear) Place(file Blocks, block int64, buf []int32) []int32 {
 	return p.nodes(buf)
 }
 
-// roundRobin deals copies to the nodes in turn.
+// roundRobin assigns replicas to the nodes in turn.
 type roundRobin struct{ base }
 
 func (p roundRobin) Place(file Blocks, block int64, buf []int32) []int32 {
@@ -28,7 +28,7 @@ func (p roundRobin) Place(file Blocks, block int64, buf []int32) []int32 {
 	return p.nodes(buf)
 }
 
-// random draws nodes without putting any back.
+// random draws nodes without replacement.
 type random struct{ base }
 
 func (p random) Place(file Blocks, block int64, buf []int32) []int32 {
@@ -44,8 +44,8 @@ func (p random) Place(file Blocks, block int64, buf []int32) []int32 {
 func (l *Layout) all() run { return run{0, int32(len(l.node))} }
 
 // hadoop is HDFS's BlockPlacementPolicyDefault: the writer's node or any; any node of another rack; another node of that
-// second rack; and any nodes for further copies, as long as no rack gets more than (copies-1)/racks + 2. Where a rule finds no
-// node, any will do.
+// second rack; and any nodes for further replicas, as long as no rack gets more than (replicas-1)/racks + 2. If a rule finds
+// no node, any will do.
 type hadoop struct{ base }
 
 func (p hadoop) Place(file Blocks, block int64, buf []int32) []int32 {
@@ -61,7 +61,7 @@ func (p hadoop) Place(file Blocks, block int64, buf []int32) []int32 {
 	return p.nodes(p.more(buf, r, &d))
 }
 
-// mrperf is what MRPERF takes Hadoop's rule to be: a second copy in the rack of the first, the third elsewhere.
+// mrperf is MRPERF's version of Hadoop's rule: the second replica in the rack of the first, the third elsewhere.
 type mrperf struct{ base }
 
 func (p mrperf) Place(file Blocks, block int64, buf []int32) []int32 {
@@ -78,7 +78,7 @@ func (p mrperf) Place(file Blocks, block int64, buf []int32) []int32 {
 	return p.nodes(p.more(buf, r, &d))
 }
 
-// first places the first copy.
+// first places the first replica.
 func (b *base) first(file *Blocks, d *draws, buf []int32) []int32 {
 	if file.Writer > 0 {
 		return append(buf[:0], b.at[file.Writer-1])
@@ -88,7 +88,7 @@ func (b *base) first(file *Blocks, d *draws, buf []int32) []int32 {
 
 func (b *base) rackOf(position int32) run { return b.runs[b.runOf[position]] }
 
-// add puts a copy at a position or, where no rule found one, anywhere.
+// add puts a replica at a position or, if no rule found one, anywhere.
 func (b *base) add(buf []int32, position int32, d *draws) []int32 {
 	if position < 0 {
 		position = b.all().draw(buf, d)
@@ -96,7 +96,7 @@ func (b *base) add(buf []int32, position int32, d *draws) []int32 {
 	return append(buf, position)
 }
 
-// more places the copies that are still missing of r.
+// more places the remaining replicas, up to r.
 func (b *base) more(buf []int32, r int, d *draws) []int32 {
 	if len(buf) >= r {
 		return buf
@@ -104,7 +104,7 @@ func (b *base) more(buf []int32, r int, d *draws) []int32 {
 	most := int32((r-1)/len(b.runs) + 2)
 	for len(buf) < r {
 		var position int32
-		for range patience {
+		for range maxDraws {
 			if position = b.all().draw(buf, d); b.rackOf(position).among(buf) < most {
 				break
 			}
@@ -114,5 +114,5 @@ func (b *base) more(buf []int32, r int, d *draws) []int32 {
 	return buf
 }
 
-// patience is how often a further copy is drawn in hope of a rack that has not too many yet.
-const patience = 20
+// maxDraws limits the draws of a further replica for a rack that is not over its limit.
+const maxDraws = 20

@@ -18,30 +18,30 @@ type purpose uint8
 
 const (
 	aStep  purpose = iota // the next step of the task waits for it
-	aRead                 // a block that is read from another node; the next step waits for it
-	aFetch                // map outputs on their way to a reduce
-	aMerge                // a reduce merges what it has in memory, while it goes on fetching
+	aRead                 // a block read from another node; the next step waits for it
+	aFetch                // map outputs in transit to a reduce
+	aMerge                // an in-memory merge of a reduce, which continues fetching
 	aPart                 // one of several things that a step waits for together
 )
 
-// activity is something that goes on for a task, in one place at a time. All activities of a task are on a list of its own, so
-// that a task that is stopped leaves nothing behind.
+// activity is work in progress for a task, at one device or on the network at a time. A task's activities are on its own list, so
+// that a stopped task leaves nothing behind.
 type activity struct {
 	task       int32
 	prev, next int32 // on the task's list; -1: none
 	where      int32
 	id         int32  // on the device or the network
-	serial     uint32 // changes when the record is free: what was planned for it before is stale
+	serial     uint32 // changes when the record is freed: earlier wake-ups are stale
 	purpose    purpose
 	stage      uint8 // of a transfer or a merge: what comes next
 	edge       int16
 	parts      int32
-	store      int32 // the disk that a transfer comes from
+	store      int32 // the source disk of a transfer
 	bytes      float64
 	units      float64 // with noise, of the disk at the other end
 	weight     float64 // seconds of nominal work, for progress
 	began      float64 // instant
-	rests      bool    // it is over, but its task is a straggler
+	rests      bool    // it is over, but its task, a straggler, still waits
 	rested     float64 // instant at which that began
 }
 
@@ -56,7 +56,7 @@ func (w *Worker) begin(t int32, p purpose) int32 {
 	return a
 }
 
-// end takes an activity off its task's list; it must be nowhere.
+// end removes an activity from its task's list; it must be on no device.
 func (w *Worker) end(a int32) {
 	ac := &w.acts[a]
 	if ac.prev >= 0 {
@@ -72,7 +72,7 @@ func (w *Worker) end(a int32) {
 	w.actNumbers.Give(a)
 }
 
-// cancel takes an activity away from wherever it is.
+// cancel removes an activity from its device or the network.
 func (w *Worker) cancel(a int32) {
 	ac := &w.acts[a]
 	switch {
@@ -89,7 +89,7 @@ func (w *Worker) cancel(a int32) {
 
 func (w *Worker) data(a int32) uint64 { return uint64(w.acts[a].serial)<<32 | uint64(uint32(a)) }
 
-// at is a device brought to the present, to be changed. What finishes on the way is dealt with at the end of this call.
+// at returns a device advanced to now, to be changed. What finishes on the way is handled at the end of this call.
 func (w *Worker) at(d int32) *node.Device {
 	v := &w.devices[d]
 	w.pass()
@@ -116,7 +116,7 @@ func (w *Worker) delay(a int32, seconds float64) {
 	}
 }
 
-// finished notes that an activity is over where it was. It is called by devices and the network.
+// finished notes that an activity has finished on its device. It is called by devices and the network.
 func (w *Worker) finished(data uint64) {
 	a := int32(uint32(data))
 	if w.acts[a].serial != uint32(data>>32) {
@@ -126,7 +126,7 @@ func (w *Worker) finished(data uint64) {
 	w.over = append(w.over, data)
 }
 
-// went handles an activity that is over where it was.
+// went handles an activity that has finished on its device.
 func (w *Worker) went(a int32) {
 	ac := &w.acts[a]
 	t := ac.task
@@ -148,8 +148,8 @@ func (w *Worker) went(a int32) {
 	}
 }
 
-// stepDone ends what a task's next step waits for. A straggler does nothing for a while before it goes on: it takes so many
-// times as long as it should for no reason that can be seen, and so without a claim on what others use.
+// stepDone ends what a task's next step waits for. A straggler idles for a while before it continues: it is slower by its factor
+// for no observable reason, and so without using shared resources.
 func (w *Worker) stepDone(a int32) {
 	ac := &w.acts[a]
 	tk := &w.tasks[ac.task]
@@ -171,7 +171,7 @@ const (
 	carrying
 )
 
-// transfer begins the next stage of one.
+// transfer begins the next stage of a transfer.
 func (w *Worker) transfer(a int32) {
 	for {
 		ac := &w.acts[a]
@@ -207,7 +207,7 @@ func (w *Worker) request(a int32) {
 	w.transfer(a)
 }
 
-// arrived handles data that is there.
+// arrived handles the end of a transfer.
 func (w *Worker) arrived(a int32) {
 	ac := &w.acts[a]
 	if ac.purpose == aFetch {

@@ -7,14 +7,14 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// box is a machine as one would carry it: the processors and disks of one node, or of several that share it.
+// box is a physical machine: the processors and disks of one node, or of several that share it.
 type box struct {
 	*node.Machine
 	spec  node.MachineSpec
 	cpu   int32   // device
 	disks []int32 // devices
 	cores float64
-	now   Times   // where its processors are: processors of each state
+	now   Times   // its processors by state
 	used  float64 // bytes on its disks
 	limit float64 // beyond which its nodes get no container; 0: none
 }
@@ -24,7 +24,7 @@ var (
 	_ sim.Fitter = (*Worker)(nil)
 )
 
-// group says which nodes share a machine: by node, in the engine's order, the number of its box.
+// group assigns nodes to machines: by node, in the engine's order, the number of its box.
 func group(described, c *cluster.Cluster, per int) (of []int32, boxes int) {
 	per = max(per, 1)
 	at := make(map[string]int32, len(described.Nodes))
@@ -38,7 +38,7 @@ func group(described, c *cluster.Cluster, per int) (of []int32, boxes int) {
 	return of, (len(c.Nodes) + per - 1) / per
 }
 
-// build makes the devices of all machines. A machine that several nodes share is of the kind of the first of them.
+// build makes the devices of all machines. A machine that several nodes share has the kind of the first of them.
 func (w *Worker) build(described, c *cluster.Cluster) {
 	of, n := group(described, c, w.model.PerMachine)
 	w.boxes = make([]box, n)
@@ -78,10 +78,10 @@ func (w *Worker) device(d *node.Device, b int32, pace float64) int32 {
 	return int32(len(w.devices) - 1)
 }
 
-// Times is how long processors were in each state, in processor-seconds. A processor that has nothing to do while somebody of its
-// machine waits for a disk waits, too, and is not idle: that is how Linux counts. Every stream is somebody: a task that reads, or one of the
-// processes that write the copies of a block for it. (Linux books a wait on the processor where it began, of which several may share one: so
-// many that wait may leave more idle than here.)
+// Times is the time of processors in each state, in processor-seconds. A processor without work counts as waiting (iowait), not idle, while a
+// stream of its machine waits for a disk, as in Linux. Each stream counts: a task that reads, or one of the processes that write the replicas of
+// a block for it. (Linux accounts a wait to the processor where it began, which several may share: so many waits may leave more idle time than
+// here.)
 type Times struct{ Busy, Wait, Idle float64 }
 
 func (t *Times) add(o Times, times float64) {
@@ -90,13 +90,13 @@ func (t *Times) add(o Times, times float64) {
 	t.Idle += times * o.Idle
 }
 
-// point is what all processors did until an instant.
+// point is the processors' times up to an instant.
 type point struct {
 	at    float64
 	times Times
 }
 
-// pass books the processors' time until the present.
+// pass accounts the processors' time up to now.
 func (w *Worker) pass() {
 	dt := w.now - w.passed
 	if dt <= 0 {
@@ -113,8 +113,8 @@ func (w *Worker) pass() {
 	}
 }
 
-// tell notes what the processors of a machine do from now on.
-func (w *Worker) tell(b int32) {
+// recount updates the state of a machine's processors from now on.
+func (w *Worker) recount(b int32) {
 	x := &w.boxes[b]
 	waiting := 0
 	for _, d := range x.Disks {
@@ -132,14 +132,14 @@ func (w *Worker) tell(b int32) {
 	x.now = t
 }
 
-// window is over what time Lately is a mean, in seconds: that of a tool which looks at the counters twice, a second apart.
+// window is the averaging window of Lately, in seconds: that of a tool that reads the counters twice, a second apart.
 const window = 1
 
-// CPUIdle implements sim.Idler: the share of idle processors over the last second. Where the previous call is longer ago it is not
-// the mean since then: a controller that slept must not take what was before for what is.
+// CPUIdle implements sim.Idler: the share of idle processors over the last second. It is not the mean since the previous call, which
+// may be longer ago: a controller that slept must not act on stale data.
 func (w *Worker) CPUIdle() float64 { return w.Lately().Idle }
 
-// Lately is what the processors did over the last second, as shares of their time.
+// Lately returns the processors' states over the last second, as shares of time.
 func (w *Worker) Lately() Times {
 	w.enter()
 	w.pass()
@@ -147,7 +147,7 @@ func (w *Worker) Lately() Times {
 	if w.now <= from {
 		return Times{Idle: 1} // nothing has happened yet
 	}
-	var a, z point // what was at from lies between them; the rate was the same from one to the next
+	var a, z point // from lies between them, and the rate is constant in between
 	points := w.lately[w.late:]
 	if points[0].at > from {
 		z = points[0]
@@ -165,15 +165,15 @@ func (w *Worker) Lately() Times {
 	return Times{Busy: max(0, scale*mean.Busy), Wait: max(0, scale*mean.Wait), Idle: max(0, scale*mean.Idle)}
 }
 
-// Reading is the state of the machines at an instant.
+// Reading is the machines' state at an instant.
 type Reading struct {
 	CPU        Times   // since the start of the run
 	Processors float64 // of all machines
 	Disk       float64 // bytes on all disks
-	Peak       float64 // most bytes that were there until then
+	Peak       float64 // max of Disk until then
 }
 
-// Read is the state at an instant that is not before the engine's last event, nor after its next: for sinks that are told of samples.
+// Read returns the state at an instant between the engine's last event and its next: for sinks that receive samples.
 func (w *Worker) Read(at unit.Time) Reading {
 	w.enter()
 	w.pass()
@@ -182,15 +182,15 @@ func (w *Worker) Read(at unit.Time) Reading {
 	return r
 }
 
-// Fit implements sim.Fitter: a node whose disks hold more than they may gets no container until there is room again, as a
-// NodeManager that finds its disks over the limit is unhealthy. What runs there goes on, and nothing fails for want of room: if no
-// task is left that would free some, the jobs are stuck.
+// Fit implements sim.Fitter: a node whose disks are over their limit gets no containers until there is space again, as a
+// NodeManager with disks over the limit is unhealthy. Running tasks continue, and nothing fails for lack of space: if no task is
+// left that would free some, the jobs are stuck.
 func (w *Worker) Fit(n int32) bool {
 	x := &w.boxes[w.machines[n].box]
 	return x.limit == 0 || x.used <= x.limit
 }
 
-// keep puts bytes on the disks of a machine; negative: takes them off.
+// keep adds bytes to the disks of a machine; negative: removes them.
 func (w *Worker) keep(b int32, bytes float64) {
 	w.boxes[b].used += bytes
 	w.used += bytes
@@ -203,13 +203,13 @@ type hold struct {
 	bytes float64
 }
 
-// holds puts bytes of a task on its machine's disks that go away with it, or stay for others while its job is there.
+// holds adds bytes of a task to its machine's disks, freed when the task ends, or kept for others until its job ends.
 func (w *Worker) holds(tk *task, bytes float64) {
 	tk.held += bytes
 	w.keep(w.machines[tk.node].box, bytes)
 }
 
-// leaves turns what a task holds over to its job.
+// leaves transfers what a task holds to its job.
 func (w *Worker) leaves(tk *task) {
 	if tk.held == 0 {
 		return

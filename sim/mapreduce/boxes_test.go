@@ -34,31 +34,31 @@ func TestNodesShareAMachine(t *testing.T) {
 	}
 }
 
-// look is what a worker tells at an instant.
-type look struct {
+// timedReading is the worker's state at an instant.
+type timedReading struct {
 	at     float64
 	lately Times
 	read   Reading
 }
 
-// looker reads the worker once in every period, as a sink that is told of samples does.
-type looker struct {
+// readingSink reads the worker once in every period, as a sink that receives samples does.
+type readingSink struct {
 	book
-	w     *Worker
-	looks []look
+	w        *Worker
+	readings []timedReading
 }
 
-func (l *looker) Sample(s *sim.Sample) {
-	l.looks = append(l.looks, look{at: s.To.Seconds(), read: l.w.Read(s.To)})
+func (l *readingSink) Sample(s *sim.Sample) {
+	l.readings = append(l.readings, timedReading{at: s.To.Seconds(), read: l.w.Read(s.To)})
 }
 
-func looked(t *testing.T, x *bench, every unit.Time) *looker {
+func readAtIntervals(t *testing.T, x *bench, every unit.Time) *readingSink {
 	t.Helper()
 	w, err := New(x.model)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &looker{book: book{jobs: map[string]sim.JobRecord{}}, w: w}
+	l := &readingSink{book: book{jobs: map[string]sim.JobRecord{}}, w: w}
 	x.engine.Sample = every
 	_, err = sim.Run(context.Background(), sim.Config{
 		Cluster: x.cluster, Source: workload.Slice(x.jobs).Source(), Model: x.engine, Seed: x.seed, Sink: l, NoAlone: true, Worker: w,
@@ -80,14 +80,14 @@ func looked(t *testing.T, x *bench, every unit.Time) *looker {
 func TestProcessorsAndDiskOfOneJob(t *testing.T) {
 	m := round()
 	m.Machine.Space = node.Space{Capacity: 1e9, Filled: 100 * mib, Healthy: 0.9}
-	l := looked(t, &bench{cluster: slots(t, "1x1+1"), model: m, jobs: []*workload.Job{mr("a", 1, 1, 8, 4, 6)}}, unit.Second)
+	l := readAtIntervals(t, &bench{cluster: slots(t, "1x1+1"), model: m, jobs: []*workload.Job{mr("a", 1, 1, 8, 4, 6)}}, unit.Second)
 	at := func(s float64) *Reading {
-		for i := range l.looks {
-			if l.looks[i].at == s {
-				return &l.looks[i].read
+		for i := range l.readings {
+			if l.readings[i].at == s {
+				return &l.readings[i].read
 			}
 		}
-		t.Fatalf("nobody looked at %v s", s)
+		t.Fatalf("nobody readAtIntervals at %v s", s)
 		return nil
 	}
 	for _, c := range []struct{ at, busy, wait, idle, disk float64 }{
@@ -119,10 +119,10 @@ func TestProcessorsAndDiskOfOneJob(t *testing.T) {
 	}
 }
 
-// TestLatelyIsTheLastSecond: the reading of a tool that looks at the counters twice, a second apart.
+// TestLatelyIsTheLastSecond: the reading of a tool that reads the counters twice, a second apart.
 func TestLatelyIsTheLastSecond(t *testing.T) {
 	x := bench{cluster: slots(t, "1x1+1"), model: round(), jobs: []*workload.Job{mr("a", 1, 1, 8, 4, 6)}}
-	var seen []look
+	var seen []timedReading
 	x.wrap = func(w *Worker) sim.Worker { return &sampler{Worker: w, seen: &seen} }
 	_, _, w := x.run(t)
 	if len(seen) < 10 {
@@ -141,14 +141,14 @@ func TestLatelyIsTheLastSecond(t *testing.T) {
 	}
 }
 
-// sampler looks before every wake.
+// sampler reads before every wake-up.
 type sampler struct {
 	*Worker
-	seen *[]look
+	seen *[]timedReading
 }
 
 func (s *sampler) Wake(what uint64) {
-	*s.seen = append(*s.seen, look{at: s.host.Now().Seconds(), lately: s.Lately()})
+	*s.seen = append(*s.seen, timedReading{at: s.host.Now().Seconds(), lately: s.Lately()})
 	s.Worker.Wake(what)
 }
 
@@ -226,10 +226,10 @@ func TestPiecesOfAReduce(t *testing.T) {
 	for _, p := range []unit.Bytes{0, mib, mib / 4, 3 * mib} {
 		x := bench{cluster: slots(t, "1x1+1"), model: round(), jobs: []*workload.Job{mr("a", 1, 1, 8, 4, 6)}}
 		x.model.ReducePiece = p
-		l := looked(t, &x, unit.Second)
+		l := readAtIntervals(t, &x, unit.Second)
 		l.want(t, "a", 1, 0, 0, 98)
 		between := 0
-		for _, k := range l.looks {
+		for _, k := range l.readings {
 			if k.read.Disk > 8.01*mib && k.read.Disk < 13.99*mib {
 				between++
 			}

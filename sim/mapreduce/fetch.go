@@ -9,7 +9,7 @@ import (
 // source is one disk from which a reduce fetches the outputs of one stage.
 type source struct {
 	taken  int32 // outputs whose transfer has started
-	queued bool  // it waits for its turn, or a copier is there
+	queued bool  // it waits for its turn, or a copier is fetching from it
 }
 
 // ring is a queue of sources; each is in it at most once.
@@ -33,7 +33,7 @@ func (r *ring) pop() (int32, bool) {
 	return x, true
 }
 
-// openSources makes a reduce ready to fetch, with nothing fetched.
+// openSources initialises a reduce's sources, with nothing fetched.
 func (w *Worker) openSources(tk *task, s *stage) {
 	tk.turn = ring{items: tk.turn.items[:0]}
 	n := len(s.edges)
@@ -47,7 +47,7 @@ func (w *Worker) openSources(tk *task, s *stage) {
 	clear(tk.sources)
 }
 
-// expected is how many outputs there are to fetch for a task of the stage, as far as is known.
+// expected is the number of outputs that a task of the stage has to fetch, as far as known.
 func (s *stage) expected(j *job) (n int64) {
 	for _, e := range s.edges {
 		if e.part > 0 {
@@ -57,8 +57,8 @@ func (s *stage) expected(j *job) (n int64) {
 	return n
 }
 
-// startFetching turns a reduce to what is there already. Each begins at another source, so that they do not all go to the same
-// node first.
+// startFetching queues the outputs that are ready for a reduce. Each reduce begins at another source, so that they do not all go
+// to the same node first.
 func (w *Worker) startFetching(t int32) {
 	tk := &w.tasks[t]
 	if w.model.Fetch == ByHost {
@@ -77,7 +77,7 @@ func (w *Worker) startFetching(t int32) {
 	w.pump(t)
 }
 
-// offer tells a reduce that a source has something more.
+// offer notifies a reduce of a new output at a source.
 func (w *Worker) offer(t int32, edge int, store int32) {
 	if w.model.Fetch == ByMap {
 		return // it reads the log
@@ -103,7 +103,7 @@ func (w *Worker) pump(t int32) {
 	}
 }
 
-// pumpHost starts a transfer of all that is ready at the next source, as far as it fits into the reduce's memory.
+// pumpHost starts a transfer of all outputs ready at the next source, as far as they fit into the reduce's memory.
 func (w *Worker) pumpHost(t int32) bool {
 	tk := &w.tasks[t]
 	at, ok := tk.turn.pop()
@@ -123,7 +123,7 @@ func (w *Worker) pumpHost(t int32) bool {
 	return true
 }
 
-// pumpMap starts the transfer of the next output in the order of the maps' ends.
+// pumpMap starts the transfer of the next output in order of the maps' ends.
 func (w *Worker) pumpMap(t int32) bool {
 	tk := &w.tasks[t]
 	for i, e := range tk.job.stages[tk.stage].edges {
@@ -155,7 +155,7 @@ func (w *Worker) fetch(t int32, edge int, store, parts int32, key uint64) {
 	w.request(a)
 }
 
-// fetched puts what has come into the reduce's memory and sends the copier on.
+// fetched adds fetched data to the reduce's memory and frees the copier.
 func (w *Worker) fetched(a int32) {
 	ac := w.acts[a]
 	w.end(a)
@@ -184,7 +184,7 @@ const (
 	mergeSpill
 )
 
-// mergeIfFull starts a merge when one is due and none goes on.
+// mergeIfFull starts a merge if one is due and none is running.
 func (w *Worker) mergeIfFull(t int32) {
 	tk := &w.tasks[t]
 	if tk.merging || tk.queue < tk.memory && tk.segments < w.model.MemorySegments {
@@ -198,7 +198,7 @@ func (w *Worker) mergeIfFull(t int32) {
 	w.merge(a)
 }
 
-// merge begins the next stage of one.
+// merge begins the next stage of a merge.
 func (w *Worker) merge(a int32) {
 	ac := &w.acts[a]
 	t := ac.task

@@ -6,7 +6,7 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// job is what the worker knows of a job that is present.
+// job is the worker's state of a job.
 type job struct {
 	seq    int64
 	key    uint64 // of its random numbers
@@ -17,11 +17,11 @@ type job struct {
 // stage is the work of one task of a stage, and what its tasks have left on disks.
 type stage struct {
 	reads   float64 // bytes of input of a task
-	passes  float64 // bytes that a task leaves for other stages
+	passes  float64 // bytes that a task produces for other stages
 	writes  float64 // bytes of output of a task
-	fetches float64 // bytes that a task is passed
+	fetches float64 // bytes that a task fetches
 	cycles  float64 // of a task's own function
-	reach   float64 // share of the bytes that its tasks read and write which reach a disk
+	reach   float64 // share of its tasks' reads and writes that reaches a disk
 
 	edges    []edge
 	readers  []reader
@@ -29,22 +29,22 @@ type stage struct {
 	running  []int32 // tasks that fetch, for stages that need others
 	doneOnce []uint64
 
-	ready    []int32 // outputs by store, kept where somebody fetches them
+	ready    []int32 // outputs by store, if other stages fetch them
 	order    []int32 // stores in the order of their first output
 	log      []int32 // store of every output, in the order of their ends
 	produced int64   // outputs
 }
 
-// edge is where a stage fetches from.
+// edge is a stage to fetch from.
 type edge struct {
 	from int
-	part float64 // bytes of one output that are for one task
+	part float64 // bytes of one output for one task
 }
 
 // reader is a stage that fetches.
 type reader struct{ stage, edge int }
 
-// output is that of a task that is done.
+// output is the output of a finished task.
 type output struct {
 	job   *job
 	seq   int64
@@ -101,8 +101,8 @@ func (w *Worker) newJob(wj *workload.Job, seq int64) *job {
 	return j
 }
 
-// first says whether this is the first end of a task: one whose node is lost between its end and the engine's notice of it runs
-// again, but its output is there.
+// first reports whether this is the first end of a task: a task whose node is lost between its end and the engine's handling of
+// it runs again, but its output exists.
 func (s *stage) first(number int64) bool {
 	i, bit := int(number>>6), uint64(1)<<(number&63)
 	for i >= len(s.doneOnce) {
@@ -115,7 +115,7 @@ func (s *stage) first(number int64) bool {
 	return true
 }
 
-// announce tells those who fetch that an output is there.
+// announce notifies readers of a new output.
 func (w *Worker) announce(o output) {
 	j := o.job
 	if j.seq != o.seq {

@@ -8,12 +8,12 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Fetch says how a reduce turns to the nodes that hold map outputs.
+// Fetch is how a reduce fetches map outputs.
 type Fetch uint8
 
 // Ways to fetch.
 const (
-	// ByHost: a copier that turns to a disk takes all outputs that are ready there in one transfer, as far as they fit into the
+	// ByHost: a copier fetches all outputs that are ready on a disk in one transfer, as far as they fit into the
 	// reduce's memory, and no two copiers of a reduce are at one disk at a time (Hadoop's copiers keep to one host each, too).
 	//
 	// Against ByMap this changes four things: a transfer pays one seek and one round trip for all its outputs; its noise is
@@ -29,22 +29,22 @@ const (
 
 func (f Fetch) String() string { return [...]string{"host", "map"}[f] }
 
-// Model is the parameters of the phase model. Cycles are of one core.
+// Model holds the parameters of the phase model. Cycles are of one core.
 type Model struct {
 	Name    string
 	Version int
 
 	Machine node.MachineSpec            // of every node
-	Kinds   map[string]node.MachineSpec // of nodes of a kind that has its own
-	// PerMachine is how many nodes share one machine, its processors, disks and memory: the first so many of the cluster's
-	// description, then the next. 0: each node is a machine.
+	Kinds   map[string]node.MachineSpec // by node kind, if different
+	// PerMachine is how many nodes share one machine, its processors, disks and memory: consecutive nodes of the cluster's
+	// description. 0: each node is a machine.
 	PerMachine int
 
 	JVMCycles        float64 // to start a task's process
-	MapCycles        float64 // a byte of input, where the stage does not say
-	SortCycles       float64 // a byte of map output
-	ReduceCycles     float64 // a byte of reduce input, where the stage does not say
-	MergeCycles      float64 // of each merge of what a reduce has in memory
+	MapCycles        float64 // per byte of input, unless the stage sets it
+	SortCycles       float64 // per byte of map output
+	ReduceCycles     float64 // per byte of reduce input, unless the stage sets it
+	MergeCycles      float64 // per in-memory merge of a reduce
 	ReduceSortCycles float64 // of a reduce's final sort
 
 	Buffer         unit.Bytes // map output in memory before it is spilled
@@ -56,19 +56,19 @@ type Model struct {
 	ReducePiece    unit.Bytes // that a reduce reads, reduces and writes at a time; 0: all at once
 	Cached         Cached
 
-	Block       unit.Bytes // of input, for whoever makes jobs; a task's input is its share of its stage's
-	Replication int64      // copies of the output: 1 is the writer's own disk only
+	Block       unit.Bytes // of input, for job generators; a task's input is its share of its stage's
+	Replication int64      // of the output: 1 is the writer's own disk only
 
-	Noise       float64 // sigma of the logarithm of every piece of device work
+	Noise       float64 // sigma of the logarithm of each unit of device work
 	ReduceNoise float64 // the same, of the reduce function
-	RunNoise    float64 // the same, of a factor of all that disks do in a run: where files come to lie differs from run to run
+	RunNoise    float64 // the same, of a per-run factor of all disk work: the layout of files differs from run to run
 }
 
-// Cached is the share of the bytes that tasks read and write which stay in the machines' memory (the page cache) and never make them
-// wait for a disk: 0 none, 1 all. Space on the disks is taken all the same.
+// Cached is the share of tasks' reads and writes that stays in the page cache and never waits for a disk: 0 none, 1 all. It still takes
+// space on the disks.
 type Cached struct{ Map, Reduce float64 }
 
-// AllCached is the model with disks that take no time: only processors and the network are left.
+// AllCached is the model with infinitely fast disks: only processors and the network are left.
 func (m Model) AllCached() Model {
 	m.Cached = Cached{1, 1}
 	return m
@@ -100,7 +100,7 @@ const (
 	MaxPerMachine  = 1 << 20
 )
 
-// Validate reports what makes a model impossible.
+// Validate reports the first invalid value.
 func (m *Model) Validate() error {
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("model %s: %s", m.Name, fmt.Sprintf(format, args...))
@@ -153,7 +153,7 @@ func (m *Model) Validate() error {
 	return nil
 }
 
-// passes is how often so many runs must be gone through to make one of them.
+// passes is the number of merge passes that reduce the runs to one.
 func (m *Model) passes(runs int64) int64 {
 	if runs <= 1 {
 		return 0
@@ -169,7 +169,7 @@ func (m *Model) passes(runs int64) int64 {
 	return k
 }
 
-// noisy is the work of a device with its noise: log-normal with the nominal work as its median, a pure function of its name.
+// noisy is device work with noise: log-normal with the nominal work as its median, a pure function of the key.
 func noisy(nominal, sigma float64, key uint64) float64 {
 	if sigma == 0 || nominal == 0 {
 		return nominal

@@ -8,7 +8,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// network is the cluster's network and the instant for which it asked to be woken.
+// network is the cluster's network and its next wake-up.
 type network struct {
 	flows   *flow.Network
 	fabric  *fabric.Fabric
@@ -20,8 +20,7 @@ type network struct {
 	traffic sim.Traffic
 }
 
-// newNetwork builds the network that a cluster describes; nil where it describes none. The engine has its nodes in another order
-// for every seed.
+// newNetwork builds a cluster's network; nil if it has none. The engine's order of nodes differs by seed.
 func newNetwork(w *Worker, described, c *cluster.Cluster) (*network, error) {
 	if described.Network == nil {
 		return nil, nil
@@ -35,7 +34,7 @@ func newNetwork(w *Worker, described, c *cluster.Cluster) (*network, error) {
 	return n, err
 }
 
-// bring moves the network to the present, to be changed. Rates are worked out once for all changes at one instant.
+// bring advances the network to now, to be changed. Rates are recomputed once for all changes at one instant.
 func (n *network) bring(w *Worker) {
 	if w.now > n.flows.Now() {
 		n.flows.Advance(w.now, n.done)
@@ -57,7 +56,7 @@ func (n *network) start(w *Worker, a, from, to int32, bytes float64) {
 	case aFetch:
 		n.traffic.Shuffled += bytes
 	default:
-		return // copies of output
+		return // replicas of output
 	}
 	if n.fabric.Rack(f) != n.fabric.Rack(t) {
 		n.traffic.CrossRack += bytes
@@ -71,12 +70,12 @@ func (n *network) stop(w *Worker, a int32) {
 	}
 }
 
-// roundTrip is the time that a request and the first byte of its answer travel, in seconds.
+// roundTrip is the round-trip time of a request, in seconds.
 func (n *network) roundTrip(from, to int32) float64 {
 	return 2 * n.fabric.Latency(n.number[from], n.number[to]).Seconds()
 }
 
-// due says whether a wake is the one that was asked for last.
+// due reports whether a wake-up is the one requested last.
 func (n *network) due(w *Worker) bool { return n.wake == w.host.Now() }
 
 func (n *network) advance(w *Worker) {
@@ -85,7 +84,7 @@ func (n *network) advance(w *Worker) {
 	n.flows.Advance(w.now, n.done)
 }
 
-// plan asks to be woken for what finishes next.
+// plan requests a wake-up for the next finish.
 func (n *network) plan(w *Worker) {
 	if !n.changed {
 		return
@@ -99,7 +98,7 @@ func (n *network) plan(w *Worker) {
 	}
 }
 
-// share is how far a transfer is now. The network may stand at an earlier instant: rates are what they were until its next finish.
+// share is the progress of a transfer now. The network may be at an earlier instant: rates are constant until its next finish.
 func (n *network) share(ac *activity, now float64) float64 {
 	if ac.bytes <= 0 {
 		return 1
@@ -115,7 +114,7 @@ func (n *network) share(ac *activity, now float64) float64 {
 // Uplink implements policy.Network. The cluster must describe a network.
 func (w *Worker) Uplink(rack int32) (in, out float64) { return w.net.fabric.Uplink(rack) }
 
-// Traffic is what went over the network, for the run's summary; nil where the cluster describes none.
+// Traffic is the network's traffic, for the run's summary; nil without a network.
 func (w *Worker) Traffic() *sim.Traffic {
 	if w.net == nil {
 		return nil

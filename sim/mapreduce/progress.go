@@ -2,7 +2,7 @@ package mapreduce
 
 import "github.com/yardmaster/yardmaster/sim/node"
 
-// mapSeconds is how long a map takes on an idle node, without noise and with its input at hand.
+// mapSeconds is the duration of a map on an idle node, without noise and with local input.
 func (w *Worker) mapSeconds(tk *task, s *stage) float64 {
 	m, k := &w.model, &w.stores[tk.store]
 	cycles := m.JVMCycles + s.cycles + s.passes*m.SortCycles
@@ -57,7 +57,7 @@ func (w *Worker) Progress(id int32) float64 {
 	return 0
 }
 
-// doneShare is the part of its present work that a task has done.
+// doneShare is a task's progress in its current work.
 func (w *Worker) doneShare(tk *task) float64 {
 	if tk.total <= 0 {
 		return 0
@@ -69,7 +69,7 @@ func (w *Worker) doneShare(tk *task) float64 {
 	return min(1, done/tk.total)
 }
 
-// shareOf is how far an activity is where it is. Of a block that comes from another node, the reading counts half.
+// shareOf is the progress of an activity. For a remote block, the disk read counts half.
 func (w *Worker) shareOf(a int32) float64 {
 	ac := &w.acts[a]
 	slow := max(1, w.tasks[ac.task].slow)
@@ -95,16 +95,16 @@ func (w *Worker) shareOf(a int32) float64 {
 	return share / slow
 }
 
-// Stats counts what the tasks of a run did, in bytes unless it says otherwise.
+// Stats counts what the tasks of a run did, in bytes unless noted.
 type Stats struct {
 	ReadLocal, ReadRemote       float64 // input
 	Spilled                     float64 // by maps, and by reduces from memory
 	Merged                      float64 // read and written again
 	FetchedLocal, FetchedRemote float64
-	Written                     float64 // output, counted once whatever its copies
+	Written                     float64 // output, counted once regardless of replicas
 	Outputs                     int64   // parts of map outputs that were fetched
-	Transfers                   int64   // in which they were fetched
+	Transfers                   int64   // that fetched them
 }
 
-// Stats is what happened until now.
+// Stats returns the counts so far.
 func (w *Worker) Stats() Stats { return w.stats }

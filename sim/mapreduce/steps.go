@@ -1,15 +1,15 @@
 package mapreduce
 
-// step begins what a task does next, until there is something to wait for.
+// step advances a task until it has something to wait for.
 func (w *Worker) step(t int32) {
 	for !w.phase(t) {
 	}
 }
 
-// name is what the noise of a phase is drawn for.
+// name is the noise key of a phase.
 func (tk *task) name(p phase) uint64 { return uint64(p) | uint64(tk.pass)<<8 | uint64(tk.runs)<<16 }
 
-// phase begins one phase of a task and says whether the task waits for it; if not, the next may begin.
+// phase begins one phase of a task and reports whether the task waits for it; if not, the next may begin.
 func (w *Worker) phase(t int32) bool {
 	tk := &w.tasks[t]
 	p, name := tk.phase, tk.name(tk.phase)
@@ -42,10 +42,10 @@ func (w *Worker) phase(t int32) bool {
 	return true
 }
 
-// crumb is the share of a task's input that is left over by rounding only.
+// crumb is the share of a task's input that rounding may leave over.
 const crumb = 1e-9
 
-// mapPhase: one piece after the other is read, mapped, sorted and spilled; then the spills are merged.
+// mapPhase: piece by piece, the input is read, mapped, sorted and spilled; then the spills are merged.
 func (w *Worker) mapPhase(t int32, tk *task, s *stage, p phase, name uint64) bool {
 	m, own := &w.model, &w.stores[tk.store]
 	switch p {
@@ -89,7 +89,7 @@ func (w *Worker) mapPhase(t int32, tk *task, s *stage, p phase, name uint64) boo
 	}
 }
 
-// reducePhase: everything is fetched, what is left in memory is merged to disk, and the whole is sorted, read and reduced.
+// reducePhase: all is fetched, the rest in memory is merged to disk, and the whole is sorted, read and reduced.
 func (w *Worker) reducePhase(t int32, tk *task, s *stage, p phase, name uint64) bool {
 	m, own := &w.model, &w.stores[tk.store]
 	switch p {

@@ -6,7 +6,7 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// phase is what a task does, or will do when what it waits for is over.
+// phase is what a task does, or will do after what it waits for.
 type phase uint8
 
 const (
@@ -37,45 +37,45 @@ const (
 
 // task is a task that holds a container.
 type task struct {
-	job     *job // nil: not in use
+	job     *job // nil: unused
 	key     uint64
 	number  int64
 	stage   int
 	node    int32
 	index   int32 // among the running of its stage
 	acts    int32 // list of its activities; -1: none
-	store   int32 // the disk for what it writes
-	from    int32 // the disk that its input is read from
+	store   int32 // the disk it writes to
+	from    int32 // the disk of its input
 	phase   phase
 	merging bool
-	slow    float64 // times as long as it should its steps take
+	slow    float64 // slowdown of its steps
 
-	memory float64 // bytes promised to it
+	memory float64 // bytes reserved
 	share  float64 // of its input that fills the buffer once
 	left   float64 // of its input, as a share
-	piece  float64 // the share in work
+	piece  float64 // the share being processed
 	runs   int64   // spills on disk
 	pass   int64   // of the merge
-	pieces int64   // of a reduce's input that it has begun
-	parts  int32   // things that its step waits for together
+	pieces int64   // of a reduce's input, begun
+	parts  int32   // parallel activities that its step waits for
 
 	queue    float64 // bytes fetched and in memory
 	segments int64
-	copying  int64   // transfers under way
+	copying  int64   // active transfers
 	taken    int64   // outputs whose transfer has started
 	fetched  float64 // bytes
 	merges   uint64
 	sources  []source // by edge and store
-	turn     ring     // of sources that have something and nobody is at
+	turn     ring     // of sources with outputs and no copier
 	pos      []int32  // by edge: outputs of the log whose transfer has started
 
-	held  float64 // bytes on disk that go when it ends, unless it leaves them to others
+	held  float64 // bytes on disk freed when it ends, unless left to others
 	wrote []hold  // output
 
 	done, total float64 // seconds of nominal work on an idle node, for progress
 }
 
-// open fills the record of a task that starts.
+// open initialises the record of a starting task.
 func (w *Worker) open(st *sim.Task) {
 	j := w.jobs[st.Job]
 	s := &j.stages[st.Stage]
@@ -112,10 +112,10 @@ func (w *Worker) open(st *sim.Task) {
 	}
 }
 
-// reach is the share of what a task reads and writes that reaches a disk.
+// reach is the share of a task's reads and writes that reaches a disk.
 func (tk *task) reach() float64 { return tk.job.stages[tk.stage].reach }
 
-// close gives back what a task has. Its activities are over.
+// close releases what a task holds. Its activities are over.
 func (w *Worker) close(t int32) {
 	tk := &w.tasks[t]
 	w.holds(tk, -tk.held)
@@ -131,10 +131,10 @@ func (w *Worker) close(t int32) {
 	tk.job = nil
 }
 
-// holder chooses the disk that a task's input is read from: its own node's, else one of its rack, else any that holds it.
+// holder chooses the disk to read a task's input from: on its own node, else in its rack, else any that holds it.
 func (w *Worker) holder(t int32, key uint64) int32 {
 	tk := &w.tasks[t]
-	block := workload.Seed(key, 1<<33) // the block is on the disk of the same number wherever it lies
+	block := workload.Seed(key, 1<<33) // all replicas of a block are on the disk of the same number
 	w.nodes = w.host.Replicas(t, w.nodes[:0])
 	best := tk.node
 	if len(w.nodes) > 0 {
@@ -156,7 +156,7 @@ func (w *Worker) holder(t int32, key uint64) int32 {
 	return w.machines[best].store + int32(node.DiskFor(block, int(w.machines[best].disks)))
 }
 
-// cpu has the task's next step wait for the processor. It says whether there is anything to wait for.
+// cpu makes the task's next step wait for the processor. It reports whether there is anything to wait for.
 func (w *Worker) cpu(t int32, cycles, sigma float64, phase uint64) bool {
 	if cycles <= 0 {
 		return false
@@ -168,7 +168,7 @@ func (w *Worker) cpu(t int32, cycles, sigma float64, phase uint64) bool {
 	return true
 }
 
-// disk has the task's next step wait for its node's disk.
+// disk makes the task's next step wait for its node's disk.
 func (w *Worker) disk(t, st int32, units float64, phase uint64) bool {
 	if units <= 0 {
 		return false
@@ -180,7 +180,7 @@ func (w *Worker) disk(t, st int32, units float64, phase uint64) bool {
 	return true
 }
 
-// read has the task's next step wait for input, from wherever it lies.
+// read makes the task's next step wait for its input, local or remote.
 func (w *Worker) read(t int32, bytes float64, phase uint64) bool {
 	if bytes <= 0 {
 		return false

@@ -1,7 +1,7 @@
-// Package mapreduce plays what the tasks of MapReduce do inside their containers: they start a process, read their input from a
-// disk of their own or of another node, map, sort and spill, merge; reduces fetch the parts of the map outputs while the maps
-// still run, merge them in memory and on disk, reduce, and write. Processors, disks and network are shared by all that use them
-// at the time, so that how long a task takes follows from where it runs and beside whom.
+// Package mapreduce simulates MapReduce tasks inside their containers: they start a process, read their input from a local or
+// remote disk, map, sort and spill, merge; reduces fetch their parts of the map outputs while the maps still run, merge them in
+// memory and on disk, reduce, and write. Processors, disks and network are shared by all concurrent users, so a task's duration
+// depends on where it runs and on what runs beside it.
 //
 // The model is that of MRPERF (G. Wang, A. Butt, P. Pandey, K. Gupta, "A simulation approach to evaluating design decisions in
 // MapReduce setups", MASCOTS 2009, and its public release of 2010), as J. Chauhan used it ("Simulation and performance evaluation
@@ -14,31 +14,31 @@
 //	        is merged to disk when it fills the memory (cpu, disk); after the last map: what is left in memory is merged, sort
 //	        (cpu), read (disk), reduce (cpu), output (disk)
 //
-// A stage that needs no other is played as a map, one that needs others as a reduce; so graphs of more than two stages work. A
+// A stage that needs no other is played as a map, one that needs others as a reduce; so DAGs of more than two stages work. A
 // reduce waits for Released and holds its container meanwhile.
 //
-// What differs from MRPERF or was left open there:
+// Differences from MRPERF, and choices it left open:
 //
-//   - Data crosses the network as flows that share links max-min, not as packets; without a description of a network it takes no
-//     time. Requests cost the latency of the links, there and back, and no bandwidth.
-//   - A reduce merges beside its transfers: one merge at a time, of all that is in memory when it starts. Copiers do not wait for
-//     memory.
-//   - A reduce takes all that is ready on a disk in one transfer, unless the model says otherwise; see Fetch.
+//   - Data crosses the network as flows that share links max-min fairly, not as packets; without a network it takes no time.
+//     Requests cost the round-trip latency of the links, and no bandwidth.
+//   - A reduce merges concurrently with its transfers: one merge at a time, of all that is in memory when it starts. Copiers do
+//     not wait for memory.
+//   - A reduce fetches all outputs ready on a disk in one transfer, unless the model says otherwise; see Fetch.
 //   - Several nodes may share a machine (Model.PerMachine), as NodeManagers on one host do.
-//   - Of what tasks read and write a share may stay in memory (Model.Cached), and a reduce may read, reduce and write piece by piece
-//     (Model.ReducePiece). MRPERF knows neither.
-//   - Bytes on disks are counted: spills and merged runs until their task has merged them or has ended, map outputs until their job
-//     has ended, output for good. See Worker.Fit for disks that are full.
-//   - A node may have several disks. Data lies on one of them by a hash of what it belongs to. Short memory makes buffers smaller
-//     (see node.Memory).
-//   - A task that writes output to storage does so at its end; with more than one copy, see write.
-//   - A straggler (see sim.Stragglers) rests after each of its own steps; copying and merging in passing are not slowed.
-//   - Map outputs of a node that is lost stay readable, as the engine counts finished tasks as finished.
+//   - A share of reads and writes may stay in memory (Model.Cached), and a reduce may read, reduce and write piece by piece
+//     (Model.ReducePiece). MRPERF has neither.
+//   - Disk space is tracked: spills and merged runs until their task has merged them or has ended, map outputs until their job
+//     has ended, output for good. See Worker.Fit for full disks.
+//   - A node may have several disks. Data is on one of them, by a hash of its owner. If memory is short, buffers are smaller (see
+//     node.Memory).
+//   - A task that writes output to storage does so at its end; with more than one replica, see write.
+//   - A straggler (see sim.Stragglers) idles after each of its own steps; concurrent copying and merging are not slowed.
+//   - Map outputs of a lost node stay readable, since the engine does not rerun finished tasks.
 //
-// A device's work is drawn from a log-normal distribution whose median is the work as computed; every draw is a function of
-// the seed, the job, the task, its attempt and the phase, so policies that are compared meet the same noise.
+// A device's work is drawn from a log-normal distribution whose median is the computed work; every draw is a function of the
+// seed, the job, the task, its attempt and the phase, so all compared policies see the same noise.
 //
-// The clock of the engine counts microseconds: each phase begins at the first microsecond at which the one before it is over.
+// The engine's clock counts microseconds: each phase begins at the first whole microsecond after the previous one ends.
 package mapreduce
 
 import (
@@ -51,28 +51,28 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// device is a device of some node and the instant for which it asked to be woken.
+// device is a device of a machine and its next wake-up.
 type device struct {
 	*node.Device
 	box     int32
-	pace    float64   // units that a unit of work takes of it
+	pace    float64   // device units per unit of work
 	wake    unit.Time // Never: none
-	touched bool      // it changed in this call: its wake is to be looked at
+	touched bool      // it changed in this call: its wake-up must be updated
 }
 
 // store is one disk of the cluster.
 type store struct {
 	node   int32
 	device int32
-	rate   float64 // units a second
+	rate   float64 // units per second
 	*node.Disk
 }
 
-// machine is where a node's devices are; nodes may share them.
+// machine holds a node's devices; nodes may share them.
 type machine struct {
 	box          int32
 	cpu          int32   // device
-	rate         float64 // cycles a second of a core
+	rate         float64 // cycles per second of a core
 	store, disks int32   // the first of its disks, and how many
 	*node.Machine
 }
@@ -88,10 +88,10 @@ type Worker struct {
 	stores   []store
 	racks    [][]int32 // nodes by rack
 	rack     []int32
-	net      *network // nil: data travels in no time
+	net      *network // nil: data moves instantly
 
 	boxes  []box
-	pace   float64 // units that a unit of work takes of a disk in this run
+	pace   float64 // disk units per unit of work in this run
 	cores  float64 // processors of all machines
 	rate   Times   // what they do now
 	times  Times   // what they did until
@@ -108,9 +108,9 @@ type Worker struct {
 	acts       []activity
 	actNumbers dense.Numbers
 
-	collect func(node.ID, uint64) // notes what finished on a device
-	over    []uint64              // activities that are over where they were, to be handled
-	outputs []output              // of tasks that are done, to be told to those who wait for them
+	collect func(node.ID, uint64) // records what finished on a device
+	over    []uint64              // finished activities, to be handled
+	outputs []output              // of finished tasks, to be announced
 	touched []int32               // devices
 
 	scratch []int32
@@ -130,7 +130,7 @@ func New(m Model) (*Worker, error) {
 	return w, nil
 }
 
-// What a wake is for.
+// Kinds of wake-ups.
 const (
 	wakeDevice  uint64 = iota << 54
 	wakeTimer          // serial and number of an activity
@@ -164,10 +164,10 @@ func (w *Worker) Bind(h sim.Host) error {
 	return err
 }
 
-// enter brings the worker's clock to the engine's.
+// enter sets the worker's clock to the engine's.
 func (w *Worker) enter() { w.now = w.host.Now().Seconds() }
 
-// leave handles what finished during a call, until nothing more does, and asks to be woken for what comes next.
+// leave handles what finished during a call, until nothing more does, and requests the next wake-ups.
 func (w *Worker) leave() {
 	for i, o := 0, 0; ; {
 		switch {
@@ -189,7 +189,7 @@ func (w *Worker) leave() {
 	for _, d := range w.touched {
 		v := &w.devices[d]
 		v.touched = false
-		w.tell(v.box)
+		w.recount(v.box)
 		if at, ok := v.Next(); ok {
 			if t := w.instant(at); t < v.wake {
 				v.wake = t
@@ -203,10 +203,10 @@ func (w *Worker) leave() {
 	}
 }
 
-// latest is the last instant at which anything happens; what is later never comes. Sums of instants stay far from overflow.
+// latest is the last instant of an event; later ones never happen. It keeps sums of instants far from overflow.
 const latest = unit.Never / 2
 
-// instant is the first instant of the engine's clock that is not before so many seconds, nor over; Never if that is too late.
+// instant rounds seconds up to the engine's clock, but not before now; Never if that is too late.
 func (w *Worker) instant(seconds float64) unit.Time {
 	return max(unit.CeilSeconds(seconds), w.host.Now())
 }
@@ -218,7 +218,7 @@ func (w *Worker) Wake(what uint64) {
 	case wakeDevice:
 		v := &w.devices[arg]
 		if v.wake != w.host.Now() {
-			return // it asked for an earlier one since
+			return // superseded by an earlier one
 		}
 		w.enter()
 		v.wake = unit.Never
@@ -285,7 +285,7 @@ func (w *Worker) Started(st *sim.Task) {
 	w.open(st)
 	if st.StartUp > 0 {
 		a := w.begin(st.ID, aStep)
-		w.acts[a].rests, w.acts[a].rested = true, w.now // a straggler's container comes up as any other
+		w.acts[a].rests, w.acts[a].rested = true, w.now // start-up of a straggler's container is not slowed
 		w.delay(a, st.StartUp.Seconds())
 	} else {
 		w.step(st.ID)

@@ -7,9 +7,9 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// write has the task's next step wait for its output to be written: to its own disk and, with more than one copy, down a pipeline
-// of nodes. The links and disks of a pipeline work at the same time, each at its own speed, and the output is written when the
-// slowest is done; the block by block hand-over from one to the next is not modelled.
+// write makes the task's next step wait for its output to be written: to its own disk and, with more than one replica, down a
+// pipeline of nodes. The links and disks of a pipeline work concurrently, each at its own speed, and the output is written when the
+// slowest is done; the block-by-block forwarding is not modelled.
 func (w *Worker) write(t int32, bytes float64, name uint64) bool {
 	if bytes <= 0 {
 		return false
@@ -23,7 +23,7 @@ func (w *Worker) write(t int32, bytes float64, name uint64) bool {
 	}
 	key := workload.Seed(tk.key, name)
 	w.nodes = w.pipeline(w.nodes[:0], tk.node, copies, key)
-	tk.parts = int32(len(w.nodes)) // nothing is over before all have begun: that is handled at the end of the call
+	tk.parts = int32(len(w.nodes)) // none finishes before all have begun: finishes are handled at the end of the call
 	for i, n := range w.nodes {
 		st := tk.store
 		if i > 0 {
@@ -45,15 +45,15 @@ func (w *Worker) write(t int32, bytes float64, name uint64) bool {
 	return true
 }
 
-// stored notes a copy of a task's output on the disks of a node. It stays there.
+// stored adds a replica of a task's output to the disks of a node. It stays there.
 func (w *Worker) stored(tk *task, n int32, bytes float64) {
 	b := w.machines[n].box
 	w.keep(b, bytes)
 	tk.wrote = append(tk.wrote, hold{b, bytes})
 }
 
-// pipeline lists the nodes that hold the copies of a task's output, the writer's first, as HDFS chooses them: the second in
-// another rack, the third in the second's rack, the others anywhere; where that cannot be, anywhere.
+// pipeline lists the nodes that hold the replicas of a task's output, the writer's first, as HDFS chooses them: the second in
+// another rack, the third in the second's rack, the others anywhere; if that is impossible, anywhere.
 func (w *Worker) pipeline(buf []int32, writer int32, copies int, key uint64) []int32 {
 	buf = append(buf, writer)
 	for i := 1; i < copies; i++ {

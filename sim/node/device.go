@@ -1,19 +1,19 @@
-// Package node models what tasks share inside a machine: its processors, its disks and its memory.
+// Package node models what tasks share inside a machine: processors, disks and memory.
 //
-// A Device shares its speed equally among the tasks on it (processor sharing, as MRPERF has it): with rate R, k servers and n
-// tasks each task moves on at
+// A Device shares its speed equally among the tasks on it (processor sharing, as in MRPERF): with rate R, k servers and n tasks
+// each task progresses at
 //
-//	R * min(1, k/n) * efficiency(n)    units a second
+//	R * min(1, k/n) * efficiency(n)    units per second
 //
-// so that eight tasks on eight cores do not disturb each other and two on one disk take twice as long. A processor's unit is a
-// cycle and it has one server for each core; a disk's unit is a byte that is read and it has one server (see Disk).
+// so that eight tasks on eight cores do not slow each other down and two on one disk take twice as long. A processor's unit is a
+// cycle and it has one server per core; a disk's unit is a byte read and it has one server (see Disk).
 //
-// A device keeps a virtual clock: the work that every task present has been given since the device was last idle. A task that
-// joins at virtual instant v with u units to do leaves at v+u, whoever else comes and goes meanwhile; only the speed of the
-// virtual clock changes. So a change costs O(log n), and nothing is allocated once the device has seen its largest crowd.
+// A device keeps a virtual clock: the work that each present task has received since the device was last idle. A task that joins
+// at virtual time v with u units of work finishes at v+u, whatever tasks come and go meanwhile; only the speed of the virtual
+// clock changes. So a change costs O(log n), and nothing is allocated once the device has seen its maximum number of tasks.
 //
-// Invariants: no task moves faster than R; the units that tasks have been given add up to what the device did; of tasks that
-// finish together the one that started first is told first.
+// Invariants: no task progresses faster than R; the units that tasks received add up to what the device did; tasks that finish
+// together are reported in order of start.
 //
 // Instants are float64 seconds. A device is driven by one goroutine.
 package node
@@ -25,7 +25,7 @@ import (
 	"github.com/yardmaster/yardmaster/sim/internal/due"
 )
 
-// ID names a task on a device. It is used again after the task has finished or was stopped.
+// ID identifies a task on a device. It is reused after the task has finished or was stopped.
 type ID int32
 
 // Efficiency is the share of its speed that a device keeps with n tasks on it, in (0, 1]; n is at least 1.
@@ -33,7 +33,7 @@ type Efficiency func(n int) float64
 
 // Spec describes a device.
 type Spec struct {
-	Rate       float64    // units a second of one server
+	Rate       float64    // units per second of one server
 	Servers    int        // 0: 1
 	Efficiency Efficiency // nil: 1 whatever the number of tasks
 }
@@ -50,11 +50,11 @@ type Device struct {
 
 	now     float64
 	virtual float64 // virtual clock at now
-	speed   float64 // of the virtual clock: units a second that each task is given
+	speed   float64 // of the virtual clock: units per second for each task
 	serial  int64
 
 	tasks   []task
-	pos     []int32 // by task: its place in heap; -1: not in use
+	pos     []int32 // by task: its index in heap; -1: unused
 	numbers dense.Numbers
 	heap    due.Heap // by finish on the virtual clock, then by start
 
@@ -70,13 +70,13 @@ func NewDevice(s Spec) *Device {
 	return &Device{spec: s, servers: float64(max(s.Servers, 1))}
 }
 
-// Now is the instant to which the device was advanced.
+// Now is the device's current time.
 func (d *Device) Now() float64 { return d.now }
 
 // Len counts the tasks present.
 func (d *Device) Len() int { return len(d.heap) }
 
-// Start puts a task of so many units on the device, now. data comes back when it finishes.
+// Start adds a task with the given units of work, now. data is passed to done when it finishes.
 func (d *Device) Start(units float64, data uint64) ID {
 	if !(units > 0) {
 		units = 0
@@ -90,17 +90,17 @@ func (d *Device) Start(units float64, data uint64) ID {
 	return ID(id)
 }
 
-// Stop takes a task off the device, now, and returns the units it had left.
+// Stop removes a task, now, and returns the units it had left.
 func (d *Device) Stop(id ID) (left float64) {
 	left = d.Left(id)
 	d.remove(id)
 	return left
 }
 
-// Left is how many units a task has yet to be given.
+// Left is the number of units a task has left.
 func (d *Device) Left(id ID) float64 { return max(0, d.finish(id)-d.virtual) }
 
-// finish is when a task does, on the virtual clock.
+// finish is a task's finish on the virtual clock.
 func (d *Device) finish(id ID) float64 {
 	if d.pos[id] < 0 {
 		panic("node: a task that is not on the device")
@@ -108,9 +108,9 @@ func (d *Device) finish(id ID) float64 {
 	return d.heap[d.pos[id]].At
 }
 
-// Share is the part of a task's units that it will have been given at an instant, if nothing changes before; from 0 to 1. It does not
-// look beyond the next finish, which changes the speed, and reads the virtual clock as pass will set it: so it never falls, though
-// the clock may be coarse beside a small task.
+// Share is a task's progress at an instant, if nothing changes before; from 0 to 1. It does not go beyond the next finish, which
+// changes the speed, and reads the virtual clock as pass will set it: so it never falls, though the clock may be coarse relative to a
+// small task.
 func (d *Device) Share(id ID, at float64) float64 {
 	tk := &d.tasks[id]
 	if !(tk.units > 0) {
@@ -123,7 +123,7 @@ func (d *Device) Share(id ID, at float64) float64 {
 	return min(1, max(0, 1-(d.finish(id)-virtual)/tk.units))
 }
 
-// Speed is what each task is given now, in units a second.
+// Speed is each task's current rate, in units per second.
 func (d *Device) Speed() float64 { return d.speed }
 
 // SetRate changes the speed of a server from now on.
@@ -135,13 +135,13 @@ func (d *Device) SetRate(rate float64) {
 	d.crowd()
 }
 
-// Worked is how many units the device has given to tasks until now.
+// Worked is the total work done, in units.
 func (d *Device) Worked() float64 { return d.worked }
 
-// Busy is for how many seconds the device's servers have worked until now: one of four servers for a second counts a quarter.
+// Busy is the busy time in seconds, averaged over the servers: one of four servers for a second counts a quarter.
 func (d *Device) Busy() float64 { return d.busy }
 
-// Next is the instant at which the next task finishes as things stand.
+// Next is the instant at which the next task finishes at the current speed.
 func (d *Device) Next() (at float64, ok bool) {
 	if len(d.heap) == 0 {
 		return 0, false
@@ -153,8 +153,8 @@ func (d *Device) due() float64 {
 	return d.now + max(0, d.heap[0].At-d.virtual)/d.speed
 }
 
-// Advance moves the device's time to an instant that is not before its own, calling done for every task that finishes on the
-// way, at the instant of its finish. done may start and stop tasks; its task's ID is free already.
+// Advance moves the device's time forward to an instant, calling done for every task that finishes on the way, at the instant of
+// its finish. done may start and stop tasks; its task's ID is already free.
 func (d *Device) Advance(to float64, done func(id ID, data uint64)) {
 	for len(d.heap) > 0 {
 		at := d.due()
@@ -165,7 +165,7 @@ func (d *Device) Advance(to float64, done func(id ID, data uint64)) {
 		id := ID(first.ID)
 		data := d.tasks[id].data
 		d.pass(at)
-		d.virtual = max(d.virtual, first.At) // exactly, so that tasks that finish together do
+		d.virtual = max(d.virtual, first.At) // exactly, so that simultaneous finishes stay simultaneous
 		d.remove(id)
 		if done != nil {
 			done(id, data)
@@ -176,14 +176,14 @@ func (d *Device) Advance(to float64, done func(id ID, data uint64)) {
 	}
 }
 
-// remove takes a task out, wherever it is.
+// remove removes a task from any position.
 func (d *Device) remove(id ID) {
 	d.heap.Remove(d.pos, d.pos[id])
 	d.numbers.Give(int32(id))
 	d.crowd()
 }
 
-// pass moves time on without a change of the crowd.
+// pass advances time with a constant number of tasks.
 func (d *Device) pass(to float64) {
 	dt := to - d.now
 	d.now = to
@@ -195,11 +195,11 @@ func (d *Device) pass(to float64) {
 	}
 }
 
-// crowd sets the speed that follows from the number of tasks.
+// crowd sets the speed for the number of tasks.
 func (d *Device) crowd() {
 	n := len(d.heap)
 	if n == 0 {
-		d.virtual, d.speed = 0, 0 // the clock starts anew, so that it never grows too large to be exact
+		d.virtual, d.speed = 0, 0 // the clock restarts, so that it stays precise
 		return
 	}
 	d.speed = d.spec.Rate * min(1, d.servers/float64(n))

@@ -5,14 +5,14 @@ import (
 	"math"
 )
 
-// DiskSpec describes a disk. Reads and writes share it: its unit is a byte read, and what else it does is counted in those.
+// DiskSpec describes a disk. Reads and writes share it: its unit is a byte read, and all other work is converted to that.
 type DiskSpec struct {
-	Read, Write         float64    // bytes a second
-	ReadSeek, WriteSeek float64    // seconds before the first byte of each request
+	Read, Write         float64    // bytes per second
+	ReadSeek, WriteSeek float64    // seconds per request
 	Efficiency          Efficiency // of the disk as a whole with n requests on it; nil: 1
 }
 
-// Disk is a device of one server that knows what reading and writing cost.
+// Disk is a device with one server and the costs of reads and writes.
 type Disk struct {
 	*Device
 	spec DiskSpec
@@ -23,7 +23,7 @@ func NewDisk(s DiskSpec) *Disk {
 	return &Disk{Device: NewDevice(Spec{Rate: s.Read, Servers: 1, Efficiency: s.Efficiency}), spec: s}
 }
 
-// ReadUnits is what reading so many bytes in one request costs; nothing costs nothing.
+// ReadUnits is the cost of reading bytes in one request; 0 for no bytes.
 func (k *Disk) ReadUnits(bytes float64) float64 {
 	if !(bytes > 0) {
 		return 0
@@ -31,7 +31,7 @@ func (k *Disk) ReadUnits(bytes float64) float64 {
 	return bytes + k.spec.ReadSeek*k.spec.Read
 }
 
-// WriteUnits is what writing so many bytes in one request costs.
+// WriteUnits is the cost of writing bytes in one request.
 func (k *Disk) WriteUnits(bytes float64) float64 {
 	if !(bytes > 0) {
 		return 0
@@ -44,18 +44,18 @@ func Falling(a float64) Efficiency {
 	return func(n int) float64 { return 1 / (1 + a*float64(n-1)) }
 }
 
-// Switching is the efficiency of a disk that serves its streams in turn, a request each, and loses cost requests' time whenever the
-// next one is of another stream, as it is n-1 times in n: eff(n) = 1/(1+cost*(n-1)/n). Of many streams 1/(1+cost) is left.
+// Switching is the efficiency of a disk that serves its streams in turn, one request each, and loses the time of cost requests whenever
+// the next one is of another stream, as it is n-1 times in n: eff(n) = 1/(1+cost*(n-1)/n). It tends to 1/(1+cost) for many streams.
 func Switching(cost float64) Efficiency {
 	return func(n int) float64 { return 1 / (1 + cost*(1-1/float64(n))) }
 }
 
-// SwitchingCost is what Switching takes, of a disk that moves so many bytes a second, after so many seconds, in requests of so many
+// SwitchingCost is the argument of Switching for a disk with a rate in bytes per second, a seek time in seconds and a request size in
 // bytes.
 func SwitchingCost(rate, seek, request float64) float64 { return seek * rate / request }
 
-// Threads is the efficiency of processors whose cores have two threads: so many cores, of which each does gain times as much with
-// both threads at work as with one. The machine has twice as many processors as cores.
+// Threads is the efficiency of processors whose cores have two threads: each core does gain times as much with both threads busy as
+// with one. The machine has twice as many processors as cores.
 func Threads(cores int, gain float64) Efficiency {
 	c := float64(cores)
 	return func(n int) float64 {
@@ -64,7 +64,7 @@ func Threads(cores int, gain float64) Efficiency {
 	}
 }
 
-// Table is an efficiency read from measurements: the first value is for one task, the last for all larger numbers.
+// Table is a measured efficiency: the first value is for one task, the last for all larger numbers.
 func Table(values ...float64) Efficiency {
 	if len(values) == 0 {
 		return nil
@@ -72,16 +72,16 @@ func Table(values ...float64) Efficiency {
 	return func(n int) float64 { return values[min(n, len(values))-1] }
 }
 
-// Memory is what a machine may promise to the tasks it runs. The zero value has no limit.
+// Memory is the memory that a machine may reserve for its tasks. The zero value has no limit.
 //
-// A task never waits for memory: it takes what there is, down to a floor of its own, and a buffer that turned out smaller
-// fills and spills more often. So memory can make work slower but cannot make tasks wait for each other.
+// A task never waits for memory: it takes what is left, but at least its floor, and a smaller buffer fills and spills more
+// often. So memory can slow tasks down but cannot make them wait for each other.
 type Memory struct {
 	Limit float64 // bytes; 0: no limit
 	taken float64
 }
 
-// Take promises up to want bytes, and at least floor, whatever is left. What it returns is to be given back.
+// Take reserves up to want bytes, and at least floor, whatever is left. The caller must Give back what it returns.
 func (m *Memory) Take(want, floor float64) float64 {
 	got := want
 	if m.Limit > 0 {
@@ -91,32 +91,32 @@ func (m *Memory) Take(want, floor float64) float64 {
 	return got
 }
 
-// Give takes a promise back.
+// Give releases a reservation.
 func (m *Memory) Give(bytes float64) { m.taken = max(0, m.taken-bytes) }
 
-// Taken is how many bytes are promised.
+// Taken is the number of bytes reserved.
 func (m *Memory) Taken() float64 { return m.taken }
 
 // MachineSpec describes one machine.
 type MachineSpec struct {
-	Hertz float64 // cycles a second of a core
+	Hertz float64 // cycles per second of a core
 	Cores int
-	// Efficiency is that of the cores with n tasks on them; nil: 1.
+	// Efficiency of the cores with n tasks; nil: 1.
 	Efficiency Efficiency
-	Disks      int // alike; 0: 1
+	Disks      int // identical; 0: 1
 	Disk       DiskSpec
 	Memory     float64 // bytes for tasks; 0: no limit
 	Space      Space
 }
 
-// Space is the room on a machine's disks together.
+// Space is the total space on a machine's disks.
 type Space struct {
 	Capacity float64 // bytes; 0: no limit
-	Filled   float64 // bytes that are there before the first task
-	Healthy  float64 // share of the capacity beyond which the machine's nodes get no further container; 0: all of it
+	Filled   float64 // bytes used before the first task
+	Healthy  float64 // share of the capacity beyond which the machine's nodes get no containers; 0: all of it
 }
 
-// Limit is how many bytes may be there while nodes get containers; 0: no limit.
+// Limit is the max used bytes at which nodes still get containers; 0: no limit.
 func (s *Space) Limit() float64 {
 	if s.Healthy == 0 {
 		return s.Capacity
@@ -136,14 +136,14 @@ func (s *Space) validate() error {
 	return nil
 }
 
-// Limits on what is taken for a machine.
+// Limits on a machine.
 const (
 	MaxCores = 1 << 16
 	MaxDisks = 1 << 10
 	maxRate  = 1e18
 )
 
-// Validate reports what makes a machine impossible.
+// Validate reports the first invalid value.
 func (s *MachineSpec) Validate() error {
 	switch {
 	case !(s.Hertz > 0 && s.Hertz <= maxRate) || s.Cores < 1 || s.Cores > MaxCores:
@@ -179,8 +179,8 @@ func New(s MachineSpec) *Machine {
 	return m
 }
 
-// DiskFor is the number of the disk that holds what key names, of so many. Data has a place: whoever reads it must go to the
-// disk it was written to, so the disk follows from what is stored (by hash) and not from which one is idle at the moment.
+// DiskFor is the number of the disk that holds the data of key. Data must be read from the disk it was written to, so the disk
+// follows from what is stored (by hash) and not from which one is idle.
 func DiskFor(key uint64, disks int) int {
 	if disks <= 1 {
 		return 0

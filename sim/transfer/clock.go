@@ -4,7 +4,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// The network's time is in seconds, the engine's in microseconds: a flow's end is heard at the next whole one.
+// The network's time is in seconds, the engine's in microseconds: a flow's end is handled at the next whole microsecond.
 
 // sync brings the network up to now, before anything changes in it.
 func (w *Worker) sync() {
@@ -13,7 +13,7 @@ func (w *Worker) sync() {
 	}
 }
 
-// touched asks for a look at the network once all that happens now has happened: rates are worked out once an instant.
+// touched requests a wake-up for the network after all events of this instant: rates are recomputed once per instant.
 func (w *Worker) touched() {
 	if now := w.h.Now(); now < w.plan {
 		w.plan = now
@@ -21,13 +21,13 @@ func (w *Worker) touched() {
 	}
 }
 
-// wakeNetwork plays the flows that have come to their end, and plans the next look.
+// wakeNetwork handles the flows that have ended, and schedules the next wake-up.
 func (w *Worker) wakeNetwork() {
 	now := w.h.Now()
 	if w.plan != now {
-		return // overtaken by an earlier one
+		return // superseded by an earlier one
 	}
-	w.net.Advance(now.Seconds(), w.done) // also when the network is there already: what is empty ends now
+	w.net.Advance(now.Seconds(), w.done) // even if the network is already at now: empty flows end now
 	w.plan = unit.Never
 	next, ok := w.net.Next()
 	if !ok {

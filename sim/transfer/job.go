@@ -14,46 +14,46 @@ type job struct {
 	stages []stage
 }
 
-// stage is what is known of the data of one stage.
+// stage is the data of one stage.
 type stage struct {
-	reads    float64 // bytes of input a task
+	reads    float64 // bytes of input per task
 	needs    []need  // what its tasks fetch
-	running  []int32 // those of its tasks that fetch or wait
+	running  []int32 // its tasks that fetch or wait
 	released bool
 
 	made    made    // where its own output lies
 	feeds   []int32 // stages that fetch it
 	ended   int64   // of its tasks
-	nextAt  int64   // count of ended at which those that fetch look again
+	nextAt  int64   // value of ended at which readers fetch again
 	stepLen int64
 }
 
-// need is one edge over which a stage is passed data.
+// need is one edge over which a stage receives data.
 type need struct {
 	from int32
 	each float64 // bytes from one task of that stage to one of this
 }
 
-// made counts the tasks of a stage that are done by place: by node as they come, or by rack.
+// made counts a stage's finished tasks by place: by node as they come, or by rack.
 type made struct {
 	byRack bool
 	place  []int32 // node, or rack
 	tasks  []int64
 }
 
-// task is a task that runs.
+// task is a running task.
 type task struct {
 	job     *job
 	stage   int32
 	node    int32
 	serial  uint32    // of its wake-up
-	left    int32     // flows under way
-	ready   int32     // nodes that have something for it and none of its connections
-	at      int       // its next fetch; -1: it has not begun
+	left    int32     // active flows
+	ready   int32     // nodes with output for it and none of its connections
+	at      int       // its next fetch; -1: not begun
 	up      unit.Time // when its container has started up
 	length  unit.Time
 	number  int64
-	began   unit.Time // its work; -1: it has not all it needs
+	began   unit.Time // when its work began; -1: not yet
 	fetches []fetch
 }
 
@@ -61,12 +61,12 @@ const serialBits = 23
 
 // fetch is a flow to a task: its block (edge -1), or what it gets from one place over one edge.
 type fetch struct {
-	flow  flow.ID // -1: none under way
+	flow  flow.ID // -1: none active
 	edge  int16
 	place int32
 	from  int32   // node of the place
-	ready float64 // bytes that are there to be fetched
-	tasks int64   // of that place (in the first fetch from racks: of all) whose output is fetched or under way
+	ready float64 // bytes ready to be fetched
+	tasks int64   // of that place (in the first fetch from racks: of all) whose output is fetched or in transit
 }
 
 func (w *Worker) newJob(src *workload.Job) *job {
@@ -105,13 +105,13 @@ func (w *Worker) newJob(src *workload.Job) *job {
 	return j
 }
 
-// steps is the number of parts in which a shuffle is fetched while its maps run.
+// steps is the number of steps in which a shuffle is fetched while its maps run.
 func (w *Worker) steps(maps, reduces int64) int64 {
 	places := min(maps, int64(len(w.rack)))
 	if maps > w.opt.Pairs {
 		places = int64(w.opt.Copiers)
 	}
-	return min(w.opt.Steps, mostPerJob/max(1, places*reduces))
+	return min(w.opt.Steps, maxFlowsPerShuffle/max(1, places*reduces))
 }
 
 func (st *stage) feed(to int32, tasks, steps int64) {

@@ -9,8 +9,8 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// read fetches a block from the node that holds it: the one in the reader's rack, if there is one, otherwise one that the task's
-// number picks.
+// read fetches a block from a node that holds it: one in the reader's rack if possible, otherwise one chosen by the task's
+// number.
 func (w *Worker) read(s *sim.Task, t *task, bytes float64) {
 	w.nodes = w.h.Replicas(s.ID, w.nodes[:0])
 	if len(w.nodes) == 0 || slices.Contains(w.nodes, s.Node) {
@@ -30,7 +30,7 @@ func (w *Worker) read(s *sim.Task, t *task, bytes float64) {
 	w.leaves(w.rack[from], s.Node, bytes)
 }
 
-// more fetches what has been made since a task looked last.
+// more fetches what has been produced since a task's last fetch.
 func (w *Worker) more(id int32, t *task, st *stage) {
 	w.sync()
 	for e := range st.needs {
@@ -43,7 +43,7 @@ func (w *Worker) more(id int32, t *task, st *stage) {
 	}
 }
 
-// fromNodes fetches from every node by itself, from as many at once as a reader has connections.
+// fromNodes fetches from every node separately, from as many at once as a reader has connections.
 func (w *Worker) fromNodes(id int32, t *task, edge int16, m *made, each float64) {
 	known := int32(0)
 	for i := range t.fetches {
@@ -73,8 +73,7 @@ func (w *Worker) fromNodes(id int32, t *task, edge int16, m *made, each float64)
 	w.turn(id, t)
 }
 
-// turn lets the connections of a reader that are free turn to nodes that have something for it, one after the other. Readers begin
-// at different ones.
+// turn assigns a reader's free connections to nodes with output for it, one after the other. Readers begin at different nodes.
 func (w *Worker) turn(id int32, t *task) {
 	n := len(t.fetches)
 	if t.ready > 0 && t.at < 0 {
@@ -98,9 +97,9 @@ func (t *task) offset() float64 {
 	return part
 }
 
-// fromRacks fetches from as many racks as a reader has connections. Which they are is drawn from the racks' shares of the output,
-// spaced evenly, with an offset by the reader's number: over all readers each rack sends what it has. A connection that is still
-// busy gets more to carry from where it is.
+// fromRacks fetches from as many racks as a reader has connections. They are sampled by the racks' shares of the output, evenly
+// spaced, with an offset by the reader's number: over all readers each rack sends what it has. A connection that is still busy
+// gets more bytes from its current rack.
 func (w *Worker) fromRacks(id int32, t *task, edge int16, up *stage, each float64) {
 	first := 0
 	for first < len(t.fetches) && t.fetches[first].edge != edge {
@@ -117,7 +116,7 @@ func (w *Worker) fromRacks(id int32, t *task, edge int16, up *stage, each float6
 	}
 	t.fetches[first].tasks = up.ended
 	offset := t.offset()
-	rack, passed := 0, int64(0) // tasks in the racks before
+	rack, passed := 0, int64(0) // tasks in earlier racks
 	for k := range w.opt.Copiers {
 		w.traffic.Shuffled += bytes
 		if f := t.fetches[first+k].flow; f >= 0 {
@@ -138,7 +137,7 @@ func (w *Worker) fromRacks(id int32, t *task, edge int16, up *stage, each float6
 	}
 }
 
-// leaves counts bytes that come to a node from another rack.
+// leaves counts bytes that a node receives from another rack.
 func (w *Worker) leaves(rack, to int32, bytes float64) {
 	if rack != w.rack[to] {
 		w.traffic.CrossRack += bytes
@@ -151,8 +150,8 @@ func (w *Worker) between(from, to int32, key uint64) []flow.Link {
 	return w.path
 }
 
-// fromRack is the path from a rack as a whole to a node: the nodes that send are many, so their own links are left out. (In a DCell a
-// path may begin with a cable between servers.)
+// fromRack is the path from a rack as a whole to a node: there are many senders, so their own links are omitted. (In a DCell a path
+// may begin with a cable between servers.)
 func (w *Worker) fromRack(rack, to int32, key uint64) []flow.Link {
 	if rack == w.rack[to] {
 		return append(w.path[:0], w.fab.In(w.at[to]))
@@ -172,7 +171,7 @@ func (w *Worker) send(id int32, t *task, i int, bytes float64, path []flow.Link)
 	w.touched()
 }
 
-// arrived is called when a flow has come to its end.
+// arrived is called when a flow ends.
 func (w *Worker) arrived(_ flow.ID, data uint64) {
 	id := int32(uint32(data))
 	t := &w.tasks[id]
@@ -183,10 +182,10 @@ func (w *Worker) arrived(_ flow.ID, data uint64) {
 		t.ready++
 	}
 	w.turn(id, t)
-	w.look(id, t)
+	w.beginIfReady(id, t)
 }
 
-// made books the output of a task that is done, and lets those that fetch it look again after each step.
+// made records the output of a finished task, and lets its readers fetch again after each step.
 func (w *Worker) made(t *task) {
 	st := &t.job.stages[t.stage]
 	if len(st.feeds) == 0 {
@@ -213,7 +212,7 @@ func (w *Worker) made(t *task) {
 	}
 }
 
-// forget ends what is known of a task.
+// forget drops a task's state.
 func (w *Worker) forget(id int32, t *task) {
 	t.serial = (t.serial + 1) & (1<<serialBits - 1)
 	t.began, t.left, t.ready = -1, 0, 0

@@ -1,19 +1,18 @@
-// Package transfer is a worker that sends what tasks pass to one another over a flow network: a task that reads a block of another
-// node fetches it first, a task that needs the output of an earlier stage fetches its share from wherever that was made. Between,
-// a task works for the length that its stage gives it. So a job's tasks take as long as on an idle network, plus what they wait
-// for data.
+// Package transfer is a worker that sends the data between tasks over a flow network: a task that reads a remote block fetches it
+// first, a task that needs the output of an earlier stage fetches its share from wherever that was produced. In between, a task
+// works for the length in its stage. So a job's tasks take their usual time plus the time they wait for data.
 //
-// A shuffle of a thousand maps and fifty reduces is not fifty thousand flows. While the tasks that made the data are few
-// (Options.Pairs), what a reader gets from one node at a time is one flow, and it turns to as many nodes at once as Hadoop's reduce
-// has copiers. When they are many, the reader has as many flows as that, each from one rack. What that leaves out:
+// A shuffle of a thousand maps and fifty reduces is not fifty thousand flows. If the tasks that produced the data are few
+// (Options.Pairs), a reader has one flow per node, to as many nodes at once as Hadoop's reduce has copiers. If they are many, the
+// reader has as many flows as copiers, each from one rack. Limitations:
 //
-//   - The racks that a reader's connections come from are a sample, drawn so that over all readers each rack sends what it has. A
-//     single reader does not wait for a slow rack that it did not draw.
-//   - A flow from a rack crosses the links between the racks and the reader's own; the links of the nodes that send are left out,
-//     because each sends to many readers at once. Where few nodes of a rack hold much of the output this is too fast.
-//   - Output is fetched when it is there and the reader is: as it stands when the reader starts, then again each time the stage it
-//     needs has made another step (Options.Steps) and, for the rest, when that stage is complete.
-//   - A reader and a task on the same node, and blocks on the own node, use no network. Disks are left out altogether.
+//   - The racks of a reader's connections are a sample, drawn so that over all readers each rack sends what it has. A single
+//     reader does not wait for a slow rack that it did not draw.
+//   - A flow from a rack crosses the links between the racks and the reader's own; the senders' links are omitted, because each
+//     sends to many readers at once. If few nodes of a rack hold much of the output this is too fast.
+//   - Output is fetched once both it and the reader exist: what is there when the reader starts, then again after each step
+//     (Options.Steps) of the stage it needs and, for the rest, when that stage is complete.
+//   - Transfers within a node use no network. Disks are not modelled.
 //
 // "yardmaster bench network" measures how far racks are from pairs of nodes.
 package transfer
@@ -34,21 +33,21 @@ import (
 
 // Options of a Worker. The zero value is the default.
 type Options struct {
-	// Pairs is the number of tasks of a stage up to which its output is fetched from each node that made some, by itself; beyond,
-	// from each rack. 0: 32; negative: always from nodes.
+	// Pairs is the max number of tasks of a stage whose output is fetched separately from each node that produced it; beyond it,
+	// from racks. 0: 32; negative: always from nodes.
 	Pairs int64
-	// Copiers is the number of connections that a reader counts for where it competes with others, and of the racks it fetches
-	// from. 0: 5, as in Hadoop.
+	// Copiers is the number of connections of a reader, for its share against others, and of the racks it fetches from. 0: 5, as
+	// in Hadoop.
 	Copiers int
-	// Steps is the number of parts, at most, in which output is fetched while the stage that makes it runs. 0: 20.
+	// Steps is the max number of steps in which output is fetched while its stage runs. 0: 20.
 	Steps int64
-	// Tolerance is the relative change of a link's share below which its neighbours are not told (see flow.Network.Tolerance).
+	// Tolerance is the relative change of a link's share below which it is not propagated (see flow.Network.Tolerance).
 	// 0: 0.01; negative: exact.
 	Tolerance float64
 }
 
-// mostPerJob bounds the flows that steps add to one shuffle: large ones are fetched in fewer parts.
-const mostPerJob = 4096
+// maxFlowsPerShuffle limits the flows that steps add to one shuffle: large ones are fetched in fewer steps.
+const maxFlowsPerShuffle = 4096
 
 // Worker is a sim.Worker. It serves one run.
 type Worker struct {
@@ -63,7 +62,7 @@ type Worker struct {
 	jobs    map[int64]*job
 	spare   []*job
 	tasks   []task
-	plan    unit.Time // of the wake-up for the network that is on the queue; Never: none
+	plan    unit.Time // of the queued wake-up for the network; Never: none
 	path    []flow.Link
 	nodes   []int32
 	traffic sim.Traffic
@@ -122,7 +121,7 @@ func (w *Worker) Bind(h sim.Host) error {
 	return w.layOut(h.Cluster())
 }
 
-// layOut notes where the engine's nodes are.
+// layOut maps the engine's nodes to the fabric's.
 func (w *Worker) layOut(c *cluster.Cluster) (err error) {
 	if w.at, err = w.fab.Numbers(c); err != nil {
 		return err
@@ -146,10 +145,10 @@ const (
 	wakeTask uint64 = 1 << 55
 )
 
-// Arrived takes a job in.
+// Arrived adds a job.
 func (w *Worker) Arrived(j *workload.Job, seq int64) { w.jobs[seq] = w.newJob(j) }
 
-// Left forgets a job.
+// Left removes a job.
 func (w *Worker) Left(seq int64) {
 	w.spare = append(w.spare, w.jobs[seq])
 	delete(w.jobs, seq)
@@ -170,22 +169,22 @@ func (w *Worker) Started(s *sim.Task) {
 		w.more(s.ID, t, st)
 		st.running = append(st.running, s.ID)
 	}
-	w.look(s.ID, t)
+	w.beginIfReady(s.ID, t)
 }
 
-// Released says that all that a stage needs is made: its tasks fetch the rest.
+// Released lets a stage's tasks fetch the rest: all that it needs is complete.
 func (w *Worker) Released(seq int64, stage int) {
 	st := &w.jobs[seq].stages[stage]
 	st.released = true
 	for _, id := range st.running {
 		t := &w.tasks[id]
 		w.more(id, t, st)
-		w.look(id, t)
+		w.beginIfReady(id, t)
 	}
 }
 
-// look lets a task work when it has all it needs.
-func (w *Worker) look(id int32, t *task) {
+// beginIfReady lets a task work once it has all it needs.
+func (w *Worker) beginIfReady(id int32, t *task) {
 	if t.left > 0 || t.ready > 0 || t.began >= 0 || !t.job.stages[t.stage].released {
 		return
 	}
@@ -193,7 +192,7 @@ func (w *Worker) look(id int32, t *task) {
 	w.h.At(t.began+t.length, wakeTask|uint64(t.serial)<<32|uint64(uint32(id)))
 }
 
-// Stopped takes back what a task has begun.
+// Stopped cancels a task's flows and work.
 func (w *Worker) Stopped(id int32) {
 	t := &w.tasks[id]
 	w.sync()
@@ -206,7 +205,7 @@ func (w *Worker) Stopped(id int32) {
 	w.forget(id, t)
 }
 
-// Wake is for the network or for a task whose work is over.
+// Wake handles a wake-up for the network or for the end of a task's work.
 func (w *Worker) Wake(what uint64) {
 	if what&wakeTask == 0 {
 		w.wakeNetwork()

@@ -8,7 +8,7 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// newMaster gives an application the AM that its stages and the timing call for.
+// newAM creates an application's AM according to its stages and the timing.
 func (e *engine) newAM(a *app) error {
 	if a.src.Keep != nil {
 		return errors.New("it keeps containers for many tasks (executors), which is modelled in ideal time only")
@@ -23,13 +23,13 @@ func (e *engine) newAM(a *app) error {
 		a.m = newPlainAM(e, a)
 	case like == SLSAMs:
 		a.m = newSLSAM(e, a, maps, reduces)
-	default: // one without a container of its own runs outside the cluster
+	default: // an unmanaged AM: it has no container
 		a.m = newMapReduceAM(e, a, maps, reduces)
 	}
 	return nil
 }
 
-// mapReduce sorts a job's stages into maps and reduces; ok is false where it is another kind of job.
+// mapReduce splits a job's stages into maps and reduces; ok is false for any other kind of job.
 func mapReduce(j *workload.Job) (maps, reduces []int32, ok bool) {
 	for i := range j.Stages {
 		if j.Stages[i].Kind == workload.Reduce {

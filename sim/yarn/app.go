@@ -12,17 +12,17 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// life is where an application is.
+// life is the state of an application.
 type life uint8
 
 const (
-	submitted life = iota // the scheduler has not heard of it
+	submitted life = iota // the scheduler does not know it yet
 	accepted              // it waits for its AM, or the AM starts
 	running               // the AM calls
 	ended                 // the AM has unregistered; its container is still there
 )
 
-// app is an application that is present.
+// app is an application.
 type app struct {
 	rm     rm.App
 	src    *workload.Job
@@ -32,19 +32,19 @@ type app struct {
 	am     *cont // nil: none, or not yet allocated
 	m      model
 	stages []stage
-	left   int64 // tasks that are not done
+	left   int64 // tasks not done
 	conts  []*cont
 	rec    sim.JobRecord
 
-	// What its next call will be told: containers that were allocated, and those whose end is known.
+	// The response to its next call: containers allocated, and those whose end is known.
 	got, told []*cont
 	held      []*cont        // whose tasks wait for other stages
-	logged    int64          // calls still to come from the script
+	logged    int64          // remaining calls in the script
 	pending   int64          // tasks that wait for a container
-	booked    unit.Resources // by containers that it has given back, times milliseconds
+	booked    unit.Resources // by released containers, times milliseconds
 }
 
-// stage is what an application knows of one of its stages.
+// stage is an application's state of one of its stages.
 type stage struct {
 	src   *workload.Stage
 	seed  uint64
@@ -52,17 +52,17 @@ type stage struct {
 	hosts []hostPlace // by name in src.Hosts; nil: input lies nowhere in particular
 }
 
-// length is how long a task works.
+// length is the length of a task's work.
 func (a *app) length(t task) unit.Time {
 	s := &a.stages[t.stage]
 	return s.src.Length.Draw(t.num, s.seed)
 }
 
-// AM decides what an application asks for.
+// model is an AM: it decides what an application requests.
 type model interface {
 	// call is one call to the ResourceManager.
 	call(a *app)
-	// worked says that a task has told that its work is done.
+	// worked is called when a task reports that its work is done.
 	worked(a *app, c *cont)
 }
 
@@ -110,7 +110,7 @@ func (e *engine) newApp(src *workload.Job) *app {
 	return a
 }
 
-// alive is the application at an index, if it is still the one that an event was meant for.
+// alive returns the application at an index, if it is still the one that an event was meant for.
 func (e *engine) alive(index uint64, serial int64) *app {
 	if a := e.apps[index]; a != nil && a.serial == serial {
 		return a
@@ -118,7 +118,7 @@ func (e *engine) alive(index uint64, serial int64) *app {
 	return nil
 }
 
-// added shows an application to the scheduler and files the request for its AM.
+// added adds an application to the scheduler and requests its AM's container.
 func (e *engine) added(a *app) {
 	a.life = accepted
 	e.progress = e.now
@@ -149,7 +149,7 @@ func (e *engine) want(a *app, n int64) {
 	e.line.Queues[a.queue].Pending += n
 }
 
-// refuse drops an application that the scheduler has not taken.
+// refuse drops an application that the scheduler refused.
 func (e *engine) refuse(a *app, why error) {
 	a.rec.Outcome, a.rec.Reason = sim.Refused, why.Error()
 	e.sum.Refused++
@@ -188,7 +188,7 @@ func (e *engine) registered(a *app) {
 	}
 	next := e.now + e.timing.AMHeartbeat
 	switch {
-	case a.am == nil: // it need not wait for anybody
+	case a.am == nil: // it has no need to wait
 		next = e.now
 	case e.timing.AMs == SLSAMs:
 		next = onGrid(a.src.Submit, e.timing.AMHeartbeat, e.now+1)
@@ -200,7 +200,7 @@ func (e *engine) nextTick(a *app, at unit.Time) {
 	e.push(at, thenCalls, evTick|uint64(a.rm.Index), a.serial)
 }
 
-// tick is one call of an AM. again says that the next one is an interval away.
+// tick is one call of an AM. again: the next one is an interval away.
 func (e *engine) tick(a *app, again bool) {
 	if a.life != running {
 		return
@@ -212,11 +212,11 @@ func (e *engine) tick(a *app, again bool) {
 	}
 }
 
-// allocate tells the scheduler what an application wants and gives back, and returns what it has been given and what has
-// ended since its last call. ok is false when the scheduler refused the request, and the application with it.
+// allocate sends an application's requests and releases to the scheduler, and returns what was allocated and what has ended
+// since its last call. ok is false if the scheduler refused the request, and the application with it.
 func (e *engine) allocate(a *app, asks []rm.Ask, release []*cont) (got, told []*cont, ok bool) {
 	e.giveBack = e.giveBack[:0]
-	release = slices.DeleteFunc(release, func(c *cont) bool { return c.gone }) // taken away, and not heard of yet
+	release = slices.DeleteFunc(release, func(c *cont) bool { return c.gone }) // killed, and the AM does not know yet
 	for _, c := range release {
 		e.giveBack = append(e.giveBack, c.rc)
 	}

@@ -11,8 +11,8 @@ import (
 
 // cont is one container, from its allocation until its room on the node is free.
 //
-// It is given back twice: to the queue (gone) and to the node (freed). A container that its node has reported as running
-// and that is killed or given up is gone at once and freed when the node tells its end; in all other cases both are one.
+// It is released twice: from the queue (gone) and from the node (freed). A container that its node has reported as running
+// and that is killed or released is gone at once and freed when the node reports its end; otherwise both coincide.
 type cont struct {
 	rc     *rm.Container
 	app    *app
@@ -29,8 +29,8 @@ type cont struct {
 	allocated unit.Time
 
 	acquired, started, ended unit.Time
-	due                      unit.Time // end of its task's work, of a process that exits later; 0: not known
-	end                      unit.Time // of its process; Never: not known
+	due                      unit.Time // end of its task's work, if its process exits later; 0: unknown
+	end                      unit.Time // of its process; Never: unknown
 	onNode                   bool      // its process was started
 	worked                   bool      // its task's work is done
 	gone, killed             bool
@@ -44,7 +44,7 @@ type task struct {
 
 var noTask = task{stage: NoStage, num: -1}
 
-// allocated takes a container that the scheduler has given.
+// allocated handles a container allocated by the scheduler.
 func (e *engine) allocated(rc *rm.Container) {
 	a := e.apps[rc.App.Index]
 	e.serial++
@@ -78,7 +78,7 @@ func (e *engine) allocated(rc *rm.Container) {
 // launch starts a process in a container.
 func (e *engine) launch(c *cont) {
 	c.started = e.now
-	if c.gone { // its AM has not heard yet
+	if c.gone { // its AM does not know yet
 		return
 	}
 	c.onNode = true
@@ -86,7 +86,7 @@ func (e *engine) launch(c *cont) {
 	c.node.fresh = append(c.node.fresh, c)
 }
 
-// reported handles a node's word that a container has ended.
+// reported handles a node's report that a container has ended.
 func (e *engine) reported(c *cont) {
 	e.progress = e.now
 	if c.rc.Done = !c.killed; c.rc.Done && c.task.stage >= 0 {
@@ -105,7 +105,7 @@ func (e *engine) reported(c *cont) {
 	e.freed(c)
 }
 
-// giveUp handles a container that the scheduler has taken back: killed, released, or left by an application that is gone.
+// giveUp handles a container that the scheduler took back: killed, released, or left by an application that has ended.
 func (e *engine) giveUp(c *cont) {
 	if c.ended < 0 {
 		c.ended = e.now
@@ -123,7 +123,7 @@ func (e *engine) giveUp(c *cont) {
 	}
 }
 
-// leave takes a container from its application and its queue.
+// leave removes a container from its application and its queue.
 func (e *engine) leave(c *cont) {
 	c.gone = true
 	a := c.app
@@ -137,7 +137,7 @@ func (e *engine) leave(c *cont) {
 	a.booked = a.booked.Add(c.service(e.now))
 }
 
-// freed closes a container's books: its room on the node is free.
+// freed ends a container: its room on the node is free.
 func (e *engine) freed(c *cont) {
 	e.live--
 	e.slots[c.slot] = nil
@@ -159,11 +159,11 @@ func (e *engine) record(c *cont, freed unit.Time) {
 	})
 }
 
-// taken handles what the scheduler took away in a round.
+// taken handles what the scheduler killed in a round.
 func (e *engine) taken(killed []*rm.Container) {
 	for _, rc := range killed {
 		a := e.apps[rc.App.Index]
-		if a == nil { // its AM was taken just before
+		if a == nil { // its AM was killed just before
 			continue
 		}
 		i := slices.IndexFunc(a.conts, func(c *cont) bool { return c.rc == rc })
@@ -172,7 +172,7 @@ func (e *engine) taken(killed []*rm.Container) {
 		}
 		c := a.conts[i]
 		e.progress = e.now
-		if !c.worked { // else its task is done, and only its process was still there
+		if !c.worked { // else its task is done, and only its process remained
 			c.killed = true
 			a.rec.Lost++
 			e.sum.Lost++
@@ -188,7 +188,7 @@ func (e *engine) taken(killed []*rm.Container) {
 	}
 }
 
-// remove takes an element out of a list and keeps the order of the others.
+// remove removes an element from a list and keeps the order of the others.
 func remove[T comparable](list *[]T, x T) bool {
 	i := slices.Index(*list, x)
 	if i < 0 {

@@ -1,25 +1,24 @@
-// Package yarn plays a workload on a YARN cluster in virtual time: nodes that report at intervals of their own, AMs that
-// call the ResourceManager at theirs, containers that take time to start and to go away. What is given to whom is decided by
-// a policy/rm.Scheduler and by nobody else.
+// Package yarn plays a workload on a YARN cluster in virtual time: nodes and AMs that call the ResourceManager at their own
+// heartbeat intervals, containers that take time to start and to exit. All allocations are made by a policy/rm.Scheduler.
 //
-// It is the slow and exact sister of package sim, with the same results (sim.Sink): sim asks who is next at every free
-// container; here nothing happens until a node or an AM speaks, as on a real cluster.
+// It is the slow and detailed counterpart of package sim, with the same results (sim.Sink): sim consults the policy for every
+// free container; here nothing happens until a node or an AM calls, as on a real cluster.
 //
 // # What happens at a node's report
 //
-//	the node tells which containers have started since its last report and which have ended:    Scheduler.Ended
-//	it is handed the orders to kill that have come up since:                                    they end KillDelay later
+//	the node reports which containers have started since its last report and which have ended:  Scheduler.Ended
+//	it receives the pending kill orders:                                                        they end KillDelay later
 //	the scheduler serves the node:                                                              Scheduler.Beat
-//	applications whose AM's end was told leave; one that takes their place waits for a later report:  Scheduler.Removed
+//	applications whose AM has ended leave; one that takes their place waits for a later report: Scheduler.Removed
 //
 // # Order of events
 //
-// Events are taken in the order of (instant, class, sequence). At one instant: ends of work and of processes; arrivals; what
-// happens to applications (added, registered, over); calls of AMs; the scheduler's rounds; reports of nodes; looks and changes
+// Events are handled in the order (instant, class, sequence). At one instant: ends of work and of processes; arrivals; state
+// changes of applications (added, registered, over); calls of AMs; the scheduler's rounds; reports of nodes; samples and writes
 // of a steering policy. So a call does not see what a report at the same instant brings, and a report serves the requests that a
 // call at the same instant made. What an event causes at its own instant comes after it. Instants of a Script have the class of calls and keep their own order.
 //
-// A run is one goroutine; every random number is a function of the seed and of what it is for; nothing iterates over a map.
+// A run is single-threaded; every random number is a function of the seed and its purpose; nothing iterates over a map.
 package yarn
 
 import (
@@ -37,13 +36,13 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// What an event means. The argument in the lower bits is a container's slot, an application's index or a node; the event's third
-// word is a serial number, so that an event whose object is gone, or was overtaken, is told from a live one.
+// Event kinds. The argument in the lower bits is a container's slot, an application's index or a node; the event's third word is a
+// serial number, which distinguishes live events from those that are superseded or whose object is gone.
 const (
-	evDone   uint64 = iota << 56 // a task's work has ended, and its AM hears of it from the task
+	evDone   uint64 = iota << 56 // a task's work has ended, and the task notifies its AM
 	evEnd                        // a container's process has ended on its node
 	evArrive                     // a client submits
-	evAdded                      // the scheduler hears of an application
+	evAdded                      // an application is added to the scheduler
 	evUp                         // an AM has registered
 	evOver                       // a job has committed: its AM unregisters
 	evTick
@@ -51,8 +50,8 @@ const (
 	evRound
 	evBeat
 	evSense  // a steering policy's sensors are read
-	evSteer  // it is shown what they read
-	evAction // what it did takes effect
+	evSteer  // it gets the sample
+	evAction // its write takes effect
 
 	kindMask = uint64(0xff) << 56
 )
@@ -65,7 +64,7 @@ const (
 	thenCalls
 	thenRounds
 	thenBeats
-	thenLooks
+	thenSteering
 
 	classBits = 3
 )
@@ -76,7 +75,7 @@ type engine struct {
 	timing Timing
 	sched  rm.Scheduler
 	now    unit.Time
-	key    unit.Time // of the event at hand: instant and class
+	key    unit.Time // of the current event: instant and class
 	q      radix.Queue
 
 	nodes   []node
@@ -87,9 +86,9 @@ type engine struct {
 	conts       slab.Slab[cont]
 	slots       []*cont // containers whose room is not free yet
 	slotNumbers dense.Numbers
-	serial      int64 // of containers and of events that may be overtaken
+	serial      int64 // of containers and of events that may be superseded
 
-	leaving []*app // whose AM's end was told in this report
+	leaving []*app // whose AM's end was in this report
 	script  script
 	round   roundState
 
@@ -98,13 +97,13 @@ type engine struct {
 
 	next     *workload.Job // the next arrival, read ahead
 	nextSeq  int64
-	present  int64     // applications submitted and not gone
+	present  int64     // applications submitted and not ended
 	live     int64     // containers whose room is not free yet
-	progress unit.Time // when something last went on
-	horizon  unit.Time // latest end of work that is known
-	restless bool      // play idle times too: for tests
+	progress unit.Time // when something last changed
+	horizon  unit.Time // latest known end of work
+	restless bool      // simulate idle periods too: for tests
 	alone    *sim.Alone
-	steering *steering // nil: nobody steers
+	steering *steering // nil: no steering
 	sum      sim.Summary
 	err      error
 
@@ -146,7 +145,7 @@ func newEngine(c Config) (*engine, error) {
 	return e, e.readAhead()
 }
 
-// readAhead fetches the next job and puts its arrival on the queue.
+// readAhead reads the next job and queues its arrival.
 func (e *engine) readAhead() (err error) {
 	if e.next, err = workload.Next(e.cfg.Source, e.now); err == nil && e.next != nil {
 		e.push(e.next.Submit, thenArrivals, evArrive, 0)
@@ -154,12 +153,12 @@ func (e *engine) readAhead() (err error) {
 	return err
 }
 
-// push puts an event on the queue. One that belongs to a class that has passed at this instant comes next.
+// push queues an event. If its class has already passed at this instant, it comes next.
 func (e *engine) push(at unit.Time, class unit.Time, what uint64, serial int64) {
 	e.q.Push(max(at<<classBits|class, e.key), what, unit.Time(serial))
 }
 
-// checkEvery is how many events pass between looks at the outside world.
+// checkEvery is the number of events between checks for cancellation and reports of progress.
 const checkEvery = 1 << 14
 
 func (e *engine) loop(ctx context.Context) (sim.Summary, error) {
@@ -234,12 +233,12 @@ func (e *engine) take(kind, arg uint64, serial int64) {
 	}
 }
 
-// patience is how long nodes may report in vain, with nothing running and nothing to come, until a run is given up. Every delay that a
-// scheduler or an AM knows is far shorter.
-const patience = unit.Hour
+// stuckAfter is how long a run may continue without progress, with nothing running and nothing to arrive, before it ends as stuck. All
+// delays of schedulers and AMs are far shorter.
+const stuckAfter = unit.Hour
 
 func (e *engine) stuck() bool {
-	return e.present > 0 && e.next == nil && e.now > max(e.progress, e.horizon)+patience
+	return e.present > 0 && e.next == nil && e.now > max(e.progress, e.horizon)+stuckAfter
 }
 
 func (e *engine) report() {

@@ -8,7 +8,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// finish closes the books: the last, shorter sample, and the jobs that did not end.
+// finish ends the run: it emits the last, shorter sample and the records of jobs that did not end.
 func (e *engine) finish() {
 	e.line.Rest(e.now, e.sampled)
 	var left []*app
@@ -42,10 +42,10 @@ func (e *engine) finish() {
 	e.report()
 }
 
-// sampled hands out the interval that ends at an instant.
+// sampled emits the interval that ends at an instant.
 func (e *engine) sampled(to unit.Time) { e.sample.Close(&e.line, to, &e.sum, e.cfg.Sink) }
 
-// whyStuck guesses, for a person, what keeps a job from going on.
+// whyStuck guesses, for the user, why a job cannot proceed.
 func (e *engine) whyStuck(a *app) string {
 	switch {
 	case a.life == accepted && a.am == nil:

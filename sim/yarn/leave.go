@@ -2,7 +2,7 @@ package yarn
 
 import "github.com/yardmaster/yardmaster/sim"
 
-// over ends a job: its AM unregisters and goes away after a while.
+// over ends a job: its AM unregisters and exits after Timing.Linger.
 func (e *engine) over(a *app, o sim.Outcome, why string) {
 	if a.life == ended {
 		return
@@ -29,7 +29,7 @@ func (e *engine) over(a *app, o sim.Outcome, why string) {
 	e.endAt(a.am, e.now+e.timing.Linger)
 }
 
-// remove takes an application away, with what it still holds.
+// remove removes an application, with what it still holds.
 func (e *engine) remove(a *app) {
 	e.detach(a)
 	e.gone(a)
@@ -44,7 +44,7 @@ func (e *engine) detach(a *app) {
 	a.got, a.told, a.held, a.am = nil, nil, nil, nil
 }
 
-// gone hands out an application's record and forgets it.
+// gone emits an application's record and drops it.
 func (e *engine) gone(a *app) {
 	q := &e.line.Queues[a.queue]
 	if a.rec.Start < 0 {
@@ -58,7 +58,7 @@ func (e *engine) gone(a *app) {
 	e.indices.Give(a.rm.Index)
 }
 
-// handOut gives a job's record to the sink.
+// handOut passes a job's record to the sink.
 func (e *engine) handOut(a *app) {
 	if a.rec.Outcome == sim.Finished {
 		if a.rec.Start < 0 { // it had no task to wait for
@@ -71,10 +71,10 @@ func (e *engine) handOut(a *app) {
 	e.cfg.Sink.Job(&a.rec)
 }
 
-// amLost begins a new attempt of an application whose AM was taken away. What its tasks have done is lost: that a
-// MapReduce AM finds in its history what the one before it has done is not modelled.
+// amLost begins a new attempt of an application whose AM was killed. The work of its tasks is lost: a MapReduce AM's recovery
+// from the history of the previous one is not modelled.
 func (e *engine) amLost(a *app) {
-	if a.life == ended { // its work was done: the end comes a little earlier
+	if a.life == ended { // its work was done: it just ends a little earlier
 		e.remove(a)
 		return
 	}

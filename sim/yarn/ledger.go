@@ -5,10 +5,10 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// ledger is what a MapReduce AM believes that it still wants (RMContainerRequestor's table): counts by priority and
-// place, and which of them have changed since its last call. It counts tasks, not what the ResourceManager has given
-// meanwhile. A count that is sent while containers are on their way therefore asks for some of them twice; they come as
-// surplus and are given back.
+// ledger is a MapReduce AM's table of outstanding requests (RMContainerRequestor's table): counts by priority and place,
+// and which of them have changed since its last call. It counts tasks, not what the ResourceManager has allocated
+// meanwhile. A count sent while containers are in transit therefore requests some of them twice; they arrive as surplus and
+// are released.
 type ledger struct {
 	lines   []line
 	at      map[ledgerKey]int

@@ -10,28 +10,28 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// mrAM is Hadoop's MapReduce AM (MRAppMaster, RMContainerAllocator).
+// mapReduceAM is Hadoop's MapReduce AM (MRAppMaster, RMContainerAllocator).
 //
-// A call sends what has changed in its ledger, and what comes back is used in the same call: reduces take containers of
-// their priority, maps take those on their hosts, then in their racks, then any. Surplus is given back with the next call.
-// All maps are asked for at once; how many reduces are is decided after every call (reduces). The end of a task is known from
-// the task itself; its container counts as held until the ResourceManager tells its end.
+// A call sends the changes of its ledger, and assigns the containers of the response in the same call: reduces take those of
+// their priority, maps take those on their hosts, then in their racks, then any. Surplus is released with the next call.
+// All maps are requested at once; the number of reduces is decided after every call (reduces). A task reports its own end; its
+// container counts as held until the ResourceManager reports its end.
 //
-// Not modelled: failures of tasks, speculation, jobs that run inside their AM (uber).
+// Not modelled: task failures, speculation, uber jobs.
 type mapReduceAM struct {
 	e       *engine
 	ledger  ledger
 	surplus []*cont
 
-	began     unit.Time // when maps were asked for; -1: not yet
+	began     unit.Time // when maps were requested; -1: not yet
 	maps      []int32
 	totalMaps int64
 	waiting   mapsWaiting
 	heldMaps  int64 // containers
 	mapSize   unit.Resources
 
-	pending     pile   // reduces that were not asked for
-	asked       []task // reduces that were asked for, first asked first
+	pending     pile   // reduces not requested
+	asked       []task // reduces requested, oldest first
 	heldReduces []*cont
 	reduceSize  unit.Resources
 	slowStart   float64
@@ -77,12 +77,12 @@ func (m *mapReduceAM) call(a *app) {
 		m.ended(a, c)
 	}
 	m.assign(a, got)
-	if m.pending.n > 0 || len(m.asked) > 0 || m.waiting.n > 0 && len(m.heldReduces) > 0 { // those that hold all of it may have to go
+	if m.pending.n > 0 || len(m.asked) > 0 || m.waiting.n > 0 && len(m.heldReduces) > 0 { // reduces that hold all the room may have to be killed
 		m.reduces(a, e.sched.Headroom(&a.rm))
 	}
 }
 
-// ended takes a container off the books; a task that was not done is wanted again.
+// ended removes a container; a task that was not done is requested again.
 func (m *mapReduceAM) ended(a *app, c *cont) {
 	if c.task.stage < 0 {
 		return
@@ -102,7 +102,7 @@ func (m *mapReduceAM) ended(a *app, c *cont) {
 	}
 }
 
-// assign gives the containers of one answer to tasks.
+// assign assigns the containers of one response to tasks.
 func (m *mapReduceAM) assign(a *app, got []*cont) {
 	var forMaps []*cont
 	for _, c := range got {
@@ -119,10 +119,10 @@ func (m *mapReduceAM) assign(a *app, got []*cont) {
 			m.e.work(a, c, t, policy.NoPreference)
 		}
 	}
-	for _, least := range []policy.Near{policy.NodeLocal, policy.RackLocal, policy.NoPreference} {
+	for _, nearest := range []policy.Near{policy.NodeLocal, policy.RackLocal, policy.NoPreference} {
 		rest := forMaps[:0]
 		for _, c := range forMaps {
-			t, how, ok := m.waiting.take(c.node.rm.Index, c.node.rm.Rack, least)
+			t, how, ok := m.waiting.take(c.node.rm.Index, c.node.rm.Rack, nearest)
 			if !ok {
 				rest = append(rest, c)
 				continue
@@ -146,7 +146,7 @@ func (m *mapReduceAM) doneMaps(a *app) (n int64) {
 	return n
 }
 
-// mapsWaiting are the maps that wait for a container, by where their input lies.
+// mapsWaiting is the maps that wait for a container, by the location of their input.
 type mapsWaiting struct {
 	a     *app
 	n     int64
@@ -156,7 +156,7 @@ type mapsWaiting struct {
 type waitingPart struct {
 	stage int32
 	n     int64
-	near  *near.Tasks // nil: input lies nowhere in particular
+	near  *near.Tasks // nil: input has no location
 	rest  pile        // then
 }
 
@@ -183,7 +183,7 @@ func (w *mapsWaiting) init(e *engine, a *app, stages []int32) {
 	}
 }
 
-// askAll writes all maps into the ledger.
+// askAll adds all maps to the ledger.
 func (w *mapsWaiting) askAll(l *ledger) {
 	for _, p := range w.parts {
 		s := &w.a.stages[p.stage]
@@ -199,15 +199,15 @@ func (w *mapsWaiting) askAll(l *ledger) {
 	}
 }
 
-// take finds a map for a container on a node that is at least as near as that.
-func (w *mapsWaiting) take(node, rack int32, least policy.Near) (task, policy.Near, bool) {
+// take finds a map for a container on a node, with at least the locality nearest.
+func (w *mapsWaiting) take(node, rack int32, nearest policy.Near) (task, policy.Near, bool) {
 	for k := range w.parts {
 		p := &w.parts[k]
 		if p.n == 0 {
 			continue
 		}
 		if p.near == nil {
-			if least > policy.NoPreference {
+			if nearest > policy.NoPreference {
 				continue
 			}
 			p.n--
@@ -216,7 +216,7 @@ func (w *mapsWaiting) take(node, rack int32, least policy.Near) (task, policy.Ne
 		}
 		var how policy.Near
 		var t int64
-		switch least {
+		switch nearest {
 		case policy.NodeLocal:
 			how, t = policy.NodeLocal, p.near.FirstAt(&p.near.Nodes, node)
 		case policy.RackLocal:

@@ -13,18 +13,18 @@ import (
 type node struct {
 	rm     rm.Node
 	last   unit.Time // its last report: the next one is an interval later
-	serial int64     // of the report that is on the queue
-	asleep bool      // no report is on the queue: nobody is there
-	soon   bool      // a report at this very instant is on the queue
-	logged int64     // reports still to come from the script
+	serial int64     // of the queued report
+	asleep bool      // no report is queued: no application is present
+	soon   bool      // a report at this instant is queued
+	logged int64     // remaining reports in the script
 
-	on     []*cont   // with a process, first started first
-	first  unit.Time // earliest end of those, or earlier; Never: none is known
+	on     []*cont   // with a process, oldest first
+	first  unit.Time // lower bound of their earliest end; Never: none is known
 	fresh  []*cont   // started since the last report
-	orders []*cont   // to be killed, not yet told
+	orders []*cont   // to be killed, order not yet sent
 }
 
-// layOut makes the nodes. They sleep until the first application comes.
+// layOut creates the nodes. They sleep until the first application arrives.
 func (e *engine) layOut() {
 	c, h := e.cfg.Cluster, e.timing.NodeHeartbeat
 	seed := workload.Seed(e.cfg.Seed, seedPhases)
@@ -41,7 +41,7 @@ func (e *engine) layOut() {
 		} else {
 			n.last = unit.Time(workload.Uniform01(seed, uint64(i)) * float64(h))
 		}
-		if n.last < -h { // its interval begins within one before the start
+		if n.last < -h { // its interval begins at most one interval before the start
 			n.last += (-n.last - 1) / h * h
 		}
 		e.sched.NodeAdded(&n.rm, 0)
@@ -50,7 +50,7 @@ func (e *engine) layOut() {
 
 const seedPhases = 0x79a1
 
-// wake lets nodes and the scheduler's rounds go on after a time in which no application was there.
+// wake resumes nodes and the scheduler's rounds after a time without applications.
 func (e *engine) wake() {
 	var asleep []*node
 	for i := range e.nodes {
@@ -59,7 +59,7 @@ func (e *engine) wake() {
 		}
 	}
 	// Nodes that report at the same instant do so in the order of their last reports. One of them that has made a report more than
-	// another came before it: it did not know yet that nobody was there.
+	// another came before it: it did not know yet that no application was present.
 	slices.SortStableFunc(asleep, func(a, b *node) int { return cmp.Or(cmp.Compare(b.last, a.last), cmp.Compare(a.serial, b.serial)) })
 	for _, n := range asleep {
 		n.asleep = false
@@ -74,7 +74,7 @@ func (e *engine) wake() {
 	}
 }
 
-// onGrid is the first instant from + k*step that is not before at.
+// onGrid returns the first instant from + k*step at or after at.
 func onGrid(from, step, at unit.Time) unit.Time {
 	if at <= from {
 		return from - (from-at)/step*step
@@ -82,8 +82,8 @@ func onGrid(from, step, at unit.Time) unit.Time {
 	return from + (at-from+step-1)/step*step
 }
 
-// idle says that no node could tell anything and that there is nobody to serve: until an application comes, reports and rounds
-// would change nothing and are left out.
+// idle reports that no node has anything to report and there is no application to serve: until one arrives, reports and rounds
+// would be no-ops and are skipped.
 func (e *engine) idle() bool {
 	return e.present == 0 && e.live == 0 && (!e.restless || e.next == nil)
 }
@@ -104,7 +104,7 @@ func (e *engine) outOfBand(n *node) {
 	e.push(e.now, thenBeats, evBeat|uint64(n.rm.Index), n.serial)
 }
 
-// beat is one report. again says that the next one is an interval away.
+// beat is one report. again: the next one is an interval away.
 func (e *engine) beat(n *node, again bool) {
 	n.last, n.soon = e.now, false
 	for _, c := range n.fresh {
@@ -115,7 +115,7 @@ func (e *engine) beat(n *node, again bool) {
 		e.reportEnds(n)
 	}
 	for _, c := range n.orders {
-		if at := e.now + e.timing.KillDelay; e.slots[c.slot] == c && at < c.end { // unless it ends by itself before that
+		if at := e.now + e.timing.KillDelay; e.slots[c.slot] == c && at < c.end { // unless it ends by itself before
 			e.endAt(c, at)
 		}
 	}
@@ -136,7 +136,7 @@ func (e *engine) beat(n *node, again bool) {
 	}
 }
 
-// reportEnds tells the scheduler of the containers whose processes have ended, in the order in which they did.
+// reportEnds notifies the scheduler of the containers whose processes have ended, in order of their ends.
 func (e *engine) reportEnds(n *node) {
 	var ended []*cont
 	kept := n.on[:0]
@@ -157,7 +157,7 @@ func (e *engine) reportEnds(n *node) {
 	}
 }
 
-// endAt says when a container's process ends on its node.
+// endAt sets when a container's process ends on its node.
 func (e *engine) endAt(c *cont, at unit.Time) {
 	c.end = at
 	c.node.first = min(c.node.first, at)

@@ -1,7 +1,7 @@
 package yarn
 
-// pile is a list of tasks of some stages, in order: first all that were never taken, stage by stage, then those that were put
-// back, first put first. A task that was never taken is counted, not kept.
+// pile is a FIFO list of tasks of some stages: first all that were never taken, stage by stage, then those put back. Tasks never
+// taken are counted, not stored.
 type pile struct {
 	a      *app
 	stages []int32

@@ -9,11 +9,11 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// places finds the node and the rack that a workload means by a host's name: "node", "rack/node" or "/rack/node".
+// places resolves a workload's host names to nodes and racks: "node", "rack/node" or "/rack/node".
 //
-// The two are looked up apart, as a ResourceManager does: a host that the cluster has in another rack than the workload
-// says is still that host, but no request is ever local to it. Names that the cluster does not have are places too, with
-// numbers beyond it: a scheduler counts them.
+// The two are looked up separately, as a ResourceManager does: a host that the cluster has in another rack than the workload
+// says is still that host, but no request is ever local to it. Unknown names are places too, with numbers beyond the
+// cluster's: a scheduler counts them.
 type places struct {
 	nodes, racks map[string]int32
 	rackOf       []int32
@@ -46,7 +46,7 @@ func (p *places) of(h *workload.Hosts) []hostPlace {
 func (p *places) find(name string) hostPlace {
 	name = strings.Trim(name, "/")
 	rack, host := "", name
-	if i, ok := p.nodes[name]; ok && int(i) < len(p.rackOf) { // a host that has left the cluster has a number, but no rack
+	if i, ok := p.nodes[name]; ok && int(i) < len(p.rackOf) { // an unknown host has a number, but no rack
 		return hostPlace{rm.OnNode(i), rm.OnRack(p.rackOf[i])}
 	}
 	if at := strings.LastIndexByte(name, '/'); at >= 0 {
@@ -55,7 +55,7 @@ func (p *places) find(name string) hostPlace {
 	return hostPlace{rm.OnNode(number(p.nodes, host)), rm.OnRack(number(p.racks, rack))}
 }
 
-// number is the number of a name; a new name gets the next one.
+// number returns the number of a name; a new name gets the next one.
 func number(of map[string]int32, name string) int32 {
 	i, ok := of[name]
 	if !ok {
@@ -65,7 +65,7 @@ func number(of map[string]int32, name string) int32 {
 	return i
 }
 
-// row is where the input of one task lies, by index in hosts.
+// row returns the hosts of one task's input, by index in hosts.
 func (s *stage) row(num int64) []int32 {
 	if s.hosts == nil || num >= int64(len(s.src.Hosts.Of)) {
 		return nil
@@ -73,8 +73,8 @@ func (s *stage) row(num int64) []int32 {
 	return s.src.Hosts.Of[num]
 }
 
-// wishes counts what tasks want by place, in the order in which places come up. The size at a place is that of the first
-// task there.
+// wishes counts tasks' requests by place, in order of first appearance. The size at a place is that of the first task
+// there.
 type wishes struct {
 	asks []rm.Ask
 	at   map[rm.Place]int
@@ -98,7 +98,7 @@ func (w *wishes) add(s *stage, num int64) {
 	}
 }
 
-// addAll counts n tasks that have no wish.
+// addAll counts n tasks without a preference.
 func (w *wishes) addAll(size unit.Resources, n int64) { w.one(&w.asks[0], size, n) }
 
 func (w *wishes) place(p rm.Place, size unit.Resources) {
@@ -121,7 +121,7 @@ func (*wishes) one(a *rm.Ask, size unit.Resources, n int64) {
 	a.Count += n
 }
 
-// send is what to ask for at a priority: places first, the total last.
+// send returns the requests at a priority: places first, the total last.
 func (w *wishes) send(priority int32) []rm.Ask {
 	for i := range w.asks {
 		w.asks[i].Priority = priority
@@ -129,7 +129,7 @@ func (w *wishes) send(priority int32) []rm.Ask {
 	return append(w.asks[1:], w.asks[0])
 }
 
-// earlierRack says whether one of some hosts is in a rack.
+// earlierRack reports whether one of the hosts in row is in a rack.
 func earlierRack(s *stage, row []int32, rack rm.Place) bool {
 	for _, h := range row {
 		if s.hosts[h].rack == rack {

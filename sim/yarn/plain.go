@@ -6,12 +6,12 @@ import (
 	"github.com/yardmaster/yardmaster/sim"
 )
 
-// plainMaster asks for all tasks of a stage as soon as the stage may begin, each stage at a priority of its own, and for
-// those that were taken away once more; surplus is given back with the next call.
+// plainAM requests all tasks of a stage as soon as the stage may begin, each stage at its own priority, and killed ones
+// again; surplus is released with the next call.
 //
-// With a container of its own it works as other engines do: a task tells when it is done. Without one (an unmanaged AM) no
-// process is ever started: a container is held for its task's length from the call that brought it, and given back
-// with the first call after that; its room is free at once. The job ends with the call that gives back the last one.
+// With a container of its own it works as other engines do: a task reports its end. Without one (an unmanaged AM) no process is
+// ever started: a container is held for its task's length from the call that brought it, and released with the first call
+// after that; its room is free at once. The job ends with the call that releases the last one.
 type plainAM struct {
 	e         *engine
 	unmanaged bool
@@ -64,11 +64,11 @@ func (m *plainAM) call(a *app) {
 	}
 }
 
-// due adds to release what was held long enough. Its tasks are done.
+// due adds to release the containers whose tasks are done.
 func (m *plainAM) due(a *app, release []*cont) []*cont {
 	kept := m.holding[:0]
 	for _, c := range m.holding {
-		if c.end > m.e.cause() || c.gone { // or taken away just now: the answer will tell
+		if c.end > m.e.cause() || c.gone { // or just killed: the response will report it
 			kept = append(kept, c)
 			continue
 		}
@@ -81,7 +81,7 @@ func (m *plainAM) due(a *app, release []*cont) []*cont {
 	return release
 }
 
-// ask opens the stages that may begin and returns the requests of those of which more is wanted than before.
+// ask opens the stages that may begin and returns the requests of those that want more than before.
 func (m *plainAM) ask(a *app) []rm.Ask {
 	var asks []rm.Ask
 	for i := range m.stages {
@@ -101,8 +101,8 @@ func (m *plainAM) ask(a *app) []rm.Ask {
 	return asks
 }
 
-// mayOpen says whether a stage may take containers: those that it needs are done, or, for tasks that can wait in their
-// containers, as far as slow start says and with all their containers given.
+// mayOpen reports whether a stage may take containers: the stages that it needs are done or, for tasks that can wait in their
+// containers, done as far as slow-start requires and with all their containers allocated.
 func (m *plainAM) mayOpen(a *app, i int32) bool {
 	for _, edge := range a.stages[i].src.After {
 		from := &a.stages[edge.From]
@@ -115,7 +115,7 @@ func (m *plainAM) mayOpen(a *app, i int32) bool {
 	return true
 }
 
-// ended takes note of a container that is gone; a task that was not done is wanted again.
+// ended handles the end of a container; a task that was not done is requested again.
 func (m *plainAM) ended(a *app, c *cont) {
 	if m.unmanaged {
 		remove(&m.holding, c)

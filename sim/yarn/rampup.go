@@ -5,11 +5,11 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// coresCount is implemented by schedulers that count cores as well as memory (DominantResourceCalculator, FairScheduler). An AM learns it
-// when it registers.
+// coresCount is implemented by schedulers that count cores as well as memory (DominantResourceCalculator, FairScheduler). An AM is
+// informed when it registers.
 type coresCount interface{ CountsCores() bool }
 
-// reduces changes, after a call, how many reduces are asked for.
+// reduces changes, after a call, how many reduces are requested.
 func (m *mapReduceAM) reduces(a *app, headroom unit.Resources) {
 	s, ok := m.e.sched.(coresCount)
 	state := am.State{
@@ -24,7 +24,7 @@ func (m *mapReduceAM) reduces(a *app, headroom unit.Resources) {
 	m.kill(a, d.Kill)
 }
 
-// ramp asks for n reduces more, or withdraws those that were asked for first.
+// ramp requests n more reduces, or withdraws the oldest requests.
 func (m *mapReduceAM) ramp(a *app, n int64) {
 	for range n {
 		t := m.pending.take()
@@ -40,7 +40,7 @@ func (m *mapReduceAM) ramp(a *app, n int64) {
 	m.e.want(a, n)
 }
 
-// kill makes room for maps: the reduce that started last has done least.
+// kill makes room for maps: the reduce that started last has done the least.
 func (m *mapReduceAM) kill(a *app, n int64) {
 	for k := len(m.heldReduces) - 1; k >= 0 && n > 0; k-- {
 		c := m.heldReduces[k]

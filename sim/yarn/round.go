@@ -2,7 +2,7 @@ package yarn
 
 import "github.com/yardmaster/yardmaster/unit"
 
-// roundState is when the scheduler's own thread runs next: its monitor, or the update of its shares.
+// roundState is the schedule of the scheduler's own thread: its monitor, or the update of its shares.
 type roundState struct {
 	every  unit.Time
 	asleep bool

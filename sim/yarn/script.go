@@ -6,20 +6,20 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// script is how far a log has been replayed.
+// script is the state of a log's replay.
 type script struct {
 	instants []Instant
 	at       int
-	cause    unit.Time       // of the instant that is replayed; 0: itself
+	cause    unit.Time       // of the replayed instant; 0: itself
 	answer   unit.Time       // likewise
-	added    map[int64]bool  // jobs whose admission the log tells
+	added    map[int64]bool  // jobs whose admission is logged
 	calls    map[int64]int64 // logged calls of each job
 	early    map[int64]bool  // jobs whose logged admission came before their submission
 }
 
 func (s *script) waitsFor(seq int64) bool { return s.added[seq] && !s.early[seq] }
 
-// startScript counts what the log tells of whom.
+// startScript validates the log and counts its entries by node and job.
 func (e *engine) startScript() error {
 	if e.cfg.Script == nil {
 		return nil
@@ -53,7 +53,7 @@ func (e *engine) startScript() error {
 	return nil
 }
 
-// cause is when that which happens now was caused: now, unless a log says otherwise.
+// cause is when the current event was caused: now, unless a log says otherwise.
 func (e *engine) cause() unit.Time {
 	if c := e.script.cause; c > 0 && c < e.now {
 		return c
@@ -67,7 +67,7 @@ func (e *engine) nextScripted() {
 	}
 }
 
-// scripted does what the log tells next. Whoever it tells nothing more of goes on at its own interval.
+// scripted replays the next log entry. A node or AM without further entries continues at its own interval.
 func (e *engine) scripted() {
 	s := &e.script
 	in := s.instants[s.at]
@@ -91,7 +91,7 @@ func (e *engine) scripted() {
 		if a := e.bySeq(in.Job); a != nil {
 			a.logged--
 			if a.life == accepted && (a.am != nil || a.rm.AM.IsZero()) {
-				a.life = running // whoever calls has registered
+				a.life = running // an AM that calls has registered
 			}
 			e.tick(a, a.logged == 0)
 		}
@@ -108,7 +108,7 @@ func (e *engine) scripted() {
 	e.nextScripted()
 }
 
-// bySeq finds a present application by its number. There are few: those present.
+// bySeq finds an application by its number. Few are present, so it scans.
 func (e *engine) bySeq(seq int64) *app {
 	for _, a := range e.apps {
 		if a != nil && a.rec.Seq == seq {

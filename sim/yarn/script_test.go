@@ -14,7 +14,7 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// recorder notes when a scheduler was told what, as the log of a ResourceManager does.
+// recorder records the calls to a scheduler, as the log of a ResourceManager does.
 type recorder struct {
 	rm.Scheduler
 	script Script

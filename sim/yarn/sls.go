@@ -6,18 +6,18 @@ import (
 	"github.com/yardmaster/yardmaster/sim"
 )
 
-// slsMaster is the AM of a mapreduce job under SLS (Hadoop's MRAMSimulator).
+// slsAM is the AM of a mapreduce job under SLS (Hadoop's MRAMSimulator).
 //
-// A call acts on the answer of the call before it, then asks and keeps the new answer for the next one. All maps are asked
-// for in the first call, all reduces in the call that counts the last map. Containers go to waiting tasks in list order,
-// whatever their host and size. A task whose container was killed is asked for again together with all that wait; as
-// those for which a container is on its way are among them, more containers may come than there are tasks: they are
+// A call handles the response to the previous call, then sends its requests and keeps the new response for the next one. All
+// maps are requested in the first call, all reduces in the call that counts the last map. Containers go to waiting tasks in
+// list order, whatever their host and size. A task whose container was killed is requested again together with all that
+// wait; since these include tasks whose container is in transit, more containers may come than there are tasks: they are
 // held, unused, until the job ends.
 type slsAM struct {
 	e         *engine
 	maps      phase
 	reduces   phase
-	stored    bool // an answer waits
+	stored    bool // a response is stored
 	got, told []*cont
 }
 
@@ -25,7 +25,7 @@ type slsAM struct {
 type phase struct {
 	priority    int32
 	total, done int64
-	waiting     pile // asked for, without a container
+	waiting     pile // requested, without a container
 	failed      []task
 	asked       bool
 }
@@ -57,7 +57,7 @@ func (m *slsAM) call(a *app) {
 	m.got, m.told, m.stored = got, told, true
 }
 
-// handle acts on the stored answer and says whether the job is done.
+// handle handles the stored response and reports whether the job is done.
 func (m *slsAM) handle(a *app) bool {
 	m.stored = false
 	for _, c := range m.told {
@@ -78,7 +78,7 @@ func (m *slsAM) handle(a *app) bool {
 		p := &m.maps
 		if !p.asked || p.waiting.n == 0 {
 			if p = &m.reduces; !p.asked || p.waiting.n == 0 {
-				continue // more than there are tasks
+				continue // surplus
 			}
 		}
 		m.start(a, c, p.waiting.take())
@@ -112,7 +112,7 @@ func (m *slsAM) start(a *app, c *cont, t task) {
 	}
 }
 
-// ask is what the call asks for: everything that waits, when something new does.
+// ask returns the call's requests: everything that waits, if something new does.
 func (m *slsAM) ask(a *app) []rm.Ask {
 	p := &m.maps
 	if p.done == p.total {
@@ -138,5 +138,5 @@ func (m *slsAM) ask(a *app) []rm.Ask {
 	return m.e.wishes.send(p.priority)
 }
 
-// worked is never told: only the ResourceManager's answer counts.
+// worked is a no-op: only the ResourceManager's response counts.
 func (m *slsAM) worked(*app, *cont) {}

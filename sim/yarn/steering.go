@@ -6,7 +6,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/sim/internal/rehearse"
-	"github.com/yardmaster/yardmaster/sim/internal/senses"
+	"github.com/yardmaster/yardmaster/sim/internal/sensors"
 	"github.com/yardmaster/yardmaster/sim/internal/timeline"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
@@ -14,20 +14,20 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// steering is the simulated ResourceManager that a steering policy watches and changes.
+// steering is the simulated ResourceManager that a steering policy senses and changes.
 type steering struct {
-	e      *engine
-	driver *rehearse.Driver
-	looks  int // events on the queue by which it only looks
-	eyes   eyes
-	ended  []steer.Finished // since the last sample
+	e       *engine
+	driver  *rehearse.Driver
+	polls   int // queued events that only poll
+	sensors sensorState
+	ended   []steer.Finished // since the last sample
 }
 
 var _ rehearse.Engine = (*steering)(nil)
 
 const seedPolls = 0x79a2
 
-// steer begins to steer, if there is a policy.
+// steer starts steering, if there is a policy.
 func (e *engine) steer() (err error) {
 	d := &e.cfg.Delays
 	if min(d.Sense, d.Job, d.Queue, d.Poll, d.Age) < 0 {
@@ -47,37 +47,37 @@ func (s *steering) Now() unit.Time { return s.e.now }
 func (s *steering) Over() bool { return s.e.present == 0 && s.e.next == nil }
 
 // Ahead implements rehearse.Engine.
-func (s *steering) Ahead() bool { return s.e.q.Len() > s.looks }
+func (s *steering) Ahead() bool { return s.e.q.Len() > s.polls }
 
 // SenseAt implements rehearse.Engine.
-func (s *steering) SenseAt(at unit.Time) { s.lookAt(at, evSense) }
+func (s *steering) SenseAt(at unit.Time) { s.pollAt(at, evSense) }
 
 // WakeAt implements rehearse.Engine.
-func (s *steering) WakeAt(at unit.Time) { s.lookAt(at, evSteer) }
+func (s *steering) WakeAt(at unit.Time) { s.pollAt(at, evSteer) }
 
-func (s *steering) lookAt(at unit.Time, what uint64) {
-	s.looks++
-	s.e.push(at, thenLooks, what, 0)
+func (s *steering) pollAt(at unit.Time, what uint64) {
+	s.polls++
+	s.e.push(at, thenSteering, what, 0)
 }
 
 // ActAt implements rehearse.Engine.
-func (s *steering) ActAt(at unit.Time, i int) { s.e.push(at, thenLooks, evAction|uint64(i), 0) }
+func (s *steering) ActAt(at unit.Time, i int) { s.e.push(at, thenSteering, evAction|uint64(i), 0) }
 
-// take handles an event of its own.
+// take handles a steering event.
 func (s *steering) take(kind, arg uint64) {
 	switch kind {
 	case evSense:
-		s.looks--
+		s.polls--
 		s.driver.Sense()
 	case evSteer:
-		s.looks--
+		s.polls--
 		s.driver.Wake()
 	case evAction:
 		s.driver.Act(int(arg))
 	}
 }
 
-// knob finds what a knob belongs to; the job is nil for a queue's property.
+// knob resolves a knob; the job is nil for a queue's property.
 func (s *steering) knob(k drive.Knob) (knobs rm.Knobs, a *app, err error) {
 	knobs, ok := s.e.sched.(rm.Knobs)
 	if !ok {
@@ -98,11 +98,11 @@ func (s *steering) Get(k drive.Knob) (number float64, queue string, err error) {
 	case err != nil:
 	case k.Kind == steer.SetQueue && k.Property == steer.Capacities:
 		if tells, ok := s.e.sched.(rm.Gauges); ok {
-			queue, err = senses.Capacities(tells.Gauges(nil), k.Queue, knobs.Property)
+			queue, err = sensors.Capacities(tells.Gauges(nil), k.Queue, knobs.Property)
 		}
 	case k.Kind == steer.SetQueue:
 		number, err = knobs.Property(k.Queue, k.Property)
-		number = senses.Decimal(number)
+		number = sensors.Decimal(number)
 	case k.Kind == steer.SetPriority:
 		number = float64(a.rm.Priority)
 	default:
@@ -118,7 +118,7 @@ func (s *steering) Set(k drive.Knob, number float64, queue string) error {
 	switch {
 	case err != nil:
 	case k.Kind == steer.SetQueue && k.Property == steer.Capacities:
-		err = senses.SetCapacities(k.Queue, queue, func(q, property string, x float64) (float64, error) { return knobs.SetQueue(q, property, x, e.now) })
+		err = sensors.SetCapacities(k.Queue, queue, func(q, property string, x float64) (float64, error) { return knobs.SetQueue(q, property, x, e.now) })
 	case k.Kind == steer.SetQueue:
 		_, err = knobs.SetQueue(k.Queue, k.Property, number, e.now)
 	case k.Kind == steer.SetPriority:
@@ -127,13 +127,13 @@ func (s *steering) Set(k drive.Knob, number float64, queue string) error {
 	default:
 		if err = knobs.Move(&a.rm, queue, e.now); err == nil {
 			a.rm.Queue = queue // for another attempt
-			e.moveCounts(a, e.line.Index(senses.AsBooked(&e.line, queue)))
+			e.moveCounts(a, e.line.Index(sensors.AsBooked(&e.line, queue)))
 		}
 	}
 	return err
 }
 
-// find is a job that is there, as a ResourceManager lists it.
+// find returns a job that a ResourceManager would list.
 func (s *steering) find(id string) *app {
 	for _, a := range s.e.apps {
 		if a != nil && a.src.ID == id && a.listed() {
@@ -143,7 +143,7 @@ func (s *steering) find(id string) *app {
 	return nil
 }
 
-// moveCounts carries what an application holds and wants over to another queue's counters.
+// moveCounts moves what an application holds and wants to another queue's counters.
 func (e *engine) moveCounts(a *app, to int32) {
 	from, at := &e.line.Queues[a.queue], &e.line.Queues[to]
 	if from == at {

@@ -159,7 +159,7 @@ func TestWhatASteererSees(t *testing.T) {
 		}
 	}
 	if n := len(l.Seen); n != 10 {
-		t.Errorf("%d looks", n)
+		t.Errorf("%d samples", n)
 	}
 }
 
@@ -277,7 +277,7 @@ func TestSteeringActions(t *testing.T) {
 	}
 }
 
-// idler looks every so often and does nothing.
+// idler samples at intervals and does nothing.
 type idler struct{ every unit.Time }
 
 func (i idler) Step(*steer.Snapshot) ([]steer.Action, unit.Time) { return nil, i.every }

@@ -7,30 +7,30 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// AMs says how applications with an AM of their own ask for containers.
+// AMs is how applications with an AM of their own request containers.
 type AMs uint8
 
 // Kinds of AMs.
 const (
-	// SLSAMs behave as the MRAMSimulator of Hadoop's scheduler load simulator: all maps are asked for at once, reduces when
-	// the last map is counted, and an answer is acted on one call later.
+	// SLSAMs behave as the MRAMSimulator of Hadoop's scheduler load simulator: all maps are requested at once, reduces when
+	// the last map is counted, and a response is handled one call later.
 	SLSAMs AMs = iota
 	// MapReduceAMs behave as Hadoop's MRAppMaster: slow start, ramp-up of reduces, launch on the same call.
 	MapReduceAMs
-	// PlainAMs ask for all tasks of a stage once those that it depends on have containers and slow-start allows it.
+	// PlainAMs request all tasks of a stage once those that it depends on have containers and slow-start allows it.
 	PlainAMs
 )
 
-// Timing holds every delay of a cluster's life. It is plain data: an importer may put measured values in. All are lengths
-// of time unless said otherwise.
+// Timing holds all delays of a cluster. It is plain data: an importer may fill in measured values. All are durations unless
+// noted.
 type Timing struct {
 	AMs AMs
 
-	// NodeHeartbeat is the interval of the nodes' reports: yarn.resourcemanager.nodemanagers.heartbeat-interval-ms (1000), under SLS
+	// NodeHeartbeat is the nodes' heartbeat interval: yarn.resourcemanager.nodemanagers.heartbeat-interval-ms (1000), under SLS
 	// yarn.sls.nm.heartbeat.interval.ms (1000).
 	NodeHeartbeat unit.Time
-	// OutOfBand says that a node reports at once when a container ends, and counts its interval from there, as a NodeManager
-	// does. SLS's nodes never do.
+	// OutOfBand makes a node report at once when a container ends, and restart its interval there, as a NodeManager does. SLS's
+	// nodes never do.
 	OutOfBand bool
 	// Of AMs' calls: yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms (1000), yarn.sls.am.heartbeat.interval.ms (1000). It is
 	// also the time from registration to the first call, except under SLS, where calls lie on a grid that starts at submission.
@@ -40,20 +40,20 @@ type Timing struct {
 	SubmitToAdded unit.Time
 	// AMStart is the time from the allocation of an AM's container to its registration: launch by the
 	// ResourceManager, localisation, start of the JVM, initialisation of the job. A workload that knows it of a
-	// job (workload.Job.AMStart) comes first. SLS: none.
+	// job (workload.Job.AMStart) overrides it. SLS: none.
 	AMStart unit.Time
 	// UnmanagedStart is the same for an AM that runs outside the cluster: from ATTEMPT_ADDED to registration.
 	UnmanagedStart unit.Time
-	// ContainerStart is the time from the AM's hearing of a container to the first instant of its task's length: the start call to the
-	// node, localisation, start of the JVM where the length does not hold it. SLS: none.
+	// ContainerStart is the time from the AM's receipt of a container to the start of its task's length: the start call to the
+	// node, localisation, start of the JVM if the length does not include it. SLS: none.
 	ContainerStart unit.Time
-	// ContainerExit is the time from a task's last instant (which its AM knows at once) to the exit of its process. SLS: none.
+	// ContainerExit is the time from a task's end (which its AM knows at once) to the exit of its process. SLS: none.
 	ContainerExit unit.Time
-	// Commit is the time from the last task's end to the end of the job as its history tells it: job commit in the AM. SLS: none.
+	// Commit is the time from the last task's end to the end of the job in its history: job commit in the AM. SLS: none.
 	Commit unit.Time
 	// Linger is the time that an AM's process stays after the end of its job: MRAppMaster sleeps for 5 s. SLS: none.
 	Linger unit.Time
-	// KillDelay is the time from a node's learning that it has to kill a container to that container's end:
+	// KillDelay is the time from a node's receipt of an order to kill a container to that container's end:
 	// yarn.nodemanager.sleep-delay-before-sigkill.ms (250). Under SLS the node reports it at its next heartbeat.
 	KillDelay unit.Time
 
@@ -70,7 +70,7 @@ func SLS() Timing {
 }
 
 // Hadoop is the timing of a cluster of real daemons with Hadoop's default settings. The times that depend on the machines
-// (AMStart, ContainerStart, ContainerExit, Commit) are those of a small idle cluster: put your own in.
+// (AMStart, ContainerStart, ContainerExit, Commit) are those of a small idle cluster: replace them with your own.
 func Hadoop() Timing {
 	return Timing{
 		AMs: MapReduceAMs, NodeHeartbeat: unit.Second, OutOfBand: true, AMHeartbeat: unit.Second,
@@ -80,7 +80,7 @@ func Hadoop() Timing {
 	}
 }
 
-// Validate reports what cannot be meant.
+// Validate reports the first invalid value.
 func (t *Timing) Validate() error {
 	if t.NodeHeartbeat < unit.Millisecond || t.AMHeartbeat < unit.Millisecond {
 		return fmt.Errorf("heartbeats every %v (nodes) and %v (AMs): both must be at least 1 ms", t.NodeHeartbeat, t.AMHeartbeat)

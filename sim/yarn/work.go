@@ -5,7 +5,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// work starts a task in a container whose process tells its AM at once when it is done (as MapReduce, Tez and Spark do).
+// work starts a task in a container whose process notifies its AM at once when it is done (as MapReduce, Tez and Spark do).
 // It begins after the container's start, waits until all stages that it needs are complete, and works for its length.
 func (e *engine) work(a *app, c *cont, t task, near policy.Near) {
 	c.task, c.near = t, near
@@ -26,7 +26,7 @@ func (e *engine) doneAt(c *cont, at unit.Time) {
 	e.push(at, firstEnds, evDone|uint64(c.slot), c.serial)
 }
 
-// workDone counts a task that has told that it is done, lets those go on that waited for it, and ends the job after the last.
+// workDone counts a finished task, resumes those that waited for it, and ends the job after the last.
 func (e *engine) workDone(a *app, c *cont) {
 	c.worked, c.rc.Done, c.ended = true, true, e.now
 	c.rc.Worked = a.length(c.task)
@@ -57,13 +57,13 @@ func (e *engine) release(a *app) {
 	a.held = kept
 }
 
-// complete says whether a stage and all that it needs are done.
+// complete reports whether a stage and all that it needs are done.
 func (a *app) complete(i int32) bool {
 	s := &a.stages[i]
 	return s.done == s.src.Tasks && a.released(i)
 }
 
-// released says whether all that a stage needs is done.
+// released reports whether all that a stage needs is done.
 func (a *app) released(i int32) bool {
 	for _, e := range a.stages[i].src.After {
 		if !a.complete(int32(e.From)) {

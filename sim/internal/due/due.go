@@ -1,15 +1,15 @@
-// Package due keeps numbered things in the order in which they are due: binary heaps whose items can be moved and removed by number.
+// Package due holds numbered items ordered by due time: binary heaps whose items can be moved and removed by number.
 package due
 
-// Item is a thing, known by its number, and when it is due. Of those due together, the one with the smaller Tie is first.
+// Item is a number and when it is due. Of items due together, the one with the smaller Tie is first.
 type Item struct {
 	At  float64
 	Tie int64
 	ID  int32
 }
 
-// Heap holds items; the first is due first. Where each stands is written to pos, by ID, which all heaps that share the numbers may share:
-// an item is in at most one of them.
+// Heap holds items; the first is due first. Each item's index is written to pos, by ID. Heaps over the same IDs may share pos: an item
+// is in at most one of them.
 type Heap []Item
 
 func (x *Item) before(y *Item) bool { return x.At < y.At || x.At == y.At && x.Tie < y.Tie }
@@ -20,7 +20,7 @@ func (h *Heap) Push(pos []int32, x Item) {
 	h.up(pos, len(*h)-1)
 }
 
-// Set changes when the item at a place is due.
+// Set changes when the item at index i is due.
 func (h Heap) Set(pos []int32, i int32, at float64) {
 	was := h[i].At
 	if h[i].At = at; at < was {
@@ -30,7 +30,7 @@ func (h Heap) Set(pos []int32, i int32, at float64) {
 	}
 }
 
-// Remove takes out the item at a place. Its pos becomes -1.
+// Remove removes the item at index i. Its pos becomes -1.
 func (h *Heap) Remove(pos []int32, i int32) {
 	s := *h
 	last := len(s) - 1

@@ -8,25 +8,25 @@ import (
 	"github.com/yardmaster/yardmaster/policy"
 )
 
-// Tasks knows where the input of a stage's tasks lies, and which of them are taken.
+// Tasks indexes a stage's tasks by the location of their input, and tracks which are taken.
 type Tasks struct {
 	Nodes, Racks Runs
 
 	isTaken  []uint64 // bit per task
-	hasInput []uint64 // bit per task: its input lies somewhere
+	hasInput []uint64 // bit per task: its input has a location
 	next     int64    // no task before it is free
 	tasks    int64
 }
 
-// Runs lists tasks by place: for each place, in order, the numbers of the tasks whose input it holds.
+// Runs lists tasks by place (a node or a rack): for each place, in order, the numbers of the tasks whose input it holds.
 type Runs struct {
 	Place []int32 // distinct, rising
-	start []int32 // into task, of each place; one more at the end
+	start []int32 // of each place, index into task; plus one at the end
 	at    []int32 // first entry of each place that may still be free
-	skip  []int32 // from each place that has none: so many places on there may be one
+	skip  []int32 // by place without a free task: the distance to the next place that may have one
 	task  []int32
 
-	missing int // numbers below the last place that are none
+	missing int // numbers below the last place that are not places
 }
 
 // At says that the input of a task lies at a place.
@@ -52,7 +52,7 @@ func newRuns(pairs []At) Runs {
 	return r
 }
 
-// sorted puts pairs in the order of place and task. They come task by task as a rule: then it is enough to count them out by place.
+// sorted sorts pairs by place and task. Usually they are already ordered by task: then a counting sort by place suffices.
 func sorted(pairs []At) []At {
 	most := int32(0)
 	for i := range pairs {
@@ -62,7 +62,7 @@ func sorted(pairs []At) []At {
 			return pairs
 		}
 	}
-	next := make([]int32, most+2) // where the next pair of each place goes
+	next := make([]int32, most+2) // position of the next pair of each place
 	for _, p := range pairs {
 		next[p.Place+1]++
 	}
@@ -77,7 +77,7 @@ func sorted(pairs []At) []At {
 	return out
 }
 
-// New takes the nodes on which input lies, the rack of each node and the number of tasks.
+// New builds the index from the nodes that hold input, the rack of each node and the number of tasks.
 func New(where []At, rackOf []int32, tasks int64) *Tasks {
 	n := &Tasks{tasks: tasks, isTaken: make([]uint64, (tasks+63)/64), hasInput: make([]uint64, (tasks+63)/64)}
 	inRack := make([]At, len(where))
@@ -91,7 +91,7 @@ func New(where []At, rackOf []int32, tasks int64) *Tasks {
 
 func (n *Tasks) isFree(t int32) bool { return n.isTaken[t/64]>>uint(t%64)&1 == 0 }
 
-// Level is how near a node is to input that lies on some nodes.
+// Level is the locality of a node for input on the given nodes.
 func Level(on, rackOf []int32, node int32) policy.Near {
 	level := policy.NoPreference
 	for _, n := range on {
@@ -107,15 +107,15 @@ func Level(on, rackOf []int32, node int32) policy.Near {
 	return level
 }
 
-// Find is where a place is, or would be.
+// Find returns the index of a place, or where it would be.
 func (r *Runs) Find(place int32) (k int, ok bool) {
-	// Places are distinct numbers from 0 on: as many as precede this one precede it here, but for those that are missing.
+	// Places are distinct numbers from 0: the index is the number less those missing before it, at most missing in all.
 	low, high := min(max(0, int(place)-r.missing), len(r.Place)), min(int(place)+1, len(r.Place))
 	k, ok = slices.BinarySearch(r.Place[low:high], place)
 	return low + k, ok
 }
 
-// Next is the first free task of the k-th place or the next one that has any, and the number of that; -1: no task.
+// Next returns the first free task of the k-th place or of the next place that has one, and that place's index; -1: none.
 func (n *Tasks) Next(r *Runs, k int) (at int, t int64) {
 	for k < len(r.Place) {
 		if t = n.First(r, k); t >= 0 {
@@ -131,7 +131,7 @@ func (n *Tasks) Next(r *Runs, k int) (at int, t int64) {
 	return k, -1
 }
 
-// FirstAt is the first free task at a place; -1: none.
+// FirstAt returns the first free task at a place; -1: none.
 func (n *Tasks) FirstAt(r *Runs, place int32) int64 {
 	k, ok := r.Find(place)
 	if !ok {
@@ -140,7 +140,7 @@ func (n *Tasks) FirstAt(r *Runs, place int32) int64 {
 	return n.First(r, k)
 }
 
-// First is the first free task of the k-th place; -1: none.
+// First returns the first free task of the k-th place; -1: none.
 func (n *Tasks) First(r *Runs, k int) int64 {
 	for r.at[k] < r.start[k+1] {
 		if t := r.task[r.at[k]]; n.isFree(t) {
@@ -151,7 +151,7 @@ func (n *Tasks) First(r *Runs, k int) int64 {
 	return -1
 }
 
-// Best is the waiting task whose input is nearest to a node. One must be waiting.
+// Best returns the waiting task whose input is nearest to a node. There must be one.
 func (n *Tasks) Best(node, rack int32) (policy.Near, int64) {
 	if t := n.FirstAt(&n.Nodes, node); t >= 0 {
 		return policy.NodeLocal, t
@@ -162,7 +162,7 @@ func (n *Tasks) Best(node, rack int32) (policy.Near, int64) {
 	return n.Any()
 }
 
-// Any is the first waiting task. There must be one.
+// Any returns the first waiting task. There must be one.
 func (n *Tasks) Any() (policy.Near, int64) {
 	for n.next < n.tasks && !n.isFree(int32(n.next)) {
 		n.next++
@@ -173,10 +173,10 @@ func (n *Tasks) Any() (policy.Near, int64) {
 	return policy.OffRack, n.next
 }
 
-// Take says that a task waits no more.
+// Take marks a task as no longer waiting.
 func (n *Tasks) Take(t int64) { n.isTaken[t/64] |= 1 << uint(t%64) }
 
-// Put makes a task wait again. It happens only when a container is lost, so the places simply start over.
+// Put makes a task wait again. It happens only when a container is lost, so the scan of places simply restarts.
 func (n *Tasks) Put(t int64) {
 	n.isTaken[t/64] &^= 1 << uint(t%64)
 	n.next = min(n.next, t)

@@ -1,4 +1,4 @@
-// Package radix holds the event queue of the engines: a priority queue for integer instants that never go back.
+// Package radix is the engines' event queue: a monotone priority queue for integer instants.
 package radix
 
 import (
@@ -7,7 +7,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Event is one entry of the queue: an instant and what happens then. Only the loop knows how to read What and Start.
+// Event is one entry of the queue: an instant and what happens then. What and Start are opaque to the queue.
 type Event struct {
 	At    unit.Time
 	What  uint64
@@ -21,7 +21,7 @@ type Event struct {
 // a bit, amortised, over memory that is read in order. Events at the same instant always share a bucket and keep their
 // order through every move: they leave first in, first out. That order, (time, sequence), makes a run deterministic.
 //
-// There is no peek: looking at the next event would have to move last beyond instants that may still be pushed.
+// There is no peek: it would have to move last beyond instants that may still be pushed.
 type Queue struct {
 	last    unit.Time
 	n       int
@@ -30,7 +30,7 @@ type Queue struct {
 	buckets [64][]Event
 }
 
-// Push adds an event; at must not lie before the event taken last.
+// Push adds an event; at must not precede the event popped last.
 func (q *Queue) Push(at unit.Time, what uint64, start unit.Time) {
 	if at < q.last {
 		panic("radix: an event in the past")
@@ -41,7 +41,7 @@ func (q *Queue) Push(at unit.Time, what uint64, start unit.Time) {
 	q.n++
 }
 
-// Pop takes the earliest event; ok is false when there is none.
+// Pop removes the earliest event; ok is false if the queue is empty.
 func (q *Queue) Pop() (e Event, ok bool) {
 	if q.head == len(q.buckets[0]) {
 		if q.n == 0 {
@@ -80,5 +80,5 @@ func (q *Queue) refill() {
 	}
 }
 
-// Len is the number of events on the queue.
+// Len is the number of queued events.
 func (q *Queue) Len() int { return q.n }

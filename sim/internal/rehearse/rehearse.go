@@ -1,5 +1,5 @@
-// Package rehearse steps the live driver (steer/drive) in virtual time, on a simulated scheduler. The driver's rules are the driver's own; here are
-// the sensors' age, the time that a change takes, and the scheduler's file.
+// Package rehearse steps the live driver (steer/drive) in virtual time, on a simulated scheduler. The rules are the driver's own; this package models
+// sensor age, actuation delay and the scheduler's file.
 package rehearse
 
 import (
@@ -15,18 +15,18 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// Engine is a run that is steered: sensors, knobs that act at once, and a queue of events.
+// Engine is a steered run: sensors, knobs that take effect at once, and an event queue.
 type Engine interface {
 	Now() unit.Time
 	Snapshot() steer.Snapshot
-	// Get reads a knob: a number, or as text a job's queue or some capacities. A job that has ended gives drive.ErrEnded.
+	// Get reads a knob: a number, or as text a job's queue or capacities. It returns drive.ErrEnded for a job that has ended.
 	Get(k drive.Knob) (number float64, text string, err error)
 	Set(k drive.Knob, number float64, text string) error
-	// Over says that no job is there and none is to come.
+	// Over reports that no job is present and none will arrive.
 	Over() bool
-	// Ahead says whether anything is going to happen besides samples, which must not keep each other going.
+	// Ahead reports whether events other than samples are queued; samples must not keep each other going.
 	Ahead() bool
-	// SenseAt, WakeAt and ActAt put on the queue that Driver.Sense, Wake and Act are to be called. The first two count as samples.
+	// SenseAt, WakeAt and ActAt queue calls of Driver.Sense, Wake and Act. The first two count as samples.
 	SenseAt(at unit.Time)
 	WakeAt(at unit.Time)
 	ActAt(at unit.Time, i int)
@@ -38,37 +38,37 @@ type Driver struct {
 	delays  steer.Delays
 	m       *drive.Machine
 	journal *drive.Journal
-	asked   drive.Request // that is not answered yet
+	asked   drive.Request // not answered yet
 	done    bool
 
-	planned unit.Time // the next sample: when it is wanted
-	sensed  bool      // it was taken
-	ready   unit.Time // when it may be seen
+	planned unit.Time // when the next sample is wanted
+	sensed  bool      // it has been taken
+	ready   unit.Time // when it becomes visible
 	seen    steer.Snapshot
-	last    bool // when it was taken, no job was there and none was to come
-	still   int  // samples in a row at which nothing else was going to happen
+	last    bool // when it was taken, the run was Over
+	idle    int  // consecutive samples without other queued events
 
 	changes  []change // by number
 	latest   map[drive.Knob]int
 	receipts []steer.Receipt
 	file     file
-	over     bool      // the run has ended; what is put back takes time of its own
+	over     bool      // the run has ended; restoring settings takes its own time
 	clock    unit.Time // then
 }
 
-// change is a write, with what is known of it so far.
+// change is a write and its state so far.
 type change struct {
 	steer.Receipt
 	knob drive.Knob
 	text string    // a job's queue, or capacities
-	at   unit.Time // when it takes effect, if nothing is written before
-	over bool      // nothing comes of it any more
+	at   unit.Time // when it takes effect, if nothing else is written before
+	over bool      // it has taken effect or been dropped
 }
 
-// patience is how many samples there may be at which nothing else is going to happen.
-const patience = 1000
+// maxIdleSamples limits consecutive samples without other queued events.
+const maxIdleSamples = 1000
 
-// New begins to drive. The phase of a file's polls is drawn from seed.
+// New starts the driver. The phase of the file's polls is drawn from seed.
 func New(e Engine, who steer.Steerer, d steer.Delays, b steer.Bounds, seed uint64) (*Driver, error) {
 	r := &Driver{e: e, delays: d, journal: drive.MemoryJournal("rehearsal"), latest: map[drive.Knob]int{}}
 	if d.Poll > 0 {
@@ -138,7 +138,7 @@ func (r *Driver) Sense() {
 	r.seen.Finished = append(unseen, r.seen.Finished...)
 }
 
-// Wake goes on with the driver if its time has come.
+// Wake resumes the driver if its time has come.
 func (r *Driver) Wake() {
 	switch now := r.now(); {
 	case r.done:
@@ -166,7 +166,7 @@ func (r *Driver) run(a drive.Answer) {
 	}
 }
 
-// do carries out a request, or arranges for it.
+// do carries out a request, or schedules it.
 func (r *Driver) do(q *drive.Request) (a drive.Answer, answered bool) {
 	switch q.Op {
 	case drive.Wait:
@@ -185,13 +185,13 @@ func (r *Driver) do(q *drive.Request) (a drive.Answer, answered bool) {
 	case drive.Log:
 		a.Err = r.journal.Append(q.Entry)
 	case drive.Tell:
-		r.hear(&q.Event)
+		r.onEvent(&q.Event)
 	}
 	return a, true
 }
 
-// wait arranges for the end of a wait. A sample that is wanted then is taken so much earlier, but not in the past. The last one is of a scheduler
-// that will stay empty: after it the driver goes on only for writes that are due, and puts back what it found when the run is over.
+// wait schedules the end of a wait. A sample wanted then is taken earlier by the sensor age, but not in the past. The last one is of a scheduler
+// that will stay empty: after it the driver runs only for due writes, and restores what it found when the run is over.
 func (r *Driver) wait(q *drive.Request) (answered bool) {
 	now, until := r.now(), virtual(q.Until)
 	if r.over {
@@ -199,7 +199,7 @@ func (r *Driver) wait(q *drive.Request) (answered bool) {
 		return true
 	}
 	wake := until
-	if parked := r.last || r.still >= patience; parked && q.Quiet {
+	if parked := r.last || r.idle >= maxIdleSamples; parked && q.Quiet {
 		return false
 	} else if !parked && !q.Next.IsZero() {
 		if next := virtual(q.Next); next != r.planned {
@@ -219,7 +219,7 @@ func (r *Driver) wait(q *drive.Request) (answered bool) {
 	return false
 }
 
-// take shows the driver a sample.
+// take passes a sample to the driver.
 func (r *Driver) take() (a drive.Answer, answered bool) {
 	now := r.now()
 	switch {
@@ -227,7 +227,7 @@ func (r *Driver) take() (a drive.Answer, answered bool) {
 		return drive.Answer{Err: errOver}, true
 	case r.sensed && now >= r.ready:
 		return r.sample(now), true
-	case r.planned < 0 || !r.sensed && now >= r.ready: // nobody has asked for it before
+	case r.planned < 0 || !r.sensed && now >= r.ready: // not scheduled before
 		r.planned, r.sensed, r.ready = now, false, now+r.delays.Sense
 		r.e.SenseAt(now)
 		r.e.WakeAt(r.ready)
@@ -236,8 +236,8 @@ func (r *Driver) take() (a drive.Answer, answered bool) {
 }
 
 func (r *Driver) sample(now unit.Time) drive.Answer {
-	if r.still++; r.e.Ahead() {
-		r.still = 0
+	if r.idle++; r.e.Ahead() {
+		r.idle = 0
 	}
 	r.sensed, r.planned = false, -1
 	seen := r.seen
@@ -257,7 +257,7 @@ func (r *Driver) value(k drive.Knob, number float64, text string) drive.Value {
 	return r.Value(k, number)
 }
 
-// configured is how a knob was written last: it may not be in force yet.
+// configured is the last written value of a knob; it may not be in effect yet.
 func (r *Driver) configured(k drive.Knob) (drive.Value, error) {
 	if i, ok := r.latest[k]; ok && !r.changes[i].over {
 		c := &r.changes[i]
@@ -270,17 +270,17 @@ func (r *Driver) configured(k drive.Knob) (drive.Value, error) {
 	return r.value(k, number, queue), nil
 }
 
-// write makes a change, or arranges for it.
+// write makes a change, or schedules it.
 func (r *Driver) write(q *drive.Request) (answered bool) {
 	k, now := q.Knob, r.now()
 	if was, err := r.configured(k); err == nil && drive.Same(k, was, q.Value) {
-		return true // nothing new to take over
+		return true // nothing to change
 	}
 	a := steer.Action{Kind: k.Kind, Job: k.Job, Queue: k.Queue, Property: k.Property, Value: q.Value.Number, Why: q.Entry.Why}
 	if k.Kind == steer.MoveJob {
 		a.Queue = q.Value.Text
 	} else if k.Property == steer.Capacities {
-		a.Shares, _, _ = q.Value.Shares() // the driver has read them
+		a.Shares, _, _ = q.Value.Shares() // the driver has already parsed them
 	}
 	asked, back := virtual(q.Since), q.Since.IsZero()
 	if back {
@@ -302,11 +302,10 @@ func (r *Driver) write(q *drive.Request) (answered bool) {
 		return true
 	}
 	r.e.ActAt(c.at, i)
-	return c.at > now // what is made at once is made before anything else is done
+	return c.at > now // an immediate change is made before anything else
 }
 
-// Act carries out a change whose time has come. Of those that were written to a file, all that it holds are taken over by the first
-// poll that finds it old enough.
+// Act carries out a due change. Changes written to the file are all loaded by the first poll that finds it old enough.
 func (r *Driver) Act(i int) {
 	now, c := r.now(), &r.changes[i]
 	switch {
@@ -316,11 +315,11 @@ func (r *Driver) Act(i int) {
 		if q := &r.asked; !r.done && q.Op == drive.Write && q.Knob == c.knob && c.at == now { // the driver waits for it
 			r.run(drive.Answer{Err: err})
 		}
-	case now > r.file.changed+r.delays.Age: // else it was written again since: a later poll will do
+	case now > r.file.changed+r.delays.Age: // else it was written again since: a later poll will load it
 		holds := r.file.holds
 		r.file.holds = nil
 		for _, w := range holds {
-			_ = r.carryOut(w, now) // its receipt tells
+			_ = r.carryOut(w, now) // its receipt reports the error
 		}
 	}
 }
@@ -332,35 +331,35 @@ func (r *Driver) carryOut(i int, now unit.Time) error {
 	if c.Old, c.OldQueue, err = r.e.Get(c.knob); err == nil {
 		err = r.e.Set(c.knob, c.New, c.text)
 	}
-	if err == nil || c.at > c.Asked { // a write that fails is refused by the driver: see hear
+	if err == nil || c.at > c.Asked { // the driver reports a failed write itself: see onEvent
 		c.Err = err
 		r.receipts = append(r.receipts, c.Receipt)
 	}
 	return err
 }
 
-// drop tells that nothing came of a change.
+// drop records that a change did not take effect.
 func (r *Driver) drop(i int, err error) {
 	c := &r.changes[i]
 	c.InForce, c.Err, c.over = r.now(), err, true
 	r.receipts = append(r.receipts, c.Receipt)
 }
 
-// hear keeps what the driver did not write.
-func (r *Driver) hear(e *drive.Event) {
+// onEvent records what the driver did not write.
+func (r *Driver) onEvent(e *drive.Event) {
 	if e.Kind == drive.Refused || e.Kind == drive.Kept {
 		r.receipts = append(r.receipts, steer.Receipt{Action: e.Action, Asked: virtual(e.Since), InForce: r.now(), Old: e.Old, New: e.New, Err: e.Err})
 	}
 }
 
-// file is the one that a scheduler polls for its queues' properties.
+// file is the file that a scheduler polls for its queues' properties.
 type file struct {
 	phase   unit.Time // of the polls
 	changed unit.Time // last
-	holds   []int     // numbers of the changes that were written and not taken over yet, one a knob
+	holds   []int     // changes written and not loaded yet, one per knob
 }
 
-// put writes a change into the file, and says at which poll it will be read if nothing is written before.
+// put writes a change into the file, and returns the poll that will read it if nothing else is written before.
 func (r *Driver) put(i int) (at unit.Time) {
 	f := &r.file
 	f.changed = r.now()
@@ -379,7 +378,7 @@ func (r *Driver) put(i int) (at unit.Time) {
 	return at
 }
 
-// pass lets time go by after the run, in which nothing happens but what the driver has written.
+// pass advances time after the run, in which only the driver's writes happen.
 func (r *Driver) pass(until unit.Time) {
 	for {
 		next := -1
@@ -399,7 +398,7 @@ func (r *Driver) pass(until unit.Time) {
 	r.clock = max(r.clock, until)
 }
 
-// Finish tells the driver to leave, lets it put back what it has not put back yet, and returns what became of every change.
+// Finish stops the driver, lets it restore what it has not restored yet, and returns a receipt for every change.
 func (r *Driver) Finish() []steer.Receipt {
 	r.clock = r.e.Now()
 	if r.over = true; !r.done {

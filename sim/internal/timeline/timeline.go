@@ -1,23 +1,23 @@
-// Package timeline keeps what queues hold over time, for the samples of the engines.
+// Package timeline tracks what queues hold over time, for the engines' samples.
 package timeline
 
 import "github.com/yardmaster/yardmaster/unit"
 
-// Queue counts what a queue holds. The time containers are held within an interval is the sum of their ends minus
-// the sum of their starts, both from the interval's beginning: two additions a container, no look at the others.
+// Queue counts what a queue holds. The time containers are held within an interval is the sum of their ends minus the
+// sum of their starts, both relative to the interval's beginning: two additions per container.
 type Queue struct {
 	Name       string
 	Containers int64
-	Running    int64 // jobs that have started and are still there
-	Waiting    int64 // jobs that have not started
+	Running    int64 // jobs started and not finished
+	Waiting    int64 // jobs not started
 	Pending    int64 // tasks that could start
 
 	mem     int64
-	area    int64   // container-microseconds in the present interval, without those still held
+	area    int64   // container-microseconds in the current interval, without those still held
 	areaMem float64 // MiB-microseconds, likewise
 }
 
-// Hold says that the queue holds one more container of mem MiB, since that long after the interval's beginning.
+// Hold adds a container of mem MiB, held since that offset from the interval's beginning.
 func (q *Queue) Hold(since unit.Time, mem int64) {
 	q.Containers++
 	q.mem += mem
@@ -25,7 +25,7 @@ func (q *Queue) Hold(since unit.Time, mem int64) {
 	q.areaMem -= float64(since) * float64(mem)
 }
 
-// Yield says that it holds one less.
+// Yield removes one.
 func (q *Queue) Yield(since unit.Time, mem int64) {
 	q.Containers--
 	q.mem -= mem
@@ -33,7 +33,7 @@ func (q *Queue) Yield(since unit.Time, mem int64) {
 	q.areaMem += float64(since) * float64(mem)
 }
 
-// Shift carries n containers of mem MiB together from one queue to another.
+// Shift moves n containers of mem MiB in total from one queue to another.
 func Shift(from, to *Queue, since unit.Time, n, mem int64) {
 	from.Containers -= n
 	from.mem -= mem
@@ -48,7 +48,7 @@ func Shift(from, to *Queue, since unit.Time, n, mem int64) {
 // Timeline is the queues of a run, in order of first appearance, and virtual time cut into intervals of equal length.
 type Timeline struct {
 	Queues   []Queue
-	From, To unit.Time // the present interval
+	From, To unit.Time // the current interval
 	period   unit.Time
 	of       map[string]int32
 }
@@ -65,7 +65,7 @@ func New(period unit.Time) Timeline {
 	return Timeline{To: period, period: period, of: map[string]int32{}}
 }
 
-// Index is the number of a queue; "" is "default".
+// Index returns the index of a queue; "" is "default".
 func (t *Timeline) Index(name string) int32 {
 	if name == "" {
 		name = "default"
@@ -79,8 +79,8 @@ func (t *Timeline) Index(name string) int32 {
 	return i
 }
 
-// Pass closes every interval that ends at or before now: end is called for each, and calls Close. A stretch in which nothing happens
-// is one long interval, or as few as 63 bits allow.
+// Pass closes every interval that ends at or before now: end is called for each, and calls Close. A period without events is one long
+// interval, or as few as 63 bits allow.
 func (t *Timeline) Pass(now unit.Time, end func(to unit.Time)) {
 	t.cut(t.To, end)
 	for t.period <= now-t.From {

@@ -1,5 +1,5 @@
-// Package modelfile reads the parameters of the MapReduce phase model from a YAML file, or finds them by name among the models that
-// come with Yardmaster. Its example, with every key and where each value is from, is mrperf-2010.yaml beside this file.
+// Package modelfile reads the parameters of the MapReduce phase model from a YAML file, or by name from the built-in models. For an
+// example with every key and the source of each value see mrperf-2010.yaml in this folder.
 package modelfile
 
 import (
@@ -16,13 +16,13 @@ import (
 	"github.com/yardmaster/yardmaster/sim/mapreduce"
 )
 
-// Default is the model that is meant where none is named.
+// Default is the model used if none is named.
 const Default = "mrperf-2010"
 
 //go:embed *.yaml
 var built embed.FS
 
-// Names lists the models that come with Yardmaster.
+// Names lists the built-in models.
 func Names() []string {
 	entries, err := built.ReadDir(".")
 	if err != nil {
@@ -36,16 +36,16 @@ func Names() []string {
 	return names
 }
 
-// Text is the file of a model that comes with Yardmaster, to start one's own from.
+// Text returns the file of a built-in model, as a starting point for one's own.
 func Text(name string) (string, error) {
 	if !slices.Contains(Names(), name) {
-		return "", fmt.Errorf("no model is named %q; there is %s", name, strings.Join(Names(), ", "))
+		return "", fmt.Errorf("unknown model %q: want one of %s", name, strings.Join(Names(), ", "))
 	}
 	data, err := built.ReadFile(name + ".yaml")
 	return string(data), err
 }
 
-// Open finds a model by name, or reads it from a file. The empty name is Default.
+// Open returns a built-in model by name, or reads one from a file. The empty name is Default.
 func Open(spec string) (mapreduce.Model, error) {
 	if spec == "" {
 		spec = Default
@@ -64,7 +64,7 @@ func Open(spec string) (mapreduce.Model, error) {
 	return read(root)
 }
 
-// Parse reads a file that is in memory.
+// Parse parses the content of a file.
 func Parse(name string, data []byte) (mapreduce.Model, error) {
 	root, err := yamlfile.Parse(name, data)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 var modelName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$`)
 
-// read fills a model. What the file does not say is as in mrperf-2010.
+// read fills in a model. Defaults are those of mrperf-2010.
 func read(root *yamlfile.Node) (mapreduce.Model, error) {
 	m := mapreduce.MRPERF2010()
 	if root.Shape == yamlfile.Empty {
@@ -36,7 +36,7 @@ func read(root *yamlfile.Node) (mapreduce.Model, error) {
 			},
 			"version":           yamlfile.Int(&version, 1, 1<<30),
 			"machine":           machine(&m.Machine),
-			"kinds":             kinds, // read below, when the machine is known that they start from
+			"kinds":             kinds, // read below, once the machine that they start from is known
 			"nodes-per-machine": perMachine(&m.PerMachine),
 			"cached": func(n *yamlfile.Node) error {
 				return n.Read("cached", []string{"map", "reduce"}, yamlfile.Keys{"map": share(&m.Cached.Map), "reduce": share(&m.Cached.Reduce)})
@@ -84,7 +84,7 @@ func read(root *yamlfile.Node) (mapreduce.Model, error) {
 	return m, nil
 }
 
-// readKinds reads the machines of kinds of nodes; each is like the machine of the file but for what it says.
+// readKinds reads the machines of node kinds; each overrides the file's machine.
 func readKinds(n *yamlfile.Node, m *mapreduce.Model) error {
 	if n.Shape != yamlfile.Mapping {
 		return n.Errorf("kinds should be a mapping from the kind of a node to its machine, not %s", n.Shape)

@@ -11,7 +11,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// reader makes a reader of a value from one of its text.
+// reader adapts a parser of text to a reader of a scalar node.
 func reader(read func(n *yamlfile.Node, text string) error) func(*yamlfile.Node) error {
 	return yamlfile.Value(func(n *yamlfile.Node, text string) error { return read(n, strings.TrimSpace(text)) })
 }
@@ -34,14 +34,14 @@ func number(p *float64, lo, hi float64) func(*yamlfile.Node) error {
 	})
 }
 
-func bytes(p *unit.Bytes, least unit.Bytes) func(*yamlfile.Node) error {
+func bytes(p *unit.Bytes, low unit.Bytes) func(*yamlfile.Node) error {
 	return reader(func(n *yamlfile.Node, text string) error {
 		b, err := unit.ParseBytes(text)
 		if err != nil {
 			return n.Errorf("%v", err)
 		}
-		if b < least || b > mapreduce.MaxBuffer {
-			return n.Errorf("%v is not between %v and %v", b, least, unit.Bytes(mapreduce.MaxBuffer))
+		if b < low || b > mapreduce.MaxBuffer {
+			return n.Errorf("%v is not between %v and %v", b, low, unit.Bytes(mapreduce.MaxBuffer))
 		}
 		*p = b
 		return nil
@@ -70,7 +70,7 @@ func rate(p *float64) func(*yamlfile.Node) error {
 // hertz reads 2.5GHz, or a number of cycles a second.
 func hertz(p *float64) func(*yamlfile.Node) error {
 	return reader(func(n *yamlfile.Node, text string) error {
-		body, scale := text, 0.0 // a clock without a unit is not taken
+		body, scale := text, 0.0 // a unit is required
 		for _, u := range []struct {
 			suffix string
 			scale  float64
@@ -103,7 +103,7 @@ func seconds(p *float64) func(*yamlfile.Node) error {
 	})
 }
 
-// or reads a word that stands for 0, or what read reads.
+// or accepts a word for 0, or what read accepts.
 func or[T int64 | float64 | unit.Bytes](word string, p *T, read func(*yamlfile.Node) error) func(*yamlfile.Node) error {
 	return reader(func(n *yamlfile.Node, text string) error {
 		if text == word {
@@ -115,10 +115,10 @@ func or[T int64 | float64 | unit.Bytes](word string, p *T, read func(*yamlfile.N
 }
 
 // amount reads bytes as a number.
-func amount(p *float64, least unit.Bytes) func(*yamlfile.Node) error {
+func amount(p *float64, low unit.Bytes) func(*yamlfile.Node) error {
 	return func(n *yamlfile.Node) error {
 		var b unit.Bytes
-		err := bytes(&b, least)(n)
+		err := bytes(&b, low)(n)
 		if err == nil {
 			*p = float64(b)
 		}
@@ -126,7 +126,7 @@ func amount(p *float64, least unit.Bytes) func(*yamlfile.Node) error {
 	}
 }
 
-// intOr reads a whole number, or a word that stands for 0.
+// intOr reads an integer, or a word for 0.
 func intOr(word string, p *int64, lo, hi int64) func(*yamlfile.Node) error {
 	return or(word, p, reader(func(n *yamlfile.Node, text string) error {
 		if _, err := strconv.ParseInt(text, 10, 64); err != nil {
@@ -144,11 +144,11 @@ func fetch(p *mapreduce.Fetch) func(*yamlfile.Node) error {
 				return nil
 			}
 		}
-		return n.Errorf("%q is no way to fetch: want host or map", text)
+		return n.Errorf("unknown way to fetch %q: want host or map", text)
 	})
 }
 
-// percent reads 10% as what is made of 10, at most hi.
+// percent reads 10% as of(10); the max is hi.
 func percent(p *float64, hi float64, of func(v float64) float64) func(*yamlfile.Node) error {
 	return reader(func(n *yamlfile.Node, text string) error {
 		body, ok := strings.CutSuffix(text, "%")
@@ -187,13 +187,13 @@ func perMachine(p *int) func(*yamlfile.Node) error {
 	}
 }
 
-// space reads the room on a machine's disks, or unlimited.
+// space reads the space on a machine's disks, or unlimited.
 func space(s *node.Space) func(*yamlfile.Node) error {
 	return func(n *yamlfile.Node) error {
 		if n.Shape != yamlfile.Mapping {
 			return reader(func(n *yamlfile.Node, text string) error {
 				if text != "unlimited" {
-					return n.Errorf("%q is no room on disks: write unlimited, or a mapping with a capacity", text)
+					return n.Errorf("invalid disk space %q: write unlimited, or a mapping with a capacity", text)
 				}
 				*s = node.Space{}
 				return nil

@@ -1,5 +1,5 @@
-// Package senses has what the sensors of the engines have in common.
-package senses
+// Package sensors holds what the engines' sensors share.
+package sensors
 
 import (
 	"cmp"
@@ -15,13 +15,13 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// Sides of a job: what its progress is counted in.
+// Sides of a job, for its progress.
 const (
 	MapSide = iota
 	ReduceSide
 )
 
-// Side of a stage by the number of those that it needs: stages that need no other are maps.
+// Side returns a stage's side by the number of stages that it needs: stages that need none are maps.
 func Side(needs int) int {
 	if needs == 0 {
 		return MapSide
@@ -35,7 +35,7 @@ const (
 	tasksPart = 90
 )
 
-// Progress is a job's progress in percent and the share of its maps' work that is done, from what is done on each side, in tasks.
+// Progress returns a job's progress in percent and the share of its maps' work that is done, from the work done on each side, in tasks.
 func Progress(done [2]float64, total [2]int64) (percent, maps float64) {
 	share := [2]float64{1, 1}
 	for k := range share {
@@ -43,7 +43,7 @@ func Progress(done [2]float64, total [2]int64) (percent, maps float64) {
 			share[k] = min(1, done[k]/float64(total[k]))
 		}
 	}
-	weight := [2]float64{0.5, 0.5} // all of it where there is only one kind of task
+	weight := [2]float64{0.5, 0.5} // 1 if there is only one kind of task
 	for k := range weight {
 		if total[k] == 0 {
 			weight[k], weight[1-k] = 0, 1
@@ -52,7 +52,7 @@ func Progress(done [2]float64, total [2]int64) (percent, maps float64) {
 	return setUpPart + tasksPart*(weight[MapSide]*share[MapSide]+weight[ReduceSide]*share[ReduceSide]), share[MapSide]
 }
 
-// Decimal is the number that a scheduler shows for one that it keeps in single precision: 0.1 and not 0.10000000149.
+// Decimal returns a single-precision number as a scheduler prints it: 0.1 and not 0.10000000149.
 func Decimal(x float64) float64 {
 	single := float32(x)
 	if float64(single) != x {
@@ -62,7 +62,7 @@ func Decimal(x float64) float64 {
 	return d
 }
 
-// Capacities reads the capacities of the leaves in a queue, as a live driver has them.
+// Capacities reads the capacities of a queue's leaves, in the live driver's format.
 func Capacities(gauges []policy.Gauge, parent string, property func(queue, property string) (float64, error)) (string, error) {
 	texts := map[string]string{}
 	for i := range gauges {
@@ -100,7 +100,7 @@ func SetCapacities(parent, text string, set func(queue, property string, value f
 	return err
 }
 
-// Status of a job that has ended, in YARN's words.
+// Status is a finished job's status, as YARN names it.
 func Status(good bool) string {
 	if good {
 		return "SUCCEEDED"
@@ -108,7 +108,7 @@ func Status(good bool) string {
 	return "FAILED"
 }
 
-// Tags are those that a job would have on a real cluster.
+// Tags returns the tags that a job would have on a real cluster.
 func Tags(j *workload.Job) string {
 	if j.Deadline <= 0 {
 		return ""
@@ -121,7 +121,7 @@ func ByName(queues []steer.Queue) {
 	slices.SortFunc(queues, func(a, b steer.Queue) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// AsBooked is the name under which a timeline has a queue, which is the one that jobs gave: with the root or without.
+// AsBooked returns a queue's name in a timeline, which is the one that jobs gave: with the root or without.
 func AsBooked(line *timeline.Timeline, name string) string {
 	short := strings.TrimPrefix(name, "root.")
 	for i := range line.Queues {

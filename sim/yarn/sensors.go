@@ -6,23 +6,23 @@ import (
 
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/rm"
-	"github.com/yardmaster/yardmaster/sim/internal/senses"
+	"github.com/yardmaster/yardmaster/sim/internal/sensors"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// eyes is what the sensors keep between looks.
-type eyes struct {
+// sensorState is what the sensors keep between samples.
+type sensorState struct {
 	gauges []policy.Gauge
 	index  map[string]int // of the queues in a snapshot
 	apps   []*app
 }
 
-// listed says whether a ResourceManager lists an application among those that wait or run. One that has ended is not, though its AM
-// may still hold a container and its place in the queue.
+// listed reports whether a ResourceManager lists an application as waiting or running. One that has ended is not, though its AM may
+// still hold a container and its position in the queue.
 func (a *app) listed() bool { return a.life == accepted || a.life == running }
 
-// Snapshot is what a ResourceManager would show now. It costs a step for each queue, application and container.
+// Snapshot is what a ResourceManager would report now. Its cost is linear in queues, applications and containers.
 func (s *steering) Snapshot() steer.Snapshot {
 	e := s.e
 	snap := steer.Snapshot{Finished: s.ended, Now: e.now, Nodes: len(e.nodes), CPUIdle: -1}
@@ -47,14 +47,14 @@ func (s *steering) Snapshot() steer.Snapshot {
 		}
 		q.Containers += int64(len(a.conts))
 		if !a.listed() {
-			if a.am != nil { // it stays behind, and runs no job
+			if a.am != nil { // it outlives its job
 				q.AMs = q.AMs.Sub(a.am.size).Max(unit.Resources{})
 			}
 			continue
 		}
 		j := steer.Job{
 			ID: a.src.ID, User: a.src.User, Queue: name, Priority: a.rm.Priority, Submitted: a.src.Submit, Started: a.life == running || len(a.conts) > 0,
-			Tasks: a.src.Tasks(), Pending: a.pending, Running: int64(len(a.conts)), AM: a.rm.AM, Service: s.service(a), Tags: senses.Tags(a.src),
+			Tasks: a.src.Tasks(), Pending: a.pending, Running: int64(len(a.conts)), AM: a.rm.AM, Service: s.service(a), Tags: sensors.Tags(a.src),
 		}
 		active := j.Started
 		if tells != nil {
@@ -75,13 +75,13 @@ func (s *steering) Snapshot() steer.Snapshot {
 		snap.Jobs = append(snap.Jobs, j)
 	}
 	if total := snap.Total.Cores; total > 0 {
-		snap.CPUIdle = max(0, 1-float64(tasks)/float64(total)) // a scheduler may hand out more cores than there are
+		snap.CPUIdle = max(0, 1-float64(tasks)/float64(total)) // a scheduler may overcommit cores
 	}
-	senses.ByName(snap.Queues)
+	sensors.ByName(snap.Queues)
 	return snap
 }
 
-// service is what an application has attained so far.
+// service is an application's attained service.
 func (s *steering) service(a *app) steer.Service {
 	sum := a.booked
 	for _, c := range a.conts {
@@ -96,50 +96,50 @@ func (c *cont) service(now unit.Time) unit.Resources {
 	return unit.Resources{Mem: t * c.size.Mem, Cores: t * c.size.Cores}
 }
 
-// finish keeps an application that ends for the next sample.
+// finish keeps a finished application for the next sample.
 func (s *steering) finish(a *app, good bool) {
 	s.ended = append(s.ended, steer.Finished{
-		ID: a.src.ID, User: a.src.User, Queue: s.e.sched.Leaf(&a.rm), Status: senses.Status(good), Elapsed: s.e.now - a.src.Submit, Service: s.service(a),
+		ID: a.src.ID, User: a.src.User, Queue: s.e.sched.Leaf(&a.rm), Status: sensors.Status(good), Elapsed: s.e.now - a.src.Submit, Service: s.service(a),
 	})
 }
 
-// queues lists the queues that the scheduler tells of.
+// queues lists the scheduler's queues.
 func (s *steering) queues(snap *steer.Snapshot, tells rm.Gauges) {
-	s.eyes.index = map[string]int{}
+	s.sensors.index = map[string]int{}
 	if tells == nil {
 		return
 	}
-	s.eyes.gauges = tells.Gauges(s.eyes.gauges[:0])
-	for _, g := range s.eyes.gauges {
+	s.sensors.gauges = tells.Gauges(s.sensors.gauges[:0])
+	for _, g := range s.sensors.gauges {
 		q := s.queue(snap, g.Queue)
-		q.Capacity, q.Ceiling, q.AMs, q.AMShare = g.Capacity, g.Ceiling, g.AMs, senses.Decimal(g.AMShare)
+		q.Capacity, q.Ceiling, q.AMs, q.AMShare = g.Capacity, g.Ceiling, g.AMs, sensors.Decimal(g.AMShare)
 	}
 }
 
-// queue is the one with a name in a snapshot. It is good until the next one.
+// queue returns a queue of a snapshot by name. It is valid until the next call.
 func (s *steering) queue(snap *steer.Snapshot, name string) *steer.Queue {
-	i, ok := s.eyes.index[name]
+	i, ok := s.sensors.index[name]
 	if !ok {
 		i = len(snap.Queues)
-		s.eyes.index[name] = i
+		s.sensors.index[name] = i
 		snap.Queues = append(snap.Queues, steer.Queue{Name: name})
 	}
 	return &snap.Queues[i]
 }
 
-// byArrival lists the applications that the scheduler knows, in the order in which they came.
+// byArrival lists the applications that the scheduler knows, in order of arrival.
 func (s *steering) byArrival() []*app {
-	s.eyes.apps = s.eyes.apps[:0]
+	s.sensors.apps = s.sensors.apps[:0]
 	for _, a := range s.e.apps {
 		if a != nil && a.life != submitted {
-			s.eyes.apps = append(s.eyes.apps, a)
+			s.sensors.apps = append(s.sensors.apps, a)
 		}
 	}
-	slices.SortFunc(s.eyes.apps, func(a, b *app) int { return cmp.Compare(a.rec.Seq, b.rec.Seq) })
-	return s.eyes.apps
+	slices.SortFunc(s.sensors.apps, func(a, b *app) int { return cmp.Compare(a.rec.Seq, b.rec.Seq) })
+	return s.sensors.apps
 }
 
-// progressOf is a job's progress in percent and the share of its maps' work that is done. It is 0 until its AM has registered.
+// progressOf returns a job's progress in percent and the share of its maps' work that is done, both 0 until its AM has registered.
 func (e *engine) progressOf(a *app) (percent, maps float64) {
 	if a.life != running {
 		return 0, 0
@@ -148,23 +148,23 @@ func (e *engine) progressOf(a *app) (percent, maps float64) {
 	var total [2]int64
 	for i := range a.stages {
 		st := &a.stages[i]
-		side := senses.Side(len(st.src.After))
+		side := sensors.Side(len(st.src.After))
 		done[side] += float64(st.done)
 		total[side] += st.src.Tasks
 	}
 	add := func(list []*cont) {
 		for _, c := range list {
 			if c.task.stage >= 0 && !c.worked && !c.killed {
-				done[senses.Side(len(a.stages[c.task.stage].src.After))] += e.workOf(a, c)
+				done[sensors.Side(len(a.stages[c.task.stage].src.After))] += e.workOf(a, c)
 			}
 		}
 	}
 	add(a.conts)
-	if m, ok := a.m.(*slsAM); ok { // what has ended and is not counted yet
+	if m, ok := a.m.(*slsAM); ok { // tasks ended but not counted yet
 		add(a.told)
 		add(m.told)
 	}
-	return senses.Progress(done, total)
+	return sensors.Progress(done, total)
 }
 
 // workOf is the share of a task's work that is done.

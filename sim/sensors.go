@@ -4,36 +4,36 @@ import (
 	"slices"
 
 	"github.com/yardmaster/yardmaster/policy"
-	"github.com/yardmaster/yardmaster/sim/internal/senses"
+	"github.com/yardmaster/yardmaster/sim/internal/sensors"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// eyes is what the yard's sensors keep between looks.
-type eyes struct {
-	sized  bool // total and nodes are of the present cluster
+// sensorState is what the sensors keep between samples.
+type sensorState struct {
+	sized  bool // total and nodes are up to date
 	total  unit.Resources
 	nodes  int
 	gauges []policy.Gauge
 	index  map[string]int // of the queues in a snapshot
-	parts  [][2]float64   // by job: what running tasks have done, in tasks, of maps and of reduces
+	parts  [][2]float64   // by job: work done by running maps and reduces, in tasks
 }
 
-// Snapshot is what can be seen from outside now. It costs a step for each queue, job and running task.
+// Snapshot reads the sensors. Its cost is linear in queues, jobs and running tasks.
 func (s *steering) Snapshot() steer.Snapshot {
 	e := s.e
 	s.measure()
-	s.lookAtTasks()
-	snap := steer.Snapshot{Finished: s.ended, Now: e.now, Total: s.eyes.total, Nodes: s.eyes.nodes, Queues: s.queues(), CPUIdle: -1}
+	s.sumProgress()
+	snap := steer.Snapshot{Finished: s.ended, Now: e.now, Total: s.sensors.total, Nodes: s.sensors.nodes, Queues: s.queues(), CPUIdle: -1}
 	s.ended = nil
 	var ams int64
 	for _, j := range e.byArrival() {
 		name := s.queueOf(j)
 		sj := steer.Job{
 			ID: j.src.ID, User: j.src.User, Queue: name, Priority: j.view.Priority,
-			Held: j.view.Used, Service: s.service(j), Tags: senses.Tags(j.src), Submitted: j.src.Submit, Started: j.rec.Start >= 0, Tasks: j.view.Tasks, AM: j.view.AM, Done: j.view.Done, Pending: j.view.Pending, Running: j.view.Running,
+			Held: j.view.Used, Service: s.service(j), Tags: sensors.Tags(j.src), Submitted: j.src.Submit, Started: j.rec.Start >= 0, Tasks: j.view.Tasks, AM: j.view.AM, Done: j.view.Done, Pending: j.view.Pending, Running: j.view.Running,
 		}
-		q := &snap.Queues[s.eyes.index[name]]
+		q := &snap.Queues[s.sensors.index[name]]
 		q.Used = q.Used.Add(j.view.Used)
 		snap.Used = snap.Used.Add(j.view.Used)
 		if q.Containers += sj.Running; sj.Started {
@@ -50,9 +50,9 @@ func (s *steering) Snapshot() steer.Snapshot {
 	if w, ok := e.cfg.Worker.(Idler); ok {
 		snap.CPUIdle = w.CPUIdle()
 	} else if total := snap.Total.Cores; total > 0 {
-		snap.CPUIdle = max(0, 1-float64(snap.Used.Cores-ams)/float64(total)) // a scheduler may hand out more cores than there are
+		snap.CPUIdle = max(0, 1-float64(snap.Used.Cores-ams)/float64(total)) // a scheduler may overcommit cores
 	}
-	senses.ByName(snap.Queues)
+	sensors.ByName(snap.Queues)
 	return snap
 }
 
@@ -63,70 +63,70 @@ func (s *steering) queueOf(j *job) string {
 	return s.e.line.Queues[j.queue].Name
 }
 
-// book counts a container of a job from now on (-1), or no longer (1).
+// book starts (-1) or stops (1) accounting for a container of a job.
 func (s *steering) book(j *job, sign int64, size unit.Resources) {
 	t := sign * int64(s.e.now/unit.Millisecond)
 	j.attained.Mem += t * size.Mem
 	j.attained.Cores += t * size.Cores
 }
 
-// service is what a job has attained so far.
+// service is a job's attained service.
 func (s *steering) service(j *job) steer.Service {
 	t := int64(s.e.now / unit.Millisecond)
 	return steer.Service{MemSeconds: (j.attained.Mem + t*j.view.Used.Mem) / 1000, CoreSeconds: (j.attained.Cores + t*j.view.Used.Cores) / 1000}
 }
 
-// finish keeps a job that ends for the next sample.
+// finish keeps a finished job for the next sample.
 func (s *steering) finish(j *job, o Outcome) {
-	f := steer.Finished{ID: j.src.ID, User: j.src.User, Queue: s.queueOf(j), Status: senses.Status(o == Finished), Elapsed: s.e.now - j.src.Submit, Service: s.service(j)}
+	f := steer.Finished{ID: j.src.ID, User: j.src.User, Queue: s.queueOf(j), Status: sensors.Status(o == Finished), Elapsed: s.e.now - j.src.Submit, Service: s.service(j)}
 	s.ended = append(s.ended, f)
 }
 
-// measure adds up the nodes, once for each change of them.
+// measure sums the nodes, once per change.
 func (s *steering) measure() {
-	if s.eyes.sized {
+	if s.sensors.sized {
 		return
 	}
-	s.eyes.sized, s.eyes.total, s.eyes.nodes = true, unit.Resources{}, 0
+	s.sensors.sized, s.sensors.total, s.sensors.nodes = true, unit.Resources{}, 0
 	for i := range s.e.cfg.Cluster.Nodes {
 		up := false
 		for _, p := range s.e.pools {
 			n := &p.nodes[i]
 			up = up || !n.Total.IsZero()
-			s.eyes.total = s.eyes.total.Add(n.Total)
+			s.sensors.total = s.sensors.total.Add(n.Total)
 		}
 		if up {
-			s.eyes.nodes++
+			s.sensors.nodes++
 		}
 	}
 }
 
-// queues lists the queues as the scheduler knows them, or those that jobs have named.
+// queues lists the scheduler's queues, or else those that jobs have named.
 func (s *steering) queues() []steer.Queue {
 	e := s.e
 	var out []steer.Queue
 	if tells, ok := e.order.(policy.Gauges); ok {
-		s.eyes.gauges = tells.Gauges(s.eyes.gauges[:0])
-		for _, g := range s.eyes.gauges {
-			out = append(out, steer.Queue{Name: g.Queue, Capacity: g.Capacity, Ceiling: g.Ceiling, AMs: g.AMs, AMShare: senses.Decimal(g.AMShare)})
+		s.sensors.gauges = tells.Gauges(s.sensors.gauges[:0])
+		for _, g := range s.sensors.gauges {
+			out = append(out, steer.Queue{Name: g.Queue, Capacity: g.Capacity, Ceiling: g.Ceiling, AMs: g.AMs, AMShare: sensors.Decimal(g.AMShare)})
 		}
 	} else {
 		for i := range e.line.Queues {
 			out = append(out, steer.Queue{Name: e.line.Queues[i].Name})
 		}
 	}
-	s.eyes.index = make(map[string]int, len(out))
+	s.sensors.index = make(map[string]int, len(out))
 	for i := range out {
-		s.eyes.index[out[i].Name] = i
+		s.sensors.index[out[i].Name] = i
 	}
 	return out
 }
 
-// lookAtTasks adds up, by job, how far the running tasks are.
-func (s *steering) lookAtTasks() {
+// sumProgress sums the progress of running tasks by job.
+func (s *steering) sumProgress() {
 	e := s.e
-	s.eyes.parts = slices.Grow(s.eyes.parts[:0], len(e.jobs))[:len(e.jobs)]
-	clear(s.eyes.parts)
+	s.sensors.parts = slices.Grow(s.sensors.parts[:0], len(e.jobs))[:len(e.jobs)]
+	clear(s.sensors.parts)
 	for t := range e.tasks {
 		tk := &e.tasks[t]
 		if tk.stage < 0 || tk.flags&(taskUnset|taskDead) != 0 {
@@ -139,12 +139,12 @@ func (s *steering) lookAtTasks() {
 			}
 			done = max(done, e.progressOf(tk.in))
 		}
-		s.eyes.parts[tk.job][e.jobs[tk.job].stages[tk.stage].side()] += done
+		s.sensors.parts[tk.job][e.jobs[tk.job].stages[tk.stage].side()] += done
 	}
 }
 
-// side of a stage: maps or reduces.
-func (s *stage) side() int { return senses.Side(len(s.After)) }
+// side is the stage's side: maps or reduces.
+func (s *stage) side() int { return sensors.Side(len(s.After)) }
 
 // progressOf is the share of a running task's work that is done.
 func (e *engine) progressOf(t int32) float64 {
@@ -169,17 +169,17 @@ func (e *engine) progressOf(t int32) float64 {
 	return min(1, float64(e.now-began)/float64(max(1, e.lengthOf(j, int(tk.stage), tk.number, tk.key()))))
 }
 
-// progress is a job's progress in percent and the share of its maps' work that is done. It is 0 until the job's AM is up.
+// progress returns a job's progress in percent and the share of its maps' work that is done, both 0 until the job's AM is up.
 func (s *steering) progress(j *job) (percent, maps float64) {
 	if !j.ready || j.rec.Start < 0 {
 		return 0, 0
 	}
 	var total [2]int64
-	done := s.eyes.parts[j.index]
+	done := s.sensors.parts[j.index]
 	for i := range j.stages {
 		st := &j.stages[i]
 		done[st.side()] += float64(st.Done)
 		total[st.side()] += st.Tasks
 	}
-	return senses.Progress(done, total)
+	return sensors.Progress(done, total)
 }
