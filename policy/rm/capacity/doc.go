@@ -1,4 +1,4 @@
-// Package capacityrm is YARN's CapacityScheduler as a ResourceManager runs it: told of requests, ends and heartbeats, it
+// Package capacity is YARN's CapacityScheduler as a ResourceManager runs it: told of requests, ends and heartbeats, it
 // allocates and reserves containers on the node that has just reported.
 //
 // Its formulas (shares, user limits, limits on AMs) are those of policy/capacity/arith, which the order for ideal
@@ -46,4 +46,4 @@
 // that of a hash map of their ids, which hold the time at which the ResourceManager was started.
 // For the comparison, what varies from run to run in Hadoop was held still: applications come at least a millisecond apart, and
 // sets of objects that have no hash of their own keep the order of entry.
-package capacityrm
+package capacity

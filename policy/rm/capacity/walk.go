@@ -1,4 +1,4 @@
-package capacityrm
+package capacity
 
 import (
 	"github.com/yardmaster/yardmaster/policy/rm"

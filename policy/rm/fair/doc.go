@@ -1,4 +1,4 @@
-// Package fairrm is Hadoop's FairScheduler behind the seam of a ResourceManager, decision for decision.
+// Package fair is Hadoop's FairScheduler behind the seam of a ResourceManager, decision for decision.
 //
 // The idea: from the root down, each queue serves the child that holds least for what it is entitled to. What makes the
 // real one different from that sentence, and is therefore here:
@@ -40,4 +40,4 @@
 // A queue's used is the sum over its children, and a leaf's over its applications. queue.hungry counts the applications below
 // that an assignment would look at, so that a beat with nothing to do costs nothing. leaf.line holds exactly those of the
 // leaf, in order: whoever changes what the order is made of takes the application out (lift) and puts it back (settle).
-package fairrm
+package fair
