@@ -93,11 +93,11 @@ func (c *Collector) Job(r *sim.JobRecord) {
 func (c *Collector) toSketch() {
 	c.exact = false
 	for _, s := range []*series{&c.wait, &c.run, &c.elapsed, &c.slowdown, &c.response} {
-		s.pour()
+		s.toSketch()
 	}
 	for _, gs := range []*groups{&c.queues, &c.users, &c.classes} {
 		for _, g := range gs.list {
-			g.pour()
+			g.toSketch()
 		}
 	}
 }

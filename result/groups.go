@@ -54,15 +54,15 @@ func (g *group) add(r *sim.JobRecord, f *figures, exact bool) {
 	g.elapsed.add(f.elapsed)
 	g.slowdown.addKnown(f.slowdown)
 	if !exact {
-		g.pour()
+		g.toSketch()
 	}
 }
 
 // pour goes over to sketches as soon as they are the smaller form. Small groups stay exact.
-func (g *group) pour() {
+func (g *group) toSketch() {
 	for _, s := range []*series{&g.wait, &g.elapsed, &g.slowdown} {
 		if len(s.values) > sketchWorth {
-			s.pour()
+			s.toSketch()
 		}
 	}
 }

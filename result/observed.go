@@ -50,7 +50,7 @@ func (o *observations) add(r *sim.JobRecord, exact bool) {
 	j := ObservedJob{ID: r.Job.ID, Observed: round((was.Finish - was.Launch).Seconds()), Simulated: round((r.Finish - r.Job.Submit).Seconds())}
 	j.Error = round(j.Simulated/j.Observed - 1)
 	if !exact {
-		o.abs.pour()
+		o.abs.toSketch()
 	}
 	o.abs.add(math.Abs(j.Error))
 	o.signed += j.Error

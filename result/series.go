@@ -59,7 +59,7 @@ func (s *series) addKnown(v float64) {
 }
 
 // pour gives up the values for a sketch of them.
-func (s *series) pour() {
+func (s *series) toSketch() {
 	if s.sketch != nil {
 		return
 	}

@@ -12,11 +12,11 @@ import (
 // further key of a mapping, and moves all tokens that follow for every value left out. So the signs are counted before the
 // scanner sees them, and the tokens are checked before the parser does.
 const (
-	maxSigns   = 1 << 20 // signs and line ends of a file: a cluster of 100,000 named nodes fits
-	maxDepth   = 16      // levels of nesting: no file of ours needs more than five
-	maxPath    = 512     // bytes of the keys that lead to a value
-	maxKeys    = 256     // keys of one mapping
-	maxOmitted = 4096    // values left out
+	maxPunctuation = 1 << 20 // signs and line ends of a file: a cluster of 100,000 named nodes fits
+	maxDepth       = 16      // levels of nesting: no file of ours needs more than five
+	maxPath        = 512     // bytes of the keys that lead to a value
+	maxKeys        = 256     // keys of one mapping
+	maxOmitted     = 4096    // values left out
 )
 
 // shape of what is being read: the collections that are open, and how many values were left out so far.
@@ -45,8 +45,8 @@ func (f *file) scan() (token.Tokens, error) {
 			signs++
 		}
 	}
-	if signs > maxSigns {
-		return nil, &Error{File: f.name, Line: 1, Col: 1, Msg: fmt.Sprintf("has more than %d punctuation characters and line breaks, which no scenario or cluster file should have", maxSigns)}
+	if signs > maxPunctuation {
+		return nil, &Error{File: f.name, Line: 1, Col: 1, Msg: fmt.Sprintf("has more than %d punctuation characters and line breaks, which no scenario or cluster file should have", maxPunctuation)}
 	}
 	tokens := lexer.Tokenize(f.text)
 	var s shape

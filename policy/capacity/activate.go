@@ -34,7 +34,7 @@ func (o *Order) activate(q *queue) {
 		if id == none {
 			return
 		}
-		o.letIn(id)
+		o.activateApp(id)
 	}
 }
 
@@ -70,7 +70,7 @@ func (o *Order) firstFitting(q *queue, room, userLimit unit.Resources) int32 {
 }
 
 // letIn activates one application.
-func (o *Order) letIn(id int32) {
+func (o *Order) activateApp(id int32) {
 	a := &o.apps[id]
 	u := &o.users[a.user]
 	o.waitingApps.drop(&u.waiting, id)

@@ -98,7 +98,7 @@ func (o *Order) rankPending(id int32) {
 		return
 	}
 	n := &o.waitingApps.nodes[first]
-	least := o.waitingApps.at(int32(u.waiting)).least
+	least := o.waitingApps.at(int32(u.waiting)).min
 	v := values{least[0], u.AM.Mem + least[0], least[1], u.AM.Cores + least[1]}
 	o.waitingUsers.put(&u.q.pending, id, n.a, n.b, v)
 }

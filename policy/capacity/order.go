@@ -106,7 +106,7 @@ func (o *Order) enter(q *queue, id int32) {
 	}
 	o.park(id)
 	o.activate(q)
-	o.heard(id)
+	o.updateWants(id)
 }
 
 // leave takes a job out of its leaf, with all it holds.
@@ -142,7 +142,7 @@ func (o *Order) capped(q *queue, priority int) int {
 // Changed says that the job asks for something else than before. It stands for an AM's call with new asks, at which Hadoop brings
 // the user limit up to date.
 func (o *Order) Changed(_ unit.Time, j *policy.Job) {
-	o.heard(j.Index)
+	o.updateWants(j.Index)
 	if j.Pending > 0 && j.Front != policy.AMStage {
 		o.userLimit(o.users[o.apps[j.Index].user].q)
 	}
@@ -192,14 +192,14 @@ func (o *Order) Left(_ unit.Time, j *policy.Job) {
 
 // moved takes notice of a change of what the job holds.
 func (o *Order) moved(id int32) {
-	o.heard(id)
+	o.updateWants(id)
 	if a := &o.apps[id]; o.users[a.user].q.Fair && o.readyApps.has(id) {
 		o.rankApp(id)
 	}
 }
 
 // heard takes notice of whether the job waits for containers.
-func (o *Order) heard(id int32) {
+func (o *Order) updateWants(id int32) {
 	a := &o.apps[id]
 	switch wants := a.job.Pending > 0; {
 	case wants == a.wants:

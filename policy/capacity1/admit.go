@@ -53,7 +53,7 @@ func (s *state) arrived(v *policy.Job) error {
 	if err := q.admit(v); err != nil {
 		return err
 	}
-	*dense.At(&s.jobs, v.Index) = job{view: v, tasks: v.Tasks, at: place{seq: v.Seq, id: v.Index}}
+	*dense.At(&s.jobs, v.Index) = job{view: v, tasks: v.Tasks, at: position{seq: v.Seq, id: v.Index}}
 	s.enter(q, v.Index, v.User)
 	return nil
 }

@@ -13,7 +13,7 @@ type part struct {
 	nodes   int64
 	idle    int64    // slots that may be borrowed: shares of queues without jobs
 	waiting int64    // jobs that may be proposed
-	spell   uint64   // number of times that nobody waited any more, plus one
+	epoch   uint64   // number of times that nobody waited any more, plus one
 	order   []*queue // as last sorted
 	beat    beat
 	perBeat int // tasks a heartbeat; -1: any number

@@ -37,7 +37,7 @@ type queue struct {
 	jobs        int64 // waiting and initialised
 	initialised int64
 	activeTasks int64 // of initialised jobs
-	waiting     []place
+	waiting     []position
 	dirty       bool // something changed since the poller last looked
 
 	users   []user // by number
@@ -59,48 +59,48 @@ type user struct {
 	jobs        int64 // waiting and initialised
 	initialised int64
 	activeTasks int64
-	held        [kinds]int64   // slots
-	ready       [kinds][]place // initialised jobs with tasks to start, in order
-	over        uint64         // round of the poller in which it was found to have enough
+	held        [kinds]int64      // slots
+	ready       [kinds][]position // initialised jobs with tasks to start, in order
+	over        uint64            // round of the poller in which it was found to have enough
 }
 
 type job struct {
-	view        *policy.Job
-	at          place
-	queue       *queue
-	user        int32
-	tasks       int64
-	initialised bool
-	ready       [kinds]bool
-	held        [kinds]int64 // slots
-	running     [kinds]int64
-	chances     int64 // to start a map, since the last one near its input
+	view          *policy.Job
+	at            position
+	queue         *queue
+	user          int32
+	tasks         int64
+	initialised   bool
+	ready         [kinds]bool
+	held          [kinds]int64 // slots
+	running       [kinds]int64
+	opportunities int64 // to start a map, since the last one near its input
 }
 
 // place is a job's place in its queue's order: by level (0 where the queue has no priorities), then by arrival. Hadoop's ids of jobs
 // count submissions, so that the number of arrival is at once the time of submission and the id that breaks ties.
-type place struct {
+type position struct {
 	level int64 // smaller is more urgent
 	seq   int64
 	id    int32 // Index of the job
 }
 
-func (p place) compare(o place) int {
+func (p position) compare(o position) int {
 	return cmp.Or(cmp.Compare(p.level, o.level), cmp.Compare(p.seq, o.seq))
 }
 
 // insert puts a job where it belongs. Most come last, or are the first.
-func insert(list []place, p place) []place {
+func insert(list []position, p position) []position {
 	if n := len(list); n == 0 || list[n-1].compare(p) < 0 {
 		return append(list, p)
 	}
-	i, _ := slices.BinarySearchFunc(list, p, place.compare)
+	i, _ := slices.BinarySearchFunc(list, p, position.compare)
 	return slices.Insert(list, i, p)
 }
 
 // remove takes a job out; it is fine if it is not in.
-func remove(list []place, p place) []place {
-	if i, in := slices.BinarySearchFunc(list, p, place.compare); in {
+func remove(list []position, p position) []position {
+	if i, in := slices.BinarySearchFunc(list, p, position.compare); in {
 		return slices.Delete(list, i, i+1)
 	}
 	return list
@@ -220,7 +220,7 @@ func (s *state) hide(j *job, kind int) {
 	j.ready[kind] = false
 	p := s.parts[kind]
 	if p.waiting--; p.waiting == 0 {
-		p.spell++
+		p.epoch++
 	}
 	u := &j.queue.users[j.user]
 	u.ready[kind] = remove(u.ready[kind], j.at)

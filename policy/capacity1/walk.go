@@ -19,7 +19,7 @@ type walk struct {
 }
 
 type head struct {
-	place
+	position
 	user, at int32 // number of the user, index in its ready list
 }
 
@@ -30,7 +30,7 @@ func (w *walk) start(p *part, q *queue) {
 		w.room = max(use.maximum+p.idle-use.occupied, 0)
 	}
 	w.users.Start(&use.ready)
-	w.letIn()
+	w.admitUsers()
 }
 
 // within says whether a start that needs so many slots keeps the queue and the user within their limits.
@@ -63,28 +63,28 @@ func (w *walk) next() {
 	h := &w.heads.Items[0]
 	h.at++
 	if list := w.q.users[h.user].ready[w.p.kind]; int(h.at) < len(list) {
-		h.place = list[h.at]
+		h.position = list[h.at]
 		w.heads.Fix()
 	} else {
 		w.heads.Pop()
 	}
-	w.letIn()
+	w.admitUsers()
 }
 
 // letIn takes users in whose first job comes before all that are there, if they are within their limit.
-func (w *walk) letIn() {
+func (w *walk) admitUsers() {
 	for {
 		user, level, seq, ok := w.users.Peek()
 		if !ok {
 			return
 		}
-		if first := (place{level: int64(level), seq: seq}); len(w.heads.Items) > 0 && w.heads.Items[0].compare(first) < 0 {
+		if first := (position{level: int64(level), seq: seq}); len(w.heads.Items) > 0 && w.heads.Items[0].compare(first) < 0 {
 			return
 		}
 		w.users.Next()
 		p := w.q.users[user].ready[w.p.kind][0]
 		if v := w.p.jobs[p.id].view; v.Waiting[w.p.kind] <= 0 || w.within(user, slotsOf(v.Front, v.Ask)) {
-			w.heads.Push(head{place: p, user: user})
+			w.heads.Push(head{position: p, user: user})
 		}
 	}
 }

@@ -106,18 +106,18 @@ var (
 
 // New makes a place part that waits for node chances, then for rack more.
 func New(node, rack int) (*Delay, error) {
-	const most = 1 << 29
-	if node < 0 || rack < 0 || node > most || rack > most {
-		return nil, fmt.Errorf("node=%d, rack=%d: waits must be between 0 and %d chances", node, rack, most)
+	const maxWait = 1 << 29
+	if node < 0 || rack < 0 || node > maxWait || rack > maxWait {
+		return nil, fmt.Errorf("node=%d, rack=%d: waits must be between 0 and %d chances", node, rack, maxWait)
 	}
 	return &Delay{node: unit.Time(node), rack: unit.Time(rack)}, nil
 }
 
 // Timed makes a place part that waits for a node for some time, then for a rack.
 func Timed(node, rack unit.Time) (*Delay, error) {
-	const most = 365 * unit.Day
-	if node < 0 || rack < 0 || node > most || rack > most {
-		return nil, fmt.Errorf("node=%v, rack=%v: waits must be between 0 and %v", node, rack, most)
+	const maxWait = 365 * unit.Day
+	if node < 0 || rack < 0 || node > maxWait || rack > maxWait {
+		return nil, fmt.Errorf("node=%v, rack=%v: waits must be between 0 and %v", node, rack, maxWait)
 	}
 	return &Delay{node: node, rack: rack, timed: true}, nil
 }

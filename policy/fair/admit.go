@@ -145,7 +145,7 @@ func (t *Tree) Left(_ unit.Time, j *policy.Job) {
 // leave takes a job out of its leaf. What it holds is not touched.
 func (t *Tree) leave(a *app) {
 	l := &a.queue.lane
-	if t.floors {
+	if t.hasMin {
 		for q := a.queue; q != nil; q = q.parent {
 			q.asked = q.asked.Sub(a.asked)
 		}

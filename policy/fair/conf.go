@@ -83,7 +83,7 @@ func (t *Tree) add(parent *queue, name string, l limits, leaf bool) *queue {
 	q := &queue{name: name, parent: parent, limits: l, kind: l.policy, leaf: leaf}
 	q.limit(t.total)
 	q.classify()
-	t.floors = t.floors || q.minimum != conf.Share{}
+	t.hasMin = t.hasMin || q.minimum != conf.Share{}
 	t.queues, t.names[name] = append(t.queues, q), q
 	if parent == nil {
 		t.root = q

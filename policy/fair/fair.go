@@ -72,7 +72,7 @@ func New(p policy.Params) (policy.Order, error) {
 		}
 		return newByJob(s), nil
 	}
-	return &byGroup{scale: s, user: by == "user", weights: weights, floors: floors, names: map[string]int32{}}, nil
+	return &byGroup{scale: s, user: by == "user", weights: weights, minimums: floors, names: map[string]int32{}}, nil
 }
 
 // table reads "name:number;name:number", or the same with equals signs. Numbers must be at least least.

@@ -16,21 +16,21 @@ import (
 // sated exactly when its heap is not empty, in needy when it holds less than its minimum; used is the sum over its jobs.
 type byGroup struct {
 	scale
-	user            bool
-	weights, floors map[string]float64 // as typed; a group reads them when it is made
-	names           map[string]int32
-	groups          []*group
-	needy, sated    rank.Heap // of groups
-	jobs            []member  // by Index
+	user              bool
+	weights, minimums map[string]float64 // as typed; a group reads them when it is made
+	names             map[string]int32
+	groups            []*group
+	needy, sated      rank.Heap // of groups
+	jobs              []member  // by Index
 }
 
 type group struct {
-	weight float64
-	floor  float64 // minimum share, MiB
-	used   unit.Resources
-	jobs   []*policy.Job // by slot: numbers of its own keep a group's heap as small as the group
-	slots  dense.Numbers
-	heap   rank.Heap // of slots
+	weight  float64
+	minimum float64 // minimum share, MiB
+	used    unit.Resources
+	jobs    []*policy.Job // by slot: numbers of its own keep a group's heap as small as the group
+	slots   dense.Numbers
+	heap    rank.Heap // of slots
 }
 
 type member struct {
@@ -73,7 +73,7 @@ func (f *byGroup) group(name string) int32 {
 		return g
 	}
 	g := int32(len(f.groups))
-	made := &group{weight: 1, floor: f.floors[name]}
+	made := &group{weight: 1, minimum: f.minimums[name]}
 	if w, ok := f.weights[name]; ok {
 		made.weight = w
 	}
@@ -91,12 +91,12 @@ func (f *byGroup) place(id int32) {
 		return
 	}
 	seq := g.jobs[best].Seq
-	if held := float64(g.used.Mem); held < g.floor {
+	if held := float64(g.used.Mem); held < g.minimum {
 		f.sated.Remove(id)
-		f.needy.Set(id, held/g.floor, seq)
+		f.needy.Set(id, held/g.minimum, seq)
 		return
 	}
-	if g.floor > 0 {
+	if g.minimum > 0 {
 		f.needy.Remove(id)
 	}
 	f.sated.Set(id, f.of(&g.used)/g.weight, seq)
@@ -227,7 +227,7 @@ func (f *byGroup) knob(queue, property string) (id int32, at *float64, err error
 	case "weight":
 		return id, &g.weight, nil
 	case "min":
-		return id, &g.floor, nil
+		return id, &g.minimum, nil
 	}
 	return id, nil, fmt.Errorf("set %s of %s: fair has weight and min", property, queue)
 }

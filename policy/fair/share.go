@@ -69,7 +69,7 @@ func (t *Tree) share(q *queue) unit.Resources {
 	}
 	if p.shares.version != t.version {
 		all := t.share(p)
-		Pour(p.shares.classes, all, p.kind == drfKind)
+		ComputeShares(p.shares.classes, all, p.kind == drfKind)
 		p.shares.version = t.version
 	}
 	if q.runnable == 0 {
@@ -82,15 +82,15 @@ func memory(r *unit.Resources) *int64 { return &r.Mem }
 func vcores(r *unit.Resources) *int64 { return &r.Cores }
 
 // Pour works out the shares of the memory that there is, and of the vcores where they are shared out too.
-func Pour(classes []Class, total unit.Resources, cores bool) {
-	pour(classes, total.Mem, memory)
+func ComputeShares(classes []Class, total unit.Resources, cores bool) {
+	computeShare(classes, total.Mem, memory)
 	if cores {
-		pour(classes, total.Cores, vcores)
+		computeShare(classes, total.Cores, vcores)
 	}
 }
 
 // pour fills one component of the classes' shares.
-func pour(classes []Class, total int64, of func(*unit.Resources) *int64) {
+func computeShare(classes []Class, total int64, of func(*unit.Resources) *int64) {
 	left, most := float64(total), 0.0
 	for i := range classes {
 		c := &classes[i]
@@ -177,7 +177,7 @@ func (t *Tree) amsFull(q *queue) bool {
 		return false
 	}
 	s := t.share(q)
-	return s.Mem > 0 && q.ams.Mem+q.lane.am.least.Mem > t.memoryLimit(q, s.Mem)
+	return s.Mem > 0 && q.ams.Mem+q.lane.am.minAsk.Mem > t.memoryLimit(q, s.Mem)
 }
 
 // recheckAMs looks again at the leaves that were full of AMs.

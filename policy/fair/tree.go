@@ -37,12 +37,12 @@ type Tree struct {
 	lanes       lanes
 
 	v2        bool     // AMs are let in as by Hadoop 2
-	floors    bool     // some queue has a minimum share: demand is kept
+	hasMin    bool     // some queue has a minimum share: demand is kept
 	version   int64    // of the fair shares: rises when the set of active queues, a weight or the cluster changes
 	barred    []*queue // leaves out of their parent's heaps because their AMs are at the limit
 	recheck   bool     // the shares changed: look at barred again
 	fruitless []*queue // seen in vain during the present walk, children before parents
-	looked    int64    // jobs looked at: what walks cost, for tests
+	visited   int64    // jobs looked at: what walks cost, for tests
 	defaults  limits
 }
 
@@ -71,7 +71,7 @@ type queue struct {
 
 	needy, sated rank.Heap // kids, by slot, that could start something
 	cur          rank.Cursor
-	least        unit.Resources // no waiting ask below is smaller, by component
+	minAsk       unit.Resources // no waiting ask below is smaller, by component
 	lane         leaf
 	shares       shares // of the kids
 	class        int32  // in parent.shares
@@ -82,25 +82,25 @@ type queue struct {
 type leaf struct {
 	jobs  []*policy.Job // by slot
 	slots dense.Numbers
-	am    crowd
-	task  crowd
+	am    jobHeap
+	task  jobHeap
 	fresh bool           // a job changed since the last walk
 	stuck bool           // the last walk found nothing although least fitted,
 	room  unit.Resources // in this room: nothing will fit a smaller one until a job changes
 }
 
-type crowd struct {
-	heap  rank.Heap // of slots
-	cur   rank.Cursor
-	least unit.Resources
-	tight unit.Resources // least, as the present walk sees it
+type jobHeap struct {
+	heap   rank.Heap // of slots
+	cur    rank.Cursor
+	minAsk unit.Resources
+	tight  unit.Resources // least, as the present walk sees it
 }
 
-func (c *crowd) set(slot int32, a float64, b int64, ask unit.Resources) {
+func (c *jobHeap) set(slot int32, a float64, b int64, ask unit.Resources) {
 	if c.heap.Len() == 0 {
-		c.least = ask
+		c.minAsk = ask
 	} else {
-		c.least = c.least.Min(ask)
+		c.minAsk = c.minAsk.Min(ask)
 	}
 	c.heap.Set(slot, a, b)
 }
@@ -132,7 +132,7 @@ func (t *Tree) Resized(_ unit.Time, c policy.Cluster) {
 	t.total = c.Total
 	for _, q := range t.queues {
 		q.needy, q.sated = rank.Heap{}, rank.Heap{}
-		q.lane.am, q.lane.task, q.lane.stuck = crowd{}, crowd{}, false
+		q.lane.am, q.lane.task, q.lane.stuck = jobHeap{}, jobHeap{}, false
 		q.limit(t.total)
 	}
 	for _, q := range t.queues {
@@ -180,7 +180,7 @@ func (t *Tree) held(j *policy.Job, s int, more unit.Resources) {
 func (t *Tree) refresh(a *app) {
 	j, q := a.job, a.queue
 	l := &q.lane
-	if t.floors {
+	if t.hasMin {
 		t.demand(a)
 	}
 	l.stuck, l.fresh = false, true
@@ -237,9 +237,9 @@ func (t *Tree) place(q *queue) {
 		return
 	}
 	if p.needy.Len()+p.sated.Len() == 0 {
-		p.least = q.least
+		p.minAsk = q.minAsk
 	} else {
-		p.least = p.least.Min(q.least)
+		p.minAsk = p.minAsk.Min(q.minAsk)
 	}
 	needy, a, b := t.queueKey(p.kind, q)
 	if needy {
@@ -255,11 +255,11 @@ func (t *Tree) place(q *queue) {
 func (t *Tree) open(q *queue) bool {
 	room := q.max.Sub(q.used)
 	if !q.leaf {
-		return q.needy.Len()+q.sated.Len() > 0 && q.least.Fits(room)
+		return q.needy.Len()+q.sated.Len() > 0 && q.minAsk.Fits(room)
 	}
 	l := &q.lane
-	task := l.task.heap.Len() > 0 && l.task.least.Fits(room)
-	am := l.am.heap.Len() > 0 && l.am.least.Fits(room)
+	task := l.task.heap.Len() > 0 && l.task.minAsk.Fits(room)
+	am := l.am.heap.Len() > 0 && l.am.minAsk.Fits(room)
 	if am && t.amsFull(q) {
 		am = false
 		if !task && !q.barred {
@@ -269,11 +269,11 @@ func (t *Tree) open(q *queue) bool {
 	}
 	switch {
 	case task && l.am.heap.Len() > 0:
-		q.least = l.task.least.Min(l.am.least) // AMs may open again unheard of
+		q.minAsk = l.task.minAsk.Min(l.am.minAsk) // AMs may open again unheard of
 	case task:
-		q.least = l.task.least
+		q.minAsk = l.task.minAsk
 	case am:
-		q.least = l.am.least
+		q.minAsk = l.am.minAsk
 	}
 	return task || am
 }

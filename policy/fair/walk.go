@@ -32,7 +32,7 @@ func (t *Tree) descend(q *queue, room unit.Resources, try func(*policy.Job) poli
 				}
 				kid := q.kids[slot]
 				left := room.Min(kid.max.Sub(kid.used))
-				if !kid.least.Fits(left) || kid.lane.stuck && left.Fits(kid.lane.room) {
+				if !kid.minAsk.Fits(left) || kid.lane.stuck && left.Fits(kid.lane.room) {
 					continue
 				}
 				var some bool
@@ -52,21 +52,21 @@ func (t *Tree) descend(q *queue, room unit.Resources, try func(*policy.Job) poli
 
 // serve merges the two crowds of a leaf.
 func (t *Tree) serve(q *queue, room unit.Resources, try func(*policy.Job) policy.Verdict) (policy.Verdict, bool) {
-	const lots = 1 << 62
+	const huge = 1 << 62
 	l := &q.lane
 	found := false
 	l.stuck, l.fresh = false, false
-	l.am.tight, l.task.tight = unit.Resources{Mem: lots, Cores: lots}, unit.Resources{Mem: lots, Cores: lots}
-	masterRoom := room
+	l.am.tight, l.task.tight = unit.Resources{Mem: huge, Cores: huge}, unit.Resources{Mem: huge, Cores: huge}
+	amRoom := room
 	l.task.cur.Start(&l.task.heap)
 	ams := l.am.heap.Len() > 0
 	if ams {
-		masterRoom = room.Min(t.amLimit(q).Sub(q.ams))
-		ams = l.am.least.Fits(masterRoom)
+		amRoom = room.Min(t.amLimit(q).Sub(q.ams))
+		ams = l.am.minAsk.Fits(amRoom)
 		if ams {
 			l.am.cur.Start(&l.am.heap)
 		} else {
-			l.am.tight = l.am.least
+			l.am.tight = l.am.minAsk
 		}
 	}
 	for {
@@ -75,14 +75,14 @@ func (t *Tree) serve(q *queue, room unit.Resources, try func(*policy.Job) policy
 		from := &l.task
 		if ams {
 			if s, ma, mb, ok := l.am.cur.Peek(); ok && (!task || ma < a || ma == a && mb < b) {
-				slot, from, mine, task = s, &l.am, masterRoom, true
+				slot, from, mine, task = s, &l.am, amRoom, true
 			}
 		}
 		if !task {
 			break
 		}
 		j := l.jobs[slot]
-		t.looked++
+		t.visited++
 		from.tight = from.tight.Min(j.Ask)
 		if j.Pending > 0 && j.Ask.Fits(mine) {
 			found = true
@@ -105,7 +105,7 @@ func (t *Tree) tighten(q *queue) {
 		if q.lane.fresh {
 			return // what the walk saw is out of date
 		}
-		q.lane.am.least, q.lane.task.least = q.lane.am.tight, q.lane.task.tight
+		q.lane.am.minAsk, q.lane.task.minAsk = q.lane.am.tight, q.lane.task.tight
 	} else {
 		first := true
 		for _, h := range [...]*rank.Heap{&q.needy, &q.sated} {
@@ -115,9 +115,9 @@ func (t *Tree) tighten(q *queue) {
 					break
 				}
 				if first {
-					q.least, first = q.kids[slot].least, false
+					q.minAsk, first = q.kids[slot].minAsk, false
 				} else {
-					q.least = q.least.Min(q.kids[slot].least)
+					q.minAsk = q.minAsk.Min(q.kids[slot].minAsk)
 				}
 			}
 		}

@@ -50,7 +50,7 @@ func (p *parser) readHost(int) error {
 }
 
 func (p *parser) readLayer(int) error {
-	s, err := place(p.js)
+	s, err := placeName(p.js)
 	if s != "" {
 		p.layers = append(p.layers, s)
 	}
@@ -62,7 +62,7 @@ const maxName = 255
 
 // place reads the name of a rack or node and undoes what Rumen does to it: a backslash before each dot, and a slash in
 // front of a rack.
-func place(js *input.JSON) (string, error) {
+func placeName(js *input.JSON) (string, error) {
 	s, err := js.Text()
 	s = strings.Trim(strings.ReplaceAll(s, `\.`, "."), "/")
 	if err == nil && len(s) > maxName {

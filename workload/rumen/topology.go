@@ -19,7 +19,7 @@ func ReadTopology(r io.Reader, name string, room unit.Resources) (*cluster.Clust
 	if err := t.js.Only("a Rumen topology", func() error { return t.node(-1, 0) }); err != nil {
 		return nil, err
 	}
-	t.place()
+	t.placeName()
 	if err := t.c.Validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -56,7 +56,7 @@ func (t *topology) node(parent int32, depth int) error {
 	err := t.js.Object(func(member []byte) (err error) {
 		switch string(member) {
 		case "name":
-			t.names[me], err = place(t.js)
+			t.names[me], err = placeName(t.js)
 			t.bytes += len(t.names[me])
 			named = t.names[me] != ""
 		case "children":
@@ -80,7 +80,7 @@ func (t *topology) node(parent int32, depth int) error {
 	return nil
 }
 
-func (t *topology) place() {
+func (t *topology) placeName() {
 	var layers []string
 	for _, leaf := range t.leaves {
 		layers = layers[:0]

@@ -70,7 +70,7 @@ func NewSynthReader(r io.Reader, name string, opt SynthOptions) *SynthReader {
 func (s *SynthReader) Next() (*workload.Job, error) {
 	if s.t == nil && s.err == nil {
 		if s.t, s.err = readSynth(s.js, s.opt.TaskTime); s.err == nil {
-			s.tell()
+			s.drawSchedule()
 		}
 	}
 	for s.err == nil {
@@ -97,17 +97,17 @@ func (s *SynthReader) Next() (*workload.Job, error) {
 
 // Streams of random numbers.
 const (
-	storyStream = 0x736c7373 // "slss"
-	jobStream   = 0x736c736a // "slsj"
+	scheduleStream = 0x736c7373 // "slss"
+	jobStream      = 0x736c736a // "slsj"
 )
 
 func (s *SynthReader) seed() uint64 { return workload.Seed(uint64(s.t.seed), s.opt.Seed) }
 
 // tell draws which job comes when.
-func (s *SynthReader) tell() {
+func (s *SynthReader) drawSchedule() {
 	t := s.t
 	s.story = make([]synthJob, t.jobs)
-	seed := workload.Seed(s.seed(), storyStream)
+	seed := workload.Seed(s.seed(), scheduleStream)
 	for i := range s.story {
 		d := &draws{seed: workload.Seed(seed, uint64(i))}
 		w := t.wheel.pick(d.uniform())

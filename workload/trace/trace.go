@@ -63,7 +63,7 @@ func Open(paths []string, opt Options) (_ *Workload, err error) {
 		}
 	}()
 	for _, p := range paths {
-		g, err := look(p, opt.Format)
+		g, err := inspect(p, opt.Format)
 		if err != nil {
 			return nil, err
 		}
@@ -196,7 +196,7 @@ func (g *given) release() {
 }
 
 // look finds out what a file is.
-func look(path, format string) (*given, error) {
+func inspect(path, format string) (*given, error) {
 	f, err := input.Open(path)
 	if err != nil {
 		return nil, err

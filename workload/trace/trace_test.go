@@ -339,7 +339,7 @@ func TestRealFiles(t *testing.T) {
 			t.Errorf("no file %s", pattern)
 		}
 		for _, p := range paths {
-			g, err := look(p, "")
+			g, err := inspect(p, "")
 			switch {
 			case err != nil && (!strings.HasPrefix(want, "!") || !strings.Contains(err.Error(), want[1:])):
 				t.Errorf("%s: %v", p, err)

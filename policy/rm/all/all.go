@@ -10,7 +10,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// Read reads the text of a fair-scheduler.xml or a capacity-scheduler.xml; name is the file's, for errors. Each call of fresh makes a scheduler of its own, for one run.
+// Read parses a fair-scheduler.xml or a capacity-scheduler.xml; name is the file's, for errors. Each call of fresh makes a new scheduler for one run.
 func Read(name string, text []byte, site conf.Site) (fresh func() (rm.Scheduler, error), err error) {
 	if conf.Detect(text) == conf.FairFile {
 		c, err := conf.ReadFair(bytes.NewReader(text), name)

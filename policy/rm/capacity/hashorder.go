@@ -32,14 +32,14 @@ func hashOf(s string) (h uint32) {
 // place is where a node stands among those of an application's reservations at one priority, which is walked from the front
 // when one has to be given back (FiCaSchedulerApp.getNodeIdToUnreserve). There are 16 buckets up to twelve reservations; more
 // are not told apart here.
-func place(n *rm.Node) uint32 {
+func nodeBucket(n *rm.Node) uint32 {
 	const prime, first = 493217, 8501
 	start := uint32(first)
 	return bucket(prime*(prime*start+hashOf(n.Name))+uint32(n.Port), 16)
 }
 
 // rowPlace is where a priority stands among those that an application has reservations at.
-func rowPlace(priority int32) uint32 {
+func priorityBucket(priority int32) uint32 {
 	const prime, first = 517861, 9511
 	start := uint32(first)
 	return bucket(31*31*(prime*start+uint32(priority)), 16)

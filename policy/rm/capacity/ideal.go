@@ -16,7 +16,7 @@ func (s *Scheduler) share(q *queue, allowed unit.Resources) {
 		return
 	}
 	m := &s.monitor
-	total := m.of[q].ought
+	total := m.of[q].assigned
 	must := needy{Before: func(a, b *queue) bool { return s.needier(q, total, a, b) < 0 }}
 	left := total
 	for _, guaranteed := range []bool{true, false} {
@@ -29,21 +29,21 @@ func (s *Scheduler) share(q *queue, allowed unit.Resources) {
 			if (s.calc.Compare(total, x.guaranteed, unit.Resources{}) > 0) != guaranteed {
 				continue
 			}
-			x.ought = x.used
+			x.assigned = x.used
 			if s.calc.Compare(total, x.used, x.guaranteed) > 0 {
-				x.ought = x.guaranteed.Min(x.used).Add(x.untouchable)
+				x.assigned = x.guaranteed.Min(x.used).Add(x.untouchable)
 			}
-			left = left.Sub(x.ought)
-			if s.calc.Compare(total, x.ought, x.used.Add(x.pending)) < 0 {
+			left = left.Sub(x.assigned)
+			if s.calc.Compare(total, x.assigned, x.used.Add(x.pending)) < 0 {
 				must.Push(k)
 			}
 		}
-		left = s.dealOut(&must, total, left, guaranteed)
+		left = s.distribute(&must, total, left, guaranteed)
 	}
 	var needed unit.Resources
 	for _, k := range q.children {
-		if x := m.of[k]; s.calc.Compare(total, x.used, x.ought) > 0 {
-			needed = needed.Add(x.used.Sub(x.ought))
+		if x := m.of[k]; s.calc.Compare(total, x.used, x.assigned) > 0 {
+			needed = needed.Add(x.used.Sub(x.assigned))
 		}
 	}
 	scale := float32(1)
@@ -52,7 +52,7 @@ func (s *Scheduler) share(q *queue, allowed unit.Resources) {
 	}
 	for _, k := range q.children {
 		x := m.of[k]
-		keep := s.calc.Max(total, s.calc.Min(total, x.used.Add(x.pending), x.guaranteed), x.ought)
+		keep := s.calc.Max(total, s.calc.Min(total, x.used.Add(x.pending), x.guaranteed), x.assigned)
 		x.over = unit.Resources{}
 		if s.calc.Compare(total, x.used, keep) > 0 {
 			x.over = arith.MulFloor(x.used.Sub(keep), float64(scale))
@@ -68,7 +68,7 @@ type needy = heap.Heap[*queue]
 // dealOut offers what is left to the queues that want more, the ones furthest below their guarantees first, until nobody
 // takes any or nothing is left. What it returns as left is what Hadoop goes on with: only the first queue's part is taken off
 // (AbstractPreemptableResourceCalculator goes on with a copy after that).
-func (s *Scheduler) dealOut(must *needy, total, left unit.Resources, guaranteed bool) (after unit.Resources) {
+func (s *Scheduler) distribute(must *needy, total, left unit.Resources, guaranteed bool) (after unit.Resources) {
 	after = left
 	for first := true; len(must.Items) > 0 && s.calc.Compare(total, left, unit.Resources{}) > 0; {
 		s.parts(must.Items, guaranteed)
@@ -144,7 +144,7 @@ func (s *Scheduler) needier(parent *queue, total unit.Resources, a, b *queue) in
 		if s.calc.Compare(total, x.guaranteed, unit.Resources{}) <= 0 {
 			return 1 << 31
 		}
-		return float64(s.calc.Divide(total, x.ought, x.guaranteed))
+		return float64(s.calc.Divide(total, x.assigned, x.guaranteed))
 	}
 	pa, pb := part(a), part(b)
 	if parent.byPriority && a.priority != b.priority && (pa < 1) == (pb < 1) {
@@ -157,14 +157,14 @@ func (s *Scheduler) needier(parent *queue, total unit.Resources, a, b *queue) in
 // not beyond what it has or is guaranteed. It returns what was taken.
 func (s *Scheduler) offer(k *queue, r, total unit.Resources) unit.Resources {
 	x := s.monitor.of[k]
-	room := x.most.Sub(x.ought)
-	got := s.calc.Min(total, r, x.used.Add(x.net).Sub(x.ought))
+	room := x.max.Sub(x.assigned)
+	got := s.calc.Min(total, r, x.used.Add(x.net).Sub(x.assigned))
 	got = unit.Resources{Mem: min(got.Mem, max(room.Mem, 0)), Cores: min(got.Cores, max(room.Cores, 0))}
 	if k.leaf != nil {
-		rest := s.calc.Max(total, s.calc.Max(total, x.used, x.guaranteed).Sub(x.ought), unit.Resources{})
+		rest := s.calc.Max(total, s.calc.Max(total, x.used, x.guaranteed).Sub(x.assigned), unit.Resources{})
 		got = s.calc.Min(total, got, rest)
 	}
 	got = unit.Resources{Mem: min(max(got.Mem, 0), r.Mem), Cores: min(max(got.Cores, 0), r.Cores)}
-	x.ought = x.ought.Add(got)
+	x.assigned = x.assigned.Add(got)
 	return got
 }

@@ -88,7 +88,7 @@ func (s *Scheduler) asks(a *app) {
 }
 
 // asksNoMore undoes asks.
-func (s *Scheduler) asksNoMore(a *app) {
+func (s *Scheduler) stopAsking(a *app) {
 	if a.asking {
 		a.asking = false
 		a.q.Ask(&a.u.User, -1)

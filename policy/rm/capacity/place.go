@@ -95,12 +95,12 @@ func (s *Scheduler) place(a *app, row *request.Row, n *node, l *limits, from *re
 			if !must {
 				need = size
 			}
-			if back = s.toGiveBack(a, row, need); back == nil {
+			if back = s.toUnreserve(a, row, need); back == nil {
 				return grant{}
 			}
 		}
 		g.outcome = allocated
-		s.turnTaken(row, near, from)
+		s.resetMissed(row, near, from)
 		if from == nil && !s.granted(a, size, back) {
 			g.outcome = notGranted
 			return g
@@ -131,7 +131,7 @@ func (s *Scheduler) place(a *app, row *request.Row, n *node, l *limits, from *re
 		g.outcome = reserved
 	case more && !(s.beat.ContinueLookingAtReserve && must):
 		g.outcome = reserved
-		s.turnTaken(row, near, nil)
+		s.resetMissed(row, near, nil)
 		if !s.granted(a, size, nil) {
 			g.outcome = notGranted
 			return g
@@ -142,7 +142,7 @@ func (s *Scheduler) place(a *app, row *request.Row, n *node, l *limits, from *re
 }
 
 // turnTaken starts the count of turns anew. A container far from its places leaves it, else each of many would wait again.
-func (s *Scheduler) turnTaken(row *request.Row, near policy.Near, from *reservation) {
+func (s *Scheduler) resetMissed(row *request.Row, near policy.Near, from *reservation) {
 	if from == nil && (near == policy.NodeLocal || near == policy.RackLocal && s.beat.RackLocalityFullReset) {
 		row.Missed = 0
 	}
@@ -197,15 +197,15 @@ func (s *Scheduler) allocate(a *app, row *request.Row, n *node, size unit.Resour
 // reserve keeps n for a request.
 func (s *Scheduler) reserve(a *app, row *request.Row, n *node, size unit.Resources) {
 	r := &reservation{id: s.number(nil), a: a, n: n, row: row, size: size}
-	n.kept = r
-	at := rowPlace(row.Priority)
-	i := slices.IndexFunc(a.kept, func(x *reservation) bool {
-		return cmp.Or(cmp.Compare(rowPlace(x.row.Priority), at), cmp.Compare(x.row.Priority, row.Priority), cmp.Compare(x.n.place, n.place)) > 0
+	n.reservation = r
+	at := priorityBucket(row.Priority)
+	i := slices.IndexFunc(a.reservations, func(x *reservation) bool {
+		return cmp.Or(cmp.Compare(priorityBucket(x.row.Priority), at), cmp.Compare(x.row.Priority, row.Priority), cmp.Compare(x.n.bucket, n.bucket)) > 0
 	})
 	if i < 0 {
-		i = len(a.kept)
+		i = len(a.reservations)
 	}
-	a.kept = slices.Insert(a.kept, i, r)
+	a.reservations = slices.Insert(a.reservations, i, r)
 	row.Reserved++
 	row.Rereserved = 0
 	a.reserved = a.reserved.Add(size)
@@ -227,8 +227,8 @@ func (s *Scheduler) unreserve(r *reservation) {
 // dropReservation ends a reservation; queues and user go on holding what it was for.
 func (s *Scheduler) dropReservation(r *reservation) {
 	a := r.a
-	r.n.kept = nil
-	a.kept = slices.DeleteFunc(a.kept, func(x *reservation) bool { return x == r })
+	r.n.reservation = nil
+	a.reservations = slices.DeleteFunc(a.reservations, func(x *reservation) bool { return x == r })
 	r.row.Reserved--
 	r.row.Rereserved = 0
 	minus := unit.Resources{}.Sub(r.size)
@@ -237,8 +237,8 @@ func (s *Scheduler) dropReservation(r *reservation) {
 }
 
 // toGiveBack is a reservation of the same request that is at least as large as what is needed.
-func (s *Scheduler) toGiveBack(a *app, row *request.Row, need unit.Resources) *reservation {
-	for _, r := range a.kept {
+func (s *Scheduler) toUnreserve(a *app, row *request.Row, need unit.Resources) *reservation {
+	for _, r := range a.reservations {
 		if r.row == row && s.calc.Fits(need, r.size) {
 			return r
 		}
@@ -248,8 +248,8 @@ func (s *Scheduler) toGiveBack(a *app, row *request.Row, need unit.Resources) *r
 
 // tryKept serves the request that a node is reserved for: it is given if it fits by now, without a look at limits; given
 // up if nobody wants it any more.
-func (s *Scheduler) tryKept(n *node, now unit.Time) {
-	r := n.kept
+func (s *Scheduler) serveReserved(n *node, now unit.Time) {
+	r := n.reservation
 	r.a.q.visited = s.calc.Min(s.cluster, s.calc.Down(r.a.q.EffMax, s.minA), s.cluster)
 	if r.row.Any() == 0 {
 		s.unreserve(r)

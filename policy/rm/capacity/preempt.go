@@ -22,12 +22,12 @@ type monitor struct {
 
 // ideal is what a queue has and should have.
 type ideal struct {
-	used, guaranteed, most unit.Resources
-	pending, net           unit.Resources // asked for, within users' limits; the same without what is reserved already
-	untouchable, movable   unit.Resources // of what is above the guarantee: not to be taken, to be taken
-	ought                  unit.Resources
-	over                   unit.Resources // to be taken away
-	part                   [2]float64     // of what is left, by kind of resource
+	used, guaranteed, max unit.Resources
+	pending, net          unit.Resources // asked for, within users' limits; the same without what is reserved already
+	untouchable, movable  unit.Resources // of what is above the guarantee: not to be taken, to be taken
+	assigned              unit.Resources
+	over                  unit.Resources // to be taken away
+	part                  [2]float64     // of what is left, by kind of resource
 }
 
 func (m *monitor) init(s *Scheduler) {
@@ -49,8 +49,8 @@ func (s *Scheduler) Round(now unit.Time) rm.Notice {
 	if !s.site.Monitor {
 		return rm.Notice{}
 	}
-	s.look(s.root)
-	m.of[s.root].ought = m.of[s.root].guaranteed
+	s.snapshot(s.root)
+	m.of[s.root].assigned = m.of[s.root].guaranteed
 	allowed := arith.MulFloor(s.cluster, float64(p.PerRound))
 	s.share(s.root, allowed)
 
@@ -80,7 +80,7 @@ func (s *Scheduler) Round(now unit.Time) rm.Notice {
 				delete(m.marked, c)
 				s.release(c)
 				if !c.Acquired {
-					s.askAgain(c)
+					s.rerequest(c)
 				}
 				out.Killed = append(out.Killed, c)
 			}
@@ -99,9 +99,9 @@ func (s *Scheduler) above(r unit.Resources) bool {
 }
 
 // look takes down what q and the queues below it have and want.
-func (s *Scheduler) look(q *queue) *ideal {
+func (s *Scheduler) snapshot(q *queue) *ideal {
 	x := s.monitor.of[q]
-	*x = ideal{used: q.used, guaranteed: q.EffMin, most: q.EffMax}
+	*x = ideal{used: q.used, guaranteed: q.EffMin, max: q.EffMax}
 	extra := x.used.Sub(x.guaranteed)
 	if s.calc.Compare(s.cluster, extra, unit.Resources{}) < 0 {
 		extra = unit.Resources{}
@@ -116,7 +116,7 @@ func (s *Scheduler) look(q *queue) *ideal {
 		return x
 	}
 	for _, k := range q.children {
-		y := s.look(k)
+		y := s.snapshot(k)
 		x.pending, x.net = x.pending.Add(y.pending), x.net.Add(y.net)
 		x.movable = x.movable.Add(y.movable)
 	}
@@ -186,7 +186,7 @@ func (s *Scheduler) choose(q *queue, goal unit.Resources, allowed *unit.Resource
 	var amSize unit.Resources
 	for i := len(apps) - 1; i >= 0 && open; i-- {
 		a := apps[i]
-		for _, r := range slices.Clone(a.kept) {
+		for _, r := range slices.Clone(a.reservations) {
 			if !open {
 				break
 			}

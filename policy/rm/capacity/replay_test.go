@@ -54,7 +54,7 @@ func newPlayer(t tb, settings string) *player {
 // portOf is the port that Recorder.java gives to a node: the first that puts it in the bucket of its number.
 func portOf(i int64) int32 {
 	n := rm.Node{Name: fmt.Sprint("n", i), Port: 1234}
-	for place(&n) != uint32(i)%16 {
+	for nodeBucket(&n) != uint32(i)%16 {
 		n.Port++
 	}
 	return n.Port
@@ -200,7 +200,7 @@ func (p *player) beat(f []string) {
 		}
 	}
 	p.say(" free=%s", vec(p.nodes[i].Free))
-	if k := p.s.nodes[i].kept; k != nil {
+	if k := p.s.nodes[i].reservation; k != nil {
 		p.say(" kept=%s/%s", k.a.ID, vec(k.size))
 	}
 	p.say("\n")

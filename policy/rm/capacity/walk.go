@@ -28,7 +28,7 @@ type grant struct {
 
 // limits is what a queue may reach in one walk.
 type limits struct {
-	most    unit.Resources // of the queue
+	max     unit.Resources // of the queue
 	blocked unit.Resources // of it, withheld for children that could not use it
 	room    unit.Resources // most less use, when the queue was looked at
 	owed    unit.Resources // what an application must give back to stay below its user's limit
@@ -62,14 +62,14 @@ func (s *Scheduler) Beat(r *rm.Node, now unit.Time) []*rm.Container {
 
 // once tries to give one container on n.
 func (s *Scheduler) once(n *node, now unit.Time) grant {
-	if n.kept != nil {
-		s.tryKept(n, now)
+	if n.reservation != nil {
+		s.serveReserved(n, now)
 		return grant{} // a reserved node serves nobody else in this report
 	}
 	if !s.calc.Fits(s.minA, n.Free) {
 		return grant{}
 	}
-	l := limits{most: s.cluster}
+	l := limits{max: s.cluster}
 	return s.ask(s.root, n, &l, now)
 }
 
@@ -82,9 +82,9 @@ func (s *Scheduler) ask(q *queue, n *node, l *limits, now unit.Time) grant {
 	}
 	var last grant
 	for _, k := range s.sort(q) {
-		l.most = s.calc.Min(s.cluster, l.most, q.EffMax)
+		l.max = s.calc.Min(s.cluster, l.max, q.EffMax)
 		own := &k.limits
-		*own = limits{most: s.calc.Down(l.most.Sub(l.blocked).Sub(q.used).Add(k.used), s.minA)}
+		*own = limits{max: s.calc.Down(l.max.Sub(l.blocked).Sub(q.used).Add(k.used), s.minA)}
 		g := s.ask(k, n, own, now)
 		if g.got() {
 			return g
@@ -103,7 +103,7 @@ func (s *Scheduler) ask(q *queue, n *node, l *limits, now unit.Time) grant {
 
 // roomIn says whether q may be given anything: it is below its limit, or would be if reservations were given back.
 func (s *Scheduler) roomIn(q *queue, l *limits, couldGiveBack unit.Resources) bool {
-	most := s.calc.Min(s.cluster, q.EffMax, l.most)
+	most := s.calc.Min(s.cluster, q.EffMax, l.max)
 	l.room = most.Sub(q.used)
 	if s.calc.Compare(s.cluster, q.used, most) < 0 {
 		return true
@@ -113,7 +113,7 @@ func (s *Scheduler) roomIn(q *queue, l *limits, couldGiveBack unit.Resources) bo
 }
 
 func (s *Scheduler) askLeaf(q *queue, n *node, l *limits, now unit.Time) grant {
-	q.visited = s.calc.Min(s.cluster, s.calc.Down(q.EffMax, s.minA), l.most)
+	q.visited = s.calc.Min(s.cluster, s.calc.Down(q.EffMax, s.minA), l.max)
 	if !s.wants(q) {
 		return grant{}
 	}

@@ -67,7 +67,7 @@ func (s *scheduler) leave(a *app) {
 	s.lift(a)
 	a.runnable = false
 	s.settle(a)
-	q.gone = q.gone.Add(a.demand)
+	q.goneDemand = q.goneDemand.Add(a.demand)
 	if !q.leaver {
 		q.leaver = true
 		s.leavers = append(s.leavers, q)

@@ -14,7 +14,7 @@ type claim struct {
 }
 
 // doom is a set of containers that are killed when the time has come, unless they end by themselves.
-type doom struct {
+type killBatch struct {
 	at         unit.Time
 	containers []*rm.Container
 }
@@ -54,7 +54,7 @@ func (s *scheduler) preempt(a *app, now unit.Time) {
 		}
 	}
 	if len(chosen) > 0 {
-		s.doomed = append(s.doomed, doom{now + s.site.Fair.WaitBeforeKill, chosen})
+		s.doomed = append(s.doomed, killBatch{now + s.site.Fair.WaitBeforeKill, chosen})
 		s.notice.Warned = append(s.notice.Warned, chosen...)
 	}
 }
@@ -70,7 +70,7 @@ type need struct {
 // are named, the rack is not, and where any of them is, anywhere is not.
 func (s *scheduler) needs(a *app) []need {
 	var list []need
-	rest := a.lackFair.Add(a.lackFloor)
+	rest := a.lackFair.Add(a.lackMin)
 	for _, r := range a.table.Rows() {
 		seen := visited{}
 		r.Each(func(p rm.Place, count int64, size unit.Resources) {
@@ -250,7 +250,7 @@ func (n *node) fulfil(a *app, size unit.Resources) {
 // serveClaims gives the node first to those for whom room was made on it, and forgets those who do not need it any more.
 func (s *scheduler) serveClaims(n *node) {
 	n.claims = slices.DeleteFunc(n.claims, func(c claim) bool {
-		over := c.app.stopped || !s.isStarved(c.app) || c.app.lackFair.IsZero() && c.app.lackFloor.IsZero()
+		over := c.app.stopped || !s.isStarved(c.app) || c.app.lackFair.IsZero() && c.app.lackMin.IsZero()
 		if over {
 			n.claimed = n.claimed.Sub(c.room)
 		}

@@ -23,7 +23,7 @@ func (s *scheduler) reservable(a *app, size unit.Resources) bool {
 
 // isStarved says whether an application is below its fair share, or is owed something of its queue's minimum.
 func (s *scheduler) isStarved(a *app) bool {
-	return a.queue.kind.below(a.used, a.share, s.total) || !a.lackFloor.IsZero()
+	return a.queue.kind.below(a.used, a.share, s.total) || !a.lackMin.IsZero()
 }
 
 // reserve keeps n for the request, unless the application keeps as many nodes (of the rack, for a rack-local request) as it

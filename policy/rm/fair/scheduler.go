@@ -40,7 +40,7 @@ type scheduler struct {
 	nextID     int64
 
 	starved []*app
-	doomed  []doom
+	doomed  []killBatch
 	notice  rm.Notice
 	notes   []string
 }
@@ -70,9 +70,9 @@ type app struct {
 	live     []*rm.Container
 	reserved []*node
 
-	marked              unit.Resources // of its containers that are to be taken away
-	atFair, nextLook    unit.Time
-	lackFair, lackFloor unit.Resources
+	marked            unit.Resources // of its containers that are to be taken away
+	atFair, nextCheck unit.Time
+	lackFair, lackMin unit.Resources
 }
 
 // node is one node.

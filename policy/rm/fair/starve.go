@@ -20,7 +20,7 @@ func (s *scheduler) starvation(now unit.Time) {
 	}
 	for _, a := range s.starved {
 		s.preempt(a, now)
-		a.nextLook = now + s.site.Fair.WaitBeforeKill + 4*s.site.NodeHeartbeat + s.site.Fair.WaitBeforeNextCheck
+		a.nextCheck = now + s.site.Fair.WaitBeforeKill + 4*s.site.NodeHeartbeat + s.site.Fair.WaitBeforeNextCheck
 	}
 }
 
@@ -34,7 +34,7 @@ func (s *scheduler) busy() bool {
 func (s *scheduler) starvedIn(q *queue, now unit.Time) {
 	var owed unit.Resources
 	for _, a := range q.line {
-		if now < a.nextLook {
+		if now < a.nextCheck {
 			continue
 		}
 		lack := s.belowFair(a, now)
@@ -46,11 +46,11 @@ func (s *scheduler) starvedIn(q *queue, now unit.Time) {
 	}
 	rest := less(s.belowMin(q, now), owed)
 	for _, a := range q.line {
-		if now < a.nextLook {
+		if now < a.nextCheck {
 			continue
 		}
 		if rest.IsZero() {
-			a.lackFloor = unit.Resources{}
+			a.lackMin = unit.Resources{}
 			continue
 		}
 		lack := less(a.demand.Sub(a.used), a.lackFair)
@@ -59,7 +59,7 @@ func (s *scheduler) starvedIn(q *queue, now unit.Time) {
 		} else {
 			rest = less(rest, lack)
 		}
-		a.lackFloor = lack
+		a.lackMin = lack
 		s.isOwed(a)
 	}
 }
@@ -69,9 +69,9 @@ func (s *scheduler) isOwed(a *app) {
 	if slices.Contains(s.starved, a) {
 		return
 	}
-	owed := a.lackFair.Add(a.lackFloor)
+	owed := a.lackFair.Add(a.lackMin)
 	at := len(s.starved)
-	for at > 0 && !s.starved[at-1].lackFair.Add(s.starved[at-1].lackFloor).Fits(owed) {
+	for at > 0 && !s.starved[at-1].lackFair.Add(s.starved[at-1].lackMin).Fits(owed) {
 		at--
 	}
 	s.starved = slices.Insert(s.starved, at, a)
@@ -86,7 +86,7 @@ func (s *scheduler) belowFair(a *app, now unit.Time) unit.Resources {
 		a.atFair = now
 	}
 	a.lackFair = unit.Resources{}
-	if starved && now-a.atFair >= q.fairPatience {
+	if starved && now-a.atFair >= q.fairTimeout {
 		a.lackFair = less(entitled, a.used)
 	}
 	return a.lackFair
@@ -98,7 +98,7 @@ func (s *scheduler) belowMin(q *queue, now unit.Time) unit.Resources {
 	if lack.IsZero() {
 		q.atMin = now
 	}
-	if now-q.atMin < q.minPatience {
+	if now-q.atMin < q.minTimeout {
 		return unit.Resources{}
 	}
 	return lack

@@ -18,29 +18,29 @@ type queue struct {
 	leaf   bool
 	kind   kind
 
-	minimum, maximum          conf.Share
-	maxChild                  *conf.Share
-	maxApps                   int
-	amShare                   float64
-	minPatience, fairPatience unit.Time // preemption timeouts
-	threshold                 float64
-	keep                      bool // nothing is taken from here
+	minimum, maximum        conf.Share
+	maxChild                *conf.Share
+	maxApps                 int
+	amShare                 float64
+	minTimeout, fairTimeout unit.Time // preemption timeouts
+	threshold               float64
+	keep                    bool // nothing is taken from here
 
-	max      unit.Resources    // at least min
-	wish     unit.Resources    // sum of the demands below, before it is cut to max
-	share    unit.Resources    // instantaneous fair share, as of the last update
-	runnable int               // applications below that are not parked
-	hungry   int               // those of them whose demand differs from what they hold
-	order    heap.Heap[*queue] // kids during a descent, best first
+	max       unit.Resources    // at least min
+	rawDemand unit.Resources    // sum of the demands below, before it is cut to max
+	share     unit.Resources    // instantaneous fair share, as of the last update
+	runnable  int               // applications below that are not parked
+	hungry    int               // those of them whose demand differs from what they hold
+	order     heap.Heap[*queue] // kids during a descent, best first
 
 	// Leaves.
-	apps   []*app         // runnable, in the order in which they came
-	parked []*app         // likewise
-	line   []*app         // hungry, in the policy's order
-	ams    unit.Resources // what AMs hold
-	gone   unit.Resources // demand of applications that left since the last update
-	leaver bool           // in scheduler.leavers
-	atMin  unit.Time      // when it last had its minimum share
+	apps       []*app         // runnable, in the order in which they came
+	parked     []*app         // likewise
+	line       []*app         // hungry, in the policy's order
+	ams        unit.Resources // what AMs hold
+	goneDemand unit.Resources // demand of applications that left since the last update
+	leaver     bool           // in scheduler.leavers
+	atMin      unit.Time      // when it last had its minimum share
 }
 
 // build makes the tree of the file.
@@ -62,7 +62,7 @@ func (s *scheduler) add(parent *queue, name string, c *conf.FairQueue, leaf bool
 	q := &queue{
 		parent: parent, leaf: leaf, kind: kinds[c.Policy],
 		minimum: c.Min, maximum: c.Max, maxChild: c.MaxChild, maxApps: c.MaxApps, amShare: fair.Single(c.MaxAMShare),
-		minPatience: c.MinShareTimeout, fairPatience: c.FairShareTimeout, threshold: fair.Single(c.FairShareThreshold),
+		minTimeout: c.MinShareTimeout, fairTimeout: c.FairShareTimeout, threshold: fair.Single(c.FairShareThreshold),
 		keep: c.KeepContainers, atMin: s.now,
 	}
 	q.order.Before = func(a, b *queue) bool { return q.kind.compare(&a.standing, &b.standing, s.total) < 0 }
@@ -74,11 +74,11 @@ func (s *scheduler) add(parent *queue, name string, c *conf.FairQueue, leaf bool
 		return q
 	}
 	parent.kids = append(parent.kids, q)
-	if q.minPatience < 0 {
-		q.minPatience = parent.minPatience
+	if q.minTimeout < 0 {
+		q.minTimeout = parent.minTimeout
 	}
-	if q.fairPatience < 0 {
-		q.fairPatience = parent.fairPatience
+	if q.fairTimeout < 0 {
+		q.fairTimeout = parent.fairTimeout
 	}
 	if q.threshold < 0 {
 		q.threshold = parent.threshold
