@@ -3,7 +3,7 @@ package capacity
 import "math"
 
 // forest holds many ordered trees over one set of small ids, each id in at most one tree: the applications of every user,
-// the users of every leaf. A tree is ordered by (a, b), and every node knows the least value of each kind below it, so
+// the users of every leaf. A tree is ordered by (a, b), and every node knows the minimum value of each kind below it, so
 // that "the first in order whose values are all within a bound" is found in O(log n): the next application of a user who
 // is within the user limit; the next one whose AM fits. Nothing allocates once the nodes have grown to their number.
 //
@@ -24,7 +24,7 @@ const kinds = 4
 // values are what a node is searched by. Unused kinds stay 0.
 type values = [kinds]int64
 
-// anything bounds nothing.
+// anything is no bound.
 var anything = values{math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64}
 
 // tree is the root of one tree: an id + 1, or 0 when it is empty.
@@ -82,7 +82,7 @@ func (f *forest) put(t *tree, id int32, a float64, b int64, v values) {
 	}
 }
 
-// drop takes id out of its tree; it is fine if it is in none.
+// drop removes id from its tree; no-op if absent.
 func (f *forest) drop(t *tree, id int32) {
 	if !f.has(id) {
 		return
@@ -118,7 +118,7 @@ func (f *forest) set(id int32, v values) {
 	f.refresh(id + 1)
 }
 
-// refresh recomputes the least values from ref upward, as far as they change.
+// refresh recomputes the minimum values from ref upward, as far as they change.
 func (f *forest) refresh(ref int32) {
 	for ref != 0 {
 		n := f.at(ref)

@@ -44,7 +44,7 @@ func (q *queue) admit(j *policy.Job) error {
 	return nil
 }
 
-// arrived takes a job in, to wait for the poller.
+// arrived admits a job; it waits for the poller.
 func (s *state) arrived(v *policy.Job) error {
 	q, err := s.resolve(v.Queue)
 	if err != nil {

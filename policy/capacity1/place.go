@@ -6,10 +6,10 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// locality is where maps go: near their input, or after a while anywhere.
+// locality places maps: near their input, or after a while anywhere.
 type locality struct{ p *part }
 
-// seats is where tasks go, by the kind of slot that they take.
+// placement places tasks, by the kind of slot that they take.
 type placement struct {
 	maps    locality
 	reduces *spread // nil: anywhere
@@ -19,7 +19,7 @@ var _ policy.Place = placement{}
 
 func isReduce(j *policy.Job, s int) bool { return j.Stages[s].Slot == reduceSlots }
 
-// Score asks the kind's own rule.
+// Score applies the rule of the task's slot kind.
 func (t placement) Score(now unit.Time, j *policy.Job, s int, n *policy.Node, near policy.Near) policy.Score {
 	switch {
 	case !isReduce(j, s):
@@ -30,7 +30,7 @@ func (t placement) Score(now unit.Time, j *policy.Job, s int, n *policy.Node, ne
 	return policy.Any
 }
 
-// Skipped notes a chance let go.
+// Skipped counts a skipped opportunity.
 func (t placement) Skipped(_ unit.Time, j *policy.Job, s int) unit.Time {
 	if isReduce(j, s) {
 		t.reduces.skipped()
@@ -40,7 +40,7 @@ func (t placement) Skipped(_ unit.Time, j *policy.Job, s int) unit.Time {
 	return unit.Never
 }
 
-// Placed notes a start.
+// Placed records a start.
 func (t placement) Placed(j *policy.Job, s int, n *policy.Node, near policy.Near) {
 	if !isReduce(j, s) {
 		t.maps.Placed(j, s, n, near)
@@ -52,10 +52,10 @@ func (t placement) Placed(j *policy.Job, s int, n *policy.Node, near policy.Near
 // Counts says whether tasks that take a kind of slot may be made to wait.
 func (t placement) Counts(slot uint8) bool { return slot == mapSlots || t.reduces != nil }
 
-// Left has nothing to forget: the order does it.
+// Left is a no-op: the order drops the job.
 func (placement) Left(unit.Time, *policy.Job) {}
 
-// Score takes a place that is near enough for the chances that the job has had. The one at hand counts.
+// Score accepts a node that is near enough for the opportunities the job has had, the current one included.
 func (l locality) Score(_ unit.Time, v *policy.Job, _ int, _ *policy.Node, near policy.Near) policy.Score {
 	opportunities := l.p.jobs[v.Index].opportunities + 1
 	switch near {
@@ -75,10 +75,10 @@ func (l locality) Score(_ unit.Time, v *policy.Job, _ int, _ *policy.Node, near 
 	return policy.Wait
 }
 
-// nodeDelay is no longer than one chance for every node, as in the versions that have it.
+// nodeDelay is capped at one opportunity per node, as in the versions that have it.
 func (l locality) nodeDelay() int64 { return min(int64(l.p.cfg.NodeDelay), l.p.nodes) }
 
-// anywhere says whether so many chances are enough for a task off switch.
+// anywhere says whether that many opportunities are enough for a task off switch.
 func (l locality) anywhere(v *policy.Job, opportunities int64) bool {
 	c := &l.p.cfg
 	switch {
@@ -90,7 +90,7 @@ func (l locality) anywhere(v *policy.Job, opportunities int64) bool {
 	return opportunities > l.p.nodes
 }
 
-// Placed starts the count anew, unless the task is off switch: then the next one may be too, in another heartbeat.
+// Placed resets the count, unless the task is off switch: then the next one may be too, in another heartbeat.
 func (l locality) Placed(v *policy.Job, _ int, _ *policy.Node, near policy.Near) {
 	j := &l.p.jobs[v.Index]
 	switch near {
@@ -102,16 +102,16 @@ func (l locality) Placed(v *policy.Job, _ int, _ *policy.Node, near policy.Near)
 	}
 }
 
-// spread is where reduces go when they avoid busy nodes. A node that runs a reduce is passed over once. When it is heard again, and
-// somebody has waited all the time, every other node with a free slot has been heard in between, and would have taken the reduce
-// had it run none.
+// spread places reduces when they avoid busy nodes. A node that runs a reduce is skipped once. If it is offered again while
+// somebody has waited all the time, every other node with a free slot has been offered in between, and would have taken the reduce
+// if it ran none.
 type spread struct {
 	p      *part
 	passed []pass // by node
 }
 
 type pass struct {
-	epoch uint64 // in which the node was passed over; 0: it was not
+	epoch uint64 // in which the node was skipped; 0: it was not
 	beat  beat
 }
 
@@ -130,7 +130,7 @@ func (s *spread) Score(_ unit.Time, _ *policy.Job, _ int, n *policy.Node, _ poli
 
 func (s *spread) of(node int32) *pass { return dense.At(&s.passed, node) }
 
-// skipped notes that the node at hand was passed over.
+// skipped records that the current node was skipped.
 func (s *spread) skipped() {
 	if n := s.p.beat.node; n != none {
 		if p := s.of(n); p.epoch != s.p.epoch {
@@ -139,5 +139,5 @@ func (s *spread) skipped() {
 	}
 }
 
-// Placed lets the node be passed over again.
+// Placed lets the node be skipped again.
 func (s *spread) Placed(_ *policy.Job, _ int, n *policy.Node, _ policy.Near) { *s.of(n.Index) = pass{} }

@@ -5,16 +5,16 @@ import (
 	"github.com/yardmaster/yardmaster/policy/rank"
 )
 
-// walk goes through a queue's ready jobs in order and leaves out users who are at their limit, all jobs of one at once. It takes
+// walk iterates over a queue's ready jobs in order, skipping users at their limit, all jobs of one at once. It takes
 // the first job of every user from the queue's heap of users, and further jobs of a user only after the earlier ones were
-// passed over; so it costs by what is proposed and by the number of users at their limit, who are few: each holds slots.
+// skipped; so its cost depends on what is proposed and on the number of users at their limit, who are few: each holds slots.
 type walk struct {
 	p     *part
 	q     *queue
 	users rank.Cursor
 	heads heap.Heap[head] // the next job of every user whose first one was proposed
 
-	need, limit int64 // the user limit for starts that need so many slots
+	need, limit int64 // the user limit for starts that need need slots
 	room        int64 // slots that the queue may still take; -1: no limit
 }
 
@@ -33,7 +33,7 @@ func (w *walk) start(p *part, q *queue) {
 	w.admitUsers()
 }
 
-// within says whether a start that needs so many slots keeps the queue and the user within their limits.
+// within says whether a start that needs need slots keeps the queue and the user within their limits.
 func (w *walk) within(user int32, need int64) bool {
 	use := &w.q.use[w.p.kind]
 	if w.room >= 0 && need > w.room && use.occupied > 0 { // alone, a task may exceed a maximum that is smaller than it
@@ -50,7 +50,7 @@ func (w *walk) within(user int32, need int64) bool {
 	return w.q.users[user].held[w.p.kind]+need <= w.limit
 }
 
-// job is the one whose turn it is; none: there are no more.
+// job is the current job; none at the end.
 func (w *walk) job() int32 {
 	if len(w.heads.Items) == 0 {
 		return none
@@ -58,7 +58,7 @@ func (w *walk) job() int32 {
 	return w.heads.Items[0].id
 }
 
-// next moves on to the job after.
+// next advances to the next job.
 func (w *walk) next() {
 	h := &w.heads.Items[0]
 	h.at++
@@ -71,7 +71,7 @@ func (w *walk) next() {
 	w.admitUsers()
 }
 
-// letIn takes users in whose first job comes before all that are there, if they are within their limit.
+// admitUsers adds the users within their limit whose first job comes before all current heads.
 func (w *walk) admitUsers() {
 	for {
 		user, level, seq, ok := w.users.Peek()

@@ -12,7 +12,7 @@ import (
 
 // byGroup serves the user or pool with the smallest usage/weight, and in it the job with the smallest usage.
 //
-// Invariants: a group's heap holds exactly its jobs that had Pending > 0 when last heard of; a group is in needy or in
+// Invariants: a group's heap holds exactly its jobs that had Pending > 0 at their last event; a group is in needy or in
 // sated exactly when its heap is not empty, in needy when it holds less than its minimum; used is the sum over its jobs.
 type byGroup struct {
 	scale
@@ -81,7 +81,7 @@ func (f *byGroup) group(name string) int32 {
 	return g
 }
 
-// place puts a group where its usage belongs.
+// place ranks a group by its usage.
 func (f *byGroup) place(id int32) {
 	g := f.groups[id]
 	best, ok := g.heap.Min()
@@ -125,7 +125,7 @@ func (f *byGroup) Changed(_ unit.Time, j *policy.Job) { f.held(j, unit.Resources
 func (f *byGroup) Started(e *policy.Event)            { f.held(e.Job, e.Size) }
 func (f *byGroup) Ended(e *policy.Event)              { f.held(e.Job, unit.Resources{}.Sub(e.Size)) }
 
-// held books what a job holds more than before, and puts it and its group where they belong.
+// held adds to a job's usage, and reranks it and its group.
 func (f *byGroup) held(j *policy.Job, more unit.Resources) {
 	m := &f.jobs[j.Index]
 	g := f.groups[m.group]
@@ -168,10 +168,10 @@ func (f *byGroup) Ranked(_ *policy.Offer, try func(*policy.Job) policy.Verdict) 
 	return verdict == policy.Took
 }
 
-// SetPriority is taken and has no effect: shares do not depend on priorities.
+// SetPriority is a no-op: shares do not depend on priorities.
 func (f *byGroup) SetPriority(*policy.Job, int) {}
 
-// Move takes the job and what it holds to another pool. By user it is taken and has no effect.
+// Move moves the job and what it holds to another pool. By user it is a no-op.
 func (f *byGroup) Move(j *policy.Job, queue string) error {
 	if f.user {
 		return nil

@@ -19,7 +19,7 @@ func (t *Tree) Ranked(_ *policy.Offer, try func(*policy.Job) policy.Verdict) boo
 	return v == policy.Took
 }
 
-// descend proposes the jobs below q that fit into room, what q and the queues above leave. It says whether it found any.
+// descend proposes the jobs below q that fit into room, what q and the queues above leave. It returns whether it found any.
 func (t *Tree) descend(q *queue, room unit.Resources, try func(*policy.Job) policy.Verdict) (v policy.Verdict, found bool) {
 	if q.leaf {
 		v, found = t.serve(q, room, try)
@@ -50,7 +50,7 @@ func (t *Tree) descend(q *queue, room unit.Resources, try func(*policy.Job) poli
 	return v, found
 }
 
-// serve merges the two crowds of a leaf.
+// serve merges the two heaps of a leaf.
 func (t *Tree) serve(q *queue, room unit.Resources, try func(*policy.Job) policy.Verdict) (policy.Verdict, bool) {
 	const huge = 1 << 62
 	l := &q.lane
@@ -98,12 +98,12 @@ func (t *Tree) serve(q *queue, room unit.Resources, try func(*policy.Job) policy
 	return policy.Pass, found
 }
 
-// tighten makes the lower bound of a queue that was seen in vain exact, so that it leaves its parent's heaps if nothing
-// in it fits its maximum. Every job of such a leaf was looked at.
+// tighten makes the lower bound of a queue without a proposal exact, so that it leaves its parent's heaps if nothing
+// in it fits its maximum. Every job of such a leaf was visited.
 func (t *Tree) tighten(q *queue) {
 	if q.leaf {
 		if q.lane.fresh {
-			return // what the walk saw is out of date
+			return // what the walk saw is stale
 		}
 		q.lane.am.minAsk, q.lane.task.minAsk = q.lane.am.tight, q.lane.task.tight
 	} else {

@@ -6,8 +6,8 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// starvation finds the applications that are owed something, as long as the cluster is busy enough, and has containers of
-// others chosen for them.
+// starvation finds starved applications, if the cluster is busy enough, and selects containers of others to preempt
+// for them.
 func (s *scheduler) starvation(now unit.Time) {
 	if !s.busy() {
 		return
@@ -30,7 +30,7 @@ func (s *scheduler) busy() bool {
 	return float32(s.site.Fair.PreemptionThreshold) < max(float32(u.Mem)/float32(s.total.Mem), float32(u.Cores)/float32(s.total.Cores))
 }
 
-// starvedIn looks at a leaf's applications in order. The first that has its fair share ends the look for fair shares.
+// starvedIn checks a leaf's applications in order. The first that has its fair share ends the check for fair shares.
 func (s *scheduler) starvedIn(q *queue, now unit.Time) {
 	var owed unit.Resources
 	for _, a := range q.line {
@@ -55,7 +55,7 @@ func (s *scheduler) starvedIn(q *queue, now unit.Time) {
 		}
 		lack := less(a.demand.Sub(a.used), a.lackFair)
 		if !q.kind.atLeast(rest, lack, s.total) {
-			lack, rest = less(lack, rest), unit.Resources{} // as FSLeafQueue does, though rest seems to be meant
+			lack, rest = less(lack, rest), unit.Resources{} // as FSLeafQueue does, though rest seems intended
 		} else {
 			rest = less(rest, lack)
 		}
@@ -64,7 +64,7 @@ func (s *scheduler) starvedIn(q *queue, now unit.Time) {
 	}
 }
 
-// isOwed puts an application among the starved, those that are owed least first.
+// isOwed adds an application to the starved, smallest deficit first.
 func (s *scheduler) isOwed(a *app) {
 	if slices.Contains(s.starved, a) {
 		return

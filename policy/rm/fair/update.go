@@ -8,7 +8,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Round kills what was warned long enough ago, and updates.
+// Round kills containers that were warned long enough ago, and updates.
 func (s *scheduler) Round(now unit.Time) rm.Notice {
 	s.now = now
 	s.kill(now)
@@ -18,7 +18,7 @@ func (s *scheduler) Round(now unit.Time) rm.Notice {
 	return notice
 }
 
-// update is one turn of Hadoop's update thread: demands, fair shares, starvation. What has not changed is not looked at.
+// update is one iteration of Hadoop's update thread: demands, fair shares, starvation. It is incremental.
 func (s *scheduler) update(now unit.Time) {
 	for _, a := range s.dirty {
 		a.dirty = false
@@ -57,7 +57,7 @@ func (s *scheduler) update(now unit.Time) {
 	}
 }
 
-// touch notes that an application's demand may have changed.
+// touch marks an application whose demand may have changed.
 func (s *scheduler) touch(a *app) {
 	if !a.dirty {
 		a.dirty = true
@@ -65,14 +65,14 @@ func (s *scheduler) touch(a *app) {
 	}
 }
 
-// climb brings the demands of a queue and of those above it up to date.
+// climb updates the demands of a queue and of those above it.
 func (s *scheduler) climb(q *queue) {
 	for q != nil && s.demand(q) {
 		q = q.parent
 	}
 }
 
-// demand cuts what is wished for below q to its maximum, and says whether that changed anything.
+// demand caps q's raw demand at its maximum, and says whether it changed.
 func (s *scheduler) demand(q *queue) bool {
 	was := q.demand
 	if q.demand = q.rawDemand.Min(q.max); q.demand == was {
@@ -84,7 +84,7 @@ func (s *scheduler) demand(q *queue) bool {
 	return true
 }
 
-// pour shares what q has among what is below it.
+// recomputeShares divides q's share among its children.
 func (s *scheduler) recomputeShares(q *queue) {
 	if q.leaf {
 		s.shareApps(q)
@@ -120,7 +120,7 @@ func (s *scheduler) computeShares(q *queue) {
 // unbounded is the maximum share of an application.
 var unbounded = unit.Resources{Mem: 1 << 60, Cores: 1 << 60}
 
-// pourApps shares what a leaf has among its applications. Unless weights go by size, all have the same share.
+// shareApps divides a leaf's share among its applications. Unless weights go by size, all have the same share.
 func (s *scheduler) shareApps(q *queue) {
 	if len(q.apps) == 0 {
 		return
