@@ -29,15 +29,15 @@ func ReadTopology(r io.Reader, name string, room unit.Resources) (*cluster.Clust
 // maxPlaces bounds the nodes and racks of a topology: several times the largest cluster there is.
 const maxPlaces = 250_000
 
-// topology builds a cluster while it walks the tree. A member "children" may stand before the "name" of the same node, so
-// places in the tree are numbers until the end.
+// topology builds a cluster while it walks the tree. A member "children" may precede the "name" of the same node, so
+// nodes of the tree are numbers until the end.
 type topology struct {
 	js     *input.JSON
 	room   unit.Resources
 	c      *cluster.Cluster
 	racks  cluster.RackIndex
-	names  []string // of places, by number
-	parent []int32  // of places; -1: the root
+	names  []string // by number
+	parent []int32  // by number; -1: the root
 	leaves []int32
 	bytes  int // of names
 }
