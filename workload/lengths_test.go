@@ -87,7 +87,7 @@ func TestValidate(t *testing.T) {
 		"":                         func(*Job) {},
 		"has no stages":            func(j *Job) { j.Stages = nil },
 		"before the workload":      func(j *Job) { j.Submit = -1 },
-		"its AM asks":          func(j *Job) { j.AM.Mem = -1 },
+		"its AM asks":              func(j *Job) { j.AM.Mem = -1 },
 		"-1 tasks":                 func(j *Job) { j.Stages[0].Tasks = -1 },
 		"asks for containers of":   func(j *Job) { j.Stages[0].Ask = unit.Resources{} },
 		"not before it":            func(j *Job) { j.Stages[1].After[0].From = 1 },

@@ -12,8 +12,8 @@ const (
 	listUpTo   = 32   // tasks whose lengths are kept one by one
 	quantiles  = 64   // entries of a table
 	sampleUpTo = 8192 // lengths kept of an open job; beyond, a uniform sample
-	// settle is how long after a job's end the ends of its tasks are still waited for: the two tables were not
-	// written by the same hand, and a task's last event may come a moment after its job's.
+	// settle is the grace period after a job's end for the ends of its tasks: the two tables were written
+	// independently, and a task's last event may come slightly after its job's.
 	settle = int64(unit.Second)
 
 	unknown = -1
