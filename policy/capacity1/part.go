@@ -5,7 +5,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// part hands out one kind of slot.
+// part allocates one kind of slot.
 type part struct {
 	*state
 	kind    int

@@ -32,7 +32,7 @@ const (
 // Format is a workload format.
 type Format struct {
 	Name  string // as typed
-	About string // for a person
+	About string // for help
 
 	sniff func(prefix []byte) bool
 	open  func(w *Workload, files []*given, opt Options) error

@@ -4,7 +4,7 @@
 // Its formulas (shares, user limits, limits on AMs) are those of policy/capacity/arith, which the order for ideal
 // engines uses too. This package adds everything that makes a real cluster behave differently:
 //
-//   - One node is served at a time, when it reports. The tree is walked anew for every container, so the order of queues and
+//   - One node is served at a time, when it reports. The tree is walked again for every container, so the order of queues and
 //     applications is always current; at most one container per heartbeat goes to a request without a preferred place
 //     (maximum-offswitch-assignments), and at most maximum-container-assignments in all.
 //   - An application waits for activation until its AM's size fits the leaf's and its user's limit on AMs. That is
