@@ -223,7 +223,7 @@ func (n *naive) pick(kind, node int, offAllowed bool) (*naiveJob, bool) {
 			j.opportunities++
 			switch nearOf(j.seq, node) {
 			case policy.NoPreference:
-				j.opportunities-- // it knows no chances
+				j.opportunities-- // it does not count opportunities
 				return j, false
 			case policy.NodeLocal:
 				j.opportunities = 0

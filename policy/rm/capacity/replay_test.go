@@ -162,7 +162,7 @@ func (p *player) asks(texts []string) (asks []rm.Ask) {
 }
 
 // room is what an application is told that it could still get. It is not compared before its first container: until Hadoop
-// has looked at an application in a walk it answers nothing, and here it is worked out as later.
+// has visited an application in a walk it answers nothing, and here it is computed as later.
 func (p *player) room(id string) string {
 	room := p.s.Headroom(p.apps[id])
 	if slices.ContainsFunc(p.all, func(c *rm.Container) bool { return c != nil && c.App.ID == id }) {

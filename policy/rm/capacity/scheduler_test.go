@@ -145,7 +145,7 @@ func TestStarvation(t *testing.T) {
 	}
 }
 
-// Turns that must be let go before a container is taken away from the places that were named.
+// Opportunities to skip before a container is allocated away from the requested places.
 func TestLocalityDelay(t *testing.T) {
 	for _, c := range []struct {
 		nodes        int

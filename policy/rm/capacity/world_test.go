@@ -162,7 +162,7 @@ func (w *world) check() {
 		w.t.Fatalf("root uses %v with %v reserved; containers are %v and reservations %v", w.s.root.used, w.s.root.reserved, used, kept)
 	}
 	for _, n := range w.nodes {
-		if n.Free.Mem < 0 && !w.short[n] || n.Free.Mem > free[n].Mem { // less while a container that was taken away still runs
+		if n.Free.Mem < 0 && !w.short[n] || n.Free.Mem > free[n].Mem { // less while a preempted container still runs
 			w.t.Fatalf("node %s has %v free, its containers leave %v", n.Name, n.Free, free[n])
 		}
 		if n.Free.Mem >= 0 {
