@@ -1,5 +1,5 @@
-// Package policy holds the dispatch seam: the events a scheduling policy is notified of, the questions it is asked and the
-// answers it may give.
+// Package policy defines the interface between scheduling policies and engines: the events a policy is notified of, the
+// questions it is asked and the answers it may give.
 //
 // A policy decides; an engine acts. A policy has no clock, no I/O, no goroutine, no global state and no randomness of
 // its own. It is notified of events (Arrived, Changed, Started, Ended, Left), each with its time; it sees a read-only view
@@ -9,7 +9,7 @@
 // It has two parts, so that an engine that is offered nodes (a YARN heartbeat) and one that is offered pods
 // (Kubernetes) can both use it. Order says which job is next. Place says how good a node is for that job's next task.
 //
-// Nothing in the view tells the future: task lengths are learned from Ended, never read ahead.
+// The view never reveals the future: task lengths are learned from Ended.
 package policy
 
 import (
@@ -25,11 +25,11 @@ const (
 	KeptStage = -2 // a container that the job keeps and runs tasks in
 )
 
-// Job is what a scheduler may know of a job. The engine keeps it up to date and always updates it before it notifies the
-// policy of the change; a policy only reads it.
+// Job is what a scheduler may know about a job. The engine owns it and updates it before it notifies the policy of a change;
+// to a policy it is read-only.
 type Job struct {
 	Seq       int64 // order of arrival, from 0; the last tie-break
-	Index     int32 // small number, unique among the jobs present; reused after Left
+	Index     int32 // small integer, unique among present jobs; reused after Left
 	ID        string
 	User      string
 	Queue     string
@@ -43,57 +43,57 @@ type Job struct {
 
 	Pending int64        // tasks (or the AM) that could start now
 	Waiting [Slots]int64 // the same by the kind of slot they take
-	// Front is the stage whose task would start next, or AMStage for the AM; Ask is what that task asks for, or the gang that it
-	// starts with. Where it does not fit, the engine may start a task of another open stage that asks for no more. Valid while Pending > 0.
+	// Front is the stage whose task would start next, or AMStage for the AM; Ask is the request of that task, or of its whole
+	// gang. If it does not fit, the engine may start a task of another open stage whose request is no larger. Valid while Pending > 0.
 	Front   int
 	Ask     unit.Resources
 	Running int64          // containers held
-	Used    unit.Resources // their room
+	Used    unit.Resources // resources they hold
 	Done    int64          // tasks finished
 
-	held   unit.Time // by containers that were given back
-	starts unit.Time // sum over those that are held
+	held   unit.Time // container-time of released containers
+	starts unit.Time // sum of the start times of held containers
 }
 
-// Kinds of slots, on a cluster that has a fixed number of each (Hadoop 1). Any other cluster has one kind of room, the first.
+// Kinds of slots on a cluster with a fixed number of each (Hadoop 1). Any other cluster uses only the first kind.
 const (
 	MapSlot = iota
 	ReduceSlot
 	Slots
 )
 
-// Stage is what a scheduler may know of a stage of a job.
+// Stage is what a scheduler may know about a stage of a job.
 type Stage struct {
-	Tasks, Pending, Running, Done int64 // Pending: not started, whether or not they may start yet
-	Later                         int64 // pending tasks that may not start yet, or that the job does not ask for yet
+	Tasks, Pending, Running, Done int64 // Pending: not started, including tasks that may not start yet
+	Later                         int64 // pending tasks that may not start yet or are not yet requested
 
 	Ask    unit.Resources
 	Slot   uint8           // kind of slot that its tasks take
-	Gang   int64           // so many of its tasks start together or not at all; 0 or 1: each by itself
-	After  []workload.Edge // the stages it needs, and what passes from them to it
-	Worked unit.Time       // by its finished tasks, in sum
+	Gang   int64           // gang size: this many tasks start together or not at all; 0 or 1: no gang
+	After  []workload.Edge // upstream stages and the data they pass to it
+	Worked unit.Time       // total over finished tasks
 }
 
-// Open is how many of its tasks could start now. A job may have several such stages, each with its own Ask.
+// Open is the number of tasks that could start now. A job may have several open stages, each with its own Ask.
 func (s *Stage) Open() int64 { return s.Pending - s.Later }
 
-// Attained is the container-time that the job has received up to an instant, containers it still holds included.
+// Attained is the container-time the job has received by now, including containers it still holds.
 func (j *Job) Attained(now unit.Time) unit.Time { return j.held + unit.Time(j.Running)*now - j.starts }
 
-// Want is for engines: n more tasks that take a kind of slot could start; a negative number: as many fewer.
+// Want is for engines: n more tasks of a slot kind can start; n may be negative.
 func (j *Job) Want(slot uint8, n int64) {
 	j.Pending += n
 	j.Waiting[slot] += n
 }
 
-// Hold is for engines: the job holds a container of the given size from now on.
+// Hold is for engines: the job acquires a container of the given size.
 func (j *Job) Hold(now unit.Time, size unit.Resources) {
 	j.Running++
 	j.Used = j.Used.Add(size)
 	j.starts += now
 }
 
-// Yield is for engines: the job gives back a container that it has held since start.
+// Yield is for engines: the job releases a container held since start.
 func (j *Job) Yield(now, start unit.Time, size unit.Resources) {
 	j.Running--
 	j.Used = j.Used.Sub(size)
@@ -108,15 +108,15 @@ type Event struct {
 	Job   *Job
 	Stage int // or AMStage, KeptStage
 	Node  *Node
-	Size  unit.Resources // of the container; zero for a task in a kept one, which holds no room of its own
+	Size  unit.Resources // of the container; zero for a task in a kept container, which holds no resources of its own
 
-	// Of an end: how long the container was held (the task was in it, if it is kept), and how long the task did its own work:
-	// start-up and waiting for other stages left out. Worked is 0 for an AM and for a kept container.
+	// End events only. Held: how long the container was held (for a kept container, how long the task ran in it). Worked: how long the
+	// task did its own work, without start-up and waiting for other stages; 0 for an AM and for a kept container.
 	Held, Worked unit.Time
 	Why          End
 }
 
-// Node is what a scheduler may know of a node.
+// Node is what a scheduler may know about a node.
 type Node struct {
 	Total unit.Resources
 	Free  unit.Resources
@@ -126,7 +126,7 @@ type Node struct {
 	Kind  string
 }
 
-// Cluster is what a scheduler may know of the whole.
+// Cluster is what a scheduler may know about the whole cluster.
 type Cluster struct {
 	Total unit.Resources // of both kinds of slots, if it has slots
 	Max   unit.Resources // the largest node, by component
@@ -134,34 +134,34 @@ type Cluster struct {
 	Slots [Slots]int64 // by kind; none: it has no fixed slots
 }
 
-// Offer is a chance to start one container. Offers of the same node at the same instant belong to the same heartbeat.
+// Offer is an opportunity to start one container. Offers of the same node at the same instant belong to the same heartbeat.
 type Offer struct {
 	Now  unit.Time
-	Slot uint8 // kind of slot that is offered: tasks that take another kind are passed over
-	Node *Node // nil when the engine looks for a job first and for a node afterwards
+	Slot uint8 // kind of slot offered: tasks of other kinds are skipped
+	Node *Node // nil when the engine picks the job first, then the node
 }
 
-// Verdict is the engine's answer to one job that Ranked proposes.
+// Verdict is the engine's answer to a job that Ranked proposes.
 type Verdict uint8
 
-// What may become of a proposed job.
+// Verdicts.
 const (
-	Pass   Verdict = iota // not here, not now (no room, or it waits for a better place): propose the next one
+	Pass   Verdict = iota // does not fit, or waits for a better node: propose the next one
 	Took                  // one of its tasks was started; Started has been called already
 	Enough                // stop proposing
 )
 
-// End says why a container was given back.
+// End says why a container was released.
 type End uint8
 
-// Why a container was given back. A task whose container ended for another reason than Done will want one again, unless
-// its job leaves or another attempt of it is or was running.
+// Why a container was released. After any reason but Done the task needs a container again, unless its job leaves or
+// another attempt of it is running or has run.
 const (
-	Done   End = iota // its work is done, so its length says something about the job's tasks
+	Done   End = iota // its work is done: its length is a sample of the job's task lengths
 	Failed            // the task failed
 	Lost              // its node is gone
-	Taken             // it was taken away: to make room, or because the job was killed
-	Undone            // it never began: an engine that reserves first, then binds, could not bind it
+	Taken             // preempted, or its job was killed
+	Undone            // it never started: the engine reserves before it binds, and the bind failed
 )
 
 func (e End) String() string { return [...]string{"done", "failed", "lost", "taken", "undone"}[e] }
@@ -175,11 +175,11 @@ type Order interface {
 	Resized(now unit.Time, c Cluster)
 	// Arrived admits a job. An error refuses it: there are no further calls for that job.
 	Arrived(now unit.Time, j *Job) error
-	// Changed says that what the job asks for has changed other than by a start: Pending rose from 0 or fell, or Ask changed.
+	// Changed says that the job's requests changed other than by a start: Pending rose from 0 or fell, or Ask changed.
 	Changed(now unit.Time, j *Job)
-	// Started says that a container was given to a task of the job, or that a task started in a container that the job keeps.
+	// Started says that a task of the job got a container, or started in a kept one.
 	Started(e *Event)
-	// Ended says that it was given back, or that the task in the kept container ended, and why.
+	// Ended says that the container was released, or that the task in the kept container ended, and why.
 	Ended(e *Event)
 	// Left says that the job is gone.
 	Left(now unit.Time, j *Job)
@@ -188,20 +188,20 @@ type Order interface {
 	Ranked(o *Offer, try func(*Job) Verdict) bool
 }
 
-// Timer is the part of a policy that acts at intervals rather than on events: a poller, an ageing of levels.
+// Timer is the part of a policy that acts periodically rather than on events: a poller, priority ageing.
 type Timer interface {
-	// Tick is called at instant 0 and then whenever it asked to be. It says when it wants to be called again (unit.Never: no
-	// more) and whether jobs may start now that could not before. When nothing else happens and it changes nothing many times
-	// in a row, an engine may stop calling it.
+	// Tick is called at time 0 and then whenever it asked to be. It returns when to call it again (unit.Never: no more) and
+	// whether jobs may start now that could not before. An engine may stop calling it after many ticks in a row without a
+	// change or any other event.
 	Tick(now unit.Time) (again unit.Time, changed bool)
 }
 
 // Near says how close a node is to a task's input.
 type Near uint8
 
-// Closeness, from far to near.
+// Locality levels, far to near.
 const (
-	NoPreference Near = iota // the task has no input that lies anywhere in particular
+	NoPreference Near = iota // the task's input has no location
 	OffRack
 	RackLocal
 	NodeLocal
@@ -209,26 +209,26 @@ const (
 
 func (n Near) String() string { return [...]string{"any", "off-rack", "rack-local", "node-local"}[n] }
 
-// Score says how good a node is. Larger is better; negative means: not now.
+// Score says how good a node is. Larger is better; negative means not now.
 type Score int8
 
-// Answers of Place.Score. A policy may answer with any positive value to rank nodes.
+// Results of Place.Score. A policy may return any positive value to rank nodes.
 const (
-	Never Score = -2 // not on this node; it says nothing of others
-	Wait  Score = -1 // a nearer node is worth waiting for: no node as far or farther will do before the instant that Skipped names
+	Never Score = -2 // not on this node; other nodes may do
+	Wait  Score = -1 // wait for a nearer node: no node this far or farther is accepted before the time Skipped returns
 	Any   Score = 0
-	Best  Score = math.MaxInt8 // no node can be better: the engine need not ask about others
+	Best  Score = math.MaxInt8 // no node can be better: the engine need not score others
 )
 
-// Place decides whether, and how well, a node suits the next task of a job. The engine has found already that there is
-// room, and says how near the best waiting task of stage s is to the node.
+// Place decides whether, and how well, a node suits the next task of a job. The engine has already checked that the task
+// fits, and says how near the best waiting task of stage s is to the node.
 type Place interface {
-	// Score is pure and safe for concurrent use between two events: an engine may ask about many nodes for one task, at once, and
-	// what the answer would be if the node were nearer. It takes the best it hears of.
+	// Score is pure and safe for concurrent use between two events: an engine may score many nodes for one task concurrently, and
+	// ask what the score would be if the node were nearer. It takes the best.
 	Score(now unit.Time, j *Job, s int, n *Node, near Near) Score
-	// Skipped says that the job let a chance go: it was its turn, and what it was offered did not fit. It returns the instant from
-	// which the job may take what it refuses now; unit.Never: that does not depend on time. An engine asks again then, and before that
-	// when the job changes or a nearer node has room.
+	// Skipped says that the job skipped a scheduling opportunity: it was its turn, and what it was offered was refused. It returns the
+	// time from which the job may accept what it refuses now (unit.Never: not time-dependent). The engine asks again then, or
+	// earlier if the job changes or a nearer node has room.
 	Skipped(now unit.Time, j *Job, s int) (again unit.Time)
 	// Placed says that a task was started on n. An engine that reserves first calls it when the task is bound.
 	Placed(j *Job, s int, n *Node, near Near)
@@ -236,34 +236,34 @@ type Place interface {
 	Left(now unit.Time, j *Job)
 }
 
-// Network is what an engine that plays one shows of it.
+// Network is the view of the network from an engine that models one.
 type Network interface {
-	// Uplink is the load of the links into a rack and out of it, as a share of their capacity.
+	// Uplink is the load of the links into and out of a rack, as a share of their capacity.
 	Uplink(rack int32) (in, out float64)
 }
 
-// Networked is implemented by places that look at the network. An engine without one refuses them.
+// Networked is implemented by placements that use the network's load. An engine without a network refuses them.
 type Networked interface {
-	// Watch hands the network over, before the first job.
+	// Watch passes the network, before the first job.
 	Watch(n Network)
 }
 
-// Preemptor is implemented by orders that take containers from running jobs to make room for others.
+// Preemptor is implemented by orders that preempt containers of running jobs.
 type Preemptor interface {
-	// Victims is asked after every Tick and appends what is to be taken away. The tasks wait for a container again.
+	// Victims is called after every Tick and appends what to preempt. The tasks go back to pending.
 	Victims(now unit.Time, to []Claim) []Claim
 }
 
-// Claim is a number of containers of a stage that are taken from a job, those that started last first.
+// Claim is a number of containers of a stage to preempt, last started first.
 type Claim struct {
 	Job   *Job
 	Stage int
 	Count int64
 }
 
-// Explainer is implemented by orders that can say why a job waits. It is asked on demand and may take its time.
+// Explainer is implemented by orders that can say why a job waits. It is called on demand and may be slow.
 type Explainer interface {
-	// Why appends what holds back a job that has Pending > 0, the tightest first.
+	// Why appends what holds back a job with Pending > 0, tightest limit first.
 	Why(now unit.Time, j *Job, to []Reason) []Reason
 }
 
@@ -276,7 +276,7 @@ type Reason struct {
 	Next        string         // the first of them
 }
 
-// Append appends the reason, unless it says nothing.
+// Append appends the reason unless it is empty.
 func (r Reason) Append(to []Reason) []Reason {
 	if r == (Reason{}) {
 		return to
@@ -284,19 +284,18 @@ func (r Reason) Append(to []Reason) []Reason {
 	return append(to, r)
 }
 
-// Counter is implemented by places that know whether they count the chances that a job lets go. If so, nodes have to report again
-// and again, and an engine without heartbeats draws some; if not, nodes are not offered again in vain.
+// Counter is implemented by placements that know whether they count skipped scheduling opportunities. If so, nodes have to be offered
+// repeatedly, and an engine without heartbeats generates some; if not, repeated offers are useless and omitted.
 type Counter interface {
-	// Counts says whether it does so for tasks that take a kind of slot.
+	// Counts says whether it counts for tasks of a slot kind.
 	Counts(slot uint8) bool
 }
 
-// Knobs is implemented by orders that can be changed while they run, by a steering policy. Each returns the value that
-// stood before.
+// Knobs is implemented by orders that a steering policy can change at run time. Setters return the previous value.
 type Knobs interface {
-	// SetPriority changes a job's priority. The engine has written the new value into j; old is the one before.
+	// SetPriority changes a job's priority. The engine has already written the new value into j; old is the previous one.
 	SetPriority(j *Job, old int)
-	// Move takes a job to another queue. On error the job stays where it was.
+	// Move moves a job to another queue. On error the job stays where it was.
 	Move(j *Job, queue string) error
 	// SetQueue sets a queue's named property ("capacity", "maximum-am-resource-percent", "weight") and returns its old value.
 	SetQueue(queue, property string, value float64) (old float64, err error)
@@ -304,19 +303,19 @@ type Knobs interface {
 	Property(queue, property string) (float64, error)
 }
 
-// Gauges is implemented by orders that can tell about their queues what a ResourceManager shows of them.
+// Gauges is implemented by orders that can report about their queues what a ResourceManager shows.
 type Gauges interface {
-	// Gauges appends one for each leaf queue that there is, in no particular order.
+	// Gauges appends one for each leaf queue, in no particular order.
 	Gauges(to []Gauge) []Gauge
 	// QueueOf is the full name of the leaf that a job is in.
 	QueueOf(j *Job) string
 }
 
-// Gauge is what is seen of a leaf queue from outside.
+// Gauge is the state of a leaf queue as visible from outside.
 type Gauge struct {
 	Queue    string         // full name, from the root down
 	Capacity unit.Resources // what it may use now: its fair share, or the greater of its guarantee and its limit
-	// Ceiling is the most that it could hold now: its maximum and those above it, less what others hold of them; at least 1 in each
+	// Ceiling is the maximum it could hold now: its maximum and those above it, less what others hold of them; at least 1 in each
 	// component. Zero: the scheduler does not limit by that component.
 	Ceiling unit.Resources
 	AMs     unit.Resources // held by AMs, or set aside for them

@@ -12,18 +12,18 @@ import (
 type Policy struct {
 	Order Order
 	Place Place // nil: any node with room
-	Timer Timer // nil: it does nothing at intervals
-	// NotModelled lists settings that were read and have no effect here. They are shown with every result.
+	Timer Timer // nil: no periodic work
+	// NotModelled lists unsupported settings that were read. They are shown with every result.
 	NotModelled []string
 }
 
-// Entry makes a policy known by name.
+// Entry registers a policy by name.
 type Entry struct {
 	Name  string
 	Title string // one line for help: what it does
 	// Params maps each parameter that New understands to a line of help.
 	Params map[string]string
-	// New builds a fresh policy. It is called once a run.
+	// New builds a fresh policy. It is called once per run.
 	New func(p Params) (Policy, error)
 }
 
@@ -74,7 +74,7 @@ type Spec struct {
 	Params Params
 }
 
-// ParseSpec splits what was typed. Values may be quoted by the shell but not contain commas.
+// ParseSpec parses a scheduler as typed. Values may be quoted by the shell but not contain commas.
 func ParseSpec(s string) (Spec, error) {
 	name, rest, _ := strings.Cut(s, ":")
 	spec := Spec{Name: strings.TrimSpace(name), Params: Params{}}
@@ -120,7 +120,7 @@ func (r Registry) Names() []string {
 	return names
 }
 
-// New builds a fresh policy from what was typed.
+// New builds a fresh policy from a parsed spec.
 func (r Registry) New(spec Spec) (Policy, error) {
 	e, ok := r.Find(spec.Name)
 	if !ok {

@@ -135,7 +135,7 @@ func recordedLog() []recorded {
 	return log
 }
 
-// The same recorded events, heard by an engine of either kind, bring the same order of jobs.
+// The same recorded events, from either kind of engine, give the same order of jobs.
 func TestSeamServesBothKindsOfEngine(t *testing.T) {
 	for _, name := range []string{"fifo", "fair", "capacity"} {
 		t.Run(name, func(t *testing.T) {

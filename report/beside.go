@@ -7,12 +7,12 @@ import (
 	"github.com/yardmaster/yardmaster/result"
 )
 
-// Parts of the page that only some runs have: where tasks found their input, and how far a run is from what really happened.
+// Optional parts of the page: locality, and the error against what really happened.
 
 const fairnessNote = "Fairness between users is Jain's index of the users' mean slowdowns: 1 when all are slowed down alike, 1/n when of n users " +
 	"only one is. A scheduler that gives small users short waits lowers it, for then they are slowed down less than the others."
 
-// localityTable is the share of tasks that started near their input, a line a scheduler.
+// localityTable is the share of tasks by locality, a line per scheduler.
 type localityTable struct{ Lines []figureRow }
 
 // figureRow is a line of a small table.
@@ -22,7 +22,7 @@ type figureRow struct {
 	Cells      []string
 }
 
-// newLocality is nil when no run knows where its tasks' input lies.
+// newLocality is nil when no run knows the locations of its tasks' input.
 func newLocality(runs []Run, heads []head) *localityTable {
 	t := &localityTable{}
 	for i, r := range runs[:min(len(runs), maxGroupRuns)] {
@@ -51,7 +51,7 @@ func newLocality(runs []Run, heads []head) *localityTable {
 type observedView struct {
 	Lines []figureRow
 	Worst []worstJobs
-	What  string // "error", or "difference" where a run is of other settings than those of then
+	What  string // "error", or "difference" where a run's settings differ from the observed ones
 	Notes []string
 }
 
@@ -130,7 +130,7 @@ func localityText(l result.Locality) string {
 		figure(float64(l.Node)/known, Share), figure(float64(l.Rack)/known, Share), figure(float64(l.Off)/known, Share))
 }
 
-// again is a command by word, with a place for the report where it has none.
+// again is a command split into words, with --report added if missing.
 func again(command string) []string {
 	words := strings.Fields(command)
 	for _, w := range words {
@@ -144,7 +144,7 @@ func again(command string) []string {
 	return append(words, "--report", "report.html")
 }
 
-// oneSeed says which seed the charts and the tables below them are of, where there are several.
+// oneSeed says which of several seeds the charts and the tables below them show.
 func oneSeed(seeds []uint64) string {
 	switch {
 	case len(seeds) < 2:

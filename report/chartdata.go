@@ -11,16 +11,16 @@ import (
 	"strconv"
 )
 
-// Limits that keep a file small whatever was run. With 24,000 jobs and three schedulers none of them cuts anything.
+// Limits that bound the file size. With 24,000 jobs and three schedulers nothing is cut.
 const (
 	maxChartRuns   = 12        // schedulers in the charts
 	maxQueues      = 8         // queues with a colour of their own; beyond it the smallest become "others"
 	maxCurvePoints = 2000      // of one curve
 	maxTimeValues  = 100_000   // containers by queue and interval, all runs together
-	maxJobBytes    = 1_600_000 // of the jobs, as thinJobs reckons them
+	maxJobBytes    = 1_600_000 // of the jobs, as estimated by thinJobs
 )
 
-// chartData writes what the charts draw as JSON. Numbers are rounded to what a screen can show.
+// chartData is the charts' data as JSON. Numbers are rounded to screen resolution.
 func chartData(d Data, names []string) template.JS {
 	runs := d.Runs[:min(len(d.Runs), maxChartRuns)]
 	queues, index := rankQueues(runs)
@@ -44,7 +44,7 @@ func chartData(d Data, names []string) template.JS {
 	return script(data)
 }
 
-// chartRun is what the charts draw of a run. As names a run before it with the same curve.
+// chartRun is the chart data of a run. The As fields name an earlier run with the same curve.
 type chartRun struct {
 	Name       string       `json:"name"`
 	Ceiling    rounded      `json:"ceiling"`
@@ -70,7 +70,7 @@ func waitOf(r Run) Curve     { return r.Wait }
 func elapsedOf(r Run) Curve  { return r.Elapsed }
 func slowdownOf(r Run) Curve { return r.Slowdown }
 
-// alikeCurve is the first run whose curve is the same, point by point: it lies under the other one and cannot be seen. -1: none.
+// alikeCurve is the first run with an identical curve, which would be hidden under the other one. -1: none.
 func alikeCurve(runs []Run, of func(Run) Curve, c Curve) int {
 	for i, r := range runs {
 		if o := of(r); len(c.X) > 0 && slices.Equal(o.X, c.X) && slices.Equal(o.Y, c.Y) {
@@ -123,7 +123,7 @@ type curveData struct {
 	P95 rounded   `json:"p95"`
 }
 
-// newCurveData thins a curve evenly, keeping its ends and the point of its 95th percentile. Of points above each other it keeps the
+// newCurveData downsamples a curve evenly, keeping its ends and the point of its 95th percentile. Of points at the same x it keeps the
 // lowest and the highest.
 func newCurveData(c Curve) curveData {
 	p95 := sort.Search(len(c.Y), func(i int) bool { return c.Y[i] >= 0.95 })
@@ -150,7 +150,7 @@ type timelineData struct {
 	Held  [][]rounded `json:"held"`
 }
 
-// newTimelineData adds queues up to those shown and merges neighbouring intervals until there are at most limit.
+// newTimelineData merges queues into those shown and neighbouring intervals until there are at most limit.
 func newTimelineData(t Timeline, index map[string]int, shown, limit int) timelineData {
 	n := max(0, len(t.Edges)-1)
 	merge := max(1, (n+max(1, limit)-1)/max(1, limit))
@@ -190,7 +190,7 @@ func newTimelineData(t Timeline, index map[string]int, shown, limit int) timelin
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// rounded is a number with at most so many significant digits; what is not a number is null.
+// rounded is a number with limited significant digits; NaN is null.
 type rounded struct {
 	v      float64
 	digits int

@@ -7,7 +7,7 @@ import (
 	"github.com/yardmaster/yardmaster/result"
 )
 
-// wide is the number of schedulers above which the table is turned: a line a scheduler, so that it can be sorted and read on a phone.
+// wide is the number of schedulers above which the table is transposed: a line per scheduler, so that it can be sorted and read on a phone.
 const wide = 5
 
 // comparison is the table of differences, in one of its two forms.
@@ -24,7 +24,7 @@ type comparison struct {
 
 type compareLine struct {
 	Name, Full string
-	Note       string // what a metric means, where its name does not say
+	Note       string // what a metric means, if its name does not say
 	Hue        int
 	Cells      []compareCell
 }

@@ -13,7 +13,7 @@ const minus = "\u2212"
 
 var nan = math.NaN()
 
-// figure writes v for a person. What is not a number is a dash.
+// figure formats v. NaN is a dash.
 func figure(v float64, u Unit) string {
 	if !finite(v) {
 		return "–"
@@ -35,7 +35,7 @@ func figure(v float64, u Unit) string {
 	return strings.ReplaceAll(s, " ", "\u00a0")
 }
 
-// column returns how figures that are read side by side are written: times all in one unit.
+// column returns a formatter for figures shown side by side: times all in one unit.
 func column(values []float64, u Unit) func(float64) string {
 	if u != Seconds {
 		return func(v float64) string { return figure(v, u) }
@@ -63,7 +63,7 @@ func ratio(v float64) string {
 	return strconv.FormatFloat(v, 'f', 2, 64)
 }
 
-// Number writes a count with its digits grouped by three: 24,442.
+// Number formats a count with its digits grouped by three: 24,442.
 func Number(n int64) string { return commas(n) }
 
 // commas groups the digits of n by three.
@@ -82,7 +82,7 @@ func commas(n int64) string {
 // amount is a whole number of something, such as "8573 maps"; what stands in the middle of a name is not one.
 var amount = regexp.MustCompile(`(^|[\s(])(\d{4,15}) (\pL+)`)
 
-// groupDigits writes the amounts in a sentence with separators.
+// groupDigits adds digit separators to the amounts in a sentence.
 func groupDigits(sentence string) string {
 	return amount.ReplaceAllStringFunc(sentence, func(found string) string {
 		m := amount.FindStringSubmatch(found)
@@ -94,7 +94,7 @@ func groupDigits(sentence string) string {
 	})
 }
 
-// each puts sentences into the form of print.
+// each applies form to every sentence.
 func each(sentences []string, form func(string) string) []string {
 	out := make([]string, len(sentences))
 	for i, s := range sentences {
@@ -103,7 +103,7 @@ func each(sentences []string, form func(string) string) []string {
 	return out
 }
 
-// change writes the difference of a cell against the first run's value.
+// change formats the difference of a cell against the first run's value.
 func change(c Cell, base float64, u Unit) (text, half string) {
 	if !finite(c.Change) {
 		d := c.Value - base
@@ -131,7 +131,7 @@ func change(c Cell, base float64, u Unit) (text, half string) {
 	return minus + p + "\u00a0%", half
 }
 
-// interval writes the ends of a change's interval that is not symmetric.
+// interval formats an asymmetric interval of a change.
 func interval(c Cell) string {
 	if !finite(c.Change) || !finite(c.Low) || !finite(c.High) || c.Low >= c.High {
 		return ""
@@ -151,7 +151,7 @@ func interval(c Cell) string {
 	return end(c.Low) + " to " + end(c.High)
 }
 
-// percent writes a percentage without more digits than it is worth, and does not say that all is gone when something is left.
+// percent formats a percentage with its significant digits, and never rounds up to 100.
 func percent(p float64) string {
 	switch {
 	case p >= 99.5 && p < 100:
@@ -164,7 +164,7 @@ func percent(p float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(p, 'f', 1, 64), ".0")
 }
 
-// key writes a value that a table is sorted by: short, and nothing when it is not a number.
+// key formats a sort key: short, and empty for NaN.
 func key(v float64) string {
 	if !finite(v) {
 		return ""

@@ -14,7 +14,7 @@ const (
 	maxGroupRuns = 12  // schedulers in one table
 )
 
-// groupTable is the figures of queues, users or classes: a line each, sortable by any column.
+// groupTable shows the figures of queues, users or classes: a line each, sortable by any column.
 type groupTable struct {
 	ID, Title string
 	Of        string // "queue"
@@ -29,7 +29,7 @@ type groupTable struct {
 type groupHead struct {
 	Title string
 	Span  int
-	Gap   bool // starts a new metric: a little room before it
+	Gap   bool // starts a new metric: some space before it
 }
 
 type groupColumn struct {
@@ -65,7 +65,7 @@ func groupTables(runs []Run, names []string) []groupTable {
 			continue
 		}
 		if k.of == "class" && len(out) > 0 && out[0].Of == "queue" && t.repeats(out[0]) {
-			continue // where each queue has its class, one table says it all
+			continue // where each queue has its class, one table suffices
 		}
 		t.ID, t.Title, t.Of = k.id, k.title, k.of
 		out = append(out, t)
@@ -147,7 +147,7 @@ func newGroupTable(runs []Run, names []string, groups func(*result.Run) []result
 	return t
 }
 
-// columns chooses them: many figures of one scheduler, a few of several side by side.
+// columns chooses the columns: many figures of one scheduler, a few of several side by side.
 func (t *groupTable) columns(names []string, runs []Run) {
 	t.Heads = []groupHead{{"", 3, false}}
 	t.Columns = []groupColumn{
@@ -208,7 +208,7 @@ func (t *groupTable) columns(names []string, runs []Run) {
 	}
 }
 
-// ofFirst reads what does not depend on the scheduler from the first run that has the group.
+// ofFirst reads scheduler-independent values from the first run that has the group.
 func ofFirst(of func(*result.Group) float64, u Unit) func([]*result.Group) (float64, Unit) {
 	return func(line []*result.Group) (float64, Unit) {
 		for _, g := range line {

@@ -15,7 +15,7 @@ type jobLine struct {
 	rows  []*result.JobRow
 }
 
-// joinJobs matches the runs' jobs by their id (and, where an id comes several times, by its turn), in order of submission.
+// joinJobs matches the runs' jobs by their id (and occurrence, for repeated ids), in order of submission.
 func joinJobs(runs []Run) []jobLine {
 	type turn struct {
 		id string
@@ -100,7 +100,7 @@ func newJobColumns(runs []Run, queues map[string]int) jobColumns {
 	return d
 }
 
-// drawable is how many jobs of the run could be drawn, of which Jobs may be a sample: all but those that were refused.
+// drawable is the number of jobs of the run that could be drawn, of which Jobs may be a sample: all but refused ones.
 func (r Run) drawable() int64 {
 	n := r.JobsTotal
 	if r.Result != nil {
@@ -145,7 +145,7 @@ func runEnd(r Run) float64 {
 	return end
 }
 
-// thinJobs takes every k-th job, such that what is written stays within its limit.
+// thinJobs takes every k-th job, such that the output stays within its limit.
 func thinJobs(lines []jobLine, prefix, runs int) []jobLine {
 	size := 0
 	for _, l := range lines {
@@ -191,7 +191,7 @@ func sharedPrefix(lines []jobLine) string {
 	return prefix
 }
 
-// clip shortens text that no tooltip has room for.
+// clip truncates text too long for a tooltip.
 func clip(s string, limit int) string {
 	if len(s) <= limit {
 		return s

@@ -11,12 +11,12 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// labelWidth is the length up to which a file's name is a label as it is.
+// labelWidth is the maximum length of a file name used as a label unchanged.
 const labelWidth = 24
 
-// Labels names schedulers in columns, legends and sentences: short, and no two alike. Of a file it takes the base name, or the folder or the
-// word by which it differs from the others; of a policy with parameters it leaves out those that all its variants share; and of one
-// scheduler under several steering policies it takes the policy.
+// Labels names schedulers in columns, legends and sentences: short and unique. For a file it is the base name, or the folder or the
+// word by which it differs from the others; for a policy with parameters it omits those that all its variants share; for one
+// scheduler under several steering policies it is the policy.
 func Labels(full []string) []string {
 	labels, steered := make([]string, len(full)), make([]string, len(full))
 	files, variants := map[int][]string{}, map[string][]int{}
@@ -57,7 +57,7 @@ func Labels(full []string) []string {
 // fileLabel names one of several files.
 func fileLabel(path []string, all map[int][]string) string {
 	base := path[len(path)-1]
-	depth, twins := 1, false // depth: path components from the end that tell the file from others
+	depth, twins := 1, false // depth: path components from the end that distinguish the file
 	var long [][]string      // words of all long names
 	for _, other := range all {
 		if name := other[len(other)-1]; len(name) > labelWidth {
@@ -92,7 +92,7 @@ func words(name string) []string {
 	return strings.FieldsFunc(strings.TrimSuffix(name, path.Ext(name)), func(r rune) bool { return r == '-' || r == '_' || r == '.' })
 }
 
-// distinct leaves out the first words of a name that all have, but never all of its words.
+// distinct drops the leading words that all names share, but never all words.
 func distinct(name []string, all [][]string) string {
 	at := 0
 	for ; at < len(name)-1; at++ {
@@ -103,7 +103,7 @@ func distinct(name []string, all [][]string) string {
 	return strings.Join(name[at:], "-")
 }
 
-// dropShared takes the parameters that all variants of a policy share out of their labels.
+// dropShared removes the parameters that all variants of a policy share from their labels.
 func dropShared(labels []string, policy string, of []int) {
 	count := map[string]int{}
 	params := make([][]string, len(of))
@@ -129,12 +129,12 @@ type span struct {
 
 var hyphenMinus = regexp.MustCompile(`(^|[\s(])-(\d)`)
 
-// typeset puts the signs of print in the place of those of a terminal.
+// typeset replaces ASCII characters by their typographic forms.
 func typeset(sentence string) string {
 	return unit.NoBreak(hyphenMinus.ReplaceAllString(strings.ReplaceAll(sentence, "+-", "±"), "${1}"+minus+"${2}"))
 }
 
-// emphasise cuts a sentence at the names of schedulers, so that the eye finds them.
+// emphasise splits a sentence at the names of schedulers, to set them in bold.
 func emphasise(sentence string, names []string) []span {
 	sentence = typeset(sentence)
 	var words []string

@@ -1,16 +1,16 @@
-// Package report writes a run, or a comparison of runs, as one HTML file that needs nothing else: it opens from disk, without a
-// network, in light and dark, and prints.
+// Package report writes a run, or a comparison of runs, as one self-contained HTML file: it opens from disk, without a
+// network, in light and dark mode, and prints.
 //
-// The order of the page is the order of a reader's questions: what is the verdict, what are the figures, who waits how long, what
-// does the cluster do meanwhile, how do queues, users and classes fare, and what does all this rest on.
+// The page follows a reader's questions: the verdict, the figures, who waits how long, what
+// the cluster does meanwhile, how queues, users and classes fare, and the assumptions.
 //
 // Everything a reader needs as figures is plain HTML, written here and readable without script. The charts are drawn in the browser
 // from one JSON element by a bundle of Apache ECharts (folder chart) and the page's own scripts (folder page).
 //
-// Invariants: the same Data gives the same bytes; no part of Data can leave its place in the page, whatever it spells (html/template
+// Invariants: the same Data gives the same bytes; no part of Data can inject markup or script (html/template
 // escapes text, encoding/json escapes <, > and & in the data, and a content security policy forbids the page to load anything); the
-// file stays small however large the run, because jobs, intervals, points and table rows are thinned to fixed limits, and the page
-// says when they were.
+// file stays small however large the run, because jobs, intervals, points and table rows are downsampled to fixed limits, and the page
+// says so.
 package report
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/yardmaster/yardmaster/result"
 )
 
-// Data is what a report shows. Only Title and Runs are needed; what is empty is left out of the page.
+// Data is what a report shows. Only Title and Runs are required; empty parts are omitted from the page.
 type Data struct {
 	Title    string
 	Subtitle string
@@ -119,7 +119,7 @@ type Cell struct {
 	Verdict   Verdict
 }
 
-// Verdict says whether a difference is one.
+// Verdict says whether a difference is significant.
 type Verdict int
 
 // What a difference means to a user of the cluster.
@@ -127,7 +127,7 @@ const (
 	Same Verdict = iota // no clear difference
 	Better
 	Worse
-	None // not to be judged: a figure is missing, or the two are of different jobs
+	None // not comparable: a figure is missing, or the two are of different jobs
 )
 
 //go:embed page

@@ -11,8 +11,8 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Sheet is a report of texts, tables and charts of estimates, in the manner of the report on runs: one HTML file that needs nothing else.
-// What is empty is left out.
+// Sheet is a report of texts, tables and charts of estimates, in the style of the report on runs: one self-contained HTML file.
+// Empty parts are omitted.
 type Sheet struct {
 	Title, Subtitle, Size string
 	Partial               bool
@@ -20,7 +20,7 @@ type Sheet struct {
 	Headline              string
 	Parts                 []SheetPart
 	Lists                 []SheetList // of "what this rests on"
-	Commands              []string    // that make this again
+	Commands              []string    // that reproduce this
 	Version               string
 	Seeds                 []uint64
 }
@@ -31,7 +31,7 @@ type SheetList struct {
 	Items []string
 }
 
-// SheetPart is a part of a sheet. One that is folded shows its title until it is opened.
+// SheetPart is a part of a sheet. A folded one shows only its title until opened.
 type SheetPart struct {
 	Title, Note string
 	Top         bool // the parts up to the next such one belong to it
@@ -149,7 +149,7 @@ func (t SheetTable) Tag(row int) string {
 	return ""
 }
 
-// drawn is a chart and its place in the page.
+// drawn is a chart and its element in the page.
 type drawn struct {
 	ID string `json:"id"`
 	SheetChart
@@ -169,7 +169,7 @@ func (c *SheetChart) check() error {
 	return nil
 }
 
-// height is in pixels: lying charts grow with their lines.
+// height is in pixels: horizontal charts grow with their lines.
 func (c *SheetChart) height() int {
 	if c.Kind != "effects" && c.Kind != "spans" {
 		return 280
@@ -177,7 +177,7 @@ func (c *SheetChart) height() int {
 	return 56 + len(c.Categories)*max(24, 12*len(c.Series)+8)
 }
 
-// aria says what a chart shows to whom cannot see it; the figures stand in tables.
+// aria is a chart's text alternative; the figures are in tables.
 func (c *SheetChart) aria() string {
 	names := make([]string, len(c.Series))
 	for i, s := range c.Series {

@@ -10,7 +10,7 @@ import (
 	"github.com/yardmaster/yardmaster/result"
 )
 
-// steeringView is what a steering policy did in one run: a picture without a script, and a table.
+// steeringView is what a steering policy did in one run: a static SVG, and a table.
 type steeringView struct {
 	head
 	Policy, Queue        string
@@ -34,7 +34,7 @@ type changeLine struct {
 	Failed                              bool
 }
 
-// Places in the picture.
+// Positions in the picture.
 const (
 	steerLeft, steerRight = 60.0, 890.0
 	shareTop, shareFoot   = 14.0, 114.0
@@ -65,7 +65,7 @@ func newSteeringView(s *result.Steering, h head) steeringView {
 		v.Lines[1] = fmt.Sprintf("%s: %s changes made, %s refused", s.Series, commas(s.Made), commas(s.Refused))
 	}
 	if !s.Restored {
-		v.Lines = append(v.Lines, "what was found was not put back")
+		v.Lines = append(v.Lines, "the original values were not restored")
 	}
 	var times []float64
 	for _, c := range s.Changes {
@@ -87,7 +87,7 @@ func newSteeringView(s *result.Steering, h head) steeringView {
 	return v
 }
 
-// draw turns what the policy saw into steps, and the time into a few ticks.
+// draw draws the policy's samples as steps, and the time axis with a few ticks.
 func (v *steeringView) draw(s *result.Steering) {
 	if len(s.Points) == 0 {
 		return
@@ -107,7 +107,7 @@ func (v *steeringView) draw(s *result.Steering) {
 		return steerLeft + (steerRight-steerLeft)*(t-begin)/max(end-begin, 1e-9)
 	}
 	y := func(part, top, foot float64) float64 { return foot - (foot-top)*min(1, max(0, part)) }
-	// What was seen of the share lags behind; the changes tell exactly when it was in force.
+	// Samples of the share lag behind; the changes give the exact time it took effect.
 	line := steps{}
 	line.to(x(begin), y(s.Found/max(share, 1e-9), shareTop, shareFoot))
 	for _, c := range s.Changes {
@@ -132,7 +132,7 @@ func (v *steeringView) draw(s *result.Steering) {
 	}
 }
 
-// steps is a path that goes across before it goes up or down.
+// steps is a step-function path.
 type steps struct{ strings.Builder }
 
 func (s *steps) to(x, y float64) {

@@ -28,11 +28,11 @@ func TestSteering(t *testing.T) {
 		// From 60 to 890 over 100 s; the top is 0.22, 100 points above the foot at 114.
 		`d="M60.0 91.3H267.5V68.5H475.0V23.1H890.0V91.3H890.0"`,
 		`d="M60.0 200.0H475.0V140.0H890.0"`, `d="M60.0 160.0H475.0V220.0H890.0"`)
-	if strings.Contains(html, "not put back") {
+	if strings.Contains(html, "not restored") {
 		t.Error("it was put back")
 	}
 	d.Runs[0].Result.Steering = &result.Steering{Policy: "cbt", Queue: "root.a", Found: 0.1, Final: 0.2}
-	if html := write(t, d); strings.Contains(html, "<svg class=\"steps\"") || !strings.Contains(html, "what was found was not put back") {
+	if html := write(t, d); strings.Contains(html, "<svg class=\"steps\"") || !strings.Contains(html, "the original values were not restored") {
 		t.Error("nothing was seen, so there is no picture; and it was not put back")
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// view is what the page's template reads: Data in the form of print, and what is made of it.
+// view is the data of the page's template: Data formatted, and what is derived from it.
 type view struct {
 	Data
 	shell
@@ -34,9 +34,9 @@ type view struct {
 	Observed *observedView
 }
 
-// shell is what every page has: see page/shell.html.
+// shell is the common part of all pages: see page/shell.html.
 type shell struct {
-	Again    [][]string // commands by word, so that lines break between words only
+	Again    [][]string // commands split into words, so that lines break between words only
 	SeedList string
 
 	Style  template.CSS
@@ -45,7 +45,7 @@ type shell struct {
 	Chart  template.JS // what is drawn
 }
 
-// newShell takes styles and scripts from our own files.
+// newShell loads styles and scripts from our own files.
 func newShell(commands []string, seeds []uint64, styles, scripts []string, chart template.JS) shell {
 	s := shell{
 		SeedList: seedList(seeds), Chart: chart,
@@ -143,10 +143,10 @@ func newView(d Data) *view {
 	return v
 }
 
-// maxNotices are as many as a reader will read before the figures.
+// maxNotices is the maximum number of notices before the figures.
 const maxNotices = 6
 
-// notices are the things a reader must know before any figure: jobs that are not in it.
+// notices are what a reader must know before any figure: jobs excluded from it.
 func notices(d Data, names []string) []string {
 	var out []string
 	for i, r := range d.Runs {
@@ -241,7 +241,7 @@ func newClusterView(runs []Run, names []string) clusterView {
 	return v
 }
 
-// seedList writes seeds as 1–5 where they follow on each other.
+// seedList formats consecutive seeds as 1–5.
 func seedList(seeds []uint64) string {
 	var parts []string
 	for i := 0; i < len(seeds); {

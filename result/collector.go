@@ -14,11 +14,11 @@ import (
 // Options of a Collector.
 type Options struct {
 	Version    string // of the program
-	ExactLimit int    // finished jobs up to which every value is kept; 0: 200,000
+	ExactLimit int    // finished jobs up to which quantiles are exact; 0: 200,000
 	TotalMem   int64  // MiB of the whole cluster, for the utilisation
 }
 
-// Limits that keep a collector's memory bounded, whatever the workload is.
+// Limits that bound a collector's memory.
 const (
 	defaultExactLimit = 200_000
 	maxGroups         = 1000 // of a dimension
@@ -26,7 +26,7 @@ const (
 	shownReasons      = 20
 )
 
-// Names of groups that jobs without a name, or beyond the limit, count for.
+// Names of the groups for jobs without a name, or beyond the limit.
 const (
 	DefaultQueue = "default"
 	None         = "(none)"
@@ -44,7 +44,7 @@ type Collector struct {
 
 	locality Locality
 	reasons  map[string]int64
-	leftOut  []int64 // jobs that did not finish, by number of arrival
+	leftOut  []int64 // jobs that did not finish, by arrival number
 	observed observations
 	lastSeen unit.Time // end of the last sample
 }
@@ -89,20 +89,20 @@ func (c *Collector) Job(r *sim.JobRecord) {
 	}
 }
 
-// toSketch pours all values so far into histograms. Groups follow one by one, when a histogram is smaller than their values.
+// toSketch converts all values so far into histograms. Groups follow one by one, when a histogram is smaller than their values.
 func (c *Collector) toSketch() {
 	c.exact = false
 	for _, s := range []*series{&c.wait, &c.run, &c.elapsed, &c.slowdown, &c.response} {
-		s.pour()
+		s.toSketch()
 	}
 	for _, gs := range []*groups{&c.queues, &c.users, &c.classes} {
 		for _, g := range gs.list {
-			g.pour()
+			g.toSketch()
 		}
 	}
 }
 
-// Sample notes how far the run has come.
+// Sample records how far the run has come.
 func (c *Collector) Sample(s *sim.Sample) { c.lastSeen = max(c.lastSeen, s.To) }
 
 // Finish computes the figures. It may be called once, at the end of the run.
@@ -150,12 +150,12 @@ func (c *Collector) Finish(sum sim.Summary, sc Scenario, assumptions []string) *
 		r.Observed.OtherSettings = sc.OtherSettings
 	}
 	r.Refusals = c.refusals()
-	slices.Sort(c.leftOut) // by number of arrival
+	slices.Sort(c.leftOut) // by arrival number
 	r.LeftOut = c.leftOut
 	return r
 }
 
-// gathered says which dimensions had too many groups to be told apart.
+// gathered lists the dimensions with more groups than the limit.
 func (c *Collector) gathered() []string {
 	var notes []string
 	for _, d := range []struct {

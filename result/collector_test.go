@@ -186,13 +186,13 @@ func TestSketch(t *testing.T) {
 		at := rapid.IntRange(0, n).Draw(t, "switch")
 		for i := range n {
 			if i == at {
-				sketch.pour()
+				sketch.toSketch()
 			}
 			v := scale * math.Exp(2*rnd.NormFloat64())
 			exact.add(v)
 			sketch.add(v)
 		}
-		sketch.pour()
+		sketch.toSketch()
 		exact.sort()
 		for _, q := range []float64{0.5, 0.95, 0.99} {
 			rank := min(n, max(1, int(q*float64(n)+0.5)))

@@ -19,7 +19,7 @@ type Curves struct {
 	Slowdown Curve `json:"slowdown"`
 }
 
-// A curve's points: most of them at equal steps of the share, the others crowding towards 1, where the slowest jobs are.
+// A curve's points: most at equal steps of the share, the others denser towards 1, where the slowest jobs are.
 const (
 	evenPoints = 1600
 	tailPoints = 399
@@ -38,7 +38,7 @@ func (s *series) curve() Curve {
 	add := func(x float64, rank int64) {
 		x = round(x)
 		y := round(float64(rank) / float64(s.n))
-		if k := len(c.X) - 1; k >= 0 && c.X[k] == x { // a step: its top is what counts
+		if k := len(c.X) - 1; k >= 0 && c.X[k] == x { // a step: keep its top
 			c.Y[k] = y
 			return
 		}

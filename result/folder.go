@@ -18,8 +18,8 @@ const (
 	ResultFile   = "result.json"
 )
 
-// Folder is a sim.Sink that writes a run's tables. The files get their names when they are complete, so that what stands
-// in the folder is never half of something. A sink cannot fail: the first error stops the writing, and Close returns it.
+// Folder is a sim.Sink that writes a run's tables. Files are renamed into place when complete, so the
+// folder never holds a partial one. A sink cannot fail: the first error stops the writing, and Close returns it.
 type Folder struct {
 	dir      string
 	jobs     *pendingFile
@@ -32,7 +32,7 @@ type Folder struct {
 
 var _ sim.Sink = (*Folder)(nil)
 
-// NewFolder makes the folder, where it is missing, and starts its tables.
+// NewFolder creates the folder, if missing, and starts its tables.
 func NewFolder(dir string) (*Folder, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("making the output folder: %w", err)
@@ -71,7 +71,7 @@ func (f *Folder) Sample(s *sim.Sample) {
 	}
 }
 
-// Close completes both tables and gives them their names. If anything failed, neither appears.
+// Close completes both tables and renames them into place. If anything failed, neither appears.
 func (f *Folder) Close() error {
 	if f.closed {
 		return f.err
@@ -93,11 +93,11 @@ func (f *Folder) Close() error {
 	return f.err
 }
 
-// Discard gives up: nothing of this run stays in the folder. After Close it does nothing.
+// Discard aborts: nothing of this run stays in the folder. After Close it is a no-op.
 func (f *Folder) Discard() {
 	if !f.closed {
 		f.closed = true
-		f.err = errors.New("the output folder was given up")
+		f.err = errors.New("the output folder was discarded")
 		f.jobs.discard()
 		f.timeline.discard()
 	}
@@ -116,7 +116,7 @@ func (f *Folder) WriteResult(r *Run) error {
 	return p.rename()
 }
 
-// pendingFile is a file that does not have its name yet.
+// pendingFile is a file not yet renamed into place.
 type pendingFile struct {
 	f    *securefile.Temp
 	w    *bufio.Writer
@@ -141,7 +141,7 @@ func (p *pendingFile) finish() error {
 }
 
 func (p *pendingFile) rename() error {
-	if err := p.f.Commit(); err != nil && !errors.Is(err, securefile.ErrNotDurable) { // a run can be made again
+	if err := p.f.Commit(); err != nil && !errors.Is(err, securefile.ErrNotDurable) { // a run can be repeated
 		return fmt.Errorf("writing %s: %w", p.name, err)
 	}
 	return nil

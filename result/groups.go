@@ -54,20 +54,20 @@ func (g *group) add(r *sim.JobRecord, f *figures, exact bool) {
 	g.elapsed.add(f.elapsed)
 	g.slowdown.addKnown(f.slowdown)
 	if !exact {
-		g.pour()
+		g.toSketch()
 	}
 }
 
-// pour goes over to sketches as soon as they are the smaller form. Small groups stay exact.
-func (g *group) pour() {
+// toSketch switches to sketches once they are smaller. Small groups stay exact.
+func (g *group) toSketch() {
 	for _, s := range []*series{&g.wait, &g.elapsed, &g.slowdown} {
 		if len(s.values) > sketchWorth {
-			s.pour()
+			s.toSketch()
 		}
 	}
 }
 
-// figures lists the groups, those that used most first.
+// figures lists the groups by usage, largest first.
 func (gs *groups) figures() []Group {
 	order := slices.Clone(gs.list)
 	slices.SortFunc(order, func(a, b *group) int {
@@ -83,7 +83,7 @@ func (gs *groups) figures() []Group {
 	return list
 }
 
-// jain is Jain's index over the groups' mean slowdown. Groups without a finished job are left out.
+// jain is Jain's index over the groups' mean slowdown. Groups without a finished job are excluded.
 func (gs *groups) jain() float64 {
 	var sum, squares, n float64
 	for _, g := range gs.list {

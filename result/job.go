@@ -8,10 +8,10 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// figures are one finished job's values, in seconds. A ratio that is not defined is NaN.
+// figures are one finished job's values, in seconds. An undefined ratio is NaN.
 type figures struct{ wait, run, elapsed, slowdown, response float64 }
 
-// figuresOf works on integer times, so that a job that waited nothing has a response ratio of exactly 1.
+// figuresOf uses integer times, so that a job without a wait has a response ratio of exactly 1.
 func figuresOf(r *sim.JobRecord) figures {
 	if r.Outcome != sim.Finished {
 		return figures{slowdown: math.NaN(), response: math.NaN()}
@@ -30,7 +30,7 @@ func figuresOf(r *sim.JobRecord) figures {
 	}
 }
 
-// ratio is a/b; 0/0 is 1 (nothing took as long as nothing), anything else over 0 is not defined.
+// ratio is a/b; 0/0 is 1, anything else over 0 is undefined.
 func ratio(a, b unit.Time) float64 {
 	switch {
 	case b > 0:
@@ -41,7 +41,7 @@ func ratio(a, b unit.Time) float64 {
 	return math.NaN()
 }
 
-// RowOf turns a record into a row of jobs.parquet. What did not happen or is not defined is -1.
+// RowOf converts a record into a row of jobs.parquet. What did not happen or is undefined is -1.
 func RowOf(r *sim.JobRecord) JobRow {
 	queue, user, class := names(r)
 	row := JobRow{

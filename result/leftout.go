@@ -2,10 +2,10 @@ package result
 
 import "github.com/yardmaster/yardmaster/sim"
 
-// maxLeftOut bounds the list of jobs that did not finish; beyond it only their number is known.
+// maxLeftOut bounds the list of jobs that did not finish; beyond it only their number is kept.
 const maxLeftOut = 100_000
 
-// leaveOut notes a job that did not finish.
+// leaveOut records a job that did not finish.
 func (c *Collector) leaveOut(r *sim.JobRecord) {
 	if r.Outcome != sim.Finished && len(c.leftOut) < maxLeftOut {
 		c.leftOut = append(c.leftOut, r.Seq)

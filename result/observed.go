@@ -9,11 +9,11 @@ import (
 )
 
 // Observed compares a run with what really happened, for the jobs whose trace says so: elapsed time from the submission
-// in the simulator against the time from launch to finish on the cluster. (In a trace, submission and launch are apart
-// by what the client and the scheduler needed to prepare the job, which the simulator does not model.)
+// in the simulator against the time from launch to finish on the cluster. (In a trace, the time between submission and launch
+// is job preparation by client and scheduler, which the simulator does not model.)
 type Observed struct {
-	// OtherSettings says why the run is not under the settings that the jobs were observed under; "": it is. Where it is not, the
-	// errors are differences, and what the other settings are predicted to do is among them.
+	// OtherSettings says why the run's settings differ from those that the jobs were observed under; "": they do not. If they differ, the
+	// errors include the predicted effect of the other settings.
 	OtherSettings string `json:"other_settings,omitempty"`
 
 	Jobs        int64         `json:"jobs"`         // that succeeded on the cluster and finished in the run
@@ -34,7 +34,7 @@ type ObservedJob struct {
 // keepWorst bounds the list of jobs in a result.
 const keepWorst = 50
 
-// observations gathers the comparison during a run.
+// observations accumulates the comparison during a run.
 type observations struct {
 	abs    series
 	signed float64
@@ -50,7 +50,7 @@ func (o *observations) add(r *sim.JobRecord, exact bool) {
 	j := ObservedJob{ID: r.Job.ID, Observed: round((was.Finish - was.Launch).Seconds()), Simulated: round((r.Finish - r.Job.Submit).Seconds())}
 	j.Error = round(j.Simulated/j.Observed - 1)
 	if !exact {
-		o.abs.pour()
+		o.abs.toSketch()
 	}
 	o.abs.add(math.Abs(j.Error))
 	o.signed += j.Error

@@ -1,4 +1,4 @@
-// Package result turns what a run's sink sees into figures: per job, per queue, user and class, and for the whole run.
+// Package result computes figures from a run's records: per job, per queue, user and class, and for the whole run.
 // docs/metrics.md defines every figure. All times in a Run are seconds; it holds no wall-clock time, so that the same
 // scenario and seed give the same bytes.
 package result
@@ -17,7 +17,7 @@ type Run struct {
 
 	// Makespan is from the first submission to the last finish.
 	Makespan float64 `json:"makespan"`
-	// Utilisation is memory held over memory there, between first submission and last finish.
+	// Utilisation is memory held over total memory, between first submission and last finish.
 	Utilisation float64 `json:"utilisation"`
 	// ContainerHours is the time containers were held.
 	ContainerHours float64 `json:"container_hours"`
@@ -28,7 +28,7 @@ type Run struct {
 	Locality  Locality `json:"locality"`
 	Traffic   *Traffic `json:"traffic,omitempty"` // of a run with a network
 
-	Steering *Steering `json:"steering,omitempty"` // of a run in which a policy moved settings
+	Steering *Steering `json:"steering,omitempty"` // of a run with a steering policy
 
 	ByQueue []Group `json:"by_queue"`
 	ByUser  []Group `json:"by_user"`
@@ -38,14 +38,14 @@ type Run struct {
 
 	Refusals []Refusal `json:"refusals,omitempty"` // why jobs did not finish: at most 20 reasons, most frequent first
 
-	// LeftOut are the jobs that did not finish, by number of arrival, ascending; see Apart. Of very many, only the first that are known.
+	// LeftOut are the jobs that did not finish, by arrival number, ascending; see Apart. Truncated if there are very many.
 	LeftOut []int64 `json:"-"`
 
 	Events    int64 `json:"events"`
 	Decisions int64 `json:"decisions"`
 }
 
-// Scenario is what was run, in words that can be typed again.
+// Scenario is what was run, in reproducible terms.
 type Scenario struct {
 	Workload       string   `json:"workload"`
 	WorkloadSHA256 string   `json:"workload_sha256,omitempty"` // of the file, when it is one
@@ -55,7 +55,7 @@ type Scenario struct {
 	OtherSettings  string   `json:"-"`     // see Observed
 	Model          []string `json:"model"` // each as "name=value"
 	Seed           uint64   `json:"seed"`
-	Command        string   `json:"command,omitempty"` // that makes it again
+	Command        string   `json:"command,omitempty"` // that reproduces it
 }
 
 // JobCounts counts jobs.
@@ -94,7 +94,7 @@ type Stats struct {
 	Max    float64 `json:"max"`
 }
 
-// Fairness holds Jain's index, (sum x)^2 / (n sum x^2), 1 when all are treated alike.
+// Fairness holds Jain's index, (sum x)^2 / (n sum x^2), 1 when all are treated equally.
 type Fairness struct {
 	JainSlowdownUsers  float64 `json:"jain_slowdown_users"`  // over users' mean slowdown
 	JainSlowdownQueues float64 `json:"jain_slowdown_queues"` // over queues' mean slowdown
@@ -106,13 +106,13 @@ type Locality struct {
 	Node int64 `json:"node"`
 	Rack int64 `json:"rack"`
 	Off  int64 `json:"off"`
-	None int64 `json:"none"` // tasks whose input lies nowhere in particular
+	None int64 `json:"none"` // tasks whose input has no location
 }
 
 // Traffic is what tasks passed over the network.
 type Traffic struct {
 	Flows          int64     `json:"flows"`
-	Settled        int64     `json:"settled"` // times that the rates of flows were worked out anew
+	Settled        int64     `json:"settled"` // times that the rates of flows were recomputed
 	ReadBytes      float64   `json:"read_bytes"`
 	ShuffledBytes  float64   `json:"shuffled_bytes"`
 	CrossRackBytes float64   `json:"cross_rack_bytes"`

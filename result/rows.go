@@ -7,7 +7,7 @@ import (
 	"github.com/yardmaster/yardmaster/internal/parq"
 )
 
-// groupRows is the number of rows after which a group leaves memory.
+// groupRows is the number of rows after which a group is flushed.
 const groupRows = 50_000
 
 // rowWriter streams the rows of a table in groups. close completes the table and leaves the file open.

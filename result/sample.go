@@ -10,10 +10,10 @@ import (
 )
 
 // JobSample is a sim.Sink that keeps a sample of jobs for charts: a tenth of it is the jobs with most tasks, which a reader
-// would miss, and the rest is drawn evenly from all others.
+// would miss, and the rest is a uniform sample of all others.
 //
 // Which jobs are kept depends on the workload and the seed only, not on what a scheduler does with them or in which order they
-// end, so that the samples of several runs show the same jobs: a job's number of arrival is hashed with the seed, and the least
+// end, so that the samples of several runs show the same jobs: a job's arrival number is hashed with the seed, and the smallest
 // hashes stay (bottom-k sampling).
 type JobSample struct {
 	most, rest kept
@@ -21,7 +21,7 @@ type JobSample struct {
 	seen       int64
 }
 
-// sampled is a job of the sample. Fewer tasks leave first, then greater hashes; among the rest only the hash counts.
+// sampled is a job of the sample. Jobs with fewer tasks are evicted first, then larger hashes; among the rest only the hash counts.
 type sampled struct {
 	tasks, seq int64
 	hash       uint64
@@ -36,10 +36,10 @@ func NewJobSample(n int, seed uint64) *JobSample {
 	return &JobSample{most: newKept(n / 10), rest: newKept(n - n/10), seed: workload.Seed(seed, 0x6a6f62)}
 }
 
-// Sample does nothing: this sink is about jobs.
+// Sample is a no-op: this sink is about jobs.
 func (s *JobSample) Sample(*sim.Sample) {}
 
-// Job offers a job. One that drops out of those with most tasks is offered to the rest then, so that every other job is offered
+// Job offers a job. One evicted from those with most tasks is then offered to the rest, so that every other job is offered
 // exactly once, and the order of offers does not matter.
 func (s *JobSample) Job(r *sim.JobRecord) {
 	s.seen++
@@ -79,7 +79,7 @@ func (s *JobSample) Rows() []JobRow {
 	return rows
 }
 
-// kept is a heap of at most limit jobs with the one on top that leaves first.
+// kept is a heap of at most limit jobs, next to evict on top.
 type kept struct {
 	limit int
 	heap.Heap[sampled]
@@ -87,12 +87,12 @@ type kept struct {
 
 func newKept(limit int) kept { return kept{limit, heap.Heap[sampled]{Before: leaves}} }
 
-// takes says whether a job would stay.
+// takes says whether a job would be kept.
 func (k *kept) takes(j *sampled) bool {
 	return len(k.Items) < k.limit || k.limit > 0 && leaves(k.Items[0], *j)
 }
 
-// put takes a job in and returns the one that has to leave for it, if one does.
+// put adds a job and returns the evicted one, if any.
 func (k *kept) put(j sampled) (sampled, bool) {
 	if k.Push(j); len(k.Items) > k.limit {
 		return k.Pop(), true
@@ -100,7 +100,7 @@ func (k *kept) put(j sampled) (sampled, bool) {
 	return sampled{}, false
 }
 
-// leaves says whether a leaves before b.
+// leaves says whether a is evicted before b.
 func leaves(a, b sampled) bool {
 	return cmp.Or(cmp.Compare(a.tasks, b.tasks), cmp.Compare(b.hash, a.hash), cmp.Compare(b.seq, a.seq)) < 0
 }

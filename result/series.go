@@ -8,7 +8,7 @@ import (
 )
 
 // The sketch is an HdrHistogram: buckets whose width is at most a thousandth of their value. Seconds and ratios share
-// one geometry: steps of a ten-thousandth, up to ten years. A value above counts as the highest.
+// one geometry: steps of a ten-thousandth, up to ten years. Larger values are clamped.
 const (
 	sketchStep   = 1e-4
 	sketchMax    = int64(10 * 365 * 86400 / sketchStep)
@@ -17,8 +17,8 @@ const (
 	sketchWorth = 34_000
 )
 
-// series gathers the values of one figure. Count, mean, deviation, least and greatest are exact at all times; quantiles
-// come from the values themselves or, once poured, from a sketch.
+// series accumulates the values of one figure. Count, mean, deviation, min and max are always exact; quantiles
+// come from the values themselves or, after toSketch, from a sketch.
 type series struct {
 	n        int64
 	mean, m2 float64 // Welford's running mean and sum of squared deviations
@@ -51,15 +51,15 @@ func (s *series) add(v float64) {
 	s.sorted = false
 }
 
-// addKnown adds v unless it is not defined.
+// addKnown adds v unless it is undefined.
 func (s *series) addKnown(v float64) {
 	if !math.IsNaN(v) {
 		s.add(v)
 	}
 }
 
-// pour gives up the values for a sketch of them.
-func (s *series) pour() {
+// toSketch replaces the values by a sketch.
+func (s *series) toSketch() {
 	if s.sketch != nil {
 		return
 	}
@@ -124,7 +124,7 @@ func (s *series) jain() float64 {
 	return s.sum * s.sum / (float64(s.n) * s.squares)
 }
 
-// round keeps six decimals: microseconds. What is left prints without an exponent. A value that JSON cannot hold becomes 0.
+// round keeps six decimals: microseconds, printed without an exponent. A value that JSON cannot represent becomes 0.
 func round(v float64) float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0

@@ -56,7 +56,7 @@ func Variance(xs []float64) float64 {
 	return variance(xs, Mean(xs).Mean)
 }
 
-// Quantile is the q-quantile of values in any order, 0 <= q <= 1, as series has it; NaN of none.
+// Quantile is the q-quantile of unsorted values, 0 <= q <= 1, as series computes it; NaN if empty.
 func Quantile(xs []float64, q float64) float64 {
 	if len(xs) == 0 {
 		return math.NaN()
@@ -83,8 +83,8 @@ type Difference struct {
 	Ratio Estimate
 }
 
-// Sure says whether the difference is clear: the interval of the ratio leaves out 1 or, where the ratio has none, that of the
-// difference leaves out 0.
+// Sure says whether the difference is significant: the interval of the ratio excludes 1 or, if the ratio has none, that of the
+// difference excludes 0.
 func (d *Difference) Sure() bool {
 	if d.Ratio.Known {
 		return d.Ratio.Low > 1 || d.Ratio.High < 1
@@ -92,8 +92,8 @@ func (d *Difference) Sure() bool {
 	return d.Diff.Known && (d.Diff.Low > 0 || d.Diff.High < 0)
 }
 
-// Paired compares other with base, whose i-th values come from the same seed. Pairing takes out what the seeds have in
-// common. It takes as many pairs as both have.
+// Paired compares other with base, whose i-th values come from the same seed. Pairing removes the variance the seeds
+// share. Extra values without a pair are ignored.
 func Paired(base, other []float64) Difference {
 	n := min(len(base), len(other))
 	base, other = base[:n], other[:n]
@@ -109,9 +109,9 @@ func Paired(base, other []float64) Difference {
 //
 //	log r +- t(0.975, n-1) sqrt((n-1)/n sum (l[i] - mean(l))^2)
 //
-// A busy seed that lengthens both figures alike leaves every l[i] where it was, so it is not taken for doubt about the ratio. The
-// logarithm keeps the interval above 0 and makes it the same whichever of the two is called the base. Of the intervals tried (see
-// docs/comparing.md), it is the one that stays nearest to the 95 % that it claims. Sources: Tukey (1958); Miller, "The jackknife: a
+// A busy seed that scales both figures equally leaves every l[i] unchanged, so it does not widen the interval. The
+// logarithm keeps the interval above 0 and makes it symmetric in the choice of base. Of the intervals tried (see
+// docs/comparing.md), its coverage is nearest to 95 %. Sources: Tukey (1958); Miller, "The jackknife: a
 // review" (Biometrika, 1974); Cochran, Sampling Techniques, chapter 6, for what it replaces.
 //
 // Where the logarithm does not exist, because all but one of the b are 0, the jackknife is taken on r itself. There is no
@@ -155,7 +155,7 @@ func ratioOfMeans(a, b []float64) Estimate {
 	return e
 }
 
-// others is the sum of all but the i-th value; taking it from the sum of all would leave a rounding error where it is 0.
+// others is the sum of all but the i-th value; subtracting from the total would leave a rounding error where it is 0.
 func others(xs []float64, i int) float64 {
 	var sum float64
 	for k, x := range xs {

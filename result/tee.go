@@ -2,7 +2,7 @@ package result
 
 import "github.com/yardmaster/yardmaster/sim"
 
-// Tee hands every record to all sinks, in their order. Sinks that are nil are left out.
+// Tee passes every record to all sinks, in order. Nil sinks are skipped.
 func Tee(sinks ...sim.Sink) sim.Sink {
 	var t tee
 	for _, s := range sinks {

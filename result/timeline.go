@@ -7,7 +7,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Timeline is a run over time, thinned for a chart. Interval i is from Edges[i] to Edges[i+1]; Containers holds, by queue, the average
+// Timeline is a run over time, downsampled for a chart. Interval i is from Edges[i] to Edges[i+1]; Containers holds, by queue, the average
 // number of containers in each interval.
 type Timeline struct {
 	Edges      []float64 // seconds
@@ -15,12 +15,12 @@ type Timeline struct {
 	Containers [][]float64
 }
 
-// maxTimelineQueues keeps charts and memory bounded; further queues are gathered in Others.
+// maxTimelineQueues bounds charts and memory; further queues are merged into Others.
 const maxTimelineQueues = 100
 
-// TimelineSink is a sim.Sink that keeps a Timeline of bounded length: whenever it is twice as long as asked for, the width
-// of an interval doubles. Neighbours that fit into one width are one interval, those that come later too, so that the
-// whole run is equally fine; a stretch in which nothing changes may be longer.
+// TimelineSink is a sim.Sink that keeps a Timeline of bounded length: whenever it exceeds twice the limit, the width
+// of an interval doubles. Neighbours that fit into one width are merged, later ones too, so that the
+// whole run has the same resolution; an interval without changes may be longer.
 type TimelineSink struct {
 	most  int
 	width unit.Time // of an interval; 0: as the samples come
@@ -28,17 +28,17 @@ type TimelineSink struct {
 	start unit.Time
 	names []string
 	index map[string]int
-	cells [][]float64 // containers by queue; rows may be shorter than ends: nothing happened since
+	cells [][]float64 // containers by queue; rows may be shorter than ends: zero from there on
 }
 
 var _ sim.Sink = (*TimelineSink)(nil)
 
-// NewTimeline returns a sink that keeps at most maxPoints intervals in the end.
+// NewTimeline returns a sink that ends up with at most maxPoints intervals.
 func NewTimeline(maxPoints int) *TimelineSink {
 	return &TimelineSink{most: max(1, maxPoints), index: map[string]int{}}
 }
 
-// Job does nothing: a timeline is about samples.
+// Job is a no-op: a timeline is about samples.
 func (t *TimelineSink) Job(*sim.JobRecord) {}
 
 // Sample adds one interval. Samples come in the order of time; a gap between two is an interval in which nothing ran.
@@ -101,7 +101,7 @@ func (t *TimelineSink) widen() {
 	t.join(0)
 }
 
-// join makes one interval of neighbours, from interval i on, that fit into a width together.
+// join merges neighbouring intervals, from interval i on, that fit into one width.
 func (t *TimelineSink) join(i int) {
 	n := len(t.ends)
 	for k, row := range t.cells {

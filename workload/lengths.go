@@ -40,7 +40,7 @@ func ParseLengthKind(s string) (LengthKind, error) {
 			return LengthKind(k), nil
 		}
 	}
-	return 0, fmt.Errorf("%q is no way to give task lengths: want one of %v", s, lengthKindNames)
+	return 0, fmt.Errorf("unknown kind of task lengths %q: want one of %v", s, lengthKindNames)
 }
 
 // Lengths says how long the tasks of a stage run, once their input is there.
@@ -56,7 +56,7 @@ type Lengths struct {
 // Fixed is a constant length.
 func Fixed(t unit.Time) Lengths { return Lengths{Kind: Constant, A: t} }
 
-// Validate reports lengths that cannot be drawn.
+// Validate reports invalid lengths.
 func (l *Lengths) Validate(tasks int64) error {
 	if l.A < 0 || l.B < 0 {
 		return fmt.Errorf("%v task lengths: negative time", l.Kind)
@@ -106,7 +106,7 @@ func (l *Lengths) Validate(tasks int64) error {
 	return nil
 }
 
-// MaxLength is the longest that a task may take. It keeps one absurd draw of a heavy tail from overflowing the clock.
+// MaxLength is the maximum task length. It keeps an extreme draw of a heavy tail from overflowing the clock.
 const MaxLength = 10 * 365 * unit.Day
 
 // Drawn says whether lengths depend on the seed.
@@ -124,7 +124,7 @@ func (l *Lengths) Draw(i int64, seed uint64) unit.Time {
 	case List:
 		return l.Values[i]
 	case Quantiles:
-		// In integers: a random 64-bit number times the number of steps is a step and, below the point, a place in it.
+		// Fixed-point: a random 64-bit fraction times the number of steps is a step and a position within it.
 		step, place := bits.Mul64(Seed(seed, uint64(i)), uint64(len(l.Values)-1))
 		lo := l.Values[step]
 		if place == 0 {

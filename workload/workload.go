@@ -1,11 +1,11 @@
-// Package workload describes work: jobs that are small graphs of stages, each with a count of like tasks.
+// Package workload describes work: jobs that are small graphs of stages, each with a number of identical tasks.
 //
 // A pending task is an integer. A job with 87,000 maps is one Stage value, so a day of a large cluster is a few
 // megabytes, and a billion tasks cost no more memory than the jobs they belong to. How long task i of a stage takes is
 // a pure function of the stage, the task's number and a seed (see Lengths), so that every scheduler that is compared on
-// a workload meets exactly the same tasks, in whichever order it starts them.
+// a workload gets exactly the same tasks, in whichever order it starts them.
 //
-// A Job is immutable once a Source has handed it out: runs share it.
+// A Job is immutable once a Source has returned it: runs share it.
 package workload
 
 import (
@@ -54,21 +54,21 @@ type Job struct {
 	Observed *Observed // what really happened, where the trace says; never shown to a policy
 }
 
-// Stage is a set of like tasks.
+// Stage is a set of identical tasks.
 type Stage struct {
 	Name   string
 	Kind   Kind
 	Tasks  int64
-	Gang   int64          // so many tasks start together or not at all; 0 or 1: each by itself
+	Gang   int64          // gang size: this many tasks start together or not at all; 0 or 1: no gang
 	Ask    unit.Resources // one task's container; ignored when the job keeps its containers
 	Length Lengths
-	After  []Edge     // the stages it needs, by index; always smaller than its own
+	After  []Edge     // upstream stages, by index; always smaller than its own
 	Input  unit.Bytes // read from storage by all tasks together
 	Output unit.Bytes // written to storage by all tasks together
-	// CyclesPerByte is the work of the processor for each byte of Input or, where the stage has none, of what it is passed. It
-	// matters only to a model that asks for it; 0: the model's own.
+	// CyclesPerByte is the CPU work per byte of Input or, where the stage has none, of its shuffle input. It
+	// is used only by models that need it; 0: the model's default.
 	CyclesPerByte float64
-	Hosts         *Hosts // where each task's input lies, when the trace says
+	Hosts         *Hosts // location of each task's input, if the trace gives it
 }
 
 // Edge says that a stage needs the output of an earlier one.
@@ -78,7 +78,7 @@ type Edge struct {
 	SlowStart float64    // share of From's tasks that must be done before this stage may take containers; 1: all
 }
 
-// Hosts names, for every task of a stage, the nodes that hold its input. Names are interned once a stage.
+// Hosts names, for every task of a stage, the nodes that hold its input. Names are interned per stage.
 type Hosts struct {
 	Names []string  // "rack/node" or "node"
 	Of    [][]int32 // by task: indices into Names; may be shorter than Tasks or have empty rows (no preference)
@@ -106,7 +106,7 @@ func (j *Job) Tasks() int64 {
 	return n
 }
 
-// Validate reports what makes the job impossible to run.
+// Validate reports why the job cannot run.
 func (j *Job) Validate() error {
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("job %s: %s", j.ID, fmt.Sprintf(format, args...))
@@ -173,7 +173,7 @@ type Source interface {
 	Next() (*Job, error)
 }
 
-// Next takes the next job of a source that must be sorted by submit time and have come to now; nil after the last one.
+// Next returns the next job of a source that must be sorted by submit time and has reached now; nil after the last one.
 func Next(src Source, now unit.Time) (*Job, error) {
 	j, err := src.Next()
 	if errors.Is(err, io.EOF) {
@@ -192,7 +192,7 @@ func Next(src Source, now unit.Time) (*Job, error) {
 	return j, nil
 }
 
-// Slice is a workload that is in memory already, sorted by submit time.
+// Slice is a workload in memory, sorted by submit time.
 type Slice []*Job
 
 // Source returns a Source over s.
@@ -224,34 +224,34 @@ func ReadAll(src Source) (Slice, error) {
 	}
 }
 
-// Note is something a reader did to a workload that a person should know of: an assumption, or records dropped.
+// Note is something a reader did to a workload that users should know: an assumption, or records dropped.
 type Note struct {
 	Text  string `json:"text"`
-	Count int64  `json:"count,omitempty"` // records concerned; 0 when it concerns the whole workload
+	Count int64  `json:"count,omitempty"` // affected records; 0: the whole workload
 }
 
-// Notes is a list of notes in the making.
+// Notes collects notes.
 type Notes []Note
 
-// Add notes what happened to some records; nothing if there are none.
+// Add adds a note about some records; no-op if count is 0.
 func (n *Notes) Add(count int64, format string, args ...any) {
 	if count > 0 {
 		*n = append(*n, Note{fmt.Sprintf(format, args...), count})
 	}
 }
 
-// Say notes what concerns the whole workload.
+// Say adds a note about the whole workload.
 func (n *Notes) Say(format string, args ...any) {
 	*n = append(*n, Note{Text: fmt.Sprintf(format, args...)})
 }
 
-// Held is a job that waits to be handed out by submission; N breaks ties.
+// Held is a job buffered for sorting by submit time; N breaks ties.
 type Held struct {
 	Job *Job
 	N   int64
 }
 
-// Before is the order in which held jobs are handed out.
+// Before orders held jobs by submit time.
 func (h Held) Before(other Held) bool {
 	return h.Job.Submit < other.Job.Submit || h.Job.Submit == other.Job.Submit && h.N < other.N
 }

@@ -1,4 +1,4 @@
-// Package build says which build of the program this is, from what the Go toolchain wrote into the binary.
+// Package build identifies the running build, from what the Go toolchain wrote into the binary.
 package build
 
 import (
@@ -26,7 +26,7 @@ func Read() Info {
 	return From(b)
 }
 
-// From takes the build that a binary carries.
+// From returns the build described by a binary's build info.
 func From(b *debug.BuildInfo) Info {
 	i := Info{Version: b.Main.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if i.Version == "" || i.Version == "(devel)" {

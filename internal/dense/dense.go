@@ -1,7 +1,7 @@
-// Package dense has slices that are indexed by small numbers, and hands such numbers out.
+// Package dense has slices indexed by small integers, and allocates such integers.
 package dense
 
-// At is the element of a slice at a number. A slice that is too short for it grows.
+// At is the element of a slice at index i. The slice grows if it is too short.
 func At[T any](s *[]T, i int32) *T {
 	if int(i) >= len(*s) {
 		*s = append(*s, make([]T, int(i)+1-len(*s))...)
@@ -9,13 +9,13 @@ func At[T any](s *[]T, i int32) *T {
 	return &(*s)[i]
 }
 
-// Numbers hands out numbers, from 0 on. One that was given back is the next to be taken.
+// Numbers allocates integers from 0. A freed one is reused first.
 type Numbers struct {
 	free []int32
 	next int32
 }
 
-// Take hands out a number.
+// Take allocates a number.
 func (n *Numbers) Take() int32 {
 	if last := len(n.free) - 1; last >= 0 {
 		i := n.free[last]
@@ -26,5 +26,5 @@ func (n *Numbers) Take() int32 {
 	return n.next - 1
 }
 
-// Give takes a number back.
+// Give frees a number.
 func (n *Numbers) Give(i int32) { n.free = append(n.free, i) }

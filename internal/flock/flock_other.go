@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// Try cannot hold a file here: the error is [errors.ErrUnsupported].
+// Try is unsupported here: the error is [errors.ErrUnsupported].
 func Try(*os.File) error { return errors.ErrUnsupported }

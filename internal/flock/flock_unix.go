@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Try takes the lock of an open file, until that is closed. It does not wait.
+// Try locks an open file until it is closed. It does not block.
 func Try(f *os.File) error {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

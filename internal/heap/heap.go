@@ -7,7 +7,7 @@ type Heap[T any] struct {
 	Before func(a, b T) bool
 }
 
-// Init brings Items in order.
+// Init establishes the heap order of Items.
 func (h *Heap[T]) Init() {
 	for i := len(h.Items)/2 - 1; i >= 0; i-- {
 		h.down(i)
@@ -27,7 +27,7 @@ func (h *Heap[T]) Push(v T) {
 	}
 }
 
-// Pop takes the first value out.
+// Pop removes the first value.
 func (h *Heap[T]) Pop() T {
 	var none T
 	first, last := h.Items[0], len(h.Items)-1
@@ -37,7 +37,7 @@ func (h *Heap[T]) Pop() T {
 	return first
 }
 
-// Fix brings the heap in order after its first value has changed.
+// Fix restores the heap order after the first value has changed.
 func (h *Heap[T]) Fix() { h.down(0) }
 
 func (h *Heap[T]) down(i int) {

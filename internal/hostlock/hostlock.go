@@ -1,9 +1,9 @@
-// Package hostlock lets one process of this machine at a time have a name, whichever account it runs under and wherever it keeps its files.
+// Package hostlock is a named lock per machine, independent of account and file locations.
 //
 // On Linux a name is a socket in the abstract namespace: there is no file that could be a link, be left behind or belong to the wrong account,
-// the system frees the name when its process ends, however it ends, and tells which process has it. Any account can take any name, which
-// is no secret: a name that is held is a reason not to begin something, never a reason not to undo it, unless the holder is Trusted. Containers with
-// a network of their own do not see each other. On other systems nobody is kept away.
+// the system frees the name when its process ends, however it ends, and reports which process holds it. Any account can take any name, and names
+// are not secret: a held name is a reason not to begin something, never a reason not to undo it, unless the holder is Trusted. Containers with
+// their own network namespace do not see each other. On other systems there is no lock.
 package hostlock
 
 import (
@@ -15,13 +15,13 @@ import (
 	"strconv"
 )
 
-// HeldError says who has a name.
+// HeldError says who holds a name.
 type HeldError struct {
 	PID int // 0: not known, or not visible from this container
 	UID int // -1: not known
 }
 
-// Trusted tells whether the holder is root or runs under this process's own account: nobody else could pose as it.
+// Trusted says whether the holder is root or runs under this process's own account: nobody else could impersonate it.
 func (e *HeldError) Trusted() bool { return e.UID == 0 || e.UID == os.Geteuid() }
 
 func (e *HeldError) Error() string {

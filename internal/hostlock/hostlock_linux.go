@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Take takes a name until it is closed. One that another process has gives a *HeldError.
+// Take takes a name until it is closed. If another process holds it, the error is a *HeldError.
 func Take(name string) (io.Closer, error) {
 	l, err := net.Listen("unix", address(name))
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -20,7 +20,7 @@ func Take(name string) (io.Closer, error) {
 	return l, err
 }
 
-// answer takes connections and closes them, until the listener is closed: if they piled up, nobody could ask who has the name.
+// answer accepts connections and closes them, until the listener is closed: with a full backlog nobody could ask who holds the name.
 func answer(l net.Listener) {
 	for {
 		c, err := l.Accept()
@@ -35,7 +35,7 @@ func answer(l net.Listener) {
 	}
 }
 
-// holder asks the system who listens.
+// holder asks the system which process listens.
 func holder(name string) *HeldError {
 	held := &HeldError{UID: -1}
 	c, err := net.DialTimeout("unix", address(name), time.Second)

@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// profile refuses a sound file that is written in a way this package does not read.
+// profile reports a valid file in an unsupported profile.
 func profile(text string, args ...any) error {
 	return fmt.Errorf("%w: %s; write it with Snappy, data pages of version 2 and no dictionaries", ErrOther,
 		fmt.Sprintf(text, args...))
 }
 
-// levelRuns reads values levels in Parquet's hybrid of runs and packed bits and hands them out in runs of equal levels.
+// levelRuns decodes values levels in Parquet's RLE/bit-packing hybrid and yields them in runs of equal levels.
 func levelRuns(b []byte, width int, values int64, yield func(level byte, n int64)) error {
 	left := values
 	for len(b) > 0 {
@@ -64,8 +64,8 @@ const (
 	maxThriftStructs = 150_000 // elements of lists of structures; the library needs up to 700 bytes for each
 )
 
-// checkThrift walks one structure in Thrift's compact form without building anything, and returns its length. The
-// library makes room for a list before it has seen an element, so the list's size must be known to be true.
+// checkThrift walks one structure in Thrift's compact protocol without building anything, and returns its length. The
+// library allocates a list before it has read an element, so the list's size must be validated.
 func checkThrift(b []byte) (int, error) {
 	w := thriftWalk{b: b, structs: maxThriftStructs}
 	if !w.structure(0) {
@@ -130,7 +130,7 @@ func (w *thriftWalk) structure(depth int) bool {
 
 func (w *thriftWalk) value(kind byte, depth int) bool {
 	switch kind {
-	case 1, 2, 3: // in a list, a truth value takes a byte, as a small integer does
+	case 1, 2, 3: // in a list, a bool takes a byte, as a small integer does
 		return w.skip(1)
 	case 4, 5, 6:
 		_, ok := w.varint()
@@ -162,7 +162,7 @@ func (w *thriftWalk) list(depth int) bool {
 	if n > uint64(len(w.b)-w.at) { // every element takes a byte at least
 		return false
 	}
-	if kind >= 8 { // what takes more memory than bytes
+	if kind >= 8 { // takes more memory than bytes
 		if w.structs -= int(n); w.structs < 0 {
 			return false
 		}

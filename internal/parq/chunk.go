@@ -10,7 +10,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// chunkWalk goes over the pages of one column in one group of rows.
+// chunkWalk walks the pages of one column chunk.
 type chunkWalk struct {
 	src   io.ReaderAt
 	chunk *format.ColumnMetaData
@@ -18,7 +18,7 @@ type chunkWalk struct {
 	limit int64 // values in one row
 
 	end     int64 // where the chunk ends in the file
-	largest int64 // bytes that its most demanding page needs
+	largest int64 // bytes its largest page needs
 	perRow  int64 // values in its fullest row
 
 	window []byte
@@ -65,7 +65,7 @@ func (w *chunkWalk) walk(after, size, rows int64) error {
 	return nil
 }
 
-// header reads one page header and says how long it is.
+// header reads one page header and returns its length.
 func (w *chunkWalk) header(at int64) (*format.PageHeader, int64, error) {
 	for _, n := range []int64{256, maxHeader} {
 		n = min(n, w.end-at)
@@ -79,7 +79,7 @@ func (w *chunkWalk) header(at int64) (*format.PageHeader, int64, error) {
 		used, err := checkThrift(b)
 		if err != nil {
 			if n < min(maxHeader, w.end-at) {
-				continue // it may only be longer than the first look
+				continue // it may just be longer than the first read
 			}
 			return nil, 0, err
 		}
@@ -170,7 +170,7 @@ func (w *chunkWalk) snappyLength(at, packed, plain int64) error {
 	return nil
 }
 
-// rows counts the values of the fullest row of a page, and makes sure that it has as many rows as it says.
+// rows counts the values of the fullest row of a page, and validates its number of rows.
 func (w *chunkWalk) rows(levels []byte, values, rows int64) (int64, error) {
 	if w.leaf.MaxRepetitionLevel == 0 {
 		return min(values, 1), nil

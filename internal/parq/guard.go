@@ -26,7 +26,7 @@ func damaged(text string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(text, args...))
 }
 
-// readFooter reads the file's description of itself, after a look at its sizes.
+// readFooter reads the file's metadata, after validating its sizes.
 func readFooter(src io.ReaderAt, size int64) (*format.FileMetaData, error) {
 	if size == 0 {
 		return nil, damaged("it is empty")
@@ -40,7 +40,7 @@ func readFooter(src io.ReaderAt, size int64) (*format.FileMetaData, error) {
 		return nil, err
 	}
 	if string(head[:]) != "PAR1" {
-		return nil, fmt.Errorf("%w: it does not start with PAR1, so it is no Parquet file", ErrOther)
+		return nil, fmt.Errorf("%w: it does not start with PAR1, so it is not a Parquet file", ErrOther)
 	}
 	if err := readAt(src, tail[:], size-8); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func readFooter(src io.ReaderAt, size int64) (*format.FileMetaData, error) {
 	return meta, nil
 }
 
-// checkRowGroups makes sure that what the library takes for granted about row groups holds.
+// checkRowGroups validates what the library assumes about row groups.
 func checkRowGroups(meta *format.FileMetaData) error {
 	if len(meta.Schema) < 2 || len(meta.Schema) > maxColumns {
 		return damaged("its schema has %d elements", len(meta.Schema))
@@ -95,7 +95,7 @@ func checkRowGroups(meta *format.FileMetaData) error {
 			return damaged("row group %d claims %d rows", i, g.NumRows)
 		}
 		if len(g.SortingColumns) > 0 {
-			return damaged("row group %d claims an order that nobody wrote", i)
+			return damaged("row group %d claims sorting columns", i)
 		}
 		rows += g.NumRows
 	}
@@ -142,7 +142,7 @@ func checkPages(src io.ReaderAt, size int64, meta *format.FileMetaData, schema *
 	return widest, nil
 }
 
-// readAt fills b or says why not.
+// readAt fills b or fails.
 func readAt(src io.ReaderAt, b []byte, off int64) error {
 	n, err := src.ReadAt(b, off)
 	if n == len(b) {

@@ -1,12 +1,12 @@
-// Package parq is the only place that touches the Parquet library. It writes files that are the same, byte for byte,
-// whenever the same rows are written, and it reads files that may be damaged or hostile.
+// Package parq is the only package that uses the Parquet library. It writes deterministic files, byte for byte the same
+// for the same rows, and it reads files that may be damaged or hostile.
 //
 // Parquet has many ways to store the same rows. This package writes, and reads back, one plain profile of it: data pages
 // of version 2 with plain values, compressed with Snappy, no dictionaries. In that profile the memory that a page needs
-// can be known before it is decoded: sizes stand in page headers, repetition and definition levels lie outside the
-// compressed part, and a Snappy block starts with its decoded length. Open walks all of them (see guard.go) before the
-// library sees a page; what the library still trips over becomes an error, because every call is made behind recover.
-// A file that other tools wrote in another profile is refused with a sentence that says how to write it.
+// is known before it is decoded: sizes are in page headers, repetition and definition levels are outside the
+// compressed part, and a Snappy block starts with its decoded length. Open validates all of them (see guard.go) before the
+// library sees a page; remaining panics of the library become errors, because every call recovers.
+// A file in another profile is refused with an error that says how to write it.
 package parq
 
 import (
@@ -17,10 +17,10 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// ErrDamaged is wrapped by every error that is about the bytes of a file rather than about reaching it.
+// ErrDamaged is wrapped by every error about the contents of a file rather than about I/O.
 var ErrDamaged = errors.New("damaged Parquet file")
 
-// ErrOther is wrapped when a sound Parquet file is not of the kind that was asked for.
+// ErrOther is wrapped when a valid Parquet file is not of the expected kind.
 var ErrOther = errors.New("not the expected kind of Parquet file")
 
 // createdBy is pinned: the library would write its own version, and an update would change every file.
@@ -29,10 +29,10 @@ const createdBy = "yardmaster"
 // pageBytes is the size at which a column's page is closed. A single row may exceed it.
 const pageBytes = 128 << 10
 
-// Writer writes rows of T. A group of rows is kept in memory, encoded, until Flush.
+// Writer writes rows of T. A row group is buffered in memory, encoded, until Flush.
 type Writer[T any] struct {
 	w       *parquet.GenericWriter[T]
-	err     error // the first failure: a writer that failed stays failed
+	err     error // the first failure, sticky
 	pending int64
 }
 
@@ -61,7 +61,7 @@ func (w *Writer[T]) Write(rows []T) error {
 	})
 }
 
-// Flush ends the current group of rows and writes it out.
+// Flush writes out the current row group.
 func (w *Writer[T]) Flush() error {
 	return w.do(func() error {
 		w.pending = 0

@@ -53,7 +53,7 @@ func Open[T any](path string, lim Limits) (*Reader[T], error) {
 	return r, nil
 }
 
-// NewReader is Open for bytes that are at hand.
+// NewReader is Open for any io.ReaderAt.
 func NewReader[T any](src io.ReaderAt, size int64, lim Limits) (*Reader[T], error) {
 	r := &Reader[T]{}
 	err := guarded(func() error {
@@ -61,7 +61,7 @@ func NewReader[T any](src io.ReaderAt, size int64, lim Limits) (*Reader[T], erro
 		if err != nil {
 			return err
 		}
-		// The columns are compared before the pages are walked: "you gave me another file" is the more useful answer.
+		// The columns are compared before the pages are validated: "wrong file" is the more useful error.
 		want := parquet.SchemaOf(new(T))
 		if err := checkRowGroups(meta); err != nil {
 			return err
@@ -92,7 +92,7 @@ func NewReader[T any](src io.ReaderAt, size int64, lim Limits) (*Reader[T], erro
 // Rows is the number of rows in the file.
 func (r *Reader[T]) Rows() int64 { return r.meta.NumRows }
 
-// Keys returns what the footer says about the file.
+// Keys returns the footer's key-value metadata.
 func (r *Reader[T]) Keys() map[string]string {
 	keys := make(map[string]string, len(r.meta.KeyValueMetadata))
 	for _, kv := range r.meta.KeyValueMetadata {
@@ -118,7 +118,7 @@ func (r *Reader[T]) Next() (*T, error) {
 }
 
 func (r *Reader[T]) fill() error {
-	clear(r.batch) // the library reuses what lists it finds in a row; rows that were handed out must not change
+	clear(r.batch) // the library reuses the lists it finds in a row; returned rows must not change
 	n, err := r.r.Read(r.batch)
 	r.ready = r.batch[:n]
 	switch {

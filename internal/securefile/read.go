@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// ReadFile reads a file of ours, as [Open] does, of at most so many bytes.
+// ReadFile reads a file of ours, as [Open] does, of at most most bytes.
 func ReadFile(path string, most int64) ([]byte, error) {
 	f, err := Open(path, os.O_RDONLY, 0)
 	if err != nil {

@@ -1,11 +1,11 @@
-// Package securefile reads and writes files that a privileged process must not be tricked with: the scheduler's configuration, a journal.
+// Package securefile reads and writes files that a privileged process relies on, safe from tampering: the scheduler's configuration, a journal.
 //
 // The rule behind it: a path can be relied on if nobody but us and root can change what it leads to. [Resolve] and [CheckDir] establish that
-// for every folder and symbolic link on the way, from the root down, so that what was checked stays true until it is used; [Open] and
-// [OpenRegular] then follow no link and judge what they opened by its descriptor; [Temp] replaces a file as a whole, under a random name
+// for every folder and symbolic link on the path, from the root down, so that what was checked stays true until it is used; [Open] and
+// [OpenRegular] then follow no link and check the open descriptor; [Temp] replaces a file atomically, under a random name
 // until then. Owner, mode, access list and labels are copied from descriptor to descriptor ([CopyAccess]), never by name.
 //
-// Owners and modes are checked on Unix; access lists, labels and [Exchange] are Linux's. Elsewhere those steps do nothing or say
+// Owners and modes are checked on Unix; access lists, labels and [Exchange] are Linux only. Elsewhere those steps are no-ops or return
 // [errors.ErrUnsupported].
 package securefile
 
@@ -19,17 +19,17 @@ import (
 	"strings"
 )
 
-// ErrInsecure is that somebody other than us and root could change a file or what its path leads to. The message around it says how to mend it.
+// ErrInsecure means that somebody other than us and root could change a file or what its path leads to. The wrapping message says how to fix it.
 var ErrInsecure = errors.New("not safe from other accounts")
 
-// ErrNotDurable is that a file is in place, but a crash of the machine might still bring back what was there before.
+// ErrNotDurable means that a file is in place, but a crash of the machine might still bring back the previous one.
 var ErrNotDurable = errors.New("written, but perhaps not yet on disk")
 
 const maxLinks = 40 // as Linux
 
 // Resolve returns the absolute path of an existing file or folder without symbolic links. It fails with [ErrInsecure] unless only we and root
-// can change what the path leads to: every folder on the way belongs to one of us and is not writable by others. A folder with the sticky
-// bit, such as /tmp, may be on the way where what is used in it is ours or root's, but the file's own folder may not be one.
+// can change what the path leads to: every folder on the path belongs to one of us and is not writable by others. A folder with the sticky
+// bit, such as /tmp, may be on the path if what is used in it is ours or root's, but the file's own folder may not be one.
 func Resolve(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -111,7 +111,7 @@ func Open(path string, flag int, perm fs.FileMode) (*os.File, error) {
 }
 
 // OpenRegular opens a regular file as [os.OpenFile] does, but follows no symbolic link in the last element of its path, and does not wait for
-// the other end of a pipe. The file is cut ([os.O_TRUNC]) only once it is known to be a regular one.
+// the other end of a pipe. The file is truncated ([os.O_TRUNC]) only once it is known to be a regular one.
 func OpenRegular(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	return open(path, flag, perm, func(*os.File) error { return nil })
 }
@@ -149,7 +149,7 @@ func CheckFile(f *os.File) error {
 	return checkFile(f.Name(), info)
 }
 
-// Temp is a new file that replaces another as a whole. Either Commit or Discard ends it; Discard after Commit is a no-op.
+// Temp is a new file that replaces another atomically. Either Commit or Discard ends it; Discard after Commit is a no-op.
 type Temp struct {
 	*os.File
 	path string
@@ -176,13 +176,13 @@ func Create(path string, perm fs.FileMode) (*Temp, error) {
 // random matches [rand.Text], and so nothing with a dot in it: .out.html.RANDOM.tmp is of out.html, not of out.
 var random = strings.Repeat("[A-Z2-7]", 26)
 
-// Leftovers lists files that [Create] made for a path and that nobody ended, because the process was killed or is still at work.
+// Leftovers lists files that [Create] made for a path and that were never committed or discarded, because the process was killed or is still running.
 func Leftovers(path string) []string {
 	left, _ := filepath.Glob(filepath.Join(escape(filepath.Dir(path)), "."+escape(filepath.Base(path))+"."+random+".tmp")) // the pattern is sound
 	return left
 }
 
-// RemoveLeftovers deletes the [Leftovers] of a path, so far as it may: they only take room. No other process should be writing the file.
+// RemoveLeftovers deletes the [Leftovers] of a path, as far as permitted: they only take space. No other process should be writing the file.
 func RemoveLeftovers(path string) {
 	for _, f := range Leftovers(path) {
 		_ = os.Remove(f) // it may have its name by now, or be somebody else's
@@ -196,7 +196,7 @@ func escape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// Commit puts the file in place, atomically and durably. An error is from before that and nothing has changed, unless it is
+// Commit puts the file in place, atomically and durably. On error nothing has changed, unless it is
 // [ErrNotDurable].
 func (t *Temp) Commit() error {
 	err := errors.Join(t.Sync(), t.Close())
@@ -221,8 +221,8 @@ func (t *Temp) Discard() {
 	_ = os.Remove(t.Name()) // nothing refers to it
 }
 
-// WriteFile writes a file as a whole: nobody sees half of it, and it is on disk when WriteFile returns. It replaces what was there, a symbolic
-// link itself rather than what that leads to.
+// WriteFile writes a file atomically and durably. It replaces what was there, a symbolic
+// link itself rather than its target.
 func WriteFile(path string, data []byte, perm fs.FileMode) error {
 	t, err := NewTemp(path)
 	if err != nil {
@@ -250,8 +250,8 @@ func SyncDir(dir string) error {
 	return nil
 }
 
-// CopyAccess gives a file the owner, group, mode, access list and labels of another. Without the right to change the owner that is an error,
-// unless they are the same already.
+// CopyAccess copies owner, group, mode, access list and labels from another file. It fails without permission to change the owner,
+// unless the owners are the same already.
 func CopyAccess(to, from *os.File) error {
 	info, err := from.Stat()
 	if err != nil {
@@ -266,9 +266,9 @@ func CopyAccess(to, from *os.File) error {
 	return to.Chmod(info.Mode().Perm()) // last: with an access list, its group bits are the list's mask
 }
 
-// Reserve sets disk space aside for the first size bytes of a file, which does not grow by it, so that it can be overwritten with as much
-// later though the disk is full by then. Where the file system cannot, it does nothing.
+// Reserve preallocates disk space for the first size bytes of a file, without growing it, so that it can be overwritten with that much
+// later even if the disk is full. No-op if the file system does not support it.
 func Reserve(f *os.File, size int64) error { return reserve(f, size) }
 
-// Exchange swaps two files of one folder, atomically. Where the system or the file system cannot, the error is an [errors.ErrUnsupported].
+// Exchange swaps two files of one folder atomically. If the system or the file system cannot, the error is an [errors.ErrUnsupported].
 func Exchange(a, b string) error { return exchange(a, b) }

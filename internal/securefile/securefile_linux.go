@@ -13,8 +13,8 @@ const (
 	label      = "security.selinux"
 )
 
-// copyAttributes copies the access list, the SELinux label and user attributes. A list that the file inherited from its folder goes where the
-// other has none. Attributes that vouch for the content, such as IMA's, would be wrong on another content and are left out.
+// copyAttributes copies the access list, the SELinux label and user attributes. A list that the file inherited from its folder is removed if the
+// other has none. Attributes that attest the content, such as IMA's, would be wrong for other content and are omitted.
 func copyAttributes(to, from *os.File) error {
 	fail := func(name string, err error) error {
 		return &os.PathError{Op: "copy attribute " + name + " of", Path: from.Name(), Err: err}
@@ -28,7 +28,7 @@ func copyAttributes(to, from *os.File) error {
 		if name != accessList && name != label && !strings.HasPrefix(name, "user.") {
 			continue
 		}
-		value := make([]byte, 64<<10) // the most that the kernel keeps
+		value := make([]byte, 64<<10) // the kernel's maximum
 		n, err := unix.Fgetxattr(int(from.Fd()), name, value)
 		if err == nil {
 			err = unix.Fsetxattr(int(to.Fd()), name, value[:n], 0)

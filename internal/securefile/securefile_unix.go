@@ -42,7 +42,7 @@ func checkDir(path string, info fs.FileInfo, onTheWay bool) error {
 	return nil
 }
 
-// checkEntry judges what was found in a folder that passed checkDir. In one with the sticky bit others can add entries, and take away only
+// checkEntry checks an entry of a folder that passed checkDir. In one with the sticky bit others can add entries, and remove only
 // their own.
 func checkEntry(path string, info, in fs.FileInfo) error {
 	if shared(in) && !ours(info) {

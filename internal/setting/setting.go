@@ -1,5 +1,5 @@
-// Package setting describes the settings of a value: each is a key of a file and a flag of the same name, read from a text and written so that
-// it reads back as the same.
+// Package setting describes the settings of a value: each is a key of a file and a flag of the same name, parsed from text and formatted so that
+// it round-trips.
 package setting
 
 import (
@@ -18,7 +18,7 @@ type Of[T any] struct {
 	Value string // what a value looks like, for help; "": yes or no
 	Help  string
 	Many  bool // may be given several times; Set adds a value then, and "" empties it
-	// For names the formats of traces whose reading it changes; empty: it acts on every workload.
+	// For names the trace formats it applies to; empty: all workloads.
 	For []string
 	// Set takes one value as typed.
 	Set func(of *T, text string) error
@@ -26,7 +26,7 @@ type Of[T any] struct {
 	Get func(of *T) []string
 }
 
-// On limits a setting to the formats of traces that it acts on.
+// On limits a setting to the trace formats it applies to.
 func (s Of[T]) On(formats ...string) Of[T] {
 	s.For = formats
 	return s
@@ -45,7 +45,7 @@ func (s *Of[T]) Apply(of *T, values []string) error {
 	return nil
 }
 
-// In makes the settings of a part those of the whole, in a section of its file.
+// In lifts the settings of a part to the whole, in a section of its file.
 func In[T, P any](section string, part func(*T) *P, of []Of[P]) []Of[T] {
 	out := make([]Of[T], len(of))
 	for i, s := range of {
@@ -78,7 +78,7 @@ func Value[T, V any](name, in, value, help string, at func(*T) *V, read func(str
 	}
 }
 
-// Text is any text that check lets pass; nil: all.
+// Text is any text that check accepts; nil: all.
 func Text[T any](name, in, value, help string, at func(*T) *string, check func(string) error) Of[T] {
 	return Value(name, in, value, help, at, func(v string) (string, error) {
 		if check != nil {
@@ -105,7 +105,7 @@ func Texts[T any](name, in, value, help string, at func(*T) *[]string) Of[T] {
 	}
 }
 
-// List is like Texts, and several values may stand together with commas between.
+// List is like Texts, and a value may be a comma-separated list.
 func List[T any](name, in, value, help string, at func(*T) *[]string) Of[T] {
 	t := Texts(name, in, value, help, at)
 	one := t.Set
@@ -151,7 +151,7 @@ func Factor[T any](name, in, help string, at func(*T) *float64) Of[T] {
 	}, Float)
 }
 
-// Float writes a number exactly.
+// Float formats a number exactly.
 func Float(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 
 // Yes is true or false.
@@ -181,7 +181,7 @@ func Duration[T any](name, in, help string, at func(*T) *unit.Time) Of[T] {
 	}, Time)
 }
 
-// Time writes a time exactly, unlike its String; "": it is negative.
+// Time formats a time exactly, unlike its String; "": it is negative.
 func Time(t unit.Time) string {
 	switch {
 	case t < 0:

@@ -1,4 +1,4 @@
-// Package slab allocates small values of one type many at a time. A chunk is freed when nothing points into it any more.
+// Package slab allocates small values of one type in chunks. A chunk is freed when nothing points into it any more.
 package slab
 
 // Slab is ready for use.

@@ -1,4 +1,4 @@
-// Package suggest finds what a person probably meant to type.
+// Package suggest corrects typos.
 //
 // Two words are as far apart as the fewest letters that must be inserted, dropped, replaced or swapped with their
 // neighbour to turn one into the other (the restricted Damerau-Levenshtein distance). A candidate is offered only when
@@ -38,7 +38,7 @@ func Hint(word string, candidates []string) string {
 	return ""
 }
 
-// longest bounds the words that are compared: nobody mistypes a word of this length by a letter.
+// longest bounds the words that are compared: longer ones are not typos.
 const longest = 128
 
 func distance(a, b string) int {

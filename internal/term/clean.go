@@ -9,17 +9,17 @@ import (
 	"unicode/utf8"
 )
 
-// Clean makes text of others, such as a server's, safe to show: what a terminal would take for a command, and what would change the order in
-// which the line is read, is spelled out (\u001b, \u202e). In JSON these escapes mean the same as what they stand for. Line breaks and tabs stay.
+// Clean makes untrusted text, such as a server's, safe to print: control characters and characters that change the reading
+// order are escaped (\u001b, \u202e). In JSON these escapes are equivalent to the originals. Line breaks and tabs stay.
 func Clean(s string) string { return string(clean([]byte(s), false)) }
 
-// Screen is what a person reads: everything that is written to it is cleaned first. With ink on, the ink's own sequences pass. It may be used from
-// several goroutines.
+// Screen is a terminal: everything written to it is cleaned first. With ink on, the ink's own sequences pass. It is safe for
+// concurrent use.
 type Screen struct {
 	w    io.Writer
 	ink  bool
 	mu   sync.Mutex
-	held []byte // the beginning of a character whose end has not come yet
+	held []byte // an incomplete UTF-8 sequence
 }
 
 // NewScreen makes a screen of w, on which the ink is used.
@@ -68,8 +68,8 @@ func clean(text []byte, ink bool) []byte {
 	return append(out, text[kept:]...)
 }
 
-// harmful tells whether a terminal does more with a character than to show it: control characters, those of C1 among them, marks that turn the
-// direction of reading, and separators that some take for line breaks.
+// harmful says whether a terminal does more with a character than print it: control characters (C0 and C1), bidirectional
+// controls, and separators that some take for line breaks.
 func harmful(r rune) bool {
 	return r != '\n' && r != '\t' && unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 }

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Progress is one line on a terminal that says how far some work is and how long it will still take. It is redrawn at most
-// ten times a second, and wiped when the work is done. On anything but a terminal it writes nothing. It may be used from
-// several goroutines.
+// Progress is a progress line with an estimate of the remaining time. It is redrawn at most
+// ten times a second, and cleared when the work is done. On anything but a terminal it writes nothing. It is safe for
+// concurrent use.
 type Progress struct {
 	mu      sync.Mutex
 	w       io.Writer // nil: silent
@@ -24,7 +24,7 @@ type Progress struct {
 	now     func() time.Time // the real clock, except in tests
 }
 
-// every is the shortest time between two drawings.
+// every is the minimum redraw interval.
 const every = 100 * time.Millisecond
 
 // NewProgress starts a progress line on f if it is a terminal.
@@ -43,7 +43,7 @@ func NewProgress(f *os.File, label string) *Progress {
 // Active says whether anything is drawn at all.
 func (p *Progress) Active() bool { return p != nil && p.w != nil }
 
-// Set says that a share done (0 to 1; negative when nobody knows) of the work is behind us. detail is shown beside it.
+// Set sets the share of the work done (0 to 1; negative: unknown). detail is shown beside it.
 func (p *Progress) Set(done float64, detail string) {
 	if !p.Active() {
 		return
@@ -58,7 +58,7 @@ func (p *Progress) Set(done float64, detail string) {
 	fmt.Fprint(p.w, "\r"+fit(p.line(done, detail, now), p.width-1)+"\x1b[K")
 }
 
-// End wipes the line.
+// End clears the line.
 func (p *Progress) End() {
 	if !p.Active() {
 		return
@@ -88,7 +88,7 @@ func (p *Progress) line(done float64, detail string, now time.Time) string {
 	return strings.Join(parts, "  ")
 }
 
-// left writes a rest of time as roughly as it is known.
+// left formats a remaining time, rounded.
 func left(d time.Duration) string {
 	switch {
 	case d < 90*time.Second:

@@ -12,8 +12,8 @@ type Table struct {
 	Rows [][]string
 	Left int // columns that are aligned to the left; 0: one
 	Ink  Ink
-	// Width is the number of columns of the terminal; 0: no matter. In a table that is wider, a last column of text is wrapped, and
-	// figures go on in a second table below, with the first column again. A column without a heading stays with the one before it.
+	// Width is the number of columns of the terminal; 0: unlimited. In a wider table, a last column of text is wrapped, and
+	// figures continue in a second table below, with the first column repeated. A column without a heading stays with the one before it.
 	Width int
 }
 
@@ -109,7 +109,7 @@ func (t *Table) wrapped(widths []int) string {
 	return narrow.draw(narrow.widths())
 }
 
-// split deals the columns of figures to tables that fit.
+// split distributes the columns of figures over tables that fit.
 func (t *Table) split(widths []int) []Table {
 	heads := max(t.Left, 1)
 	var parts []Table

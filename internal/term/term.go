@@ -9,11 +9,11 @@ import (
 	"golang.org/x/term"
 )
 
-// IsTerminal says whether a person reads f as it is written.
+// IsTerminal says whether f is a terminal.
 func IsTerminal(f *os.File) bool { return f != nil && term.IsTerminal(int(f.Fd())) }
 
-// Columns is how wide what is written to f may be, and whether anybody said so: the variable COLUMNS if it is set, else the
-// terminal. A file or a pipe has no width of its own.
+// Columns is the width of f, and whether it is known: the variable COLUMNS if it is set, else the
+// terminal's width. A file or a pipe has no width of its own.
 func Columns(f *os.File) (columns int, known bool) {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		return max(n, narrowest), true
@@ -24,10 +24,10 @@ func Columns(f *os.File) (columns int, known bool) {
 	return 0, false
 }
 
-// narrowest keeps text from being laid out letter by letter.
+// narrowest is the minimum width, so that text is not laid out letter by letter.
 const narrowest = 20
 
-// Width is Columns, or 80 when nobody said.
+// Width is Columns, or 80 if unknown.
 func Width(f *os.File) int {
 	if n, known := Columns(f); known {
 		return n
@@ -56,13 +56,13 @@ func InkFor(f *os.File) Ink {
 // Bold makes text stand out.
 func (i Ink) Bold(s string) string { return i.wrap("1", s) }
 
-// Faint makes text stand back.
+// Faint dims text.
 func (i Ink) Faint(s string) string { return i.wrap("2", s) }
 
 // Bad marks an error.
 func (i Ink) Bad(s string) string { return i.wrap("31", s) }
 
-// Warn marks what a person should know of.
+// Warn marks a warning.
 func (i Ink) Warn(s string) string { return i.wrap("33", s) }
 
 func (i Ink) wrap(code, s string) string {

@@ -39,7 +39,7 @@ func Command(s, indent string, width int) string {
 	if len(indent)+utf8.RuneCountInString(s) <= width {
 		return indent + s + "\n"
 	}
-	const bound = "\x00" // in the place of a blank between a flag and its value, which stay together
+	const bound = "\x00" // replaces the blank between a flag and its value, which stay together
 	words := strings.Fields(s)
 	for i, w := range words[:len(words)-1] {
 		end := " "
@@ -53,8 +53,8 @@ func Command(s, indent string, width int) string {
 	return strings.ReplaceAll(strings.Join(lines, " \\\n"), bound, " ") + "\n"
 }
 
-// Flow lays out a text of paragraphs. Lines that begin with a blank, such as those of a list, stay apart, and what does not fit
-// goes on below the last column of the line.
+// Flow lays out a text of paragraphs. Lines that begin with a blank, such as those of a list, stay separate, and what does not fit
+// continues below the last column of the line.
 func Flow(text string, width int) string {
 	var out strings.Builder
 	var para []string
@@ -80,7 +80,7 @@ func Flow(text string, width int) string {
 	return out.String()
 }
 
-// hang wraps a line of a list: what does not fit stands below the text that follows its name.
+// hang wraps a list item with a hanging indent, below the text that follows its name.
 func hang(line string, width int) string {
 	if utf8.RuneCountInString(line) <= width {
 		return line + "\n"

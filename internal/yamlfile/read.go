@@ -37,10 +37,10 @@ func printable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) })
 }
 
-// Keys are what a mapping may hold: each key with what takes its value.
+// Keys are the valid keys of a mapping, each with the reader of its value.
 type Keys map[string]func(*Node) error
 
-// Read hands every value of a mapping to what takes it. A key that is not in keys is refused with the nearest one that is.
+// Read reads every value of a mapping. An unknown key is an error that suggests the nearest one.
 // order lists the keys for the message; it must hold every key of keys.
 func (n *Node) Read(what string, order []string, keys Keys) error {
 	if n.Shape == Empty {
@@ -94,7 +94,7 @@ func (n *Node) Values() ([]*Node, error) {
 	return n.Items, nil
 }
 
-// Value makes a reader of a value from one of its text.
+// Value adapts a reader of a scalar's text.
 func Value(read func(n *Node, text string) error) func(*Node) error {
 	return func(n *Node) error {
 		text, err := n.Value()
@@ -147,7 +147,7 @@ func Mem(p *int64) func(*Node) error {
 	return Value(func(n *Node, s string) error {
 		if v, err := strconv.ParseInt(s, 10, 64); err == nil {
 			if v < 0 {
-				return n.Errorf("%d MiB is less than nothing", v)
+				return n.Errorf("%d MiB is negative", v)
 			}
 			*p = v
 			return nil

@@ -7,19 +7,19 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// The library's scanner takes time and memory in proportion to the text, some 300 bytes a sign. Its parser does not: it recurses,
+// The library's scanner is linear in the text, some 300 bytes per punctuation character. Its parser is not: it recurses,
 // keeps the path of every node as a string (its depth times the length of its keys), copies the keys read so far for every
-// further key of a mapping, and moves all tokens that follow for every value left out. So the signs are counted before the
-// scanner sees them, and the tokens are checked before the parser does.
+// further key of a mapping, and moves all following tokens for every omitted value. So punctuation is counted before the
+// scanner runs, and the tokens are checked before the parser runs.
 const (
-	maxSigns   = 1 << 20 // signs and line ends of a file: a cluster of 100,000 named nodes fits
-	maxDepth   = 16      // levels of nesting: no file of ours needs more than five
-	maxPath    = 512     // bytes of the keys that lead to a value
-	maxKeys    = 256     // keys of one mapping
-	maxOmitted = 4096    // values left out
+	maxPunctuation = 1 << 20 // punctuation characters and line ends of a file: a cluster of 100,000 named nodes fits
+	maxDepth       = 16      // levels of nesting: no file of ours needs more than five
+	maxPath        = 512     // bytes of the keys that lead to a value
+	maxKeys        = 256     // keys of one mapping
+	maxOmitted     = 4096    // omitted values
 )
 
-// shape of what is being read: the collections that are open, and how many values were left out so far.
+// shape tracks the open collections and the number of omitted values.
 type shape struct {
 	open    []level
 	omitted int
@@ -37,7 +37,7 @@ const (
 	flowMapping = -1
 )
 
-// scan is the file's tokens, if the parser can be trusted with them.
+// scan returns the file's tokens, if they are safe to parse.
 func (f *file) scan() (token.Tokens, error) {
 	signs := 0
 	for i := range len(f.text) {
@@ -45,8 +45,8 @@ func (f *file) scan() (token.Tokens, error) {
 			signs++
 		}
 	}
-	if signs > maxSigns {
-		return nil, &Error{File: f.name, Line: 1, Col: 1, Msg: fmt.Sprintf("has more than %d punctuation characters and line breaks, which no scenario or cluster file should have", maxSigns)}
+	if signs > maxPunctuation {
+		return nil, &Error{File: f.name, Line: 1, Col: 1, Msg: fmt.Sprintf("has more than %d punctuation characters and line breaks, which no scenario or cluster file should have", maxPunctuation)}
 	}
 	tokens := lexer.Tokenize(f.text)
 	var s shape
@@ -58,7 +58,7 @@ func (f *file) scan() (token.Tokens, error) {
 	return tokens, nil
 }
 
-// add takes the next token and says what is wrong with the shape then, if anything is.
+// add adds the next token and returns what is wrong with the shape; "": nothing.
 func (s *shape) add(tk *token.Token) string {
 	switch tk.Type {
 	case token.AnchorType, token.AliasType, token.TagType, token.MergeKeyType:
@@ -129,7 +129,7 @@ func (s *shape) entry(tk *token.Token) int {
 	return n
 }
 
-// follows says whether a token stands right behind a dash or a colon: there may be no value between them.
+// follows says whether a token directly follows a dash or a colon: there may be no value between them.
 func follows(tk *token.Token) bool {
 	return tk.Prev != nil && (tk.Prev.Type == token.SequenceEntryType || tk.Prev.Type == token.MappingValueType)
 }

@@ -1,9 +1,9 @@
-// Package yamlfile reads small YAML files strictly and says where they are wrong: file, line, column, the line itself and
-// what was meant. It is the only package that knows the YAML library.
+// Package yamlfile reads small YAML files strictly, with precise errors: file, line, column, the line itself and
+// a suggestion. It is the only package that uses the YAML library.
 //
-// A file becomes a tree of Nodes: mappings, lists and scalars, each with its position. Scalars stay text; whoever reads
-// them gives them their type, so that "600x6/30", 90s and 128MB need no quotes. Anchors, aliases, tags and merge keys are
-// refused: a file that is read in a hurry should say what it means.
+// A file becomes a tree of Nodes: mappings, lists and scalars, each with its position. Scalars stay text; the caller
+// types them, so that "600x6/30", 90s and 128MB need no quotes. Anchors, aliases, tags and merge keys are
+// refused: a file should be explicit.
 package yamlfile
 
 import (
@@ -17,10 +17,10 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// MaxSize is the size of the largest file that is read.
+// MaxSize is the maximum file size.
 const MaxSize = 8 << 20
 
-// What is wrong with a file that is YAML.
+// Errors of valid YAML.
 const (
 	tooDeep  = "is nested too deep; no file needs more than five levels"
 	notPlain = "uses an anchor, alias, tag or merge key, which are not taken here; write the value out"
@@ -39,7 +39,7 @@ const (
 
 func (s Shape) String() string { return [...]string{"nothing", "a value", "a list", "a mapping"}[s] }
 
-// Node is one place of a file.
+// Node is one value of a file.
 type Node struct {
 	Shape  Shape
 	Text   string  // of a Scalar
@@ -54,14 +54,14 @@ type Node struct {
 type Field struct {
 	Key   string
 	Value *Node
-	at    *Node // where the key stands
+	at    *Node // position of the key
 }
 
 type file struct {
 	name, text string
 }
 
-// Error is what is wrong at a place of a file.
+// Error is an error at a position of a file.
 type Error struct {
 	File      string
 	Line, Col int
@@ -98,7 +98,7 @@ func Parse(name string, data []byte) (root *Node, err error) {
 	}
 	f := &file{name: name, text: string(data)}
 	defer func() {
-		// The library is asked to read whatever a person points at; a crash in it is a file that cannot be read.
+		// The library parses untrusted files; a panic in it is an unreadable file.
 		if r := recover(); r != nil {
 			root, err = nil, &Error{File: name, Line: 1, Col: 1, Msg: "cannot be read as YAML"}
 		}
@@ -127,7 +127,7 @@ func Parse(name string, data []byte) (root *Node, err error) {
 	return root, nil
 }
 
-// syntax turns the library's error into ours.
+// syntax converts the library's error.
 func (f *file) syntax(err error) error {
 	if e, ok := errors.AsType[yaml.Error](err); ok {
 		n := &Node{file: f, line: 1, col: 1}

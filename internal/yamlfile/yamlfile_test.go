@@ -69,7 +69,7 @@ func TestLimits(t *testing.T) {
 		"keys":         {numbered("k%d: 1\n", maxKeys+1), "f:257:5: ends one key more than the 256"},
 		"path":         {r("k", maxPath+1) + ": 1\n", "f:1:514: ends a key that makes more than 512 characters"},
 		"omitted":      {r("-\n", maxOmitted+3), "comes after 4096 empty values"},
-		"signs":        {r("#", maxSigns+1), "has more than 1048576 punctuation"},
+		"signs":        {r("#", maxPunctuation+1), "has more than 1048576 punctuation"},
 		"size":         {r(" ", MaxSize+1), "f:1:1: is larger than 8 MiB"},
 		"anchor":       {"a: &x 1\n", "f:1:4: uses an anchor"},
 		"plain":        {"a:\n  b:\n    - c: {d: [1, [2]]}\n", ""},

@@ -1,4 +1,4 @@
-// Package all lists every dispatch policy: adding one is one line here. It also reads a scheduler as a person names it,
+// Package all registers every dispatch policy: adding one is one line here. It also loads a scheduler as a user names it,
 // by name and parameters or by the file of a Hadoop scheduler.
 package all
 
@@ -11,7 +11,7 @@ import (
 	"github.com/yardmaster/yardmaster/policy/fifo"
 )
 
-// Policies are the policies that can be named.
+// Policies is the registry.
 var Policies = policy.Registry{
 	fifo.Entry,
 	fair.Entry,

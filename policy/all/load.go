@@ -18,9 +18,9 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// Load reads a scheduler as typed: a name with parameters (fifo, fair:by=user) or the path of a capacity-scheduler.xml (YARN's or
-// Hadoop 1's, told apart by their settings) or fair-scheduler.xml. A file is read once, here; each call of fresh builds a policy of its own, for one run, and may be made
-// from several goroutines. The title is how the scheduler is called in tables: what was typed, or the file's name.
+// Load loads a scheduler as typed: a name with parameters (fifo, fair:by=user) or the path of a capacity-scheduler.xml (YARN's or
+// Hadoop 1's, distinguished by their settings) or fair-scheduler.xml. A file is read once, here; each call of fresh builds a new policy
+// for one run and is safe for concurrent use. title names the scheduler in tables: what was typed, or the file's name.
 func Load(spec string) (fresh func() (policy.Policy, error), title string, err error) {
 	spec = strings.TrimSpace(spec)
 	if IsFile(spec) {
@@ -38,7 +38,7 @@ func Load(spec string) (fresh func() (policy.Policy, error), title string, err e
 		return nil, "", unknown(s.Name)
 	}
 	fresh = func() (policy.Policy, error) { return Policies.New(s) }
-	if _, err := fresh(); err != nil { // so that a wrong parameter is met now and not in the middle of a comparison
+	if _, err := fresh(); err != nil { // so that a wrong parameter fails now and not in the middle of a comparison
 		return nil, "", err
 	}
 	return fresh, spec, nil
@@ -93,7 +93,7 @@ func loadFile(path string) (func() (policy.Policy, error), error) {
 		}
 		return checked(path, func() (policy.Policy, error) { return capacity1.FromConf(c) })
 	}
-	// Everything else is read as a capacity-scheduler.xml: its reader says best, and where, what is wrong with it.
+	// Everything else is parsed as a capacity-scheduler.xml: its parser gives the best error, with a position.
 	c, err := conf.ReadCapacity(whole, path)
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func loadFile(path string) (func() (policy.Policy, error), error) {
 	return checked(path, func() (policy.Policy, error) { return capacity.New(c) })
 }
 
-// checked makes one policy to see that it can be made.
+// checked builds one policy to validate the file.
 func checked(path string, fresh func() (policy.Policy, error)) (func() (policy.Policy, error), error) {
 	if _, err := fresh(); err != nil {
 		return nil, fmt.Errorf("scheduler file %s: %w", path, err)

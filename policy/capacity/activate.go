@@ -9,7 +9,7 @@ import (
 
 // An application holds no container until it is activated, and activation charges the size of its AM at once. This
 // file is LeafQueue.activateApplications. Hadoop walks all waiting applications each time; here the next one that fits is
-// found in O(log n), or it is found at once that there is none.
+// found in O(log n), as is the fact that there is none.
 
 // amLimits are what the AMs of all activated applications of q may hold together, and those of one user.
 func (o *Order) amLimits(q *queue) (all, one unit.Resources) {
@@ -18,7 +18,7 @@ func (o *Order) amLimits(q *queue) (all, one unit.Resources) {
 	return all, o.calc.UserAMLimit(o.cluster, all, q.EffMin, q.AMPercent, q.UserPercent, q.UserFactor, users, o.minA)
 }
 
-// activate lets in as many waiting applications as the AM limits allow.
+// activate activates as many waiting applications as the AM limits allow.
 func (o *Order) activate(q *queue) {
 	if q.pending == 0 {
 		return
@@ -34,7 +34,7 @@ func (o *Order) activate(q *queue) {
 		if id == none {
 			return
 		}
-		o.letIn(id)
+		o.activateApp(id)
 	}
 }
 
@@ -50,8 +50,8 @@ func (o *Order) firstFitting(q *queue, room, userLimit unit.Resources) int32 {
 		bound[2], bound[3] = room.Cores, userLimit.Cores
 	}
 	best := none
-	// Users come in the order of their first application. That one may be too large and a later one fit, so the search
-	// goes on until no user's first application comes before the best found.
+	// Users are ordered by their first application. That one may be too large and a later one fit, so the search
+	// continues until no user's first application comes before the best found.
 	for id := o.waitingUsers.first(q.pending, &bound); id != none; id = o.waitingUsers.next(id, &bound) {
 		if best != none && before(&o.waitingApps.nodes[best], &o.waitingUsers.nodes[id]) {
 			break
@@ -69,8 +69,8 @@ func (o *Order) firstFitting(q *queue, room, userLimit unit.Resources) int32 {
 	return best
 }
 
-// letIn activates one application.
-func (o *Order) letIn(id int32) {
+// activateApp activates one application.
+func (o *Order) activateApp(id int32) {
 	a := &o.apps[id]
 	u := &o.users[a.user]
 	o.waitingApps.drop(&u.waiting, id)
@@ -85,13 +85,13 @@ func (o *Order) letIn(id int32) {
 	}
 	o.rankApp(id)
 	if a.job.AM.IsZero() && !a.asking {
-		// A job without an AM files its first request when it is let in.
+		// A job without an AM files its first request on activation.
 		a.asking = true
 		o.ask(a.user, 1)
 	}
 }
 
-// park puts an application among those that wait for activation.
+// park adds an application to those waiting for activation.
 func (o *Order) park(id int32) {
 	a := &o.apps[id]
 	u := &o.users[a.user]
@@ -102,7 +102,7 @@ func (o *Order) park(id int32) {
 	o.rankPending(a.user)
 }
 
-// releaseMaster gives back the AM's share of the AM limits.
+// releaseAM releases the AM's share of the AM limits.
 func (o *Order) releaseAM(a *app) {
 	u := &o.users[a.user]
 	u.AM = u.AM.Sub(a.am)

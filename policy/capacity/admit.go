@@ -45,7 +45,7 @@ func paths(queues []*queue) string {
 	return strings.Join(list, ", ")
 }
 
-// name makes a leaf known by its names.
+// name registers a leaf under its names.
 func (o *Order) name(q *queue) {
 	o.leaves = append(o.leaves, q)
 	for _, n := range slices.Compact([]string{q.path, strings.TrimPrefix(q.path, "root."), q.name}) {

@@ -3,7 +3,7 @@ package capacity
 import "math"
 
 // forest holds many ordered trees over one set of small ids, each id in at most one tree: the applications of every user,
-// the users of every leaf. A tree is ordered by (a, b), and every node knows the least value of each kind below it, so
+// the users of every leaf. A tree is ordered by (a, b), and every node knows the minimum value of each kind below it, so
 // that "the first in order whose values are all within a bound" is found in O(log n): the next application of a user who
 // is within the user limit; the next one whose AM fits. Nothing allocates once the nodes have grown to their number.
 //
@@ -13,7 +13,7 @@ type forest struct{ nodes []node }
 type node struct {
 	a               float64
 	b               int64
-	val, least      [kinds]int64
+	val, min        [kinds]int64
 	left, right, up int32 // ids + 1; 0: none
 	hash            uint32
 	in              bool
@@ -24,7 +24,7 @@ const kinds = 4
 // values are what a node is searched by. Unused kinds stay 0.
 type values = [kinds]int64
 
-// anything bounds nothing.
+// anything is no bound.
 var anything = values{math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64}
 
 // tree is the root of one tree: an id + 1, or 0 when it is empty.
@@ -57,7 +57,7 @@ func (f *forest) put(t *tree, id int32, a float64, b int64, v values) {
 	h := uint32(id)*2654435769 + 0x7f4a7c15
 	h = (h ^ h>>16) * 0x85ebca6b
 	h = (h ^ h>>13) * 0xc2b2ae35
-	*n = node{a: a, b: b, val: v, least: v, hash: h ^ h>>16, in: true}
+	*n = node{a: a, b: b, val: v, min: v, hash: h ^ h>>16, in: true}
 	ref := id + 1
 	if *t == 0 {
 		*t = tree(ref)
@@ -65,7 +65,7 @@ func (f *forest) put(t *tree, id int32, a float64, b int64, v values) {
 	}
 	for p := int32(*t); ; {
 		up := f.at(p)
-		lower(&up.least, &v)
+		lower(&up.min, &v)
 		next := &up.right
 		if before(n, up) {
 			next = &up.left
@@ -82,7 +82,7 @@ func (f *forest) put(t *tree, id int32, a float64, b int64, v values) {
 	}
 }
 
-// drop takes id out of its tree; it is fine if it is in none.
+// drop removes id from its tree; no-op if absent.
 func (f *forest) drop(t *tree, id int32) {
 	if !f.has(id) {
 		return
@@ -118,13 +118,13 @@ func (f *forest) set(id int32, v values) {
 	f.refresh(id + 1)
 }
 
-// refresh recomputes the least values from ref upward, as far as they change.
+// refresh recomputes the minimum values from ref upward, as far as they change.
 func (f *forest) refresh(ref int32) {
 	for ref != 0 {
 		n := f.at(ref)
-		old := n.least
+		old := n.min
 		f.gather(n)
-		if n.least == old {
+		if n.min == old {
 			return
 		}
 		ref = n.up
@@ -132,12 +132,12 @@ func (f *forest) refresh(ref int32) {
 }
 
 func (f *forest) gather(n *node) {
-	n.least = n.val
+	n.min = n.val
 	if n.left != 0 {
-		lower(&n.least, &f.at(n.left).least)
+		lower(&n.min, &f.at(n.left).min)
 	}
 	if n.right != 0 {
-		lower(&n.least, &f.at(n.right).least)
+		lower(&n.min, &f.at(n.right).min)
 	}
 }
 
@@ -174,7 +174,7 @@ func (f *forest) rotate(t *tree, c int32) {
 	default:
 		f.at(n.up).right = c
 	}
-	n.least = u.least
+	n.min = u.min
 	f.gather(u)
 }
 
@@ -188,7 +188,7 @@ func (f *forest) first(t tree, bound *values) int32 { return f.search(int32(t), 
 func (f *forest) search(ref int32, bound *values) int32 {
 	for ref != 0 {
 		n := f.at(ref)
-		if !within(&n.least, bound) {
+		if !within(&n.min, bound) {
 			return 0
 		}
 		if found := f.search(n.left, bound); found != 0 {

@@ -14,7 +14,7 @@ var (
 // QueueOf is the leaf that a job is in.
 func (o *Order) QueueOf(j *policy.Job) string { return o.users[o.apps[j.Index].user].q.path }
 
-// Gauges tells what the leaves' AM limits are measured against, and what the AMs of activated applications are charged.
+// Gauges reports what the leaves' AM limits are measured against, and what the AMs of activated applications are charged.
 func (o *Order) Gauges(to []policy.Gauge) []policy.Gauge {
 	for _, q := range o.leaves {
 		usable := q.CurLimit
@@ -30,7 +30,7 @@ func (o *Order) Gauges(to []policy.Gauge) []policy.Gauge {
 	return to
 }
 
-// ceiling is the most that a queue could hold now. curLimit is of the last look at the queue: others may have grown since.
+// ceiling is the maximum a queue could hold now. CurLimit dates from the last visit of the queue: others may have grown since.
 func (o *Order) ceiling(q *queue) unit.Resources {
 	if q.parent == nil {
 		return o.cluster

@@ -11,7 +11,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// The scenarios in testdata are scripts of commands and the transcripts they print; run with -rewrite to write them anew.
+// The scenarios in testdata are scripts of commands and the transcripts they print; run with -rewrite to regenerate them.
 //
 //	config mem=N               settings as lines: a scheduler from a file, on a cluster of N GiB with as many vcores
 //	plain mem=N [args]         the scheduler without a file, with parameters as lines

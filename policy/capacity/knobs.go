@@ -9,7 +9,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// SetPriority takes a job's new priority. As in Hadoop it does not start an activation.
+// SetPriority changes a job's priority. As in Hadoop it does not trigger activation.
 func (o *Order) SetPriority(j *policy.Job, _ int) {
 	a := &o.apps[j.Index]
 	u := &o.users[a.user]
@@ -23,7 +23,7 @@ func (o *Order) SetPriority(j *policy.Job, _ int) {
 	}
 }
 
-// Move takes a job, with all it holds, to another leaf. There it waits for activation like a new one.
+// Move moves a job, with all it holds, to another leaf, where it waits for activation like a new one.
 func (o *Order) Move(j *policy.Job, name string) error {
 	to, err := o.resolve(name)
 	if err != nil {
@@ -33,7 +33,7 @@ func (o *Order) Move(j *policy.Job, name string) error {
 	if to == from {
 		return nil
 	}
-	o.total-- // it is counted already
+	o.total-- // it is already counted
 	err = o.admit(to, j)
 	o.total++
 	if err != nil {
@@ -49,7 +49,7 @@ func (o *Order) Move(j *policy.Job, name string) error {
 	return nil
 }
 
-// fitsAlong says whether what the job holds fits below the maxima of the queues that it would newly count in.
+// fitsAlong says whether what the job holds fits the maxima of the queues it would newly count in.
 func (o *Order) fitsAlong(to, from *queue, id int32) bool {
 	counted := map[*queue]bool{}
 	for q := from; q != nil; q = q.parent {
@@ -64,8 +64,8 @@ func (o *Order) fitsAlong(to, from *queue, id int32) bool {
 }
 
 // SetQueue sets a property of a queue: capacity (the percentage or weight it has), maximum-capacity (percent; -1: none),
-// maximum-am-resource-percent (0 to 1), user-limit-factor, minimum-user-limit-percent. Whoever sets capacities sees to it that the percentages of
-// siblings sum to 100 when it is done; in between they need not.
+// maximum-am-resource-percent (0 to 1), user-limit-factor, minimum-user-limit-percent. The caller must ensure that the percentages of
+// siblings sum to 100 in the end; in between they need not.
 func (o *Order) SetQueue(name, property string, value float64) (float64, error) {
 	q, err := o.find(name)
 	if err != nil {
@@ -134,7 +134,7 @@ func (o *Order) Property(name, property string) (float64, error) {
 	return float64(*at), nil
 }
 
-// knob is where a property is kept, or why the queue does not have it. A maximum may be none: it is then a copy that says 100.
+// knob points to a property's value, or says why the queue does not have it. An unset maximum is a copy with value 100.
 func (q *queue) knob(property string) (at *float32, why string) {
 	switch property {
 	case "capacity", "weight", "maximum-capacity":

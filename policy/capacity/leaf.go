@@ -8,7 +8,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// leaf is what only queues with applications have.
+// leaf is the part of a queue that only leaves have.
 type leaf struct {
 	arith.Leaf
 	users   map[string]int32 // name -> slot in Order.users
@@ -39,18 +39,18 @@ func (o *Order) resetLeaf(q *queue, lim unit.Resources) {
 	}
 	l.CurLimit = o.calc.Min(o.cluster, o.calc.Down(q.EffMax, o.minA), lim)
 	o.activate(q)
-	if l.Stale = true; l.ActiveApps > 0 { // Hadoop looks at all applications
+	if l.Stale = true; l.ActiveApps > 0 { // Hadoop visits all applications
 		o.userLimit(q)
 	}
 }
 
-// userLimit is how much a user of q may hold before it gets no more.
+// userLimit is the usage above which a user of q gets no more.
 func (o *Order) userLimit(q *queue) unit.Resources {
 	return q.UserLimit(o.calc, o.cluster, o.minA, &q.Bounds)
 }
 
-// measure is a user's use as one number that grows with it: what the tree of ready users is searched by. Under the
-// Dominant calculator two uses with one measure may still differ in their smaller share.
+// measure maps a user's usage to one monotonic number, the search key of the tree of ready users. Under the
+// Dominant calculator two usages with the same measure may still differ in their smaller share.
 func (o *Order) measure(used unit.Resources) int64 {
 	if o.calc == arith.Default {
 		return used.Mem
@@ -59,7 +59,7 @@ func (o *Order) measure(used unit.Resources) int64 {
 	return int64(math.Float64bits(max(s, 0)))
 }
 
-// hold adds r (or takes it back) to what a user holds, and to the queues above.
+// hold adds r (which may be negative) to the usage of a user and of the queues above.
 func (o *Order) hold(id int32, r unit.Resources) {
 	u := &o.users[id]
 	u.q.Hold(o.calc, o.cluster, &u.User, r)
@@ -77,7 +77,7 @@ func (o *Order) count(id int32, active, pending int) {
 	o.users[id].q.Count(&o.users[id].User, active, pending)
 }
 
-// rankReady puts a user where its best ready application belongs.
+// rankReady ranks a user by its best ready application.
 func (o *Order) rankReady(id int32) {
 	u := &o.users[id]
 	best := o.readyApps.first(u.ready, &anything)
@@ -89,7 +89,7 @@ func (o *Order) rankReady(id int32) {
 	o.readyUsers.put(&u.q.ready, id, n.a, n.b, values{o.measure(u.Used)})
 }
 
-// rankPending puts a user where its first waiting application belongs.
+// rankPending ranks a user by its first waiting application.
 func (o *Order) rankPending(id int32) {
 	u := &o.users[id]
 	first := o.waitingApps.first(u.waiting, &anything)
@@ -98,7 +98,7 @@ func (o *Order) rankPending(id int32) {
 		return
 	}
 	n := &o.waitingApps.nodes[first]
-	least := o.waitingApps.at(int32(u.waiting)).least
+	least := o.waitingApps.at(int32(u.waiting)).min
 	v := values{least[0], u.AM.Mem + least[0], least[1], u.AM.Cores + least[1]}
 	o.waitingUsers.put(&u.q.pending, id, n.a, n.b, v)
 }

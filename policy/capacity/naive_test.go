@@ -10,7 +10,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// naive is the same scheduler written as plainly as possible: it sorts queues, applications and waiting applications anew at
+// naive is the same scheduler written as plainly as possible: it re-sorts queues, applications and waiting applications at
 // every step and walks all of them. The effective capacities are taken from an Order, which its own tests cover.
 type naive struct {
 	like   *Order

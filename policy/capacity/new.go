@@ -53,7 +53,7 @@ func (o *Order) build(c *conf.Queue, parent *queue) *queue {
 	return q
 }
 
-// addLeaf makes a queue of the scheduler without a file, in which every queue that a job names appears below the root when it is first met.
+// addLeaf creates a queue below the root on first use, for the scheduler without a file.
 func (o *Order) addLeaf(name string, s conf.QueueShare) *queue {
 	q := &queue{path: "root." + name, name: name, parent: o.root, index: int32(len(o.root.children)), Share: arith.Share{Capacity: s}}
 	q.leaf = &leaf{Leaf: *o.plain, users: map[string]int32{}}
@@ -68,8 +68,8 @@ var Entry = policy.Entry{
 	Title: "YARN's CapacityScheduler: queues with guaranteed shares, first in first out inside each",
 	Params: map[string]string{
 		"queues":                     "shares of queues, as a:60;b:40; queues not named have share 1 (default: all equal)",
-		"user-limit-factor":          "most a user may hold, in multiples of the queue's guarantee; -1: no limit (default)",
-		"minimum-user-limit-percent": "least part of a queue that a user is sure of when users compete (default 100: first come, first served)",
+		"user-limit-factor":          "max a user may hold, in multiples of the queue's guarantee; -1: no limit (default)",
+		"minimum-user-limit-percent": "min share of a queue guaranteed to a user when users compete (default 100: first come, first served)",
 		"am-percent":                 "part of a queue that AMs may hold, 0 to 1 (default 0.5)",
 		"ordering":                   "order of jobs in a queue: fifo (default) or fair",
 		"calculator":                 "what counts: default (memory) or dominant (the larger share of memory and vcores)",
@@ -121,7 +121,7 @@ func newPlain(p policy.Params) (policy.Policy, error) {
 	return policy.Policy{Order: o}, nil
 }
 
-// shares makes the queues of a:60;b:40.
+// shares creates the queues of a spec such as a:60;b:40.
 func (o *Order) shares(text string) error {
 	if text == "" {
 		return nil

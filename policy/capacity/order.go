@@ -13,12 +13,12 @@ import (
 // Order is a CapacityScheduler's order of jobs. Make one with New or from Entry.
 type Order struct {
 	calc, configured arith.Calculator
-	minA, step       unit.Resources // step is as configured; minA is at most the largest node
+	minA, step       unit.Resources // step is as configured; minA is capped at the largest node
 	cluster          unit.Resources
 	maxPriority      int
 	maxApps          int // in the whole scheduler; -1: any number
 	globalQueueMax   int
-	plain            *arith.Leaf // set: queues appear as they are met, with these settings
+	plain            *arith.Leaf // set: queues are created on first use, with these settings
 
 	root   *queue
 	leaves []*queue
@@ -46,24 +46,24 @@ const (
 	active
 )
 
-// app is what is kept of a job.
+// app is the state of a job.
 type app struct {
 	job      *policy.Job
 	user     int32
 	priority int
 	state    state
-	wants    bool // it waits for a container, by the last that was heard
-	asking   bool // it counts for its user being active
+	wants    bool // it waited for a container at its last event
+	asking   bool // it makes its user active
 	used     unit.Resources
 	am       unit.Resources // charged to the AM limits
 }
 
-// Resized tells the size of the cluster.
+// Resized sets the size of the cluster.
 func (o *Order) Resized(_ unit.Time, c policy.Cluster) {
 	o.cluster = c.Total
 	o.calc = o.configured
 	if c.Total.Mem == 0 {
-		o.calc = arith.Dominant // a cluster that is counted in vcores alone
+		o.calc = arith.Dominant // a cluster measured in vcores alone
 	}
 	o.minA = o.step
 	if c.Max.Mem > 0 {
@@ -86,7 +86,7 @@ func (o *Order) Arrived(_ unit.Time, j *policy.Job) error {
 	return nil
 }
 
-// enter puts a job into a leaf: it is parked, lets itself in if it can, then asks.
+// enter adds a job to a leaf: it is parked, activated if possible, then asks.
 func (o *Order) enter(q *queue, id int32) {
 	a := &o.apps[id]
 	slot, ok := q.users[a.job.User]
@@ -106,10 +106,10 @@ func (o *Order) enter(q *queue, id int32) {
 	}
 	o.park(id)
 	o.activate(q)
-	o.heard(id)
+	o.updateWants(id)
 }
 
-// leave takes a job out of its leaf, with all it holds.
+// leave removes a job from its leaf, with all it holds.
 func (o *Order) leave(id int32) *queue {
 	a := &o.apps[id]
 	u := &o.users[a.user]
@@ -139,10 +139,10 @@ func (o *Order) capped(q *queue, priority int) int {
 	return min(priority, o.maxPriority)
 }
 
-// Changed says that the job asks for something else than before. It stands for an AM's call with new asks, at which Hadoop brings
-// the user limit up to date.
+// Changed says that the job's requests changed. It stands for an AM's call with new asks, at which Hadoop updates
+// the user limit.
 func (o *Order) Changed(_ unit.Time, j *policy.Job) {
-	o.heard(j.Index)
+	o.updateWants(j.Index)
 	if j.Pending > 0 && j.Front != policy.AMStage {
 		o.userLimit(o.users[o.apps[j.Index].user].q)
 	}
@@ -156,8 +156,8 @@ func (o *Order) Started(e *policy.Event) {
 	o.moved(e.Job.Index)
 }
 
-// Ended says that a container came back. The end of an AM frees its share of the AM limits; a lost one sends its
-// application back among those that wait for activation.
+// Ended says that a container was released. The end of an AM frees its share of the AM limits; a lost AM returns its
+// application to those waiting for activation.
 func (o *Order) Ended(e *policy.Event) {
 	id := e.Job.Index
 	a := &o.apps[id]
@@ -176,7 +176,7 @@ func (o *Order) Ended(e *policy.Event) {
 	o.moved(id)
 }
 
-// Left says that the job is gone. If it still asked for something, its user counts as active while others are let in for it,
+// Left says that the job is gone. If it was still asking, its user counts as active while others are activated in its place,
 // as in Hadoop.
 func (o *Order) Left(_ unit.Time, j *policy.Job) {
 	a := &o.apps[j.Index]
@@ -190,16 +190,16 @@ func (o *Order) Left(_ unit.Time, j *policy.Job) {
 	}
 }
 
-// moved takes notice of a change of what the job holds.
+// moved updates state after a change of what the job holds.
 func (o *Order) moved(id int32) {
-	o.heard(id)
+	o.updateWants(id)
 	if a := &o.apps[id]; o.users[a.user].q.Fair && o.readyApps.has(id) {
 		o.rankApp(id)
 	}
 }
 
-// heard takes notice of whether the job waits for containers.
-func (o *Order) heard(id int32) {
+// updateWants updates whether the job waits for containers.
+func (o *Order) updateWants(id int32) {
 	a := &o.apps[id]
 	switch wants := a.job.Pending > 0; {
 	case wants == a.wants:
@@ -220,7 +220,7 @@ func (o *Order) heard(id int32) {
 	}
 }
 
-// withdraw takes back what the job asks for.
+// withdraw withdraws the job's requests.
 func (o *Order) withdraw(id int32) {
 	a := &o.apps[id]
 	if !a.wants {
@@ -239,7 +239,7 @@ func (o *Order) withdraw(id int32) {
 	}
 }
 
-// rankApp puts an activated application that waits where it belongs among its user's, and its user among the leaf's.
+// rankApp ranks an activated waiting application among its user's, and its user among the leaf's.
 func (o *Order) rankApp(id int32) {
 	a := &o.apps[id]
 	u := &o.users[a.user]

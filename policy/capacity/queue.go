@@ -10,7 +10,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// queue is a node of the queue tree. Settings stand first, then what follows from them and the cluster, then the state.
+// queue is a node of the queue tree: first settings, then what is derived from them and the cluster, then state.
 type queue struct {
 	path, name string
 	parent     *queue
@@ -24,7 +24,7 @@ type queue struct {
 
 	arith.Bounds
 	base    unit.Resources // what the used ratio is measured against: max(effMin, minimum allocation)
-	tie     int64          // place among siblings when used ratios are equal
+	tie     int64          // position among siblings when used ratios are equal
 	urgency uint64         // dense rank of the priority among siblings, most urgent 0
 
 	used  unit.Resources
@@ -35,7 +35,7 @@ type queue struct {
 	*leaf // nil for parents
 }
 
-// recompute derives absolute capacities, effective minima and maxima of the whole tree, then what hangs on them. It runs
+// recompute derives absolute capacities, effective minima and maxima of the whole tree, then what depends on them. It runs
 // when the cluster, a capacity or the set of queues changes, and activates applications in every leaf, as Hadoop does.
 func (o *Order) recompute() {
 	r := o.root
@@ -64,7 +64,7 @@ func (o *Order) recomputeBelow(q *queue, lim unit.Resources) {
 	}
 }
 
-// rankSiblings settles what of the order of q's children does not depend on use: the tie-break (larger configured
+// rankSiblings computes the part of the order of q's children that does not depend on usage: the tie-break (larger configured
 // amount, else larger absolute capacity, else the order of the file) and the rank of their priorities.
 func (o *Order) rankSiblings(q *queue) {
 	shares, bounds := make([]arith.Share, len(q.children)), make([]arith.Bounds, len(q.children))
@@ -93,7 +93,7 @@ func (o *Order) rankSiblings(q *queue) {
 	}
 }
 
-// sortKey puts the order of queues into one number. From the most important: queues with a guarantee before those
+// sortKey encodes the order of queues in one number. Most significant first: queues with a guarantee before those
 // without; under priority-utilization, those below their guarantee before those above it, then by priority; then by
 // used ratio. A float64 holds the 51 bits exactly.
 func (o *Order) sortKey(q *queue) float64 {
@@ -112,7 +112,7 @@ func (o *Order) sortKey(q *queue) float64 {
 	return float64(key | uint64(math.Float32bits(max(u, 0))))
 }
 
-// charge adds r (or takes it back) to the use of q and everything above it.
+// charge adds r (which may be negative) to the usage of q and everything above it.
 func (o *Order) charge(q *queue, r unit.Resources) {
 	for ; q != nil; q = q.parent {
 		q.used = q.used.Add(r)

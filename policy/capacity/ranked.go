@@ -5,12 +5,12 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// outcome is what became of a visit to a queue.
+// outcome is the result of a visit to a queue.
 type outcome uint8
 
 const (
 	nothing outcome = iota // nobody in the queue could use the offer
-	limited                // somebody could, were the queue's room larger: that room is kept from later siblings
+	limited                // somebody could if the queue's room were larger: that room is withheld from later siblings
 	took
 	enough
 )
@@ -53,8 +53,8 @@ func (o *Order) visit(q *queue, lim unit.Resources, try func(*policy.Job) policy
 	return result
 }
 
-// visitLeaf proposes the leaf's ready applications in order, those of users above the user limit left out, until one is
-// too large for the room the leaf has: then the whole leaf waits, so that the large one is not overtaken for ever.
+// visitLeaf proposes the leaf's ready applications in order, skipping users above the user limit, until one is
+// too large for the leaf's room: then the whole leaf waits, so that the large one is not starved.
 func (o *Order) visitLeaf(q *queue, lim unit.Resources, try func(*policy.Job) policy.Verdict) outcome {
 	if q.ActiveApps == 0 {
 		return nothing
@@ -110,9 +110,9 @@ func (o *Order) nextUser(id int32, bound *values, limit unit.Resources) int32 {
 	return id
 }
 
-// advance takes application x, the best, off the frontier and puts its followers on: the next application of its user and,
+// advance pops application x, the best, off the frontier and pushes its successors: the next application of its user and,
 // if x was that user's first, the first application of the next user. So the applications of all users within their
-// limit come in order, and only as many are touched as are proposed.
+// limit come in order, and only the proposed ones are touched.
 func (o *Order) advance(x int32, bound *values, limit unit.Resources) {
 	o.frontier.Pop()
 	id := o.apps[x].user

@@ -176,7 +176,7 @@ func (w *world) offer(j *job) {
 	}
 }
 
-// end gives back the job's i-th container, and ends the job with its last task.
+// end releases the job's i-th container, and ends the job with its last task.
 func (w *world) end(j *job, i int, lost bool) {
 	c := j.running[i]
 	j.running = append(j.running[:i], j.running[i+1:]...)

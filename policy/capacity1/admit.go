@@ -44,7 +44,7 @@ func (q *queue) admit(j *policy.Job) error {
 	return nil
 }
 
-// arrived takes a job in, to wait for the poller.
+// arrived admits a job; it waits for the poller.
 func (s *state) arrived(v *policy.Job) error {
 	q, err := s.resolve(v.Queue)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *state) arrived(v *policy.Job) error {
 	if err := q.admit(v); err != nil {
 		return err
 	}
-	*dense.At(&s.jobs, v.Index) = job{view: v, tasks: v.Tasks, at: place{seq: v.Seq, id: v.Index}}
+	*dense.At(&s.jobs, v.Index) = job{view: v, tasks: v.Tasks, at: position{seq: v.Seq, id: v.Index}}
 	s.enter(q, v.Index, v.User)
 	return nil
 }

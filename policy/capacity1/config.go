@@ -22,31 +22,31 @@ const (
 	DefaultTasksPerHeartbeat       = math.MaxInt16
 )
 
-// Config is all that can be set. The zero value is Hadoop's scheduler as it comes: one queue that has the whole cluster.
+// Config holds all settings. The zero value is Hadoop's default: one queue that has the whole cluster.
 type Config struct {
-	Queues   []Queue // in the order of the file, which decides between queues that have used nothing yet
+	Queues   []Queue // in file order, the tie-break between queues that have used nothing yet
 	AnyQueue bool    // the only queue takes every job, whatever queue the job names. Implied where no queue is given
 
 	MaxSystemJobs       int       // maximum-system-jobs: jobs initialised at once, over all queues. 0: 3000
 	PollInterval        unit.Time // init-poll-interval. 0: 5 s
-	WorkerThreads       int       // init-worker-threads. 0: 5. Without effect: initialisation takes no time here
+	WorkerThreads       int       // init-worker-threads. 0: 5. Ignored: initialisation takes no time here
 	TasksPerHeartbeat   int       // maximum-tasks-per-heartbeat: maps that a node is given at once. 0: 32767
 	TasksAfterOffSwitch int       // maximum-tasks-after-offswitch: maps that may follow one far from its input in a heartbeat. Default 0
 
-	// Options beyond the scheduler as written.
+	// Extensions of the original scheduler.
 
 	QueueOrder          QueueOrder    // nil: LeastLoaded
 	ActiveUsers         ActiveUsers   // default UsersWithTasks
 	OffSwitch           OffSwitchRule // default PastNodes
 	LocalityWaitFactor  float64       // of the rule PastMissed. 0: 1
-	NodeDelay           int           // chances that a job lets go for a node with its input before it takes a rack (MAPREDUCE-4305). 0: none
-	RackDelay           int           // chances after which it takes any node. 0: by OffSwitch. Not less than NodeDelay
+	NodeDelay           int           // scheduling opportunities a job skips for a node with its input before it accepts the rack (MAPREDUCE-4305). 0: none
+	RackDelay           int           // opportunities after which it accepts any node. 0: by OffSwitch. Not less than NodeDelay
 	ReducesPerHeartbeat int           // 0: 1. -1: as many as the node has slots
-	AvoidBusyNodes      bool          // a reduce passes over a node that runs one while another has none
+	AvoidBusyNodes      bool          // a reduce skips a node that runs one while another has none
 	Borrow              bool          // a queue may exceed its maximum by the capacities of queues that have no job
 }
 
-// Queue is one queue's settings. Fields that are 0 have Hadoop's default; a MaxCapacity of -1 is no limit.
+// Queue is one queue's settings. 0 means Hadoop's default; a MaxCapacity of -1 is no limit.
 type Queue conf.Capacity1Queue
 
 // ActiveUsers says who counts as a user that competes for a queue's slots.
@@ -61,13 +61,13 @@ const (
 // OffSwitchRule says when a job may start a map outside the racks that hold its input.
 type OffSwitchRule uint8
 
-// Rules. The count is of chances since the job's last task near its input.
+// Rules. The count is of scheduling opportunities since the job's last local task.
 const (
 	PastNodes  OffSwitchRule = iota // count > nodes in the cluster
 	PastMissed                      // count > min(maps left to start, nodes) * LocalityWaitFactor, as in Hadoop's code
 )
 
-// Limits are what follows from a queue's settings and maximum-system-jobs.
+// Limits are derived from a queue's settings and maximum-system-jobs.
 type Limits struct {
 	InitJobs, InitJobsPerUser     int64 // initialised at once
 	AcceptJobs, AcceptJobsPerUser int64 // waiting and initialised
@@ -82,7 +82,7 @@ func (q *Queue) Limits(maxSystemJobs int) Limits {
 	return l
 }
 
-// slack keeps what should be a whole number from being rounded to the next one.
+// slack absorbs floating-point error in numbers that should be whole.
 const slack = 1e-9
 
 func roundUp(x float64) int64   { return int64(math.Ceil(x - slack)) }
@@ -93,7 +93,7 @@ const (
 	maxFactor = 1e6
 )
 
-// Complete puts in the defaults and checks the whole, as Hadoop does when it starts.
+// Complete fills in the defaults and validates, as Hadoop does at start.
 func (c Config) Complete() (Config, error) {
 	if len(c.Queues) == 0 {
 		c.Queues, c.AnyQueue = []Queue{{Name: "default", Capacity: 100}}, true
@@ -224,7 +224,7 @@ func (q *Queue) complete() error {
 	return nil
 }
 
-// check looks at the settings that can change during a run.
+// check validates the settings that can change during a run.
 func (q *Queue) check() error {
 	switch {
 	case !(q.Capacity >= 1 && q.Capacity <= 100):

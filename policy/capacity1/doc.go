@@ -14,8 +14,8 @@
 //	           current = cap, or occupied + 1 once the queue has reached it
 //	           A       = users of the queue with tasks of this kind to start
 //
-// MULP is minimum-user-limit-percent, ULF user-limit-factor. A start never takes a queue above maxSlots. Nothing is ever taken
-// back: a queue below its share gets it as tasks of others end, because it goes first.
+// MULP is minimum-user-limit-percent, ULF user-limit-factor. A start never takes a queue above maxSlots. There is no
+// preemption: a queue below its share gets it as tasks of others end, because it goes first.
 //
 // Derived from maximum-system-jobs M, per queue:
 //
@@ -24,17 +24,17 @@
 //
 // Every init-poll-interval the poller goes through each queue's waiting jobs in order and initialises them, until the queue has
 // as many jobs, or as many tasks in them (maximum-initialized-active-tasks), as it may. A job that would bring its user above the
-// user's numbers is passed over, with all later ones of that user, so that a user's jobs stay in order.
+// user's limits is skipped, with all later ones of that user, so that a user's jobs stay in order.
 //
-// Locality, of maps: a job counts the chances it has had since its last task near its input (Hadoop's scheduling opportunities).
-// A task on a node or in a rack with its input is always taken; one elsewhere ("off switch") only when the count exceeds the number
-// of nodes, and once a heartbeat. Reduces have no locality; a heartbeat brings a node at most one.
+// Locality of maps: a job counts its scheduling opportunities since its last node- or rack-local task.
+// A node- or rack-local task is always accepted; an off-switch one only when the count exceeds the number
+// of nodes, and once per heartbeat. Reduces have no locality; a node gets at most one per heartbeat.
 //
 // # Options
 //
 // Config has what later versions or studies of this scheduler propose: other orders of queues (QueueOrder), the older count of active
 // users, Hadoop's finer off-switch rule, a delay between node and rack (MAPREDUCE-4305), several reduces a heartbeat, reduces that avoid
-// busy nodes, the use of idle queues' shares above a maximum. All are off unless asked for. Shares and limits can be changed during a
+// busy nodes, the use of idle queues' shares above a maximum. All are off by default. Shares and limits can be changed during a
 // run (policy.Knobs); Hadoop needed a restart for that.
 //
 // # Source
@@ -48,12 +48,12 @@
 // # What differs, and why
 //
 //   - A user or a queue may always hold one task: where a maximum or a user limit comes to less than a slot (a 1 % queue on
-//     10 slots, a factor of 0.1), Hadoop's jobs would wait for ever.
+//     10 slots, a factor of 0.1), Hadoop's jobs would wait forever.
 //   - Initialization takes no time, so the number of worker threads (min(queues, init-worker-threads)) has no effect.
 //   - A user is active for reduces from when a reduce could start; Hadoop counts reduces that wait for slow-start too.
-//   - A map whose input lies nowhere in particular has no preference and never waits; Hadoop holds it for off switch.
+//   - A map whose input has no location has no preference and never waits; Hadoop treats it as off switch.
 //   - Defaults are those of the documentation: 3000 jobs and 5 s, where Hadoop's code has 5000 and 3 s for an absent setting.
 //   - Of the five priorities the engine's numbers are 1 (VERY_LOW) to 5 (VERY_HIGH), as its importers write them; 0 stands for
-//     none given and is NORMAL (3); numbers beyond either end count as that end.
+//     none given and is NORMAL (3); others are clamped.
 //   - On a cluster without fixed slots a virtual core counts as a slot, maps and reduces draw on one set, and AMs count nothing.
 package capacity1

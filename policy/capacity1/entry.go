@@ -18,24 +18,24 @@ var Entry = policy.Entry{
 	Title: "Hadoop 1's Capacity Scheduler: queues with shares of map slots and of reduce slots",
 	Params: map[string]string{
 		"queues":                                    "capacities in percent, as a:70;b:30 (default: one queue that takes every job)",
-		"maximum-capacity":                          "most that a queue may hold, in percent; capacity: as much as its share; -1: no limit (default). " + perQueue,
+		"maximum-capacity":                          "max a queue may hold, in percent; capacity: as much as its share; -1: no limit (default). " + perQueue,
 		"minimum-user-limit-percent":                "share of a queue that a user is limited to when users compete (default 100: first come, first served). " + perQueue,
-		"user-limit-factor":                         "most that one user may hold, in multiples of the queue's share (default 1). " + perQueue,
+		"user-limit-factor":                         "max one user may hold, in multiples of the queue's share (default 1). " + perQueue,
 		"supports-priority":                         "whether jobs go by priority: true or false (default). " + perQueue,
 		"maximum-initialized-active-tasks":          "tasks of a queue's initialised jobs (default 200000). " + perQueue,
 		"maximum-initialized-active-tasks-per-user": "the same of one user (default 100000). " + perQueue,
 		"init-accept-jobs-factor":                   "jobs that a queue accepts, in multiples of those it may initialise (default 10). " + perQueue,
 		"maximum-system-jobs":                       "jobs initialised at once, shared out by capacity (default 3000)",
-		"init-poll-interval":                        "milliseconds between looks for jobs to initialise (default 5000)",
-		"init-worker-threads":                       "threads that initialise jobs (default 5); no effect here",
+		"init-poll-interval":                        "polling interval for jobs to initialise, in milliseconds (default 5000)",
+		"init-worker-threads":                       "threads that initialise jobs (default 5); ignored",
 		"maximum-tasks-per-heartbeat":               "maps that a node is given in one heartbeat (default 32767)",
 		"maximum-tasks-after-offswitch":             "maps that may follow one far from its input in a heartbeat (default 0)",
 		"queue-order":                               "which queue is asked first: least-loaded (default), equal-running or most-loaded",
 		"active-users":                              "who shares a queue: users with tasks to start (default: tasks) or with any job (jobs)",
-		"off-switch":                                "a map goes anywhere when its job had more chances than: nodes (default) or missed, the lesser of nodes and maps left",
-		"locality-wait-factor":                      "what missed is multiplied with (default 1)",
-		"node-delay":                                "chances that a job lets go for a node with its input before it takes a rack (default 0)",
-		"rack-delay":                                "chances after which it takes any node (default 0: by off-switch)",
+		"off-switch":                                "a map may run off switch when its job had more scheduling opportunities than: nodes (default) or missed, the smaller of nodes and maps left",
+		"locality-wait-factor":                      "multiplier of missed (default 1)",
+		"node-delay":                                "scheduling opportunities a job skips for a node with its input before it accepts the rack (default 0)",
+		"rack-delay":                                "scheduling opportunities after which it accepts any node (default 0: by off-switch)",
 		"reduces-per-heartbeat":                     "reduces that a node is given in one heartbeat (default 1; -1: all it has slots for)",
 		"avoid-busy-nodes":                          "whether a reduce avoids nodes that run one: true or false (default)",
 		"borrow":                                    "whether a queue may exceed its maximum by the shares of queues without jobs: true or false (default)",
@@ -97,7 +97,7 @@ func (r *paramReader) fail(err error) {
 	}
 }
 
-// whole reads a number that is at least so much; absent: 0, which stands for the default.
+// whole reads a number of at least least; absent: 0, which stands for the default.
 func (r *paramReader) whole(key string, least int) int {
 	v, err := r.p.Int(key, 0)
 	r.fail(err)

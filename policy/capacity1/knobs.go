@@ -6,8 +6,8 @@ import (
 	"github.com/yardmaster/yardmaster/policy"
 )
 
-// SetQueue sets a queue's capacity, maximum-capacity (-1: none), minimum-user-limit-percent or user-limit-factor. Whoever sets capacities
-// sees to it that they sum to at most 100 when it is done; in between they need not.
+// SetQueue sets a queue's capacity, maximum-capacity (-1: none), minimum-user-limit-percent or user-limit-factor. The caller must ensure
+// that capacities sum to at most 100 in the end; in between they need not.
 func (s *state) SetQueue(name, property string, value float64) (float64, error) {
 	q, set, at, err := s.knob(name, property)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *state) knob(name, property string) (*queue, *Queue, *float64, error) {
 	return q, &set, at, nil
 }
 
-// Move takes a job to another queue, with all it holds. An initialised one stays initialised, and counts there.
+// Move moves a job to another queue, with all it holds. An initialised one stays initialised, and counts there.
 func (s *state) Move(v *policy.Job, name string) error {
 	to, err := s.resolve(name)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *state) Move(v *policy.Job, name string) error {
 	return nil
 }
 
-// SetPriority takes a job's new priority, where the queue has priorities.
+// SetPriority changes a job's priority, where the queue has priorities.
 func (s *state) SetPriority(v *policy.Job, _ int) {
 	j := &s.jobs[v.Index]
 	level := j.queue.level(v.Priority)

@@ -10,7 +10,7 @@ type Use struct {
 // QueueOrder ranks queues: the one with the smallest number is asked first, ties stay in the order they had. It must not be NaN.
 type QueueOrder func(u Use) float64
 
-// LeastLoaded is the order as written: by the part of its share that a queue occupies.
+// LeastLoaded is the original order: by the part of its share that a queue occupies.
 func LeastLoaded(u Use) float64 {
 	if u.Capacity == 0 {
 		return 1
@@ -18,14 +18,14 @@ func LeastLoaded(u Use) float64 {
 	return float64(u.Occupied) / float64(u.Capacity)
 }
 
-// EqualRunning ranks by running tasks and ignores shares: all queues get alike.
+// EqualRunning ranks by running tasks and ignores shares: all queues get the same.
 func EqualRunning(u Use) float64 { return float64(u.Running) }
 
 // MostLoaded is the opposite of LeastLoaded.
 func MostLoaded(u Use) float64 { return -LeastLoaded(u) }
 
-// UserLimit is the number of slots of one kind that a user of a queue may hold after a start that needs so many: see the package
-// comment. It is never less than need, so that nobody waits for ever.
+// UserLimit is the number of slots of one kind that a user of a queue may hold after a start that needs need slots: see the package
+// comment. It is never less than need, so that nobody waits forever.
 func UserLimit(capacity, occupied, need int64, activeUsers int, minimumPercent, factor float64) int64 {
 	share := max(capacity, need)
 	current := share

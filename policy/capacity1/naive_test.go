@@ -25,15 +25,15 @@ type naive struct {
 type naiveQueue struct{ set Queue }
 
 type naiveJob struct {
-	name, user  string
-	queue       *naiveQueue
-	priority    int
-	seq         int64
-	tasks       int64
-	pending     [kinds]int64
-	running     [kinds]int64
-	initialised bool
-	chances     int64
+	name, user    string
+	queue         *naiveQueue
+	priority      int
+	seq           int64
+	tasks         int64
+	pending       [kinds]int64
+	running       [kinds]int64
+	initialised   bool
+	opportunities int64
 }
 
 func newNaive(c Config, nodes int, perMap, perReduce int64) *naive {
@@ -220,27 +220,27 @@ func (n *naive) pick(kind, node int, offAllowed bool) (*naiveJob, bool) {
 			if kind == reduceSlots {
 				return j, false
 			}
-			j.chances++
+			j.opportunities++
 			switch nearOf(j.seq, node) {
 			case policy.NoPreference:
-				j.chances-- // it knows no chances
+				j.opportunities-- // it does not count opportunities
 				return j, false
 			case policy.NodeLocal:
-				j.chances = 0
+				j.opportunities = 0
 				return j, false
 			case policy.RackLocal:
-				if j.chances > min(int64(n.cfg.NodeDelay), n.nodes) {
-					j.chances = 0
+				if j.opportunities > min(int64(n.cfg.NodeDelay), n.nodes) {
+					j.opportunities = 0
 					return j, false
 				}
 			default:
-				enough := j.chances > n.nodes
+				enough := j.opportunities > n.nodes
 				if n.cfg.OffSwitch == PastMissed {
-					enough = float64(min(j.pending[kind], n.nodes))*n.cfg.LocalityWaitFactor < float64(j.chances)
+					enough = float64(min(j.pending[kind], n.nodes))*n.cfg.LocalityWaitFactor < float64(j.opportunities)
 				}
 				if d := min(int64(n.cfg.NodeDelay), n.nodes); n.cfg.RackDelay > 0 {
-					enough = j.chances > min(int64(n.cfg.RackDelay), d+n.nodes)
-				} else if j.chances <= d {
+					enough = j.opportunities > min(int64(n.cfg.RackDelay), d+n.nodes)
+				} else if j.opportunities <= d {
 					enough = false
 				}
 				if offAllowed && enough {

@@ -20,16 +20,16 @@ func New(c Config) (policy.Policy, error) {
 		s.byName[set.Name] = q
 	}
 	for k := range s.parts {
-		p := &part{state: s, kind: k, spell: 1, order: append([]*queue(nil), s.queues...), beat: beat{node: none}}
-		p.walk.heads.Before = func(a, b head) bool { return a.compare(b.place) < 0 }
+		p := &part{state: s, kind: k, epoch: 1, order: append([]*queue(nil), s.queues...), beat: beat{node: none}}
+		p.walk.heads.Before = func(a, b head) bool { return a.compare(b.position) < 0 }
 		s.parts[k] = p
 	}
 	s.parts[mapSlots].perBeat, s.parts[reduceSlots].perBeat = c.TasksPerHeartbeat, c.ReducesPerHeartbeat
-	place := seats{maps: locality{s.parts[mapSlots]}}
+	position := placement{maps: locality{s.parts[mapSlots]}}
 	if c.AvoidBusyNodes {
-		place.reduces = &spread{p: s.parts[reduceSlots]}
+		position.reduces = &spread{p: s.parts[reduceSlots]}
 	}
-	p := policy.Policy{Order: s, Place: place, Timer: s}
+	p := policy.Policy{Order: s, Place: position, Timer: s}
 	if threads != 0 {
 		p.NotModelled = append(p.NotModelled, fmt.Sprintf("init-worker-threads = %d (%d in use, for %d queues) is not modelled: initialisation takes no time",
 			threads, min(threads, len(c.Queues)), len(c.Queues)))

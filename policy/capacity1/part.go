@@ -5,7 +5,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// part hands out one kind of slot.
+// part allocates one kind of slot.
 type part struct {
 	*state
 	kind    int
@@ -13,7 +13,7 @@ type part struct {
 	nodes   int64
 	idle    int64    // slots that may be borrowed: shares of queues without jobs
 	waiting int64    // jobs that may be proposed
-	spell   uint64   // number of times that nobody waited any more, plus one
+	epoch   uint64   // number of times that the waiting set became empty, plus one
 	order   []*queue // as last sorted
 	beat    beat
 	perBeat int // tasks a heartbeat; -1: any number
@@ -25,7 +25,7 @@ var (
 	_ policy.Knobs = (*state)(nil)
 )
 
-// beat is what a node was given in the heartbeat at hand.
+// beat is what a node got in the current heartbeat.
 type beat struct {
 	now    unit.Time
 	node   int32 // none: no heartbeat
@@ -37,7 +37,7 @@ type beat struct {
 
 const none int32 = -1
 
-// Resized tells how many slots of each kind there are. On a cluster without slots a vcore is a map slot.
+// Resized sets the number of slots of each kind. On a cluster without slots a vcore is a map slot.
 func (s *state) Resized(_ unit.Time, c policy.Cluster) {
 	if c.Slots == [kinds]int64{} {
 		c.Slots[mapSlots] = c.Total.Cores
@@ -129,7 +129,7 @@ func (p *part) ranked(o *policy.Offer, try func(*policy.Job) policy.Verdict) boo
 	return false
 }
 
-// gave closes the heartbeat when the node has been given what it may.
+// gave closes the heartbeat when the node has reached its limit.
 func (p *part) gave() {
 	b := &p.beat
 	b.given++
@@ -143,8 +143,8 @@ func (p *part) gave() {
 	}
 }
 
-// sort brings the queues in order. The list stays as it is from one time to the next, as Hadoop's does, so that ties are
-// broken by the order of before; and it is nearly in order already.
+// sort sorts the queues. The list persists between calls, as Hadoop's does, so that ties are
+// broken by the previous order; and it is nearly sorted already.
 func (p *part) sort() {
 	for i, q := range p.order {
 		u := &q.use[p.kind]

@@ -6,21 +6,21 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// locality is where maps go: near their input, or after a while anywhere.
+// locality places maps: near their input, or after a while anywhere.
 type locality struct{ p *part }
 
-// seats is where tasks go, by the kind of slot that they take.
-type seats struct {
+// placement places tasks, by the kind of slot that they take.
+type placement struct {
 	maps    locality
 	reduces *spread // nil: anywhere
 }
 
-var _ policy.Place = seats{}
+var _ policy.Place = placement{}
 
 func isReduce(j *policy.Job, s int) bool { return j.Stages[s].Slot == reduceSlots }
 
-// Score asks the kind's own rule.
-func (t seats) Score(now unit.Time, j *policy.Job, s int, n *policy.Node, near policy.Near) policy.Score {
+// Score applies the rule of the task's slot kind.
+func (t placement) Score(now unit.Time, j *policy.Job, s int, n *policy.Node, near policy.Near) policy.Score {
 	switch {
 	case !isReduce(j, s):
 		return t.maps.Score(now, j, s, n, near)
@@ -30,18 +30,18 @@ func (t seats) Score(now unit.Time, j *policy.Job, s int, n *policy.Node, near p
 	return policy.Any
 }
 
-// Skipped notes a chance let go.
-func (t seats) Skipped(_ unit.Time, j *policy.Job, s int) unit.Time {
+// Skipped counts a skipped opportunity.
+func (t placement) Skipped(_ unit.Time, j *policy.Job, s int) unit.Time {
 	if isReduce(j, s) {
 		t.reduces.skipped()
 	} else {
-		t.maps.p.jobs[j.Index].chances++
+		t.maps.p.jobs[j.Index].opportunities++
 	}
 	return unit.Never
 }
 
-// Placed notes a start.
-func (t seats) Placed(j *policy.Job, s int, n *policy.Node, near policy.Near) {
+// Placed records a start.
+func (t placement) Placed(j *policy.Job, s int, n *policy.Node, near policy.Near) {
 	if !isReduce(j, s) {
 		t.maps.Placed(j, s, n, near)
 	} else if t.reduces != nil {
@@ -50,68 +50,68 @@ func (t seats) Placed(j *policy.Job, s int, n *policy.Node, near policy.Near) {
 }
 
 // Counts says whether tasks that take a kind of slot may be made to wait.
-func (t seats) Counts(slot uint8) bool { return slot == mapSlots || t.reduces != nil }
+func (t placement) Counts(slot uint8) bool { return slot == mapSlots || t.reduces != nil }
 
-// Left has nothing to forget: the order does it.
-func (seats) Left(unit.Time, *policy.Job) {}
+// Left is a no-op: the order drops the job.
+func (placement) Left(unit.Time, *policy.Job) {}
 
-// Score takes a place that is near enough for the chances that the job has had. The one at hand counts.
+// Score accepts a node that is near enough for the opportunities the job has had, the current one included.
 func (l locality) Score(_ unit.Time, v *policy.Job, _ int, _ *policy.Node, near policy.Near) policy.Score {
-	chances := l.p.jobs[v.Index].chances + 1
+	opportunities := l.p.jobs[v.Index].opportunities + 1
 	switch near {
 	case policy.NoPreference:
 		return policy.Any
 	case policy.NodeLocal:
 		return policy.Score(near)
 	case policy.RackLocal:
-		if chances > l.nodeDelay() {
+		if opportunities > l.nodeDelay() {
 			return policy.Score(near)
 		}
 	default:
-		if !l.p.beat.off && chances > l.nodeDelay() && l.anywhere(v, chances) {
+		if !l.p.beat.off && opportunities > l.nodeDelay() && l.anywhere(v, opportunities) {
 			return policy.Score(near)
 		}
 	}
 	return policy.Wait
 }
 
-// nodeDelay is no longer than one chance for every node, as in the versions that have it.
+// nodeDelay is capped at one opportunity per node, as in the versions that have it.
 func (l locality) nodeDelay() int64 { return min(int64(l.p.cfg.NodeDelay), l.p.nodes) }
 
-// anywhere says whether so many chances are enough for a task off switch.
-func (l locality) anywhere(v *policy.Job, chances int64) bool {
+// anywhere says whether that many opportunities are enough for a task off switch.
+func (l locality) anywhere(v *policy.Job, opportunities int64) bool {
 	c := &l.p.cfg
 	switch {
 	case c.RackDelay > 0:
-		return chances > min(int64(c.RackDelay), l.nodeDelay()+l.p.nodes)
+		return opportunities > min(int64(c.RackDelay), l.nodeDelay()+l.p.nodes)
 	case c.OffSwitch == PastMissed:
-		return float64(min(v.Waiting[mapSlots], l.p.nodes))*c.LocalityWaitFactor < float64(chances)
+		return float64(min(v.Waiting[mapSlots], l.p.nodes))*c.LocalityWaitFactor < float64(opportunities)
 	}
-	return chances > l.p.nodes
+	return opportunities > l.p.nodes
 }
 
-// Placed starts the count anew, unless the task is off switch: then the next one may be too, in another heartbeat.
+// Placed resets the count, unless the task is off switch: then the next one may be too, in another heartbeat.
 func (l locality) Placed(v *policy.Job, _ int, _ *policy.Node, near policy.Near) {
 	j := &l.p.jobs[v.Index]
 	switch near {
 	case policy.NodeLocal, policy.RackLocal:
-		j.chances = 0
+		j.opportunities = 0
 	case policy.OffRack:
-		j.chances++
+		j.opportunities++
 		l.p.beat.off = true
 	}
 }
 
-// spread is where reduces go when they avoid busy nodes. A node that runs a reduce is passed over once. When it is heard again, and
-// somebody has waited all the time, every other node with a free slot has been heard in between, and would have taken the reduce
-// had it run none.
+// spread places reduces when they avoid busy nodes. A node that runs a reduce is skipped once. If it is offered again while
+// somebody has waited all the time, every other node with a free slot has been offered in between, and would have taken the reduce
+// if it ran none.
 type spread struct {
 	p      *part
 	passed []pass // by node
 }
 
 type pass struct {
-	spell uint64 // in which the node was passed over; 0: it was not
+	epoch uint64 // in which the node was skipped; 0: it was not
 	beat  beat
 }
 
@@ -121,7 +121,7 @@ func (s *spread) Score(_ unit.Time, _ *policy.Job, _ int, n *policy.Node, _ poli
 		return 1
 	}
 	if int(n.Index) < len(s.passed) {
-		if p := s.passed[n.Index]; p.spell == s.p.spell && (p.beat.node != s.p.beat.node || p.beat.now != s.p.beat.now) {
+		if p := s.passed[n.Index]; p.epoch == s.p.epoch && (p.beat.node != s.p.beat.node || p.beat.now != s.p.beat.now) {
 			return policy.Any
 		}
 	}
@@ -130,14 +130,14 @@ func (s *spread) Score(_ unit.Time, _ *policy.Job, _ int, n *policy.Node, _ poli
 
 func (s *spread) of(node int32) *pass { return dense.At(&s.passed, node) }
 
-// skipped notes that the node at hand was passed over.
+// skipped records that the current node was skipped.
 func (s *spread) skipped() {
 	if n := s.p.beat.node; n != none {
-		if p := s.of(n); p.spell != s.p.spell {
-			*p = pass{spell: s.p.spell, beat: s.p.beat}
+		if p := s.of(n); p.epoch != s.p.epoch {
+			*p = pass{epoch: s.p.epoch, beat: s.p.beat}
 		}
 	}
 }
 
-// Placed lets the node be passed over again.
+// Placed lets the node be skipped again.
 func (s *spread) Placed(_ *policy.Job, _ int, n *policy.Node, _ policy.Near) { *s.of(n.Index) = pass{} }

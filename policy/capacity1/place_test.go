@@ -85,7 +85,7 @@ func TestOneOffSwitchAHeartbeat(t *testing.T) {
 		w.must("far", "ann", "", 5, 0)
 		w.must("near", "ann", "", 2, 0)
 		w.tick()
-		w.state.jobs[0].chances = 50
+		w.state.jobs[0].opportunities = 50
 		got := w.beat(mapSlots, 0)
 		for _, name := range got {
 			if name == "far" {

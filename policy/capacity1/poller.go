@@ -7,7 +7,7 @@ import (
 
 var _ policy.Timer = (*state)(nil)
 
-// Tick is the initialisation poller's round.
+// Tick is one round of the initialisation poller.
 func (s *state) Tick(now unit.Time) (again unit.Time, changed bool) {
 	s.round++
 	for _, q := range s.queues {
@@ -18,8 +18,8 @@ func (s *state) Tick(now unit.Time) (again unit.Time, changed bool) {
 	return now + s.cfg.PollInterval, changed
 }
 
-// poll initialises what a queue's limits allow. What it finds depends only on what makes a queue dirty, so a second look without a
-// change between finds nothing.
+// poll initialises what a queue's limits allow. Its result depends only on what makes a queue dirty, so a second poll without a
+// change in between is a no-op.
 func (s *state) poll(q *queue) (changed bool) {
 	q.dirty = false
 	at, kept := 0, 0

@@ -39,8 +39,8 @@ func (r *recorder) add(n note) { r.log = append(r.log, n) }
 
 type recorded struct {
 	*recorder
-	order policy.Order
-	place policy.Place
+	order    policy.Order
+	position policy.Place
 }
 
 func (r recorded) Resized(now unit.Time, c policy.Cluster) {
@@ -105,7 +105,7 @@ func (r recorded) Ranked(o *policy.Offer, try func(*policy.Job) policy.Verdict) 
 type seat struct{ recorded }
 
 func (r seat) Score(now unit.Time, j *policy.Job, s int, n *policy.Node, near policy.Near) policy.Score {
-	f := r.place.Score(now, j, s, n, near)
+	f := r.position.Score(now, j, s, n, near)
 	c := *n
 	r.add(note{what: "fit", job: *j, stage: s, node: &c, near: near, yes: f >= 0, now: now})
 	return f
@@ -113,7 +113,7 @@ func (r seat) Score(now unit.Time, j *policy.Job, s int, n *policy.Node, near po
 
 func (r seat) Skipped(now unit.Time, j *policy.Job, s int) unit.Time {
 	r.add(note{what: "skipped", job: *j, stage: s, now: now})
-	return r.place.Skipped(now, j, s)
+	return r.position.Skipped(now, j, s)
 }
 
 func (r seat) Counts(uint8) bool { return true }
@@ -121,7 +121,7 @@ func (r seat) Counts(uint8) bool { return true }
 func (r seat) Placed(j *policy.Job, s int, n *policy.Node, near policy.Near) {
 	c := *n
 	r.add(note{what: "placed", job: *j, stage: s, node: &c, near: near})
-	r.place.Placed(j, s, n, near)
+	r.position.Placed(j, s, n, near)
 }
 
 type clock struct {

@@ -37,8 +37,8 @@ type queue struct {
 	jobs        int64 // waiting and initialised
 	initialised int64
 	activeTasks int64 // of initialised jobs
-	waiting     []place
-	dirty       bool // something changed since the poller last looked
+	waiting     []position
+	dirty       bool // changed since the last poll
 
 	users   []user // by number
 	byUser  map[string]int32
@@ -59,48 +59,48 @@ type user struct {
 	jobs        int64 // waiting and initialised
 	initialised int64
 	activeTasks int64
-	held        [kinds]int64   // slots
-	ready       [kinds][]place // initialised jobs with tasks to start, in order
-	over        uint64         // round of the poller in which it was found to have enough
+	held        [kinds]int64      // slots
+	ready       [kinds][]position // initialised jobs with tasks to start, in order
+	over        uint64            // round of the poller in which it was found at its limit
 }
 
 type job struct {
-	view        *policy.Job
-	at          place
-	queue       *queue
-	user        int32
-	tasks       int64
-	initialised bool
-	ready       [kinds]bool
-	held        [kinds]int64 // slots
-	running     [kinds]int64
-	chances     int64 // to start a map, since the last one near its input
+	view          *policy.Job
+	at            position
+	queue         *queue
+	user          int32
+	tasks         int64
+	initialised   bool
+	ready         [kinds]bool
+	held          [kinds]int64 // slots
+	running       [kinds]int64
+	opportunities int64 // scheduling opportunities for maps since the last local one
 }
 
-// place is a job's place in its queue's order: by level (0 where the queue has no priorities), then by arrival. Hadoop's ids of jobs
-// count submissions, so that the number of arrival is at once the time of submission and the id that breaks ties.
-type place struct {
+// position is a job's position in its queue's order: by level (0 where the queue has no priorities), then by arrival. Hadoop's job ids
+// count submissions, so the arrival number is both the time of submission and the tie-breaking id.
+type position struct {
 	level int64 // smaller is more urgent
 	seq   int64
 	id    int32 // Index of the job
 }
 
-func (p place) compare(o place) int {
+func (p position) compare(o position) int {
 	return cmp.Or(cmp.Compare(p.level, o.level), cmp.Compare(p.seq, o.seq))
 }
 
-// insert puts a job where it belongs. Most come last, or are the first.
-func insert(list []place, p place) []place {
+// insert inserts a job in order. Most are appended.
+func insert(list []position, p position) []position {
 	if n := len(list); n == 0 || list[n-1].compare(p) < 0 {
 		return append(list, p)
 	}
-	i, _ := slices.BinarySearchFunc(list, p, place.compare)
+	i, _ := slices.BinarySearchFunc(list, p, position.compare)
 	return slices.Insert(list, i, p)
 }
 
-// remove takes a job out; it is fine if it is not in.
-func remove(list []place, p place) []place {
-	if i, in := slices.BinarySearchFunc(list, p, place.compare); in {
+// remove removes a job; no-op if absent.
+func remove(list []position, p position) []position {
+	if i, in := slices.BinarySearchFunc(list, p, position.compare); in {
 		return slices.Delete(list, i, i+1)
 	}
 	return list
@@ -135,7 +135,7 @@ func (q *queue) user(name string) int32 {
 	return u
 }
 
-// enter puts a job, with all that it holds, into a queue.
+// enter adds a job, with all that it holds, to a queue.
 func (s *state) enter(q *queue, id int32, name string) {
 	j := &s.jobs[id]
 	j.queue, j.user = q, q.user(name)
@@ -158,7 +158,7 @@ func (s *state) enter(q *queue, id int32, name string) {
 	}
 }
 
-// leave takes it out.
+// leave removes it.
 func (s *state) leave(id int32) {
 	j := &s.jobs[id]
 	q := j.queue
@@ -183,7 +183,7 @@ func (s *state) leave(id int32) {
 	}
 }
 
-// count adds an initialised job (or takes it off) to what the poller compares with its limits.
+// count adds n initialised jobs (n is 1 or -1) to the counters that the poller compares with its limits.
 func (s *state) count(j *job, n int64) {
 	u := &j.queue.users[j.user]
 	j.queue.initialised += n
@@ -200,7 +200,7 @@ func (s *state) charge(j *job, kind int, slots, tasks int64) {
 	j.queue.users[j.user].held[kind] += slots
 }
 
-// show lets a job be proposed for one kind of slot, if it is initialised and has tasks to start.
+// show makes a job eligible for one kind of slot, if it is initialised and has tasks to start.
 func (s *state) show(j *job, kind int) {
 	if !j.initialised || j.ready[kind] || j.view.Waiting[kind] <= 0 {
 		return
@@ -212,7 +212,7 @@ func (s *state) show(j *job, kind int) {
 	s.rank(j, kind)
 }
 
-// hide takes it back.
+// hide undoes show.
 func (s *state) hide(j *job, kind int) {
 	if !j.ready[kind] {
 		return
@@ -220,14 +220,14 @@ func (s *state) hide(j *job, kind int) {
 	j.ready[kind] = false
 	p := s.parts[kind]
 	if p.waiting--; p.waiting == 0 {
-		p.spell++
+		p.epoch++
 	}
 	u := &j.queue.users[j.user]
 	u.ready[kind] = remove(u.ready[kind], j.at)
 	s.rank(j, kind)
 }
 
-// rank puts a job's user where the first of the user's jobs belongs.
+// rank ranks a job's user by the first of the user's jobs.
 func (s *state) rank(j *job, kind int) {
 	h := &j.queue.use[kind].ready
 	if list := j.queue.users[j.user].ready[kind]; len(list) == 0 {

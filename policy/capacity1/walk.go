@@ -5,21 +5,21 @@ import (
 	"github.com/yardmaster/yardmaster/policy/rank"
 )
 
-// walk goes through a queue's ready jobs in order and leaves out users who are at their limit, all jobs of one at once. It takes
+// walk iterates over a queue's ready jobs in order, skipping users at their limit, all jobs of one at once. It takes
 // the first job of every user from the queue's heap of users, and further jobs of a user only after the earlier ones were
-// passed over; so it costs by what is proposed and by the number of users at their limit, who are few: each holds slots.
+// skipped; so its cost depends on what is proposed and on the number of users at their limit, who are few: each holds slots.
 type walk struct {
 	p     *part
 	q     *queue
 	users rank.Cursor
 	heads heap.Heap[head] // the next job of every user whose first one was proposed
 
-	need, limit int64 // the user limit for starts that need so many slots
+	need, limit int64 // the user limit for starts that need need slots
 	room        int64 // slots that the queue may still take; -1: no limit
 }
 
 type head struct {
-	place
+	position
 	user, at int32 // number of the user, index in its ready list
 }
 
@@ -30,10 +30,10 @@ func (w *walk) start(p *part, q *queue) {
 		w.room = max(use.maximum+p.idle-use.occupied, 0)
 	}
 	w.users.Start(&use.ready)
-	w.letIn()
+	w.admitUsers()
 }
 
-// within says whether a start that needs so many slots keeps the queue and the user within their limits.
+// within says whether a start that needs need slots keeps the queue and the user within their limits.
 func (w *walk) within(user int32, need int64) bool {
 	use := &w.q.use[w.p.kind]
 	if w.room >= 0 && need > w.room && use.occupied > 0 { // alone, a task may exceed a maximum that is smaller than it
@@ -50,7 +50,7 @@ func (w *walk) within(user int32, need int64) bool {
 	return w.q.users[user].held[w.p.kind]+need <= w.limit
 }
 
-// job is the one whose turn it is; none: there are no more.
+// job is the current job; none at the end.
 func (w *walk) job() int32 {
 	if len(w.heads.Items) == 0 {
 		return none
@@ -58,33 +58,33 @@ func (w *walk) job() int32 {
 	return w.heads.Items[0].id
 }
 
-// next moves on to the job after.
+// next advances to the next job.
 func (w *walk) next() {
 	h := &w.heads.Items[0]
 	h.at++
 	if list := w.q.users[h.user].ready[w.p.kind]; int(h.at) < len(list) {
-		h.place = list[h.at]
+		h.position = list[h.at]
 		w.heads.Fix()
 	} else {
 		w.heads.Pop()
 	}
-	w.letIn()
+	w.admitUsers()
 }
 
-// letIn takes users in whose first job comes before all that are there, if they are within their limit.
-func (w *walk) letIn() {
+// admitUsers adds the users within their limit whose first job comes before all current heads.
+func (w *walk) admitUsers() {
 	for {
 		user, level, seq, ok := w.users.Peek()
 		if !ok {
 			return
 		}
-		if first := (place{level: int64(level), seq: seq}); len(w.heads.Items) > 0 && w.heads.Items[0].compare(first) < 0 {
+		if first := (position{level: int64(level), seq: seq}); len(w.heads.Items) > 0 && w.heads.Items[0].compare(first) < 0 {
 			return
 		}
 		w.users.Next()
 		p := w.q.users[user].ready[w.p.kind][0]
 		if v := w.p.jobs[p.id].view; v.Waiting[w.p.kind] <= 0 || w.within(user, slotsOf(v.Front, v.Ask)) {
-			w.heads.Push(head{place: p, user: user})
+			w.heads.Push(head{position: p, user: user})
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// world is a cluster of fixed slots without time: jobs start tasks when a node is heard and end them when told to.
+// world is a cluster of fixed slots without time: jobs start tasks when a node heartbeats and end them on command.
 type world struct {
 	t testing.TB
 	policy.Policy

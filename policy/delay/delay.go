@@ -1,8 +1,8 @@
-// Package delay is delay scheduling: a job whose turn it is, but whose input is not on the node at hand, lets a few
-// chances go by before it takes a worse place. Nodes come free often, so a short wait buys much locality.
+// Package delay is delay scheduling: a job whose turn it is, but whose input is not on the offered node, skips a few
+// scheduling opportunities before it accepts a less local node. Nodes free up often, so a short wait buys much locality.
 //
-// Each job has a level (node, rack or anywhere) and a count of chances let go since its last start; or, where the waits are given in
-// time, the time since the first of them. With D1 (node) and D2 (rack) the lengths of the waits:
+// Each job has a level (node, rack or anywhere) and a count of opportunities skipped since its last start; or, if the waits are given
+// as times, the time since the first of them. With D1 (node) and D2 (rack) the lengths of the waits:
 //
 //	node-local   always taken;                                                    then level = node, count = 0
 //	rack-local   taken at level rack or above, or when count >= D1;               then level = rack, count = 0
@@ -13,10 +13,10 @@
 //
 // Source: M. Zaharia et al., Delay Scheduling: A Simple Technique for Achieving Locality and Fairness in Cluster
 // Scheduling, EuroSys 2010: the skip counts of its simple algorithm, with the two levels that its Hadoop Fair Scheduler adds for
-// racks. What differs: the latter adds up only the time between offers that it lets go.
+// racks. What differs: the latter adds up only the time between skipped offers.
 //
-// A chance is let go when it is the job's turn and what is at hand is refused: the engine says so with Skipped, once an
-// offer, however many nodes it asked about.
+// An opportunity is skipped when it is the job's turn and the offer is refused: the engine calls Skipped once per
+// offer, however many nodes it scored.
 package delay
 
 import (
@@ -30,7 +30,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Entry is the registry's line: fair order with delay placement.
+// Entry registers fair order with delay placement.
 var Entry = policy.Entry{
 	Name:   "delay",
 	Title:  "fair shares; a job waits for a node near its input",
@@ -48,7 +48,7 @@ var Entry = policy.Entry{
 	},
 }
 
-// Lengths of the waits where nothing is said: about a rack's worth of nodes, as YARN's node-locality-delay has it.
+// Default waits: about a rack's worth of nodes, as YARN's node-locality-delay.
 const (
 	DefaultNode = 40
 	DefaultRack = 40
@@ -56,12 +56,12 @@ const (
 
 func params() map[string]string {
 	p := maps.Clone(fair.Entry.Params)
-	p["node"] = "chances a job lets go for a node that holds its input (default 40), or how long it waits for one (3s)"
-	p["rack"] = "further chances it lets go for a rack that holds its input (default 40), or how long it waits for one (default: as for a node)"
+	p["node"] = "scheduling opportunities a job may skip for a node that holds its input (default 40), or how long it waits for one (3s)"
+	p["rack"] = "further opportunities it may skip for a rack that holds its input (default 40), or how long it waits for one (default: as for a node)"
 	return p
 }
 
-// read makes the place part that is asked for: both waits are chances, or both are times.
+// read builds the placement from its parameters: both waits are counts, or both are times.
 func read(p policy.Params) (*Delay, error) {
 	node, notNode := p.Int("node", DefaultNode)
 	rack, notRack := p.Int("rack", DefaultRack)
@@ -73,7 +73,7 @@ func read(p policy.Params) (*Delay, error) {
 	nodeTime, err := unit.ParseTime(first)
 	rackTime, err2 := unit.ParseTime(second)
 	if err != nil || err2 != nil || mixed {
-		return nil, fmt.Errorf("node=%s, rack=%s: want two numbers of chances, or two times such as 3s", first, second)
+		return nil, fmt.Errorf("node=%s, rack=%s: want two counts of scheduling opportunities, or two times such as 3s", first, second)
 	}
 	return Timed(nodeTime, rackTime)
 }
@@ -88,13 +88,13 @@ const (
 
 type state struct {
 	level level
-	waits bool      // it has let a chance go since its last start
-	since unit.Time // the first of them; or their number
+	waits bool      // it has skipped an opportunity since its last start
+	since unit.Time // time of the first skip; or the number of skips
 }
 
-// Delay is the place part. It serves one run.
+// Delay is the placement. It serves one run.
 type Delay struct {
-	node, rack unit.Time // or numbers of chances
+	node, rack unit.Time // or counts of opportunities
 	timed      bool
 	jobs       []state // by Index
 }
@@ -104,30 +104,30 @@ var (
 	_ policy.Counter = (*Delay)(nil)
 )
 
-// New makes a place part that waits for node chances, then for rack more.
+// New makes a placement that skips node opportunities, then rack more.
 func New(node, rack int) (*Delay, error) {
-	const most = 1 << 29
-	if node < 0 || rack < 0 || node > most || rack > most {
-		return nil, fmt.Errorf("node=%d, rack=%d: waits must be between 0 and %d chances", node, rack, most)
+	const maxWait = 1 << 29
+	if node < 0 || rack < 0 || node > maxWait || rack > maxWait {
+		return nil, fmt.Errorf("node=%d, rack=%d: want 0 to %d scheduling opportunities", node, rack, maxWait)
 	}
 	return &Delay{node: unit.Time(node), rack: unit.Time(rack)}, nil
 }
 
-// Timed makes a place part that waits for a node for some time, then for a rack.
+// Timed makes a placement that waits for a node for some time, then for a rack.
 func Timed(node, rack unit.Time) (*Delay, error) {
-	const most = 365 * unit.Day
-	if node < 0 || rack < 0 || node > most || rack > most {
-		return nil, fmt.Errorf("node=%v, rack=%v: waits must be between 0 and %v", node, rack, most)
+	const maxWait = 365 * unit.Day
+	if node < 0 || rack < 0 || node > maxWait || rack > maxWait {
+		return nil, fmt.Errorf("node=%v, rack=%v: waits must be between 0 and %v", node, rack, maxWait)
 	}
 	return &Delay{node: node, rack: rack, timed: true}, nil
 }
 
-// Counts says that nodes have to report again and again, unless the waits are times.
+// Counts says that nodes have to be offered repeatedly, unless the waits are times.
 func (d *Delay) Counts(uint8) bool { return !d.timed }
 
 func (d *Delay) of(j *policy.Job) *state { return dense.At(&d.jobs, j.Index) }
 
-// Score takes a place that is near enough for how long the job has waited; nearer ones are better.
+// Score accepts a node that is near enough for how long the job has waited; nearer ones are better.
 func (d *Delay) Score(now unit.Time, j *policy.Job, _ int, _ *policy.Node, near policy.Near) policy.Score {
 	var s state
 	if int(j.Index) < len(d.jobs) {
@@ -151,7 +151,7 @@ func (d *Delay) Score(now unit.Time, j *policy.Job, _ int, _ *policy.Node, near 
 	return policy.Wait
 }
 
-// waited is for how long, or for how many chances, a job has waited.
+// waited is how long, or for how many opportunities, a job has waited.
 func (d *Delay) waited(now unit.Time, s state) unit.Time {
 	if d.timed && s.waits {
 		return now - s.since
@@ -159,7 +159,7 @@ func (d *Delay) waited(now unit.Time, s state) unit.Time {
 	return s.since
 }
 
-// Skipped counts a chance let go, or names the instant at which the job will take a worse place.
+// Skipped counts a skipped opportunity, or returns the time at which the job will accept a less local node.
 func (d *Delay) Skipped(now unit.Time, j *policy.Job, _ int) unit.Time {
 	s := d.of(j)
 	if !d.timed {
@@ -178,7 +178,7 @@ func (d *Delay) Skipped(now unit.Time, j *policy.Job, _ int) unit.Time {
 	return s.since + d.node + d.rack
 }
 
-// Placed starts the next wait at the level the job has come to.
+// Placed starts the next wait at the level the job has reached.
 func (d *Delay) Placed(j *policy.Job, _ int, _ *policy.Node, near policy.Near) {
 	switch near {
 	case policy.NodeLocal:
@@ -190,5 +190,5 @@ func (d *Delay) Placed(j *policy.Job, _ int, _ *policy.Node, near policy.Near) {
 	}
 }
 
-// Left forgets the job.
+// Left drops the job.
 func (d *Delay) Left(_ unit.Time, j *policy.Job) { *d.of(j) = state{} }

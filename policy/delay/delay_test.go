@@ -11,7 +11,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// The script is a list of chances: NAME near, where near is node, rack, off or any. Each is printed with what the job does.
+// The script is a list of scheduling opportunities: NAME near, where near is node, rack, off or any. Each is printed with what the job does.
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		var d *Delay
@@ -56,7 +56,7 @@ func TestScenarios(t *testing.T) {
 	})
 }
 
-// However the chances fall, a job lets at most node + rack of them go in a row, and never a node-local one.
+// In any sequence of opportunities, a job skips at most node + rack in a row, and never a node-local one.
 func TestBoundedWait(t *testing.T) {
 	for _, c := range []struct{ node, rack int }{{0, 0}, {0, 3}, {3, 0}, {4, 7}} {
 		d, err := New(c.node, c.rack)
@@ -80,7 +80,7 @@ func TestBoundedWait(t *testing.T) {
 	}
 }
 
-// Waits in time: what a job takes t seconds after it first let a chance go, and when it wants to be asked again.
+// Timed waits: what a job accepts t seconds after its first skip, and when it wants to be asked again.
 func TestTimed(t *testing.T) {
 	d, err := Timed(3*unit.Second, 4*unit.Second)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 type user struct{ running, most int }
 
-// users are the limits on running jobs of a user.
+// users holds the users' counts and limits of running jobs.
 type users struct {
 	byName map[string]*user
 	most   func(name string) int
@@ -88,7 +88,7 @@ func (t *Tree) Arrived(_ unit.Time, j *policy.Job) error {
 	return nil
 }
 
-// enter puts a job into a leaf, parked or not.
+// enter adds a job to a leaf, parked or not.
 func (t *Tree) enter(a *app, q *queue) {
 	l := &q.lane
 	a.queue = q
@@ -134,7 +134,7 @@ func (t *Tree) count(a *app, by int) {
 	}
 }
 
-// Left forgets a job and lets parked ones run in its place.
+// Left drops a job and lets parked ones run instead.
 func (t *Tree) Left(_ unit.Time, j *policy.Job) {
 	a := &t.apps[j.Index]
 	t.leave(a)
@@ -142,10 +142,10 @@ func (t *Tree) Left(_ unit.Time, j *policy.Job) {
 	t.release()
 }
 
-// leave takes a job out of its leaf. What it holds is not touched.
+// leave removes a job from its leaf. What it holds is not touched.
 func (t *Tree) leave(a *app) {
 	l := &a.queue.lane
-	if t.floors {
+	if t.hasMin {
 		for q := a.queue; q != nil; q = q.parent {
 			q.asked = q.asked.Sub(a.asked)
 		}

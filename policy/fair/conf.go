@@ -19,10 +19,10 @@ type limits struct {
 	policy           kind
 }
 
-// FromConf builds the queue tree of a fair-scheduler.xml. The file is only read: one can serve many runs.
+// FromConf builds the queue tree of a fair-scheduler.xml. c is not modified: it can serve many runs.
 func FromConf(c *conf.Fair) (policy.Policy, error) { return fromConf(c, false) }
 
-// FromConfV2 is FromConf with the rule by which Hadoop 2 lets AMs start: their memory alone counts, and the limit is rounded down.
+// FromConfV2 is FromConf with Hadoop 2's AM limit: only memory counts, and the limit is rounded down.
 func FromConfV2(c *conf.Fair) (policy.Policy, error) { return fromConf(c, true) }
 
 func fromConf(c *conf.Fair, v2 bool) (policy.Policy, error) {
@@ -78,12 +78,12 @@ func (t *Tree) build(parent *queue, c *conf.FairQueue) error {
 	return nil
 }
 
-// add makes a queue and gives it its place among its siblings.
+// add creates a queue and ranks it among its siblings.
 func (t *Tree) add(parent *queue, name string, l limits, leaf bool) *queue {
 	q := &queue{name: name, parent: parent, limits: l, kind: l.policy, leaf: leaf}
 	q.limit(t.total)
 	q.classify()
-	t.floors = t.floors || q.minimum != conf.Share{}
+	t.hasMin = t.hasMin || q.minimum != conf.Share{}
 	t.queues, t.names[name] = append(t.queues, q), q
 	if parent == nil {
 		t.root = q
@@ -95,7 +95,7 @@ func (t *Tree) add(parent *queue, name string, l limits, leaf bool) *queue {
 	return q
 }
 
-// rerank numbers the children of a queue by name. Numbers leave gaps, so that a new name seldom moves the others.
+// rerank numbers the children of a queue by name. Numbers leave gaps, so that a new name rarely moves the others.
 func (t *Tree) rerank(p *queue) {
 	at, _ := slices.BinarySearchFunc(p.sorted, p.kids[len(p.kids)-1], func(a, b *queue) int { return cmp.Compare(a.name, b.name) })
 	q := p.kids[len(p.kids)-1]

@@ -64,11 +64,11 @@ func TestClosedQueuesAreNotWalked(t *testing.T) {
 			if name == "one small" {
 				e.End(e.Jobs["a0"], false) // something happens, and still the others are too large
 			}
-			before := tree.looked
+			before := tree.visited
 			for range 10 {
 				e.Ranking()
 			}
-			if looked := tree.looked - before; looked > 10 {
+			if looked := tree.visited - before; looked > 10 {
 				t.Errorf("%d jobs were looked at in 10 walks that propose b alone", looked)
 			}
 		})

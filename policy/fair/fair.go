@@ -1,4 +1,4 @@
-// Package fair shares a cluster evenly: whoever holds least, for what it is entitled to, is served next.
+// Package fair shares a cluster evenly: whoever has the smallest usage relative to its entitlement is served next.
 //
 // # Plain form
 //
@@ -30,7 +30,7 @@ import (
 	"github.com/yardmaster/yardmaster/policy"
 )
 
-// Entry is the registry's line.
+// Entry registers the policy.
 var Entry = policy.Entry{
 	Name:  "fair",
 	Title: "equal shares by job, user or pool, with weights and minimum shares",
@@ -72,10 +72,10 @@ func New(p policy.Params) (policy.Order, error) {
 		}
 		return newByJob(s), nil
 	}
-	return &byGroup{scale: s, user: by == "user", weights: weights, floors: floors, names: map[string]int32{}}, nil
+	return &byGroup{scale: s, user: by == "user", weights: weights, minimums: floors, names: map[string]int32{}}, nil
 }
 
-// table reads "name:number;name:number", or the same with equals signs. Numbers must be at least least.
+// table parses "name:number;name:number", or the same with equals signs. Numbers must be >= least.
 func table(p policy.Params, key string, least float64) (map[string]float64, error) {
 	text := p[key]
 	if text == "" {
@@ -90,7 +90,7 @@ func table(p policy.Params, key string, least float64) (map[string]float64, erro
 		name := strings.TrimSpace(part[:i])
 		v, err := strconv.ParseFloat(strings.TrimSpace(part[i+1:]), 64)
 		if err != nil || !(v >= least) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("%s: %q of %s is not a number that can stand there", key, part[i+1:], name)
+			return nil, fmt.Errorf("%s: %q of %s is not a valid number", key, part[i+1:], name)
 		}
 		if _, twice := t[name]; twice {
 			return nil, fmt.Errorf("%s: %s is named twice", key, name)

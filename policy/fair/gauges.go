@@ -12,10 +12,10 @@ var (
 	_ policy.Explainer = (*byGroup)(nil)
 )
 
-// QueueOf is the leaf that the placement rules, or a move, put a job into.
+// QueueOf is the leaf that the placement rules, or a move, assigned to a job.
 func (t *Tree) QueueOf(j *policy.Job) string { return t.apps[j.Index].queue.name }
 
-// Gauges tells the leaves' fair shares, as they stand now, and what their AMs hold. A leaf without runnable jobs has no share.
+// Gauges reports the leaves' current fair shares and what their AMs hold. A leaf without runnable jobs has no share.
 func (t *Tree) Gauges(to []policy.Gauge) []policy.Gauge {
 	for _, q := range t.queues {
 		if q.leaf {
@@ -25,7 +25,7 @@ func (t *Tree) Gauges(to []policy.Gauge) []policy.Gauge {
 	return to
 }
 
-// ceiling is the most that a queue could hold now.
+// ceiling is the maximum a queue could hold now.
 func (t *Tree) ceiling(q *queue) unit.Resources {
 	if q.parent == nil {
 		return t.total

@@ -12,25 +12,25 @@ import (
 
 // byGroup serves the user or pool with the smallest usage/weight, and in it the job with the smallest usage.
 //
-// Invariants: a group's heap holds exactly its jobs that had Pending > 0 when last heard of; a group is in needy or in
+// Invariants: a group's heap holds exactly its jobs that had Pending > 0 at their last event; a group is in needy or in
 // sated exactly when its heap is not empty, in needy when it holds less than its minimum; used is the sum over its jobs.
 type byGroup struct {
 	scale
-	user            bool
-	weights, floors map[string]float64 // as typed; a group reads them when it is made
-	names           map[string]int32
-	groups          []*group
-	needy, sated    rank.Heap // of groups
-	jobs            []member  // by Index
+	user              bool
+	weights, minimums map[string]float64 // as typed; a group reads them when it is made
+	names             map[string]int32
+	groups            []*group
+	needy, sated      rank.Heap // of groups
+	jobs              []member  // by Index
 }
 
 type group struct {
-	weight float64
-	floor  float64 // minimum share, MiB
-	used   unit.Resources
-	jobs   []*policy.Job // by slot: numbers of its own keep a group's heap as small as the group
-	slots  dense.Numbers
-	heap   rank.Heap // of slots
+	weight  float64
+	minimum float64 // minimum share, MiB
+	used    unit.Resources
+	jobs    []*policy.Job // by slot: numbers of its own keep a group's heap as small as the group
+	slots   dense.Numbers
+	heap    rank.Heap // of slots
 }
 
 type member struct {
@@ -73,7 +73,7 @@ func (f *byGroup) group(name string) int32 {
 		return g
 	}
 	g := int32(len(f.groups))
-	made := &group{weight: 1, floor: f.floors[name]}
+	made := &group{weight: 1, minimum: f.minimums[name]}
 	if w, ok := f.weights[name]; ok {
 		made.weight = w
 	}
@@ -81,7 +81,7 @@ func (f *byGroup) group(name string) int32 {
 	return g
 }
 
-// place puts a group where its usage belongs.
+// place ranks a group by its usage.
 func (f *byGroup) place(id int32) {
 	g := f.groups[id]
 	best, ok := g.heap.Min()
@@ -91,12 +91,12 @@ func (f *byGroup) place(id int32) {
 		return
 	}
 	seq := g.jobs[best].Seq
-	if held := float64(g.used.Mem); held < g.floor {
+	if held := float64(g.used.Mem); held < g.minimum {
 		f.sated.Remove(id)
-		f.needy.Set(id, held/g.floor, seq)
+		f.needy.Set(id, held/g.minimum, seq)
 		return
 	}
-	if g.floor > 0 {
+	if g.minimum > 0 {
 		f.needy.Remove(id)
 	}
 	f.sated.Set(id, f.of(&g.used)/g.weight, seq)
@@ -125,7 +125,7 @@ func (f *byGroup) Changed(_ unit.Time, j *policy.Job) { f.held(j, unit.Resources
 func (f *byGroup) Started(e *policy.Event)            { f.held(e.Job, e.Size) }
 func (f *byGroup) Ended(e *policy.Event)              { f.held(e.Job, unit.Resources{}.Sub(e.Size)) }
 
-// held books what a job holds more than before, and puts it and its group where they belong.
+// held adds to a job's usage, and reranks it and its group.
 func (f *byGroup) held(j *policy.Job, more unit.Resources) {
 	m := &f.jobs[j.Index]
 	g := f.groups[m.group]
@@ -168,10 +168,10 @@ func (f *byGroup) Ranked(_ *policy.Offer, try func(*policy.Job) policy.Verdict) 
 	return verdict == policy.Took
 }
 
-// SetPriority is taken and has no effect: shares do not depend on priorities.
+// SetPriority is a no-op: shares do not depend on priorities.
 func (f *byGroup) SetPriority(*policy.Job, int) {}
 
-// Move takes the job and what it holds to another pool. By user it is taken and has no effect.
+// Move moves the job and what it holds to another pool. By user it is a no-op.
 func (f *byGroup) Move(j *policy.Job, queue string) error {
 	if f.user {
 		return nil
@@ -227,7 +227,7 @@ func (f *byGroup) knob(queue, property string) (id int32, at *float64, err error
 	case "weight":
 		return id, &g.weight, nil
 	case "min":
-		return id, &g.floor, nil
+		return id, &g.minimum, nil
 	}
 	return id, nil, fmt.Errorf("set %s of %s: fair has weight and min", property, queue)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// scale turns usage into the number that is compared: memory, or the dominant share.
+// scale maps usage to the number compared: memory, or the dominant share.
 type scale struct {
 	drf           bool
 	perMem, perVC float64
@@ -55,10 +55,10 @@ func (f *byJob) Resized(now unit.Time, c policy.Cluster) {
 	f.RankAll(now)
 }
 
-// SetPriority is taken and has no effect: shares do not depend on priorities.
+// SetPriority is a no-op: shares do not depend on priorities.
 func (f *byJob) SetPriority(*policy.Job, int) {}
 
-// Move is taken and has no effect: jobs share alike whatever their queue.
+// Move is a no-op: jobs share equally whatever their queue.
 func (f *byJob) Move(*policy.Job, string) error { return nil }
 
 func (f *byJob) SetQueue(queue, property string, _ float64) (float64, error) {

@@ -4,7 +4,7 @@ import "github.com/yardmaster/yardmaster/policy"
 
 const beyond = 1e30 // larger than any usage/weight: queues of weight 0 come after all others
 
-// queueKey gives the place of q among the children of a queue of kind k.
+// queueKey is the sort key of q among the children of a queue of kind k.
 func (t *Tree) queueKey(k kind, q *queue) (needy bool, a float64, b int64) {
 	var other float64
 	switch k {
@@ -36,7 +36,7 @@ func (t *Tree) queueKey(k kind, q *queue) (needy bool, a float64, b int64) {
 	return false, a / q.weight, second(other/q.weight, q.rank)
 }
 
-// appKey gives a job's place in a leaf of kind k.
+// appKey is a job's sort key in a leaf of kind k.
 func (t *Tree) appKey(k kind, j *policy.Job) (a float64, b int64) {
 	switch k {
 	case fifoKind:

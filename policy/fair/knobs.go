@@ -10,11 +10,11 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// SetPriority is taken and has no effect: FairScheduler gives every job the same priority.
+// SetPriority is a no-op: FairScheduler gives every job the same priority.
 func (t *Tree) SetPriority(*policy.Job, int) {}
 
-// Move takes a job and what it holds to another leaf, which must exist or may be made. A job that is over the other
-// queue's limit of running jobs, or whose containers are over its maximum, stays where it is, as in Hadoop.
+// Move moves a job and what it holds to another leaf, which must exist or be creatable. A job that would exceed the other
+// queue's limit of running jobs, or whose containers would exceed its maximum, stays where it is, as in Hadoop.
 func (t *Tree) Move(j *policy.Job, name string) error {
 	fail := func(why string) error { return fmt.Errorf("move job %s to queue %s: %s", j.ID, name, why) }
 	to, err := t.leaf(name, true)
@@ -96,7 +96,7 @@ func ReadProperty(queue, property string, weight, amShare float64, maxApps int) 
 }
 
 // SetProperty sets weight, maxAMShare (also as maximum-am-resource-percent, a share) or maxRunningApps of a queue and returns the
-// value before.
+// previous value.
 func SetProperty(queue, property string, value float64, weight, amShare *float64, maxApps *int) (old float64, err error) {
 	var why string
 	switch property {

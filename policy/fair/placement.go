@@ -9,10 +9,10 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// Placement are the rules by which a job finds its queue.
+// Placement is a file's queue placement rules.
 type Placement []conf.FairRule
 
-// PlacementOf are the rules of a file, or what Hadoop does when it says nothing.
+// PlacementOf returns the rules of a file, or Hadoop's defaults.
 func PlacementOf(c *conf.Fair) Placement {
 	if len(c.Placement) > 0 {
 		return Placement(c.Placement)
@@ -20,8 +20,8 @@ func PlacementOf(c *conf.Fair) Placement {
 	return Placement{{Name: "specified", Create: true}, {Name: "user", Create: true}}
 }
 
-// Find follows the rules for a job: the first that has a queue decides. leaf finds a leaf by its full name, or makes it if it
-// may, and says whether there is one.
+// Find applies the rules to a job: the first that has a queue decides. leaf finds a leaf by its full name, or creates it if
+// allowed, and says whether there is one.
 func (p Placement) Find(id, user, queue string, leaf func(name string, create bool) (bool, error)) error {
 	for _, r := range p {
 		name := ""
@@ -71,8 +71,8 @@ const (
 	maxDepth  = 32
 )
 
-// FindLeaf finds a leaf by its full name, or makes it and those above it that are missing, if it may; the zero Q without an error: there
-// is none. Members are what leaves hold.
+// FindLeaf finds a leaf by its full name, or creates it and its missing ancestors, if allowed; the zero Q without an error: there
+// is none. members names what leaves hold.
 func FindLeaf[Q interface{ IsLeaf() bool }](names map[string]Q, name string, create bool, members string, add func(above Q, name string, leaf bool) Q) (none Q, err error) {
 	if q, there := names[name]; there && !q.IsLeaf() {
 		return none, fmt.Errorf("queue %s holds queues, not %s: name one inside it", name, members)
@@ -105,7 +105,7 @@ func FindLeaf[Q interface{ IsLeaf() bool }](names map[string]Q, name string, cre
 
 func (q *queue) IsLeaf() bool { return q.leaf }
 
-// leaf finds a leaf, or makes it if it may; nil without an error: there is none.
+// leaf finds a leaf, or creates it if allowed; nil without an error: there is none.
 func (t *Tree) leaf(name string, create bool) (*queue, error) {
 	return FindLeaf(t.names, FullName(name), create, "jobs", func(above *queue, name string, leaf bool) *queue {
 		return t.add(above, name, t.undeclared(above), leaf)

@@ -6,14 +6,14 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// shares are the instantaneous fair shares of a queue's children: water poured over those that have runnable jobs, by
+// shares are the instantaneous fair shares of a queue's children: water-filling over those that have runnable jobs, by
 // weight, each at least its minimum and at most its maximum:
 //
 //	share(r) = trunc(min(max(weight x r, minimum), maximum)),  r: the smallest found with sum share(r) >= what there is
 //
-// r doubles from 1 until the sum suffices and is then halved in on 25 times, as ComputeFairShares does, so that the
-// roundings agree. Children with the same weight, minimum and maximum have the same share: it is worked out once a class,
-// and a parent of thousands of like queues costs no more than one of three.
+// r doubles from 1 until the sum suffices and is then bisected 25 times, as ComputeFairShares does, so that the
+// roundings agree. Children with the same weight, minimum and maximum have the same share: it is computed once per class,
+// and a parent of thousands of identical queues costs no more than one of three.
 type shares struct {
 	classes []Class
 	index   map[Claim]int32
@@ -55,7 +55,7 @@ func (q *queue) enlist(k *queue) {
 	}
 }
 
-// changed says that fair shares are not what they were.
+// changed invalidates the fair shares.
 func (t *Tree) changed() {
 	t.version++
 	t.recheck = true
@@ -69,7 +69,7 @@ func (t *Tree) share(q *queue) unit.Resources {
 	}
 	if p.shares.version != t.version {
 		all := t.share(p)
-		Pour(p.shares.classes, all, p.kind == drfKind)
+		ComputeShares(p.shares.classes, all, p.kind == drfKind)
 		p.shares.version = t.version
 	}
 	if q.runnable == 0 {
@@ -81,16 +81,16 @@ func (t *Tree) share(q *queue) unit.Resources {
 func memory(r *unit.Resources) *int64 { return &r.Mem }
 func vcores(r *unit.Resources) *int64 { return &r.Cores }
 
-// Pour works out the shares of the memory that there is, and of the vcores where they are shared out too.
-func Pour(classes []Class, total unit.Resources, cores bool) {
-	pour(classes, total.Mem, memory)
+// ComputeShares computes the shares of memory, and of vcores if cores is set.
+func ComputeShares(classes []Class, total unit.Resources, cores bool) {
+	computeShare(classes, total.Mem, memory)
 	if cores {
-		pour(classes, total.Cores, vcores)
+		computeShare(classes, total.Cores, vcores)
 	}
 }
 
-// pour fills one component of the classes' shares.
-func pour(classes []Class, total int64, of func(*unit.Resources) *int64) {
+// computeShare computes one component of the classes' shares.
+func computeShare(classes []Class, total int64, of func(*unit.Resources) *int64) {
 	left, most := float64(total), 0.0
 	for i := range classes {
 		c := &classes[i]
@@ -142,7 +142,7 @@ func pour(classes []Class, total int64, of func(*unit.Resources) *int64) {
 }
 
 // amLimit is what the AMs of a leaf may hold together. Where the fair share is 0 (vcores under policy fair), what
-// is free on the whole cluster stands in, within the leaf's maximum.
+// is free on the whole cluster is used instead, within the leaf's maximum.
 func (t *Tree) amLimit(q *queue) unit.Resources {
 	if q.amShare < 0 {
 		return unit.Resources{Mem: math.MaxInt64 / 2, Cores: math.MaxInt64 / 2}
@@ -171,16 +171,16 @@ func (t *Tree) memoryLimit(q *queue, share int64) int64 {
 func ceil(v int64, by float64) int64 { return int64(math.Ceil(float64(v) * by)) }
 
 // amsFull says whether no waiting AM fits the memory that the leaf's AMs may hold, as long as the shares
-// stay as they are. (The vcores may depend on what is free at the moment: serve looks at them.)
+// stay as they are. (The vcores may depend on what is currently free: serve checks them.)
 func (t *Tree) amsFull(q *queue) bool {
 	if q.amShare < 0 {
 		return false
 	}
 	s := t.share(q)
-	return s.Mem > 0 && q.ams.Mem+q.lane.am.least.Mem > t.memoryLimit(q, s.Mem)
+	return s.Mem > 0 && q.ams.Mem+q.lane.am.minAsk.Mem > t.memoryLimit(q, s.Mem)
 }
 
-// recheckAMs looks again at the leaves that were full of AMs.
+// recheckAMs rechecks the leaves that were at their AM limit.
 func (t *Tree) recheckAMs() {
 	t.recheck = false
 	old := len(t.barred)

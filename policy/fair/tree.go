@@ -21,11 +21,11 @@ import (
 //
 // Source: Hadoop 3.4, FairScheduler (FairSharePolicy, DominantResourceFairnessPolicy, FifoPolicy, ComputeFairShares,
 // MaxRunningAppsEnforcer). What differs: usage, demand and fair shares are known at once instead of every half second;
-// a job's demand is what it could start when it was last heard of; there is no preemption and no reservation of nodes;
+// a job's demand is what it could start at its last event; there is no preemption and no reservation of nodes;
 // of two queues with exactly the same dominant share, the other shares are compared to a millionth.
 //
 // A child is in its parent's heaps exactly while something below it could start within its own maximum, as far as a
-// lower bound of the waiting asks (least) tells, so a queue at its maximum costs nothing however many jobs wait in it.
+// lower bound of the waiting asks (minAsk) tells, so a queue at its maximum costs nothing however many jobs wait in it.
 type Tree struct {
 	total, used unit.Resources
 	root        *queue
@@ -36,13 +36,13 @@ type Tree struct {
 	users       users
 	lanes       lanes
 
-	v2        bool     // AMs are let in as by Hadoop 2
-	floors    bool     // some queue has a minimum share: demand is kept
+	v2        bool     // Hadoop 2's AM limit
+	hasMin    bool     // some queue has a minimum share: demand is tracked
 	version   int64    // of the fair shares: rises when the set of active queues, a weight or the cluster changes
 	barred    []*queue // leaves out of their parent's heaps because their AMs are at the limit
-	recheck   bool     // the shares changed: look at barred again
-	fruitless []*queue // seen in vain during the present walk, children before parents
-	looked    int64    // jobs looked at: what walks cost, for tests
+	recheck   bool     // the shares changed: recheck barred
+	fruitless []*queue // visited without a proposal in the current walk, children before parents
+	visited   int64    // jobs visited: the cost of walks, for tests
 	defaults  limits
 }
 
@@ -64,43 +64,43 @@ type queue struct {
 	leaf   bool
 	kind   kind
 	limits
-	min, max unit.Resources // of the present cluster; max is at least min
+	min, max unit.Resources // of the current cluster; max is at least min
 
 	used, asked, ams unit.Resources // asked: outstanding demand, kept only if there are minimum shares
 	runnable         int
 
 	needy, sated rank.Heap // kids, by slot, that could start something
 	cur          rank.Cursor
-	least        unit.Resources // no waiting ask below is smaller, by component
+	minAsk       unit.Resources // lower bound of the waiting asks below, by component
 	lane         leaf
 	shares       shares // of the kids
 	class        int32  // in parent.shares
 	barred       bool   // in Tree.barred
 }
 
-// leaf is what only leaves have: jobs, in two crowds so that a full AM share hides all jobs that wait for theirs.
+// leaf is the part of a queue that only leaves have: jobs, in two heaps so that a full AM share hides all jobs that wait for theirs.
 type leaf struct {
 	jobs  []*policy.Job // by slot
 	slots dense.Numbers
-	am    crowd
-	task  crowd
+	am    jobHeap
+	task  jobHeap
 	fresh bool           // a job changed since the last walk
-	stuck bool           // the last walk found nothing although least fitted,
+	stuck bool           // the last walk found nothing although minAsk fitted,
 	room  unit.Resources // in this room: nothing will fit a smaller one until a job changes
 }
 
-type crowd struct {
-	heap  rank.Heap // of slots
-	cur   rank.Cursor
-	least unit.Resources
-	tight unit.Resources // least, as the present walk sees it
+type jobHeap struct {
+	heap   rank.Heap // of slots
+	cur    rank.Cursor
+	minAsk unit.Resources
+	tight  unit.Resources // exact minAsk, as seen by the current walk
 }
 
-func (c *crowd) set(slot int32, a float64, b int64, ask unit.Resources) {
+func (c *jobHeap) set(slot int32, a float64, b int64, ask unit.Resources) {
 	if c.heap.Len() == 0 {
-		c.least = ask
+		c.minAsk = ask
 	} else {
-		c.least = c.least.Min(ask)
+		c.minAsk = c.minAsk.Min(ask)
 	}
 	c.heap.Set(slot, a, b)
 }
@@ -120,19 +120,19 @@ var (
 	_ policy.Knobs = (*Tree)(nil)
 )
 
-// limit works out what a queue gets at least and at most of a cluster.
+// limit computes a queue's minimum and maximum of a cluster.
 func (q *queue) limit(total unit.Resources) {
 	q.min = q.minimum.Of(total)
 	q.max = q.maximum.Of(total).Max(q.min)
 	q.max.Extra = total.Extra // which no file limits
 }
 
-// Resized works out all that depends on the cluster anew.
+// Resized recomputes all that depends on the cluster.
 func (t *Tree) Resized(_ unit.Time, c policy.Cluster) {
 	t.total = c.Total
 	for _, q := range t.queues {
 		q.needy, q.sated = rank.Heap{}, rank.Heap{}
-		q.lane.am, q.lane.task, q.lane.stuck = crowd{}, crowd{}, false
+		q.lane.am, q.lane.task, q.lane.stuck = jobHeap{}, jobHeap{}, false
 		q.limit(t.total)
 	}
 	for _, q := range t.queues {
@@ -149,7 +149,7 @@ func (t *Tree) Resized(_ unit.Time, c policy.Cluster) {
 	}
 }
 
-// Changed puts the job among those that wait, or takes it out.
+// Changed adds the job to those waiting, or removes it.
 func (t *Tree) Changed(_ unit.Time, j *policy.Job) {
 	a := &t.apps[j.Index]
 	t.refresh(a)
@@ -159,7 +159,7 @@ func (t *Tree) Changed(_ unit.Time, j *policy.Job) {
 // Started adds to the usage of the job's leaf and all queues above it.
 func (t *Tree) Started(e *policy.Event) { t.held(e.Job, e.Stage, e.Size) }
 
-// Ended takes it off again.
+// Ended subtracts it.
 func (t *Tree) Ended(e *policy.Event) { t.held(e.Job, e.Stage, unit.Resources{}.Sub(e.Size)) }
 
 func (t *Tree) held(j *policy.Job, s int, more unit.Resources) {
@@ -176,11 +176,11 @@ func (t *Tree) held(j *policy.Job, s int, more unit.Resources) {
 	t.climb(a.queue)
 }
 
-// refresh puts a job where it belongs in its leaf. The queues above are left to climb.
+// refresh reranks a job in its leaf. The queues above are left to climb.
 func (t *Tree) refresh(a *app) {
 	j, q := a.job, a.queue
 	l := &q.lane
-	if t.floors {
+	if t.hasMin {
 		t.demand(a)
 	}
 	l.stuck, l.fresh = false, true
@@ -200,7 +200,7 @@ func (t *Tree) refresh(a *app) {
 	}
 }
 
-// demand counts what the job could start now. It is cut off at the size of the cluster, where more makes no difference.
+// demand updates what the job could start now, capped at the size of the cluster, beyond which it makes no difference.
 func (t *Tree) demand(a *app) {
 	var now unit.Resources
 	if n := a.job.Pending; n > 0 {
@@ -218,14 +218,14 @@ func (t *Tree) demand(a *app) {
 	a.asked = now
 }
 
-// climb places a queue and all above it.
+// climb reranks a queue and all above it.
 func (t *Tree) climb(q *queue) {
 	for ; q.parent != nil; q = q.parent {
 		t.place(q)
 	}
 }
 
-// place puts a queue into its parent's heaps, where its usage belongs, or takes it out.
+// place ranks a queue in its parent's heaps by usage, or removes it.
 func (t *Tree) place(q *queue) {
 	p := q.parent
 	if p == nil {
@@ -237,9 +237,9 @@ func (t *Tree) place(q *queue) {
 		return
 	}
 	if p.needy.Len()+p.sated.Len() == 0 {
-		p.least = q.least
+		p.minAsk = q.minAsk
 	} else {
-		p.least = p.least.Min(q.least)
+		p.minAsk = p.minAsk.Min(q.minAsk)
 	}
 	needy, a, b := t.queueKey(p.kind, q)
 	if needy {
@@ -251,15 +251,15 @@ func (t *Tree) place(q *queue) {
 	}
 }
 
-// open says whether something below q might start within q's own limits, and brings q.least up to date.
+// open says whether something below q might start within q's own limits, and updates q.minAsk.
 func (t *Tree) open(q *queue) bool {
 	room := q.max.Sub(q.used)
 	if !q.leaf {
-		return q.needy.Len()+q.sated.Len() > 0 && q.least.Fits(room)
+		return q.needy.Len()+q.sated.Len() > 0 && q.minAsk.Fits(room)
 	}
 	l := &q.lane
-	task := l.task.heap.Len() > 0 && l.task.least.Fits(room)
-	am := l.am.heap.Len() > 0 && l.am.least.Fits(room)
+	task := l.task.heap.Len() > 0 && l.task.minAsk.Fits(room)
+	am := l.am.heap.Len() > 0 && l.am.minAsk.Fits(room)
 	if am && t.amsFull(q) {
 		am = false
 		if !task && !q.barred {
@@ -269,11 +269,11 @@ func (t *Tree) open(q *queue) bool {
 	}
 	switch {
 	case task && l.am.heap.Len() > 0:
-		q.least = l.task.least.Min(l.am.least) // AMs may open again unheard of
+		q.minAsk = l.task.minAsk.Min(l.am.minAsk) // AMs may become eligible without an event
 	case task:
-		q.least = l.task.least
+		q.minAsk = l.task.minAsk
 	case am:
-		q.least = l.am.least
+		q.minAsk = l.am.minAsk
 	}
 	return task || am
 }

@@ -56,7 +56,7 @@ func TestPour(t *testing.T) {
 				classes = append(classes, Class{Active: k.active, Claim: Claim{Weight: k.weight,
 					Min: unit.Resources{Mem: k.min}, Max: unit.Resources{Mem: k.max}}})
 			}
-			pour(classes, c.total, memory)
+			computeShare(classes, c.total, memory)
 			for i, w := range c.want {
 				if got := classes[i].Share.Mem; got != w {
 					t.Errorf("share %d is %d, want %d", i, got, w)
@@ -171,9 +171,9 @@ func (n *naive) rank(q *conf.FairQueue, room, share unit.Resources) []*play.Job 
 		}
 		kids = append(kids, place{q: k, key: key})
 	}
-	pour(classes, share.Mem, memory)
+	computeShare(classes, share.Mem, memory)
 	if q.Policy == "drf" {
-		pour(classes, share.Cores, vcores)
+		computeShare(classes, share.Cores, vcores)
 	}
 	for i := range kids {
 		kids[i].fs = classes[i].Share

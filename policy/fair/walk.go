@@ -19,7 +19,7 @@ func (t *Tree) Ranked(_ *policy.Offer, try func(*policy.Job) policy.Verdict) boo
 	return v == policy.Took
 }
 
-// descend proposes the jobs below q that fit into room, what q and the queues above leave. It says whether it found any.
+// descend proposes the jobs below q that fit into room, what q and the queues above leave. It returns whether it found any.
 func (t *Tree) descend(q *queue, room unit.Resources, try func(*policy.Job) policy.Verdict) (v policy.Verdict, found bool) {
 	if q.leaf {
 		v, found = t.serve(q, room, try)
@@ -32,7 +32,7 @@ func (t *Tree) descend(q *queue, room unit.Resources, try func(*policy.Job) poli
 				}
 				kid := q.kids[slot]
 				left := room.Min(kid.max.Sub(kid.used))
-				if !kid.least.Fits(left) || kid.lane.stuck && left.Fits(kid.lane.room) {
+				if !kid.minAsk.Fits(left) || kid.lane.stuck && left.Fits(kid.lane.room) {
 					continue
 				}
 				var some bool
@@ -50,23 +50,23 @@ func (t *Tree) descend(q *queue, room unit.Resources, try func(*policy.Job) poli
 	return v, found
 }
 
-// serve merges the two crowds of a leaf.
+// serve merges the two heaps of a leaf.
 func (t *Tree) serve(q *queue, room unit.Resources, try func(*policy.Job) policy.Verdict) (policy.Verdict, bool) {
-	const lots = 1 << 62
+	const huge = 1 << 62
 	l := &q.lane
 	found := false
 	l.stuck, l.fresh = false, false
-	l.am.tight, l.task.tight = unit.Resources{Mem: lots, Cores: lots}, unit.Resources{Mem: lots, Cores: lots}
-	masterRoom := room
+	l.am.tight, l.task.tight = unit.Resources{Mem: huge, Cores: huge}, unit.Resources{Mem: huge, Cores: huge}
+	amRoom := room
 	l.task.cur.Start(&l.task.heap)
 	ams := l.am.heap.Len() > 0
 	if ams {
-		masterRoom = room.Min(t.amLimit(q).Sub(q.ams))
-		ams = l.am.least.Fits(masterRoom)
+		amRoom = room.Min(t.amLimit(q).Sub(q.ams))
+		ams = l.am.minAsk.Fits(amRoom)
 		if ams {
 			l.am.cur.Start(&l.am.heap)
 		} else {
-			l.am.tight = l.am.least
+			l.am.tight = l.am.minAsk
 		}
 	}
 	for {
@@ -75,14 +75,14 @@ func (t *Tree) serve(q *queue, room unit.Resources, try func(*policy.Job) policy
 		from := &l.task
 		if ams {
 			if s, ma, mb, ok := l.am.cur.Peek(); ok && (!task || ma < a || ma == a && mb < b) {
-				slot, from, mine, task = s, &l.am, masterRoom, true
+				slot, from, mine, task = s, &l.am, amRoom, true
 			}
 		}
 		if !task {
 			break
 		}
 		j := l.jobs[slot]
-		t.looked++
+		t.visited++
 		from.tight = from.tight.Min(j.Ask)
 		if j.Pending > 0 && j.Ask.Fits(mine) {
 			found = true
@@ -98,14 +98,14 @@ func (t *Tree) serve(q *queue, room unit.Resources, try func(*policy.Job) policy
 	return policy.Pass, found
 }
 
-// tighten makes the lower bound of a queue that was seen in vain exact, so that it leaves its parent's heaps if nothing
-// in it fits its maximum. Every job of such a leaf was looked at.
+// tighten makes the lower bound of a queue without a proposal exact, so that it leaves its parent's heaps if nothing
+// in it fits its maximum. Every job of such a leaf was visited.
 func (t *Tree) tighten(q *queue) {
 	if q.leaf {
 		if q.lane.fresh {
-			return // what the walk saw is out of date
+			return // what the walk saw is stale
 		}
-		q.lane.am.least, q.lane.task.least = q.lane.am.tight, q.lane.task.tight
+		q.lane.am.minAsk, q.lane.task.minAsk = q.lane.am.tight, q.lane.task.tight
 	} else {
 		first := true
 		for _, h := range [...]*rank.Heap{&q.needy, &q.sated} {
@@ -115,9 +115,9 @@ func (t *Tree) tighten(q *queue) {
 					break
 				}
 				if first {
-					q.least, first = q.kids[slot].least, false
+					q.minAsk, first = q.kids[slot].minAsk, false
 				} else {
-					q.least = q.least.Min(q.kids[slot].least)
+					q.minAsk = q.minAsk.Min(q.kids[slot].minAsk)
 				}
 			}
 		}

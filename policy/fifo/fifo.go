@@ -1,12 +1,12 @@
 // Package fifo serves jobs one after another: the job with the larger priority first, and among equals the one that
 // arrived first. A later job gets containers only while every earlier one has nothing to start, or cannot start it on
-// the node at hand.
+// the offered node.
 //
 // Order: (priority descending, arrival ascending).
 //
 // It is the order of Hadoop 1's JobQueueTaskScheduler and of YARN's FifoScheduler (FifoPolicy: priority, then start
-// time). Neither stops at a job that does not fit on the node at hand, so this one does not either: the engine passes
-// such a job and is shown the next.
+// time). Neither stops at a job that does not fit on the offered node, so this one does not either: the engine passes
+// and gets the next job.
 //
 // Its key is the priority, negated; see policy/keyed.
 package fifo
@@ -17,7 +17,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Entry is the registry's line.
+// Entry registers the policy.
 var Entry = policy.Entry{
 	Name:  "fifo",
 	Title: "first in, first out; larger priorities first",
@@ -39,7 +39,7 @@ func New() FIFO {
 	return FIFO{keyed.New(func(j *policy.Job, _ unit.Time) float64 { return -float64(j.Priority) })}
 }
 
-// Started takes out a job that waits no more: the order does not depend on usage.
+// Started removes a job that no longer waits: the order does not depend on usage.
 func (f FIFO) Started(e *policy.Event) {
 	if e.Job.Pending == 0 {
 		f.Rank(e.Now, e.Job)
@@ -49,23 +49,23 @@ func (f FIFO) Started(e *policy.Event) {
 // Ended is ignored.
 func (FIFO) Ended(*policy.Event) {}
 
-// SetPriority puts a waiting job where its new priority belongs.
+// SetPriority reranks a waiting job.
 func (f FIFO) SetPriority(j *policy.Job, _ int) { f.Rank(0, j) }
 
-// Move has no effect: there is one line for all queues.
+// Move is a no-op: all queues share one order.
 func (FIFO) Move(*policy.Job, string) error { return nil }
 
-// SetQueue refuses: there are no queues.
+// SetQueue is unsupported: there are no queues.
 func (FIFO) SetQueue(queue, property string, _ float64) (float64, error) {
 	return 0, &NoQueuesError{Queue: queue, Property: property}
 }
 
-// Property refuses: there are no queues.
+// Property is unsupported: there are no queues.
 func (FIFO) Property(queue, property string) (float64, error) {
 	return 0, &NoQueuesError{Queue: queue, Property: property}
 }
 
-// NoQueuesError says that a queue's property was to be set where there are no queues.
+// NoQueuesError is returned for a queue's property when there are no queues.
 type NoQueuesError struct{ Queue, Property string }
 
 func (e *NoQueuesError) Error() string {

@@ -1,8 +1,8 @@
 // Package keyed turns a key into a complete order: the waiting job with the smallest key is next, and among equals the one
 // that arrived first.
 //
-// A key is computed anew at every event of its job. One that also changes with time or with other jobs is as old as the
-// job's last event, or as Refresh allows.
+// A key is recomputed at every event of its job. One that also depends on time or on other jobs may be stale since the
+// job's last event, or since the last Refresh.
 //
 // Invariant: the heap holds exactly the jobs that had Pending > 0 at their last event. A decision is O(log n) in waiting jobs.
 package keyed
@@ -14,10 +14,10 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Key is a job's place in line: the smallest is next.
+// Key is a job's sort key: the smallest is next.
 type Key func(j *policy.Job, now unit.Time) float64
 
-// Order is the order of a key. An order that does more embeds it, and calls the method that it overrides.
+// Order is the order of a key. An order that does more embeds it, and calls the methods it overrides.
 type Order struct {
 	key     Key
 	refresh unit.Time
@@ -35,13 +35,13 @@ var (
 // New makes an empty order. It serves one run.
 func New(key Key) *Order { return &Order{key: key} }
 
-// Refresh makes a policy of a key that changes with time: all keys are computed anew at every interval.
+// Refresh makes a policy of a key that changes with time: all keys are recomputed at every interval.
 func Refresh(every unit.Time, key Key) policy.Policy {
 	o := &Order{key: key, refresh: every}
 	return policy.Policy{Order: o, Timer: o}
 }
 
-// Rank puts a waiting job where its key belongs, and takes any other out.
+// Rank updates a waiting job's rank, and removes any other job.
 func (o *Order) Rank(now unit.Time, j *policy.Job) {
 	if j.Pending > 0 {
 		o.heap.Set(j.Index, o.key(j, now), j.Seq)
@@ -50,7 +50,7 @@ func (o *Order) Rank(now unit.Time, j *policy.Job) {
 	}
 }
 
-// RankAll computes the keys of all waiting jobs anew. It costs O(n log n).
+// RankAll recomputes the keys of all waiting jobs. It costs O(n log n).
 func (o *Order) RankAll(now unit.Time) {
 	for _, j := range o.jobs {
 		if j != nil && o.heap.Has(j.Index) {
@@ -59,7 +59,7 @@ func (o *Order) RankAll(now unit.Time) {
 	}
 }
 
-// Resized is ignored: a key does not depend on the cluster. Where it does, override it and call RankAll.
+// Resized is a no-op: a key does not depend on the cluster. Where it does, override it and call RankAll.
 func (o *Order) Resized(unit.Time, policy.Cluster) {}
 
 // Arrived admits every job.
@@ -69,16 +69,16 @@ func (o *Order) Arrived(now unit.Time, j *policy.Job) error {
 	return nil
 }
 
-// Changed ranks the job anew.
+// Changed reranks the job.
 func (o *Order) Changed(now unit.Time, j *policy.Job) { o.Rank(now, j) }
 
-// Started ranks the job anew.
+// Started reranks the job.
 func (o *Order) Started(e *policy.Event) { o.Rank(e.Now, e.Job) }
 
-// Ended ranks the job anew.
+// Ended reranks the job.
 func (o *Order) Ended(e *policy.Event) { o.Rank(e.Now, e.Job) }
 
-// Left forgets the job.
+// Left drops the job.
 func (o *Order) Left(_ unit.Time, j *policy.Job) {
 	o.heap.Remove(j.Index)
 	o.jobs[j.Index] = nil
@@ -90,7 +90,7 @@ func (o *Order) Ranked(_ *policy.Offer, try func(*policy.Job) policy.Verdict) bo
 	if !ok {
 		return false
 	}
-	// Most often the first is taken: that needs no walk.
+	// Usually the first is taken: that needs no walk.
 	if v := try(o.jobs[id]); v != policy.Pass {
 		return v == policy.Took
 	}
@@ -114,7 +114,7 @@ func (o *Order) Why(_ unit.Time, j *policy.Job, to []policy.Reason) []policy.Rea
 	return r.Append(to)
 }
 
-// Ahead adds the jobs that come before one in a heap, all of them if it is not there, to a reason.
+// Ahead adds to a reason the jobs that come before id in a heap; all of them if id is absent.
 func Ahead(r *policy.Reason, heap *rank.Heap, id int32, jobs []*policy.Job) {
 	heap.Walk(func(k int32) bool {
 		if k == id {
@@ -127,7 +127,7 @@ func Ahead(r *policy.Reason, heap *rank.Heap, id int32, jobs []*policy.Job) {
 	})
 }
 
-// Tick computes all keys anew. Nobody may start who could not before: only the order changes.
+// Tick recomputes all keys. No job becomes startable: only the order changes.
 func (o *Order) Tick(now unit.Time) (again unit.Time, changed bool) {
 	o.RankAll(now)
 	return now + o.refresh, false

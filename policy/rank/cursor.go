@@ -1,7 +1,7 @@
 package rank
 
-// Cursor walks a heap best first, one step a call, so that two heaps can be merged or a walk can be left and taken up
-// again. The heap must not change between Start and the last Next. The zero value is ready for Start; a Cursor keeps its
+// Cursor walks a heap best first, one step per call, so that two heaps can be merged or a walk can be
+// resumed. The heap must not change between Start and the last Next. The zero value is ready for Start; a Cursor reuses its
 // buffer from walk to walk.
 type Cursor struct {
 	h  *Heap
@@ -26,7 +26,7 @@ func (c *Cursor) Peek() (id int32, a float64, b int64, ok bool) {
 	return it.id, number(it.a), int64(it.b ^ sign), true
 }
 
-// Next moves on to the one after Peek's.
+// Next advances past Peek's item.
 func (c *Cursor) Next() {
 	if c.at < 0 {
 		return

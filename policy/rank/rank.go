@@ -1,4 +1,4 @@
-// Package rank keeps things in order while their keys change: an indexed four-way heap over small integers, the
+// Package rank is an indexed four-way heap over small integers with changing keys, the
 // structure under every order of this project. Finding the best is O(1), changing a key O(log n), walking the k best
 // O(k log k), and none of them allocates once the heap has grown to its size.
 package rank
@@ -17,7 +17,7 @@ type Heap struct {
 }
 
 // item has its keys as unsigned integers of the same order, so that two items are compared by one subtraction of 128
-// bits, without a branch: which of two jobs comes first is as good as random, and a branch on it is guessed wrong half
+// bits, without a branch: which of two jobs comes first is effectively random, and a branch on it is mispredicted half
 // the time.
 type item struct {
 	a, b uint64
@@ -73,7 +73,7 @@ func (h *Heap) Min() (id int32, ok bool) {
 	return h.items[0].id, true
 }
 
-// Set puts id in, or moves it to where its new keys belong.
+// Set inserts id, or updates its keys.
 func (h *Heap) Set(id int32, a float64, b int64) {
 	if int(id) >= len(h.pos) {
 		h.pos = append(h.pos, make([]int32, int(id)+1-len(h.pos))...)
@@ -93,7 +93,7 @@ func (h *Heap) Set(id int32, a float64, b int64) {
 	h.up(len(h.items)-1, it)
 }
 
-// Remove takes id out; it is fine if it is not in.
+// Remove removes id; no-op if absent.
 func (h *Heap) Remove(id int32) {
 	if !h.Has(id) {
 		return

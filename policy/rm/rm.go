@@ -1,19 +1,19 @@
-// Package rm is the dispatch seam in the terms of a YARN ResourceManager: applications that file requests by priority and
-// place, nodes that are served when they report, containers that are allocated, reserved, released, taken away.
+// Package rm is the policy interface in the terms of a YARN ResourceManager: applications that file requests by priority and
+// location, nodes that are served when they heartbeat, containers that are allocated, reserved, released, preempted.
 //
 // It is finer than policy.Order and policy.Place. Those ask "who is next?" at a free container and leave the rest to the
-// engine, which is fast and fits any engine; a ResourceManager's scheduler decides everything at once while it looks at one
+// engine, which is fast and fits any engine; a ResourceManager's scheduler decides everything at once while it serves one
 // node, and its answers (one off-switch container a heartbeat, a reservation, an application that waits for its AM)
-// cannot be told apart from its order. Whoever wants the answers of the real one drives this.
+// cannot be separated from its order. Use this interface to get the answers of the real one.
 //
-// The one rule holds here too: a scheduler has no clock, no I/O, no goroutine and no randomness. It is told what happened,
-// with the time, and answers with data. The engine (sim/yarn) has the clock: the beats of the nodes, the calls of the
+// The same rule holds here: a scheduler has no clock, no I/O, no goroutine and no randomness. It is notified of events,
+// with their time, and answers with data. The engine (sim/yarn) has the clock: node heartbeats, the calls of the
 // applications, how long a container takes to start.
 //
 // # Who keeps what
 //
-// Scheduler keeps Node.Free, its queues' and users' use, outstanding requests, reservations. The engine keeps where an
-// application is in its life and what runs in a container.
+// Scheduler keeps Node.Free, its queues' and users' usage, outstanding requests, reservations. The engine keeps an
+// application's life cycle and what runs in a container.
 package rm
 
 import (
@@ -21,10 +21,10 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Place is where a request would like its containers: anywhere, a node or a rack.
+// Place is the locality a request prefers: anywhere, a node or a rack.
 type Place int32
 
-// Anywhere is the place of a request without a wish, and of the total of those that have one.
+// Anywhere is the place of a request without a preference, and of the total of those that have one.
 const Anywhere Place = -1
 
 // OnNode is the place of node i.
@@ -63,7 +63,7 @@ type App struct {
 	Submitted unit.Time      // its start time
 	AM        unit.Resources // what its AM asks for; zero: unmanaged, charged as the minimum allocation
 
-	// What its client says of it, for policies that go by it. YARN's own schedulers do not.
+	// What its client declares, for policies that use it. YARN's own schedulers do not.
 	Deadline unit.Time  // 0: none
 	Tasks    int64      // in all stages
 	Input    unit.Bytes // read from storage in all stages
@@ -89,23 +89,23 @@ type Container struct {
 	Near     policy.Near
 	AM       bool
 	At       unit.Time // allocated
-	// Launched is set by the engine when the node has told that it runs. The room of a launched container that is taken away
-	// or given back early returns only when its node reports the end.
+	// Launched is set by the engine when the node has reported that it runs. The resources of a launched container that is preempted
+	// or released early are freed only when its node reports the end.
 	Launched bool
-	// Acquired is set by the engine when the application's AM has heard of it. A ResourceManager asks anew, by itself, for a container
-	// that it takes away before that: the application does not know that it had it.
+	// Acquired is set by the engine when the application's AM knows about it. A ResourceManager re-requests, by itself, a container
+	// that it preempts before that: the application does not know that it had it.
 	Acquired bool
-	Done     bool      // set by the engine when its work is done: it did not fail, and was not taken away
+	Done     bool      // set by the engine when its work is done: it did not fail and was not preempted
 	Worked   unit.Time // set with it: how long the task did its own work
 
 	Slot int32 // for the scheduler's own use
-	Gone bool  // given back to the queue; kept by the scheduler
+	Gone bool  // returned to the queue; kept by the scheduler
 }
 
 // Notice is what a scheduler decided outside of any node's report.
 type Notice struct {
-	Warned []*Container // their applications are told that they may lose them
-	Killed []*Container // taken away now; already given back to the queue
+	Warned []*Container // their applications are notified that they may lose them
+	Killed []*Container // preempted now; already returned to the queue
 }
 
 // Scheduler decides. The engine calls Added and then Asked with the request for the AM (unless it is unmanaged); Asked
@@ -118,34 +118,34 @@ type Scheduler interface {
 
 	// Added submits an application. An error refuses it.
 	Added(a *App, now unit.Time) error
-	// Asked changes what an application wants, and gives back containers that it does not want. An error means that it asked
-	// for more than any container may have: nothing has changed then.
+	// Asked updates an application's requests and releases containers it does not want. An error means that it asked
+	// for more than any container may have; nothing has changed then.
 	Asked(a *App, asks []Ask, release []*Container, now unit.Time) error
-	// Removed takes an application away: all it still holds is given back, its reservations are dropped. Containers that
-	// were launched keep their room until Ended.
+	// Removed removes an application: all it still holds is released, its reservations are dropped. Launched containers
+	// keep their resources until Ended.
 	Removed(a *App, now unit.Time)
 
-	// Ended says that a container's room on its node is free: its node reported its end. It is given back to the queue too,
+	// Ended says that a node reported the end of a container, so its resources there are free. It is returned to the queue too,
 	// unless that has happened already.
 	Ended(c *Container, now unit.Time)
-	// Beat serves one node, after the ends that it reported. The answer is valid until the next call.
+	// Beat serves one node, after the ends that it reported. The result is valid until the next call.
 	Beat(n *Node, now unit.Time) []*Container
 
 	// Every is how often Round wants to be called: the period of the preemption monitor, or of the fair shares' update. 0: never.
 	Every() unit.Time
 	Round(now unit.Time) Notice
 
-	// Headroom is what the application is told that it could still get.
+	// Headroom is what the application is told it could still get.
 	Headroom(a *App) unit.Resources
 	// Leaf is the full path of the queue that the application is in.
 	Leaf(a *App) string
 	// Minimum is the smallest container, and the step that sizes are rounded to.
 	Minimum() unit.Resources
-	// NotModelled lists settings that were read and have no effect.
+	// NotModelled lists unsupported settings that were read.
 	NotModelled() []string
 }
 
-// Knobs is implemented by schedulers that can be changed while they run.
+// Knobs is implemented by schedulers that can be changed at run time.
 type Knobs interface {
 	SetPriority(a *App, priority int, now unit.Time)
 	Move(a *App, queue string, now unit.Time) error
@@ -155,9 +155,9 @@ type Knobs interface {
 	Property(queue, property string) (float64, error)
 }
 
-// Gauges is implemented by schedulers that can tell what a ResourceManager shows of their queues and applications.
+// Gauges is implemented by schedulers that can report what a ResourceManager shows of their queues and applications.
 type Gauges interface {
-	// Gauges appends one for each leaf queue that there is, in no particular order.
+	// Gauges appends one for each leaf queue, in no particular order.
 	Gauges(to []policy.Gauge) []policy.Gauge
 	// Active says whether an application is counted as active, and not as pending.
 	Active(a *App) bool

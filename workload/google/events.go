@@ -11,7 +11,7 @@ import (
 	"github.com/yardmaster/yardmaster/workload/input"
 )
 
-// table is which of the two tables a line is from.
+// table identifies one of the two tables.
 type table uint8
 
 const (
@@ -20,7 +20,7 @@ const (
 	tables
 )
 
-// kind is what happened.
+// kind is the event type.
 type kind uint8
 
 const (
@@ -57,7 +57,7 @@ const (
 	maxName    = 255 // bytes; the published names are hashes of 44
 )
 
-// parse reads one line. The number of its fields says which table it is from.
+// parse parses one line. The number of its fields determines its table.
 func parse(line []byte, e *event) error {
 	*e = event{}
 	var f [taskFields][]byte

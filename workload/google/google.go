@@ -1,8 +1,8 @@
 // Package google reads the job_events and task_events tables of the Google cluster data of 2011 (version 2 of the
 // published trace), in parts as they were published, plain or gzipped.
 //
-// Both tables are lists of events in the order of time. The parts given are merged by time and joined by job number,
-// and each job becomes one stage of like tasks:
+// Both tables are lists of events sorted by time. The parts given are merged by time and joined by job number,
+// and each job becomes one stage of identical tasks:
 //
 //   - tasks: the task numbers seen; each asks for the largest request seen in its job. The trace gives requests as
 //     shares of its largest machine, so they are multiplied by a machine size that is assumed (Options.Machine);
@@ -28,9 +28,9 @@ import (
 	"github.com/yardmaster/yardmaster/workload/input"
 )
 
-// Options says what the trace does not.
+// Options supplies what the trace lacks.
 type Options struct {
-	Machine      unit.Resources // the largest machine, that requests are shares of; zero: 64 GiB and 32 vcores
+	Machine      unit.Resources // the largest machine, which requests are shares of; zero: 64 GiB and 32 vcores
 	Cut          bool           // keep jobs that do not end in the parts read, as if they ended with the last event
 	FinishedOnly bool           // drop jobs that were killed, failed or lost instead of replaying the time they took
 	Bands        bool           // queues free, batch and production by priority (0-1, 2-8, 9 and up); else all in default
@@ -50,7 +50,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// Assumptions says, for a person, what was made up.
+// Assumptions lists what was assumed, for users.
 func (o Options) Assumptions() []string {
 	o, _ = o.withDefaults()
 	return []string{
@@ -59,7 +59,7 @@ func (o Options) Assumptions() []string {
 	}
 }
 
-// Part is one file of the trace: a path, or a file that is open already.
+// Part is one file of the trace: a path, or an open file.
 type Part struct {
 	Path string
 	File *input.File
@@ -77,7 +77,7 @@ type Reader struct {
 
 var _ workload.Source = (*Reader)(nil)
 
-// OpenParts reads parts in any order and of either table, of which some may be open already; it closes them in any case.
+// OpenParts reads parts in any order and of either table, some of which may be open already; it closes them in any case.
 func OpenParts(parts []Part, opt Options) (*Reader, error) {
 	o, err := opt.withDefaults()
 	if err != nil {
@@ -131,10 +131,10 @@ func (r *Reader) Close() error {
 	return nil
 }
 
-// Assumptions says what was made up.
+// Assumptions lists what was assumed.
 func (r *Reader) Assumptions() []string { return r.opt.Assumptions() }
 
-// Notes says what was read, kept and dropped; complete once Next was called.
+// Notes lists what was read, kept and dropped; complete once Next was called.
 func (r *Reader) Notes() []workload.Note {
 	n := &r.join.n
 	all := []workload.Note{

@@ -11,15 +11,15 @@ import (
 const (
 	listUpTo   = 32   // tasks whose lengths are kept one by one
 	quantiles  = 64   // entries of a table
-	sampleUpTo = 8192 // lengths of an open job that are kept; beyond, an even sample of them
-	// settle is how long after a job's end the ends of its tasks are still waited for: the two tables were not
-	// written by the same hand, and a task's last event may come a moment after its job's.
+	sampleUpTo = 8192 // lengths kept of an open job; beyond, a uniform sample
+	// settle is the grace period after a job's end for the ends of its tasks: the two tables were written
+	// independently, and a task's last event may come slightly after its job's.
 	settle = int64(unit.Second)
 
 	unknown = -1
 )
 
-// job is what is known of a job that has not ended.
+// job is the state of a job that has not ended.
 type job struct {
 	id             int64
 	user, name     string
@@ -41,7 +41,7 @@ type job struct {
 // task is one that may still run.
 type task struct {
 	since   int64     // when it was scheduled; unknown: it waits
-	attempt unit.Time // how long its last attempt took that did not succeed; unknown: there was none
+	attempt unit.Time // length of its last unsuccessful attempt; unknown: there was none
 }
 
 type ran struct {
@@ -57,7 +57,7 @@ type counts struct {
 type join struct {
 	opt    Options
 	open   map[int64]*job
-	gone   map[int64]struct{} // jobs that ended and were put away
+	gone   map[int64]struct{} // jobs that ended and were emitted
 	ending []*job             // in the order of their ends
 	tasks  int                // open ones
 	start  int64              // time of the first event inside the trace
@@ -191,7 +191,7 @@ func (n *join) tooMany() error {
 	return fmt.Errorf("more than %d jobs and tasks are open at once: raise the limit or read fewer parts", n.opt.MaxOpen)
 }
 
-// at is an instant of the trace on the workload's clock.
+// at converts a time of the trace to the workload's clock.
 func (n *join) at(t int64) unit.Time {
 	if t <= n.start || n.start == unknown {
 		return 0
@@ -201,7 +201,7 @@ func (n *join) at(t int64) unit.Time {
 
 func (n *join) between(from, to int64) unit.Time { return max(0, n.at(to)-n.at(from)) }
 
-// add notes the length of a task. Of very many an even sample is kept, and the extremes apart.
+// add records the length of a task. Beyond sampleUpTo, a uniform sample and the extremes are kept.
 func (j *job) add(task int64, length unit.Time) {
 	if j.runs == 0 {
 		j.shortest, j.most = length, length

@@ -8,8 +8,8 @@ import (
 	"github.com/yardmaster/yardmaster/workload/input"
 )
 
-// merge walks the events of all parts in the order of time. A part is looked at once at the start, for its table and
-// first time, and is opened for good only when the walk comes to it: a thousand parts need few open files.
+// merge walks the events of all parts by time. A part is peeked at once at the start, for its table and
+// first time, and is opened only when the walk reaches it: a thousand parts need few open files.
 type merge struct {
 	heap   heap.Heap[*cursor]
 	at     *cursor // whose event was returned last
@@ -18,7 +18,7 @@ type merge struct {
 	empty  int64
 }
 
-// cursor is a place in one part.
+// cursor is a position in one part.
 type cursor struct {
 	name  string
 	path  string
@@ -48,7 +48,7 @@ func newMerge(parts []Part) (*merge, error) {
 	return m, nil
 }
 
-// newCursor looks at a part's first line; nil: it has none.
+// newCursor peeks at a part's first line; nil: it has none.
 func newCursor(p Part, order int) (*cursor, error) {
 	f := p.File
 	if f == nil {

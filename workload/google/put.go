@@ -12,7 +12,7 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// finish ends the reading and returns all jobs, sorted.
+// finish ends reading and returns all jobs, sorted.
 func (n *join) finish() []*workload.Job {
 	for _, j := range n.ending {
 		n.put(j)
@@ -49,7 +49,7 @@ func (n *join) put(j *job) {
 	}
 	seen := j.lastTask != unknown || open > 0
 	left := slices.Sorted(maps.Keys(j.tasks))
-	tasks := j.runs + int64(open) // those that only waited count as tasks like the others
+	tasks := j.runs + int64(open) // those that only waited count as tasks too
 	for _, number := range left {
 		switch t := j.tasks[number]; {
 		case t.since != unknown:
@@ -125,8 +125,8 @@ func (n *join) ask(j *job) unit.Resources {
 	}
 }
 
-// lengths is the list of a small job, or a table of a large one. A job that has tasks whose length is not known gets a
-// table too, so that they are drawn from the others.
+// lengths is a list for a small job, a quantile table for a large one. A job with tasks of unknown length gets a
+// table too, so that those are drawn from the others.
 func (j *job) lengths(tasks int64) workload.Lengths {
 	if tasks <= listUpTo && int64(len(j.ran)) == tasks {
 		slices.SortFunc(j.ran, func(a, b ran) int { return cmp.Compare(a.task, b.task) })

@@ -1,6 +1,6 @@
-// Package input opens the files that workloads come in: plain or gzipped, from disk or standard input, always in
-// bounded memory. Nobody vouches for a trace file, so a stream that decompresses without end, and a line that never
-// ends, are refused by name rather than met with more memory.
+// Package input opens workload files: plain or gzipped, from disk or standard input, always in
+// bounded memory. Trace files are untrusted: a decompression bomb and an endless line
+// are errors rather than out of memory.
 package input
 
 import (
@@ -14,14 +14,14 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// PeekSize is how much of a file Peek can show.
+// PeekSize is the maximum of Peek.
 const PeekSize = 64 << 10
 
-// Limits bounds what a file may unfold to. A zero field takes its value from DefaultLimits.
+// Limits bounds decompression. A zero field takes its value from DefaultLimits.
 type Limits struct {
 	Bytes unit.Bytes // of decompressed data in all
-	Ratio int64      // decompressed bytes for each compressed one
-	Grace unit.Bytes // decompressed bytes before Ratio is looked at: short runs of equal bytes are no attack
+	Ratio int64      // decompressed bytes per compressed byte
+	Grace unit.Bytes // decompressed bytes before Ratio is checked: short runs of equal bytes are no attack
 }
 
 // DefaultLimits are what Open uses.
@@ -51,7 +51,7 @@ func Open(path string) (*File, error) {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err // it says already what was being done to which file
+		return nil, err // it already names the operation and the file
 	}
 	if st, err := f.Stat(); err == nil && st.IsDir() {
 		_ = f.Close()
@@ -109,8 +109,8 @@ func (f *File) Close() error {
 	return f.under.Close()
 }
 
-// counter counts the compressed bytes that were used, not those that lie ready in a buffer: it gives single bytes, so
-// that the decompressor takes what it needs and no more.
+// counter counts compressed bytes consumed, not buffered: it is an io.ByteReader, so
+// that the decompressor reads no more than it needs.
 type counter struct {
 	r *bufio.Reader
 	n int64
@@ -130,7 +130,7 @@ func (c *counter) ReadByte() (byte, error) {
 	return b, err
 }
 
-// guard passes on decompressed data until it breaks a limit.
+// guard passes on decompressed data until it exceeds a limit.
 type guard struct {
 	r      io.Reader
 	packed *counter // nil: not compressed

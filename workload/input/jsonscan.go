@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// fill gets more data; false at the end or on an error, which is kept in j.err.
+// fill reads more data; false at the end or on an error, which is kept in j.err.
 func (j *JSON) fill() bool {
 	j.pos, j.end = 0, 0
 	for range 100 {
@@ -32,7 +32,7 @@ func (j *JSON) next() (byte, error) {
 	return c, nil
 }
 
-// peek passes over white space and shows the next byte; it returns io.EOF itself at the end.
+// peek skips white space and returns the next byte without consuming it; it returns io.EOF itself at the end.
 func (j *JSON) peek() (byte, error) {
 	for n := 0; ; {
 		if j.pos == j.end && !j.fill() {
@@ -62,7 +62,7 @@ func (j *JSON) peek() (byte, error) {
 	}
 }
 
-// byteOrderMark passes over the mark that some editors put in front of UTF-8.
+// byteOrderMark skips the mark that some editors put in front of UTF-8.
 func (j *JSON) byteOrderMark() error {
 	if j.buf[j.pos] != 0xef {
 		return nil
@@ -75,7 +75,7 @@ func (j *JSON) byteOrderMark() error {
 	return nil
 }
 
-// scanString passes over a string; keep leaves what stands between the quotes in tok.
+// scanString scans a string; keep leaves what is between the quotes in tok.
 func (j *JSON) scanString(keep bool) error {
 	j.pos++
 	j.tok, j.escapes = j.tok[:0], false
@@ -114,7 +114,7 @@ func (j *JSON) scanString(keep bool) error {
 	}
 }
 
-// scanEscape passes over what follows a backslash.
+// scanEscape scans what follows a backslash.
 func (j *JSON) scanEscape(keep bool) error {
 	j.escapes = true
 	c, err := j.next()
@@ -144,7 +144,7 @@ func (j *JSON) scanEscape(keep bool) error {
 	return nil
 }
 
-// scanNumber passes over a number and leaves it in tok.
+// scanNumber scans a number and leaves it in tok.
 func (j *JSON) scanNumber() error {
 	j.tok = j.tok[:0]
 	for {
@@ -250,7 +250,7 @@ func (j *JSON) cut(err error) error {
 	return err
 }
 
-// show writes a byte of input for a person.
+// show formats a byte of input for an error.
 func show(c byte) string {
 	if c < ' ' || c >= 0x7f {
 		return fmt.Sprintf("byte 0x%02x", c)
@@ -258,7 +258,7 @@ func show(c byte) string {
 	return fmt.Sprintf("%q", string(rune(c)))
 }
 
-// quote writes a token for a person, cut where it is long.
+// quote formats a token for an error, truncated.
 func quote(b []byte) string {
 	const most = 40
 	if len(b) > most {

@@ -6,24 +6,24 @@ import (
 	"io"
 )
 
-// Limits on JSON streams: what is larger is refused, whatever it may mean.
+// Limits on JSON streams: anything larger is refused.
 const (
 	MaxJSONToken    = 1 << 20   // bytes of one string or number, or of white space between two values
-	MaxJSONDepth    = 64        // values inside one another
+	MaxJSONDepth    = 64        // nesting depth
 	MaxJSONElements = 5_000_000 // elements of one array, members of one object
-	maxName         = 256       // bytes of a member's name that are looked at
+	maxName         = 256       // bytes of a member's name that are compared
 )
 
-// JSON pulls records out of a stream of JSON values that follow each other (as Jackson writes them) or stand in one
-// array. It holds one token at a time: a caller names the fields it wants, and everything else is checked and passed
-// over without being built, which encoding/json cannot do (its tokens are built even when they are thrown away, and it
-// holds all white space before a token). What is accepted is what encoding/json accepts, within the limits above;
+// JSON reads records from a stream of concatenated JSON values (as Jackson writes them) or from one
+// array. It holds one token at a time: a caller names the fields it wants, and everything else is validated and
+// skipped without being built, which encoding/json cannot do (it builds tokens even when they are discarded, and
+// buffers all white space before a token). It accepts what encoding/json accepts, within the limits above;
 // encoding/json still decodes strings with escapes, and is the oracle of the fuzz test.
 //
 // An error names the file, the line and the record: FILE:LINE: record N: what is wrong. After an error the stream is
-// of no more use.
+// unusable.
 //
-// null reads as nothing: no text, no number, an object or array without elements.
+// null reads as empty: no text, no number, an object or array without elements.
 type JSON struct {
 	r         io.Reader
 	name      string
@@ -56,12 +56,12 @@ func NewJSON(r io.Reader, name string) *JSON {
 // Records is how many records were begun.
 func (j *JSON) Records() int64 { return j.record }
 
-// Errorf makes an error that names the current place.
+// Errorf makes an error that names the current position.
 func (j *JSON) Errorf(format string, args ...any) error {
 	return fmt.Errorf("%s:%d: record %d: %w", j.name, j.line, j.record, fmt.Errorf(format, args...))
 }
 
-// Record moves to the next record; io.EOF itself after the last. A record that was not read is passed over.
+// Record advances to the next record; io.EOF itself after the last. An unread record is skipped.
 func (j *JSON) Record() error {
 	if j.unread {
 		if err := j.Skip(); err != nil {
@@ -123,7 +123,7 @@ func (j *JSON) Only(what string, read func() error) error {
 }
 
 // Object reads an object: field is called for each member with the member's name (valid during the call) and
-// may read the value; a value that it does not read is passed over.
+// may read the value; an unread value is skipped.
 func (j *JSON) Object(field func(name []byte) error) error {
 	return j.container('{', "an object", func(int) error {
 		c, err := j.peek()
@@ -207,7 +207,7 @@ func (j *JSON) container(open byte, what string, element func(i int) error) erro
 	return nil
 }
 
-// Skip passes over a value.
+// Skip skips a value.
 func (j *JSON) Skip() error {
 	c, err := j.peek()
 	if err != nil {
@@ -243,8 +243,8 @@ func (j *JSON) Kind() (byte, error) {
 	return c, j.begins(c)
 }
 
-// value looks at the value to be read: it must begin with want ('0': a number, or text that may hold one) or be null,
-// which is read then and there ('n').
+// value checks the next value: it must begin with want ('0': a number, or text that may hold one) or be null,
+// which it consumes ('n').
 func (j *JSON) value(want byte, what string) (byte, error) {
 	c, err := j.Kind()
 	if err != nil {

@@ -44,7 +44,7 @@ func walk(r io.Reader) (out []string, err error) {
 					return err
 				})
 			}
-			return nil // everything else is passed over
+			return nil // everything else is skipped
 		}); err != nil {
 			return out, err
 		}
@@ -124,7 +124,7 @@ func TestJSONReadErrors(t *testing.T) {
 	}
 }
 
-// endless yields head, then body for ever up to n bytes.
+// endless yields head, then body repeatedly up to n bytes.
 type endless struct {
 	head, body string
 	n          int64

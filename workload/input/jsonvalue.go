@@ -24,7 +24,7 @@ func (j *JSON) Text() (string, error) {
 	return strings.ToValidUTF8(string(b), "\uFFFD"), nil
 }
 
-// Fields read the members of an object by their names. Others are passed over.
+// Fields read the members of an object by their names. Others are skipped.
 type Fields map[string]func() error
 
 // Read reads a member, for Object.
@@ -50,7 +50,7 @@ func (j *JSON) ArrayTo(most int, element func(i int) error) func() error {
 	return func() error { return j.Array(most, element) }
 }
 
-// Float reads a number; a number in quotes will do, as it does for Hadoop's readers. It is false for null.
+// Float reads a number, also in quotes, as Hadoop's readers do. It is false for null.
 func (j *JSON) Float() (float64, bool, error) {
 	ok, err := j.number()
 	if err != nil || !ok {
@@ -63,14 +63,14 @@ func (j *JSON) Float() (float64, bool, error) {
 	return v, true, nil
 }
 
-// Int reads a whole number from least to most; a number in quotes will do. It is false for null.
+// Int reads a whole number from least to most, also in quotes. It is false for null.
 func (j *JSON) Int(least, most int64) (int64, bool, error) {
 	ok, err := j.number()
 	if err != nil || !ok {
 		return 0, false, err
 	}
 	v, err := strconv.ParseInt(string(j.tok), 10, 64)
-	if err != nil { // 1e3, 5.0: a whole number all the same?
+	if err != nil { // 1e3, 5.0: still whole?
 		f, ferr := strconv.ParseFloat(string(j.tok), 64)
 		if ferr != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
 			return 0, false, j.Errorf("%s%s is not a whole number from %d to %d", j.of(), quote(j.tok), least, most)

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// MaxLine is the longest line that Lines takes, without its end.
+// MaxLine is the maximum length of a line, without its end.
 const MaxLine = 1 << 20
 
 // Lines walks a stream line by line. It holds one line at a time and refuses one longer than MaxLine, so that a file
@@ -92,7 +92,7 @@ func FirstLine(prefix []byte) []byte {
 	return nil
 }
 
-// Clip is a field as an error shows it: not longer than a few words.
+// Clip truncates a field for an error.
 func Clip(field []byte) string {
 	if len(field) > 40 {
 		return string(field[:40]) + "..."

@@ -1,8 +1,8 @@
-// Package jobfile reads and writes the common form of a workload: one Parquet file, one row a job, its stages nested in
+// Package jobfile reads and writes the workload format: one Parquet file, one row per job, its stages nested in
 // the row, sorted by submit time. docs/format.md documents every column.
 //
-// Writing and reading keep memory bounded: rows leave in groups, and a reader holds one page of each column. The same
-// jobs give the same bytes. A file that is cut off, damaged or made to do harm is refused with an error.
+// Writing and reading use bounded memory: rows are flushed in groups, and a reader holds one page of each column. The same
+// jobs give the same bytes. A truncated, damaged or malicious file is refused with an error.
 package jobfile
 
 import (
@@ -26,13 +26,13 @@ const (
 	MetaTool        = "version"     // of the program that wrote the file
 	MetaSource      = "source"      // what it was made from, in words
 	MetaAssumptions = "assumptions" // a JSON list of sentences
-	MetaSettings    = "settings"    // a JSON Settings: under which the jobs were observed; absent where nobody knows
+	MetaSettings    = "settings"    // a JSON Settings: under which the jobs were observed; absent if unknown
 	MetaNotes       = "notes"       // a JSON list of {"text", "count"}: what was read, kept and dropped
 )
 
 const prefix = "yardmaster."
 
-// Settings identifies what a cluster was set to when its jobs were observed: the SHA-256 of each file that says so; "" where there is none.
+// Settings identifies a cluster's configuration when its jobs were observed: the SHA-256 of each file; "": none.
 type Settings struct {
 	Scheduler string `json:"scheduler,omitempty"`
 	Cluster   string `json:"cluster,omitempty"`
@@ -42,7 +42,7 @@ type Settings struct {
 // Meta is the value of MetaSettings.
 func (s Settings) Meta() string { return jsonOf(s) }
 
-// jsonOf writes strings and numbers, which always have a JSON form.
+// jsonOf marshals strings and numbers, which cannot fail.
 func jsonOf(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -51,7 +51,7 @@ func jsonOf(v any) string {
 	return string(text)
 }
 
-// NewMeta puts together the metadata that every file should have.
+// NewMeta returns the metadata that every file should have.
 func NewMeta(tool, source string, assumptions []string) map[string]string {
 	list := append([]string{}, assumptions...) // none is [], not null
 	return map[string]string{MetaTool: tool, MetaSource: source, MetaAssumptions: jsonOf(list)}
@@ -63,10 +63,10 @@ const (
 	// described by a quantile table or a distribution.
 	MaxListed = 1 << 20
 
-	maxRow     = 16 << 20 // bytes of one job; what the reader's guard takes in any case
+	maxRow     = 16 << 20 // bytes of one job; always within the reader's limits
 	groupJobs  = 20_000
 	groupBytes = 64 << 20
-	// manyGroups is where groups of rows may get larger, to keep the footer of a very long workload readable.
+	// manyGroups is the number of row groups from which groups grow, to keep the footer of a very long workload small.
 	manyGroups    = 500
 	manyGroupJobs = 500_000
 )
@@ -89,7 +89,7 @@ func NewWriter(w io.Writer, meta map[string]string) *Writer {
 		keys[prefix+k] = v
 	}
 	keys[prefix+MetaFormat] = Version
-	keys[prefix+MetaNotes] = "[]" // its place among the keys, which are sorted; see SetNotes
+	keys[prefix+MetaNotes] = "[]" // reserves its position among the keys, which are sorted; see SetNotes
 	return &Writer{w: parq.NewWriter[jobRow](w, keys)}
 }
 
@@ -109,7 +109,7 @@ func (w *Writer) Write(j *workload.Job) error {
 	}
 	for i := range row.Stages {
 		if h := row.Stages[i].Hosts; h != nil {
-			if _, err := fromHosts(h); err != nil { // what could not be read again is not written
+			if _, err := fromHosts(h); err != nil { // never write what cannot be read back
 				return fmt.Errorf("writing jobs: job %s: stage %d: %w", j.ID, i, err)
 			}
 		}
@@ -137,7 +137,7 @@ func (w *Writer) Write(j *workload.Job) error {
 	return nil
 }
 
-// SetNotes stores what the trace's reader had to say, which is complete only when all jobs were read. It may be called
+// SetNotes stores the notes of the trace's reader, which are complete only when all jobs were read. It may be called
 // until Close.
 func (w *Writer) SetNotes(notes []workload.Note) {
 	w.w.SetKey(prefix+MetaNotes, jsonOf(append([]workload.Note{}, notes...)))
@@ -173,7 +173,7 @@ func Open(path string) (*Reader, error) {
 	return newReader(r, path)
 }
 
-// NewReader reads a workload file of size bytes that is at hand; name stands for it in errors.
+// NewReader reads a workload file of size bytes from src; name is used in errors.
 func NewReader(src io.ReaderAt, size int64, name string) (*Reader, error) {
 	r, err := parq.NewReader[jobRow](src, size, limits)
 	if err != nil {

@@ -118,7 +118,7 @@ func toRow(j *workload.Job) (row jobRow, size, listed int) {
 	return row, size, listed
 }
 
-// fromRow builds the job anew, so that it stays valid when the row's memory is used again.
+// fromRow copies, so that the job stays valid when the row's memory is reused.
 func fromRow(row *jobRow) (*workload.Job, error) {
 	j := &workload.Job{
 		ID: row.ID, Name: row.Name, User: row.User, Queue: row.Queue, Class: row.Class,
@@ -202,5 +202,5 @@ func parseKind(s string) (workload.Kind, error) {
 			return k, nil
 		}
 	}
-	return 0, fmt.Errorf("%q is no kind of stage: want map, reduce or other", s)
+	return 0, fmt.Errorf("unknown kind of stage %q: want map, reduce or other", s)
 }

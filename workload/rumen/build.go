@@ -8,7 +8,7 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// build makes a job of what the parser holds; nil when the job is left out.
+// build makes a job from the parser's fields; nil when the job is dropped.
 func (r *Reader) build() (*workload.Job, error) {
 	p, c := &r.p, &r.counts
 	c.jobs++
@@ -65,7 +65,7 @@ func (r *Reader) build() (*workload.Job, error) {
 	return j, nil
 }
 
-// since is an instant on the workload's clock.
+// since converts a time to the workload's clock.
 func (r *Reader) since(ms int64) unit.Time { return unit.Time(ms-r.base) * unit.Millisecond }
 
 func (r *Reader) observed() *workload.Observed {
@@ -80,7 +80,7 @@ func (r *Reader) observed() *workload.Observed {
 	return &workload.Observed{Launch: r.since(launch), Finish: r.since(p.finish), Outcome: p.outcome}
 }
 
-// stages gives the job its stages: set-up, map, reduce, clean-up, of which only those with tasks are there.
+// stages sets the job's stages: set-up, map, reduce, clean-up, those without tasks omitted.
 func (r *Reader) stages(j *workload.Job) {
 	p, c := &r.p, &r.counts
 	lastMap := int64(none)
@@ -129,7 +129,7 @@ func (r *Reader) stages(j *workload.Job) {
 	add(r.otherStage("cleanup", true), all)
 }
 
-// ask is a container of mb MiB, where the trace says.
+// ask is a container of mb MiB, if the trace gives it.
 func (r *Reader) ask(mb int64) unit.Resources {
 	if mb <= 0 {
 		return r.opt.Ask
@@ -137,7 +137,7 @@ func (r *Reader) ask(mb int64) unit.Resources {
 	return unit.Resources{Mem: mb, Cores: r.opt.Ask.Cores}
 }
 
-// otherStage is the set-up or clean-up of the job. Hadoop may have tried it several times; one that succeeded counts.
+// otherStage is the set-up or clean-up of the job. Hadoop may have tried it several times; a successful attempt counts.
 func (r *Reader) otherStage(name string, cleanup bool) workload.Stage {
 	s := workload.Stage{Name: name, Kind: workload.Other, Ask: r.ask(r.p.mapMB)}
 	for i := range r.p.others {
@@ -173,7 +173,7 @@ func (r *Reader) mapLength(t *task) int32 {
 	return t.full
 }
 
-// reduceLength is the part of a reduce that is its length: see the package comment.
+// reduceLength is a reduce's length: see the package comment.
 func (r *Reader) reduceLength(t *task, lastMap int64) int32 {
 	full := r.mapLength(t)
 	if full == none || r.opt.ReduceLength == Full {
@@ -189,7 +189,7 @@ func (r *Reader) reduceLength(t *task, lastMap int64) int32 {
 	return int32(min(max(own, int64(max(t.shuffled, 0))), int64(full)))
 }
 
-// fill gives a stage its tasks, in the order of their numbers: lengths and hosts.
+// fill sets a stage's task lengths and hosts, by task number.
 func (r *Reader) fill(s *workload.Stage, tasks []task, lengthOf func(*task) int32) {
 	c := &r.counts
 	slices.SortStableFunc(tasks, func(a, b task) int { return cmp.Compare(a.num, b.num) })
@@ -202,7 +202,7 @@ func (r *Reader) fill(s *workload.Stage, tasks []task, lengthOf func(*task) int3
 			longest, tried = longest+int64(t.longest), tried+1
 		}
 	}
-	if known == 0 { // no task of the stage succeeded: attempts that failed are the best guess there is
+	if known == 0 { // no task of the stage succeeded: failed attempts are the best estimate
 		sum, known = longest, tried
 	}
 	values := make([]unit.Time, 0, len(tasks))
@@ -235,7 +235,7 @@ func (r *Reader) fill(s *workload.Stage, tasks []task, lengthOf func(*task) int3
 	}
 }
 
-// hosts lists where the tasks' input lies.
+// hosts lists the locations of the tasks' input.
 func (r *Reader) hosts(tasks []task) *workload.Hosts {
 	h := &workload.Hosts{Names: r.p.hosts, Of: make([][]int32, len(tasks))}
 	for i := range tasks {

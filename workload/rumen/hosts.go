@@ -6,7 +6,7 @@ import (
 	"github.com/yardmaster/yardmaster/workload/input"
 )
 
-// maxLayers is how deep a topology may be: data centre, row, rack, node and some more.
+// maxLayers is the maximum depth of a topology: data centre, row, rack, node and some more.
 const maxLayers = 16
 
 func (p *parser) readHost(int) error {
@@ -50,7 +50,7 @@ func (p *parser) readHost(int) error {
 }
 
 func (p *parser) readLayer(int) error {
-	s, err := place(p.js)
+	s, err := placeName(p.js)
 	if s != "" {
 		p.layers = append(p.layers, s)
 	}
@@ -60,9 +60,9 @@ func (p *parser) readLayer(int) error {
 // maxName is the longest name of a rack or node.
 const maxName = 255
 
-// place reads the name of a rack or node and undoes what Rumen does to it: a backslash before each dot, and a slash in
+// placeName reads the name of a rack or node and undoes Rumen's escaping: a backslash before each dot, and a slash in
 // front of a rack.
-func place(js *input.JSON) (string, error) {
+func placeName(js *input.JSON) (string, error) {
 	s, err := js.Text()
 	s = strings.Trim(strings.ReplaceAll(s, `\.`, "."), "/")
 	if err == nil && len(s) > maxName {

@@ -10,7 +10,7 @@ type counts struct {
 	others, extraHosts                         int64
 }
 
-// Notes says what was read so far and how it was taken.
+// Notes lists what was read so far and how it was interpreted.
 func (r *Reader) Notes() []workload.Note {
 	c := &r.counts
 	var n workload.Notes

@@ -10,13 +10,13 @@ import (
 	"github.com/yardmaster/yardmaster/workload/input"
 )
 
-// maxInstant is the last instant taken for real, in milliseconds since 1970: the year 5138. -1 is unknown.
+// maxInstant is the latest plausible time, in milliseconds since 1970: the year 5138. -1 is unknown.
 const maxInstant = 100_000_000_000_000
 
-// maxLength is the longest task taken for real, in milliseconds: 24 days, which an int32 holds.
+// maxLength is the longest plausible task, in milliseconds: 24 days, which fits an int32.
 const maxLength = 24 * 24 * 3600 * 1000
 
-// none marks a length or instant that the trace does not give.
+// none marks a length or time missing from the trace.
 const none = -1
 
 // task is what is kept of a task until its job is complete. Lengths are in milliseconds.
@@ -28,7 +28,7 @@ type task struct {
 	longest  int32 // longest attempt of any outcome
 	before   int32 // attempts that ended before the successful one began, together
 	num      int32 // in the task's id
-	near     int32 // where its hosts stand in parser.near: a count, then indices into parser.hosts; none
+	near     int32 // offset of its hosts in parser.near: a count, then indices into parser.hosts; or none
 }
 
 // other is a set-up or clean-up task.
@@ -61,7 +61,7 @@ type parser struct {
 	hostIndex   map[string]int32
 	hostBytes   int
 	internBytes int
-	intern      map[string]string // over all jobs: a trace names the same nodes again and again
+	intern      map[string]string // over all jobs: a trace repeats the same node names
 	kind        byte              // of the task that is read: m, r or o
 	t           taskFields
 	a           attempt
@@ -88,7 +88,7 @@ type attempt struct {
 	read, written, mapIn, mapOut, reduceShuffle int64
 }
 
-// bytesSum adds amounts that are known and does not overflow.
+// bytesSum is a saturating sum of known amounts.
 type bytesSum int64
 
 func (s *bytesSum) add(v int64) {
@@ -141,7 +141,7 @@ func (p *parser) init(js *input.JSON) {
 	}}.Read
 }
 
-// job reads a whole record. The slices of tasks are used again; hosts and near are new, as the job built of them keeps them.
+// job reads a whole record. The slices of tasks are reused; hosts and near are new, because the built job keeps them.
 func (p *parser) job() error {
 	*p = parser{
 		js: p.js, intern: p.intern, internBytes: p.internBytes, priority: normal, submit: none, launch: none, finish: none,
@@ -170,7 +170,7 @@ func (p *parser) readTask(int) error {
 	}
 	t := &p.t
 	if !t.found && t.in > 0 && p.kind == 'm' {
-		p.read.add(t.in) // it was to be read, had the task succeeded
+		p.read.add(t.in) // it would have been read if the task had succeeded
 	}
 	for _, s := range p.tried {
 		if t.found && s.finish <= t.began {
@@ -227,7 +227,7 @@ func (p *parser) readAttempt(int) error {
 	return nil
 }
 
-// length is the time between two instants of one clock, none where it cannot be.
+// length is the time between two readings of one clock; none if implausible.
 func length(from, to int64) int32 {
 	if from == none || to == none || to < from || to-from > maxLength {
 		return none
@@ -235,7 +235,7 @@ func length(from, to int64) int32 {
 	return int32(to - from)
 }
 
-// number finds a task's number, and the slot it ran in, in its id: task_200904211745_0002_m_000010.
+// number parses a task's number, and the slot it ran in, from its id: task_200904211745_0002_m_000010.
 func number(id string) (int32, byte) {
 	at := strings.LastIndexByte(id, '_')
 	if at < 1 {

@@ -1,15 +1,15 @@
 // Package rumen reads Rumen job traces and topologies, as Hadoop's TraceBuilder writes them: a stream of JSON objects,
-// one a job, in the form of 2009 (Hadoop 0.21 and its simulator Mumak) and in every later one. Members that this
-// package does not know are passed over.
+// one per job, in the format of 2009 (Hadoop 0.21 and its simulator Mumak) and all later ones. Unknown members are
+// ignored.
 //
-// A job becomes a map stage and, if it has reduces, a reduce stage after it. Tasks stand in the order of their numbers,
+// A job becomes a map stage and, if it has reduces, a reduce stage after it. Tasks are in the order of their numbers,
 // which is the order in which Hadoop starts them. A task's length is that of its successful attempt.
 //
 // # Two clocks
 //
-// A task's own startTime and finishTime are the job tracker's (or AM's) clock; all that an attempt says
-// is its node's clock. In the Mumak trace some node clocks are minutes off, so lengths within one attempt can be
-// trusted and instants of two nodes cannot be compared; those of two tasks can.
+// A task's own startTime and finishTime are from the job tracker's (or AM's) clock; all times of an attempt
+// are from its node's clock. In the Mumak trace some node clocks are minutes off, so lengths within one attempt can be
+// trusted and times of two nodes cannot be compared; those of two tasks can.
 //
 // # How long a reduce runs
 //
@@ -17,12 +17,12 @@
 // its container until the last map is done, and only then begins the length given here. So the length must be what a
 // reduce does after the last map of its job:
 //
-//	own = finish - last map's finish    on the tracker's clock, brought between
-//	      finish - shuffle finished     (below: no shuffle ends before the last map does) and
-//	      finish - start                (above: a reduce that started after the last map), both on the node's clock
+//	own = finish - last map's finish    on the tracker's clock, clamped between
+//	      finish - shuffle finished     (lower bound: no shuffle ends before the last map does) and
+//	      finish - start                (upper bound: a reduce that started after the last map), both on the node's clock
 //
-// The bounds are lengths within one attempt, so a wrong clock cannot spoil them. This is OwnWork, the default.
-// AfterShuffle takes the lower bound always (right when the simulator models the copying itself; Mumak does so), Full
+// The bounds are lengths within one attempt, so a wrong clock does not affect them. This is OwnWork, the default.
+// AfterShuffle always takes the lower bound (right when the simulator models the shuffle itself; Mumak does so), Full
 // the upper one.
 package rumen
 
@@ -38,12 +38,12 @@ import (
 	"github.com/yardmaster/yardmaster/workload/input"
 )
 
-// Limits on one job. They are far above any job that Hadoop ran, and keep a hostile file from filling the memory.
+// Limits on one job. They are far above any job that Hadoop ran, and keep a hostile file from exhausting memory.
 const (
 	MaxTasks = 500_000 // listed tasks: half a gigabyte of JSON
 	MaxHosts = 200_000 // different hosts that hold its input
 	maxNear  = 8       // hosts kept for one task
-	maxTried = 64      // attempts of one task that are looked at for Options.Retried
+	maxTried = 64      // attempts of one task considered for Options.Retried
 
 	maxHostBytes = 16 << 20 // bytes of the names of its hosts
 )
@@ -58,13 +58,13 @@ const (
 	Full                             // all of it, waiting for maps included
 )
 
-// Missing says what becomes of tasks without a successful attempt, of which failed jobs have many.
+// Missing says how to treat tasks without a successful attempt, of which failed jobs have many.
 type Missing uint8
 
 // Ways to deal with tasks without a successful attempt.
 const (
-	Mean     Missing = iota // they take the mean length of the stage's other tasks: the job as it was meant
-	Observed                // they take the length of their longest attempt, those without attempts are dropped: the load that was
+	Mean     Missing = iota // they take the mean length of the stage's other tasks: the job as intended
+	Observed                // they take the length of their longest attempt, those without attempts are dropped: the actual load
 	Drop                    // they are dropped
 )
 
@@ -80,9 +80,9 @@ func ParseMissing(s string) (Missing, error) {
 	return 0, fmt.Errorf("%q is not one of %v", s, missingNames)
 }
 
-// Options says how a trace is taken. The zero value is a sensible choice.
+// Options says how a trace is interpreted. The zero value is a sensible default.
 type Options struct {
-	Base      int64          // the instant, in milliseconds since 1970, that becomes 0; 0: when the first job was submitted
+	Base      int64          // the time, in milliseconds since 1970, that becomes 0; 0: the first job's submit time
 	Ask       unit.Resources // container of a task where the trace gives no size; zero: cluster.Unit
 	AM        unit.Resources // container of each job's AM; zero: none
 	SlowStart float64        // share of maps that must be done before reduces take containers; 0: 0.05, negative: none

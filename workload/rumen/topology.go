@@ -19,7 +19,7 @@ func ReadTopology(r io.Reader, name string, room unit.Resources) (*cluster.Clust
 	if err := t.js.Only("a Rumen topology", func() error { return t.node(-1, 0) }); err != nil {
 		return nil, err
 	}
-	t.place()
+	t.placeName()
 	if err := t.c.Validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -29,15 +29,15 @@ func ReadTopology(r io.Reader, name string, room unit.Resources) (*cluster.Clust
 // maxPlaces bounds the nodes and racks of a topology: several times the largest cluster there is.
 const maxPlaces = 250_000
 
-// topology builds a cluster while it walks the tree. A member "children" may stand before the "name" of the same node, so
-// places in the tree are numbers until the end.
+// topology builds a cluster while it walks the tree. A member "children" may precede the "name" of the same node, so
+// nodes of the tree are numbers until the end.
 type topology struct {
 	js     *input.JSON
 	room   unit.Resources
 	c      *cluster.Cluster
 	racks  cluster.RackIndex
-	names  []string // of places, by number
-	parent []int32  // of places; -1: the root
+	names  []string // by number
+	parent []int32  // by number; -1: the root
 	leaves []int32
 	bytes  int // of names
 }
@@ -56,7 +56,7 @@ func (t *topology) node(parent int32, depth int) error {
 	err := t.js.Object(func(member []byte) (err error) {
 		switch string(member) {
 		case "name":
-			t.names[me], err = place(t.js)
+			t.names[me], err = placeName(t.js)
 			t.bytes += len(t.names[me])
 			named = t.names[me] != ""
 		case "children":
@@ -80,7 +80,7 @@ func (t *topology) node(parent int32, depth int) error {
 	return nil
 }
 
-func (t *topology) place() {
+func (t *topology) placeName() {
 	var layers []string
 	for _, leaf := range t.leaves {
 		layers = layers[:0]

@@ -14,18 +14,18 @@ import (
 // maxNodes bounds the nodes of one file: several times the largest cluster there is.
 const maxNodes = 250_000
 
-// NodeRoom is what SLS gives a node whose size is not said (yarn.sls.nm.memory.mb, yarn.sls.nm.vcores).
+// NodeRoom is SLS's default node size (yarn.sls.nm.memory.mb, yarn.sls.nm.vcores).
 var NodeRoom = unit.Resources{Mem: 10240, Cores: 10}
 
-// ReadNodes reads the cluster out of an SLS node file, with nodes of NodeRoom where no size is given.
+// ReadNodes reads the cluster from an SLS node file, with nodes of NodeRoom where no size is given.
 func ReadNodes(r io.Reader, name string) (*cluster.Cluster, error) {
 	c, _, err := ReadNodesWith(r, name, NodeRoom)
 	return c, err
 }
 
-// ReadNodesWith reads the cluster out of an SLS node file (a stream of racks with their nodes), out of the header of an
-// SLS trace (num.nodes, num.racks) or out of a SYNTH description (num_nodes, nodes_per_rack), as SLS does: where only
-// numbers are given, node i stands in rack i mod racks. Nodes without a size have room.
+// ReadNodesWith reads the cluster from an SLS node file (a stream of racks with their nodes), from the header of an
+// SLS trace (num.nodes, num.racks) or from a SYNTH description (num_nodes, nodes_per_rack), as SLS does: where only
+// numbers are given, node i is in rack i mod racks. Nodes without a size get room.
 func ReadNodesWith(r io.Reader, name string, room unit.Resources) (*cluster.Cluster, []workload.Note, error) {
 	n := &nodeFile{js: input.NewJSON(r, name), room: room, c: &cluster.Cluster{}, racks: cluster.RackIndex{}}
 	for {
@@ -157,7 +157,7 @@ func (n *nodeFile) tooMany() error {
 	return n.js.Errorf("more than %d nodes, or %d bytes of names: refused", maxNodes, maxNameBytes)
 }
 
-// number makes the nodes that a header counts.
+// number creates the nodes that a header counts.
 func (n *nodeFile) number() {
 	racks := n.rackCount
 	if racks == 0 && n.perRack > 0 {

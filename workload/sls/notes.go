@@ -9,7 +9,7 @@ type counts struct {
 	labelled, streams, renamed         int64
 }
 
-// see counts what of a job is not modelled.
+// see counts features of a job that are not modelled.
 func (c *counts) see(p *parser) {
 	c.delayed += p.delayed
 	c.opportune += p.opportunistic
@@ -24,7 +24,7 @@ func (c *counts) see(p *parser) {
 	}
 }
 
-// Notes says what was read so far and how it was taken.
+// Notes lists what was read so far and how it was interpreted.
 func (r *Reader) Notes() []workload.Note {
 	c := &r.counts
 	var n workload.Notes

@@ -44,7 +44,7 @@ type group struct {
 	runs  []run
 }
 
-// run is count like tasks, one after another.
+// run is count consecutive identical tasks.
 type run struct {
 	ms, count int64
 	host      int32 // -1: none named
@@ -71,7 +71,7 @@ func (p *parser) job() error {
 // init says how the members of a job and of a task are read.
 func (p *parser) init() {
 	js := p.js
-	given := func(v *int64, least, most int64) func() error { // leaves the default where there is none
+	given := func(v *int64, least, most int64) func() error { // absent keeps the default
 		return func() error {
 			n, ok, err := js.Int(least, most)
 			if ok {
@@ -200,7 +200,7 @@ type groupKey struct {
 	ask unit.Resources
 }
 
-// add puts tasks into the group of their type and size.
+// add adds tasks to the group of their type and size.
 func (p *parser) add(typ string, ask unit.Resources, r run) error {
 	if p.groupIndex == nil {
 		p.groupIndex = map[groupKey]int{}
@@ -227,7 +227,7 @@ func (p *parser) add(typ string, ask unit.Resources, r run) error {
 	return nil
 }
 
-// tooMany says whether the job has more tasks than can be listed one by one; like tasks without hosts need not be.
+// tooMany says whether the job has more tasks than can be listed one by one; identical tasks without hosts need not be.
 func (p *parser) tooMany() bool {
 	var listed int64
 	for i := range p.groups {

@@ -44,7 +44,7 @@ func (w wheel) pick(u float64) int {
 	return i
 }
 
-// turns says whether any weight is above 0.
+// turns says whether any weight is positive.
 func (w wheel) turns() bool { return len(w) > 0 && w[len(w)-1] > 0 }
 
 // whole rounds a drawn number to a count from 0 to most.
@@ -58,7 +58,7 @@ func whole(v float64, most int64) int64 {
 	return int64(v)
 }
 
-// sample is a number that is drawn anew for each job or task.
+// sample is a distribution that a number is drawn from for each job or task.
 type sample struct {
 	val, std float64
 	normal   bool
@@ -96,7 +96,7 @@ func (s *sample) lengths(scale unit.Time) workload.Lengths {
 	case len(s.discrete) == 0 && !s.normal:
 		return workload.Lengths{Kind: workload.LogNormal, A: to(s.val), P: min(s.std/s.val, maxSpread)}
 	}
-	// A table of the inverse distribution function, cut off at 0.
+	// A table of the inverse distribution function, clamped at 0.
 	table := *s
 	if len(s.discrete) > 0 {
 		table.sort()

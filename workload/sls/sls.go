@@ -1,12 +1,12 @@
-// Package sls reads the inputs of Hadoop's Scheduler Load Simulator (hadoop-sls): its own job traces (Reader), the
-// descriptions from which it makes synthetic ones (SynthReader) and its node files (ReadNodes).
+// Package sls reads the inputs of Hadoop's Scheduler Load Simulator (hadoop-sls): its own job traces (Reader), its
+// descriptions of synthetic workloads (SynthReader) and its node files (ReadNodes).
 //
 // A job of an SLS trace lists tasks ("job.tasks"), each with a type, a size, a length and how often it repeats. Tasks of
 // the same type and size become one stage. As in SLS, a mapreduce job asks for its reduces when its last map is done
 // (slow-start 1); in other jobs (dag, stream) no stage waits for another. Submit times are taken as given, unless they
 // count from 1970, when the first job's becomes 0.
 //
-// What SLS knows and this package does not model is counted in Notes: request delays, opportunistic containers, node
+// Unsupported features of SLS are counted in Notes: request delays, opportunistic containers, node
 // labels, and streams that ask for a new container when one ends.
 package sls
 
@@ -21,10 +21,10 @@ import (
 	"github.com/yardmaster/yardmaster/workload/input"
 )
 
-// Limits on what is taken. They keep a hostile file from filling the memory.
+// Limits that keep a hostile file from exhausting memory.
 const (
 	MaxTasks  = 500_000       // tasks of a job that are listed one by one
-	MaxCount  = 1_000_000_000 // "count" of a task: like tasks cost nothing
+	MaxCount  = 1_000_000_000 // "count" of a task: identical tasks cost nothing
 	MaxCopies = 1_000_000     // "job.count" of a job
 	MaxHosts  = 200_000       // different hosts that a job names
 	maxName   = 255           // bytes of a name
@@ -39,7 +39,7 @@ const (
 	sinceEpoch = 100_000_000_000         // a submit time from here on counts from 1970: three years are no offset
 )
 
-// Options says how a trace is taken. The zero value is what SLS does.
+// Options says how a trace is interpreted. The zero value is what SLS does.
 type Options struct {
 	Ask  unit.Resources // container of a task without a size; zero: 1024 MiB, 1 vcore (yarn.sls.container.*)
 	AM   unit.Resources // container of a job's AM without a size; zero: 1024 MiB, 1 vcore (yarn.sls.am.container.*)
@@ -93,7 +93,7 @@ func (r *Reader) Next() (*workload.Job, error) {
 	return nil, r.err
 }
 
-// copy returns one of the like jobs that "job.count" asks for.
+// copy returns one of the identical jobs that "job.count" asks for.
 func (r *Reader) copy() *workload.Job {
 	if r.p.left == 0 {
 		return nil
@@ -110,7 +110,7 @@ func (r *Reader) copy() *workload.Job {
 	return j
 }
 
-// build makes a job of what the parser holds.
+// build makes a job from the parser's fields.
 func (r *Reader) build() error {
 	p, c := &r.p, &r.counts
 	if p.nodes > 0 {

@@ -17,7 +17,7 @@ const (
 // the setting, "yarn.sls.am.type" what its code looks for.
 func (p *parser) kind() string { return cmp.Or(p.amType, p.oldType, "mapreduce") }
 
-// stages makes stages of the groups: maps, then whatever else there is, then reduces.
+// stages turns the groups into stages: maps, then others, then reduces.
 func (p *parser) stages(c *counts) []workload.Stage {
 	var out []workload.Stage
 	var maps []int
@@ -67,7 +67,7 @@ func kindOf(typ string) workload.Kind {
 	return workload.Other
 }
 
-// fill gives a stage its tasks' lengths and hosts. Like tasks are counted, others listed.
+// fill sets a stage's task lengths and hosts. Identical tasks are counted, others listed.
 func (p *parser) fill(s *workload.Stage, g *group) {
 	same, hosts := true, false
 	for _, r := range g.runs {

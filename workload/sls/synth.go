@@ -13,25 +13,25 @@ import (
 	"github.com/yardmaster/yardmaster/workload/input"
 )
 
-// SynthOptions says how jobs are made of a SYNTH description.
+// SynthOptions says how jobs are generated from a SYNTH description.
 type SynthOptions struct {
 	Options
-	Seed uint64 // together with the description's rand_seed names the random numbers
+	Seed uint64 // combined with the description's rand_seed
 	// TaskTime is the unit of task times ("mtime_avg", "time"); 0: a millisecond. SLS runs them as milliseconds
 	// although its comments speak of seconds; files written for the comments want a second here.
 	TaskTime unit.Time
 }
 
-// MaxJobs is the most jobs a SYNTH description may ask for.
+// MaxJobs is the maximum number of jobs of a SYNTH description.
 const MaxJobs = 5_000_000
 
-// SynthReader makes jobs of a SYNTH description, in the order of their submit times.
+// SynthReader generates the jobs of a SYNTH description, in the order of their submit times.
 //
 // A job first draws its workload by weight, then its submit time (a bucket of time_distribution by weight, a whole
 // second in it uniformly), then its class by weight, then the class's numbers. A number is a constant ({"val"}), a
 // log-normal or normal one of given mean and standard deviation ({"val","std","dist"}; log-normal where dist is not
-// given), or one of a list ({"discrete","weights"}). Containers have at least 1024 MiB and 1 vcore. With the chance
-// given as reservation a job has a deadline: submit time + deadline factor x duration.
+// given), or one of a list ({"discrete","weights"}). Containers have at least 1024 MiB and 1 vcore. With probability
+// reservation a job has a deadline: submit time + deadline factor x duration.
 //
 // This is what SLS does, in distribution: its random numbers are Java's and ours are not, so no job is the same. Each
 // stage's task lengths are given as a distribution and drawn by the run, so they also follow the run's own seed.
@@ -70,7 +70,7 @@ func NewSynthReader(r io.Reader, name string, opt SynthOptions) *SynthReader {
 func (s *SynthReader) Next() (*workload.Job, error) {
 	if s.t == nil && s.err == nil {
 		if s.t, s.err = readSynth(s.js, s.opt.TaskTime); s.err == nil {
-			s.tell()
+			s.drawSchedule()
 		}
 	}
 	for s.err == nil {
@@ -97,17 +97,17 @@ func (s *SynthReader) Next() (*workload.Job, error) {
 
 // Streams of random numbers.
 const (
-	storyStream = 0x736c7373 // "slss"
-	jobStream   = 0x736c736a // "slsj"
+	scheduleStream = 0x736c7373 // "slss"
+	jobStream      = 0x736c736a // "slsj"
 )
 
 func (s *SynthReader) seed() uint64 { return workload.Seed(uint64(s.t.seed), s.opt.Seed) }
 
-// tell draws which job comes when.
-func (s *SynthReader) tell() {
+// drawSchedule draws which job is submitted when.
+func (s *SynthReader) drawSchedule() {
 	t := s.t
 	s.story = make([]synthJob, t.jobs)
-	seed := workload.Seed(s.seed(), storyStream)
+	seed := workload.Seed(s.seed(), scheduleStream)
 	for i := range s.story {
 		d := &draws{seed: workload.Seed(seed, uint64(i))}
 		w := t.wheel.pick(d.uniform())
@@ -171,7 +171,7 @@ func (s *SynthReader) job(i int) *workload.Job {
 	return j
 }
 
-// Notes says what was made so far and how.
+// Notes lists what was generated so far and how.
 func (s *SynthReader) Notes() []workload.Note {
 	c := &s.counts
 	var n workload.Notes

@@ -175,7 +175,7 @@ func rank(typ string) int {
 	return map[workload.Kind]int{workload.Map: 0, workload.Other: 1, workload.Reduce: 2}[kindOf(typ)]
 }
 
-// oldNumber finds where a number of the old form goes.
+// oldNumber points to the field of a number of the old form.
 func (c *synthClass) oldNumber(old []synthTask, key string) (v *float64, most float64) {
 	what, avg := strings.CutSuffix(key, "_avg")
 	if !avg {

@@ -11,8 +11,8 @@
 //	map time    = startUp + (input / maps) / mapRate
 //	reduce time = startUp + ((shuffle + output) / reduces) / reduceRate
 //
-// A job that shuffles nothing is taken as map-only, and its output as written by its maps; the files do not say, this is
-// our reading. Jobs are labelled light, medium or heavy by what they shuffle (below 1 MiB, up to 100 MiB, above).
+// A job that shuffles nothing is assumed map-only, with its output written by its maps; the files do not say.
+// Jobs are labelled light, medium or heavy by what they shuffle (below 1 MiB, up to 100 MiB, above).
 package swim
 
 import (
@@ -29,19 +29,19 @@ import (
 type Model struct {
 	Block          unit.Bytes     // input of one map
 	BytesPerReduce unit.Bytes     // shuffle and output of one reduce
-	ReduceCap      int64          // most reduces a job
+	ReduceCap      int64          // max reduces per job
 	StartUp        unit.Time      // of every task
 	MapRate        float64        // bytes a second
 	ReduceRate     float64        // bytes a second
 	SlowStart      float64        // share of a job's maps done before its reduces may take containers
 	Ask            unit.Resources // of every task
 	AM             unit.Resources // of a job's AM; zero: none
-	Users          int            // jobs are dealt to this many users at random
-	Queues         []string       // each user keeps to one of these; empty: all in "default"
+	Users          int            // jobs are assigned to this many users at random
+	Queues         []string       // each user submits to one of these; empty: all in "default"
 	Seed           uint64
 }
 
-// Default is the model that is used unless told otherwise.
+// Default is the default model.
 func Default() Model {
 	return Model{
 		Block:          128 * unit.MiB,
@@ -57,7 +57,7 @@ func Default() Model {
 	}
 }
 
-// Validate reports parameters that no job can be built with.
+// Validate reports invalid parameters.
 func (m *Model) Validate() error {
 	rate := func(r float64) bool { return r > 0 && !math.IsInf(r, 0) }
 	switch {
@@ -83,7 +83,7 @@ func (m *Model) Validate() error {
 
 const maxUsers = 1_000_000
 
-// Assumptions says, for a person, what the model made up.
+// Assumptions lists the model's assumptions, for users.
 func (m Model) Assumptions() []string {
 	queues := "all in queue default"
 	if n := len(m.Queues); n > 0 {

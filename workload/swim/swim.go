@@ -27,7 +27,7 @@ var _ workload.Source = (*Reader)(nil)
 // maxBytes bounds a job's sizes: an exbibyte is more than any cluster reads in a job, and two still fit an int64.
 const maxBytes = 1 << 60
 
-// maxID bounds a name, so that jobs that are held have a bounded size.
+// maxID bounds a name, so that buffered jobs have a bounded size.
 const maxID = 255
 
 // Keys of the random choices, so that they do not share a stream.
@@ -122,7 +122,7 @@ func (r *Reader) count(j *workload.Job, size [3]unit.Bytes) {
 	}
 }
 
-// Notes says what was read so far and how it was taken.
+// Notes lists what was read so far and how it was interpreted.
 func (r *Reader) Notes() []workload.Note {
 	notes := workload.Notes{
 		{Text: "jobs read and kept", Count: r.jobs},
@@ -135,7 +135,7 @@ func (r *Reader) Notes() []workload.Note {
 	return notes
 }
 
-// Assumptions says what the model made up.
+// Assumptions lists the model's assumptions.
 func (r *Reader) Assumptions() []string { return r.m.Assumptions() }
 
 // Sniff says whether a file that starts with prefix looks like SWIM: a first line of at least six tab-separated

@@ -66,7 +66,7 @@ func (a *Arrivals) validate() error {
 	return nil
 }
 
-// clock yields the instants of one process.
+// clock yields the arrival times of one process.
 type clock struct {
 	a    Arrivals
 	seed uint64
@@ -102,7 +102,7 @@ func (c *clock) length(p uint64) float64 {
 
 func unitExponential(seed, i uint64) float64 { return -math.Log(1 - workload.Uniform01(seed, i)) }
 
-// next is the instant of the next submission; unit.Never when there is none.
+// next is the time of the next submission; unit.Never when there is none.
 func (c *clock) next() unit.Time {
 	k := c.k
 	c.k++
@@ -143,7 +143,7 @@ func (c *clock) burst(amount float64) float64 {
 			c.now += amount / rate
 			return c.now
 		}
-		if c.now > unit.Never.Seconds() { // periods are lost in the rounding from here on
+		if c.now > unit.Never.Seconds() { // from here on periods vanish in rounding
 			return c.now
 		}
 		amount -= room

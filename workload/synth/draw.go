@@ -52,7 +52,7 @@ func (c *Count) validate(later bool) error {
 		return fmt.Errorf("number of tasks of unknown kind %d", c.Kind)
 	}
 	if !ok {
-		return fmt.Errorf("number of tasks: minimum %d, maximum %d, middle %v, shape %v do not fit together (most is %d)",
+		return fmt.Errorf("number of tasks: minimum %d, maximum %d, middle %v, shape %v do not fit together (max is %d)",
 			c.Min, c.Max, c.Mid, c.Shape, maxCount)
 	}
 	return nil

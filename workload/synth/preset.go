@@ -9,7 +9,7 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// Presets are the names that Preset knows, with a line about each.
+// Presets lists the presets, with a line about each.
 func Presets() []struct{ Name, About string } {
 	return []struct{ Name, About string }{
 		{"demo", "a busy afternoon in three queues (etl, adhoc, ml): six hours, about 1,500 jobs, for a cluster of 320 containers"},
@@ -29,7 +29,7 @@ func Preset(name string) (Config, error) {
 	case "facebook":
 		return facebook(), nil
 	}
-	return Config{}, fmt.Errorf("%q is no synthetic workload: want one of %s", name, strings.Join(names, ", "))
+	return Config{}, fmt.Errorf("unknown synthetic workload %q: want one of %s", name, strings.Join(names, ", "))
 }
 
 func lognormal(mean unit.Time, cv float64) workload.Lengths {

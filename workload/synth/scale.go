@@ -11,20 +11,20 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// ScaleOptions says how much larger a workload becomes.
+// ScaleOptions says how a workload is scaled.
 type ScaleOptions struct {
 	Load   float64 // times as many jobs in the same time; 0 is 1
 	Length float64 // times as long: the workload again and again, end to end; 0 is 1
 	Seed   uint64
-	// Shift bounds how much later than the job it is a copy of a copy is submitted; 0 is five minutes. Small against
-	// the swings of a day, it keeps the shape of the load and keeps the copies from arriving as one.
+	// Shift is the maximum delay of a copy after its original; 0 is five minutes. Small against daily load
+	// swings, it preserves the shape of the load and keeps copies from arriving simultaneously.
 	Shift unit.Time
 	// Period is the time from one repetition to the next. 0: the span of the workload, up to the next full hour when
 	// that is less than 1 % away (so that days stay days), else up to the time the next job would be expected.
 	Period unit.Time
 }
 
-// Scaled is a workload made larger. It holds the jobs of the original and those copies that are still to come within
+// Scaled is a scaled workload. It holds the jobs of the original and the pending copies within
 // Shift, nothing else.
 type Scaled struct {
 	base   workload.Slice
@@ -39,7 +39,7 @@ type Scaled struct {
 
 var _ workload.Source = (*Scaled)(nil)
 
-// Scale returns base made larger. Jobs keep their user, queue and stages; the first copy in the first repetition keeps its
+// Scale scales base. Jobs keep their user, queue and stages; the first copy in the first repetition keeps its
 // name, all others get new ones. A load of 2.3 is two copies of every job and a third of three in ten; a load below 1 thins out.
 // Task lengths of copies differ wherever they are drawn from a distribution, since a run draws them by arrival.
 func Scale(base workload.Slice, opt ScaleOptions) (*Scaled, error) {
@@ -81,7 +81,7 @@ func Period(base workload.Slice) unit.Time {
 func (s *Scaled) Next() (*workload.Job, error) {
 	for {
 		job, start, more := s.peek()
-		// Whatever is still to be made comes no earlier than the next job of the original.
+		// All further copies come no earlier than the next job of the original.
 		if len(s.wait.Items) > 0 && (!more || s.wait.Items[0].Job.Submit <= start+job.Submit) {
 			return s.wait.Pop().Job, nil
 		}
@@ -126,14 +126,14 @@ func (s *Scaled) copy(job *workload.Job, start unit.Time) {
 		}
 		if s.round > 0 || c > 0 {
 			j.ID = fmt.Sprintf("%s.%d.%d", job.ID, s.round+1, c+1)
-			j.Observed = nil // what happened then did not happen to a copy
+			j.Observed = nil // a copy was not observed
 		}
 		s.wait.Push(workload.Held{Job: &j, N: s.made})
 		s.made++
 	}
 }
 
-// Assumptions says, for a person, what was done to the workload.
+// Assumptions lists what was done to the workload, for users.
 func (s *Scaled) Assumptions() []string {
 	if s.opt.Load == 1 && s.opt.Length == 1 {
 		return nil

@@ -1,5 +1,5 @@
-// Package synth makes workloads: from a description (arrivals, classes of jobs, sizes with heavy tails), or from a real
-// one by making it heavier or longer (Scale).
+// Package synth generates workloads: from a description (arrivals, classes of jobs, sizes with heavy tails), or from a real
+// one by scaling its load or length (Scale).
 //
 // Everything is drawn from a seed without keeping state: the k-th job of an arrival stream is a pure function of the
 // configuration, the seed and k, and only its submit time is carried from job to job. So a workload of any length
@@ -67,7 +67,7 @@ func MapReduce(maps Count, mapLength workload.Lengths, reduces Count, reduceLeng
 	}
 }
 
-// Validate reports what no workload can be made from.
+// Validate reports invalid settings.
 func (c *Config) Validate() error {
 	if c.Jobs < 0 || c.Span < 0 || c.Jobs == 0 && c.Span == 0 {
 		return errors.New("synthetic workload: set a number of jobs or a span")
@@ -209,7 +209,7 @@ func (s *Source) Next() (*workload.Job, error) {
 	return j, nil
 }
 
-// Assumptions says, for a person, what the workload is.
+// Assumptions describes the workload, for users.
 func (s *Source) Assumptions() []string {
 	name := cmp.Or(s.c.Name, "own classes")
 	return []string{fmt.Sprintf("synthetic workload (%s, %d classes of jobs, seed %d): no real cluster behind it", name, len(s.c.Classes), s.c.Seed)}

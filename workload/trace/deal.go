@@ -9,12 +9,12 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// Deal hands the jobs of a workload to users and queues that it did not have, so that a scheduler's file with other queues
-// can be rehearsed on any history. A job keeps its user unless Users says how many there are; a user keeps to one queue. Who
-// gets what is a hash of names and Seed: it does not depend on the order of jobs.
+// Deal reassigns the jobs of a workload to other users and queues, so that a scheduler's file with other queues
+// can be tested on any history. A job keeps its user unless Users is set; a user submits to one queue. The
+// assignment is a hash of names and Seed: it does not depend on the order of jobs.
 type Deal struct {
-	Users  int      // jobs are dealt to this many users, u001, u002, ...; 0: users stay
-	Queues []string // users are dealt to these; empty: queues stay
+	Users  int      // jobs are assigned to this many users, u001, u002, ...; 0: users stay
+	Queues []string // users are assigned to these; empty: queues stay
 	Seed   uint64
 }
 
@@ -24,10 +24,10 @@ const (
 	queueStream = 0x6465616c71 // "dealq"
 )
 
-// IsZero says that nothing is dealt.
+// IsZero says whether nothing is reassigned.
 func (d *Deal) IsZero() bool { return d.Users == 0 && len(d.Queues) == 0 }
 
-// Assumption says, for a person, what was dealt; "" when nothing was.
+// Assumption describes the reassignment, for users; "": none.
 func (d *Deal) Assumption() string {
 	queues := fmt.Sprintf("%s (%s)", unit.Count(int64(len(d.Queues)), "queue"), strings.Join(d.Queues, ", "))
 	switch {
@@ -42,7 +42,7 @@ func (d *Deal) Assumption() string {
 	return ""
 }
 
-// Source deals the jobs of src. What it assumes is what src assumes and what was dealt.
+// Source reassigns the jobs of src. Its assumptions are those of src and the reassignment.
 func (d Deal) Source(src workload.Source) workload.Source {
 	if d.IsZero() {
 		return src
@@ -55,7 +55,7 @@ type dealt struct {
 	deal Deal
 }
 
-// Assumptions says what was made up.
+// Assumptions lists what was assumed.
 func (s *dealt) Assumptions() []string {
 	var all []string
 	if a, ok := s.src.(interface{ Assumptions() []string }); ok {
@@ -69,19 +69,19 @@ func (s *dealt) Next() (*workload.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := *j // jobs that were handed out are not changed
+	out := *j // returned jobs are immutable
 	d := &s.deal
 	queues := uint64(len(d.Queues))
 	if d.Users > 0 {
 		user := d.draw(userStream, out.ID) % uint64(d.Users)
 		out.User = fmt.Sprintf("u%03d", 1+user)
-		if queues > 0 { // in turn, so that even with few users no queue is left empty
+		if queues > 0 { // round-robin, so that even with few users no queue is left empty
 			out.Queue = d.Queues[user%queues]
 		}
 		return &out, nil
 	}
 	who := out.User
-	if who == "" { // nobody knows: each job for itself
+	if who == "" { // unknown user: each job by itself
 		who = "job " + out.ID
 	}
 	out.Queue = d.Queues[d.draw(queueStream, who)%queues]
@@ -90,6 +90,6 @@ func (s *dealt) Next() (*workload.Job, error) {
 
 func (d *Deal) draw(stream uint64, name string) uint64 {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(name)) // a hash takes everything
+	_, _ = h.Write([]byte(name)) // never fails
 	return workload.Seed(workload.Seed(d.Seed, stream), h.Sum64())
 }

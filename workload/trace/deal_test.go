@@ -50,7 +50,7 @@ func TestDeal(t *testing.T) {
 	}
 }
 
-// Users and queues are dealt whatever the format is; SWIM, which has none, keeps its own way.
+// Users and queues are reassigned whatever the format is; SWIM, which has none, keeps its own way.
 func TestOptionsDeal(t *testing.T) {
 	for name, text := range map[string]string{"parquet": parquet(t), "swim": swimText} {
 		t.Run(name, func(t *testing.T) {

@@ -29,16 +29,16 @@ const (
 	Google  = "google"
 )
 
-// Format is a form that workloads come in.
+// Format is a workload format.
 type Format struct {
 	Name  string // as typed
-	About string // for a person
+	About string // for help
 
 	sniff func(prefix []byte) bool
 	open  func(w *Workload, files []*given, opt Options) error
 }
 
-// In the order they are tried; the first that fits is it.
+// In detection order; the first match wins.
 var formats = []Format{
 	{Parquet, "a workload file of yardmaster import", func(p []byte) bool { return bytes.HasPrefix(p, []byte("PAR1")) }, openParquet},
 	{SWIM, "SWIM, tab-separated lines", swim.Sniff, openSWIM},
@@ -60,10 +60,10 @@ func ByName(name string) (*Format, error) {
 		}
 		names = append(names, formats[i].Name)
 	}
-	return nil, fmt.Errorf("%q is no format of workloads: want one of %s", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("unknown workload format %q: want one of %s", name, strings.Join(names, ", "))
 }
 
-// each opens every file with one reader of its own, sorts what comes out and merges it.
+// each opens every file with its own reader, sorts their jobs and merges them.
 func (w *Workload) each(files []*given, opt Options, read func(f *input.File, g *given) (workload.Source, error)) error {
 	var sorted []workload.Source
 	for _, g := range files {
@@ -198,12 +198,12 @@ type prefixed struct {
 func (p *prefixed) Next() (*workload.Job, error) {
 	j, err := p.Reader.Next()
 	if err == nil {
-		j.ID = p.prefix + j.ID // the reader keeps no hold of the job
+		j.ID = p.prefix + j.ID // the reader does not keep the job
 	}
 	return j, err
 }
 
-// otherwise recognises files that are no workload but that people have at hand; "" when it does not know either.
+// otherwise recognises files commonly mistaken for workloads; "": unknown.
 func otherwise(prefix []byte) string {
 	text := bytes.TrimLeft(bytes.TrimPrefix(prefix, []byte("\xef\xbb\xbf")), " \t\r\n")
 	keys := input.JSONKeys(prefix)

@@ -8,15 +8,15 @@ import (
 	"github.com/yardmaster/yardmaster/workload/rumen"
 )
 
-// Settings are what a person may set of the options: how traces are read, and what they are given where they do not say.
+// Settings are the user-visible options: how traces are read, and defaults for what they lack.
 func Settings() []setting.Of[Options] {
 	return []setting.Of[Options]{
 		setting.Amount("block", "", "input of one map", func(o *Options) *unit.Bytes { return &o.SWIM.Block }).On(SWIM),
 		setting.Rate("map-rate", "", "bytes a map handles a second", func(o *Options) *float64 { return &o.SWIM.MapRate }).On(SWIM),
 		setting.Rate("reduce-rate", "", "bytes a reduce handles a second", func(o *Options) *float64 { return &o.SWIM.ReduceRate }).On(SWIM),
 		setting.Duration("task-start-up", "", "part of every task's length that does not depend on its bytes", func(o *Options) *unit.Time { return &o.SWIM.StartUp }).On(SWIM),
-		setting.Amount("bytes-per-reduce", "", "shuffle and output of one reduce, 10^9 bytes unless told", func(o *Options) *unit.Bytes { return &o.SWIM.BytesPerReduce }).On(SWIM),
-		setting.Number("reduce-cap", "", "most reduces a job has", 1, 1<<30, func(o *Options) *int64 { return &o.SWIM.ReduceCap }).On(SWIM),
+		setting.Amount("bytes-per-reduce", "", "shuffle and output of one reduce (default 10^9 bytes)", func(o *Options) *unit.Bytes { return &o.SWIM.BytesPerReduce }).On(SWIM),
+		setting.Number("reduce-cap", "", "max reduces per job", 1, 1<<30, func(o *Options) *int64 { return &o.SWIM.ReduceCap }).On(SWIM),
 		setting.Share("slow-start", "", "share of a job's maps done before its reduces may take containers", false, func(o *Options) *float64 { return &o.SWIM.SlowStart }).On(SWIM, Rumen),
 		setting.Value("users", "", "N", "deal the jobs of any workload afresh to this many users; SWIM names none and has 200 unless told", func(o *Options) *int { return &o.Users },
 			func(v string) (int, error) {
@@ -40,7 +40,7 @@ func Settings() []setting.Of[Options] {
 	}
 }
 
-// ForAll says to each reader, in its own words, what is said of all traces. noMaster: jobs have none, if no size of it is set.
+// ForAll copies the options common to all traces into each reader's own. noAM: jobs have no AM, unless its size is set.
 func (o Options) ForAll(noAM bool) Options {
 	plain := Defaults().SWIM
 	o.Google.FinishedOnly = o.Rumen.DropFailed

@@ -10,13 +10,13 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// DefaultWindow is how many jobs are held to sort them: several days of a busy cluster, and some tens of megabytes.
+// DefaultWindow is the default size of the sort window in jobs: several days of a busy cluster, some tens of megabytes.
 const DefaultWindow = 100_000
 
-// Sorted hands out the jobs of src in the order of their submit times, equal ones in the order they came. It holds up to
-// window jobs (0: DefaultWindow, negative: all of them), so a job that comes more than that many places too late is an
+// Sorted yields the jobs of src by submit time, stably. It buffers up to
+// window jobs (0: DefaultWindow, negative: all of them), so a job more than that many positions late is an
 // error. A job that lists the lengths or hosts of many tasks, or has a very long name, counts as several, so that the
-// window bounds memory whatever the jobs are like. name is what the error calls the workload.
+// window bounds memory in any case. name is the workload's name in the error.
 func Sorted(src workload.Source, window int, name string) workload.Source {
 	window = cmp.Or(window, DefaultWindow)
 	return &sorter{src: src, window: window, name: name, held: heap.Heap[workload.Held]{Before: workload.Held.Before}}
@@ -49,7 +49,7 @@ func (s *sorter) Next() (*workload.Job, error) {
 		s.room += room(j)
 		s.n++
 	}
-	// An error is shown at once: jobs that stand behind it must not be mistaken for the whole.
+	// Errors are reported at once: the jobs before one must not be mistaken for the whole.
 	if s.err != nil && !errors.Is(s.err, io.EOF) {
 		return nil, s.err
 	}
@@ -61,7 +61,7 @@ func (s *sorter) Next() (*workload.Job, error) {
 	return s.last, nil
 }
 
-// room is how many plain jobs are as large in memory as j.
+// room is the memory of j in units of plain jobs.
 func room(j *workload.Job) int {
 	listed := (len(j.ID) + len(j.Name) + len(j.User) + len(j.Queue)) / 8
 	for i := range j.Stages {
@@ -74,7 +74,7 @@ func room(j *workload.Job) int {
 	return 1 + listed/64
 }
 
-// Merged hands out the jobs of several sorted sources as one; at equal times those of the earlier source first.
+// Merged merges several sorted sources; at equal times the earlier source goes first.
 func Merged(sources ...workload.Source) workload.Source {
 	if len(sources) == 1 {
 		return sources[0]

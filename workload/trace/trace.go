@@ -1,5 +1,5 @@
-// Package trace opens any workload: it recognises the format of a file by its content and hands out its jobs in the
-// order of their submit times, whatever order the file has them in.
+// Package trace opens any workload: it detects the format of a file by its content and yields its jobs in the
+// order of their submit times, whatever their order in the file.
 package trace
 
 import (
@@ -22,19 +22,19 @@ import (
 // Options carries what each format needs beyond its files. Start from Defaults.
 type Options struct {
 	Format string // a name of Formats; "": recognised by content
-	Window int    // jobs that may be held to sort them; 0: DefaultWindow, negative: all
+	Window int    // sort window, in jobs; 0: DefaultWindow, negative: all
 	SWIM   swim.Model
 	Rumen  rumen.Options
 	SLS    sls.Options
 	Synth  sls.SynthOptions
 	Google google.Options
-	// Users and Queues deal jobs and users afresh, whatever the files say (see Deal). 0 and empty: as the files say, and
-	// as SWIM has it for files of that format, which say neither.
+	// Users and Queues override the users and queues of the files (see Deal). 0 and empty: as in the files, or the SWIM
+	// model's for files of that format, which have neither.
 	Users  int
 	Queues []string
 }
 
-// Defaults are the options that are used unless told otherwise.
+// Defaults are the default options.
 func Defaults() Options { return Options{SWIM: swim.Default()} }
 
 // Workload is an open workload. Notes are complete when Next has returned io.EOF.
@@ -44,7 +44,7 @@ type Workload struct {
 	src     workload.Source
 	readers []workload.Source
 	close   []func() error
-	extra   []string // assumptions that no reader tells
+	extra   []string // assumptions beyond the readers' own
 }
 
 var _ workload.Source = (*Workload)(nil)
@@ -63,7 +63,7 @@ func Open(paths []string, opt Options) (_ *Workload, err error) {
 		}
 	}()
 	for _, p := range paths {
-		g, err := look(p, opt.Format)
+		g, err := inspect(p, opt.Format)
 		if err != nil {
 			return nil, err
 		}
@@ -92,13 +92,13 @@ func open(files []*given, opt Options) (*Workload, error) {
 	return w, nil
 }
 
-// Deal is how users and queues are dealt whatever the files say.
+// Deal is the override of users and queues.
 func (o *Options) Deal() Deal { return Deal{Users: o.Users, Queues: o.Queues, Seed: o.SWIM.Seed} }
 
 // Next returns the next job in the order of submit times; io.EOF after the last.
 func (w *Workload) Next() (*workload.Job, error) { return w.src.Next() }
 
-// Notes says what was read, kept and dropped and why.
+// Notes lists what was read, kept and dropped and why.
 func (w *Workload) Notes() []workload.Note {
 	var all []workload.Note
 	at := map[string]int{}
@@ -119,7 +119,7 @@ func (w *Workload) Notes() []workload.Note {
 	return all
 }
 
-// Assumptions says what was made up because the files do not say.
+// Assumptions lists what was assumed because the files do not say.
 func (w *Workload) Assumptions() []string {
 	var all []string
 	for _, r := range w.readers {
@@ -165,7 +165,7 @@ func (w *Workload) Close() error {
 	return errors.Join(all...)
 }
 
-// given is a file that a person named.
+// given is an input file.
 type given struct {
 	path   string
 	file   *input.File // set when it cannot be opened a second time: standard input, a pipe
@@ -179,7 +179,7 @@ func (g *given) name() string {
 	return g.path
 }
 
-// take opens the file, or hands it over.
+// take opens the file, or passes on the open one.
 func (g *given) take() (*input.File, error) {
 	if f := g.file; f != nil {
 		g.file = nil
@@ -195,8 +195,8 @@ func (g *given) release() {
 	}
 }
 
-// look finds out what a file is.
-func look(path, format string) (*given, error) {
+// inspect detects a file's format.
+func inspect(path, format string) (*given, error) {
 	f, err := input.Open(path)
 	if err != nil {
 		return nil, err
@@ -229,7 +229,7 @@ func regular(path string) bool {
 	return err == nil && st.Mode().IsRegular()
 }
 
-// Recognise tells the format of a file that starts with prefix.
+// Recognise detects the format of a file that starts with prefix.
 func Recognise(prefix []byte, name string) (*Format, error) {
 	for i := range formats {
 		if formats[i].sniff(prefix) {
@@ -239,10 +239,10 @@ func Recognise(prefix []byte, name string) (*Format, error) {
 	if what := otherwise(prefix); what != "" {
 		return nil, fmt.Errorf("%s %s", name, what)
 	}
-	return nil, fmt.Errorf("%s is no workload that is known: it starts with %s; known are %s", name, beginning(prefix), known())
+	return nil, fmt.Errorf("%s: unknown workload format: it starts with %s; known are %s", name, beginning(prefix), known())
 }
 
-// asked finds the format that a person named, unless the file can be seen to be of another.
+// asked finds the requested format, unless the file is detected as another.
 func asked(name string, prefix []byte, file string) (*Format, error) {
 	f, err := ByName(name)
 	if err != nil || f.sniff(prefix) {
@@ -254,7 +254,7 @@ func asked(name string, prefix []byte, file string) (*Format, error) {
 	if what := otherwise(prefix); what != "" && len(bytes.TrimSpace(prefix)) > 0 {
 		return nil, fmt.Errorf("%s %s", file, what)
 	}
-	return f, nil // its reader says best, and where, what is wrong with it
+	return f, nil // its reader gives the best error, with a position
 }
 
 // how says what to do with a file of this format.

@@ -162,14 +162,14 @@ func TestRefusals(t *testing.T) {
 		"none":         {nil, "", "no workload given"},
 		"empty":        {[]string{""}, "", "f0 is empty"},
 		"space":        {[]string{" \n\n"}, "", "f0 holds only white space"},
-		"text":         {[]string{"hello, world, this is a letter to a friend of mine\n"}, "", `f0 is no workload that is known: it starts with "hello, world, this is a letter to a frie"...; known are parquet (`},
-		"binary":       {[]string{"\x7fELF\x01\x02"}, "", "f0 is no workload that is known: it starts with the bytes 7f 45 4c 46 01 02"},
+		"text":         {[]string{"hello, world, this is a letter to a friend of mine\n"}, "", `f0: unknown workload format: it starts with "hello, world, this is a letter to a frie"...; known are parquet (`},
+		"binary":       {[]string{"\x7fELF\x01\x02"}, "", "f0: unknown workload format: it starts with the bytes 7f 45 4c 46 01 02"},
 		"accents":      {[]string{strings.Repeat("é", 30)}, "", `it starts with "éééééééééééééééééééé"...`},
 		"sls nodes":    {[]string{`{"rack":"r1","nodes":[{"node":"n1"}]}`}, "", "f0 describes a cluster (SLS nodes), not a workload: give it with --cluster"},
 		"topology":     {[]string{`{"name":"<root>","children":[{"name":"r","children":[{"name":"n","children":null}]}]}`}, "", "f0 describes a cluster (Rumen topology), not a workload: give it with --cluster"},
 		"xml":          {[]string{"<?xml version=\"1.0\"?>\n<configuration/>"}, "", "f0 is XML, perhaps a scheduler's configuration"},
 		"two formats":  {[]string{swimText, googleText}, "", "the files of a workload must be of one format"},
-		"format":       {[]string{swimText}, "tsv", `"tsv" is no format of workloads: want one of parquet, swim`},
+		"format":       {[]string{swimText}, "tsv", `unknown workload format "tsv": want one of parquet, swim`},
 		"wrong format": {[]string{googleText}, SWIM, "f0 looks like google (Google cluster data 2011, job_events and task_events), not swim: yardmaster import google "},
 		"no format":    {[]string{"a,b\n"}, SWIM, "f0:1: 1 tab-separated fields"},
 		"import again": {[]string{parquet(t)}, SWIM, "it needs no import; give it with --workload"},
@@ -339,7 +339,7 @@ func TestRealFiles(t *testing.T) {
 			t.Errorf("no file %s", pattern)
 		}
 		for _, p := range paths {
-			g, err := look(p, "")
+			g, err := inspect(p, "")
 			switch {
 			case err != nil && (!strings.HasPrefix(want, "!") || !strings.Contains(err.Error(), want[1:])):
 				t.Errorf("%s: %v", p, err)

@@ -1,5 +1,5 @@
-// Package arith is the arithmetic of YARN's CapacityScheduler: how resources are compared, scaled and rounded, what part of
-// the cluster a queue has, what a user and the AMs of a leaf may hold. The formulas are pure; Leaf and User keep what they go by.
+// Package arith is the arithmetic of YARN's CapacityScheduler: how resources are compared, scaled and rounded, a queue's
+// share of the cluster, the limits of a user and of a leaf's AMs. The formulas are pure; Leaf and User hold their inputs.
 package arith
 
 import (
@@ -14,9 +14,9 @@ import (
 type Calculator uint8
 
 const (
-	// Default looks at memory alone (DefaultResourceCalculator). What it returns has 1 vcore, or 0 without memory.
+	// Default compares memory only (DefaultResourceCalculator). Its results have 1 vcore, or 0 without memory.
 	Default Calculator = iota
-	// Dominant looks at the larger of the shares of the cluster (DominantResourceCalculator).
+	// Dominant compares the larger share of the cluster (DominantResourceCalculator).
 	Dominant
 )
 
@@ -98,7 +98,7 @@ func (c Calculator) Min(cluster, a, b unit.Resources) unit.Resources {
 	return b
 }
 
-// Fits says whether a can be taken out of room.
+// Fits says whether a fits into room.
 func (c Calculator) Fits(a, room unit.Resources) bool {
 	return a.Mem <= room.Mem && (c == Default || a.Cores <= room.Cores)
 }
@@ -149,7 +149,7 @@ func (c Calculator) MulDown(r unit.Resources, x float64, step unit.Resources) un
 	return unit.Resources{Mem: roundDown(int64(float64(r.Mem)*x), step.Mem), Cores: roundDown(int64(float64(r.Cores)*x), step.Cores)}
 }
 
-// MulFloor is r*x by component, cut off: the same for both calculators.
+// MulFloor is r*x by component, truncated: the same for both calculators.
 func MulFloor(r unit.Resources, x float64) unit.Resources {
 	return unit.Resources{Mem: int64(float64(r.Mem) * x), Cores: int64(float64(r.Cores) * x)}
 }
@@ -175,7 +175,7 @@ func (c Calculator) PercentCeil(n unit.Resources) unit.Resources {
 	return unit.Resources{Mem: mem, Cores: (n.Cores + 99) / 100}
 }
 
-// Down rounds r down to whole steps, and anything negative to nothing.
+// Down rounds r down to whole steps, and clamps at 0.
 func (c Calculator) Down(r, step unit.Resources) unit.Resources {
 	mem := roundDown(max(r.Mem, 0), step.Mem)
 	if c == Default {
@@ -192,8 +192,8 @@ func (c Calculator) Up(r, step unit.Resources) unit.Resources {
 	return unit.Resources{Mem: roundUp(r.Mem, step.Mem), Cores: roundUp(r.Cores, step.Cores)}
 }
 
-// Normalise is what YARN makes of an ask when it arrives: at least the minimum allocation, in whole steps of it, at most
-// the maximum. Orders take asks as the engine gives them; an engine that models YARN's rounding calls this first.
+// Normalise rounds an ask as YARN does when it arrives: at least the minimum allocation, in whole steps of it, at most
+// the maximum. Orders use asks as given; an engine that models YARN's rounding calls this first.
 func (c Calculator) Normalise(ask, least, most unit.Resources) unit.Resources {
 	if c == Default {
 		return memory(min(roundUp(max(ask.Mem, least.Mem), least.Mem), most.Mem))

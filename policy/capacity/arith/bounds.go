@@ -8,19 +8,19 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// Bounds is a queue's part of the cluster.
+// Bounds is a queue's share of the cluster.
 type Bounds struct {
 	AbsCap, AbsMax float32
 	EffMin, EffMax unit.Resources
-	ownMax         unit.Resources // maximum-capacity as an amount; nothing: not given, or not as an amount
+	ownMax         unit.Resources // maximum-capacity as an amount; zero: not set, or not as an amount
 }
 
-// Whole is the root's part.
+// Whole is the root's share.
 func Whole(cluster unit.Resources) Bounds {
 	return Bounds{AbsCap: 1, AbsMax: 1, EffMin: cluster, EffMax: cluster}
 }
 
-// Share is what a queue's file says of it.
+// Share is a queue's configured share.
 type Share struct{ Capacity, Maximum conf.QueueShare }
 
 // Siblings is what the children of one queue have in common.
@@ -37,7 +37,7 @@ func (s *Siblings) Add(k Share) {
 	s.sum = s.sum.Add(k.Capacity.Room)
 }
 
-// Below derives a child's part of the cluster from its parent's, after all children have been added to s.
+// Below derives a child's share of the cluster from its parent's, after all children have been added to s.
 func (c Calculator) Below(cluster unit.Resources, parent Bounds, k Share, s *Siblings) Bounds {
 	var b Bounds
 	b.AbsMax = parent.AbsMax

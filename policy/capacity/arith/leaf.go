@@ -7,7 +7,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// Leaf is what the limits of a leaf go by: on its applications, its users and their AMs.
+// Leaf holds the inputs of a leaf's limits: on its applications, its users and their AMs.
 type Leaf struct {
 	UserPercent float32 // minimum-user-limit-percent
 	UserFactor  float32 // user-limit-factor
@@ -23,7 +23,7 @@ type Leaf struct {
 	ActiveApps int
 	AMUsed     unit.Resources
 
-	// CurLimit is what the queue could reach when it was last looked at. It is old while nobody looks, as in Hadoop.
+	// CurLimit is what the queue could reach when it was last visited. It goes stale between visits, as in Hadoop.
 	CurLimit unit.Resources
 
 	Ratio       float32 // sum of the users' shares of the cluster, kept as it changes
@@ -60,7 +60,7 @@ func (l *Leaf) LimitCounts(everyQueue, scheduler int, absCap float32, absolute b
 	l.MaxUserApps = MaxUserApplications(l.MaxApps, l.UserPercent, l.UserFactor)
 }
 
-// Admit refuses an application that Hadoop would reject at submission: its user has so many here, and the scheduler total of most.
+// Admit refuses an application that Hadoop would reject at submission: its user has ofUser here, and the scheduler total of most.
 func (l *Leaf) Admit(path, user string, ofUser, total, most int) error {
 	switch {
 	case most >= 0 && total >= most:
@@ -73,7 +73,7 @@ func (l *Leaf) Admit(path, user string, ofUser, total, most int) error {
 	return nil
 }
 
-// UserLimit is how much a user may hold before it gets no more. All users have it in common (they have weight 1). It is computed again
+// UserLimit is the usage above which a user gets no more. It is the same for all users (they have weight 1). It is recomputed
 // only after a container of the leaf started or ended or a user became active or inactive.
 func (l *Leaf) UserLimit(c Calculator, cluster, minA unit.Resources, b *Bounds) unit.Resources {
 	if l.Stale {
@@ -86,7 +86,7 @@ func (l *Leaf) UserLimit(c Calculator, cluster, minA unit.Resources, b *Bounds) 
 	return l.limit
 }
 
-// Hold adds r (or takes it back) to what a user holds.
+// Hold adds r (which may be negative) to a user's usage.
 func (l *Leaf) Hold(c Calculator, cluster unit.Resources, u *User, r unit.Resources) {
 	u.Used = u.Used.Add(r)
 	ratio := c.Ratio(u.Used, cluster)

@@ -3,9 +3,9 @@ package arith
 import "github.com/yardmaster/yardmaster/unit"
 
 // Limits of users and of AMs: the formulas that both the order of an ideal engine and the scheduler of a modelled
-// ResourceManager obey.
+// ResourceManager use.
 
-// UserLimitInput is what a user's limit in a leaf depends on.
+// UserLimitInput holds the inputs of a user's limit in a leaf.
 type UserLimitInput struct {
 	Cluster, EffMin, EffMax, MinA unit.Resources
 	Ratio                         float32        // sum of all users' shares of the cluster
@@ -22,7 +22,7 @@ func (c Calculator) UserLimit(in *UserLimitInput) unit.Resources {
 	return c.cap(in, guaranteed, current, c.DivCeil(in.ActiveUsed.Add(in.MinA), in.Active))
 }
 
-// current is what users share: the guarantee, or the use and one step once use has reached the guarantee.
+// current is what users share: the guarantee, or usage plus one step once usage has reached the guarantee.
 func (c Calculator) current(in *UserLimitInput, guaranteed unit.Resources) unit.Resources {
 	consumed := c.MulUp(in.Cluster, float64(in.Ratio), in.MinA)
 	if c.Compare(in.Cluster, consumed, guaranteed) < 0 {
@@ -42,7 +42,7 @@ func (c Calculator) cap(in *UserLimitInput, guaranteed, current, equal unit.Reso
 }
 
 // AMLimit is what the AMs of all activated applications of a leaf may hold together. Current is what the leaf could
-// reach when it was last looked at.
+// reach when it was last visited.
 func (c Calculator) AMLimit(current, effMin unit.Resources, percent float32, minA unit.Resources) unit.Resources {
 	if !c.Fits(effMin, current) {
 		current = effMin
@@ -61,8 +61,8 @@ func (c Calculator) UserAMLimit(cluster, amLimit, effMin unit.Resources, percent
 	return c.Min(cluster, c.MulUp(effMin, float64(f), minA), amLimit)
 }
 
-// MaxApplications is how many applications a leaf takes: what it says itself, else the limit for every queue, else its part
-// of what the whole scheduler takes. A negative number means any number.
+// MaxApplications is the maximum number of applications in a leaf: its own setting, else the limit for every queue, else its share
+// of the scheduler's maximum. Negative: no limit.
 func MaxApplications(own, everyQueue, scheduler int, absCap float32, absolute bool) int {
 	switch {
 	case own >= 0:

@@ -23,7 +23,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Engine is a cluster that is nothing but a total.
+// Engine is a cluster without nodes: only a total.
 type Engine struct {
 	Order       policy.Order
 	Total, Used unit.Resources
@@ -34,14 +34,14 @@ type Engine struct {
 	seq         int64
 }
 
-// Job is a job of one AM and like tasks.
+// Job is a job of one AM and identical tasks.
 type Job struct {
 	policy.Job
 	task unit.Resources
 	am   bool // it holds its AM
 }
 
-// New tells the order the size of the cluster.
+// New returns an engine and sets the order's cluster size.
 func New(o policy.Order, total unit.Resources) *Engine {
 	e := &Engine{Order: o, Jobs: map[string]*Job{}}
 	e.Resize(total)
@@ -54,7 +54,7 @@ func (e *Engine) Resize(total unit.Resources) {
 	e.Order.Resized(0, policy.Cluster{Total: total, Max: total, Nodes: 1})
 }
 
-// Arrive hands in a job. Zero fields of j are filled in.
+// Arrive submits a job. Zero fields of j are filled in.
 func (e *Engine) Arrive(j *Job, tasks int64, task unit.Resources) error {
 	j.Seq, j.Tasks, j.task = e.seq, tasks, task
 	e.seq++
@@ -122,7 +122,7 @@ func (e *Engine) End(j *Job, am bool) {
 	e.Order.Ended(&e.event)
 }
 
-// Held counts the tasks that run, the AM left out.
+// Held is the number of running tasks, without the AM.
 func (j *Job) Held() int64 {
 	if j.am {
 		return j.Running - 1
@@ -130,7 +130,7 @@ func (j *Job) Held() int64 {
 	return j.Running
 }
 
-// Leave ends all that the job holds and takes it away.
+// Leave ends all that the job holds and removes it.
 func (e *Engine) Leave(j *Job) {
 	for j.Held() > 0 {
 		e.End(j, false)

@@ -1,22 +1,21 @@
-// Package adapt presents a dispatch policy as a ResourceManager's scheduler, so that every policy runs on the clock of a YARN
-// cluster.
+// Package adapt adapts a dispatch policy to the interface of a ResourceManager's scheduler, so that every policy runs with a YARN
+// cluster's timing.
 //
-// A reporting node is filled: the order is asked for the next job as long as one takes a container there, as YARN's
+// Each heartbeat fills the node: the order is asked for the next job as long as one takes a container there, as YARN's
 // FifoScheduler does. What the policy sees of an application:
 //
-//	Job.Stages       one for each priority that it asks at, in the order of first use; their tasks as far as they are known
-//	Job.Pending      containers that it asks for, at all priorities
+//	Job.Stages       one per priority it requests at, in the order of first use; their tasks as far as known
+//	Job.Pending      containers requested, at all priorities
 //	Job.Front, Ask   stage and size of its most urgent request; a stage is a priority, numbered in the order of first use
-//	Place.Score        how near the node is to the request's wishes
+//	Place.Score      how near the node is to the request's preferred places
 //
-// If that request cannot be served on the node, the next ones are tried, as far as they are no larger: the order has agreed to
-// that much. A container ends for the policy when its application or its node gives it back, whichever comes first.
+// If that request cannot be served on the node, the next ones are tried if they are no larger: the order has accepted
+// that size. For the policy a container ends when its application releases it or its node reports the end, whichever comes first.
 //
 // # What differs from YARN's own schedulers
 //
-// There are no reservations and there is no preemption. Sizes are not rounded. AMs are limited only if the order
-// limits them. The headroom that applications see is the free room of the cluster, or what the order says (Headroomer). A timer
-// is polled at heartbeats.
+// No reservations, no preemption, no rounding of sizes. AMs are limited only if the order limits them. The headroom that
+// applications see is what is free on the cluster, or what the order says (Headroomer). A timer is polled at heartbeats.
 package adapt
 
 import (
@@ -36,7 +35,7 @@ type Headroomer interface {
 	Headroom(j *policy.Job) unit.Resources
 }
 
-// lookahead is how many jobs may pass on an offer before the node is left alone, as in ideal time.
+// lookahead is the number of jobs that may pass on an offer before the node is given up, as in ideal time.
 const lookahead = 200
 
 type scheduler struct {
@@ -45,12 +44,12 @@ type scheduler struct {
 	cluster policy.Cluster
 	free    unit.Resources // on all nodes
 	apps    []*app         // by index
-	least   unit.Resources // no application asks for less, by component
-	stale   bool           // least may be too small
+	minAsk  unit.Resources // lower bound of all requests, by component
+	stale   bool           // minAsk may be too small
 	tick    unit.Time      // when the timer is due
 	nextID  int64
 
-	// The heartbeat at hand.
+	// The current heartbeat.
 	offer   policy.Offer
 	event   policy.Event
 	node    *node
@@ -70,7 +69,7 @@ type app struct {
 	table  request.Table
 	stages []int32 // priorities
 	live   []*rm.Container
-	least  unit.Resources // no request is smaller, by component
+	minAsk unit.Resources // lower bound of its requests, by component
 }
 
 var (
@@ -79,9 +78,9 @@ var (
 	_ rm.Knobs     = steerable{}
 )
 
-// New presents a policy. It serves one run.
+// New adapts a policy, for one run.
 func New(p policy.Policy) rm.Scheduler {
-	s := &scheduler{Policy: p, tick: unit.Never, least: nothing}
+	s := &scheduler{Policy: p, tick: unit.Never, minAsk: noAsk}
 	s.try = s.serve
 	if p.Timer != nil {
 		s.tick = 0
@@ -92,7 +91,7 @@ func New(p policy.Policy) rm.Scheduler {
 	return s
 }
 
-// What the policy is told. The view is up to date before each call.
+// Notifications to the policy. The view is up to date before each call.
 
 func (s *scheduler) arrived(a *app, now unit.Time) error { return s.Order.Arrived(now, &a.job) }
 func (s *scheduler) changed(a *app, now unit.Time)       { s.Order.Changed(now, &a.job) }
@@ -165,7 +164,7 @@ func (s *scheduler) resize(now unit.Time) {
 
 func (s *scheduler) Added(r *rm.App, now unit.Time) error {
 	s.poll(now)
-	a := &app{rm: r, least: nothing, job: policy.Job{
+	a := &app{rm: r, minAsk: noAsk, job: policy.Job{
 		Seq: r.Seq, Index: r.Index, ID: r.ID, User: r.User, Queue: r.Queue, Priority: r.Priority, Submitted: r.Submitted,
 		Deadline: r.Deadline, AM: r.AM, Tasks: r.Tasks, Input: r.Input,
 	}}
@@ -186,21 +185,21 @@ func (s *scheduler) Asked(r *rm.App, asks []rm.Ask, release []*rm.Container, now
 	for _, ask := range asks {
 		a.table.Set(ask, ask.Size)
 	}
-	if s.look(a) {
+	if s.refresh(a) {
 		s.changed(a, now)
 	}
 	return nil
 }
 
-// look brings the view of what a job asks for up to date, and says whether it has changed.
-func (s *scheduler) look(a *app) bool {
+// refresh updates the view of a job's requests and says whether it changed.
+func (s *scheduler) refresh(a *app) bool {
 	j := &a.job
-	pending, front, ask, least := j.Pending, j.Front, j.Ask, a.least
+	pending, front, ask, minAsk := j.Pending, j.Front, j.Ask, a.minAsk
 	if row := a.table.First(); row != nil {
 		j.Front, j.Ask = a.stage(row.Priority), row.Size()
 	}
 	j.Want(policy.MapSlot, a.table.Len()-pending)
-	a.least = nothing
+	a.minAsk = noAsk
 	for _, row := range a.table.Rows() {
 		if i := a.stage(row.Priority); i >= 0 {
 			st := &j.Stages[i]
@@ -208,29 +207,29 @@ func (s *scheduler) look(a *app) bool {
 			st.Tasks = max(st.Tasks, st.Pending+st.Running+st.Done)
 		}
 		if row.Any() > 0 {
-			a.least = a.least.Min(row.Size())
+			a.minAsk = a.minAsk.Min(row.Size())
 		}
 	}
-	s.least, s.stale = s.least.Min(a.least), s.stale || a.least != least
+	s.minAsk, s.stale = s.minAsk.Min(a.minAsk), s.stale || a.minAsk != minAsk
 	return pending != j.Pending || front != j.Front || ask != j.Ask
 }
 
-var nothing = unit.Resources{Mem: math.MaxInt64, Cores: math.MaxInt64}
+var noAsk = unit.Resources{Mem: math.MaxInt64, Cores: math.MaxInt64}
 
-// wanted says whether some application may ask for as little as that.
+// wanted says whether some request may fit into room.
 func (s *scheduler) wanted(room unit.Resources) bool {
-	if s.stale && s.least.Fits(room) {
-		s.stale, s.least = false, nothing
+	if s.stale && s.minAsk.Fits(room) {
+		s.stale, s.minAsk = false, noAsk
 		for _, a := range s.apps {
 			if a != nil {
-				s.least = s.least.Min(a.least)
+				s.minAsk = s.minAsk.Min(a.minAsk)
 			}
 		}
 	}
-	return s.least.Fits(room)
+	return s.minAsk.Fits(room)
 }
 
-// stage is the number of the stage that asks at a priority.
+// stage is the number of the stage that requests at a priority.
 func (a *app) stage(priority int32) int {
 	if priority == rm.AMPriority && !a.rm.AM.IsZero() {
 		return policy.AMStage
@@ -258,7 +257,7 @@ func (s *scheduler) Ended(c *rm.Container, now unit.Time) {
 	s.freed(c)
 }
 
-// release gives a container back; one that runs holds its room until its node reports the end.
+// release releases a container; a running one holds its resources until its node reports the end.
 func (s *scheduler) release(c *rm.Container, now unit.Time) {
 	s.giveBack(c, now)
 	if !c.Launched {
@@ -266,7 +265,7 @@ func (s *scheduler) release(c *rm.Container, now unit.Time) {
 	}
 }
 
-// giveBack takes a container from its application, once.
+// giveBack takes a container from its application; idempotent.
 func (s *scheduler) giveBack(c *rm.Container, now unit.Time) {
 	if c.Gone {
 		return
@@ -292,7 +291,7 @@ func (s *scheduler) giveBack(c *rm.Container, now unit.Time) {
 
 const noSlot = -1
 
-// freed returns a container's room to its node, once.
+// freed returns a container's resources to its node; idempotent.
 func (s *scheduler) freed(c *rm.Container) {
 	if c.Slot == noSlot {
 		return
@@ -318,7 +317,7 @@ func (s *scheduler) Beat(n *rm.Node, now unit.Time) []*rm.Container {
 	return s.granted
 }
 
-// serve gives the job a container on the node at hand, if one of its requests suits it.
+// serve gives the job a container on the current node, if one of its requests suits it.
 func (s *scheduler) serve(j *policy.Job) policy.Verdict {
 	a := s.apps[j.Index]
 	n := s.node.rm
@@ -328,7 +327,7 @@ func (s *scheduler) serve(j *policy.Job) policy.Verdict {
 		}
 		near := nearness(row, n)
 		size := row.SizeAt(near, n)
-		if !size.Fits(j.Ask) { // larger there than elsewhere
+		if !size.Fits(j.Ask) { // the request is larger here than elsewhere
 			near, size = policy.OffRack, row.Size()
 		}
 		if stage := a.stage(row.Priority); size.Fits(j.Ask) && size.Fits(n.Free) && s.suits(a, stage, near) {
@@ -342,7 +341,7 @@ func (s *scheduler) serve(j *policy.Job) policy.Verdict {
 	return policy.Pass
 }
 
-// nearness is the nearest that a container on n would be to the row's wishes.
+// nearness is the best locality that a container on n has for the row.
 func nearness(row *request.Row, n *rm.Node) policy.Near {
 	switch {
 	case row.Wants(policy.NodeLocal, n):
@@ -369,7 +368,7 @@ func (s *scheduler) give(a *app, row *request.Row, stage int, near policy.Near) 
 	if stage >= 0 {
 		a.job.Stages[stage].Running++
 	}
-	s.look(a)
+	s.refresh(a)
 	a.job.Hold(c.At, size)
 	s.started(a, stage, c)
 }
@@ -394,7 +393,7 @@ func (s *scheduler) Leaf(r *rm.App) string {
 
 func (s *scheduler) Minimum() unit.Resources { return unit.Resources{} }
 
-// CountsCores tells AMs that vcores limit them as memory does: a node gives no more than it has of either.
+// CountsCores tells AMs that vcores limit them as memory does: a node never overcommits either.
 func (s *scheduler) CountsCores() bool { return true }
 
 func (s *scheduler) NotModelled() []string { return s.Policy.NotModelled }
@@ -411,7 +410,7 @@ func (s *scheduler) Active(r *rm.App) bool { j := &s.apps[r.Index].job; return j
 
 func (s *scheduler) AMOf(r *rm.App) unit.Resources { return r.AM }
 
-// steerable is a policy whose order can be changed while it runs.
+// steerable is a policy whose order can be changed at run time.
 type steerable struct {
 	*scheduler
 	knobs policy.Knobs

@@ -68,7 +68,7 @@ type twins struct {
 	cores   func(gib int64) int64 // of a container
 	queues  []string
 	knobs   map[string][]float64 // values of queues' properties
-	least   unit.Resources       // a node with less than that is reserved by nobody
+	minAsk  unit.Resources       // a node with less than that is reserved by nobody
 	oneSize bool                 // of all tasks of an application
 
 	unmanaged bool // some applications have no AM
@@ -175,7 +175,7 @@ func (w *twins) beat(i int) {
 	n := w.nodes[0][i]
 	for _, a := range w.apps {
 		for p, k := range a.pending {
-			if k > 0 && !a.size[p].Fits(n.Free) && w.least.Fits(n.Free) {
+			if k > 0 && !a.size[p].Fits(n.Free) && w.minAsk.Fits(n.Free) {
 				return
 			}
 		}
@@ -349,7 +349,7 @@ func agreeCapacity(rt rapid.TB, r *rand.Rand) {
 		settings = append(settings, q+".ordering-policy="+[]string{"fifo", "fair"}[r.IntN(2)])
 	}
 	w := capacityTwins(rt, r, settings)
-	w.queues, w.least = queues, unit.Resources{Mem: 1024, Cores: 1}
+	w.queues, w.minAsk = queues, unit.Resources{Mem: 1024, Cores: 1}
 	w.knobs = map[string][]float64{
 		"maximum-am-resource-percent": {0.1, 0.3, 1}, "user-limit-factor": {0.5, 1, 3}, "minimum-user-limit-percent": {100, 50, 25},
 	}

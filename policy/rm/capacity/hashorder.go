@@ -1,4 +1,4 @@
-package capacityrm
+package capacity
 
 import (
 	"slices"
@@ -6,10 +6,10 @@ import (
 	"github.com/yardmaster/yardmaster/policy/rm"
 )
 
-// Some choices of Hadoop follow the order of a java.util.HashMap: by bucket, and within a bucket by time of entry. The hashes of
-// names, nodes and priorities are fixed by their classes, so the order can be had here.
+// Some choices of Hadoop follow the order of a java.util.HashMap: by bucket, and within a bucket by insertion. The hashes of
+// names, nodes and priorities are defined by their classes, so the order can be reproduced.
 
-// buckets is how many a HashMap has that came to hold n keys.
+// buckets is the number of buckets of a HashMap that grew to n keys.
 func buckets(n int) uint32 {
 	size := uint32(16)
 	for uint32(n) > size/4*3 {
@@ -18,10 +18,10 @@ func buckets(n int) uint32 {
 	return size
 }
 
-// bucket is where a hash goes in a table of so many buckets.
+// bucket is the bucket of a hash in a table of the given size.
 func bucket(h, size uint32) uint32 { return (h ^ h>>16) & (size - 1) }
 
-// hashOf is String.hashCode of plain letters.
+// hashOf is String.hashCode of ASCII text.
 func hashOf(s string) (h uint32) {
 	for i := range len(s) {
 		h = 31*h + uint32(s[i])
@@ -29,23 +29,23 @@ func hashOf(s string) (h uint32) {
 	return h
 }
 
-// place is where a node stands among those of an application's reservations at one priority, which is walked from the front
-// when one has to be given back (FiCaSchedulerApp.getNodeIdToUnreserve). There are 16 buckets up to twelve reservations; more
-// are not told apart here.
-func place(n *rm.Node) uint32 {
+// nodeBucket orders a node among an application's reservations at one priority, which are walked from the front
+// to find one to unreserve (FiCaSchedulerApp.getNodeIdToUnreserve). There are 16 buckets up to twelve reservations; larger
+// tables are not modelled.
+func nodeBucket(n *rm.Node) uint32 {
 	const prime, first = 493217, 8501
 	start := uint32(first)
 	return bucket(prime*(prime*start+hashOf(n.Name))+uint32(n.Port), 16)
 }
 
-// rowPlace is where a priority stands among those that an application has reservations at.
-func rowPlace(priority int32) uint32 {
+// priorityBucket orders a priority among those that an application has reservations at.
+func priorityBucket(priority int32) uint32 {
 	const prime, first = 517861, 9511
 	start := uint32(first)
 	return bucket(31*31*(prime*start+uint32(priority)), 16)
 }
 
-// leavesBelow lists the leaves below q as the monitor goes through them: a set of paths is filled from the children's sets.
+// leavesBelow lists the leaves below q in the monitor's order: a set of paths is filled from the children's sets.
 func leavesBelow(q *queue) (list []*queue) {
 	if q.leaf != nil {
 		return []*queue{q}

@@ -1,4 +1,4 @@
-package capacityrm
+package capacity
 
 import (
 	"cmp"
@@ -10,18 +10,18 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// share works out what the queues below q ought to have of what q ought to have, and what is too much in each.
+// share divides q's ideal assignment among the queues below it, and computes the excess of each.
 func (s *Scheduler) share(q *queue, allowed unit.Resources) {
 	if q.leaf != nil {
 		return
 	}
 	m := &s.monitor
-	total := m.of[q].ought
+	total := m.of[q].assigned
 	must := needy{Before: func(a, b *queue) bool { return s.needier(q, total, a, b) < 0 }}
 	left := total
 	for _, guaranteed := range []bool{true, false} {
 		if !guaranteed && s.calc.Compare(total, left, unit.Resources{}) <= 0 {
-			break // queues without a guarantee ought to have nothing, whatever they have now
+			break // queues without a guarantee are assigned nothing, whatever they hold
 		}
 		must.Items = must.Items[:0]
 		for _, k := range q.children {
@@ -29,21 +29,21 @@ func (s *Scheduler) share(q *queue, allowed unit.Resources) {
 			if (s.calc.Compare(total, x.guaranteed, unit.Resources{}) > 0) != guaranteed {
 				continue
 			}
-			x.ought = x.used
+			x.assigned = x.used
 			if s.calc.Compare(total, x.used, x.guaranteed) > 0 {
-				x.ought = x.guaranteed.Min(x.used).Add(x.untouchable)
+				x.assigned = x.guaranteed.Min(x.used).Add(x.untouchable)
 			}
-			left = left.Sub(x.ought)
-			if s.calc.Compare(total, x.ought, x.used.Add(x.pending)) < 0 {
+			left = left.Sub(x.assigned)
+			if s.calc.Compare(total, x.assigned, x.used.Add(x.pending)) < 0 {
 				must.Push(k)
 			}
 		}
-		left = s.dealOut(&must, total, left, guaranteed)
+		left = s.distribute(&must, total, left, guaranteed)
 	}
 	var needed unit.Resources
 	for _, k := range q.children {
-		if x := m.of[k]; s.calc.Compare(total, x.used, x.ought) > 0 {
-			needed = needed.Add(x.used.Sub(x.ought))
+		if x := m.of[k]; s.calc.Compare(total, x.used, x.assigned) > 0 {
+			needed = needed.Add(x.used.Sub(x.assigned))
 		}
 	}
 	scale := float32(1)
@@ -52,7 +52,7 @@ func (s *Scheduler) share(q *queue, allowed unit.Resources) {
 	}
 	for _, k := range q.children {
 		x := m.of[k]
-		keep := s.calc.Max(total, s.calc.Min(total, x.used.Add(x.pending), x.guaranteed), x.ought)
+		keep := s.calc.Max(total, s.calc.Min(total, x.used.Add(x.pending), x.guaranteed), x.assigned)
 		x.over = unit.Resources{}
 		if s.calc.Compare(total, x.used, keep) > 0 {
 			x.over = arith.MulFloor(x.used.Sub(keep), float64(scale))
@@ -61,14 +61,14 @@ func (s *Scheduler) share(q *queue, allowed unit.Resources) {
 	}
 }
 
-// needy is the queues that want more, the neediest first. Of equals any may come first, and what they get may differ by rounding:
-// java.util.PriorityQueue, which Hadoop uses, moves them as this heap does.
+// needy holds the queues with unmet demand, neediest first. The order of equals affects rounding:
+// Hadoop's java.util.PriorityQueue moves them as this heap does.
 type needy = heap.Heap[*queue]
 
-// dealOut offers what is left to the queues that want more, the ones furthest below their guarantees first, until nobody
-// takes any or nothing is left. What it returns as left is what Hadoop goes on with: only the first queue's part is taken off
-// (AbstractPreemptableResourceCalculator goes on with a copy after that).
-func (s *Scheduler) dealOut(must *needy, total, left unit.Resources, guaranteed bool) (after unit.Resources) {
+// distribute offers what is left to the queues with unmet demand, furthest below their guarantees first, until none
+// takes any or nothing is left. It returns what Hadoop continues with: only the first queue's part is subtracted
+// (AbstractPreemptableResourceCalculator continues on a copy after that).
+func (s *Scheduler) distribute(must *needy, total, left unit.Resources, guaranteed bool) (after unit.Resources) {
 	after = left
 	for first := true; len(must.Items) > 0 && s.calc.Compare(total, left, unit.Resources{}) > 0; {
 		s.parts(must.Items, guaranteed)
@@ -95,8 +95,8 @@ func (s *Scheduler) dealOut(must *needy, total, left unit.Resources, guaranteed 
 	return after
 }
 
-// parts sets every queue's portion of what is dealt out: evenly among queues without a guarantee; else by guarantee, one kind
-// of resource at a time. A guarantee that was rounded down to nothing makes all go by their share of the cluster.
+// parts sets every queue's portion of the distribution: equal among queues without a guarantee; else by guarantee, one
+// resource at a time. If a guarantee was rounded down to 0, all go by their share of the cluster.
 func (s *Scheduler) parts(queues []*queue, guaranteed bool) {
 	even := 1 / float32(len(queues))
 	var sum unit.Resources
@@ -126,8 +126,8 @@ func (s *Scheduler) parts(queues []*queue, guaranteed bool) {
 	kind(1, func(r unit.Resources) int64 { return r.Cores })
 }
 
-// portion is what a queue is offered, rounded up to whole units, at most what is left. There is no detour by a float32 here, as
-// there is where limits are worked out.
+// portion is what a queue is offered, rounded up to whole units, at most what is left. Unlike limits, it is not computed
+// via float32.
 func (s *Scheduler) portion(k *queue, of, left unit.Resources) unit.Resources {
 	part := s.monitor.of[k].part
 	r := unit.Resources{Mem: int64(math.Ceil(float64(of.Mem) * part[0])), Cores: int64(math.Ceil(float64(of.Cores) * part[1]))}
@@ -137,14 +137,14 @@ func (s *Scheduler) portion(k *queue, of, left unit.Resources) unit.Resources {
 	return r.Min(left)
 }
 
-// needier orders queues by how little of their guarantee they ought to have so far; by priority first where that counts.
+// needier orders queues by the assigned share of their guarantee, smallest first; by priority first where that counts.
 func (s *Scheduler) needier(parent *queue, total unit.Resources, a, b *queue) int {
 	part := func(q *queue) float64 {
 		x := s.monitor.of[q]
 		if s.calc.Compare(total, x.guaranteed, unit.Resources{}) <= 0 {
 			return 1 << 31
 		}
-		return float64(s.calc.Divide(total, x.ought, x.guaranteed))
+		return float64(s.calc.Divide(total, x.assigned, x.guaranteed))
 	}
 	pa, pb := part(a), part(b)
 	if parent.byPriority && a.priority != b.priority && (pa < 1) == (pb < 1) {
@@ -153,18 +153,18 @@ func (s *Scheduler) needier(parent *queue, total unit.Resources, a, b *queue) in
 	return cmp.Compare(pa, pb)
 }
 
-// offer adds to what a queue ought to have as much of r as it can use: below its maximum, within its demand, and for a leaf
-// not beyond what it has or is guaranteed. It returns what was taken.
+// offer assigns a queue as much of r as it can use: below its maximum, within its demand, and for a leaf
+// not beyond what it holds or is guaranteed. It returns what was taken.
 func (s *Scheduler) offer(k *queue, r, total unit.Resources) unit.Resources {
 	x := s.monitor.of[k]
-	room := x.most.Sub(x.ought)
-	got := s.calc.Min(total, r, x.used.Add(x.net).Sub(x.ought))
+	room := x.max.Sub(x.assigned)
+	got := s.calc.Min(total, r, x.used.Add(x.net).Sub(x.assigned))
 	got = unit.Resources{Mem: min(got.Mem, max(room.Mem, 0)), Cores: min(got.Cores, max(room.Cores, 0))}
 	if k.leaf != nil {
-		rest := s.calc.Max(total, s.calc.Max(total, x.used, x.guaranteed).Sub(x.ought), unit.Resources{})
+		rest := s.calc.Max(total, s.calc.Max(total, x.used, x.guaranteed).Sub(x.assigned), unit.Resources{})
 		got = s.calc.Min(total, got, rest)
 	}
 	got = unit.Resources{Mem: min(max(got.Mem, 0), r.Mem), Cores: min(max(got.Cores, 0), r.Cores)}
-	x.ought = x.ought.Add(got)
+	x.assigned = x.assigned.Add(got)
 	return got
 }

@@ -1,4 +1,4 @@
-package capacityrm
+package capacity
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ var (
 	_ rm.Gauges = (*Scheduler)(nil)
 )
 
-// SetPriority takes an application's new priority. As in Hadoop it does not start an activation.
+// SetPriority changes an application's priority. As in Hadoop it does not trigger activation.
 func (s *Scheduler) SetPriority(r *rm.App, priority int, _ unit.Time) {
 	a := s.apps[r.Index]
 	a.priority = min(max(priority, 0), s.site.MaxApplicationPriority)
@@ -27,13 +27,13 @@ func (s *Scheduler) SetPriority(r *rm.App, priority int, _ unit.Time) {
 	}
 }
 
-// Move refuses.
+// Move is unsupported.
 func (s *Scheduler) Move(r *rm.App, queue string, _ unit.Time) error {
 	return fmt.Errorf("move application %s to queue %s: under the CapacityScheduler that is modelled in ideal time only", r.ID, queue)
 }
 
-// SetQueue sets maximum-am-resource-percent (0 to 1), user-limit-factor or minimum-user-limit-percent of a leaf, and works the limits out
-// anew, as Hadoop does when its configuration changes: applications that fit now are let in.
+// SetQueue sets maximum-am-resource-percent (0 to 1), user-limit-factor or minimum-user-limit-percent of a leaf, and recomputes the limits,
+// as Hadoop does when its configuration changes: applications that fit now are activated.
 func (s *Scheduler) SetQueue(name, property string, value float64, _ unit.Time) (old float64, err error) {
 	fail := func(why string) (float64, error) {
 		return 0, fmt.Errorf("set %s of queue %s to %v: %s", property, name, value, why)
@@ -82,7 +82,7 @@ func (s *Scheduler) knob(name, property string) (*float32, error) {
 	return nil, errors.New("there are maximum-am-resource-percent, user-limit-factor and minimum-user-limit-percent; capacities change in ideal time only")
 }
 
-// Gauges tells what the leaves' limits on AMs are measured against, and what the AMs of activated applications are charged.
+// Gauges reports what the leaves' AM limits are measured against, and what the AMs of activated applications are charged.
 func (s *Scheduler) Gauges(to []policy.Gauge) []policy.Gauge {
 	for _, q := range s.leaves {
 		usable := q.CurLimit
@@ -101,7 +101,7 @@ func (s *Scheduler) Gauges(to []policy.Gauge) []policy.Gauge {
 	return to
 }
 
-// ceiling is the most that a queue could hold now. curLimit is of the queue's last visit: others may have grown since.
+// ceiling is the maximum a queue could hold now. CurLimit dates from the queue's last visit: others may have grown since.
 func (s *Scheduler) ceiling(q *queue) unit.Resources {
 	if q.parent == nil {
 		return s.cluster

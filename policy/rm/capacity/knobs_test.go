@@ -1,4 +1,4 @@
-package capacityrm
+package capacity
 
 import (
 	"math"

@@ -1,4 +1,4 @@
-package capacityrm
+package capacity
 
 import (
 	"github.com/yardmaster/yardmaster/policy/capacity/arith"
@@ -7,17 +7,17 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// leaf is what only queues with applications have.
+// leaf is the part of a queue that only leaves have.
 type leaf struct {
-	arith.Leaf                // CurLimit is visited, as of the last visit that looked at an application: limits on AMs go by it
+	arith.Leaf                // CurLimit is visited as of the last visit that reached an application; AM limits use it
 	visited    unit.Resources // what the leaf could reach at the last visit
 
 	users map[string]*user
 	list  []*user // the same, in order of first appearance
 
 	active  rank.Heap // activated applications, in the order of the leaf
-	ready   rank.Heap // those of them that want something
-	unseen  rank.Heap // those of them that no walk has looked at
+	ready   rank.Heap // those with outstanding requests
+	unseen  rank.Heap // those that no walk has visited
 	waiting rank.Heap // applications that wait for activation
 	walk    rank.Cursor
 	toMove  []*app // of a fair leaf: see moved
@@ -25,7 +25,7 @@ type leaf struct {
 
 // user is one user of one leaf.
 type user struct {
-	arith.User // what it holds is containers and reservations
+	arith.User // usage includes reservations
 	q          *queue
 	name       string
 }
@@ -42,7 +42,7 @@ func (s *Scheduler) resetLeaf(q *queue, lim unit.Resources) {
 	}
 	s.activate(q)
 	l.Stale = true
-	if q.active.Len() > 0 { // all are looked at
+	if q.active.Len() > 0 { // all are visited
 		s.seenUpTo(q, nil)
 		s.userLimit(q)
 	}
@@ -70,16 +70,16 @@ func (q *queue) drop(u *user) {
 	}
 }
 
-// userLimit is what every user of q may hold before it gets no more.
+// userLimit is the usage above which a user of q gets no more.
 func (s *Scheduler) userLimit(q *queue) unit.Resources {
 	return q.UserLimit(s.calc, s.cluster, s.minA, &q.Bounds)
 }
 
-// hold adds r (or takes it back) to what a user holds.
+// hold adds r (which may be negative) to a user's usage.
 func (s *Scheduler) hold(u *user, r unit.Resources) { u.q.Hold(s.calc, s.cluster, &u.User, r) }
 
-// asks counts an application among those that ask for something. An application whose user has no activated application
-// at that moment is not counted, and that is not made up for when one is activated.
+// asks counts an application as asking. An application whose user has no activated application
+// at that moment is not counted, and not added when one is activated.
 func (s *Scheduler) asks(a *app) {
 	if !a.asking && a.u.Active > 0 {
 		a.asking = true
@@ -87,8 +87,8 @@ func (s *Scheduler) asks(a *app) {
 	}
 }
 
-// asksNoMore undoes asks.
-func (s *Scheduler) asksNoMore(a *app) {
+// stopAsking undoes asks.
+func (s *Scheduler) stopAsking(a *app) {
 	if a.asking {
 		a.asking = false
 		a.q.Ask(&a.u.User, -1)
@@ -98,15 +98,15 @@ func (s *Scheduler) asksNoMore(a *app) {
 // count changes how many activated and waiting applications a user has.
 func (u *user) count(active, pending int) { u.q.Count(&u.User, active, pending) }
 
-// activate lets in every waiting application, in their order, whose AM fits the limits of the leaf and of its user.
-// Those that do not fit are passed over. The first application of a leaf always passes.
+// activate activates every waiting application, in order, whose AM fits the limits of the leaf and of its user.
+// Those that do not fit are skipped. The first application of a leaf always passes.
 func (s *Scheduler) activate(q *queue) {
 	l := q.leaf
 	if l.waiting.Len() == 0 {
 		return
 	}
 	limit := s.calc.AMLimit(l.CurLimit, q.EffMin, l.AMPercent, s.minA)
-	// The users' limit is taken once a call, at the first application that gets that far.
+	// The user limit is computed once per call, at the first application that gets that far.
 	var userLimit unit.Resources
 	known := false
 	in := s.entering[:0]
@@ -142,9 +142,9 @@ func (s *Scheduler) activate(q *queue) {
 	s.entering = in
 }
 
-// moved notes that an application of a fair leaf must be put where its use belongs when the leaf is next walked. What is
-// given out of a reservation does not move it: Hadoop's leaf is not told (LeafQueue.apply), and the application keeps the place
-// that its use had before.
+// moved marks an application of a fair leaf for reordering at the leaf's next walk. A container allocated
+// from a reservation does not move it: Hadoop's leaf is not notified (LeafQueue.apply), and the application keeps its
+// previous position.
 func (s *Scheduler) moved(a *app) {
 	if a.q.Fair && !a.moved {
 		a.moved = true
@@ -152,7 +152,7 @@ func (s *Scheduler) moved(a *app) {
 	}
 }
 
-// reorder moves the applications that moved has noted.
+// reorder moves the applications marked by moved.
 func (s *Scheduler) reorder(q *queue) {
 	for _, a := range q.toMove {
 		if s.apps[a.Index] != a || !a.moved || a.q != q {
@@ -168,7 +168,7 @@ func (s *Scheduler) reorder(q *queue) {
 	q.toMove = q.toMove[:0]
 }
 
-// rank is an application's place in its leaf: a number, and one for ties.
+// rank is an application's sort key in its leaf, with a tie-break.
 func (a *app) rank() (key float64, tie int64) {
 	if a.q.Fair {
 		return a.share, a.Seq
@@ -176,7 +176,7 @@ func (a *app) rank() (key float64, tie int64) {
 	return -float64(a.priority), a.Seq
 }
 
-// rank puts an activated application where it belongs in its leaf.
+// rank updates an activated application's position in its leaf.
 func (s *Scheduler) rank(a *app) {
 	if !a.active {
 		return

@@ -1,4 +1,4 @@
-package capacityrm
+package capacity
 
 import (
 	"cmp"
@@ -26,13 +26,13 @@ func (s *Scheduler) askApp(a *app, n *node, l *limits, now unit.Time) grant {
 		if !s.calc.Fits(row.Size(), room) {
 			return grant{outcome: limited}
 		}
-		row.Missed++ // a turn, counted before it is known whether it is let go
+		row.Missed++ // an opportunity, counted before it is known whether it is skipped
 		return s.askRow(a, row, n, l, nil, now)
 	}
 	return grant{outcome: skipped}
 }
 
-// askRow tries one request on n, as near as it can be had. From is set when the node is reserved for it already.
+// askRow tries one request on n at the best locality possible. from is set when the node is already reserved for it.
 func (s *Scheduler) askRow(a *app, row *request.Row, n *node, l *limits, from *reservation, now unit.Time) grant {
 	onNode, _ := row.At(rm.OnNode(n.Index))
 	inRack, _ := row.At(rm.OnRack(n.Rack))
@@ -54,7 +54,7 @@ func (s *Scheduler) askRow(a *app, row *request.Row, n *node, l *limits, from *r
 	return grant{outcome: skipped}
 }
 
-// mayBeAnywhere says whether the request has let enough turns go to be served away from the places it names.
+// mayBeAnywhere says whether the request has skipped enough opportunities to be served off-switch.
 func (s *Scheduler) mayBeAnywhere(row *request.Row) bool {
 	places := row.Places()
 	if places == 1 {
@@ -67,7 +67,7 @@ func (s *Scheduler) mayBeAnywhere(row *request.Row) bool {
 	return min(float32(s.alive), float32(row.Any())*factor) < float32(row.Missed)
 }
 
-// wantsMore says whether more nodes may be given to or kept for the request than it has reservations: as many as it wants
+// wantsMore says whether the request may get nodes beyond those it has reserved: as many as it wants
 // containers, and more the longer it has waited, though less so for large containers.
 func (s *Scheduler) wantsMore(a *app, row *request.Row, size unit.Resources) bool {
 	starvation := int64(0)
@@ -79,7 +79,7 @@ func (s *Scheduler) wantsMore(a *app, row *request.Row, size unit.Resources) boo
 	return starvation+row.Any()-row.Reserved > 0
 }
 
-// place gives a container on n, or keeps n for it, if limits and room allow.
+// place allocates a container on n, or reserves n for it, if limits and free resources allow.
 func (s *Scheduler) place(a *app, row *request.Row, n *node, l *limits, from *reservation, near policy.Near, now unit.Time) grant {
 	size := row.SizeAt(near, n.Node)
 	if !s.calc.Fits(size, n.Total) {
@@ -95,12 +95,12 @@ func (s *Scheduler) place(a *app, row *request.Row, n *node, l *limits, from *re
 			if !must {
 				need = size
 			}
-			if back = s.toGiveBack(a, row, need); back == nil {
+			if back = s.toUnreserve(a, row, need); back == nil {
 				return grant{}
 			}
 		}
 		g.outcome = allocated
-		s.turnTaken(row, near, from)
+		s.resetMissed(row, near, from)
 		if from == nil && !s.granted(a, size, back) {
 			g.outcome = notGranted
 			return g
@@ -109,13 +109,13 @@ func (s *Scheduler) place(a *app, row *request.Row, n *node, l *limits, from *re
 			s.unreserve(back)
 		}
 		if from != nil {
-			// What was reserved is given, though less may be asked for by now: the node may come to have less than nothing
-			// free. Queues and users hold it already; their books are not touched, not even in the last bit.
+			// The reserved size is allocated, though less may be requested by now: the node's free resources may go negative.
+			// Queues and users are already charged for it; their sums are not touched, not even in the last bit.
 			got = from.size
 			s.dropReservation(from)
 		}
 		s.allocate(a, row, n, got, near, s.number(from), now)
-		// The application is charged what it asks for now, though it is given, and gives back, what was reserved.
+		// The application is charged what it requests now, though it gets, and later releases, what was reserved.
 		a.used = a.used.Sub(got).Add(size)
 		if from == nil {
 			s.hold(a.u, size)
@@ -131,7 +131,7 @@ func (s *Scheduler) place(a *app, row *request.Row, n *node, l *limits, from *re
 		g.outcome = reserved
 	case more && !(s.beat.ContinueLookingAtReserve && must):
 		g.outcome = reserved
-		s.turnTaken(row, near, nil)
+		s.resetMissed(row, near, nil)
 		if !s.granted(a, size, nil) {
 			g.outcome = notGranted
 			return g
@@ -141,14 +141,14 @@ func (s *Scheduler) place(a *app, row *request.Row, n *node, l *limits, from *re
 	return g
 }
 
-// turnTaken starts the count of turns anew. A container far from its places leaves it, else each of many would wait again.
-func (s *Scheduler) turnTaken(row *request.Row, near policy.Near, from *reservation) {
+// resetMissed resets the count of missed opportunities. An off-switch container does not, else each of many would wait again.
+func (s *Scheduler) resetMissed(row *request.Row, near policy.Near, from *reservation) {
 	if from == nil && (near == policy.NodeLocal || near == policy.RackLocal && s.beat.RackLocalityFullReset) {
 		row.Missed = 0
 	}
 }
 
-// granted is the last look before a proposal becomes true: the user is not above its limit, and no queue above its maximum.
+// granted is the final check before a proposal is committed: the user is not above its limit, and no queue above its maximum.
 func (s *Scheduler) granted(a *app, size unit.Resources, back *reservation) bool {
 	var less unit.Resources
 	if back != nil {
@@ -165,7 +165,7 @@ func (s *Scheduler) granted(a *app, size unit.Resources, back *reservation) bool
 	return true
 }
 
-// number is a container's: the next, or the one that its reservation was made with.
+// number is a container's id: the next one, or the one its reservation was made with.
 func (s *Scheduler) number(from *reservation) int64 {
 	if from != nil {
 		return from.id
@@ -174,7 +174,7 @@ func (s *Scheduler) number(from *reservation) int64 {
 	return s.next - 1
 }
 
-// allocate gives a container and takes its request down. Whether queues and user are charged is for the caller to say.
+// allocate allocates a container and decrements its request. Charging queues and user is up to the caller.
 func (s *Scheduler) allocate(a *app, row *request.Row, n *node, size unit.Resources, near policy.Near, id int64, now unit.Time) {
 	was := a.table.Pending()
 	c := s.containers.New()
@@ -194,18 +194,18 @@ func (s *Scheduler) allocate(a *app, row *request.Row, n *node, size unit.Resour
 	s.out = append(s.out, c)
 }
 
-// reserve keeps n for a request.
+// reserve reserves n for a request.
 func (s *Scheduler) reserve(a *app, row *request.Row, n *node, size unit.Resources) {
 	r := &reservation{id: s.number(nil), a: a, n: n, row: row, size: size}
-	n.kept = r
-	at := rowPlace(row.Priority)
-	i := slices.IndexFunc(a.kept, func(x *reservation) bool {
-		return cmp.Or(cmp.Compare(rowPlace(x.row.Priority), at), cmp.Compare(x.row.Priority, row.Priority), cmp.Compare(x.n.place, n.place)) > 0
+	n.reservation = r
+	at := priorityBucket(row.Priority)
+	i := slices.IndexFunc(a.reservations, func(x *reservation) bool {
+		return cmp.Or(cmp.Compare(priorityBucket(x.row.Priority), at), cmp.Compare(x.row.Priority, row.Priority), cmp.Compare(x.n.bucket, n.bucket)) > 0
 	})
 	if i < 0 {
-		i = len(a.kept)
+		i = len(a.reservations)
 	}
-	a.kept = slices.Insert(a.kept, i, r)
+	a.reservations = slices.Insert(a.reservations, i, r)
 	row.Reserved++
 	row.Rereserved = 0
 	a.reserved = a.reserved.Add(size)
@@ -215,7 +215,7 @@ func (s *Scheduler) reserve(a *app, row *request.Row, n *node, size unit.Resourc
 	s.moved(a)
 }
 
-// unreserve gives a reservation up.
+// unreserve cancels a reservation.
 func (s *Scheduler) unreserve(r *reservation) {
 	s.dropReservation(r)
 	minus := unit.Resources{}.Sub(r.size)
@@ -224,11 +224,11 @@ func (s *Scheduler) unreserve(r *reservation) {
 	s.moved(r.a)
 }
 
-// dropReservation ends a reservation; queues and user go on holding what it was for.
+// dropReservation removes a reservation; queues and user stay charged for it.
 func (s *Scheduler) dropReservation(r *reservation) {
 	a := r.a
-	r.n.kept = nil
-	a.kept = slices.DeleteFunc(a.kept, func(x *reservation) bool { return x == r })
+	r.n.reservation = nil
+	a.reservations = slices.DeleteFunc(a.reservations, func(x *reservation) bool { return x == r })
 	r.row.Reserved--
 	r.row.Rereserved = 0
 	minus := unit.Resources{}.Sub(r.size)
@@ -236,9 +236,9 @@ func (s *Scheduler) dropReservation(r *reservation) {
 	a.q.reserve(minus)
 }
 
-// toGiveBack is a reservation of the same request that is at least as large as what is needed.
-func (s *Scheduler) toGiveBack(a *app, row *request.Row, need unit.Resources) *reservation {
-	for _, r := range a.kept {
+// toUnreserve finds a reservation of the same request that is at least as large as what is needed.
+func (s *Scheduler) toUnreserve(a *app, row *request.Row, need unit.Resources) *reservation {
+	for _, r := range a.reservations {
 		if r.row == row && s.calc.Fits(need, r.size) {
 			return r
 		}
@@ -246,10 +246,10 @@ func (s *Scheduler) toGiveBack(a *app, row *request.Row, need unit.Resources) *r
 	return nil
 }
 
-// tryKept serves the request that a node is reserved for: it is given if it fits by now, without a look at limits; given
-// up if nobody wants it any more.
-func (s *Scheduler) tryKept(n *node, now unit.Time) {
-	r := n.kept
+// serveReserved serves the request that a node is reserved for: allocated if it fits by now, without checking limits;
+// cancelled if no longer wanted.
+func (s *Scheduler) serveReserved(n *node, now unit.Time) {
+	r := n.reservation
 	r.a.q.visited = s.calc.Min(s.cluster, s.calc.Down(r.a.q.EffMax, s.minA), s.cluster)
 	if r.row.Any() == 0 {
 		s.unreserve(r)

@@ -1,4 +1,4 @@
-package capacityrm
+package capacity
 
 import (
 	"cmp"
@@ -9,10 +9,10 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// monitor takes containers from queues above their guarantees for queues below theirs
-// (ProportionalCapacityPreemptionPolicy). Each round it works out what every queue would ideally have, by guarantee and
-// demand; chooses, from the back of the leaves' orders, containers worth a part of what is too much; and takes away those
-// that have been chosen for so long already.
+// monitor preempts containers of queues above their guarantees for queues below theirs
+// (ProportionalCapacityPreemptionPolicy). Each round it computes every queue's ideal assignment from guarantees and
+// demand; selects, from the back of the leaves' orders, containers worth a part of the excess; and kills those
+// that have been selected for long enough.
 type monitor struct {
 	of     map[*queue]*ideal
 	leaves []*queue                    // in the order in which containers are chosen
@@ -20,14 +20,14 @@ type monitor struct {
 	chosen []*rm.Container
 }
 
-// ideal is what a queue has and should have.
+// ideal is a queue's current and ideal usage.
 type ideal struct {
-	used, guaranteed, most unit.Resources
-	pending, net           unit.Resources // asked for, within users' limits; the same without what is reserved already
-	untouchable, movable   unit.Resources // of what is above the guarantee: not to be taken, to be taken
-	ought                  unit.Resources
-	over                   unit.Resources // to be taken away
-	part                   [2]float64     // of what is left, by kind of resource
+	used, guaranteed, max unit.Resources
+	pending, net          unit.Resources // requested within user limits; the same less reservations
+	untouchable, movable  unit.Resources // of what is above the guarantee: not preemptible, preemptible
+	assigned              unit.Resources
+	over                  unit.Resources // to be preempted
+	part                  [2]float64     // of what is left, by resource
 }
 
 func (m *monitor) init(s *Scheduler) {
@@ -49,8 +49,8 @@ func (s *Scheduler) Round(now unit.Time) rm.Notice {
 	if !s.site.Monitor {
 		return rm.Notice{}
 	}
-	s.look(s.root)
-	m.of[s.root].ought = m.of[s.root].guaranteed
+	s.snapshot(s.root)
+	m.of[s.root].assigned = m.of[s.root].guaranteed
 	allowed := arith.MulFloor(s.cluster, float64(p.PerRound))
 	s.share(s.root, allowed)
 
@@ -60,7 +60,7 @@ func (s *Scheduler) Round(now unit.Time) rm.Notice {
 		if q.noPreempt {
 			continue
 		}
-		s.reorder(q) // whether something is to be taken or not
+		s.reorder(q) // whether or not anything is preempted
 		if s.calc.Compare(s.cluster, x.used, arith.MulFloor(x.guaranteed, 1+p.IgnoredOver)) <= 0 {
 			continue
 		}
@@ -80,7 +80,7 @@ func (s *Scheduler) Round(now unit.Time) rm.Notice {
 				delete(m.marked, c)
 				s.release(c)
 				if !c.Acquired {
-					s.askAgain(c)
+					s.rerequest(c)
 				}
 				out.Killed = append(out.Killed, c)
 			}
@@ -98,10 +98,10 @@ func (s *Scheduler) above(r unit.Resources) bool {
 	return s.calc.Compare(s.cluster, r, unit.Resources{}) > 0
 }
 
-// look takes down what q and the queues below it have and want.
-func (s *Scheduler) look(q *queue) *ideal {
+// snapshot records usage and demand of q and the queues below it.
+func (s *Scheduler) snapshot(q *queue) *ideal {
 	x := s.monitor.of[q]
-	*x = ideal{used: q.used, guaranteed: q.EffMin, most: q.EffMax}
+	*x = ideal{used: q.used, guaranteed: q.EffMin, max: q.EffMax}
 	extra := x.used.Sub(x.guaranteed)
 	if s.calc.Compare(s.cluster, extra, unit.Resources{}) < 0 {
 		extra = unit.Resources{}
@@ -116,7 +116,7 @@ func (s *Scheduler) look(q *queue) *ideal {
 		return x
 	}
 	for _, k := range q.children {
-		y := s.look(k)
+		y := s.snapshot(k)
 		x.pending, x.net = x.pending.Add(y.pending), x.net.Add(y.net)
 		x.movable = x.movable.Add(y.movable)
 	}
@@ -128,7 +128,7 @@ func (s *Scheduler) look(q *queue) *ideal {
 	return x
 }
 
-// demand is what the activated applications of a leaf ask for, each user up to its limit; net leaves out what is reserved.
+// demand is what the activated applications of a leaf request, each user up to its limit; net excludes reservations.
 func (s *Scheduler) demand(q *queue) (all, net unit.Resources) {
 	left := map[*user][2]unit.Resources{}
 	take := func(room *unit.Resources, want unit.Resources) unit.Resources {
@@ -144,7 +144,7 @@ func (s *Scheduler) demand(q *queue) (all, net unit.Resources) {
 		a := s.apps[id]
 		room, known := left[a.u]
 		if !known {
-			r := s.userLimit(q).Sub(a.u.Used) // a leaf without activated applications is not asked for it
+			r := s.userLimit(q).Sub(a.u.Used) // not computed for a leaf without activated applications
 			r = r.Max(unit.Resources{})
 			room = [2]unit.Resources{r, r}
 		}
@@ -154,9 +154,9 @@ func (s *Scheduler) demand(q *queue) (all, net unit.Resources) {
 	}
 }
 
-// choose picks containers of a leaf worth the goal, from the applications at the back of its order: first what they have
-// reserved (given up at once), then the least urgent and newest containers; AMs last, and only those that are more
-// than the leaf's AMs may hold.
+// choose selects containers of a leaf worth the goal, from the applications at the back of its order: first their
+// reservations (cancelled at once), then the least urgent and newest containers; AMs last, and only those in excess of
+// the leaf's AM limit.
 func (s *Scheduler) choose(q *queue, goal unit.Resources, allowed *unit.Resources) {
 	m := &s.monitor
 	var apps []*app
@@ -186,7 +186,7 @@ func (s *Scheduler) choose(q *queue, goal unit.Resources, allowed *unit.Resource
 	var amSize unit.Resources
 	for i := len(apps) - 1; i >= 0 && open; i-- {
 		a := apps[i]
-		for _, r := range slices.Clone(a.kept) {
+		for _, r := range slices.Clone(a.reservations) {
 			if !open {
 				break
 			}

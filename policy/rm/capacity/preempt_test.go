@@ -1,4 +1,4 @@
-package capacityrm
+package capacity
 
 import (
 	"testing"
@@ -23,7 +23,7 @@ func halves(t *testing.T, more ...string) *world {
 }
 
 // A queue that holds all of a cluster it owns half of loses a tenth of the cluster a round, and of that only the part that
-// will not end by itself: two containers. They are chosen again and again, and taken away after the wait.
+// will not end by itself: two containers. They are selected every round, and killed after the wait.
 func TestPreemption(t *testing.T) {
 	w := halves(t)
 	if w.s.leaves[0].used.Mem != 102400 {
@@ -59,7 +59,7 @@ func TestPreemption(t *testing.T) {
 	}
 }
 
-// What is taken away before the application's AM has heard of it is asked for again, at the places that it was asked for.
+// A container preempted before the application's AM knows about it is requested again, at the same places.
 func TestTakenUnheardOf(t *testing.T) {
 	for _, heard := range []bool{false, true} {
 		w := build(t, func(s *conf.Site) {

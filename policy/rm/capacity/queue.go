@@ -1,4 +1,4 @@
-package capacityrm
+package capacity
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// queue is a node of the tree. Settings stand first, then what follows from them and the cluster, then the state.
+// queue is a node of the tree: first settings, then what is derived from them and the cluster, then state.
 type queue struct {
 	path, name string
 	parent     *queue
@@ -22,18 +22,18 @@ type queue struct {
 
 	arith.Bounds
 	base unit.Resources // what the used ratio is measured against
-	tie  int            // place among siblings with equal ratios
+	tie  int            // position among siblings with equal ratios
 
 	used     unit.Resources // containers and reservations
 	reserved unit.Resources // reservations alone
-	pending  unit.Resources // asked for below, by activated and waiting applications alike
+	pending  unit.Resources // requested below, by activated and waiting applications alike
 
-	sorted []*queue // children as they are walked; kept from walk to walk
+	sorted []*queue // children in walk order; kept from walk to walk
 	limits limits   // of the present walk
 	*leaf
 }
 
-// charge adds r to what q and all above it use.
+// charge adds r to the usage of q and all queues above it.
 func (q *queue) charge(r unit.Resources) {
 	for ; q != nil; q = q.parent {
 		q.used = q.used.Add(r)
@@ -46,14 +46,14 @@ func (q *queue) reserve(r unit.Resources) {
 	}
 }
 
-// want adds r to what q and all above it are asked for.
+// want adds r to the pending requests of q and all queues above it.
 func (q *queue) want(r unit.Resources) {
 	for ; q != nil; q = q.parent {
 		q.pending = q.pending.Add(r)
 	}
 }
 
-// wants says whether anything is asked for in q or below.
+// wants says whether anything is pending in q or below.
 func (s *Scheduler) wants(q *queue) bool {
 	return s.calc.Compare(s.cluster, q.pending, unit.Resources{}) > 0
 }
@@ -75,8 +75,8 @@ func (s *Scheduler) build(c *conf.Queue, parent *queue) *queue {
 	return q
 }
 
-// recompute derives every queue's part of the cluster, and lets waiting applications in, as Hadoop does whenever a node
-// comes or goes or the configuration changes.
+// recompute derives every queue's part of the cluster, and activates waiting applications, as Hadoop does whenever a node
+// joins or leaves or the configuration changes.
 func (s *Scheduler) recompute() {
 	r := s.root
 	r.Bounds = arith.Whole(s.cluster)
@@ -108,8 +108,8 @@ func (s *Scheduler) below(q *queue, lim unit.Resources) {
 	}
 }
 
-// sort puts the children of q in the order in which they are asked. Few change places from one walk to the next, so
-// insertion is the quickest.
+// sort sorts the children of q into walk order. Few change positions from one walk to the next, so
+// insertion sort is fastest.
 func (s *Scheduler) sort(q *queue) []*queue {
 	list := q.sorted
 	for i := 1; i < len(list); i++ {

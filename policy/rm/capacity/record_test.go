@@ -1,4 +1,4 @@
-package capacityrm
+package capacity
 
 import (
 	"flag"
@@ -212,7 +212,7 @@ func (g *script) ask(id string) {
 	g.do("ask %s%s %d:*:%d:%d:%d", id, line, pr, c, m, v)
 }
 
-// beat reports some launches and ends; what was taken away while it ran ends soon after.
+// beat reports some launches and ends; what was preempted while it ran ends soon after.
 func (g *script) beat(i int) {
 	var launched, ended []string
 	for k, c := range g.p.all {

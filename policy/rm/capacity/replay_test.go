@@ -1,4 +1,4 @@
-package capacityrm
+package capacity
 
 import (
 	"compress/gzip"
@@ -54,7 +54,7 @@ func newPlayer(t tb, settings string) *player {
 // portOf is the port that Recorder.java gives to a node: the first that puts it in the bucket of its number.
 func portOf(i int64) int32 {
 	n := rm.Node{Name: fmt.Sprint("n", i), Port: 1234}
-	for place(&n) != uint32(i)%16 {
+	for nodeBucket(&n) != uint32(i)%16 {
 		n.Port++
 	}
 	return n.Port
@@ -162,7 +162,7 @@ func (p *player) asks(texts []string) (asks []rm.Ask) {
 }
 
 // room is what an application is told that it could still get. It is not compared before its first container: until Hadoop
-// has looked at an application in a walk it answers nothing, and here it is worked out as later.
+// has visited an application in a walk it answers nothing, and here it is computed as later.
 func (p *player) room(id string) string {
 	room := p.s.Headroom(p.apps[id])
 	if slices.ContainsFunc(p.all, func(c *rm.Container) bool { return c != nil && c.App.ID == id }) {
@@ -200,7 +200,7 @@ func (p *player) beat(f []string) {
 		}
 	}
 	p.say(" free=%s", vec(p.nodes[i].Free))
-	if k := p.s.nodes[i].kept; k != nil {
+	if k := p.s.nodes[i].reservation; k != nil {
 		p.say(" kept=%s/%s", k.a.ID, vec(k.size))
 	}
 	p.say("\n")

@@ -1,4 +1,4 @@
-package capacityrm
+package capacity
 
 import (
 	"errors"
@@ -24,10 +24,10 @@ type Scheduler struct {
 
 	containers slab.Slab[rm.Container]
 
-	minA    unit.Resources
-	most    unit.Resources // configured maximum allocation
-	maxA    unit.Resources // the same, at most the largest node
-	cluster unit.Resources
+	minA     unit.Resources
+	maxAlloc unit.Resources // configured maximum allocation
+	maxA     unit.Resources // maxAlloc, capped at the largest node
+	cluster  unit.Resources
 
 	root   *queue
 	leaves []*queue
@@ -48,11 +48,11 @@ var _ rm.Scheduler = (*Scheduler)(nil)
 // node is what the scheduler keeps of a node besides its room.
 type node struct {
 	*rm.Node
-	kept  *reservation // nil: nobody has reserved it
-	place uint32       // among the nodes of an application's reservations
+	reservation *reservation // nil: not reserved
+	bucket      uint32       // order among the nodes of an application's reservations
 }
 
-// reservation keeps a node for a request that does not fit what is free there yet.
+// reservation reserves a node for a request that does not fit there yet.
 type reservation struct {
 	id   int64 // of the container that it is for
 	a    *app
@@ -64,21 +64,21 @@ type reservation struct {
 // app is one application.
 type app struct {
 	*rm.App
-	q        *queue
-	u        *user
-	priority int
-	am       unit.Resources // charged against the limits on AMs
-	active   bool
-	asking   bool
-	seen     bool    // a walk has looked at it
-	hasAM    bool    // its AM holds a container
-	moved    bool    // its place in a fair leaf is out of date
-	share    float64 // what its place in a fair leaf goes by
-	table    request.Table
-	used     unit.Resources
-	reserved unit.Resources
-	live     []*rm.Container
-	kept     []*reservation // in the order of their priorities' places, then of their nodes', then first made first
+	q            *queue
+	u            *user
+	priority     int
+	am           unit.Resources // charged against the limits on AMs
+	active       bool
+	asking       bool
+	seen         bool    // a walk has visited it
+	hasAM        bool    // its AM holds a container
+	moved        bool    // its position in a fair leaf is stale
+	share        float64 // sort key in a fair leaf
+	table        request.Table
+	used         unit.Resources
+	reserved     unit.Resources
+	live         []*rm.Container
+	reservations []*reservation // by the buckets of their priorities, then of their nodes, then by age
 }
 
 // New makes the scheduler of a capacity-scheduler.xml and a yarn-site.xml.
@@ -86,12 +86,12 @@ func New(c *conf.Capacity, site conf.Site) (rm.Scheduler, error) {
 	if c == nil || c.Root == nil {
 		return nil, errors.New("capacity: no queues are configured")
 	}
-	s := &Scheduler{conf: c, site: site, beat: c.Heartbeat, minA: site.MinAllocation, most: site.MaxAllocation, maxA: site.MaxAllocation}
+	s := &Scheduler{conf: c, site: site, beat: c.Heartbeat, minA: site.MinAllocation, maxAlloc: site.MaxAllocation, maxA: site.MaxAllocation}
 	if c.Dominant {
 		s.calc = arith.Dominant
 	}
-	if s.minA.Mem < 1 || s.minA.Cores < 1 || s.most.Mem < s.minA.Mem || s.most.Cores < s.minA.Cores {
-		return nil, fmt.Errorf("capacity: containers from [%v] to [%v]: the least must be positive and the most not less", s.minA, s.most)
+	if s.minA.Mem < 1 || s.minA.Cores < 1 || s.maxAlloc.Mem < s.minA.Mem || s.maxAlloc.Cores < s.minA.Cores {
+		return nil, fmt.Errorf("capacity: containers from [%v] to [%v]: the least must be positive and the most not less", s.minA, s.maxAlloc)
 	}
 	s.root = s.build(c.Root, nil)
 	s.monitor.init(s)
@@ -102,7 +102,7 @@ func New(c *conf.Capacity, site conf.Site) (rm.Scheduler, error) {
 // NodeAdded implements rm.Scheduler.
 func (s *Scheduler) NodeAdded(n *rm.Node, _ unit.Time) {
 	n.Free = n.Total
-	*dense.At(&s.nodes, n.Index) = &node{Node: n, place: place(n)}
+	*dense.At(&s.nodes, n.Index) = &node{Node: n, bucket: nodeBucket(n)}
 	s.alive++
 	s.resize()
 }
@@ -110,8 +110,8 @@ func (s *Scheduler) NodeAdded(n *rm.Node, _ unit.Time) {
 // NodeRemoved implements rm.Scheduler.
 func (s *Scheduler) NodeRemoved(n *rm.Node, _ unit.Time) {
 	if x := s.nodes[n.Index]; x != nil {
-		if x.kept != nil {
-			s.unreserve(x.kept)
+		if x.reservation != nil {
+			s.unreserve(x.reservation)
 		}
 		s.nodes[n.Index] = nil
 		s.alive--
@@ -128,7 +128,7 @@ func (s *Scheduler) resize() {
 			largest = largest.Max(n.Total)
 		}
 	}
-	s.maxA = s.most.Min(largest)
+	s.maxA = s.maxAlloc.Min(largest)
 	s.recompute()
 }
 
@@ -163,7 +163,7 @@ func (s *Scheduler) newApp(r *rm.App) *app {
 		a, s.old = s.old[n-1], s.old[:n-1]
 	}
 	a.table.Clear()
-	*a = app{App: r, table: a.table, live: a.live[:0], kept: a.kept[:0]}
+	*a = app{App: r, table: a.table, live: a.live[:0], reservations: a.reservations[:0]}
 	*dense.At(&s.apps, r.Index) = a
 	return a
 }
@@ -194,11 +194,11 @@ func (s *Scheduler) Asked(r *rm.App, asks []rm.Ask, release []*rm.Container, _ u
 	return nil
 }
 
-// changed follows a change of what an application wants.
+// changed updates state after a change of an application's requests.
 func (s *Scheduler) changed(a *app, was unit.Resources) {
 	a.q.want(a.table.Pending().Sub(was))
 	if a.table.Len() == 0 {
-		s.asksNoMore(a)
+		s.stopAsking(a)
 	}
 	s.rank(a)
 }
@@ -209,8 +209,8 @@ func (s *Scheduler) Removed(r *rm.App, _ unit.Time) {
 	for len(a.live) > 0 {
 		s.release(a.live[len(a.live)-1])
 	}
-	for len(a.kept) > 0 {
-		s.unreserve(a.kept[len(a.kept)-1])
+	for len(a.reservations) > 0 {
+		s.unreserve(a.reservations[len(a.reservations)-1])
 	}
 	a.q.want(unit.Resources{}.Sub(a.table.Pending()))
 	q, u := a.q, a.u
@@ -233,7 +233,7 @@ func (s *Scheduler) Removed(r *rm.App, _ unit.Time) {
 	s.apps[r.Index] = nil
 	s.old = append(s.old, a)
 	s.activate(q)
-	s.asksNoMore(a) // only now: its user still counts when others are let in for it
+	s.stopAsking(a) // only now: its user still counts when others are activated in its place
 }
 
 // Ended implements rm.Scheduler.
@@ -242,7 +242,7 @@ func (s *Scheduler) Ended(c *rm.Container, _ unit.Time) {
 	s.free(c)
 }
 
-// release gives a container back to the queue; its room on the node returns at once only if it never ran there.
+// release returns a container to the queue; its node's resources are freed at once only if it never ran there.
 func (s *Scheduler) release(c *rm.Container) {
 	s.giveBack(c)
 	if !c.Launched {
@@ -250,7 +250,7 @@ func (s *Scheduler) release(c *rm.Container) {
 	}
 }
 
-// giveBack takes a container off the books of its application, user and queues, once.
+// giveBack removes a container from its application, user and queues; idempotent.
 func (s *Scheduler) giveBack(c *rm.Container) {
 	if c.Gone {
 		return
@@ -268,7 +268,7 @@ func (s *Scheduler) giveBack(c *rm.Container) {
 	s.moved(a)
 }
 
-// free returns a container's room to its node, once.
+// free returns a container's resources to its node; idempotent.
 func (s *Scheduler) free(c *rm.Container) {
 	if c.Slot == freed {
 		return
@@ -277,9 +277,9 @@ func (s *Scheduler) free(c *rm.Container) {
 	c.Node.Free = c.Node.Free.Add(c.Size)
 }
 
-// askAgain asks by itself for a container that was taken away before its AM had heard of it: nobody else will
+// rerequest restores the request of a container that was preempted before its AM knew about it: nobody else will
 // (AbstractYarnScheduler.recoverResourceRequestForContainer).
-func (s *Scheduler) askAgain(c *rm.Container) {
+func (s *Scheduler) rerequest(c *rm.Container) {
 	a := s.apps[c.App.Index]
 	was := a.table.Pending()
 	rose := a.table.Count(c.Priority, rm.Anywhere) == 0
@@ -293,7 +293,7 @@ func (s *Scheduler) askAgain(c *rm.Container) {
 	}
 }
 
-// freed is the slot of a container whose room its node has back.
+// freed is the slot of a container whose resources are back with its node.
 const freed = math.MinInt32
 
 // Every implements rm.Scheduler.
@@ -307,7 +307,7 @@ func (s *Scheduler) Every() unit.Time {
 // Headroom implements rm.Scheduler.
 func (s *Scheduler) Headroom(r *rm.App) unit.Resources {
 	a := s.apps[r.Index]
-	if !a.seen { // nothing is worked out for it, so users' limits stay as they are
+	if !a.seen { // nothing is computed for it, so user limits stay as they are
 		return unit.Resources{}
 	}
 	limit := s.userLimit(a.q)
@@ -317,7 +317,7 @@ func (s *Scheduler) Headroom(r *rm.App) unit.Resources {
 	mem := func(r unit.Resources) int64 { return r.Mem }
 	cores := func(r unit.Resources) int64 { return r.Cores }
 	room := s.calc.Down(unit.Resources{Mem: left(mem), Cores: left(cores)}, s.minA)
-	// The less of the two is taken whole, as the calculator compares them, and only memory is kept from being negative.
+	// The smaller of the two by the calculator's comparison is taken whole, and only memory is clamped at 0.
 	room = s.calc.Min(s.cluster, s.cluster.Sub(s.root.used), room)
 	return unit.Resources{Mem: max(0, room.Mem), Cores: room.Cores}
 }
@@ -328,7 +328,7 @@ func (s *Scheduler) Leaf(r *rm.App) string { return s.apps[r.Index].q.path }
 // Minimum implements rm.Scheduler.
 func (s *Scheduler) Minimum() unit.Resources { return s.minA }
 
-// CountsCores says whether cores are counted as well as memory: AMs are told so.
+// CountsCores says whether vcores count as well as memory; AMs are told.
 func (s *Scheduler) CountsCores() bool { return s.calc == arith.Dominant }
 
 // NotModelled implements rm.Scheduler.

@@ -1,4 +1,4 @@
-package capacityrm
+package capacity
 
 import (
 	"strings"
@@ -98,7 +98,7 @@ func TestReservation(t *testing.T) {
 	w.submit("c", "u", "default", unit.Resources{})
 	w.anywhere("b", 1, mb(2048))
 	w.anywhere("c", 1, mb(1024))
-	if got := w.beat(0); got != "" || w.s.nodes[0].kept == nil {
+	if got := w.beat(0); got != "" || w.s.nodes[0].reservation == nil {
 		t.Fatalf("got %q; the node must be kept for b", got)
 	}
 	if got := w.beat(0); got != "" {
@@ -119,11 +119,11 @@ func TestReservation(t *testing.T) {
 	// A reservation goes when its request does.
 	w.anywhere("b", 1, mb(4096))
 	w.beat(0)
-	if w.s.nodes[0].kept == nil {
+	if w.s.nodes[0].reservation == nil {
 		t.Fatal("want a reservation")
 	}
 	w.anywhere("b", 0, mb(4096))
-	if w.beat(0); w.s.nodes[0].kept != nil || w.s.root.reserved.Mem != 0 {
+	if w.beat(0); w.s.nodes[0].reservation != nil || w.s.root.reserved.Mem != 0 {
 		t.Error("the reservation of a request that is gone is still there")
 	}
 }
@@ -145,7 +145,7 @@ func TestStarvation(t *testing.T) {
 	}
 }
 
-// Turns that must be let go before a container is taken away from the places that were named.
+// Opportunities to skip before a container is allocated away from the requested places.
 func TestLocalityDelay(t *testing.T) {
 	for _, c := range []struct {
 		nodes        int

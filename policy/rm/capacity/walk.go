@@ -1,37 +1,37 @@
-package capacityrm
+package capacity
 
 import (
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// outcome says what a walk below a queue came to.
+// outcome is the result of a walk below a queue.
 type outcome uint8
 
 const (
-	nothing    outcome = iota // no need, or no room on the node: whoever asked stops there if order is to be kept
-	skipped                   // this application has no need here, or waits for a better place: the next one is tried
-	limited                   // a request does not fit under the queue's limit: its room is kept from later siblings
-	allocated                 // a container was given
-	reserved                  // the node is kept for a request
-	notGranted                // a container was proposed, and a last look at the limits refused it
+	nothing    outcome = iota // no demand, or no room on the node: the walk stops there to keep the order
+	skipped                   // this application has no demand here, or waits for better locality: the next one is tried
+	limited                   // a request does not fit under the queue's limit: its room is withheld from later siblings
+	allocated                 // a container was allocated
+	reserved                  // the node was reserved
+	notGranted                // a proposed container failed the final check of the limits
 )
 
 func (o outcome) got() bool { return o >= allocated }
 
-// grant is a container or reservation that a walk came to.
+// grant is the container or reservation that a walk resulted in.
 type grant struct {
 	outcome
 	offSwitch bool
 	keeps     bool // a reservation, whether it was granted or not
 }
 
-// limits is what a queue may reach in one walk.
+// limits is the headroom of a queue in one walk.
 type limits struct {
-	most    unit.Resources // of the queue
+	max     unit.Resources // of the queue
 	blocked unit.Resources // of it, withheld for children that could not use it
-	room    unit.Resources // most less use, when the queue was looked at
-	owed    unit.Resources // what an application must give back to stay below its user's limit
+	room    unit.Resources // max less usage, when the queue was visited
+	owed    unit.Resources // what an application must unreserve to stay below its user's limit
 }
 
 // Beat implements rm.Scheduler.
@@ -51,7 +51,7 @@ func (s *Scheduler) Beat(r *rm.Node, now unit.Time) []*rm.Container {
 		}
 		got++
 		if g.outcome == notGranted && s.beat.MaxAssignments == -1 {
-			break // the same would be proposed and refused for ever
+			break // the same would be proposed and refused forever
 		}
 		if off >= s.beat.MaxOffSwitch || g.keeps || !s.beat.Multiple || s.beat.MaxAssignments != -1 && got >= s.beat.MaxAssignments {
 			break
@@ -60,16 +60,16 @@ func (s *Scheduler) Beat(r *rm.Node, now unit.Time) []*rm.Container {
 	return s.out
 }
 
-// once tries to give one container on n.
+// once tries to allocate one container on n.
 func (s *Scheduler) once(n *node, now unit.Time) grant {
-	if n.kept != nil {
-		s.tryKept(n, now)
+	if n.reservation != nil {
+		s.serveReserved(n, now)
 		return grant{} // a reserved node serves nobody else in this report
 	}
 	if !s.calc.Fits(s.minA, n.Free) {
 		return grant{}
 	}
-	l := limits{most: s.cluster}
+	l := limits{max: s.cluster}
 	return s.ask(s.root, n, &l, now)
 }
 
@@ -82,9 +82,9 @@ func (s *Scheduler) ask(q *queue, n *node, l *limits, now unit.Time) grant {
 	}
 	var last grant
 	for _, k := range s.sort(q) {
-		l.most = s.calc.Min(s.cluster, l.most, q.EffMax)
+		l.max = s.calc.Min(s.cluster, l.max, q.EffMax)
 		own := &k.limits
-		*own = limits{most: s.calc.Down(l.most.Sub(l.blocked).Sub(q.used).Add(k.used), s.minA)}
+		*own = limits{max: s.calc.Down(l.max.Sub(l.blocked).Sub(q.used).Add(k.used), s.minA)}
 		g := s.ask(k, n, own, now)
 		if g.got() {
 			return g
@@ -101,9 +101,9 @@ func (s *Scheduler) ask(q *queue, n *node, l *limits, now unit.Time) grant {
 	return last
 }
 
-// roomIn says whether q may be given anything: it is below its limit, or would be if reservations were given back.
+// roomIn says whether q may get anything: it is below its limit, or would be if reservations were cancelled.
 func (s *Scheduler) roomIn(q *queue, l *limits, couldGiveBack unit.Resources) bool {
-	most := s.calc.Min(s.cluster, q.EffMax, l.most)
+	most := s.calc.Min(s.cluster, q.EffMax, l.max)
 	l.room = most.Sub(q.used)
 	if s.calc.Compare(s.cluster, q.used, most) < 0 {
 		return true
@@ -113,13 +113,13 @@ func (s *Scheduler) roomIn(q *queue, l *limits, couldGiveBack unit.Resources) bo
 }
 
 func (s *Scheduler) askLeaf(q *queue, n *node, l *limits, now unit.Time) grant {
-	q.visited = s.calc.Min(s.cluster, s.calc.Down(q.EffMax, s.minA), l.most)
+	q.visited = s.calc.Min(s.cluster, s.calc.Down(q.EffMax, s.minA), l.max)
 	if !s.wants(q) {
 		return grant{}
 	}
 	s.reorder(q)
-	// Applications that want nothing are passed over, but the first of all, whether it wants something or not, is where
-	// the limits are looked at and published.
+	// Applications without requests are skipped, but the limits are checked and published at the first application, whether
+	// it has requests or not.
 	first, ok := q.active.Min()
 	if !ok {
 		return grant{}
@@ -163,7 +163,7 @@ func (s *Scheduler) askLeaf(q *queue, n *node, l *limits, now unit.Time) grant {
 	}
 }
 
-// seenUpTo notes that a walk has come as far as a (nil: to the end), past all before it, whether they want something or not.
+// seenUpTo marks all applications up to a (nil: all) as visited, whether they have requests or not.
 func (s *Scheduler) seenUpTo(q *queue, a *app) {
 	for {
 		id, ok := q.unseen.Min()
@@ -182,7 +182,7 @@ func (s *Scheduler) seenUpTo(q *queue, a *app) {
 	}
 }
 
-// mayHold says whether the application's user is within its limit, or would be if the application gave back reservations.
+// mayHold says whether the application's user is within its limit, or would be if the application cancelled reservations.
 func (s *Scheduler) mayHold(a *app, l *limits) bool {
 	limit := s.userLimit(a.q)
 	l.owed = unit.Resources{}

@@ -1,4 +1,4 @@
-package capacityrm
+package capacity
 
 import (
 	"fmt"
@@ -102,7 +102,7 @@ func (w *world) beat(i int) string {
 // for by now is smaller and fits, and what was reserved is given.
 func (w *world) served(i int) []*rm.Container {
 	w.t.Helper()
-	n, kept, before := w.nodes[i], w.s.nodes[i].kept, w.nodes[i].Free
+	n, kept, before := w.nodes[i], w.s.nodes[i].reservation, w.nodes[i].Free
 	fits := false
 	if kept != nil {
 		for _, near := range []policy.Near{policy.NodeLocal, policy.RackLocal, policy.OffRack} {
@@ -151,9 +151,9 @@ func (w *world) check() {
 			used = used.Add(c.Size)
 			free[c.Node] = free[c.Node].Sub(c.Size)
 		}
-		for _, r := range a.kept {
+		for _, r := range a.reservations {
 			kept = kept.Add(r.size)
-			if r.n.kept != r {
+			if r.n.reservation != r {
 				w.t.Fatal("a reservation and its node do not agree")
 			}
 		}
@@ -162,7 +162,7 @@ func (w *world) check() {
 		w.t.Fatalf("root uses %v with %v reserved; containers are %v and reservations %v", w.s.root.used, w.s.root.reserved, used, kept)
 	}
 	for _, n := range w.nodes {
-		if n.Free.Mem < 0 && !w.short[n] || n.Free.Mem > free[n].Mem { // less while a container that was taken away still runs
+		if n.Free.Mem < 0 && !w.short[n] || n.Free.Mem > free[n].Mem { // less while a preempted container still runs
 			w.t.Fatalf("node %s has %v free, its containers leave %v", n.Name, n.Free, free[n])
 		}
 		if n.Free.Mem >= 0 {

@@ -1,4 +1,4 @@
-package fairrm
+package fair
 
 import "slices"
 
@@ -22,7 +22,7 @@ func (u *users) get(name string) *user {
 	return x
 }
 
-// enter puts an application into its leaf, parked if it is one too many.
+// enter adds an application to its leaf, parked if over the limit.
 func (s *scheduler) enter(a *app) {
 	if a.mayRun() {
 		s.run(a)
@@ -60,14 +60,14 @@ func (s *scheduler) count(a *app, by int) {
 	s.stale = true
 }
 
-// leave takes an application out of its leaf. Its demand is felt until the next update.
+// leave removes an application from its leaf. Its demand counts until the next update.
 func (s *scheduler) leave(a *app) {
 	q := a.queue
 	was := a.runnable
 	s.lift(a)
 	a.runnable = false
 	s.settle(a)
-	q.gone = q.gone.Add(a.demand)
+	q.goneDemand = q.goneDemand.Add(a.demand)
 	if !q.leaver {
 		q.leaver = true
 		s.leavers = append(s.leavers, q)
@@ -88,8 +88,8 @@ func without(list []*app, a *app) []*app {
 	return slices.Delete(list, i, i+1)
 }
 
-// release lets parked applications run after one has left: at most as many as there are lists of them that the departure
-// may concern, first come first served.
+// release lets parked applications run after one has left: at most as many as there are affected lists,
+// first come first served.
 func (s *scheduler) release(leaf *queue, u *user) {
 	var top *queue
 	for q := leaf; q != nil; q = q.parent {
@@ -107,7 +107,7 @@ func (s *scheduler) release(leaf *queue, u *user) {
 	s.releaseFrom(lists, len(lists))
 }
 
-// waiting collects the lists of parked applications below q, where there is room for one more.
+// waiting collects the lists of parked applications below q where one more may run.
 func (q *queue) waiting(lists [][]*app) [][]*app {
 	if q.runnable >= q.maxApps {
 		return lists

@@ -1,4 +1,4 @@
-package fairrm
+package fair
 
 import (
 	"github.com/yardmaster/yardmaster/policy"
@@ -7,8 +7,8 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// serve looks for a request of a that n can take, most urgent first. The first that could be placed decides, even if there is
-// no room for it.
+// serve finds a request of a that n can take, most urgent first. The first that could be placed decides, even if it
+// does not fit now.
 func (s *scheduler) serve(a *app, n *node) (unit.Resources, outcome) {
 	if s.amsFull(a) {
 		return unit.Resources{}, nothing
@@ -29,7 +29,7 @@ func (s *scheduler) suits(a *app, r *request.Row, n *node) bool {
 	return r.Any() > 0 && r.Size().Fits(n.Total) && a.queue.fits(r.Size())
 }
 
-// near counts a chance, and says how near to its wishes a container on n would be, if that is near enough by now.
+// near counts a scheduling opportunity and returns the locality of a container on n, and whether that is allowed by now.
 func (s *scheduler) near(r *request.Row, n *node) (policy.Near, bool) {
 	r.Missed++
 	level := s.level(r)
@@ -44,8 +44,8 @@ func (s *scheduler) near(r *request.Row, n *node) (policy.Near, bool) {
 	return policy.NoPreference, false
 }
 
-// level is how far from its wishes a request may be served. It starts at the node, and is relaxed by one step after more
-// chances than the threshold's part of the nodes. Without thresholds it does not matter.
+// level is the locality level at which a request may be served. It starts at the node, and is relaxed by one step after more
+// opportunities than the threshold's share of the nodes. Without thresholds it does not matter.
 func (s *scheduler) level(r *request.Row) policy.Near {
 	node, rack := min(s.site.Fair.NodeThreshold, 1), min(s.site.Fair.RackThreshold, 1)
 	if node < 0 || rack < 0 {
@@ -53,7 +53,7 @@ func (s *scheduler) level(r *request.Row) policy.Near {
 	}
 	threshold := node
 	switch r.Level {
-	case policy.NoPreference: // never looked at before
+	case policy.NoPreference: // never tried before
 		r.Level = policy.NodeLocal
 		return r.Level
 	case policy.OffRack:
@@ -69,7 +69,7 @@ func (s *scheduler) level(r *request.Row) policy.Near {
 	return r.Level
 }
 
-// place gives a container on n, or reserves n for it. again: n is reserved for it already.
+// place allocates a container on n, or reserves n for it. again: n is already reserved for it.
 func (s *scheduler) place(a *app, r *request.Row, n *node, near policy.Near, again bool) (unit.Resources, outcome) {
 	size := r.SizeAt(near, n.Node)
 	if size.Fits(n.Free) {
@@ -83,7 +83,7 @@ func (s *scheduler) place(a *app, r *request.Row, n *node, near policy.Near, aga
 }
 
 func (s *scheduler) give(a *app, r *request.Row, n *node, near policy.Near, again bool) {
-	if r.Level != policy.NoPreference && r.Level < near { // nearer than it had to be: be strict again
+	if r.Level != policy.NoPreference && r.Level < near { // better locality than required: be strict again
 		r.Level = near
 	}
 	told := near
@@ -114,7 +114,7 @@ func (s *scheduler) give(a *app, r *request.Row, n *node, near policy.Near, agai
 	s.granted = append(s.granted, c)
 }
 
-// amsFull says whether a waits for its AM and its leaf has as many as it may.
+// amsFull says whether a waits for its AM and its leaf is at its AM limit.
 func (s *scheduler) amsFull(a *app) bool {
 	if a.started || !a.managed {
 		return false
@@ -124,7 +124,7 @@ func (s *scheduler) amsFull(a *app) bool {
 }
 
 // amLimit is what the AMs of a leaf may hold together. Where the fair share is 0 (vcores under policy fair), what is
-// free on the cluster stands in, within the leaf's maximum.
+// free on the cluster is used instead, within the leaf's maximum.
 func (s *scheduler) amLimit(q *queue) unit.Resources {
 	if q.amShare < 0 {
 		return unbounded

@@ -1,11 +1,11 @@
-package fairrm
+package fair
 
 import (
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// outcome is what became of one attempt to use a node.
+// outcome is the result of one attempt to use a node.
 type outcome uint8
 
 const (
@@ -32,7 +32,7 @@ func (s *scheduler) Beat(ref *rm.Node, now unit.Time) []*rm.Container {
 	return s.granted
 }
 
-// fill assigns from the root down, as often as the settings allow in one beat. Order is looked at anew for each container.
+// fill assigns from the root down, as often as the settings allow in one heartbeat. The order is re-evaluated for each container.
 func (s *scheduler) fill(n *node) {
 	set := &s.site.Fair
 	half := times(n.Free, 0.5)
@@ -56,7 +56,7 @@ func (s *scheduler) fill(n *node) {
 	}
 }
 
-// assign descends to the best child, and to the next ones while those find no use for the node.
+// assign descends to the best child, then to the next ones while none can use the node.
 func (s *scheduler) assign(q *queue, n *node) (unit.Resources, outcome) {
 	if !q.used.Fits(q.max) {
 		return unit.Resources{}, nothing

@@ -1,4 +1,4 @@
-package fairrm
+package fair
 
 import (
 	"github.com/yardmaster/yardmaster/policy"
@@ -8,8 +8,8 @@ import (
 
 var _ rm.Gauges = (*scheduler)(nil)
 
-// Gauges tells the leaves' fair shares, as of the last update, and what their AMs hold. Where there is no share (of an idle leaf, or of
-// vcores under policy fair) it is what the leaf may grow to.
+// Gauges reports the leaves' fair shares as of the last update, and what their AMs hold. Where there is no share (an idle leaf, or
+// vcores under policy fair) it reports what the leaf may grow to.
 func (s *scheduler) Gauges(to []policy.Gauge) []policy.Gauge {
 	for _, q := range s.queues {
 		if !q.leaf {
@@ -27,7 +27,7 @@ func (s *scheduler) Gauges(to []policy.Gauge) []policy.Gauge {
 	return to
 }
 
-// ceiling is the most that a queue could hold now.
+// ceiling is the maximum a queue could hold now.
 func (s *scheduler) ceiling(q *queue) unit.Resources {
 	if q.parent == nil {
 		return s.total

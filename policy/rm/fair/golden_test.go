@@ -1,4 +1,4 @@
-package fairrm
+package fair
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// The scenarios in testdata are scripts of commands and the transcripts they print; run with -rewrite to write them anew.
+// The scenarios in testdata are scripts of commands and the transcripts they print; run with -rewrite to regenerate them.
 //
 //	config [multiple] [preemption] [reservable=F] [node=F rack=F]   the queues of a fair-scheduler.xml
 //	nodes n= gb= [cores=] [racks=]
@@ -152,7 +152,7 @@ func (s *scenario) ask(t *testing.T, d *datadriven.TestData, size unit.Resources
 	return s.w.ask(d.CmdArgs[0].Key, asks...)
 }
 
-// at updates every half second, and prints what was taken away.
+// at updates every half second, and prints what was preempted.
 func (s *scenario) at(text string) string {
 	until, _ := strconv.ParseFloat(text, 64)
 	var b strings.Builder

@@ -1,4 +1,4 @@
-package fairrm
+package fair
 
 import (
 	"fmt"
@@ -10,10 +10,10 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// SetPriority is taken and has no effect: FairScheduler gives every application the same priority.
+// SetPriority is a no-op: FairScheduler gives every application the same priority.
 func (s *scheduler) SetPriority(*rm.App, int, unit.Time) {}
 
-// Move takes an application and what it holds to another leaf. It is refused where that would be over a limit of a queue that
+// Move moves an application and what it holds to another leaf. It fails if that would exceed a limit of a queue that
 // the application is not in already.
 func (s *scheduler) Move(ref *rm.App, name string, now unit.Time) error {
 	s.now = now

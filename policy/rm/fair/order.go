@@ -1,4 +1,4 @@
-package fairrm
+package fair
 
 import (
 	"cmp"
@@ -7,7 +7,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// kind is a scheduling policy: who comes first, and by which measure something is large or small.
+// kind is a queue's scheduling policy: how its children are ordered and how resources are compared.
 type kind uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 
 var kinds = map[string]kind{"fair": fairKind, "drf": drfKind, "fifo": fifoKind}
 
-// standing is what the order of queues in a queue, and of applications in a leaf, is made of.
+// standing is the sort key of queues in a queue, and of applications in a leaf.
 type standing struct {
 	name   string
 	start  int64 // ms; 0 for queues
@@ -161,10 +161,10 @@ func part(v, total int64) float64 {
 	return float64(v) / float64(total)
 }
 
-// less takes b from a, and stops at 0.
+// less is a minus b, clamped at 0.
 func less(a, b unit.Resources) unit.Resources { return a.Sub(b).Max(unit.Resources{}) }
 
-// times cuts off after multiplying, up rounds up.
+// times multiplies and truncates; up rounds up.
 func times(r unit.Resources, by float64) unit.Resources {
 	return unit.Resources{Mem: int64(float64(r.Mem) * by), Cores: int64(float64(r.Cores) * by)}
 }

@@ -1,4 +1,4 @@
-package fairrm
+package fair
 
 import (
 	"slices"
@@ -7,19 +7,19 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// claim is room that is being made on a node for an application.
+// claim is a starved application's claim on resources being freed on a node.
 type claim struct {
 	app  *app
 	room unit.Resources
 }
 
-// doom is a set of containers that are killed when the time has come, unless they end by themselves.
-type doom struct {
+// killBatch is a set of containers to kill at a deadline, unless they end by themselves.
+type killBatch struct {
 	at         unit.Time
 	containers []*rm.Container
 }
 
-// kill takes away what was warned long enough ago.
+// kill kills containers that were warned long enough ago.
 func (s *scheduler) kill(now unit.Time) {
 	for len(s.doomed) > 0 && s.doomed[0].at <= now {
 		for _, c := range s.doomed[0].containers {
@@ -32,7 +32,7 @@ func (s *scheduler) kill(now unit.Time) {
 	}
 }
 
-// preempt chooses containers to be taken away for a starved application, and has them warned.
+// preempt selects containers to preempt for a starved application, and has them warned.
 func (s *scheduler) preempt(a *app, now unit.Time) {
 	var chosen []*rm.Container
 	for _, w := range s.needs(a) {
@@ -54,7 +54,7 @@ func (s *scheduler) preempt(a *app, now unit.Time) {
 		}
 	}
 	if len(chosen) > 0 {
-		s.doomed = append(s.doomed, doom{now + s.site.Fair.WaitBeforeKill, chosen})
+		s.doomed = append(s.doomed, killBatch{now + s.site.Fair.WaitBeforeKill, chosen})
 		s.notice.Warned = append(s.notice.Warned, chosen...)
 	}
 }
@@ -66,11 +66,11 @@ type need struct {
 	size  unit.Resources
 }
 
-// needs are the requests that what the application is owed would satisfy. Each wish is counted once: where nodes of a rack
+// needs are the requests that the application's deficit would satisfy. Each request is counted once: where nodes of a rack
 // are named, the rack is not, and where any of them is, anywhere is not.
 func (s *scheduler) needs(a *app) []need {
 	var list []need
-	rest := a.lackFair.Add(a.lackFloor)
+	rest := a.lackFair.Add(a.lackMin)
 	for _, r := range a.table.Rows() {
 		seen := visited{}
 		r.Each(func(p rm.Place, count int64, size unit.Resources) {
@@ -88,7 +88,7 @@ func (s *scheduler) needs(a *app) []need {
 	return list
 }
 
-// visited remembers which racks' wishes were counted, for each size of container.
+// visited records which racks' requests were counted, for each container size.
 type visited map[visit]bool
 
 type visit struct {
@@ -125,7 +125,7 @@ type victims struct {
 	ok         bool
 }
 
-// best looks for room for one container at the place that is wished for, or elsewhere if that would cost an AM there.
+// best finds victims for one container at the requested place, or elsewhere if that would cost an AM there.
 func (s *scheduler) best(w need) victims {
 	v := s.among(w, func(n *node) bool { return at(n, w.place) })
 	if w.place != rm.Anywhere && v.ok && v.ams > 0 {
@@ -140,7 +140,7 @@ func at(n *node, p rm.Place) bool {
 	return p == rm.Anywhere || p == rm.OnNode(n.Index) || p == rm.OnRack(n.Rack)
 }
 
-// among takes the first node that costs no AM, or the one that costs fewest.
+// among picks the first node that costs no AM, or the one that costs fewest.
 func (s *scheduler) among(w need, in func(*node) bool) victims {
 	var v victims
 	for _, n := range s.nodes {
@@ -156,7 +156,7 @@ func (s *scheduler) among(w need, in func(*node) bool) victims {
 	return v
 }
 
-// victimsOn chooses containers on n, newest first and AMs last, whose applications keep their fair share without them,
+// victimsOn selects containers on n, newest first and AMs last, whose applications keep their fair share without them,
 // until size fits; or none, if that takes as many AMs as the best choice so far.
 func (s *scheduler) victimsOn(n *node, size unit.Resources, best victims) victims {
 	var v victims
@@ -206,7 +206,7 @@ func (s *scheduler) mayTake(c *rm.Container, chosen []*rm.Container) bool {
 	return !a.queue.kind.below(left, a.share, s.total)
 }
 
-// unmark forgets that a container was to be taken away.
+// unmark clears a container's preemption mark.
 func (s *scheduler) unmark(a *app, c *rm.Container) {
 	n := s.nodes[c.Node.Index]
 	if n == nil || len(n.marked) == 0 {
@@ -233,7 +233,7 @@ func (n *node) claimedBy(a *app) bool {
 	return slices.ContainsFunc(n.claims, func(c claim) bool { return c.app == a })
 }
 
-// fulfil takes what a was given here off what is kept for it.
+// fulfil subtracts what a was allocated here from its claim.
 func (n *node) fulfil(a *app, size unit.Resources) {
 	for i := range n.claims {
 		if c := &n.claims[i]; c.app == a {
@@ -247,10 +247,10 @@ func (n *node) fulfil(a *app, size unit.Resources) {
 	}
 }
 
-// serveClaims gives the node first to those for whom room was made on it, and forgets those who do not need it any more.
+// serveClaims serves the applications with claims on the node first, and drops claims no longer needed.
 func (s *scheduler) serveClaims(n *node) {
 	n.claims = slices.DeleteFunc(n.claims, func(c claim) bool {
-		over := c.app.stopped || !s.isStarved(c.app) || c.app.lackFair.IsZero() && c.app.lackFloor.IsZero()
+		over := c.app.stopped || !s.isStarved(c.app) || c.app.lackFair.IsZero() && c.app.lackMin.IsZero()
 		if over {
 			n.claimed = n.claimed.Sub(c.room)
 		}

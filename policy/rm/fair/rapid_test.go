@@ -1,4 +1,4 @@
-package fairrm
+package fair
 
 import (
 	"fmt"
@@ -54,8 +54,8 @@ func TestBooksBalance(t *testing.T) {
 		w.s.Round(w.now + unit.Second)
 		w.check(t)
 		for _, q := range w.s.queues {
-			if q.demand != (unit.Resources{}) || q.wish != (unit.Resources{}) || len(q.line)+len(q.apps)+len(q.parked) > 0 {
-				t.Fatalf("queue %s is not empty at the end: demand %v, wish %v", q.name, q.demand, q.wish)
+			if q.demand != (unit.Resources{}) || q.rawDemand != (unit.Resources{}) || len(q.line)+len(q.apps)+len(q.parked) > 0 {
+				t.Fatalf("queue %s is not empty at the end: demand %v, wish %v", q.name, q.demand, q.rawDemand)
 			}
 		}
 	})

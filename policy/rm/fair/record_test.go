@@ -1,4 +1,4 @@
-package fairrm
+package fair
 
 import (
 	"flag"

@@ -1,4 +1,4 @@
-package fairrm
+package fair
 
 import (
 	"math"
@@ -9,25 +9,25 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// reservation keeps a node for one request that is too large for the room it has. Queues are not charged for it.
+// reservation reserves a node for one request that does not fit there yet. Queues are not charged for it.
 type reservation struct {
 	app  *app // nil: none
 	row  *request.Row
 	size unit.Resources
 }
 
-// reservable says whether a request is worth it: large, and of an application that is below its share.
+// reservable says whether a request is worth a reservation: large, and of an application below its share.
 func (s *scheduler) reservable(a *app, size unit.Resources) bool {
 	return s.isStarved(a) && a.queue.kind.atLeast(size, s.enough, s.total)
 }
 
 // isStarved says whether an application is below its fair share, or is owed something of its queue's minimum.
 func (s *scheduler) isStarved(a *app) bool {
-	return a.queue.kind.below(a.used, a.share, s.total) || !a.lackFloor.IsZero()
+	return a.queue.kind.below(a.used, a.share, s.total) || !a.lackMin.IsZero()
 }
 
-// reserve keeps n for the request, unless the application keeps as many nodes (of the rack, for a rack-local request) as it
-// may already. A node that has the data is always kept.
+// reserve reserves n for the request, unless the application is at its maximum of reserved nodes (of the rack, for a rack-local
+// request). A node that has the data is always reserved.
 func (s *scheduler) reserve(a *app, r *request.Row, n *node, near policy.Near, size unit.Resources) bool {
 	if n.kept.app != nil && n.kept.app != a {
 		return false
@@ -60,8 +60,8 @@ func (s *scheduler) unreserve(n *node) {
 	n.kept = reservation{}
 }
 
-// serveReserved gives the node to the one that it is kept for, if there is room now. False: the reservation made no sense any
-// more and is gone.
+// serveReserved serves the application that reserved the node, if the request fits now. False: the reservation was obsolete
+// and is gone.
 func (s *scheduler) serveReserved(n *node) bool {
 	k := n.kept
 	if !s.suits(k.app, k.row, n) || s.amsFull(k.app) {

@@ -1,4 +1,4 @@
-package fairrm
+package fair
 
 import (
 	"fmt"
@@ -28,10 +28,10 @@ type scheduler struct {
 	total     unit.Resources
 	available unit.Resources // free on all nodes, as the queue metrics show it: refreshed at certain moments only
 	largest   unit.Resources // node, by component
-	enough    unit.Resources // requests below are not worth a reservation
+	enough    unit.Resources // smaller requests are not worth a reservation
 
 	now        unit.Time
-	dirty      []*app   // their demand may have changed since the last update
+	dirty      []*app   // demand may have changed since the last update
 	leavers    []*queue // leaves that applications left since then
 	stale      bool     // fair shares may have changed
 	classes    []fair.Class
@@ -40,7 +40,7 @@ type scheduler struct {
 	nextID     int64
 
 	starved []*app
-	doomed  []doom
+	doomed  []killBatch
 	notice  rm.Notice
 	notes   []string
 }
@@ -70,9 +70,9 @@ type app struct {
 	live     []*rm.Container
 	reserved []*node
 
-	marked              unit.Resources // of its containers that are to be taken away
-	atFair, nextLook    unit.Time
-	lackFair, lackFloor unit.Resources
+	marked            unit.Resources // of its containers marked for preemption
+	atFair, nextCheck unit.Time
+	lackFair, lackMin unit.Resources
 }
 
 // node is one node.
@@ -80,12 +80,12 @@ type node struct {
 	*rm.Node
 	held    []*rm.Container // in the order of allocation
 	kept    reservation
-	marked  []*rm.Container // to be taken away
-	claims  []claim         // for whom that is
+	marked  []*rm.Container // marked for preemption
+	claims  []claim         // of the applications it is freed for
 	claimed unit.Resources
 }
 
-// New builds the scheduler of a fair-scheduler.xml and of what the yarn-site.xml says beside it. The file is only read.
+// New builds the scheduler of a fair-scheduler.xml and the matching yarn-site.xml settings. f is not modified.
 func New(f *conf.Fair, site conf.Site) (rm.Scheduler, error) {
 	if site.Increment.Mem <= 0 || site.Increment.Cores <= 0 {
 		return nil, fmt.Errorf("the increments of an allocation are %v: both must be at least 1", site.Increment)
@@ -132,7 +132,7 @@ func (s *scheduler) NodeRemoved(n *rm.Node, now unit.Time) {
 	s.resized(now)
 }
 
-// resized works out what depends on the cluster: an update does not wait for its time then.
+// resized recomputes what depends on the cluster, and updates at once.
 func (s *scheduler) resized(now unit.Time) {
 	s.largest = unit.Resources{}
 	for _, n := range s.nodes {
@@ -177,7 +177,7 @@ func (s *scheduler) Added(a *rm.App, now unit.Time) error {
 	return nil
 }
 
-// missing names a resource that is asked for and of which a queue may have nothing.
+// missing names a requested resource whose queue maximum is 0.
 func missing(ask, most unit.Resources) string {
 	switch {
 	case ask.Mem > 0 && most.Mem == 0:
@@ -247,7 +247,7 @@ func (s *scheduler) Ended(c *rm.Container, now unit.Time) {
 	s.refresh()
 }
 
-// giveBack takes a container off its application and queues. If its node has not told that it runs, its room is free too.
+// giveBack removes a container from its application and queues. If its node has not reported it running, its resources are freed too.
 func (s *scheduler) giveBack(c *rm.Container) {
 	if c.Gone {
 		return
@@ -266,7 +266,7 @@ func (s *scheduler) giveBack(c *rm.Container) {
 	s.refresh()
 }
 
-// vacate frees a container's room on its node.
+// vacate frees a container's resources on its node.
 func (s *scheduler) vacate(c *rm.Container) {
 	n := s.nodes[c.Node.Index]
 	if n == nil {
@@ -278,7 +278,7 @@ func (s *scheduler) vacate(c *rm.Container) {
 	}
 }
 
-// refresh writes what is free, as the metrics of the root queue show it.
+// refresh updates available, as the metrics of the root queue show it.
 func (s *scheduler) refresh() { s.available = s.total.Sub(s.root.used) }
 
 func (s *scheduler) Every() unit.Time { return s.site.Fair.UpdateInterval }
@@ -297,7 +297,7 @@ func (s *scheduler) Leaf(a *rm.App) string { return s.apps[a.Index].queue.name }
 
 func (s *scheduler) Minimum() unit.Resources { return s.site.MinAllocation }
 
-// CountsCores says that cores are counted as well as memory, whatever the queues' policies: AMs are told so.
+// CountsCores says that vcores count as well as memory, whatever the queues' policies; AMs are told.
 func (s *scheduler) CountsCores() bool { return true }
 
 // maximum is the largest container that may be asked for.

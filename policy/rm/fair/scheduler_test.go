@@ -1,4 +1,4 @@
-package fairrm
+package fair
 
 import (
 	"fmt"
@@ -224,7 +224,7 @@ func TestParking(t *testing.T) {
 	}
 }
 
-// Places: without thresholds anything goes at once; with them the wait is by chances let go.
+// Locality: without thresholds any node is accepted at once; with them the wait is counted in skipped opportunities.
 func TestLocality(t *testing.T) {
 	for name, c := range map[string]struct {
 		node, rack float64

@@ -1,4 +1,4 @@
-package fairrm
+package fair
 
 import (
 	"slices"
@@ -6,8 +6,8 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// starvation finds the applications that are owed something, as long as the cluster is busy enough, and has containers of
-// others chosen for them.
+// starvation finds starved applications, if the cluster is busy enough, and selects containers of others to preempt
+// for them.
 func (s *scheduler) starvation(now unit.Time) {
 	if !s.busy() {
 		return
@@ -20,7 +20,7 @@ func (s *scheduler) starvation(now unit.Time) {
 	}
 	for _, a := range s.starved {
 		s.preempt(a, now)
-		a.nextLook = now + s.site.Fair.WaitBeforeKill + 4*s.site.NodeHeartbeat + s.site.Fair.WaitBeforeNextCheck
+		a.nextCheck = now + s.site.Fair.WaitBeforeKill + 4*s.site.NodeHeartbeat + s.site.Fair.WaitBeforeNextCheck
 	}
 }
 
@@ -30,11 +30,11 @@ func (s *scheduler) busy() bool {
 	return float32(s.site.Fair.PreemptionThreshold) < max(float32(u.Mem)/float32(s.total.Mem), float32(u.Cores)/float32(s.total.Cores))
 }
 
-// starvedIn looks at a leaf's applications in order. The first that has its fair share ends the look for fair shares.
+// starvedIn checks a leaf's applications in order. The first that has its fair share ends the check for fair shares.
 func (s *scheduler) starvedIn(q *queue, now unit.Time) {
 	var owed unit.Resources
 	for _, a := range q.line {
-		if now < a.nextLook {
+		if now < a.nextCheck {
 			continue
 		}
 		lack := s.belowFair(a, now)
@@ -46,32 +46,32 @@ func (s *scheduler) starvedIn(q *queue, now unit.Time) {
 	}
 	rest := less(s.belowMin(q, now), owed)
 	for _, a := range q.line {
-		if now < a.nextLook {
+		if now < a.nextCheck {
 			continue
 		}
 		if rest.IsZero() {
-			a.lackFloor = unit.Resources{}
+			a.lackMin = unit.Resources{}
 			continue
 		}
 		lack := less(a.demand.Sub(a.used), a.lackFair)
 		if !q.kind.atLeast(rest, lack, s.total) {
-			lack, rest = less(lack, rest), unit.Resources{} // as FSLeafQueue does, though rest seems to be meant
+			lack, rest = less(lack, rest), unit.Resources{} // as FSLeafQueue does, though rest seems intended
 		} else {
 			rest = less(rest, lack)
 		}
-		a.lackFloor = lack
+		a.lackMin = lack
 		s.isOwed(a)
 	}
 }
 
-// isOwed puts an application among the starved, those that are owed least first.
+// isOwed adds an application to the starved, smallest deficit first.
 func (s *scheduler) isOwed(a *app) {
 	if slices.Contains(s.starved, a) {
 		return
 	}
-	owed := a.lackFair.Add(a.lackFloor)
+	owed := a.lackFair.Add(a.lackMin)
 	at := len(s.starved)
-	for at > 0 && !s.starved[at-1].lackFair.Add(s.starved[at-1].lackFloor).Fits(owed) {
+	for at > 0 && !s.starved[at-1].lackFair.Add(s.starved[at-1].lackMin).Fits(owed) {
 		at--
 	}
 	s.starved = slices.Insert(s.starved, at, a)
@@ -86,7 +86,7 @@ func (s *scheduler) belowFair(a *app, now unit.Time) unit.Resources {
 		a.atFair = now
 	}
 	a.lackFair = unit.Resources{}
-	if starved && now-a.atFair >= q.fairPatience {
+	if starved && now-a.atFair >= q.fairTimeout {
 		a.lackFair = less(entitled, a.used)
 	}
 	return a.lackFair
@@ -98,7 +98,7 @@ func (s *scheduler) belowMin(q *queue, now unit.Time) unit.Resources {
 	if lack.IsZero() {
 		q.atMin = now
 	}
-	if now-q.atMin < q.minPatience {
+	if now-q.atMin < q.minTimeout {
 		return unit.Resources{}
 	}
 	return lack

@@ -1,4 +1,4 @@
-package fairrm
+package fair
 
 import (
 	"fmt"
@@ -18,32 +18,32 @@ type queue struct {
 	leaf   bool
 	kind   kind
 
-	minimum, maximum          conf.Share
-	maxChild                  *conf.Share
-	maxApps                   int
-	amShare                   float64
-	minPatience, fairPatience unit.Time // preemption timeouts
-	threshold                 float64
-	keep                      bool // nothing is taken from here
+	minimum, maximum        conf.Share
+	maxChild                *conf.Share
+	maxApps                 int
+	amShare                 float64
+	minTimeout, fairTimeout unit.Time // preemption timeouts
+	threshold               float64
+	keep                    bool // never preempted
 
-	max      unit.Resources    // at least min
-	wish     unit.Resources    // sum of the demands below, before it is cut to max
-	share    unit.Resources    // instantaneous fair share, as of the last update
-	runnable int               // applications below that are not parked
-	hungry   int               // those of them whose demand differs from what they hold
-	order    heap.Heap[*queue] // kids during a descent, best first
+	max       unit.Resources    // at least min
+	rawDemand unit.Resources    // sum of the demands below, before capping at max
+	share     unit.Resources    // instantaneous fair share, as of the last update
+	runnable  int               // applications below that are not parked
+	hungry    int               // runnable ones whose demand differs from what they hold
+	order     heap.Heap[*queue] // kids during a descent, best first
 
 	// Leaves.
-	apps   []*app         // runnable, in the order in which they came
-	parked []*app         // likewise
-	line   []*app         // hungry, in the policy's order
-	ams    unit.Resources // what AMs hold
-	gone   unit.Resources // demand of applications that left since the last update
-	leaver bool           // in scheduler.leavers
-	atMin  unit.Time      // when it last had its minimum share
+	apps       []*app         // runnable, by arrival
+	parked     []*app         // likewise
+	line       []*app         // hungry, in the policy's order
+	ams        unit.Resources // what AMs hold
+	goneDemand unit.Resources // demand of applications that left since the last update
+	leaver     bool           // in scheduler.leavers
+	atMin      unit.Time      // when it last had its minimum share
 }
 
-// build makes the tree of the file.
+// build builds the tree of the file.
 func (s *scheduler) build(parent *queue, c *conf.FairQueue) error {
 	if _, ok := kinds[c.Policy]; !ok {
 		return fmt.Errorf("queue %s: policy %q: want fair, drf or fifo", c.Name, c.Policy)
@@ -62,7 +62,7 @@ func (s *scheduler) add(parent *queue, name string, c *conf.FairQueue, leaf bool
 	q := &queue{
 		parent: parent, leaf: leaf, kind: kinds[c.Policy],
 		minimum: c.Min, maximum: c.Max, maxChild: c.MaxChild, maxApps: c.MaxApps, amShare: fair.Single(c.MaxAMShare),
-		minPatience: c.MinShareTimeout, fairPatience: c.FairShareTimeout, threshold: fair.Single(c.FairShareThreshold),
+		minTimeout: c.MinShareTimeout, fairTimeout: c.FairShareTimeout, threshold: fair.Single(c.FairShareThreshold),
 		keep: c.KeepContainers, atMin: s.now,
 	}
 	q.order.Before = func(a, b *queue) bool { return q.kind.compare(&a.standing, &b.standing, s.total) < 0 }
@@ -74,11 +74,11 @@ func (s *scheduler) add(parent *queue, name string, c *conf.FairQueue, leaf bool
 		return q
 	}
 	parent.kids = append(parent.kids, q)
-	if q.minPatience < 0 {
-		q.minPatience = parent.minPatience
+	if q.minTimeout < 0 {
+		q.minTimeout = parent.minTimeout
 	}
-	if q.fairPatience < 0 {
-		q.fairPatience = parent.fairPatience
+	if q.fairTimeout < 0 {
+		q.fairTimeout = parent.fairTimeout
 	}
 	if q.threshold < 0 {
 		q.threshold = parent.threshold
@@ -94,7 +94,7 @@ func (q *queue) resize(total unit.Resources) {
 
 func (q *queue) IsLeaf() bool { return q.leaf }
 
-// find is the leaf with this full name, made if it may be; nil without an error: there is none.
+// find is the leaf with this full name, created if allowed; nil without an error: there is none.
 func (s *scheduler) find(name string, create bool) (*queue, error) {
 	return fair.FindLeaf(s.names, name, create, "applications", func(above *queue, name string, leaf bool) *queue {
 		c := s.defaults
@@ -115,7 +115,7 @@ func (q *queue) fits(more unit.Resources) bool {
 	return true
 }
 
-// lift takes an application out of its leaf's line, before something changes that its place depends on.
+// lift removes an application from its leaf's line, before its sort key changes.
 func (s *scheduler) lift(a *app) {
 	if !a.lined {
 		return
@@ -128,7 +128,7 @@ func (s *scheduler) lift(a *app) {
 	q.line, a.lined = slices.Delete(q.line, i, i+1), false
 }
 
-// settle puts an application back where it belongs.
+// settle reinserts an application at its position.
 func (s *scheduler) settle(a *app) {
 	q := a.queue
 	hungry := a.runnable && a.demand != a.used

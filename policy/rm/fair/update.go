@@ -1,4 +1,4 @@
-package fairrm
+package fair
 
 import (
 	"math"
@@ -8,7 +8,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Round kills what was warned long enough ago, and updates.
+// Round kills containers that were warned long enough ago, and updates.
 func (s *scheduler) Round(now unit.Time) rm.Notice {
 	s.now = now
 	s.kill(now)
@@ -18,7 +18,7 @@ func (s *scheduler) Round(now unit.Time) rm.Notice {
 	return notice
 }
 
-// update is one turn of Hadoop's update thread: demands, fair shares, starvation. What has not changed is not looked at.
+// update is one iteration of Hadoop's update thread: demands, fair shares, starvation. It is incremental.
 func (s *scheduler) update(now unit.Time) {
 	for _, a := range s.dirty {
 		a.dirty = false
@@ -37,19 +37,19 @@ func (s *scheduler) update(now unit.Time) {
 			s.stale = true
 		}
 		s.settle(a)
-		a.queue.wish = a.queue.wish.Add(now).Sub(was)
+		a.queue.rawDemand = a.queue.rawDemand.Add(now).Sub(was)
 		s.climb(a.queue)
 	}
 	s.dirty = s.dirty[:0]
 	for _, q := range s.leavers {
-		q.wish, q.gone, q.leaver = q.wish.Sub(q.gone), unit.Resources{}, false
+		q.rawDemand, q.goneDemand, q.leaver = q.rawDemand.Sub(q.goneDemand), unit.Resources{}, false
 		s.climb(q)
 	}
 	s.leavers = s.leavers[:0]
 	if s.stale {
 		s.stale = false
 		s.root.share = s.total
-		s.pour(s.root)
+		s.recomputeShares(s.root)
 	}
 	s.refresh()
 	if s.site.Fair.Preemption {
@@ -57,7 +57,7 @@ func (s *scheduler) update(now unit.Time) {
 	}
 }
 
-// touch notes that an application's demand may have changed.
+// touch marks an application whose demand may have changed.
 func (s *scheduler) touch(a *app) {
 	if !a.dirty {
 		a.dirty = true
@@ -65,29 +65,29 @@ func (s *scheduler) touch(a *app) {
 	}
 }
 
-// climb brings the demands of a queue and of those above it up to date.
+// climb updates the demands of a queue and of those above it.
 func (s *scheduler) climb(q *queue) {
 	for q != nil && s.demand(q) {
 		q = q.parent
 	}
 }
 
-// demand cuts what is wished for below q to its maximum, and says whether that changed anything.
+// demand caps q's raw demand at its maximum, and says whether it changed.
 func (s *scheduler) demand(q *queue) bool {
 	was := q.demand
-	if q.demand = q.wish.Min(q.max); q.demand == was {
+	if q.demand = q.rawDemand.Min(q.max); q.demand == was {
 		return false
 	}
 	if q.parent != nil {
-		q.parent.wish = q.parent.wish.Add(q.demand).Sub(was)
+		q.parent.rawDemand = q.parent.rawDemand.Add(q.demand).Sub(was)
 	}
 	return true
 }
 
-// pour shares what q has among what is below it.
-func (s *scheduler) pour(q *queue) {
+// recomputeShares divides q's share among its children.
+func (s *scheduler) recomputeShares(q *queue) {
 	if q.leaf {
-		s.pourApps(q)
+		s.shareApps(q)
 		return
 	}
 	switch q.kind {
@@ -103,23 +103,25 @@ func (s *scheduler) pour(q *queue) {
 				Active: int64(min(k.runnable, 1)), Share: k.share,
 			})
 		}
-		s.pourKind(q)
+		s.computeShares(q)
 		for i, k := range q.kids {
 			k.share = s.classes[i].Share
 		}
 	}
 	for _, k := range q.kids {
-		s.pour(k)
+		s.recomputeShares(k)
 	}
 }
 
-func (s *scheduler) pourKind(q *queue) { fair.Pour(s.classes, q.share, q.kind == drfKind) }
+func (s *scheduler) computeShares(q *queue) {
+	fair.ComputeShares(s.classes, q.share, q.kind == drfKind)
+}
 
 // unbounded is the maximum share of an application.
 var unbounded = unit.Resources{Mem: 1 << 60, Cores: 1 << 60}
 
-// pourApps shares what a leaf has among its applications. Unless weights go by size, all have the same share.
-func (s *scheduler) pourApps(q *queue) {
+// shareApps divides a leaf's share among its applications. Unless weights go by size, all have the same share.
+func (s *scheduler) shareApps(q *queue) {
 	if len(q.apps) == 0 {
 		return
 	}
@@ -135,7 +137,7 @@ func (s *scheduler) pourApps(q *queue) {
 	}
 	if !s.site.Fair.SizeBasedWeight {
 		s.classes = append(s.classes[:0], fair.Class{Claim: fair.Claim{Weight: 1, Max: unbounded}, Active: int64(len(q.apps))})
-		s.pourKind(q)
+		s.computeShares(q)
 		for _, a := range q.apps {
 			a.share = s.classes[0].Share
 		}
@@ -145,7 +147,7 @@ func (s *scheduler) pourApps(q *queue) {
 	for _, a := range q.apps {
 		s.classes = append(s.classes, fair.Class{Claim: fair.Claim{Weight: a.weight, Max: unbounded}, Active: 1})
 	}
-	s.pourKind(q)
+	s.computeShares(q)
 	for i, a := range q.apps {
 		a.share = s.classes[i].Share
 	}

@@ -1,4 +1,4 @@
-package fairrm
+package fair
 
 import (
 	"fmt"
@@ -112,7 +112,7 @@ func (w *world) remove(id string) {
 	delete(w.asked, a)
 }
 
-// check compares the scheduler's books with sums taken anew.
+// check compares the scheduler's sums with recomputed ones.
 func (w *world) check(t tb) {
 	t.Helper()
 	s := w.s

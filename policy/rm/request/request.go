@@ -1,21 +1,21 @@
-// Package request holds what one application still wants: how many containers at each priority and place.
+// Package request holds one application's outstanding requests: how many containers at each priority and place.
 //
 // A ResourceManager does not see tasks. It sees counts: "at priority 20, 3 on node 7, 5 in rack 1, 9 anywhere". Each
-// count is set by the application (never added to), and taken down as containers are given:
+// count is set by the application (never added to), and decremented as containers are allocated:
 //
 //	node-local   one less on the node, in its rack and anywhere
 //	rack-local   one less in the rack and anywhere; the node keeps its count
 //	off-rack     one less anywhere; node and rack keep theirs
 //
-// The count anywhere is therefore the number of containers still wanted, and the others are hints that may have grown
-// stale. An entry that is taken down to 0 vanishes; one that the application sets to 0 stays, and is still counted as a place;
-// setting the count anywhere to 0 forgets the whole priority. Source: Hadoop's AppSchedulingInfo and
+// The count anywhere is therefore the number of containers still wanted, and the others are hints that may be
+// stale. An entry decremented to 0 is removed; one that the application sets to 0 stays, and still counts as a place;
+// setting the count anywhere to 0 drops the whole priority. Source: Hadoop's AppSchedulingInfo and
 // LocalityAppPlacementAllocator.
 //
 // # Cost
 //
-// Finding a place is a binary search in its priority's row, so an application with wishes on thousands of nodes costs as
-// little to look at as one with three. Nothing here allocates once a row has grown to the places that are named in it.
+// Finding a place is a binary search in its priority's row, so an application with preferences on thousands of nodes costs
+// little more than one with three. Nothing here allocates once a row has grown to its number of places.
 package request
 
 import (
@@ -38,8 +38,8 @@ type Table struct {
 // the Table is cleared.
 type Row struct {
 	Priority int32
-	// For the scheduler's own use: turns that were let go, the closeness that is allowed by now, nodes that are kept for this
-	// priority and how often that was said again.
+	// For the scheduler's own use: skipped scheduling opportunities, the locality level allowed by now, nodes reserved for this
+	// priority and the number of re-reservations.
 	Missed               int64
 	Level                policy.Near
 	Reserved, Rereserved int64
@@ -56,7 +56,7 @@ type entry struct {
 	size    unit.Resources
 }
 
-// Set writes what an application asks, with the size as the scheduler has rounded it. It says whether the priority wanted
+// Set records an ask, with the size as rounded by the scheduler. It says whether the priority wanted
 // nothing before and wants something now.
 func (t *Table) Set(a rm.Ask, size unit.Resources) (rose bool) {
 	r := t.row(a.Priority)
@@ -81,8 +81,8 @@ func (t *Table) Set(a rm.Ask, size unit.Resources) (rose bool) {
 	return was == 0
 }
 
-// Take takes down the counts for one container that the row is given on node n, as near as the place that was used. It
-// returns the size that is asked for there. The counts used must be positive (see Row.Wants).
+// Take decrements the counts for one container allocated to the row on node n at locality near. It
+// returns the size requested there. The counts used must be positive (see Row.Wants).
 func (t *Table) Take(r *Row, near policy.Near, n *rm.Node) unit.Resources {
 	size := r.anywhere.size
 	if near == policy.RackLocal || near == policy.NodeLocal {
@@ -98,7 +98,7 @@ func (t *Table) Take(r *Row, near policy.Near, n *rm.Node) unit.Resources {
 	return size
 }
 
-// Restore undoes Take, for a container that its application never heard of. Counts that have vanished come back as 1.
+// Restore undoes Take, for a container that its application never knew about. Removed counts come back as 1.
 func (t *Table) Restore(priority int32, near policy.Near, n *rm.Node, size unit.Resources) {
 	r := t.row(priority)
 	if near == policy.RackLocal || near == policy.NodeLocal {
@@ -113,13 +113,13 @@ func (t *Table) Restore(priority int32, near policy.Near, n *rm.Node, size unit.
 	t.add(r, 1)
 }
 
-// Clear forgets everything. The memory is kept for another application.
+// Clear drops everything. The memory is kept for reuse.
 func (t *Table) Clear() {
 	clear(t.rows)
 	*t = Table{rows: t.rows[:0]}
 }
 
-// Rows are the priorities that were ever asked at, most urgent first; skip those with Any() == 0. The slice is valid
+// Rows are the priorities ever requested, most urgent first; skip those with Any() == 0. The slice is valid
 // until the next Set, Restore or Clear.
 func (t *Table) Rows() []*Row { return t.rows }
 
@@ -199,7 +199,7 @@ func (r *Row) At(p rm.Place) (int64, unit.Resources) {
 	return 0, unit.Resources{}
 }
 
-// Wants says whether a container on n could be given as near as that: all counts that it would take down are positive.
+// Wants says whether a container on n could be allocated at that locality: all counts it would decrement are positive.
 func (r *Row) Wants(near policy.Near, n *rm.Node) bool {
 	if r.anywhere.count <= 0 {
 		return false
@@ -216,7 +216,7 @@ func (r *Row) Wants(near policy.Near, n *rm.Node) bool {
 	return true
 }
 
-// SizeAt is what a container on n has that is given as near as that.
+// SizeAt is the size of a container allocated on n at that locality.
 func (r *Row) SizeAt(near policy.Near, n *rm.Node) unit.Resources {
 	switch near {
 	case policy.NodeLocal:
@@ -229,7 +229,7 @@ func (r *Row) SizeAt(near policy.Near, n *rm.Node) unit.Resources {
 	return r.anywhere.size
 }
 
-// Each calls f with all that the row asks for: nodes first, then racks, then anywhere.
+// Each calls f for every request of the row: nodes first, then racks, then anywhere.
 func (r *Row) Each(f func(p rm.Place, count int64, size unit.Resources)) {
 	racks := len(r.places)
 	for i := range r.places {
@@ -250,7 +250,7 @@ func (r *Row) Each(f func(p rm.Place, count int64, size unit.Resources)) {
 	}
 }
 
-// Places is how many places are named, anywhere among them.
+// Places is the number of places, including anywhere.
 func (r *Row) Places() int {
 	if r.anywhere.present {
 		return r.live + 1
@@ -297,7 +297,7 @@ func (r *Row) restore(p rm.Place, size unit.Resources) {
 	e.count++
 }
 
-// forget drops all places; the row stays, with what the scheduler noted in it.
+// forget drops all places; the row and the scheduler's fields stay.
 func (r *Row) forget() {
 	r.anywhere = entry{}
 	r.places, r.live = r.places[:0], 0

@@ -1,11 +1,11 @@
-// Package endless makes input that never ends, for tests of readers that must refuse it in little memory.
+// Package endless makes infinite input, for tests of readers that must refuse it in bounded memory.
 package endless
 
 import "runtime"
 
-// Reader yields a head, then a body for ever, and looks at the memory in use now and then.
+// Reader yields a head, then a body forever, and samples the memory in use.
 type Reader struct {
-	Peak uint64 // most heap in use so far, bytes
+	Peak uint64 // max heap in use so far, bytes
 
 	head, body string
 	at, reads  int
