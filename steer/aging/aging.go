@@ -1,9 +1,9 @@
-// Package aging is a steering policy for jobs' priorities: a job that waits gets a higher one for every while that it has waited, and its own back
-// once it runs. So no job waits for ever behind those that keep coming with a higher priority.
+// Package aging is a steering policy for job priorities: it raises the priority of a job for every period that the job has waited, and restores it
+// once the job runs. So no job starves behind a stream of jobs with a higher priority.
 //
 //	priority = its own + step * floor(time waited / after), at most max
 //
-// It works where the scheduler goes by priorities: fifo and capacity in the simulator, the Capacity Scheduler of a real ResourceManager.
+// It works with schedulers that honour priorities: fifo and capacity in the simulator, the Capacity Scheduler of a real ResourceManager.
 package aging
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Entry is the registry's line.
+// Entry is the policy's registry entry.
 var Entry = steer.Entry{
 	Name: "aging", Title: "raises the priority of jobs that wait too long, and puts it back when they run",
 	Params: []steer.Param{
@@ -33,7 +33,7 @@ type aging struct {
 	queue       string
 	after, look unit.Time
 	step, max   int
-	own         map[string]int // priorities of jobs that were raised, as found
+	own         map[string]int // original priorities of raised jobs
 	said        []slog.Attr
 }
 
@@ -129,5 +129,5 @@ func action(j *steer.Job, priority int, why string) steer.Action {
 // Explain implements steer.Explainer.
 func (a *aging) Explain() []slog.Attr { return a.said }
 
-// NotMade implements steer.Corrector: the next sample shows the priority as it is, and the change is asked for again.
+// NotMade implements steer.Corrector as a no-op: the next sample shows the actual priority, and the change is requested again.
 func (a *aging) NotMade(steer.Action) {}

@@ -10,7 +10,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// param is a setting by name. Those that an engine knows (queue, limit, minimum allocation) have none.
+// param is a named setting. What the engine knows (queue, limit, minimum allocation) has none.
 type param struct {
 	steer.Param
 	of []string // the controllers that read it; nil: all
@@ -19,12 +19,12 @@ type param struct {
 	set func(*Settings, string) error
 }
 
-// concerns tells whether a controller reads the parameter.
+// concerns reports whether a controller reads the parameter.
 func (p *param) concerns(controller string) bool {
 	return len(p.of) == 0 || slices.Contains(p.of, controller)
 }
 
-// Set gives the named setting of a controller a value as typed. What only other controllers read is refused.
+// Set parses the named setting of a controller. A setting that only other controllers read is rejected.
 func (s *Settings) Set(controller, name, value string) error {
 	i := slices.IndexFunc(params, func(p param) bool { return p.Name == name })
 	if i < 0 {

@@ -20,7 +20,7 @@ var titles = []struct{ name, title string }{
 // Names lists the controllers.
 func Names() []string { return steer.Registry(Entries()).Names() }
 
-// Entries are the registry's lines.
+// Entries are the controllers' registry entries.
 func Entries() (list []steer.Entry) {
 	for _, t := range titles {
 		e := steer.Entry{Name: t.name, Title: t.title, Needs: steer.Needs{AMLimit: true, Maps: t.name == "ahead"}}
@@ -37,11 +37,11 @@ func Entries() (list []steer.Entry) {
 	return list
 }
 
-// newFor makes the named controller for an engine and a person.
+// newFor makes the named controller for an engine and a person's settings.
 func newFor(name string, su *steer.Setup) (steer.Steerer, error) {
 	s := Defaults(name, su.Queue).On(su.Limit).Within(su.Bounds)
 	if s.Least, s.Seed = su.Minimum, su.Seed; su.Observe {
-		s.TakeOver = unit.Millisecond // what it asks for never comes into force: every sample begins from what is
+		s.TakeOver = unit.Millisecond // its actions never take effect: every sample starts from the actual value
 	}
 	for _, pair := range su.Set {
 		key, value, _ := strings.Cut(pair, "=")

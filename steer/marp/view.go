@@ -8,19 +8,19 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// view is a snapshot that makes sense, reduced to one queue.
+// view is a plausible snapshot, reduced to one queue.
 type view struct {
 	now              unit.Time
 	idle             int     // percent of processor time, whole
-	idleShare        float64 // the same as it was read; negative: no sensor
+	idleShare        float64 // the same, unrounded; negative: no sensor
 	pending, running int
-	jobs             []*steer.Job // of the queue, by order of arrival
-	present          float64      // share in force; 0: not known, negative: no limit
+	jobs             []*steer.Job // of the queue, in order of arrival
+	present          float64      // share in force; 0: unknown, negative: no limit
 	queue            *steer.Queue
-	capacity         unit.Resources // of the queue; the cluster's where the yard cannot tell
-	share            float64        // of one AM; 0: not known
+	capacity         unit.Resources // of the queue; the cluster's where unknown
+	share            float64        // of one AM; 0: unknown
 	am               unit.Resources
-	guessed          bool           // AM is a mean over the queue: no job tells its own
+	guessed          bool           // AM is a mean over the queue: no job reports its own
 	total, used      unit.Resources // of the cluster; of the queue where its headroom binds
 }
 
@@ -80,7 +80,7 @@ func (s *Settings) read(seen *steer.Snapshot, needCPU bool) (v view, why string)
 		}
 		v.jobs = append(v.jobs, j)
 	}
-	// Counts and list are read one after the other: in a large queue they may differ a little. A list that has lost
+	// Counts and list are read one after the other: in a large queue they may differ slightly. A list that has lost
 	// its jobs would look like a batch that has ended.
 	if counted := v.pending + v.running; max(counted-len(v.jobs), len(v.jobs)-counted) > max(counted, len(v.jobs))/10 {
 		return v, fmt.Sprintf("%d jobs are counted and %d listed", counted, len(v.jobs))
@@ -107,7 +107,7 @@ func (v *view) readQueue() string {
 	return ""
 }
 
-// size finds out how large an AM is and which share of the queue it takes.
+// size determines the size of an AM and the share of the queue it takes.
 func (v *view) size(s *Settings, seen *steer.Snapshot) {
 	v.capacity = v.queue.Capacity
 	if v.capacity.Mem == 0 {
@@ -119,7 +119,7 @@ func (v *view) size(s *Settings, seen *steer.Snapshot) {
 		}
 		if n := int64(v.running); v.am.IsZero() && n > 0 && v.queue.AMs.Mem > 0 {
 			v.am = unit.Resources{Mem: (v.queue.AMs.Mem + n - 1) / n, Cores: (v.queue.AMs.Cores + n - 1) / n}
-			v.guessed = true // of another moment than the count, perhaps
+			v.guessed = true // the count may be from another moment
 		}
 	}
 	if v.am.Mem > 0 {
