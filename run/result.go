@@ -9,14 +9,14 @@ import (
 	"github.com/yardmaster/yardmaster/result"
 )
 
-// Record is what a run came to.
+// Record is the outcome of a run.
 type Record struct {
 	*result.Run
-	Notes  []string // of the workload's reader; they are among the assumptions, too
+	Notes  []string // of the workload's reader; also among the assumptions
 	Curves result.Curves
 }
 
-// Result plays s into the figures that are shown of it. A run that ctx ended is shown as far as it got: its Partial is set.
+// Result runs s and computes the figures to show. If ctx ended the run, it covers what was done so far: its Partial is set.
 func Result(ctx context.Context, s Spec) (*Record, error) {
 	src, err := s.Workload.Open(s.Seed)
 	if err != nil {

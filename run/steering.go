@@ -16,7 +16,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// book is a steering policy that writes down what it sees and decides.
+// book wraps a steering policy and records what it sees and decides.
 type book struct {
 	steer.Steerer
 	who    *steer.Rehearsal
@@ -24,7 +24,7 @@ type book struct {
 	log    io.Writer
 	kinds  map[string]int64
 	points []result.SteerPoint
-	every  unit.Time // points are not closer than that
+	every  unit.Time // min distance between points
 	next   unit.Time
 	found  float64
 	blind  string
@@ -40,13 +40,13 @@ var (
 	_ steer.Corrector = (*book)(nil)
 )
 
-// mostPoints are more than a picture has columns; mostChanges are more than anybody reads.
+// mostPoints is more than a picture has columns; mostChanges is more than anybody reads.
 const (
 	mostPoints  = 4000
 	mostChanges = 10_000
 )
 
-// keepBook puts a book before the steering policy of a run; nil: nobody steers it.
+// keepBook wraps the steering policy of a run in a book; nil: the run is not steered.
 func keepBook(s *Spec) *book {
 	who := s.Scheduler.Steer
 	if who == nil {
@@ -88,7 +88,7 @@ func (b *book) Allow(kind steer.Kind, property string) error {
 	return b.who.Needs.Allow(kind, property, steer.AMLimit{Property: b.who.Property})
 }
 
-// Renew implements steer.Renewer: a fresh policy, in the same book.
+// Renew implements steer.Renewer: a fresh policy in the same book.
 func (b *book) Renew() (_ steer.Steerer, err error) {
 	b.Steerer, err = b.who.New(b.seed)
 	return b, err
@@ -101,8 +101,8 @@ func (b *book) NotMade(a steer.Action) {
 	}
 }
 
-// note keeps what is seen of the queue, where it differs from what was seen before. When there is too much of it, every other point
-// goes and further ones are kept half as often.
+// note records the state of the queue where it has changed. At the limit it drops every other point
+// and halves the sampling rate.
 func (b *book) note(seen *steer.Snapshot) {
 	for i := range seen.Queues {
 		q := &seen.Queues[i]
@@ -133,7 +133,7 @@ func (b *book) note(seen *steer.Snapshot) {
 	}
 }
 
-// finish says what became of it all. It is an error to have steered a queue that never had a job while others had.
+// finish summarises the steering. It is an error to have steered a queue that never had a job while others had.
 func (b *book) finish(sum *sim.Summary) (*result.Steering, error) {
 	if b == nil {
 		return nil, nil
@@ -159,7 +159,7 @@ func (b *book) finish(sum *sim.Summary) (*result.Steering, error) {
 			out.Decisions = append(out.Decisions, result.SteerCount{Kind: kind, Count: n})
 		}
 	}
-	knobs := map[string][2]float64{} // of queues: the value found, and the last one
+	knobs := map[string][2]float64{} // of queues: the original value, and the last one
 	for _, r := range sum.Receipts {
 		c := result.SteerChange{Asked: r.Asked.Seconds(), InForce: r.InForce.Seconds(), Knob: knobName(&r.Action), Old: r.Old, New: r.New, Why: r.Action.Why}
 		if r.Err != nil {

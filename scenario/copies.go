@@ -11,10 +11,10 @@ import (
 	"github.com/yardmaster/yardmaster/sim/hdfs"
 )
 
-// none puts a setting of a file aside.
+// none overrides a setting of a file.
 const none = "none"
 
-// copySettings are those of the copies of input blocks, and of slow tasks and their copies.
+// copySettings are those of block replicas, and of stragglers and speculative copies.
 func copySettings() []Setting {
 	return []Setting{
 		setting.Text("placement", "model", "HOW", "where the copies of input blocks lie (see replicas): "+strings.Join(hdfs.Names(), ", ")+"; "+hdfs.Default+" unless told",
@@ -38,7 +38,7 @@ func copySettings() []Setting {
 	}
 }
 
-// parseStragglers reads a share and a factor: 2%x10.
+// parseStragglers parses a share and a factor: 2%x10.
 func parseStragglers(v string) (sim.Stragglers, error) {
 	bad := fmt.Errorf("%q is not a share of tasks and a factor from 1 to a million; write 2%%x10, or none", v)
 	if v == none {
@@ -59,7 +59,7 @@ func parseStragglers(v string) (sim.Stragglers, error) {
 	return sim.Stragglers{Share: share, Factor: times}, nil
 }
 
-// copyAssumptions says, for a person, what is assumed of slow tasks and their copies.
+// copyAssumptions lists, for a person, the assumptions about slow tasks and their copies.
 func copyAssumptions(m *sim.Model) (out []string) {
 	if g := m.Stragglers; g.Share > 0 {
 		out = append(out, fmt.Sprintf("cluster: an attempt of a task takes %v times as long as it should with probability %v", g.Factor, g.Share))

@@ -14,10 +14,10 @@ import (
 	"github.com/yardmaster/yardmaster/workload/trace"
 )
 
-// Setting is one thing that a scenario says: a key of the file and a flag of the same name.
+// Setting is one setting of a scenario: a key of the file and a flag of the same name.
 type Setting = setting.Of[Scenario]
 
-// Apply replaces the values of a setting by those that a person gave.
+// Apply replaces the values of a setting by those given.
 func (s *Scenario) Apply(t *Setting, values []string) error {
 	s.said(t.Name)
 	return t.Apply(s, values)
