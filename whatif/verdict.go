@@ -44,7 +44,7 @@ func (c *pool) compare() *Comparison {
 func (out *Comparison) judge() {
 	first := out.Runs[0][0]
 	for _, m := range metrics {
-		// Where tasks have no length of their own, times alone are unknown: the ratio of elapsed to waited time says most.
+		// Where tasks have no length of their own, times alone are unknown: the response ratio stands in.
 		if unknown := first.Jobs.Finished > 0 && first.Metrics.Slowdown.Count == 0; unknown && m.ofAlone() || !unknown && m.ofWaits() {
 			continue
 		}
@@ -76,7 +76,7 @@ func (out *Comparison) settle() {
 	case len(out.Schedulers) < 2 || out.empty(0):
 	default:
 		if out.alike = len(out.Seeds) > 1 && out.constant(); out.alike {
-			// An interval without width would claim a certainty that does not come from randomness.
+			// A zero-width interval would claim certainty although nothing was random.
 			for r := range out.Rows {
 				out.Rows[r].unjudge()
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/yardmaster/yardmaster/internal/term"
 )
 
-// measurement is one thing that bench can measure.
+// measurement is one benchmark.
 type measurement struct {
 	name, about string
 	run         func(ctx context.Context, o benchOptions) (result any, table term.Table, err error)
@@ -133,7 +133,7 @@ func benchMemory(ctx context.Context, _ benchOptions) (any, term.Table, error) {
 	return r, t, nil
 }
 
-// networkJobs is how many jobs bench network plays.
+// networkJobs is how many jobs bench network runs.
 const networkJobs = 100
 
 func benchNetwork(ctx context.Context, _ benchOptions) (any, term.Table, error) {

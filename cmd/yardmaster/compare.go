@@ -49,7 +49,7 @@ func newCompare() *cobra.Command {
 			if len(c.Seeds) == 0 {
 				return errors.New("stopped before one seed had run under every scheduler: nothing to compare")
 			}
-			// What was worked out is shown first: no file that cannot be written takes it away.
+			// Show the results first: a file that cannot be written must not lose them.
 			w := cmd.OutOrStdout()
 			if out.json {
 				err = c.WriteJSON(w)

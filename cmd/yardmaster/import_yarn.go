@@ -21,7 +21,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// yarnFlags are what import yarn is told.
+// yarnFlags are the flags of import yarn.
 type yarnFlags struct {
 	login
 	history, webhdfs []string
@@ -191,7 +191,7 @@ func (f *yarnFlags) done(ctx context.Context, c *rest.Client) (string, error) {
 	return dir, nil
 }
 
-// when reads 7d, 36h (before now), 2026-11-01 (its begin) or all (no time).
+// when parses 7d, 36h (before now), 2026-11-01 (its start) or all (no time).
 func when(flag, text string, now time.Time) (time.Time, error) {
 	if text == "all" && flag == "--since" {
 		return time.Time{}, nil
@@ -215,7 +215,7 @@ func isDay(text string) bool {
 	return err == nil
 }
 
-// writeScenario writes the file that makes the folder one that can be simulated. One that is there already is kept: a person may
+// writeScenario writes the scenario file that makes the folder ready to simulate. An existing one is kept: a person may
 // have changed it.
 func writeScenario(ctx context.Context, o *history.Options, sum *history.Summary) error {
 	path := filepath.Join(o.Dir, scenario.FileName)
@@ -240,7 +240,7 @@ func writeScenario(ctx context.Context, o *history.Options, sum *history.Summary
 		samples int
 	}{
 		{&s.Yarn.AMStart, c.AMStart, c.AMSamples},
-		{&s.Yarn.ContainerStart, c.ContainerStart, 1}, // what is assumed goes with how task lengths are counted
+		{&s.Yarn.ContainerStart, c.ContainerStart, 1}, // the assumed delay matches how task lengths are measured
 		{&s.Yarn.ContainerExit, c.ContainerExit, c.ExitSamples},
 		{&s.Yarn.Commit, c.Commit, c.CommitSamples},
 	} {

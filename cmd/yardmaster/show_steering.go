@@ -12,7 +12,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// steeringLines say who steered, what was decided, and which way the share went.
+// steeringLines say who steered, what was decided, and how the share moved.
 func steeringLines(s *result.Steering) []string {
 	var kinds []string
 	for _, k := range s.Decisions {
@@ -50,7 +50,7 @@ func steerDelay(d result.SteerDelays) string {
 
 func decimal(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
-// shownChanges are as many as fit a screen.
+// shownChanges is as many as fit a screen.
 const shownChanges = 20
 
 // showChanges prints what a steering policy changed.

@@ -19,7 +19,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/yard"
 )
 
-// steerFlags are what yarn steer is told.
+// steerFlags are the flags of yarn steer.
 type steerFlags struct {
 	knobFlags
 	policy       string
@@ -39,10 +39,10 @@ type steerFlags struct {
 	changes      bool
 	stalled      time.Duration
 
-	lasts, gap, blind time.Duration // length, spacing and silence as read
+	lasts, gap, blind time.Duration // length, spacing and silence, parsed
 }
 
-// defaultListen is where the page is, unless that is taken.
+// defaultListen is the page's default address.
 const defaultListen = "127.0.0.1:9099"
 
 func newYarnSteer() *cobra.Command {
@@ -99,7 +99,7 @@ func policyList() string {
 	return out.String()
 }
 
-// check finds what cannot be meant before anybody is asked.
+// check finds conflicting options before any server is contacted.
 func (f *steerFlags) check(cmd *cobra.Command, args []string) error {
 	see := "See \"" + cmd.CommandPath() + " --help\"."
 	switch {
@@ -143,11 +143,11 @@ func (f *steerFlags) check(cmd *cobra.Command, args []string) error {
 			return misuse("", "--%s: %s is too short", t.flag, t.text)
 		}
 	}
-	_, err := newPolicy(f.policy, f.setup(steer.FairAM)) // what is wrong on one scheduler is wrong on any
+	_, err := newPolicy(f.policy, f.setup(steer.FairAM)) // an error on one scheduler is one on any
 	return err
 }
 
-// setup is what the policy is made for, on a scheduler with the given limit.
+// setup is what the policy is made from, on a scheduler with the given limit.
 func (f *steerFlags) setup(limit steer.AMLimit) *steer.Setup {
 	s := &steer.Setup{
 		Queue: f.queues[0], Queues: f.queues, Limit: limit, Observe: !f.act, Set: f.set,
@@ -227,7 +227,7 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 			New: func() (steer.Steerer, error) { return steerpolicy.Policies.New(f.policy, setup) },
 		},
 		Observe: func(e drive.Event) {
-			s.board.Observe(e) // first: who reads the line finds the page up to date
+			s.board.Observe(e) // first: the page is up to date when the line is printed
 			s.log.event(&e)
 		},
 	})

@@ -83,7 +83,7 @@ func newMetrics(about *About, age func() float64) *metrics {
 	return m
 }
 
-// take notes an event. The board has brought its own picture up to date already.
+// take counts an event. The board has already updated its own state.
 func (m *metrics) take(e *drive.Event, now *Now) {
 	if outcome := outcomes[e.Kind]; outcome != "" {
 		m.writes.WithLabelValues(outcome).Inc()
