@@ -190,7 +190,7 @@ func (b *Board) Observe(e drive.Event) {
 		}
 		b.add(Write{At: e.At, Outcome: foreign, Old: Number(e.Old), New: Number(e.New), key: e.Knob, Note: textOf(e.Attrs, "why")})
 	case drive.Blind:
-		n.Sees, n.Trouble = false, "No good look at the scheduler: "+said(e.Err)
+		n.Sees, n.Trouble = false, "No good sample of the scheduler: "+said(e.Err)
 	case drive.DeadMan:
 		n.Sees, n.Trouble = false, textOf(e.Attrs, "why")
 	}

@@ -100,10 +100,10 @@ func (b *Board) health(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if !n.Sees || time.Since(n.LastGood) > staleAfter {
 		w.WriteHeader(http.StatusServiceUnavailable)
-		fmt.Fprintf(w, "no good look at the scheduler since %s\n", n.LastGood.Format(time.RFC3339))
+		fmt.Fprintf(w, "no good sample of the scheduler since %s\n", n.LastGood.Format(time.RFC3339))
 		return
 	}
-	fmt.Fprintf(w, "ok: mode %s, last good look at %s\n", n.Mode, n.LastGood.Format(time.RFC3339))
+	fmt.Fprintf(w, "ok: mode %s, last good sample at %s\n", n.Mode, n.LastGood.Format(time.RFC3339))
 }
 
 // events notifies a browser whenever something has happened, at most twice a second.
