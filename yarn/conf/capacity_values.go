@@ -8,7 +8,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// values reads typed settings and keeps the first error.
+// values parses typed settings and keeps the first error.
 type values struct {
 	props *Properties
 	err   error
@@ -35,7 +35,7 @@ func (v *values) whole(name string, otherwise, least int) int {
 	return int(n)
 }
 
-// float reads a number from least to most that Hadoop holds in so many bits; what is not set stays.
+// float parses a number from least to most that Hadoop holds in so many bits; if it is not set, into is unchanged.
 func (v *values) float(name string, bits int, into *float64, least, most float64) {
 	p := v.props.Get(name)
 	if p == nil {
@@ -87,7 +87,7 @@ func parseFloat(s string, bits int) (float64, error) {
 	return f, nil
 }
 
-// share reads a capacity: 40, 3w or [memory=20480,vcores=10].
+// share parses a capacity: 40, 3w or [memory=20480,vcores=10].
 func (b *capacityReader) share(p *Property) (QueueShare, error) {
 	if strings.HasPrefix(p.Value, "[") {
 		room, err := b.absolute(p)
@@ -116,7 +116,7 @@ func (b *capacityReader) share(p *Property) (QueueShare, error) {
 	return s, nil
 }
 
-// maximum reads a maximum capacity: 80, -1 (as none) or an absolute amount.
+// maximum parses a maximum capacity: 80, -1 (none) or an absolute amount.
 func (b *capacityReader) maximum(p *Property) (QueueShare, error) {
 	if f, err := parseFloat(p.Value, 32); err == nil && f == -1 {
 		return QueueShare{}, nil
@@ -131,7 +131,7 @@ func (b *capacityReader) maximum(p *Property) (QueueShare, error) {
 	return s, err
 }
 
-// absolute reads [memory=20480,vcores=10]; memory may carry a unit.
+// absolute parses [memory=20480,vcores=10]; memory may have a unit.
 func (b *capacityReader) absolute(p *Property) (unit.Resources, error) {
 	var r unit.Resources
 	inner, ok := strings.CutSuffix(strings.TrimPrefix(p.Value, "["), "]")

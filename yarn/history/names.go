@@ -29,7 +29,7 @@ func (n *names) short(kind, name string) string {
 func (n *names) user(name string) string { return n.short("u", name) }
 func (n *names) job(name string) string  { return n.short("j", name) }
 
-// host replaces a host name as a whole, with its port.
+// host replaces a host name as a whole: loopback names and ports get no special treatment.
 func (n *names) host(name string) string { return n.short("h", name) }
 
 // rack replaces each component of a rack's path.
