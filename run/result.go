@@ -26,7 +26,7 @@ func Result(ctx context.Context, s Spec) (*Record, error) {
 	assumptions := slices.Concat(Describe(src).Assumed, s.Assumptions)
 	collector := result.NewCollector(result.Options{Version: build.Version(), TotalMem: s.Cluster.Total().Mem})
 	s.Sink = result.Tee(collector, s.Sink)
-	book := keepBook(&s)
+	recorder := newRecorder(&s)
 	sum, err := s.play(ctx, src)
 	if err != nil && !sum.Partial {
 		return nil, err
@@ -45,7 +45,7 @@ func Result(ctx context.Context, s Spec) (*Record, error) {
 	}
 	out.Run = collector.Finish(sum, about, append(assumptions, out.Notes...))
 	out.Curves = collector.Curves()
-	if out.Steering, err = book.finish(&sum); err != nil {
+	if out.Steering, err = recorder.finish(&sum); err != nil {
 		return nil, err
 	}
 	return out, nil

@@ -13,8 +13,8 @@ import (
 // A difference counts if it is clear (its interval, if any, excludes 0) and noticeable: at least one percent and, for
 // times, at least a second.
 const (
-	leastShare   = 0.01
-	leastSeconds = 1.0
+	minShare   = 0.01
+	minSeconds = 1.0
 )
 
 // asked are the metrics that people ask for first, in order. Gains are sought there, then in the other core rows, then in the rest.
@@ -235,7 +235,7 @@ func (out *Comparison) makespan(s int) string {
 			verb = "grows"
 		}
 		return fmt.Sprintf("the makespan %s from %s to %s", verb, Format(row.Cells[0].Mean, Seconds), Format(c.Mean, Seconds))
-	case c.Judgement == Unclear && math.Abs(c.Diff) >= leastShare*row.Cells[0].Mean:
+	case c.Judgement == Unclear && math.Abs(c.Diff) >= minShare*row.Cells[0].Mean:
 		return "whether the makespan moves is not clear"
 	}
 	return "the makespan does not move"
@@ -250,12 +250,12 @@ func (row *Row) differs(s int) float64 {
 		return 0
 	case Better, Worse, Unjudged:
 	}
-	least := leastShare * math.Abs(base)
+	threshold := minShare * math.Abs(base)
 	if row.Unit == Seconds {
-		least = max(least, leastSeconds)
-		base = max(base, leastSeconds) // from nothing to two seconds is not infinitely worse
+		threshold = max(threshold, minSeconds)
+		base = max(base, minSeconds) // from nothing to two seconds is not infinitely worse
 	}
-	if math.Abs(c.Diff) < least || c.Diff == 0 {
+	if math.Abs(c.Diff) < threshold || c.Diff == 0 {
 		return 0
 	}
 	size := c.Diff / math.Max(math.Abs(base), 1e-9)

@@ -113,13 +113,13 @@ func (out *Comparison) size() string {
 	if len(out.Runs) == 0 || len(out.Runs[0]) == 0 {
 		return ""
 	}
-	least, most, queues := out.Runs[0][0].Jobs.Submitted, int64(0), 0
+	fewest, most, queues := out.Runs[0][0].Jobs.Submitted, int64(0), 0
 	for _, r := range out.Runs[0] {
-		least, most, queues = min(least, r.Jobs.Submitted), max(most, r.Jobs.Submitted), max(queues, len(r.ByQueue))
+		fewest, most, queues = min(fewest, r.Jobs.Submitted), max(most, r.Jobs.Submitted), max(queues, len(r.ByQueue))
 	}
 	text := unit.Count(most, "job")
-	if least < most {
-		text = report.Number(least) + " to " + text
+	if fewest < most {
+		text = report.Number(fewest) + " to " + text
 	}
 	if queues > 1 {
 		text += " in " + unit.Count(int64(queues), "queue")

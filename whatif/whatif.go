@@ -142,8 +142,8 @@ func (c *pool) fail(at int, err error) {
 	}
 }
 
-// told records the progress of one run and reports that of all.
-func (c *pool) told(at int, done float64, jobs int64) {
+// update records the progress of one run and reports that of all.
+func (c *pool) update(at int, done float64, jobs int64) {
 	if c.plan.Progress == nil {
 		return
 	}
@@ -193,7 +193,7 @@ func (c *pool) run(ctx context.Context, variant, seed int) error {
 		s.Sink = result.Tee(paint.timeline, paint.jobs, s.Sink)
 	}
 	at := seed*len(p.Variants) + variant
-	s.Progress = func(g sim.Progress) { c.told(at, share(g.Finished, total), g.Finished) }
+	s.Progress = func(g sim.Progress) { c.update(at, share(g.Finished, total), g.Finished) }
 	got, err := run.Result(ctx, s)
 	if err != nil {
 		return wrap(err)
@@ -205,7 +205,7 @@ func (c *pool) run(ctx context.Context, variant, seed int) error {
 	if paint != nil {
 		c.pictures[variant] = paint.picture(got.Curves)
 	}
-	c.told(at, 1, got.Jobs.Finished)
+	c.update(at, 1, got.Jobs.Finished)
 	return nil
 }
 

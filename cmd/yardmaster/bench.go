@@ -25,8 +25,8 @@ type benchOptions struct {
 	maxTasks int64
 }
 
-// leastTasks is where growth begins.
-const leastTasks = 100_000
+// minTasks is where growth starts.
+const minTasks = 100_000
 
 var measurements = []measurement{
 	{"loop", "the simulator beside a bare event loop: the same events through the same queue", benchLoop},
@@ -60,8 +60,8 @@ func newBench() *cobra.Command {
 			if opt.rounds < 0 {
 				return misuse("", "--rounds: %d is negative; give 1 or more, or leave it out", opt.rounds)
 			}
-			if opt.maxTasks < leastTasks {
-				return misuse("", "--max-tasks: %d is less than %d, the least that growth measures", opt.maxTasks, leastTasks)
+			if opt.maxTasks < minTasks {
+				return misuse("", "--max-tasks: %d is less than %d, the minimum of growth", opt.maxTasks, minTasks)
 			}
 			m := measurements[slices.Index(names, args[0])]
 			r, table, err := m.run(cmd.Context(), opt)

@@ -34,7 +34,7 @@ func main() {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	left := &leftovers{}
 	ctx, cancel := context.WithCancel(contextWith(context.Background(), left))
-	go obey(signals, cancel, time.Now, func() {
+	go handleSignals(signals, cancel, time.Now, func() {
 		left.remove()
 		os.Exit(exitFailed)
 	})
@@ -43,19 +43,19 @@ func main() {
 	os.Exit(code)
 }
 
-// sameWish is how long after the first signal further ones count as the same request: a terminal, a shell and a supervisor may all send it.
-const sameWish = time.Second
+// sameRequest is how long after the first signal further ones count as the same request: a terminal, a shell and a supervisor may all send it.
+const sameRequest = time.Second
 
-// obey stops the work. The first signal asks it to stop and to keep what it has; one that comes later than sameWish after it ends the
+// handleSignals stops the work. The first signal asks it to stop and to keep what it has; one that comes later than sameRequest after it ends the
 // program immediately.
-func obey(signals <-chan os.Signal, end func(), now func() time.Time, atOnce func()) {
+func handleSignals(signals <-chan os.Signal, end func(), now func() time.Time, atOnce func()) {
 	var first time.Time
 	for range signals {
 		switch t := now(); {
 		case first.IsZero():
 			first = t
 			end()
-		case t.Sub(first) > sameWish:
+		case t.Sub(first) > sameRequest:
 			atOnce()
 			return
 		}

@@ -36,12 +36,12 @@ const (
 const guardFile = "guard"
 
 const (
-	guardPatience = 24 * time.Hour   // how long a guard keeps trying
-	guardWait     = 30 * time.Second // how long a steerer waits for an active guard
-	killedWithin  = 10 * time.Second // how long a killed process may take to end; one that waits for a disk may take for ever
-	holderLeaves  = time.Second      // a process that was killed may hold its lock a moment longer
-	strangerWait  = 3 * time.Second  // how long a restore waits for a process of another account that holds the machine's lock
-	heirWait      = 5 * time.Minute  // how long a guard waits for the next steerer to restore: longer than that one tries
+	guardTimeout = 24 * time.Hour   // how long a guard keeps trying
+	guardWait    = 30 * time.Second // how long a steerer waits for an active guard
+	killedWithin = 10 * time.Second // how long a killed process may take to end; one that waits for a disk may take for ever
+	holderLeaves = time.Second      // a process that was killed may hold its lock a moment longer
+	strangerWait = 3 * time.Second  // how long a restore waits for a process of another account that holds the machine's lock
+	heirWait     = 5 * time.Minute  // how long a guard waits for the next steerer to restore: longer than that one tries
 )
 
 // guard is the running guard, as the steerer sees it.
@@ -218,15 +218,15 @@ func openJournal(ctx context.Context, dir string, notice func(format string, arg
 		if !errors.As(err, &held) {
 			return j, err
 		}
-		patience := holderLeaves
+		timeout := holderLeaves
 		if guarded(dir, held.PID) {
-			if patience = guardWait; !told {
+			if timeout = guardWait; !told {
 				notice("A guard puts back what a steerer left behind: waiting for it.")
 				told = true
 			}
 		}
-		if time.Since(begin) > patience {
-			if patience == guardWait {
+		if time.Since(begin) > timeout {
+			if timeout == guardWait {
 				err = fmt.Errorf("a guard still tries to put back what a steerer left behind: see what it says, or end it with kill -9 %d and try again: %w", held.PID, err)
 			}
 			return nil, err

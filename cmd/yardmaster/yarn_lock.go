@@ -28,14 +28,14 @@ func newLock(servers, identities []string, held func()) (live.Lock, error) {
 		if err != nil {
 			return nil, err
 		}
-		all.locks = append(all.locks, patientLock{l})
+		all.locks = append(all.locks, waitingLock{l})
 	}
 	return all, nil
 }
 
 // queueLocks are taken in the order of the queues' names, to avoid deadlock. If one is lost, all count as lost.
 type queueLocks struct {
-	locks []patientLock
+	locks []waitingLock
 	held  func()
 	taken int
 	once  sync.Once
@@ -71,12 +71,12 @@ func (q *queueLocks) Release() (err error) {
 	return err
 }
 
-// patientLock waits for a lock that was taken on this machine: we hold the journal, so whoever took it has died, and it is free
+// waitingLock waits for a lock that was taken on this machine: we hold the journal, so whoever took it has died, and it is free
 // once ZooKeeper has noticed. A lock held by another machine is an immediate error.
-type patientLock struct{ *zk.Lock }
+type waitingLock struct{ *zk.Lock }
 
 // Acquire implements live.Lock.
-func (p patientLock) Acquire(ctx context.Context) error {
+func (p waitingLock) Acquire(ctx context.Context) error {
 	here, _ := os.Hostname() // unknown: an immediate error
 	for begin := time.Now(); ; {
 		err := p.Lock.Acquire(ctx)
@@ -94,10 +94,10 @@ func (p patientLock) Acquire(ctx context.Context) error {
 
 // hostLock excludes other steerers of this machine from some queues, in the order of their names, including those with another journal or under
 // another account: what one of them found would be what the other has written. It waits a moment for a lock that is held.
-func hostLock(ctx context.Context, identities []string, patience time.Duration) (io.Closer, error) {
+func hostLock(ctx context.Context, identities []string, timeout time.Duration) (io.Closer, error) {
 	var all closers
 	for _, id := range identities {
-		l, err := oneHostLock(ctx, id, patience)
+		l, err := oneHostLock(ctx, id, timeout)
 		if err != nil {
 			return nil, errors.Join(err, all.Close())
 		}
@@ -115,7 +115,7 @@ func (all closers) Close() (err error) {
 	return err
 }
 
-func oneHostLock(ctx context.Context, identity string, patience time.Duration) (io.Closer, error) {
+func oneHostLock(ctx context.Context, identity string, timeout time.Duration) (io.Closer, error) {
 	var known *hostlock.HeldError
 	for begin := time.Now(); ; {
 		l, err := hostlock.Take(identity)
@@ -126,7 +126,7 @@ func oneHostLock(ctx context.Context, identity string, patience time.Duration) (
 		if known == nil || held.UID >= 0 { // others can briefly keep a holder from being identified
 			known = held
 		}
-		if time.Since(begin) > patience || wait(ctx, 100*time.Millisecond) != nil {
+		if time.Since(begin) > timeout || wait(ctx, 100*time.Millisecond) != nil {
 			return nil, lockError{fmt.Errorf("%s is already being steered or restored with another journal: %w; end that first", identity, known)}
 		}
 	}

@@ -322,7 +322,7 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 	if word == standDown {
 		return nil
 	}
-	ctx, stop := context.WithTimeout(context.WithoutCancel(cmd.Context()), guardPatience)
+	ctx, stop := context.WithTimeout(context.WithoutCancel(cmd.Context()), guardTimeout)
 	defer stop()
 	if !stuck {
 		steerer = 0

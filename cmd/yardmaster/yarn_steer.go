@@ -174,7 +174,7 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 	defer client.CloseIdle()
 	f.queues = y.Queues()
 	setup := f.setup(y.Limit())
-	setup.Minimum = y.Least()
+	setup.Minimum = y.MinAllocation()
 	policy, err := newPolicy(f.policy, setup)
 	if err != nil {
 		return err

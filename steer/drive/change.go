@@ -48,7 +48,7 @@ func (d *driver) want(a steer.Action) {
 		d.order = append(d.order, n)
 	}
 	if q := n.queued; q != nil && (q.Value != a.Value || q.Queue != a.Queue || !slices.Equal(q.Shares, a.Shares)) {
-		d.tellRefused(k, *q, errors.New("the policy has changed its mind before it could be written"))
+		d.reportRefused(k, *q, errors.New("the policy has changed its mind before it could be written"))
 	}
 	now := d.now()
 	n.queued, n.since = &a, now
@@ -115,7 +115,7 @@ func (d *driver) flush(now time.Time) {
 // refuse reports that a change was not made, also to the policy: otherwise it would continue from a value that was never in force, and the next
 // change would be a jump.
 func (d *driver) refuse(k Knob, a steer.Action, err error) {
-	d.tellRefused(k, a, err)
+	d.reportRefused(k, a, err)
 	d.notMade(a)
 }
 
@@ -125,7 +125,7 @@ func (d *driver) notMade(a steer.Action) {
 	}
 }
 
-func (d *driver) tellRefused(k Knob, a steer.Action, err error) {
+func (d *driver) reportRefused(k Knob, a steer.Action, err error) {
 	e := Event{Kind: Refused, Knob: k, Action: a, Since: d.now(), New: a.Value, Err: err}
 	if n := d.knobs[k]; n != nil {
 		e.Since = n.since

@@ -87,14 +87,14 @@ func Same(k Knob, a, b Value) bool {
 }
 
 // Within clamps AM shares to the operator's bounds.
-func Within(least, most float64) func(Knob, float64) (float64, string) {
+func Within(lo, hi float64) func(Knob, float64) (float64, string) {
 	return func(k Knob, v float64) (float64, string) {
 		switch {
 		case k.Kind != steer.SetQueue || k.Property != steer.FairAM.Property && k.Property != steer.CapacityAM.Property:
-		case v < least:
-			return least, fmt.Sprintf("%.4g is below --min %.4g", v, least)
-		case v > most:
-			return most, fmt.Sprintf("%.4g is above --max %.4g", v, most)
+		case v < lo:
+			return lo, fmt.Sprintf("%.4g is below --min %.4g", v, lo)
+		case v > hi:
+			return hi, fmt.Sprintf("%.4g is above --max %.4g", v, hi)
 		}
 		return v, ""
 	}

@@ -163,4 +163,4 @@ func (p *port) inForce(k Knob, v Value) (bool, error) {
 }
 
 func (p *port) log(e Entry) error { return p.ask(Request{Op: Log, Entry: e}).Err }
-func (p *port) tell(e Event)      { p.ask(Request{Op: Tell, Event: e}) }
+func (p *port) notify(e Event)    { p.ask(Request{Op: Tell, Event: e}) }

@@ -265,7 +265,7 @@ func (r *recovery) close(kind EventKind, h *Entry, present Value, why string) er
 }
 
 func (r *recovery) emit(kind EventKind, h *Entry, now Value, err error, why string) {
-	r.tell(Event{
+	r.notify(Event{
 		At: r.now(), Kind: kind, Knob: h.Knob, Old: h.New.Number, New: now.Number, Err: err, Open: len(r.journal.open), Mode: "restore",
 		Attrs: []slog.Attr{slog.String("knob", h.Knob.String()), slog.String("original", h.Original.String()),
 			slog.String("new", now.String()), slog.String("why", why)},

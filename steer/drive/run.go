@@ -37,18 +37,18 @@ func (d *driver) run() (err error) {
 type driver struct {
 	*port
 	Rules
-	policy   steer.Steerer
-	seen     steer.Snapshot    // the policy's last sample
-	jobs     map[string]string // queues of its jobs, by ID; nil: not built yet
-	finished []steer.Finished  // not seen by the policy yet
-	mode     string
-	start    time.Time
-	look     time.Time // the next one
-	done     bool      // the policy wants no further samples
-	sight    sight
-	away     pause
-	knobs    map[Knob]*knob
-	order    []*knob // of knobs, as first changed
+	policy     steer.Steerer
+	seen       steer.Snapshot    // the policy's last sample
+	jobs       map[string]string // queues of its jobs, by ID; nil: not built yet
+	finished   []steer.Finished  // not seen by the policy yet
+	mode       string
+	start      time.Time
+	nextSample time.Time
+	done       bool // the policy wants no further samples
+	sight      sight
+	away       pause
+	knobs      map[Knob]*knob
+	order      []*knob // of knobs, as first changed
 
 	missing map[Knob]absence // during a restore
 }
@@ -56,7 +56,7 @@ type driver struct {
 // loop does what is due and sleeps until something else is.
 func (d *driver) loop() (why string, err error) {
 	d.sight.seen, d.sight.used = d.start, d.start
-	d.look = d.now()
+	d.nextSample = d.now()
 	for {
 		switch {
 		case d.isLost():
@@ -73,10 +73,10 @@ func (d *driver) loop() (why string, err error) {
 		case d.done:
 		case d.mode == "wait":
 			err = d.await(now)
-		case !now.Before(d.look):
+		case !now.Before(d.nextSample):
 			err = d.step()
 		case !now.Before(d.glance()):
-			d.see()
+			d.sample()
 		}
 		if err != nil {
 			return "", err
@@ -112,7 +112,7 @@ func (d *driver) sampling() time.Time {
 	if d.mode == "wait" {
 		return d.away.next
 	}
-	return earliest(d.look, d.glance())
+	return earliest(d.nextSample, d.glance())
 }
 
 func earliest(a, b time.Time) time.Time {
@@ -124,20 +124,20 @@ func earliest(a, b time.Time) time.Time {
 
 // step passes a sample to the policy and carries out its actions.
 func (d *driver) step() error {
-	snap, took, ok := d.see()
+	snap, took, ok := d.sample()
 	now := d.now()
 	if !ok {
-		d.look = d.sight.retry(d.Silence)
+		d.nextSample = d.sight.retry(d.Silence)
 		return nil
 	}
 	snap.Finished, d.finished = d.finished, nil
 	d.seen, d.jobs = snap, nil
 	d.tidy()
-	do, again, err := think(d.policy, &snap)
+	do, again, err := decide(d.policy, &snap)
 	if err != nil {
 		return err
 	}
-	d.look, d.done = now.Add(span(again)), again <= 0
+	d.nextSample, d.done = now.Add(span(again)), again <= 0
 	d.emit(Event{Kind: Decided, Snapshot: &snap, Latency: took}, d.explain(do)...)
 	if r, can := d.policy.(steer.Refuser); can && r.Refused() {
 		if d.isOpen() && now.Sub(d.sight.used) >= d.Silence {
@@ -202,8 +202,8 @@ type PanicError struct {
 
 func (e *PanicError) Error() string { return fmt.Sprintf("the policy failed: %v", e.Value) }
 
-// think lets the policy decide, and recovers if it panics.
-func think(p steer.Steerer, seen *steer.Snapshot) (do []steer.Action, again unit.Time, err error) {
+// decide lets the policy decide, and recovers if it panics.
+func decide(p steer.Steerer, seen *steer.Snapshot) (do []steer.Action, again unit.Time, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &PanicError{Value: p, Stack: debug.Stack()}
@@ -275,5 +275,5 @@ func (d *driver) emit(e Event, attrs ...slog.Attr) {
 		e.Open = len(d.Journal.open)
 	}
 	e.Attrs = attrs
-	d.tell(e)
+	d.notify(e)
 }

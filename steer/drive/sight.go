@@ -27,8 +27,8 @@ func (s *sight) retry(silence time.Duration) time.Time {
 	return at
 }
 
-// see takes a snapshot. After too long without one the driver stops acting.
-func (d *driver) see() (snap steer.Snapshot, took time.Duration, ok bool) {
+// sample takes a snapshot. After too long without one the driver stops acting.
+func (d *driver) sample() (snap steer.Snapshot, took time.Duration, ok bool) {
 	began := d.now()
 	a := d.ask(Request{Op: Sample, Until: began.Add(sensing)})
 	snap, err := a.Snapshot, a.Err
@@ -63,10 +63,10 @@ func (d *driver) glance() time.Time {
 	if d.sight.bad > 0 {
 		return d.sight.retry(d.Silence)
 	}
-	if end := d.sight.seen.Add(d.Silence); d.look.After(end) {
+	if end := d.sight.seen.Add(d.Silence); d.nextSample.After(end) {
 		return end.Add(-d.Silence / 4)
 	}
-	return d.look
+	return d.nextSample
 }
 
 // pause is the state of a driver that waits for good snapshots.
@@ -101,7 +101,7 @@ func (d *driver) await(now time.Time) error {
 		}
 	}
 	each := min(2*time.Second, max(d.Settle/4, time.Millisecond))
-	if _, _, ok := d.see(); !ok {
+	if _, _, ok := d.sample(); !ok {
 		d.away.good = time.Time{}
 		d.away.next = d.sight.retry(d.Silence)
 		return nil
@@ -123,7 +123,7 @@ func (d *driver) await(now time.Time) error {
 	if d.Act {
 		d.mode = "act"
 	}
-	d.sight.used, d.look = now, now
+	d.sight.used, d.nextSample = now, now
 	d.emit(Event{Kind: Back},
 		slog.Duration("good", now.Sub(d.away.good).Round(time.Millisecond)), slog.String("why", "a fresh policy begins"))
 	return nil

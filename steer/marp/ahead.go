@@ -33,7 +33,7 @@ type ahead struct {
 	flight  int // admitted jobs that are not at work yet
 	asked   unit.Time
 	timed   bool // their delay measures the lead
-	patient unit.Time
+	timeout unit.Time
 	failed  int // consecutive raises that admitted nobody
 	above   int // consecutive samples with the forecast above the target
 	peaks   float64
@@ -41,13 +41,13 @@ type ahead struct {
 }
 
 const (
-	patience = unit.Minute // for an admitted job to get to work: twice the longest delay of an idle scheduler
-	enough   = 3           // raises without effect: it is not the share that holds jobs back
-	evidence = 2           // consecutive samples: one reading is not enough
+	startTimeout = unit.Minute // for an admitted job to get to work: twice the longest delay of an idle scheduler
+	enough       = 3           // raises without effect: it is not the share that holds jobs back
+	evidence     = 2           // consecutive samples: one reading is not enough
 )
 
 func newAhead(f Forecasting) *ahead {
-	return &ahead{Forecasting: f, courses: map[string]*course{}, patient: patience}
+	return &ahead{Forecasting: f, courses: map[string]*course{}, timeout: startTimeout}
 }
 
 // begin keeps what earlier batches taught about the lead and the jobs' sizes.
@@ -56,7 +56,7 @@ func (a *ahead) begin(*loop, *view) {
 	a.held, a.flight, a.above, a.failed = false, 0, 0, 0
 }
 
-func (a *ahead) look(c *loop, v *view) (m move, again unit.Time) {
+func (a *ahead) decide(c *loop, v *view) (m move, again unit.Time) {
 	again = c.set.Look
 	a.watch(v)
 	f := a.forecast(v)
@@ -123,14 +123,14 @@ func (a *ahead) fit(room float64, v *view) int {
 func (a *ahead) starting(v *view) int {
 	n := 0
 	for _, j := range v.jobs {
-		if k := a.courses[j.ID]; j.Started && !k.working && v.now-k.begun < a.patient {
+		if k := a.courses[j.ID]; j.Started && !k.working && v.now-k.begun < a.timeout {
 			n++
 		}
 	}
-	if a.flight > 0 && v.now-a.asked >= a.patient {
+	if a.flight > 0 && v.now-a.asked >= a.timeout {
 		a.flight = 0
 		a.failed++
-		a.patient = min(2*a.patient, unit.Hour)
+		a.timeout = min(2*a.timeout, unit.Hour)
 	}
 	return max(n, a.flight)
 }
@@ -185,5 +185,5 @@ func (a *ahead) arrived(now unit.Time) {
 	} else {
 		a.lead = (a.lead + took) / 2
 	}
-	a.patient = max(patience, 4*a.lead)
+	a.timeout = max(startTimeout, 4*a.lead)
 }

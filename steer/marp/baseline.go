@@ -11,7 +11,7 @@ type static struct{ Fixed }
 
 func (static) sizeless()          {}
 func (static) begin(*loop, *view) {}
-func (static) look(c *loop, _ *view) (move, unit.Time) {
+func (static) decide(c *loop, _ *view) (move, unit.Time) {
 	return move{why: "the value stays"}, c.set.Look
 }
 

@@ -13,7 +13,7 @@ type cbt struct{ *Idling }
 
 func (cbt) begin(*loop, *view) {}
 
-func (l cbt) look(c *loop, v *view) (m move, again unit.Time) {
+func (l cbt) decide(c *loop, v *view) (m move, again unit.Time) {
 	again = c.set.Look
 	if v.idle <= l.IdleAbove {
 		return c.giveBack(v, l.Idling), again

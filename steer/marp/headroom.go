@@ -48,9 +48,9 @@ func (v *view) bind() {
 }
 
 // fits reports whether the queue has room for one more AM and one of its tasks.
-func (v *view) fits(least unit.Resources) bool {
+func (v *view) fits(minimum unit.Resources) bool {
 	q := v.queue
-	task := least
+	task := minimum
 	if n := q.Containers - int64(v.running); n > 0 { // the mean of the running ones
 		held := q.Used.Sub(q.AMs)
 		task = task.Max(unit.Resources{Mem: held.Mem / n, Cores: held.Cores / n})
@@ -100,7 +100,7 @@ func (c *loop) spare(v *view, m move) move {
 	}
 	lower := move{keep: true, why: bar + ": given back"}
 	if plain { // it does not count jobs
-		lower.to = max(c.found, c.least)
+		lower.to = max(c.found, c.minShare)
 		return lower
 	}
 	for _, j := range hungry { // once per job: at its end there is nothing left to give back

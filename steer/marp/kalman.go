@@ -37,7 +37,7 @@ func (k *kalman) filter(z float64) float64 {
 	return k.x
 }
 
-func (k *kalman) look(c *loop, v *view) (m move, again unit.Time) {
+func (k *kalman) decide(c *loop, v *view) (m move, again unit.Time) {
 	again = c.set.Look
 	if k.rounds == 0 {
 		k.pending = v.pending
@@ -56,7 +56,7 @@ func (k *kalman) look(c *loop, v *view) (m move, again unit.Time) {
 		m.to = roundTo(c.value+march(k.BandLow-u), 6)
 		m.why += ": below the band"
 	case u > k.High:
-		m.to = max(roundTo(c.value-march(u-k.High), 6), c.least)
+		m.to = max(roundTo(c.value-march(u-k.High), 6), c.minShare)
 		m.why += ": above the band"
 	default:
 		m.why += ": within the band"

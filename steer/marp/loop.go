@@ -12,7 +12,7 @@ import (
 // jobs. It returns what to change and how long to wait; the loop adds the wait after an increase.
 type controller interface {
 	begin(c *loop, v *view)
-	look(c *loop, v *view) (m move, again unit.Time)
+	decide(c *loop, v *view) (m move, again unit.Time)
 }
 
 // move is a change that a controller asks for. The zero value: no change.
@@ -46,27 +46,27 @@ type loop struct {
 	skew       unit.Time // added to times: how far the clock has been set back so far
 	bad        int       // consecutive samples that could not be acted on
 
-	found, value  float64
-	hasFound      bool
-	known, wrote  bool
-	written       unit.Time
-	did           Kind      // of the last write
-	undone        int       // consecutive writes that were not made
-	unfinished    bool      // the batch is over, but the first value is not restored
-	ours          []float64 // the last values written
-	steps         Steps
-	stepped       float64 // AM share that steps were derived from
-	k             int64   // AMs that value is meant to admit, when they are counted
-	sizes         sizes   // inputs of k
-	jobs          map[string]*mark
-	unfed         map[string]unit.Time // running jobs that get no task, and since when
-	full          unit.Time            // last time the queue had no room for another job
-	wasFull       bool
-	said          Decision
-	least, finest float64 // lower bound, half the resolution
-	digits        int
-	am            unit.Resources // as last seen
-	told          bool           // by a job
+	found, value     float64
+	hasFound         bool
+	known, wrote     bool
+	written          unit.Time
+	did              Kind      // of the last write
+	undone           int       // consecutive writes that were not made
+	unfinished       bool      // the batch is over, but the first value is not restored
+	ours             []float64 // the last values written
+	steps            Steps
+	stepped          float64 // AM share that steps were derived from
+	k                int64   // AMs that value is meant to admit, when they are counted
+	sizes            sizes   // inputs of k
+	jobs             map[string]*mark
+	unfed            map[string]unit.Time // running jobs that get no task, and since when
+	full             unit.Time            // last time the queue had no room for another job
+	wasFull          bool
+	said             Decision
+	minShare, finest float64 // lower bound, half the resolution
+	digits           int
+	am               unit.Resources // as last seen
+	reported         bool           // by a job
 }
 
 // sizes are the inputs, besides the share, to the number of AMs.
@@ -222,7 +222,7 @@ func (c *loop) pass(v *view) ([]steer.Action, unit.Time) {
 			return c.write(v, Raise, first, fmt.Sprintf("nothing runs, %d waiting, and there is no room for any AM: one more", v.pending)), c.set.Look + c.set.AfterIncrease
 		}
 	}
-	m, again := c.controller.look(c, v)
+	m, again := c.controller.decide(c, v)
 	do := c.apply(v, c.spare(v, m))
 	if c.said.Kind == Raise {
 		again += c.set.AfterIncrease
@@ -299,7 +299,7 @@ func (c *loop) start(v *view) float64 {
 		return l.Value
 	}
 	if _, plain := c.controller.(sizeless); plain && c.steps == (Steps{}) {
-		return c.least
+		return c.minShare
 	}
 	if c.set.Slots || c.set.Limit.Whole && c.set.Steps == (Steps{}) && v.share > 0 {
 		return c.slotShare(v, 1)
@@ -312,7 +312,7 @@ func (c *loop) first(v *view) float64 {
 	if _, ok := c.controller.(static); ok {
 		return c.start(v)
 	}
-	return min(max(c.start(v), c.least), c.set.Max)
+	return min(max(c.start(v), c.minShare), c.set.Max)
 }
 
 // slotShare is the share that lets k AMs run.

@@ -31,7 +31,7 @@ func (s *sampler) begin(c *loop, _ *view) {
 	}
 }
 
-func (s *sampler) look(c *loop, v *view) (move, unit.Time) {
+func (s *sampler) decide(c *loop, v *view) (move, unit.Time) {
 	switch {
 	case s.resting:
 		s.resting = false

@@ -8,8 +8,8 @@ import (
 
 // measure derives steps and bounds from the size of an AM: what a job reports, now or before, overrides the queue's mean.
 func (c *loop) measure(v *view) (why string) {
-	if v.share > 0 && (!v.guessed || !c.told) {
-		c.am, c.told = v.am, !v.guessed
+	if v.share > 0 && (!v.guessed || !c.reported) {
+		c.am, c.reported = v.am, !v.guessed
 	} else if c.am.Mem > 0 {
 		v.am = c.am
 		v.share = c.set.Limit.Of(v.capacity, c.am)
@@ -24,15 +24,15 @@ func (c *loop) measure(v *view) (why string) {
 		return fmt.Sprintf("an AM (%v) is larger than the queue (%v)", v.am, v.capacity)
 	case v.share > 0:
 		c.digits = digits(v.share)
-		if c.least = ceilTo(v.share, c.digits); c.set.Limit.Whole {
-			c.least = min(c.least, c.slotShare(v, 1)) // it rounds up itself
+		if c.minShare = ceilTo(v.share, c.digits); c.set.Limit.Whole {
+			c.minShare = min(c.minShare, c.slotShare(v, 1)) // it rounds up itself
 		}
 	case (!plain && c.steps == Steps{} || c.set.Slots) && v.pending+v.running > 0:
 		return "the size of AMs is not known: give it, or steps"
 	default:
-		c.digits, c.least = digits(c.steps.Inc), c.steps.Inc
+		c.digits, c.minShare = digits(c.steps.Inc), c.steps.Inc
 	}
-	c.least = min(max(c.least, c.set.Min), c.set.Max)
+	c.minShare = min(max(c.minShare, c.set.Min), c.set.Max)
 	c.finest = math.Pow10(-c.digits) / 2
 	return ""
 }
@@ -79,7 +79,7 @@ func (c *loop) sync(v *view) (why string) {
 		return "the share in force is not known: let the controller preset its own"
 	}
 	if c.set.KeepFound && c.set.Min == 0 && c.hasFound {
-		c.least = min(max(c.least, c.found), c.set.Max)
+		c.minShare = min(max(c.minShare, c.found), c.set.Max)
 	}
 	return ""
 }

@@ -25,12 +25,12 @@ type view struct {
 }
 
 const (
-	mostJobs = 1_000_000 // more than any engine can hold in one queue
-	most     = 1 << 50   // MiB, vcores or containers: more than there are, and safe to add up
+	maxJobs   = 1_000_000 // more than any engine can hold in one queue
+	maxAmount = 1 << 50   // MiB, vcores or containers: more than there are, and safe to add up
 )
 
 func sane(r unit.Resources) bool {
-	return min(r.Mem, r.Cores) >= 0 && max(r.Mem, r.Cores) <= most
+	return min(r.Mem, r.Cores) >= 0 && max(r.Mem, r.Cores) <= maxAmount
 }
 
 // read reduces a snapshot, or says why it cannot be acted on.
@@ -75,7 +75,7 @@ func (s *Settings) read(seen *steer.Snapshot, needCPU bool) (v view, why string)
 		switch {
 		case !(j.Progress >= 0 && j.Progress <= 100.5) || !(j.Maps >= 0 && j.Maps <= 1.005):
 			return v, fmt.Sprintf("job %s: progress of %v %% (maps %v) is impossible", j.ID, j.Progress, j.Maps)
-		case min(j.Running, j.Pending) < 0 || max(j.Running, j.Pending) > most || !sane(j.AM):
+		case min(j.Running, j.Pending) < 0 || max(j.Running, j.Pending) > maxAmount || !sane(j.AM):
 			return v, fmt.Sprintf("job %s: a count or size is impossible", j.ID)
 		}
 		v.jobs = append(v.jobs, j)
@@ -96,7 +96,7 @@ func (s *Settings) read(seen *steer.Snapshot, needCPU bool) (v view, why string)
 func (v *view) readQueue() string {
 	q := v.queue
 	switch {
-	case q.Waiting < 0 || q.Running < 0 || q.Waiting > mostJobs || q.Running > mostJobs:
+	case q.Waiting < 0 || q.Running < 0 || q.Waiting > maxJobs || q.Running > maxJobs:
 		return fmt.Sprintf("%d jobs waiting and %d running is impossible", q.Waiting, q.Running)
 	case math.IsNaN(q.AMShare) || math.IsInf(q.AMShare, 0) || q.AMShare > 1:
 		return fmt.Sprintf("a share of %v for AMs is impossible", q.AMShare)

@@ -32,11 +32,11 @@ func (c *loop) apply(v *view, m move) []steer.Action {
 		want = roundTo(c.value+float64(m.up)*c.steps.Inc-float64(m.down)*c.steps.Dec, c.digits)
 	}
 	rises := want > c.value
-	least := c.least
+	lower := c.minShare
 	if m.keep && c.hasFound {
-		least = max(least, c.found)
+		lower = max(lower, c.found)
 	}
-	if held := min(max(want, least), c.set.Max); held != want {
+	if held := min(max(want, lower), c.set.Max); held != want {
 		m.why += fmt.Sprintf("; held at %v instead of %v", held, want)
 		want, recount = held, c.set.Slots && m.to == 0
 	}

@@ -127,7 +127,7 @@ func (b *capacity1Reader) queues() error {
 	}
 	for _, p := range b.props.List {
 		name, setting, ok := splitQueue1(p.Name)
-		if _, known := b.at[name]; !ok || known || queueSettings1.of(setting) == unheard {
+		if _, known := b.at[name]; !ok || known || queueSettings1.of(setting) == unknownSetting {
 			continue
 		}
 		if err := add(name, p); err != nil {
@@ -191,9 +191,9 @@ func (b *capacity1Reader) queue(q *Capacity1Queue) {
 	q.AcceptFactor = b.whole(key("init-accept-jobs-factor"), o.AcceptFactor, 1)
 }
 
-// above0 reads a number above 0 and at most most.
-func (b *capacity1Reader) above0(name string, otherwise, most float64) float64 {
-	b.double(name, &otherwise, 0, most)
+// above0 reads a number above 0 and at most hi.
+func (b *capacity1Reader) above0(name string, otherwise, hi float64) float64 {
+	b.double(name, &otherwise, 0, hi)
 	if otherwise == 0 {
 		p := b.props.Get(name)
 		b.fail(p.Pos.Errorf("%s is %s: it must be above 0", p.Name, shorten(p.Value)))
@@ -258,7 +258,7 @@ func (b *capacity1Reader) classify(p *Property) {
 	name, setting, ofQueue := splitQueue1(p.Name)
 	if ofQueue {
 		rest, table = setting, queueSettings1
-		if _, there := b.at[name]; !there && table.of(setting) != unheard {
+		if _, there := b.at[name]; !there && table.of(setting) != unknownSetting {
 			c.warn(p.Pos, "%s has no effect: there is no queue %s in %s", shorten(p.Name), shorten(name), queueNames1)
 			return
 		}
@@ -266,7 +266,7 @@ func (b *capacity1Reader) classify(p *Property) {
 	switch table.of(rest) {
 	case notModelled:
 		c.notModelled(p)
-	case unheard:
+	case unknownSetting:
 		c.unknown(p, rest, table)
 	}
 }

@@ -9,12 +9,12 @@ import (
 type meaning uint8
 
 const (
-	unheard     meaning = iota
-	modelled            // modelled
-	leafOnly            // modelled in leaves; ignored on a parent
-	ifHeartbeat         // for engines with heartbeats
-	notModelled         // known, ignored here
-	harmless            // does not affect scheduling
+	unknownSetting meaning = iota
+	modelled               // has an effect
+	leafOnly               // has an effect in leaves; ignored on a parent
+	ifHeartbeat            // for engines with heartbeats
+	notModelled            // known, ignored here
+	harmless               // does not affect scheduling
 )
 
 // settings are names by meaning, separated by blanks.
@@ -62,7 +62,7 @@ func (t settings) of(name string) meaning {
 			}
 		}
 	}
-	return unheard
+	return unknownSetting
 }
 
 // names are those without *, sorted.
@@ -93,7 +93,7 @@ func (b *capacityReader) classify(p *Property) {
 		c.HeartbeatOnly = note(c.HeartbeatOnly, p.String()+" is not modelled without node heartbeats")
 	case notModelled:
 		c.notModelled(p)
-	case unheard:
+	case unknownSetting:
 		c.unknown(p, rest, schedulerSettings)
 	}
 }
@@ -115,7 +115,7 @@ func (b *capacityReader) classifyQueue(p *Property, rest string) {
 		}
 	case notModelled:
 		b.c.notModelled(p)
-	case unheard:
+	case unknownSetting:
 		if len(b.c.Warnings) > maxNotes {
 			return
 		}
@@ -124,7 +124,7 @@ func (b *capacityReader) classifyQueue(p *Property, rest string) {
 				continue
 			}
 			dots++
-			if queueSettings.of(name[i+1:]) == unheard {
+			if queueSettings.of(name[i+1:]) == unknownSetting {
 				continue
 			}
 			var known []string

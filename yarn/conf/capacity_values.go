@@ -20,7 +20,7 @@ func (v *values) fail(err error) {
 	}
 }
 
-func (v *values) whole(name string, otherwise, least int) int {
+func (v *values) whole(name string, otherwise, lo int) int {
 	p := v.props.Get(name)
 	if p == nil {
 		return otherwise
@@ -29,14 +29,14 @@ func (v *values) whole(name string, otherwise, least int) int {
 	switch {
 	case err != nil:
 		v.fail(p.Pos.Errorf("%s is %q, not a whole number", p.Name, shorten(p.Value)))
-	case int(n) < least:
-		v.fail(p.Pos.Errorf("%s is %d: it must be at least %d", p.Name, n, least))
+	case int(n) < lo:
+		v.fail(p.Pos.Errorf("%s is %d: it must be at least %d", p.Name, n, lo))
 	}
 	return int(n)
 }
 
-// float parses a number from least to most that Hadoop holds in so many bits; if it is not set, into is unchanged.
-func (v *values) float(name string, bits int, into *float64, least, most float64) {
+// float parses a number from lo to hi that Hadoop holds in so many bits; if it is not set, into is unchanged.
+func (v *values) float(name string, bits int, into *float64, lo, hi float64) {
 	p := v.props.Get(name)
 	if p == nil {
 		return
@@ -47,20 +47,20 @@ func (v *values) float(name string, bits int, into *float64, least, most float64
 		v.fail(p.Pos.Errorf("%s is %q: write the percentage without the sign", p.Name, shorten(p.Value)))
 	case err != nil:
 		v.fail(p.Pos.Errorf("%s is %q, not a number", p.Name, shorten(p.Value)))
-	case f < least || f > most:
-		v.fail(p.Pos.Errorf("%s is %s: it must be between %v and %v", p.Name, shorten(p.Value), least, most))
+	case f < lo || f > hi:
+		v.fail(p.Pos.Errorf("%s is %s: it must be between %v and %v", p.Name, shorten(p.Value), lo, hi))
 	default:
 		*into = f
 	}
 }
 
-func (v *values) double(name string, into *float64, least, most float64) {
-	v.float(name, 64, into, least, most)
+func (v *values) double(name string, into *float64, lo, hi float64) {
+	v.float(name, 64, into, lo, hi)
 }
 
-func (v *values) number(name string, otherwise float32, least, most float64) float32 {
+func (v *values) number(name string, otherwise float32, lo, hi float64) float32 {
 	f := float64(otherwise)
-	v.float(name, 32, &f, least, most)
+	v.float(name, 32, &f, lo, hi)
 	return float32(f)
 }
 

@@ -94,7 +94,7 @@ func (f *fairReader) warn(e *Element, text string) {
 // top reads defaults first: they apply to queues anywhere in the file.
 func (f *fairReader) top(top *Element) error {
 	var queues []*Element
-	patience := preemption{minShare: unit.Never, fairShare: unit.Never, threshold: 0.5}
+	timeouts := preemption{minShare: unit.Never, fairShare: unit.Never, threshold: 0.5}
 	for _, e := range top.Children {
 		var err error
 		switch e.Name {
@@ -115,7 +115,7 @@ func (f *fairReader) top(top *Element) error {
 		case "queuePlacementPolicy":
 			err = f.placement(e)
 		default:
-			err = f.patience(e, &patience)
+			err = f.preemptionDefaults(e, &timeouts)
 		}
 		if err != nil {
 			return err
@@ -123,7 +123,7 @@ func (f *fairReader) top(top *Element) error {
 	}
 	root := f.Default
 	root.Name, root.Pos, root.Parent, root.MaxApps, root.MaxAMShare, root.Max = "root", top.Pos(), true, Unlimited, -1, WholeShare()
-	root.MinShareTimeout, root.FairShareTimeout, root.FairShareThreshold = patience.minShare, patience.fairShare, patience.threshold
+	root.MinShareTimeout, root.FairShareTimeout, root.FairShareThreshold = timeouts.minShare, timeouts.fairShare, timeouts.threshold
 	f.Root = &root
 	for _, e := range queues {
 		name, _ := e.Attr("name")

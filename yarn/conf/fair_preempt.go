@@ -14,8 +14,8 @@ type preemption struct {
 	named               bool // defaultFairSharePreemptionTimeout was given: it overrides its older name
 }
 
-// patience reads a top-level element that may concern preemption.
-func (f *fairReader) patience(e *Element, p *preemption) (err error) {
+// preemptionDefaults reads a top-level element that may concern preemption.
+func (f *fairReader) preemptionDefaults(e *Element, p *preemption) (err error) {
 	switch e.Name {
 	case "defaultMinSharePreemptionTimeout":
 		p.minShare, err = f.seconds(e)

@@ -15,11 +15,11 @@ type Share struct {
 	Cores   float64 // vcores, or percent of the cluster's vcores
 }
 
-// most is the max amount; far below overflow when shares are summed.
-const most = 1 << 50
+// maxAmount is the max amount; far below overflow when shares are summed.
+const maxAmount = 1 << 50
 
 // WholeShare means no limit: the max amount.
-func WholeShare() Share { return Share{Mem: most, Cores: most} }
+func WholeShare() Share { return Share{Mem: maxAmount, Cores: maxAmount} }
 
 // Of is the share of a cluster. 29 % of 100 is 28: Hadoop multiplies by 29/100, which is slightly less than 0.29.
 func (s Share) Of(total unit.Resources) unit.Resources {
@@ -29,7 +29,7 @@ func (s Share) Of(total unit.Resources) unit.Resources {
 	return unit.Resources{Mem: cut(float64(total.Mem) * (s.Mem / 100)), Cores: cut(float64(total.Cores) * (s.Cores / 100))}
 }
 
-func cut(v float64) int64 { return int64(min(v, most)) }
+func cut(v float64) int64 { return int64(min(v, maxAmount)) }
 
 // share parses the three notations of resources: "1024 mb, 1 vcores"; "50%" or "50% memory, 20% cpu"; and
 // "memory-mb=1024, vcores=1" or "memory-mb=50%, vcores=20%". In the last, an omitted resource is 0 for a minimum and
@@ -145,5 +145,5 @@ func amount(s string) (float64, bool) {
 	if err != nil || !(v >= 0) || math.IsInf(v, 0) {
 		return 0, false
 	}
-	return min(v, most), true
+	return min(v, maxAmount), true
 }

@@ -25,9 +25,9 @@ const (
 	// startCall is the min duration of an AM's call to start a container on a node. Hadoop's history does not have it; this is
 	// what a quiet cluster takes.
 	startCall = 60 * unit.Millisecond
-	// hearing is the mean time from a container's allocation until its AM is notified: half of an AM's heartbeat
+	// notifyDelay is the mean time from a container's allocation until its AM is notified: half of an AM's heartbeat
 	// (yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms, 1000).
-	hearing = 500 // ms
+	notifyDelay = 500 // ms
 	// linger is how long an AM's container stays after its application has ended for the ResourceManager: MRAppMaster sleeps for
 	// 5 s, then stops its services and its process.
 	linger = 6000 // ms
@@ -103,7 +103,7 @@ func calibrate(s *samples) Calibration {
 		c.AMFrom = "from submission to the job's being ready, lower decile: how long it takes when nothing has to be waited for"
 	}
 	if len(s.Overhead) > 0 {
-		half := max(ms(quantile(s.Overhead, 0.5)-hearing), 0) / 2
+		half := max(ms(quantile(s.Overhead, 0.5)-notifyDelay), 0) / 2
 		c.ContainerStart, c.ContainerExit = max(half, startCall), half
 	}
 	return c

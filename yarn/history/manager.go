@@ -34,8 +34,8 @@ type site struct {
 
 // Longer lists are not those of a cluster, and would not fit into memory.
 const (
-	mostNodes = 100_000   // what fits into a cluster file
-	mostApps  = 2_000_000 // also of the history server
+	maxNodes = 100_000   // what fits into a cluster file
+	maxApps  = 2_000_000 // also of the history server
 )
 
 // askManager reads the cluster and the list of ended applications: six requests in all.
@@ -57,8 +57,8 @@ func (im *importer) askManager(ctx context.Context) error {
 			s.away++
 			continue
 		}
-		if s.nodes = append(s.nodes, n); len(s.nodes) > mostNodes {
-			return fmt.Errorf("the ResourceManager lists more than %d nodes: is this its web address?", mostNodes)
+		if s.nodes = append(s.nodes, n); len(s.nodes) > maxNodes {
+			return fmt.Errorf("the ResourceManager lists more than %d nodes: is this its web address?", maxNodes)
 		}
 	}
 	if s.conf, err = c.Conf(ctx); err != nil {
@@ -94,8 +94,8 @@ func (im *importer) list(ctx context.Context, f rest.AppFilter, into *map[key]*a
 		if err != nil {
 			return 0, err
 		}
-		if listed++; listed > mostApps {
-			return 0, fmt.Errorf("the ResourceManager lists more than %d applications: ask for less with --since", mostApps)
+		if listed++; listed > maxApps {
+			return 0, fmt.Errorf("the ResourceManager lists more than %d applications: ask for less with --since", maxApps)
 		}
 		k, ok := parseKey(a.ID)
 		if !ok || !slices.Contains(f.States, a.State) {

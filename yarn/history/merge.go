@@ -12,14 +12,14 @@ import (
 	"github.com/yardmaster/yardmaster/workload/jobfile"
 )
 
-// mostOpen is how many parts are merged at a time: each is an open file with a page of every column in memory.
-const mostOpen = 32
+// maxOpen is how many parts are merged at a time: each is an open file with a page of every column in memory.
+const maxOpen = 32
 
 // compact merges parts until few enough are left for one merge. The order in which parts are replaced by larger ones survives a kill
 // without duplicates: a job that is in two parts is taken once, see merged.
 func (s *store) compact() error {
-	for len(s.parts) > mostOpen {
-		old := slices.Clone(s.parts[:mostOpen])
+	for len(s.parts) > maxOpen {
+		old := slices.Clone(s.parts[:maxOpen])
 		m, err := s.merge(old)
 		if err != nil {
 			return err
@@ -34,7 +34,7 @@ func (s *store) compact() error {
 				return err
 			}
 		}
-		s.parts = s.parts[mostOpen:]
+		s.parts = s.parts[maxOpen:]
 	}
 	return nil
 }

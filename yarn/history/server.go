@@ -28,8 +28,8 @@ func (im *importer) askHistory(ctx context.Context) error {
 		if !ok || j.FinishTime <= 0 {
 			continue
 		}
-		if listed++; listed > mostApps {
-			return fmt.Errorf("the history server lists more than %d jobs: ask for less with --since", mostApps)
+		if listed++; listed > maxApps {
+			return fmt.Errorf("the history server lists more than %d jobs: ask for less with --since", maxApps)
 		}
 		switch {
 		case im.store.has(k):

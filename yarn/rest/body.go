@@ -34,9 +34,9 @@ func (s *slot) free() {
 	}
 }
 
-// patient is a body with an idle timeout, and an overall limit of streamWithin timeouts: a server that
+// idleBody is a body with an idle timeout, and an overall limit of streamWithin timeouts: a server that
 // drips is never idle. The reader's own time between reads does not count.
-type patient struct {
+type idleBody struct {
 	body    io.ReadCloser
 	cancel  context.CancelFunc
 	timeout time.Duration
@@ -45,7 +45,7 @@ type patient struct {
 	err     error
 }
 
-func (p *patient) Read(b []byte) (int, error) {
+func (p *idleBody) Read(b []byte) (int, error) {
 	if p.err != nil {
 		return 0, p.err
 	}
@@ -87,21 +87,21 @@ const (
 	streamWithin = 60
 )
 
-// hurried is a body with a deadline.
-type hurried struct {
+// deadlineBody is a body with a deadline.
+type deadlineBody struct {
 	body  io.Reader
 	until time.Time
 	after time.Duration // for the message
 }
 
-func (h *hurried) Read(b []byte) (int, error) {
+func (h *deadlineBody) Read(b []byte) (int, error) {
 	if time.Now().After(h.until) {
 		return 0, incomplete(h.after)
 	}
 	return h.body.Read(b)
 }
 
-func (p *patient) Close() error {
+func (p *idleBody) Close() error {
 	err := p.body.Close()
 	p.cancel()
 	return err

@@ -232,7 +232,7 @@ func (c *Client) hop(ctx context.Context, k *call, u *url.URL, client *http.Clie
 		}
 		return nil, err
 	}
-	return &answer{resp, &patient{body: resp.Body, cancel: cancel, timeout: c.o.Timeout}, u, nil}, nil
+	return &answer{resp, &idleBody{body: resp.Body, cancel: cancel, timeout: c.o.Timeout}, u, nil}, nil
 }
 
 // plain is an address for messages: without the query, which may hold a name or a token.

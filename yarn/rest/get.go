@@ -25,8 +25,8 @@ func get[T any](ctx context.Context, c *Client, k *call, keys ...string) (v T, e
 // whole reads a whole response; a web page instead of data is an error.
 func (c *Client) whole(ctx context.Context, k *call, use func([]byte) error) error {
 	return c.read(ctx, k, func(a *answer) error {
-		most := c.most(k)
-		data, err := io.ReadAll(io.LimitReader(&hurried{a.body, time.Now().Add(wholeWithin * c.o.Timeout), wholeWithin * c.o.Timeout}, most+1))
+		most := c.maxHeld(k)
+		data, err := io.ReadAll(io.LimitReader(&deadlineBody{a.body, time.Now().Add(wholeWithin * c.o.Timeout), wholeWithin * c.o.Timeout}, most+1))
 		if err != nil {
 			return err
 		}
@@ -43,8 +43,8 @@ func (c *Client) whole(ctx context.Context, k *call, use func([]byte) error) err
 // maxRelayed bounds what a user's process may make us hold. JSON takes some twenty times its size in memory.
 const maxRelayed = 1 << 20
 
-// most is the max number of bytes of a response to hold.
-func (c *Client) most(k *call) int64 {
+// maxHeld is the max number of bytes of a response to hold.
+func (c *Client) maxHeld(k *call) int64 {
 	if k.relayed {
 		return min(c.o.MaxAnswer, maxRelayed)
 	}

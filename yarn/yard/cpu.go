@@ -47,7 +47,7 @@ func newSource(text string, y *Yard) (source, error) {
 	case "none":
 		return noSource{}, nil
 	case "host", "host:nice-idle":
-		h := &hostCounters{nice: name != "host", read: procStat, least: time.Second}
+		h := &hostCounters{nice: name != "host", read: procStat, minInterval: time.Second}
 		var err error
 		if h.last, err = h.read(); err != nil {
 			return nil, fmt.Errorf("idle processors: %w: choose another source", err)
@@ -96,10 +96,10 @@ func (allocation) idle(_ context.Context, seen *steer.Snapshot, _ *rest.Metrics)
 
 // hostCounters are this machine's, over the last second or two.
 type hostCounters struct {
-	nice  bool
-	read  func() (counters, error)
-	least time.Duration // min measuring interval
-	last  counters
+	nice        bool
+	read        func() (counters, error)
+	minInterval time.Duration // min measuring interval
+	last        counters
 }
 
 // counters are processor time since boot, in ticks.
@@ -151,13 +151,13 @@ func (h *hostCounters) describe() string {
 }
 
 func (h *hostCounters) idle(ctx context.Context, _ *steer.Snapshot, _ *rest.Metrics) (float64, time.Duration, error) {
-	if time.Since(h.last.at) > 3*h.least { // the last reading is too old
+	if time.Since(h.last.at) > 3*h.minInterval { // the last reading is too old
 		var err error
 		if h.last, err = h.read(); err != nil {
 			return 0, 0, err
 		}
 	}
-	if short := h.least - time.Since(h.last.at); short > 0 {
+	if short := h.minInterval - time.Since(h.last.at); short > 0 {
 		select {
 		case <-time.After(short):
 		case <-ctx.Done():

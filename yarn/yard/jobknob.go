@@ -65,20 +65,20 @@ func (y *Yard) writeJob(ctx context.Context, k drive.Knob, v drive.Value) (err e
 	}
 	if k.Kind == steer.MoveJob {
 		_, err = y.c.MoveApp(ctx, k.Job, v.Text)
-		return fateOf(err)
+		return outcomeOf(err)
 	}
 	n, err := strconv.Atoi(v.Text)
 	if err != nil || n < 0 || int64(n) > y.maxPriority {
 		return fmt.Errorf("%v: %q is not a whole number from 0 to the cluster's maximum of %d (yarn.cluster.max-application-priority): not written", k, v.Text, y.maxPriority)
 	}
 	_, err = y.c.SetPriority(ctx, k.Job, n)
-	return fateOf(err)
+	return outcomeOf(err)
 }
 
-// fateOf translates the error of a write for a driver.
-func fateOf(err error) error {
-	var fate *rest.OutcomeUnknownError
-	if errors.As(err, &fate) || errors.Is(err, rest.ErrFormat) { // a page instead of a response: a gateway may have forwarded the request
+// outcomeOf translates the error of a write for a driver.
+func outcomeOf(err error) error {
+	var unknown *rest.OutcomeUnknownError
+	if errors.As(err, &unknown) || errors.Is(err, rest.ErrFormat) { // a page instead of a response: a gateway may have forwarded the request
 		return fmt.Errorf("%w: %w", drive.ErrOutcomeUnknown, err)
 	}
 	return err

@@ -30,9 +30,9 @@ type roll struct {
 
 // ends are the finished applications.
 type ends struct {
-	counted int64           // the ResourceManager's count when they were last listed
-	newest  int64           // ms since the epoch
-	told    map[string]bool // recently reported; nil: none listed yet
+	counted  int64           // the ResourceManager's count when they were last listed
+	newest   int64           // ms since the epoch
+	reported map[string]bool // recently reported; nil: none listed yet
 }
 
 const (
@@ -52,9 +52,9 @@ type listed struct {
 // forget makes the next sample list all.
 func (r *roll) forget() { *r = roll{ends: r.ends} }
 
-// look lists the applications in order of arrival, and returns what each steered queue still counts of ended ones:
+// list lists the applications in order of arrival, and returns what each steered queue still counts of ended ones:
 // an AM stays some seconds after its application. Two requests, whatever their number, and a third while some end.
-func (r *roll) look(ctx context.Context, y *Yard, at *leafMap, counted map[string]int) (jobs []*listed, gone map[string]ending, err error) {
+func (r *roll) list(ctx context.Context, y *Yard, at *leafMap, counted map[string]int) (jobs []*listed, gone map[string]ending, err error) {
 	now := time.Now()
 	whole := len(r.waiting) <= shortList || r.differs && now.Sub(r.listed) >= relist
 	f := rest.AppFilter{States: []string{"ACCEPTED"}}
@@ -177,14 +177,14 @@ func (y *Yard) size(ctx context.Context, jobs []*listed) {
 			y.roll.asked[j.Queue] = j
 			return
 		}
-		if asked++; asked >= mostAsked { // they may not have requested it yet
+		if asked++; asked >= maxAsked { // they may not have requested it yet
 			return
 		}
 	}
 }
 
-// mostAsked is the max number of applications queried per sample.
-const mostAsked = 3
+// maxAsked is the max number of applications queried per sample.
+const maxAsked = 3
 
 // anonymous adds the error of an application without identity or state.
 func anonymous(a *rest.App, err error) error {
@@ -224,7 +224,7 @@ func (y *Yard) ending(ctx context.Context, at *leafMap, now time.Time) (map[stri
 // finished lists the applications that have ended since the last sample: one request, and only if the ResourceManager's count has changed.
 func (r *roll) finished(ctx context.Context, y *Yard, at *leafMap, counted int64) (out []steer.Finished, err error) {
 	e := &r.ends
-	first := e.told == nil
+	first := e.reported == nil
 	if !first && counted == e.counted {
 		return nil, nil
 	}
@@ -237,7 +237,7 @@ func (r *roll) finished(ctx context.Context, y *Yard, at *leafMap, counted int64
 			return nil, err
 		}
 		newest = max(newest, a.FinishedTime)
-		if told[a.ID] = true; first || e.told[a.ID] {
+		if told[a.ID] = true; first || e.reported[a.ID] {
 			continue
 		}
 		out = append(out, steer.Finished{
@@ -245,7 +245,7 @@ func (r *roll) finished(ctx context.Context, y *Yard, at *leafMap, counted int64
 			Elapsed: unit.Time(max(a.FinishedTime-a.StartedTime, 0)) * unit.Millisecond, Service: serviceOf(&a),
 		})
 	}
-	r.ends = ends{counted: counted, newest: newest, told: told}
+	r.ends = ends{counted: counted, newest: newest, reported: told}
 	return out, nil
 }
 
@@ -329,15 +329,15 @@ func (m *ams) ask(ctx context.Context, c *rest.Client, jobs []*listed) {
 // possible reports whether an AM's report is plausible. The job's owner controls that AM.
 func possible(j *rest.Job) bool {
 	for _, n := range []int64{j.MapsTotal, j.MapsCompleted, j.MapsPending, j.ReducesTotal, j.ReducesCompleted, j.ReducesPending} {
-		if n < 0 || n > mostTasks {
+		if n < 0 || n > maxTasks {
 			return false
 		}
 	}
 	return j.MapProgress >= 0 && j.MapProgress <= 100.5
 }
 
-// mostTasks is more than any job has.
-const mostTasks = 1 << 40
+// maxTasks is more than any job has.
+const maxTasks = 1 << 40
 
 // tell applies an AM's report to its job.
 func (m *ams) tell(j *steer.Job) {
@@ -356,8 +356,8 @@ type asks struct {
 	next int
 }
 
-// asksALook is the max number of applications queried per sample.
-const asksALook = 8
+// asksPerSample is the max number of applications queried per sample.
+const asksPerSample = 8
 
 // ask queries some of them in turn.
 func (a *asks) ask(ctx context.Context, c *rest.Client, jobs []*listed) {
@@ -372,7 +372,7 @@ func (a *asks) ask(ctx context.Context, c *rest.Client, jobs []*listed) {
 		}
 	}
 	a.told = present
-	for range min(asksALook, len(ids)) {
+	for range min(asksPerSample, len(ids)) {
 		id := ids[a.next%len(ids)]
 		a.next++
 		if x, err := c.App(ctx, id); err == nil { // otherwise it has ended, or is queried again

@@ -308,7 +308,7 @@ func (y *Yard) capacityInForce(ctx context.Context, q, root *rest.Queue, share f
 	if base.Mem <= 0 {
 		return false, errors.New("the ResourceManager does not tell the queue's limit for AMs")
 	}
-	return math.Abs(float64(q.AMLimit.Memory)-share*float64(base.Mem)) <= float64(y.least.Mem)+1, nil
+	return math.Abs(float64(q.AMLimit.Memory)-share*float64(base.Mem)) <= float64(y.minAllocation.Mem)+1, nil
 }
 
 // near allows for single precision.
@@ -367,7 +367,7 @@ func (r *restActuator) write(ctx context.Context, k drive.Knob, was *drive.Value
 		change.Update = []rest.QueueChange{{Queue: k.Queue, Settings: []rest.Setting{s, mark}}}
 	}
 	_, err := r.y.c.ChangeScheduler(ctx, change)
-	return fateOf(err)
+	return outcomeOf(err)
 }
 
 // Actuator is how the knob is set: one of Actuators but auto, or "none".

@@ -58,7 +58,7 @@ func (y *Yard) Snapshot(ctx context.Context) (steer.Snapshot, error) {
 			counted[q.Path] = int(q.NumActive+q.NumPending+q.NumActiveApps+q.NumPendingApps) + parked[q.Path]
 		}
 	}
-	jobs, gone, err := y.roll.look(ctx, y, at, counted)
+	jobs, gone, err := y.roll.list(ctx, y, at, counted)
 	if err != nil {
 		return steer.Snapshot{}, err
 	}

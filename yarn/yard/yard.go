@@ -50,19 +50,19 @@ const All = "all"
 
 // Yard is a ResourceManager and some of its queues, which may be set. Its methods may be called from several goroutines.
 type Yard struct {
-	c           *rest.Client
-	o           Options
-	paths       []string // of the steered queues, by name
-	limit       steer.AMLimit
-	least       unit.Resources
-	maxPriority int64  // of an application
-	dominant    bool   // the CapacityScheduler is known to count vcores
-	cluster     string // its identity
-	began       time.Time
-	cpu         source
-	act         actuator
-	fair        *fairFile // nil: no file
-	notes       []string
+	c             *rest.Client
+	o             Options
+	paths         []string // of the steered queues, by name
+	limit         steer.AMLimit
+	minAllocation unit.Resources
+	maxPriority   int64  // of an application
+	dominant      bool   // the CapacityScheduler is known to count vcores
+	cluster       string // its identity
+	began         time.Time
+	cpu           source
+	act           actuator
+	fair          *fairFile // nil: no file
+	notes         []string
 
 	mu    sync.Mutex
 	was   map[drive.Knob]*drive.Value // knobs when they were last read or written; nil: unknown
@@ -109,7 +109,7 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 	if err != nil {
 		return nil, err
 	}
-	y.least = unit.Resources{Mem: amount(props, "yarn.scheduler.minimum-allocation-mb", 1024), Cores: amount(props, "yarn.scheduler.minimum-allocation-vcores", 1)}
+	y.minAllocation = unit.Resources{Mem: amount(props, "yarn.scheduler.minimum-allocation-mb", 1024), Cores: amount(props, "yarn.scheduler.minimum-allocation-vcores", 1)}
 	y.maxPriority = amount(props, "yarn.cluster.max-application-priority", 0)
 	y.cluster = identity(props, o.Client)
 	if y.cpu, err = newSource(o.CPU, y); err != nil {
@@ -197,8 +197,8 @@ func (y *Yard) Limit() steer.AMLimit { return y.limit }
 
 func (y *Yard) capacity() bool { return y.limit == steer.CapacityAM }
 
-// Least is the scheduler's minimum allocation.
-func (y *Yard) Least() unit.Resources { return y.least }
+// MinAllocation is the scheduler's minimum allocation.
+func (y *Yard) MinAllocation() unit.Resources { return y.minAllocation }
 
 // Notes are lines for an operator: the sources of data, and their caveats.
 func (y *Yard) Notes() []string { return slices.Clone(y.notes) }
