@@ -17,7 +17,7 @@ const none = "none"
 // copySettings are those of block replicas, and of stragglers and speculative copies.
 func copySettings() []Setting {
 	return []Setting{
-		setting.Text("placement", "model", "HOW", "where the copies of input blocks lie (see replicas): "+strings.Join(hdfs.Names(), ", ")+"; "+hdfs.Default+" unless told",
+		setting.Text("placement", "model", "HOW", "placement of the replicas of input blocks (see replicas): "+strings.Join(hdfs.Names(), ", ")+"; "+hdfs.Default+" unless told",
 			func(s *Scenario) *string { return &s.Model.Placement }, hdfs.Check),
 		setting.Value("stragglers", "model", "SHARExFACTOR", "tasks that take longer than they should: 2%x10, two in a hundred take ten times as long; none",
 			func(s *Scenario) *sim.Stragglers { return &s.Model.Stragglers }, parseStragglers, func(g sim.Stragglers) string {
@@ -26,7 +26,7 @@ func copySettings() []Setting {
 				}
 				return setting.Float(g.Share) + "x" + setting.Float(g.Factor)
 			}),
-		setting.Value("speculate", "model", "RULE", "give slow tasks a copy on another node by the rule of Hadoop 1 (hadoop) or of Zaharia et al. (late); none",
+		setting.Value("speculate", "model", "RULE", "run speculative copies of slow tasks, by the rule of Hadoop 1 (hadoop) or of Zaharia et al. (late); none",
 			func(s *Scenario) *string { return &s.Model.Speculate }, func(v string) (string, error) {
 				if v == none {
 					return "", nil

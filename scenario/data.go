@@ -36,11 +36,11 @@ func dataSettings() []Setting {
 				return err
 			}),
 		setting.Text("phases", "model", "MODEL",
-			"play the phases of maps and reduces on processors and disks, instead of task lengths: "+strings.Join(modelfile.Names(), ", ")+", or a file (docs/phases.md); none: lengths",
+			"simulate the phases of maps and reduces on processors and disks, instead of task lengths: "+strings.Join(modelfile.Names(), ", ")+", or a file (docs/phases.md); none: lengths",
 			func(s *Scenario) *string { return &s.Data.Phases }, nil),
 		setting.Number("pairs", "model", "tasks of a stage up to which its output is fetched node by node, beyond that rack by rack; 0: 32", 0, 1<<30,
 			func(s *Scenario) *int { return &s.Data.Pairs }),
-		setting.Share("flow-tolerance", "model", "relative change of a link's share below which its neighbours are not told; 0: exact", true,
+		setting.Share("flow-tolerance", "model", "relative change of a link's share below which it is not propagated; 0: exact", true,
 			func(s *Scenario) *float64 { return &s.Data.Tolerance }),
 	}
 }

@@ -45,7 +45,7 @@ func nobodySteers() Steering {
 // steeringSettings are the keys under "steering:".
 func steeringSettings() []Setting {
 	names := append([]string{NoSteering}, steerpolicy.Policies.Names()...)
-	who := setting.Texts("steer", "steering", "POLICY", "let a policy move settings of the scheduler while jobs run: "+strings.Join(steerpolicy.Policies.Names(), ", ")+", or "+NoSteering+"; compare plays each scheduler under each",
+	who := setting.Texts("steer", "steering", "POLICY", "let a policy change settings of the scheduler while jobs run: "+strings.Join(steerpolicy.Policies.Names(), ", ")+", or "+NoSteering+"; compare runs each scheduler under each",
 		func(s *Scenario) *[]string { return &s.Steering.Policies })
 	add := who.Set
 	who.Set = func(s *Scenario, v string) error {
@@ -54,7 +54,7 @@ func steeringSettings() []Setting {
 		}
 		return add(s, v)
 	}
-	set := setting.List("steer-set", "steering", "NAME=VALUE", "settings of the policy, with commas between: slots=yes,idle-above=20 (\"yardmaster yarn policies\" lists them)",
+	set := setting.List("steer-set", "steering", "NAME=VALUE", "settings of the policy, separated by commas: slots=yes,idle-above=20 (\"yardmaster yarn policies\" lists them)",
 		func(s *Scenario) *[]string { return &s.Steering.Set })
 	many := set.Set
 	set.Set = func(s *Scenario, v string) error {
@@ -67,7 +67,7 @@ func steeringSettings() []Setting {
 	}
 	return []Setting{
 		who,
-		setting.Value("steer-queue", "steering", "QUEUE", "the one queue that is watched and set; needed where there are several", func(s *Scenario) *string { return &s.Steering.Queue },
+		setting.Value("steer-queue", "steering", "QUEUE", "the queue to steer; needed if there are several", func(s *Scenario) *string { return &s.Steering.Queue },
 			func(v string) (string, error) {
 				if v != "" {
 					v = fair.FullName(v)
@@ -86,13 +86,13 @@ func steeringSettings() []Setting {
 				}
 				return setting.Time(t), nil
 			}, func(v string) string { return v }),
-		setting.Duration("steer-sense", "steering", "age of what the policy sees", func(s *Scenario) *unit.Time { return &s.Steering.Sense }),
-		setting.Share("steer-min", "steering", "least share ever written; 0: the one found at the start (with --steer-until-empty: one AM's)", false,
+		setting.Duration("steer-sense", "steering", "sensor age: how old the policy's samples are", func(s *Scenario) *unit.Time { return &s.Steering.Sense }),
+		setting.Share("steer-min", "steering", "min share; 0: the one found at the start (with --steer-until-empty: one AM's)", false,
 			func(s *Scenario) *float64 { return &s.Steering.Bounds.Min }),
-		setting.Share("steer-max", "steering", "greatest share ever written", false, func(s *Scenario) *float64 { return &s.Steering.Bounds.Max }),
-		setting.Yes("steer-until-empty", "steering", "steer the batch that is there until the queue is empty, and not whatever comes", func(s *Scenario) *bool { return &s.Steering.Bounds.UntilEmpty }),
-		setting.Duration("steer-spacing", "steering", "least time between two changes, if more than the scheduler needs", func(s *Scenario) *unit.Time { return &s.Steering.Bounds.Spacing }),
-		setting.Number("steer-per-hour", "steering", "at most so many changes an hour", 1, 1_000_000, func(s *Scenario) *int { return &s.Steering.PerHour }),
+		setting.Share("steer-max", "steering", "max share", false, func(s *Scenario) *float64 { return &s.Steering.Bounds.Max }),
+		setting.Yes("steer-until-empty", "steering", "steer the present batch until the queue is empty, not later jobs", func(s *Scenario) *bool { return &s.Steering.Bounds.UntilEmpty }),
+		setting.Duration("steer-spacing", "steering", "min time between two changes, if more than the scheduler needs", func(s *Scenario) *unit.Time { return &s.Steering.Bounds.Spacing }),
+		setting.Number("steer-per-hour", "steering", "max changes an hour", 1, 1_000_000, func(s *Scenario) *int { return &s.Steering.PerHour }),
 		set,
 	}
 }

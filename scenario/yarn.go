@@ -47,10 +47,10 @@ func yarnSettings() []Setting {
 		return setting.Duration(name, "yarn", help, func(s *Scenario) *unit.Time { return at(&s.Yarn) })
 	}
 	return []Setting{
-		setting.Text("clock", "yarn", "CLOCK", "ideal, or play a YARN cluster with its heartbeats and delays: sls (Hadoop's scheduler load simulator) or hadoop (real daemons)",
+		setting.Text("clock", "yarn", "CLOCK", "ideal, or simulate a YARN cluster with its heartbeats and delays: sls (Hadoop's scheduler load simulator) or hadoop (real daemons)",
 			func(s *Scenario) *string { return &s.Yarn.Clock }, func(v string) error {
 				if v != Ideal && v != SLS && v != Hadoop {
-					return fmt.Errorf("%q is no clock: want %s, %s or %s", v, Ideal, SLS, Hadoop)
+					return fmt.Errorf("unknown clock %q: want %s, %s or %s", v, Ideal, SLS, Hadoop)
 				}
 				return nil
 			}),
@@ -59,8 +59,8 @@ func yarnSettings() []Setting {
 		override("node-heartbeat", "interval of a node's reports", func(y *Yarn) *unit.Time { return &y.NodeHeartbeat }),
 		override("am-heartbeat", "interval of an AM's heartbeats", func(y *Yarn) *unit.Time { return &y.AMHeartbeat }),
 		override("am-start", "from the launch of an AM's container to its registration", func(y *Yarn) *unit.Time { return &y.AMStart }),
-		override("container-start", "from an AM's hearing of a container to its task's first instant", func(y *Yarn) *unit.Time { return &y.ContainerStart }),
-		override("container-exit", "from a task's last instant to the exit of its process", func(y *Yarn) *unit.Time { return &y.ContainerExit }),
+		override("container-start", "from an AM's notification of a container to its task's start", func(y *Yarn) *unit.Time { return &y.ContainerStart }),
+		override("container-exit", "from a task's end to the exit of its process", func(y *Yarn) *unit.Time { return &y.ContainerExit }),
 		override("commit", "from the last task's end to the end of its job", func(y *Yarn) *unit.Time { return &y.Commit }),
 		override("linger", "from the end of a job to the exit of its AM", func(y *Yarn) *unit.Time { return &y.Linger }),
 	}

@@ -32,7 +32,7 @@ var measurements = []measurement{
 	{"loop", "the simulator beside a bare event loop: the same events through the same queue", benchLoop},
 	{"growth", "what a task costs as tasks, waiting jobs and nodes grow tenfold", benchGrowth},
 	{"memory", "what a run keeps in memory for a task, a waiting job and a container", benchMemory},
-	{"network", "how far the short cuts of the network are from every pair of nodes, and what they save", benchNetwork},
+	{"network", "error and savings of the network's shortcuts, against every pair of nodes", benchNetwork},
 }
 
 func measurementWords() words {
@@ -77,7 +77,7 @@ func newBench() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write as JSON")
-	cmd.Flags().IntVar(&opt.rounds, "rounds", 0, "measure `N` times, and take the median (loop) or the least (growth); 0: 5 and 1")
+	cmd.Flags().IntVar(&opt.rounds, "rounds", 0, "measure `N` times, and take the median (loop) or the minimum (growth); 0: 5 and 1")
 	cmd.Flags().Int64Var(&opt.maxTasks, "max-tasks", 100_000_000, "largest number of tasks of growth, `N`")
 	return cmd
 }

@@ -19,7 +19,7 @@ func newCompare() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "compare [SCENARIO.yaml | DIR]",
-		Short: "Play a workload under several schedulers and say what differs",
+		Short: "Run a workload under several schedulers and compare them",
 		Args:  oneScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			watch := startWatch()

@@ -28,7 +28,7 @@ func newImport() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "import FORMAT FILE... -o JOBS.parquet",
-		Short: "Turn a trace into the common form",
+		Short: "Convert a trace into the common format",
 		Args: func(cmd *cobra.Command, args []string) error {
 			names := append(formatWords().names(), "auto")
 			see := "See \"" + cmd.CommandPath() + " --help\"."

@@ -22,17 +22,17 @@ type login struct {
 
 // addRM adds the flag for the ResourceManagers.
 func (l *login) addRM(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&l.rm, "rm", nil, "web `URL` of the ResourceManager; several with commas between")
+	cmd.Flags().StringSliceVar(&l.rm, "rm", nil, "web `URL` of the ResourceManager; several separated by commas")
 }
 
 // addWho adds the flags for authentication.
 func (l *login) addWho(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringVar(&l.user, "user", "", "`NAME` to ask as, where no Kerberos is; else that of this account")
-	fs.BoolVar(&l.spnego, "kerberos", false, "log in with Kerberos: with the tickets at hand, or with --keytab")
+	fs.StringVar(&l.user, "user", "", "user `NAME`, without Kerberos; default: this account")
+	fs.BoolVar(&l.spnego, "kerberos", false, "log in with Kerberos: with existing tickets, or with --keytab")
 	fs.StringVar(&l.krb.Principal, "principal", "", "`NAME` to log in as")
 	fs.StringVar(&l.krb.Keytab, "keytab", "", "keys of --principal, in a `FILE`")
-	fs.StringVar(&l.krb.Config, "krb5-conf", "", "`FILE` that says where the Kerberos servers are; else $KRB5_CONFIG or /etc/krb5.conf")
+	fs.StringVar(&l.krb.Config, "krb5-conf", "", "Kerberos configuration `FILE`; default: $KRB5_CONFIG or /etc/krb5.conf")
 	fs.StringVar(&l.tls.CAFile, "ca", "", "PEM `FILE` of authorities to trust besides those of the system")
 	setGroup(fs, headings[7], "user", "kerberos", "principal", "keytab", "krb5-conf", "ca")
 }

@@ -30,7 +30,7 @@ func newReproduce() *cobra.Command {
 	var r reproduction
 	cmd := &cobra.Command{
 		Use:   "reproduce ID...",
-		Short: "Run the experiments of a published study again and say what holds",
+		Short: "Rerun the experiments of a published study and check its claims",
 		Args:  cobra.ArbitraryArgs,
 		ValidArgsFunction: func(_ *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return reproducible(), cobra.ShellCompDirectiveNoFileComp

@@ -36,7 +36,7 @@ func newRoot() *cobra.Command {
 	root.SetUsageFunc(showUsage)
 	root.SetHelpFunc(help)
 	root.AddCommand(newDemo(), newImport(), newSimulate(), newCompare(), newYarn(), newReproduce(), newSchedulers(), newBench(), newVersion(), newMan())
-	root.Flags().BoolVar(&version, "version", false, "say which build this is")
+	root.Flags().BoolVar(&version, "version", false, "print the version and build")
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

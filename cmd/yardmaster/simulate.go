@@ -26,7 +26,7 @@ func newSimulate() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "simulate [SCENARIO.yaml | DIR]",
-		Short: "Play a workload on a cluster under one scheduler",
+		Short: "Run a workload on a cluster under one scheduler",
 		Args:  oneScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := flags.scenario(args)

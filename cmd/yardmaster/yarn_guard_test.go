@@ -246,7 +246,7 @@ func TestDamagedJournalIsNotClosed(t *testing.T) {
 	for range 2 {
 		for _, args := range [][]string{{"restore", "--list"}, {"restore"}, {"steer", "--queue", "default", "--policy", "static", "--set", "value=0.2", "--listen", "off", "--for", "2s", "--act"}} {
 			out, err := exec.Command("yardmaster", append([]string{"yarn", args[0], "--rm", rm.URL, "--user", "u", "--journal", dir}, args[1:]...)...).CombinedOutput()
-			if err == nil || strings.Contains(string(out), "nothing to put back") || !strings.Contains(string(out), "is damaged") {
+			if err == nil || strings.Contains(string(out), "nothing to restore") || !strings.Contains(string(out), "is damaged") {
 				t.Errorf("%v: %v %s", args, err, out)
 			}
 		}

@@ -37,11 +37,11 @@ func (k *knobFlags) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	k.addRM(cmd)
-	fs.StringSliceVar(&k.queues, "queue", nil, "full `NAME` of the queue, root.default; several with commas between; all: all that there are")
+	fs.StringSliceVar(&k.queues, "queue", nil, "full `NAME` of the queue, root.default; several separated by commas; all: all queues")
 	fs.StringVar(&k.actuator, "actuator", yard.Auto, "`HOW` to change the setting: "+strings.Join(yard.Actuators(), ", "))
 	fs.StringVar(&k.file, "file", "", "the ResourceManager's fair-scheduler.xml or capacity-scheduler.xml, as `FILE` of this machine")
 	fs.StringVar(&k.refresh, "refresh-command", "", "`COMMAND` after a change of capacity-scheduler.xml: yarn rmadmin -refreshQueues")
-	fs.StringSliceVar(&k.zk, "zookeeper", nil, "`HOST:PORT` of ZooKeeper, to keep steerers on other machines away; several with commas between")
+	fs.StringSliceVar(&k.zk, "zookeeper", nil, "`HOST:PORT` of ZooKeeper, to exclude steerers on other machines; several separated by commas")
 	fs.StringVar(&k.journal, "journal", "", "folder `DIR` of what was changed; else yardmaster/steer/CLUSTER_QUEUE in $XDG_STATE_HOME or ~/.local/state")
 	setGroup(fs, headings[9], "rm", "queue", "actuator", "file", "refresh-command", "journal", "zookeeper")
 	complete(cmd, "actuator", yard.Actuators, cobra.ShellCompDirectiveNoFileComp)
@@ -145,7 +145,7 @@ func inTime(ctx context.Context, step func(context.Context) error) error {
 	defer stop()
 	err := step(in)
 	if err != nil && in.Err() != nil && ctx.Err() == nil {
-		return fmt.Errorf("the ResourceManager has not given a whole answer within %v: is it overloaded, or is a gateway in between? (%w)", startWithin, err)
+		return fmt.Errorf("the ResourceManager has not given a complete response within %v: is it overloaded, or is a gateway in between? (%w)", startWithin, err)
 	}
 	return err
 }

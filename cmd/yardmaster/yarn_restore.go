@@ -33,7 +33,7 @@ func newYarnRestore() *cobra.Command {
 	var f restoreFlags
 	cmd := &cobra.Command{
 		Use:   "restore [--journal DIR] [--rm URL]",
-		Short: "Put back what a steerer changed and left",
+		Short: "Restore what a steerer changed and left behind",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return misuse("See \""+cmd.CommandPath()+" --help\".", "yarn restore: %q is not a flag", args[0])
@@ -49,11 +49,11 @@ func newYarnRestore() *cobra.Command {
 	}
 	f.add(cmd)
 	fs := cmd.Flags()
-	fs.BoolVar(&f.list, "list", false, "say what would be put back, and do nothing")
-	fs.BoolVar(&f.force, "force", false, "put back also what somebody else has changed since")
-	fs.StringVar(&f.within, "within", "2m", "`TIME` to go on trying")
+	fs.BoolVar(&f.list, "list", false, "show what would be restored, and do nothing")
+	fs.BoolVar(&f.force, "force", false, "also restore what somebody else has changed since")
+	fs.StringVar(&f.within, "within", "2m", "`TIME` to keep trying")
 	fs.BoolVar(&f.guard, "guard", false, "wait for the steerer on standard input to end, then restore")
-	fs.DurationVar(&f.stalled, "stalled-after", stalledAfter, "with --guard: kill a steerer that gives no sign of life for this `TIME`")
+	fs.DurationVar(&f.stalled, "stalled-after", stalledAfter, "with --guard: kill a steerer after this `TIME` without a heartbeat")
 	hide(fs, "guard", "stalled-after")
 	f.addWho(cmd)
 	return cmd
@@ -107,7 +107,7 @@ func yarnRestore(cmd *cobra.Command, f *restoreFlags) error {
 		}
 	}
 	if found == 0 && failed == nil {
-		fmt.Fprintln(out, "There is nothing to put back.")
+		fmt.Fprintln(out, "There is nothing to restore.")
 	}
 	return failed
 }

@@ -371,7 +371,7 @@ func TestRestoreByHand(t *testing.T) {
 	if got := rm.setting(); got != "0.15" {
 		t.Errorf("restored to %q", got)
 	}
-	if text, err := restore(); err != nil || text != "There is nothing to put back.\n" {
+	if text, err := restore(); err != nil || text != "There is nothing to restore.\n" {
 		t.Errorf("%v %s", err, text)
 	}
 

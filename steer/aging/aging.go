@@ -18,11 +18,11 @@ import (
 
 // Entry is the policy's registry entry.
 var Entry = steer.Entry{
-	Name: "aging", Title: "raises the priority of jobs that wait too long, and puts it back when they run",
+	Name: "aging", Title: "raises the priority of jobs that wait too long, and restores it when they run",
 	Params: []steer.Param{
-		{Name: "after", Value: "TIME", Default: "600s", Help: "the priority goes up each time a job has waited this long"},
-		{Name: "step", Value: "N", Default: "1", Help: "by this much"},
-		{Name: "max", Value: "N", Default: "10", Help: "and never above this"},
+		{Name: "after", Value: "TIME", Default: "600s", Help: "a job's priority is raised each time it has waited this long"},
+		{Name: "step", Value: "N", Default: "1", Help: "step of a raise"},
+		{Name: "max", Value: "N", Default: "10", Help: "max priority"},
 		{Name: "interval", Value: "TIME", Default: "10s", Help: "sampling interval"},
 	},
 	Needs: steer.Needs{Priority: true},

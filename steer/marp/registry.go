@@ -9,10 +9,10 @@ import (
 )
 
 var titles = []struct{ name, title string }{
-	{"cbt", "processors idle: let one more job in; busy: give back the share of jobs that are almost done"},
-	{"cbtws", "as cbt, but lets a job in only while the smoothed progress grows"},
+	{"cbt", "admits a job while processors idle; while busy, gives back the share of jobs that are almost done"},
+	{"cbtws", "as cbt, but admits a job only while the smoothed progress grows"},
 	{"cbtwat", "as cbtws, but the growth must reach a threshold that is learned"},
-	{"ahead", "forecasts from the jobs' progress what will idle, and acts before it does"},
+	{"ahead", "forecasts idle processors from the jobs' progress, and acts in advance"},
 	{"kalman-mem", "holds the memory in use within a band; for comparison"},
 	{"static", "writes one value and leaves it"},
 }
