@@ -19,20 +19,20 @@ func steeringLines(s *result.Steering) []string {
 		kinds = append(kinds, count(k.Count)+" "+k.Kind)
 	}
 	lines := []string{
-		fmt.Sprintf("%s on %s, %s looks: %s", s.Policy, s.Queue, count(s.Looks), strings.Join(kinds, ", ")),
+		fmt.Sprintf("%s on %s, %s samples: %s", s.Policy, s.Queue, count(s.Looks), strings.Join(kinds, ", ")),
 		"what it saw was " + unit.FormatSeconds(s.Delays.Sense) + " old; a change was in force " + steerDelay(s.Delays),
 		fmt.Sprintf("%s %s found, %s to %s, %s at the end", s.SeriesName(), decimal(s.Found), decimal(s.Least), decimal(s.Most), decimal(s.Final)),
 	}
 	if !s.Restored {
-		lines[2] += ": what was found was NOT put back"
+		lines[2] += ": the original value was NOT restored"
 	}
 	for _, k := range s.Decisions {
 		switch {
 		case k.Kind != steer.Refuse:
 		case k.Count == s.Looks:
-			lines = append(lines, "it could act on nothing it saw: "+s.Blind)
+			lines = append(lines, "it could not act on any sample: "+s.Blind)
 		case 2*k.Count > s.Looks:
-			lines = append(lines, "it could not act on most of what it saw; the last time: "+s.Blind)
+			lines = append(lines, "it could not act on most samples; the last time: "+s.Blind)
 		}
 	}
 	return lines

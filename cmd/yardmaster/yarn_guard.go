@@ -221,13 +221,13 @@ func openJournal(ctx context.Context, dir string, notice func(format string, arg
 		timeout := holderLeaves
 		if guarded(dir, held.PID) {
 			if timeout = guardWait; !told {
-				notice("A guard puts back what a steerer left behind: waiting for it.")
+				notice("A guard is restoring what a steerer left behind: waiting for it.")
 				told = true
 			}
 		}
 		if time.Since(begin) > timeout {
 			if timeout == guardWait {
-				err = fmt.Errorf("a guard still tries to put back what a steerer left behind: see what it says, or end it with kill -9 %d and try again: %w", held.PID, err)
+				err = fmt.Errorf("a guard is still restoring what a steerer left behind: see its messages, or end it with kill -9 %d and try again: %w", held.PID, err)
 			}
 			return nil, err
 		}
@@ -277,9 +277,9 @@ func standGuard(stalled time.Duration, tell func(format string, args ...any)) (w
 			if silent++; !beats || silent <= beatsWithin || steerer == nil || end != nil {
 				continue
 			}
-			tell("the steerer, process %d, has given no sign of life for %v: ending it", pid, stalled)
+			tell("the steerer, process %d, has sent no heartbeat for %v: killing it", pid, stalled)
 			if err := steerer.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-				tell("it cannot be ended: %v", err)
+				tell("it cannot be killed: %v", err)
 				silent = 0
 				continue
 			}
@@ -310,7 +310,7 @@ func inherit(ctx context.Context, dir string, within time.Duration, tell func(fo
 			continue
 		}
 		if !put {
-			tell("process %d has the journal and puts back", held.PID)
+			tell("process %d holds the journal and restores", held.PID)
 		}
 		return nil, nil
 	}

@@ -363,7 +363,7 @@ func TestGuardNoticesAFrozenSteerer(t *testing.T) {
 	}
 	_ = c.Process.Signal(syscall.SIGCONT) // there is nobody left who could go on
 	code := c.ends(t)
-	if text := c.err.String(); code != -1 || !strings.Contains(text, "no sign of life for 2s: ending it") || !strings.Contains(text, "msg=restored") {
+	if text := c.err.String(); code != -1 || !strings.Contains(text, "sent no heartbeat for 2s: killing it") || !strings.Contains(text, "msg=restored") {
 		t.Errorf("%d %s", code, text)
 	}
 	rm.set(func() {

@@ -237,7 +237,7 @@ func (r *recovery) run(ctx context.Context, locked bool) error {
 			return r.with(ctx, y, locked)
 		}
 		if pause == time.Second {
-			r.notice("The ResourceManager cannot be asked yet: %v. Trying again.", err)
+			r.notice("The ResourceManager cannot be reached yet: %v. Trying again.", err)
 		}
 		select {
 		case <-time.After(pause):
@@ -257,7 +257,7 @@ func (r *recovery) with(ctx context.Context, y *yard.Yard, locked bool) error {
 		case ctx.Err() != nil, errors.As(err, &held) && held.Trusted():
 			return err
 		case !r.warned: // any account can take that lock: it prevents steerers from starting, but not restores
-			r.notice("Warning: %v. Putting back all the same.", err)
+			r.notice("Warning: %v. Restoring all the same.", err)
 			r.warned = true
 		}
 	}
@@ -343,7 +343,7 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 		return nil
 	}
 	claim(f.journal)
-	tell("the steerer has ended without a word: putting back %s", settingsWord(n))
+	tell("the steerer has ended without a word: restoring %s", settingsWord(n))
 	r := &recovery{k: &f.knobFlags, j: j, log: log, notice: tell}
 	var held time.Duration          // the lock outlives the steerer by at least this
 	if word == hasLock && !killed { // a frozen one has lost it long ago
@@ -382,7 +382,7 @@ func (f *restoreFlags) takeOver(ctx context.Context, log *eventLog, stuck int, t
 		}
 		switch pass {
 		case 0:
-			tell("%v. Putting back all the same, and trying again", err)
+			tell("%v. Restoring all the same, and trying again", err)
 		case 1: // do not repeat the message
 			log, tell = newLog(io.Discard, "text", false), func(string, ...any) {}
 			defer log.end()
@@ -402,7 +402,7 @@ func (f *restoreFlags) withoutJournal(ctx context.Context, log *eventLog, alone 
 	if err != nil || len(j.Open()) == 0 {
 		return
 	}
-	tell("putting back %s without the journal", settingsWord(len(j.Open())))
+	tell("restoring %s without the journal", settingsWord(len(j.Open())))
 	ctx, stop := context.WithTimeout(ctx, withoutJournalTries)
 	defer stop()
 	r := &recovery{k: &f.knobFlags, j: j, log: log, alone: alone, notice: tell}

@@ -54,12 +54,12 @@ func (s *session) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	if open := s.journal.Open(); len(open) > 0 && len(f.zk) == 0 { // otherwise once the lock is held: the driver does it first
-		s.notice("The journal says that a steerer left %s changed: putting back first.", settingsWord(len(open)))
+		s.notice("The journal says that a steerer left %s changed: restoring first.", settingsWord(len(open)))
 		within, stop := context.WithTimeout(ctx, 2*time.Minute)
 		n, err := live.Recover(within, s.yard, s.journal.Journal, func(e drive.Event) { s.log.event(&e) })
 		stop()
 		if err != nil {
-			return fmt.Errorf("what a steerer left behind cannot be put back: %w", err)
+			return fmt.Errorf("what a steerer left behind cannot be restored: %w", err)
 		}
 		s.notice("Put back: %s.", settingsWord(n))
 	}
@@ -94,7 +94,7 @@ func leftElsewhere(own string, identities []string) error {
 			cluster := open[i].Engine[:strings.LastIndexByte(open[i].Engine, '/')+1]
 			for _, q := range queuesOf(&open[i]) {
 				if slices.Contains(identities, cluster+q) {
-					return fmt.Errorf("%s: what a steerer left changed is in another journal: put it back first with yardmaster yarn restore --journal %s", q, dir)
+					return fmt.Errorf("%s: what a steerer left changed is in another journal: restore it first with yardmaster yarn restore --journal %s", q, dir)
 				}
 			}
 		}
@@ -117,9 +117,9 @@ func (s *session) leave() {
 	err := s.guard.end(left == 0)
 	switch byHand := "yardmaster yarn restore --journal " + s.guard.dir; {
 	case left > 0 && err != nil:
-		s.notice("%s could not be put back yet, and there is no guard to go on trying (%v). By hand: %s", settingsWord(left), err, byHand)
+		s.notice("%s could not be restored yet, and there is no guard to keep trying (%v). By hand: %s", settingsWord(left), err, byHand)
 	case left > 0:
-		s.notice("%s could not be put back yet: the guard, process %d, goes on trying. By hand: %s", settingsWord(left), s.guard.pid(), byHand)
+		s.notice("%s could not be restored yet: the guard, process %d, keeps trying. By hand: %s", settingsWord(left), s.guard.pid(), byHand)
 	}
 }
 
@@ -191,7 +191,7 @@ func (s *session) look(ctx context.Context, policy steer.Steerer) ([]steering.Fa
 	}
 	var snap steer.Snapshot
 	if err := inTime(ctx, func(in context.Context) (err error) { snap, err = y.Snapshot(in); return err }); err != nil {
-		add("seen", "no good look yet: %v", err)
+		add("seen", "no good sample yet: %v", err)
 	} else {
 		s.describe(add, &snap, tells)
 	}
