@@ -9,8 +9,8 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Each does the work of n runs in their order, several at once, and starts none after ctx has ended. Workers 0: as many at once as there are processors.
-// Parallelism is across runs: what one leaves must not depend on when others do.
+// Each does the work of n runs in order, several at once, and starts none after ctx has ended. Workers 0: one per processor.
+// Parallelism is across runs: the outcome of one must not depend on the timing of others.
 func Each(ctx context.Context, n, workers int, do func(i int)) {
 	var next atomic.Int64
 	var wait sync.WaitGroup

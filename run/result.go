@@ -9,14 +9,14 @@ import (
 	"github.com/yardmaster/yardmaster/result"
 )
 
-// Record is what a run came to.
+// Record is the outcome of a run.
 type Record struct {
 	*result.Run
-	Notes  []string // of the workload's reader; they are among the assumptions, too
+	Notes  []string // of the workload's reader; also among the assumptions
 	Curves result.Curves
 }
 
-// Result plays s into the figures that are shown of it. A run that ctx ended is shown as far as it got: its Partial is set.
+// Result runs s and computes the figures to show. If ctx ended the run, it covers what was done so far: its Partial is set.
 func Result(ctx context.Context, s Spec) (*Record, error) {
 	src, err := s.Workload.Open(s.Seed)
 	if err != nil {
@@ -26,7 +26,7 @@ func Result(ctx context.Context, s Spec) (*Record, error) {
 	assumptions := slices.Concat(Describe(src).Assumed, s.Assumptions)
 	collector := result.NewCollector(result.Options{Version: build.Version(), TotalMem: s.Cluster.Total().Mem})
 	s.Sink = result.Tee(collector, s.Sink)
-	book := keepBook(&s)
+	recorder := newRecorder(&s)
 	sum, err := s.play(ctx, src)
 	if err != nil && !sum.Partial {
 		return nil, err
@@ -45,7 +45,7 @@ func Result(ctx context.Context, s Spec) (*Record, error) {
 	}
 	out.Run = collector.Finish(sum, about, append(assumptions, out.Notes...))
 	out.Curves = collector.Curves()
-	if out.Steering, err = book.finish(&sum); err != nil {
+	if out.Steering, err = recorder.finish(&sum); err != nil {
 		return nil, err
 	}
 	return out, nil

@@ -1,5 +1,5 @@
 // Package run is the one way to run a scenario. A Spec is everything that a run depends on: cluster, jobs, scheduler, clock, application
-// model, work model, steering and seed. Play plays it on the engine of its clock; Result plays it into the figures that are shown of it.
+// model, work model, steering and seed. Play runs it on the engine of its clock; Result also computes the figures to show.
 //
 // A run is one goroutine and deterministic: the same Spec gives the same Summary and the same records, in the same order. Loops over seeds,
 // schedulers or settings (package whatif, the studies of package experiment, the benchmarks) are loops around Play and Result.
@@ -27,40 +27,40 @@ import (
 
 // Spec describes one run.
 type Spec struct {
-	Name      string // of a variant among others; "": its scheduler's
+	Name      string // of the variant; "": its scheduler's
 	Cluster   *cluster.Cluster
 	Workload  *Workload
 	Scheduler Scheduler
 	Seed      uint64
 	// Timing is the clock of a YARN cluster; nil: ideal time. Model is the application model and what ideal time assumes; on a YARN clock,
-	// whose Timing has its own application model, it sets the timeline's period alone.
+	// whose Timing has its own application model, only its timeline period is used.
 	Timing *yarn.Timing
 	Model  sim.Model
-	// NewWorker makes the work model; nil: tasks take the lengths of their stages. NoAlone leaves slowdowns out: nobody asks for them, or tasks
+	// NewWorker makes the work model; nil: tasks take the lengths of their stages. NoAlone leaves slowdowns out: they are not needed, or tasks
 	// have no length of their own.
 	NewWorker func() (sim.Worker, error)
 	NoAlone   bool
 	Alone     *sim.Alone                           // times on the empty cluster, shared by runs with the same seed, cluster and jobs; nil: made for this run
 	Follow    func(*sim.JobRecord) []*workload.Job // jobs submitted when one has finished; nil: none
-	Log       *Log                                 // instants of a real run to replay on a YARN clock; nil: none
+	Log       *Log                                 // times of a real run to replay on a YARN clock; nil: none
 
-	// Listeners; nil: nobody listens.
+	// Listeners; nil: none.
 	Sink       sim.Sink
 	Containers func(*yarn.ContainerRecord) // on a YARN clock
 	Progress   func(sim.Progress)
-	SteerLog   io.Writer // the decisions of the steering policy, a line each; by Result
+	SteerLog   io.Writer // the decisions of the steering policy, one per line; used by Result
 
-	// About and Assumptions are what the result says of itself; by Result.
+	// About and Assumptions go into the result; used by Result.
 	About       func(seed uint64) result.Scenario
 	Assumptions []string
 }
 
-// Scheduler is a scheduler and who steers it. Exactly one of New and RM is set: a policy runs on every clock, YARN's own schedulers on a YARN clock.
+// Scheduler is a scheduler with its steering policy. Exactly one of New and RM is set: a policy runs on every clock, YARN's own schedulers on a YARN clock.
 type Scheduler struct {
 	Name  string // as typed
 	New   func() (policy.Policy, error)
 	RM    func() (rm.Scheduler, error)
-	Steer *steer.Rehearsal // nil: nobody steers
+	Steer *steer.Rehearsal // nil: not steered
 }
 
 // Title names the scheduler and its steering policy.
@@ -71,14 +71,14 @@ func (s *Scheduler) Title() string {
 	return s.Name + " + " + s.Steer.Name
 }
 
-// Log is what is known of the instants of a real run; see yarn.Config.
+// Log is what is known of the times of a real run; see yarn.Config.
 type Log struct {
 	Phases []unit.Time
 	Ports  []int32
 	Script *yarn.Script
 }
 
-// Play runs s on the engine of its clock. When ctx ends first, it returns what there is, with Partial set, and the cause as the error.
+// Play runs s on the engine of its clock. If ctx ends first, it returns what there is, with Partial set, and the cause as the error.
 func Play(ctx context.Context, s *Spec) (sim.Summary, error) {
 	src, err := s.Workload.Open(s.Seed)
 	if err != nil {
@@ -132,7 +132,7 @@ func (s *Spec) play(ctx context.Context, src workload.Source) (sum sim.Summary, 
 	return sum, err
 }
 
-// Check says why s cannot be played, as far as that shows before it is.
+// Check says why s cannot be run, as far as that is known in advance.
 func (s *Spec) Check() (err error) {
 	if err := s.refused(); err != nil {
 		return err
@@ -145,7 +145,7 @@ func (s *Spec) Check() (err error) {
 	return err
 }
 
-// refused says which combination is not built.
+// refused names an unsupported combination.
 func (s *Spec) refused() error {
 	if s.Timing == nil {
 		if s.Scheduler.New == nil || s.Log != nil || s.Containers != nil {
@@ -166,7 +166,7 @@ func (s *Spec) refused() error {
 	return nil
 }
 
-// forYARN makes the scheduler for a YARN clock. A policy is presented as a ResourceManager's scheduler.
+// forYARN makes the scheduler for a YARN clock. A policy is adapted to a ResourceManager's scheduler.
 func (s *Scheduler) forYARN() (rm.Scheduler, error) {
 	if s.RM != nil {
 		return s.RM()
@@ -181,10 +181,10 @@ func (s *Scheduler) forYARN() (rm.Scheduler, error) {
 	return adapt.New(made), nil
 }
 
-// Publishes is what the scheduler tells those who steer it: its limit for AMs, its minimum allocation and its leaf queues.
+// Publishes is what the scheduler exposes to steering: its AM limit, its minimum allocation and its leaf queues.
 func (s *Scheduler) Publishes() (limit steer.AMLimit, minimum unit.Resources, leaves []string, err error) {
 	var by any
-	minimum = unit.Resources{Mem: 1024, Cores: 1} // where the scheduler does not say
+	minimum = unit.Resources{Mem: 1024, Cores: 1} // unless the scheduler has its own
 	if s.RM != nil {
 		made, err := s.RM()
 		if err != nil {
@@ -205,7 +205,7 @@ func (s *Scheduler) Publishes() (limit steer.AMLimit, minimum unit.Resources, le
 		limit = has.AMLimit()
 	}
 	if limit == steer.FairAM {
-		minimum = unit.Resources{} // sizes are shown as they are given
+		minimum = unit.Resources{} // sizes are not rounded
 	}
 	if tells, ok := by.(interface {
 		Gauges([]policy.Gauge) []policy.Gauge

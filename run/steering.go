@@ -16,15 +16,15 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// book is a steering policy that writes down what it sees and decides.
-type book struct {
+// recorder wraps a steering policy and records what it sees and decides.
+type recorder struct {
 	steer.Steerer
 	who    *steer.Rehearsal
 	seed   uint64
 	log    io.Writer
 	kinds  map[string]int64
 	points []result.SteerPoint
-	every  unit.Time // points are not closer than that
+	every  unit.Time // min distance between points
 	next   unit.Time
 	found  float64
 	blind  string
@@ -34,25 +34,25 @@ type book struct {
 }
 
 var (
-	_ steer.Refuser   = (*book)(nil)
-	_ steer.Renewer   = (*book)(nil)
-	_ steer.Declarer  = (*book)(nil)
-	_ steer.Corrector = (*book)(nil)
+	_ steer.Refuser   = (*recorder)(nil)
+	_ steer.Renewer   = (*recorder)(nil)
+	_ steer.Declarer  = (*recorder)(nil)
+	_ steer.Corrector = (*recorder)(nil)
 )
 
-// mostPoints are more than a picture has columns; mostChanges are more than anybody reads.
+// maxPoints is more than a picture has columns; maxChanges is more than anybody reads.
 const (
-	mostPoints  = 4000
-	mostChanges = 10_000
+	maxPoints  = 4000
+	maxChanges = 10_000
 )
 
-// keepBook puts a book before the steering policy of a run; nil: nobody steers it.
-func keepBook(s *Spec) *book {
+// newRecorder wraps the steering policy of a run; nil: the run is not steered.
+func newRecorder(s *Spec) *recorder {
 	who := s.Scheduler.Steer
 	if who == nil {
 		return nil
 	}
-	b := &book{who: who, seed: s.Seed, log: s.SteerLog, kinds: map[string]int64{}}
+	b := &recorder{who: who, seed: s.Seed, log: s.SteerLog, kinds: map[string]int64{}}
 	kept := *who
 	kept.New = func(uint64) (steer.Steerer, error) { return b.Renew() }
 	s.Scheduler.Steer = &kept
@@ -60,7 +60,7 @@ func keepBook(s *Spec) *book {
 }
 
 // Step implements steer.Steerer.
-func (b *book) Step(seen *steer.Snapshot) ([]steer.Action, unit.Time) {
+func (b *recorder) Step(seen *steer.Snapshot) ([]steer.Action, unit.Time) {
 	b.note(seen)
 	do, again := b.Steerer.Step(seen)
 	var said []slog.Attr
@@ -78,32 +78,32 @@ func (b *book) Step(seen *steer.Snapshot) ([]steer.Action, unit.Time) {
 }
 
 // Refused implements steer.Refuser.
-func (b *book) Refused() bool {
+func (b *recorder) Refused() bool {
 	r, ok := b.Steerer.(steer.Refuser)
 	return ok && r.Refused()
 }
 
 // Allow implements steer.Declarer.
-func (b *book) Allow(kind steer.Kind, property string) error {
+func (b *recorder) Allow(kind steer.Kind, property string) error {
 	return b.who.Needs.Allow(kind, property, steer.AMLimit{Property: b.who.Property})
 }
 
-// Renew implements steer.Renewer: a fresh policy, in the same book.
-func (b *book) Renew() (_ steer.Steerer, err error) {
+// Renew implements steer.Renewer: a fresh policy, with the same recorder.
+func (b *recorder) Renew() (_ steer.Steerer, err error) {
 	b.Steerer, err = b.who.New(b.seed)
 	return b, err
 }
 
 // NotMade implements steer.Corrector.
-func (b *book) NotMade(a steer.Action) {
+func (b *recorder) NotMade(a steer.Action) {
 	if c, ok := b.Steerer.(steer.Corrector); ok {
 		c.NotMade(a)
 	}
 }
 
-// note keeps what is seen of the queue, where it differs from what was seen before. When there is too much of it, every other point
-// goes and further ones are kept half as often.
-func (b *book) note(seen *steer.Snapshot) {
+// note records the state of the queue where it has changed. At the limit it drops every other point
+// and halves the sampling rate.
+func (b *recorder) note(seen *steer.Snapshot) {
 	for i := range seen.Queues {
 		q := &seen.Queues[i]
 		busy := q.Running+q.Waiting > 0
@@ -123,18 +123,18 @@ func (b *book) note(seen *steer.Snapshot) {
 			}
 		}
 		b.points, b.next = append(b.points, p), seen.Now+b.every
-		if len(b.points) > mostPoints {
-			for k := range b.points[:mostPoints/2] {
+		if len(b.points) > maxPoints {
+			for k := range b.points[:maxPoints/2] {
 				b.points[k] = b.points[2*k]
 			}
-			b.points = b.points[:mostPoints/2]
+			b.points = b.points[:maxPoints/2]
 			b.every = max(2*b.every, unit.Second)
 		}
 	}
 }
 
-// finish says what became of it all. It is an error to have steered a queue that never had a job while others had.
-func (b *book) finish(sum *sim.Summary) (*result.Steering, error) {
+// finish summarises the steering. It is an error to have steered a queue that never had a job while others had.
+func (b *recorder) finish(sum *sim.Summary) (*result.Steering, error) {
 	if b == nil {
 		return nil, nil
 	}
@@ -159,7 +159,7 @@ func (b *book) finish(sum *sim.Summary) (*result.Steering, error) {
 			out.Decisions = append(out.Decisions, result.SteerCount{Kind: kind, Count: n})
 		}
 	}
-	knobs := map[string][2]float64{} // of queues: the value found, and the last one
+	knobs := map[string][2]float64{} // of queues: the original value, and the last one
 	for _, r := range sum.Receipts {
 		c := result.SteerChange{Asked: r.Asked.Seconds(), InForce: r.InForce.Seconds(), Knob: knobName(&r.Action), Old: r.Old, New: r.New, Why: r.Action.Why}
 		if r.Err != nil {
@@ -181,7 +181,7 @@ func (b *book) finish(sum *sim.Summary) (*result.Steering, error) {
 				knobs[c.Knob] = was
 			}
 		}
-		if len(out.Changes) < mostChanges {
+		if len(out.Changes) < maxChanges {
 			out.Changes = append(out.Changes, c)
 		} else {
 			out.MoreChanges++

@@ -6,14 +6,14 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// Workload is where the jobs come from.
+// Workload is the source of the jobs.
 type Workload struct {
 	Title    string // as typed
-	SHA256   string // of the file, when it is one
+	SHA256   string // of the file, if it is a single one
 	Jobs     int64  // 0: unknown
 	Drawn    bool   // the jobs themselves depend on the seed
-	InMemory int    // jobs up to which runs share them in memory; 0: a default; negative: never
-	// Open starts the workload afresh. What a source says of itself goes into the result: see Described.
+	InMemory int    // max jobs that runs share in memory; 0: a default; negative: never share
+	// Open starts the workload afresh. What the source says about itself goes into the result: see Described.
 	Open func(seed uint64) (workload.Source, error)
 }
 
@@ -22,7 +22,7 @@ func Jobs(jobs workload.Slice) *Workload {
 	return &Workload{Jobs: int64(len(jobs)), Open: func(uint64) (workload.Source, error) { return jobs.Source(), nil }}
 }
 
-// Described is a source with what was found out about it elsewhere. Sources may have any of its methods.
+// Described is a source with what is known about it from elsewhere. Sources may have any of its methods.
 type Described struct {
 	workload.Source
 	Count   int64
@@ -30,16 +30,16 @@ type Described struct {
 	Assumed []string
 }
 
-// Jobs is how many there are; 0: unknown.
+// Jobs is their number; 0: unknown.
 func (d *Described) Jobs() int64 { return d.Count }
 
-// Notes are what the reader left out and made up, once all is read.
+// Notes are what the reader left out and made up; complete once all is read.
 func (d *Described) Notes() []workload.Note { return d.Noted }
 
-// Assumptions are what the source takes for granted.
+// Assumptions are those of the source.
 func (d *Described) Assumptions() []string { return d.Assumed }
 
-// Describe asks a source what it says of itself.
+// Describe collects what a source says about itself.
 func Describe(src workload.Source) *Described {
 	d := &Described{Source: src}
 	if n, ok := src.(interface{ Jobs() int64 }); ok {
@@ -56,6 +56,6 @@ func Describe(src workload.Source) *Described {
 
 func closeSource(src workload.Source) {
 	if c, ok := src.(io.Closer); ok {
-		_ = c.Close() // it was only read
+		_ = c.Close() // read-only
 	}
 }

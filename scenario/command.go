@@ -10,7 +10,7 @@ import (
 	"github.com/yardmaster/yardmaster/sim/hdfs"
 )
 
-// Command is the scenario as typed at a shell, with flags only: it makes the same run again, without the scenario file.
+// Command is the scenario as a shell command with flags only: it repeats the same run without the scenario file.
 func (s *Scenario) Command(verb string) string {
 	words := []string{"yardmaster", verb}
 	for _, set := range Settings {
@@ -29,7 +29,7 @@ func (s *Scenario) Command(verb string) string {
 	return strings.Join(words, " ")
 }
 
-// quote protects a word from a shell.
+// quote quotes a word for a shell.
 func quote(s string) string {
 	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:,=+@%") == "" {
 		return s
@@ -37,7 +37,7 @@ func quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// Changed lists the settings of the model and of what traces are given that are not the default, each as name=value.
+// Changed lists the non-default settings of the model and of trace reading, each as name=value.
 func (s *Scenario) Changed() []string {
 	out := []string{}
 	for _, set := range Settings {
@@ -51,7 +51,7 @@ func (s *Scenario) Changed() []string {
 	return out
 }
 
-// Assumptions says, for a person, what the model takes for granted about the cluster.
+// Assumptions lists, for a person, what the model assumes about the cluster.
 func (s *Scenario) Assumptions() []string {
 	m := &s.Model
 	var out []string
@@ -95,7 +95,7 @@ func (s *Scenario) Assumptions() []string {
 	return out
 }
 
-// applications says how MapReduce jobs ask for containers.
+// applications says how MapReduce jobs request containers.
 func applications(mapsFirst bool) string {
 	if mapsFirst {
 		return "jobs: application model maps-first: reduces are asked for once slow-start is reached and every map has a container"

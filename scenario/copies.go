@@ -11,13 +11,13 @@ import (
 	"github.com/yardmaster/yardmaster/sim/hdfs"
 )
 
-// none puts a setting of a file aside.
+// none overrides a setting of a file.
 const none = "none"
 
-// copySettings are those of the copies of input blocks, and of slow tasks and their copies.
+// copySettings are those of block replicas, and of stragglers and speculative copies.
 func copySettings() []Setting {
 	return []Setting{
-		setting.Text("placement", "model", "HOW", "where the copies of input blocks lie (see replicas): "+strings.Join(hdfs.Names(), ", ")+"; "+hdfs.Default+" unless told",
+		setting.Text("placement", "model", "HOW", "placement of the replicas of input blocks (see replicas): "+strings.Join(hdfs.Names(), ", ")+"; "+hdfs.Default+" unless told",
 			func(s *Scenario) *string { return &s.Model.Placement }, hdfs.Check),
 		setting.Value("stragglers", "model", "SHARExFACTOR", "tasks that take longer than they should: 2%x10, two in a hundred take ten times as long; none",
 			func(s *Scenario) *sim.Stragglers { return &s.Model.Stragglers }, parseStragglers, func(g sim.Stragglers) string {
@@ -26,7 +26,7 @@ func copySettings() []Setting {
 				}
 				return setting.Float(g.Share) + "x" + setting.Float(g.Factor)
 			}),
-		setting.Value("speculate", "model", "RULE", "give slow tasks a copy on another node by the rule of Hadoop 1 (hadoop) or of Zaharia et al. (late); none",
+		setting.Value("speculate", "model", "RULE", "run speculative copies of slow tasks, by the rule of Hadoop 1 (hadoop) or of Zaharia et al. (late); none",
 			func(s *Scenario) *string { return &s.Model.Speculate }, func(v string) (string, error) {
 				if v == none {
 					return "", nil
@@ -38,7 +38,7 @@ func copySettings() []Setting {
 	}
 }
 
-// parseStragglers reads a share and a factor: 2%x10.
+// parseStragglers parses a share and a factor: 2%x10.
 func parseStragglers(v string) (sim.Stragglers, error) {
 	bad := fmt.Errorf("%q is not a share of tasks and a factor from 1 to a million; write 2%%x10, or none", v)
 	if v == none {
@@ -59,7 +59,7 @@ func parseStragglers(v string) (sim.Stragglers, error) {
 	return sim.Stragglers{Share: share, Factor: times}, nil
 }
 
-// copyAssumptions says, for a person, what is assumed of slow tasks and their copies.
+// copyAssumptions lists, for a person, the assumptions about slow tasks and their copies.
 func copyAssumptions(m *sim.Model) (out []string) {
 	if g := m.Stragglers; g.Share > 0 {
 		out = append(out, fmt.Sprintf("cluster: an attempt of a task takes %v times as long as it should with probability %v", g.Factor, g.Share))

@@ -16,13 +16,13 @@ import (
 
 // Data says what happens to the data that tasks read and pass on.
 type Data struct {
-	Phases    string // name of a model of MapReduce's phases, or a file; "": tasks have the lengths of their stages
-	Network   string // as typed; "": that of the cluster's file, if it has one; none: there is none
-	Pairs     int    // tasks of a stage up to which a shuffle is played between nodes, beyond between racks; 0: the worker's own
+	Phases    string // name of a MapReduce phase model, or a file; "": tasks have the lengths of their stages
+	Network   string // as typed; "": the cluster file's, if any; none: no network
+	Pairs     int    // tasks of a stage up to which a shuffle is simulated between nodes, beyond that between racks; 0: the worker's default
 	Tolerance float64
 }
 
-// defaultTolerance is that of the network of a scenario: far below what a model of a network is worth.
+// defaultTolerance is that of a scenario's network: far below the accuracy of a network model.
 const defaultTolerance = 1e-2
 
 func dataSettings() []Setting {
@@ -36,16 +36,16 @@ func dataSettings() []Setting {
 				return err
 			}),
 		setting.Text("phases", "model", "MODEL",
-			"play the phases of maps and reduces on processors and disks, instead of task lengths: "+strings.Join(modelfile.Names(), ", ")+", or a file (docs/phases.md); none: lengths",
+			"simulate the phases of maps and reduces on processors and disks, instead of task lengths: "+strings.Join(modelfile.Names(), ", ")+", or a file (docs/phases.md); none: lengths",
 			func(s *Scenario) *string { return &s.Data.Phases }, nil),
 		setting.Number("pairs", "model", "tasks of a stage up to which its output is fetched node by node, beyond that rack by rack; 0: 32", 0, 1<<30,
 			func(s *Scenario) *int { return &s.Data.Pairs }),
-		setting.Share("flow-tolerance", "model", "relative change of a link's share below which its neighbours are not told; 0: exact", true,
+		setting.Share("flow-tolerance", "model", "relative change of a link's share below which it is not propagated; 0: exact", true,
 			func(s *Scenario) *float64 { return &s.Data.Tolerance }),
 	}
 }
 
-// resolveData gives the cluster its network and the runs what plays their data.
+// resolveData gives the cluster its network and the runs their work model.
 func (s *Scenario) resolveData(out *Setup) error {
 	switch s.Data.Network {
 	case "":
@@ -85,7 +85,7 @@ func (s *Scenario) resolveData(out *Setup) error {
 	return nil
 }
 
-// resolvePhases lets the runs play phases.
+// resolvePhases gives the runs a phase model.
 func (s *Scenario) resolvePhases(out *Setup) error {
 	for _, name := range []string{"pairs", "flow-tolerance"} {
 		if slices.Contains(s.Given, name) {
@@ -110,7 +110,7 @@ func (s *Scenario) resolvePhases(out *Setup) error {
 	return nil
 }
 
-// assumptions says what is taken for granted about data.
+// assumptions lists the assumptions about data.
 func (s *Setup) dataAssumptions() []string {
 	c, phases := s.Cluster, s.phases
 	network := "data travels in no time"

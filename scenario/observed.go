@@ -8,7 +8,7 @@ import (
 	"github.com/yardmaster/yardmaster/run"
 )
 
-// otherSettings says why a run is not under the settings that its workload was observed under; "": it is. Only then does a difference
+// otherSettings says why a run's settings differ from those that its workload was observed under; "": they do not. Only then does a difference
 // between simulated and observed times show an error of the simulator.
 func (s *Setup) otherSettings(p run.Scheduler) string {
 	was, sc := s.observed, &s.Scenario
@@ -30,7 +30,7 @@ func (s *Setup) otherSettings(p run.Scheduler) string {
 	return ""
 }
 
-// sumOf is the SHA-256 of a file; "" when it cannot be read.
+// sumOf is the SHA-256 of a file; "" if it cannot be read.
 func sumOf(path string) string {
 	data, err := os.ReadFile(path)
 	if err != nil {

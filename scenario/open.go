@@ -16,8 +16,8 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// load finds a scheduler by what was typed. On a YARN clock, which has a site, the file of a YARN scheduler means that scheduler itself; all
-// else is the policy that it is in ideal time. A name or parameter that is not known is a misuse, a broken file a failure like any other.
+// load finds a scheduler by what was typed. On a YARN clock, which has a site, the file of a YARN scheduler means that scheduler itself; otherwise
+// it is the policy that emulates it in ideal time. An unknown name or parameter is a MisuseError, a broken file an ordinary error.
 func load(name string, site *conf.Site) (run.Scheduler, error) {
 	s := run.Scheduler{Name: name}
 	if _, known := all.Policies.Find(name); !known {
@@ -50,13 +50,13 @@ func load(name string, site *conf.Site) (run.Scheduler, error) {
 	return s, err
 }
 
-// TraceOptions are the options to read traces with.
+// TraceOptions are the options for reading traces.
 func (s *Scenario) TraceOptions() trace.Options {
 	return s.Trace.ForAll(slices.Contains(s.Given, "am")) // 0,0
 }
 
-// CheckTrace refuses settings of the reading of traces that were given but cannot act on a workload of this format ("" when
-// it is made up). What a result says of itself would not be true otherwise.
+// CheckTrace rejects trace settings that were given but cannot affect a workload of this format ("" if it is synthetic). Otherwise the
+// result's description of itself would be false.
 func (s *Scenario) CheckTrace(format, name string) error {
 	for i := range Settings {
 		set := &Settings[i]
@@ -74,7 +74,7 @@ func (s *Scenario) CheckTrace(format, name string) error {
 	return nil
 }
 
-// beside names a file in the same folder that was perhaps meant.
+// beside suggests a file in the same folder that was perhaps meant.
 func beside(path string) string {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil || len(entries) > 10_000 {

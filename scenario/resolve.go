@@ -23,17 +23,17 @@ import (
 	"github.com/yardmaster/yardmaster/workload/trace"
 )
 
-// Setup is a scenario whose parts have been opened and found good.
+// Setup is a scenario whose parts have been opened and validated.
 type Setup struct {
 	Scenario   Scenario
 	run.Spec   // what all runs share
 	Schedulers []run.Scheduler
 
 	phases   *mapreduce.Model // of tasks; nil: they have lengths
-	observed jobfile.Settings // under which the jobs were observed, where the file says
+	observed jobfile.Settings // under which the jobs were observed, if the file says
 }
 
-// Runs are the runs of the scenario: one a scheduler and steering policy, each for any seed.
+// Runs are the runs of the scenario: one per scheduler and steering policy, each for any seed.
 func (s *Setup) Runs() []run.Spec {
 	all := make([]run.Spec, len(s.Schedulers))
 	for i, by := range s.Schedulers {
@@ -44,7 +44,7 @@ func (s *Setup) Runs() []run.Spec {
 	return all
 }
 
-// MisuseError says that what was asked for cannot be meant, as opposed to work that failed.
+// MisuseError says that options conflict or are invalid, as opposed to work that failed.
 type MisuseError struct{ Err error }
 
 func (e *MisuseError) Error() string { return e.Err.Error() }
@@ -96,7 +96,7 @@ func (s Scenario) Resolve() (*Setup, error) {
 	return out, nil
 }
 
-// checkLosses refuses to lose nodes that are not there.
+// checkLosses rejects losses of nodes that do not exist.
 func (s *Scenario) checkLosses(c *cluster.Cluster) error {
 	if len(s.Model.Losses) == 0 {
 		return nil
@@ -113,7 +113,7 @@ func (s *Scenario) checkLosses(c *cluster.Cluster) error {
 	return nil
 }
 
-// work finds out where the jobs come from.
+// work finds the source of the jobs.
 func (s *Scenario) work(out *Setup) error {
 	if err := s.Trace.SWIM.Validate(); err != nil {
 		return &MisuseError{err}
@@ -152,7 +152,7 @@ func (s *Scenario) work(out *Setup) error {
 		}
 		w.Open = func(uint64) (workload.Source, error) { return trace.Open(s.Workload, s.TraceOptions()) }
 	}
-	// Opening it once tells, before any work is done, that it can be opened.
+	// Open it once, to fail before any work is done if it cannot be opened.
 	src, err := w.Open(s.Seed)
 	if err != nil {
 		return err
@@ -176,7 +176,7 @@ func (s *Scenario) work(out *Setup) error {
 	return nil
 }
 
-// pipe says whether a file of the workload cannot be opened a second time.
+// pipe reports whether a file of the workload cannot be opened a second time.
 func (s *Scenario) pipe() bool {
 	for _, path := range s.Workload {
 		if st, err := os.Stat(path); path == "-" || err == nil && !st.Mode().IsRegular() {
@@ -186,7 +186,7 @@ func (s *Scenario) pipe() bool {
 	return false
 }
 
-// once hands out a source that is open already.
+// once hands out a source that is already open.
 func once(src workload.Source) func(uint64) (workload.Source, error) {
 	var mu sync.Mutex
 	return func(uint64) (workload.Source, error) {
@@ -201,7 +201,7 @@ func once(src workload.Source) func(uint64) (workload.Source, error) {
 	}
 }
 
-// scale makes a workload heavier or longer. The original is kept in memory; the copies are cheaper to make again than to keep.
+// scale makes a workload heavier or longer. The original is kept in memory; the copies are cheaper to regenerate than to keep.
 func (s *Scenario) scale(w *run.Workload) {
 	open := w.Open
 	w.Drawn, w.InMemory = true, -1 // copies are shifted at random
@@ -227,11 +227,11 @@ func (s *Scenario) scale(w *run.Workload) {
 
 func closeSource(src workload.Source) {
 	if c, ok := src.(io.Closer); ok {
-		_ = c.Close() // it was only read
+		_ = c.Close() // read-only
 	}
 }
 
-// hash is the SHA-256 of a workload that is one regular file.
+// hash is the SHA-256 of a workload that is a single regular file.
 func hash(paths []string) (string, error) {
 	if len(paths) != 1 || paths[0] == "-" {
 		return "", nil
@@ -245,7 +245,7 @@ func hash(paths []string) (string, error) {
 	}
 	defer f.Close()
 	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return "", nil // whoever opens it as a workload says what is wrong with it
+		return "", nil // opening it as a workload reports what is wrong
 	}
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
@@ -254,7 +254,7 @@ func hash(paths []string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// echo is what the result of a run says that it is of.
+// echo is the scenario as recorded in a run's result.
 func (s *Setup) echo(p run.Scheduler, seed uint64) result.Scenario {
 	one := s.Scenario
 	one.Schedulers, one.Seed, one.Seeds = []string{p.Name}, seed, 1

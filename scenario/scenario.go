@@ -1,7 +1,7 @@
-// Package scenario is what a person asks for: a workload on a cluster under one or several schedulers, what is assumed
+// Package scenario describes what to run: a workload on a cluster under one or several schedulers, the assumptions
 // about them, and a seed. It is written as one YAML file or as flags.
 //
-// Both come from one table of settings (see Settings), so whatever the file can say is a flag of the same name, and a flag
+// Both come from one table of settings (see Settings), so every key of the file is a flag of the same name, and a flag
 // overrides the file:
 //
 //	workload: jobs.parquet          # or a raw trace, a list of files, or synth:demo
@@ -11,15 +11,15 @@
 //	seeds: 5                        # repetitions in compare
 //	model:                          # what is assumed about the cluster
 //	  heartbeat: 1s
-//	yarn:                           # play a YARN cluster with its heartbeats and delays
+//	yarn:                           # simulate a YARN cluster with its heartbeats and delays
 //	  clock: hadoop
-//	steering:                       # somebody moves a setting of the scheduler while jobs run
+//	steering:                       # change a setting of the scheduler while jobs run
 //	  steer: cbtws
-//	trace:                          # what a trace without task lengths is given
+//	trace:                          # defaults for a trace without task lengths
 //	  block: 128MB
 //
-// A key or value that is not understood is refused with its file, line and column, and what was probably meant. Paths in a
-// file are taken from the file's own folder.
+// An unknown key or invalid value is rejected with its file, line and column, and a suggestion. Paths in a
+// file are relative to the file's folder.
 package scenario
 
 import (
@@ -47,29 +47,29 @@ type Scenario struct {
 	Schedulers  []string
 	Seed        uint64
 	Seeds       int     // repetitions: seeds Seed, Seed+1, ...
-	ScaleLoad   float64 // times as many jobs in the same time
-	ScaleLength float64 // times as long
+	ScaleLoad   float64 // factor on the number of jobs in the same time
+	ScaleLength float64 // factor on the length
 	Model       sim.Model
 	Data        Data
 	Yarn        Yarn
 	Steering    Steering
-	Trace       trace.Options // how traces are read, and what they are given where they do not say
-	Given       []string      // names of the settings that a person gave, be it as they are anyway; sorted
+	Trace       trace.Options // how traces are read, and the defaults for what they lack
+	Given       []string      // names of the settings that were given, even if equal to the default; sorted
 }
 
-// Default is a scenario in which nothing has been asked for yet.
+// Default is an empty scenario with the default settings.
 func Default() Scenario {
 	return Scenario{Seed: 1, Seeds: 1, ScaleLoad: 1, ScaleLength: 1, Model: sim.Model{Application: am.Hadoop}, Data: Data{Tolerance: defaultTolerance}, Yarn: idealYarn(), Steering: nobodySteers(), Trace: trace.Defaults()}
 }
 
-// said notes that a person gave a setting.
+// said notes that a setting was given.
 func (s *Scenario) said(name string) {
 	if at, there := slices.BinarySearch(s.Given, name); !there {
 		s.Given = slices.Insert(slices.Clone(s.Given), at, name)
 	}
 }
 
-// without refuses settings of a section that were given, but for one, although what they belong to was not asked for.
+// without rejects settings of a section that were given, except one, although what they belong to was not requested.
 func (s *Scenario) without(in, but, belongs string) error {
 	for i := range Settings {
 		if set := &Settings[i]; set.In == in && set.Name != but && slices.Contains(s.Given, set.Name) {
@@ -79,7 +79,7 @@ func (s *Scenario) without(in, but, belongs string) error {
 	return nil
 }
 
-// FileName is what the scenario of a folder is called.
+// FileName is the name of a folder's scenario file.
 const FileName = "scenario.yaml"
 
 // Load reads a scenario file, or that of a folder.
@@ -102,7 +102,7 @@ func Load(path string) (Scenario, error) {
 	return s, nil
 }
 
-// Parse reads a scenario that is in memory; paths in it stay as they are.
+// Parse parses a scenario in memory; its paths stay as they are.
 func Parse(name string, data []byte) (Scenario, error) {
 	root, err := yamlfile.Parse(name, data)
 	if err != nil {
@@ -125,7 +125,7 @@ func read(root *yamlfile.Node) (Scenario, error) {
 // sections are the groups of settings that a file indents.
 var sections = []string{"model", "yarn", "steering", "trace"}
 
-// section returns the keys of one section and how each is taken into s.
+// section returns the keys of one section and how each is applied to s.
 func section(s *Scenario, name string) (yamlfile.Keys, []string) {
 	keys := yamlfile.Keys{}
 	var order []string
@@ -163,7 +163,7 @@ func section(s *Scenario, name string) (yamlfile.Keys, []string) {
 // Renamed are former names of settings, which files and flags may still use.
 var Renamed = map[string]string{"master": "am", "master-heartbeat": "am-heartbeat", "master-start": "am-start"}
 
-// misplaced refuses a key that belongs to another section.
+// misplaced rejects a key that belongs to another section.
 func misplaced(in string) func(*yamlfile.Node) error {
 	return func(n *yamlfile.Node) error {
 		if in == "" {
@@ -173,7 +173,7 @@ func misplaced(in string) func(*yamlfile.Node) error {
 	}
 }
 
-// from makes the relative paths of a file start from its folder.
+// from makes the relative paths of a file relative to its folder.
 func (s *Scenario) from(dir string) {
 	if dir == "." {
 		return
@@ -201,7 +201,7 @@ func (s *Scenario) from(dir string) {
 
 var shorthand = regexp.MustCompile(`^[0-9]+x[0-9+/]+$`)
 
-// XML says whether a scheduler is given by a Hadoop file, and by which.
+// XML reports whether a scheduler is given by a Hadoop file, and by which.
 func XML(spec string) (path string, ok bool) {
 	return spec, strings.EqualFold(filepath.Ext(spec), ".xml")
 }
@@ -213,7 +213,7 @@ func join(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// YAML writes the scenario as a file that Parse reads back as the same.
+// YAML encodes the scenario as a file that Parse reads back as the same.
 func (s *Scenario) YAML() []byte {
 	var out bytes.Buffer
 	for _, in := range append([]string{""}, sections...) {
@@ -243,5 +243,5 @@ func (s *Scenario) YAML() []byte {
 	return out.Bytes()
 }
 
-// defaults is read only.
+// defaults is read-only.
 var defaults = Default()

@@ -14,10 +14,10 @@ import (
 	"github.com/yardmaster/yardmaster/workload/trace"
 )
 
-// Setting is one thing that a scenario says: a key of the file and a flag of the same name.
+// Setting is one setting of a scenario: a key of the file and a flag of the same name.
 type Setting = setting.Of[Scenario]
 
-// Apply replaces the values of a setting by those that a person gave.
+// Apply replaces the values of a setting by those given.
 func (s *Scenario) Apply(t *Setting, values []string) error {
 	s.said(t.Name)
 	return t.Apply(s, values)
@@ -35,7 +35,7 @@ func firstSettings() []Setting {
 			func(s *Scenario) *string { return &s.Cluster }, nil),
 		setting.Texts("scheduler", "", "NAME", "a policy (see \"yardmaster schedulers\") or the path of a capacity-scheduler.xml or fair-scheduler.xml",
 			func(s *Scenario) *[]string { return &s.Schedulers }),
-		setting.Value("seed", "", "N", "start of all random numbers; the same seed gives the same result", func(s *Scenario) *uint64 { return &s.Seed },
+		setting.Value("seed", "", "N", "seed of all random numbers; the same seed gives the same result", func(s *Scenario) *uint64 { return &s.Seed },
 			func(v string) (uint64, error) {
 				n, err := strconv.ParseUint(v, 10, 63)
 				if err != nil {
@@ -45,12 +45,12 @@ func firstSettings() []Setting {
 			}, func(n uint64) string { return strconv.FormatUint(n, 10) }),
 		setting.Number("seeds", "", "repetitions in compare, with seeds SEED, SEED+1, ...", 1, 10_000,
 			func(s *Scenario) *int { return &s.Seeds }),
-		setting.Factor("scale-load", "", "times as many jobs in the same time, alike in shape", func(s *Scenario) *float64 { return &s.ScaleLoad }),
-		setting.Factor("scale-length", "", "times as long: the workload again and again", func(s *Scenario) *float64 { return &s.ScaleLength }),
+		setting.Factor("scale-load", "", "factor on the number of jobs in the same time, alike in shape", func(s *Scenario) *float64 { return &s.ScaleLoad }),
+		setting.Factor("scale-length", "", "factor on the length: the workload repeated", func(s *Scenario) *float64 { return &s.ScaleLength }),
 
 		setting.Duration("heartbeat", "model", "period after which a node reports free containers; 0: at once",
 			func(s *Scenario) *unit.Time { return &s.Model.Heartbeat }),
-		setting.Number("per-beat", "model", "containers that a node is given in one heartbeat; 0: all it has room for", 0, 1_000_000,
+		setting.Number("per-beat", "model", "max containers that a node gets per heartbeat; 0: all that fit", 0, 1_000_000,
 			func(s *Scenario) *int { return &s.Model.PerBeat }),
 		setting.Yes("end-on-beat", "model", "a task's end is known only at its node's next heartbeat (as in Hadoop 1)",
 			func(s *Scenario) *bool { return &s.Model.EndOnBeat }),
@@ -63,7 +63,7 @@ func firstSettings() []Setting {
 		setting.Number("attempts", "model", "attempts of a task before its job fails; 0: 4", 0, 1000,
 			func(s *Scenario) *int { return &s.Model.Attempts }),
 		{
-			Name: "lose-node", In: "model", Value: "NODE@TIME[+FOR]", Help: "take a node away at a time, for a while or for good: node7@1h+10m", Many: true,
+			Name: "lose-node", In: "model", Value: "NODE@TIME[+FOR]", Help: "lose a node at a time, for a while or for good: node7@1h+10m", Many: true,
 			Set: func(s *Scenario, v string) error {
 				if v == "" {
 					s.Model.Losses = nil
@@ -90,7 +90,7 @@ func firstSettings() []Setting {
 				}
 				return nil
 			}),
-		setting.Number("lookahead", "model", "jobs tried for one free container before it is left free; 0: 200", 0, math.MaxInt32,
+		setting.Number("lookahead", "model", "jobs tried for a free container before it is left idle; 0: 200", 0, math.MaxInt32,
 			func(s *Scenario) *int { return &s.Model.Lookahead }),
 		setting.Duration("sample", "model", "period of the timeline; 0: 10 s",
 			func(s *Scenario) *unit.Time { return &s.Model.Sample }),

@@ -17,21 +17,21 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Steering says who moves the AM share while jobs run, and with which delays.
+// Steering says which policy changes settings while jobs run, and with which delays.
 type Steering struct {
-	Policies []string // of steer/all, or NoSteering; none: nobody
-	Queue    string   // full path; "": the only one that there is
+	Policies []string // of steer/all, or NoSteering; empty: no steering
+	Queue    string   // full path; "": the only one
 	Delay    string   // AutoDelay, FairFile, AtOnce or a time
 	Sense    unit.Time
 	Bounds   steer.Bounds
-	PerHour  int      // most changes in any hour
+	PerHour  int      // max changes in any hour
 	Set      []string // settings of the policies, each as name=value
 }
 
-// NoSteering stands for a scheduler that is left alone, beside others that are not.
+// NoSteering stands for a scheduler that is not steered, beside others that are.
 const NoSteering = "none"
 
-// How long a change of the share takes to be in force.
+// Delays until a change of the share is in force.
 const (
 	AutoDelay = "auto"      // as the scheduler has it
 	FairFile  = "fair-file" // the FairScheduler's: its file is polled
@@ -45,7 +45,7 @@ func nobodySteers() Steering {
 // steeringSettings are the keys under "steering:".
 func steeringSettings() []Setting {
 	names := append([]string{NoSteering}, steerpolicy.Policies.Names()...)
-	who := setting.Texts("steer", "steering", "POLICY", "let a policy move settings of the scheduler while jobs run: "+strings.Join(steerpolicy.Policies.Names(), ", ")+", or "+NoSteering+"; compare plays each scheduler under each",
+	who := setting.Texts("steer", "steering", "POLICY", "let a policy change settings of the scheduler while jobs run: "+strings.Join(steerpolicy.Policies.Names(), ", ")+", or "+NoSteering+"; compare runs each scheduler under each",
 		func(s *Scenario) *[]string { return &s.Steering.Policies })
 	add := who.Set
 	who.Set = func(s *Scenario, v string) error {
@@ -54,7 +54,7 @@ func steeringSettings() []Setting {
 		}
 		return add(s, v)
 	}
-	set := setting.List("steer-set", "steering", "NAME=VALUE", "settings of the policy, with commas between: slots=yes,idle-above=20 (\"yardmaster yarn policies\" lists them)",
+	set := setting.List("steer-set", "steering", "NAME=VALUE", "settings of the policy, separated by commas: slots=yes,idle-above=20 (\"yardmaster yarn policies\" lists them)",
 		func(s *Scenario) *[]string { return &s.Steering.Set })
 	many := set.Set
 	set.Set = func(s *Scenario, v string) error {
@@ -67,7 +67,7 @@ func steeringSettings() []Setting {
 	}
 	return []Setting{
 		who,
-		setting.Value("steer-queue", "steering", "QUEUE", "the one queue that is watched and set; needed where there are several", func(s *Scenario) *string { return &s.Steering.Queue },
+		setting.Value("steer-queue", "steering", "QUEUE", "the queue to steer; needed if there are several", func(s *Scenario) *string { return &s.Steering.Queue },
 			func(v string) (string, error) {
 				if v != "" {
 					v = fair.FullName(v)
@@ -86,18 +86,18 @@ func steeringSettings() []Setting {
 				}
 				return setting.Time(t), nil
 			}, func(v string) string { return v }),
-		setting.Duration("steer-sense", "steering", "age of what the policy sees", func(s *Scenario) *unit.Time { return &s.Steering.Sense }),
-		setting.Share("steer-min", "steering", "least share ever written; 0: the one found at the start (with --steer-until-empty: one AM's)", false,
+		setting.Duration("steer-sense", "steering", "sensor age: how old the policy's samples are", func(s *Scenario) *unit.Time { return &s.Steering.Sense }),
+		setting.Share("steer-min", "steering", "min share; 0: the one found at the start (with --steer-until-empty: one AM's)", false,
 			func(s *Scenario) *float64 { return &s.Steering.Bounds.Min }),
-		setting.Share("steer-max", "steering", "greatest share ever written", false, func(s *Scenario) *float64 { return &s.Steering.Bounds.Max }),
-		setting.Yes("steer-until-empty", "steering", "steer the batch that is there until the queue is empty, and not whatever comes", func(s *Scenario) *bool { return &s.Steering.Bounds.UntilEmpty }),
-		setting.Duration("steer-spacing", "steering", "least time between two changes, if more than the scheduler needs", func(s *Scenario) *unit.Time { return &s.Steering.Bounds.Spacing }),
-		setting.Number("steer-per-hour", "steering", "at most so many changes an hour", 1, 1_000_000, func(s *Scenario) *int { return &s.Steering.PerHour }),
+		setting.Share("steer-max", "steering", "max share", false, func(s *Scenario) *float64 { return &s.Steering.Bounds.Max }),
+		setting.Yes("steer-until-empty", "steering", "steer the present batch until the queue is empty, not later jobs", func(s *Scenario) *bool { return &s.Steering.Bounds.UntilEmpty }),
+		setting.Duration("steer-spacing", "steering", "min time between two changes, if more than the scheduler needs", func(s *Scenario) *unit.Time { return &s.Steering.Bounds.Spacing }),
+		setting.Number("steer-per-hour", "steering", "max changes an hour", 1, 1_000_000, func(s *Scenario) *int { return &s.Steering.PerHour }),
 		set,
 	}
 }
 
-// resolveSteering puts each scheduler under each steering policy.
+// resolveSteering combines each scheduler with each steering policy.
 func (s *Scenario) resolveSteering(out *Setup) error {
 	st := &s.Steering
 	if len(st.Policies) == 0 {
@@ -120,7 +120,7 @@ func (s *Scenario) resolveSteering(out *Setup) error {
 	return nil
 }
 
-// on fits a steering policy to a scheduler.
+// on adapts a steering policy to a scheduler.
 func (st *Steering) on(p run.Scheduler, name string) (*steer.Rehearsal, error) {
 	limit, minimum, leaves, err := p.Publishes()
 	if err != nil {
@@ -175,11 +175,11 @@ func (st *Steering) on(p run.Scheduler, name string) (*steer.Rehearsal, error) {
 	return out, nil
 }
 
-// queueOf is the queue that is steered. That of a FairScheduler, or of a policy without a file, may come with its first job.
+// queueOf is the steered queue. That of a FairScheduler, or of a policy without a file, may come with its first job.
 func (st *Steering) queueOf(scheduler string, limit steer.AMLimit, leaves []string) (string, error) {
 	list := strings.Join(leaves, ", ")
 	switch {
-	case limit.Property == "" && len(leaves) == 0: // it has no queues: the names are those that jobs give
+	case limit.Property == "" && len(leaves) == 0: // it has no queues: the names are those of the jobs
 		return cmp.Or(strings.TrimPrefix(st.Queue, "root."), "default"), nil
 	case st.Queue == "" && len(leaves) > 1:
 		return "", misuse("--steer: %s has several queues: choose one with --steer-queue: %s", scheduler, list)
@@ -193,7 +193,7 @@ func (st *Steering) queueOf(scheduler string, limit steer.AMLimit, leaves []stri
 	return st.Queue, nil
 }
 
-// steeringAssumptions says what is taken for granted about sensors and actuators.
+// steeringAssumptions lists the assumptions about sensors and actuators.
 func (s *Setup) steeringAssumptions() []string {
 	var out []string
 	for _, p := range s.Schedulers {
@@ -209,7 +209,7 @@ func (s *Setup) steeringAssumptions() []string {
 		return nil
 	}
 	if s.NewWorker != nil {
-		worker, _ := s.NewWorker() // it was made once already
+		worker, _ := s.NewWorker() // it has been made once before
 		if _, ok := worker.(sim.Idler); ok {
 			return append(out, "steering: idle processors are those of the model of the tasks, as far as the queue has headroom; waiting for a disk is not idle")
 		}

@@ -21,8 +21,8 @@ const (
 	Hadoop = "hadoop" // as on a cluster of real daemons
 )
 
-// Yarn says that a run plays a YARN cluster with its heartbeats and delays, and how long they are. A length of -1 is that
-// of the clock.
+// Yarn says that a run simulates a YARN cluster with its heartbeats and delays, and how long they are. -1 means the clock's
+// default.
 type Yarn struct {
 	Clock          string
 	Site           string // a yarn-site.xml
@@ -47,10 +47,10 @@ func yarnSettings() []Setting {
 		return setting.Duration(name, "yarn", help, func(s *Scenario) *unit.Time { return at(&s.Yarn) })
 	}
 	return []Setting{
-		setting.Text("clock", "yarn", "CLOCK", "ideal, or play a YARN cluster with its heartbeats and delays: sls (Hadoop's scheduler load simulator) or hadoop (real daemons)",
+		setting.Text("clock", "yarn", "CLOCK", "ideal, or simulate a YARN cluster with its heartbeats and delays: sls (Hadoop's scheduler load simulator) or hadoop (real daemons)",
 			func(s *Scenario) *string { return &s.Yarn.Clock }, func(v string) error {
 				if v != Ideal && v != SLS && v != Hadoop {
-					return fmt.Errorf("%q is no clock: want %s, %s or %s", v, Ideal, SLS, Hadoop)
+					return fmt.Errorf("unknown clock %q: want %s, %s or %s", v, Ideal, SLS, Hadoop)
 				}
 				return nil
 			}),
@@ -59,14 +59,14 @@ func yarnSettings() []Setting {
 		override("node-heartbeat", "interval of a node's reports", func(y *Yarn) *unit.Time { return &y.NodeHeartbeat }),
 		override("am-heartbeat", "interval of an AM's heartbeats", func(y *Yarn) *unit.Time { return &y.AMHeartbeat }),
 		override("am-start", "from the launch of an AM's container to its registration", func(y *Yarn) *unit.Time { return &y.AMStart }),
-		override("container-start", "from an AM's hearing of a container to its task's first instant", func(y *Yarn) *unit.Time { return &y.ContainerStart }),
-		override("container-exit", "from a task's last instant to the exit of its process", func(y *Yarn) *unit.Time { return &y.ContainerExit }),
+		override("container-start", "from an AM's notification of a container to its task's start", func(y *Yarn) *unit.Time { return &y.ContainerStart }),
+		override("container-exit", "from a task's end to the exit of its process", func(y *Yarn) *unit.Time { return &y.ContainerExit }),
 		override("commit", "from the last task's end to the end of its job", func(y *Yarn) *unit.Time { return &y.Commit }),
 		override("linger", "from the end of a job to the exit of its AM", func(y *Yarn) *unit.Time { return &y.Linger }),
 	}
 }
 
-// site reads the scenario's yarn-site.xml. SLS switches the preemption of the CapacityScheduler on, whatever the file says.
+// site reads the scenario's yarn-site.xml. SLS enables the preemption of the CapacityScheduler, whatever the file says.
 func (y *Yarn) site() (conf.Site, error) {
 	s := conf.DefaultSite()
 	if y.Site != "" {
@@ -86,7 +86,7 @@ func (y *Yarn) site() (conf.Site, error) {
 	return s, nil
 }
 
-// timing is the clock with what a person has set.
+// timing is the clock with the given overrides.
 func (y *Yarn) timing(site conf.Site) yarn.Timing {
 	t := yarn.Hadoop()
 	if y.Clock == SLS {
@@ -108,12 +108,12 @@ func (y *Yarn) timing(site conf.Site) yarn.Timing {
 	return t
 }
 
-// idealOnly are the settings of the model that a YARN clock has no use for.
+// idealOnly are the model settings that a YARN clock does not use.
 var idealOnly = []string{"heartbeat", "per-beat", "end-on-beat", "start-up", "replicas", "placement", "stragglers", "speculate", "fail-task", "attempts", "lose-node", "lookahead"}
 
-// resolveYarn opens what a YARN clock needs; without one, it refuses what only such a clock has, and there is no site.
+// resolveYarn opens what a YARN clock needs; without one, it rejects what only such a clock has, and there is no site.
 func (s *Scenario) resolveYarn(out *Setup) (*conf.Site, error) {
-	if s.Yarn.Clock == Ideal && slices.Contains(s.Given, "clock") { // a person has put a file's clock aside
+	if s.Yarn.Clock == Ideal && slices.Contains(s.Given, "clock") { // the flag overrides a file's clock
 		s.Yarn = idealYarn()
 		out.Scenario.Yarn = s.Yarn
 		return nil, nil
@@ -147,7 +147,7 @@ func (s *Scenario) resolveYarn(out *Setup) (*conf.Site, error) {
 	return &site, nil
 }
 
-// assumptions says, for a person, what is taken for granted about the delays of a YARN cluster.
+// assumptions lists, for a person, the assumptions about the delays of a YARN cluster.
 func (y *Yarn) assumptions(t *yarn.Timing) []string {
 	out := []string{
 		fmt.Sprintf("cluster: nodes report every %v, each with its own phase; a container is given only then", t.NodeHeartbeat),

@@ -6,15 +6,15 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// AMLimit is how a scheduler limits the AMs (AMs) of a queue to a share of it: the knob's name, and the arithmetic from a share to a
-// number of AMs. An engine publishes its own; a policy goes by it and never asks which scheduler it is on.
+// AMLimit describes how a scheduler limits the AMs of a queue to a share of it: the knob's name, and the arithmetic from a share to a
+// number of AMs. An engine publishes its own; a policy uses it and never asks which scheduler it runs on.
 type AMLimit struct {
 	Scheduler string // for people
 	Property  string // the knob: a property of a queue
 	Cores     bool   // vcores must fit as well as memory
 	Down      bool   // the limit is rounded down, not up
 	Whole     bool   // the limit is rounded up to whole minimum allocations, and one AM may always start
-	AtOnce    bool   // a change takes effect at once: no file is polled
+	AtOnce    bool   // a change takes effect immediately: no file is polled
 }
 
 // The limits of YARN's schedulers.
@@ -24,11 +24,11 @@ var (
 	CapacityAM = AMLimit{Scheduler: "Capacity Scheduler", Property: "maximum-am-resource-percent", Whole: true, AtOnce: true}
 )
 
-// AMLimited is implemented by schedulers that have one.
+// AMLimited is implemented by schedulers that have such a limit.
 type AMLimited interface{ AMLimit() AMLimit }
 
 // Slots is the number of AMs of one size that may run at once in a queue that may use q, at the given share.
-// minimum is the scheduler's minimum allocation. What makes no sense gives none.
+// minimum is the scheduler's minimum allocation. Invalid input gives 0.
 func (l AMLimit) Slots(q, am, minimum unit.Resources, share float64) int64 {
 	if am.Mem <= 0 || q.Mem <= 0 || math.IsNaN(share) {
 		return 0
@@ -51,7 +51,7 @@ func (l AMLimit) Slots(q, am, minimum unit.Resources, share float64) int64 {
 	return mem / am.Mem
 }
 
-// Of is the share of a queue that one AM takes: the least value that lets one start where nothing is rounded.
+// Of is the share of a queue that one AM takes: the smallest value that lets one start where nothing is rounded.
 func (l AMLimit) Of(q, am unit.Resources) float64 {
 	if q.Mem <= 0 || am.Mem <= 0 {
 		return 0

@@ -7,7 +7,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// each is a policy for several queues made of one for each.
+// each is a policy for several queues, made of one policy per queue.
 type each []*part
 
 type part struct {
@@ -57,7 +57,7 @@ func (all each) Step(seen *Snapshot) (do []Action, again unit.Time) {
 	return do, next - seen.Now
 }
 
-// Explain implements Explainer: what each says under the name of its queue, and what they come to together.
+// Explain implements Explainer: each policy's pairs under the name of its queue, and a combined decision.
 func (all each) Explain() (out []slog.Attr) {
 	decision, whys := "wait", []string(nil)
 	for _, p := range all {
@@ -76,7 +76,7 @@ func (all each) Explain() (out []slog.Attr) {
 	return append(out, slog.String("decision", decision), slog.String("why", strings.Join(whys, "; ")))
 }
 
-// Refused implements Refuser: a queue that cannot be steered for too long is put back, and a driver puts back all or nothing.
+// Refused implements Refuser: a queue that cannot be steered for too long must be restored, and a driver restores all or nothing.
 func (all each) Refused() bool {
 	for _, p := range all {
 		if r, ok := p.Steerer.(Refuser); ok && p.due && r.Refused() {

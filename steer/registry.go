@@ -9,20 +9,20 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Entry makes a steering policy known by name.
+// Entry registers a steering policy by name.
 type Entry struct {
 	Name   string
 	Title  string // one line for help: what it does
 	Params []Param
 	Needs  Needs
-	// Several says that one policy steers all queues of a Setup. Without it each queue gets one of its own.
+	// Several says that one policy steers all queues of a Setup. Otherwise each queue gets its own.
 	Several bool
-	// New makes a fresh policy: one a run, and another one after a live driver has lost sight of its scheduler. What is wrong with one of the
-	// settings is a *SettingError.
+	// New makes a fresh policy: one per run, and another one after a live driver has lost sight of its scheduler. An invalid setting
+	// is a *SettingError.
 	New func(*Setup) (Steerer, error)
 }
 
-// Param is a setting of a policy, for a person who types it.
+// Param is a setting of a policy, as a person types it.
 type Param struct {
 	Name    string
 	Value   string // what is typed: SHARE, PERCENT, TIME, N, MIB, yes|no, or the words to choose from
@@ -30,17 +30,17 @@ type Param struct {
 	Help    string
 }
 
-// Needs are what a policy asks of an engine beyond its queue and the jobs there. An engine without it refuses the policy at the start, and a live
-// driver turns no knob that is not declared here.
+// Needs are what a policy requires of an engine beyond its queue and the jobs there. An engine without it refuses the policy at the start, and a live
+// driver changes no knob that is not declared here.
 type Needs struct {
-	AMLimit    bool     // a share of the queue for AMs that can be moved
-	Properties []string // others of the queue, by the names of the scheduler
+	AMLimit    bool     // an adjustable AM share of the queue
+	Properties []string // other properties of the queue, by the scheduler's names
 	Priority   bool     // the priorities of jobs
 	Queue      bool     // the queues of jobs
-	Maps       bool     // how far the maps of each job are, which an engine may have to ask each of them for
+	Maps       bool     // map progress of each job, for which an engine may have to query every job
 }
 
-// Allow says why a knob of an engine with a limit for AMs may not be turned.
+// Allow says why a knob of an engine with an AM limit may not be changed.
 func (n *Needs) Allow(kind Kind, property string, limit AMLimit) error {
 	switch {
 	case kind == SetQueue && (n.AMLimit && property == limit.Property || slices.Contains(n.Properties, property)), kind == SetPriority && n.Priority, kind == MoveJob && n.Queue:
@@ -49,33 +49,33 @@ func (n *Needs) Allow(kind Kind, property string, limit AMLimit) error {
 	return errors.New("the policy has not declared that it changes this: it is not done")
 }
 
-// Setup is what a policy is made for: the engine's side, and a person's.
+// Setup is what a policy is made from: the engine's properties and a person's settings.
 type Setup struct {
-	Queue   string         // that is watched and set
+	Queue   string         // the queue to steer
 	Queues  []string       // of an Entry with Several: all of them
 	Limit   AMLimit        // zero: the engine has none
 	Minimum unit.Resources // the scheduler's minimum allocation
 	Bounds  Bounds
 	Seed    uint64
-	Observe bool     // nothing that it asks for is done
-	Set     []string // settings, each as NAME=VALUE; the last one of a name holds
+	Observe bool     // its actions are not carried out
+	Set     []string // settings, each as NAME=VALUE; the last one of a name wins
 }
 
-// Bounds are what a person sets around a policy, live and in a rehearsal.
+// Bounds are a person's limits for a policy, live and in a rehearsal.
 type Bounds struct {
-	Min        float64 // least value ever written; 0: the one found (until empty: what one job needs)
-	Max        float64 // greatest value ever written
-	UntilEmpty bool    // the batch that is there, and no service
+	Min        float64 // min value; 0: the one found (until empty: what one job needs)
+	Max        float64 // max value
+	UntilEmpty bool    // steer the present batch, not a service
 	Spacing    unit.Time
 	Queues     []string // whose properties and jobs may be touched, and to which jobs may be moved; nil: all
 }
 
-// Has tells whether a queue may be touched.
+// Has reports whether a queue may be touched.
 func (b *Bounds) Has(queue string) bool {
 	return b.Queues == nil || slices.ContainsFunc(b.Queues, func(q string) bool { return SameQueue(q, queue) })
 }
 
-// DefaultBounds are those of a person who sets none.
+// DefaultBounds are the bounds if none are set.
 func DefaultBounds() Bounds { return Bounds{Max: 0.9} }
 
 // SettingError says what is wrong with a setting.
@@ -90,7 +90,7 @@ func (e *SettingError) Unwrap() error { return e.Err }
 // Registry is a set of steering policies by name.
 type Registry []Entry
 
-// Find returns the entry of a name; nil: there is none.
+// Find returns the entry of a name; nil: unknown.
 func (r Registry) Find(name string) *Entry {
 	if i := slices.IndexFunc(r, func(e Entry) bool { return e.Name == name }); i >= 0 {
 		return &r[i]
@@ -107,7 +107,7 @@ func (r Registry) Names() []string {
 	return names
 }
 
-// New makes the named policy, if the engine has what it needs.
+// New makes the named policy, if the engine meets its needs.
 func (r Registry) New(name string, s *Setup) (Steerer, error) {
 	e := r.Find(name)
 	switch {
@@ -131,7 +131,7 @@ func (e *Entry) ParamNames() []string {
 	return names
 }
 
-// Rehearsal is a steering policy for a simulated scheduler, ready to be made afresh.
+// Rehearsal is a steering policy for a simulated scheduler, from which fresh instances can be made.
 type Rehearsal struct {
 	Name, Queue string
 	Property    string // of the queue: its share for AMs; "": it has none

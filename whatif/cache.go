@@ -14,20 +14,20 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// defaultInMemory is the number of jobs that are worth keeping: a few hundred megabytes.
+// defaultInMemory is how many jobs are worth keeping: a few hundred megabytes.
 const defaultInMemory = 300_000
 
-// cache keeps what the runs of a seed share: its jobs, if they are few enough, and their times on the empty cluster. Jobs are read when the
-// first run of the seed wants them and dropped after its last one; those that do not depend on the seed stay.
+// cache keeps what the runs of a seed share: its jobs, if they are few enough, and their times on the empty cluster. Jobs are read for the
+// first run of the seed and dropped after its last one; jobs that do not depend on the seed stay.
 type cache struct {
 	mu    sync.Mutex
 	seeds []uint64
-	left  []int // runs still to come, by seed
+	left  []int // remaining runs, by seed
 	jobs  map[jobsKey]*jobs
 	alone map[aloneKey]*sim.Alone
 }
 
-// jobsKey names the jobs of a seed; seed is -1 where all seeds have the same.
+// jobsKey identifies the jobs of a seed; seed is -1 where all seeds have the same.
 type jobsKey struct {
 	of   *run.Workload
 	seed int
@@ -73,7 +73,7 @@ func (c *cache) read(ctx context.Context, w *run.Workload, seed int) *jobs {
 	return js
 }
 
-// fill gives a run what it shares with others, and says how many jobs it has; 0: unknown.
+// fill gives a run what it shares with others, and returns the number of its jobs; 0: unknown.
 func (c *cache) fill(ctx context.Context, s *run.Spec, seed int) (total int64, err error) {
 	js := c.read(ctx, s.Workload, seed)
 	if js.err != nil {

@@ -10,17 +10,17 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// A scheduler's figures are of the jobs that finished under it. One that refuses the jobs that would wait longest looks fast, so two
-// schedulers are judged against each other only when they finished the same jobs, or all but a few. One that finished nothing has
+// A scheduler's figures cover the jobs that finished under it. One that refuses the jobs that would wait longest looks fast, so two
+// schedulers are judged against each other only if they finished the same jobs, or nearly so. One that finished nothing has
 // no figures at all.
 const apartShare = 0.001 // of the first one's finished jobs; from here on the two cover different jobs
 
-// empty says whether a scheduler finished nothing, in one seed at least.
+// empty reports whether a scheduler finished nothing, in at least one seed.
 func (out *Comparison) empty(s int) bool {
 	return slices.ContainsFunc(out.Runs[s], func(r *result.Run) bool { return r.Jobs.Finished == 0 })
 }
 
-// apart says whether scheduler s and the first one finished different jobs.
+// apart reports whether scheduler s and the first one finished different jobs.
 func (out *Comparison) apart(s int) bool {
 	if out.empty(0) || out.empty(s) {
 		return false
@@ -44,8 +44,8 @@ func (out *Comparison) judged() []int {
 	return list
 }
 
-// setApart takes the judgements back from schedulers that finished other jobs than the first, and the intervals, which would lend the
-// differences a sureness that they do not have.
+// setApart removes the judgements of schedulers that finished other jobs than the first, and the intervals, which would suggest
+// a false certainty.
 func (out *Comparison) setApart() {
 	for s := 1; s < len(out.Runs); s++ {
 		if !out.apart(s) {
@@ -59,7 +59,7 @@ func (out *Comparison) setApart() {
 	}
 }
 
-// tally counts a scheduler's jobs: those of one seed when all seeds count alike, else of all together, and then it says so.
+// tally counts a scheduler's jobs: those of one seed if all seeds have the same counts, else of all seeds together, and then it says so.
 type tally struct {
 	jobs   result.JobCounts
 	reason string // the most frequent reason for refusing, over all seeds
@@ -106,12 +106,12 @@ func (out *Comparison) tally(s int) tally {
 	return t
 }
 
-// of is "30 of 200 jobs", with the seeds that they are of.
+// of is "30 of 200 jobs", with the number of seeds.
 func (t tally) of(n int64) string {
 	return report.Number(n) + " of " + unit.Count(t.jobs.Submitted, "job") + t.seeds
 }
 
-// what says what became of the jobs that did not finish: "30 refused (most often: no such queue), 2 failed".
+// what says why jobs did not finish: "30 refused (most often: no such queue), 2 failed".
 func (t tally) what() string {
 	var parts []string
 	if n := t.jobs.Refused; n > 0 {
@@ -130,7 +130,7 @@ func (t tally) what() string {
 	return strings.Join(parts, ", ")
 }
 
-// coverage are the notes about jobs that are not in the figures, one a scheduler that needs it.
+// coverage returns the notes about jobs that are not in the figures, one per scheduler that needs it.
 func (out *Comparison) coverage() []string {
 	var notes []string
 	names := out.names()
@@ -165,7 +165,7 @@ func (out *Comparison) coverage() []string {
 	return notes
 }
 
-// apartNote says that two columns of the table are of different jobs.
+// apartNote says that two columns of the table cover different jobs.
 func (out *Comparison) apartNote(s int, t tally) string {
 	names := out.names()
 	text := fmt.Sprintf("DIFFERENT JOBS: under %s %s did not finish", names[s], t.of(t.jobs.LeftOut()))
@@ -210,7 +210,7 @@ func (out *Comparison) uncompared(names []string) string {
 	return strings.Join(parts, " ")
 }
 
-// Assumptions are those of the first run. What only its seed's jobs have is marked: every other seed has its own.
+// Assumptions are those of the first run. Those that hold for its seed's jobs only are marked.
 func (out *Comparison) Assumptions() []string {
 	lines := append([]string{}, out.Runs[0][0].Assumptions...)
 	for i, line := range lines {

@@ -9,19 +9,19 @@ import (
 )
 
 // The headline is what an operator would repeat. It judges core metrics before all others: elapsed time, slowdown and makespan. Harm
-// comes first: if a scheduler makes a core metric worse, the first sentence says so. Then come the gain and what else pays for it.
-// A difference counts when it is clear (its interval, where it has one, leaves out 0) and noticeable: at least one percent and, for
+// comes first: if a scheduler makes a core metric worse, the first sentence says so. Then come the gain and its price elsewhere.
+// A difference counts if it is clear (its interval, if any, excludes 0) and noticeable: at least one percent and, for
 // times, at least a second.
 const (
-	leastShare   = 0.01
-	leastSeconds = 1.0
+	minShare   = 0.01
+	minSeconds = 1.0
 )
 
-// asked are the metrics that people ask for first, in order. Gains are looked for there, then in the other core rows, then in the rest.
+// asked are the metrics that people ask for first, in order. Gains are sought there, then in the other core rows, then in the rest.
 var asked = []string{"p95 elapsed", "p95 slowdown"}
 
-// core says whether a metric measures the service that jobs get as a whole. A wait is only a part of it, and a fair share of bad service is
-// no gain. Where nobody knows slowdowns, the response ratio stands in for them.
+// core reports whether a metric measures the service to jobs as a whole. A wait is only a part of it, and a fair share of bad service is
+// no gain. Where slowdowns are unknown, the response ratio stands in for them.
 func core(metric string) bool {
 	_, of, _ := strings.Cut(metric, " ")
 	return of == "elapsed" || of == "slowdown" || of == "response ratio" || metric == "makespan"
@@ -91,10 +91,10 @@ func (out *Comparison) harm(judged []int) []loss {
 	return all
 }
 
-// harmNamed is the number of schedulers whose harm is told with figures; the others are only named.
+// harmNamed is the number of schedulers whose harm is given with figures; the others are only named.
 const harmNamed = 2
 
-// harmed tells harm in one sentence: "fifo raises the median elapsed time from 19 s to 27.1 min, and tags the makespan from 2 h to 3 h."
+// harmed describes harm in one sentence: "fifo raises the median elapsed time from 19 s to 27.1 min, and tags the makespan from 2 h to 3 h."
 func harmed(names []string, harm []loss) string {
 	if len(harm) == 0 {
 		return ""
@@ -142,12 +142,12 @@ func (out *Comparison) alone() string {
 		value["median wait"], value["p95 wait"], used)
 }
 
-// gain finds the scheduler with the clearest gain, in the metric that people ask for first. One that does harm is taken only when no other
+// gain finds the scheduler with the clearest gain, in the metric that people ask for first. One that does harm is chosen only if no other
 // gains. Nil: nobody gains.
 func (out *Comparison) gain(harm []loss) (*Row, int) {
 	var rows, rest []*Row
 	for _, name := range asked {
-		rows = append(rows, out.row(name)) // nil where it is not known
+		rows = append(rows, out.row(name)) // nil where unknown
 	}
 	for i := range out.Rows {
 		switch name := out.Rows[i].Metric; {
@@ -175,7 +175,7 @@ func (out *Comparison) gain(harm []loss) (*Row, int) {
 	return nil, 0
 }
 
-// clearer says whether scheduler s gains more clearly than best does: even the weak end of its interval is better.
+// clearer reports whether scheduler s gains more clearly than best does: even the weak end of its interval is better.
 func (row *Row) clearer(s, best int) bool {
 	weak := func(s int) float64 {
 		c := &row.Cells[s]
@@ -224,7 +224,7 @@ func (out *Comparison) noGain(names []string, judged []int) string {
 	return text + "."
 }
 
-// makespan says what becomes of the makespan.
+// makespan describes the change of the makespan.
 func (out *Comparison) makespan(s int) string {
 	row := out.row("makespan")
 	c := row.Cells[s]
@@ -235,7 +235,7 @@ func (out *Comparison) makespan(s int) string {
 			verb = "grows"
 		}
 		return fmt.Sprintf("the makespan %s from %s to %s", verb, Format(row.Cells[0].Mean, Seconds), Format(c.Mean, Seconds))
-	case c.Judgement == Unclear && math.Abs(c.Diff) >= leastShare*row.Cells[0].Mean:
+	case c.Judgement == Unclear && math.Abs(c.Diff) >= minShare*row.Cells[0].Mean:
 		return "whether the makespan moves is not clear"
 	}
 	return "the makespan does not move"
@@ -250,12 +250,12 @@ func (row *Row) differs(s int) float64 {
 		return 0
 	case Better, Worse, Unjudged:
 	}
-	least := leastShare * math.Abs(base)
+	threshold := minShare * math.Abs(base)
 	if row.Unit == Seconds {
-		least = max(least, leastSeconds)
-		base = max(base, leastSeconds) // from nothing to two seconds is not infinitely worse
+		threshold = max(threshold, minSeconds)
+		base = max(base, minSeconds) // from nothing to two seconds is not infinitely worse
 	}
-	if math.Abs(c.Diff) < least || c.Diff == 0 {
+	if math.Abs(c.Diff) < threshold || c.Diff == 0 {
 		return 0
 	}
 	size := c.Diff / math.Max(math.Abs(base), 1e-9)

@@ -76,7 +76,7 @@ func (out *Comparison) WriteJSON(w io.Writer) error {
 	return nil
 }
 
-// present keeps values as they are; null where there is none.
+// present keeps values; null where there is none.
 func present(values []float64) []*float64 {
 	out := make([]*float64, len(values))
 	for i := range values {
@@ -94,7 +94,7 @@ func interval(low, high float64) []*float64 {
 	return []*float64{number(low), number(high)}
 }
 
-// number rounds to nine decimals, below which nothing is meant; null where there is no number.
+// number rounds to nine decimals, below which digits are noise; null where there is no number.
 func number(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil

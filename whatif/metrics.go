@@ -8,7 +8,7 @@ import (
 	"github.com/yardmaster/yardmaster/result"
 )
 
-// Unit says how a metric is written.
+// Unit says how a metric is formatted.
 type Unit uint8
 
 // Units.
@@ -20,7 +20,7 @@ const (
 
 func (u Unit) String() string { return [...]string{"s", "ratio", "share"}[u] }
 
-// metric is one line of a comparison.
+// metric is one row of a comparison.
 type metric struct {
 	name string
 	unit Unit
@@ -28,15 +28,15 @@ type metric struct {
 	of   func(*result.Run) float64
 }
 
-// ofAlone says that a metric needs to know how long jobs take alone.
+// ofAlone reports whether a metric needs to know how long jobs take alone.
 func (m metric) ofAlone() bool {
 	return strings.HasSuffix(m.name, "slowdown") || strings.HasPrefix(m.name, "fairness")
 }
 
-// ofWaits says that a metric stands in for those.
+// ofWaits reports whether a metric stands in for those.
 func (m metric) ofWaits() bool { return strings.HasSuffix(m.name, "response ratio") }
 
-// metrics are what is compared, most asked for first.
+// metrics are what is compared, most requested first.
 var metrics = func() []metric {
 	var ms []metric
 	for _, m := range []struct {
@@ -100,7 +100,7 @@ type Cell struct {
 	Judgement                     Judgement
 }
 
-// ofFinished is the metric where jobs finished, and not a number where none did: nobody waited, but nobody was served either.
+// ofFinished is the metric where jobs finished, and NaN where none did: nobody waited, but nobody was served either.
 func (m metric) ofFinished() metric {
 	of := m.of
 	m.of = func(r *result.Run) float64 {
@@ -112,7 +112,7 @@ func (m metric) ofFinished() metric {
 	return m
 }
 
-// rowOf compares one metric. runs is by scheduler, then seed, all of them there.
+// rowOf compares one metric. runs is by scheduler, then seed, and complete.
 func rowOf(m metric, runs [][]*result.Run) Row {
 	row := Row{Metric: m.name, Unit: m.unit, More: m.more}
 	for s := range runs {

@@ -38,8 +38,8 @@ func (p *painter) picture(curves result.Curves) Picture {
 	return Picture{Timeline: p.timeline.Timeline(), Jobs: p.jobs.Rows(), JobsTotal: p.jobs.Seen(), Curves: curves}
 }
 
-// ceilingOf is how many containers the cluster has. Nodes that are not counted in containers, but have memory and cores of their own, have as
-// many as jobs ask them to: 0.
+// ceilingOf is how many containers the cluster has. Nodes that are not counted in containers, but have memory and cores, have as
+// many as jobs ask for: 0.
 func ceilingOf(c *cluster.Cluster) float64 {
 	if !c.Slots {
 		for i := range c.Nodes {
@@ -51,7 +51,7 @@ func ceilingOf(c *cluster.Cluster) float64 {
 	return float64(c.Containers(cluster.Unit))
 }
 
-// Report puts a comparison (or, with one scheduler, a single run) into a report. Facts, title and commands are the caller's.
+// Report makes a report of a comparison (or, with one scheduler, of a single run). Facts, title and commands are the caller's.
 func (out *Comparison) Report(c *cluster.Cluster) report.Data {
 	d := report.Data{Partial: out.Partial, Seeds: out.Seeds, Size: out.size(), Ground: out.ground()}
 	if out.Headline != "" {
@@ -81,7 +81,7 @@ func (out *Comparison) Report(c *cluster.Cluster) report.Data {
 	if len(out.Runs) > 0 && len(out.Runs[0]) > 0 {
 		first := out.Runs[0][0]
 		d.Version = first.Version
-		for _, line := range out.Assumptions() { // what the reader noted is told apart
+		for _, line := range out.Assumptions() { // the reader's notes are listed separately
 			if !slices.Contains(out.read, line) {
 				d.Assumptions = append(d.Assumptions, line)
 			}
@@ -113,13 +113,13 @@ func (out *Comparison) size() string {
 	if len(out.Runs) == 0 || len(out.Runs[0]) == 0 {
 		return ""
 	}
-	least, most, queues := out.Runs[0][0].Jobs.Submitted, int64(0), 0
+	fewest, most, queues := out.Runs[0][0].Jobs.Submitted, int64(0), 0
 	for _, r := range out.Runs[0] {
-		least, most, queues = min(least, r.Jobs.Submitted), max(most, r.Jobs.Submitted), max(queues, len(r.ByQueue))
+		fewest, most, queues = min(fewest, r.Jobs.Submitted), max(most, r.Jobs.Submitted), max(queues, len(r.ByQueue))
 	}
 	text := unit.Count(most, "job")
-	if least < most {
-		text = report.Number(least) + " to " + text
+	if fewest < most {
+		text = report.Number(fewest) + " to " + text
 	}
 	if queues > 1 {
 		text += " in " + unit.Count(int64(queues), "queue")

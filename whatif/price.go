@@ -8,15 +8,15 @@ import (
 	"github.com/yardmaster/yardmaster/result"
 )
 
-// Groups are looked at when they have enough jobs for a 95th percentile, and only the largest: of many groups some look worse by
+// Groups are considered if they have enough jobs for a 95th percentile, and only the largest: of many groups some look worse by
 // chance.
 const (
 	groupJobs = 20
 	groupMost = 8
 )
 
-// price says what scheduler s worsens for its gain in a metric, beside the harm that was said already (nil: none), and what becomes of the
-// makespan.
+// price says what scheduler s worsens for its gain in a metric, besides the harm already mentioned (nil: none), and how the
+// makespan changes.
 func (out *Comparison) price(s int, gained, said *Row) string {
 	var parts []string
 	makespan, nothing := out.row("makespan"), "nothing shown gets noticeably worse"
@@ -50,8 +50,8 @@ type loss struct {
 	size float64
 }
 
-// worst finds what gets worse most, relative to what it was: of all jobs, and of the jobs of one queue or class. The makespan is
-// told apart, and so is what was said already.
+// worst finds what gets worse most, relatively: of all jobs, and of the jobs of one queue or class. The makespan is
+// handled separately, and what was already mentioned is skipped.
 func (out *Comparison) worst(s int, said *Row) *loss {
 	var worst *loss
 	offer := func(l loss) {
@@ -109,7 +109,7 @@ func (out *Comparison) group(s int, name string, of func(*result.Run) []result.G
 	return &row
 }
 
-// said tells a loss: "jobs of queue etl pay, with a 95th-percentile elapsed time of 2.4 h instead of 2 h".
+// said describes a loss: "jobs of queue etl pay, with a 95th-percentile elapsed time of 2.4 h instead of 2 h".
 func (l *loss) said() string {
 	was, is := Format(l.row.Cells[0].Mean, l.row.Unit), Format(l.row.Cells[l.who].Mean, l.row.Unit)
 	if l.kind == "" {

@@ -7,11 +7,11 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// fixedNote is said of a plan whose seeds make no difference.
+// fixedNote is the note for a plan whose seeds make no difference.
 const fixedNote = "nothing in this workload and model is random: only one seed is run, and differences have no interval"
 
-// deterministic says whether it is certain, before any run, that the seed makes no difference: no jobs, task lengths, heartbeats, block
-// places, failures or steering are drawn from it. What cannot be told cheaply, such as of a workload too large to keep, counts as
+// deterministic reports whether it is certain, before any run, that the seed makes no difference: no jobs, task lengths, heartbeats, block
+// placements, failures or steering are drawn from it. What cannot be determined cheaply, such as for a workload too large to keep, counts as
 // random; if its seeds then agree, the comparison says so.
 func (c *pool) deterministic(ctx context.Context) bool {
 	for i := range c.plan.Variants {
@@ -23,7 +23,7 @@ func (c *pool) deterministic(ctx context.Context) bool {
 		if made, err := v.Scheduler.New(); err != nil || made.Place != nil { // it may get heartbeats
 			return false
 		}
-		jobs := c.cache.read(ctx, v.Workload, 0).kept // an error of the reader is told by the first run
+		jobs := c.cache.read(ctx, v.Workload, 0).kept // the first run reports the reader's error
 		if jobs == nil || slices.ContainsFunc(jobs, func(j *workload.Job) bool {
 			return slices.ContainsFunc(j.Stages, func(s workload.Stage) bool { return s.Length.Drawn() })
 		}) {

@@ -11,7 +11,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// compare makes the comparison from the runs that there are. Only seeds that ran to their end under every scheduler count: half
+// compare makes the comparison from the runs so far. Only seeds that completed under every scheduler count: half
 // a run compared with a whole one says nothing. A single run is shown as far as it got.
 func (c *pool) compare() *Comparison {
 	out := &Comparison{Seeds: []uint64{}, read: c.read, drawn: c.plan.Variants[0].Workload.Drawn, Schedulers: c.names, fixed: c.fixed}
@@ -40,11 +40,11 @@ func (c *pool) compare() *Comparison {
 	return out
 }
 
-// judge makes everything that follows from the runs.
+// judge derives everything that follows from the runs.
 func (out *Comparison) judge() {
 	first := out.Runs[0][0]
 	for _, m := range metrics {
-		// Where tasks have no length of their own nobody knows how long jobs take alone: how much of their time they waited says most.
+		// Where tasks have no length of their own, times alone are unknown: the response ratio stands in.
 		if unknown := first.Jobs.Finished > 0 && first.Metrics.Slowdown.Count == 0; unknown && m.ofAlone() || !unknown && m.ofWaits() {
 			continue
 		}
@@ -66,7 +66,7 @@ func (out *Comparison) judge() {
 	out.Headline = out.headline()
 }
 
-// settle looks at all rows together: whether the intervals say anything, and what a reader must know.
+// settle considers all rows together: whether the intervals mean anything, and what a reader must know.
 func (out *Comparison) settle() {
 	if out.Partial {
 		out.Notes = append(out.Notes, "partial: the work was stopped before the end, so the figures cover only a part of it")
@@ -76,7 +76,7 @@ func (out *Comparison) settle() {
 	case len(out.Schedulers) < 2 || out.empty(0):
 	default:
 		if out.alike = len(out.Seeds) > 1 && out.constant(); out.alike {
-			// An interval without width would claim a certainty that nothing random was there to earn.
+			// A zero-width interval would claim certainty although nothing was random.
 			for r := range out.Rows {
 				out.Rows[r].unjudge()
 			}
@@ -113,7 +113,7 @@ func (row *Row) unjudge() {
 	}
 }
 
-// constant says whether every seed gave the same figures under every scheduler.
+// constant reports whether every seed gave the same figures under every scheduler.
 func (out *Comparison) constant() bool {
 	for _, row := range out.Rows {
 		for _, cell := range row.Cells {
@@ -167,7 +167,7 @@ func list(names []string, last string) string {
 	}
 }
 
-// Words says the difference: "-43 % (-48 to -38)", "no clear difference", "the same", "–" where there is none.
+// Words describes the difference: "-43 % (-48 to -38)", "no clear difference", "the same", "–" where there is none.
 func (c *Cell) Words(u Unit) string {
 	switch c.Judgement {
 	case First:
@@ -180,7 +180,7 @@ func (c *Cell) Words(u Unit) string {
 	return c.Difference(u)
 }
 
-// Difference writes the difference as figures, whatever it means, with its 95 % interval where that has a width.
+// Difference formats the difference as figures, whatever it means, with its 95 % interval where that has a width.
 func (c *Cell) Difference(u Unit) string {
 	if math.IsNaN(c.Diff) {
 		return "–"
@@ -215,7 +215,7 @@ func (c *Cell) Difference(u Unit) string {
 	return s
 }
 
-// percent writes a change in percent with its sign, and does not say that all is gone when something is left.
+// percent formats a change in percent with its sign, and never shows -100 % when something is left.
 func percent(v float64, digits int) string {
 	if v > 9999.5 {
 		return "over +9999"
@@ -237,7 +237,7 @@ func signed(s string, v float64) string {
 	return s
 }
 
-// Format returns how the row's figures are written beside each other: times all in one unit.
+// Format returns how the row's figures are formatted side by side: times all in one unit.
 func (row *Row) Format() func(float64) string {
 	if row.Unit != Seconds {
 		return func(v float64) string { return Format(v, row.Unit) }
@@ -249,7 +249,7 @@ func (row *Row) Format() func(float64) string {
 	return unit.ColumnOf(values).Format
 }
 
-// Format writes a figure for a person.
+// Format formats a figure for a person.
 func Format(v float64, u Unit) string {
 	if math.IsNaN(v) {
 		return "–"

@@ -1,14 +1,14 @@
-// Package whatif answers questions by loops around runs. Compare plays one workload under several schedulers, with several
+// Package whatif compares runs. Compare runs one workload under several schedulers, with several
 // seeds, and says what differs.
 //
-// Every scheduler meets the same random numbers: a seed decides how long each task takes and which attempts fail, whoever
-// starts them, so two schedulers are compared seed by seed and most of the noise drops out. A change in percent is the ratio of
+// Every scheduler sees the same random numbers: a seed determines how long each task takes and which attempts fail, whoever
+// starts them, so two schedulers are compared seed by seed and most of the noise cancels out. A change in percent is the ratio of
 // the two means, mean(b)/mean(a), less one, with a 95 % interval from the jackknife on its logarithm (result.Paired). Where a
-// busy seed doubles the waits under both schedulers, that is not taken for doubt about the change. The difference itself, b - a, is
+// busy seed doubles the waits under both schedulers, that does not widen the interval of the change. The difference itself, b - a, is
 // given with the plain t interval of the seeds' differences.
 //
-// A run is one goroutine; as many run at once as there are processors. Results are put where they belong by scheduler and
-// seed, so they do not depend on how many that are.
+// A run is one goroutine; as many run at once as there are processors. Results are stored by scheduler and
+// seed, so they do not depend on that number.
 package whatif
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/yardmaster/yardmaster/sim"
 )
 
-// Plan is what to compare: every variant is run with every seed. The first variant is the one that the others are compared with. A variant
+// Plan is what to compare: every variant is run with every seed. The first variant is the baseline. A variant
 // that has listeners of its own (Sink, SteerLog) is run with one seed.
 type Plan struct {
 	Variants []run.Spec
@@ -31,14 +31,14 @@ type Plan struct {
 	Pictures bool
 	// Workers is the number of runs at once; 0: as many as there are processors.
 	Workers int
-	// Note, if set, is told before any work is done that less of it is needed than was asked for.
+	// Note, if set, is called before any work is done if less of it is needed than was requested.
 	Note func(string)
-	// Progress, if set, is told which share of all the work is done (negative when nobody knows) and how many jobs have
+	// Progress, if set, is called with the share of all the work that is done (negative: unknown) and the number of jobs that have
 	// finished in all runs. It must not block; several goroutines call it.
 	Progress func(done float64, jobs int64)
 }
 
-// names are those of the variants; one that is given twice can be told from itself.
+// names are those of the variants; duplicates are made distinct.
 func (p *Plan) names() []string {
 	seen := map[string]int{}
 	names := make([]string, len(p.Variants))
@@ -51,35 +51,35 @@ func (p *Plan) names() []string {
 	return names
 }
 
-// Comparison is the answer.
+// Comparison is the result of Compare.
 type Comparison struct {
 	Schedulers []string
 	Seeds      []uint64
 	Runs       [][]*result.Run // by scheduler, then seed
 	Rows       []Row
 	Headline   string    // what a person would repeat
-	Verdicts   []string  // one a metric
-	Notes      []string  // what a reader should know of before believing the rest
+	Verdicts   []string  // one per metric
+	Notes      []string  // caveats
 	Pictures   []Picture // of the first seed, by scheduler; nil unless asked for
-	// Unfinished are the schedulers under which no job finished, in one seed at least, though there were jobs: they have no figures
+	// Unfinished are the schedulers under which no job finished, in at least one seed, though there were jobs: they have no figures
 	// and no verdict, and Notes says why.
 	Unfinished []string
 	Partial    bool
 
-	read  []string // what the reader of the workload had to say, of the first seed
+	read  []string // notes of the workload's reader, for the first seed
 	drawn bool     // each seed has its own jobs
 	fixed bool     // seeds make no difference, so one was run
 	alike bool     // several seeds gave the same figures
 }
 
-// Compare runs the plan. When ctx ends, it returns what there is with Partial set and no error; if not even one seed was
+// Compare runs the plan. When ctx ends, it returns what there is with Partial set and no error; if not even one seed has
 // finished under every scheduler, there is nothing to compare and Rows is empty.
 func Compare(ctx context.Context, p Plan) (*Comparison, error) {
 	if len(p.Variants) == 0 || len(p.Seeds) == 0 {
 		return nil, fmt.Errorf("compare: needs at least one scheduler and one seed")
 	}
 	c := &pool{plan: p, names: p.names(), cache: newCache(p)}
-	for i := range p.Variants { // a run that cannot be made is refused before any work is done
+	for i := range p.Variants { // reject invalid runs before any work is done
 		v := &p.Variants[i]
 		if err := v.Check(); err != nil {
 			return nil, fmt.Errorf("%s: %w", c.names[i], err)
@@ -130,7 +130,7 @@ type pool struct {
 
 	mu       sync.Mutex
 	err      error
-	errAt    int // number of the run that failed: the first one's error is told, whoever was faster
+	errAt    int // index of the failed run: the error of the lowest one is reported, whichever failed first
 	progress []gauge
 }
 
@@ -142,8 +142,8 @@ func (c *pool) fail(at int, err error) {
 	}
 }
 
-// told notes how far one run is and tells how far all are.
-func (c *pool) told(at int, done float64, jobs int64) {
+// update records the progress of one run and reports that of all.
+func (c *pool) update(at int, done float64, jobs int64) {
 	if c.plan.Progress == nil {
 		return
 	}
@@ -165,10 +165,10 @@ func (c *pool) told(at int, done float64, jobs int64) {
 	c.plan.Progress(share, all)
 }
 
-// gauge is how far one run is.
+// gauge is the progress of one run.
 type gauge struct {
 	done  float64
-	blind bool // nobody knows how many jobs there are
+	blind bool // the number of jobs is unknown
 	jobs  int64
 }
 
@@ -193,7 +193,7 @@ func (c *pool) run(ctx context.Context, variant, seed int) error {
 		s.Sink = result.Tee(paint.timeline, paint.jobs, s.Sink)
 	}
 	at := seed*len(p.Variants) + variant
-	s.Progress = func(g sim.Progress) { c.told(at, share(g.Finished, total), g.Finished) }
+	s.Progress = func(g sim.Progress) { c.update(at, share(g.Finished, total), g.Finished) }
 	got, err := run.Result(ctx, s)
 	if err != nil {
 		return wrap(err)
@@ -205,11 +205,11 @@ func (c *pool) run(ctx context.Context, variant, seed int) error {
 	if paint != nil {
 		c.pictures[variant] = paint.picture(got.Curves)
 	}
-	c.told(at, 1, got.Jobs.Finished)
+	c.update(at, 1, got.Jobs.Finished)
 	return nil
 }
 
-// share is the part of total jobs that have finished; negative when nobody knows the total.
+// share is the part of total jobs that have finished; negative if the total is unknown.
 func share(finished, total int64) float64 {
 	if total <= 0 {
 		return -1

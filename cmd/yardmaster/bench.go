@@ -14,7 +14,7 @@ import (
 	"github.com/yardmaster/yardmaster/internal/term"
 )
 
-// measurement is one thing that bench can measure.
+// measurement is one benchmark.
 type measurement struct {
 	name, about string
 	run         func(ctx context.Context, o benchOptions) (result any, table term.Table, err error)
@@ -25,14 +25,14 @@ type benchOptions struct {
 	maxTasks int64
 }
 
-// leastTasks is where growth begins.
-const leastTasks = 100_000
+// minTasks is where growth starts.
+const minTasks = 100_000
 
 var measurements = []measurement{
 	{"loop", "the simulator beside a bare event loop: the same events through the same queue", benchLoop},
 	{"growth", "what a task costs as tasks, waiting jobs and nodes grow tenfold", benchGrowth},
 	{"memory", "what a run keeps in memory for a task, a waiting job and a container", benchMemory},
-	{"network", "how far the short cuts of the network are from every pair of nodes, and what they save", benchNetwork},
+	{"network", "error and savings of the network's shortcuts, against every pair of nodes", benchNetwork},
 }
 
 func measurementWords() words {
@@ -60,8 +60,8 @@ func newBench() *cobra.Command {
 			if opt.rounds < 0 {
 				return misuse("", "--rounds: %d is negative; give 1 or more, or leave it out", opt.rounds)
 			}
-			if opt.maxTasks < leastTasks {
-				return misuse("", "--max-tasks: %d is less than %d, the least that growth measures", opt.maxTasks, leastTasks)
+			if opt.maxTasks < minTasks {
+				return misuse("", "--max-tasks: %d is less than %d, the minimum of growth", opt.maxTasks, minTasks)
 			}
 			m := measurements[slices.Index(names, args[0])]
 			r, table, err := m.run(cmd.Context(), opt)
@@ -77,7 +77,7 @@ func newBench() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write as JSON")
-	cmd.Flags().IntVar(&opt.rounds, "rounds", 0, "measure `N` times, and take the median (loop) or the least (growth); 0: 5 and 1")
+	cmd.Flags().IntVar(&opt.rounds, "rounds", 0, "measure `N` times, and take the median (loop) or the minimum (growth); 0: 5 and 1")
 	cmd.Flags().Int64Var(&opt.maxTasks, "max-tasks", 100_000_000, "largest number of tasks of growth, `N`")
 	return cmd
 }
@@ -133,7 +133,7 @@ func benchMemory(ctx context.Context, _ benchOptions) (any, term.Table, error) {
 	return r, t, nil
 }
 
-// networkJobs is how many jobs bench network plays.
+// networkJobs is how many jobs bench network runs.
 const networkJobs = 100
 
 func benchNetwork(ctx context.Context, _ benchOptions) (any, term.Table, error) {

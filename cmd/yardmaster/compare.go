@@ -19,7 +19,7 @@ func newCompare() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "compare [SCENARIO.yaml | DIR]",
-		Short: "Play a workload under several schedulers and say what differs",
+		Short: "Run a workload under several schedulers and compare them",
 		Args:  oneScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			watch := startWatch()
@@ -49,7 +49,7 @@ func newCompare() *cobra.Command {
 			if len(c.Seeds) == 0 {
 				return errors.New("stopped before one seed had run under every scheduler: nothing to compare")
 			}
-			// What was worked out is shown first: no file that cannot be written takes it away.
+			// Show the results first: a file that cannot be written must not lose them.
 			w := cmd.OutOrStdout()
 			if out.json {
 				err = c.WriteJSON(w)

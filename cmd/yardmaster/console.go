@@ -11,8 +11,8 @@ import (
 	"github.com/yardmaster/yardmaster/internal/term"
 )
 
-// console is standard output. It is written in large pieces, and the first thing that goes wrong is kept for the end: the verbs
-// print without looking back, their files are written all the same, and the command fails. Text of servers and files is cleaned here, whoever
+// console is standard output. It is buffered, and the first error is kept for the end: the verbs
+// print without checking, their files are written all the same, and the command fails. Text from servers and files is sanitised here, whoever
 // prints it.
 type console struct {
 	w    *bufio.Writer
@@ -23,7 +23,7 @@ type console struct {
 
 func newConsole(w io.Writer) *console {
 	b := bufio.NewWriterSize(w, 1<<16)
-	f, _ := w.(*os.File) // else nobody uses ink
+	f, _ := w.(*os.File) // not a terminal otherwise
 	return &console{w: b, safe: term.NewScreen(b, term.InkFor(f))}
 }
 
@@ -34,10 +34,10 @@ func (c *console) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// abandon gives up what is held: somebody is stuck in writing it.
+// abandon drops the buffer: a write is stuck.
 func (c *console) abandon() { c.lost.Store(true) }
 
-// Flush writes out what is held, and returns what went wrong so far.
+// Flush writes the buffer, and returns the first error so far.
 func (c *console) Flush() error {
 	if c.lost.Load() {
 		return nil
@@ -48,14 +48,14 @@ func (c *console) Flush() error {
 	return c.err
 }
 
-// show lets a person see what is printed so far, before work that takes a while.
+// show flushes what is printed so far, before work that takes a while.
 func show(w io.Writer) {
 	if c, ok := w.(*console); ok {
-		_ = c.Flush() // kept for the end
+		_ = c.Flush() // the error is kept for the end
 	}
 }
 
-// noticesTo makes a function that writes one line: text of a server cannot make a second one.
+// noticesTo makes a function that writes one line: text from a server cannot make a second one.
 func noticesTo(w io.Writer) func(format string, args ...any) {
 	return func(format string, args ...any) {
 		fmt.Fprintln(w, strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", `\n`))

@@ -22,7 +22,7 @@ import (
 	"github.com/yardmaster/yardmaster/workload/trace"
 )
 
-// typed is a flag that keeps what was typed; a scenario's settings give it its meaning.
+// typed is a flag that keeps the text; a scenario's settings parse it.
 type typed struct {
 	set    *scenario.Setting
 	values []string
@@ -44,14 +44,14 @@ func (t *typed) Set(v string) error {
 	return nil
 }
 
-// single is a flag that takes one value: a second one is refused, instead of quietly taking the place of the first.
+// single is a flag that takes one value: a second one is an error, instead of silently overriding the first.
 type single struct {
 	pflag.Value
 	flag  *pflag.Flag
 	typed string
 }
 
-// repeatedError is what single refuses a second value with.
+// repeatedError is single's error for a second value.
 type repeatedError struct{ first string }
 
 func (e *repeatedError) Error() string { return "it takes one value, and has " + e.first }
@@ -64,7 +64,7 @@ func (s *single) Set(v string) error {
 	return s.Value.Set(v)
 }
 
-// refuseRepeats makes every flag of a command and of those below it that does not take a list a single one.
+// refuseRepeats wraps every flag of a command and its subcommands that does not take a list in a single.
 func refuseRepeats(cmd *cobra.Command) {
 	once := func(f *pflag.Flag) {
 		if t, ok := f.Value.(*typed); ok && t.set.Many {
@@ -98,7 +98,7 @@ type scenarioFlags struct{ flags []*typed }
 
 var sectionHeading = map[string]string{"": headings[0], "model": headings[1], "trace": headings[2], "yarn": headings[5], "steering": headings[8]}
 
-// add gives a command the flags of all settings for which want holds.
+// add gives a command the flags of all settings that want selects.
 func (f *scenarioFlags) add(cmd *cobra.Command, want func(*scenario.Setting) bool) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
@@ -151,7 +151,7 @@ func complete(cmd *cobra.Command, flag string, values func() []string, directive
 	}
 }
 
-// apply lays the flags over a scenario.
+// apply applies the flags to a scenario.
 func (f *scenarioFlags) apply(s *scenario.Scenario) error {
 	for _, t := range f.flags {
 		if len(t.values) == 0 {
@@ -164,7 +164,7 @@ func (f *scenarioFlags) apply(s *scenario.Scenario) error {
 	return nil
 }
 
-// scenario reads the scenario file, if one is given, and lays the flags over it.
+// scenario reads the scenario file, if one is given, and applies the flags to it.
 func (f *scenarioFlags) scenario(args []string) (scenario.Scenario, error) {
 	s := scenario.Default()
 	if len(args) == 1 {
@@ -179,7 +179,7 @@ func (f *scenarioFlags) scenario(args []string) (scenario.Scenario, error) {
 	return s, f.apply(&s)
 }
 
-// oneScenario wants at most one argument, a scenario file.
+// oneScenario accepts at most one argument, a scenario file.
 func oneScenario(cmd *cobra.Command, args []string) error {
 	if len(args) < 1 {
 		return nil
@@ -190,7 +190,7 @@ func oneScenario(cmd *cobra.Command, args []string) error {
 	}
 	st, err := os.Stat(args[0])
 	switch {
-	case errors.Is(err, os.ErrNotExist) && !strings.ContainsAny(args[0], "./"): // a word that was meant to be a value
+	case errors.Is(err, os.ErrNotExist) && !strings.ContainsAny(args[0], "./"): // probably meant as a value
 		return misuse(see, "%s: %q is no scenario file%s", cmd.Name(), args[0], suggest.Hint(args[0], all.Policies.Names()))
 	case errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("there is no scenario file %q", args[0])
@@ -204,13 +204,13 @@ func oneScenario(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// noScenario recognises files that are given in the place of a scenario but have a flag of their own.
+// noScenario recognises files that are given instead of a scenario but have a flag of their own.
 func noScenario(path string) error {
 	f, err := input.Open(path)
 	if err != nil {
-		return nil // whoever reads it says what is wrong with it
+		return nil // reading it reports what is wrong
 	}
-	defer func() { _ = f.Close() }() // it was only looked at
+	defer func() { _ = f.Close() }() // read-only
 	prefix, err := f.Peek(input.PeekSize)
 	if err != nil {
 		return nil
@@ -224,7 +224,7 @@ func noScenario(path string) error {
 	return nil
 }
 
-// resolve opens a scenario's parts; what cannot be meant is an error of use.
+// resolve opens a scenario's parts; conflicting options are a usage error.
 func resolve(s scenario.Scenario) (*scenario.Setup, error) {
 	setup, err := s.Resolve()
 	if _, ok := errors.AsType[*scenario.MisuseError](err); ok {
@@ -233,7 +233,7 @@ func resolve(s scenario.Scenario) (*scenario.Setup, error) {
 	return setup, err
 }
 
-// hide keeps flags that one part of the program gives another out of the help.
+// hide keeps internal flags out of the help.
 func hide(fs *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		if err := fs.MarkHidden(name); err != nil {

@@ -4,5 +4,5 @@ package main
 
 import "os/exec"
 
-// standApart does nothing here: the guard may be ended together with the one it guards.
+// standApart is a no-op here: the guard may be ended together with its steerer.
 func standApart(*exec.Cmd) {}

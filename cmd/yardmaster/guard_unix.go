@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// standApart puts a process into a session of its own, so that what a terminal sends to this one does not reach it.
+// standApart gives a process its own session, so that signals of the terminal do not reach it.
 func standApart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

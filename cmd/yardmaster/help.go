@@ -50,7 +50,7 @@ func flagGroups(cmd *cobra.Command) map[string]*pflag.FlagSet {
 	return groups
 }
 
-// help writes what a verb is for, then how it is used.
+// help writes what a verb is for, then its usage.
 func help(cmd *cobra.Command, _ []string) {
 	out := cmd.OutOrStdout()
 	text := cmp.Or(cmd.Long, cmd.Short+".")
@@ -103,7 +103,7 @@ func writeUsage(out io.Writer, cmd *cobra.Command) {
 	}
 }
 
-// words are names with what they stand for, as a shell completes them: "name\tabout".
+// words are names with descriptions, as a shell completes them: "name\tabout".
 type words []string
 
 func wordsOf[T any](list []T, of func(*T) (name, about string)) (all words) {
@@ -122,7 +122,7 @@ func (w words) names() (names []string) {
 	return names
 }
 
-// list has a line a word, for help.
+// list has one line per word, for help.
 func (w words) list() string {
 	var out strings.Builder
 	for _, word := range w {

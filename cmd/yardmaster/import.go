@@ -28,7 +28,7 @@ func newImport() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "import FORMAT FILE... -o JOBS.parquet",
-		Short: "Turn a trace into the common form",
+		Short: "Convert a trace into the common format",
 		Args: func(cmd *cobra.Command, args []string) error {
 			names := append(formatWords().names(), "auto")
 			see := "See \"" + cmd.CommandPath() + " --help\"."
@@ -70,7 +70,7 @@ func newImport() *cobra.Command {
 	return cmd
 }
 
-// formatWords are what import takes: Parquet is what it makes.
+// formatWords are the formats that import reads: all but Parquet, which it writes.
 func formatWords() words {
 	all := slices.DeleteFunc(trace.Formats(), func(f trace.Format) bool { return f.Name == trace.Parquet })
 	return wordsOf(all, func(f *trace.Format) (string, string) { return f.Name, f.About })
@@ -86,7 +86,7 @@ func importTrace(cmd *cobra.Command, s scenario.Scenario, format string, paths [
 	if err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
-	defer func() { _ = w.Close() }() // it was only read
+	defer func() { _ = w.Close() }() // read-only
 	var names []string
 	for _, p := range paths {
 		names = append(names, filepath.Base(p))
@@ -139,7 +139,7 @@ func importTrace(cmd *cobra.Command, s scenario.Scenario, format string, paths [
 	return nil
 }
 
-// noJobs says that nothing can be played, and what became of what was there.
+// noJobs says that nothing can be simulated, and why the records were dropped.
 func noJobs(title string, notes []workload.Note) error {
 	var why []string
 	for _, n := range notes {
@@ -165,7 +165,7 @@ func (s importSum) show(out io.Writer, w *trace.Workload, file string) {
 	showGround(out, w.Assumptions(), nil, ink)
 }
 
-// noteLines are notes with how many records each concerns.
+// noteLines are notes with their numbers of records.
 func noteLines(notes []workload.Note) []string {
 	lines := make([]string, len(notes))
 	for i, n := range notes {

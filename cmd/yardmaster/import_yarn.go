@@ -21,7 +21,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// yarnFlags are what import yarn is told.
+// yarnFlags are the flags of import yarn.
 type yarnFlags struct {
 	login
 	history, webhdfs []string
@@ -77,18 +77,18 @@ func newImportYarn() *cobra.Command {
 	fs.SortFlags = false
 	f.addRM(cmd)
 	fs.StringSliceVar(&f.history, "history", nil, "web `URL` of the JobHistoryServer")
-	fs.StringSliceVar(&f.webhdfs, "webhdfs", nil, "web `URL` of the NameNode, to read history files from HDFS; several with commas between")
-	fs.StringVar(&f.doneDir, "done-dir", "", "`PATH` of finished history files in HDFS; else the history server is asked (mapreduce.jobhistory.done-dir)")
+	fs.StringSliceVar(&f.webhdfs, "webhdfs", nil, "web `URL` of the NameNode, to read history files from HDFS; several separated by commas")
+	fs.StringVar(&f.doneDir, "done-dir", "", "`PATH` of finished history files in HDFS; default: as the history server reports (mapreduce.jobhistory.done-dir)")
 	fs.StringVar(&f.jhist, "jhist", "", "read history files from the local folder `DIR`")
 	fs.StringVar(&f.since, "since", "7d", "applications that finished within this `TIME` before now, or from a day on (2026-11-01); all: without limit")
 	fs.StringVar(&f.until, "until", "", "leave out what finished after this `TIME` before now, or after the end of a day (2026-11-07)")
 	fs.BoolVar(&f.running, "running", false, "include applications that are running, with what they have held so far")
 	f.addWho(cmd)
-	fs.Float64Var(&f.rate, "rm-rate", 2, "`N` requests a second to the ResourceManager, at most")
-	fs.IntVar(&f.parallel, "parallel", 4, "`N` history files are read at a time")
+	fs.Float64Var(&f.rate, "rm-rate", 2, "at most `N` requests a second to the ResourceManager")
+	fs.IntVar(&f.parallel, "parallel", 4, "read `N` history files at a time")
 	fs.BoolVar(&f.noConf, "no-job-conf", false, "do not read the jobs' configurations (300 KB each): the size of AMs and the slow-start are assumed")
-	fs.BoolVar(&f.anonymise, "anonymise", false, "replace the names of users, queues, jobs and hosts by short ones that mean nothing")
-	fs.StringVar(&f.salt, "salt", "", "`TEXT` that makes the short names; the same gives the same names. Else one is drawn and kept")
+	fs.BoolVar(&f.anonymise, "anonymise", false, "replace the names of users, queues, jobs and hosts by pseudonyms")
+	fs.StringVar(&f.salt, "salt", "", "`TEXT` from which pseudonyms are made; the same salt gives the same names. Default: drawn once and kept")
 	fs.StringVarP(&f.output, "output", "o", "", "write into the folder `DIR`, or beside the workload DIR/NAME.parquet")
 	setGroup(fs, headings[6], "rm", "history", "webhdfs", "done-dir", "jhist", "since", "until", "running")
 	setGroup(fs, headings[3], "anonymise", "salt", "output")
@@ -191,7 +191,7 @@ func (f *yarnFlags) done(ctx context.Context, c *rest.Client) (string, error) {
 	return dir, nil
 }
 
-// when reads 7d, 36h (before now), 2026-11-01 (its begin) or all (no time).
+// when parses 7d, 36h (before now), 2026-11-01 (its start) or all (no time).
 func when(flag, text string, now time.Time) (time.Time, error) {
 	if text == "all" && flag == "--since" {
 		return time.Time{}, nil
@@ -215,7 +215,7 @@ func isDay(text string) bool {
 	return err == nil
 }
 
-// writeScenario writes the file that makes the folder one that can be simulated. One that is there already is kept: a person may
+// writeScenario writes the scenario file that makes the folder ready to simulate. An existing one is kept: a person may
 // have changed it.
 func writeScenario(ctx context.Context, o *history.Options, sum *history.Summary) error {
 	path := filepath.Join(o.Dir, scenario.FileName)
@@ -240,7 +240,7 @@ func writeScenario(ctx context.Context, o *history.Options, sum *history.Summary
 		samples int
 	}{
 		{&s.Yarn.AMStart, c.AMStart, c.AMSamples},
-		{&s.Yarn.ContainerStart, c.ContainerStart, 1}, // what is assumed goes with how task lengths are counted
+		{&s.Yarn.ContainerStart, c.ContainerStart, 1}, // the assumed delay matches how task lengths are measured
 		{&s.Yarn.ContainerExit, c.ContainerExit, c.ExitSamples},
 		{&s.Yarn.Commit, c.Commit, c.CommitSamples},
 	} {

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// asInit runs the command as a child where this is a container's first process, and ends when all processes have. The system ends a container with its
-// first process, and lets nobody in it kill that one: a guard could neither outlive such a steerer nor end it.
+// asInit runs the command as a child if this is a container's init process, and exits when all processes have. The kernel ends a container with its
+// init process, which nobody inside can kill: a guard could neither outlive such a steerer nor kill it.
 func asInit() (code int, is bool) {
 	if os.Getpid() != 1 {
 		return 0, false
@@ -33,10 +33,10 @@ func asInit() (code int, is bool) {
 	}()
 	for {
 		var status syscall.WaitStatus
-		pid, err := syscall.Wait4(-1, &status, 0, nil) // also of those whose parent has ended
+		pid, err := syscall.Wait4(-1, &status, 0, nil) // also reaps orphans
 		switch {
 		case errors.Is(err, syscall.EINTR):
-		case err != nil: // there is none left
+		case err != nil: // no children left
 			return code, true
 		case pid == cmd.Process.Pid && status.Exited():
 			code = status.ExitStatus()

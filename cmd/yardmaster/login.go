@@ -11,7 +11,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// login is where the ResourceManagers are and who asks them: what every verb that speaks to a cluster is told.
+// login has the addresses of the ResourceManagers and the credentials: the flags of every verb that connects to a cluster.
 type login struct {
 	rm     []string
 	user   string
@@ -20,24 +20,24 @@ type login struct {
 	tls    rest.TLS
 }
 
-// addRM gives a command the flag of the ResourceManagers.
+// addRM adds the flag for the ResourceManagers.
 func (l *login) addRM(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&l.rm, "rm", nil, "web `URL` of the ResourceManager; several with commas between")
+	cmd.Flags().StringSliceVar(&l.rm, "rm", nil, "web `URL` of the ResourceManager; several separated by commas")
 }
 
-// addWho gives a command the flags that say who asks.
+// addWho adds the flags for authentication.
 func (l *login) addWho(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringVar(&l.user, "user", "", "`NAME` to ask as, where no Kerberos is; else that of this account")
-	fs.BoolVar(&l.spnego, "kerberos", false, "log in with Kerberos: with the tickets at hand, or with --keytab")
+	fs.StringVar(&l.user, "user", "", "user `NAME`, without Kerberos; default: this account")
+	fs.BoolVar(&l.spnego, "kerberos", false, "log in with Kerberos: with existing tickets, or with --keytab")
 	fs.StringVar(&l.krb.Principal, "principal", "", "`NAME` to log in as")
 	fs.StringVar(&l.krb.Keytab, "keytab", "", "keys of --principal, in a `FILE`")
-	fs.StringVar(&l.krb.Config, "krb5-conf", "", "`FILE` that says where the Kerberos servers are; else $KRB5_CONFIG or /etc/krb5.conf")
+	fs.StringVar(&l.krb.Config, "krb5-conf", "", "Kerberos configuration `FILE`; default: $KRB5_CONFIG or /etc/krb5.conf")
 	fs.StringVar(&l.tls.CAFile, "ca", "", "PEM `FILE` of authorities to trust besides those of the system")
 	setGroup(fs, headings[7], "user", "kerberos", "principal", "keytab", "krb5-conf", "ca")
 }
 
-// args are the flags that make another process of this command ask the same servers as the same person.
+// args are the flags that make another process of this command use the same servers and credentials.
 func (l *login) args() []string {
 	var a []string
 	add := func(name, value string) {
@@ -59,7 +59,7 @@ func (l *login) args() []string {
 	return a
 }
 
-// client fills in what is known here and makes a client of it.
+// client completes the options and makes a client.
 func (l *login) client(o rest.Options) (*rest.Client, error) {
 	auth, err := l.auth()
 	if err != nil {
@@ -73,7 +73,7 @@ func (l *login) clientAs(auth rest.Auth, o rest.Options) (*rest.Client, error) {
 	return rest.New(o)
 }
 
-// auth says who asks; nil: nobody.
+// auth is the authentication; nil: none.
 func (l *login) auth() (rest.Auth, error) {
 	if l.spnego || l.krb.Keytab != "" || l.krb.Principal != "" {
 		a, err := krb.New(l.krb)
@@ -92,14 +92,14 @@ func (l *login) auth() (rest.Auth, error) {
 	return rest.User(name), nil
 }
 
-// account is who runs this command; Hadoop's own clients take the same names.
+// account is the name of the user who runs this command, as Hadoop's own clients determine it.
 func account() string {
 	for _, v := range []string{"HADOOP_USER_NAME", "USER", "LOGNAME"} {
 		if s := os.Getenv(v); s != "" {
 			return s
 		}
 	}
-	if u, err := user.Current(); err == nil { // a job of cron has no such variables
+	if u, err := user.Current(); err == nil { // cron jobs have no such variables
 		return u.Username
 	}
 	return ""

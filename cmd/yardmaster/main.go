@@ -1,7 +1,7 @@
 // Command yardmaster rehearses a scheduling change of a shared data cluster on the cluster's own history.
 //
-// It is thin: one file a verb, each of which reads flags, calls the packages that do the work, and prints. The exit code is
-// 0 when the work is done, 1 when it failed or was cut short, and 2 when the command was used wrongly.
+// It is thin: one file per verb, each of which reads flags, calls the packages that do the work, and prints. The exit code is
+// 0 when the work is done, 1 when it failed or was cut short, and 2 for a usage error.
 package main
 
 import (
@@ -28,13 +28,13 @@ func main() {
 	if code, is := asInit(); is {
 		os.Exit(code)
 	}
-	// Whoever reads our output may stop reading; that must not keep files from being written.
+	// A reader of our output may stop reading; files must be written all the same.
 	signal.Ignore(syscall.SIGPIPE)
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	left := &leftovers{}
 	ctx, cancel := context.WithCancel(contextWith(context.Background(), left))
-	go obey(signals, cancel, time.Now, func() {
+	go handleSignals(signals, cancel, time.Now, func() {
 		left.remove()
 		os.Exit(exitFailed)
 	})
@@ -43,19 +43,19 @@ func main() {
 	os.Exit(code)
 }
 
-// sameWish is how long after the first signal others are taken for the same wish: a terminal, a shell and a supervisor may all pass it on.
-const sameWish = time.Second
+// sameRequest is how long after the first signal further ones count as the same request: a terminal, a shell and a supervisor may all send it.
+const sameRequest = time.Second
 
-// obey ends the work. The first signal asks it to end and to keep what it has; one that comes later than sameWish after it ends the
-// program at once.
-func obey(signals <-chan os.Signal, end func(), now func() time.Time, atOnce func()) {
+// handleSignals stops the work. The first signal asks it to stop and to keep what it has; one that comes later than sameRequest after it ends the
+// program immediately.
+func handleSignals(signals <-chan os.Signal, end func(), now func() time.Time, atOnce func()) {
 	var first time.Time
 	for range signals {
 		switch t := now(); {
 		case first.IsZero():
 			first = t
 			end()
-		case t.Sub(first) > sameWish:
+		case t.Sub(first) > sameRequest:
 			atOnce()
 			return
 		}
@@ -69,13 +69,13 @@ func run(ctx context.Context, args []string) int {
 	root.SetOut(out)
 	root.SetErr(term.NewScreen(os.Stderr, term.Ink{}))
 	err := root.ExecuteContext(ctx)
-	lost := out.Flush() // before anything that is said about it
+	lost := out.Flush() // before its error is reported
 	code := exitDone
 	if err != nil {
 		code = tell(err)
 	}
 	if lost != nil {
-		if !errors.Is(lost, syscall.EPIPE) { // else nobody wants to know
+		if !errors.Is(lost, syscall.EPIPE) { // the reader has gone
 			_ = tell(fmt.Errorf("cannot write to standard output: %w", reason(lost)))
 		}
 		code = max(code, exitFailed)
@@ -83,7 +83,7 @@ func run(ctx context.Context, args []string) int {
 	return code
 }
 
-// tell says what went wrong, and returns the exit code for it.
+// tell prints an error and returns its exit code.
 func tell(err error) int {
 	ink := term.InkFor(os.Stderr)
 	for i, line := range strings.Split(term.Clean(err.Error()), "\n") {
@@ -111,12 +111,12 @@ type usageError struct {
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
-// misuse is an error of use, with what to do next.
+// misuse is a usage error, with what to do next.
 func misuse(next, format string, args ...any) error {
 	return &usageError{err: fmt.Errorf(format, args...), next: next}
 }
 
-// labelled says which verb failed. What is wrong with its use says so itself.
+// labelled adds the verb that failed. Usage errors name it themselves.
 func labelled(verb string, err error) error {
 	if _, usage := errors.AsType[*usageError](err); usage || err == nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/yardmaster/yardmaster/internal/build"
 )
 
-// newMan writes manual pages from the command tree, so that they cannot differ from help.
+// newMan writes manual pages from the command tree, so that they match the help.
 func newMan() *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
@@ -106,7 +106,7 @@ func manFlag(f *pflag.Flag) string {
 	return s + "\n" + roff(text)
 }
 
-// roff writes text so that troff shows it as it is.
+// roff escapes text for troff.
 func roff(s string) string {
 	s = strings.ReplaceAll(s, `\`, `\e`)
 	s = strings.ReplaceAll(s, "-", `\-`)

@@ -14,8 +14,8 @@ import (
 	"github.com/yardmaster/yardmaster/internal/securefile"
 )
 
-// outFile is a file that a verb will write. It is made before any work is done, so that a place that cannot be written to is
-// told at once and not after an hour, and it gets its name when it is whole. A nil *outFile is one that nobody asked for.
+// outFile is an output file of a verb. It is created before any work is done, so that an unwritable path fails
+// immediately and not after an hour, and gets its name when it is complete. A nil *outFile is one that was not requested.
 type outFile struct {
 	path string
 	f    *os.File
@@ -24,7 +24,7 @@ type outFile struct {
 	done bool
 }
 
-// prepare makes ready to write path; nil for "".
+// prepare gets ready to write path; nil for "".
 func prepare(ctx context.Context, path string) (*outFile, error) {
 	if path == "" {
 		return nil, nil
@@ -40,7 +40,7 @@ func prepare(ctx context.Context, path string) (*outFile, error) {
 		}
 		return &outFile{path: path, f: f}, nil
 	}
-	securefile.RemoveLeftovers(path) // of a command that was killed
+	securefile.RemoveLeftovers(path) // of a killed command
 	temp, err := securefile.Create(path, 0o666)
 	if err != nil {
 		return nil, cannotWrite(path, err)
@@ -50,10 +50,10 @@ func prepare(ctx context.Context, path string) (*outFile, error) {
 	return o, nil
 }
 
-// outFiles are the files that a verb will write, by the flag that names them.
+// outFiles are a verb's output files, by flag.
 type outFiles map[string]*outFile
 
-// prepareAll makes ready to write files, each given as its flag and its path; "" is none.
+// prepareAll gets ready to write files, each given as its flag and its path; "" is none.
 func prepareAll(ctx context.Context, files ...[2]string) (outFiles, error) {
 	out, seen := outFiles{}, map[string]string{}
 	for _, f := range files {
@@ -81,7 +81,7 @@ func (o outFiles) discard() {
 	}
 }
 
-// cannotWrite names the file that was asked for, not the one it is written under meanwhile.
+// cannotWrite names the requested file, not the temporary one.
 func cannotWrite(path string, err error) error {
 	if dir := filepath.Dir(path); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("cannot write %s: there is no folder %s", path, dir)
@@ -89,7 +89,7 @@ func cannotWrite(path string, err error) error {
 	return fmt.Errorf("cannot write %s: %w", path, reason(err))
 }
 
-// reason is what the system said, without the operation and the path.
+// reason is the system's error, without the operation and the path.
 func reason(err error) error {
 	var p *fs.PathError
 	var l *os.LinkError
@@ -102,7 +102,7 @@ func reason(err error) error {
 	return err
 }
 
-// write writes the file as a whole or not at all.
+// write writes the whole file or nothing.
 func (o *outFile) write(write func(io.Writer) error) error {
 	if o == nil {
 		return nil
@@ -118,7 +118,7 @@ func (o *outFile) write(write func(io.Writer) error) error {
 		err = o.f.Close()
 	default:
 		if err = o.temp.Commit(); errors.Is(err, securefile.ErrNotDurable) {
-			err = nil // it can be made again
+			err = nil // it can be created again
 		}
 	}
 	if err != nil {
@@ -128,28 +128,28 @@ func (o *outFile) write(write func(io.Writer) error) error {
 		if errors.As(err, &p) && p.Path == o.f.Name() || errors.As(err, &l) {
 			return cannotWrite(o.path, err)
 		}
-		return err // of what was to be written
+		return err // from producing the content
 	}
 	o.done = true
 	o.left.forget(o.path)
 	return nil
 }
 
-// discard gives up: nothing stays behind. After write it does nothing.
+// discard removes the file unless it is complete. After write it is a no-op.
 func (o *outFile) discard() {
 	if o == nil || o.done {
 		return
 	}
 	o.done = true
 	if o.temp == nil {
-		_ = o.f.Close() // what was written is not wanted
+		_ = o.f.Close() // the content is discarded
 		return
 	}
 	o.temp.Discard()
 	o.left.forget(o.path)
 }
 
-// leftovers are the files that a command is about to write, so that even one that is told to end at once leaves no halves of them.
+// leftovers are the files that a command is about to write, so that even one that is killed by a second signal leaves no partial files.
 type leftovers struct {
 	mu    sync.Mutex
 	paths map[string]bool
@@ -161,7 +161,7 @@ func contextWith(ctx context.Context, l *leftovers) context.Context {
 	return context.WithValue(ctx, leftoversKey{}, l)
 }
 
-// leftoversOf is where the verbs of a context note the files that they are about to write.
+// leftoversOf is where the verbs of a context register their output files.
 func leftoversOf(ctx context.Context) *leftovers {
 	if l, ok := ctx.Value(leftoversKey{}).(*leftovers); ok {
 		return l

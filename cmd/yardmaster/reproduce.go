@@ -18,19 +18,19 @@ import (
 	"github.com/yardmaster/yardmaster/internal/term"
 )
 
-// reproduction is what the verb was asked for.
+// reproduction holds the verb's flags.
 type reproduction struct {
 	seeds                        int
 	first                        uint64
 	from, report, json, markdown string
-	rejudge                      bool // what is read, by the checks of this build
+	rejudge                      bool // judge what is read again, by the checks of this build
 }
 
 func newReproduce() *cobra.Command {
 	var r reproduction
 	cmd := &cobra.Command{
 		Use:   "reproduce ID...",
-		Short: "Run the experiments of a published study again and say what holds",
+		Short: "Rerun the experiments of a published study and check its claims",
 		Args:  cobra.ArbitraryArgs,
 		ValidArgsFunction: func(_ *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return reproducible(), cobra.ShellCompDirectiveNoFileComp
@@ -85,7 +85,7 @@ func (r *reproduction) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	// What was worked out is shown first: no file that cannot be written takes it away.
+	// Show the results first: a file that cannot be written must not lose them.
 	w := cmd.OutOrStdout()
 	if r.json == "-" {
 		err = f.WriteJSON(w)
@@ -114,14 +114,14 @@ func (r *reproduction) run(cmd *cobra.Command, args []string) error {
 	return verdictOf(f)
 }
 
-// findings runs what is selected, or reads what was run before.
+// findings runs what is selected, or reads an earlier run.
 func (r *reproduction) findings(ctx context.Context, selected []experiment.Selection, args []string) (*experiment.Findings, error) {
 	if r.from != "" {
 		file, err := os.Open(r.from)
 		if err != nil {
 			return nil, fmt.Errorf("cannot read %s: %w", r.from, reason(err))
 		}
-		defer func() { _ = file.Close() }() // it was only read
+		defer func() { _ = file.Close() }() // read-only
 		f, err := experiment.ReadJSON(file)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.from, err)
@@ -142,7 +142,7 @@ func (r *reproduction) findings(ctx context.Context, selected []experiment.Selec
 	return experiment.Run(ctx, plan)
 }
 
-// verdictOf is how the command ends.
+// verdictOf is the command's error, if any.
 func verdictOf(f *experiment.Findings) error {
 	switch {
 	case len(f.Failures) > 0:
@@ -165,7 +165,7 @@ func pace(f *experiment.Findings) string {
 	return fmt.Sprintf("%s runs in %s, %.3g runs/s", count(int64(f.Done)), f.Elapsed.Round(100*time.Millisecond), float64(f.Done)/f.Elapsed.Seconds())
 }
 
-// command is how the same is run again.
+// command is how to run the same again.
 func (r *reproduction) command(args []string) string {
 	words := append([]string{"yardmaster", "reproduce"}, args...)
 	for i, w := range words {
@@ -180,7 +180,7 @@ func (r *reproduction) command(args []string) string {
 	return strings.Join(words, " ")
 }
 
-// reproducible are the ids that a shell completes.
+// reproducible are the ids for shell completion.
 func reproducible() []string {
 	var names []string
 	for _, s := range all.Studies() {

@@ -31,17 +31,17 @@ func newRoot() *cobra.Command {
 			return unknownVerb(cmd, args[0])
 		},
 	}
-	cobra.EnableCommandSorting = false // verbs in the order in which they are met
+	cobra.EnableCommandSorting = false // verbs in the order of registration
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageFunc(showUsage)
 	root.SetHelpFunc(help)
 	root.AddCommand(newDemo(), newImport(), newSimulate(), newCompare(), newYarn(), newReproduce(), newSchedulers(), newBench(), newVersion(), newMan())
-	root.Flags().BoolVar(&version, "version", false, "say which build this is")
+	root.Flags().BoolVar(&version, "version", false, "print the version and build")
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
-		if c.HasSubCommands() && !c.Runnable() { // completion: a shell that is not known is not a wish for help
+		if c.HasSubCommands() && !c.Runnable() { // completion: an unknown shell is not a request for help
 			c.Args = cobra.ArbitraryArgs
 			c.RunE = func(cmd *cobra.Command, args []string) error {
 				if len(args) == 0 {
@@ -59,7 +59,7 @@ func newRoot() *cobra.Command {
 //go:embed verbs.txt
 var verbTexts string
 
-// describe gives a command and those below it what verbs.txt says of them: what it does, and examples.
+// describe gives a command and its subcommands their descriptions and examples from verbs.txt.
 func describe(cmd *cobra.Command, lists *strings.Replacer) {
 	for text := range strings.SplitSeq(strings.TrimSpace(verbTexts), "\n# ") {
 		if path, text, _ := strings.Cut(strings.TrimPrefix(text, "# "), "\n"); path == cmd.CommandPath() {
@@ -121,7 +121,7 @@ func unknownVerb(cmd *cobra.Command, verb string) error {
 	return misuse(next, "there is no verb %q", verb)
 }
 
-// flagError turns what pflag says into an error of use that says what to do.
+// flagError turns an error of pflag into a usage error that says what to do.
 func flagError(cmd *cobra.Command, err error) error {
 	see := "See \"" + cmd.CommandPath() + " --help\"."
 	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
@@ -168,7 +168,7 @@ func flagNames(cmd *cobra.Command) []string {
 	return names
 }
 
-// exactly wants a number of arguments, each with a name for the message.
+// exactly requires a number of arguments, each with a name for the message.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == len(names) {

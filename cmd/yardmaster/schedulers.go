@@ -11,7 +11,7 @@ import (
 	"github.com/yardmaster/yardmaster/policy/all"
 )
 
-// longName is the width beyond which a parameter's name stands in a line of its own.
+// longName is the width beyond which a parameter's name gets a line of its own.
 const longName = 22
 
 func newSchedulers() *cobra.Command {

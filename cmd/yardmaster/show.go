@@ -15,7 +15,7 @@ import (
 	"github.com/yardmaster/yardmaster/whatif"
 )
 
-// showRun prints one run: what was run, the figures, then what they rest on.
+// showRun prints one run: the scenario, the figures, then what they rest on.
 func showRun(w io.Writer, r *result.Run, headline string) {
 	ink := term.InkFor(os.Stdout)
 	if r.Partial {
@@ -40,7 +40,7 @@ func showRun(w io.Writer, r *result.Run, headline string) {
 		{"response ratio", r.Metrics.ResponseRatio, func(v float64) string { return whatif.Format(v, whatif.Ratio) }},
 	} {
 		if unknown := r.Metrics.Slowdown.Count == 0; m.name == "slowdown" && unknown || m.name == "response ratio" && !unknown {
-			continue // nobody knows how long jobs take alone: how much of their time they waited says most
+			continue // times alone are unknown: the response ratio stands in
 		}
 		cells := []string{m.name}
 		for _, v := range of(m.s) {
@@ -59,7 +59,7 @@ func showRun(w io.Writer, r *result.Run, headline string) {
 	showGround(w, r.Assumptions, r.NotModelled, ink)
 }
 
-// showHeadline prints what a person would repeat.
+// showHeadline prints the headline.
 func showHeadline(w io.Writer, headline string, ink term.Ink) {
 	for _, line := range strings.Split(strings.TrimSpace(term.Wrap(headline, "", min(term.Width(os.Stdout), 110))), "\n") {
 		fmt.Fprintln(w, ink.Bold(line))
@@ -110,7 +110,7 @@ func showCounts(w io.Writer, r *result.Run) {
 	}
 }
 
-// trafficLines say what went over the network: all of it, and the busiest link.
+// trafficLines summarise the network traffic: the total, and the busiest link.
 func trafficLines(n *result.Traffic) []string {
 	lines := []string{fmt.Sprintf("%s: %s of blocks, %s shuffled; %s left their rack", unit.Count(n.Flows, "flow"),
 		unit.Bytes(n.ReadBytes), unit.Bytes(n.ShuffledBytes), unit.Bytes(n.CrossRackBytes))}
@@ -151,10 +151,10 @@ func showQueues(w io.Writer, groups []result.Group, ink term.Ink) {
 	fmt.Fprintln(w, draw(t))
 }
 
-// fewObserved is the number of jobs below which a median error means nothing to a person; result.json has it all the same.
+// fewObserved is the number of jobs below which a median error is meaningless; result.json has it all the same.
 const fewObserved = 3
 
-// showObserved prints how far the run is from what really happened: that is an error only where the settings are those of then.
+// showObserved prints how far the run is from what really happened: that is an error only if the settings are the same.
 func showObserved(w io.Writer, o *result.Observed, ink term.Ink) {
 	what, note := "error", ""
 	if other := o.OtherSettings; other != "" {
@@ -193,7 +193,7 @@ func showList(w io.Writer, head string, lines []string, ink term.Ink) {
 	}
 }
 
-// say prints a sentence. On a terminal it is broken between words; a script finds it on one line.
+// say prints a sentence. On a terminal it is wrapped; a script finds it on one line.
 func say(w io.Writer, sentence string) {
 	if columns, known := term.Columns(os.Stdout); known {
 		fmt.Fprint(w, term.Wrap(sentence, "", columns))
@@ -264,7 +264,7 @@ func showComparison(w io.Writer, c *whatif.Comparison, ground bool) {
 	showGround(w, c.Assumptions(), not, ink)
 }
 
-// showFiles says where what was asked for is.
+// showFiles prints where the output files are.
 func showFiles(w io.Writer, dir, report string) {
 	if dir != "" {
 		fmt.Fprintf(w, "\nTables and result: %s\n", filepath.Clean(dir)+string(filepath.Separator))
@@ -274,12 +274,12 @@ func showFiles(w io.Writer, dir, report string) {
 	}
 }
 
-// writeJSON writes what a program reads.
+// writeJSON writes JSON for programs.
 func writeJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
 }
 
-// count writes a whole number with separators.
+// count formats a whole number with separators.
 func count(n int64) string { return report.Number(n) }

@@ -12,7 +12,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// steeringLines say who steered, what was decided, and which way the share went.
+// steeringLines say who steered, what was decided, and how the share moved.
 func steeringLines(s *result.Steering) []string {
 	var kinds []string
 	for _, k := range s.Decisions {
@@ -27,15 +27,15 @@ func steeringLines(s *result.Steering) []string {
 		lines[2] = fmt.Sprintf("%s: %s changes made, %s refused", s.Series, count(s.Made), count(s.Refused))
 	}
 	if !s.Restored {
-		lines[2] += ": what was found was NOT put back"
+		lines[2] += ": the original value was NOT restored"
 	}
 	for _, k := range s.Decisions {
 		switch {
 		case k.Kind != steer.Refuse:
 		case k.Count == s.Looks:
-			lines = append(lines, "it could act on nothing it saw: "+s.Blind)
+			lines = append(lines, "it could not act on any sample: "+s.Blind)
 		case 2*k.Count > s.Looks:
-			lines = append(lines, "it could not act on most of what it saw; the last time: "+s.Blind)
+			lines = append(lines, "it could not act on most samples; the last time: "+s.Blind)
 		}
 	}
 	return lines
@@ -53,7 +53,7 @@ func steerDelay(d result.SteerDelays) string {
 
 func decimal(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
-// shownChanges are as many as fit a screen.
+// shownChanges is as many as fit a screen.
 const shownChanges = 20
 
 // showChanges prints what a steering policy changed.

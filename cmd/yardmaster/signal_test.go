@@ -19,7 +19,7 @@ func TestObey(t *testing.T) {
 			i++
 			return time.Unix(1000, 0).Add(time.Duration(seconds[i-1] * float64(time.Second)))
 		}
-		obey(signals, func() { ended++ }, now, func() { atOnce++ })
+		handleSignals(signals, func() { ended++ }, now, func() { atOnce++ })
 		return ended, atOnce
 	}
 	for _, c := range []struct {

@@ -26,7 +26,7 @@ func newSimulate() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "simulate [SCENARIO.yaml | DIR]",
-		Short: "Play a workload on a cluster under one scheduler",
+		Short: "Run a workload on a cluster under one scheduler",
 		Args:  oneScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := flags.scenario(args)
@@ -57,7 +57,7 @@ func newSimulate() *cobra.Command {
 	return cmd
 }
 
-// oneRun is the number of jobs that a single run reads ahead, so that it knows how far it is.
+// oneRun is the number of jobs that a single run reads ahead, so that it can show its progress.
 const oneRun = 100_000
 
 func simulate(cmd *cobra.Command, s scenario.Scenario, out output, dir, log string) error {
@@ -95,7 +95,7 @@ func simulate(cmd *cobra.Command, s scenario.Scenario, out output, dir, log stri
 	if len(c.Seeds) == 0 {
 		return errors.New("stopped before anything was simulated")
 	}
-	// What was worked out is shown first: no file that cannot be written takes it away.
+	// Show the results first: a file that cannot be written must not lose them.
 	run := c.Runs[0][0]
 	if out.json {
 		err = run.WriteJSON(w)
@@ -120,7 +120,7 @@ func simulate(cmd *cobra.Command, s scenario.Scenario, out output, dir, log stri
 	return nil
 }
 
-// writeSteerLog writes the decisions of a steering policy, if they are asked for.
+// writeSteerLog writes the decisions of a steering policy, if requested.
 func writeSteerLog(to *outFile, lines *bytes.Buffer) error {
 	if err := to.write(func(w io.Writer) error { _, err := lines.WriteTo(w); return err }); err != nil {
 		return fmt.Errorf("steer-log: %w", err)
@@ -128,7 +128,7 @@ func writeSteerLog(to *outFile, lines *bytes.Buffer) error {
 	return nil
 }
 
-// writeFolder completes the folder of a run, if one is asked for.
+// writeFolder completes the folder of a run, if requested.
 func writeFolder(folder *result.Folder, dir string, run *result.Run) error {
 	if folder == nil {
 		return nil

@@ -2,5 +2,5 @@
 
 package main
 
-// usage is not known here.
+// usage is unknown here.
 func usage() (seconds float64, peak int64) { return 0, 0 }

@@ -13,7 +13,7 @@ func usage() (seconds float64, peak int64) {
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
 		return 0, 0
 	}
-	unit := int64(1024) // kernels count in KiB, but for one
+	unit := int64(1024) // kernels count in KiB, except one
 	if runtime.GOOS == "darwin" {
 		unit = 1
 	}

@@ -13,7 +13,7 @@ func newVersion() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Say which build this is",
+		Short: "Print the version and build",
 		Args:  exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asJSON {

@@ -17,7 +17,7 @@ import (
 	"github.com/yardmaster/yardmaster/whatif"
 )
 
-// output is what the verbs that run something have in common.
+// output has the output flags that the running verbs have in common.
 type output struct {
 	report string
 	timing string
@@ -32,12 +32,12 @@ func (o *output) add(cmd *cobra.Command) {
 	setGroup(fs, headings[3], "report", "json", "timing")
 }
 
-// prepare finds out whether the files that are asked for can be written, and those of more.
+// prepare checks that the requested files, and those of more, can be written.
 func (o *output) prepare(ctx context.Context, more ...[2]string) (outFiles, error) {
 	return prepareAll(ctx, append([][2]string{{"report", o.report}, {"timing", o.timing}}, more...)...)
 }
 
-// errPartial says that what was printed is only a part.
+// errPartial says that only a part was printed.
 var errPartial = fmt.Errorf("stopped before the end: the results are partial")
 
 // compare runs a plan of a scenario with its seeds, with a progress line.
@@ -58,7 +58,7 @@ func compare(ctx context.Context, label string, setup *scenario.Setup, plan what
 	return c, err
 }
 
-// errIdle says that a run came to nothing.
+// errIdle says that no job finished.
 func errIdle(under string) error {
 	return fmt.Errorf("no job finished under %s: there is nothing to measure", under)
 }
@@ -67,7 +67,7 @@ type stopwatch struct{ begin time.Time }
 
 func startWatch() stopwatch { return stopwatch{time.Now()} }
 
-// write writes the timing file, if one is asked for.
+// write writes the timing file, if requested.
 func (w stopwatch) write(to *outFile, events int64) error {
 	err := to.write(func(f io.Writer) error {
 		cpu, rss := usage()
@@ -95,7 +95,7 @@ func eventsOf(c *whatif.Comparison) int64 {
 	return n
 }
 
-// baseNames cuts the paths of a workload's files to their last part; the whole paths are among the report's facts.
+// baseNames cuts the paths of a workload's files to their base names; the full paths are among the report's facts.
 func baseNames(paths []string, title string) string {
 	var names []string
 	for _, p := range paths {

@@ -97,7 +97,7 @@ func policiesJSON(cmd *cobra.Command, names []string) error {
 	return writeJSON(cmd.OutOrStdout(), entries)
 }
 
-// policyWords are the policies for a shell's completion.
+// policyWords are the policies for shell completion.
 func policyWords() []string {
 	return wordsOf(steerpolicy.Policies, func(e *steer.Entry) (string, string) { return e.Name, e.Title })
 }
@@ -110,7 +110,7 @@ func knownPolicy(name string) error {
 		"there is no steering policy %q%s", name, suggest.Hint(name, steerpolicy.Policies.Names()))
 }
 
-// newPolicy makes the policy that a person has asked for.
+// newPolicy makes the requested policy.
 func newPolicy(name string, setup *steer.Setup) (steer.Steerer, error) {
 	see := "See \"yardmaster yarn policies " + name + "\"."
 	seen := map[string]bool{}

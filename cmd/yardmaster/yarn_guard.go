@@ -23,45 +23,45 @@ import (
 )
 
 // A guard is a second process that restores when the steerer ends without having done so. It reads a pipe whose other end only
-// the steerer holds: the system closes it however the steerer ends. What the steerer wrote last says how things stand then. One that gives no sign
-// of life any more is killed first, so that it cannot go on later: nothing else takes its journal from it.
+// the steerer holds: the kernel closes it however the steerer ends. The steerer's last message says what state it was in. A steerer that misses its
+// heartbeats is killed first, so that it cannot resume later: nothing else takes its journal from it.
 const (
 	signOfLife = "beat\n"
-	standDown  = "done\n" // it left in good order: there is nothing to do
-	hasLock    = "lock\n" // it has ZooKeeper's lock, which outlives it by some seconds
-	noLock     = "none\n" // it has that lock no more: somebody else may
+	standDown  = "done\n" // clean exit: there is nothing to do
+	hasLock    = "lock\n" // it holds ZooKeeper's lock, which outlives it by some seconds
+	noLock     = "none\n" // it no longer holds that lock: somebody else may
 )
 
 // guardFile names the guard's process, in the journal's folder.
 const guardFile = "guard"
 
 const (
-	guardPatience = 24 * time.Hour   // how long a guard tries
-	guardWait     = 30 * time.Second // how long a steerer waits for a guard at work
-	killedWithin  = 10 * time.Second // how long a killed process may take to end; one that waits for a disk may take for ever
-	holderLeaves  = time.Second      // a process that was killed may hold its lock a moment longer
-	strangerWait  = 3 * time.Second  // how long a restore waits for a process of another account that has the lock of the machine
-	heirWait      = 5 * time.Minute  // how long a guard watches the next steerer put back: longer than that tries
+	guardTimeout = 24 * time.Hour   // how long a guard keeps trying
+	guardWait    = 30 * time.Second // how long a steerer waits for an active guard
+	killedWithin = 10 * time.Second // how long a killed process may take to end; one that waits for a disk may take for ever
+	holderLeaves = time.Second      // a process that was killed may hold its lock a moment longer
+	strangerWait = 3 * time.Second  // how long a restore waits for a process of another account that holds the machine's lock
+	heirWait     = 5 * time.Minute  // how long a guard waits for the next steerer to restore: longer than that one tries
 )
 
-// guard is the running guard, seen from the steerer.
+// guard is the running guard, as the steerer sees it.
 type guard struct {
 	dir    string
 	args   []string
 	notice func(format string, args ...any)
 
-	each time.Duration // between two signs of life
+	each time.Duration // between two heartbeats
 
 	mu      sync.Mutex
-	beaten  time.Time // the last of them
+	beaten  time.Time // time of the last heartbeat
 	cmd     *exec.Cmd
 	pipe    *os.File
-	word    string        // the last that was said to it
-	ended   chan struct{} // closed when cmd has
+	word    string        // the last message sent
+	ended   chan struct{} // closed when cmd has exited
 	leaving bool
 }
 
-// startGuard starts this program a second time, with arguments that make it the guard of a journal. A guard that ends before its time is
+// startGuard starts this program a second time, with arguments that make it the guard of a journal. A guard that exits early is
 // replaced.
 func startGuard(dir string, args []string, stalled time.Duration, notice func(format string, args ...any)) (*guard, error) {
 	stalled = max(stalled, time.Second)
@@ -98,23 +98,23 @@ func (g *guard) start() error {
 		err = notePID(g.dir, cmd.Process.Pid)
 	}
 	if err != nil {
-		w.Close() // one that has started finds nothing to do
+		w.Close() // one that has started has nothing to do
 		return fmt.Errorf("cannot start the guard: %w", reason(err))
 	}
 	g.cmd, g.pipe, g.ended = cmd, w, make(chan struct{})
-	_ = g.tell(g.word) // it has just been started
+	_ = g.tell(g.word) // it has just started
 	go g.watch(cmd, g.ended)
 	return nil
 }
 
-// say tells the guard how things stand.
+// say tells the guard the steerer's state.
 func (g *guard) say(word string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	_ = g.tell(word) // a guard that is replaced is told again
+	_ = g.tell(word) // a replacement gets the message again
 }
 
-// beat gives a sign of life, unless there was one a moment ago. It does not wait for a guard that does not read.
+// beat sends a heartbeat, unless there was one a moment ago. It does not wait for a guard that does not read.
 func (g *guard) beat() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -124,30 +124,30 @@ func (g *guard) beat() {
 	}
 }
 
-// tell tells the guard a word. One that has gone is replaced, and told then; so is one that has not read for so long that there is no room for a word.
+// tell sends the guard a message. A guard that has exited is replaced, and gets the message then; so is one that has not read for so long that the pipe is full.
 func (g *guard) tell(word string) error {
 	if g.word = word; word == "" {
 		return nil
 	}
 	err := g.write(word)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		_ = g.cmd.Process.Kill() // it may have ended meanwhile
+		_ = g.cmd.Process.Kill() // it may have exited meanwhile
 	}
 	return err
 }
 
 // write does not wait for a guard that does not read.
 func (g *guard) write(text string) error {
-	_ = g.pipe.SetWriteDeadline(time.Now().Add(10 * time.Millisecond)) // pipes have deadlines
+	_ = g.pipe.SetWriteDeadline(time.Now().Add(10 * time.Millisecond)) // pipes support deadlines
 	_, err := io.WriteString(g.pipe, text)
 	return err
 }
 
-// watch waits for a guard to end, and replaces it when the steerer is still there.
+// watch waits for a guard to exit, and replaces it if the steerer is still running.
 func (g *guard) watch(cmd *exec.Cmd, ended chan struct{}) {
 	err := cmd.Wait()
 	close(ended)
-	pause := time.Second // one that cannot live is not started again and again without a pause
+	pause := time.Second // do not restart a crashing guard in a tight loop
 	for told := false; ; pause = 10 * time.Second {
 		time.Sleep(pause)
 		left, again := g.replace()
@@ -164,19 +164,19 @@ func (g *guard) watch(cmd *exec.Cmd, ended chan struct{}) {
 	}
 }
 
-// replace starts another guard, unless the steerer is leaving.
+// replace starts another guard, unless the steerer is exiting.
 func (g *guard) replace() (left bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.leaving {
 		return true, nil
 	}
-	g.pipe.Close() // a second time does no harm
+	g.pipe.Close() // closing twice is harmless
 	return false, g.start()
 }
 
-// end lets the guard go, if there is nothing left for it to do, and waits for it. Else it starts its work; the error is that there is none to
-// start it.
+// end releases the guard, if there is nothing left for it to do, and waits for it. Otherwise the guard starts to restore; the error is that there is no
+// guard to do so.
 func (g *guard) end(done bool) (err error) {
 	g.mu.Lock()
 	g.leaving = true
@@ -184,32 +184,32 @@ func (g *guard) end(done bool) (err error) {
 		g.pipe.Close()
 		err = g.start()
 	}
-	g.pipe.Close() // a second time does no harm
+	g.pipe.Close() // closing twice is harmless
 	g.mu.Unlock()
 	if done {
 		select {
 		case <-g.ended:
-		case <-time.After(killedWithin): // it was stopped, say
-			_ = g.cmd.Process.Kill() // it may have ended meanwhile
+		case <-time.After(killedWithin): // it may be suspended
+			_ = g.cmd.Process.Kill() // it may have exited meanwhile
 		}
 		_ = os.Remove(filepath.Join(g.dir, guardFile))
 	}
 	return err
 }
 
-// guarded tells whether a process is the guard of a journal.
+// guarded reports whether a process is the guard of a journal.
 func guarded(dir string, pid int) bool {
 	text, err := securefile.ReadFile(filepath.Join(dir, guardFile), 64)
 	n, bad := strconv.Atoi(strings.TrimSpace(string(text)))
 	return err == nil && bad == nil && n == pid
 }
 
-// notePID writes down which process is the guard of a journal.
+// notePID records which process is the guard of a journal.
 func notePID(dir string, pid int) error {
 	return securefile.WriteFile(filepath.Join(dir, guardFile), []byte(strconv.Itoa(pid)+"\n"), 0o600)
 }
 
-// openJournal opens a journal. One that a guard has is waited for: the guard is putting things back, and ends.
+// openJournal opens a journal. If a guard holds it, openJournal waits: the guard is restoring, and will exit.
 func openJournal(ctx context.Context, dir string, notice func(format string, args ...any)) (*live.DiskJournal, error) {
 	begin, told := time.Now(), false
 	for {
@@ -218,16 +218,16 @@ func openJournal(ctx context.Context, dir string, notice func(format string, arg
 		if !errors.As(err, &held) {
 			return j, err
 		}
-		patience := holderLeaves
+		timeout := holderLeaves
 		if guarded(dir, held.PID) {
-			if patience = guardWait; !told {
-				notice("A guard puts back what a steerer left behind: waiting for it.")
+			if timeout = guardWait; !told {
+				notice("A guard is restoring what a steerer left behind: waiting for it.")
 				told = true
 			}
 		}
-		if time.Since(begin) > patience {
-			if patience == guardWait {
-				err = fmt.Errorf("a guard still tries to put back what a steerer left behind: see what it says, or end it with kill -9 %d and try again: %w", held.PID, err)
+		if time.Since(begin) > timeout {
+			if timeout == guardWait {
+				err = fmt.Errorf("a guard is still restoring what a steerer left behind: see its messages, or end it with kill -9 %d and try again: %w", held.PID, err)
 			}
 			return nil, err
 		}
@@ -239,15 +239,15 @@ func openJournal(ctx context.Context, dir string, notice func(format string, arg
 	}
 }
 
-// standGuard waits for the steerer to end, and returns its last word. One that gives no sign of life for too long, once it has given one, is
+// standGuard waits for the steerer to end, and returns its last message. A steerer that stops sending heartbeats, once it has sent one, is
 // killed; stuck says that even so it has not ended. No signal ends the guard: a service manager sends the same ones to the steerer, which may need the
 // guard after that.
 func standGuard(stalled time.Duration, tell func(format string, args ...any)) (word string, killed, stuck bool) {
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	pid := os.Getppid()
-	steerer, err := os.FindProcess(pid) // a handle: it does not come to mean another process
+	steerer, err := os.FindProcess(pid) // a handle: safe against PID reuse
 	if err != nil || os.Getppid() != pid || pid == 1 {
-		steerer = nil // it has ended, or it is one that nobody in its container can end
+		steerer = nil // it has ended, or nobody in its container can kill it
 	}
 	words := make(chan string)
 	go func() {
@@ -256,7 +256,7 @@ func standGuard(stalled time.Duration, tell func(format string, args ...any)) (w
 			words <- in.Text() + "\n"
 		}
 	}()
-	// Silence is counted in ticks of our own: a guard that was stopped together with the steerer has not waited.
+	// Silence is counted in ticks of our own: a guard that was suspended together with the steerer has not waited.
 	tick := time.NewTicker(max(stalled, time.Second) / beatsWithin)
 	defer tick.Stop()
 	silent, beats := 0, false
@@ -277,9 +277,9 @@ func standGuard(stalled time.Duration, tell func(format string, args ...any)) (w
 			if silent++; !beats || silent <= beatsWithin || steerer == nil || end != nil {
 				continue
 			}
-			tell("the steerer, process %d, has given no sign of life for %v: ending it", pid, stalled)
+			tell("the steerer, process %d, has sent no heartbeat for %v: killing it", pid, stalled)
 			if err := steerer.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-				tell("it cannot be ended: %v", err)
+				tell("it cannot be killed: %v", err)
 				silent = 0
 				continue
 			}
@@ -290,10 +290,10 @@ func standGuard(stalled time.Duration, tell func(format string, args ...any)) (w
 	}
 }
 
-// inherit opens the journal of a steerer that has ended. Where the next steerer is there already, it puts back first: inherit waits until
-// it has, for as long as it is given, and takes over if it could not. Nothing is returned when there is nothing left to do.
+// inherit opens the journal of a steerer that has ended. If the next steerer is already running, that one restores first: inherit waits until
+// it has, within its timeout, and takes over if it could not. It returns nothing if there is nothing left to do.
 func inherit(ctx context.Context, dir string, within time.Duration, tell func(format string, args ...any)) (*live.DiskJournal, error) {
-	_, left, _ := live.ReadJournal(dir) // damage is told when it is opened
+	_, left, _ := live.ReadJournal(dir) // damage is reported when it is opened
 	var last int64
 	for i := range left {
 		last = max(last, left[i].Seq)
@@ -310,13 +310,13 @@ func inherit(ctx context.Context, dir string, within time.Duration, tell func(fo
 			continue
 		}
 		if !put {
-			tell("process %d has the journal and puts back", held.PID)
+			tell("process %d holds the journal and restores", held.PID)
 		}
 		return nil, nil
 	}
 }
 
-// claim writes down that this process is the guard at work.
+// claim records this process as the active guard.
 func claim(dir string) {
-	_ = notePID(dir, os.Getpid()) // else a steerer that comes waits less long
+	_ = notePID(dir, os.Getpid()) // without it, a new steerer waits less long
 }

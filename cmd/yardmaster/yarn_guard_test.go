@@ -246,7 +246,7 @@ func TestDamagedJournalIsNotClosed(t *testing.T) {
 	for range 2 {
 		for _, args := range [][]string{{"restore", "--list"}, {"restore"}, {"steer", "--queue", "default", "--policy", "static", "--set", "value=0.2", "--listen", "off", "--for", "2s", "--act"}} {
 			out, err := exec.Command("yardmaster", append([]string{"yarn", args[0], "--rm", rm.URL, "--user", "u", "--journal", dir}, args[1:]...)...).CombinedOutput()
-			if err == nil || strings.Contains(string(out), "nothing to put back") || !strings.Contains(string(out), "is damaged") {
+			if err == nil || strings.Contains(string(out), "nothing to restore") || !strings.Contains(string(out), "is damaged") {
 				t.Errorf("%v: %v %s", args, err, out)
 			}
 		}
@@ -363,7 +363,7 @@ func TestGuardNoticesAFrozenSteerer(t *testing.T) {
 	}
 	_ = c.Process.Signal(syscall.SIGCONT) // there is nobody left who could go on
 	code := c.ends(t)
-	if text := c.err.String(); code != -1 || !strings.Contains(text, "no sign of life for 2s: ending it") || !strings.Contains(text, "msg=restored") {
+	if text := c.err.String(); code != -1 || !strings.Contains(text, "sent no heartbeat for 2s: killing it") || !strings.Contains(text, "msg=restored") {
 		t.Errorf("%d %s", code, text)
 	}
 	rm.set(func() {

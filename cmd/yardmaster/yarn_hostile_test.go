@@ -115,7 +115,7 @@ func TestStartEnds(t *testing.T) {
 				}
 			}
 		}
-		if took := time.Since(began); took > 5*time.Second || err == nil || !strings.Contains(err.Error(), "the ResourceManager has not given a whole answer within 300ms") {
+		if took := time.Since(began); took > 5*time.Second || err == nil || !strings.Contains(err.Error(), "the ResourceManager has not given a complete response within 300ms") {
 			t.Errorf("%s: after %v: %v", from, took, err)
 		}
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/zk"
 )
 
-// sessionEnds is how long ZooKeeper holds the lock of a process that has died, and a little more.
+// sessionEnds is how long ZooKeeper holds the lock of a dead process, plus a margin.
 const sessionEnds = 12 * time.Second
 
-// newLock is the further lock of a steerer, one for each of its queues, if one is asked for; held is told when all are taken.
+// newLock is the steerer's additional lock, one for each of its queues, if requested; held is called when all are taken.
 func newLock(servers, identities []string, held func()) (live.Lock, error) {
 	if len(servers) == 0 {
 		return nil, nil
@@ -28,14 +28,14 @@ func newLock(servers, identities []string, held func()) (live.Lock, error) {
 		if err != nil {
 			return nil, err
 		}
-		all.locks = append(all.locks, patientLock{l})
+		all.locks = append(all.locks, waitingLock{l})
 	}
 	return all, nil
 }
 
-// queueLocks are taken in the order of the queues' names, so that no two steerers wait for each other. One that is lost is all lost.
+// queueLocks are taken in the order of the queues' names, to avoid deadlock. If one is lost, all count as lost.
 type queueLocks struct {
-	locks []patientLock
+	locks []waitingLock
 	held  func()
 	taken int
 	once  sync.Once
@@ -71,13 +71,13 @@ func (q *queueLocks) Release() (err error) {
 	return err
 }
 
-// patientLock waits for a lock that was taken on this machine: the journal is ours, so that whoever took it has died, and it is free
-// when ZooKeeper has noticed. One that another machine has is refused at once.
-type patientLock struct{ *zk.Lock }
+// waitingLock waits for a lock that was taken on this machine: we hold the journal, so whoever took it has died, and it is free
+// once ZooKeeper has noticed. A lock held by another machine is an immediate error.
+type waitingLock struct{ *zk.Lock }
 
 // Acquire implements live.Lock.
-func (p patientLock) Acquire(ctx context.Context) error {
-	here, _ := os.Hostname() // not known: refused at once
+func (p waitingLock) Acquire(ctx context.Context) error {
+	here, _ := os.Hostname() // unknown: an immediate error
 	for begin := time.Now(); ; {
 		err := p.Lock.Acquire(ctx)
 		var held *zk.HeldError
@@ -92,12 +92,12 @@ func (p patientLock) Acquire(ctx context.Context) error {
 	}
 }
 
-// hostLock keeps other steerers of this machine away from some queues, in the order of their names, also those that keep another journal and run under
-// another account: what one of them found would be what the other has written. One that is held is waited for a moment.
-func hostLock(ctx context.Context, identities []string, patience time.Duration) (io.Closer, error) {
+// hostLock excludes other steerers of this machine from some queues, in the order of their names, including those with another journal or under
+// another account: what one of them found would be what the other has written. It waits a moment for a lock that is held.
+func hostLock(ctx context.Context, identities []string, timeout time.Duration) (io.Closer, error) {
 	var all closers
 	for _, id := range identities {
-		l, err := oneHostLock(ctx, id, patience)
+		l, err := oneHostLock(ctx, id, timeout)
 		if err != nil {
 			return nil, errors.Join(err, all.Close())
 		}
@@ -115,7 +115,7 @@ func (all closers) Close() (err error) {
 	return err
 }
 
-func oneHostLock(ctx context.Context, identity string, patience time.Duration) (io.Closer, error) {
+func oneHostLock(ctx context.Context, identity string, timeout time.Duration) (io.Closer, error) {
 	var known *hostlock.HeldError
 	for begin := time.Now(); ; {
 		l, err := hostlock.Take(identity)
@@ -123,10 +123,10 @@ func oneHostLock(ctx context.Context, identity string, patience time.Duration) (
 		if err == nil || !errors.As(err, &held) {
 			return l, err
 		}
-		if known == nil || held.UID >= 0 { // others can keep a holder from answering now and then
+		if known == nil || held.UID >= 0 { // others can briefly keep a holder from being identified
 			known = held
 		}
-		if time.Since(begin) > patience || wait(ctx, 100*time.Millisecond) != nil {
+		if time.Since(begin) > timeout || wait(ctx, 100*time.Millisecond) != nil {
 			return nil, lockError{fmt.Errorf("%s is already being steered or restored with another journal: %w; end that first", identity, known)}
 		}
 	}

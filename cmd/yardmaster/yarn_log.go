@@ -10,21 +10,21 @@ import (
 	"github.com/yardmaster/yardmaster/steer/drive"
 )
 
-// eventLog writes one line an event. A reader who does not read must not keep the driver from its work, and least of all from putting back: lines wait
-// for it, and those for which there is no room are left out.
+// eventLog writes one line per event. A slow reader must not block the driver, least of all its restores: lines are queued,
+// and dropped if the queue is full.
 type eventLog struct {
 	line    bytes.Buffer // of the handler
 	handler slog.Handler
 	changes bool
 	lines   chan []byte
-	left    int // out, since the last that had room
+	left    int // lines dropped since the last one queued
 	written chan struct{}
 	out     io.Writer
 }
 
 const (
 	linesWait = 2000
-	lastLines = 2 * time.Second // how long the end waits for a reader
+	lastLines = 2 * time.Second // how long end waits for a reader
 )
 
 func newLog(out io.Writer, format string, changes bool) *eventLog {
@@ -37,7 +37,7 @@ func newLog(out io.Writer, format string, changes bool) *eventLog {
 	go func() {
 		defer close(l.written)
 		for line := range l.lines {
-			_, _ = out.Write(line) // what goes wrong with standard output is kept for the end
+			_, _ = out.Write(line) // errors of standard output are kept for the end
 			if len(l.lines) == 0 {
 				show(out)
 			}
@@ -46,7 +46,7 @@ func newLog(out io.Writer, format string, changes bool) *eventLog {
 	return l
 }
 
-// end waits until the lines are written, or for a reader who is not there.
+// end waits until the lines are written, or until the reader is given up.
 func (l *eventLog) end() {
 	close(l.lines)
 	select {
@@ -79,7 +79,7 @@ func (l *eventLog) put(r slog.Record) {
 	_, _ = l.Write(l.line.Bytes())                // never fails
 }
 
-// Write queues one line, like those of events. It neither waits nor fails.
+// Write queues one line, like those of events. It neither blocks nor fails.
 func (l *eventLog) Write(line []byte) (int, error) {
 	select {
 	case l.lines <- bytes.Clone(line):

@@ -7,15 +7,15 @@ import (
 	"github.com/yardmaster/yardmaster/steer/drive/live"
 )
 
-// A steerer can stop without ending: by a signal, a debugger, a disk that hangs. Its driver therefore gives the guard a sign of life at every call of
-// the engine and while it waits. They come from the driver's own goroutine: one that hangs gives none.
+// A steerer can hang without ending: by a signal, a debugger, a stuck disk. Its driver therefore sends the guard a heartbeat at every call of
+// the engine and while it waits. They come from the driver's own goroutine: one that hangs sends none.
 
 const (
-	stalledAfter = time.Minute // without a sign of life; one call takes half of that at most
-	beatsWithin  = 10          // signs of life in that time
+	stalledAfter = time.Minute // without a heartbeat; one call takes at most half of that
+	beatsWithin  = 10          // heartbeats in that time
 )
 
-// pulseClock is a clock whose waiters show that they are alive.
+// pulseClock is a clock that sends heartbeats while it waits.
 type pulseClock struct {
 	live.WallClock
 	each time.Duration

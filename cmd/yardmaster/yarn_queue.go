@@ -37,11 +37,11 @@ func (k *knobFlags) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	k.addRM(cmd)
-	fs.StringSliceVar(&k.queues, "queue", nil, "full `NAME` of the queue, root.default; several with commas between; all: all that there are")
+	fs.StringSliceVar(&k.queues, "queue", nil, "full `NAME` of the queue, root.default; several separated by commas; all: all queues")
 	fs.StringVar(&k.actuator, "actuator", yard.Auto, "`HOW` to change the setting: "+strings.Join(yard.Actuators(), ", "))
 	fs.StringVar(&k.file, "file", "", "the ResourceManager's fair-scheduler.xml or capacity-scheduler.xml, as `FILE` of this machine")
 	fs.StringVar(&k.refresh, "refresh-command", "", "`COMMAND` after a change of capacity-scheduler.xml: yarn rmadmin -refreshQueues")
-	fs.StringSliceVar(&k.zk, "zookeeper", nil, "`HOST:PORT` of ZooKeeper, to keep steerers on other machines away; several with commas between")
+	fs.StringSliceVar(&k.zk, "zookeeper", nil, "`HOST:PORT` of ZooKeeper, to exclude steerers on other machines; several separated by commas")
 	fs.StringVar(&k.journal, "journal", "", "folder `DIR` of what was changed; else yardmaster/steer/CLUSTER_QUEUE in $XDG_STATE_HOME or ~/.local/state")
 	setGroup(fs, headings[9], "rm", "queue", "actuator", "file", "refresh-command", "journal", "zookeeper")
 	complete(cmd, "actuator", yard.Actuators, cobra.ShellCompDirectiveNoFileComp)
@@ -60,7 +60,7 @@ func (k *knobFlags) args() []string {
 	return a
 }
 
-// absolute names a file so that it is found from any folder.
+// absolute makes a path absolute, so that it works from any folder.
 func absolute(path string) string {
 	if path == "" {
 		return ""
@@ -71,7 +71,7 @@ func absolute(path string) string {
 	return path
 }
 
-// found names a command so that it is found from any folder and with any PATH. A path with blanks in it, which a command line here cannot hold, stays as it is.
+// found makes a command work from any folder and with any PATH. A path with blanks, which this command line cannot hold, stays as it is.
 func found(command string) string {
 	words := strings.Fields(command)
 	if len(words) == 0 {
@@ -85,7 +85,7 @@ func found(command string) string {
 	return strings.Join(words, " ")
 }
 
-// counted is an Auth that counts the requests that are sent, those of the login included.
+// counted is an Auth that counts requests, including those of the login.
 type counted struct {
 	auth rest.Auth // may be nil
 	sent atomic.Int64
@@ -107,14 +107,14 @@ type tripper func(*http.Request) (*http.Response, error)
 
 func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// open asks the ResourceManager what it is. The options are those that the flags do not say; without queues they are the flags'.
+// open connects to the ResourceManager and identifies it. The options are those without flags; without queues, the flags' are used.
 func (k *knobFlags) open(ctx context.Context, o yard.Options) (*yard.Yard, *rest.Client, *counted, error) {
 	auth, err := k.auth()
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	count := &counted{auth: auth}
-	// A silent server must not keep a look waiting, and the driver looks again by itself.
+	// A silent server must not block a sample, and the driver retries by itself.
 	c, err := k.clientAs(count, rest.Options{Timeout: 10 * time.Second, Retries: 2, RMRate: -1})
 	if err != nil {
 		return nil, nil, nil, err
@@ -136,16 +136,16 @@ func (k *knobFlags) open(ctx context.Context, o yard.Options) (*yard.Yard, *rest
 	return y, c, count, nil
 }
 
-// startWithin is how long each step of the start may take that asks the ResourceManager: what it is, whether it can be changed, what it shows.
-var startWithin = time.Minute // but for tests
+// startWithin is the timeout for each step of the start that queries the ResourceManager: what it is, whether it can be changed, what it shows.
+var startWithin = time.Minute // tests change it
 
-// inTime does a step of the start.
+// inTime runs a step of the start.
 func inTime(ctx context.Context, step func(context.Context) error) error {
 	in, stop := context.WithTimeout(ctx, startWithin)
 	defer stop()
 	err := step(in)
 	if err != nil && in.Err() != nil && ctx.Err() == nil {
-		return fmt.Errorf("the ResourceManager has not given a whole answer within %v: is it overloaded, or is a gateway in between? (%w)", startWithin, err)
+		return fmt.Errorf("the ResourceManager has not given a complete response within %v: is it overloaded, or is a gateway in between? (%w)", startWithin, err)
 	}
 	return err
 }
@@ -171,7 +171,7 @@ func (k *knobFlags) journalDir(identity string) (string, error) {
 	return filepath.Join(base, fileSafe(identity)), err
 }
 
-// fileSafe makes a name that any file system takes; different names stay different. Of a long one the end is a sum.
+// fileSafe makes a name valid on any file system; different names stay different. A long one ends in a hash.
 func fileSafe(name string) string {
 	var b strings.Builder
 	for _, c := range []byte(name) {
@@ -190,7 +190,7 @@ func fileSafe(name string) string {
 
 const longestName = 200
 
-// howFile holds, beside the journal, the flags with which it can be restored.
+// howFile holds, beside the journal, the flags for restoring from it.
 const howFile = "restore.json"
 
 type how struct {
@@ -208,7 +208,7 @@ func noteHow(dir string, args []string) error {
 	return nil
 }
 
-// readHow reads it; nothing when it is not there. It may name a command, so that nobody else may have written it.
+// readHow reads howFile; nothing if it does not exist. It may name a command, so nobody else may have written it.
 func readHow(dir string) ([]string, error) {
 	path := filepath.Join(dir, howFile)
 	err := securefile.CheckDir(dir)

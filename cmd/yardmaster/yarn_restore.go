@@ -20,7 +20,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/yard"
 )
 
-// restoreFlags are what yarn restore is told.
+// restoreFlags are the flags of yarn restore.
 type restoreFlags struct {
 	knobFlags
 	list, force bool
@@ -33,7 +33,7 @@ func newYarnRestore() *cobra.Command {
 	var f restoreFlags
 	cmd := &cobra.Command{
 		Use:   "restore [--journal DIR] [--rm URL]",
-		Short: "Put back what a steerer changed and left",
+		Short: "Restore what a steerer changed and left behind",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return misuse("See \""+cmd.CommandPath()+" --help\".", "yarn restore: %q is not a flag", args[0])
@@ -49,11 +49,11 @@ func newYarnRestore() *cobra.Command {
 	}
 	f.add(cmd)
 	fs := cmd.Flags()
-	fs.BoolVar(&f.list, "list", false, "say what would be put back, and do nothing")
-	fs.BoolVar(&f.force, "force", false, "put back also what somebody else has changed since")
-	fs.StringVar(&f.within, "within", "2m", "`TIME` to go on trying")
+	fs.BoolVar(&f.list, "list", false, "show what would be restored, and do nothing")
+	fs.BoolVar(&f.force, "force", false, "also restore what somebody else has changed since")
+	fs.StringVar(&f.within, "within", "2m", "`TIME` to keep trying")
 	fs.BoolVar(&f.guard, "guard", false, "wait for the steerer on standard input to end, then restore")
-	fs.DurationVar(&f.stalled, "stalled-after", stalledAfter, "with --guard: kill a steerer that gives no sign of life for this `TIME`")
+	fs.DurationVar(&f.stalled, "stalled-after", stalledAfter, "with --guard: kill a steerer after this `TIME` without a heartbeat")
 	hide(fs, "guard", "stalled-after")
 	f.addWho(cmd)
 	return cmd
@@ -107,12 +107,12 @@ func yarnRestore(cmd *cobra.Command, f *restoreFlags) error {
 		}
 	}
 	if found == 0 && failed == nil {
-		fmt.Fprintln(out, "There is nothing to put back.")
+		fmt.Fprintln(out, "There is nothing to restore.")
 	}
 	return failed
 }
 
-// journals are the folders to look at.
+// journals are the folders to consider.
 func (f *restoreFlags) journals() ([]string, error) {
 	if f.journal != "" {
 		dir, err := filepath.Abs(f.journal)
@@ -138,7 +138,7 @@ func (f *restoreFlags) journals() ([]string, error) {
 			dirs = append(dirs, filepath.Join(base, e.Name()))
 		}
 	}
-	if len(dirs) == 0 { // which is not to say that nothing was changed
+	if len(dirs) == 0 { // which does not mean that nothing was changed
 		who := "this account"
 		if u, err := user.Current(); err == nil {
 			who = "account " + u.Username
@@ -148,7 +148,7 @@ func (f *restoreFlags) journals() ([]string, error) {
 	return dirs, nil
 }
 
-// with completes the flags by what is noted beside a journal.
+// with completes the flags from howFile.
 func (f *restoreFlags) with(cmd *cobra.Command, dir string, open []drive.Entry) (*knobFlags, error) {
 	var k knobFlags
 	noted := &cobra.Command{Use: "noted"}
@@ -186,7 +186,7 @@ func queuesOf(e *drive.Entry) []string {
 	return strings.Split(e.Engine[strings.LastIndexByte(e.Engine, '/')+1:], ",")
 }
 
-// restore puts back what one journal holds, and says what is damaged in it.
+// restore restores from one journal, and reports damage in it.
 func (f *restoreFlags) restore(ctx context.Context, cmd *cobra.Command, dir string) error {
 	notice := noticesTo(cmd.ErrOrStderr())
 	j, err := openJournal(ctx, dir, notice)
@@ -197,7 +197,7 @@ func (f *restoreFlags) restore(ctx context.Context, cmd *cobra.Command, dir stri
 	case err != nil:
 		return err
 	}
-	defer func() { _ = j.Close() }() // what it holds is on disk
+	defer func() { _ = j.Close() }() // its content is on disk
 	open := j.Open()
 	if len(open) == 0 {
 		return j.Damage()
@@ -211,21 +211,21 @@ func (f *restoreFlags) restore(ctx context.Context, cmd *cobra.Command, dir stri
 	return errors.Join(r.run(ctx, true), j.Damage())
 }
 
-// recovery puts back what a journal holds.
+// recovery restores what a journal has open.
 type recovery struct {
 	k     *knobFlags
 	j     *live.DiskJournal
 	force bool
 	log   *eventLog
-	alone bool // whoever has the locks was killed, and only has not ended yet
+	alone bool // the holder of the locks was killed and has only not ended yet
 
 	notice  func(format string, args ...any)
-	warned  bool          // of a lock that somebody else has
-	removed time.Duration // how long a queue is looked for before it counts as removed; 0: live.Recovery's
+	warned  bool          // about a lock that somebody else holds
+	removed time.Duration // how long a queue must be missing to count as removed; 0: live.Recovery's default
 }
 
-// run waits for the ResourceManager and puts back, until it is done or the time is over. A queue that is not there any more has nothing to be put
-// back.
+// run waits for the ResourceManager and restores, until it is done or times out. A queue that no longer exists has nothing to
+// restore.
 func (r *recovery) run(ctx context.Context, locked bool) error {
 	for pause := time.Second; ; pause = min(2*pause, 5*time.Second) {
 		y, client, _, err := r.k.open(ctx, yard.Options{CPU: "none"})
@@ -237,7 +237,7 @@ func (r *recovery) run(ctx context.Context, locked bool) error {
 			return r.with(ctx, y, locked)
 		}
 		if pause == time.Second {
-			r.notice("The ResourceManager cannot be asked yet: %v. Trying again.", err)
+			r.notice("The ResourceManager cannot be reached yet: %v. Trying again.", err)
 		}
 		select {
 		case <-time.After(pause):
@@ -256,8 +256,8 @@ func (r *recovery) with(ctx context.Context, y *yard.Yard, locked bool) error {
 			defer host.Close()
 		case ctx.Err() != nil, errors.As(err, &held) && held.Trusted():
 			return err
-		case !r.warned: // any account can take that lock: it keeps steerers from starting, and nobody from putting back
-			r.notice("Warning: %v. Putting back all the same.", err)
+		case !r.warned: // any account can take that lock: it prevents steerers from starting, but not restores
+			r.notice("Warning: %v. Restoring all the same.", err)
 			r.warned = true
 		}
 	}
@@ -270,21 +270,21 @@ func (r *recovery) with(ctx context.Context, y *yard.Yard, locked bool) error {
 			if err := lock.Acquire(ctx); err != nil {
 				return lockError{err}
 			}
-			defer func() { _ = lock.Release() }() // it goes with this process
+			defer func() { _ = lock.Release() }() // it ends with this process
 		}
 	}
 	_, err := live.Recovery{Engine: y, Journal: r.j.Journal, Force: r.force, Gone: r.removed, Observe: func(e drive.Event) { r.log.event(&e) }}.Run(ctx)
 	return err
 }
 
-// lockError says that a lock was not given: nothing was tried.
+// lockError says that a lock could not be taken: nothing was tried.
 type lockError struct{ error }
 
 func (e lockError) Unwrap() error { return e.error }
 
-// runForDead does it for a steerer that has ended. If it had ZooKeeper's lock when it died, that is held for it a while longer, so that nobody
-// else is at work yet. At any other time the locks are asked for, again and again: another steerer may have them and be at work, and what that one
-// found, and puts back in the end, is what the dead one wrote.
+// runForDead restores for a steerer that has ended. If it held ZooKeeper's lock when it died, that stays held for a while, so nobody
+// else can be active yet. Otherwise it retries to take the locks: another steerer may hold them and be active, and what that one
+// found, and restores in the end, is what the dead one wrote.
 func (r *recovery) runForDead(ctx context.Context, held time.Duration) error {
 	if len(r.k.zk) > 0 && held > 0 {
 		first, stop := context.WithTimeout(ctx, held)
@@ -311,7 +311,7 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 	if f.journal == "" || len(f.rm) == 0 {
 		return misuse("", "yarn restore: --guard is for \"yarn steer\" only")
 	}
-	// Whoever reads standard error may have stopped reading, and must not keep the guard from ending a steerer and putting back.
+	// A reader of standard error may have stopped reading, and must not keep the guard from killing a steerer and restoring.
 	log := newLog(cmd.ErrOrStderr(), "text", false)
 	defer log.end()
 	notice := noticesTo(log)
@@ -322,7 +322,7 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 	if word == standDown {
 		return nil
 	}
-	ctx, stop := context.WithTimeout(context.WithoutCancel(cmd.Context()), guardPatience)
+	ctx, stop := context.WithTimeout(context.WithoutCancel(cmd.Context()), guardTimeout)
 	defer stop()
 	if !stuck {
 		steerer = 0
@@ -334,7 +334,7 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 	if j == nil {
 		return nil
 	}
-	defer func() { _ = j.Close() }() // what it holds is on disk
+	defer func() { _ = j.Close() }() // its content is on disk
 	if err := j.Damage(); err != nil {
 		tell("%v", err)
 	}
@@ -343,10 +343,10 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 		return nil
 	}
 	claim(f.journal)
-	tell("the steerer has ended without a word: putting back %s", settingsWord(n))
+	tell("the steerer has ended without a word: restoring %s", settingsWord(n))
 	r := &recovery{k: &f.knobFlags, j: j, log: log, notice: tell}
-	var held time.Duration          // the lock outlives the steerer by this at least
-	if word == hasLock && !killed { // one that was frozen has lost it long ago
+	var held time.Duration          // the lock outlives the steerer by at least this
+	if word == hasLock && !killed { // a frozen one has lost it long ago
 		held = sessionEnds/2 - time.Since(ended)
 	}
 	if err := r.runForDead(ctx, held); err != nil {
@@ -355,15 +355,15 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 	return nil
 }
 
-// takeOver opens the journal of a steerer that has ended, or that was killed and does not end, stuck then being its process. Until the journal can be had,
-// what it has open is put back without it, again and again: the ResourceManager may be away, too. Nothing is returned when there is nothing left to do.
+// takeOver opens the journal of a steerer that has ended, or that was killed and does not end: stuck is its process then. Until it gets the journal,
+// it keeps restoring what is open without it: the ResourceManager may be away, too. It returns nothing if there is nothing left to do.
 func (f *restoreFlags) takeOver(ctx context.Context, log *eventLog, stuck int, tell func(format string, args ...any)) (*live.DiskJournal, error) {
-	if stuck > 0 { // first of all: to open the journal may hang, too
+	if stuck > 0 { // first: opening the journal may hang, too
 		f.withoutJournal(ctx, log, true, tell)
 	}
 	for pass := 0; ; pass++ {
 		in, stop := ctx, func() {}
-		if stuck > 0 { // it is not waited for
+		if stuck > 0 { // do not wait for it
 			in, stop = context.WithTimeout(ctx, holderLeaves)
 		}
 		j, err := inherit(in, f.journal, heirWait, tell)
@@ -374,16 +374,16 @@ func (f *restoreFlags) takeOver(ctx context.Context, log *eventLog, stuck int, t
 			return j, nil
 		case ctx.Err() != nil:
 			return nil, err
-		case errors.As(err, &held) && held.PID != 0 && held.PID != stuck: // it has ended, and the next steerer is there
+		case errors.As(err, &held) && held.PID != 0 && held.PID != stuck: // it has ended, and the next steerer is running
 			stuck = 0
 			continue
 		case held == nil:
-			stuck = 0 // there is no room on the disk, say
+			stuck = 0 // the disk may be full
 		}
 		switch pass {
 		case 0:
-			tell("%v. Putting back all the same, and trying again", err)
-		case 1: // more of the same says nothing new
+			tell("%v. Restoring all the same, and trying again", err)
+		case 1: // do not repeat the message
 			log, tell = newLog(io.Discard, "text", false), func(string, ...any) {}
 			defer log.end()
 		}
@@ -394,20 +394,20 @@ func (f *restoreFlags) takeOver(ctx context.Context, log *eventLog, stuck int, t
 	}
 }
 
-// withoutJournal puts back what a journal has open that can be read but not opened: because a steerer that was killed does not end, its disk does not
-// answer, and so has the journal still (alone: it will do nothing more with it), or because there is no room to write. What is open is put back at
-// once; that it is, is written down when the journal can be had.
+// withoutJournal restores the open knobs of a journal that can be read but not opened: either a killed steerer does not end because its disk
+// hangs, and so still holds the journal (alone: it will do nothing more with it), or the disk is full. What is open is restored
+// immediately; that is journaled once the journal can be opened.
 func (f *restoreFlags) withoutJournal(ctx context.Context, log *eventLog, alone bool, tell func(format string, args ...any)) {
 	j, err := live.ViewJournal(f.journal)
 	if err != nil || len(j.Open()) == 0 {
 		return
 	}
-	tell("putting back %s without the journal", settingsWord(len(j.Open())))
+	tell("restoring %s without the journal", settingsWord(len(j.Open())))
 	ctx, stop := context.WithTimeout(ctx, withoutJournalTries)
 	defer stop()
 	r := &recovery{k: &f.knobFlags, j: j, log: log, alone: alone, notice: tell}
 	_ = r.run(ctx, true) // the journal stays open in any case
 }
 
-// withoutJournalTries is how long that is tried before the journal is tried again.
-var withoutJournalTries = 30 * time.Second // but for tests
+// withoutJournalTries is how long withoutJournal tries before the journal is tried again.
+var withoutJournalTries = 30 * time.Second // tests change it

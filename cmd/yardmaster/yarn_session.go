@@ -34,8 +34,8 @@ type session struct {
 	guard   *guard
 }
 
-// prepare does what has to be done before anything may be changed: the journal is opened and what is open in it put back, the way to
-// change the setting is tried as far as it can be, and a guard is posted.
+// prepare does what must precede any change: it opens the journal and restores what is open in it, checks the actuator
+// as far as possible, and starts a guard.
 func (s *session) prepare(ctx context.Context) (err error) {
 	f := s.f
 	dir, err := f.journalDir(s.yard.Identity())
@@ -53,13 +53,13 @@ func (s *session) prepare(ctx context.Context) (err error) {
 	if s.host, err = hostLock(ctx, s.yard.Identities(), holderLeaves); err != nil {
 		return err
 	}
-	if open := s.journal.Open(); len(open) > 0 && len(f.zk) == 0 { // else when the lock is there: the driver does it first of all
-		s.notice("The journal says that a steerer left %s changed: putting back first.", settingsWord(len(open)))
+	if open := s.journal.Open(); len(open) > 0 && len(f.zk) == 0 { // otherwise once the lock is held: the driver does it first
+		s.notice("The journal says that a steerer left %s changed: restoring first.", settingsWord(len(open)))
 		within, stop := context.WithTimeout(ctx, 2*time.Minute)
 		n, err := live.Recover(within, s.yard, s.journal.Journal, func(e drive.Event) { s.log.event(&e) })
 		stop()
 		if err != nil {
-			return fmt.Errorf("what a steerer left behind cannot be put back: %w", err)
+			return fmt.Errorf("what a steerer left behind cannot be restored: %w", err)
 		}
 		s.notice("Put back: %s.", settingsWord(n))
 	}
@@ -80,8 +80,8 @@ func (s *session) prepare(ctx context.Context) (err error) {
 	return err
 }
 
-// leftElsewhere fails if another journal of this account has something open of a queue: a steerer of other queues along with it may have left that, and what
-// is found now would be taken for what is to be put back.
+// leftElsewhere fails if another journal of this account has a knob of a queue open: a steerer of several queues may have left it, and the value
+// found now would be taken for the original.
 func leftElsewhere(own string, identities []string) error {
 	base, _ := stateDir() // without one there is no other journal
 	others, _ := filepath.Glob(filepath.Join(base, "*"))
@@ -94,7 +94,7 @@ func leftElsewhere(own string, identities []string) error {
 			cluster := open[i].Engine[:strings.LastIndexByte(open[i].Engine, '/')+1]
 			for _, q := range queuesOf(&open[i]) {
 				if slices.Contains(identities, cluster+q) {
-					return fmt.Errorf("%s: what a steerer left changed is in another journal: put it back first with yardmaster yarn restore --journal %s", q, dir)
+					return fmt.Errorf("%s: what a steerer left changed is in another journal: restore it first with yardmaster yarn restore --journal %s", q, dir)
 				}
 			}
 		}
@@ -102,7 +102,7 @@ func leftElsewhere(own string, identities []string) error {
 	return nil
 }
 
-// leave gives the journal back and lets the guard go, or to work.
+// leave releases the journal and the guard, or lets the guard take over.
 func (s *session) leave() {
 	left := len(s.journal.Open())
 	if s.host != nil {
@@ -117,9 +117,9 @@ func (s *session) leave() {
 	err := s.guard.end(left == 0)
 	switch byHand := "yardmaster yarn restore --journal " + s.guard.dir; {
 	case left > 0 && err != nil:
-		s.notice("%s could not be put back yet, and there is no guard to go on trying (%v). By hand: %s", settingsWord(left), err, byHand)
+		s.notice("%s could not be restored yet, and there is no guard to keep trying (%v). By hand: %s", settingsWord(left), err, byHand)
 	case left > 0:
-		s.notice("%s could not be put back yet: the guard, process %d, goes on trying. By hand: %s", settingsWord(left), s.guard.pid(), byHand)
+		s.notice("%s could not be restored yet: the guard, process %d, keeps trying. By hand: %s", settingsWord(left), s.guard.pid(), byHand)
 	}
 }
 
@@ -130,7 +130,7 @@ func settingsWord(n int) string {
 	return fmt.Sprintf("%d settings", n)
 }
 
-// kept is what would be put back. It is asked by the driver, which alone writes the journal.
+// kept is what would be restored. It is called by the driver, which alone writes the journal.
 func (s *session) kept() []steering.Kept {
 	if s.journal == nil {
 		return nil
@@ -142,7 +142,7 @@ func (s *session) kept() []steering.Kept {
 	return list
 }
 
-// serve starts the page. A port that is taken only matters to a person who asked for it.
+// serve starts the page. A busy port is an error only if the address was given.
 func (s *session) serve(ctx context.Context) (end func(), address string) {
 	if s.f.listen == "" || s.f.listen == "off" {
 		return func() {}, ""
@@ -156,7 +156,7 @@ func (s *session) serve(ctx context.Context) (end func(), address string) {
 		s.notice("Warning: --listen %s shows the status page, which has no login, to everyone who can reach this machine. For this machine only: --listen %s",
 			s.f.listen, defaultListen)
 	}
-	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // it is there while things are put back
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // it stays up during the restore
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -174,7 +174,7 @@ func reasonOfListen(err error) error {
 	return err
 }
 
-// look finds out what there is, for the person who started this.
+// look collects what there is to know at the start, for the operator.
 func (s *session) look(ctx context.Context, policy steer.Steerer) ([]steering.Fact, steering.About) {
 	f, y := s.f, s.yard
 	tells, _ := policy.(steer.Describer)
@@ -191,7 +191,7 @@ func (s *session) look(ctx context.Context, policy steer.Steerer) ([]steering.Fa
 	}
 	var snap steer.Snapshot
 	if err := inTime(ctx, func(in context.Context) (err error) { snap, err = y.Snapshot(in); return err }); err != nil {
-		add("seen", "no good look yet: %v", err)
+		add("seen", "no good sample yet: %v", err)
 	} else {
 		s.describe(add, &snap, tells)
 	}
@@ -211,7 +211,7 @@ func (s *session) look(ctx context.Context, policy steer.Steerer) ([]steering.Fa
 	return facts, about
 }
 
-// sourceName is where idle processors are read, without the address, which may have a password in it: the page and the metrics show it.
+// sourceName is the source of idle processors, without the address, which may contain a password: the page and the metrics show it.
 func sourceName(cpu string) string {
 	if name, _, is := strings.Cut(cpu, "="); is && name == "prometheus" {
 		return name
@@ -219,7 +219,7 @@ func sourceName(cpu string) string {
 	return cmp.Or(cpu, "allocation")
 }
 
-// describe tells what a snapshot shows of the queue.
+// describe describes the queue in a snapshot.
 func (s *session) describe(add func(label, format string, args ...any), snap *steer.Snapshot, tells steer.Describer) {
 	for i := range snap.Queues {
 		q := &snap.Queues[i]

@@ -19,7 +19,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/yard"
 )
 
-// steerFlags are what yarn steer is told.
+// steerFlags are the flags of yarn steer.
 type steerFlags struct {
 	knobFlags
 	policy       string
@@ -39,17 +39,17 @@ type steerFlags struct {
 	changes      bool
 	stalled      time.Duration
 
-	lasts, gap, blind time.Duration // length, spacing and silence as read
+	lasts, gap, blind time.Duration // length, spacing and silence, parsed
 }
 
-// defaultListen is where the page is, unless that is taken.
+// defaultListen is the page's default address.
 const defaultListen = "127.0.0.1:9099"
 
 func newYarnSteer() *cobra.Command {
 	var f steerFlags
 	cmd := &cobra.Command{
 		Use:   "steer --rm URL --queue QUEUE[,QUEUE...] --policy POLICY [--act]",
-		Short: "Let a policy steer queues: their shares for AMs, or the priorities of their jobs",
+		Short: "Let a policy steer queues: their AM shares, or the priorities of their jobs",
 		Args:  func(cmd *cobra.Command, args []string) error { return f.check(cmd, args) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return labelled("steer", yarnSteer(cmd, &f))
@@ -59,22 +59,22 @@ func newYarnSteer() *cobra.Command {
 	fs := cmd.Flags()
 	fs.StringVar(&f.policy, "policy", "", "`NAME` of the policy: "+strings.Join(steerpolicy.Policies.Names(), ", "))
 	fs.StringArrayVar(&f.set, "set", nil, "a setting of the policy as `NAME=VALUE` (repeatable)")
-	fs.Float64Var(&f.min, "min", 0, "least `SHARE` ever written; 0: the one found at the start (with --until-empty: one AM's)")
-	fs.Float64Var(&f.max, "max", steer.DefaultBounds().Max, "greatest `SHARE` ever written")
+	fs.Float64Var(&f.min, "min", 0, "min `SHARE`; 0: the one found at the start (with --until-empty: one AM's)")
+	fs.Float64Var(&f.max, "max", steer.DefaultBounds().Max, "max `SHARE`")
 	fs.BoolVar(&f.slots, "slots", false, "hold a whole number of AMs instead of adding steps")
 	fs.BoolVar(&f.untilEmpty, "until-empty", false, "end when the queue, once it had jobs, has none left")
-	fs.StringVar(&f.cpu, "cpu", "", "`WHERE` idle processors are read: host, host:nice-idle, rm, rm:cores=N, prometheus=URL?QUERY, allocation, none (default allocation)")
-	fs.BoolVar(&f.ams, "ask-ams", false, "ask the AMs of MapReduce jobs how far their maps are, at most eight a look (default for ahead, which goes by that)")
-	fs.BoolVar(&f.observe, "observe", false, "decide and tell, change nothing: this is the default")
+	fs.StringVar(&f.cpu, "cpu", "", "`SOURCE` of idle processors: host, host:nice-idle, rm, rm:cores=N, prometheus=URL?QUERY, allocation, none (default allocation)")
+	fs.BoolVar(&f.ams, "ask-ams", false, "query the AMs of MapReduce jobs for their map progress, at most eight per sample (default for ahead, which uses it)")
+	fs.BoolVar(&f.observe, "observe", false, "decide and report, change nothing: this is the default")
 	fs.BoolVar(&f.act, "act", false, "change the setting")
 	fs.StringVar(&f.length, "for", "", "end after this `TIME`: 8h, 30m")
-	fs.StringVar(&f.spacing, "spacing", "", "least `TIME` between two changes, if more than the scheduler needs")
+	fs.StringVar(&f.spacing, "spacing", "", "min `TIME` between two changes, if more than the scheduler needs")
 	fs.IntVar(&f.perHour, "per-hour", steer.PerHour, "at most `N` changes an hour")
-	fs.StringVar(&f.silence, "silence", "60s", "no good look at the scheduler for this `TIME`: put back and wait")
+	fs.StringVar(&f.silence, "silence", "60s", "after this `TIME` without a good sample, restore and wait")
 	fs.StringVar(&f.listen, "listen", defaultListen, "`ADDRESS` of the status page and the metrics; off: none")
 	fs.StringVar(&f.format, "log-format", "text", "`FORM` of the lines on standard output: text or json")
-	fs.BoolVar(&f.changes, "changes-only", false, "leave out the looks that come to nothing")
-	fs.DurationVar(&f.stalled, "stalled-after", stalledAfter, "the guard kills a steerer that gives no sign of life for this `TIME`")
+	fs.BoolVar(&f.changes, "changes-only", false, "leave out samples without a change")
+	fs.DurationVar(&f.stalled, "stalled-after", stalledAfter, "the guard kills a steerer after this `TIME` without a heartbeat")
 	hide(fs, "stalled-after")
 	setGroup(fs, headings[10], "policy", "set", "min", "max", "slots", "until-empty", "cpu", "ask-ams")
 	setGroup(fs, headings[3], "listen", "log-format", "changes-only")
@@ -99,7 +99,7 @@ func policyList() string {
 	return out.String()
 }
 
-// check finds what cannot be meant before anybody is asked.
+// check finds conflicting options before any server is contacted.
 func (f *steerFlags) check(cmd *cobra.Command, args []string) error {
 	see := "See \"" + cmd.CommandPath() + " --help\"."
 	switch {
@@ -122,7 +122,7 @@ func (f *steerFlags) check(cmd *cobra.Command, args []string) error {
 	case f.perHour < 1:
 		return misuse("", "yarn steer: --per-hour is at least 1, not %d", f.perHour)
 	case !(f.min >= 0 && f.max <= 1 && f.max > 0 && f.min <= f.max):
-		return misuse("", "yarn steer: --min %v and --max %v: they are shares from 0 to 1, the lesser first", f.min, f.max)
+		return misuse("", "yarn steer: --min %v and --max %v: they are shares from 0 to 1, min at most max", f.min, f.max)
 	}
 	if err := knownPolicy(f.policy); err != nil {
 		return err
@@ -143,11 +143,11 @@ func (f *steerFlags) check(cmd *cobra.Command, args []string) error {
 			return misuse("", "--%s: %s is too short", t.flag, t.text)
 		}
 	}
-	_, err := newPolicy(f.policy, f.setup(steer.FairAM)) // what is wrong on one scheduler is wrong on any
+	_, err := newPolicy(f.policy, f.setup(steer.FairAM)) // an error on one scheduler is one on any
 	return err
 }
 
-// setup is what the policy is made for, on a scheduler with the given limit.
+// setup is what the policy is made from, on a scheduler with the given limit.
 func (f *steerFlags) setup(limit steer.AMLimit) *steer.Setup {
 	s := &steer.Setup{
 		Queue: f.queues[0], Queues: f.queues, Limit: limit, Observe: !f.act, Set: f.set,
@@ -174,7 +174,7 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 	defer client.CloseIdle()
 	f.queues = y.Queues()
 	setup := f.setup(y.Limit())
-	setup.Minimum = y.Least()
+	setup.Minimum = y.MinAllocation()
 	policy, err := newPolicy(f.policy, setup)
 	if err != nil {
 		return err
@@ -200,7 +200,7 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 		notice("%-12s http://%s/, metrics at http://%s/metrics", "page:", page, page)
 	}
 	if f.act {
-		notice("%-12s act. What is found now comes back when this ends; Ctrl-C ends it.", "mode:")
+		notice("%-12s act. Original values are restored on exit; Ctrl-C exits.", "mode:")
 	} else {
 		notice("%-12s observe. Nothing is changed: the lines say what would be done. To let it act, add --act.", "mode:")
 	}
@@ -227,7 +227,7 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 			New: func() (steer.Steerer, error) { return steerpolicy.Policies.New(f.policy, setup) },
 		},
 		Observe: func(e drive.Event) {
-			s.board.Observe(e) // first: who reads the line finds the page up to date
+			s.board.Observe(e) // first: the page is up to date when the line is printed
 			s.log.event(&e)
 		},
 	})

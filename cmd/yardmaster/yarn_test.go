@@ -325,7 +325,7 @@ func TestGuardRestoresAfterAKill(t *testing.T) {
 	if data, _ := os.ReadFile(file); string(data) != fairXML {
 		t.Errorf("left behind:\n%s\n%s", data, c.err)
 	}
-	if text := c.err.String(); !strings.Contains(text, "guard: the steerer has ended without a word: putting back 1 setting") || !strings.Contains(text, "msg=restored") {
+	if text := c.err.String(); !strings.Contains(text, "guard: the steerer has ended without a word: restoring 1 setting") || !strings.Contains(text, "msg=restored") {
 		t.Errorf("%s", text)
 	}
 	if _, open, err := live.ReadJournal(journal); err != nil || len(open) > 0 {
@@ -371,14 +371,14 @@ func TestRestoreByHand(t *testing.T) {
 	if got := rm.setting(); got != "0.15" {
 		t.Errorf("restored to %q", got)
 	}
-	if text, err := restore(); err != nil || text != "There is nothing to put back.\n" {
+	if text, err := restore(); err != nil || text != "There is nothing to restore.\n" {
 		t.Errorf("%v %s", err, text)
 	}
 
 	leave()
 	c := steered(t, rm, "--policy", "static", "--set", "value=0.4", "--set", "interval=1s", "--act", "--journal", journal, "--log-format", "json")
 	c.until(t, `"msg":"taken"`)
-	if !strings.Contains(c.err.String(), "a steerer left 1 setting changed: putting back first") {
+	if !strings.Contains(c.err.String(), "a steerer left 1 setting changed: restoring first") {
 		t.Errorf("%s", c.err)
 	}
 	// While it is at work nobody else gets at the queue.

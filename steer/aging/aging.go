@@ -1,9 +1,9 @@
-// Package aging is a steering policy for jobs' priorities: a job that waits gets a higher one for every while that it has waited, and its own back
-// once it runs. So no job waits for ever behind those that keep coming with a higher priority.
+// Package aging is a steering policy for job priorities: it raises the priority of a job for every period that the job has waited, and restores it
+// once the job runs. So no job starves behind a stream of jobs with a higher priority.
 //
 //	priority = its own + step * floor(time waited / after), at most max
 //
-// It works where the scheduler goes by priorities: fifo and capacity in the simulator, the Capacity Scheduler of a real ResourceManager.
+// It works with schedulers that honour priorities: fifo and capacity in the simulator, the Capacity Scheduler of a real ResourceManager.
 package aging
 
 import (
@@ -16,13 +16,13 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Entry is the registry's line.
+// Entry is the policy's registry entry.
 var Entry = steer.Entry{
-	Name: "aging", Title: "raises the priority of jobs that wait too long, and puts it back when they run",
+	Name: "aging", Title: "raises the priority of jobs that wait too long, and restores it when they run",
 	Params: []steer.Param{
-		{Name: "after", Value: "TIME", Default: "600s", Help: "the priority goes up each time a job has waited this long"},
-		{Name: "step", Value: "N", Default: "1", Help: "by this much"},
-		{Name: "max", Value: "N", Default: "10", Help: "and never above this"},
+		{Name: "after", Value: "TIME", Default: "600s", Help: "a job's priority is raised each time it has waited this long"},
+		{Name: "step", Value: "N", Default: "1", Help: "step of a raise"},
+		{Name: "max", Value: "N", Default: "10", Help: "max priority"},
 		{Name: "interval", Value: "TIME", Default: "10s", Help: "sampling interval"},
 	},
 	Needs: steer.Needs{Priority: true},
@@ -33,7 +33,7 @@ type aging struct {
 	queue           string
 	after, interval unit.Time
 	step, max       int
-	own             map[string]int // priorities of jobs that were raised, as found
+	own             map[string]int // original priorities of raised jobs
 	now, due        unit.Time      // the last sample; no raise before due
 	refused         int            // times in a row that raises were not made
 	said            []slog.Attr

@@ -9,7 +9,7 @@ import (
 	"github.com/yardmaster/yardmaster/steer/marp"
 )
 
-// Policies are the steering policies that can be named.
+// Policies is the registry of steering policies.
 var Policies = slices.Concat(
 	steer.Registry(marp.Entries()),
 	steer.Registry{aging.Entry},

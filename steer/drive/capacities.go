@@ -11,8 +11,8 @@ import (
 	"github.com/yardmaster/yardmaster/steer"
 )
 
-// Capacities makes the value of a knob of steer.Capacities: NAME=PERCENT for each queue by the last part of its name, as the configuration spells them.
-// Its number is the greatest.
+// Capacities makes the value of a steer.Capacities knob: NAME=PERCENT for each queue, keyed by the last component of its name and spelled as in the
+// configuration. Its number is the maximum.
 func Capacities(texts map[string]string) (Value, error) {
 	v, parts := Value{Set: true}, make([]string, 0, len(texts))
 	for name, text := range texts {
@@ -28,7 +28,7 @@ func Capacities(texts map[string]string) (Value, error) {
 	return v, nil
 }
 
-// Shares reads what Capacities made.
+// Shares parses a value made by Capacities.
 func (v Value) Shares() (list []steer.Share, texts []string, err error) {
 	for part := range strings.SplitSeq(v.Text, ",") {
 		i := strings.LastIndexByte(part, '=')
@@ -41,7 +41,7 @@ func (v Value) Shares() (list []steer.Share, texts []string, err error) {
 	return list, texts, nil
 }
 
-// withShares is a value of steer.Capacities with some of them changed. All together stay what they were: a scheduler refuses siblings that add up to
+// withShares changes some of the shares in a value of steer.Capacities. The sum must not change: a scheduler rejects siblings that add up to
 // anything else.
 func (v Value) withShares(parent string, change []steer.Share) (Value, error) {
 	list, texts, err := v.Shares()
@@ -74,7 +74,7 @@ func (v Value) withShares(parent string, change []steer.Share) (Value, error) {
 	return Capacities(set)
 }
 
-// sameShares tells whether two values of steer.Capacities are one.
+// sameShares reports whether two values of steer.Capacities are equal.
 func sameShares(a, b Value) bool {
 	x, _, err1 := a.Shares()
 	y, _, err2 := b.Shares()

@@ -13,16 +13,16 @@ import (
 	"github.com/yardmaster/yardmaster/steer"
 )
 
-// knob is what a driver knows of a knob that the policy has turned.
+// knob is the driver's state of a knob that the policy has changed.
 type knob struct {
 	k       Knob
-	written time.Time     // when it was tried last; zero: never
-	queued  *steer.Action // waits until it may be written again
+	written time.Time     // time of the last attempt; zero: never
+	queued  *steer.Action // queued until the knob may be written again
 	since   time.Time     // when it was asked for
 	check   *check
 }
 
-// want takes an action of the policy: it is written now, waits its turn, or is refused.
+// want handles an action of the policy: it is written now, queued, or refused.
 func (d *driver) want(a steer.Action) {
 	k, err := knobOf(a)
 	if err == nil && k.Kind != steer.MoveJob && (math.IsNaN(a.Value) || math.IsInf(a.Value, 0)) {
@@ -35,7 +35,7 @@ func (d *driver) want(a steer.Action) {
 		err = d.permitted(k, a)
 	}
 	if !d.Act {
-		return // the decision's line says what would be done
+		return // the decision's log line says what would be done
 	}
 	if err != nil {
 		d.refuse(k, a, err)
@@ -48,7 +48,7 @@ func (d *driver) want(a steer.Action) {
 		d.order = append(d.order, n)
 	}
 	if q := n.queued; q != nil && (q.Value != a.Value || q.Queue != a.Queue || !slices.Equal(q.Shares, a.Shares)) {
-		d.tellRefused(k, *q, errors.New("the policy has changed its mind before it could be written"))
+		d.reportRefused(k, *q, errors.New("the policy has changed its mind before it could be written"))
 	}
 	now := d.now()
 	n.queued, n.since = &a, now
@@ -61,7 +61,7 @@ func (d *driver) want(a steer.Action) {
 	d.flush(now)
 }
 
-// permitted says why a queue or a job is not the policy's to touch.
+// permitted says why the policy may not touch a queue or a job.
 func (d *driver) permitted(k Knob, a steer.Action) error {
 	in := steer.Bounds{Queues: d.Queues}
 	queues := []string{a.Queue}
@@ -98,7 +98,7 @@ func (d *driver) free(n *knob) time.Time {
 	return n.written.Add(d.spacing(n.k))
 }
 
-// flush writes what has waited long enough.
+// flush writes queued changes that are due.
 func (d *driver) flush(now time.Time) {
 	for _, n := range d.order {
 		if n.queued == nil || now.Before(d.free(n)) {
@@ -112,10 +112,10 @@ func (d *driver) flush(now time.Time) {
 	}
 }
 
-// refuse tells that a change was not made, the policy too: else it would go on from a value that never was, and the next change that
-// is made would be a leap.
+// refuse reports that a change was not made, also to the policy: otherwise it would continue from a value that was never in force, and the next
+// change would be a jump.
 func (d *driver) refuse(k Knob, a steer.Action, err error) {
-	d.tellRefused(k, a, err)
+	d.reportRefused(k, a, err)
 	d.notMade(a)
 }
 
@@ -125,7 +125,7 @@ func (d *driver) notMade(a steer.Action) {
 	}
 }
 
-func (d *driver) tellRefused(k Knob, a steer.Action, err error) {
+func (d *driver) reportRefused(k Knob, a steer.Action, err error) {
 	e := Event{Kind: Refused, Knob: k, Action: a, Since: d.now(), New: a.Value, Err: err}
 	if n := d.knobs[k]; n != nil {
 		e.Since = n.since
@@ -134,7 +134,7 @@ func (d *driver) tellRefused(k Knob, a steer.Action, err error) {
 		slog.String("why", err.Error()))
 }
 
-// value is what to write for an action, within bounds; the note says what was done to it.
+// value is what to write for an action, within bounds; the note says how it was adjusted.
 func (d *driver) value(k Knob, a steer.Action, present Value) (v Value, note string, err error) {
 	switch {
 	case k.Kind == steer.MoveJob:
@@ -150,7 +150,7 @@ func (d *driver) value(k Knob, a steer.Action, present Value) (v Value, note str
 	return d.Scheme.Value(k, number), note, nil
 }
 
-// goesBack tells whether an action asks for what was found; v is what would be written for it.
+// goesBack reports whether an action asks for the original value; v is what would be written for it.
 func goesBack(k Knob, a steer.Action, v, original Value) bool {
 	if k.Kind == steer.MoveJob || k.Property == steer.Capacities {
 		return Same(k, v, original)
@@ -158,7 +158,7 @@ func goesBack(k Knob, a steer.Action, v, original Value) bool {
 	return near(a.Value, original.Number)
 }
 
-// change writes one knob: read, write down, write.
+// change writes one knob: read, journal, write.
 func (d *driver) change(n *knob, a steer.Action) {
 	k := n.k
 	present, err := d.read(k)
@@ -183,7 +183,7 @@ func (d *driver) change(n *knob, a steer.Action) {
 			d.emit(Event{Kind: Foreign, Knob: k, Old: held.New.Number, New: present.Number}, slog.String("knob", k.String()),
 				slog.String("old", held.New.String()), slog.String("new", present.String()),
 				slog.String("why", "somebody else has changed it: this is what will be put back"))
-			if d.now().Sub(n.since) > time.Second { // it was meant for another value
+			if d.now().Sub(n.since) > time.Second { // the action was based on another value
 				d.refuse(k, a, errors.New("somebody else has changed it while this waited"))
 				return
 			}
@@ -214,8 +214,8 @@ func (d *driver) change(n *knob, a steer.Action) {
 	d.put(n, a, original, present, v, note)
 }
 
-// MarkedError says that a value is that of another driver, or of an earlier one whose journal is lost: what was there before it is not known here. It
-// is the mark.
+// MarkedError says that a value was written by another driver, or by an earlier one whose journal is lost: the value before it is unknown here. It
+// holds the mark.
 type MarkedError string
 
 func (e MarkedError) Error() string {
@@ -230,7 +230,7 @@ func join(note, why string) string {
 	return note + "; " + why
 }
 
-// onItsWay tells whether a value that is configured needs no further write.
+// onItsWay reports whether a configured value needs no further write.
 func (d *driver) onItsWay(n *knob, v Value) bool {
 	if n.check != nil && Same(n.k, n.check.want, v) {
 		return true
@@ -239,7 +239,7 @@ func (d *driver) onItsWay(n *knob, v Value) bool {
 	return in
 }
 
-// tooMany refuses writes beyond those of an hour.
+// tooMany enforces the limit on writes per hour.
 func (d *driver) tooMany() error {
 	recent := d.Journal.recent
 	if len(recent) < d.PerHour {
@@ -252,7 +252,7 @@ func (d *driver) tooMany() error {
 	return fmt.Errorf("%d writes in an hour are enough; the next one may come at %s", d.PerHour, next.Format(time.TimeOnly))
 }
 
-// put writes a change down, makes it, and writes down what became of it.
+// put journals a change, makes it, and journals the outcome.
 func (d *driver) put(n *knob, a steer.Action, original, old, v Value, note string) {
 	k, id := n.k, d.Scheme.Identity()
 	opened := d.Journal.open.Find(id, k) == nil
@@ -263,10 +263,10 @@ func (d *driver) put(n *knob, a steer.Action, original, old, v Value, note strin
 		return
 	}
 	if d.isLost() {
-		return // the line above is undone by the next holder: nothing was changed
+		return // the next lock holder resolves the entry above: nothing was changed
 	}
 	err := d.write(Request{Knob: k, Value: v, Entry: line, Since: n.since})
-	first := now // of the writes in a row that were not seen in force
+	first := now // of the consecutive writes not seen in force
 	if n.check != nil {
 		first = n.check.first
 	}
@@ -313,7 +313,7 @@ func (d *driver) close(n *knob, why string) error {
 	return d.log(Entry{At: n.written, What: Closed, Engine: d.Scheme.Identity(), Knob: n.k, Why: why})
 }
 
-// both is two errors in one line.
+// both joins two errors in one line.
 func both(a, b error) error {
 	if a == nil || b == nil {
 		return cmp.Or(a, b)
@@ -321,7 +321,7 @@ func both(a, b error) error {
 	return fmt.Errorf("%w; %w", a, b)
 }
 
-// isBack tells whether a knob is certainly as it was found, and in force. If not it stays open: that harms nobody.
+// isBack reports whether a knob certainly has its original value, in force. If in doubt it stays open, which does no harm.
 func (d *driver) isBack(n *knob, original Value) bool {
 	now, err := d.read(n.k)
 	if err != nil || !Same(n.k, now, original) || d.Journal.open.Find(d.Scheme.Identity(), n.k).doubtful(n.written) {

@@ -15,15 +15,15 @@ import (
 	"github.com/yardmaster/yardmaster/steer"
 )
 
-// What says what an entry of the journal records.
+// What is the kind of a journal entry.
 type What string
 
 // Kinds of entries.
 const (
 	Before What = "before" // a change is about to be written; the knob is open from here on
-	After  What = "after"  // the write was answered
-	Closed What = "closed" // the knob is as it was found, or somebody else's now
-	Held   What = "held"   // a knob that is open: all that is known of it
+	After  What = "after"  // the write has returned
+	Closed What = "closed" // the knob has its original value, or is somebody else's now
+	Held   What = "held"   // all that is known of an open knob
 )
 
 // Entry is one line of the journal.
@@ -33,16 +33,16 @@ type Entry struct {
 	What     What      `json:"what"`
 	Engine   string    `json:"engine"` // its identity
 	Knob     Knob      `json:"knob"`
-	Original *Value    `json:"original,omitempty"` // found before the first change: what is put back
-	Old      *Value    `json:"old,omitempty"`      // Before: configured at that moment
-	New      *Value    `json:"new,omitempty"`      // Before, After: what is written. Held: what was written last
-	Ours     []Value   `json:"ours,omitempty"`     // Held: all that was written since the knob was opened
+	Original *Value    `json:"original,omitempty"` // value before the first change, to be restored
+	Old      *Value    `json:"old,omitempty"`      // Before: configured at that time
+	New      *Value    `json:"new,omitempty"`      // Before, After: value written. Held: last value written
+	Ours     []Value   `json:"ours,omitempty"`     // Held: all values written since the knob was opened
 	Why      string    `json:"why,omitempty"`
-	Err      string    `json:"error,omitempty"`  // After: what the engine said
-	Doubt    bool      `json:"doubt,omitempty"`  // After: it may have been made, or may be later
-	Doubted  time.Time `json:"doubted,omitzero"` // Held: when a write was last made whose fate is not known
+	Err      string    `json:"error,omitempty"`  // After: the engine's error
+	Doubt    bool      `json:"doubt,omitempty"`  // After: the write may have been made, or may be later
+	Doubted  time.Time `json:"doubted,omitzero"` // Held: time of the last write with unknown outcome
 
-	earlier time.Time // Doubted before the write that is under way
+	earlier time.Time // Doubted before the write in progress
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -53,7 +53,7 @@ const (
 	sumLen  = len(sumHead) + 8 + len(sumTail)
 )
 
-// Line is the entry as it stands in the file: an object whose last field is the checksum of the object without it.
+// Line encodes the entry for the file: an object whose last field is the checksum of the object without it.
 func (e *Entry) Line() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -66,7 +66,7 @@ func (e *Entry) Line() ([]byte, error) {
 	return fmt.Appendf(body[:len(body)-1], "%s%08x%s\n", sumHead, sum, sumTail), nil
 }
 
-// ParseEntry reads a line without its end.
+// ParseEntry parses a line without its newline.
 func ParseEntry(line []byte) (e Entry, err error) {
 	cut := len(line) - sumLen
 	if cut < 1 || !bytes.HasPrefix(line[cut:], []byte(sumHead)) || !bytes.HasSuffix(line, []byte(sumTail)) {
@@ -82,8 +82,8 @@ func ParseEntry(line []byte) (e Entry, err error) {
 	return e, e.check()
 }
 
-// IsTorn tells whether a last line without an end is what a crash leaves of an append: the beginning of an entry, without the whole of its
-// checksum, and then at most zeros, where the file had grown before its content arrived.
+// IsTorn reports whether a last line without a newline is what a crash leaves of an append: the beginning of an entry, without its complete
+// checksum, followed by zeros at most, where the file had grown before its content arrived.
 func IsTorn(line []byte) bool {
 	const begin = `{"seq":`
 	line = bytes.TrimRight(line, "\x00")
@@ -92,7 +92,7 @@ func IsTorn(line []byte) bool {
 	return string(line[:n]) == begin[:n] && (sum < 0 || len(line)-sum < sumLen)
 }
 
-// check refuses what no driver has written: it must not reach a scheduler.
+// check rejects entries that no driver wrote: they must not reach a scheduler.
 func (e *Entry) check() error {
 	k := e.Knob
 	switch {
@@ -115,7 +115,7 @@ func (e *Entry) check() error {
 	return nil
 }
 
-// LongestText is more than any name or value that a scheduler takes.
+// LongestText exceeds the length of any name or value that a scheduler accepts.
 const LongestText = 1024
 
 func deref(v *Value) Value {
@@ -125,10 +125,10 @@ func deref(v *Value) Value {
 	return *v
 }
 
-// Ledger is what a journal amounts to: the knobs that are open, in the order in which they were opened.
+// Ledger is the state that a journal adds up to: the open knobs, in the order in which they were opened.
 type Ledger []*Entry
 
-// Find is the entry of a knob that is open; nil: it is not.
+// Find returns the entry of an open knob; nil: it is not open.
 func (l Ledger) Find(engine string, k Knob) *Entry {
 	for _, h := range l {
 		if h.Engine == engine && h.Knob == k {
@@ -138,7 +138,7 @@ func (l Ledger) Find(engine string, k Knob) *Entry {
 	return nil
 }
 
-// Add takes an entry in.
+// Add applies an entry.
 func (l *Ledger) Add(e *Entry) {
 	h := l.Find(e.Engine, e.Knob)
 	switch e.What {
@@ -152,7 +152,7 @@ func (l *Ledger) Add(e *Entry) {
 			h = &Entry{What: Held, Engine: e.Engine, Knob: e.Knob}
 			*l = append(*l, h)
 		}
-		if e.Old != nil && !h.doubtful(e.At) { // what stood before this write is all that can still be there of the earlier ones
+		if e.Old != nil && !h.doubtful(e.At) { // of the earlier writes, only the value before this one can still be in force
 			h.Ours = slices.DeleteFunc(h.Ours, func(o Value) bool { return !Same(e.Knob, o, *e.Old) })
 		}
 		h.Original, h.New = e.Original, e.New
@@ -173,20 +173,20 @@ func (l *Ledger) Add(e *Entry) {
 	}
 }
 
-// Wrote tells whether a value was written to an open knob.
+// Wrote reports whether a value was written to an open knob.
 func (e *Entry) Wrote(v Value) bool {
 	return slices.ContainsFunc(e.Ours, func(o Value) bool { return Same(e.Knob, o, v) })
 }
 
-// marked tells whether a mark is one of those that were written to an open knob: a driver may have moved to a machine of another name since.
+// marked reports whether a mark was written to an open knob: a driver may have moved to a machine of another name since.
 func (e *Entry) marked(mark string) bool {
 	return mark != "" && slices.ContainsFunc(e.Ours, func(o Value) bool { return o.Mark == mark })
 }
 
-// MarkedByOther tells whether a value is another driver's, even if it is one that was written here too.
+// MarkedByOther reports whether a value belongs to another driver, even if the same value was written here too.
 func (e *Entry) MarkedByOther(v Value) bool { return v.Mark != "" && !e.marked(v.Mark) }
 
-// Entries lists them.
+// Entries lists the open knobs.
 func (l Ledger) Entries() []Entry {
 	out := make([]Entry, len(l))
 	for i, h := range l {

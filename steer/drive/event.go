@@ -9,25 +9,25 @@ import (
 	"github.com/yardmaster/yardmaster/steer"
 )
 
-// EventKind says what happened.
+// EventKind is the type of an event.
 type EventKind uint8
 
-// Things that happen to a driver.
+// Kinds of events.
 const (
 	Started       EventKind = iota
-	Decided                 // the policy looked: one a look, whether it does something or not
-	Asked                   // a change was written down and then written
-	Queued                  // a change waits: the knob was written a moment ago
-	Kept                    // nothing to write: the value is there already
-	Taken                   // the scheduler goes by the new value; Latency since it was written
+	Decided                 // the policy took a sample; one event per sample, with or without actions
+	Asked                   // a change was journaled and then written
+	Queued                  // a change waits: the knob was written too recently
+	Kept                    // nothing to write: the value is already set
+	Taken                   // the scheduler uses the new value; Latency since it was written
 	Refused                 // not written, or the write failed: nothing was changed
-	Unverified              // written, but not in force after the time it may take
-	Blind                   // there is no snapshot
-	Foreign                 // somebody else has changed the knob: that stays
-	Restored                // the knob is as it was found
-	RestoreFailed           // it could not be put back; the journal stays open
-	DeadMan                 // out of sight for too long: everything is put back
-	Back                    // in sight again: a fresh policy begins
+	Unverified              // written, but not in force within Rules.Verify
+	Blind                   // no snapshot
+	Foreign                 // somebody else has changed the knob: their value stays
+	Restored                // the knob has its original value
+	RestoreFailed           // the restore failed; the journal stays open
+	DeadMan                 // no usable snapshot for too long: everything is restored
+	Back                    // snapshots are good again: a fresh policy starts
 	Stopped
 )
 
@@ -41,7 +41,7 @@ func (k EventKind) String() string {
 	return fmt.Sprintf("event-%d", uint8(k))
 }
 
-// EventKinds lists all kinds, for those who count them.
+// EventKinds lists all kinds, for counters.
 func EventKinds() []EventKind {
 	out := make([]EventKind, len(kindNames))
 	for i := range out {
@@ -50,24 +50,24 @@ func EventKinds() []EventKind {
 	return out
 }
 
-// Event is one thing that happened, for a log, a page or a counter.
+// Event is something that happened, for a log, a page or a counter.
 type Event struct {
 	At   time.Time
 	Kind EventKind
-	// Attrs are all there is to say, for a structured line. "why" is last and tells the reason in words.
+	// Attrs are all details, for a structured log line. "why" comes last and gives the reason in words.
 	Attrs    []slog.Attr
-	Snapshot *steer.Snapshot // Decided: what was seen; not to be changed
+	Snapshot *steer.Snapshot // Decided: the sample; read-only
 	Knob     Knob            // Asked to Unverified, Foreign, Restored, RestoreFailed
-	Action   steer.Action    // Queued, Kept, Refused: what the policy asked for
-	Since    time.Time       // the same: when
-	Old, New float64         // of the knob; Old is what was configured
-	Latency  time.Duration   // Taken: between write and effect. Decided: how long the snapshot took. Blind: how long without one
+	Action   steer.Action    // Queued, Kept, Refused: the policy's request
+	Since    time.Time       // Queued, Kept, Refused: time of the request
+	Old, New float64         // of the knob; Old is the configured value
+	Latency  time.Duration   // Taken: from write to effect. Decided: duration of the snapshot call. Blind: time without a snapshot
 	Err      error
-	Open     int    // knobs that are not as they were found
-	Mode     string // "observe", "act", "wait" (for sight of the scheduler to come back) or "restore"
+	Open     int    // open knobs
+	Mode     string // "observe", "act", "wait" (for good snapshots) or "restore"
 }
 
-// Level is how much an event matters: Info is the ordinary course of things, Warn needs an eye, Error a hand.
+// Level is the event's log level: Info is normal operation, Warn needs attention, Error needs a person.
 func (e Event) Level() slog.Level {
 	switch e.Kind {
 	case Refused, Unverified, Blind, Foreign, DeadMan:
@@ -82,7 +82,7 @@ func (e Event) Level() slog.Level {
 	return slog.LevelInfo
 }
 
-// String is the event as one line of key=value pairs.
+// String formats the event as one line of key=value pairs.
 func (e Event) String() string {
 	var b strings.Builder
 	b.WriteString(e.Kind.String())

@@ -6,26 +6,26 @@ import (
 	"time"
 )
 
-// Journal holds what has been changed and not put back. Where its lines are kept is for Store to say: package live has one on disk.
+// Journal holds what has been changed and not restored. Store decides where its lines are kept: package live has one on disk.
 type Journal struct {
 	Name string // where it is kept, for messages
-	Mark string // left beside a value of a driver's own: whose it is
-	// Store keeps a line for good before it returns; nil: the journal does not outlive the process.
+	Mark string // written beside a value to identify its driver
+	// Store persists a line before it returns; nil: the journal does not outlive the process.
 	Store func(line []byte) error
 
 	seq     int64
 	open    Ledger
 	recent  []time.Time // changes written in the last hour
-	rebased bool        // what was read goes by the driver's clock
+	rebased bool        // the times that were read are on the driver's clock
 }
 
-// MemoryJournal is a journal that does not outlive the process: that of a rehearsal.
+// MemoryJournal is a journal that does not outlive the process, for rehearsals.
 func MemoryJournal(name string) *Journal { return &Journal{Name: name, Mark: name, rebased: true} }
 
-// Open lists the knobs that are not as they were found, with all that is known of each.
+// Open lists the open knobs, with all that is known of each.
 func (j *Journal) Open() []Entry { return j.open.Entries() }
 
-// Load takes in an entry that was kept before.
+// Load applies an entry from an earlier process.
 func (j *Journal) Load(e *Entry) {
 	j.open.Add(e)
 	j.seq = max(j.seq, e.Seq)
@@ -35,8 +35,8 @@ func (j *Journal) Load(e *Entry) {
 	}
 }
 
-// rebase makes the times that were kept ones of a driver's clock. That may have been set since: a time in the file can be later than
-// now, or longer ago than it seems. Within a process the clock cannot be set: it counts on.
+// rebase converts stored times to the driver's clock, which may have been set since: a time in the file can be later than now, or longer ago
+// than it seems. Within a process the clock is monotonic.
 func (j *Journal) rebase(now time.Time) {
 	if j.rebased {
 		return
@@ -52,12 +52,12 @@ func (j *Journal) rebase(now time.Time) {
 	}
 }
 
-// Append keeps one entry.
+// Append stores one entry.
 func (j *Journal) Append(e Entry) error {
 	e.Seq = j.seq + 1
 	line, err := e.Line()
 	if err == nil {
-		err = e.check() // what could not be read again
+		err = e.check() // reject what could not be read back
 	}
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)

@@ -9,7 +9,7 @@ import (
 	"github.com/yardmaster/yardmaster/steer"
 )
 
-// knobOf finds the knob that an action turns.
+// knobOf returns the knob that an action changes.
 func knobOf(a steer.Action) (Knob, error) {
 	switch {
 	case a.Kind == steer.SetQueue && a.Queue != "" && a.Property != "" && (a.Property == steer.Capacities) == (len(a.Shares) > 0):
@@ -45,12 +45,12 @@ type knobFile struct {
 	Job      string `json:"job,omitempty"`
 }
 
-// MarshalJSON writes the kind as a word.
+// MarshalJSON encodes the kind as a word.
 func (k Knob) MarshalJSON() ([]byte, error) {
 	return json.Marshal(knobFile{knobKinds[k.Kind], k.Queue, k.Property, k.Job})
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON decodes the output of MarshalJSON.
 func (k *Knob) UnmarshalJSON(data []byte) error {
 	var f knobFile
 	if err := json.Unmarshal(data, &f); err != nil {
@@ -72,7 +72,7 @@ func (v Value) String() string {
 	return fmt.Sprintf("unset (%v)", v.Number)
 }
 
-// Same tells whether two settings of a knob are one: a number may be written in several ways.
+// Same reports whether two settings of a knob are equal: a number may be written in several ways.
 func Same(k Knob, a, b Value) bool {
 	switch {
 	case a.Set != b.Set:
@@ -86,15 +86,15 @@ func Same(k Knob, a, b Value) bool {
 	return k.Kind != steer.MoveJob && near(a.Number, b.Number)
 }
 
-// Within keeps shares for AMs to what a person allows.
-func Within(least, most float64) func(Knob, float64) (float64, string) {
+// Within clamps AM shares to the operator's bounds.
+func Within(lo, hi float64) func(Knob, float64) (float64, string) {
 	return func(k Knob, v float64) (float64, string) {
 		switch {
 		case k.Kind != steer.SetQueue || k.Property != steer.FairAM.Property && k.Property != steer.CapacityAM.Property:
-		case v < least:
-			return least, fmt.Sprintf("%.4g is below --min %.4g", v, least)
-		case v > most:
-			return most, fmt.Sprintf("%.4g is above --max %.4g", v, most)
+		case v < lo:
+			return lo, fmt.Sprintf("%.4g is below --min %.4g", v, lo)
+		case v > hi:
+			return hi, fmt.Sprintf("%.4g is above --max %.4g", v, hi)
 		}
 		return v, ""
 	}

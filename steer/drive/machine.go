@@ -8,50 +8,50 @@ import (
 	"github.com/yardmaster/yardmaster/steer"
 )
 
-// Op is what a machine asks for.
+// Op is a kind of request.
 type Op uint8
 
-// Things that a machine asks for.
+// Kinds of requests.
 const (
-	Wait   Op = iota // until Request.Until, or until it is told to stop
+	Wait   Op = iota // until Request.Until, or until stopped
 	Sample           // a snapshot
-	Read             // how a knob is configured
+	Read             // a knob's configured value
 	Write            // a value into a knob
 	Check            // whether a knob's value is in force
 	Log              // an entry into the journal
-	Tell             // an event to whoever watches
+	Tell             // an event to the observer
 )
 
-// Request is one thing that a machine asks for.
+// Request is one request of a machine.
 type Request struct {
 	Op    Op
 	Knob  Knob
 	Value Value
-	Entry Entry // Log: the line. Write: the one that announces it, if the policy asked for it
+	Entry Entry // Log: the entry. Write: the entry that announces it, if the policy asked for it
 	Event Event
-	Until time.Time // Wait: when it is over. Others: when to give up
-	Next  time.Time // Wait: when the next sample is wanted; zero: not known
-	Quiet bool      // Wait: no write is due then
-	Since time.Time // Write: when the policy asked for it; zero: it is put back
-	Final bool      // it is to be carried out, or waited for, though the machine is told to stop
+	Until time.Time // Wait: when it ends. Others: deadline
+	Next  time.Time // Wait: time of the next sample; zero: unknown
+	Quiet bool      // Wait: no write is due at Until
+	Since time.Time // Write: when the policy asked for it; zero: a restore
+	Final bool      // to be completed even if the machine is told to stop
 }
 
-// Answer is what became of a request.
+// Answer is the response to a request.
 type Answer struct {
-	Now      time.Time // when it was answered; never earlier than before
-	Stop     bool      // the machine is to leave
-	Lost     bool      // it must not change anything any more
+	Now      time.Time // time of the response; monotonic
+	Stop     bool      // the machine must restore and exit
+	Lost     bool      // the lock is lost: no further changes
 	Err      error
 	Snapshot steer.Snapshot // Sample
 	Value    Value          // Read
 	InForce  bool           // Check
 }
 
-// Machine is a driver, or a recovery, as a step machine: no clock, no I/O. It asks for one thing at a time, and goes by nothing but the answers. Package live
-// carries its requests out on a live scheduler, the simulator in virtual time; the same answers give the same requests.
+// Machine is a driver, or a recovery, as a step machine: no clock, no I/O. It makes one request at a time and depends on nothing but the responses. Package
+// live executes the requests on a live scheduler, the simulator in virtual time; the same responses give the same requests.
 //
-// Inside it is a coroutine, so that the driver's code reads in the order in which things happen. A machine that is not asked any further leaves
-// everything as it is at that point, as a process that is killed does.
+// Internally it is a coroutine, so that the driver's code reads in the order in which things happen. A machine that is no longer stepped leaves
+// everything as it is at that point, like a killed process.
 type Machine struct {
 	in   Answer
 	next func() (Request, bool)
@@ -61,7 +61,7 @@ type Machine struct {
 	restored int
 }
 
-// NewMachine makes a driver. Answers are given to Next.
+// NewMachine makes a driver. Its responses go to Next.
 func NewMachine(r Rules) (*Machine, error) {
 	r, err := r.withDefaults()
 	if err != nil {
@@ -86,26 +86,26 @@ func machine(run func(*port) error) *Machine {
 	return m
 }
 
-// Next takes the answer to the last request, or at first only the time, and gives the next request; none: the machine is done.
+// Next takes the response to the last request (initially only the time) and returns the next request; false: the machine is done.
 func (m *Machine) Next(a Answer) (Request, bool) {
 	m.in = a
 	return m.next()
 }
 
-// Err is why a machine that is done has failed.
+// Err is why a finished machine has failed.
 func (m *Machine) Err() error { return m.err }
 
-// Restored is how many knobs a recovery that is done has put back.
+// Restored is how many knobs a finished recovery has restored.
 func (m *Machine) Restored() int { return m.restored }
 
-// Abandon frees a machine that is not asked any further.
+// Abandon frees a machine that will not be stepped again.
 func (m *Machine) Abandon() { m.stop() }
 
 // port is a machine from inside.
 type port struct {
 	in    *Answer // to the last request
 	yield func(Request) bool
-	until time.Time // when to give up what is to be done though told to stop; zero: when told to stop
+	until time.Time // deadline for what must be completed after a stop; zero: end on a stop
 }
 
 type abandoned struct{}
@@ -122,7 +122,7 @@ func (p *port) isLost() bool   { return p.in.Lost }
 func (p *port) ended() bool    { return p.in.Stop && !p.leaving() }
 func (p *port) leaving() bool  { return !p.until.IsZero() }
 
-// within is when to give up a reading.
+// within is the deadline for a read.
 func (p *port) within() time.Time {
 	at := p.now().Add(sensing)
 	if p.leaving() {
@@ -131,13 +131,13 @@ func (p *port) within() time.Time {
 	return at
 }
 
-// Limits of time for one request.
+// Timeouts for one request.
 const (
-	sensing = 15 * time.Second // for a reading
-	writing = 30 * time.Second // for a write: a command may have to be started for it
+	sensing = 15 * time.Second // for a read
+	writing = 30 * time.Second // for a write: it may have to run a command
 )
 
-// wait lets time pass before something is put back, and ends early when told to stop.
+// wait sleeps before the next restore attempt, and returns early when told to stop.
 func (p *port) wait(until time.Time) error {
 	if p.leaving() {
 		if until = earliest(until, p.until); !p.now().Before(until) {
@@ -163,4 +163,4 @@ func (p *port) inForce(k Knob, v Value) (bool, error) {
 }
 
 func (p *port) log(e Entry) error { return p.ask(Request{Op: Log, Entry: e}).Err }
-func (p *port) tell(e Event)      { p.ask(Request{Op: Tell, Event: e}) }
+func (p *port) notify(e Event)    { p.ask(Request{Op: Tell, Event: e}) }

@@ -8,28 +8,28 @@ import (
 	"github.com/yardmaster/yardmaster/steer"
 )
 
-// Rules are what a driver goes by.
+// Rules configure a driver.
 type Rules struct {
 	Scheme  Scheme                        // of the scheduler
-	New     func() (steer.Steerer, error) // a fresh policy, at the start and after a long silence
-	Act     bool                          // false: decide and tell, change nothing
+	New     func() (steer.Steerer, error) // makes a fresh policy, at the start and after an outage longer than Silence
+	Act     bool                          // false: decide and report, change nothing
 	Journal *Journal                      // open and locked; nil only when !Act
-	// Bound keeps a value within what is allowed and says so in a few words; nil: anything goes. What was found at the start is
+	// Bound clamps a value and says so in a few words; nil: no bounds. The value found at the start is
 	// always allowed.
 	Bound func(Knob, float64) (float64, string)
-	// Queues are those whose properties and jobs may be touched, and to which jobs may be moved; nil: all. It does not hold for putting back.
+	// Queues are those whose properties and jobs may be touched, and to which jobs may be moved; nil: all. Restores ignore it.
 	Queues []string
-	// Allow says why a knob must not be turned; nil: every one may be that the engine has. It does not hold for putting back.
+	// Allow says why a knob must not be changed; nil: all of the engine's knobs may be. Restores ignore it.
 	Allow   func(Knob) error
-	Spacing time.Duration // least time between writes of a knob (the larger of this and the engine's)
-	PerHour int           // most writes in any hour; 0: 120. Putting back is not counted
-	Silence time.Duration // no snapshot, or none that the policy can use, for so long: restore and wait; 0: 60 s
-	Settle  time.Duration // good snapshots for so long before acting again; 0: 15 s
-	Verify  time.Duration // a write must be in force after so long; 0: 20 s
-	Restore time.Duration // how long to try to put things back when leaving; 0: 30 s
+	Spacing time.Duration // min time between writes of a knob (the larger of this and the engine's)
+	PerHour int           // max writes in any hour; 0: 120. Restores do not count
+	Silence time.Duration // timeout without a snapshot that the policy can use: restore and wait; 0: 60 s
+	Settle  time.Duration // how long snapshots must be good before acting again; 0: 15 s
+	Verify  time.Duration // timeout for a write to be in force; 0: 20 s
+	Restore time.Duration // timeout for restoring on exit; 0: 30 s
 }
 
-// ErrLost is why a driver stops that has lost its lock.
+// ErrLost is the error of a driver that has lost its lock.
 var ErrLost = errors.New("the lock is lost: nothing is changed any more, and what was changed is left to the next holder")
 
 func (r Rules) withDefaults() (Rules, error) {

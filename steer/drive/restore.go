@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// linger is for how long a write whose answer was not seen may still arrive at the scheduler.
+// linger is how long a write whose response was not seen may still reach the scheduler.
 const linger = 10 * time.Second
 
 func (e *Entry) doubtful(now time.Time) bool {
 	return !e.Doubted.IsZero() && now.Before(e.Doubted.Add(linger))
 }
 
-// NewRecovery makes a machine that puts back what the journal of a scheduler has open, until it is done or told to stop. With force it puts back also what
-// somebody else has changed since. A knob that is missing from every reading for the time gone counts as removed; 0: a minute.
+// NewRecovery makes a machine that restores the open knobs in the journal of a scheduler, until it is done or stopped. With force it also restores
+// what somebody else has changed since. A knob missing from every reading for the duration gone counts as removed; 0: a minute.
 func NewRecovery(scheme Scheme, j *Journal, force bool, gone time.Duration) *Machine {
 	var m *Machine
 	m = machine(func(p *port) (err error) {
@@ -29,7 +29,7 @@ func NewRecovery(scheme Scheme, j *Journal, force bool, gone time.Duration) *Mac
 	return m
 }
 
-// recovery is one that is under way.
+// recovery is a recovery in progress.
 type recovery struct {
 	*port
 	id      string // of the engine
@@ -50,19 +50,19 @@ const endedWhy = "its job has ended: there is nothing to put back"
 const (
 	goneFor   = time.Minute
 	goneTimes = 4                // readings, at least
-	confirms  = 3                // readings that show somebody else's value before it counts as that
-	settles   = 20 * time.Second // how long one try waits for the scheduler to go by what was put back
+	confirms  = 3                // readings that must show somebody else's value before it counts as theirs
+	settles   = 20 * time.Second // how long one attempt waits for the restored value to be in force
 )
 
 func (d *driver) recovery() *recovery {
 	return &recovery{port: d.port, id: d.Scheme.Identity(), journal: d.Journal, goneFor: goneFor, missing: d.missing}
 }
 
-// OpenError says what could not be put back.
+// OpenError says what could not be restored.
 type OpenError struct {
 	Dir  string
 	Open []Entry
-	Err  error // of the last try
+	Err  error // of the last attempt
 }
 
 func (e *OpenError) Error() string {
@@ -76,7 +76,7 @@ func (e *OpenError) Error() string {
 
 func (e *OpenError) Unwrap() error { return e.Err }
 
-// run tries until everything is put back, or it is time to leave.
+// run tries until everything is restored, or the deadline has passed.
 func (r *recovery) run() (restored int, err error) {
 	var last error
 	for try := 0; ; try++ {
@@ -85,7 +85,7 @@ func (r *recovery) run() (restored int, err error) {
 		if err == nil {
 			return restored, nil
 		}
-		if last != nil && (r.ended() || r.leaving() && !r.now().Before(r.until)) { // that the time is over says less than what kept it so long
+		if last != nil && (r.ended() || r.leaving() && !r.now().Before(r.until)) { // the last error says more than that the time is over
 			err = last
 		}
 		last = err
@@ -102,7 +102,7 @@ func (r *recovery) run() (restored int, err error) {
 
 var errOther = errors.New("it belongs to another scheduler")
 
-// once tries every open knob once: first all are written, then each is waited for, so that none is kept from its value by one that takes long.
+// once tries every open knob once: first it writes all, then it waits for each, so that a slow one does not delay the others.
 func (r *recovery) once() (restored int, err error) {
 	open := r.journal.Open()
 	puts := make([]struct {
@@ -111,7 +111,7 @@ func (r *recovery) once() (restored int, err error) {
 	}, len(open))
 	fail := func(h *Entry, failed error) {
 		r.emit(RestoreFailed, h, *h.Original, failed, failed.Error())
-		// That it belongs to another one is worth telling, but not instead of what may be mended by another try.
+		// That it belongs to another scheduler is worth reporting, but not instead of an error that a retry may fix.
 		if err == nil || errors.Is(err, errOther) {
 			err = failed
 		}
@@ -142,13 +142,13 @@ func (r *recovery) once() (restored int, err error) {
 	return restored, err
 }
 
-// foreign tells whether a value is neither what was found nor one that was written here.
+// foreign reports whether a value is neither the original nor one that was written here.
 func (r *recovery) foreign(h *Entry, v Value) bool {
 	return !r.force && (h.MarkedByOther(v) || !Same(h.Knob, v, *h.Original) && !h.Wrote(v))
 }
 
-// begin writes what was found, unless the knob is not ours to put back: then it is closed, and there is no why. One reading is no proof that it is
-// missing or somebody else's: that has to be seen several times.
+// begin writes the original value, unless the knob is not ours to restore: then it closes it and returns no why. One reading does not prove that a knob
+// is missing or somebody else's: several must agree.
 func (r *recovery) begin(h *Entry) (why string, back bool, err error) {
 	present, err := r.read(h.Knob)
 	switch {
@@ -160,7 +160,7 @@ func (r *recovery) begin(h *Entry) (why string, back bool, err error) {
 	delete(r.missing, h.Knob)
 	for n := 1; err == nil && r.foreign(h, present); n++ {
 		if n == confirms {
-			if h.marked(present.Mark) { // it is not ours any more
+			if h.marked(present.Mark) { // the value is no longer ours
 				present.Mark = ""
 				if err := r.put(h, present); err != nil {
 					return "", false, err
@@ -188,12 +188,12 @@ func (r *recovery) begin(h *Entry) (why string, back bool, err error) {
 	return "put back", false, nil
 }
 
-// finish closes a knob in the journal once the scheduler goes by the value that was found and no write of ours can come in any more.
+// finish closes a knob in the journal once its original value is in force and no write of ours can still arrive.
 func (r *recovery) finish(h *Entry, why string) error {
 	for until := r.now().Add(settles); ; {
 		in := r.isBack(h)
 		now := r.now()
-		doubtful := h.doubtful(now) // a write on its way may still come in
+		doubtful := h.doubtful(now) // a write on its way may still arrive
 		switch {
 		case in && !doubtful:
 			return r.close(Restored, h, *h.Original, why)
@@ -235,7 +235,7 @@ func (r *recovery) gone(h *Entry, err error) error {
 	return r.close(Restored, h, *h.Original, fmt.Sprintf("it is not there any more, in %d readings: there is nothing to put back", a.readings))
 }
 
-// put writes a value and makes sure of it.
+// put writes a value and verifies it.
 func (r *recovery) put(h *Entry, v Value) error {
 	if r.isLost() {
 		return ErrLost
@@ -265,7 +265,7 @@ func (r *recovery) close(kind EventKind, h *Entry, present Value, why string) er
 }
 
 func (r *recovery) emit(kind EventKind, h *Entry, now Value, err error, why string) {
-	r.tell(Event{
+	r.notify(Event{
 		At: r.now(), Kind: kind, Knob: h.Knob, Old: h.New.Number, New: now.Number, Err: err, Open: len(r.journal.open), Mode: "restore",
 		Attrs: []slog.Attr{slog.String("knob", h.Knob.String()), slog.String("original", h.Original.String()),
 			slog.String("new", now.String()), slog.String("why", why)},

@@ -12,9 +12,9 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-const pollEach = time.Second // between looks whether a write is in force
+const pollEach = time.Second // interval of checks whether a write is in force
 
-// run drives from the first look to the last.
+// run drives from the first sample to the last.
 func (d *driver) run() (err error) {
 	if d.Act {
 		d.mode = "act"
@@ -37,26 +37,26 @@ func (d *driver) run() (err error) {
 type driver struct {
 	*port
 	Rules
-	policy   steer.Steerer
-	seen     steer.Snapshot    // as the policy saw it last
-	jobs     map[string]string // queues of its jobs, by ID; nil: not needed yet
-	finished []steer.Finished  // that the policy has not seen yet
-	mode     string
-	start    time.Time
-	look     time.Time // the next one
-	done     bool      // the policy wants no further look
-	sight    sight
-	away     pause
-	knobs    map[Knob]*knob
-	order    []*knob // of knobs, as first turned
+	policy     steer.Steerer
+	seen       steer.Snapshot    // the policy's last sample
+	jobs       map[string]string // queues of its jobs, by ID; nil: not built yet
+	finished   []steer.Finished  // not seen by the policy yet
+	mode       string
+	start      time.Time
+	nextSample time.Time
+	done       bool // the policy wants no further samples
+	sight      sight
+	away       pause
+	knobs      map[Knob]*knob
+	order      []*knob // of knobs, as first changed
 
-	missing map[Knob]absence // when put back
+	missing map[Knob]absence // during a restore
 }
 
-// loop does what is due and sleeps until the next thing is.
+// loop does what is due and sleeps until something else is.
 func (d *driver) loop() (why string, err error) {
 	d.sight.seen, d.sight.used = d.start, d.start
-	d.look = d.now()
+	d.nextSample = d.now()
 	for {
 		switch {
 		case d.isLost():
@@ -73,10 +73,10 @@ func (d *driver) loop() (why string, err error) {
 		case d.done:
 		case d.mode == "wait":
 			err = d.await(now)
-		case !now.Before(d.look):
+		case !now.Before(d.nextSample):
 			err = d.step()
 		case !now.Before(d.glance()):
-			d.see()
+			d.sample()
 		}
 		if err != nil {
 			return "", err
@@ -107,12 +107,12 @@ func (d *driver) next() time.Time {
 	return at
 }
 
-// sampling is when the scheduler is to be seen next.
+// sampling is the time of the next sample.
 func (d *driver) sampling() time.Time {
 	if d.mode == "wait" {
 		return d.away.next
 	}
-	return earliest(d.look, d.glance())
+	return earliest(d.nextSample, d.glance())
 }
 
 func earliest(a, b time.Time) time.Time {
@@ -122,22 +122,22 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
-// step shows the policy what is seen and does what it answers.
+// step passes a sample to the policy and carries out its actions.
 func (d *driver) step() error {
-	snap, took, ok := d.see()
+	snap, took, ok := d.sample()
 	now := d.now()
 	if !ok {
-		d.look = d.sight.retry(d.Silence)
+		d.nextSample = d.sight.retry(d.Silence)
 		return nil
 	}
 	snap.Finished, d.finished = d.finished, nil
 	d.seen, d.jobs = snap, nil
 	d.tidy()
-	do, again, err := think(d.policy, &snap)
+	do, again, err := decide(d.policy, &snap)
 	if err != nil {
 		return err
 	}
-	d.look, d.done = now.Add(span(again)), again <= 0
+	d.nextSample, d.done = now.Add(span(again)), again <= 0
 	d.emit(Event{Kind: Decided, Snapshot: &snap, Latency: took}, d.explain(do)...)
 	if r, can := d.policy.(steer.Refuser); can && r.Refused() {
 		if d.isOpen() && now.Sub(d.sight.used) >= d.Silence {
@@ -165,7 +165,7 @@ func (d *driver) jobQueue(job string) (queue string, seen bool) {
 	return queue, seen
 }
 
-// tidy closes knobs of jobs that have ended, a few at a time: there is nothing to put back. They are forgotten then.
+// tidy closes and forgets knobs of jobs that have ended, a few at a time: there is nothing to restore.
 func (d *driver) tidy() {
 	const few = 8
 	if !d.Act {
@@ -189,12 +189,12 @@ func (d *driver) tidy() {
 	})
 }
 
-// span is a wait as the policy counts it.
+// span converts a wait of the policy.
 func span(t unit.Time) time.Duration {
 	return time.Duration(min(t, 24*unit.Hour)) * (time.Second / time.Duration(unit.Second))
 }
 
-// PanicError says that the policy failed.
+// PanicError says that the policy panicked.
 type PanicError struct {
 	Value any
 	Stack []byte
@@ -202,8 +202,8 @@ type PanicError struct {
 
 func (e *PanicError) Error() string { return fmt.Sprintf("the policy failed: %v", e.Value) }
 
-// think lets the policy decide, whatever it does.
-func think(p steer.Steerer, seen *steer.Snapshot) (do []steer.Action, again unit.Time, err error) {
+// decide lets the policy decide, and recovers if it panics.
+func decide(p steer.Steerer, seen *steer.Snapshot) (do []steer.Action, again unit.Time, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &PanicError{Value: p, Stack: debug.Stack()}
@@ -213,7 +213,7 @@ func think(p steer.Steerer, seen *steer.Snapshot) (do []steer.Action, again unit
 	return do, again, nil
 }
 
-// explain is what a decision has to say.
+// explain describes a decision.
 func (d *driver) explain(do []steer.Action) (out []slog.Attr) {
 	if !d.Act {
 		for _, a := range do {
@@ -252,7 +252,7 @@ func (d *driver) describe(a steer.Action) string {
 	return fmt.Sprintf("set %v to %v%s", k, v, note)
 }
 
-// leave puts back what is open, as long as that takes within reason.
+// leave restores what is open, within Rules.Restore.
 func (d *driver) leave(why string, err error) error {
 	if why == "" && err != nil {
 		why = err.Error()
@@ -268,12 +268,12 @@ func (d *driver) leave(why string, err error) error {
 
 func (d *driver) isOpen() bool { return d.Act && len(d.Journal.open) > 0 }
 
-// emit tells of an event.
+// emit reports an event.
 func (d *driver) emit(e Event, attrs ...slog.Attr) {
 	e.At, e.Mode = d.now(), d.mode
 	if d.Act {
 		e.Open = len(d.Journal.open)
 	}
 	e.Attrs = attrs
-	d.tell(e)
+	d.notify(e)
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/yardmaster/yardmaster/steer"
 )
 
-// sight is how well the scheduler can be seen.
+// sight is the state of the snapshots.
 type sight struct {
 	seen  time.Time // last good snapshot
 	used  time.Time // last one that the policy could use
-	bad   int       // readings in a row that failed
+	bad   int       // consecutive failed reads
 	tried time.Time
 }
 
-// retry is when to read again after a failure: soon, then later, and at the moment at which the silence has lasted too long.
+// retry is when to read again after a failure: with backoff, but no later than the moment at which the silence has lasted too long.
 func (s *sight) retry(silence time.Duration) time.Time {
 	at := s.tried.Add(min(time.Second<<min(max(s.bad-1, 0), 4), 10*time.Second))
 	if end := s.seen.Add(silence); end.After(s.tried) {
@@ -27,8 +27,8 @@ func (s *sight) retry(silence time.Duration) time.Time {
 	return at
 }
 
-// see takes a snapshot. When there has been none for too long, that is the end of acting.
-func (d *driver) see() (snap steer.Snapshot, took time.Duration, ok bool) {
+// sample takes a snapshot. After too long without one the driver stops acting.
+func (d *driver) sample() (snap steer.Snapshot, took time.Duration, ok bool) {
 	began := d.now()
 	a := d.ask(Request{Op: Sample, Until: began.Add(sensing)})
 	snap, err := a.Snapshot, a.Err
@@ -38,11 +38,11 @@ func (d *driver) see() (snap steer.Snapshot, took time.Duration, ok bool) {
 	switch {
 	case err == nil:
 		s.seen, s.bad = now, 0
-		if d.finished = append(d.finished, snap.Finished...); d.mode == "wait" { // a fresh policy begins afresh
+		if d.finished = append(d.finished, snap.Finished...); d.mode == "wait" { // a fresh policy starts without history
 			d.finished = nil
 		}
 		return snap, now.Sub(began), true
-	case d.ended(): // told to stop meanwhile
+	case d.ended(): // stopped meanwhile
 		return snap, 0, false
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -58,26 +58,26 @@ func (d *driver) see() (snap steer.Snapshot, took time.Duration, ok bool) {
 	return snap, 0, false
 }
 
-// glance is when to see whether the scheduler is still there although the policy sleeps longer than a silence may last.
+// glance is when to check that the scheduler is still there although the policy sleeps longer than a silence may last.
 func (d *driver) glance() time.Time {
 	if d.sight.bad > 0 {
 		return d.sight.retry(d.Silence)
 	}
-	if end := d.sight.seen.Add(d.Silence); d.look.After(end) {
+	if end := d.sight.seen.Add(d.Silence); d.nextSample.After(end) {
 		return end.Add(-d.Silence / 4)
 	}
-	return d.look
+	return d.nextSample
 }
 
-// pause is the state of a driver that waits for sight to come back.
+// pause is the state of a driver that waits for good snapshots.
 type pause struct {
-	next    time.Time // when to look again
+	next    time.Time // next sample
 	good    time.Time // since when all snapshots were good; zero: the last one was not
-	restore time.Time // when to try again to put back
+	restore time.Time // next restore attempt
 	tries   int
 }
 
-// deadMan gives up acting: everything goes back, and the policy is forgotten.
+// deadMan stops acting: everything is restored, and the policy is dropped.
 func (d *driver) deadMan(why string) {
 	now := d.now()
 	for _, k := range d.order {
@@ -92,7 +92,7 @@ func (d *driver) deadMan(why string) {
 	d.emit(Event{Kind: DeadMan}, slog.String("why", why+": "+then+"; waiting for good snapshots"))
 }
 
-// await puts back what is open and watches until snapshots have been good for a while. Then a fresh policy begins.
+// await restores what is open and samples until snapshots have been good for long enough. Then a fresh policy starts.
 func (d *driver) await(now time.Time) error {
 	if d.isOpen() && !now.Before(d.away.restore) {
 		if _, err := d.recovery().once(); err != nil {
@@ -101,7 +101,7 @@ func (d *driver) await(now time.Time) error {
 		}
 	}
 	each := min(2*time.Second, max(d.Settle/4, time.Millisecond))
-	if _, _, ok := d.see(); !ok {
+	if _, _, ok := d.sample(); !ok {
 		d.away.good = time.Time{}
 		d.away.next = d.sight.retry(d.Silence)
 		return nil
@@ -110,7 +110,7 @@ func (d *driver) await(now time.Time) error {
 	d.away.next = now.Add(each)
 	if d.away.good.IsZero() {
 		d.away.good = now
-		d.away.restore, d.away.tries = now, 0 // the scheduler is there: worth a try
+		d.away.restore, d.away.tries = now, 0 // the scheduler is back: worth an attempt
 	}
 	if now.Sub(d.away.good) < d.Settle || d.isOpen() {
 		return nil
@@ -123,11 +123,11 @@ func (d *driver) await(now time.Time) error {
 	if d.Act {
 		d.mode = "act"
 	}
-	d.sight.used, d.look = now, now
+	d.sight.used, d.nextSample = now, now
 	d.emit(Event{Kind: Back},
 		slog.Duration("good", now.Sub(d.away.good).Round(time.Millisecond)), slog.String("why", "a fresh policy begins"))
 	return nil
 }
 
-// backOff is the wait after the n-th failure to put something back.
+// backOff is the wait after the n-th failed restore.
 func backOff(n int) time.Duration { return min(500*time.Millisecond<<min(n, 10), 10*time.Second) }

@@ -11,13 +11,13 @@ import (
 type check struct {
 	act       steer.Action
 	want, old Value
-	first     time.Time // when the first of the writes was made that were overtaken by the next before they were in force
+	first     time.Time // time of the first in the run of writes that were each superseded before they were in force
 	since     time.Time // when it was written
-	next      time.Time // when to look again
-	until     time.Time // when it is overdue
+	next      time.Time // next check
+	until     time.Time // deadline
 }
 
-// verify looks whether writes are in force.
+// verify checks whether writes are in force.
 func (d *driver) verify(now time.Time) {
 	for _, n := range d.order {
 		c := n.check

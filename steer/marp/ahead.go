@@ -9,71 +9,71 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// ahead lets jobs in on progress. A raised share is felt late: the scheduler has to notice it, gather room for the AM,
+// ahead admits jobs by a forecast. A raised share takes effect late: the scheduler has to notice it, find room for the AM and
 // start it, and the job has to get to work. So it measures that lead on its own raises, extrapolates the progress of the
-// running jobs by it, and asks how much would idle then:
+// running jobs by it, and predicts how much would idle then:
 //
 //	forecast = idle now + what jobs free that leave their maps or end within the lead - what the others wait for
 //
-// Above the target a job is let in, so that it gets to work as the room falls free. The share of a job that ends within
-// the lead is given back in the same way, unless the forecast would let another in, now or once those that start are at
-// work: then nothing changes and the next job takes the room over. Until the first raise was measured the lead is 0, and it
+// Above the target it admits a job, which then gets to work as the room becomes free. Likewise it gives back the share of a
+// job that ends within the lead, unless the forecast would admit another, now or once those that are starting are at work:
+// then nothing changes and the next job takes over the room. Until the first raise has been measured the lead is 0, and it
 // acts on what idles now.
 //
-// Several are let in at once only where the jobs so far were small: as many as fit into the forecast at the mean of
-// the jobs' peak shares, and never more than run. One raise is waited for before the next.
+// It admits several at once only where the jobs so far were small: as many as fit into the forecast at the mean of
+// the jobs' peak shares, and never more than are running. It waits for one raise to take effect before the next.
 //
-// The numbers below are limits for when things do not happen at all; no cluster needs others.
+// The constants below are timeouts and limits for when nothing happens at all; no cluster needs others.
 type ahead struct {
 	Forecasting
 	courses map[string]*course
-	held    bool // the number that run was taken as the first target
+	held    bool // the number of running jobs was taken as the first target
 	lead    unit.Time
 	leads   int
-	flight  int // jobs let in that have not got to work
+	flight  int // admitted jobs that are not at work yet
 	asked   unit.Time
-	timed   bool // their delay tells the lead
-	patient unit.Time
-	failed  int // raises in a row of which nothing came
-	above   int // looks in a row with the forecast above the target
+	timed   bool // their delay measures the lead
+	timeout unit.Time
+	failed  int // consecutive raises that admitted nobody
+	above   int // consecutive samples with the forecast above the target
 	peaks   float64
 	peaked  int
 }
 
 const (
-	patience = unit.Minute // for a job that was let in to get to work: twice the longest delay of an idle scheduler
-	enough   = 3           // raises in vain: it is not the share that holds jobs back
-	evidence = 2           // looks in a row: one reading is none
+	startTimeout = unit.Minute // for an admitted job to get to work: twice the longest delay of an idle scheduler
+	enough       = 3           // raises without effect: it is not the share that holds jobs back
+	evidence     = 2           // consecutive samples: one reading is not enough
 )
 
 func newAhead(f Forecasting) *ahead {
-	return &ahead{Forecasting: f, courses: map[string]*course{}, patient: patience}
+	return &ahead{Forecasting: f, courses: map[string]*course{}, timeout: startTimeout}
 }
 
-// begin keeps what was learned about the lead and the jobs' sizes from the batches before.
+// begin keeps what earlier batches taught about the lead and the jobs' sizes.
 func (a *ahead) begin(*loop, *view) {
 	clear(a.courses)
 	a.held, a.flight, a.above, a.failed = false, 0, 0, 0
 }
 
-func (a *ahead) look(c *loop, v *view) (m move, again unit.Time) {
+func (a *ahead) decide(c *loop, v *view) (m move, again unit.Time) {
 	again = c.set.Look
 	a.watch(v)
 	f := a.forecast(v)
 	c.said.Forecast, c.said.Lead = f, a.lead
 	starting := a.starting(v)
-	if a.above++; f <= a.IdleTarget || starting > 0 { // what idles while a job starts is not idle for long
+	if a.above++; f <= a.IdleTarget || starting > 0 { // processors that idle while a job starts will not idle for long
 		a.above = 0
 	}
 	m.why = fmt.Sprintf("%.0f %% idle expected in %v", 100*f, a.lead)
-	if a.held && v.pending > 0 && a.above > 0 && a.above < evidence { // shares to give back wait too: they may be taken over
+	if a.held && v.pending > 0 && a.above > 0 && a.above < evidence { // shares to give back wait too: the next job may take them over
 		m.why += ": to be confirmed"
 		return m, again
 	}
 	m.down = c.almostDone(v, true, func(j *steer.Job) bool { return a.courses[j.ID].ends(a.lead) })
 	if m.down > 0 {
 		m.why += fmt.Sprintf(", %d %s done by then", m.down, plural(m.down, "job is", "jobs are"))
-		if starting > 0 && v.pending > 0 && f > a.IdleTarget { // to lower now would undo the raise that is still to be felt
+		if starting > 0 && v.pending > 0 && f > a.IdleTarget { // lowering now would undo the raise that is yet to take effect
 			m.why += plural(m.down, ": the next takes its room", ": the next take their room")
 			m.down = 0
 		}
@@ -106,10 +106,10 @@ func (a *ahead) look(c *loop, v *view) (m move, again unit.Time) {
 	return m, again
 }
 
-// notMade implements corrected: nobody comes of the raise.
+// notMade implements corrected: the raise will admit nobody.
 func (a *ahead) notMade() { a.flight = 0 }
 
-// fit is the number of jobs to let in.
+// fit is the number of jobs to admit.
 func (a *ahead) fit(room float64, v *view) int {
 	if a.peaked == 0 {
 		return 1
@@ -118,24 +118,24 @@ func (a *ahead) fit(room float64, v *view) int {
 	return min(max(int(room/mean), 1), max(v.running, 1))
 }
 
-// starting is the number of jobs that were let in or have a container, and have not got to work. Those that do not
-// within the patience are no longer waited for; each time nothing came of a raise the patience doubles.
+// starting is the number of jobs that were admitted or have a container, and are not at work yet. It stops waiting for those that
+// exceed the timeout; each raise that admits nobody doubles the timeout.
 func (a *ahead) starting(v *view) int {
 	n := 0
 	for _, j := range v.jobs {
-		if k := a.courses[j.ID]; j.Started && !k.working && v.now-k.begun < a.patient {
+		if k := a.courses[j.ID]; j.Started && !k.working && v.now-k.begun < a.timeout {
 			n++
 		}
 	}
-	if a.flight > 0 && v.now-a.asked >= a.patient {
+	if a.flight > 0 && v.now-a.asked >= a.timeout {
 		a.flight = 0
 		a.failed++
-		a.patient = min(2*a.patient, unit.Hour)
+		a.timeout = min(2*a.timeout, unit.Hour)
 	}
 	return max(n, a.flight)
 }
 
-// watch follows each job's course, and learns from jobs that get to work how long that takes.
+// watch tracks each job's course, and learns from jobs that get to work how long that takes.
 func (a *ahead) watch(v *view) {
 	held := containers(v)
 	for _, j := range v.jobs {
@@ -156,7 +156,7 @@ func (a *ahead) watch(v *view) {
 			k.peak = max(k.peak, float64(j.Running)/held*v.own())
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(a.courses)) { // in one order: peaks are added up
+	for _, id := range slices.Sorted(maps.Keys(a.courses)) { // in a fixed order: peaks are summed
 		k := a.courses[id]
 		if !k.seen {
 			delete(a.courses, id)
@@ -185,5 +185,5 @@ func (a *ahead) arrived(now unit.Time) {
 	} else {
 		a.lead = (a.lead + took) / 2
 	}
-	a.patient = max(patience, 4*a.lead)
+	a.timeout = max(startTimeout, 4*a.lead)
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // arms chooses among a few thresholds: each is tried for a number of samples and scored by the mean growth seen
-// meanwhile; from then on the best is used, but for a share epsilon of the samples, which use any one. Scores are not
-// learned any more then.
+// meanwhile. After that the best is used, except for a share epsilon of the samples, which use a random one; scores are
+// no longer updated.
 type arms struct {
 	set    *Learning
 	thetas []int
@@ -29,7 +29,7 @@ func (a *arms) uniform(n int) int {
 	return 1 + min(int(u*float64(n)), n-1)
 }
 
-// begin draws different thresholds, in random order.
+// begin draws distinct thresholds, in random order.
 func (a *arms) begin() {
 	pool := make([]int, 0, a.set.Highest-a.set.Lowest+1)
 	for t := a.set.Lowest; t <= a.set.Highest; t++ {
@@ -57,7 +57,7 @@ func (a *arms) choose() int {
 	return a.thetas[a.uniform(len(a.thetas))-1]
 }
 
-// score notes what growth the sample saw.
+// score records the growth that the sample saw.
 func (a *arms) score(growth float64) {
 	if a.best != 0 {
 		return

@@ -11,7 +11,7 @@ type static struct{ Fixed }
 
 func (static) sizeless()          {}
 func (static) begin(*loop, *view) {}
-func (static) look(c *loop, _ *view) (move, unit.Time) {
+func (static) decide(c *loop, _ *view) (move, unit.Time) {
 	return move{why: "the value stays"}, c.set.Look
 }
 
@@ -21,8 +21,8 @@ type Baseline struct {
 	Value float64
 }
 
-// Baselines are what batches of n jobs are compared with, for AMs that take the given share each: fifo (one job at a
-// time), prj (all at once) and prj-2 to prj-(n-1) (so many at a time).
+// Baselines are the static values to compare a batch of n jobs with, for AMs that take the given share each: fifo (one job at a
+// time), prj (all at once) and prj-2 to prj-(n-1) (that many at a time).
 func Baselines(share float64, n int) []Baseline {
 	all := []Baseline{{"fifo", Derive(share).Start}, {"prj", PRJ(share, n)}}
 	for k := 2; k < n; k++ {
@@ -31,10 +31,10 @@ func Baselines(share float64, n int) []Baseline {
 	return all
 }
 
-// PRJ is the least value, in steps of the resolution, that lets n jobs run at once.
+// PRJ is the smallest value, in steps of the resolution, that lets n jobs run at once.
 func PRJ(share float64, n int) float64 { return min(ceilTo(float64(n)*share, digits(share)), 1) }
 
-// Source values: of the experiments with six jobs and AMs of 2 GiB in 51 GiB.
+// The source's values, from its experiments with six jobs and AMs of 2 GiB in 51 GiB.
 const (
 	SourceFIFO = 0.050
 	SourcePRJ  = 0.250

@@ -7,13 +7,13 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// cbt lets a job in whenever processors idle, and gives shares back while they are busy. Shares are given back early on
-// purpose: lowered only after a job's end, the freed room would be handed to the next job before the lower value holds.
+// cbt admits a job whenever processors idle, and gives shares back while they are busy. Shares are given back early on
+// purpose: if lowered only after a job's end, the freed room would go to the next job before the lower value is in force.
 type cbt struct{ *Idling }
 
 func (cbt) begin(*loop, *view) {}
 
-func (l cbt) look(c *loop, v *view) (m move, again unit.Time) {
+func (l cbt) decide(c *loop, v *view) (m move, again unit.Time) {
 	again = c.set.Look
 	if v.idle <= l.IdleAbove {
 		return c.giveBack(v, l.Idling), again
@@ -32,8 +32,8 @@ func (l cbt) look(c *loop, v *view) (m move, again unit.Time) {
 	return m, again
 }
 
-// forget gives back the share of jobs that have ended also while processors idle. A batch does not need it, as its end puts
-// everything right; in a service whose processors idle for days the ended jobs would add up, and be given back all at once.
+// forget gives back the share of ended jobs while processors idle, too. A batch does not need it, as its end restores
+// everything; in a service whose processors idle for days the ended jobs would add up, and be given back all at once.
 func (c *loop) forget(v *view, m move) move {
 	if m.down = c.almostDone(v, false, func(*steer.Job) bool { return false }); m.down > 0 {
 		m.why += fmt.Sprintf("; %d %s ended", m.down, plural(m.down, "has", "have"))
@@ -52,7 +52,7 @@ func (c *loop) giveBack(v *view, set *Idling) (m move) {
 	return m
 }
 
-// held tells whether a started job has yet to get to work, where that is asked for.
+// held reports whether a started job is not at work yet, where StartedFirst asks for that.
 func (set *Idling) held(v *view) bool {
 	if !set.StartedFirst {
 		return false

@@ -19,24 +19,24 @@ type Controller interface {
 	Last() Decision
 }
 
-// Kind says what a decision was.
+// Kind is the kind of a decision.
 type Kind uint8
 
 // Kinds of decisions.
 const (
 	Wait    Kind = iota // nothing to do
 	Refuse              // the snapshot cannot be acted on
-	Raise               // lets jobs in
-	Lower               // gives back the share of jobs that are almost done, or holds the number that run
+	Raise               // admits jobs
+	Lower               // gives back the share of jobs that are almost done, or holds the number of running jobs
 	Set                 // writes a given value, at the start
-	Restore             // puts back what was found
+	Restore             // restores the original value
 )
 
 func (k Kind) String() string {
 	return steer.Decisions[k]
 }
 
-// Decision is one look: its readings, its outcome, its reason. Readings that do not apply are NaN (Theta: 0).
+// Decision is one sample: its readings, outcome and reason. Readings that do not apply are NaN (Theta: 0).
 type Decision struct {
 	Now              unit.Time
 	Kind             Kind
@@ -45,10 +45,10 @@ type Decision struct {
 	Pending, Running int
 	Mean, Raw, D     float64 // progress: mean, difference to the sample before, smoothed
 	Theta            int
-	Forecast         float64   // ahead: share of idle processors expected once a job let in now gets to work
+	Forecast         float64   // ahead: share of idle processors expected once a job admitted now gets to work
 	Lead             unit.Time // ahead: how long that takes
 	Old, New         float64   // the share
-	Sampled          bool      // cbtws, cbtwat: this look was a sample
+	Sampled          bool      // cbtws, cbtwat: progress was sampled
 }
 
 func blank(now unit.Time) Decision {
@@ -56,7 +56,7 @@ func blank(now unit.Time) Decision {
 	return Decision{Now: now, Idle: nan, Mean: nan, Raw: nan, D: nan, Forecast: nan, Old: nan, New: nan}
 }
 
-// Attrs are the decision as pairs for a line of a log, "decision" and "why" last. Readings that do not apply are left out.
+// Attrs are the decision as pairs for a log line, "decision" and "why" last. Readings that do not apply are left out.
 func (d Decision) Attrs() []slog.Attr {
 	out := make([]slog.Attr, 0, 13)
 	num := func(key string, x float64) {
@@ -89,5 +89,5 @@ func (d Decision) String() string { return steer.Line(d.Now, d.Attrs()) }
 // Explain implements steer.Explainer with the last decision.
 func (c *loop) Explain() []slog.Attr { return c.said.Attrs() }
 
-// Refused tells whether the last snapshot could not be acted on.
+// Refused reports whether the last snapshot could not be acted on.
 func (c *loop) Refused() bool { return c.said.Kind == Refuse }

@@ -9,17 +9,17 @@ import (
 
 // course is one job's progress through its maps and to its end, with the pace of each.
 type course struct {
-	at, since        unit.Time // of the last reading; from when the pace is taken
-	maps, all        float64   // share of the maps done, percent of the whole done
-	mapPace, allPace float64   // a second
-	peak             float64   // greatest share of the processors it was seen with
+	at, since        unit.Time // time of the last reading; start of the period that the pace is measured over
+	maps, all        float64   // share of the maps done, percent of the job done
+	mapPace, allPace float64   // per second
+	peak             float64   // max share of the processors seen
 	begun            unit.Time
 	seen             bool
 	started, working bool
 }
 
-// mapped is the share of a job's maps that are done. Where the engine tells only the whole: set-up counts 5 %, maps
-// 45 % of it (MapReduce), and reduces that copy early add to it, so that the maps seem a little further than they are.
+// mapped is the share of a job's maps that are done. Where the engine reports only the total: set-up counts 5 %, maps
+// 45 % of it (MapReduce), and reduces that copy early add to it, so that the maps seem slightly further than they are.
 func mapped(j *steer.Job) float64 {
 	if j.Maps > 0 {
 		return min(j.Maps, 1)
@@ -27,14 +27,14 @@ func mapped(j *steer.Job) float64 {
 	return min(max((j.Progress-5)/45, 0), 1)
 }
 
-// atWork tells whether a job has tasks: more than its AM's container, or something done.
+// atWork reports whether a job has tasks: more than its AM's container, or some progress.
 func atWork(j *steer.Job) bool { return j.Running >= 2 || j.Done >= 1 || j.Progress >= 1 }
 
 // advance takes a new reading. A pace is the mean since the job got to work or left its maps, and once that is longer
-// ago than the lead, about the mean over the lead: as far back as it is used to look ahead.
+// ago than the lead, roughly the mean over the lead: it looks as far back as it extrapolates.
 func (k *course) advance(now unit.Time, j *steer.Job, lead unit.Time) {
 	maps := mapped(j)
-	if !k.working || maps >= 1 && k.maps < 1 { // what lies before says nothing of what comes
+	if !k.working || maps >= 1 && k.maps < 1 { // the past does not predict this phase
 		k.at, k.maps, k.all = now, maps, j.Progress
 		k.since, k.mapPace, k.allPace = now, 0, 0
 		k.working = atWork(j)
@@ -53,23 +53,23 @@ func (k *course) advance(now unit.Time, j *steer.Job, lead unit.Time) {
 	k.at, k.maps, k.all = now, maps, j.Progress
 }
 
-// ends tells whether the job will have ended within the lead.
+// ends reports whether the job will have ended within the lead.
 func (k *course) ends(lead unit.Time) bool {
 	return k.working && k.maps >= 1 && (k.all >= 100 || k.allPace > 0 && (100-k.all)/k.allPace <= lead.Seconds())
 }
 
-// leavesMaps tells whether the job is in its maps now and will not be after the lead.
+// leavesMaps reports whether the job is in its maps now and will not be after the lead.
 func (k *course) leavesMaps(lead unit.Time) bool {
 	return k.working && k.maps < 1 && k.mapPace > 0 && (1-k.maps)/k.mapPace <= lead.Seconds()
 }
 
-// forecast is the share of processors that would idle after the lead if nobody were let in.
+// forecast is the share of processors that would idle after the lead if nobody were admitted.
 func (a *ahead) forecast(v *view) float64 {
 	held, busy := containers(v), v.busy()
 	if held == 0 {
 		return 1 - busy
 	}
-	each := v.own() / held // what one container keeps busy
+	each := v.own() / held // processors that one container keeps busy
 	var frees, wants float64
 	for _, j := range v.jobs {
 		k := a.courses[j.ID]
@@ -84,14 +84,14 @@ func (a *ahead) forecast(v *view) float64 {
 		}
 	}
 	used := v.queue.Used
-	if used.IsZero() { // it is not told
+	if used.IsZero() { // unknown
 		used = v.used
 	}
-	each = max(each, used.DominantShare(v.total)/held) // processors may be shared out more than once
+	each = max(each, used.DominantShare(v.total)/held) // processors may be overcommitted
 	return min(max(1-busy+frees-each*wants, 0), 1)
 }
 
-// containers is the number that the queue's jobs hold.
+// containers is the number of containers that the queue's jobs hold.
 func containers(v *view) (n float64) {
 	for _, j := range v.jobs {
 		n += float64(j.Running)
@@ -99,7 +99,7 @@ func containers(v *view) (n float64) {
 	return n
 }
 
-// own is the part of busy that falls on the queue, by what it holds of the cluster.
+// own is the queue's part of busy, by its share of the cluster's used resources.
 func (v *view) own() float64 {
 	if v.used.Mem <= 0 || v.queue.Used.Mem <= 0 {
 		return v.busy()
@@ -107,7 +107,7 @@ func (v *view) own() float64 {
 	return v.busy() * min(float64(v.queue.Used.Mem)/float64(v.used.Mem), 1)
 }
 
-// busy is the share of processors in use; where no sensor tells, of what is allocated.
+// busy is the share of processors in use; without a sensor, of what is allocated.
 func (v *view) busy() float64 {
 	if v.idleShare >= 0 {
 		return 1 - v.idleShare

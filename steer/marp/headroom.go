@@ -7,26 +7,26 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// A controller that goes by idle processors of the cluster does harm in a queue that has a ceiling: at the ceiling every further ApplicationMaster
-// takes the place of a task, fewer tasks mean more idle processors, and the share goes up again. So, whatever the controller:
+// A controller that acts on the cluster's idle processors does harm in a queue with a ceiling: at the ceiling every further AM
+// displaces a task, fewer tasks mean more idle processors, and the share goes up again. So, for every controller:
 //
 //	idle = min(idle processors, (ceiling - used) / ceiling in memory, the same in vcores)
 //
-// nothing is raised without room for an AM and a task of it, or while a running job has nothing for its tasks; and the share of jobs that starve is
+// nothing is raised without room for an AM and one of its tasks, or while a running job gets nothing for its tasks; and the share of starving jobs is
 // given back, down to the value found.
 
 // starved is how long a running job waits for the first container of its tasks until it counts as starving: several heartbeats, and longer than
-// a scheduler waits for a better place.
+// a scheduler waits for better locality.
 const starved = 10 * unit.Second
 
-// breath is how long room that falls free in a full queue may be on its way to tasks that wait: a heartbeat of a node and one of an AM.
+// breath is how long room that becomes free in a full queue may take to reach waiting tasks: a heartbeat of a node and one of an AM.
 const breath = 2 * unit.Second
 
-// felt is how long a raise takes at most until the job that it lets in asks for containers: a file that is polled, and the AM's start. Laws that
+// felt is the max time from a raise until the job it admits requests containers: a polled file, and the AM's start. Controllers that
 // count jobs wait by themselves.
 const felt = 30 * unit.Second
 
-// bind puts the queue's headroom in the place of the idle share where that is the lesser.
+// bind replaces the idle share by the queue's headroom where that is smaller.
 func (v *view) bind() {
 	top, used := v.queue.Ceiling, v.queue.Used
 	free := 1.0
@@ -47,11 +47,11 @@ func (v *view) bind() {
 	}
 }
 
-// fits tells whether the queue has room for one more AM and a task of it.
-func (v *view) fits(least unit.Resources) bool {
+// fits reports whether the queue has room for one more AM and one of its tasks.
+func (v *view) fits(minimum unit.Resources) bool {
 	q := v.queue
-	task := least
-	if n := q.Containers - int64(v.running); n > 0 { // the mean of those that run
+	task := minimum
+	if n := q.Containers - int64(v.running); n > 0 { // the mean of the running ones
 		held := q.Used.Sub(q.AMs)
 		task = task.Max(unit.Resources{Mem: held.Mem / n, Cores: held.Cores / n})
 	}
@@ -59,12 +59,12 @@ func (v *view) fits(least unit.Resources) bool {
 	return (q.Ceiling.Mem == 0 || need.Mem <= room.Mem) && (q.Ceiling.Cores == 0 || need.Cores <= room.Cores)
 }
 
-// unfed tells whether a running job asks for containers and has none but its AM's. One whose AM runs elsewhere may have to wait for its share.
+// unfed reports whether a running job requests containers and has none but its AM's. One whose AM runs elsewhere may have to wait for its share.
 func unfed(j *steer.Job) bool {
 	return j.Started && j.Pending > 0 && j.Running == 1 && !j.AM.IsZero()
 }
 
-// spare keeps what a controller wishes from doing harm. A value that a person has chosen is left as it is.
+// spare vetoes or replaces a controller's move that would do harm. A static value, which a person has chosen, is left alone.
 func (c *loop) spare(v *view, m move) move {
 	if _, fixed := c.controller.(static); fixed || !c.set.Headroom {
 		return m
@@ -99,11 +99,11 @@ func (c *loop) spare(v *view, m move) move {
 		return m
 	}
 	lower := move{keep: true, why: bar + ": given back"}
-	if plain { // it counts no jobs
-		lower.to = max(c.found, c.least)
+	if plain { // it does not count jobs
+		lower.to = max(c.found, c.minShare)
 		return lower
 	}
-	for _, j := range hungry { // once each: at its end there is nothing left to give back
+	for _, j := range hungry { // once per job: at its end there is nothing left to give back
 		if k := c.jobs[j.ID]; k != nil && k.share {
 			k.share = false
 			lower.down++
@@ -115,7 +115,7 @@ func (c *loop) spare(v *view, m move) move {
 	return lower
 }
 
-// hungry lists the jobs that starve.
+// hungry lists the starving jobs.
 func (c *loop) hungry(v *view) (jobs []*steer.Job) {
 	since := map[string]unit.Time{}
 	for _, j := range v.jobs {

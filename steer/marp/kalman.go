@@ -7,12 +7,12 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// kalman holds the share of memory in use within a band: below it jobs are let in, above it the share is taken back, by
+// kalman holds the share of memory in use within a band: below it, it admits jobs, above it, it lowers the share, by
 // steps that grow with the root of the distance. The reading goes through a scalar Kalman filter, which ignores the
-// first one and from then on weighs each new one at about 0.91.
+// first one and then weighs each new one at about 0.91.
 //
-// One thing differs from the published artefact: it acts on a count of waiting jobs that may be ten seconds old; here
-// something must wait now as well.
+// One difference from the published artefact: it acts on a count of waiting jobs that may be ten seconds old; here
+// a job must be waiting now as well.
 type kalman struct {
 	Band
 	x, p    float64
@@ -37,7 +37,7 @@ func (k *kalman) filter(z float64) float64 {
 	return k.x
 }
 
-func (k *kalman) look(c *loop, v *view) (m move, again unit.Time) {
+func (k *kalman) decide(c *loop, v *view) (m move, again unit.Time) {
 	again = c.set.Look
 	if k.rounds == 0 {
 		k.pending = v.pending
@@ -56,7 +56,7 @@ func (k *kalman) look(c *loop, v *view) (m move, again unit.Time) {
 		m.to = roundTo(c.value+march(k.BandLow-u), 6)
 		m.why += ": below the band"
 	case u > k.High:
-		m.to = max(roundTo(c.value-march(u-k.High), 6), c.least)
+		m.to = max(roundTo(c.value-march(u-k.High), 6), c.minShare)
 		m.why += ": above the band"
 	default:
 		m.why += ": within the band"

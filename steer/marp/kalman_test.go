@@ -37,12 +37,12 @@ func TestKalmanSteps(t *testing.T) {
 }
 
 func TestKalmanMem(t *testing.T) {
-	const look = 1001 * unit.Millisecond
+	const interval = 1001 * unit.Millisecond
 	y := newYard(t, "kalman-mem", 3, nil)
 	use := 0.99
 	y.mend = func(s *steer.Snapshot) { s.Queues[1].Used.Mem = int64(use * float64(sourceTotal.Mem)) }
 	y.in = 0.3
-	y.expect(Raise, 0.394868, look) // the first reading is ignored: memory seems empty
+	y.expect(Raise, 0.394868, interval) // the first reading is ignored: memory seems empty
 	use = 1
 	for range 20 { // 0.90, 0.99, 0.999 ...: not low; it acts on each tenth reading
 		y.step()
@@ -58,7 +58,7 @@ func TestKalmanMem(t *testing.T) {
 	in := y.in
 	y.jobs = y.jobs[:1]
 	for range 30 {
-		y.expect(Wait, in, look)
+		y.expect(Wait, in, interval)
 	}
 	y = newYard(t, "kalman-mem", 3, nil)
 	y.mend = func(s *steer.Snapshot) { s.Queues[1].Used.Mem = sourceTotal.Mem }

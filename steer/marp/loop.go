@@ -8,16 +8,16 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// controller is what one controller adds to the loop that all share. It is called only with readings that make sense, while jobs
-// are there. It answers what to move and how long to wait; the loop adds the wait after an increase.
+// controller is what one controller adds to the common loop. It is called only with plausible readings, while there are
+// jobs. It returns what to change and how long to wait; the loop adds the wait after an increase.
 type controller interface {
 	begin(c *loop, v *view)
-	look(c *loop, v *view) (m move, again unit.Time)
+	decide(c *loop, v *view) (m move, again unit.Time)
 }
 
-// move is a wish of a controller. Nothing set: no change.
+// move is a change that a controller asks for. The zero value: no change.
 type move struct {
-	up, down int     // jobs to let in, jobs whose share is given back
+	up, down int     // jobs to admit, jobs whose share is given back
 	to       float64 // a value; 0: none
 	keep     bool    // not below the value found
 	why      string
@@ -27,52 +27,52 @@ type phase uint8
 
 const (
 	waiting  phase = iota // for the first job
-	settling              // it was seen; the others of the batch are coming
+	settling              // it was seen; the rest of the batch is coming
 	acting
 	over
 )
 
-// loop carries a controller through a batch: it waits for the jobs, reads the value found, keeps what it has written, lets
-// the controller look, keeps to bounds and waits, and puts the value back.
+// loop runs a controller through a batch: it waits for the jobs, reads the original value, tracks what it has written, lets
+// the controller decide, enforces bounds and waits, and restores the value.
 //
-// Invariants: while known, value is what was written last or read since; found is what was read first, or a person has set since.
+// Invariants: while known, value is what was written last or read since; found is what was read first, or what a person has set since.
 type loop struct {
 	set        Settings
 	controller controller
 	cpu        bool // the controller needs the processors' idle share
 	at         phase
-	due        unit.Time // looks before this change nothing
-	last       unit.Time // latest instant seen
-	skew       unit.Time // added to instants: by how much the clock was set back so far
-	bad        int       // looks in a row that could not be acted on
+	due        unit.Time // samples before this change nothing
+	last       unit.Time // latest time seen
+	skew       unit.Time // added to times: how far the clock has been set back so far
+	bad        int       // consecutive samples that could not be acted on
 
-	found, value  float64
-	hasFound      bool
-	known, wrote  bool
-	written       unit.Time
-	did           Kind      // of the last write
-	undone        int       // writes in a row that were not made
-	unfinished    bool      // the batch is over, but the first value is not back
-	ours          []float64 // the last values written
-	steps         Steps
-	stepped       float64 // share of an AM that steps were derived for
-	k             int64   // AMs that value is meant for, when they are counted
-	sizes         sizes   // for which k was counted
-	jobs          map[string]*mark
-	unfed         map[string]unit.Time // running jobs that get no task: since when
-	full          unit.Time            // when the queue was last seen without room for another job
-	wasFull       bool
-	said          Decision
-	least, finest float64 // lower bound, half the resolution
-	digits        int
-	am            unit.Resources // as last seen
-	told          bool           // by a job
+	found, value     float64
+	hasFound         bool
+	known, wrote     bool
+	written          unit.Time
+	did              Kind      // of the last write
+	undone           int       // consecutive writes that were not made
+	unfinished       bool      // the batch is over, but the first value is not restored
+	ours             []float64 // the last values written
+	steps            Steps
+	stepped          float64 // AM share that steps were derived from
+	k                int64   // AMs that value is meant to admit, when they are counted
+	sizes            sizes   // inputs of k
+	jobs             map[string]*mark
+	unfed            map[string]unit.Time // running jobs that get no task, and since when
+	full             unit.Time            // last time the queue had no room for another job
+	wasFull          bool
+	said             Decision
+	minShare, finest float64 // lower bound, half the resolution
+	digits           int
+	am               unit.Resources // as last seen
+	reported         bool           // by a job
 }
 
-// sizes are what a number of AMs follows from, besides the share.
+// sizes are the inputs, besides the share, to the number of AMs.
 type sizes struct{ capacity, am unit.Resources }
 
-// count finds the number of AMs that a share lets in.
+// count computes the number of AMs that a share admits.
 func (c *loop) count(v *view, share float64) {
 	c.sizes = sizes{v.capacity, v.am}
 	c.k = c.set.Limit.Slots(v.capacity, v.am, c.set.Least, share)
@@ -80,8 +80,8 @@ func (c *loop) count(v *view, share float64) {
 
 // mark is a job of the batch.
 type mark struct {
-	seen  bool // in this look
-	begun bool // it was seen to have started
+	seen  bool // in this sample
+	begun bool // it was seen running
 	share bool // its share has not been given back yet
 	mean  bool // it counts in the mean progress
 }
@@ -126,7 +126,7 @@ func (c *loop) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time) {
 	}
 	c.said = blank(v.now)
 	if v.now > 0 && v.now < c.last {
-		c.skew += c.last - v.now // instants that are kept stay in the past
+		c.skew += c.last - v.now // stored times stay in the past
 		v.now = c.last
 		c.due = v.now
 		why = cmp.Or(why, "time went backwards")
@@ -159,13 +159,13 @@ func (c *loop) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time) {
 	return do, again
 }
 
-// refuse does nothing, and looks again the later the longer it has been so.
+// refuse does nothing, and backs off exponentially.
 func (c *loop) refuse(why string) ([]steer.Action, unit.Time) {
 	c.said.Kind, c.said.Why = Refuse, why
 	return nil, c.set.Look << min(max(c.bad-1, 0), 4)
 }
 
-// sets tells whether the controller begins by writing a value of its own.
+// sets reports whether the controller starts by writing a value of its own.
 func (c *loop) sets() bool {
 	_, plain := c.controller.(static)
 	return (c.set.Preset || plain) && !c.wrote
@@ -174,7 +174,7 @@ func (c *loop) sets() bool {
 // sizeless is a controller that needs no steps.
 type sizeless interface{ sizeless() }
 
-// corrected is a controller that counts on its raises, and must hear of one that was not made.
+// corrected is a controller that counts on its raises, and must be notified of one that was not made.
 type corrected interface{ notMade() }
 
 func (c *loop) pass(v *view) ([]steer.Action, unit.Time) {
@@ -222,7 +222,7 @@ func (c *loop) pass(v *view) ([]steer.Action, unit.Time) {
 			return c.write(v, Raise, first, fmt.Sprintf("nothing runs, %d waiting, and there is no room for any AM: one more", v.pending)), c.set.Look + c.set.AfterIncrease
 		}
 	}
-	m, again := c.controller.look(c, v)
+	m, again := c.controller.decide(c, v)
 	do := c.apply(v, c.spare(v, m))
 	if c.said.Kind == Raise {
 		again += c.set.AfterIncrease
@@ -230,10 +230,10 @@ func (c *loop) pass(v *view) ([]steer.Action, unit.Time) {
 	return do, again
 }
 
-// enlist takes the jobs that are there into the batch.
+// enlist adds the jobs that are there to the batch.
 func (c *loop) enlist(v *view) {
 	if _, plain := c.controller.(sizeless); plain {
-		return // it does not look at single jobs
+		return // it does not track single jobs
 	}
 	for _, j := range v.jobs {
 		if c.jobs[j.ID] == nil {
@@ -242,9 +242,9 @@ func (c *loop) enlist(v *view) {
 	}
 }
 
-// almostDone counts the jobs of the batch whose share is to be given back now, and forgets those that are gone, however
-// they ended. A job that ended unnoticed counts too: its room and an increase would otherwise let two in at once. With rare
-// looks that holds also for one that was never seen to start; begun says that looks are close enough to go by it.
+// almostDone counts the jobs of the batch whose share is to be given back now, and drops those that are gone, however
+// they ended. A job that ended unnoticed counts too: its room and an increase would otherwise admit two at once. If samples are
+// rare, that includes jobs never seen to start; begun says that samples are frequent enough to require it.
 func (c *loop) almostDone(v *view, begun bool, done func(j *steer.Job) bool) (n int) {
 	for _, j := range v.jobs {
 		if m := c.jobs[j.ID]; m != nil {
@@ -293,13 +293,13 @@ func (c *loop) finish(v *view) ([]steer.Action, unit.Time) {
 	return c.write(v, Restore, back, ": the value found at the start comes back"), 0
 }
 
-// start is the value with which the controller begins where it does not take the one it finds.
+// start is the controller's initial value where it does not take the one it finds.
 func (c *loop) start(v *view) float64 {
 	if l, ok := c.controller.(static); ok {
 		return l.Value
 	}
 	if _, plain := c.controller.(sizeless); plain && c.steps == (Steps{}) {
-		return c.least
+		return c.minShare
 	}
 	if c.set.Slots || c.set.Limit.Whole && c.set.Steps == (Steps{}) && v.share > 0 {
 		return c.slotShare(v, 1)
@@ -307,12 +307,12 @@ func (c *loop) start(v *view) float64 {
 	return c.steps.Start
 }
 
-// first is the same within the bounds; what is to be written once and left is taken as it is.
+// first is start within the bounds; a static value is taken as it is.
 func (c *loop) first(v *view) float64 {
 	if _, ok := c.controller.(static); ok {
 		return c.start(v)
 	}
-	return min(max(c.start(v), c.least), c.set.Max)
+	return min(max(c.start(v), c.minShare), c.set.Max)
 }
 
 // slotShare is the share that lets k AMs run.

@@ -10,7 +10,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// param is a setting by name. Those that an engine knows (queue, limit, minimum allocation) have none.
+// param is a named setting. What the engine knows (queue, limit, minimum allocation) has none.
 type param struct {
 	steer.Param
 	of []string // the controllers that read it; nil: all
@@ -19,12 +19,12 @@ type param struct {
 	set func(*Settings, string) error
 }
 
-// concerns tells whether a controller reads the parameter.
+// concerns reports whether a controller reads the parameter.
 func (p *param) concerns(controller string) bool {
 	return len(p.of) == 0 || slices.Contains(p.of, controller)
 }
 
-// Set gives the named setting of a controller a value as typed. What only other controllers read is refused.
+// Set parses the named setting of a controller. A setting that only other controllers read is rejected.
 func (s *Settings) Set(controller, name, value string) error {
 	i := slices.IndexFunc(params, func(p param) bool { return p.Name == name })
 	if i < 0 {
@@ -62,13 +62,13 @@ var params = []param{
 	whole("drop-from", "PERCENT", "progress from which a job is almost done", stepping, func(s *Settings) *int { return &s.DropFrom }),
 	whole("count-from", "PERCENT", "progress from which a job counts in the mean", sampling, func(s *Settings) *int { return &s.CountFrom }),
 	length("interval", "sampling interval, over which idle processors are measured", nil, func(s *Settings) *unit.Time { return &s.Look }),
-	length("after-increase", "further wait after the share was raised, for the change to be felt", stepping, func(s *Settings) *unit.Time { return &s.AfterIncrease }),
+	length("after-increase", "further wait after a raise, for it to take effect", stepping, func(s *Settings) *unit.Time { return &s.AfterIncrease }),
 	length("lockout", "wait between a sample and the housekeeping after it", sampling, func(s *Settings) *unit.Time { return &s.Lockout }),
 	length("nothing-waits", "further wait when no job waits", sampling, func(s *Settings) *unit.Time { return &s.NothingWaits }),
 	length("settle", "wait after the first job was seen", nil, func(s *Settings) *unit.Time { return &s.Settle }),
-	length("warm", "wait before the first look that may act", nil, func(s *Settings) *unit.Time { return &s.Warm }),
+	length("warm", "wait before the first sample that may act", nil, func(s *Settings) *unit.Time { return &s.Warm }),
 	number("start", "SHARE", "share that lets exactly one job run; 0: derived from the sizes of AMs and queue", stepping, func(s *Settings) *float64 { return &s.Steps.Start }),
-	number("inc", "SHARE", "share added to let one job in; 0: derived", stepping, func(s *Settings) *float64 { return &s.Steps.Inc }),
+	number("inc", "SHARE", "share added to admit one job; 0: derived", stepping, func(s *Settings) *float64 { return &s.Steps.Inc }),
 	number("dec", "SHARE", "share given back for a job that is almost done; 0: derived", stepping, func(s *Settings) *float64 { return &s.Steps.Dec }),
 	{Param: steer.Param{Name: "am", Value: "MIB", Help: "memory of an AM, with one core; 0: the largest seen"},
 		get: func(s *Settings) string { return strconv.FormatInt(s.AM.Mem, 10) },
@@ -87,11 +87,11 @@ var params = []param{
 	choice("smoothing", "how progress between samples is smoothed", sampling, []string{"ema", "sma"}, func(s *Settings) int { return int(s.Smoothing) },
 		func(s *Settings, i int) { s.Smoothing = Smoothing(i) }),
 	whole("thresholds", "N", "how many thresholds are drawn", learning, func(s *Settings) *int { return &s.Thresholds }),
-	whole("lowest", "N", "least threshold, in points of progress", learning, func(s *Settings) *int { return &s.Lowest }),
+	whole("lowest", "N", "min threshold, in points of progress", learning, func(s *Settings) *int { return &s.Lowest }),
 	whole("highest", "N", "greatest threshold", learning, func(s *Settings) *int { return &s.Highest }),
 	whole("samples", "N", "samples for each threshold while exploring", learning, func(s *Settings) *int { return &s.SamplesPerThreshold }),
 	whole("epsilon", "PERCENT", "choices that are random", learning, func(s *Settings) *int { return &s.Epsilon }),
-	{Param: steer.Param{Name: "seed", Value: "N", Help: "of the draws"}, of: learning,
+	{Param: steer.Param{Name: "seed", Value: "N", Help: "of the random draws"}, of: learning,
 		get: func(s *Settings) string { return strconv.FormatUint(s.Seed, 10) },
 		set: func(s *Settings, v string) (err error) {
 			if s.Seed, err = strconv.ParseUint(v, 10, 64); err != nil {
@@ -102,20 +102,20 @@ var params = []param{
 	choice("ties", "which threshold is best among equals", learning, []string{"smallest", "largest", "latest"}, func(s *Settings) int { return int(s.Ties) },
 		func(s *Settings, i int) { s.Ties = Tie(i) }),
 	toggle("strict", "the growth must exceed the threshold", learning, func(s *Settings) *bool { return &s.Strict }),
-	toggle("arm-by-index", "the random threshold is an index, as a slip in the source's script has it", learning, func(s *Settings) *bool { return &s.ArmByIndex }),
+	toggle("arm-by-index", "the random threshold is an index: a bug in the source's script", learning, func(s *Settings) *bool { return &s.ArmByIndex }),
 	toggle("discard-first", "the first sample, which grows from nothing, is not scored", learning, func(s *Settings) *bool { return &s.DiscardFirst }),
 	toggle("headroom", "raise only while the queue could run more tasks, and give back while running jobs get none; no: as published", moving, func(s *Settings) *bool { return &s.Headroom }),
 	toggle("slots", "hold a whole number of AMs instead of adding steps", counting, func(s *Settings) *bool { return &s.Slots }),
 	toggle("preset", "write the start value first, if it lies within the bounds", counting, func(s *Settings) *bool { return &s.Preset }),
-	toggle("keep-found", "never less than the value found, or a person's since", counting, func(s *Settings) *bool { return &s.KeepFound }),
+	toggle("keep-found", "never below the value found, or set by a person since", counting, func(s *Settings) *bool { return &s.KeepFound }),
 	toggle("started-first", "no further job while a started one has made less than 1 % of progress", stepping, func(s *Settings) *bool { return &s.StartedFirst }),
 	length("per-sample", "progress is scaled to this time between samples; 0: as it comes", sampling, func(s *Settings) *unit.Time { return &s.PerSample }),
 	toggle("per-job", "mean of each job's own progress, not difference of means", sampling, func(s *Settings) *bool { return &s.PerJob }),
-	whole("force-after", "N", "let a job in after so many idle samples that did not; 0: never", sampling, func(s *Settings) *int { return &s.ForceAfter }),
+	whole("force-after", "N", "admit a job after this many idle samples that did not; 0: never", sampling, func(s *Settings) *int { return &s.ForceAfter }),
 	number("band-low", "SHARE", "lower edge of the band of memory in use", []string{"kalman-mem"}, func(s *Settings) *float64 { return &s.BandLow }),
 	number("band-high", "SHARE", "upper edge of it", []string{"kalman-mem"}, func(s *Settings) *float64 { return &s.High }),
 	length("max-age", "older snapshots are not acted on", nil, func(s *Settings) *unit.Time { return &s.MaxAge }),
-	length("take-over", "so long after a write, another value than the one written is taken as somebody else's", nil, func(s *Settings) *unit.Time { return &s.TakeOver }),
+	length("take-over", "this long after a write, another value than the one written is taken as somebody else's", nil, func(s *Settings) *unit.Time { return &s.TakeOver }),
 }
 
 // and does something more once the value is set.

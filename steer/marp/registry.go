@@ -9,10 +9,10 @@ import (
 )
 
 var titles = []struct{ name, title string }{
-	{"cbt", "processors idle: let one more job in; busy: give back the share of jobs that are almost done"},
-	{"cbtws", "as cbt, but lets a job in only while the smoothed progress grows"},
+	{"cbt", "admits a job while processors idle; while busy, gives back the share of jobs that are almost done"},
+	{"cbtws", "as cbt, but admits a job only while the smoothed progress grows"},
 	{"cbtwat", "as cbtws, but the growth must reach a threshold that is learned"},
-	{"ahead", "forecasts from the jobs' progress what will idle, and acts before it does"},
+	{"ahead", "forecasts idle processors from the jobs' progress, and acts in advance"},
 	{"kalman-mem", "holds the memory in use within a band; for comparison"},
 	{"static", "writes one value and leaves it"},
 }
@@ -20,7 +20,7 @@ var titles = []struct{ name, title string }{
 // Names lists the controllers.
 func Names() []string { return steer.Registry(Entries()).Names() }
 
-// Entries are the registry's lines.
+// Entries are the controllers' registry entries.
 func Entries() (list []steer.Entry) {
 	for _, t := range titles {
 		e := steer.Entry{Name: t.name, Title: t.title, Needs: steer.Needs{AMLimit: true, Maps: t.name == "ahead"}}
@@ -37,11 +37,11 @@ func Entries() (list []steer.Entry) {
 	return list
 }
 
-// newFor makes the named controller for an engine and a person.
+// newFor makes the named controller for an engine and a person's settings.
 func newFor(name string, su *steer.Setup) (steer.Steerer, error) {
 	s := Defaults(name, su.Queue).On(su.Limit).Within(su.Bounds)
 	if s.Least, s.Seed = su.Minimum, su.Seed; su.Observe {
-		s.TakeOver = unit.Millisecond // what it asks for never comes into force: every sample begins from what is
+		s.TakeOver = unit.Millisecond // its actions never take effect: every sample starts from the actual value
 	}
 	for _, pair := range su.Set {
 		key, value, _ := strings.Cut(pair, "=")

@@ -6,7 +6,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// sampler is cbtws, and with arms cbtwat. Samples of progress are taken only while processors idle; between two of them
+// sampler is cbtws, and with arms cbtwat. It samples progress only while processors idle; between two samples
 // lies at least one pass of housekeeping, after a wait (the lockout), so that they are evenly spaced while the
 // processors stay idle: 17 s apart, 47 s after an increase, 37 s when nothing waits.
 type sampler struct {
@@ -14,13 +14,13 @@ type sampler struct {
 	*Sampling
 	arms    *arms // nil: cbtws
 	lockout bool  // a sample was taken; housekeeping is due
-	resting bool  // the lockout's wait is over with this look
+	resting bool  // the lockout ends with this step
 	mean    float64
 	d       float64 // smoothed; a whole number unless not smoothed
 	at      unit.Time
 	any     bool // a sample was taken before
 	before  map[string]float64
-	missed  int // idle samples in a row that let nobody in
+	missed  int // consecutive idle samples that admitted nobody
 	tracker int
 }
 
@@ -31,7 +31,7 @@ func (s *sampler) begin(c *loop, _ *view) {
 	}
 }
 
-func (s *sampler) look(c *loop, v *view) (move, unit.Time) {
+func (s *sampler) decide(c *loop, v *view) (move, unit.Time) {
 	switch {
 	case s.resting:
 		s.resting = false
@@ -56,7 +56,7 @@ func (s *sampler) sample(c *loop, v *view) (m move, again unit.Time) {
 	mean, raw, n := s.measure(c, v)
 	if n == 0 {
 		m.why = fmt.Sprintf("%d %% idle, no job has made progress yet", v.idle)
-		if v.running == 0 && v.queue.Containers == 0 && v.pending > 0 { // an AM that stays behind makes room for the next by itself
+		if v.running == 0 && v.queue.Containers == 0 && v.pending > 0 { // an AM that lingers makes room for the next by itself
 			m.up, m.why = 1, fmt.Sprintf("nothing runs, %d waiting: one more", v.pending)
 		} else if v.pending > 0 && s.forced() && !s.held(v) {
 			m.up, s.missed = 1, 0
@@ -100,13 +100,13 @@ func (s *sampler) sample(c *loop, v *view) (m move, again unit.Time) {
 	return m, again
 }
 
-// forced counts a sample with idle processors and jobs that wait, and tells whether so many have let nobody in that one must.
+// forced counts a sample with idle processors and waiting jobs, and reports whether ForceAfter of them have admitted nobody.
 func (s *sampler) forced() bool {
 	s.missed++
 	return s.ForceAfter > 0 && s.missed >= s.ForceAfter
 }
 
-// hit compares the growth with the threshold in use. The tracker counts hits less misses while nothing waits.
+// hit compares the growth with the threshold in use. The tracker counts hits minus misses while nothing waits.
 func (s *sampler) hit(c *loop, v *view, growth float64, first bool) (admit bool) {
 	theta := s.arms.choose()
 	c.said.Theta = theta
@@ -133,8 +133,8 @@ func (s *sampler) asked(c *loop) string {
 	return fmt.Sprintf(" (threshold %d)", c.said.Theta)
 }
 
-// measure is the mean progress of the jobs that have made some, and its difference to the sample before. n is 0 when
-// there is nothing to compare: state stays as it was then.
+// measure is the mean progress of the jobs that have made some, and its difference from the previous sample. n is 0 when
+// there is nothing to compare: the state is unchanged then.
 func (s *sampler) measure(c *loop, v *view) (mean, raw float64, n int) {
 	var sum, own float64
 	both := 0

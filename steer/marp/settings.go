@@ -9,41 +9,41 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Tie says which threshold counts as best among those with the same score.
+// Tie says which threshold is best among those with the same score.
 type Tie uint8
 
-// Ways to settle a tie.
+// Tie-breaking rules.
 const (
 	Smallest Tie = iota
 	Largest
 	Latest // in the order in which they were drawn
 )
 
-// Settings are a controller's numbers and switches: those of the loop, which all controllers share, and those of each controller. Defaults gives the
-// source's, with Headroom; every switch is off there.
+// Settings are a controller's parameters: those of the common loop, and those of each controller. Defaults gives the
+// source's, with Headroom; every other switch is off there.
 type Settings struct {
-	Queue string // the one queue that is watched and set
+	Queue string // the queue to steer
 	Limit steer.AMLimit
 	Least unit.Resources // the scheduler's minimum allocation: sizes of AMs are rounded up to it
-	AM    unit.Resources // size of an AM; zero: as seen, the largest
+	AM    unit.Resources // size of an AM; zero: the largest seen
 	Min   float64        // lower bound; 0: one AM's share
 	Max   float64        // upper bound
 
-	Look          unit.Time // between samples: the time over which idle processors are measured
-	AfterIncrease unit.Time // further wait after the share was raised, for the change to be felt
+	Look          unit.Time // sampling interval, over which idle processors are measured
+	AfterIncrease unit.Time // further wait after a raise, for it to take effect
 	Settle, Warm  unit.Time // waits at the start: after the first job was seen, and before the first sample that may act
 	MaxAge        unit.Time // older snapshots are not acted on
-	TakeOver      unit.Time // so long after a write, a value other than the one written is taken as somebody else's, and as ours from then on
+	TakeOver      unit.Time // this long after a write, a value other than the one written is taken as somebody else's, and as ours from then on
 
-	// Headroom takes what idles for idle only as far as the queue can use it: nothing is raised while the queue has no room for another job, or
-	// while running jobs get nothing for their tasks, and the share that such jobs were let in with is given back. The source has no such rule:
+	// Headroom counts idle processors only as far as the queue can use them: nothing is raised while the queue has no room for another job, or
+	// while running jobs get nothing for their tasks, and the share that such jobs were admitted with is given back. The source has no such rule:
 	// its one queue is the whole cluster.
 	Headroom bool
 
 	Steps     Steps // zero: derived when the batch begins
 	Slots     bool  // hold a whole number of AMs instead of adding steps, which drift by Inc - Dec a job
-	Service   bool  // jobs that come later belong to the batch; at its end the controller waits for the next one
-	KeepFound bool  // never less than the value found, or a person's since, unless Min says so
+	Service   bool  // later jobs join the batch; at its end the controller waits for the next one
+	KeepFound bool  // never below the value found, or set by a person since, unless Min says so
 	Preset    bool  // write Steps.Start first, if it lies within the bounds
 
 	Idling
@@ -70,7 +70,7 @@ type Sampling struct {
 	Smoothing         Smoothing
 	PerSample         unit.Time // progress is scaled to this length between samples; 0: as it comes
 	PerJob            bool      // mean of each job's own progress over jobs that are in both samples, not difference of means
-	ForceAfter        int       // let a job in after so many idle samples in a row that did not; 0: never
+	ForceAfter        int       // admit a job after this many consecutive idle samples that did not; 0: never
 }
 
 // Learning are the settings of cbtwat, which learns a threshold.
@@ -81,7 +81,7 @@ type Learning struct {
 	Epsilon             int    // percent of choices that are random
 	Seed                uint64 // of the draws
 	Strict              bool   // the growth must exceed the threshold
-	ArmByIndex          bool   // the random threshold is an index (1, 2, 3), as a slip in the source's script has it
+	ArmByIndex          bool   // the random threshold is an index (1, 2, 3): a bug in the source's script
 	Ties                Tie
 	DiscardFirst        bool // the first sample, which grows from nothing, is not scored
 }
@@ -125,8 +125,8 @@ func Defaults(name, queue string) Settings {
 	return s
 }
 
-// On fits settings to a scheduler. Where it takes a new share at once, only the time to gather room for an AM has to pass after an
-// increase: 15 s instead of the source's 30.
+// On adapts settings to a scheduler. Where a new share takes effect immediately, an increase only has to wait for room for an AM:
+// 15 s instead of the source's 30.
 func (s Settings) On(l steer.AMLimit) Settings {
 	if s.Limit = l; l.AtOnce && s.AfterIncrease > 15*unit.Second {
 		s.AfterIncrease = 15 * unit.Second
@@ -134,7 +134,7 @@ func (s Settings) On(l steer.AMLimit) Settings {
 	return s
 }
 
-// Within puts settings into bounds.
+// Within applies bounds to settings.
 func (s Settings) Within(b steer.Bounds) Settings {
 	if !b.UntilEmpty {
 		s = s.AsService()
@@ -143,20 +143,20 @@ func (s Settings) Within(b steer.Bounds) Settings {
 		s.Min = b.Min
 	}
 	s.Min = min(s.Min, s.Max)
-	s.TakeOver += b.Spacing // a change that waits for its turn is still meant
+	s.TakeOver += b.Spacing // a queued change still counts as ours
 	return s
 }
 
-// AsService fits settings to a queue to which jobs keep coming. The source's controllers were made for batches of a few long jobs:
-// they let in at most one job in a cycle of half a minute or more, and cbtws and cbtwat may let in nobody for as long as progress is
-// steady. Left alone with many short jobs they would be stricter than the value that stood before. So a service never goes below that
-// value, and lets a job in after three idle samples that did not.
+// AsService adapts settings to a queue to which jobs keep coming. The source's controllers were made for batches of a few long jobs:
+// they admit at most one job in a cycle of half a minute or more, and cbtws and cbtwat may admit nobody for as long as progress is
+// steady. Left alone with many short jobs they would be stricter than the original value. So a service never goes below that
+// value, and admits a job after three idle samples that did not.
 func (s Settings) AsService() Settings {
 	s.Service, s.KeepFound, s.ForceAfter = true, true, 3
 	return s
 }
 
-// Check says what is wrong with settings for the named controller.
+// Check validates settings for the named controller.
 func (s *Settings) Check(name string) error {
 	bad := func(format string, a ...any) error { return fmt.Errorf("settings of "+name+": "+format, a...) }
 	share := func(x float64) bool { return x >= 0 && x <= 1 } // false for NaN

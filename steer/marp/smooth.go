@@ -2,10 +2,10 @@ package marp
 
 import "math"
 
-// Smoothing says how the progress made between two samples is smoothed.
+// Smoothing says how the progress between two samples is smoothed.
 type Smoothing uint8
 
-// Ways to smooth.
+// Smoothing methods.
 const (
 	EMA Smoothing = iota // moving average with exponential weights, rounded to a whole number
 	SMA                  // none: the last difference is compared with the one before (tried and rejected by the source)

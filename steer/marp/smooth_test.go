@@ -47,14 +47,14 @@ func TestSmoothThreshold(t *testing.T) {
 		if got != math.Trunc(got) {
 			t.Fatalf("%v is not whole", got)
 		}
-		const least, most = 1.25 - 0.00125 - 1e-9, 1.25 + 0.00125 + 1e-9
-		if over := raw - d; got > d && over < least || got <= d && over > most {
+		const lo, hi = 1.25 - 0.00125 - 1e-9, 1.25 + 0.00125 + 1e-9
+		if over := raw - d; got > d && over < lo || got <= d && over > hi {
 			t.Fatalf("%v after %v gives %v", raw, d, got)
 		}
 		for range 100 {
 			d = Smooth(raw, d, 0.40, 0.60)
 		}
-		if next := Smooth(raw, d, 0.40, 0.60); next != d || math.Abs(raw-d) > most {
+		if next := Smooth(raw, d, 0.40, 0.60); next != d || math.Abs(raw-d) > hi {
 			t.Fatalf("a constant %v rests at %v", raw, d)
 		}
 	})

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Steps are the amounts by which the share is moved. The zero value means: derive them from the sizes of AMs and queue.
+// Steps are the amounts by which the share is changed. The zero value means: derive them from the sizes of AMs and queue.
 type Steps struct {
 	Start float64 // lets exactly one job run
 	Inc   float64 // just enough for one more
@@ -15,7 +15,7 @@ type Steps struct {
 // SourceSteps are the values of the source's experiments (AMs of 2 GiB in a queue of 51 GiB).
 func SourceSteps() Steps { return Steps{Start: 0.050, Inc: 0.040, Dec: 0.030} }
 
-// Derive finds the steps for AMs that take the given share of the queue each. They are whole multiples of the
+// Derive computes the steps for AMs that take the given share of the queue each. They are multiples of the
 // resolution: thousandths for shares from 1 % on, and finer where a thousandth would be several AMs.
 func Derive(share float64) Steps {
 	d := digits(share)
@@ -23,10 +23,10 @@ func Derive(share float64) Steps {
 	return Steps{Start: min(roundTo(inc+share/4, d), 1), Inc: inc, Dec: roundTo(0.75*inc, d)}
 }
 
-// spareRoom is how much of an AM is left to spare.
+// spareRoom is the slack, as a part of an AM.
 const spareRoom = 0.25
 
-// SlotShare is the share that lets exactly k AMs run, with a quarter of an AM to spare.
+// SlotShare is the share that lets exactly k AMs run, with a quarter of an AM as slack.
 func SlotShare(share float64, k int64) float64 { return slotShare(share, k, spareRoom) }
 
 func slotShare(share float64, k int64, spare float64) float64 {

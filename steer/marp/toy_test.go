@@ -126,8 +126,8 @@ func (y *toy) snapshot() *steer.Snapshot {
 // run plays a batch and checks what must hold at every step.
 func (y *toy) run(t testing.TB, c Controller) (ends unit.Time, line []string) {
 	t.Helper()
-	for look := unit.Time(0); y.now < 3*unit.Hour; y.second() {
-		if y.now < look {
+	for next := unit.Time(0); y.now < 3*unit.Hour; y.second() {
+		if y.now < next {
 			continue
 		}
 		do, again := c.Step(y.snapshot())
@@ -150,7 +150,7 @@ func (y *toy) run(t testing.TB, c Controller) (ends unit.Time, line []string) {
 		if again == 0 {
 			return y.now, line
 		}
-		look = y.now + again
+		next = y.now + again
 	}
 	t.Fatalf("the batch does not end: %v", c.Last())
 	return 0, nil

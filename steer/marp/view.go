@@ -8,29 +8,29 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// view is a snapshot that makes sense, reduced to one queue.
+// view is a plausible snapshot, reduced to one queue.
 type view struct {
 	now              unit.Time
 	idle             int     // percent of processor time, whole
-	idleShare        float64 // the same as it was read; negative: no sensor
+	idleShare        float64 // the same, unrounded; negative: no sensor
 	pending, running int
-	jobs             []*steer.Job // of the queue, by order of arrival
-	present          float64      // share in force; 0: not known, negative: no limit
+	jobs             []*steer.Job // of the queue, in order of arrival
+	present          float64      // share in force; 0: unknown, negative: no limit
 	queue            *steer.Queue
-	capacity         unit.Resources // of the queue; the cluster's where the yard cannot tell
-	share            float64        // of one AM; 0: not known
+	capacity         unit.Resources // of the queue; the cluster's where unknown
+	share            float64        // of one AM; 0: unknown
 	am               unit.Resources
-	guessed          bool           // AM is a mean over the queue: no job tells its own
+	guessed          bool           // AM is a mean over the queue: no job reports its own
 	total, used      unit.Resources // of the cluster; of the queue where its headroom binds
 }
 
 const (
-	mostJobs = 1_000_000 // more than any engine can hold in one queue
-	most     = 1 << 50   // MiB, vcores or containers: more than there are, and safe to add up
+	maxJobs   = 1_000_000 // more than any engine can hold in one queue
+	maxAmount = 1 << 50   // MiB, vcores or containers: more than there are, and safe to add up
 )
 
 func sane(r unit.Resources) bool {
-	return min(r.Mem, r.Cores) >= 0 && max(r.Mem, r.Cores) <= most
+	return min(r.Mem, r.Cores) >= 0 && max(r.Mem, r.Cores) <= maxAmount
 }
 
 // read reduces a snapshot, or says why it cannot be acted on.
@@ -75,12 +75,12 @@ func (s *Settings) read(seen *steer.Snapshot, needCPU bool) (v view, why string)
 		switch {
 		case !(j.Progress >= 0 && j.Progress <= 100.5) || !(j.Maps >= 0 && j.Maps <= 1.005):
 			return v, fmt.Sprintf("job %s: progress of %v %% (maps %v) is impossible", j.ID, j.Progress, j.Maps)
-		case min(j.Running, j.Pending) < 0 || max(j.Running, j.Pending) > most || !sane(j.AM):
+		case min(j.Running, j.Pending) < 0 || max(j.Running, j.Pending) > maxAmount || !sane(j.AM):
 			return v, fmt.Sprintf("job %s: a count or size is impossible", j.ID)
 		}
 		v.jobs = append(v.jobs, j)
 	}
-	// Counts and list are read one after the other: in a large queue they may differ a little. A list that has lost
+	// Counts and list are read one after the other: in a large queue they may differ slightly. A list that has lost
 	// its jobs would look like a batch that has ended.
 	if counted := v.pending + v.running; max(counted-len(v.jobs), len(v.jobs)-counted) > max(counted, len(v.jobs))/10 {
 		return v, fmt.Sprintf("%d jobs are counted and %d listed", counted, len(v.jobs))
@@ -96,7 +96,7 @@ func (s *Settings) read(seen *steer.Snapshot, needCPU bool) (v view, why string)
 func (v *view) readQueue() string {
 	q := v.queue
 	switch {
-	case q.Waiting < 0 || q.Running < 0 || q.Waiting > mostJobs || q.Running > mostJobs:
+	case q.Waiting < 0 || q.Running < 0 || q.Waiting > maxJobs || q.Running > maxJobs:
 		return fmt.Sprintf("%d jobs waiting and %d running is impossible", q.Waiting, q.Running)
 	case math.IsNaN(q.AMShare) || math.IsInf(q.AMShare, 0) || q.AMShare > 1:
 		return fmt.Sprintf("a share of %v for AMs is impossible", q.AMShare)
@@ -107,7 +107,7 @@ func (v *view) readQueue() string {
 	return ""
 }
 
-// size finds out how large an AM is and which share of the queue it takes.
+// size determines the size of an AM and the share of the queue it takes.
 func (v *view) size(s *Settings, seen *steer.Snapshot) {
 	v.capacity = v.queue.Capacity
 	if v.capacity.Mem == 0 {
@@ -119,7 +119,7 @@ func (v *view) size(s *Settings, seen *steer.Snapshot) {
 		}
 		if n := int64(v.running); v.am.IsZero() && n > 0 && v.queue.AMs.Mem > 0 {
 			v.am = unit.Resources{Mem: (v.queue.AMs.Mem + n - 1) / n, Cores: (v.queue.AMs.Cores + n - 1) / n}
-			v.guessed = true // of another moment than the count, perhaps
+			v.guessed = true // the count may be from another moment
 		}
 	}
 	if v.am.Mem > 0 {

@@ -7,9 +7,9 @@ import (
 	"github.com/yardmaster/yardmaster/steer"
 )
 
-// apply turns a controller's wish into at most one action within the bounds.
+// apply turns a controller's move into at most one action within the bounds.
 func (c *loop) apply(v *view, m move) []steer.Action {
-	if m.up > 0 && v.pending == 0 { // controllers see to it; this is the last gate
+	if m.up > 0 && v.pending == 0 { // controllers ensure this; last check
 		m.up = 0
 	}
 	want, k, recount := c.value, c.k, false
@@ -32,20 +32,20 @@ func (c *loop) apply(v *view, m move) []steer.Action {
 		want = roundTo(c.value+float64(m.up)*c.steps.Inc-float64(m.down)*c.steps.Dec, c.digits)
 	}
 	rises := want > c.value
-	least := c.least
+	lower := c.minShare
 	if m.keep && c.hasFound {
-		least = max(least, c.found)
+		lower = max(lower, c.found)
 	}
-	if held := min(max(want, least), c.set.Max); held != want {
+	if held := min(max(want, lower), c.set.Max); held != want {
 		m.why += fmt.Sprintf("; held at %v instead of %v", held, want)
 		want, recount = held, c.set.Slots && m.to == 0
 	}
-	// Holding to a bound must not turn the direction round, nor let jobs in when none waits.
+	// Clamping to a bound must neither reverse the direction nor admit jobs when none waits.
 	if want == c.value || rises != (want > c.value) || rises && v.pending == 0 {
 		c.said.Why += m.why
 		return nil
 	}
-	if c.k = k; recount { // the bound lets in others than were meant
+	if c.k = k; recount { // the bound admits another number than intended
 		c.count(v, want)
 	}
 	kind := Lower
@@ -59,7 +59,7 @@ func (c *loop) apply(v *view, m move) []steer.Action {
 func (c *loop) write(v *view, kind Kind, want float64, why string) []steer.Action {
 	if c.known && want == c.value {
 		c.said.Why += why
-		c.wrote = c.wrote || kind == Set // it is there already
+		c.wrote = c.wrote || kind == Set // already set
 		return nil
 	}
 	c.said.Kind, c.said.New = kind, want
@@ -81,11 +81,11 @@ func (c *loop) action(value float64, why string) steer.Action {
 	return steer.Action{Kind: steer.SetQueue, Queue: c.set.Queue, Property: c.set.Limit.Property, Value: value, Why: why}
 }
 
-// NotMade implements steer.Corrector: the value in force counts again at the next look, and a first value is tried again.
+// NotMade implements steer.Corrector: the next sample takes the value in force again, and a first value is retried.
 func (c *loop) NotMade(steer.Action) {
 	c.written = -c.set.TakeOver
 	c.undone++
-	c.due = max(c.due, c.last+c.set.Look<<min(c.undone, 6)) // writes in vain count, too: they are made ever more seldom
+	c.due = max(c.due, c.last+c.set.Look<<min(c.undone, 6)) // failed writes back off exponentially
 	if c.did == Set {
 		c.wrote = false
 	}
@@ -95,5 +95,5 @@ func (c *loop) NotMade(steer.Action) {
 	}
 }
 
-// remembered is how many values are known again as our own when they come into force late.
+// remembered is how many of our own values are recognised when they come into force late.
 const remembered = 8

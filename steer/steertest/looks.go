@@ -1,4 +1,4 @@
-// Package steertest has a steering policy for the tests of engines.
+// Package steertest has a steering policy for testing engines.
 package steertest
 
 import (
@@ -6,7 +6,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Looks keeps what is seen at the start and at given instants, and acts there.
+// Looks records the first sample and those at given times, and acts at those times.
 type Looks struct {
 	At   []unit.Time
 	Do   map[unit.Time][]steer.Action

@@ -29,7 +29,7 @@ type About struct {
 	Act       bool      `json:"act"`
 	Journal   string    `json:"journal,omitempty"`
 	Started   time.Time `json:"started"`
-	Facts     []Fact    `json:"facts,omitempty"` // more that a person may want to know
+	Facts     []Fact    `json:"facts,omitempty"` // further details for a person
 }
 
 // Fact is a line of the page.
@@ -38,10 +38,10 @@ type Fact struct {
 	Value string `json:"value"`
 }
 
-// Number is a reading; NaN, written null, is one that is not known.
+// Number is a reading; NaN, encoded as null, means unknown.
 type Number float64
 
-// MarshalJSON writes null for what is not known.
+// MarshalJSON encodes unknown values as null.
 func (n Number) MarshalJSON() ([]byte, error) {
 	if !n.known() {
 		return []byte("null"), nil
@@ -51,11 +51,11 @@ func (n Number) MarshalJSON() ([]byte, error) {
 
 func (n Number) known() bool { return !math.IsNaN(float64(n)) && !math.IsInf(float64(n), 0) }
 
-// Now is the present state.
+// Now is the current state.
 type Now struct {
 	At       time.Time `json:"at"`
 	Mode     string    `json:"mode"`
-	Sees     bool      `json:"sees"` // the last look was good
+	Sees     bool      `json:"sees"` // the last sample was good
 	LastGood time.Time `json:"last_good"`
 	Decision string    `json:"decision"`
 	Why      string    `json:"why"`
@@ -68,10 +68,10 @@ type Now struct {
 	Open     int       `json:"open_knobs"`
 	Requests int64     `json:"requests_last_cycle"`
 	Took     Number    `json:"snapshot_seconds"`
-	Trouble  string    `json:"trouble,omitempty"` // what is wrong at present
+	Trouble  string    `json:"trouble,omitempty"` // the current problem
 }
 
-// Line is a decision, or several in a row that came to nothing.
+// Line is a decision, or several consecutive ones without actions.
 type Line struct {
 	At       time.Time `json:"at"`
 	Decision string    `json:"decision"`
@@ -83,7 +83,7 @@ type Line struct {
 	Times    int       `json:"times"`
 }
 
-// Write is a change and what became of it.
+// Write is a change and its outcome.
 type Write struct {
 	At      time.Time `json:"at"`
 	Knob    string    `json:"knob"`
@@ -95,7 +95,7 @@ type Write struct {
 	key     drive.Knob
 }
 
-// Kept is a setting that would be put back.
+// Kept is a setting that would be restored.
 type Kept struct {
 	Knob     string `json:"knob"`
 	Original string `json:"original"`
@@ -107,7 +107,7 @@ type point struct {
 	pending, running    int
 }
 
-// How much is remembered. A point is kept every pointGap, which makes an hour.
+// Limits of what is kept. A point is kept every pointGap, which makes an hour.
 const (
 	maxLines  = 50
 	maxWrites = 50
@@ -115,13 +115,13 @@ const (
 	pointGap  = 5 * time.Second
 )
 
-// Board is the picture of one steerer. Its methods may be called from several goroutines.
+// Board is the state of one steerer, for display. Its methods may be called from several goroutines.
 type Board struct {
 	about   About
 	kept    func() []Kept
 	metrics *metrics
 
-	watchers atomic.Int64 // browsers that are told of every change
+	watchers atomic.Int64 // browsers that are notified of every change
 
 	mu      sync.Mutex
 	now     Now
@@ -132,7 +132,7 @@ type Board struct {
 	changed chan struct{} // closed at the next event
 }
 
-// New makes a board. kept lists what would be put back; it is asked when that may have changed, and may be nil.
+// New makes a board. kept lists what would be restored; it is called when that may have changed, and may be nil.
 func New(about About, kept func() []Kept) *Board {
 	nan := Number(math.NaN())
 	b := &Board{about: about, kept: kept, changed: make(chan struct{})}
@@ -145,7 +145,7 @@ func New(about About, kept func() []Kept) *Board {
 	return b
 }
 
-// Observe takes an event of the driver.
+// Observe handles an event of the driver.
 func (b *Board) Observe(e drive.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -170,9 +170,9 @@ func (b *Board) Observe(e drive.Event) {
 	case drive.Taken:
 		b.outcome(&e, taken)
 		n.InForce = Number(e.New)
-	case drive.Refused: // a change of its own: one that is under way was not refused
+	case drive.Refused: // a new entry: the write in progress was not the one refused
 		old := Number(e.Old)
-		if old == 0 { // it was not read
+		if old == 0 { // unknown
 			old = Number(math.NaN())
 		}
 		b.add(Write{At: e.At, Outcome: refused, Old: old, New: Number(e.New), key: e.Knob, Note: said(e.Err)})
@@ -190,7 +190,7 @@ func (b *Board) Observe(e drive.Event) {
 		}
 		b.add(Write{At: e.At, Outcome: foreign, Old: Number(e.Old), New: Number(e.New), key: e.Knob, Note: textOf(e.Attrs, "why")})
 	case drive.Blind:
-		n.Sees, n.Trouble = false, "No good look at the scheduler: "+said(e.Err)
+		n.Sees, n.Trouble = false, "No good sample of the scheduler: "+said(e.Err)
 	case drive.DeadMan:
 		n.Sees, n.Trouble = false, textOf(e.Attrs, "why")
 	}
@@ -215,7 +215,7 @@ func said(err error) string {
 	return err.Error()
 }
 
-// see reads the steered queues out of a snapshot: how many jobs run and wait in all of them, and the share of the first.
+// see takes the steered queues from a snapshot: how many jobs run and wait in all of them, and the share of the first.
 func (b *Board) see(s *steer.Snapshot) {
 	n := &b.now
 	n.Idle = -1
@@ -235,7 +235,7 @@ func (b *Board) see(s *steer.Snapshot) {
 	}
 }
 
-// sameQueue compares a path with a path or with its last part.
+// sameQueue compares a path with a path or with its last component.
 func sameQueue(a, b string) bool {
 	return a == b || strings.HasSuffix(a, "."+b) || strings.HasSuffix(b, "."+a)
 }
@@ -268,7 +268,7 @@ func (b *Board) add(w Write) {
 	}
 }
 
-// changing tells whether a knob was written and not yet put back.
+// changing reports whether a knob was written and not restored yet.
 func (b *Board) changing(k drive.Knob) bool {
 	for i := len(b.writes) - 1; i >= 0; i-- {
 		if w := &b.writes[i]; w.key == k && w.Outcome != refused {
@@ -278,7 +278,7 @@ func (b *Board) changing(k drive.Knob) bool {
 	return false
 }
 
-// outcome completes the write that is under way.
+// outcome completes the write in progress.
 func (b *Board) outcome(e *drive.Event, how string) {
 	for i := len(b.writes) - 1; i >= 0; i-- {
 		w := &b.writes[i]
@@ -324,7 +324,7 @@ func numberOf(attrs []slog.Attr, key string) (float64, bool) {
 	return v, err == nil
 }
 
-// Measure times the looks of an engine and counts the requests they take; sent tells how many were sent so far.
+// Measure times the samples of an engine and counts their requests; sent returns how many were sent so far.
 func (b *Board) Measure(e drive.Engine, sent func() int64) drive.Engine {
 	return &measured{Engine: e, board: b, sent: sent, before: sent()}
 }
@@ -333,7 +333,7 @@ type measured struct {
 	drive.Engine
 	board  *Board
 	sent   func() int64
-	before int64 // sent when the last look ended; looks do not overlap
+	before int64 // sent when the last sample ended; samples do not overlap
 }
 
 func (m *measured) Snapshot(ctx context.Context) (steer.Snapshot, error) {
@@ -344,7 +344,7 @@ func (m *measured) Snapshot(ctx context.Context) (steer.Snapshot, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.now.Took, b.now.Requests = Number(took), after-sent
-	if n := &b.now; err == nil && (n.Mode == "act" || n.Mode == "observe") { // also one of which the policy is not told, because it sleeps
+	if n := &b.now; err == nil && (n.Mode == "act" || n.Mode == "observe") { // also while the policy sleeps and does not see the sample
 		n.Sees, n.LastGood, n.Trouble = true, time.Now(), ""
 		b.metrics.up.Set(1)
 	}

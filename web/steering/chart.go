@@ -16,12 +16,12 @@ const (
 	top, bottom = 10, 34 // the labels of two charts side by side are twice as large
 )
 
-// Chart is a picture of the last hour: lines of steps over time.
+// Chart shows the last hour: step lines over time.
 type Chart struct {
 	Lines  []Curve
-	Ticks  []Tick // of the value
-	Hours  []Tick // of the time
-	Words  string // what it shows, for those who do not see it
+	Ticks  []Tick // of the y axis
+	Hours  []Tick // of the time axis
+	Words  string // alternative text
 	Width  int
 	Height int
 	Left   int
@@ -34,7 +34,7 @@ type Curve struct {
 	Class, Path string
 }
 
-// Tick is a mark at an axis.
+// Tick is a mark on an axis.
 type Tick struct {
 	At    string
 	Label string
@@ -46,7 +46,7 @@ type series struct {
 	of    func(*point) float64
 }
 
-// draw draws lines from zero to at least ceiling; values that are not known or mean no limit leave a gap.
+// draw draws lines from zero to at least ceiling; values that are unknown or mean no limit leave a gap.
 func draw(points []point, ceiling float64, label func(float64) string, lines ...series) *Chart {
 	if len(points) < 2 {
 		return nil
@@ -95,7 +95,7 @@ func draw(points []point, ceiling float64, label func(float64) string, lines ...
 	return c
 }
 
-// grid is the time between two marks: at most seven of them.
+// grid is the time between two ticks: at most seven of them.
 func grid(span float64) time.Duration {
 	for _, g := range []time.Duration{5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute} {
 		if span/g.Seconds() <= 7 {
@@ -105,7 +105,7 @@ func grid(span float64) time.Duration {
 	return time.Hour
 }
 
-// round is the next number up whose half is easy to read.
+// round rounds up to a number whose half is easy to read.
 func round(v float64) float64 {
 	if v <= 0 {
 		return 1

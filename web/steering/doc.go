@@ -1,5 +1,5 @@
-// Package steering shows what a live steerer does: metrics for Prometheus and a page for a person. It is told every event of the
-// driver and holds a bounded picture of them; it changes nothing.
+// Package steering shows what a live steerer does: metrics for Prometheus and a page for a person. It observes the driver's
+// events and keeps a bounded history of them; it changes nothing.
 //
 //	/             the page
 //	/metrics      yardmaster_steer_*, and those of the process

@@ -61,29 +61,29 @@ func newMetrics(about *About, age func() float64) *metrics {
 	register.NewGauge(prometheus.GaugeOpts{Name: prefix + "info", Help: "What this steerer is.", ConstLabels: prometheus.Labels{
 		"version": about.Version, "scheduler": about.Scheduler, "queue": about.Queue, "policy": about.Policy, "actuator": about.Actuator, "cpu": about.CPU,
 	}}).Set(1)
-	m.up = gauge("up", "1 while the last look at the scheduler was good, 0 while it was not.")
-	m.mode = register.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "mode", Help: "1 for the mode the steerer is in, 0 for those it was in before."}, []string{"mode"})
-	m.inForce = gauge("share_in_force", "Share of the queue that AMs may take, as the scheduler goes by it; -1: no limit.")
+	m.up = gauge("up", "1 if the last sample of the scheduler was good, else 0.")
+	m.mode = register.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "mode", Help: "1 for the current mode, 0 for former ones."}, []string{"mode"})
+	m.inForce = gauge("share_in_force", "Share of the queue that AMs may take, as in force; -1: no limit.")
 	m.wanted = gauge("share_wanted", "Share that the policy wants.")
-	m.original = gauge("share_original", "Share that comes back when the steerer ends.")
-	m.idle = gauge("cpu_idle_ratio", "Share of processor time that is idle, 0 to 1; -1: not known.")
+	m.original = gauge("share_original", "Original share, restored when the steerer exits.")
+	m.idle = gauge("cpu_idle_ratio", "Share of processor time that is idle, 0 to 1; -1: unknown.")
 	m.pending = gauge("jobs_pending", "Jobs of the queue that wait for their AM.")
 	m.running = gauge("jobs_running", "Jobs of the queue that run.")
-	m.decisions = counters("decisions_total", "Looks, by what was decided.", "kind", "wait", "refuse", "raise", "lower", "set", "restore")
-	m.writes = counters("writes_total", "Changes of the scheduler's configuration, by what became of them.", "outcome", slices.Collect(maps.Values(outcomes))...)
-	m.actuation = histogram("actuation_seconds", "Time from a write until the scheduler went by it.", .05, .1, .25, .5, 1, 2.5, 5, 7.5, 10, 12.5, 15, 20, 30, 60)
-	m.snapshot = histogram("snapshot_seconds", "Time that a look at the scheduler took.", .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30)
+	m.decisions = counters("decisions_total", "Samples, by decision.", "kind", "wait", "refuse", "raise", "lower", "set", "restore")
+	m.writes = counters("writes_total", "Changes of the scheduler's configuration, by outcome.", "outcome", slices.Collect(maps.Values(outcomes))...)
+	m.actuation = histogram("actuation_seconds", "Time from a write until it was in force.", .05, .1, .25, .5, 1, 2.5, 5, 7.5, 10, 12.5, 15, 20, 30, 60)
+	m.snapshot = histogram("snapshot_seconds", "Duration of a sample.", .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30)
 	m.requests = counter("requests_total", "Requests sent to the ResourceManagers.")
-	m.cycle = gauge("requests_per_cycle", "Requests of the last look.")
-	m.blind = counter("blind_looks_total", "Looks that showed nothing that may be acted on.")
-	m.deadMan = counter("dead_man_total", "Times that everything was put back because the scheduler was out of sight.")
-	m.open = gauge("open_knobs", "Settings that are changed now and would be put back at the end.")
-	register.NewGaugeFunc(prometheus.GaugeOpts{Name: prefix + "snapshot_age_seconds", Help: "Time since the last good look at the scheduler, or since the start."}, age)
+	m.cycle = gauge("requests_per_cycle", "Requests of the last sample.")
+	m.blind = counter("blind_looks_total", "Samples that could not be acted on.")
+	m.deadMan = counter("dead_man_total", "Times that everything was restored because there was no usable sample for too long.")
+	m.open = gauge("open_knobs", "Settings that are changed now and will be restored on exit.")
+	register.NewGaugeFunc(prometheus.GaugeOpts{Name: prefix + "snapshot_age_seconds", Help: "Time since the last good sample, or since the start."}, age)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
-// take notes an event. The board has brought its own picture up to date already.
+// take counts an event. The board has already updated its own state.
 func (m *metrics) take(e *drive.Event, now *Now) {
 	if outcome := outcomes[e.Kind]; outcome != "" {
 		m.writes.WithLabelValues(outcome).Inc()

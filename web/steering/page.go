@@ -68,7 +68,7 @@ func percentText(n Number) string {
 	return fmt.Sprintf("%.0f %%", float64(n)*100)
 }
 
-// Status is all that the page shows, and what status.json holds.
+// Status is everything that the page shows, and the content of status.json.
 type Status struct {
 	About  About   `json:"about"`
 	Now    Now     `json:"now"`
@@ -82,7 +82,7 @@ type Status struct {
 	Script             template.JS  `json:"-"`
 }
 
-// Status is the picture at this moment.
+// Status returns the current state.
 func (b *Board) Status() Status {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -131,7 +131,7 @@ func verdict(a *About, n *Now) string {
 	return fmt.Sprintf("This steerer acts. %d settings are changed now, and go back to what they were when the steerer ends.", n.Open)
 }
 
-// write writes the page, or only what changes in it.
+// write writes the page, or only the part that changes.
 func (s *Status) write(w io.Writer, whole bool) error {
 	if !whole {
 		return page.ExecuteTemplate(w, "main", s)

@@ -33,7 +33,7 @@ func (b *Board) Handler() http.Handler {
 	return safe(mux)
 }
 
-// safe gives every answer the headers that keep a browser from doing more than showing it.
+// safe adds security headers that keep a browser from doing more than showing the response.
 func safe(next http.Handler) http.Handler {
 	hash := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
@@ -53,8 +53,8 @@ func safe(next http.Handler) http.Handler {
 	})
 }
 
-// atHome answers only who asks this machine by a name of its own: a page of elsewhere whose name leads here could otherwise read what is shown to
-// the person who has both open.
+// atHome accepts only requests to localhost, against DNS rebinding: a foreign page whose name resolves to this machine could otherwise read what is shown to
+// a person who has both open.
 func atHome(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host
@@ -77,7 +77,7 @@ func (b *Board) page(w http.ResponseWriter, whole bool) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(out.Bytes()) // whoever asked has gone
+	_, _ = w.Write(out.Bytes()) // the client has gone
 }
 
 func (b *Board) status(w http.ResponseWriter, _ *http.Request) {
@@ -87,10 +87,10 @@ func (b *Board) status(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(append(text, '\n')) // whoever asked has gone
+	_, _ = w.Write(append(text, '\n')) // the client has gone
 }
 
-// staleAfter is longer than any policy waits between two looks.
+// staleAfter is longer than any policy's sampling interval.
 const staleAfter = 5 * time.Minute
 
 func (b *Board) health(w http.ResponseWriter, _ *http.Request) {
@@ -100,13 +100,13 @@ func (b *Board) health(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if !n.Sees || time.Since(n.LastGood) > staleAfter {
 		w.WriteHeader(http.StatusServiceUnavailable)
-		fmt.Fprintf(w, "no good look at the scheduler since %s\n", n.LastGood.Format(time.RFC3339))
+		fmt.Fprintf(w, "no good sample of the scheduler since %s\n", n.LastGood.Format(time.RFC3339))
 		return
 	}
-	fmt.Fprintf(w, "ok: mode %s, last good look at %s\n", n.Mode, n.LastGood.Format(time.RFC3339))
+	fmt.Fprintf(w, "ok: mode %s, last good sample at %s\n", n.Mode, n.LastGood.Format(time.RFC3339))
 }
 
-// events tells a browser whenever something has happened, at most twice a second.
+// events notifies a browser whenever something has happened, at most twice a second.
 func (b *Board) events(w http.ResponseWriter, r *http.Request) {
 	if b.watchers.Add(1) > maxWatchers {
 		b.watchers.Add(-1)
@@ -120,13 +120,13 @@ func (b *Board) events(w http.ResponseWriter, r *http.Request) {
 		b.mu.Lock()
 		changed := b.changed
 		b.mu.Unlock()
-		_ = flush.SetWriteDeadline(time.Now().Add(writeWithin)) // it stays open as long as it is read
+		_ = flush.SetWriteDeadline(time.Now().Add(writeWithin)) // it stays open while it is read
 		if _, err := fmt.Fprint(w, "data: now\n\n"); err != nil || flush.Flush() != nil {
 			return
 		}
 		select {
 		case <-changed:
-		case <-time.After(20 * time.Second): // so that a dead connection is noticed
+		case <-time.After(20 * time.Second): // to detect a dead connection
 		case <-r.Context().Done():
 			return
 		}
@@ -138,15 +138,15 @@ func (b *Board) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Anyone who reaches the port may open connections and leave them. Each is an open file, and the journal and the ResourceManager need some: there
-// is a limit, and a lower one for pages that stay open.
+// Anyone who reaches the port may open connections and leave them. Each is an open file, and the journal and the ResourceManager need some: so
+// they are limited, and pages that stay open have a lower limit.
 const (
 	maxConnections = 64
 	maxWatchers    = 32
 	writeWithin    = 30 * time.Second
 )
 
-// limited is a listener that closes what comes beyond its number of connections.
+// limited is a listener that closes connections beyond its limit.
 type limited struct {
 	net.Listener
 	open chan struct{}
@@ -162,7 +162,7 @@ func (l *limited) Accept() (net.Conn, error) {
 		case l.open <- struct{}{}:
 			return &limitedConn{Conn: c, free: sync.OnceFunc(func() { <-l.open })}, nil
 		default:
-			_ = c.Close() // nothing was said on it
+			_ = c.Close() // nothing was sent on it
 		}
 	}
 }
@@ -177,7 +177,7 @@ func (c *limitedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// Serve answers until the context ends.
+// Serve serves until the context ends.
 func (b *Board) Serve(ctx context.Context, l net.Listener) error {
 	handler := b.Handler()
 	if a, ok := l.Addr().(*net.TCPAddr); ok && a.IP.IsLoopback() {
@@ -187,7 +187,7 @@ func (b *Board) Serve(ctx context.Context, l net.Listener) error {
 		Handler: handler, BaseContext: func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: writeWithin, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16,
 	}
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // a page that is being read is cut off
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // this cuts off responses in progress
 	defer stop()
 	if err := server.Serve(&limited{l, make(chan struct{}, maxConnections)}); !errors.Is(err, http.ErrServerClosed) {
 		return err

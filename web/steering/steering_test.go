@@ -160,7 +160,7 @@ func TestPage(t *testing.T) {
 	w := get(t, b, "/")
 	body := w.Body.String()
 	for _, want := range []string{
-		"root.default under cbtws", "0.17", "No good look at the scheduler: http://rm:8088: connection refused", "One setting is changed now",
+		"root.default under cbtws", "0.17", "No good sample of the scheduler: http://rm:8088: connection refused", "One setting is changed now",
 		"the file is read-only: make it writable for this account", "a &lt;b&gt;bold&lt;/b&gt; queue", `<td>0.05</td>`, "9 s", "<path",
 	} {
 		if !strings.Contains(body, want) {
@@ -235,7 +235,7 @@ func TestStatusJSON(t *testing.T) {
 
 func TestHealth(t *testing.T) {
 	b := play(t)
-	if w := get(t, b, "/healthz"); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "no good look") {
+	if w := get(t, b, "/healthz"); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "no good sample") {
 		t.Errorf("blind: %d %s", w.Code, w.Body)
 	}
 	b.Observe(drive.Event{At: time.Now(), Kind: drive.Decided, Mode: "act", Snapshot: &steer.Snapshot{}})

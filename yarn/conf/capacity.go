@@ -12,10 +12,10 @@ import (
 // Prefix starts the name of every setting of the CapacityScheduler.
 const Prefix = "yarn.scheduler.capacity."
 
-// MaxQueues is the most queues that are taken from one file.
+// MaxQueues is the max number of queues in one file.
 const MaxQueues = 100_000
 
-// Kind says what a configuration file is.
+// Kind is the kind of a configuration file.
 type Kind uint8
 
 // Kinds of files.
@@ -23,11 +23,11 @@ const (
 	UnknownFile   Kind = iota
 	CapacityFile       // <configuration> with yarn.scheduler.capacity.*
 	FairFile           // <allocations>
-	HadoopFile         // <configuration> without a setting of the CapacityScheduler in sight
+	HadoopFile         // <configuration> without settings of the CapacityScheduler
 	Capacity1File      // <configuration> with mapred.capacity-scheduler.*, of Hadoop 1
 )
 
-// Detect tells the kind of a file from its first bytes; some tens of kilobytes reach past any licence text.
+// Detect determines the kind of a file from its first bytes; some tens of kilobytes reach past any licence text.
 func Detect(prefix []byte) Kind {
 	d := xml.NewDecoder(bytes.NewReader(prefix))
 	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
@@ -54,10 +54,10 @@ func Detect(prefix []byte) Kind {
 	}
 }
 
-// ShareKind says how a queue's capacity is written.
+// ShareKind is the notation of a queue's capacity.
 type ShareKind uint8
 
-// Ways to write a capacity.
+// Notations of a capacity.
 const (
 	Unset    ShareKind = iota
 	Percent            // 40: of the parent
@@ -76,7 +76,7 @@ type QueueShare struct {
 	Room  unit.Resources // when absolute
 }
 
-// Queue is one queue of a capacity-scheduler.xml, with every default put in.
+// Queue is one queue of a capacity-scheduler.xml, with defaults filled in.
 type Queue struct {
 	Name     string // last part of Path
 	Path     string // root.a.b
@@ -90,9 +90,9 @@ type Queue struct {
 
 	// Parents: utilization or priority-utilization. Leaves: fifo, fair, fifo-with-partitions or fifo-for-pending-apps.
 	Ordering string
-	Priority int // larger goes first, under priority-utilization
+	Priority int // higher goes first, under priority-utilization
 
-	DisablePreemption bool // here or above: what runs in it is not taken away for other queues (engines with preemption only)
+	DisablePreemption bool // here or in an ancestor: its containers are not preempted for other queues (engines with preemption only)
 
 	// Leaves only.
 	MinimumUserLimitPercent    float32
@@ -103,16 +103,16 @@ type Queue struct {
 	SizeWeight                 bool // fair ordering divides by log2(1 + demand)
 }
 
-// Leaf says whether applications run in the queue.
+// Leaf reports whether applications run in the queue.
 func (q *Queue) Leaf() bool { return len(q.Children) == 0 }
 
-// Heartbeat holds the settings that matter only to an engine with node heartbeats and localities.
+// Heartbeat holds the settings that matter only to an engine with node heartbeats and locality.
 type Heartbeat struct {
 	Multiple                 bool // per-node-heartbeat.multiple-assignments-enabled
 	MaxAssignments           int  // per-node-heartbeat.maximum-container-assignments; -1: any number
 	MaxOffSwitch             int  // per-node-heartbeat.maximum-offswitch-assignments
 	NodeLocalityDelay        int
-	RackLocalityExtraDelay   int // -1: by the share of nodes that are asked for
+	RackLocalityExtraDelay   int // -1: by the share of requested nodes
 	RackLocalityFullReset    bool
 	ContinueLookingAtReserve bool // reservations-continue-look-all-nodes
 }
@@ -130,12 +130,12 @@ type Capacity struct {
 	Heartbeat                  Heartbeat
 
 	Remarks
-	// HeartbeatOnly are settings in the file that are kept in Heartbeat: an engine without heartbeats does not obey them.
+	// HeartbeatOnly lists settings in the file that go to Heartbeat: an engine without heartbeats ignores them.
 	HeartbeatOnly []string
 }
 
-// ReadCapacity reads a capacity-scheduler.xml. The name is used in errors and warnings. Settings of yarn-site.xml that the
-// scheduler reads (minimum allocation, highest application priority) are taken when they stand in the same file.
+// ReadCapacity parses a capacity-scheduler.xml. The name is used in errors and warnings. Settings of yarn-site.xml that the
+// scheduler reads (minimum allocation, maximum application priority) are taken if they are in the same file.
 func ReadCapacity(r io.Reader, name string) (*Capacity, error) {
 	props, err := ReadProperties(r, name)
 	if err != nil {
@@ -163,11 +163,11 @@ type capacityReader struct {
 	c      *Capacity
 	queues map[string]*Queue // by path
 
-	userLimitPercent, userLimitFactor, amPercent float32 // of queues that say nothing
+	userLimitPercent, userLimitFactor, amPercent float32 // defaults of queues
 	allowZeroSum                                 bool
 }
 
-// global reads what belongs to no queue.
+// global reads the settings without a queue.
 func (b *capacityReader) global() error {
 	c := b.c
 	v := values{b.props, nil}

@@ -16,7 +16,7 @@ const (
 	queueNames1  = "mapred.queue.names"
 )
 
-// Capacity1 is a capacity-scheduler.xml of Hadoop 1, with the documented defaults of its settings put in.
+// Capacity1 is a capacity-scheduler.xml of Hadoop 1, with its documented defaults filled in.
 type Capacity1 struct {
 	File   string
 	Queues []Capacity1Queue // as mapred.queue.names lists them; without it, in the order in which the file first names them
@@ -44,7 +44,7 @@ type Capacity1Queue struct {
 	AcceptFactor            int
 }
 
-// Settings of a queue and of the scheduler as a whole, without their prefixes, and what becomes of them.
+// Settings of a queue and of the scheduler as a whole, without their prefixes, and how they are handled.
 var (
 	queueSettings1 = settings{
 		modelled: `capacity maximum-capacity minimum-user-limit-percent user-limit-factor supports-priority maximum-initialized-active-tasks
@@ -59,8 +59,8 @@ var (
 	}
 )
 
-// ReadCapacity1 reads a capacity-scheduler.xml of Hadoop 1. The name is used in errors and warnings. mapred.queue.names, which
-// belongs in mapred-site.xml, is taken when it stands in the same file.
+// ReadCapacity1 parses a capacity-scheduler.xml of Hadoop 1. The name is used in errors and warnings. mapred.queue.names, which
+// belongs in mapred-site.xml, is taken if it is in the same file.
 func ReadCapacity1(r io.Reader, name string) (*Capacity1, error) {
 	props, err := ReadProperties(r, name)
 	if err != nil {
@@ -95,7 +95,7 @@ type capacity1Reader struct {
 	c  *Capacity1
 	at map[string]int // queues by name
 
-	otherwise Capacity1Queue // what queues have that say nothing
+	otherwise Capacity1Queue // defaults of queues
 }
 
 func (b *capacity1Reader) queues() error {
@@ -127,7 +127,7 @@ func (b *capacity1Reader) queues() error {
 	}
 	for _, p := range b.props.List {
 		name, setting, ok := splitQueue1(p.Name)
-		if _, known := b.at[name]; !ok || known || queueSettings1.of(setting) == unheard {
+		if _, known := b.at[name]; !ok || known || queueSettings1.of(setting) == unknownSetting {
 			continue
 		}
 		if err := add(name, p); err != nil {
@@ -140,7 +140,7 @@ func (b *capacity1Reader) queues() error {
 	return nil
 }
 
-// splitQueue1 takes the name of a queue's setting apart. Names of queues may have dots, names of settings have none.
+// splitQueue1 splits the name of a queue's setting. Names of queues may have dots, names of settings have none.
 func splitQueue1(name string) (queue, setting string, ok bool) {
 	rest, ok := strings.CutPrefix(name, queuePrefix1)
 	dot := strings.LastIndexByte(rest, '.')
@@ -177,7 +177,7 @@ func (b *capacity1Reader) queue(q *Capacity1Queue) {
 	b.double(key("capacity"), &q.Capacity, 1, 100)
 	q.MaxCapacity = -1
 	if b.double(key("maximum-capacity"), &q.MaxCapacity, -1, 100); q.MaxCapacity <= 0 {
-		q.MaxCapacity = -1 // as Hadoop takes it
+		q.MaxCapacity = -1 // as in Hadoop
 	}
 	q.MinimumUserLimitPercent = b.above0(key("minimum-user-limit-percent"), o.MinimumUserLimitPercent, 100)
 	q.UserLimitFactor = b.above0(key("user-limit-factor"), o.UserLimitFactor, maxFactor)
@@ -191,9 +191,9 @@ func (b *capacity1Reader) queue(q *Capacity1Queue) {
 	q.AcceptFactor = b.whole(key("init-accept-jobs-factor"), o.AcceptFactor, 1)
 }
 
-// above0 reads a number above 0 and at most most.
-func (b *capacity1Reader) above0(name string, otherwise, most float64) float64 {
-	b.double(name, &otherwise, 0, most)
+// above0 reads a number above 0 and at most hi.
+func (b *capacity1Reader) above0(name string, otherwise, hi float64) float64 {
+	b.double(name, &otherwise, 0, hi)
 	if otherwise == 0 {
 		p := b.props.Get(name)
 		b.fail(p.Pos.Errorf("%s is %s: it must be above 0", p.Name, shorten(p.Value)))
@@ -201,8 +201,8 @@ func (b *capacity1Reader) above0(name string, otherwise, most float64) float64 {
 	return otherwise
 }
 
-// shareRest gives queues without a capacity equal parts of what the others leave. It refuses capacities that together are more than the
-// cluster, or leave too little.
+// shareRest gives queues without a capacity equal parts of what the others leave. It rejects capacities that exceed the
+// cluster together, or leave too little.
 func (b *capacity1Reader) shareRest() error {
 	sum, without := 0.0, 0
 	last := b.c.Queues[0].Pos
@@ -244,7 +244,7 @@ func (b *capacity1Reader) checkMaxima() error {
 	return nil
 }
 
-// classify notes a setting that has no effect, or is not known at all.
+// classify notes a setting that is ignored or unknown.
 func (b *capacity1Reader) classify(p *Property) {
 	c := b.c
 	rest, ours := strings.CutPrefix(p.Name, Prefix1)
@@ -258,7 +258,7 @@ func (b *capacity1Reader) classify(p *Property) {
 	name, setting, ofQueue := splitQueue1(p.Name)
 	if ofQueue {
 		rest, table = setting, queueSettings1
-		if _, there := b.at[name]; !there && table.of(setting) != unheard {
+		if _, there := b.at[name]; !there && table.of(setting) != unknownSetting {
 			c.warn(p.Pos, "%s has no effect: there is no queue %s in %s", shorten(p.Name), shorten(name), queueNames1)
 			return
 		}
@@ -266,7 +266,7 @@ func (b *capacity1Reader) classify(p *Property) {
 	switch table.of(rest) {
 	case notModelled:
 		c.notModelled(p)
-	case unheard:
+	case unknownSetting:
 		c.unknown(p, rest, table)
 	}
 }

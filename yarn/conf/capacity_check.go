@@ -8,7 +8,7 @@ import (
 // sumTolerance is how far the percentages of siblings may be from 100.
 const sumTolerance = 0.05
 
-// check refuses trees that a ResourceManager would not start with.
+// check rejects trees that a ResourceManager would not start with.
 func (b *capacityReader) check(q *Queue) error {
 	if err := b.checkMaximum(q); err != nil {
 		return err

@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// meaning says what becomes of a setting.
+// meaning is how a setting is handled.
 type meaning uint8
 
 const (
-	unheard     meaning = iota
-	modelled            // acted on
-	leafOnly            // acted on in leaves; without effect on a parent
-	ifHeartbeat         // kept for engines with heartbeats
-	notModelled         // understood, no effect here
-	harmless            // nothing that changes who runs when
+	unknownSetting meaning = iota
+	modelled               // has an effect
+	leafOnly               // has an effect in leaves; ignored on a parent
+	ifHeartbeat            // for engines with heartbeats
+	notModelled            // known, ignored here
+	harmless               // does not affect scheduling
 )
 
-// settings are names by what becomes of them, with blanks between.
+// settings are names by meaning, separated by blanks.
 type settings map[meaning]string
 
-// Settings of a queue, without the queue's path. A name that ends in * stands for all that start so.
+// Settings of a queue, without the queue's path. A name that ends in * matches all with that prefix.
 var queueSettings = settings{
 	modelled: `queues capacity maximum-capacity state ordering-policy priority`,
 	leafOnly: `minimum-user-limit-percent user-limit-factor maximum-am-resource-percent maximum-applications default-application-priority
@@ -50,10 +50,10 @@ var schedulerSettings = settings{
 	harmless: `application.fail-fast user-metrics.enable`,
 }
 
-// Settings of yarn-site.xml that are read when they stand in the same file.
+// Settings of yarn-site.xml that are read if they are in the same file.
 var siteSettings = []string{"yarn.cluster.max-application-priority", "yarn.scheduler.minimum-allocation-mb", "yarn.scheduler.minimum-allocation-vcores"}
 
-// of says what becomes of a setting. No name is in two of the lists.
+// of is the meaning of a setting. No name is in two of the lists.
 func (t settings) of(name string) meaning {
 	for as, list := range t {
 		for known := range strings.FieldsSeq(list) {
@@ -62,10 +62,10 @@ func (t settings) of(name string) meaning {
 			}
 		}
 	}
-	return unheard
+	return unknownSetting
 }
 
-// names are those that stand for themselves only, sorted.
+// names are those without *, sorted.
 func (t settings) names() (all []string) {
 	for _, list := range t {
 		all = append(all, strings.Fields(list)...)
@@ -74,7 +74,7 @@ func (t settings) names() (all []string) {
 	return slices.DeleteFunc(all, func(name string) bool { return strings.HasSuffix(name, "*") })
 }
 
-// classify notes a setting that has no effect, or is not known at all.
+// classify notes a setting that is ignored or unknown.
 func (b *capacityReader) classify(p *Property) {
 	c := b.c
 	rest, ours := strings.CutPrefix(p.Name, Prefix)
@@ -93,7 +93,7 @@ func (b *capacityReader) classify(p *Property) {
 		c.HeartbeatOnly = note(c.HeartbeatOnly, p.String()+" is not modelled without node heartbeats")
 	case notModelled:
 		c.notModelled(p)
-	case unheard:
+	case unknownSetting:
 		c.unknown(p, rest, schedulerSettings)
 	}
 }
@@ -115,7 +115,7 @@ func (b *capacityReader) classifyQueue(p *Property, rest string) {
 		}
 	case notModelled:
 		b.c.notModelled(p)
-	case unheard:
+	case unknownSetting:
 		if len(b.c.Warnings) > maxNotes {
 			return
 		}
@@ -124,11 +124,11 @@ func (b *capacityReader) classifyQueue(p *Property, rest string) {
 				continue
 			}
 			dots++
-			if queueSettings.of(name[i+1:]) == unheard {
+			if queueSettings.of(name[i+1:]) == unknownSetting {
 				continue
 			}
 			var known []string
-			for _, k := range q.Children[:min(len(q.Children), 1000)] { // a guess is not worth more
+			for _, k := range q.Children[:min(len(q.Children), 1000)] { // enough for a guess
 				known = append(known, k.Name)
 			}
 			first, _, _ := strings.Cut(name, ".")

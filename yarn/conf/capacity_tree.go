@@ -74,7 +74,7 @@ func (b *capacityReader) children(q *Queue) error {
 	return nil
 }
 
-// settings reads what the file says of one queue.
+// settings reads the settings of one queue.
 func (b *capacityReader) settings(q *Queue) error {
 	key := func(s string) string { return Prefix + q.Path + "." + s }
 	v := values{b.props, nil}
@@ -135,7 +135,7 @@ func (b *capacityReader) state(q *Queue, p *Property) error {
 		if q.Stopped {
 			return p.Pos.Errorf("%s is RUNNING below a STOPPED queue", p.Name)
 		}
-	case "STOPPED", "DRAINING": // a draining queue takes no new application either, and at the start it is empty
+	case "STOPPED", "DRAINING": // a draining queue accepts no new application either, and at the start it is empty
 		q.Stopped = true
 	default:
 		return p.Pos.Errorf("%s is %q: want RUNNING or STOPPED", p.Name, shorten(p.Value))

@@ -8,7 +8,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// values reads typed settings and keeps the first error.
+// values parses typed settings and keeps the first error.
 type values struct {
 	props *Properties
 	err   error
@@ -20,7 +20,7 @@ func (v *values) fail(err error) {
 	}
 }
 
-func (v *values) whole(name string, otherwise, least int) int {
+func (v *values) whole(name string, otherwise, lo int) int {
 	p := v.props.Get(name)
 	if p == nil {
 		return otherwise
@@ -29,14 +29,14 @@ func (v *values) whole(name string, otherwise, least int) int {
 	switch {
 	case err != nil:
 		v.fail(p.Pos.Errorf("%s is %q, not a whole number", p.Name, shorten(p.Value)))
-	case int(n) < least:
-		v.fail(p.Pos.Errorf("%s is %d: it must be at least %d", p.Name, n, least))
+	case int(n) < lo:
+		v.fail(p.Pos.Errorf("%s is %d: it must be at least %d", p.Name, n, lo))
 	}
 	return int(n)
 }
 
-// float reads a number from least to most that Hadoop holds in so many bits; what is not set stays.
-func (v *values) float(name string, bits int, into *float64, least, most float64) {
+// float parses a number from lo to hi that Hadoop holds in so many bits; if it is not set, into is unchanged.
+func (v *values) float(name string, bits int, into *float64, lo, hi float64) {
 	p := v.props.Get(name)
 	if p == nil {
 		return
@@ -47,20 +47,20 @@ func (v *values) float(name string, bits int, into *float64, least, most float64
 		v.fail(p.Pos.Errorf("%s is %q: write the percentage without the sign", p.Name, shorten(p.Value)))
 	case err != nil:
 		v.fail(p.Pos.Errorf("%s is %q, not a number", p.Name, shorten(p.Value)))
-	case f < least || f > most:
-		v.fail(p.Pos.Errorf("%s is %s: it must be between %v and %v", p.Name, shorten(p.Value), least, most))
+	case f < lo || f > hi:
+		v.fail(p.Pos.Errorf("%s is %s: it must be between %v and %v", p.Name, shorten(p.Value), lo, hi))
 	default:
 		*into = f
 	}
 }
 
-func (v *values) double(name string, into *float64, least, most float64) {
-	v.float(name, 64, into, least, most)
+func (v *values) double(name string, into *float64, lo, hi float64) {
+	v.float(name, 64, into, lo, hi)
 }
 
-func (v *values) number(name string, otherwise float32, least, most float64) float32 {
+func (v *values) number(name string, otherwise float32, lo, hi float64) float32 {
 	f := float64(otherwise)
-	v.float(name, 32, &f, least, most)
+	v.float(name, 32, &f, lo, hi)
 	return float32(f)
 }
 
@@ -87,7 +87,7 @@ func parseFloat(s string, bits int) (float64, error) {
 	return f, nil
 }
 
-// share reads a capacity: 40, 3w or [memory=20480,vcores=10].
+// share parses a capacity: 40, 3w or [memory=20480,vcores=10].
 func (b *capacityReader) share(p *Property) (QueueShare, error) {
 	if strings.HasPrefix(p.Value, "[") {
 		room, err := b.absolute(p)
@@ -116,7 +116,7 @@ func (b *capacityReader) share(p *Property) (QueueShare, error) {
 	return s, nil
 }
 
-// maximum reads a maximum capacity: 80, -1 (as none) or an absolute amount.
+// maximum parses a maximum capacity: 80, -1 (none) or an absolute amount.
 func (b *capacityReader) maximum(p *Property) (QueueShare, error) {
 	if f, err := parseFloat(p.Value, 32); err == nil && f == -1 {
 		return QueueShare{}, nil
@@ -131,7 +131,7 @@ func (b *capacityReader) maximum(p *Property) (QueueShare, error) {
 	return s, err
 }
 
-// absolute reads [memory=20480,vcores=10]; memory may carry a unit.
+// absolute parses [memory=20480,vcores=10]; memory may have a unit.
 func (b *capacityReader) absolute(p *Property) (unit.Resources, error) {
 	var r unit.Resources
 	inner, ok := strings.CutSuffix(strings.TrimPrefix(p.Value, "["), "]")

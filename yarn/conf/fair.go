@@ -17,11 +17,11 @@ type Fair struct {
 	// UserMaxApps limits the running jobs of each user named; UserMaxAppsDefault those of the others.
 	UserMaxApps        map[string]int
 	UserMaxAppsDefault int
-	Placement          []FairRule // how a job finds its queue, first answer wins; empty: Hadoop's default rules
-	// Default is what a queue has that the file does not name.
+	Placement          []FairRule // how a job finds its queue, first match wins; empty: Hadoop's default rules
+	// Default holds the defaults of queues that the file does not name.
 	Default FairQueue
-	// NotModelled lists what the file says and nobody acts on, each with its place. Those that are in Preemption too have an
-	// effect where containers can be taken away: in the schedulers of policy/rm.
+	// NotModelled lists the ignored settings, each with its position. Those that are in Preemption too have an
+	// effect in schedulers with preemption: those of policy/rm.
 	NotModelled []string
 	Preemption  []string
 }
@@ -47,24 +47,24 @@ type FairQueue struct {
 	Policy     string  // fair, drf or fifo
 	Children   []*FairQueue
 
-	// After this long below its minimum or fair share, the queue may have containers taken from others; negative: as the queue
-	// above it says. The root has Never where the file says nothing.
+	// After this long below its minimum or fair share, the queue may preempt others; negative: inherited from the
+	// parent. The root has Never by default.
 	MinShareTimeout, FairShareTimeout unit.Time
-	FairShareThreshold                float64 // the part of the fair share that counts; negative: as the queue above it says
-	KeepContainers                    bool    // nothing is taken from this queue, nor from those inside it
+	FairShareThreshold                float64 // the part of the fair share that counts; negative: inherited
+	KeepContainers                    bool    // neither this queue nor its descendants are preempted
 }
 
 // FairRule is one rule of queuePlacementPolicy.
 type FairRule struct {
 	Name   string // specified, user, default or reject
-	Create bool   // may make a queue that the file does not name
+	Create bool   // may create a queue that the file does not name
 	Queue  string // of default
 }
 
-// Unlimited stands for a number of jobs without limit.
+// Unlimited means no limit on the number of jobs.
 const Unlimited = math.MaxInt32
 
-// ReadFair reads a fair-scheduler.xml. The name is used in errors and warnings.
+// ReadFair parses a fair-scheduler.xml. The name is used in errors and warnings.
 func ReadFair(r io.Reader, name string) (*Fair, error) {
 	top, err := ReadXML(r, name)
 	if err != nil {
@@ -91,10 +91,10 @@ func (f *fairReader) warn(e *Element, text string) {
 	f.NotModelled = note(f.NotModelled, e.Pos().String()+": "+text)
 }
 
-// top reads defaults first: they hold for queues wherever they stand in the file.
+// top reads defaults first: they apply to queues anywhere in the file.
 func (f *fairReader) top(top *Element) error {
 	var queues []*Element
-	patience := preemption{minShare: unit.Never, fairShare: unit.Never, threshold: 0.5}
+	timeouts := preemption{minShare: unit.Never, fairShare: unit.Never, threshold: 0.5}
 	for _, e := range top.Children {
 		var err error
 		switch e.Name {
@@ -115,7 +115,7 @@ func (f *fairReader) top(top *Element) error {
 		case "queuePlacementPolicy":
 			err = f.placement(e)
 		default:
-			err = f.patience(e, &patience)
+			err = f.preemptionDefaults(e, &timeouts)
 		}
 		if err != nil {
 			return err
@@ -123,7 +123,7 @@ func (f *fairReader) top(top *Element) error {
 	}
 	root := f.Default
 	root.Name, root.Pos, root.Parent, root.MaxApps, root.MaxAMShare, root.Max = "root", top.Pos(), true, Unlimited, -1, WholeShare()
-	root.MinShareTimeout, root.FairShareTimeout, root.FairShareThreshold = patience.minShare, patience.fairShare, patience.threshold
+	root.MinShareTimeout, root.FairShareTimeout, root.FairShareThreshold = timeouts.minShare, timeouts.fairShare, timeouts.threshold
 	f.Root = &root
 	for _, e := range queues {
 		name, _ := e.Attr("name")
@@ -141,7 +141,7 @@ func (f *fairReader) top(top *Element) error {
 	return nil
 }
 
-// other warns of an element that is read and has no effect.
+// other warns of an element that is ignored.
 func (f *fairReader) other(e *Element, words []string) {
 	if why, ok := fairInert[e.Name]; ok {
 		f.warn(e, "<"+e.Name+"> has no effect: "+why)
@@ -327,7 +327,7 @@ func count(e *Element) (int, error) {
 	return min(v, Unlimited), nil
 }
 
-// amShare reads a share; Hadoop takes what is above 1 for 1 and -1 for no limit.
+// amShare parses a share; Hadoop takes values above 1 as 1, and -1 as no limit.
 func amShare(e *Element) (float64, error) {
 	v, err := strconv.ParseFloat(e.Value(), 64)
 	if err != nil || !(v >= 0 || v == -1) {
@@ -336,7 +336,7 @@ func amShare(e *Element) (float64, error) {
 	return min(v, 1), nil
 }
 
-// Settings of a queue that are read and have no effect, and why.
+// Ignored settings of a queue, and why.
 var fairInert = func() map[string]string {
 	why := map[string]string{}
 	for reason, names := range map[string]string{

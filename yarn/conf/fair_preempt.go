@@ -7,15 +7,15 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// preemption is what the file says for the root queue, and so for all that say nothing themselves.
+// preemption holds the settings of the root queue, which are the defaults of all others.
 type preemption struct {
 	minShare, fairShare unit.Time
 	threshold           float64
-	named               bool // defaultFairSharePreemptionTimeout was there: its older name does not count
+	named               bool // defaultFairSharePreemptionTimeout was given: it overrides its older name
 }
 
-// patience reads an element at the top of the file that may concern preemption.
-func (f *fairReader) patience(e *Element, p *preemption) (err error) {
+// preemptionDefaults reads a top-level element that may concern preemption.
+func (f *fairReader) preemptionDefaults(e *Element, p *preemption) (err error) {
 	switch e.Name {
 	case "defaultMinSharePreemptionTimeout":
 		p.minShare, err = f.seconds(e)
@@ -35,7 +35,7 @@ func (f *fairReader) patience(e *Element, p *preemption) (err error) {
 	return err
 }
 
-// preempts notes an element that has an effect only where containers can be taken away.
+// preempts notes an element that has an effect only with preemption.
 func (f *fairReader) preempts(e *Element) {
 	f.other(e, nil)
 	f.Preemption = append(f.Preemption, f.NotModelled[len(f.NotModelled)-1])
@@ -53,7 +53,7 @@ func (f *fairReader) seconds(e *Element) (unit.Time, error) {
 	return unit.Time(max(v, 0)) * unit.Second, nil
 }
 
-// part reads a number that Hadoop cuts to what lies between 0 and 1.
+// part parses a number that Hadoop clamps to 0 to 1.
 func (f *fairReader) part(e *Element) (float64, error) {
 	f.preempts(e)
 	v, err := strconv.ParseFloat(e.Value(), 32)

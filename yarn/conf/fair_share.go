@@ -15,13 +15,13 @@ type Share struct {
 	Cores   float64 // vcores, or percent of the cluster's vcores
 }
 
-// most is the largest amount; far below overflow when shares are summed.
-const most = 1 << 50
+// maxAmount is the max amount; far below overflow when shares are summed.
+const maxAmount = 1 << 50
 
-// WholeShare is no limit: the most that can be written.
-func WholeShare() Share { return Share{Mem: most, Cores: most} }
+// WholeShare means no limit: the max amount.
+func WholeShare() Share { return Share{Mem: maxAmount, Cores: maxAmount} }
 
-// Of is the share of a cluster. 29 % of 100 are 28: Hadoop multiplies by 29/100, which is a little less than 0.29.
+// Of is the share of a cluster. 29 % of 100 is 28: Hadoop multiplies by 29/100, which is slightly less than 0.29.
 func (s Share) Of(total unit.Resources) unit.Resources {
 	if !s.Percent {
 		return unit.Resources{Mem: int64(s.Mem), Cores: int64(s.Cores)}
@@ -29,11 +29,11 @@ func (s Share) Of(total unit.Resources) unit.Resources {
 	return unit.Resources{Mem: cut(float64(total.Mem) * (s.Mem / 100)), Cores: cut(float64(total.Cores) * (s.Cores / 100))}
 }
 
-func cut(v float64) int64 { return int64(min(v, most)) }
+func cut(v float64) int64 { return int64(min(v, maxAmount)) }
 
-// share reads the three ways to write resources: "1024 mb, 1 vcores"; "50%" or "50% memory, 20% cpu"; and
-// "memory-mb=1024, vcores=1" or "memory-mb=50%, vcores=20%". In the last, what is not named is 0 for a minimum and
-// without limit for a maximum.
+// share parses the three notations of resources: "1024 mb, 1 vcores"; "50%" or "50% memory, 20% cpu"; and
+// "memory-mb=1024, vcores=1" or "memory-mb=50%, vcores=20%". In the last, an omitted resource is 0 for a minimum and
+// unlimited for a maximum.
 func (f *fairReader) share(e *Element, maximum bool) (Share, error) {
 	text := strings.ToLower(e.Value())
 	bad := func(why string) (Share, error) {
@@ -91,7 +91,7 @@ func (f *fairReader) share(e *Element, maximum bool) (Share, error) {
 	return s, nil
 }
 
-// cutUnit takes a unit off the end, with any space inside it ("50 % memory").
+// cutUnit cuts off a trailing unit, with any space inside it ("50 % memory").
 func cutUnit(s, u string) (string, bool) {
 	for _, word := range []string{u[strings.IndexByte(u, ' ')+1:], "%"} {
 		if word == "%" && u[0] != '%' {
@@ -139,11 +139,11 @@ func (f *fairReader) newShare(e *Element, text string, maximum bool, bad func(st
 	return s, nil
 }
 
-// amount reads a number that is not negative. Parts of a MiB or of a vcore are cut off, as Hadoop does, by Share.Of.
+// amount parses a non-negative number. Fractions of a MiB or of a vcore are cut off, as in Hadoop, by Share.Of.
 func amount(s string) (float64, bool) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err != nil || !(v >= 0) || math.IsInf(v, 0) {
 		return 0, false
 	}
-	return min(v, most), true
+	return min(v, maxAmount), true
 }

@@ -42,7 +42,7 @@ func TestReadFair(t *testing.T) {
 					Max: Share{Percent: true, Mem: 90, Cores: 50}, MaxApps: 7, MaxAMShare: -1, Policy: "drf",
 					Children: []*FairQueue{{Name: "root.prod.etl", Pos: at(19), Weight: 1, Min: Share{Mem: 4096, Cores: 3},
 						Max: Share{Percent: true, Mem: 50, Cores: 100}, MaxApps: 40, MaxAMShare: 0.4, Policy: "fifo"}}},
-				{Name: "root.adhoc", Pos: at(25), Parent: true, Weight: 1, Max: Share{Mem: most, Cores: 8},
+				{Name: "root.adhoc", Pos: at(25), Parent: true, Weight: 1, Max: Share{Mem: maxAmount, Cores: 8},
 					MaxChild: &Share{Mem: 2048.7, Cores: 2}, MaxApps: 40, MaxAMShare: 1, Policy: "drf"},
 			}},
 		NotModelled: []string{

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Limits on what is taken for a configuration file. They are far above anything an operator writes by hand and keep a
-// damaged or hostile file from eating the machine.
+// Limits on configuration files. They are far above anything an operator writes by hand and keep a
+// damaged or hostile file from exhausting the machine.
 const (
 	MaxFile     = 16 << 20  // bytes
 	MaxDepth    = 64        // nested elements
@@ -18,7 +18,7 @@ const (
 	maxTag      = 64 << 10  // bytes of one tag: its attributes are all in memory at once
 )
 
-// Pos is a place in a file.
+// Pos is a position in a file.
 type Pos struct {
 	File string
 	Line int // from 1
@@ -26,7 +26,7 @@ type Pos struct {
 
 func (p Pos) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 
-// Error is a complaint about one place in a file.
+// Error is an error at a position in a file.
 type Error struct {
 	Pos  Pos
 	Text string
@@ -39,23 +39,23 @@ func (p Pos) Errorf(format string, args ...any) error {
 	return &Error{Pos: p, Text: fmt.Sprintf(format, args...)}
 }
 
-// Element is one XML element with its place. Names are without name space.
+// Element is one XML element with its position. Names are without namespace.
 type Element struct {
 	Name     string
 	Attrs    []xml.Attr
-	Text     string // all character data directly inside, comments left out, not trimmed; "" when only space
+	Text     string // all character data directly inside, without comments, not trimmed; "" if only space
 	Children []*Element
 	Line     int // where the start tag begins
 	file     *string
 }
 
-// Pos is where the element's start tag begins.
+// Pos is the position of the element's start tag.
 func (e *Element) Pos() Pos { return Pos{File: *e.file, Line: e.Line} }
 
-// Value is the element's text without the space around it.
+// Value is the element's text, trimmed.
 func (e *Element) Value() string { return strings.TrimSpace(e.Text) }
 
-// Attr is the value of an attribute, without the space around it.
+// Attr is the value of an attribute, trimmed.
 func (e *Element) Attr(name string) (value string, ok bool) {
 	for _, a := range e.Attrs {
 		if a.Name.Local == name {
@@ -65,7 +65,7 @@ func (e *Element) Attr(name string) (value string, ok bool) {
 	return "", false
 }
 
-// ReadXML reads a whole XML file into a tree of elements that know their lines. The name is used in errors only.
+// ReadXML parses a whole XML file into a tree of elements that know their lines. The name is used in errors only.
 func ReadXML(r io.Reader, name string) (*Element, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxFile+1))
 	if err != nil {
@@ -105,7 +105,7 @@ func ReadXML(r io.Reader, name string) (*Element, error) {
 	return b.root, nil
 }
 
-// longTag refuses a file with a tag too long to be meant. Comments and the like may be of any length.
+// longTag rejects a file with an excessively long tag. Comments and the like may be of any length.
 func longTag(data []byte, name string) error {
 	for at := 0; ; {
 		i := bytes.IndexByte(data[at:], '<')

@@ -14,7 +14,7 @@ import (
 // Property is one setting of a Hadoop configuration file.
 type Property struct {
 	Name  string
-	Value string // with ${variables} put in, without the space around it
+	Value string // with ${variables} substituted, trimmed
 	Final bool
 	Pos   Pos // of <property>
 }
@@ -27,7 +27,7 @@ func (p *Property) String() string {
 // Properties is the content of a file in the form <configuration><property><name/><value/>.
 type Properties struct {
 	File   string
-	List   []*Property // in file order, one entry a name
+	List   []*Property // in file order, one entry per name
 	byName map[string]*Property
 	grown  int // bytes that ${variables} have added
 	Remarks
@@ -36,14 +36,14 @@ type Properties struct {
 // Get returns a setting, or nil.
 func (p *Properties) Get(name string) *Property { return p.byName[name] }
 
-// Hadoop gives up after so many substitutions in one value.
+// Hadoop's limit on substitutions in one value.
 const maxSubstitutions = 20
 
-// maxGrowth bounds what ${variables} add to the values of a file, all together.
+// maxGrowth bounds what ${variables} add to the values of a file, in total.
 const maxGrowth = 1 << 20
 
-// ReadProperties reads a Hadoop configuration file. A name given twice has its last value, unless an earlier one is
-// final; both cases are warned of.
+// ReadProperties parses a Hadoop configuration file. The last value of a name wins, unless an earlier one is
+// final; both cases give a warning.
 func ReadProperties(r io.Reader, name string) (*Properties, error) {
 	root, err := ReadXML(r, name)
 	if err != nil {
@@ -64,10 +64,10 @@ func ReadProperties(r io.Reader, name string) (*Properties, error) {
 	return p, nil
 }
 
-// Remarks are what a reader has to say about a file.
+// Remarks are a reader's messages about a file.
 type Remarks struct {
-	Warnings    []string // about the file itself: settings given twice, queues that are not in the tree, names unheard of
-	NotModelled []string // settings that were read, and understood, and have no effect anywhere in this project
+	Warnings    []string // about the file itself: duplicate settings, queues that are not in the tree, unknown names
+	NotModelled []string // known settings that are ignored throughout this project
 }
 
 func (r *Remarks) warn(pos Pos, format string, args ...any) {
@@ -80,12 +80,12 @@ func (r *Remarks) notModelled(p *Property) {
 
 // unknown warns of a setting that is not in the table under its name without prefixes.
 func (r *Remarks) unknown(p *Property, name string, table settings) {
-	if len(r.Warnings) <= maxNotes { // finding what was meant takes time
+	if len(r.Warnings) <= maxNotes { // finding a suggestion takes time
 		r.warn(p.Pos, "%s is not a known setting%s", shorten(p.Name), didYouMean(name, table.names()))
 	}
 }
 
-// maxNotes bounds each list of warnings: nobody reads more, and a damaged file could make millions.
+// maxNotes bounds each list of warnings: nobody reads more, and a damaged file could cause millions.
 const maxNotes = 1000
 
 func note(list []string, text string) []string {
@@ -109,7 +109,7 @@ func (p *Properties) collect(root *Element) error {
 			if x != nil {
 				p.add(x)
 			}
-		case "configuration": // Hadoop reads nested ones as if they were not there
+		case "configuration": // Hadoop flattens nested ones
 			if err := p.collect(e); err != nil {
 				return err
 			}
@@ -173,8 +173,8 @@ func (p *Properties) add(x *Property) {
 	*old = *x
 }
 
-// substitute puts the values of other properties in place of ${name}, from the left, as Hadoop does. What is not set in the
-// file (environment, Java properties) stays as it stands.
+// substitute replaces ${name} by the values of other properties, from the left, as Hadoop does. What is not set in the
+// file (environment, Java properties) stays as it is.
 func (p *Properties) substitute(x *Property) error {
 	from := 0
 	warned := false
@@ -204,7 +204,7 @@ func (p *Properties) substitute(x *Property) error {
 	}
 }
 
-// findVariable finds the next ${name} at or after from; names hold no space, $ or }.
+// findVariable finds the next ${name} at or after from; names contain no space, $ or }.
 func findVariable(s string, from int) (at, end int) {
 	for from < len(s) {
 		i := strings.Index(s[from:], "${")
@@ -221,7 +221,7 @@ func findVariable(s string, from int) (at, end int) {
 	return -1, -1
 }
 
-// shorten keeps a quoted value to a line.
+// shorten truncates a quoted value to a line.
 func shorten(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if r := []rune(s); len(r) > 60 {
@@ -238,7 +238,7 @@ func didYouMean(written string, known []string) string {
 	return ""
 }
 
-// near says whether written is probably a slip for name.
+// near reports whether written is probably a typo for name.
 func near(written, name string) bool {
 	_, ok := suggest.Closest(written, []string{name})
 	return ok
@@ -250,7 +250,7 @@ func WriteProperties(w io.Writer, list []Property) error {
 	var b bytes.Buffer
 	b.WriteString("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<configuration>\n")
 	for _, p := range list {
-		b.WriteString("  <property><name>") // one line each: such files are changed by people and by sed
+		b.WriteString("  <property><name>") // one line each: such files are edited by people and by sed
 		escape(&b, p.Name)
 		b.WriteString("</name><value>")
 		escape(&b, p.Value)
@@ -261,4 +261,4 @@ func WriteProperties(w io.Writer, list []Property) error {
 	return err
 }
 
-func escape(b *bytes.Buffer, s string) { _ = xml.EscapeText(b, []byte(s)) } // a buffer does not fail
+func escape(b *bytes.Buffer, s string) { _ = xml.EscapeText(b, []byte(s)) } // writing to a buffer does not fail

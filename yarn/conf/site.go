@@ -6,7 +6,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Site is what a yarn-site.xml says to the schedulers, and how often the parts of the cluster talk.
+// Site is what a yarn-site.xml tells the schedulers, and how often the parts of the cluster communicate.
 type Site struct {
 	MinAllocation, MaxAllocation unit.Resources
 	Increment                    unit.Resources // FairScheduler: step that sizes are rounded to
@@ -45,7 +45,7 @@ type FairSite struct {
 	ReservationMultiple float64 // yarn.scheduler.reservation-threshold.increment-multiple
 }
 
-// DefaultSite is a yarn-site.xml that says nothing.
+// DefaultSite is an empty yarn-site.xml.
 func DefaultSite() Site {
 	return Site{
 		MinAllocation: unit.Resources{Mem: 1024, Cores: 1}, MaxAllocation: unit.Resources{Mem: 8192, Cores: 4},
@@ -61,7 +61,7 @@ func DefaultSite() Site {
 	}
 }
 
-// ReadSite reads a yarn-site.xml. The name is used in errors.
+// ReadSite parses a yarn-site.xml. The name is used in errors.
 func ReadSite(r io.Reader, name string) (Site, error) {
 	props, err := ReadProperties(r, name)
 	if err != nil {

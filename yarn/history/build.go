@@ -9,7 +9,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/jhist"
 )
 
-// Jobs are built with times since 1970; when the workload is put together they are counted from its first submission.
+// Jobs are built with times since 1970; when the workload is assembled they are counted from its first submission.
 
 const (
 	// listTasks is the number of tasks above which a stage's lengths are a table of tableSteps+1 quantiles.
@@ -21,15 +21,15 @@ const (
 	defaultSlowStart = 0.05
 )
 
-// builder makes jobs of what was read. It only reads what it holds, so several goroutines may use it.
+// builder makes jobs of what was read. It is read-only, so several goroutines may use it.
 type builder struct {
 	names *names
-	am    unit.Resources // of jobs that do not say; zero: Hadoop's default
+	am    unit.Resources // of jobs where it is unknown; zero: Hadoop's default
 	site  conf.Site
-	fair  bool // the FairScheduler, which rounds by its own setting
+	fair  bool // the FairScheduler, which has its own rounding setting
 }
 
-// observed is how an application really ended, from its submission on.
+// observed is how an application actually ended, relative to its submission.
 func observed(submit, finish unit.Time, status string) *workload.Observed {
 	if status == "SUCCEEDED" {
 		status = "SUCCESS"
@@ -40,7 +40,7 @@ func observed(submit, finish unit.Time, status string) *workload.Observed {
 func instant(ms jhist.Millis) unit.Time { return unit.Time(ms) * unit.Millisecond }
 
 // mapReduce makes a job of a history file, its configuration and what the ResourceManager knows (both may be nil). It returns nil for a
-// job that cannot be played.
+// job that cannot be simulated.
 func (b *builder) mapReduce(h *jhist.Job, conf jobConf, app *app, t *tally) *workload.Job {
 	if h.Submit == 0 {
 		t.NoTasks++
@@ -61,8 +61,8 @@ func (b *builder) mapReduce(h *jhist.Job, conf jobConf, app *app, t *tally) *wor
 	}
 	j.AM.Mem = cmp.Or(j.AM.Mem, b.am.Mem, defaultAMMem)
 	j.AM.Cores = cmp.Or(j.AM.Cores, b.am.Cores, 1)
-	// An application's life is counted from its submission: that its AM has to be given a container and started first is
-	// part of what a simulated YARN does too.
+	// An application's life is counted from its submission: a simulated YARN, too, first has to allocate and start its
+	// AM.
 	j.Observed = observed(j.Submit, instant(h.Finish), h.Status)
 	if h.Uber {
 		if !b.uber(j, h) {
@@ -105,7 +105,7 @@ func (b *builder) stages(j *workload.Job, h *jhist.Job, conf jobConf, t *tally) 
 	c := &h.Totals
 	ask := func(kind string, mem, cores, millis int64) unit.Resources {
 		r := conf.task(kind)
-		if millis > 0 && mem > 0 { // what the job itself counted
+		if millis > 0 && mem > 0 { // from the job's own counters
 			r.Mem = (mem + millis/2) / millis
 			if cores > 0 {
 				r.Cores = max((cores+millis/2)/millis, 1)
@@ -154,7 +154,7 @@ func (b *builder) stages(j *workload.Job, h *jhist.Job, conf jobConf, t *tally) 
 
 type bytesMoved struct{ read, written, shuffled int64 }
 
-// sum is what the job moved, by its totals or, when it did not end well, by its attempts.
+// sum is the data that the job moved, by its totals or, if it did not succeed, by its attempts.
 func sum(h *jhist.Job) bytesMoved {
 	m := bytesMoved{h.Totals.HDFSRead, h.Totals.HDFSWritten, h.Totals.Shuffled}
 	if h.Status == "SUCCEEDED" {
@@ -170,7 +170,7 @@ func sum(h *jhist.Job) bytesMoved {
 	return m
 }
 
-// count notes how the job and its attempts ended.
+// count records how the job and its attempts ended.
 func (b *builder) count(h *jhist.Job, conf jobConf, t *tally) {
 	t.MapReduce++
 	t.ended(h.Status)

@@ -8,13 +8,13 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/jhist"
 )
 
-// Calibration is what the history tells of the cluster's own delays: medians, zero where it tells nothing. The names are those of
+// Calibration is what the history shows of the cluster's own delays: medians, zero where unknown. The names are those of
 // the simulated YARN's Timing.
 type Calibration struct {
 	AMStart        unit.Time // launch of the AM's container to its registration
 	AMSamples      int
-	AMFrom         string    // where it comes from, in words
-	ContainerStart unit.Time // from the AM's hearing of a container to the launch that begins its task's length
+	AMFrom         string    // its source, in words
+	ContainerStart unit.Time // from the AM's notification of a container to the launch at which its task's length starts
 	ContainerExit  unit.Time // from a task's end to the end of its container
 	ExitSamples    int
 	Commit         unit.Time // end of the last task to the end of the job
@@ -22,20 +22,20 @@ type Calibration struct {
 }
 
 const (
-	// startCall is the least that an AM's call to start a container on a node takes. Hadoop's history does not hold it; this is
+	// startCall is the min duration of an AM's call to start a container on a node. Hadoop's history does not have it; this is
 	// what a quiet cluster takes.
 	startCall = 60 * unit.Millisecond
-	// hearing is the mean time from a container's allocation to its AM's hearing of it: half of an AM's heartbeat
+	// notifyDelay is the mean time from a container's allocation until its AM is notified: half of an AM's heartbeat
 	// (yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms, 1000).
-	hearing = 500 // ms
+	notifyDelay = 500 // ms
 	// linger is how long an AM's container stays after its application has ended for the ResourceManager: MRAppMaster sleeps for
 	// 5 s, then stops its services and its process.
 	linger = 6000 // ms
-	// settled is how long after an application's end the ResourceManager's sums are taken to be whole.
+	// settled is how long after an application's end the ResourceManager's sums are considered complete.
 	settled = 15_000 // ms
 )
 
-// learn takes samples of the delays from one job.
+// learn samples the delays of one job.
 func learn(h *jhist.Job, a *app, j *workload.Job, t *tally) {
 	if h.Status != "SUCCEEDED" || h.Uber || len(h.AMs) > 1 {
 		return
@@ -68,7 +68,7 @@ func learn(h *jhist.Job, a *app, j *workload.Job, t *tally) {
 	if last > 0 && h.Finish >= last {
 		sample(&s.Commit, int64(h.Finish-last))
 	}
-	// What the ResourceManager counted beyond the tasks and the AM is what containers are held besides.
+	// What the ResourceManager counted beyond the tasks and the AM is the containers' overhead.
 	if a == nil || a.Launch == 0 || a.Finished == 0 || containers == 0 || a.seen-a.Finished < settled {
 		return
 	}
@@ -103,13 +103,13 @@ func calibrate(s *samples) Calibration {
 		c.AMFrom = "from submission to the job's being ready, lower decile: how long it takes when nothing has to be waited for"
 	}
 	if len(s.Overhead) > 0 {
-		half := max(ms(quantile(s.Overhead, 0.5)-hearing), 0) / 2
+		half := max(ms(quantile(s.Overhead, 0.5)-notifyDelay), 0) / 2
 		c.ContainerStart, c.ContainerExit = max(half, startCall), half
 	}
 	return c
 }
 
-// quantile returns a value of the list; 0 of an empty one.
+// quantile returns a value of the list; 0 for an empty one.
 func quantile(list []int64, q float64) int64 {
 	if len(list) == 0 {
 		return 0

@@ -1,28 +1,28 @@
-// Package history turns what a YARN cluster remembers into a workload that can be played again.
+// Package history turns the history of a YARN cluster into a workload that can be simulated.
 //
-// Four sources are read, as far as they are given: the job history files of MapReduce (in a local folder or behind WebHDFS:
-// one file holds all of a job, see yarn/jhist), the JobHistoryServer (its list, and its answers about single jobs where a
+// It reads up to four sources: the job history files of MapReduce (in a local folder or through WebHDFS:
+// one file holds all of a job, see yarn/jhist), the JobHistoryServer (its list, and its data on single jobs where a
 // file cannot be read), and the ResourceManager (what it knows of applications of other kinds, the nodes, the queues and
 // the settings).
 //
-// # What becomes of a job
+// # Jobs
 //
 // A MapReduce job has a map and a reduce stage. A task's length is that of its successful attempt, from the launch of its
-// container (so the start of its process is in it) to its end. A reduce that was started while maps still ran has waited for
-// them; the simulator does that waiting anew, so only what the reduce did after the job's last map counts, and at least what
-// it did after its own shuffle. Container sizes are those of the job's own counters (memory times time over time) or of its
-// configuration. Where a task's input lay is kept by host name. An application of another kind, of which the
-// ResourceManager tells its memory-seconds and vcore-seconds, is as many containers as it held on average, of at most two
-// sizes, which hold exactly those.
+// container (so it includes the start of its process) to its end. A reduce that was started while maps still ran has waited for
+// them; the simulator repeats that waiting, so only what the reduce did after the job's last map counts, and at least what
+// it did after its own shuffle. Container sizes come from the job's own counters (memory times time over time) or its
+// configuration. The locations of a task's input are kept by host name. An application of another kind, of which the
+// ResourceManager knows only memory-seconds and vcore-seconds, becomes as many containers as it held on average, of at most two
+// sizes, which hold exactly those totals.
 //
-// # Calls again
+// # Incremental imports
 //
-// Jobs are written in parts into the folder .import beside the output, each renamed into place when whole. The parts are the
-// memory of what is known: a call after a kill goes on where the last part ended, and a later call fetches only what is new. At
-// the end of each call all parts are merged into the workload file, in the order of submission. Nothing is there twice, because a job
-// is known by its cluster's start and its number, whichever source it comes from.
+// Jobs are written in parts into the folder .import beside the output, each renamed into place when complete. The parts are the
+// record of what is known: a call after a kill resumes where the last part ended, and a later call fetches only what is new. At
+// the end of each call all parts are merged into the workload file, in the order of submission. There are no duplicates, because a job
+// is identified by its cluster's start time and its number, whichever source it comes from.
 //
-// Memory holds one part, a few files in flight and the numbers of known jobs.
+// Memory holds one part, a few files in flight and the ids of known jobs.
 package history
 
 import (
@@ -41,42 +41,42 @@ import (
 // Options say what to import, and where to.
 type Options struct {
 	Client  *rest.Client // nil: only Files are read
-	RM      bool         // ask the ResourceManager
-	History bool         // ask the JobHistoryServer
-	Files   Folder       // where history files lie; nil: ask the JobHistoryServer for every job
+	RM      bool         // query the ResourceManager
+	History bool         // query the JobHistoryServer
+	Files   Folder       // folder of history files; nil: query the JobHistoryServer for every job
 
-	Since   time.Time // applications that finished at this instant or later; zero: all
+	Since   time.Time // applications that finished at this time or later; zero: all
 	Until   time.Time // and no later than this; zero: until now
-	Running bool      // those that run now too, with what they held so far
+	Running bool      // also those that run now, with what they have held so far
 	Now     time.Time
 
-	Dir      string // of all that is written
+	Dir      string // of all output
 	Jobs     string // name of the workload file in Dir
 	Parallel int    // history files read at a time; 0: 4
 	NoConf   bool   // do not read the jobs' own configurations (some 300 KB each)
 
 	Anonymise bool
-	Salt      string // "": drawn once, and kept beside the parts
+	Salt      string // "": drawn once, and stored beside the parts
 
 	Tool     string                            // version of the program, for the file
 	Source   string                            // what it is imported from, in words, for the file
-	Progress func(done float64, detail string) // may be nil; done is negative when nobody knows
+	Progress func(done float64, detail string) // may be nil; done is negative if unknown
 }
 
-// Summary says what came of an import.
+// Summary is the outcome of an import.
 type Summary struct {
-	Jobs, New   int64 // in the file; of them, new in this call
+	Jobs, New   int64 // in the file; those new in this call
 	Tasks       int64
 	Span        unit.Time // from the first to the last submission
-	Files       []string  // what was written, beginning with the workload
-	Kept        []string  // what was there and was left as it is, because somebody had changed it
-	Scenario    bool      // nodes and queues are among them: the folder can be simulated
+	Files       []string  // files written, starting with the workload
+	Kept        []string  // existing files left alone because somebody had changed them
+	Scenario    bool      // they include nodes and queues: the folder can be simulated
 	Notes       []workload.Note
 	Assumptions []string
 	Calibration Calibration
 }
 
-// Run imports. After an error or an end of ctx what was read so far is kept, and another call goes on from there.
+// Run imports. After an error or the end of ctx what was read so far is kept, and another call resumes from there.
 func Run(ctx context.Context, o Options) (*Summary, error) {
 	o.Parallel = unit.Positive(o.Parallel, 4)
 	if o.Now.IsZero() {

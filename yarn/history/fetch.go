@@ -20,15 +20,15 @@ type importer struct {
 	build builder
 	apps  map[key]*app // that have ended
 	site  site
-	said  workload.Notes // of this call only: what could not be had now
+	said  workload.Notes // of this call only: what is unavailable now
 	new   int64
 
 	running    map[key]*app
-	unfinished workload.Slice // jobs of those that run. The store does not hold them: the next call has more to say of them
+	unfinished workload.Slice // jobs of running applications. The store does not hold them: the next call knows more about them
 
 	mu      sync.Mutex
 	damaged int64
-	first   error // what was wrong with the first damaged one
+	first   error // error of the first damaged one
 	denied  int64
 }
 
@@ -50,7 +50,7 @@ func (im *importer) fetch(ctx context.Context) error {
 	return nil
 }
 
-// until is the end of what is asked for.
+// until is the end of the requested period.
 func (im *importer) until() time.Time {
 	if im.Until.IsZero() {
 		return im.Now
@@ -58,15 +58,15 @@ func (im *importer) until() time.Time {
 	return im.Until
 }
 
-// within says whether an application that finished then is asked for; 0: nobody knows.
+// within reports whether an application that finished then is requested; 0: unknown.
 func (im *importer) within(ms int64) bool {
 	return ms <= 0 || (im.Since.IsZero() || ms >= im.Since.UnixMilli()) && (im.Until.IsZero() || ms <= im.Until.UnixMilli())
 }
 
-// overlap is how far before the end of the last call a file may still have appeared: the history server moves files when it can.
+// overlap is how long before the end of the last call files may still have appeared: the history server moves files with a delay.
 const overlap = 48 * time.Hour
 
-// from is the first day to look into: all that were asked for, or only the newest when the others were covered by earlier calls.
+// from is the first day to scan: all that were requested, or only the newest if earlier calls covered the others.
 func (im *importer) from() time.Time {
 	st := &im.store.state
 	if st.Until > 0 && im.Since.UnixMilli() >= st.From && (st.From > 0 || !im.Since.IsZero()) || st.Until > 0 && st.From == 0 {
@@ -77,7 +77,7 @@ func (im *importer) from() time.Time {
 	return im.Since
 }
 
-// readFiles reads the history files that are new, a few at a time.
+// readFiles reads the new history files, a few at a time.
 func (im *importer) readFiles(ctx context.Context) error {
 	im.progress(-1, "looking for history files")
 	dirs, err := folders(ctx, im.Files, im.from())
@@ -89,7 +89,7 @@ func (im *importer) readFiles(ctx context.Context) error {
 		return err
 	}
 	reader := func() func(context.Context, ref) error {
-		var p jhist.Parser // keeps what files have in common
+		var p jhist.Parser // caches what files have in common
 		return func(ctx context.Context, r ref) error { return im.readFile(ctx, &p, r) }
 	}
 	odd := 0
@@ -114,7 +114,7 @@ func (im *importer) readFiles(ctx context.Context) error {
 	return err
 }
 
-// parallel has n workers do what feed hands over. The first error ends it; do then returns false.
+// parallel processes what feed produces with n workers. The first error ends it; do then returns false.
 func parallel[T any](ctx context.Context, n int, worker func() func(context.Context, T) error, feed func(do func(T) bool) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -147,12 +147,12 @@ func parallel[T any](ctx context.Context, n int, worker func() func(context.Cont
 	return err
 }
 
-// want says whether a file is asked for and new.
+// want reports whether a file is requested and new.
 func (im *importer) want(r ref) bool {
 	return im.within(int64(r.name.Finish)) && !im.store.has(r.key)
 }
 
-// readFile reads one job. A file that is damaged, gone or closed to us is counted; only what would happen with every file ends
+// readFile reads one job. A file that is damaged, gone or unreadable is counted; only an error that every file would have ends
 // the import.
 func (im *importer) readFile(ctx context.Context, p *jhist.Parser, r ref) error {
 	h, err := im.parse(ctx, p, r.path)
@@ -187,7 +187,7 @@ func (im *importer) readFile(ctx context.Context, p *jhist.Parser, r ref) error 
 	return im.take(im.build.mapReduce(h, conf, im.apps[k], &t), &t)
 }
 
-// leaveOut counts a job whose history cannot be had.
+// leaveOut counts a job without a usable history.
 func (im *importer) leaveOut(name string, err error) {
 	im.mu.Lock()
 	defer im.mu.Unlock()
@@ -196,7 +196,7 @@ func (im *importer) leaveOut(name string, err error) {
 	}
 }
 
-// errDamaged marks what is wrong with a file itself.
+// errDamaged marks errors of a file's content.
 var errDamaged = errors.New("it cannot be understood")
 
 func (im *importer) parse(ctx context.Context, p *jhist.Parser, name string) (*jhist.Job, error) {
@@ -207,7 +207,7 @@ func (im *importer) parse(ctx context.Context, p *jhist.Parser, name string) (*j
 		}
 		reading := &watched{r: f}
 		h, err := p.Parse(reading)
-		_ = f.Close() // it was only read
+		_ = f.Close() // read-only
 		switch {
 		case err == nil:
 			return h, nil
@@ -219,7 +219,7 @@ func (im *importer) parse(ctx context.Context, p *jhist.Parser, name string) (*j
 	}
 }
 
-// readConf reads a job's configuration; nil when there is none to be had.
+// readConf reads a job's configuration; nil if there is none.
 func (im *importer) readConf(ctx context.Context, name string) (jobConf, error) {
 	f, err := im.Files.Open(ctx, name)
 	if err != nil {
@@ -234,7 +234,7 @@ func (im *importer) readConf(ctx context.Context, name string) (jobConf, error) 
 	if err != nil && reading.err != nil {
 		return nil, err
 	}
-	return c, nil // a damaged one is as good as none
+	return c, nil // a damaged one counts as none
 }
 
 // take gives a job to the store.
@@ -254,15 +254,15 @@ func (im *importer) progress(done float64, detail string) {
 	}
 }
 
-// note says something about this call that concerns n records.
+// note adds a note about this call that concerns n records.
 func (im *importer) note(n int, format string, args ...any) {
 	im.said.Add(int64(n), "YARN: "+format, args...)
 }
 
-// tell says something that concerns the whole.
+// tell adds a note about the whole import.
 func (im *importer) tell(format string, args ...any) { im.said.Say("YARN: "+format, args...) }
 
-// because is what was wrong, in brackets. Errors name hosts, files and people, so an anonymised import keeps them to itself.
+// because is an error in brackets. Errors name hosts, files and people, so an anonymised import leaves them out.
 func (im *importer) because(err error) string {
 	if err == nil || im.names.on() {
 		return ""

@@ -26,7 +26,7 @@ type Entry struct {
 	Dir  bool
 }
 
-// Local is a folder on this machine: a copy of the history server's done directory, or files put together by hand.
+// Local is a folder on this machine: a copy of the history server's done directory, or files collected by hand.
 func Local(dir string) Folder { return local(dir) }
 
 type local string
@@ -82,10 +82,10 @@ func (w *webhdfs) Open(ctx context.Context, p string) (io.ReadCloser, error) {
 	return w.files.Open(ctx, path.Join(w.root, p), 0)
 }
 
-// gone says that a file is not there (any more): the history server moves and removes them.
+// gone reports that a file does not exist (any more): the history server moves and removes them.
 func gone(err error) bool { return errors.Is(err, os.ErrNotExist) || errors.Is(err, rest.ErrNotFound) }
 
-// closed says that somebody may not read.
+// closed reports that access was denied.
 func closed(err error) bool {
 	return errors.Is(err, os.ErrPermission) || errors.Is(err, rest.ErrForbidden) || errors.Is(err, rest.ErrUnauthenticated)
 }

@@ -299,7 +299,7 @@ func TestCompact(t *testing.T) {
 	if err := st.compact(); err != nil {
 		t.Fatal(err)
 	}
-	if len(st.parts) > mostOpen {
+	if len(st.parts) > maxOpen {
 		t.Errorf("%d parts are left", len(st.parts))
 	}
 	st.close()

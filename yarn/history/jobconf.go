@@ -8,7 +8,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// jobConf is what is taken from a job's own configuration; nil when it was not read.
+// jobConf is what is taken from a job's own configuration; nil if it was not read.
 type jobConf map[string]string
 
 func wantedConf(name string) bool {
@@ -65,7 +65,7 @@ func (c jobConf) slowStart() float64 {
 	return v
 }
 
-// priority is a MapReduce priority as YARN counts it: see TypeConverter.toYarnApplicationPriority.
+// priority maps a MapReduce priority to YARN's: see TypeConverter.toYarnApplicationPriority.
 func priority(text string) int {
 	text = strings.ToUpper(strings.TrimSpace(text))
 	if i := slices.Index([]string{"VERY_LOW", "LOW", "NORMAL", "HIGH", "VERY_HIGH"}, text); i >= 0 {

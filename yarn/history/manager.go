@@ -18,32 +18,32 @@ type app struct {
 	Started, Launch, Finished           int64
 	MemorySeconds, CoreSeconds          int64
 	Unmanaged                           bool
-	Running                             bool  // Finished is when it was asked for
-	seen                                int64 // when it was asked for
+	Running                             bool  // Finished is the time of the query
+	seen                                int64 // time of the query
 }
 
-// site is what the ResourceManager says of the cluster; see output.go.
+// site is the ResourceManager's description of the cluster; see output.go.
 type site struct {
 	nodes     []rest.Node
-	away      int // nodes that are lost or taken out
+	away      int // lost or decommissioned nodes
 	conf      *conf.Properties
 	scheduler *rest.Scheduler
-	queues    *conf.Properties // the CapacityScheduler's own settings, when they could be read
+	queues    *conf.Properties // the CapacityScheduler's own settings, if readable
 	queuesWhy error            // why not
 }
 
-// Lists that are longer are not those of a cluster, and would not fit into memory.
+// Longer lists are not those of a cluster, and would not fit into memory.
 const (
-	mostNodes = 100_000   // what fits into a cluster file
-	mostApps  = 2_000_000 // also of the history server
+	maxNodes = 100_000   // what fits into a cluster file
+	maxApps  = 2_000_000 // also of the history server
 )
 
-// askManager reads the cluster and the list of applications that have ended: six requests in all.
+// askManager reads the cluster and the list of ended applications: six requests in all.
 func (im *importer) askManager(ctx context.Context) error {
 	im.progress(-1, "asking the ResourceManager")
 	c, s := im.Client, &im.site
 	var err error
-	if _, err = c.Info(ctx); err != nil { // is it one, and does it answer?
+	if _, err = c.Info(ctx); err != nil { // is it a ResourceManager, and does it respond?
 		return err
 	}
 	if s.scheduler, err = c.Scheduler(ctx); err != nil {
@@ -57,8 +57,8 @@ func (im *importer) askManager(ctx context.Context) error {
 			s.away++
 			continue
 		}
-		if s.nodes = append(s.nodes, n); len(s.nodes) > mostNodes {
-			return fmt.Errorf("the ResourceManager lists more than %d nodes: is this its web address?", mostNodes)
+		if s.nodes = append(s.nodes, n); len(s.nodes) > maxNodes {
+			return fmt.Errorf("the ResourceManager lists more than %d nodes: is this its web address?", maxNodes)
 		}
 	}
 	if s.conf, err = c.Conf(ctx); err != nil {
@@ -73,7 +73,7 @@ func (im *importer) askManager(ctx context.Context) error {
 		}
 	}
 	im.build.site, im.build.fair = siteOf(s.conf), s.scheduler.Type == "fairScheduler"
-	if im.Running { // before those that have ended: one that ends in between is then among both, and not in neither
+	if im.Running { // before those that have ended: one that ends in between is then in both lists, not in neither
 		if _, err = im.list(ctx, rest.AppFilter{States: []string{"RUNNING"}}, &im.running); err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (im *importer) askManager(ctx context.Context) error {
 	return nil
 }
 
-// list reads a list of applications, and says how many hide their times.
+// list reads a list of applications, and returns how many hide their times.
 func (im *importer) list(ctx context.Context, f rest.AppFilter, into *map[key]*app) (hidden int, err error) {
 	*into = map[key]*app{}
 	listed := 0
@@ -94,8 +94,8 @@ func (im *importer) list(ctx context.Context, f rest.AppFilter, into *map[key]*a
 		if err != nil {
 			return 0, err
 		}
-		if listed++; listed > mostApps {
-			return 0, fmt.Errorf("the ResourceManager lists more than %d applications: ask for less with --since", mostApps)
+		if listed++; listed > maxApps {
+			return 0, fmt.Errorf("the ResourceManager lists more than %d applications: ask for less with --since", maxApps)
 		}
 		k, ok := parseKey(a.ID)
 		if !ok || !slices.Contains(f.States, a.State) {
@@ -125,10 +125,10 @@ func (im *importer) list(ctx context.Context, f rest.AppFilter, into *map[key]*a
 	return hidden, nil
 }
 
-// lateHistory is how long after its end a MapReduce job's history may still come.
+// lateHistory is how long after its end a MapReduce job's history may still appear.
 const lateHistory = 10 * time.Minute
 
-// takeOthers makes jobs of the applications of which no history was found.
+// takeOthers makes jobs of the applications without a history.
 func (im *importer) takeOthers(context.Context) error {
 	late, idle := 0, 0
 	for k, a := range im.apps {

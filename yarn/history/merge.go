@@ -12,14 +12,14 @@ import (
 	"github.com/yardmaster/yardmaster/workload/jobfile"
 )
 
-// mostOpen is how many parts are merged at a time: each is an open file with a page of every column in memory.
-const mostOpen = 32
+// maxOpen is how many parts are merged at a time: each is an open file with a page of every column in memory.
+const maxOpen = 32
 
-// compact merges parts until few enough are left to be read side by side. Parts are replaced by larger ones in an order that a kill
-// does not turn into doubles: a job that is in two parts is taken once, see merged.
+// compact merges parts until few enough are left for one merge. The order in which parts are replaced by larger ones survives a kill
+// without duplicates: a job that is in two parts is taken once, see merged.
 func (s *store) compact() error {
-	for len(s.parts) > mostOpen {
-		old := slices.Clone(s.parts[:mostOpen])
+	for len(s.parts) > maxOpen {
+		old := slices.Clone(s.parts[:maxOpen])
 		m, err := s.merge(old)
 		if err != nil {
 			return err
@@ -34,12 +34,12 @@ func (s *store) compact() error {
 				return err
 			}
 		}
-		s.parts = s.parts[mostOpen:]
+		s.parts = s.parts[maxOpen:]
 	}
 	return nil
 }
 
-// merged reads parts side by side in the order of submission.
+// merged merges parts in the order of submission.
 type merged struct {
 	readers []workload.Source
 	heads   []*workload.Job
@@ -66,7 +66,7 @@ func (s *store) merge(parts []string) (*merged, error) {
 	return m, nil
 }
 
-// read adds jobs in the order of submission to what is merged.
+// read adds jobs in the order of submission to the merge.
 func (m *merged) read(s workload.Source) error {
 	m.readers = append(m.readers, s)
 	m.heads = append(m.heads, nil)
@@ -92,7 +92,7 @@ func (m *merged) first() unit.Time {
 	return first
 }
 
-// each hands out every job once. Equal jobs in two parts (a kill while parts were being compacted) come one after the other.
+// each hands out every job once. Duplicates in two parts (a kill during compaction) come one after the other.
 func (m *merged) each(use func(*workload.Job) error) error {
 	last := ""
 	for {
@@ -121,7 +121,7 @@ func (m *merged) each(use func(*workload.Job) error) error {
 func (m *merged) close() {
 	for _, r := range m.readers {
 		if c, ok := r.(io.Closer); ok {
-			_ = c.Close() // it was only read
+			_ = c.Close() // read-only
 		}
 	}
 }

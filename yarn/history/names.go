@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// names replaces the names of users, queues, jobs, hosts and racks by short ones that mean nothing, the same for the same
-// name. Without a salt names stay as they are. Whoever has the salt can try names out; whoever has not cannot.
+// names replaces the names of users, queues, jobs, hosts and racks by short pseudonyms, the same for the same
+// name. Without a salt names stay as they are. Only whoever has the salt can test guesses.
 type names struct{ salt []byte }
 
 var letters32 = base32.NewEncoding("abcdefghijkmnpqrstuvwxyz23456789").WithPadding(base32.NoPadding)
 
 func (n *names) on() bool { return len(n.salt) > 0 }
 
-// short is kind and eight letters: among 100,000 names two are the same with a chance of 1 in 200.
+// short is kind and eight letters: among 100,000 names two collide with a probability of 1 in 200.
 func (n *names) short(kind, name string) string {
 	if !n.on() || name == "" {
 		return name
@@ -29,14 +29,14 @@ func (n *names) short(kind, name string) string {
 func (n *names) user(name string) string { return n.short("u", name) }
 func (n *names) job(name string) string  { return n.short("j", name) }
 
-// host keeps literal loopback and port forms apart from names only by their being replaced as a whole.
+// host replaces a host name as a whole: loopback names and ports get no special treatment.
 func (n *names) host(name string) string { return n.short("h", name) }
 
-// rack replaces each part of a rack's path.
+// rack replaces each component of a rack's path.
 func (n *names) rack(path string) string { return n.parts(path, "/", "r", "default-rack") }
 
-// queue replaces each part of a queue's path on its own, so that a leaf has the same name whether it is given by its path or
-// alone, and the tree keeps its shape. The root and the queue "default" have their names from Hadoop.
+// queue replaces each component of a queue's path on its own, so that a leaf has the same name whether it is given by its path or
+// alone, and the tree keeps its shape. The root and the queue "default" keep Hadoop's names.
 func (n *names) queue(path string) string { return n.parts(path, ".", "q", "root", "default") }
 
 func (n *names) parts(path, between, kind string, kept ...string) string {

@@ -7,14 +7,14 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// capacity renames the queues and users in settings of the CapacityScheduler. Settings that are about people, that name labels of nodes or that
-// place jobs by rules are left out, and named.
+// capacity renames the queues and users in settings of the CapacityScheduler. Settings that are about people, node labels or placement
+// rules are left out, and returned by name.
 func (n *names) capacity(list []conf.Property) (out []conf.Property, dropped []string) {
 	values := map[string]string{}
 	for _, p := range list {
 		values[p.Name] = p.Value
 	}
-	// Queues have dots between their names, and so have settings: which is which, the tree tells.
+	// Queue paths and settings both contain dots: the tree tells which is which.
 	paths := []string{"root"}
 	for i := 0; i < len(paths) && i < conf.MaxQueues; i++ {
 		for child := range strings.SplitSeq(values[conf.Prefix+paths[i]+".queues"], ",") {
@@ -55,7 +55,7 @@ func (n *names) capacity(list []conf.Property) (out []conf.Property, dropped []s
 	return out, slices.Compact(dropped)
 }
 
-// split parts a setting into the longest queue that it begins with, and the rest.
+// split splits a setting into the longest queue that it starts with, and the rest.
 func split(rest string, known map[string]bool) (queue, key string) {
 	for at := len(rest); ; {
 		at = strings.LastIndexByte(rest[:at], '.')
@@ -76,7 +76,7 @@ func shortName(name, queue, key string) string {
 	return key
 }
 
-// fair renames the queues and users in an allocation file, takes access lists out and returns how many there were.
+// fair renames the queues and users in an allocation file, removes access lists and returns their number.
 func (n *names) fair(e *conf.Element) (dropped int) {
 	attr := func(name string, f func(string) string) {
 		for i := range e.Attrs {

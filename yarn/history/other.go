@@ -10,7 +10,7 @@ import (
 )
 
 // other makes a job of what the ResourceManager knows of an application of any kind: how long it ran, and how many memory-seconds and
-// vcore-seconds it held. They become containers that hold exactly these, see containers; one of them, held from launch to end, is its
+// vcore-seconds it held. They become containers that hold exactly these totals, see containers; one of them, held from launch to end, is its
 // ApplicationMaster (AM), unless the application is unmanaged or held less than that. It returns nil for one that held nothing.
 func (b *builder) other(a *app) *workload.Job {
 	begin := a.Launch
@@ -41,7 +41,7 @@ func (b *builder) other(a *app) *workload.Job {
 	if j.Stages == nil {
 		j.Stages = b.containers(a.Type, all, step)
 	}
-	if j.Stages == nil { // of sizes that the cluster's settings do not allow: it had others then
+	if j.Stages == nil { // the cluster's settings do not allow such sizes: it had other settings then
 		j.Stages = b.containers(a.Type, all, 1)
 	}
 	if j.Stages == nil || j.Validate() != nil {
@@ -50,7 +50,7 @@ func (b *builder) other(a *app) *workload.Job {
 	return j
 }
 
-// step is what the scheduler rounds the memory of containers to.
+// step is the unit to which the scheduler rounds the memory of containers.
 func (b *builder) step() int64 {
 	if b.fair {
 		return max(b.site.Increment.Mem, 1)
@@ -61,9 +61,9 @@ func (b *builder) step() int64 {
 // held is what an application held, in MiB-seconds and vcore-seconds, and how long it ran.
 type held struct{ mem, cores, ran float64 }
 
-// containers is stages that hold h. Containers of one size cannot hold any memory-seconds and vcore-seconds: memory comes in
-// steps. So there are up to two sizes, neighbours: of one vcore and k or k+1 steps or, where there is less than a step for each vcore, of
-// one step and k or k+1 vcores. It returns nil where that needs containers
+// containers makes stages that hold h. Containers of one size cannot hold arbitrary memory-seconds and vcore-seconds: memory comes in
+// steps. So there are up to two sizes, neighbours: of one vcore and k or k+1 steps or, if there is less than a step per vcore, of
+// one step and k or k+1 vcores. It returns nil if that needs containers
 // larger than the cluster allows.
 func (b *builder) containers(kind string, h held, step float64) []workload.Stage {
 	if h.mem <= 0 || h.cores <= 0 {
@@ -103,8 +103,8 @@ func (b *builder) containers(kind string, h held, step float64) []workload.Stage
 // fewContainers have each a length of its own.
 const fewContainers = 1000
 
-// spread says how many containers hold some seconds together within a run, and for how long: all of the run, but for one that
-// holds what is left. Of many each holds a little less.
+// spread computes how many containers hold some seconds within a run, and for how long: all of the run, except one that
+// holds the remainder. If there are many, each holds a little less.
 func spread(seconds, ran float64) (int64, workload.Lengths) {
 	ran = min(ran, workload.MaxLength.Seconds())
 	n := math.Ceil(seconds / ran)
@@ -119,7 +119,7 @@ func spread(seconds, ran float64) (int64, workload.Lengths) {
 	return int64(n), workload.Lengths{Kind: workload.List, Values: values}
 }
 
-// siteOf takes what the cluster allows from its settings; Hadoop's defaults where they cannot be read.
+// siteOf takes the cluster's limits from its settings; Hadoop's defaults where they cannot be read.
 func siteOf(p *conf.Properties) conf.Site {
 	if p != nil {
 		if s, err := conf.SiteOf(p); err == nil {

@@ -29,7 +29,7 @@ const (
 	SiteFile     = "yarn-site.xml"
 )
 
-// finish merges the parts and writes what was learned of the cluster. What is covered is remembered last.
+// finish merges the parts and writes what was learned of the cluster. The covered period is recorded last.
 func (im *importer) finish() (*Summary, error) {
 	s := im.store
 	if s.count() == 0 && len(im.unfinished) == 0 {
@@ -102,13 +102,13 @@ func (im *importer) finish() (*Summary, error) {
 	return out, s.writeState()
 }
 
-// settings identifies the files that were learned from the ResourceManager. One that a person has changed since does not count as they do.
+// settings identifies the files that were made from the ResourceManager's data. One that a person has changed since does not count.
 func (im *importer) settings() jobfile.Settings {
 	sums := im.store.state.Files
 	return jobfile.Settings{Scheduler: cmp.Or(sums[CapacityFile], sums[FairFile]), Cluster: sums[ClusterFile], Site: sums[SiteFile]}
 }
 
-// look is where to look next when nothing was found.
+// look is where to look next if nothing was found.
 func (im *importer) look() string {
 	if im.Since.IsZero() && im.Until.IsZero() {
 		return ""
@@ -120,7 +120,7 @@ func (im *importer) look() string {
 	return fmt.Sprintf("; only what finished from %s on was looked for: --since all takes everything", im.Since.Format(minute))
 }
 
-// why adds what this call has to say to an import without jobs.
+// why lists this call's notes for an import without jobs.
 func (im *importer) why() string {
 	var parts []string
 	for _, n := range im.said {
@@ -136,7 +136,7 @@ func (im *importer) why() string {
 	return " (" + strings.Join(parts, "; ") + ")"
 }
 
-// assumptions are sentences about every YARN import.
+// assumptions are those of every YARN import.
 func assumptions(c *Calibration) []string {
 	list := []string{
 		"YARN: a task's length is that of its successful attempt, from the launch of its container to its end: the start of its process is in it",
@@ -163,7 +163,7 @@ func (im *importer) writeSite(out *Summary) error {
 		switch {
 		case err != nil:
 			return err
-		case sum != "" && sum != im.store.state.Files[name]: // a person's work
+		case sum != "" && sum != im.store.state.Files[name]: // edited by a person
 			im.tell("%s was changed since it was imported, and is kept as it is: remove it to have it written anew", name)
 			out.Kept = append(out.Kept, path)
 			return nil
@@ -203,7 +203,7 @@ func (im *importer) writeSite(out *Summary) error {
 	return nil
 }
 
-// sumOf is the SHA-256 of a file; "" when there is none.
+// sumOf is the SHA-256 of a file; "" if there is none.
 func sumOf(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -250,7 +250,7 @@ func (im *importer) writeCluster(w io.Writer) error {
 	return err
 }
 
-// nodeName is a node's host, by which the histories know it; hosts with several NodeManagers have the port in it too.
+// nodeName is a node's host, as the histories name it; with the port if a host has several NodeManagers.
 func (im *importer) nodeName(n *rest.Node, seen map[string]int) string {
 	name := im.names.host(n.HostName)
 	if seen[n.HostName] > 1 {

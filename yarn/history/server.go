@@ -13,8 +13,8 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// askHistory takes the jobs that the history server lists and whose files were not found or not readable. It answers two
-// questions a job: its tasks and its counters.
+// askHistory takes the jobs that the history server lists and whose files were not found or unreadable. It takes two
+// requests per job: its tasks and its counters.
 func (im *importer) askHistory(ctx context.Context) error {
 	im.progress(-1, "asking the history server")
 	server := im.Client.History()
@@ -28,8 +28,8 @@ func (im *importer) askHistory(ctx context.Context) error {
 		if !ok || j.FinishTime <= 0 {
 			continue
 		}
-		if listed++; listed > mostApps {
-			return fmt.Errorf("the history server lists more than %d jobs: ask for less with --since", mostApps)
+		if listed++; listed > maxApps {
+			return fmt.Errorf("the history server lists more than %d jobs: ask for less with --since", maxApps)
 		}
 		switch {
 		case im.store.has(k):
@@ -66,7 +66,7 @@ func (im *importer) askHistory(ctx context.Context) error {
 	})
 }
 
-// oneConf reads the configuration of one job, for the size of AMs that the server's other answers do not hold.
+// oneConf reads the configuration of one job, for the AM size, which the server's other responses lack.
 func (im *importer) oneConf(ctx context.Context, server *rest.MapReduce, list []rest.Job) error {
 	if im.NoConf {
 		return nil
@@ -98,7 +98,7 @@ func jobConfOver(ctx context.Context, server *rest.MapReduce, id string) (jobCon
 	return c, nil
 }
 
-// overREST makes a job of the history server's answers.
+// overREST makes a job of the history server's responses.
 func (im *importer) overREST(ctx context.Context, server *rest.MapReduce, r *rest.Job) error {
 	h := &jhist.Job{
 		ID: r.ID, Name: r.Name, User: r.User, Queue: r.Queue, Submit: jhist.Millis(max(r.SubmitTime, 0)), Launch: jhist.Millis(max(r.StartTime, 0)),
@@ -138,12 +138,12 @@ func (im *importer) overREST(ctx context.Context, server *rest.MapReduce, r *res
 	if j == nil {
 		t.OverREST = 0
 	} else if im.build.am != (unit.Resources{}) {
-		t.NoConf = 0 // the size is that of another job, which is said
+		t.NoConf = 0 // the size is another job's, as noted
 	}
 	return im.take(j, &t)
 }
 
-// skip counts a job that cannot be had; only what would happen with every job ends the import.
+// skip counts a job that is unavailable; only an error that every job would have ends the import.
 func (im *importer) skip(ctx context.Context, id string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -167,7 +167,7 @@ func outcome(state string) jhist.Outcome {
 	return jhist.Unended
 }
 
-// DoneDir asks the history server where it keeps finished files; "" when it does not say.
+// DoneDir queries the history server for the folder of finished files; "" if unknown.
 func DoneDir(ctx context.Context, c *rest.Client) (string, error) {
 	server := c.History()
 	for j, err := range server.Jobs(ctx, rest.JobFilter{Limit: 1}) {
@@ -200,5 +200,5 @@ func DoneDir(ctx context.Context, c *rest.Client) (string, error) {
 	return "", nil
 }
 
-// DefaultDoneDir is where history files lie when nothing is set: ${yarn.app.mapreduce.am.staging-dir}/history/done.
+// DefaultDoneDir is the folder of history files if nothing is set: ${yarn.app.mapreduce.am.staging-dir}/history/done.
 const DefaultDoneDir = "/tmp/hadoop-yarn/staging/history/done"

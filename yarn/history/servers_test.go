@@ -286,7 +286,7 @@ func TestUntil(t *testing.T) {
 func TestEndlessList(t *testing.T) {
 	a := capacityAnswers()
 	node := `{"id":"n:1","rack":"/r","state":"RUNNING","nodeHostName":"n","availMemoryMB":1,"availableVirtualCores":1}`
-	a["/ws/v1/cluster/nodes"] = `{"nodes":{"node":[` + strings.Repeat(node+",", mostNodes) + node + `]}}`
+	a["/ws/v1/cluster/nodes"] = `{"nodes":{"node":[` + strings.Repeat(node+",", maxNodes) + node + `]}}`
 	o := served(t, a)
 	if _, err := Run(context.Background(), o); err == nil || !strings.Contains(err.Error(), "lists more than 100000 nodes") {
 		t.Error(err)

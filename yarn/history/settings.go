@@ -14,7 +14,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// siteSettings are the beginnings of the names that mean something to the simulated schedulers: see conf.SiteOf.
+// siteSettings are the prefixes of the names that mean something to the simulated schedulers: see conf.SiteOf.
 var siteSettings = []string{
 	"yarn.scheduler.minimum-allocation-", "yarn.scheduler.maximum-allocation-", "yarn.scheduler.increment-allocation-", "yarn.resource-types.",
 	"yarn.cluster.max-application-priority", "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", "yarn.resourcemanager.scheduler.class",
@@ -38,7 +38,7 @@ func siteProperties(p *conf.Properties) []conf.Property {
 	return out
 }
 
-// schedulerFile is the scheduler's own file: as it is in force, or put together from what the ResourceManager shows.
+// schedulerFile is the scheduler's own file: as in force, or reconstructed from what the ResourceManager shows.
 func (im *importer) schedulerFile() (name string, text func(io.Writer) error, err error) {
 	s := &im.site
 	switch s.scheduler.Type {
@@ -78,10 +78,10 @@ func capacitySettings(p *conf.Properties) []conf.Property {
 	return out
 }
 
-// percent takes the noise of the ResourceManager's float arithmetic off a number: 30.000002 was written as 30.
+// percent removes the noise of the ResourceManager's float arithmetic: 30.000002 was written as 30.
 func percent(v float64) float64 { return math.Round(v*1000) / 1000 }
 
-// capacityOf puts settings together from queues.
+// capacityOf reconstructs settings from queues.
 func capacityOf(root *rest.Queue) []conf.Property {
 	var out []conf.Property
 	var down func(q *rest.Queue)
@@ -128,8 +128,8 @@ func capacityOf(root *rest.Queue) []conf.Property {
 
 const fairFileSetting = "yarn.scheduler.fair.allocation.file"
 
-// fairFile copies the FairScheduler's allocation file if it lies where it can be read: on this machine. The ResourceManager
-// names it but does not show it.
+// fairFile copies the FairScheduler's allocation file if it is readable on this machine. The ResourceManager
+// names it but does not serve it.
 func (im *importer) fairFile() (string, func(io.Writer) error, error) {
 	s := &im.site
 	path := ""
@@ -173,7 +173,7 @@ func readNamed(path string) (*conf.Element, error) {
 	return conf.ReadXML(f, path)
 }
 
-// fairOf puts an allocation file together from queues.
+// fairOf reconstructs an allocation file from queues.
 func fairOf(root *rest.Queue) *conf.Element {
 	if root == nil {
 		return nil

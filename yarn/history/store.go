@@ -22,10 +22,10 @@ import (
 )
 
 // store keeps jobs in parts on disk. A part is a workload file with times since 1970, sorted by submission, whose one note is the
-// tally of its jobs. It appears whole or not at all.
+// tally of its jobs. Parts are written atomically.
 type store struct {
 	dir   string
-	made  []string // folders that were not there before, the outermost first
+	made  []string // newly made folders, outermost first
 	state state
 	lock  io.Closer
 
@@ -36,26 +36,26 @@ type store struct {
 	all   tally // of all parts
 	tasks int64
 
-	pending workload.Slice // the part in the making
+	pending workload.Slice // the next part
 	tally   tally
 	weight  int64
 	begun   time.Time
 }
 
-// state is what is remembered besides the parts.
+// state is what is stored besides the parts.
 type state struct {
 	Version int    `json:"version"`
-	From    int64  `json:"covered_from_ms"`  // every application that finished from here
-	Until   int64  `json:"covered_until_ms"` // to here and was to be had is in the parts
+	From    int64  `json:"covered_from_ms"`  // every available application that finished from here
+	Until   int64  `json:"covered_until_ms"` // to here is in the parts
 	Salt    string `json:"salt,omitempty"`
 	Named   bool   `json:"anonymised"`
 	Begun   bool   `json:"begun"`
 
-	Files map[string]string `json:"files,omitempty"` // what was written beside the workload: name to SHA-256
+	Files map[string]string `json:"files,omitempty"` // files written beside the workload: name to SHA-256
 }
 
-// cover remembers that a span was imported. Two spans with a gap between them are not one: the newer is remembered, and what the
-// other covered is looked through again when it is asked for.
+// cover records that a period was imported. If there is a gap to the recorded one, the newer is recorded, and what the
+// other covered is scanned again when requested.
 func (s *state) cover(since, until time.Time) {
 	from, to := int64(0), until.UnixMilli()
 	if !since.IsZero() {
@@ -73,7 +73,7 @@ const (
 	partTime   = 2 * time.Second
 )
 
-// openStore reads what earlier calls have left, and keeps other calls away.
+// openStore reads what earlier calls have left, and locks the folder.
 func openStore(dir string) (*store, error) {
 	made, err := makeFolders(dir)
 	if err != nil {
@@ -83,7 +83,7 @@ func openStore(dir string) (*store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot write into %s (%w): it is another user's, perhaps: name another folder with -o", filepath.Dir(dir), err)
 	}
-	if err := flock.Try(l); err != nil && !errors.Is(err, errors.ErrUnsupported) { // unsupported: two imports are not kept apart
+	if err := flock.Try(l); err != nil && !errors.Is(err, errors.ErrUnsupported) { // unsupported: concurrent imports are not excluded
 		_ = l.Close() // nothing was written
 		if errors.Is(err, flock.ErrHeld) {
 			return nil, fmt.Errorf("another import is writing into %s: wait for its end", filepath.Dir(dir))
@@ -117,7 +117,7 @@ func (s *store) load() error {
 	for _, e := range entries {
 		name := e.Name()
 		if strings.HasSuffix(name, ".tmp") {
-			if err := os.Remove(s.path(name)); err != nil { // of a call that was killed
+			if err := os.Remove(s.path(name)); err != nil { // of a killed call
 				return err
 			}
 			continue
@@ -150,13 +150,13 @@ func (s *store) load() error {
 	return nil
 }
 
-// loadPart learns which jobs a part holds, and reports whether any of them was not known.
+// loadPart reads which jobs a part holds, and reports whether any of them is new.
 func (s *store) loadPart(name string) (fresh bool, err error) {
 	r, err := jobfile.Open(s.path(name))
 	if err != nil {
 		return false, err
 	}
-	defer func() { _ = r.Close() }() // it was only read
+	defer func() { _ = r.Close() }() // read-only
 	var tasks int64
 	for {
 		j, err := r.Next()
@@ -189,11 +189,11 @@ func (s *store) loadPart(name string) (fresh bool, err error) {
 
 func (s *store) path(name string) string { return filepath.Join(s.dir, name) }
 
-// close lets others come. A store that was made for nothing leaves no trace: a folder in which no job was written is not there afterwards.
+// close releases the lock. A store without a job is removed, with the folders made for it.
 func (s *store) close() {
 	if len(s.made) > 0 && s.count() == 0 {
 		_ = os.Remove(s.path("state.json"))
-		_ = os.Remove(s.path("lock")) // while it is held: nobody else can have it
+		_ = os.Remove(s.path("lock")) // while we hold it: nobody else can
 		for _, dir := range slices.Backward(s.made) {
 			_ = os.Remove(dir) // one that is not empty stays
 		}
@@ -201,7 +201,7 @@ func (s *store) close() {
 	_ = s.lock.Close()
 }
 
-// makeFolders makes a folder and those above it, and says which were not there.
+// makeFolders makes a folder and its parents, and returns the new ones.
 func makeFolders(dir string) (made []string, err error) {
 	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {
 		if _, err := os.Lstat(d); err == nil || d == filepath.Dir(d) {
@@ -256,7 +256,7 @@ func (s *store) writeState() error {
 	})
 }
 
-// has says whether a job is known.
+// has reports whether a job is known.
 func (s *store) has(k key) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -270,7 +270,7 @@ func (s *store) count() int {
 	return len(s.known)
 }
 
-// add takes a job and what was counted of it, and writes a part when enough has come together. It reports whether the job is new.
+// add adds a job and its tally, and writes a part when it is large enough. It reports whether the job is new.
 func (s *store) add(j *workload.Job, t *tally) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -331,7 +331,7 @@ func (s *store) flushLocked() error {
 	return nil
 }
 
-// writePart adds a part with the jobs that each hands over.
+// writePart adds a part with the jobs that each produces.
 func (s *store) writePart(each func(write func(*workload.Job) error) error, t *tally) error {
 	name := fmt.Sprintf("part-%06d.parquet", s.next)
 	err := replace(s.path(name), 0o644, func(f io.Writer) error {
@@ -353,9 +353,9 @@ func bySubmit(a, b *workload.Job) int {
 	return cmp.Or(cmp.Compare(a.Submit, b.Submit), cmp.Compare(a.ID, b.ID))
 }
 
-// replace writes a file as a whole or not at all, and makes sure that it is on disk before it has its name.
+// replace writes a file atomically, and syncs it to disk before it gets its name.
 func replace(path string, mode os.FileMode, write func(io.Writer) error) error {
-	securefile.RemoveLeftovers(path) // of an import that was killed: the lock keeps others away
+	securefile.RemoveLeftovers(path) // of a killed import: the lock excludes others
 	f, err := securefile.Create(path, mode)
 	if err != nil {
 		return err

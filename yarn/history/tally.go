@@ -6,20 +6,20 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// tally counts what was met while jobs were built. Every part of the store carries that of its own jobs.
+// tally counts what was found while jobs were built. Every part of the store carries that of its own jobs.
 type tally struct {
 	MapReduce, Maps, Reduces int64
 	FailedJobs, KilledJobs   int64
 	FailedTries, KilledTries int64
-	Observed                 int64 // tasks without a successful attempt, that take the length of their longest
+	Observed                 int64 // tasks without a successful attempt, which take the length of their longest
 	NeverRan                 int64 // tasks that were never started
 	Early                    int64 // reduces that were started before their job's last map had ended
 	Uber                     int64
 	NoTasks                  int64
-	SizeAssumed              int64 // jobs whose containers' size is assumed
+	SizeAssumed              int64 // jobs with an assumed container size
 	NoConf                   int64 // jobs whose own configuration could not be read
-	OverREST                 int64 // jobs taken from the history server's answers
-	FromRM                   int64 // applications of which only the ResourceManager tells
+	OverREST                 int64 // jobs taken from the history server
+	FromRM                   int64 // applications that only the ResourceManager knows
 	Quantiles                int64 // stages with so many tasks that their lengths are a table
 	Restarted                int64 // jobs whose AM was started more than once
 	Near, InRack, Far        int64 // attempts of maps by where their input was
@@ -27,15 +27,15 @@ type tally struct {
 	Samples samples
 }
 
-// samples are lengths of time, in milliseconds, that the cluster's own delays are learned from.
+// samples are durations, in milliseconds, from which the cluster's own delays are learned.
 type samples struct {
 	AMStart    []int64 `json:"MasterStart,omitempty"` // launch of the AM's container to its being ready
 	QuietStart []int64 `json:",omitempty"`            // submission to its being ready
 	Commit     []int64 `json:",omitempty"`            // end of the last task to the end of the job
-	Overhead   []int64 `json:",omitempty"`            // container time beyond task time, a container
+	Overhead   []int64 `json:",omitempty"`            // container time beyond task time, per container
 }
 
-// maxSamples of each kind are kept of one part.
+// maxSamples of each kind are kept per part.
 const maxSamples = 500
 
 func sample(list *[]int64, ms int64) {
@@ -55,7 +55,7 @@ func (t *tally) ended(status string) {
 	}
 }
 
-// add counts another's too.
+// add adds another tally.
 func (t *tally) add(o *tally) {
 	mine, theirs := t.counts(), o.counts()
 	for i := range mine {
@@ -69,7 +69,7 @@ func (t *tally) add(o *tally) {
 
 type counted struct {
 	n    *int64
-	text string // "": told elsewhere
+	text string // "": reported elsewhere
 }
 
 func (t *tally) counts() []counted {

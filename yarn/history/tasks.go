@@ -10,7 +10,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/jhist"
 )
 
-// reduceLength is the part of a reduce that is its length: what it did after its job's last map, at least what it did after
+// reduceLength is the part of a reduce that counts as its length: what it did after its job's last map, at least what it did after
 // its shuffle, at most all of it.
 func reduceLength(a *jhist.Attempt, end, lastMap jhist.Millis) unit.Time {
 	full, own := span(a.Start, end), span(max(a.Start, lastMap), end)
@@ -20,7 +20,7 @@ func reduceLength(a *jhist.Attempt, end, lastMap jhist.Millis) unit.Time {
 	return min(own, full)
 }
 
-// span is the time between two instants; none where they are the wrong way round, as clocks of two machines can make them.
+// span is the time between two instants; 0 if they are in the wrong order, as the clocks of two machines can make them.
 func span(from, to jhist.Millis) unit.Time {
 	return min(max(instant(to)-instant(from), 0), workload.MaxLength)
 }
@@ -57,7 +57,7 @@ func (b *builder) fill(s *workload.Stage, h *jhist.Job, tasks []jhist.Task, t *t
 	s.Length = workload.Lengths{Kind: workload.Quantiles, Values: table}
 }
 
-// attemptOf is the attempt that counts for a task: the successful one, else the longest. It returns when it ended too.
+// attemptOf is the attempt that counts for a task: the successful one, else the longest. It also returns when that ended.
 func attemptOf(task *jhist.Task, jobEnd jhist.Millis) (*jhist.Attempt, jhist.Millis) {
 	if a := task.Successful(); a != nil && a.Start > 0 && a.Finish > 0 {
 		return a, a.Finish
@@ -89,7 +89,7 @@ type hostList struct {
 func (l *hostList) add(hosts []string) {
 	var row []int32
 	for _, h := range hosts {
-		if h == "localhost" || h == "" { // what file systems without places say
+		if h == "localhost" || h == "" { // from file systems without locality
 			continue
 		}
 		i, ok := l.index[h]

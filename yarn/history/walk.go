@@ -12,8 +12,8 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/jhist"
 )
 
-// The history server keeps finished files in yyyy/mm/dd/NNNNNN, by the day on which the job finished there, a thousand jobs to a
-// folder. Files that somebody put together otherwise are found too.
+// The history server keeps finished files in yyyy/mm/dd/NNNNNN, by the day on which the job finished, a thousand jobs to a
+// folder. Other layouts work too.
 
 type ref struct {
 	path string
@@ -21,8 +21,8 @@ type ref struct {
 	key  key
 }
 
-// visit says whether a folder yyyy, yyyy/mm or yyyy/mm/dd can hold what finished after an instant; zero: no bound. The server names days in its
-// own time zone, so there is a day's room.
+// visit reports whether a folder yyyy, yyyy/mm or yyyy/mm/dd can hold jobs that finished after a time; zero: no bound. The server names days in its
+// own time zone, so there is a margin of a day.
 func visit(p string, from time.Time) bool {
 	parts := strings.Split(p, "/")
 	parts = parts[:min(len(parts), 3)]
@@ -81,7 +81,7 @@ func folders(ctx context.Context, f Folder, from time.Time) ([]string, error) {
 	return all, err
 }
 
-// files lists the wanted history files of one folder, and counts those whose names say nothing.
+// files lists the wanted history files of one folder, and counts those with uninformative names.
 func files(ctx context.Context, f Folder, dir string, want func(ref) bool) (list []ref, odd int, err error) {
 	for e, err := range f.List(ctx, dir) {
 		if err != nil {
@@ -101,15 +101,15 @@ func files(ctx context.Context, f Folder, dir string, want func(ref) bool) (list
 			}
 		}
 		odd++
-		list = append(list, r) // what is in it is known when it is read
+		list = append(list, r) // its content is known once it is read
 	}
 	slices.SortFunc(list, func(a, b ref) int { return strings.Compare(a.path, b.path) })
 	return list, odd, nil
 }
 
-// key is a job or application, whichever way its id is written: job_CLUSTER_NUMBER, application_CLUSTER_NUMBER.
+// key identifies a job or application, in either form of id: job_CLUSTER_NUMBER, application_CLUSTER_NUMBER.
 type key struct {
-	cluster int64 // when the ResourceManager that numbered it was started
+	cluster int64 // start time of the ResourceManager that numbered it
 	number  int64
 }
 

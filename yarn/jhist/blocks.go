@@ -6,14 +6,14 @@ import (
 	"github.com/twmb/avro"
 )
 
-// maxBlocks is how many blocks the elements of a list may come in; Hadoop writes one.
+// maxBlocks is the max number of blocks of a list; Hadoop writes one.
 const maxBlocks = 16
 
-// maxNesting is how deep values may lie inside one another; Hadoop's lie seven deep.
+// maxNesting is the max nesting of values; Hadoop's are seven deep.
 const maxNesting = 64
 
-// blocks counts the blocks of lists and maps. The decoder copies a list for every block that follows, so a list of many small
-// blocks would cost it the square of its length.
+// blocks counts the blocks of lists and maps. The decoder copies a list for every further block, so a list of many small
+// blocks would take quadratic time.
 type blocks struct {
 	root  *avro.SchemaNode
 	named map[string]*avro.SchemaNode
@@ -46,7 +46,7 @@ func (w *blocks) define(n *avro.SchemaNode) {
 	w.define(n.Values)
 }
 
-// few says whether no list of the record at the start of b has too many blocks. What is damaged or cut off is the decoder's to tell.
+// few reports whether no list of the record at the start of b has too many blocks. Damage and truncation are left for the decoder to report.
 func (w *blocks) few(b []byte) bool {
 	r := blockReader{blocks: w, b: b, ok: true, few: true}
 	r.value(w.root, 0)
@@ -56,7 +56,7 @@ func (w *blocks) few(b []byte) bool {
 type blockReader struct {
 	*blocks
 	b       []byte
-	ok, few bool // ok: the end is not yet reached
+	ok, few bool // ok: not yet at the end
 }
 
 func (r *blockReader) varint() int64 {

@@ -11,12 +11,12 @@ import (
 type fold struct {
 	p        *Parser
 	job      *Job
-	maps     map[int]int // number -> place in job.Maps
+	maps     map[int]int // number -> index in job.Maps
 	reduces  map[int]int
 	attempts int
 }
 
-// event takes one record: {type, event}.
+// event folds one record: {type, event}.
 func (f *fold) event(top record) error {
 	kind := top.text("type")
 	if kind == "" {
@@ -25,7 +25,7 @@ func (f *fold) event(top record) error {
 	e := top.record("event")
 	f.job.Events++
 	if e == nil {
-		return nil // of a kind that says nothing
+		return nil // of an irrelevant kind
 	}
 	switch {
 	case strings.HasPrefix(kind, "JOB_"), kind == "AM_STARTED":
@@ -37,7 +37,7 @@ func (f *fold) event(top record) error {
 	case strings.Contains(kind, "_ATTEMPT_"):
 		return f.attemptEvent(kind, e)
 	}
-	return nil // newer than this program; it changes nothing that is counted
+	return nil // newer than this program; it affects nothing that is counted
 }
 
 func (f *fold) jobEvent(kind string, e record) error {
@@ -90,7 +90,7 @@ func (f *fold) taskEvent(kind string, e record) error {
 	return nil
 }
 
-// hosts takes the locations of a split: host names with commas between.
+// hosts splits the locations of a split: host names separated by commas.
 func (f *fold) hosts(text string) []string {
 	var out []string
 	for host := range strings.SplitSeq(text, ",") {
@@ -101,7 +101,7 @@ func (f *fold) hosts(text string) []string {
 	return out
 }
 
-// task finds or makes the task that an id names: task_CLUSTER_JOB_m_NUMBER, or an attempt's with a further part.
+// task finds or makes the task of an id: task_CLUSTER_JOB_m_NUMBER, or an attempt's with a further part.
 func (f *fold) task(id string) (*Task, error) {
 	parts := strings.Split(cut(id, 200), "_")
 	if len(parts) < 5 {
@@ -171,7 +171,7 @@ func (f *fold) attemptEvent(kind string, e record) error {
 	return nil
 }
 
-// done puts the tasks into the order of their numbers.
+// done sorts the tasks by number.
 func (f *fold) done() *Job {
 	byNumber := func(a, b Task) int { return cmp.Compare(a.Number, b.Number) }
 	slices.SortFunc(f.job.Maps, byNumber)

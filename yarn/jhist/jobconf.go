@@ -7,11 +7,11 @@ import (
 	"io"
 )
 
-// MaxConf is the size of the largest job configuration that is read.
+// MaxConf is the max size of a job configuration.
 const MaxConf = 16 << 20
 
-// ReadConf takes some settings out of a job's configuration (job_..._conf.xml, beside its history file). Such a file holds
-// all of Hadoop's settings, some 200 KB; a search for the few names takes a tenth of the time of a full XML parser. It is
+// ReadConf extracts some settings from a job's configuration (job_..._conf.xml, beside its history file). Such a file holds
+// all of Hadoop's settings, some 200 KB; searching for the few names takes a tenth of the time of a full XML parser. It is
 // exact for what Configuration.writeXml writes.
 func ReadConf(r io.Reader, wanted func(name string) bool) (map[string]string, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxConf+1))
@@ -47,7 +47,7 @@ func ReadConf(r io.Reader, wanted func(name string) bool) (map[string]string, er
 	return out, nil
 }
 
-// element returns what stands in the first <tag> of b, and what follows it.
+// element returns the content of the first <tag> of b, and what follows it.
 func element(b []byte, tag string) (in, after []byte, ok bool) {
 	_, b, ok = bytes.Cut(b, []byte("<"+tag+">"))
 	if !ok {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// FileName is what the name of a finished history file says: see FileNameIndexUtils. Names are cut by the history server
-// (mapreduce.jobhistory.jobname.limit), so they serve to choose files, not to name jobs.
+// FileName is the information in the name of a finished history file: see FileNameIndexUtils. The history server truncates names
+// (mapreduce.jobhistory.jobname.limit), so they serve to select files, not to name jobs.
 type FileName struct {
 	JobID          string
 	Submit, Finish Millis
@@ -18,7 +18,7 @@ type FileName struct {
 	Maps, Reduces  int64
 }
 
-// ParseFileName reads names such as job_1700000000000_0007-1700000001000-ann-word+count-1700000050000-4-1-SUCCEEDED-etl-1700000003000.jhist.
+// ParseFileName parses names such as job_1700000000000_0007-1700000001000-ann-word+count-1700000050000-4-1-SUCCEEDED-etl-1700000003000.jhist.
 func ParseFileName(name string) (FileName, error) {
 	bad := func(why string) (FileName, error) {
 		return FileName{}, fmt.Errorf("%q is not the name of a finished job's history file: %s", cut(name, 80), why)

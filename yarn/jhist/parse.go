@@ -14,7 +14,7 @@ import (
 )
 
 // Parser reads history files, one after the other. It keeps the last schema, which is the same in all files of a cluster,
-// and the names it has met. It is for one goroutine; the zero value is ready.
+// and interns names. It is for one goroutine; the zero value is ready.
 type Parser struct {
 	text   string
 	schema *avro.Schema
@@ -25,7 +25,7 @@ type Parser struct {
 
 // Parse reads one history file.
 func (p *Parser) Parse(r io.Reader) (job *Job, err error) {
-	// The decoder is another's: what it might not survive is an error in the file, not the end of the program.
+	// The decoder is third-party: if it panics, that is an error of the file, not the end of the program.
 	defer func() {
 		if v := recover(); v != nil {
 			job, err = nil, fmt.Errorf("job history: the file cannot be decoded: %v", v)
@@ -91,7 +91,7 @@ func (f *fold) binary(r io.Reader, text []byte) error {
 	const window = 1 << 18
 	buf, end := p.buf[:0], false
 	defer func() { p.buf = buf[:0] }()
-	fill := func(atLeast int) error { // reads on until the window holds so much, or the file ends
+	fill := func(atLeast int) error { // reads until the window holds that much, or the file ends
 		if cap(buf) < atLeast {
 			buf = append(make([]byte, 0, atLeast), buf...)
 		}
@@ -124,7 +124,7 @@ func (f *fold) binary(r io.Reader, text []byte) error {
 		var v any
 		rest, err := p.schema.Decode(buf[at:], &v, avro.AliasInput())
 		if err != nil {
-			// The record may go on behind the window, and then any error may come of it.
+			// The record may continue beyond the window, and then any error is possible.
 			have := len(buf) - at
 			if end || have >= MaxRecord {
 				return fmt.Errorf("it is damaged or cut off: %w", err)
@@ -171,7 +171,7 @@ func (f *fold) json(r io.Reader) error {
 	}
 }
 
-// name returns a copy of s that is shared with its equals.
+// name interns s.
 func (p *Parser) name(s string) string {
 	if s == "" {
 		return ""

@@ -15,37 +15,37 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// Options say who asks. With a keytab Principal is needed; without one, a credential cache that kinit has made is used.
+// Options are the credentials. A keytab needs Principal; without one, the credential cache of kinit is used.
 type Options struct {
 	Config    string // krb5.conf; default $KRB5_CONFIG, else /etc/krb5.conf
 	Principal string // alice or alice@EXAMPLE.COM; the realm defaults to krb5.conf's default_realm
 	Keytab    string
 	CCache    string // a file; default $KRB5CCNAME, else /tmp/krb5cc_<uid>
-	// Service names the principal of a web server; default HTTP/<host of the address>. No name service is asked.
+	// Service names the principal of a web server; default HTTP/<host of the address>. No name service is queried.
 	Service func(host string) string
 }
 
-// Auth is a rest.Auth that proves who asks by Kerberos tickets. It is safe for concurrent use.
+// Auth is a rest.Auth that authenticates with Kerberos tickets. It is safe for concurrent use.
 type Auth struct {
 	o       Options
 	conf    *config.Config
-	connect func() (proof, error) // makes one from the files as they are now; nobody is asked yet
+	connect func() (proof, error) // makes one from the current files; contacts nobody yet
 
 	mu      sync.Mutex
 	proof   proof
 	cookies map[string]*http.Cookie // a server's own, by scheme, host and port: no other service of the host sees it
 }
 
-// proof is a login: it makes what proves who asks to a service.
+// proof is a login: it makes the credentials for a service.
 type proof interface {
 	header(service string) (string, error) // the value of Authorization
-	affirm() error                         // asks the KDC for a ticket unless there is one
-	end()                                  // of its renewal
+	affirm() error                         // gets a ticket from the KDC unless there is one
+	end()                                  // stops its renewal
 }
 
 var _ rest.Auth = (*Auth)(nil)
 
-// New reads krb5.conf and checks that the keytab or the cache can be read; the KDC is asked at the first request, or by Login.
+// New reads krb5.conf and checks that the keytab or the cache can be read; the KDC is contacted at the first request, or by Login.
 func New(o Options) (*Auth, error) {
 	o.Config = cmp.Or(o.Config, os.Getenv("KRB5_CONFIG"), "/etc/krb5.conf")
 	if o.Service == nil {
@@ -70,7 +70,7 @@ func New(o Options) (*Auth, error) {
 	return a, nil
 }
 
-// Login asks the KDC for a ticket now, to learn early what is wrong.
+// Login gets a ticket from the KDC now, to fail early.
 func (a *Auth) Login() error {
 	if err := a.current().affirm(); err != nil {
 		return a.explain(err, "")
@@ -87,7 +87,7 @@ func (a *Auth) current() proof {
 	return a.proof
 }
 
-// renew replaces the login that has failed, unless somebody has already done so.
+// renew replaces a failed login, unless that has already been done.
 func (a *Auth) renew(failed proof) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -103,7 +103,7 @@ func (a *Auth) renew(failed proof) error {
 	return nil
 }
 
-// tickets is gokrb5's client, whose cache of service tickets cannot be emptied: it is replaced as a whole.
+// tickets is gokrb5's client, whose cache of service tickets cannot be cleared: it is replaced as a whole.
 type tickets struct{ *client.Client }
 
 func (t *tickets) affirm() error { return t.AffirmLogin() }

@@ -13,7 +13,7 @@ import (
 const maxIncludes = 100
 
 // loadConfig reads a krb5.conf. The library does not follow include and includedir, which every distribution's file
-// has, so that is done here.
+// has, so loadConfig does.
 func loadConfig(path string) (c *config.Config, err error) {
 	defer caught(&err, path)
 	var b strings.Builder
@@ -48,7 +48,7 @@ func include(b *strings.Builder, path string, left *int) error {
 		case "includedir":
 			entries, err := os.ReadDir(rest)
 			if err != nil {
-				continue // MIT's library does not mind either
+				continue // MIT's library ignores it, too
 			}
 			for _, e := range entries {
 				if !e.IsDir() && included(e.Name()) {

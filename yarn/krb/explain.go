@@ -9,7 +9,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// explain makes one line of the library's long ones. The service is empty at login.
+// explain turns the library's long errors into one line. The service is empty at login.
 func (a *Auth) explain(err error, service string) error {
 	text := err.Error()
 	has := func(parts ...string) bool {
@@ -43,7 +43,7 @@ func (a *Auth) explain(err error, service string) error {
 	return e
 }
 
-// tail is the last part of a long error, where its cause stands.
+// tail is the last part of a long error, which has the cause.
 func tail(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if r := []rune(text); len(r) > 160 {

@@ -24,7 +24,7 @@ func loadKeytab(path string) (kt *keytab.Keytab, err error) {
 	return kt, nil
 }
 
-// loadCache keeps only tickets for getting tickets: a service's ticket from the file may be of a key that has been renewed.
+// loadCache keeps only ticket-granting tickets: a service ticket from the file may be for a key that has been renewed.
 func loadCache(path string) (c *credentials.CCache, err error) {
 	defer caught(&err, "credential cache "+path)
 	data, err := readSmall(path)
@@ -48,7 +48,7 @@ func loadCache(path string) (c *credentials.CCache, err error) {
 	return c, nil
 }
 
-// caught turns a panic of the library's parsers into an error: they trust the lengths that a file states.
+// caught turns a panic of the library's parsers into an error: they trust the lengths in a file.
 func caught(err *error, what string) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("%s is damaged: %v", what, p)

@@ -10,7 +10,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// Wrap makes the transport that proves who asks, to every server that it is used for: a rest.Client uses it for those that it trusts.
+// Wrap makes the authenticating transport, for every server that it is used for: a rest.Client uses it for those that it trusts.
 func (a *Auth) Wrap(next http.RoundTripper) http.RoundTripper { return &transport{a, next} }
 
 type transport struct {
@@ -21,7 +21,7 @@ type transport struct {
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	cookie := t.a.cookie(r.URL)
 	ticket := cookie == nil || r.Method != http.MethodGet && r.Method != http.MethodHead
-	relayed := rest.Relayed(r.Context()) // who answers then must change neither cookie nor login
+	relayed := rest.Relayed(r.Context()) // such a response must change neither cookie nor login
 	renewed := relayed
 	for first := true; ; first = false {
 		used := t.a.current()
@@ -33,12 +33,12 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 			t.a.keep(r.URL, resp.Cookies())
 		}
 		switch {
-		case resp.StatusCode == http.StatusUnauthorized && !ticket: // the cookie has ended
+		case resp.StatusCode == http.StatusUnauthorized && !ticket: // the cookie has expired
 			ticket, cookie = true, nil
 		case resp.StatusCode == http.StatusForbidden && !renewed && ticket && refusedTicket(resp):
 			renewed = true
 			if err := t.a.renew(used); err != nil {
-				return resp, nil //nolint:nilerr // the answer says what is wrong
+				return resp, nil //nolint:nilerr // the response says what is wrong
 			}
 		default:
 			return resp, nil
@@ -78,7 +78,7 @@ func (t *transport) send(r *http.Request, p proof, cookie *http.Cookie, ticket, 
 	return t.next.RoundTrip(q)
 }
 
-// authCookie is what a server gives for a ticket, to be taken in its place until it ends.
+// authCookie is the cookie that a server issues for a ticket, accepted in its place until it expires.
 const authCookie = "hadoop.auth"
 
 func server(u *url.URL) string { return u.Scheme + "://" + u.Host }
@@ -95,7 +95,7 @@ func (a *Auth) keep(u *url.URL, cookies []*http.Cookie) {
 	for _, c := range cookies {
 		switch {
 		case c.Name != authCookie:
-		case c.Value == "": // taken back
+		case c.Value == "": // revoked
 			delete(a.cookies, server(u))
 		default:
 			if a.cookies == nil {
@@ -106,13 +106,13 @@ func (a *Auth) keep(u *url.URL, cookies []*http.Cookie) {
 	}
 }
 
-// reload takes a cache from its file again when its ticket has ended: kinit may have run since.
+// reload reloads a cache from its file when its ticket has expired: kinit may have run since.
 func (a *Auth) reload(p proof, err error) bool {
 	return a.o.Keytab == "" && strings.Contains(err.Error(), "no valid existing session") && a.renew(p) == nil
 }
 
-// refusedTicket looks into a 403 for the filter's GSSException, and leaves the body as it was. A write's answer has no body:
-// there the exception stands in the status line alone.
+// refusedTicket checks a 403 for the filter's GSSException, and leaves the body intact. The response to a write has no body:
+// there the exception is only in the status line.
 func refusedTicket(resp *http.Response) bool {
 	if strings.Contains(resp.Status, "GSSException") {
 		return true

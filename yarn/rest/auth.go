@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// User is simple authentication: the cluster takes the name at its word.
+// User is simple authentication: the cluster trusts the name.
 func User(name string) Auth { return userAuth(name) }
 
 type userAuth string
@@ -41,6 +41,6 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 // relayedKey marks the requests that a user's process answers.
 type relayedKey struct{}
 
-// Relayed reports whether a user's process behind the ResourceManager's proxy writes the answer to a request. What it says about the login,
-// a cookie or a refusal, is not the ResourceManager's word.
+// Relayed reports whether a user's process behind the ResourceManager's proxy writes the response to a request. What it says about the login,
+// a cookie or a refusal, does not come from the ResourceManager.
 func Relayed(ctx context.Context) bool { return ctx.Value(relayedKey{}) != nil }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// slot is a place at a server that answers only so many at a time.
+// slot is one of a limited number of concurrent requests to a server.
 type slot struct {
 	of   chan struct{} // nil: no limit
 	held bool
@@ -34,9 +34,9 @@ func (s *slot) free() {
 	}
 }
 
-// patient is a body that may fall silent for no longer than the timeout, and is waited for no longer than streamWithin timeouts in all: one that
-// drips is never silent. How long its reader thinks between reads does not count.
-type patient struct {
+// idleBody is a body with an idle timeout, and an overall limit of streamWithin timeouts: a server that
+// drips is never idle. The reader's own time between reads does not count.
+type idleBody struct {
 	body    io.ReadCloser
 	cancel  context.CancelFunc
 	timeout time.Duration
@@ -45,7 +45,7 @@ type patient struct {
 	err     error
 }
 
-func (p *patient) Read(b []byte) (int, error) {
+func (p *idleBody) Read(b []byte) (int, error) {
 	if p.err != nil {
 		return 0, p.err
 	}
@@ -59,7 +59,7 @@ func (p *patient) Read(b []byte) (int, error) {
 	began := time.Now()
 	n, err := p.body.Read(b)
 	p.waited += time.Since(began)
-	p.late = !t.Stop() || p.late // an answer that came in the last moment ends all the same: the request is cancelled by then
+	p.late = !t.Stop() || p.late // data that arrives at the last moment fails all the same: the request is cancelled by then
 	if err != nil && !errors.Is(err, io.EOF) {
 		text := "the answer broke off: " + short(err.Error(), 120)
 		switch {
@@ -78,30 +78,30 @@ func incomplete(after time.Duration) error {
 	return &silenceError{fmt.Sprintf("the answer was not complete after %s: is it overloaded, or is this a port of another service?", after), context.DeadlineExceeded, false}
 }
 
-// cutHint is what to do about an answer that is cut.
+// cutHint is what to do about a truncated response.
 const cutHint = "try again; if it stays so, its log may say why, or a gateway in between cuts it"
 
-// How many timeouts an answer may take when it is read whole, and when it is read as it comes.
+// How many timeouts a response may take if it is read whole, and if it is streamed.
 const (
 	wholeWithin  = 5
 	streamWithin = 60
 )
 
-// hurried is a body that must be read by an instant.
-type hurried struct {
+// deadlineBody is a body with a deadline.
+type deadlineBody struct {
 	body  io.Reader
 	until time.Time
 	after time.Duration // for the message
 }
 
-func (h *hurried) Read(b []byte) (int, error) {
+func (h *deadlineBody) Read(b []byte) (int, error) {
 	if time.Now().After(h.until) {
 		return 0, incomplete(h.after)
 	}
 	return h.body.Read(b)
 }
 
-func (p *patient) Close() error {
+func (p *idleBody) Close() error {
 	err := p.body.Close()
 	p.cancel()
 	return err

@@ -24,7 +24,7 @@ func TestListThatDrips(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		p := &patient{body: drip{time.Second / 2}, cancel: cancel, timeout: time.Second}
+		p := &idleBody{body: drip{time.Second / 2}, cancel: cancel, timeout: time.Second}
 		begin, thought := time.Now(), time.Duration(0)
 		var err error
 		for b := make([]byte, 8); err == nil; _, err = p.Read(b) {

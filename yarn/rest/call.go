@@ -25,21 +25,21 @@ type call struct {
 	accept string // "": application/json
 	body   []byte
 	kind   string // of the body
-	stray  bool   // who answers is not thereby the active one
+	stray  bool   // a response does not show that the server is the active one
 	single bool   // tried once
-	// relayed: a user's process writes the answer, behind the ResourceManager's proxy. It says nothing about the servers: such a call is
+	// relayed: a user's process writes the response, behind the ResourceManager's proxy. It says nothing about the servers: such a call is
 	// stray and single, and a redirect is an error.
 	relayed bool
 }
 
 func (c *call) write() bool { return c.method != "" && c.method != http.MethodGet }
 
-// answer is an open response; Close gives its place at the server back.
+// answer is an open response; Close releases its slot at the server.
 type answer struct {
 	*http.Response
 	body io.ReadCloser
 	url  *url.URL
-	slot *slot // nil within the making
+	slot *slot // nil until it is taken
 }
 
 func (a *answer) Close() error {
@@ -47,7 +47,7 @@ func (a *answer) Close() error {
 	return a.body.Close()
 }
 
-// read sends a read, until it works or must be given up, and hands the answer to use, whose error counts as the call's.
+// read sends a read, with retries, and passes the response to use, whose error counts as the call's.
 func (c *Client) read(ctx context.Context, k *call, use func(*answer) error) error {
 	return c.retry(ctx, k, func() error {
 		a, err := c.once(ctx, k)
@@ -71,9 +71,9 @@ func (c *Client) read(ctx context.Context, k *call, use func(*answer) error) err
 	})
 }
 
-// retry tries until it works, or until another try would not help or is not allowed.
+// retry tries until it succeeds, or until another attempt would not help or is not allowed.
 func (c *Client) retry(ctx context.Context, k *call, try func() error) error {
-	last := time.Now().Add(2 * c.o.Timeout) // a server that is silent twice is not waited for again
+	last := time.Now().Add(2 * c.o.Timeout) // no further attempt after two timeouts
 	for n := 1; ; n++ {
 		err := try()
 		if err == nil {
@@ -95,12 +95,12 @@ func (c *Client) retry(ctx context.Context, k *call, try func() error) error {
 	}
 }
 
-// givenUp wraps an error of a list of which elements were handed out already.
+// givenUp wraps the error of a list some of whose elements were already handed out.
 type givenUp struct{ error }
 
 func (g *givenUp) Unwrap() error { return g.error }
 
-// once asks the addresses one after the other until one gives an answer that settles the matter.
+// once tries the addresses in turn until one gives a conclusive response.
 func (c *Client) once(ctx context.Context, k *call) (*answer, error) {
 	bases := k.server.candidates()
 	if len(bases) == 0 {
@@ -130,7 +130,7 @@ func (c *Client) once(ctx context.Context, k *call) (*answer, error) {
 		if standby != nil {
 			standby.asked = slices.ContainsFunc(bases, func(b *url.URL) bool { return origin(b) == standby.active })
 		}
-		if last == nil || !errors.Is(last, ErrNoActive) { // "nobody is active" says more than "the other one is down"
+		if last == nil || !errors.Is(last, ErrNoActive) { // "no active ResourceManager" says more than "the other one is down"
 			last = err
 		}
 		if ctx.Err() != nil || !elsewhere(err) {
@@ -153,7 +153,7 @@ func elsewhere(err error) bool {
 	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrNoActive)
 }
 
-// follow sends the request. One redirect is followed: from a NameNode to the DataNode that has the file. That one learns who asks only if
+// follow sends the request. It follows one redirect: from a NameNode to the DataNode that has the file. The DataNode gets credentials only if
 // the options name it.
 func (c *Client) follow(ctx context.Context, k *call, u *url.URL) (*answer, error) {
 	fail := func(u *url.URL, err error) error {
@@ -189,10 +189,10 @@ func (c *Client) follow(ctx context.Context, k *call, u *url.URL) (*answer, erro
 	}
 }
 
-// origin is what tells one server from another.
+// origin identifies a server.
 func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
-// hop sends one request and waits for the head of its answer.
+// hop sends one request and waits for the response header.
 func (c *Client) hop(ctx context.Context, k *call, u *url.URL, client *http.Client) (*answer, error) {
 	if err := k.server.pace.wait(ctx); err != nil {
 		return nil, err
@@ -202,7 +202,7 @@ func (c *Client) hop(ctx context.Context, k *call, u *url.URL, client *http.Clie
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var sent atomic.Bool
-	// From the moment a connection is there something may have gone out. net/http asks for a connection again only when
+	// Once there is a connection something may have been sent. net/http asks for another connection only if
 	// it knows that nothing has.
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { sent.Store(false) },
@@ -223,7 +223,7 @@ func (c *Client) hop(ctx context.Context, k *call, u *url.URL, client *http.Clie
 		r.Header.Set("Content-Type", k.kind)
 	}
 	r.Header.Set("User-Agent", c.o.UserAgent)
-	resp, err := client.Do(r) //nolint:bodyclose // closed with the answer
+	resp, err := client.Do(r) //nolint:bodyclose // closed with the response
 	if err != nil {
 		cancel()
 		err = explain(err, u, sent.Load(), c.o.Timeout)
@@ -232,8 +232,8 @@ func (c *Client) hop(ctx context.Context, k *call, u *url.URL, client *http.Clie
 		}
 		return nil, err
 	}
-	return &answer{resp, &patient{body: resp.Body, cancel: cancel, timeout: c.o.Timeout}, u, nil}, nil
+	return &answer{resp, &idleBody{body: resp.Body, cancel: cancel, timeout: c.o.Timeout}, u, nil}, nil
 }
 
-// plain is an address as a person needs it: without the query, which may hold a name or a token.
+// plain is an address for messages: without the query, which may hold a name or a token.
 func plain(u *url.URL) string { return u.Scheme + "://" + u.Host + u.EscapedPath() }

@@ -9,18 +9,18 @@ import (
 	"sync"
 )
 
-// Client speaks to one cluster. It is safe for concurrent use.
+// Client talks to one cluster. It is safe for concurrent use.
 type Client struct {
 	o     Options
-	http  *http.Client    // says who asks
-	bare  *http.Client    // does not: for servers that nobody has named
+	http  *http.Client    // with credentials
+	bare  *http.Client    // without: for servers that are not named
 	hosts map[string]bool // origins of the options
 
 	rm, history, files *server
 	named              []*url.URL // the ResourceManagers, in the order of the options
 
 	mu    sync.Mutex
-	nodes int64 // most active nodes seen, for Ready
+	nodes int64 // max active nodes seen, for Ready
 }
 
 // server is a service of the cluster behind one or several addresses.
@@ -28,14 +28,14 @@ type server struct {
 	name  string // "the ResourceManager"
 	port  string // its usual one, for hints
 	pace  *pace
-	slots chan struct{} // nil: any number at a time
+	slots chan struct{} // nil: no limit
 
 	mu      sync.Mutex
-	bases   []*url.URL // the one to ask first stands first
-	learned bool       // those of the ResourceManager's configuration are among them
+	bases   []*url.URL // in the order to try
+	learned bool       // they include those of the ResourceManager's configuration
 }
 
-// rightAddress is what to look at when what answers seems to be something else.
+// rightAddress is the hint for responses that seem to come from another service.
 func (s *server) rightAddress() string {
 	return fmt.Sprintf("is this the web address of %s (usually port %s)?", s.name, s.port)
 }
@@ -92,7 +92,7 @@ func New(o Options) (*Client, error) {
 // CloseIdle closes the connections that wait for another request.
 func (c *Client) CloseIdle() { c.bare.CloseIdleConnections() }
 
-// candidates are the addresses to ask, best first.
+// candidates are the addresses to try, best first.
 func (s *server) candidates() []*url.URL {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +108,7 @@ func (s *server) prefer(u *url.URL) {
 	}
 }
 
-// learn adds the other ResourceManagers that a standby's own configuration names, once, and returns them. What the standby's redirect says is
+// learn adds the other ResourceManagers that a standby's own configuration names, once, and returns them. A standby's redirect is
 // not enough: only an operator writes that configuration.
 func (c *Client) learn(ctx context.Context, standby *url.URL) []*url.URL {
 	c.rm.mu.Lock()

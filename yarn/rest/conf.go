@@ -22,7 +22,7 @@ func confCall(s *server) *call {
 	return &call{what: "read the ResourceManager's configuration", server: s, path: "/conf", accept: "application/xml, application/json;q=0.5"}
 }
 
-// managers are the web addresses of the ResourceManagers of a pair, by their configuration.
+// managers are the web addresses of the ResourceManagers of an HA pair, by their configuration.
 func managers(p *conf.Properties, scheme string) []*url.URL {
 	text := func(name string) string {
 		if x := p.Get("yarn.resourcemanager." + name); x != nil {
@@ -42,7 +42,7 @@ func managers(p *conf.Properties, scheme string) []*url.URL {
 			at = net.JoinHostPort(text("hostname."+id), port)
 		}
 		u, err := address(scheme + "://" + at)
-		if err != nil || net.ParseIP(u.Hostname()).IsUnspecified() { // where it listens, and no address to ask
+		if err != nil || net.ParseIP(u.Hostname()).IsUnspecified() { // a wildcard: not an address to connect to
 			continue
 		}
 		list = append(list, u)
@@ -50,15 +50,15 @@ func managers(p *conf.Properties, scheme string) []*url.URL {
 	return list
 }
 
-// SchedulerConf reads the CapacityScheduler's settings as they are in force. Only an administrator may, and only a
-// ResourceManager whose yarn.scheduler.configuration.store.class is not "file" can (others: ErrRefused).
+// SchedulerConf reads the CapacityScheduler's settings in force. Only an administrator may, and only a
+// ResourceManager whose yarn.scheduler.configuration.store.class is not "file" supports it (others: ErrRefused).
 func (c *Client) SchedulerConf(ctx context.Context) (*conf.Properties, error) {
 	k := &call{what: "read the scheduler's configuration", server: c.rm, path: cluster + "/scheduler-conf"}
 	return c.properties(ctx, k, "the scheduler's configuration")
 }
 
-// SchedulerConfVersion counts the changes to the scheduler's settings; a number that went down means that changes were lost. A write of
-// unknown fate is read back by its values: with the zk store it may be in force without having been counted.
+// SchedulerConfVersion counts the changes to the scheduler's settings; a lower number means that changes were lost. A write with an
+// unknown outcome must be read back by its values: with the zk store it may be in force without having been counted.
 func (c *Client) SchedulerConfVersion(ctx context.Context) (int64, error) {
 	type version struct {
 		ID int64 `json:"versionID"`
@@ -91,7 +91,7 @@ func (c *Client) properties(ctx context.Context, k *call, name string) (*conf.Pr
 	return p, err
 }
 
-// readProperties takes a configuration in any of the forms in which Hadoop's servers write one: XML; JSON of /conf
+// readProperties parses a configuration in any of the formats of Hadoop's servers: XML; JSON of /conf
 // ("properties" with keys), of scheduler-conf ("property" with names), and of a job (the same inside "conf").
 func readProperties(data []byte, name string) (*conf.Properties, error) {
 	text := bytes.TrimSpace(data)

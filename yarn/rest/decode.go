@@ -13,7 +13,7 @@ import (
 	"sync"
 )
 
-// FormatError is an answer that came but cannot be used: cut, of a wrong kind, too large, or not JSON at all.
+// FormatError is an unusable response: truncated, of a wrong kind, too large, or not JSON at all.
 type FormatError struct {
 	Reason string
 	Hint   string // what to do about it
@@ -34,7 +34,7 @@ func malformed(format string, args ...any) error {
 	return &FormatError{Reason: fmt.Sprintf(format, args...)}
 }
 
-// decodeWhole reads one JSON value, descends along the keys and fills v.
+// decodeWhole parses one JSON value, descends along the keys and fills v.
 func decodeWhole(data []byte, v any, keys ...string) error {
 	x, err := lookUp(data, keys...)
 	if err != nil {
@@ -43,11 +43,11 @@ func decodeWhole(data []byte, v any, keys ...string) error {
 	return fill(x, reflect.ValueOf(v).Elem(), strings.Join(keys, "."))
 }
 
-// plainSigns is how many values an answer may have whatever its length. Beyond that a value with its name takes eight bytes or more, in
-// every answer of Hadoop; one that is only brackets would take some sixty times its length in memory.
+// plainSigns is how many values a response may have whatever its length. Beyond that a value with its name takes at least eight bytes, in
+// every response of Hadoop; one that is only brackets would take some sixty times its length in memory.
 const plainSigns = 4096
 
-// signs counts what begins values in a JSON text: commas and opening brackets outside of texts.
+// signs counts what starts values in a JSON text: commas and opening brackets outside of strings.
 func signs(data []byte) int {
 	n, quoted := 0, false
 	for i := 0; i < len(data); i++ {
@@ -63,8 +63,8 @@ func signs(data []byte) int {
 	return n
 }
 
-// lookUp reads one JSON value and descends along the keys. A null on the way is an empty answer; a key that is missing is an
-// error, for an answer of another kind must not pass as an empty one.
+// lookUp parses one JSON value and descends along the keys. A null on the way is an empty response; a missing key is an
+// error, for a response of another kind must not pass as an empty one.
 func lookUp(data []byte, keys ...string) (any, error) {
 	if signs(data) > plainSigns+len(data)/8 {
 		return nil, malformed("the answer has more values than its bytes can name")
@@ -93,7 +93,7 @@ func lookUp(data []byte, keys ...string) (any, error) {
 	return x, nil
 }
 
-// keysOf says what an object has instead of what was looked for.
+// keysOf lists an object's actual keys, for messages.
 func keysOf(m map[string]any) string {
 	if len(m) == 0 {
 		return ", it is empty"
@@ -127,11 +127,11 @@ func jsonError(err error, read int64) error {
 	return err
 }
 
-// field is where a JSON name goes.
+// field is the target of a JSON name.
 type field struct {
 	name  string
 	index int
-	nan   bool // a number that is none is kept as it is
+	nan   bool // NaN is kept
 }
 
 var structs sync.Map // reflect.Type -> []field; a cache, the same for everybody
@@ -150,7 +150,7 @@ func fieldsOf(t reflect.Type) []field {
 	return fs
 }
 
-// fill puts a decoded JSON value (with json.Number) into v, with the indulgence that the package comment tells of.
+// fill stores a decoded JSON value (with json.Number) in v, with the leniency described in the package comment.
 func fill(x any, v reflect.Value, path string) error {
 	if x == nil {
 		return nil
@@ -278,7 +278,7 @@ func wholeOf(x any) (int64, bool) {
 	return int64(f), true
 }
 
-// floatOf takes Infinity as NaN.
+// floatOf treats Infinity as NaN.
 func floatOf(x any) (float64, bool) {
 	s, ok := numberText(x)
 	if !ok || s == "" {
@@ -343,7 +343,7 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// short keeps foreign text to one line of n characters.
+// short truncates foreign text to one line of n characters.
 func short(s string, n int) string {
 	s = strings.ToValidUTF8(strings.Join(strings.Fields(s), " "), "?")
 	if r := []rune(s); len(r) > n {

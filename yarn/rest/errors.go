@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// What errors.Is can ask an error of this package.
+// Targets for errors.Is.
 var (
-	ErrUnauthenticated = errors.New("not authenticated")          // 401, and a ticket or token that was refused
-	ErrForbidden       = errors.New("not permitted")              // who asks is known and may not
+	ErrUnauthenticated = errors.New("not authenticated")          // 401, and a rejected ticket or token
+	ErrForbidden       = errors.New("not permitted")              // authenticated but not authorised
 	ErrNotFound        = errors.New("not found")                  // 404
-	ErrRefused         = errors.New("refused")                    // 400 and other answers that say no
-	ErrNoActive        = errors.New("no active ResourceManager")  // for the moment
-	ErrUnavailable     = errors.New("unavailable")                // nobody listens, 5xx, silence
+	ErrRefused         = errors.New("refused")                    // 400 and other refusals
+	ErrNoActive        = errors.New("no active ResourceManager")  // at present
+	ErrUnavailable     = errors.New("unavailable")                // no listener, 5xx, timeout
 	ErrFormat          = errors.New("unexpected answer")          // see FormatError
 	ErrEnded           = errors.New("the application has ended")  // asked of an AM that is gone
 	errNotConfigured   = errors.New("no address is given for it") // in the options
@@ -23,7 +23,7 @@ var (
 	errUnsafeRedirect  = errors.New("it redirects from https to http")
 )
 
-// CallError is the one line about a request that failed: what was asked of whom, and why it failed.
+// CallError is the one-line error of a failed request: what was requested from which server, and why it failed.
 type CallError struct {
 	What string // "list applications"
 	URL  string // without its query
@@ -39,7 +39,7 @@ func (e *CallError) Error() string {
 
 func (e *CallError) Unwrap() error { return e.Err }
 
-// StatusError is an answer other than success.
+// StatusError is a response other than success.
 type StatusError struct {
 	Status    int
 	Exception string // the Java class without its package, when the server says it
@@ -71,16 +71,16 @@ type OutcomeUnknownError struct {
 }
 
 func (e *OutcomeUnknownError) Error() string {
-	return fmt.Sprintf("%s %s: unknown fate: sent, but not confirmed (%v): read back before sending it again", e.Method, e.URL, e.Err)
+	return fmt.Sprintf("%s %s: outcome unknown: sent, but not confirmed (%v): read back before sending it again", e.Method, e.URL, e.Err)
 }
 
 func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 
-// silenceError is no connection, no answer or an answer that broke off.
+// silenceError is a missing connection, a missing response or a truncated one.
 type silenceError struct {
 	text string
 	err  error
-	stay bool // another try would end the same way
+	stay bool // a retry would not help
 }
 
 func (e *silenceError) Error() string { return e.text }
@@ -89,10 +89,10 @@ func (e *silenceError) Is(target error) bool {
 	return target == ErrUnavailable && !e.stay
 }
 
-// AuthError is how an Auth says that it could not make the proof of who asks, so that nothing was sent.
+// AuthError is how an Auth says that it could not produce credentials, so that nothing was sent.
 type AuthError struct {
 	Reason string // one line
-	Later  bool   // it may work a little later
+	Later  bool   // worth a retry
 	Err    error
 }
 
@@ -120,7 +120,7 @@ func (e *standbyError) Error() string {
 
 func (e *standbyError) Is(target error) bool { return target == ErrNoActive }
 
-// again reports whether a read that failed so may succeed a little later.
+// again reports whether a failed read may succeed a little later.
 func again(err error) bool {
 	if _, ok := errors.AsType[*OutcomeUnknownError](err); ok {
 		return false

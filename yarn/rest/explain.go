@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// explain turns what net/http says into one clear line.
+// explain turns an error of net/http into one clear line.
 func explain(err error, u *url.URL, sent bool, timeout time.Duration) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err // it repeats method and address
@@ -57,7 +57,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &t) && t.Timeout()
 }
 
-// trustError explains a certificate that was not accepted.
+// trustError explains a rejected certificate.
 func trustError(err error, u *url.URL) error {
 	var verify *tls.CertificateVerificationError
 	if !errors.As(err, &verify) {

@@ -210,7 +210,7 @@ func TestUnknownFate(t *testing.T) {
 		if !errors.As(err, &fate) || taken.Load() != 1 || len(p.bodies[0]) != 0 {
 			t.Errorf("%s: %v, taken %d times, the other took %d", name, err, taken.Load(), len(p.bodies[0]))
 		}
-		if err == nil || !strings.Contains(err.Error(), "unknown fate: sent, but not confirmed") || !strings.Contains(err.Error(), "read back") {
+		if err == nil || !strings.Contains(err.Error(), "outcome unknown: sent, but not confirmed") || !strings.Contains(err.Error(), "read back") {
 			t.Error(err)
 		}
 		if _, err := client(t, quick(url, p.servers[0].URL)).Metrics(t.Context()); err != nil {

@@ -11,22 +11,22 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// fill reads an answer whole and fills v with what lies under the keys.
+// fill reads a whole response and fills v with what is under the keys.
 func (c *Client) fill(ctx context.Context, k *call, v any, keys ...string) error {
 	return c.whole(ctx, k, func(data []byte) error { return decodeWhole(data, v, keys...) })
 }
 
-// get reads an answer whole and returns what lies under the keys.
+// get reads a whole response and returns what is under the keys.
 func get[T any](ctx context.Context, c *Client, k *call, keys ...string) (v T, err error) {
 	err = c.fill(ctx, k, &v, keys...)
 	return v, err
 }
 
-// whole reads an answer whole; a page in place of data is refused.
+// whole reads a whole response; a web page instead of data is an error.
 func (c *Client) whole(ctx context.Context, k *call, use func([]byte) error) error {
 	return c.read(ctx, k, func(a *answer) error {
-		most := c.most(k)
-		data, err := io.ReadAll(io.LimitReader(&hurried{a.body, time.Now().Add(wholeWithin * c.o.Timeout), wholeWithin * c.o.Timeout}, most+1))
+		most := c.maxHeld(k)
+		data, err := io.ReadAll(io.LimitReader(&deadlineBody{a.body, time.Now().Add(wholeWithin * c.o.Timeout), wholeWithin * c.o.Timeout}, most+1))
 		if err != nil {
 			return err
 		}
@@ -43,8 +43,8 @@ func (c *Client) whole(ctx context.Context, k *call, use func([]byte) error) err
 // maxRelayed bounds what a user's process may make us hold. JSON takes some twenty times its size in memory.
 const maxRelayed = 1 << 20
 
-// most is how many bytes of an answer are held at a time.
-func (c *Client) most(k *call) int64 {
+// maxHeld is the max number of bytes of a response to hold.
+func (c *Client) maxHeld(k *call) int64 {
 	if k.relayed {
 		return min(c.o.MaxAnswer, maxRelayed)
 	}
@@ -54,19 +54,19 @@ func (c *Client) most(k *call) int64 {
 // maxElement bounds one element of a list, in bytes.
 const maxElement = 1 << 20
 
-// list iterates over the elements under the keys as they come. After an error it ends.
+// list iterates over the elements under the keys as they arrive. It ends after an error.
 func list[T any](ctx context.Context, c *Client, k *call, keys ...string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		handed := false
 		err := c.read(ctx, k, func(a *answer) error {
 			r := bufio.NewReaderSize(a.body, 8<<10)
-			head, _ := r.Peek(4 << 10) // what stopped it will be met again
+			head, _ := r.Peek(4 << 10) // an error will recur
 			if title, page := pageTitle(head, a.Header.Get("Content-Type")); page {
 				return htmlError(title)
 			}
 			err := decodeList(r, min(c.o.MaxAnswer, maxElement), c.o.MaxList, keys, func(v T) error {
 				handed = true
-				a.slot.free() // who is handed an element may ask the same server for more
+				a.slot.free() // whoever gets an element may query the same server
 				if !yield(v, nil) {
 					return errStop
 				}

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Whereabouts is what one ResourceManager says of itself, or why it says nothing.
+// Whereabouts is the self-description of one ResourceManager, or its error.
 type Whereabouts struct {
 	Address string
 	Info    Info
 	Err     error
 }
 
-// Infos asks every named ResourceManager once who it is; a standby does not redirect this.
+// Infos queries every named ResourceManager once; a standby does not redirect this.
 func (c *Client) Infos(ctx context.Context) []Whereabouts {
 	var all []Whereabouts
 	for _, b := range c.named {
@@ -22,8 +22,8 @@ func (c *Client) Infos(ctx context.Context) []Whereabouts {
 	return all
 }
 
-// Ready waits until there is an active ResourceManager and its nodes are with it: at least one, and as many as this client has seen before
-// or no more coming for a while (settle). Just after a failover the new one shows an empty cluster, on which nobody should act.
+// Ready waits until there is an active ResourceManager and its nodes have registered: at least one, and as many as this client has seen before
+// or no further ones for a while (settle). Just after a failover the new one shows an empty cluster, on which nobody should act.
 func (c *Client) Ready(ctx context.Context, settle time.Duration) (Metrics, error) {
 	c.mu.Lock()
 	want := c.nodes
@@ -40,7 +40,7 @@ func (c *Client) Ready(ctx context.Context, settle time.Duration) (Metrics, erro
 		}
 		if err == nil && m.ActiveNodes > 0 && (want > 0 && m.ActiveNodes >= want || time.Since(since) >= settle) {
 			c.mu.Lock()
-			c.nodes = m.ActiveNodes // nodes that stay away are gone
+			c.nodes = m.ActiveNodes // nodes that do not come back are gone
 			c.mu.Unlock()
 			return m, nil
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// MapReduce reads jobs, tasks and counters, which the history server and a running AM answer in the same form.
+// MapReduce reads jobs, tasks and counters, which the history server and a running AM serve in the same format.
 type MapReduce struct {
 	c      *Client
 	server *server
@@ -22,9 +22,9 @@ func (c *Client) History() *MapReduce {
 	return &MapReduce{c, c.history, "/ws/v1/history", " in the history"}
 }
 
-// AM is the running MapReduce ApplicationMaster (AM) of an application, through the ResourceManager's proxy. When the application has
-// ended, errors are ErrEnded. Whoever owns the application writes the answers: they are no larger than maxRelayed, a redirect is an error, and
-// nothing in them changes whom the client asks next.
+// AM is the running MapReduce ApplicationMaster (AM) of an application, through the ResourceManager's proxy. If the application has
+// ended, errors are ErrEnded. The application's owner controls the responses: they are limited to maxRelayed, a redirect is an error, and
+// nothing in them affects which servers the client uses next.
 func (c *Client) AM(app string) *MapReduce {
 	return &MapReduce{c, c.rm, "/proxy/" + url.PathEscape(app) + "/ws/v1", " of " + app}
 }
@@ -34,7 +34,7 @@ func (m *MapReduce) call(what, path string) *call {
 	return &call{what: what + m.of, server: m.server, path: m.base + path, relayed: relayed, stray: relayed, single: relayed}
 }
 
-// Info says how old and which version the history server is.
+// Info returns the age and version of the history server.
 func (m *MapReduce) Info(ctx context.Context) (HistoryInfo, error) {
 	if m.server == m.c.history {
 		return get[HistoryInfo](ctx, m.c, m.call("ask the history server who it is", "/info"), "historyInfo")
@@ -42,7 +42,7 @@ func (m *MapReduce) Info(ctx context.Context) (HistoryInfo, error) {
 	return get[HistoryInfo](ctx, m.c, m.call("ask the AM who it is", "/mapreduce/info"), "info")
 }
 
-// JobFilter says which jobs of the history are wanted; zero fields do not matter.
+// JobFilter selects jobs of the history; zero fields match all.
 type JobFilter struct {
 	User, State                 string
 	FinishedFrom, FinishedUntil time.Time

@@ -1,6 +1,6 @@
 package rest
 
-// HistoryInfo is what a JobHistoryServer says of itself.
+// HistoryInfo is the self-description of a JobHistoryServer.
 type HistoryInfo struct {
 	StartedOn     int64  `json:"startedOn"`
 	HadoopVersion string `json:"hadoopVersion"`

@@ -16,33 +16,33 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Options say where a cluster is and how to speak to it. The zero value of each field is its default.
+// Options say where a cluster is and how to connect to it. The zero value of each field is its default.
 type Options struct {
-	RM        []string // web addresses of the ResourceManagers, http://host:8088; the one that answered last is asked first
+	RM        []string // web addresses of the ResourceManagers, http://host:8088; the one that responded last is tried first
 	History   string   // of the JobHistoryServer, http://host:19888
 	NameNodes []string // for WebHDFS, http://host:9870
 
-	Auth Auth // nil: no name is given, and a server may hide times and owners
+	Auth Auth // nil: anonymous, and a server may hide times and owners
 	TLS  TLS
 
-	Timeout   time.Duration // a server may stay silent for so long, before its answer or within it; default 60 s
-	Retries   int           // how often a read is tried again; default 5, negative: never
-	Backoff   time.Duration // the first pause before another try, doubled each time up to 32 times; default 250 ms
-	RMRate    float64       // requests a second to the ResourceManagers together; default 2, negative: any number
-	Parallel  int           // requests at a time to the history server, and as many to the file system; default 4
-	MaxAnswer int64         // bytes of an answer read whole; default 64 MiB
-	MaxList   int64         // bytes of a streamed list; default 16 GiB
+	Timeout   time.Duration // idle timeout, before a response or within it; default 60 s
+	Retries   int           // max retries of a read; default 5, negative: none
+	Backoff   time.Duration // first backoff, doubled each time up to a factor of 32; default 250 ms
+	RMRate    float64       // requests a second to all ResourceManagers; default 2, negative: no limit
+	Parallel  int           // concurrent requests to the history server, and as many to the file system; default 4
+	MaxAnswer int64         // max bytes of a response read whole; default 64 MiB
+	MaxList   int64         // max bytes of a streamed list; default 16 GiB
 	UserAgent string        // default "yardmaster"
 }
 
 // TLS says whom to trust. By default it is the system's list of authorities.
 type TLS struct {
 	CAFile   string // a PEM file of authorities to trust besides those of the system
-	Insecure bool   // trust anybody: only when a person has asked for it
+	Insecure bool   // trust anybody: only at a person's request
 }
 
-// Auth makes a transport that tells servers who asks. Only requests to servers that the client trusts (see the package comment) pass through
-// it, and it never sees a redirect followed.
+// Auth makes a transport that adds credentials. Only requests to servers that the client trusts (see the package comment) pass through
+// it, and never a followed redirect.
 type Auth interface {
 	Wrap(next http.RoundTripper) http.RoundTripper
 }
@@ -63,7 +63,7 @@ func (o *Options) defaults() {
 	o.UserAgent = cmp.Or(o.UserAgent, "yardmaster")
 }
 
-// address reads a web address as people write it: the scheme may be missing, a path of a gateway may follow.
+// address parses a web address as people write it: the scheme may be missing, a path of a gateway may follow.
 func address(s string) (*url.URL, error) {
 	text := strings.TrimSpace(s)
 	if text == "" {
@@ -101,9 +101,9 @@ func addresses(list []string) ([]*url.URL, error) {
 	return us, nil
 }
 
-// transport is net/http's with our trust and without its HTTP/2, whose own repetitions would blur what was sent.
+// transport is net/http's with our trust settings and without HTTP/2, whose own retries would obscure what was sent.
 func transport(o *Options) (*http.Transport, error) {
-	cfg := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.TLS.Insecure} //nolint:gosec // only when asked for
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.TLS.Insecure} //nolint:gosec // only on request
 	if o.TLS.CAFile != "" {
 		pem, err := os.ReadFile(o.TLS.CAFile)
 		if err != nil {

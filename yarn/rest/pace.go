@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// pace spaces requests evenly: whatever goes on, no second sees more of them than the rate.
+// pace spaces requests evenly: no second ever sees more of them than the rate.
 type pace struct {
 	every time.Duration
 	mu    sync.Mutex
@@ -50,7 +50,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// backoff is the pause before try n (from 1): doubled each time, and shortened at random by up to a half, so that many
+// backoff is the pause before attempt n (from 1): doubled each time, with jitter of up to a half, so that many
 // clients of one server do not come back together.
 func backoff(first time.Duration, n int) time.Duration {
 	d := first << min(n-1, 5)

@@ -11,7 +11,7 @@ import (
 
 const cluster = "/ws/v1/cluster"
 
-// Info asks the first ResourceManager that answers, active or not; see Infos.
+// Info queries the first ResourceManager that responds, active or not; see Infos.
 func (c *Client) Info(ctx context.Context) (Info, error) { return c.infoOf(ctx, &call{server: c.rm}) }
 
 func (c *Client) infoOf(ctx context.Context, k *call) (Info, error) {
@@ -37,7 +37,7 @@ func (c *Client) metrics(ctx context.Context) (Metrics, error) {
 	return v, err
 }
 
-// Nodes lists the NodeManagers, those that are lost or taken out only when their states are asked for.
+// Nodes lists the NodeManagers; lost or decommissioned ones only if their states are requested.
 func (c *Client) Nodes(ctx context.Context, states ...string) iter.Seq2[Node, error] {
 	q := url.Values{}
 	if len(states) > 0 {
@@ -46,7 +46,7 @@ func (c *Client) Nodes(ctx context.Context, states ...string) iter.Seq2[Node, er
 	return list[Node](ctx, c, &call{what: "list nodes", server: c.rm, path: cluster + "/nodes", query: q}, "nodes", "node")
 }
 
-// AppFilter says which applications are wanted; zero fields do not matter.
+// AppFilter selects applications; zero fields match all.
 type AppFilter struct {
 	States        []string // NEW, NEW_SAVING, SUBMITTED, ACCEPTED, RUNNING, FINISHED, FAILED, KILLED
 	User, Queue   string
@@ -81,7 +81,7 @@ func (f *AppFilter) query() url.Values {
 		q.Set("limit", strconv.Itoa(f.Limit))
 	}
 	if !f.Requests {
-		q.Set("deSelects", "resourceRequests") // since 2.10 and 3.0; older ones do not mind
+		q.Set("deSelects", "resourceRequests") // since 2.10 and 3.0; ignored by older ones
 	}
 	return q
 }

@@ -18,7 +18,7 @@ type Scheduler struct {
 // Queue has the fields of both schedulers; those of the other one are zero. Capacities are percentages.
 type Queue struct {
 	Name     string   `json:"queueName"` // the last part; the whole path for the FairScheduler
-	Path     string   `json:"queuePath"` // always set, also where the version does not say it
+	Path     string   `json:"queuePath"` // always set, also where the version lacks it
 	State    string   `json:"state"`
 	Children []*Queue `json:"-"`
 
@@ -35,7 +35,7 @@ type Queue struct {
 	UserLimit           float64  `json:"userLimit"`
 	UserLimitFactor     float64  `json:"userLimitFactor"`
 	MaxApplications     int64    `json:"maxApplications"`
-	MaxAMPercent        float64  `json:"configuredMaxAMResourceLimit" nan:"keep"` // a fraction; not told by every version
+	MaxAMPercent        float64  `json:"configuredMaxAMResourceLimit" nan:"keep"` // a fraction; absent in some versions
 	AMLimit             Resource `json:"AMResourceLimit"`
 	UsedAM              Resource `json:"usedAMResource"`
 	UserAMLimit         Resource `json:"userAMResourceLimit"`
@@ -80,7 +80,7 @@ type PartitionCapacity struct {
 // Leaf reports whether applications run in the queue itself.
 func (q *Queue) Leaf() bool { return len(q.Children) == 0 }
 
-// Find is the queue of a path, q or below it; nil if there is none.
+// Find returns the queue with a path, q or below it; nil if there is none.
 func (q *Queue) Find(path string) *Queue {
 	if q == nil || q.Path == path {
 		return q
@@ -134,7 +134,7 @@ func readScheduler(data []byte) (*Scheduler, error) {
 	return s, err
 }
 
-// readQueue reads a queue and those below it, and counts them.
+// readQueue reads a queue and its descendants, and counts them.
 func readQueue(x any, parent, path string, depth int, queues *int) (*Queue, error) {
 	m, ok := x.(map[string]any)
 	if !ok {
@@ -174,7 +174,7 @@ func readQueue(x any, parent, path string, depth int, queues *int) (*Queue, erro
 	return q, nil
 }
 
-// children are the queues below one: a list under "queue", one bare queue, or the list itself.
+// children are the child queues: a list under "queue", one bare queue, or the list itself.
 func children(x any) []any {
 	if m, ok := x.(map[string]any); ok {
 		x = m["queue"]

@@ -13,16 +13,16 @@ import (
 	"strings"
 )
 
-// maxRefusal bounds what is read of an answer that says no.
+// maxRefusal bounds what is read of an error response.
 const maxRefusal = 64 << 10
 
-// statusError reads an answer that is neither success nor redirect.
+// statusError reads a response that is neither success nor redirect.
 func (c *Client) statusError(k *call, a *answer) error {
 	text, _ := io.ReadAll(io.LimitReader(a.body, maxRefusal))
 	_ = a.Close()
 	e := &StatusError{Status: a.StatusCode, kind: ErrRefused}
 	e.read(text, a.Header.Get("Content-Type"))
-	if e.Message == "" { // Jetty sends no page in answer to a PUT: its words are in the status line
+	if e.Message == "" { // Jetty sends no page in response to a PUT: its message is in the status line
 		_, line, _ := strings.Cut(a.Status, " ")
 		if line != http.StatusText(a.StatusCode) {
 			e.Message = short(line, 300)
@@ -56,21 +56,21 @@ func (c *Client) statusError(k *call, a *answer) error {
 	}
 	if k.write() {
 		switch a.StatusCode {
-		case http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout: // it may have been done half or whole
+		case http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout: // it may have been carried out, in part or completely
 			return &OutcomeUnknownError{k.method, plain(a.url), e}
-		case http.StatusServiceUnavailable: // a scheduler's way to say that it cannot do such a thing
+		case http.StatusServiceUnavailable: // how a scheduler says that it does not support this
 			e.kind, e.Hint = ErrRefused, "the scheduler does not do that: its log may say why"
 		}
 	}
 	return e
 }
 
-// noSuchPage reports whether Hadoop's words are those for a path that it does not serve: it is another daemon than was thought.
+// noSuchPage reports whether Hadoop's message means that it does not serve the path: it is another daemon than expected.
 func noSuchPage(message string) bool {
 	return strings.HasPrefix(message, "HTTP 404") || strings.HasPrefix(message, "null for uri")
 }
 
-// standby reports whether the answer comes from one that is not active and does not redirect.
+// standby reports whether the response comes from one that is not active and does not redirect.
 func (e *StatusError) standby() bool {
 	return e.threw("StandbyException") || e.threw("InvalidToken")
 }
@@ -107,7 +107,7 @@ func whyTicket(message string) string {
 	return "see its log"
 }
 
-// read finds the server's words: Hadoop's RemoteException, a JSON message, a page or plain text, which may be labelled as JSON.
+// read finds the server's message: Hadoop's RemoteException, a JSON message, a page or plain text, which may be labelled as JSON.
 func (e *StatusError) read(text []byte, kind string) {
 	var x struct {
 		Remote struct {
@@ -136,7 +136,7 @@ func (e *StatusError) read(text []byte, kind string) {
 // classes is a Java class with its package in front of a message.
 var classes = regexp.MustCompile(`^(?:[a-z]\w*\.)+(?:\w+\$)*([A-Z]\w*): +`)
 
-// say takes classes from before a message, where they say nothing to most people.
+// say strips Java classes from a message, where they mean nothing to most people.
 func (e *StatusError) say(exception, message string) {
 	if first, _, cut := strings.Cut(message, "\n\tat "); cut { // a stack trace follows
 		message = first
@@ -168,7 +168,7 @@ func pageTitle(text []byte, kind string) (title string, page bool) {
 	return title, true
 }
 
-// htmlError is the line about a page that came where data were expected.
+// htmlError is the error for a page where data were expected.
 func htmlError(title string) error {
 	if title != "" {
 		title = fmt.Sprintf(" titled %q", title)
@@ -176,7 +176,7 @@ func htmlError(title string) error {
 	return &FormatError{Reason: fmt.Sprintf("a web page%s came instead of data", title), Hint: "is there a login page or a gateway in between, or is this another service's address?"}
 }
 
-// redirect decides what a 3xx means; an address to ask comes of it for a NameNode only. A standby says 307: who else there is to ask is in the
+// redirect interprets a 3xx; only for a NameNode does it return an address to follow. A standby says 307: the alternatives are in the
 // options and in its configuration. The proxy sends callers of ended applications elsewhere with 302.
 func (c *Client) redirect(k *call, from *url.URL, a *answer) (*url.URL, error) {
 	text, _ := io.ReadAll(io.LimitReader(a.body, maxRefusal))

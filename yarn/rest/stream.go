@@ -11,10 +11,10 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// errStop ends a list whose reader wants no more.
+// errStop ends a list whose consumer has stopped.
 var errStop = errors.New("no more wanted")
 
-// budget is a reader that fails when more than allowed was read since the last grant.
+// budget is a reader that fails if more than allowed was read since the last grant.
 type budget struct {
 	r           io.Reader
 	left, each  int64 // until the next grant
@@ -40,8 +40,8 @@ func (b *budget) Read(p []byte) (int, error) {
 
 func (b *budget) grant() { b.left = b.each }
 
-// decodeList hands over the elements of the list that lies under the keys, one at a time. The rest of the answer is read to its
-// end, for an answer that is cut behind the list may lack elements.
+// decodeList hands over the elements of the list under the keys, one at a time. The rest of the response is read to its
+// end, because a response that is truncated after the list may lack elements.
 func decodeList[T any](r io.Reader, each, total int64, keys []string, yield func(T) error) error {
 	b := &budget{r: r, each: each, left: each, total: total}
 	dec := json.NewDecoder(b)
@@ -97,7 +97,7 @@ func (l *lister[T]) descend(i int) error {
 	return wrongKind(t, cmp.Or(path, "the answer"), "an object or a list")
 }
 
-// object looks for keys[i]; its absence means an empty list, but not at the top: there it is another kind of answer.
+// object looks for keys[i]; its absence means an empty list, but not at the top: there it is another kind of response.
 func (l *lister[T]) object(i int) error {
 	found := false
 	other := map[string]any{}
@@ -188,7 +188,7 @@ func (l *lister[T]) hand(x any, path string) error {
 	return l.yield(v)
 }
 
-// skip passes over one value without keeping it.
+// skip skips one value.
 func (l *lister[T]) skip() error {
 	for depth := 0; ; {
 		l.b.grant()

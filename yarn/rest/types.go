@@ -2,7 +2,7 @@ package rest
 
 import "strings"
 
-// Info is what a ResourceManager says of itself; a standby answers it too.
+// Info is the self-description of a ResourceManager; a standby serves it too.
 type Info struct {
 	State                  string `json:"state"`
 	HAState                string `json:"haState"` // ACTIVE, STANDBY
@@ -31,7 +31,7 @@ type Metrics struct {
 	RebootedNodes         int64 `json:"rebootedNodes"`
 	ShutdownNodes         int64 `json:"shutdownNodes"`
 
-	// Physical use as the nodes report it, in percent; negative before Hadoop 3.3.1, which does not tell.
+	// Physical use as the nodes report it, in percent; negative before Hadoop 3.3.1, which does not report it.
 	UtilizedMBPercent    float64 `json:"utilizedMBPercent" nan:"keep"`
 	UtilizedCoresPercent float64 `json:"utilizedVirtualCoresPercent" nan:"keep"`
 }
@@ -58,13 +58,13 @@ type Node struct {
 	Utilization Utilization `json:"resourceUtilization"` // since 2.8
 }
 
-// Utilization is what really runs on a node's machine, whoever started it.
+// Utilization is the actual load of a node's machine, whoever caused it.
 type Utilization struct {
 	PhysicalMB int64   `json:"nodePhysicalMemoryMB"`    // in use; 0: the node does not report
 	Cores      float64 `json:"nodeCPUUsage" nan:"keep"` // in use; time spent waiting for a disk does not count
 }
 
-// Total is the node's size. Hadoop 2 does not say it; it is then what is used and what is left.
+// Total is the node's size. Hadoop 2 does not report it; it is then the sum of used and available.
 func (n *Node) Total() Resource {
 	if n.TotalResource.Memory != 0 || n.TotalResource.VCores != 0 {
 		return n.TotalResource
@@ -96,17 +96,17 @@ type App struct {
 	MemorySeconds     int64   `json:"memorySeconds"`
 	VCoreSeconds      int64   `json:"vcoreSeconds"`
 	Unmanaged         bool    `json:"unmanagedApplication"`
-	Requests          []Ask   `json:"resourceRequests"` // what it waits for; a list leaves them out unless AppFilter.Requests is set
+	Requests          []Ask   `json:"resourceRequests"` // outstanding; absent in lists unless AppFilter.Requests is set
 }
 
-// Ask is a number of like containers that an application waits for.
+// Ask is a number of identical containers that an application waits for.
 type Ask struct {
 	Where      string   `json:"resourceName"` // a node, a rack, or "*"
 	Size       Resource `json:"capability"`
 	Containers int64    `json:"numContainers"`
 }
 
-// Asked is the number of containers that the application waits for. Those that it would rather have on certain nodes are among those for
+// Asked is the number of containers that the application waits for. Requests for certain nodes are included in those for
 // anywhere.
 func (a *App) Asked() (n int64) {
 	for _, r := range a.Requests {
@@ -117,7 +117,7 @@ func (a *App) Asked() (n int64) {
 	return n
 }
 
-// Ended reports whether the application has come to its end, whichever.
+// Ended reports whether the application has ended, in whatever way.
 func (a *App) Ended() bool {
 	return a.State == "FINISHED" || a.State == "FAILED" || a.State == "KILLED"
 }

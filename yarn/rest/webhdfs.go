@@ -27,7 +27,7 @@ func (f *Files) List(ctx context.Context, folder string) iter.Seq2[FileStatus, e
 	return list[FileStatus](ctx, f.c, f.call("list", folder, "LISTSTATUS"), "FileStatuses", "FileStatus")
 }
 
-// Open reads a file from the offset on. The caller closes it soon: it holds one of the few places at the file system.
+// Open reads a file from the offset on. The caller should close it soon: it holds one of the few slots at the file system.
 func (f *Files) Open(ctx context.Context, name string, offset int64) (io.ReadCloser, error) {
 	k := f.call("read", name, "OPEN")
 	k.accept = "*/*"
@@ -46,7 +46,7 @@ func (f *Files) Open(ctx context.Context, name string, offset int64) (io.ReadClo
 	return &file{open, k}, nil
 }
 
-// file says in its errors which file it was.
+// file adds the file's name to its errors.
 type file struct {
 	*answer
 	k *call

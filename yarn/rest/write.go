@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// Result is what a journal keeps of a write: what was sent to whom and what came back.
+// Result is the record of a write for a journal: what was sent to whom and the response.
 type Result struct {
 	Method   string    `json:"method"`
-	URL      string    `json:"url"` // of the one that answered
+	URL      string    `json:"url"` // of the server that responded
 	Body     string    `json:"body"`
 	Sent     time.Time `json:"sent"`
 	Answered time.Time `json:"answered"`
@@ -23,18 +23,18 @@ type Result struct {
 	Answer   string    `json:"answer"` // at most 64 KiB of it
 }
 
-// Put changes something at the ResourceManager; body is sent as it is. An error that is an *OutcomeUnknownError leaves open whether
-// the change was made; with any other it was not.
+// Put changes something at the ResourceManager; body is sent as it is. With an *OutcomeUnknownError the change may or may not
+// have been made; with any other error it was not.
 func (c *Client) Put(ctx context.Context, what, path, kind string, body []byte) (Result, error) {
 	return c.send(ctx, &call{what: what, server: c.rm, method: http.MethodPut, path: path, kind: kind, body: body})
 }
 
-// Post is Put's sister, for submissions.
+// Post is like Put, for submissions.
 func (c *Client) Post(ctx context.Context, what, path, kind string, body []byte) (Result, error) {
 	return c.send(ctx, &call{what: what, server: c.rm, method: http.MethodPost, path: path, kind: kind, body: body})
 }
 
-// send repeats a write only while it is sure that nobody has taken it: nothing listened, or a standby sent it away.
+// send retries a write only while it is certain that nobody has accepted it: nothing listened, or a standby sent it away.
 func (c *Client) send(ctx context.Context, k *call) (Result, error) {
 	res := Result{Method: k.method, Body: string(k.body)}
 	if k.body == nil {
@@ -47,7 +47,7 @@ func (c *Client) send(ctx context.Context, k *call) (Result, error) {
 			return err
 		}
 		res.URL, res.Status = plain(a.url), a.StatusCode
-		text, _ := io.ReadAll(io.LimitReader(a.body, maxRefusal)) // the status has said that it is done
+		text, _ := io.ReadAll(io.LimitReader(a.body, maxRefusal)) // the status says that it is done
 		_ = a.Close()
 		res.Answer = string(bytes.TrimSpace(text))
 		if title, page := pageTitle(text, a.Header.Get("Content-Type")); page {
@@ -70,23 +70,23 @@ func (c *Client) putJSON(ctx context.Context, what, path string, v any) (Result,
 	return c.Put(ctx, what, path, "application/json", body)
 }
 
-// MoveApp moves an application to another queue. Its owner or an administrator may; an unknown queue is refused as not permitted, too.
+// MoveApp moves an application to another queue. Its owner or an administrator may; an unknown queue is reported as not permitted, too.
 func (c *Client) MoveApp(ctx context.Context, id, queue string) (Result, error) {
 	return c.putJSON(ctx, fmt.Sprintf("move %s to %s", id, queue), appPath(id, "/queue"), map[string]string{"queue": queue})
 }
 
-// SetPriority changes an application's priority; a value above the cluster's maximum is capped without a word, so read it back.
+// SetPriority changes an application's priority; a value above the cluster's maximum is silently capped, so read it back.
 func (c *Client) SetPriority(ctx context.Context, id string, priority int) (Result, error) {
 	return c.putJSON(ctx, fmt.Sprintf("set the priority of %s to %d", id, priority), appPath(id, "/priority"), map[string]int{"priority": priority})
 }
 
-// KillApp ends an application; the answer 202 means that it is being done.
+// KillApp kills an application; status 202 means that it is in progress.
 func (c *Client) KillApp(ctx context.Context, id string) (Result, error) {
 	return c.putJSON(ctx, "kill "+id, appPath(id, "/state"), map[string]string{"state": "KILLED"})
 }
 
-// SchedulerChange is a change of the CapacityScheduler's settings, all of it or nothing. Names are without the
-// yarn.scheduler.capacity. and queue in front for a queue, whole for global ones.
+// SchedulerChange is an atomic change of the CapacityScheduler's settings. Names of a queue's settings are without the
+// prefix yarn.scheduler.capacity. and the queue; global ones are complete.
 type SchedulerChange struct {
 	XMLName xml.Name      `xml:"sched-conf"`
 	Remove  []string      `xml:"remove-queue"`
@@ -107,7 +107,7 @@ type Setting struct {
 	Value string `xml:"value"`
 }
 
-// ChangeScheduler applies a change; the version of the configuration goes up by one when it is accepted.
+// ChangeScheduler applies a change; the version of the configuration goes up by one if it is accepted.
 func (c *Client) ChangeScheduler(ctx context.Context, s SchedulerChange) (Result, error) {
 	const what = "change the scheduler's configuration"
 	body, err := xml.Marshal(s)

@@ -11,7 +11,7 @@ import (
 	"github.com/yardmaster/yardmaster/steer/drive"
 )
 
-// capacityFile changes capacity-scheduler.xml and runs the command that makes the ResourceManager read it.
+// capacityFile changes capacity-scheduler.xml and runs the command that makes the ResourceManager reload it.
 type capacityFile struct {
 	y    *Yard
 	file editedFile
@@ -40,8 +40,8 @@ func (c *capacityFile) read(_ context.Context, k drive.Knob) (drive.Value, error
 	return c.file.of(k.Property).value(data, k.Queue)
 }
 
-// write changes the file, and makes the ResourceManager read it. When the command says that it has failed, the file is put back; whether the
-// ResourceManager has taken anything over is then asked of itself.
+// write changes the file, and makes the ResourceManager reload it. If the command fails, the file is restored; whether the
+// ResourceManager has applied anything is then read from it.
 func (c *capacityFile) write(ctx context.Context, k drive.Knob, was *drive.Value, v drive.Value) error {
 	before, out, err := c.change(k, was, v)
 	for try := 1; errors.Is(err, errChanged) && try < tries; try++ {
@@ -62,11 +62,11 @@ func (c *capacityFile) write(ctx context.Context, k drive.Knob, was *drive.Value
 		return nil
 	}
 	var exit *exec.ExitError
-	if ctx.Err() != nil || errors.As(err, &exit) && !exit.Exited() { // it was ended: nobody knows how far it came
+	if ctx.Err() != nil || errors.As(err, &exit) && !exit.Exited() { // it was killed: its progress is unknown
 		return fmt.Errorf("%w: %w", drive.ErrOutcomeUnknown, err)
 	}
 	same := string(out) == string(before)
-	if _, e := c.y.c.Scheduler(ctx); e != nil { // it is away, and reads the file when it comes back
+	if _, e := c.y.c.Scheduler(ctx); e != nil { // it is down, and reads the file when it comes back
 		return fmt.Errorf("%w: %w", drive.ErrOutcomeUnknown, err)
 	}
 	if !same {
@@ -77,19 +77,19 @@ func (c *capacityFile) write(ctx context.Context, k drive.Knob, was *drive.Value
 	switch in, e := c.y.InForce(ctx, k, old); {
 	case e != nil || !in:
 		return fmt.Errorf("%w: %w", drive.ErrOutcomeUnknown, err)
-	case same: // it was so in the file and at the ResourceManager before
+	case same: // file and ResourceManager already had it
 		return nil
 	}
 	return fmt.Errorf("not changed, %s is as it was: %w", c.file.path, err)
 }
 
-// change changes the file and returns what was in it and what is.
+// change changes the file and returns its old and new content.
 func (c *capacityFile) change(k drive.Knob, was *drive.Value, v drive.Value) (before, after []byte, err error) {
 	o, err := c.file.open()
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { _ = o.Close() }() // synced before
+	defer func() { _ = o.Close() }() // already synced
 	out, err := c.file.of(k.Property).change(o.data, k.Queue, was, v)
 	if err == nil && string(out) != string(o.data) {
 		err = o.replace(out)
@@ -103,7 +103,7 @@ func (c *capacityFile) putBack(from, to []byte) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = o.Close() }() // synced before
+	defer func() { _ = o.Close() }() // already synced
 	if string(o.data) != string(from) {
 		return errChanged
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// Sources are the ways to read idle processors, each with what to know about it.
+// Sources lists the sources for idle processors, each with its caveats.
 func Sources() []string {
 	return []string{
 		"host: counters of this machine, which must be the one that runs the nodes; waiting for a disk is not idle",
@@ -33,7 +33,7 @@ func Sources() []string {
 	}
 }
 
-// source reads the share of idle processor time. An error means that it cannot tell at present.
+// source reads the share of idle processor time. An error means that it is unknown at present.
 type source interface {
 	describe() string
 	idle(ctx context.Context, seen *steer.Snapshot, m *rest.Metrics) (share float64, age time.Duration, err error)
@@ -47,7 +47,7 @@ func newSource(text string, y *Yard) (source, error) {
 	case "none":
 		return noSource{}, nil
 	case "host", "host:nice-idle":
-		h := &hostCounters{nice: name != "host", read: procStat, least: time.Second}
+		h := &hostCounters{nice: name != "host", read: procStat, minInterval: time.Second}
 		var err error
 		if h.last, err = h.read(); err != nil {
 			return nil, fmt.Errorf("idle processors: %w: choose another source", err)
@@ -79,7 +79,7 @@ func (noSource) idle(context.Context, *steer.Snapshot, *rest.Metrics) (float64, 
 	return -1, 0, nil
 }
 
-// allocation takes a vcore that no task holds for idle. AMs hold theirs and hardly use them.
+// allocation counts a vcore that no task holds as idle. AMs hold theirs and hardly use them.
 type allocation struct{}
 
 func (allocation) describe() string {
@@ -99,13 +99,13 @@ func (allocation) idle(_ context.Context, seen *steer.Snapshot, _ *rest.Metrics)
 
 // hostCounters are this machine's, over the last second or two.
 type hostCounters struct {
-	nice  bool
-	read  func() (counters, error)
-	least time.Duration // measured over
-	last  counters
+	nice        bool
+	read        func() (counters, error)
+	minInterval time.Duration // min measuring interval
+	last        counters
 }
 
-// counters are processor time since the machine's start, in ticks.
+// counters are processor time since boot, in ticks.
 type counters struct {
 	at                time.Time
 	total, idle, nice uint64
@@ -119,7 +119,7 @@ func procStat() (counters, error) {
 	return parseStat(data)
 }
 
-// parseStat reads the line of all processors: user nice system idle iowait irq softirq steal; time of guests is in the first two already.
+// parseStat parses the line of all processors: user nice system idle iowait irq softirq steal; guest time is already in the first two.
 func parseStat(data []byte) (counters, error) {
 	s := bufio.NewScanner(bytes.NewReader(data))
 	for s.Scan() {
@@ -154,13 +154,13 @@ func (h *hostCounters) describe() string {
 }
 
 func (h *hostCounters) idle(ctx context.Context, _ *steer.Snapshot, _ *rest.Metrics) (float64, time.Duration, error) {
-	if time.Since(h.last.at) > 3*h.least { // it was asked long ago: what was then does not count
+	if time.Since(h.last.at) > 3*h.minInterval { // the last reading is too old
 		var err error
 		if h.last, err = h.read(); err != nil {
 			return 0, 0, err
 		}
 	}
-	if short := h.least - time.Since(h.last.at); short > 0 {
+	if short := h.minInterval - time.Since(h.last.at); short > 0 {
 		select {
 		case <-time.After(short):
 		case <-ctx.Done():
@@ -177,9 +177,9 @@ func (h *hostCounters) idle(ctx context.Context, _ *steer.Snapshot, _ *rest.Metr
 	return share, 0, err
 }
 
-// idleBetween is the share of time that no processor had anything to do.
+// idleBetween is the share of time that no processor was busy.
 func idleBetween(old, now counters, nice bool) (float64, error) {
-	if now.total <= old.total || now.idle < old.idle || now.nice < old.nice { // a processor was taken out
+	if now.total <= old.total || now.idle < old.idle || now.nice < old.nice { // a processor was removed
 		return 0, errors.New("the machine's counters went backwards")
 	}
 	idle := now.idle - old.idle
@@ -189,10 +189,10 @@ func idleBetween(old, now counters, nice bool) (float64, error) {
 	return float64(idle) / float64(now.total-old.total), nil
 }
 
-// reported is what nodes tell the ResourceManager of their machines.
+// reported is what nodes report to the ResourceManager about their machines.
 type reported struct {
 	c     *rest.Client
-	cores float64 // of a node; 0: the ResourceManager's own percentage is taken
+	cores float64 // of a node; 0: use the ResourceManager's own percentage
 }
 
 func (r *reported) describe() string {
@@ -208,7 +208,7 @@ func (r *reported) idle(ctx context.Context, _ *steer.Snapshot, m *rest.Metrics)
 		switch {
 		case m.UtilizedCoresPercent == -1:
 			return 0, 0, errors.New("this ResourceManager does not tell it (3.3.1 and later do): say how many cores a node has with rm:cores=N")
-		case m.UtilizedCoresPercent == 0 && m.UtilizedMBPercent == 0: // no machine uses no memory
+		case m.UtilizedCoresPercent == 0 && m.UtilizedMBPercent == 0: // every machine uses some memory
 			return 0, 0, errors.New("the nodes do not report what they use: is yarn.nodemanager.resource-monitor.enabled off?")
 		}
 		return tidy(1 - m.UtilizedCoresPercent/100), 0, nil
@@ -240,10 +240,10 @@ func (r *reported) idle(ctx context.Context, _ *steer.Snapshot, m *rest.Metrics)
 	return tidy(1 - used/(r.cores*float64(nodes))), 0, nil
 }
 
-// slack is how far measurements may lie outside 0 to 1: rates are worked out from samples that do not fall on the interval's ends.
+// slack is how far measurements may lie outside 0 to 1: rates are computed from samples that do not fall on the interval's ends.
 const slack = 0.05
 
-// tidy keeps a measured share within 0 to 1. What lies further outside is no measurement, and is passed on as it is.
+// tidy clamps a measured share to 0 to 1. What lies further outside is not a measurement, and is passed on unchanged.
 func tidy(x float64) float64 {
 	if x < -slack || x > 1+slack {
 		return x
@@ -251,7 +251,7 @@ func tidy(x float64) float64 {
 	return min(max(x, 0), 1)
 }
 
-// prometheus asks for one number.
+// prometheus queries one number.
 type prometheus struct {
 	http  *http.Client
 	base  *url.URL
@@ -299,7 +299,7 @@ func (p *prometheus) idle(ctx context.Context, _ *steer.Snapshot, _ *rest.Metric
 		}
 		return fail("%w", err)
 	}
-	defer func() { _ = resp.Body.Close() }() // only read
+	defer func() { _ = resp.Body.Close() }() // read-only
 	data, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err != nil {
 		return fail("%w", err)

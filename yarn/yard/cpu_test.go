@@ -53,7 +53,7 @@ func TestHostCounters(t *testing.T) {
 
 func testHostCounters(t *testing.T) {
 	n := uint64(0)
-	h := &hostCounters{least: 50 * time.Millisecond, read: func() (counters, error) {
+	h := &hostCounters{minInterval: 50 * time.Millisecond, read: func() (counters, error) {
 		n++
 		return counters{total: 10 * n, idle: 5 * n, at: time.Now()}, nil
 	}}

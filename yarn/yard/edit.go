@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// node is an element of an XML file with its place, in bytes.
+// node is an element of an XML file with its position, in bytes.
 type node struct {
 	name       string
 	attrs      []xml.Attr
-	start, end int // from < of the start tag to behind > of the end tag
-	from, to   int // what stands between the tags
+	start, end int // from < of the start tag to after > of the end tag
+	from, to   int // content between the tags
 	self       bool
 	text       string // character data directly inside
-	plain      bool   // nothing but text, written as it reads
+	plain      bool   // only text, without entities
 	kids       []*node
 }
 
-// parse reads the places of all elements. Whether the file is well-formed is checked elsewhere.
+// parse finds the positions of all elements. Whether the file is well-formed is checked elsewhere.
 func parse(data []byte) (*node, error) {
 	d := xml.NewDecoder(bytes.NewReader(data))
 	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
@@ -78,7 +78,7 @@ func (n *node) attr(name string) string {
 	return ""
 }
 
-func (n *node) child(name string) *node { // the last of that name, as Hadoop takes it
+func (n *node) child(name string) *node { // the last of that name, as in Hadoop
 	var found *node
 	for _, k := range n.kids {
 		if k.name == name {
@@ -88,10 +88,10 @@ func (n *node) child(name string) *node { // the last of that name, as Hadoop ta
 	return found
 }
 
-// place is where a setting stands in a file, or where it would be put.
+// place is the position of a setting in a file, or where it would be inserted.
 type place struct {
-	in    *node // the element that it belongs into
-	elem  *node // nil: it is not there
+	in    *node // the parent element
+	elem  *node // nil: absent
 	value *node // whose text is the value
 }
 
@@ -135,7 +135,7 @@ func property(root *node, key string) (*place, error) {
 	return p, err
 }
 
-// queueElement finds an element of a queue of an allocation file, given by its path.
+// queueElement finds an element of a queue, given by its path, in an allocation file.
 func queueElement(root *node, path, name string) (*place, error) {
 	at := []*node{root}
 	for _, q := range queuesOf(root) {
@@ -176,7 +176,7 @@ func queuesOf(n *node) (list []*node) {
 	return list
 }
 
-// set changes the value, or puts the element in where there is none. element gives the element with a value in it. Nothing else changes.
+// set changes the value, or inserts the element if there is none. element makes the element with a value in it. Nothing else changes.
 func (p *place) set(data []byte, value string, element func(value string) string) ([]byte, error) {
 	if value == "" || strings.ContainsAny(value, "<>&\r\n") {
 		return nil, fmt.Errorf("%q is no value to be written", value)
@@ -194,10 +194,10 @@ func (p *place) set(data []byte, value string, element func(value string) string
 	return splice(data, from, to, value), nil
 }
 
-// selfEnd marks an element that was put into one written as <queue .../>, so that it can become that again.
+// selfEnd marks an element that was inserted into one written as <queue .../>, so that this can be undone.
 const selfEnd = " >"
 
-// insert puts an element last into another: on a line of its own where the end tag has one.
+// insert inserts an element as the last child of another: on a line of its own if the end tag has one.
 func (p *place) insert(data []byte, elem string) []byte {
 	n := p.in
 	if n.self {
@@ -210,7 +210,7 @@ func (p *place) insert(data []byte, elem string) []byte {
 	return splice(data, n.to, n.to, elem)
 }
 
-// remove takes the element out: all that insert has put in, and nothing more.
+// remove removes the element: all that insert has added, and nothing more.
 func (p *place) remove(data []byte) []byte {
 	n, e := p.in, p.elem
 	if e == nil {
@@ -228,7 +228,7 @@ func (p *place) remove(data []byte) []byte {
 	return splice(data, e.start, e.end, "")
 }
 
-// line is the space before a place when there is nothing else before it on its line, and how that line's predecessor ends.
+// line is the whitespace before a position if there is nothing else before it on its line, and how the line before it ends.
 func line(data []byte, at int) (indent, eol string, ok bool) {
 	i := bytes.LastIndexByte(data[:at], '\n')
 	if i < 0 || len(bytes.Trim(data[i+1:at], " \t")) > 0 {
@@ -248,7 +248,7 @@ func splice(data []byte, from, to int, with string) []byte {
 	return append(out, data[to:]...)
 }
 
-// outline is an element without one of those inside it, as text: two files with the same one say the same but for that.
+// outline is the text of an element without one of its descendants: two files with the same outline differ in nothing else.
 func (n *node) outline(b *strings.Builder, without *node) {
 	if n == without {
 		return

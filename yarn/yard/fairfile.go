@@ -11,28 +11,28 @@ import (
 	"github.com/yardmaster/yardmaster/steer/drive"
 )
 
-// The FairScheduler polls its file, and reads it once it has not changed for a while.
+// The FairScheduler polls its file, and reloads it once it has not changed for a while.
 const (
-	youngest   = 5 * time.Second  // a file younger than this is not read
-	pollEvery  = 10 * time.Second // between two looks at it
+	youngest   = 5 * time.Second  // a file younger than this is not reloaded
+	pollEvery  = 10 * time.Second // polling interval
 	reloadedBy = youngest + pollEvery + time.Second
-	shownBy    = time.Minute // a limit shown that still disagrees with the file says nothing
+	shownBy    = time.Minute // after this, a limit that still disagrees with the file means nothing
 )
 
-// fairFile changes fair-scheduler.xml. Nothing has to be called afterwards.
+// fairFile changes fair-scheduler.xml. No further call is needed.
 type fairFile struct {
 	editedFile
 	mu   sync.Mutex
 	last map[drive.Knob]*fileShare
 }
 
-// fileShare is what the file says of a queue.
+// fileShare is a queue's setting in the file.
 type fileShare struct {
 	info      fs.FileInfo
 	number    float64
 	age       time.Duration // of the file
-	taken     bool          // the scheduler goes by it, or must have read it
-	before    float64       // what it said before, when that was last taken
+	taken     bool          // the scheduler uses it, or must have read it
+	before    float64       // its former value, if that was in force
 	hadBefore bool
 }
 
@@ -76,7 +76,7 @@ func (f *fairFile) look(k drive.Knob) (fileShare, error) {
 	return out, nil
 }
 
-// take notes that the scheduler goes by what the file says.
+// take notes that the scheduler uses the file's value.
 func (f *fairFile) take(k drive.Knob) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -91,7 +91,7 @@ func (f *fairFile) read(_ context.Context, k drive.Knob) (drive.Value, error) {
 	return f.of(k.Property).value(data, k.Queue)
 }
 
-// write changes the file, no sooner than five seconds after its last change: another one would put off that it is read.
+// write changes the file, no sooner than five seconds after its last change: another one would delay its reload.
 func (f *fairFile) write(ctx context.Context, k drive.Knob, was *drive.Value, v drive.Value) error {
 	for changed := 1; ; {
 		wait, err := f.try(k, was, v)
@@ -99,7 +99,7 @@ func (f *fairFile) write(ctx context.Context, k drive.Knob, was *drive.Value, v 
 			if changed++; changed > tries {
 				return fmt.Errorf("%s: not changed: %w, again and again", f.path, err)
 			}
-			wait, err = time.Millisecond, nil // then for as long as it is young
+			wait, err = time.Millisecond, nil // then wait until it is old enough
 		}
 		if err != nil || wait <= 0 {
 			return err
@@ -117,7 +117,7 @@ func (f *fairFile) try(k drive.Knob, was *drive.Value, v drive.Value) (wait time
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = o.Close() }() // synced before
+	defer func() { _ = o.Close() }() // already synced
 	out, err := f.of(k.Property).change(o.data, k.Queue, was, v)
 	if err != nil {
 		return 0, err
@@ -125,11 +125,11 @@ func (f *fairFile) try(k drive.Knob, was *drive.Value, v drive.Value) (wait time
 	if string(out) == string(o.data) {
 		return 0, nil
 	}
-	// One that lies further ahead is of a clock that is not ours: to wait for it could keep what was found from being put back.
+	// A time further ahead is from another clock: waiting for it could delay a restore.
 	if age := time.Since(o.info.ModTime()); age < youngest && age > -youngest {
 		return youngest - max(age, 0), nil
 	}
-	if _, err := f.look(k); err != nil { // so that it knows what was before
+	if _, err := f.look(k); err != nil { // to record the former value
 		return 0, err
 	}
 	return 0, o.replace(out)

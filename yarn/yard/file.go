@@ -28,7 +28,7 @@ import (
 type fileKind struct {
 	fair     bool   // fair-scheduler.xml, not capacity-scheduler.xml
 	property string // of a queue
-	part     bool   // one of several edits: the whole is judged after the last one
+	part     bool   // one of several edits: the result is checked after the last one
 }
 
 var (
@@ -36,7 +36,7 @@ var (
 	allocationFile = fileKind{fair: true, property: steer.FairAM.Property}
 )
 
-// editedFile is a scheduler's file of which one setting is changed.
+// editedFile is a scheduler's file in which one setting is changed.
 type editedFile struct {
 	path string
 	kind fileKind
@@ -64,7 +64,7 @@ func (f *editedFile) find(data []byte, queue string) (root *node, p *place, err 
 	return root, p, err
 }
 
-// element is the setting as it is put into a file that has none.
+// element makes the element to insert into a file without the setting.
 func (f *editedFile) element(queue string) func(value string) string {
 	return func(value string) string {
 		if f.kind.fair {
@@ -97,7 +97,7 @@ func (f *editedFile) value(data []byte, queue string) (drive.Value, error) {
 	return v, nil
 }
 
-// meaning is what the setting amounts to.
+// meaning is the effective value of the setting.
 func (f *editedFile) meaning(data []byte, queue string) (drive.Value, error) {
 	if !f.kind.fair {
 		props, err := conf.ReadProperties(bytes.NewReader(data), f.path)
@@ -119,7 +119,7 @@ func (f *editedFile) meaning(data []byte, queue string) (drive.Value, error) {
 	return drive.Value{Number: number}, nil
 }
 
-// fairSetting is a property of a queue, and how to leave it out of a comparison.
+// fairSetting is a property of a queue, and how to exclude it from a comparison.
 func fairSetting(q *conf.FairQueue, property string) (number float64, zero func()) {
 	switch property {
 	case "weight":
@@ -130,7 +130,7 @@ func fairSetting(q *conf.FairQueue, property string) (number float64, zero func(
 	return q.MaxAMShare, func() { q.MaxAMShare = 0 }
 }
 
-// readProperty reads the CapacityScheduler's setting of a queue, or what holds in its place.
+// readProperty reads the CapacityScheduler's setting of a queue, or its default or inherited value.
 func readProperty(p *conf.Properties, queue, property string) (drive.Value, error) {
 	dot := strings.LastIndexByte(queue, '.')
 	if list := p.Get(conf.Prefix + queue[:max(dot, 0)] + ".queues"); list != nil && !slices.ContainsFunc(strings.Split(list.Value, ","),
@@ -163,7 +163,7 @@ func readProperty(p *conf.Properties, queue, property string) (drive.Value, erro
 	return v, nil
 }
 
-// readCapacities reads the capacities of the queues in a queue.
+// readCapacities reads the capacities of a queue's children.
 func readCapacities(p *conf.Properties, parent string, read func(queue string) (drive.Value, error)) (drive.Value, error) {
 	list := p.Get(conf.Prefix + parent + ".queues")
 	if list == nil {
@@ -176,12 +176,12 @@ func readCapacities(p *conf.Properties, parent string, read func(queue string) (
 		if err != nil {
 			return drive.Value{}, err
 		}
-		texts[name] = v.Text // empty: it is not set, and refused
+		texts[name] = v.Text // empty: not set, and rejected
 	}
 	return drive.Capacities(texts)
 }
 
-// goneError is about a queue that the configuration does not name, or names no longer.
+// goneError is about a queue that the configuration does not, or no longer, name.
 type goneError string
 
 func gone(format string, args ...any) error { return goneError(fmt.Sprintf(format, args...)) }
@@ -203,11 +203,11 @@ func fairQueue(q *conf.FairQueue, path string) *conf.FairQueue {
 	return nil
 }
 
-// edit makes the file's new content: every byte but those of the setting is kept, and what it means is the same but for the setting. What
-// cannot be done so is refused.
+// edit makes the file's new content: every byte but those of the setting is preserved, and so is the meaning of all else. If that
+// is impossible, edit fails.
 func (f *editedFile) edit(data []byte, queue string, v drive.Value) ([]byte, error) {
 	fail := func(err error) ([]byte, error) { return nil, fmt.Errorf("%s: not changed: %w", f.path, err) }
-	if _, err := f.meaning(data, queue); err != nil { // a file that is not understood is not touched
+	if _, err := f.meaning(data, queue); err != nil { // do not touch a file that cannot be parsed
 		return nil, fmt.Errorf("not changed: %w", err)
 	}
 	root, p, err := f.find(data, queue)
@@ -264,7 +264,7 @@ func (f *editedFile) change(data []byte, queue string, was *drive.Value, v drive
 	return out, nil
 }
 
-// changeCapacities edits the capacities of the queues in a queue, all in one content.
+// changeCapacities edits the capacities of a queue's children, all in one content.
 func (f *editedFile) changeCapacities(data []byte, parent string, v drive.Value) ([]byte, error) {
 	found, err := f.value(data, parent)
 	if err != nil {
@@ -289,7 +289,7 @@ func (f *editedFile) editCapacities(data []byte, parent string, from, to drive.V
 	changed, err := changedCapacities(&from, to)
 	for name, text := range changed {
 		if err == nil {
-			number, _ := strconv.ParseFloat(text, 64) // it was read before
+			number, _ := strconv.ParseFloat(text, 64) // it has been parsed before
 			data, err = one.edit(data, parent+"."+name, drive.Value{Text: text, Set: true, Number: number})
 		}
 	}
@@ -302,7 +302,7 @@ func (f *editedFile) sound(data []byte) error {
 	return err
 }
 
-// expect fails if the setting is not what it was when it was read last: somebody else has set it since, and that must not be written over
+// expect fails if the setting is not what it was when it was last read: somebody else has set it since, and that must not be overwritten
 // unseen.
 func (f *editedFile) expect(data []byte, queue string, was *drive.Value) error {
 	if was == nil {
@@ -317,13 +317,13 @@ func (f *editedFile) expect(data []byte, queue string, was *drive.Value) error {
 
 var errMeaning = errors.New("the change would alter more than the one value")
 
-// sameMeaning compares two contents but for the setting, as the scheduler reads them.
+// sameMeaning compares two contents except for the setting, as the scheduler reads them.
 func (f *editedFile) sameMeaning(old, changed []byte, queue string, v drive.Value) error {
 	after, err := f.meaning(changed, queue)
 	if err != nil {
 		return err
 	}
-	if v.Set && !strings.Contains(v.Text, "${") && !near(after.Number, v.Number) { // a variable may stand for something else by now
+	if v.Set && !strings.Contains(v.Text, "${") && !near(after.Number, v.Number) { // a variable may have another value by now
 		return fmt.Errorf("%s would count as %v, not %v", v.Text, after.Number, v.Number)
 	}
 	if !f.kind.fair {
@@ -351,7 +351,7 @@ func (f *editedFile) sameMeaning(old, changed []byte, queue string, v drive.Valu
 			zero()
 		}
 		placeless(c.Root)
-		c.NotModelled, c.Preemption = nil, nil // their lines may have moved; the elements were compared
+		c.NotModelled, c.Preemption = nil, nil // their line numbers may differ; the elements were compared
 	}
 	if !reflect.DeepEqual(a, b) {
 		return errMeaning
@@ -377,7 +377,7 @@ func placeless(q *conf.FairQueue) {
 	}
 }
 
-// read is the file's content. It is opened as for a change: what others could replace may lead anywhere, or be a pipe that never ends.
+// read is the file's content. It is opened as for a change: a path that others could replace may lead anywhere, or be a pipe that never ends.
 func (f *editedFile) read() ([]byte, fs.FileInfo, error) {
 	path, err := securefile.Resolve(f.path)
 	if err != nil {
@@ -387,7 +387,7 @@ func (f *editedFile) read() ([]byte, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { _ = file.Close() }() // only read
+	defer func() { _ = file.Close() }() // read-only
 	info, err := file.Stat()
 	if err != nil {
 		return nil, nil, err
@@ -396,17 +396,17 @@ func (f *editedFile) read() ([]byte, fs.FileInfo, error) {
 	return data, info, err
 }
 
-// opened is a file that is being changed, held against other changers if possible.
+// opened is a file that is being changed, locked against other writers if possible.
 type opened struct {
 	*os.File
-	path string // behind symbolic links
+	path string // with symbolic links resolved
 	held bool
 	info fs.FileInfo
 	data []byte
 }
 
-// open opens the file for a change. What may not be written is refused here, though its folder may let it be replaced; so is a file that
-// other accounts could replace with one of theirs.
+// open opens the file for a change. It fails for a file that is not writable, even if its folder would let it be replaced, and for one that
+// other accounts could replace with theirs.
 func (f *editedFile) open() (*opened, error) {
 	path, err := securefile.Resolve(f.path)
 	if err != nil {
@@ -426,7 +426,7 @@ func (f *editedFile) open() (*opened, error) {
 			_ = file.Close() // not written
 			return nil, fmt.Errorf("not changed: %w", err)
 		}
-		if now, err := os.Lstat(path); err != nil || !os.SameFile(now, o.info) { // replaced while it was waited for
+		if now, err := os.Lstat(path); err != nil || !os.SameFile(now, o.info) { // replaced while we waited
 			_ = file.Close()
 			continue
 		}
@@ -442,8 +442,8 @@ func (o *opened) read() ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(o.File, 0, conf.MaxFile+1))
 }
 
-// holdSoon waits a while for others that change the file, and tells whether they are kept away now. Whoever may read the file can hold it for
-// ever, and must not keep the old value from being put back by that: it is changed all the same, and [opened.replace] notices other changes.
+// holdSoon waits a while for the lock, and reports whether it is held. Whoever may read the file can hold its lock
+// for ever, and must not block a restore that way: the file is changed all the same, and [opened.replace] detects other changes.
 func holdSoon(f *os.File) bool {
 	for end := time.Now().Add(holdWithin); ; time.Sleep(50 * time.Millisecond) {
 		if err := flock.Try(f); !errors.Is(err, flock.ErrHeld) || time.Now().After(end) {
@@ -452,20 +452,20 @@ func holdSoon(f *os.File) bool {
 	}
 }
 
-// holdWithin is much longer than a change takes, and leaves time for one within a write that is given half a minute. Tests shorten it.
+// holdWithin is much longer than a change takes, and leaves time for one within the write timeout of half a minute. Tests shorten it.
 var holdWithin = 3 * time.Second
 
-// errChanged is that the file is no longer the one that was read: nothing was written, and the change has to begin again from what is there now.
+// errChanged means that the file is no longer the one that was read: nothing was written, and the change must start over from the new content.
 var errChanged = errors.New("somebody else has changed it in the meantime")
 
-// tries is how often a change begins again because of errChanged.
+// tries is how often a change starts over because of errChanged.
 const tries = 10
 
-// replace gives the file new content: as a whole, so that nobody sees half of it, or in place where that cannot be.
+// replace gives the file new content: atomically, or in place where that is impossible.
 //
-// An editor does not know of our lock. What it saves until our content is in place is noticed, and stays (errChanged). Lost is what it writes
+// An editor does not know our lock. What it saves before our content is in place is detected, and stays (errChanged). Lost is what it writes
 // later through a descriptor that it opened before; and in place, or where the system cannot exchange files, what it saves in the
-// microseconds between the last look and the write.
+// microseconds between the last check and the write.
 func (o *opened) replace(data []byte) error {
 	if !linked(o.info) {
 		err := o.swap(data)
@@ -479,15 +479,15 @@ func (o *opened) replace(data []byte) error {
 	return o.overwrite(data)
 }
 
-// beforeSwap is called, in tests, when all is ready to be put in place.
+// beforeSwap is called, in tests, before the new content is put in place.
 var beforeSwap = func() {}
 
-// spare is the room that a file is given beyond its content: putting back may need more than the change did, when the disk is full.
+// spare is the room that a file gets beyond its content: a restore may need more than the change did, when the disk is full.
 const spare = 4096
 
-// swap writes beside the file and puts that in its place. Its errors are from before that, but for ErrOutcomeUnknown.
+// swap writes a file beside this one and moves it into place. Its errors are from before the move, except ErrOutcomeUnknown.
 func (o *opened) swap(data []byte) error {
-	if o.held { // nobody else writes: these are of one that was killed
+	if o.held { // nobody else writes: these are from a killed process
 		securefile.RemoveLeftovers(o.path)
 	}
 	temp, err := securefile.NewTemp(o.path)
@@ -514,11 +514,11 @@ func (o *opened) swap(data []byte) error {
 	err = o.exchange(temp)
 	switch {
 	case err == nil:
-		temp.Discard() // by now the old file
+		temp.Discard() // now the old file
 		err = securefile.SyncDir(filepath.Dir(o.path))
 	case errors.Is(err, errors.ErrUnsupported):
 		err = temp.Commit()
-	case errors.Is(err, drive.ErrOutcomeUnknown): // what came out last may be the newest that somebody has saved
+	case errors.Is(err, drive.ErrOutcomeUnknown): // what came out last may be somebody's newest version
 		if kept := o.path + ".kept"; os.Rename(temp.Name(), kept) == nil {
 			err = fmt.Errorf("%w; a version of it is kept as %s", err, kept)
 		}
@@ -529,7 +529,7 @@ func (o *opened) swap(data []byte) error {
 	return err
 }
 
-// exchange swaps the new file with the one in place and looks at what came out. If that is not the one that was read, what came out is newer
+// exchange swaps the new file with the one in place and checks what came out. If that is not the one that was read, what came out is newer
 // and goes in again, until what comes out is what was put in before: then the newest is in place.
 func (o *opened) exchange(temp *securefile.Temp) error {
 	in, err := temp.Stat()
@@ -563,7 +563,7 @@ func sameState(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// unchanged is errChanged if the file is not the one that was read, or not as it was.
+// unchanged is errChanged if the file is not the one that was read, or has been modified.
 func (o *opened) unchanged() error {
 	if now, err := os.Lstat(o.path); err != nil || !sameState(now, o.info) || !o.sameContent() {
 		return errChanged
@@ -576,8 +576,8 @@ func (o *opened) sameContent() bool {
 	return err == nil && bytes.Equal(now, o.data)
 }
 
-// overwrite writes into the file itself; when that fails the old content is put back. A shorter content is followed by blanks until the file
-// is cut, so that nothing of the longer one stands behind it if the process is killed in between.
+// overwrite writes into the file itself; if that fails the old content is restored. Shorter content is padded with blanks until the file
+// is truncated, so that no rest of the longer one remains if the process is killed in between.
 func (o *opened) overwrite(data []byte) error {
 	put := func(data []byte) error {
 		blanks := bytes.Repeat([]byte(" "), max(len(o.data)-len(data), 0))

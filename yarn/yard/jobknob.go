@@ -12,7 +12,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// An application's queue and priority are set over REST, whatever the scheduler. There is no place for a mark.
+// An application's queue and priority are set over REST, whatever the scheduler. They have no mark.
 
 // readJob reads a knob of an application.
 func (y *Yard) readJob(ctx context.Context, k drive.Knob) (drive.Value, error) {
@@ -34,7 +34,7 @@ func (y *Yard) readJob(ctx context.Context, k drive.Knob) (drive.Value, error) {
 		return drive.Value{}, fmt.Errorf("the ResourceManager does not tell the queue of %s", k.Job)
 	}
 	v := drive.Value{Text: a.Queue, Set: true}
-	if !strings.HasPrefix(v.Text, "root.") { // older versions tell the last part
+	if !strings.HasPrefix(v.Text, "root.") { // older versions report the last component
 		s, err := y.c.Scheduler(ctx)
 		if err != nil {
 			return drive.Value{}, err
@@ -48,9 +48,9 @@ func (y *Yard) readJob(ctx context.Context, k drive.Knob) (drive.Value, error) {
 	return v, nil
 }
 
-// writeJob sets a knob of an application. A driver's own value, which has a mark, is for one in a queue that may be set, and takes it to no other.
-// A priority above the cluster's maximum would be capped without a word, and then be taken for
-// somebody else's: it is refused.
+// writeJob sets a knob of an application. A driver's own value, which has a mark, may only be written to an application in a steered queue, and must not move it to
+// another. A priority above the cluster's maximum would be silently capped, and then be taken for
+// somebody else's: it is rejected.
 func (y *Yard) writeJob(ctx context.Context, k drive.Knob, v drive.Value) (err error) {
 	if v.Mark != "" {
 		in, err := y.readJob(ctx, drive.Knob{Kind: steer.MoveJob, Job: k.Job})
@@ -65,20 +65,20 @@ func (y *Yard) writeJob(ctx context.Context, k drive.Knob, v drive.Value) (err e
 	}
 	if k.Kind == steer.MoveJob {
 		_, err = y.c.MoveApp(ctx, k.Job, v.Text)
-		return fateOf(err)
+		return outcomeOf(err)
 	}
 	n, err := strconv.Atoi(v.Text)
 	if err != nil || n < 0 || int64(n) > y.maxPriority {
 		return fmt.Errorf("%v: %q is not a whole number from 0 to the cluster's maximum of %d (yarn.cluster.max-application-priority): not written", k, v.Text, y.maxPriority)
 	}
 	_, err = y.c.SetPriority(ctx, k.Job, n)
-	return fateOf(err)
+	return outcomeOf(err)
 }
 
-// fateOf is the error of a write as a driver knows it.
-func fateOf(err error) error {
-	var fate *rest.OutcomeUnknownError
-	if errors.As(err, &fate) || errors.Is(err, rest.ErrFormat) { // a page in place of the answer: a gateway may have passed it on
+// outcomeOf translates the error of a write for a driver.
+func outcomeOf(err error) error {
+	var unknown *rest.OutcomeUnknownError
+	if errors.As(err, &unknown) || errors.Is(err, rest.ErrFormat) { // a page instead of a response: a gateway may have forwarded the request
 		return fmt.Errorf("%w: %w", drive.ErrOutcomeUnknown, err)
 	}
 	return err

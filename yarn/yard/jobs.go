@@ -15,46 +15,46 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// roll keeps the waiting applications, so that a long queue is not listed at every look.
+// roll caches the waiting applications, so that a long queue is not listed at every sample.
 type roll struct {
 	waiting map[string]*listed
 	newest  int64                     // start of the latest one known, ms since the epoch
-	ams     map[string]unit.Resources // of those that run, once seen
-	asked   map[string]*listed        // by queue, one of those that wait, which was asked for its AM's size
-	hidden  map[string]bool           // kept out by max-parallel-apps, at the last look
+	ams     map[string]unit.Resources // of running ones, once seen
+	asked   map[string]*listed        // by queue, a waiting one that was queried for its AM's size
+	hidden  map[string]bool           // held back by max-parallel-apps, at the last sample
 	shown   map[string]bool           // waiting, and not hidden
-	listed  time.Time                 // when all were listed
-	differs bool                      // at the last look, from a queue's own count
+	listed  time.Time                 // time of the last complete list
+	differs bool                      // at the last sample, from a queue's own count
 	ends    ends
 }
 
-// ends are the applications that have finished.
+// ends are the finished applications.
 type ends struct {
-	counted int64           // by the ResourceManager, when they were last listed
-	newest  int64           // ms since the epoch
-	told    map[string]bool // of the last moments; nil: none was listed yet
+	counted  int64           // the ResourceManager's count when they were last listed
+	newest   int64           // ms since the epoch
+	reported map[string]bool // recently reported; nil: none listed yet
 }
 
 const (
-	shortList = 200              // so few are listed at every look
-	relist    = 30 * time.Second // least time between two whole lists of more
-	few       = 100              // one in so many may be missing, or one too many
-	settled   = 30 * time.Second // an application that has finished is listed by then
+	shortList = 200              // this many are listed at every sample
+	relist    = 30 * time.Second // min time between two complete lists of more
+	few       = 100              // one in this many may be missing or surplus
+	settled   = 30 * time.Second // a finished application is listed by then
 )
 
 // listed is an application as it was last listed.
 type listed struct {
 	steer.Job
-	mapReduce bool // its AM can be asked
-	bare      bool // it runs, and its AM's is its only container
+	mapReduce bool // its AM can be queried
+	bare      bool // it runs, and holds only its AM's container
 }
 
-// forget makes the next look list all.
+// forget makes the next sample list all.
 func (r *roll) forget() { *r = roll{ends: r.ends} }
 
-// look lists the applications in the order of their arrival, and tells what more each queue that may be set counts although it has
-// ended: an AM stays some seconds after its application. Two requests, whatever their number, and a third while some end.
-func (r *roll) look(ctx context.Context, y *Yard, at *leafMap, counted map[string]int) (jobs []*listed, gone map[string]ending, err error) {
+// list lists the applications in order of arrival, and returns what each steered queue still counts of ended ones:
+// an AM stays some seconds after its application. Two requests, whatever their number, and a third while some end.
+func (r *roll) list(ctx context.Context, y *Yard, at *leafMap, counted map[string]int) (jobs []*listed, gone map[string]ending, err error) {
 	now := time.Now()
 	whole := len(r.waiting) <= shortList || r.differs && now.Sub(r.listed) >= relist
 	f := rest.AppFilter{States: []string{"ACCEPTED"}}
@@ -74,7 +74,7 @@ func (r *roll) look(ctx context.Context, y *Yard, at *leafMap, counted map[strin
 		newest = max(newest, a.StartedTime)
 	}
 	var all []*listed
-	f.States, f.StartedFrom = []string{"RUNNING"}, time.Time{} // after the waiting: one that starts meanwhile is seen twice, not never
+	f.States, f.StartedFrom = []string{"RUNNING"}, time.Time{} // after the waiting ones: one that starts meanwhile is seen twice, not never
 	for a, err := range y.c.Apps(ctx, f) {
 		if err = anonymous(&a, err); err != nil {
 			return nil, gone, err
@@ -101,7 +101,7 @@ func (r *roll) look(ctx context.Context, y *Yard, at *leafMap, counted map[strin
 	if whole {
 		r.listed = now
 	}
-	// In a long list a few that differ do not matter, and looking for them would cost more than all the rest.
+	// In a long list a few differences do not matter, and resolving them would cost more than all the rest.
 	have := map[string]int{}
 	for _, a := range all {
 		have[a.Queue]++
@@ -122,8 +122,8 @@ func (r *roll) look(ctx context.Context, y *Yard, at *leafMap, counted map[strin
 	return all, gone, nil
 }
 
-// hide leaves out applications that wait because of max-parallel-apps: no AM share lets them in. Which they are is not told, only how many.
-// They are let in by age, so that the youngest are taken for them; one that was shown stays so, or it would seem to have ended.
+// hide leaves out applications that wait because of max-parallel-apps: no AM share admits them. Only their number is reported, not which they are.
+// They are admitted by age, so the youngest are assumed; one that was shown stays shown, or it would seem to have ended.
 func (r *roll) hide(jobs []*listed, parked map[string]int) []*listed {
 	hidden, shown, n := map[string]bool{}, map[string]bool{}, map[string]int{}
 	for _, may := range []func(id string) bool{func(id string) bool { return r.hidden[id] }, func(id string) bool { return !r.shown[id] }} {
@@ -144,8 +144,8 @@ func (r *roll) hide(jobs []*listed, parked map[string]int) []*listed {
 	return jobs
 }
 
-// size finds out how large the AM is that one of the waiting applications waits for. Where nothing runs nobody else can tell. One more request,
-// and none while the same one waits.
+// size determines the AM size that a waiting application needs. If nothing runs there is no other source. It takes one more request,
+// and none while the same application waits.
 func (y *Yard) size(ctx context.Context, jobs []*listed) {
 	for _, j := range jobs {
 		if !j.AM.IsZero() {
@@ -163,7 +163,7 @@ func (y *Yard) size(ctx context.Context, jobs []*listed) {
 		}
 		a, err := y.c.App(ctx, j.ID)
 		if err != nil {
-			return // it can be told otherwise, or the policy says what it lacks
+			return // known otherwise, or the policy reports what it lacks
 		}
 		for _, r := range a.Requests {
 			if r.Containers > 0 && r.Size.Memory > j.AM.Mem {
@@ -177,16 +177,16 @@ func (y *Yard) size(ctx context.Context, jobs []*listed) {
 			y.roll.asked[j.Queue] = j
 			return
 		}
-		if asked++; asked >= mostAsked { // they may not have come so far as to ask for it
+		if asked++; asked >= maxAsked { // they may not have requested it yet
 			return
 		}
 	}
 }
 
-// mostAsked is how many applications are asked in one look.
-const mostAsked = 3
+// maxAsked is the max number of applications queried per sample.
+const maxAsked = 3
 
-// anonymous adds the error of an application that cannot be told from others, or not what it does.
+// anonymous adds the error of an application without identity or state.
 func anonymous(a *rest.App, err error) error {
 	if err == nil && (a.ID == "" || a.State == "" || a.Queue == "") {
 		return errors.New("the ResourceManager lists an application without id, state or queue")
@@ -194,10 +194,10 @@ func anonymous(a *rest.App, err error) error {
 	return err
 }
 
-// stays is how long after its end an application's AM is looked for.
+// stays is how long after its end an application's AM may still hold a container.
 const stays = 5 * time.Minute
 
-// ending is the applications of a queue that have ended and still hold a container, which is their AM's.
+// ending is the applications of a queue that have ended and still hold their AM's container.
 type ending struct {
 	n    int
 	held unit.Resources
@@ -221,10 +221,10 @@ func (y *Yard) ending(ctx context.Context, at *leafMap, now time.Time) (map[stri
 	return gone, nil
 }
 
-// finished lists the applications that have ended since the last look: one request, and only when the ResourceManager counts others than before.
+// finished lists the applications that have ended since the last sample: one request, and only if the ResourceManager's count has changed.
 func (r *roll) finished(ctx context.Context, y *Yard, at *leafMap, counted int64) (out []steer.Finished, err error) {
 	e := &r.ends
-	first := e.told == nil
+	first := e.reported == nil
 	if !first && counted == e.counted {
 		return nil, nil
 	}
@@ -237,7 +237,7 @@ func (r *roll) finished(ctx context.Context, y *Yard, at *leafMap, counted int64
 			return nil, err
 		}
 		newest = max(newest, a.FinishedTime)
-		if told[a.ID] = true; first || e.told[a.ID] {
+		if told[a.ID] = true; first || e.reported[a.ID] {
 			continue
 		}
 		out = append(out, steer.Finished{
@@ -245,7 +245,7 @@ func (r *roll) finished(ctx context.Context, y *Yard, at *leafMap, counted int64
 			Elapsed: unit.Time(max(a.FinishedTime-a.StartedTime, 0)) * unit.Millisecond, Service: serviceOf(&a),
 		})
 	}
-	r.ends = ends{counted: counted, newest: newest, told: told}
+	r.ends = ends{counted: counted, newest: newest, reported: told}
 	return out, nil
 }
 
@@ -260,10 +260,10 @@ func newListed(a *rest.App, at *leafMap) *listed {
 		Started: running || a.RunningContainers > 0 || a.AllocatedMB > 0, Progress: a.Progress,
 		Held: unit.Resources{Mem: max(a.AllocatedMB, 0), Cores: max(a.AllocatedVCores, 0)}, Service: serviceOf(a), Tags: a.Tags,
 	}}
-	if a.RunningContainers != -1 { // -1: it has no attempt at this moment
+	if a.RunningContainers != -1 { // -1: no current attempt
 		x.Running = a.RunningContainers
 	}
-	if a.RunningContainers == 1 && a.AllocatedMB > 0 && a.AllocatedVCores > 0 && !a.Unmanaged { // the first is the AM's, and the last
+	if a.RunningContainers == 1 && a.AllocatedMB > 0 && a.AllocatedVCores > 0 && !a.Unmanaged { // the first is the AM's, and so is the last
 		x.AM = unit.Resources{Mem: a.AllocatedMB, Cores: a.AllocatedVCores}
 	}
 	x.bare = running && a.RunningContainers == 1 && !a.Unmanaged
@@ -273,7 +273,7 @@ func newListed(a *rest.App, at *leafMap) *listed {
 	return x
 }
 
-// mapsOf is how far the maps are by a MapReduce job's progress: 5 % for the set-up, then 45 % for the maps, some of which the copying of early
+// mapsOf derives map progress from a MapReduce job's progress: 5 % for the set-up, then 45 % for the maps, some of which the copying of early
 // reduces may have added.
 func mapsOf(progress float64) float64 {
 	if math.IsNaN(progress) {
@@ -282,7 +282,7 @@ func mapsOf(progress float64) float64 {
 	return min(max((progress-5)/45, 0), 1)
 }
 
-// AMs asks the AMs of MapReduce jobs in turn.
+// AMs queries the AMs of MapReduce jobs in turn.
 type ams struct {
 	told map[string]rest.Job
 	next int
@@ -293,8 +293,8 @@ const (
 	amAnswers = 2 * time.Second
 )
 
-// ask asks some of the running ones, all at once: one that hangs keeps no other from being heard. One that does not answer, or whose answer is
-// impossible, is left as it was: its progress is known all the same.
+// ask queries some of the running ones concurrently: one that hangs does not block the others. One that does not respond, or reports something
+// impossible, keeps its old value: its progress is known all the same.
 func (m *ams) ask(ctx context.Context, c *rest.Client, jobs []*listed) {
 	var ids []string
 	present := map[string]rest.Job{}
@@ -326,20 +326,20 @@ func (m *ams) ask(ctx context.Context, c *rest.Client, jobs []*listed) {
 	wg.Wait()
 }
 
-// possible tells whether a job can be as its AM says. Whoever owns the job writes that AM.
+// possible reports whether an AM's report is plausible. The job's owner controls that AM.
 func possible(j *rest.Job) bool {
 	for _, n := range []int64{j.MapsTotal, j.MapsCompleted, j.MapsPending, j.ReducesTotal, j.ReducesCompleted, j.ReducesPending} {
-		if n < 0 || n > mostTasks {
+		if n < 0 || n > maxTasks {
 			return false
 		}
 	}
 	return j.MapProgress >= 0 && j.MapProgress <= 100.5
 }
 
-// mostTasks is more than any job has.
-const mostTasks = 1 << 40
+// maxTasks is more than any job has.
+const maxTasks = 1 << 40
 
-// tell puts in what a job's AM has said.
+// tell applies an AM's report to its job.
 func (m *ams) tell(j *steer.Job) {
 	t, ok := m.told[j.ID]
 	if !ok {
@@ -350,16 +350,16 @@ func (m *ams) tell(j *steer.Job) {
 	j.Maps = t.MapProgress / 100
 }
 
-// asks keeps what running applications that hold nothing but their AM wait for, as the ResourceManager has it: an AM is not asked about itself.
+// asks caches what running applications that hold only their AM wait for, from the ResourceManager: an AM is not trusted about itself.
 type asks struct {
 	told map[string]int64
 	next int
 }
 
-// asksALook is how many applications are asked about in one look.
-const asksALook = 8
+// asksPerSample is the max number of applications queried per sample.
+const asksPerSample = 8
 
-// ask asks about some of them in turn.
+// ask queries some of them in turn.
 func (a *asks) ask(ctx context.Context, c *rest.Client, jobs []*listed) {
 	var ids []string
 	present := map[string]int64{}
@@ -372,16 +372,16 @@ func (a *asks) ask(ctx context.Context, c *rest.Client, jobs []*listed) {
 		}
 	}
 	a.told = present
-	for range min(asksALook, len(ids)) {
+	for range min(asksPerSample, len(ids)) {
 		id := ids[a.next%len(ids)]
 		a.next++
-		if x, err := c.App(ctx, id); err == nil { // else it has ended, or is asked about again
+		if x, err := c.App(ctx, id); err == nil { // otherwise it has ended, or is queried again
 			a.told[id] = x.Asked()
 		}
 	}
 }
 
-// tell puts in how many containers an application waits for.
+// tell sets how many containers an application waits for.
 func (a *asks) tell(from *listed, j *steer.Job) {
 	if from.bare {
 		j.Pending = a.told[j.ID]

@@ -20,12 +20,12 @@ import (
 
 const setQueue = steer.SetQueue
 
-// actuator is one way to turn a knob of a queue, which is given by its path.
+// actuator is one way to set a knob of a queue, given by its path.
 type actuator interface {
 	describe() string
-	check(ctx context.Context) error // why it will not work
+	check(ctx context.Context) error // says why it will not work
 	read(ctx context.Context, k drive.Knob) (drive.Value, error)
-	// write may refuse to write over a value other than the one that was read before, if that is known.
+	// write may refuse to overwrite a value other than the one read before, if that is known.
 	write(ctx context.Context, k drive.Knob, was *drive.Value, v drive.Value) error
 	spacing() time.Duration
 }
@@ -43,7 +43,7 @@ func (n noActuator) write(context.Context, drive.Knob, *drive.Value, drive.Value
 	return n.why
 }
 
-// Value is what to write for a number: as many decimals as it has, up to twelve digits; of a priority none, and no more than the cluster's maximum.
+// Value formats a number for writing: up to twelve significant digits; for a priority no decimals, and no more than the cluster's maximum.
 func (y *Yard) Value(k drive.Knob, number float64) drive.Value {
 	if k.Kind == steer.SetPriority {
 		number = math.Round(min(max(number, 0), float64(y.maxPriority)))
@@ -68,7 +68,7 @@ func formatShare(x float64) string {
 	return strconv.FormatFloat(short, 'f', -1, 64)
 }
 
-// queueOf is the knob with the path of its queue; others than those of this scheduler and this queue are not there.
+// queueOf resolves the path of a knob's queue; knobs of another scheduler or queue are an error.
 func (y *Yard) queueOf(k drive.Knob) (drive.Knob, error) {
 	if _, known := y.properties()[k.Property]; k.Kind != setQueue || !known {
 		return k, fmt.Errorf("knob %q is not there: those of this scheduler are %s", k.Property, strings.Join(slices.Sorted(maps.Keys(y.properties())), ", "))
@@ -86,7 +86,7 @@ func (y *Yard) queueOf(k drive.Knob) (drive.Knob, error) {
 	return k, fmt.Errorf("queue %s is not one that is steered: %s", k.Queue, strings.Join(y.paths, ", "))
 }
 
-// Read tells how the knob is configured at present: not inherited, as the configuration spells it.
+// Read returns the configured value of the knob: not inherited, as the configuration spells it.
 func (y *Yard) Read(ctx context.Context, k drive.Knob) (drive.Value, error) {
 	if k.Kind != setQueue {
 		return y.readJob(ctx, k)
@@ -108,15 +108,15 @@ func (y *Yard) Read(ctx context.Context, k drive.Knob) (drive.Value, error) {
 	return v, err
 }
 
-// remember keeps what a knob was when it was last read or written; nil: it is not known.
+// remember records a knob's value when it was last read or written; nil: unknown.
 func (y *Yard) remember(k drive.Knob, v *drive.Value) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	y.was[k] = v
 }
 
-// Write changes the knob, or takes its setting out of the configuration. In a file, what somebody else has set since Read is not written over.
-// A driver's own value, which has a mark, is not written where what it replaces could not be put back.
+// Write changes the knob, or removes its setting from the configuration. In a file, it does not overwrite what somebody else has set since Read.
+// A driver's own value, which has a mark, is not written if what it replaces could not be restored.
 func (y *Yard) Write(ctx context.Context, k drive.Knob, v drive.Value) error {
 	if k.Kind != setQueue {
 		return y.writeJob(ctx, k, v)
@@ -149,7 +149,7 @@ func (y *Yard) Write(ctx context.Context, k drive.Knob, v drive.Value) error {
 	return err
 }
 
-// ownCapacities is what is configured. It fails if a driver's own value would change the capacity of a queue that may not be set.
+// ownCapacities is the configured value. It fails if a driver's own value would change the capacity of a queue that is not steered.
 func (y *Yard) ownCapacities(ctx context.Context, k drive.Knob, was *drive.Value, v drive.Value) (*drive.Value, error) {
 	if was == nil {
 		now, err := y.act.read(ctx, k)
@@ -167,7 +167,7 @@ func (y *Yard) ownCapacities(ctx context.Context, k drive.Knob, was *drive.Value
 	return was, err
 }
 
-// changedCapacities are the capacities that differ, by the last part of the queue's name.
+// changedCapacities are the capacities that differ, by the last component of the queue's name.
 func changedCapacities(was *drive.Value, v drive.Value) (map[string]string, error) {
 	old, _, err := was.Shares()
 	list, texts, err2 := v.Shares()
@@ -183,7 +183,7 @@ func changedCapacities(was *drive.Value, v drive.Value) (map[string]string, erro
 	return changed, nil
 }
 
-// writable tells whether Write takes a value, which may come from a journal. What a text means inside a file is for the file's edit to judge: a
+// writable reports whether Write accepts a value, which may come from a journal. In a file, the file's edit validates the text: a
 // variable is a share there, too.
 func (y *Yard) writable(k drive.Knob, v drive.Value) bool {
 	x := v.Number
@@ -201,7 +201,7 @@ func (y *Yard) writable(k drive.Knob, v drive.Value) bool {
 	return !overREST && k.Property == y.limit.Property || y.means(k, v.Text, x)
 }
 
-// means tells whether a text reads as a number to Java, and as this one.
+// means reports whether Java parses a text as this number.
 func (y *Yard) means(k drive.Knob, text string, number float64) bool {
 	if k.Property == y.limit.Property {
 		text = strings.TrimRight(text, "fFdD")
@@ -210,7 +210,7 @@ func (y *Yard) means(k drive.Knob, text string, number float64) bool {
 	return err == nil && near(x, number)
 }
 
-// Spacing is the least time between two writes: the FairScheduler does not read a file that is younger than five seconds.
+// Spacing is the min time between two writes: the FairScheduler does not reload a file that is younger than five seconds.
 func (y *Yard) Spacing(k drive.Knob) time.Duration {
 	if k.Kind != setQueue {
 		return 0
@@ -218,8 +218,8 @@ func (y *Yard) Spacing(k drive.Knob) time.Duration {
 	return y.act.spacing()
 }
 
-// InForce tells whether the scheduler goes by a value. The FairScheduler shows it only while applications wait for their AMs; at other times a
-// value counts once the file is so old that it must have been read. Applications that maxRunningApps keeps back wait as well, and the limit shown
+// InForce reports whether the scheduler uses a value. The FairScheduler shows it only while applications wait for their AMs; at other times a
+// value counts once the file is so old that it must have been reloaded. Applications held back by maxRunningApps wait as well, and the limit shown
 // then stays an old one for as long as they do: one that disagrees only delays.
 func (y *Yard) InForce(ctx context.Context, k drive.Knob, v drive.Value) (bool, error) {
 	if k.Kind != setQueue {
@@ -230,7 +230,7 @@ func (y *Yard) InForce(ctx context.Context, k drive.Knob, v drive.Value) (bool, 
 	if err != nil {
 		return false, err
 	}
-	if k.Property != steer.Capacities && (!v.Set || !y.means(k, v.Text, v.Number)) { // what holds then, or what a variable stands for, may have changed since
+	if k.Property != steer.Capacities && (!v.Set || !y.means(k, v.Text, v.Number)) { // the inherited value, or a variable's, may have changed since
 		now, err := y.act.read(ctx, k)
 		if err != nil || now.Set != v.Set || now.Set && now.Text != v.Text {
 			return false, err
@@ -270,7 +270,7 @@ func (y *Yard) InForce(ctx context.Context, k drive.Knob, v drive.Value) (bool, 
 	return file.taken || file.age >= reloadedBy, nil
 }
 
-// findQueue finds the queue that a knob belongs to, in any state.
+// findQueue finds the queue of a knob, in any state.
 func findQueue(root *rest.Queue, k drive.Knob) (*rest.Queue, error) {
 	if k.Property != steer.Capacities {
 		return findLeaf(root, k.Queue)
@@ -308,17 +308,17 @@ func (y *Yard) capacityInForce(ctx context.Context, q, root *rest.Queue, share f
 	if base.Mem <= 0 {
 		return false, errors.New("the ResourceManager does not tell the queue's limit for AMs")
 	}
-	return math.Abs(float64(q.AMLimit.Memory)-share*float64(base.Mem)) <= float64(y.least.Mem)+1, nil
+	return math.Abs(float64(q.AMLimit.Memory)-share*float64(base.Mem)) <= float64(y.minAllocation.Mem)+1, nil
 }
 
 // near allows for single precision.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-6*max(1, math.Abs(b)) }
 
-// restActuator changes the CapacityScheduler's settings by REST. Only an administrator may.
+// restActuator changes the CapacityScheduler's settings over REST. Only an administrator may.
 type restActuator struct{ y *Yard }
 
 func (r *restActuator) describe() string            { return "set over REST (scheduler-conf)" }
-func (r *restActuator) check(context.Context) error { return nil } // reading needs the same rights
+func (r *restActuator) check(context.Context) error { return nil } // reading needs the same permissions
 func (r *restActuator) spacing() time.Duration      { return 0 }
 
 func (r *restActuator) read(ctx context.Context, k drive.Knob) (drive.Value, error) {
@@ -336,7 +336,7 @@ func (r *restActuator) read(ctx context.Context, k drive.Knob) (drive.Value, err
 	return v, err
 }
 
-// markName is a setting of a queue that the CapacityScheduler keeps and does not know: a place for the mark.
+// markName is a queue setting that the CapacityScheduler stores and ignores: it holds the mark.
 const markName = "yardmaster.journal"
 
 func markOf(property string) string {
@@ -346,7 +346,7 @@ func markOf(property string) string {
 	return markName + "." + property
 }
 
-// write sends the value and its mark as one change; an empty one takes the setting out.
+// write sends the value and its mark as one change; an empty value removes the setting.
 func (r *restActuator) write(ctx context.Context, k drive.Knob, was *drive.Value, v drive.Value) error {
 	mark := rest.Setting{Name: markOf(k.Property), Value: v.Mark}
 	var change rest.SchedulerChange
@@ -367,10 +367,10 @@ func (r *restActuator) write(ctx context.Context, k drive.Knob, was *drive.Value
 		change.Update = []rest.QueueChange{{Queue: k.Queue, Settings: []rest.Setting{s, mark}}}
 	}
 	_, err := r.y.c.ChangeScheduler(ctx, change)
-	return fateOf(err)
+	return outcomeOf(err)
 }
 
-// Actuator is the way by which the knob is turned: one of Actuators but auto, or "none".
+// Actuator is how the knob is set: one of Actuators but auto, or "none".
 func (y *Yard) Actuator() string {
 	switch y.act.(type) {
 	case *restActuator:

@@ -209,8 +209,8 @@ func TestLabYard(t *testing.T) {
 func labREST(t *testing.T, version string) {
 	b := up(t, hadoop.Options{Version: version, SchedulerXML: capacityXML})
 	b.open(yard.Options{CPU: "host"})
-	if b.y.Limit() != steer.CapacityAM || b.y.Least().Mem != 128 {
-		t.Error(b.y.Limit(), b.y.Least())
+	if b.y.Limit() != steer.CapacityAM || b.y.MinAllocation().Mem != 128 {
+		t.Error(b.y.Limit(), b.y.MinAllocation())
 	}
 	before, found := b.settings(), b.found()
 	if found.Set || found.Number != 0.5 {

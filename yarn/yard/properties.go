@@ -11,13 +11,13 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// queueProperty is a property of a queue that can be set.
+// queueProperty is a settable property of a queue.
 type queueProperty struct {
-	otherwise float64                   // what holds where the configuration has none; NaN: that depends
-	shown     func(*rest.Queue) float64 // what the ResourceManager goes by; nil: it is found out in another way
+	otherwise float64                   // the default; NaN: it depends
+	shown     func(*rest.Queue) float64 // the value in force; nil: determined in another way
 }
 
-// capacityProperties are those of the CapacityScheduler. Capacities in percent are set together, those in weights each by itself. A queue whose state is taken out of the configuration stays as it is, stopped for one: it is changed only where the configuration has it.
+// capacityProperties are those of the CapacityScheduler. Capacities in percent are set together, those in weights separately. If a queue's state is removed from the configuration, the queue keeps it (a stopped one stays stopped): state is changed only where the configuration has it.
 var capacityProperties = map[string]queueProperty{
 	steer.CapacityAM.Property:    {0.1, nil},
 	steer.Capacities:             {math.NaN(), nil},
@@ -49,7 +49,7 @@ func configured(property string) string {
 	return property
 }
 
-// parseSetting reads a property's value, of a FairScheduler or not.
+// parseSetting parses a property's value, of a FairScheduler or not.
 func parseSetting(fair bool, property, text string) (float64, error) {
 	switch {
 	case fair:

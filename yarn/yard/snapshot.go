@@ -14,7 +14,7 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// Snapshot is what is seen now, of all queues and their applications. Counts, list and metrics are read one after the other.
+// Snapshot is the current state of all queues and their applications. Counts, list and metrics are read one after the other.
 func (y *Yard) Snapshot(ctx context.Context) (steer.Snapshot, error) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -58,7 +58,7 @@ func (y *Yard) Snapshot(ctx context.Context) (steer.Snapshot, error) {
 			counted[q.Path] = int(q.NumActive+q.NumPending+q.NumActiveApps+q.NumPendingApps) + parked[q.Path]
 		}
 	}
-	jobs, gone, err := y.roll.look(ctx, y, at, counted)
+	jobs, gone, err := y.roll.list(ctx, y, at, counted)
 	if err != nil {
 		return steer.Snapshot{}, err
 	}
@@ -71,7 +71,7 @@ func (y *Yard) Snapshot(ctx context.Context) (steer.Snapshot, error) {
 	for _, j := range jobs {
 		if y.may(j.Queue) {
 			ours[j.Queue], asked = append(ours[j.Queue], j), append(asked, j)
-			if q := at.byPath[j.Queue]; q != nil && (q.AllocatedContainers <= 0 || q.PendingContainers != 0) { // else the queue waits for nothing
+			if q := at.byPath[j.Queue]; q != nil && (q.AllocatedContainers <= 0 || q.PendingContainers != 0) { // otherwise the queue waits for nothing
 				waiting = append(waiting, j)
 			}
 		}
@@ -97,23 +97,23 @@ func (y *Yard) Snapshot(ctx context.Context) (steer.Snapshot, error) {
 	}
 	for i := range seen.Queues {
 		q := &seen.Queues[i]
-		if gone := gone[q.Name]; q.Running >= gone.n { // not before: those that stay behind do not compute
+		if gone := gone[q.Name]; q.Running >= gone.n { // not before: the lingering ones do not compute
 			q.Running -= gone.n
 			q.AMs = q.AMs.Sub(gone.held).Max(unit.Resources{})
 		}
 	}
 	now := time.Now()
 	seen.CPUIdle = idle
-	seen.Now = unit.Time(y.began.Add(now.Sub(y.began)).UnixMicro()) // it goes on evenly, also when the machine's clock is set
+	seen.Now = unit.Time(y.began.Add(now.Sub(y.began)).UnixMicro()) // monotonic, even if the machine's clock is set
 	seen.Age = max(unit.Time(now.Sub(began).Microseconds()), unit.Time(age.Microseconds()))
 	return seen, nil
 }
 
-// leafMap finds the queue of an application. Older versions tell the name that it gave: the last part will do.
+// leafMap finds the queue of an application. Older versions report the name that it gave: the last component suffices.
 type leafMap struct {
 	leaves []*rest.Queue // by name
 	byPath map[string]*rest.Queue
-	byPart map[string]string // paths by last part; "": there are several
+	byPart map[string]string // paths by last component; "": ambiguous
 }
 
 func newLeafMap(root *rest.Queue) *leafMap {
@@ -129,7 +129,7 @@ func newLeafMap(root *rest.Queue) *leafMap {
 	return m
 }
 
-// path is the full name of a queue. One that is not known, or that is not the only one of its name, stays as it is: it is none of those that may be set.
+// path is the full name of a queue. One that is unknown or ambiguous stays as it is: it is not a steered one.
 func (m *leafMap) path(name string) string {
 	if m.byPath[name] != nil {
 		return name
@@ -155,7 +155,7 @@ func (y *Yard) queue(q, root *rest.Queue, total unit.Resources) steer.Queue {
 	}
 }
 
-// capacityOf is the greater of what the queue is guaranteed and what it could have now, with what its neighbours hold.
+// capacityOf is the greater of the queue's guarantee and what it could have now, given its siblings' use.
 func capacityOf(q, root *rest.Queue, total unit.Resources) unit.Resources {
 	limit := capacityLimit(q, root, total)
 	if limit.IsZero() {
@@ -164,7 +164,7 @@ func capacityOf(q, root *rest.Queue, total unit.Resources) unit.Resources {
 	return effective(q.MinEffective, q.AbsoluteCapacity, total).Max(limit)
 }
 
-// effective is a capacity of a queue. Hadoop 2 tells the percentage only.
+// effective is a capacity of a queue. Hadoop 2 reports only the percentage.
 func effective(told rest.Resource, percent float64, total unit.Resources) unit.Resources {
 	if told.Memory != 0 || told.VCores != 0 {
 		return size(told)
@@ -187,7 +187,7 @@ func fairLimit(q, root *rest.Queue, total unit.Resources) unit.Resources {
 	})
 }
 
-// limitOf is the most that a queue could hold now: down from the root, what a queue's parent could hold less what its neighbours do, and never more
+// limitOf is the max that a queue could hold now: down from the root, what a queue's parent could hold less what its siblings do, and never more
 // than its own maximum. Zero: it is not in the tree.
 func limitOf(q, root *rest.Queue, total unit.Resources, tell func(*rest.Queue) (used, most unit.Resources)) unit.Resources {
 	limit := total
@@ -202,7 +202,7 @@ func limitOf(q, root *rest.Queue, total unit.Resources, tell func(*rest.Queue) (
 			return unit.Resources{}
 		}
 		used, _ := tell(at)
-		if used.IsZero() { // the root has no such field: it uses what those inside it do
+		if used.IsZero() { // the root has no such field: it uses what its children do
 			for _, c := range at.Children {
 				inside, _ := tell(c)
 				used = used.Add(inside)
@@ -215,8 +215,8 @@ func limitOf(q, root *rest.Queue, total unit.Resources, tell func(*rest.Queue) (
 	return limit
 }
 
-// capacityCeiling is what the CapacityScheduler lets the queue hold now. It counts memory alone unless it was given another calculator, which shows
-// where its settings can be read, or in a limit of several vcores for AMs: by memory alone that is always one.
+// capacityCeiling is what the CapacityScheduler lets the queue hold now. It counts only memory unless configured with another calculator, which shows
+// if its settings can be read, or in an AM limit of several vcores: by memory alone that is always one.
 func (y *Yard) capacityCeiling(q, root *rest.Queue, total unit.Resources) unit.Resources {
 	c := atLeastOne(capacityLimit(q, root, total))
 	if !y.dominant && q.AMLimit.VCores <= 1 {
@@ -225,7 +225,7 @@ func (y *Yard) capacityCeiling(q, root *rest.Queue, total unit.Resources) unit.R
 	return c
 }
 
-// atLeastOne tells a queue that can hold nothing from one of which nothing is known.
+// atLeastOne distinguishes a queue that can hold nothing from one of which nothing is known.
 func atLeastOne(r unit.Resources) unit.Resources {
 	if r.IsZero() {
 		return r
@@ -237,7 +237,7 @@ func holds(q, x *rest.Queue) bool {
 	return slices.ContainsFunc(q.Children, func(c *rest.Queue) bool { return c == x || holds(c, x) })
 }
 
-// fairOf is the queue's fair share. An idle queue has none: then it is what it may grow to, as the scheduler takes it too. Under the policy
+// fairOf is the queue's fair share. An idle queue has none: then it is what it may grow to, as in the scheduler. Under the policy
 // "fair" shares are of memory alone.
 func fairOf(q *rest.Queue, total unit.Resources) unit.Resources {
 	r, most := size(q.Fair), size(q.MaxResources)
@@ -254,7 +254,7 @@ func fairOf(q *rest.Queue, total unit.Resources) unit.Resources {
 	return r
 }
 
-// percent is the share in force of the CapacityScheduler: as configured, where the version tells it, or as the limit amounts to.
+// percent is the share in force of the CapacityScheduler: as configured, if the version reports it, or derived from the limit.
 func (y *Yard) percent(q, root *rest.Queue, total unit.Resources) float64 {
 	if p, ok := toldPercent(q); ok {
 		return p
@@ -266,7 +266,7 @@ func (y *Yard) percent(q, root *rest.Queue, total unit.Resources) float64 {
 }
 
 func toldPercent(q *rest.Queue) (float64, bool) {
-	if q.MaxAMPercent != 0 { // also when it is no number
+	if q.MaxAMPercent != 0 { // also if NaN
 		return q.MaxAMPercent, true
 	}
 	for _, p := range q.Capacities.Partitions {
@@ -277,7 +277,7 @@ func toldPercent(q *rest.Queue) (float64, bool) {
 	return 0, false
 }
 
-// single is the decimal that a number of single precision was meant as.
+// single is the decimal that a single-precision number was meant as.
 func single(x float64) float64 {
 	f, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 6, 64), 64)
 	if err != nil {
@@ -286,9 +286,9 @@ func single(x float64) float64 {
 	return f
 }
 
-// fairShare is the share in force of the FairScheduler; 0: not known. What it shows is the limit in MB, worked out anew whenever a waiting
-// application is looked at; in between the file tells, once the scheduler must have read it. A limit that fits neither what the file says nor
-// what it said before is of another moment's fair share, or the scheduler reads another file: nothing is concluded from it.
+// fairShare is the share in force of the FairScheduler; 0: unknown. It shows the limit in MB, recomputed whenever it considers a waiting
+// application; in between the file tells, once the scheduler must have reloaded it. A limit that fits neither the file's value nor
+// its former one belongs to another moment's fair share, or the scheduler reads another file: nothing is concluded from it.
 func (y *Yard) fairShare(q *rest.Queue) float64 {
 	now := fresh(q)
 	var file fileShare
@@ -304,7 +304,7 @@ func (y *Yard) fairShare(q *rest.Queue) float64 {
 		return y.shown[q.Path]
 	case !known:
 		return y.shown[q.Path]
-	case now && agrees(q, file.number), (!now || file.number < 0) && (file.taken || file.age >= reloadedBy): // nothing is worked out where there is no limit
+	case now && agrees(q, file.number), (!now || file.number < 0) && (file.taken || file.age >= reloadedBy): // nothing is computed where there is no limit
 		y.fair.take(y.amShare(q.Path))
 		return file.number
 	case file.hadBefore && (!now || agrees(q, file.before)):
@@ -313,12 +313,12 @@ func (y *Yard) fairShare(q *rest.Queue) float64 {
 	return 0
 }
 
-// fresh tells whether the limit that the FairScheduler shows is of this moment.
+// fresh reports whether the limit that the FairScheduler shows is current.
 func fresh(q *rest.Queue) bool {
 	return q.NumPendingApps > 0 && q.AMMax.Memory > 0 && q.Fair.Memory > 0
 }
 
-// agrees tells whether the limit shown is that of a share: it is rounded up, of a number of single precision.
+// agrees reports whether the limit shown matches a share: it is rounded up, from a single-precision number.
 func agrees(q *rest.Queue, share float64) bool {
 	want := share * float64(q.Fair.Memory)
 	return share >= 0 && math.Abs(float64(q.AMMax.Memory)-want) <= 1+1e-6*want

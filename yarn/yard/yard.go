@@ -22,51 +22,51 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// Ways to turn the knob.
+// Actuators.
 const (
-	Auto         = "auto"          // by the scheduler and where its configuration is kept
+	Auto         = "auto"          // depends on the scheduler and its configuration store
 	REST         = "rest"          // CapacityScheduler, scheduler-conf
-	CapacityFile = "capacity-file" // capacity-scheduler.xml and a command that makes the ResourceManager read it
+	CapacityFile = "capacity-file" // capacity-scheduler.xml and a command that makes the ResourceManager reload it
 	FairFile     = "fair-file"     // fair-scheduler.xml, which the ResourceManager polls
 )
 
-// Actuators lists the ways to turn the knob.
+// Actuators lists the ways to set the knob.
 func Actuators() []string { return []string{Auto, REST, CapacityFile, FairFile} }
 
 // Options say what to watch and how to change it.
 type Options struct {
 	Client   *rest.Client
-	Queues   []string // leaves that may be set: root.default, or default where that is the only one; All: all that are there
+	Queues   []string // leaves to steer: root.default, or default if that is unambiguous; All: all leaves
 	Actuator string   // one of Actuators; "": auto
 	File     string   // the scheduler's file, as this machine sees it
-	Refresh  []string // command that makes the ResourceManager read capacity-scheduler.xml: yarn rmadmin -refreshQueues
-	CPU      string   // where idle processors are read, see Sources; "": allocation
-	AMs      bool     // ask the AMs of MapReduce jobs how far their maps are, at most eight of them a look
-	Absent   bool     // the queues, by their full names, need not be there now: Read says each time whether they are
+	Refresh  []string // command that makes the ResourceManager reload capacity-scheduler.xml: yarn rmadmin -refreshQueues
+	CPU      string   // source of idle processors, see Sources; "": allocation
+	AMs      bool     // query the AMs of MapReduce jobs for their map progress, at most eight per sample
+	Absent   bool     // the queues, given by full names, need not exist now: Read checks each time
 }
 
 // All stands for all queues.
 const All = "all"
 
-// Yard is a ResourceManager that is watched, and some queues of it that are set. Its methods may be called from several goroutines.
+// Yard is a ResourceManager and some of its queues, which may be set. Its methods may be called from several goroutines.
 type Yard struct {
-	c           *rest.Client
-	o           Options
-	paths       []string // of the queues that may be set, by name
-	limit       steer.AMLimit
-	least       unit.Resources
-	maxPriority int64  // of an application
-	dominant    bool   // the CapacityScheduler is known to count vcores
-	cluster     string // its identity
-	began       time.Time
-	cpu         source
-	act         actuator
-	fair        *fairFile // nil: no file
-	notes       []string
+	c             *rest.Client
+	o             Options
+	paths         []string // of the steered queues, by name
+	limit         steer.AMLimit
+	minAllocation unit.Resources
+	maxPriority   int64  // of an application
+	dominant      bool   // the CapacityScheduler is known to count vcores
+	cluster       string // its identity
+	began         time.Time
+	cpu           source
+	act           actuator
+	fair          *fairFile // nil: no file
+	notes         []string
 
 	mu    sync.Mutex
-	was   map[drive.Knob]*drive.Value // knobs when they were last read or written; nil: not known
-	shown map[string]float64          // by queue, share that the FairScheduler last showed while an application waited, where there is no file
+	was   map[drive.Knob]*drive.Value // knobs when they were last read or written; nil: unknown
+	shown map[string]float64          // by queue, the share that the FairScheduler last showed while an application waited, without a file
 	nodes census
 	roll  roll
 	maps  ams
@@ -75,7 +75,7 @@ type Yard struct {
 
 var _ drive.Engine = (*Yard)(nil)
 
-// New asks the ResourceManager what it is. A queue that is not there is an error. A knob that cannot be turned is not: it can still be
+// New identifies the ResourceManager. A missing queue is an error. A knob that cannot be set is not: it can still be
 // watched; see CanAct.
 func New(ctx context.Context, o Options) (*Yard, error) {
 	if o.Client == nil {
@@ -109,7 +109,7 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 	if err != nil {
 		return nil, err
 	}
-	y.least = unit.Resources{Mem: amount(props, "yarn.scheduler.minimum-allocation-mb", 1024), Cores: amount(props, "yarn.scheduler.minimum-allocation-vcores", 1)}
+	y.minAllocation = unit.Resources{Mem: amount(props, "yarn.scheduler.minimum-allocation-mb", 1024), Cores: amount(props, "yarn.scheduler.minimum-allocation-vcores", 1)}
 	y.maxPriority = amount(props, "yarn.cluster.max-application-priority", 0)
 	y.cluster = identity(props, o.Client)
 	if y.cpu, err = newSource(o.CPU, y); err != nil {
@@ -125,7 +125,7 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 		return nil, err
 	}
 	if _, ok := y.act.(*restActuator); ok {
-		if set, err := y.c.SchedulerConf(ctx); err == nil { // who may only watch is not told
+		if set, err := y.c.SchedulerConf(ctx); err == nil { // needs more permissions than watching
 			y.dominant = strings.HasSuffix(text(set, conf.Prefix+"resource-calculator", ""), ".DominantResourceCalculator")
 		}
 	}
@@ -136,7 +136,7 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 	return y, nil
 }
 
-// choose finds the queues that may be set.
+// choose finds the queues to steer.
 func (y *Yard) choose(root *rest.Queue) (queues []*rest.Queue, err error) {
 	names := y.o.Queues
 	if slices.Equal(names, []string{All}) {
@@ -164,8 +164,8 @@ func (y *Yard) choose(root *rest.Queue) (queues []*rest.Queue, err error) {
 	return queues, nil
 }
 
-// Identity names the scheduler, by its cluster id or its address as it knows it itself, and the queues that may be set. It is that of a journal: what
-// keeps other drivers away is Identities.
+// Identity names the scheduler, by its cluster id or its own address, and the steered queues. It identifies a journal: Identities
+// exclude other drivers.
 func (y *Yard) Identity() string {
 	const longest = 512
 	names := strings.Join(y.paths, ",")
@@ -175,7 +175,7 @@ func (y *Yard) Identity() string {
 	return y.cluster + "/" + names
 }
 
-// Identities name the scheduler and each queue that may be set, by name.
+// Identities name the scheduler and each steered queue, by name.
 func (y *Yard) Identities() (out []string) {
 	for _, q := range y.paths {
 		out = append(out, y.cluster+"/"+q)
@@ -183,10 +183,10 @@ func (y *Yard) Identities() (out []string) {
 	return out
 }
 
-// Queues are the full names of the queues that may be set.
+// Queues are the full names of the steered queues.
 func (y *Yard) Queues() []string { return slices.Clone(y.paths) }
 
-// may tells whether a queue may be set.
+// may reports whether a queue may be set.
 func (y *Yard) may(queue string) bool {
 	_, ok := slices.BinarySearch(y.paths, queue)
 	return ok
@@ -197,24 +197,24 @@ func (y *Yard) Limit() steer.AMLimit { return y.limit }
 
 func (y *Yard) capacity() bool { return y.limit == steer.CapacityAM }
 
-// Least is the scheduler's minimum allocation.
-func (y *Yard) Least() unit.Resources { return y.least }
+// MinAllocation is the scheduler's minimum allocation.
+func (y *Yard) MinAllocation() unit.Resources { return y.minAllocation }
 
-// Notes are lines for an operator: what is read where, and what to know about it.
+// Notes are lines for an operator: the sources of data, and their caveats.
 func (y *Yard) Notes() []string { return slices.Clone(y.notes) }
 
 func (y *Yard) note(format string, args ...any) {
 	y.notes = append(y.notes, fmt.Sprintf(format, args...))
 }
 
-// Knob is the first queue's share for AMs.
+// Knob is the first queue's AM share.
 func (y *Yard) Knob() drive.Knob { return y.amShare(y.paths[0]) }
 
 func (y *Yard) amShare(queue string) drive.Knob {
 	return drive.Knob{Kind: setQueue, Queue: queue, Property: y.limit.Property}
 }
 
-// CanAct says why the shares for AMs cannot be changed, as far as that can be known without changing them.
+// CanAct says why the AM shares cannot be changed, as far as that is known without changing them.
 func (y *Yard) CanAct(ctx context.Context) error {
 	for _, q := range y.paths {
 		k := y.amShare(q)
@@ -229,7 +229,7 @@ func (y *Yard) CanAct(ctx context.Context) error {
 	return y.act.check(ctx)
 }
 
-// chooseActuator finds the way to turn the knob that fits the scheduler.
+// chooseActuator finds the actuator that fits the scheduler.
 func (y *Yard) chooseActuator(props *conf.Properties) error {
 	kind := y.o.Actuator
 	capacity := y.capacity()
@@ -265,7 +265,7 @@ func (y *Yard) chooseActuator(props *conf.Properties) error {
 	switch {
 	case file == "" && capacity:
 		y.act = noActuator{errors.New("name the ResourceManager's capacity-scheduler.xml with --file")}
-	case file == "" && filepath.IsAbs(named) && plainPath(named): // a server's word alone does not decide which file is written
+	case file == "" && filepath.IsAbs(named) && plainPath(named): // do not write a file on a server's word alone
 		y.act = noActuator{fmt.Errorf("the ResourceManager names %s as its allocation file: if that is right, and a file of this machine, confirm it with --file %[1]s", named)}
 	case file == "":
 		y.act = noActuator{errors.New("name the ResourceManager's fair-scheduler.xml with --file")}
@@ -285,14 +285,14 @@ func (y *Yard) chooseActuator(props *conf.Properties) error {
 	return nil
 }
 
-// plainPath tells whether a path may be shown as part of a command, to be copied into a shell.
+// plainPath reports whether a path may be shown as part of a command, to be copied into a shell.
 func plainPath(path string) bool {
 	return len(path) <= 200 && !strings.ContainsFunc(path, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+=:@,", r))
 	})
 }
 
-// sameFile tells whether two paths lead to the same file, as far as this machine can know.
+// sameFile reports whether two paths lead to the same file, as far as this machine can know.
 func sameFile(a, b string) bool {
 	if x, err := filepath.Abs(b); err == nil && x == filepath.Clean(a) {
 		return true
@@ -302,7 +302,7 @@ func sameFile(a, b string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(x, y)
 }
 
-// findLeaf finds a leaf by its path, or by its last part where that names one only.
+// findLeaf finds a leaf by its path, or by its last component if that is unambiguous.
 func findLeaf(root *rest.Queue, name string) (*rest.Queue, error) {
 	if name == "" {
 		return nil, errors.New("name the queue")
@@ -341,7 +341,7 @@ func findLeaf(root *rest.Queue, name string) (*rest.Queue, error) {
 
 func lastPart(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
-// tree is a queue and all that are in it.
+// tree is a queue and its descendants.
 func tree(q *rest.Queue) iter.Seq[*rest.Queue] {
 	return func(yield func(*rest.Queue) bool) { walk(q, yield) }
 }
@@ -382,7 +382,7 @@ func amount(p *conf.Properties, name string, otherwise int64) int64 {
 	return n
 }
 
-// versionOf is 303 for "3.3.6"; what is not understood is taken for a new one.
+// versionOf is 303 for "3.3.6"; an unknown format counts as a new version.
 func versionOf(s string) int {
 	parts := strings.SplitN(s, ".", 3)
 	if len(parts) < 2 {
@@ -396,11 +396,11 @@ func versionOf(s string) int {
 	return 100*major + minor
 }
 
-// identity is the same whoever asks and from where: the cluster's name, or the address that the ResourceManager knows itself by. Only where it
-// knows itself by no name at all is it the address that it was asked under.
+// identity is the same for every client: the cluster's name, or the ResourceManager's own address. Only if it has
+// neither is it the address that it was reached under.
 func identity(p *conf.Properties, c *rest.Client) string {
 	if id := text(p, "yarn.resourcemanager.cluster-id", ""); id != "" && text(p, "yarn.resourcemanager.ha.enabled", "") == "true" {
-		var hosts []string // installers give the same name to every cluster
+		var hosts []string // installers give every cluster the same name
 		for rm := range strings.SplitSeq(text(p, "yarn.resourcemanager.ha.rm-ids", ""), ",") {
 			rm = strings.TrimSpace(rm)
 			for _, name := range []string{"yarn.resourcemanager.webapp.address.", "yarn.resourcemanager.webapp.https.address.", "yarn.resourcemanager.hostname."} {
@@ -424,12 +424,12 @@ func identity(p *conf.Properties, c *rest.Client) string {
 
 // census remembers how many nodes there are.
 type census struct {
-	known, away int64 // up, and lost or taken out, when all were accounted for
+	known, away int64 // up, and lost or decommissioned, when all were accounted for
 	last        int64
-	since       time.Time // last has been the same since
+	since       time.Time // since when last is unchanged
 }
 
-// awayFor is how long nodes may be away without a word before they count as gone.
+// awayFor is how long nodes may be missing before they count as gone.
 const awayFor = 30 * time.Second
 
 // take says why the nodes that are up cannot be all: a ResourceManager that has just taken over shows an empty cluster at first.

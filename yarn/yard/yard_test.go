@@ -248,8 +248,8 @@ func TestSnapshotOfVersions(t *testing.T) {
 		if got := s.Queues; len(got) != 2 || got[0] != c.want || got[1].Name != "root.other" {
 			t.Errorf("%s, fair %v:\n%+v, want\n%+v", c.version, c.fair, got, c.want)
 		}
-		if y.Limit() != c.rule || y.Least() != (unit.Resources{Mem: 512, Cores: 1}) || y.Identity() != "yarn:rm.example:8088/root.default" {
-			t.Error(y.Limit(), y.Least(), y.Identity())
+		if y.Limit() != c.rule || y.MinAllocation() != (unit.Resources{Mem: 512, Cores: 1}) || y.Identity() != "yarn:rm.example:8088/root.default" {
+			t.Error(y.Limit(), y.MinAllocation(), y.Identity())
 		}
 		if s.Total != (unit.Resources{Mem: 52224, Cores: 24}) || s.Nodes != 3 || s.Now < unit.Time(before.UnixMicro()) || s.Age < 0 || s.Age > 5*unit.Second {
 			t.Errorf("%+v", s)

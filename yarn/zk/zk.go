@@ -1,10 +1,10 @@
-// Package zk keeps two steerers of one queue apart through ZooKeeper: a live.Lock that is an ephemeral node.
+// Package zk excludes a second steerer of the same queue through ZooKeeper: a live.Lock that is an ephemeral node.
 //
-// The node goes away with the session of the one that holds it, so that a steerer that dies leaves no lock behind for longer than the session's
-// timeout. Kerberos towards ZooKeeper is not spoken, so that access lists cannot tell one client from another: they let everyone read a lock and
-// make one that is not there, and nobody change or remove one. Whoever reaches ZooKeeper can still take a free lock, which keeps a steerer from
-// starting, or make the nodes above the locks first, with lists of their own: then a lock that is held can be removed. A steerer that loses its lock
-// writes nothing more and leaves its journal open: its guard puts back, and needs the lock for that. So whoever holds the lock also holds up that
+// The node disappears with its holder's session, so a steerer that dies leaves no lock behind for longer than the session's
+// timeout. Kerberos towards ZooKeeper is unsupported, so access lists cannot distinguish clients: they let everyone read a lock and
+// create one that does not exist, and nobody change or remove one. Whoever reaches ZooKeeper can still take a free lock, which keeps a steerer from
+// starting, or create the locks' parent nodes first, with lists of their own: then a held lock can be removed. A steerer that loses its lock
+// writes nothing more and leaves its journal open: its guard restores, and needs the lock for that. So whoever holds the lock also blocks that
 // restore; the way out is to restore without it (yardmaster yarn restore --zookeeper=).
 package zk
 
@@ -28,24 +28,24 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Options say where ZooKeeper is and what is locked.
+// Options say where ZooKeeper is and what to lock.
 type Options struct {
 	Servers  []string      // host:port
-	Identity string        // of the scheduler, as drive.Engine tells it
-	Session  time.Duration // after so long without a word the lock is free again; default 10 s
-	Connect  time.Duration // the longest wait for a session; default 10 s
+	Identity string        // of the scheduler, as in drive.Engine
+	Session  time.Duration // session timeout, after which the lock is free again; default 10 s
+	Connect  time.Duration // timeout for a session; default 10 s
 }
 
-// Root is the node under which the locks are.
+// Root is the parent node of the locks.
 const Root = "/yardmaster/steer"
 
-// HeldError is a lock that somebody else has.
+// HeldError is a lock that somebody else holds.
 type HeldError struct {
 	Path    string        `json:"-"`
 	PID     int           `json:"pid"`
 	Host    string        `json:"host"`
 	Since   time.Time     `json:"since"`
-	Session time.Duration `json:"-"` // after which it is free if they have died
+	Session time.Duration `json:"-"` // timeout after which it is free if they have died
 }
 
 func (e *HeldError) Error() string {
@@ -64,7 +64,7 @@ type Lock struct {
 	mu   sync.Mutex
 	conn *zookeeper.Conn
 	stop context.CancelFunc
-	done chan struct{} // closed when nobody watches any more
+	done chan struct{} // closed when the watch ends
 	lost chan struct{}
 	once sync.Once
 }
@@ -90,13 +90,13 @@ func New(o Options) (*Lock, error) {
 // Path is the node's name.
 func (l *Lock) Path() string { return l.path }
 
-// Lost is closed when the lock may belong to somebody else: the session has ended, the node was removed, or ZooKeeper has been away for so
-// long that it may have given the lock up.
+// Lost is closed when the lock may belong to somebody else: the session has ended, the node was removed, or ZooKeeper has been unreachable for so
+// long that it may have released the lock.
 func (l *Lock) Lost() <-chan struct{} { return l.lost }
 
 func (l *Lock) lose() { l.once.Do(func() { close(l.lost) }) }
 
-// Acquire takes the lock or says at once who has it: *HeldError.
+// Acquire takes the lock or fails immediately with its holder: *HeldError.
 func (l *Lock) Acquire(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,7 +107,7 @@ func (l *Lock) Acquire(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ZooKeeper at %s: %w", strings.Join(l.o.Servers, ","), err)
 	}
-	cancelled := context.AfterFunc(ctx, conn.Close) // its calls know no context
+	cancelled := context.AfterFunc(ctx, conn.Close) // its calls take no context
 	err = l.take(ctx, conn, events)
 	if !cancelled() && err == nil {
 		err = ctx.Err()
@@ -154,7 +154,7 @@ func (l *Lock) take(ctx context.Context, conn *zookeeper.Conn, events <-chan zoo
 	if err != nil {
 		return err
 	}
-	for range 3 { // the connection may break between the question and the answer
+	for range 3 { // the connection may break between request and response
 		_, err = conn.Create(l.path, me, zookeeper.FlagEphemeral, zookeeper.WorldACL(zookeeper.PermRead))
 		if err == nil {
 			return nil
@@ -168,7 +168,7 @@ func (l *Lock) take(ctx context.Context, conn *zookeeper.Conn, events <-chan zoo
 			return nil
 		case e == nil:
 			held := &HeldError{}
-			_ = json.Unmarshal(data, held) // then it is somebody whose name is not known
+			_ = json.Unmarshal(data, held) // otherwise the holder is unknown
 			held.Path, held.Session = l.path, l.o.Session
 			return held
 		case !errors.Is(e, zookeeper.ErrNoNode) && !errors.Is(e, zookeeper.ErrConnectionClosed):
@@ -178,7 +178,7 @@ func (l *Lock) take(ctx context.Context, conn *zookeeper.Conn, events <-chan zoo
 	return err
 }
 
-// folder makes a node for others below it, which anybody may make and nobody may remove: a lock goes with its session. One that is open to all,
+// folder creates a parent node, below which anybody may create nodes and nobody may remove any: a lock goes with its session. One that is open to all,
 // as earlier versions made it, is closed; one with another list is an administrator's choice.
 func folder(conn *zookeeper.Conn, path string) error {
 	list := zookeeper.WorldACL(zookeeper.PermRead | zookeeper.PermCreate)
@@ -196,7 +196,7 @@ func folder(conn *zookeeper.Conn, path string) error {
 	return err
 }
 
-// watch closes Lost when the lock is, or may be, gone.
+// watch closes Lost when the lock is, or may be, lost.
 func (l *Lock) watch(ctx context.Context, conn *zookeeper.Conn, events <-chan zookeeper.Event) {
 	defer close(l.done)
 	session := conn.SessionID()
@@ -225,7 +225,7 @@ func (l *Lock) watch(ctx context.Context, conn *zookeeper.Conn, events <-chan zo
 			l.lose()
 			return
 		case <-node:
-			node = nil // gone, changed, or the connection was: it is looked at again
+			node = nil // removed, changed, or the connection was lost: check again
 		case e, ok := <-events:
 			switch {
 			case !ok || e.State == zookeeper.StateExpired || e.State == zookeeper.StateAuthFailed:
@@ -241,7 +241,7 @@ func (l *Lock) watch(ctx context.Context, conn *zookeeper.Conn, events <-chan zo
 	}
 }
 
-// Release gives the lock back.
+// Release releases the lock.
 func (l *Lock) Release() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

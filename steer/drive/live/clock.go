@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Clock is where a driver's time comes from.
+// Clock is the driver's time source.
 type Clock interface {
 	Now() time.Time
-	// Wait lets the time pass. It ends early, with the context's error, when the context does.
+	// Wait sleeps. It returns early, with the context's error, when the context ends.
 	Wait(ctx context.Context, d time.Duration) error
 }
 
-// WallClock is the real time.
+// WallClock is real time.
 type WallClock struct{}
 
 // Now implements Clock.

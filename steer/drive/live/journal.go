@@ -15,35 +15,35 @@ import (
 	"github.com/yardmaster/yardmaster/steer/drive"
 )
 
-// A journal's folder holds the journal, the one before it, a file that is locked, and what was kept aside.
+// A journal's folder holds the journal, its predecessor, a lock file, and copies of torn or damaged files.
 const (
 	journalFile = "journal.jsonl"
 	formerFile  = "journal.1.jsonl"
-	tornFile    = "journal.torn.jsonl"       // the last line that a crash cut short
-	damagedFile = "journal.damaged.%s.jsonl" // copies of damaged journals; while there is one, the damage is not settled
+	tornFile    = "journal.torn.jsonl"       // the last line, torn by a crash
+	damagedFile = "journal.damaged.%s.jsonl" // copies of damaged journals; while there is one, the damage is unresolved
 	lockFile    = "lock"
-	largest     = 1 << 30 // more is no journal
+	largest     = 1 << 30 // a larger file is not a journal
 )
 
 // DiskJournal is a journal in a folder. Every line is on disk before the call that wrote it returns.
 //
-// The file is JSON, one object a line, each with a checksum of itself; it can be read with less and jq. A last line that was cut short
-// by a crash is dropped: what it announced was not done yet. Any other line that cannot be read is damage: a change may have been made
-// that nobody knows of any more. The damaged file is kept aside before anything is rewritten, and Damage reports it until a person has
-// removed that copy. When the file has grown, a new one is begun with what is open, and the old one kept beside it.
+// The file is JSON Lines, each line with a checksum of itself; it can be read with less and jq. A last line torn by a crash is dropped: what it
+// announced was not done yet. Any other unreadable line is damage: there may be a change that is no longer on record. The damaged file is copied
+// aside before anything is rewritten, and Damage reports it until a person has removed the copy. When the file has grown too large, a new one is
+// started with the open knobs, and the old one is kept beside it.
 type DiskJournal struct {
 	*drive.Journal
 	dir    string
 	lock   *os.File
 	file   disk
 	wrap   func(disk) disk // for tests
-	size   int64           // of the lines that are whole
-	limit  int64           // a new file is begun beyond this
+	size   int64           // of the complete lines
+	limit  int64           // a new file is started beyond this size
 	damage error
-	broken error // the file cannot be relied on any more
+	broken error // the file can no longer be trusted
 }
 
-// disk is the journal's file as far as it is needed.
+// disk is the part of os.File that the journal needs.
 type disk interface {
 	Write(b []byte) (int, error)
 	Sync() error
@@ -51,7 +51,7 @@ type disk interface {
 	Close() error
 }
 
-// OpenJournal opens the journal of a folder, making it if need be, and locks it until Close. One that another process has gives a
+// OpenJournal opens the journal of a folder, creating it if necessary, and locks it until Close. If another process holds it, the error is a
 // *HeldError.
 func OpenJournal(dir string) (*DiskJournal, error) {
 	return openJournal(dir, func(d disk) disk { return d })
@@ -67,7 +67,7 @@ func openJournal(dir string, wrap func(disk) disk) (_ *DiskJournal, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	if err := securefile.CheckDir(dir); err != nil { // who can write there can make us write anything to the scheduler
+	if err := securefile.CheckDir(dir); err != nil { // whoever can write there can make us write anything to the scheduler
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	j := newJournal(dir, wrap)
@@ -75,13 +75,13 @@ func openJournal(dir string, wrap func(disk) disk) (_ *DiskJournal, err error) {
 		return nil, err
 	}
 	if err := j.load(); err != nil {
-		_ = j.Close() // the reason is the first error
+		_ = j.Close() // the first error is the one to report
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	return j, nil
 }
 
-// load reads the file, cuts off what a crash left behind and gets ready to append.
+// load reads the file, truncates what a crash left behind and prepares to append.
 func (j *DiskJournal) load() error {
 	p, err := readFile(j.path(journalFile))
 	if err != nil {
@@ -92,8 +92,8 @@ func (j *DiskJournal) load() error {
 		return err
 	}
 	j.file = j.wrap(f)
-	for _, name := range glob(j.dir, ".journal*.tmp") { // of a crash while a new file was begun
-		_ = os.Remove(name) // it is in nobody's way
+	for _, name := range glob(j.dir, ".journal*.tmp") { // left by a crash while a new file was started
+		_ = os.Remove(name) // harmless
 	}
 	for i := range p.entries {
 		j.Load(&p.entries[i])
@@ -101,7 +101,7 @@ func (j *DiskJournal) load() error {
 	j.size = p.good
 	switch {
 	case p.damage != nil:
-		if err := j.renew(j.asideName()); err != nil { // a copy is kept before anything is cut off
+		if err := j.renew(j.asideName()); err != nil { // keep a copy before truncating
 			return fmt.Errorf("%w; it cannot be kept aside, so it is left as it is: %w", p.damage, err)
 		}
 	case len(p.torn) > 0:
@@ -116,7 +116,7 @@ func (j *DiskJournal) load() error {
 	return errors.Join(j.file.Sync(), securefile.SyncDir(j.dir))
 }
 
-// asideName is the name under which a damaged journal is kept: one that is not taken, or has it already.
+// asideName is the name for the copy of a damaged journal: one that is free, or already holds this copy.
 func (j *DiskJournal) asideName() string {
 	data, _ := securefile.ReadFile(j.path(journalFile), largest) // read a moment ago
 	for n := 1; ; n++ {
@@ -128,7 +128,7 @@ func (j *DiskJournal) asideName() string {
 	}
 }
 
-// damageOf adds to what is damaged the copies that were kept aside: they are damage, too, until a person removes them.
+// damageOf adds the copies kept aside to the damage: they count until a person removes them.
 func damageOf(dir string, found *DamagedError) error {
 	aside := glob(dir, fmt.Sprintf(damagedFile, "*"))
 	if found == nil && len(aside) == 0 {
@@ -141,7 +141,7 @@ func damageOf(dir string, found *DamagedError) error {
 	return found
 }
 
-// glob lists the files of a folder whose names match.
+// glob lists the files of a folder that match.
 func glob(dir, pattern string) []string {
 	names, _ := fs.Glob(os.DirFS(dir), pattern) // a folder that cannot be read has failed before
 	for i := range names {
@@ -155,10 +155,10 @@ func (j *DiskJournal) path(name string) string { return filepath.Join(j.dir, nam
 // Dir is the journal's folder.
 func (j *DiskJournal) Dir() string { return j.dir }
 
-// markOf says whose a value is: the journal from which it is put back. It has to come back from the scheduler as it was written, or it would be taken for
-// another driver's: so there is no blank in it, which might be trimmed, no variable and nothing but ASCII.
+// markOf identifies the journal from which a value is restored. The mark must come back from the scheduler as it was written, or it would be taken for
+// another driver's: so it has no blanks, which might be trimmed, no variables, and only ASCII.
 func markOf(folder string) string {
-	host, _ := os.Hostname() // empty will do
+	host, _ := os.Hostname() // empty is fine
 	dir, err := filepath.Abs(folder)
 	if err != nil {
 		dir = folder
@@ -173,10 +173,10 @@ func markOf(folder string) string {
 	return text[:min(len(text), drive.LongestText/8)]
 }
 
-// Damage is a *DamagedError when lines of the journal could not be read, now or earlier: what is open may not be all.
+// Damage is a *DamagedError if lines of the journal could not be read, now or earlier: the open knobs may be incomplete.
 func (j *DiskJournal) Damage() error { return j.damage }
 
-// Close gives the journal back. What is open stays so.
+// Close releases the journal. Open knobs stay open.
 func (j *DiskJournal) Close() error {
 	var err error
 	if j.file != nil {
@@ -185,7 +185,7 @@ func (j *DiskJournal) Close() error {
 	return errors.Join(err, dropLock(j.lock))
 }
 
-// store writes one line and sees it to the disk.
+// store appends one line and syncs it to disk.
 func (j *DiskJournal) store(line []byte) error {
 	if j.broken != nil {
 		return j.broken
@@ -194,7 +194,7 @@ func (j *DiskJournal) store(line []byte) error {
 		if err := j.renew(formerFile); j.broken != nil {
 			return j.broken
 		} else if err != nil {
-			j.limit *= 2 // the old file still does
+			j.limit *= 2 // the old file still works
 		}
 	}
 	if _, err := j.file.Write(line); err != nil {
@@ -203,7 +203,7 @@ func (j *DiskJournal) store(line []byte) error {
 		}
 		return fmt.Errorf("journal: %w", err)
 	}
-	if err := j.file.Sync(); err != nil { // what is on disk now cannot be known
+	if err := j.file.Sync(); err != nil { // what is on disk is now unknown
 		j.broken = fmt.Errorf("journal %s cannot be relied on any more: %w", j.dir, err)
 		return j.broken
 	}
@@ -211,7 +211,7 @@ func (j *DiskJournal) store(line []byte) error {
 	return nil
 }
 
-// renew begins a new file with the knobs that are open and keeps the old one under another name. At no moment is there none.
+// renew starts a new file with the open knobs and keeps the old one under another name. The journal exists at every moment.
 func (j *DiskJournal) renew(former string) error {
 	var lines []byte
 	for _, h := range j.Open() {
@@ -242,7 +242,7 @@ func (j *DiskJournal) renew(former string) error {
 	return nil
 }
 
-// ViewJournal is the journal of a folder whose owner cannot do anything any more, but has not let go of it. What is open can be put back with it, but
+// ViewJournal is the journal of a folder whose owner is stuck but still holds the lock. Open knobs can be restored with it, but
 // not closed.
 func ViewJournal(dir string) (*DiskJournal, error) {
 	_, open, err := ReadJournal(dir)
@@ -258,8 +258,8 @@ func ViewJournal(dir string) (*DiskJournal, error) {
 	return j, nil
 }
 
-// ReadJournal reads the journal of a folder without locking it: all its entries, and the knobs that are open with all that is known
-// of each. With a *DamagedError the rest is there.
+// ReadJournal reads the journal of a folder without locking it: all its entries, and the open knobs with all that is known
+// of each. With a *DamagedError the readable rest is returned.
 func ReadJournal(dir string) (entries, open []drive.Entry, err error) {
 	var p pages
 	if err = securefile.CheckDir(dir); err == nil {
@@ -275,11 +275,11 @@ func ReadJournal(dir string) (entries, open []drive.Entry, err error) {
 	return p.entries, l.Entries(), damageOf(dir, p.damage)
 }
 
-// pages is what a journal's file holds.
+// pages is the content of a journal's file.
 type pages struct {
 	entries []drive.Entry
-	good    int64  // bytes up to the end of the last whole line
-	torn    []byte // the last line, cut short by a crash
+	good    int64  // bytes up to the end of the last complete line
+	torn    []byte // the last line, torn by a crash
 	damage  *DamagedError
 }
 
@@ -294,7 +294,7 @@ func readFile(path string) (p pages, err error) {
 	return parsePages(path, data), nil
 }
 
-// parsePages reads lines. One that cannot be read is damage, unless it is what a crash leaves of the last one.
+// parsePages parses lines. An unreadable line is damage, unless it is what a crash leaves of the last one.
 func parsePages(path string, data []byte) (p pages) {
 	for number, rest := 1, data; len(rest) > 0; number++ {
 		line, after, whole := bytes.Cut(rest, []byte("\n"))
@@ -320,10 +320,10 @@ func parsePages(path string, data []byte) (p pages) {
 	return p
 }
 
-// HeldError says that another process has the journal.
+// HeldError says that another process holds the journal.
 type HeldError struct {
 	Dir   string    `json:"-"`
-	PID   int       `json:"pid"` // 0: not known
+	PID   int       `json:"pid"` // 0: unknown
 	Host  string    `json:"host"`
 	Since time.Time `json:"since"`
 }
@@ -336,8 +336,8 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("journal %s is held by %s: only one may steer; end it, or give another queue a journal of its own", e.Dir, who)
 }
 
-// DamagedError says that lines of a journal cannot be read, now or when it was opened earlier. What the others say holds, but there may be
-// changes that nobody knows of any more.
+// DamagedError says that lines of a journal are unreadable, now or when it was opened earlier. The other lines hold, but there may be
+// changes that are no longer on record.
 type DamagedError struct {
 	File  string
 	Lines []int    // none: all damage was found earlier

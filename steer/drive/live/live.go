@@ -1,5 +1,5 @@
-// Package live runs a driver on a live scheduler: the clock, the calls of the engine, the journal on disk and the locks that the step machine of package
-// drive does not have.
+// Package live runs a driver on a live scheduler. It adds what the step machine of package drive lacks: the clock, calls to the engine, the journal on
+// disk and locks.
 package live
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/yardmaster/yardmaster/steer/drive"
 )
 
-// live carries out on a running scheduler what a machine asks for.
+// live executes a machine's requests on a running scheduler.
 type live struct {
 	engine  drive.Engine
 	journal *drive.Journal
@@ -84,8 +84,8 @@ func (l *live) do(ctx context.Context, r *drive.Request) (a drive.Answer) {
 	return a
 }
 
-// Run drives until the context ends or the policy is done, and puts everything back before it returns. What an earlier driver left
-// behind is put back first. An error tells what could not be put back; the journal stays open for that.
+// Run drives until the context ends or the policy is done, and restores everything before it returns. What an earlier driver left
+// behind is restored first. The error says what could not be restored; the journal keeps it open.
 func Run(ctx context.Context, o Options) (err error) {
 	if o.Engine != nil { // not a nil pointer in an interface
 		o.Scheme = o.Engine
@@ -108,7 +108,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		go func(ctx context.Context) {
 			select {
 			case <-l.lost:
-				cancel() // ends waits and readings
+				cancel() // ends waits and reads
 			case <-ctx.Done():
 			}
 		}(ctx)

@@ -12,7 +12,7 @@ import (
 	"github.com/yardmaster/yardmaster/internal/securefile"
 )
 
-// takeLock locks a folder for this process and leaves word of it. The system gives the lock back when the process ends, however it
+// takeLock locks a folder for this process and records the holder in the lock file. The OS releases the lock when the process ends, however it
 // ends.
 func takeLock(dir string) (*os.File, error) {
 	path := filepath.Join(dir, lockFile)
@@ -27,7 +27,7 @@ func takeLock(dir string) (*os.File, error) {
 			f.Close()
 			return nil, held
 		}
-		if errors.Is(err, errors.ErrUnsupported) { // two drivers of one queue would undo each other
+		if errors.Is(err, errors.ErrUnsupported) { // two drivers of one queue would undo each other's changes
 			err = errors.New("steering needs a system with file locks")
 		}
 		if err != nil {
@@ -40,21 +40,21 @@ func takeLock(dir string) (*os.File, error) {
 			f.Close()
 			continue
 		}
-		host, _ := os.Hostname() // empty will do
+		host, _ := os.Hostname() // empty is fine
 		word, _ := json.Marshal(HeldError{PID: os.Getpid(), Host: host, Since: time.Now().UTC().Truncate(time.Second)})
 		if err := f.Truncate(0); err == nil {
-			_, _ = f.WriteAt(append(word, '\n'), 0) // only for the person who is refused
+			_, _ = f.WriteAt(append(word, '\n'), 0) // only for the message to whoever is refused
 		}
 		return f, nil
 	}
 	return nil, fmt.Errorf("journal: %s keeps disappearing: does somebody remove it?", path)
 }
 
-// readHolder finds out who has the lock: the word is written a moment after it was taken.
+// readHolder finds out who holds the lock: the holder is recorded shortly after the lock is taken.
 func readHolder(dir string) *HeldError {
 	held := &HeldError{Dir: dir}
 	if word, err := securefile.ReadFile(filepath.Join(dir, lockFile), 4096); err == nil {
-		_ = json.Unmarshal(word, held) // not known then
+		_ = json.Unmarshal(word, held) // unknown then
 	}
 	return held
 }
@@ -63,6 +63,6 @@ func dropLock(f *os.File) error {
 	if f == nil {
 		return nil
 	}
-	_ = f.Truncate(0) // nobody has it any more
+	_ = f.Truncate(0) // nobody holds it now
 	return f.Close()
 }

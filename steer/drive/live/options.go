@@ -7,44 +7,44 @@ import (
 	"github.com/yardmaster/yardmaster/steer/drive"
 )
 
-// Options say what to drive live, and how.
+// Options configure a live driver.
 type Options struct {
 	drive.Rules // their Scheme is the engine's
 	Engine      drive.Engine
-	// Lock is a further lock for drivers that cannot see each other's journals; nil: none. When it is lost the driver stops at once,
-	// changes nothing any more and leaves its journal open.
+	// Lock is a further lock for drivers that cannot see each other's journals; nil: none. When it is lost the driver stops immediately,
+	// changes nothing more and leaves its journal open.
 	Lock    Lock
-	Observe func(drive.Event) // one call an event, one at a time
+	Observe func(drive.Event) // one call per event, never concurrent
 	Clock   Clock             // nil: the real one
-	Alive   func()            // called before and after everything that may hang; nil: nobody wants to know
-	// Trace is shown every request of the machine with its answer, at first none with the time at the start; nil: not kept. A machine that is given these
-	// answers asks the same again.
+	Alive   func()            // called before and after every call that may hang; nil: not called
+	// Trace receives every request of the machine with its response, starting with an empty one with the start time; nil: not traced. A machine that is
+	// fed these responses makes the same requests.
 	Trace func(drive.Request, drive.Answer)
 }
 
-// Lock keeps other drivers away from the same scheduler.
+// Lock excludes other drivers from the same scheduler.
 type Lock interface {
 	Acquire(ctx context.Context) error // waits until it is held
-	Lost() <-chan struct{}             // closed when it is not held any more
+	Lost() <-chan struct{}             // closed when it is no longer held
 	Release() error
 }
 
-// Recover puts back all that the journal says is open and tells how many knobs that were. It tries until the context ends.
+// Recover restores all open knobs of the journal and returns their number. It tries until the context ends.
 func Recover(ctx context.Context, e drive.Engine, j *drive.Journal, observe func(drive.Event)) (restored int, err error) {
 	return Recovery{Engine: e, Journal: j, Observe: observe}.Run(ctx)
 }
 
-// Recovery puts back what a driver has changed. It may be done again at any time, and from any point at which a driver ended.
+// Recovery restores what a driver has changed. It is idempotent and works from any point at which a driver ended.
 type Recovery struct {
 	Engine  drive.Engine
 	Journal *drive.Journal
-	Force   bool          // puts back also what somebody else has changed since
-	Gone    time.Duration // a knob that is missing from every reading for so long counts as removed; 0: a minute
+	Force   bool          // also restores what somebody else has changed since
+	Gone    time.Duration // a knob missing from every reading for this long counts as removed; 0: a minute
 	Observe func(drive.Event)
 	Clock   Clock // nil: the real one
 }
 
-// Run tries until everything is put back or the context ends.
+// Run tries until everything is restored or the context ends.
 func (r Recovery) Run(ctx context.Context) (restored int, err error) {
 	m := drive.NewRecovery(r.Engine, r.Journal, r.Force, r.Gone)
 	l := &live{engine: r.Engine, journal: r.Journal, observe: r.Observe, clock: r.Clock}
