@@ -6,6 +6,7 @@ import (
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/capacity"
 	"github.com/yardmaster/yardmaster/policy/capacity1"
+	"github.com/yardmaster/yardmaster/policy/deadline"
 	"github.com/yardmaster/yardmaster/policy/delay"
 	"github.com/yardmaster/yardmaster/policy/fair"
 	"github.com/yardmaster/yardmaster/policy/fifo"
@@ -18,4 +19,5 @@ var Policies = policy.Registry{
 	capacity.Entry,
 	capacity1.Entry,
 	delay.Entry,
+	deadline.Entry,
 }

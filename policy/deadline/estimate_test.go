@@ -1,0 +1,164 @@
+package deadline
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	_ "github.com/yardmaster/yardmaster/internal/fixedseed"
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+func near(a, b float64) bool { return math.Abs(a-b) < 1e-9*max(1, math.Abs(b)) }
+
+func seconds(list ...float64) (sum unit.Time) {
+	for _, s := range list {
+		sum += unit.FromSeconds(s)
+	}
+	return sum
+}
+
+// Needs of a job in seconds, by hand.
+func TestNeed(t *testing.T) {
+	const now = 1000 * unit.Second
+	four := []float64{10, 12, 8, 10}
+	for _, c := range []struct {
+		name           string
+		done, elapsed  []float64
+		unstarted      int64
+		until          unit.Time
+		literal        bool
+		left, sum, req float64
+	}{
+		{"some running", four, []float64{4, 6}, 18, 50, false, 190, 10, 1.8},
+		{"overdue, literal", four, []float64{15, 6}, 18, 50, true, 179, -1, 1.58},
+		{"overdue, clamped", four, []float64{15, 6}, 18, 50, false, 184, 4, 1.68},
+		{"surplus", four, []float64{4, 6}, 2, 200, false, 30, 10, -1.85},
+		{"none running", []float64{30}, nil, 100, 600, false, 3000, 0, 5},
+		{"one launched", []float64{30}, []float64{0}, 99, 600, false, 3000, 30, 4},
+		{"five launched", []float64{30}, make([]float64, 5), 95, 600, false, 3000, 150, 0},
+		{"nothing left to start", []float64{20, 20}, []float64{5, 5, 5}, 0, 10, false, 45, 45, 1.5},
+	} {
+		mean := float64(seconds(c.done...)) / float64(len(c.done))
+		var r Running
+		for i := range c.elapsed { // oldest last, as events may come
+			r.Add(now - seconds(c.elapsed[i]))
+		}
+		sum := r.Left(now, mean, !c.literal)
+		w := Work{Left: sum + float64(c.unstarted)*mean, Running: int64(len(c.elapsed)), Unstarted: c.unstarted}
+		if !near(sum/1e6, c.sum) || !near(w.Left/1e6, c.left) {
+			t.Errorf("%s: running %v s, left %v s, want %v and %v", c.name, sum/1e6, w.Left/1e6, c.sum, c.left)
+		}
+		if got := w.Need(now, now+c.until*unit.Second); !near(got, c.req) {
+			t.Errorf("%s: needs %v, want %v", c.name, got, c.req)
+		}
+	}
+	if got := (Work{Running: 3, Unstarted: 7}).Need(now, unit.Never); got != -3 {
+		t.Errorf("without a goal: %v", got)
+	}
+	if got := (Work{Running: 3, Unstarted: 7}).Need(now, now); got != 7 {
+		t.Errorf("a goal that cannot be met: %v", got)
+	}
+}
+
+// The running sum equals the definition, whatever comes and goes.
+func TestPropertyRunning(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var r Running
+		var model []unit.Time
+		now := unit.Time(0)
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			now += unit.Time(rapid.IntRange(0, 5).Draw(t, "time"))
+			switch rapid.IntRange(0, 5).Draw(t, "what") {
+			case 0, 1, 2:
+				at := now - unit.Time(rapid.IntRange(0, 3).Draw(t, "ago"))
+				r.Add(at)
+				model = append(model, at)
+			case 3, 4:
+				if len(model) > 0 {
+					i := rapid.IntRange(0, len(model)-1).Draw(t, "which")
+					r.Remove(model[i])
+					model = append(model[:i], model[i+1:]...)
+				}
+			default:
+				r.Restart(now)
+				for i := range model {
+					model[i] = now
+				}
+			}
+			mean := rapid.Float64Range(0, 20).Draw(t, "mean")
+			var clamped, literal float64
+			for _, s := range model {
+				clamped += max(0, mean-float64(now-s))
+				literal += mean - float64(now-s)
+			}
+			if got := r.Left(now, mean, true); !near(got, clamped) {
+				t.Fatalf("clamped: %v, want %v", got, clamped)
+			}
+			if got := r.Left(now, mean, false); !near(got, literal) {
+				t.Fatalf("literal: %v, want %v", got, literal)
+			}
+			if r.Len() != len(model) {
+				t.Fatalf("%d, want %d", r.Len(), len(model))
+			}
+		}
+	})
+}
+
+func TestStates(t *testing.T) {
+	for _, c := range []struct {
+		now       float64
+		estimated bool
+		want      State
+	}{
+		{0, false, NoData}, {5, false, NoData}, {9, true, Adjust}, {99.999, true, Adjust}, {100, true, Missed}, {130, true, Missed}, {100, false, Missed},
+	} {
+		if got := StateOf(unit.FromSeconds(c.now), 100*unit.Second, c.estimated); got != c.want {
+			t.Errorf("at %v: %v, want %v", c.now, got, c.want)
+		}
+	}
+}
+
+func TestLateness(t *testing.T) {
+	const now = 120 * unit.Second
+	x := func(running int64) float64 {
+		return Work{Left: 60e6, Running: running}.Lateness(now, 0, 100*unit.Second, true)
+	}
+	for running, want := range map[int64]float64{2: -0.50, 3: -0.40, 4: -0.35, 5: -0.32} {
+		if got := x(running); !near(got, want) {
+			t.Errorf("X with %d: %v, want %v", running, got, want)
+		}
+	}
+	y := Work{Left: 30e6, Running: 3}.Lateness(now, 50*unit.Second, 110*unit.Second, true)
+	if math.Abs(y+1.0/3) > 1e-9 || x(4) > y || x(5) < y {
+		t.Errorf("Y: %v", y)
+	}
+	if !math.IsInf(x(0), -1) || !math.IsInf(Work{Left: 1, Running: 1}.Lateness(now, 0, 1, false), -1) {
+		t.Error("a job that holds nothing, or of which nothing is known, is infinitely late")
+	}
+}
+
+// What is set aside for reduces, either way.
+func TestReserve(t *testing.T) {
+	j := &policy.Job{Deadline: 1000 * unit.Second, Tasks: 730, Pending: 600, Stages: []policy.Stage{
+		{Tasks: 601, Pending: 600, Done: 1, Worked: 20 * unit.Second},
+		{Tasks: 130, Pending: 130, Later: 130, Slot: policy.ReduceSlot, After: []workload.Edge{{From: 0}}},
+	}}
+	j.Waiting[policy.MapSlot] = 600
+	for mode, want := range map[bool]float64{false: 13.187, true: 15.9} {
+		s := Defaults()
+		s.CostRatio, s.WorkMode = 1.5, mode
+		o := New(s)
+		o.Resized(0, policy.Cluster{Slots: [policy.Slots]int64{600, 60}})
+		if err := o.Arrived(0, j); err != nil {
+			t.Fatal(err)
+		}
+		w, aim, estimated := o.work(0, j, policy.MapSlot)
+		if got := w.Need(0, aim); !estimated || math.Abs(got-want) > 5e-4 {
+			t.Errorf("work mode %v: %v, want %v", mode, got, want)
+		}
+	}
+}
