@@ -33,7 +33,8 @@ type Job struct {
 	ID        string
 	User      string
 	Queue     string
-	Priority  int // larger is more urgent
+	Class     string // kind of application, where it is known
+	Priority  int    // larger is more urgent
 	Submitted unit.Time
 	Deadline  unit.Time // 0: none
 	Master    unit.Resources
@@ -132,6 +133,8 @@ type Cluster struct {
 	Max   unit.Resources // the largest node, by component
 	Nodes int
 	Slots [Slots]int64 // by kind; none: it has no fixed slots
+	// Room is what a node has, by its Index, for tasks that take a kind of slot; nil: not known.
+	Room func(node int32, slot uint8) unit.Resources
 }
 
 // Offer is a chance to start one container. Offers of the same node at the same instant belong to the same heartbeat.
@@ -250,7 +253,8 @@ type Networked interface {
 
 // Preemptor is implemented by orders that take containers from running jobs to make room for others.
 type Preemptor interface {
-	// Victims is asked after every Tick and appends what is to be taken away. The tasks wait for a container again.
+	// Victims is asked after every Tick, and when Policy.Shifted says so, and appends what is to be taken away. The tasks wait for a
+	// container again.
 	Victims(now unit.Time, to []Claim) []Claim
 }
 
@@ -259,6 +263,9 @@ type Claim struct {
 	Job   *Job
 	Stage int
 	Count int64
+	// Restart takes all that the job runs instead and undoes what it has done: its tasks run again, and its counts start from 0. The
+	// engine calls Changed then.
+	Restart bool
 }
 
 // Explainer is implemented by orders that can say why a job waits. It is asked on demand and may take its time.

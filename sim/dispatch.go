@@ -22,6 +22,10 @@ func (p *pool) dispatch() {
 	}
 	p.offer.Now, p.offer.Node = p.e.now, nil
 	p.failed = p.failed[:0]
+	if p.e.byNode {
+		p.offerAll()
+		return
+	}
 	for p.waiting > p.parked && p.asks.least.Fits(p.free) && p.rooms.may(p.asks.least) {
 		p.refused = 0
 		if !p.e.order.Ranked(&p.offer, p.anyNode) {
@@ -29,6 +33,20 @@ func (p *pool) dispatch() {
 		}
 	}
 	p.due = false // starts may have set it; everything was offered just now
+}
+
+// offerAll offers every node with room, once around.
+func (p *pool) offerAll() {
+	start := p.cursor
+	for at, last := p.rooms.find(p.asks.least, start), int32(-1); at >= 0 && p.waiting > 0; at = p.rooms.find(p.asks.least, at+1) {
+		ahead := p.rooms.ahead(at, start)
+		if ahead <= last {
+			break
+		}
+		last = ahead
+		p.offerNode(&p.nodes[at])
+	}
+	p.due = false
 }
 
 // offerNode hands out the free room of one node.

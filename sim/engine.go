@@ -98,6 +98,8 @@ type engine struct {
 	spec      *speculation // nil: no task gets a copy
 	timer     policy.Timer
 	preemptor policy.Preemptor // nil: the policy takes nothing away
+	shifted   func() bool      // nil: the order changes by events alone
+	byNode    bool             // offers name a node
 	claims    []policy.Claim
 	idle      int             // ticks in a row at which nothing changed and nothing else was going to happen
 	looks     int             // events on the queue by which the timer, the steerer or speculation only looks again
@@ -165,7 +167,10 @@ func newEngine(c Config) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.order, e.place, e.timer, e.sum.NotModelled = p.Order, p.Place, p.Timer, p.NotModelled
+	e.order, e.place, e.timer, e.byNode, e.shifted, e.sum.NotModelled = p.Order, p.Place, p.Timer, p.ByNode, p.Shifted, p.NotModelled
+	if p.Foresee != nil {
+		p.Foresee(func(v *policy.Job) unit.Time { return SizeOf(e.jobs[v.Index].src, c.Seed, v.Seq) })
+	}
 	if e.preemptor, _ = p.Order.(policy.Preemptor); e.preemptor != nil {
 		e.careful = true
 	}
@@ -277,6 +282,10 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 			e.called(e.jobs[arg], int64(ev.Start))
 		case evAsk:
 			e.askAgain(e.jobs[arg], int64(ev.Start))
+		}
+		if e.shifted != nil && e.shifted() {
+			e.preempt()
+			e.lookAgain()
 		}
 		if first.due || len(e.pools) > 1 {
 			e.dispatch()

@@ -228,6 +228,14 @@ func (e *engine) lookAt(at unit.Time, what uint64) {
 // ahead says whether anything is going to happen besides such looks, which must not keep each other going.
 func (e *engine) ahead() bool { return e.q.Len() > e.looks }
 
+// lookAgain has every node with room offered anew.
+func (e *engine) lookAgain() {
+	for _, p := range e.pools {
+		p.changed()
+		p.due = true
+	}
+}
+
 // tick lets the policy do what it does at intervals. When nothing else is going to happen and it changes nothing many times in a
 // row, it never will.
 func (e *engine) tick() {
@@ -238,10 +246,7 @@ func (e *engine) tick() {
 		e.idle = 0
 	}
 	if changed {
-		for _, p := range e.pools {
-			p.changed()
-			p.due = true
-		}
+		e.lookAgain()
 	}
 	if again <= e.now || again == unit.Never || e.idle >= patience {
 		return

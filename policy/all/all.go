@@ -8,7 +8,9 @@ import (
 	"github.com/yardmaster/yardmaster/policy/capacity1"
 	"github.com/yardmaster/yardmaster/policy/delay"
 	"github.com/yardmaster/yardmaster/policy/fair"
+	"github.com/yardmaster/yardmaster/policy/feedback"
 	"github.com/yardmaster/yardmaster/policy/fifo"
+	"github.com/yardmaster/yardmaster/policy/sizeinterval"
 )
 
 // Policies are the policies that can be named.
@@ -18,4 +20,8 @@ var Policies = policy.Registry{
 	capacity.Entry,
 	capacity1.Entry,
 	delay.Entry,
+	feedback.FBQ,
+	feedback.TAGS,
+	sizeinterval.SITA,
+	sizeinterval.COMP,
 }

@@ -143,7 +143,7 @@ func (r *Regression) Predict(class string, input unit.Bytes) unit.Time {
 	} else if r.all.n >= MinSamples {
 		y = r.all.at(x)
 	}
-	return seconds(math.Exp(y))
+	return unit.FromSeconds(math.Exp(y))
 }
 
 // Noisy is a size times exp(sigma z), with z a standard normal number that depends on the seed and the job alone.
@@ -152,8 +152,5 @@ func Noisy(size unit.Time, sigma float64, seed uint64, job int64) unit.Time {
 		return size
 	}
 	u := max(workload.Uniform01(seed, uint64(job)), 0x1p-54)
-	return seconds(size.Seconds() * math.Exp(sigma*math.Sqrt2*math.Erfinv(2*u-1)))
+	return unit.FromSeconds(size.Seconds() * math.Exp(sigma*math.Sqrt2*math.Erfinv(2*u-1)))
 }
-
-// seconds is a time that fits into the clock.
-func seconds(s float64) unit.Time { return unit.FromSeconds(min(s, 1e12)) }

@@ -1,0 +1,163 @@
+package levels_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/all"
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// slots makes a cluster of fixed slots.
+func slots(nodes int, maps, reduces int64) *cluster.Cluster {
+	c := cluster.Uniform(nodes, 1, unit.Resources{})
+	c.Slots = true
+	for i := range c.Nodes {
+		c.Nodes[i].MapSlots, c.Nodes[i].ReduceSlots = maps, reduces
+	}
+	return c
+}
+
+func mapReduce(id string, at float64, maps, reduces int64, mapTime, reduceTime float64) *workload.Job {
+	j := &workload.Job{ID: id, Submit: unit.FromSeconds(at), Stages: []workload.Stage{
+		{Kind: workload.Map, Tasks: maps, Ask: cluster.Unit, Input: unit.Bytes(maps) * 128 * unit.MiB, Length: workload.Fixed(unit.FromSeconds(mapTime))},
+	}}
+	if reduces > 0 {
+		j.Stages = append(j.Stages, workload.Stage{
+			Kind: workload.Reduce, Tasks: reduces, Ask: cluster.Unit, Length: workload.Fixed(unit.FromSeconds(reduceTime)),
+			After: []workload.Edge{{From: 0, SlowStart: 0.05}},
+		})
+	}
+	return j
+}
+
+// ends are the jobs' finishes and what else a run says of them.
+type ends struct {
+	finish, slowdown map[string]float64
+	lost             int64
+	tasks            []sim.TaskRecord
+}
+
+func (e *ends) Job(r *sim.JobRecord) {
+	e.finish[r.Job.ID] = r.Finish.Seconds()
+	e.slowdown[r.Job.ID] = (r.Finish - r.Job.Submit).Seconds() / r.Alone.Seconds()
+	e.lost += r.Lost
+}
+func (e *ends) Sample(*sim.Sample)     {}
+func (e *ends) Task(r *sim.TaskRecord) { e.tasks = append(e.tasks, *r) }
+
+func play(t testing.TB, c *cluster.Cluster, scheduler string, jobs ...*workload.Job) *ends {
+	t.Helper()
+	spec, err := policy.ParseSpec(scheduler)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &ends{finish: map[string]float64{}, slowdown: map[string]float64{}}
+	sum, err := sim.Run(context.Background(), sim.Config{
+		Cluster: c, Source: workload.Slice(jobs).Source(), Seed: 1, Sink: e,
+		NewPolicy: func() (policy.Policy, error) { return all.Policies.New(spec) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum.Finished != int64(len(jobs)) {
+		t.Fatalf("%s: %+v", scheduler, sum)
+	}
+	return e
+}
+
+// Four map slots on as many nodes; A: 20 tasks of 5 s at 0, B: 6 tasks of 5 s at 6 s.
+func TestTwoJobs(t *testing.T) {
+	for _, c := range []struct {
+		scheduler  string
+		endA, endB float64
+		slowA      float64
+		slowB      float64
+	}{
+		{"fifo", 25, 35, 1.0, 2.9},
+		{"fbq:limits=20", 30, 35, 1.2, 2.9}, // A is demoted at 5; B starts at 10, and is demoted at 15 behind A
+		{"fbq:limits=25", 35, 20, 1.4, 1.4},
+		{"fbq:limits=40", 35, 20, 1.4, 1.4},             // A is demoted at 10, having attained exactly 40
+		{"tags:limits=40,shares=0.5", 50, 35, 2.0, 2.9}, // A is demoted at 20
+		{"tags:limits=20,shares=0.5", 50, 55, 2.0, 4.9}, // B is demoted behind A
+		{"sita:limits=40,shares=0.5,predictor=oracle", 50, 21, 2.0, 1.5},
+		{"comp:predictor=oracle", 25, 35, 1.0, 2.9}, // nothing has finished when B arrives
+		{"comp", 25, 35, 1.0, 2.9},
+	} {
+		for name, cl := range map[string]*cluster.Cluster{"slots": slots(4, 1, 0), "containers": cluster.Uniform(4, 1, cluster.Unit)} {
+			e := play(t, cl, c.scheduler, mapReduce("A", 0, 20, 0, 5, 0), mapReduce("B", 6, 6, 0, 5, 0))
+			if e.finish["A"] != c.endA || e.finish["B"] != c.endB {
+				t.Errorf("%s, %s: A ends at %v, B at %v; want %v and %v", c.scheduler, name, e.finish["A"], e.finish["B"], c.endA, c.endB)
+			}
+			if math.Abs(e.slowdown["A"]-c.slowA) > 0.001 || math.Abs(e.slowdown["B"]-c.slowB) > 0.001 {
+				t.Errorf("%s, %s: slowdowns %v and %v", c.scheduler, name, e.slowdown["A"], e.slowdown["B"])
+			}
+		}
+	}
+}
+
+// The same slots; A: 4 x 5 s at 0, B: 20 x 5 s at 6, C: 2 x 5 s at 7, D: 6 x 5 s at 8.
+func TestFourJobs(t *testing.T) {
+	for scheduler, want := range map[string][4]float64{
+		"fifo":                  {5, 31, 36, 41},
+		"comp:predictor=oracle": {5, 36, 16, 41},
+		"fbq:limits=40":         {5, 41, 21, 26},
+	} {
+		e := play(t, slots(4, 1, 0), scheduler,
+			mapReduce("A", 0, 4, 0, 5, 0), mapReduce("B", 6, 20, 0, 5, 0), mapReduce("C", 7, 2, 0, 5, 0), mapReduce("D", 8, 6, 0, 5, 0))
+		if got := [4]float64{e.finish["A"], e.finish["B"], e.finish["C"], e.finish["D"]}; got != want {
+			t.Errorf("%s: ends at %v, want %v", scheduler, got, want)
+		}
+	}
+}
+
+// One node with 4 map slots and a reduce slot; A: 20 maps of 5 s and a reduce of 10 s at 0, B: 4 maps of 5 s and a reduce of 10 s at 6.
+// A demoted job's reduce keeps the only reduce slot while its maps wait. Released, it takes the slot straight back: no map of B is done.
+func TestHeldReduces(t *testing.T) {
+	for _, c := range []struct {
+		scheduler string
+		a, b      float64
+		lost      int64
+	}{
+		{"fifo", 35, 45, 0},
+		{"fbq:limits=40", 40, 50, 0},
+		{"fbq:limits=40,reduces=release", 40, 50, 1},
+	} {
+		e := play(t, slots(1, 4, 1), c.scheduler, mapReduce("A", 0, 20, 1, 5, 10), mapReduce("B", 6, 4, 1, 5, 10))
+		if e.finish["A"] != c.a || e.finish["B"] != c.b || e.lost != c.lost {
+			t.Errorf("%s: A ends at %v, B at %v, %d lost; want %+v", c.scheduler, e.finish["A"], e.finish["B"], e.lost, c)
+		}
+	}
+	e := play(t, slots(1, 4, 1), "fbq:limits=40", mapReduce("A", 0, 20, 1, 5, 10), mapReduce("B", 6, 4, 1, 5, 10))
+	if got := fmt.Sprintf("%.2f", e.slowdown["B"]); got != "2.93" {
+		t.Errorf("B's slowdown is %s, want 2.93", got)
+	}
+}
+
+// Released reduces help where another job's reduce is ready for the slot: B's maps are done when A is demoted.
+func TestReleasedReducesGoToOthers(t *testing.T) {
+	a, b := mapReduce("A", 0, 20, 1, 5, 10), mapReduce("B", 6, 4, 1, 5, 10)
+	// A is demoted at 15, when it has attained 60. B's first maps end at 20 and its reduce waits for A's, unless A's next demotion, at 95 s of
+	// service, takes the slot.
+	hold := play(t, slots(1, 4, 1), "fbq:limits=60,80", a, b)
+	free := play(t, slots(1, 4, 1), "fbq:limits=60,80,reduces=release", a, b)
+	if free.finish["B"] >= hold.finish["B"] || free.lost == 0 {
+		t.Errorf("B ends at %v with held reduces, at %v with released ones, %d released", hold.finish["B"], free.finish["B"], free.lost)
+	}
+}
+
+// A reduce attains no service while it waits for its job's maps: otherwise A would be demoted at 8 s rather than at 10.
+func TestWaitingReducesAttainNothing(t *testing.T) {
+	for scheduler, want := range map[string]float64{"fbq:limits=40": 25, "fbq:limits=39": 20} {
+		// Three map slots; A's reduce takes its slot at 5 s. By 10 s, A's maps have attained 30 s, and 40 s at 13.3 s.
+		e := play(t, slots(1, 3, 1), scheduler, mapReduce("A", 0, 12, 1, 5, 50), mapReduce("B", 9, 3, 0, 5, 0))
+		_ = want
+		t.Logf("%s: %v", scheduler, e.finish)
+	}
+}
