@@ -207,6 +207,9 @@ func loadYarn(name string, site conf.Site) (NamedPolicy, error) {
 		if _, looks := made.Place.(policy.Networked); looks {
 			return nil, fmt.Errorf("%s places tasks by the load of the network, which this clock does not play: use --clock ideal", name)
 		}
+		if _, takes := made.Order.(policy.Preemptor); takes {
+			return nil, fmt.Errorf("%s takes containers from running jobs, which this clock does not play: use --clock ideal", name)
+		}
 		return adapt.New(made), nil
 	}
 	return p, nil

@@ -64,6 +64,7 @@ type App struct {
 	Master    unit.Resources // what its master asks for; zero: unmanaged, charged as the minimum allocation
 
 	// What its client says of it, for policies that go by it. YARN's own schedulers do not.
+	Class    string     // kind of application
 	Deadline unit.Time  // 0: none
 	Tasks    int64      // in all stages
 	Input    unit.Bytes // read from storage in all stages
@@ -146,6 +147,12 @@ type Scheduler interface {
 	Maximum() unit.Resources
 	// NotModelled lists settings that were read and have no effect.
 	NotModelled() []string
+}
+
+// Foreseer is implemented by schedulers that go by what only a simulator knows.
+type Foreseer interface {
+	// Foresee hands over the sizes of applications, the time that all their tasks will work, before the first one.
+	Foresee(size func(a *App) unit.Time)
 }
 
 // Knobs is implemented by schedulers that can be changed while they run.
