@@ -142,6 +142,8 @@ type Offer struct {
 	Now  unit.Time
 	Slot uint8 // kind of slot that is offered: tasks that take another kind are passed over
 	Node *Node // nil when the engine looks for a job first and for a node afterwards
+	// Next is for the order to set, if it has nothing for Node: nor has it for the nodes up to the one with this Index.
+	Next int32
 }
 
 // Verdict is the engine's answer to one job that Ranked proposes.

@@ -35,16 +35,16 @@ func (p *pool) dispatch() {
 	p.due = false // starts may have set it; everything was offered just now
 }
 
-// offerAll offers every node with room, once around.
+// offerAll offers every node with room, but for those that the order has nothing for.
 func (p *pool) offerAll() {
-	start := p.cursor
-	for at, last := p.rooms.find(p.asks.least, start), int32(-1); at >= 0 && p.waiting > 0; at = p.rooms.find(p.asks.least, at+1) {
-		ahead := p.rooms.ahead(at, start)
-		if ahead <= last {
-			break
+	for from := int32(0); p.waiting > 0 && int(from) < len(p.nodes); {
+		at := p.rooms.find(p.asks.least, from)
+		if at < from {
+			break // none, or it has gone around
 		}
-		last = ahead
+		p.offer.Next = 0
 		p.offerNode(&p.nodes[at])
+		from = max(at+1, p.offer.Next)
 	}
 	p.due = false
 }

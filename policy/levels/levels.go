@@ -249,7 +249,12 @@ func (q *Queues) Ranked(o *policy.Offer, try func(*policy.Job) policy.Verdict) b
 		}
 	}
 	if own >= 0 {
-		v := keyed.Propose(&q.parts[own].waiting[o.Slot], q.jobs, try)
+		p := &q.parts[own]
+		if p.waiting[o.Slot].Len() == 0 && !q.borrow {
+			o.Next = p.end
+			return false
+		}
+		v := keyed.Propose(&p.waiting[o.Slot], q.jobs, try)
 		if v != policy.Pass || !q.borrow {
 			return v == policy.Took
 		}
