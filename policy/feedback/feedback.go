@@ -17,7 +17,8 @@
 // Switches:
 //
 //	count=completed     only tasks that are done count
-//	reduces=release     a job that is demoted gives back the containers of reduces that wait for its maps
+//	reduces=release     a job that is demoted gives back the containers of reduces that wait for its maps; they may be taken again at once
+//	reduces=defer       so it does, and takes reduce slots again only when its maps are done (fixed slots)
 //	restart=yes         a job that is demoted begins anew (TAGS as first published)
 //
 // Source: "Reducing Job Slowdown Variability for Data-Intensive Workloads", MASCOTS 2015: FBQ and TAGS. It leaves open whether running
@@ -37,7 +38,7 @@ import (
 )
 
 const countHelp, reducesHelp = "service that counts: running (default) tasks too, or completed ones only",
-	"reduces of a demoted job that wait for its maps: hold (default) or release their containers"
+	"reduces of a demoted job that wait for its maps: hold (default) or release their containers, or defer: and take reduce slots when the maps are done"
 
 // FBQ is the registry's line of feedback queueing.
 var FBQ = policy.Entry{
@@ -77,17 +78,18 @@ func read(p policy.Params, limits, shares string) (made policy.Policy, err error
 			return made, err
 		}
 	}
-	is := func(key, no, yes string) bool {
-		word, wrong := p.Choice(key, no, yes)
+	choice := func(key string, words ...string) string {
+		word, wrong := p.Choice(key, words...)
 		err = cmp.Or(err, wrong)
-		return word == yes
+		return word
 	}
-	o.Queues = levels.New(parts, is("borrow", "no", "yes"))
-	o.completed = is("count", "running", "completed")
-	release := is("reduces", "hold", "release")
-	o.restart = is("restart", "no", "yes")
+	o.Queues = levels.New(parts, choice("borrow", "no", "yes") == "yes")
+	o.completed = choice("count", "running", "completed") == "completed"
+	reduces := choice("reduces", "hold", "release", "defer")
+	o.defers = reduces == "defer"
+	o.restart = choice("restart", "no", "yes") == "yes"
 	made = policy.Policy{Order: o, ByNode: len(parts) > 0}
-	if release || o.restart {
+	if reduces != "hold" || o.restart {
 		o.taking = &taking{Order: o}
 		made.Order = o.taking
 	}
@@ -107,8 +109,9 @@ type Order struct {
 	limits    []unit.Time
 	completed bool    // running tasks do not count
 	restart   bool    // a demoted job begins anew
+	defers    bool    // a demoted job takes no reduce slot before its maps are done
 	taking    *taking // nil: nothing is taken from demoted jobs
-	shifted   bool    // jobs were demoted since it was asked last
+	shifted   bool    // jobs were demoted, or may take reduce slots again, since it was asked last
 	jobs      []service
 	due       rank.Heap // running jobs by next, then by arrival
 }
@@ -163,6 +166,11 @@ func (o *Order) begin(j *policy.Job, queue int) {
 	}
 	o.due.Remove(j.Index)
 	s.release(j, 0)
+}
+
+// waits says whether a stage of the job waits for another.
+func (s *service) waits() bool {
+	return slices.ContainsFunc(s.stages, func(st stage) bool { return st.from == waits })
 }
 
 // release finds the stages whose tasks may work from now on.
@@ -238,6 +246,10 @@ func (o *Order) Ended(e *policy.Event) {
 	if e.Why == policy.Done && e.Stage < len(s.stages) && j.Stages[e.Stage].Done == j.Stages[e.Stage].Tasks {
 		s.release(j, e.Now)
 		o.schedule(s)
+		if o.defers {
+			o.shifted = true
+			o.Defer(j, s.queue > 0 && s.waits())
+		}
 	}
 }
 
@@ -290,6 +302,7 @@ func (o *Order) demote(s *service, attained unit.Time) {
 	if queue := sizes.Level(attained, o.limits); queue > s.queue {
 		s.queue, o.shifted = queue, true
 		_ = o.Enter(s.job, queue) // it is in already
+		o.Defer(s.job, o.defers && s.waits())
 		if t := o.taking; t != nil && !slices.Contains(t.jobs, s.job) {
 			t.jobs = append(t.jobs, s.job)
 		}

@@ -10,7 +10,7 @@
 // served by the first partition that has such a node: it would wait for ever otherwise. Stages whose tasks start together are
 // refused, as they may need nodes of several partitions at once.
 //
-// Invariants: a present job is in one queue; the heap of its partition and of a kind of slot has it exactly if it waits for such a slot.
+// Invariants: a present job is in one queue; the heap of its partition and of a kind of slot has it exactly if it waits for such a slot, and may have it.
 // A decision is O(log n) in waiting jobs and does not allocate.
 package levels
 
@@ -48,9 +48,10 @@ type part struct {
 
 // place is where a job stands in line.
 type place struct {
-	queue int32
-	part  [policy.Slots]int32
-	entry int64
+	queue  int32
+	part   [policy.Slots]int32
+	entry  int64
+	defers bool // it is not proposed for reduce slots
 }
 
 // New makes empty queues, in one partition or in as many as there are shares and one more.
@@ -184,7 +185,7 @@ func (q *Queues) Queue(j *policy.Job) int { return int(q.at[j.Index].queue) }
 func (q *Queues) rank(j *policy.Job) {
 	at := &q.at[j.Index]
 	for s := range policy.Slots {
-		waits := j.Waiting[s] > 0
+		waits := j.Waiting[s] > 0 && !(at.defers && s == policy.ReduceSlot)
 		k := at.part[s]
 		if waits {
 			k = q.serving(j, s)
@@ -196,6 +197,14 @@ func (q *Queues) rank(j *policy.Job) {
 		if waits {
 			q.parts[k].waiting[s].Set(j.Index, float64(at.queue), at.entry)
 		}
+	}
+}
+
+// Defer says whether the job is kept from taking reduce slots.
+func (q *Queues) Defer(j *policy.Job, defers bool) {
+	if at := &q.at[j.Index]; at.defers != defers {
+		at.defers = defers
+		q.rank(j)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/yardmaster/yardmaster/sim/yarn"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/workload/synth"
 )
 
 // slots makes a cluster of fixed slots.
@@ -157,6 +158,7 @@ func TestHeldReduces(t *testing.T) {
 		{"fifo", 35, 45, 0},
 		{"fbq:limits=40", 40, 50, 0},
 		{"fbq:limits=40,reduces=release", 40, 50, 1},
+		{"fbq:limits=40,reduces=defer", 40, 25, 1}, // B has the reduce slot from 15 to 25
 	} {
 		e := play(t, slots(1, 4, 1), c.scheduler, mapReduce("A", 0, 20, 1, 5, 10), mapReduce("B", 6, 4, 1, 5, 10))
 		if e.finish["A"] != c.a || e.finish["B"] != c.b || e.lost != c.lost {
@@ -214,5 +216,34 @@ func TestBorrow(t *testing.T) {
 	lent := play(t, slots(4, 1, 0), "sita:limits=40,shares=0.5,predictor=oracle,borrow=yes", a()).finish["A"]
 	if alone != 50 || lent != 25 {
 		t.Errorf("A ends at %v in its partition, at %v with borrowed nodes", alone, lent)
+	}
+}
+
+// A few hours of a synthetic Facebook workload beside fifo.
+func BenchmarkFacebook(b *testing.B) {
+	config, err := synth.Preset("facebook")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, scheduler := range []string{"fifo", "fbq:limits=1000", "tags:limits=1000", "sita:limits=1000", "comp"} {
+		spec, _ := policy.ParseSpec(scheduler)
+		b.Run(spec.Name, func(b *testing.B) {
+			var events int64
+			for b.Loop() {
+				src, err := synth.New(config)
+				if err != nil {
+					b.Fatal(err)
+				}
+				sum, err := sim.Run(context.Background(), sim.Config{
+					Cluster: cluster.Uniform(600, 30, cluster.Unit.Times(6)), Source: src, Seed: 1, NoAlone: true,
+					NewPolicy: func() (policy.Policy, error) { return all.Policies.New(spec) },
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+				events += sum.Events
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(events), "ns/event")
+		})
 	}
 }
