@@ -43,6 +43,7 @@ type part struct {
 	waiting [policy.Slots]rank.Heap
 	end     int32 // number of the first node after it
 	held    unit.Resources
+	busy    unit.Time
 	rooms   [policy.Slots][]unit.Resources // sizes of its nodes
 }
 
@@ -235,11 +236,15 @@ func (q *Queues) Ended(e *policy.Event) {
 }
 
 func (q *Queues) hold(e *policy.Event, r unit.Resources) {
-	if e.Node != nil {
+	if e.Node != nil && !r.IsZero() {
 		p := &q.parts[q.partition(e.Node)]
 		p.held = p.held.Add(r)
+		p.busy += e.Held
 	}
 }
+
+// Busy is the container-time that a partition has given, of containers that have ended.
+func (q *Queues) Busy(partition int) unit.Time { return q.parts[partition].busy }
 
 // Left forgets the job.
 func (q *Queues) Left(_ unit.Time, j *policy.Job) {

@@ -209,6 +209,22 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+// Half of the nodes serve A for 20 s, then B for 15 s: 70 s of container-time. The others run the rest of A.
+func TestBusy(t *testing.T) {
+	var made policy.Policy
+	_, err := sim.Run(context.Background(), sim.Config{
+		Cluster: slots(4, 1, 0), Source: workload.Slice{mapReduce("A", 0, 20, 0, 5, 0), mapReduce("B", 6, 6, 0, 5, 0)}.Source(),
+		NewPolicy: func() (p policy.Policy, err error) {
+			made, err = all.Policies.New(policy.Spec{Name: "tags", Params: policy.Params{"limits": "40"}})
+			return made, err
+		},
+	})
+	o := made.Order.(interface{ Busy(int) unit.Time })
+	if err != nil || o.Busy(0) != 70*unit.Second || o.Busy(1) != 60*unit.Second {
+		t.Errorf("%v and %v, %v", o.Busy(0), o.Busy(1), err)
+	}
+}
+
 // A partition that has nothing to start lends its nodes if it is told to.
 func TestBorrow(t *testing.T) {
 	a := func() *workload.Job { return mapReduce("A", 0, 20, 0, 5, 0) }

@@ -96,7 +96,7 @@ type Regression struct {
 	classes map[string]*fit
 }
 
-// fit accumulates a least-squares line: means and centered sums.
+// fit accumulates a least-squares line: means, and sums about them.
 type fit struct{ n, x, y, xx, xy float64 }
 
 func (f *fit) add(x, y float64) {
