@@ -10,7 +10,7 @@
 // attained >= limit demotes, by several queues at once if need be. Inside a queue jobs stand in the order in which they reached the limit,
 // in the first one in the order of arrival. Running tasks stay where they are.
 //
-// Demotion is exact at every decision. A heap has, for each job that runs, an instant no later than the one at which it reaches its
+// Demotion is exact at every decision; between events there is none, so a job that reaches its limit then moves at the next one. A heap has, for each job that runs, an instant no later than the one at which it reaches its
 // limit; at each event the jobs whose instant has come are looked at in order, and are demoted or get a later one. An event costs O(1), and
 // O(log n) in running jobs if it brings a job's limit nearer.
 //
@@ -237,7 +237,7 @@ func (o *Order) Ended(e *policy.Event) {
 	}
 	s.running--
 	s.starts -= from
-	if !s.anew && (e.Why == policy.Done || !o.completed) {
+	if !s.anew && (e.Why == policy.Done || !o.completed && e.Why != policy.Undone) {
 		s.done += e.Now - from
 	}
 	if o.completed {
