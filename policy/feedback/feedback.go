@@ -94,11 +94,7 @@ func read(p policy.Params, limits, shares string) (made policy.Policy, err error
 		made.Order = o.taking
 	}
 	if made.ByNode || o.taking != nil {
-		made.Shifted = func() bool {
-			shifted := o.shifted
-			o.shifted = false
-			return shifted
-		}
+		made.Shifted = o.Shifted
 	}
 	return made, err
 }
@@ -111,7 +107,6 @@ type Order struct {
 	restart   bool    // a demoted job begins anew
 	defers    bool    // a demoted job takes no reduce slot before its maps are done
 	taking    *taking // nil: nothing is taken from demoted jobs
-	shifted   bool    // jobs were demoted, or may take reduce slots again, since it was asked last
 	jobs      []service
 	due       rank.Heap // running jobs by next, then by arrival
 }
@@ -247,7 +242,7 @@ func (o *Order) Ended(e *policy.Event) {
 		s.release(j, e.Now)
 		o.schedule(s)
 		if o.defers {
-			o.shifted = true
+			o.Shift()
 			o.Defer(j, s.queue > 0 && s.waits())
 		}
 	}
@@ -300,7 +295,8 @@ func (o *Order) settle(now unit.Time) {
 // demote moves a job to the queue of its service.
 func (o *Order) demote(s *service, attained unit.Time) {
 	if queue := sizes.Level(attained, o.limits); queue > s.queue {
-		s.queue, o.shifted = queue, true
+		s.queue = queue
+		o.Shift()
 		_ = o.Enter(s.job, queue) // it is in already
 		o.Defer(s.job, o.defers && s.waits())
 		if t := o.taking; t != nil && !slices.Contains(t.jobs, s.job) {

@@ -37,6 +37,7 @@ type Queues struct {
 	jobs    []*policy.Job // by Index
 	at      []place
 	entered int64
+	shifted bool // see Shifted
 }
 
 type part struct {
@@ -179,6 +180,16 @@ func (q *Queues) Enter(j *policy.Job, queue int) error {
 	return nil
 }
 
+// Shifted says whether, since it was asked last, jobs have come to other partitions or are to be asked for what they hold: see policy.Policy.
+func (q *Queues) Shifted() bool {
+	shifted := q.shifted
+	q.shifted = false
+	return shifted
+}
+
+// Shift makes Shifted true.
+func (q *Queues) Shift() { q.shifted = true }
+
 // Queue is the queue that a job is in.
 func (q *Queues) Queue(j *policy.Job) int { return int(q.at[j.Index].queue) }
 
@@ -193,6 +204,7 @@ func (q *Queues) rank(j *policy.Job) {
 		}
 		if k != at.part[s] || !waits {
 			q.parts[at.part[s]].waiting[s].Remove(j.Index)
+			q.shifted = q.shifted || k != at.part[s]
 			at.part[s] = k
 		}
 		if waits {

@@ -109,27 +109,52 @@ func TestTwoJobs(t *testing.T) {
 
 // On Hadoop's clock with short delays the same happens, a little later.
 func TestTwoJobsOnHadoopsClock(t *testing.T) {
-	timing := yarn.SLS()
-	timing.Masters, timing.OutOfBand, timing.SubmitToAdded = yarn.MapReduceMasters, true, 0
-	timing.NodeHeartbeat, timing.MasterHeartbeat = 20*unit.Millisecond, 20*unit.Millisecond
 	for _, c := range twoJobs {
-		spec, _ := policy.ParseSpec(c.scheduler)
-		e := &ends{finish: map[string]float64{}, slowdown: map[string]float64{}}
-		_, err := yarn.Run(context.Background(), yarn.Config{
-			Cluster: cluster.Uniform(4, 1, cluster.Unit), Timing: timing, Seed: 1, Sink: e, NoAlone: true,
-			Source: workload.Slice{mapReduce("A", 0, 20, 0, 5, 0), mapReduce("B", 6, 6, 0, 5, 0)}.Source(),
-			NewScheduler: func() (rm.Scheduler, error) {
-				p, err := all.Policies.New(spec)
-				return adapt.New(p), err
-			},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := playYARN(t, cluster.Uniform(4, 1, cluster.Unit), c.scheduler, mapReduce("A", 0, 20, 0, 5, 0), mapReduce("B", 6, 6, 0, 5, 0))
 		if a, b := e.finish["A"]-c.a, e.finish["B"]-c.b; a < 0 || a > 1 || b < 0 || b > 1 {
 			t.Errorf("%s: A ends at %v, B at %v; want about %v and %v", c.scheduler, e.finish["A"], e.finish["B"], c.a, c.b)
 		}
 	}
+}
+
+// Every job finishes there, with an ApplicationMaster of its own and reduces that wait for maps.
+func TestManyJobsOnHadoopsClock(t *testing.T) {
+	for _, scheduler := range []string{"fbq:limits=20,60", "tags:limits=20,60,shares=0.3,0.3", "sita:limits=20,60,shares=0.3,0.3", "comp:queues=3", "sita:limits=40,predictor=oracle,borrow=yes"} {
+		var jobs []*workload.Job
+		for i := range 40 {
+			j := mapReduce(fmt.Sprint(i), 3*float64(i), int64(1+i*7%23), int64(i%4), 2+float64(i%5), 6)
+			j.Master = unit.Resources{Mem: 8, Cores: 1}
+			jobs = append(jobs, j)
+		}
+		playYARN(t, cluster.Uniform(6, 2, unit.Resources{Mem: 2048 + 512, Cores: 66}), scheduler, jobs...)
+	}
+}
+
+// playYARN plays jobs on Hadoop's clock, with short delays.
+func playYARN(t *testing.T, c *cluster.Cluster, scheduler string, jobs ...*workload.Job) *ends {
+	t.Helper()
+	timing := yarn.SLS()
+	timing.Masters, timing.OutOfBand, timing.SubmitToAdded = yarn.MapReduceMasters, true, 0
+	timing.NodeHeartbeat, timing.MasterHeartbeat = 20*unit.Millisecond, 20*unit.Millisecond
+	spec, err := policy.ParseSpec(scheduler)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &ends{finish: map[string]float64{}, slowdown: map[string]float64{}}
+	sum, err := yarn.Run(context.Background(), yarn.Config{
+		Cluster: c, Timing: timing, Seed: 1, Sink: e, NoAlone: true, Source: workload.Slice(jobs).Source(),
+		NewScheduler: func() (rm.Scheduler, error) {
+			p, err := all.Policies.New(spec)
+			return adapt.New(p), err
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum.Finished != int64(len(jobs)) {
+		t.Fatalf("%s: %+v", scheduler, sum)
+	}
+	return e
 }
 
 // The same slots; A: 4 x 5 s at 0, B: 20 x 5 s at 6, C: 2 x 5 s at 7, D: 6 x 5 s at 8.
@@ -222,6 +247,18 @@ func TestBusy(t *testing.T) {
 	o := made.Order.(interface{ Busy(int) unit.Time })
 	if err != nil || o.Busy(0) != 70*unit.Second || o.Busy(1) != 60*unit.Second {
 		t.Errorf("%v and %v, %v", o.Busy(0), o.Busy(1), err)
+	}
+}
+
+// A job whose next container no node of its partition can hold is served by one that can, at once: here its second stage.
+func TestLargeContainersLeaveTheirPartition(t *testing.T) {
+	c := cluster.Uniform(2, 1, cluster.Unit)
+	c.Nodes[0].Room = cluster.Unit.Times(4)
+	j := mapReduce("A", 0, 1, 0, 5, 0)
+	j.Stages = append(j.Stages, j.Stages[0])
+	j.Stages[1].Ask = cluster.Unit.Times(3)
+	if e := play(t, c, "sita:limits=1,shares=0.5", j); e.finish["A"] != 5 {
+		t.Errorf("A ends at %v", e.finish["A"])
 	}
 }
 

@@ -47,7 +47,10 @@ var SITA = policy.Entry{
 			return policy.Policy{}, err
 		}
 		choose := func(size unit.Time) int { return sizes.Interval(size, limits) }
-		return read(p, &Order{Queues: levels.New(shares, borrow == "yes"), choose: choose}, true)
+		o := &Order{Queues: levels.New(shares, borrow == "yes"), choose: choose}
+		made, err := read(p, o)
+		made.ByNode, made.Shifted = true, o.Shifted
+		return made, err
 	},
 }
 
@@ -65,7 +68,7 @@ var COMP = policy.Entry{
 			return policy.Policy{}, err
 		}
 		d := sizes.NewDepartures(k)
-		return read(p, &Order{Queues: levels.New(nil, false), choose: d.Queue, departed: d.Add}, false)
+		return read(p, &Order{Queues: levels.New(nil, false), choose: d.Queue, departed: d.Add})
 	},
 }
 
@@ -80,7 +83,7 @@ func params(own map[string]string) map[string]string {
 	return own
 }
 
-func read(p policy.Params, o *Order, byNode bool) (made policy.Policy, err error) {
+func read(p policy.Params, o *Order) (made policy.Policy, err error) {
 	predictor, err := p.Choice("predictor", "input", "oracle")
 	if err != nil {
 		return made, err
@@ -99,7 +102,7 @@ func read(p policy.Params, o *Order, byNode bool) (made policy.Policy, err error
 	if err != nil {
 		return made, err
 	}
-	made = policy.Policy{Order: o, ByNode: byNode}
+	made.Order = o
 	o.predict = func(j *policy.Job) (unit.Time, error) { return o.learned.Predict(j.Class, j.Input), nil }
 	if predictor == "oracle" {
 		o.predict = func(*policy.Job) (unit.Time, error) {
