@@ -283,11 +283,12 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 		case evAsk:
 			e.askAgain(e.jobs[arg], int64(ev.Start))
 		}
-		if e.shifted != nil && e.shifted() {
+		if first.due || len(e.pools) > 1 {
+			e.dispatch()
+		}
+		for e.shifted != nil && e.shifted() {
 			e.preempt()
 			e.lookAgain()
-		}
-		if first.due || len(e.pools) > 1 {
 			e.dispatch()
 		}
 		if e.err != nil {
