@@ -33,7 +33,8 @@ type Job struct {
 	ID        string
 	User      string
 	Queue     string
-	Priority  int // larger is more urgent
+	Class     string // kind of application, if known
+	Priority  int    // larger is more urgent
 	Submitted unit.Time
 	Deadline  unit.Time // 0: none
 	AM        unit.Resources
@@ -132,6 +133,8 @@ type Cluster struct {
 	Max   unit.Resources // the largest node, by component
 	Nodes int
 	Slots [Slots]int64 // by kind; none: it has no fixed slots
+	// Room is the capacity of a node, by its Index, for tasks that take a kind of slot; nil: unknown.
+	Room func(node int32, slot uint8) unit.Resources
 }
 
 // Offer is an opportunity to start one container. Offers of the same node at the same instant belong to the same heartbeat.
@@ -139,6 +142,8 @@ type Offer struct {
 	Now  unit.Time
 	Slot uint8 // kind of slot offered: tasks of other kinds are skipped
 	Node *Node // nil when the engine picks the job first, then the node
+	// Next may be set by an order that has nothing for Node: it has nothing for the nodes before this Index either.
+	Next int32
 }
 
 // Verdict is the engine's answer to a job that Ranked proposes.
@@ -250,7 +255,7 @@ type Networked interface {
 
 // Preemptor is implemented by orders that preempt containers of running jobs.
 type Preemptor interface {
-	// Victims is called after every Tick and appends what to preempt. The tasks go back to pending.
+	// Victims is called after every Tick, and when Policy.Shifted reports true. It appends what to preempt. The tasks go back to pending.
 	Victims(now unit.Time, to []Claim) []Claim
 }
 
@@ -259,6 +264,9 @@ type Claim struct {
 	Job   *Job
 	Stage int
 	Count int64
+	// Restart preempts all of the job's tasks instead and discards its finished ones: all run again, and its counts start from 0. The engine
+	// then calls Changed.
+	Restart bool
 }
 
 // Explainer is implemented by orders that can say why a job waits. It is called on demand and may be slow.

@@ -3,9 +3,12 @@ package policy
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // Policy is a complete policy: who is next, and where.
@@ -13,6 +16,14 @@ type Policy struct {
 	Order Order
 	Place Place // nil: any node with room
 	Timer Timer // nil: no periodic work
+	// ByNode: the order depends on the node, so offers must name it.
+	ByNode bool
+	// Shifted, if set, is called after every event. It reports whether the order has changed by itself since the last call: jobs may start on
+	// nodes that they were not offered, or Victims has claims.
+	Shifted func() bool
+	// Foresee, if set, is called by simulators, before the first job, with the true sizes of jobs: the total time that a job's tasks will work.
+	// If an engine does not call it, the policy refuses every job.
+	Foresee func(size func(j *Job) unit.Time)
 	// NotModelled lists unsupported settings that were read. They are shown with every result.
 	NotModelled []string
 }
@@ -41,6 +52,26 @@ func (p Params) Float(key string, otherwise float64) (float64, error) {
 		return 0, fmt.Errorf("%s=%q is not a number", key, s)
 	}
 	return v, nil
+}
+
+// Floats reads a list of numbers.
+func (p Params) Floats(key, otherwise string) ([]float64, error) {
+	s, ok := p[key]
+	if !ok {
+		s = otherwise
+	}
+	if s == "" {
+		return nil, nil
+	}
+	var list []float64
+	for _, one := range strings.Split(s, ",") {
+		v, err := strconv.ParseFloat(strings.TrimSpace(one), 64)
+		if err != nil || math.IsNaN(v) {
+			return nil, fmt.Errorf("%s=%q is not a list of numbers", key, s)
+		}
+		list = append(list, v)
+	}
+	return list, nil
 }
 
 // Int reads a whole number.
@@ -74,7 +105,7 @@ type Spec struct {
 	Params Params
 }
 
-// ParseSpec parses a scheduler as typed. Values may be quoted by the shell but not contain commas.
+// ParseSpec parses a scheduler as typed. A value may be a list: a piece without a key after a comma continues the value before it.
 func ParseSpec(s string) (Spec, error) {
 	name, rest, _ := strings.Cut(s, ":")
 	spec := Spec{Name: strings.TrimSpace(name), Params: Params{}}
@@ -84,16 +115,21 @@ func ParseSpec(s string) (Spec, error) {
 	if rest == "" {
 		return spec, nil
 	}
+	last := ""
 	for _, kv := range strings.Split(rest, ",") {
 		k, v, ok := strings.Cut(kv, "=")
 		k = strings.TrimSpace(k)
+		if !ok && k != "" && last != "" {
+			spec.Params[last] += "," + k
+			continue
+		}
 		if !ok || k == "" {
 			return spec, fmt.Errorf("scheduler %q: %q is not key=value", s, kv)
 		}
 		if _, twice := spec.Params[k]; twice {
 			return spec, fmt.Errorf("scheduler %q: %s is given twice", s, k)
 		}
-		spec.Params[k] = strings.TrimSpace(v)
+		spec.Params[k], last = strings.TrimSpace(v), k
 	}
 	return spec, nil
 }

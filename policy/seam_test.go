@@ -63,7 +63,7 @@ func (e *tinyEngine) hear(r recorded, index int32) {
 		fallthrough
 	case "more":
 		was := j.Pending
-		j.Pending += r.tasks
+		j.Want(policy.MapSlot, r.tasks)
 		j.Front, j.Ask = 0, one
 		if was == 0 {
 			e.order.Changed(r.at, j)
@@ -86,7 +86,7 @@ func (e *tinyEngine) hear(r recorded, index int32) {
 func (e *tinyEngine) start(now unit.Time, j *policy.Job, n int) policy.Verdict {
 	e.nodes[n].Free = e.nodes[n].Free.Sub(one)
 	e.held[j.ID] = append(e.held[j.ID], n)
-	j.Pending--
+	j.Want(policy.MapSlot, -1)
 	j.Hold(now, one)
 	e.order.Started(&policy.Event{Now: now, Job: j, Node: &e.nodes[n], Size: one})
 	e.started = append(e.started, j.ID)
@@ -137,7 +137,7 @@ func recordedLog() []recorded {
 
 // The same recorded events, from either kind of engine, give the same order of jobs.
 func TestSeamServesBothKindsOfEngine(t *testing.T) {
-	for _, name := range []string{"fifo", "fair", "capacity"} {
+	for _, name := range []string{"fifo", "fair", "capacity", "fbq", "comp"} {
 		t.Run(name, func(t *testing.T) {
 			node, pod := newTiny(t, name, false), newTiny(t, name, true)
 			next := int32(0)

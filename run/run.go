@@ -178,6 +178,9 @@ func (s *Scheduler) forYARN() (rm.Scheduler, error) {
 	if _, looks := made.Place.(policy.Networked); looks {
 		return nil, fmt.Errorf("%s places tasks by the load of the network, which this clock does not play: use --clock ideal", s.Name)
 	}
+	if _, takes := made.Order.(policy.Preemptor); takes {
+		return nil, fmt.Errorf("%s preempts containers of running jobs, which this clock does not play: use --clock ideal", s.Name)
+	}
 	return adapt.New(made), nil
 }
 

@@ -26,7 +26,7 @@ fb=$YARDMASTER_TRACES/swim/FB-2010_samples_24_times_1hr_0.tsv
 [ -f "$fb" ] || { echo "skipped: no $fb"; exit 75; }
 number() { sed -n "s/.*\"$2\": *\([0-9.e+]*\).*/\1/p" "$1" | head -1; }
 for cluster in 600x6/30 3000x20/150; do
-  for scheduler in fifo fair capacity; do
+  for scheduler in fifo fair capacity fbq sita; do
     GOMAXPROCS=1 "$yardmaster" simulate --workload "$fb" --cluster "$cluster" --scheduler "$scheduler" --timing "$dir/timing.json" --json >"$dir/result.json"
     wall=$(number "$dir/timing.json" wall_seconds) rss=$(number "$dir/timing.json" peak_rss_bytes)
     printf '%-12s %-9s %6.1f s %6.0f MB\n' "$cluster" "$scheduler" "$wall" "$(awk "BEGIN{print $rss/1e6}")"

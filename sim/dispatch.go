@@ -22,6 +22,10 @@ func (p *pool) dispatch() {
 	}
 	p.offer.Now, p.offer.Node = p.e.now, nil
 	p.failed = p.failed[:0]
+	if p.e.byNode {
+		p.offerAll()
+		return
+	}
 	for p.waiting > p.parked && p.asks.min.Fits(p.free) && p.rooms.may(p.asks.min) {
 		p.refused = 0
 		if !p.e.order.Ranked(&p.offer, p.anyNode) {
@@ -29,6 +33,20 @@ func (p *pool) dispatch() {
 		}
 	}
 	p.due = false // starts may have set it, but everything has just been offered
+}
+
+// offerAll offers every node with room, except those that the order has nothing for.
+func (p *pool) offerAll() {
+	for from := int32(0); p.waiting > 0 && int(from) < len(p.nodes); {
+		at := p.rooms.find(p.asks.min, from)
+		if at < from {
+			break // none, or the search wrapped around
+		}
+		p.offer.Next = 0
+		p.offerNode(&p.nodes[at])
+		from = max(at+1, p.offer.Next)
+	}
+	p.due = false
 }
 
 // offerNode offers the free room of one node.

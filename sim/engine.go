@@ -99,6 +99,8 @@ type engine struct {
 	spec      *speculation // nil: no speculation
 	timer     policy.Timer
 	preemptor policy.Preemptor // nil: no preemption
+	shifted   func() bool      // nil: only events change the order
+	byNode    bool             // offers name a node
 	claims    []policy.Claim
 	idle      int             // consecutive ticks without a change or any other pending event
 	polls     int             // queued events that only poll: of the timer, the steerer or speculation
@@ -158,7 +160,10 @@ func newEngine(c Config) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.order, e.place, e.timer, e.sum.NotModelled = p.Order, p.Place, p.Timer, p.NotModelled
+	e.order, e.place, e.timer, e.byNode, e.shifted, e.sum.NotModelled = p.Order, p.Place, p.Timer, p.ByNode, p.Shifted, p.NotModelled
+	if p.Foresee != nil {
+		p.Foresee(func(v *policy.Job) unit.Time { return SizeOf(e.jobs[v.Index].src, c.Seed, v.Seq) })
+	}
 	if e.preemptor, _ = p.Order.(policy.Preemptor); e.preemptor != nil {
 		e.careful = true
 	}
@@ -272,6 +277,11 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 			e.askAgain(e.jobs[arg], int64(ev.Start))
 		}
 		if first.due || len(e.pools) > 1 {
+			e.dispatch()
+		}
+		for e.shifted != nil && e.shifted() {
+			e.preempt()
+			e.offerAgain()
 			e.dispatch()
 		}
 		if e.err != nil {

@@ -144,6 +144,10 @@ func (e *engine) preempt() bool {
 		if j == nil {
 			continue // it ended with a task killed before
 		}
+		if c.Restart {
+			e.restart(j)
+			continue
+		}
 		list := e.held(func(tk *task) bool { return tk.job == j.index && int(tk.stage) == c.Stage && tk.flags&taskInner == 0 })
 		for _, t := range slices.Backward(list[max(0, len(list)-int(c.Count)):]) {
 			if e.kill(j, t, policy.Taken); j.gone {
@@ -156,6 +160,47 @@ func (e *engine) preempt() bool {
 
 // killJob kills all of a job's containers, and the job.
 func (e *engine) killJob(j *job) {
+	e.stop(j)
+	e.done(j, Failed)
+}
+
+// restart kills all tasks of a job and discards its finished ones: it starts over, with the same tasks.
+func (e *engine) restart(j *job) {
+	e.stop(j)
+	v := &j.view
+	e.sum.Tasks -= v.Done
+	e.sum.Lost += v.Done
+	j.rec.Lost += v.Done
+	v.Done, j.left, j.watches = 0, v.Tasks, false
+	for i := range j.stages {
+		s := &j.stages[i]
+		if s.near != nil {
+			*s.near = nearness{} // it may still be in an index
+		}
+		*s = stage{Stage: s.Stage, seed: s.seed, length: s.length, fixed: s.fixed, waits: -1}
+		s.Pending, s.Later, s.Running, s.Done, s.Worked = s.Tasks, s.Tasks, 0, 0, 0
+	}
+	for k, n := range v.Waiting {
+		switch {
+		case j.kept != nil:
+			j.kept.low, n = 0, 0
+		case k == 0 && !v.AM.IsZero() && j.am < 0:
+			n--
+		}
+		if n > 0 {
+			e.want(j, uint8(k), -n)
+		}
+	}
+	if w := e.cfg.Worker; w != nil {
+		w.Left(j.rec.Seq)
+		w.Arrived(j.src, j.rec.Seq)
+	}
+	e.order.Changed(e.now, v)
+	e.refresh(j)
+}
+
+// stop kills all running tasks of a job.
+func (e *engine) stop(j *job) {
 	for _, t := range e.held(func(tk *task) bool { return tk.job == j.index && tk.stage >= 0 }) {
 		if tk := &e.tasks[t]; tk.flags&taskCopied != 0 && tk.in >= 0 {
 			e.tasks[tk.in].in = copyGone // the two count as one
@@ -165,7 +210,6 @@ func (e *engine) killJob(j *job) {
 		e.giveBackRecord(j, t, policy.Taken)
 		e.forget(t)
 	}
-	e.done(j, Failed)
 }
 
 // unblock resolves a deadlock after failures: tasks that hold containers while they wait for a lost task may hold all the room

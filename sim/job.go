@@ -147,7 +147,7 @@ func (e *engine) newJob(src *workload.Job) *job {
 	j.ready = src.AM.IsZero() || slots // Hadoop 1 has no AMs
 	j.plain = !e.careful && j.kept == nil && j.index < 1<<jobBits
 	j.view = policy.Job{
-		Seq: seq, Index: j.index, ID: src.ID, User: src.User, Queue: e.line.Queues[j.queue].Name, Priority: src.Priority,
+		Seq: seq, Index: j.index, ID: src.ID, User: src.User, Queue: e.line.Queues[j.queue].Name, Class: src.Class, Priority: src.Priority,
 		Submitted: src.Submit, Deadline: src.Deadline, AM: src.AM, Tasks: j.left, Input: input, Stages: j.shown,
 	}
 	if slots {

@@ -101,6 +101,22 @@ func StageSeed(run uint64, seq int64, stage int) uint64 {
 	return workload.Seed(jobSeed(run, seq), uint64(stage))
 }
 
+// SizeOf is the total time that the job's tasks work, by the lengths of its stages.
+func SizeOf(j *workload.Job, run uint64, seq int64) (size unit.Time) {
+	for i := range j.Stages {
+		s := &j.Stages[i]
+		if l, ok := s.Length.IsConstant(); ok {
+			size += unit.Time(s.Tasks) * l
+			continue
+		}
+		seed := StageSeed(run, seq, i)
+		for k := range s.Tasks {
+			size += s.Length.Draw(k, seed)
+		}
+	}
+	return size
+}
+
 func jobSeed(run uint64, seq int64) uint64 {
 	return workload.Seed(workload.Seed(run, seedJobs), uint64(seq))
 }
@@ -122,6 +138,12 @@ func (e *engine) resized() {
 		c.Nodes++
 		c.Total = c.Total.Add(node)
 		c.Max = c.Max.Max(node)
+	}
+	c.Room = func(node int32, slot uint8) (none unit.Resources) {
+		if int(slot) < len(e.pools) {
+			return e.roomOf(int(slot), int(node))
+		}
+		return none
 	}
 	e.order.Resized(e.now, c)
 	for _, p := range e.pools {

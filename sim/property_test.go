@@ -53,6 +53,7 @@ type call struct {
 	job   policy.Job // as it was at the time of the call
 	event policy.Event
 	total policy.Cluster
+	offer policy.Offer
 	tries []verdict
 	views []policy.Job // of all jobs present, when Ranked is called
 }
@@ -155,7 +156,7 @@ func (w *watched) Left(now unit.Time, j *policy.Job) {
 func (w *watched) Ranked(o *policy.Offer, try func(*policy.Job) policy.Verdict) bool {
 	at := len(w.log)
 	var c call
-	c.what = "ranked"
+	c.what, c.offer = "ranked", *o
 	for _, j := range w.present {
 		if w.wants[j.Index] != (j.Pending > 0) {
 			w.t.Fatalf("job %s has %d pending, and no event said so", j.ID, j.Pending)
@@ -297,7 +298,8 @@ func genModel(t *rapid.T, c *cluster.Cluster) sim.Model {
 }
 
 // specs are all policies there are, and some with parameters.
-var specs = append(all.Policies.Names(), "fair:by=user", "fair:by=pool", "fair:resource=drf", "capacity:ordering=fair", "delay:node=4s")
+var specs = append(all.Policies.Names(), "fair:by=user", "fair:by=pool", "fair:resource=drf", "capacity:ordering=fair", "delay:node=4s",
+	"fbq:limits=5,20,60", "fbq:limits=15,count=completed", "tags:limits=5,20,shares=0.3,0.3", "tags:limits=10,borrow=yes", "sita:limits=10,40,shares=0.3,0.3", "comp:queues=4")
 
 func genSpec(t *rapid.T) policy.Spec {
 	spec, err := policy.ParseSpec(rapid.SampledFrom(specs).Draw(t, "scheduler"))
@@ -502,7 +504,7 @@ func (r *replay) step() {
 		for _, v := range c.views {
 			*r.jobs[v.Seq] = v
 		}
-		r.order.Ranked(&policy.Offer{}, func(j *policy.Job) policy.Verdict {
+		r.order.Ranked(&c.offer, func(j *policy.Job) policy.Verdict {
 			if i >= len(c.tries) || c.tries[i].seq != j.Seq {
 				r.t.Fatalf("proposal %d is job %s; the log has %v", i, j.ID, c.tries)
 			}

@@ -228,6 +228,14 @@ func (e *engine) pollAt(at unit.Time, what uint64) {
 // ahead reports whether events other than polls are queued; polls must not keep each other going.
 func (e *engine) ahead() bool { return e.q.Len() > e.polls }
 
+// offerAgain makes every pool offer its nodes again.
+func (e *engine) offerAgain() {
+	for _, p := range e.pools {
+		p.changed()
+		p.due = true
+	}
+}
+
 // tick runs the policy's periodic step. If no other event is pending and it changes nothing many times in a row, it never will.
 func (e *engine) tick() {
 	e.polls--
@@ -237,10 +245,7 @@ func (e *engine) tick() {
 		e.idle = 0
 	}
 	if changed {
-		for _, p := range e.pools {
-			p.changed()
-			p.due = true
-		}
+		e.offerAgain()
 	}
 	if again <= e.now || again == unit.Never || e.idle >= maxIdleRounds {
 		return

@@ -9,7 +9,9 @@ import (
 	"github.com/yardmaster/yardmaster/policy/deadline"
 	"github.com/yardmaster/yardmaster/policy/delay"
 	"github.com/yardmaster/yardmaster/policy/fair"
+	"github.com/yardmaster/yardmaster/policy/feedback"
 	"github.com/yardmaster/yardmaster/policy/fifo"
+	"github.com/yardmaster/yardmaster/policy/sizeinterval"
 )
 
 // Policies is the registry.
@@ -20,4 +22,8 @@ var Policies = policy.Registry{
 	capacity1.Entry,
 	delay.Entry,
 	deadline.Entry,
+	feedback.FBQ,
+	feedback.TAGS,
+	sizeinterval.SITA,
+	sizeinterval.COMP,
 }

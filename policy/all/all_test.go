@@ -68,6 +68,8 @@ func TestLoad(t *testing.T) {
 		{"fifo", "fifo", ""},
 		{" fair:by=user,weights=a:2;b:1 ", "fair:by=user,weights=a:2;b:1", ""},
 		{"delay:node=3", "delay:node=3", ""},
+		{"fbq:limits=4000,10000,count=completed", "fbq:limits=4000,10000,count=completed", ""},
+		{"tags:limits=4000,10000", "", "3 queues need 2 shares"},
 		{write("fair-scheduler.xml", fairFile), "fair-scheduler.xml", ""},
 		{write("pools", fairFile), "pools", ""},
 		{write("capacity-scheduler.xml", capacityFile), "capacity-scheduler.xml", ""},

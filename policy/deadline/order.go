@@ -67,19 +67,27 @@ func (o *Order) Arrived(now unit.Time, j *policy.Job) error {
 		o.jobs = append(o.jobs, make([]*policy.Job, n)...)
 		o.of = append(o.of, make([]history, n)...)
 	}
-	h := history{goal: unit.Never, stages: make([]stage, len(j.Stages))}
+	h := history{goal: unit.Never}
 	if j.Deadline > 0 {
 		h.goal = j.Deadline
 		o.goals.Set(j.Index, float64(h.goal), j.Seq)
 	}
-	for i := range h.stages {
-		if len(j.Stages[i].After) > 0 {
-			h.stages[i].ready = unit.Never
-		}
-	}
 	o.jobs[j.Index], o.of[j.Index] = j, h
 	o.Changed(now, j)
 	return nil
+}
+
+// history is what is known of a job. A ResourceManager shows stages only when they are first requested, so there may be more than at arrival.
+func (o *Order) history(j *policy.Job) *history {
+	h := &o.of[j.Index]
+	for i := len(h.stages); i < len(j.Stages); i++ {
+		s := stage{}
+		if len(j.Stages[i].After) > 0 {
+			s.ready = unit.Never
+		}
+		h.stages = append(h.stages, s)
+	}
+	return h
 }
 
 // Changed ranks the job anew.
@@ -90,7 +98,7 @@ func (o *Order) Changed(now unit.Time, j *policy.Job) {
 
 // Started notes when the task started.
 func (o *Order) Started(e *policy.Event) {
-	h := &o.of[e.Job.Index]
+	h := o.history(e.Job)
 	if e.Stage >= 0 {
 		h.stages[e.Stage].running.Add(e.Now)
 	}
@@ -111,7 +119,7 @@ func (o *Order) Started(e *policy.Event) {
 
 // Ended notes the length of the task, and which stages it was the last to keep waiting.
 func (o *Order) Ended(e *policy.Event) {
-	h := &o.of[e.Job.Index]
+	h := o.history(e.Job)
 	if e.Stage >= 0 {
 		s := &h.stages[e.Stage]
 		start := e.Now - e.Held
@@ -206,7 +214,7 @@ func (o *Order) rankAll(now unit.Time) {
 
 // work is what the stages of a job that could start tasks on a kind of slot have to do, and by when; estimated: their tasks' lengths are known.
 func (o *Order) work(now unit.Time, j *policy.Job, slot int) (w Work, aim unit.Time, estimated bool) {
-	h := &o.of[j.Index]
+	h := o.history(j)
 	aim = h.goal
 	for i := range j.Stages {
 		s := &j.Stages[i]

@@ -86,25 +86,29 @@ func (o *Order) Left(_ unit.Time, j *policy.Job) {
 
 // Ranked proposes jobs by key.
 func (o *Order) Ranked(_ *policy.Offer, try func(*policy.Job) policy.Verdict) bool {
-	id, ok := o.heap.Min()
+	return Propose(&o.heap, o.jobs, try) == policy.Took
+}
+
+// Propose proposes the jobs of a heap, best first, and returns the last verdict.
+func Propose(heap *rank.Heap, jobs []*policy.Job, try func(*policy.Job) policy.Verdict) policy.Verdict {
+	id, ok := heap.Min()
 	if !ok {
-		return false
+		return policy.Pass
 	}
 	// Usually the first is taken: that needs no walk.
-	if v := try(o.jobs[id]); v != policy.Pass {
-		return v == policy.Took
+	v := try(jobs[id])
+	if v != policy.Pass {
+		return v
 	}
-	took, first := false, true
-	o.heap.Walk(func(id int32) bool {
-		if first {
-			first = false
-			return true
+	first := true
+	heap.Walk(func(id int32) bool {
+		if !first {
+			v = try(jobs[id])
 		}
-		v := try(o.jobs[id])
-		took = v == policy.Took
+		first = false
 		return v == policy.Pass
 	})
-	return took
+	return v
 }
 
 // Why counts the waiting jobs with smaller keys.

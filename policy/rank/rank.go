@@ -73,6 +73,9 @@ func (h *Heap) Min() (id int32, ok bool) {
 	return h.items[0].id, true
 }
 
+// MinKey is the best id's first key. The heap must not be empty.
+func (h *Heap) MinKey() float64 { return number(h.items[0].a) }
+
 // Set inserts id, or updates its keys.
 func (h *Heap) Set(id int32, a float64, b int64) {
 	if int(id) >= len(h.pos) {

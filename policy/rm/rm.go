@@ -64,6 +64,7 @@ type App struct {
 	AM        unit.Resources // what its AM asks for; zero: unmanaged, charged as the minimum allocation
 
 	// What its client declares, for policies that use it. YARN's own schedulers do not.
+	Class    string     // kind of application
 	Deadline unit.Time  // 0: none
 	Tasks    int64      // in all stages
 	Input    unit.Bytes // read from storage in all stages
@@ -143,6 +144,12 @@ type Scheduler interface {
 	Minimum() unit.Resources
 	// NotModelled lists unsupported settings that were read.
 	NotModelled() []string
+}
+
+// Foreseer is implemented by schedulers that use what only a simulator knows.
+type Foreseer interface {
+	// Foresee passes the true sizes of applications, the total time that their tasks will work, before the first one is added.
+	Foresee(size func(a *App) unit.Time)
 }
 
 // Knobs is implemented by schedulers that can be changed at run time.

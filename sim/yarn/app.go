@@ -95,7 +95,7 @@ func (e *engine) newApp(src *workload.Job) *app {
 	e.serial++
 	a.serial = e.serial
 	a.queue = e.line.Index(src.Queue)
-	a.rm.Seq, a.rm.ID, a.rm.User, a.rm.Queue = a.rec.Seq, src.ID, src.User, e.line.Queues[a.queue].Name
+	a.rm.Seq, a.rm.ID, a.rm.User, a.rm.Queue, a.rm.Class = a.rec.Seq, src.ID, src.User, e.line.Queues[a.queue].Name, src.Class
 	a.rm.Priority, a.rm.Submitted, a.rm.AM, a.rm.Deadline = src.Priority, src.Submit, src.AM, src.Deadline
 	for i := range src.Stages {
 		a.left += src.Stages[i].Tasks

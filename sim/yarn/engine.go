@@ -133,6 +133,9 @@ func newEngine(c Config) (*engine, error) {
 		return nil, err
 	}
 	e.sum.NotModelled = e.sched.NotModelled()
+	if f, ok := e.sched.(rm.Foreseer); ok {
+		f.Foresee(func(a *rm.App) unit.Time { return sim.SizeOf(e.apps[a.Index].src, c.Seed, a.Seq) })
+	}
 	e.layOut()
 	e.round.every = e.sched.Every()
 	e.round.asleep = true

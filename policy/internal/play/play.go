@@ -64,10 +64,11 @@ func (e *Engine) Arrive(j *Job, tasks int64, task unit.Resources) error {
 		j.Index = e.next
 		e.next++
 	}
-	j.Pending, j.Front, j.Ask = tasks, 0, task
+	j.Front, j.Ask = 0, task
 	if !j.AM.IsZero() {
-		j.Pending, j.Front, j.Ask = 1, policy.AMStage, j.AM
+		tasks, j.Front, j.Ask = 1, policy.AMStage, j.AM
 	}
+	j.Want(policy.MapSlot, tasks)
 	if err := e.Order.Arrived(0, &j.Job); err != nil {
 		e.free = append(e.free, j.Index)
 		return err
@@ -93,7 +94,7 @@ func (e *Engine) Start() *Job {
 // Begin starts the job's next task.
 func (e *Engine) Begin(j *Job) {
 	s, ask := j.Front, j.Ask
-	j.Pending--
+	j.Want(policy.MapSlot, -1)
 	j.Hold(0, ask)
 	e.Used = e.Used.Add(ask)
 	e.event = policy.Event{Job: &j.Job, Stage: s, Size: ask}
@@ -103,7 +104,8 @@ func (e *Engine) Begin(j *Job) {
 	}
 	j.am = true
 	if j.Tasks > 0 {
-		j.Pending, j.Front, j.Ask = j.Tasks, 0, j.task
+		j.Front, j.Ask = 0, j.task
+		j.Want(policy.MapSlot, j.Tasks)
 		e.Order.Changed(0, &j.Job)
 	}
 }

@@ -75,6 +75,7 @@ type app struct {
 var (
 	_ rm.Scheduler = (*scheduler)(nil)
 	_ rm.Gauges    = (*scheduler)(nil)
+	_ rm.Foreseer  = (*scheduler)(nil)
 	_ rm.Knobs     = steerable{}
 )
 
@@ -159,13 +160,25 @@ func (s *scheduler) resize(now unit.Time) {
 			s.cluster.Nodes++
 		}
 	}
+	s.cluster.Room = func(i int32, slot uint8) (none unit.Resources) {
+		if slot == policy.MapSlot && int(i) < len(s.nodes) && s.nodes[i] != nil {
+			return s.nodes[i].rm.Total
+		}
+		return none
+	}
 	s.Order.Resized(now, s.cluster)
+}
+
+func (s *scheduler) Foresee(size func(*rm.App) unit.Time) {
+	if f := s.Policy.Foresee; f != nil {
+		f(func(j *policy.Job) unit.Time { return size(s.apps[j.Index].rm) })
+	}
 }
 
 func (s *scheduler) Added(r *rm.App, now unit.Time) error {
 	s.poll(now)
 	a := &app{rm: r, minAsk: noAsk, job: policy.Job{
-		Seq: r.Seq, Index: r.Index, ID: r.ID, User: r.User, Queue: r.Queue, Priority: r.Priority, Submitted: r.Submitted,
+		Seq: r.Seq, Index: r.Index, ID: r.ID, User: r.User, Queue: r.Queue, Class: r.Class, Priority: r.Priority, Submitted: r.Submitted,
 		Deadline: r.Deadline, AM: r.AM, Tasks: r.Tasks, Input: r.Input,
 	}}
 	*dense.At(&s.apps, r.Index) = a

@@ -1,0 +1,156 @@
+// Package sizes has the decisions of the size-based policies as pure functions: a job's queue by attained service, by predicted size, or by
+// comparison with the jobs that finished last; and the prediction of a size. The dispatch policies (policy/feedback, policy/sizeinterval) and
+// their steering variants share them.
+//
+// Queues are numbered from 0: the smallest jobs, the highest priority. A size is the total time that a job's tasks work.
+//
+// Source: the adaptation of FBQ, TAGS, SITA and COMP to MapReduce clusters in "Reducing Job Slowdown Variability for Data-Intensive
+// Workloads", MASCOTS 2015.
+package sizes
+
+import (
+	"math"
+
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// Level is the queue for an attained service: the number of limits reached. Limits are ascending and cumulative: a job may receive limits[k]
+// in queues 0 to k together.
+func Level(attained unit.Time, limits []unit.Time) int {
+	k := 0
+	for k < len(limits) && attained >= limits[k] {
+		k++
+	}
+	return k
+}
+
+// Interval is the queue for a size: the number of limits exceeded. A size equal to limits[k] belongs in queue k.
+func Interval(size unit.Time, limits []unit.Time) int {
+	k := 0
+	for k < len(limits) && size > limits[k] {
+		k++
+	}
+	return k
+}
+
+// Departures are the sizes of the jobs that finished last.
+type Departures struct {
+	last []unit.Time
+	next int
+}
+
+// NewDepartures remembers the last queues-1 jobs, enough to choose among that many queues.
+func NewDepartures(queues int) *Departures { return &Departures{last: make([]unit.Time, 0, queues-1)} }
+
+// Add records the size of a finished job.
+func (d *Departures) Add(size unit.Time) {
+	if len(d.last) < cap(d.last) {
+		d.last = append(d.last, size)
+		return
+	}
+	d.last[d.next] = size
+	d.next = (d.next + 1) % len(d.last)
+}
+
+// Queue is the queue for a size: the number of smaller sizes remembered.
+func (d *Departures) Queue(size unit.Time) int {
+	k := 0
+	for _, s := range d.last {
+		if size > s {
+			k++
+		}
+	}
+	return k
+}
+
+// Partition divides nodes among len(shares)+1 partitions: round(share x nodes) for each, the rest for the last. Each gets at least
+// one node; with fewer nodes than partitions, the last ones get none.
+func Partition(shares []float64, nodes int) []int {
+	parts := make([]int, len(shares)+1)
+	left := nodes
+	for k := range parts {
+		want := left
+		if k < len(shares) {
+			want = max(int(math.Round(shares[k]*float64(nodes))), 1)
+		}
+		after := len(parts) - 1 - k // partitions still to come
+		parts[k] = max(min(want, left-after), min(left, 1))
+		left -= parts[k]
+	}
+	return parts
+}
+
+// MinSamples is the number of finished jobs that a fit needs before it is used.
+const MinSamples = 30
+
+// Regression predicts a job's size in seconds from the bytes it reads:
+//
+//	ln size = A + B ln(input + 1)
+//
+// by least squares over the finished jobs of its class, or over all finished jobs while its class has fewer than MinSamples. While there are
+// fewer than that in total, it uses the given A and B.
+type Regression struct {
+	A, B    float64
+	all     fit
+	classes map[string]*fit
+}
+
+// fit accumulates a least-squares line: means, and sums about them.
+type fit struct{ n, x, y, xx, xy float64 }
+
+func (f *fit) add(x, y float64) {
+	f.n++
+	dx := x - f.x
+	f.x += dx / f.n
+	f.y += (y - f.y) / f.n
+	f.xx += dx * (x - f.x)
+	f.xy += dx * (y - f.y)
+}
+
+// at is the line's value; if all x are equal, the mean.
+func (f *fit) at(x float64) float64 {
+	if f.xx <= 0 {
+		return f.y
+	}
+	return f.y + f.xy/f.xx*(x-f.x)
+}
+
+// Learn adds a finished job.
+func (r *Regression) Learn(class string, input unit.Bytes, size unit.Time) {
+	if size <= 0 {
+		return
+	}
+	if r.classes == nil {
+		r.classes = map[string]*fit{}
+	}
+	c := r.classes[class]
+	if c == nil {
+		c = &fit{}
+		r.classes[class] = c
+	}
+	x, y := math.Log1p(float64(input)), math.Log(size.Seconds())
+	c.add(x, y)
+	r.all.add(x, y)
+}
+
+// Predict is the expected size of a job.
+func (r *Regression) Predict(class string, input unit.Bytes) unit.Time {
+	x := math.Log1p(float64(input))
+	y := r.A + r.B*x
+	if c := r.classes[class]; c != nil && c.n >= MinSamples {
+		y = c.at(x)
+	} else if r.all.n >= MinSamples {
+		y = r.all.at(x)
+	}
+	return unit.FromSeconds(math.Exp(y))
+}
+
+// Noisy is a size times exp(sigma z), with z a standard normal number that depends only on the seed and the job.
+func Noisy(size unit.Time, sigma float64, seed uint64, job int64) unit.Time {
+	if sigma == 0 {
+		return size
+	}
+	u := max(workload.Uniform01(seed, uint64(job)), 0x1p-54)
+	return unit.FromSeconds(size.Seconds() * math.Exp(sigma*math.Sqrt2*math.Erfinv(2*u-1)))
+}
