@@ -161,6 +161,10 @@ func goesBack(k Knob, a steer.Action, v, original Value) bool {
 // change writes one knob: read, journal, write.
 func (d *driver) change(n *knob, a steer.Action) {
 	k := n.k
+	if err := d.tooMany(); err != nil && d.Journal.open.Find(d.Scheme.Identity(), k) == nil {
+		d.refuse(k, a, err)
+		return
+	}
 	present, err := d.read(k)
 	if err != nil && d.ended() {
 		return // told to stop meanwhile
@@ -201,6 +205,10 @@ func (d *driver) change(n *knob, a steer.Action) {
 	back := goesBack(k, a, v, original)
 	if back {
 		v, note = original, ""
+	}
+	if k.Kind == steer.SetPriority && Same(k, v, present) && !near(v.Number, a.Value) && !back {
+		d.refuse(k, a, fmt.Errorf("the cluster allows no priority of %v: it stays at %v", a.Value, v))
+		return
 	}
 	if Same(k, v, present) && (held == nil || d.onItsWay(n, v)) {
 		d.emit(Event{Kind: Kept, Knob: k, Action: a, Since: n.since, Old: present.Number, New: v.Number}, slog.String("knob", k.String()),
@@ -249,7 +257,7 @@ func (d *driver) tooMany() error {
 	if !d.now().Before(next) {
 		return nil
 	}
-	return fmt.Errorf("%d writes in an hour are enough; the next one may come at %s", d.PerHour, next.Format(time.TimeOnly))
+	return fmt.Errorf("writes are limited to %d an hour; the next is allowed at %s", d.PerHour, next.Format(time.TimeOnly))
 }
 
 // put journals a change, makes it, and journals the outcome.

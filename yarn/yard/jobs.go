@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -25,6 +26,7 @@ type roll struct {
 	shown   map[string]bool           // waiting, and not hidden
 	listed  time.Time                 // time of the last complete list
 	differs bool                      // at the last sample, from a queue's own count
+	narrow  bool                      // only steered queues are listed
 	ends    ends
 }
 
@@ -66,20 +68,23 @@ func (r *roll) list(ctx context.Context, y *Yard, at *leafMap, counted map[strin
 	}
 	var fresh []*listed
 	newest := r.newest
-	for a, err := range y.c.Apps(ctx, f) {
+	for a, err := range y.apps(ctx, f) {
 		if err = anonymous(&a, err); err != nil {
 			return nil, gone, err
 		}
-		fresh = append(fresh, newListed(&a, at))
-		newest = max(newest, a.StartedTime)
+		if newest = max(newest, a.StartedTime); a.Queue != "" {
+			fresh = append(fresh, newListed(&a, at))
+		}
 	}
 	var all []*listed
 	f.States, f.StartedFrom = []string{"RUNNING"}, time.Time{} // after the waiting ones: one that starts meanwhile is seen twice, not never
-	for a, err := range y.c.Apps(ctx, f) {
+	for a, err := range y.apps(ctx, f) {
 		if err = anonymous(&a, err); err != nil {
 			return nil, gone, err
 		}
-		all = append(all, newListed(&a, at))
+		if a.Queue != "" {
+			all = append(all, newListed(&a, at))
+		}
 	}
 	ams := map[string]unit.Resources{}
 	for _, a := range all {
@@ -186,10 +191,37 @@ func (y *Yard) size(ctx context.Context, jobs []*listed) {
 // maxAsked is the max number of applications queried per sample.
 const maxAsked = 3
 
-// anonymous adds the error of an application without identity or state.
+// apps lists applications of all queues. If their list cannot be read, an application of any user may be the reason: from then on only those of the
+// steered queues are listed, queue by queue.
+func (y *Yard) apps(ctx context.Context, f rest.AppFilter) iter.Seq2[rest.App, error] {
+	return func(yield func(rest.App, error) bool) {
+		queues := []string{""}
+		if y.roll.narrow {
+			queues = nil
+			for _, path := range y.paths {
+				queues = append(queues, path, lastPart(path)) // older versions compare the name that the application gave
+			}
+		}
+		listed := map[string]bool{}
+		for _, f.Queue = range queues {
+			for a, err := range y.c.Apps(ctx, f) {
+				y.roll.narrow = y.roll.narrow || errors.Is(err, rest.ErrFormat)
+				if err == nil && listed[a.ID] {
+					continue
+				}
+				if listed[a.ID] = true; !yield(a, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// anonymous adds the error of an application without identity or state. One without a queue is skipped: a user who submits to no queue gets it
+// rejected and listed.
 func anonymous(a *rest.App, err error) error {
-	if err == nil && (a.ID == "" || a.State == "" || a.Queue == "") {
-		return errors.New("the ResourceManager lists an application without id, state or queue")
+	if err == nil && (a.ID == "" || a.State == "") {
+		return errors.New("the ResourceManager lists an application without id or state")
 	}
 	return err
 }
@@ -207,7 +239,7 @@ var endStates = []string{"FINISHED", "FAILED", "KILLED"}
 
 func (y *Yard) ending(ctx context.Context, at *leafMap, now time.Time) (map[string]ending, error) {
 	gone := map[string]ending{}
-	for a, err := range y.c.Apps(ctx, rest.AppFilter{States: endStates, FinishedFrom: now.Add(-stays)}) {
+	for a, err := range y.apps(ctx, rest.AppFilter{States: endStates, FinishedFrom: now.Add(-stays)}) {
 		if err != nil {
 			return nil, err
 		}
@@ -232,12 +264,12 @@ func (r *roll) finished(ctx context.Context, y *Yard, at *leafMap, counted int64
 		e.newest = time.Now().UnixMilli()
 	}
 	from, newest, told := e.newest-settled.Milliseconds(), e.newest, map[string]bool{}
-	for a, err := range y.c.Apps(ctx, rest.AppFilter{States: endStates, FinishedFrom: time.UnixMilli(from)}) {
+	for a, err := range y.apps(ctx, rest.AppFilter{States: endStates, FinishedFrom: time.UnixMilli(from)}) {
 		if err = anonymous(&a, err); err != nil {
 			return nil, err
 		}
 		newest = max(newest, a.FinishedTime)
-		if told[a.ID] = true; first || e.reported[a.ID] {
+		if told[a.ID] = true; first || e.reported[a.ID] || a.Queue == "" {
 			continue
 		}
 		out = append(out, steer.Finished{
