@@ -407,7 +407,7 @@ func FuzzTrace(f *testing.F) {
 		}
 		format, err := Recognise(prefix, "f")
 		if err != nil {
-			if !strings.HasPrefix(err.Error(), "f ") {
+			if !strings.HasPrefix(err.Error(), "f: ") {
 				t.Fatalf("error without a file: %v", err)
 			}
 			return
