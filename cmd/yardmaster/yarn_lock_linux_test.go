@@ -51,7 +51,7 @@ func TestStrangerDoesNotHideOwnSteerer(t *testing.T) {
 	}
 	defer own.Close()
 	locks, err := hostLock(t.Context(), []string{id("root.a"), id("root.b"), id("root.c")}, 200*time.Millisecond)
-	defer locks.Close()
+	t.Cleanup(func() { _ = locks.Close() })
 	var held *hostlock.HeldError
 	if !errors.As(err, &held) || !held.Trusted() || len(locks) != 1 {
 		t.Errorf("%v, %d locks", err, len(locks))

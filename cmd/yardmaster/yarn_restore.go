@@ -258,7 +258,7 @@ func (r *recovery) run(ctx context.Context, locked bool) error {
 func (r *recovery) with(ctx context.Context, y *yard.Yard, locked bool) error {
 	if !r.alone {
 		host, err := hostLock(ctx, y.Identities(), strangerWait)
-		defer host.Close()
+		defer func() { _ = host.Close() }() // they end with this process
 		var held *hostlock.HeldError
 		switch {
 		case err == nil:
