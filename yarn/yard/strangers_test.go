@@ -54,4 +54,10 @@ func TestPriorityThatCannotBeRestored(t *testing.T) {
 	if v, err := y.Read(t.Context(), drive.Knob{Kind: steer.SetPriority, Job: "application_1_0001"}); err == nil || !strings.Contains(err.Error(), "could not be restored") {
 		t.Error(v, err)
 	}
+	m.mu.Lock()
+	m.apps[0]["priority"] = -1
+	m.mu.Unlock()
+	if v, err := y.Read(t.Context(), drive.Knob{Kind: steer.SetPriority, Job: "application_1_0001"}); err != nil || v.Number != 0 {
+		t.Error("not set:", v, err)
+	}
 }
