@@ -99,13 +99,13 @@ func hostLock(ctx context.Context, identities []string, timeout time.Duration) (
 	begin, trusted := time.Now(), false
 	for _, id := range identities {
 		l, failed := oneHostLock(ctx, id, max(0, timeout-time.Since(begin)))
-		var held *hostlock.HeldError
-		switch {
-		case failed == nil:
+		if failed == nil {
 			all = append(all, l)
-		case err == nil || !trusted && errors.As(failed, &held) && held.Trusted():
-			err = failed
-			trusted = errors.As(failed, &held) && held.Trusted()
+			continue
+		}
+		var held *hostlock.HeldError
+		if ours := errors.As(failed, &held) && held.Trusted(); err == nil || ours && !trusted {
+			err, trusted = failed, ours
 		}
 	}
 	return all, err

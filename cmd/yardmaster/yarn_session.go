@@ -90,9 +90,12 @@ func (s *session) prepare(ctx context.Context) (err error) {
 func leftElsewhere(own string, identities []string) error {
 	base, _ := stateDir() // without one there is no other journal
 	others, _ := filepath.Glob(filepath.Join(base, "*"))
-	beside, _ := filepath.Glob(filepath.Join(filepath.Dir(own), "*"))
+	if dir := filepath.Dir(own); dir != base {
+		beside, _ := filepath.Glob(filepath.Join(dir, "*"))
+		others = append(others, beside...)
+	}
 	cluster := func(identity string) string { return identity[:strings.LastIndexByte(identity, '/')+1] }
-	for _, dir := range append(others, beside...) {
+	for _, dir := range others {
 		if dir == own {
 			continue
 		}

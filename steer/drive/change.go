@@ -161,8 +161,10 @@ func goesBack(k Knob, a steer.Action, v, original Value) bool {
 // change writes one knob: read, journal, write.
 func (d *driver) change(n *knob, a steer.Action) {
 	k := n.k
-	if err := d.tooMany(); err != nil && d.Journal.open.Find(d.Scheme.Identity(), k) == nil {
-		d.refuse(k, a, err)
+	held := d.Journal.open.Find(d.Scheme.Identity(), k)
+	limit := d.tooMany()
+	if limit != nil && held == nil { // an open knob may still go back to its original value
+		d.refuse(k, a, limit)
 		return
 	}
 	present, err := d.read(k)
@@ -174,7 +176,6 @@ func (d *driver) change(n *knob, a steer.Action) {
 		return
 	}
 	original := present
-	held := d.Journal.open.Find(d.Scheme.Identity(), k)
 	if held == nil && present.Mark != "" || held != nil && held.MarkedByOther(present) {
 		d.refuse(k, a, MarkedError(present.Mark))
 		return
@@ -215,8 +216,8 @@ func (d *driver) change(n *knob, a steer.Action) {
 			slog.String("new", v.String()), slog.String("why", join(note, "it is there already")))
 		return
 	}
-	if err := d.tooMany(); err != nil && !back {
-		d.refuse(k, a, err)
+	if limit != nil && !back {
+		d.refuse(k, a, limit)
 		return
 	}
 	d.put(n, a, original, present, v, note)

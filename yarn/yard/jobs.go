@@ -7,6 +7,7 @@ import (
 	"iter"
 	"maps"
 	"math"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -118,6 +119,9 @@ func (r *roll) list(ctx context.Context, y *Yard, at *leafMap, counted map[strin
 	}
 	r.differs = false
 	for q, n := range counted {
+		if r.narrow && !y.may(q) {
+			continue
+		}
 		missed := n - gone[q].n - have[q]
 		r.differs = r.differs || max(missed, -missed) > have[q]/few
 	}
@@ -195,24 +199,40 @@ const maxAsked = 3
 // steered queues are listed, queue by queue.
 func (y *Yard) apps(ctx context.Context, f rest.AppFilter) iter.Seq2[rest.App, error] {
 	return func(yield func(rest.App, error) bool) {
-		queues := []string{""}
 		if y.roll.narrow {
-			queues = nil
-			for _, path := range y.paths {
-				queues = append(queues, path, lastPart(path)) // older versions compare the name that the application gave
+			y.appsOfQueues(ctx, f, yield)
+			return
+		}
+		for a, err := range y.c.Apps(ctx, f) {
+			if y.roll.narrow = errors.Is(err, rest.ErrFormat); !yield(a, err) {
+				return
 			}
 		}
-		listed := map[string]bool{}
-		for _, f.Queue = range queues {
+	}
+}
+
+// appsOfQueues lists the applications of the steered queues. Older versions know a queue by the last part of its name, newer ones by all of it; a
+// ResourceManager rejects the other.
+func (y *Yard) appsOfQueues(ctx context.Context, f rest.AppFilter, yield func(rest.App, error) bool) {
+	listed := map[string]bool{}
+	for _, path := range y.paths {
+		var unknown []error
+		for _, f.Queue = range []string{path, lastPart(path)} {
 			for a, err := range y.c.Apps(ctx, f) {
-				y.roll.narrow = y.roll.narrow || errors.Is(err, rest.ErrFormat)
-				if err == nil && listed[a.ID] {
-					continue
-				}
-				if listed[a.ID] = true; !yield(a, err) || err != nil {
+				var status *rest.StatusError
+				switch {
+				case errors.As(err, &status) && status.Status == http.StatusBadRequest:
+					unknown = append(unknown, err)
+				case err == nil && listed[a.ID]:
+				case !yield(a, err):
 					return
+				default:
+					listed[a.ID] = true
 				}
 			}
+		}
+		if len(unknown) == 2 && !yield(rest.App{}, unknown[0]) {
+			return
 		}
 	}
 }

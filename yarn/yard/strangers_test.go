@@ -17,6 +17,7 @@ func TestStrangersDoNotBlind(t *testing.T) {
 		t.Fatalf("applications without a queue: %v, %d jobs", err, len(s.Jobs))
 	}
 	m.mu.Lock()
+	m.version = "3.3.6" // rejects whole names
 	m.apps = append(threeApps(), app(6, "RUNNING", map[string]any{"queue": "root.other", "name": strings.Repeat("x", 2<<20)}))
 	m.mu.Unlock()
 	_, err := y.Snapshot(t.Context())

@@ -107,10 +107,14 @@ func (m *manager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "nodes":
 		answer(map[string]any{"nodes": map[string]any{"node": m.nodes}})
 	case "apps":
+		if q := r.URL.Query().Get("queue"); q != "" && strings.HasPrefix(q, "root.") != (versionOf(m.version) >= 304) {
+			http.Error(w, `{"RemoteException":{"exception":"BadRequestException","message":"unknown queue"}}`, http.StatusBadRequest)
+			return
+		}
 		from, _ := strconv.ParseInt(r.URL.Query().Get("startedTimeBegin"), 10, 64)
 		list := []map[string]any{}
 		for _, a := range m.apps {
-			if q := r.URL.Query().Get("queue"); q != "" && q != a["queue"] {
+			if q := r.URL.Query().Get("queue"); q != "" && lastPart(q) != lastPart(a["queue"].(string)) {
 				continue
 			}
 			if slices.Contains(strings.Split(r.URL.Query().Get("states"), ","), a["state"].(string)) && int64(a["startedTime"].(int)) >= from {
