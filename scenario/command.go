@@ -59,7 +59,7 @@ func (s *Scenario) Assumptions() []string {
 	if m.Heartbeat > 0 {
 		say("cluster: a free container is known at its node's next heartbeat, every ", m.Heartbeat.String(), ", each node with its own phase")
 	} else {
-		say("cluster: a free container is known at once (no heartbeat); a scheduler that counts the chances a job lets go gets heartbeats of 1 s")
+		say("cluster: a free container is known at once (no heartbeat); a scheduler that counts skipped scheduling opportunities gets heartbeats of 1 s")
 	}
 	if m.PerBeat > 0 {
 		say("cluster: a node is given at most ", strconv.Itoa(m.PerBeat), " containers a heartbeat")
@@ -82,7 +82,7 @@ func (s *Scenario) Assumptions() []string {
 		say("cluster: an attempt of a task fails with probability ", strconv.FormatFloat(m.FailTask, 'g', -1, 64),
 			"; a job fails after ", strconv.Itoa(attempts), " attempts of one task")
 	default:
-		say("cluster: no task fails of itself")
+		say("cluster: tasks do not fail")
 	}
 	out = append(out, copyAssumptions(m)...)
 	for _, l := range m.Losses {

@@ -17,7 +17,7 @@ const none = "none"
 // copySettings are those of block replicas, and of stragglers and speculative copies.
 func copySettings() []Setting {
 	return []Setting{
-		setting.Text("placement", "model", "HOW", "placement of the replicas of input blocks (see replicas): "+strings.Join(hdfs.Names(), ", ")+"; "+hdfs.Default+" unless told",
+		setting.Text("placement", "model", "HOW", "placement of the replicas of input blocks (see replicas): "+strings.Join(hdfs.Names(), ", ")+"; default: "+hdfs.Default,
 			func(s *Scenario) *string { return &s.Model.Placement }, hdfs.Check),
 		setting.Value("stragglers", "model", "SHARExFACTOR", "tasks that take longer than they should: 2%x10, two in a hundred take ten times as long; none",
 			func(s *Scenario) *sim.Stragglers { return &s.Model.Stragglers }, parseStragglers, func(g sim.Stragglers) string {
@@ -31,7 +31,7 @@ func copySettings() []Setting {
 				if v == none {
 					return "", nil
 				} else if !slices.Contains(sim.Speculations(), v) {
-					return "", fmt.Errorf("%q is no rule of speculation: want %s or %s", v, strings.Join(sim.Speculations(), ", "), none)
+					return "", fmt.Errorf("unknown speculation rule %q: want %s or %s", v, strings.Join(sim.Speculations(), ", "), none)
 				}
 				return v, nil
 			}, func(v string) string { return v }),

@@ -60,7 +60,7 @@ func (s *Scenario) resolveData(out *Setup) error {
 	}
 	phases := s.Data.Phases != "" && s.Data.Phases != none
 	if s.Model.FailTask > 0 && (phases || out.Cluster.Network != nil) {
-		return misuse("--fail-task is not played together with --network or --phases: leave out one of them")
+		return misuse("--fail-task cannot be combined with --network or --phases: leave out one of them")
 	}
 	if phases {
 		return s.resolvePhases(out)
@@ -77,7 +77,7 @@ func (s *Scenario) resolveData(out *Setup) error {
 		return &MisuseError{err}
 	}
 	if s.Yarn.Clock != Ideal {
-		return misuse("--clock %s plays no network: add --network none, or leave out the clock", s.Yarn.Clock)
+		return misuse("--clock %s does not simulate a network: add --network none, or leave out the clock", s.Yarn.Clock)
 	}
 	o := transfer.Options{Pairs: int64(s.Data.Pairs), Tolerance: s.Data.Tolerance}
 	o.Tolerance = cmp.Or(o.Tolerance, -1)
@@ -89,11 +89,11 @@ func (s *Scenario) resolveData(out *Setup) error {
 func (s *Scenario) resolvePhases(out *Setup) error {
 	for _, name := range []string{"pairs", "flow-tolerance"} {
 		if slices.Contains(s.Given, name) {
-			return misuse("--%s is for task lengths with a network; --phases plays every transfer: leave out one of them", name)
+			return misuse("--%s is for task lengths with a network; --phases simulates every transfer: leave out one of them", name)
 		}
 	}
 	if s.Yarn.Clock != Ideal {
-		return misuse("--clock %s plays no phases: leave out one of them", s.Yarn.Clock)
+		return misuse("--clock %s does not simulate phases: leave out one of them", s.Yarn.Clock)
 	}
 	m, err := modelfile.Open(s.Data.Phases)
 	if err != nil {
@@ -113,20 +113,20 @@ func (s *Scenario) resolvePhases(out *Setup) error {
 // assumptions lists the assumptions about data.
 func (s *Setup) dataAssumptions() []string {
 	c, phases := s.Cluster, s.phases
-	network := "data travels in no time"
+	network := "data transfers take no time"
 	if c.Network != nil {
 		network = "network " + c.Network.String() + ", flows share links max-min"
 	}
 	if phases != nil {
-		return []string{fmt.Sprintf("phases: model %s, version %d: tasks read, compute, spill, merge, fetch and write on the processors and disks of their nodes, shared evenly; %s; lengths in the workload are left aside, and there are no slowdowns",
+		return []string{fmt.Sprintf("phases: model %s, version %d: tasks read, compute, spill, merge, fetch and write on the processors and disks of their nodes, shared evenly; %s; task lengths in the workload are ignored, and there are no slowdowns",
 			phases.Name, phases.Version, network)}
 	}
 	if c.Network == nil {
-		return []string{"cluster: where a task's input lies, and the network, do not change how long it takes"}
+		return []string{"cluster: a task's duration does not depend on the network or on where its input is"}
 	}
 	out := []string{network + "; a task fetches blocks of other nodes and its share of a shuffle before it works; disks, and writing output, take no time of their own"}
 	if s.Scenario.Model.Replicas == 0 {
-		out = append(out, "network: input lies nowhere in particular unless the trace names hosts, so no block is read over it; --replicas 3 places blocks")
+		out = append(out, "network: input has no location unless the trace names hosts, so no block is read over it; --replicas 3 places blocks")
 	}
 	return out
 }

@@ -25,7 +25,7 @@ func (s *Setup) otherSettings(p run.Scheduler) string {
 	case sc.Yarn.Clock != Hadoop || sumOf(sc.Yarn.Site) != was.Site:
 		return "the ResourceManager's timing is not the one that was imported with the workload"
 	case !deal.IsZero():
-		return "users or queues are dealt afresh"
+		return "users or queues are reassigned"
 	}
 	return ""
 }

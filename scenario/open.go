@@ -65,11 +65,11 @@ func (s *Scenario) CheckTrace(format, name string) error {
 		}
 		switch format {
 		case "":
-			return misuse("--%s belongs to the reading of raw traces, and %s is made up: leave it out", set.Name, name)
+			return misuse("--%s applies only to raw traces, and %s is synthetic: leave it out", set.Name, name)
 		case trace.Parquet:
-			return misuse("--%s belongs to the reading of raw traces, and %s is imported already: give it to yardmaster import", set.Name, name)
+			return misuse("--%s applies only to raw traces, and %s is already imported: give it to yardmaster import", set.Name, name)
 		}
-		return misuse("--%s acts on traces of the format %s, and %s is %s: leave it out", set.Name, strings.Join(set.For, " or "), name, format)
+		return misuse("--%s applies only to %s traces, and %s is %s: leave it out", set.Name, strings.Join(set.For, " or "), name, format)
 	}
 	return nil
 }

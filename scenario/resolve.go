@@ -124,7 +124,7 @@ func (s *Scenario) work(out *Setup) error {
 	}
 	for _, path := range s.Workload {
 		if len(s.Workload) > 1 && strings.HasPrefix(path, "synth:") {
-			return misuse("workload: %s stands alone; it cannot be joined with files", path)
+			return misuse("workload: %s cannot be combined with files", path)
 		}
 	}
 	if name, ok := strings.CutPrefix(s.Workload[0], "synth:"); ok {

@@ -179,10 +179,10 @@ func TestCommand(t *testing.T) {
 func TestCheckTrace(t *testing.T) {
 	for _, c := range []struct{ setting, value, format, want string }{
 		{"block", "128MB", "swim", ""},
-		{"block", "128MB", "parquet", "--block belongs to the reading of raw traces, and jobs is imported already: give it to yardmaster import"},
-		{"block", "1GB", "", "--block belongs to the reading of raw traces, and jobs is made up: leave it out"},
-		{"retried", "true", "swim", "--retried acts on traces of the format rumen, and jobs is swim: leave it out"},
-		{"drop-failed", "true", "sls", "--drop-failed acts on traces of the format rumen or google, and jobs is sls: leave it out"},
+		{"block", "128MB", "parquet", "--block applies only to raw traces, and jobs is already imported: give it to yardmaster import"},
+		{"block", "1GB", "", "--block applies only to raw traces, and jobs is synthetic: leave it out"},
+		{"retried", "true", "swim", "--retried applies only to rumen traces, and jobs is swim: leave it out"},
+		{"drop-failed", "true", "sls", "--drop-failed applies only to rumen or google traces, and jobs is sls: leave it out"},
 		{"users", "3", "parquet", ""},
 		{"queues", "a,b", "", ""},
 		{"heartbeat", "1s", "parquet", ""},

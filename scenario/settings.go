@@ -45,8 +45,8 @@ func firstSettings() []Setting {
 			}, func(n uint64) string { return strconv.FormatUint(n, 10) }),
 		setting.Number("seeds", "", "repetitions in compare, with seeds SEED, SEED+1, ...", 1, 10_000,
 			func(s *Scenario) *int { return &s.Seeds }),
-		setting.Factor("scale-load", "", "factor on the number of jobs in the same time, alike in shape", func(s *Scenario) *float64 { return &s.ScaleLoad }),
-		setting.Factor("scale-length", "", "factor on the length: the workload repeated", func(s *Scenario) *float64 { return &s.ScaleLength }),
+		setting.Factor("scale-load", "", "multiply the number of jobs in the same time; job sizes stay alike", func(s *Scenario) *float64 { return &s.ScaleLoad }),
+		setting.Factor("scale-length", "", "multiply the length by repeating the workload", func(s *Scenario) *float64 { return &s.ScaleLength }),
 
 		setting.Duration("heartbeat", "model", "period after which a node reports free containers; 0: at once",
 			func(s *Scenario) *unit.Time { return &s.Model.Heartbeat }),
@@ -56,14 +56,14 @@ func firstSettings() []Setting {
 			func(s *Scenario) *bool { return &s.Model.EndOnBeat }),
 		setting.Duration("start-up", "model", "between a container's start and its task's first instruction",
 			func(s *Scenario) *unit.Time { return &s.Model.StartUp }),
-		setting.Number("replicas", "model", "copies of each input block, placed where the trace names no hosts (see --placement); 0: input lies nowhere in particular", 0, 100,
+		setting.Number("replicas", "model", "copies of each input block, placed where the trace names no hosts (see --placement); 0: input has no location", 0, 100,
 			func(s *Scenario) *int { return &s.Model.Replicas }),
 		setting.Share("fail-task", "model", "probability that an attempt of a task fails", true,
 			func(s *Scenario) *float64 { return &s.Model.FailTask }),
 		setting.Number("attempts", "model", "attempts of a task before its job fails; 0: 4", 0, 1000,
 			func(s *Scenario) *int { return &s.Model.Attempts }),
 		{
-			Name: "lose-node", In: "model", Value: "NODE@TIME[+FOR]", Help: "lose a node at a time, for a while or for good: node7@1h+10m", Many: true,
+			Name: "lose-node", In: "model", Value: "NODE@TIME[+FOR]", Help: "lose a node at a given time, for a while or for good: node7@1h+10m", Many: true,
 			Set: func(s *Scenario, v string) error {
 				if v == "" {
 					s.Model.Losses = nil

@@ -200,7 +200,7 @@ func (s *Setup) steeringAssumptions() []string {
 		if p.Steer == nil {
 			continue
 		}
-		line := fmt.Sprintf("steering: what is seen is %v old; %s", p.Steer.Delays.Sense, delayText(p.Steer.Delays))
+		line := fmt.Sprintf("steering: samples are %v old; %s", p.Steer.Delays.Sense, delayText(p.Steer.Delays))
 		if !slices.Contains(out, line) {
 			out = append(out, line)
 		}

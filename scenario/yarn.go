@@ -158,7 +158,7 @@ func (y *Yarn) assumptions(t *yarn.Timing) []string {
 	}
 	return append(out, applications(t.AMs == yarn.PlainAMs),
 		fmt.Sprintf("cluster: an AM registers %v after its container is given and stays %v after its job's end", t.AMStart, t.Linger),
-		fmt.Sprintf("cluster: a task begins %v after its AM hears of the container; its process exits %v after its end; a job commits in %v", t.ContainerStart, t.ContainerExit, t.Commit),
-		"cluster: no task fails of itself, none is run twice to be faster, no job runs inside its AM",
-		"cluster: where a task's input lies, and the network, do not change how long it takes")
+		fmt.Sprintf("cluster: a task begins %v after its AM is notified of the container; its process exits %v after its end; a job commits in %v", t.ContainerStart, t.ContainerExit, t.Commit),
+		"cluster: tasks do not fail, there is no speculative execution, and no job runs inside its AM",
+		"cluster: a task's duration does not depend on the network or on where its input is")
 }

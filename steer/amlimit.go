@@ -24,6 +24,11 @@ var (
 	CapacityAM = AMLimit{Scheduler: "Capacity Scheduler", Property: "maximum-am-resource-percent", Whole: true, AtOnce: true}
 )
 
+// IsAMShare reports whether a property of a queue is the AM share of any scheduler.
+func IsAMShare(property string) bool {
+	return property == FairAM.Property || property == CapacityAM.Property
+}
+
 // AMLimited is implemented by schedulers that have such a limit.
 type AMLimited interface{ AMLimit() AMLimit }
 

@@ -12,9 +12,11 @@ type each []*part
 
 type part struct {
 	Steerer
-	queue string
-	next  unit.Time // sample; Never: none
-	due   bool      // at the last sample
+	queue    string
+	next     unit.Time       // sample; Never: none
+	due      bool            // at the last sample
+	finished []Finished      // not passed on yet
+	jobs     map[string]bool // that its last actions were for
 }
 
 var (
@@ -42,9 +44,16 @@ func newEach(e *Entry, s *Setup) (each, error) {
 func (all each) Step(seen *Snapshot) (do []Action, again unit.Time) {
 	next := unit.Never
 	for _, p := range all {
+		p.finished = append(p.finished, seen.Finished...)
 		if p.due = p.next <= seen.Now; p.due {
-			some, wait := p.Steerer.Step(seen)
+			own := *seen
+			own.Finished, p.finished = p.finished, nil
+			some, wait := p.Steerer.Step(&own)
 			do = append(do, some...)
+			p.jobs = map[string]bool{}
+			for i := range some {
+				p.jobs[some[i].Job] = true
+			}
 			if p.next = unit.Never; wait > 0 {
 				p.next = seen.Now + wait
 			}
@@ -76,10 +85,11 @@ func (all each) Explain() (out []slog.Attr) {
 	return append(out, slog.String("decision", decision), slog.String("why", strings.Join(whys, "; ")))
 }
 
-// Refused implements Refuser: a queue that cannot be steered for too long must be restored, and a driver restores all or nothing.
+// Refused implements Refuser: a queue that cannot be steered for too long must be restored, and a driver restores all or nothing. What a
+// policy said at its last sample holds until its next.
 func (all each) Refused() bool {
 	for _, p := range all {
-		if r, ok := p.Steerer.(Refuser); ok && p.due && r.Refused() {
+		if r, ok := p.Steerer.(Refuser); ok && p.next != unit.Never && r.Refused() {
 			return true
 		}
 	}
@@ -89,7 +99,7 @@ func (all each) Refused() bool {
 // NotMade implements Corrector.
 func (all each) NotMade(a Action) {
 	for _, p := range all {
-		if c, ok := p.Steerer.(Corrector); ok && (a.Kind != SetQueue || SameQueue(a.Queue, p.queue)) {
+		if c, ok := p.Steerer.(Corrector); ok && (a.Kind == SetQueue && SameQueue(a.Queue, p.queue) || a.Kind != SetQueue && p.jobs[a.Job]) {
 			c.NotMade(a)
 		}
 	}

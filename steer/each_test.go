@@ -77,6 +77,19 @@ func TestEach(t *testing.T) {
 	if made[1].refused = true; !p.(steer.Refuser).Refused() {
 		t.Error("one that refuses is not heard")
 	}
+	// What a policy said holds until its next sample, though another one's is due before.
+	made[1].refused = false
+	made[0].every, made[1].every = 100*unit.Second, unit.Second
+	made[0].refused = true
+	now += 10 * unit.Second
+	for range 3 {
+		if _, again := p.Step(&steer.Snapshot{Now: now, Finished: []steer.Finished{{ID: "j"}}}); !p.(steer.Refuser).Refused() {
+			t.Error("the refusal is forgotten")
+		} else {
+			now += again
+		}
+	}
+	made[0].refused = false
 	p.(steer.Corrector).NotMade(steer.Action{Kind: steer.SetQueue, Queue: "root.b"})
 	if len(made[0].notMade) != 0 || len(made[1].notMade) != 1 {
 		t.Error(made[0].notMade, made[1].notMade)

@@ -22,11 +22,11 @@ func newDemo() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Compare three schedulers on a made-up workload and write the report",
+		Short: "Compare three schedulers on a synthetic workload and write the report",
 		Args:  exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if file == "" {
-				return misuse("", "demo: say where the report goes with -o FILE.html")
+				return misuse("", "demo: no output file: give -o FILE.html")
 			}
 			s := scenario.Default()
 			s.Workload, s.Cluster, s.Schedulers, s.Seeds = []string{demoWorkload}, demoCluster, []string{"fifo", "fair", "capacity"}, demoSeeds
@@ -40,7 +40,7 @@ func newDemo() *cobra.Command {
 			}
 			defer out.discard()
 			w := cmd.OutOrStdout()
-			say(w, fmt.Sprintf("A made-up afternoon on %s, under three schedulers, %d seeds.", setup.Cluster, s.Seeds))
+			say(w, fmt.Sprintf("A synthetic afternoon on %s, under three schedulers, %d seeds.", setup.Cluster, s.Seeds))
 			fmt.Fprintln(w)
 			show(w)
 			c, err := compare(cmd.Context(), "comparing", setup, whatif.Plan{Variants: setup.Runs(), Pictures: true})

@@ -191,7 +191,7 @@ func oneScenario(cmd *cobra.Command, args []string) error {
 	st, err := os.Stat(args[0])
 	switch {
 	case errors.Is(err, os.ErrNotExist) && !strings.ContainsAny(args[0], "./"): // probably meant as a value
-		return misuse(see, "%s: %q is no scenario file%s", cmd.Name(), args[0], suggest.Hint(args[0], all.Policies.Names()))
+		return misuse(see, "%s: %q is not a scenario file%s", cmd.Name(), args[0], suggest.Hint(args[0], all.Policies.Names()))
 	case errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("there is no scenario file %q", args[0])
 	case err == nil && st.IsDir():

@@ -17,8 +17,8 @@ import (
 const groupKey = "group"
 
 // headings are the groups of flags; helpOrder is the order of help.
-var headings = []string{"Scenario", "Model of the cluster", "What a trace without task lengths is given", "Output", "Flags", "Clock of a YARN cluster",
-	"Where the history is", "Who asks", "Steering", "Cluster", "Policy"}
+var headings = []string{"Scenario", "Model of the cluster", "Trace defaults", "Output", "Flags", "YARN clock",
+	"History source", "Authentication", "Steering", "Cluster", "Policy"}
 
 var helpOrder = []string{headings[9], headings[10], headings[6], headings[7], headings[0], headings[1], headings[5], headings[8], headings[2], headings[3], headings[4]}
 
@@ -72,7 +72,7 @@ func writeUsage(out io.Writer, cmd *cobra.Command) {
 	cmd.InitDefaultHelpFlag()
 	line := cmd.UseLine()
 	if cmd.HasAvailableSubCommands() && !cmd.Runnable() {
-		line = cmd.CommandPath() + " VERB"
+		line = cmd.CommandPath() + " COMMAND"
 	}
 	width := helpWidth()
 	fmt.Fprintf(out, "%s\n%s", ink.Bold("Usage"), term.Wrap(line, "  ", width))
@@ -83,7 +83,7 @@ func writeUsage(out io.Writer, cmd *cobra.Command) {
 		}
 	}
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(out, "\n%s\n", ink.Bold("Verbs"))
+		fmt.Fprintf(out, "\n%s\n", ink.Bold("Commands"))
 		t := term.Table{Left: 2, Width: width}
 		for _, c := range cmd.Commands() {
 			if c.IsAvailableCommand() {
@@ -99,7 +99,7 @@ func writeUsage(out io.Writer, cmd *cobra.Command) {
 		}
 	}
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(out, "\nMore on a verb: %s VERB --help\n", cmd.CommandPath())
+		fmt.Fprintf(out, "\nMore on a command: %s COMMAND --help\n", cmd.CommandPath())
 	}
 }
 

@@ -42,7 +42,7 @@ func newImport() *cobra.Command {
 				return misuse(see, "import: the files are missing")
 			}
 			if file == "" {
-				return misuse(see, "import: say where to with -o FILE.parquet")
+				return misuse(see, "import: no output file: give -o FILE.parquet")
 			}
 			return nil
 		},
@@ -50,7 +50,7 @@ func newImport() *cobra.Command {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveDefault
 			}
-			return append(formatWords(), "auto\trecognise the files by what is in them"), cobra.ShellCompDirectiveNoFileComp
+			return append(formatWords(), "auto\tdetect the format from the contents of the files"), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := scenario.Default()
@@ -150,7 +150,7 @@ func noJobs(title string, notes []workload.Note) error {
 	if len(why) == 0 {
 		return fmt.Errorf("%s holds no jobs: nothing was written", title)
 	}
-	return fmt.Errorf("%s holds no jobs that can be played (%s): nothing was written", title, strings.Join(why, "; "))
+	return fmt.Errorf("%s holds no jobs that can be simulated (%s): nothing was written", title, strings.Join(why, "; "))
 }
 
 type importSum struct {

@@ -47,7 +47,7 @@ func newImportYarn() *cobra.Command {
 			case len(args) > 0:
 				return misuse(see, "import yarn: %q is not a flag", args[0])
 			case len(f.rm) == 0 && len(f.history) == 0 && f.jhist == "":
-				return misuse(see, "import yarn: say where from with --rm URL, --history URL or --jhist DIR")
+				return misuse(see, "import yarn: no source: give --rm URL, --history URL or --jhist DIR")
 			case f.jhist != "" && len(f.webhdfs) > 0:
 				return misuse(see, "import yarn: --jhist and --webhdfs both say where history files are: give one")
 			case len(f.webhdfs) > 0 && f.doneDir == "" && len(f.history) == 0:
@@ -65,7 +65,7 @@ func newImportYarn() *cobra.Command {
 			case f.parallel < 1 || f.parallel > 64:
 				return misuse(see, "import yarn: --parallel is from 1 to 64, not %d", f.parallel)
 			case f.output == "":
-				return misuse(see, "import yarn: say where to with -o DIR")
+				return misuse(see, "import yarn: no output folder: give -o DIR")
 			}
 			return nil
 		},

@@ -31,9 +31,9 @@ func (l *login) addWho(cmd *cobra.Command) {
 	fs.StringVar(&l.user, "user", "", "user `NAME`, without Kerberos; default: this account")
 	fs.BoolVar(&l.spnego, "kerberos", false, "log in with Kerberos: with existing tickets, or with --keytab")
 	fs.StringVar(&l.krb.Principal, "principal", "", "`NAME` to log in as")
-	fs.StringVar(&l.krb.Keytab, "keytab", "", "keys of --principal, in a `FILE`")
+	fs.StringVar(&l.krb.Keytab, "keytab", "", "keytab `FILE` of --principal")
 	fs.StringVar(&l.krb.Config, "krb5-conf", "", "Kerberos configuration `FILE`; default: $KRB5_CONFIG or /etc/krb5.conf")
-	fs.StringVar(&l.tls.CAFile, "ca", "", "PEM `FILE` of authorities to trust besides those of the system")
+	fs.StringVar(&l.tls.CAFile, "ca", "", "PEM `FILE` of additional certificate authorities to trust")
 	setGroup(fs, headings[7], "user", "kerberos", "principal", "keytab", "krb5-conf", "ca")
 }
 

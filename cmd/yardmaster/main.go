@@ -1,6 +1,6 @@
 // Command yardmaster rehearses a scheduling change of a shared data cluster on the cluster's own history.
 //
-// It is thin: one file per verb, each of which reads flags, calls the packages that do the work, and prints. The exit code is
+// It is thin: every subcommand reads flags, calls the packages that do the work, and prints. The exit code is
 // 0 when the work is done, 1 when it failed or was cut short, and 2 for a usage error.
 package main
 

@@ -52,7 +52,7 @@ func manPage(c *cobra.Command) string {
 	p(".SH NAME\n%s \\- %s", roff(name), roff(c.Short))
 	use := c.UseLine()
 	if c.HasAvailableSubCommands() && !c.Runnable() {
-		use = c.CommandPath() + " VERB"
+		use = c.CommandPath() + " COMMAND"
 	}
 	p(".SH SYNOPSIS\n.B %s", roff(use))
 	text := cmp.Or(c.Long, c.Short+".")

@@ -74,8 +74,8 @@ func describe(cmd *cobra.Command, lists *strings.Replacer) {
 
 func newHelp() *cobra.Command {
 	return &cobra.Command{
-		Use:   "help [VERB]",
-		Short: "Explain a verb",
+		Use:   "help [COMMAND]",
+		Short: "Show help for a command",
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
@@ -93,7 +93,7 @@ func newHelp() *cobra.Command {
 					}
 				}
 				if !at.HasSubCommands() {
-					return misuse("See \""+at.CommandPath()+" --help\".", "help: %s has no verbs of its own, so none is %q", at.Name(), word)
+					return misuse("See \""+at.CommandPath()+" --help\".", "help: %s has no subcommands, so there is no %q", at.Name(), word)
 				}
 				return unknownVerb(at, word)
 			}
@@ -114,11 +114,11 @@ func verbs(cmd *cobra.Command) []string {
 }
 
 func unknownVerb(cmd *cobra.Command, verb string) error {
-	next := "The verbs are " + strings.Join(verbs(cmd), ", ") + "."
+	next := "The commands are " + strings.Join(verbs(cmd), ", ") + "."
 	if c, ok := suggest.Closest(verb, verbs(cmd)); ok {
 		next = "Did you mean \"" + cmd.CommandPath() + " " + c + "\"?"
 	}
-	return misuse(next, "there is no verb %q", verb)
+	return misuse(next, "unknown command %q", verb)
 }
 
 // flagError turns an error of pflag into a usage error that says what to do.

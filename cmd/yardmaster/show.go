@@ -129,7 +129,7 @@ func times(n int64) string {
 }
 
 // dealHint is what to try when every job is refused.
-const dealHint = "No job ran. If their queues are not those of the scheduler's file, deal them out: --queues NAME,NAME"
+const dealHint = "No job ran. If their queues are not in the scheduler's file, reassign them: --queues NAME,NAME"
 
 func showQueues(w io.Writer, groups []result.Group, ink term.Ink) {
 	t := term.Table{Head: []string{"queue", "jobs", "median wait", "p95 wait", "median slowdown", "p95 slowdown"}, Ink: ink}

@@ -53,7 +53,7 @@ func compare(ctx context.Context, label string, setup *scenario.Setup, plan what
 	}
 	c, err := whatif.Compare(ctx, plan)
 	if err == nil && len(c.Seeds) > 0 && !c.Partial && c.Runs[0][0].Jobs.Submitted == 0 {
-		return nil, fmt.Errorf("workload %s holds no jobs: there is nothing to play", setup.Workload.Title)
+		return nil, fmt.Errorf("workload %s holds no jobs: there is nothing to simulate", setup.Workload.Title)
 	}
 	return c, err
 }

@@ -561,7 +561,7 @@ func TestMarkOfAnotherSteerer(t *testing.T) {
 	if mark != host+":"+dir {
 		t.Errorf("marked %q", mark)
 	}
-	c := steered(t, rm, "--policy", "static", "--set", "value=0.2", "--act", "--journal", t.TempDir())
+	c := steered(t, rm, "--policy", "static", "--set", "value=0.2", "--act", "--journal", filepath.Join(t.TempDir(), "elsewhere"))
 	if code := c.ends(t); code != 1 || !strings.Contains(c.err.String(), "its journal is "+mark) || rm.setting() != "0.4" {
 		t.Errorf("%d, %q is set: %s", code, rm.setting(), c.err)
 	}

@@ -93,17 +93,22 @@ func (p waitingLock) Acquire(ctx context.Context) error {
 }
 
 // hostLock excludes other steerers of this machine from some queues, in the order of their names, including those with another journal or under
-// another account: what one of them found would be what the other has written. It waits a moment for a lock that is held.
-func hostLock(ctx context.Context, identities []string, timeout time.Duration) (io.Closer, error) {
-	var all closers
+// another account: what one of them found would be what the other has written. It waits a moment for locks that are held. With an error, which is that
+// of a holder to be trusted if there is one, it has the locks that it could take.
+func hostLock(ctx context.Context, identities []string, timeout time.Duration) (all closers, err error) {
+	begin, trusted := time.Now(), false
 	for _, id := range identities {
-		l, err := oneHostLock(ctx, id, timeout)
-		if err != nil {
-			return nil, errors.Join(err, all.Close())
+		l, failed := oneHostLock(ctx, id, max(0, timeout-time.Since(begin)))
+		if failed == nil {
+			all = append(all, l)
+			continue
 		}
-		all = append(all, l)
+		var held *hostlock.HeldError
+		if ours := errors.As(failed, &held) && held.Trusted(); err == nil || ours && !trusted {
+			err, trusted = failed, ours
+		}
 	}
-	return all, nil
+	return all, err
 }
 
 type closers []io.Closer

@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/yardmaster/yardmaster/internal/hostlock"
 )
@@ -35,6 +37,24 @@ func TestRestoreWhileAStrangerHasTheLock(t *testing.T) {
 				t.Errorf("%v, %q is set: %s", err, rm.setting(), &said)
 			}
 		})
+	}
+}
+
+// A stranger's lock on one queue does not hide this account's own steerer of another.
+func TestStrangerDoesNotHideOwnSteerer(t *testing.T) {
+	t.Parallel()
+	id := func(queue string) string { return "yarn:" + t.Name() + "/" + queue }
+	defer bindOnly(t, id("root.a")).Close()
+	own, err := hostlock.Take(id("root.b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.Close()
+	locks, err := hostLock(t.Context(), []string{id("root.a"), id("root.b"), id("root.c")}, 200*time.Millisecond)
+	t.Cleanup(func() { _ = locks.Close() })
+	var held *hostlock.HeldError
+	if !errors.As(err, &held) || !held.Trusted() || len(locks) != 1 {
+		t.Errorf("%v, %d locks", err, len(locks))
 	}
 }
 

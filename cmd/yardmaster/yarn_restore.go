@@ -91,7 +91,7 @@ func yarnRestore(cmd *cobra.Command, f *restoreFlags) error {
 		if f.list {
 			fmt.Fprintf(out, "%s\n", dir)
 			for _, e := range open {
-				fmt.Fprintf(out, "  %v: set to %v at %s, goes back to %v\n", e.Knob, e.New, e.At.Local().Format("2006-01-02 15:04:05"), e.Original)
+				fmt.Fprintf(out, "  %v: set to %v at %s, will be restored to %v\n", e.Knob, e.New, e.At.Local().Format("2006-01-02 15:04:05"), e.Original)
 			}
 			if damaged != nil {
 				fail(damaged)
@@ -176,14 +176,18 @@ func (f *restoreFlags) with(cmd *cobra.Command, dir string, open []drive.Entry) 
 		k.queues = queuesOf(&open[0])
 	}
 	if len(k.rm) == 0 {
-		return nil, misuse("", "yarn restore: say which cluster with --rm URL")
+		return nil, misuse("", "yarn restore: no cluster: give --rm URL")
 	}
 	return &k, nil
 }
 
-// queuesOf are the queues of the steerer that made an entry, by their full names.
+// queuesOf are the queues of the steerer that made an entry, by their full names; nil: they are too many for an identity.
 func queuesOf(e *drive.Entry) []string {
-	return strings.Split(e.Engine[strings.LastIndexByte(e.Engine, '/')+1:], ",")
+	names := strings.Split(e.Engine[strings.LastIndexByte(e.Engine, '/')+1:], ",")
+	if !strings.HasPrefix(names[0], "root") {
+		return nil
+	}
+	return names
 }
 
 // restore restores from one journal, and reports damage in it.
@@ -193,7 +197,7 @@ func (f *restoreFlags) restore(ctx context.Context, cmd *cobra.Command, dir stri
 	var held *live.HeldError
 	switch {
 	case errors.As(err, &held) && !guarded(dir, held.PID):
-		return fmt.Errorf("a steerer is at work: process %d on %s, since %s. End it, and it restores by itself", held.PID, held.Host, held.Since.Local().Format("2006-01-02 15:04:05"))
+		return fmt.Errorf("a steerer is running: process %d on %s, since %s. Stop it, and it restores its own changes", held.PID, held.Host, held.Since.Local().Format("2006-01-02 15:04:05"))
 	case err != nil:
 		return err
 	}
@@ -229,8 +233,12 @@ type recovery struct {
 func (r *recovery) run(ctx context.Context, locked bool) error {
 	for pause := time.Second; ; pause = min(2*pause, 5*time.Second) {
 		y, client, _, err := r.k.open(ctx, yard.Options{CPU: "none"})
-		if left := r.j.Open(); errors.Is(err, drive.ErrGone) && len(left) > 0 {
-			y, client, _, err = r.k.open(ctx, yard.Options{CPU: "none", Queues: queuesOf(&left[0]), Absent: true})
+		if left := r.j.Open(); err != nil && len(left) > 0 { // one of the queues may be gone, or no leaf any more
+			queues := queuesOf(&left[0])
+			if queues == nil {
+				queues = r.k.queues
+			}
+			y, client, _, err = r.k.open(ctx, yard.Options{CPU: "none", Queues: queues, Absent: true})
 		}
 		if err == nil {
 			defer client.CloseIdle()
@@ -250,10 +258,10 @@ func (r *recovery) run(ctx context.Context, locked bool) error {
 func (r *recovery) with(ctx context.Context, y *yard.Yard, locked bool) error {
 	if !r.alone {
 		host, err := hostLock(ctx, y.Identities(), strangerWait)
+		defer func() { _ = host.Close() }() // they end with this process
 		var held *hostlock.HeldError
 		switch {
 		case err == nil:
-			defer host.Close()
 		case ctx.Err() != nil, errors.As(err, &held) && held.Trusted():
 			return err
 		case !r.warned: // any account can take that lock: it prevents steerers from starting, but not restores
@@ -343,7 +351,7 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 		return nil
 	}
 	claim(f.journal)
-	tell("the steerer has ended without a word: restoring %s", settingsWord(n))
+	tell("the steerer exited without restoring: restoring %s", settingsWord(n))
 	r := &recovery{k: &f.knobFlags, j: j, log: log, notice: tell}
 	var held time.Duration          // the lock outlives the steerer by at least this
 	if word == hasLock && !killed { // a frozen one has lost it long ago

@@ -53,6 +53,11 @@ func (s *session) prepare(ctx context.Context) (err error) {
 	if s.host, err = hostLock(ctx, s.yard.Identities(), holderLeaves); err != nil {
 		return err
 	}
+	for _, e := range s.journal.Open() {
+		if e.Engine != s.yard.Identity() {
+			return fmt.Errorf("the journal %s has open changes to other queues (%s): restore them first with yardmaster yarn restore --journal %s", dir, e.Knob, dir)
+		}
+	}
 	if open := s.journal.Open(); len(open) > 0 && len(f.zk) == 0 { // otherwise once the lock is held: the driver does it first
 		s.notice("The journal says that a steerer left %s changed: restoring first.", settingsWord(len(open)))
 		within, stop := context.WithTimeout(ctx, 2*time.Minute)
@@ -61,7 +66,7 @@ func (s *session) prepare(ctx context.Context) (err error) {
 		if err != nil {
 			return fmt.Errorf("what a steerer left behind cannot be restored: %w", err)
 		}
-		s.notice("Put back: %s.", settingsWord(n))
+		s.notice("Restored %s.", settingsWord(n))
 	}
 	if err := errors.Join(s.journal.Damage(), leftElsewhere(dir, s.yard.Identities())); err != nil {
 		return err
@@ -80,23 +85,31 @@ func (s *session) prepare(ctx context.Context) (err error) {
 	return err
 }
 
-// leftElsewhere fails if another journal of this account has a knob of a queue open: a steerer of several queues may have left it, and the value
-// found now would be taken for the original.
+// leftElsewhere fails if another journal, beside this one or at the default location, may have a knob of a queue open: a steerer of several queues
+// may have left it, and the value found now would be taken for the original.
 func leftElsewhere(own string, identities []string) error {
 	base, _ := stateDir() // without one there is no other journal
 	others, _ := filepath.Glob(filepath.Join(base, "*"))
+	if dir := filepath.Dir(own); dir != base {
+		beside, _ := filepath.Glob(filepath.Join(dir, "*"))
+		others = append(others, beside...)
+	}
+	cluster := func(identity string) string { return identity[:strings.LastIndexByte(identity, '/')+1] }
 	for _, dir := range others {
 		if dir == own {
 			continue
 		}
-		_, open, _ := live.ReadJournal(dir)
+		_, open, err := live.ReadJournal(dir) // not ours to judge if it is damaged or somebody else's, but what it has open counts
 		for i := range open {
-			cluster := open[i].Engine[:strings.LastIndexByte(open[i].Engine, '/')+1]
-			for _, q := range queuesOf(&open[i]) {
-				if slices.Contains(identities, cluster+q) {
-					return fmt.Errorf("%s: what a steerer left changed is in another journal: restore it first with yardmaster yarn restore --journal %s", q, dir)
-				}
+			names, of := queuesOf(&open[i]), cluster(open[i].Engine)
+			shared := slices.ContainsFunc(names, func(q string) bool { return slices.Contains(identities, of+q) }) || slices.Contains(identities, of+open[i].Knob.Queue)
+			if shared || names == nil && of == cluster(identities[0]) {
+				return fmt.Errorf("%v: what a steerer left changed is in another journal: restore it first with yardmaster yarn restore --journal %s", open[i].Knob, dir)
 			}
+		}
+		var damage *live.DamagedError
+		if errors.As(err, &damage) && filepath.Dir(dir) == base {
+			return err
 		}
 	}
 	return nil

@@ -36,6 +36,24 @@ func TestLeftElsewhere(t *testing.T) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
+	// Journals lie side by side elsewhere, too, and a list of queues may be too long for an identity: then any queue may be meant.
+	beside := t.TempDir()
+	many := filepath.Join(beside, "many")
+	if j, err = live.OpenJournal(many); err != nil {
+		t.Fatal(err)
+	}
+	err = j.Append(drive.Entry{At: time.Now(), What: drive.Before, Engine: "yarn:rm2:8088/90-" + strings.Repeat("5", 64), Knob: drive.Knob{Kind: steer.SetPriority, Job: "application_1_0001"}, Original: &v, New: &v})
+	if err != nil || j.Close() != nil {
+		t.Fatal(err)
+	}
+	for identity, left := range map[string]bool{"yarn:rm2:8088/root.x": true, "yarn:rm3:8088/root.x": false} {
+		if err := leftElsewhere(filepath.Join(beside, "own"), []string{identity}); (err != nil) != left {
+			t.Errorf("%s: %v", identity, err)
+		}
+	}
+	if got := queuesOf(&drive.Entry{Engine: "yarn:rm2:8088/90-5555"}); got != nil {
+		t.Error(got)
+	}
 	if got := queuesOf(&drive.Entry{Engine: "yarn:http://rm:8088/root.a,root.b"}); len(got) != 2 || got[1] != "root.b" {
 		t.Error(got)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -106,11 +107,11 @@ func (f *steerFlags) check(cmd *cobra.Command, args []string) error {
 	case len(args) > 0:
 		return misuse(see, "yarn steer: %q is not a flag", args[0])
 	case len(f.rm) == 0:
-		return misuse(see, "yarn steer: say which cluster with --rm URL")
+		return misuse(see, "yarn steer: no cluster: give --rm URL")
 	case len(f.queues) == 0:
-		return misuse(see, "yarn steer: say which queue with --queue root.default")
+		return misuse(see, "yarn steer: no queue: give --queue root.default")
 	case f.policy == "":
-		return misuse(see, "yarn steer: say how with --policy, one of %s", strings.Join(steerpolicy.Policies.Names(), ", "))
+		return misuse(see, "yarn steer: no policy: give --policy, one of %s", strings.Join(steerpolicy.Policies.Names(), ", "))
 	case f.act && f.observe:
 		return misuse("", "yarn steer: --act and --observe are opposites: give one")
 	case !f.act && f.journal != "":
@@ -167,7 +168,10 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 		defer stop()
 	}
 	notice := noticesTo(cmd.ErrOrStderr())
-	y, client, count, err := f.open(ctx, yard.Options{CPU: f.cpu, AMs: f.ams || steerpolicy.Policies.Find(f.policy).Needs.Maps && !cmd.Flags().Changed("ask-ams")})
+	needs := &steerpolicy.Policies.Find(f.policy).Needs
+	y, client, count, err := f.open(ctx, yard.Options{
+		CPU: f.cpu, AMs: f.ams || needs.Maps && !cmd.Flags().Changed("ask-ams"), Capacities: slices.Contains(needs.Properties, steer.Capacities),
+	})
 	if err != nil {
 		return err
 	}
@@ -218,7 +222,6 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 	if s.journal != nil {
 		journal = s.journal.Journal
 	}
-	needs := steerpolicy.Policies.Find(f.policy).Needs
 	return live.Run(ctx, live.Options{
 		Engine: engine, Clock: clock, Alive: alive, Lock: s.lock,
 		Rules: drive.Rules{

@@ -325,7 +325,7 @@ func TestGuardRestoresAfterAKill(t *testing.T) {
 	if data, _ := os.ReadFile(file); string(data) != fairXML {
 		t.Errorf("left behind:\n%s\n%s", data, c.err)
 	}
-	if text := c.err.String(); !strings.Contains(text, "guard: the steerer has ended without a word: restoring 1 setting") || !strings.Contains(text, "msg=restored") {
+	if text := c.err.String(); !strings.Contains(text, "guard: the steerer exited without restoring: restoring 1 setting") || !strings.Contains(text, "msg=restored") {
 		t.Errorf("%s", text)
 	}
 	if _, open, err := live.ReadJournal(journal); err != nil || len(open) > 0 {
@@ -362,7 +362,7 @@ func TestRestoreByHand(t *testing.T) {
 		return string(out), err
 	}
 	leave()
-	if text, err := restore("--list"); err != nil || !strings.Contains(text, "maximum-am-resource-percent: set to 0.3 at ") || !strings.Contains(text, "goes back to 0.15") {
+	if text, err := restore("--list"); err != nil || !strings.Contains(text, "maximum-am-resource-percent: set to 0.3 at ") || !strings.Contains(text, "will be restored to 0.15") {
 		t.Errorf("%v %s", err, text)
 	}
 	if text, err := restore(); err != nil || !strings.Contains(text, "msg=restored") {
@@ -382,7 +382,7 @@ func TestRestoreByHand(t *testing.T) {
 		t.Errorf("%s", c.err)
 	}
 	// While it is at work nobody else gets at the queue.
-	if text, err := restore(); err == nil || !strings.Contains(text, fmt.Sprintf("a steerer is at work: process %d", c.Process.Pid)) {
+	if text, err := restore(); err == nil || !strings.Contains(text, fmt.Sprintf("a steerer is running: process %d", c.Process.Pid)) {
 		t.Errorf("%v %s", err, text)
 	}
 	second := steered(t, rm, "--policy", "static", "--set", "value=0.4", "--act", "--journal", journal)

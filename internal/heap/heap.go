@@ -1,4 +1,4 @@
-// Package heap is container/heap for values of one type: none is boxed, and equals move as they do there.
+// Package heap is container/heap for values of one type: values are not boxed, and ties are broken as there.
 package heap
 
 // Heap holds values; Items[0] is the one that comes before all others.

@@ -1,4 +1,4 @@
-// Package term is how the command looks on a terminal: a progress line, a little colour, calm tables. None of it appears
+// Package term formats the command's output on a terminal: a progress line, colour, tables. None of it appears
 // when the output is a file or a pipe, and no colour when NO_COLOR is set (https://no-color.org).
 package term
 

@@ -5,5 +5,5 @@
 // Two invariants must hold under every fault: the configuration found at the start is restored at the end, including its exact text and
 // whether it was set at all, and no application is lost. The package treats the command as a black box except for its journal, which it reads to
 // count the kills that fell between the two entries of a change. For the kills under several knobs the command is built with one more policy in
-// its registry (package turn), which is of no other use.
+// its registry (package turn), which is used only here.
 package endure

@@ -174,10 +174,29 @@ func (c *Cluster) WaitNodes(ctx context.Context, n int) error {
 		if err == nil && m.ActiveNodes < int64(n) {
 			err = fmt.Errorf("%d of %d nodes are active", m.ActiveNodes, n)
 		}
+		if err != nil {
+			if gone := c.rmsDied(); gone != nil {
+				return true, gone
+			}
+		}
 		return false, err
 	})
 	if err == nil {
 		c.Say("%d nodes active", n)
+	}
+	return err
+}
+
+// rmsDied is nil while a ResourceManager runs. One whose admin port is taken answers over REST for a moment before it ends.
+func (c *Cluster) rmsDied() (err error) {
+	for _, d := range c.Daemons {
+		if d.Role != "resourcemanager" {
+			continue
+		}
+		if r, e := proc.Find(c.Dir, d.Name); e == nil && r.Alive() {
+			return nil
+		}
+		err = cmp.Or(err, c.died(d.Name))
 	}
 	return err
 }

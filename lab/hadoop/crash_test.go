@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -100,4 +101,31 @@ func sleeping(dir string) int {
 		}
 	}
 	return n
+}
+
+// TestLabPortTaken: another process takes a port of the ResourceManager's before it starts. The admin port is the worst: the ResourceManager
+// listens on it last, when it already answers over REST.
+func TestLabPortTaken(t *testing.T) {
+	needLab(t)
+	dir, tries := filepath.Join(t.TempDir(), "run"), 0
+	c, err := hadoop.Up(t.Context(), hadoop.Options{Dir: dir, Nodes: 1, Version: hadoop.Second, Prepare: func(_ context.Context, c *hadoop.Cluster) error {
+		if tries++; tries > 1 {
+			return nil
+		}
+		l, err := net.Listen("tcp4", c.Ports.At("rm-admin"))
+		if err == nil {
+			t.Cleanup(func() { _ = l.Close() })
+		}
+		return err
+	}})
+	defer func() { checkDown(t, dir) }()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tries != 2 {
+		t.Errorf("up after %d attempts, want 2", tries)
+	}
+	if err := c.Down(); err != nil {
+		t.Error(err)
+	}
 }

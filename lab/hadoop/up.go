@@ -28,6 +28,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/user"
@@ -421,7 +422,7 @@ var portNames = []string{"rm-client", "rm-scheduler", "rm-tracker", "rm-admin", 
 
 type ports map[string]int
 
-// freePorts asks the kernel for as many ports as there are names, each free on every address, all different.
+// freePorts finds a port for each name.
 func freePorts(more ...string) (ports, error) {
 	names := slices.Concat(portNames, more)
 	list, err := Ports(len(names))
@@ -432,18 +433,22 @@ func freePorts(more ...string) (ports, error) {
 	return p, err
 }
 
-// Ports asks the kernel for n different ports that are free on every address.
-func Ports(n int) ([]int, error) {
-	var list []int
-	for range n {
-		l, err := net.Listen("tcp4", "0.0.0.0:0")
+// Ports finds n different ports that are free on every address. They are below those that the kernel gives to outgoing
+// connections, so that no client takes one before its daemon listens.
+func Ports(n int) (list []int, err error) {
+	const first, last, attempts = 10240, 32768, 1000
+	for range attempts {
+		if len(list) == n {
+			return list, nil
+		}
+		l, err := net.Listen("tcp4", fmt.Sprintf("0.0.0.0:%d", first+rand.IntN(last-first)))
 		if err != nil {
-			return nil, fmt.Errorf("asking for a free port: %w", err)
+			continue // in use
 		}
 		defer func() { _ = l.Close() }() // all stay open until the last is found
 		list = append(list, l.Addr().(*net.TCPAddr).Port)
 	}
-	return list, nil
+	return nil, fmt.Errorf("finding %d free ports: found %d in %d attempts", n, len(list), attempts)
 }
 
 // At is a port on the loopback address, Local the same by host name, as Kerberos needs it, Here one on the address of the node that reads it.

@@ -10,10 +10,10 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/yardmaster/yardmaster/run"
 )
 
 // Spans of LoadAverage.
@@ -121,17 +121,10 @@ func Sleep(ctx context.Context, d time.Duration) error {
 func Each(ctx context.Context, n, atOnce int, f func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var next atomic.Int64
-	var all sync.WaitGroup
-	for range min(n, atOnce) {
-		all.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				if err := f(ctx, i); err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
-	all.Wait()
+	run.Each(ctx, n, atOnce, func(i int) {
+		if err := f(ctx, i); err != nil {
+			cancel(err)
+		}
+	})
 	return context.Cause(ctx)
 }

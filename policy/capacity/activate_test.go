@@ -175,17 +175,17 @@ func TestRefusals(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	refused("x", "v", "queue root.a.x has 5 applications")
+	refused("x", "v", "queue root.a.x already has 5 applications")
 	for i := range 4 {
 		if err := w.arrive(fmt.Sprint("b", i), "u", "b", 0, mb(1024), mb(1024), 1); err != nil {
 			t.Fatal(err)
 		}
 	}
-	refused("b", "u", "user u has 4 applications")
+	refused("b", "u", "user u already has 4 applications")
 	for i := range 81 {
 		if err := w.arrive(fmt.Sprint("v", i), fmt.Sprint("v", i), "b", 0, mb(1024), mb(1024), 1); err != nil {
 			t.Fatal(err)
 		}
 	}
-	refused("b", "z", "queue root.b has 85 applications")
+	refused("b", "z", "queue root.b already has 85 applications")
 }

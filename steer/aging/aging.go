@@ -33,11 +33,14 @@ type aging struct {
 	queue           string
 	after, interval unit.Time
 	step, max       int
-	own             map[string]int // original priorities of raised jobs
-	now, due        unit.Time      // the last sample; no raise before due
-	refused         int            // times in a row that raises were not made
+	raised          map[string]raise // by job
+	now, due        unit.Time        // the last sample; no raise before due
+	refused         int              // times in a row that raises were not made
 	said            []slog.Attr
 }
+
+// raise is the original priority of a job, and the highest that was asked for.
+type raise struct{ own, to int }
 
 var (
 	_ steer.Explainer = (*aging)(nil)
@@ -45,7 +48,7 @@ var (
 )
 
 func newAging(s *steer.Setup) (*aging, error) {
-	a := &aging{queue: s.Queue, after: 600 * unit.Second, interval: 10 * unit.Second, step: 1, max: 10, own: map[string]int{}}
+	a := &aging{queue: s.Queue, after: 600 * unit.Second, interval: 10 * unit.Second, step: 1, max: 10, raised: map[string]raise{}}
 	for _, pair := range s.Set {
 		name, value, _ := strings.Cut(pair, "=")
 		if err := a.set(strings.TrimSpace(name), strings.TrimSpace(value)); err != nil {
@@ -96,35 +99,36 @@ func (a *aging) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time) 
 			continue
 		}
 		there[j.ID] = true
-		own, raised := a.own[j.ID]
+		r, raised := a.raised[j.ID]
+		ours := raised && j.Priority >= r.own && j.Priority <= r.to // otherwise somebody else has set it
 		switch {
 		case j.Started && raised:
-			delete(a.own, j.ID)
-			if j.Priority != own {
-				do = append(do, action(j, own, "it runs"))
+			delete(a.raised, j.ID)
+			if ours && j.Priority != r.own {
+				do = append(do, action(j, r.own, "it runs"))
 			}
 		case !j.Started && seen.Now >= a.due:
-			if !raised {
-				own = j.Priority
+			if !ours {
+				r.own = j.Priority
 			}
 			waited := seen.Now - j.Submitted
-			want := max(own, min(own+a.step*int(min(waited/a.after, unit.Time(a.max))), a.max))
+			want := max(r.own, min(r.own+a.step*int(min(waited/a.after, unit.Time(a.max))), a.max))
 			if want > j.Priority {
-				a.own[j.ID] = own
+				a.raised[j.ID] = raise{r.own, want}
 				do = append(do, action(j, want, fmt.Sprintf("it has waited %v", waited)))
 			}
 		}
 	}
-	for id := range a.own {
+	for id := range a.raised {
 		if !there[id] {
-			delete(a.own, id)
+			delete(a.raised, id)
 		}
 	}
-	decision, why := "wait", fmt.Sprintf("nothing to change; %d above their own priority", len(a.own))
+	decision, why := "wait", fmt.Sprintf("nothing to change; %d above their own priority", len(a.raised))
 	if len(do) > 0 {
 		decision, why = "set", fmt.Sprintf("%d to change", len(do))
 	}
-	a.said = []slog.Attr{slog.Int("jobs", len(there)), slog.Int("raised", len(a.own)), slog.String("decision", decision), slog.String("why", why)}
+	a.said = []slog.Attr{slog.Int("jobs", len(there)), slog.Int("raised", len(a.raised)), slog.String("decision", decision), slog.String("why", why)}
 	return do, a.interval
 }
 

@@ -46,7 +46,9 @@ func TestStep(t *testing.T) {
 		{610, steer.Job{ID: "a", Queue: "q", Priority: 3, Started: true}, "a=0 "},
 		{620, steer.Job{ID: "a", Queue: "q", Started: true}, ""},
 		{900, steer.Job{ID: "b", Queue: "another"}, ""},
-		{900, steer.Job{ID: "c", Queue: "q", Priority: 9}, ""}, // it has more than aging gives
+		{1000, steer.Job{ID: "d", Queue: "q"}, "d=3 "},
+		{1010, steer.Job{ID: "d", Queue: "q", Priority: 7, Started: true}, ""}, // a user has set it
+		{900, steer.Job{ID: "c", Queue: "q", Priority: 9}, ""},                 // it has more than aging gives
 	} {
 		if got := see(c.now, c.job); got != c.want {
 			t.Errorf("at %d s: %q, want %q", c.now, got, c.want)

@@ -161,6 +161,12 @@ func goesBack(k Knob, a steer.Action, v, original Value) bool {
 // change writes one knob: read, journal, write.
 func (d *driver) change(n *knob, a steer.Action) {
 	k := n.k
+	held := d.Journal.open.Find(d.Scheme.Identity(), k)
+	limit := d.tooMany()
+	if limit != nil && held == nil { // an open knob may still go back to its original value
+		d.refuse(k, a, limit)
+		return
+	}
 	present, err := d.read(k)
 	if err != nil && d.ended() {
 		return // told to stop meanwhile
@@ -170,7 +176,6 @@ func (d *driver) change(n *knob, a steer.Action) {
 		return
 	}
 	original := present
-	held := d.Journal.open.Find(d.Scheme.Identity(), k)
 	if held == nil && present.Mark != "" || held != nil && held.MarkedByOther(present) {
 		d.refuse(k, a, MarkedError(present.Mark))
 		return
@@ -202,13 +207,17 @@ func (d *driver) change(n *knob, a steer.Action) {
 	if back {
 		v, note = original, ""
 	}
+	if k.Kind == steer.SetPriority && Same(k, v, present) && !near(v.Number, a.Value) && !back {
+		d.refuse(k, a, fmt.Errorf("the cluster allows no priority of %v: it stays at %v", a.Value, v))
+		return
+	}
 	if Same(k, v, present) && (held == nil || d.onItsWay(n, v)) {
 		d.emit(Event{Kind: Kept, Knob: k, Action: a, Since: n.since, Old: present.Number, New: v.Number}, slog.String("knob", k.String()),
 			slog.String("new", v.String()), slog.String("why", join(note, "it is there already")))
 		return
 	}
-	if err := d.tooMany(); err != nil && !back {
-		d.refuse(k, a, err)
+	if limit != nil && !back {
+		d.refuse(k, a, limit)
 		return
 	}
 	d.put(n, a, original, present, v, note)
@@ -249,7 +258,7 @@ func (d *driver) tooMany() error {
 	if !d.now().Before(next) {
 		return nil
 	}
-	return fmt.Errorf("%d writes in an hour are enough; the next one may come at %s", d.PerHour, next.Format(time.TimeOnly))
+	return fmt.Errorf("writes are limited to %d an hour; the next is allowed at %s", d.PerHour, next.Format(time.TimeOnly))
 }
 
 // put journals a change, makes it, and journals the outcome.

@@ -144,7 +144,7 @@ func (c *loop) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time) {
 		c.said.Idle = float64(v.idle)
 	}
 	if v.now < c.due {
-		c.said.Why = "it is too early for the next look"
+		c.said.Why = "it is too early for the next sample"
 		return nil, c.due - v.now
 	}
 	if why := c.sync(&v); why != "" {

@@ -157,19 +157,23 @@ func (b *Board) Observe(e drive.Event) {
 	if e.Snapshot != nil {
 		b.see(e.Snapshot)
 	}
+	share := e.Knob.Kind == steer.SetQueue && steer.IsAMShare(e.Knob.Property) && sameQueue(e.Knob.Queue, strings.Split(b.about.Queue, ", ")[0])
 	switch e.Kind {
 	case drive.Decided:
 		n.Sees, n.LastGood, n.Trouble = true, e.At, ""
 		b.decided(&e)
 	case drive.Asked:
-		n.Wanted = Number(e.New)
-		if n.Open <= 1 && !b.changing(e.Knob) {
+		if share {
+			n.Wanted = Number(e.New)
+		}
+		if share && n.Open <= 1 && !b.changing(e.Knob) {
 			n.Original = Number(e.Old)
 		}
 		b.add(Write{At: e.At, Outcome: "asked", Old: Number(e.Old), New: Number(e.New), key: e.Knob, Note: textOf(e.Attrs, "why")})
 	case drive.Taken:
-		b.outcome(&e, taken)
-		n.InForce = Number(e.New)
+		if b.outcome(&e, taken); share {
+			n.InForce = Number(e.New)
+		}
 	case drive.Refused: // a new entry: the write in progress was not the one refused
 		old := Number(e.Old)
 		if old == 0 { // unknown
@@ -180,12 +184,14 @@ func (b *Board) Observe(e drive.Event) {
 		b.outcome(&e, unverified)
 	case drive.Restored:
 		b.add(Write{At: e.At, Outcome: restored, Old: Number(e.Old), New: Number(e.New), Seconds: Number(e.Latency.Seconds()), key: e.Knob})
-		n.InForce, n.Wanted = Number(e.New), Number(e.New)
+		if share {
+			n.InForce, n.Wanted = Number(e.New), Number(e.New)
+		}
 	case drive.RestoreFailed:
 		b.add(Write{At: e.At, Outcome: "not restored", Old: Number(e.Old), New: Number(e.New), key: e.Knob, Note: said(e.Err)})
-		n.Trouble = "Not put back: " + said(e.Err)
+		n.Trouble = "Not restored: " + said(e.Err)
 	case drive.Foreign:
-		if n.Open > 0 {
+		if share && n.Open > 0 {
 			n.Original = Number(e.New)
 		}
 		b.add(Write{At: e.At, Outcome: foreign, Old: Number(e.Old), New: Number(e.New), key: e.Knob, Note: textOf(e.Attrs, "why")})

@@ -37,8 +37,8 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	},
 	"known": Number.known,
 	"words": func(outcome string) string {
-		return map[string]string{"asked": "under way", taken: "in force", refused: "refused", unverified: "not in force", restored: "put back", foreign: "somebody else's value"}[outcome] +
-			map[bool]string{true: "could not be put back"}[outcome == "not restored"]
+		return map[string]string{"asked": "pending", taken: "in force", refused: "refused", unverified: "not in force", restored: "restored", foreign: "somebody else's value"}[outcome] +
+			map[bool]string{true: "could not be restored"}[outcome == "not restored"]
 	},
 	"tone": func(outcome string) string {
 		switch outcome {
@@ -118,17 +118,17 @@ func verdict(a *About, n *Now) string {
 	case n.Mode == "":
 		return "The steerer is starting."
 	case n.Mode == "wait":
-		return "The scheduler was out of sight. What was changed is put back, and nothing is changed until it has been in sight for a while."
+		return "The scheduler could not be sampled. All changes are restored, and nothing is changed until samples have been good for a while."
 	case n.Mode == "restore":
-		return "What a steerer changed is being put back."
+		return "A steerer's changes are being restored."
 	case !a.Act:
-		return "This steerer watches and changes nothing: what it would do stands below. To let it act, start it with --act."
+		return "This steerer changes nothing; its decisions are shown below. To let it act, start it with --act."
 	case n.Open == 0:
-		return "This steerer acts. Every setting is as it was found at the moment."
+		return "This steerer acts. At the moment every setting has its original value."
 	case n.Open == 1:
-		return "This steerer acts. One setting is changed now, and goes back to what it was when the steerer ends."
+		return "This steerer acts. One setting is changed now and will be restored when the steerer exits."
 	}
-	return fmt.Sprintf("This steerer acts. %d settings are changed now, and go back to what they were when the steerer ends.", n.Open)
+	return fmt.Sprintf("This steerer acts. %d settings are changed now and will be restored when the steerer exits.", n.Open)
 }
 
 // write writes the page, or only the part that changes.

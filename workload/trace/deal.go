@@ -32,12 +32,12 @@ func (d *Deal) Assumption() string {
 	queues := fmt.Sprintf("%s (%s)", unit.Count(int64(len(d.Queues)), "queue"), strings.Join(d.Queues, ", "))
 	switch {
 	case d.Users > 0 && len(d.Queues) > 0:
-		return fmt.Sprintf("workload: jobs dealt afresh to %s by a hash of their names (seed %d), users in turn to %s, whatever the trace says",
+		return fmt.Sprintf("workload: jobs reassigned to %s by a hash of their names (seed %d), users in turn to %s; those in the trace are ignored",
 			unit.Count(int64(d.Users), "user"), d.Seed, queues)
 	case d.Users > 0:
-		return fmt.Sprintf("workload: jobs dealt afresh to %s by a hash of their names (seed %d), whatever the trace says", unit.Count(int64(d.Users), "user"), d.Seed)
+		return fmt.Sprintf("workload: jobs reassigned to %s by a hash of their names (seed %d); users in the trace are ignored", unit.Count(int64(d.Users), "user"), d.Seed)
 	case len(d.Queues) > 0:
-		return fmt.Sprintf("workload: users dealt afresh to %s by a hash of their names (seed %d), whatever the trace says", queues, d.Seed)
+		return fmt.Sprintf("workload: users reassigned to %s by a hash of their names (seed %d); queues in the trace are ignored", queues, d.Seed)
 	}
 	return ""
 }

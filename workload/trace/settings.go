@@ -12,13 +12,13 @@ import (
 func Settings() []setting.Of[Options] {
 	return []setting.Of[Options]{
 		setting.Amount("block", "", "input of one map", func(o *Options) *unit.Bytes { return &o.SWIM.Block }).On(SWIM),
-		setting.Rate("map-rate", "", "bytes a map handles a second", func(o *Options) *float64 { return &o.SWIM.MapRate }).On(SWIM),
-		setting.Rate("reduce-rate", "", "bytes a reduce handles a second", func(o *Options) *float64 { return &o.SWIM.ReduceRate }).On(SWIM),
+		setting.Rate("map-rate", "", "bytes per second that a map processes", func(o *Options) *float64 { return &o.SWIM.MapRate }).On(SWIM),
+		setting.Rate("reduce-rate", "", "bytes per second that a reduce processes", func(o *Options) *float64 { return &o.SWIM.ReduceRate }).On(SWIM),
 		setting.Duration("task-start-up", "", "part of every task's length that does not depend on its bytes", func(o *Options) *unit.Time { return &o.SWIM.StartUp }).On(SWIM),
 		setting.Amount("bytes-per-reduce", "", "shuffle and output of one reduce (default 10^9 bytes)", func(o *Options) *unit.Bytes { return &o.SWIM.BytesPerReduce }).On(SWIM),
 		setting.Number("reduce-cap", "", "max reduces per job", 1, 1<<30, func(o *Options) *int64 { return &o.SWIM.ReduceCap }).On(SWIM),
 		setting.Share("slow-start", "", "share of a job's maps done before its reduces may take containers", false, func(o *Options) *float64 { return &o.SWIM.SlowStart }).On(SWIM, Rumen),
-		setting.Value("users", "", "N", "deal the jobs of any workload afresh to this many users; SWIM names none and has 200 unless told", func(o *Options) *int { return &o.Users },
+		setting.Value("users", "", "N", "reassign the jobs of any workload to this many users; default for SWIM, which names none: 200", func(o *Options) *int { return &o.Users },
 			func(v string) (int, error) {
 				n, err := setting.Whole(v, 1, 1_000_000)
 				return int(n), err
@@ -28,12 +28,12 @@ func Settings() []setting.Of[Options] {
 				}
 				return strconv.Itoa(n)
 			}),
-		setting.List("queues", "", "NAMES", "deal the users of any workload afresh to these queues, with commas between", func(o *Options) *[]string { return &o.Queues }),
+		setting.List("queues", "", "NAMES", "reassign the users of any workload to these queues, separated by commas", func(o *Options) *[]string { return &o.Queues }),
 		setting.Container("container", "", "what a task asks for: memory,cores", func(o *Options) *unit.Resources { return &o.SWIM.Ask }).On(SWIM, Rumen, SLS),
 		setting.Container("am", "", "container of a job's AM: memory,cores; 0,0: none", func(o *Options) *unit.Resources { return &o.SWIM.AM }).On(SWIM, Rumen, SLS, Synth),
 		setting.Yes("drop-failed", "", "leave out jobs that failed or were killed on the real cluster", func(o *Options) *bool { return &o.Rumen.DropFailed }).On(Rumen, Google),
-		setting.Yes("retried", "", "count Rumen attempts that ended before the successful one began into a task's length", func(o *Options) *bool { return &o.Rumen.Retried }).On(Rumen),
-		setting.Yes("other-tasks", "", "play the set-up and clean-up tasks of Rumen jobs too", func(o *Options) *bool { return &o.Rumen.Others }).On(Rumen),
+		setting.Yes("retried", "", "include Rumen attempts that ended before the successful one began in a task's length", func(o *Options) *bool { return &o.Rumen.Retried }).On(Rumen),
+		setting.Yes("other-tasks", "", "also simulate the set-up and clean-up tasks of Rumen jobs", func(o *Options) *bool { return &o.Rumen.Others }).On(Rumen),
 		setting.Value("missing", "", "HOW", "length of Rumen tasks without a successful attempt: mean (of the stage), observed (their longest attempt) or drop",
 			func(o *Options) *rumen.Missing { return &o.Rumen.Missing }, rumen.ParseMissing, rumen.Missing.String).On(Rumen),
 		setting.Yes("tracker-clock", "", "take Rumen task lengths as the job tracker saw them, failed attempts and delays included", func(o *Options) *bool { return &o.Rumen.TrackerClock }).On(Rumen),

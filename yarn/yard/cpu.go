@@ -207,7 +207,7 @@ func (r *reported) idle(ctx context.Context, _ *steer.Snapshot, m *rest.Metrics)
 	if r.cores == 0 {
 		switch {
 		case m.UtilizedCoresPercent == -1:
-			return 0, 0, errors.New("this ResourceManager does not tell it (3.3.1 and later do): say how many cores a node has with rm:cores=N")
+			return 0, 0, errors.New("this ResourceManager does not report it (3.3.1 and later do): give the cores of a node with rm:cores=N")
 		case m.UtilizedCoresPercent == 0 && m.UtilizedMBPercent == 0: // every machine uses some memory
 			return 0, 0, errors.New("the nodes do not report what they use: is yarn.nodemanager.resource-monitor.enabled off?")
 		}

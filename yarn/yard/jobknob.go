@@ -27,11 +27,13 @@ func (y *Yard) readJob(ctx context.Context, k drive.Knob) (drive.Value, error) {
 		return drive.Value{}, err
 	case a.Ended():
 		return drive.Value{}, fmt.Errorf("%s: %w", k.Job, drive.ErrEnded)
+	case k.Kind == steer.SetPriority && (a.Priority < -1 || a.Priority > y.maxPriority): // -1: not set, which counts as 0
+		return drive.Value{}, fmt.Errorf("%s has a priority of %d, which could not be restored: the cluster takes 0 to %d", k.Job, a.Priority, y.maxPriority)
 	case k.Kind == steer.SetPriority:
 		return y.Value(k, float64(a.Priority)), nil
 	}
 	if a.Queue == "" {
-		return drive.Value{}, fmt.Errorf("the ResourceManager does not tell the queue of %s", k.Job)
+		return drive.Value{}, fmt.Errorf("the ResourceManager does not report the queue of %s", k.Job)
 	}
 	v := drive.Value{Text: a.Queue, Set: true}
 	if !strings.HasPrefix(v.Text, "root.") { // older versions report the last component

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"maps"
 	"math"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -25,6 +27,7 @@ type roll struct {
 	shown   map[string]bool           // waiting, and not hidden
 	listed  time.Time                 // time of the last complete list
 	differs bool                      // at the last sample, from a queue's own count
+	narrow  bool                      // only steered queues are listed
 	ends    ends
 }
 
@@ -66,20 +69,23 @@ func (r *roll) list(ctx context.Context, y *Yard, at *leafMap, counted map[strin
 	}
 	var fresh []*listed
 	newest := r.newest
-	for a, err := range y.c.Apps(ctx, f) {
+	for a, err := range y.apps(ctx, f) {
 		if err = anonymous(&a, err); err != nil {
 			return nil, gone, err
 		}
-		fresh = append(fresh, newListed(&a, at))
-		newest = max(newest, a.StartedTime)
+		if newest = max(newest, a.StartedTime); a.Queue != "" {
+			fresh = append(fresh, newListed(&a, at))
+		}
 	}
 	var all []*listed
 	f.States, f.StartedFrom = []string{"RUNNING"}, time.Time{} // after the waiting ones: one that starts meanwhile is seen twice, not never
-	for a, err := range y.c.Apps(ctx, f) {
+	for a, err := range y.apps(ctx, f) {
 		if err = anonymous(&a, err); err != nil {
 			return nil, gone, err
 		}
-		all = append(all, newListed(&a, at))
+		if a.Queue != "" {
+			all = append(all, newListed(&a, at))
+		}
 	}
 	ams := map[string]unit.Resources{}
 	for _, a := range all {
@@ -113,6 +119,9 @@ func (r *roll) list(ctx context.Context, y *Yard, at *leafMap, counted map[strin
 	}
 	r.differs = false
 	for q, n := range counted {
+		if r.narrow && !y.may(q) {
+			continue
+		}
 		missed := n - gone[q].n - have[q]
 		r.differs = r.differs || max(missed, -missed) > have[q]/few
 	}
@@ -186,10 +195,53 @@ func (y *Yard) size(ctx context.Context, jobs []*listed) {
 // maxAsked is the max number of applications queried per sample.
 const maxAsked = 3
 
-// anonymous adds the error of an application without identity or state.
+// apps lists applications of all queues. If their list cannot be read, an application of any user may be the reason: from then on only those of the
+// steered queues are listed, queue by queue.
+func (y *Yard) apps(ctx context.Context, f rest.AppFilter) iter.Seq2[rest.App, error] {
+	return func(yield func(rest.App, error) bool) {
+		if y.roll.narrow {
+			y.appsOfQueues(ctx, f, yield)
+			return
+		}
+		for a, err := range y.c.Apps(ctx, f) {
+			if y.roll.narrow = errors.Is(err, rest.ErrFormat); !yield(a, err) {
+				return
+			}
+		}
+	}
+}
+
+// appsOfQueues lists the applications of the steered queues. Older versions know a queue by the last part of its name, newer ones by all of it; a
+// ResourceManager rejects the other.
+func (y *Yard) appsOfQueues(ctx context.Context, f rest.AppFilter, yield func(rest.App, error) bool) {
+	listed := map[string]bool{}
+	for _, path := range y.paths {
+		var unknown []error
+		for _, f.Queue = range []string{path, lastPart(path)} {
+			for a, err := range y.c.Apps(ctx, f) {
+				var status *rest.StatusError
+				switch {
+				case errors.As(err, &status) && status.Status == http.StatusBadRequest:
+					unknown = append(unknown, err)
+				case err == nil && listed[a.ID]:
+				case !yield(a, err):
+					return
+				default:
+					listed[a.ID] = true
+				}
+			}
+		}
+		if len(unknown) == 2 && !yield(rest.App{}, unknown[0]) {
+			return
+		}
+	}
+}
+
+// anonymous adds the error of an application without identity or state. One without a queue is skipped: a user who submits to no queue gets it
+// rejected and listed.
 func anonymous(a *rest.App, err error) error {
-	if err == nil && (a.ID == "" || a.State == "" || a.Queue == "") {
-		return errors.New("the ResourceManager lists an application without id, state or queue")
+	if err == nil && (a.ID == "" || a.State == "") {
+		return errors.New("the ResourceManager lists an application without id or state")
 	}
 	return err
 }
@@ -207,7 +259,7 @@ var endStates = []string{"FINISHED", "FAILED", "KILLED"}
 
 func (y *Yard) ending(ctx context.Context, at *leafMap, now time.Time) (map[string]ending, error) {
 	gone := map[string]ending{}
-	for a, err := range y.c.Apps(ctx, rest.AppFilter{States: endStates, FinishedFrom: now.Add(-stays)}) {
+	for a, err := range y.apps(ctx, rest.AppFilter{States: endStates, FinishedFrom: now.Add(-stays)}) {
 		if err != nil {
 			return nil, err
 		}
@@ -232,12 +284,12 @@ func (r *roll) finished(ctx context.Context, y *Yard, at *leafMap, counted int64
 		e.newest = time.Now().UnixMilli()
 	}
 	from, newest, told := e.newest-settled.Milliseconds(), e.newest, map[string]bool{}
-	for a, err := range y.c.Apps(ctx, rest.AppFilter{States: endStates, FinishedFrom: time.UnixMilli(from)}) {
+	for a, err := range y.apps(ctx, rest.AppFilter{States: endStates, FinishedFrom: time.UnixMilli(from)}) {
 		if err = anonymous(&a, err); err != nil {
 			return nil, err
 		}
 		newest = max(newest, a.FinishedTime)
-		if told[a.ID] = true; first || e.reported[a.ID] {
+		if told[a.ID] = true; first || e.reported[a.ID] || a.Queue == "" {
 			continue
 		}
 		out = append(out, steer.Finished{

@@ -306,7 +306,7 @@ func (y *Yard) capacityInForce(ctx context.Context, q, root *rest.Queue, share f
 	}
 	base := capacityOf(q, root, unit.Resources{Mem: m.TotalMB, Cores: m.TotalVirtualCores})
 	if base.Mem <= 0 {
-		return false, errors.New("the ResourceManager does not tell the queue's limit for AMs")
+		return false, errors.New("the ResourceManager does not report the queue's AM limit")
 	}
 	return math.Abs(float64(q.AMLimit.Memory)-share*float64(base.Mem)) <= float64(y.minAllocation.Mem)+1, nil
 }

@@ -27,7 +27,7 @@ func (y *Yard) Snapshot(ctx context.Context) (steer.Snapshot, error) {
 	for _, path := range y.paths {
 		q := at.byPath[path]
 		if q != nil && !q.Counted {
-			return steer.Snapshot{}, fmt.Errorf("the ResourceManager does not tell how many applications of %s run and wait", path)
+			return steer.Snapshot{}, fmt.Errorf("the ResourceManager does not report how many applications of %s run and wait", path)
 		}
 		there = there || q != nil
 	}

@@ -35,14 +35,15 @@ func Actuators() []string { return []string{Auto, REST, CapacityFile, FairFile} 
 
 // Options say what to watch and how to change it.
 type Options struct {
-	Client   *rest.Client
-	Queues   []string // leaves to steer: root.default, or default if that is unambiguous; All: all leaves
-	Actuator string   // one of Actuators; "": auto
-	File     string   // the scheduler's file, as this machine sees it
-	Refresh  []string // command that makes the ResourceManager reload capacity-scheduler.xml: yarn rmadmin -refreshQueues
-	CPU      string   // source of idle processors, see Sources; "": allocation
-	AMs      bool     // query the AMs of MapReduce jobs for their map progress, at most eight per sample
-	Absent   bool     // the queues, given by full names, need not exist now: Read checks each time
+	Client     *rest.Client
+	Queues     []string // leaves to steer: root.default, or default if that is unambiguous; All: all leaves
+	Actuator   string   // one of Actuators; "": auto
+	File       string   // the scheduler's file, as this machine sees it
+	Refresh    []string // command that makes the ResourceManager reload capacity-scheduler.xml: yarn rmadmin -refreshQueues
+	CPU        string   // source of idle processors, see Sources; "": allocation
+	AMs        bool     // query the AMs of MapReduce jobs for their map progress, at most eight per sample
+	Absent     bool     // the queues, given by full names, need not exist now: Read checks each time
+	Capacities bool     // the policy changes capacities of siblings
 }
 
 // All stands for all queues.
@@ -142,7 +143,9 @@ func (y *Yard) choose(root *rest.Queue) (queues []*rest.Queue, err error) {
 	if slices.Equal(names, []string{All}) {
 		names = nil
 		for _, q := range leaves(root) {
-			names = append(names, q.Path)
+			if names = append(names, q.Path); lastPart(q.Path) == All {
+				return nil, fmt.Errorf("all: there is a queue %s: give the whole names of the queues", q.Path)
+			}
 		}
 	}
 	if len(names) == 0 {
@@ -150,7 +153,7 @@ func (y *Yard) choose(root *rest.Queue) (queues []*rest.Queue, err error) {
 	}
 	for _, name := range names {
 		q, err := findLeaf(root, name)
-		if errors.Is(err, drive.ErrGone) && y.o.Absent {
+		if err != nil && y.o.Absent && strings.HasPrefix(name, "root.") { // gone, or no leaf any more: that is for Read to say
 			q, err = &rest.Queue{Path: name}, nil
 		}
 		if err != nil {
@@ -175,12 +178,16 @@ func (y *Yard) Identity() string {
 	return y.cluster + "/" + names
 }
 
-// Identities name the scheduler and each steered queue, by name.
+// Identities name the scheduler and each steered queue, by name; where capacities are set, their parents too, since siblings share that knob.
 func (y *Yard) Identities() (out []string) {
 	for _, q := range y.paths {
 		out = append(out, y.cluster+"/"+q)
+		if y.o.Capacities {
+			out = append(out, y.cluster+"/"+steer.Parent(q))
+		}
 	}
-	return out
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // Queues are the full names of the steered queues.

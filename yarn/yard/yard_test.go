@@ -107,9 +107,16 @@ func (m *manager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "nodes":
 		answer(map[string]any{"nodes": map[string]any{"node": m.nodes}})
 	case "apps":
+		if q := r.URL.Query().Get("queue"); q != "" && strings.HasPrefix(q, "root.") != (versionOf(m.version) >= 304) {
+			http.Error(w, `{"RemoteException":{"exception":"BadRequestException","message":"unknown queue"}}`, http.StatusBadRequest)
+			return
+		}
 		from, _ := strconv.ParseInt(r.URL.Query().Get("startedTimeBegin"), 10, 64)
 		list := []map[string]any{}
 		for _, a := range m.apps {
+			if q := r.URL.Query().Get("queue"); q != "" && lastPart(q) != lastPart(a["queue"].(string)) {
+				continue
+			}
 			if slices.Contains(strings.Split(r.URL.Query().Get("states"), ","), a["state"].(string)) && int64(a["startedTime"].(int)) >= from {
 				list = append(list, a)
 			}
@@ -288,7 +295,7 @@ func TestLies(t *testing.T) {
 		"progress below":  {func(m *manager) { m.apps[2]["progress"] = -3 }, "progress of -3 %"},
 		"memory":          {func(m *manager) { m.metrics["totalMB"] = -1 }, "no nodes are up"},
 		"no nodes":        {func(m *manager) { m.metrics["activeNodes"] = 0 }, "no node is up at the ResourceManager"},
-		"not counted":     {func(m *manager) { m.dumb = true }, "does not tell how many applications of root.default run and wait"},
+		"not counted":     {func(m *manager) { m.dumb = true }, "does not report how many applications of root.default run and wait"},
 		"another queue":   {func(m *manager) { m.leaf["queueName"], m.leaf["queuePath"] = "x", "root.x" }, "queue root.default is not there: the queues are root.x, root.other"},
 		"lost the list":   {func(m *manager) { m.apps = nil }, "3 jobs are counted and 0 listed"},
 		"containers":      {func(m *manager) { m.apps[2]["runningContainers"] = -7 }, "a count or size is impossible"},

@@ -64,11 +64,11 @@ func (l *Leaf) LimitCounts(everyQueue, scheduler int, absCap float32, absolute b
 func (l *Leaf) Admit(path, user string, ofUser, total, most int) error {
 	switch {
 	case most >= 0 && total >= most:
-		return fmt.Errorf("there are %d applications already, the most that maximum-applications allows", total)
+		return fmt.Errorf("there are already %d applications, the limit set by maximum-applications", total)
 	case l.MaxApps >= 0 && l.Apps >= l.MaxApps:
-		return fmt.Errorf("queue %s has %d applications already, the most it takes", path, l.Apps)
+		return fmt.Errorf("queue %s already has %d applications, its limit", path, l.Apps)
 	case l.MaxUserApps >= 0 && ofUser >= l.MaxUserApps:
-		return fmt.Errorf("user %s has %d applications in queue %s already, the most one user may have there", user, ofUser, path)
+		return fmt.Errorf("user %s already has %d applications in queue %s, the limit per user", user, ofUser, path)
 	}
 	return nil
 }

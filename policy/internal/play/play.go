@@ -1,7 +1,7 @@
 // Package play drives a policy from a script, for golden tests: a cluster without nodes or time, in which jobs start
-// and end tasks when told to.
+// and end tasks on command.
 //
-//	cluster mem=10240 cores=10     tell the size of the cluster
+//	cluster mem=10240 cores=10     set the size of the cluster
 //	job NAME user=u queue=q pri=1 tasks=5 mem=1024 cores=1 AM=1024
 //	                               a job arrives; with AM=MB its AM must start first
 //	start 3                        offer three containers; print who got them ("-": nobody)

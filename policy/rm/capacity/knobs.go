@@ -79,7 +79,7 @@ func (s *Scheduler) knob(name, property string) (*float32, error) {
 	case "minimum-user-limit-percent":
 		return &q.UserPercent, nil
 	}
-	return nil, errors.New("there are maximum-am-resource-percent, user-limit-factor and minimum-user-limit-percent; capacities change in ideal time only")
+	return nil, errors.New("unsupported: want maximum-am-resource-percent, user-limit-factor or minimum-user-limit-percent; capacities change in ideal time only")
 }
 
 // Gauges reports what the leaves' AM limits are measured against, and what the AMs of activated applications are charged.

@@ -91,7 +91,7 @@ func New(c *conf.Capacity, site conf.Site) (rm.Scheduler, error) {
 		s.calc = arith.Dominant
 	}
 	if s.minA.Mem < 1 || s.minA.Cores < 1 || s.maxAlloc.Mem < s.minA.Mem || s.maxAlloc.Cores < s.minA.Cores {
-		return nil, fmt.Errorf("capacity: containers from [%v] to [%v]: the least must be positive and the most not less", s.minA, s.maxAlloc)
+		return nil, fmt.Errorf("capacity: containers from [%v] to [%v]: the minimum must be positive, and the maximum no smaller", s.minA, s.maxAlloc)
 	}
 	s.root = s.build(c.Root, nil)
 	s.monitor.init(s)

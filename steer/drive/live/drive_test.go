@@ -224,7 +224,7 @@ func TestBoundsSpacingAndWritesAnHour(t *testing.T) {
 		w.lastly(w.drive(w.until(20*time.Minute), asks(unit.Minute, 0.1, 0.2, 0.3, 0.4, 0.5, 0.05), many), "")
 		w.wrote("0.100", "0.200", "0.300", "0.050")
 		w.happened("started asked taken asked taken asked taken refused refused asked taken stopped") // back is always allowed
-		if e := w.event(Refused); !strings.Contains(e.String(), "the next one may come at 03:00:00") {
+		if e := w.event(Refused); !strings.Contains(e.String(), "the next is allowed at 03:00:00") {
 			t.Error(e)
 		}
 		w.lastly(w.drive(w.until(time.Minute), asks(unit.Minute, 0.6), many), "") // a new driver, but the same hour
