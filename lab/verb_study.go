@@ -37,6 +37,9 @@ var studies = []verb{
 	{"study unmanaged", "compare the simulator with real daemons under many unmanaged applications",
 		"Runs a workload of unmanaged applications on real daemons, several times, and the same workload through the simulator;\n" +
 			"reports the differences. With --offline it uses the stored records.", studyAMs},
+	{"study sizes", "steer real applications by size: FIFO, FBQ, TAGS, SITA, COMP; compare with rehearsals",
+		"Runs the same unmanaged applications on real daemons under FIFO and under each size-based steering policy, in turn and repeatedly, and\n" +
+			"compares the slowdowns with those that rehearsals predict. With --offline it uses the stored records.", studySizes},
 	{"study mapreduce", "run MapReduce jobs, import, predict a change of settings, make it, compare",
 		"Runs MapReduce jobs on real daemons, imports their history, predicts what other settings would do, runs the jobs under those settings\n" +
 			"and once more under the first, and compares prediction and cluster. With --offline it uses the stored imports.", studyMapReduce},
@@ -214,6 +217,29 @@ func studyAMs(f *flag.FlagSet, out io.Writer) action {
 			}
 		}
 		return recorded(ctx, out, *offline, m.Record, m.Report)
+	}
+}
+
+func studySizes(f *flag.FlagSet, out io.Writer) action {
+	s := study.Sized{Size: study.SizedFull, Log: out}
+	f.IntVar(&s.Repetitions, "repetitions", 3, "number of runs of every arm, besides those already stored")
+	f.StringVar(&s.Dir, "dir", kept("sizes-live"), "`folder` of the records; the page is beside it")
+	workFolders(f, &s.Work, &s.Binary)
+	only := f.String("only", "", "comma-separated `arms`: fifo, fbq, tags, sita, comp (default: all)")
+	f.IntVar(&s.Kills, "kills", 0, "kill -9 the steerer so many times in each run; needs its own --dir")
+	small := f.Bool("small", false, "the miniature that the tests run; needs --dir")
+	offline := f.Bool("offline", false, "use the stored records")
+	return func(ctx context.Context) error {
+		s.Only = list(*only)
+		if s.Kills > 0 && s.Dir == kept("sizes-live") {
+			return errors.New("study sizes: --kills needs its own --dir, such as " + kept("sizes-kills"))
+		}
+		if *small {
+			if s.Size = study.SizedMini; s.Dir == kept("sizes-live") {
+				return errors.New("study sizes: --small needs its own --dir")
+			}
+		}
+		return recorded(ctx, out, *offline, s.Record, s.Report)
 	}
 }
 

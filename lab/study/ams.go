@@ -72,13 +72,8 @@ func (m *AMs) Record(ctx context.Context) error {
 		rec := &Record{
 			Hadoop: c.Version, At: time.Now().UTC().Truncate(time.Second), Load: [2]float64{began.Load[0], host.LoadAverage(host.OneMinute)}, Site: string(siteXML), Queues: amsQueues(), Workload: apps,
 		}
-		for _, n := range c.Nodes {
-			name, port, _ := strings.Cut(n.ID, ":")
-			p, err := strconv.Atoi(port)
-			if err != nil {
-				return fmt.Errorf("the id of node %s: %w", n.ID, err)
-			}
-			rec.Nodes = append(rec.Nodes, NodeRecord{Name: name, Port: int32(p), Rack: n.Rack, MB: m.Size.NodeMB})
+		if rec.Nodes, err = nodesOf(c, m.Size.NodeMB); err != nil {
+			return err
 		}
 		if err := rec.fill(c, &res); err != nil {
 			return fmt.Errorf("run %d: %w", run, err)
@@ -90,6 +85,19 @@ func (m *AMs) Record(ctx context.Context) error {
 			res.Cost.Wall.Seconds(), rec.Load[1])
 	}
 	return nil
+}
+
+// nodesOf are the nodes of a lab, each with that memory.
+func nodesOf(c *hadoop.Cluster, mb int) (list []NodeRecord, err error) {
+	for _, n := range c.Nodes {
+		name, port, _ := strings.Cut(n.ID, ":")
+		p, err := strconv.Atoi(port)
+		if err != nil {
+			return nil, fmt.Errorf("the id of node %s: %w", n.ID, err)
+		}
+		list = append(list, NodeRecord{Name: name, Port: int32(p), Rack: n.Rack, MB: mb})
+	}
+	return list, nil
 }
 
 // amsSeries is the series name of the records.

@@ -47,14 +47,14 @@ func nudged(ctx context.Context, r *Record, k knowledge, nudge uint64) (*conform
 		log.Script = r.script()
 	}
 	return conform.Replay(ctx, &run.Spec{
-		Cluster: r.cluster(), Workload: run.Jobs(list), Scheduler: run.Scheduler{RM: newScheduler}, Timing: &timing, Log: log, Seed: 1,
+		Cluster: clusterOf(r.Nodes), Workload: run.Jobs(list), Scheduler: run.Scheduler{RM: newScheduler}, Timing: &timing, Log: log, Seed: 1,
 	}, false)
 }
 
-func (r *Record) cluster() *cluster.Cluster {
+func clusterOf(nodes []NodeRecord) *cluster.Cluster {
 	c := &cluster.Cluster{}
 	racks := map[string]int{}
-	for _, n := range r.Nodes {
+	for _, n := range nodes {
 		if _, ok := racks[n.Rack]; !ok {
 			racks[n.Rack] = len(c.Racks)
 			c.Racks = append(c.Racks, n.Rack)

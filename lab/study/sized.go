@@ -1,0 +1,579 @@
+package study
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/yardmaster/yardmaster/experiment"
+	"github.com/yardmaster/yardmaster/lab/conform"
+	"github.com/yardmaster/yardmaster/lab/evidence"
+	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/lab/host"
+	"github.com/yardmaster/yardmaster/lab/steerer"
+	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/run"
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/yarn"
+	"github.com/yardmaster/yardmaster/steer"
+	steerpolicy "github.com/yardmaster/yardmaster/steer/all"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/yarn/conf"
+	"github.com/yardmaster/yardmaster/yarn/rest"
+)
+
+// Sized is a study of the size-based policies, steered live: the same arrivals under FIFO and under each policy, on a real ResourceManager, beside
+// what a rehearsal predicts. Queues are made and taken back with "yarn prepare", and steered with "yarn steer", as an operator would.
+type Sized struct {
+	Size        SizedSize
+	Repetitions int      // of every arm, besides those already stored
+	Only        []string // arms; empty: all
+	Kills       int      // of the steerer in a run, at random moments; 0: it is left alone
+	Dir         string   // of the records and the picture; the page is beside it
+	Work        string   // of the daemons; "": a temporary folder
+	Binary      string   // the program; "": it is built
+	Log         io.Writer
+}
+
+// SizedSize is the size of the study: applications with sizes from Min to Max container-seconds, on containers of one size.
+type SizedSize struct {
+	Apps                 int
+	Min, Max             float64 // container-seconds
+	Load                 float64 // work that arrives, as a share of what the cluster can do
+	Nodes, PerNode       int     // containers
+	Limits, Shares, Pair string  // of the policies
+}
+
+// Sizes of the study and of its miniature.
+var (
+	SizedFull = SizedSize{Apps: 160, Min: 6, Max: 800, Load: 0.8, Nodes: 2, PerNode: 20, Limits: "60", Pair: "120", Shares: "0.4"}
+	SizedMini = SizedSize{Apps: 30, Min: 4, Max: 200, Load: 0.8, Nodes: 2, PerNode: 8, Limits: "30", Pair: "40", Shares: "0.4"}
+)
+
+// sizedArm is one way to schedule the applications.
+type sizedArm struct {
+	Name     string
+	Settings []string // of the policy
+	Queues   []string // arguments of yarn prepare
+}
+
+const (
+	sizedQueue  = "root.batch"
+	sizedSeries = "run"
+	// sizedSeeds is the number of rehearsals: heartbeats have other phases in each.
+	sizedSeeds = 10
+	// tolerance is the greatest difference of a predicted gain and the measured one.
+	tolerance = 0.10
+)
+
+func (s SizedSize) arms() []sizedArm {
+	limits, pair, shares := "limits="+s.Limits, "limits="+s.Pair, []string{"--shares", s.Shares}
+	levels := []string{"--levels", "2"}
+	return []sizedArm{
+		{Name: "fifo"},
+		{"fbq", []string{limits}, levels},
+		{"tags", []string{limits}, shares},
+		{"sita", []string{pair}, shares},
+		{"comp", nil, levels},
+	}
+}
+
+// queues are the queues that yarn prepare makes: the intake and one for each level.
+func (a *sizedArm) queues() []string {
+	return []string{sizedQueue, sizedQueue + "-levels.batch-l1", sizedQueue + "-levels.batch-l2"}
+}
+
+// interval is the sampling interval of the policies.
+const sizedInterval = 2 * time.Second
+
+func (a *sizedArm) settings() []string {
+	return append(slices.Clone(a.Settings), fmt.Sprintf("interval=%v", sizedInterval))
+}
+
+// made is the workload: sizes at equal steps of a bounded Pareto distribution, in random order, at the arrivals of a Poisson process. Larger
+// applications have more and longer containers.
+func (s SizedSize) made() []hadoop.Application {
+	const alpha = 0.9
+	random := rand.New(rand.NewPCG(15, uint64(s.Apps)))
+	apps, work, at := make([]hadoop.Application, s.Apps), 0.0, 0.0
+	order := random.Perm(s.Apps)
+	arrivals := make([]float64, s.Apps)
+	for i := range apps {
+		u := (float64(order[i]) + 0.5) / float64(s.Apps)
+		size := s.Min * math.Pow(1-u*(1-math.Pow(s.Min/s.Max, alpha)), -1/alpha)
+		hold := hadoop.Millis(1000 * s.Min / 2 * math.Pow(size/s.Min, 0.25))
+		n := max(1, int(math.Round(size*1000/float64(hold))))
+		size = float64(n) * hold.Duration().Seconds()
+		work += size
+		at += random.ExpFloat64()
+		arrivals[i] = at
+		apps[i] = hadoop.Application{
+			ID: fmt.Sprintf("app-%03d", i), User: []string{"ann", "ben", "eva"}[i%3], Queue: sizedQueue, Tags: []string{fmt.Sprintf("size:%.3f", size)},
+			Containers: []hadoop.Group{{Count: n, MB: 1024, Priority: 1, Hold: hadoop.Holds{hold}}},
+		}
+	}
+	span := work / (s.Load * float64(s.Nodes*s.PerNode)) // in which the work arrives
+	for i := range apps {
+		apps[i].Submit = hadoop.Millis(1000 * span * arrivals[i] / at)
+	}
+	return apps
+}
+
+// SizedRecord is one run on the daemons.
+type SizedRecord struct {
+	Arm        string
+	Repetition int
+	Hadoop     string
+	Settings   []string
+	Queues     []string // the intake and the levels; none: FIFO
+	Nodes      []NodeRecord
+	Site       string // yarn-site.xml
+	Conf       string // the scheduler's configuration during the run
+	Workload   []hadoop.Application
+	End        []hadoop.Millis // when each application ended, in the workload's order
+	Moves      int
+	Kills      []Kill `json:",omitempty"`
+}
+
+// Kill is a kill of the steerer with SIGKILL.
+type Kill struct {
+	After hadoop.Millis // since it said that it had started
+	Guard bool          // its guard was killed, too: the next start finds the journal
+	Down  hadoop.Millis // until the next one had started
+}
+
+// Record runs the arms in turn, rotated by one in each repetition.
+func (s *Sized) Record(ctx context.Context) error {
+	bin, remove, err := host.Program(ctx, s.Binary)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	end, _ := host.First(-10) // where not permitted, priorities stay unchanged
+	defer end()
+	nodeMB := s.Size.PerNode << 10
+	c, down, err := hadoop.UpIn(ctx, s.Work, hadoop.Options{
+		SchedulerXML: queues("sized"), Nodes: s.Size.Nodes, NodeMB: nodeMB, NodeVcores: 1024, Site: site(nodeMB, 1024), RMHeapMB: 768, Log: s.Log,
+	})
+	if err != nil {
+		return err
+	}
+	defer down()
+	fmt.Fprintln(s.Log, "a few applications to warm the daemons up")
+	hot := warm()
+	for i := range hot {
+		hot[i].Queue = sizedQueue
+	}
+	if _, err := c.AMs(ctx, hot, hadoop.AMsOptions{}); err != nil {
+		return err
+	}
+	program := evidence.Program(s.Binary)
+	arms := s.Size.arms()
+	for rep := 1; rep <= s.Repetitions; rep++ {
+		for i := range arms {
+			a := &arms[(i+rep-1)%len(arms)]
+			if len(s.Only) > 0 && !slices.Contains(s.Only, a.Name) {
+				continue
+			}
+			began := evidence.Begin(program)
+			rec, err := s.one(ctx, c, bin, a)
+			if err != nil {
+				return fmt.Errorf("%s, repetition %d: %w", a.Name, rep, err)
+			}
+			rec.Repetition = rep
+			kept, err := began.KeepJSON(s.Dir, sizedSeries, rec)
+			if err != nil {
+				return err
+			}
+			f, err := rec.Figures()
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(s.Log, "%s  %d/%d  %-5s slowdown: median %.2f, p95 %.1f; %d moves; load %s\n", time.Now().Format("15:04:05"), rep, s.Repetitions, a.Name, f["median"], f["p95"], rec.Moves, kept.LoadText())
+		}
+	}
+	return nil
+}
+
+// one runs the workload under one arm.
+func (s *Sized) one(ctx context.Context, c *hadoop.Cluster, bin string, a *sizedArm) (_ *SizedRecord, err error) {
+	rec := &SizedRecord{Arm: a.Name, Hadoop: c.Version, Workload: s.Size.made()}
+	site, err := os.ReadFile(filepath.Join(c.Conf(), "yarn-site.xml"))
+	if err != nil {
+		return nil, err
+	}
+	rec.Site = string(site)
+	if rec.Nodes, err = nodesOf(c, s.Size.PerNode<<10); err != nil {
+		return nil, err
+	}
+	var by *supervised
+	before, err := inForce(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { // after everything was taken back
+		if after, e := inForce(ctx, c); err == nil && (e != nil || after != before) {
+			err = errors.Join(e, fmt.Errorf("the scheduler's configuration is not as it was:\n%s", after))
+		}
+	}()
+	if a.Queues != nil {
+		rec.Queues, rec.Settings = a.queues(), a.settings()
+		prepare := func(more ...string) error {
+			args := slices.Concat([]string{"yarn", "prepare", "--rm", c.RM(), "--policy", a.Name, "--queue", sizedQueue, "--state", filepath.Join(c.Dir, "prepare")}, more)
+			out, err := steerer.Run(ctx, bin, c.Dir, args...)
+			if err != nil {
+				err = fmt.Errorf("yarn prepare: %w:\n%s", err, out)
+			}
+			return err
+		}
+		if err := prepare(append([]string{"--act"}, a.Queues...)...); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, prepare("--undo")) }()
+		args := []string{"yarn", "steer", "--rm", c.RM(), "--policy", a.Name, "--act", "--queue", strings.Join(rec.Queues, ","), "--journal", filepath.Join(c.Dir, "journal"), "--log-format", "json", "--listen", "off"}
+		for _, v := range rec.Settings {
+			args = append(args, "--set", v)
+		}
+		by = &supervised{start: func() (*steerer.Process, error) { return steerer.Start(bin, c.Dir, nil, args...) }, log: filepath.Join(c.LogDir(), "steer-"+a.Name)}
+		if err := by.run(ctx); err != nil {
+			return nil, err
+		}
+		killing, stop := context.WithCancel(ctx)
+		killed := make(chan error, 1)
+		go func() { killed <- by.killAtRandom(killing, s.Kills, rec) }()
+		defer func() {
+			stop()
+			err = errors.Join(err, <-killed, by.end())
+			rec.Moves = by.moves
+		}()
+	}
+	if rec.Conf, err = inForce(ctx, c); err != nil {
+		return nil, err
+	}
+	res, err := c.AMs(ctx, rec.Workload, hadoop.AMsOptions{})
+	if err != nil {
+		return nil, err
+	}
+	rec.End = make([]hadoop.Millis, len(rec.Workload))
+	index := map[string]int{}
+	for i := range rec.Workload {
+		index[rec.Workload[i].ID] = i
+	}
+	for _, r := range res.Apps {
+		if r.State != "SUCCEEDED" {
+			return nil, fmt.Errorf("application %s: %s: %s", r.ID, r.State, r.Why)
+		}
+		rec.End[index[r.ID]] = r.Unregister - res.Zero
+	}
+	return rec, nil
+}
+
+// supervised is a steerer that is restarted when it was killed.
+type supervised struct {
+	*steerer.Process
+	start func() (*steerer.Process, error)
+	log   string // its output goes to log-N.log
+	runs  int
+	moves int
+}
+
+// run starts the command. A guard of the last one may still be restoring: then it tries again.
+func (p *supervised) run(ctx context.Context) (err error) {
+	return hadoop.Poll(ctx, 2*time.Minute, "starting the steerer", func() (bool, error) {
+		if p.Process, err = p.start(); err != nil {
+			return true, err
+		}
+		if p.Await(ctx, time.Minute, 0, "started") && p.Alive() {
+			return false, nil
+		}
+		p.keep()
+		p.Process.End()
+		return false, fmt.Errorf("it said last: %s", p.Last())
+	})
+}
+
+func (p *supervised) keep() {
+	p.runs++
+	p.moves += p.Count("taken")
+	p.Keep(fmt.Sprintf("%s-%d.log", p.log, p.runs))
+}
+
+// killAtRandom kills the command up to n times, every second time with its guard, and starts it again.
+func (p *supervised) killAtRandom(ctx context.Context, n int, rec *SizedRecord) error {
+	random := rand.New(rand.NewPCG(uint64(n), 6))
+	for i := range n {
+		k := Kill{After: hadoop.Millis(500 + random.IntN(3000)), Guard: i%2 == 1}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(k.After.Duration()):
+		}
+		var guards []int
+		if k.Guard {
+			guards = p.Guards()
+		}
+		p.Process.End(guards...)
+		p.keep()
+		began := time.Now()
+		if err := p.run(context.WithoutCancel(ctx)); err != nil {
+			return fmt.Errorf("after kill %d: %w", i+1, err)
+		}
+		k.Down = hadoop.Millis(time.Since(began).Milliseconds())
+		rec.Kills = append(rec.Kills, k)
+	}
+	return nil
+}
+
+// end stops the command.
+func (p *supervised) end() error {
+	alive := p.Alive()
+	_, ok := p.Stop(time.Minute)
+	p.keep()
+	if !alive || !ok {
+		return fmt.Errorf("the steerer did not end when it was told to; it said last: %s", p.Last())
+	}
+	return nil
+}
+
+// inForce is the scheduler's configuration as the ResourceManager has it.
+func inForce(ctx context.Context, c *hadoop.Cluster) (string, error) {
+	rm, err := rest.New(rest.Options{RM: c.RMs(), RMRate: -1})
+	if err != nil {
+		return "", err
+	}
+	defer rm.CloseIdle()
+	all, err := rm.SchedulerConf(ctx)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	var own []conf.Property
+	for _, p := range all.List {
+		if strings.HasPrefix(p.Name, "yarn.scheduler.capacity.") {
+			own = append(own, *p)
+		}
+	}
+	err = conf.WriteProperties(&b, own)
+	return b.String(), err
+}
+
+// alone are the times of the applications on the empty cluster, by ID; ideal: no heartbeats.
+func (r *SizedRecord) alone() (map[string]float64, error) {
+	list, err := jobs(r.Workload)
+	if err != nil {
+		return nil, err
+	}
+	times, of := map[string]float64{}, sim.NewAlone(clusterOf(r.Nodes), sim.Model{}, 1)
+	for i, j := range list {
+		times[j.ID] = of.Of(j, int64(i)).Seconds()
+	}
+	return times, nil
+}
+
+// Figures are the quantiles of the slowdown: elapsed time over that on the empty cluster.
+func (r *SizedRecord) Figures() (experiment.Metrics, error) {
+	end := map[string]int64{}
+	for i := range r.Workload {
+		end[r.Workload[i].ID] = int64(r.End[i])
+	}
+	return r.slowdown(end)
+}
+
+func (r *SizedRecord) slowdown(end map[string]int64) (experiment.Metrics, error) {
+	alone, err := r.alone()
+	if err != nil {
+		return nil, err
+	}
+	all := make([]float64, 0, len(r.Workload))
+	for i := range r.Workload {
+		a := &r.Workload[i]
+		if end[a.ID] < 0 {
+			return nil, fmt.Errorf("%s has not ended", a.ID)
+		}
+		all = append(all, float64(end[a.ID]-int64(a.Submit))/1000/alone[a.ID])
+	}
+	return experiment.Metrics{"median": result.Quantile(all, 0.5), "p95": result.Quantile(all, 0.95), "mean": result.Mean(all).Mean}, nil
+}
+
+// rehearse predicts the run: the same applications, configuration and steering policy, and the default timing of real daemons.
+func (r *SizedRecord) rehearse(ctx context.Context, seed uint64) (experiment.Metrics, error) {
+	list, err := jobs(r.Workload)
+	if err != nil {
+		return nil, err
+	}
+	newScheduler, err := conform.Scheduler(r.Site, r.Conf, "")
+	if err != nil {
+		return nil, err
+	}
+	timing := yarn.Hadoop()
+	spec := &run.Spec{Cluster: clusterOf(r.Nodes), Workload: run.Jobs(list), Scheduler: run.Scheduler{Name: r.Arm, RM: newScheduler}, Timing: &timing, Log: &run.Log{}, Seed: seed}
+	if len(r.Queues) > 0 {
+		setup := &steer.Setup{Queue: r.Queues[0], Queues: r.Queues, Set: r.Settings}
+		spec.Scheduler.Steer = &steer.Rehearsal{
+			Name: r.Arm, Queue: r.Queues[0], Delays: steer.Delays{Sense: unit.Second, PerHour: steer.PerHour}, Bounds: steer.Bounds{Queues: r.Queues}, Needs: steerpolicy.Policies.Find(r.Arm).Needs,
+			New: func(uint64) (steer.Steerer, error) { return steerpolicy.Policies.New(r.Arm, setup) },
+		}
+	}
+	out, err := conform.Replay(ctx, spec, false)
+	if err != nil {
+		return nil, err
+	}
+	return r.slowdown(out.End)
+}
+
+// sizedFacts are the figures of all arms.
+type sizedFacts struct {
+	Kept                []evidence.Run
+	Records             []*SizedRecord
+	Arms                []string
+	Measured, Predicted *experiment.Runs
+}
+
+func (s *Sized) facts(ctx context.Context) (*sizedFacts, error) {
+	f := &sizedFacts{}
+	var err error
+	if f.Kept, f.Records, err = evidence.ReadSeries[SizedRecord](s.Dir, sizedSeries); err != nil {
+		return nil, err
+	}
+	if len(f.Records) == 0 {
+		return nil, fmt.Errorf("no records in %s; run the study without --offline first", s.Dir)
+	}
+	measured, predicted := map[string][]experiment.Metrics{}, map[string][]experiment.Metrics{}
+	most := 0
+	for _, r := range f.Records {
+		m, err := r.Figures()
+		if err != nil {
+			return nil, err
+		}
+		if measured[r.Arm] == nil {
+			f.Arms = append(f.Arms, r.Arm)
+			for seed := range uint64(sizedSeeds) {
+				m, err := r.rehearse(ctx, seed+1)
+				if err != nil {
+					return nil, fmt.Errorf("rehearsing %s: %w", r.Arm, err)
+				}
+				predicted[r.Arm] = append(predicted[r.Arm], m)
+			}
+		}
+		measured[r.Arm] = append(measured[r.Arm], m)
+		most = max(most, len(measured[r.Arm]))
+	}
+	for arm, list := range measured {
+		measured[arm] = append(list, make([]experiment.Metrics, most-len(list))...)
+	}
+	f.Measured, f.Predicted = experiment.NewRuns(experiment.Seeds(1, most), measured), experiment.NewRuns(experiment.Seeds(1, sizedSeeds), predicted)
+	return f, nil
+}
+
+// Gain is the fall of a figure against FIFO: 0.4 is 40 % less.
+func (f *sizedFacts) Gain(of *experiment.Runs, arm, metric string) float64 {
+	return 1 - of.Estimate(arm, metric).Mean/of.Estimate("fifo", metric).Mean
+}
+
+// Off is the predicted gain less the measured one.
+func (f *sizedFacts) Off(arm, metric string) float64 {
+	return f.Gain(f.Predicted, arm, metric) - f.Gain(f.Measured, arm, metric)
+}
+
+// Order lists the arms by a figure, best first.
+func (f *sizedFacts) Order(of *experiment.Runs, metric string) string {
+	list := slices.Clone(f.Arms)
+	slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(of.Estimate(a, metric).Mean, of.Estimate(b, metric).Mean) })
+	return strings.Join(list, ", ")
+}
+
+// Verdict says whether the prediction holds: the same order, and each gain within the tolerance.
+func (f *sizedFacts) Verdict(metric string) string {
+	var misses []string
+	if f.Order(f.Measured, metric) != f.Order(f.Predicted, metric) {
+		misses = append(misses, "the order differs")
+	}
+	for _, a := range f.Arms {
+		if off := f.Off(a, metric); a != "fifo" && math.Abs(off) > tolerance {
+			misses = append(misses, fmt.Sprintf("%s is off by %+.0f points", a, 100*off))
+		}
+	}
+	if misses == nil {
+		return "**met**"
+	}
+	return "**missed**: " + strings.Join(misses, "; ")
+}
+
+//go:embed sized.md.tmpl
+var sizedPage string
+
+//go:embed sized.svg.tmpl
+var sizedPicture string
+
+// Report writes the page and the picture.
+func (s *Sized) Report(ctx context.Context) (text, file string, err error) {
+	f, err := s.facts(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	if err := f.picture(filepath.Join(s.Dir, "slowdown.svg")); err != nil {
+		return "", "", err
+	}
+	r, sizes := f.Records[0], []float64(nil)
+	work, last := 0.0, 0.0
+	for _, a := range r.Workload {
+		size := float64(a.Containers[0].Count) * a.Containers[0].Hold[0].Duration().Seconds()
+		sizes, work, last = append(sizes, size), work+size, a.Submit.Duration().Seconds()
+	}
+	slots := 0
+	for _, n := range r.Nodes {
+		slots += n.MB / r.Workload[0].Containers[0].MB
+	}
+	file = filepath.Clean(s.Dir) + ".md"
+	text, err = evidence.Page(sizedPage, file, map[string]any{
+		"F": f, "First": r, "Sizes": sizes, "Slots": slots, "Last": last, "Load": work / last / float64(slots), "Seeds": sizedSeeds, "Dir": filepath.Base(s.Dir), "Interval": sizedInterval, "Tolerance": 100 * tolerance,
+		"Metrics": []string{"median", "p95"}, "Titles": map[string]string{"median": "Median slowdown", "p95": "95th percentile of the slowdown"},
+	}, template.FuncMap{"interval": func(of *experiment.Runs, arm, metric string) string {
+		return experiment.Interval(of.Estimate(arm, metric))
+	}})
+	return text, file, err
+}
+
+// picture shows, for each arm, every measured run as a dot and the prediction as a bar.
+func (f *sizedFacts) picture(file string) error {
+	type row struct {
+		Name      string
+		Y         float64
+		Dots      []float64
+		Predicted float64
+	}
+	type panel struct {
+		Title string
+		Top   float64
+		Rows  []row
+		Ticks []float64
+	}
+	const left, width, step = 70.0, 620.0, 30.0
+	var panels []panel
+	top := 40.0
+	x := func(v float64) float64 { return left + math.Log(max(v, 1))/math.Log(100)*width } // 1 to 100
+	for _, m := range []struct{ metric, title string }{{"median", "median slowdown"}, {"p95", "95th percentile of the slowdown"}} {
+		p := panel{Title: m.title, Top: top, Ticks: []float64{1, 2, 5, 10, 20, 50, 100}}
+		for i, a := range f.Arms {
+			dots := slices.DeleteFunc(f.Measured.Values(a, m.metric), math.IsNaN)
+			p.Rows = append(p.Rows, row{a, top + step*(float64(i)+0.7), dots, f.Predicted.Estimate(a, m.metric).Mean})
+		}
+		panels, top = append(panels, p), top+step*float64(len(f.Arms))+70
+	}
+	_, err := evidence.Page(sizedPicture, file, map[string]any{"Panels": panels, "Height": top - 10, "Left": left}, template.FuncMap{
+		"x": func(v float64) string { return fmt.Sprintf("%.1f", x(v)) }, "y": func(v, by float64) string { return fmt.Sprintf("%.1f", v+by) },
+		"foot": func(p panel) float64 { return p.Top + step*float64(len(p.Rows)) + 6 },
+	})
+	return err
+}
