@@ -99,16 +99,17 @@ func (s *Spec) play(ctx context.Context, src workload.Source) (sum sim.Summary, 
 	var steerer steer.Steerer
 	var delays steer.Delays
 	var bounds steer.Bounds
+	sizes := false
 	if by := s.Scheduler.Steer; by != nil {
 		if steerer, err = by.New(s.Seed); err != nil {
 			return sum, err
 		}
-		delays, bounds = by.Delays, by.Bounds
+		delays, bounds, sizes = by.Delays, by.Bounds, by.Needs.Sizes
 	}
 	if s.Timing != nil {
 		c := yarn.Config{
 			Cluster: s.Cluster, Source: src, NewScheduler: s.Scheduler.forYARN, Timing: *s.Timing, Seed: s.Seed, Sink: sink, Alone: s.Alone, NoAlone: s.NoAlone,
-			Sample: s.Model.Sample, Containers: s.Containers, Progress: s.Progress, Steerer: steerer, Delays: delays, Bounds: bounds,
+			Sample: s.Model.Sample, Containers: s.Containers, Progress: s.Progress, Steerer: steerer, Delays: delays, Bounds: bounds, Sizes: sizes,
 		}
 		if s.Log != nil {
 			c.Phases, c.Ports, c.Script = s.Log.Phases, s.Log.Ports, s.Log.Script
@@ -117,7 +118,7 @@ func (s *Spec) play(ctx context.Context, src workload.Source) (sum sim.Summary, 
 	} else {
 		c := sim.Config{
 			Cluster: s.Cluster, Source: src, NewPolicy: s.Scheduler.New, Model: s.Model, Seed: s.Seed, Sink: sink, Alone: s.Alone, NoAlone: s.NoAlone,
-			Follow: s.Follow, Progress: s.Progress, Steerer: steerer, Delays: delays, Bounds: bounds,
+			Follow: s.Follow, Progress: s.Progress, Steerer: steerer, Delays: delays, Bounds: bounds, Sizes: sizes,
 		}
 		if s.NewWorker != nil {
 			if c.Worker, err = s.NewWorker(); err != nil {

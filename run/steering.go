@@ -104,32 +104,39 @@ func (b *recorder) NotMade(a steer.Action) {
 // note records the state of the queue where it has changed. At the limit it drops every other point
 // and halves the sampling rate.
 func (b *recorder) note(seen *steer.Snapshot) {
+	p, steered := result.SteerPoint{At: seen.Now.Seconds()}, false
 	for i := range seen.Queues {
 		q := &seen.Queues[i]
 		busy := q.Running+q.Waiting > 0
-		if q.Name != b.who.Queue {
+		if q.Name != b.who.Queue && !slices.ContainsFunc(b.who.Queues, func(name string) bool { return steer.SameQueue(name, q.Name) }) {
 			if busy && !b.there && !slices.Contains(b.others, q.Name) {
 				b.others = append(b.others, q.Name)
 			}
 			continue
 		}
+		steered = true
 		b.there = b.there || busy
 		b.found = cmp.Or(b.found, q.AMShare)
-		p := result.SteerPoint{At: seen.Now.Seconds(), Share: q.AMShare, Running: q.Running, Waiting: q.Waiting}
-		if n := len(b.points); n > 0 {
-			last := b.points[n-1]
-			if last.At = p.At; last == p || seen.Now < b.next {
-				return
-			}
+		p.Share = cmp.Or(p.Share, q.AMShare)
+		p.Running += q.Running
+		p.Waiting += q.Waiting
+	}
+	if !steered {
+		return
+	}
+	if n := len(b.points); n > 0 {
+		last := b.points[n-1]
+		if last.At = p.At; last == p || seen.Now < b.next {
+			return
 		}
-		b.points, b.next = append(b.points, p), seen.Now+b.every
-		if len(b.points) > maxPoints {
-			for k := range b.points[:maxPoints/2] {
-				b.points[k] = b.points[2*k]
-			}
-			b.points = b.points[:maxPoints/2]
-			b.every = max(2*b.every, unit.Second)
+	}
+	b.points, b.next = append(b.points, p), seen.Now+b.every
+	if len(b.points) > maxPoints {
+		for k := range b.points[:maxPoints/2] {
+			b.points[k] = b.points[2*k]
 		}
+		b.points = b.points[:maxPoints/2]
+		b.every = max(2*b.every, unit.Second)
 	}
 }
 
@@ -140,14 +147,14 @@ func (b *recorder) finish(sum *sim.Summary) (*result.Steering, error) {
 	}
 	if !sum.Partial && !b.there && len(b.others) > 0 {
 		slices.Sort(b.others)
-		return nil, fmt.Errorf("steering: queue %s never had a job; choose one that did with --steer-queue: %s", b.who.Queue, strings.Join(b.others, ", "))
+		return nil, fmt.Errorf("steering: queue %s never had a job; choose one that did with --steer-queue: %s", b.who.QueueNames(), strings.Join(b.others, ", "))
 	}
 	if b.err != nil {
 		return nil, fmt.Errorf("steering log: %w", b.err)
 	}
 	d := b.who.Delays
 	out := &result.Steering{
-		Policy: b.who.Name, Queue: b.who.Queue,
+		Policy: b.who.Name, Queue: b.who.QueueNames(),
 		Delays:    result.SteerDelays{Sense: d.Sense.Seconds(), Queue: d.Queue.Seconds(), Poll: d.Poll.Seconds(), Age: d.Age.Seconds()},
 		Decisions: []result.SteerCount{}, Changes: []result.SteerChange{},
 		Found: b.found, Least: b.found, Most: b.found, Final: b.found, Blind: b.blind, Points: b.points,

@@ -20,7 +20,7 @@ import (
 // Steering says which policy changes settings while jobs run, and with which delays.
 type Steering struct {
 	Policies []string // of steer/all, or NoSteering; empty: no steering
-	Queue    string   // full path; "": the only one
+	Queue    string   // full paths, separated by commas; "": the only one
 	Delay    string   // AutoDelay, FairFile, AtOnce or a time
 	Sense    unit.Time
 	Bounds   steer.Bounds
@@ -54,25 +54,45 @@ func steeringSettings() []Setting {
 		}
 		return add(s, v)
 	}
-	set := setting.List("steer-set", "steering", "NAME=VALUE", "settings of the policy, separated by commas: slots=yes,idle-above=20 (\"yardmaster yarn policies\" lists them)",
+	set := setting.Texts("steer-set", "steering", "NAME=VALUE", "settings of the policy, separated by commas: slots=yes,idle-above=20 (\"yardmaster yarn policies\" lists them)",
 		func(s *Scenario) *[]string { return &s.Steering.Set })
-	many := set.Set
+	one := set.Set
 	set.Set = func(s *Scenario, v string) error {
-		for _, one := range strings.Split(v, ",") {
-			if name, value, ok := strings.Cut(one, "="); v != "" && (!ok || name == "" || value == "") {
-				return fmt.Errorf("%q is not NAME=VALUE", one)
+		var pairs []string
+		for part := range strings.SplitSeq(v, ",") {
+			name, value, ok := strings.Cut(part, "=")
+			switch {
+			case v == "":
+				return one(s, v)
+			case !ok && part != "" && len(pairs) > 0: // of a list: limits=10,20
+				pairs[len(pairs)-1] += "," + part
+			case !ok || name == "" || value == "":
+				return fmt.Errorf("%q is not NAME=VALUE", part)
+			default:
+				pairs = append(pairs, part)
 			}
 		}
-		return many(s, v)
+		for _, pair := range pairs {
+			if err := one(s, pair); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	return []Setting{
 		who,
-		setting.Value("steer-queue", "steering", "QUEUE", "the queue to steer; needed if there are several", func(s *Scenario) *string { return &s.Steering.Queue },
+		setting.Value("steer-queue", "steering", "QUEUE", "the queue to steer; needed if there are several; for a policy of several queues all of them in order, separated by commas",
+			func(s *Scenario) *string { return &s.Steering.Queue },
 			func(v string) (string, error) {
-				if v != "" {
-					v = fair.FullName(v)
+				names := strings.Split(v, ",")
+				for i, name := range names {
+					if name = strings.TrimSpace(name); name != "" {
+						names[i] = fair.FullName(name)
+					} else if v != "" {
+						return v, fmt.Errorf("%q has an empty name", v)
+					}
 				}
-				return v, nil
+				return strings.Join(names, ","), nil
 			}, func(v string) string { return v }),
 		setting.Value("steer-delay", "steering", "DELAY",
 			"until a change is in force: fair-file (polled every 10 s, read once it is 5 s old), at-once, a time, or auto: as the scheduler has it",
@@ -133,10 +153,13 @@ func (st *Steering) on(p run.Scheduler, name string) (*steer.Rehearsal, error) {
 	if limit.Property != "" && !limit.AtOnce {
 		out.Delays = steer.FairFile()
 	}
-	if out.Queue, err = st.queueOf(p.Name, limit, leaves); err != nil {
+	if out.Queues, err = st.queuesOf(p.Name, limit, leaves); err != nil {
 		return nil, err
 	}
-	out.Bounds.Queues = []string{out.Queue}
+	if len(out.Queues) > 1 && !steerpolicy.Policies.Find(name).Several {
+		return nil, misuse("--steer-queue: %s steers one queue in a rehearsal, not %d", name, len(out.Queues))
+	}
+	out.Queue, out.Bounds.Queues = out.Queues[0], out.Queues
 	switch st.Delay {
 	case AutoDelay:
 	case FairFile:
@@ -154,7 +177,7 @@ func (st *Steering) on(p run.Scheduler, name string) (*steer.Rehearsal, error) {
 	if out.Delays.Poll > 0 {
 		out.Delays.Spacing = max(st.Bounds.Spacing, steer.FileSpacing) // as yarn steer has it
 	}
-	setup := steer.Setup{Queue: out.Queue, Limit: limit, Minimum: minimum, Bounds: st.Bounds, Set: st.Set}
+	setup := steer.Setup{Queue: out.Queue, Queues: out.Queues, Limit: limit, Minimum: minimum, Bounds: st.Bounds, Set: st.Set}
 	out.New = func(seed uint64) (steer.Steerer, error) {
 		su := setup
 		su.Seed = seed
@@ -175,22 +198,25 @@ func (st *Steering) on(p run.Scheduler, name string) (*steer.Rehearsal, error) {
 	return out, nil
 }
 
-// queueOf is the steered queue. That of a FairScheduler, or of a policy without a file, may come with its first job.
-func (st *Steering) queueOf(scheduler string, limit steer.AMLimit, leaves []string) (string, error) {
+// queuesOf are the steered queues. Those of a FairScheduler, or of a policy without a file, may come with their first jobs.
+func (st *Steering) queuesOf(scheduler string, limit steer.AMLimit, leaves []string) ([]string, error) {
 	list := strings.Join(leaves, ", ")
-	switch {
-	case limit.Property == "" && len(leaves) == 0: // it has no queues: the names are those of the jobs
-		return cmp.Or(strings.TrimPrefix(st.Queue, "root."), "default"), nil
-	case st.Queue == "" && len(leaves) > 1:
-		return "", misuse("--steer: %s has several queues: choose one with --steer-queue: %s", scheduler, list)
-	case st.Queue == "" && len(leaves) == 1:
-		return leaves[0], nil
-	case st.Queue == "":
-		return fair.FullName("default"), nil
-	case limit == steer.CapacityAM && len(leaves) > 0 && !slices.Contains(leaves, st.Queue):
-		return "", misuse("--steer-queue: queue %s is not in %s: its queues are %s", st.Queue, scheduler, list)
+	names := strings.Split(st.Queue, ",")
+	for i, name := range names {
+		switch {
+		case limit.Property == "" && len(leaves) == 0: // it has no queues: the names are those of the jobs
+			names[i] = cmp.Or(strings.TrimPrefix(name, "root."), "default")
+		case name == "" && len(leaves) > 1:
+			return nil, misuse("--steer: %s has several queues: choose one with --steer-queue: %s", scheduler, list)
+		case name == "" && len(leaves) == 1:
+			names[i] = leaves[0]
+		case name == "":
+			names[i] = fair.FullName("default")
+		case limit == steer.CapacityAM && len(leaves) > 0 && !slices.Contains(leaves, name):
+			return nil, misuse("--steer-queue: queue %s is not in %s: its queues are %s", name, scheduler, list)
+		}
 	}
-	return st.Queue, nil
+	return names, nil
 }
 
 // steeringAssumptions lists the assumptions about sensors and actuators.

@@ -55,6 +55,7 @@ type Config struct {
 	Steerer steer.Steerer // nil: no steering
 	Delays  steer.Delays
 	Bounds  steer.Bounds // on what it writes; Max 0: none
+	Sizes   bool         // jobs have tags with their true sizes
 
 	// Progress, if set, is called occasionally with the run's progress. It must not block.
 	Progress func(Progress)

@@ -26,6 +26,7 @@ type job struct {
 	left   int64               // tasks not done
 
 	attained unit.Resources // see steering.book
+	tags     string         // see steering.tags
 	am       int32          // its task record; -1: none
 	ready    bool           // the AM is up (or there is none): stages may take containers
 	gone     bool

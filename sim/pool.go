@@ -104,15 +104,27 @@ func StageSeed(run uint64, seq int64, stage int) uint64 {
 // SizeOf is the total time that the job's tasks work, by the lengths of its stages.
 func SizeOf(j *workload.Job, run uint64, seq int64) (size unit.Time) {
 	for i := range j.Stages {
-		s := &j.Stages[i]
-		if l, ok := s.Length.IsConstant(); ok {
-			size += unit.Time(s.Tasks) * l
-			continue
-		}
-		seed := StageSeed(run, seq, i)
-		for k := range s.Tasks {
-			size += s.Length.Draw(k, seed)
-		}
+		size += stageSize(j, run, seq, i)
+	}
+	return size
+}
+
+// CoreTimeOf is like SizeOf, but a task counts once for each vcore of its container.
+func CoreTimeOf(j *workload.Job, run uint64, seq int64) (size unit.Time) {
+	for i := range j.Stages {
+		size += stageSize(j, run, seq, i) * unit.Time(max(j.Stages[i].Ask.Cores, 1))
+	}
+	return size
+}
+
+func stageSize(j *workload.Job, run uint64, seq int64, stage int) (size unit.Time) {
+	s := &j.Stages[stage]
+	if l, ok := s.Length.IsConstant(); ok {
+		return unit.Time(s.Tasks) * l
+	}
+	seed := StageSeed(run, seq, stage)
+	for k := range s.Tasks {
+		size += s.Length.Draw(k, seed)
 	}
 	return size
 }

@@ -31,7 +31,7 @@ func (s *steering) Snapshot() steer.Snapshot {
 		name := s.queueOf(j)
 		sj := steer.Job{
 			ID: j.src.ID, User: j.src.User, Queue: name, Priority: j.view.Priority,
-			Held: j.view.Used, Service: s.service(j), Tags: sensors.Tags(j.src), Submitted: j.src.Submit, Started: j.rec.Start >= 0, Tasks: j.view.Tasks, AM: j.view.AM, Done: j.view.Done, Pending: j.view.Pending, Running: j.view.Running,
+			Held: j.view.Used, Service: s.service(j), Tags: s.tags(j), Submitted: j.src.Submit, Started: j.rec.Start >= 0, Tasks: j.view.Tasks, AM: j.view.AM, Done: j.view.Done, Pending: j.view.Pending, Running: j.view.Running,
 		}
 		q := &snap.Queues[s.sensors.index[name]]
 		q.Used = q.Used.Add(j.view.Used)
@@ -54,6 +54,17 @@ func (s *steering) Snapshot() steer.Snapshot {
 	}
 	sensors.ByName(snap.Queues)
 	return snap
+}
+
+// tags are a job's tags; sizes are computed once.
+func (s *steering) tags(j *job) string {
+	if s.e.cfg.Sizes && j.tags == "" {
+		j.tags = sensors.Sized(sensors.Tags(j.src), j.view.Input, CoreTimeOf(j.src, s.e.cfg.Seed, j.view.Seq))
+	}
+	if j.tags != "" {
+		return j.tags
+	}
+	return sensors.Tags(j.src)
 }
 
 func (s *steering) queueOf(j *job) string {

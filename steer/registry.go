@@ -1,6 +1,7 @@
 package steer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -38,6 +39,7 @@ type Needs struct {
 	Priority   bool     // the priorities of jobs
 	Queue      bool     // the queues of jobs
 	Maps       bool     // map progress of each job, for which an engine may have to query every job
+	Sizes      bool     // tags with the sizes of jobs, which a rehearsal makes from the workload
 }
 
 // Allow says why a knob of an engine with an AM limit may not be changed.
@@ -134,9 +136,13 @@ func (e *Entry) ParamNames() []string {
 // Rehearsal is a steering policy for a simulated scheduler, from which fresh instances can be made.
 type Rehearsal struct {
 	Name, Queue string
-	Property    string // of the queue: its share for AMs; "": it has none
+	Queues      []string // of an Entry with Several: all of them, in the order given
+	Property    string   // of the queue: its share for AMs; "": it has none
 	Delays      Delays
 	Bounds      Bounds
 	Needs       Needs
 	New         func(seed uint64) (Steerer, error)
 }
+
+// QueueNames lists the steered queues.
+func (r *Rehearsal) QueueNames() string { return cmp.Or(strings.Join(r.Queues, ", "), r.Queue) }

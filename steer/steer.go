@@ -166,7 +166,7 @@ type Delays struct {
 	// Spacing is the min time between two changes of a queue's property that a driver makes. One that comes sooner waits; the next one of the
 	// same property replaces it.
 	Spacing unit.Time
-	// PerHour is how many changes of queues' properties a driver makes in any hour; further ones are refused. 0: no limit.
+	// PerHour is how many changes a driver makes in any hour, moves of jobs excepted; further ones are refused. 0: no limit.
 	PerHour int
 }
 
@@ -176,8 +176,11 @@ func FairFile() Delays { return Delays{Poll: 10 * unit.Second, Age: 5 * unit.Sec
 // FileSpacing is the min time between changes of such a file: if changed more often, it would never be old enough to be loaded.
 const FileSpacing = 5 * unit.Second
 
-// PerHour is the default limit on a driver's changes per hour.
+// PerHour is the default limit on a driver's changes per hour, moves of jobs excepted.
 const PerHour = 120
+
+// MovesPerSample is how many jobs a driver moves after one sample; further moves are refused. They do not count as changes per hour.
+const MovesPerSample = 100
 
 // AtOnce are the delays of a Capacity Scheduler, which applies a queue's property during the request: none.
 func AtOnce() Delays { return Delays{} }

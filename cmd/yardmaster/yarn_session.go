@@ -216,7 +216,12 @@ func (s *session) look(ctx context.Context, policy steer.Steerer) ([]steering.Fa
 	if tells != nil {
 		bounds = cmp.Or(tells.Bounds(), bounds)
 	}
-	add("bounds", "%s, at most %d changes an hour", bounds, f.perHour)
+	if steerpolicy.Policies.Find(f.policy).Needs.Queue {
+		bounds += fmt.Sprintf(", at most %d jobs after a sample", steer.MovesPerSample)
+	} else {
+		bounds += fmt.Sprintf(", at most %d changes an hour", f.perHour)
+	}
+	add("bounds", "%s", bounds)
 	if f.act {
 		add("journal", "%s", about.Journal)
 	}

@@ -23,7 +23,8 @@ func (o *Order) SetPriority(j *policy.Job, _ int) {
 	}
 }
 
-// Move moves a job, with all it holds, to another leaf, where it waits for activation like a new one.
+// Move moves a job, with all it holds, to another leaf, where it waits for activation like a new one. As in Hadoop, what it holds may exceed the
+// leaf's maximum.
 func (o *Order) Move(j *policy.Job, name string) error {
 	to, err := o.resolve(name)
 	if err != nil {
@@ -39,28 +40,10 @@ func (o *Order) Move(j *policy.Job, name string) error {
 	if err != nil {
 		return err
 	}
-	held := o.apps[j.Index].used
-	if !o.fitsAlong(to, from, j.Index) {
-		return fmt.Errorf("queue %s has no room for what job %s holds (%v)", to.path, j.ID, held)
-	}
 	o.leave(j.Index)
 	o.activate(from)
 	o.enter(to, j.Index)
 	return nil
-}
-
-// fitsAlong says whether what the job holds fits the maxima of the queues it would newly count in.
-func (o *Order) fitsAlong(to, from *queue, id int32) bool {
-	counted := map[*queue]bool{}
-	for q := from; q != nil; q = q.parent {
-		counted[q] = true
-	}
-	for q := to; q != nil && !counted[q]; q = q.parent {
-		if !o.calc.Fits(q.used.Add(o.apps[id].used), q.EffMax) {
-			return false
-		}
-	}
-	return true
 }
 
 // SetQueue sets a property of a queue: capacity (the percentage or weight it has), maximum-capacity (percent; -1: none),

@@ -42,6 +42,7 @@ type app struct {
 	logged    int64          // remaining calls in the script
 	pending   int64          // tasks that wait for a container
 	booked    unit.Resources // by released containers, times milliseconds
+	tags      string         // see steering.tags
 }
 
 // stage is an application's state of one of its stages.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/rm"
+	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/internal/sensors"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
@@ -54,7 +55,7 @@ func (s *steering) Snapshot() steer.Snapshot {
 		}
 		j := steer.Job{
 			ID: a.src.ID, User: a.src.User, Queue: name, Priority: a.rm.Priority, Submitted: a.src.Submit, Started: a.life == running || len(a.conts) > 0,
-			Tasks: a.src.Tasks(), Pending: a.pending, Running: int64(len(a.conts)), AM: a.rm.AM, Service: s.service(a), Tags: sensors.Tags(a.src),
+			Tasks: a.src.Tasks(), Pending: a.pending, Running: int64(len(a.conts)), AM: a.rm.AM, Service: s.service(a), Tags: s.tags(a),
 		}
 		active := j.Started
 		if tells != nil {
@@ -79,6 +80,17 @@ func (s *steering) Snapshot() steer.Snapshot {
 	}
 	sensors.ByName(snap.Queues)
 	return snap
+}
+
+// tags are a job's tags; sizes are computed once.
+func (s *steering) tags(a *app) string {
+	if s.e.cfg.Sizes && a.tags == "" {
+		a.tags = sensors.Sized(sensors.Tags(a.src), a.rm.Input, sim.CoreTimeOf(a.src, s.e.cfg.Seed, a.rm.Seq))
+	}
+	if a.tags != "" {
+		return a.tags
+	}
+	return sensors.Tags(a.src)
 }
 
 // service is an application's attained service.

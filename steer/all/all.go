@@ -6,6 +6,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/aging"
+	"github.com/yardmaster/yardmaster/steer/levels"
 	"github.com/yardmaster/yardmaster/steer/marp"
 )
 
@@ -13,4 +14,5 @@ import (
 var Policies = slices.Concat(
 	steer.Registry(marp.Entries()),
 	steer.Registry{aging.Entry},
+	steer.Registry(levels.Entries()),
 )

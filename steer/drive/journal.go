@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/yardmaster/yardmaster/steer"
 )
 
 // Journal holds what has been changed and not restored. Store decides where its lines are kept: package live has one on disk.
@@ -15,7 +17,7 @@ type Journal struct {
 
 	seq     int64
 	open    Ledger
-	recent  []time.Time // changes written in the last hour
+	recent  []time.Time // changes written in the last hour, moves of jobs excepted
 	rebased bool        // the times that were read are on the driver's clock
 }
 
@@ -29,7 +31,7 @@ func (j *Journal) Open() []Entry { return j.open.Entries() }
 func (j *Journal) Load(e *Entry) {
 	j.open.Add(e)
 	j.seq = max(j.seq, e.Seq)
-	if e.What == Before {
+	if e.What == Before && e.Knob.Kind != steer.MoveJob {
 		hour := e.At.Add(-time.Hour)
 		j.recent = append(slices.DeleteFunc(j.recent, func(t time.Time) bool { return !t.After(hour) }), e.At)
 	}

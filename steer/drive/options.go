@@ -22,7 +22,7 @@ type Rules struct {
 	// Allow says why a knob must not be changed; nil: all of the engine's knobs may be. Restores ignore it.
 	Allow   func(Knob) error
 	Spacing time.Duration // min time between writes of a knob (the larger of this and the engine's)
-	PerHour int           // max writes in any hour; 0: 120. Restores do not count
+	PerHour int           // max writes in any hour; 0: 120. Restores and moves of jobs do not count: see steer.MovesPerSample
 	Silence time.Duration // timeout without a snapshot that the policy can use: restore and wait; 0: 60 s
 	Settle  time.Duration // how long snapshots must be good before acting again; 0: 15 s
 	Verify  time.Duration // timeout for a write to be in force; 0: 20 s

@@ -147,9 +147,16 @@ func (d *driver) step() error {
 	} else {
 		d.sight.used = now
 	}
+	moves := 0
 	for _, a := range do {
 		if d.now().Sub(now) >= d.Silence { // a scheduler that hangs: what was seen is too old to act on
 			break
+		}
+		if a.Kind == steer.MoveJob && d.Act {
+			if moves++; moves > steer.MovesPerSample {
+				d.refuse(Knob{Kind: a.Kind, Job: a.Job}, a, fmt.Errorf("at most %d jobs are moved after one sample", steer.MovesPerSample))
+				continue
+			}
 		}
 		d.want(a)
 	}

@@ -54,6 +54,7 @@ type Yard struct {
 	c             *rest.Client
 	o             Options
 	paths         []string // of the steered queues, by name
+	order         []string // of the same, as given
 	limit         steer.AMLimit
 	minAllocation unit.Resources
 	maxPriority   int64  // of an application
@@ -147,6 +148,7 @@ func (y *Yard) choose(root *rest.Queue) (queues []*rest.Queue, err error) {
 				return nil, fmt.Errorf("all: there is a queue %s: give the whole names of the queues", q.Path)
 			}
 		}
+		slices.Sort(names)
 	}
 	if len(names) == 0 {
 		return nil, errors.New("name the queue")
@@ -160,10 +162,11 @@ func (y *Yard) choose(root *rest.Queue) (queues []*rest.Queue, err error) {
 			return nil, err
 		}
 		queues = append(queues, q)
-		y.paths = append(y.paths, q.Path)
+		if !slices.Contains(y.order, q.Path) {
+			y.order = append(y.order, q.Path)
+		}
 	}
-	slices.Sort(y.paths)
-	y.paths = slices.Compact(y.paths)
+	y.paths = slices.Sorted(slices.Values(y.order))
 	return queues, nil
 }
 
@@ -190,8 +193,8 @@ func (y *Yard) Identities() (out []string) {
 	return slices.Compact(out)
 }
 
-// Queues are the full names of the steered queues.
-func (y *Yard) Queues() []string { return slices.Clone(y.paths) }
+// Queues are the full names of the steered queues, in the order given.
+func (y *Yard) Queues() []string { return slices.Clone(y.order) }
 
 // may reports whether a queue may be set.
 func (y *Yard) may(queue string) bool {

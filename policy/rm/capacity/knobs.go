@@ -27,9 +27,52 @@ func (s *Scheduler) SetPriority(r *rm.App, priority int, _ unit.Time) {
 	}
 }
 
-// Move is unsupported.
+// Move moves an application, with all it holds, to another leaf, where it waits for activation like a new one. As in Hadoop
+// (CapacityScheduler.moveApplication), what it holds may exceed the leaf's maximum.
 func (s *Scheduler) Move(r *rm.App, queue string, _ unit.Time) error {
-	return fmt.Errorf("move application %s to queue %s: under the CapacityScheduler that is modelled in ideal time only", r.ID, queue)
+	to, err := s.resolve(queue)
+	a := s.apps[r.Index]
+	if err == nil && to != a.q {
+		s.total-- // it is already counted
+		err = s.admit(to, r)
+		s.total++
+	}
+	if err != nil {
+		return fmt.Errorf("move application %s to queue %s: %w", r.ID, queue, err)
+	}
+	if to == a.q {
+		return nil
+	}
+	from, user, asked := a.q, a.u, a.asking
+	held := a.reserved
+	for _, c := range a.live {
+		held = held.Add(c.Size)
+	}
+	s.hold(user, unit.Resources{}.Sub(held))
+	from.charge(unit.Resources{}.Sub(held))
+	from.reserve(unit.Resources{}.Sub(a.reserved))
+	s.leave(a)
+	s.activate(from)
+
+	a.q, a.u, a.active, a.asking, a.moved = to, to.userOf(r.User), false, false, false
+	s.hold(a.u, held)
+	to.charge(held)
+	to.reserve(a.reserved)
+	a.u.count(0, 1)
+	to.Apps++
+	to.waiting.Set(a.Index, -float64(a.priority), a.Seq)
+	s.activate(to)
+
+	from.want(unit.Resources{}.Sub(a.table.Pending())) // only now: its requests move last
+	to.want(a.table.Pending())
+	if asked {
+		from.Ask(&user.User, -1)
+	}
+	if a.table.Len() > 0 {
+		s.asks(a)
+	}
+	s.moved(a)
+	return nil
 }
 
 // SetQueue sets maximum-am-resource-percent (0 to 1), user-limit-factor or minimum-user-limit-percent of a leaf, and recomputes the limits,

@@ -58,8 +58,51 @@ func TestKnobsRefuse(t *testing.T) {
 		}
 	}
 	w.submit("x", "u", "a", mb(1024))
-	if err := w.s.Move(w.apps["x"], "b", 0); err == nil || w.s.Leaf(w.apps["x"]) != "root.a" {
+	if err := w.s.Move(w.apps["x"], "c", 0); err == nil || w.s.Leaf(w.apps["x"]) != "root.a" {
 		t.Errorf("moved: %v", err)
+	}
+}
+
+// A moved application takes along what it holds, even above the maximum of its new leaf, and waits there for activation like a new one.
+func TestMove(t *testing.T) {
+	w := build(t, nil, 2, mb(10240), "root.queues=a,b,c,d", "root.a.capacity=60", "root.b.capacity=20", "root.b.maximum-capacity=20", "root.c.capacity=20", "root.d.capacity=0",
+		"maximum-am-resource-percent=0.5", "user-limit-factor=10")
+	w.submit("x", "u", "a", mb(1024))
+	w.anywhere("x", 20, mb(1024))
+	w.submit("y", "u", "b", mb(1024))
+	w.submit("z", "u", "b", mb(1024))
+	for range 5 {
+		w.round()
+	}
+	b := w.s.leaves[1]
+	held := w.s.apps[0].used
+	if held.Mem <= b.EffMax.Mem || !w.s.Active(w.apps["x"]) {
+		t.Fatalf("x holds %v of %v", held, b.EffMax)
+	}
+	was := b.used
+	if err := w.s.Move(w.apps["x"], "root.b", 0); err != nil || w.s.Leaf(w.apps["x"]) != "root.b" || b.used != was.Add(held) || w.s.Active(w.apps["x"]) {
+		t.Errorf("moved: %v; b uses %v, active %v", err, b.used, w.s.Active(w.apps["x"]))
+	}
+	w.check()
+	if a := w.s.leaves[0]; a.Apps+a.ActiveApps+a.ActiveUsers+len(a.list) != 0 || !a.used.IsZero() || !a.pending.IsZero() || !a.AMUsed.IsZero() {
+		t.Errorf("left behind: %+v", a.leaf)
+	}
+	if got := w.round(); strings.Contains(got, "x:") {
+		t.Errorf("above the maximum it got %s", got)
+	}
+	if err := w.s.Move(w.apps["x"], "c", 0); err != nil || !w.s.Active(w.apps["x"]) || w.s.leaves[2].AMUsed.Mem != 1024 {
+		t.Errorf("moved on: %v", err)
+	}
+	if err := w.s.Move(w.apps["x"], "d", 0); err == nil || !strings.Contains(err.Error(), "already has 0 applications") {
+		t.Errorf("to a queue without a guarantee and without maximum-applications: %v", err)
+	}
+	for len(w.live["x"]) > 0 {
+		w.end("x")
+	}
+	w.s.Removed(w.apps["x"], 0)
+	w.check()
+	if c := w.s.leaves[2]; c.Apps+c.ActiveApps+c.ActiveUsers+len(c.list)+c.active.Len()+c.ready.Len()+c.unseen.Len() != 0 || !c.used.IsZero() || !c.pending.IsZero() {
+		t.Errorf("left behind: %+v", c.leaf)
 	}
 }
 

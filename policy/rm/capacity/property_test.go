@@ -13,7 +13,7 @@ import (
 )
 
 // Whatever happens, in whatever order: the books add up, no node is over-committed, no queue passes its maximum by more
-// than reservations being turned into containers can explain (none), and when everything is gone nothing is left.
+// than reservations being turned into containers can explain (none), or than applications bring that are moved there, and when everything is gone nothing is left.
 func TestBooks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		calc := rapid.SampledFrom([]string{"DefaultResourceCalculator", "DominantResourceCalculator"}).Draw(t, "calculator")
@@ -35,9 +35,10 @@ func TestBooks(t *testing.T) {
 			return unit.Resources{Mem: int64(rapid.IntRange(1, 6).Draw(t, "size")) * 1024, Cores: int64(rapid.IntRange(1, 4).Draw(t, "cores"))}
 		}
 		killed := map[*rm.Container]bool{}
+		over := map[*queue]bool{} // above its maximum since an application was moved there
 		for step := range rapid.IntRange(1, 120).Draw(t, "steps") {
 			w.now += 200 * unit.Millisecond
-			switch k := rapid.IntRange(0, 9).Draw(t, "what"); {
+			switch k := rapid.IntRange(0, 10).Draw(t, "what"); {
 			case k == 0 || len(ids) == 0:
 				id := fmt.Sprint("app", step)
 				am := size()
@@ -69,12 +70,19 @@ func TestBooks(t *testing.T) {
 				for _, c := range w.s.Round(w.now).Killed {
 					killed[c] = true
 				}
+			case k == 5:
+				_ = w.s.Move(w.apps[rapid.SampledFrom(ids).Draw(t, "app")], rapid.SampledFrom([]string{"a", "x", "y"}).Draw(t, "queue"), w.now)
+				for _, q := range w.s.leaves {
+					over[q] = over[q] || !w.s.calc.Fits(q.used, q.EffMax)
+				}
 			default:
 				w.beat(rapid.IntRange(0, 5).Draw(t, "node"))
 			}
 			w.check()
 			for _, q := range w.s.leaves {
-				if !w.s.calc.Fits(q.used, q.EffMax) {
+				if fits := w.s.calc.Fits(q.used, q.EffMax); fits {
+					over[q] = false
+				} else if !over[q] {
 					t.Fatalf("queue %s uses %v, its maximum is %v", q.path, q.used, q.EffMax)
 				}
 			}

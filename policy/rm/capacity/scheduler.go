@@ -213,6 +213,16 @@ func (s *Scheduler) Removed(r *rm.App, _ unit.Time) {
 		s.unreserve(a.reservations[len(a.reservations)-1])
 	}
 	a.q.want(unit.Resources{}.Sub(a.table.Pending()))
+	s.leave(a)
+	s.total--
+	s.apps[r.Index] = nil
+	s.old = append(s.old, a)
+	s.activate(a.q)
+	s.stopAsking(a) // only now: its user still counts when others are activated in its place
+}
+
+// leave removes an application from its leaf, but not what it holds and requests.
+func (s *Scheduler) leave(a *app) {
 	q, u := a.q, a.u
 	if a.active {
 		q.AMUsed = q.AMUsed.Sub(a.am)
@@ -229,11 +239,6 @@ func (s *Scheduler) Removed(r *rm.App, _ unit.Time) {
 		q.drop(u)
 	}
 	q.Apps--
-	s.total--
-	s.apps[r.Index] = nil
-	s.old = append(s.old, a)
-	s.activate(q)
-	s.stopAsking(a) // only now: its user still counts when others are activated in its place
 }
 
 // Ended implements rm.Scheduler.

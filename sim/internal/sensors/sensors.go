@@ -12,6 +12,7 @@ import (
 	"github.com/yardmaster/yardmaster/sim/internal/timeline"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
 
@@ -108,12 +109,17 @@ func Status(good bool) string {
 	return "FAILED"
 }
 
-// Tags returns the tags that a job would have on a real cluster.
+// Tags returns the tag with the deadline that a job would have on a real cluster.
 func Tags(j *workload.Job) string {
 	if j.Deadline <= 0 {
 		return ""
 	}
 	return "deadline:" + strconv.FormatFloat(j.Deadline.Seconds(), 'f', -1, 64)
+}
+
+// Sized adds the tags of a job whose user knows its input and its size, in vcore-seconds. The size is the true one: only a simulator knows it.
+func Sized(tags string, input unit.Bytes, size unit.Time) string {
+	return strings.TrimPrefix(fmt.Sprintf("%s,input:%d,size:%s", tags, input, strconv.FormatFloat(size.Seconds(), 'f', -1, 64)), ",")
 }
 
 // ByName sorts the queues of a snapshot.
