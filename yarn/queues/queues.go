@@ -1,4 +1,4 @@
-// Package prepare derives, from a cluster's own CapacityScheduler settings, the queues that a steering policy needs: one leaf per level for
+// Package queues derives, from a cluster's own CapacityScheduler settings, the queues that a steering policy needs: one leaf per level for
 // fbq, tags, sita and comp, one leaf per job for deadline.
 //
 // For a leaf root.batch there is a new parent beside it, root.batch-levels, with the leaves batch-l1, batch-l2, ... (root.batch-deadlines with
@@ -8,7 +8,7 @@
 // The CapacityScheduler derives three limits from a queue's capacity: the number of applications, the resources of a user and those of a
 // user's AMs. A level with a small capacity could then hold a single application. So the limits are scaled up where the capacity is scaled
 // down, and no level has capacity 0, with which the user's AM limit is 0 whatever the factor.
-package prepare
+package queues
 
 import (
 	"bytes"
@@ -229,7 +229,7 @@ func (d *derivation) own() (names []string) {
 
 // refuse says why the queue cannot be prepared.
 func (d *derivation) refuse() error {
-	q, new := d.q, d.plan.Parent
+	q, added := d.q, d.plan.Parent
 	switch lo, hi := q.Capacity, q.MaxCapacity; {
 	case q.Stopped:
 		return fmt.Errorf("queue %s is stopped", q.Path)
@@ -258,9 +258,9 @@ func (d *derivation) refuse() error {
 	var err error
 	walk(d.conf.Root, func(k *conf.Queue) {
 		switch {
-		case k.Path == new:
-			err = fmt.Errorf("queue %s is already there: has %s been prepared before? yarn prepare --undo takes that back", new, q.Path)
-		case err == nil && (k.Name == last(new) || slices.ContainsFunc(d.plan.Levels, func(l string) bool { return k.Name == last(l) })):
+		case k.Path == added:
+			err = fmt.Errorf("queue %s is already there: has %s been prepared before? yarn prepare --undo takes that back", added, q.Path)
+		case err == nil && (k.Name == last(added) || slices.ContainsFunc(d.plan.Levels, func(l string) bool { return k.Name == last(l) })):
 			err = fmt.Errorf("a new queue would have the name of %s", k.Path)
 		}
 	})
@@ -469,6 +469,22 @@ func (p *Plan) Remove(now *conf.Properties) rest.SchedulerChange {
 	return c
 }
 
+// Present reports whether a queue has a prepared one beside it, by name.
+func Present(now *conf.Properties, queue string) bool {
+	for _, kind := range policies {
+		if listed(now, queue+kind.suffix) {
+			return true
+		}
+	}
+	return false
+}
+
+// listed reports whether a queue's parent lists it.
+func listed(now *conf.Properties, queue string) bool {
+	children := strings.Split(value(now, queue[:strings.LastIndexByte(queue, '.')], "queues"), ",")
+	return slices.ContainsFunc(children, func(name string) bool { return strings.TrimSpace(name) == last(queue) })
+}
+
 // State is what a configuration has of a plan.
 type State uint8
 
@@ -488,8 +504,7 @@ func (p *Plan) Compare(now *conf.Properties) (State, []string) {
 			diffs = append(diffs, fmt.Sprintf("%s %s is %s, and was set to %s", queue, name, orNone(got), orNone(want)))
 		}
 	}
-	children := strings.Split(value(now, p.Queue[:strings.LastIndexByte(p.Queue, '.')], "queues"), ",")
-	if !slices.ContainsFunc(children, func(name string) bool { return strings.TrimSpace(name) == last(p.Parent) }) {
+	if !listed(now, p.Parent) {
 		for _, s := range p.Settings {
 			if s.Queue == p.Queue {
 				differ(s.Queue, s.Name, s.Old)
