@@ -25,7 +25,7 @@ func newYarn() *cobra.Command {
 			return unknownVerb(cmd, args[0])
 		},
 	}
-	cmd.AddCommand(newYarnSteer(), newYarnRestore(), newYarnPolicies())
+	cmd.AddCommand(newYarnSteer(), newYarnPrepare(), newYarnRestore(), newYarnPolicies())
 	return cmd
 }
 

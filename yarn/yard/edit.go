@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
 // node is an element of an XML file with its position, in bytes.
@@ -133,6 +135,31 @@ func property(root *node, key string) (*place, error) {
 	}
 	walk(root)
 	return p, err
+}
+
+// EditProperties sets properties in the content of a Hadoop configuration file. Every other byte is preserved.
+func EditProperties(data []byte, set []conf.Property) ([]byte, error) {
+	for _, x := range set {
+		if strings.ContainsAny(x.Name, "<>&\r\n") {
+			return nil, fmt.Errorf("%q is no name to be written", x.Name)
+		}
+		root, err := parse(data)
+		if err != nil {
+			return nil, err
+		}
+		p, err := property(root, x.Name)
+		if err == nil {
+			data, err = p.set(data, x.Value, func(v string) string { return propertyElement(x.Name, v) })
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", x.Name, err)
+		}
+	}
+	return data, nil
+}
+
+func propertyElement(name, value string) string {
+	return "<property><name>" + name + "</name><value>" + value + "</value></property>"
 }
 
 // queueElement finds an element of a queue, given by its path, in an allocation file.

@@ -70,7 +70,7 @@ func (f *editedFile) element(queue string) func(value string) string {
 		if f.kind.fair {
 			return "<" + f.kind.property + ">" + value + "</" + f.kind.property + ">"
 		}
-		return "<property><name>" + keyOf(queue, f.kind.property) + "</name><value>" + value + "</value></property>"
+		return propertyElement(keyOf(queue, f.kind.property), value)
 	}
 }
 

@@ -1,0 +1,547 @@
+// Package queues derives, from a cluster's own CapacityScheduler settings, the queues that a steering policy needs: one leaf per level for
+// fbq, tags, sita and comp, one leaf per job for deadline.
+//
+// For a leaf root.batch there is a new parent beside it, root.batch-levels, with the leaves batch-l1, batch-l2, ... (root.batch-deadlines with
+// batch-d1, ...). Users keep submitting to root.batch: it becomes the intake, from where the steerer moves jobs on. The intake keeps 1 % of
+// the capacity, the new parent gets the rest, and no other queue's settings change.
+//
+// The CapacityScheduler derives three limits from a queue's capacity: the number of applications, the resources of a user and those of a
+// user's AMs. A level with a small capacity could then hold a single application. So the limits are scaled up where the capacity is scaled
+// down, and no level has capacity 0, with which the user's AM limit is 0 whatever the factor.
+package queues
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/yarn/conf"
+	"github.com/yardmaster/yardmaster/yarn/rest"
+)
+
+// Options say what to prepare for.
+type Options struct {
+	Policy string
+	Queue  string    // a leaf: root.batch, or batch if that is unambiguous
+	Levels int       // 0: the policy's default, or as many as there are shares
+	Shares []float64 // of the levels except the last; fixed partitions only
+}
+
+// policy is how a policy's queues are made.
+type policy struct {
+	suffix, leaf string    // of the names
+	levels       int       // default
+	shares       []float64 // default of fixed partitions
+	ranked       bool      // by queue priority, each level may use all
+}
+
+var policies = map[string]policy{
+	"fbq":      {suffix: "-levels", leaf: "-l", levels: 2, ranked: true},
+	"comp":     {suffix: "-levels", leaf: "-l", levels: 2, ranked: true},
+	"tags":     {suffix: "-levels", leaf: "-l", levels: 2, shares: []float64{0.5}},
+	"sita":     {suffix: "-levels", leaf: "-l", levels: 2, shares: []float64{0.3}},
+	"deadline": {suffix: "-deadlines", leaf: "-d", levels: 4},
+}
+
+// Policies are the policies that need queues.
+func Policies() []string { return []string{"fbq", "tags", "sita", "comp", "deadline"} }
+
+const (
+	maxLevels = 50
+	intake    = 0.01 // of the queue's capacity
+	lowLevel  = 1    // capacity of a ranked level except the first, in percent
+)
+
+// Setting is a changed or new setting of a queue; "" is one that is not set.
+type Setting struct {
+	Queue string `json:"queue"`
+	Name  string `json:"name"`
+	Old   string `json:"old,omitempty"`
+	New   string `json:"new"`
+}
+
+func (s Setting) key() string { return conf.Prefix + s.Queue + "." + s.Name }
+
+// Plan is the change for one queue. It is complete: it can be applied, compared with a configuration and undone without knowing how it was derived.
+type Plan struct {
+	Policy   string    `json:"policy"`
+	Queue    string    `json:"queue"`  // the intake
+	Parent   string    `json:"parent"` // new, beside the intake
+	Levels   []string  `json:"levels"` // new leaves below it, in order
+	Settings []Setting `json:"settings"`
+	Notes    []string  `json:"-"` // for the operator
+}
+
+// Queues are the intake and the levels: what yarn steer --queue gets.
+func (p *Plan) Queues() []string { return append([]string{p.Queue}, p.Levels...) }
+
+// Derive derives the change from the scheduler's settings.
+func Derive(p *conf.Properties, o Options) (*Plan, error) {
+	kind, ok := policies[o.Policy]
+	if !ok {
+		return nil, fmt.Errorf("policy %q needs no queues of its own: those that do are %s", o.Policy, strings.Join(Policies(), ", "))
+	}
+	shares, err := kind.divide(o)
+	if err != nil {
+		return nil, err
+	}
+	c, err := read((&Plan{}).Apply(p), p.File)
+	if err != nil {
+		return nil, err
+	}
+	q, err := leaf(c.Root, o.Queue)
+	if err != nil {
+		return nil, err
+	}
+	d := &derivation{props: p, conf: c, q: q, kind: kind, plan: &Plan{Policy: o.Policy, Queue: q.Path, Parent: q.Path + kind.suffix}}
+	for i := range shares {
+		d.plan.Levels = append(d.plan.Levels, fmt.Sprintf("%s.%s%s%d", d.plan.Parent, q.Name, kind.leaf, i+1))
+	}
+	if err := d.refuse(); err != nil {
+		return nil, err
+	}
+	d.derive(shares)
+	if _, err := read(d.plan.Apply(p), p.File); err != nil {
+		return nil, fmt.Errorf("the new configuration would not be valid: %w", err)
+	}
+	return d.plan, nil
+}
+
+// divide is the capacity of each level, in percent of the new parent.
+func (k *policy) divide(o Options) ([]float64, error) {
+	shares, n := o.Shares, o.Levels
+	switch {
+	case len(shares) > 0 && k.shares == nil:
+		return nil, fmt.Errorf("%s has no fixed shares: give the number of levels", o.Policy)
+	case len(shares) > 0 && n != 0 && n != len(shares)+1:
+		return nil, fmt.Errorf("%d levels need %d shares, not %d: the last level has the rest", n, n-1, len(shares))
+	case len(shares) == 0 && n == 0:
+		shares, n = k.shares, k.levels
+	}
+	if len(shares) > 0 {
+		n = len(shares) + 1
+	}
+	if n < 1 || n < 2 && k.leaf == "-l" || n > maxLevels {
+		return nil, fmt.Errorf("%d levels: want 2 to %d", n, maxLevels)
+	}
+	out, rest := make([]float64, n), 100.0
+	for i := range out {
+		switch {
+		case i == n-1 && !k.ranked:
+			out[i] = rest
+		case len(shares) > 0:
+			out[i] = shares[i] * 100
+		case k.ranked && i == 0:
+			out[i] = 100 - lowLevel*float64(n-1)
+		case k.ranked:
+			out[i] = lowLevel
+		default:
+			out[i] = 100 / float64(n)
+		}
+		out[i] = round(out[i])
+		if rest -= out[i]; !(out[i] >= 0.01) || rest < -1e-6 {
+			return nil, fmt.Errorf("shares %v: each must be above 0, and their sum below 1", o.Shares)
+		}
+	}
+	return out, nil
+}
+
+// round is to as many decimals as a capacity needs.
+func round(x float64) float64 { return math.Round(x*1e4) / 1e4 }
+
+func text(x float64) string { return strconv.FormatFloat(round(x), 'f', -1, 64) }
+
+func read(list []conf.Property, name string) (*conf.Capacity, error) {
+	var b bytes.Buffer
+	if err := conf.WriteProperties(&b, list); err != nil {
+		return nil, err
+	}
+	return conf.ReadCapacity(&b, name)
+}
+
+// leaf finds a leaf by its path, or by its last component if that is unambiguous.
+func leaf(root *conf.Queue, name string) (*conf.Queue, error) {
+	var exact *conf.Queue
+	var found []*conf.Queue
+	var names []string
+	walk(root, func(q *conf.Queue) {
+		switch {
+		case q.Path == name || q.Path == "root."+name:
+			exact = q
+		case q.Name == name:
+			found = append(found, q)
+		}
+		if q.Leaf() && len(names) < 10 {
+			names = append(names, q.Path)
+		}
+	})
+	if exact != nil {
+		found = []*conf.Queue{exact}
+	}
+	switch {
+	case len(found) == 0:
+		return nil, fmt.Errorf("queue %s is not there: the queues are %s", name, strings.Join(names, ", "))
+	case len(found) > 1:
+		return nil, fmt.Errorf("queue %s: there are %s and %s: give the whole name", name, found[0].Path, found[1].Path)
+	case !found[0].Leaf():
+		return nil, fmt.Errorf("queue %s has queues inside it: name a leaf", found[0].Path)
+	}
+	return found[0], nil
+}
+
+func walk(q *conf.Queue, visit func(*conf.Queue)) {
+	visit(q)
+	for _, k := range q.Children {
+		walk(k, visit)
+	}
+}
+
+type derivation struct {
+	props *conf.Properties
+	conf  *conf.Capacity
+	q     *conf.Queue
+	kind  policy
+	plan  *Plan
+}
+
+// get is a setting of a queue; "" if it is not set.
+func (d *derivation) get(queue, name string) string { return value(d.props, queue, name) }
+
+func value(p *conf.Properties, queue, name string) string {
+	if x := p.Get(conf.Prefix + queue + "." + name); x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+// own are the names of the queue's settings.
+func (d *derivation) own() (names []string) {
+	for _, p := range d.props.List {
+		if name, ok := strings.CutPrefix(p.Name, conf.Prefix+d.q.Path+"."); ok && p.Value != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// refuse says why the queue cannot be prepared.
+func (d *derivation) refuse() error {
+	q, added := d.q, d.plan.Parent
+	switch lo, hi := q.Capacity, q.MaxCapacity; {
+	case q.Stopped:
+		return fmt.Errorf("queue %s is stopped", q.Path)
+	case lo.Kind == conf.Absolute || hi.Kind == conf.Absolute:
+		return fmt.Errorf("queue %s has its capacity as an absolute amount (%s): only percentages and weights can be divided", q.Path, d.get(q.Path, "capacity"))
+	case lo.Value < 0.01:
+		return fmt.Errorf("queue %s has a capacity of %s: too little to divide", q.Path, d.get(q.Path, "capacity"))
+	}
+	for _, queue := range []string{q.Path, q.Parent.Path} {
+		for _, name := range []string{"auto-create-child-queue.enabled", "auto-queue-creation-v2.enabled"} {
+			if strings.EqualFold(d.get(queue, name), "true") {
+				return fmt.Errorf("queue %s creates queues automatically (%s): this is not supported", queue, name)
+			}
+		}
+	}
+	for _, name := range d.own() {
+		switch {
+		case strings.HasPrefix(name, "accessible-node-labels."):
+			return fmt.Errorf("queue %s has capacities on labelled nodes (%s): this is not supported", q.Path, name)
+		case name == "reservable" && strings.EqualFold(d.get(q.Path, name), "true"):
+			return fmt.Errorf("queue %s takes reservations: this is not supported", q.Path)
+		case strings.HasPrefix(name, "yardmaster."):
+			return fmt.Errorf("queue %s has the mark of a steerer (%s): end it first, or restore what it has left", q.Path, name)
+		}
+	}
+	var err error
+	walk(d.conf.Root, func(k *conf.Queue) {
+		switch {
+		case k.Path == added:
+			err = fmt.Errorf("queue %s is already there: has %s been prepared before? yarn prepare --undo takes that back", added, q.Path)
+		case err == nil && (k.Name == last(added) || slices.ContainsFunc(d.plan.Levels, func(l string) bool { return k.Name == last(l) })):
+			err = fmt.Errorf("a new queue would have the name of %s", k.Path)
+		}
+	})
+	return err
+}
+
+func last(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
+
+// Where a setting of the queue is copied to. acl_application_max_priority counts in leaves only, the other ACLs are inherited.
+var (
+	toParent = strings.Fields(`acl_* priority max-parallel-apps disable_preemption intra-queue-preemption.disable_preemption accessible-node-labels
+		default-node-label-expression`)
+	toLevels = strings.Fields(`acl_application_max_priority minimum-user-limit-percent maximum-am-resource-percent maximum-applications ordering-policy
+		ordering-policy.* default-application-priority maximum-allocation maximum-allocation-mb maximum-allocation-vcores
+		maximum-application-lifetime default-application-lifetime user-settings.* multi-node-sorting.policy unmanaged-am.*`)
+	derived = strings.Fields(`capacity maximum-capacity user-limit-factor state queues`)
+)
+
+func among(list []string, name string) bool {
+	return slices.ContainsFunc(list, func(known string) bool {
+		prefix, open := strings.CutSuffix(known, "*")
+		return known == name || open && strings.HasPrefix(name, prefix)
+	})
+}
+
+func (d *derivation) set(queue, name, v string) {
+	if old := d.get(queue, name); old != v {
+		d.plan.Settings = append(d.plan.Settings, Setting{queue, name, old, v})
+	}
+}
+
+func (d *derivation) derive(shares []float64) {
+	q, p := d.q, d.plan
+	unit := ""
+	if q.Capacity.Kind == conf.Weight {
+		unit = "w"
+	}
+	whole := round(float64(q.Capacity.Value))
+	part := max(round(whole*intake), 1e-4)
+	apps := d.applications()
+
+	d.set(q.Path, "capacity", text(part)+unit)
+	d.set(q.Path, "user-limit-factor", d.factor(100*intake))
+	if apps != "" {
+		d.set(q.Path, "maximum-applications", apps)
+	}
+	var siblings []string
+	for _, k := range q.Parent.Children {
+		siblings = append(siblings, k.Name)
+	}
+	d.set(q.Parent.Path, "queues", strings.Join(append(siblings, last(p.Parent)), ","))
+
+	var leaves []string
+	for _, l := range p.Levels {
+		leaves = append(leaves, last(l))
+	}
+	d.set(p.Parent, "queues", strings.Join(leaves, ","))
+	d.set(p.Parent, "capacity", text(whole-part)+unit)
+	if hi := d.get(q.Path, "maximum-capacity"); hi != "" {
+		d.set(p.Parent, "maximum-capacity", hi)
+	}
+	if d.kind.ranked {
+		d.set(p.Parent, "ordering-policy", "priority-utilization")
+	}
+	own := d.own()
+	for _, name := range own {
+		if among(toParent, name) && !slices.Contains(toLevels, name) {
+			d.set(p.Parent, name, d.get(q.Path, name))
+		}
+	}
+	for i, l := range p.Levels {
+		d.set(l, "capacity", text(shares[i]))
+		switch {
+		case d.kind.shares != nil: // a fixed partition: its limits follow its capacity
+			d.set(l, "maximum-capacity", text(shares[i]))
+			if f := d.get(q.Path, "user-limit-factor"); f != "" {
+				d.set(l, "user-limit-factor", f)
+			}
+		default:
+			d.set(l, "maximum-capacity", "100")
+			d.set(l, "user-limit-factor", d.factor(shares[i]))
+		}
+		if d.kind.ranked {
+			d.set(l, "priority", strconv.Itoa(len(p.Levels)-i))
+		}
+		for _, name := range own {
+			if among(toLevels, name) {
+				d.set(l, name, d.get(q.Path, name))
+			}
+		}
+		if apps != "" {
+			d.set(l, "maximum-applications", apps)
+		}
+	}
+	for _, name := range own {
+		if !among(toParent, name) && !among(toLevels, name) && !slices.Contains(derived, name) {
+			p.Notes = append(p.Notes, fmt.Sprintf("%s of %s is not carried over to the new queues", name, q.Path))
+		}
+	}
+}
+
+// factor is the user-limit-factor that leaves a user the same resources when the queue has so many percent of its capacity. Without a limit
+// it is that of the maximum capacity: with -1, the limit of a user's AMs would follow the capacity.
+func (d *derivation) factor(percent float64) string {
+	f := float64(d.q.UserLimitFactor)
+	if f < 0 {
+		hi := 100.0
+		if d.q.MaxCapacity.Kind == conf.Percent {
+			hi = float64(d.q.MaxCapacity.Value)
+		}
+		f = hi / 100 / part(d.q)
+	}
+	return text(min(math.Ceil(f*100/percent*1e4)/1e4, 1e6))
+}
+
+// part is the part of its parent that a queue has.
+func part(q *conf.Queue) float64 {
+	sum := 100.0
+	if q.Capacity.Kind == conf.Weight {
+		sum = 0
+		for _, k := range q.Parent.Children {
+			sum += float64(k.Capacity.Value)
+		}
+	}
+	return float64(q.Capacity.Value) / sum
+}
+
+// applications is the queue's max number of applications if it follows from its capacity; "" if it is set.
+func (d *derivation) applications() string {
+	if d.q.MaximumApplications >= 0 || d.conf.GlobalQueueMaxApplications > 0 {
+		return ""
+	}
+	n := float64(d.conf.MaximumApplications)
+	for q := d.q; q.Parent != nil; q = q.Parent {
+		if q.Capacity.Kind == conf.Absolute {
+			return strconv.Itoa(d.conf.MaximumApplications) // its part of the cluster is not known
+		}
+		n *= part(q)
+	}
+	return strconv.Itoa(max(1, int(n+1e-6)))
+}
+
+// Values are the new values, as properties.
+func (p *Plan) Values() (list []conf.Property) {
+	for i := range p.Settings {
+		list = append(list, conf.Property{Name: p.Settings[i].key(), Value: p.Settings[i].New})
+	}
+	return list
+}
+
+// Apply returns the settings with the change made.
+func (p *Plan) Apply(old *conf.Properties) []conf.Property {
+	out := p.Values()
+	for _, x := range old.List {
+		if !slices.ContainsFunc(p.Settings, func(s Setting) bool { return s.key() == x.Name }) {
+			out = append(out, *x)
+		}
+	}
+	return out
+}
+
+// Change is the request that makes the change. The ResourceManager itself lists added queues in their parents, and on the way drops the ordering
+// policy of a queue that gets its first child: that is set afterwards.
+func (p *Plan) Change() rest.SchedulerChange {
+	var c rest.SchedulerChange
+	for _, queue := range append([]string{p.Parent}, p.Levels...) {
+		c.Add = append(c.Add, rest.QueueChange{Queue: queue})
+	}
+	for _, s := range p.Settings {
+		switch at := slices.IndexFunc(c.Add, func(a rest.QueueChange) bool { return a.Queue == s.Queue }); {
+		case s.Name == "queues":
+		case at >= 0 && !(at == 0 && s.Name == "ordering-policy"):
+			c.Add[at].Settings = append(c.Add[at].Settings, rest.Setting{Name: s.Name, Value: s.New})
+		default:
+			c.Update = update(c.Update, s.Queue, s.Name, s.New)
+		}
+	}
+	return c
+}
+
+func update(list []rest.QueueChange, queue, name, v string) []rest.QueueChange {
+	at := slices.IndexFunc(list, func(u rest.QueueChange) bool { return u.Queue == queue })
+	if at < 0 {
+		at, list = len(list), append(list, rest.QueueChange{Queue: queue})
+	}
+	list[at].Settings = append(list[at].Settings, rest.Setting{Name: name, Value: v})
+	return list
+}
+
+// Stop is the request that stops the new queues: only a stopped queue can be removed.
+func (p *Plan) Stop() rest.SchedulerChange {
+	return rest.SchedulerChange{Update: update(nil, p.Parent, "state", "STOPPED")}
+}
+
+// Remove is the request that removes the new queues and restores the old settings, on top of the current ones.
+func (p *Plan) Remove(now *conf.Properties) rest.SchedulerChange {
+	c := rest.SchedulerChange{Remove: []string{p.Parent}}
+	for _, s := range p.Settings {
+		switch {
+		case s.Queue == p.Queue:
+			c.Update = update(c.Update, s.Queue, s.Name, s.Old)
+		case s.Name == "queues" && s.Old != "" && value(now, s.Queue, s.Name) == s.New: // as it was spelled; another list only loses the new queue
+			c.Update = update(c.Update, s.Queue, s.Name, s.Old)
+		}
+	}
+	return c
+}
+
+// Present reports whether a queue has a prepared one beside it, by name.
+func Present(now *conf.Properties, queue string) bool {
+	for _, kind := range policies {
+		if listed(now, queue+kind.suffix) {
+			return true
+		}
+	}
+	return false
+}
+
+// listed reports whether a queue's parent lists it.
+func listed(now *conf.Properties, queue string) bool {
+	children := strings.Split(value(now, queue[:strings.LastIndexByte(queue, '.')], "queues"), ",")
+	return slices.ContainsFunc(children, func(name string) bool { return strings.TrimSpace(name) == last(queue) })
+}
+
+// State is what a configuration has of a plan.
+type State uint8
+
+// States.
+const (
+	Original State = iota // nothing of it
+	Prepared              // all of it
+	Stopped               // all of it, with the new queues stopped
+	Changed               // somebody else has changed something since
+)
+
+// Compare finds out the state. What differs from both is listed as lines for an operator.
+func (p *Plan) Compare(now *conf.Properties) (State, []string) {
+	var diffs []string
+	differ := func(queue, name, want string) {
+		if got := value(now, queue, name); got != want {
+			diffs = append(diffs, fmt.Sprintf("%s %s is %s, and was set to %s", queue, name, orNone(got), orNone(want)))
+		}
+	}
+	if !listed(now, p.Parent) {
+		for _, s := range p.Settings {
+			if s.Queue == p.Queue {
+				differ(s.Queue, s.Name, s.Old)
+			}
+		}
+		if diffs != nil {
+			return Changed, append([]string{"queue " + p.Parent + " is gone"}, diffs...)
+		}
+		return Original, nil
+	}
+	known := map[string]bool{}
+	for _, s := range p.Settings {
+		known[s.key()] = true
+		if !(s.Name == "queues" && s.Old != "") { // others may add and remove siblings
+			differ(s.Queue, s.Name, s.New)
+		}
+	}
+	state := Prepared
+	for _, x := range now.List {
+		rest, ours := strings.CutPrefix(x.Name, conf.Prefix+p.Parent+".")
+		switch {
+		case !ours || known[x.Name]:
+		case rest == "state" && x.Value == "STOPPED":
+			state = Stopped
+		default:
+			diffs = append(diffs, fmt.Sprintf("%s.%s is %s, and was not set", p.Parent, rest, orNone(x.Value)))
+		}
+	}
+	if diffs != nil {
+		state = Changed
+	}
+	return state, diffs
+}
+
+func orNone(v string) string {
+	if v == "" {
+		return "not set"
+	}
+	return v
+}
