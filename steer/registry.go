@@ -38,6 +38,7 @@ type Needs struct {
 	Priority   bool     // the priorities of jobs
 	Queue      bool     // the queues of jobs
 	Maps       bool     // map progress of each job, for which an engine may have to query every job
+	Pending    bool     // how many containers each job waits for; the same
 }
 
 // Allow says why a knob of an engine with an AM limit may not be changed.

@@ -6,11 +6,12 @@ import (
 
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/aging"
+	"github.com/yardmaster/yardmaster/steer/deadline"
 	"github.com/yardmaster/yardmaster/steer/marp"
 )
 
 // Policies is the registry of steering policies.
 var Policies = slices.Concat(
 	steer.Registry(marp.Entries()),
-	steer.Registry{aging.Entry},
+	steer.Registry{aging.Entry, deadline.Entry},
 )
