@@ -192,14 +192,15 @@ func (j Job) withSizes() Job {
 // Application is one application of a workload: an unmanaged AM, which takes no container itself, and its requests.
 // A workload file has one per line, as JSON.
 type Application struct {
-	ID         string  `json:"id"`
-	User       string  `json:"user"`
-	Queue      string  `json:"queue"`
-	Submit     Millis  `json:"submit"` // after the start of the workload
-	Priority   int     `json:"priority,omitempty"`
-	Type       string  `json:"type,omitempty"`     // UNMANAGED
-	Tracking   string  `json:"tracking,omitempty"` // URL of its web server; none
-	Containers []Group `json:"containers"`
+	ID         string   `json:"id"`
+	User       string   `json:"user"`
+	Queue      string   `json:"queue"`
+	Submit     Millis   `json:"submit"` // after the start of the workload
+	Priority   int      `json:"priority,omitempty"`
+	Tags       []string `json:"tags,omitempty"`     // a ResourceManager turns them into lower case
+	Type       string   `json:"type,omitempty"`     // UNMANAGED
+	Tracking   string   `json:"tracking,omitempty"` // URL of its web server; none
+	Containers []Group  `json:"containers"`
 }
 
 // Group is a number of containers of one size and priority. All groups of an application at one priority have the same size:

@@ -15,11 +15,13 @@ func (d *steerer) prioritise(jobs []*job, strays []*steer.Job) (do []steer.Actio
 	do = d.returnAll(jobs, strays)
 	byID := make(map[string]*job, len(jobs))
 	for _, j := range jobs {
-		byID[j.ID] = j
+		if j.claim.Unstarted > 0 { // otherwise nothing is to be decided
+			byID[j.ID] = j
+		}
 	}
 	d.order = slices.DeleteFunc(d.order, func(id string) bool { return byID[id] == nil })
 	for _, j := range jobs { // by rank
-		if !slices.Contains(d.order, j.ID) {
+		if byID[j.ID] != nil && !slices.Contains(d.order, j.ID) {
 			d.order = append(d.order, j.ID)
 		}
 	}
@@ -153,15 +155,13 @@ func (d *steerer) place(seen *steer.Snapshot, jobs []*job) {
 // change writes what the slots should have, and makes the moves.
 func (d *steerer) change(seen *steer.Snapshot, jobs []*job, strays []*steer.Job) (do []steer.Action) {
 	placed := slices.DeleteFunc(slices.Clone(jobs), func(j *job) bool { return j.slot < 0 })
-	shares, targets := d.divide(placed, d.measure(seen))
+	shares, targets := d.divide(placed, d.measure(seen, placed))
 	switch {
-	case !d.may(steer.SetQueue) || !slices.ContainsFunc(placed, func(j *job) bool { return d.differs(j.slot, targets) }):
+	case !d.may(steer.SetQueue) || !slices.ContainsFunc(placed, func(j *job) bool { return d.differs(j, targets) }):
 	case d.set.Min:
 		do = d.maxima(placed, shares, targets)
 	default:
-		if do = d.capacities(shares); do != nil {
-			d.wrote = targets
-		}
+		do, d.wrote = d.capacities(shares), targets
 	}
 	for _, j := range placed {
 		if !steer.SameQueue(j.Queue, d.slots[j.slot]) && !d.onItsWay(j.meter) {
@@ -171,8 +171,9 @@ func (d *steerer) change(seen *steer.Snapshot, jobs []*job, strays []*steer.Job)
 	return append(do, d.clear(strays)...)
 }
 
-// measure is how much of what the slots together could hold at best they can hold now. A slot with a low maximum does not show it; the others do.
-func (d *steerer) measure(seen *steer.Snapshot) float64 {
+// measure is how much of what the slots together could hold at best they can hold now, with what jobs bring along that are moved there. A slot with a
+// low maximum does not show it; the others do.
+func (d *steerer) measure(seen *steer.Snapshot, placed []*job) float64 {
 	var room unit.Resources
 	var used unit.Resources
 	var own []*steer.Queue
@@ -180,6 +181,11 @@ func (d *steerer) measure(seen *steer.Snapshot) float64 {
 		q := &seen.Queues[i]
 		if slices.ContainsFunc(d.slots, func(s string) bool { return steer.SameQueue(s, q.Name) }) {
 			used, own = used.Add(q.Used), append(own, q)
+		}
+	}
+	for _, j := range placed {
+		if !steer.SameQueue(j.Queue, d.slots[j.slot]) {
+			used = used.Add(j.Held)
 		}
 	}
 	for _, q := range own {
@@ -252,12 +258,13 @@ func (d *steerer) divide(placed []*job, free float64) (shares []float64, targets
 }
 
 // differs reports whether the target of a slot is to be written: it differs from the last one by more than a container, or only one of them is 0.
-func (d *steerer) differs(slot int, targets []int64) bool {
+// A job with nothing left to start does not count.
+func (d *steerer) differs(j *job, targets []int64) bool {
 	if d.wrote == nil {
 		return true
 	}
-	was, is := d.wrote[slot], targets[slot]
-	return was-is > 1 || is-was > 1 || (was == 0) != (is == 0)
+	was, is := d.wrote[j.slot], targets[j.slot]
+	return j.claim.Unstarted > 0 && (was-is > 1 || is-was > 1 || (was == 0) != (is == 0))
 }
 
 // least is the smallest capacity of a slot, in percent: a queue with none at all would need other limits too.
@@ -306,7 +313,7 @@ func (d *steerer) maxima(placed []*job, shares []float64, targets []int64) (do [
 	}
 	for _, j := range placed {
 		i := j.slot
-		if !d.differs(i, targets) {
+		if !d.differs(j, targets) {
 			continue
 		}
 		limit := shares[i] + d.share(j.size)/2 // half a container more, so that rounding does not cost one

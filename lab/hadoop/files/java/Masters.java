@@ -15,6 +15,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -168,6 +169,9 @@ public final class Masters {
       ctx.setApplicationType(job.path("type").asText("UNMANAGED"));
       ctx.setQueue(job.get("queue").asText());
       ctx.setPriority(Priority.newInstance(job.path("priority").asInt(0)));
+      TreeSet<String> tags = new TreeSet<>();
+      job.path("tags").forEach(t -> tags.add(t.asText()));
+      ctx.setApplicationTags(tags);
       ctx.setUnmanagedAM(true);
       ctx.setMaxAppAttempts(1);
       ctx.setAMContainerSpec(Records.newRecord(ContainerLaunchContext.class));
