@@ -40,6 +40,7 @@ type Needs struct {
 	Queue      bool     // the queues of jobs
 	Maps       bool     // map progress of each job, for which an engine may have to query every job
 	Sizes      bool     // tags with the sizes of jobs, which a rehearsal makes from the workload
+	Pending    bool     // how many containers each job waits for; the same
 }
 
 // Allow says why a knob of an engine with an AM limit may not be changed.

@@ -170,7 +170,8 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 	notice := noticesTo(cmd.ErrOrStderr())
 	needs := &steerpolicy.Policies.Find(f.policy).Needs
 	y, client, count, err := f.open(ctx, yard.Options{
-		CPU: f.cpu, AMs: f.ams || needs.Maps && !cmd.Flags().Changed("ask-ams"), Capacities: slices.Contains(needs.Properties, steer.Capacities),
+		CPU: f.cpu, AMs: f.ams || needs.Maps && !cmd.Flags().Changed("ask-ams"), Pending: needs.Pending,
+		Capacities: slices.Contains(needs.Properties, steer.Capacities),
 	})
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package deadline
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -60,6 +61,79 @@ func (w Work) Lateness(now, submitted, goal unit.Time, estimated bool) float64 {
 	return (float64(goal) - end) / float64(goal-submitted)
 }
 
+// Claim is a job's claim on containers.
+type Claim struct {
+	Work
+	Submitted, Goal unit.Time // Goal is Never if it has none
+	Aim             unit.Time // when the present work should be done: the goal, or earlier
+	Estimated       bool
+}
+
+// Rank is where a job is served: by state, then the smallest key first. A job without a goal is ranked by what it holds.
+func (c *Claim) Rank(now unit.Time) (s State, key float64) {
+	switch s = StateOf(now, c.Goal, c.Estimated); {
+	case c.Goal == unit.Never:
+		return Adjust, float64(c.Running)
+	case s == Missed:
+		return s, c.Lateness(now, c.Submitted, c.Goal, c.Estimated)
+	case s == NoData:
+		return s, float64(c.Submitted)
+	}
+	return s, -c.Need(now, c.Aim)
+}
+
+// Compare is the order of serving. Ties go to the earlier goal, then to the earlier submission.
+func (c *Claim) Compare(d *Claim, now unit.Time) int {
+	s, x := c.Rank(now)
+	t, y := d.Rank(now)
+	return cmp.Or(cmp.Compare(s, t), cmp.Compare(x, y), cmp.Compare(c.Goal, d.Goal), cmp.Compare(c.Submitted, d.Submitted))
+}
+
+// wants says whether a need is worth another container, by the rounding of min mode.
+func (s *Settings) wants(need float64) bool { return need > 0 && need >= s.Threshold }
+
+// Cap is how many further containers a job gets in one pass of min mode.
+func (s *Settings) Cap(now unit.Time, c *Claim) int64 {
+	if StateOf(now, c.Goal, c.Estimated) != Adjust {
+		return c.Unstarted
+	}
+	need := c.Need(now, c.Aim)
+	n := math.Floor(need)
+	if s.wants(need - n) {
+		n++
+	}
+	return int64(min(max(n, 0), float64(c.Unstarted)))
+}
+
+// Share gives containers to claims: give takes one for claim i, if it fits. In max mode claims are compared anew after each container; in min mode
+// each is served once, up to its cap. The claims' counts follow what they got.
+func (s *Settings) Share(now unit.Time, claims []Claim, give func(i int) bool) (got []int64) {
+	got = make([]int64, len(claims))
+	done := make([]bool, len(claims))
+	for n := len(claims); n > 0; {
+		best := -1
+		for i := range claims {
+			if !done[i] && (best < 0 || claims[i].Compare(&claims[best], now) < 0) {
+				best = i
+			}
+		}
+		c := &claims[best]
+		left := min(1, c.Unstarted)
+		if s.Min {
+			left = s.Cap(now, c)
+		}
+		for ; left > 0 && give(best); left-- {
+			c.Running, c.Unstarted = c.Running+1, c.Unstarted-1
+			got[best]++
+		}
+		if s.Min || left > 0 || c.Unstarted == 0 {
+			done[best] = true
+			n--
+		}
+	}
+	return got
+}
+
 // Running are the start times of running tasks.
 //
 // Invariants: starts is ascending; sum is that of all starts, young that of starts[overdue:].
@@ -97,6 +171,17 @@ func (r *Running) Remove(start unit.Time) {
 	} else {
 		r.young -= start
 	}
+}
+
+// Drop removes the n oldest.
+func (r *Running) Drop(n int) {
+	for i, start := range r.starts[:n] {
+		if r.sum -= start; i >= r.overdue {
+			r.young -= start
+		}
+	}
+	r.starts = slices.Delete(r.starts, 0, n)
+	r.overdue = max(r.overdue-n, 0)
 }
 
 // Restart makes all of them start at one instant.

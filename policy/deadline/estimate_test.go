@@ -2,6 +2,7 @@ package deadline
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -72,7 +73,7 @@ func TestPropertyRunning(t *testing.T) {
 		now := unit.Time(0)
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			now += unit.Time(rapid.IntRange(0, 5).Draw(t, "time"))
-			switch rapid.IntRange(0, 5).Draw(t, "what") {
+			switch rapid.IntRange(0, 6).Draw(t, "what") {
 			case 0, 1, 2:
 				at := now - unit.Time(rapid.IntRange(0, 3).Draw(t, "ago"))
 				r.Add(at)
@@ -83,6 +84,11 @@ func TestPropertyRunning(t *testing.T) {
 					r.Remove(model[i])
 					model = append(model[:i], model[i+1:]...)
 				}
+			case 5:
+				n := rapid.IntRange(0, len(model)).Draw(t, "how many")
+				slices.Sort(model)
+				r.Drop(n)
+				model = model[n:]
 			default:
 				r.Restart(now)
 				for i := range model {

@@ -181,19 +181,17 @@ func (o *Order) rank(now unit.Time, j *policy.Job) {
 			continue
 		}
 		w, aim, estimated := o.work(now, j, slot)
-		class, key, tie := int(StateOf(now, h.goal, estimated)), 0.0, j.Seq
+		c := Claim{Work: w, Submitted: j.Submitted, Goal: h.goal, Aim: aim, Estimated: estimated}
+		state, key := c.Rank(now)
+		class, tie := int(state), j.Seq
 		switch {
 		case h.goal == unit.Never:
-			class, key = int(Adjust), float64(j.Running)
+			key = float64(j.Running)
 			if o.Min {
 				class = int(goalless)
 			}
-		case class == int(NoData):
-			key = float64(j.Submitted)
-		case class == int(Missed):
-			key = w.Lateness(now, j.Submitted, h.goal, estimated)
-		case class == int(Adjust):
-			key, tie = -w.Need(now, aim), int64(h.goal/unit.Millisecond)<<24|j.Seq&(1<<24-1)
+		case state == Adjust:
+			tie = int64(h.goal/unit.Millisecond)<<24 | j.Seq&(1<<24-1)
 		}
 		for c := range o.classes[slot] {
 			if c != class {
@@ -371,8 +369,7 @@ func (o *Order) allowed(now unit.Time, class State, slot int, j *policy.Job) boo
 // needs says whether a job needs one more container, by the rounding of min mode.
 func (o *Order) needs(now unit.Time, slot int, j *policy.Job) bool {
 	w, aim, _ := o.work(now, j, slot)
-	need := w.Need(now, aim)
-	return need > 0 && need >= o.Threshold
+	return o.wants(w.Need(now, aim))
 }
 
 // roomFor is how many tasks like those that a job waits with the cluster holds.

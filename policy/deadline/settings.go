@@ -43,7 +43,7 @@ var Entry = policy.Entry{
 		"refresh":      "how often needs are computed anew though nothing happens (default 1s)",
 	},
 	New: func(p policy.Params) (policy.Policy, error) {
-		s, err := read(p)
+		s, err := Parse(p)
 		if err != nil {
 			return policy.Policy{}, err
 		}
@@ -52,7 +52,8 @@ var Entry = policy.Entry{
 	},
 }
 
-func read(p policy.Params) (s Settings, err error) {
+// Parse reads the settings that Entry lists.
+func Parse(p policy.Params) (s Settings, err error) {
 	s = Defaults()
 	var failed error
 	check := func(err error) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/aging"
+	"github.com/yardmaster/yardmaster/steer/deadline"
 	"github.com/yardmaster/yardmaster/steer/levels"
 	"github.com/yardmaster/yardmaster/steer/marp"
 )
@@ -13,6 +14,6 @@ import (
 // Policies is the registry of steering policies.
 var Policies = slices.Concat(
 	steer.Registry(marp.Entries()),
-	steer.Registry{aging.Entry},
+	steer.Registry{aging.Entry, deadline.Entry},
 	steer.Registry(levels.Entries()),
 )

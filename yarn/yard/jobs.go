@@ -50,6 +50,7 @@ type listed struct {
 	steer.Job
 	mapReduce bool // its AM can be queried
 	bare      bool // it runs, and holds only its AM's container
+	asks      bool // it is to be queried for what it waits for
 }
 
 // forget makes the next sample list all.
@@ -266,7 +267,7 @@ func (y *Yard) ending(ctx context.Context, at *leafMap, now time.Time) (map[stri
 		if a.AllocatedMB > 0 || a.RunningContainers > 0 {
 			e := gone[at.path(a.Queue)]
 			e.n++
-			e.held = e.held.Add(unit.Resources{Mem: max(a.AllocatedMB, 0), Cores: max(a.AllocatedVCores, 0)})
+			e.held = e.held.Add(heldBy(&a))
 			gone[at.path(a.Queue)] = e
 		}
 	}
@@ -305,12 +306,16 @@ func serviceOf(a *rest.App) steer.Service {
 	return steer.Service{MemSeconds: max(a.MemorySeconds, 0), CoreSeconds: max(a.VCoreSeconds, 0)}
 }
 
+func heldBy(a *rest.App) unit.Resources {
+	return unit.Resources{Mem: max(a.AllocatedMB, 0), Cores: max(a.AllocatedVCores, 0)}
+}
+
 func newListed(a *rest.App, at *leafMap) *listed {
 	running := a.State == "RUNNING"
 	x := &listed{mapReduce: running && a.Type == "MAPREDUCE", Job: steer.Job{
 		ID: a.ID, User: a.User, Queue: at.path(a.Queue), Priority: int(a.Priority), Submitted: unit.Time(a.StartedTime) * unit.Millisecond,
 		Started: running || a.RunningContainers > 0 || a.AllocatedMB > 0, Progress: a.Progress,
-		Held: unit.Resources{Mem: max(a.AllocatedMB, 0), Cores: max(a.AllocatedVCores, 0)}, Service: serviceOf(a), Tags: a.Tags,
+		Held: heldBy(a), Service: serviceOf(a), Tags: a.Tags,
 	}}
 	if a.RunningContainers != -1 { // -1: no current attempt
 		x.Running = a.RunningContainers
@@ -402,9 +407,10 @@ func (m *ams) tell(j *steer.Job) {
 	j.Maps = t.MapProgress / 100
 }
 
-// asks caches what running applications that hold only their AM wait for, from the ResourceManager: an AM is not trusted about itself.
+// asks caches what running applications wait for, from the ResourceManager: an AM is not trusted about itself. Without Options.Pending these are
+// only those that hold nothing but their AM.
 type asks struct {
-	told map[string]int64
+	told map[string]rest.App
 	next int
 }
 
@@ -414,12 +420,12 @@ const asksPerSample = 8
 // ask queries some of them in turn.
 func (a *asks) ask(ctx context.Context, c *rest.Client, jobs []*listed) {
 	var ids []string
-	present := map[string]int64{}
+	present := map[string]rest.App{}
 	for _, j := range jobs {
-		if j.bare {
+		if j.asks {
 			ids = append(ids, j.ID)
-			if n, ok := a.told[j.ID]; ok {
-				present[j.ID] = n
+			if x, ok := a.told[j.ID]; ok {
+				present[j.ID] = x
 			}
 		}
 	}
@@ -428,14 +434,21 @@ func (a *asks) ask(ctx context.Context, c *rest.Client, jobs []*listed) {
 		id := ids[a.next%len(ids)]
 		a.next++
 		if x, err := c.App(ctx, id); err == nil { // otherwise it has ended, or is queried again
-			a.told[id] = x.Asked()
+			a.told[id] = x
 		}
 	}
 }
 
-// tell sets how many containers an application waits for.
+// tell sets how many containers an application waits for, unless its AM reports its tasks; and what it holds, as of the same instant.
 func (a *asks) tell(from *listed, j *steer.Job) {
-	if from.bare {
-		j.Pending = a.told[j.ID]
+	x, ok := a.told[j.ID]
+	switch {
+	case from.bare:
+		j.Pending = x.Asked()
+	case ok && j.Tasks == 0:
+		j.Pending = x.Asked()
+		if x.RunningContainers >= 0 {
+			j.Running, j.Held, j.Service = x.RunningContainers, heldBy(&x), serviceOf(&x)
+		}
 	}
 }

@@ -71,6 +71,7 @@ func (y *Yard) Snapshot(ctx context.Context) (steer.Snapshot, error) {
 	for _, j := range jobs {
 		if y.may(j.Queue) {
 			ours[j.Queue], asked = append(ours[j.Queue], j), append(asked, j)
+			j.asks = j.bare || y.o.Pending && j.Started
 			if q := at.byPath[j.Queue]; q != nil && (q.AllocatedContainers <= 0 || q.PendingContainers != 0) { // otherwise the queue waits for nothing
 				waiting = append(waiting, j)
 			}

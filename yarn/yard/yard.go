@@ -42,6 +42,7 @@ type Options struct {
 	Refresh    []string // command that makes the ResourceManager reload capacity-scheduler.xml: yarn rmadmin -refreshQueues
 	CPU        string   // source of idle processors, see Sources; "": allocation
 	AMs        bool     // query the AMs of MapReduce jobs for their map progress, at most eight per sample
+	Pending    bool     // query running applications for the containers that they wait for, at most eight per sample
 	Absent     bool     // the queues, given by full names, need not exist now: Read checks each time
 	Capacities bool     // the policy changes capacities of siblings
 }

@@ -1,0 +1,293 @@
+package deadline
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/deadline"
+	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// Entry is the policy's registry entry.
+var Entry = steer.Entry{
+	Name: "deadline", Title: "completion-time goals: containers to the jobs that need them to meet the deadlines in their tags", Several: true,
+	Params: params,
+	Needs:  steer.Needs{Priority: true, Queue: true, Properties: []string{steer.Capacities, maximum}, Maps: true, Pending: true},
+	New:    func(s *steer.Setup) (steer.Steerer, error) { return newSteerer(s) },
+}
+
+var params = []steer.Param{
+	{Name: "mode", Value: "max|min", Default: "max", Help: "max: give everything away; min: no job gets more than it needs (needs slot queues)"},
+	{Name: "min-samples", Value: "N", Default: "1", Help: "finished tasks that make an estimate"},
+	{Name: "nodata-cap", Value: "N", Default: "0", Help: "containers for a job without estimate; 0: any number"},
+	{Name: "missed-share", Value: "SHARE", Default: "1", Help: "share of the containers for jobs that have missed their goals"},
+	{Name: "tail-guard", Value: "yes|no", Default: "no", Help: "aim at the goal less the mean length of a task"},
+	{Name: "clamp", Value: "yes|no", Default: "yes", Help: "a task that runs longer than the mean is about to end; no: it counts negative"},
+	{Name: "round", Value: "up|nearest|down", Default: "up", Help: "how needs become containers in min mode"},
+	{Name: "priority", Value: "N", Default: "10", Help: "highest priority to set"},
+	{Name: "interval", Value: "TIME", Default: "5s", Help: "sampling interval"},
+}
+
+const maximum = "maximum-capacity"
+
+// steerer is the policy.
+type steerer struct {
+	set      deadline.Settings
+	interval unit.Time
+	highest  int // priority
+	intake   string
+	slots    []string // none: priorities
+
+	meters  map[string]*meter // by job
+	now     unit.Time
+	order   []string       // the jobs by priority, highest first
+	reached bool           // the highest priority is known to be possible
+	room    unit.Resources // max that the slots together were seen to have room for
+	wrote   []int64        // containers by slot, as last written; nil: nothing
+	ready   bool           // min mode: the last slot has taken the capacity of the others
+	knobs   [3]refusals    // by steer.Kind: priorities, moves, queues
+	said    []slog.Attr
+}
+
+// refusals are what a scheduler has not done.
+type refusals struct {
+	row   int       // in a row
+	due   unit.Time // no further attempt before
+	asked bool      // at the last sample
+	made  bool      // once
+}
+
+var (
+	_ steer.Explainer = (*steerer)(nil)
+	_ steer.Corrector = (*steerer)(nil)
+)
+
+func newSteerer(s *steer.Setup) (*steerer, error) {
+	d := &steerer{interval: 5 * unit.Second, highest: 10, meters: map[string]*meter{}}
+	own := policy.Params{}
+	for _, pair := range s.Set {
+		name, value, _ := strings.Cut(pair, "=")
+		if err := d.setting(strings.TrimSpace(name), strings.TrimSpace(value), own); err != nil {
+			return nil, &steer.SettingError{Name: name, Err: err}
+		}
+	}
+	var err error
+	if d.set, err = deadline.Parse(own); err != nil {
+		return nil, err
+	}
+	queues := s.Queues
+	if len(queues) == 0 {
+		queues = []string{s.Queue}
+	}
+	d.intake, d.slots = queues[0], slices.Clone(queues[1:])
+	for _, q := range d.slots {
+		if parent := steer.Parent(d.slots[0]); steer.Parent(q) != parent || steer.SameQueue(q, d.intake) {
+			return nil, fmt.Errorf("deadline: %s is not a slot beside %s: after the intake, name all queues of one parent", q, d.slots[0])
+		}
+	}
+	if d.set.Min && len(d.slots) < 2 {
+		return nil, errors.New("deadline: mode=min needs an intake queue and at least two slot queues (\"yarn prepare --policy deadline\" makes them): priorities set no upper limit")
+	}
+	return d, nil
+}
+
+func (d *steerer) setting(name, value string, own policy.Params) (err error) {
+	switch name {
+	case "interval":
+		if d.interval, err = unit.ParseTime(value); err != nil || d.interval < unit.Second || d.interval > unit.Hour {
+			return fmt.Errorf("interval: %q is not a time from a second to an hour", value)
+		}
+		return nil
+	case "priority":
+		if d.highest, err = strconv.Atoi(value); err != nil || d.highest < 1 || d.highest > 1000 {
+			return fmt.Errorf("priority: %q is not a whole number from 1 to 1000", value)
+		}
+		return nil
+	}
+	if !slices.ContainsFunc(params, func(p steer.Param) bool { return p.Name == name }) {
+		return fmt.Errorf("there is no setting %q", name)
+	}
+	own[name] = value
+	_, err = deadline.Parse(policy.Params{name: value})
+	return err
+}
+
+// job is a job with a goal, at one sample.
+type job struct {
+	*steer.Job
+	*meter
+	claim  deadline.Claim
+	slot   int   // -1: it is in the intake
+	target int64 // containers that it should have
+	note   string
+}
+
+// Step implements steer.Steerer.
+func (d *steerer) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time) {
+	for i := range d.knobs {
+		if k := &d.knobs[i]; k.asked { // and not refused since
+			*k = refusals{made: true}
+		}
+	}
+	d.now = seen.Now
+	jobs, strays, bad := d.look(seen)
+	slices.SortStableFunc(jobs, func(a, b *job) int { return a.claim.Compare(&b.claim, d.now) })
+	mode := "slots"
+	if len(d.slots) == 0 || d.hopeless() {
+		mode = "priorities"
+		do = d.prioritise(jobs, strays)
+	} else {
+		d.place(seen, jobs)
+		do = d.change(seen, jobs, strays)
+	}
+	for i := range do {
+		d.knobs[do[i].Kind].asked = true
+	}
+	d.explain(mode, jobs, bad, do)
+	return do, d.interval
+}
+
+// look samples the jobs in the queues: those with goals, those without in slots, and those whose tags make no sense.
+func (d *steerer) look(seen *steer.Snapshot) (jobs []*job, strays []*steer.Job, bad []string) {
+	there := make(map[string]*meter, len(d.meters))
+	for i := range seen.Jobs {
+		j := &seen.Jobs[i]
+		slot := slices.IndexFunc(d.slots, func(q string) bool { return steer.SameQueue(q, j.Queue) })
+		if slot < 0 && !steer.SameQueue(j.Queue, d.intake) {
+			continue
+		}
+		out := slot >= d.usable() // in the one that stays empty
+		m := d.meters[j.ID]
+		if m == nil {
+			m = &meter{}
+		}
+		if there[j.ID] = m; m.at == 0 || m.read != j.Tags {
+			m.read = j.Tags
+			m.goal, m.bad = goalOf(j.Tags, j.Submitted)
+		}
+		if m.bad != "" {
+			bad = append(bad, j.ID+": "+m.bad)
+		}
+		if m.goal == unit.Never {
+			if slot >= 0 {
+				strays = append(strays, j)
+			}
+			continue
+		}
+		if out {
+			slot = -1
+		}
+		m.settled = m.settled || slot >= 0
+		m.sample(j, d.now, d.now-j.Submitted <= 3*d.interval)
+		jobs = append(jobs, &job{Job: j, meter: m, claim: m.claim(j, d.now, &d.set), slot: slot})
+	}
+	d.meters = there
+	return jobs, strays, bad
+}
+
+// hopeless reports whether the scheduler has refused moves or capacities from the start.
+func (d *steerer) hopeless() bool {
+	for _, k := range []steer.Kind{steer.MoveJob, steer.SetQueue} {
+		if r := &d.knobs[k]; !r.made && r.row >= 3 {
+			return true
+		}
+	}
+	return false
+}
+
+// NotMade implements steer.Corrector: what was refused is tried again with backoff, up to an hour.
+func (d *steerer) NotMade(a steer.Action) {
+	if int(a.Kind) >= len(d.knobs) {
+		return
+	}
+	k := &d.knobs[a.Kind]
+	switch a.Kind {
+	case steer.SetQueue:
+		d.wrote, d.ready = nil, d.ready && a.Property != steer.Capacities
+	case steer.MoveJob:
+		if m := d.meters[a.Job]; m != nil {
+			m.asked = 0
+		}
+	}
+	if k.asked = false; k.due <= d.now {
+		k.row++
+		k.due = d.now + min(d.interval<<min(k.row, 20), unit.Hour)
+	}
+}
+
+// may reports whether knobs of a kind may be changed now.
+func (d *steerer) may(kind steer.Kind) bool { return d.now >= d.knobs[kind].due }
+
+// Explain implements steer.Explainer.
+func (d *steerer) Explain() []slog.Attr { return d.said }
+
+// maxSaid is how many jobs are described.
+const maxSaid = 20
+
+func (d *steerer) explain(mode string, jobs []*job, bad []string, do []steer.Action) {
+	d.said = []slog.Attr{slog.String("by", mode), slog.Int("goals", len(jobs))}
+	for _, j := range jobs[:min(len(jobs), maxSaid)] {
+		d.said = append(d.said, slog.Attr{Key: j.ID, Value: slog.GroupValue(j.facts(d.now)...)})
+	}
+	decision, why := "wait", []string{"nothing to change"}
+	if len(do) > 0 {
+		decision, why = "set", nil
+		for _, a := range do[:min(len(do), maxSaid)] {
+			why = append(why, a.Why)
+		}
+	}
+	if len(d.slots) > 0 && mode == "priorities" {
+		why = append(why, "the scheduler refuses moves or capacities: priorities instead")
+	}
+	for kind, name := range []string{"priorities", "moves", "properties of queues"} {
+		if !d.may(steer.Kind(kind)) {
+			why = append(why, fmt.Sprintf("%s are refused: next attempt in %v", name, d.knobs[kind].due-d.now))
+		}
+	}
+	for _, j := range jobs {
+		if j.note != "" {
+			why = append(why, j.ID+" "+j.note)
+		}
+	}
+	if len(bad) > 0 {
+		why = append(why, fmt.Sprintf("%d without a usable goal: %s", len(bad), strings.Join(bad[:min(len(bad), 3)], "; ")))
+	}
+	d.said = append(d.said, slog.String("decision", decision), slog.String("why", strings.Join(why, "; ")))
+}
+
+// facts describe a job: its state, the time to its goal, the work left in container-seconds, how many further containers it needs, how many it should have,
+// and how late it will be with what it has, all times in seconds.
+func (j *job) facts(now unit.Time) []slog.Attr {
+	c := &j.claim
+	s := deadline.StateOf(now, c.Goal, c.Estimated)
+	out := []slog.Attr{slog.String("state", strings.ReplaceAll(s.String(), " ", "-")), slog.Float64("goal", round(float64(c.Goal-now)/1e6)), slog.Int64("runs", c.Running)}
+	if c.Estimated {
+		out = append(out, slog.Int64("waits", c.Unstarted), slog.Float64("left", round(c.Left/1e6)), slog.Float64("needs", round(c.Need(now, c.Aim))))
+		if c.Running > 0 {
+			out = append(out, slog.Float64("late", round((float64(now-c.Goal)+c.Left/float64(c.Running))/1e6)))
+		}
+	}
+	return append(out, slog.Int64("target", j.target))
+}
+
+// why is the reason for a change, in a few words.
+func (j *job) why(now unit.Time) string {
+	c := &j.claim
+	left := (c.Goal - now).Seconds()
+	switch deadline.StateOf(now, c.Goal, c.Estimated) {
+	case deadline.Missed:
+		return fmt.Sprintf("its goal passed %.0f s ago", -left)
+	case deadline.NoData:
+		return fmt.Sprintf("%.0f s to its goal, no task has finished", left)
+	}
+	return fmt.Sprintf("%.0f s to its goal, %.0f container-seconds left: it needs %.1f more than its %d", left, c.Left/1e6, c.Need(now, c.Aim), c.Running)
+}
+
+func round(x float64) float64 { return math.Round(10*x) / 10 }
