@@ -57,8 +57,8 @@ type SizedSize struct {
 
 // Sizes of the study and of its miniature.
 var (
-	SizedFull = SizedSize{Apps: 160, Min: 6, Max: 800, Load: 0.8, Nodes: 2, PerNode: 20, Limits: "60", Pair: "120", Shares: "0.4"}
-	SizedMini = SizedSize{Apps: 30, Min: 4, Max: 200, Load: 0.8, Nodes: 2, PerNode: 8, Limits: "30", Pair: "40", Shares: "0.4"}
+	SizedFull = SizedSize{Apps: 160, Min: 6, Max: 1000, Load: 0.8, Nodes: 2, PerNode: 15, Limits: "60", Pair: "100", Shares: "0.7"}
+	SizedMini = SizedSize{Apps: 40, Min: 4, Max: 300, Load: 1.3, Nodes: 2, PerNode: 8, Limits: "5", Pair: "40", Shares: "0.7"}
 )
 
 // sizedArm is one way to schedule the applications.
@@ -71,6 +71,7 @@ type sizedArm struct {
 const (
 	sizedQueue  = "root.batch"
 	sizedSeries = "run"
+	sizedUser   = "yardmaster" // the lab's administrator
 	// sizedSeeds is the number of rehearsals: heartbeats have other phases in each.
 	sizedSeeds = 10
 	// tolerance is the greatest difference of a predicted gain and the measured one.
@@ -105,7 +106,7 @@ func (a *sizedArm) settings() []string {
 // applications have more and longer containers.
 func (s SizedSize) made() []hadoop.Application {
 	const alpha = 0.9
-	random := rand.New(rand.NewPCG(15, uint64(s.Apps)))
+	random := rand.New(rand.NewPCG(1, uint64(s.Apps)))
 	apps, work, at := make([]hadoop.Application, s.Apps), 0.0, 0.0
 	order := random.Perm(s.Apps)
 	arrivals := make([]float64, s.Apps)
@@ -230,18 +231,18 @@ func (s *Sized) one(ctx context.Context, c *hadoop.Cluster, bin string, a *sized
 	if a.Queues != nil {
 		rec.Queues, rec.Settings = a.queues(), a.settings()
 		prepare := func(more ...string) error {
-			args := slices.Concat([]string{"yarn", "prepare", "--rm", c.RM(), "--policy", a.Name, "--queue", sizedQueue, "--state", filepath.Join(c.Dir, "prepare")}, more)
+			args := slices.Concat([]string{"yarn", "prepare", "--rm", c.RM(), "--user", sizedUser, "--queue", sizedQueue, "--journal", filepath.Join(c.Dir, "prepare")}, more)
 			out, err := steerer.Run(ctx, bin, c.Dir, args...)
 			if err != nil {
 				err = fmt.Errorf("yarn prepare: %w:\n%s", err, out)
 			}
 			return err
 		}
-		if err := prepare(append([]string{"--act"}, a.Queues...)...); err != nil {
+		if err := prepare(append([]string{"--act", "--policy", a.Name}, a.Queues...)...); err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, prepare("--undo")) }()
-		args := []string{"yarn", "steer", "--rm", c.RM(), "--policy", a.Name, "--act", "--queue", strings.Join(rec.Queues, ","), "--journal", filepath.Join(c.Dir, "journal"), "--log-format", "json", "--listen", "off"}
+		args := []string{"yarn", "steer", "--rm", c.RM(), "--user", sizedUser, "--policy", a.Name, "--act", "--queue", strings.Join(rec.Queues, ","), "--journal", filepath.Join(c.Dir, "journal"), "--log-format", "json", "--listen", "off"}
 		for _, v := range rec.Settings {
 			args = append(args, "--set", v)
 		}
@@ -348,7 +349,7 @@ func (p *supervised) end() error {
 
 // inForce is the scheduler's configuration as the ResourceManager has it.
 func inForce(ctx context.Context, c *hadoop.Cluster) (string, error) {
-	rm, err := rest.New(rest.Options{RM: c.RMs(), RMRate: -1})
+	rm, err := rest.New(rest.Options{RM: c.RMs(), Auth: rest.User(sizedUser), RMRate: -1})
 	if err != nil {
 		return "", err
 	}
