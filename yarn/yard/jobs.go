@@ -295,7 +295,9 @@ func (r *roll) finished(ctx context.Context, y *Yard, at *leafMap, counted int64
 		}
 		apps = append(apps, a)
 	}
-	slices.SortFunc(apps, func(a, b rest.App) int { return cmp.Or(cmp.Compare(a.FinishedTime, b.FinishedTime), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(apps, func(a, b rest.App) int {
+		return cmp.Or(cmp.Compare(a.FinishedTime, b.FinishedTime), cmp.Compare(a.ID, b.ID))
+	})
 	for i := range apps {
 		a := &apps[i]
 		out = append(out, steer.Finished{
