@@ -92,6 +92,9 @@ func (s *steering) Get(k drive.Knob) (number float64, queue string, err error) {
 		number = float64(j.view.Priority)
 	default:
 		queue = j.view.Queue
+		if tells, ok := s.e.order.(policy.Gauges); ok { // the full path, as in a sample
+			queue = tells.QueueOf(&j.view)
+		}
 	}
 	return number, queue, err
 }

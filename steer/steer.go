@@ -22,7 +22,7 @@ type Snapshot struct {
 	Nodes  int
 	Queues []Queue // by name
 	Jobs   []Job   // present ones, in order of arrival
-	// Finished are the jobs that have ended since the policy's previous sample; none in its first.
+	// Finished are the jobs that have ended since the policy's previous sample, in the order of their ends; none in its first.
 	Finished []Finished
 	// CPUIdle is the share of processor time that is idle, 0 to 1; negative without such a sensor.
 	CPUIdle float64

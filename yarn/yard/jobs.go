@@ -285,6 +285,7 @@ func (r *roll) finished(ctx context.Context, y *Yard, at *leafMap, counted int64
 		e.newest = time.Now().UnixMilli()
 	}
 	from, newest, told := e.newest-settled.Milliseconds(), e.newest, map[string]bool{}
+	var apps []rest.App
 	for a, err := range y.apps(ctx, rest.AppFilter{States: endStates, FinishedFrom: time.UnixMilli(from)}) {
 		if err = anonymous(&a, err); err != nil {
 			return nil, err
@@ -293,9 +294,16 @@ func (r *roll) finished(ctx context.Context, y *Yard, at *leafMap, counted int64
 		if told[a.ID] = true; first || e.reported[a.ID] || a.Queue == "" {
 			continue
 		}
+		apps = append(apps, a)
+	}
+	slices.SortFunc(apps, func(a, b rest.App) int {
+		return cmp.Or(cmp.Compare(a.FinishedTime, b.FinishedTime), cmp.Compare(a.ID, b.ID))
+	})
+	for i := range apps {
+		a := &apps[i]
 		out = append(out, steer.Finished{
 			ID: a.ID, User: a.User, Queue: at.path(a.Queue), Status: a.FinalStatus,
-			Elapsed: unit.Time(max(a.FinishedTime-a.StartedTime, 0)) * unit.Millisecond, Service: serviceOf(&a),
+			Elapsed: unit.Time(max(a.FinishedTime-a.StartedTime, 0)) * unit.Millisecond, Service: serviceOf(a),
 		})
 	}
 	r.ends = ends{counted: counted, newest: newest, reported: told}

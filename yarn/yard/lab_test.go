@@ -133,10 +133,10 @@ func (b *bench) seen(running, waiting int) steer.Snapshot {
 	}
 }
 
-// queue is the first queue that is steered.
+// queue is the queue to which applications are submitted.
 func (b *bench) queue(s *steer.Snapshot) *steer.Queue {
 	for i := range s.Queues {
-		if s.Queues[i].Name == b.y.Queues()[0] {
+		if s.Queues[i].Name == "root.batch" {
 			return &s.Queues[i]
 		}
 	}

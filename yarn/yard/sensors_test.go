@@ -22,6 +22,14 @@ func TestSensors(t *testing.T) {
 	if got := y.Identities(); !slices.Equal(got, []string{"yarn:rm.example:8088/root.default", "yarn:rm.example:8088/root.other"}) || y.Identity() != "yarn:rm.example:8088/root.default,root.other" {
 		t.Error(got, y.Identity())
 	}
+	// The order given is the policy's; journal and locks do not depend on it.
+	ordered := m.open(t, Options{Queues: []string{"other", "root.default", "root.other"}, CPU: "none"})
+	if got := ordered.Queues(); !slices.Equal(got, []string{"root.other", "root.default"}) || ordered.Identity() != y.Identity() || !slices.Equal(ordered.Identities(), y.Identities()) {
+		t.Error(got, ordered.Identity(), ordered.Identities())
+	}
+	if got := y.Queues(); !slices.IsSorted(got) {
+		t.Error(got)
+	}
 	s, err := y.Snapshot(t.Context())
 	if err != nil || len(s.Jobs) != 4 || len(s.Finished) != 0 {
 		t.Fatal(s, err)

@@ -579,6 +579,59 @@ func TestOtherKnobs(t *testing.T) {
 	}
 }
 
+// crowd moves all jobs of one queue to another and counts what was not done.
+type crowd struct{ refused int }
+
+func (c *crowd) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time) {
+	for i := range seen.Jobs {
+		if j := &seen.Jobs[i]; j.Queue == "root.a" {
+			do = append(do, steer.Action{Kind: steer.MoveJob, Job: j.ID, Queue: "root.b"})
+		}
+	}
+	return append(do, steer.Action{Kind: steer.SetQueue, Queue: share.Queue, Property: share.Property, Value: 0.2}), 5 * sec
+}
+
+func (c *crowd) NotMade(steer.Action) { c.refused++ }
+
+// Moves of jobs do not use up the writes of an hour, nor are they held back by them, but a sample makes a limited number of them.
+func TestMovesPerSample(t *testing.T) {
+	w := newWorld(t)
+	knob := func(i int) Knob { return Knob{Kind: steer.MoveJob, Job: fmt.Sprint("job_", i)} }
+	const jobs = steer.MovesPerSample + 30
+	for i := range jobs {
+		w.conf[knob(i)] = Value{Text: "root.a", Set: true}
+	}
+	w.snap = func(s *steer.Snapshot) {
+		for i := range jobs {
+			s.Jobs = append(s.Jobs, steer.Job{ID: knob(i).Job, Queue: w.conf[knob(i)].Text})
+		}
+	}
+	moved := func() (n int) {
+		for i := range jobs {
+			if w.conf[knob(i)].Text == "root.b" {
+				n++
+			}
+		}
+		return n
+	}
+	w.at(4*time.Second, func() {
+		if n := moved(); n != steer.MovesPerSample {
+			t.Errorf("%d jobs are moved after one sample", n)
+		}
+	})
+	w.at(9*time.Second, func() {
+		if n := moved(); n != jobs || w.conf[share].Number != 0.2 {
+			t.Errorf("%d jobs are moved after two samples; the share is %v", n, w.conf[share])
+		}
+	})
+	p := &crowd{}
+	w.lastly(w.drive(w.until(12*time.Second), p, func(o *Options) { o.PerHour = 1; o.Restore = 2 * time.Minute }), "")
+	w.mustBe(found)
+	if n := moved(); n != 0 || p.refused != 30 {
+		t.Errorf("%d jobs are left moved, %d moves were refused", n, p.refused)
+	}
+}
+
 // Everything is written back before anything is waited for: a value that takes long to come into force keeps no other from its own.
 func TestAllAreWrittenBackFirst(t *testing.T) {
 	w := newWorld(t)
