@@ -278,11 +278,11 @@ func (p *preparer) lock(ctx context.Context, names ...string) error {
 		}
 		p.locks = append(p.locks, closer(l.Release))
 	}
-	base, err := stateDir()
+	path, err := p.recordFile()
 	if err != nil {
-		return nil // no home: no default journals
+		return err
 	}
-	return leftElsewhere(filepath.Join(base, "none"), ids)
+	return leftElsewhere(path, ids)
 }
 
 type closer func() error
@@ -363,6 +363,9 @@ func (p *preparer) plan(now *conf.Properties) (*queues.Plan, queues.State, error
 }
 
 func changed(path string, diffs []string) error {
+	if len(diffs) == 0 {
+		diffs = []string{"the state of the new queues"}
+	}
 	return fmt.Errorf("somebody else has changed these settings since, so they are left as they are: %s. The old values are in %s", strings.Join(diffs, "; "), path)
 }
 
