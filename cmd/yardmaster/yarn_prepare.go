@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,6 +32,7 @@ import (
 type prepareFlags struct {
 	login
 	queues.Options
+	shares    []string
 	file, out string
 	act, undo bool
 	journal   string
@@ -56,7 +58,7 @@ func newYarnPrepare() *cobra.Command {
 	fs.StringVar(&f.journal, "journal", "", "folder `DIR` of the record of the old settings; else yardmaster/prepare in $XDG_STATE_HOME or ~/.local/state")
 	fs.StringVar(&f.Policy, "policy", "", "`NAME` of the policy: "+strings.Join(queues.Policies(), ", "))
 	fs.IntVar(&f.Levels, "levels", 0, "`N` levels; for deadline: jobs at a time (default 2; for deadline 4)")
-	fs.Float64SliceVar(&f.Shares, "shares", nil, "`SHARE` of each level but the last, separated by commas: 0.5,0.3 (default for tags 0.5, for sita 0.3)")
+	fs.StringSliceVar(&f.shares, "shares", nil, "`SHARE` of each level but the last, separated by commas: 0.5,0.3 (default for tags 0.5, for sita 0.3)")
 	fs.BoolVar(&f.act, "act", false, "change the ResourceManager's configuration; without it the change is only shown")
 	fs.BoolVar(&f.undo, "undo", false, "move jobs back to the queue, remove the new queues and restore the old settings")
 	fs.StringVarP(&f.out, "out", "o", "", "write the whole new configuration to `FILE`")
@@ -91,6 +93,13 @@ func (f *prepareFlags) check(cmd *cobra.Command, args []string) error {
 		return misuse(see, "yarn prepare: no policy: give --policy, one of %s", strings.Join(queues.Policies(), ", "))
 	case !slices.Contains(queues.Policies(), f.Policy):
 		return misuse("Those that do are "+strings.Join(queues.Policies(), ", ")+".", "yarn prepare: policy %q needs no queues of its own%s", f.Policy, suggest.Hint(f.Policy, queues.Policies()))
+	}
+	for _, s := range f.shares {
+		x, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			return misuse("", "yarn prepare: --shares: %q is not a number", s)
+		}
+		f.Shares = append(f.Shares, x)
 	}
 	return nil
 }
@@ -197,7 +206,7 @@ func (f *prepareFlags) show(w io.Writer, plan *queues.Plan, state queues.State) 
 		fmt.Fprint(w, term.Command("yardmaster "+command+" "+strings.Join(words, " "), "  ", helpWidth()))
 	}
 	if f.out != "" {
-		next("simulate", "--steer-set", "--workload", "JOBS", "--cluster", "NODES", "--scheduler", absolute(f.out), "--steer", plan.Policy, "--steer-queue", names)
+		next("simulate", "--steer-set", "--workload", "JOBS", "--cluster", "NODES", "--scheduler", f.out, "--steer", plan.Policy, "--steer-queue", names)
 	}
 	rm := cmp.Or(strings.Join(f.rm, ","), "URL")
 	switch {
@@ -209,7 +218,7 @@ func (f *prepareFlags) show(w io.Writer, plan *queues.Plan, state queues.State) 
 		set = ""
 		next("yarn prepare", "", "--rm", rm, "--policy", plan.Policy, "--queue", plan.Queue, f.size(), "--act")
 	default:
-		fmt.Fprintf(w, "  Install %s and refresh the queues (yarn rmadmin -refreshQueues); keep the old file to go back.\n", cmp.Or(f.out, "the file that --out writes"))
+		fmt.Fprint(w, term.Wrap("Install "+cmp.Or(f.out, "the file that --out writes")+" and refresh the queues (yarn rmadmin -refreshQueues); keep the old file to go back.", "  ", helpWidth()))
 		next("yarn steer", "--set", "--rm", rm, "--policy", plan.Policy, "--queue", names)
 	}
 }
@@ -220,8 +229,8 @@ func (f *prepareFlags) size() string {
 	if f.Levels != 0 {
 		s = append(s, fmt.Sprintf("--levels %d", f.Levels))
 	}
-	if len(f.Shares) > 0 {
-		s = append(s, "--shares "+strings.ReplaceAll(strings.Trim(fmt.Sprint(f.Shares), "[]"), " ", ","))
+	if len(f.shares) > 0 {
+		s = append(s, "--shares "+strings.Join(f.shares, ","))
 	}
 	return strings.Join(s, " ")
 }
@@ -278,11 +287,11 @@ func (p *preparer) lock(ctx context.Context, names ...string) error {
 		}
 		p.locks = append(p.locks, closer(l.Release))
 	}
-	base, err := stateDir()
+	path, err := p.recordFile()
 	if err != nil {
-		return nil // no home: no default journals
+		return err
 	}
-	return leftElsewhere(filepath.Join(base, "none"), ids)
+	return leftElsewhere(path, ids)
 }
 
 type closer func() error
@@ -363,6 +372,9 @@ func (p *preparer) plan(now *conf.Properties) (*queues.Plan, queues.State, error
 }
 
 func changed(path string, diffs []string) error {
+	if len(diffs) == 0 {
+		diffs = []string{"the state of the new queues"}
+	}
 	return fmt.Errorf("somebody else has changed these settings since, so they are left as they are: %s. The old values are in %s", strings.Join(diffs, "; "), path)
 }
 

@@ -255,6 +255,11 @@ func (d *derivation) refuse() error {
 			return fmt.Errorf("queue %s has the mark of a steerer (%s): end it first, or restore what it has left", q.Path, name)
 		}
 	}
+	for _, x := range d.props.List {
+		if strings.HasPrefix(x.Name, conf.Prefix+added+".") && !listed(d.props, added) {
+			return fmt.Errorf("%s is set, and there is no queue %s: remove what is left of it first", x.Name, added)
+		}
+	}
 	var err error
 	walk(d.conf.Root, func(k *conf.Queue) {
 		switch {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/yardmaster/yardmaster/yarn/conf"
-	"github.com/yardmaster/yardmaster/yarn/rest"
+	"github.com/yardmaster/yardmaster/yarn/queues/queuestest"
 	"github.com/yardmaster/yardmaster/yarn/yard"
 )
 
@@ -87,51 +87,6 @@ const weights = `
 	root.batch.user-limit-factor = -1
 	root.c.capacity = 4.5w`
 
-// request applies a request as the ResourceManager's ConfigurationUpdateAssembler does.
-func request(old map[string]string, c rest.SchedulerChange) map[string]string {
-	m := maps.Clone(old)
-	split := func(path string) (parent, name string) {
-		i := strings.LastIndexByte(path, '.')
-		return path[:i], path[i+1:]
-	}
-	children := func(parent string) (list []string) {
-		for name := range strings.SplitSeq(m[conf.Prefix+parent+".queues"], ",") {
-			if name = strings.TrimSpace(name); name != "" {
-				list = append(list, name)
-			}
-		}
-		return list
-	}
-	set := func(queue string, s rest.Setting) {
-		if m[conf.Prefix+queue+"."+s.Name] = s.Value; s.Value == "" {
-			delete(m, conf.Prefix+queue+"."+s.Name)
-		}
-	}
-	for _, queue := range c.Remove {
-		parent, name := split(queue)
-		left := slices.DeleteFunc(children(parent), func(k string) bool { return k == name })
-		set(parent, rest.Setting{Name: "queues", Value: strings.Join(left, ",")})
-		maps.DeleteFunc(m, func(k, _ string) bool { return strings.Contains(k, queue+".") })
-	}
-	for _, a := range c.Add {
-		parent, name := split(a.Queue)
-		all := append(children(parent), name)
-		set(parent, rest.Setting{Name: "queues", Value: strings.Join(all, ",")})
-		for _, s := range a.Settings {
-			set(a.Queue, s)
-		}
-		if len(all) == 1 {
-			set(parent, rest.Setting{Name: "ordering-policy"})
-		}
-	}
-	for _, u := range c.Update {
-		for _, s := range u.Settings {
-			set(u.Queue, s)
-		}
-	}
-	return m
-}
-
 func fromMap(t *testing.T, m map[string]string) *conf.Properties {
 	t.Helper()
 	var list []conf.Property
@@ -149,7 +104,7 @@ func fromMap(t *testing.T, m map[string]string) *conf.Properties {
 // undoing it gives the original back, whether the undo is interrupted or not.
 func TestRoundTrip(t *testing.T) {
 	for name, lines := range map[string]string{"plain": plain, "nested": nested, "weights": weights} {
-		for _, o := range []Options{{Policy: "fbq"}, {Policy: "fbq", Levels: 3}, {Policy: "comp", Levels: maxLevels}, {Policy: "tags"}, {Policy: "tags", Shares: []float64{0.5, 0.333}},
+		for _, o := range []Options{{Policy: "fbq"}, {Policy: "fbq", Levels: 3}, {Policy: "comp", Levels: 5}, {Policy: "tags"}, {Policy: "tags", Shares: []float64{0.5, 0.333}},
 			{Policy: "sita", Levels: 3, Shares: []float64{0.1, 0.2}}, {Policy: "deadline"}, {Policy: "deadline", Levels: 7}, {Policy: "deadline", Levels: 1}} {
 			t.Run(fmt.Sprintf("%s %s %d %v", name, o.Policy, o.Levels, o.Shares), func(t *testing.T) {
 				o.Queue = "batch"
@@ -159,7 +114,7 @@ func TestRoundTrip(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				after := request(values(before), plan.Change())
+				after := queuestest.Apply(values(before), plan.Change())
 				edited, err := yard.EditProperties([]byte(xml), plan.Values())
 				if err != nil {
 					t.Fatal(err)
@@ -182,9 +137,9 @@ func TestRoundTrip(t *testing.T) {
 				}
 				is(values(before), Original)
 				is(after, Prepared)
-				stopped := request(after, plan.Stop())
+				stopped := queuestest.Apply(after, plan.Stop())
 				is(stopped, Stopped)
-				undone := request(stopped, plan.Remove(fromMap(t, stopped)))
+				undone := queuestest.Apply(stopped, plan.Remove(fromMap(t, stopped)))
 				if !maps.Equal(undone, values(before)) {
 					t.Errorf("undone: %v\nwant %v", undone, values(before))
 				}
@@ -357,6 +312,7 @@ func TestRefusals(t *testing.T) {
 		{plain, Options{Policy: "fbq", Queue: "batch", Shares: []float64{0.5}}, "fbq has no fixed shares"},
 		{plain, Options{Policy: "fbq", Queue: "batch", Levels: 1}, "1 levels"},
 		{plain, Options{Policy: "fbq", Queue: "batch", Levels: -3}, "-3 levels"},
+		{plain, Options{Policy: "fbq", Queue: "batch", Levels: maxLevels}, ""},
 		{plain, Options{Policy: "fbq", Queue: "batch", Levels: maxLevels + 1}, "want 2 to 50"},
 		{plain, Options{Policy: "tags", Queue: "batch", Levels: 3, Shares: []float64{0.5}}, "3 levels need 2 shares, not 1"},
 		{plain, Options{Policy: "tags", Queue: "batch", Shares: []float64{0.5, 0.5}}, "their sum below 1"},
@@ -370,6 +326,7 @@ func TestRefusals(t *testing.T) {
 		{plain + "\nroot.batch.accessible-node-labels.gpu.capacity = 50", Options{Policy: "fbq", Queue: "batch"}, "labelled nodes"},
 		{plain + "\nroot.batch.reservable = true", Options{Policy: "fbq", Queue: "batch"}, "takes reservations"},
 		{plain + "\nroot.batch.yardmaster.journal = x", Options{Policy: "fbq", Queue: "batch"}, "the mark of a steerer"},
+		{plain + "\nroot.batch-levels.batch-l2.state = STOPPED", Options{Policy: "fbq", Queue: "batch"}, "remove what is left of it"},
 		{"root.queues = batch-levels,batch\nroot.batch-levels.capacity = 40\nroot.batch.capacity = 60", Options{Policy: "fbq", Queue: "batch"}, "is already there"},
 		{"root.queues = a,batch\nroot.a.capacity = 40\nroot.batch.capacity = 60\nroot.a.queues = batch-l2\nroot.a.batch-l2.capacity = 100", Options{Policy: "fbq", Queue: "batch"}, "the name of root.a.batch-l2"},
 		{"root.queues = a,batch\nroot.a.capacity = 40\nroot.batch.capacity = 70", Options{Policy: "fbq", Queue: "batch"}, "sum to 110"},
