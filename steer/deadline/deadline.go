@@ -28,7 +28,7 @@ var params = []steer.Param{
 	{Name: "min-samples", Value: "N", Default: "1", Help: "finished tasks that make an estimate"},
 	{Name: "nodata-cap", Value: "N", Default: "0", Help: "containers for a job without estimate; 0: any number"},
 	{Name: "missed-share", Value: "SHARE", Default: "1", Help: "share of the containers for jobs that have missed their goals"},
-	{Name: "tail-guard", Value: "yes|no", Default: "no", Help: "aim at the goal less the mean length of a task"},
+	{Name: "tail-guard", Value: "yes|no", Default: "yes", Help: "aim at the goal less the mean length of a task: the last ones end after the estimate does"},
 	{Name: "clamp", Value: "yes|no", Default: "yes", Help: "a task that runs longer than the mean is about to end; no: it counts negative"},
 	{Name: "round", Value: "up|nearest|down", Default: "up", Help: "how needs become containers in min mode"},
 	{Name: "priority", Value: "N", Default: "10", Help: "highest priority to set"},
@@ -71,7 +71,7 @@ var (
 
 func newSteerer(s *steer.Setup) (*steerer, error) {
 	d := &steerer{interval: 5 * unit.Second, highest: 10, meters: map[string]*meter{}}
-	own := policy.Params{}
+	own := policy.Params{"tail-guard": "yes"}
 	for _, pair := range s.Set {
 		name, value, _ := strings.Cut(pair, "=")
 		if err := d.setting(strings.TrimSpace(name), strings.TrimSpace(value), own); err != nil {

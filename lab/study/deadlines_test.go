@@ -1,0 +1,41 @@
+package study
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/yardmaster/yardmaster/lab/evidence"
+)
+
+// TestLabDeadlines runs the four applications on real daemons: the max-scheduler meets what first in, first out misses, and leaves no trace.
+func TestLabDeadlines(t *testing.T) {
+	ctx := needLab(t)
+	var log strings.Builder
+	s := Deadlines{Runs: 1, Dir: t.TempDir(), Log: &log}
+	err := s.Record(ctx)
+	t.Log(log.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, err := evidence.ReadRecords[DeadlineRecord](s.Dir, deadlineSeries, deadlineExt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	missed := map[string]int{}
+	for _, a := range list[0].Arms {
+		for _, l := range a.Lines {
+			t.Logf("%s %6.1f %s %s %s", a.Name, l.At, l.Kind, l.Knob, l.Why)
+		}
+		if !a.Restored {
+			t.Errorf("%s: the configuration is not what it was", a.Name)
+		}
+		for _, app := range a.Apps {
+			if app.Late() > 0 {
+				missed[a.Name]++
+			}
+		}
+	}
+	if missed["fifo"] == 0 || missed["max"] > 0 {
+		t.Errorf("missed %v", missed)
+	}
+}
