@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"text/template"
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/evidence"
@@ -99,8 +100,8 @@ func deadlineApps(queue, arm string) (apps []hadoop.Application, goals []hadoop.
 		tasks        int
 		length       func(i int) float64
 	}{
-		{"J1", 0, 120, 240, func(i int) float64 { return phases[i/60] }},
-		{"J2", 20, 60, 48, func(int) float64 { return 10 }},
+		{"J1", 0, 140, 240, func(i int) float64 { return phases[i/60] }},
+		{"J2", 20, 75, 48, func(int) float64 { return 10 }},
 		{"J3", 40, 25, 32, func(int) float64 { return 4 }},
 		{"J4", 60, 25, 32, func(int) float64 { return 4 }},
 	} {
@@ -186,7 +187,7 @@ func (s *Deadlines) Record(ctx context.Context) error {
 			for _, app := range a.Apps {
 				fmt.Fprintf(s.Log, " %s %+.1f s", app.ID, app.Late())
 			}
-			fmt.Fprintf(s.Log, "; %d changes, restored %v\n", a.count("asked"), a.Restored)
+			fmt.Fprintf(s.Log, "; %d changes, restored %v\n", a.Count("asked"), a.Restored)
 		}
 	}
 	return nil
@@ -307,7 +308,34 @@ func (a *DeadlineArm) read(p *steerer.Process, zero time.Time, names map[string]
 	}
 }
 
-func (a *DeadlineArm) count(kind string) (n int) {
+// Missed is how many applications were late.
+func (a *DeadlineArm) Missed() (n int) {
+	for _, x := range a.Apps {
+		if x.Late() > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// Changes are the lines without samples that changed nothing.
+func (a *DeadlineArm) Changes() []DeadlineLine {
+	return slices.DeleteFunc(slices.Clone(a.Lines), func(l DeadlineLine) bool { return l.Kind == "decided" || l.Kind == "taken" })
+}
+
+// Held are the containers of each application about every ten seconds.
+func (a *DeadlineArm) Held() (list []DeadlineLine) {
+	next := 0.0
+	for _, l := range a.Lines {
+		if l.Kind == "decided" && l.At >= next && slices.Max(l.Runs) > 0 {
+			list, next = append(list, l), l.At+9
+		}
+	}
+	return list
+}
+
+// Count is how many lines of a kind there are.
+func (a *DeadlineArm) Count(kind string) (n int) {
 	for _, l := range a.Lines {
 		if l.Kind == kind {
 			n++
@@ -334,6 +362,15 @@ func (s *Deadlines) Report(context.Context) (text, file string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	text, err = evidence.Page(deadlinesPage, s.Page, map[string]any{"Dir": filepath.Base(s.Dir), "Titles": deadlineArms, "Kept": runs, "Records": list, "Newest": list[len(list)-1]}, nil)
+	text, err = evidence.Page(deadlinesPage, s.Page, map[string]any{"Dir": filepath.Base(s.Dir), "Kept": runs, "Records": list, "Newest": list[len(list)-1], "Last": runs[len(runs)-1].Number()}, template.FuncMap{
+		"title": func(name string) string {
+			for _, a := range deadlineArms {
+				if a.Name == name {
+					return a.Title
+				}
+			}
+			return name
+		},
+	})
 	return text, s.Page, err
 }

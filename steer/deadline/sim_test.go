@@ -108,27 +108,64 @@ func rehearse(t *testing.T, queues []string, delays steer.Delays, set ...string)
 	return e, sum.Receipts
 }
 
-func late(e ends) (n int) {
+// late counts the jobs that are late, and sums up by how much.
+func late(e ends) (n int, sum unit.Time) {
 	for _, by := range e {
 		if by > 0 {
-			n++
+			n, sum = n+1, sum+by
 		}
 	}
-	return n
+	return n, sum
 }
 
+// Max mode meets what an unsteered scheduler misses; by priorities it is coarser. Min mode believes its early estimates of the job whose tasks grow.
 func TestFourJobs(t *testing.T) {
 	intake := []string{"root.batch"}
 	all := append(intake, slotNames()...)
 	fifo, _ := rehearse(t, nil, steer.AtOnce())
-	if late(fifo) == 0 {
-		t.Errorf("unsteered: %v", fifo)
-	}
 	prio, _ := rehearse(t, intake, steer.AtOnce(), "interval=2s")
-	maxed, _ := rehearse(t, all, steer.AtOnce(), "interval=2s")
+	maxed, changes := rehearse(t, all, steer.AtOnce(), "interval=2s")
 	minned, _ := rehearse(t, all, steer.AtOnce(), "interval=2s", "mode=min")
 	t.Logf("lateness: unsteered %v, priorities %v, max %v, min %v", fifo, prio, maxed, minned)
-	if late(prio) > 0 || late(maxed) > 0 {
-		t.Error("late")
+	n, sum := late(fifo)
+	if n != 3 {
+		t.Errorf("unsteered: %v", fifo)
+	}
+	if n, by := late(prio); n > 1 || by > sum/5 {
+		t.Errorf("priorities: %v", prio)
+	}
+	if n, _ := late(maxed); n > 0 {
+		t.Errorf("max: %v", maxed)
+	}
+	if n, _ := late(minned); n != 1 || minned["J1"] <= 0 {
+		t.Errorf("min: %v", minned)
+	}
+	last := map[string]steer.Receipt{}
+	for _, r := range changes {
+		if r.Err != nil {
+			t.Errorf("%+v", r)
+		}
+		if r.Action.Kind == steer.SetQueue {
+			last[r.Action.Queue] = r
+		}
+	}
+	if r := last["root.batch-deadlines"]; !r.Back || r.Action.Shares[0].Value != 100/slots {
+		t.Errorf("the capacities are not put back: %+v", r)
+	}
+}
+
+// The driver's limit on writes holds, and the policy goes on with what it may do.
+func TestFewWrites(t *testing.T) {
+	delays := steer.AtOnce()
+	delays.PerHour = 5
+	_, changes := rehearse(t, append([]string{"root.batch"}, slotNames()...), delays, "interval=2s")
+	made := 0
+	for _, r := range changes {
+		if r.Err == nil && !r.Back && r.Old != r.New {
+			made++
+		}
+	}
+	if made > 5 {
+		t.Errorf("%d writes", made)
 	}
 }
