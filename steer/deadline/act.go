@@ -55,10 +55,11 @@ func (d *steerer) overtakes(b, a *deadline.Claim) bool {
 func (d *steerer) ours(j *job) bool {
 	p := j.Priority
 	if !d.reached && j.set > 0 && p > j.before && p <= j.set {
-		d.highest, d.reached = d.highest-(j.set-p), true
-		j.set = p
+		if d.reached = true; p < j.set {
+			d.highest = p
+		}
 	}
-	if j.set == 0 || p == j.set || p == j.before {
+	if j.set == 0 || p == min(j.set, d.highest) || p == j.before {
 		return true
 	}
 	j.note = "has a priority that somebody else has set: it stays so"
@@ -143,7 +144,7 @@ func (d *steerer) divide(seen *steer.Snapshot, placed []*job) []steer.Action {
 		if claims[i] = j.claim; j.size.IsZero() {
 			j.size = usual
 		}
-		sizes[i] = max(d.share(j.size), 1e-6)
+		sizes[i] = max(d.share(j.size), 1e-5)
 		claims[i].Running, claims[i].Unstarted = 0, j.claim.Running+j.claim.Unstarted
 	}
 	free += 1e-9 // rounding
@@ -166,7 +167,7 @@ func (d *steerer) divide(seen *steer.Snapshot, placed []*job) []steer.Action {
 	}
 	var differ []*job
 	for _, j := range placed {
-		if d.differs(j, targets) {
+		if d.differs(j, targets) && !slices.ContainsFunc(differ, func(k *job) bool { return k.to == j.to }) {
 			differ = append(differ, j)
 		}
 	}

@@ -53,6 +53,7 @@ type steerer struct {
 	wrote  []int64        // containers by slot, as last written; nil: nothing
 	ready  bool           // min mode: the last slot has taken the capacity of the others
 	knobs  [3]refusals    // by steer.Kind: priorities, moves, queues
+	fallen bool
 	said   []slog.Attr
 }
 
@@ -140,7 +141,9 @@ func (d *steerer) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time
 	goals, strays, bad := d.look(seen)
 	slices.SortStableFunc(goals, func(a, b *job) int { return a.claim.Compare(&b.claim, d.now) })
 	by := "slots"
-	if len(d.slots) > 0 && !d.hopeless() {
+	// Slots are given up for good if moves or capacities were refused from the start.
+	d.fallen = d.fallen || slices.ContainsFunc(d.knobs[steer.MoveJob:], func(r refusals) bool { return !r.made && r.row >= 3 })
+	if len(d.slots) > 0 && !d.fallen {
 		placed := d.place(append(goals, strays...))
 		do = d.divide(seen, placed)
 	} else {
@@ -183,11 +186,6 @@ func (d *steerer) look(seen *steer.Snapshot) (goals, strays []*job, bad []string
 	}
 	d.meters = there
 	return goals, strays, bad
-}
-
-// hopeless reports whether the scheduler has refused moves or capacities from the start.
-func (d *steerer) hopeless() bool {
-	return slices.ContainsFunc(d.knobs[steer.MoveJob:], func(r refusals) bool { return !r.made && r.row >= 3 })
 }
 
 // NotMade implements steer.Corrector: what was refused is tried again with backoff, up to an hour.

@@ -37,7 +37,7 @@ type meter struct {
 
 // Limits of what is believed, and how old the reported service may be: a ResourceManager sums it up every three seconds.
 const (
-	maxRunning = 1 << 20
+	maxRunning = 1 << 17
 	maxTasks   = 1 << 40
 	stale      = 4 * unit.Second
 )
