@@ -26,11 +26,12 @@ import (
 // Deadlines runs four applications with deadlines on real daemons, first in, first out and steered by deadline. All arms run at the same time, each in its own
 // quarter of the cluster.
 type Deadlines struct {
-	Runs   int    // besides those already stored
-	Dir    string // of the records
-	Page   string // the report's file
-	Work   string // folder of the daemons; "": a temporary one
-	Binary string // the program; "": it is built
+	Runs   int      // besides those already stored
+	Only   []string // arms; empty: all
+	Dir    string   // of the records
+	Page   string   // the report's file
+	Work   string   // folder of the daemons; "": a temporary one
+	Binary string   // the program; "": it is built
 	Log    io.Writer
 }
 
@@ -85,6 +86,7 @@ type DeadlineLine struct {
 	At   float64 `json:"at"`
 	Kind string  `json:"kind"`
 	Knob string  `json:"knob,omitempty"`
+	New  string  `json:"new,omitempty"` // its value
 	Why  string  `json:"why"`
 	Runs []int64 `json:"runs,omitempty"` // of a decision: containers of each application
 }
@@ -220,6 +222,9 @@ func (s *Deadlines) once(ctx context.Context, c *hadoop.Cluster, bin string) (*D
 	var goals []hadoop.Millis
 	steerers := map[string]*steerer.Process{}
 	for _, a := range deadlineArms {
+		if len(s.Only) > 0 && !slices.Contains(s.Only, a.Name) {
+			continue
+		}
 		queues := deadlineQueues(a.Name, a.slots)
 		apps, g := deadlineApps(queues[0], a.Name)
 		all, goals = append(all, apps...), append(goals, g...)
@@ -255,7 +260,7 @@ func (s *Deadlines) once(ctx context.Context, c *hadoop.Cluster, bin string) (*D
 	names := map[string]string{}
 	for i := range rec.Arms {
 		arm := &rec.Arms[i]
-		for k := range len(goals) / len(deadlineArms) {
+		for k := range len(goals) / len(rec.Arms) {
 			id := fmt.Sprintf("%s-J%d", arm.Name, k+1)
 			at := slices.IndexFunc(res.Apps, func(a hadoop.AppResult) bool { return a.ID == id })
 			if at < 0 || res.Apps[at].State != "SUCCEEDED" {
@@ -294,7 +299,7 @@ func (a *DeadlineArm) read(p *steerer.Process, zero time.Time, names map[string]
 		if l.JSON == nil {
 			continue
 		}
-		line := DeadlineLine{At: float64(l.At.Sub(zero).Milliseconds()) / 1000, Kind: l.Kind(), Knob: short.Replace(l.Field("knob")), Why: short.Replace(l.Field("why"))}
+		line := DeadlineLine{At: float64(l.At.Sub(zero).Milliseconds()) / 1000, Kind: l.Kind(), Knob: short.Replace(l.Field("knob")), New: short.Replace(l.Field("new")), Why: short.Replace(l.Field("why"))}
 		if line.Kind == "decided" {
 			line.Runs = make([]int64, len(a.Apps))
 			for id, name := range names {

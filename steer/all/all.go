@@ -13,5 +13,6 @@ import (
 // Policies is the registry of steering policies.
 var Policies = slices.Concat(
 	steer.Registry(marp.Entries()),
-	steer.Registry{aging.Entry, deadline.Entry},
+	steer.Registry{aging.Entry},
+	steer.Registry{deadline.Entry},
 )

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/yardmaster/yardmaster/policy/deadline"
 	"github.com/yardmaster/yardmaster/steer"
@@ -178,7 +179,11 @@ func (d *steerer) divide(seen *steer.Snapshot, placed []*job) []steer.Action {
 		return d.limit(differ, shares, targets)
 	}
 	d.wrote = targets
-	return d.capacities(shares)
+	why := "containers by need:"
+	for _, j := range placed[:min(len(placed), maxSaid)] {
+		why += fmt.Sprintf(" %s %d (%s);", j.ID, j.target, j.why(d.now))
+	}
+	return d.capacities(why, shares)
 }
 
 // measure is how much of what the slots together could hold at best they can hold now, with what jobs bring along that are moved there. A slot with a
@@ -237,7 +242,7 @@ func (d *steerer) differs(j *job, targets []int64) bool {
 const least = 0.1
 
 // capacities divides the parent's capacity in proportion to the shares.
-func (d *steerer) capacities(shares []float64) []steer.Action {
+func (d *steerer) capacities(why string, shares []float64) []steer.Action {
 	n, sum := float64(len(shares)), 0.0
 	for _, s := range shares {
 		sum += s
@@ -245,7 +250,7 @@ func (d *steerer) capacities(shares []float64) []steer.Action {
 	if sum <= 0 || n < 2 {
 		return nil
 	}
-	set, rest, top, text := make([]steer.Share, len(shares)), 100.0, 0, ""
+	set, rest, top := make([]steer.Share, len(shares)), 100.0, 0
 	for i, s := range shares {
 		set[i] = steer.Share{Queue: d.slots[i], Value: math.Floor(100*(least+(100-n*least)*s/sum)+1e-6) / 100}
 		if rest -= set[i].Value; set[i].Value > set[top].Value {
@@ -253,10 +258,7 @@ func (d *steerer) capacities(shares []float64) []steer.Action {
 		}
 	}
 	set[top].Value = math.Round(100*(set[top].Value+rest)) / 100 // the sum stays 100
-	for _, s := range set {
-		text += fmt.Sprintf(" %s %g %%", s.Queue, s.Value)
-	}
-	return []steer.Action{steer.SetCapacities("capacities:"+text, set...)}
+	return []steer.Action{steer.SetCapacities(strings.TrimSuffix(why, ";"), set...)}
 }
 
 // limit limits slots to their shares of the room. A maximum must not be below the capacity, so the last slot first takes the capacity of the others.
@@ -264,7 +266,7 @@ func (d *steerer) limit(differ []*job, shares []float64, targets []int64) (do []
 	if !d.ready {
 		only := make([]float64, len(d.slots))
 		only[len(only)-1] = 1
-		do, d.ready = d.capacities(only), true
+		do, d.ready = d.capacities("the last slot takes the capacity of the others, so that their maxima can be lower", only), true
 	}
 	if d.wrote == nil {
 		d.wrote = make([]int64, len(d.slots))
