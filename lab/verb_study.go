@@ -40,6 +40,9 @@ var studies = []verb{
 	{"study sizes", "steer real applications by size: FIFO, FBQ, TAGS, SITA, COMP; compare with rehearsals",
 		"Runs the same unmanaged applications on real daemons under FIFO and under each size-based steering policy, in turn and repeatedly, and\n" +
 			"compares the slowdowns with those that rehearsals predict. With --offline it uses the stored records.", studySizes},
+	{"study deadlines", "steer four real applications towards their deadlines, beside the same ones first in, first out",
+		"Runs four unmanaged applications with deadlines on real daemons, in four ways at the same time: first in, first out, and steered by deadline, in max\n" +
+			"mode by priorities and by queues and in min mode. Reports how late each is and every decision. With --offline it uses the stored records.", studyDeadlines},
 	{"study mapreduce", "run MapReduce jobs, import, predict a change of settings, make it, compare",
 		"Runs MapReduce jobs on real daemons, imports their history, predicts what other settings would do, runs the jobs under those settings\n" +
 			"and once more under the first, and compares prediction and cluster. With --offline it uses the stored imports.", studyMapReduce},
@@ -241,6 +244,16 @@ func studySizes(f *flag.FlagSet, out io.Writer) action {
 		}
 		return recorded(ctx, out, *offline, s.Record, s.Report)
 	}
+}
+
+func studyDeadlines(f *flag.FlagSet, out io.Writer) action {
+	s := study.Deadlines{Log: out}
+	f.IntVar(&s.Runs, "runs", 3, "number of runs, besides those already stored")
+	f.StringVar(&s.Dir, "dir", kept("deadlines-live"), "`folder` of the records")
+	f.StringVar(&s.Page, "page", kept("deadlines-live.md"), "the report's `file`")
+	workFolders(f, &s.Work, &s.Binary)
+	offline := f.Bool("offline", false, "use the stored records")
+	return func(ctx context.Context) error { return recorded(ctx, out, *offline, s.Record, s.Report) }
 }
 
 func studyMapReduce(f *flag.FlagSet, out io.Writer) action {

@@ -3,6 +3,7 @@ package deadline
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -166,5 +167,46 @@ func TestReserve(t *testing.T) {
 		if got := w.Need(0, aim); !estimated || math.Abs(got-want) > 5e-4 {
 			t.Errorf("work mode %v: %v, want %v", mode, got, want)
 		}
+	}
+}
+
+// The order of serving, and what each mode gives away.
+func TestShare(t *testing.T) {
+	const now, goal = 100 * unit.Second, 200 * unit.Second
+	claim := func(need float64, running int64) Claim {
+		return Claim{Work: Work{Left: (need + float64(running)) * float64(goal-now), Running: running, Unstarted: 60}, Goal: goal, Aim: goal, Estimated: true}
+	}
+	for _, c := range []struct {
+		free     int
+		min, max [3]int64
+	}{
+		{2, [3]int64{2, 0, 0}, [3]int64{2, 0, 0}}, {5, [3]int64{2, 1, 0}, [3]int64{3, 2, 0}}, {8, [3]int64{2, 1, 0}, [3]int64{5, 3, 0}},
+	} {
+		for mode, want := range map[bool][3]int64{true: c.min, false: c.max} {
+			s, free := Defaults(), c.free
+			s.Min = mode
+			got := s.Share(now, []Claim{claim(1.8, 0), claim(0.4, 0), claim(-3, 4)}, func(int) bool { free--; return free >= 0 })
+			if [3]int64(got) != want {
+				t.Errorf("%d free, min mode %v: %v, want %v", c.free, mode, got, want)
+			}
+		}
+	}
+	for _, mode := range []bool{true, false} { // one without data takes all it can start, and the others the rest
+		s, free := Defaults(), 60
+		s.Min = mode
+		list := []Claim{claim(1.8, 0), claim(0.4, 0), {Work: Work{Unstarted: 40}, Goal: goal, Aim: goal}}
+		got := s.Share(now, list, func(int) bool { free--; return free >= 0 })
+		if got[2] != 40 || mode && (got[0] != 2 || got[1] != 1) || !mode && got[0]+got[1] != 20 {
+			t.Errorf("min mode %v: %v", mode, got)
+		}
+	}
+	names := []string{"A", "B", "C", "D", "E"}
+	list := map[string]*Claim{}
+	for i, c := range []Claim{claim(9, 0), {Submitted: 50, Goal: goal}, {Submitted: 40, Goal: goal}, {Goal: now, Estimated: true}, claim(-1, 2)} {
+		list[names[i]] = &c
+	}
+	slices.SortFunc(names, func(a, b string) int { return list[a].Compare(list[b], now) })
+	if got := strings.Join(names, " "); got != "D C B A E" {
+		t.Errorf("order %s", got)
 	}
 }

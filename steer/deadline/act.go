@@ -4,23 +4,23 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/yardmaster/yardmaster/policy/deadline"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// prioritise gives the jobs priorities by rank, and brings those in slots back to the intake.
-func (d *steerer) prioritise(jobs []*job, strays []*steer.Job) (do []steer.Action) {
-	do = d.returnAll(jobs, strays)
-	byID := make(map[string]*job, len(jobs))
-	for _, j := range jobs {
-		if j.claim.Unstarted > 0 { // otherwise nothing is to be decided
+// prioritise gives the jobs priorities by rank. Jobs with nothing left to start keep theirs.
+func (d *steerer) prioritise(goals []*job) (do []steer.Action) {
+	byID := make(map[string]*job, len(goals))
+	for _, j := range goals {
+		if j.target = j.claim.Running + j.claim.Unstarted; j.claim.Unstarted > 0 {
 			byID[j.ID] = j
 		}
 	}
 	d.order = slices.DeleteFunc(d.order, func(id string) bool { return byID[id] == nil })
-	for _, j := range jobs { // by rank
+	for _, j := range goals {
 		if byID[j.ID] != nil && !slices.Contains(d.order, j.ID) {
 			d.order = append(d.order, j.ID)
 		}
@@ -34,148 +34,162 @@ func (d *steerer) prioritise(jobs []*job, strays []*steer.Job) (do []steer.Actio
 	}
 	for i, id := range d.order {
 		j := byID[id]
-		j.target = j.claim.Running + j.claim.Unstarted
-		if want := max(d.highest-i, 1); want != j.Priority && d.may(steer.SetPriority) && j.ours(d) {
-			j.set, j.before = want, j.Priority
-			do = append(do, steer.Action{
-				Kind: steer.SetPriority, Job: id, Value: float64(want), Why: fmt.Sprintf("%s is number %d of %d: %s", id, i+1, len(d.order), j.why(d.now)),
-			})
+		if ours := d.ours(j); ours && j.Priority != max(d.highest-i, 1) && d.may(steer.SetPriority) {
+			j.set, j.before = max(d.highest-i, 1), j.Priority
+			why := fmt.Sprintf("%s is number %d of %d: %s", id, i+1, len(d.order), j.why(d.now))
+			do = append(do, steer.Action{Kind: steer.SetPriority, Job: id, Value: float64(j.set), Why: why})
 		}
 	}
 	return do
 }
 
-// ours reports whether the priority of a job is its own or the one that was asked for, and not somebody else's.
-func (j *job) ours(d *steerer) bool {
-	switch p := j.Priority; {
-	case j.set == 0 || p == j.before:
-		return true
-	case p == j.set:
-		d.reached = true
-		return true
-	case !d.reached && p > j.before && p < j.set: // the cluster's maximum
-		d.highest, d.reached = p, true
+// overtakes reports whether b goes before a, which is before it now. Needs must differ by more than a container.
+func (d *steerer) overtakes(b, a *deadline.Claim) bool {
+	s, x := b.Rank(d.now)
+	t, y := a.Rank(d.now)
+	margin := map[deadline.State]float64{deadline.Adjust: 1, deadline.Missed: 0.05}[s]
+	return s < t || s == t && x < y-margin
+}
+
+// ours reports whether the priority of a job is its own or the one that was asked for, and not somebody else's. If the first one that is set comes out lower,
+// it is the cluster's maximum.
+func (d *steerer) ours(j *job) bool {
+	p := j.Priority
+	if !d.reached && j.set > 0 && p > j.before && p <= j.set {
+		if d.reached = true; p < j.set {
+			d.highest = p
+		}
+	}
+	if j.set == 0 || p == min(j.set, d.highest) || p == j.before {
 		return true
 	}
 	j.note = "has a priority that somebody else has set: it stays so"
 	return false
 }
 
-// overtakes reports whether a job goes before the one that is before it now. Needs must differ by more than a container.
-func (d *steerer) overtakes(b, a *deadline.Claim) bool {
-	s, x := b.Rank(d.now)
-	t, y := a.Rank(d.now)
-	switch {
-	case s != t:
-		return s < t
-	case s == deadline.Adjust:
-		return x < y-1
-	case s == deadline.Missed:
-		return x < y-0.05
-	}
-	return x < y
-}
-
-// returnAll moves jobs from slots to the intake.
-func (d *steerer) returnAll(jobs []*job, strays []*steer.Job) (do []steer.Action) {
-	if !d.may(steer.MoveJob) {
-		return nil
-	}
+// moves moves jobs to where they should be. A move that was asked for a moment ago may not show yet.
+func (d *steerer) moves(jobs []*job) (do []steer.Action) {
 	for _, j := range jobs {
-		if j.slot >= 0 {
-			do = append(do, d.move(j.ID, -1, "back to the intake: priorities are used instead of slots"))
+		if j.to == j.at || !d.may(steer.MoveJob) || d.onItsWay(j.meter) {
+			continue
 		}
-	}
-	return append(do, d.clear(strays)...)
-}
-
-// clear moves jobs without goals out of the slots: they would take what is meant for others.
-func (d *steerer) clear(strays []*steer.Job) (do []steer.Action) {
-	for _, j := range strays {
-		if d.may(steer.MoveJob) && !d.onItsWay(d.meters[j.ID]) {
-			do = append(do, d.move(j.ID, -1, "back to the intake: it has no goal"))
+		queue, why := d.intake, "back to the intake"
+		if j.to >= 0 {
+			queue, why = d.slots[j.to], "to "+d.slots[j.to]
 		}
+		if j.goal != unit.Never {
+			why += ": " + j.why(d.now)
+		} else {
+			why += ": it has no goal"
+		}
+		j.slot, j.moved = j.to, d.now
+		do = append(do, steer.Action{Kind: steer.MoveJob, Job: j.ID, Queue: queue, Why: j.ID + " " + why})
 	}
 	return do
 }
 
-// move moves a job to a slot; -1: to the intake.
-func (d *steerer) move(id string, slot int, why string) steer.Action {
-	m := d.meters[id]
-	m.to, m.asked = slot, d.now
-	queue := d.intake
-	if slot >= 0 {
-		queue = d.slots[slot]
-	}
-	return steer.Action{Kind: steer.MoveJob, Job: id, Queue: queue, Why: id + ": " + why}
-}
+func (d *steerer) onItsWay(m *meter) bool { return m.moved > 0 && d.now-m.moved < 3*d.interval }
 
-// onItsWay reports whether a move was asked for a moment ago: it may not show yet.
-func (d *steerer) onItsWay(m *meter) bool { return m.asked > 0 && d.now-m.asked < 3*d.interval }
-
-// usable are the slots that jobs are moved to.
-func (d *steerer) usable() int {
+// place chooses slots, for the first in the order of serving first, and returns the jobs that have one. A job without a goal has none: it would take what is
+// meant for others. A job that somebody has taken out of its slot stays where it is.
+func (d *steerer) place(jobs []*job) (placed []*job) {
+	usable := len(d.slots)
 	if d.set.Min {
-		return len(d.slots) - 1
+		usable--
 	}
-	return len(d.slots)
-}
-
-// place chooses slots for the jobs in the intake, the first in the order of serving first. A job that somebody has taken out of its slot stays where it is.
-func (d *steerer) place(seen *steer.Snapshot, jobs []*job) {
 	taken := make([]bool, len(d.slots))
-	for i := range seen.Jobs {
-		if k := slices.IndexFunc(d.slots, func(q string) bool { return steer.SameQueue(q, seen.Jobs[i].Queue) }); k >= 0 {
-			taken[k] = true
+	for _, j := range jobs {
+		if j.at >= 0 {
+			taken[j.at] = true
+		}
+		if d.onItsWay(j.meter) && j.slot >= 0 {
+			taken[j.slot] = true
 		}
 	}
 	for _, j := range jobs {
-		if j.slot < 0 && d.onItsWay(j.meter) && j.to >= 0 {
-			taken[j.to] = true
-		}
-	}
-	for _, j := range jobs {
-		if j.slot >= 0 {
-			continue
-		}
-		free := slices.Index(taken[:d.usable()], false)
-		switch {
+		free := slices.Index(taken[:usable], false)
+		inside := j.at >= 0 && j.at < usable
+		switch j.settled = j.settled || inside; {
+		case j.goal == unit.Never:
+		case inside:
+			j.to = j.at
 		case j.settled:
-			j.note = "was in a slot and is not any more: somebody else has moved it, it stays so"
+			j.to, j.note = j.at, "was in a slot and is not any more: somebody else has moved it, it stays so"
+			continue
 		case d.onItsWay(j.meter):
-			j.slot = j.to
+			j.to = j.slot
 		case free < 0:
 			j.note = "waits for a free slot"
 		case d.may(steer.MoveJob):
-			j.slot, taken[free] = free, true
+			j.to, taken[free] = free, true
+		}
+		if j.to >= 0 {
+			placed = append(placed, j)
 		}
 	}
+	return placed
 }
 
-// change writes what the slots should have, and makes the moves.
-func (d *steerer) change(seen *steer.Snapshot, jobs []*job, strays []*steer.Job) (do []steer.Action) {
-	placed := slices.DeleteFunc(slices.Clone(jobs), func(j *job) bool { return j.slot < 0 })
-	shares, targets := d.divide(placed, d.measure(seen, placed))
-	switch {
-	case !d.may(steer.SetQueue) || !slices.ContainsFunc(placed, func(j *job) bool { return d.differs(j, targets) }):
-	case d.set.Min:
-		do = d.maxima(placed, shares, targets)
-	default:
-		do, d.wrote = d.capacities(shares), targets
-	}
+// divide computes how many containers each job should have if all were given anew, and writes that if it differs enough. What runs goes on, but as tasks end,
+// their containers go to where they should be.
+func (d *steerer) divide(seen *steer.Snapshot, placed []*job) []steer.Action {
+	free := d.measure(seen, placed)
+	claims, sizes := make([]deadline.Claim, len(placed)), make([]float64, len(placed))
+	usual := unit.Resources{Mem: 1024, Cores: 1}
 	for _, j := range placed {
-		if !steer.SameQueue(j.Queue, d.slots[j.slot]) && !d.onItsWay(j.meter) {
-			do = append(do, d.move(j.ID, j.slot, fmt.Sprintf("to %s: %s", d.slots[j.slot], j.why(d.now))))
+		if free -= d.share(j.AM); !j.size.IsZero() {
+			usual = j.size
 		}
 	}
-	return append(do, d.clear(strays)...)
+	for i, j := range placed {
+		if claims[i] = j.claim; j.size.IsZero() {
+			j.size = usual
+		}
+		sizes[i] = max(d.share(j.size), 1e-5)
+		claims[i].Running, claims[i].Unstarted = 0, j.claim.Running+j.claim.Unstarted
+	}
+	free += 1e-9 // rounding
+	missed := d.set.MissedShare * free
+	got := d.set.Share(d.now, claims, func(i int) bool {
+		s := placed[i].state(d.now)
+		if free < sizes[i] || s == deadline.Missed && missed < sizes[i] || s == deadline.NoData && d.set.NoDataCap > 0 && claims[i].Running >= d.set.NoDataCap {
+			return false
+		}
+		if free -= sizes[i]; s == deadline.Missed {
+			missed -= sizes[i]
+		}
+		return true
+	})
+	shares, targets := make([]float64, len(d.slots)), make([]int64, len(d.slots))
+	for i, j := range placed {
+		j.target = got[i]
+		targets[j.to] += got[i]
+		shares[j.to] += float64(got[i])*sizes[i] + d.share(j.AM)
+	}
+	var differ []*job
+	for _, j := range placed {
+		if d.differs(j, targets) && !slices.ContainsFunc(differ, func(k *job) bool { return k.to == j.to }) {
+			differ = append(differ, j)
+		}
+	}
+	if len(differ) == 0 || !d.may(steer.SetQueue) {
+		return nil
+	}
+	if d.set.Min {
+		return d.limit(differ, shares, targets)
+	}
+	d.wrote = targets
+	why := "containers by need:"
+	for _, j := range placed[:min(len(placed), maxSaid)] {
+		why += fmt.Sprintf(" %s %d (%s);", j.ID, j.target, j.why(d.now))
+	}
+	return d.capacities(why, shares)
 }
 
 // measure is how much of what the slots together could hold at best they can hold now, with what jobs bring along that are moved there. A slot with a
 // low maximum does not show it; the others do.
-func (d *steerer) measure(seen *steer.Snapshot, placed []*job) float64 {
-	var room unit.Resources
-	var used unit.Resources
+func (d *steerer) measure(seen *steer.Snapshot, placed []*job) (free float64) {
+	var used, room unit.Resources
 	var own []*steer.Queue
 	for i := range seen.Queues {
 		q := &seen.Queues[i]
@@ -184,23 +198,22 @@ func (d *steerer) measure(seen *steer.Snapshot, placed []*job) float64 {
 		}
 	}
 	for _, j := range placed {
-		if !steer.SameQueue(j.Queue, d.slots[j.slot]) {
+		if j.at < 0 {
 			used = used.Add(j.Held)
 		}
 	}
 	for _, q := range own {
-		if all := q.Ceiling.Add(used).Sub(q.Used); q.Ceiling.Cores > 0 {
-			room = room.Max(all)
-		} else { // only memory is limited
-			room.Mem = max(room.Mem, all.Mem)
+		all := q.Ceiling.Add(used).Sub(q.Used)
+		if q.Ceiling.Cores == 0 { // only memory is limited
+			all.Cores = 0
 		}
+		room = room.Max(all)
 	}
 	if room.Mem <= 0 {
 		room = seen.Total
 	}
 	d.room = d.room.Max(room)
-	free := float64(room.Mem) / float64(max(d.room.Mem, 1))
-	if d.room.Cores > 0 {
+	if free = float64(room.Mem) / float64(max(d.room.Mem, 1)); d.room.Cores > 0 {
 		free = min(free, float64(room.Cores)/float64(d.room.Cores))
 	}
 	return free
@@ -215,55 +228,13 @@ func (d *steerer) share(size unit.Resources) float64 {
 	return x
 }
 
-// divide computes how many containers each job should have if all were given anew: what runs goes on, but as tasks end, their containers go to
-// where they should be. It returns them, and their share of the room, by slot.
-func (d *steerer) divide(placed []*job, free float64) (shares []float64, targets []int64) {
-	claims, sizes := make([]deadline.Claim, len(placed)), make([]float64, len(placed))
-	usual := unit.Resources{Mem: 1024, Cores: 1}
-	for _, j := range placed {
-		if !j.size.IsZero() {
-			usual = j.size
-		}
-	}
-	for i, j := range placed {
-		size := j.size
-		if size.IsZero() {
-			size = usual
-		}
-		sizes[i] = max(d.share(size), 1e-6)
-		claims[i] = j.claim
-		claims[i].Running, claims[i].Unstarted = 0, j.claim.Running+j.claim.Unstarted
-		free -= d.share(j.AM)
-	}
-	free += 1e-9 // rounding
-	missed := d.set.MissedShare * free
-	got := d.set.Share(d.now, claims, func(i int) bool {
-		s := deadline.StateOf(d.now, claims[i].Goal, claims[i].Estimated)
-		switch {
-		case free < sizes[i], s == deadline.Missed && missed < sizes[i], s == deadline.NoData && d.set.NoDataCap > 0 && claims[i].Running >= d.set.NoDataCap:
-			return false
-		case s == deadline.Missed:
-			missed -= sizes[i]
-		}
-		free -= sizes[i]
-		return true
-	})
-	shares, targets = make([]float64, len(d.slots)), make([]int64, len(d.slots))
-	for i, j := range placed {
-		j.target = got[i]
-		targets[j.slot] += got[i]
-		shares[j.slot] += float64(got[i])*sizes[i] + d.share(j.AM)
-	}
-	return shares, targets
-}
-
-// differs reports whether the target of a slot is to be written: it differs from the last one by more than a container, or only one of them is 0.
+// differs reports whether the target of a job's slot is to be written: it differs from the last one by more than a container, or only one of them is 0.
 // A job with nothing left to start does not count.
 func (d *steerer) differs(j *job, targets []int64) bool {
 	if d.wrote == nil {
 		return true
 	}
-	was, is := d.wrote[j.slot], targets[j.slot]
+	was, is := d.wrote[j.to], targets[j.to]
 	return j.claim.Unstarted > 0 && (was-is > 1 || is-was > 1 || (was == 0) != (is == 0))
 }
 
@@ -271,12 +242,12 @@ func (d *steerer) differs(j *job, targets []int64) bool {
 const least = 0.1
 
 // capacities divides the parent's capacity in proportion to the shares.
-func (d *steerer) capacities(shares []float64) []steer.Action {
+func (d *steerer) capacities(why string, shares []float64) []steer.Action {
 	n, sum := float64(len(shares)), 0.0
 	for _, s := range shares {
 		sum += s
 	}
-	if sum <= 0 || len(shares) < 2 {
+	if sum <= 0 || n < 2 {
 		return nil
 	}
 	set, rest, top := make([]steer.Share, len(shares)), 100.0, 0
@@ -287,42 +258,26 @@ func (d *steerer) capacities(shares []float64) []steer.Action {
 		}
 	}
 	set[top].Value = math.Round(100*(set[top].Value+rest)) / 100 // the sum stays 100
-	return []steer.Action{steer.SetCapacities("capacities follow the containers that jobs should have: "+describe(set), set...)}
+	return []steer.Action{steer.SetCapacities(strings.TrimSuffix(why, ";"), set...)}
 }
 
-func describe(set []steer.Share) (text string) {
-	for i, s := range set {
-		if i > 0 {
-			text += ", "
-		}
-		text += fmt.Sprintf("%s %g %%", s.Queue, s.Value)
-	}
-	return text
-}
-
-// maxima limits each slot to its share of the room. A maximum must not be below the capacity, so the last slot first takes the capacity of the others.
-func (d *steerer) maxima(placed []*job, shares []float64, targets []int64) (do []steer.Action) {
+// limit limits slots to their shares of the room. A maximum must not be below the capacity, so the last slot first takes the capacity of the others.
+func (d *steerer) limit(differ []*job, shares []float64, targets []int64) (do []steer.Action) {
 	if !d.ready {
 		only := make([]float64, len(d.slots))
 		only[len(only)-1] = 1
-		do, d.ready = d.capacities(only), true
+		do, d.ready = d.capacities("the last slot takes the capacity of the others, so that their maxima can be lower", only), true
 	}
-	wrote := d.wrote
-	if wrote == nil {
-		wrote = make([]int64, len(d.slots))
+	if d.wrote == nil {
+		d.wrote = make([]int64, len(d.slots))
 	}
-	for _, j := range placed {
-		i := j.slot
-		if !d.differs(j, targets) {
-			continue
-		}
-		limit := shares[i] + d.share(j.size)/2 // half a container more, so that rounding does not cost one
+	for _, j := range differ {
+		top := shares[j.to] + d.share(j.size)/2 // half a container more, so that rounding does not cost one
 		do = append(do, steer.Action{
-			Kind: steer.SetQueue, Queue: d.slots[i], Property: maximum, Value: min(max(math.Round(1e4*limit)/100, least), 100),
-			Why: fmt.Sprintf("%s may have %d containers: %s", j.ID, targets[i], j.why(d.now)),
+			Kind: steer.SetQueue, Queue: d.slots[j.to], Property: maximum, Value: min(max(math.Round(1e4*top)/100, least), 100),
+			Why: fmt.Sprintf("%s may have %d containers: %s", j.ID, targets[j.to], j.why(d.now)),
 		})
-		wrote[i] = targets[i]
+		d.wrote[j.to] = targets[j.to]
 	}
-	d.wrote = wrote
 	return do
 }

@@ -28,7 +28,7 @@ var params = []steer.Param{
 	{Name: "min-samples", Value: "N", Default: "1", Help: "finished tasks that make an estimate"},
 	{Name: "nodata-cap", Value: "N", Default: "0", Help: "containers for a job without estimate; 0: any number"},
 	{Name: "missed-share", Value: "SHARE", Default: "1", Help: "share of the containers for jobs that have missed their goals"},
-	{Name: "tail-guard", Value: "yes|no", Default: "no", Help: "aim at the goal less the mean length of a task"},
+	{Name: "tail-guard", Value: "yes|no", Default: "yes", Help: "aim at the goal less the mean length of a task: the last ones end after the estimate does"},
 	{Name: "clamp", Value: "yes|no", Default: "yes", Help: "a task that runs longer than the mean is about to end; no: it counts negative"},
 	{Name: "round", Value: "up|nearest|down", Default: "up", Help: "how needs become containers in min mode"},
 	{Name: "priority", Value: "N", Default: "10", Help: "highest priority to set"},
@@ -42,18 +42,19 @@ type steerer struct {
 	set      deadline.Settings
 	interval unit.Time
 	highest  int // priority
+	reached  bool
 	intake   string
 	slots    []string // none: priorities
 
-	meters  map[string]*meter // by job
-	now     unit.Time
-	order   []string       // the jobs by priority, highest first
-	reached bool           // the highest priority is known to be possible
-	room    unit.Resources // max that the slots together were seen to have room for
-	wrote   []int64        // containers by slot, as last written; nil: nothing
-	ready   bool           // min mode: the last slot has taken the capacity of the others
-	knobs   [3]refusals    // by steer.Kind: priorities, moves, queues
-	said    []slog.Attr
+	meters map[string]*meter // by job
+	now    unit.Time
+	order  []string       // the jobs by priority, highest first
+	room   unit.Resources // max that the slots together were seen to have room for
+	wrote  []int64        // containers by slot, as last written; nil: nothing
+	ready  bool           // min mode: the last slot has taken the capacity of the others
+	knobs  [3]refusals    // by steer.Kind: priorities, moves, queues
+	fallen bool
+	said   []slog.Attr
 }
 
 // refusals are what a scheduler has not done.
@@ -71,7 +72,7 @@ var (
 
 func newSteerer(s *steer.Setup) (*steerer, error) {
 	d := &steerer{interval: 5 * unit.Second, highest: 10, meters: map[string]*meter{}}
-	own := policy.Params{}
+	own := policy.Params{"tail-guard": "yes"}
 	for _, pair := range s.Set {
 		name, value, _ := strings.Cut(pair, "=")
 		if err := d.setting(strings.TrimSpace(name), strings.TrimSpace(value), own); err != nil {
@@ -119,12 +120,12 @@ func (d *steerer) setting(name, value string, own policy.Params) (err error) {
 	return err
 }
 
-// job is a job with a goal, at one sample.
+// job is a job at one sample.
 type job struct {
 	*steer.Job
 	*meter
 	claim  deadline.Claim
-	slot   int   // -1: it is in the intake
+	at, to int   // the slot where it is, and should be; -1: the intake
 	target int64 // containers that it should have
 	note   string
 }
@@ -137,69 +138,54 @@ func (d *steerer) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time
 		}
 	}
 	d.now = seen.Now
-	jobs, strays, bad := d.look(seen)
-	slices.SortStableFunc(jobs, func(a, b *job) int { return a.claim.Compare(&b.claim, d.now) })
-	mode := "slots"
-	if len(d.slots) == 0 || d.hopeless() {
-		mode = "priorities"
-		do = d.prioritise(jobs, strays)
+	goals, strays, bad := d.look(seen)
+	slices.SortStableFunc(goals, func(a, b *job) int { return a.claim.Compare(&b.claim, d.now) })
+	by := "slots"
+	// Slots are given up for good if moves or capacities were refused from the start.
+	d.fallen = d.fallen || slices.ContainsFunc(d.knobs[steer.MoveJob:], func(r refusals) bool { return !r.made && r.row >= 3 })
+	if len(d.slots) > 0 && !d.fallen {
+		placed := d.place(append(goals, strays...))
+		do = d.divide(seen, placed)
 	} else {
-		d.place(seen, jobs)
-		do = d.change(seen, jobs, strays)
+		by = "priorities"
+		do = d.prioritise(goals)
 	}
+	do = append(do, d.moves(append(goals, strays...))...)
 	for i := range do {
 		d.knobs[do[i].Kind].asked = true
 	}
-	d.explain(mode, jobs, bad, do)
+	d.explain(by, goals, bad, do)
 	return do, d.interval
 }
 
-// look samples the jobs in the queues: those with goals, those without in slots, and those whose tags make no sense.
-func (d *steerer) look(seen *steer.Snapshot) (jobs []*job, strays []*steer.Job, bad []string) {
+// look samples the jobs in the queues: those with goals, those without that are in slots, and those whose tags make no sense.
+func (d *steerer) look(seen *steer.Snapshot) (goals, strays []*job, bad []string) {
 	there := make(map[string]*meter, len(d.meters))
 	for i := range seen.Jobs {
-		j := &seen.Jobs[i]
-		slot := slices.IndexFunc(d.slots, func(q string) bool { return steer.SameQueue(q, j.Queue) })
-		if slot < 0 && !steer.SameQueue(j.Queue, d.intake) {
+		j := &job{Job: &seen.Jobs[i], to: -1}
+		j.at = slices.IndexFunc(d.slots, func(q string) bool { return steer.SameQueue(q, j.Queue) })
+		if j.at < 0 && !steer.SameQueue(j.Queue, d.intake) {
 			continue
 		}
-		out := slot >= d.usable() // in the one that stays empty
-		m := d.meters[j.ID]
-		if m == nil {
-			m = &meter{}
+		if j.meter = d.meters[j.ID]; j.meter == nil || j.tags != j.Tags {
+			j.meter = &meter{tags: j.Tags}
+			j.goal, j.bad = goalOf(j.Tags, j.Submitted)
 		}
-		if there[j.ID] = m; m.at == 0 || m.read != j.Tags {
-			m.read = j.Tags
-			m.goal, m.bad = goalOf(j.Tags, j.Submitted)
+		there[j.ID] = j.meter
+		if j.bad != "" {
+			bad = append(bad, j.ID+": "+j.bad)
 		}
-		if m.bad != "" {
-			bad = append(bad, j.ID+": "+m.bad)
+		switch {
+		case j.goal != unit.Never:
+			j.sample(j.Job, d.now, d.now-j.Submitted <= 3*d.interval)
+			j.claim = j.meter.claim(j.Job, d.now, &d.set)
+			goals = append(goals, j)
+		case j.at >= 0:
+			strays = append(strays, j)
 		}
-		if m.goal == unit.Never {
-			if slot >= 0 {
-				strays = append(strays, j)
-			}
-			continue
-		}
-		if out {
-			slot = -1
-		}
-		m.settled = m.settled || slot >= 0
-		m.sample(j, d.now, d.now-j.Submitted <= 3*d.interval)
-		jobs = append(jobs, &job{Job: j, meter: m, claim: m.claim(j, d.now, &d.set), slot: slot})
 	}
 	d.meters = there
-	return jobs, strays, bad
-}
-
-// hopeless reports whether the scheduler has refused moves or capacities from the start.
-func (d *steerer) hopeless() bool {
-	for _, k := range []steer.Kind{steer.MoveJob, steer.SetQueue} {
-		if r := &d.knobs[k]; !r.made && r.row >= 3 {
-			return true
-		}
-	}
-	return false
+	return goals, strays, bad
 }
 
 // NotMade implements steer.Corrector: what was refused is tried again with backoff, up to an hour.
@@ -207,14 +193,12 @@ func (d *steerer) NotMade(a steer.Action) {
 	if int(a.Kind) >= len(d.knobs) {
 		return
 	}
-	k := &d.knobs[a.Kind]
-	switch a.Kind {
-	case steer.SetQueue:
+	m, k := d.meters[a.Job], &d.knobs[a.Kind]
+	switch {
+	case a.Kind == steer.SetQueue:
 		d.wrote, d.ready = nil, d.ready && a.Property != steer.Capacities
-	case steer.MoveJob:
-		if m := d.meters[a.Job]; m != nil {
-			m.asked = 0
-		}
+	case a.Kind == steer.MoveJob && m != nil:
+		m.moved = 0
 	}
 	if k.asked = false; k.due <= d.now {
 		k.row++
@@ -228,30 +212,28 @@ func (d *steerer) may(kind steer.Kind) bool { return d.now >= d.knobs[kind].due 
 // Explain implements steer.Explainer.
 func (d *steerer) Explain() []slog.Attr { return d.said }
 
-// maxSaid is how many jobs are described.
+// maxSaid is how many jobs and changes are described.
 const maxSaid = 20
 
-func (d *steerer) explain(mode string, jobs []*job, bad []string, do []steer.Action) {
-	d.said = []slog.Attr{slog.String("by", mode), slog.Int("goals", len(jobs))}
-	for _, j := range jobs[:min(len(jobs), maxSaid)] {
-		d.said = append(d.said, slog.Attr{Key: j.ID, Value: slog.GroupValue(j.facts(d.now)...)})
+func (d *steerer) explain(by string, goals []*job, bad []string, do []steer.Action) {
+	d.said = []slog.Attr{slog.String("by", by), slog.Int("goals", len(goals))}
+	var why []string
+	decision := "wait"
+	for _, a := range do[:min(len(do), maxSaid)] {
+		decision, why = "set", append(why, a.Why)
 	}
-	decision, why := "wait", []string{"nothing to change"}
-	if len(do) > 0 {
-		decision, why = "set", nil
-		for _, a := range do[:min(len(do), maxSaid)] {
-			why = append(why, a.Why)
-		}
-	}
-	if len(d.slots) > 0 && mode == "priorities" {
+	if len(d.slots) > 0 && by == "priorities" {
 		why = append(why, "the scheduler refuses moves or capacities: priorities instead")
 	}
 	for kind, name := range []string{"priorities", "moves", "properties of queues"} {
 		if !d.may(steer.Kind(kind)) {
-			why = append(why, fmt.Sprintf("%s are refused: next attempt in %v", name, d.knobs[kind].due-d.now))
+			why = append(why, fmt.Sprintf("%s were refused: next attempt in %v", name, d.knobs[kind].due-d.now))
 		}
 	}
-	for _, j := range jobs {
+	for i, j := range goals {
+		if i < maxSaid {
+			d.said = append(d.said, slog.Attr{Key: j.ID, Value: slog.GroupValue(j.facts(d.now)...)})
+		}
 		if j.note != "" {
 			why = append(why, j.ID+" "+j.note)
 		}
@@ -259,35 +241,40 @@ func (d *steerer) explain(mode string, jobs []*job, bad []string, do []steer.Act
 	if len(bad) > 0 {
 		why = append(why, fmt.Sprintf("%d without a usable goal: %s", len(bad), strings.Join(bad[:min(len(bad), 3)], "; ")))
 	}
+	if len(why) == 0 {
+		why = []string{"nothing to change"}
+	}
 	d.said = append(d.said, slog.String("decision", decision), slog.String("why", strings.Join(why, "; ")))
 }
 
-// facts describe a job: its state, the time to its goal, the work left in container-seconds, how many further containers it needs, how many it should have,
-// and how late it will be with what it has, all times in seconds.
+// facts describe a job: its state, the time to its goal, the work left in container-seconds, how many containers it has, waits for, needs and should have, and how
+// late it will be with what it has. Times are in seconds.
 func (j *job) facts(now unit.Time) []slog.Attr {
 	c := &j.claim
-	s := deadline.StateOf(now, c.Goal, c.Estimated)
-	out := []slog.Attr{slog.String("state", strings.ReplaceAll(s.String(), " ", "-")), slog.Float64("goal", round(float64(c.Goal-now)/1e6)), slog.Int64("runs", c.Running)}
+	tenth := func(name string, x float64) slog.Attr { return slog.Float64(name, math.Round(10*x)/10) }
+	out := []slog.Attr{slog.String("state", strings.ReplaceAll(j.state(now).String(), " ", "-")), tenth("goal", (c.Goal - now).Seconds()), slog.Int64("runs", c.Running)}
 	if c.Estimated {
-		out = append(out, slog.Int64("waits", c.Unstarted), slog.Float64("left", round(c.Left/1e6)), slog.Float64("needs", round(c.Need(now, c.Aim))))
+		out = append(out, slog.Int64("waits", c.Unstarted), tenth("left", c.Left/1e6), tenth("needs", c.Need(now, c.Aim)+float64(c.Running)))
 		if c.Running > 0 {
-			out = append(out, slog.Float64("late", round((float64(now-c.Goal)+c.Left/float64(c.Running))/1e6)))
+			out = append(out, tenth("late", (float64(now-c.Goal)+c.Left/float64(c.Running))/1e6))
 		}
 	}
 	return append(out, slog.Int64("target", j.target))
+}
+
+func (j *job) state(now unit.Time) deadline.State {
+	return deadline.StateOf(now, j.claim.Goal, j.claim.Estimated)
 }
 
 // why is the reason for a change, in a few words.
 func (j *job) why(now unit.Time) string {
 	c := &j.claim
 	left := (c.Goal - now).Seconds()
-	switch deadline.StateOf(now, c.Goal, c.Estimated) {
+	switch j.state(now) {
 	case deadline.Missed:
-		return fmt.Sprintf("its goal passed %.0f s ago", -left)
+		return fmt.Sprintf("its goal passed %.0f s ago", math.Abs(left))
 	case deadline.NoData:
 		return fmt.Sprintf("%.0f s to its goal, no task has finished", left)
 	}
-	return fmt.Sprintf("%.0f s to its goal, %.0f container-seconds left: it needs %.1f more than its %d", left, c.Left/1e6, c.Need(now, c.Aim), c.Running)
+	return fmt.Sprintf("%.0f s to its goal, %.0f container-seconds left: it needs %.1f containers and has %d", left, c.Left/1e6, c.Need(now, c.Aim)+float64(c.Running), c.Running)
 }
-
-func round(x float64) float64 { return math.Round(10*x) / 10 }

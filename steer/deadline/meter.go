@@ -15,8 +15,9 @@ import (
 type meter struct {
 	goal    unit.Time // Never: none
 	bad     string    // what is wrong with its tags
-	read    string    // the tags
-	at      unit.Time // of the last sample
+	tags    string
+	last    unit.Time // sample
+	seen    bool
 	pending int64
 	ended   int64
 	early   int64 // running ones whose start is not known
@@ -28,15 +29,15 @@ type meter struct {
 	size    unit.Resources // of a container; zero until known
 	all     bool           // how many it will start is unknown: any number
 
-	to          int       // the slot that it was last moved to; -1: the intake
-	asked       unit.Time // when
+	slot        int       // where it was last moved to; -1: the intake
+	moved       unit.Time // when
 	settled     bool      // it was in a slot
 	set, before int       // the priority that was last asked for, 0: none; and its own then
 }
 
 // Limits of what is believed, and how old the reported service may be: a ResourceManager sums it up every three seconds.
 const (
-	maxRunning = 1 << 20
+	maxRunning = 1 << 17
 	maxTasks   = 1 << 40
 	stale      = 4 * unit.Second
 )
@@ -69,7 +70,7 @@ func (m *meter) service(j *steer.Job, now unit.Time) float64 {
 
 // sample takes a sample of the job; young: one that has just been submitted, so that all its tasks are seen to start.
 func (m *meter) sample(j *steer.Job, now unit.Time, young bool) {
-	n, first := tasks(j), m.at == 0
+	n, first := tasks(j), !m.seen
 	if j.Started && m.am == 0 {
 		if m.am = now; first {
 			m.am = j.Submitted + 1
@@ -85,7 +86,7 @@ func (m *meter) sample(j *steer.Job, now unit.Time, young bool) {
 	} else {
 		m.follow(j, now, n)
 	}
-	m.at, m.pending = now, unstarted(j)
+	m.last, m.seen, m.pending = now, true, unstarted(j)
 	m.all = j.Tasks <= 0 && n == 0 && m.pending == 0 && m.ended == 0
 }
 
@@ -110,7 +111,7 @@ func (m *meter) begin(j *steer.Job, now unit.Time, n int64, young bool) {
 
 // follow takes a later sample. What happened since the last one is taken to have happened halfway.
 func (m *meter) follow(j *steer.Job, now unit.Time, n int64) {
-	had, half := int64(m.running.Len()), m.at+(now-m.at)/2
+	had, half := int64(m.running.Len()), m.last+(now-m.last)/2
 	ended := max(j.Done-m.ended, 0)
 	if j.Tasks <= 0 {
 		ended = max(max(m.pending-unstarted(j), 0)-(n-had), 0)
@@ -125,7 +126,7 @@ func (m *meter) follow(j *steer.Job, now unit.Time, n int64) {
 	m.early -= early
 	m.halves += min(early, ended)
 	m.ended += ended
-	m.time += float64(n+had) / 2 * float64(now-m.at)
+	m.time += float64(n+had) / 2 * float64(now-m.last)
 	if s := m.service(j, now) - m.base; s > 0 {
 		m.time = min(max(m.time, s), s+float64(max(n, had))*float64(stale))
 	}
