@@ -44,6 +44,7 @@ func Result(ctx context.Context, s Spec) (*Record, error) {
 		about = s.About(s.Seed)
 	}
 	out.Run = collector.Finish(sum, about, append(assumptions, out.Notes...))
+	out.Assumptions = append(out.Assumptions, s.Deadlines.absent(out.Run)...)
 	out.Curves = collector.Curves()
 	if out.Steering, err = recorder.finish(&sum); err != nil {
 		return nil, err
