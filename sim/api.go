@@ -100,6 +100,7 @@ type JobRecord struct {
 	Start, Finish unit.Time
 	Alone         unit.Time // elapsed time on an empty cluster
 	Service       unit.Time // container-time used, lost attempts included
+	Size          unit.Time // total time that its tasks worked; of a finished job
 	Containers    int64     // started
 	Lost          int64     // attempts that failed or were killed
 	Near          [4]int64  // task starts by policy.Near
@@ -129,6 +130,7 @@ type Summary struct {
 	FirstSubmit, LastFinish              unit.Time
 	Busy                                 unit.Time // container-time held
 	BusyMem                              float64   // MiB x seconds
+	Present                              unit.Time // while there was an admitted job that had not ended
 	Events                               int64     // taken from the event queue
 	Decisions                            int64     // containers started
 	Traffic                              *Traffic  // of a worker that sends data over a network; nil: none

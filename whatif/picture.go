@@ -38,18 +38,8 @@ func (p *painter) picture(curves result.Curves) Picture {
 	return Picture{Timeline: p.timeline.Timeline(), Jobs: p.jobs.Rows(), JobsTotal: p.jobs.Seen(), Curves: curves}
 }
 
-// ceilingOf is how many containers the cluster has. Nodes that are not counted in containers, but have memory and cores, have as
-// many as jobs ask for: 0.
-func ceilingOf(c *cluster.Cluster) float64 {
-	if !c.Slots {
-		for i := range c.Nodes {
-			if r := c.Nodes[i].Room; r != cluster.Unit.Times(r.Cores) {
-				return 0
-			}
-		}
-	}
-	return float64(c.Containers(cluster.Unit))
-}
+// ceilingOf is how many containers the cluster has; 0: its nodes are not counted in containers.
+func ceilingOf(c *cluster.Cluster) float64 { return float64(c.Counted()) }
 
 // Report makes a report of a comparison (or, with one scheduler, of a single run). Facts, title and commands are the caller's.
 func (out *Comparison) Report(c *cluster.Cluster) report.Data {
