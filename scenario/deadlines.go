@@ -23,7 +23,7 @@ func deadlineSettings() []Setting {
 	return []Setting{
 		factor,
 		{
-			Name: "deadline-class", Value: "CLASS=TIME", Help: "give the jobs of a class a deadline: small=10m, that long after submission", Many: true,
+			Name: "deadline-class", Value: "CLASS=T", Help: "give the jobs of a class a deadline: small=10m, that long after submission", Many: true,
 			Set: func(s *Scenario, v string) error {
 				if v == "" {
 					s.Deadlines.Classes = nil
