@@ -13,6 +13,7 @@ import (
 // deadlineSettings give deadlines to jobs.
 func deadlineSettings() []Setting {
 	factor := setting.Factor("deadline-factor", "", "give jobs a deadline: so many times their time on the empty cluster after submission", func(s *Scenario) *float64 { return &s.Deadlines.Factor })
+	factor.Value = "TIMES"
 	get := factor.Get
 	factor.Get = func(s *Scenario) []string {
 		if s.Deadlines.Factor == 0 {
@@ -23,7 +24,7 @@ func deadlineSettings() []Setting {
 	return []Setting{
 		factor,
 		{
-			Name: "deadline-class", Value: "CLASS=T", Help: "give the jobs of a class a deadline: small=10m, that long after submission", Many: true,
+			Name: "deadline-class", Value: "C=TIME", Help: "give the jobs of class C a deadline: small=10m, that long after submission", Many: true,
 			Set: func(s *Scenario, v string) error {
 				if v == "" {
 					s.Deadlines.Classes = nil
