@@ -255,14 +255,14 @@ func (o *Order) Estimates(now unit.Time, each func(j *policy.Job, end unit.Time)
 		if j == nil || o.of[j.Index].goal == unit.Never {
 			continue
 		}
-		if length, ok := o.remaining(now, j); ok {
-			each(j, now+unit.Time(length))
+		if end, ok := o.end(now, j); ok {
+			each(j, unit.Time(end))
 		}
 	}
 }
 
-// remaining is how long a job takes from now on.
-func (o *Order) remaining(now unit.Time, j *policy.Job) (length float64, ok bool) {
+// end is when a job ends.
+func (o *Order) end(now unit.Time, j *policy.Job) (end float64, ok bool) {
 	h := o.history(j)
 	for i := range j.Stages {
 		s := &j.Stages[i]
@@ -273,11 +273,11 @@ func (o *Order) remaining(now unit.Time, j *policy.Job) (length float64, ok bool
 		if !known || s.Running == 0 {
 			return 0, false
 		}
-		left := float64(s.Pending)*mean + max(0, h.stages[i].running.Left(now, mean, !o.Literal))
+		w := Work{Left: float64(s.Pending)*mean + max(0, h.stages[i].running.Left(now, mean, !o.Literal))}
 		later, _ := o.later(j, i)
-		length, ok = max(length, left/float64(s.Running)+later), true
+		end, ok = max(end, w.End(now, s.Running)+later), true
 	}
-	return length, ok
+	return end, ok
 }
 
 // mean is the mean length of a stage's tasks; until enough have finished, that of the last stage before it, by the cost ratio.
