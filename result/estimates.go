@@ -26,9 +26,10 @@ type EstimateError struct {
 
 // EstimateSeries is the error of one job's estimates over time.
 type EstimateSeries struct {
-	ID    string    `json:"id"`
-	At    []float64 `json:"at"` // s since its submission
-	Error []float64 `json:"error"`
+	ID      string    `json:"id"`
+	Elapsed float64   `json:"elapsed"` // s
+	At      []float64 `json:"at"`      // s since its submission
+	Error   []float64 `json:"error"`
 }
 
 const (
@@ -100,7 +101,7 @@ func (e *EstimateSink) Job(r *sim.JobRecord) {
 	}
 	var sum, abs [tenths]float64
 	var n [tenths]int64
-	series := EstimateSeries{ID: r.Job.ID, At: []float64{}, Error: []float64{}}
+	series := EstimateSeries{ID: r.Job.ID, Elapsed: (r.Finish - r.Job.Submit).Seconds(), At: []float64{}, Error: []float64{}}
 	step := (len(g.at) + seriesPoints - 1) / seriesPoints
 	for i, at := range g.at {
 		x := float64(g.end[i]-r.Finish) / life

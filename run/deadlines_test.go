@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/policy/all"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
@@ -69,5 +70,44 @@ func TestDeadlines(t *testing.T) {
 	}
 	if s.Deadlines.Factor, s.NoAlone = 2, true; s.Check() == nil {
 		t.Error("a factor without times alone is taken")
+	}
+}
+
+// Two jobs of 480 s of work each on 12 containers, on both clocks: what a result says about sizes, idle time, partitions and estimates.
+func TestFiguresOfAPolicy(t *testing.T) {
+	job := func(id string, submit unit.Time) *workload.Job {
+		return &workload.Job{ID: id, Submit: submit * unit.Second, Stages: []workload.Stage{{Tasks: 48, Ask: cluster.Unit, Length: workload.Lengths{Kind: workload.Constant, A: 10 * unit.Second}}}}
+	}
+	for _, onYARN := range []bool{false, true} {
+		for _, name := range []string{"deadline", "sita:limits=100,shares=0.5,predictor=oracle"} {
+			fresh, _, err := all.Load(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := spec(t, onYARN, 1)
+			s.Workload, s.Deadlines, s.Model.Sample = Jobs(workload.Slice{job("a", 0), job("b", 1000)}), Deadlines{Factor: 2}, unit.Second
+			s.Scheduler = Scheduler{Name: name, New: fresh}
+			r, err := Result(context.Background(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Spread == nil || len(r.Spread.BySize) != 1 || r.Spread.BySize[0].From < 316 || r.Spread.BySize[0].Jobs != 2 {
+				t.Errorf("%s: %+v", name, r.Spread)
+			}
+			if p := r.Idle.Present; p < 80 || p > 200 { // not the time between the two
+				t.Errorf("%s: jobs are present for %v s", name, p)
+			}
+			if name == "deadline" {
+				if r.Estimates == nil || r.Estimates.Jobs != 2 || len(r.Estimates.Series) != 2 || r.Deadlines.Met != 2 || r.Partitions != nil {
+					t.Errorf("%+v, %+v, %+v", r.Estimates, r.Deadlines, r.Partitions)
+				} else if last := r.Estimates.ByLife[8]; !onYARN && last.Absolute > 0.01 {
+					t.Errorf("tasks are alike, and the estimate is off by %v", last.Absolute)
+				}
+				continue
+			}
+			if p := r.Partitions; r.Estimates != nil || len(p) != 2 || p[0].Nodes != 2 || p[0].Work != 0 || p[1].Work != 1 || !(p[1].Utilisation > 0) {
+				t.Errorf("%+v, %+v", p, r.Estimates)
+			}
+		}
 	}
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"iter"
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
@@ -73,6 +74,12 @@ type Progress struct {
 type Sink interface {
 	Job(r *JobRecord)
 	Sample(s *Sample)
+}
+
+// JobSampler is implemented by sinks that also want, with every sample, what each job has received.
+type JobSampler interface {
+	// SampleJobs is called before Sample. jobs yields the present jobs, in order of arrival, and the container-time each has received by then.
+	SampleJobs(to unit.Time, jobs iter.Seq2[*JobRecord, unit.Time])
 }
 
 // Outcome is how a job ended.

@@ -194,7 +194,7 @@ func (c *pool) run(ctx context.Context, variant, seed int) error {
 	var paint *painter
 	if p.Pictures && seed == 0 {
 		paint = newPainter(s.Seed)
-		s.Sink = result.Tee(paint.timeline, paint.jobs, s.Sink)
+		s.Sink = result.Tee(paint.timeline, paint.byJob, paint.jobs, s.Sink)
 	}
 	at := seed*len(p.Variants) + variant
 	s.Progress = func(g sim.Progress) { c.update(at, share(g.Finished, total), g.Finished) }
