@@ -136,9 +136,17 @@ func deadlineLines(r *result.Run) []string {
 		lines = append(lines, line)
 	}
 	if e := r.Estimates; e != nil {
-		half, last := e.ByLife[len(e.ByLife)/2], e.ByLife[len(e.ByLife)-1]
-		lines = append(lines, fmt.Sprintf("predicted ends of %s: off by %s of their elapsed time half-way, by %s in the last tenth (means)", unit.Count(e.Jobs, "job"),
-			whatif.Format(half.Absolute, whatif.Share), whatif.Format(last.Absolute, whatif.Share)))
+		sum, n := 0.0, 0.0
+		for _, by := range e.ByLife {
+			if by.Jobs > 0 {
+				sum, n = sum+by.Absolute, n+1
+			}
+		}
+		line := fmt.Sprintf("predicted ends of %s: off by %s of the elapsed time on average", unit.Count(e.Jobs, "job"), whatif.Format(sum/max(1, n), whatif.Share))
+		if last := e.ByLife[len(e.ByLife)-1]; last.Jobs > 0 {
+			line += ", by " + whatif.Format(last.Absolute, whatif.Share) + " in its last tenth"
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }
