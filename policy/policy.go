@@ -339,10 +339,9 @@ type Partitioned interface {
 
 // Partition is a part of the nodes, and what its ended containers have held.
 type Partition struct {
-	Nodes   int
-	Room    unit.Resources
-	Busy    unit.Time // container-time
-	BusyMem float64   // MiB x seconds
+	Nodes int
+	Room  unit.Resources
+	Busy  float64 // MiB x seconds
 }
 
 // Estimator is implemented by orders that predict when jobs end. It is called on demand and changes nothing.

@@ -160,7 +160,10 @@ func heldPlot(t Timeline, of string) plot {
 	for _, row := range t.Containers {
 		most = max(most, slices.Max(row))
 	}
-	p.timeTicks(begin, end)
+	write := column([]float64{begin, end}, Seconds)
+	for i := range 5 {
+		p.XTicks = append(p.XTicks, plotTick{plotX(float64(i) / 4), write(begin + (end-begin)*float64(i)/4)})
+	}
 	for i := range 3 {
 		v := most * float64(i) / 2
 		p.YTicks = append(p.YTicks, plotTick{plotY(v / most), figure(v, Count)})
@@ -189,38 +192,31 @@ func heldPlot(t Timeline, of string) plot {
 	return p
 }
 
-func (p *plot) timeTicks(begin, end float64) {
-	write := column([]float64{begin, end}, Seconds)
-	for i := range 5 {
-		p.XTicks = append(p.XTicks, plotTick{plotX(float64(i) / 4), write(begin + (end-begin)*float64(i)/4)})
-	}
-}
-
-// whole is a share in whole percents.
-func whole(share float64) string { return strings.Replace(figure(share, Share), ".0", "", 1) }
-
-// errorPlot gives jobs the colours that they have among others.
+// errorPlot draws the errors of each job, or their means. Jobs have the colours that they have among others.
 func errorPlot(e *result.Estimates, of string, jobs []string) plot {
 	p := plot{
 		Title: "Error of predicted ends", Caption: of + "(predicted - actual end) / elapsed, over the life of a job; below 0 the prediction was optimistic",
 		Aria: "Errors of the predicted ends of jobs over their lives.",
 	}
+	lines := e.Series
+	if len(lines) == 0 {
+		p.Caption += "; " + commas(e.Jobs) + " jobs"
+		mean, abs := result.EstimateSeries{ID: "mean", Elapsed: 1}, result.EstimateSeries{ID: "mean of absolute values", Elapsed: 1}
+		for _, by := range e.ByLife {
+			if by.Jobs > 0 {
+				mean.At, mean.Error, abs.Error = append(mean.At, by.From+0.5/float64(len(e.ByLife))), append(mean.Error, by.Error), append(abs.Error, by.Absolute)
+			}
+		}
+		abs.At = mean.At
+		lines = []result.EstimateSeries{mean, abs}
+	}
 	low, high := -0.1, 0.1
-	span := func(x float64) {
-		if math.Abs(x) > maxError {
-			p.Note = "Errors beyond " + whole(maxError) + " are drawn at the edge."
-		}
-		low, high = min(low, max(x, -maxError)), max(high, min(x, maxError))
-	}
-	for _, s := range e.Series {
-		for _, x := range s.Error {
-			span(x)
-		}
-	}
-	for _, by := range e.ByLife {
-		if len(e.Series) == 0 {
-			span(by.Error)
-			span(by.Absolute)
+	for _, l := range lines {
+		for _, x := range l.Error {
+			low, high = min(low, max(x, -maxError)), max(high, min(x, maxError))
+			if math.Abs(x) > maxError {
+				p.Note = "Errors beyond " + whole(maxError) + " are drawn at the edge."
+			}
 		}
 	}
 	y := func(x float64) float64 { return plotY((x - low) / (high - low)) }
@@ -232,38 +228,23 @@ func errorPlot(e *result.Estimates, of string, jobs []string) plot {
 	for i := range 5 {
 		p.XTicks = append(p.XTicks, plotTick{plotX(float64(i) / 4), whole(float64(i) / 4)})
 	}
-	for k, s := range e.Series {
+	for k, l := range lines {
 		var xs, ys []float64
-		for i := range s.At {
-			xs, ys = append(xs, plotX(s.At[i]/max(s.Elapsed, 1e-9))), append(ys, y(s.Error[i]))
-		}
-		if at := slices.Index(jobs, s.ID); at >= 0 {
-			k = at
-		}
-		gap := plotRight // three times the usual step
-		for i := 1; i < len(xs); i++ {
-			gap = min(gap, 3*max(1, xs[i]-xs[i-1]))
-		}
-		p.line(jobClass(k), xs, ys, gap)
-		p.Keys = append(p.Keys, plotKey{s.ID, s.ID, jobClass(k)})
-	}
-	if len(e.Series) > 0 {
-		return p
-	}
-	for k, m := range []struct {
-		name string
-		of   func(result.EstimateError) float64
-	}{{"mean", func(by result.EstimateError) float64 { return by.Error }}, {"mean of absolute values", func(by result.EstimateError) float64 { return by.Absolute }}} {
-		var xs, ys []float64
-		for _, by := range e.ByLife {
-			if by.Jobs > 0 {
-				xs, ys = append(xs, plotX(by.From+0.5/float64(len(e.ByLife)))), append(ys, y(m.of(by)))
+		step := plotRight // min
+		for i := range l.At {
+			xs, ys = append(xs, plotX(l.At[i]/max(l.Elapsed, 1e-9))), append(ys, y(l.Error[i]))
+			if i > 0 {
+				step = min(step, xs[i]-xs[i-1])
 			}
 		}
-		class := "s" + strconv.Itoa(k+2)
-		p.line(class, xs, ys, plotRight)
-		p.Keys = append(p.Keys, plotKey{m.name, m.name, class})
+		if at := slices.Index(jobs, l.ID); at >= 0 {
+			k = at
+		}
+		p.line(jobClass(k), xs, ys, 3*max(10, step)) // at least 3 % of the width: see EstimateSink.Sample
+		p.Keys = append(p.Keys, plotKey{l.ID, l.ID, jobClass(k)})
 	}
-	p.Caption += "; " + commas(e.Jobs) + " jobs"
 	return p
 }
+
+// whole is a share in whole percents.
+func whole(share float64) string { return strings.Replace(figure(share, Share), ".0", "", 1) }

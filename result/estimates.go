@@ -33,83 +33,53 @@ type EstimateSeries struct {
 }
 
 const (
-	tenths        = 10
-	maxSeries     = 20  // jobs
-	seriesPoints  = 200 // at most, of a job
-	keptEstimates = 2 * seriesPoints
+	tenths    = 10
+	maxSeries = 20 // jobs
 )
 
 // EstimateSink is a sim.Sink that samples a scheduler's estimates along with the timeline.
 type EstimateSink struct {
 	read  func(now unit.Time, each func(j *policy.Job, end unit.Time))
-	open  map[int64]*guesses // by arrival number
+	open  map[int64][]guess // by arrival number
 	total Estimates
-	note  func(j *policy.Job, end unit.Time)
-	now   unit.Time
 }
 
-// guesses are a job's estimates so far. Every stride-th is kept.
-type guesses struct {
-	at, end      []unit.Time
-	seen, stride int
-}
+// guess is an estimate, and when it was made.
+type guess struct{ at, end unit.Time }
 
 var _ sim.Sink = (*EstimateSink)(nil)
 
 // NewEstimates returns a sink. Read calls each for the jobs present that have an estimate.
 func NewEstimates(read func(now unit.Time, each func(j *policy.Job, end unit.Time))) *EstimateSink {
-	e := &EstimateSink{read: read, open: map[int64]*guesses{}, total: Estimates{ByLife: make([]EstimateError, tenths)}}
-	e.note = func(j *policy.Job, end unit.Time) {
-		g := e.open[j.Seq]
-		if g == nil {
-			g = &guesses{stride: 1}
-			e.open[j.Seq] = g
-		}
-		if g.seen++; (g.seen-1)%g.stride != 0 {
-			return
-		}
-		if g.at, g.end = append(g.at, e.now), append(g.end, end); len(g.at) == keptEstimates {
-			g.stride *= 2
-			g.at, g.end = everySecond(g.at), everySecond(g.end)
-		}
-	}
-	return e
+	return &EstimateSink{read: read, open: map[int64][]guess{}, total: Estimates{ByLife: make([]EstimateError, tenths)}}
 }
 
-func everySecond(ts []unit.Time) []unit.Time {
-	n := 0
-	for i := 0; i < len(ts); i += 2 {
-		ts[n] = ts[i]
-		n++
-	}
-	return ts[:n]
-}
-
-// Sample reads the estimates of the interval's end.
+// Sample reads the estimates of the interval's end. Those of a long job are kept every hundredth of its time so far.
 func (e *EstimateSink) Sample(s *sim.Sample) {
-	e.now = s.To
-	e.read(s.To, e.note)
+	e.read(s.To, func(j *policy.Job, end unit.Time) {
+		g := e.open[j.Seq]
+		if n := len(g); n == 0 || s.To-g[n-1].at >= (s.To-j.Submitted)/100 {
+			e.open[j.Seq] = append(g, guess{s.To, end})
+		}
+	})
 }
 
 // Job compares a finished job's estimates with its end.
 func (e *EstimateSink) Job(r *sim.JobRecord) {
-	g := e.open[r.Seq]
+	guesses := e.open[r.Seq]
 	delete(e.open, r.Seq)
 	life := float64(r.Finish - r.Job.Submit)
-	if g == nil || r.Outcome != sim.Finished || !(life > 0) {
+	if len(guesses) == 0 || r.Outcome != sim.Finished || !(life > 0) {
 		return
 	}
 	var sum, abs [tenths]float64
 	var n [tenths]int64
-	series := EstimateSeries{ID: r.Job.ID, Elapsed: (r.Finish - r.Job.Submit).Seconds(), At: []float64{}, Error: []float64{}}
-	step := (len(g.at) + seriesPoints - 1) / seriesPoints
-	for i, at := range g.at {
-		x := float64(g.end[i]-r.Finish) / life
-		k := min(tenths-1, int(tenths*float64(at-r.Job.Submit)/life))
+	series := EstimateSeries{ID: r.Job.ID, Elapsed: (r.Finish - r.Job.Submit).Seconds()}
+	for _, g := range guesses {
+		x := float64(g.end-r.Finish) / life
+		k := min(tenths-1, int(tenths*float64(g.at-r.Job.Submit)/life))
 		sum[k], abs[k], n[k] = sum[k]+x, abs[k]+math.Abs(x), n[k]+1
-		if i%step == 0 {
-			series.At, series.Error = append(series.At, round((at-r.Job.Submit).Seconds())), append(series.Error, round(x))
-		}
+		series.At, series.Error = append(series.At, round((g.at-r.Job.Submit).Seconds())), append(series.Error, round(x))
 	}
 	for k := range e.total.ByLife {
 		if by := &e.total.ByLife[k]; n[k] > 0 {

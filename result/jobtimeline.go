@@ -7,131 +7,69 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// JobTimelineSink is a sim.Sink that keeps, of a run with few jobs, how many containers each job held over time. It keeps what a job has received
-// by the end of an interval, so that every second interval can be dropped when there are too many.
+// JobTimelineSink keeps the timeline of a run with few jobs, with a job in place of each queue.
 type JobTimelineSink struct {
-	maxJobs, maxPoints int
-	ends               []unit.Time
-	jobs               []*heldJob
-	bySeq              map[int64]*heldJob
-}
-
-type heldJob struct {
-	id       string
-	before   int         // intervals before its first
-	received []unit.Time // by interval
-	now      unit.Time
+	maxJobs  int
+	line     *TimelineSink
+	received map[int64]unit.Time // by arrival number, until the end of the last interval
+	sample   sim.Sample
 }
 
 var _ sim.JobSampler = (*JobTimelineSink)(nil)
 
-// NewJobTimeline returns a sink for at most maxJobs jobs; with more it stays empty.
+// NewJobTimeline returns a sink for at most maxJobs jobs; with more it keeps nothing.
 func NewJobTimeline(maxJobs, maxPoints int) *JobTimelineSink {
-	return &JobTimelineSink{maxJobs: maxJobs, maxPoints: max(1, maxPoints), bySeq: map[int64]*heldJob{}}
+	return &JobTimelineSink{maxJobs: maxJobs, line: NewTimeline(maxPoints), received: map[int64]unit.Time{}}
 }
 
-func (t *JobTimelineSink) set(r *sim.JobRecord, received unit.Time) {
-	if t.bySeq == nil {
+// add notes what a job has received in all. Containers are container-time until the end of the interval.
+func (t *JobTimelineSink) add(r *sim.JobRecord, received unit.Time) {
+	if t.received == nil {
 		return
 	}
-	j := t.bySeq[r.Seq]
-	if j == nil {
-		if len(t.jobs) == t.maxJobs {
-			t.ends, t.jobs, t.bySeq = nil, nil, nil
-			return
-		}
-		j = &heldJob{id: r.Job.ID, before: len(t.ends)}
-		t.bySeq[r.Seq], t.jobs = j, append(t.jobs, j)
+	before, known := t.received[r.Seq]
+	if !known && len(t.received) == t.maxJobs {
+		t.line, t.received = nil, nil
+		return
 	}
-	j.now = received
+	t.received[r.Seq] = received
+	t.sample.Queues = append(t.sample.Queues, sim.QueueSample{Name: r.Job.ID, Containers: float64(received - before)})
 }
 
-// Job notes what a job has received in the end. A refused one is no line.
+// Job adds a job that has ended.
 func (t *JobTimelineSink) Job(r *sim.JobRecord) {
 	if r.Outcome != sim.Refused {
-		t.set(r, r.Service)
+		t.add(r, r.Service)
 	}
 }
 
-// SampleJobs notes what jobs have received.
+// SampleJobs adds the jobs present.
 func (t *JobTimelineSink) SampleJobs(_ unit.Time, jobs iter.Seq2[*sim.JobRecord, unit.Time]) {
-	if t.bySeq == nil {
+	if t.received == nil {
 		return
 	}
 	for r, received := range jobs {
-		t.set(r, received)
+		t.add(r, received)
 	}
 }
 
 // Sample ends an interval.
 func (t *JobTimelineSink) Sample(s *sim.Sample) {
-	if t.bySeq == nil || s.To <= s.From {
+	if t.received == nil {
 		return
 	}
-	if len(t.ends) == 0 {
-		t.ends = append(t.ends, s.From)
-		for _, j := range t.jobs {
-			j.before = 1
-		}
+	t.sample.From, t.sample.To = s.From, s.To
+	for i := range t.sample.Queues {
+		t.sample.Queues[i].Containers /= float64(max(1, s.To-s.From))
 	}
-	t.ends = append(t.ends, s.To)
-	for _, j := range t.jobs {
-		j.received = append(j.received, j.now)
-	}
-	if len(t.ends) > 2*t.maxPoints {
-		t.thin()
-	}
+	t.line.Sample(&t.sample)
+	t.sample.Queues = t.sample.Queues[:0]
 }
 
-// thin drops every second interval's end but the last.
-func (t *JobTimelineSink) thin() {
-	last := len(t.ends) - 1
-	var keep []int
-	for i := range t.ends {
-		if i%2 == 0 || i == last {
-			keep = append(keep, i)
-		}
-	}
-	for _, j := range t.jobs {
-		var received []unit.Time
-		before := 0
-		for _, i := range keep {
-			if i < j.before {
-				before++
-			} else {
-				received = append(received, j.received[i-j.before])
-			}
-		}
-		j.before, j.received = before, received
-	}
-	for k, i := range keep {
-		t.ends[k] = t.ends[i]
-	}
-	t.ends = t.ends[:len(keep)]
-}
-
-// Timeline has a job in place of each queue; nil: there were too many jobs, or none.
+// Timeline is nil if there were too many jobs, or none.
 func (t *JobTimelineSink) Timeline() *Timeline {
-	if len(t.jobs) == 0 || len(t.ends) < 2 {
+	if len(t.received) == 0 {
 		return nil
 	}
-	for len(t.ends) > t.maxPoints+1 && len(t.ends) > 3 {
-		t.thin()
-	}
-	out := &Timeline{}
-	for _, e := range t.ends {
-		out.Edges = append(out.Edges, e.Seconds())
-	}
-	for _, j := range t.jobs {
-		out.Queues = append(out.Queues, j.id)
-		row := make([]float64, len(t.ends)-1)
-		var before unit.Time
-		for i, received := range j.received {
-			at := j.before + i
-			row[at-1] = round(float64(received-before) / float64(t.ends[at]-t.ends[at-1]))
-			before = received
-		}
-		out.Containers = append(out.Containers, row)
-	}
-	return out
+	return t.line.Timeline()
 }

@@ -265,7 +265,7 @@ func (q *Queues) Partitions(to []policy.Partition) []policy.Partition {
 	first := int32(0)
 	for k := range q.parts {
 		p := &q.parts[k]
-		to = append(to, policy.Partition{Nodes: int(p.end - first), Room: q.room(int32(k)), Busy: p.busy, BusyMem: p.busyMem})
+		to = append(to, policy.Partition{Nodes: int(p.end - first), Room: q.room(int32(k)), Busy: p.busyMem})
 		first = p.end
 	}
 	return to

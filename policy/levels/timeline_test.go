@@ -250,7 +250,7 @@ func TestBusy(t *testing.T) {
 	}
 	parts := made.Order.(policy.Partitioned).Partitions(nil)
 	one := cluster.Unit.Mem
-	if len(parts) != 2 || parts[0].Nodes != 2 || parts[0].Room.Mem != 2*one || parts[0].Busy != 70*unit.Second || parts[1].BusyMem != float64(60*one) {
+	if len(parts) != 2 || parts[0].Nodes != 2 || parts[0].Room.Mem != 2*one || parts[0].Busy != float64(70*one) || parts[1].Busy != float64(60*one) {
 		t.Errorf("%+v", parts)
 	}
 	made, err = all.Policies.New(policy.Spec{Name: "fbq"})
