@@ -62,6 +62,19 @@ func (c *Cluster) Containers(ask unit.Resources) int64 {
 	return k
 }
 
+// Counted is how many containers of size Unit the cluster has, if its nodes are counted in containers or slots. Nodes that have memory and cores
+// have as many as jobs ask for: 0.
+func (c *Cluster) Counted() int64 {
+	if !c.Slots {
+		for i := range c.Nodes {
+			if r := c.Nodes[i].Room; r != Unit.Times(r.Cores) {
+				return 0
+			}
+		}
+	}
+	return c.Containers(Unit)
+}
+
 // String is one line for a person: "600 nodes in 30 racks, 3600 GiB and 3600 vcores", and the network where there is one.
 func (c *Cluster) String() string {
 	if c.Network != nil {

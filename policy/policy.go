@@ -330,3 +330,22 @@ type Gauge struct {
 	// AMShare is the share of Capacity that AMs may take, 0 to 1; negative: no limit.
 	AMShare float64
 }
+
+// Partitioned is implemented by orders that divide the nodes into partitions.
+type Partitioned interface {
+	// Partitions appends one for each partition; none if the nodes are not divided.
+	Partitions(to []Partition) []Partition
+}
+
+// Partition is a part of the nodes, and what its ended containers have held.
+type Partition struct {
+	Nodes int
+	Room  unit.Resources
+	Busy  float64 // MiB x seconds
+}
+
+// Estimator is implemented by orders that predict when jobs end. It is called on demand and changes nothing.
+type Estimator interface {
+	// Estimates calls each for every present job that has an estimate, by Index: it ends at end.
+	Estimates(now unit.Time, each func(j *Job, end unit.Time))
+}

@@ -67,6 +67,7 @@ type Run struct {
 	Result *result.Run
 
 	Timeline Timeline
+	ByJob    Timeline // of a run with few jobs: a job in place of each queue
 
 	// Jobs are the finished and unfinished jobs, or a sample of them, in order of submission. JobsTotal is how many there
 	// were, when it is a sample.
@@ -172,13 +173,14 @@ func execute(t *template.Template, w io.Writer, title string, view any) error {
 }
 
 func (r Run) check() error {
-	t := r.Timeline
-	if len(t.Queues) != len(t.Containers) {
-		return fmt.Errorf("its timeline names %d queues and has figures for %d", len(t.Queues), len(t.Containers))
-	}
-	for q, row := range t.Containers {
-		if len(row) != max(0, len(t.Edges)-1) {
-			return fmt.Errorf("its timeline has %d edges, but %d intervals for queue %s", len(t.Edges), len(row), t.Queues[q])
+	for _, t := range []Timeline{r.Timeline, r.ByJob} {
+		if len(t.Queues) != len(t.Containers) {
+			return fmt.Errorf("its timeline names %d queues and has figures for %d", len(t.Queues), len(t.Containers))
+		}
+		for q, row := range t.Containers {
+			if len(row) != max(0, len(t.Edges)-1) {
+				return fmt.Errorf("its timeline has %d edges, but %d intervals for queue %s", len(t.Edges), len(row), t.Queues[q])
+			}
 		}
 	}
 	for _, c := range []Curve{r.Wait, r.Elapsed, r.Slowdown} {

@@ -28,6 +28,8 @@ type view struct {
 	Missing string // schedulers without a curve
 	Cluster clusterView
 	Groups  []groupTable
+	BySize  *plot
+	ByJob   []plot
 
 	Steering []steeringView
 	Locality *localityTable
@@ -139,6 +141,7 @@ func newView(d Data) *view {
 	v.Observed = newObserved(d.Runs, v.Runs)
 	v.Cluster = newClusterView(d.Runs, names)
 	v.Groups = groupTables(d.Runs, names)
+	v.BySize, v.ByJob = sizePlot(d.Runs, v.Runs), jobPlots(d.Runs, v.Runs)
 	v.Steering = steeringViews(d.Runs, v.Runs)
 	return v
 }
@@ -302,6 +305,12 @@ func newFigures(r *result.Run) *figures {
 		{"makespan", figure(r.Makespan, Seconds)},
 		{"utilisation", figure(r.Utilisation, Share)},
 		{"container hours", figure(r.ContainerHours, Ratio)},
+	}
+	if d := r.Deadlines; d != nil {
+		f.Facts = append(f.Facts, Fact{"deadlines met", commas(d.Met) + " of " + commas(d.Jobs)}, Fact{"max lateness", figure(d.MaxLateness, Seconds)})
+	}
+	for i, p := range r.Partitions {
+		f.Facts = append(f.Facts, Fact{"partition " + strconv.Itoa(i+1), figure(p.Utilisation, Share) + " used"})
 	}
 	if r.Fairness.JainSlowdownUsers > 0 {
 		f.Facts = append(f.Facts, Fact{"fairness between users", figure(r.Fairness.JainSlowdownUsers, Ratio)})

@@ -16,6 +16,7 @@ type Options struct {
 	Version    string // of the program
 	ExactLimit int    // finished jobs up to which quantiles are exact; 0: 200,000
 	TotalMem   int64  // MiB of the whole cluster, for the utilisation
+	Containers int64  // of the whole cluster, if its nodes are counted in containers
 }
 
 // Limits that bound a collector's memory.
@@ -41,6 +42,9 @@ type Collector struct {
 	wait, run, elapsed, slowdown, response series
 
 	queues, users, classes groups
+
+	sizes bySize
+	due   dues
 
 	locality Locality
 	reasons  map[string]int64
@@ -79,7 +83,9 @@ func (c *Collector) Job(r *sim.JobRecord) {
 		c.slowdown.addKnown(f.slowdown)
 		c.response.addKnown(f.response)
 		c.observed.add(r, c.exact)
+		c.sizes.add(r, &f, c.exact)
 	}
+	c.due.add(r)
 	queue, user, class := names(r)
 	c.queues.of(queue).add(r, &f, c.exact)
 	c.users.of(user).add(r, &f, c.exact)
@@ -99,6 +105,9 @@ func (c *Collector) toSketch() {
 		for _, g := range gs.list {
 			g.toSketch()
 		}
+	}
+	for _, s := range c.sizes {
+		s.shrink()
 	}
 }
 
@@ -145,6 +154,7 @@ func (c *Collector) Finish(sum sim.Summary, sc Scenario, assumptions []string) *
 	if room := float64(c.opt.TotalMem) * (end - sum.FirstSubmit).Seconds(); room > 0 {
 		r.Utilisation = round(sum.BusyMem / room)
 	}
+	r.Spread, r.Deadlines, r.Idle = c.sizes.figures(&c.slowdown), c.due.figures(), c.opt.idle(&sum)
 	r.Traffic = trafficOf(sum.Traffic)
 	if r.Observed = c.observed.figures(); r.Observed != nil {
 		r.Observed.OtherSettings = sc.OtherSettings

@@ -61,9 +61,7 @@ func (g *group) add(r *sim.JobRecord, f *figures, exact bool) {
 // toSketch switches to sketches once they are smaller. Small groups stay exact.
 func (g *group) toSketch() {
 	for _, s := range []*series{&g.wait, &g.elapsed, &g.slowdown} {
-		if len(s.values) > sketchWorth {
-			s.toSketch()
-		}
+		s.shrink()
 	}
 }
 

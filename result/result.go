@@ -28,6 +28,12 @@ type Run struct {
 	Locality  Locality `json:"locality"`
 	Traffic   *Traffic `json:"traffic,omitempty"` // of a run with a network
 
+	Spread     *Spread     `json:"slowdown_spread,omitempty"` // if sizes and slowdowns are known
+	Deadlines  *Deadlines  `json:"deadlines,omitempty"`       // if jobs have any
+	Estimates  *Estimates  `json:"estimates,omitempty"`       // of a scheduler that predicts when jobs end
+	Idle       *Idle       `json:"idle,omitempty"`
+	Partitions []Partition `json:"partitions,omitempty"` // of a scheduler that divides the nodes
+
 	Steering *Steering `json:"steering,omitempty"` // of a run with a steering policy
 
 	ByQueue []Group `json:"by_queue"`

@@ -70,6 +70,13 @@ func (s *series) toSketch() {
 	s.values = nil
 }
 
+// shrink switches to a sketch once that is smaller.
+func (s *series) shrink() {
+	if len(s.values) > sketchWorth {
+		s.toSketch()
+	}
+}
+
 func record(h *hdrhistogram.Histogram, v float64) {
 	k := int64(0)
 	if x := math.Round(v / sketchStep); x >= float64(sketchMax) {

@@ -18,12 +18,17 @@ func SCV(xs []float64) float64 {
 	return Variance(xs) * float64(len(xs)-1) / float64(len(xs)) / (mean * mean)
 }
 
+// Classes beyond these do not occur: from a microsecond to more than unit.Never.
+const minClass, maxClass = -14, 24
+
 // SizeClass is the class of a job by its size: i for 10 x 10^(i/2) seconds and more, below 10 x 10^((i+1)/2).
 func SizeClass(size unit.Time) int {
 	s := size.Seconds()
 	i := int(math.Floor(2 * math.Log10(s/10)))
-	if s >= 10*math.Pow(10, float64(i+1)/2) { // the logarithm was rounded down
+	if s >= classFrom(i+1) { // the logarithm was rounded down
 		i++
 	}
 	return i
 }
+
+func classFrom(class int) float64 { return 10 * math.Pow(10, float64(class)/2) }

@@ -5,8 +5,11 @@ import (
 	"slices"
 
 	"github.com/yardmaster/yardmaster/internal/build"
+	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // Record is the outcome of a run.
@@ -24,8 +27,9 @@ func Result(ctx context.Context, s Spec) (*Record, error) {
 	}
 	defer closeSource(src)
 	assumptions := slices.Concat(Describe(src).Assumed, s.Assumptions)
-	collector := result.NewCollector(result.Options{Version: build.Version(), TotalMem: s.Cluster.Total().Mem})
-	s.Sink = result.Tee(collector, s.Sink)
+	collector := result.NewCollector(result.Options{Version: build.Version(), TotalMem: s.Cluster.Total().Mem, Containers: s.Cluster.Counted()})
+	seen := newWitness(&s)
+	s.Sink = result.Tee(collector, seen.estimates, s.Sink)
 	recorder := newRecorder(&s)
 	sum, err := s.play(ctx, src)
 	if err != nil && !sum.Partial {
@@ -44,9 +48,42 @@ func Result(ctx context.Context, s Spec) (*Record, error) {
 		about = s.About(s.Seed)
 	}
 	out.Run = collector.Finish(sum, about, append(assumptions, out.Notes...))
+	out.Assumptions = append(out.Assumptions, s.Deadlines.absent(out.Run)...)
 	out.Curves = collector.Curves()
+	out.Estimates, out.Partitions = seen.estimates.Figures(), seen.partitions(&sum)
 	if out.Steering, err = recorder.finish(&sum); err != nil {
 		return nil, err
 	}
 	return out, nil
+}
+
+// witness reads what a run's policy knows beyond its decisions.
+type witness struct {
+	order     policy.Order // nil: the scheduler is not a policy
+	estimates *result.EstimateSink
+}
+
+// newWitness makes a run remember its policy.
+func newWitness(s *Spec) *witness {
+	w := &witness{}
+	w.estimates = result.NewEstimates(func(now unit.Time, each func(*policy.Job, unit.Time)) {
+		if e, ok := w.order.(policy.Estimator); ok {
+			e.Estimates(now, each)
+		}
+	})
+	if fresh := s.Scheduler.New; fresh != nil {
+		s.Scheduler.New = func() (policy.Policy, error) {
+			p, err := fresh()
+			w.order = p.Order
+			return p, err
+		}
+	}
+	return w
+}
+
+func (w *witness) partitions(sum *sim.Summary) []result.Partition {
+	if p, ok := w.order.(policy.Partitioned); ok {
+		return result.Partitions(p.Partitions(nil), sum)
+	}
+	return nil
 }

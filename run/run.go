@@ -43,6 +43,7 @@ type Spec struct {
 	Alone     *sim.Alone                           // times on the empty cluster, shared by runs with the same seed, cluster and jobs; nil: made for this run
 	Follow    func(*sim.JobRecord) []*workload.Job // jobs submitted when one has finished; nil: none
 	Log       *Log                                 // times of a real run to replay on a YARN clock; nil: none
+	Deadlines Deadlines
 
 	// Listeners; nil: none.
 	Sink       sim.Sink
@@ -96,6 +97,17 @@ func (s *Spec) play(ctx context.Context, src workload.Source) (sum sim.Summary, 
 	if sink == nil {
 		sink = result.Tee()
 	}
+	alone := s.Alone
+	if d := s.Deadlines; d.Factor > 0 || len(d.Classes) > 0 {
+		if alone == nil && !s.NoAlone {
+			model := s.Model
+			if s.Timing != nil {
+				model = sim.Model{}
+			}
+			alone = sim.NewAlone(s.Cluster, model, s.Seed)
+		}
+		src = d.source(src, alone)
+	}
 	var steerer steer.Steerer
 	var delays steer.Delays
 	var bounds steer.Bounds
@@ -108,7 +120,7 @@ func (s *Spec) play(ctx context.Context, src workload.Source) (sum sim.Summary, 
 	}
 	if s.Timing != nil {
 		c := yarn.Config{
-			Cluster: s.Cluster, Source: src, NewScheduler: s.Scheduler.forYARN, Timing: *s.Timing, Seed: s.Seed, Sink: sink, Alone: s.Alone, NoAlone: s.NoAlone,
+			Cluster: s.Cluster, Source: src, NewScheduler: s.Scheduler.forYARN, Timing: *s.Timing, Seed: s.Seed, Sink: sink, Alone: alone, NoAlone: s.NoAlone,
 			Sample: s.Model.Sample, Containers: s.Containers, Progress: s.Progress, Steerer: steerer, Delays: delays, Bounds: bounds, Sizes: sizes,
 		}
 		if s.Log != nil {
@@ -117,7 +129,7 @@ func (s *Spec) play(ctx context.Context, src workload.Source) (sum sim.Summary, 
 		sum, err = yarn.Run(ctx, c)
 	} else {
 		c := sim.Config{
-			Cluster: s.Cluster, Source: src, NewPolicy: s.Scheduler.New, Model: s.Model, Seed: s.Seed, Sink: sink, Alone: s.Alone, NoAlone: s.NoAlone,
+			Cluster: s.Cluster, Source: src, NewPolicy: s.Scheduler.New, Model: s.Model, Seed: s.Seed, Sink: sink, Alone: alone, NoAlone: s.NoAlone,
 			Follow: s.Follow, Progress: s.Progress, Steerer: steerer, Delays: delays, Bounds: bounds, Sizes: sizes,
 		}
 		if s.NewWorker != nil {
@@ -148,6 +160,9 @@ func (s *Spec) Check() (err error) {
 
 // refused names an unsupported combination.
 func (s *Spec) refused() error {
+	if s.Deadlines.Factor > 0 && s.NoAlone {
+		return errors.New("a deadline factor needs the times of jobs on the empty cluster, and tasks have no lengths here")
+	}
 	if s.Timing == nil {
 		if s.Scheduler.New == nil || s.Log != nil || s.Containers != nil {
 			return errors.New("ideal time takes a policy, and replays no log of a YARN cluster")

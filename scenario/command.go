@@ -41,7 +41,7 @@ func quote(s string) string {
 func (s *Scenario) Changed() []string {
 	out := []string{}
 	for _, set := range Settings {
-		if values := set.Get(s); (set.In != "" || strings.HasPrefix(set.Name, "scale-")) && !slices.Equal(values, set.Get(&defaults)) {
+		if values := set.Get(s); (set.In != "" || strings.HasPrefix(set.Name, "scale-") || strings.HasPrefix(set.Name, "deadline-")) && !slices.Equal(values, set.Get(&defaults)) {
 			for _, v := range values {
 				out = append(out, set.Name+"="+v)
 			}

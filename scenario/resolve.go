@@ -62,7 +62,7 @@ func (s Scenario) Resolve() (*Setup, error) {
 	case len(s.Schedulers) == 0:
 		return nil, misuse("no scheduler: give --scheduler fifo, or see \"yardmaster schedulers\"")
 	}
-	out := &Setup{Scenario: s, Spec: run.Spec{Model: s.Model}}
+	out := &Setup{Scenario: s, Spec: run.Spec{Model: s.Model, Deadlines: s.Deadlines}}
 	var err error
 	if out.Cluster, err = clusterfile.Open(s.Cluster); errors.Is(err, clusterfile.ErrFile) {
 		return nil, err
@@ -73,6 +73,9 @@ func (s Scenario) Resolve() (*Setup, error) {
 		return nil, err
 	}
 	if err := s.resolveData(out); err != nil {
+		return nil, err
+	}
+	if err := s.checkDeadlines(out); err != nil {
 		return nil, err
 	}
 	site, err := s.resolveYarn(out)
@@ -274,11 +277,11 @@ func (s *Setup) echo(p run.Scheduler, seed uint64) result.Scenario {
 // assumptions are those of the model.
 func (s *Setup) assumptions() []string {
 	if s.Timing == nil {
-		return slices.Concat(s.Scenario.Assumptions(), s.dataAssumptions(), s.steeringAssumptions())
+		return slices.Concat(s.Scenario.Assumptions(), s.dataAssumptions(), s.steeringAssumptions(), s.Scenario.deadlineAssumptions())
 	}
 	of := s.Scenario.Yarn.assumptions(s.Timing)
 	if slices.ContainsFunc(s.Schedulers, func(p run.Scheduler) bool { return p.New != nil }) {
 		of = append(of, "scheduler: given by name, it fills each node that reports; there are no reservations and no preemption, sizes are not rounded, and a yarn-site.xml sets the heartbeat alone")
 	}
-	return append(of, s.steeringAssumptions()...)
+	return slices.Concat(of, s.steeringAssumptions(), s.Scenario.deadlineAssumptions())
 }

@@ -34,6 +34,7 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/internal/yamlfile"
+	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/sim/mapreduce/modelfile"
@@ -49,6 +50,7 @@ type Scenario struct {
 	Seeds       int     // repetitions: seeds Seed, Seed+1, ...
 	ScaleLoad   float64 // factor on the number of jobs in the same time
 	ScaleLength float64 // factor on the length
+	Deadlines   run.Deadlines
 	Model       sim.Model
 	Data        Data
 	Yarn        Yarn

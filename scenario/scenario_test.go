@@ -3,6 +3,7 @@ package scenario
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,6 +84,11 @@ func arbitrary(t *rapid.T) Scenario {
 	s.Seeds = rapid.IntRange(1, 100).Draw(t, "seeds")
 	s.ScaleLoad = rapid.Float64Range(0.001, 1e6).Draw(t, "load")
 	s.ScaleLength = rapid.Float64Range(0.001, 1e6).Draw(t, "length")
+	s.Deadlines.Factor = rapid.SampledFrom([]float64{0, 1, 2.5}).Draw(t, "deadline-factor")
+	if rapid.Bool().Draw(t, "deadline-class") {
+		s.Deadlines.Classes = map[string]unit.Time{"small": unit.Minute, "a=b c": unit.Time(rapid.Int64Range(1, int64(unit.Day)).Draw(t, "due"))}
+		s.Deadlines.Override = rapid.Bool().Draw(t, "deadline-override")
+	}
 	span := rapid.Int64Range(0, int64(unit.Day))
 	s.Model.Heartbeat = unit.Time(span.Draw(t, "heartbeat"))
 	s.Model.StartUp = unit.Time(span.Draw(t, "start-up"))
@@ -276,5 +282,40 @@ func TestYarnSettings(t *testing.T) {
 		if err := apply(c.given...); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.given, err, c.want)
 		}
+	}
+}
+
+func TestDeadlines(t *testing.T) {
+	for _, v := range []string{"small", "=10m", "small=", "small=0s", "small=-1m", "small=x", "small=200000d"} {
+		s := Default()
+		set, _ := Find("deadline-class")
+		if err := s.Apply(set, []string{v}); err == nil {
+			t.Errorf("deadline-class %q is taken", v)
+		}
+	}
+	base := Default()
+	base.Workload, base.Cluster, base.Schedulers = []string{"synth:demo"}, "4x4", []string{"fifo"}
+	for want, change := range map[string]func(*Scenario){
+		"--deadline-override replaces": func(s *Scenario) { s.Deadlines.Override = true },
+		"--phases does not have":       func(s *Scenario) { s.Deadlines.Factor, s.Data.Phases = 2, "mrperf-2010" },
+	} {
+		s := base
+		change(&s)
+		if _, err := s.Resolve(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	s := base
+	s.Deadlines.Factor, s.Deadlines.Classes = 3, map[string]unit.Time{"etl": 10 * unit.Minute}
+	out, err := s.Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "workload: jobs without a deadline get one: 10 min after submission for class etl, 3 times the time on the empty cluster for all others"
+	if !slices.Contains(out.Assumptions, want) {
+		t.Errorf("assumed %q, want %q", out.Assumptions, want)
+	}
+	if about := out.Runs()[0].About(1); !strings.Contains(about.Command, "--deadline-factor 3 --deadline-class etl=600s") || !slices.Contains(about.Model, "deadline-factor=3") {
+		t.Errorf("%+v", about)
 	}
 }

@@ -24,7 +24,7 @@ func (s *Scenario) Apply(t *Setting, values []string) error {
 }
 
 // Settings lists every setting, in the order of help.
-var Settings = slices.Concat(firstSettings(), copySettings(), dataSettings(), yarnSettings(), steeringSettings(),
+var Settings = slices.Concat(firstSettings(), deadlineSettings(), copySettings(), dataSettings(), yarnSettings(), steeringSettings(),
 	setting.In("trace", func(s *Scenario) *trace.Options { return &s.Trace }, trace.Settings()))
 
 func firstSettings() []Setting {

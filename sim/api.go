@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"iter"
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
@@ -76,6 +77,12 @@ type Sink interface {
 	Sample(s *Sample)
 }
 
+// JobSampler is implemented by sinks that also want, with every sample, what each job has received.
+type JobSampler interface {
+	// SampleJobs is called before Sample. jobs yields the present jobs, in order of arrival, and the container-time each has received by then.
+	SampleJobs(to unit.Time, jobs iter.Seq2[*JobRecord, unit.Time])
+}
+
 // Outcome is how a job ended.
 type Outcome uint8
 
@@ -101,6 +108,7 @@ type JobRecord struct {
 	Start, Finish unit.Time
 	Alone         unit.Time // elapsed time on an empty cluster
 	Service       unit.Time // container-time used, lost attempts included
+	Size          unit.Time // total time that its tasks worked; of a finished job
 	Containers    int64     // started
 	Lost          int64     // attempts that failed or were killed
 	Near          [4]int64  // task starts by policy.Near
@@ -130,6 +138,7 @@ type Summary struct {
 	FirstSubmit, LastFinish              unit.Time
 	Busy                                 unit.Time // container-time held
 	BusyMem                              float64   // MiB x seconds
+	Present                              unit.Time // while there was an admitted job that had not ended
 	Events                               int64     // taken from the event queue
 	Decisions                            int64     // containers started
 	Traffic                              *Traffic  // of a worker that sends data over a network; nil: none

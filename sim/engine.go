@@ -109,6 +109,8 @@ type engine struct {
 	taskSink  TaskSink
 	taskRec   TaskRecord
 
+	jobSampler JobSampler // nil: none
+
 	event    policy.Event // scratch for notifications of the policy
 	alone    *Alone
 	steering *steering
@@ -147,6 +149,7 @@ func newEngine(c Config) (*engine, error) {
 		return nil, fmt.Errorf("the probability that a task fails is %v: it must be at least 0 and less than 1", e.model.FailTask)
 	}
 	e.careful = e.model.FailTask > 0 || len(e.model.Losses) > 0 || c.Steerer != nil || c.Worker != nil
+	e.jobSampler, _ = c.Sink.(JobSampler)
 	if e.taskSink, _ = c.Sink.(TaskSink); e.taskSink != nil {
 		e.careful = true
 	}

@@ -9,6 +9,9 @@ import (
 // finish ends the run: it emits the last, shorter sample and the records of jobs that did not end.
 func (e *engine) finish() {
 	e.line.Rest(e.now, e.sampled)
+	if e.present > 0 {
+		e.sum.Present += e.now
+	}
 	ams, room := e.amsHold()
 	for _, j := range e.byArrival() {
 		j.rec.Outcome = Unfinished

@@ -91,7 +91,9 @@ func (e *engine) admit(src *workload.Job) *job {
 		e.drop(j)
 		return nil
 	}
-	e.present++
+	if e.present++; e.present == 1 {
+		e.sum.Present -= e.now
+	}
 	if e.cfg.Worker != nil {
 		e.cfg.Worker.Arrived(src, j.rec.Seq)
 	}
@@ -217,6 +219,9 @@ func (e *engine) done(j *job, o Outcome) {
 		if !e.cfg.NoAlone {
 			j.rec.Alone = e.alone.Of(j.src, j.rec.Seq)
 		}
+		for i := range j.shown {
+			j.rec.Size += j.shown[i].Worked
+		}
 		e.sum.Finished++
 		e.sum.LastFinish = e.now
 	} else {
@@ -250,7 +255,9 @@ func (e *engine) done(j *job, o Outcome) {
 	} else {
 		e.line.Queues[j.queue].Running--
 	}
-	e.present--
+	if e.present--; e.present == 0 {
+		e.sum.Present += e.now
+	}
 	if e.cfg.Worker != nil {
 		e.cfg.Worker.Left(j.rec.Seq)
 	}

@@ -6,7 +6,18 @@ import (
 )
 
 // sampled emits the interval that ends at an instant.
-func (e *engine) sampled(to unit.Time) { e.sample.Close(&e.line, to, &e.sum, e.cfg.Sink) }
+func (e *engine) sampled(to unit.Time) {
+	if e.jobSampler != nil {
+		e.jobSampler.SampleJobs(to, func(yield func(*JobRecord, unit.Time) bool) {
+			for _, j := range e.byArrival() {
+				if !yield(&j.rec, j.view.Attained(to)) {
+					return
+				}
+			}
+		})
+	}
+	e.sample.Close(&e.line, to, &e.sum, e.cfg.Sink)
+}
 
 // Close is for engines: it makes s the interval of a timeline that ends at an instant, passes it to sink and adds what was held in it
 // to sum.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/result"
 )
 
@@ -30,7 +31,7 @@ type metric struct {
 
 // ofAlone reports whether a metric needs to know how long jobs take alone.
 func (m metric) ofAlone() bool {
-	return strings.HasSuffix(m.name, "slowdown") || strings.HasPrefix(m.name, "fairness")
+	return strings.Contains(m.name, "slowdown") || strings.HasPrefix(m.name, "fairness")
 }
 
 // ofWaits reports whether a metric stands in for those.
@@ -61,6 +62,57 @@ var metrics = func() []metric {
 		metric{"fairness between users", Ratio, true, func(r *result.Run) float64 { return r.Fairness.JainSlowdownUsers }},
 	)
 }()
+
+// moreMetrics are those that not all comparisons have. What they are taken from is in every run.
+func (out *Comparison) moreMetrics() (ms []metric) {
+	due, sized := true, out.bySize
+	classes := map[float64]int{} // runs with such a class, by its lower bound
+	runs := 0
+	for _, seeds := range out.Runs {
+		for _, r := range seeds {
+			due, sized = due && r.Deadlines != nil, sized && r.Spread != nil
+			if runs++; sized {
+				for _, g := range r.Spread.BySize {
+					classes[g.From]++
+				}
+			}
+		}
+	}
+	if due {
+		ms = append(ms,
+			metric{"deadlines met", Share, true, func(r *result.Run) float64 { return r.Deadlines.MetShare }},
+			metric{"mean tardiness", Seconds, false, func(r *result.Run) float64 { return r.Deadlines.MeanTardiness }},
+			metric{"max tardiness", Seconds, false, func(r *result.Run) float64 { return r.Deadlines.MaxTardiness() }},
+		)
+	}
+	if !sized {
+		return ms
+	}
+	ms = append(ms,
+		metric{"V(95) of slowdown", Ratio, false, func(r *result.Run) float64 { return r.Spread.V95 }},
+		metric{"SCV of slowdown", Ratio, false, func(r *result.Run) float64 { return r.Spread.SCV }},
+	)
+	for _, g := range out.Runs[0][0].Spread.BySize {
+		if classes[g.From] == runs {
+			ms = append(ms, metric{"mean slowdown, size " + SizeName(&g), Ratio, false, func(r *result.Run) float64 {
+				at := slices.IndexFunc(r.Spread.BySize, func(o result.SizeGroup) bool { return o.From == g.From })
+				return r.Spread.BySize[at].Slowdown.Mean
+			}})
+		}
+	}
+	return ms
+}
+
+// SizeName names a class of sizes, in the unit of limits: "316 to 1,000 s".
+func SizeName(g *result.SizeGroup) string {
+	write := func(v float64) string {
+		if v < 100 {
+			return Format(v, Ratio)
+		}
+		return report.Number(int64(math.Round(v)))
+	}
+	return write(g.From) + " to " + write(g.To) + " s"
+}
 
 // Row is one metric under every scheduler.
 type Row struct {

@@ -14,6 +14,7 @@ import (
 // Picture is what a report shows of a run beyond its figures.
 type Picture struct {
 	Timeline  *result.Timeline
+	ByJob     *result.Timeline // containers of each job; nil: there are too many jobs
 	Jobs      []result.JobRow
 	JobsTotal int64
 	Curves    result.Curves
@@ -23,33 +24,26 @@ type Picture struct {
 const (
 	pictureIntervals = 1200
 	pictureJobs      = 25_000
+	pictureLines     = 20 // jobs with a line of their own
+	linePoints       = 400
 )
 
 type painter struct {
 	timeline *result.TimelineSink
+	byJob    *result.JobTimelineSink
 	jobs     *result.JobSample
 }
 
 func newPainter(seed uint64) *painter {
-	return &painter{result.NewTimeline(pictureIntervals), result.NewJobSample(pictureJobs, seed)}
+	return &painter{result.NewTimeline(pictureIntervals), result.NewJobTimeline(pictureLines, linePoints), result.NewJobSample(pictureJobs, seed)}
 }
 
 func (p *painter) picture(curves result.Curves) Picture {
-	return Picture{Timeline: p.timeline.Timeline(), Jobs: p.jobs.Rows(), JobsTotal: p.jobs.Seen(), Curves: curves}
+	return Picture{Timeline: p.timeline.Timeline(), ByJob: p.byJob.Timeline(), Jobs: p.jobs.Rows(), JobsTotal: p.jobs.Seen(), Curves: curves}
 }
 
-// ceilingOf is how many containers the cluster has. Nodes that are not counted in containers, but have memory and cores, have as
-// many as jobs ask for: 0.
-func ceilingOf(c *cluster.Cluster) float64 {
-	if !c.Slots {
-		for i := range c.Nodes {
-			if r := c.Nodes[i].Room; r != cluster.Unit.Times(r.Cores) {
-				return 0
-			}
-		}
-	}
-	return float64(c.Containers(cluster.Unit))
-}
+// ceilingOf is how many containers the cluster has; 0: its nodes are not counted in containers.
+func ceilingOf(c *cluster.Cluster) float64 { return float64(c.Counted()) }
 
 // Report makes a report of a comparison (or, with one scheduler, of a single run). Facts, title and commands are the caller's.
 func (out *Comparison) Report(c *cluster.Cluster) report.Data {
@@ -67,6 +61,9 @@ func (out *Comparison) Report(c *cluster.Cluster) report.Data {
 			p := out.Pictures[s]
 			run.Timeline = report.Timeline{
 				Edges: p.Timeline.Edges, Queues: p.Timeline.Queues, Containers: p.Timeline.Containers, Ceiling: ceiling,
+			}
+			if by := p.ByJob; by != nil {
+				run.ByJob = report.Timeline{Edges: by.Edges, Queues: by.Queues, Containers: by.Containers}
 			}
 			run.Jobs, run.JobsTotal = p.Jobs, p.JobsTotal
 			run.Wait, run.Elapsed, run.Slowdown = report.Curve(p.Curves.Wait), report.Curve(p.Curves.Elapsed), report.Curve(p.Curves.Slowdown)

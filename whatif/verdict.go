@@ -3,6 +3,7 @@ package whatif
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,7 +15,7 @@ import (
 // compare makes the comparison from the runs so far. Only seeds that completed under every scheduler count: half
 // a run compared with a whole one says nothing. A single run is shown as far as it got.
 func (c *pool) compare() *Comparison {
-	out := &Comparison{Seeds: []uint64{}, read: c.read, drawn: c.plan.Variants[0].Workload.Drawn, Schedulers: c.names, fixed: c.fixed}
+	out := &Comparison{Seeds: []uint64{}, read: c.read, drawn: c.plan.Variants[0].Workload.Drawn, Schedulers: c.names, fixed: c.fixed, bySize: c.plan.BySize}
 	if c.plan.Pictures {
 		out.Pictures = c.pictures
 	}
@@ -43,12 +44,15 @@ func (c *pool) compare() *Comparison {
 // judge derives everything that follows from the runs.
 func (out *Comparison) judge() {
 	first := out.Runs[0][0]
-	for _, m := range metrics {
+	common := 0
+	for i, m := range slices.Concat(metrics, out.moreMetrics()) {
 		// Where tasks have no length of their own, times alone are unknown: the response ratio stands in.
 		if unknown := first.Jobs.Finished > 0 && first.Metrics.Slowdown.Count == 0; unknown && m.ofAlone() || !unknown && m.ofWaits() {
 			continue
 		}
-		out.Rows = append(out.Rows, rowOf(m.ofFinished(), out.Runs))
+		if out.Rows = append(out.Rows, rowOf(m.ofFinished(), out.Runs)); i < len(metrics) {
+			common++
+		}
 	}
 	for s, name := range out.Schedulers {
 		if out.empty(s) && out.tally(s).jobs.Submitted > 0 {
@@ -63,7 +67,10 @@ func (out *Comparison) judge() {
 			out.Verdicts = append(out.Verdicts, row.verdict(out.names(), judged))
 		}
 	}
+	all := out.Rows // the headline is about what all comparisons have
+	out.Rows = all[:common]
 	out.Headline = out.headline()
+	out.Rows = all
 }
 
 // settle considers all rows together: whether the intervals mean anything, and what a reader must know.

@@ -29,6 +29,8 @@ type Plan struct {
 	Seeds    []uint64
 	// Pictures asks for what a report shows of the first seed's runs.
 	Pictures bool
+	// BySize asks for rows about slowdowns by the size of jobs.
+	BySize bool
 	// Workers is the number of runs at once; 0: as many as there are processors.
 	Workers int
 	// Note, if set, is called before any work is done if less of it is needed than was requested.
@@ -70,6 +72,8 @@ type Comparison struct {
 	drawn bool     // each seed has its own jobs
 	fixed bool     // seeds make no difference, so one was run
 	alike bool     // several seeds gave the same figures
+	// bySize asks for rows about slowdowns by size.
+	bySize bool
 }
 
 // Compare runs the plan. When ctx ends, it returns what there is with Partial set and no error; if not even one seed has
@@ -190,7 +194,7 @@ func (c *pool) run(ctx context.Context, variant, seed int) error {
 	var paint *painter
 	if p.Pictures && seed == 0 {
 		paint = newPainter(s.Seed)
-		s.Sink = result.Tee(paint.timeline, paint.jobs, s.Sink)
+		s.Sink = result.Tee(paint.timeline, paint.byJob, paint.jobs, s.Sink)
 	}
 	at := seed*len(p.Variants) + variant
 	s.Progress = func(g sim.Progress) { c.update(at, share(g.Finished, total), g.Finished) }

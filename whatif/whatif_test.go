@@ -385,3 +385,47 @@ func TestCeiling(t *testing.T) {
 		}
 	}
 }
+
+// Rows about deadlines appear where all jobs of all runs have some; rows by size where they are asked for. The headline ignores both.
+func TestMoreRows(t *testing.T) {
+	names := func(c *Comparison) (out []string) {
+		for _, row := range c.Rows[len(c.Rows)-5:] {
+			out = append(out, row.Metric)
+		}
+		return out
+	}
+	p := plan(t, workload.Fixed(10*unit.Second), 1, "fifo", "fair")
+	plain, err := Compare(context.Background(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range p.Variants {
+		p.Variants[i].Deadlines.Factor = 2
+	}
+	due, err := Compare(context.Background(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.BySize = true
+	sized, err := Compare(context.Background(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := names(plain); slices.Contains(got, "deadlines met") {
+		t.Error(got)
+	}
+	if d := gocmp.Diff([]string{"utilisation", "fairness between users", "deadlines met", "mean tardiness", "max tardiness"}, names(due)); d != "" {
+		t.Error(d)
+	}
+	if d := gocmp.Diff([]string{"max tardiness", "V(95) of slowdown", "SCV of slowdown", "mean slowdown, size 10 to 31.6 s", "mean slowdown, size 3,162 to 10,000 s"}, names(sized)); d != "" {
+		t.Error(d)
+	}
+	if plain.Headline != due.Headline || plain.Headline != sized.Headline {
+		t.Errorf("headlines differ: %q, %q, %q", plain.Headline, due.Headline, sized.Headline)
+	}
+	// Under fifo the short jobs wait for the long one: all but it and the first few are late.
+	row := due.row("deadlines met")
+	if fifo, fair := row.Cells[0].Mean, row.Cells[1].Mean; !(fifo < 0.5 && fair > fifo) || row.Unit != Share || !row.More {
+		t.Errorf("%v met under fifo, %v under fair", fifo, fair)
+	}
+}

@@ -42,7 +42,7 @@ func newCompare() *cobra.Command {
 				return err
 			}
 			defer files.discard()
-			c, err := compare(cmd.Context(), "comparing", setup, whatif.Plan{Variants: setup.Runs(), Pictures: out.report != ""})
+			c, err := compare(cmd.Context(), "comparing", setup, whatif.Plan{Variants: setup.Runs(), Pictures: out.report != "", BySize: out.bySize})
 			if err != nil {
 				return err
 			}

@@ -16,7 +16,7 @@ import (
 )
 
 // showRun prints one run: the scenario, the figures, then what they rest on.
-func showRun(w io.Writer, r *result.Run, headline string) {
+func showRun(w io.Writer, r *result.Run, headline string, bySize bool) {
 	ink := term.InkFor(os.Stdout)
 	if r.Partial {
 		fmt.Fprintln(w, ink.Warn("PARTIAL: stopped before the end; the figures cover only a part of the workload"))
@@ -53,6 +53,9 @@ func showRun(w io.Writer, r *result.Run, headline string) {
 	if len(r.ByQueue) > 1 && len(r.ByQueue) <= 12 {
 		showQueues(w, r.ByQueue, ink)
 	}
+	if r.Spread != nil && bySize {
+		showSizes(w, r.Spread, ink)
+	}
 	if r.Observed != nil && r.Observed.Jobs >= fewObserved {
 		showObserved(w, r.Observed, ink)
 	}
@@ -86,6 +89,13 @@ func showCounts(w io.Writer, r *result.Run) {
 	t.Add("tasks", tasks)
 	t.Add("makespan", unit.FormatSeconds(r.Makespan))
 	t.Add("utilisation", whatif.Format(r.Utilisation, whatif.Share))
+	for i, p := range r.Partitions {
+		t.Add([]string{"partitions", ""}[min(i, 1)], fmt.Sprintf("%s: utilisation %s, %s of the work", unit.Count(int64(p.Nodes), "node"),
+			whatif.Format(p.Utilisation, whatif.Share), whatif.Format(p.Work, whatif.Share)))
+	}
+	for i, line := range deadlineLines(r) {
+		t.Add([]string{"deadlines", ""}[min(i, 1)], line)
+	}
 	if l := r.Locality; l.Node+l.Rack+l.Off > 0 {
 		all := float64(l.Node + l.Rack + l.Off)
 		t.Add("locality", fmt.Sprintf("%.0f %% on the node, %.0f %% in the rack, %.0f %% elsewhere",
@@ -108,6 +118,53 @@ func showCounts(w io.Writer, r *result.Run) {
 	if r.Jobs.Finished == 0 && r.Jobs.Refused > 0 {
 		say(w, dealHint)
 	}
+}
+
+// deadlineLines summarise how jobs with a deadline fared, what stayed idle, and what the scheduler predicted.
+func deadlineLines(r *result.Run) []string {
+	d := r.Deadlines
+	if d == nil {
+		return nil
+	}
+	lines := []string{fmt.Sprintf("%s of %s met (%s); mean lateness %s, max %s", count(d.Met), count(d.Jobs), whatif.Format(d.MetShare, whatif.Share),
+		unit.FormatSeconds(d.MeanLateness), unit.FormatSeconds(d.MaxLateness))}
+	if i := r.Idle; i != nil {
+		line := fmt.Sprintf("idle while jobs were present: %s of the cluster", whatif.Format(i.Share, whatif.Share))
+		if i.ContainerSeconds > 0 {
+			line += fmt.Sprintf(", %s container-seconds", count(int64(i.ContainerSeconds)))
+		}
+		lines = append(lines, line)
+	}
+	if e := r.Estimates; e != nil {
+		sum, n := 0.0, 0.0
+		for _, by := range e.ByLife {
+			if by.Jobs > 0 {
+				sum, n = sum+by.Absolute, n+1
+			}
+		}
+		line := fmt.Sprintf("predicted ends of %s: off by %s of the elapsed time on average", unit.Count(e.Jobs, "job"), whatif.Format(sum/max(1, n), whatif.Share))
+		if last := e.ByLife[len(e.ByLife)-1]; last.Jobs > 0 {
+			line += ", by " + whatif.Format(last.Absolute, whatif.Share) + " in its last tenth"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// showSizes prints slowdowns by the size of jobs.
+func showSizes(w io.Writer, s *result.Spread, ink term.Ink) {
+	t := term.Table{Head: []string{"slowdown of jobs of", "jobs", "mean", "median", "p95", "max"}, Ink: ink}
+	for _, g := range s.BySize {
+		cells := []string{whatif.SizeName(&g), count(g.Jobs)}
+		for _, v := range []float64{g.Slowdown.Mean, g.Slowdown.Median, g.Slowdown.P95, g.Slowdown.Max} {
+			cells = append(cells, whatif.Format(v, whatif.Ratio))
+		}
+		t.Add(cells...)
+	}
+	fmt.Fprint(w, draw(t))
+	say(w, fmt.Sprintf("A size is the total time of a job's tasks. Quantiles of slowdowns over their median: V(75) %s, V(90) %s, V(95) %s, V(99) %s; squared coefficient of variation %s",
+		whatif.Format(s.V75, whatif.Ratio), whatif.Format(s.V90, whatif.Ratio), whatif.Format(s.V95, whatif.Ratio), whatif.Format(s.V99, whatif.Ratio), whatif.Format(s.SCV, whatif.Ratio)))
+	fmt.Fprintln(w)
 }
 
 // trafficLines summarise the network traffic: the total, and the busiest link.

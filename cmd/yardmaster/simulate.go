@@ -100,7 +100,7 @@ func simulate(cmd *cobra.Command, s scenario.Scenario, out output, dir, log stri
 	if out.json {
 		err = run.WriteJSON(w)
 	} else {
-		showRun(w, run, c.Headline)
+		showRun(w, run, c.Headline, out.bySize)
 	}
 	err = errors.Join(err, writeFolder(folder, dir, run),
 		writeReport(files["report"], "One run under "+run.Scenario.Scheduler, run.Scenario.Command, setup, c),

@@ -22,6 +22,7 @@ type output struct {
 	report string
 	timing string
 	json   bool
+	bySize bool
 }
 
 func (o *output) add(cmd *cobra.Command) {
@@ -29,7 +30,8 @@ func (o *output) add(cmd *cobra.Command) {
 	fs.StringVar(&o.report, "report", "", "write an HTML report to `FILE`")
 	fs.BoolVar(&o.json, "json", false, "write the result as JSON to standard output, and nothing else there")
 	fs.StringVar(&o.timing, "timing", "", "write wall and processor seconds, peak memory and events as JSON to `FILE`")
-	setGroup(fs, headings[3], "report", "json", "timing")
+	fs.BoolVar(&o.bySize, "by-size", false, "also show slowdowns by the size of jobs")
+	setGroup(fs, headings[3], "report", "json", "timing", "by-size")
 }
 
 // prepare checks that the requested files, and those of more, can be written.

@@ -51,14 +51,18 @@ func (w Work) Need(now, goal unit.Time) float64 {
 	return w.Left/float64(goal-now) - float64(w.Running)
 }
 
+// End is when it is done with that many containers.
+func (w Work) End(now unit.Time, containers int64) float64 {
+	return float64(now) + w.Left/float64(containers)
+}
+
 // Lateness is how far a job is going to end before its goal, relative to the time it was given: negative if after. A job that holds nothing, or of
 // which nothing is known, is infinitely late.
 func (w Work) Lateness(now, submitted, goal unit.Time, estimated bool) float64 {
 	if w.Running == 0 || !estimated {
 		return math.Inf(-1)
 	}
-	end := float64(now) + w.Left/float64(w.Running)
-	return (float64(goal) - end) / float64(goal-submitted)
+	return (float64(goal) - w.End(now, w.Running)) / float64(goal-submitted)
 }
 
 // Claim is a job's claim on containers.

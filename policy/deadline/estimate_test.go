@@ -58,6 +58,10 @@ func TestNeed(t *testing.T) {
 			t.Errorf("%s: needs %v, want %v", c.name, got, c.req)
 		}
 	}
+	// 190 s of work on 60 containers, 100 s after the submission.
+	if got := (Work{Left: 190e6}).End(100*unit.Second, 60) / 1e6; math.Abs(got-103.17) > 0.005 {
+		t.Errorf("it ends at %v s, want 103.17", got)
+	}
 	if got := (Work{Running: 3, Unstarted: 7}).Need(now, unit.Never); got != -3 {
 		t.Errorf("without a goal: %v", got)
 	}

@@ -50,6 +50,7 @@ var (
 	_ policy.Order     = (*Order)(nil)
 	_ policy.Timer     = (*Order)(nil)
 	_ policy.Explainer = (*Order)(nil)
+	_ policy.Estimator = (*Order)(nil)
 )
 
 // New makes an empty order.
@@ -243,6 +244,38 @@ func (o *Order) work(now unit.Time, j *policy.Job, slot int) (w Work, aim unit.T
 		aim = min(aim, h.goal-unit.Time(length))
 	}
 	return w, aim, estimated
+}
+
+// Estimates predicts the ends of jobs that have a goal: a stage that can run takes its work left over the containers it holds, and its successors
+// as long as they are set aside. There is no estimate while a stage holds nothing.
+func (o *Order) Estimates(now unit.Time, each func(j *policy.Job, end unit.Time)) {
+	for _, j := range o.jobs {
+		if j == nil || o.of[j.Index].goal == unit.Never {
+			continue
+		}
+		if end, ok := o.end(now, j); ok {
+			each(j, unit.Time(end))
+		}
+	}
+}
+
+// end is when a job ends.
+func (o *Order) end(now unit.Time, j *policy.Job) (end float64, ok bool) {
+	h := o.history(j)
+	for i := range j.Stages {
+		s := &j.Stages[i]
+		if h.stages[i].ready == unit.Never || s.Pending+s.Running == 0 {
+			continue
+		}
+		mean, known := o.mean(j, i)
+		if !known || s.Running == 0 {
+			return 0, false
+		}
+		w := Work{Left: float64(s.Pending)*mean + max(0, h.stages[i].running.Left(now, mean, !o.Literal))}
+		later, _ := o.later(j, i)
+		end, ok = max(end, w.End(now, s.Running)+later), true
+	}
+	return end, ok
 }
 
 // mean is the mean length of a stage's tasks; until enough have finished, that of the last stage before it, by the cost ratio.

@@ -4,8 +4,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
 )
 
 // bench is a cluster of one kind of slots, and jobs of one stage.
@@ -214,5 +217,23 @@ func TestParams(t *testing.T) {
 	}
 	if _, err := Entry.New(policy.Params{"mode": "min", "round": "nearest", "refresh": "3s", "reduce": "work"}); err != nil {
 		t.Error(err)
+	}
+}
+
+// Tasks take 10 s. Jobs without a goal, without a finished task or without a container have no estimate.
+func TestEstimates(t *testing.T) {
+	const now, goal = 100 * unit.Second, 200 * unit.Second
+	b := newBench(Defaults(), 60)
+	b.job(t, now, "A", 0, goal, 1, 4, 10) // 140 s of work on four containers
+	b.job(t, now, "no goal", 0, 0, 1, 4, 10)
+	b.job(t, now, "no data", 0, goal, 0, 4, 10)
+	b.job(t, now, "nothing held", 0, goal, 1, 0, 10)
+	maps := b.job(t, now, "B", 0, goal, 1, 2, 0) // and 70 reduces on 60 slots, of the same length: two waves
+	maps.Stages = append(maps.Stages, policy.Stage{Tasks: 70, Pending: 70, Later: 70, After: []workload.Edge{{From: 0}}})
+	b.job(t, now, "late", 0, 90*unit.Second, 1, 1, 0)
+	got := map[string]float64{}
+	b.o.Estimates(now+5*unit.Second, func(j *policy.Job, end unit.Time) { got[j.ID] = end.Seconds() })
+	if d := cmp.Diff(map[string]float64{"A": 105 + (4*5+100)/4., "B": 105 + 5 + 20, "late": 110}, got); d != "" {
+		t.Error(d)
 	}
 }

@@ -46,6 +46,7 @@ type part struct {
 	end     int32 // index of the first node after it
 	held    unit.Resources
 	busy    unit.Time
+	busyMem float64                        // MiB x seconds
 	rooms   [policy.Slots][]unit.Resources // sizes of its nodes
 }
 
@@ -249,11 +250,26 @@ func (q *Queues) hold(e *policy.Event, r unit.Resources) {
 		p := &q.parts[q.partition(e.Node)]
 		p.held = p.held.Add(r)
 		p.busy += e.Held
+		p.busyMem += e.Held.Seconds() * float64(e.Size.Mem)
 	}
 }
 
 // Busy is the container-time of a partition's ended containers.
 func (q *Queues) Busy(partition int) unit.Time { return q.parts[partition].busy }
+
+// Partitions implements policy.Partitioned.
+func (q *Queues) Partitions(to []policy.Partition) []policy.Partition {
+	if len(q.parts) < 2 {
+		return to
+	}
+	first := int32(0)
+	for k := range q.parts {
+		p := &q.parts[k]
+		to = append(to, policy.Partition{Nodes: int(p.end - first), Room: q.room(int32(k)), Busy: p.busyMem})
+		first = p.end
+	}
+	return to
+}
 
 // Left removes the job.
 func (q *Queues) Left(_ unit.Time, j *policy.Job) {

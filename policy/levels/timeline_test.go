@@ -248,6 +248,15 @@ func TestBusy(t *testing.T) {
 	if err != nil || o.Busy(0) != 70*unit.Second || o.Busy(1) != 60*unit.Second {
 		t.Errorf("%v and %v, %v", o.Busy(0), o.Busy(1), err)
 	}
+	parts := made.Order.(policy.Partitioned).Partitions(nil)
+	one := cluster.Unit.Mem
+	if len(parts) != 2 || parts[0].Nodes != 2 || parts[0].Room.Mem != 2*one || parts[0].Busy != float64(70*one) || parts[1].Busy != float64(60*one) {
+		t.Errorf("%+v", parts)
+	}
+	made, err = all.Policies.New(policy.Spec{Name: "fbq"})
+	if err != nil || len(made.Order.(policy.Partitioned).Partitions(nil)) > 0 {
+		t.Errorf("fbq has partitions, or %v", err)
+	}
 }
 
 // If a job's next container (here of its second stage) fits no node of its partition, another partition serves it at once.

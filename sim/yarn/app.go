@@ -78,6 +78,7 @@ func (e *engine) arrive() {
 	e.present++
 	e.line.Queues[a.queue].Waiting++
 	if e.present == 1 {
+		e.sum.Present -= e.now
 		e.wake()
 	}
 	if a.logged = e.script.calls[a.rec.Seq]; !e.script.waitsFor(a.rec.Seq) {

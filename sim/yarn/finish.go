@@ -11,14 +11,10 @@ import (
 // finish ends the run: it emits the last, shorter sample and the records of jobs that did not end.
 func (e *engine) finish() {
 	e.line.Rest(e.now, e.sampled)
-	var left []*app
-	for _, a := range e.apps {
-		if a != nil {
-			left = append(left, a)
-		}
+	if e.present > 0 {
+		e.sum.Present += e.now
 	}
-	slices.SortFunc(left, func(a, b *app) int { return cmp.Compare(a.rec.Seq, b.rec.Seq) })
-	for _, a := range left {
+	for _, a := range e.byArrival() {
 		if a.life != ended {
 			a.rec.Outcome = sim.Unfinished
 			if !e.sum.Partial {
@@ -26,9 +22,7 @@ func (e *engine) finish() {
 				a.rec.Reason = "can never finish: nothing runs any more, and " + e.whyStuck(a)
 			}
 		}
-		for _, c := range a.conts {
-			a.rec.Service += e.now - c.allocated
-		}
+		a.rec.Service = a.attained(e.now)
 		e.handOut(a)
 	}
 	for _, c := range e.slots {
@@ -43,7 +37,38 @@ func (e *engine) finish() {
 }
 
 // sampled emits the interval that ends at an instant.
-func (e *engine) sampled(to unit.Time) { e.sample.Close(&e.line, to, &e.sum, e.cfg.Sink) }
+func (e *engine) sampled(to unit.Time) {
+	if s, ok := e.cfg.Sink.(sim.JobSampler); ok {
+		s.SampleJobs(to, func(yield func(*sim.JobRecord, unit.Time) bool) {
+			for _, a := range e.byArrival() {
+				if !yield(&a.rec, a.attained(to)) {
+					return
+				}
+			}
+		})
+	}
+	e.sample.Close(&e.line, to, &e.sum, e.cfg.Sink)
+}
+
+// byArrival lists the applications present in order of arrival.
+func (e *engine) byArrival() (list []*app) {
+	for _, a := range e.apps {
+		if a != nil {
+			list = append(list, a)
+		}
+	}
+	slices.SortFunc(list, func(a, b *app) int { return cmp.Compare(a.rec.Seq, b.rec.Seq) })
+	return list
+}
+
+// attained is the container-time that an application has received.
+func (a *app) attained(now unit.Time) unit.Time {
+	t := a.rec.Service
+	for _, c := range a.conts {
+		t += now - c.allocated
+	}
+	return t
+}
 
 // whyStuck guesses, for the user, why a job cannot proceed.
 func (e *engine) whyStuck(a *app) string {

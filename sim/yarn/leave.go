@@ -53,7 +53,9 @@ func (e *engine) gone(a *app) {
 		q.Running--
 	}
 	e.handOut(a)
-	e.present--
+	if e.present--; e.present == 0 {
+		e.sum.Present += e.now
+	}
 	e.apps[a.rm.Index] = nil
 	e.indices.Give(a.rm.Index)
 }
@@ -64,6 +66,7 @@ func (e *engine) handOut(a *app) {
 		if a.rec.Start < 0 { // it had no task to wait for
 			a.rec.Start = a.rec.Finish
 		}
+		a.rec.Size = sim.SizeOf(a.src, e.cfg.Seed, a.rec.Seq)
 		if !e.cfg.NoAlone {
 			a.rec.Alone = e.alone.Of(a.src, a.rec.Seq)
 		}
