@@ -66,6 +66,15 @@ func optimum(r *x.Runs, experiment, policy string, share float64) (limit int, ok
 
 // ownJudges are the judges that the study adds to those of package experiment.
 var ownJudges = map[string]func(words []string, q []x.Quantity) x.Judge{
+	// below holds when the mean of the first is smaller than that of the second, significantly or not.
+	"below": func(_ []string, q []x.Quantity) x.Judge {
+		less := x.Less(q[0], q[1])
+		return x.Judge{Rule: "mean of " + q[0].Name + " < mean of " + q[1].Name, Of: func(r *x.Runs) x.Judgement {
+			j := less.Of(r)
+			j.Holds = j.Value < 0
+			return j
+		}}
+	},
 	// best-limits holds when at every size of partition 1 the second policy's best limit is above the first one's.
 	"best-limits": func(words []string, _ []x.Quantity) x.Judge {
 		e, first, _ := strings.Cut(words[0], " ")

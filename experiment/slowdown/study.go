@@ -2,6 +2,7 @@ package slowdown
 
 import (
 	_ "embed"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -21,7 +22,18 @@ func Study() *x.Study {
 	s.Experiments, s.Checks, s.Sections = slices.Clone(s.Experiments), texts().Judged(ownJudges), sections
 	run := runners()
 	for i := range s.Experiments {
-		s.Experiments[i].Run = run[s.Experiments[i].ID]
+		e := &s.Experiments[i]
+		e.Run = run[e.ID]
+		if limits := sweptLimits[e.ID]; limits != nil {
+			e.Setup = append(slices.Clone(e.Setup), x.Pair{Name: "limits", Value: fmt.Sprint(limits)})
+		}
 	}
+	s.Probes = probes
 	return &s
 }
+
+// probes are all experiments except the long sweeps, whose settings the others have too.
+var probes = []string{"SV-0a", "SV-0c", "SV-W", "SV-1", "SV-2e", "SV-4", "SV-6", "SV-X1", "SV-X2", "SV-X3", "SV-X4"}
+
+// sweptLimits are the limits of the sweeps; a fingerprint covers them as data.
+var sweptLimits = map[string][]int{"SV-2a": gridLimits, "SV-2b": gridLimits, "SV-2c": partLimits, "SV-2d": fbqLimits}
