@@ -29,7 +29,8 @@ type watch struct {
 
 // track is what is recorded of a job.
 type track struct {
-	job       *policy.Job // nil: it is gone
+	present   bool
+	unstarted int64
 	steps     []step
 	running   deadline.Running
 	estimates []estimate
@@ -54,10 +55,8 @@ func (w *watch) advance(now unit.Time) {
 	}
 	present, pending := false, int64(0)
 	for _, t := range w.jobs {
-		if t.job != nil {
-			present = true
-			pending += t.job.Stages[0].Pending
-		}
+		present = present || t.present
+		pending += t.unstarted
 	}
 	w.busy += float64(w.running) * d
 	if present {
@@ -72,20 +71,19 @@ func (w *watch) advance(now unit.Time) {
 // Arrived implements policy.Order.
 func (w *watch) Arrived(now unit.Time, j *policy.Job) error {
 	w.advance(now)
-	w.jobs[j.ID] = &track{job: j}
+	w.jobs[j.ID] = &track{present: true, unstarted: j.Stages[0].Tasks}
 	return w.Order.Arrived(now, j)
 }
 
-// Started implements policy.Order. The engine has counted the task already: time before it belongs to the counts before.
+// Started implements policy.Order.
 func (w *watch) Started(e *policy.Event) {
 	w.Order.Started(e)
 	if e.Stage != 0 {
 		return
 	}
-	e.Job.Stages[0].Pending++
 	w.advance(e.Now)
-	e.Job.Stages[0].Pending--
 	t := w.jobs[e.Job.ID]
+	t.unstarted--
 	w.running++
 	t.running.Add(e.Now)
 	t.steps = append(t.steps, step{e.Now, t.running.Len()})
@@ -103,14 +101,14 @@ func (w *watch) Ended(e *policy.Event) {
 	t.running.Remove(e.Now - e.Held)
 	t.steps = append(t.steps, step{e.Now, t.running.Len()})
 	mean := float64(s.Worked) / float64(s.Done)
-	left := t.running.Left(e.Now, mean, true) + float64(s.Pending)*mean
+	left := t.running.Left(e.Now, mean, true) + float64(t.unstarted)*mean
 	t.estimates = append(t.estimates, estimate{e.Now.Seconds(), (float64(e.Now) + left/slots) / float64(unit.Second)})
 }
 
 // Left implements policy.Order.
 func (w *watch) Left(now unit.Time, j *policy.Job) {
 	w.advance(now)
-	w.jobs[j.ID].job, w.jobs[j.ID].end = nil, now
+	w.jobs[j.ID].present, w.jobs[j.ID].end = false, now
 	w.Order.Left(now, j)
 }
 
@@ -195,7 +193,7 @@ func (t *track) accuracy(m x.Metrics, prefix string) {
 	end, whole := t.estimates[len(t.estimates)-1].at, t.end.Seconds()
 	m[prefix+"length"], m[prefix+"maps"] = whole, end
 	m[prefix+"first"] = t.estimates[0].end/end - 1
-	var largest, close, closeToJob, last float64
+	var largest, near, nearJob, last float64
 	var halves [2]float64
 	early := math.Inf(-1)
 	curve := 0
@@ -209,10 +207,10 @@ func (t *track) accuracy(m x.Metrics, prefix string) {
 		size := math.Abs(off)
 		largest = max(largest, size)
 		if size < 0.05 {
-			close += until - e.at
+			near += until - e.at
 		}
 		if math.Abs(e.end/whole-1) < 0.05 {
-			closeToJob += until - e.at
+			nearJob += until - e.at
 		}
 		if size > 0.10 {
 			last = until
@@ -224,6 +222,6 @@ func (t *track) accuracy(m x.Metrics, prefix string) {
 		halves[0] += size * first
 		halves[1] += size * (until - e.at - first)
 	}
-	m[prefix+"largest"], m[prefix+"close"], m[prefix+"close-job"], m[prefix+"early"], m[prefix+"last10"] = largest, close/end, closeToJob/whole, early, last/end
+	m[prefix+"largest"], m[prefix+"close"], m[prefix+"close-job"], m[prefix+"early"], m[prefix+"last10"] = largest, near/end, nearJob/whole, early, last/end
 	m[prefix+"half1"], m[prefix+"half2"] = halves[0]/(end/2-t.estimates[0].at), halves[1]/(end/2)
 }
