@@ -37,6 +37,7 @@ type StudyFinding struct {
 	Title       string              `json:"title"`
 	Source      string              `json:"source"`
 	About       string              `json:"about,omitempty"`
+	Takes       string              `json:"takes,omitempty"`
 	Assumptions []string            `json:"assumptions,omitempty"`
 	Calibrated  []string            `json:"calibrated,omitempty"`
 	Whole       bool                `json:"whole"` // all of its experiments were selected
@@ -140,7 +141,7 @@ func (c *CheckFinding) Bad() bool { return c.Verdict == Miss || c.Verdict == Rec
 func found(sel Selection, runs *Runs) StudyFinding {
 	s := sel.Study
 	f := StudyFinding{
-		Name: s.Name, Title: s.Title, Source: s.Source, About: s.About, Assumptions: s.Assumptions, Calibrated: s.Calibrated,
+		Name: s.Name, Title: s.Title, Source: s.Source, About: s.About, Takes: s.Takes, Assumptions: s.Assumptions, Calibrated: s.Calibrated,
 		Whole: len(sel.Experiments) == len(s.Experiments), Fingerprint: s.fingerprint(runs),
 	}
 	for i := range s.Experiments {

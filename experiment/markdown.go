@@ -22,8 +22,17 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 // WriteMarkdown writes the findings as a page for readers who want to know what of a study holds, what does not, and why. command
 // regenerates the page; "" omits it. The page has nothing that changes from one run of the same command to the next.
 func (f *Findings) WriteMarkdown(w io.Writer, command string) error {
-	if command != "" && !f.OK() {
-		command += "    # exits 1: checks that must hold miss"
+	var notes []string
+	if !f.OK() {
+		notes = append(notes, "exits 1: checks that must hold miss")
+	}
+	for i := range f.Studies {
+		if takes := f.Studies[i].Takes; takes != "" && f.Studies[i].Whole {
+			notes = append(notes, "takes "+takes)
+		}
+	}
+	if command != "" && len(notes) > 0 {
+		command += "    # " + strings.Join(notes, "; ")
 	}
 	shown := *f
 	shown.Command = command

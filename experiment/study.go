@@ -14,6 +14,7 @@ type Study struct {
 	Title  string
 	Source string // author, title, where and when
 	About  string // a paragraph for readers: what the study did, and what is rerun here
+	Takes  string // how long its page takes to make, if minutes: "six minutes on two cores"
 
 	// Assumptions are what the source leaves open and how we settled it; one sentence each.
 	Assumptions []string

@@ -28,4 +28,6 @@ page() {
 }
 page capacity capacity-scheduler.md 10
 page marp marp.md 20
+page slowdown slowdown-variability.md 16
+page deadline deadlines.md 16
 rm -f "$bin"

@@ -4,10 +4,12 @@ package all
 import (
 	"github.com/yardmaster/yardmaster/experiment"
 	"github.com/yardmaster/yardmaster/experiment/capacity"
+	"github.com/yardmaster/yardmaster/experiment/deadline"
 	"github.com/yardmaster/yardmaster/experiment/marp"
+	"github.com/yardmaster/yardmaster/experiment/slowdown"
 )
 
 // Studies are all studies, in the order in which they are listed.
 func Studies() []*experiment.Study {
-	return []*experiment.Study{capacity.Study(), marp.Study()}
+	return []*experiment.Study{capacity.Study(), marp.Study(), slowdown.Study(), deadline.Study()}
 }
