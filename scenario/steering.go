@@ -117,26 +117,40 @@ func steeringSettings() []Setting {
 	}
 }
 
-// resolveSteering combines each scheduler with each steering policy.
+// errNoQueue: a scheduler lacks a queue that is to be steered.
+var errNoQueue = errors.New("")
+
+// resolveSteering combines each scheduler with each steering policy. A scheduler without the steered queues, beside one with them, is not steered: so the
+// configuration as it is can be compared with one that has queues for a policy.
 func (s *Scenario) resolveSteering(out *Setup) error {
 	st := &s.Steering
 	if len(st.Policies) == 0 {
 		return s.without("steering", "steer", "steering: add --steer cbtws (or another policy)")
 	}
 	var all []run.Scheduler
+	var missing error
+	steered := slices.Equal(st.Policies, []string{NoSteering})
 	for _, p := range out.Schedulers {
 		for _, name := range st.Policies {
 			one := p
 			if name != NoSteering {
 				var err error
-				if one.Steer, err = st.on(p, name); err != nil {
+				one.Steer, err = st.on(p, name)
+				switch {
+				case errors.Is(err, errNoQueue) && len(out.Schedulers) > 1:
+					missing = err
+					continue
+				case err != nil:
 					return err
 				}
+				steered = true
 			}
 			all = append(all, one)
 		}
 	}
-	out.Schedulers = all
+	if out.Schedulers = all; !steered {
+		return missing
+	}
 	return nil
 }
 
@@ -213,7 +227,7 @@ func (st *Steering) queuesOf(scheduler string, limit steer.AMLimit, leaves []str
 		case name == "":
 			names[i] = fair.FullName("default")
 		case limit == steer.CapacityAM && len(leaves) > 0 && !slices.Contains(leaves, name):
-			return nil, misuse("--steer-queue: queue %s is not in %s: its queues are %s", name, scheduler, list)
+			return nil, misuse("--steer-queue: queue %s is not in %s: its queues are %s%w", name, scheduler, list, errNoQueue)
 		}
 	}
 	return names, nil
