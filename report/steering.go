@@ -77,7 +77,8 @@ func newSteeringView(s *result.Steering, h head) steeringView {
 			v.More += int64(len(s.Changes) - i)
 			break
 		}
-		l := changeLine{Asked: write(c.Asked), InForce: write(c.InForce), Knob: c.Knob, Old: plain(c.Old), New: plain(c.New), Why: c.Why}
+		before, after := c.Values()
+		l := changeLine{Asked: write(c.Asked), InForce: write(c.InForce), Knob: c.Knob, Old: before, New: after, Why: c.Why}
 		if c.Failed != "" {
 			l.Failed, l.InForce, l.Old, l.Why = true, "never", "", c.Why+"; "+c.Failed
 		}

@@ -1,6 +1,9 @@
 package result
 
-import "cmp"
+import (
+	"cmp"
+	"strconv"
+)
 
 // Steering is what a steering policy did in a run. Times are seconds from the start of the run.
 type Steering struct {
@@ -48,8 +51,19 @@ type SteerChange struct {
 	Knob    string  `json:"knob"`     // root.default maxAMShare, priority of JOB, queue of JOB
 	Old     float64 `json:"old"`
 	New     float64 `json:"new"`
+	// OldQueue and NewQueue are those of a job that was moved.
+	OldQueue string `json:"old_queue,omitempty"`
+	NewQueue string `json:"new_queue,omitempty"`
 	Why     string  `json:"why"`
 	Failed  string  `json:"failed,omitempty"` // why it did not take effect
+}
+
+// Values are the old and the new value, for people.
+func (c *SteerChange) Values() (before, after string) {
+	if c.NewQueue != "" {
+		return c.OldQueue, c.NewQueue
+	}
+	return strconv.FormatFloat(c.Old, 'f', -1, 64), strconv.FormatFloat(c.New, 'f', -1, 64)
 }
 
 // JobKnobs is the series of a policy that changed only priorities and queues of jobs.

@@ -169,6 +169,9 @@ func (b *recorder) finish(sum *sim.Summary) (*result.Steering, error) {
 	knobs := map[string][2]float64{} // of queues: the original value, and the last one
 	for _, r := range sum.Receipts {
 		c := result.SteerChange{Asked: r.Asked.Seconds(), InForce: r.InForce.Seconds(), Knob: knobName(&r.Action), Old: r.Old, New: r.New, Why: r.Action.Why}
+		if r.Action.Kind == steer.MoveJob {
+			c.OldQueue, c.NewQueue = r.OldQueue, r.Action.Queue
+		}
 		if r.Err != nil {
 			c.Failed = r.Err.Error()
 			out.Refused++

@@ -112,7 +112,7 @@ func steeringSettings() []Setting {
 		setting.Share("steer-max", "steering", "max share", false, func(s *Scenario) *float64 { return &s.Steering.Bounds.Max }),
 		setting.Yes("steer-until-empty", "steering", "steer the present batch until the queue is empty, not later jobs", func(s *Scenario) *bool { return &s.Steering.Bounds.UntilEmpty }),
 		setting.Duration("steer-spacing", "steering", "min time between two changes, if more than the scheduler needs", func(s *Scenario) *unit.Time { return &s.Steering.Bounds.Spacing }),
-		setting.Number("steer-per-hour", "steering", "max changes an hour", 1, 1_000_000, func(s *Scenario) *int { return &s.Steering.PerHour }),
+		setting.Number("steer-per-hour", "steering", "max changes an hour, moves of jobs excepted", 1, 1_000_000, func(s *Scenario) *int { return &s.Steering.PerHour }),
 		set,
 	}
 }
@@ -207,7 +207,7 @@ func (st *Steering) on(p run.Scheduler, name string) (*steer.Rehearsal, error) {
 		}
 		return nil, misuse("--steer-set: %v%s", err, hint)
 	case err != nil:
-		return nil, &MisuseError{fmt.Errorf("steer-set: %w", err)}
+		return nil, &MisuseError{fmt.Errorf("--steer: %w", err)}
 	}
 	return out, nil
 }
@@ -247,6 +247,9 @@ func (s *Setup) steeringAssumptions() []string {
 	}
 	if len(out) == 0 {
 		return nil
+	}
+	if slices.ContainsFunc(s.Schedulers, func(p run.Scheduler) bool { return p.Steer != nil && p.Steer.Needs.Sizes }) {
+		out = append(out, "steering: jobs have tags with their input and their true size, in vcore-seconds, as if their users knew it")
 	}
 	if s.NewWorker != nil {
 		worker, _ := s.NewWorker() // it has been made once before

@@ -67,14 +67,15 @@ func showChanges(w io.Writer, s *result.Steering, ink term.Ink) {
 	}
 	t := term.Table{Head: []string{head, "in force", "old", "new", "why"}, Left: 5, Ink: ink}
 	for _, c := range s.Changes[:min(len(s.Changes), shownChanges)] {
-		force, old, why := unit.FormatSeconds(c.InForce), decimal(c.Old), c.Why
+		force, why := unit.FormatSeconds(c.InForce), c.Why
+		before, after := c.Values()
 		if s.Series != "" {
 			why = c.Knob + ": " + why
 		}
 		if c.Failed != "" {
-			force, old, why = "never", "", why+"; "+c.Failed
+			force, before, why = "never", "", why+"; "+c.Failed
 		}
-		t.Add(unit.FormatSeconds(c.Asked), force, old, decimal(c.New), why)
+		t.Add(unit.FormatSeconds(c.Asked), force, before, after, why)
 	}
 	fmt.Fprintln(w, draw(t))
 	if more := int64(len(s.Changes)-shownChanges) + s.MoreChanges; more > 0 {

@@ -50,7 +50,7 @@ func newYarnSteer() *cobra.Command {
 	var f steerFlags
 	cmd := &cobra.Command{
 		Use:   "steer --rm URL --queue QUEUE[,QUEUE...] --policy POLICY [--act]",
-		Short: "Let a policy steer queues: their AM shares, or the priorities of their jobs",
+		Short: "Let a policy steer queues: their AM shares, or the priorities or queues of their jobs",
 		Args:  func(cmd *cobra.Command, args []string) error { return f.check(cmd, args) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return labelled("steer", yarnSteer(cmd, &f))
@@ -70,7 +70,7 @@ func newYarnSteer() *cobra.Command {
 	fs.BoolVar(&f.act, "act", false, "change the setting")
 	fs.StringVar(&f.length, "for", "", "end after this `TIME`: 8h, 30m")
 	fs.StringVar(&f.spacing, "spacing", "", "min `TIME` between two changes, if more than the scheduler needs")
-	fs.IntVar(&f.perHour, "per-hour", steer.PerHour, "at most `N` changes an hour")
+	fs.IntVar(&f.perHour, "per-hour", steer.PerHour, "at most `N` changes an hour, moves of jobs excepted")
 	fs.StringVar(&f.silence, "silence", "60s", "after this `TIME` without a good sample, restore and wait")
 	fs.StringVar(&f.listen, "listen", defaultListen, "`ADDRESS` of the status page and the metrics; off: none")
 	fs.StringVar(&f.format, "log-format", "text", "`FORM` of the lines on standard output: text or json")

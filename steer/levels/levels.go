@@ -3,6 +3,7 @@ package levels
 import (
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -151,7 +152,7 @@ func (l *steerer) choose(sj *steer.Job, j *job) {
 		j.input = unit.Bytes(x)
 		size = l.learned.Predict(sj.User, j.input)
 	}
-	j.first, j.why = l.place(size), fmt.Sprintf("its size is %.4g vcore-seconds, by %s", size.Seconds(), source)
+	j.first, j.why = l.place(size), fmt.Sprintf("its size is %v vcore-seconds, by %s", math.Round(10*size.Seconds())/10, source)
 }
 
 // number is the value of the only tag that begins with key.

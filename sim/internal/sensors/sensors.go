@@ -117,9 +117,14 @@ func Tags(j *workload.Job) string {
 	return "deadline:" + strconv.FormatFloat(j.Deadline.Seconds(), 'f', -1, 64)
 }
 
-// Sized adds the tags of a job whose user knows its input and its size, in vcore-seconds. The size is the true one: only a simulator knows it.
+// Sized adds the tags of a job whose user knows its input and its size, in vcore-seconds. The size is the true one: only a simulator knows it. 0: the
+// workload does not tell.
 func Sized(tags string, input unit.Bytes, size unit.Time) string {
-	return strings.TrimPrefix(fmt.Sprintf("%s,input:%d,size:%s", tags, input, strconv.FormatFloat(size.Seconds(), 'f', -1, 64)), ",")
+	tags = strings.TrimPrefix(fmt.Sprintf("%s,input:%d", tags, input), ",")
+	if size > 0 {
+		tags += ",size:" + strconv.FormatFloat(size.Seconds(), 'f', -1, 64)
+	}
+	return tags
 }
 
 // ByName sorts the queues of a snapshot.
