@@ -3,7 +3,7 @@
 //
 // For a leaf root.batch there is a new parent beside it, root.batch-levels, with the leaves batch-l1, batch-l2, ... (root.batch-deadlines with
 // batch-d1, ...). Users keep submitting to root.batch: it becomes the intake, from where the steerer moves jobs on. The intake keeps 1 % of
-// the capacity, the new parent gets the rest, and no other queue's settings change.
+// the capacity, the new parent gets the rest, and no other queue's settings change. (Where vcores count, it keeps as much as makes a vcore.)
 //
 // The CapacityScheduler derives three limits from a queue's capacity: the number of applications, the resources of a user and those of a
 // user's AMs. A level with a small capacity could then hold a single application. So the limits are scaled up where the capacity is scaled
@@ -28,6 +28,7 @@ type Options struct {
 	Queue  string    // a leaf: root.batch
 	Levels int       // 0: the policy's default, or as many as there are shares
 	Shares []float64 // of the levels except the last; fixed partitions only
+	Vcores int64     // of the cluster; 0: unknown
 }
 
 // policy is how a policy's queues are made.
@@ -51,7 +52,8 @@ func Policies() []string { return []string{"fbq", "tags", "sita", "comp", "deadl
 
 const (
 	maxLevels = 50
-	small     = 0.01 // of its capacity that the intake keeps; capacity of a ranked level except the first
+	leastPart = 0.01 // of its capacity that the intake keeps; capacity of a ranked level except the first
+	mostPart  = 0.1  // the same where 1 % of the queue is less than a vcore
 )
 
 // Setting is a changed or new setting of a queue; "" is one that is not set.
@@ -83,10 +85,6 @@ func Derive(p *conf.Properties, o Options) (*Plan, error) {
 	if !ok {
 		return nil, fmt.Errorf("policy %q needs no queues of its own: those that do are %s", o.Policy, strings.Join(Policies(), ", "))
 	}
-	shares, err := kind.divide(o)
-	if err != nil {
-		return nil, err
-	}
 	c, err := read((&Plan{}).Apply(p), p.File)
 	if err != nil {
 		return nil, err
@@ -96,6 +94,11 @@ func Derive(p *conf.Properties, o Options) (*Plan, error) {
 		return nil, err
 	}
 	d := &derivation{props: p, conf: c, q: q, kind: kind, plan: &Plan{Policy: o.Policy, Queue: q.Path, Parent: q.Path + kind.suffix}}
+	d.choosePart(o.Vcores)
+	shares, err := kind.divide(o, d.part)
+	if err != nil {
+		return nil, err
+	}
 	for i := range shares {
 		d.plan.Levels = append(d.plan.Levels, fmt.Sprintf("%s.%s%s%d", d.plan.Parent, q.Name, kind.leaf, i+1))
 	}
@@ -109,8 +112,8 @@ func Derive(p *conf.Properties, o Options) (*Plan, error) {
 	return d.plan, nil
 }
 
-// divide is each level's share of the new parent.
-func (k *policy) divide(o Options) ([]float64, error) {
+// divide is each level's share of the new parent; small is that of a ranked level except the first.
+func (k *policy) divide(o Options, small float64) ([]float64, error) {
 	n, shares := o.Levels, o.Shares
 	if n == 0 && len(shares) == 0 {
 		n, shares = k.levels, k.fixed
@@ -187,7 +190,25 @@ type derivation struct {
 	conf  *conf.Capacity
 	q     *conf.Queue
 	kind  policy
+	part  float64 // of its capacity that the intake keeps
 	plan  *Plan
+}
+
+// choosePart makes the smallest part of the queue a whole vcore where vcores count: the limit of a user's AMs is rounded down to whole ones before it
+// is multiplied by the factor.
+func (d *derivation) choosePart(vcores int64) {
+	d.part = leastPart
+	need := 1.02 / absolute(d.q) // of the cluster's vcores, for all of the queue
+	if !d.conf.Dominant || float64(vcores)*leastPart >= need {
+		return
+	}
+	if vcores > 0 {
+		d.part = min(math.Ceil(need/float64(vcores)*100)/100, mostPart)
+	}
+	if float64(vcores)*d.part < need {
+		d.plan.Notes = append(d.plan.Notes, fmt.Sprintf("vcores count (DominantResourceCalculator): on a cluster with less than %.0f, the intake and the "+
+			"lower levels have less than one, and run one job at a time", math.Ceil(need/d.part)))
+	}
 }
 
 // get is a setting of a queue; "" if it is not set.
@@ -290,10 +311,10 @@ func (d *derivation) derive(shares []float64) {
 		unit = "w"
 	}
 	whole := round(float64(q.Capacity.Value))
-	kept := max(round(whole*small), 1e-4)
+	kept := max(round(whole*d.part), 1e-4)
 	apps := d.applications()
 	d.set(q.Path, "capacity", text(kept)+unit)
-	d.set(q.Path, "user-limit-factor", d.factor(small))
+	d.set(q.Path, "user-limit-factor", d.factor(d.part))
 	d.set(q.Path, "maximum-applications", apps)
 
 	var siblings, leaves []string
@@ -346,7 +367,7 @@ func (d *derivation) derive(shares []float64) {
 func (d *derivation) factor(share float64) string {
 	f := float64(d.q.UserLimitFactor)
 	if f < 0 {
-		f = 1 / part(d.q)
+		f = 1 / ofParent(d.q)
 		if d.q.MaxCapacity.Kind == conf.Percent {
 			f *= float64(d.q.MaxCapacity.Value) / 100
 		}
@@ -354,8 +375,8 @@ func (d *derivation) factor(share float64) string {
 	return text(min(math.Ceil(f/share*1e4-1e-6)/1e4, 1e6))
 }
 
-// part is the part of its parent that a queue has.
-func part(q *conf.Queue) float64 {
+// ofParent is the share of its parent that a queue has.
+func ofParent(q *conf.Queue) float64 {
 	sum := 100.0
 	if q.Capacity.Kind == conf.Weight {
 		sum = 0
@@ -366,16 +387,21 @@ func part(q *conf.Queue) float64 {
 	return float64(q.Capacity.Value) / sum
 }
 
+// absolute is the share of the cluster that a queue has. If an ancestor's is not known, because it is an amount, it counts as all.
+func absolute(q *conf.Queue) float64 {
+	share := 1.0
+	for ; q.Parent != nil && q.Capacity.Kind != conf.Absolute; q = q.Parent {
+		share *= ofParent(q)
+	}
+	return share
+}
+
 // applications is the queue's max number of applications if it follows from its capacity; else "".
 func (d *derivation) applications() string {
 	if d.q.MaximumApplications >= 0 || d.conf.GlobalQueueMaxApplications > 0 {
 		return ""
 	}
-	n := float64(d.conf.MaximumApplications)
-	for q := d.q; q.Parent != nil && q.Capacity.Kind != conf.Absolute; q = q.Parent { // an amount's part of the cluster is not known
-		n *= part(q)
-	}
-	return strconv.Itoa(max(1, int(n+1e-6)))
+	return strconv.Itoa(max(1, int(float64(d.conf.MaximumApplications)*absolute(d.q)+1e-6)))
 }
 
 // Values are the new values, as properties.

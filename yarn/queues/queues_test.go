@@ -299,6 +299,29 @@ func TestFileKeepsItsText(t *testing.T) {
 	}
 }
 
+// Where vcores count, the smallest part is a whole vcore, as far as it can be.
+func TestVcores(t *testing.T) {
+	const dominant = plain + "\nresource-calculator = org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
+	for _, c := range []struct {
+		lines             string
+		vcores            int64
+		part, low, factor string
+		notes             int
+	}{{plain, 8, "0.6", "1", "100", 0}, {dominant, 400, "0.6", "1", "100", 0}, {dominant, 100, "1.2", "2", "50", 0}, {dominant, 8, "6", "10", "10", 1}, {dominant, 0, "0.6", "1", "100", 1}} {
+		plan, err := Derive(properties(t, file(c.lines)), Options{Policy: "fbq", Queue: "batch", Levels: 3, Vcores: c.vcores})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, s := range plan.Settings {
+			got[last(s.Queue)+" "+s.Name] = s.New
+		}
+		if got["batch capacity"] != c.part || got["batch-l3 capacity"] != c.low || got["batch-l3 user-limit-factor"] != c.factor || len(plan.Notes) != c.notes {
+			t.Errorf("%d vcores: %v, %q", c.vcores, got, plan.Notes)
+		}
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct {
 		lines string
