@@ -151,7 +151,7 @@ func (f *prepareFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	plan, state, err := p.plan(before)
+	plan, state, err := p.plan(ctx, before)
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (f *prepareFlags) show(w io.Writer, plan *queues.Plan, state queues.State) 
 		t.Add(name, s.Name, cmp.Or(s.Old, "-"), s.New)
 	}
 	fmt.Fprintf(w, "%s\n%s", draw(t), term.Flow(fmt.Sprintf("Jobs are submitted to %s as before, and a steerer moves them on from there. While none runs "+
-		"they stay: they may use as much as before, but only 1 %% of what the queue was guaranteed is kept for them.", plan.Queue), helpWidth()))
+		"they stay: they may use as much as before, but are guaranteed only the capacity shown.", plan.Queue), helpWidth()))
 	for _, n := range plan.Notes {
 		fmt.Fprintf(w, "Note: %s.\n", n)
 	}
@@ -215,24 +215,11 @@ func (f *prepareFlags) show(w io.Writer, plan *queues.Plan, state queues.State) 
 		set = ""
 		next("yarn prepare", "", "--rm", rm, "--queue", plan.Queue, "--undo")
 	case f.file == "":
-		set = ""
-		next("yarn prepare", "", "--rm", rm, "--policy", plan.Policy, "--queue", plan.Queue, f.size(), "--act")
+		fmt.Fprintln(w, "  The same command with --act makes this change.")
 	default:
 		fmt.Fprint(w, term.Wrap("Install "+cmp.Or(f.out, "the file that --out writes")+" and refresh the queues (yarn rmadmin -refreshQueues); keep the old file to go back.", "  ", helpWidth()))
 		next("yarn steer", "--set", "--rm", rm, "--policy", plan.Policy, "--queue", names)
 	}
-}
-
-// size are the flags that were given for the levels.
-func (f *prepareFlags) size() string {
-	var s []string
-	if f.Levels != 0 {
-		s = append(s, fmt.Sprintf("--levels %d", f.Levels))
-	}
-	if len(f.shares) > 0 {
-		s = append(s, "--shares "+strings.Join(f.shares, ","))
-	}
-	return strings.Join(s, " ")
 }
 
 // preparer changes a live configuration.
@@ -351,23 +338,33 @@ func (p *preparer) recorded() (*record, string, error) {
 }
 
 // plan derives the change, or finds that it has been made.
-func (p *preparer) plan(now *conf.Properties) (*queues.Plan, queues.State, error) {
+func (p *preparer) plan(ctx context.Context, now *conf.Properties) (*queues.Plan, queues.State, error) {
 	r, path, err := p.recorded()
 	if err != nil {
 		return nil, 0, err
 	}
-	if r != nil {
+	if r != nil && queues.Present(now, p.queue) {
 		switch state, diffs := r.Plan.Compare(now); {
-		case state == queues.Prepared && r.Plan.Policy == p.f.Policy && p.f.size() == "":
+		case state == queues.Prepared && r.Plan.Policy == p.f.Policy && (p.f.Levels == 0 || p.f.Levels == len(r.Plan.Levels)) && p.f.Shares == nil:
 			p.tell("%s has been prepared on %s.", p.queue, r.At.Local().Format("2006-01-02 15:04:05"))
 			return r.Plan, state, nil
 		case state == queues.Changed:
 			return nil, 0, changed(path, diffs)
-		case state != queues.Original:
+		default:
 			return nil, 0, fmt.Errorf("%s is prepared for %s with %d levels: take that back first with --undo", p.queue, r.Plan.Policy, len(r.Plan.Levels))
 		}
 	}
-	plan, err := queues.Derive(now, p.f.Options)
+	o := p.f.Options
+	o.Queue = p.queue
+	err = inTime(ctx, func(in context.Context) error {
+		m, err := p.client.Metrics(in)
+		o.Vcores = m.TotalVirtualCores
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	plan, err := queues.Derive(now, o)
 	return plan, queues.Original, err
 }
 
@@ -395,21 +392,25 @@ func (p *preparer) act(ctx context.Context, plan *queues.Plan) error {
 		err = securefile.WriteFile(path, append(data, '\n'), 0o600)
 	}
 	if err != nil {
-		return fmt.Errorf("nothing is changed, because the old settings cannot be recorded: %w", err)
+		return fmt.Errorf("%w, because the old settings cannot be recorded: %w", errNotMade, err)
 	}
-	if err := p.send(ctx, plan, plan.Change(), queues.Prepared); err != nil {
+	if err := p.send(ctx, plan, plan.Change(), queues.Prepared); errors.Is(err, errNotMade) {
+		return errors.Join(err, os.Remove(path))
+	} else if err != nil {
 		return err
 	}
 	p.tell("Prepared %s. The old settings are recorded in %s.", p.queue, path)
 	return nil
 }
 
+var errNotMade = errors.New("nothing is changed")
+
 // send makes a change, and verifies that it leads to a state. One with an unknown outcome counts if it does.
 func (p *preparer) send(ctx context.Context, plan *queues.Plan, c rest.SchedulerChange, want queues.State) error {
 	sent := inTime(ctx, func(in context.Context) error { _, err := p.client.ChangeScheduler(in, c); return err })
 	var unknown *rest.OutcomeUnknownError
 	if sent != nil && !errors.As(sent, &unknown) && !errors.Is(sent, rest.ErrFormat) {
-		return fmt.Errorf("nothing is changed: %w", sent)
+		return fmt.Errorf("%w: %w", errNotMade, sent)
 	}
 	now, err := p.settings(ctx)
 	if err != nil {

@@ -95,6 +95,8 @@ func (rm *preparedRM) answer(r *http.Request) (int, any) {
 	switch path := strings.TrimPrefix(r.URL.Path, "/ws/v1/cluster"); {
 	case path == "/info":
 		return 200, m{"clusterInfo": m{"id": 1, "state": "STARTED", "haState": "ACTIVE", "hadoopVersion": "3.4.2"}}
+	case path == "/metrics":
+		return 200, m{"clusterMetrics": m{"activeNodes": 4, "totalMB": 32768, "totalVirtualCores": 32}}
 	case path == "/conf":
 		store := "memory"
 		if rm.inAFile {
@@ -248,8 +250,12 @@ func TestPrepareRefuses(t *testing.T) {
 	}
 	rm.set(func() { rm.fault = "refuse" })
 	rm.run(t, dir, 1, "nothing is changed", "--policy", "fbq", "--act")
-	rm.set(func() { rm.fault = "" })
 	same("refused", original)
+	rm.set(func() {
+		rm.fault, rm.conf[conf.Prefix+"root.batch.capacity"], rm.conf[conf.Prefix+"root.prod.capacity"] = "", "70", "30"
+	})
+	rm.run(t, dir, 0, "nothing to take back", "--undo")
+	original = rm.settings()
 
 	id := "yarn:" + strings.TrimPrefix(rm.URL, "http://") + "/root.batch"
 	lock, err := hostlock.Take(id)

@@ -3,7 +3,7 @@
 //
 // For a leaf root.batch there is a new parent beside it, root.batch-levels, with the leaves batch-l1, batch-l2, ... (root.batch-deadlines with
 // batch-d1, ...). Users keep submitting to root.batch: it becomes the intake, from where the steerer moves jobs on. The intake keeps 1 % of
-// the capacity, the new parent gets the rest, and no other queue's settings change.
+// the capacity, the new parent gets the rest, and no other queue's settings change. (Where vcores count, it keeps as much as makes a vcore.)
 //
 // The CapacityScheduler derives three limits from a queue's capacity: the number of applications, the resources of a user and those of a
 // user's AMs. A level with a small capacity could then hold a single application. So the limits are scaled up where the capacity is scaled
@@ -25,25 +25,26 @@ import (
 // Options say what to prepare for.
 type Options struct {
 	Policy string
-	Queue  string    // a leaf: root.batch, or batch if that is unambiguous
+	Queue  string    // a leaf: root.batch
 	Levels int       // 0: the policy's default, or as many as there are shares
 	Shares []float64 // of the levels except the last; fixed partitions only
+	Vcores int64     // of the cluster; 0: unknown
 }
 
 // policy is how a policy's queues are made.
 type policy struct {
 	suffix, leaf string    // of the names
 	levels       int       // default
-	shares       []float64 // default of fixed partitions
-	ranked       bool      // by queue priority, each level may use all
+	fixed        []float64 // partitions of fixed size, with the default of Options.Shares
+	ranked       bool      // by queue priority: each level may use all
 }
 
 var policies = map[string]policy{
-	"fbq":      {suffix: "-levels", leaf: "-l", levels: 2, ranked: true},
-	"comp":     {suffix: "-levels", leaf: "-l", levels: 2, ranked: true},
-	"tags":     {suffix: "-levels", leaf: "-l", levels: 2, shares: []float64{0.5}},
-	"sita":     {suffix: "-levels", leaf: "-l", levels: 2, shares: []float64{0.3}},
-	"deadline": {suffix: "-deadlines", leaf: "-d", levels: 4},
+	"fbq":      {"-levels", "-l", 2, nil, true},
+	"comp":     {"-levels", "-l", 2, nil, true},
+	"tags":     {"-levels", "-l", 2, []float64{0.5}, false},
+	"sita":     {"-levels", "-l", 2, []float64{0.3}, false},
+	"deadline": {"-deadlines", "-d", 4, nil, false},
 }
 
 // Policies are the policies that need queues.
@@ -51,8 +52,8 @@ func Policies() []string { return []string{"fbq", "tags", "sita", "comp", "deadl
 
 const (
 	maxLevels = 50
-	intake    = 0.01 // of the queue's capacity
-	lowLevel  = 1    // capacity of a ranked level except the first, in percent
+	leastPart = 0.01 // of its capacity that the intake keeps; capacity of a ranked level except the first
+	mostPart  = 0.1  // the same where 1 % of the queue is less than a vcore
 )
 
 // Setting is a changed or new setting of a queue; "" is one that is not set.
@@ -84,10 +85,6 @@ func Derive(p *conf.Properties, o Options) (*Plan, error) {
 	if !ok {
 		return nil, fmt.Errorf("policy %q needs no queues of its own: those that do are %s", o.Policy, strings.Join(Policies(), ", "))
 	}
-	shares, err := kind.divide(o)
-	if err != nil {
-		return nil, err
-	}
 	c, err := read((&Plan{}).Apply(p), p.File)
 	if err != nil {
 		return nil, err
@@ -97,6 +94,11 @@ func Derive(p *conf.Properties, o Options) (*Plan, error) {
 		return nil, err
 	}
 	d := &derivation{props: p, conf: c, q: q, kind: kind, plan: &Plan{Policy: o.Policy, Queue: q.Path, Parent: q.Path + kind.suffix}}
+	d.choosePart(o.Vcores)
+	shares, err := kind.divide(o, d.part)
+	if err != nil {
+		return nil, err
+	}
 	for i := range shares {
 		d.plan.Levels = append(d.plan.Levels, fmt.Sprintf("%s.%s%s%d", d.plan.Parent, q.Name, kind.leaf, i+1))
 	}
@@ -110,39 +112,33 @@ func Derive(p *conf.Properties, o Options) (*Plan, error) {
 	return d.plan, nil
 }
 
-// divide is the capacity of each level, in percent of the new parent.
-func (k *policy) divide(o Options) ([]float64, error) {
-	shares, n := o.Shares, o.Levels
-	switch {
-	case len(shares) > 0 && k.shares == nil:
-		return nil, fmt.Errorf("%s has no fixed shares: give the number of levels", o.Policy)
-	case len(shares) > 0 && n != 0 && n != len(shares)+1:
-		return nil, fmt.Errorf("%d levels need %d shares, not %d: the last level has the rest", n, n-1, len(shares))
-	case len(shares) == 0 && n == 0:
-		shares, n = k.shares, k.levels
+// divide is each level's share of the new parent; small is that of a ranked level except the first.
+func (k *policy) divide(o Options, small float64) ([]float64, error) {
+	n, shares := o.Levels, o.Shares
+	if n == 0 && len(shares) == 0 {
+		n, shares = k.levels, k.fixed
 	}
-	if len(shares) > 0 {
+	if len(shares) > 0 && n == 0 {
 		n = len(shares) + 1
 	}
-	if n < 1 || n < 2 && k.leaf == "-l" || n > maxLevels {
+	switch {
+	case len(o.Shares) > 0 && k.fixed == nil:
+		return nil, fmt.Errorf("%s has no fixed shares: give the number of levels", o.Policy)
+	case n < 1 || n < 2 && (k.ranked || k.fixed != nil) || n > maxLevels:
 		return nil, fmt.Errorf("%d levels: want 2 to %d", n, maxLevels)
+	case len(shares) > 0 && n != len(shares)+1:
+		return nil, fmt.Errorf("%d levels need %d shares, not %d: the last level has the rest", n, n-1, len(shares))
+	case k.ranked:
+		shares = append([]float64{1 - small*float64(n-1)}, slices.Repeat([]float64{small}, n-2)...)
+	case len(shares) == 0:
+		shares = slices.Repeat([]float64{1 / float64(n)}, n-1)
 	}
-	out, rest := make([]float64, n), 100.0
+	out, rest := make([]float64, n), 1.0
 	for i := range out {
-		switch {
-		case i == n-1 && !k.ranked:
-			out[i] = rest
-		case len(shares) > 0:
-			out[i] = shares[i] * 100
-		case k.ranked && i == 0:
-			out[i] = 100 - lowLevel*float64(n-1)
-		case k.ranked:
-			out[i] = lowLevel
-		default:
-			out[i] = 100 / float64(n)
+		if out[i] = rest; i < n-1 {
+			out[i] = round(shares[i]*100) / 100
 		}
-		out[i] = round(out[i])
-		if rest -= out[i]; !(out[i] >= 0.01) || rest < -1e-6 {
+		if rest -= out[i]; !(out[i] >= 1e-4) {
 			return nil, fmt.Errorf("shares %v: each must be above 0, and their sum below 1", o.Shares)
 		}
 	}
@@ -162,34 +158,24 @@ func read(list []conf.Property, name string) (*conf.Capacity, error) {
 	return conf.ReadCapacity(&b, name)
 }
 
-// leaf finds a leaf by its path, or by its last component if that is unambiguous.
-func leaf(root *conf.Queue, name string) (*conf.Queue, error) {
-	var exact *conf.Queue
-	var found []*conf.Queue
+// leaf finds a leaf by its path.
+func leaf(root *conf.Queue, path string) (found *conf.Queue, err error) {
 	var names []string
 	walk(root, func(q *conf.Queue) {
-		switch {
-		case q.Path == name || q.Path == "root."+name:
-			exact = q
-		case q.Name == name:
-			found = append(found, q)
+		if q.Path == path || q.Path == "root."+path {
+			found = q
 		}
 		if q.Leaf() && len(names) < 10 {
 			names = append(names, q.Path)
 		}
 	})
-	if exact != nil {
-		found = []*conf.Queue{exact}
-	}
 	switch {
-	case len(found) == 0:
-		return nil, fmt.Errorf("queue %s is not there: the queues are %s", name, strings.Join(names, ", "))
-	case len(found) > 1:
-		return nil, fmt.Errorf("queue %s: there are %s and %s: give the whole name", name, found[0].Path, found[1].Path)
-	case !found[0].Leaf():
-		return nil, fmt.Errorf("queue %s has queues inside it: name a leaf", found[0].Path)
+	case found == nil:
+		err = fmt.Errorf("queue %s is not there: the queues are %s", path, strings.Join(names, ", "))
+	case !found.Leaf():
+		err = fmt.Errorf("queue %s has queues inside it: name a leaf", path)
 	}
-	return found[0], nil
+	return found, err
 }
 
 func walk(q *conf.Queue, visit func(*conf.Queue)) {
@@ -204,7 +190,25 @@ type derivation struct {
 	conf  *conf.Capacity
 	q     *conf.Queue
 	kind  policy
+	part  float64 // of its capacity that the intake keeps
 	plan  *Plan
+}
+
+// choosePart makes the smallest part of the queue a whole vcore where vcores count: the limit of a user's AMs is rounded down to whole ones before it
+// is multiplied by the factor.
+func (d *derivation) choosePart(vcores int64) {
+	d.part = leastPart
+	need := 1.02 / absolute(d.q) // of the cluster's vcores, for all of the queue
+	if !d.conf.Dominant || float64(vcores)*leastPart >= need {
+		return
+	}
+	if vcores > 0 {
+		d.part = min(math.Ceil(need/float64(vcores)*100)/100, mostPart)
+	}
+	if float64(vcores)*d.part < need {
+		d.plan.Notes = append(d.plan.Notes, fmt.Sprintf("vcores count (DominantResourceCalculator): on a cluster with less than %.0f, the intake and the "+
+			"lower levels have less than one, and run one job at a time", math.Ceil(need/d.part)))
+	}
 }
 
 // get is a setting of a queue; "" if it is not set.
@@ -228,47 +232,48 @@ func (d *derivation) own() (names []string) {
 }
 
 // refuse says why the queue cannot be prepared.
-func (d *derivation) refuse() error {
+func (d *derivation) refuse() (err error) {
 	q, added := d.q, d.plan.Parent
-	switch lo, hi := q.Capacity, q.MaxCapacity; {
-	case q.Stopped:
-		return fmt.Errorf("queue %s is stopped", q.Path)
-	case lo.Kind == conf.Absolute || hi.Kind == conf.Absolute:
-		return fmt.Errorf("queue %s has its capacity as an absolute amount (%s): only percentages and weights can be divided", q.Path, d.get(q.Path, "capacity"))
-	case lo.Value < 0.01:
-		return fmt.Errorf("queue %s has a capacity of %s: too little to divide", q.Path, d.get(q.Path, "capacity"))
-	}
-	for _, queue := range []string{q.Path, q.Parent.Path} {
-		for _, name := range []string{"auto-create-child-queue.enabled", "auto-queue-creation-v2.enabled"} {
-			if strings.EqualFold(d.get(queue, name), "true") {
-				return fmt.Errorf("queue %s creates queues automatically (%s): this is not supported", queue, name)
-			}
+	no := func(format string, args ...any) {
+		if err == nil {
+			err = fmt.Errorf("queue "+format, args...)
 		}
+	}
+	switch capacity := d.get(q.Path, "capacity"); {
+	case q.Stopped:
+		no("%s is stopped", q.Path)
+	case q.Capacity.Kind == conf.Absolute || q.MaxCapacity.Kind == conf.Absolute:
+		no("%s has its capacity as an absolute amount (%s): only percentages and weights can be divided", q.Path, capacity)
+	case q.Capacity.Value < 0.01:
+		no("%s has a capacity of %s: too little to divide", q.Path, capacity)
 	}
 	for _, name := range d.own() {
 		switch {
 		case strings.HasPrefix(name, "accessible-node-labels."):
-			return fmt.Errorf("queue %s has capacities on labelled nodes (%s): this is not supported", q.Path, name)
-		case name == "reservable" && strings.EqualFold(d.get(q.Path, name), "true"):
-			return fmt.Errorf("queue %s takes reservations: this is not supported", q.Path)
+			no("%s has capacities on labelled nodes (%s): this is not supported", q.Path, name)
 		case strings.HasPrefix(name, "yardmaster."):
-			return fmt.Errorf("queue %s has the mark of a steerer (%s): end it first, or restore what it has left", q.Path, name)
+			no("%s has the mark of a steerer (%s): end it first, or restore what it has left", q.Path, name)
 		}
 	}
-	for _, x := range d.props.List {
-		if strings.HasPrefix(x.Name, conf.Prefix+added+".") && !listed(d.props, added) {
-			return fmt.Errorf("%s is set, and there is no queue %s: remove what is left of it first", x.Name, added)
+	for _, name := range []string{"auto-create-child-queue.enabled", "auto-queue-creation-v2.enabled", "reservable"} {
+		for _, queue := range []string{q.Path, q.Parent.Path} {
+			if strings.EqualFold(d.get(queue, name), "true") {
+				no("%s has %s, which is not supported", queue, name)
+			}
 		}
 	}
-	var err error
 	walk(d.conf.Root, func(k *conf.Queue) {
-		switch {
-		case k.Path == added:
-			err = fmt.Errorf("queue %s is already there: has %s been prepared before? yarn prepare --undo takes that back", added, q.Path)
-		case err == nil && (k.Name == last(added) || slices.ContainsFunc(d.plan.Levels, func(l string) bool { return k.Name == last(l) })):
-			err = fmt.Errorf("a new queue would have the name of %s", k.Path)
+		if k.Path == added {
+			no("%s is already there: has %s been prepared before? yarn prepare --undo takes that back", added, q.Path)
+		} else if slices.ContainsFunc(append(d.plan.Levels, added), func(l string) bool { return k.Name == last(l) }) {
+			no("%s has the name of a new one", k.Path)
 		}
 	})
+	for _, x := range d.props.List {
+		if strings.HasPrefix(x.Name, conf.Prefix+added+".") {
+			no("%s is not there, and %s is set: remove what is left of it first", added, x.Name)
+		}
+	}
 	return err
 }
 
@@ -291,60 +296,52 @@ func among(list []string, name string) bool {
 	})
 }
 
+// set plans a setting; "" leaves it as it is.
 func (d *derivation) set(queue, name, v string) {
-	if old := d.get(queue, name); old != v {
+	if old := d.get(queue, name); v != "" && v != old {
 		d.plan.Settings = append(d.plan.Settings, Setting{queue, name, old, v})
 	}
 }
 
+// derive makes the settings, by queue.
 func (d *derivation) derive(shares []float64) {
-	q, p := d.q, d.plan
+	q, p, own := d.q, d.plan, d.own()
 	unit := ""
 	if q.Capacity.Kind == conf.Weight {
 		unit = "w"
 	}
 	whole := round(float64(q.Capacity.Value))
-	part := max(round(whole*intake), 1e-4)
+	kept := max(round(whole*d.part), 1e-4)
 	apps := d.applications()
+	d.set(q.Path, "capacity", text(kept)+unit)
+	d.set(q.Path, "user-limit-factor", d.factor(d.part))
+	d.set(q.Path, "maximum-applications", apps)
 
-	d.set(q.Path, "capacity", text(part)+unit)
-	d.set(q.Path, "user-limit-factor", d.factor(100*intake))
-	if apps != "" {
-		d.set(q.Path, "maximum-applications", apps)
-	}
-	var siblings []string
+	var siblings, leaves []string
 	for _, k := range q.Parent.Children {
 		siblings = append(siblings, k.Name)
 	}
-	d.set(q.Parent.Path, "queues", strings.Join(append(siblings, last(p.Parent)), ","))
-
-	var leaves []string
 	for _, l := range p.Levels {
 		leaves = append(leaves, last(l))
 	}
+	d.set(q.Parent.Path, "queues", strings.Join(append(siblings, last(p.Parent)), ","))
 	d.set(p.Parent, "queues", strings.Join(leaves, ","))
-	d.set(p.Parent, "capacity", text(whole-part)+unit)
-	if hi := d.get(q.Path, "maximum-capacity"); hi != "" {
-		d.set(p.Parent, "maximum-capacity", hi)
-	}
+	d.set(p.Parent, "capacity", text(whole-kept)+unit)
+	d.set(p.Parent, "maximum-capacity", d.get(q.Path, "maximum-capacity"))
 	if d.kind.ranked {
 		d.set(p.Parent, "ordering-policy", "priority-utilization")
 	}
-	own := d.own()
 	for _, name := range own {
-		if among(toParent, name) && !slices.Contains(toLevels, name) {
+		if among(toParent, name) && !among(toLevels, name) {
 			d.set(p.Parent, name, d.get(q.Path, name))
 		}
 	}
 	for i, l := range p.Levels {
-		d.set(l, "capacity", text(shares[i]))
-		switch {
-		case d.kind.shares != nil: // a fixed partition: its limits follow its capacity
-			d.set(l, "maximum-capacity", text(shares[i]))
-			if f := d.get(q.Path, "user-limit-factor"); f != "" {
-				d.set(l, "user-limit-factor", f)
-			}
-		default:
+		d.set(l, "capacity", text(100*shares[i]))
+		if d.kind.fixed != nil { // its limits follow its capacity
+			d.set(l, "maximum-capacity", text(100*shares[i]))
+			d.set(l, "user-limit-factor", d.get(q.Path, "user-limit-factor"))
+		} else {
 			d.set(l, "maximum-capacity", "100")
 			d.set(l, "user-limit-factor", d.factor(shares[i]))
 		}
@@ -356,33 +353,30 @@ func (d *derivation) derive(shares []float64) {
 				d.set(l, name, d.get(q.Path, name))
 			}
 		}
-		if apps != "" {
-			d.set(l, "maximum-applications", apps)
-		}
+		d.set(l, "maximum-applications", apps)
 	}
 	for _, name := range own {
-		if !among(toParent, name) && !among(toLevels, name) && !slices.Contains(derived, name) {
+		if !among(toParent, name) && !among(toLevels, name) && !among(derived, name) {
 			p.Notes = append(p.Notes, fmt.Sprintf("%s of %s is not carried over to the new queues", name, q.Path))
 		}
 	}
 }
 
-// factor is the user-limit-factor that leaves a user the same resources when the queue has so many percent of its capacity. Without a limit
-// it is that of the maximum capacity: with -1, the limit of a user's AMs would follow the capacity.
-func (d *derivation) factor(percent float64) string {
+// factor is the user-limit-factor that leaves a user the same resources when the queue has this share of its capacity. Without a limit it is
+// that of the maximum capacity: with -1, the limit of a user's AMs would follow the capacity.
+func (d *derivation) factor(share float64) string {
 	f := float64(d.q.UserLimitFactor)
 	if f < 0 {
-		hi := 100.0
+		f = 1 / ofParent(d.q)
 		if d.q.MaxCapacity.Kind == conf.Percent {
-			hi = float64(d.q.MaxCapacity.Value)
+			f *= float64(d.q.MaxCapacity.Value) / 100
 		}
-		f = hi / 100 / part(d.q)
 	}
-	return text(min(math.Ceil(f*100/percent*1e4)/1e4, 1e6))
+	return text(min(math.Ceil(f/share*1e4-1e-6)/1e4, 1e6))
 }
 
-// part is the part of its parent that a queue has.
-func part(q *conf.Queue) float64 {
+// ofParent is the share of its parent that a queue has.
+func ofParent(q *conf.Queue) float64 {
 	sum := 100.0
 	if q.Capacity.Kind == conf.Weight {
 		sum = 0
@@ -393,19 +387,21 @@ func part(q *conf.Queue) float64 {
 	return float64(q.Capacity.Value) / sum
 }
 
-// applications is the queue's max number of applications if it follows from its capacity; "" if it is set.
+// absolute is the share of the cluster that a queue has. If an ancestor's is not known, because it is an amount, it counts as all.
+func absolute(q *conf.Queue) float64 {
+	share := 1.0
+	for ; q.Parent != nil && q.Capacity.Kind != conf.Absolute; q = q.Parent {
+		share *= ofParent(q)
+	}
+	return share
+}
+
+// applications is the queue's max number of applications if it follows from its capacity; else "".
 func (d *derivation) applications() string {
 	if d.q.MaximumApplications >= 0 || d.conf.GlobalQueueMaxApplications > 0 {
 		return ""
 	}
-	n := float64(d.conf.MaximumApplications)
-	for q := d.q; q.Parent != nil; q = q.Parent {
-		if q.Capacity.Kind == conf.Absolute {
-			return strconv.Itoa(d.conf.MaximumApplications) // its part of the cluster is not known
-		}
-		n *= part(q)
-	}
-	return strconv.Itoa(max(1, int(n+1e-6)))
+	return strconv.Itoa(max(1, int(float64(d.conf.MaximumApplications)*absolute(d.q)+1e-6)))
 }
 
 // Values are the new values, as properties.

@@ -107,7 +107,9 @@ func TestRoundTrip(t *testing.T) {
 		for _, o := range []Options{{Policy: "fbq"}, {Policy: "fbq", Levels: 3}, {Policy: "comp", Levels: 5}, {Policy: "tags"}, {Policy: "tags", Shares: []float64{0.5, 0.333}},
 			{Policy: "sita", Levels: 3, Shares: []float64{0.1, 0.2}}, {Policy: "deadline"}, {Policy: "deadline", Levels: 7}, {Policy: "deadline", Levels: 1}} {
 			t.Run(fmt.Sprintf("%s %s %d %v", name, o.Policy, o.Levels, o.Shares), func(t *testing.T) {
-				o.Queue = "batch"
+				if o.Queue = "batch"; name == "nested" {
+					o.Queue = "root.org.data.batch"
+				}
 				xml := file(lines)
 				before := properties(t, xml)
 				plan, err := Derive(before, o)
@@ -268,7 +270,7 @@ func TestNested(t *testing.T) {
 // A file is changed only where it must be.
 func TestFileKeepsItsText(t *testing.T) {
 	xml := strings.ReplaceAll(file(nested), "\n", "\r\n")
-	plan, err := Derive(properties(t, xml), Options{Policy: "tags", Queue: "batch", Shares: []float64{0.5}})
+	plan, err := Derive(properties(t, xml), Options{Policy: "tags", Queue: "org.data.batch", Shares: []float64{0.5}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,6 +299,29 @@ func TestFileKeepsItsText(t *testing.T) {
 	}
 }
 
+// Where vcores count, the smallest part is a whole vcore, as far as it can be.
+func TestVcores(t *testing.T) {
+	const dominant = plain + "\nresource-calculator = org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
+	for _, c := range []struct {
+		lines             string
+		vcores            int64
+		part, low, factor string
+		notes             int
+	}{{plain, 8, "0.6", "1", "100", 0}, {dominant, 400, "0.6", "1", "100", 0}, {dominant, 100, "1.2", "2", "50", 0}, {dominant, 8, "6", "10", "10", 1}, {dominant, 0, "0.6", "1", "100", 1}} {
+		plan, err := Derive(properties(t, file(c.lines)), Options{Policy: "fbq", Queue: "batch", Levels: 3, Vcores: c.vcores})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, s := range plan.Settings {
+			got[last(s.Queue)+" "+s.Name] = s.New
+		}
+		if got["batch capacity"] != c.part || got["batch-l3 capacity"] != c.low || got["batch-l3 user-limit-factor"] != c.factor || len(plan.Notes) != c.notes {
+			t.Errorf("%d vcores: %v, %q", c.vcores, got, plan.Notes)
+		}
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct {
 		lines string
@@ -306,9 +331,8 @@ func TestRefusals(t *testing.T) {
 		{plain, Options{Policy: "aging", Queue: "batch"}, "needs no queues of its own"},
 		{plain, Options{Policy: "fbq", Queue: "none"}, "queue none is not there: the queues are root.prod, root.batch"},
 		{plain, Options{Policy: "fbq", Queue: "root"}, "has queues inside it"},
-		{nested, Options{Policy: "fbq", Queue: "data"}, "root.org.data has queues inside it"},
+		{nested, Options{Policy: "fbq", Queue: "org.data"}, "has queues inside it"},
 		{plain + "\nroot.prod.queues = batch\nroot.prod.batch.capacity = 100", Options{Policy: "fbq", Queue: "batch"}, ""},
-		{plain + "\nroot.prod.queues = x\nroot.prod.x.capacity = 100\nroot.batch.queues = x\nroot.batch.x.capacity = 100", Options{Policy: "fbq", Queue: "x"}, "give the whole name"},
 		{plain, Options{Policy: "fbq", Queue: "batch", Shares: []float64{0.5}}, "fbq has no fixed shares"},
 		{plain, Options{Policy: "fbq", Queue: "batch", Levels: 1}, "1 levels"},
 		{plain, Options{Policy: "fbq", Queue: "batch", Levels: -3}, "-3 levels"},
@@ -321,14 +345,14 @@ func TestRefusals(t *testing.T) {
 		{plain + "\nroot.batch.state = STOPPED", Options{Policy: "fbq", Queue: "batch"}, "is stopped"},
 		{"root.queues = a,batch\nroot.a.capacity = [memory=4096,vcores=4]\nroot.batch.capacity = [memory=4096,vcores=4]", Options{Policy: "fbq", Queue: "batch"}, "absolute amount ([memory=4096,vcores=4])"},
 		{"root.queues = a,batch\nroot.a.capacity = 100\nroot.batch.capacity = 0", Options{Policy: "fbq", Queue: "batch"}, "too little to divide"},
-		{plain + "\nroot.auto-queue-creation-v2.enabled = true", Options{Policy: "fbq", Queue: "batch"}, "queue root creates queues automatically"},
-		{plain + "\nroot.batch.auto-create-child-queue.enabled = true", Options{Policy: "fbq", Queue: "batch"}, "root.batch creates queues automatically"},
+		{plain + "\nroot.auto-queue-creation-v2.enabled = true", Options{Policy: "fbq", Queue: "batch"}, "queue root has auto-queue-creation-v2.enabled"},
+		{plain + "\nroot.batch.auto-create-child-queue.enabled = true", Options{Policy: "fbq", Queue: "batch"}, "queue root.batch has auto-create-child-queue.enabled"},
 		{plain + "\nroot.batch.accessible-node-labels.gpu.capacity = 50", Options{Policy: "fbq", Queue: "batch"}, "labelled nodes"},
-		{plain + "\nroot.batch.reservable = true", Options{Policy: "fbq", Queue: "batch"}, "takes reservations"},
+		{plain + "\nroot.batch.reservable = true", Options{Policy: "fbq", Queue: "batch"}, "root.batch has reservable"},
 		{plain + "\nroot.batch.yardmaster.journal = x", Options{Policy: "fbq", Queue: "batch"}, "the mark of a steerer"},
 		{plain + "\nroot.batch-levels.batch-l2.state = STOPPED", Options{Policy: "fbq", Queue: "batch"}, "remove what is left of it"},
 		{"root.queues = batch-levels,batch\nroot.batch-levels.capacity = 40\nroot.batch.capacity = 60", Options{Policy: "fbq", Queue: "batch"}, "is already there"},
-		{"root.queues = a,batch\nroot.a.capacity = 40\nroot.batch.capacity = 60\nroot.a.queues = batch-l2\nroot.a.batch-l2.capacity = 100", Options{Policy: "fbq", Queue: "batch"}, "the name of root.a.batch-l2"},
+		{"root.queues = a,batch\nroot.a.capacity = 40\nroot.batch.capacity = 60\nroot.a.queues = batch-l2\nroot.a.batch-l2.capacity = 100", Options{Policy: "fbq", Queue: "batch"}, "root.a.batch-l2 has the name of a new one"},
 		{"root.queues = a,batch\nroot.a.capacity = 40\nroot.batch.capacity = 70", Options{Policy: "fbq", Queue: "batch"}, "sum to 110"},
 	} {
 		plan, err := Derive(properties(t, file(c.lines)), c.o)
