@@ -287,7 +287,7 @@ func TestPropertyMeter(t *testing.T) {
 			m.sample(&j, now, now <= 3*interval)
 		}
 		mean, ok := m.mean(m.last, 1)
-		if off := math.Abs(mean/float64(length) - 1); !ok || off > 0.25 {
+		if off := math.Abs(mean - float64(length)); !ok || off > 0.2*float64(length)+float64(interval)/2 {
 			t.Fatalf("%v s, want %v (%v)", mean/1e6, length, ok)
 		}
 	})
