@@ -141,7 +141,7 @@ func deadlineXML() string {
 		m["root.queues"] = strings.TrimPrefix(m["root.queues"]+","+a.Name, ",")
 		m["root."+a.Name+".capacity"], m["root."+a.Name+".maximum-capacity"] = "25", "25"
 		for i, q := range deadlineQueues(a.Name, a.slots) {
-			if m[q+".user-limit-factor"] = "100"; !a.slots {
+			if m[q+".user-limit-factor"] = "1000"; !a.slots {
 				continue
 			}
 			parent, leaf := q[:strings.LastIndexByte(q, '.')], q[strings.LastIndexByte(q, '.')+1:]

@@ -6,7 +6,6 @@ import (
 
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/steer"
-	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
 // SetPriority changes a job's priority. As in Hadoop it does not trigger activation.
@@ -64,22 +63,14 @@ func (o *Order) SetQueue(name, property string, value float64) (float64, error) 
 	if why != "" {
 		return bad(why)
 	}
-	v := float32(value)
+	v, old := float32(value), *at
 	switch property {
-	case "capacity", "weight":
-		if v < 0 || q.Capacity.Kind == conf.Percent && v > 100 {
-			return bad("want a percentage from 0 to 100, or a weight of at least 0")
+	case "capacity", "weight", "maximum-capacity":
+		if why := q.SetProperty(property, v); why != "" {
+			return bad(why)
 		}
-		if q.Capacity.Kind == conf.Percent && q.Maximum.Kind == conf.Percent && v > q.Maximum.Value {
-			return bad(fmt.Sprintf("it is above the queue's maximum-capacity %v", q.Maximum.Value))
-		}
-	case "maximum-capacity":
-		if v != -1 && (v < 0 || v > 100) {
-			return bad("want a percentage from 0 to 100, or -1 for none")
-		}
-		if v != -1 && q.Capacity.Kind == conf.Percent && v < q.Capacity.Value {
-			return bad(fmt.Sprintf("it is below the queue's capacity %v", q.Capacity.Value))
-		}
+		o.recompute()
+		return float64(old), nil
 	case "maximum-am-resource-percent":
 		if v < 0 || v > 1 {
 			return bad("want a number from 0 to 1")
@@ -93,13 +84,7 @@ func (o *Order) SetQueue(name, property string, value float64) (float64, error) 
 			return bad("want a percentage from 0 to 100")
 		}
 	}
-	old := *at
-	if *at = v; property == "maximum-capacity" {
-		q.Maximum = conf.QueueShare{Kind: conf.Percent, Value: v}
-		if v == -1 {
-			q.Maximum = conf.QueueShare{}
-		}
-	}
+	*at = v
 	o.recompute()
 	return float64(old), nil
 }
@@ -117,24 +102,13 @@ func (o *Order) Property(name, property string) (float64, error) {
 	return float64(*at), nil
 }
 
-// knob points to a property's value, or says why the queue does not have it. An unset maximum is a copy with value 100.
+// knob points to a property's value, or says why the queue does not have it. Of its share it is a copy.
 func (q *queue) knob(property string) (at *float32, why string) {
-	switch property {
-	case "capacity", "weight", "maximum-capacity":
-		switch {
-		case q.parent == nil:
-			return nil, "the root always has 100"
-		case property == "maximum-capacity" && (q.Maximum.Kind == conf.Absolute || q.Capacity.Kind == conf.Absolute):
-			return nil, "the queue's maximum is an absolute amount"
-		case property == "maximum-capacity" && q.Maximum.Kind != conf.Percent:
-			none := float32(100)
-			return &none, ""
-		case property == "maximum-capacity":
-			return &q.Maximum.Value, ""
-		case q.Capacity.Kind == conf.Absolute || property == "weight" && q.Capacity.Kind != conf.Weight:
-			return nil, "the queue's capacity is " + q.Capacity.Kind.String()
+	if v, why, ok := q.Share.Property(property); ok {
+		if q.parent == nil {
+			why = "the root always has 100"
 		}
-		return &q.Capacity.Value, ""
+		return &v, why
 	}
 	if q.leaf == nil {
 		return nil, "it is a property of leaf queues"

@@ -6,7 +6,8 @@
 //
 // What a job needs is estimated from the mean length of its finished tasks. Task counts come from the engine where it knows them (a MapReduce AM,
 // a simulator). Otherwise the containers stand for the tasks: requests that disappear between two samples were served, and what is not running
-// any more has ended. The container-time that these took is the integral of the samples, kept within what the engine reports as service.
+// any more has ended. The container-time that these took is the integral of the samples, kept within what the engine reports as service. Maps and
+// reduces count alike.
 //
 // There are two ways to act:
 //   - One queue: priorities. The jobs with goals get the highest ones, in the order of serving; the scheduler does the rest. The order changes when a need

@@ -35,7 +35,7 @@ type meter struct {
 	set, before int       // the priority that was last asked for, 0: none; and its own then
 }
 
-// Limits of what is believed, and how old the reported service may be: a ResourceManager sums it up every three seconds.
+// Limits of what is believed, and how old the reported service may be: a ResourceManager adds it up every three seconds.
 const (
 	maxRunning = 1 << 17
 	maxTasks   = 1 << 40
@@ -81,7 +81,8 @@ func (m *meter) sample(j *steer.Job, now unit.Time, young bool) {
 			m.size = unit.Resources{Mem: held.Mem / n, Cores: max(held.Cores, 0) / n}
 		}
 	}
-	if first {
+	if first || j.Tasks > 0 && m.base > 0 { // or the engine has learned of its past
+		m.running, m.base, m.early, m.halves = deadline.Running{}, 0, 0, 0
 		m.begin(j, now, n, young)
 	} else {
 		m.follow(j, now, n)
@@ -93,12 +94,12 @@ func (m *meter) sample(j *steer.Job, now unit.Time, young bool) {
 // begin takes the first sample.
 func (m *meter) begin(j *steer.Job, now unit.Time, n int64, young bool) {
 	served, elapsed := m.service(j, now), 0.0 // elapsed: of each running task
-	switch m.ended = 0; {
+	switch {
 	case j.Tasks > 0 && j.Done > 0:
 		m.ended = min(j.Done, maxTasks)
 		elapsed = served / (float64(m.ended) + float64(n)/2) / 2
 		m.time = served
-	case (j.Tasks > 0 || young) && n > 0:
+	case n > 0 && (j.Tasks > 0 || young):
 		elapsed = min(served/float64(n), float64(now-j.Submitted))
 		m.time = elapsed * float64(n)
 	default:

@@ -10,7 +10,10 @@ import (
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/capacity"
+	"github.com/yardmaster/yardmaster/policy/rm"
+	capacityrm "github.com/yardmaster/yardmaster/policy/rm/capacity"
 	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/yarn"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/deadline"
 	"github.com/yardmaster/yardmaster/unit"
@@ -28,6 +31,7 @@ func tree(t *testing.T) *conf.Capacity {
 		fmt.Fprintf(&b, "<property><name>yarn.scheduler.capacity.%s</name><value>%s</value></property>\n", name, value)
 	}
 	set("root.queues", "batch,batch-deadlines")
+	set("per-node-heartbeat.maximum-offswitch-assignments", "100")
 	set("root.batch.capacity", "1")
 	set("root.batch.user-limit-factor", "100")
 	set("root.batch-deadlines.capacity", "99")
@@ -62,7 +66,7 @@ func fourJobs() workload.Slice {
 			list[i] = unit.FromSeconds(length(i) * (0.8 + 0.4*r.Float64()))
 		}
 		return &workload.Job{ID: id, User: "ann", Queue: "batch", Submit: at * unit.Second, Deadline: (at + goal) * unit.Second, Stages: []workload.Stage{
-			{Kind: workload.Map, Tasks: int64(tasks), Ask: unit.Resources{Mem: 1024, Cores: 1}, Length: workload.Lengths{Kind: workload.List, Values: list}},
+			{Kind: workload.Other, Tasks: int64(tasks), Ask: unit.Resources{Mem: 1024, Cores: 1}, Length: workload.Lengths{Kind: workload.List, Values: list}},
 		}}
 	}
 	phases := []float64{3.1, 4.2, 5.6, 9.1}
@@ -80,7 +84,7 @@ func (e ends) Job(r *sim.JobRecord) { e[r.Job.ID] = r.Finish - r.Job.Deadline }
 func (ends) Sample(*sim.Sample)     {}
 
 // rehearse runs the four jobs and returns how late they are, and what was changed.
-func rehearse(t *testing.T, queues []string, delays steer.Delays, set ...string) (ends, []steer.Receipt) {
+func rehearse(t *testing.T, queues []string, delays steer.Delays, hadoop bool, set ...string) (ends, []steer.Receipt) {
 	t.Helper()
 	c, err := cluster.Parse("4x5/2")
 	if err != nil {
@@ -101,7 +105,23 @@ func rehearse(t *testing.T, queues []string, delays steer.Delays, set ...string)
 	}
 	e := ends{}
 	cfg.Sink = e
-	sum, err := sim.Run(context.Background(), cfg)
+	run := func() (sim.Summary, error) { return sim.Run(context.Background(), cfg) }
+	if hadoop { // as in the lab: AMs outside the cluster that only hold their containers
+		timing := yarn.Hadoop()
+		timing.AMs, timing.NodeHeartbeat, timing.AMHeartbeat, timing.UnmanagedStart = yarn.PlainAMs, unit.Second/4, unit.Second/4, unit.Second
+		timing.ContainerStart, timing.ContainerExit, timing.Commit = 0, 0, 0
+		run = func() (sim.Summary, error) {
+			return yarn.Run(context.Background(), yarn.Config{
+				Cluster: c, Source: cfg.Source, NoAlone: true, Delays: delays, Bounds: cfg.Bounds, Steerer: cfg.Steerer, Sink: e, Timing: timing,
+				NewScheduler: func() (rm.Scheduler, error) {
+					site := conf.DefaultSite()
+					site.MaxApplicationPriority = 10
+					return capacityrm.New(tree(t), site)
+				},
+			})
+		}
+	}
+	sum, err := run()
 	if err != nil || sum.Finished != 4 {
 		t.Fatal(sum, err)
 	}
@@ -122,10 +142,10 @@ func late(e ends) (n int, sum unit.Time) {
 func TestFourJobs(t *testing.T) {
 	intake := []string{"root.batch"}
 	all := append(intake, slotNames()...)
-	fifo, _ := rehearse(t, nil, steer.AtOnce())
-	prio, _ := rehearse(t, intake, steer.AtOnce(), "interval=2s")
-	maxed, changes := rehearse(t, all, steer.AtOnce(), "interval=2s")
-	minned, _ := rehearse(t, all, steer.AtOnce(), "interval=2s", "mode=min")
+	fifo, _ := rehearse(t, nil, steer.AtOnce(), false)
+	prio, _ := rehearse(t, intake, steer.AtOnce(), false, "interval=2s")
+	maxed, changes := rehearse(t, all, steer.AtOnce(), false, "interval=2s")
+	minned, _ := rehearse(t, all, steer.AtOnce(), false, "interval=2s", "mode=min")
 	t.Logf("lateness: unsteered %v, priorities %v, max %v, min %v", fifo, prio, maxed, minned)
 	n, sum := late(fifo)
 	if n != 3 {
@@ -158,7 +178,7 @@ func TestFourJobs(t *testing.T) {
 func TestFewWrites(t *testing.T) {
 	delays := steer.AtOnce()
 	delays.PerHour = 5
-	_, changes := rehearse(t, append([]string{"root.batch"}, slotNames()...), delays, "interval=2s")
+	_, changes := rehearse(t, append([]string{"root.batch"}, slotNames()...), delays, false, "interval=2s")
 	made := 0
 	for _, r := range changes {
 		if r.Err == nil && !r.Back && r.Action.Kind != steer.MoveJob {
@@ -167,5 +187,16 @@ func TestFewWrites(t *testing.T) {
 	}
 	if made > 5 {
 		t.Errorf("%d writes", made)
+	}
+}
+
+// On Hadoop's clock, with its heartbeats, the outcome is the same.
+func TestFourJobsOnHadoop(t *testing.T) {
+	fifo, _ := rehearse(t, nil, steer.AtOnce(), true)
+	prio, _ := rehearse(t, []string{"root.batch"}, steer.AtOnce(), true, "interval=2s")
+	t.Logf("lateness: unsteered %v, priorities %v", fifo, prio)
+	n, sum := late(fifo)
+	if m, by := late(prio); n != 3 || m > 2 || by > sum/3 {
+		t.Errorf("unsteered %v, priorities %v", fifo, prio)
 	}
 }

@@ -510,6 +510,29 @@ func TestAsksOfApplicationsWithoutTasks(t *testing.T) {
 	}
 }
 
+// If a policy needs it, all running applications are asked what they wait for, and what they hold is as of the same answer.
+func TestPendingOfAll(t *testing.T) {
+	m := newManager("3.4.2", false)
+	asks := []map[string]any{{"resourceName": "*", "numContainers": 20}, {"resourceName": "node1", "numContainers": 20}}
+	m.apps = append(m.apps, app(0, "RUNNING", map[string]any{"runningContainers": 1, "allocatedMB": 2048, "allocatedVCores": 1, "resourceRequests": asks}),
+		app(1, "RUNNING", map[string]any{"runningContainers": 3, "allocatedMB": 3072, "allocatedVCores": 3, "vcoreSeconds": 70, "resourceRequests": asks}),
+		app(2, "RUNNING", map[string]any{"runningContainers": 0, "unmanagedApplication": true, "resourceRequests": asks}),
+		app(3, "ACCEPTED", map[string]any{"runningContainers": 0, "resourceRequests": asks}))
+	maps.Copy(m.leaf, map[string]any{"numActiveApplications": 4, "numPendingApplications": 0, "allocatedContainers": 4, "pendingContainers": 80})
+	s, err := m.open(t, Options{Pending: true}).Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int64{20, 20, 20, 0} {
+		if j := s.Jobs[i]; j.Pending != want {
+			t.Errorf("%+v", j)
+		}
+	}
+	if j := s.Jobs[1]; j.Running != 3 || j.Held.Mem != 3072 || j.Service.CoreSeconds != 70 {
+		t.Errorf("%+v", j)
+	}
+}
+
 // The AMs are asked in turn, eight a look; those that do not answer are judged by their progress.
 func TestAMs(t *testing.T) {
 	m := newManager("3.4.2", false)

@@ -351,6 +351,7 @@ func agreeCapacity(rt rapid.TB, r *rand.Rand) {
 	w := capacityTwins(rt, r, settings)
 	w.queues, w.minAsk = queues, unit.Resources{Mem: 1024, Cores: 1}
 	w.knobs = map[string][]float64{
+		"capacity": {10, 25, 40}, "maximum-capacity": {30, 60, 100},
 		"maximum-am-resource-percent": {0.1, 0.3, 1}, "user-limit-factor": {0.5, 1, 3}, "minimum-user-limit-percent": {100, 50, 25},
 	}
 	w.cores, w.mayRefuse = k.cores, kind == 2

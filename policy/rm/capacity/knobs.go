@@ -75,13 +75,13 @@ func (s *Scheduler) Move(r *rm.App, queue string, _ unit.Time) error {
 	return nil
 }
 
-// SetQueue sets maximum-am-resource-percent (0 to 1), user-limit-factor or minimum-user-limit-percent of a leaf, and recomputes the limits,
-// as Hadoop does when its configuration changes: applications that fit now are activated.
+// SetQueue sets capacity, weight, maximum-capacity, maximum-am-resource-percent (0 to 1), user-limit-factor or minimum-user-limit-percent of a leaf, and
+// recomputes the limits, as Hadoop does when its configuration changes: applications that fit now are activated.
 func (s *Scheduler) SetQueue(name, property string, value float64, _ unit.Time) (old float64, err error) {
 	fail := func(why string) (float64, error) {
 		return 0, fmt.Errorf("set %s of queue %s to %v: %s", property, name, value, why)
 	}
-	at, err := s.knob(name, property)
+	q, at, err := s.knob(name, property)
 	switch {
 	case err != nil:
 		return fail(err.Error())
@@ -95,34 +95,46 @@ func (s *Scheduler) SetQueue(name, property string, value float64, _ unit.Time) 
 		return fail("it must be between 0 and 100")
 	}
 	old = float64(*at)
-	*at = float32(value)
+	if _, _, ok := q.Share.Property(property); !ok {
+		*at = float32(value)
+	} else if why := q.SetProperty(property, float32(value)); why != "" {
+		return fail(why)
+	}
 	s.recompute()
 	return old, nil
 }
 
 // Property reads what SetQueue sets.
 func (s *Scheduler) Property(name, property string) (float64, error) {
-	at, err := s.knob(name, property)
+	_, at, err := s.knob(name, property)
 	if err != nil {
 		return 0, fmt.Errorf("%s of queue %s: %w", property, name, err)
 	}
 	return float64(*at), nil
 }
 
-func (s *Scheduler) knob(name, property string) (*float32, error) {
+// knob points to a property's value; of a queue's share it is a copy.
+func (s *Scheduler) knob(name, property string) (*queue, *float32, error) {
 	q, err := s.resolve(name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	switch property {
 	case "maximum-am-resource-percent":
-		return &q.AMPercent, nil
+		return q, &q.AMPercent, nil
 	case "user-limit-factor":
-		return &q.UserFactor, nil
+		return q, &q.UserFactor, nil
 	case "minimum-user-limit-percent":
-		return &q.UserPercent, nil
+		return q, &q.UserPercent, nil
 	}
-	return nil, errors.New("unsupported: want maximum-am-resource-percent, user-limit-factor or minimum-user-limit-percent; capacities change in ideal time only")
+	v, why, ok := q.Share.Property(property)
+	if !ok {
+		why = "unsupported: want capacity, weight, maximum-capacity, maximum-am-resource-percent, user-limit-factor or minimum-user-limit-percent"
+	}
+	if why != "" {
+		err = errors.New(why)
+	}
+	return q, &v, err
 }
 
 // Gauges reports what the leaves' AM limits are measured against, and what the AMs of activated applications are charged.

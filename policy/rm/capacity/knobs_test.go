@@ -51,7 +51,10 @@ func TestKnobsRefuse(t *testing.T) {
 		{"a", "maximum-am-resource-percent", math.Inf(1), "not a number"},
 		{"a", "user-limit-factor", -2, "must not be negative"},
 		{"a", "minimum-user-limit-percent", 101, "between 0 and 100"},
-		{"a", "capacity", 40, "capacities change in ideal time only"},
+		{"a", "capacity", 101, "from 0 to 100"},
+		{"a", "weight", 2, "the queue's capacity is"},
+		{"a", "maximum-capacity", 40, "below the queue's capacity"},
+		{"a", "state", 0, "unsupported"},
 	} {
 		if _, err := w.s.SetQueue(c.queue, c.property, c.value, 0); err == nil || !strings.Contains(err.Error(), c.why) {
 			t.Errorf("%s of %s to %v: %v, want %q", c.property, c.queue, c.value, err, c.why)
