@@ -34,6 +34,11 @@ yardmaster() {
 # The figures of a result, without its sentences and its command line.
 figures='def text: type == "string" and test(" "); walk(if type == "array" then map(select(text | not)) elif type == "object" then
   with_entries(select(.key | IN("version", "command", "model", "data") | not) | select(.value | text | not)) else . end)'
+# Those of a new result that the old one has too: added keys, and rows added at the end of a comparison, are no difference.
+known='def onto($old): if type == "object" and ($old | type) == "object" then with_entries(.key as $k | select($old | has($k)) | .value |= onto($old[$k]))
+  elif type == "array" and ($old | type) == "array" then
+    (if .[0] | type == "object" and has("more_is_better") then .[:$old | length] else . end)
+    | to_entries | map(.key as $i | .value | onto($old[$i])) else . end; onto($old[0])'
 failed=0
 
 # play NAME COMMAND...: runs it on both sides, each in its own folder, and compares the files there.
@@ -50,7 +55,7 @@ play() {
     a=$dir/base/$name/$file b=$dir/new/$name/$file
     cmp -s "$a" "$b" && continue
     case $file in
-      *.json) diff <(jq "$figures" "$a" 2>&1) <(jq "$figures" "$b" 2>&1) ;;
+      *.json) diff <(jq "$figures" "$a" 2>&1) <(jq "$figures" "$b" | jq --slurpfile old <(jq "$figures" "$a") "$known" 2>&1) ;;
       *.parquet) echo "(binary)" && false ;;
       *) diff "$a" "$b" ;;
     esac >"$dir/part" 2>&1 || { echo "$file:" && head -6 "$dir/part"; } >>"$dir/difference"

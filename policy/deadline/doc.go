@@ -1,5 +1,5 @@
 // Package deadline gives containers to jobs according to their completion-time goals. What a job still needs is predicted from the mean length of its
-// finished tasks, and corrected at every decision; no profile and no history.
+// finished tasks, and corrected at every decision. It needs no profile and no history.
 //
 // For a stage with R running and U unstarted tasks, the mean length mu of its finished ones, and elapsed times e_i of the running ones:
 //
@@ -12,7 +12,7 @@
 //	NoData   no task has finished              the oldest first
 //	Adjust   all others                        the largest need first
 //
-// In min mode a job gets no more containers than it needs, and the rest stays idle; in max mode everything is given away, and needs are compared anew after each
+// In min mode a job gets no more containers than it needs, and the rest stays idle; in max mode everything is given away, and needs are recomputed after each
 // container. Running tasks are never stopped.
 //
 // Source: J. Polo et al., Performance-Driven Task Co-Scheduling for MapReduce Environments, NOMS 2010. What differs:

@@ -8,14 +8,14 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// State is what is known of a job with a goal.
+// State is the state of a job with a goal.
 type State uint8
 
 // States, in the order in which they are served.
 const (
 	Missed State = iota // the goal has passed
 	NoData              // no task has finished: there is no estimate
-	Adjust              // the estimate tells what it needs
+	Adjust              // the estimate says what it needs
 	states
 )
 

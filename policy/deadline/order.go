@@ -24,7 +24,7 @@ type Order struct {
 	goals   rank.Heap // jobs that have not missed their goals yet, by goal
 	held    int64     // containers of jobs that have
 
-	// In min mode a scheduling pass serves jobs in the order of its beginning: those that it serves are ranked anew afterwards.
+	// In min mode a scheduling pass serves jobs in the order of its beginning: the jobs it serves are re-ranked afterwards.
 	passNow  unit.Time
 	passNode *policy.Node
 	served   []*policy.Job
@@ -56,7 +56,7 @@ var (
 // New makes an empty order.
 func New(s Settings) *Order { return &Order{Settings: s, passNow: -1} }
 
-// Resized computes everything anew: how long later stages take depends on the size of the cluster.
+// Resized recomputes everything: how long later stages take depends on the size of the cluster.
 func (o *Order) Resized(now unit.Time, c policy.Cluster) {
 	o.cluster = c
 	o.rankAll(now)
@@ -91,7 +91,7 @@ func (o *Order) history(j *policy.Job) *history {
 	return h
 }
 
-// Changed ranks the job anew.
+// Changed re-ranks the job.
 func (o *Order) Changed(now unit.Time, j *policy.Job) {
 	o.endPass(now)
 	o.rank(now, j)
@@ -118,7 +118,7 @@ func (o *Order) Started(e *policy.Event) {
 	}
 }
 
-// Ended notes the length of the task, and which stages it was the last to keep waiting.
+// Ended notes the length of the task, and the stages that become ready with it.
 func (o *Order) Ended(e *policy.Event) {
 	h := o.history(e.Job)
 	if e.Stage >= 0 {
@@ -144,7 +144,7 @@ func (o *Order) Ended(e *policy.Event) {
 	o.Changed(e.Now, e.Job)
 }
 
-// satisfied says whether all stages that a stage needs are done.
+// satisfied reports whether all stages that a stage needs are done.
 func satisfied(j *policy.Job, s int) bool {
 	for _, e := range j.Stages[s].After {
 		if from := &j.Stages[e.From]; from.Done < from.Tasks {
@@ -386,7 +386,7 @@ func (o *Order) Ranked(of *policy.Offer, try func(*policy.Job) policy.Verdict) b
 	return false
 }
 
-// allowed says whether a job may be given a container.
+// allowed reports whether a job may be given a container.
 func (o *Order) allowed(now unit.Time, class State, slot int, j *policy.Job) bool {
 	switch class {
 	case Missed:
@@ -399,7 +399,7 @@ func (o *Order) allowed(now unit.Time, class State, slot int, j *policy.Job) boo
 	return true
 }
 
-// needs says whether a job needs one more container, by the rounding of min mode.
+// needs reports whether a job needs one more container, by the rounding of min mode.
 func (o *Order) needs(now unit.Time, slot int, j *policy.Job) bool {
 	w, aim, _ := o.work(now, j, slot)
 	return o.wants(w.Need(now, aim))
@@ -415,7 +415,7 @@ func (o *Order) roomFor(j *policy.Job, slot int) int64 {
 	return math.MaxInt64
 }
 
-// Tick computes all needs anew. In min mode they grow while containers are idle.
+// Tick recomputes all needs. In min mode they grow while containers are idle.
 func (o *Order) Tick(now unit.Time) (again unit.Time, changed bool) {
 	o.endPass(now)
 	o.expire(now)

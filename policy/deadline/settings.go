@@ -11,17 +11,17 @@ import (
 type Settings struct {
 	Min         bool      // give no more than is needed
 	Literal     bool      // overdue tasks count negative
-	MinSamples  int64     // finished tasks that make an estimate
+	MinSamples  int64     // finished tasks needed for an estimate
 	NoDataCap   int64     // containers that a job without estimate may hold; 0: any number
 	MissedShare float64   // of all containers, for jobs that have missed their goals
 	TailGuard   bool      // aim at the goal less the longest finished task
 	WorkMode    bool      // a stage's work includes its successors'; otherwise it aims at the goal less their time
 	CostRatio   float64   // length of a task relative to those of the stage before it, until one has finished
 	Threshold   float64   // need from which a container is given in min mode: 0 rounds up, 0.5 to the nearest, 1 down
-	Refresh     unit.Time // how often needs are computed anew though nothing happens to their jobs
+	Refresh     unit.Time // how often needs are recomputed even if nothing happens to their jobs
 }
 
-// Defaults are the document's.
+// Defaults are those of the paper.
 func Defaults() Settings {
 	return Settings{MinSamples: 1, MissedShare: 1, CostRatio: 1, Refresh: unit.Second}
 }
@@ -33,14 +33,14 @@ var Entry = policy.Entry{
 	Params: map[string]string{
 		"mode":         "max: give all containers away (default); min: no more than needed, the rest stays idle",
 		"clamp":        "yes: a task that runs longer than the mean is about to end (default); no: it counts negative, as in the paper",
-		"min-samples":  "finished tasks that make an estimate (default 1)",
+		"min-samples":  "finished tasks needed for an estimate (default 1)",
 		"nodata-cap":   "containers that a job without estimate may hold (default 0: any number)",
 		"missed-share": "share of all containers for jobs that have missed their goals, 0 to 1 (default 1)",
 		"tail-guard":   "yes: aim at the goal less the longest finished task (default no)",
 		"reduce":       "split: maps aim at the goal less the time of the reduces (default); work: their work includes the reduces'",
 		"cost-ratio":   "length of a reduce relative to a map, until one has finished (default 1)",
 		"round":        "up (default), nearest or down: how needs become containers in min mode",
-		"refresh":      "how often needs are computed anew though nothing happens (default 1s)",
+		"refresh":      "how often needs are recomputed even if nothing happens (default 1s)",
 	},
 	New: func(p policy.Params) (policy.Policy, error) {
 		s, err := Parse(p)
