@@ -42,6 +42,8 @@ type app struct {
 	logged    int64          // remaining calls in the script
 	pending   int64          // tasks that wait for a container
 	booked    unit.Resources // by released containers, times milliseconds
+	running   unit.Resources // by the others, at counted
+	counted   unit.Time      // 0: not since a container was released
 	tags      string         // see steering.tags
 }
 

@@ -134,7 +134,7 @@ func (e *engine) leave(c *cont) {
 	a.conts = a.conts[:last]
 	e.line.Queues[a.queue].Yield(e.now-e.line.From, c.size.Mem)
 	a.rec.Service += e.now - c.allocated
-	a.booked = a.booked.Add(c.service(e.now))
+	a.booked, a.counted = a.booked.Add(c.service(e.now)), 0
 }
 
 // freed ends a container: its room on the node is free.

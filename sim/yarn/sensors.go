@@ -93,12 +93,18 @@ func (s *steering) tags(a *app) string {
 	return sensors.Tags(a.src)
 }
 
-// service is an application's attained service.
+// recount is how old a ResourceManager's count of what running containers have used may be. The end of a container clears it.
+const recount = 3 * unit.Second
+
+// service is an application's attained service, as a ResourceManager reports it.
 func (s *steering) service(a *app) steer.Service {
-	sum := a.booked
-	for _, c := range a.conts {
-		sum = sum.Add(c.service(s.e.now))
+	if a.counted == 0 || s.e.now-a.counted > recount {
+		a.running, a.counted = unit.Resources{}, s.e.now
+		for _, c := range a.conts {
+			a.running = a.running.Add(c.service(s.e.now))
+		}
 	}
+	sum := a.booked.Add(a.running)
 	return steer.Service{MemSeconds: sum.Mem / 1000, CoreSeconds: sum.Cores / 1000}
 }
 
