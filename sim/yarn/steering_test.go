@@ -147,7 +147,7 @@ func TestWhatASteererSees(t *testing.T) {
 	} {
 		got := l.Seen[i]
 		if len(w.jobs) > 0 {
-			w.jobs[0].Service = service([]float64{3: 1.7, 4: 8.4, 5: 21, 6: 35.4, 7: 43}[i])
+			w.jobs[0].Service = service([]float64{3: 0, 4: 8.4, 5: 21, 6: 35.4, 7: 43}[i]) // at 3 s: as counted at 1 s
 		}
 		var ended []steer.Finished
 		if i == 8 {
