@@ -66,7 +66,8 @@ var (
 func (l *steerer) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time) {
 	l.now = seen.Now
 	l.learn(seen.Finished)
-	count, moved, more := make([]int, l.levels+1), 0, 0
+	var rest rest
+	count := make([]int, l.levels+1)
 	for i := range seen.Jobs {
 		sj := &seen.Jobs[i]
 		at := l.levelOf(sj.Queue)
@@ -76,7 +77,7 @@ func (l *steerer) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time
 		}
 		j := l.track(sj, at)
 		if count[at-atIntake]++; j.moved {
-			moved++
+			rest.moved++
 			continue
 		}
 		to, why := max(j.first, 0), j.why
@@ -86,9 +87,11 @@ func (l *steerer) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time
 			}
 		}
 		switch {
-		case to <= at || l.now < j.due:
+		case to <= at:
+		case l.now < j.due:
+			rest.late++
 		case len(do) == steer.MovesPerSample:
-			more++
+			rest.more++
 		default:
 			j.asked, j.due = to, l.now+min(patience<<min(j.tries, 20), unit.Hour)
 			j.tries++
@@ -100,7 +103,7 @@ func (l *steerer) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time
 			delete(l.jobs, id)
 		}
 	}
-	l.explain(do, count, moved, more)
+	l.explain(do, count, rest)
 	return do, l.interval
 }
 
@@ -194,31 +197,39 @@ func (l *steerer) NotMade(a steer.Action) {
 	}
 }
 
+// rest counts the jobs that a step leaves where they are, although they belong elsewhere or are not the policy's any more.
+type rest struct {
+	moved int // by somebody else
+	late  int // a move was refused or has not shown: it is retried later
+	more  int // than a sample moves
+}
+
 // explain describes a step. Jobs are counted by level, the intake first.
-func (l *steerer) explain(do []steer.Action, count []int, moved, more int) {
+func (l *steerer) explain(do []steer.Action, count []int, rest rest) {
+	const most = 3
 	if l.intake == "" {
 		count = count[1:]
 	}
-	text := strings.Trim(fmt.Sprint(count), "[]")
-	decision, why := "wait", "every job is in its level"
-	if moved > 0 {
-		why = fmt.Sprintf("%d stay where somebody else has moved them", moved)
+	decision := "wait"
+	var why []string
+	for _, a := range do[:min(len(do), most)] {
+		decision, why = "set", append(why, a.Job+" to "+a.Why)
 	}
-	if len(do) > 0 {
-		const most = 3
-		var list []string
-		for _, a := range do[:min(len(do), most)] {
-			list = append(list, a.Job+" to "+a.Why)
+	for _, n := range []struct {
+		jobs int
+		what string
+	}{
+		{len(do) - most, "others"}, {rest.more, "wait for the next sample"}, {rest.late, "wait for a retry"}, {rest.moved, "stay where somebody else has moved them"},
+	} {
+		if n.jobs > 0 {
+			why = append(why, fmt.Sprint(n.jobs, " ", n.what))
 		}
-		if n := len(do) - most; n > 0 {
-			list = append(list, fmt.Sprintf("%d others", n))
-		}
-		if more > 0 {
-			list = append(list, fmt.Sprintf("%d wait for the next sample", more))
-		}
-		decision, why = "set", strings.Join(list, "; ")
 	}
-	l.said = []slog.Attr{slog.String("levels", strings.ReplaceAll(text, " ", "/")), slog.Int("moves", len(do)), slog.String("decision", decision), slog.String("why", why)}
+	if why == nil {
+		why = []string{"every job is in its level"}
+	}
+	levels := strings.ReplaceAll(strings.Trim(fmt.Sprint(count), "[]"), " ", "/")
+	l.said = []slog.Attr{slog.String("levels", levels), slog.Int("moves", len(do)), slog.String("decision", decision), slog.String("why", strings.Join(why, "; "))}
 }
 
 // Explain implements steer.Explainer.
