@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -75,23 +74,19 @@ func (p *plot) line(class string, xs, ys []float64, gap float64) {
 // sizePlot draws mean slowdowns by size, on a logarithmic scale; nil: none is known.
 func sizePlot(runs []Run, heads []head) *plot {
 	runs = runs[:min(len(runs), maxChartRuns)]
-	var classes []result.SizeGroup
-	most := 1.0
+	class := func(g *result.SizeGroup) int { return int(math.Round(2 * math.Log10(g.From/10))) } // as result.SizeClass
+	first, last, most := math.MaxInt, math.MinInt, 1.0
 	for _, r := range runs {
 		if r.Result == nil || r.Result.Spread == nil {
 			continue
 		}
 		for _, g := range r.Result.Spread.BySize {
-			most = max(most, g.Slowdown.Mean)
-			if !slices.ContainsFunc(classes, func(o result.SizeGroup) bool { return o.From == g.From }) {
-				classes = append(classes, g)
-			}
+			first, last, most = min(first, class(&g)), max(last, class(&g)), max(most, g.Slowdown.Mean)
 		}
 	}
-	if len(classes) < 2 {
+	if first >= last {
 		return nil
 	}
-	slices.SortFunc(classes, func(a, b result.SizeGroup) int { return cmp.Compare(a.From, b.From) })
 	p := &plot{
 		Title: "Slowdown by size of the job", Caption: "mean slowdown, log scale; a size is the total time of a job's tasks, in container-seconds",
 		Aria: "Mean slowdown of jobs by size.",
@@ -102,28 +97,26 @@ func sizePlot(runs []Run, heads []head) *plot {
 			p.YTicks = append(p.YTicks, plotTick{plotY(math.Log(v) / top), figure(v, Count)})
 		}
 	}
-	n := float64(len(classes))
-	for i, c := range classes {
-		if len(classes) <= 14 || i%2 == 0 {
-			p.XTicks = append(p.XTicks, plotTick{plotX(float64(i) / n), size(c.From)})
+	n := float64(last - first + 1)
+	for i := first; i <= last+1; i++ {
+		if n < 14 || i%2 == 0 {
+			p.XTicks = append(p.XTicks, plotTick{plotX(float64(i-first) / n), size(10 * math.Pow(10, float64(i)/2))})
 		}
 	}
-	p.XTicks = append(p.XTicks, plotTick{plotX(1), size(classes[len(classes)-1].To)})
 	for r, run := range runs {
 		if run.Result == nil || run.Result.Spread == nil {
 			continue
 		}
-		class := "s" + strconv.Itoa(heads[r].Hue)
+		hue := "s" + strconv.Itoa(heads[r].Hue)
 		var xs, ys []float64
 		for _, g := range run.Result.Spread.BySize {
-			i := slices.IndexFunc(classes, func(o result.SizeGroup) bool { return o.From == g.From })
-			x, y := plotX((float64(i)+0.5)/n), plotY(math.Log(max(1, g.Slowdown.Mean))/top)
+			x, y := plotX((float64(class(&g)-first)+0.5)/n), plotY(math.Log(max(1, g.Slowdown.Mean))/top)
 			xs, ys = append(xs, x), append(ys, y)
-			p.Dots = append(p.Dots, plotDot{x, y, class, fmt.Sprintf("%s, %s to %s s: mean slowdown %s of %s jobs", heads[r].Name, size(g.From), size(g.To),
+			p.Dots = append(p.Dots, plotDot{x, y, hue, fmt.Sprintf("%s, %s to %s s: mean slowdown %s of %s jobs", heads[r].Name, size(g.From), size(g.To),
 				figure(g.Slowdown.Mean, Ratio), commas(g.Jobs))})
 		}
-		p.line(class, xs, ys, plotRight)
-		p.Keys = append(p.Keys, plotKey{heads[r].Name, heads[r].Full, class})
+		p.line(hue, xs, ys, plotRight)
+		p.Keys = append(p.Keys, plotKey{heads[r].Name, heads[r].Full, hue})
 	}
 	return p
 }

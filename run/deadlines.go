@@ -50,7 +50,7 @@ func (s *dueSource) Next() (*workload.Job, error) {
 		return j, nil
 	}
 	due := *j
-	due.Deadline = j.Submit + after
+	due.Deadline = j.Submit + min(after, unit.Never/4)
 	return &due, nil
 }
 

@@ -254,7 +254,7 @@ func (o *Order) Estimates(now unit.Time, each func(j *policy.Job, end unit.Time)
 			continue
 		}
 		if end, ok := o.end(now, j); ok {
-			each(j, unit.Time(end))
+			each(j, unit.Time(min(end, float64(unit.Never/2))))
 		}
 	}
 }
