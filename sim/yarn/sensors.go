@@ -116,6 +116,7 @@ func (c *cont) service(now unit.Time) unit.Resources {
 
 // finish keeps a finished application for the next sample.
 func (s *steering) finish(a *app, good bool) {
+	a.counted = 0 // the sum of a job that has ended is exact
 	s.ended = append(s.ended, steer.Finished{
 		ID: a.src.ID, User: a.src.User, Queue: s.e.sched.Leaf(&a.rm), Status: sensors.Status(good), Elapsed: s.e.now - a.src.Submit, Service: s.service(a),
 	})
