@@ -307,6 +307,8 @@ func plain(metric string) string {
 		metric += " time"
 	case strings.HasPrefix(metric, "fairness"):
 		metric += " (1 is even)"
+	case metric == deadlinesMet:
+		metric = "share of " + metric
 	}
 	return metric
 }

@@ -63,6 +63,9 @@ var metrics = func() []metric {
 	)
 }()
 
+// deadlinesMet is the row that the headline uses, besides those that all comparisons have.
+const deadlinesMet = "deadlines met"
+
 // moreMetrics are those that not all comparisons have. What they are taken from is in every run.
 func (out *Comparison) moreMetrics() (ms []metric) {
 	due, sized := true, out.bySize
@@ -80,7 +83,7 @@ func (out *Comparison) moreMetrics() (ms []metric) {
 	}
 	if due {
 		ms = append(ms,
-			metric{"deadlines met", Share, true, func(r *result.Run) float64 { return r.Deadlines.MetShare }},
+			metric{deadlinesMet, Share, true, func(r *result.Run) float64 { return r.Deadlines.MetShare }},
 			metric{"mean tardiness", Seconds, false, func(r *result.Run) float64 { return r.Deadlines.MeanTardiness }},
 			metric{"max tardiness", Seconds, false, func(r *result.Run) float64 { return r.Deadlines.MaxTardiness() }},
 		)

@@ -50,7 +50,7 @@ func (out *Comparison) judge() {
 		if unknown := first.Jobs.Finished > 0 && first.Metrics.Slowdown.Count == 0; unknown && m.ofAlone() || !unknown && m.ofWaits() {
 			continue
 		}
-		if out.Rows = append(out.Rows, rowOf(m.ofFinished(), out.Runs)); i < len(metrics) {
+		if out.Rows = append(out.Rows, rowOf(m.ofFinished(), out.Runs)); i < len(metrics) || m.name == deadlinesMet {
 			common++
 		}
 	}

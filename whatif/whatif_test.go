@@ -386,7 +386,8 @@ func TestCeiling(t *testing.T) {
 	}
 }
 
-// Rows about deadlines appear where all jobs of all runs have some; rows by size where they are asked for. The headline ignores both.
+// Rows about deadlines appear where all jobs of all runs have some; rows by size where they are asked for. The headline names deadlines only if nothing else
+// gains.
 func TestMoreRows(t *testing.T) {
 	names := func(c *Comparison) (out []string) {
 		for _, row := range c.Rows[len(c.Rows)-5:] {
