@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -131,6 +132,12 @@ func labPrepare(t *testing.T, version string) {
 		q := s.Root.Find(low)
 		return err == nil && q != nil && q.NumActive == 3
 	})
+	y := started(t, "yarn", "steer", "--rm", lab.RM(), "--queue", low, "--policy", "aging", "--act", "--user", "yardmaster", "--journal", t.TempDir(), "--listen", "off")
+	eventually(t, "a steerer is at work", func() bool { return strings.Contains(y.err.String(), "mode:") })
+	run(1, "is already being steered", "--undo")
+	if err := y.Process.Signal(syscall.SIGTERM); err != nil || y.ends(t) != 0 {
+		t.Errorf("the steerer: %v %s", err, y.err)
+	}
 	change(one(low, "maximum-capacity", "50"))
 	theirs := settings()
 	run(1, low+" maximum-capacity is 50, and was set to 100", "--undo")
