@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -61,7 +62,7 @@ func labPrepare(t *testing.T, version string) {
 		}
 		m := map[string]string{}
 		for _, x := range p.List {
-			m[x.Name] = x.Value
+			m[x.Name] = cmp.Or(x.Raw, x.Value)
 		}
 		return m
 	}
@@ -99,12 +100,15 @@ func labPrepare(t *testing.T, version string) {
 		}
 	}
 
-	change(one("root", "queues", "prod, batch,adhoc")) // spelled as people do
+	change(one("root", "queues", "prod, batch,adhoc"), one("root.batch", "acl_administer_queue", " ops")) // spelled as people do; a group
 	before := settings()
 	run(0, "nothing to take back", "--undo")
 	run(0, "--act", "--policy", "fbq", "--levels", "3")
 	same(before)
 	t.Log(run(0, "Prepared root.batch", "--policy", "fbq", "--levels", "3", "--act"))
+	if acl := settings()["yarn.scheduler.capacity.root.batch-levels.acl_administer_queue"]; acl != " ops" {
+		t.Errorf("the ACL of the new queue is %q", acl)
+	}
 	run(0, "has been prepared", "--policy", "fbq", "--act")
 	run(1, "take that back first", "--policy", "tags", "--act")
 
