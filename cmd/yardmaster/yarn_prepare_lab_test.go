@@ -3,12 +3,14 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -60,7 +62,7 @@ func labPrepare(t *testing.T, version string) {
 		}
 		m := map[string]string{}
 		for _, x := range p.List {
-			m[x.Name] = x.Value
+			m[x.Name] = cmp.Or(x.Raw, x.Value)
 		}
 		return m
 	}
@@ -98,12 +100,15 @@ func labPrepare(t *testing.T, version string) {
 		}
 	}
 
-	change(one("root", "queues", "prod, batch,adhoc")) // spelled as people do
+	change(one("root", "queues", "prod, batch,adhoc"), one("root.batch", "acl_administer_queue", " ops")) // spelled as people do; a group
 	before := settings()
 	run(0, "nothing to take back", "--undo")
 	run(0, "--act", "--policy", "fbq", "--levels", "3")
 	same(before)
 	t.Log(run(0, "Prepared root.batch", "--policy", "fbq", "--levels", "3", "--act"))
+	if acl := settings()["yarn.scheduler.capacity.root.batch-levels.acl_administer_queue"]; acl != " ops" {
+		t.Errorf("the ACL of the new queue is %q", acl)
+	}
 	run(0, "has been prepared", "--policy", "fbq", "--act")
 	run(1, "take that back first", "--policy", "tags", "--act")
 
@@ -131,6 +136,12 @@ func labPrepare(t *testing.T, version string) {
 		q := s.Root.Find(low)
 		return err == nil && q != nil && q.NumActive == 3
 	})
+	y := started(t, "yarn", "steer", "--rm", lab.RM(), "--queue", low, "--policy", "aging", "--act", "--user", "yardmaster", "--journal", t.TempDir(), "--listen", "off")
+	eventually(t, "a steerer is at work", func() bool { return strings.Contains(y.err.String(), "mode:") })
+	run(1, "is already being steered", "--undo")
+	if err := y.Process.Signal(syscall.SIGTERM); err != nil || y.ends(t) != 0 {
+		t.Errorf("the steerer: %v %s", err, y.err)
+	}
 	change(one(low, "maximum-capacity", "50"))
 	theirs := settings()
 	run(1, low+" maximum-capacity is 50, and was set to 100", "--undo")

@@ -15,6 +15,7 @@ import (
 type Property struct {
 	Name  string
 	Value string // with ${variables} substituted, trimmed
+	Raw   string // as written; "" if it is blank. In an ACL, a leading blank matters
 	Final bool
 	Pos   Pos // of <property>
 }
@@ -127,7 +128,7 @@ func (p *Properties) property(e *Element) (*Property, error) {
 	hasValue := false
 	x.Name, _ = e.Attr("name")
 	if v, ok := e.Attr("value"); ok {
-		x.Value, hasValue = v, true
+		x.Value, x.Raw, hasValue = v, v, true
 	}
 	if v, ok := e.Attr("final"); ok {
 		x.Final = v == "true"
@@ -137,7 +138,7 @@ func (p *Properties) property(e *Element) (*Property, error) {
 		case "name":
 			x.Name = c.Value()
 		case "value":
-			x.Value, hasValue = c.Value(), true
+			x.Value, x.Raw, hasValue = c.Value(), c.Text, true
 		case "final":
 			x.Final = c.Value() == "true"
 		case "description", "source", "tag":

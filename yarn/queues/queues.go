@@ -12,6 +12,7 @@ package queues
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -215,10 +216,14 @@ func (d *derivation) choosePart(vcores int64) {
 func (d *derivation) get(queue, name string) string { return value(d.props, queue, name) }
 
 func value(p *conf.Properties, queue, name string) string {
-	if x := p.Get(conf.Prefix + queue + "." + name); x != nil {
+	switch x := p.Get(conf.Prefix + queue + "." + name); {
+	case x == nil:
+		return ""
+	case strings.HasPrefix(name, "acl_"): // " ops" is a group, "ops" a user
+		return x.Raw
+	default:
 		return x.Value
 	}
-	return ""
 }
 
 // own are the names of the queue's settings.
@@ -417,7 +422,7 @@ func (p *Plan) Apply(old *conf.Properties) []conf.Property {
 	out := p.Values()
 	for _, x := range old.List {
 		if !slices.ContainsFunc(p.Settings, func(s Setting) bool { return s.key() == x.Name }) {
-			out = append(out, *x)
+			out = append(out, conf.Property{Name: x.Name, Value: cmp.Or(x.Raw, x.Value)})
 		}
 	}
 	return out

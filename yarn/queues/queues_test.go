@@ -2,6 +2,7 @@ package queues
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -37,7 +38,7 @@ func properties(t *testing.T, xml string) *conf.Properties {
 func values(p *conf.Properties) map[string]string {
 	m := map[string]string{}
 	for _, x := range p.List {
-		m[x.Name] = x.Value
+		m[x.Name] = cmp.Or(x.Raw, x.Value)
 	}
 	return m
 }
@@ -67,7 +68,7 @@ const nested = `
 	root.org.data.batch.ordering-policy = fair
 	root.org.data.batch.ordering-policy.fair.enable-size-based-weight = true
 	root.org.data.batch.acl_submit_applications = ana,ben data
-	root.org.data.batch.acl_administer_queue = ops
+	root.org.data.batch.acl_administer_queue =  ops
 	root.org.data.batch.acl_application_max_priority = [user=ana max_priority=7 default_priority=4]
 	root.org.data.batch.priority = 3
 	root.org.data.batch.max-parallel-apps = 40
@@ -248,7 +249,7 @@ func TestNested(t *testing.T) {
 		"data.batch-levels maximum-capacity:  -> 80.5",
 		"data.batch-levels ordering-policy:  -> priority-utilization",
 		"data.batch-levels acl_submit_applications:  -> ana,ben data",
-		"data.batch-levels acl_administer_queue:  -> ops",
+		"data.batch-levels acl_administer_queue:  ->  ops", // a group
 		"data.batch-levels priority:  -> 3",
 		"data.batch-levels max-parallel-apps:  -> 40",
 	}
