@@ -28,7 +28,7 @@ var params = []steer.Param{
 	{Name: "min-samples", Value: "N", Default: "1", Help: "finished tasks that make an estimate"},
 	{Name: "nodata-cap", Value: "N", Default: "0", Help: "containers for a job without estimate; 0: any number"},
 	{Name: "missed-share", Value: "SHARE", Default: "1", Help: "share of the containers for jobs that have missed their goals"},
-	{Name: "tail-guard", Value: "yes|no", Default: "yes", Help: "aim at the goal less the mean length of a task: the last ones end after the estimate does"},
+	{Name: "tail-guard", Value: "yes|no", Default: "yes", Help: "aim at the goal less the mean length of a task and the sampling interval: the last tasks end after the estimate does"},
 	{Name: "clamp", Value: "yes|no", Default: "yes", Help: "a task that runs longer than the mean is about to end; no: it counts negative"},
 	{Name: "round", Value: "up|nearest|down", Default: "up", Help: "how needs become containers in min mode"},
 	{Name: "priority", Value: "N", Default: "10", Help: "highest priority to set"},
@@ -178,7 +178,7 @@ func (d *steerer) look(seen *steer.Snapshot) (goals, strays []*job, bad []string
 		switch {
 		case j.goal != unit.Never:
 			j.sample(j.Job, d.now, d.now-j.Submitted <= 3*d.interval)
-			j.claim = j.meter.claim(j.Job, d.now, &d.set)
+			j.claim = j.meter.claim(j.Job, d.now, d.interval, &d.set)
 			goals = append(goals, j)
 		case j.at >= 0:
 			strays = append(strays, j)

@@ -140,8 +140,9 @@ func (m *meter) mean(now unit.Time, least int64) (mean float64, ok bool) {
 	return mean, m.ended >= least && mean > 0 && !math.IsInf(mean, 0)
 }
 
-// claim is what the job needs.
-func (m *meter) claim(j *steer.Job, now unit.Time, s *deadline.Settings) deadline.Claim {
+// claim is what the job needs. With a tail guard it aims at the goal less a task, since the last ones end after the estimate does, and less the sampling
+// interval, after which it is next looked at.
+func (m *meter) claim(j *steer.Job, now, interval unit.Time, s *deadline.Settings) deadline.Claim {
 	c := deadline.Claim{Submitted: j.Submitted, Goal: m.goal, Aim: m.goal}
 	c.Running, c.Unstarted = int64(m.running.Len()), m.pending
 	if m.all {
@@ -151,7 +152,7 @@ func (m *meter) claim(j *steer.Job, now unit.Time, s *deadline.Settings) deadlin
 	if c.Estimated = ok; ok {
 		c.Left = m.running.Left(now, mean, !s.Literal) + float64(c.Unstarted)*mean
 		if s.TailGuard {
-			c.Aim -= unit.Time(mean)
+			c.Aim -= unit.Time(mean) + interval
 		}
 	}
 	return c
