@@ -75,26 +75,47 @@ var ownJudges = map[string]func(words []string, q []x.Quantity) x.Judge{
 			return j
 		}}
 	},
+	// best-balance holds when at every size of partition 1 the policy's best limit exists and leaves partition 1 less utilised than the other.
+	"best-balance": func(words []string, _ []x.Quantity) x.Judge {
+		e, policy, _ := strings.Cut(words[0], " ")
+		return atShares(fmt.Sprintf("%s utilisation of partition 1 < of partition 2 at the best limit of %s", e, policy), func(r *x.Runs, share float64) (string, bool) {
+			limit, known := optimum(r, e, policy, share)
+			at := fmt.Sprintf("bottleneck/0.7/%s/%g/%d/", policy, share, limit)
+			if !known {
+				return "none", false
+			}
+			first, second := r.Estimate(e, at+"u1").Mean, r.Estimate(e, at+"u2").Mean
+			return x.Number(first) + " and " + x.Number(second), first < second
+		})
+	},
 	// best-limits holds when at every size of partition 1 the second policy's best limit is above the first one's.
 	"best-limits": func(words []string, _ []x.Quantity) x.Judge {
 		e, first, _ := strings.Cut(words[0], " ")
 		_, second, _ := strings.Cut(words[1], " ")
-		return x.Judge{
-			Rule: fmt.Sprintf("%s best limit of %s > of %s, for a partition 1 of 10 to 50 %%; best: smallest mean V(95) with a mean median not above FIFO's, of %v", e, second, first, gridLimits),
-			Of: func(r *x.Runs) x.Judgement {
-				j := x.Judgement{Holds: true, Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN()}
-				var texts []string
-				for _, share := range shares {
-					a, known := optimum(r, e, first, share)
-					b, too := optimum(r, e, second, share)
-					j.Holds = j.Holds && known && too && b > a
-					texts = append(texts, fmt.Sprintf("%.0f %%: %s and %s", 100*share, limitText(a, known), limitText(b, too)))
-				}
-				j.Ours = strings.Join(texts, "; ")
-				return j
-			},
-		}
+		return atShares(fmt.Sprintf("%s best limit of %s > of %s", e, second, first), func(r *x.Runs, share float64) (string, bool) {
+			a, known := optimum(r, e, first, share)
+			b, too := optimum(r, e, second, share)
+			return limitText(a, known) + " and " + limitText(b, too), known && too && b > a
+		})
 	},
+}
+
+// atShares holds when a statement about best limits does at every size of partition 1.
+func atShares(rule string, of func(r *x.Runs, share float64) (ours string, holds bool)) x.Judge {
+	return x.Judge{
+		Rule: fmt.Sprintf("%s, for a partition 1 of 10 to 50 %%; best: smallest mean V(95) with a mean median not above FIFO's, of %v", rule, gridLimits),
+		Of: func(r *x.Runs) x.Judgement {
+			j := x.Judgement{Holds: true, Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN()}
+			var texts []string
+			for _, share := range shares {
+				ours, holds := of(r, share)
+				j.Holds = j.Holds && holds
+				texts = append(texts, fmt.Sprintf("%.0f %%: %s", 100*share, ours))
+			}
+			j.Ours = strings.Join(texts, "; ")
+			return j
+		},
+	}
 }
 
 func limitText(limit int, known bool) string {
