@@ -120,8 +120,8 @@ func steeringSettings() []Setting {
 // errNoQueue: a scheduler lacks a queue that is to be steered.
 var errNoQueue = errors.New("")
 
-// resolveSteering combines each scheduler with each steering policy. A scheduler without the steered queues, beside one with them, is not steered: so the
-// configuration as it is can be compared with one that has queues for a policy.
+// resolveSteering combines each scheduler with each steering policy. A scheduler without the queues of a policy of several, beside others, is not steered: so
+// the configuration as it is can be compared with one that has queues for a policy.
 func (s *Scenario) resolveSteering(out *Setup) error {
 	st := &s.Steering
 	if len(st.Policies) == 0 {
@@ -137,7 +137,7 @@ func (s *Scenario) resolveSteering(out *Setup) error {
 				var err error
 				one.Steer, err = st.on(p, name)
 				switch {
-				case errors.Is(err, errNoQueue) && len(out.Schedulers) > 1:
+				case errors.Is(err, errNoQueue) && len(out.Schedulers) > 1 && strings.Contains(st.Queue, ","):
 					missing = err
 					continue
 				case err != nil:
