@@ -54,8 +54,8 @@ type SteerChange struct {
 	// OldQueue and NewQueue are those of a job that was moved.
 	OldQueue string `json:"old_queue,omitempty"`
 	NewQueue string `json:"new_queue,omitempty"`
-	Why     string  `json:"why"`
-	Failed  string  `json:"failed,omitempty"` // why it did not take effect
+	Why      string `json:"why"`
+	Failed   string `json:"failed,omitempty"` // why it did not take effect
 }
 
 // Values are the old and the new value, for people.
