@@ -229,6 +229,7 @@ type preparer struct {
 	cluster string // prefix of its queues' identities
 	queue   string
 	tell    func(format string, args ...any)
+	path    string // of the record
 	locks   closers
 }
 
@@ -241,7 +242,14 @@ func (f *prepareFlags) connect(ctx context.Context, tell func(format string, arg
 	}
 	p := &preparer{f: f, client: client, queue: y.Queues()[0], tell: tell}
 	p.cluster = strings.TrimSuffix(y.Identity(), p.queue)
+	dir := f.journal
+	if dir == "" {
+		dir, err = stateDir()
+		dir = filepath.Join(filepath.Dir(dir), "prepare")
+	}
+	p.path = filepath.Join(absolute(dir), fileSafe(y.Identity())+".json")
 	switch {
+	case err != nil:
 	case y.Limit() != steer.CapacityAM:
 		err = errors.New("the ResourceManager runs the FairScheduler: only the CapacityScheduler's queues can be prepared")
 	case y.Actuator() != yard.REST:
@@ -274,11 +282,7 @@ func (p *preparer) lock(ctx context.Context, names ...string) error {
 		}
 		p.locks = append(p.locks, closer(l.Release))
 	}
-	path, err := p.recordFile()
-	if err != nil {
-		return err
-	}
-	return leftElsewhere(path, ids)
+	return leftElsewhere(p.path, ids)
 }
 
 type closer func() error
@@ -297,32 +301,15 @@ type record struct {
 	Plan  *queues.Plan `json:"plan"`
 }
 
-// recordFile is the record's path.
-func (p *preparer) recordFile() (string, error) {
-	dir := p.f.journal
-	if dir == "" {
-		base, err := stateDir()
-		if err != nil {
-			return "", err
-		}
-		dir = filepath.Join(filepath.Dir(base), "prepare")
-	}
-	dir, err := filepath.Abs(dir)
-	return filepath.Join(dir, fileSafe(p.cluster+p.queue)+".json"), err
-}
-
 // recorded reads the record; nil if there is none. It says what is written to the ResourceManager, so nobody else may have written it.
-func (p *preparer) recorded() (*record, string, error) {
-	path, err := p.recordFile()
-	if err != nil {
-		return nil, path, err
-	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, path, nil
+func (p *preparer) recorded() (*record, error) {
+	if _, err := os.Stat(p.path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
 	var data []byte
-	if err = securefile.CheckDir(filepath.Dir(path)); err == nil {
-		data, err = securefile.ReadFile(path, 4<<20)
+	err := securefile.CheckDir(filepath.Dir(p.path))
+	if err == nil {
+		data, err = securefile.ReadFile(p.path, 4<<20)
 	}
 	r := &record{}
 	if err == nil {
@@ -332,14 +319,14 @@ func (p *preparer) recorded() (*record, string, error) {
 		err = errors.New("it is not the record of this queue")
 	}
 	if err != nil {
-		return nil, path, fmt.Errorf("the record %s: %w", path, err)
+		return nil, fmt.Errorf("the record %s: %w", p.path, err)
 	}
-	return r, path, nil
+	return r, nil
 }
 
 // plan derives the change, or finds that it has been made.
 func (p *preparer) plan(ctx context.Context, now *conf.Properties) (*queues.Plan, queues.State, error) {
-	r, path, err := p.recorded()
+	r, err := p.recorded()
 	if err != nil {
 		return nil, 0, err
 	}
@@ -349,7 +336,7 @@ func (p *preparer) plan(ctx context.Context, now *conf.Properties) (*queues.Plan
 			p.tell("%s has been prepared on %s.", p.queue, r.At.Local().Format("2006-01-02 15:04:05"))
 			return r.Plan, state, nil
 		case state == queues.Changed:
-			return nil, 0, changed(path, diffs)
+			return nil, 0, p.changed(diffs)
 		default:
 			return nil, 0, fmt.Errorf("%s is prepared for %s with %d levels: take that back first with --undo", p.queue, r.Plan.Policy, len(r.Plan.Levels))
 		}
@@ -368,38 +355,34 @@ func (p *preparer) plan(ctx context.Context, now *conf.Properties) (*queues.Plan
 	return plan, queues.Original, err
 }
 
-func changed(path string, diffs []string) error {
+func (p *preparer) changed(diffs []string) error {
 	if len(diffs) == 0 {
 		diffs = []string{"the state of the new queues"}
 	}
-	return fmt.Errorf("somebody else has changed these settings since, so they are left as they are: %s. The old values are in %s", strings.Join(diffs, "; "), path)
+	return fmt.Errorf("somebody else has changed these settings since, so they are left as they are: %s. The old values are in %s", strings.Join(diffs, "; "), p.path)
 }
 
 // act writes the record, makes the change and reads it back.
 func (p *preparer) act(ctx context.Context, plan *queues.Plan) error {
-	path, err := p.recordFile()
-	if err != nil {
-		return err
-	}
 	data, err := json.MarshalIndent(record{Queue: p.cluster + p.queue, At: time.Now().UTC(), Plan: plan}, "", "  ")
 	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o700)
+		err = os.MkdirAll(filepath.Dir(p.path), 0o700)
 	}
 	if err == nil {
-		err = securefile.CheckDir(filepath.Dir(path))
+		err = securefile.CheckDir(filepath.Dir(p.path))
 	}
 	if err == nil {
-		err = securefile.WriteFile(path, append(data, '\n'), 0o600)
+		err = securefile.WriteFile(p.path, append(data, '\n'), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("%w, because the old settings cannot be recorded: %w", errNotMade, err)
 	}
 	if err := p.send(ctx, plan, plan.Change(), queues.Prepared); errors.Is(err, errNotMade) {
-		return errors.Join(err, os.Remove(path))
+		return errors.Join(err, os.Remove(p.path))
 	} else if err != nil {
 		return err
 	}
-	p.tell("Prepared %s. The old settings are recorded in %s.", p.queue, path)
+	p.tell("Prepared %s. The old settings are recorded in %s.", p.queue, p.path)
 	return nil
 }
 
@@ -431,7 +414,7 @@ var evacuateWithin = 2 * time.Minute // tests change it
 
 // undo takes the change back. Whatever state an interrupted one has left, it can be run again.
 func (p *preparer) undo(ctx context.Context) error {
-	r, path, err := p.recorded()
+	r, err := p.recorded()
 	if err != nil {
 		return err
 	}
@@ -444,7 +427,7 @@ func (p *preparer) undo(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return fmt.Errorf("there is no record %s of what %s was: run this as the account that prepared it, or name the folder with --journal", path, p.queue)
+		return fmt.Errorf("there is no record %s of what %s was: run this as the account that prepared it, or name the folder with --journal", p.path, p.queue)
 	}
 	if err := p.lock(ctx, r.Plan.Levels...); err != nil {
 		return err
@@ -455,7 +438,7 @@ func (p *preparer) undo(ctx context.Context) error {
 	}
 	state, diffs := r.Plan.Compare(now)
 	if state == queues.Changed {
-		return changed(path, diffs)
+		return p.changed(diffs)
 	}
 	if state != queues.Original {
 		moved, err := p.evacuate(ctx, r.Plan, state == queues.Stopped)
@@ -466,7 +449,7 @@ func (p *preparer) undo(ctx context.Context) error {
 			return err
 		}
 		if state, diffs := r.Plan.Compare(now); state != queues.Stopped { // in the meantime
-			return changed(path, diffs)
+			return p.changed(diffs)
 		}
 		if err := p.send(ctx, r.Plan, r.Plan.Remove(now), queues.Original); err != nil {
 			return err
@@ -475,7 +458,7 @@ func (p *preparer) undo(ctx context.Context) error {
 	} else {
 		p.tell("%s has its old settings: there is nothing to take back.", p.queue)
 	}
-	return os.Remove(path)
+	return os.Remove(p.path)
 }
 
 // evacuate moves applications from the new queues back and stops the queues.
