@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"text/template"
 	"time"
 
 	"github.com/yardmaster/yardmaster/lab/evidence"
@@ -35,22 +34,25 @@ type Deadlines struct {
 	Log    io.Writer
 }
 
-// deadlineSlots are the slot queues of an arm; deadlineRoom its containers.
-const (
-	deadlineSlots = 5
-	deadlineRoom  = 20
-)
-
-// deadlineArms are the ways to run the applications.
+// deadlineArms are the ways to run the applications: the queues of each, the first of which takes them, and the settings of its steerer; none: it is not
+// steered.
 var deadlineArms = []struct {
-	Name, Title string
-	slots       bool
-	set         []string // nil: not steered
+	name   string
+	queues []string
+	set    []string
 }{
-	{"fifo", "first in, first out: not steered", false, nil},
-	{"priorities", "max mode, by priorities in one queue", false, []string{"interval=2s"}},
-	{"max", "max mode, a slot queue per job", true, []string{"interval=2s"}},
-	{"min", "min mode, a slot queue per job", true, []string{"interval=2s", "mode=min"}},
+	{"fifo", []string{"root.fifo"}, nil},
+	{"priorities", []string{"root.priorities"}, []string{"interval=2s"}},
+	{"max", withSlots("max"), []string{"interval=2s"}},
+	{"min", withSlots("min"), []string{"interval=2s", "mode=min"}},
+}
+
+func withSlots(arm string) []string {
+	list := []string{fmt.Sprintf("root.%s.%[1]s-batch", arm)}
+	for i := range 5 {
+		list = append(list, fmt.Sprintf("root.%s.%[1]s-deadlines.%[1]s-d%d", arm, i+1))
+	}
+	return list
 }
 
 // DeadlineRecord is the record of one run.
@@ -75,7 +77,6 @@ type DeadlineApp struct {
 	Submit float64 `json:"submit"`
 	Goal   float64 `json:"goal"`
 	End    float64 `json:"end"`
-	State  string  `json:"state"`
 }
 
 // Late is its lateness; negative: it ended before its goal.
@@ -119,42 +120,6 @@ func deadlineApps(queue, arm string) (apps []hadoop.Application, goals []hadoop.
 	return apps, goals
 }
 
-// deadlineQueues are the queues of an arm: where applications are submitted first, then the slots.
-func deadlineQueues(arm string, slots bool) []string {
-	if !slots {
-		return []string{"root." + arm}
-	}
-	list := []string{fmt.Sprintf("root.%s.%[1]s-batch", arm)}
-	for i := range deadlineSlots {
-		list = append(list, fmt.Sprintf("root.%s.%[1]s-deadlines.%[1]s-d%d", arm, i+1))
-	}
-	return list
-}
-
-// deadlineXML is the capacity-scheduler.xml: a quarter for each arm; of one with slots, 1 % to the intake and the rest to the slots.
-func deadlineXML() string {
-	m := map[string]string{
-		"root.acl_submit_applications": "*", "root.acl_administer_queue": "yardmaster", "maximum-am-resource-percent": "1",
-		"per-node-heartbeat.maximum-offswitch-assignments": "100",
-	}
-	for _, a := range deadlineArms {
-		m["root.queues"] = strings.TrimPrefix(m["root.queues"]+","+a.Name, ",")
-		m["root."+a.Name+".capacity"], m["root."+a.Name+".maximum-capacity"] = "25", "25"
-		for i, q := range deadlineQueues(a.Name, a.slots) {
-			if m[q+".user-limit-factor"] = "1000"; !a.slots {
-				continue
-			}
-			parent, leaf := q[:strings.LastIndexByte(q, '.')], q[strings.LastIndexByte(q, '.')+1:]
-			if m[q+".capacity"] = fmt.Sprint(100 / deadlineSlots); i == 0 {
-				m[q+".capacity"], m[parent+"."+a.Name+"-deadlines.capacity"] = "1", "99"
-				leaf += "," + a.Name + "-deadlines"
-			}
-			m[parent+".queues"] = strings.TrimPrefix(m[parent+".queues"]+","+leaf, ",")
-		}
-	}
-	return hadoop.Properties("yarn.scheduler.capacity.", m)
-}
-
 // Record runs the applications and stores what happened.
 func (s *Deadlines) Record(ctx context.Context) error {
 	bin, remove, err := host.Program(ctx, s.Binary)
@@ -163,9 +128,8 @@ func (s *Deadlines) Record(ctx context.Context) error {
 	}
 	defer remove()
 	program := evidence.Program(s.Binary)
-	sites := site(20<<10, 1024)
 	c, down, err := hadoop.UpIn(ctx, s.Work, hadoop.Options{
-		SchedulerXML: deadlineXML(), Nodes: 4, NodeMB: deadlineRoom * 1024, NodeVcores: 64, Heartbeat: 250 * time.Millisecond, Site: sites, Log: s.Log,
+		SchedulerXML: queues("deadlines"), Nodes: 4, NodeMB: 20 << 10, NodeVcores: 64, Heartbeat: 250 * time.Millisecond, Site: site(20<<10, 1024), Log: s.Log,
 	})
 	if err != nil {
 		return err
@@ -222,28 +186,27 @@ func (s *Deadlines) once(ctx context.Context, c *hadoop.Cluster, bin string) (*D
 	var goals []hadoop.Millis
 	steerers := map[string]*steerer.Process{}
 	for _, a := range deadlineArms {
-		if len(s.Only) > 0 && !slices.Contains(s.Only, a.Name) {
+		if len(s.Only) > 0 && !slices.Contains(s.Only, a.name) {
 			continue
 		}
-		queues := deadlineQueues(a.Name, a.slots)
-		apps, g := deadlineApps(queues[0], a.Name)
+		apps, g := deadlineApps(a.queues[0], a.name)
 		all, goals = append(all, apps...), append(goals, g...)
-		arm := DeadlineArm{Name: a.Name}
+		arm := DeadlineArm{Name: a.name}
 		if a.set != nil {
-			arm.Command = []string{"yarn", "steer", "--policy", "deadline", "--queue", strings.Join(queues, ","), "--act", "--per-hour", "3600"}
+			arm.Command = []string{"yarn", "steer", "--policy", "deadline", "--queue", strings.Join(a.queues, ","), "--act", "--per-hour", "3600"}
 			for _, pair := range a.set {
 				arm.Command = append(arm.Command, "--set", pair)
 			}
 			p, err := steerer.Start(bin, c.Dir, nil, append(slices.Clone(arm.Command), "--rm", c.RM(), "--user", "yardmaster", "--actuator", "rest", "--listen", "off",
-				"--log-format", "json", "--journal", filepath.Join(c.Dir, "journal-"+a.Name))...)
+				"--log-format", "json", "--journal", filepath.Join(c.Dir, "journal-"+a.name))...)
 			if err != nil {
 				return nil, err
 			}
 			defer p.End(p.Guards()...)
 			if !p.Await(ctx, time.Minute, 0, "decided") {
-				return nil, fmt.Errorf("the steerer of %s does not start: %s", a.Name, p.Last())
+				return nil, fmt.Errorf("the steerer of %s does not start: %s", a.name, p.Last())
 			}
-			steerers[a.Name] = p
+			steerers[a.name] = p
 		}
 		rec.Arms = append(rec.Arms, arm)
 	}
@@ -269,7 +232,7 @@ func (s *Deadlines) once(ctx context.Context, c *hadoop.Cluster, bin string) (*D
 			a := &res.Apps[at]
 			names[a.App] = fmt.Sprintf("J%d", k+1)
 			arm.Apps = append(arm.Apps, DeadlineApp{
-				ID: names[a.App], Submit: float64(a.Submit-res.Zero) / 1000, Goal: float64(goals[k]) / 1000, End: float64(a.End-res.Zero) / 1000, State: a.State,
+				ID: names[a.App], Submit: float64(a.Submit-res.Zero) / 1000, Goal: float64(goals[k]) / 1000, End: float64(a.End-res.Zero) / 1000,
 			})
 		}
 	}
@@ -367,15 +330,6 @@ func (s *Deadlines) Report(context.Context) (text, file string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	text, err = evidence.Page(deadlinesPage, s.Page, map[string]any{"Dir": filepath.Base(s.Dir), "Kept": runs, "Records": list, "Newest": list[len(list)-1], "Last": runs[len(runs)-1].Number()}, template.FuncMap{
-		"title": func(name string) string {
-			for _, a := range deadlineArms {
-				if a.Name == name {
-					return a.Title
-				}
-			}
-			return name
-		},
-	})
+	text, err = evidence.Page(deadlinesPage, s.Page, map[string]any{"Dir": filepath.Base(s.Dir), "Kept": runs, "Records": list, "Newest": list[len(list)-1], "Last": runs[len(runs)-1].Number()}, nil)
 	return text, s.Page, err
 }

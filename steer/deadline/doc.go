@@ -17,5 +17,8 @@
 //     should have, and their maximum stays. In min mode their maximum-capacity does: a job gets no more than it needs, and the last slot stays
 //     empty, because it takes the rest of the capacity. Changes of one container are not written.
 //
+// Whoever may submit can claim any goal, and a job that has missed its goal is served first: missed-share limits what such jobs get together. The
+// slots never have more than their parent may use.
+//
 // If the scheduler refuses moves or capacities from the start, jobs stay in the intake or return there, and are steered by priorities.
 package deadline
