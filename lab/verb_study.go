@@ -229,14 +229,11 @@ func studySizes(f *flag.FlagSet, out io.Writer) action {
 	f.StringVar(&s.Dir, "dir", kept("sizes-live"), "`folder` of the records; the page is beside it")
 	workFolders(f, &s.Work, &s.Binary)
 	only := f.String("only", "", "comma-separated `arms`: fifo, fbq, tags, sita, comp (default: all)")
-	f.IntVar(&s.Kills, "kills", 0, "kill -9 the steerer so many times in each run; needs its own --dir")
+	f.IntVar(&s.Kills, "kills", 0, "kill -9 the steerer so many times in each run; such runs have records of their own")
 	small := f.Bool("small", false, "the miniature that the tests run; needs --dir")
 	offline := f.Bool("offline", false, "use the stored records")
 	return func(ctx context.Context) error {
 		s.Only = list(*only)
-		if s.Kills > 0 && s.Dir == kept("sizes-live") {
-			return errors.New("study sizes: --kills needs its own --dir, such as " + kept("sizes-kills"))
-		}
 		if *small {
 			if s.Size = study.SizedMini; s.Dir == kept("sizes-live") {
 				return errors.New("study sizes: --small needs its own --dir")

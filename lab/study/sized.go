@@ -71,6 +71,7 @@ type sizedArm struct {
 const (
 	sizedQueue  = "root.batch"
 	sizedSeries = "run"
+	killSeries  = "kills" // runs whose steerer was killed
 	sizedUser   = "yardmaster" // the lab's administrator
 	// sizedSeeds is the number of rehearsals: heartbeats have other phases in each.
 	sizedSeeds = 10
@@ -193,7 +194,11 @@ func (s *Sized) Record(ctx context.Context) error {
 				return fmt.Errorf("%s, repetition %d: %w", a.Name, rep, err)
 			}
 			rec.Repetition = rep
-			kept, err := began.KeepJSON(s.Dir, sizedSeries, rec)
+			series := sizedSeries
+			if s.Kills > 0 {
+				series = killSeries
+			}
+			kept, err := began.KeepJSON(s.Dir, series, rec)
 			if err != nil {
 				return err
 			}
@@ -439,12 +444,18 @@ type sizedFacts struct {
 	Records             []*SizedRecord
 	Arms                []string
 	Measured, Predicted *experiment.Runs
+
+	Killed []*SizedRecord // runs whose steerer was killed
+	Ledger []evidence.Run // theirs
 }
 
 func (s *Sized) facts(ctx context.Context) (*sizedFacts, error) {
 	f := &sizedFacts{}
 	var err error
 	if f.Kept, f.Records, err = evidence.ReadSeries[SizedRecord](s.Dir, sizedSeries); err != nil {
+		return nil, err
+	}
+	if f.Ledger, f.Killed, err = evidence.ReadSeries[SizedRecord](s.Dir, killSeries); err != nil {
 		return nil, err
 	}
 	if len(f.Records) == 0 {
@@ -475,6 +486,40 @@ func (s *Sized) facts(ctx context.Context) (*sizedFacts, error) {
 	}
 	f.Measured, f.Predicted = experiment.NewRuns(experiment.Seeds(1, most), measured), experiment.NewRuns(experiment.Seeds(1, sizedSeeds), predicted)
 	return f, nil
+}
+
+// Kills are all kills of the steerer.
+func (f *sizedFacts) Kills() (list []Kill) {
+	for _, r := range f.Killed {
+		list = append(list, r.Kills...)
+	}
+	return list
+}
+
+// Guards counts the kills that hit the guard, too.
+func (f *sizedFacts) Guards() (n int) {
+	for _, r := range f.Killed {
+		n += r.Guards()
+	}
+	return n
+}
+
+// Guards counts the kills that hit the guard, too.
+func (r *SizedRecord) Guards() (n int) {
+	for _, k := range r.Kills {
+		if k.Guard {
+			n++
+		}
+	}
+	return n
+}
+
+// Downs are the times from a kill until the next steerer had started, in seconds.
+func (f *sizedFacts) Downs() (list []float64) {
+	for _, k := range f.Kills() {
+		list = append(list, k.Down.Duration().Seconds())
+	}
+	return list
 }
 
 // Gain is the fall of a figure against FIFO: 0.4 is 40 % less.
