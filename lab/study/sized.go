@@ -71,7 +71,7 @@ type sizedArm struct {
 const (
 	sizedQueue  = "root.batch"
 	sizedSeries = "run"
-	killSeries  = "kills" // runs whose steerer was killed
+	killSeries  = "kills"      // runs whose steerer was killed
 	sizedUser   = "yardmaster" // the lab's administrator
 	// sizedSeeds is the number of rehearsals: heartbeats have other phases in each.
 	sizedSeeds = 10
