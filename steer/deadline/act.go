@@ -101,14 +101,17 @@ func (d *steerer) moves(jobs []*job) (do []steer.Action) {
 
 func (d *steerer) onItsWay(m *meter) bool { return m.moved > 0 && d.now-m.moved < 3*d.interval }
 
+// crowd is how many jobs with goals may share a slot.
+const crowd = 20
+
 // place chooses slots, for the first in the order of serving first, and returns the jobs that have one. A job without a goal has none: it would take what is
-// meant for others. A job that somebody has taken out of its slot stays where it is.
+// meant for others. A job that somebody has taken out of its slot stays where it is. Users may submit to a slot, too: of many in one, the last ones leave it.
 func (d *steerer) place(jobs []*job) (placed []*job) {
 	usable := len(d.slots)
 	if d.set.Min {
 		usable--
 	}
-	taken := make([]bool, len(d.slots))
+	taken, inside := make([]bool, len(d.slots)), make([]int, len(d.slots))
 	for _, j := range jobs {
 		if j.at >= 0 {
 			taken[j.at] = true
@@ -119,11 +122,12 @@ func (d *steerer) place(jobs []*job) (placed []*job) {
 	}
 	for _, j := range jobs {
 		free := slices.Index(taken[:usable], false)
-		inside := j.at >= 0 && j.at < usable
-		switch j.settled = j.settled || inside; {
+		stays := j.at >= 0 && j.at < usable && inside[j.at] < crowd
+		switch j.settled = j.settled || stays; {
 		case j.goal == unit.Never:
-		case inside:
+		case stays:
 			j.to, j.tries = j.at, 0
+			inside[j.at]++
 		case j.settled:
 			j.to, j.note = j.at, "was in a slot and is not any more: somebody else has moved it, it stays so"
 			continue
