@@ -444,6 +444,7 @@ func (p *preparer) undo(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.Plan = r.Plan.AdoptACLs(now)
 	state, diffs := r.Plan.Compare(now)
 	if state == queues.Changed {
 		return p.changed(diffs)

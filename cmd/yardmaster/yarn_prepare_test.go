@@ -387,4 +387,13 @@ func TestPrepareRecord(t *testing.T) {
 	}
 	rm.set(func() { rm.conf = maps.Clone(original) })
 	rm.run(t, dir, 0, "Prepared", "--policy", "fbq", "--act")
+
+	// Only the steerer may submit to the new queues. This goes with them.
+	rm.set(func() {
+		rm.conf[conf.Prefix+"root.batch-levels.acl_submit_applications"], rm.conf[conf.Prefix+"root.batch-levels.batch-l2.acl_submit_applications"] = "steer", " "
+	})
+	rm.run(t, dir, 0, "Moved 1 applications", "--undo")
+	if now := rm.settings(); !maps.Equal(now, original) {
+		t.Errorf("the configuration is %v, it was %v", now, original)
+	}
 }

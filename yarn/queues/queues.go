@@ -572,6 +572,20 @@ func (p *Plan) Remains(now *conf.Properties) bool {
 	})
 }
 
+// AdoptACLs is the plan with the ACLs that the new queues have now: an operator may let only the steerer's account submit there. They go with the queues.
+func (p *Plan) AdoptACLs(now *conf.Properties) *Plan {
+	q := *p
+	q.Settings = slices.DeleteFunc(slices.Clone(p.Settings), func(s Setting) bool { return strings.HasPrefix(s.Name, "acl_") && s.Queue != p.Queue })
+	for _, queue := range append([]string{p.Parent}, p.Levels...) {
+		for _, x := range now.List {
+			if name, ok := strings.CutPrefix(x.Name, conf.Prefix+queue+"."); ok && strings.HasPrefix(name, "acl_") {
+				q.Settings = append(q.Settings, Setting{Queue: queue, Name: name, New: value(now, queue, name)})
+			}
+		}
+	}
+	return &q
+}
+
 func orNone(v string) string {
 	if v == "" {
 		return "not set"
