@@ -315,8 +315,12 @@ func (p *preparer) recorded() (*record, error) {
 	if err == nil {
 		err = json.Unmarshal(data, r)
 	}
-	if err == nil && (r.Plan == nil || r.Queue != p.cluster+p.queue || r.Plan.Queue != p.queue || !strings.HasPrefix(r.Plan.Parent, p.queue+"-")) {
+	switch {
+	case err != nil:
+	case r.Plan == nil || r.Queue != p.cluster+p.queue || r.Plan.Queue != p.queue:
 		err = errors.New("it is not the record of this queue")
+	default:
+		err = r.Plan.Check()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the record %s: %w", p.path, err)
@@ -340,6 +344,10 @@ func (p *preparer) plan(ctx context.Context, now *conf.Properties) (*queues.Plan
 		default:
 			return nil, 0, fmt.Errorf("%s is prepared for %s with %d levels: take that back first with --undo", p.queue, r.Plan.Policy, len(r.Plan.Levels))
 		}
+	}
+	if r != nil && r.Plan.Remains(now) { // a new record would replace the only one of the old settings
+		_, diffs := r.Plan.Compare(now)
+		return nil, 0, p.changed(diffs)
 	}
 	o := p.f.Options
 	o.Queue = p.queue
@@ -436,6 +444,7 @@ func (p *preparer) undo(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.Plan = r.Plan.AdoptACLs(now)
 	state, diffs := r.Plan.Compare(now)
 	if state == queues.Changed {
 		return p.changed(diffs)

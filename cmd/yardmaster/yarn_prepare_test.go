@@ -3,8 +3,10 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -315,4 +317,83 @@ func TestPrepareRefuses(t *testing.T) {
 	rm.run(t, dir, 1, "--file capacity-scheduler.xml --out FILE", "--policy", "fbq", "--act")
 	rm.set(func() { rm.inAFile, rm.fair = false, true })
 	rm.run(t, dir, 1, "only the CapacityScheduler", "--policy", "fbq")
+}
+
+// A record that is damaged, or of something else, does no harm; and one that is still needed is not replaced.
+func TestPrepareRecord(t *testing.T) {
+	t.Parallel()
+	rm, dir := newPreparedRM(t), t.TempDir()
+	original := rm.settings()
+	rm.run(t, dir, 0, "Prepared", "--policy", "fbq", "--act")
+	prepared := rm.settings()
+	rm.set(func() {
+		rm.apps["application_1_1"], rm.apps["application_1_2"] = "root.batch-levels.batch-l1", "root.prod"
+	})
+	rm.run(t, t.TempDir(), 1, "root.batch-levels is already there", "--policy", "deadline", "--act") // another account
+	records, _ := filepath.Glob(filepath.Join(dir, "*.json"))
+	if len(records) != 1 {
+		t.Fatal(records)
+	}
+	good, err := os.ReadFile(records[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(records[0]); err != nil || info.Mode().Perm() != 0o600 {
+		t.Error(info, err)
+	}
+	for _, c := range []struct{ old, with, want string }{
+		{"", "", "unexpected end of JSON input"},
+		{string(good), "{}", "not the record of this queue"},
+		{string(good[100:]), "", "unexpected end of JSON input"},
+		{`"root.batch-levels.batch-l2"`, `"root.prod"`, "level 2 is root.prod"},
+		{`"parent": "root.batch-levels"`, `"parent": "root.prod"`, "it is no plan"},
+		{`"parent": "root.batch-levels"`, `"parent": "root.batch-levels.x"`, "it is no plan"},
+		{`"queue": "root",`, `"queue": "root.prod",`, "none of its settings"},
+		{`"policy": "fbq"`, `"policy": "none"`, "it is no plan"},
+	} {
+		bad := strings.Replace(string(good), c.old, c.with, 1)
+		if c.old == "" {
+			bad = ""
+		}
+		if err := os.WriteFile(records[0], []byte(bad), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		rm.run(t, dir, 1, c.want, "--undo")
+		rm.run(t, dir, 1, c.want, "--policy", "fbq", "--act")
+	}
+	elsewhere := filepath.Join(t.TempDir(), "record") // by a link
+	if err := os.WriteFile(elsewhere, good, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(records[0]), os.Symlink(elsewhere, records[0])); err != nil {
+		t.Fatal(err)
+	}
+	rm.run(t, dir, 1, "the record", "--undo")
+	if now := rm.settings(); !maps.Equal(now, prepared) || rm.apps["application_1_1"] != "root.batch-levels.batch-l1" || rm.apps["application_1_2"] != "root.prod" {
+		t.Errorf("%v, %v", now, rm.apps)
+	}
+
+	// Somebody has removed the new queues by hand, and has not restored the old settings.
+	if err := errors.Join(os.Remove(records[0]), os.WriteFile(records[0], good, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	rm.set(func() {
+		rm.conf = maps.Clone(original)
+		rm.conf[conf.Prefix+"root.batch.capacity"], rm.conf[conf.Prefix+"root.prod.capacity"] = prepared[conf.Prefix+"root.batch.capacity"], "99.4"
+	})
+	rm.run(t, dir, 1, "root.batch-levels is gone", "--policy", "fbq", "--act")
+	if now, err := os.ReadFile(records[0]); err != nil || !bytes.Equal(now, good) {
+		t.Errorf("the record has changed: %s, %v", now, err)
+	}
+	rm.set(func() { rm.conf = maps.Clone(original) })
+	rm.run(t, dir, 0, "Prepared", "--policy", "fbq", "--act")
+
+	// Only the steerer may submit to the new queues. This goes with them.
+	rm.set(func() {
+		rm.conf[conf.Prefix+"root.batch-levels.acl_submit_applications"], rm.conf[conf.Prefix+"root.batch-levels.batch-l2.acl_submit_applications"] = "steer", " "
+	})
+	rm.run(t, dir, 0, "Moved 1 applications", "--undo")
+	if now := rm.settings(); !maps.Equal(now, original) {
+		t.Errorf("the configuration is %v, it was %v", now, original)
+	}
 }

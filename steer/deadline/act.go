@@ -20,21 +20,26 @@ func (d *steerer) prioritise(goals []*job) (do []steer.Action) {
 		}
 	}
 	d.order = slices.DeleteFunc(d.order, func(id string) bool { return byID[id] == nil })
+	known := make(map[string]bool, len(d.order))
+	for _, id := range d.order {
+		known[id] = true
+	}
 	for _, j := range goals {
-		if byID[j.ID] != nil && !slices.Contains(d.order, j.ID) {
+		if byID[j.ID] != nil && !known[j.ID] {
 			d.order = append(d.order, j.ID)
 		}
 	}
-	for end := len(d.order); end > 1; end-- {
+	for end, swapped := len(d.order), true; swapped && end > 1; end-- {
+		swapped = false
 		for i := 1; i < end; i++ {
 			if a, b := byID[d.order[i-1]], byID[d.order[i]]; d.overtakes(&b.claim, &a.claim) {
-				d.order[i-1], d.order[i] = b.ID, a.ID
+				d.order[i-1], d.order[i], swapped = b.ID, a.ID, true
 			}
 		}
 	}
 	for i, id := range d.order {
 		j := byID[id]
-		if ours := d.ours(j); ours && j.Priority != max(d.highest-i, 1) && d.may(steer.SetPriority) {
+		if ours := d.ours(j); ours && j.Priority != max(d.highest-i, 1) && d.may(steer.SetPriority) && len(do) < steer.MovesPerSample {
 			j.set, j.before = max(d.highest-i, 1), j.Priority
 			why := fmt.Sprintf("%s is number %d of %d: %s", id, i+1, len(d.order), j.why(d.now))
 			do = append(do, steer.Action{Kind: steer.SetPriority, Job: id, Value: float64(j.set), Why: why})
@@ -47,7 +52,13 @@ func (d *steerer) prioritise(goals []*job) (do []steer.Action) {
 func (d *steerer) overtakes(b, a *deadline.Claim) bool {
 	s, x := b.Rank(d.now)
 	t, y := a.Rank(d.now)
-	margin := map[deadline.State]float64{deadline.Adjust: 1, deadline.Missed: 0.05}[s]
+	margin := 0.0
+	switch s {
+	case deadline.Adjust:
+		margin = 1
+	case deadline.Missed:
+		margin = 0.05
+	}
 	return s < t || s == t && x < y-margin
 }
 
@@ -70,7 +81,7 @@ func (d *steerer) ours(j *job) bool {
 // moves moves jobs to where they should be. A move that was asked for a moment ago may not show yet.
 func (d *steerer) moves(jobs []*job) (do []steer.Action) {
 	for _, j := range jobs {
-		if j.to == j.at || !d.may(steer.MoveJob) || d.onItsWay(j.meter) {
+		if j.to == j.at || !d.may(steer.MoveJob) || d.onItsWay(j.meter) || d.now < j.due || len(do) == steer.MovesPerSample {
 			continue
 		}
 		queue, why := d.intake, "back to the intake"
@@ -90,14 +101,17 @@ func (d *steerer) moves(jobs []*job) (do []steer.Action) {
 
 func (d *steerer) onItsWay(m *meter) bool { return m.moved > 0 && d.now-m.moved < 3*d.interval }
 
+// crowd is how many jobs with goals may share a slot.
+const crowd = 20
+
 // place chooses slots, for the first in the order of serving first, and returns the jobs that have one. A job without a goal has none: it would take what is
-// meant for others. A job that somebody has taken out of its slot stays where it is.
+// meant for others. A job that somebody has taken out of its slot stays where it is. Users may submit to a slot, too: of many in one, the last ones leave it.
 func (d *steerer) place(jobs []*job) (placed []*job) {
 	usable := len(d.slots)
 	if d.set.Min {
 		usable--
 	}
-	taken := make([]bool, len(d.slots))
+	taken, inside := make([]bool, len(d.slots)), make([]int, len(d.slots))
 	for _, j := range jobs {
 		if j.at >= 0 {
 			taken[j.at] = true
@@ -108,11 +122,12 @@ func (d *steerer) place(jobs []*job) (placed []*job) {
 	}
 	for _, j := range jobs {
 		free := slices.Index(taken[:usable], false)
-		inside := j.at >= 0 && j.at < usable
-		switch j.settled = j.settled || inside; {
+		stays := j.at >= 0 && j.at < usable && inside[j.at] < crowd
+		switch j.settled = j.settled || stays; {
 		case j.goal == unit.Never:
-		case inside:
-			j.to = j.at
+		case stays:
+			j.to, j.tries = j.at, 0
+			inside[j.at]++
 		case j.settled:
 			j.to, j.note = j.at, "was in a slot and is not any more: somebody else has moved it, it stays so"
 			continue
@@ -120,6 +135,8 @@ func (d *steerer) place(jobs []*job) (placed []*job) {
 			j.to = j.slot
 		case free < 0:
 			j.note = "waits for a free slot"
+		case d.now < j.due:
+			j.note = "could not be moved: it is tried again later"
 		case d.may(steer.MoveJob):
 			j.to, taken[free] = free, true
 		}

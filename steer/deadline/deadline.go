@@ -61,7 +61,7 @@ type steerer struct {
 type refusals struct {
 	row   int       // in a row
 	due   unit.Time // no further attempt before
-	asked bool      // at the last sample
+	asked int       // at the last sample, and not refused since
 	made  bool      // once
 }
 
@@ -133,7 +133,7 @@ type job struct {
 // Step implements steer.Steerer.
 func (d *steerer) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time) {
 	for i := range d.knobs {
-		if k := &d.knobs[i]; k.asked { // and not refused since
+		if k := &d.knobs[i]; k.asked > 0 {
 			*k = refusals{made: true}
 		}
 	}
@@ -152,7 +152,7 @@ func (d *steerer) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time
 	}
 	do = append(do, d.moves(append(goals, strays...))...)
 	for i := range do {
-		d.knobs[do[i].Kind].asked = true
+		d.knobs[do[i].Kind].asked++
 	}
 	d.explain(by, goals, bad, do)
 	return do, d.interval
@@ -188,7 +188,8 @@ func (d *steerer) look(seen *steer.Snapshot) (goals, strays []*job, bad []string
 	return goals, strays, bad
 }
 
-// NotMade implements steer.Corrector: what was refused is tried again with backoff, up to an hour.
+// NotMade implements steer.Corrector: what was refused is tried again with backoff, up to an hour. A job that cannot be moved does not keep the
+// others where they are.
 func (d *steerer) NotMade(a steer.Action) {
 	if int(a.Kind) >= len(d.knobs) {
 		return
@@ -199,12 +200,19 @@ func (d *steerer) NotMade(a steer.Action) {
 		d.wrote, d.ready = nil, d.ready && a.Property != steer.Capacities
 	case a.Kind == steer.MoveJob && m != nil:
 		m.moved = 0
+		m.tries++
+		m.due = d.now + d.backoff(m.tries)
 	}
-	if k.asked = false; k.due <= d.now {
+	if k.asked = max(k.asked-1, 0); a.Kind == steer.MoveJob && k.asked > 0 {
+		return
+	}
+	if k.asked = 0; k.due <= d.now {
 		k.row++
-		k.due = d.now + min(d.interval<<min(k.row, 20), unit.Hour)
+		k.due = d.now + d.backoff(k.row)
 	}
 }
+
+func (d *steerer) backoff(tries int) unit.Time { return min(d.interval<<min(tries, 20), unit.Hour) }
 
 // may reports whether knobs of a kind may be changed now.
 func (d *steerer) may(kind steer.Kind) bool { return d.now >= d.knobs[kind].due }
@@ -230,13 +238,19 @@ func (d *steerer) explain(by string, goals []*job, bad []string, do []steer.Acti
 			why = append(why, fmt.Sprintf("%s were refused: next attempt in %v", name, d.knobs[kind].due-d.now))
 		}
 	}
+	noted := 0
 	for i, j := range goals {
 		if i < maxSaid {
 			d.said = append(d.said, slog.Attr{Key: j.ID, Value: slog.GroupValue(j.facts(d.now)...)})
 		}
 		if j.note != "" {
-			why = append(why, j.ID+" "+j.note)
+			if noted++; noted <= maxSaid {
+				why = append(why, j.ID+" "+j.note)
+			}
 		}
+	}
+	if noted > maxSaid {
+		why = append(why, fmt.Sprintf("%d more jobs are left as they are", noted-maxSaid))
 	}
 	if len(bad) > 0 {
 		why = append(why, fmt.Sprintf("%d without a usable goal: %s", len(bad), strings.Join(bad[:min(len(bad), 3)], "; ")))

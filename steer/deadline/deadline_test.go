@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -352,4 +353,86 @@ func TestPropertyActions(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Whoever fills the slots with jobs that do not belong there does not make the policy give the slots up, and a sample moves no more than a driver does.
+func TestCrowdInSlots(t *testing.T) {
+	const crowd = 4 * steer.MovesPerSample
+	d := made(t, queues)
+	where := map[string]string{}
+	for i := range crowd {
+		where[fmt.Sprint("stray", i)] = queues[1+i%3]
+	}
+	for now := at; now < at+10*unit.Minute; now += d.interval {
+		var jobs []steer.Job
+		for i := range crowd {
+			id := fmt.Sprint("stray", i)
+			jobs = append(jobs, steer.Job{ID: id, Queue: where[id]})
+		}
+		do, _ := d.Step(snapshot(now, jobs...))
+		if len(do) > steer.MovesPerSample {
+			t.Fatalf("%d actions", len(do))
+		}
+		for _, a := range do {
+			where[a.Job] = a.Queue
+		}
+	}
+	for id, q := range where {
+		if q != queues[0] {
+			t.Fatalf("%s is in %s", id, q)
+		}
+	}
+	if d.fallen {
+		t.Error("the slots are given up")
+	}
+}
+
+// A job that cannot be moved is tried ever more rarely; the others are moved as they come.
+func TestOneCannotBeMoved(t *testing.T) {
+	d := made(t, queues)
+	stuck := steer.Job{ID: "stuck", Queue: queues[0], Tags: "goal:1h", Pending: 3}
+	tries := 0
+	for i := range 100 {
+		now := at + unit.Time(i)*d.interval
+		jobs := []steer.Job{stuck, {ID: fmt.Sprint("job", i), Queue: queues[0], Tags: "goal:1h", Pending: 3, Submitted: unit.Second}} // a new one each time
+		do, _ := d.Step(snapshot(now, jobs...))
+		if d.fallen || !strings.Contains(list(do), jobs[1].ID+">") {
+			t.Fatalf("sample %d: %s, fallen %v", i, list(do), d.fallen)
+		}
+		for _, a := range do {
+			if a.Job == "stuck" {
+				tries++
+				d.NotMade(a)
+			}
+		}
+	}
+	if tries > 8 {
+		t.Errorf("it was tried %d times", tries)
+	}
+}
+
+// Many jobs with goals cost neither much time nor long lines.
+func TestManyGoals(t *testing.T) {
+	const many = 10000
+	for _, c := range []struct {
+		queues []string
+		at     string // where they were submitted to
+	}{{queues, queues[0]}, {queues, queues[1]}, {queues[:1], queues[0]}} {
+		var jobs []steer.Job
+		for i := range int64(many) {
+			jobs = append(jobs, counted(fmt.Sprint("job", i), c.at, fmt.Sprintf("goal:%ds", 200+i%977), 1+i%7, 1, 5+i%31))
+		}
+		d := made(t, c.queues)
+		began := time.Now()
+		do, _ := d.Step(snapshot(at, jobs...))
+		if took := time.Since(began); took > 2*time.Second { // 0.1 s
+			t.Errorf("a step took %v", took)
+		}
+		if n := len(do); n == 0 || n > steer.MovesPerSample+1 {
+			t.Errorf("%d actions", n)
+		}
+		if n := len(fmt.Sprint(d.Explain())); n > 30000 {
+			t.Errorf("a line of %d characters", n)
+		}
+	}
 }

@@ -31,6 +31,8 @@ type meter struct {
 
 	slot        int       // where it was last moved to; -1: the intake
 	moved       unit.Time // when
+	tries       int       // moves that were refused in a row
+	due         unit.Time // no further one before
 	settled     bool      // it was in a slot
 	set, before int       // the priority that was last asked for, 0: none; and its own then
 }

@@ -175,22 +175,31 @@ func (d *driver) jobQueue(job string) (queue string, seen bool) {
 	return queue, seen
 }
 
-// tidy closes and forgets knobs of jobs that have ended, a few at a time: there is nothing to restore.
+// tidy closes and forgets knobs of jobs that have ended: there is nothing to restore. Jobs that are only missing are queried, a few at a time.
 func (d *driver) tidy() {
 	const few = 8
 	if !d.Act {
 		return
 	}
 	id, asked := d.Scheme.Identity(), 0
+	ended := make(map[string]bool, len(d.seen.Finished))
+	for i := range d.seen.Finished {
+		ended[d.seen.Finished[i].ID] = true
+	}
 	d.order = slices.DeleteFunc(d.order, func(n *knob) bool {
 		if _, seen := d.jobQueue(n.k.Job); seen || n.k.Job == "" || n.queued != nil {
 			return false
 		}
 		if h := d.Journal.open.Find(id, n.k); h != nil {
-			if asked++; asked > few {
-				return false
+			if !ended[n.k.Job] {
+				if asked++; asked > few {
+					return false
+				}
+				if _, err := d.read(n.k); !errors.Is(err, ErrEnded) {
+					return false
+				}
 			}
-			if _, err := d.read(n.k); !errors.Is(err, ErrEnded) || d.recovery().close(Restored, h, *h.Original, endedWhy) != nil {
+			if d.recovery().close(Restored, h, *h.Original, endedWhy) != nil {
 				return false
 			}
 		}

@@ -80,6 +80,26 @@ type Plan struct {
 // Queues are the intake and the levels: what yarn steer --queue gets.
 func (p *Plan) Queues() []string { return append([]string{p.Queue}, p.Levels...) }
 
+// Check reports what cannot be part of a plan: it touches no queues but its own, and in their parent only the list of queues.
+func (p *Plan) Check() error {
+	kind, ok := policies[p.Policy]
+	if !ok || strings.LastIndexByte(p.Queue, '.') < 0 || p.Parent != p.Queue+kind.suffix || len(p.Levels) == 0 || len(p.Levels) > maxLevels || len(p.Settings) == 0 {
+		return fmt.Errorf("it is no plan for queue %s and policy %q", p.Queue, p.Policy)
+	}
+	for i, l := range p.Levels {
+		if want := fmt.Sprintf("%s.%s%s%d", p.Parent, last(p.Queue), kind.leaf, i+1); l != want {
+			return fmt.Errorf("level %d is %s, not %s", i+1, l, want)
+		}
+	}
+	for _, s := range p.Settings {
+		above := s.Queue == p.Queue[:strings.LastIndexByte(p.Queue, '.')] && s.Name == "queues"
+		if !above && s.Queue != p.Parent && !slices.Contains(p.Queues(), s.Queue) || s.Name == "" {
+			return fmt.Errorf("%s of %s is none of its settings", s.Name, s.Queue)
+		}
+	}
+	return nil
+}
+
 // Derive derives the change from the scheduler's settings.
 func Derive(p *conf.Properties, o Options) (*Plan, error) {
 	kind, ok := policies[o.Policy]
@@ -268,8 +288,8 @@ func (d *derivation) refuse() (err error) {
 		}
 	}
 	walk(d.conf.Root, func(k *conf.Queue) {
-		if k.Path == added {
-			no("%s is already there: has %s been prepared before? yarn prepare --undo takes that back", added, q.Path)
+		if slices.ContainsFunc(Policies(), func(name string) bool { return k.Path == q.Path+policies[name].suffix }) {
+			no("%s is already there: has %s been prepared before? yarn prepare --undo takes that back", k.Path, q.Path)
 		} else if slices.ContainsFunc(append(d.plan.Levels, added), func(l string) bool { return k.Name == last(l) }) {
 			no("%s has the name of a new one", k.Path)
 		}
@@ -543,6 +563,27 @@ func (p *Plan) Compare(now *conf.Properties) (State, []string) {
 		state = Changed
 	}
 	return state, diffs
+}
+
+// Remains reports whether the queue still has settings of the plan after the new queues were removed by hand: its old ones are only in the plan.
+func (p *Plan) Remains(now *conf.Properties) bool {
+	return !listed(now, p.Parent) && slices.ContainsFunc(p.Settings, func(s Setting) bool {
+		return s.Queue == p.Queue && value(now, s.Queue, s.Name) == s.New
+	})
+}
+
+// AdoptACLs is the plan with the ACLs that the new queues have now: an operator may let only the steerer's account submit there. They go with the queues.
+func (p *Plan) AdoptACLs(now *conf.Properties) *Plan {
+	q := *p
+	q.Settings = slices.DeleteFunc(slices.Clone(p.Settings), func(s Setting) bool { return strings.HasPrefix(s.Name, "acl_") && s.Queue != p.Queue })
+	for _, queue := range append([]string{p.Parent}, p.Levels...) {
+		for _, x := range now.List {
+			if name, ok := strings.CutPrefix(x.Name, conf.Prefix+queue+"."); ok && strings.HasPrefix(name, "acl_") {
+				q.Settings = append(q.Settings, Setting{Queue: queue, Name: name, New: value(now, queue, name)})
+			}
+		}
+	}
+	return &q
 }
 
 func orNone(v string) string {

@@ -323,6 +323,26 @@ func TestVcores(t *testing.T) {
 	}
 }
 
+// What Derive makes passes the check of a record.
+func TestCheck(t *testing.T) {
+	for _, policy := range Policies() {
+		plan, err := Derive(properties(t, file(nested)), Options{Policy: policy, Queue: "root.org.data.batch"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := plan.Check(); err != nil {
+			t.Error(policy, err)
+		}
+		plan.Settings = append(plan.Settings, Setting{Queue: "root.org.data", Name: "capacity", Old: "90", New: "33.333"})
+		if err := plan.Check(); err == nil || !strings.Contains(err.Error(), "capacity of root.org.data is none of its settings") {
+			t.Error(policy, err)
+		}
+	}
+	if err := new(Plan).Check(); err == nil {
+		t.Error("no plan passes")
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct {
 		lines string
@@ -353,6 +373,7 @@ func TestRefusals(t *testing.T) {
 		{plain + "\nroot.batch.yardmaster.journal = x", Options{Policy: "fbq", Queue: "batch"}, "the mark of a steerer"},
 		{plain + "\nroot.batch-levels.batch-l2.state = STOPPED", Options{Policy: "fbq", Queue: "batch"}, "remove what is left of it"},
 		{"root.queues = batch-levels,batch\nroot.batch-levels.capacity = 40\nroot.batch.capacity = 60", Options{Policy: "fbq", Queue: "batch"}, "is already there"},
+		{"root.queues = batch-levels,batch\nroot.batch-levels.capacity = 40\nroot.batch.capacity = 60", Options{Policy: "deadline", Queue: "batch"}, "root.batch-levels is already there"},
 		{"root.queues = a,batch\nroot.a.capacity = 40\nroot.batch.capacity = 60\nroot.a.queues = batch-l2\nroot.a.batch-l2.capacity = 100", Options{Policy: "fbq", Queue: "batch"}, "root.a.batch-l2 has the name of a new one"},
 		{"root.queues = a,batch\nroot.a.capacity = 40\nroot.batch.capacity = 70", Options{Policy: "fbq", Queue: "batch"}, "sum to 110"},
 	} {

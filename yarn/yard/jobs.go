@@ -418,8 +418,15 @@ func (m *ams) tell(j *steer.Job) {
 // asks caches what running applications wait for, from the ResourceManager: an AM is not trusted about itself. Without Options.Pending these are
 // only those that hold nothing but their AM.
 type asks struct {
-	told map[string]rest.App
+	told map[string]answer
 	next int
+}
+
+// answer is what the ResourceManager says of an application.
+type answer struct {
+	asked, running int64
+	held           unit.Resources
+	service        steer.Service
 }
 
 // asksPerSample is the max number of applications queried per sample.
@@ -428,7 +435,7 @@ const asksPerSample = 8
 // ask queries some of them in turn.
 func (a *asks) ask(ctx context.Context, c *rest.Client, jobs []*listed) {
 	var ids []string
-	present := map[string]rest.App{}
+	present := map[string]answer{}
 	for _, j := range jobs {
 		if j.asks {
 			ids = append(ids, j.ID)
@@ -442,7 +449,7 @@ func (a *asks) ask(ctx context.Context, c *rest.Client, jobs []*listed) {
 		id := ids[a.next%len(ids)]
 		a.next++
 		if x, err := c.App(ctx, id); err == nil { // otherwise it has ended, or is queried again
-			a.told[id] = x
+			a.told[id] = answer{x.Asked(), x.RunningContainers, heldBy(&x), serviceOf(&x)} // its requests, which may be many, are not kept
 		}
 	}
 }
@@ -452,11 +459,11 @@ func (a *asks) tell(from *listed, j *steer.Job) {
 	x, ok := a.told[j.ID]
 	switch {
 	case from.bare:
-		j.Pending = x.Asked()
+		j.Pending = x.asked
 	case ok && j.Tasks == 0:
-		j.Pending = x.Asked()
-		if x.RunningContainers >= 0 {
-			j.Running, j.Held, j.Service = x.RunningContainers, heldBy(&x), serviceOf(&x)
+		j.Pending = x.asked
+		if x.running >= 0 {
+			j.Running, j.Held, j.Service = x.running, x.held, x.service
 		}
 	}
 }

@@ -632,6 +632,36 @@ func TestMovesPerSample(t *testing.T) {
 	}
 }
 
+// Moved jobs that are listed as finished are closed at once, without a query of each: on a busy cluster more of them end than could be queried.
+func TestManyEnd(t *testing.T) {
+	w := newWorld(t)
+	const jobs = 60
+	ended := false
+	w.snap = func(s *steer.Snapshot) {
+		for i := range jobs {
+			k := Knob{Kind: steer.MoveJob, Job: fmt.Sprint("job_", i)}
+			if v, there := w.conf[k]; ended && there {
+				s.Finished = append(s.Finished, steer.Finished{ID: k.Job})
+				delete(w.conf, k)
+			} else if there {
+				s.Jobs = append(s.Jobs, steer.Job{ID: k.Job, Queue: v.Text})
+			}
+		}
+	}
+	for i := range jobs {
+		w.conf[Knob{Kind: steer.MoveJob, Job: fmt.Sprint("job_", i)}] = Value{Text: "root.a", Set: true}
+	}
+	w.at(7*time.Second, func() { ended, w.readErr = true, func() error { return errors.New("queried") } })
+	w.at(18*time.Second, func() {
+		w.readErr = nil
+		if _, open, err := ReadJournal(w.dir); err != nil || len(open) != 1 {
+			t.Errorf("%d are open, %v", len(open), err)
+		}
+	})
+	w.lastly(w.drive(w.until(20*time.Second), &crowd{}, func(o *Options) { o.Restore = 2 * time.Minute }), "")
+	w.mustBe(found)
+}
+
 // Everything is written back before anything is waited for: a value that takes long to come into force keeps no other from its own.
 func TestAllAreWrittenBackFirst(t *testing.T) {
 	w := newWorld(t)
